@@ -1,0 +1,135 @@
+package loci
+
+import "time"
+
+// A Password is what a person signs in with.
+type Password string
+
+// Rule says that a password has 10 to 200 characters.
+func (Password) Rule() Rule { return Rule{MinLength: 10, MaxLength: 200, Format: "password"} }
+
+// A PasswordTry is what somebody says is the password: any text of bounded length.
+type PasswordTry string
+
+// Rule bounds the work that a try costs.
+func (PasswordTry) Rule() Rule { return Rule{MaxLength: 200, Format: "password"} }
+
+// A User is a person with an account.
+type User struct {
+	ID            string `json:"id" jsonschema:"UUIDv7"`
+	Email         string `json:"email"`
+	Name          string `json:"name"`
+	EmailVerified bool   `json:"emailVerified"`
+	CreatedAt     Time   `json:"createdAt"`
+	UpdatedAt     Time   `json:"updatedAt"`
+}
+
+// Register is the input of auth.register.
+type Register struct {
+	Email    Email        `json:"email"`
+	Password Password     `json:"password"`
+	Name     Name         `json:"name,omitzero" jsonschema:"Default: the local part of the address"`
+	Ref      ReferralCode `json:"ref,omitzero" jsonschema:"The code of a referral link"`
+}
+
+// A ReferralCode names who told a new user of the service.
+type ReferralCode string
+
+// Rule bounds a ReferralCode.
+func (ReferralCode) Rule() Rule { return Rule{MaxLength: 64} }
+
+// SetUp is the input of auth.setup.
+type SetUp struct {
+	Token    string   `json:"token" jsonschema:"From the one-time setup link that the server prints"`
+	Email    Email    `json:"email"`
+	Password Password `json:"password"`
+	Name     Name     `json:"name,omitzero" jsonschema:"Default: the local part of the address"`
+}
+
+// SignIn is the input of auth.login.
+type SignIn struct {
+	Email    Email       `json:"email"`
+	Password PasswordTry `json:"password"`
+}
+
+// OneUser is an output that holds a user.
+type OneUser struct {
+	User User `json:"user"`
+}
+
+// ETag identifies this representation of the user.
+func (o OneUser) ETag() string { return stateTag(o.User.ID, o.User.UpdatedAt.String()) }
+
+// A Session is the secret of a signed-in browser. It travels in a cookie alone.
+type Session struct {
+	Secret string
+	MaxAge time.Duration // 0 ends the session
+}
+
+// SignedIn is the output of an operation after which the caller is signed in.
+type SignedIn struct {
+	User User `json:"user"`
+
+	session Session
+	created bool
+}
+
+// NewSignedIn returns the answer to a sign-in; created tells that the account is new.
+func NewSignedIn(u User, s Session, created bool) SignedIn { return SignedIn{u, s, created} }
+
+// Created reports whether an account was made.
+func (s SignedIn) Created() bool { return s.created }
+
+// Cookie returns what the browser is to keep.
+func (s SignedIn) Cookie() Session { return s.session }
+
+// SignedOut is the output of auth.logout.
+type SignedOut struct{}
+
+// Cookie returns that the browser is to forget.
+func (SignedOut) Cookie() Session { return Session{} }
+
+// KeyPrefix begins every API key.
+const KeyPrefix = "loci_live_"
+
+// An APIKey is a record of a key; the key itself is shown once, when it is made.
+type APIKey struct {
+	ID         string `json:"id" jsonschema:"UUIDv7"`
+	Name       string `json:"name"`
+	Prefix     string `json:"prefix" jsonschema:"The first 6 characters after loci_live_"`
+	CreatedAt  Time   `json:"createdAt"`
+	UpdatedAt  Time   `json:"updatedAt"`
+	LastUsedAt Time   `json:"lastUsedAt,omitzero"`
+	RevokedAt  Time   `json:"revokedAt,omitzero"`
+}
+
+// CreateKey is the input of key.create.
+type CreateKey struct {
+	Name Name `json:"name,omitzero" jsonschema:"What it is for; default: API key"`
+}
+
+// CreatedKey is the output of key.create.
+type CreatedKey struct {
+	Key    APIKey `json:"key"`
+	APIKey string `json:"apiKey" jsonschema:"The key itself: it is not shown again"`
+}
+
+// Created reports that a key is made.
+func (CreatedKey) Created() bool { return true }
+
+// ListKeys is the input of key.list.
+type ListKeys struct {
+	Limit  Limit  `json:"limit,omitzero"`
+	Cursor Cursor `json:"cursor,omitzero"`
+}
+
+// Keys is a page of keys, newest first.
+type Keys struct {
+	Keys       []APIKey `json:"keys"`
+	NextCursor string   `json:"nextCursor,omitzero" jsonschema:"Absent on the last page"`
+}
+
+// RevokeKey is the input of key.revoke.
+type RevokeKey struct {
+	KeyID string `json:"keyId"`
+}

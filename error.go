@@ -1,0 +1,134 @@
+package loci
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A Code is a machine-readable error code. Its text is part of the API:
+// clients decide by it, never by the message.
+type Code string
+
+// The codes of the specification (section 7) and of the contract (section 2).
+const (
+	InvalidQuery           Code = "invalid_query"
+	AtlasWorkspaceMismatch Code = "atlas_workspace_mismatch"
+	SecretDetected         Code = "secret_detected"
+	MissingAPIKey          Code = "missing_api_key"
+	InvalidKey             Code = "invalid_key"
+	Revoked                Code = "revoked"
+	Forbidden              Code = "forbidden"
+	InsufficientScope      Code = "insufficient_scope"
+	NotFound               Code = "not_found"
+	MethodNotAllowed       Code = "method_not_allowed"
+	WorkspaceNotEmpty      Code = "workspace_not_empty"
+	Conflict               Code = "conflict"
+	StateConflict          Code = "state_conflict"
+	IdempotencyConflict    Code = "idempotency_conflict"
+	UploadMissing          Code = "upload_missing"
+	VersionConflict        Code = "version_conflict"
+	PayloadTooLarge        Code = "payload_too_large"
+	UnsupportedMediaType   Code = "unsupported_media_type"
+	QuotaExceeded          Code = "quota_exceeded"
+	RateLimited            Code = "rate_limited"
+	InternalError          Code = "internal_error"
+	Unavailable            Code = "unavailable"
+	StorageFull            Code = "storage_full"
+)
+
+// A CodeEntry is one line of the catalogue: a code, the HTTP status that it
+// travels with, and the hint that stands where no better message is known.
+type CodeEntry struct {
+	Code   Code
+	Status int
+	Hint   string
+}
+
+// Catalogue lists every code, in the order of their statuses.
+var Catalogue = []CodeEntry{
+	{InvalidQuery, 400, "Correct the body or the query; the message names the field."},
+	{AtlasWorkspaceMismatch, 400, "The atlas belongs to another workspace: leave workspaceId out, or name the workspace of the atlas."},
+	{SecretDetected, 400, "The text holds a credential or a private key: remove it, or send secrets: \"redact\"."},
+	{MissingAPIKey, 401, "Send the header Authorization: Bearer <API key>."},
+	{InvalidKey, 401, "The credential is not known here: check it, or make a new one."},
+	{Revoked, 403, "The credential was revoked: use another one."},
+	{Forbidden, 403, "Your role does not permit this: ask an owner or admin of the workspace."},
+	{InsufficientScope, 403, "The token was not granted this: ask for a wider grant."},
+	{NotFound, 404, "There is no such thing within your reach: check the id and the workspace."},
+	{MethodNotAllowed, 405, "The path does not have this method: see the Allow header."},
+	{WorkspaceNotEmpty, 409, "The workspace still holds atlases: delete them first."},
+	{Conflict, 409, "It exists already: choose another name or address."},
+	{StateConflict, 409, "The state of the resource does not allow this: read it again."},
+	{IdempotencyConflict, 409, "The Idempotency-Key was used for another request: choose a new one."},
+	{UploadMissing, 409, "The object was not uploaded: PUT it to its upload address first."},
+	{VersionConflict, 412, "The resource has changed since you read it: read it again and repeat."},
+	{PayloadTooLarge, 413, "The body is larger than 1 MiB: send less at a time."},
+	{UnsupportedMediaType, 415, "Send the body as Content-Type: application/json."},
+	{QuotaExceeded, 429, "The quota is used up: wait for Retry-After seconds, or change the plan."},
+	{RateLimited, 429, "Too many requests: wait for Retry-After seconds."},
+	{InternalError, 500, "Something failed on our side: try again, and name the requestId when you report it."},
+	{Unavailable, 503, "The service is busy: try again after Retry-After seconds."},
+	{StorageFull, 507, "The disk of the server is full: tell its operator."},
+}
+
+var catalogue = func() map[Code]CodeEntry {
+	m := make(map[Code]CodeEntry, len(Catalogue))
+	for _, e := range Catalogue {
+		m[e.Code] = e
+	}
+	return m
+}()
+
+// Status returns the HTTP status of c; a code that is not in the catalogue
+// counts as an internal error.
+func (c Code) Status() int {
+	if e, ok := catalogue[c]; ok {
+		return e.Status
+	}
+	return 500
+}
+
+// Hint returns the catalogue's hint for c.
+func (c Code) Hint() string { return catalogue[c].Hint }
+
+// An Error is a failure that the caller is meant to understand. Message is a
+// hint to act on; Err, the cause, is logged and never sent.
+type Error struct {
+	Code    Code
+	Message string
+	Retry   time.Duration // how long to wait before the next try; 0 says nothing
+	Err     error
+}
+
+func (e *Error) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("%s: %s: %v", e.Code, e.Message, e.Err)
+	}
+	return string(e.Code) + ": " + e.Message
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Fail returns an Error; without a format the message is the catalogue's hint.
+func Fail(code Code, format ...any) *Error {
+	if len(format) == 0 {
+		return &Error{Code: code, Message: code.Hint()}
+	}
+	return &Error{Code: code, Message: fmt.Sprintf(format[0].(string), format[1:]...)}
+}
+
+// AsError returns the Error in err's chain. Any other error becomes an
+// internal one, and its text stays out of the answer.
+func AsError(err error) *Error {
+	if e, ok := errors.AsType[*Error](err); ok {
+		return e
+	}
+	return &Error{Code: InternalError, Message: InternalError.Hint(), Err: err}
+}
+
+// Is reports whether err is an Error with this code.
+func Is(err error, code Code) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Code == code
+}

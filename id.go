@@ -1,0 +1,73 @@
+package loci
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"sync"
+	"time"
+)
+
+// ids makes UUIDv7 (RFC 9562, section 5.7). The 12 bits of rand_a and the top
+// 14 of rand_b count within a millisecond (method 1 of section 6.2), so that
+// ids of one process always rise, also when the clock stands still or steps back.
+var ids struct {
+	sync.Mutex
+	milli int64
+	count uint32 // 26 bits
+	pool  [512]byte
+	left  int
+}
+
+// NewID returns a new UUIDv7 in lower case, greater than any before it in this
+// process. now gives its time.
+func NewID(now time.Time) string {
+	ids.Lock()
+	defer ids.Unlock()
+	if ids.left < 12 {
+		rand.Read(ids.pool[:]) // never fails (crypto/rand)
+		ids.left = len(ids.pool)
+	}
+	random := ids.pool[ids.left-12 : ids.left]
+	ids.left -= 12
+	if ms := now.UnixMilli(); ms > ids.milli {
+		// The counter starts in the lower half, so that it has room to rise.
+		ids.milli, ids.count = ms, binary.BigEndian.Uint32(random)>>7
+	} else if ids.count++; ids.count >= 1<<26 {
+		ids.milli, ids.count = ids.milli+1, 0
+	}
+	var b [16]byte
+	binary.BigEndian.PutUint64(b[:8], uint64(ids.milli)<<16|0x7000|uint64(ids.count>>14))
+	binary.BigEndian.PutUint16(b[8:], 0x8000|uint16(ids.count&0x3fff))
+	copy(b[10:], random[4:10])
+	return format(b)
+}
+
+func format(b [16]byte) string {
+	var s [36]byte
+	hex.Encode(s[:8], b[:4])
+	hex.Encode(s[9:13], b[4:6])
+	hex.Encode(s[14:18], b[6:8])
+	hex.Encode(s[19:23], b[8:10])
+	hex.Encode(s[24:], b[10:])
+	s[8], s[13], s[18], s[23] = '-', '-', '-', '-'
+	return string(s[:])
+}
+
+// ValidID reports whether s has the form of an id of ours: a lower case UUIDv7.
+func ValidID(s string) bool {
+	if len(s) != 36 || s[14] != '7' || (s[19] != '8' && s[19] != '9' && s[19] != 'a' && s[19] != 'b') {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		if i == 8 || i == 13 || i == 18 || i == 23 {
+			if c != '-' {
+				return false
+			}
+		} else if !('0' <= c && c <= '9' || 'a' <= c && c <= 'f') {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,186 @@
+package loci
+
+import (
+	"strings"
+	"time"
+	"unicode"
+)
+
+// An Email is an e-mail address: local part, @, a host with a dot or a plain name.
+type Email string
+
+// MaxEmail is the most bytes that an address has (RFC 5321, section 4.5.3.1.3,
+// less the angle brackets).
+const MaxEmail = 254
+
+// Rule bounds an address; its form is checked by Valid.
+func (Email) Rule() Rule { return Rule{MinLength: 3, MaxLength: MaxEmail, Format: "email"} }
+
+// Valid reports whether e is an address that a mail could be sent to.
+func (e Email) Valid() bool {
+	local, host, ok := strings.Cut(string(e), "@")
+	if !ok || local == "" || host == "" || len(e) > MaxEmail || strings.ContainsAny(host, "@_()[],;:\\\"<>/") {
+		return false
+	}
+	for _, r := range string(e) {
+		if unicode.IsSpace(r) || unicode.IsControl(r) || !unicode.IsGraphic(r) || strings.ContainsRune(`"(),:;<>[\]`, r) {
+			return false
+		}
+	}
+	for _, part := range append(strings.Split(host, "."), strings.Split(local, ".")...) {
+		if part == "" || len(part) > 64 || part[0] == '-' && strings.Contains(host, part) {
+			return false
+		}
+	}
+	return true
+}
+
+// Fold returns the form in which addresses are compared: letter case does not count.
+func (e Email) Fold() string { return strings.ToLower(strings.ToUpper(string(e))) }
+
+// Emails are the addresses of one invitation request.
+type Emails []Email
+
+// Rule says that a request invites 1 to 100 addresses.
+func (Emails) Rule() Rule { return Rule{MinItems: 1, MaxItems: 100} }
+
+// An InvitedRole is the role that an invitation gives.
+type InvitedRole string
+
+// Rule lists the roles that an invitation gives.
+func (InvitedRole) Rule() Rule {
+	return Rule{Enum: []string{string(Admin), string(Member)}, Default: "member"}
+}
+
+// Or returns the role, or member where nothing was said.
+func (r InvitedRole) Or() Role {
+	if r == "" {
+		return Member
+	}
+	return Role(r)
+}
+
+// Days counts days.
+type Days int
+
+// Rule says that an invitation lives 1 to 30 days, and 7 where nothing is said.
+func (Days) Rule() Rule { return Rule{Min: 1, Max: 30, Default: 7} }
+
+// Span returns how long that is.
+func (d Days) Span() time.Duration {
+	if d == 0 {
+		d = 7
+	}
+	return time.Duration(d) * 24 * time.Hour
+}
+
+// An InvitationStatus is the state of an invitation.
+type InvitationStatus string
+
+// The states of an invitation. Expired is never stored: it follows from the clock.
+const (
+	Pending  InvitationStatus = "pending"
+	Accepted InvitationStatus = "accepted"
+	Declined InvitationStatus = "declined"
+	Withdrew InvitationStatus = "revoked"
+	Expired  InvitationStatus = "expired"
+)
+
+// Rule lists the states.
+func (InvitationStatus) Rule() Rule {
+	return Rule{Enum: words([]InvitationStatus{Pending, Accepted, Declined, Withdrew, Expired})}
+}
+
+// An Invitation asks somebody into a workspace.
+type Invitation struct {
+	ID            string           `json:"id" jsonschema:"UUIDv7"`
+	WorkspaceID   string           `json:"workspaceId"`
+	WorkspaceName string           `json:"workspaceName"`
+	Email         string           `json:"email"`
+	Role          Role             `json:"role"`
+	Status        InvitationStatus `json:"status"`
+	InvitedBy     string           `json:"invitedBy" jsonschema:"The user who invites"`
+	ExpiresAt     Time             `json:"expiresAt"`
+	CreatedAt     Time             `json:"createdAt"`
+	UpdatedAt     Time             `json:"updatedAt"`
+}
+
+// At returns the invitation as it is at that time: a pending one may have expired.
+func (i Invitation) At(now Time) Invitation {
+	if i.Status == Pending && i.ExpiresAt <= now {
+		i.Status = Expired
+	}
+	return i
+}
+
+// CreateInvitations is the input of invitation.create.
+type CreateInvitations struct {
+	WorkspaceID   string      `json:"workspaceId"`
+	Emails        Emails      `json:"emails"`
+	Role          InvitedRole `json:"role,omitzero"`
+	ExpiresInDays Days        `json:"expiresInDays,omitzero"`
+}
+
+// A NewInvitation is an invitation as the answer of its creation shows it.
+type NewInvitation struct {
+	Invitation
+	InviteURL string `json:"inviteUrl,omitzero" jsonschema:"To hand on, where no mail is sent"`
+}
+
+// A SkipReason says why an address was not invited.
+type SkipReason string
+
+// The reasons.
+const (
+	AlreadyMember  SkipReason = "already_member"
+	AlreadyInvited SkipReason = "already_invited"
+)
+
+// Rule lists the reasons.
+func (SkipReason) Rule() Rule { return Rule{Enum: words([]SkipReason{AlreadyMember, AlreadyInvited})} }
+
+// A SkippedInvitation is an address that was not invited.
+type SkippedInvitation struct {
+	Email  string     `json:"email"`
+	Reason SkipReason `json:"reason"`
+}
+
+// CreatedInvitations is the output of invitation.create.
+type CreatedInvitations struct {
+	Invitations []NewInvitation     `json:"invitations"`
+	Skipped     []SkippedInvitation `json:"skipped"`
+}
+
+// Created reports that invitations are made.
+func (CreatedInvitations) Created() bool { return true }
+
+// ListInvitations is the input of invitation.list.
+type ListInvitations struct {
+	WorkspaceID string `json:"workspaceId"`
+	Limit       Limit  `json:"limit,omitzero"`
+	Cursor      Cursor `json:"cursor,omitzero"`
+}
+
+// ListPendingInvitations is the input of invitation.pending.
+type ListPendingInvitations struct {
+	Limit  Limit  `json:"limit,omitzero"`
+	Cursor Cursor `json:"cursor,omitzero"`
+}
+
+// Invitations is a page of invitations, newest first.
+type Invitations struct {
+	Invitations []Invitation `json:"invitations"`
+	NextCursor  string       `json:"nextCursor,omitzero" jsonschema:"Absent on the last page"`
+}
+
+// RespondInvitation is the input of invitation.respond.
+type RespondInvitation struct {
+	InvitationID string    `json:"invitationId"`
+	Accept       bool      `json:"accept" jsonschema:"true joins the workspace, false declines"`
+	Confirm      Confirmed `json:"confirm"`
+}
+
+// OneInvitation is an output that holds an invitation.
+type OneInvitation struct {
+	Invitation Invitation `json:"invitation"`
+}

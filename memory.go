@@ -1,0 +1,218 @@
+package loci
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// A Kind says what sort of knowledge a memory holds: its type on the wire.
+type Kind string
+
+// The kinds, in the order of the specification.
+const (
+	Fact         Kind = "fact"
+	Decision     Kind = "decision"
+	Preference   Kind = "preference"
+	Task         Kind = "task"
+	Architecture Kind = "architecture"
+	Note         Kind = "note"
+)
+
+// Kinds lists every Kind. A kind is stored by its place here: append only.
+var Kinds = []Kind{Fact, Decision, Preference, Task, Architecture, Note}
+
+// Rule lists the kinds.
+func (Kind) Rule() Rule { return Rule{Enum: words(Kinds)} }
+
+// A Status is the state of a memory.
+type Status string
+
+// The states of a memory.
+const (
+	Active     Status = "active"
+	Archived   Status = "archived"
+	Superseded Status = "superseded"
+)
+
+// Statuses lists every Status. A status is stored by its place here: append only.
+var Statuses = []Status{Active, Archived, Superseded}
+
+// Rule lists the states.
+func (Status) Rule() Rule { return Rule{Enum: words(Statuses)} }
+
+// Content is the text of a memory: Markdown.
+type Content string
+
+// MaxContent is the most that a memory holds, in bytes.
+const MaxContent = 256 << 10
+
+// Rule says that content has 1 byte to 256 KiB.
+func (Content) Rule() Rule {
+	return Rule{MinLength: 1, MaxBytes: MaxContent, Description: "Markdown, at most 256 KiB"}
+}
+
+// A Title is the title of a memory.
+type Title string
+
+// MaxTitle is the most characters that a title has.
+const MaxTitle = 300
+
+// Rule says that a title has at most 300 characters.
+func (Title) Rule() Rule { return Rule{MaxLength: MaxTitle} }
+
+// A Tag marks a memory.
+type Tag string
+
+// Rule says that a tag has 1 to 64 characters, trimmed.
+func (Tag) Rule() Rule { return Rule{MinLength: 1, MaxLength: 64, Trim: true} }
+
+// Tags are the tags of a memory.
+type Tags []Tag
+
+// Rule says that there are at most 32 tags.
+func (Tags) Rule() Rule { return Rule{MaxItems: 32} }
+
+// Different returns the tags without repetition, in order; letter case counts.
+func (t Tags) Different() []string { return different(t) }
+
+// A Source tells where a memory comes from.
+type Source struct {
+	Name     SourceText `json:"name,omitzero" jsonschema:"Who or what wrote it: a tool, a bridge, an import"`
+	URI      SourceText `json:"uri,omitzero" jsonschema:"Its address there"`
+	Group    SourceText `json:"group,omitzero" jsonschema:"The conversation or document that it is a part of"`
+	Position *int64     `json:"position,omitzero" jsonschema:"Its place in the group"`
+}
+
+// SourceText is one line of a Source.
+type SourceText string
+
+// Rule says that it has 1 to 1,024 characters.
+func (SourceText) Rule() Rule { return Rule{MinLength: 1, MaxLength: 1024} }
+
+// A Memory is one durable piece of knowledge.
+type Memory struct {
+	ID          string   `json:"id" jsonschema:"UUIDv7"`
+	WorkspaceID string   `json:"workspaceId"`
+	AtlasID     string   `json:"atlasId"`
+	Title       string   `json:"title"`
+	Content     string   `json:"content" jsonschema:"Markdown"`
+	Type        Kind     `json:"type"`
+	Tags        []string `json:"tags"`
+	Status      Status   `json:"status"`
+	Version     int      `json:"version" jsonschema:"Rises by one with every change"`
+	CreatedBy   string   `json:"createdBy" jsonschema:"The user who made it"`
+	CreatedAt   Time     `json:"createdAt"`
+	UpdatedAt   Time     `json:"updatedAt"`
+	Source      *Source  `json:"source,omitzero"`
+}
+
+// An Attachment is a file that belongs to a memory.
+type Attachment struct {
+	ID string `json:"id"`
+}
+
+// A MemoryDetail is a memory read by its id.
+type MemoryDetail struct {
+	Memory
+	Attachments []Attachment `json:"attachments"`
+}
+
+// ETag identifies this representation of the memory.
+func (m MemoryDetail) ETag() string { return versionTag(m.ID, m.Version) }
+
+// Routing tells why a memory went into its atlas.
+type Routing struct {
+	AtlasID string   `json:"atlasId"`
+	Matched []string `json:"matched" jsonschema:"The routing keywords that drew it; empty if none did"`
+}
+
+// A NewMemory is a memory as the answer of its creation shows it.
+type NewMemory struct {
+	Memory
+	Routing     Routing `json:"routing"`
+	DuplicateOf string  `json:"duplicateOf,omitzero" jsonschema:"An active memory of that atlas with equal content"`
+}
+
+// OnDuplicate says what to do where an active memory of the atlas has equal content.
+type OnDuplicate string
+
+// OnDuplicateReturn answers with the memory that is there and stores nothing.
+const OnDuplicateReturn OnDuplicate = "return"
+
+// Rule lists the wishes.
+func (OnDuplicate) Rule() Rule { return Rule{Enum: []string{string(OnDuplicateReturn)}} }
+
+// CreateMemory is the input of memory.create.
+type CreateMemory struct {
+	Content     Content     `json:"content"`
+	WorkspaceID string      `json:"workspaceId,omitzero" jsonschema:"Default: the personal workspace"`
+	AtlasID     string      `json:"atlasId,omitzero" jsonschema:"Default: the atlas whose keywords match best, else the Inbox"`
+	Title       Title       `json:"title,omitzero" jsonschema:"Default: the first heading or line"`
+	Type        Kind        `json:"type,omitzero" jsonschema:"Default: note"`
+	Tags        Tags        `json:"tags,omitzero"`
+	Source      *Source     `json:"source,omitzero" jsonschema:"Where it comes from"`
+	OnDuplicate OnDuplicate `json:"onDuplicate,omitzero" jsonschema:"return: answer with the equal memory that is there already"`
+}
+
+// CreatedMemory is the output of memory.create.
+type CreatedMemory struct {
+	Memory NewMemory `json:"memory"`
+
+	existing bool
+}
+
+// ExistingMemory is the answer to a create that found its duplicate.
+func ExistingMemory(m NewMemory) CreatedMemory { return CreatedMemory{m, true} }
+
+// Created reports whether a memory was made.
+func (c CreatedMemory) Created() bool { return !c.existing }
+
+// GetMemory is the input of memory.get.
+type GetMemory struct {
+	MemoryID string `json:"memoryId"`
+}
+
+// ListMemories is the input of memory.list.
+type ListMemories struct {
+	AtlasID     string    `json:"atlas_id,omitzero" jsonschema:"Only this atlas"`
+	WorkspaceID string    `json:"workspace_id,omitzero" jsonschema:"Only this workspace"`
+	Type        []Kind    `json:"type,omitzero" jsonschema:"Only these types"`
+	Tags        Tags      `json:"tags,omitzero" jsonschema:"Only with all of these tags"`
+	Include     []Include `json:"include,omitzero" jsonschema:"Show these too"`
+	Limit       Limit     `json:"limit,omitzero"`
+	Cursor      Cursor    `json:"cursor,omitzero"`
+}
+
+// Memories is a page of memories, newest first.
+type Memories struct {
+	Memories   []Memory `json:"memories"`
+	NextCursor string   `json:"nextCursor,omitzero" jsonschema:"Absent on the last page"`
+}
+
+// DeriveTitle returns the title of a memory that was given none: its first
+// heading or else its first line that holds something, cut to MaxTitle characters.
+func DeriveTitle(content string) string {
+	for line := range strings.Lines(content) {
+		line = strings.TrimSpace(line)
+		if rest := strings.TrimLeft(line, "#"); len(rest) < len(line) && len(line)-len(rest) <= 6 && (rest == "" || rest[0] == ' ' || rest[0] == '\t') {
+			line = strings.TrimSpace(strings.TrimRight(rest, "# \t"))
+		}
+		if line != "" {
+			return cut(line, MaxTitle)
+		}
+	}
+	return ""
+}
+
+// cut returns at most n characters of s.
+func cut(s string, n int) string {
+	if len(s) <= n || utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	for i := range s {
+		if n--; n < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}

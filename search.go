@@ -1,0 +1,111 @@
+package loci
+
+// A Query is what one looks for.
+type Query string
+
+// Rule says that a query has 1 to 2,000 characters.
+func (Query) Rule() Rule {
+	return Rule{MinLength: 1, MaxLength: 2000, Description: "Words, names, a question, or a \"quoted phrase\""}
+}
+
+// A Mode says how to search.
+type Mode string
+
+// The modes that one may ask for.
+const (
+	ModeAuto     Mode = "auto"
+	ModeKeyword  Mode = "keyword"
+	ModeSemantic Mode = "semantic"
+	ModeHybrid   Mode = "hybrid"
+)
+
+// Rule lists the modes that one may ask for.
+func (Mode) Rule() Rule {
+	return Rule{Enum: words([]Mode{ModeAuto, ModeKeyword, ModeSemantic, ModeHybrid}), Default: "auto"}
+}
+
+// A ResolvedMode is the mode in which a search was answered.
+type ResolvedMode string
+
+// The modes of an answer. KeywordFallback stands for keyword results in place
+// of an embedding that could not be had.
+const (
+	ResolvedKeyword  ResolvedMode = "keyword"
+	ResolvedSemantic ResolvedMode = "semantic"
+	ResolvedHybrid   ResolvedMode = "hybrid"
+	KeywordFallback  ResolvedMode = "keyword_fallback"
+)
+
+// Rule lists the modes of an answer.
+func (ResolvedMode) Rule() Rule {
+	return Rule{Enum: words([]ResolvedMode{ResolvedKeyword, ResolvedSemantic, ResolvedHybrid, KeywordFallback})}
+}
+
+// A CacheLevel tells what of a search was there already.
+type CacheLevel string
+
+// The levels of the cache.
+const (
+	CacheNone      CacheLevel = "none"
+	CacheQuery     CacheLevel = "query"
+	CacheEmbedding CacheLevel = "embedding"
+)
+
+// Rule lists the levels.
+func (CacheLevel) Rule() Rule {
+	return Rule{Enum: words([]CacheLevel{CacheNone, CacheQuery, CacheEmbedding})}
+}
+
+// SearchMemories is the input of memory.search.
+type SearchMemories struct {
+	Query       Query     `json:"query"`
+	Mode        Mode      `json:"mode,omitzero"`
+	AtlasID     string    `json:"atlas_id,omitzero" jsonschema:"Only this atlas"`
+	WorkspaceID string    `json:"workspace_id,omitzero" jsonschema:"Only this workspace"`
+	Type        []Kind    `json:"type,omitzero" jsonschema:"Only these types"`
+	Tags        Tags      `json:"tags,omitzero" jsonschema:"Only with all of these tags"`
+	Include     []Include `json:"include,omitzero" jsonschema:"Search these too"`
+	Limit       Limit     `json:"limit,omitzero"`
+	Cursor      Cursor    `json:"cursor,omitzero"`
+}
+
+// A FoundMemory is a memory with how well it answers and where.
+type FoundMemory struct {
+	Memory
+	Score      float64  `json:"score" jsonschema:"Best first; comparable within one answer only"`
+	Highlights []string `json:"highlights" jsonschema:"Snippets that show the words"`
+}
+
+// FoundMemories is the output of memory.search.
+type FoundMemories struct {
+	Memories   []FoundMemory `json:"memories"`
+	Mode       ResolvedMode  `json:"mode"`
+	Meta       SearchMeta    `json:"meta"`
+	NextCursor string        `json:"nextCursor,omitzero" jsonschema:"Absent on the last page"`
+}
+
+// SearchMeta tells how a search was answered.
+type SearchMeta struct {
+	RequestedMode       Mode          `json:"requestedMode"`
+	ResolvedMode        ResolvedMode  `json:"resolvedMode"`
+	Cache               CacheLevel    `json:"cache"`
+	StrongKeyword       bool          `json:"strongKeyword"`
+	StrongKeywordReason string        `json:"strongKeywordReason"`
+	Candidates          Candidates    `json:"candidates"`
+	Timings             SearchTimings `json:"timings"`
+}
+
+// Candidates counts what each leg of a search found.
+type Candidates struct {
+	Keyword  int `json:"keyword"`
+	Semantic int `json:"semantic"`
+}
+
+// SearchTimings are the times of the stages of a search, in milliseconds.
+type SearchTimings struct {
+	KeywordMs  float64 `json:"keywordMs"`
+	EmbedMs    float64 `json:"embedMs"`
+	SemanticMs float64 `json:"semanticMs"`
+	FuseMs     float64 `json:"fuseMs"`
+	TotalMs    float64 `json:"totalMs"`
+}

@@ -1,0 +1,48 @@
+package loci
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"hash/fnv"
+	"strconv"
+)
+
+// words returns the texts of an enum.
+func words[T ~string](values []T) []string {
+	out := make([]string, len(values))
+	for i, v := range values {
+		out[i] = string(v)
+	}
+	return out
+}
+
+// different returns the texts without repetition, in order, never nil.
+func different[T ~string](values []T) []string {
+	out := make([]string, 0, len(values))
+	seen := make(map[T]bool, len(values))
+	for _, v := range values {
+		if !seen[v] {
+			seen[v] = true
+			out = append(out, string(v))
+		}
+	}
+	return out
+}
+
+// versionTag is the entity tag of a record whose version rises with each change.
+func versionTag(id string, version int) string {
+	return `"` + id[max(0, len(id)-12):] + "-" + strconv.Itoa(version) + `"`
+}
+
+// stateTag is the entity tag of a record that shows what others may change
+// too, such as counts: it is computed from the values that it shows.
+func stateTag(values ...string) string {
+	h := fnv.New64a()
+	for _, v := range values {
+		var n [4]byte
+		binary.BigEndian.PutUint32(n[:], uint32(len(v)))
+		h.Write(n[:])
+		h.Write([]byte(v))
+	}
+	return `"` + base64.RawURLEncoding.EncodeToString(h.Sum(nil)) + `"`
+}

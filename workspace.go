@@ -1,0 +1,136 @@
+package loci
+
+import "strconv"
+
+// A Role is what a member may do in a workspace.
+type Role string
+
+// The roles, from the least to the most.
+const (
+	Member Role = "member"
+	Admin  Role = "admin"
+	Owner  Role = "owner"
+)
+
+// Rule lists the roles.
+func (Role) Rule() Rule { return Rule{Enum: words([]Role{Owner, Admin, Member})} }
+
+// AtLeast reports whether a holder of r may do what needs the role least.
+func (r Role) AtLeast(least Role) bool { return r.rank() >= least.rank() }
+
+func (r Role) rank() int {
+	switch r {
+	case Owner:
+		return 3
+	case Admin:
+		return 2
+	case Member:
+		return 1
+	}
+	return 0
+}
+
+// A WorkspaceKind tells the one personal workspace of a user from teams.
+type WorkspaceKind string
+
+// The kinds of workspaces.
+const (
+	Personal WorkspaceKind = "personal"
+	Team     WorkspaceKind = "team"
+)
+
+// Rule lists the kinds.
+func (WorkspaceKind) Rule() Rule { return Rule{Enum: words([]WorkspaceKind{Personal, Team})} }
+
+// A SecretsPolicy says what a workspace does with credentials in a text.
+type SecretsPolicy string
+
+// The policies.
+const (
+	SecretsReject SecretsPolicy = "reject"
+	SecretsRedact SecretsPolicy = "redact"
+	SecretsAllow  SecretsPolicy = "allow"
+)
+
+// Rule lists the policies.
+func (SecretsPolicy) Rule() Rule {
+	return Rule{Enum: words([]SecretsPolicy{SecretsReject, SecretsRedact, SecretsAllow})}
+}
+
+// Settings are what the managers of a workspace decide.
+type Settings struct {
+	Secrets SecretsPolicy `json:"secrets"`
+}
+
+// A Workspace holds atlases and has members.
+type Workspace struct {
+	ID          string        `json:"id" jsonschema:"UUIDv7"`
+	Name        string        `json:"name"`
+	Kind        WorkspaceKind `json:"kind"`
+	Role        Role          `json:"role" jsonschema:"The caller's role"`
+	MemberCount int           `json:"memberCount"`
+	AtlasCount  int           `json:"atlasCount"`
+	Status      PlaceStatus   `json:"status"`
+	Settings    Settings      `json:"settings"`
+	CreatedAt   Time          `json:"createdAt"`
+	UpdatedAt   Time          `json:"updatedAt"`
+}
+
+// Tag identifies this representation of the workspace.
+func (w Workspace) Tag() string {
+	return stateTag(w.ID, strconv.FormatInt(int64(w.UpdatedAt), 36), string(w.Role),
+		strconv.Itoa(w.MemberCount), strconv.Itoa(w.AtlasCount), string(w.Status))
+}
+
+// CreateWorkspace is the input of workspace.create.
+type CreateWorkspace struct {
+	Name Name `json:"name"`
+}
+
+// GetWorkspace is the input of workspace.get.
+type GetWorkspace struct {
+	WorkspaceID string `json:"workspaceId"`
+}
+
+// ListWorkspaces is the input of workspace.list.
+type ListWorkspaces struct {
+	Include []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"Show archived ones too"`
+	Limit   Limit                 `json:"limit,omitzero"`
+	Cursor  Cursor                `json:"cursor,omitzero"`
+}
+
+// OneWorkspace is an output that holds a workspace.
+type OneWorkspace struct {
+	Workspace Workspace `json:"workspace"`
+}
+
+// ETag identifies this representation of the workspace.
+func (o OneWorkspace) ETag() string { return o.Workspace.Tag() }
+
+// Workspaces is a page of workspaces, newest first.
+type Workspaces struct {
+	Workspaces []Workspace `json:"workspaces"`
+	NextCursor string      `json:"nextCursor,omitzero" jsonschema:"Absent on the last page"`
+}
+
+// A MemberRecord is a user in a workspace.
+type MemberRecord struct {
+	UserID   string `json:"userId"`
+	Email    string `json:"email"`
+	Name     string `json:"name"`
+	Role     Role   `json:"role"`
+	JoinedAt Time   `json:"joinedAt"`
+}
+
+// ListMembers is the input of member.list.
+type ListMembers struct {
+	WorkspaceID string `json:"workspaceId"`
+	Limit       Limit  `json:"limit,omitzero"`
+	Cursor      Cursor `json:"cursor,omitzero"`
+}
+
+// Members is a page of members, newest first.
+type Members struct {
+	Members    []MemberRecord `json:"members"`
+	NextCursor string         `json:"nextCursor,omitzero" jsonschema:"Absent on the last page"`
+}
