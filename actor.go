@@ -22,6 +22,7 @@ type Actor struct {
 	Granted      []string // the only workspaces that a narrowed token reaches; nil is all of the user's
 	Agent        bool     // the call names a trusted agent as its actor
 
+	Address   string // of the peer, where one is known
 	RequestID string
 	IfMatch   string // entity tags that a change insists on, as sent; empty insists on nothing
 	Once      *Once  // what makes a repeated call harmless; nil where no key was sent
@@ -37,4 +38,5 @@ type Once struct {
 	Key         string
 	Fingerprint [32]byte // of the operation, its path and its canonical arguments
 	Seal        [32]byte // a key that only the credential's holder can derive
+	Replayed    bool     // set where the call was answered with what was stored
 }

@@ -1,0 +1,51 @@
+package op
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/loci-memory/loci"
+)
+
+// A Caller runs an operation and returns its encoded output: in this process,
+// or over the wire. The tools and the commands stand on it.
+type Caller interface {
+	Call(ctx context.Context, o *Op, c *Call, a Args) ([]byte, error)
+}
+
+// Call runs an operation in this process.
+func (h *Host) Call(ctx context.Context, o *Op, c *Call, a Args) ([]byte, error) {
+	out, err := h.Run(ctx, o, c, func() (Args, error) { return a, nil })
+	if err != nil {
+		return nil, err
+	}
+	return Encode(out)
+}
+
+// Do runs an operation with its types: the same line of Go calls it in this
+// process or on a server, as the Caller decides.
+func Do[In, Out any](ctx context.Context, caller Caller, c *Call, o Of[In, Out], in In) (out Out, err error) {
+	args, err := marshal(in)
+	if err != nil {
+		return out, err
+	}
+	raw, err := caller.Call(ctx, o.Op, c, Args{JSON: args})
+	if err != nil {
+		return out, err
+	}
+	return out, json.Unmarshal(raw, &out)
+}
+
+// Problem is the JSON object of an error, as every door shows it.
+type Problem struct {
+	Error     loci.Code `json:"error"`
+	Code      loci.Code `json:"code"`
+	Message   string    `json:"message" jsonschema:"A hint for people; programs decide by code"`
+	RequestID string    `json:"requestId,omitzero"`
+}
+
+// NewProblem returns what of err is shown.
+func NewProblem(err error, requestID string) Problem {
+	e := loci.AsError(err)
+	return Problem{e.Code, e.Code, e.Message, requestID}
+}

@@ -1,0 +1,309 @@
+package op
+
+import (
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/loci-memory/loci"
+)
+
+// Args are what a caller sends: a JSON object, and fields that came as texts.
+type Args struct {
+	JSON  []byte // a flat JSON object; empty is {}
+	Texts []Text
+	Split bool // JSON is an HTTP body: it may hold only the fields whose place is the body
+}
+
+// A Text is a field that was sent as a text: a segment of a path, a query
+// value, a flag. The items of a list stand between commas.
+type Text struct {
+	Name, Value string
+	Place       Place // where it was sent; empty where that does not matter
+}
+
+// bad refuses an input. The message is a hint: it names the field and the bound.
+func bad(format string, args ...any) error {
+	return loci.Fail(loci.InvalidQuery, append([]any{format}, args...)...)
+}
+
+// decode reads a into a new value of the operation's input type. It is strict:
+// whatever it does not understand, it refuses.
+func (o *Op) decode(a Args) (any, error) {
+	in := reflect.New(o.inType)
+	var given fieldSet
+	d := decoder{scanner: scanner{data: a.JSON}, op: o, split: a.Split}
+	if len(a.JSON) > 0 {
+		if err := d.document(o.in, in.Elem(), &given); err != nil {
+			return nil, err
+		}
+	}
+	for _, t := range a.Texts {
+		if err := o.text(in.Elem(), t, &given); err != nil {
+			return nil, err
+		}
+	}
+	if err := o.in.complete(&given, ""); err != nil {
+		return nil, err
+	}
+	if o.Method == "PATCH" && !o.changes(&given) {
+		return nil, bad("send at least one field to change: %s", strings.Join(o.names(InBody), ", "))
+	}
+	return in.Interface(), nil
+}
+
+// changes reports whether a field beside those of the path was given.
+func (o *Op) changes(given *fieldSet) bool {
+	for i := range o.in.fields {
+		if given.has(i) && o.in.fields[i].place != InPath {
+			return true
+		}
+	}
+	return false
+}
+
+func (o *Op) names(places ...Place) []string {
+	var names []string
+	for _, f := range o.in.fields {
+		for _, p := range places {
+			if f.place == p {
+				names = append(names, f.name)
+			}
+		}
+	}
+	return names
+}
+
+// A fieldSet tells which of at most 64 fields were given.
+type fieldSet uint64
+
+func (s *fieldSet) has(i int) bool { return *s&(1<<i) != 0 }
+func (s *fieldSet) add(i int)      { *s |= 1 << i }
+
+// complete reports the first required field that is missing.
+func (p *plan) complete(given *fieldSet, where string) error {
+	for i := range p.fields {
+		if p.fields[i].required && !given.has(i) {
+			return bad("%s is required", where+p.fields[i].name)
+		}
+	}
+	return nil
+}
+
+// text sets a field from a text.
+func (o *Op) text(in reflect.Value, t Text, given *fieldSet) error {
+	for i := range o.in.fields {
+		f := &o.in.fields[i]
+		if f.name != t.Name || t.Place != "" && t.Place != f.place {
+			continue
+		}
+		if given.has(i) {
+			return bad("%s is given twice", f.name)
+		}
+		given.add(i)
+		return f.plan.fromText(f.plan.settable(in.Field(f.index)), f.name, t.Value)
+	}
+	places := []Place{InQuery}
+	if t.Place == "" {
+		places = []Place{InPath, InQuery, InBody}
+	}
+	return unknown(t.Name, o.names(places...))
+}
+
+func (p *plan) fromText(v reflect.Value, name, text string) error {
+	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
+		return bad("%s must be valid UTF-8 without NUL", name)
+	}
+	switch p.kind {
+	case boolKind:
+		if text != "true" && text != "false" {
+			return bad("%s must be true or false", name)
+		}
+		return p.setBool(v, name, text == "true")
+	case integerKind, numberKind:
+		if end := number([]byte(text), 0); end < 0 || end != len(text) || p.kind == integerKind && strings.ContainsAny(text, ".eE") {
+			return p.mismatch(name)
+		}
+		return p.setNumber(v, name, text)
+	case timeKind, textKind:
+		return p.setText(v, name, text)
+	case listKind:
+		items := strings.Split(text, ",")
+		if err := p.grow(v, name, len(items)); err != nil {
+			return err
+		}
+		for i, item := range items {
+			if err := p.elem.fromText(p.elem.settable(v.Index(i)), name, item); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return bad("%s cannot be given as a text", name)
+}
+
+// grow makes v a list of n items, if the rule allows that many.
+func (p *plan) grow(v reflect.Value, name string, n int) error {
+	switch {
+	case n > p.most():
+		return bad("%s must have at most %d items", name, p.most())
+	case n < p.rule.MinItems:
+		return bad("%s must have at least %d items", name, p.rule.MinItems)
+	}
+	v.Set(reflect.MakeSlice(v.Type(), n, n))
+	return nil
+}
+
+// most returns how many items a list may have; a bound of its own holds where
+// the rule has none.
+func (p *plan) most() int {
+	if p.rule.MaxItems > 0 {
+		return p.rule.MaxItems
+	}
+	return 1000
+}
+
+func (p *plan) setBool(v reflect.Value, name string, b bool) error {
+	if p.rule.True && !b {
+		return bad("%s must be true", name)
+	}
+	v.SetBool(b)
+	return nil
+}
+
+// setNumber reads a number in JSON's form. As in JSON Schema, 5.0 is an integer.
+func (p *plan) setNumber(v reflect.Value, name, text string) error {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || math.IsInf(f, 0) {
+		return bad("%s is out of range", name)
+	}
+	if p.kind == numberKind {
+		v.SetFloat(f)
+		return nil
+	}
+	if f != math.Trunc(f) {
+		return p.mismatch(name)
+	}
+	if r := p.rule; r.Max > 0 {
+		if f < float64(r.Min) {
+			return bad("%s must be at least %d", name, r.Min)
+		}
+		if f > float64(r.Max) {
+			return bad("%s must be at most %d", name, r.Max)
+		}
+	}
+	if math.Abs(f) > loci.Unlimited {
+		return bad("%s is out of range", name)
+	}
+	v.SetInt(int64(f))
+	return nil
+}
+
+func (p *plan) setText(v reflect.Value, name, text string) error {
+	if p.kind == timeKind {
+		at, err := time.Parse(time.RFC3339Nano, text)
+		if err != nil {
+			return bad("%s must be a time with an offset, such as 2026-01-02T15:04:05Z", name)
+		}
+		v.SetInt(int64(loci.At(at)))
+		return nil
+	}
+	r := &p.rule
+	if r.Trim {
+		text = strings.TrimSpace(text)
+	}
+	if r.Enum != nil {
+		return p.setWord(v, name, text)
+	}
+	if r.MaxBytes > 0 && len(text) > r.MaxBytes {
+		return bad("%s must have at most %d bytes", name, r.MaxBytes)
+	}
+	if r.MaxLength > 0 && len(text) > r.MaxLength && utf8.RuneCountInString(text) > r.MaxLength {
+		return bad("%s must have at most %d characters", name, r.MaxLength)
+	}
+	if r.MinLength > 0 && len(text) < r.MinLength*utf8.UTFMax && utf8.RuneCountInString(text) < r.MinLength {
+		if r.MinLength == 1 {
+			return bad("%s must not be empty", name)
+		}
+		return bad("%s must have at least %d characters", name, r.MinLength)
+	}
+	v.SetString(text)
+	return nil
+}
+
+func (p *plan) setWord(v reflect.Value, name, text string) error {
+	for _, w := range p.rule.Enum {
+		if w == text {
+			v.SetString(w)
+			return nil
+		}
+	}
+	return bad("%s must be one of %s", name, strings.Join(p.rule.Enum, ", "))
+}
+
+// mismatch refuses a value of another JSON type.
+func (p *plan) mismatch(name string) error {
+	switch p.kind {
+	case listKind:
+		return bad("%s must be a list of %ss", name, p.elem.kind)
+	case integerKind:
+		return bad("%s must be an integer", name)
+	case objectKind:
+		return bad("%s must be an object", name)
+	}
+	return bad("%s must be a %s", name, p.kind)
+}
+
+// unknown refuses a name and says which is the nearest known one.
+func unknown(name string, known []string) error {
+	best, least := "", len(name)/2+1
+	for _, k := range known {
+		if d := distance(fold(name), fold(k)); d < least {
+			best, least = k, d
+		}
+	}
+	switch shown := clip(name); {
+	case best != "":
+		return bad("unknown field %q: did you mean %q?", shown, best)
+	case len(known) == 0:
+		return bad("unknown field %q: there are no fields here", shown)
+	default:
+		return bad("unknown field %q: the fields are %s", shown, strings.Join(known, ", "))
+	}
+}
+
+// clip keeps a foreign name in a message short.
+func clip(s string) string {
+	if len(s) > 64 {
+		return strings.ToValidUTF8(s[:64], "") + "..."
+	}
+	return s
+}
+
+// fold drops what people mix up: letter case and how words are joined.
+func fold(s string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(clip(s)))
+}
+
+// distance is the edit distance of two short words (Wagner and Fischer, 1974).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,175 @@
+package op_test
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+func decode(t *testing.T, args op.Args) (*thing, error) {
+	t.Helper()
+	s := &toy{}
+	_, err := host(s).Call(context.Background(), make_.Op, &op.Call{}, args)
+	return s.asked, err
+}
+
+func TestDecoderReadsEveryKindOfField(t *testing.T) {
+	t.Parallel()
+	got, err := decode(t, op.Args{JSON: []byte(` {"thingId": "7", "name": "  A b ", "kind":"fact","tags":[" x ","y"],"size":5.0,"weight":-1.5e2,
+		"open":true,"when":"2026-01-02T03:04:05.678+01:00","note":"","within":{"uri":"caf\u00e9 \ud83d\ude00","position":-3},"places":[{"uri":"a"},{"uri":"\ufffd"}]}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, _ := json.Marshal(got)
+	want := `{"thingId":"7","name":"A b","kind":"fact","tags":["x","y"],"size":5,"weight":-150,"open":true,"when":"2026-01-02T02:04:05.678Z",` +
+		`"note":"","within":{"uri":"café 😀","position":-3},"places":[{"uri":"a"},{"uri":"` + "\ufffd" + `"}]}`
+	if string(b) != want {
+		t.Errorf("got  %s\nwant %s", b, want)
+	}
+}
+
+func TestDecoderRefusesWithHints(t *testing.T) {
+	t.Parallel()
+	for body, hint := range map[string]string{
+		``:                                     "thingId is required",
+		`{`:                                    "ends too early",
+		`[]`:                                   "send a JSON object",
+		`null`:                                 "send a JSON object",
+		`{} x`:                                 "after the JSON object",
+		`{"nmae":"x"}`:                         `"nmae": did you mean "name"?`,
+		`{"Name":"x"}`:                         `"Name": did you mean "name"?`,
+		`{"thing_id":"x"}`:                     `did you mean "thingId"?`,
+		`{"zzzzzzzz":1}`:                       "the fields are thingId, name",
+		`{"name":"x","name":"x"}`:              "name is given twice",
+		`{"name":null}`:                        "name must not be null",
+		`{"name":5}`:                           "name must be a string",
+		`{"name":"  "}`:                        "name must not be empty",
+		`{"name":"` + strings.Repeat("é", 201): "ends inside a string",
+		`{"name":"` + strings.Repeat("é", 201) + `"}`: "name must have at most 200 characters",
+		`{"name":"a` + "\x00" + `"}`:                  "control character",
+		`{"name":"a\u0000"}`:                          "no NUL",
+		`{"name":"\ud800"}`:                           "no lone surrogate",
+		`{"name":"\ud800\u0041"}`:                     "no lone surrogate",
+		`{"name":"\x"}`:                               "an escape that is not",
+		"{\"name\":\"\xff\"}":                         "valid UTF-8",
+		`{"kind":"Fact"}`:                             "kind must be one of fact, decision",
+		`{"tags":"x"}`:                                "tags must be a list of strings",
+		`{"tags":["x",null]}`:                         "tags must not be null",
+		`{"tags":["x",]}`:                             "malformed",
+		`{"size":0}`:                                  "size must be at least 1",
+		`{"size":101}`:                                "size must be at most 100",
+		`{"size":1.5}`:                                "size must be an integer",
+		`{"size":"5"}`:                                "size must be an integer",
+		`{"size":1e400}`:                              "out of range",
+		`{"weight":01}`:                               "malformed",
+		`{"weight":1e400}`:                            "weight is out of range",
+		`{"open":1}`:                                  "open must be a boolean",
+		`{"open":tru}`:                                "malformed",
+		`{"when":"2026-01-02T03:04:05"}`:              "with an offset",
+		`{"within":{}}`:                               "within.uri is required",
+		`{"within":{"url":"x"}}`:                      `did you mean "uri"?`,
+		`{"within":{"uri":"x","uri":"y"}}`:            "within.uri is given twice",
+		`{"places":[{"uri":"x"},{"uri":5}]}`:          "places.uri must be a string",
+		`{"tags":[` + strings.Repeat(`"x",`, 33):      "at most 32 items",
+	} {
+		_, err := decode(t, op.Args{JSON: []byte(body)})
+		if !loci.Is(err, loci.InvalidQuery) || !strings.Contains(err.Error(), hint) {
+			t.Errorf("%.60s: %v, want a hint with %q", body, err, hint)
+		}
+	}
+}
+
+func TestTextsFillFieldsLikeJSON(t *testing.T) {
+	t.Parallel()
+	texts := []op.Text{{Name: "thingId", Value: "a/b"}, {Name: "name", Value: "n"}, {Name: "tags", Value: "x, y"}, {Name: "size", Value: "7"},
+		{Name: "open", Value: "true"}, {Name: "weight", Value: "1e2"}}
+	got, err := decode(t, op.Args{Texts: texts})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.ID != "a/b" || len(got.Tags) != 2 || got.Tags[1] != "y" || got.Size != 7 || !got.Open || got.Weight != 100 {
+		t.Errorf("%+v", got)
+	}
+	for text, hint := range map[op.Text]string{
+		{Name: "size", Value: "1.0"}:                     "must be an integer",
+		{Name: "size", Value: ""}:                        "must be an integer",
+		{Name: "size", Value: "٣"}:                       "must be an integer",
+		{Name: "open", Value: "1"}:                       "true or false",
+		{Name: "tags", Value: ""}:                        "must not be empty",
+		{Name: "name", Value: "a\x00"}:                   "NUL",
+		{Name: "nam", Value: "a"}:                        `did you mean "name"`,
+		{Name: "within", Value: "x"}:                     "cannot be given as a text",
+		{Name: "name", Value: "a", Place: op.InQuery}:    "there are no fields here",
+		{Name: "thingId", Value: "a", Place: op.InQuery}: "there are no fields here",
+	} {
+		if _, err := decode(t, op.Args{Texts: []op.Text{text}}); err == nil || !strings.Contains(err.Error(), hint) {
+			t.Errorf("%v: %v, want %q", text, err, hint)
+		}
+	}
+}
+
+func TestABodyHoldsOnlyTheFieldsOfTheBody(t *testing.T) {
+	t.Parallel()
+	_, err := decode(t, op.Args{JSON: []byte(`{"thingId":"x","name":"n"}`), Split: true})
+	if err == nil || !strings.Contains(err.Error(), "unknown field \"thingId\"") {
+		t.Errorf("a path field in the body: %v", err)
+	}
+}
+
+func TestAnEmptyPatchIsRefused(t *testing.T) {
+	t.Parallel()
+	s := &toy{}
+	_, err := host(s).Call(context.Background(), change.Op, &op.Call{}, op.Args{Texts: []op.Text{{Name: "thingId", Value: "x", Place: op.InPath}, {Name: "name", Value: "n"}}})
+	if err != nil {
+		t.Errorf("with a field: %v", err)
+	}
+	if _, err := host(s).Call(context.Background(), change.Op, &op.Call{}, op.Args{JSON: []byte(`{"thingId":"x"}`)}); !loci.Is(err, loci.InvalidQuery) {
+		t.Errorf("without a field: %v", err)
+	}
+}
+
+// FuzzDecoderAgreesWithTheLibrary holds the decoder to the verdict of the
+// schema library on the schema that it prints. Where they may differ, the
+// decoder is the stricter one: what a JSON Schema cannot say.
+func FuzzDecoderAgreesWithTheLibrary(f *testing.F) {
+	for _, s := range []string{`{"thingId":"1","name":"x"}`, `{"thingId":"1","name":" ","tags":["a"]}`, `{"thingId":"1","name":"x","size":100,"within":{"uri":"u"}}`,
+		`{"thingId":"1","name":"x","places":[{"uri":"u","position":9}],"when":"2026-01-02T03:04:05Z"}`, `{"thingId":"1","name":"x","weight":1e3,"open":false,"note":"n"}`} {
+		f.Add([]byte(s))
+	}
+	resolved, err := make_.In.Resolve(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		s := &toy{}
+		_, mine := host(s).Call(context.Background(), make_.Op, &op.Call{}, op.Args{JSON: data})
+		var v map[string]any
+		theirs := json.Unmarshal(data, &v)
+		if theirs == nil {
+			theirs = resolved.Validate(v)
+		}
+		if mine == nil && theirs != nil && len(data) > 0 {
+			t.Errorf("the decoder takes %q, the library says %v", data, theirs)
+		}
+		if mine != nil && theirs == nil && !stricter(mine, v) {
+			t.Errorf("the decoder refuses %q (%v), the library takes it", data, mine)
+		}
+	})
+}
+
+// stricter reports whether a refusal is one that the library cannot know of.
+func stricter(err error, v map[string]any) bool {
+	message := loci.AsError(err).Message
+	for _, known := range []string{"twice", "UTF-8", "NUL", "surrogate", "with an offset", "out of range", "at most 1000 items", "must not be empty", "at most 200 characters", "at most 64 characters"} {
+		if strings.Contains(message, known) {
+			return true
+		}
+	}
+	n, ok := v["weight"].(float64)
+	return ok && math.Abs(n) > 1e300
+}

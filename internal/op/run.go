@@ -1,0 +1,156 @@
+package op
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/loci-memory/loci"
+)
+
+// A Call is what travels with an operation beside its fields. A door fills the
+// first part; Run fills the second.
+type Call struct {
+	Door           string          // "rest", "mcp", "command": for the log
+	Proof          string          // the credential itself: a key, a token, a cookie's secret
+	Kind           loci.Credential // how the proof came: a cookie, or anything else a bearer
+	Actor          string          // of the actor header: "" or "agent"
+	AgentID        bool            // the client sent an agent id, which only the server gives
+	Foreign        bool            // a browser sent it from another origin
+	Address        string          // of the peer
+	RequestID      string
+	IdempotencyKey string
+	IfMatch        string
+
+	Quota    *Quota // of the caller's plan, once the credential is known
+	Replayed bool   // the answer is a stored one
+}
+
+// A Quota is the state of the caller's operations in the current window.
+type Quota struct {
+	Limit, Remaining int64
+	Reset            time.Duration // until the window ends
+}
+
+// A Host runs the operations of a table on a service.
+type Host struct {
+	Service any
+	// Admit tells who the caller is, and refuses one that is unknown, revoked,
+	// too quick or out of quota. It fills the call's Quota.
+	Admit func(ctx context.Context, o *Op, c *Call) (*loci.Actor, error)
+	// Log gets one line for each call, without contents.
+	Log *slog.Logger
+	// Seen is told of each call that has ended, for metrics; it may be nil.
+	Seen func(o *Op, c *Call, code loci.Code, took time.Duration)
+}
+
+// Run is the one way in. Every door ends here, so every rule that holds for
+// all of them stands here, in the order of refusal: credential, rate and
+// quota, the body, its shape; then the method, whose transaction knows scope,
+// role, idempotency and state. args is called once the caller is admitted, so
+// that nobody else's body is read.
+func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error)) (out any, err error) {
+	began := time.Now()
+	defer func() {
+		if r := recover(); r != nil {
+			err = &loci.Error{Code: loci.InternalError, Message: loci.InternalError.Hint(), Err: fmt.Errorf("panic: %v\n%s", r, debug.Stack())}
+		}
+		h.note(ctx, o, c, err, time.Since(began))
+	}()
+	who, err := h.Admit(ctx, o, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.permits(o, who); err != nil {
+		return nil, err
+	}
+	a, err := args()
+	if err != nil {
+		return nil, err
+	}
+	in, err := o.decode(a)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.once(o, who, in); err != nil {
+		return nil, err
+	}
+	out, err = o.run(ctx, h.Service, who, in)
+	c.Replayed = who.Once != nil && who.Once.Replayed
+	return out, err
+}
+
+// permits checks what of the call is neither credential nor field.
+func (c *Call) permits(o *Op, who *loci.Actor) error {
+	switch {
+	case c.Foreign && (o.Reach == Browser || who.Credential == loci.CookieCredential):
+		return loci.Fail(loci.Forbidden, "A page of another origin cannot do this with a cookie: use an API key.")
+	case c.AgentID:
+		return bad("an agent id is given by the server: leave X-Loci-Agent-Id out")
+	case c.Actor != "" && c.Actor != "agent":
+		return bad("the actor header must be agent")
+	case o.Access == Person && !who.Person():
+		return loci.Fail(loci.InsufficientScope, "This needs an API key or a sign-in: a token cannot widen its own reach.")
+	case o.Access == Agent && (c.Actor != "agent" || who.Credential != loci.KeyCredential):
+		return loci.Fail(loci.Forbidden, "This is for agents: send X-Loci-Actor: agent with an API key.")
+	}
+	who.Agent, who.RequestID, who.IfMatch, who.Address = c.Actor == "agent", c.RequestID, c.IfMatch, c.Address
+	return nil
+}
+
+// once ties the call to its Idempotency-Key, if it is one that counts.
+func (c *Call) once(o *Op, who *loci.Actor, in any) error {
+	if c.IdempotencyKey == "" || o.Method != "POST" || o.Access == Public {
+		return nil
+	}
+	if len(c.IdempotencyKey) > 200 {
+		return bad("Idempotency-Key must have at most 200 characters")
+	}
+	for _, b := range []byte(c.IdempotencyKey) {
+		if b < ' ' || b > '~' {
+			return bad("Idempotency-Key must be printable ASCII")
+		}
+	}
+	canonical, err := marshal(in)
+	if err != nil {
+		return err
+	}
+	who.Once = &loci.Once{
+		Key:         c.IdempotencyKey,
+		Fingerprint: sha256.Sum256(append([]byte(o.Name+"\n"), canonical...)),
+		Seal:        sha256.Sum256([]byte("loci idempotency seal\n" + c.Proof)),
+	}
+	return nil
+}
+
+// note writes the one line of the call: what was asked by whom and how it
+// ended, never what was said.
+func (h *Host) note(ctx context.Context, o *Op, c *Call, err error, took time.Duration) {
+	var code loci.Code
+	level := slog.LevelInfo
+	if err != nil {
+		e := loci.AsError(err)
+		if code = e.Code; code.Status() >= 500 {
+			level = slog.LevelError
+		}
+	}
+	if h.Seen != nil {
+		h.Seen(o, c, code, took)
+	}
+	if !h.Log.Enabled(ctx, level) {
+		return
+	}
+	attrs := [6]slog.Attr{
+		slog.String("op", o.Name), slog.String("door", c.Door), slog.String("request", c.RequestID),
+		slog.Int64("us", took.Microseconds()), slog.String("code", string(code)),
+	}
+	n := 5
+	if level == slog.LevelError {
+		attrs[n] = slog.Any("err", loci.AsError(err).Err)
+		n++
+	}
+	h.Log.LogAttrs(ctx, level, "call", attrs[:n]...)
+}

@@ -1,0 +1,162 @@
+package op
+
+import (
+	"reflect"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/loci-memory/loci"
+)
+
+// schemas turns Go types into JSON Schema 2020-12 by a library, and tells it
+// what a Go type cannot say of itself: the rules. A schema of a struct has the
+// type's name as its title; the OpenAPI document lists it under that name.
+type schemas struct {
+	known map[reflect.Type]*jsonschema.Schema
+}
+
+// of returns the schema of t, and makes those of the types within first.
+func (s *schemas) of(t reflect.Type) *jsonschema.Schema {
+	if s.known == nil {
+		s.known = map[reflect.Type]*jsonschema.Schema{timeType: {Type: "string", Format: "date-time"}}
+	}
+	if have := s.known[t]; have != nil {
+		return have.CloneSchemas()
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return s.of(t.Elem())
+	case reflect.Slice:
+		s.of(t.Elem())
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() {
+				s.of(f.Type)
+			}
+		}
+	}
+	made, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: s.known})
+	if err != nil {
+		panic("op: " + err.Error())
+	}
+	tidy(made)
+	if r, ok := reflect.Zero(t).Interface().(ruled); ok {
+		apply(made, r.Rule())
+	}
+	if t.Kind() == reflect.Struct {
+		made.Title = t.Name()
+	}
+	if t.Name() != "" && t.PkgPath() != "" {
+		s.known[t] = made
+	}
+	return made.CloneSchemas()
+}
+
+// input returns the schema of an operation's input.
+func (s *schemas) input(p *plan) *jsonschema.Schema {
+	made := s.of(p.typ)
+	for i := range p.fields {
+		if f := &p.fields[i]; f.description != "" {
+			made.Properties[f.name].Description = f.description
+		}
+	}
+	if made.Properties == nil {
+		made.Properties = map[string]*jsonschema.Schema{}
+	}
+	made.Title = ""
+	return made
+}
+
+// output returns the schema of an operation's output: with ok: true, and open
+// to fields that are not named yet, for clients must bear additions.
+func (s *schemas) output(t reflect.Type) *jsonschema.Schema {
+	made := unlock(s.of(t))
+	made.Title = ""
+	if made.Properties == nil {
+		made.Properties = map[string]*jsonschema.Schema{}
+	}
+	made.Properties["ok"] = &jsonschema.Schema{Type: "boolean", Const: jsonschema.Ptr(any(true))}
+	made.PropertyOrder = append([]string{"ok"}, made.PropertyOrder...)
+	made.Required = append([]string{"ok"}, made.Required...)
+	return made
+}
+
+// tidy takes back the null that the library gives to a slice or a pointer: a
+// field of ours is there or absent, and a list is never null.
+func tidy(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if len(s.Types) == 2 && s.Types[0] == "null" {
+		s.Type, s.Types = s.Types[1], nil
+	}
+	tidy(s.Items)
+	for _, p := range s.Properties {
+		tidy(p)
+	}
+}
+
+func unlock(s *jsonschema.Schema) *jsonschema.Schema {
+	if s == nil {
+		return nil
+	}
+	c := s.CloneSchemas()
+	c.AdditionalProperties = nil
+	c.Items = unlock(c.Items)
+	for name, p := range c.Properties {
+		c.Properties[name] = unlock(p)
+	}
+	return c
+}
+
+// apply writes a rule into a schema. What is measured after trimming has no
+// upper bound there: JSON Schema cannot trim.
+func apply(s *jsonschema.Schema, r loci.Rule) {
+	for _, w := range r.Enum {
+		s.Enum = append(s.Enum, w)
+	}
+	if r.Max > 0 {
+		s.Minimum, s.Maximum = jsonschema.Ptr(float64(r.Min)), jsonschema.Ptr(float64(r.Max))
+	}
+	s.MinLength, s.MinItems, s.MaxItems = positive(r.MinLength), positive(r.MinItems), positive(r.MaxItems)
+	if s.MaxLength = positive(max(r.MaxLength, r.MaxBytes)); r.Trim {
+		s.MaxLength, s.Pattern = nil, `\S`
+	}
+	if r.True {
+		s.Const = jsonschema.Ptr(any(true))
+	}
+	if r.Default != nil {
+		b, err := marshal(r.Default)
+		if err != nil {
+			panic("op: " + err.Error())
+		}
+		s.Default = b
+	}
+	s.Format, s.Description = r.Format, r.Description
+}
+
+func positive(n int) *int {
+	if n <= 0 {
+		return nil
+	}
+	return &n
+}
+
+// WithRefs returns s with each named type as a reference below prefix, and
+// puts those types into named. This is the form of an OpenAPI document; a tool
+// wants s itself, which stands alone.
+func WithRefs(s *jsonschema.Schema, prefix string, named map[string]*jsonschema.Schema) *jsonschema.Schema {
+	if s == nil {
+		return nil
+	}
+	c := s.CloneSchemas()
+	c.Items = WithRefs(c.Items, prefix, named)
+	for name, p := range c.Properties {
+		c.Properties[name] = WithRefs(p, prefix, named)
+	}
+	if s.Title == "" {
+		return c
+	}
+	named[s.Title] = c
+	return &jsonschema.Schema{Ref: prefix + s.Title, Description: s.Description}
+}
