@@ -55,6 +55,17 @@ func (o *Op) decode(a Args) (any, error) {
 	return in.Interface(), nil
 }
 
+// Canonical checks a as the operation does and returns the input as one JSON
+// object. A caller on the wire sends that, so that it refuses what is wrong in
+// the same words as the operation itself.
+func (o *Op) Canonical(a Args) ([]byte, error) {
+	in, err := o.decode(a)
+	if err != nil {
+		return nil, err
+	}
+	return marshal(in)
+}
+
 // changes reports whether a field beside those of the path was given.
 func (o *Op) changes(given *fieldSet) bool {
 	for i := range o.in.fields {

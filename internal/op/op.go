@@ -64,8 +64,9 @@ type Op struct {
 
 	In, Out *jsonschema.Schema
 
-	in     *plan
-	inType reflect.Type
+	in      *plan
+	inType  reflect.Type
+	outType reflect.Type
 	run    func(ctx context.Context, svc any, who *loci.Actor, in any) (any, error)
 }
 
@@ -130,7 +131,7 @@ func define[In, Out any](t *Table, name, route, summary string, access Access, r
 	if !ok || access == 0 || reach == 0 || summary == "" || !strings.Contains(name, ".") || t.Op(name) != nil {
 		panic(fmt.Sprintf("op %q: a new name, route, summary, access and reach are needed", name))
 	}
-	o := &Op{Name: name, Method: method, Path: path, Summary: summary, Access: access, Reach: reach, inType: reflect.TypeFor[In]()}
+	o := &Op{Name: name, Method: method, Path: path, Summary: summary, Access: access, Reach: reach, inType: reflect.TypeFor[In](), outType: reflect.TypeFor[Out]()}
 	o.in = newPlan(o.inType)
 	for _, m := range placeholder.FindAllStringSubmatch(path, -1) {
 		f := o.in.field(m[1])
@@ -195,6 +196,9 @@ func (o *Op) Fields() []Field {
 	}
 	return out
 }
+
+// Types returns the Go types of the input and of the output, or of one event.
+func (o *Op) Types() (in, out reflect.Type) { return o.inType, o.outType }
 
 // Tool returns the operation's name as a tool: memory_create.
 func (o *Op) Tool() string { return strings.ReplaceAll(o.Name, ".", "_") }
