@@ -1,0 +1,94 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"strconv"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// callKey is the context's key for the op.Call that HTTP made of a request.
+type callKey struct{}
+
+func callOf(ctx context.Context) *op.Call {
+	if c, ok := ctx.Value(callKey{}).(*op.Call); ok {
+		return c
+	}
+	return &op.Call{Door: "mcp", RequestID: loci.NewID(time.Now())}
+}
+
+// handler runs the tool. What the operation refuses is a result that says so,
+// for the agent to read; only an unknown tool is an error of the protocol.
+func (d *Door) handler(t *tool) sdk.ToolHandler {
+	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		c := callOf(ctx)
+		out, err := d.run(ctx, t, c, req.Params.Arguments)
+		if err != nil {
+			out, err = json.Marshal(op.NewProblem(err, c.RequestID))
+			return result(out, true), err
+		}
+		return result(out, false), nil
+	}
+}
+
+// result shows one JSON object twice: as text for the model, and as a value
+// for programs. The text is the very bytes of the value.
+func result(object []byte, failed bool) *sdk.CallToolResult {
+	return &sdk.CallToolResult{
+		Content:           []sdk.Content{&sdk.TextContent{Text: string(object)}},
+		StructuredContent: json.RawMessage(object),
+		IsError:           failed,
+	}
+}
+
+// run calls the operation and returns its answer, cut to what a result holds.
+// A page with too many items is asked for again with as many as there is room
+// for: its cursor then goes on after the last that is shown.
+func (d *Door) run(ctx context.Context, t *tool, c *op.Call, args []byte) ([]byte, error) {
+	args, from, err := t.begin(args)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := d.Caller.Call(ctx, t.op, c, op.Args{JSON: args})
+	if err != nil {
+		return nil, err
+	}
+	out, room := fit(raw, from)
+	if out == nil && t.limit && room > 0 {
+		_, args = without(args, "limit")
+		args = with(args, "limit", room)
+		if raw, err = d.Caller.Call(ctx, t.op, c, op.Args{JSON: args}); err != nil {
+			return nil, err
+		}
+		out, _ = fit(raw, from)
+	}
+	if out == nil {
+		out = []byte(`{"ok":true,"truncated":true}`)
+	}
+	return out, nil
+}
+
+// begin takes the offset out of the arguments, if the tool has one; from is
+// negative where it has not.
+func (t *tool) begin(args []byte) (rest []byte, from int, err error) {
+	if string(args) == "null" {
+		args = nil // some clients send it for none
+	}
+	if !t.reads {
+		return args, -1, nil
+	}
+	given, rest := without(args, offset)
+	if given == nil {
+		return args, 0, nil
+	}
+	from, err = strconv.Atoi(string(given))
+	if err != nil || from < 0 {
+		return nil, 0, loci.Fail(loci.InvalidQuery, "offset must be an integer of at least 0")
+	}
+	return rest, from, nil
+}

@@ -1,0 +1,77 @@
+// Package mcp is the door for agents: the table's operations as tools of the
+// Model Context Protocol, over Streamable HTTP and over stdin and stdout, in
+// the revisions with a handshake (up to 2025-11-25) and without (2026-07-28).
+package mcp
+
+import (
+	"context"
+	"net/http"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// Options say what a Door opens on, and to whom.
+type Options struct {
+	Table   *op.Table
+	Caller  op.Caller
+	Version string
+	Toolset op.Reach // of a client that asks for none; the default is the full set
+
+	// The rest is for HTTP alone.
+
+	// Authenticate refuses a call whose proof is unknown, revoked or too quick.
+	// It may fill the call's quota. It counts no operation: listing tools is none.
+	Authenticate func(ctx context.Context, c *op.Call) error
+	// PublicURL is where clients find the server; its host and origin are welcome.
+	PublicURL string
+	// Hosts are more names of this server: a request to any other name is
+	// refused, for a page could have pointed that name here (DNS rebinding).
+	Hosts []string
+	// Origins are more origins whose pages may call, such as https://app.example.
+	Origins []string
+	// Address tells the peer's address; the default is that of the connection.
+	Address func(*http.Request) string
+	// QueryKey lets clients without a handshake header send ?api_key=.
+	QueryKey bool
+}
+
+// A Door serves the tools of a table.
+type Door struct {
+	Options
+	sets map[op.Reach]*sdk.Server
+}
+
+// New returns the door to a table. A table whose schemas are no tools is a
+// mistake of the program, and New panics on it.
+func New(o Options) *Door {
+	if o.Toolset == 0 {
+		o.Toolset = op.Full
+	}
+	d := &Door{Options: o, sets: map[op.Reach]*sdk.Server{}}
+	for _, set := range []op.Reach{op.Core, op.Stable, op.Full} {
+		d.sets[set] = d.server(set)
+	}
+	return d
+}
+
+// server returns the one server of a set, which all its clients share: it
+// holds no state of theirs.
+func (d *Door) server(set op.Reach) *sdk.Server {
+	s := sdk.NewServer(&sdk.Implementation{Name: "loci", Title: "Loci", Version: d.Version}, &sdk.ServerOptions{
+		// Without this the SDK announces logging; and the tools never change.
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
+		// What is listed depends on who asks. The SDK's default is public.
+		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
+	})
+	for _, o := range d.Table.Ops {
+		if offered(o, set) {
+			t := newTool(o)
+			s.AddTool(t.Tool, d.handler(t))
+		}
+	}
+	return s
+}
+
+func offered(o *op.Op, set op.Reach) bool { return o.Reach >= set && !o.Streams }

@@ -1,0 +1,175 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// MaxBody is the most that one message holds, in bytes: more than the body of
+// any operation, which is escaped once more in it.
+const MaxBody = 4 << 20
+
+// HTTP returns the door as Streamable HTTP: stateless, a JSON answer for each
+// POST. What keeps a client out is answered as on every other route, before a
+// word of MCP is read; what is wrong with a message, in JSON-RPC.
+func (d *Door) HTTP() http.Handler {
+	g := d.guard()
+	sets := map[op.Reach]http.Handler{}
+	for set, s := range d.sets {
+		sets[set] = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{
+			Stateless: true, JSONResponse: true, MaxRequestBodyBytes: -1,
+			// Its own check refuses what comes through a reverse proxy: ours stands before it.
+			DisableLocalhostProtection:   true,
+			PropagateRequestCancellation: true,
+		})
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := d.call(r)
+		w.Header().Set("X-Request-Id", c.RequestID)
+		w.Header().Set("Cache-Control", "no-store")
+		set, err := d.admit(g, w, r, c)
+		if err != nil {
+			refuse(w, c, err)
+			return
+		}
+		body, err := read(w, r)
+		if err != nil {
+			refuse(w, c, err)
+			return
+		}
+		if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
+			protest(w, http.StatusBadRequest, body, -32600, "Batches are not supported: send one message at a time.")
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		// The answer is JSON, whatever the client says that it accepts.
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		sets[set].ServeHTTP(&reply{ResponseWriter: w, call: c, body: body}, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
+	})
+}
+
+// call makes the op.Call of a request.
+func (d *Door) call(r *http.Request) *op.Call {
+	c := &op.Call{Door: "mcp", Proof: d.proof(r), Actor: actor(r.Header), RequestID: r.Header.Get("X-Request-Id")}
+	_, c.AgentID = r.Header["X-Loci-Agent-Id"]
+	if !validRequestID(c.RequestID) {
+		c.RequestID = loci.NewID(time.Now())
+	}
+	if d.Address != nil {
+		c.Address = d.Address(r)
+	} else {
+		c.Address, _, _ = net.SplitHostPort(r.RemoteAddr)
+	}
+	return c
+}
+
+// proof returns the credential that came with a request, or "".
+func (d *Door) proof(r *http.Request) string {
+	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	if strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(key)
+	}
+	if d.QueryKey && scheme == "" && r.Header.Get("MCP-Protocol-Version") < "2026-07-28" {
+		return r.URL.Query().Get("api_key")
+	}
+	return ""
+}
+
+// actor returns what the actor headers say; of two, the one that is refused.
+func actor(h http.Header) string {
+	a := h.Get("X-Loci-Actor")
+	if b := h.Get("X-Service-Actor"); a == "" || b != "" && a == "agent" {
+		return b
+	}
+	return a
+}
+
+func validRequestID(id string) bool {
+	for _, b := range []byte(id) {
+		if (b|0x20 < 'a' || b|0x20 > 'z') && (b < '0' || b > '9') && b != '.' && b != '_' && b != '-' {
+			return false
+		}
+	}
+	return 1 <= len(id) && len(id) <= 128
+}
+
+// admit checks all that is not in the body.
+func (d *Door) admit(g guard, w http.ResponseWriter, r *http.Request, c *op.Call) (op.Reach, error) {
+	if err := g.check(r); err != nil {
+		return 0, err
+	}
+	if r.Method != http.MethodPost {
+		w.Header().Set("Allow", http.MethodPost)
+		return 0, loci.Fail(loci.MethodNotAllowed)
+	}
+	if c.Proof == "" {
+		return 0, loci.Fail(loci.MissingAPIKey)
+	}
+	if err := d.Authenticate(r.Context(), c); err != nil {
+		return 0, err
+	}
+	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+	if !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
+		return 0, loci.Fail(loci.UnsupportedMediaType)
+	}
+	return d.toolset(r)
+}
+
+func (d *Door) toolset(r *http.Request) (op.Reach, error) {
+	if r.URL.RawQuery == "" {
+		return d.Toolset, nil
+	}
+	switch name := r.URL.Query().Get("toolset"); name {
+	case "":
+		return d.Toolset, nil
+	case "core":
+		return op.Core, nil
+	case "stable":
+		return op.Stable, nil
+	case "full":
+		return op.Full, nil
+	}
+	return 0, loci.Fail(loci.InvalidQuery, "toolset must be one of core, stable, full")
+}
+
+// read returns the body.
+func read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	var b bytes.Buffer
+	b.Grow(int(min(max(r.ContentLength, 0), MaxBody)) + bytes.MinRead)
+	_, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, MaxBody))
+	if _, large := errors.AsType[*http.MaxBytesError](err); large {
+		return nil, loci.Fail(loci.PayloadTooLarge, "The body is larger than 4 MiB: send less at a time.")
+	}
+	if err != nil {
+		return nil, loci.Fail(loci.InvalidQuery, "The body broke off: send it again.")
+	}
+	return b.Bytes(), nil
+}
+
+// refuse answers as the other doors do: a problem, and its status.
+func refuse(w http.ResponseWriter, c *op.Call, err error) {
+	p := op.NewProblem(err, c.RequestID)
+	switch p.Code {
+	case loci.MissingAPIKey:
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	case loci.InvalidKey:
+		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
+	}
+	quota(w.Header(), c)
+	retry(w.Header(), err)
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(p.Code.Status())
+	_ = json.NewEncoder(w).Encode(p) // a client that has left is told nothing
+}
