@@ -1,0 +1,139 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+var (
+	typeJSON  = []string{"application/json"}
+	yes       = []string{"true"}
+	challenge = []string{"Bearer"}
+)
+
+// A cookied output changes what the browser keeps.
+type cookied interface{ Cookie() loci.Session }
+
+// reply writes the output of an operation.
+func (d *door) reply(w http.ResponseWriter, r *http.Request, c *op.Call, out any) {
+	h := w.Header()
+	if t, ok := out.(op.Tagged); ok {
+		tag := t.ETag()
+		h["Etag"] = []string{tag}
+		if (r.Method == http.MethodGet || r.Method == http.MethodHead) && matches(r.Header["If-None-Match"], tag) {
+			quota(h, c.Quota)
+			w.WriteHeader(http.StatusNotModified)
+			return
+		}
+	}
+	body, err := op.Encode(out)
+	if err != nil {
+		d.Log.ErrorContext(r.Context(), "answer", "request", c.RequestID, "err", err)
+		d.fail(w, r, c, err)
+		return
+	}
+	quota(h, c.Quota)
+	if c.Replayed {
+		h["Idempotency-Replayed"] = yes
+	}
+	if s, ok := out.(cookied); ok {
+		http.SetCookie(w, d.cookie(s.Cookie()))
+	}
+	h["Content-Type"] = typeJSON
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	if made, ok := out.(op.Created); ok && made.Created() {
+		w.WriteHeader(http.StatusCreated)
+	}
+	w.Write(body)
+}
+
+// fail writes an error, unless there is nobody left to read it.
+func (d *door) fail(w http.ResponseWriter, r *http.Request, c *op.Call, err error) {
+	if r.Context().Err() != nil && errors.Is(err, context.Canceled) {
+		return
+	}
+	h := w.Header()
+	e := loci.AsError(err)
+	status := e.Code.Status()
+	quota(h, c.Quota)
+	if wait := patience(e, c.Quota); wait > 0 {
+		h["Retry-After"] = []string{seconds(wait)}
+	}
+	if status == http.StatusUnauthorized {
+		h["Www-Authenticate"] = challenge
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	// A problem is made of texts, which always encode.
+	_ = enc.Encode(op.NewProblem(e, h["X-Request-Id"][0]))
+	delete(h, "Etag")
+	h["Content-Type"] = typeJSON
+	h["Content-Length"] = []string{strconv.Itoa(b.Len())}
+	w.WriteHeader(status)
+	w.Write(b.Bytes())
+}
+
+// patience returns how long the client should wait before it tries again; 0
+// says nothing. A used-up quota lasts as long as its window.
+func patience(e *loci.Error, q *op.Quota) time.Duration {
+	status := e.Code.Status()
+	switch {
+	case e.Retry > 0:
+		return e.Retry
+	case e.Code == loci.QuotaExceeded && q != nil && q.Reset > 0:
+		return q.Reset
+	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
+		return time.Second
+	}
+	return 0
+}
+
+// quota tells an admitted caller what is left.
+func quota(h http.Header, q *op.Quota) {
+	if q == nil {
+		return
+	}
+	v := [3]string{strconv.FormatInt(q.Limit, 10), strconv.FormatInt(max(0, q.Remaining), 10), seconds(q.Reset)}
+	h["Ratelimit-Limit"], h["Ratelimit-Remaining"], h["Ratelimit-Reset"] = v[0:1:1], v[1:2:2], v[2:3:3]
+}
+
+// seconds writes a duration in whole seconds, rounded up, at least 1.
+func seconds(d time.Duration) string {
+	return strconv.FormatInt(max(1, int64((d+time.Second-1)/time.Second)), 10)
+}
+
+func (d *door) cookie(s loci.Session) *http.Cookie {
+	age := int(s.MaxAge / time.Second)
+	if s.Secret == "" || age <= 0 {
+		age = -1
+	}
+	return &http.Cookie{
+		Name: d.Cookie, Value: s.Secret, Path: "/", MaxAge: age,
+		Secure: strings.HasPrefix(d.Cookie, "__Host-"), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	}
+}
+
+// matches reports whether If-None-Match names the tag, by the weak comparison
+// of RFC 9110, section 13.1.2. A comma within a tag only splits it into what
+// is no tag of ours.
+func matches(lines []string, tag string) bool {
+	for _, line := range lines {
+		for one := range strings.SplitSeq(line, ",") {
+			one = strings.TrimSpace(one)
+			if one == "*" || strings.TrimPrefix(one, "W/") == tag {
+				return true
+			}
+		}
+	}
+	return false
+}

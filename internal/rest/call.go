@@ -1,0 +1,134 @@
+package rest
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// call gathers what travels in the head of a request. Header names are written
+// as net/http keeps them, so that no look-up has to rewrite one.
+func (d *door) call(w http.ResponseWriter, r *http.Request) *op.Call {
+	c := &op.Call{
+		Door:      "rest",
+		Actor:     actor(r.Header),
+		AgentID:   len(r.Header["X-Loci-Agent-Id"]) > 0,
+		Foreign:   d.foreign.Check(r) != nil,
+		Address:   d.address(r),
+		RequestID: w.Header()["X-Request-Id"][0],
+		IfMatch:   strings.Join(r.Header["If-Match"], ", "),
+	}
+	c.Proof, c.Kind = d.proof(r)
+	if keys := r.Header["Idempotency-Key"]; len(keys) > 0 {
+		c.IdempotencyKey = keys[0]
+	}
+	return c
+}
+
+// proof returns the credential. What stands in Authorization decides alone;
+// without that header the cookie does. A key in the query is none.
+func (d *door) proof(r *http.Request) (string, loci.Credential) {
+	if given, ok := r.Header["Authorization"]; ok {
+		if len(given) > 1 {
+			return "", ""
+		}
+		return bearer(given[0]), ""
+	}
+	if len(r.Header["Cookie"]) > 0 {
+		if c, err := r.Cookie(d.Cookie); err == nil {
+			return c.Value, loci.CookieCredential
+		}
+	}
+	return "", ""
+}
+
+// bearer returns the token of "Bearer token", or nothing.
+func bearer(header string) string {
+	scheme, token, ok := strings.Cut(header, " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// otherActor stands for whatever is not the one actor that can be named.
+const otherActor = "other"
+
+func actor(h http.Header) string {
+	named := ""
+	for _, values := range [2][]string{h["X-Loci-Actor"], h["X-Service-Actor"]} {
+		for _, v := range values {
+			if v != "agent" {
+				return otherActor
+			}
+			named = v
+		}
+	}
+	return named
+}
+
+// requestID returns the caller's X-Request-Id if it is harmless, else a new one.
+func requestID(r *http.Request) string {
+	if given := r.Header["X-Request-Id"]; len(given) == 1 && plain(given[0]) {
+		return given[0]
+	}
+	return loci.NewID(time.Now())
+}
+
+// plain reports whether s is 1 to 128 of [A-Za-z0-9._-].
+func plain(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '.' || c == '_' || c == '-') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= 128
+}
+
+// address returns the IP address of the client: of the peer, or, where the
+// peer is a trusted proxy, the last one in X-Forwarded-For that is not.
+func (d *door) address(r *http.Request) string {
+	if len(d.TrustedProxies) == 0 {
+		host := r.RemoteAddr
+		if i := strings.LastIndexByte(host, ':'); i >= 0 {
+			host = host[:i]
+		}
+		return strings.Trim(host, "[]")
+	}
+	at, ok := parseAddress(r.RemoteAddr)
+	if !ok {
+		return r.RemoteAddr
+	}
+	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
+	for i := len(hops) - 1; i >= 0 && d.trusted(at); i-- {
+		before, ok := parseAddress(strings.TrimSpace(hops[i]))
+		if !ok {
+			break
+		}
+		at = before
+	}
+	return at.String()
+}
+
+// parseAddress reads an address with or without a port.
+func parseAddress(s string) (netip.Addr, bool) {
+	if both, err := netip.ParseAddrPort(s); err == nil {
+		return both.Addr().Unmap(), true
+	}
+	a, err := netip.ParseAddr(strings.Trim(s, "[]"))
+	return a.Unmap(), err == nil
+}
+
+func (d *door) trusted(a netip.Addr) bool {
+	for _, p := range d.TrustedProxies {
+		if p.Contains(a) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,36 @@
+package rest
+
+import "net/http"
+
+var (
+	varyOrigin   = []string{"Origin"}
+	varyAsked    = []string{"Origin, Access-Control-Request-Method, Access-Control-Request-Headers"}
+	allowMethods = []string{"GET, HEAD, POST, PUT, PATCH, DELETE"}
+	allowHeaders = []string{"authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id, x-loci-actor, x-request-id, x-service-actor"}
+	allowFor     = []string{"600"}
+	expose       = []string{"Allow, Deprecation, ETag, Idempotency-Replayed, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"}
+)
+
+// cors tells a browser that a page of a configured origin may read the answer
+// (Fetch, section 3.3), and answers its question beforehand; it reports
+// whether it did. Cookies are not for other origins, so credentials are not
+// allowed. Another origin reads nothing.
+func (d *door) cors(w http.ResponseWriter, r *http.Request) (answered bool) {
+	h := w.Header()
+	h["Vary"] = varyOrigin
+	given := r.Header["Origin"]
+	if len(given) != 1 || d.origins[given[0]] == nil {
+		return false
+	}
+	h["Access-Control-Allow-Origin"] = d.origins[given[0]]
+	if r.Method != http.MethodOptions || r.Header["Access-Control-Request-Method"] == nil {
+		h["Access-Control-Expose-Headers"] = expose
+		return false
+	}
+	h["Vary"] = varyAsked
+	h["Access-Control-Allow-Methods"] = allowMethods
+	h["Access-Control-Allow-Headers"] = allowHeaders
+	h["Access-Control-Max-Age"] = allowFor
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}

@@ -1,0 +1,57 @@
+package rest
+
+import (
+	"encoding/json"
+	"maps"
+)
+
+// What the hand-written routes of this package do, as OpenAPI operation objects.
+var (
+	describeHealth = object{
+		"operationId": "service.health",
+		"summary":     "Tell whether the server is there",
+		"responses": object{"200": object{"description": "It is", "content": jsonOf(object{
+			"type": "object", "required": []string{"ok", "service", "version"},
+			"properties": object{"ok": object{"type": "boolean", "const": true}, "service": object{"type": "string"}, "version": object{"type": "string", "description": "Of this contract"}},
+		})}},
+	}
+	describeDocument = object{
+		"operationId": "service.document",
+		"summary":     "Describe the whole interface",
+		"responses":   object{"200": object{"description": "This document", "content": jsonOf(object{"type": "object"})}},
+	}
+)
+
+func describePage(name, summary string) object {
+	out := object{
+		"operationId": "page." + name,
+		"summary":     summary,
+		"responses":   object{"200": object{"description": "A page for people", "content": object{"text/html": object{"schema": object{"type": "string"}}}}},
+	}
+	if name == "setup" {
+		out["parameters"] = []object{{"in": "query", "name": "token", "description": "From the one-time setup link", "schema": object{"type": "string"}}}
+	}
+	return out
+}
+
+// route completes the description of a hand-written route with what holds for
+// all of them: no credential unless it says so, and errors in their one shape.
+func (s *writer) route(described any) object {
+	out := object{"security": []object{}}
+	b, err := json.Marshal(described)
+	if err == nil {
+		err = json.Unmarshal(b, &out)
+	}
+	if err != nil {
+		panic("rest: " + err.Error())
+	}
+	if out["description"] == nil {
+		out["description"] = out["summary"]
+	}
+	responses := object{"default": s.failure(0)}
+	if given, ok := out["responses"].(object); ok {
+		maps.Copy(responses, given)
+	}
+	out["responses"] = responses
+	return out
+}

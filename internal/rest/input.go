@@ -1,0 +1,136 @@
+package rest
+
+import (
+	"bytes"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+const (
+	// MaxBody is the most bytes that the body of a request has.
+	MaxBody = 1 << 20
+	// keepBody is the largest buffer that waits for the next request.
+	keepBody = 64 << 10
+)
+
+// An input is what one request says. It is used again, and what op reads from
+// it is copied there.
+type input struct {
+	body  bytes.Buffer
+	limit io.LimitedReader
+	texts []op.Text
+}
+
+var inputs = sync.Pool{New: func() any { return new(input) }}
+
+func (in *input) release() {
+	clear(in.texts)
+	in.texts, in.limit.R = in.texts[:0], nil
+	if in.body.Cap() <= keepBody {
+		in.body.Reset()
+		inputs.Put(in)
+	}
+}
+
+// read gathers body, path and query. names are the fields of the path.
+func (in *input) read(w http.ResponseWriter, r *http.Request, names []string) (op.Args, error) {
+	if err := in.readBody(w, r); err != nil {
+		return op.Args{}, err
+	}
+	for _, name := range names {
+		value := r.PathValue(name)
+		if !utf8.ValidString(value) || strings.IndexByte(value, 0) >= 0 {
+			return op.Args{}, loci.Fail(loci.NotFound)
+		}
+		in.texts = append(in.texts, op.Text{Name: name, Value: value, Place: op.InPath})
+	}
+	if err := in.readQuery(r.URL.RawQuery); err != nil {
+		return op.Args{}, err
+	}
+	return op.Args{JSON: in.body.Bytes(), Split: true, Texts: in.texts}, nil
+}
+
+// readBody reads the body, if there is one: its type is judged first, then its
+// size, its words later.
+func (in *input) readBody(w http.ResponseWriter, r *http.Request) error {
+	if r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody {
+		return nil
+	}
+	isJSON := isJSON(r.Header)
+	if !isJSON && r.ContentLength > 0 {
+		return loci.Fail(loci.UnsupportedMediaType)
+	}
+	if r.ContentLength > MaxBody {
+		drain(w, r)
+		return loci.Fail(loci.PayloadTooLarge)
+	}
+	in.limit = io.LimitedReader{R: r.Body, N: MaxBody + 1}
+	if _, err := in.body.ReadFrom(&in.limit); err != nil {
+		return &loci.Error{Code: loci.InvalidQuery, Message: "The body ended too early: send it again.", Err: err}
+	}
+	switch n := in.body.Len(); {
+	case n > 0 && !isJSON:
+		return loci.Fail(loci.UnsupportedMediaType)
+	case n > MaxBody:
+		drain(w, r)
+		return loci.Fail(loci.PayloadTooLarge)
+	}
+	return nil
+}
+
+// drain reads on for a little while, so that a client that is still sending
+// gets to read why it was refused. A client that asked first is not sending.
+func drain(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Expect") != "" {
+		return
+	}
+	http.NewResponseController(w).SetReadDeadline(time.Now().Add(time.Second))
+	io.CopyN(io.Discard, r.Body, 4*MaxBody)
+}
+
+// isJSON reports whether the body is declared as JSON in UTF-8, uncompressed.
+func isJSON(h http.Header) bool {
+	types := h["Content-Type"]
+	if len(types) != 1 || h["Content-Encoding"] != nil {
+		return false
+	}
+	switch types[0] {
+	case "application/json", "application/json; charset=utf-8":
+		return true
+	}
+	media, params, err := mime.ParseMediaType(types[0])
+	charset, given := params["charset"]
+	return err == nil && media == "application/json" && (!given || strings.EqualFold(charset, "utf-8"))
+}
+
+// readQuery reads the fields of a query in their order; url.ParseQuery would
+// lose it, and with it which fault is told.
+func (in *input) readQuery(query string) error {
+	for query != "" {
+		var pair string
+		pair, query, _ = strings.Cut(query, "&")
+		if pair == "" {
+			continue
+		}
+		if strings.IndexByte(pair, ';') >= 0 {
+			return loci.Fail(loci.InvalidQuery, "the fields of a query stand between &, not ;")
+		}
+		rawName, rawValue, _ := strings.Cut(pair, "=")
+		name, err := url.QueryUnescape(rawName)
+		value, err2 := url.QueryUnescape(rawValue)
+		if err != nil || err2 != nil {
+			return loci.Fail(loci.InvalidQuery, "the query holds a %% that is not followed by two hexadecimal digits: write %%25 for it")
+		}
+		in.texts = append(in.texts, op.Text{Name: name, Value: value, Place: op.InQuery})
+	}
+	return nil
+}

@@ -1,0 +1,169 @@
+// Package rest is the door of Loci to HTTP. Each operation of the table is one
+// route, and one OpenAPI document describes them all. Nothing is decided here
+// that would hold at another door too: that stands in package op.
+package rest
+
+import (
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// Options are what the door needs to know of the house.
+type Options struct {
+	Table *op.Table
+	Host  *op.Host
+	Log   *slog.Logger
+
+	PublicURL string   // where clients reach the service; empty is wherever they did
+	Origins   []string // whose pages may ask from a browser: "https://app.example.org"
+	// Cookie is the name of the cookie of a signed-in browser. With the prefix
+	// __Host- it is Secure.
+	Cookie string
+	// TrustedProxies are the peers that are believed when they say, in
+	// X-Forwarded-For, for whom they ask.
+	TrustedProxies []netip.Prefix
+	Extra          []Route
+}
+
+// A Route is written by hand, because what it does is no operation.
+type Route struct {
+	Pattern string // of net/http: "GET /health"
+	Handler http.Handler
+	Reason  string // why it is no operation
+	// Describe is the OpenAPI operation object of the route; without it the
+	// document does not list the route.
+	Describe any
+}
+
+type door struct {
+	Options
+	mux     *http.ServeMux
+	foreign *http.CrossOriginProtection
+	origins map[string][]string // an allowed origin, as the header that allows it
+}
+
+// New returns a handler for every operation of the table, the extra routes and
+// those of this package. It panics on routes that contradict one another and
+// on an origin that is none.
+func New(o Options) http.Handler {
+	d := &door{Options: o, mux: http.NewServeMux(), foreign: http.NewCrossOriginProtection(), origins: map[string][]string{}}
+	for _, origin := range o.Origins {
+		d.trust(origin)
+		d.origins[origin] = []string{origin}
+	}
+	if u, err := url.Parse(o.PublicURL); err == nil && u.Host != "" {
+		d.trust(u.Scheme + "://" + u.Host)
+	}
+	for _, o := range o.Table.Ops {
+		d.mux.Handle(o.Method+" "+o.Path, d.operation(o))
+	}
+	for _, r := range d.routes() {
+		d.mux.Handle(r.Pattern, r.Handler)
+	}
+	d.mux.HandleFunc(everything, d.unknown)
+	return d
+}
+
+func (d *door) trust(origin string) {
+	if err := d.foreign.AddTrustedOrigin(origin); err != nil {
+		panic("rest: " + err.Error())
+	}
+}
+
+// operation returns the handler of one operation.
+func (d *door) operation(o *op.Op) http.HandlerFunc {
+	var names []string
+	for _, f := range o.Fields() {
+		if f.Place == op.InPath {
+			names = append(names, f.Name)
+		}
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		c := d.call(w, r)
+		in := inputs.Get().(*input)
+		defer in.release()
+		out, err := d.Host.Run(r.Context(), o, c, func() (op.Args, error) { return in.read(w, r, names) })
+		if err != nil {
+			d.fail(w, r, c, err)
+			return
+		}
+		if s, ok := out.(op.Stream); ok {
+			d.stream(w, r, c, s)
+			return
+		}
+		d.reply(w, r, c, out)
+	}
+}
+
+var (
+	noSniff = []string{"nosniff"}
+	noStore = []string{"no-store"}
+)
+
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h["X-Request-Id"] = []string{requestID(r)}
+	h["X-Content-Type-Options"] = noSniff
+	h["Cache-Control"] = noStore
+	if len(d.origins) > 0 && d.cors(w, r) {
+		return
+	}
+	if !clean(r.URL) {
+		d.fail(w, r, &op.Call{}, noRoute())
+		return
+	}
+	d.mux.ServeHTTP(w, r)
+}
+
+// everything is the pattern of what no other one takes. With it, the mux never
+// answers a wrong path or method in its own words.
+const everything = "/"
+
+// unknown refuses a path that does not exist, or a method that it does not have.
+func (d *door) unknown(w http.ResponseWriter, r *http.Request) {
+	var allowed []string
+	probe := r.WithContext(r.Context())
+	for _, m := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {
+		probe.Method = m
+		if _, pattern := d.mux.Handler(probe); pattern != everything {
+			allowed = append(allowed, m)
+		}
+	}
+	if allowed == nil {
+		d.fail(w, r, &op.Call{}, noRoute())
+		return
+	}
+	w.Header()["Allow"] = []string{strings.Join(allowed, ", ")}
+	d.fail(w, r, &op.Call{}, loci.Fail(loci.MethodNotAllowed))
+}
+
+func noRoute() error {
+	return loci.Fail(loci.NotFound, "There is no such route: /openapi.json lists them all.")
+}
+
+// clean reports whether a path is one that the mux takes as it is: what holds
+// empty or dotted segments would be redirected, and a slash within a segment
+// would end up in an id.
+func clean(u *url.URL) bool {
+	if !strings.HasPrefix(u.Path, "/") || u.RawPath != "" && strings.Contains(strings.ToLower(u.RawPath), "%2f") {
+		return false
+	}
+	for i := 0; i < len(u.Path)-1; i++ {
+		if u.Path[i] != '/' {
+			continue
+		}
+		switch rest := u.Path[i+1:]; {
+		case rest[0] == '/':
+			return false
+		case rest[0] == '.' && (rest == "." || rest == ".." || strings.HasPrefix(rest, "./") || strings.HasPrefix(rest, "../")):
+			return false
+		}
+	}
+	return true
+}
