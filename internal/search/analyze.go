@@ -1,0 +1,307 @@
+package search
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// role says what a term is to the word it comes from.
+type role uint8
+
+const (
+	word   role = iota // a word or a part of an identifier
+	whole              // an identifier or a part of it that has parts itself
+	stem               // English stem of the word before
+	plain              // the word before without accents or version letter
+	gram               // two neighbouring characters of a script without spaces
+	letter             // one character among others of such a script
+	lone               // one character of such a script that stands alone
+)
+
+// analyzer walks over text once and emits terms: words folded (NFKC, case),
+// beside them their stems and accentless forms; identifiers whole and split;
+// bigrams and characters of scripts without spaces. A term handed to emit is
+// valid until emit returns. from and to are where it stands in the text.
+type analyzer struct {
+	emit     func(term []byte, r role)
+	from, to int
+	stop     bool // no more terms are wanted
+	low      []byte
+	stem     []byte
+	bare     []byte
+}
+
+// maxTerm is the length of the longest term in bytes.
+const maxTerm = 64
+
+func (a *analyzer) analyze(s string) {
+	for i := 0; i < len(s) && !a.stop; {
+		c := s[i]
+		switch {
+		case c >= utf8.RuneSelf:
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if isWord(r) {
+				i = a.chunk(s, i)
+			} else {
+				i += n
+			}
+		case class[c]&alnum != 0:
+			i = a.chunk(s, i)
+		default:
+			i++
+		}
+	}
+}
+
+// Classes of ASCII characters, and wide for all beyond.
+const (
+	lower = 1 << iota
+	upper
+	digit
+	joint // joins the parts of an identifier
+	wide
+	alnum = lower | upper | digit
+)
+
+var class = func() (t [256]uint8) {
+	for c := range t {
+		switch {
+		case 'a' <= c && c <= 'z':
+			t[c] = lower
+		case 'A' <= c && c <= 'Z':
+			t[c] = upper
+		case '0' <= c && c <= '9':
+			t[c] = digit
+		case c >= utf8.RuneSelf:
+			t[c] = wide
+		case strings.ContainsRune("._/-@\\", rune(c)):
+			t[c] = joint
+		}
+	}
+	return t
+}()
+
+// chunk analyzes the run of word characters and single joints that begins at i
+// and returns where the text goes on.
+func (a *analyzer) chunk(s string, i int) int {
+	j, seen := i, uint8(0)
+	for j < len(s) {
+		k := class[s[j]]
+		n := 1
+		if k == wide {
+			n = wordSize(s[j:])
+		} else if k == joint && wordSize(s[j+1:]) == 0 || k == 0 {
+			n = 0
+		}
+		if n == 0 {
+			break
+		}
+		seen |= k
+		j += n
+	}
+	a.from, a.to = i, j
+	switch {
+	case seen == lower:
+		a.ascii(s[i:j])
+	case seen&wide != 0:
+		a.mixed(s[i:j])
+	default:
+		a.token(s[i:j], i > 1 && s[i-1] == '-' && s[i-2] == '-')
+	}
+	return j + clitic(s[j:])
+}
+
+// wordSize is the size of the word character that s begins with, or zero.
+func wordSize(s string) int {
+	if s == "" {
+		return 0
+	}
+	if s[0] < utf8.RuneSelf {
+		return int(class[s[0]] & alnum)
+	}
+	r, n := utf8.DecodeRuneInString(s)
+	if !isWord(r) {
+		return 0
+	}
+	return n
+}
+
+// clitic is the size of an English 's, 't, 're and the like at the start of s.
+func clitic(s string) int {
+	n := 0
+	switch {
+	case strings.HasPrefix(s, "'"):
+		n = 1
+	case strings.HasPrefix(s, "’"):
+		n = len("’")
+	default:
+		return 0
+	}
+	end := n
+	for end < len(s) && end < n+3 && class[s[end]]&(lower|upper) != 0 {
+		end++
+	}
+	switch strings.ToLower(s[n:end]) {
+	case "s", "t", "m", "d", "re", "ve", "ll":
+		return end
+	}
+	return n
+}
+
+// mixed analyzes a chunk with characters beyond ASCII: normal form first, then
+// each run of one kind of script.
+func (a *analyzer) mixed(s string) {
+	n := norm.NFKC.String(s)
+	origin, exact := a.from, n == s
+	for i := 0; i < len(n); {
+		r, size := utf8.DecodeRuneInString(n[i:])
+		dense := isDense(r)
+		if !dense && !isWord(r) {
+			i += size
+			continue
+		}
+		j := i + runOf(n[i:], dense)
+		if exact {
+			a.from, a.to = origin+i, origin+j
+		}
+		if dense {
+			a.grams(n[i:j], exact)
+		} else {
+			a.token(strings.TrimRight(n[i:j], "._/-@\\"), false)
+		}
+		i = j
+	}
+}
+
+// runOf is the size of the run at the start of s: characters of scripts without
+// spaces, or words and what joins them.
+func runOf(s string, dense bool) int {
+	for i, r := range s {
+		mark := r >= utf8.RuneSelf && unicode.Is(unicode.M, r)
+		switch {
+		case i == 0, mark:
+		case isDense(r) != dense:
+			return i
+		case !dense && !isWord(r) && (r >= utf8.RuneSelf || class[r] != joint):
+			return i
+		}
+	}
+	return len(s)
+}
+
+// grams emits each character (with its marks) and each pair of neighbours.
+func (a *analyzer) grams(s string, exact bool) {
+	origin := a.from
+	single := letter
+	for last, i := -1, 0; i < len(s); {
+		j := i + unit(s[i:])
+		if exact {
+			a.from, a.to = origin+i, origin+j
+		}
+		if last < 0 && j == len(s) {
+			single = lone
+		}
+		a.low = append(a.low[:0], s[i:j]...)
+		a.put(a.low, single)
+		if last >= 0 {
+			if exact {
+				a.from = origin + last
+			}
+			a.low = append(a.low[:0], s[last:j]...)
+			a.put(a.low, gram)
+		}
+		last, i = i, j
+	}
+}
+
+// unit is the size of a character and the marks upon it.
+func unit(s string) int {
+	for i, r := range s {
+		if i > 0 && !unicode.Is(unicode.M, r) {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// word emits one word without joints.
+func (a *analyzer) word(t string) {
+	for i := range len(t) {
+		if t[i] >= utf8.RuneSelf {
+			a.foreign(t)
+			return
+		}
+	}
+	a.ascii(t)
+}
+
+func (a *analyzer) ascii(t string) {
+	a.low = append(a.low[:0], t...)
+	alpha := uint8(0)
+	for i, c := range a.low {
+		k := class[c]
+		alpha |= k
+		if k == upper {
+			a.low[i] = c | 0x20
+		}
+	}
+	a.put(a.low, word)
+	if alpha&^(lower|upper) == 0 {
+		a.english(a.low)
+	}
+}
+
+// english emits the stem of a word of ASCII letters if it is another word.
+func (a *analyzer) english(t []byte) {
+	if len(t) < 3 || len(t) > maxTerm/2 {
+		return
+	}
+	a.stem = append(a.stem[:0], t...)
+	if s := porter(a.stem); string(s) != string(t) {
+		a.put(s, stem)
+	}
+}
+
+// foreign emits a word beyond ASCII, and beside it the word without accents.
+func (a *analyzer) foreign(t string) {
+	a.low = foldCase(a.low[:0], t)
+	a.put(a.low, word)
+	var changed, ascii bool
+	a.bare, changed, ascii = unaccent(a.bare[:0], a.low)
+	if !changed || len(a.bare) == 0 {
+		return
+	}
+	a.put(a.bare, plain)
+	if ascii {
+		a.english(a.bare)
+	}
+}
+
+func (a *analyzer) put(term []byte, r role) {
+	if len(term) > maxTerm {
+		term = shorten(term)
+	}
+	a.emit(term, r)
+}
+
+// shorten keeps the beginning of a long term and names the rest by its FNV-1a
+// hash, so that equal terms stay equal and others differ.
+func shorten(t []byte) []byte {
+	hash := uint64(14695981039346656037)
+	for _, c := range t {
+		hash = (hash ^ uint64(c)) * 1099511628211
+	}
+	n := maxTerm - 16
+	for !utf8.RuneStart(t[n]) {
+		n--
+	}
+	t = t[:n]
+	for range 16 {
+		t = append(t, "0123456789abcdef"[hash>>60])
+		hash <<= 4
+	}
+	return t
+}

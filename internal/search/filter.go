@@ -1,0 +1,79 @@
+package search
+
+import (
+	"slices"
+	"unique"
+)
+
+// Filter says which documents may be hits; it never moves a score.
+type Filter struct {
+	Atlases  []int64  // nil allows all, empty none
+	Kinds    uint64   // bit per kind, 0 allows all
+	Statuses uint64   // bit per status, 0 allows all
+	Tags     []string // all of them
+}
+
+func allows(mask uint64, v uint8) bool {
+	return mask == 0 || v < 64 && mask>>v&1 == 1
+}
+
+// admits judges one document by its attributes.
+func (f *Filter) admits(a *Attributes) bool {
+	if !allows(f.Kinds, a.Kind) || !allows(f.Statuses, a.Status) {
+		return false
+	}
+	if f.Atlases != nil && !slices.Contains(f.Atlases, a.Atlas) {
+		return false
+	}
+	for _, t := range f.Tags {
+		if !slices.Contains(a.Tags, t) {
+			return false
+		}
+	}
+	return true
+}
+
+// gate is a filter applied to the tables of one segment, so that a document
+// costs a few look-ups. A nil slice allows all.
+type gate struct {
+	kinds, statuses [256]bool
+	atlases, sets   []bool
+}
+
+func (f *Filter) gate(c *columns) *gate {
+	g := &gate{}
+	for i := range g.kinds {
+		g.kinds[i], g.statuses[i] = allows(f.Kinds, uint8(i)), allows(f.Statuses, uint8(i))
+	}
+	if f.Atlases != nil {
+		g.atlases = make([]bool, len(c.atlases))
+		for i, a := range c.atlases {
+			g.atlases[i] = slices.Contains(f.Atlases, a)
+		}
+	}
+	if len(f.Tags) > 0 {
+		g.sets = f.tagSets(c)
+	}
+	return g
+}
+
+func (f *Filter) tagSets(c *columns) []bool {
+	var wanted []uint32
+	for _, t := range f.Tags {
+		i := slices.Index(c.tags, unique.Make(t))
+		if i < 0 {
+			return make([]bool, len(c.tagSets))
+		}
+		wanted = append(wanted, uint32(i))
+	}
+	sets := make([]bool, len(c.tagSets))
+	for i, set := range c.tagSets {
+		sets[i] = !slices.ContainsFunc(wanted, func(t uint32) bool { return !slices.Contains(set, t) })
+	}
+	return sets
+}
+
+func (g *gate) admits(c *columns, doc int) bool {
+	return g.kinds[c.kind[doc]] && g.statuses[c.status[doc]] &&
+		(g.atlases == nil || g.atlases[c.atlas[doc]]) && (g.sets == nil || g.sets[c.tagSet[doc]])
+}

@@ -1,0 +1,151 @@
+package search
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Bounds of highlights: snippets, characters in each, and how many found words
+// are weighed.
+const (
+	maxSnippets  = 3
+	snippetRunes = 240
+	maxSpots     = 512
+)
+
+// spot is where a word of the query stands in the text, in bytes.
+type spot struct{ from, to, group int }
+
+// Highlights cuts up to three snippets of at most 240 characters from a text,
+// the one with most of the query's words first, in the text's own spelling. If
+// none of them occurs, the only snippet is the beginning.
+func Highlights(text string, q Query) []string {
+	spots := findSpots(text, q)
+	if len(spots) == 0 {
+		if s := snippet(text, 0, 0); s != "" {
+			return []string{s}
+		}
+		return nil
+	}
+	var out []string
+	for len(spots) > 0 && len(out) < maxSnippets {
+		i, j := bestWindow(text, spots)
+		from, to := widen(text, spots[i].from, spots[j].to)
+		out = append(out, strings.TrimSpace(text[from:to]))
+		spots = slices.DeleteFunc(spots, func(s spot) bool { return s.from < to && s.to > from })
+	}
+	return out
+}
+
+func findSpots(text string, q Query) []spot {
+	groups := map[string]int{}
+	for _, t := range q.terms {
+		groups[t.text] = t.group
+	}
+	var spots []spot
+	var a analyzer
+	a.emit = func(term []byte, _ role) {
+		g, ok := groups[string(term)]
+		if !ok {
+			return
+		}
+		if n := len(spots); n > 0 && spots[n-1] == (spot{a.from, a.to, g}) {
+			return
+		}
+		spots = append(spots, spot{a.from, a.to, g})
+		if len(spots) == maxSpots {
+			a.stop = true
+		}
+	}
+	a.analyze(text)
+	return spots
+}
+
+// bestWindow finds the run of spots that fits a snippet and shows most of the
+// query's words, then most spots; the earlier wins.
+func bestWindow(text string, spots []spot) (first, last int) {
+	best := -1
+	for i := range spots {
+		seen, end := map[int]bool{}, spots[i].from
+		runes := 0
+		for j := i; j < len(spots); j++ {
+			if spots[j].to > end {
+				runes += utf8.RuneCountInString(text[end:spots[j].to])
+				end = spots[j].to
+			}
+			if j > i && runes > snippetRunes {
+				break
+			}
+			seen[spots[j].group] = true
+			if n := len(seen)*maxSpots + j - i; n > best {
+				best, first, last = n, i, j
+			}
+		}
+	}
+	return first, last
+}
+
+// widen grows a range to a snippet: a quarter of the room before it, the rest
+// behind, cut between words.
+func widen(text string, from, to int) (int, int) {
+	room := snippetRunes - utf8.RuneCountInString(text[from:to])
+	if room < 0 {
+		return from, from + forward(text[from:], snippetRunes)
+	}
+	back := backward(text[:from], room/4)
+	start := from - back
+	if start > 0 {
+		start += toWord(text[start:from])
+	}
+	room -= utf8.RuneCountInString(text[start:from])
+	end := to + forward(text[to:], room)
+	if end < len(text) {
+		end = to + wordEnd(text[to:end])
+	}
+	return start, end
+}
+
+func snippet(text string, from, to int) string {
+	from, to = widen(text, from, to)
+	return strings.TrimSpace(text[from:to])
+}
+
+// forward is the size of the first n characters of s.
+func forward(s string, n int) int {
+	for i := range s {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(s)
+}
+
+// backward is the size of the last n characters of s.
+func backward(s string, n int) int {
+	size := 0
+	for ; n > 0 && size < len(s); n-- {
+		_, k := utf8.DecodeLastRuneInString(s[:len(s)-size])
+		size += k
+	}
+	return size
+}
+
+// toWord is how much of s to drop so that it begins with a whole word; nothing
+// where no space is near.
+func toWord(s string) int {
+	if i := strings.IndexFunc(s, unicode.IsSpace); i >= 0 {
+		return i
+	}
+	return 0
+}
+
+// wordEnd is how much of s to keep so that it ends with a whole word.
+func wordEnd(s string) int {
+	if i := strings.LastIndexFunc(s, unicode.IsSpace); i > 0 {
+		return i
+	}
+	return len(s)
+}

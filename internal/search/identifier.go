@@ -1,0 +1,132 @@
+package search
+
+import "strings"
+
+// levels are the joints of identifiers, the weakest bond first: a path falls
+// into names, a name into its dashes, dots and underscores.
+var levels = [...]string{"/\\@", "-", ".", "_"}
+
+// token emits words and single joints. What looks like an identifier is kept
+// whole and split; prose joined by dashes alone is words.
+func (a *analyzer) token(t string, flag bool) {
+	joints, others := uint8(0), uint8(0)
+	dashes := true
+	for i := range len(t) {
+		k := class[t[i]]
+		others |= k
+		if k == joint {
+			joints = k
+			dashes = dashes && t[i] == '-'
+		}
+	}
+	switch {
+	case joints == 0:
+		a.piece(t)
+	case dashes && others&digit == 0 && !flag:
+		for p := range strings.SplitSeq(t, "-") {
+			a.piece(p)
+		}
+	default:
+		a.compound(t, 0)
+	}
+}
+
+// compound emits an identifier and all of its parts, level by level: every byte
+// is looked at once a level, so that no text takes more than linear time.
+func (a *analyzer) compound(t string, level int) {
+	a.whole(t)
+	for level < len(levels)-1 && !strings.ContainsAny(t, levels[level]) {
+		level++
+	}
+	for t != "" {
+		p := t
+		if i := strings.IndexAny(t, levels[level]); i >= 0 {
+			p, t = t[:i], t[i+1:]
+		} else {
+			t = ""
+		}
+		switch {
+		case p == "":
+		case level < len(levels)-1 && strings.ContainsAny(p, "._-"):
+			a.compound(p, level+1)
+		default:
+			a.piece(p)
+		}
+	}
+}
+
+// whole emits an identifier, and a version without its letter too.
+func (a *analyzer) whole(t string) {
+	a.low = foldCase(a.low[:0], t)
+	version := len(t) > 2 && a.low[0] == 'v' && class[a.low[1]] == digit
+	a.put(a.low, whole)
+	if version {
+		a.low = foldCase(a.low[:0], t[1:])
+		a.put(a.low, plain)
+	}
+}
+
+// maxBorders is how many changes between letters and digits a name may have
+// before it is taken for a hash, which has no parts worth finding.
+const maxBorders = 4
+
+// piece emits a word without joints; camelCase and words with digits are
+// identifiers, kept whole and split.
+func (a *analyzer) piece(t string) {
+	hump, digits := borders(t)
+	if hump+digits == 0 || digits > maxBorders {
+		a.word(t)
+		return
+	}
+	a.whole(t)
+	for t != "" {
+		n := border(t)
+		if n > 1 || class[t[0]] == digit || n == len(t) && hump == 0 && digits == 0 {
+			a.word(t[:n])
+		}
+		t = t[n:]
+	}
+}
+
+// borders counts where the humps of camelCase begin and where letters and
+// digits meet.
+func borders(t string) (hump, digits int) {
+	for len(t) > 0 {
+		n := border(t)
+		if n == len(t) {
+			break
+		}
+		if class[t[n]] == digit || class[t[n-1]] == digit {
+			digits++
+		} else {
+			hump++
+		}
+		t = t[n:]
+	}
+	return hump, digits
+}
+
+// border is the size of the first part of a name: "get" of getUser, "http" of
+// HTTPServer, "utf" of utf8, all of PDFs.
+func border(t string) int {
+	for i := 1; i < len(t); i++ {
+		was, is := class[t[i-1]], class[t[i]]
+		switch {
+		case was == lower && is == upper:
+			return i
+		case was == upper && is == upper && humped(t[i:]):
+			return i
+		case (was == digit) != (is == digit) && (was|is)&wide == 0:
+			return i
+		}
+	}
+	return len(t)
+}
+
+// humped reports a capital followed by small letters other than a plural s.
+func humped(t string) bool {
+	if len(t) < 2 || class[t[1]] != lower {
+		return false
+	}
+	return t[1] != 's' || len(t) > 2 && class[t[2]] == lower
+}

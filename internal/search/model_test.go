@@ -1,0 +1,264 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// disk keeps blobs as the store would.
+type disk struct {
+	pages map[int64][][]byte
+	heads map[int64][]byte
+	dead  map[int64][]byte
+}
+
+var errNoPage = errors.New("no such page")
+
+func newDisk() *disk {
+	return &disk{map[int64][][]byte{}, map[int64][]byte{}, map[int64][]byte{}}
+}
+
+func (d *disk) fetch(segment int64, page int) ([]byte, error) {
+	if p := d.pages[segment]; page < len(p) {
+		return p[page], nil
+	}
+	return nil, errNoPage
+}
+
+func (d *disk) put(id int64, b Blob) { d.heads[id], d.pages[id] = b.Head, b.Pages }
+
+func (d *disk) open(id int64) (*Segment, error) { return Open(id, d.heads[id], d.dead[id]) }
+
+// workspace is a store in small: a change log, segments and what truly is.
+type workspace struct {
+	*disk
+	truth   map[int64]Change
+	changes []Change
+	order   []int64
+	seq, id int64
+	view    *View
+}
+
+func newWorkspace() *workspace {
+	return &workspace{disk: newDisk(), truth: map[int64]Change{}, view: NewView(nil)}
+}
+
+func (w *workspace) write(c Change) {
+	w.seq++
+	c.Seq = w.seq
+	w.changes = append(w.changes, c)
+	if c.Gone {
+		delete(w.truth, c.Memory)
+	} else {
+		w.truth[c.Memory] = c
+	}
+	w.view = w.view.With([]Change{c})
+}
+
+// reload builds the view anew from stored bytes.
+func (w *workspace) reload() error {
+	var segments []*Segment
+	for _, id := range w.order {
+		s, err := w.open(id)
+		if err != nil {
+			return err
+		}
+		segments = append(segments, s)
+	}
+	w.view = NewView(segments).With(w.changes)
+	return nil
+}
+
+// fold turns the oldest n changes into a segment.
+func (w *workspace) fold(n int) error {
+	old := w.changes[:n]
+	var killed []int64
+	for _, c := range old {
+		killed = append(killed, c.Memory)
+	}
+	blob, err := Build(old)
+	if err != nil {
+		return err
+	}
+	if err := w.kill(killed); err != nil {
+		return err
+	}
+	w.id++
+	w.put(w.id, blob)
+	w.order = append(w.order, w.id)
+	w.changes = slices.Clone(w.changes[n:])
+	return w.reload()
+}
+
+func (w *workspace) kill(memories []int64) error {
+	for _, id := range w.order {
+		s, err := w.open(id)
+		if err != nil {
+			return err
+		}
+		if s, changed := s.Kill(memories); changed {
+			w.dead[id] = s.Dead()
+		}
+	}
+	return nil
+}
+
+func (w *workspace) merge(from, to int) error {
+	var segments []*Segment
+	for _, id := range w.order[from:to] {
+		s, err := w.open(id)
+		if err != nil {
+			return err
+		}
+		segments = append(segments, s)
+	}
+	blob, err := Merge(context.Background(), w.fetch, segments)
+	if err != nil {
+		return err
+	}
+	w.id++
+	w.put(w.id, blob)
+	w.order = slices.Replace(w.order, from, to, w.id)
+	return w.reload()
+}
+
+// naive ranks with nothing but maps, by the formula of the package comment.
+func (w *workspace) naive(q Query, f Filter, now int64, k int) Result {
+	length := int64(0)
+	df := map[string]int{}
+	for _, c := range w.truth {
+		length += int64(c.Document.length)
+		for _, t := range c.Document.terms {
+			df[t.text]++
+		}
+	}
+	norms := newNorms(len(w.truth), length)
+	r := Result{Words: q.groups}
+	for _, c := range w.truth {
+		score, found := float32(0), false
+		for _, t := range q.terms {
+			if freq := c.Document.freq(t.text); freq > 0 {
+				weight := t.weight() * idf(len(w.truth), df[t.text])
+				score += float32(weight * norms.compute(int(freq), int(lengthCode(c.Document.length))))
+				found = true
+			}
+		}
+		if found && f.admits(&c.Attributes) {
+			r.Total++
+			r.Hits = append(r.Hits, Hit{c.Memory, c.Created, aged(score, c.ValidUntil, now)})
+		}
+	}
+	slices.SortFunc(r.Hits, compare)
+	r.Hits = r.Hits[:min(k, len(r.Hits))]
+	if len(r.Hits) > 0 {
+		r.Covered = covers(w.truth[r.Hits[0].Memory].Document, q)
+	}
+	return r
+}
+
+func covers(d Document, q Query) int {
+	groups := map[int]bool{}
+	for _, t := range q.terms {
+		if d.freq(t.text) > 0 {
+			groups[t.group] = true
+		}
+	}
+	return len(groups)
+}
+
+func same(a, b Result) bool {
+	return a.Total == b.Total && a.Words == b.Words && a.Covered == b.Covered && slices.Equal(a.Hits, b.Hits)
+}
+
+var vocabulary = func() (list []string) {
+	for i := range 60 {
+		list = append(list, fmt.Sprintf("%c%cx%c", 'a'+i%7, 'b'+i%5, 'c'+i%11))
+	}
+	return append(list, "deploy", "deploys", "café", "cafe", "数据库", "数据", "v1.2.3", "getUser", "the")
+}()
+
+func someText(r *rand.Rand, n int) string {
+	s := ""
+	for range n {
+		s += vocabulary[min(int(r.ExpFloat64()*12), len(vocabulary)-1)] + " "
+	}
+	return s
+}
+
+func someChange(r *rand.Rand) Change {
+	a := Attributes{
+		Memory: r.Int64N(120), Atlas: r.Int64N(4), Created: r.Int64N(1 << 50),
+		Kind: uint8(r.IntN(6)), Status: uint8(r.IntN(3)), Verified: r.IntN(2) == 0,
+	}
+	if r.IntN(4) == 0 {
+		a.ValidUntil = r.Int64N(1000) + 1
+	}
+	for _, t := range []string{"red", "green", "blue"} {
+		if r.IntN(3) == 0 {
+			a.Tags = append(a.Tags, t)
+		}
+	}
+	if r.IntN(6) == 0 {
+		return Change{Attributes: a, Gone: true}
+	}
+	return Change{Attributes: a, Document: Analyze(someText(r, r.IntN(3)), someText(r, r.IntN(400)))}
+}
+
+func someFilter(r *rand.Rand) (f Filter) {
+	if r.IntN(3) == 0 {
+		f.Atlases = []int64{r.Int64N(4), r.Int64N(5)}
+	}
+	if r.IntN(3) == 0 {
+		f.Kinds = r.Uint64N(64)
+	}
+	if r.IntN(2) == 0 {
+		f.Statuses = 1
+	}
+	if r.IntN(3) == 0 {
+		f.Tags = []string{"red", "blue"}[:1+r.IntN(2)]
+	}
+	return f
+}
+
+func TestSearchEqualsANaiveScorer(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		w := newWorkspace()
+		for range 40 {
+			if err := w.act(r); err != nil {
+				t.Fatal(err)
+			}
+			q, f, k := Parse(someText(r, 1+r.IntN(6))), someFilter(r), r.IntN(30)
+			got, err := w.view.Search(w.fetch, q, f, 500, k)
+			if want := w.naive(q, f, 500, k); err != nil || !same(got, want) {
+				t.Fatalf("%v\ngot  %+v\nwant %+v", err, got, want)
+			}
+			if w.view.Docs() != len(w.truth) {
+				t.Fatalf("%d documents, want %d", w.view.Docs(), len(w.truth))
+			}
+		}
+	})
+}
+
+// act does one random thing to the workspace.
+func (w *workspace) act(r *rand.Rand) error {
+	switch n := r.IntN(10); {
+	case n < 7 || len(w.changes) == 0:
+		for range 1 + r.IntN(20) {
+			w.write(someChange(r))
+		}
+	case n < 9 || len(w.order) < 2:
+		return w.fold(1 + r.IntN(len(w.changes)))
+	default:
+		from := r.IntN(len(w.order) - 1)
+		return w.merge(from, from+2+r.IntN(len(w.order)-from-1))
+	}
+	return nil
+}

@@ -1,0 +1,230 @@
+package search
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// A page holds blocks of postings, sorted by term, then by document:
+//
+//	version   1 byte
+//	blocks    one after the other
+//	restarts  2 bytes each, little endian: where every 16th block begins
+//	count     2 bytes, little endian: number of restarts
+//
+// A block:
+//
+//	term      front coded against the block before (uvarint shared, uvarint
+//	          rest, bytes); at a restart nothing is shared
+//	postings  uvarint: number of postings times two, plus one if every
+//	          frequency is 1
+//	first     uvarint: ordinal of the first document
+//	gaps      only with more than one posting: uvarint number of bytes, then for
+//	          each further posting a uvarint, ordinal minus the one before minus 1
+//	freqs     one byte a posting; absent if all are 1
+//
+// A frequent term has several blocks, over several pages if need be.
+const (
+	blockPostings = 512
+	pageBytes     = 8 << 10
+	restartEvery  = 16
+)
+
+// posting is a document's ordinal in its segment and the term's frequency.
+type posting struct {
+	doc  uint32
+	freq uint8
+}
+
+// pager writes postings in the order of their terms.
+type pager struct {
+	pages    [][]byte
+	firsts   []string // first term of each page
+	terms    int
+	page     []byte
+	restarts []uint16
+	blocks   int
+	last     string
+	gaps     []byte
+}
+
+func (p *pager) add(term string, list []posting) {
+	p.terms++
+	for len(list) > 0 {
+		n := min(len(list), blockPostings)
+		p.block(term, list[:n])
+		list = list[n:]
+	}
+}
+
+func (p *pager) block(term string, list []posting) {
+	if len(p.page) == 0 {
+		p.page = append(make([]byte, 0, pageBytes+4096), FormatVersion)
+		p.firsts = append(p.firsts, term)
+	}
+	if p.blocks%restartEvery == 0 {
+		p.restarts = append(p.restarts, uint16(len(p.page)))
+		p.last = ""
+	}
+	p.page = appendText(p.page, p.last, term)
+	p.postings(list)
+	p.last = term
+	p.blocks++
+	if len(p.page) >= pageBytes {
+		p.flush()
+	}
+}
+
+func (p *pager) postings(list []posting) {
+	ones := uint64(1)
+	p.gaps = p.gaps[:0]
+	for i, x := range list {
+		if x.freq != 1 {
+			ones = 0
+		}
+		if i > 0 {
+			p.gaps = binary.AppendUvarint(p.gaps, uint64(x.doc-list[i-1].doc-1))
+		}
+	}
+	p.page = binary.AppendUvarint(p.page, uint64(len(list))<<1|ones)
+	p.page = binary.AppendUvarint(p.page, uint64(list[0].doc))
+	if len(list) > 1 {
+		p.page = binary.AppendUvarint(p.page, uint64(len(p.gaps)))
+		p.page = append(p.page, p.gaps...)
+	}
+	if ones == 1 {
+		return
+	}
+	for _, x := range list {
+		p.page = append(p.page, x.freq)
+	}
+}
+
+func (p *pager) flush() {
+	if len(p.page) == 0 {
+		return
+	}
+	for _, at := range p.restarts {
+		p.page = binary.LittleEndian.AppendUint16(p.page, at)
+	}
+	p.page = binary.LittleEndian.AppendUint16(p.page, uint16(len(p.restarts)))
+	p.pages = append(p.pages, p.page)
+	p.page, p.restarts, p.blocks, p.last = nil, p.restarts[:0], 0, ""
+}
+
+// block is one decoded block header; gaps and freqs alias the page.
+type block struct {
+	term  []byte
+	count int
+	first uint64
+	gaps  []byte
+	freqs []byte // nil if all are 1
+}
+
+// next reads the block at the cursor; b.term must be the term before it.
+func (b *block) next(c *cursor) {
+	b.term = c.text(b.term)
+	n := c.uvarint()
+	b.count = int(n >> 1)
+	if b.count == 0 || n>>1 > blockPostings {
+		c.fail()
+		b.count = 0
+		return
+	}
+	b.first = c.uvarint()
+	b.gaps, b.freqs = nil, nil
+	if b.count > 1 {
+		b.gaps = c.bytes(c.count(1))
+	}
+	if n&1 == 0 {
+		b.freqs = c.bytes(b.count)
+	}
+}
+
+// decode appends the block's ordinals, each plus base, and frequencies. docs is
+// the number of documents in the segment.
+func (b *block) decode(hits *hits, base uint32, docs int) error {
+	doc := b.first
+	hits.docs = append(hits.docs, base+uint32(doc))
+	gaps := b.gaps
+	for range b.count - 1 {
+		if len(gaps) == 0 {
+			return ErrCorrupt
+		}
+		gap, n := uint64(gaps[0]), 1
+		if gap >= 0x80 {
+			if gap, n = binary.Uvarint(gaps); n <= 0 || gap > math.MaxUint32 {
+				return ErrCorrupt
+			}
+		}
+		gaps = gaps[n:]
+		doc += gap + 1
+		hits.docs = append(hits.docs, base+uint32(doc))
+	}
+	if doc >= uint64(docs) || b.first > doc || len(gaps) > 0 {
+		return ErrCorrupt
+	}
+	if b.freqs != nil {
+		hits.freqs = append(hits.freqs, b.freqs...)
+		return nil
+	}
+	for range b.count {
+		hits.freqs = append(hits.freqs, 1)
+	}
+	return nil
+}
+
+// hits are decoded postings: ordinals and frequencies side by side.
+type hits struct {
+	docs  []uint32
+	freqs []uint8
+}
+
+func (h *hits) reset() { h.docs, h.freqs = h.docs[:0], h.freqs[:0] }
+
+// openPage checks the frame of a page and returns its blocks and restarts.
+func openPage(page []byte) (blocks, restarts []byte, err error) {
+	if len(page) < 3 || page[0] != FormatVersion {
+		return nil, nil, ErrCorrupt
+	}
+	n := 2 * int(binary.LittleEndian.Uint16(page[len(page)-2:]))
+	if n > len(page)-3 {
+		return nil, nil, ErrCorrupt
+	}
+	end := len(page) - 2 - n
+	return page[:end], page[end : len(page)-2], nil
+}
+
+// seek gives a cursor at the last restart whose term is before the wanted one.
+func seek(blocks, restarts []byte, term string) (cursor, error) {
+	lo, hi := 0, len(restarts)/2
+	for lo < hi {
+		mid := (lo + hi) / 2
+		c, err := restart(blocks, restarts, mid)
+		if err != nil {
+			return c, err
+		}
+		if c.byte(); c.bad {
+			return c, ErrCorrupt
+		}
+		if t := c.bytes(c.count(1)); c.bad {
+			return c, ErrCorrupt
+		} else if string(t) < term {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return restart(blocks, restarts, max(lo-1, 0))
+}
+
+func restart(blocks, restarts []byte, i int) (cursor, error) {
+	if len(restarts) == 0 {
+		return cursor{data: blocks[1:]}, nil
+	}
+	at := int(binary.LittleEndian.Uint16(restarts[2*i:]))
+	if at < 1 || at > len(blocks) {
+		return cursor{}, ErrCorrupt
+	}
+	return cursor{data: blocks[at:]}, nil
+}

@@ -1,0 +1,255 @@
+package search
+
+// porter stems one English word of ASCII lower-case letters in place, after
+// M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980, with
+// the author's later corrections (bli to ble, logi to log). Words of
+// one or two letters stay as they are.
+func porter(w []byte) []byte {
+	if len(w) < 3 {
+		return w
+	}
+	w = plural(w)
+	w = pastTense(w)
+	w = finalY(w)
+	w = replace(w, step2(w))
+	w = replace(w, step3(w))
+	w = strip(w)
+	return finalE(w)
+}
+
+// rule replaces a suffix where the stem before it has a measure above zero.
+type rule struct{ suffix, with string }
+
+func vowel(w []byte, i int) bool {
+	switch w[i] {
+	case 'a', 'e', 'i', 'o', 'u':
+		return true
+	case 'y':
+		return i > 0 && !vowel(w, i-1)
+	}
+	return false
+}
+
+// measure counts the vowel-consonant sequences of a stem, up to two: more is
+// never asked. It goes forward so that a run of y takes linear time.
+func measure(w []byte) int {
+	m, was := 0, false
+	for i, c := range w {
+		now := c == 'a' || c == 'e' || c == 'i' || c == 'o' || c == 'u' || c == 'y' && i > 0 && !was
+		if was && !now {
+			if m++; m == 2 {
+				return m
+			}
+		}
+		was = now
+	}
+	return m
+}
+
+func hasVowel(w []byte) bool {
+	for i, c := range w {
+		if c == 'a' || c == 'e' || c == 'i' || c == 'o' || c == 'u' || c == 'y' && i > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func ends(w []byte, suffix string) bool {
+	return len(w) >= len(suffix) && string(w[len(w)-len(suffix):]) == suffix
+}
+
+// double reports a word that ends with the same consonant twice.
+func double(w []byte) bool {
+	n := len(w)
+	return n > 1 && w[n-1] == w[n-2] && !vowel(w, n-1)
+}
+
+// short reports consonant, vowel, consonant at the end, the last not w, x or y.
+func short(w []byte) bool {
+	n := len(w)
+	if n < 3 || vowel(w, n-1) || !vowel(w, n-2) || vowel(w, n-3) {
+		return false
+	}
+	c := w[n-1]
+	return c != 'w' && c != 'x' && c != 'y'
+}
+
+func plural(w []byte) []byte {
+	switch {
+	case w[len(w)-1] != 's':
+		return w
+	case ends(w, "sses"), ends(w, "ies"):
+		return w[:len(w)-2]
+	case ends(w, "ss"):
+		return w
+	}
+	return w[:len(w)-1]
+}
+
+func pastTense(w []byte) []byte {
+	stem := w
+	switch {
+	case ends(w, "eed"):
+		if measure(w[:len(w)-3]) > 0 {
+			return w[:len(w)-1]
+		}
+		return w
+	case ends(w, "ed"):
+		stem = w[:len(w)-2]
+	case ends(w, "ing"):
+		stem = w[:len(w)-3]
+	default:
+		return w
+	}
+	if !hasVowel(stem) {
+		return w
+	}
+	return restoreE(stem)
+}
+
+func restoreE(w []byte) []byte {
+	n := len(w)
+	switch {
+	case ends(w, "at"), ends(w, "bl"), ends(w, "iz"):
+		return append(w, 'e')
+	case double(w) && w[n-1] != 'l' && w[n-1] != 's' && w[n-1] != 'z':
+		return w[:n-1]
+	case measure(w) == 1 && short(w):
+		return append(w, 'e')
+	}
+	return w
+}
+
+func finalY(w []byte) []byte {
+	if n := len(w); w[n-1] == 'y' && hasVowel(w[:n-1]) {
+		w[n-1] = 'i'
+	}
+	return w
+}
+
+func replace(w []byte, r rule) []byte {
+	if stem := w[:len(w)-len(r.suffix)]; r.suffix != "" && measure(stem) > 0 {
+		return append(stem, r.with...)
+	}
+	return w
+}
+
+func choose(w []byte, rules ...rule) rule {
+	for _, r := range rules {
+		if ends(w, r.suffix) {
+			return r
+		}
+	}
+	return rule{}
+}
+
+func step2(w []byte) rule {
+	if len(w) < 4 {
+		return rule{}
+	}
+	switch w[len(w)-2] {
+	case 'a':
+		return choose(w, rule{"ational", "ate"}, rule{"tional", "tion"})
+	case 'c':
+		return choose(w, rule{"enci", "ence"}, rule{"anci", "ance"})
+	case 'z':
+		return choose(w, rule{"izer", "ize"})
+	case 'l':
+		return choose(w, rule{"bli", "ble"}, rule{"alli", "al"}, rule{"entli", "ent"}, rule{"eli", "e"}, rule{"ousli", "ous"})
+	case 'o':
+		return choose(w, rule{"ization", "ize"}, rule{"ation", "ate"}, rule{"ator", "ate"})
+	case 's':
+		return choose(w, rule{"alism", "al"}, rule{"iveness", "ive"}, rule{"fulness", "ful"}, rule{"ousness", "ous"})
+	case 't':
+		return choose(w, rule{"aliti", "al"}, rule{"iviti", "ive"}, rule{"biliti", "ble"})
+	case 'g':
+		return choose(w, rule{"logi", "log"})
+	}
+	return rule{}
+}
+
+func step3(w []byte) rule {
+	if len(w) < 3 {
+		return rule{}
+	}
+	switch w[len(w)-1] {
+	case 'e':
+		return choose(w, rule{"icate", "ic"}, rule{"ative", ""}, rule{"alize", "al"})
+	case 'i':
+		return choose(w, rule{"iciti", "ic"})
+	case 'l':
+		return choose(w, rule{"ical", "ic"}, rule{"ful", ""})
+	case 's':
+		return choose(w, rule{"ness", ""})
+	}
+	return rule{}
+}
+
+// strip is step 4: suffixes that fall where the stem's measure is above one.
+func strip(w []byte) []byte {
+	suffix := step4(w)
+	stem := w[:len(w)-len(suffix)]
+	if suffix == "" || measure(stem) < 2 {
+		return w
+	}
+	if suffix == "ion" && !ends(stem, "s") && !ends(stem, "t") {
+		return w
+	}
+	return stem
+}
+
+func step4(w []byte) string {
+	if len(w) < 3 {
+		return ""
+	}
+	switch w[len(w)-2] {
+	case 'a':
+		return first(w, "al")
+	case 'c':
+		return first(w, "ance", "ence")
+	case 'e':
+		return first(w, "er")
+	case 'i':
+		return first(w, "ic")
+	case 'l':
+		return first(w, "able", "ible")
+	case 'n':
+		return first(w, "ant", "ement", "ment", "ent")
+	case 'o':
+		return first(w, "ion", "ou")
+	case 's':
+		return first(w, "ism")
+	case 't':
+		return first(w, "ate", "iti")
+	case 'u':
+		return first(w, "ous")
+	case 'v':
+		return first(w, "ive")
+	case 'z':
+		return first(w, "ize")
+	}
+	return ""
+}
+
+func first(w []byte, suffixes ...string) string {
+	for _, s := range suffixes {
+		if ends(w, s) {
+			return s
+		}
+	}
+	return ""
+}
+
+func finalE(w []byte) []byte {
+	n := len(w)
+	if n > 1 && w[n-1] == 'e' {
+		if m := measure(w[:n-1]); m > 1 || m == 1 && !short(w[:n-1]) {
+			w = w[:n-1]
+		}
+	}
+	if n = len(w); n > 1 && w[n-1] == 'l' && w[n-2] == 'l' && measure(w) > 1 {
+		w = w[:n-1]
+	}
+	return w
+}

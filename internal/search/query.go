@@ -1,0 +1,65 @@
+package search
+
+// maxTerms is how many distinct terms of a query count.
+const maxTerms = 32
+
+// Query is a parsed query: distinct terms in the order of its text. The zero
+// Query matches nothing.
+type Query struct {
+	terms  []queryTerm
+	groups int // words and identifiers asked for
+}
+
+type queryTerm struct {
+	text  string
+	group int // which of the query's words it is a form of
+	role  role
+}
+
+// weight of a term beside the other forms of its word.
+func (t queryTerm) weight() float32 { return 1 }
+
+// Parse turns the text of a query into its terms. Stop words are dropped unless
+// nothing else is left; of more than 32 distinct terms the first count.
+func Parse(text string) Query {
+	p := parser{seen: map[string]bool{}}
+	p.emit = p.add
+	p.analyze(text)
+	if p.query.groups > 0 {
+		return p.query
+	}
+	p = parser{seen: map[string]bool{}, all: true}
+	p.emit = p.add
+	p.analyze(text)
+	return p.query
+}
+
+// Empty reports a query without a single term.
+func (q Query) Empty() bool { return len(q.terms) == 0 }
+
+type parser struct {
+	analyzer
+	query Query
+	seen  map[string]bool
+	all   bool // stop words too
+	skip  bool // the word before was left out, and so are its other forms
+}
+
+func (p *parser) add(term []byte, r role) {
+	if r == letter || len(p.query.terms) == maxTerms {
+		return
+	}
+	form := r == stem || r == plain
+	if !form {
+		p.skip = p.seen[string(term)] || !p.all && r == word && stopWords[string(term)]
+		if !p.skip {
+			p.query.groups++
+		}
+	}
+	if p.skip || p.seen[string(term)] {
+		return
+	}
+	text := string(term)
+	p.seen[text] = true
+	p.query.terms = append(p.query.terms, queryTerm{text, p.query.groups - 1, r})
+}

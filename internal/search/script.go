@@ -1,0 +1,143 @@
+package search
+
+import (
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// isWord reports letters, marks, numbers and the squared words of East Asia.
+func isWord(r rune) bool {
+	switch {
+	case r < utf8.RuneSelf:
+		return class[r]&alnum != 0
+	case r >= 0x4E00 && r <= 0x9FFF, r >= 0xAC00 && r <= 0xD7A3, r >= 0x3041 && r <= 0x3096,
+		r >= 0x30A1 && r <= 0x30FA, r >= 0x0400 && r <= 0x0481:
+		return true
+	case r >= 0x2010 && r <= 0x2027, r >= 0x3000 && r <= 0x3004:
+		return false
+	case r >= 0x3200 && r <= 0x33FF:
+		return true
+	}
+	return unicode.In(r, unicode.L, unicode.M, unicode.N)
+}
+
+// isDense reports scripts that are written without spaces between words, and
+// Hangul, whose particles hang on the words.
+func isDense(r rune) bool {
+	if r < 0x0E00 {
+		return false
+	}
+	for _, s := range dense {
+		if r <= s.last {
+			return r >= s.first
+		}
+	}
+	return false
+}
+
+var dense = [...]struct{ first, last rune }{
+	{0x0E00, 0x109F},   // Thai, Lao, Tibetan, Myanmar
+	{0x1100, 0x11FF},   // Hangul letters
+	{0x1780, 0x17FF},   // Khmer
+	{0x1950, 0x19DF},   // Tai Le, New Tai Lue
+	{0x1A20, 0x1AAF},   // Tai Tham
+	{0x1B00, 0x1B7F},   // Balinese
+	{0x2E80, 0x2FDF},   // Han radicals
+	{0x3005, 0x3007},   // iteration mark, zero
+	{0x3021, 0x303B},   // numerals, kana repeat marks
+	{0x3041, 0x31FF},   // kana, bopomofo, Hangul letters
+	{0x3400, 0x4DBF},   // Han
+	{0x4E00, 0x9FFF},   // Han
+	{0xA960, 0xA97F},   // Hangul letters
+	{0xA980, 0xA9DF},   // Javanese
+	{0xA9E0, 0xA9FF},   // Myanmar
+	{0xAA60, 0xAADF},   // Myanmar, Tai Viet
+	{0xAC00, 0xD7FF},   // Hangul
+	{0xF900, 0xFAFF},   // Han
+	{0x1AFF0, 0x1B16F}, // kana
+	{0x20000, 0x3FFFF}, // Han
+}
+
+// foldCase appends t in one letter case. Folding is simple but for the sharp s
+// and the final sigma; marks are composed again where folding parted them.
+func foldCase(out []byte, t string) []byte {
+	from, marks := len(out), false
+	for _, r := range t {
+		switch {
+		case r < utf8.RuneSelf:
+			if class[r] == upper {
+				r |= 0x20
+			}
+			out = append(out, byte(r))
+			continue
+		case r == 'ß' || r == 'ẞ':
+			out = append(out, "ss"...)
+			continue
+		case r == 'ς':
+			r = 'σ'
+		default:
+			r = unicode.ToLower(unicode.ToUpper(r))
+		}
+		marks = marks || r >= 0x0300 && r < 0x0370
+		out = utf8.AppendRune(out, r)
+	}
+	if marks && !norm.NFC.IsNormal(out[from:]) {
+		out = append(out[:from], norm.NFC.Bytes(out[from:])...)
+	}
+	return out
+}
+
+// unaccent appends t without the accents of Latin, Greek, Cyrillic, Hebrew and
+// Arabic. Elsewhere marks are vowels and stay; й and ї are letters of their own.
+func unaccent(out, t []byte) (bare []byte, changed, ascii bool) {
+	ascii = true
+	for i := 0; i < len(t); {
+		r, n := utf8.DecodeRune(t[i:])
+		i += n
+		if r < utf8.RuneSelf {
+			ascii = ascii && class[r] == lower
+			out = append(out, byte(r))
+			continue
+		}
+		base := bareForm(r)
+		changed = changed || base != string(r)
+		ascii = ascii && len(base) < 2 && base != string(r)
+		out = append(out, base...)
+	}
+	return out, changed, ascii && changed
+}
+
+// bareForm is a letter without its accents, empty for an accent alone.
+func bareForm(r rune) string {
+	if r < bareLimit {
+		return bareForms()[r]
+	}
+	return string(r)
+}
+
+const bareLimit = 0x2000
+
+var bareForms = sync.OnceValue(func() *[bareLimit]string {
+	var t [bareLimit]string
+	for r := range rune(bareLimit) {
+		t[r] = string(r)
+		switch {
+		case r == 'й' || r == 'ї':
+		case unicode.Is(unicode.Mn, r):
+			if unicode.In(r, unicode.Inherited, unicode.Hebrew, unicode.Arabic) {
+				t[r] = ""
+			}
+		case unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Hebrew, unicode.Arabic):
+			base, _ := utf8.DecodeRuneInString(norm.NFD.String(t[r]))
+			t[r] = string(base)
+		}
+	}
+	for _, p := range [][2]string{{"ø", "o"}, {"ł", "l"}, {"đ", "d"}, {"ð", "d"}, {"þ", "th"}, {"æ", "ae"}, {"œ", "oe"}, {"ı", "i"}, {"ħ", "h"}} {
+		r, _ := utf8.DecodeRuneInString(p[0])
+		t[r] = p[1]
+	}
+	return &t
+})

@@ -1,0 +1,240 @@
+package search
+
+import (
+	"math/bits"
+	"sync"
+)
+
+// Hit is a document that a search found.
+type Hit struct {
+	Memory, Created int64
+	Score           float32
+}
+
+// Result is what a search found: the best hits first (ties by lower memory), how
+// many documents match in all, and of the query's words how many the best hit
+// holds.
+type Result struct {
+	Hits    []Hit
+	Total   int
+	Words   int // words and identifiers that the query asks for
+	Covered int // of them, those the best hit holds in some form
+}
+
+// Search ranks the documents that hold any of the query's terms and that the
+// filter admits, and returns the best k. now is in microseconds: documents whose
+// validity has ended by then count .8 of their score.
+func (v *View) Search(fetch Fetch, q Query, f Filter, now int64, k int) (Result, error) {
+	r := Result{Words: q.groups}
+	if v.docs == 0 || q.Empty() {
+		return r, nil
+	}
+	s := searches.Get().(*searching)
+	s.start(v, fetch)
+	for _, t := range q.terms {
+		if err := s.term(t); err != nil {
+			return Result{}, err // s may hold scores: it does not go back
+		}
+	}
+	s.top.reset(k)
+	s.collect(&f, now)
+	r.Total = s.total
+	r.Hits = s.top.sorted()
+	s.view, s.fetch = nil, nil
+	searches.Put(s)
+	if len(r.Hits) == 0 {
+		return r, nil
+	}
+	var err error
+	r.Covered, err = v.covered(fetch, q, r.Hits[0].Memory)
+	return r, err
+}
+
+// searching is the working memory of one search: a score for each document, and
+// a bit for each that has one. Each segment begins at a multiple of 64; the
+// unfolded rows come last.
+type searching struct {
+	view   *View
+	fetch  Fetch
+	scores []float32
+	seen   []uint64
+	hits   hits
+	ends   []int // in hits, by segment
+	total  int
+	top    top
+}
+
+var searches = sync.Pool{New: func() any { return new(searching) }}
+
+// padded is the room that n documents take.
+func padded(n int) int { return (n + 63) &^ 63 }
+
+func (s *searching) start(v *View, fetch Fetch) {
+	s.view, s.fetch, s.total = v, fetch, 0
+	n := padded(len(v.rows))
+	for _, g := range v.segments {
+		n += padded(g.docs())
+	}
+	if n > len(s.scores) {
+		s.scores, s.seen = make([]float32, n), make([]uint64, n/64)
+	}
+}
+
+// term adds one term to the scores. The postings are decoded first, because the
+// weight needs to know how many of their documents live.
+func (s *searching) term(t queryTerm) error {
+	s.hits.reset()
+	s.ends = s.ends[:0]
+	base := 0
+	for _, g := range s.view.segments {
+		if err := s.segment(g, t.text, base); err != nil {
+			return err
+		}
+		s.ends = append(s.ends, len(s.hits.docs))
+		base += padded(g.docs())
+	}
+	s.rows(t.text, base)
+	df := len(s.hits.docs)
+	if df == 0 {
+		return nil
+	}
+	s.add(t.weight() * idf(s.view.docs, df))
+	return nil
+}
+
+func (s *searching) segment(g *Segment, term string, base int) error {
+	from := len(s.hits.docs)
+	err := g.blocks(s.fetch, term, func(b *block) error {
+		return b.decode(&s.hits, uint32(base), g.docs())
+	})
+	if err != nil || g.dead == nil {
+		return err
+	}
+	to := from
+	for i := from; i < len(s.hits.docs); i++ {
+		if !isSet(g.dead, int(s.hits.docs[i])-base) {
+			s.hits.docs[to], s.hits.freqs[to] = s.hits.docs[i], s.hits.freqs[i]
+			to++
+		}
+	}
+	s.hits.docs, s.hits.freqs = s.hits.docs[:to], s.hits.freqs[:to]
+	return nil
+}
+
+// rows adds the unfolded rows that hold a term.
+func (s *searching) rows(term string, base int) {
+	for _, p := range s.view.tail.postings(term) {
+		if int(p.doc) >= len(s.view.rows) {
+			break
+		}
+		if !isSet(s.view.dead, int(p.doc)) {
+			s.hits.docs = append(s.hits.docs, uint32(base)+p.doc)
+			s.hits.freqs = append(s.hits.freqs, p.freq)
+		}
+	}
+}
+
+func (s *searching) add(weight float32) {
+	n := s.view.norms()
+	from, base := 0, 0
+	for i, g := range s.view.segments {
+		s.scatter(n, weight, g.codes, from, s.ends[i], base)
+		from, base = s.ends[i], base+padded(g.docs())
+	}
+	s.scatter(n, weight, s.view.codes, from, len(s.hits.docs), base)
+}
+
+// scatter adds the decoded postings from one segment. The conversion keeps
+// product and sum apart: a fused one would round differently on other machines.
+func (s *searching) scatter(n *norms, weight float32, codes []uint8, from, to, base int) {
+	freqs := s.hits.freqs[from:to]
+	for i, doc := range s.hits.docs[from:to] {
+		s.scores[doc] += float32(weight * n.of(freqs[i], codes[int(doc)-base]))
+		s.seen[doc/64] |= 1 << (doc % 64)
+	}
+}
+
+// collect filters and ranks the documents that have a score, and takes the
+// scores away for the next search.
+func (s *searching) collect(f *Filter, now int64) {
+	base := 0
+	for _, g := range s.view.segments {
+		gate := f.gate(g.columns)
+		s.each(base, g.docs(), func(doc int, score float32) {
+			if gate.admits(g.columns, doc) {
+				s.total++
+				if s.top.wants(score) {
+					s.top.add(Hit{g.memories[doc], g.created[doc], aged(score, g.validUntil(doc), now)})
+				}
+			}
+		})
+		base += padded(g.docs())
+	}
+	s.each(base, len(s.view.rows), func(row int, score float32) {
+		a := &s.view.rows[row]
+		if f.admits(a) {
+			s.total++
+			if s.top.wants(score) {
+				s.top.add(Hit{a.Memory, a.Created, aged(score, a.ValidUntil, now)})
+			}
+		}
+	})
+}
+
+func aged(score float32, validUntil, now int64) float32 {
+	if validUntil != 0 && validUntil <= now {
+		return score * expired
+	}
+	return score
+}
+
+// each visits the documents of one segment that have a score, and clears it.
+func (s *searching) each(base, n int, f func(doc int, score float32)) {
+	for i := range padded(n) / 64 {
+		w := s.seen[base/64+i]
+		if w == 0 {
+			continue
+		}
+		s.seen[base/64+i] = 0
+		for ; w != 0; w &= w - 1 {
+			doc := i*64 + bits.TrailingZeros64(w)
+			score := s.scores[base+doc]
+			s.scores[base+doc] = 0
+			f(doc, score)
+		}
+	}
+}
+
+// covered counts the query's words that a memory's document holds.
+func (v *View) covered(fetch Fetch, q Query, memory int64) (int, error) {
+	n, last := 0, -1
+	for _, t := range q.terms {
+		if t.group == last {
+			continue
+		}
+		ok, err := v.holds(fetch, memory, t.text)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			n, last = n+1, t.group
+		}
+	}
+	return n, nil
+}
+
+// holds reports whether the memory's live document has the term.
+func (v *View) holds(fetch Fetch, memory int64, term string) (bool, error) {
+	for _, s := range v.segments {
+		if doc, ok := s.find(memory); ok && !isSet(s.dead, doc) {
+			return s.holds(fetch, doc, term)
+		}
+	}
+	for _, p := range v.tail.postings(term) {
+		row := int(p.doc)
+		if row < len(v.rows) && v.rows[row].Memory == memory && !isSet(v.dead, row) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
