@@ -24,6 +24,9 @@ func (d *door) stream(w http.ResponseWriter, r *http.Request, c *op.Call, events
 	out := http.NewResponseController(w)
 	frame := bytes.NewBufferString("retry: 3000\n")
 	began := false
+	if r.Method == http.MethodHead {
+		events = func(func(any, error) bool) {}
+	}
 	for e, err := range events {
 		if err == nil {
 			err = frameOf(frame, e)
@@ -41,6 +44,9 @@ func (d *door) stream(w http.ResponseWriter, r *http.Request, c *op.Call, events
 			return
 		}
 		frame.Reset()
+	}
+	if !began {
+		open(w, out, c)
 	}
 }
 

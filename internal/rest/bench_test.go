@@ -1,0 +1,3 @@
+package rest_test
+
+func client() bool { return false }

@@ -1,0 +1,284 @@
+package rest_test
+
+import (
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+)
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+const (
+	auth    = "\nAuthorization: Bearer good"
+	jsonish = "\nContent-Type: application/json"
+)
+
+func TestSuccesses(t *testing.T) {
+	t.Parallel()
+	_, url := serve(t)
+	for _, c := range []struct {
+		send   string
+		status int
+		body   string
+	}{
+		{"GET /v1/things/7" + auth, 200, `{"ok":true,"id":"7","content":"a < b"}`},
+		{"HEAD /v1/things/7" + auth, 200, ""},
+		{"GET /v1/things/a%20b" + auth, 200, `{"ok":true,"id":"a b","content":"a < b"}`},
+		{"POST /v1/things/7" + auth + jsonish + "\n\n" + `{"content":"new","within":{"uri":"u"}}`, 201, `{"ok":true,"thing":{"id":"7","content":"new","within":{"uri":"u"}}}`},
+		{"POST /v1/things/7" + auth + jsonish + "\n\n" + `{"content":"known"}`, 200, `{"ok":true,"thing":{"id":"7","content":"known"}}`},
+		{"POST /v1/things/7" + auth + "\nContent-Type: Application/JSON; Charset=\"UTF-8\"\n\n" + `{"content":"known"}`, 200, `{"ok":true,"thing":{"id":"7","content":"known"}}`},
+		{"POST /v1/things/7" + auth + jsonish + "\nTransfer-Encoding: chunked\n\n" + "14\r\n{\"content\":\"chunky\"}\r\n0\r\n\r\n", 201, `{"ok":true,"thing":{"id":"7","content":"chunky"}}`},
+		{"POST /v1/keys" + auth, 201, `{"ok":true,"secret":"k"}`},
+		{"POST /v1/keys" + auth + "\nContent-Type: text/plain\nContent-Length: 0", 201, `{"ok":true,"secret":"k"}`},
+		{"POST /v1/keys" + auth + "\nContent-Type: text/plain\nTransfer-Encoding: chunked\n\n0\r\n\r\n", 201, `{"ok":true,"secret":"k"}`},
+		{"DELETE /v1/things/7" + auth, 200, `{"ok":true}`},
+		{"DELETE /v1/things/7" + auth + jsonish + "\n\n{}", 200, `{"ok":true}`},
+		{"GET /v1/things?query=a+b%26c&kinds=fact,note&limit=5" + auth, 200, `{"ok":true,"things":[],"query":"a b&c"}`},
+		{"GET /v1/things?&query=x&" + auth, 200, `{"ok":true,"things":[],"query":"x"}`},
+		{"GET /v1/things\nAuthorization: bEARER   good", 200, `{"ok":true,"things":[],"query":""}`},
+		{"GET /v1/things\nCookie: a=b; __Host-loci=fresh", 200, `{"ok":true,"things":[],"query":""}`},
+		{"GET /health\nAuthorization: Basic !!", 200, `{"ok":true,"service":"loci","version":"0.8.3"}`},
+		{"GET /page/x", 200, "page"},
+	} {
+		got := ask(t, url, c.send)
+		if got.StatusCode != c.status || got.text != c.body {
+			t.Errorf("%s\n got %d %s\nwant %d %s", c.send, got.StatusCode, got.text, c.status, c.body)
+		}
+		if got.Header.Get("X-Request-Id") == "" || got.Header.Get("X-Content-Type-Options") != "nosniff" || got.Header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: headers %v", c.send, got.Header)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	_, url := serve(t)
+	big := strings.Repeat(" ", 1<<20)
+	for _, c := range []struct {
+		send   string
+		status int
+		code   string
+		hint   string
+	}{
+		// what the path is comes before everything
+		{"GET /v1/nothing", 404, "not_found", "route"},
+		{"GET /v1/nothing" + auth, 404, "not_found", "route"},
+		{"GET /v1/things/", 404, "not_found", "route"},
+		{"GET /v1//things", 404, "not_found", "route"},
+		{"GET //v1/things", 404, "not_found", "route"},
+		{"GET /v1/./things" + auth, 404, "not_found", "route"},
+		{"GET /v1/x/../things" + auth, 404, "not_found", "route"},
+		{"GET /v1/things/%2e%2e" + auth, 404, "not_found", "route"},
+		{"GET /v1/things/a%2Fb" + auth, 404, "not_found", "route"},
+		{"GET /v1/things/7/" + auth, 404, "not_found", "route"},
+		{"GET /V1/things" + auth, 404, "not_found", "route"},
+		{"OPTIONS *", 404, "not_found", "route"},
+		{"GET /", 404, "not_found", "route"},
+		{"POST /v1/things", 405, "method_not_allowed", ""},
+		{"POST /v1/things" + auth, 405, "method_not_allowed", ""},
+		{"OPTIONS /v1/things", 405, "method_not_allowed", ""},
+		// the credential comes before the body
+		{"POST /v1/things/7\nContent-Type: text/plain\n\n{", 401, "missing_api_key", ""},
+		{"POST /v1/things/7\nAuthorization: Bearer bad\nContent-Type: text/plain\n\n{", 401, "invalid_key", ""},
+		{"POST /v1/things/7\nAuthorization: Bearer bad\n\n" + big + " ", 401, "invalid_key", ""},
+		{"GET /v1/things\nAuthorization: Bearer", 401, "missing_api_key", ""},
+		{"GET /v1/things\nAuthorization: Bearer ", 401, "missing_api_key", ""},
+		{"GET /v1/things\nAuthorization: Token good", 401, "missing_api_key", ""},
+		{"GET /v1/things\nAuthorization: good", 401, "missing_api_key", ""},
+		{"GET /v1/things\nAuthorization: Basic x\nCookie: __Host-loci=fresh", 401, "missing_api_key", ""},
+		{"GET /v1/things" + auth + auth, 401, "missing_api_key", ""},
+		{"GET /v1/things?api_key=good", 401, "missing_api_key", ""},
+		{"GET /v1/things\nCookie: __Host-loci=stale", 401, "invalid_key", ""},
+		{"GET /v1/things\nCookie: loci_session=fresh", 401, "missing_api_key", ""},
+		// what is said of the actor
+		{"GET /v1/things" + auth + "\nX-Loci-Actor: robot", 400, "invalid_query", "actor"},
+		{"GET /v1/things" + auth + "\nX-Service-Actor:", 400, "invalid_query", "actor"},
+		{"GET /v1/things" + auth + "\nX-Loci-Actor: agent\nX-Service-Actor: Agent", 400, "invalid_query", "actor"},
+		{"GET /v1/things" + auth + "\nX-Loci-Agent-Id: agt_1", 400, "invalid_query", "agent id"},
+		{"POST /v1/auth/login\nX-Loci-Agent-Id:" + jsonish + "\n\n{}", 400, "invalid_query", "agent id"},
+		// the type comes before the size, the size before the words
+		{"POST /v1/things/7" + auth + "\nContent-Type: text/plain\n\n{" + big, 415, "unsupported_media_type", ""},
+		{"POST /v1/things/7" + auth + "\nContent-Type: text/plain\nTransfer-Encoding: chunked\n\n1\r\n{\r\n0\r\n\r\n", 415, "unsupported_media_type", ""},
+		{"POST /v1/things/7" + auth + "\n\n{}", 415, "unsupported_media_type", ""},
+		{"POST /v1/things/7" + auth + jsonish + "; charset=latin1\n\n{}", 415, "unsupported_media_type", ""},
+		{"POST /v1/things/7" + auth + jsonish + jsonish + "\n\n{}", 415, "unsupported_media_type", ""},
+		{"POST /v1/things/7" + auth + jsonish + "\nContent-Encoding: gzip\n\n{}", 415, "unsupported_media_type", ""},
+		{"POST /v1/things/7" + auth + "\nContent-Type: application/jsonl\n\n{}", 415, "unsupported_media_type", ""},
+		{"POST /v1/things/7" + auth + jsonish + "\n\n{" + big, 413, "payload_too_large", ""},
+		{"POST /v1/things/7" + auth + jsonish + "\nTransfer-Encoding: chunked\n\n100001\r\n{" + big + "\r\n0\r\n\r\n", 413, "payload_too_large", ""},
+		{"POST /v1/things/7" + auth + jsonish + "\n\n" + `{"content":7}` + big[13:], 400, "invalid_query", "content"},
+		{"DELETE /v1/things/7" + auth + "\nContent-Type: text/plain\n\n{", 415, "unsupported_media_type", ""},
+		{"DELETE /v1/things/7" + auth + jsonish + "\n\n" + `{"thingId":"8"}`, 400, "invalid_query", "thingId"},
+		{"POST /v1/things/7" + auth + jsonish + "\n\n[]", 400, "invalid_query", ""},
+		{"POST /v1/things/7" + auth + jsonish + "\nTransfer-Encoding: chunked\n\nnonsense\r\n", 400, "invalid_query", "too early"},
+		// path and query
+		{"GET /v1/things/%ff" + auth, 404, "not_found", ""},
+		{"GET /v1/things/a%00b" + auth, 404, "not_found", ""},
+		{"GET /v1/things?limit=1&limit=2" + auth, 400, "invalid_query", "limit is given twice"},
+		{"GET /v1/things?limit=1;query=x" + auth, 400, "invalid_query", "&"},
+		{"GET /v1/things?query=%zz" + auth, 400, "invalid_query", "%25"},
+		{"GET /v1/things?query=%ff" + auth, 400, "invalid_query", "UTF-8"},
+		{"GET /v1/things?limt=1" + auth, 400, "invalid_query", `"limit"`},
+		{"GET /v1/things?limit=101" + auth, 400, "invalid_query", "100"},
+		{"GET /v1/things/7?thingId=8" + auth, 400, "invalid_query", "thingId"},
+		// what the operation says
+		{"GET /v1/things?query=busy" + auth, 429, "rate_limited", "wait"},
+		{"GET /v1/things?query=broken" + auth, 500, "internal_error", ""},
+		{"GET /v1/things?query=panic" + auth, 500, "internal_error", ""},
+		{"GET /v1/events?query=refused" + auth + "\nX-Loci-Actor: agent", 404, "not_found", ""},
+		{"GET /v1/events" + auth, 403, "forbidden", "X-Loci-Actor"},
+	} {
+		got := ask(t, url, c.send)
+		short := c.send[:min(120, len(c.send))]
+		if code := got.code(t); got.StatusCode != c.status || code != c.code || !strings.Contains(got.text, strings.ReplaceAll(c.hint, `"`, `\"`)) {
+			t.Errorf("%s\n got %d %s\nwant %d %s with %q", short, got.StatusCode, got.text, c.status, c.code, c.hint)
+		}
+		if strings.Contains(got.text, "of ours") {
+			t.Errorf("%s tells what is inside: %s", short, got.text)
+		}
+		if strings.Contains(c.send, "Bearer good") && !strings.Contains(c.code, "api_key") && c.hint != "route" && c.status != 405 && got.Header.Get("RateLimit-Remaining") != "9" {
+			t.Errorf("%s: no quota in %v", short, got.Header)
+		}
+		if (c.status == 401) != (got.Header.Get("WWW-Authenticate") == "Bearer") {
+			t.Errorf("%s: WWW-Authenticate %q", short, got.Header.Get("WWW-Authenticate"))
+		}
+	}
+}
+
+func TestAMethodThatAPathDoesNotHaveIsToldThoseItHas(t *testing.T) {
+	t.Parallel()
+	_, url := serve(t)
+	for line, allow := range map[string]string{
+		"PUT /v1/things/7":     "GET, HEAD, POST, PATCH, DELETE",
+		"POST /v1/things":      "GET, HEAD",
+		"GET /v1/auth/login":   "POST",
+		"DELETE /health":       "GET, HEAD",
+		"BREW /v1/things":      "GET, HEAD",
+		"POST /openapi.json":   "GET, HEAD",
+		"CONNECT /v1/things/7": "GET, HEAD, POST, PATCH, DELETE",
+	} {
+		if got := ask(t, url, line); got.StatusCode != 405 || got.Header.Get("Allow") != allow {
+			t.Errorf("%s: %d, Allow: %q, want %q", line, got.StatusCode, got.Header.Get("Allow"), allow)
+		}
+	}
+}
+
+func TestTheQuotaIsToldInWholeSeconds(t *testing.T) {
+	t.Parallel()
+	_, url := serve(t)
+	got := ask(t, url, "GET /v1/things/7"+auth).Header
+	if got.Get("RateLimit-Limit") != "10" || got.Get("RateLimit-Remaining") != "9" || got.Get("RateLimit-Reset") != "91" {
+		t.Errorf("%v", got)
+	}
+	if got := ask(t, url, "GET /health"+auth).Header; got.Get("RateLimit-Limit") != "" {
+		t.Errorf("a quota where nobody was admitted: %v", got)
+	}
+	for query, wait := range map[string]string{"busy": "3", "used%20up": "91", "down": "1", "broken": ""} {
+		if got := ask(t, url, "GET /v1/things?query="+query+auth); got.Header.Get("Retry-After") != wait {
+			t.Errorf("%s: Retry-After %q, want %q", query, got.Header.Get("Retry-After"), wait)
+		}
+	}
+}
+
+func TestAHarmlessRequestIDIsKept(t *testing.T) {
+	t.Parallel()
+	s, url := serve(t)
+	fresh := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7`)
+	for _, id := range []string{"a", "req-1_2.X", strings.Repeat("x", 128)} {
+		if got := ask(t, url, "GET /v1/nothing\nX-Request-Id: "+id); got.Header.Get("X-Request-Id") != id || !strings.Contains(got.text, `"requestId":"`+id+`"`) {
+			t.Errorf("%s became %s", id, got.Header.Get("X-Request-Id"))
+		}
+	}
+	for _, id := range []string{"", "a b", "a<b", "\xe4", strings.Repeat("x", 129), "a\nX-Request-Id: b"} {
+		if got := ask(t, url, "GET /v1/things/7"+auth+"\nX-Request-Id: "+id).Header.Get("X-Request-Id"); !fresh.MatchString(got) || s.asked().RequestID != got {
+			t.Errorf("%q became %q, and the call has %q", id, got, s.asked().RequestID)
+		}
+	}
+}
+
+func TestAnUnchangedThingIsNotSentAgain(t *testing.T) {
+	t.Parallel()
+	_, url := serve(t)
+	for sent, status := range map[string]int{
+		`"7-1"`: 304, `W/"7-1"`: 304, `"x", "7-1"`: 304, `*`: 304, "\"x\"\nIf-None-Match: \"7-1\"": 304,
+		`"7-2"`: 200, `7-1`: 200, `w/"7-1"`: 200, ``: 200,
+	} {
+		got := ask(t, url, "GET /v1/things/7"+auth+"\nIf-None-Match: "+sent)
+		if got.StatusCode != status || got.Header.Get("ETag") != `"7-1"` || (status == 304) != (got.text == "") || got.Header.Get("RateLimit-Limit") != "10" {
+			t.Errorf("%s: %d %v %s", sent, got.StatusCode, got.Header, got.text)
+		}
+	}
+	if got := ask(t, url, "GET /openapi.json\nIf-None-Match: *"); got.StatusCode != 304 || got.text != "" {
+		t.Errorf("the document: %d", got.StatusCode)
+	}
+	if got := ask(t, url, "POST /v1/things/7"+auth+jsonish+"\nIf-None-Match: *\n\n"+`{"content":"x"}`); got.StatusCode != http.StatusCreated {
+		t.Errorf("a POST: %d", got.StatusCode)
+	}
+}
+
+func TestTheCallCarriesWhatIsNoField(t *testing.T) {
+	t.Parallel()
+	s, url := serve(t)
+	ask(t, url, "POST /v1/things/7"+auth+"\nX-Service-Actor: agent\nIdempotency-Key: k 1\nIf-Match: \"a\"\nIf-Match: \"b\"\nOrigin: https://evil.example")
+	c := s.asked()
+	if c.Door != "rest" || c.Proof != "good" || c.Kind != "" || c.Actor != "agent" || c.AgentID || !c.Foreign || c.Address != "127.0.0.1" || c.IdempotencyKey != "k 1" || c.IfMatch != `"a", "b"` {
+		t.Errorf("%+v", c)
+	}
+	for headers, foreign := range map[string]bool{
+		"": false, "\nOrigin: https://app.example.org": false, "\nOrigin: https://loci.example.org\nSec-Fetch-Site: cross-site": false,
+		"\nOrigin: http://loci.test": false, "\nOrigin: null": true, "\nSec-Fetch-Site: cross-site": true, "\nSec-Fetch-Site: same-origin": false,
+	} {
+		if ask(t, url, "POST /v1/keys\nCookie: __Host-loci=fresh"+headers); s.asked().Foreign != foreign || s.asked().Kind != loci.CookieCredential {
+			t.Errorf("%q: foreign is %v", headers, s.asked().Foreign)
+		}
+	}
+	if ask(t, url, "GET /v1/things"+auth+"\nOrigin: https://evil.example"); s.asked().Foreign {
+		t.Error("reading is never foreign")
+	}
+}
+
+func TestCookies(t *testing.T) {
+	t.Parallel()
+	_, url := serve(t)
+	if got := ask(t, url, "POST /v1/auth/login"+jsonish+"\n\n"+`{"name":"ann"}`); got.Header.Get("Set-Cookie") != "__Host-loci=s3cret; Path=/; Max-Age=3600; HttpOnly; Secure; SameSite=Lax" || strings.Contains(got.text, "s3cret") {
+		t.Errorf("%v %s", got.Header, got.text)
+	}
+	if got := ask(t, url, "POST /v1/auth/logout"+auth).Header.Get("Set-Cookie"); got != "__Host-loci=; Path=/; Max-Age=0; HttpOnly; Secure; SameSite=Lax" {
+		t.Errorf("%s", got)
+	}
+	if got := ask(t, url, "POST /v1/auth/login"+jsonish+"\nSec-Fetch-Site: cross-site\n\n"+`{"name":"ann"}`); got.code(t) != "forbidden" || got.Header.Get("Set-Cookie") != "" {
+		t.Errorf("a foreign page signs in: %d", got.StatusCode)
+	}
+}
+
+func TestOnlyConfiguredOriginsRead(t *testing.T) {
+	t.Parallel()
+	_, url := serve(t)
+	asks := "\nAccess-Control-Request-Method: POST\nAccess-Control-Request-Headers: authorization"
+	mine := "\nOrigin: https://app.example.org"
+	for send, status := range map[string]int{"GET /v1/things" + auth: 200, "GET /v1/things": 401, "GET /v1/nothing": 404, "GET /health": 200, "OPTIONS /v1/things" + asks: 204} {
+		got := ask(t, url, send+mine)
+		preflight := strings.HasPrefix(send, "OPTIONS")
+		if got.StatusCode != status || got.Header.Get("Access-Control-Allow-Origin") != "https://app.example.org" || !strings.HasPrefix(got.Header.Get("Vary"), "Origin") ||
+			preflight != strings.Contains(got.Header.Get("Access-Control-Allow-Headers"), "authorization") ||
+			preflight != strings.Contains(got.Header.Get("Access-Control-Allow-Methods"), "PATCH") ||
+			preflight == strings.Contains(got.Header.Get("Access-Control-Expose-Headers"), "ETag") {
+			t.Errorf("%s: %d %v", send, got.StatusCode, got.Header)
+		}
+		for _, other := range []string{"https://evil.example", "https://app.example.org.evil.example", "http://app.example.org", "null"} {
+			got := ask(t, url, send+"\nOrigin: "+other)
+			for name := range got.Header {
+				if strings.HasPrefix(name, "Access-Control") {
+					t.Errorf("%s from %s: %s", send, other, name)
+				}
+			}
+			if got.Header.Get("Vary") != "Origin" {
+				t.Errorf("%s from %s: Vary %q", send, other, got.Header.Get("Vary"))
+			}
+		}
+	}
+}

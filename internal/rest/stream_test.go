@@ -1,0 +1,82 @@
+package rest_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+const agent = auth + "\nX-Loci-Actor: agent"
+
+func TestEventsAreFramed(t *testing.T) {
+	t.Parallel()
+	_, url := serve(t)
+	got := ask(t, url, "GET /v1/events"+agent)
+	want := "retry: 3000\nevent: said\nid: 7\ndata: {\"ok\":true,\"text\":\"one\\ntwo\"}\n\nevent: said\ndata: {\"ok\":true,\"text\":\"three\"}\n\n"
+	if got.StatusCode != 200 || got.text != want {
+		t.Errorf("%d %q", got.StatusCode, got.text)
+	}
+	for name, value := range map[string]string{
+		"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no", "Content-Encoding": "", "Content-Length": "", "RateLimit-Limit": "10",
+	} {
+		if got.Header.Get(name) != value {
+			t.Errorf("%s: %q", name, got.Header.Get(name))
+		}
+	}
+}
+
+func TestAStreamThatFailsAtOnceIsAnError(t *testing.T) {
+	t.Parallel()
+	_, url := serve(t)
+	if got := ask(t, url, "GET /v1/events?query=early"+agent); got.StatusCode != 503 || got.code(t) != "unavailable" {
+		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+	if got := ask(t, url, "GET /v1/events?query=late"+agent); got.StatusCode != 200 || strings.Contains(got.text, "three") || strings.Contains(got.text, "lost") {
+		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+}
+
+func TestAStreamWithoutEventsIsEmpty(t *testing.T) {
+	t.Parallel()
+	_, url := serve(t)
+	if got := ask(t, url, "GET /v1/events?query=silent"+agent); got.StatusCode != 200 || got.Header.Get("Content-Type") != "text/event-stream" || strings.Contains(got.text, "data") {
+		t.Errorf("%d %v %q", got.StatusCode, got.Header, got.text)
+	}
+	if got := ask(t, url, "HEAD /v1/events"+agent); got.StatusCode != 200 || got.Header.Get("Content-Type") != "text/event-stream" {
+		t.Errorf("HEAD: %d %v", got.StatusCode, got.Header)
+	}
+}
+
+func TestAStreamEndsWhenItsClientLeaves(t *testing.T) {
+	t.Parallel()
+	s, url := serve(t)
+	ctx, leave := context.WithCancel(context.Background())
+	defer leave()
+	r, err := http.NewRequestWithContext(ctx, "GET", url+"/v1/events?query=forever", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header = http.Header{"Authorization": {"Bearer good"}, "X-Loci-Actor": {"agent"}}
+	res, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	lines := bufio.NewReader(res.Body)
+	for seen := ""; !strings.Contains(seen, "three"); { // flushed although the stream goes on
+		if seen, err = lines.ReadString('\n'); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leave()
+	io.Copy(io.Discard, res.Body)
+	select {
+	case <-s.left:
+	case <-time.After(5 * time.Second):
+		t.Error("the stream goes on with nobody there")
+	}
+}
