@@ -1,10 +1,12 @@
 package op_test
 
 import (
+	"context"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -23,5 +25,26 @@ func TestAnOpKnowsItsTypes(t *testing.T) {
 	t.Parallel()
 	if in, out := make_.Types(); in != reflect.TypeFor[thing]() || out != reflect.TypeFor[reply]() {
 		t.Errorf("%v, %v", in, out)
+	}
+}
+
+type wider struct {
+	reply
+	Shown
+	More string `json:"more"`
+}
+
+// Shown is embedded in an output.
+type Shown struct {
+	Kind loci.Kind `json:"kind"`
+}
+
+func TestAnEmbeddedStructLendsItsFieldsToTheSchema(t *testing.T) {
+	t.Parallel()
+	table := &op.Table{}
+	o := op.Add(table, "thing.widen", "POST /things", "Widen.", op.Account, op.Core, func(*toy, context.Context, *loci.Actor, Shown) (wider, error) { return wider{}, nil })
+	kind := o.Out.Properties["kind"]
+	if kind == nil || len(kind.Enum) != len(loci.Kinds) || o.Out.Properties["more"] == nil || o.Out.AdditionalProperties != nil {
+		t.Errorf("%+v", o.Out.Properties)
 	}
 }

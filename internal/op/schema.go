@@ -1,6 +1,7 @@
 package op
 
 import (
+	"maps"
 	"reflect"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -35,7 +36,7 @@ func (s *schemas) of(t reflect.Type) *jsonschema.Schema {
 			}
 		}
 	}
-	made, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: s.known})
+	made, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: s.within(t)})
 	if err != nil {
 		panic("op: " + err.Error())
 	}
@@ -50,6 +51,22 @@ func (s *schemas) of(t reflect.Type) *jsonschema.Schema {
 		s.known[t] = made
 	}
 	return made.CloneSchemas()
+}
+
+// within returns the known schemas of what t holds. The library walks through
+// an embedded struct itself and wants no schema of it.
+func (s *schemas) within(t reflect.Type) map[reflect.Type]*jsonschema.Schema {
+	known := s.known
+	if t.Kind() != reflect.Struct {
+		return known
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Anonymous && known[f.Type] != nil {
+			known = maps.Clone(known)
+			delete(known, f.Type)
+		}
+	}
+	return known
 }
 
 // input returns the schema of an operation's input.
