@@ -67,7 +67,7 @@ type Op struct {
 	in      *plan
 	inType  reflect.Type
 	outType reflect.Type
-	run    func(ctx context.Context, svc any, who *loci.Actor, in any) (any, error)
+	run     func(ctx context.Context, svc any, who *loci.Actor, in any) (any, error)
 }
 
 // Of is an Op together with its types.
