@@ -81,7 +81,7 @@ func (a *analyzer) piece(t string) {
 	a.whole(t)
 	for t != "" {
 		n := border(t)
-		if n > 1 || class[t[0]] == digit || n == len(t) && hump == 0 && digits == 0 {
+		if n > 1 || class[t[0]] == digit {
 			a.word(t[:n])
 		}
 		t = t[n:]

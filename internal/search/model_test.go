@@ -144,7 +144,7 @@ func (w *workspace) naive(q Query, f Filter, now int64, k int) Result {
 		score, found := float32(0), false
 		for _, t := range q.terms {
 			if freq := c.Document.freq(t.text); freq > 0 {
-				weight := t.weight() * idf(len(w.truth), df[t.text])
+				weight := t.weight * idf(len(w.truth), df[t.text])
 				score += float32(weight * norms.compute(int(freq), int(lengthCode(c.Document.length))))
 				found = true
 			}

@@ -196,35 +196,33 @@ func openPage(page []byte) (blocks, restarts []byte, err error) {
 }
 
 // seek gives a cursor at the last restart whose term is before the wanted one.
-func seek(blocks, restarts []byte, term string) (cursor, error) {
+func seek(page []byte, term string) (cursor, error) {
+	blocks, restarts, err := openPage(page)
+	if err != nil {
+		return cursor{}, err
+	}
 	lo, hi := 0, len(restarts)/2
 	for lo < hi {
 		mid := (lo + hi) / 2
-		c, err := restart(blocks, restarts, mid)
-		if err != nil {
-			return c, err
-		}
-		if c.byte(); c.bad {
+		c := restart(blocks, restarts, mid)
+		shared := c.byte()
+		t := c.bytes(c.count(1))
+		if c.bad || shared != 0 {
 			return c, ErrCorrupt
 		}
-		if t := c.bytes(c.count(1)); c.bad {
-			return c, ErrCorrupt
-		} else if string(t) < term {
+		if string(t) < term {
 			lo = mid + 1
 		} else {
 			hi = mid
 		}
 	}
-	return restart(blocks, restarts, max(lo-1, 0))
+	return restart(blocks, restarts, max(lo-1, 0)), nil
 }
 
-func restart(blocks, restarts []byte, i int) (cursor, error) {
+func restart(blocks, restarts []byte, i int) cursor {
 	if len(restarts) == 0 {
-		return cursor{data: blocks[1:]}, nil
+		return cursor{data: blocks[1:]}
 	}
-	at := int(binary.LittleEndian.Uint16(restarts[2*i:]))
-	if at < 1 || at > len(blocks) {
-		return cursor{}, ErrCorrupt
-	}
-	return cursor{data: blocks[at:]}, nil
+	at := min(int(binary.LittleEndian.Uint16(restarts[2*i:])), len(blocks))
+	return cursor{data: blocks[at:]}
 }

@@ -11,13 +11,16 @@ type Query struct {
 }
 
 type queryTerm struct {
-	text  string
-	group int // which of the query's words it is a form of
-	role  role
+	text   string
+	group  int // which of the query's words it is a form of
+	weight float32
 }
 
-// weight of a term beside the other forms of its word.
-func (t queryTerm) weight() float32 { return 1 }
+// beside is the weight of a word as it is spelled where its stem or accentless
+// form is asked for too: by their one meaning they are found in the stem's list,
+// so the exact word only tips the balance. Measured: weights from .25 to .5 are
+// best, at 1 code loses .04 and conversations .02.
+const beside = .3
 
 // Parse turns the text of a query into its terms. Stop words are dropped unless
 // nothing else is left; of more than 32 distinct terms the first count.
@@ -42,6 +45,7 @@ type parser struct {
 	query Query
 	seen  map[string]bool
 	all   bool // stop words too
+	first int  // the word before
 	skip  bool // the word before was left out, and so are its other forms
 }
 
@@ -61,5 +65,10 @@ func (p *parser) add(term []byte, r role) {
 	}
 	text := string(term)
 	p.seen[text] = true
-	p.query.terms = append(p.query.terms, queryTerm{text, p.query.groups - 1, r})
+	if form {
+		p.query.terms[p.first].weight = beside
+	} else {
+		p.first = len(p.query.terms)
+	}
+	p.query.terms = append(p.query.terms, queryTerm{text, p.query.groups - 1, 1})
 }

@@ -40,7 +40,7 @@ func (v *View) Search(fetch Fetch, q Query, f Filter, now int64, k int) (Result,
 	s.collect(&f, now)
 	r.Total = s.total
 	r.Hits = s.top.sorted()
-	s.view, s.fetch = nil, nil
+	s.view, s.fetch, s.reader = nil, nil, reader{}
 	searches.Put(s)
 	if len(r.Hits) == 0 {
 		return r, nil
@@ -58,6 +58,7 @@ type searching struct {
 	fetch  Fetch
 	scores []float32
 	seen   []uint64
+	reader reader
 	hits   hits
 	ends   []int // in hits, by segment
 	total  int
@@ -98,17 +99,20 @@ func (s *searching) term(t queryTerm) error {
 	if df == 0 {
 		return nil
 	}
-	s.add(t.weight() * idf(s.view.docs, df))
+	s.add(t.weight * idf(s.view.docs, df))
 	return nil
 }
 
 func (s *searching) segment(g *Segment, term string, base int) error {
 	from := len(s.hits.docs)
-	err := g.blocks(s.fetch, term, func(b *block) error {
-		return b.decode(&s.hits, uint32(base), g.docs())
-	})
-	if err != nil || g.dead == nil {
-		return err
+	s.reader.start(g, s.fetch, term)
+	for s.reader.next() {
+		if err := s.reader.block.decode(&s.hits, uint32(base), g.docs()); err != nil {
+			return err
+		}
+	}
+	if s.reader.err != nil || g.dead == nil {
+		return s.reader.err
 	}
 	to := from
 	for i := from; i < len(s.hits.docs); i++ {

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
-	"sort"
 )
 
 // Fetch gives a page of a segment's postings. The bytes must stay as they are.
@@ -139,69 +138,21 @@ func decodeDead(data []byte, docs int) ([]uint64, error) {
 	return set, c.end()
 }
 
-// blocks calls f with every block of a term, in order, until f says stop.
-func (s *Segment) blocks(fetch Fetch, term string, f func(*block) error) error {
-	p := sort.SearchStrings(s.pages, term)
-	if p > 0 {
-		p--
-	}
-	for ; p < len(s.pages) && s.pages[p] <= term; p++ {
-		page, err := fetch(s.id, p)
-		if err != nil {
-			return err
-		}
-		if err := scan(page, term, f); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // holds reports whether a document has a term.
 func (s *Segment) holds(fetch Fetch, doc int, term string) (bool, error) {
+	var r reader
 	var h hits
-	last := -1
-	err := s.blocks(fetch, term, func(b *block) error {
-		if b.first > uint64(doc) || last >= doc {
-			return nil
-		}
+	r.start(s, fetch, term)
+	for r.next() && r.block.first <= uint64(doc) {
 		h.reset()
-		err := b.decode(&h, 0, s.docs())
-		if err == nil && slices.Contains(h.docs, uint32(doc)) {
-			last = doc
+		if err := r.block.decode(&h, 0, s.docs()); err != nil {
+			return false, err
 		}
-		return err
-	})
-	return last == doc, err
-}
-
-// scan calls f with the blocks of a term in one page.
-func scan(page []byte, term string, f func(*block) error) error {
-	blocks, restarts, err := openPage(page)
-	if err != nil {
-		return err
-	}
-	c, err := seek(blocks, restarts, term)
-	if err != nil {
-		return err
-	}
-	var store [maxTerm]byte
-	b := block{term: store[:0]}
-	for len(c.data) > 0 {
-		if b.next(&c); c.bad {
-			return ErrCorrupt
-		}
-		if string(b.term) > term {
-			return nil
-		}
-		if string(b.term) < term {
-			continue
-		}
-		if err := f(&b); err != nil {
-			return err
+		if _, ok := slices.BinarySearch(h.docs, uint32(doc)); ok {
+			return true, nil
 		}
 	}
-	return nil
+	return false, r.err
 }
 
 // Tiers chooses which segments to merge next from their numbers of live

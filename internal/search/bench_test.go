@@ -1,0 +1,182 @@
+package search
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+)
+
+const prose = `Deployments are frozen from Friday afternoon until Monday morning, because nobody wants to be paged during the
+weekend. If you must release a fix, ask the engineer who is on call and write down why it could not wait; the runbook in
+the operations handbook describes how to roll back. We decided this after the outage in March, when a migration locked the
+largest table for eleven minutes and the queue of background jobs overflowed. Smaller changes, such as wording on the
+settings page or a corrected translation, may still go out behind a feature flag. Everybody agreed that the rule should be
+reviewed in the autumn, once the new pipeline has proved itself and the tests are faster than they are today.`
+
+func BenchmarkAnalyze(b *testing.B) {
+	b.SetBytes(int64(len(prose)))
+	b.ReportAllocs()
+	for b.Loop() {
+		Analyze("", prose)
+	}
+}
+
+// zipf makes synthetic notes of about 470 bytes, seeded: word frequencies by
+// Zipf's law over 120,000 words.
+type zipf struct {
+	z     *rand.Zipf
+	words []string
+}
+
+func newZipf() *zipf {
+	r := rand.New(rand.NewPCG(1, 2))
+	words := make([]string, 120_000)
+	for i := range words {
+		n := 3 + r.IntN(9)
+		w := make([]byte, n)
+		for j := range w {
+			w[j] = "etaoinshrdlucmfwypvbgk"[r.IntN(22)]
+		}
+		words[i] = string(w)
+	}
+	return &zipf{rand.NewZipf(r, 1.07, 8, uint64(len(words)-1)), words}
+}
+
+func (z *zipf) text(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = z.words[z.z.Uint64()]
+	}
+	return strings.Join(list, " ")
+}
+
+type hundred struct {
+	*disk
+	order    []int64
+	changes  []Change
+	zipf     *zipf
+	segments []*Segment
+}
+
+// hundredThousand folds 100,000 notes, 512 at a time, and merges in tiers.
+var hundredThousand = sync.OnceValue(func() *hundred {
+	h := &hundred{disk: newDisk(), zipf: newZipf()}
+	var batch []Change
+	for i := range 100_000 {
+		batch = append(batch, Change{Seq: int64(i), Attributes: Attributes{
+			Memory: int64(i), Atlas: int64(i % 7), Created: int64(i) * 1e6, Kind: uint8(i % 6), Tags: []string{fmt.Sprint("t", i%50)},
+		}, Document: Analyze("", h.zipf.text(68))})
+		if len(batch) == 512 {
+			h.fold(batch)
+			h.changes, batch = batch, nil
+		}
+	}
+	return h
+})
+
+func (h *hundred) fold(batch []Change) {
+	blob, err := Build(batch)
+	h.insert(blob, err)
+	for {
+		var docs []int
+		for _, s := range h.segments {
+			docs = append(docs, s.Live())
+		}
+		pick := Tiers(docs)
+		if pick == nil {
+			return
+		}
+		var from, rest []*Segment
+		for i, s := range h.segments {
+			if len(pick) > 0 && pick[0] == i {
+				from, pick = append(from, s), pick[1:]
+			} else {
+				rest = append(rest, s)
+			}
+		}
+		h.segments = rest
+		blob, err := Merge(context.Background(), h.fetch, from)
+		h.insert(blob, err)
+	}
+}
+
+func (h *hundred) insert(blob Blob, err error) {
+	if err != nil {
+		panic(err)
+	}
+	id := int64(len(h.heads))
+	h.put(id, blob)
+	s, err := h.open(id)
+	if err != nil {
+		panic(err)
+	}
+	h.segments = append(h.segments, s)
+}
+
+func BenchmarkSearch(b *testing.B) {
+	h := hundredThousand()
+	view := NewView(h.segments)
+	fetch := NewCache(DefaultCache).Through(h.fetch)
+	for _, n := range []int{1, 2, 4, 8} {
+		queries := make([]Query, 200)
+		for i := range queries {
+			queries[i] = Parse(h.zipf.text(n))
+		}
+		b.Run(fmt.Sprintf("words=%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			i, total := 0, 0
+			for b.Loop() {
+				r, err := view.Search(fetch, queries[i%len(queries)], Filter{Statuses: 1}, 0, 20)
+				if err != nil {
+					b.Fatal(err)
+				}
+				i, total = i+1, total+r.Total
+			}
+			b.ReportMetric(float64(total)/float64(i), "matches/op")
+		})
+	}
+}
+
+func BenchmarkOpen(b *testing.B) {
+	h := hundredThousand()
+	for b.Loop() {
+		for _, s := range h.segments {
+			if _, err := h.open(s.ID()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+func BenchmarkBuild(b *testing.B) {
+	h := hundredThousand()
+	for b.Loop() {
+		if _, err := Build(h.changes); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(h.changes)), "ns/doc")
+}
+
+func BenchmarkMerge(b *testing.B) {
+	h := hundredThousand()
+	for b.Loop() {
+		if _, err := Merge(b.Context(), h.fetch, h.segments); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*100_000), "ns/doc")
+}
+
+func BenchmarkWith(b *testing.B) {
+	h := hundredThousand()
+	view := NewView(h.segments).With(h.changes[:256])
+	one := []Change{h.changes[300]}
+	for b.Loop() {
+		view.With(one)
+		one[0].Seq++
+	}
+}

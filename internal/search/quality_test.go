@@ -1,0 +1,115 @@
+package search
+
+import (
+	"bufio"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// retrieval is where the judged sets lie, beside the project.
+const retrieval = "../../../shared/data/retrieval"
+
+type judged struct {
+	docs    []struct{ Group, ID, Title, Text string }
+	queries []struct {
+		Group, Text string
+		Relevant    map[string]float64
+	}
+}
+
+func readLines[T any](t testing.TB, name string) (list []T) {
+	file, err := os.Open(filepath.Join(retrieval, name))
+	if err != nil {
+		t.Skipf("the judged set is not here: %v", err)
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<22)
+	for lines.Scan() {
+		var v T
+		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+func readJudged(t testing.TB, set string) (j judged) {
+	j.docs = readLines[struct{ Group, ID, Title, Text string }](t, set+"/docs.jsonl")
+	j.queries = readLines[struct {
+		Group, Text string
+		Relevant    map[string]float64
+	}](t, set+"/queries.jsonl")
+	return j
+}
+
+// ndcg is the mean nDCG@10 of a set, each group a workspace of its own.
+func (j judged) ndcg(t testing.TB) float64 {
+	views, ids := map[string]*View{}, map[int64]string{}
+	d := newDisk()
+	groups := map[string][]Change{}
+	for i, doc := range j.docs {
+		ids[int64(i)] = doc.ID
+		c := Change{Seq: int64(i), Attributes: Attributes{Memory: int64(i)}, Document: Analyze(doc.Title, doc.Text)}
+		groups[doc.Group] = append(groups[doc.Group], c)
+	}
+	for g, changes := range groups {
+		views[g] = folded(t, d, int64(len(views)), changes)
+	}
+	sum := 0.
+	for _, q := range j.queries {
+		r, err := views[q.Group].Search(d.fetch, Parse(q.Text), Filter{}, 0, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := 0.
+		for i, h := range r.Hits {
+			got += q.Relevant[ids[h.Memory]] / math.Log2(float64(i+2))
+		}
+		sum += got / ideal(len(q.Relevant))
+	}
+	return sum / float64(len(j.queries))
+}
+
+func ideal(n int) (sum float64) {
+	for i := range min(n, 10) {
+		sum += 1 / math.Log2(float64(i+2))
+	}
+	return sum
+}
+
+func folded(t testing.TB, d *disk, id int64, changes []Change) *View {
+	blob, err := Build(changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.put(id, blob)
+	s, err := d.open(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewView([]*Segment{s})
+}
+
+func TestRankingIsGoodOnJudgedSets(t *testing.T) {
+	t.Parallel()
+	for _, set := range []struct {
+		name  string
+		least float64
+	}{
+		{"docs", .70}, {"code", .60}, {"xquad-en", .90}, {"xquad-ru", .80}, {"xquad-zh", .90}, {"jaquad", .85},
+		{"locomo-turns", .45}, {"locomo-sessions", .75},
+	} {
+		t.Run(set.name, func(t *testing.T) {
+			got := readJudged(t, set.name).ndcg(t)
+			t.Logf("%s nDCG@10 %.4f", set.name, got)
+			if got < set.least {
+				t.Errorf("nDCG@10 %.4f, want at least %.4f", got, set.least)
+			}
+		})
+	}
+}

@@ -1,0 +1,56 @@
+package search
+
+import "sort"
+
+// reader goes through the blocks of one term in one segment, in order.
+type reader struct {
+	segment *Segment
+	fetch   Fetch
+	term    string
+	page    int
+	rest    cursor
+	block   block
+	store   [maxTerm]byte // of block.term
+	err     error
+}
+
+func (r *reader) start(s *Segment, fetch Fetch, term string) {
+	r.segment, r.fetch, r.term = s, fetch, term
+	r.rest, r.err = cursor{}, nil
+	// The page before the first that begins with the term may end with it.
+	r.page = max(sort.SearchStrings(s.pages, term)-1, 0)
+}
+
+// next reads a block header; false at the end or with err.
+func (r *reader) next() bool {
+	for {
+		if len(r.rest.data) == 0 && !r.turn() {
+			return false
+		}
+		if r.block.next(&r.rest); r.rest.bad {
+			r.err = ErrCorrupt
+			return false
+		}
+		if string(r.block.term) == r.term {
+			return true
+		}
+		if string(r.block.term) > r.term {
+			return false
+		}
+	}
+}
+
+// turn goes to the next page that may hold the term.
+func (r *reader) turn() bool {
+	if r.page >= len(r.segment.pages) || r.segment.pages[r.page] > r.term {
+		return false
+	}
+	page, err := r.fetch(r.segment.id, r.page)
+	if err == nil {
+		r.rest, err = seek(page, r.term)
+	}
+	r.page++
+	r.block.term = r.store[:0]
+	r.err = err
+	return err == nil && len(r.rest.data) > 0
+}
