@@ -1,0 +1,109 @@
+// Package client is the Go client of a Loci server: one method for each
+// operation, with the types of package loci.
+//
+//	c, err := client.New("https://loci.example.org", client.WithKey(key))
+//	made, err := c.MemoryCreate(ctx, loci.CreateMemory{Content: "The cat is called Ada."})
+//
+// What the server refuses comes back as the *loci.Error that it was there, and
+// a server that cannot be reached as one with the code unavailable. A Client
+// is safe for use by several goroutines.
+package client
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/loci-memory/loci"
+)
+
+//go:generate go run ./generate ops.go
+
+// A Client calls one Loci server.
+type Client struct {
+	base  string // without a slash at its end
+	key   string
+	http  *http.Client
+	plain bool
+	agent string        // User-Agent
+	wait  time.Duration // the longest pause before another try
+	tries int
+}
+
+// An Option sets up a Client.
+type Option func(*Client)
+
+// WithKey sets the API key.
+func WithKey(key string) Option { return func(c *Client) { c.key = key } }
+
+// WithHTTP sets the HTTP client, for a proxy, a certificate or a deadline of
+// one's own. Redirects are not followed, whatever it says.
+func WithHTTP(h *http.Client) Option {
+	return func(c *Client) {
+		own := *h
+		c.http = &own
+	}
+}
+
+// WithUserAgent names the program to the server.
+func WithUserAgent(name string) Option { return func(c *Client) { c.agent = name } }
+
+// WithPlainHTTP allows a key to travel over http to a host that is not this
+// machine. Whoever listens on the way can read it.
+func WithPlainHTTP() Option { return func(c *Client) { c.plain = true } }
+
+// WithPatience sets how often a call is tried at most, and the longest pause
+// before another try: a server that asks for more is not tried again. Without
+// it, a call is tried 4 times with pauses of at most 20 seconds.
+func WithPatience(tries int, longest time.Duration) Option {
+	return func(c *Client) { c.tries, c.wait = max(1, tries), longest }
+}
+
+// New returns a client of the server at address, such as
+// https://loci.example.org.
+func New(address string, options ...Option) (*Client, error) {
+	c := &Client{http: &http.Client{Transport: transport(), Timeout: time.Minute}, agent: "loci-go", wait: 20 * time.Second, tries: 4}
+	for _, o := range options {
+		o(c)
+	}
+	// A redirect could lead the key to another host, or out of TLS.
+	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
+		return nil, loci.Fail(loci.InvalidQuery, "the server's address must be like https://loci.example.org")
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return nil, loci.Fail(loci.InvalidQuery, "the server's address must hold no user, query or fragment")
+	case c.key != "" && u.Scheme == "http" && !c.plain && !loopback(u.Hostname()):
+		return nil, loci.Fail(loci.InvalidQuery, "%s would show the key to everybody on the way: use https", u.Host)
+	}
+	for i := range len(c.key) {
+		if c.key[i] <= ' ' || c.key[i] > '~' {
+			return nil, loci.Fail(loci.InvalidQuery, "the key holds a character that no key has")
+		}
+	}
+	c.base = strings.TrimRight(u.String(), "/")
+	return c, nil
+}
+
+// URL returns the server's address.
+func (c *Client) URL() string { return c.base }
+
+func transport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
+	t.ResponseHeaderTimeout = 45 * time.Second
+	t.MaxIdleConnsPerHost = 16
+	return t
+}
+
+// loopback reports whether host is this machine.
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loci-memory/loci"
+)
+
+// admin returns the commands of the operator, who needs no account: whoever
+// can read the database is one.
+func (p *program) admin() *cobra.Command {
+	admin := p.group("admin", "Make users and keys in the database of a server")
+	user := p.group("user", "Make users")
+	user.AddCommand(p.createUser())
+	key := p.group("key", "Make API keys")
+	key.AddCommand(p.createKey())
+	admin.AddCommand(user, key)
+	return admin
+}
+
+func (p *program) createUser() *cobra.Command {
+	var email, name string
+	var password bool
+	cmd := &cobra.Command{
+		Use:     "create",
+		Short:   "Make a user",
+		Long:    "Makes a user with a personal workspace. Without a password the user can use keys, and not sign in.",
+		Example: "loci admin user create --email ada@example.org --name Ada\nloci admin user create --email ada@example.org --password-stdin < password.txt",
+		Args:    cobra.NoArgs,
+	}
+	cmd.Flags().StringVar(&email, "email", "", "The address (required)")
+	cmd.Flags().StringVar(&name, "name", "", "The name; default: the local part of the address")
+	cmd.Flags().BoolVar(&password, "password-stdin", false, "Read the password from the standard input")
+	given := p.settingFlags(cmd, []string{"data", "db"})
+	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+		var secret string
+		if password {
+			if secret, err = p.stdin(); err != nil {
+				return err
+			}
+			secret = strings.TrimRight(secret, "\r\n")
+		}
+		a, err := p.administer(cmd, email, given())
+		if err != nil {
+			return err
+		}
+		u, err := a.CreateUser(cmd.Context(), email, name, secret)
+		if err := first(err, a.Close()); err != nil {
+			return err
+		}
+		if p.json {
+			return p.print(map[string]string{"userId": u.ID})
+		}
+		_, err = fmt.Fprintf(p.out, "Made the user %s with the id %s.\n", u.Email, u.ID)
+		return err
+	}
+	return cmd
+}
+
+func (p *program) createKey() *cobra.Command {
+	var email, name string
+	cmd := &cobra.Command{
+		Use:     "create",
+		Short:   "Make an API key of a user",
+		Example: "loci admin key create --email ada@example.org --name laptop",
+		Args:    cobra.NoArgs,
+	}
+	cmd.Flags().StringVar(&email, "email", "", "The user's address (required)")
+	cmd.Flags().StringVar(&name, "name", "", "What the key is for")
+	given := p.settingFlags(cmd, []string{"data", "db"})
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		a, err := p.administer(cmd, email, given())
+		if err != nil {
+			return err
+		}
+		k, err := a.CreateKey(cmd.Context(), email, name)
+		if err := first(err, a.Close()); err != nil {
+			return err
+		}
+		if p.json {
+			return p.print(map[string]string{"id": k.Key.ID, "apiKey": k.APIKey})
+		}
+		_, err = fmt.Fprintf(p.out, "%s\n", k.APIKey)
+		if err == nil {
+			_, err = io.WriteString(p.err, "This is the key. It is not shown again.\n")
+		}
+		return err
+	}
+	return cmd
+}
+
+func (p *program) administer(cmd *cobra.Command, email string, given map[string]string) (administrator, error) {
+	if email == "" {
+		return nil, loci.Fail(loci.InvalidQuery, "--email is required")
+	}
+	return p.openAdmin(cmd.Context(), given, p.environ)
+}
+
+// first returns the first error that is one.
+func first(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

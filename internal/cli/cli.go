@@ -1,0 +1,72 @@
+// Package cli is the roof of Loci: one command for each operation of the
+// table, and the few made by hand (serve, mcp, login, doctor, admin). A command
+// runs on a target: a server, or the database on this device.
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/charmbracelet/fang"
+)
+
+// The exit codes.
+const (
+	done    = 0
+	refused = 1
+	misused = 2 // an unknown command or flag, or a wrong number of arguments
+)
+
+// A program is one run of loci.
+type program struct {
+	in       io.Reader
+	out, err io.Writer
+	environ  []string
+	ring     *ring // nil where the system keeps no secrets
+	parts
+
+	json, local, plain bool   // the flags that every command has
+	server             string // --server
+
+	began     bool // the command line was understood, and its command runs
+	read      bool // the standard input was used
+	requestID string
+}
+
+// Main runs the command line and returns the exit code. SIGINT and SIGTERM
+// cancel what runs; a second one ends it at once.
+func Main(args []string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ(), parts: wired}
+	p.ring = systemRing(p.env)
+	return p.run(ctx, args)
+}
+
+// env returns the value of a variable; the last one of a name counts.
+func (p *program) env(name string) string {
+	for _, line := range slices.Backward(p.environ) {
+		if value, ok := strings.CutPrefix(line, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+func (p *program) run(ctx context.Context, args []string) int {
+	root := p.root()
+	root.SetArgs(args)
+	root.SetIn(p.in)
+	root.SetOut(p.out)
+	root.SetErr(p.err)
+	code := done
+	handle := func(w io.Writer, s fang.Styles, err error) { code = p.fail(w, s, err) }
+	_ = fang.Execute(ctx, root, fang.WithVersion(version().Version), fang.WithErrorHandler(handle)) // handled
+	return code
+}

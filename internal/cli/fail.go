@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/fang"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// errBroken ends a command that has already said what is wrong.
+var errBroken = errors.New("something is broken")
+
+// A misuse is a command line that was understood too late to be one.
+type misuse string
+
+func (m misuse) Error() string { return string(m) }
+
+// fail tells the person what went wrong, or with --json the program, and
+// returns the exit code. What fails before the command begins is a command
+// line that was not understood.
+func (p *program) fail(w io.Writer, s fang.Styles, err error) int {
+	if err == errBroken {
+		return refused
+	}
+	if late, ok := errors.AsType[misuse](err); ok || !p.began {
+		if ok {
+			err = late
+		}
+		p.say(w, s, fmt.Sprintf("%v\nTry --help.", err))
+		return misused
+	}
+	if errors.Is(err, context.Canceled) {
+		p.say(w, s, "interrupted")
+		return refused
+	}
+	e := explain(err)
+	if p.json {
+		_ = p.print(op.NewProblem(e, p.requestID)) // there is nobody left to tell
+		return refused
+	}
+	text := fmt.Sprintf("%s (%s)", strings.TrimSuffix(e.Message, "."), e.Code)
+	if e.Retry > 0 {
+		text += fmt.Sprintf("\nTry again in %v.", e.Retry.Round(time.Second))
+	}
+	p.say(w, s, clean(text, true))
+	return refused
+}
+
+// explain returns err as an Error. On this device nobody reads a log: the
+// cause of an internal error is told.
+func explain(err error) *loci.Error {
+	e := loci.AsError(err)
+	if e.Code == loci.InternalError && e.Err != nil {
+		return &loci.Error{Code: e.Code, Message: e.Err.Error()}
+	}
+	return e
+}
+
+// say writes to the person.
+func (p *program) say(w io.Writer, s fang.Styles, text string) {
+	if _, styled := p.terminal(p.err); styled {
+		text = s.ErrorHeader.String() + "\n" + s.ErrorText.UnsetTransform().Render(text) + "\n"
+	} else {
+		text = "loci: " + text
+	}
+	_, _ = fmt.Fprintln(w, text)
+}
+
+// print writes v as one line of JSON.
+func (p *program) print(v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := p.out.Write(b.Bytes())
+	return err
+}

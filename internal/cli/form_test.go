@@ -1,0 +1,113 @@
+package cli
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+)
+
+func TestFlagsFillTheInput(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	if code := d.run("memory", "create", "--content", "x", "--tags", "a,b", "--tags", "c", "--workspace-id", "w", "--source-name", "n", "--source-position", "-3", "--on-duplicate", "return", "--idempotency-key", "k", "--agent"); code != 0 {
+		t.Fatal(code, d.err.String())
+	}
+	three := int64(-3)
+	want := loci.CreateMemory{Content: "x", Tags: loci.Tags{"a", "b", "c"}, WorkspaceID: "w", Source: &loci.Source{Name: "n", Position: &three}, OnDuplicate: "return"}
+	if !reflect.DeepEqual(d.toy.create, want) {
+		t.Errorf("%+v", d.toy.create)
+	}
+	if d.toy.who.Once == nil || d.toy.who.Once.Key != "k" || !d.toy.who.Agent || len(d.toy.who.RequestID) != 36 {
+		t.Errorf("the call: %+v", d.toy.who)
+	}
+}
+
+func TestTheQueryAndIdsArePositional(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	if code := d.run("memory", "search", "two words", "--atlas-id", "a", "--type", "fact,note", "--limit", "5"); code != 0 {
+		t.Fatal(code, d.err.String())
+	}
+	want := loci.SearchMemories{Query: "two words", AtlasID: "a", Type: []loci.Kind{"fact", "note"}, Limit: 5}
+	if !reflect.DeepEqual(d.toy.search, want) {
+		t.Errorf("%+v", d.toy.search)
+	}
+	if code := d.run("invitation", "create", "w1", "--emails", "a@b.c,d@e.f", "--expires-in-days", "3"); code != 0 {
+		t.Fatal(code, d.err.String())
+	}
+	if in := d.toy.invite; in.WorkspaceID != "w1" || len(in.Emails) != 2 || in.ExpiresInDays != 3 {
+		t.Errorf("%+v", in)
+	}
+}
+
+func TestAnEmptyListClearsAndAnAbsentOneStays(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	if code := d.run("atlas", "update", "a1", "--keywords", "", "--if-match", `"t"`); code != 0 {
+		t.Fatal(code, d.err.String())
+	}
+	if in := d.toy.update; in.Keywords == nil || len(*in.Keywords) != 0 || in.Name != nil || d.toy.who.IfMatch != `"t"` {
+		t.Errorf("%+v %+v", in, d.toy.who)
+	}
+}
+
+func TestBooleansAndJSONAreFlagsToo(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	if code := d.run("invitation", "respond", "i1", "--accept=false", "--confirm"); code != 0 || d.toy.respond.Accept || !bool(d.toy.respond.Confirm) {
+		t.Errorf("%d %+v %s", code, d.toy.respond, d.err.String())
+	}
+	if code := d.run("toy-box", "sort", "--rules", `[{"name":"x"},{"uri":"y"}]`, "--deep", "--speed", "1.5"); code != 0 {
+		t.Fatal(code, d.err.String())
+	}
+	if in := d.toy.sort; len(in.Rules) != 2 || in.Rules[1].URI != "y" || !in.Deep || in.Speed != 1.5 {
+		t.Errorf("%+v", in)
+	}
+}
+
+func TestDashReadsTheStandardInputOnce(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	d.in = strings.NewReader("# From a pipe\n\n")
+	if code := d.run("memory", "create", "--content", "-"); code != 0 || d.toy.create.Content != "# From a pipe\n\n" {
+		t.Errorf("%d %q", code, d.toy.create.Content)
+	}
+	d.in = strings.NewReader("x")
+	if code := d.run("memory", "create", "--content", "-", "--title", "-"); code != 2 {
+		t.Errorf("two values from one input: %d", code)
+	}
+	d.in = strings.NewReader(strings.Repeat("x", maxStdin+1))
+	if code := d.run("memory", "create", "--content", "-", "--json"); code != 1 || !strings.Contains(d.out.String(), "payload_too_large") {
+		t.Errorf("too much input: %d %.100s", code, d.out.String())
+	}
+}
+
+func TestWhatIsNoValueIsRefusedByTheOperation(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for hint, args := range map[string][]string{
+		"limit must be an integer":   {"memory", "list", "--limit", "five"},
+		"content must not be empty":  {"memory", "create", "--content", ""},
+		"content is required":        {"memory", "create"},
+		"type must be one of fact":   {"memory", "create", "--content", "x", "--type", "Fact"},
+		"accept must be a boolean":   {"invitation", "respond", "i", "--accept=maybe", "--confirm"},
+		"not valid UTF-8":            {"memory", "create", "--content", "a\xff"},
+		"rules must be a list":       {"toy-box", "sort", "--rules", "{}"},
+		"at least one field to chan": {"atlas", "update", "a"},
+	} {
+		if code := d.run(args...); code != 1 || !strings.Contains(d.err.String(), hint) {
+			t.Errorf("%v: %d %s", args, code, d.err.String())
+		}
+	}
+}
+
+func TestNamesBecomeKebab(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"atlas_id": "atlas-id", "atlasId": "atlas-id", "inviteURL": "invite-url", "content": "content", "agent_message": "agent-message", "expiresInDays": "expires-in-days"} {
+		if got := kebab(name); got != want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}

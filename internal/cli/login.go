@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"github.com/loci-memory/loci"
+)
+
+func (p *program) login() *cobra.Command {
+	var key string
+	cmd := &cobra.Command{
+		Use:   "login <url>",
+		Short: "Use a server from now on",
+		Long:  "Keeps the address of a server and an API key, so that every command and loci mcp work there.\nThe key lies in the keyring of the system, or where there is none in a file that only you can read.",
+		Example: "loci login https://loci.example.org --key - < key.txt\n" +
+			"loci login http://127.0.0.1:7007 --key loci_live_...",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return p.signIn(cmd, args[0], key) },
+	}
+	cmd.Flags().StringVar(&key, "key", "", "The API key; - reads it from the standard input, where no list of processes shows it")
+	return cmd
+}
+
+// signIn checks the key at the server before it is kept.
+func (p *program) signIn(cmd *cobra.Command, url, key string) error {
+	key, err := p.keyGiven(url, key)
+	if err != nil {
+		return err
+	}
+	c, err := target{url: url, key: key, plain: p.plain}.client()
+	if err != nil {
+		return err
+	}
+	raw, err := c.Do(cmd.Context(), "GET", "/v1/me", nil, nil)
+	if err != nil {
+		return err
+	}
+	var me loci.OneUser
+	if err := json.Unmarshal(raw, &me); err != nil || me.User.ID == "" {
+		return loci.Fail(loci.Unavailable, "%s does not answer as a Loci server does: check the address", c.URL())
+	}
+	where, err := p.keep(profile{URL: c.URL(), Key: key, PlainHTTP: p.plain})
+	if err != nil {
+		return err
+	}
+	if p.json {
+		return p.print(signedIn{true, c.URL(), where, me.User})
+	}
+	_, err = fmt.Fprintf(p.out, "Signed in to %s as %s. The key lies in %s.\n", c.URL(), clean(me.User.Email, false), where)
+	return err
+}
+
+type signedIn struct {
+	OK   bool      `json:"ok"`
+	URL  string    `json:"url"`
+	Kept string    `json:"kept"`
+	User loci.User `json:"user"`
+}
+
+// keyGiven returns the key from the flag or from the standard input.
+func (p *program) keyGiven(url, key string) (string, error) {
+	if f, ok := p.in.(*os.File); key == "-" || key == "" && !(ok && term.IsTerminal(int(f.Fd()))) {
+		text, err := p.stdin()
+		if err != nil {
+			return "", err
+		}
+		key = strings.TrimSpace(text)
+	}
+	if key == "" {
+		return "", misuse("sign-in takes an API key: make one at " + strings.TrimRight(url, "/") +
+			" or with loci admin key create,\nthen: loci login " + url + " --key -   (and paste it)")
+	}
+	return key, nil
+}
+
+func (p *program) logout() *cobra.Command {
+	return &cobra.Command{
+		Use:   "logout",
+		Short: "Forget the server and its key",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			was, err := p.forget()
+			if err != nil {
+				return err
+			}
+			if p.json {
+				return p.print(map[string]bool{"ok": true, "wasSignedIn": was})
+			}
+			text := "Signed out. The key itself still works: loci key revoke ends it."
+			if !was {
+				text = "There was no login."
+			}
+			_, err = fmt.Fprintln(p.out, text)
+			return err
+		},
+	}
+}

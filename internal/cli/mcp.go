@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loci-memory/loci/internal/mcp"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// toolsets are the sets of tools by their names.
+var toolsets = []string{op.Core.String(), op.Stable.String(), op.Full.String()}
+
+func (p *program) mcp() *cobra.Command {
+	var name string
+	cmd := &cobra.Command{
+		Use:     "mcp",
+		Short:   "Serve an agent over stdin and stdout (Model Context Protocol)",
+		Long:    "Serves one agent on this device: its memories are those of the login, or of this device.\nNothing but messages of the protocol is written to stdout.",
+		Example: "loci mcp\nloci mcp --local --toolset core",
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return p.serveAgent(cmd, name) },
+	}
+	cmd.Flags().StringVar(&name, "toolset", "", "The set of tools: "+strings.Join(toolsets, ", ")+" (LOCI_MCP_TOOLSET)")
+	_ = cmd.RegisterFlagCompletionFunc("toolset", cobra.FixedCompletions(toolsets, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	return cmd
+}
+
+func (p *program) serveAgent(cmd *cobra.Command, name string) error {
+	set, err := p.toolset(name)
+	if err != nil {
+		return err
+	}
+	t, err := p.target()
+	if err != nil {
+		return err
+	}
+	caller, end, err := p.open(cmd.Context(), t)
+	if err != nil {
+		return err
+	}
+	door := mcp.New(mcp.Options{Table: p.table, Caller: caller, Version: version().Version, Toolset: set})
+	err = door.Stdio(cmd.Context(), p.in, p.out)
+	if e := end(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// toolset returns the set of that name, or of the settings; 0 is the usual one.
+func (p *program) toolset(name string) (op.Reach, error) {
+	for _, text := range []string{name, p.env("LOCI_MCP_TOOLSET"), p.env("SERVICE_MCP_TOOLSET")} {
+		for _, set := range []op.Reach{op.Core, op.Stable, op.Full} {
+			if text == set.String() {
+				return set, nil
+			}
+		}
+		if text != "" {
+			return 0, misuse("the toolset must be one of " + strings.Join(toolsets, ", "))
+		}
+	}
+	return 0, nil
+}

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// operation returns the command of an operation.
+func (p *program) operation(o *op.Op) *cobra.Command {
+	_, verb, _ := strings.Cut(o.Name, ".")
+	f := newForm(o)
+	use := kebab(verb)
+	for _, s := range f.words {
+		use += " <" + s.flag + ">"
+	}
+	c := &op.Call{Door: "command"}
+	var agent bool
+	cmd := &cobra.Command{
+		Use:     use,
+		Short:   o.Summary,
+		Example: f.examples(o),
+		Args:    exactly(f.words),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if agent {
+				c.Actor = "agent"
+			}
+			input, err := f.input(args, p.stdin)
+			if err != nil {
+				return err
+			}
+			return p.call(cmd, o, c, input)
+		},
+	}
+	f.bind(cmd)
+	if o.Method == "POST" && o.Access != op.Public && !o.Reads() {
+		cmd.Flags().StringVar(&c.IdempotencyKey, "idempotency-key", "", "Makes a repeated call harmless: the same key, the same answer")
+	}
+	if o.Method == "PATCH" {
+		cmd.Flags().StringVar(&c.IfMatch, "if-match", "", "Change it only while it has this entity tag")
+	}
+	if o.Access != op.Public {
+		cmd.Flags().BoolVar(&agent, "agent", false, "Call as a trusted agent, not as a person")
+	}
+	return cmd
+}
+
+// exactly asks for one argument for each word.
+func exactly(words []*slot) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == len(words) {
+			return nil
+		}
+		names := make([]string, len(words))
+		for i, s := range words {
+			names[i] = "<" + s.flag + ">"
+		}
+		want := "no arguments"
+		if len(words) > 0 {
+			want = strings.Join(names, " ")
+		}
+		return fmt.Errorf("%q takes %s, and was given %d", c.CommandPath(), want, len(args))
+	}
+}
+
+// call runs the operation on the target and shows its answer.
+func (p *program) call(cmd *cobra.Command, o *op.Op, c *op.Call, input []byte) error {
+	t, err := p.target()
+	if err != nil {
+		return err
+	}
+	caller, end, err := p.open(cmd.Context(), t)
+	if err != nil {
+		return err
+	}
+	c.RequestID = loci.NewID(time.Now())
+	p.requestID = c.RequestID
+	raw, err := caller.Call(cmd.Context(), o, c, op.Args{JSON: input})
+	if e := end(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	return p.show(o, raw)
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// root returns the tree of commands.
+func (p *program) root() *cobra.Command {
+	root := p.group("loci", "A memory for people and their agents")
+	root.Long = "Loci keeps what is worth knowing and finds it again, for people and their agents.\n" +
+		"Without a server it keeps it on this device."
+	root.PersistentPreRun = func(*cobra.Command, []string) { p.began = true }
+	flags := root.PersistentFlags()
+	flags.BoolVar(&p.json, "json", false, "Print the JSON object of the answer")
+	flags.BoolVar(&p.local, "local", false, "Use the database on this device")
+	flags.StringVar(&p.server, "server", "", "Use the server at this URL")
+	flags.BoolVar(&p.plain, "plain-http", false, "Let the key travel over http to another machine")
+	root.MarkFlagsMutuallyExclusive("local", "server")
+	root.AddGroup(&cobra.Group{ID: memories, Title: "memory"}, &cobra.Group{ID: machine, Title: "this machine and its server"})
+	p.operations(root)
+	for _, c := range []*cobra.Command{p.mcp(), p.serve(), p.admin(), p.login(), p.logout(), p.doctor(), p.versionCommand()} {
+		c.GroupID = machine
+		root.AddCommand(c)
+	}
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "completion" {
+			c.Args, c.RunE = known, help
+		}
+	}
+	return root
+}
+
+func help(c *cobra.Command, _ []string) error { return c.Help() }
+
+// The groups of the help page.
+const (
+	memories = "memories"
+	machine  = "machine"
+)
+
+// group returns a command that only holds others.
+func (p *program) group(name, short string) *cobra.Command {
+	return &cobra.Command{
+		Use:   name,
+		Short: short,
+		Args:  known,
+		RunE:  help,
+	}
+}
+
+// known refuses a word that is no command, and says which one was meant.
+func known(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	hint := ""
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		hint = fmt.Sprintf(": did you mean %q?", near[0])
+	}
+	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), hint)
+}
+
+// operations adds a command for each operation: loci <resource> <verb>.
+func (p *program) operations(root *cobra.Command) {
+	groups := map[string]*cobra.Command{}
+	for _, o := range p.table.Ops {
+		if o.Reach == op.Browser || o.Streams {
+			continue
+		}
+		resource, _, _ := strings.Cut(o.Name, ".")
+		g := groups[resource]
+		if g == nil {
+			g = p.group(kebab(resource), about(resource))
+			g.GroupID = memories
+			groups[resource] = g
+			root.AddCommand(g)
+		}
+		g.AddCommand(p.operation(o))
+	}
+}
+
+// about says in a line what the commands of a resource are for.
+func about(resource string) string {
+	if text, ok := map[string]string{
+		"memory":     "Write memories and find them again",
+		"atlas":      "Sort memories by matter",
+		"workspace":  "Share atlases with others",
+		"member":     "See who is in a workspace",
+		"invitation": "Ask others into a workspace, and answer them",
+		"key":        "Make and revoke API keys",
+		"account":    "See the own account and what it uses",
+	}[resource]; ok {
+		return text
+	}
+	return "Work with " + strings.ReplaceAll(kebab(resource), "-", " ") + " records"
+}
