@@ -1,0 +1,40 @@
+# Loci: one binary, ./loci. The C driver of SQLite is the faster one; without a C compiler the pure Go driver serves.
+ifneq ($(shell command -v $${CC:-gcc} 2>/dev/null),)
+BUILD := CGO_ENABLED=1 go build -tags sqlite_fts5 -trimpath
+TAGS  := -tags sqlite_fts5
+else
+BUILD := CGO_ENABLED=0 go build -trimpath
+TAGS  :=
+endif
+
+.PHONY: help build run test lint ci bench torture golden setup
+
+help: ## print this
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## build ./loci
+	$(BUILD) -o loci ./cmd/loci
+
+run: build ## build and serve on 127.0.0.1:7007
+	./loci serve
+
+setup: ## install what the tests and judges need (Debian, PyPI, npm)
+	scripts/setup
+
+test: ## run all tests on every engine that is there
+	scripts/test
+
+lint: ## check format and code
+	scripts/lint
+
+ci: ## all that CI checks
+	.ci/run
+
+bench: ## measure against the floors
+	go run $(TAGS) ./bench
+
+torture: ## kill the server 1,000 times in mid-write; nothing acknowledged may be missing
+	LOCI_TORTURE=1000 go test $(TAGS) -run TestKill ./cmd/loci -timeout 2h
+
+golden: ## print the golden files anew
+	go test $(TAGS) ./... -run Golden -update
