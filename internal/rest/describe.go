@@ -48,7 +48,7 @@ func (s *writer) route(described any) object {
 	if out["description"] == nil {
 		out["description"] = out["summary"]
 	}
-	responses := object{"default": s.failure(0)}
+	responses := object{"4XX": s.failure(0), "default": s.failure(0)}
 	if given, ok := out["responses"].(object); ok {
 		maps.Copy(responses, given)
 	}
