@@ -14,7 +14,7 @@ type Filter struct {
 }
 
 func allows(mask uint64, v uint8) bool {
-	return mask == 0 || v < 64 && mask>>v&1 == 1
+	return mask == 0 || mask>>v&1 == 1
 }
 
 // admits judges one document by its attributes.
@@ -34,27 +34,41 @@ func (f *Filter) admits(a *Attributes) bool {
 }
 
 // gate is a filter applied to the tables of one segment, so that a document
-// costs a few look-ups. A nil slice allows all.
+// costs a few look-ups at most. What is nil allows all that the segment holds.
 type gate struct {
-	kinds, statuses [256]bool
+	kinds, statuses *[256]bool
 	atlases, sets   []bool
 }
 
-func (f *Filter) gate(c *columns) *gate {
-	g := &gate{}
-	for i := range g.kinds {
-		g.kinds[i], g.statuses[i] = allows(f.Kinds, uint8(i)), allows(f.Statuses, uint8(i))
-	}
+func (f *Filter) gate(c *columns) gate {
+	g := gate{kinds: table(f.Kinds, c.kinds), statuses: table(f.Statuses, c.statuses)}
 	if f.Atlases != nil {
 		g.atlases = make([]bool, len(c.atlases))
 		for i, a := range c.atlases {
 			g.atlases[i] = slices.Contains(f.Atlases, a)
+		}
+		if !slices.Contains(g.atlases, false) {
+			g.atlases = nil
 		}
 	}
 	if len(f.Tags) > 0 {
 		g.sets = f.tagSets(c)
 	}
 	return g
+}
+
+// table spells a mask out, or is nil where it allows all the values seen.
+func table(mask uint64, seen *[256]bool) *[256]bool {
+	var t [256]bool
+	shut := false
+	for v := range t {
+		t[v] = allows(mask, uint8(v))
+		shut = shut || seen[v] && !t[v]
+	}
+	if !shut {
+		return nil
+	}
+	return &t
 }
 
 func (f *Filter) tagSets(c *columns) []bool {
@@ -73,7 +87,12 @@ func (f *Filter) tagSets(c *columns) []bool {
 	return sets
 }
 
+// open reports a gate that admits every document of its segment.
+func (g *gate) open() bool {
+	return g.kinds == nil && g.statuses == nil && g.atlases == nil && g.sets == nil
+}
+
 func (g *gate) admits(c *columns, doc int) bool {
-	return g.kinds[c.kind[doc]] && g.statuses[c.status[doc]] &&
+	return (g.statuses == nil || g.statuses[c.status[doc]]) && (g.kinds == nil || g.kinds[c.kind[doc]]) &&
 		(g.atlases == nil || g.atlases[c.atlas[doc]]) && (g.sets == nil || g.sets[c.tagSet[doc]])
 }

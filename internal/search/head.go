@@ -43,6 +43,17 @@ type columns struct {
 	codes    []uint8 // lengths as the score knows them
 	terms    int
 	pages    []string
+	kinds    *[256]bool // which occur
+	statuses *[256]bool
+}
+
+// occurring marks the values of a column that occur.
+func occurring(column []uint8) *[256]bool {
+	var t [256]bool
+	for _, v := range column {
+		t[v] = true
+	}
+	return &t
 }
 
 func (c *columns) docs() int { return len(c.memories) }

@@ -18,6 +18,7 @@ func decodeColumns(head []byte) (*columns, error) {
 	col.atlas = c.indexes(docs, len(col.atlases))
 	col.kind = append(make([]uint8, 0, docs), c.bytes(docs)...)
 	col.status = append(make([]uint8, 0, docs), c.bytes(docs)...)
+	col.kinds, col.statuses = occurring(col.kind), occurring(col.status)
 	col.verified = unpackBits(c.bytes((docs+7)/8), docs)
 	col.readExpiry(&c, docs)
 	col.readTags(&c, docs)

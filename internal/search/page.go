@@ -1,8 +1,10 @@
 package search
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
+	"slices"
 )
 
 // A page holds blocks of postings, sorted by term, then by document:
@@ -143,36 +145,40 @@ func (b *block) next(c *cursor) {
 
 // decode appends the block's ordinals, each plus base, and frequencies. docs is
 // the number of documents in the segment.
-func (b *block) decode(hits *hits, base uint32, docs int) error {
+func (b *block) decode(h *hits, base uint32, docs int) error {
+	n := len(h.docs)
+	h.docs = slices.Grow(h.docs, b.count)[:n+b.count]
+	list, gaps, at := h.docs[n:], b.gaps, 0
 	doc := b.first
-	hits.docs = append(hits.docs, base+uint32(doc))
-	gaps := b.gaps
-	for range b.count - 1 {
-		if len(gaps) == 0 {
-			return ErrCorrupt
-		}
-		gap, n := uint64(gaps[0]), 1
-		if gap >= 0x80 {
-			if gap, n = binary.Uvarint(gaps); n <= 0 || gap > math.MaxUint32 {
+	for i := range list {
+		if i > 0 {
+			if at >= len(gaps) {
 				return ErrCorrupt
 			}
+			gap := uint64(gaps[at])
+			if at++; gap >= 0x80 {
+				v, n := binary.Uvarint(gaps[at-1:])
+				if n <= 0 || v > math.MaxUint32 {
+					return ErrCorrupt
+				}
+				gap, at = v, at+n-1
+			}
+			doc += gap + 1
 		}
-		gaps = gaps[n:]
-		doc += gap + 1
-		hits.docs = append(hits.docs, base+uint32(doc))
+		list[i] = base + uint32(doc)
 	}
-	if doc >= uint64(docs) || b.first > doc || len(gaps) > 0 {
+	if doc >= uint64(docs) || b.first > doc || at != len(gaps) {
 		return ErrCorrupt
 	}
 	if b.freqs != nil {
-		hits.freqs = append(hits.freqs, b.freqs...)
-		return nil
-	}
-	for range b.count {
-		hits.freqs = append(hits.freqs, 1)
+		h.freqs = append(h.freqs, b.freqs...)
+	} else {
+		h.freqs = append(h.freqs, ones[:b.count]...)
 	}
 	return nil
 }
+
+var ones = [blockPostings]uint8(bytes.Repeat([]byte{1}, blockPostings))
 
 // hits are decoded postings: ordinals and frequencies side by side.
 type hits struct {

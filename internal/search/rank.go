@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -18,9 +19,15 @@ func compare(a, b Hit) int {
 	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Memory, b.Memory))
 }
 
-// wants is a cheap first judgement of a score that add may still lower.
-func (t *top) wants(score float32) bool {
-	return len(t.heap) < t.k || t.k > 0 && score >= t.heap[0].Score
+// floor is a score that a hit must reach to be wanted.
+func (t *top) floor() float32 {
+	switch {
+	case t.k == 0:
+		return float32(math.Inf(1))
+	case len(t.heap) < t.k:
+		return 0
+	}
+	return t.heap[0].Score
 }
 
 func (t *top) add(h Hit) {

@@ -2,6 +2,7 @@ package search
 
 import (
 	"math/bits"
+	"slices"
 	"sync"
 )
 
@@ -61,6 +62,7 @@ type searching struct {
 	reader reader
 	hits   hits
 	ends   []int // in hits, by segment
+	found  []scored
 	total  int
 	top    top
 }
@@ -163,26 +165,29 @@ func (s *searching) scatter(n *norms, weight float32, codes []uint8, from, to, b
 func (s *searching) collect(f *Filter, now int64) {
 	base := 0
 	for _, g := range s.view.segments {
-		gate := f.gate(g.columns)
-		s.each(base, g.docs(), func(doc int, score float32) {
-			if gate.admits(g.columns, doc) {
-				s.total++
-				if s.top.wants(score) {
-					s.top.add(Hit{g.memories[doc], g.created[doc], aged(score, g.validUntil(doc), now)})
-				}
-			}
-		})
-		base += padded(g.docs())
-	}
-	s.each(base, len(s.view.rows), func(row int, score float32) {
-		a := &s.view.rows[row]
-		if f.admits(a) {
-			s.total++
-			if s.top.wants(score) {
-				s.top.add(Hit{a.Memory, a.Created, aged(score, a.ValidUntil, now)})
+		s.found = s.take(s.found[:0], base, g.docs())
+		if gate := f.gate(g.columns); !gate.open() {
+			s.found = slices.DeleteFunc(s.found, func(x scored) bool { return !gate.admits(g.columns, int(x.doc)) })
+		}
+		s.total += len(s.found)
+		floor := s.top.floor()
+		for _, x := range s.found {
+			if x.score >= floor {
+				doc := int(x.doc)
+				s.top.add(Hit{g.memories[doc], g.created[doc], aged(x.score, g.validUntil(doc), now)})
+				floor = s.top.floor()
 			}
 		}
-	})
+		base += padded(g.docs())
+	}
+	for _, x := range s.take(s.found[:0], base, len(s.view.rows)) {
+		if a := &s.view.rows[x.doc]; f.admits(a) {
+			s.total++
+			if x.score >= s.top.floor() {
+				s.top.add(Hit{a.Memory, a.Created, aged(x.score, a.ValidUntil, now)})
+			}
+		}
+	}
 }
 
 func aged(score float32, validUntil, now int64) float32 {
@@ -192,21 +197,24 @@ func aged(score float32, validUntil, now int64) float32 {
 	return score
 }
 
-// each visits the documents of one segment that have a score, and clears it.
-func (s *searching) each(base, n int, f func(doc int, score float32)) {
-	for i := range padded(n) / 64 {
-		w := s.seen[base/64+i]
-		if w == 0 {
-			continue
-		}
-		s.seen[base/64+i] = 0
+// take appends the documents of one segment that have a score, and clears them.
+func (s *searching) take(found []scored, base, n int) []scored {
+	scores, seen := s.scores[base:base+padded(n)], s.seen[base/64:(base+padded(n))/64]
+	for i, w := range seen {
+		seen[i] = 0
 		for ; w != 0; w &= w - 1 {
 			doc := i*64 + bits.TrailingZeros64(w)
-			score := s.scores[base+doc]
-			s.scores[base+doc] = 0
-			f(doc, score)
+			found = append(found, scored{uint32(doc), scores[doc]})
+			scores[doc] = 0
 		}
 	}
+	return found
+}
+
+// scored is a document of one segment with its score.
+type scored struct {
+	doc   uint32
+	score float32
 }
 
 // covered counts the query's words that a memory's document holds.
