@@ -36,18 +36,28 @@ func Encode(out any) ([]byte, error) {
 	b := buffers.Get().(*bytes.Buffer)
 	defer buffers.Put(b)
 	b.Reset()
+	if err := EncodeTo(b, out); err != nil {
+		return nil, err
+	}
+	return bytes.Clone(b.Bytes()), nil
+}
+
+// EncodeTo appends what Encode returns to a buffer of the caller's.
+func EncodeTo(b *bytes.Buffer, out any) error {
 	b.WriteString(okTrue)
+	end := b.Len()
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(out); err != nil {
-		return nil, err
+		return err
 	}
-	done := bytes.Clone(b.Bytes()[:b.Len()-1])
-	if rest := done[len(okTrue):]; len(rest) > 2 {
+	b.Truncate(b.Len() - 1) // the encoder ends the line
+	if rest := b.Bytes()[end:]; len(rest) > 2 {
 		rest[0] = ','
-		return done, nil
+		return nil
 	}
-	return append(done[:len(okTrue)], '}'), nil
+	b.Truncate(end)
+	return b.WriteByte('}')
 }
 
 // Decode reads what Encode wrote into a value of the type of out.

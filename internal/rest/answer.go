@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -19,6 +20,21 @@ var (
 	yes       = []string{"true"}
 	challenge = []string{"Bearer"}
 )
+
+// bufferedByHTTP is the most bytes of an answer of which net/http finds out the
+// length itself. With one header less, a usual answer has eight: as many as a
+// map holds before it grows.
+const bufferedByHTTP = 2000
+
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// giveBack keeps a buffer for the next answer, unless it has become large.
+func giveBack(b *bytes.Buffer) {
+	if b.Cap() <= keepBody {
+		b.Reset()
+		buffers.Put(b)
+	}
+}
 
 // A cookied output changes what the browser keeps.
 type cookied interface{ Cookie() loci.Session }
@@ -35,8 +51,9 @@ func (d *door) reply(w http.ResponseWriter, r *http.Request, c *op.Call, out any
 			return
 		}
 	}
-	body, err := op.Encode(out)
-	if err != nil {
+	body := buffers.Get().(*bytes.Buffer)
+	defer giveBack(body)
+	if err := op.EncodeTo(body, out); err != nil {
 		d.Log.ErrorContext(r.Context(), "answer", "request", c.RequestID, "err", err)
 		d.fail(w, r, c, err)
 		return
@@ -49,11 +66,13 @@ func (d *door) reply(w http.ResponseWriter, r *http.Request, c *op.Call, out any
 		http.SetCookie(w, d.cookie(s.Cookie()))
 	}
 	h["Content-Type"] = typeJSON
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	if body.Len() > bufferedByHTTP {
+		h["Content-Length"] = []string{strconv.Itoa(body.Len())}
+	}
 	if made, ok := out.(op.Created); ok && made.Created() {
 		w.WriteHeader(http.StatusCreated)
 	}
-	w.Write(body)
+	w.Write(body.Bytes())
 }
 
 // fail writes an error, unless there is nobody left to read it.
@@ -71,14 +90,14 @@ func (d *door) fail(w http.ResponseWriter, r *http.Request, c *op.Call, err erro
 	if status == http.StatusUnauthorized {
 		h["Www-Authenticate"] = challenge
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
+	b := buffers.Get().(*bytes.Buffer)
+	defer giveBack(b)
+	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
 	// A problem is made of texts, which always encode.
 	_ = enc.Encode(op.NewProblem(e, h["X-Request-Id"][0]))
 	delete(h, "Etag")
 	h["Content-Type"] = typeJSON
-	h["Content-Length"] = []string{strconv.Itoa(b.Len())}
 	w.WriteHeader(status)
 	w.Write(b.Bytes())
 }

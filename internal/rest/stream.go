@@ -71,10 +71,6 @@ func (d *door) broken(w http.ResponseWriter, r *http.Request, c *op.Call, err er
 
 // frameOf appends one event. JSON holds no line break, so its data is one line.
 func frameOf(b *bytes.Buffer, e any) error {
-	data, err := op.Encode(e)
-	if err != nil {
-		return err
-	}
 	if n, ok := e.(named); ok {
 		b.WriteString("event: " + n.EventName() + "\n")
 	}
@@ -82,7 +78,9 @@ func frameOf(b *bytes.Buffer, e any) error {
 		b.WriteString("id: " + i.EventID() + "\n")
 	}
 	b.WriteString("data: ")
-	b.Write(data)
+	if err := op.EncodeTo(b, e); err != nil {
+		return err
+	}
 	b.WriteString("\n\n")
 	return nil
 }
