@@ -84,6 +84,14 @@ type ListAtlases struct {
 	Cursor      Cursor                `json:"cursor,omitzero"`
 }
 
+// CreatedAtlas is the output of atlas.create.
+type CreatedAtlas struct {
+	Atlas Atlas `json:"atlas"`
+}
+
+// Created reports that it was made.
+func (CreatedAtlas) Created() bool { return true }
+
 // OneAtlas is an output that holds an atlas.
 type OneAtlas struct {
 	Atlas Atlas `json:"atlas"`

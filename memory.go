@@ -164,6 +164,9 @@ type CreatedMemory struct {
 // ExistingMemory is the answer to a create that found its duplicate.
 func ExistingMemory(m NewMemory) CreatedMemory { return CreatedMemory{m, true} }
 
+// Replay takes over from a stored answer whether a memory was made.
+func (c *CreatedMemory) Replay(created bool) { c.existing = !created }
+
 // Created reports whether a memory was made.
 func (c CreatedMemory) Created() bool { return !c.existing }
 

@@ -99,6 +99,14 @@ type ListWorkspaces struct {
 	Cursor  Cursor                `json:"cursor,omitzero"`
 }
 
+// CreatedWorkspace is the output of workspace.create.
+type CreatedWorkspace struct {
+	Workspace Workspace `json:"workspace"`
+}
+
+// Created reports that it was made.
+func (CreatedWorkspace) Created() bool { return true }
+
 // OneWorkspace is an output that holds a workspace.
 type OneWorkspace struct {
 	Workspace Workspace `json:"workspace"`

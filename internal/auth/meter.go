@@ -1,0 +1,180 @@
+package auth
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// meter counts operations, per user and calendar month (UTC). Where the plan
+// has a limit, it takes blocks from the store ahead, so that a read costs no
+// write and the limit holds exactly; where it has none, it only adds up what
+// it saves later.
+type meter struct {
+	store *store.Store
+	plan  loci.Plan
+	clock loci.Clock
+	mu    sync.Mutex
+	users map[string]*account
+}
+
+// account is the month of one user.
+type account struct {
+	mu    sync.Mutex
+	month string
+	read  bool  // used is known
+	used  int64 // in the store, with what is left of the block
+	left  int64 // of the block that was taken ahead; below zero: not yet saved
+}
+
+// block is how many operations are taken ahead at most.
+const block = 100
+
+func (m *meter) account(userID string) *account {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a := m.users[userID]
+	if a == nil {
+		a = &account{}
+		m.users[userID] = a
+	}
+	return a
+}
+
+// take counts one operation, if it counts, and returns the state of the quota.
+func (m *meter) take(ctx context.Context, userID string, now time.Time, counts bool) (*op.Quota, error) {
+	a := m.account(userID)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	month, ends := window(now)
+	if err := m.turn(ctx, userID, a, month); err != nil {
+		return nil, err
+	}
+	var refused error
+	if counts {
+		switch {
+		case m.plan.Operations >= loci.Unlimited:
+			a.left--
+		default:
+			if a.left == 0 {
+				if err := m.lease(ctx, userID, a); err != nil {
+					return nil, err
+				}
+			}
+			if a.left > 0 {
+				a.left--
+			} else {
+				refused = &loci.Error{Code: loci.QuotaExceeded, Message: "The operations of this month are used up: wait for Retry-After seconds, or change the plan.", Retry: ends.Sub(now)}
+			}
+		}
+	}
+	return &op.Quota{Limit: m.plan.Operations, Remaining: max(0, m.plan.Operations-(a.used-a.left)), Reset: ends.Sub(now)}, refused
+}
+
+// turn brings an account into the month: what belongs to the old one is saved.
+func (m *meter) turn(ctx context.Context, userID string, a *account, month string) error {
+	if a.month != month && a.read {
+		if err := m.settle(ctx, userID, a); err != nil {
+			return err
+		}
+		a.read = false
+	}
+	if a.read {
+		return nil
+	}
+	used, err := store.SystemRead(ctx, m.store, "read the used operations", func(t *store.SystemTx) (int64, error) {
+		return t.UsedOperations(userID, month)
+	})
+	if err == nil {
+		a.month, a.used, a.left, a.read = month, used, 0, true
+	}
+	return err
+}
+
+// lease takes a block ahead: a part of what remains, so that several processes
+// come to the limit together.
+func (m *meter) lease(ctx context.Context, userID string, a *account) error {
+	n := max(1, min(block, (m.plan.Operations-a.used)/10))
+	var got int64
+	used, err := store.System(ctx, m.store, "take operations ahead", func(t *store.SystemTx) (used int64, err error) {
+		got, used, err = t.LeaseOperations(userID, a.month, n, m.plan.Operations)
+		return used, err
+	})
+	if err == nil {
+		a.used, a.left = used, got
+	}
+	return err
+}
+
+// settle makes the store's count the true one.
+func (m *meter) settle(ctx context.Context, userID string, a *account) error {
+	if a.left == 0 {
+		return nil
+	}
+	_, err := store.System(ctx, m.store, "settle the used operations", func(t *store.SystemTx) (loci.Nothing, error) {
+		if a.left > 0 {
+			return loci.Nothing{}, t.ReturnOperations(userID, a.month, a.left)
+		}
+		_, _, err := t.LeaseOperations(userID, a.month, -a.left, loci.Unlimited)
+		return loci.Nothing{}, err
+	})
+	if err == nil {
+		a.used, a.left = a.used-a.left, 0
+	}
+	return err
+}
+
+// save writes down what was counted without a block.
+func (m *meter) save(ctx context.Context) error {
+	m.mu.Lock()
+	users := make(map[string]*account, len(m.users))
+	for id, a := range m.users {
+		users[id] = a
+	}
+	m.mu.Unlock()
+	for id, a := range users {
+		a.mu.Lock()
+		var err error
+		if a.left < 0 {
+			err = m.settle(ctx, id, a)
+		}
+		a.mu.Unlock()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// giveBack returns the blocks that are not used up; the meter is at its end.
+func (m *meter) giveBack() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for id, a := range m.users {
+		a.mu.Lock()
+		_ = m.settle(context.Background(), id, a) // a block that is lost makes the count higher, never lower
+		a.mu.Unlock()
+	}
+}
+
+// Used returns how many operations of the month a user has used, and when the
+// month ends.
+func (g *Gate) Used(ctx context.Context, userID string) (used int64, ends time.Time, err error) {
+	now := g.o.Clock()
+	q, err := g.meter.take(ctx, userID, now, false)
+	if err != nil {
+		return 0, ends, err
+	}
+	_, ends = window(now)
+	return q.Limit - q.Remaining, ends, nil
+}
+
+// window returns the name of a month and when it ends.
+func window(now time.Time) (month string, ends time.Time) {
+	now = now.UTC()
+	return now.Format("2006-01"), time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC)
+}

@@ -1,0 +1,148 @@
+package service
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// Register makes an account and signs in.
+func (s *Service) Register(ctx context.Context, _ *loci.Actor, in loci.Register) (loci.SignedIn, error) {
+	if !s.Registration {
+		return loci.SignedIn{}, loci.Fail(loci.Forbidden, "Registration is closed here: ask the operator for an account.")
+	}
+	n, err := newUser(ctx, in.Email, in.Name, in.Password)
+	if err != nil {
+		return loci.SignedIn{}, err
+	}
+	n.Referral = string(in.Ref)
+	return s.signUp(ctx, n, "register an account", func(*store.SystemTx) error { return nil })
+}
+
+// SetUp makes the first account, with the token of the setup link.
+func (s *Service) SetUp(ctx context.Context, _ *loci.Actor, in loci.SetUp) (loci.SignedIn, error) {
+	if !s.setup.valid(in.Token, s.Clock()) {
+		return loci.SignedIn{}, loci.Fail(loci.NotFound, "The setup link is used or expired: restart the server for a new one.")
+	}
+	n, err := newUser(ctx, in.Email, in.Name, in.Password)
+	if err != nil {
+		return loci.SignedIn{}, err
+	}
+	return s.signUp(ctx, n, "make the first account", func(t *store.SystemTx) error {
+		if some, err := t.Users(); err != nil || some {
+			s.setup.end()
+			if err == nil {
+				err = loci.Fail(loci.NotFound, "There is an account already: sign in.")
+			}
+			return err
+		}
+		return nil
+	})
+}
+
+// newUser checks an address and hashes a password.
+func newUser(ctx context.Context, e loci.Email, name loci.Name, p loci.Password) (n store.NewUser, err error) {
+	if !e.Valid() {
+		return n, loci.Fail(loci.InvalidQuery, "email must be an e-mail address")
+	}
+	n = store.NewUser{Email: e, Name: string(name)}
+	if n.Name == "" {
+		n.Name, _, _ = strings.Cut(string(e), "@")
+	}
+	if p != "" {
+		n.Password, err = hashPassword(ctx, string(p))
+	}
+	return n, err
+}
+
+// signUp makes an account and a browser's sign-in in one transaction.
+func (s *Service) signUp(ctx context.Context, n store.NewUser, reason string, first func(*store.SystemTx) error) (loci.SignedIn, error) {
+	secret := loci.NewSecret()
+	u, err := store.System(ctx, s.Store, reason, func(t *store.SystemTx) (loci.User, error) {
+		if err := first(t); err != nil {
+			return loci.User{}, err
+		}
+		u, err := t.AddUser(n)
+		if err != nil {
+			return u, err
+		}
+		return u, t.AddSignin(u.ID, loci.SecretHash(secret))
+	})
+	return loci.NewSignedIn(u, session(secret), true), err
+}
+
+func session(secret string) loci.Session {
+	return loci.Session{Secret: secret, MaxAge: store.SigninLife}
+}
+
+// SignIn signs a browser in. An unknown address and a wrong password are
+// answered alike, and take alike long.
+func (s *Service) SignIn(ctx context.Context, who *loci.Actor, in loci.SignIn) (loci.SignedIn, error) {
+	failed := loci.Fail(loci.InvalidKey, "The address or the password is wrong.")
+	release, err := s.signins.begin(in.Email.Fold(), who.Address)
+	if err != nil {
+		return loci.SignedIn{}, err
+	}
+	l, err := store.SystemRead(ctx, s.Store, "look up a sign-in", func(t *store.SystemTx) (store.Login, error) { return t.UserByEmail(in.Email) })
+	if err != nil && !loci.Is(err, loci.NotFound) {
+		return loci.SignedIn{}, err
+	}
+	if ok, err := checkPassword(ctx, l.Password, string(in.Password)); err != nil || !ok {
+		if err == nil {
+			err = failed
+		}
+		return loci.SignedIn{}, err
+	}
+	release()
+	secret := loci.NewSecret()
+	_, err = store.System(ctx, s.Store, "sign in", func(t *store.SystemTx) (loci.Nothing, error) {
+		return loci.Nothing{}, t.AddSignin(l.User.ID, loci.SecretHash(secret))
+	})
+	return loci.NewSignedIn(l.User, session(secret), false), err
+}
+
+// SignOut ends the sign-in that the call came with.
+func (s *Service) SignOut(ctx context.Context, who *loci.Actor, _ loci.Nothing) (loci.SignedOut, error) {
+	return write(ctx, s, who, func(tx *store.Tx) (out loci.SignedOut, err error) {
+		if _, err := tx.Self(); err != nil || who.Credential != loci.CookieCredential {
+			return out, err
+		}
+		return out, tx.EndSignin()
+	})
+}
+
+// Me tells who the actor is.
+func (s *Service) Me(ctx context.Context, who *loci.Actor, _ loci.Nothing) (loci.OneUser, error) {
+	return read(ctx, s, who, func(tx *store.Tx) (loci.OneUser, error) {
+		u, err := tx.Me()
+		return loci.OneUser{User: u}, err
+	})
+}
+
+// Status tells what the actor uses of the plan.
+func (s *Service) Status(ctx context.Context, who *loci.Actor, _ loci.Nothing) (loci.AccountStatus, error) {
+	used, ends, err := s.Used(ctx, who.UserID)
+	if err != nil {
+		return loci.AccountStatus{}, err
+	}
+	return read(ctx, s, who, func(tx *store.Tx) (loci.AccountStatus, error) {
+		out, err := tx.Usage()
+		out.Plan, out.BasePlan = s.Plan.Name, s.Plan.Name
+		out.Usage.Operations = loci.OperationQuota{Used: used, Limit: s.Plan.Operations, ResetsAt: loci.At(ends.Truncate(time.Millisecond))}
+		out.Usage.Storage.LimitBytes = s.Plan.Storage
+		out.Workspaces.Personal.Limit, out.Workspaces.Team.Limit, out.Workspaces.Atlases.Limit = 1, s.Plan.Teams, s.Plan.Atlases
+		return out, err
+	})
+}
+
+// AddUser makes an account for somebody, as the operator.
+func (s *Service) AddUser(ctx context.Context, e loci.Email, name loci.Name, p loci.Password) (loci.User, error) {
+	n, err := newUser(ctx, e, name, p)
+	if err != nil {
+		return loci.User{}, err
+	}
+	return store.System(ctx, s.Store, "make an account as the operator", func(t *store.SystemTx) (loci.User, error) { return t.AddUser(n) })
+}

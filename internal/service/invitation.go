@@ -1,0 +1,85 @@
+package service
+
+import (
+	"context"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// CreateInvitations invites addresses into a workspace. One malformed address
+// refuses them all.
+func (s *Service) CreateInvitations(ctx context.Context, who *loci.Actor, in loci.CreateInvitations) (loci.CreatedInvitations, error) {
+	for _, e := range in.Emails {
+		if !e.Valid() {
+			return loci.CreatedInvitations{}, loci.Fail(loci.InvalidQuery, "emails must be e-mail addresses: one of them is not")
+		}
+	}
+	return write(ctx, s, who, func(tx *store.Tx) (out loci.CreatedInvitations, err error) {
+		out.Invitations, out.Skipped = []loci.NewInvitation{}, []loci.SkippedInvitation{}
+		w, err := tx.Workspace(in.WorkspaceID, loci.Admin)
+		if err != nil {
+			return out, err
+		}
+		tx.Concerns(in.WorkspaceID)
+		for _, e := range in.Emails {
+			i, skipped, err := w.Invite(e, in.Role.Or(), in.ExpiresInDays.Span())
+			switch {
+			case err != nil:
+				return out, err
+			case skipped != "":
+				out.Skipped = append(out.Skipped, loci.SkippedInvitation{Email: string(e), Reason: skipped})
+			default:
+				out.Invitations = append(out.Invitations, loci.NewInvitation{Invitation: i, InviteURL: s.PublicURL + "/invite?id=" + i.ID})
+			}
+		}
+		return out, nil
+	})
+}
+
+// ListInvitations lists the invitations of a workspace that the actor manages.
+func (s *Service) ListInvitations(ctx context.Context, who *loci.Actor, in loci.ListInvitations) (loci.Invitations, error) {
+	cursor, limit := in.Cursor, in.Limit
+	in.Cursor, in.Limit = "", 0
+	q := question{s, who, "invitation.list", in}
+	p, err := q.page(cursor, limit)
+	if err != nil {
+		return loci.Invitations{}, err
+	}
+	return read(ctx, s, who, func(tx *store.Tx) (out loci.Invitations, err error) {
+		list, err := tx.Invitations(in.WorkspaceID, p)
+		out.Invitations, out.NextCursor = trim(q, list, p, invitationMark)
+		return out, err
+	})
+}
+
+// ListPendingInvitations lists the invitations to the actor.
+func (s *Service) ListPendingInvitations(ctx context.Context, who *loci.Actor, in loci.ListPendingInvitations) (loci.Invitations, error) {
+	cursor, limit := in.Cursor, in.Limit
+	in.Cursor, in.Limit = "", 0
+	q := question{s, who, "invitation.pending", in}
+	p, err := q.page(cursor, limit)
+	if err != nil {
+		return loci.Invitations{}, err
+	}
+	return read(ctx, s, who, func(tx *store.Tx) (out loci.Invitations, err error) {
+		list, err := tx.PendingInvitations(p)
+		out.Invitations, out.NextCursor = trim(q, list, p, invitationMark)
+		return out, err
+	})
+}
+
+func invitationMark(i loci.Invitation) store.Mark { return store.Mark{At: i.CreatedAt, ID: i.ID} }
+
+// RespondInvitation accepts or declines an invitation to the actor.
+func (s *Service) RespondInvitation(ctx context.Context, who *loci.Actor, in loci.RespondInvitation) (loci.OneInvitation, error) {
+	return write(ctx, s, who, func(tx *store.Tx) (out loci.OneInvitation, err error) {
+		i, err := tx.Invited(in.InvitationID)
+		if err != nil {
+			return out, err
+		}
+		out.Invitation, err = i.Respond(in.Accept)
+		tx.Concerns(out.Invitation.WorkspaceID)
+		return out, err
+	})
+}

@@ -1,0 +1,70 @@
+package service
+
+import (
+	"context"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// CreateKey makes an API key of the actor's.
+func (s *Service) CreateKey(ctx context.Context, who *loci.Actor, in loci.CreateKey) (loci.CreatedKey, error) {
+	secret, n := newKey(in.Name)
+	return write(ctx, s, who, func(tx *store.Tx) (out loci.CreatedKey, err error) {
+		self, err := tx.Self()
+		if err != nil {
+			return out, err
+		}
+		k, err := self.AddKey(n)
+		tx.Concerns(k.ID)
+		return loci.CreatedKey{Key: k, APIKey: secret}, err
+	})
+}
+
+func newKey(name loci.Name) (secret string, n store.NewKey) {
+	secret = loci.NewKey()
+	if name == "" {
+		name = "API key"
+	}
+	return secret, store.NewKey{Name: string(name), Prefix: loci.KeyPreview(secret), Hash: loci.SecretHash(secret)}
+}
+
+// ListKeys lists the actor's API keys, newest first.
+func (s *Service) ListKeys(ctx context.Context, who *loci.Actor, in loci.ListKeys) (loci.Keys, error) {
+	cursor, limit := in.Cursor, in.Limit
+	in.Cursor, in.Limit = "", 0
+	q := question{s, who, "key.list", in}
+	p, err := q.page(cursor, limit)
+	if err != nil {
+		return loci.Keys{}, err
+	}
+	return read(ctx, s, who, func(tx *store.Tx) (out loci.Keys, err error) {
+		list, err := tx.Keys(p)
+		out.Keys, out.NextCursor = trim(q, list, p, func(k loci.APIKey) store.Mark { return store.Mark{At: k.CreatedAt, ID: k.ID} })
+		return out, err
+	})
+}
+
+// RevokeKey ends a key of the actor's.
+func (s *Service) RevokeKey(ctx context.Context, who *loci.Actor, in loci.RevokeKey) (loci.Nothing, error) {
+	return write(ctx, s, who, func(tx *store.Tx) (loci.Nothing, error) {
+		self, err := tx.Self()
+		if err != nil {
+			return loci.Nothing{}, err
+		}
+		return loci.Nothing{}, self.RevokeKey(in.KeyID)
+	})
+}
+
+// AddKey makes an API key for the user with an address, as the operator.
+func (s *Service) AddKey(ctx context.Context, e loci.Email, name loci.Name) (loci.CreatedKey, error) {
+	secret, n := newKey(name)
+	return store.System(ctx, s.Store, "make an API key as the operator", func(t *store.SystemTx) (out loci.CreatedKey, err error) {
+		l, err := t.UserByEmail(e)
+		if err != nil {
+			return out, err
+		}
+		k, err := t.AddKey(l.User.ID, n)
+		return loci.CreatedKey{Key: k, APIKey: secret}, err
+	})
+}

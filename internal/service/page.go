@@ -1,0 +1,65 @@
+package service
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// A question is what a page answers: who asks, which operation, and its input
+// without limit and cursor. A cursor fits the question that it came from.
+type question struct {
+	s    *Service
+	who  *loci.Actor
+	name string
+	in   any
+}
+
+// markSize is the length of a signature, in bytes.
+const markSize = 12
+
+// page returns the page that a cursor and a limit ask for.
+func (q question) page(c loci.Cursor, l loci.Limit) (p store.Page, err error) {
+	p.Limit = l.Or20()
+	if c == "" {
+		return p, nil
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(string(c))
+	if err != nil || len(raw) < 8+markSize || !hmac.Equal(raw[len(raw)-markSize:], q.sign(raw[:len(raw)-markSize])) {
+		return p, loci.Fail(loci.InvalidQuery, "cursor does not belong to this question: start again without it")
+	}
+	raw = raw[:len(raw)-markSize]
+	p.After = store.Mark{At: loci.Time(binary.BigEndian.Uint64(raw)), ID: string(raw[8:])}
+	return p, nil
+}
+
+// cursor writes a place in the answer.
+func (q question) cursor(m store.Mark) string {
+	raw := append(binary.BigEndian.AppendUint64(nil, uint64(m.At)), m.ID...)
+	return base64.RawURLEncoding.EncodeToString(append(raw, q.sign(raw)...))
+}
+
+func (q question) sign(raw []byte) []byte {
+	canonical, err := json.Marshal([]any{q.name, q.who.UserID, q.who.CredentialID != "" && q.who.Granted != nil, q.who.Granted, q.in})
+	if err != nil {
+		panic(err) // inputs marshal: they were decoded
+	}
+	h := hmac.New(sha256.New, q.s.Store.Secret())
+	h.Write(canonical)
+	h.Write(raw)
+	return h.Sum(nil)[:markSize]
+}
+
+// trim cuts the one item too many that a page was read with, and returns the
+// cursor of the next page if there is one.
+func trim[T any](q question, items []T, p store.Page, mark func(T) store.Mark) ([]T, string) {
+	if len(items) <= p.Limit {
+		return items, ""
+	}
+	return items[:p.Limit], q.cursor(mark(items[p.Limit-1]))
+}

@@ -1,0 +1,77 @@
+package service
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"fmt"
+	"runtime"
+	"strings"
+
+	"golang.org/x/crypto/argon2"
+)
+
+// Parameters of argon2id (RFC 9106): 19 MiB, two passes, one lane. A stored
+// hash names its own, so that these can rise.
+const (
+	argonMemory = 19 * 1024 // KiB
+	argonTime   = 2
+	argonLanes  = 1
+	argonKey    = 32 // bytes
+)
+
+// hashing bounds how many hashes are computed at once: each takes 19 MiB and
+// some 20 ms.
+var hashing = make(chan struct{}, runtime.GOMAXPROCS(0))
+
+func argon(ctx context.Context, password string, salt []byte, time, memory uint32, lanes uint8) ([]byte, error) {
+	select {
+	case hashing <- struct{}{}:
+		defer func() { <-hashing }()
+		return argon2.IDKey([]byte(password), salt, time, memory, lanes, argonKey), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// hashPassword returns the PHC string of a password.
+func hashPassword(ctx context.Context, password string) (string, error) {
+	salt := make([]byte, 16)
+	rand.Read(salt)
+	hash, err := argon(ctx, password, salt, argonTime, argonMemory, argonLanes)
+	e := base64.RawStdEncoding
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonLanes,
+		e.EncodeToString(salt), e.EncodeToString(hash)), err
+}
+
+// nobody is compared with where there is no account or no password, so that
+// the answer takes as long as for one that is there.
+const nobody = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+
+// checkPassword reports whether a password is the one of a PHC string.
+func checkPassword(ctx context.Context, phc, password string) (bool, error) {
+	known := phc != ""
+	if !known {
+		phc = nobody
+	}
+	parts := strings.Split(phc, "$")
+	if len(parts) != 6 {
+		return false, fmt.Errorf("service: a stored password has %d parts", len(parts))
+	}
+	var memory, time uint32
+	var lanes uint8
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &time, &lanes); err != nil {
+		return false, fmt.Errorf("service: a stored password: %w", err)
+	}
+	salt, err := base64.RawStdEncoding.DecodeString(parts[4])
+	if err != nil {
+		return false, fmt.Errorf("service: a stored password: %w", err)
+	}
+	hash, err := argon(ctx, password, salt, time, memory, lanes)
+	if err != nil {
+		return false, err
+	}
+	want, err := base64.RawStdEncoding.DecodeString(parts[5])
+	return known && subtle.ConstantTimeCompare(hash, want) == 1, err
+}

@@ -1,0 +1,55 @@
+// Package service is what Loci does: one method for each operation, one file
+// for each resource. It knows neither HTTP nor SQL.
+package service
+
+import (
+	"context"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// A Service does the work.
+type Service struct {
+	Options
+	signins attempts
+	setup   setupLink
+}
+
+// Options are what a Service needs and what its operator decided.
+type Options struct {
+	Store        *store.Store
+	Plan         loci.Plan
+	Clock        loci.Clock
+	Registration bool   // anybody may register
+	SigninLimit  int    // failed sign-ins of an account or an address in 15 minutes; 0 is off
+	PublicURL    string // where people reach the server, without a slash at the end
+
+	// Used returns the operations of the month that a user has used, and when
+	// the month ends.
+	Used func(ctx context.Context, userID string) (used int64, ends time.Time, err error)
+}
+
+// New returns a Service.
+func New(o Options) *Service {
+	return &Service{Options: o, signins: attempts{clock: o.Clock, limit: o.SigninLimit, failures: map[string][]time.Time{}}}
+}
+
+// write and read run f on behalf of who.
+func write[Out any](ctx context.Context, s *Service, who *loci.Actor, f func(*store.Tx) (Out, error)) (Out, error) {
+	return store.Write(ctx, s.Store, who, f)
+}
+
+func read[Out any](ctx context.Context, s *Service, who *loci.Actor, f func(*store.Tx) (Out, error)) (Out, error) {
+	return store.Read(ctx, s.Store, who, f)
+}
+
+// quota makes a refusal by the plan say when the month ends.
+func (s *Service) quota(err error) error {
+	if e := loci.AsError(err); err != nil && e.Code == loci.QuotaExceeded && e.Retry == 0 {
+		now := s.Clock().UTC()
+		e.Retry = time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC).Sub(now)
+	}
+	return err
+}

@@ -1,0 +1,61 @@
+package service
+
+import (
+	"context"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// CreateWorkspace makes a team workspace.
+func (s *Service) CreateWorkspace(ctx context.Context, who *loci.Actor, in loci.CreateWorkspace) (loci.CreatedWorkspace, error) {
+	out, err := write(ctx, s, who, func(tx *store.Tx) (out loci.CreatedWorkspace, err error) {
+		self, err := tx.Self()
+		if err != nil {
+			return out, err
+		}
+		out.Workspace, err = self.AddWorkspace(string(in.Name), s.Plan.Teams)
+		return out, err
+	})
+	return out, s.quota(err)
+}
+
+// GetWorkspace reads a workspace.
+func (s *Service) GetWorkspace(ctx context.Context, who *loci.Actor, in loci.GetWorkspace) (loci.OneWorkspace, error) {
+	return read(ctx, s, who, func(tx *store.Tx) (loci.OneWorkspace, error) {
+		w, err := tx.WorkspaceRecord(in.WorkspaceID)
+		return loci.OneWorkspace{Workspace: w}, err
+	})
+}
+
+// ListWorkspaces lists workspaces, newest first.
+func (s *Service) ListWorkspaces(ctx context.Context, who *loci.Actor, in loci.ListWorkspaces) (loci.Workspaces, error) {
+	cursor, limit := in.Cursor, in.Limit
+	in.Cursor, in.Limit = "", 0
+	q := question{s, who, "workspace.list", in}
+	p, err := q.page(cursor, limit)
+	if err != nil {
+		return loci.Workspaces{}, err
+	}
+	return read(ctx, s, who, func(tx *store.Tx) (out loci.Workspaces, err error) {
+		list, err := tx.Workspaces(len(in.Include) > 0, p)
+		out.Workspaces, out.NextCursor = trim(q, list, p, func(w loci.Workspace) store.Mark { return store.Mark{At: w.CreatedAt, ID: w.ID} })
+		return out, err
+	})
+}
+
+// ListMembers lists members, newest first.
+func (s *Service) ListMembers(ctx context.Context, who *loci.Actor, in loci.ListMembers) (loci.Members, error) {
+	cursor, limit := in.Cursor, in.Limit
+	in.Cursor, in.Limit = "", 0
+	q := question{s, who, "member.list", in}
+	p, err := q.page(cursor, limit)
+	if err != nil {
+		return loci.Members{}, err
+	}
+	return read(ctx, s, who, func(tx *store.Tx) (out loci.Members, err error) {
+		list, err := tx.Members(in.WorkspaceID, p)
+		out.Members, out.NextCursor = trim(q, list, p, func(m loci.MemberRecord) store.Mark { return store.Mark{At: m.JoinedAt, ID: m.UserID} })
+		return out, err
+	})
+}

@@ -1,0 +1,138 @@
+package store
+
+import (
+	"time"
+
+	"github.com/loci-memory/loci"
+)
+
+// How long a sign-in lives: 30 days after its last use, 90 at most.
+const (
+	SigninIdle = 30 * 24 * time.Hour
+	SigninLife = 90 * 24 * time.Hour
+)
+
+// A Credential is what a proof of identity stands for.
+type Credential struct {
+	ID      string
+	Kind    loci.Credential
+	UserID  string
+	Email   string
+	Revoked bool
+	UsedAt  loci.Time
+}
+
+// Credential returns what the key or the sign-in with this hash stands for.
+func (t *SystemTx) Credential(kind loci.Credential, hash []byte) (c Credential, err error) {
+	c.Kind = kind
+	if kind == loci.CookieCredential {
+		err = t.t.c.one(`SELECT s.id, s.user_id, u.email, s.used_at FROM signins s JOIN users u ON u.id = s.user_id
+			WHERE s.hash = ?1 AND s.used_at > ?2 AND s.created_at > ?3`,
+			[]any{hash, t.before(SigninIdle), t.before(SigninLife)}, []any{&c.ID, &c.UserID, &c.Email, &c.UsedAt})
+		return c, notFound(err)
+	}
+	var revoked loci.Time
+	err = t.t.c.one(`SELECT k.id, k.user_id, u.email, k.last_used_at, k.revoked_at FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.hash = ?1`,
+		[]any{hash}, []any{&c.ID, &c.UserID, &c.Email, &c.UsedAt, &revoked})
+	c.Revoked = revoked != 0
+	return c, notFound(err)
+}
+
+func (t *SystemTx) before(d time.Duration) loci.Time {
+	return t.t.now - loci.Time(d.Microseconds())
+}
+
+// UsedCredentials notes when credentials were last used, by id.
+func (t *SystemTx) UsedCredentials(kind loci.Credential, at map[string]loci.Time) error {
+	table, column := "api_keys", "last_used_at"
+	if kind == loci.CookieCredential {
+		table, column = "signins", "used_at"
+	}
+	for id, when := range at {
+		if _, err := t.t.exec(`UPDATE `+table+` SET `+column+` = ?2 WHERE id = ?1 AND `+column+` < ?2`, id, when); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AddSignin stores the hash of a signed-in browser's secret.
+func (t *SystemTx) AddSignin(userID string, hash []byte) error {
+	_, err := t.t.exec(`INSERT INTO signins (id, user_id, hash, created_at, used_at) VALUES (?1, ?2, ?3, ?4, ?4)`,
+		loci.NewID(t.t.now.Std()), userID, hash, t.t.now)
+	return err
+}
+
+// DropSignins forgets browsers that are signed out by the clock.
+func (t *SystemTx) DropSignins() (int64, error) {
+	return t.t.exec(`DELETE FROM signins WHERE used_at <= ?1 OR created_at <= ?2`, t.before(SigninIdle), t.before(SigninLife))
+}
+
+// EndSignin signs the actor's browser out.
+func (t *Tx) EndSignin() error {
+	_, err := t.exec(`DELETE FROM signins WHERE id = ?1 AND user_id = ?2`, t.who.CredentialID, t.who.UserID)
+	t.Emit(Event{Name: CredentialEnded, CredentialID: t.who.CredentialID})
+	return err
+}
+
+const keyColumns = ` k.id, k.name, k.prefix, k.created_at, k.updated_at, k.last_used_at, k.revoked_at `
+
+func scanKey(k *loci.APIKey) []any {
+	return []any{&k.ID, &k.Name, &k.Prefix, &k.CreatedAt, &k.UpdatedAt, &k.LastUsedAt, &k.RevokedAt}
+}
+
+// Keys returns the actor's API keys, revoked ones too.
+func (t *Tx) Keys(p Page) (keys []loci.APIKey, err error) {
+	at, id, limit := p.from()
+	keys = []loci.APIKey{}
+	err = t.c.each(`SELECT`+keyColumns+`FROM api_keys k WHERE k.user_id = ?1 AND (k.created_at, k.id) < (?2, ?3) ORDER BY k.created_at DESC, k.id DESC LIMIT ?4`,
+		[]any{t.who.UserID, at, id, limit}, func(r row) error {
+			var k loci.APIKey
+			err := r.Scan(scanKey(&k)...)
+			keys = append(keys, k)
+			return err
+		})
+	return keys, err
+}
+
+// A Self is the handle of the actor's own account: what a person owns beside
+// workspaces is written through it.
+type Self struct{ t *Tx }
+
+// Self returns the handle of the actor's account.
+func (t *Tx) Self() (*Self, error) { return &Self{t}, t.once() }
+
+// A NewKey is an API key that is about to be made; Hash is all that is kept of it.
+type NewKey struct {
+	Name   string
+	Prefix string
+	Hash   []byte
+}
+
+// AddKey stores a key of the actor's.
+func (s *Self) AddKey(n NewKey) (loci.APIKey, error) {
+	return s.t.addKey(s.t.who.UserID, n)
+}
+
+// AddKey stores a key of a user's.
+func (t *SystemTx) AddKey(userID string, n NewKey) (loci.APIKey, error) {
+	return t.t.addKey(userID, n)
+}
+
+func (t *Tx) addKey(userID string, n NewKey) (k loci.APIKey, err error) {
+	err = t.c.one(`INSERT INTO api_keys AS k (id, user_id, name, prefix, hash, created_at, updated_at, last_used_at, revoked_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 0, 0) RETURNING`+keyColumns,
+		[]any{loci.NewID(t.now.Std()), userID, n.Name, n.Prefix, n.Hash, t.now}, scanKey(&k))
+	return k, err
+}
+
+// RevokeKey ends a key of the actor's; to do it again changes nothing.
+func (s *Self) RevokeKey(id string) error {
+	n, err := s.t.exec(`UPDATE api_keys SET revoked_at = CASE revoked_at WHEN 0 THEN ?3 ELSE revoked_at END, updated_at = ?3 WHERE id = ?1 AND user_id = ?2`,
+		id, s.t.who.UserID, s.t.now)
+	if err == nil && n == 0 {
+		return loci.Fail(loci.NotFound)
+	}
+	s.t.Emit(Event{Name: CredentialEnded, CredentialID: id})
+	return err
+}

@@ -1,0 +1,20 @@
+//go:build cgo && sqlite_fts5
+
+package store
+
+import (
+	"errors"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+// The driver of release builds: SQLite in C.
+const sqliteDriver = "sqlite3"
+
+// sqliteCode returns SQLite's primary result code of err, or 0.
+func sqliteCode(err error) int {
+	if e, ok := errors.AsType[sqlite3.Error](err); ok {
+		return int(e.Code)
+	}
+	return 0
+}

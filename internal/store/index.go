@@ -1,0 +1,217 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/loci-memory/loci/internal/search"
+)
+
+// indexCache keeps what searches need of the keyword indexes of workspaces: an
+// immutable view of each, and the pages of their segments. Nothing in it is
+// believed: a transaction reads the state of an index first, and a view that
+// is of another state is brought up to date.
+type indexCache struct {
+	mu    sync.Mutex
+	views map[int64]*indexed
+	docs  int
+	pages *search.Cache
+}
+
+// indexed is a view of one workspace's index and the state that it shows.
+type indexed struct {
+	state indexState
+	view  *search.View
+}
+
+// indexState tells two states of an index apart: the version rises with every
+// fold, and between folds rows are only added.
+type indexState struct {
+	workspace, version, changes int64
+}
+
+// Bounds of the cache: together about 200 MB where both are reached.
+const (
+	maxViews = 10_000
+	maxDocs  = 4_000_000
+)
+
+func newIndexCache(pages int) *indexCache {
+	if pages == 0 {
+		pages = search.DefaultCache
+	}
+	return &indexCache{views: map[int64]*indexed{}, pages: search.NewCache(pages)}
+}
+
+func (c *indexCache) get(workspace int64) *indexed {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.views[workspace]
+}
+
+// put keeps a view, and forgets others where there are too many.
+func (c *indexCache) put(x *indexed) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old := c.views[x.state.workspace]; old != nil {
+		c.docs -= old.view.Docs()
+	}
+	c.views[x.state.workspace] = x
+	c.docs += x.view.Docs()
+	for w, old := range c.views { // a map's order is a fair choice of what goes
+		if len(c.views) <= maxViews && c.docs <= maxDocs || len(c.views) == 1 {
+			return
+		}
+		if w != x.state.workspace {
+			c.docs -= old.view.Docs()
+			delete(c.views, w)
+		}
+	}
+}
+
+func (c *indexCache) drop(workspace int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old := c.views[workspace]; old != nil {
+		c.docs -= old.view.Docs()
+		delete(c.views, workspace)
+	}
+}
+
+// errStale tells that a fold went on while an index was read.
+var errStale = errors.New("store: the index has changed meanwhile")
+
+const stateColumns = ` x.workspace, x.version, (SELECT count(*) FROM changes c WHERE c.workspace = x.workspace) `
+
+func (s *indexState) scan() []any { return []any{&s.workspace, &s.version, &s.changes} }
+
+// indexStates reads the states of the indexes of a reach.
+func (t *Tx) indexStates(r reach) (states []indexState, err error) {
+	q := `SELECT` + stateColumns + `FROM indexes x WHERE ` + fmt.Sprintf(t.s.db.dialect().in, "x.workspace", 1) + ` ORDER BY x.workspace`
+	err = t.c.each(q, []any{integers(r.workspaces)}, func(row row) error {
+		var s indexState
+		err := row.Scan(s.scan()...)
+		states = append(states, s)
+		return err
+	})
+	return states, err
+}
+
+// view returns the view of an index in a state.
+func (t *Tx) view(state indexState) (*indexed, error) {
+	have := t.s.indexes.get(state.workspace)
+	if have != nil && have.state == state {
+		return have, nil
+	}
+	x := &indexed{state: state}
+	if have != nil && have.state.version == state.version {
+		x.view = have.view
+	} else {
+		segments, err := t.segments(state.workspace)
+		if err != nil {
+			return nil, err
+		}
+		x.view = search.NewView(segments)
+	}
+	if err := t.catchUp(x); err != nil {
+		return nil, err
+	}
+	t.s.indexes.put(x)
+	return x, nil
+}
+
+// catchUp applies the changes that a view does not have yet. Where others
+// write while it reads, what it has read must still be of one version.
+func (t *Tx) catchUp(x *indexed) error {
+	w := x.state.workspace
+	held := map[int64]bool{}
+	for _, seq := range x.view.Seqs() {
+		held[seq] = true
+	}
+	var missing []int64
+	err := t.c.each(`SELECT seq FROM changes WHERE workspace = ?1 ORDER BY seq`, []any{w}, func(r row) error {
+		var seq int64
+		err := r.Scan(&seq)
+		if !held[seq] {
+			missing = append(missing, seq)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		changes, err := t.changes(w, missing)
+		if err != nil {
+			return err
+		}
+		x.view = x.view.With(changes)
+	}
+	var now indexState
+	if err := t.c.one(`SELECT`+stateColumns+`FROM indexes x WHERE x.workspace = ?1`, []any{w}, now.scan()); err != nil {
+		return err
+	}
+	if now.version != x.state.version {
+		return errStale
+	}
+	x.state.changes = int64(len(x.view.Seqs()))
+	return nil
+}
+
+const changeColumns = ` seq, memory, atlas, kind, status, tags, made_at, gone, document `
+
+// changes reads rows of the change log.
+func (t *Tx) changes(workspace int64, seqs []int64) (list []search.Change, err error) {
+	q := `SELECT` + changeColumns + `FROM changes WHERE workspace = ?1 AND ` + fmt.Sprintf(t.s.db.dialect().in, "seq", 2) + ` ORDER BY seq`
+	list = make([]search.Change, 0, len(seqs))
+	err = t.c.each(q, []any{workspace, integers(seqs)}, func(r row) error {
+		c, err := scanChange(r)
+		list = append(list, c)
+		return err
+	})
+	return list, err
+}
+
+func scanChange(r row, more ...any) (c search.Change, err error) {
+	var tags string
+	var document []byte
+	if err = r.Scan(append([]any{&c.Seq, &c.Memory, &c.Atlas, &c.Kind, &c.Status, &tags, &c.Created, &c.Gone, &document}, more...)...); err != nil {
+		return c, err
+	}
+	if c.Tags, err = readTexts(tags); err != nil || c.Gone {
+		return c, err
+	}
+	c.Document, err = search.DecodeDocument(document)
+	return c, err
+}
+
+// segments opens the segments of a workspace.
+func (t *Tx) segments(workspace int64) (list []*search.Segment, err error) {
+	err = t.c.each(`SELECT rid, head, dead FROM segments WHERE workspace = ?1 ORDER BY rid`, []any{workspace}, func(r row) error {
+		var rid int64
+		var head, dead []byte
+		if err := r.Scan(&rid, &head, &dead); err != nil {
+			return err
+		}
+		s, err := search.Open(rid, head, dead)
+		list = append(list, s)
+		return err
+	})
+	return list, err
+}
+
+// page fetches a page of a segment.
+func (t *Tx) page(segment int64, number int) (bytes []byte, err error) {
+	err = t.c.one(`SELECT bytes FROM pages WHERE segment = ?1 AND number = ?2`, []any{segment, number}, []any{&bytes})
+	if errors.Is(err, errNoRow) {
+		return nil, errStale
+	}
+	return bytes, err
+}
+
+// workspaceOf returns the rid of a workspace, for system jobs.
+func (t *SystemTx) workspaceOf(id string) (rid int64, err error) {
+	err = t.t.c.one(`SELECT rid FROM workspaces WHERE id = ?1`, []any{id}, []any{&rid})
+	return rid, notFound(err)
+}

@@ -1,0 +1,26 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+)
+
+// instanceSecret returns a secret of this database, made at its first use.
+func (s *Store) instanceSecret(ctx context.Context, name string) ([]byte, error) {
+	text, err := SystemRead(ctx, s, "read a secret of the instance", func(t *SystemTx) (text string, err error) {
+		return text, t.t.c.one(`SELECT value FROM instance WHERE name = ?1`, []any{name}, []any{&text})
+	})
+	if err != nil {
+		made := make([]byte, 32)
+		rand.Read(made)
+		text, err = System(ctx, s, "make a secret of the instance", func(t *SystemTx) (text string, err error) {
+			return text, t.t.c.one(`INSERT INTO instance (name, value) VALUES (?1, ?2)
+				ON CONFLICT (name) DO UPDATE SET value = instance.value RETURNING value`, []any{name, hex.EncodeToString(made)}, []any{&text})
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return hex.DecodeString(text)
+}

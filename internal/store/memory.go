@@ -1,0 +1,98 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/loci-memory/loci"
+)
+
+const memoryColumns = ` e.id, w.id, a.id, e.title, e.content, e.kind, e.tags, e.status, e.version, e.created_by, e.created_at, e.updated_at,
+	e.source_name, e.source_uri, e.source_group, e.source_position `
+
+func scanMemory(r row, more ...any) (m loci.Memory, err error) {
+	var kind, status int
+	var tags string
+	var source loci.Source
+	err = r.Scan(append([]any{&m.ID, &m.WorkspaceID, &m.AtlasID, &m.Title, &m.Content, &kind, &tags, &status, &m.Version, &m.CreatedBy, &m.CreatedAt, &m.UpdatedAt,
+		&source.Name, &source.URI, &source.Group, &source.Position}, more...)...)
+	if err != nil {
+		return m, err
+	}
+	m.Type, m.Status = loci.Kinds[kind], loci.Statuses[status]
+	if source != (loci.Source{}) {
+		m.Source = &source
+	}
+	m.Tags, err = readTexts(tags)
+	return m, err
+}
+
+// memories joins rows of memories, as e, to their places within the actor's reach.
+func (t *Tx) memories() string {
+	return ` memories e` + t.mine("e.workspace") + ` JOIN atlases a ON a.rid = e.atlas `
+}
+
+// Memory returns a memory within the actor's reach.
+func (t *Tx) Memory(id string) (loci.Memory, error) {
+	m, err := scanMemory(scanned{func(dest ...any) error {
+		return t.one(`SELECT`+memoryColumns+`FROM`+t.memories()+`WHERE e.id = ?2`, []any{id}, dest...)
+	}})
+	return m, notFound(err)
+}
+
+// contentHash finds equal texts; whoever uses it compares them too.
+func contentHash(content string) int64 {
+	h := sha256.Sum256([]byte(content))
+	return int64(binary.BigEndian.Uint64(h[:8]))
+}
+
+// Equal returns the oldest active memory of the atlas with equal content.
+func (a *Atlas) Equal(content string) (m loci.Memory, found bool, err error) {
+	m, err = scanMemory(scanned{func(dest ...any) error {
+		return a.t.c.one(`SELECT`+memoryColumns+`FROM memories e JOIN workspaces w ON w.rid = e.workspace JOIN atlases a ON a.rid = e.atlas
+			WHERE e.atlas = ?1 AND e.hash = ?2 AND e.content = ?3 AND e.status = 0 ORDER BY e.rid LIMIT 1`,
+			[]any{a.rid, contentHash(content), content}, dest)
+	}})
+	if errors.Is(err, errNoRow) {
+		return m, false, nil
+	}
+	return m, err == nil, err
+}
+
+// AddMemory stores a memory in the atlas. document is its entry in the keyword
+// index, which its row of changes carries.
+func (a *Atlas) AddMemory(m loci.Memory, document []byte) (loci.Memory, error) {
+	if err := a.open(); err != nil {
+		return m, err
+	}
+	t := a.t
+	m.ID, m.WorkspaceID, m.AtlasID = loci.NewID(t.now.Std()), a.workspace.id, a.id
+	m.Status, m.Version, m.CreatedBy, m.CreatedAt, m.UpdatedAt = loci.Active, 1, t.who.UserID, t.now, t.now
+	var source loci.Source
+	if m.Source != nil {
+		source = *m.Source
+	}
+	kind, tags := slices.Index(loci.Kinds, m.Type), texts(m.Tags)
+	var rid int64
+	err := t.c.one(`INSERT INTO memories (id, workspace, atlas, title, content, hash, kind, status, tags, source_name, source_uri, source_group, source_position,
+		version, created_by, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, 1, ?13, ?14, ?14) RETURNING rid`,
+		[]any{m.ID, a.workspace.rid, a.rid, m.Title, m.Content, contentHash(m.Content), kind, tags,
+			string(source.Name), string(source.URI), string(source.Group), source.Position, m.CreatedBy, t.now}, []any{&rid})
+	if err != nil {
+		return m, err
+	}
+	t.Concerns(m.ID)
+	_, err = t.exec(`INSERT INTO changes (workspace, memory, atlas, kind, status, tags, made_at, gone, memories, bytes, document)
+		VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, 1, ?8, ?9)`, a.workspace.rid, rid, a.rid, kind, tags, t.now, false, len(m.Content), document)
+	t.changed = append(t.changed, a.workspace.rid)
+	return m, err
+}
+
+// integers writes a list of integers for a query's in.
+func integers(list []int64) string {
+	b, _ := json.Marshal(list) // integers always marshal
+	return string(b)
+}

@@ -1,0 +1,89 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/gofrs/flock"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+//go:embed migrations
+var migrations embed.FS
+
+// schemaVersion is the number of the newest migration.
+const schemaVersion = 1
+
+func provider(dialect goose.Dialect, db *sql.DB, dir string, options ...goose.ProviderOption) (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations/"+dir)
+	if err != nil {
+		return nil, err
+	}
+	return goose.NewProvider(dialect, db, files, append(options, goose.WithDisableGlobalRegistry(true))...)
+}
+
+// migrate brings the schema up to date, one process at a time. A file that is
+// up to date costs one look at its user_version.
+func (c *sqliteConn) migrate(ctx context.Context, db *sql.DB, l *flock.Flock) error {
+	if have, err := c.userVersion(); err != nil || have == schemaVersion {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if ok, err := l.TryLockContext(ctx, 20*time.Millisecond); !ok {
+		return fmt.Errorf("store: another process holds the migration lock: %w", err)
+	}
+	defer l.Unlock()
+	have, err := c.userVersion()
+	if err != nil || have == schemaVersion {
+		return err
+	}
+	if have > schemaVersion {
+		return fmt.Errorf("store: the database has version %d, this program knows %d: use a newer loci", have, schemaVersion)
+	}
+	p, err := provider(goose.DialectSQLite3, db, "sqlite")
+	if err != nil {
+		return err
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return err
+	}
+	_, err = c.exec(fmt.Sprintf(`PRAGMA user_version = %d`, schemaVersion), nil)
+	return err
+}
+
+func (c *sqliteConn) userVersion() (v int, err error) {
+	err = c.one(`PRAGMA user_version`, nil, []any{&v})
+	return v, err
+}
+
+// migratePostgres brings the schema up to date under goose's session lock.
+func migratePostgres(ctx context.Context, pool *pgxpool.Pool) error {
+	locker, err := lock.NewPostgresSessionLocker()
+	if err != nil {
+		return err
+	}
+	db := stdlib.OpenDBFromPool(pool)
+	defer db.Close()
+	p, err := provider(goose.DialectPostgres, db, "postgres", goose.WithSessionLocker(locker))
+	if err != nil {
+		return err
+	}
+	have, err := p.GetDBVersion(ctx)
+	if err != nil {
+		return err
+	}
+	if have > schemaVersion {
+		return fmt.Errorf("store: the database has version %d, this program knows %d: use a newer loci", have, schemaVersion)
+	}
+	_, err = p.Up(ctx)
+	return err
+}

@@ -1,0 +1,199 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/loci-memory/loci"
+)
+
+var postgresDialect = &dialect{
+	name:    "postgres",
+	locks:   true,
+	in:      `%[1]s IN (SELECT value::bigint FROM jsonb_array_elements_text(CAST(?%[2]d AS jsonb)) AS value)`,
+	hasText: `CAST(%[1]s AS jsonb) @> jsonb_build_array(CAST(?%[2]d AS TEXT))`,
+	anyOf:   `(SELECT value::bigint AS value FROM jsonb_array_elements_text(CAST(?%[1]d AS jsonb)) AS value) AS picked JOIN %[2]s ON %[3]s = picked.value`,
+}
+
+// postgres is a database on a server of its own.
+type postgres struct{ pool *pgxpool.Pool }
+
+// OpenPostgres opens the database at url, a postgres:// address.
+func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, errors.New("store: the address of the database is malformed") // err shows the password
+	}
+	if config.MaxConns < 16 {
+		config.MaxConns = 16
+	}
+	config.ConnConfig.ConnectTimeout = 10 * time.Second
+	for name, value := range map[string]string{
+		"statement_timeout": "10000", "idle_in_transaction_session_timeout": "30000", "lock_timeout": "10000", "application_name": "loci",
+	} {
+		if _, set := config.ConnConfig.RuntimeParams[name]; !set {
+			config.ConnConfig.RuntimeParams[name] = value
+		}
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	if err := migratePostgres(ctx, pool); err != nil {
+		pool.Close()
+		return nil, postgresError(err)
+	}
+	return (&Store{db: &postgres{pool}}).finish(ctx, o)
+}
+
+func (d *postgres) dialect() *dialect { return postgresDialect }
+
+// acquire takes a connection; the service is busy where none comes in time.
+func (d *postgres) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	c, err := d.pool.Acquire(waiting)
+	if err != nil && ctx.Err() == nil {
+		return nil, busy(err)
+	}
+	return c, err
+}
+
+// read takes no transaction: READ COMMITTED, which it would have, sees a new
+// snapshot with each statement anyway.
+func (d *postgres) read(ctx context.Context, f func(conn) error) error {
+	c, err := d.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Release()
+	return postgresError(f(&postgresConn{ctx, c.Conn()}))
+}
+
+// write tries again where the database gave up on the transaction for another's sake.
+func (d *postgres) write(ctx context.Context, f func(conn) error) (err error) {
+	for range 4 {
+		if err = d.attempt(ctx, f); !again(err) {
+			break
+		}
+	}
+	return postgresError(err)
+}
+
+func (d *postgres) attempt(ctx context.Context, f func(conn) error) error {
+	c, err := d.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Release()
+	// From here on a caller that leaves changes nothing: what is decided is done.
+	ctx = context.WithoutCancel(ctx)
+	tx, err := c.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback(ctx) // no effect after the commit
+	if err := f(&postgresConn{ctx, tx.Conn()}); err != nil {
+		return err
+	}
+	return tx.Commit(ctx)
+}
+
+func (d *postgres) close() error {
+	d.pool.Close()
+	return nil
+}
+
+// again reports a serialization failure, a deadlock, or two who made the same
+// thing at once: the second try finds what the other one made.
+func again(err error) bool {
+	switch state(err) {
+	case "40001", "40P01", "23505":
+		return true
+	}
+	return false
+}
+
+func state(err error) string {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code
+	}
+	return ""
+}
+
+func postgresError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*loci.Error](err); ok {
+		return err
+	}
+	switch code := state(err); {
+	case code == "53100":
+		return &loci.Error{Code: loci.StorageFull, Message: loci.StorageFull.Hint(), Err: err}
+	case code == "57014", code == "55P03", strings.HasPrefix(code, "08"), strings.HasPrefix(code, "53"), strings.HasPrefix(code, "57P"), again(err):
+		return busy(err)
+	case pgconn.SafeToRetry(err):
+		return busy(err)
+	}
+	return err
+}
+
+// postgresConn is a connection for the length of one transaction.
+type postgresConn struct {
+	ctx context.Context
+	c   *pgx.Conn
+}
+
+// numbered writes ?1 as $1. No text of ours has a question mark of another meaning.
+var numbered = rewritten{how: func(q string) string { return strings.ReplaceAll(q, "?", "$") }}
+
+func (c *postgresConn) exec(q string, args []any) (int64, error) {
+	statements.Add(1)
+	tag, err := c.c.Exec(c.ctx, numbered.text(q), args...)
+	return tag.RowsAffected(), err
+}
+
+func (c *postgresConn) one(q string, args []any, dest []any) error {
+	statements.Add(1)
+	err := c.c.QueryRow(c.ctx, numbered.text(q), args...).Scan(dest...)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return errNoRow
+	}
+	return err
+}
+
+func (c *postgresConn) each(q string, args []any, f func(row) error) error {
+	statements.Add(1)
+	rows, err := c.c.Query(c.ctx, numbered.text(q), args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := f(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// serialize makes everybody who names the same thing wait for one another
+// until the end of the transaction. SQLite has one writer anyway.
+func (d *dialect) serialize(c conn, name string) error {
+	if d != postgresDialect {
+		return nil
+	}
+	_, err := c.exec(`SELECT pg_advisory_xact_lock(hashtextextended(?1, 0))`, []any{name})
+	if err != nil {
+		return fmt.Errorf("store: serialize: %w", err)
+	}
+	return nil
+}

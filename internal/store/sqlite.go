@@ -1,0 +1,260 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/loci-memory/loci"
+)
+
+// What SQLite says by its result codes (https://sqlite.org/rescode.html).
+const (
+	sqliteBusy       = 5
+	sqliteLocked     = 6
+	sqliteFull       = 13
+	sqliteConstraint = 19
+)
+
+var sqliteDialect = &dialect{
+	name:    "sqlite",
+	in:      `%[1]s IN (SELECT value FROM json_each(?%[2]d))`,
+	hasText: `EXISTS (SELECT 1 FROM json_each(%[1]s) WHERE value = ?%[2]d)`,
+	anyOf:   `json_each(?%[1]d) AS picked CROSS JOIN %[2]s ON %[3]s = picked.value`,
+}
+
+// sqliteFile is a database in a file: one connection that writes, some that read.
+type sqliteFile struct {
+	file    *sql.DB
+	readers chan *sqliteConn
+	writer  *sqliteWriter
+}
+
+// OpenSQLite opens the database in dir, which is made if it is not there.
+// Several processes may have it open at once.
+func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	path, err := filepath.Abs(filepath.Join(dir, "loci.db"))
+	if err != nil {
+		return nil, err
+	}
+	db, err := sql.Open(sqliteDriver, (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String())
+	if err != nil {
+		return nil, err
+	}
+	d := &sqliteFile{file: db}
+	if err := d.open(ctx, path); err != nil {
+		return nil, errors.Join(sqliteError(err), db.Close())
+	}
+	return (&Store{db: d}).finish(ctx, o)
+}
+
+func (d *sqliteFile) open(ctx context.Context, path string) error {
+	// The file itself is private, whatever the folder is.
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	f.Close()
+	w, err := d.connect(ctx, `PRAGMA journal_mode = WAL`, `PRAGMA synchronous = FULL`, `PRAGMA foreign_keys = ON`,
+		`PRAGMA secure_delete = FAST`, `PRAGMA cache_size = -16000`)
+	if err != nil {
+		return err
+	}
+	if err := w.migrate(ctx, d.file, flock.New(path+".lock")); err != nil {
+		return err
+	}
+	d.writer = startWriter(w)
+	n := max(4, 2*runtime.GOMAXPROCS(0))
+	d.readers = make(chan *sqliteConn, n)
+	for range n {
+		d.readers <- nil // connected when first needed
+	}
+	return nil
+}
+
+// connect takes a connection for good and prepares it.
+func (d *sqliteFile) connect(ctx context.Context, pragmas ...string) (*sqliteConn, error) {
+	c, err := d.file.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// The wait for another process comes first: the others may have to wait.
+	for _, q := range append([]string{`PRAGMA busy_timeout = 10000`, `PRAGMA temp_store = MEMORY`, `PRAGMA mmap_size = 1073741824`}, pragmas...) {
+		if err := run(ctx, c, q); err != nil {
+			return nil, fmt.Errorf("%s: %w", q, err)
+		}
+	}
+	return &sqliteConn{conn: c, prepared: map[string]*sql.Stmt{}}, nil
+}
+
+// run executes a pragma, which may answer with a row.
+func run(ctx context.Context, c *sql.Conn, q string) error {
+	rows, err := c.QueryContext(ctx, q)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+	}
+	return rows.Err()
+}
+
+func (d *sqliteFile) dialect() *dialect { return sqliteDialect }
+
+// patience is how long a caller waits for a connection before it is told that
+// the service is busy.
+const patience = 10 * time.Second
+
+func (d *sqliteFile) read(ctx context.Context, f func(conn) error) (err error) {
+	var c *sqliteConn
+	select {
+	case c = <-d.readers:
+	default:
+		if c, err = d.waitForReader(ctx); err != nil {
+			return err
+		}
+	}
+	defer func() { d.readers <- c }()
+	if c == nil {
+		if c, err = d.connect(context.WithoutCancel(ctx), `PRAGMA query_only = ON`, `PRAGMA cache_size = -2000`); err != nil {
+			return sqliteError(err)
+		}
+	}
+	c.ctx = ctx
+	if _, err := c.exec(`BEGIN`, nil); err != nil {
+		return sqliteError(err)
+	}
+	// The end is owed even where f panics: the connection is used again.
+	defer func() {
+		if _, end := c.exec(`COMMIT`, nil); err == nil {
+			err = end
+		}
+	}()
+	return sqliteError(f(c))
+}
+
+func (d *sqliteFile) waitForReader(ctx context.Context) (*sqliteConn, error) {
+	wait := time.NewTimer(patience)
+	defer wait.Stop()
+	select {
+	case c := <-d.readers:
+		return c, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-wait.C:
+		return nil, busy(errors.New("store: every reader is taken"))
+	}
+}
+
+func (d *sqliteFile) write(ctx context.Context, f func(conn) error) error {
+	return sqliteError(d.writer.do(ctx, f))
+}
+
+func (d *sqliteFile) close() error {
+	d.writer.stop()
+	return d.file.Close()
+}
+
+// sqliteError tells what the caller can do something about from the rest.
+func sqliteError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*loci.Error](err); ok {
+		return err
+	}
+	switch sqliteCode(err) {
+	case sqliteBusy, sqliteLocked:
+		return busy(err)
+	case sqliteFull:
+		return &loci.Error{Code: loci.StorageFull, Message: loci.StorageFull.Hint(), Err: err}
+	}
+	return err
+}
+
+// sqliteConn is one connection with its prepared statements.
+type sqliteConn struct {
+	conn     *sql.Conn
+	prepared map[string]*sql.Stmt
+	ctx      context.Context // of the transaction under way
+}
+
+// maxPrepared bounds the statements that a connection keeps.
+const maxPrepared = 256
+
+func (c *sqliteConn) prepare(q string) (*sql.Stmt, error) {
+	statements.Add(1)
+	if s := c.prepared[q]; s != nil {
+		return s, nil
+	}
+	if len(c.prepared) >= maxPrepared {
+		for q, s := range c.prepared {
+			s.Close()
+			delete(c.prepared, q)
+		}
+	}
+	s, err := c.conn.PrepareContext(context.Background(), q)
+	if err == nil {
+		c.prepared[q] = s
+	}
+	return s, err
+}
+
+// exec and one touch few rows: they run to their end. A context that could end
+// would cost a goroutine for each.
+func (c *sqliteConn) exec(q string, args []any) (int64, error) {
+	s, err := c.prepare(q)
+	if err != nil {
+		return 0, err
+	}
+	r, err := s.Exec(args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+func (c *sqliteConn) one(q string, args []any, dest []any) error {
+	s, err := c.prepare(q)
+	if err != nil {
+		return err
+	}
+	if err = s.QueryRow(args...).Scan(dest...); errors.Is(err, sql.ErrNoRows) {
+		return errNoRow
+	}
+	return err
+}
+
+// deadline ends a query that runs away.
+const deadline = 10 * time.Second
+
+func (c *sqliteConn) each(q string, args []any, f func(row) error) error {
+	s, err := c.prepare(q)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, deadline)
+	defer cancel()
+	rows, err := s.QueryContext(ctx, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := f(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}

@@ -1,0 +1,164 @@
+// Package store keeps everything that Loci knows, in SQLite or PostgreSQL. It
+// is the only room that speaks SQL. The queries are the same text for both;
+// what differs is in sqlite.go and postgres.go.
+//
+// Rows are reachable only through Read and Write, whose transactions see what
+// the actor may see and nothing else, and through System, for what no actor asks.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/loci-memory/loci"
+)
+
+// A Store is a database, open.
+type Store struct {
+	db      database
+	clock   loci.Clock
+	log     *slog.Logger
+	indexes *indexCache
+	secret  []byte // of this database: signs cursors
+	folds   folder
+
+	hearers []func(Event)
+}
+
+// Options say how a Store behaves.
+type Options struct {
+	Clock loci.Clock   // nil is the machine's
+	Log   *slog.Logger // nil logs nothing
+	Pages int          // bytes of keyword index kept in memory; 0 is 32 MiB
+}
+
+// An Event tells, after its commit, that something happened that others in
+// this process must know at once.
+type Event struct {
+	Name         EventName
+	CredentialID string
+	UserID       string
+}
+
+// An EventName names an Event.
+type EventName string
+
+// CredentialEnded tells that a key or a sign-in is worth nothing from now on.
+const CredentialEnded EventName = "credential.ended"
+
+// Hear calls f with each Event after its commit. It must be called before the
+// store is used.
+func (s *Store) Hear(f func(Event)) { s.hearers = append(s.hearers, f) }
+
+// database is one of the two that stand behind a Store.
+type database interface {
+	// read runs f on a connection that cannot write. write runs it in a
+	// transaction, again where the database asks for it, and returns once the
+	// transaction is durable.
+	read(ctx context.Context, f func(conn) error) error
+	write(ctx context.Context, f func(conn) error) error
+	close() error
+	dialect() *dialect
+}
+
+// conn is a connection in one of the two databases.
+type conn interface {
+	// exec returns the number of rows that the statement changed.
+	exec(q string, args []any) (int64, error)
+	// one scans the only row of a query, or returns errNoRow.
+	one(q string, args []any, dest []any) error
+	// each calls f with every row of a query; it ends at f's first error.
+	each(q string, args []any, f func(row) error) error
+}
+
+// row is one row of a result.
+type row interface{ Scan(dest ...any) error }
+
+var errNoRow = errors.New("store: no row")
+
+// A dialect is what the two databases say differently.
+type dialect struct {
+	name    string
+	locks   bool   // rows are locked one by one; else there is one writer
+	in      string // a condition: %[1]s is one of the integers of the JSON list ?%[2]d
+	hasText string // a condition: the JSON list %[1]s holds the text ?%[2]d
+	anyOf   string // the start of a query that joins a row for each integer
+}
+
+// finish reads what every open store needs to know.
+func (s *Store) finish(ctx context.Context, o Options) (*Store, error) {
+	if s.clock = o.Clock; s.clock == nil {
+		s.clock = time.Now
+	}
+	if s.log = o.Log; s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	s.indexes = newIndexCache(o.Pages)
+	s.folds.start(s)
+	var err error
+	if s.secret, err = s.instanceSecret(ctx, "cursor"); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Close waits for what is under way and closes the database.
+func (s *Store) Close() error {
+	s.folds.stop()
+	return s.db.close()
+}
+
+// Engine names the database for people: "sqlite 3.53.4" or "postgres 18.4".
+func (s *Store) Engine() string { return s.db.dialect().name }
+
+// Now returns the store's time.
+func (s *Store) Now() loci.Time { return loci.At(s.clock()) }
+
+// Secret signs cursors; it is the same for every process on this database.
+func (s *Store) Secret() []byte { return s.secret }
+
+// statements counts what is sent to a database, for tests.
+var statements atomic.Int64
+
+// Statements returns how many statements have been sent in this process.
+func Statements() int64 { return statements.Load() }
+
+// Check writes nothing and asks the database for one row.
+func (s *Store) Check(ctx context.Context) error {
+	return s.db.read(ctx, func(c conn) error {
+		var one int
+		return c.one(`SELECT 1`, nil, []any{&one})
+	})
+}
+
+// busy is the answer to who comes while the database cannot take more.
+func busy(err error) error {
+	return &loci.Error{Code: loci.Unavailable, Message: loci.Unavailable.Hint(), Retry: time.Second, Err: err}
+}
+
+func wrap(q string, err error) error {
+	if err == nil || errors.Is(err, errNoRow) {
+		return err
+	}
+	return fmt.Errorf("store: %.80s: %w", q, err)
+}
+
+// rewritten keeps the text that a query has in another dialect.
+type rewritten struct {
+	texts sync.Map
+	how   func(string) string
+}
+
+func (r *rewritten) text(q string) string {
+	if t, ok := r.texts.Load(q); ok {
+		return t.(string)
+	}
+	t := r.how(q)
+	r.texts.Store(q, t)
+	return t
+}

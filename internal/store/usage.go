@@ -1,0 +1,70 @@
+package store
+
+import "github.com/loci-memory/loci"
+
+// Usage returns what the actor's places hold: the quotas without their limits.
+func (t *Tx) Usage() (s loci.AccountStatus, err error) {
+	u, p := &s.Usage, &s.Workspaces
+	err = t.c.each(`SELECT w.personal_of IS NOT NULL, m.role,
+			(SELECT count(*) FROM atlases a WHERE a.workspace = w.rid),
+			(SELECT CAST(COALESCE(SUM(a.memories), 0) AS BIGINT) FROM atlases a WHERE a.workspace = w.rid)
+				+ (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM changes c WHERE c.workspace = w.rid),
+			(SELECT CAST(COALESCE(SUM(a.bytes), 0) AS BIGINT) FROM atlases a WHERE a.workspace = w.rid)
+				+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM changes c WHERE c.workspace = w.rid)
+		FROM members m JOIN workspaces w ON w.rid = m.workspace WHERE m.user_id = ?1`, []any{t.who.UserID}, func(r row) error {
+		var personal bool
+		var role loci.Role
+		var atlases, memories, bytes int64
+		if err := r.Scan(&personal, &role, &atlases, &memories, &bytes); err != nil {
+			return err
+		}
+		s.Totals.Workspaces++
+		s.Totals.Atlases += atlases
+		s.Totals.Memories += memories
+		if role != loci.Owner {
+			return nil
+		}
+		if personal {
+			p.Personal.Used++
+		} else {
+			p.Team.Used++
+		}
+		p.Atlases.Used += atlases
+		u.Memories += memories
+		u.Storage.UsedBytes += bytes
+		return nil
+	})
+	return s, err
+}
+
+// LeaseOperations takes n operations of a user's month, at most up to limit,
+// and returns how many it took and how many are used with them.
+func (t *SystemTx) LeaseOperations(userID, month string, n, limit int64) (got, used int64, err error) {
+	if err = t.t.s.db.dialect().serialize(t.t.c, "operations/"+userID); err != nil {
+		return 0, 0, err
+	}
+	var before int64
+	err = notFound(t.t.c.one(`SELECT used FROM operations WHERE user_id = ?1 AND month = ?2`, []any{userID, month}, []any{&before}))
+	if err != nil && !loci.Is(err, loci.NotFound) {
+		return 0, 0, err
+	}
+	got = max(0, min(n, limit-before))
+	_, err = t.t.exec(`INSERT INTO operations (user_id, month, used) VALUES (?1, ?2, ?3)
+		ON CONFLICT (user_id, month) DO UPDATE SET used = operations.used + excluded.used`, userID, month, got)
+	return got, before + got, err
+}
+
+// ReturnOperations gives back what was leased and not used.
+func (t *SystemTx) ReturnOperations(userID, month string, n int64) error {
+	_, err := t.t.exec(`UPDATE operations SET used = used - ?3 WHERE user_id = ?1 AND month = ?2`, userID, month, n)
+	return err
+}
+
+// UsedOperations returns how many operations of a user's month are taken.
+func (t *SystemTx) UsedOperations(userID, month string) (used int64, err error) {
+	err = notFound(t.t.c.one(`SELECT used FROM operations WHERE user_id = ?1 AND month = ?2`, []any{userID, month}, []any{&used}))
+	if loci.Is(err, loci.NotFound) {
+		return 0, nil
+	}
+	return used, err
+}

@@ -1,0 +1,77 @@
+package store
+
+import (
+	"errors"
+
+	"github.com/loci-memory/loci"
+)
+
+const userColumns = ` u.id, u.email, u.name, u.verified, u.created_at, u.updated_at `
+
+func scanUser(u *loci.User) []any {
+	return []any{&u.ID, &u.Email, &u.Name, &u.EmailVerified, &u.CreatedAt, &u.UpdatedAt}
+}
+
+// Me returns the actor's user.
+func (t *Tx) Me() (u loci.User, err error) {
+	err = t.c.one(`SELECT`+userColumns+`FROM users u WHERE u.id = ?1`, []any{t.who.UserID}, scanUser(&u))
+	return u, notFound(err)
+}
+
+// A NewUser is an account that is about to be made.
+type NewUser struct {
+	Email    loci.Email
+	Name     string
+	Password string // in PHC form; empty signs nobody in
+	Referral string
+}
+
+// AddUser makes a user with a personal workspace and its Inbox. An address
+// that is taken, in whatever letter case, is a conflict.
+func (t *SystemTx) AddUser(n NewUser) (u loci.User, err error) {
+	u = loci.User{ID: loci.NewID(t.t.now.Std()), Email: string(n.Email), Name: n.Name, CreatedAt: t.t.now, UpdatedAt: t.t.now}
+	made, err := t.t.exec(`INSERT INTO users (id, email, folded, name, password, verified, referral, created_at, updated_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8) ON CONFLICT (folded) DO NOTHING`,
+		u.ID, u.Email, n.Email.Fold(), u.Name, n.Password, false, n.Referral, t.t.now)
+	if err != nil {
+		return u, err
+	}
+	if made == 0 {
+		return u, loci.Fail(loci.Conflict, "There is an account with this address already: sign in, or use another address.")
+	}
+	w, err := t.t.addWorkspace("Personal", u.ID, true)
+	if err != nil {
+		return u, err
+	}
+	_, err = t.t.addAtlas(w, loci.Atlas{Name: loci.InboxName, Default: true, Keywords: []string{}})
+	return u, err
+}
+
+// A Login is what a sign-in is checked against.
+type Login struct {
+	User     loci.User
+	Password string
+}
+
+// UserByEmail returns the user with this address in any letter case, or NotFound.
+func (t *SystemTx) UserByEmail(e loci.Email) (l Login, err error) {
+	err = t.t.c.one(`SELECT`+userColumns+`, u.password FROM users u WHERE u.folded = ?1`, []any{e.Fold()}, append(scanUser(&l.User), &l.Password))
+	return l, notFound(err)
+}
+
+// Users reports whether there is any user.
+func (t *SystemTx) Users() (bool, error) {
+	var one int
+	err := t.t.c.one(`SELECT 1 FROM users LIMIT 1`, nil, []any{&one})
+	if errors.Is(err, errNoRow) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// VerifyUser marks the address of a user as verified.
+func (t *SystemTx) VerifyUser(e loci.Email) (u loci.User, err error) {
+	err = t.t.c.one(`UPDATE users AS u SET verified = ?2, updated_at = ?3 WHERE u.folded = ?1 RETURNING`+userColumns,
+		[]any{e.Fold(), true, t.t.now}, scanUser(&u))
+	return u, notFound(err)
+}

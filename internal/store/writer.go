@@ -1,0 +1,173 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// A sqliteWriter runs closures one after another on the one connection that
+// writes, and commits many of them together: a commit waits for the disk, and
+// who comes meanwhile shares the next one. Nobody is answered before the
+// commit that holds his closure is durable.
+type sqliteWriter struct {
+	jobs chan *job
+	done chan struct{}
+	conn *sqliteConn
+}
+
+type job struct {
+	ctx context.Context
+	f   func(conn) error
+	err chan error
+}
+
+// Bounds of one commit. The wait is for those who wrote together the last
+// time and are probably about to write again; nobody waits alone.
+const (
+	maxBatch = 64
+	maxWait  = 2 * time.Millisecond
+)
+
+func startWriter(c *sqliteConn) *sqliteWriter {
+	w := &sqliteWriter{jobs: make(chan *job, maxBatch), done: make(chan struct{}), conn: c}
+	go w.run()
+	return w
+}
+
+// do hands f over and waits for its commit. A caller that leaves before its
+// turn is forgotten; one that leaves later interrupts nobody.
+func (w *sqliteWriter) do(ctx context.Context, f func(conn) error) error {
+	j := &job{ctx: ctx, f: f, err: make(chan error, 1)}
+	wait := time.NewTimer(patience)
+	defer wait.Stop()
+	select {
+	case <-w.done:
+		return errClosed
+	default:
+	}
+	select {
+	case w.jobs <- j:
+	case <-w.done:
+		return errClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-wait.C:
+		return busy(errors.New("store: the writer is busy"))
+	}
+	select {
+	case err := <-j.err:
+		return err
+	case <-w.done:
+		// The loop has ended; the answer may have come just before.
+		select {
+		case err := <-j.err:
+			return err
+		default:
+			return errClosed
+		}
+	}
+}
+
+var errClosed = busy(errors.New("store: closed"))
+
+// stop ends the loop after the commit under way.
+func (w *sqliteWriter) stop() {
+	end := &job{ctx: context.Background(), err: make(chan error, 1)}
+	w.jobs <- end
+	<-w.done
+}
+
+func (w *sqliteWriter) run() {
+	defer close(w.done)
+	last := 1
+	for {
+		first := <-w.jobs
+		if first.f == nil {
+			return
+		}
+		batch, ended := w.commit(first, last)
+		if ended {
+			return
+		}
+		last = batch
+	}
+}
+
+// commit runs first and whoever comes along, commits, and answers them all. It
+// returns how many there were, and whether the end was asked for.
+func (w *sqliteWriter) commit(first *job, last int) (n int, ended bool) {
+	if _, err := w.conn.exec(`BEGIN IMMEDIATE`, nil); err != nil {
+		first.err <- err
+		return 1, false
+	}
+	batch := make([]*job, 0, last+1)
+	errs := make([]error, 0, last+1)
+	take := func(j *job) {
+		if ended = j.f == nil; !ended {
+			batch, errs = append(batch, j), append(errs, w.attempt(j))
+		}
+	}
+	take(first)
+	var wait *time.Timer
+	for len(batch) < maxBatch && !ended {
+		select {
+		case j := <-w.jobs:
+			take(j)
+			continue
+		default:
+		}
+		if len(batch) >= last {
+			break
+		}
+		if wait == nil {
+			wait = time.NewTimer(maxWait)
+			defer wait.Stop()
+		}
+		select {
+		case j := <-w.jobs:
+			take(j)
+			continue
+		case <-wait.C:
+		}
+		break
+	}
+	_, failed := w.conn.exec(`COMMIT`, nil)
+	if failed != nil {
+		w.conn.exec(`ROLLBACK`, nil) // it may have rolled back already
+	}
+	for i, j := range batch {
+		if failed != nil && errs[i] == nil {
+			errs[i] = failed
+		}
+		j.err <- errs[i]
+	}
+	return len(batch), ended
+}
+
+// attempt runs one closure in a savepoint of its own.
+func (w *sqliteWriter) attempt(j *job) (err error) {
+	if err := j.ctx.Err(); err != nil {
+		return err
+	}
+	if _, err := w.conn.exec(`SAVEPOINT closure`, nil); err != nil {
+		return err
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+		if err != nil {
+			if _, back := w.conn.exec(`ROLLBACK TO closure`, nil); back != nil {
+				err = errors.Join(err, back)
+			}
+		}
+		if _, end := w.conn.exec(`RELEASE closure`, nil); err == nil {
+			err = end
+		}
+	}()
+	w.conn.ctx = context.WithoutCancel(j.ctx)
+	return j.f(w.conn)
+}

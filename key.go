@@ -1,0 +1,69 @@
+package loci
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"hash/crc32"
+	"math/big"
+	"strings"
+)
+
+const (
+	base62     = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	keyRandom  = 37 // characters: 220 bits
+	keyCheck   = 6  // characters: a CRC-32, so that a mistyped key costs no look-up
+	keyPreview = 6
+)
+
+// NewKey returns a new API key: the prefix, 37 random characters and their
+// checksum, all of them base62.
+func NewKey() string {
+	b := make([]byte, 0, keyRandom)
+	for len(b) < keyRandom {
+		var some [64]byte
+		rand.Read(some[:])
+		for _, c := range some {
+			if c &= 63; c < 62 && len(b) < keyRandom {
+				b = append(b, base62[c])
+			}
+		}
+	}
+	return KeyPrefix + string(b) + checksum(string(b))
+}
+
+// checksum writes the CRC-32 (IEEE) of s in base62.
+func checksum(s string) string {
+	n := big.NewInt(int64(crc32.ChecksumIEEE([]byte(s))))
+	digits := n.Text(62) // 0-9a-zA-Z
+	digits = strings.Map(func(r rune) rune {
+		switch {
+		case 'a' <= r && r <= 'z':
+			return r - 'a' + 'A'
+		case 'A' <= r && r <= 'Z':
+			return r - 'A' + 'a'
+		}
+		return r
+	}, digits)
+	return strings.Repeat("0", keyCheck-len(digits)) + digits
+}
+
+// ValidKey reports whether s has the form of an API key, checksum included.
+func ValidKey(s string) bool {
+	s, ok := strings.CutPrefix(s, KeyPrefix)
+	return ok && len(s) == keyRandom+keyCheck && checksum(s[:keyRandom]) == s[keyRandom:]
+}
+
+// KeyPreview returns what of a key a list may show.
+func KeyPreview(key string) string {
+	return key[len(KeyPrefix) : len(KeyPrefix)+keyPreview]
+}
+
+// SecretHash returns what is kept of a key or another random secret. It needs
+// no salt and no stretching: the secret has more than 200 random bits.
+func SecretHash(secret string) []byte {
+	h := sha256.Sum256([]byte(secret))
+	return h[:]
+}
+
+// NewSecret returns a random secret of 43 characters.
+func NewSecret() string { return strings.TrimPrefix(NewKey(), KeyPrefix) }
