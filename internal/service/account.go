@@ -146,3 +146,21 @@ func (s *Service) AddUser(ctx context.Context, e loci.Email, name loci.Name, p l
 	}
 	return store.System(ctx, s.Store, "make an account as the operator", func(t *store.SystemTx) (loci.User, error) { return t.AddUser(n) })
 }
+
+// Owner returns the user with an address, and makes it where it is not there
+// yet. Several processes may ask at once.
+func (s *Service) Owner(ctx context.Context, e loci.Email) (loci.User, error) {
+	find := func() (store.Login, error) {
+		return store.SystemRead(ctx, s.Store, "look up the owner", func(t *store.SystemTx) (store.Login, error) { return t.UserByEmail(e) })
+	}
+	l, err := find()
+	if !loci.Is(err, loci.NotFound) {
+		return l.User, err
+	}
+	u, err := s.AddUser(ctx, e, "", "")
+	if loci.Is(err, loci.Conflict) {
+		l, err = find()
+		return l.User, err
+	}
+	return u, err
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/search"
@@ -24,6 +25,7 @@ type folder struct {
 	mu     sync.Mutex
 	seen   map[int64]int
 	due    chan int64
+	closed bool
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 }
@@ -32,22 +34,25 @@ func (f *folder) start(s *Store) {
 	ctx, cancel := context.WithCancel(context.Background())
 	f.s, f.seen, f.due, f.cancel = s, map[int64]int{}, make(chan int64, 256), cancel
 	f.done.Go(func() {
-		for {
-			select {
-			case w := <-f.due:
-				if err := f.s.fold(ctx, w, foldAt); err != nil && ctx.Err() == nil {
-					f.s.log.Error("fold", "err", err)
-				}
-			case <-ctx.Done():
-				return
+		for w := range f.due {
+			if err := f.s.fold(ctx, w, foldAt); err != nil && ctx.Err() == nil {
+				f.s.log.Error("fold", "err", err)
 			}
 		}
 	})
 }
 
+// stop does what is due first, within reason: a program that runs for one
+// command folds here or never.
 func (f *folder) stop() {
-	f.cancel()
+	f.mu.Lock()
+	f.closed = true
+	close(f.due)
+	f.mu.Unlock()
+	late := time.AfterFunc(5*time.Second, f.cancel)
 	f.done.Wait()
+	late.Stop()
+	f.cancel()
 }
 
 // noticed counts the changes of workspaces and has a look at those with many.
@@ -59,6 +64,9 @@ func (f *folder) noticed(workspaces []int64) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.closed {
+		return
+	}
 	for _, w := range workspaces {
 		n, known := f.seen[w]
 		if n++; !known || n >= checkEvery {

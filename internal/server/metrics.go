@@ -1,0 +1,61 @@
+package server
+
+import (
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// metrics count what the server does.
+type metrics struct {
+	registry *prometheus.Registry
+	calls    *prometheus.CounterVec
+	seconds  *prometheus.HistogramVec
+}
+
+func newMetrics(st *store.Store) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		calls:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "loci_calls_total", Help: "Calls of operations, by how they ended."}, []string{"op", "door", "code"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "loci_call_seconds", Help: "How long calls took.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}}, []string{"op"}),
+	}
+	m.registry.MustRegister(m.calls, m.seconds, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_statements_total", Help: "Statements sent to the database."},
+			func() float64 { return float64(store.Statements()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "loci_info", Help: "1, with the version and the database.", ConstLabels: prometheus.Labels{"version": Version, "database": st.Engine()}},
+			func() float64 { return 1 }))
+	return m
+}
+
+func (m *metrics) seen(o *op.Op, c *op.Call, code loci.Code, took time.Duration) {
+	if code == "" {
+		code = "ok"
+	}
+	m.calls.WithLabelValues(o.Name, c.Door, string(code)).Inc()
+	m.seconds.WithLabelValues(o.Name).Observe(took.Seconds())
+}
+
+// listen answers /metrics on an address of its own, if there is one.
+func (m *metrics) listen(addr string) (stop func(), err error) {
+	if addr == "" {
+		return func() {}, nil
+	}
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go srv.Serve(l) // ends with Close
+	return func() { srv.Close() }, nil
+}

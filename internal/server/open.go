@@ -1,0 +1,96 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// Version names this build; releases set it when they link.
+var Version = "0.1.0-dev"
+
+// clock is the machine's, shifted.
+func (s Settings) clock() loci.Clock {
+	if s.ClockOffset == 0 {
+		return time.Now
+	}
+	return func() time.Time { return time.Now().Add(s.ClockOffset) }
+}
+
+// openStore opens the database of a server.
+func (s Settings) openStore(ctx context.Context, log *slog.Logger) (*store.Store, error) {
+	o := store.Options{Clock: s.clock(), Log: log}
+	if s.DB != "" {
+		return store.OpenPostgres(ctx, s.DB, o)
+	}
+	return store.OpenSQLite(ctx, s.Data, o)
+}
+
+// An Admin works in the database of a server, whether that runs or not.
+type Admin struct {
+	*service.Service
+}
+
+// OpenAdmin opens the database of a server for its operator.
+func OpenAdmin(ctx context.Context, s Settings) (*Admin, error) {
+	st, err := s.openStore(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Admin{service.New(service.Options{Store: st, Plan: s.Plan, Clock: s.clock()})}, nil
+}
+
+// CreateUser makes an account. Without a password nobody signs in to it, but
+// keys can be made for it.
+func (a *Admin) CreateUser(ctx context.Context, email, name, password string) (loci.User, error) {
+	return a.AddUser(ctx, loci.Email(email), loci.Name(name), loci.Password(password))
+}
+
+// CreateKey makes an API key for the user with an address.
+func (a *Admin) CreateKey(ctx context.Context, email, name string) (loci.CreatedKey, error) {
+	return a.AddKey(ctx, loci.Email(email), loci.Name(name))
+}
+
+// Close closes the database.
+func (a *Admin) Close() error { return a.Store.Close() }
+
+// A Local is the service on the own device: a database, its one owner, no
+// account and no socket.
+type Local struct {
+	Host  *op.Host
+	store *store.Store
+}
+
+// localOwner is the address of the one user of a local database. No mail could
+// reach it.
+const localOwner loci.Email = "local@localhost"
+
+// OpenLocal opens the local database in dir. Several processes may.
+func OpenLocal(ctx context.Context, dir string) (*Local, error) {
+	st, err := store.OpenSQLite(ctx, dir, store.Options{})
+	if err != nil {
+		return nil, err
+	}
+	s := service.New(service.Options{Store: st, Plan: loci.Plans[loci.SelfHosted], Clock: time.Now, PublicURL: "http://localhost",
+		Used: func(context.Context, string) (int64, time.Time, error) {
+			now := time.Now().UTC()
+			return 0, time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC), nil
+		}})
+	owner, err := s.Owner(ctx, localOwner)
+	if err != nil {
+		st.Close()
+		return nil, err
+	}
+	return &Local{store: st, Host: &op.Host{Service: s, Log: slog.New(slog.DiscardHandler),
+		Admit: func(context.Context, *op.Op, *op.Call) (*loci.Actor, error) {
+			return &loci.Actor{UserID: owner.ID, Email: owner.Email, Credential: loci.LocalCredential, CredentialID: owner.ID}, nil
+		}}}, nil
+}
+
+// Close closes the database.
+func (l *Local) Close() error { return l.store.Close() }

@@ -1,0 +1,155 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/loci-memory/loci/internal/auth"
+	"github.com/loci-memory/loci/internal/mcp"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/rest"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// Serve runs a server until ctx ends. What people are to read goes to console,
+// the log to the other writer.
+func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
+	log, flush := newLog(logs, s.LogLevel)
+	defer flush()
+	unlock, err := s.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	st, err := s.openStore(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	listener, err := net.Listen("tcp", s.Listen)
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	if s.PublicURL == "" {
+		s.PublicURL = "http://" + reachable(listener.Addr().String())
+	}
+	gate := auth.NewGate(st, auth.Options{Plan: s.Plan, Rate: s.RateLimit, Burst: s.RateBurst, Free: service.AccountStatus.Name, Clock: s.clock(), Log: log})
+	defer gate.Close()
+	work := service.New(service.Options{Store: st, Plan: s.Plan, Clock: s.clock(), Registration: s.Registration, SigninLimit: s.SigninLimit, PublicURL: s.PublicURL, Used: gate.Used})
+	m := newMetrics(st)
+	host := &op.Host{Service: work, Admit: gate.Admit, Log: log, Seen: m.seen}
+	if err := s.greet(ctx, console, work, listener); err != nil {
+		return err
+	}
+	jobs := startJobs(ctx, st, log)
+	defer jobs.Wait()
+	stopMetrics, err := m.listen(s.MetricsListen)
+	if err != nil {
+		return err
+	}
+	defer stopMetrics()
+	return run(ctx, listener, s.handler(host, gate, log), log)
+}
+
+// lock makes sure that one server alone works in a data folder.
+func (s Settings) lock() (unlock func(), err error) {
+	if s.DB != "" {
+		return func() {}, nil
+	}
+	if err := os.MkdirAll(s.Data, 0o700); err != nil {
+		return nil, err
+	}
+	l := flock.New(filepath.Join(s.Data, "serve.lock"))
+	ok, err := l.TryLock()
+	if err == nil && !ok {
+		err = fmt.Errorf("another server works in %s: stop it first, or choose another --data", s.Data)
+	}
+	return func() { l.Unlock() }, err
+}
+
+// reachable returns an address that a person on this machine can open.
+func reachable(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", port)
+	}
+	return addr
+}
+
+func (s Settings) handler(host *op.Host, gate *auth.Gate, log *slog.Logger) http.Handler {
+	door := mcp.New(mcp.Options{
+		Table: service.Ops, Caller: host, Version: Version, Toolset: s.Toolset, PublicURL: s.PublicURL, Origins: s.Origins, QueryKey: s.QueryKey,
+		Authenticate: func(ctx context.Context, c *op.Call) error { _, err := gate.Admit(ctx, nil, c); return err },
+	})
+	return rest.New(rest.Options{
+		Table: service.Ops, Host: host, Log: log, PublicURL: s.PublicURL, Origins: s.Origins, Cookie: s.cookie(), TrustedProxies: s.TrustedProxies,
+		Extra: []rest.Route{{Pattern: "/mcp", Handler: door.HTTP(), Reason: "it speaks another protocol, in which operations are tools"}},
+	})
+}
+
+// cookie names the cookie of a browser: one that only this host gets, where a
+// browser takes such a one.
+func (s Settings) cookie() string {
+	if s.secure() {
+		return "__Host-loci"
+	}
+	return "loci_session"
+}
+
+func (s Settings) secure() bool {
+	host, isTLS := s.PublicURL[len("http://"):], false
+	if len(s.PublicURL) > 5 && s.PublicURL[:5] == "https" {
+		host, isTLS = "", true
+	}
+	return isTLS || loopback(host)
+}
+
+// greet tells people where the server is, and how to make the first account.
+// The link is a secret: it goes to the console and never to the log.
+func (s Settings) greet(ctx context.Context, console io.Writer, work *service.Service, l net.Listener) error {
+	fmt.Fprintf(console, "Loci %s listens on http://%s (%s)\n", Version, l.Addr(), work.Store.Engine())
+	if reachable(l.Addr().String()) != l.Addr().String() {
+		fmt.Fprintf(console, "Open %s\n", s.PublicURL)
+	}
+	if !s.secure() {
+		fmt.Fprintln(console, "Warning: cookies are sent without encryption: put a proxy with TLS in front, and set --public-url https://...")
+	}
+	some, err := store.SystemRead(ctx, work.Store, "see whether there is an account", func(t *store.SystemTx) (bool, error) { return t.Users() })
+	if err == nil && !some {
+		fmt.Fprintf(console, "Make the first account within an hour: %s/setup?token=%s\n", s.PublicURL, work.OpenSetup())
+	}
+	return err
+}
+
+// run serves until ctx ends, and then lets what is under way come to its end.
+func run(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
+	srv := &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(l) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if err := srv.Shutdown(grace); errors.Is(err, context.DeadlineExceeded) {
+		srv.Close()
+	}
+	return nil
+}

@@ -1,0 +1,222 @@
+// Package server puts the rooms together: settings, wiring, the HTTP server
+// and its end.
+package server
+
+import (
+	"fmt"
+	"net/netip"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// Settings are what the operator of a server decides.
+type Settings struct {
+	Data           string
+	DB             string // postgres://...; empty is SQLite in Data
+	Listen         string
+	MetricsListen  string
+	PublicURL      string
+	TrustedProxies []netip.Prefix
+	Origins        []string
+	LogLevel       string
+	Contract       string
+	Toolset        op.Reach
+	QueryKey       bool
+	Plan           loci.Plan
+	RateLimit      int
+	RateBurst      int
+	SigninLimit    int
+	Registration   bool
+	ClockOffset    time.Duration
+}
+
+// A Setting is one line of the Catalogue: a flag, a variable and a key of
+// loci.toml (the flag's name) are the same thing.
+type Setting struct {
+	Flag, Env, Default, Help string
+
+	set func(*Settings, string) error
+}
+
+// Catalogue lists every setting.
+var Catalogue = append([]Setting{
+	{"data", "LOCI_DATA", defaultData(), "Folder of the database and the files", func(s *Settings, v string) error { s.Data = v; return nil }},
+	{"db", "LOCI_DB", "", "Address of a PostgreSQL database (postgres://...); default: SQLite in the data folder", setDB},
+	{"listen", "LOCI_LISTEN", "127.0.0.1:7007", "Address to listen on", func(s *Settings, v string) error { s.Listen = v; return hostPort(v) }},
+	{"public-url", "LOCI_PUBLIC_URL", "", "Where people reach the server; default: the address", setPublicURL},
+	{"trusted-proxies", "LOCI_TRUSTED_PROXIES", "", "Networks whose X-Forwarded-For is believed (10.0.0.0/8,...)", setProxies},
+	{"cors-origins", "LOCI_CORS_ORIGINS", "", "Origins whose pages may call the API (https://app.example.org,...)", setOrigins},
+	{"metrics-listen", "LOCI_METRICS_LISTEN", "", "Address that answers /metrics, and nothing else; default: none", func(s *Settings, v string) error { s.MetricsListen = v; return hostPort(v) }},
+	{"log-level", "LOCI_LOG_LEVEL", "info", "debug, info, warn or error", oneOf(func(s *Settings, v string) { s.LogLevel = v }, "debug", "info", "warn", "error")},
+	{"contract", "LOCI_CONTRACT", "full", "Variant of the routes: full, a or b", oneOf(func(s *Settings, v string) { s.Contract = v }, "full", "a", "b")},
+	{"mcp-toolset", "LOCI_MCP_TOOLSET", "full", "Tools of an MCP client that asks for no set: full, stable or core", setToolset},
+	{"mcp-query-key", "LOCI_MCP_QUERY_KEY", "0", "1 lets old MCP clients send ?api_key=", setQueryKey},
+	{"plan", "LOCI_PLAN", "selfhosted", "Plan of every user: selfhosted, free or pro", setPlan},
+	{"rate-limit", "LOCI_RATE_LIMIT", "1200", "Calls a minute and credential; 0 is off", number(func(s *Settings, n int) { s.RateLimit = n })},
+	{"rate-burst", "LOCI_RATE_BURST", "200", "Calls that may come at once", number(func(s *Settings, n int) { s.RateBurst = n })},
+	{"signin-limit", "LOCI_SIGNIN_LIMIT", "20", "Failed sign-ins of an account or address in 15 minutes; 0 is off", number(func(s *Settings, n int) { s.SigninLimit = n })},
+	{"registration", "LOCI_REGISTRATION", "open", "open or closed", oneOf(func(s *Settings, v string) { s.Registration = v == "open" }, "open", "closed")},
+	{"clock-offset", "LOCI_CLOCK_OFFSET", "0s", "Duration added to the clock, for tests of expiry", setClock},
+}, planSettings()...)
+
+// later are settings of rooms that this version does not have: it says so.
+var later = []string{"LOCI_DEPRECATE", "LOCI_EMBED_URL", "LOCI_EMBED_KEY", "LOCI_EMBED_MODEL", "LOCI_LLM_URL", "LOCI_SMTP_URL", "LOCI_BLOBS", "LOCI_SSE_HEARTBEAT"}
+
+// elsewhere are variables of the programs that call a server, not of the server.
+var elsewhere = []string{"LOCI_URL", "LOCI_API_KEY"}
+
+// planSettings are the numbers of the plans that have some.
+func planSettings() (list []Setting) {
+	for _, p := range []loci.PlanName{loci.Free, loci.Pro} {
+		for _, n := range []struct {
+			name string
+			of   func(*loci.Plan) *int64
+		}{
+			{"OPERATIONS", func(p *loci.Plan) *int64 { return &p.Operations }}, {"STORAGE_BYTES", func(p *loci.Plan) *int64 { return &p.Storage }},
+			{"TEAM_WORKSPACES", func(p *loci.Plan) *int64 { return &p.Teams }}, {"ATLASES", func(p *loci.Plan) *int64 { return &p.Atlases }},
+		} {
+			env := "LOCI_PLAN_" + strings.ToUpper(string(p)) + "_" + n.name
+			usual := loci.Plans[p]
+			list = append(list, Setting{flagOf(env), env, strconv.FormatInt(*n.of(&usual), 10), "Number of the plan " + string(p), func(s *Settings, v string) error {
+				number, err := strconv.ParseInt(v, 10, 64)
+				if err != nil || number < 0 || number > loci.Unlimited {
+					return fmt.Errorf("must be a whole number")
+				}
+				if s.Plan.Name == p {
+					*n.of(&s.Plan) = number
+				}
+				return nil
+			}})
+		}
+	}
+	return list
+}
+
+func flagOf(env string) string {
+	return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(env, "LOCI_"), "_", "-"))
+}
+
+func defaultData() string {
+	base := os.Getenv("XDG_DATA_HOME")
+	if base == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			home = "."
+		}
+		base = filepath.Join(home, ".local", "share")
+	}
+	return filepath.Join(base, "loci", "server")
+}
+
+// Load reads the settings: a flag that was given comes before a variable, that
+// before loci.toml in the data folder, that before the default. A value that
+// is none is an error that names it.
+func Load(flags map[string]string, environ []string) (s Settings, warnings []string, err error) {
+	env := map[string]string{}
+	for _, e := range environ {
+		if name, v, ok := strings.Cut(e, "="); ok && strings.HasPrefix(name, "LOCI_") {
+			env[name] = v
+		} else if name == "SERVICE_MCP_TOOLSET" && env["LOCI_MCP_TOOLSET"] == "" {
+			env["LOCI_MCP_TOOLSET"] = v
+		}
+	}
+	file, err := readFile(first(flags["data"], env["LOCI_DATA"], defaultData()))
+	if err != nil {
+		return s, nil, err
+	}
+	for _, c := range Catalogue {
+		v, from := c.Default, "--"+c.Flag
+		if fv, ok := file[c.Flag]; ok {
+			v, from = fv, c.Flag+" in loci.toml"
+			delete(file, c.Flag)
+		}
+		if ev := env[c.Env]; ev != "" {
+			v, from = ev, c.Env
+		}
+		if fv, ok := flags[c.Flag]; ok {
+			v, from = fv, "--"+c.Flag
+		}
+		delete(env, c.Env)
+		if v == "" {
+			continue
+		}
+		if err := c.set(&s, v); err != nil {
+			return s, nil, fmt.Errorf("%s: %w", from, err)
+		}
+	}
+	for name := range file {
+		return s, nil, fmt.Errorf("loci.toml: there is no setting %q", name)
+	}
+	return s, warn(env), s.check()
+}
+
+func warn(env map[string]string) (warnings []string) {
+	for name := range env {
+		switch {
+		case slices.Contains(later, name):
+			warnings = append(warnings, name+" has no effect in this version")
+		case !slices.Contains(elsewhere, name):
+			warnings = append(warnings, name+" is not known: look for a misspelling")
+		}
+	}
+	slices.Sort(warnings)
+	return warnings
+}
+
+func first(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// readFile reads loci.toml, if there is one, as texts.
+func readFile(dir string) (map[string]string, error) {
+	var raw map[string]any
+	if _, err := toml.DecodeFile(filepath.Join(dir, "loci.toml"), &raw); os.IsNotExist(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, fmt.Errorf("loci.toml: %w", err)
+	}
+	file := make(map[string]string, len(raw))
+	for name, v := range raw {
+		if list, ok := v.([]any); ok {
+			texts := make([]string, len(list))
+			for i, item := range list {
+				texts[i] = fmt.Sprint(item)
+			}
+			v = strings.Join(texts, ",")
+		}
+		file[name] = fmt.Sprint(v)
+	}
+	return file, nil
+}
+
+// check refuses what single settings cannot see.
+func (s *Settings) check() error {
+	if s.ClockOffset != 0 && !loopback(s.Listen) {
+		return fmt.Errorf("LOCI_CLOCK_OFFSET (--clock-offset) is for tests: it needs a listener on a loopback address")
+	}
+	return nil
+}
+
+func setDB(s *Settings, v string) error {
+	u, err := url.Parse(v)
+	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
+		return fmt.Errorf("must be an address like postgres://user@host/database")
+	}
+	s.DB = v
+	return nil
+}
