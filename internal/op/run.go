@@ -3,6 +3,7 @@ package op
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -126,14 +127,20 @@ func (c *Call) once(o *Op, who *loci.Actor, in any) error {
 	return nil
 }
 
+// left is noted in place of a code where the caller did not wait for the end.
+const left loci.Code = "left"
+
 // note writes the one line of the call: what was asked by whom and how it
-// ended, never what was said.
+// ended, never what was said. That the caller has left is no error of ours.
 func (h *Host) note(ctx context.Context, o *Op, c *Call, err error, took time.Duration) {
 	var code loci.Code
 	level := slog.LevelInfo
 	if err != nil {
 		e := loci.AsError(err)
-		if code = e.Code; code.Status() >= 500 {
+		switch code = e.Code; {
+		case ctx.Err() != nil && errors.Is(err, context.Canceled):
+			code = left
+		case code.Status() >= 500:
 			level = slog.LevelError
 		}
 	}
