@@ -75,7 +75,7 @@ func (t *Tx) EndSignin() error {
 	return err
 }
 
-const keyColumns = ` k.id, k.name, k.prefix, k.created_at, k.updated_at, k.last_used_at, k.revoked_at `
+const keyColumns = ` id, name, prefix, created_at, updated_at, last_used_at, revoked_at `
 
 func scanKey(k *loci.APIKey) []any {
 	return []any{&k.ID, &k.Name, &k.Prefix, &k.CreatedAt, &k.UpdatedAt, &k.LastUsedAt, &k.RevokedAt}
@@ -120,7 +120,7 @@ func (t *SystemTx) AddKey(userID string, n NewKey) (loci.APIKey, error) {
 }
 
 func (t *Tx) addKey(userID string, n NewKey) (k loci.APIKey, err error) {
-	err = t.c.one(`INSERT INTO api_keys AS k (id, user_id, name, prefix, hash, created_at, updated_at, last_used_at, revoked_at)
+	err = t.c.one(`INSERT INTO api_keys (id, user_id, name, prefix, hash, created_at, updated_at, last_used_at, revoked_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 0, 0) RETURNING`+keyColumns,
 		[]any{loci.NewID(t.now.Std()), userID, n.Name, n.Prefix, n.Hash, t.now}, scanKey(&k))
 	return k, err

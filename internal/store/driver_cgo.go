@@ -11,6 +11,9 @@ import (
 // The driver of release builds: SQLite in C.
 const sqliteDriver = "sqlite3"
 
+// Driver names the SQLite driver of this build.
+const Driver = "mattn"
+
 // sqliteCode returns SQLite's primary result code of err, or 0.
 func sqliteCode(err error) int {
 	if e, ok := errors.AsType[sqlite3.Error](err); ok {

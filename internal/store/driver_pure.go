@@ -11,6 +11,9 @@ import (
 // The driver of plain go run, go test and cross builds: SQLite in Go.
 const sqliteDriver = "sqlite"
 
+// Driver names the SQLite driver of this build.
+const Driver = "modernc"
+
 // sqliteCode returns SQLite's primary result code of err, or 0.
 func sqliteCode(err error) int {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {

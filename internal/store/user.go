@@ -6,7 +6,7 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-const userColumns = ` u.id, u.email, u.name, u.verified, u.created_at, u.updated_at `
+const userColumns = ` id, email, name, verified, created_at, updated_at `
 
 func scanUser(u *loci.User) []any {
 	return []any{&u.ID, &u.Email, &u.Name, &u.EmailVerified, &u.CreatedAt, &u.UpdatedAt}
@@ -14,7 +14,7 @@ func scanUser(u *loci.User) []any {
 
 // Me returns the actor's user.
 func (t *Tx) Me() (u loci.User, err error) {
-	err = t.c.one(`SELECT`+userColumns+`FROM users u WHERE u.id = ?1`, []any{t.who.UserID}, scanUser(&u))
+	err = t.c.one(`SELECT`+userColumns+`FROM users WHERE id = ?1`, []any{t.who.UserID}, scanUser(&u))
 	return u, notFound(err)
 }
 
@@ -55,7 +55,7 @@ type Login struct {
 
 // UserByEmail returns the user with this address in any letter case, or NotFound.
 func (t *SystemTx) UserByEmail(e loci.Email) (l Login, err error) {
-	err = t.t.c.one(`SELECT`+userColumns+`, u.password FROM users u WHERE u.folded = ?1`, []any{e.Fold()}, append(scanUser(&l.User), &l.Password))
+	err = t.t.c.one(`SELECT`+userColumns+`, password FROM users WHERE folded = ?1`, []any{e.Fold()}, append(scanUser(&l.User), &l.Password))
 	return l, notFound(err)
 }
 
@@ -71,7 +71,7 @@ func (t *SystemTx) Users() (bool, error) {
 
 // VerifyUser marks the address of a user as verified.
 func (t *SystemTx) VerifyUser(e loci.Email) (u loci.User, err error) {
-	err = t.t.c.one(`UPDATE users AS u SET verified = ?2, updated_at = ?3 WHERE u.folded = ?1 RETURNING`+userColumns,
+	err = t.t.c.one(`UPDATE users SET verified = ?2, updated_at = ?3 WHERE folded = ?1 RETURNING`+userColumns,
 		[]any{e.Fold(), true, t.t.now}, scanUser(&u))
 	return u, notFound(err)
 }

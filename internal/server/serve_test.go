@@ -1,0 +1,155 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A console is a writer that may be read meanwhile.
+type console struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (c *console) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.b.Write(p)
+}
+
+func (c *console) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.b.String()
+}
+
+// start runs a server on a free port and returns its address, what it prints,
+// and what ends it.
+func start(t *testing.T, flags map[string]string) (url string, out, log *console, stop func() error) {
+	t.Helper()
+	if flags == nil {
+		flags = map[string]string{}
+	}
+	if flags["data"] == "" {
+		flags["data"] = t.TempDir()
+	}
+	flags["listen"] = "127.0.0.1:0"
+	s, warnings, err := Load(flags, nil)
+	if err != nil || len(warnings) > 0 {
+		t.Fatal(err, warnings)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	out, log = &console{}, &console{}
+	ended := make(chan error, 1)
+	go func() { ended <- Serve(ctx, s, out, log) }()
+	var once sync.Once
+	stop = func() (err error) {
+		once.Do(func() { cancel(); err = <-ended })
+		return err
+	}
+	t.Cleanup(func() { stop() })
+	for range 200 {
+		if m := regexp.MustCompile(`listens on (\S+)`).FindStringSubmatch(out.String()); m != nil {
+			return m[1], out, log, stop
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("the server says nothing: ", out, log)
+	return "", nil, nil, nil
+}
+
+func ask(t *testing.T, method, url, key, body string) (int, map[string]any) {
+	t.Helper()
+	r, err := http.NewRequest(method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	w, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Body.Close()
+	raw, err := io.ReadAll(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v map[string]any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		t.Fatalf("%s %s: %d %q", method, url, w.StatusCode, raw)
+	}
+	return w.StatusCode, v
+}
+
+func TestAFreshServerTakesItsFirstAccountByTheLinkAndKeepsAMemory(t *testing.T) {
+	t.Parallel()
+	url, out, log, stop := start(t, nil)
+	link := regexp.MustCompile(`\S+/setup\?token=(\S+)`).FindStringSubmatch(out.String())
+	if link == nil {
+		t.Fatal("no setup link: ", out)
+	}
+	account := `{"token":"` + link[1] + `","email":"ann@example.com","password":"correct horse"}`
+	if status, v := ask(t, "POST", url+"/v1/auth/setup", "", account); status != 201 {
+		t.Fatal(status, v)
+	}
+	if status, _ := ask(t, "POST", url+"/v1/auth/setup", "", account); status != 404 {
+		t.Errorf("the link works twice: %d", status)
+	}
+	admin, err := OpenAdmin(context.Background(), Settings{Data: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin.Close()
+	if err := stop(); err != nil {
+		t.Errorf("the end: %v", err)
+	}
+	if strings.Contains(log.String(), link[1]) {
+		t.Error("the setup token is in the log")
+	}
+}
+
+func TestAKeyOfTheOperatorStoresAndFindsWhileTheServerRuns(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	url, _, _, _ := start(t, map[string]string{"data": dir})
+	admin, err := OpenAdmin(context.Background(), Settings{Data: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	ctx := context.Background()
+	if _, err := admin.CreateUser(ctx, "ann@example.com", "Ann", ""); err != nil {
+		t.Fatal(err)
+	}
+	key, err := admin.CreateKey(ctx, "ANN@example.com", "laptop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	status, v := ask(t, "POST", url+"/v1/memories", key.APIKey, `{"content":"# Basalt\nThe bridge stands on basalt."}`)
+	if status != 201 {
+		t.Fatal(status, v)
+	}
+	made := v["memory"].(map[string]any)
+	status, v = ask(t, "POST", url+"/v1/memories/search", key.APIKey, `{"query":"bridge basalt","mode":"keyword"}`)
+	found, _ := v["memories"].([]any)
+	if status != 200 || len(found) != 1 || found[0].(map[string]any)["id"] != made["id"] {
+		t.Fatal(status, v)
+	}
+	status, v = ask(t, "GET", url+"/v1/memories/"+made["id"].(string), key.APIKey, "")
+	if status != 200 || v["title"] != "Basalt" {
+		t.Fatal(status, v)
+	}
+}

@@ -1,0 +1,132 @@
+package store_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+func TestOthersReachNothing(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann, bob, eve := user(t, s, "ann"), user(t, s, "bob"), user(t, s, "eve")
+		crew := team(t, s, ann, map[*loci.Actor]loci.Role{bob: loci.Member})
+		shared, private := add(t, s, ann, crew, "the sky is blue"), add(t, s, ann, "", "the blue diary")
+		for _, c := range []struct {
+			who  *loci.Actor
+			want []string
+		}{{ann, []string{private.ID, shared.ID}}, {bob, []string{shared.ID}}, {eve, nil}} {
+			if got := ids(t, s, c.who, store.Filter{}, 10); !slices.Equal(got, c.want) {
+				t.Errorf("%s lists %v, want %v", c.who.Email, got, c.want)
+			}
+			hits := found(t, s, c.who, "blue", store.Filter{})
+			if len(hits.Page) != len(c.want) || hits.Total != len(c.want) {
+				t.Errorf("%s finds %d of %d, want %d", c.who.Email, len(hits.Page), hits.Total, len(c.want))
+			}
+			for _, m := range []loci.Memory{shared, private} {
+				_, err := store.Read(ctx, s, c.who, func(tx *store.Tx) (loci.Memory, error) { return tx.Memory(m.ID) })
+				if mine := slices.Contains(c.want, m.ID); mine != (err == nil) || !mine && !loci.Is(err, loci.NotFound) {
+					t.Errorf("%s reads %s: %v", c.who.Email, m.Title, err)
+				}
+			}
+		}
+		if _, err := tryAdd(s, eve, crew, "planted"); !loci.Is(err, loci.NotFound) {
+			t.Errorf("an outsider writes: %v", err)
+		}
+		narrowed := *ann
+		narrowed.Granted = []string{crew}
+		if got := ids(t, s, &narrowed, store.Filter{}, 10); !slices.Equal(got, []string{shared.ID}) {
+			t.Errorf("a token that was granted one workspace sees %v", got)
+		}
+		narrowed.Granted = []string{}
+		if got := ids(t, s, &narrowed, store.Filter{}, 10); len(got) != 0 {
+			t.Errorf("a token that was granted nothing sees %v", got)
+		}
+	})
+}
+
+func TestRolesDecideWhoGetsAHandle(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann, bob, cid, eve := user(t, s, "ann"), user(t, s, "bob"), user(t, s, "cid"), user(t, s, "eve")
+		crew := team(t, s, ann, map[*loci.Actor]loci.Role{bob: loci.Admin, cid: loci.Member})
+		for _, c := range []struct {
+			who   *loci.Actor
+			least loci.Role
+			code  loci.Code
+		}{{ann, loci.Owner, ""}, {bob, loci.Owner, loci.Forbidden}, {bob, loci.Admin, ""}, {cid, loci.Admin, loci.Forbidden}, {cid, loci.Member, ""}, {eve, loci.Member, loci.NotFound}} {
+			_, err := store.Write(ctx, s, c.who, func(tx *store.Tx) (loci.Nothing, error) {
+				_, err := tx.Workspace(crew, c.least)
+				return loci.Nothing{}, err
+			})
+			if c.code == "" && err != nil || c.code != "" && !loci.Is(err, c.code) {
+				t.Errorf("%s as %s: %v, want %q", c.who.Email, c.least, err, c.code)
+			}
+		}
+	})
+}
+
+func TestListsMergeWorkspacesAndStopAtTheFilter(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		places := []string{"", team(t, s, ann, nil), team(t, s, ann, nil)}
+		var made []loci.Memory
+		for i := range 30 {
+			made = append(made, add(t, s, ann, places[i%3], strings.Repeat("x", i+1), func(m *loci.Memory) {
+				m.Type = loci.Kinds[i%6]
+				if i%4 == 0 {
+					m.Tags = []string{"a", `","`, `b"c`}
+				}
+			}))
+		}
+		slices.Reverse(made)
+		want := func(keep func(loci.Memory) bool) (out []string) {
+			for _, m := range made {
+				if keep(m) {
+					out = append(out, m.ID)
+				}
+			}
+			return out
+		}
+		team := made[len(made)-2].WorkspaceID
+		for name, c := range map[string]struct {
+			f    store.Filter
+			keep func(loci.Memory) bool
+		}{
+			"all":       {store.Filter{}, func(loci.Memory) bool { return true }},
+			"workspace": {store.Filter{WorkspaceID: team}, func(m loci.Memory) bool { return m.WorkspaceID == team }},
+			"atlas":     {store.Filter{AtlasID: made[0].AtlasID}, func(m loci.Memory) bool { return m.AtlasID == made[0].AtlasID }},
+			"kinds":     {store.Filter{Kinds: []loci.Kind{loci.Task, loci.Fact}}, func(m loci.Memory) bool { return m.Type == loci.Task || m.Type == loci.Fact }},
+			"tags":      {store.Filter{Tags: []string{"a", `b"c`}}, func(m loci.Memory) bool { return len(m.Tags) > 0 }},
+			"odd tag":   {store.Filter{Tags: []string{`","`}}, func(m loci.Memory) bool { return len(m.Tags) > 0 }},
+			"no tag":    {store.Filter{Tags: []string{`a","`}}, func(m loci.Memory) bool { return false }},
+		} {
+			var got []string
+			page := store.Page{Limit: 4}
+			for {
+				list, err := store.Read(ctx, s, ann, func(tx *store.Tx) ([]loci.Memory, error) { return tx.Memories(c.f, page) })
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, m := range list[:min(4, len(list))] {
+					got = append(got, m.ID)
+					page.After = store.Mark{At: m.CreatedAt, ID: m.ID}
+				}
+				if len(list) <= 4 {
+					break
+				}
+			}
+			if w := want(c.keep); !slices.Equal(got, w) {
+				t.Errorf("%s: %d memories, want %d", name, len(got), len(w))
+			}
+		}
+	})
+}
