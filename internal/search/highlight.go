@@ -48,16 +48,14 @@ func findSpots(text string, q Query) []spot {
 	var a analyzer
 	a.emit = func(term []byte, _ role) {
 		g, ok := groups[string(term)]
-		if !ok {
+		if !ok || a.stop {
 			return
 		}
 		if n := len(spots); n > 0 && spots[n-1] == (spot{a.from, a.to, g}) {
 			return
 		}
 		spots = append(spots, spot{a.from, a.to, g})
-		if len(spots) == maxSpots {
-			a.stop = true
-		}
+		a.stop = len(spots) == maxSpots
 	}
 	a.analyze(text)
 	return spots
@@ -72,7 +70,7 @@ func bestWindow(text string, spots []spot) (first, last int) {
 		runes := 0
 		for j := i; j < len(spots); j++ {
 			if spots[j].to > end {
-				runes += utf8.RuneCountInString(text[end:spots[j].to])
+				runes += utf8.RuneCountInString(text[end:min(spots[j].to, end+utf8.UTFMax*snippetRunes)])
 				end = spots[j].to
 			}
 			if j > i && runes > snippetRunes {

@@ -153,7 +153,7 @@ func step2(w []byte) rule {
 		return choose(w, rule{"ational", "ate"}, rule{"tional", "tion"})
 	case 'c':
 		return choose(w, rule{"enci", "ence"}, rule{"anci", "ance"})
-	case 'z':
+	case 'e':
 		return choose(w, rule{"izer", "ize"})
 	case 'l':
 		return choose(w, rule{"bli", "ble"}, rule{"alli", "al"}, rule{"entli", "ent"}, rule{"eli", "e"}, rule{"ousli", "ous"})

@@ -1,0 +1,189 @@
+package search
+
+import (
+	"bufio"
+	"os"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+var roleNames = [...]string{"", "whole:", "stem:", "plain:", "", "letter:", "lone:"}
+
+func tokens(text string) string {
+	var list []string
+	var a analyzer
+	a.emit = func(term []byte, r role) {
+		name := roleNames[r]
+		if r == gram {
+			name = "gram:"
+		}
+		list = append(list, name+string(term))
+	}
+	a.analyze(text)
+	return strings.Join(list, " ")
+}
+
+func TestAnalyzerGivesGoldenTokens(t *testing.T) {
+	t.Parallel()
+	file, err := os.Open("testdata/tokens.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		text, want, ok := strings.Cut(lines.Text(), " => ")
+		if !ok || strings.HasPrefix(text, "#") {
+			continue
+		}
+		if got := tokens(text); got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
+		}
+	}
+}
+
+func TestQueriesFindTexts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ query, text string }{
+		{"cve-2024-3094", "Patch CVE-2024-3094 today"},
+		{"CVE-2024-3094", "the backdoor (Cve-2024-3094)."},
+		{"1.29.3", "Kubernetes v1.29.3-rc.2 is out"},
+		{"v1.29.3", "tag v1.29.3-rc.2"},
+		{"parse_http_header", "call parse_http_header() twice"},
+		{"http header", "call parse_http_header() twice"},
+		{"getUserById", "func getUserById(id int)"},
+		{"user", "func getUserById(id int)"},
+		{"数据库", "我们在凌晨迁移了数据库。"},
+		{"凌晨", "我们在凌晨迁移了数据库。"},
+		{"库", "我们在凌晨迁移了数据库。"},
+		{"東京", "東京データセンターで障害が発生した"},
+		{"障害", "東京データセンターで障害が発生した"},
+		{"データセンター", "東京データセンターで障害が発生した"},
+		{"ﾃﾞｰﾀｾﾝﾀｰ", "東京データセンターで障害が発生した"},
+		{"копирование", "Резервное Копирование базы"},
+		{"4096", "run with --max-open-files=4096"},
+		{"--max-open-files", "run with --max-open-files=4096"},
+		{"billing@example.org", "write to Billing@Example.org."},
+		{"example.org", "write to billing@example.org"},
+		{"billing", "write to billing@example.org"},
+		{"loci.service", "edit /etc/systemd/system/loci.service first"},
+		{"/etc/systemd/system/loci.service", "edit /etc/systemd/system/loci.service first"},
+		{"pgx.ErrNoRows", "returns pgx.ErrNoRows"},
+		{"ErrNoRows", "returns pgx.ErrNoRows"},
+		{"überprüfung", "Die Überprüfung läuft"},
+		{"Überprüfung", "die überprüfung läuft"},
+		{"cafe", "am Café Central"},
+		{"café", "the old cafe"},
+		{"cafe", "two cafés"},
+		{"BANANA", "ripe bananas"},
+		{"deployment frozen", "Deployments are frozen"},
+		{"the who", "we saw The Who live"},
+		{"데이터", "데이터베이스를 옮겼다"},
+		{"อาหาร", "ร้านอาหารไทย"},
+	} {
+		d := Analyze("", c.text)
+		q := Parse(c.query)
+		if covers(d, q) != q.groups || q.groups == 0 {
+			t.Errorf("%q does not find %q: %v in %v", c.query, c.text, q.terms, d.terms)
+		}
+	}
+}
+
+func TestStopWordsAreDroppedFromQueriesOnly(t *testing.T) {
+	t.Parallel()
+	if q := Parse("what is the answer"); len(q.terms) != 1 || q.terms[0].text != "answer" {
+		t.Errorf("got %v, want answer alone", q.terms)
+	}
+	if q := Parse("to be or not to be"); q.groups != 4 {
+		t.Errorf("got %v, want all four words", q.terms)
+	}
+	if Analyze("", "the").freq("the") != 1 {
+		t.Error("the text has lost its stop word")
+	}
+}
+
+func TestQueryCountsThirtyTwoTermsAtMost(t *testing.T) {
+	t.Parallel()
+	if q := Parse(strings.Join(vocabulary, " ")); len(q.terms) != maxTerms {
+		t.Errorf("%d terms, want %d", len(q.terms), maxTerms)
+	}
+}
+
+func TestTitleWeighsThreeTimes(t *testing.T) {
+	t.Parallel()
+	d := Analyze("frozen", "frozen lake")
+	if d.freq("frozen") != 4 || d.freq("lake") != 1 || d.length != 3 {
+		t.Errorf("got %+v", d)
+	}
+}
+
+func TestLongTermsStayDifferent(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a", 100)
+	a, b := Analyze("", long+"x"), Analyze("", long+"y")
+	if len(a.terms) != 1 || len(a.terms[0].text) > maxTerm || a.terms[0] == b.terms[0] {
+		t.Errorf("got %v and %v", a.terms, b.terms)
+	}
+}
+
+// hostile are texts of 256 KiB that invite more than linear time.
+var hostile = map[string]string{
+	"one word": "a", "capitals": "aA", "digits": "a1", "dots": "a.", "path": "a/b-c.d_", "dashes": "--a", "marks": "\u0301",
+	"stacked": "e\u0301\u0302", "han": "数", "thai marks": "ก\u0e35", "thai": "\u0e35", "combined": "한a数1.é_", "apostrophe": "a's", "y": "y",
+	"ligature": "ﷺ", "versions": "v1.", "emoji": "👩‍👩‍👧",
+}
+
+func TestHostileTextTakesLinearTime(t *testing.T) {
+	t.Parallel()
+	const size = 256 << 10
+	for name, piece := range hostile {
+		text := strings.Repeat(piece, size/len(piece))
+		q := Parse(text[:4*len(piece)])
+		start := time.Now()
+		check(t, Analyze(text, text))
+		for _, s := range Highlights(text, q) {
+			if n := utf8.RuneCountInString(s); n > snippetRunes {
+				t.Errorf("%s: snippet of %d characters", name, n)
+			}
+		}
+		if d := time.Since(start); d > 3*time.Second {
+			t.Errorf("%s took %v", name, d)
+		}
+	}
+}
+
+func check(t testing.TB, d Document) {
+	if !d.valid() {
+		t.Error("terms are not sorted, or without frequency")
+	}
+	for _, e := range d.terms {
+		if e.text == "" || len(e.text) > maxTerm || !utf8.ValidString(e.text) {
+			t.Errorf("bad term %q", e.text)
+		}
+	}
+}
+
+func TestPorterStems(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{
+		"caresses": "caress", "ponies": "poni", "ties": "ti", "caress": "caress", "cats": "cat", "feed": "feed", "agreed": "agre",
+		"plastered": "plaster", "bled": "bled", "motoring": "motor", "sing": "sing", "conflated": "conflat", "troubled": "troubl",
+		"sized": "size", "hopping": "hop", "tanned": "tan", "falling": "fall", "hissing": "hiss", "fizzed": "fizz", "failing": "fail",
+		"filing": "file", "happy": "happi", "sky": "sky", "relational": "relat", "conditional": "condit", "rational": "ration",
+		"valenci": "valenc", "digitizer": "digit", "radicalli": "radic", "differentli": "differ", "vileli": "vile",
+		"analogousli": "analog", "vietnamization": "vietnam", "predication": "predic", "operator": "oper", "feudalism": "feudal",
+		"decisiveness": "decis", "hopefulness": "hope", "callousness": "callous", "formaliti": "formal", "sensitiviti": "sensit",
+		"sensibiliti": "sensibl", "triplicate": "triplic", "formative": "form", "formalize": "formal", "electriciti": "electr",
+		"electrical": "electr", "hopeful": "hope", "goodness": "good", "revival": "reviv", "allowance": "allow", "inference": "infer",
+		"airliner": "airlin", "gyroscopic": "gyroscop", "adjustable": "adjust", "defensible": "defens", "irritant": "irrit",
+		"replacement": "replac", "adjustment": "adjust", "dependent": "depend", "adoption": "adopt", "communism": "commun",
+		"activate": "activ", "angulariti": "angular", "homologous": "homolog", "effective": "effect", "bowdlerize": "bowdler",
+		"probate": "probat", "rate": "rate", "cease": "ceas", "controll": "control", "roll": "roll", "generalizations": "gener",
+		"oscillators": "oscil", "bananas": "banana", "deployments": "deploy", "yyy": "yyi", "eed": "eed", "ing": "ing",
+	} {
+		if got := string(porter([]byte(word))); got != want {
+			t.Errorf("%s: got %s, want %s", word, got, want)
+		}
+	}
+}
