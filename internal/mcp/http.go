@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
@@ -54,10 +55,21 @@ func (d *Door) HTTP() http.Handler {
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
+		decodeName(r.Header)
 		// The answer is JSON, whatever the client says that it accepts.
 		r.Header.Set("Accept", "application/json, text/event-stream")
 		sets[set].ServeHTTP(&reply{ResponseWriter: w, call: c, body: body}, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
 	})
+}
+
+// decodeName reads an Mcp-Name that is no plain ASCII: =?base64?...?=. The SDK
+// compares it as it is sent.
+func decodeName(h http.Header) {
+	if coded, ok := strings.CutPrefix(h.Get("Mcp-Name"), "=?base64?"); ok {
+		if plain, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(coded, "?=")); err == nil {
+			h.Set("Mcp-Name", string(plain))
+		}
+	}
 }
 
 // call makes the op.Call of a request.

@@ -21,8 +21,9 @@ import (
 // A read that waits for in when ctx is done is left waiting: nothing
 // interrupts a read of standard input.
 func (d *Door) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	p := &pipe{out: out, lines: make(chan []byte), done: make(chan struct{}), asked: map[jsonrpc.ID]bool{}}
+	p := &pipe{out: out, over: ctx, lines: make(chan line), done: make(chan struct{}), asked: map[jsonrpc.ID]bool{}}
 	p.answered = sync.NewCond(&p.mu)
+	defer context.AfterFunc(ctx, p.wake)()
 	go p.listen(in)
 	err := d.sets[d.Toolset].Run(ctx, p)
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
@@ -36,7 +37,8 @@ func (d *Door) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 // the end of its input.
 type pipe struct {
 	out   io.Writer
-	lines chan []byte   // a nil line was too long
+	over  context.Context // the SDK does not tell its reader
+	lines chan line
 	done  chan struct{} // closed with the conversation
 	once  sync.Once
 
@@ -44,6 +46,12 @@ type pipe struct {
 	asked    map[jsonrpc.ID]bool
 	closed   bool
 	answered *sync.Cond
+}
+
+// A line is what stood on one, without space around it.
+type line struct {
+	text []byte
+	long bool // it had more than MaxBody bytes, and its text is not kept
 }
 
 // Connect returns the pipe itself.
@@ -57,10 +65,10 @@ func (p *pipe) listen(in io.Reader) {
 	defer close(p.lines)
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
-		line, err := readLine(r)
-		if line != nil || err == nil {
+		next, err := readLine(r)
+		if next.long || len(next.text) > 0 {
 			select {
-			case p.lines <- line:
+			case p.lines <- next:
 			case <-p.done:
 				return
 			}
@@ -71,39 +79,37 @@ func (p *pipe) listen(in io.Reader) {
 	}
 }
 
-// readLine returns the next line, or nil for one that is longer than MaxBody.
-func readLine(r *bufio.Reader) ([]byte, error) {
-	line, long := []byte{}, false
+func readLine(r *bufio.Reader) (line, error) {
+	var next line
 	for {
 		part, err := r.ReadSlice('\n')
-		if long = long || len(line)+len(part) > MaxBody; !long {
-			line = append(line, part...)
+		if next.long = next.long || len(next.text)+len(part) > MaxBody; next.long {
+			next.text = nil
+		} else {
+			next.text = append(next.text, part...)
 		}
-		if err == bufio.ErrBufferFull {
-			continue
+		if err != bufio.ErrBufferFull {
+			next.text = bytes.TrimSpace(next.text)
+			return next, err
 		}
-		if long {
-			return nil, err
-		}
-		return bytes.TrimSpace(line), err
 	}
 }
 
 // Read returns the next message. At the end of the input it waits until all
 // that was asked has been answered, for the SDK gives up what is unanswered.
-func (p *pipe) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (p *pipe) Read(context.Context) (jsonrpc.Message, error) {
 	for {
 		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		case <-p.over.Done():
+			return nil, io.EOF // which ends the calls that still run
 		case <-p.done:
 			return nil, io.EOF
-		case line, ok := <-p.lines:
+		case next, ok := <-p.lines:
 			if !ok {
 				p.drain()
 				return nil, io.EOF
 			}
-			if m := p.message(line); m != nil {
+			if m := p.message(next); m != nil {
 				return m, nil
 			}
 		}
@@ -113,27 +119,32 @@ func (p *pipe) Read(ctx context.Context) (jsonrpc.Message, error) {
 func (p *pipe) drain() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for len(p.asked) > 0 && !p.closed {
+	for len(p.asked) > 0 && !p.closed && p.over.Err() == nil {
 		p.answered.Wait()
 	}
 }
 
+func (p *pipe) wake() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.answered.Broadcast()
+}
+
 // message reads a line, and answers one that is no message.
-func (p *pipe) message(line []byte) jsonrpc.Message {
+func (p *pipe) message(next line) jsonrpc.Message {
 	switch {
-	case line == nil:
+	case next.long:
 		p.protest(nil, -32600, "The message is larger than 4 MiB.")
-	case len(line) == 0:
-	case !json.Valid(line):
+	case !json.Valid(next.text):
 		p.protest(nil, -32700, "The line is not valid JSON.")
 	default:
-		m, err := jsonrpc.DecodeMessage(line)
+		m, err := jsonrpc.DecodeMessage(next.text)
 		if err != nil {
-			p.protest(line, -32600, "The line is no message: batches are not supported, and a request has jsonrpc, id and method.")
+			p.protest(next.text, -32600, "The line is no message: batches are not supported, and a request has jsonrpc, id and method.")
 			return nil
 		}
 		if q, ok := m.(*jsonrpc.Request); ok && q.IsCall() && !p.ask(q.ID) {
-			p.protest(line, -32600, "The id belongs to a request that is still running.")
+			p.protest(next.text, -32600, "The id belongs to a request that is still running.")
 			return nil
 		}
 		return m
@@ -152,8 +163,8 @@ func (p *pipe) ask(id jsonrpc.ID) bool {
 	return true
 }
 
-func (p *pipe) protest(line []byte, code int, text string) {
-	_ = p.write(newFailure(line, code, text)) // the next answer meets the same error
+func (p *pipe) protest(message []byte, code int, text string) {
+	_ = p.write(newFailure(message, code, text)) // the next answer meets the same error
 }
 
 // Write sends a message.

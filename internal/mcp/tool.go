@@ -40,6 +40,24 @@ func newTool(o *op.Op) *tool {
 	return t
 }
 
+// Budget returns how many bytes the list of a set of tools may have.
+func Budget(set op.Reach) int {
+	return map[op.Reach]int{op.Core: 6 << 10, op.Stable: 18 << 10, op.Full: 27 << 10}[set]
+}
+
+// List returns the tools of a set as tools/list answers them: {"tools": [...]}.
+func List(t *op.Table, set op.Reach) ([]byte, error) {
+	list := []*sdk.Tool{}
+	for _, o := range t.Ops {
+		if offered(o, set) {
+			list = append(list, newTool(o).Tool)
+		}
+	}
+	return json.Marshal(struct {
+		Tools []*sdk.Tool `json:"tools"`
+	}{list})
+}
+
 // bare returns a copy of s with nothing but what decides whether a value fits.
 func bare(s *jsonschema.Schema) *jsonschema.Schema {
 	if s == nil {

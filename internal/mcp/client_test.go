@@ -1,0 +1,156 @@
+package mcp_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+const modern = "2026-07-28"
+
+var (
+	legacy = []string{"2025-06-18", "2025-11-25"}
+	eras   = append(legacy, modern)
+)
+
+type object = map[string]any
+
+// A client speaks one revision of the protocol with nothing but HTTP.
+type client struct {
+	t       *testing.T
+	url     string
+	version string // empty sends no version header
+	key     string
+}
+
+type answer struct {
+	*http.Response
+	body []byte
+	rpc  object
+}
+
+func (c client) message(method string, params object) object {
+	if params == nil {
+		params = object{}
+	}
+	if c.version == modern {
+		params["_meta"] = object{
+			"io.modelcontextprotocol/protocolVersion":    modern,
+			"io.modelcontextprotocol/clientCapabilities": object{},
+			"io.modelcontextprotocol/clientInfo":         object{"name": "test", "version": "1"},
+		}
+	}
+	m := object{"jsonrpc": "2.0", "method": method, "params": params}
+	if !strings.HasPrefix(method, "notifications/") {
+		m["id"] = 7
+	}
+	return m
+}
+
+// post sends a message, or a body as it is; headers go in pairs, and an empty
+// value takes one away.
+func (c client) post(message any, headers ...string) answer {
+	c.t.Helper()
+	body, ok := message.([]byte)
+	if !ok {
+		var err error
+		if body, err = json.Marshal(message); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	r, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.url, bytes.NewReader(body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	if c.key != "" {
+		r.Header.Set("Authorization", "Bearer "+c.key)
+	}
+	if c.version != "" {
+		r.Header.Set("MCP-Protocol-Version", c.version)
+	}
+	if m, ok := message.(object); ok && c.version == modern {
+		r.Header.Set("Mcp-Method", m["method"].(string))
+		if params, ok := m["params"].(object); ok && params["name"] != nil {
+			r.Header.Set("Mcp-Name", params["name"].(string))
+		}
+	}
+	for i := 0; i < len(headers); i += 2 {
+		switch {
+		case headers[i+1] == "":
+			r.Header.Del(headers[i])
+		case headers[i] == "Host":
+			r.Host = headers[i+1]
+		default:
+			r.Header.Set(headers[i], headers[i+1])
+		}
+	}
+	return do(c.t, r)
+}
+
+func do(t *testing.T, r *http.Request) answer {
+	t.Helper()
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := answer{Response: resp, body: body}
+	_ = json.Unmarshal(body, &a.rpc) // a stream or an empty body is no object
+	return a
+}
+
+// result asks and returns the result.
+func (c client) result(method string, params object) object {
+	c.t.Helper()
+	a := c.post(c.message(method, params))
+	result, ok := a.rpc["result"].(object)
+	if !ok || a.StatusCode != 200 || a.rpc["id"] != 7.0 {
+		c.t.Fatalf("%s: %d %s", method, a.StatusCode, a.body)
+	}
+	return result
+}
+
+// tool calls a tool and returns its object, which the text must repeat.
+func (c client) tool(name string, args object) (value object, failed bool) {
+	c.t.Helper()
+	return unpack(c.t, c.result("tools/call", object{"name": name, "arguments": args}))
+}
+
+func unpack(t *testing.T, result object) (value object, failed bool) {
+	t.Helper()
+	content := result["content"].([]any)[0].(object)
+	text := content["text"].(string)
+	if len(text) > 32<<10 {
+		t.Errorf("a result of %d bytes", len(text))
+	}
+	value, _ = result["structuredContent"].(object)
+	again, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var same object
+	if err := json.Unmarshal([]byte(text), &same); err != nil {
+		t.Fatalf("the text is not JSON: %v: %.200s", err, text)
+	}
+	if s, _ := json.Marshal(same); !bytes.Equal(s, again) {
+		t.Fatalf("text and structure differ: %s, %s", s, again)
+	}
+	failed, _ = result["isError"].(bool)
+	return value, failed
+}
+
+// code returns the code of the answer's JSON-RPC error, or 0.
+func (a answer) code() int {
+	e, _ := a.rpc["error"].(object)
+	code, _ := e["code"].(float64)
+	return int(code)
+}

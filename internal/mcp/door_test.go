@@ -1,0 +1,157 @@
+package mcp_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/mcp"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// A shelf is a service of a few memories, with the inputs and outputs of the
+// real operations.
+type shelf struct {
+	mu       sync.Mutex
+	memories []loci.Memory
+	calls    []op.Call
+	entered  chan struct{} // told of each rest that has begun
+	woken    chan error    // told how each rest ended
+}
+
+func (s *shelf) Create(_ context.Context, who *loci.Actor, in loci.CreateMemory) (loci.CreatedMemory, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m := loci.Memory{
+		ID: loci.NewID(time.Now()), WorkspaceID: loci.NewID(time.Now()), AtlasID: loci.NewID(time.Now()), Title: loci.DeriveTitle(string(in.Content)),
+		Content: string(in.Content), Type: loci.Note, Tags: in.Tags.Different(), Status: loci.Active, Version: 1, CreatedBy: who.UserID,
+	}
+	s.memories = append(s.memories, m)
+	return loci.CreatedMemory{Memory: loci.NewMemory{Memory: m}}, nil
+}
+
+func (s *shelf) Get(_ context.Context, _ *loci.Actor, in loci.GetMemory) (loci.MemoryDetail, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, m := range s.memories {
+		if m.ID == in.MemoryID {
+			return loci.MemoryDetail{Memory: m, Attachments: []loci.Attachment{}}, nil
+		}
+	}
+	return loci.MemoryDetail{}, loci.Fail(loci.NotFound)
+}
+
+// List pages by position: the cursor is the number of memories seen.
+func (s *shelf) List(_ context.Context, _ *loci.Actor, in loci.ListMemories) (loci.Memories, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	seen, limit := 0, 20
+	if in.Cursor != "" {
+		fmt.Sscan(string(in.Cursor), &seen)
+	}
+	if in.Limit != 0 {
+		limit = int(in.Limit)
+	}
+	end := min(seen+limit, len(s.memories))
+	page := loci.Memories{Memories: s.memories[seen:end]}
+	if end < len(s.memories) {
+		page.NextCursor = fmt.Sprint(end)
+	}
+	return page, nil
+}
+
+func (s *shelf) Search(_ context.Context, _ *loci.Actor, in loci.SearchMemories) (loci.FoundMemories, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found := loci.FoundMemories{Memories: []loci.FoundMemory{}, Mode: loci.ResolvedKeyword}
+	for _, m := range s.memories {
+		if strings.Contains(m.Content, string(in.Query)) {
+			found.Memories = append(found.Memories, loci.FoundMemory{Memory: m, Highlights: []string{string(in.Query)}})
+		}
+	}
+	return found, nil
+}
+
+// Rest sleeps until the caller leaves.
+func (s *shelf) Rest(ctx context.Context, _ *loci.Actor, _ loci.Nothing) (loci.Nothing, error) {
+	s.entered <- struct{}{}
+	<-ctx.Done()
+	s.woken <- ctx.Err()
+	return loci.Nothing{}, ctx.Err()
+}
+
+func (s *shelf) Fail(context.Context, *loci.Actor, loci.Nothing) (loci.Nothing, error) {
+	panic("a mistake of ours")
+}
+
+func (s *shelf) Delete(context.Context, *loci.Actor, loci.GetMemory) (loci.Nothing, error) {
+	return loci.Nothing{}, nil
+}
+
+var shelves = &op.Table{}
+
+func init() {
+	op.Add(shelves, "memory.create", "POST /v1/memories", "Store a memory: Markdown that is worth keeping.", op.Account, op.Core, (*shelf).Create)
+	op.Add(shelves, "memory.get", "GET /v1/memories/{memoryId}", "Read one memory; offset goes on in a long one.", op.Account, op.Core, (*shelf).Get)
+	op.Add(shelves, "memory.list", "GET /v1/memories", "List memories, newest first.", op.Account, op.Core, (*shelf).List)
+	op.Add(shelves, "memory.search", "POST /v1/memories/search", "Find memories by words, names or a question.", op.Account, op.Core, (*shelf).Search)
+	op.Add(shelves, "memory.delete", "DELETE /v1/memories/{memoryId}", "Delete a memory for good.", op.Account, op.Full, (*shelf).Delete)
+	op.Add(shelves, "shelf.rest", "POST /v1/rest", "Rest.", op.Account, op.Stable, (*shelf).Rest)
+	op.Add(shelves, "shelf.fail", "POST /v1/fail", "Fail.", op.Account, op.Stable, (*shelf).Fail)
+	op.Add(shelves, "key.create", "POST /v1/keys", "Make a key.", op.Person, op.NoTool, (*shelf).Fail)
+}
+
+// host admits ann with her key, and keeps what travelled with each call.
+func (s *shelf) host() *op.Host {
+	return &op.Host{Service: s, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*loci.Actor, error) {
+		c.Quota = &op.Quota{Limit: 100, Remaining: 99, Reset: time.Minute}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.calls = append(s.calls, *c)
+		return &loci.Actor{UserID: "ann", Credential: loci.KeyCredential}, nil
+	}}
+}
+
+func authenticate(_ context.Context, c *op.Call) error {
+	switch c.Proof {
+	case "ann":
+		return nil
+	case "revoked":
+		return loci.Fail(loci.Revoked)
+	case "quick":
+		return &loci.Error{Code: loci.RateLimited, Message: "slower", Retry: 1500 * time.Millisecond}
+	}
+	return loci.Fail(loci.InvalidKey)
+}
+
+func newShelf() *shelf {
+	return &shelf{entered: make(chan struct{}, 1), woken: make(chan error, 1)}
+}
+
+func (s *shelf) door() *mcp.Door {
+	return mcp.New(mcp.Options{Table: shelves, Caller: s.host(), Version: "1.2.3", Authenticate: authenticate, PublicURL: "https://loci.example", Hosts: []string{"loci.internal"}, Origins: []string{"https://app.example"}})
+}
+
+// serve returns the address of a server with the door, which ends with the test.
+func serve(t *testing.T, s *shelf) string {
+	return serveHandler(t, s.door().HTTP())
+}
+
+func serveHandler(t *testing.T, h http.Handler) string {
+	t.Helper()
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	return server.URL
+}

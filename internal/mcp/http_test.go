@@ -1,0 +1,320 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestHandshakeOfTheOlderRevisions(t *testing.T) {
+	t.Parallel()
+	url := serve(t, newShelf())
+	for _, version := range legacy {
+		c := client{t: t, url: url, key: "ann"}
+		info := c.result("initialize", object{"protocolVersion": version, "capabilities": object{}, "clientInfo": object{"name": "t", "version": "1"}})
+		if info["protocolVersion"] != version || info["serverInfo"].(object)["version"] != "1.2.3" {
+			t.Errorf("initialize of %s: %v", version, info)
+		}
+		if caps := info["capabilities"].(object); len(caps) != 1 || caps["tools"] == nil {
+			t.Errorf("capabilities: %v", caps)
+		}
+		conforms(t, version, "InitializeResult", info)
+		c.version = version
+		if a := c.post(c.message("notifications/initialized", nil)); a.StatusCode != 202 || len(a.body) > 0 {
+			t.Errorf("initialized: %d %s", a.StatusCode, a.body)
+		}
+		if pong := c.result("ping", nil); len(pong) != 0 {
+			t.Errorf("ping: %v", pong)
+		}
+		conforms(t, version, "ListToolsResult", c.result("tools/list", nil))
+	}
+}
+
+func TestUnknownRevisionIsOfferedOneOfOurs(t *testing.T) {
+	t.Parallel()
+	c := client{t: t, url: serve(t, newShelf()), key: "ann"}
+	info := c.result("initialize", object{"protocolVersion": "1999-01-01", "capabilities": object{}, "clientInfo": object{"name": "t", "version": "1"}})
+	if info["protocolVersion"] != "2025-11-25" {
+		t.Errorf("offered %v", info["protocolVersion"])
+	}
+}
+
+func TestStatelessRevisionNeedsNoHandshake(t *testing.T) {
+	t.Parallel()
+	c := client{t: t, url: serve(t, newShelf()), version: modern, key: "ann"}
+	found := c.result("server/discover", nil)
+	conforms(t, modern, "DiscoverResult", found)
+	if found["cacheScope"] != "private" {
+		t.Errorf("cacheScope %v", found["cacheScope"])
+	}
+	list := c.result("tools/list", nil)
+	conforms(t, modern, "ListToolsResult", list)
+	if list["resultType"] != "complete" || list["cacheScope"] != "private" {
+		t.Errorf("tools/list: %v, %v", list["resultType"], list["cacheScope"])
+	}
+	call := c.result("tools/call", object{"name": "memory_create", "arguments": object{"content": "Stateless."}})
+	conforms(t, modern, "CallToolResult", call)
+	a := c.post(c.message("tools/list", nil))
+	if a.Header.Get("Mcp-Session-Id") != "" || a.Header.Get("X-Request-Id") == "" {
+		t.Errorf("headers %v", a.Header)
+	}
+	if a := c.post(c.message("notifications/cancelled", object{"requestId": 99})); a.StatusCode != 202 || len(a.body) > 0 {
+		t.Errorf("a notification: %d %s", a.StatusCode, a.body)
+	}
+}
+
+func TestSubscriptionIsAcknowledgedFirst(t *testing.T) {
+	t.Parallel()
+	c := client{t: t, url: serve(t, newShelf()), version: modern, key: "ann"}
+	a := c.post(c.message("subscriptions/listen", object{"notifications": object{"toolsListChanged": true}}))
+	if a.StatusCode != 200 || !strings.HasPrefix(a.Header.Get("Content-Type"), "text/event-stream") {
+		t.Fatalf("%d %s", a.StatusCode, a.Header.Get("Content-Type"))
+	}
+	_, data, _ := strings.Cut(string(a.body), "data:")
+	var first struct {
+		Method string
+		Params struct {
+			Meta map[string]any `json:"_meta"`
+		}
+	}
+	if err := json.NewDecoder(strings.NewReader(data)).Decode(&first); err != nil {
+		t.Fatal(err)
+	}
+	if first.Method != "notifications/subscriptions/acknowledged" || first.Params.Meta["io.modelcontextprotocol/subscriptionId"] != 7.0 {
+		t.Errorf("first %+v", first)
+	}
+}
+
+func TestVersionRules(t *testing.T) {
+	t.Parallel()
+	url := serve(t, newShelf())
+	old := client{t: t, url: url, version: "2025-11-25", key: "ann"}
+	if a := (client{t: t, url: url, key: "ann"}).post(old.message("tools/list", nil)); a.StatusCode != 200 || a.rpc["result"] == nil {
+		t.Errorf("no version header: %d %s", a.StatusCode, a.body)
+	}
+	if a := old.post(old.message("tools/list", nil), "MCP-Protocol-Version", "1999-01-01"); a.StatusCode != 400 || a.code() != -32600 {
+		t.Errorf("a version header that names nothing: %d %s", a.StatusCode, a.body)
+	}
+	if a := old.post(old.message("memories/steal", nil)); a.StatusCode != 200 || a.code() != -32601 || a.rpc["id"] != 7.0 {
+		t.Errorf("unknown method: %d %s", a.StatusCode, a.body)
+	}
+	if a := old.post(old.message("notifications/unheard", nil)); a.StatusCode != 202 || len(a.body) > 0 {
+		t.Errorf("unknown notification: %d %s", a.StatusCode, a.body)
+	}
+	c := client{t: t, url: url, version: modern, key: "ann"}
+	future := c.message("tools/list", nil)
+	future["params"].(object)["_meta"].(object)["io.modelcontextprotocol/protocolVersion"] = "2099-01-01"
+	a := c.post(future, "MCP-Protocol-Version", "2099-01-01")
+	if data, _ := json.Marshal(a.rpc["error"]); a.StatusCode != 400 || a.code() != -32022 || !bytes.Contains(data, []byte(`"requested":"2099-01-01"`)) || !bytes.Contains(data, []byte(modern)) {
+		t.Errorf("a version to come: %d %s", a.StatusCode, a.body)
+	}
+	if a := c.post(c.message("memories/steal", nil)); a.StatusCode != 404 || a.code() != -32601 {
+		t.Errorf("unknown method: %d %s", a.StatusCode, a.body)
+	}
+}
+
+func TestMetaAndHeadersOfTheStatelessRevisionMustAgree(t *testing.T) {
+	t.Parallel()
+	c := client{t: t, url: serve(t, newShelf()), version: modern, key: "ann"}
+	for field, code := range map[string]int{"protocolVersion": -32602, "clientCapabilities": -32602, "clientInfo": 0} {
+		m := c.message("tools/list", nil)
+		delete(m["params"].(object)["_meta"].(object), "io.modelcontextprotocol/"+field)
+		if a := c.post(m); a.code() != code || (code == 0) != (a.StatusCode == 200) {
+			t.Errorf("without %s: %d %s", field, a.StatusCode, a.body)
+		}
+	}
+	call := c.message("tools/call", object{"name": "memory_list", "arguments": object{}})
+	for _, headers := range [][]string{{"Mcp-Name", "memory_create"}, {"Mcp-Name", ""}, {"Mcp-Method", ""}} {
+		if a := c.post(call, headers...); a.StatusCode != 400 || a.code() != -32020 {
+			t.Errorf("%v: %d %s", headers, a.StatusCode, a.body)
+		}
+	}
+	if a := c.post(call, "Mcp-Name", "=?base64?"+base64.StdEncoding.EncodeToString([]byte("memory_list"))+"?="); a.StatusCode != 200 {
+		t.Errorf("an encoded name: %d %s", a.StatusCode, a.body)
+	}
+}
+
+func TestMalformedBodiesAreRefused(t *testing.T) {
+	t.Parallel()
+	url := serve(t, newShelf())
+	for _, version := range append(eras, "") {
+		c := client{t: t, url: url, version: version, key: "ann"}
+		one, _ := json.Marshal(c.message("tools/list", nil))
+		for body, code := range map[string]int{
+			" [" + string(one) + "," + string(one) + "]": -32600,
+			"{ no json":         -32700,
+			"":                  -32700,
+			"{}":                -32600,
+			`{"jsonrpc":"1.0"}`: -32600,
+		} {
+			a := c.post([]byte(body))
+			if a.StatusCode != 400 || a.code() != code || a.rpc["jsonrpc"] != "2.0" {
+				t.Errorf("%q of %s: %d %s", body, version, a.StatusCode, a.body)
+			}
+		}
+		if a := c.post([]byte(`{"x":"` + strings.Repeat("x", 5<<20) + `"}`)); a.StatusCode != 413 || a.rpc["code"] != "payload_too_large" {
+			t.Errorf("a large body: %d %s", a.StatusCode, a.body)
+		}
+		if a := c.post(one, "Content-Type", "text/plain"); a.StatusCode != 415 {
+			t.Errorf("a text: %d %s", a.StatusCode, a.body)
+		}
+	}
+}
+
+func TestCredentialIsAskedForFirst(t *testing.T) {
+	t.Parallel()
+	url := serve(t, newShelf())
+	for _, test := range []struct {
+		key, code, challenge, retry string
+		status                      int
+	}{
+		{"", "missing_api_key", "Bearer", "", 401},
+		{"stranger", "invalid_key", `Bearer error="invalid_token"`, "", 401},
+		{"revoked", "revoked", "", "", 403},
+		{"quick", "rate_limited", "", "2", 429},
+	} {
+		c := client{t: t, url: url, version: "2025-11-25", key: test.key}
+		a := c.post([]byte("{ no json"))
+		if a.StatusCode != test.status || a.rpc["error"] != test.code || a.rpc["code"] != test.code || a.rpc["message"] == "" || a.rpc["requestId"] != a.Header.Get("X-Request-Id") {
+			t.Errorf("%q: %d %s", test.key, a.StatusCode, a.body)
+		}
+		if a.Header.Get("WWW-Authenticate") != test.challenge || a.Header.Get("Retry-After") != test.retry {
+			t.Errorf("%q: %v", test.key, a.Header)
+		}
+	}
+	c := client{t: t, url: url + "?api_key=ann", version: "2025-11-25"}
+	if a := c.post(c.message("tools/list", nil)); a.StatusCode != 401 {
+		t.Errorf("a key in the query: %d", a.StatusCode)
+	}
+	if a := c.post(c.message("tools/list", nil), "Authorization", "Basic ann"); a.rpc["code"] != "missing_api_key" {
+		t.Errorf("another scheme: %s", a.body)
+	}
+}
+
+func TestKeyInTheQueryOnlyWhereAllowed(t *testing.T) {
+	t.Parallel()
+	d := newShelf().door()
+	d.QueryKey = true
+	c := client{t: t, url: serveHandler(t, d.HTTP()) + "?api_key=ann", version: "2025-11-25"}
+	if a := c.post(c.message("tools/list", nil)); a.StatusCode != 200 {
+		t.Errorf("%d %s", a.StatusCode, a.body)
+	}
+	c.version = modern
+	if a := c.post(c.message("tools/list", nil)); a.StatusCode != 401 {
+		t.Errorf("the stateless revision: %d %s", a.StatusCode, a.body)
+	}
+}
+
+func TestForeignHostsAndOriginsAreKeptOut(t *testing.T) {
+	t.Parallel()
+	url := serve(t, newShelf())
+	c := client{t: t, url: url, version: "2025-11-25", key: "ann"}
+	for _, test := range []struct {
+		name, value string
+		status      int
+	}{
+		{"Origin", "https://evil.example", 403},
+		{"Origin", "null", 403},
+		{"Origin", "file://", 403},
+		{"Origin", "http://localhost.evil.example:8080", 403},
+		{"Origin", "http://127.0.0.1:1", 403},
+		{"Origin", url, 200},
+		{"Origin", "https://loci.example", 200},
+		{"Origin", "https://app.example", 200},
+		{"Host", "evil.example", 403},
+		{"Host", "localhost.evil.example", 403},
+		{"Host", "LOCI.example", 200},
+		{"Host", "loci.internal:7007", 200},
+		{"Host", "localhost:7007", 200},
+		{"Host", "[::1]:7007", 200},
+	} {
+		if a := c.post(c.message("tools/list", nil), test.name, test.value); a.StatusCode != test.status {
+			t.Errorf("%s %s: %d %s", test.name, test.value, a.StatusCode, a.body)
+		}
+	}
+}
+
+func TestOtherMethodsAreNotAllowed(t *testing.T) {
+	t.Parallel()
+	url := serve(t, newShelf())
+	for _, method := range []string{"GET", "DELETE", "PUT"} {
+		r, _ := http.NewRequestWithContext(t.Context(), method, url, nil)
+		if a := do(t, r); a.StatusCode != 405 || a.Header.Get("Allow") != "POST" || a.rpc["code"] != "method_not_allowed" {
+			t.Errorf("%s: %d %s", method, a.StatusCode, a.body)
+		}
+	}
+}
+
+func TestWhatTravelsWithACall(t *testing.T) {
+	t.Parallel()
+	s := newShelf()
+	c := client{t: t, url: serve(t, s), version: "2025-11-25", key: "ann"}
+	call := c.message("tools/call", object{"name": "memory_list"})
+	a := c.post(call, "X-Loci-Actor", "agent", "X-Request-Id", "mine.1")
+	if a.Header.Get("X-Request-Id") != "mine.1" || a.Header.Get("RateLimit-Limit") != "100" || a.Header.Get("RateLimit-Remaining") != "99" || a.Header.Get("RateLimit-Reset") != "60" {
+		t.Errorf("headers %v", a.Header)
+	}
+	c.post(call, "X-Service-Actor", "agent", "X-Request-Id", "not mine")
+	one, two := s.calls[0], s.calls[1]
+	if one.Door != "mcp" || one.Proof != "ann" || one.Actor != "agent" || one.RequestID != "mine.1" || one.Address != "127.0.0.1" {
+		t.Errorf("call %+v", one)
+	}
+	if two.Actor != "agent" || len(two.RequestID) != 36 {
+		t.Errorf("call %+v", two)
+	}
+	for _, headers := range [][]string{{"X-Loci-Actor", "human"}, {"X-Loci-Agent-Id", "agt_1"}, {"X-Loci-Actor", "agent", "X-Service-Actor", "human"}} {
+		if v, failed := unpack(t, c.post(call, headers...).rpc["result"].(object)); !failed || v["code"] != "invalid_query" {
+			t.Errorf("%v: %v", headers, v)
+		}
+	}
+}
+
+func TestManyCallsAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newShelf()
+	c := client{t: t, url: serve(t, s), version: modern, key: "ann"}
+	var group sync.WaitGroup
+	for range 20 {
+		group.Go(func() {
+			for range 5 {
+				c.post(c.message("tools/call", object{"name": "memory_create", "arguments": object{"content": "One of many."}}))
+			}
+		})
+	}
+	group.Wait()
+	if len(s.memories) != 100 {
+		t.Errorf("%d memories", len(s.memories))
+	}
+}
+
+func TestLeavingEndsTheCall(t *testing.T) {
+	t.Parallel()
+	s := newShelf()
+	c := client{t: t, url: serve(t, s), version: modern, key: "ann"}
+	body, _ := json.Marshal(c.message("tools/call", object{"name": "shelf_rest"}))
+	ctx, leave := context.WithCancel(t.Context())
+	r, _ := http.NewRequestWithContext(ctx, "POST", c.url, bytes.NewReader(body))
+	for name, value := range map[string]string{"Content-Type": "application/json", "Authorization": "Bearer ann", "MCP-Protocol-Version": modern, "Mcp-Method": "tools/call", "Mcp-Name": "shelf_rest"} {
+		r.Header.Set(name, value)
+	}
+	go func() {
+		if resp, err := http.DefaultClient.Do(r); err == nil {
+			_, _ = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+	}()
+	<-s.entered
+	leave()
+	select {
+	case <-s.woken:
+	case <-time.After(5 * time.Second):
+		t.Error("the call goes on")
+	}
+}

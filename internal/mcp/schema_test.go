@@ -1,0 +1,34 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+// conforms holds a value to the protocol's official schema of a revision.
+func conforms(t *testing.T, version, name string, value any) {
+	t.Helper()
+	data, err := os.ReadFile("../../../shared/data/schemas/mcp-" + version + ".schema.json")
+	if err != nil {
+		t.Logf("not held to the official schema, which is not here: %v", err)
+		return
+	}
+	var s jsonschema.Schema
+	if err := json.Unmarshal(data, &s); err != nil {
+		t.Fatal(err)
+	}
+	s.Ref = "#/$defs/" + name
+	if s.Defs == nil {
+		s.Ref = "#/definitions/" + name
+	}
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := resolved.Validate(value); err != nil {
+		t.Errorf("%s of %s: %v", name, version, err)
+	}
+}

@@ -1,0 +1,219 @@
+package mcp_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A talk is a conversation over pipes.
+type talk struct {
+	t     *testing.T
+	in    *io.PipeWriter
+	out   *bufio.Reader
+	ended chan error
+}
+
+func converse(ctx context.Context, t *testing.T, s *shelf) *talk {
+	t.Helper()
+	in, to := io.Pipe()
+	from, out := io.Pipe()
+	k := &talk{t: t, in: to, out: bufio.NewReader(from), ended: make(chan error, 1)}
+	go func() {
+		err := s.door().Stdio(ctx, in, out)
+		out.Close()
+		k.ended <- err
+	}()
+	t.Cleanup(func() { to.Close() })
+	return k
+}
+
+func (k *talk) say(line string) {
+	k.t.Helper()
+	if _, err := io.WriteString(k.in, line+"\n"); err != nil {
+		k.t.Fatal(err)
+	}
+}
+
+func (k *talk) hear() object {
+	k.t.Helper()
+	line, err := k.out.ReadBytes('\n')
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	var m object
+	if err := json.Unmarshal(line, &m); err != nil || m["jsonrpc"] != "2.0" {
+		k.t.Fatalf("no message: %s", line)
+	}
+	return m
+}
+
+// ask sends a request and returns the answer's result.
+func (k *talk) ask(id int, method, params string) object {
+	k.t.Helper()
+	k.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, params))
+	m := k.hear()
+	result, ok := m["result"].(object)
+	if !ok || m["id"] != float64(id) {
+		k.t.Fatalf("%s: %v", method, m)
+	}
+	return result
+}
+
+func (k *talk) greet(version string) object {
+	k.t.Helper()
+	info := k.ask(1, "initialize", `{"protocolVersion":"`+version+`","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
+	k.say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	return info
+}
+
+func (k *talk) end() error {
+	k.in.Close()
+	rest, err := io.ReadAll(k.out)
+	if err != nil || len(rest) > 0 {
+		k.t.Errorf("the rest: %s, %v", rest, err)
+	}
+	return <-k.ended
+}
+
+func TestStdioConverses(t *testing.T) {
+	t.Parallel()
+	for _, version := range legacy {
+		k := converse(t.Context(), t, newShelf())
+		info := k.greet(version)
+		if info["protocolVersion"] != version {
+			t.Errorf("version %v", info["protocolVersion"])
+		}
+		conforms(t, version, "InitializeResult", info)
+		if got := names(k.ask(2, "tools/list", "{}")); len(got) != 7 {
+			t.Errorf("tools %v", got)
+		}
+		made, failed := unpack(t, k.ask(3, "tools/call", `{"name":"memory_create","arguments":{"content":"Basalt."}}`))
+		if id := made["memory"].(object)["id"]; failed || id == "" {
+			t.Errorf("made %v", made)
+		}
+		if v, failed := unpack(t, k.ask(4, "tools/call", `{"name":"memory_get","arguments":{"memoryId":"x"}}`)); !failed || v["code"] != "not_found" {
+			t.Errorf("got %v", v)
+		}
+		if err := k.end(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestStdioSpeaksTheStatelessRevision(t *testing.T) {
+	t.Parallel()
+	const meta = `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`
+	k := converse(t.Context(), t, newShelf())
+	found := k.ask(1, "server/discover", meta)
+	conforms(t, modern, "DiscoverResult", found)
+	if list := k.ask(2, "tools/list", meta); list["resultType"] != "complete" {
+		t.Errorf("%v", list)
+	}
+	if err := k.end(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStdioSurvivesGarbage(t *testing.T) {
+	t.Parallel()
+	k := converse(t.Context(), t, newShelf())
+	k.greet("2025-11-25")
+	for line, code := range map[string]float64{
+		"this is no json":                       -32700,
+		"{}":                                    -32600,
+		"[]":                                    -32600,
+		`[{"jsonrpc":"2.0"}]`:                   -32600,
+		`{"jsonrpc":"1.0","method":"ping"}`:     -32600,
+		"5":                                     -32600,
+		strings.Repeat("x", 4<<20+1):            -32600,
+		`{"jsonrpc":"2.0","id":2,"method":"x"}`: -32601,
+	} {
+		k.say("")
+		k.say(line)
+		if m := k.hear(); m["error"].(object)["code"] != code {
+			t.Errorf("%.40s: %v", line, m)
+		}
+	}
+	k.say(`{"jsonrpc":"2.0","id":99,"result":{}}` + "\r")
+	if pong := k.ask(3, "ping", "{}"); len(pong) != 0 {
+		t.Errorf("ping %v", pong)
+	}
+	if err := k.end(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStdioEndsWithItsInput(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	if err := newShelf().door().Stdio(t.Context(), strings.NewReader(""), &out); err != nil || out.Len() > 0 {
+		t.Errorf("%v, %s", err, &out)
+	}
+}
+
+func TestStdioAnswersWhatWasAskedBeforeTheEnd(t *testing.T) {
+	t.Parallel()
+	var in strings.Builder
+	in.WriteString(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n")
+	for i := range 50 {
+		fmt.Fprintf(&in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"memory_create","arguments":{"content":"%d"}}}`+"\n", i+1, i)
+	}
+	var out bytes.Buffer
+	s := newShelf()
+	if err := s.door().Stdio(t.Context(), strings.NewReader(strings.TrimSuffix(in.String(), "\n")), &out); err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(out.Bytes(), []byte(`"result"`)); n != 51 || len(s.memories) != 50 {
+		t.Errorf("%d answers, %d memories", n, len(s.memories))
+	}
+}
+
+func TestStdioCallCanBeCancelledWhileOthersRun(t *testing.T) {
+	t.Parallel()
+	s := newShelf()
+	k := converse(t.Context(), t, s)
+	k.greet("2025-11-25")
+	k.say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"shelf_rest","arguments":{}}}`)
+	<-s.entered
+	k.ask(3, "ping", "{}")
+	k.say(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+	if m := k.hear(); m["error"].(object)["code"] != -32600.0 {
+		t.Errorf("a taken id: %v", m)
+	}
+	k.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
+	k.hear()
+	if err := <-s.woken; err == nil {
+		t.Error("the call was not cancelled")
+	}
+	if err := k.end(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestStdioEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	s := newShelf()
+	k := converse(ctx, t, s)
+	k.greet("2025-11-25")
+	k.say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"shelf_rest","arguments":{}}}`)
+	<-s.entered
+	cancel()
+	go func() { _, _ = io.Copy(io.Discard, k.out) }()
+	select {
+	case err := <-k.ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Error("it does not end")
+	}
+	k.in.Close()
+}

@@ -1,0 +1,148 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/mcp"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+func names(list object) []string {
+	var out []string
+	for _, t := range list["tools"].([]any) {
+		out = append(out, t.(object)["name"].(string))
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestToolsetIsChosenByTheQuery(t *testing.T) {
+	t.Parallel()
+	d := newShelf().door()
+	d.Toolset = op.Stable
+	url := serveHandler(t, d.HTTP())
+	core := []string{"memory_create", "memory_get", "memory_list", "memory_search"}
+	stable := append(slices.Clone(core), "shelf_fail", "shelf_rest")
+	full := append([]string{"memory_create", "memory_delete"}, stable[1:]...)
+	for query, want := range map[string][]string{"": stable, "?toolset=core": core, "?toolset=stable": stable, "?toolset=full": full, "?other=1": stable} {
+		for _, version := range eras {
+			c := client{t: t, url: url + query, version: version, key: "ann"}
+			if got := names(c.result("tools/list", nil)); !slices.Equal(got, want) {
+				t.Errorf("%q: %v", query, got)
+			}
+		}
+	}
+	c := client{t: t, url: url + "?toolset=core", version: "2025-11-25", key: "ann"}
+	for _, tool := range []string{"shelf_rest", "key_create", "memory_explode"} {
+		a := c.post(c.message("tools/call", object{"name": tool, "arguments": object{}}))
+		if a.StatusCode != 200 || a.code() != -32602 {
+			t.Errorf("%s: %d %s", tool, a.StatusCode, a.body)
+		}
+	}
+	c.url = url + "?toolset=none"
+	if a := c.post(c.message("tools/list", nil)); a.StatusCode != 400 || a.rpc["code"] != "invalid_query" {
+		t.Errorf("%d %s", a.StatusCode, a.body)
+	}
+}
+
+func TestToolsTellWhatTheOperationsAre(t *testing.T) {
+	t.Parallel()
+	out, err := mcp.List(shelves, op.Full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`{"annotations":{"idempotentHint":true,"readOnlyHint":true,"title":"Memory get"},"description":"Read one memory; offset goes on in a long one.",` +
+			`"inputSchema":{"type":"object","properties":{"memoryId":{"type":"string"},"offset":{"type":"integer","minimum":0}},"required":["memoryId"],"additionalProperties":false},"name":"memory_get"}`,
+		`"annotations":{"destructiveHint":false,"idempotentHint":false,"readOnlyHint":false,"title":"Memory create"}`,
+		`"annotations":{"destructiveHint":true,"idempotentHint":true,"readOnlyHint":false,"title":"Memory delete"}`,
+		`"annotations":{"idempotentHint":true,"readOnlyHint":true,"title":"Memory search"}`,
+		`"type":{"type":"string","enum":["fact","decision","preference","task","architecture","note"]}`,
+		`"limit":{"type":"integer","minimum":1,"maximum":100}`,
+	} {
+		if !bytes.Contains(out, []byte(want)) {
+			t.Errorf("no %s in %s", want, out)
+		}
+	}
+	for _, useless := range []string{`"format"`, `"default"`, `"pattern"`, `outputSchema`, "Default:"} {
+		if bytes.Contains(out, []byte(useless)) {
+			t.Errorf("%s in %s", useless, out)
+		}
+	}
+	if shelves.Op("memory.get").In.Properties["offset"] != nil {
+		t.Error("the operation itself has changed")
+	}
+}
+
+type nobody struct{}
+
+func does[In, Out any](nobody, context.Context, *loci.Actor, In) (out Out, err error) { return }
+
+// TestCoreFitsItsBudget measures the core set with inputs as large as those of
+// the real operations.
+func TestCoreFitsItsBudget(t *testing.T) {
+	t.Parallel()
+	const line = "One line that says what it does and when an agent wants it, of some ninety characters."
+	table := &op.Table{}
+	op.Add(table, "memory.create", "POST /create", line, op.Account, op.Core, does[loci.CreateMemory, loci.CreatedMemory])
+	op.Add(table, "memory.list", "GET /list", line, op.Account, op.Core, does[loci.ListMemories, loci.Memories])
+	op.Add(table, "memory.search", "POST /search", line, op.Account, op.Core, does[loci.SearchMemories, loci.FoundMemories])
+	for _, verb := range []string{"get", "update", "append", "verify", "supersede", "archive", "restore", "context"} {
+		op.Add(table, "memory."+verb, "GET /"+verb+"/{memoryId}", line, op.Account, op.Core, does[loci.GetMemory, loci.MemoryDetail])
+	}
+	out, err := mcp.List(table, op.Core)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if t.Logf("%d bytes", len(out)); len(out) > mcp.Budget(op.Core) {
+		t.Errorf("%d bytes, at most %d", len(out), mcp.Budget(op.Core))
+	}
+}
+
+func TestErrorsAreResultsWithACode(t *testing.T) {
+	t.Parallel()
+	url := serve(t, newShelf())
+	for _, version := range eras {
+		c := client{t: t, url: url, version: version, key: "ann"}
+		for _, test := range []struct {
+			tool, code, hint string
+			args             object
+		}{
+			{"memory_get", "not_found", "", object{"memoryId": "nonsense"}},
+			{"memory_get", "invalid_query", "memoryId", object{}},
+			{"memory_get", "invalid_query", "offset", object{"memoryId": "x", "offset": -1}},
+			{"memory_get", "invalid_query", "offset", object{"memoryId": "x", "offset": "1"}},
+			{"memory_create", "invalid_query", `"contents": did you mean "content"`, object{"content": "x", "contents": "y"}},
+			{"memory_create", "invalid_query", "content", object{"content": ""}},
+			{"memory_list", "invalid_query", "limit", object{"limit": 101}},
+			{"shelf_fail", "internal_error", "", object{}},
+		} {
+			v, failed := c.tool(test.tool, test.args)
+			if !failed || v["code"] != test.code || v["error"] != test.code || len(v["requestId"].(string)) != 36 || !strings.Contains(v["message"].(string), test.hint) {
+				t.Errorf("%s %v: %v", test.tool, test.args, v)
+			}
+		}
+	}
+	c := client{t: t, url: url, version: "2025-11-25", key: "ann"}
+	a := c.post([]byte(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"memory_create","arguments":{"content":"x","content":"y"}}}`))
+	if v, failed := unpack(t, a.rpc["result"].(object)); !failed || v["code"] != "invalid_query" {
+		t.Errorf("a duplicate key: %s", a.body)
+	}
+}
+
+func TestArgumentsMayBeLeftOut(t *testing.T) {
+	t.Parallel()
+	c := client{t: t, url: serve(t, newShelf()), version: "2025-11-25", key: "ann"}
+	for _, params := range []string{`{"name":"memory_list"}`, `{"name":"memory_list","arguments":null}`, `{"name":"memory_list","arguments":{}}`} {
+		a := c.post(json.RawMessage(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":` + params + `}`))
+		if v, failed := unpack(t, a.rpc["result"].(object)); failed || v["ok"] != true {
+			t.Errorf("%s: %v", params, v)
+		}
+	}
+}
