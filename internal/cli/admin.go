@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/server"
 )
 
 // admin returns the commands of the operator, who needs no account: whoever
@@ -35,7 +36,7 @@ func (p *program) createUser() *cobra.Command {
 	cmd.Flags().StringVar(&email, "email", "", "The address (required)")
 	cmd.Flags().StringVar(&name, "name", "", "The name; default: the local part of the address")
 	cmd.Flags().BoolVar(&password, "password-stdin", false, "Read the password from the standard input")
-	given := p.settingFlags(cmd, []string{"data", "db"})
+	settings := p.settings(cmd, "data", "db")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
 		var secret string
 		if password {
@@ -44,7 +45,7 @@ func (p *program) createUser() *cobra.Command {
 			}
 			secret = strings.TrimRight(secret, "\r\n")
 		}
-		a, err := p.administer(cmd, email, given())
+		a, err := p.administer(cmd, email, settings)
 		if err != nil {
 			return err
 		}
@@ -71,9 +72,9 @@ func (p *program) createKey() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The user's address (required)")
 	cmd.Flags().StringVar(&name, "name", "", "What the key is for")
-	given := p.settingFlags(cmd, []string{"data", "db"})
+	settings := p.settings(cmd, "data", "db")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		a, err := p.administer(cmd, email, given())
+		a, err := p.administer(cmd, email, settings)
 		if err != nil {
 			return err
 		}
@@ -93,11 +94,16 @@ func (p *program) createKey() *cobra.Command {
 	return cmd
 }
 
-func (p *program) administer(cmd *cobra.Command, email string, given map[string]string) (administrator, error) {
+// administer opens the database that the settings name.
+func (p *program) administer(cmd *cobra.Command, email string, settings func() (server.Settings, error)) (*server.Admin, error) {
 	if email == "" {
 		return nil, loci.Fail(loci.InvalidQuery, "--email is required")
 	}
-	return p.openAdmin(cmd.Context(), given, p.environ)
+	s, err := settings()
+	if err != nil {
+		return nil, err
+	}
+	return server.OpenAdmin(cmd.Context(), s)
 }
 
 // first returns the first error that is one.

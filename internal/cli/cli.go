@@ -62,9 +62,6 @@ func (p *program) env(name string) string {
 func (p *program) run(ctx context.Context, args []string) int {
 	root := p.root()
 	root.SetArgs(args)
-	root.SetIn(p.in)
-	root.SetOut(p.out)
-	root.SetErr(p.err)
 	code := done
 	handle := func(w io.Writer, s fang.Styles, err error) { code = p.fail(w, s, err) }
 	_ = fang.Execute(ctx, root, fang.WithVersion(version().Version), fang.WithErrorHandler(handle)) // handled

@@ -42,14 +42,16 @@ func (p *program) fail(w io.Writer, s fang.Styles, err error) int {
 		p.say(w, s, "interrupted")
 		return refused
 	}
-	e := explain(err)
 	if p.json {
-		_ = p.print(op.NewProblem(e, p.requestID)) // there is nobody left to tell
+		_ = p.print(op.NewProblem(explain(err), p.requestID)) // there is nobody left to tell
 		return refused
 	}
-	text := fmt.Sprintf("%s (%s)", strings.TrimSuffix(e.Message, "."), e.Code)
-	if e.Retry > 0 {
-		text += fmt.Sprintf("\nTry again in %v.", e.Retry.Round(time.Second))
+	text := err.Error()
+	if e, ok := errors.AsType[*loci.Error](err); ok && (e.Code != loci.InternalError || e.Err == nil) {
+		text = fmt.Sprintf("%s (%s)", strings.TrimSuffix(e.Message, "."), e.Code)
+		if e.Retry > 0 {
+			text += fmt.Sprintf("\nTry again in %v.", e.Retry.Round(time.Second))
+		}
 	}
 	p.say(w, s, clean(text, true))
 	return refused

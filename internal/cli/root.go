@@ -20,14 +20,16 @@ func (p *program) root() *cobra.Command {
 	flags.BoolVar(&p.local, "local", false, "Use the database on this device")
 	flags.StringVar(&p.server, "server", "", "Use the server at this URL")
 	flags.BoolVar(&p.plain, "plain-http", false, "Let the key travel over http to another machine")
-	root.MarkFlagsMutuallyExclusive("local", "server")
 	root.AddGroup(&cobra.Group{ID: memories, Title: "memory"}, &cobra.Group{ID: machine, Title: "this machine and its server"})
 	p.operations(root)
 	for _, c := range []*cobra.Command{p.mcp(), p.serve(), p.admin(), p.login(), p.logout(), p.doctor(), p.versionCommand()} {
 		c.GroupID = machine
 		root.AddCommand(c)
 	}
-	root.InitDefaultCompletionCmd()
+	root.SetIn(p.in)
+	root.SetOut(p.out)
+	root.SetErr(p.err)
+	root.InitDefaultCompletionCmd() // it keeps the output of this moment
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
 			c.Args, c.RunE = known, help
@@ -60,6 +62,7 @@ func known(c *cobra.Command, args []string) error {
 		return nil
 	}
 	hint := ""
+	c.SuggestionsMinimumDistance = 2
 	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
 		hint = fmt.Sprintf(": did you mean %q?", near[0])
 	}

@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/loci-memory/loci/internal/server"
 )
 
 func (p *program) serve() *cobra.Command {
@@ -14,40 +18,39 @@ func (p *program) serve() *cobra.Command {
 		Example: "loci serve\nloci serve --data /var/lib/loci --listen 127.0.0.1:7007",
 		Args:    cobra.NoArgs,
 	}
-	given := p.settingFlags(cmd, nil)
+	settings := p.settings(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		return p.runServer(cmd.Context(), given(), p.environ, p.out, p.err)
+		s, err := settings()
+		if err != nil {
+			return err
+		}
+		return server.Serve(cmd.Context(), s, p.out, p.err)
 	}
 	return cmd
 }
 
-// settingFlags adds a flag for each setting of the server, or for those named
-// alone, and returns what tells which of them were given.
-func (p *program) settingFlags(cmd *cobra.Command, only []string) func() map[string]string {
-	names := map[string]bool{}
-	for _, s := range p.settings {
-		wanted := only == nil
-		for _, name := range only {
-			wanted = wanted || name == s.flag
-		}
-		// What every command has is bound already.
-		if !wanted || s.flag == "" || cmd.Flags().Lookup(s.flag) != nil {
+// settings adds a flag for each setting of the server, or for those named
+// alone, and returns what loads the settings once the flags are read.
+func (p *program) settings(cmd *cobra.Command, only ...string) func() (server.Settings, error) {
+	given := map[string]string{}
+	for _, s := range server.Catalogue {
+		if len(only) > 0 && !slices.Contains(only, s.Flag) {
 			continue
 		}
-		usage := strings.TrimSuffix(s.help, ".") + " (" + s.env
-		if s.usual != "" {
-			usage += ", " + s.usual + " where it is absent"
+		usage := fmt.Sprintf("%s (%s", s.Help, s.Env)
+		if s.Default != "" && !strings.Contains(s.Help, "default:") {
+			usage += "; default: " + s.Default
 		}
-		cmd.Flags().String(s.flag, "", usage+")")
-		names[s.flag] = true
+		cmd.Flags().Func(s.Flag, usage+")", func(value string) error {
+			given[s.Flag] = value
+			return nil
+		})
 	}
-	return func() map[string]string {
-		given := map[string]string{}
-		for name := range names {
-			if f := cmd.Flags().Lookup(name); f.Changed {
-				given[name] = f.Value.String()
-			}
+	return func() (server.Settings, error) {
+		s, warnings, err := server.Load(given, p.environ)
+		for _, w := range warnings {
+			fmt.Fprintf(p.err, "loci: warning: %s\n", w)
 		}
-		return given
+		return s, err
 	}
 }

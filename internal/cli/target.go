@@ -27,6 +27,9 @@ type target struct {
 // else this device. A key goes only to the server that it was given for.
 func (p *program) target() (target, error) {
 	here := target{dir: filepath.Join(p.dataHome(), "loci", "local")}
+	if p.local && p.server != "" {
+		return target{}, misuse("--local and --server exclude each other")
+	}
 	if p.local {
 		here.why = "--local"
 		return here, nil

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+
+	"github.com/loci-memory/loci/internal/server"
 )
 
 // A build tells what was built from what.
@@ -17,15 +19,12 @@ type build struct {
 	Platform string `json:"platform"`
 }
 
-// version returns what the Go tool wrote into the binary.
+// version returns what this binary is, with what the Go tool wrote into it.
 var version = sync.OnceValue(func() build {
-	b := build{Version: "devel", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	b := build{Version: server.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		b.Version = v
 	}
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" {

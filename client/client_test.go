@@ -1,0 +1,177 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+)
+
+func TestAKeyDoesNotTravelInThePlain(t *testing.T) {
+	t.Parallel()
+	for address, ok := range map[string]bool{
+		"https://loci.example.org": true, "http://127.0.0.1:7007": true, "http://localhost:7007": true, "http://[::1]:7007/sub/": true,
+		"http://loci.example.org": false, "http://127.0.0.1.example.org": false, "http://localhost.example.org": false,
+		"loci.example.org": false, "ftp://127.0.0.1": false, "https://a:b@loci.example.org": false, "https://loci.example.org/?k=1": false, "": false,
+	} {
+		if _, err := New(address, WithKey("loci_live_x")); (err == nil) != ok {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	if _, err := New("http://loci.example.org"); err != nil {
+		t.Errorf("without a key: %v", err)
+	}
+	if _, err := New("http://loci.example.org", WithKey("k"), WithPlainHTTP()); err != nil {
+		t.Errorf("allowed: %v", err)
+	}
+	if _, err := New("https://loci.example.org", WithKey("a\nb")); err == nil || strings.Contains(err.Error(), "a\nb") {
+		t.Errorf("a broken key: %v", err)
+	}
+}
+
+// seen is a request as a server saw it.
+type seen struct {
+	line   string
+	header http.Header
+	body   string
+}
+
+// listener answers every request with 200 and keeps it.
+func listener(t *testing.T, answer string) (*Client, *seen) {
+	last := &seen{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		*last = seen{r.Method + " " + r.RequestURI, r.Header, string(body)}
+		w.Header().Set("ETag", `"e"`)
+		_, _ = io.WriteString(w, answer)
+	}))
+	t.Cleanup(server.Close)
+	c, err := New(server.URL+"/", WithKey("loci_live_x"), WithUserAgent("tester"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, last
+}
+
+func TestFieldsGoWhereTheyBelong(t *testing.T) {
+	t.Parallel()
+	c, last := listener(t, `{"ok":true}`)
+	limit := loci.ListMemories{AtlasID: "a b", Type: []loci.Kind{"fact", "note"}, Limit: 5}
+	keywords := loci.Keywords{"<x>"}
+	for want, do := range map[string]func() error{
+		"GET /v1/memories?atlas_id=a+b&limit=5&type=fact%2Cnote ": func() error {
+			_, err := call[loci.Memories](t.Context(), c, "GET /v1/memories", limit, nil)
+			return err
+		},
+		"GET /v1/memories/a%2Fb%3F ": func() error {
+			_, err := call[loci.MemoryDetail](t.Context(), c, "GET /v1/memories/{memoryId}", loci.GetMemory{MemoryID: "a/b?"}, nil)
+			return err
+		},
+		"GET /v1/memories/- ": func() error {
+			_, err := call[loci.MemoryDetail](t.Context(), c, "GET /v1/memories/{memoryId}", loci.GetMemory{MemoryID: ".."}, nil)
+			return err
+		},
+		`PATCH /v1/atlases/7 {"keywords":["\u003cx\u003e"]}`: func() error {
+			_, err := call[loci.OneAtlas](t.Context(), c, "PATCH /v1/atlases/{atlasId}", loci.UpdateAtlas{AtlasID: "7", Keywords: &keywords}, nil)
+			return err
+		},
+		"GET /v1/me ": func() error {
+			_, err := call[loci.OneUser](t.Context(), c, "GET /v1/me", loci.Nothing{}, nil)
+			return err
+		},
+	} {
+		if err := do(); err != nil || last.line+" "+last.body != want {
+			t.Errorf("%v\ngot  %s %s\nwant %s", err, last.line, last.body, want)
+		}
+	}
+}
+
+func TestACallCarriesWhatIsNoField(t *testing.T) {
+	t.Parallel()
+	c, last := listener(t, `{"ok":true,"memory":{"id":"7"}}`)
+	var answer http.Header
+	out, err := call[loci.CreatedMemory](t.Context(), c, "POST /v1/memories", loci.CreateMemory{Content: "x"},
+		[]CallOption{IdempotencyKey("once"), IfMatch(`"t"`), RequestID("r"), AsAgent(), Answered(&answer)})
+	if err != nil || out.Memory.ID != "7" || answer.Get("ETag") != `"e"` {
+		t.Errorf("%+v %v %v", out, answer, err)
+	}
+	for name, want := range map[string]string{"Authorization": "Bearer loci_live_x", "Idempotency-Key": "once", "If-Match": `"t"`, "X-Request-Id": "r",
+		"X-Loci-Actor": "agent", "Content-Type": "application/json", "User-Agent": "tester"} {
+		if got := last.header.Get(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+func TestAnAnswerThatCannotBeReadIsAnError(t *testing.T) {
+	t.Parallel()
+	c, _ := listener(t, `<html>`)
+	if _, err := call[loci.OneUser](t.Context(), c, "GET /v1/me", loci.Nothing{}, nil); !loci.Is(err, loci.InternalError) {
+		t.Errorf("%v", err)
+	}
+	if _, err := c.Call(t.Context(), "GET", "/v1/me", []byte("[]")); !loci.Is(err, loci.InvalidQuery) {
+		t.Errorf("no object: %v", err)
+	}
+}
+
+func TestRefusalsComeBackAsTheyWere(t *testing.T) {
+	t.Parallel()
+	status, header, body := 0, "", ""
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		name, value, _ := strings.Cut(header, ": ")
+		w.Header().Set(name, value)
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}))
+	defer server.Close()
+	c, err := New(server.URL, WithPatience(1, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	problem, _ := json.Marshal(map[string]string{"error": "not_found", "code": "not_found", "message": "Gone."})
+	for _, a := range []struct {
+		status       int
+		header, body string
+		code         loci.Code
+		hint         string
+		seconds      float64
+	}{
+		{404, "X-A: b", string(problem), loci.NotFound, "Gone.", 0},
+		{429, "Retry-After: 7", `{"code":"rate_limited","message":"Slower."}`, loci.RateLimited, "Slower.", 7},
+		{418, "X-A: b", `{"code":"new_code","message":"New."}`, "new_code", "New.", 0},
+		{502, "X-A: b", "<html>", loci.Unavailable, "502 Bad Gateway, and not as Loci does", 0},
+		{403, "X-A: b", "", loci.Revoked, "403 Forbidden", 0},
+		{301, "Location: https://other.example.org/", "", loci.InternalError, "use that address", 0},
+	} {
+		status, header, body = a.status, a.header, a.body
+		_, err := c.Do(t.Context(), "GET", "/v1/me", nil, nil)
+		e := loci.AsError(err)
+		if e.Code != a.code || !strings.Contains(e.Message, a.hint) || e.Retry.Seconds() != a.seconds {
+			t.Errorf("%d: %+v", a.status, e)
+		}
+	}
+}
+
+func TestAServerThatIsNotThereIsUnavailable(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	c, err := New(server.URL, WithKey("loci_live_secret"), WithPatience(1, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Do(t.Context(), "GET", "/v1/me", nil, nil)
+	if !loci.Is(err, loci.Unavailable) || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), server.URL) {
+		t.Errorf("%v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := c.Do(ctx, "GET", "/v1/me", nil, nil); err != context.Canceled {
+		t.Errorf("canceled: %v", err)
+	}
+}

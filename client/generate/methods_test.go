@@ -1,0 +1,77 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"iter"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+var update = flag.Bool("update", false, "write the golden file")
+
+type toy struct{}
+
+func (toy) Create(context.Context, *loci.Actor, loci.CreateMemory) (out loci.CreatedMemory, err error) {
+	return out, nil
+}
+
+func (toy) Read(context.Context, *loci.Actor, loci.Nothing) (out loci.OneUser, err error) {
+	return out, nil
+}
+
+func (toy) Follow(context.Context, *loci.Actor, loci.Nothing) (iter.Seq2[loci.Memory, error], error) {
+	return nil, nil
+}
+
+func (toy) Odd(context.Context, *loci.Actor, struct{}) (out loci.OneUser, err error) { return out, nil }
+
+func TestMethodsOfAToyTable(t *testing.T) {
+	t.Parallel()
+	table := &op.Table{}
+	op.Add(table, "memory.create", "POST /v1/memories", "Write a memory.", op.Account, op.Core, toy.Create)
+	op.Add(table, "old_account.me", "GET /v1/me", "See yourself.", op.Account, op.NoTool, toy.Read)
+	op.Add(table, "auth.setup", "POST /v1/auth/setup", "Sign in.", op.Public, op.Browser, toy.Create)
+	op.AddStream(table, "agent.events", "GET /v1/events", "Follow.", op.Account, op.NoTool, toy.Follow)
+	got, err := methods(table)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const golden = "testdata/toy.golden"
+	if *update {
+		if err := os.WriteFile(golden, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("differs from %s (%v):\n%s", golden, err, got)
+	}
+}
+
+func TestATypeThatAProgramCannotNameIsRefused(t *testing.T) {
+	t.Parallel()
+	table := &op.Table{}
+	op.Add(table, "memory.create", "POST /v1/memories", "Write a memory.", op.Account, op.Core, toy.Odd)
+	if _, err := methods(table); err == nil || !strings.Contains(err.Error(), "memory.create") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTheClientIsWhatTheTableSays(t *testing.T) {
+	t.Parallel()
+	want, err := methods(service.Ops)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile("../ops.go")
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("client/ops.go is not of this table (%v): go generate ./client", err)
+	}
+}

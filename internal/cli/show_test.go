@@ -1,0 +1,192 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+func TestJSONIsTheOperationsObject(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	if code := d.run("memory", "get", toyID, "--json"); code != 0 {
+		t.Fatal(d.err.String())
+	}
+	if got := d.out.String(); !strings.HasPrefix(got, `{"ok":true,"id":"`+toyID) || !strings.Contains(got, `<b>`) || strings.Count(got, "\n") != 1 {
+		t.Errorf("%s", got)
+	}
+	if code := d.run("invitation", "respond", "i", "--accept", "--confirm", "--json"); code != 0 || d.out.String() != "{\"ok\":true}\n" {
+		t.Errorf("%d %q", code, d.out.String())
+	}
+}
+
+func TestAListIsATable(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, "TZ=UTC")
+	if code := d.run("memory", "list"); code != 0 {
+		t.Fatal(d.err.String())
+	}
+	lines := strings.Split(d.out.String(), "\n")
+	if len(lines) != 4 || strings.Join(strings.Fields(lines[0]), " ") != "ID TITLE TYPE UPDATED" {
+		t.Fatalf("%s", d.out.String())
+	}
+	if want := toyID + "  日本語 two  fact  2001-09-0"; !strings.HasPrefix(lines[2], want) {
+		t.Errorf("%q, want %q", lines[2], want)
+	}
+	if !strings.HasPrefix(lines[1], toyID+"  One         fact  ") {
+		t.Errorf("not aligned: %q", lines[1])
+	}
+	if !strings.Contains(d.err.String(), "--cursor next") || strings.Contains(d.out.String(), "\x1b") {
+		t.Errorf("%q %q", d.out.String(), d.err.String())
+	}
+	if code := d.run("memory", "list", "--limit", "1"); code != 0 || d.out.Len() != 0 || d.err.String() != "Nothing found.\n" {
+		t.Errorf("an empty list: %q %q", d.out.String(), d.err.String())
+	}
+	if code := d.run("invitation", "create", "w", "--emails", "a@b.c"); code != 0 || !strings.Contains(d.out.String(), "a@b.c  already_member") {
+		t.Errorf("the second list: %q", d.out.String())
+	}
+}
+
+func TestOneThingIsLinesAndItsText(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	if code := d.run("memory", "get", toyID); code != 0 {
+		t.Fatal(d.err.String())
+	}
+	got := d.out.String()
+	for _, want := range []string{"title       Rock\n", "tags        a, b\n", "\n\n# Rock\nHard <b>[31m.\n"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in:\n%s", want, got)
+		}
+	}
+	if strings.Contains(got, "\x1b") {
+		t.Error("a memory commands the terminal")
+	}
+	if code := d.run("memory", "create", "--content", "Hidden text"); code != 0 || !strings.Contains(d.out.String(), "routing.atlas-id") && strings.Contains(d.out.String(), "content") {
+		t.Errorf("%s", d.out.String())
+	}
+	if code := d.run("toy-box", "sort"); code != 0 || d.out.String() != "Done.\n" {
+		t.Errorf("%q", d.out.String())
+	}
+}
+
+func TestColumnsShrinkToTheTerminal(t *testing.T) {
+	t.Parallel()
+	for room, want := range map[int][3]int{100: {36, 40, 16}, 80: {36, 28, 16}, 60: {36, 12, 12}} {
+		widths := []int{36, 40, 16}
+		if shrink(widths, room); [3]int(widths) != want {
+			t.Errorf("%d: %v, want %v", room, widths, want)
+		}
+	}
+}
+
+func TestRefusalsAreToldToPeopleAndPrograms(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	if code := d.run("memory", "get", "nowhere"); code != 1 || d.out.Len() != 0 || !strings.Contains(d.err.String(), "(not_found)") {
+		t.Errorf("%d %q %q", code, d.out.String(), d.err.String())
+	}
+	code := d.run("memory", "get", "nowhere", "--json")
+	var p map[string]string
+	if err := json.Unmarshal(d.out.Bytes(), &p); code != 1 || err != nil || p["code"] != "not_found" || p["error"] != "not_found" || len(p["requestId"]) != 36 || d.err.Len() != 0 {
+		t.Errorf("%d %s %q", code, d.out.String(), d.err.String())
+	}
+	for _, args := range [][]string{{"explode"}, {"memory", "explode"}, {"memory", "list", "extra"}, {"memory", "get"}, {"memory", "list", "--nope"}, {"memory", "list", "--limit"},
+		{"--local", "--server", "https://x.example.org", "memory", "list"}, {"auth", "setup"}, {"mcp", "--toolset", "most"}, {"completion", "none"}, {"login"}} {
+		if code := d.run(args...); code != 2 || d.err.Len() == 0 || d.out.Len() != 0 {
+			t.Errorf("%v: %d %q %q", args, code, d.out.String(), d.err.String())
+		}
+	}
+	if d.run("memory", "serch", "x"); !strings.Contains(d.err.String(), `did you mean "search"`) {
+		t.Errorf("%s", d.err.String())
+	}
+}
+
+func TestHelpNamesEveryFlagWithAnExample(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	if code := d.run("memory", "create", "--help"); code != 0 {
+		t.Fatal(code)
+	}
+	for _, want := range []string{"--content", "--source-position", "--idempotency-key", "(required)", "fact, decision", "minutes.md"} {
+		if !strings.Contains(d.out.String(), want) {
+			t.Errorf("no %s in:\n%s", want, d.out.String())
+		}
+	}
+	for _, args := range [][]string{{"atlas", "update"}, {"invitation", "create"}, {"toy-box", "sort"}, {"account", "me"}} {
+		if d.run(append(args, "--help")...); !strings.Contains(d.out.String(), "loci "+strings.Join(args, " ")) {
+			t.Errorf("%v: %s", args, d.out.String())
+		}
+	}
+}
+
+func TestTheSameCommandsWorkOnAServer(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	server := toyServer(t, d.toy)
+	local := map[string]string{}
+	commands := []string{"memory get " + toyID, "memory get nowhere", "memory list --type fact,note", "memory list --limit x", "memory search rock", "memory create --content x --tags a,b", "atlas update a1 --name N"}
+	for _, line := range commands {
+		d.run(append(strings.Fields(line), "--json")...)
+		local[line] = withoutRequest(d.out.String())
+	}
+	d.environ = append(d.environ, "LOCI_URL="+server.URL, "LOCI_API_KEY="+toyKey)
+	for _, line := range commands {
+		d.run(append(strings.Fields(line), "--json")...)
+		if got := withoutRequest(d.out.String()); got != local[line] {
+			t.Errorf("%s\nlocal  %s\nremote %s", line, local[line], got)
+		}
+	}
+	if code := d.run("atlas", "update", "a1", "--name", "N", "--if-match", `"t"`, "--agent"); code != 0 || d.toy.who.IfMatch != `"t"` || !d.toy.who.Agent {
+		t.Errorf("%d %+v", code, d.toy.who)
+	}
+	if d.opened != len(commands) {
+		t.Errorf("the local database was opened %d times", d.opened)
+	}
+}
+
+func withoutRequest(s string) string {
+	before, _, _ := strings.Cut(s, `,"requestId"`)
+	return strings.TrimSpace(before)
+}
+
+func TestDoctorNamesTheTargetAndWhatIsBroken(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	if code := d.run("doctor", "--json"); code != 0 || !strings.Contains(d.out.String(), `"target":"local"`) || !strings.Contains(d.out.String(), `"name":"database","ok":true`) {
+		t.Errorf("%d %s %s", code, d.out.String(), d.err.String())
+	}
+	server := toyServer(t, d.toy)
+	d.environ = append(d.environ, "LOCI_URL="+server.URL)
+	for key, want := range map[string]int{toyKey: 0, "loci_live_wrong": 1, "": 1} {
+		d.environ = append(d.environ, "LOCI_API_KEY="+key)
+		if code := d.run("doctor"); code != want || !strings.Contains(d.out.String(), "LOCI_URL") || strings.Contains(d.out.String(), "loci_live") {
+			t.Errorf("%q: %d\n%s", key, code, d.out.String())
+		}
+	}
+	server.Close()
+	if code := d.run("doctor"); code != 1 || !strings.Contains(d.out.String(), "server    BROKEN") || d.err.Len() != 0 {
+		t.Errorf("%d %s", code, d.out.String())
+	}
+	blocked := newDesk(t)
+	if err := os.WriteFile(blocked.home+"/.local", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code := blocked.run("doctor"); code != 1 || !strings.Contains(blocked.out.String(), "folder    BROKEN") {
+		t.Errorf("%d %s", code, blocked.out.String())
+	}
+}
+
+func TestAnAgentIsServedOverPipes(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	if code := d.run("mcp"); code != 0 || d.out.Len() != 0 || d.err.Len() != 0 {
+		t.Errorf("%d %q %q", code, d.out.String(), d.err.String())
+	}
+	d.in = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n" +
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"memory_get","arguments":{"memoryId":"` + toyID + `"}}}` + "\n")
+	if code := d.run("mcp", "--toolset", "core"); code != 0 || strings.Count(d.out.String(), "\n") != 2 || !strings.Contains(d.out.String(), "Rock") {
+		t.Errorf("%d %s", code, d.out.String())
+	}
+}

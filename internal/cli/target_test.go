@@ -1,0 +1,185 @@
+package cli
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+)
+
+func TestTheTargetIsChosenInOrder(t *testing.T) {
+	t.Parallel()
+	const a, b = "https://a.example.org", "https://b.example.org"
+	login := &profile{URL: a, Key: "stored"}
+	for name, c := range map[string]struct {
+		args     []string
+		environ  []string
+		login    *profile
+		url, key string
+		why      string
+	}{
+		"nothing":                      {why: "no --server"},
+		"a login":                      {login: login, url: a, key: "stored", why: "the login"},
+		"a variable before a login":    {environ: []string{"LOCI_URL=" + b, "LOCI_API_KEY=env"}, login: login, url: b, key: "env", why: "LOCI_URL"},
+		"a flag before a variable":     {args: []string{"--server", "https://c.example.org"}, environ: []string{"LOCI_URL=" + b, "LOCI_API_KEY=env"}, login: login, url: "https://c.example.org", why: "--server"},
+		"local before all":             {args: []string{"--local"}, environ: []string{"LOCI_URL=" + b}, login: login, why: "--local"},
+		"a flag with the login's key":  {args: []string{"--server", a + "/"}, login: login, url: a + "/", key: "stored", why: "--server"},
+		"a flag with the only key":     {args: []string{"--server", b}, environ: []string{"LOCI_API_KEY=env"}, url: b, key: "env", why: "--server"},
+		"a variable without a key":     {environ: []string{"LOCI_URL=" + b}, login: login, url: b, why: "LOCI_URL"},
+		"a variable of the login":      {environ: []string{"LOCI_URL=" + a}, login: login, url: a, key: "stored", why: "LOCI_URL"},
+		"a key alone names no server":  {environ: []string{"LOCI_API_KEY=env"}, why: "no --server"},
+		"a key keeps to its own place": {args: []string{"--server", a}, environ: []string{"LOCI_URL=" + b, "LOCI_API_KEY=env"}, url: a, why: "--server"},
+	} {
+		d := newDesk(t, c.environ...)
+		if c.login != nil {
+			if _, err := d.keep(*c.login); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := d.root().ParseFlags(c.args); err != nil {
+			t.Fatal(err)
+		}
+		got, err := d.target()
+		if err != nil || got.url != c.url || got.key != c.key || !strings.Contains(got.why, c.why) || (got.url == "") != (got.dir != "") {
+			t.Errorf("%s: %+v %v", name, got, err)
+		}
+	}
+}
+
+func TestLocalDataLiesWhereXDGSaysAndIsPrivate(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for data, want := range map[string]string{"": filepath.Join(d.home, ".local/share/loci/local"), "relative": filepath.Join(d.home, ".local/share/loci/local"), "/data": "/data/loci/local"} {
+		p := &program{environ: append(d.environ, "XDG_DATA_HOME="+data)}
+		if got, err := p.target(); err != nil || got.dir != want {
+			t.Errorf("%q: %s %v", data, got.dir, err)
+		}
+	}
+	if code := d.run("memory", "list"); code != 0 || d.opened != 1 {
+		t.Fatal(code, d.err.String())
+	}
+	for _, dir := range []string{".local/share/loci", ".local/share/loci/local"} {
+		if info, err := os.Stat(filepath.Join(d.home, dir)); err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("%s: %v %v", dir, info, err)
+		}
+	}
+	open := filepath.Join(d.home, "open")
+	if err := errors.Join(os.Mkdir(open, 0o755), private(open)); err != nil {
+		t.Fatal(err)
+	}
+	if info, _ := os.Stat(open); info.Mode().Perm() != 0o700 {
+		t.Errorf("an open folder stays open: %v", info.Mode())
+	}
+}
+
+func TestHelpOpensNoDatabase(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for _, args := range [][]string{{"--help"}, {"memory"}, {"memory", "create", "--help"}, {"version"}, {"completion", "bash"}, {"memory", "explode"}} {
+		d.run(args...)
+	}
+	if d.opened != 0 {
+		t.Errorf("opened %d times", d.opened)
+	}
+}
+
+func TestLoginChecksTheKeyAndKeepsItPrivately(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	server := toyServer(t, d.toy)
+	if code := d.run("login", server.URL, "--key", "loci_live_wrong"); code != 1 || !strings.Contains(d.err.String(), "invalid_key") {
+		t.Errorf("a wrong key: %d %s", code, d.err.String())
+	}
+	if _, err := os.Stat(d.profilePath()); err == nil {
+		t.Error("a wrong key is kept")
+	}
+	d.in = strings.NewReader(toyKey + "\n")
+	if code := d.run("login", server.URL); code != 0 || strings.Contains(d.out.String()+d.err.String(), toyKey) {
+		t.Fatalf("%d %s %s", code, d.out.String(), d.err.String())
+	}
+	info, err := os.Stat(d.profilePath())
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info, err)
+	}
+	if code := d.run("memory", "create", "--content", "x", "--json"); code != 0 || d.opened != 0 || !strings.Contains(d.out.String(), toyID) {
+		t.Errorf("after login: %d %s %s", code, d.out.String(), d.err.String())
+	}
+	if code := d.run("logout"); code != 0 {
+		t.Error(d.err.String())
+	}
+	if code := d.run("memory", "list"); code != 0 || d.opened != 1 {
+		t.Errorf("after logout: %d, opened %d", code, d.opened)
+	}
+	if code := d.run("logout", "--json"); code != 0 || d.out.String() != `{"ok":true,"wasSignedIn":false}`+"\n" {
+		t.Errorf("twice: %d %s", code, d.out.String())
+	}
+}
+
+func TestLoginWithoutAKeySaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	if code := d.run("login", "https://loci.example.org"); code != 2 || !strings.Contains(d.err.String(), "--key -") {
+		t.Errorf("%d %s", code, d.err.String())
+	}
+	if code := d.run("login", "http://loci.example.org", "--key", "k"); code != 1 || !strings.Contains(d.err.String(), "--plain-http") {
+		t.Errorf("%d %s", code, d.err.String())
+	}
+}
+
+func TestTheKeyringHoldsTheKeyWhereThereIsOne(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	held := map[string]string{}
+	d.ring = &ring{
+		set: func(service, user, secret string) error { held[service+" "+user] = secret; return nil },
+		get: func(service, user string) (string, error) {
+			if s, ok := held[service+" "+user]; ok {
+				return s, nil
+			}
+			return "", errors.New("locked")
+		},
+		delete: func(service, user string) error { delete(held, service+" "+user); return nil },
+	}
+	server := toyServer(t, d.toy)
+	if code := d.run("login", server.URL, "--key", toyKey); code != 0 || held["loci "+server.URL] != toyKey {
+		t.Fatalf("%d %v %s", code, held, d.err.String())
+	}
+	if b, err := os.ReadFile(d.profilePath()); err != nil || strings.Contains(string(b), toyKey) {
+		t.Errorf("%s %v", b, err)
+	}
+	if code := d.run("account", "me"); code != 0 || !strings.Contains(d.out.String(), "ada@example.org") {
+		t.Errorf("%d %s", code, d.err.String())
+	}
+	taken := held["loci "+server.URL]
+	delete(held, "loci "+server.URL)
+	if code := d.run("account", "me"); code != 1 || !strings.Contains(d.err.String(), "keyring") {
+		t.Errorf("a locked keyring: %d %s", code, d.err.String())
+	}
+	held["loci "+server.URL] = taken
+	if code := d.run("logout"); code != 0 || len(held) != 0 {
+		t.Errorf("%d %v", code, held)
+	}
+}
+
+func TestADamagedLoginIsToldAndCanBeRemoved(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	if err := replace(d.profilePath(), []byte("{")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.target(); !loci.Is(err, loci.InvalidQuery) {
+		t.Errorf("%v", err)
+	}
+	if code := d.run("doctor"); code != 1 || !strings.Contains(d.out.String(), "BROKEN") {
+		t.Errorf("%d %s", code, d.out.String())
+	}
+	if code := d.run("logout"); code != 0 {
+		t.Error(d.err.String())
+	}
+	if _, err := d.target(); err != nil {
+		t.Error(err)
+	}
+}
