@@ -22,28 +22,28 @@ func callOf(ctx context.Context) *op.Call {
 	return &op.Call{Door: "mcp", RequestID: loci.NewID(time.Now())}
 }
 
-// handler runs the tool. What the operation refuses is a result that says so,
-// for the agent to read; only an unknown tool is an error of the protocol.
+// handler runs the tool for the SDK.
 func (d *Door) handler(t *tool) sdk.ToolHandler {
 	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		c := callOf(ctx)
-		out, err := d.run(ctx, t, c, req.Params.Arguments)
-		if err != nil {
-			out, err = json.Marshal(op.NewProblem(err, c.RequestID))
-			return result(out, true), err
-		}
-		return result(out, false), nil
+		object, failed := d.answer(ctx, t, callOf(ctx), req.Params.Arguments)
+		return &sdk.CallToolResult{
+			Content:           []sdk.Content{&sdk.TextContent{Text: string(object)}},
+			StructuredContent: json.RawMessage(object),
+			IsError:           failed,
+		}, nil
 	}
 }
 
-// result shows one JSON object twice: as text for the model, and as a value
-// for programs. The text is the very bytes of the value.
-func result(object []byte, failed bool) *sdk.CallToolResult {
-	return &sdk.CallToolResult{
-		Content:           []sdk.Content{&sdk.TextContent{Text: string(object)}},
-		StructuredContent: json.RawMessage(object),
-		IsError:           failed,
+// answer runs the tool and returns the one JSON object of its result, which is
+// shown twice: as text for the model, and as a value for programs. What the
+// operation refuses is a result that says so, for the agent to read.
+func (d *Door) answer(ctx context.Context, t *tool, c *op.Call, args []byte) (object []byte, failed bool) {
+	object, err := d.run(ctx, t, c, args)
+	if err == nil {
+		return object, false
 	}
+	object, _ = json.Marshal(op.NewProblem(err, c.RequestID)) // texts alone
+	return object, true
 }
 
 // run calls the operation and returns its answer, cut to what a result holds.

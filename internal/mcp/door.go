@@ -5,6 +5,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -40,7 +41,9 @@ type Options struct {
 // A Door serves the tools of a table.
 type Door struct {
 	Options
-	sets map[op.Reach]*sdk.Server
+	sets  map[op.Reach]*sdk.Server
+	tools map[op.Reach]map[string]*tool
+	self  []byte // name and version of the server, as JSON
 }
 
 // New returns the door to a table. A table whose schemas are no tools is a
@@ -49,29 +52,30 @@ func New(o Options) *Door {
 	if o.Toolset == 0 {
 		o.Toolset = op.Full
 	}
-	d := &Door{Options: o, sets: map[op.Reach]*sdk.Server{}}
+	name := &sdk.Implementation{Name: "loci", Title: "Loci", Version: o.Version}
+	self, err := json.Marshal(name)
+	if err != nil {
+		panic("mcp: " + err.Error())
+	}
+	d := &Door{Options: o, sets: map[op.Reach]*sdk.Server{}, tools: map[op.Reach]map[string]*tool{}, self: self}
 	for _, set := range []op.Reach{op.Core, op.Stable, op.Full} {
-		d.sets[set] = d.server(set)
+		d.tools[set] = tools(o.Table, set)
+		d.sets[set] = d.server(name, set)
 	}
 	return d
 }
 
 // server returns the one server of a set, which all its clients share: it
 // holds no state of theirs.
-func (d *Door) server(set op.Reach) *sdk.Server {
-	s := sdk.NewServer(&sdk.Implementation{Name: "loci", Title: "Loci", Version: d.Version}, &sdk.ServerOptions{
+func (d *Door) server(name *sdk.Implementation, set op.Reach) *sdk.Server {
+	s := sdk.NewServer(name, &sdk.ServerOptions{
 		// Without this the SDK announces logging; and the tools never change.
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 		// What is listed depends on who asks. The SDK's default is public.
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
 	})
-	for _, o := range d.Table.Ops {
-		if offered(o, set) {
-			t := newTool(o)
-			s.AddTool(t.Tool, d.handler(t))
-		}
+	for _, t := range d.tools[set] {
+		s.AddTool(t.Tool, d.handler(t))
 	}
 	return s
 }
-
-func offered(o *op.Op, set op.Reach) bool { return o.Reach >= set && !o.Streams }

@@ -33,17 +33,28 @@ func fit(raw []byte, from int) (out []byte, room int) {
 		return nil, 0
 	}
 	k := cutter{in: bytes.TrimSpace(raw), from: from, listed: listed, single: most}
-	for !k.run() {
-		switch {
-		case k.listed > least:
-			k.listed = max(k.listed*4/5, least)
-		case k.single > least:
-			k.single = max(k.single*4/5, least)
-		default:
-			return nil, k.items
+	if k.run() || k.shrink(&k.listed) || k.shrink(&k.single) {
+		return k.out, 0
+	}
+	return nil, k.items
+}
+
+// shrink finds a limit that makes the copy small enough, within a sixteenth of
+// the largest. Where not even the least does, it stays at that.
+func (k *cutter) shrink(limit *int) bool {
+	low, high := least, *limit
+	if *limit = low; !k.run() {
+		return false
+	}
+	for high-low > low/16 {
+		if *limit = (low + high) / 2; k.run() {
+			low = *limit
+		} else {
+			high = *limit
 		}
 	}
-	return k.out, 0
+	*limit = low
+	return k.run()
 }
 
 // A cutter copies valid JSON and cuts its long texts on the way.
@@ -59,8 +70,8 @@ type cutter struct {
 	items        int // of the outermost list that were copied whole
 }
 
-// run copies, and reports whether the copy is small enough. As soon as it is
-// not, each loop ends at the last byte, whatever stands there.
+// run copies, and reports whether the copy is small enough. It ends as soon as
+// it is not.
 func (k *cutter) run() bool {
 	k.out, k.depth, k.lists, k.next, k.items = make([]byte, 0, min(len(k.in), most)+64), 0, 0, 0, 0
 	k.value(0, k.single, 0)
@@ -90,7 +101,7 @@ func (k *cutter) object(i int) int {
 	k.out = append(k.out, '{')
 	for i = space(k.in, i+1); k.in[i] != '}'; {
 		if len(k.out) > most {
-			return len(k.in) - 1
+			break
 		}
 		if !first {
 			k.out = append(k.out, ',')
@@ -111,7 +122,7 @@ func (k *cutter) object(i int) int {
 		k.out = strconv.AppendInt(append(k.out, `,"nextOffset":`...), int64(k.next), 10)
 	}
 	k.out = append(k.out, '}')
-	return i + 1
+	return k.past(i)
 }
 
 // member copies the value of a name.
@@ -135,7 +146,7 @@ func (k *cutter) list(i int) (end int, cut bool) {
 	k.out = append(k.out, '[')
 	for i = space(k.in, i+1); k.in[i] != ']'; {
 		if len(k.out) > most {
-			return len(k.in) - 1, cut
+			break
 		}
 		if k.out[len(k.out)-1] != '[' {
 			k.out = append(k.out, ',')
@@ -149,7 +160,16 @@ func (k *cutter) list(i int) (end int, cut bool) {
 	}
 	k.lists--
 	k.out = append(k.out, ']')
-	return i + 1, cut
+	return k.past(i), cut
+}
+
+// past returns the place after the bracket at i, or the last byte of all where
+// the copy has become too large: every loop ends there.
+func (k *cutter) past(i int) int {
+	if len(k.out) > most {
+		return len(k.in) - 1
+	}
+	return i + 1
 }
 
 // text copies limit characters of a text. An escape is one character, a pair

@@ -18,9 +18,9 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// MaxBody is the most that one message holds, in bytes: more than the body of
+// maxBody is the most that one message holds, in bytes: more than the body of
 // any operation, which is escaped once more in it.
-const MaxBody = 4 << 20
+const maxBody = 4 << 20
 
 // HTTP returns the door as Streamable HTTP: stateless, a JSON answer for each
 // POST. What keeps a client out is answered as on every other route, before a
@@ -54,11 +54,15 @@ func (d *Door) HTTP() http.Handler {
 			protest(w, http.StatusBadRequest, body, -32600, "Batches are not supported: send one message at a time.")
 			return
 		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
 		decodeName(r.Header)
+		out := &reply{ResponseWriter: w, call: c, body: body}
+		if d.direct(set, out, r, c) {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
 		// The answer is JSON, whatever the client says that it accepts.
 		r.Header.Set("Accept", "application/json, text/event-stream")
-		sets[set].ServeHTTP(&reply{ResponseWriter: w, call: c, body: body}, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
+		sets[set].ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
 	})
 }
 
@@ -159,8 +163,8 @@ func (d *Door) toolset(r *http.Request) (op.Reach, error) {
 // read returns the body.
 func read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	var b bytes.Buffer
-	b.Grow(int(min(max(r.ContentLength, 0), MaxBody)) + bytes.MinRead)
-	_, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, MaxBody))
+	b.Grow(int(min(max(r.ContentLength, 0), maxBody)) + bytes.MinRead)
+	_, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return nil, loci.Fail(loci.PayloadTooLarge, "The body is larger than 4 MiB: send less at a time.")
 	}

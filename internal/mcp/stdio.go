@@ -51,7 +51,7 @@ type pipe struct {
 // A line is what stood on one, without space around it.
 type line struct {
 	text []byte
-	long bool // it had more than MaxBody bytes, and its text is not kept
+	long bool // it had more than maxBody bytes, and its text is not kept
 }
 
 // Connect returns the pipe itself.
@@ -83,7 +83,7 @@ func readLine(r *bufio.Reader) (line, error) {
 	var next line
 	for {
 		part, err := r.ReadSlice('\n')
-		if next.long = next.long || len(next.text)+len(part) > MaxBody; next.long {
+		if next.long = next.long || len(next.text)+len(part) > maxBody; next.long {
 			next.text = nil
 		} else {
 			next.text = append(next.text, part...)

@@ -58,6 +58,19 @@ func List(t *op.Table, set op.Reach) ([]byte, error) {
 	}{list})
 }
 
+// tools returns the tools of a set by their names.
+func tools(t *op.Table, set op.Reach) map[string]*tool {
+	m := map[string]*tool{}
+	for _, o := range t.Ops {
+		if offered(o, set) {
+			m[o.Tool()] = newTool(o)
+		}
+	}
+	return m
+}
+
+func offered(o *op.Op, set op.Reach) bool { return o.Reach >= set && !o.Streams }
+
 // bare returns a copy of s with nothing but what decides whether a value fits.
 func bare(s *jsonschema.Schema) *jsonschema.Schema {
 	if s == nil {
