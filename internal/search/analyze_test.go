@@ -147,7 +147,7 @@ func TestHostileTextTakesLinearTime(t *testing.T) {
 				t.Errorf("%s: snippet of %d characters", name, n)
 			}
 		}
-		if d := time.Since(start); d > 3*time.Second {
+		if d := time.Since(start); d > 30*time.Second { // quadratic work takes minutes
 			t.Errorf("%s took %v", name, d)
 		}
 	}

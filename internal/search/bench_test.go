@@ -142,6 +142,13 @@ func BenchmarkSearch(b *testing.B) {
 
 func BenchmarkOpen(b *testing.B) {
 	h := hundredThousand()
+	heads, pages := 0, 0
+	for _, s := range h.segments {
+		heads += len(h.heads[s.ID()])
+		for _, p := range h.pages[s.ID()] {
+			pages += len(p)
+		}
+	}
 	for b.Loop() {
 		for _, s := range h.segments {
 			if _, err := h.open(s.ID()); err != nil {
@@ -149,6 +156,9 @@ func BenchmarkOpen(b *testing.B) {
 			}
 		}
 	}
+	b.ReportMetric(float64(heads)/1e6, "headMB")
+	b.ReportMetric(float64(pages)/1e6, "pagesMB")
+	b.ReportMetric(float64(len(h.segments)), "segments")
 }
 
 func BenchmarkBuild(b *testing.B) {
@@ -171,12 +181,47 @@ func BenchmarkMerge(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*100_000), "ns/doc")
 }
 
+// BenchmarkWith adds one row at a time, beside a tail of up to 512.
 func BenchmarkWith(b *testing.B) {
 	h := hundredThousand()
-	view := NewView(h.segments).With(h.changes[:256])
-	one := []Change{h.changes[300]}
+	base := NewView(h.segments)
+	view, rows := base, int64(0)
 	for b.Loop() {
-		view.With(one)
-		one[0].Seq++
+		if rows%512 == 0 {
+			view = base
+		}
+		c := h.changes[rows%512]
+		c.Seq = 1e6 + rows
+		view = view.With([]Change{c})
+		rows++
 	}
+}
+
+func BenchmarkSearchBesideUnfoldedRows(b *testing.B) {
+	h := hundredThousand()
+	view := NewView(h.segments).With(h.changes)
+	fetch := NewCache(DefaultCache).Through(h.fetch)
+	q := Parse(h.zipf.text(2))
+	for b.Loop() {
+		if _, err := view.Search(fetch, q, Filter{Statuses: 1}, 0, 20); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkHighlights(b *testing.B) {
+	q := Parse("engineer on call, feature flag")
+	for b.Loop() {
+		Highlights(prose, q)
+	}
+}
+
+func BenchmarkDecodeDocument(b *testing.B) {
+	data := Analyze("", prose).Encode()
+	for b.Loop() {
+		if _, err := DecodeDocument(data); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(len(data)), "bytes")
 }

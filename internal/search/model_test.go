@@ -231,7 +231,7 @@ func TestSearchEqualsANaiveScorer(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		w := newWorkspace()
-		for range 40 {
+		for range 25 {
 			if err := w.act(r); err != nil {
 				t.Fatal(err)
 			}
@@ -245,6 +245,48 @@ func TestSearchEqualsANaiveScorer(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Terms of more documents than a block or a page holds, with the memories of
+// the segments interleaved and some of them dead.
+func TestManyBlocksEqualANaiveScorer(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(7, 7))
+	w := newWorkspace()
+	for part := range 3 {
+		for i := range int64(2500) {
+			c := someChange(r)
+			c.Memory = 3*i + int64(part)
+			c.Document = Analyze("", someText(r, 30)+fmt.Sprintf(" rare%d", c.Memory))
+			w.changes, w.seq = append(w.changes, c), w.seq+1
+			w.changes[len(w.changes)-1].Seq = w.seq
+			w.truth[c.Memory] = c
+			if c.Gone {
+				delete(w.truth, c.Memory)
+			}
+		}
+		if err := w.fold(len(w.changes)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 400 {
+		c := someChange(r)
+		c.Memory = r.Int64N(7500)
+		w.write(c)
+	}
+	steps := []func() error{func() error { return nil }, func() error { return w.merge(0, 2) }, func() error { return w.fold(300) }, func() error { return w.merge(0, 3) }}
+	for i, step := range steps {
+		if err := step(); err != nil {
+			t.Fatal(err)
+		}
+		for range 8 {
+			q, f := Parse(someText(r, 1+r.IntN(5))+fmt.Sprintf("rare%d", r.IntN(7500))), someFilter(r)
+			got, err := w.view.Search(w.fetch, q, f, 500, 20)
+			if want := w.naive(q, f, 500, 20); err != nil || !same(got, want) {
+				t.Fatalf("step %d: %v\ngot  %+v\nwant %+v", i, err, got, want)
+			}
+		}
+	}
 }
 
 // act does one random thing to the workspace.

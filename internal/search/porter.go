@@ -11,8 +11,8 @@ func porter(w []byte) []byte {
 	w = plural(w)
 	w = pastTense(w)
 	w = finalY(w)
-	w = replace(w, step2(w))
-	w = replace(w, step3(w))
+	w = replace(w, step2.of(w))
+	w = replace(w, step3.of(w))
 	w = strip(w)
 	return finalE(w)
 }
@@ -135,8 +135,24 @@ func replace(w []byte, r rule) []byte {
 	return w
 }
 
-func choose(w []byte, rules ...rule) rule {
-	for _, r := range rules {
+// rules are kept by the last letter but one, in which the suffixes of a step
+// differ most; the first that fits is the only one tried.
+type rules [256][]rule
+
+func byPenultimate(list ...rule) *rules {
+	var t rules
+	for _, r := range list {
+		c := r.suffix[len(r.suffix)-2]
+		t[c] = append(t[c], r)
+	}
+	return &t
+}
+
+func (t *rules) of(w []byte) rule {
+	if len(w) < 3 {
+		return rule{}
+	}
+	for _, r := range t[w[len(w)-2]] {
 		if ends(w, r.suffix) {
 			return r
 		}
@@ -144,51 +160,26 @@ func choose(w []byte, rules ...rule) rule {
 	return rule{}
 }
 
-func step2(w []byte) rule {
-	if len(w) < 4 {
-		return rule{}
-	}
-	switch w[len(w)-2] {
-	case 'a':
-		return choose(w, rule{"ational", "ate"}, rule{"tional", "tion"})
-	case 'c':
-		return choose(w, rule{"enci", "ence"}, rule{"anci", "ance"})
-	case 'e':
-		return choose(w, rule{"izer", "ize"})
-	case 'l':
-		return choose(w, rule{"bli", "ble"}, rule{"alli", "al"}, rule{"entli", "ent"}, rule{"eli", "e"}, rule{"ousli", "ous"})
-	case 'o':
-		return choose(w, rule{"ization", "ize"}, rule{"ation", "ate"}, rule{"ator", "ate"})
-	case 's':
-		return choose(w, rule{"alism", "al"}, rule{"iveness", "ive"}, rule{"fulness", "ful"}, rule{"ousness", "ous"})
-	case 't':
-		return choose(w, rule{"aliti", "al"}, rule{"iviti", "ive"}, rule{"biliti", "ble"})
-	case 'g':
-		return choose(w, rule{"logi", "log"})
-	}
-	return rule{}
-}
-
-func step3(w []byte) rule {
-	if len(w) < 3 {
-		return rule{}
-	}
-	switch w[len(w)-1] {
-	case 'e':
-		return choose(w, rule{"icate", "ic"}, rule{"ative", ""}, rule{"alize", "al"})
-	case 'i':
-		return choose(w, rule{"iciti", "ic"})
-	case 'l':
-		return choose(w, rule{"ical", "ic"}, rule{"ful", ""})
-	case 's':
-		return choose(w, rule{"ness", ""})
-	}
-	return rule{}
-}
+var (
+	step2 = byPenultimate(
+		rule{"ational", "ate"}, rule{"tional", "tion"}, rule{"enci", "ence"}, rule{"anci", "ance"}, rule{"izer", "ize"},
+		rule{"bli", "ble"}, rule{"alli", "al"}, rule{"entli", "ent"}, rule{"eli", "e"}, rule{"ousli", "ous"},
+		rule{"ization", "ize"}, rule{"ation", "ate"}, rule{"ator", "ate"}, rule{"alism", "al"}, rule{"iveness", "ive"},
+		rule{"fulness", "ful"}, rule{"ousness", "ous"}, rule{"aliti", "al"}, rule{"iviti", "ive"}, rule{"biliti", "ble"},
+		rule{"logi", "log"})
+	step3 = byPenultimate(
+		rule{"icate", "ic"}, rule{"ative", ""}, rule{"alize", "al"}, rule{"iciti", "ic"}, rule{"ical", "ic"},
+		rule{"ful", ""}, rule{"ness", ""})
+	step4 = byPenultimate(
+		rule{suffix: "al"}, rule{suffix: "ance"}, rule{suffix: "ence"}, rule{suffix: "er"}, rule{suffix: "ic"},
+		rule{suffix: "able"}, rule{suffix: "ible"}, rule{suffix: "ant"}, rule{suffix: "ement"}, rule{suffix: "ment"},
+		rule{suffix: "ent"}, rule{suffix: "ion"}, rule{suffix: "ou"}, rule{suffix: "ism"}, rule{suffix: "ate"},
+		rule{suffix: "iti"}, rule{suffix: "ous"}, rule{suffix: "ive"}, rule{suffix: "ize"})
+)
 
 // strip is step 4: suffixes that fall where the stem's measure is above one.
 func strip(w []byte) []byte {
-	suffix := step4(w)
+	suffix := step4.of(w).suffix
 	stem := w[:len(w)-len(suffix)]
 	if suffix == "" || measure(stem) < 2 {
 		return w
@@ -197,48 +188,6 @@ func strip(w []byte) []byte {
 		return w
 	}
 	return stem
-}
-
-func step4(w []byte) string {
-	if len(w) < 3 {
-		return ""
-	}
-	switch w[len(w)-2] {
-	case 'a':
-		return first(w, "al")
-	case 'c':
-		return first(w, "ance", "ence")
-	case 'e':
-		return first(w, "er")
-	case 'i':
-		return first(w, "ic")
-	case 'l':
-		return first(w, "able", "ible")
-	case 'n':
-		return first(w, "ant", "ement", "ment", "ent")
-	case 'o':
-		return first(w, "ion", "ou")
-	case 's':
-		return first(w, "ism")
-	case 't':
-		return first(w, "ate", "iti")
-	case 'u':
-		return first(w, "ous")
-	case 'v':
-		return first(w, "ive")
-	case 'z':
-		return first(w, "ize")
-	}
-	return ""
-}
-
-func first(w []byte, suffixes ...string) string {
-	for _, s := range suffixes {
-		if ends(w, s) {
-			return s
-		}
-	}
-	return ""
 }
 
 func finalE(w []byte) []byte {

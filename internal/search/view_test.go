@@ -144,7 +144,7 @@ func TestExpiredDocumentsFallBehind(t *testing.T) {
 	old.ValidUntil = 50
 	v := NewView(nil).With([]Change{old, young})
 	r, err := v.Search(newDisk().fetch, Parse("apple"), Filter{}, 50, 5)
-	if err != nil || r.Hits[0].Memory != 2 || r.Hits[1].Score != r.Hits[0].Score*expired {
+	if err != nil || r.Hits[0].Memory != 2 || r.Hits[1].Score != r.Hits[0].Score*.8 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
