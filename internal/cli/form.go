@@ -7,7 +7,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/spf13/cobra"
 
 	"github.com/loci-memory/loci"
@@ -33,7 +32,7 @@ func newForm(o *op.Op) *form {
 		case field.Place == op.InPath || field.Name == "query" && field.Type == "string":
 			f.words = append(f.words, s)
 		case field.Type == "object" && !field.List:
-			f.nested(s, o.In.Properties[field.Name])
+			f.nested(s, field.Fields)
 		default:
 			f.flags = append(f.flags, s)
 		}
@@ -52,19 +51,18 @@ func place(o *op.Op, s *slot) int {
 
 // nested adds a flag for each value of an object; an object that holds more
 // than plain values is one flag that takes JSON.
-func (f *form) nested(s *slot, schema *jsonschema.Schema) {
+func (f *form) nested(s *slot, fields []op.Field) {
 	var inner []*slot
-	for _, name := range schema.PropertyOrder {
-		sub := schema.Properties[name]
-		if sub.Type == "object" || sub.Type == "array" {
-			f.flags = append(f.flags, s)
-			return
+	for _, field := range fields {
+		if field.List || field.Type == "object" {
+			inner = []*slot{s}
+			break
 		}
-		usage := sub.Description
+		usage := field.Description
 		if usage == "" {
 			usage = s.usage
 		}
-		inner = append(inner, &slot{path: []string{s.path[0], name}, flag: s.flag + "-" + kebab(name), kind: sub.Type, usage: usage})
+		inner = append(inner, &slot{path: []string{s.path[0], field.Name}, flag: s.flag + "-" + kebab(field.Name), kind: field.Type, enum: field.Enum, usage: usage})
 	}
 	f.flags = append(f.flags, inner...)
 }

@@ -26,9 +26,9 @@ const offset = "offset"
 // conversation is the size of the list, so that all is left out that the tool's
 // own line does not need: descriptions of fields, formats, defaults, the output.
 func newTool(o *op.Op) *tool {
-	in := bare(o.In)
+	in := bare(o.In())
 	t := &tool{op: o, limit: o.Reads() && in.Properties["limit"] != nil}
-	if o.Reads() && o.Out.Properties["content"] != nil && in.Properties[offset] == nil {
+	if o.Reads() && o.Out().Properties["content"] != nil && in.Properties[offset] == nil {
 		t.reads = true
 		in.Properties[offset] = &jsonschema.Schema{Type: "integer", Minimum: jsonschema.Ptr(0.0)}
 	}

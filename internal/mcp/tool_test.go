@@ -75,7 +75,7 @@ func TestToolsTellWhatTheOperationsAre(t *testing.T) {
 			t.Errorf("%s in %s", useless, out)
 		}
 	}
-	if shelves.Op("memory.get").In.Properties["offset"] != nil {
+	if shelves.Op("memory.get").In().Properties["offset"] != nil {
 		t.Error("the operation itself has changed")
 	}
 }

@@ -43,8 +43,8 @@ func TestAnEmbeddedStructLendsItsFieldsToTheSchema(t *testing.T) {
 	t.Parallel()
 	table := &op.Table{}
 	o := op.Add(table, "thing.widen", "POST /things", "Widen.", op.Account, op.Core, func(*toy, context.Context, *loci.Actor, Shown) (wider, error) { return wider{}, nil })
-	kind := o.Out.Properties["kind"]
-	if kind == nil || len(kind.Enum) != len(loci.Kinds) || o.Out.Properties["more"] == nil || o.Out.AdditionalProperties != nil {
-		t.Errorf("%+v", o.Out.Properties)
+	kind := o.Out().Properties["kind"]
+	if kind == nil || len(kind.Enum) != len(loci.Kinds) || o.Out().Properties["more"] == nil || o.Out().AdditionalProperties != nil {
+		t.Errorf("%+v", o.Out().Properties)
 	}
 }

@@ -141,7 +141,7 @@ func FuzzDecoderAgreesWithTheLibrary(f *testing.F) {
 		`{"thingId":"1","name":"x","places":[{"uri":"u","position":9}],"when":"2026-01-02T03:04:05Z"}`, `{"thingId":"1","name":"x","weight":1e3,"open":false,"note":"n"}`} {
 		f.Add([]byte(s))
 	}
-	resolved, err := make_.In.Resolve(nil)
+	resolved, err := make_.In().Resolve(nil)
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -62,12 +63,15 @@ type Op struct {
 	Reach   Reach
 	Streams bool // Out is one event, and what Run returns is a Stream
 
-	In, Out *jsonschema.Schema
+	in        *plan
+	inType    reflect.Type
+	outType   reflect.Type
+	types     *schemas
+	described sync.Once
+	schemaIn  *jsonschema.Schema
+	schemaOut *jsonschema.Schema
 
-	in      *plan
-	inType  reflect.Type
-	outType reflect.Type
-	run     func(ctx context.Context, svc any, who *loci.Actor, in any) (any, error)
+	run func(ctx context.Context, svc any, who *loci.Actor, in any) (any, error)
 }
 
 // Of is an Op together with its types.
@@ -131,7 +135,7 @@ func define[In, Out any](t *Table, name, route, summary string, access Access, r
 	if !ok || access == 0 || reach == 0 || summary == "" || !strings.Contains(name, ".") || t.Op(name) != nil {
 		panic(fmt.Sprintf("op %q: a new name, route, summary, access and reach are needed", name))
 	}
-	o := &Op{Name: name, Method: method, Path: path, Summary: summary, Access: access, Reach: reach, inType: reflect.TypeFor[In](), outType: reflect.TypeFor[Out]()}
+	o := &Op{Name: name, Method: method, Path: path, Summary: summary, Access: access, Reach: reach, inType: reflect.TypeFor[In](), outType: reflect.TypeFor[Out](), types: &t.types}
 	o.in = newPlan(o.inType)
 	for _, m := range placeholder.FindAllStringSubmatch(path, -1) {
 		f := o.in.field(m[1])
@@ -145,7 +149,6 @@ func define[In, Out any](t *Table, name, route, summary string, access Access, r
 			f.place = o.rest()
 		}
 	}
-	o.In, o.Out = t.types.input(o.in), t.types.output(reflect.TypeFor[Out]())
 	t.Ops = append(t.Ops, o)
 	return o
 }
@@ -177,28 +180,52 @@ type Field struct {
 	Type        string // of the value or of an item, in the words of JSON Schema
 	Enum        []string
 	Description string
+	Fields      []Field // of an object that is no item of a list
 }
 
 // Fields lists the input's fields, in order.
-func (o *Op) Fields() []Field {
-	out := make([]Field, 0, len(o.in.fields))
-	for i := range o.in.fields {
-		f := &o.in.fields[i]
-		p := f.plan
-		if p.kind == listKind {
-			p = p.elem
+func (o *Op) Fields() []Field { return o.in.list() }
+
+func (p *plan) list() []Field {
+	out := make([]Field, 0, len(p.fields))
+	for i := range p.fields {
+		f := &p.fields[i]
+		value, inner := f.plan, f.plan.list()
+		if value.kind == listKind {
+			value = value.elem
 		}
 		description := f.description
 		if description == "" {
 			description = f.plan.rule.Description
 		}
-		out = append(out, Field{f.name, f.place, f.required, f.plan.kind == listKind, p.kind.String(), p.rule.Enum, description})
+		out = append(out, Field{f.name, f.place, f.required, f.plan.kind == listKind, value.kind.String(), value.rule.Enum, description, inner})
 	}
 	return out
 }
 
 // Types returns the Go types of the input and of the output, or of one event.
 func (o *Op) Types() (in, out reflect.Type) { return o.inType, o.outType }
+
+// In returns the JSON Schema of the input. Schemas are made when the first door
+// asks for them: most commands never do, and start at once.
+func (o *Op) In() *jsonschema.Schema {
+	o.describe()
+	return o.schemaIn
+}
+
+// Out returns the JSON Schema of the output, or of one event.
+func (o *Op) Out() *jsonschema.Schema {
+	o.describe()
+	return o.schemaOut
+}
+
+func (o *Op) describe() {
+	o.described.Do(func() {
+		o.types.Lock()
+		defer o.types.Unlock()
+		o.schemaIn, o.schemaOut = o.types.input(o.in), o.types.output(o.outType)
+	})
+}
 
 // Tool returns the operation's name as a tool: memory_create.
 func (o *Op) Tool() string { return strings.ReplaceAll(o.Name, ".", "_") }

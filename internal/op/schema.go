@@ -1,8 +1,8 @@
 package op
 
 import (
-	"maps"
 	"reflect"
+	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -13,6 +13,7 @@ import (
 // what a Go type cannot say of itself: the rules. A schema of a struct has the
 // type's name as its title; the OpenAPI document lists it under that name.
 type schemas struct {
+	sync.Mutex
 	known map[reflect.Type]*jsonschema.Schema
 }
 
@@ -53,20 +54,30 @@ func (s *schemas) of(t reflect.Type) *jsonschema.Schema {
 	return made.CloneSchemas()
 }
 
-// within returns the known schemas of what t holds. The library walks through
-// an embedded struct itself and wants no schema of it.
+// within returns the known schemas of what t holds, and no others: the library
+// copies all that it is given. It walks through an embedded struct itself and
+// wants no schema of it.
 func (s *schemas) within(t reflect.Type) map[reflect.Type]*jsonschema.Schema {
-	known := s.known
-	if t.Kind() != reflect.Struct {
-		return known
-	}
-	for _, f := range reflect.VisibleFields(t) {
-		if f.Anonymous && known[f.Type] != nil {
-			known = maps.Clone(known)
-			delete(known, f.Type)
+	held := map[reflect.Type]*jsonschema.Schema{}
+	hold := func(t reflect.Type) {
+		for t.Name() == "" && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice) {
+			t = t.Elem()
+		}
+		if have := s.known[t]; have != nil {
+			held[t] = have
 		}
 	}
-	return known
+	switch t.Kind() {
+	case reflect.Slice:
+		hold(t.Elem())
+	case reflect.Struct:
+		for _, f := range reflect.VisibleFields(t) {
+			if !f.Anonymous {
+				hold(f.Type)
+			}
+		}
+	}
+	return held
 }
 
 // input returns the schema of an operation's input.

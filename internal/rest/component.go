@@ -132,7 +132,7 @@ func (s *writer) parametersOf(o *op.Op) []object {
 	var out []object
 	for _, f := range o.Fields() {
 		if f.Place != op.InBody {
-			out = append(out, parameterOf(f, untitled(o.In.Properties[f.Name])))
+			out = append(out, parameterOf(f, untitled(o.In().Properties[f.Name])))
 		}
 	}
 	out = append(out, s.parameter("RequestID"))

@@ -130,13 +130,13 @@ func (s *writer) operation(o *op.Op) object {
 // bodyOf describes the fields of the body in one closed object, or nothing
 // where there are none.
 func bodyOf(o *op.Op) object {
-	in := *o.In
+	in := *o.In()
 	in.Properties, in.Required, in.PropertyOrder = map[string]*jsonschema.Schema{}, nil, nil
 	for _, f := range o.Fields() {
 		if f.Place != op.InBody {
 			continue
 		}
-		in.Properties[f.Name] = untitled(o.In.Properties[f.Name])
+		in.Properties[f.Name] = untitled(o.In().Properties[f.Name])
 		in.PropertyOrder = append(in.PropertyOrder, f.Name)
 		if f.Required {
 			in.Required = append(in.Required, f.Name)
@@ -194,12 +194,12 @@ func (s *writer) responsesOf(o *op.Op) object {
 	if o.Streams {
 		out["200"] = object{"description": "Events, as long as the client stays", "headers": headers, "content": object{
 			"text/event-stream": object{"schema": object{"type": "string", "description": "Server-Sent Events; the data of each is one JSON object",
-				"contentSchema": op.WithRefs(o.Out, schemaPrefix, s.schemas)}},
+				"contentSchema": op.WithRefs(o.Out(), schemaPrefix, s.schemas)}},
 		}}
 		return out
 	}
 	for _, status := range statuses(t) {
-		out[strconv.Itoa(status)] = object{"description": meaning[status], "headers": headers, "content": jsonOf(op.WithRefs(o.Out, schemaPrefix, s.schemas))}
+		out[strconv.Itoa(status)] = object{"description": meaning[status], "headers": headers, "content": jsonOf(op.WithRefs(o.Out(), schemaPrefix, s.schemas))}
 	}
 	if o.Method == http.MethodPatch {
 		out["412"] = s.failure(http.StatusPreconditionFailed)
