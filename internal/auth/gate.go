@@ -110,7 +110,7 @@ func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*loci.Actor, er
 	}
 	now := g.o.Clock()
 	wait := g.rates.take(e.ID, now)
-	quota, err := g.meter.take(ctx, e.UserID, now, wait == 0 && o.Name != g.o.Free)
+	quota, err := g.meter.take(ctx, e.UserID, now, wait == 0 && o.Name != g.o.Free && !c.Again)
 	c.Quota = quota
 	if wait > 0 {
 		return nil, &loci.Error{Code: loci.RateLimited, Message: loci.RateLimited.Hint(), Retry: wait}

@@ -59,13 +59,17 @@ func (d *Door) run(ctx context.Context, t *tool, c *op.Call, args []byte) ([]byt
 		return nil, err
 	}
 	out, room := fit(raw, from)
-	if out == nil && t.limit && room > 0 {
+	// A little room is left for the cursor, which a last page does not have.
+	for range 4 {
+		if out != nil || !t.limit || room == 0 {
+			break
+		}
 		_, args = without(args, "limit")
-		args = with(args, "limit", room)
+		args, c.Again = with(args, "limit", max(1, room-room/16-1)), true
 		if raw, err = d.Caller.Call(ctx, t.op, c, op.Args{JSON: args}); err != nil {
 			return nil, err
 		}
-		out, _ = fit(raw, from)
+		out, room = fit(raw, from)
 	}
 	if out == nil {
 		out = []byte(`{"ok":true,"truncated":true}`)

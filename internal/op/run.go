@@ -25,6 +25,7 @@ type Call struct {
 	RequestID      string
 	IdempotencyKey string
 	IfMatch        string
+	Again          bool // a door asks once more for what is one call to its client: it counts once
 
 	Quota    *Quota // of the caller's plan, once the credential is known
 	Replayed bool   // the answer is a stored one
