@@ -1,0 +1,73 @@
+package main
+
+import (
+	"net"
+	"net/http"
+	"os/exec"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"loci": main}) }
+
+// TestTheBinary runs the scripts of testdata, each in a home of its own.
+func TestTheBinary(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata",
+		Setup: func(e *testscript.Env) error {
+			for _, name := range []string{"data", "config", "state", "cache"} {
+				e.Setenv("XDG_"+map[string]string{"data": "DATA", "config": "CONFIG", "state": "STATE", "cache": "CACHE"}[name]+"_HOME", e.WorkDir+"/xdg/"+name)
+			}
+			e.Setenv("HOME", e.WorkDir+"/home")
+			e.Setenv("DBUS_SESSION_BUS_ADDRESS", "")
+			port, err := freePort()
+			e.Setenv("LISTEN", "127.0.0.1:"+port)
+			return err
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": code, "await": await},
+	})
+}
+
+func freePort() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if e := l.Close(); err == nil {
+		err = e
+	}
+	return port, err
+}
+
+// code runs a program that must end with a code: code 2 loci explode.
+func code(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	if e, ok := err.(*exec.ExitError); ok {
+		got = e.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want {
+		ts.Fatalf("ended with %d, not %d", got, want)
+	}
+}
+
+// await waits until an address answers.
+func await(ts *testscript.TestScript, _ bool, args []string) {
+	for range 500 {
+		if res, err := http.Get(args[0]); err == nil {
+			ts.Check(res.Body.Close())
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	ts.Fatalf("%s does not answer", args[0])
+}
