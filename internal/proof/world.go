@@ -1,0 +1,170 @@
+// Package proof is the small world in which the whole service is tried: a few
+// people, a team and their credentials on a real store, behind the real gate.
+// It is for tests alone. Its own tests range over the whole table of operations
+// and over all doors, and print the documents that follow from the table.
+package proof
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/auth"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// A Clock is the machine's, and can be set forward.
+type Clock struct{ ahead atomic.Int64 }
+
+// Now returns the time.
+func (c *Clock) Now() time.Time { return time.Now().Add(time.Duration(c.ahead.Load())) }
+
+// Pass lets d go by.
+func (c *Clock) Pass(d time.Duration) { c.ahead.Add(int64(d)) }
+
+// A Person has an account and an API key.
+type Person struct {
+	loci.User
+	Key   string
+	KeyID string
+}
+
+// Actor returns the person, as known by the key.
+func (p *Person) Actor() *loci.Actor {
+	return &loci.Actor{UserID: p.ID, Email: p.Email, Credential: loci.KeyCredential, CredentialID: p.KeyID}
+}
+
+// A World has a team, the crew: ann owns it, bob is an admin, cid a member.
+// Eve is a stranger to it. Fay has a team of her own and invites others.
+type World struct {
+	Clock   *Clock
+	Store   *store.Store
+	Service *service.Service
+	Gate    *auth.Gate
+	Host    *op.Host
+
+	Ann, Bob, Cid, Eve, Fay *Person
+	Crew                    string // id of the workspace
+	revoked                 string // a key of ann's
+	direct                  map[string]loci.Actor
+}
+
+// Options of a World; the zero value has no limits.
+type Options struct {
+	Plan        loci.Plan // the zero plan is that without limits
+	SigninLimit int
+	Closed      bool // nobody may register
+}
+
+// Empty returns a world without people.
+func Empty(t testing.TB, open func(t testing.TB, o store.Options) *store.Store, o Options) *World {
+	t.Helper()
+	if o.Plan.Name == "" {
+		o.Plan = loci.Plans[loci.SelfHosted]
+	}
+	w := &World{Clock: &Clock{}, direct: map[string]loci.Actor{}}
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	w.Store = open(t, store.Options{Clock: w.Clock.Now})
+	w.Gate = auth.NewGate(w.Store, auth.Options{Plan: o.Plan, Free: service.AccountStatus.Name, Clock: w.Clock.Now, Log: log})
+	t.Cleanup(w.Gate.Close)
+	w.Service = service.New(service.Options{Store: w.Store, Plan: o.Plan, Clock: w.Clock.Now, Registration: !o.Closed,
+		SigninLimit: o.SigninLimit, PublicURL: "http://localhost", Used: w.Gate.Used})
+	w.Host = &op.Host{Service: w.Service, Log: log, Admit: w.admit}
+	return w
+}
+
+// admit is the gate's, but for the credentials that no gate knows yet.
+func (w *World) admit(ctx context.Context, o *op.Op, c *op.Call) (*loci.Actor, error) {
+	if who, ok := w.direct[c.Proof]; ok && (o == nil || o.Access != op.Public) {
+		return &who, nil
+	}
+	return w.Gate.Admit(ctx, o, c)
+}
+
+// SQLite opens a database in a folder of the test.
+func SQLite(t testing.TB, o store.Options) *store.Store {
+	t.Helper()
+	s, err := store.OpenSQLite(context.Background(), t.TempDir(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// New returns a world with its people.
+func New(t testing.TB, open func(t testing.TB, o store.Options) *store.Store, o Options) *World {
+	t.Helper()
+	w := Empty(t, open, o)
+	w.Ann, w.Bob, w.Cid, w.Eve, w.Fay = w.Person(t, "ann"), w.Person(t, "bob"), w.Person(t, "cid"), w.Person(t, "eve"), w.Person(t, "fay")
+	w.Crew = w.Team(t, w.Ann)
+	w.Join(t, w.Crew, w.Ann, w.Bob, loci.Admin)
+	w.Join(t, w.Crew, w.Ann, w.Cid, loci.Member)
+
+	k := Must(w.Service.AddKey(t.Context(), loci.Email(w.Ann.Email), "lost"))(t)
+	Must(w.Service.RevokeKey(t.Context(), w.Ann.Actor(), loci.RevokeKey{KeyID: k.Key.ID}))(t)
+	w.revoked = k.APIKey
+	for token, granted := range map[string]string{narrowed: w.Crew, elsewhere: w.Team(t, w.Ann)} {
+		w.direct[token] = loci.Actor{UserID: w.Ann.ID, Email: w.Ann.Email, Credential: loci.TokenCredential, CredentialID: loci.NewID(w.Clock.Now()), Granted: []string{granted}}
+	}
+	w.direct[device] = loci.Actor{UserID: w.Ann.ID, Email: w.Ann.Email, Credential: loci.LocalCredential, CredentialID: w.Ann.ID}
+	return w
+}
+
+// Must takes a result that must be there.
+func Must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// Person makes an account without a password, and a key.
+func (w *World) Person(t testing.TB, name string) *Person {
+	t.Helper()
+	email := loci.Email(name + "@example.com")
+	u := Must(w.Service.AddUser(t.Context(), email, loci.Name(name), ""))(t)
+	k := Must(w.Service.AddKey(t.Context(), email, ""))(t)
+	return &Person{u, k.APIKey, k.Key.ID}
+}
+
+// Team makes a workspace of owner's.
+func (w *World) Team(t testing.TB, owner *Person) string {
+	t.Helper()
+	return Must(w.Service.CreateWorkspace(t.Context(), owner.Actor(), loci.CreateWorkspace{Name: "Crew"}))(t).Workspace.ID
+}
+
+// Invite asks p into a workspace of owner's and returns the invitation's id.
+func (w *World) Invite(t testing.TB, workspace string, owner, p *Person, role loci.Role) string {
+	t.Helper()
+	in := loci.CreateInvitations{WorkspaceID: workspace, Emails: loci.Emails{loci.Email(p.Email)}, Role: loci.InvitedRole(role)}
+	return Must(w.Service.CreateInvitations(t.Context(), owner.Actor(), in))(t).Invitations[0].ID
+}
+
+// Join takes p into a workspace of owner's.
+func (w *World) Join(t testing.TB, workspace string, owner, p *Person, role loci.Role) {
+	t.Helper()
+	id := w.Invite(t, workspace, owner, p, role)
+	Must(w.Service.RespondInvitation(t.Context(), p.Actor(), loci.RespondInvitation{InvitationID: id, Accept: true, Confirm: true}))(t)
+}
+
+// Atlas makes an atlas of the crew.
+func (w *World) Atlas(t testing.TB, name string) string {
+	t.Helper()
+	return Must(w.Service.CreateAtlas(t.Context(), w.Ann.Actor(), loci.CreateAtlas{Name: loci.Name(name), WorkspaceID: w.Crew}))(t).Atlas.ID
+}
+
+// Memory stores a memory of ann's in an atlas of the crew.
+func (w *World) Memory(t testing.TB, atlas, content string) string {
+	t.Helper()
+	return Must(w.Service.CreateMemory(t.Context(), w.Ann.Actor(), loci.CreateMemory{Content: loci.Content(content), AtlasID: atlas}))(t).Memory.ID
+}
