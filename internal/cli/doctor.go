@@ -128,7 +128,7 @@ func (p *program) examineServer(ctx context.Context, d *diagnosis, t target) {
 		d.add("key", loci.Fail(loci.MissingAPIKey, "There is no key for this server: use loci login, or set LOCI_API_KEY."), "")
 		return
 	}
-	_, err = c.Do(ctx, http.MethodGet, "/v1/me", nil, nil)
+	_, err = c.AccountMe(ctx)
 	d.add("key", err, "is valid")
 }
 

@@ -4,12 +4,9 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
-	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -113,100 +110,4 @@ func (f *form) input(args []string, stdin func() (string, error)) ([]byte, error
 		into[s.path[len(s.path)-1]] = v
 	}
 	return json.Marshal(object)
-}
-
-// A slot is one value of a form. It is a pflag.Value.
-type slot struct {
-	path     []string // in the JSON object: "source", "name"
-	flag     string
-	kind     string // of the value or of an item, in the words of JSON Schema
-	list     bool
-	enum     []string
-	usage    string
-	required bool
-	given    []string
-}
-
-// Set takes a value; of a list it may be one of several, each with items
-// between commas.
-func (s *slot) Set(text string) error {
-	if !s.list {
-		s.given = nil
-	}
-	s.given = append(s.given, text)
-	return nil
-}
-
-func (s *slot) String() string { return strings.Join(s.given, ",") }
-
-// Type names the value on the help page.
-func (s *slot) Type() string {
-	if s.list && s.kind != "object" {
-		return s.kind + "s"
-	}
-	if s.kind == "object" {
-		return "json"
-	}
-	return s.kind
-}
-
-// value returns what was given as JSON has it. An empty list is given as "".
-func (s *slot) value(stdin func() (string, error)) (any, error) {
-	if s.kind == "object" {
-		return scalar("object", s.given[len(s.given)-1])
-	}
-	if !s.list {
-		text := s.given[0]
-		if text == "-" && s.kind == "string" && s.enum == nil {
-			var err error
-			if text, err = stdin(); err != nil {
-				return nil, err
-			}
-		}
-		return scalar(s.kind, text)
-	}
-	items := []any{}
-	for _, text := range s.given {
-		if text == "" {
-			continue
-		}
-		for item := range strings.SplitSeq(text, ",") {
-			v, err := scalar(s.kind, item)
-			if err != nil {
-				return nil, err
-			}
-			items = append(items, v)
-		}
-	}
-	return items, nil
-}
-
-// scalar returns a text as a value of the kind; one that is not of the kind
-// stays a text, for the operation to refuse.
-func scalar(kind, text string) (any, error) {
-	if !utf8.ValidString(text) {
-		return nil, loci.Fail(loci.InvalidQuery, "an argument is not valid UTF-8")
-	}
-	if kind != "string" && json.Valid([]byte(text)) {
-		return json.RawMessage(text), nil
-	}
-	return text, nil
-}
-
-// kebab returns a name of the wire as a flag or command: atlas_id and atlasId
-// are both atlas-id.
-func kebab(name string) string {
-	var b strings.Builder
-	lower := false
-	for _, r := range name {
-		if unicode.IsUpper(r) && lower {
-			b.WriteByte('-')
-		}
-		lower = !unicode.IsUpper(r)
-		if r == '_' || r == '.' {
-			r, lower = '-', false
-		}
-		b.WriteRune(unicode.ToLower(r))
-	}
-	return b.String()
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -37,12 +36,11 @@ func (p *program) signIn(cmd *cobra.Command, url, key string) error {
 	if err != nil {
 		return err
 	}
-	raw, err := c.Do(cmd.Context(), "GET", "/v1/me", nil, nil)
+	me, err := c.AccountMe(cmd.Context())
 	if err != nil {
 		return err
 	}
-	var me loci.OneUser
-	if err := json.Unmarshal(raw, &me); err != nil || me.User.ID == "" {
+	if me.User.ID == "" {
 		return loci.Fail(loci.Unavailable, "%s does not answer as a Loci server does: check the address", c.URL())
 	}
 	where, err := p.keep(profile{URL: c.URL(), Key: key, PlainHTTP: p.plain})

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -88,6 +89,10 @@ func plain(name string, raw json.RawMessage) string {
 			return at.Local().Format("2006-01-02 15:04")
 		}
 		return v
+	case float64:
+		if v == loci.Unlimited {
+			return "unlimited"
+		}
 	case []any:
 		texts := make([]string, len(v))
 		for i := range v {

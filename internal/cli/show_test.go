@@ -190,3 +190,12 @@ func TestAnAgentIsServedOverPipes(t *testing.T) {
 		t.Errorf("%d %s", code, d.out.String())
 	}
 }
+
+func TestValuesAreShownAsPeopleReadThem(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{`9007199254740991`: "unlimited", `7`: "7", `"a"`: "a", `["a","b"]`: "a, b", `[]`: "", `true`: "true", `0.25`: "0.25"} {
+		if got := plain("limit", json.RawMessage(raw)); got != want {
+			t.Errorf("%s: %q, want %q", raw, got, want)
+		}
+	}
+}
