@@ -26,7 +26,7 @@ var (
 	InvitationList    = op.Add(Ops, "invitation.list", "GET /v1/workspaces/{workspaceId}/invitations", "List the invitations sent from a workspace.", op.Account, op.Stable, (*Service).ListInvitations)
 	InvitationCreate  = op.Add(Ops, "invitation.create", "POST /v1/workspaces/{workspaceId}/invitations", "Invite people into a workspace by e-mail.", op.Account, op.Stable, (*Service).CreateInvitations)
 	InvitationPending = op.Add(Ops, "invitation.pending", "GET /v1/workspace-invitations", "List the invitations that wait for your answer.", op.Account, op.Stable, (*Service).ListPendingInvitations)
-	InvitationRespond = op.Add(Ops, "invitation.respond", "POST /v1/workspace-invitations/{invitationId}/respond", "Accept or decline an invitation.", op.Person, op.Stable, (*Service).RespondInvitation)
+	InvitationRespond = op.Add(Ops, "invitation.respond", "POST /v1/workspace-invitations/{invitationId}/respond", "Accept or decline an invitation.", op.Account, op.Stable, (*Service).RespondInvitation)
 
 	AccountStatus = op.Add(Ops, "account.status", "GET /v1/status", "Show plan, usage and quotas.", op.Account, op.Stable, (*Service).Status)
 	AccountMe     = op.Add(Ops, "account.me", "GET /v1/me", "Show who you are.", op.Account, op.NoTool, (*Service).Me)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
 )
 
 const workspaceColumns = ` w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived, w.secrets, w.created_at, w.updated_at,
@@ -134,7 +135,7 @@ func (t *Tx) addWorkspace(name, owner string, personal bool) (rid int64, err err
 	if err != nil {
 		return 0, err
 	}
-	if _, err = t.exec(`INSERT INTO indexes (workspace, version, analyzer) VALUES (?1, 0, 0)`, rid); err != nil {
+	if _, err = t.exec(`INSERT INTO indexes (workspace, version, analyzer) VALUES (?1, 0, ?2)`, rid, search.AnalyzerVersion); err != nil {
 		return 0, err
 	}
 	return rid, t.addMember(rid, owner, loci.Owner)

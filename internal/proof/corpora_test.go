@@ -1,0 +1,229 @@
+package proof
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/server"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// corpora are sets of real texts and questions. They lie beside the project,
+// not in it.
+var corpora = []string{"docs", "code", "xquad-zh"}
+
+const corporaDir = "../../../shared/data/retrieval"
+
+type document struct{ ID, Title, Text string }
+
+func readLines[T any](t *testing.T, path string) (list []T) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 4<<20)
+	for lines.Scan() {
+		var v T
+		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
+			t.Fatal(path, err)
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// A place is a running server with a person's key and an atlas for each corpus.
+type place struct {
+	url, key string
+	atlases  map[string]string
+	names    map[string]string // the corpus's name of a document, by the memory's id
+}
+
+// openPlace runs a server on a database.
+func openPlace(t *testing.T, flags map[string]string) *place {
+	t.Helper()
+	flags["data"], flags["listen"], flags["rate-limit"] = t.TempDir(), "127.0.0.1:0", "0"
+	s, _, err := server.Load(flags, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	said, say := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(ctx, s, say, io.Discard) }()
+	t.Cleanup(func() { cancel(); <-ended })
+	line, err := bufio.NewReader(said).ReadString('\n')
+	go io.Copy(io.Discard, said)
+	m := regexp.MustCompile(`listens on (\S+)`).FindStringSubmatch(line)
+	if m == nil {
+		t.Fatal(line, err)
+	}
+	admin, err := server.OpenAdmin(ctx, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	if _, err := admin.CreateUser(ctx, "ann@example.com", "", ""); err != nil {
+		t.Fatal(err)
+	}
+	key, err := admin.CreateKey(ctx, "ann@example.com", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &place{url: m[1], key: key.APIKey, atlases: map[string]string{}, names: map[string]string{}}
+}
+
+// post sends a body and reads the answer into out.
+func (p *place) post(t *testing.T, path string, body, out any) {
+	t.Helper()
+	b, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequest("POST", p.url+path, bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("Authorization", "Bearer "+p.key)
+	w, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Body.Close()
+	raw, err := io.ReadAll(w.Body)
+	if err != nil || w.StatusCode >= 300 {
+		t.Fatal(path, w.StatusCode, string(raw), err)
+	}
+	if err := json.Unmarshal(raw, out); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// write stores a corpus in an atlas of its own, in order.
+func (p *place) write(t *testing.T, name string) {
+	var made loci.CreatedAtlas
+	p.post(t, "/v1/atlases", loci.CreateAtlas{Name: loci.Name(name)}, &made)
+	p.atlases[name] = made.Atlas.ID
+	for _, d := range readLines[document](t, filepath.Join(corporaDir, name, "docs.jsonl")) {
+		var out loci.CreatedMemory
+		p.post(t, "/v1/memories", loci.CreateMemory{AtlasID: made.Atlas.ID, Title: loci.Title(d.Title), Content: loci.Content(d.Text)}, &out)
+		p.names[out.Memory.ID] = d.ID
+	}
+}
+
+func (p *place) question(name, query string) map[string]any {
+	return map[string]any{"query": query, "mode": "keyword", "atlas_id": p.atlases[name], "limit": 10}
+}
+
+func (p *place) namesOf(found loci.FoundMemories) (list []string) {
+	for _, m := range found.Memories {
+		list = append(list, p.names[m.ID])
+	}
+	return list
+}
+
+func (p *place) byREST(t *testing.T, name, query string) []string {
+	var found loci.FoundMemories
+	p.post(t, "/v1/memories/search", p.question(name, query), &found)
+	return p.namesOf(found)
+}
+
+func (p *place) byMCP(t *testing.T, name, query string) []string {
+	var answer struct {
+		Result struct {
+			StructuredContent loci.FoundMemories `json:"structuredContent"`
+		} `json:"result"`
+	}
+	p.post(t, "/mcp", map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+		"params": map[string]any{"name": "memory_search", "arguments": p.question(name, query)}}, &answer)
+	return p.namesOf(answer.Result.StructuredContent)
+}
+
+func (p *place) byCommand(t *testing.T, binary, name, query string) []string {
+	cmd := exec.Command(binary, "memory", "search", "--json", "--mode", "keyword", "--limit", "10", "--atlas-id", p.atlases[name], "--", query)
+	cmd.Env = append(os.Environ(), "LOCI_URL="+p.url, "LOCI_API_KEY="+p.key)
+	raw, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found loci.FoundMemories
+	if err := json.Unmarshal(raw, &found); err != nil {
+		t.Fatal(err)
+	}
+	return p.namesOf(found)
+}
+
+// program builds the binary with the driver of this test.
+func program(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "loci")
+	args := []string{"build", "-o", path}
+	if store.Driver == "mattn" {
+		args = append(args, "-tags", "sqlite_fts5")
+	}
+	if out, err := exec.Command("go", append(args, "../../cmd/loci")...).CombinedOutput(); err != nil {
+		t.Fatal(err, string(out))
+	}
+	return path
+}
+
+// TestEveryDoorAndDatabaseFindsTheSame is the main job on real texts: what is
+// written through REST is found through every door, and both databases have
+// the same top ten for every question.
+func TestEveryDoorAndDatabaseFindsTheSame(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat(corporaDir); err != nil {
+		t.Skip("the texts are not here: ", err)
+	}
+	address := os.Getenv("LOCI_TEST_PG18")
+	if address == "" {
+		t.Skip("LOCI_TEST_PG18 names no server")
+	}
+	file, served := openPlace(t, map[string]string{}), openPlace(t, map[string]string{"db": storetest.Schema(t, address)})
+	binary := program(t)
+	for _, name := range corpora {
+		file.write(t, name)
+		served.write(t, name)
+		questions := readLines[document](t, filepath.Join(corporaDir, name, "queries.jsonl"))
+		empty := 0
+		for i, q := range questions {
+			want := file.byREST(t, name, q.Text)
+			if len(want) == 0 {
+				empty++
+			}
+			others := map[string][]string{"postgres": served.byREST(t, name, q.Text)}
+			if i%10 == 0 {
+				others["mcp"] = file.byMCP(t, name, q.Text)
+			}
+			if i%100 == 0 {
+				others["command"] = file.byCommand(t, binary, name, q.Text)
+			}
+			for door, got := range others {
+				if !slices.Equal(got, want) {
+					t.Errorf("%s, %q: %s finds\n%s\nSQLite by REST\n%s", name, q.Text, door, strings.Join(got, "\n"), strings.Join(want, "\n"))
+				}
+			}
+		}
+		if empty > len(questions)/50 {
+			t.Errorf("%s: %d of %d questions find nothing", name, empty, len(questions))
+		}
+		t.Logf("%s: %d questions, the same ten on both databases", name, len(questions))
+	}
+}
