@@ -70,11 +70,16 @@ func with(a, b args) args {
 	return out
 }
 
-// shelf returns a new atlas of the crew with two memories.
+// shelf returns an atlas of the crew with two memories. There is one in a
+// world, for what others hold moves scores.
 func (s scene) shelf() (atlas, memory string) {
-	atlas = s.Atlas(s.t, "Shelf")
-	s.Memory(s.t, atlas, "# Tide\nThe tide turns at noon.")
-	return atlas, s.Memory(s.t, atlas, "The harbour closes when the tide is low.")
+	list := proof.Must(s.Service.ListMemories(s.t.Context(), s.Ann.Actor(), loci.ListMemories{WorkspaceID: s.Crew, Tags: loci.Tags{"shelf"}}))(s.t)
+	if len(list.Memories) == 0 {
+		atlas = s.Atlas(s.t, "Shelf")
+		s.Memory(s.t, atlas, "# Tide\nThe tide turns at noon.", "shelf")
+		return atlas, s.Memory(s.t, atlas, "The harbour closes when the tide is low.", "shelf")
+	}
+	return list.Memories[0].AtlasID, list.Memories[0].ID
 }
 
 func (s scene) invitation() string {

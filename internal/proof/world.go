@@ -164,7 +164,7 @@ func (w *World) Atlas(t testing.TB, name string) string {
 }
 
 // Memory stores a memory of ann's in an atlas of the crew.
-func (w *World) Memory(t testing.TB, atlas, content string) string {
+func (w *World) Memory(t testing.TB, atlas, content string, tags ...loci.Tag) string {
 	t.Helper()
-	return Must(w.Service.CreateMemory(t.Context(), w.Ann.Actor(), loci.CreateMemory{Content: loci.Content(content), AtlasID: atlas}))(t).Memory.ID
+	return Must(w.Service.CreateMemory(t.Context(), w.Ann.Actor(), loci.CreateMemory{Content: loci.Content(content), AtlasID: atlas, Tags: tags}))(t).Memory.ID
 }

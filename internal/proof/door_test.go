@@ -1,0 +1,322 @@
+package proof_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/client"
+	"github.com/loci-memory/loci/internal/cli"
+	"github.com/loci-memory/loci/internal/mcp"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/proof"
+	"github.com/loci-memory/loci/internal/rest"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+// asCommand makes the test binary the program loci: a command is a process of
+// its own, as for people.
+const asCommand = "LOCI_PROOF_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		os.Exit(cli.Main(os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+// A house is a world with all its doors open.
+type house struct {
+	*proof.World
+	t   testing.TB
+	url string
+}
+
+func open(t testing.TB, w *proof.World) *house {
+	t.Helper()
+	door := mcp.New(mcp.Options{Table: service.Ops, Caller: w.Host, Version: "proof",
+		Authenticate: func(ctx context.Context, c *op.Call) error { _, err := w.Host.Admit(ctx, nil, c); return err }})
+	server := httptest.NewServer(rest.New(rest.Options{Table: service.Ops, Host: w.Host, Log: slog.New(slog.DiscardHandler), Cookie: "loci_session",
+		Extra: []rest.Route{{Pattern: "/mcp", Handler: door.HTTP(), Reason: "it speaks another protocol"}}}))
+	t.Cleanup(server.Close)
+	return &house{w, t, server.URL}
+}
+
+// An answer is what a door said: the object, and beside it what only HTTP tells.
+type answer struct {
+	object args
+	status int
+}
+
+// code returns the code of a refusal.
+func (a answer) code() loci.Code {
+	code, _ := a.object["code"].(string)
+	return loci.Code(code)
+}
+
+func (h *house) answer(raw []byte, err error) answer {
+	h.t.Helper()
+	if err != nil {
+		raw = proof.Must(json.Marshal(op.NewProblem(err, "")))(h.t)
+	}
+	var a answer
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&a.object); err != nil {
+		h.t.Fatalf("%v: %s", err, raw)
+	}
+	return a
+}
+
+// A way is how a call reaches an operation.
+type way struct {
+	name string
+	// has tells whether the door has the operation, and can say what the call says.
+	has  func(o *op.Op, q question) bool
+	call func(h *house, o *op.Op, c *op.Call, in args) answer
+}
+
+// A question is what a case wants of a door.
+type question struct {
+	in       args
+	words    bool // the input has what the operation does not know, or lacks what it needs
+	head     bool // something travels beside the fields: If-Match, Idempotency-Key
+	repeated bool // it is the caller who is refused, not the input
+}
+
+var ways = []way{
+	{"host", func(*op.Op, question) bool { return true }, host},
+	{"rest", func(*op.Op, question) bool { return true }, overREST},
+	{"client", func(o *op.Op, _ question) bool { return o.Reach != op.Browser }, byClient},
+	{"tool", func(o *op.Op, q question) bool { return o.Reach > op.NoTool && !q.head }, byTool},
+	{"pipe", func(o *op.Op, q question) bool { return o.Reach > op.NoTool && !q.head }, byPipe},
+	{"command", func(o *op.Op, q question) bool {
+		return o.Reach != op.Browser && !q.words && !q.repeated && (!q.head || o.Method == "PATCH" || !o.Reads())
+	}, byCommand},
+}
+
+func host(h *house, o *op.Op, c *op.Call, in args) answer {
+	return h.answer(h.Host.Call(h.t.Context(), o, c, op.Args{JSON: proof.Must(json.Marshal(in))(h.t)}))
+}
+
+// text writes a value as a path, a query or a flag has it.
+func text(v any) string {
+	if list, ok := v.([]any); ok {
+		items := make([]string, len(list))
+		for i := range list {
+			items[i] = text(list[i])
+		}
+		return strings.Join(items, ",")
+	}
+	if object, ok := v.(args); ok {
+		b, _ := json.Marshal(object) // it came from JSON
+		return string(b)
+	}
+	return fmt.Sprint(v)
+}
+
+func overREST(h *house, o *op.Op, c *op.Call, in args) answer {
+	h.t.Helper()
+	res, raw := exchange(h, o, c, in)
+	a := h.answer(raw, nil)
+	a.status = res.StatusCode
+	return a
+}
+
+// exchange sends the request that the arguments mean.
+func exchange(h *house, o *op.Op, c *op.Call, in args) (*http.Response, []byte) {
+	h.t.Helper()
+	path, rest := o.Path, args{}
+	for name, v := range in {
+		if place := "{" + name + "}"; strings.Contains(path, place) {
+			path = strings.ReplaceAll(path, place, url.PathEscape(text(v)))
+		} else {
+			rest[name] = v
+		}
+	}
+	var body io.Reader
+	if o.Method == "GET" || o.Method == "DELETE" {
+		query := url.Values{}
+		for name, v := range rest {
+			query.Set(name, text(v))
+		}
+		path += "?" + query.Encode()
+	} else {
+		body = bytes.NewReader(proof.Must(json.Marshal(rest))(h.t))
+	}
+	return h.send(o.Method, path, c, body)
+}
+
+func (h *house) send(method, path string, c *op.Call, body io.Reader) (*http.Response, []byte) {
+	h.t.Helper()
+	r := proof.Must(http.NewRequestWithContext(h.t.Context(), method, h.url+path, body))(h.t)
+	for name, value := range map[string]string{"X-Loci-Actor": c.Actor, "If-Match": c.IfMatch, "Idempotency-Key": c.IdempotencyKey} {
+		if value != "" {
+			r.Header.Set(name, value)
+		}
+	}
+	if c.Proof != "" {
+		r.Header.Set("Authorization", "Bearer "+c.Proof)
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	res := proof.Must(http.DefaultClient.Do(r))(h.t)
+	defer res.Body.Close()
+	return res, proof.Must(io.ReadAll(res.Body))(h.t)
+}
+
+func byClient(h *house, o *op.Op, c *op.Call, in args) answer {
+	h.t.Helper()
+	options := []client.CallOption{client.IfMatch(c.IfMatch), client.IdempotencyKey(c.IdempotencyKey)}
+	if c.Actor != "" {
+		options = append(options, client.AsAgent())
+	}
+	return h.answer(h.client(c).Call(h.t.Context(), o.Method, o.Path, proof.Must(json.Marshal(in))(h.t), options...))
+}
+
+func (h *house) client(c *op.Call) *client.Client {
+	h.t.Helper()
+	return proof.Must(client.New(h.url, client.WithKey(c.Proof), client.WithPatience(1, 0)))(h.t)
+}
+
+func toolCall(h *house, o *op.Op, in args) []byte {
+	return proof.Must(json.Marshal(args{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": args{"name": o.Tool(), "arguments": in}}))(h.t)
+}
+
+// result takes the object out of the answer to a call of a tool, which shows
+// it twice.
+func result(h *house, raw []byte) answer {
+	h.t.Helper()
+	var m struct {
+		Result struct {
+			Content           []struct{ Text string }
+			StructuredContent json.RawMessage
+			IsError           bool
+		}
+	}
+	if err := json.Unmarshal(raw, &m); err != nil || m.Result.Content == nil || m.Result.Content[0].Text != string(m.Result.StructuredContent) {
+		h.t.Fatalf("%v: %s", err, raw)
+	}
+	a := h.answer(m.Result.StructuredContent, nil)
+	if m.Result.IsError != (a.code() != "") {
+		h.t.Errorf("isError: %s", raw)
+	}
+	return a
+}
+
+func byTool(h *house, o *op.Op, c *op.Call, in args) answer {
+	h.t.Helper()
+	res, raw := h.send("POST", "/mcp", c, bytes.NewReader(toolCall(h, o, in)))
+	if res.StatusCode != http.StatusOK {
+		return h.answer(raw, nil) // who is not let in is told so before a word of the protocol
+	}
+	return result(h, raw)
+}
+
+// A keyed caller shows a credential, as a server's client does; a pipe has none.
+type keyed struct {
+	op.Caller
+	c *op.Call
+}
+
+func (k keyed) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]byte, error) {
+	c.Proof, c.Actor = k.c.Proof, k.c.Actor
+	return k.Caller.Call(ctx, o, c, a)
+}
+
+func byPipe(h *house, o *op.Op, c *op.Call, in args) answer {
+	h.t.Helper()
+	var out bytes.Buffer
+	lines := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"proof","version":"1"}}}` +
+		"\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + string(toolCall(h, o, in)) + "\n"
+	door := mcp.New(mcp.Options{Table: service.Ops, Caller: keyed{h.Host, c}, Version: "proof"})
+	if err := door.Stdio(h.t.Context(), strings.NewReader(lines), &out); err != nil {
+		h.t.Fatal(err)
+	}
+	for s := bufio.NewScanner(bufio.NewReaderSize(&out, 1<<20)); s.Scan(); {
+		if bytes.Contains(s.Bytes(), []byte(`"id":1,`)) {
+			return result(h, bytes.Clone(s.Bytes()))
+		}
+	}
+	h.t.Fatalf("no answer: %s", out.Bytes())
+	return answer{}
+}
+
+func byCommand(h *house, o *op.Op, c *op.Call, in args) answer {
+	h.t.Helper()
+	words, stdin := commandLine(o, in)
+	line := []string{"--json"}
+	for flag, value := range map[string]string{"--if-match": c.IfMatch, "--idempotency-key": c.IdempotencyKey} {
+		if value != "" {
+			line = append(line, flag, value)
+		}
+	}
+	if c.Actor != "" {
+		line = append(line, "--agent")
+	}
+	line = append(slices.Clone(words[:2]), append(line, words[2:]...)...)
+	cmd := exec.CommandContext(h.t.Context(), proof.Must(os.Executable())(h.t), line...)
+	home := h.t.TempDir()
+	cmd.Env = []string{asCommand + "=1", "LOCI_URL=" + h.url, "LOCI_API_KEY=" + c.Proof, "HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_DATA_HOME=" + home}
+	cmd.Stdin = strings.NewReader(stdin)
+	out, err := cmd.Output()
+	a := h.answer(out, nil)
+	if (err == nil) != (a.code() == "") {
+		h.t.Errorf("loci %s: %v %s", line, err, out)
+	}
+	return a
+}
+
+// commandLine writes arguments as people would; what is too long for a line
+// comes by the standard input.
+func commandLine(o *op.Op, in args) (line []string, stdin string) {
+	resource, verb, _ := strings.Cut(o.Name, ".")
+	line = []string{resource, verb}
+	var words, flags []string
+	for _, f := range o.Fields() {
+		v, given := in[f.Name]
+		switch object, nested := v.(args); {
+		case !given:
+		case f.Place == op.InPath || f.Name == "query":
+			words = append(words, text(v))
+		case nested:
+			for name, inner := range object {
+				flags = append(flags, "--"+flagName(f.Name)+"-"+flagName(name)+"="+text(inner))
+			}
+		default:
+			value := text(v)
+			if len(value) > 100_000 {
+				value, stdin = "-", value
+			}
+			flags = append(flags, "--"+flagName(f.Name)+"="+value)
+		}
+	}
+	slices.Sort(flags)
+	return append(append(line, flags...), append([]string{"--"}, words...)...), stdin
+}
+
+func flagName(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		if unicode.IsUpper(r) {
+			b.WriteByte('-')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return strings.ReplaceAll(b.String(), "_", "-")
+}
