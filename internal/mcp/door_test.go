@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -59,7 +60,7 @@ func (s *shelf) List(_ context.Context, _ *loci.Actor, in loci.ListMemories) (lo
 	defer s.mu.Unlock()
 	seen, limit := 0, 20
 	if in.Cursor != "" {
-		fmt.Sscan(string(in.Cursor), &seen)
+		seen, _ = strconv.Atoi(string(in.Cursor)) // it is one of ours
 	}
 	if in.Limit != 0 {
 		limit = int(in.Limit)
@@ -67,7 +68,7 @@ func (s *shelf) List(_ context.Context, _ *loci.Actor, in loci.ListMemories) (lo
 	end := min(seen+limit, len(s.memories))
 	page := loci.Memories{Memories: s.memories[seen:end]}
 	if end < len(s.memories) {
-		page.NextCursor = fmt.Sprint(end)
+		page.NextCursor = fmt.Sprintf("%060d", end)
 	}
 	return page, nil
 }

@@ -111,6 +111,17 @@ func TestPageOfManyMemoriesIsWalkedWithoutALoss(t *testing.T) {
 	}
 }
 
+func TestAShortenedLastPageHasRoomForItsCursor(t *testing.T) {
+	t.Parallel()
+	for size := range 24 {
+		c, _ := filled(t, 100, strings.Repeat("x", size+1))
+		v, failed := c.tool("memory_list", object{"limit": 100})
+		if items, _ := v["memories"].([]any); failed || len(items) < 20 || v["nextCursor"] == nil {
+			t.Errorf("memories of %d bytes: a page of %d, cursor %v", size+1, len(items), v["nextCursor"])
+		}
+	}
+}
+
 func TestAnswerOfAWriteIsCutToo(t *testing.T) {
 	t.Parallel()
 	c, _ := filled(t, 0, "")
