@@ -16,7 +16,7 @@ import (
 func (p *program) admin() *cobra.Command {
 	admin := p.group("admin", "Make users and keys in the database of a server")
 	user := p.group("user", "Make users")
-	user.AddCommand(p.createUser())
+	user.AddCommand(p.createUser(), p.verifyUser())
 	key := p.group("key", "Make API keys")
 	key.AddCommand(p.createKey())
 	admin.AddCommand(user, key)
@@ -57,6 +57,34 @@ func (p *program) createUser() *cobra.Command {
 			return p.print(map[string]string{"userId": u.ID})
 		}
 		_, err = fmt.Fprintf(p.out, "Made the user %s with the id %s.\n", u.Email, u.ID)
+		return err
+	}
+	return cmd
+}
+
+func (p *program) verifyUser() *cobra.Command {
+	var email string
+	cmd := &cobra.Command{
+		Use:     "verify",
+		Short:   "Mark the address of a user as verified",
+		Example: "loci admin user verify --email ada@example.org",
+		Args:    cobra.NoArgs,
+	}
+	cmd.Flags().StringVar(&email, "email", "", "The address (required)")
+	settings := p.settings(cmd, "data", "db")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		a, err := p.administer(cmd, email, settings)
+		if err != nil {
+			return err
+		}
+		u, err := a.VerifyUser(cmd.Context(), loci.Email(email))
+		if err := first(err, a.Close()); err != nil {
+			return err
+		}
+		if p.json {
+			return p.print(map[string]any{"userId": u.ID, "emailVerified": u.EmailVerified})
+		}
+		_, err = fmt.Fprintf(p.out, "The address %s is verified.\n", u.Email)
 		return err
 	}
 	return cmd

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/store"
@@ -138,13 +139,26 @@ func (s *Service) Status(ctx context.Context, who *loci.Actor, _ loci.Nothing) (
 	})
 }
 
-// AddUser makes an account for somebody, as the operator.
+// AddUser makes an account for somebody, as the operator. What comes here
+// was not checked by a door.
 func (s *Service) AddUser(ctx context.Context, e loci.Email, name loci.Name, p loci.Password) (loci.User, error) {
+	name = loci.Name(strings.TrimSpace(string(name)))
+	if r := p.Rule(); p != "" && (utf8.RuneCountInString(string(p)) < r.MinLength || utf8.RuneCountInString(string(p)) > r.MaxLength) {
+		return loci.User{}, loci.Fail(loci.InvalidQuery, "a password must have %d to %d characters", r.MinLength, r.MaxLength)
+	}
+	if r := name.Rule(); utf8.RuneCountInString(string(name)) > r.MaxLength {
+		return loci.User{}, loci.Fail(loci.InvalidQuery, "a name must have at most %d characters", r.MaxLength)
+	}
 	n, err := newUser(ctx, e, name, p)
 	if err != nil {
 		return loci.User{}, err
 	}
 	return store.System(ctx, s.Store, "make an account as the operator", func(t *store.SystemTx) (loci.User, error) { return t.AddUser(n) })
+}
+
+// VerifyUser marks an address as verified, as the operator.
+func (s *Service) VerifyUser(ctx context.Context, e loci.Email) (loci.User, error) {
+	return store.System(ctx, s.Store, "verify an address as the operator", func(t *store.SystemTx) (loci.User, error) { return t.VerifyUser(e) })
 }
 
 // Owner returns the user with an address, and makes it where it is not there
