@@ -159,7 +159,7 @@ var fixtures = map[string]fixture{
 	},
 	service.AtlasUpdate.Name: {
 		args: func(s scene) args {
-			return args{"atlasId": s.Atlas(s.t, "Shelf"), "name": "Ships", "keywords": []any{}}
+			return args{"atlasId": s.Atlas(s.t, "Shelf"), "name": "Ships", "keywords": []any{}, "description": ""}
 		},
 		names: []string{"atlasId"},
 		also: []refusal{
