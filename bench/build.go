@@ -1,0 +1,74 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"github.com/loci-memory/loci/internal/search"
+)
+
+// tags and cgo choose the driver of SQLite.
+var builds = map[string]struct{ tags, cgo string }{"mattn": {"sqlite_fts5", "1"}, "modernc": {"", "0"}}
+
+// build builds Loci and the floor with every driver.
+func (b *bench) build() error {
+	for _, driver := range b.drivers {
+		how, ok := builds[driver]
+		if !ok {
+			return fmt.Errorf("there is no driver %q: mattn, modernc", driver)
+		}
+		for name, path := range map[string]string{"loci": "./cmd/loci", "floor": "./bench/floor"} {
+			c := exec.CommandContext(b.ctx, "go", "build", "-trimpath", "-tags", how.tags, "-o", b.binary(name, driver), path)
+			c.Env = append(os.Environ(), "CGO_ENABLED="+how.cgo)
+			if out, err := c.CombinedOutput(); err != nil {
+				return fmt.Errorf("build %s with %s: %w\n%s", path, driver, err, out)
+			}
+		}
+	}
+	return nil
+}
+
+func (b *bench) binary(name, driver string) string {
+	return filepath.Join(b.cache, name+"-"+driver)
+}
+
+// command runs a program that answers with one JSON object of texts.
+func (b *bench) command(argv ...string) (map[string]string, error) {
+	c := exec.CommandContext(b.ctx, argv[0], argv[1:]...)
+	c.Stderr = os.Stderr
+	out, err := c.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w", argv, err)
+	}
+	said := map[string]string{}
+	return said, json.Unmarshal(out, &said)
+}
+
+// stamp tells databases apart that other versions of notes, tables, documents
+// or segments have left in the cache.
+func stamp() (string, error) {
+	h := sha256.New()
+	fmt.Fprintln(h, generation, search.AnalyzerVersion, search.FormatVersion)
+	err := filepath.WalkDir("internal/store/migrations", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		h.Write(text)
+		return err
+	})
+	return fmt.Sprintf("%x", h.Sum(nil)[:4]), err
+}
+
+// copyFolder copies the files of a folder.
+func copyFolder(from, to string) error {
+	if err := os.MkdirAll(to, 0o700); err != nil {
+		return err
+	}
+	return os.CopyFS(to, os.DirFS(from))
+}

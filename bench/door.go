@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/rest"
+)
+
+// A librarian keeps nothing: what remains is the way in and out.
+type librarian struct{ stored loci.Memory }
+
+func (l librarian) Get(context.Context, *loci.Actor, loci.GetMemory) (loci.MemoryDetail, error) {
+	return loci.MemoryDetail{Memory: l.stored, Attachments: []loci.Attachment{}}, nil
+}
+
+func (l librarian) Create(_ context.Context, _ *loci.Actor, in loci.CreateMemory) (loci.CreatedMemory, error) {
+	m := l.stored
+	m.Content = string(in.Content)
+	return loci.CreatedMemory{Memory: loci.NewMemory{Memory: m, Routing: loci.Routing{AtlasID: m.AtlasID, Matched: []string{}}}}, nil
+}
+
+// serveDoor serves the waist and the door with a librarian behind them. As in
+// a server, a line of each call goes to the log; callers are taken for granted.
+func serveDoor() error {
+	t, err := readTexts("../shared/data/retrieval")
+	if err != nil {
+		return err
+	}
+	now := time.Now()
+	id := loci.NewID(now)
+	who := librarian{loci.Memory{ID: id, WorkspaceID: id, AtlasID: id, Title: "Choose the driver", Content: t.prose(0), Type: loci.Decision, Tags: []string{"bench"},
+		Status: loci.Active, Version: 1, CreatedBy: id, CreatedAt: loci.At(now), UpdatedAt: loci.At(now)}}
+	table := &op.Table{}
+	op.Add(table, "memory.get", "GET /v1/memories/{memoryId}", "Read.", op.Account, op.Core, librarian.Get)
+	op.Add(table, "memory.create", "POST /v1/memories", "Make.", op.Account, op.Core, librarian.Create)
+	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	if os.Getenv("BENCH_QUIET") != "" {
+		log = slog.New(slog.DiscardHandler)
+	}
+	h := rest.New(rest.Options{Table: table, Log: log, Cookie: "__Host-loci", Host: &op.Host{Service: who, Log: log,
+		Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*loci.Actor, error) {
+			c.Quota = &op.Quota{Limit: loci.Unlimited, Remaining: loci.Unlimited - 1, Reset: time.Hour}
+			return &loci.Actor{UserID: id, Credential: loci.KeyCredential}, nil
+		}}})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("door listens on http://%s\n", l.Addr())
+	return http.Serve(l, h)
+}
+
+// connections keep a server busy: one that waits between two requests spends
+// its time on falling asleep and waking up.
+const connections = 8
+
+// door compares the way in and out with an empty handler.
+func (b *bench) door() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	door, err := b.start([]string{"BENCH_QUIET=1"}, self, "door")
+	if err != nil {
+		return err
+	}
+	defer door.stop()
+	key := "loci_live_" + "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopq"
+	requests := map[string]request{
+		"get":    newRequest("GET", "/v1/memories/"+loci.NewID(time.Now()), key, nil),
+		"create": newRequest("POST", "/v1/memories", key, map[string]any{"content": b.texts.prose(1), "title": "Choose the driver", "type": "decision", "tags": []string{"bench"}}),
+	}
+	for _, c := range []struct {
+		name string
+		bar  float64
+	}{{"get", 1.5}, {"create", 2}} {
+		if err := b.doorOver(door, c.name, requests[c.name], c.bar); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *bench) doorOver(door *process, name string, r request, bar float64) error {
+	w, err := door.dial()
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	body, err := w.ask(r)
+	if err != nil {
+		return err
+	}
+	floor, err := b.start(nil, b.binary("floor", b.drivers[0]), "empty", "-size", strconv.Itoa(len(body)))
+	if err != nil {
+		return err
+	}
+	defer floor.stop()
+	turn := func(p *process) func(int) (map[string]float64, error) {
+		return func(int) (map[string]float64, error) {
+			return p.spend(connections, 10_000, func(int) request { return r })
+		}
+	}
+	s, err := b.interleave([]contender{{"floor", turn(floor)}, {"loci", turn(door)}})
+	if err != nil {
+		return err
+	}
+	b.report.keep("door "+name, s)
+	b.report.add(line{Row: "door", What: name + " without store, over an empty handler", Unit: "us CPU", Loci: s.median("loci cpu"), Floor: s.median("floor cpu"), Bar: bar})
+	return nil
+}

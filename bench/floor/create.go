@@ -1,0 +1,140 @@
+package main
+
+import (
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/loci-memory/loci"
+)
+
+// creator writes the rows of a create on one connection, many in a commit.
+type creator struct {
+	jobs                                chan *job
+	begin, commit, addMemory, addChange *sql.Stmt
+	who, workspaceID, atlasID           string
+	workspace, atlas                    int64
+	document                            []byte
+}
+
+type job struct {
+	m    *memory
+	done chan error
+}
+
+// The same bounds of one commit that Loci has.
+const (
+	maxBatch = 64
+	maxWait  = 2 * time.Millisecond
+)
+
+const writes = `BEGIN IMMEDIATE; COMMIT;
+	INSERT INTO memories (id, workspace, atlas, title, content, hash, kind, status, tags, source_name, source_uri, source_group, source_position,
+		version, created_by, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, '', '', '', NULL, 1, ?9, ?10, ?10);
+	INSERT INTO changes (workspace, memory, atlas, kind, status, tags, made_at, gone, memories, bytes, document)
+		VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, 1, ?8, ?9)`
+
+// newCreator answers POST /v1/memories.
+func newCreator(path string, blob int) (http.Handler, error) {
+	db, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	c := &creator{jobs: make(chan *job, maxBatch), document: []byte(strings.Repeat("d", blob))}
+	if c.who, err = user(db); err != nil {
+		return nil, err
+	}
+	err = db.QueryRow(`SELECT w.rid, w.id, a.rid, a.id FROM workspaces w JOIN atlases a ON a.workspace = w.rid AND a.inbox WHERE w.personal_of = ?1`, c.who).
+		Scan(&c.workspace, &c.workspaceID, &c.atlas, &c.atlasID)
+	if err != nil {
+		return nil, err
+	}
+	list, err := prepared(db, writes, `PRAGMA journal_mode = WAL`, `PRAGMA synchronous = FULL`, `PRAGMA foreign_keys = ON`, `PRAGMA secure_delete = FAST`, `PRAGMA cache_size = -16000`)
+	if err != nil {
+		return nil, err
+	}
+	c.begin, c.commit, c.addMemory, c.addChange = list[0], list[1], list[2], list[3]
+	go c.run()
+	return c, nil
+}
+
+func (c *creator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Title, Content string
+		Tags           json.RawMessage
+	}
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		answer(w, 0, nil, err)
+		return
+	}
+	now := time.Now()
+	m := &memory{ID: loci.NewID(now), WorkspaceID: c.workspaceID, AtlasID: c.atlasID, Title: in.Title, Content: in.Content, Kind: 5, Tags: in.Tags,
+		Version: 1, CreatedBy: c.who, CreatedAt: now.UnixMicro(), UpdatedAt: now.UnixMicro()}
+	j := &job{m, make(chan error, 1)}
+	c.jobs <- j
+	answer(w, http.StatusCreated, map[string]any{"memory": m}, <-j.done)
+}
+
+// run commits what has gathered. It waits for as many as wrote together the
+// last time, for two milliseconds at most.
+func (c *creator) run() {
+	last := 1
+	for first := range c.jobs {
+		last = c.together(first, last)
+	}
+}
+
+func (c *creator) together(first *job, last int) int {
+	_, err := c.begin.Exec()
+	batch := []*job{first}
+	failed := c.add(first.m)
+	var late <-chan time.Time
+gather:
+	for len(batch) < maxBatch && failed == nil {
+		select {
+		case j := <-c.jobs:
+			batch, failed = append(batch, j), c.add(j.m)
+			continue
+		default:
+		}
+		if len(batch) >= last {
+			break
+		}
+		if late == nil {
+			late = time.After(maxWait)
+		}
+		select {
+		case j := <-c.jobs:
+			batch, failed = append(batch, j), c.add(j.m)
+		case <-late:
+			break gather
+		}
+	}
+	if _, end := c.commit.Exec(); err != nil || failed != nil || end != nil {
+		err = fmt.Errorf("%v, %v, %v", err, failed, end)
+	}
+	for _, j := range batch {
+		j.done <- err
+	}
+	return len(batch)
+}
+
+func (c *creator) add(m *memory) error {
+	h := sha256.Sum256([]byte(m.Content))
+	tags := string(m.Tags)
+	r, err := c.addMemory.Exec(m.ID, c.workspace, c.atlas, m.Title, m.Content, int64(binary.BigEndian.Uint64(h[:8])), m.Kind, tags, c.who, m.CreatedAt)
+	if err != nil {
+		return err
+	}
+	rid, err := r.LastInsertId()
+	if err != nil {
+		return err
+	}
+	_, err = c.addChange.Exec(c.workspace, rid, c.atlas, m.Kind, tags, m.CreatedAt, false, len(m.Content), c.document)
+	return err
+}

@@ -1,0 +1,82 @@
+// Floor is what Loci is measured against: handlers of net/http that do the
+// least that an answer takes. They know no operation, no access and no index.
+//
+//	floor empty  -size BYTES          reads the body and answers JSON of that size
+//	floor get    -db FILE             one prepared read of a memory by its id
+//	floor create -db FILE -blob BYTES the two rows of a create, in commits that clients share
+//	floor find   -db FILE             stock FTS5: porter, OR, the same filters, 20 rows
+//	floor index  -db FILE             makes the FTS5 table that find needs, and ends
+//
+// FILE is a copy of a database of Loci's: same tables, same indexes, same rows.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "floor:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("empty, get, create, find or index is needed")
+	}
+	flags := flag.NewFlagSet("floor", flag.ContinueOnError)
+	path := flags.String("db", "", "database")
+	size := flags.Int("size", 0, "bytes of the answer of empty")
+	blob := flags.Int("blob", 0, "bytes of a document in the log of changes")
+	if err := flags.Parse(args[1:]); err != nil {
+		return err
+	}
+	var h http.Handler
+	var err error
+	switch args[0] {
+	case "empty":
+		h = empty(*size)
+	case "get":
+		h, err = newGetter(*path)
+	case "create":
+		h, err = newCreator(*path, *blob)
+	case "find":
+		h, err = newFinder(*path)
+	case "index":
+		return index(*path)
+	default:
+		err = fmt.Errorf("there is no %q", args[0])
+	}
+	if err != nil {
+		return err
+	}
+	return serve(h)
+}
+
+// serve says where it listens as Loci does.
+func serve(h http.Handler) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("floor listens on http://%s\n", l.Addr())
+	return http.Serve(l, h)
+}
+
+// empty reads what it is sent and answers always the same.
+func empty(size int) http.Handler {
+	const frame = `{"ok":true,"text":""}`
+	answer := frame[:len(frame)-2] + strings.Repeat("x", max(0, size-len(frame))) + `"}`
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, answer)
+	})
+}

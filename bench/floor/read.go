@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// newGetter answers GET /v1/memories/{id} by one statement, prepared.
+func newGetter(path string) (http.Handler, error) {
+	return reading(path, `SELECT`+columns+`FROM memories e`+places+`WHERE e.id = ?2`, func(s *sql.Stmt, who string, w http.ResponseWriter, r *http.Request) {
+		var m memory
+		err := m.scan(s.QueryRow(who, strings.TrimPrefix(r.URL.Path, "/v1/memories/")))
+		answer(w, http.StatusOK, &m, err)
+	})
+}
+
+// reading serves f with a statement on connections of their own, that are set
+// as Loci's readers are.
+func reading(path, q string, f func(s *sql.Stmt, who string, w http.ResponseWriter, r *http.Request)) (http.Handler, error) {
+	db, err := open(path)
+	if err != nil {
+		return nil, err
+	}
+	who, err := user(db)
+	if err != nil {
+		return nil, err
+	}
+	const readers = 4
+	idle := make(chan *sql.Stmt, readers)
+	for range readers {
+		s, err := prepared(db, q, `PRAGMA query_only = ON`, `PRAGMA cache_size = -2000`)
+		if err != nil {
+			return nil, err
+		}
+		idle <- s[0]
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s := <-idle
+		defer func() { idle <- s }()
+		f(s, who, w, r)
+	}), nil
+}
+
+// prepared takes a connection for good, and returns the statements in q, which
+// stand between semicolons, prepared on it.
+func prepared(db *sql.DB, q string, pragmas ...string) (list []*sql.Stmt, err error) {
+	c, err := db.Conn(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range append([]string{`PRAGMA busy_timeout = 10000`, `PRAGMA temp_store = MEMORY`, `PRAGMA mmap_size = 1073741824`}, pragmas...) {
+		rows, err := c.QueryContext(context.Background(), p)
+		if err != nil {
+			return nil, err
+		}
+		rows.Next()
+		rows.Close()
+	}
+	for part := range strings.SplitSeq(q, ";") {
+		s, err := c.PrepareContext(context.Background(), part)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// index makes the table of FTS5, in the best shape that it can have.
+func index(path string) error {
+	db, err := open(path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	for _, q := range []string{
+		`CREATE VIRTUAL TABLE words USING fts5 (title, content, content = 'memories', content_rowid = 'rid', tokenize = 'porter')`,
+		`INSERT INTO words (words) VALUES ('rebuild')`,
+		`INSERT INTO words (words) VALUES ('optimize')`,
+	} {
+		if _, err := db.Exec(q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newFinder answers GET /find?q=... with the best 20 memories that hold any of
+// the words. FTS5 ranks, and rows are joined in that order until there are 20.
+func newFinder(path string) (http.Handler, error) {
+	return reading(path, `SELECT`+columns+`, words.rank FROM words CROSS JOIN memories e ON e.rid = words.rowid`+places+
+		`WHERE words MATCH ?2 AND e.status = 0 ORDER BY words.rank LIMIT 20`, func(s *sql.Stmt, who string, w http.ResponseWriter, r *http.Request) {
+		list, err := find(s, who, match(r.URL.Query().Get("q"), r.URL.Query().Has("stop")))
+		answer(w, http.StatusOK, map[string]any{"memories": list}, err)
+	})
+}
+
+func find(s *sql.Stmt, who, match string) ([]memory, error) {
+	rows, err := s.Query(who, match)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var list []memory
+	for rows.Next() {
+		var m memory
+		if err := m.scan(rows, &m.Score); err != nil {
+			return nil, err
+		}
+		list = append(list, m)
+	}
+	return list, rows.Err()
+}
+
+// match joins the words of a text by OR, or those of them that are no stop words.
+func match(text string, drop bool) string {
+	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if drop {
+		words = slices.DeleteFunc(words, func(w string) bool { return strings.Contains(stop, " "+strings.ToLower(w)+" ") })
+	}
+	return `"` + strings.Join(words, `" OR "`) + `"`
+}
+
+// stop are the words that Loci drops from a query too.
+const stop = ` a about above after again against all also am an and any are aren as at be because been before being below between both but by can could couldn did didn do does doesn doing don down during each few for from further get gets had hadn has hasn have haven having he her here hers herself him himself his how i if in into is isn it its itself just let ll me more most mustn my myself no nor not now of off on once only or other our ours ourselves out over own re same she should shouldn so some such than that the their theirs them themselves then there these they this those through to too under until up upon us use used using ve very was wasn we were weren what when where which while who whom whose why will with won would wouldn you your yours yourself yourselves s t `

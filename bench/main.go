@@ -1,0 +1,120 @@
+// Bench measures Loci beside floors: programs that do the least that the same
+// answer takes (bench/floor). Every figure of a row is taken in the same run,
+// in rounds in which all sides have their turn, and is the median of the rounds.
+// CPU is that of the server process alone, in user and system time; clients
+// are in this process. Wall time is shown only where a row is about it.
+//
+//	go run -tags sqlite_fts5 ./bench [-run door,get,...] [-rounds 7] [-memories 100000] [-driver mattn,modernc] [-json FILE] [-profile FILE]
+//
+// docs/benchmarks.md tells what the rows mean.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A bench is one run.
+type bench struct {
+	ctx      context.Context
+	rounds   int
+	memories int
+	drivers  []string
+	postgres string // address of a server; empty is none
+	profile  string
+	cache    string // folder of binaries and loaded databases, for later runs
+	scratch  string // folder of this run
+	report   report
+	texts    *texts
+}
+
+// rows in the order in which they run: the one that loads goes before those
+// that use what it has loaded.
+var rows = []struct {
+	name string
+	run  func(*bench) error
+}{
+	{"door", (*bench).door}, {"get", (*bench).get}, {"create", (*bench).create}, {"memory", (*bench).memory},
+	{"search", (*bench).search}, {"neighbours", (*bench).neighbours}, {"start", (*bench).first},
+}
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == "serve" {
+		exit(serveProfiled(os.Args[2:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == "door" {
+		exit(serveDoor())
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	exit(run(ctx))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func run(ctx context.Context) (err error) {
+	b := &bench{ctx: ctx}
+	only := flag.String("run", "", "rows to run, with commas: door, get, create, memory, search, neighbours, start; default: all")
+	drivers := flag.String("driver", "mattn,modernc", "drivers of SQLite, with commas; the first is held to the bars")
+	out := flag.String("json", "", "file for the raw figures of every round")
+	flag.IntVar(&b.rounds, "rounds", 7, "rounds")
+	flag.IntVar(&b.memories, "memories", 100_000, "memories in the workspace that is searched")
+	flag.StringVar(&b.postgres, "postgres", os.Getenv("LOCI_TEST_PG18"), "address of a PostgreSQL server; empty leaves its figures out")
+	flag.StringVar(&b.profile, "profile", "", "file for CPU profiles of Loci, one for each server that is started: FILE.1, FILE.2 ...")
+	flag.Parse()
+	b.drivers = strings.Split(*drivers, ",")
+	b.cache = filepath.Join(os.TempDir(), "loci-bench")
+	if err := os.MkdirAll(b.cache, 0o700); err != nil {
+		return err
+	}
+	if b.scratch, err = os.MkdirTemp(b.cache, "run-"); err != nil {
+		return err
+	}
+	defer os.RemoveAll(b.scratch)
+	if b.texts, err = readTexts("../shared/data/retrieval"); err != nil {
+		return err
+	}
+	if err := b.build(); err != nil {
+		return err
+	}
+	if err := b.each(*only); err != nil {
+		return err
+	}
+	b.report.print(os.Stdout)
+	return b.report.save(*out, b)
+}
+
+// each runs the rows that are asked for.
+func (b *bench) each(only string) error {
+	wanted := map[string]bool{}
+	for name := range strings.SplitSeq(only, ",") {
+		wanted[name] = name != ""
+	}
+	for _, r := range rows {
+		if only != "" && !wanted[r.name] {
+			continue
+		}
+		delete(wanted, r.name)
+		fmt.Fprintln(os.Stderr, "bench:", r.name)
+		if err := r.run(b); err != nil {
+			return fmt.Errorf("%s: %w", r.name, err)
+		}
+	}
+	if delete(wanted, ""); only != "" && len(wanted) > 0 {
+		return fmt.Errorf("there is no row %s", slices.Sorted(maps.Keys(wanted)))
+	}
+	return nil
+}

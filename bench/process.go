@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A process is a server under test.
+type process struct {
+	cmd     *exec.Cmd
+	address string
+	pid     int // of the server itself, where cmd only traces it
+}
+
+var listens = regexp.MustCompile(`listens on http://([0-9.:]+)`)
+
+// start runs a server and returns once it listens. Its log goes to a file, as
+// that of a service does.
+func (b *bench) start(env []string, argv ...string) (*process, error) {
+	log, err := os.CreateTemp(b.scratch, "log-")
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	c := exec.CommandContext(context.WithoutCancel(b.ctx), argv[0], argv[1:]...)
+	c.Env, c.Stderr = append(os.Environ(), env...), log
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Start(); err != nil {
+		return nil, err
+	}
+	p := &process{cmd: c, pid: c.Process.Pid}
+	in := bufio.NewReader(out)
+	for p.address == "" {
+		text, err := in.ReadString('\n')
+		if err != nil {
+			c.Wait()
+			said, _ := os.ReadFile(log.Name())
+			return nil, fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, said)
+		}
+		if found := listens.FindStringSubmatch(text); found != nil {
+			p.address = found[1]
+		}
+	}
+	go in.WriteTo(discard{})
+	return p, nil
+}
+
+type discard struct{}
+
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+
+// stop ends the server as a service manager does.
+func (p *process) stop() {
+	syscall.Kill(p.pid, syscall.SIGTERM)
+	late := time.AfterFunc(20*time.Second, func() { p.cmd.Process.Kill() })
+	defer late.Stop()
+	p.cmd.Wait()
+}
+
+// cpu returns the microseconds of user and system time that the process has
+// spent. Its clock is one of the kernel's: its number is the complement of the
+// process id, and 2 for the time that the scheduler counts, in nanoseconds
+// (include/linux/posix-timers_types.h).
+func (p *process) cpu() float64 {
+	var t unix.Timespec
+	if err := unix.ClockGettime(int32(^p.pid)<<3|2, &t); err != nil {
+		return 0 // it has ended; whoever asked it hears so on its connection
+	}
+	return float64(t.Nano()) / 1000
+}
+
+// quiet waits until the server does nothing more, so that what it does after
+// its answers counts too, and returns its CPU.
+func (p *process) quiet() float64 {
+	before := p.cpu()
+	for range 600 {
+		time.Sleep(50 * time.Millisecond)
+		now := p.cpu()
+		if now-before < 1000 {
+			return now
+		}
+		before = now
+	}
+	return before
+}
+
+// anonymous returns the bytes of memory that no file stands behind.
+func (p *process) anonymous() (float64, error) {
+	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.pid), "status"))
+	if err != nil {
+		return 0, err
+	}
+	for l := range strings.Lines(string(status)) {
+		if rest, ok := strings.CutPrefix(l, "RssAnon:"); ok {
+			kb, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "kB")), 64)
+			return kb * 1024, err
+		}
+	}
+	return 0, fmt.Errorf("the kernel does not tell RssAnon")
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/pprof"
+	"strings"
+	"syscall"
+
+	"github.com/loci-memory/loci/internal/server"
+)
+
+// profileVariable names the file of a server's profile. With it this program
+// is the server.
+const profileVariable = "BENCH_PROFILE"
+
+var profiles int
+
+func (b *bench) nextProfile() string {
+	profiles++
+	return fmt.Sprintf("%s.%d", b.profile, profiles)
+}
+
+// serveProfiled is `loci serve` with a profile of its CPU.
+func serveProfiled(args []string) error {
+	flags := map[string]string{}
+	for i := 0; i+1 < len(args); i += 2 {
+		flags[strings.TrimPrefix(args[i], "--")] = args[i+1]
+	}
+	s, _, err := server.Load(flags, os.Environ())
+	if err != nil {
+		return err
+	}
+	f, err := os.Create(os.Getenv(profileVariable))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := pprof.StartCPUProfile(f); err != nil {
+		return err
+	}
+	defer pprof.StopCPUProfile()
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	return server.Serve(ctx, s, os.Stdout, os.Stderr)
+}

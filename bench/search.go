@@ -1,0 +1,189 @@
+package main
+
+import (
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+)
+
+// notes returns the database with many notes in one workspace.
+func (b *bench) notes(db string) (*place, error) {
+	name := "notes-" + strconv.Itoa(b.memories)
+	if db != "" {
+		name += "-postgres"
+	}
+	return b.place(name, db, b.fillWith(b.memories, b.texts.note))
+}
+
+// ask is a search for the best 20.
+func ask(key, query string) request {
+	return newRequest("POST", "/v1/memories/search", key, map[string]any{"query": query, "mode": "keyword", "limit": 20})
+}
+
+// Questions are what is searched for.
+type questions struct {
+	name string
+	text func(i int) string
+	most [2]float64 // ms of CPU: p50 and p99; 0 is no bar
+}
+
+func (b *bench) questions() []questions {
+	return []questions{{"two words", b.texts.pair, [2]float64{.6, 0}}, {"whole questions", b.texts.question, [2]float64{1, 6}}}
+}
+
+// Sizes of a round of searches. FTS5 takes seconds for few.
+const (
+	searches      = 400
+	stockSearches = 20
+)
+
+// search compares searches with stock FTS5, and one database with the other.
+func (b *bench) search() error {
+	from, err := b.notes("")
+	if err != nil {
+		return err
+	}
+	var sides []contender
+	for _, driver := range b.drivers {
+		p, err := b.searchPair(from, driver)
+		defer p.stop()
+		if err != nil {
+			return err
+		}
+		sides = append(sides, contender{"loci " + driver, b.asking(p.loci, from.Key)}, contender{"floor " + driver, b.finding(p.floor)})
+	}
+	if b.postgres != "" {
+		p, key, err := b.onPostgres()
+		if err != nil {
+			return err
+		}
+		defer p.stop()
+		sides = append(sides, contender{"loci postgres", b.asking(p, key)})
+	}
+	s, err := b.interleave(sides)
+	if err != nil {
+		return err
+	}
+	b.report.keep("search", s)
+	for _, q := range b.questions() {
+		b.reportSearch(q, s)
+	}
+	return nil
+}
+
+func (b *bench) reportSearch(q questions, s series) {
+	first := "loci " + b.drivers[0] + " " + q.name
+	for i, p := range []string{"p50", "p99"} {
+		b.report.add(line{Row: "search", What: q.name + ", " + p + ", " + b.drivers[0], Unit: "ms CPU", Loci: s.median(first + " " + p), Bar: q.most[i], Value: true})
+	}
+	b.report.add(line{Row: "search", What: q.name + ", mean of 8 clients, " + b.drivers[0], Unit: "ms CPU", Loci: s.median(first + " busy")})
+	b.report.add(line{Row: "search", What: q.name + ", p50 of wall time, one client", Unit: "ms", Loci: s.median(first + " wall")})
+	for _, stock := range []string{"p50", "p50 without stop words"} {
+		b.report.add(line{Row: "search", What: q.name + ", FTS5 over Loci, " + stock, Unit: "ms CPU", Loci: s.median(first + " p50"),
+			Floor: s.median("floor " + b.drivers[0] + " " + q.name + " " + stock), Bar: 20, Least: true})
+	}
+	b.compareDrivers("search", q.name, "ms CPU", s, q.name+" p50")
+	if b.postgres != "" {
+		b.report.add(line{Row: "search", What: q.name + ", p50, PostgreSQL over SQLite", Unit: "ms CPU", Loci: s.median("loci postgres " + q.name + " p50"), Floor: s.median(first + " p50"), Bar: 2})
+		b.report.add(line{Row: "search", What: q.name + ", p50 of wall time, PostgreSQL over SQLite", Unit: "ms", Loci: s.median("loci postgres " + q.name + " wall"), Floor: s.median(first + " wall")})
+	}
+}
+
+// asking asks Loci questions of each kind: one after another, for the CPU of
+// each, and several at once, for the mean of a server that is busy.
+func (b *bench) asking(p *process, key string) func(round int) (map[string]float64, error) {
+	return func(round int) (map[string]float64, error) {
+		figures := map[string]float64{}
+		for _, q := range b.questions() {
+			made := func(i int) request { return ask(key, q.text((round+1)*searches+i)) }
+			cpu, wall, err := p.queue(searches, made)
+			if err != nil {
+				return nil, err
+			}
+			figures[q.name+" p50"], figures[q.name+" p99"], figures[q.name+" wall"] = quantile(cpu, .5)/1000, quantile(cpu, .99)/1000, quantile(wall, .5)/1000
+			busy, err := p.spend(connections, searches, made)
+			if err != nil {
+				return nil, err
+			}
+			figures[q.name+" busy"] = busy["cpu"] / 1000
+		}
+		return figures, nil
+	}
+}
+
+// finding asks FTS5 for all words of the same questions, and for those that
+// are no stop words.
+func (b *bench) finding(p *process) func(round int) (map[string]float64, error) {
+	return func(round int) (map[string]float64, error) {
+		figures := map[string]float64{}
+		for _, q := range b.questions() {
+			for suffix, path := range map[string]string{"": "/find?q=", " without stop words": "/find?stop=1&q="} {
+				cpu, _, err := p.queue(stockSearches, func(i int) request {
+					return newRequest("GET", path+url.QueryEscape(q.text((round+1)*searches+i)), "", nil)
+				})
+				if err != nil {
+					return nil, err
+				}
+				figures[q.name+" p50"+suffix] = quantile(cpu, .5) / 1000
+			}
+		}
+		return figures, nil
+	}
+}
+
+// searchPair starts Loci and stock FTS5 on the same notes.
+func (b *bench) searchPair(from *place, driver string) (*pair, error) {
+	p := &pair{driver: driver}
+	stock := filepath.Join(from.Dir, "fts5", "loci.db")
+	if _, err := os.Stat(stock); err != nil {
+		if err := b.indexStock(from, stock); err != nil {
+			return p, err
+		}
+	}
+	at, err := b.copy(from, "notes-"+driver)
+	if err != nil {
+		return p, err
+	}
+	if p.loci, err = b.serve(driver, at, true); err != nil {
+		return p, err
+	}
+	p.floor, err = b.start(nil, b.binary("floor", driver), "find", "-db", stock)
+	return p, err
+}
+
+// indexStock makes the table of FTS5 in a copy of a database.
+func (b *bench) indexStock(from *place, path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	raw, err := os.ReadFile(filepath.Join(from.Dir, "loci.db"))
+	if err == nil {
+		err = os.WriteFile(path, raw, 0o600)
+	}
+	if err != nil {
+		return err
+	}
+	out, err := exec.CommandContext(b.ctx, b.binary("floor", b.drivers[0]), "index", "-db", path).CombinedOutput()
+	if err != nil {
+		os.Remove(path)
+		return fmt.Errorf("index: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// onPostgres starts Loci on the same notes in PostgreSQL.
+func (b *bench) onPostgres() (*process, string, error) {
+	address, err := b.database("loci_bench_" + strconv.Itoa(b.memories))
+	if err != nil {
+		return nil, "", err
+	}
+	at, err := b.notes(address)
+	if err != nil {
+		return nil, "", err
+	}
+	p, err := b.serve(b.drivers[0], at, true)
+	return p, at.Key, err
+}

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// texts are what notes and questions are made of: sentences and questions of
+// real sets where they are present, else invented ones.
+type texts struct {
+	from      string // what they are made of, for the report
+	sentences []string
+	words     []string // every word of the sentences, as often as it stands there
+	questions []string // of 8 to 12 words
+	rare      []string // invented words, for names and numbers that only few notes hold
+}
+
+// generation changes whenever the same number gives another note.
+const generation = "1"
+
+// readTexts reads English sets of documents and questions below dir.
+func readTexts(dir string) (*texts, error) {
+	t := &texts{from: "sentences and questions of docs, xquad-en and locomo-sessions, words as frequent as there, and invented ones"}
+	for _, set := range []string{"docs", "xquad-en", "locomo-sessions"} {
+		err := readLines(filepath.Join(dir, set, "docs.jsonl"), func(text string) { t.addDocument(text) })
+		if err == nil {
+			err = readLines(filepath.Join(dir, set, "queries.jsonl"), t.addQuestion)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	t.rare = invented(rand.New(rand.NewPCG(1, 1)), 120_000)
+	if len(t.sentences) == 0 {
+		t.invent()
+	}
+	return t, nil
+}
+
+// readLines calls f with the text of every line of a file of JSON lines.
+func readLines(path string, f func(text string)) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var l struct{ Text string }
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			return err
+		}
+		f(l.Text)
+	}
+	return lines.Err()
+}
+
+// addDocument cuts a document into sentences, as good as it takes here.
+func (t *texts) addDocument(text string) {
+	text = strings.Join(strings.Fields(text), " ")
+	for _, s := range strings.SplitAfter(text, ". ") {
+		if s = strings.TrimSpace(s); len(s) >= 20 && len(s) <= 300 {
+			t.sentences = append(t.sentences, s)
+			t.words = append(t.words, strings.Fields(s)...)
+		}
+	}
+}
+
+func (t *texts) addQuestion(text string) {
+	if n := len(strings.Fields(text)); n >= 8 && n <= 12 {
+		t.questions = append(t.questions, text)
+	}
+}
+
+// invented returns words that nobody uses.
+func invented(r *rand.Rand, n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		w := make([]byte, 3+r.IntN(9))
+		for j := range w {
+			w[j] = "etaoinshrdlucmfwypvbgk"[r.IntN(22)]
+		}
+		list[i] = string(w)
+	}
+	return list
+}
+
+// invent makes up sentences whose words are as unevenly frequent as those of a
+// language (Zipf's law), and questions.
+func (t *texts) invent() {
+	t.from = "invented words by Zipf's law: ../shared/data/retrieval is not here"
+	r := rand.New(rand.NewPCG(1, 2))
+	z := rand.NewZipf(r, 1.07, 8, uint64(len(t.rare)-1))
+	sentence := func(n int) string {
+		words := make([]string, n)
+		for i := range words {
+			words[i] = t.rare[z.Uint64()]
+		}
+		return strings.Join(words, " ")
+	}
+	for range 10_000 {
+		t.addDocument(sentence(8+r.IntN(12)) + ".")
+	}
+	for range 1000 {
+		t.questions = append(t.questions, sentence(8+r.IntN(5))+"?")
+	}
+}
+
+// source returns the randomness of the thing with that number: the same in
+// every run, and in whatever order things are made.
+func source(kind, i int) *rand.Rand { return rand.New(rand.NewPCG(uint64(kind), uint64(i))) }
+
+// Kinds of randomness.
+const (
+	ofNotes = iota
+	ofProse
+	ofPairs
+	ofQuestions
+	ofReads
+)
+
+// note returns a note of about 470 bytes: real sentences, then words as
+// frequent as in them, among which every 25th is a rare one.
+func (t *texts) note(i int) string {
+	r := source(ofNotes, i)
+	size := 290 + r.IntN(360)
+	var b strings.Builder
+	for b.Len() < size*2/5 {
+		b.WriteString(t.sentences[r.IntN(len(t.sentences))])
+		b.WriteByte(' ')
+	}
+	z := rand.NewZipf(r, 1.07, 8, uint64(len(t.rare)-1))
+	for b.Len() < size {
+		if r.IntN(25) == 0 {
+			b.WriteString(t.rare[z.Uint64()])
+		} else {
+			b.WriteString(t.words[r.IntN(len(t.words))])
+		}
+		b.WriteByte(' ')
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// prose returns 700 bytes of sentences that follow one another, different for
+// every number.
+func (t *texts) prose(i int) string {
+	r := source(ofProse, i)
+	var b strings.Builder
+	for at := r.IntN(len(t.sentences)); b.Len() < 700; at = (at + 1) % len(t.sentences) {
+		b.WriteString(t.sentences[at])
+		b.WriteByte(' ')
+	}
+	return strings.ToValidUTF8(b.String()[:690], "") + " #" + t.rare[i%len(t.rare)]
+}
+
+// question returns one of 8 to 12 words.
+func (t *texts) question(i int) string {
+	return t.questions[source(ofQuestions, i).IntN(len(t.questions))]
+}
+
+// pair returns two words of a question that carry its sense.
+func (t *texts) pair(i int) string {
+	for r := source(ofPairs, i); ; {
+		words := strings.Fields(strings.Trim(t.questions[r.IntN(len(t.questions))], "?"))
+		var long []string
+		for _, w := range words {
+			if len(w) >= 5 {
+				long = append(long, w)
+			}
+		}
+		if len(long) >= 2 {
+			return long[len(long)-2] + " " + long[len(long)-1]
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"time"
+)
+
+// memory tells how much of its own memory the server holds once it has loaded
+// the notes and searched them. It loads them anew.
+func (b *bench) memory() error {
+	s, err := stamp()
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(fmt.Sprintf("%s/notes-%d-%s", b.cache, b.memories, s)); err != nil {
+		return err
+	}
+	var after float64
+	load := b.fillWith(b.memories, b.texts.note)
+	at, err := b.place(fmt.Sprintf("notes-%d", b.memories), "", func(p *place, s *process) error {
+		if err := load(p, s); err != nil {
+			return err
+		}
+		for _, q := range b.questions() {
+			if err := s.send(connections, 2000, func(i int) request { return ask(p.Key, q.text(i)) }, nil); err != nil {
+				return err
+			}
+		}
+		after, err = s.anonymous()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	b.report.add(line{Row: "memory", What: "anonymous memory after the load", Unit: "MB", Loci: at.Load["anonymous"] / 1e6})
+	b.report.add(line{Row: "memory", What: "anonymous memory after load and 4,000 searches", Unit: "MB", Loci: after / 1e6, Bar: 150, Value: true})
+	b.report.add(line{Row: "memory", What: "load of the notes by 32 clients, for each", Unit: "us CPU", Loci: at.Load["cpu"]})
+	b.report.add(line{Row: "memory", What: "load of the notes by 32 clients, wall time", Unit: "s", Loci: at.Load["seconds"]})
+	return nil
+}
+
+// others and each are the sizes of the world beside the workspace that is
+// searched, which has each memories too.
+const each = 100
+
+func (b *bench) others() int { return max(1, b.memories/each) }
+
+// neighbours compares the same search of a workspace that is alone and of one
+// that has many others beside it.
+func (b *bench) neighbours() error {
+	own := b.fillWith(each, b.texts.note)
+	alone, err := b.place("alone", "", own)
+	if err != nil {
+		return err
+	}
+	beside, err := b.place(fmt.Sprintf("beside-%d", b.others()), "", func(p *place, s *process) error {
+		if err := own(p, s); err != nil {
+			return err
+		}
+		return b.crowd(p, s)
+	})
+	if err != nil {
+		return err
+	}
+	var sides []contender
+	for _, side := range []struct {
+		name string
+		from *place
+	}{{"alone", alone}, {"beside", beside}} {
+		at, err := b.copy(side.from, side.name)
+		if err != nil {
+			return err
+		}
+		p, err := b.serve(b.drivers[0], at, true)
+		if err != nil {
+			return err
+		}
+		defer p.stop()
+		// The others have been searched too.
+		if err := p.send(1, 1, func(int) request { return ask(at.Keys["bob"], b.texts.pair(0)) }, nil); err != nil {
+			return err
+		}
+		sides = append(sides, contender{side.name, func(round int) (map[string]float64, error) {
+			return p.spend(connections, 2000, func(i int) request { return ask(at.Key, b.texts.question((round+1)*2000+i)) })
+		}})
+	}
+	s, err := b.interleave(sides)
+	if err != nil {
+		return err
+	}
+	b.report.keep("neighbours", s)
+	b.report.add(line{Row: "neighbours", What: fmt.Sprintf("search of 100 beside %d workspaces of 100, over alone", b.others()), Unit: "us CPU",
+		Loci: s.median("beside cpu"), Floor: s.median("alone cpu"), Bar: 1.2})
+	return nil
+}
+
+// crowd makes many workspaces of another user's, each with memories.
+func (b *bench) crowd(p *place, s *process) error {
+	bob := p.Keys["bob"]
+	ids := make([]string, b.others())
+	err := s.send(8, len(ids), func(i int) request {
+		return newRequest("POST", "/v1/workspaces", bob, map[string]any{"name": fmt.Sprint("Team ", i)})
+	}, func(i int, body []byte) { ids[i] = idOf(body) })
+	if err != nil {
+		return err
+	}
+	defer s.quiet()
+	return s.send(32, each*len(ids), func(i int) request {
+		return newRequest("POST", "/v1/memories", bob, map[string]any{"content": b.texts.note(i), "workspaceId": ids[i%len(ids)]})
+	}, nil)
+}
+
+// first tells how long it takes from the start of the process to the answer of
+// its first search. Nothing is dropped from the page cache.
+func (b *bench) first() error {
+	from, err := b.notes("")
+	if err != nil {
+		return err
+	}
+	at, err := b.copy(from, "cold")
+	if err != nil {
+		return err
+	}
+	s, err := b.interleave([]contender{{"loci", func(int) (map[string]float64, error) { return b.cold(at) }}})
+	if err != nil {
+		return err
+	}
+	b.report.keep("start", s)
+	b.report.add(line{Row: "start", What: "from the start to the first answered search, wall time", Unit: "ms", Loci: s.median("loci wall"), Bar: 150, Value: true})
+	b.report.add(line{Row: "start", What: "the same", Unit: "ms CPU", Loci: s.median("loci cpu")})
+	return nil
+}
+
+// cold starts Loci once and asks it until it answers.
+func (b *bench) cold(at *place) (map[string]float64, error) {
+	began := time.Now()
+	p, err := b.serve(b.drivers[0], at, false)
+	if err != nil {
+		return nil, err
+	}
+	defer p.stop()
+	err = p.send(1, 1, func(int) request { return ask(at.Key, b.texts.question(0)) }, nil)
+	return map[string]float64{"wall": float64(time.Since(began).Microseconds()) / 1000, "cpu": p.cpu() / 1000}, err
+}
