@@ -18,12 +18,12 @@ type claim string
 
 // The claims. The first two touch nothing of anybody else's.
 const (
-	anybody  claim = "-"      // to ask
-	oneself  claim = "self"   // to be somebody: it is about the caller alone
-	recorded claim = "own"    // that the record is the caller's own: a key, an invitation to one's address
-	member   claim = "member" // a role in the workspace of what is named
-	admin    claim = "admin"
-	owner    claim = "owner"
+	anybody claim = "-"      // to ask
+	oneself claim = "self"   // to be somebody: it is about the caller alone
+	owned   claim = "own"    // that the record is the caller's own: a key, an invitation to one's address
+	member  claim = "member" // a role in the workspace of what is named
+	admin   claim = "admin"
+	owner   claim = "owner"
 )
 
 // claims is the second table: what each operation needs, written down by
@@ -32,9 +32,9 @@ var claims = map[string]claim{
 	"memory.create": member, "memory.get": member, "memory.list": member, "memory.search": member,
 	"atlas.list": member, "atlas.get": member, "atlas.create": admin, "atlas.update": admin,
 	"workspace.list": oneself, "workspace.get": member, "workspace.create": oneself, "member.list": member,
-	"invitation.list": admin, "invitation.create": admin, "invitation.pending": oneself, "invitation.respond": recorded,
+	"invitation.list": admin, "invitation.create": admin, "invitation.pending": oneself, "invitation.respond": owned,
 	"account.status": oneself, "account.me": oneself,
-	"key.list": oneself, "key.create": oneself, "key.revoke": recorded,
+	"key.list": oneself, "key.create": oneself, "key.revoke": owned,
 	"auth.register": anybody, "auth.setup": anybody, "auth.login": anybody, "auth.logout": oneself,
 }
 
@@ -62,7 +62,7 @@ func expected(o *op.Op, who proof.Caller) loci.Code {
 	switch c := claims[o.Name]; c {
 	case anybody, oneself:
 		return ""
-	case recorded:
+	case owned:
 		if role != loci.Owner && who != proof.Elsewhere { // all of these are ann
 			return loci.NotFound
 		}

@@ -1,0 +1,81 @@
+package proof_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/proof"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+const (
+	statementsFile = "testdata/statements.golden"
+	statementsHead = "# Statements that each operation sends, warm. SQLite counts BEGIN, COMMIT, SAVEPOINT and RELEASE; PostgreSQL does not.\n"
+)
+
+// It counts for the whole process, so that it runs while no other test does.
+func TestStatementsAreThoseOfTheGoldenFile(t *testing.T) {
+	counts := map[string]map[string]int64{"sqlite": count(t, proof.SQLite)}
+	if address := os.Getenv("LOCI_TEST_PG18"); address != "" {
+		counts["postgres"] = count(t, func(t testing.TB, o store.Options) *store.Store {
+			s := proof.Must(store.OpenPostgres(context.Background(), storetest.Schema(t, address), o))(t)
+			t.Cleanup(func() { s.Close() })
+			return s
+		})
+	} else {
+		counts["postgres"] = recorded(t)
+	}
+	var b bytes.Buffer
+	b.WriteString(statementsHead)
+	fmt.Fprintf(&b, "%-20s %8s %8s\n", "operation", "sqlite", "postgres")
+	for _, o := range service.Ops.Ops {
+		fmt.Fprintf(&b, "%-20s %8d %8d\n", o.Name, counts["sqlite"][o.Name], counts["postgres"][o.Name])
+	}
+	golden(t, statementsFile, b.Bytes())
+}
+
+// count calls every operation a few times as ann and returns the fewest
+// statements of each: what runs in the background can only add to them.
+func count(t *testing.T, open func(testing.TB, store.Options) *store.Store) map[string]int64 {
+	w := proof.New(t, open, proof.Options{})
+	fewest := map[string]int64{}
+	for _, o := range service.Ops.Ops {
+		for range 4 {
+			at, f := w, fixtureOf(t, o.Name)
+			if f.empty {
+				at = proof.Empty(t, open, proof.Options{})
+			}
+			in := proof.Must(json.Marshal(f.args(scene{at, t})))(t)
+			before := store.Statements()
+			if _, err := at.Host.Call(t.Context(), o, at.Call(proof.Owner), op.Args{JSON: in}); err != nil {
+				t.Fatalf("%s: %v", o.Name, err)
+			}
+			if n := store.Statements() - before; fewest[o.Name] == 0 || n < fewest[o.Name] {
+				fewest[o.Name] = n
+			}
+		}
+	}
+	return fewest
+}
+
+// recorded reads the counts of PostgreSQL from the file, where there is no server.
+func recorded(t *testing.T) map[string]int64 {
+	t.Helper()
+	counts := map[string]int64{}
+	for line := range strings.Lines(string(proof.Must(os.ReadFile(statementsFile))(t))) {
+		var name string
+		var sqlite, postgres int64
+		if n, _ := fmt.Sscan(line, &name, &sqlite, &postgres); n == 3 {
+			counts[name] = postgres
+		}
+	}
+	return counts
+}
