@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -92,10 +93,7 @@ func (t *Tx) Memories(f Filter, p Page) ([]loci.Memory, error) {
 }
 
 func newestFirst(a, b loci.Memory) int {
-	if a.CreatedAt != b.CreatedAt {
-		return int(b.CreatedAt - a.CreatedAt)
-	}
-	return strings.Compare(b.ID, a.ID)
+	return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), strings.Compare(b.ID, a.ID))
 }
 
 func (t *Tx) heads(f Filter, p Page, column string, places []int64, statuses []int) (list []loci.Memory, err error) {

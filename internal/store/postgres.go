@@ -23,7 +23,10 @@ var postgresDialect = &dialect{
 }
 
 // postgres is a database on a server of its own.
-type postgres struct{ pool *pgxpool.Pool }
+type postgres struct {
+	pool     *pgxpool.Pool
+	patience time.Duration
+}
 
 // OpenPostgres opens the database at url, a postgres:// address.
 func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
@@ -50,14 +53,14 @@ func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 		pool.Close()
 		return nil, postgresError(err)
 	}
-	return (&Store{db: &postgres{pool}}).finish(ctx, o)
+	return (&Store{db: &postgres{pool, o.wait()}}).finish(ctx, o)
 }
 
 func (d *postgres) dialect() *dialect { return postgresDialect }
 
 // acquire takes a connection; the service is busy where none comes in time.
 func (d *postgres) acquire(ctx context.Context) (*pgxpool.Conn, error) {
-	waiting, cancel := context.WithTimeout(ctx, patience)
+	waiting, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()
 	c, err := d.pool.Acquire(waiting)
 	if err != nil && ctx.Err() == nil {

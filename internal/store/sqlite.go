@@ -33,9 +33,12 @@ var sqliteDialect = &dialect{
 
 // sqliteFile is a database in a file: one connection that writes, some that read.
 type sqliteFile struct {
-	file    *sql.DB
-	readers chan *sqliteConn
-	writer  *sqliteWriter
+	file     *sql.DB
+	path     string
+	patience time.Duration
+	readers  chan *sqliteConn
+	over     chan struct{} // closed with the database
+	writer   *sqliteWriter
 }
 
 // OpenSQLite opens the database in dir, which is made if it is not there.
@@ -52,16 +55,16 @@ func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &sqliteFile{file: db}
-	if err := d.open(ctx, path); err != nil {
+	d := &sqliteFile{file: db, path: path, patience: o.wait(), over: make(chan struct{})}
+	if err := d.open(ctx); err != nil {
 		return nil, errors.Join(sqliteError(err), db.Close())
 	}
 	return (&Store{db: d}).finish(ctx, o)
 }
 
-func (d *sqliteFile) open(ctx context.Context, path string) error {
+func (d *sqliteFile) open(ctx context.Context) error {
 	// The file itself is private, whatever the folder is.
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(d.path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
@@ -71,10 +74,10 @@ func (d *sqliteFile) open(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := w.migrate(ctx, d.file, flock.New(path+".lock")); err != nil {
-		return err
+	if err := w.migrate(ctx, d.file, flock.New(d.path+".lock")); err != nil {
+		return errors.Join(err, w.close())
 	}
-	d.writer = startWriter(w)
+	d.writer = startWriter(w, d.patience)
 	n := max(4, 2*runtime.GOMAXPROCS(0))
 	d.readers = make(chan *sqliteConn, n)
 	for range n {
@@ -90,9 +93,10 @@ func (d *sqliteFile) connect(ctx context.Context, pragmas ...string) (*sqliteCon
 		return nil, err
 	}
 	// The wait for another process comes first: the others may have to wait.
-	for _, q := range append([]string{`PRAGMA busy_timeout = 10000`, `PRAGMA temp_store = MEMORY`, `PRAGMA mmap_size = 1073741824`}, pragmas...) {
+	wait := fmt.Sprintf(`PRAGMA busy_timeout = %d`, d.patience.Milliseconds())
+	for _, q := range append([]string{wait, `PRAGMA temp_store = MEMORY`, `PRAGMA mmap_size = 1073741824`}, pragmas...) {
 		if err := run(ctx, c, q); err != nil {
-			return nil, fmt.Errorf("%s: %w", q, err)
+			return nil, errors.Join(fmt.Errorf("%s: %w", q, err), c.Close())
 		}
 	}
 	return &sqliteConn{conn: c, prepared: map[string]*sql.Stmt{}}, nil
@@ -112,18 +116,10 @@ func run(ctx context.Context, c *sql.Conn, q string) error {
 
 func (d *sqliteFile) dialect() *dialect { return sqliteDialect }
 
-// patience is how long a caller waits for a connection before it is told that
-// the service is busy.
-const patience = 10 * time.Second
-
 func (d *sqliteFile) read(ctx context.Context, f func(conn) error) (err error) {
-	var c *sqliteConn
-	select {
-	case c = <-d.readers:
-	default:
-		if c, err = d.waitForReader(ctx); err != nil {
-			return err
-		}
+	c, err := d.reader(ctx)
+	if err != nil {
+		return err
 	}
 	defer func() { d.readers <- c }()
 	if c == nil {
@@ -132,24 +128,39 @@ func (d *sqliteFile) read(ctx context.Context, f func(conn) error) (err error) {
 		}
 	}
 	c.ctx = ctx
+	// The end is owed even where f panics: the connection is used again, or
+	// else another one in its place.
+	defer func() {
+		if _, end := c.exec(`COMMIT`, nil); end != nil {
+			err = errors.Join(err, end, c.close())
+			c = nil
+		}
+	}()
 	if _, err := c.exec(`BEGIN`, nil); err != nil {
 		return sqliteError(err)
 	}
-	// The end is owed even where f panics: the connection is used again.
-	defer func() {
-		if _, end := c.exec(`COMMIT`, nil); err == nil {
-			err = end
-		}
-	}()
 	return sqliteError(f(c))
 }
 
-func (d *sqliteFile) waitForReader(ctx context.Context) (*sqliteConn, error) {
-	wait := time.NewTimer(patience)
+// reader takes a reader, nil where it is not connected yet; it must be put back.
+func (d *sqliteFile) reader(ctx context.Context) (*sqliteConn, error) {
+	select {
+	case <-d.over:
+		return nil, errClosed
+	default:
+	}
+	select {
+	case c := <-d.readers:
+		return c, nil
+	default:
+	}
+	wait := time.NewTimer(d.patience)
 	defer wait.Stop()
 	select {
 	case c := <-d.readers:
 		return c, nil
+	case <-d.over:
+		return nil, errClosed
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-wait.C:
@@ -161,9 +172,18 @@ func (d *sqliteFile) write(ctx context.Context, f func(conn) error) error {
 	return sqliteError(d.writer.do(ctx, f))
 }
 
+// close waits for whoever reads or writes, and takes their connections: a pool
+// does not close what is in use. The writer's is the last, which checkpoints.
 func (d *sqliteFile) close() error {
+	close(d.over)
 	d.writer.stop()
-	return d.file.Close()
+	var errs []error
+	for range cap(d.readers) {
+		if c := <-d.readers; c != nil {
+			errs = append(errs, c.close())
+		}
+	}
+	return errors.Join(append(errs, d.writer.conn.close(), d.file.Close())...)
 }
 
 // sqliteError tells what the caller can do something about from the rest.
@@ -199,16 +219,26 @@ func (c *sqliteConn) prepare(q string) (*sql.Stmt, error) {
 		return s, nil
 	}
 	if len(c.prepared) >= maxPrepared {
-		for q, s := range c.prepared {
-			s.Close()
-			delete(c.prepared, q)
-		}
+		c.forget()
 	}
 	s, err := c.conn.PrepareContext(context.Background(), q)
 	if err == nil {
 		c.prepared[q] = s
 	}
 	return s, err
+}
+
+func (c *sqliteConn) forget() {
+	for q, s := range c.prepared {
+		s.Close()
+		delete(c.prepared, q)
+	}
+}
+
+// close ends the statements too: SQLite keeps a connection open for them.
+func (c *sqliteConn) close() error {
+	c.forget()
+	return c.conn.Close()
 }
 
 // exec and one touch few rows: they run to their end. A context that could end

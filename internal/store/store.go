@@ -7,6 +7,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,6 +27,7 @@ type Store struct {
 	indexes *indexCache
 	secret  []byte // of this database: signs cursors
 	folds   folder
+	close   func() error
 
 	hearers []func(Event)
 }
@@ -35,7 +37,13 @@ type Options struct {
 	Clock loci.Clock   // nil is the machine's
 	Log   *slog.Logger // nil logs nothing
 	Pages int          // bytes of keyword index kept in memory; 0 is 32 MiB
+
+	patience time.Duration // of who waits for another; 0 is 10 s
 }
+
+// wait is how long a caller waits for a connection, a lock or its turn before
+// it is told that the service is busy.
+func (o Options) wait() time.Duration { return cmp.Or(o.patience, 10*time.Second) }
 
 // An Event tells, after its commit, that something happened that others in
 // this process must know at once.
@@ -100,6 +108,10 @@ func (s *Store) finish(ctx context.Context, o Options) (*Store, error) {
 	}
 	s.indexes = newIndexCache(o.Pages)
 	s.folds.start(s)
+	s.close = sync.OnceValue(func() error {
+		s.folds.stop()
+		return s.db.close()
+	})
 	var err error
 	if s.secret, err = s.instanceSecret(ctx, "cursor"); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -107,11 +119,9 @@ func (s *Store) finish(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Close waits for what is under way and closes the database.
-func (s *Store) Close() error {
-	s.folds.stop()
-	return s.db.close()
-}
+// Close waits for what is under way and closes the database. Whoever comes
+// later is answered Unavailable.
+func (s *Store) Close() error { return s.close() }
 
 // Engine names the database for people: "sqlite 3.53.4" or "postgres 18.4".
 func (s *Store) Engine() string { return s.db.dialect().name }

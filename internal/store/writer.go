@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 )
 
@@ -13,15 +14,18 @@ import (
 // who comes meanwhile shares the next one. Nobody is answered before the
 // commit that holds his closure is durable.
 type sqliteWriter struct {
-	jobs chan *job
-	done chan struct{}
-	conn *sqliteConn
+	jobs     chan *job
+	done     chan struct{}
+	conn     *sqliteConn
+	patience time.Duration
+	lost     error // the transaction under way is not what it was; nil is well
 }
 
 type job struct {
-	ctx context.Context
-	f   func(conn) error
-	err chan error
+	ctx   context.Context
+	f     func(conn) error
+	err   chan error
+	taken atomic.Bool // by its turn, or by its caller, who left before it
 }
 
 // Bounds of one commit. The wait is for those who wrote together the last
@@ -31,23 +35,19 @@ const (
 	maxWait  = 2 * time.Millisecond
 )
 
-func startWriter(c *sqliteConn) *sqliteWriter {
-	w := &sqliteWriter{jobs: make(chan *job, maxBatch), done: make(chan struct{}), conn: c}
+func startWriter(c *sqliteConn, patience time.Duration) *sqliteWriter {
+	w := &sqliteWriter{jobs: make(chan *job, maxBatch), done: make(chan struct{}), conn: c, patience: patience}
 	go w.run()
 	return w
 }
 
 // do hands f over and waits for its commit. A caller that leaves before its
-// turn is forgotten; one that leaves later interrupts nobody.
+// turn is forgotten; one that leaves later interrupts nobody. Who has no turn
+// within the writer's patience is told that the service is busy.
 func (w *sqliteWriter) do(ctx context.Context, f func(conn) error) error {
 	j := &job{ctx: ctx, f: f, err: make(chan error, 1)}
-	wait := time.NewTimer(patience)
+	wait := time.NewTimer(w.patience)
 	defer wait.Stop()
-	select {
-	case <-w.done:
-		return errClosed
-	default:
-	}
 	select {
 	case w.jobs <- j:
 	case <-w.done:
@@ -55,23 +55,44 @@ func (w *sqliteWriter) do(ctx context.Context, f func(conn) error) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-wait.C:
-		return busy(errors.New("store: the writer is busy"))
+		return busy(errBusy)
 	}
 	select {
 	case err := <-j.err:
 		return err
 	case <-w.done:
-		// The loop has ended; the answer may have come just before.
-		select {
-		case err := <-j.err:
-			return err
-		default:
-			return errClosed
+	case <-ctx.Done():
+		if j.taken.CompareAndSwap(false, true) {
+			return ctx.Err()
 		}
+	case <-wait.C:
+		if j.taken.CompareAndSwap(false, true) {
+			return busy(errBusy)
+		}
+	}
+	return w.answer(j)
+}
+
+// answer waits for the answer to a job whose turn has come, or for the end of
+// the loop, before which the answer may have come.
+func (w *sqliteWriter) answer(j *job) error {
+	select {
+	case err := <-j.err:
+		return err
+	case <-w.done:
+	}
+	select {
+	case err := <-j.err:
+		return err
+	default:
+		return errClosed
 	}
 }
 
-var errClosed = busy(errors.New("store: closed"))
+var (
+	errClosed = busy(errors.New("store: closed"))
+	errBusy   = errors.New("store: the writer is busy")
+)
 
 // stop ends the loop after the commit under way.
 func (w *sqliteWriter) stop() {
@@ -88,6 +109,9 @@ func (w *sqliteWriter) run() {
 		if first.f == nil {
 			return
 		}
+		if first.taken.Load() {
+			continue
+		}
 		batch, ended := w.commit(first, last)
 		if ended {
 			return
@@ -100,9 +124,11 @@ func (w *sqliteWriter) run() {
 // returns how many there were, and whether the end was asked for.
 func (w *sqliteWriter) commit(first *job, last int) (n int, ended bool) {
 	if _, err := w.conn.exec(`BEGIN IMMEDIATE`, nil); err != nil {
+		w.conn.exec(`ROLLBACK`, nil) // where an earlier one failed, there is something to end
 		first.err <- err
 		return 1, false
 	}
+	w.lost = nil
 	batch := make([]*job, 0, last+1)
 	errs := make([]error, 0, last+1)
 	take := func(j *job) {
@@ -112,7 +138,7 @@ func (w *sqliteWriter) commit(first *job, last int) (n int, ended bool) {
 	}
 	take(first)
 	var wait *time.Timer
-	for len(batch) < maxBatch && !ended {
+	for len(batch) < maxBatch && !ended && w.lost == nil {
 		select {
 		case j := <-w.jobs:
 			take(j)
@@ -134,10 +160,7 @@ func (w *sqliteWriter) commit(first *job, last int) (n int, ended bool) {
 		}
 		break
 	}
-	_, failed := w.conn.exec(`COMMIT`, nil)
-	if failed != nil {
-		w.conn.exec(`ROLLBACK`, nil) // it may have rolled back already
-	}
+	failed := w.end()
 	for i, j := range batch {
 		if failed != nil && errs[i] == nil {
 			errs[i] = failed
@@ -147,8 +170,24 @@ func (w *sqliteWriter) commit(first *job, last int) (n int, ended bool) {
 	return len(batch), ended
 }
 
-// attempt runs one closure in a savepoint of its own.
+// end commits, or rolls back what cannot be committed.
+func (w *sqliteWriter) end() (failed error) {
+	if failed = w.lost; failed == nil {
+		_, failed = w.conn.exec(`COMMIT`, nil)
+	}
+	if failed != nil {
+		w.conn.exec(`ROLLBACK`, nil) // it may have rolled back already
+	}
+	return failed
+}
+
+// attempt runs one closure in a savepoint of its own. Some errors, a full disk
+// for one, make SQLite roll back all of the transaction: then the savepoint is
+// gone, and whoever shares the transaction has lost his part.
 func (w *sqliteWriter) attempt(j *job) (err error) {
+	if !j.taken.CompareAndSwap(false, true) {
+		return nil // nobody waits for it
+	}
 	if err := j.ctx.Err(); err != nil {
 		return err
 	}
@@ -160,12 +199,10 @@ func (w *sqliteWriter) attempt(j *job) (err error) {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}
 		if err != nil {
-			if _, back := w.conn.exec(`ROLLBACK TO closure`, nil); back != nil {
-				err = errors.Join(err, back)
-			}
+			_, w.lost = w.conn.exec(`ROLLBACK TO closure`, nil)
 		}
-		if _, end := w.conn.exec(`RELEASE closure`, nil); err == nil {
-			err = end
+		if _, end := w.conn.exec(`RELEASE closure`, nil); end != nil {
+			w.lost = end
 		}
 	}()
 	w.conn.ctx = context.WithoutCancel(j.ctx)

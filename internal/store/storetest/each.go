@@ -53,7 +53,9 @@ func Each(t *testing.T, f func(t *testing.T, d Database)) {
 			}
 			t.Parallel()
 			address = Schema(t, address)
-			f(t, Database{engine, func(o store.Options) (*store.Store, error) { return store.OpenPostgres(context.Background(), address, o) }})
+			f(t, Database{engine, func(o store.Options) (*store.Store, error) {
+				return store.OpenPostgres(context.Background(), address, o)
+			}})
 		})
 	}
 }

@@ -1,0 +1,304 @@
+package store
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/loci-memory/loci"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var ctx = context.Background()
+
+// openFile opens a database in a folder of its own, with a table for notes.
+func openFile(t testing.TB, o Options) *Store {
+	t.Helper()
+	s, err := OpenSQLite(ctx, t.TempDir(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	if err := s.db.write(ctx, func(c conn) error {
+		_, err := c.exec(`CREATE TABLE notes (text TEXT NOT NULL, workspace BIGINT REFERENCES workspaces (rid) DEFERRABLE INITIALLY DEFERRED)`, nil)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// note returns a closure that writes a text.
+func note(text string) func(conn) error {
+	return func(c conn) error {
+		_, err := c.exec(`INSERT INTO notes (text) VALUES (?1)`, []any{text})
+		return err
+	}
+}
+
+func notes(t testing.TB, s *Store) (n int) {
+	t.Helper()
+	if err := s.db.read(ctx, func(c conn) error { return c.one(`SELECT count(*) FROM notes`, nil, []any{&n}) }); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// batch runs closures in one commit, in their order: they queue up behind one
+// that holds the writer meanwhile, whose own answer comes last.
+func batch(t testing.TB, s *Store, closures ...func(conn) error) []error {
+	t.Helper()
+	w := s.db.(*sqliteFile).writer
+	errs := make([]error, len(closures)+1)
+	entered, free := make(chan bool), make(chan bool)
+	var all sync.WaitGroup
+	all.Go(func() {
+		errs[len(closures)] = s.db.write(ctx, func(conn) error {
+			close(entered)
+			<-free
+			return nil
+		})
+	})
+	<-entered
+	for i, f := range closures {
+		all.Go(func() { errs[i] = s.db.write(ctx, f) })
+		for len(w.jobs) <= i {
+			time.Sleep(100 * time.Microsecond)
+		}
+	}
+	close(free)
+	all.Wait()
+	return errs
+}
+
+// commits counts the commit frames of the write-ahead log, which holds all
+// since the database was opened where nothing is checkpointed
+// (https://sqlite.org/fileformat2.html#walformat).
+func commits(t testing.TB, s *Store) (n int) {
+	t.Helper()
+	wal, err := os.ReadFile(s.db.(*sqliteFile).path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	frame := 24 + int(binary.BigEndian.Uint32(wal[8:]))
+	for at := 32; at+frame <= len(wal); at += frame {
+		if binary.BigEndian.Uint32(wal[at+4:]) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func TestManyWritersShareACommit(t *testing.T) {
+	t.Parallel()
+	s := openFile(t, Options{})
+	s.db.(*sqliteFile).writer.conn.exec(`PRAGMA wal_autocheckpoint = 0`, nil)
+	before := commits(t, s)
+	const writers, each = 32, 40
+	var all sync.WaitGroup
+	for i := range writers {
+		all.Go(func() {
+			for j := range each {
+				if err := s.db.write(ctx, note(fmt.Sprint(i, j))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	ratio := float64(commits(t, s)-before) / (writers * each)
+	t.Logf("%.3f commits a write", ratio)
+	if n := notes(t, s); n != writers*each || ratio > .25 || ratio == 0 {
+		t.Errorf("%d notes of %d, %.3f commits a write", n, writers*each, ratio)
+	}
+}
+
+func TestABatchHoldsAtMost64Closures(t *testing.T) {
+	t.Parallel()
+	s := openFile(t, Options{})
+	before := commits(t, s)
+	var closures []func(conn) error
+	for i := range maxBatch {
+		closures = append(closures, note(fmt.Sprint(i)))
+	}
+	for _, err := range batch(t, s, closures...) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if n := commits(t, s) - before; n != 2 {
+		t.Errorf("%d closures took %d commits, want 2", maxBatch+1, n)
+	}
+}
+
+func TestAClosureThatFailsRollsBackAlone(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	for name, c := range map[string]struct {
+		bad  func(conn) error
+		want func(error) bool
+	}{
+		"error": {func(c conn) error { return errors.Join(note("bad")(c), boom) }, func(err error) bool { return errors.Is(err, boom) }},
+		"panic": {func(c conn) error { note("bad")(c); panic("boom") }, func(err error) bool { return err != nil }},
+		"statement": {func(c conn) error {
+			note("bad")(c)
+			_, err := c.exec(`INSERT INTO notes (text) VALUES (NULL)`, nil)
+			return err
+		},
+			func(err error) bool { return sqliteCode(err) == sqliteConstraint }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := openFile(t, Options{})
+			before := commits(t, s)
+			errs := batch(t, s, note("a"), c.bad, note("b"))
+			if errs[0] != nil || !c.want(errs[1]) || errs[2] != nil || errs[3] != nil {
+				t.Errorf("answers %v", errs)
+			}
+			if n := notes(t, s); n != 2 || commits(t, s)-before != 1 {
+				t.Errorf("%d notes in %d commits, want 2 in 1", n, commits(t, s)-before)
+			}
+		})
+	}
+}
+
+func TestACommitThatFailsFailsAllOfItsBatch(t *testing.T) {
+	t.Parallel()
+	orphan := func(c conn) error {
+		_, err := c.exec(`INSERT INTO notes (text, workspace) VALUES ('orphan', 99)`, nil) // seen at the commit only
+		return err
+	}
+	vanish := func(c conn) error { // as a full disk does
+		_, err := c.exec(`ROLLBACK`, nil)
+		return errors.Join(err, errors.New("gone"))
+	}
+	for name, bad := range map[string]func(conn) error{"constraint": orphan, "lost transaction": vanish,
+		"lost in silence": func(c conn) error { vanish(c); return nil }} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := openFile(t, Options{})
+			for i, err := range batch(t, s, note("a"), bad) {
+				if err == nil {
+					t.Errorf("closure %d was answered as if it were stored", i)
+				}
+			}
+			if n := notes(t, s); n != 0 {
+				t.Errorf("%d notes are there", n)
+			}
+			if err := s.db.write(ctx, note("next")); err != nil || notes(t, s) != 1 {
+				t.Errorf("the next write: %v, %d notes", err, notes(t, s))
+			}
+		})
+	}
+}
+
+func TestNobodyIsAnsweredBeforeTheCommit(t *testing.T) {
+	t.Parallel()
+	s := openFile(t, Options{})
+	var all sync.WaitGroup
+	for i := range 16 {
+		all.Go(func() {
+			for j := range 20 {
+				text := fmt.Sprint(i, "/", j)
+				if err := s.db.write(ctx, note(text)); err != nil {
+					t.Error(err)
+				}
+				var one int
+				if err := s.db.read(ctx, func(c conn) error { return c.one(`SELECT 1 FROM notes WHERE text = ?1`, []any{text}, []any{&one}) }); err != nil {
+					t.Errorf("%s was acknowledged and another connection does not see it: %v", text, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestACallerThatLeavesBeforeItsTurnIsForgotten(t *testing.T) {
+	t.Parallel()
+	s := openFile(t, Options{})
+	entered, free := make(chan bool), make(chan bool)
+	var first sync.WaitGroup
+	first.Go(func() {
+		if err := s.db.write(ctx, func(c conn) error { close(entered); <-free; return note("first")(c) }); err != nil {
+			t.Error(err)
+		}
+	})
+	<-entered
+	leaving, leave := context.WithCancel(ctx)
+	time.AfterFunc(20*time.Millisecond, leave)
+	if err := s.db.write(leaving, note("never")); !errors.Is(err, context.Canceled) { // returns while the writer is held
+		t.Errorf("who left is told %v", err)
+	}
+	close(free)
+	first.Wait()
+	if err := s.db.write(ctx, note("last")); err != nil || notes(t, s) != 2 {
+		t.Errorf("%v; %d notes, want 2", err, notes(t, s))
+	}
+}
+
+func TestACallerThatLeavesDuringItsTurnInterruptsNobody(t *testing.T) {
+	t.Parallel()
+	s := openFile(t, Options{})
+	leaving, leave := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			if err := s.db.write(ctx, note(fmt.Sprint(i))); err != nil {
+				t.Errorf("a neighbour: %v", err)
+			}
+		})
+	}
+	err := s.db.write(leaving, func(c conn) error {
+		leave()
+		if err := note("mine")(c); err != nil {
+			return err
+		}
+		return c.each(`SELECT text FROM notes`, nil, func(r row) error { var s string; return r.Scan(&s) })
+	})
+	all.Wait()
+	if n := notes(t, s); err != nil || n != 9 {
+		t.Errorf("%v; %d notes, want 9", err, n)
+	}
+}
+
+func TestAfterCloseEverybodyIsToldUnavailable(t *testing.T) {
+	t.Parallel()
+	s := openFile(t, Options{})
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for {
+				err := s.db.write(ctx, note("x"))
+				if err == nil {
+					err = s.Check(ctx)
+				}
+				if err != nil {
+					if !loci.Is(err, loci.Unavailable) {
+						t.Errorf("told %v", err)
+					}
+					return
+				}
+			}
+		})
+	}
+	time.Sleep(30 * time.Millisecond)
+	if err := s.Close(); err != nil {
+		t.Errorf("closing: %v", err)
+	}
+	all.Wait()
+	if err := s.Close(); err != nil {
+		t.Errorf("closing again: %v", err)
+	}
+	if left, _ := filepath.Glob(s.db.(*sqliteFile).path + "-*"); len(left) > 0 {
+		t.Errorf("connections were left open: %v", left)
+	}
+}
