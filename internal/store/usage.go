@@ -2,16 +2,17 @@ package store
 
 import "github.com/loci-memory/loci"
 
-// Usage returns what the actor's places hold: the quotas without their limits.
+// Usage returns what the places within the actor's reach hold: the quotas
+// without their limits.
 func (t *Tx) Usage() (s loci.AccountStatus, err error) {
 	u, p := &s.Usage, &s.Workspaces
-	err = t.c.each(`SELECT w.personal_of IS NOT NULL, m.role,
+	err = t.each(`SELECT w.personal_of IS NOT NULL, m.role,
 			(SELECT count(*) FROM atlases a WHERE a.workspace = w.rid),
 			(SELECT CAST(COALESCE(SUM(a.memories), 0) AS BIGINT) FROM atlases a WHERE a.workspace = w.rid)
 				+ (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM changes c WHERE c.workspace = w.rid),
 			(SELECT CAST(COALESCE(SUM(a.bytes), 0) AS BIGINT) FROM atlases a WHERE a.workspace = w.rid)
 				+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM changes c WHERE c.workspace = w.rid)
-		FROM members m JOIN workspaces w ON w.rid = m.workspace WHERE m.user_id = ?1`, []any{t.who.UserID}, func(r row) error {
+		FROM workspaces e`+t.mine("e.rid"), nil, func(r row) error {
 		var personal bool
 		var role loci.Role
 		var atlases, memories, bytes int64
