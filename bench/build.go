@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/loci-memory/loci/internal/search"
 )
@@ -40,13 +42,18 @@ func (b *bench) binary(name, driver string) string {
 // command runs a program that answers with one JSON object of texts.
 func (b *bench) command(argv ...string) (map[string]string, error) {
 	c := exec.CommandContext(b.ctx, argv[0], argv[1:]...)
-	c.Stderr = os.Stderr
+	c.Env, c.Stderr = environ(), os.Stderr
 	out, err := c.Output()
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", argv, err)
 	}
 	said := map[string]string{}
 	return said, json.Unmarshal(out, &said)
+}
+
+// environ is the environment without settings of Loci's: a run depends on none.
+func environ() []string {
+	return slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "LOCI_") })
 }
 
 // stamp tells databases apart that other versions of notes, tables, documents

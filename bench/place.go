@@ -65,6 +65,9 @@ func (b *bench) fill(p *place, fill func(p *place, s *process) error) error {
 	if err := os.RemoveAll(p.Dir); err != nil {
 		return err
 	}
+	if err := os.MkdirAll(p.Dir, 0o700); err != nil {
+		return err
+	}
 	if p.DB != "" {
 		if err := b.freshDatabase(p.DB); err != nil {
 			return err

@@ -34,7 +34,7 @@ func (b *bench) start(env []string, argv ...string) (*process, error) {
 	}
 	defer log.Close()
 	c := exec.CommandContext(context.WithoutCancel(b.ctx), argv[0], argv[1:]...)
-	c.Env, c.Stderr = append(os.Environ(), env...), log
+	c.Env, c.Stderr = append(environ(), env...), log
 	out, err := c.StdoutPipe()
 	if err != nil {
 		return nil, err
