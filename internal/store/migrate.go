@@ -9,11 +9,9 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
-
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 //go:embed migrations
@@ -47,7 +45,7 @@ func (c *sqliteConn) migrate(ctx context.Context, db *sql.DB, l *flock.Flock) er
 		return err
 	}
 	if have > schemaVersion {
-		return fmt.Errorf("store: the database has version %d, this program knows %d: use a newer loci", have, schemaVersion)
+		return newer(have)
 	}
 	p, err := provider(goose.DialectSQLite3, db, "sqlite")
 	if err != nil {
@@ -60,20 +58,29 @@ func (c *sqliteConn) migrate(ctx context.Context, db *sql.DB, l *flock.Flock) er
 	return err
 }
 
-func (c *sqliteConn) userVersion() (v int, err error) {
+func (c *sqliteConn) userVersion() (v int64, err error) {
 	err = c.one(`PRAGMA user_version`, nil, []any{&v})
 	return v, err
 }
 
-// migratePostgres brings the schema up to date under goose's session lock.
+// migratePostgres brings the schema up to date, one process at a time: those
+// who wait go on as soon as the one before them is done.
 func migratePostgres(ctx context.Context, pool *pgxpool.Pool) error {
-	locker, err := lock.NewPostgresSessionLocker()
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	lock, err := pool.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	defer lock.Rollback(context.WithoutCancel(ctx))
+	_, err = lock.Exec(ctx, `SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0;
+		SELECT pg_advisory_xact_lock(hashtextextended('loci migration of ' || current_schema(), 0))`)
 	if err != nil {
 		return err
 	}
 	db := stdlib.OpenDBFromPool(pool)
 	defer db.Close()
-	p, err := provider(goose.DialectPostgres, db, "postgres", goose.WithSessionLocker(locker))
+	p, err := provider(goose.DialectPostgres, db, "postgres")
 	if err != nil {
 		return err
 	}
@@ -82,8 +89,12 @@ func migratePostgres(ctx context.Context, pool *pgxpool.Pool) error {
 		return err
 	}
 	if have > schemaVersion {
-		return fmt.Errorf("store: the database has version %d, this program knows %d: use a newer loci", have, schemaVersion)
+		return newer(have)
 	}
 	_, err = p.Up(ctx)
 	return err
+}
+
+func newer(have int64) error {
+	return fmt.Errorf("store: the database has version %d, this program knows %d: use a newer loci", have, schemaVersion)
 }

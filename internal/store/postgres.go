@@ -34,9 +34,10 @@ func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, errors.New("store: the address of the database is malformed") // err shows the password
 	}
-	if config.MaxConns < 16 {
-		config.MaxConns = 16
+	if !strings.Contains(url, "pool_max_conns=") {
+		config.MaxConns = max(config.MaxConns, 16)
 	}
+	config.MaxConns = max(config.MaxConns, 2) // a migration works beside its lock
 	config.ConnConfig.ConnectTimeout = 10 * time.Second
 	for name, value := range map[string]string{
 		"statement_timeout": "10000", "idle_in_transaction_session_timeout": "30000", "lock_timeout": "10000", "application_name": "loci",

@@ -99,7 +99,7 @@ func (d *sqliteFile) connect(ctx context.Context, pragmas ...string) (*sqliteCon
 			return nil, errors.Join(fmt.Errorf("%s: %w", q, err), c.Close())
 		}
 	}
-	return &sqliteConn{conn: c, prepared: map[string]*sql.Stmt{}}, nil
+	return &sqliteConn{conn: c, prepared: map[string]*sql.Stmt{}, patience: d.patience}, nil
 }
 
 // run executes a pragma, which may answer with a row.
@@ -208,6 +208,7 @@ type sqliteConn struct {
 	conn     *sql.Conn
 	prepared map[string]*sql.Stmt
 	ctx      context.Context // of the transaction under way
+	patience time.Duration
 }
 
 // maxPrepared bounds the statements that a connection keeps.
@@ -266,16 +267,23 @@ func (c *sqliteConn) one(q string, args []any, dest []any) error {
 	return err
 }
 
-// deadline ends a query that runs away.
-const deadline = 10 * time.Second
-
+// each ends a query that runs away, at the connection's patience.
 func (c *sqliteConn) each(q string, args []any, f func(row) error) error {
 	s, err := c.prepare(q)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, deadline)
+	ctx, cancel := context.WithTimeoutCause(c.ctx, c.patience, errSlow)
 	defer cancel()
+	if err = rowsOf(ctx, s, args, f); err != nil && context.Cause(ctx) == errSlow {
+		return busy(errors.Join(errSlow, err))
+	}
+	return err
+}
+
+var errSlow = errors.New("store: a query took too long")
+
+func rowsOf(ctx context.Context, s *sql.Stmt, args []any, f func(row) error) error {
 	rows, err := s.QueryContext(ctx, args...)
 	if err != nil {
 		return err

@@ -29,13 +29,16 @@ type Database struct {
 // Open opens the database until the end of the test.
 func (d Database) Open(t testing.TB, o store.Options) *store.Store {
 	t.Helper()
-	s, err := d.open(o)
+	s, err := d.TryOpen(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
 	return s
 }
+
+// TryOpen opens the database, which the caller closes.
+func (d Database) TryOpen(o store.Options) (*store.Store, error) { return d.open(o) }
 
 // Each runs f on a fresh database of every engine.
 func Each(t *testing.T, f func(t *testing.T, d Database)) {

@@ -1,0 +1,175 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+)
+
+func pragma(t testing.TB, c conn, name string) (value string) {
+	t.Helper()
+	if err := c.one(`PRAGMA `+name, nil, []any{&value}); err != nil {
+		t.Error(err)
+	}
+	return value
+}
+
+func TestConnectionsAreDurableCheckedAndPatient(t *testing.T) {
+	t.Parallel()
+	s := openFile(t, Options{})
+	for pragmas, on := range map[*map[string]string]func(context.Context, func(conn) error) error{
+		{"synchronous": "2", "journal_mode": "wal", "foreign_keys": "1", "busy_timeout": "10000", "query_only": "0"}: s.db.write,
+		{"journal_mode": "wal", "busy_timeout": "10000", "query_only": "1"}:                                          s.db.read,
+	} {
+		if err := on(ctx, func(c conn) error {
+			for name, want := range *pragmas {
+				if got := pragma(t, c, name); got != want {
+					t.Errorf("%s is %s, want %s", name, got, want)
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestAReaderCannotWrite(t *testing.T) {
+	t.Parallel()
+	s := openFile(t, Options{})
+	if err := s.db.read(ctx, note("smuggled")); err == nil {
+		t.Error("a reader wrote")
+	}
+	if n := notes(t, s); n != 0 {
+		t.Errorf("%d notes", n)
+	}
+}
+
+func TestFilesArePrivate(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "data")
+	s, err := OpenSQLite(ctx, dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for name, want := range map[string]fs.FileMode{"": 0o700, "loci.db": 0o600, "loci.db-wal": 0o600, "loci.db-shm": 0o600, "loci.db.lock": 0o600} {
+		i, err := os.Stat(filepath.Join(dir, name))
+		if err != nil || i.Mode().Perm() != want {
+			t.Errorf("%q: %v, %v", name, i, err)
+		}
+	}
+}
+
+func TestAReaderIsReusedAfterWhateverHappened(t *testing.T) {
+	t.Parallel()
+	s := openFile(t, Options{})
+	left, leave := context.WithCancel(ctx)
+	leave()
+	all := func(c conn) error {
+		return c.each(`WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 100) SELECT i FROM n`, nil,
+			func(r row) error { var i int; return r.Scan(&i) })
+	}
+	calls := map[string]func() error{
+		"panic": func() (err error) {
+			defer func() { recover() }()
+			return s.db.read(ctx, func(c conn) error { panic("boom") })
+		},
+		"error":        func() error { return s.db.read(ctx, func(c conn) error { return errors.New("boom") }) },
+		"bad query":    func() error { return s.db.read(ctx, func(c conn) error { return c.one(`SELECT`, nil, nil) }) },
+		"left":         func() error { return s.db.read(left, all) },
+		"left halfway": func() error { return s.db.read(halfway(), all) },
+		"transaction": func() error {
+			return s.db.read(ctx, func(c conn) error { _, err := c.exec(`COMMIT`, nil); return err })
+		},
+	}
+	n := cap(s.db.(*sqliteFile).readers)
+	var running sync.WaitGroup
+	for name, call := range calls {
+		running.Go(func() {
+			for range 3 * n { // each reader meets each mishap
+				if call(); s.Check(ctx) != nil || s.db.read(ctx, all) != nil {
+					t.Errorf("after %s: %v, %v", name, s.Check(ctx), s.db.read(ctx, all))
+				}
+			}
+		})
+	}
+	running.Wait()
+	if free := len(s.db.(*sqliteFile).readers); free != n {
+		t.Errorf("%d readers of %d came back", free, n)
+	}
+}
+
+func halfway() context.Context {
+	c, cancel := context.WithCancel(ctx)
+	time.AfterFunc(20*time.Microsecond, cancel)
+	return c
+}
+
+func TestWhoWaitsTooLongIsToldUnavailable(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var stores [2]*Store
+	for i := range stores {
+		var err error
+		if stores[i], err = OpenSQLite(ctx, dir, Options{patience: 100 * time.Millisecond}); err != nil {
+			t.Fatal(err)
+		}
+		defer stores[i].Close()
+	}
+	entered, free := make(chan bool), make(chan bool)
+	var holder sync.WaitGroup
+	holder.Go(func() {
+		if err := stores[0].db.write(ctx, func(conn) error { close(entered); <-free; return nil }); err != nil {
+			t.Error(err)
+		}
+	})
+	<-entered
+	for name, s := range map[string]*Store{"this process": stores[0], "another process": stores[1]} {
+		var all sync.WaitGroup
+		for range 6 {
+			all.Go(func() {
+				began := time.Now()
+				err := s.db.write(ctx, func(conn) error { t.Error("two write at once"); return nil })
+				e, _ := errors.AsType[*loci.Error](err)
+				if e == nil || e.Code != loci.Unavailable || e.Retry == 0 || time.Since(began) > time.Second {
+					t.Errorf("%s is told %v after %v", name, err, time.Since(began))
+				}
+			})
+		}
+		all.Wait()
+		if err := s.Check(ctx); err != nil {
+			t.Errorf("%s reads meanwhile: %v", name, err)
+		}
+	}
+	close(free)
+	holder.Wait()
+	for _, s := range stores {
+		if err := s.db.write(ctx, func(conn) error { return nil }); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	}
+}
+
+func TestAQueryThatRunsAwayIsEnded(t *testing.T) {
+	t.Parallel()
+	s := openFile(t, Options{patience: 200 * time.Millisecond})
+	endless := func(c conn) error {
+		return c.each(`WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0`, nil, func(row) error { return nil })
+	}
+	for name, on := range map[string]func(context.Context, func(conn) error) error{"reader": s.db.read, "writer": s.db.write} {
+		if err := on(ctx, endless); !loci.Is(err, loci.Unavailable) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := on(ctx, func(c conn) error { var i int; return c.one(`SELECT 1`, nil, []any{&i}) }); err != nil {
+			t.Errorf("%s afterwards: %v", name, err)
+		}
+	}
+}
