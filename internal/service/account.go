@@ -32,15 +32,16 @@ func (s *Service) SetUp(ctx context.Context, _ *loci.Actor, in loci.SetUp) (loci
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
+	// PostgreSQL would let two at once see that nobody is there.
+	s.setup.use.Lock()
+	defer s.setup.use.Unlock()
 	return s.signUp(ctx, n, "make the first account", func(t *store.SystemTx) error {
-		if some, err := t.Users(); err != nil || some {
+		some, err := t.Users()
+		if some {
 			s.setup.end()
-			if err == nil {
-				err = loci.Fail(loci.NotFound, "There is an account already: sign in.")
-			}
-			return err
+			err = loci.Fail(loci.NotFound, "There is an account already: sign in.")
 		}
-		return nil
+		return err
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"runtime"
 	"strings"
@@ -55,23 +56,34 @@ func checkPassword(ctx context.Context, phc, password string) (bool, error) {
 	if !known {
 		phc = nobody
 	}
-	parts := strings.Split(phc, "$")
-	if len(parts) != 6 {
-		return false, fmt.Errorf("service: a stored password has %d parts", len(parts))
-	}
-	var memory, time uint32
-	var lanes uint8
-	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &memory, &time, &lanes); err != nil {
-		return false, fmt.Errorf("service: a stored password: %w", err)
-	}
-	salt, err := base64.RawStdEncoding.DecodeString(parts[4])
+	k, err := parsePHC(phc)
 	if err != nil {
 		return false, fmt.Errorf("service: a stored password: %w", err)
 	}
-	hash, err := argon(ctx, password, salt, time, memory, lanes)
-	if err != nil {
-		return false, err
+	hash, err := argon(ctx, password, k.salt, k.time, k.memory, k.lanes)
+	return known && err == nil && subtle.ConstantTimeCompare(hash, k.hash) == 1, err
+}
+
+// A kept password is what a PHC string holds.
+type kept struct {
+	memory, time uint32
+	lanes        uint8
+	salt, hash   []byte
+}
+
+func parsePHC(s string) (k kept, err error) {
+	parts := strings.Split(s, "$")
+	if len(parts) != 6 || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
+		return k, errors.New("it is no argon2id of this version")
 	}
-	want, err := base64.RawStdEncoding.DecodeString(parts[5])
-	return known && subtle.ConstantTimeCompare(hash, want) == 1, err
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &k.memory, &k.time, &k.lanes); err != nil {
+		return k, err
+	}
+	if k.time == 0 || k.lanes == 0 {
+		return k, errors.New("it names no cost")
+	}
+	if k.salt, err = base64.RawStdEncoding.DecodeString(parts[4]); err == nil {
+		k.hash, err = base64.RawStdEncoding.DecodeString(parts[5])
+	}
+	return k, err
 }

@@ -1,0 +1,182 @@
+package service_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/proof"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+func TestKeywordsDrawAMemoryIntoAnAtlas(t *testing.T) {
+	t.Parallel()
+	each(t, proof.Options{}, func(t *testing.T, w *proof.World) {
+		ids := map[string]string{}
+		for _, a := range []struct {
+			name     string
+			keywords loci.Keywords
+		}{{"ships", loci.Keywords{"Bark", "brig", "tall ship"}}, {"trees", loci.Keywords{"bark", "Leaf", "straße"}}, {"silent", nil}} {
+			in := loci.CreateAtlas{Name: loci.Name(a.name), WorkspaceID: w.Crew, Keywords: a.keywords}
+			ids[a.name] = do(t, w, proof.Owner, service.AtlasCreate, in).Atlas.ID
+		}
+		for _, c := range []struct {
+			in      loci.CreateMemory
+			atlas   string
+			matched []string
+		}{
+			{loci.CreateMemory{Content: "The BARK sails."}, "ships", []string{"Bark"}}, // the older of two equals
+			{loci.CreateMemory{Content: "Bark and leaf."}, "trees", []string{"bark", "Leaf"}},
+			{loci.CreateMemory{Content: "Nothing of it.", Title: "A brig"}, "ships", []string{"brig"}},
+			{loci.CreateMemory{Content: "Nothing of it.", Tags: loci.Tags{"leaf"}}, "trees", []string{"Leaf"}},
+			{loci.CreateMemory{Content: "Two tall  ships, no tall\nship? A tall ship!"}, "ships", []string{"tall ship"}},
+			{loci.CreateMemory{Content: "In der STRASSE."}, "", nil},
+			{loci.CreateMemory{Content: "In der STRAẞE."}, "trees", []string{"straße"}},
+			{loci.CreateMemory{Content: "Barking leaflets."}, "", nil},
+			{loci.CreateMemory{Content: "A leaf.", AtlasID: ids["silent"]}, "silent", nil},
+		} {
+			c.in.WorkspaceID = w.Crew
+			m := do(t, w, proof.Member, service.MemoryCreate, c.in).Memory
+			want := ids[c.atlas]
+			if want == "" {
+				want = inbox(t, w)
+			}
+			if m.AtlasID != want || m.Routing.AtlasID != want || m.Routing.Matched == nil || !slices.Equal(m.Routing.Matched, c.matched) {
+				t.Errorf("%q goes by %q, want %s by %q", c.in.Content, m.Routing.Matched, c.atlas, c.matched)
+			}
+		}
+	})
+}
+
+// inbox returns the crew's.
+func inbox(t *testing.T, w *proof.World) string {
+	t.Helper()
+	for _, a := range do(t, w, proof.Owner, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Crew}).Atlases {
+		if a.Default {
+			return a.ID
+		}
+	}
+	t.Fatal("the crew has no Inbox")
+	return ""
+}
+
+func TestATeamGetsItsInboxWithTheFirstMemory(t *testing.T) {
+	t.Parallel()
+	w := world(t, proof.Options{})
+	if n := len(do(t, w, proof.Owner, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Crew}).Atlases); n != 0 {
+		t.Fatalf("a new team has %d atlases", n)
+	}
+	first := do(t, w, proof.Member, service.MemoryCreate, loci.CreateMemory{Content: "one", WorkspaceID: w.Crew}).Memory
+	second := do(t, w, proof.Owner, service.MemoryCreate, loci.CreateMemory{Content: "two", WorkspaceID: w.Crew}).Memory
+	if a := inbox(t, w); first.AtlasID != a || second.AtlasID != a {
+		t.Errorf("%s and %s, Inbox %s", first.AtlasID, second.AtlasID, a)
+	}
+	own := do(t, w, proof.Member, service.MemoryCreate, loci.CreateMemory{Content: "mine"}).Memory
+	if a := do(t, w, proof.Member, service.AtlasGet, loci.GetAtlas{AtlasID: own.AtlasID}).Atlas; !a.Default || a.Name != loci.InboxName || a.WorkspaceID == w.Crew {
+		t.Errorf("without a place: %+v", a)
+	}
+}
+
+func TestDuplicatesAreNamedOrReturned(t *testing.T) {
+	t.Parallel()
+	each(t, proof.Options{}, func(t *testing.T, w *proof.World) {
+		shelf := w.Atlas(t, "Shelf")
+		in := loci.CreateMemory{Content: "the same", AtlasID: shelf, Title: "One"}
+		first := create(t, w, in)
+		in.Title, in.OnDuplicate = "Two", loci.OnDuplicateReturn
+		back := create(t, w, in)
+		if back.Created() || !first.Created() || back.Memory.ID != first.Memory.ID || back.Memory.Title != "One" || back.Memory.Routing.AtlasID != shelf {
+			t.Errorf("return: %+v", back)
+		}
+		in.OnDuplicate = ""
+		second := create(t, w, in)
+		if !second.Created() || second.Memory.ID == first.Memory.ID || second.Memory.DuplicateOf != first.Memory.ID {
+			t.Errorf("stored: %+v", second)
+		}
+		if third := create(t, w, in); third.Memory.DuplicateOf != first.Memory.ID {
+			t.Errorf("the third is a duplicate of %s, not of the first", third.Memory.DuplicateOf)
+		}
+		in.Content += " "
+		if other := create(t, w, in); other.Memory.DuplicateOf != "" {
+			t.Errorf("other content: %+v", other)
+		}
+		in.Content, in.AtlasID = "the same", w.Atlas(t, "Other")
+		if other := create(t, w, in); other.Memory.DuplicateOf != "" {
+			t.Errorf("another atlas: %+v", other)
+		}
+	})
+}
+
+// create calls the method itself: whether something was made is not on the wire.
+func create(t *testing.T, w *proof.World, in loci.CreateMemory) loci.CreatedMemory {
+	t.Helper()
+	return proof.Must(w.Service.CreateMemory(t.Context(), w.Ann.Actor(), in))(t)
+}
+
+func TestATitleIsTheFirstHeadingOrLine(t *testing.T) {
+	t.Parallel()
+	w := world(t, proof.Options{})
+	for content, want := range map[string]string{
+		"plain":                          "plain",
+		"\n\n  # Heading #\nText":        "Heading",
+		"first line\n# Heading":          "first line",
+		"#hashtag first":                 "#hashtag first",
+		"\u00a0\n\t\nlater":              "later",
+		strings.Repeat("ü", 400):         strings.Repeat("ü", 300),
+		"###### Six\n####### Seven":      "Six",
+		"####### Seven is no heading\nx": "####### Seven is no heading",
+	} {
+		for _, title := range []loci.Title{"", "  "} {
+			m := do(t, w, proof.Owner, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(content), Title: title}).Memory
+			if m.Title != want || m.Content != content {
+				t.Errorf("%.20q: title %.30q, want %.30q", content, m.Title, want)
+			}
+		}
+	}
+	if m := do(t, w, proof.Owner, service.MemoryCreate, loci.CreateMemory{Content: "x", Title: "Mine"}).Memory; m.Title != "Mine" || m.Type != loci.Note || m.Version != 1 || m.Tags == nil {
+		t.Errorf("%+v", m)
+	}
+	tags := do(t, w, proof.Owner, service.MemoryCreate, loci.CreateMemory{Content: "x", Tags: loci.Tags{" b ", "a", "b", "B"}}).Memory.Tags
+	if !slices.Equal(tags, []string{"b", "a", "B"}) {
+		t.Errorf("tags %q", tags)
+	}
+}
+
+func TestAnAtlasAndAWorkspaceBesideItMustAgree(t *testing.T) {
+	t.Parallel()
+	w := world(t, proof.Options{})
+	shelf := w.Atlas(t, "Shelf")
+	do(t, w, proof.Owner, service.MemoryCreate, loci.CreateMemory{Content: "x", AtlasID: shelf, WorkspaceID: w.Crew})
+	other := w.Team(t, w.Ann)
+	refused(t, w, proof.Owner, service.MemoryCreate, loci.CreateMemory{Content: "x", AtlasID: shelf, WorkspaceID: other}, loci.AtlasWorkspaceMismatch)
+	refused(t, w, proof.Member, service.MemoryCreate, loci.CreateMemory{Content: "x", AtlasID: shelf, WorkspaceID: other}, loci.NotFound)
+	refused(t, w, proof.Owner, service.MemoryList, loci.ListMemories{AtlasID: shelf, WorkspaceID: other}, loci.AtlasWorkspaceMismatch)
+	refused(t, w, proof.Member, service.MemorySearch, loci.SearchMemories{Query: "x", AtlasID: shelf, WorkspaceID: other}, loci.NotFound)
+}
+
+func TestSearchFallsBackToKeywords(t *testing.T) {
+	t.Parallel()
+	w := world(t, proof.Options{})
+	w.Memory(t, w.Atlas(t, "Shelf"), "The tide turns at noon.")
+	for _, c := range []struct {
+		query loci.Query
+		mode  loci.Mode
+		want  loci.ResolvedMode
+		found int
+	}{
+		{"tide noon", loci.ModeAuto, loci.ResolvedKeyword, 1}, {"tide noon", "", loci.ResolvedKeyword, 1},
+		{"tide moon", loci.ModeAuto, loci.KeywordFallback, 1}, {"tide", loci.ModeKeyword, loci.ResolvedKeyword, 1},
+		{"tide", loci.ModeSemantic, loci.KeywordFallback, 1}, {"tide", loci.ModeHybrid, loci.KeywordFallback, 1}, {"moon", loci.ModeKeyword, loci.ResolvedKeyword, 0},
+	} {
+		out := do(t, w, proof.Owner, service.MemorySearch, loci.SearchMemories{Query: c.query, Mode: c.mode})
+		if out.Mode != c.want || out.Meta.ResolvedMode != c.want || len(out.Memories) != c.found || out.Meta.StrongKeywordReason == "" {
+			t.Errorf("%s %q: %+v", c.mode, c.query, out.Meta)
+		}
+		for _, m := range out.Memories {
+			if m.Score <= 0 || len(m.Highlights) == 0 || !strings.Contains(m.Highlights[0], "tide") {
+				t.Errorf("%q: %+v", c.query, m)
+			}
+		}
+	}
+}

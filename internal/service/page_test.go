@@ -1,0 +1,104 @@
+package service_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/proof"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+func TestACursorFitsItsQuestionAlone(t *testing.T) {
+	t.Parallel()
+	w := world(t, proof.Options{})
+	for i := range 6 {
+		w.Memory(t, w.Atlas(t, "Shelf"), fmt.Sprintf("the tide %d", i))
+	}
+	first := do(t, w, proof.Owner, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Crew, Limit: 2})
+	c := loci.Cursor(first.NextCursor)
+	again := do(t, w, proof.Owner, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Crew, Limit: 4, Cursor: c})
+	if len(again.Atlases) != 4 || again.NextCursor != "" || again.Atlases[0].ID >= first.Atlases[1].ID {
+		t.Errorf("another limit: %+v", again)
+	}
+	refused(t, w, proof.Owner, service.AtlasList, loci.ListAtlases{Cursor: c}, loci.InvalidQuery)
+	refused(t, w, proof.Owner, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Crew, Include: []loci.IncludeArchivedOnly{"archived"}, Cursor: c}, loci.InvalidQuery)
+	refused(t, w, proof.Owner, service.MemoryList, loci.ListMemories{WorkspaceID: w.Crew, Cursor: c}, loci.InvalidQuery)
+	refused(t, w, proof.Admin, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Crew, Cursor: c}, loci.InvalidQuery)
+	refused(t, w, proof.Token, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Crew, Cursor: c}, loci.InvalidQuery)
+
+	found := do(t, w, proof.Owner, service.MemorySearch, loci.SearchMemories{Query: "tide", Limit: 2})
+	next := loci.SearchMemories{Query: "tide", Limit: 3, Cursor: loci.Cursor(found.NextCursor)}
+	if more := do(t, w, proof.Owner, service.MemorySearch, next); len(more.Memories) != 3 {
+		t.Errorf("the search goes on with %d", len(more.Memories))
+	}
+	next.Mode = loci.ModeAuto // what stands where nothing is said
+	do(t, w, proof.Owner, service.MemorySearch, next)
+	for _, other := range []loci.SearchMemories{{Query: "tides", Cursor: next.Cursor}, {Query: "tide", Mode: loci.ModeKeyword, Cursor: next.Cursor}, {Query: "tide", Type: []loci.Kind{loci.Note}, Cursor: next.Cursor}} {
+		refused(t, w, proof.Owner, service.MemorySearch, other, loci.InvalidQuery)
+	}
+}
+
+func TestABrokenCursorIsRefused(t *testing.T) {
+	t.Parallel()
+	w := world(t, proof.Options{})
+	for range 2 {
+		w.Atlas(t, "Shelf")
+	}
+	ask := func(c string) error {
+		_, err := op.Do(t.Context(), w.Host, w.Call(proof.Owner), service.AtlasList, loci.ListAtlases{Limit: 1, Cursor: loci.Cursor(c)})
+		return err
+	}
+	good := do(t, w, proof.Owner, service.AtlasList, loci.ListAtlases{Limit: 1}).NextCursor
+	if err := ask(good); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := []string{good + "A", good[1:], good[:len(good)-1], good + "=", "A", " " + good, base64.RawURLEncoding.EncodeToString(raw[:20])}
+	for i := range raw {
+		changed := slices.Clone(raw)
+		changed[i] ^= 1
+		broken = append(broken, base64.RawURLEncoding.EncodeToString(changed))
+	}
+	for _, c := range broken {
+		if err := ask(c); !loci.Is(err, loci.InvalidQuery) {
+			t.Errorf("%q: %v", c, err)
+		}
+	}
+}
+
+// Whatever the limit, pages show everything once, newest first, and what
+// comes meanwhile moves nothing.
+func TestPagesMeetEndToEnd(t *testing.T) {
+	t.Parallel()
+	each(t, proof.Options{}, func(t *testing.T, w *proof.World) {
+		var made []string
+		for i := range 7 {
+			made = append(made, w.Memory(t, w.Atlas(t, "Shelf"), fmt.Sprintf("tide %d", i)))
+		}
+		slices.Reverse(made)
+		for limit := range loci.Limit(8) {
+			var got []string
+			in := loci.ListMemories{WorkspaceID: w.Crew, Limit: limit + 1}
+			for page := 0; page == 0 || in.Cursor != ""; page++ {
+				out := do(t, w, proof.Member, service.MemoryList, in)
+				for _, m := range out.Memories {
+					got = append(got, m.ID)
+				}
+				in.Cursor = loci.Cursor(out.NextCursor)
+				if page == 0 {
+					made = append([]string{w.Memory(t, w.Atlas(t, "Shelf"), "meanwhile")}, made...)
+				}
+			}
+			if want := made[1:]; !slices.Equal(got, want) {
+				t.Fatalf("limit %d: %d memories, want %d", limit+1, len(got), len(want))
+			}
+		}
+	})
+}

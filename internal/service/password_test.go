@@ -1,0 +1,76 @@
+package service
+
+import (
+	"context"
+	"encoding/base64"
+	"regexp"
+	"testing"
+)
+
+func TestPasswordsAreKeptAsPHCStrings(t *testing.T) {
+	t.Parallel()
+	for _, password := range []string{"correct horse", "пароль от всего", "with $ and ,=", "\x00nul"} {
+		phc, err := hashPassword(t.Context(), password)
+		if err != nil || !regexp.MustCompile(`^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$`).MatchString(phc) {
+			t.Fatalf("%s %v", phc, err)
+		}
+		if again, _ := hashPassword(t.Context(), password); again == phc {
+			t.Error("two hashes have one salt")
+		}
+		for try, want := range map[string]bool{password: true, password + " ": false, "": false} {
+			if ok, err := checkPassword(t.Context(), phc, try); ok != want || err != nil {
+				t.Errorf("%q for %q: %v %v", try, password, ok, err)
+			}
+		}
+	}
+}
+
+// An old hash names its own cost.
+func TestAHashOfAnotherCostIsChecked(t *testing.T) {
+	t.Parallel()
+	const phc = "$argon2id$v=19$m=64,t=3,p=2$c29tZXNhbHRzb21lc2FsdA$"
+	hash, err := argon(t.Context(), "old", []byte("somesaltsomesalt"), 3, 64, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for try, want := range map[string]bool{"old": true, "new": false} {
+		if ok, err := checkPassword(t.Context(), phc+base64.RawStdEncoding.EncodeToString(hash), try); ok != want || err != nil {
+			t.Errorf("%q: %v %v", try, ok, err)
+		}
+	}
+}
+
+func TestNoPasswordFitsAnAccountWithoutOne(t *testing.T) {
+	t.Parallel()
+	for _, try := range []string{"", "anything"} {
+		if ok, err := checkPassword(t.Context(), "", try); ok || err != nil {
+			t.Errorf("%q: %v %v", try, ok, err)
+		}
+	}
+}
+
+func TestAHashThatIsNoneIsAnError(t *testing.T) {
+	t.Parallel()
+	for _, phc := range []string{"plain", "$argon2id$v=19$m=x,t=2,p=1$AAAA$AAAA", "$argon2id$v=19$m=64,t=1,p=1$!$AAAA", "$argon2id$v=19$m=64,t=1,p=1$AAAA$!",
+		"$argon2i$v=19$m=64,t=1,p=1$AAAA$AAAA", "$argon2id$v=19$m=64,t=0,p=0$AAAA$AAAA"} {
+		if ok, err := checkPassword(t.Context(), phc, "x"); ok || err == nil {
+			t.Errorf("%s: %v %v", phc, ok, err)
+		}
+	}
+}
+
+func TestHashingEndsWithItsCaller(t *testing.T) {
+	for range cap(hashing) {
+		hashing <- struct{}{}
+	}
+	defer func() {
+		for range cap(hashing) {
+			<-hashing
+		}
+	}()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := hashPassword(ctx, "x"); err != context.Canceled {
+		t.Error(err)
+	}
+}
