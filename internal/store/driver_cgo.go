@@ -8,8 +8,8 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// The driver of release builds: SQLite in C.
-const sqliteDriver = "sqlite3"
+// SQLDriver is database/sql's name for the driver of release builds: SQLite in C.
+const SQLDriver = "sqlite3"
 
 // Driver names the SQLite driver of this build.
 const Driver = "mattn"

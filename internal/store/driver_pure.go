@@ -8,8 +8,9 @@ import (
 	"modernc.org/sqlite"
 )
 
-// The driver of plain go run, go test and cross builds: SQLite in Go.
-const sqliteDriver = "sqlite"
+// SQLDriver is database/sql's name for the driver of plain go run, go test and
+// cross builds: SQLite in Go.
+const SQLDriver = "sqlite"
 
 // Driver names the SQLite driver of this build.
 const Driver = "modernc"

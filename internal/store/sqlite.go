@@ -51,7 +51,7 @@ func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := sql.Open(sqliteDriver, (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String())
+	db, err := sql.Open(SQLDriver, (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String())
 	if err != nil {
 		return nil, err
 	}

@@ -6,13 +6,16 @@ package storetest
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
 	"encoding/hex"
 	"net/url"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	_ "github.com/jackc/pgx/v5/stdlib" // for DB
 
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -22,8 +25,9 @@ var servers = map[string]string{"pg15": "LOCI_TEST_PG15", "pg18": "LOCI_TEST_PG1
 
 // A Database can be opened several times, as by several processes.
 type Database struct {
-	Engine string
-	open   func(o store.Options) (*store.Store, error)
+	Engine  string
+	Dir     string // of SQLite's files
+	Address string // of PostgreSQL
 }
 
 // Open opens the database until the end of the test.
@@ -38,15 +42,60 @@ func (d Database) Open(t testing.TB, o store.Options) *store.Store {
 }
 
 // TryOpen opens the database, which the caller closes.
-func (d Database) TryOpen(o store.Options) (*store.Store, error) { return d.open(o) }
+func (d Database) TryOpen(o store.Options) (*store.Store, error) {
+	if d.Dir != "" {
+		return store.OpenSQLite(context.Background(), d.Dir, o)
+	}
+	return store.OpenPostgres(context.Background(), d.Address, o)
+}
+
+// DB opens the database behind the store's back, until the end of the test.
+func (d Database) DB(t testing.TB) *sql.DB {
+	t.Helper()
+	driver, name := "pgx", d.Address
+	if d.Dir != "" {
+		driver, name = store.SQLDriver, "file:"+filepath.Join(d.Dir, "loci.db")
+	}
+	db, err := sql.Open(driver, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// Exec runs a statement behind the store's back.
+func (d Database) Exec(t testing.TB, q string) {
+	t.Helper()
+	if _, err := d.DB(t).Exec(q); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Query returns the only column of a query.
+func (d Database) Query(t testing.TB, q string) (list []string) {
+	t.Helper()
+	rows, err := d.DB(t).Query(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, s)
+	}
+	return list
+}
 
 // Each runs f on a fresh database of every engine.
 func Each(t *testing.T, f func(t *testing.T, d Database)) {
 	t.Helper()
 	t.Run(store.Driver, func(t *testing.T) {
 		t.Parallel()
-		dir := t.TempDir()
-		f(t, Database{store.Driver, func(o store.Options) (*store.Store, error) { return store.OpenSQLite(context.Background(), dir, o) }})
+		f(t, Database{Engine: store.Driver, Dir: t.TempDir()})
 	})
 	for _, engine := range []string{"pg15", "pg18"} {
 		t.Run(engine, func(t *testing.T) {
@@ -55,10 +104,7 @@ func Each(t *testing.T, f func(t *testing.T, d Database)) {
 				t.Skipf("%s names no server", servers[engine])
 			}
 			t.Parallel()
-			address = Schema(t, address)
-			f(t, Database{engine, func(o store.Options) (*store.Store, error) {
-				return store.OpenPostgres(context.Background(), address, o)
-			}})
+			f(t, Database{Engine: engine, Address: Schema(t, address)})
 		})
 	}
 }

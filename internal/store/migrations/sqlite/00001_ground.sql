@@ -41,8 +41,10 @@ CREATE TABLE signins (
 );
 CREATE INDEX signins_user ON signins (user_id);
 
+-- What is cached or counted by a rid must never meet another row under it, so
+-- rids of workspaces, atlases and segments are not used twice.
 CREATE TABLE workspaces (
-	rid         INTEGER PRIMARY KEY,
+	rid         INTEGER PRIMARY KEY AUTOINCREMENT,
 	id          TEXT    NOT NULL UNIQUE,
 	name        TEXT    NOT NULL,
 	personal_of TEXT    UNIQUE REFERENCES users (id) ON DELETE CASCADE,
@@ -79,7 +81,7 @@ CREATE INDEX invitations_newest ON invitations (workspace, created_at, id);
 CREATE INDEX invitations_invited ON invitations (folded, status, created_at, id);
 
 CREATE TABLE atlases (
-	rid         INTEGER PRIMARY KEY,
+	rid         INTEGER PRIMARY KEY AUTOINCREMENT,
 	id          TEXT    NOT NULL UNIQUE,
 	workspace   BIGINT  NOT NULL REFERENCES workspaces (rid) ON DELETE CASCADE,
 	name        TEXT    NOT NULL,
