@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -247,7 +249,8 @@ func (t *SystemTx) settle(n *foldStep) error {
 			return err
 		}
 	}
-	for atlas, add := range n.atlases {
+	for _, atlas := range slices.Sorted(maps.Keys(n.atlases)) { // in the order in which writers lock them
+		add := n.atlases[atlas]
 		if _, err := t.t.exec(`UPDATE atlases SET memories = memories + ?2, bytes = bytes + ?3 WHERE rid = ?1`, atlas, add.memories, add.bytes); err != nil {
 			return err
 		}

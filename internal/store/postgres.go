@@ -78,10 +78,11 @@ func (d *postgres) read(ctx context.Context, f func(conn) error) error {
 		return err
 	}
 	defer c.Release()
-	return postgresError(f(&postgresConn{ctx, c.Conn()}))
+	return postgresError(cut(ctx, c, f(&postgresConn{ctx, c.Conn()})))
 }
 
-// write tries again where the database gave up on the transaction for another's sake.
+// write tries again where the database gave up on the transaction for
+// another's sake, or went away before it was asked to commit.
 func (d *postgres) write(ctx context.Context, f func(conn) error) (err error) {
 	for range 4 {
 		if err = d.attempt(ctx, f); !again(err) {
@@ -101,13 +102,28 @@ func (d *postgres) attempt(ctx context.Context, f func(conn) error) error {
 	ctx = context.WithoutCancel(ctx)
 	tx, err := c.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	if err != nil {
-		return err
+		return cut(ctx, c, err)
 	}
 	defer tx.Rollback(ctx) // no effect after the commit
 	if err := f(&postgresConn{ctx, tx.Conn()}); err != nil {
+		return cut(ctx, c, err)
+	}
+	if err = tx.Commit(ctx); err != nil && c.Conn().IsClosed() && state(err) == "" {
+		return &loci.Error{Code: loci.Unavailable, Message: "The database went away during the commit: look whether the change is there before you repeat it.",
+			Retry: time.Second, Err: err}
+	}
+	return err
+}
+
+// errCut tells that the connection was lost before anything was committed.
+var errCut = errors.New("store: the connection to the database was lost")
+
+func cut(ctx context.Context, c *pgxpool.Conn, err error) error {
+	_, meant := errors.AsType[*loci.Error](err)
+	if err == nil || meant || ctx.Err() != nil || !c.Conn().IsClosed() {
 		return err
 	}
-	return tx.Commit(ctx)
+	return errors.Join(errCut, err)
 }
 
 func (d *postgres) close() error {
@@ -115,9 +131,12 @@ func (d *postgres) close() error {
 	return nil
 }
 
-// again reports a serialization failure, a deadlock, or two who made the same
-// thing at once: the second try finds what the other one made.
+// again reports a lost connection, a serialization failure, a deadlock, or two
+// who made the same thing at once: the second try finds what the other one made.
 func again(err error) bool {
+	if errors.Is(err, errCut) {
+		return true
+	}
 	switch state(err) {
 	case "40001", "40P01", "23505":
 		return true

@@ -1,0 +1,207 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// onPostgres runs f on a fresh database of every PostgreSQL server; SQLite, which
+// has one writer and no connection to lose, passes.
+func onPostgres(t *testing.T, f func(t *testing.T, d storetest.Database, s *store.Store)) {
+	t.Helper()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		if d.Address != "" {
+			f(t, d, d.Open(t, store.Options{}))
+		}
+	})
+}
+
+func TestDeadlocksAreTriedAgain(t *testing.T) {
+	t.Parallel()
+	onPostgres(t, func(t *testing.T, d storetest.Database, s *store.Store) {
+		d.Exec(t, `INSERT INTO instance (name, value) VALUES ('a', '0'), ('b', '0')`)
+		var all, both sync.WaitGroup
+		both.Add(2)
+		attempts := [2]int{}
+		for i, order := range [][]string{{"a", "b"}, {"b", "a"}} {
+			all.Go(func() {
+				err := store.Raw(s, func(exec store.Exec) error {
+					attempts[i]++
+					add := `UPDATE instance SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT) WHERE name = ?1`
+					if err := exec(add, order[0]); err != nil {
+						return err
+					}
+					if attempts[i] == 1 {
+						both.Done()
+						both.Wait()
+					}
+					return exec(add, order[1])
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if got := d.Query(t, `SELECT value FROM instance WHERE name IN ('a', 'b')`); !slices.Equal(got, []string{"2", "2"}) || attempts[0]+attempts[1] < 3 {
+			t.Errorf("%v after %v attempts", got, attempts)
+		}
+	})
+}
+
+func TestSerializationFailuresAreTriedThreeTimes(t *testing.T) {
+	t.Parallel()
+	onPostgres(t, func(t *testing.T, d storetest.Database, s *store.Store) {
+		for _, c := range []struct {
+			failures, attempts int
+			code               loci.Code
+		}{{0, 1, ""}, {3, 4, ""}, {4, 4, loci.Unavailable}} {
+			attempts := 0
+			err := store.Raw(s, func(exec store.Exec) error {
+				attempts++
+				if err := exec(`INSERT INTO instance (name, value) VALUES (?1, '')`, fmt.Sprint("row of ", c.failures)); err != nil {
+					return err
+				}
+				if attempts <= c.failures {
+					return exec(`DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '40001'; END $$`)
+				}
+				return nil
+			})
+			if attempts != c.attempts || c.code == "" && err != nil || c.code != "" && !loci.Is(err, c.code) {
+				t.Errorf("%d failures: %v after %d attempts", c.failures, err, attempts)
+			}
+		}
+		if rows := d.Query(t, `SELECT name FROM instance WHERE name LIKE 'row of %' ORDER BY name`); !slices.Equal(rows, []string{"row of 0", "row of 3"}) {
+			t.Errorf("there are %v", rows)
+		}
+	})
+}
+
+func TestAConnectionThatIsKilledBeforeTheCommitIsReplaced(t *testing.T) {
+	t.Parallel()
+	onPostgres(t, func(t *testing.T, d storetest.Database, s *store.Store) {
+		for _, kills := range []int{1, 4} {
+			attempts := 0
+			err := store.Raw(s, func(exec store.Exec) error {
+				if err := exec(`INSERT INTO instance (name, value) VALUES (?1, '')`, fmt.Sprint("row of ", kills)); err != nil {
+					return err
+				}
+				if attempts++; attempts <= kills {
+					return exec(`SELECT pg_terminate_backend(pg_backend_pid())`)
+				}
+				return nil
+			})
+			n := len(d.Query(t, fmt.Sprintf(`SELECT name FROM instance WHERE name = 'row of %d'`, kills)))
+			if kills == 1 && (err != nil || n != 1) || kills == 4 && (!loci.Is(err, loci.Unavailable) || n != 0) {
+				t.Errorf("%d kills: %v, %d rows", kills, err, n)
+			}
+		}
+	})
+}
+
+func TestNoAnswerIsWrongWhileConnectionsAreKilled(t *testing.T) {
+	t.Parallel()
+	onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
+		named := d
+		named.Address += "&application_name=victim"
+		s := named.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		db := d.DB(t)
+		stop := make(chan bool)
+		var killer, all sync.WaitGroup
+		killer.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				case <-time.After(15 * time.Millisecond):
+					if _, err := db.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'victim' AND datname = current_database()
+						AND pid IN (SELECT pid FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE c.relnamespace = current_schema()::regnamespace)`); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+		var mu sync.Mutex
+		sure := map[string]bool{}
+		refused := 0
+		for w := range 4 {
+			all.Go(func() {
+				for i := range 32 {
+					text := fmt.Sprint("note ", w, " ", i)
+					_, err := tryAdd(s, ann, "", text)
+					mu.Lock()
+					switch {
+					case err == nil:
+						sure[text] = true
+					case loci.Is(err, loci.Unavailable):
+						refused++
+					default:
+						t.Errorf("told %v", err)
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		all.Wait()
+		close(stop)
+		killer.Wait()
+		have := map[string]int{}
+		for _, text := range d.Query(t, `SELECT content FROM memories`) {
+			have[text]++
+		}
+		for text := range sure {
+			if have[text] != 1 {
+				t.Errorf("%s is there %d times", text, have[text])
+			}
+		}
+		t.Logf("%d written, %d refused, %d in doubt", len(sure), refused, len(have)-len(sure))
+		if len(have) > len(sure)+refused {
+			t.Errorf("%d memories, %d acknowledged, %d refused", len(have), len(sure), refused)
+		}
+		if _, err := tryAdd(s, ann, "", "afterwards"); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+}
+
+func TestAPanicGivesItsConnectionBack(t *testing.T) {
+	t.Parallel()
+	onPostgres(t, func(t *testing.T, d storetest.Database, s *store.Store) {
+		ann := user(t, s, "ann")
+		for range 40 { // more than there are connections
+			func() {
+				defer func() { recover() }()
+				store.Raw(s, func(exec store.Exec) error {
+					exec(`INSERT INTO instance (name, value) VALUES ('bad', '')`)
+					panic("boom")
+				})
+			}()
+			func() {
+				defer func() { recover() }()
+				store.Read(ctx, s, ann, func(tx *store.Tx) (loci.User, error) { panic("boom") })
+			}()
+		}
+		if err := s.Check(ctx); err != nil || len(d.Query(t, `SELECT name FROM instance WHERE name = 'bad'`)) > 0 {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+}
+
+func TestADatabaseThatIsNotThereIsToldWithoutItsPassword(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"postgres://loci:hunter2@127.0.0.1:1/loci", "postgres://loci:hunter2@127.0.0.1:port/loci"} {
+		_, err := store.OpenPostgres(ctx, address, store.Options{})
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("told %v", err)
+		}
+	}
+}
