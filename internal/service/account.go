@@ -143,18 +143,27 @@ func (s *Service) Status(ctx context.Context, who *loci.Actor, _ loci.Nothing) (
 // AddUser makes an account for somebody, as the operator. What comes here
 // was not checked by a door.
 func (s *Service) AddUser(ctx context.Context, e loci.Email, name loci.Name, p loci.Password) (loci.User, error) {
-	name = loci.Name(strings.TrimSpace(string(name)))
-	if r := p.Rule(); p != "" && (utf8.RuneCountInString(string(p)) < r.MinLength || utf8.RuneCountInString(string(p)) > r.MaxLength) {
-		return loci.User{}, loci.Fail(loci.InvalidQuery, "a password must have %d to %d characters", r.MinLength, r.MaxLength)
+	name, err := held(name)
+	if err != nil {
+		return loci.User{}, err
 	}
-	if r := name.Rule(); utf8.RuneCountInString(string(name)) > r.MaxLength {
-		return loci.User{}, loci.Fail(loci.InvalidQuery, "a name must have at most %d characters", r.MaxLength)
+	if n, r := utf8.RuneCountInString(string(p)), p.Rule(); p != "" && (n < r.MinLength || n > r.MaxLength) {
+		return loci.User{}, loci.Fail(loci.InvalidQuery, "a password must have %d to %d characters", r.MinLength, r.MaxLength)
 	}
 	n, err := newUser(ctx, e, name, p)
 	if err != nil {
 		return loci.User{}, err
 	}
 	return store.System(ctx, s.Store, "make an account as the operator", func(t *store.SystemTx) (loci.User, error) { return t.AddUser(n) })
+}
+
+// held trims a name that no door has checked; one that is empty stays so.
+func held(name loci.Name) (loci.Name, error) {
+	name = loci.Name(strings.TrimSpace(string(name)))
+	if most := name.Rule().MaxLength; utf8.RuneCountInString(string(name)) > most {
+		return "", loci.Fail(loci.InvalidQuery, "a name must have at most %d characters", most)
+	}
+	return name, nil
 }
 
 // VerifyUser marks an address as verified, as the operator.

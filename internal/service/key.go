@@ -58,6 +58,10 @@ func (s *Service) RevokeKey(ctx context.Context, who *loci.Actor, in loci.Revoke
 
 // AddKey makes an API key for the user with an address, as the operator.
 func (s *Service) AddKey(ctx context.Context, e loci.Email, name loci.Name) (loci.CreatedKey, error) {
+	name, err := held(name)
+	if err != nil {
+		return loci.CreatedKey{}, err
+	}
 	secret, n := newKey(name)
 	return store.System(ctx, s.Store, "make an API key as the operator", func(t *store.SystemTx) (out loci.CreatedKey, err error) {
 		l, err := t.UserByEmail(e)

@@ -1,0 +1,113 @@
+package service_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/proof"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+func TestAKeyIsShownOnceAndKeptAsAHash(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	w := proof.New(t, func(t testing.TB, o store.Options) *store.Store {
+		s := proof.Must(store.OpenSQLite(t.Context(), dir, o))(t)
+		t.Cleanup(func() { s.Close() })
+		return s
+	}, proof.Options{})
+	c := w.Call(proof.Owner)
+	c.IdempotencyKey = "once" // a stored answer must not show it either
+	made, err := op.Do(t.Context(), w.Host, c, service.KeyCreate, loci.CreateKey{Name: "laptop"})
+	if err != nil || !loci.ValidKey(made.APIKey) || made.Key.Prefix != made.APIKey[len(loci.KeyPrefix):][:6] || made.Key.Name != "laptop" {
+		t.Fatalf("%+v %v", made, err)
+	}
+	list := do(t, w, proof.Owner, service.KeyList, loci.ListKeys{})
+	if list.Keys[0] != made.Key {
+		t.Errorf("listed %+v, made %+v", list.Keys[0], made.Key)
+	}
+	if b, _ := json.Marshal(list); bytes.Contains(b, []byte(made.APIKey)) {
+		t.Error("a list shows the key")
+	}
+	signed := proof.Must(w.Service.Register(t.Context(), &loci.Actor{}, loci.Register{Email: "ada@example.com", Password: secret}))(t)
+	for _, s := range []string{made.APIKey, made.APIKey[len(loci.KeyPrefix):], signed.Cookie().Secret, secret} {
+		files, _ := filepath.Glob(filepath.Join(dir, "*"))
+		for _, f := range files {
+			if b, err := os.ReadFile(f); err == nil && bytes.Contains(b, []byte(s)) {
+				t.Errorf("%s holds a secret", filepath.Base(f))
+			}
+		}
+	}
+	if files, _ := filepath.Glob(filepath.Join(dir, "*")); len(files) == 0 || !holds(files, w.Ann.Email) {
+		t.Error("this test reads no database")
+	}
+}
+
+func holds(files []string, s string) bool {
+	for _, f := range files {
+		if b, err := os.ReadFile(f); err == nil && bytes.Contains(b, []byte(s)) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestARevokedKeyStaysListedAndOpensNothing(t *testing.T) {
+	t.Parallel()
+	each(t, proof.Options{}, func(t *testing.T, w *proof.World) {
+		made := do(t, w, proof.Owner, service.KeyCreate, loci.CreateKey{})
+		me := func() error {
+			_, err := op.Do(t.Context(), w.Host, &op.Call{Proof: made.APIKey}, service.AccountMe, loci.Nothing{})
+			return err
+		}
+		if err := me(); err != nil || made.Key.Name == "" {
+			t.Fatal(made, err)
+		}
+		refused(t, w, proof.Stranger, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID}, loci.NotFound)
+		do(t, w, proof.Owner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
+		if err := me(); !loci.Is(err, loci.Revoked) {
+			t.Errorf("at once after it was revoked: %v", err)
+		}
+		first := do(t, w, proof.Owner, service.KeyList, loci.ListKeys{}).Keys[0]
+		do(t, w, proof.Owner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
+		again := do(t, w, proof.Owner, service.KeyList, loci.ListKeys{}).Keys[0]
+		if first.ID != made.Key.ID || first.RevokedAt == 0 || again.RevokedAt != first.RevokedAt {
+			t.Errorf("%+v, then %+v", first, again)
+		}
+		if n := len(do(t, w, proof.Stranger, service.KeyList, loci.ListKeys{}).Keys); n != 1 {
+			t.Errorf("eve sees %d keys", n)
+		}
+	})
+}
+
+func TestTheOperatorsInputIsHeldToTheRules(t *testing.T) {
+	t.Parallel()
+	w := world(t, proof.Options{})
+	long := strings.Repeat("x", 201)
+	for name, f := range map[string]func() error{
+		"address":  func() error { _, err := w.Service.AddUser(t.Context(), "no address", "", ""); return err },
+		"password": func() error { _, err := w.Service.AddUser(t.Context(), "ada@example.com", "", "short"); return err },
+		"name": func() error {
+			_, err := w.Service.AddUser(t.Context(), "ada@example.com", loci.Name(long), "")
+			return err
+		},
+		"key name": func() error {
+			_, err := w.Service.AddKey(t.Context(), loci.Email(w.Ann.Email), loci.Name(long))
+			return err
+		},
+	} {
+		if err := f(); !loci.Is(err, loci.InvalidQuery) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := w.Service.AddKey(t.Context(), "nobody@example.com", ""); !loci.Is(err, loci.NotFound) {
+		t.Error(err)
+	}
+}
