@@ -1,0 +1,271 @@
+package auth_test
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/auth"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// A clock stands still until it is set forward.
+type clock struct{ at atomic.Int64 }
+
+func newClock(at time.Time) *clock {
+	c := &clock{}
+	c.at.Store(at.UnixMicro())
+	return c
+}
+
+func (c *clock) now() time.Time       { return time.UnixMicro(c.at.Load()) }
+func (c *clock) pass(d time.Duration) { c.at.Add(d.Microseconds()) }
+
+// noon is in the middle of a month.
+var noon = time.Date(2026, 5, 15, 12, 0, 0, 0, time.UTC)
+
+// A gatehouse is a gate before a store with one user.
+type gatehouse struct {
+	*auth.Gate
+	clock *clock
+	store *store.Store
+	work  *service.Service
+	key   loci.CreatedKey
+	user  loci.User
+}
+
+// one is a plan with as many operations.
+func one(operations int64) loci.Plan { return loci.Plan{Name: loci.Free, Operations: operations} }
+
+func stand(t *testing.T, s *store.Store, c *clock, o auth.Options) *gatehouse {
+	t.Helper()
+	h := &gatehouse{clock: c, store: s, Gate: gate(s, c, o), work: service.New(service.Options{Store: s, Clock: c.now})}
+	t.Cleanup(h.Close)
+	var err error
+	if h.user, err = h.work.AddUser(t.Context(), "ada@example.com", "Ada", ""); err != nil {
+		t.Fatal(err)
+	}
+	if h.key, err = h.work.AddKey(t.Context(), "ada@example.com", ""); err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+func gate(s *store.Store, c *clock, o auth.Options) *auth.Gate {
+	if o.Plan.Name == "" {
+		o.Plan = loci.Plans[loci.SelfHosted]
+	}
+	o.Free, o.Clock, o.Log = service.AccountStatus.Name, c.now, slog.New(slog.DiscardHandler)
+	return auth.NewGate(s, o)
+}
+
+// each runs f before a store of every engine.
+func each(t *testing.T, o auth.Options, f func(t *testing.T, d storetest.Database, h *gatehouse)) {
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		c := newClock(noon)
+		f(t, d, stand(t, d.Open(t, store.Options{Clock: c.now}), c, o))
+	})
+}
+
+func sqlite(t *testing.T, o auth.Options) *gatehouse {
+	t.Helper()
+	c := newClock(noon)
+	s, err := store.OpenSQLite(t.Context(), t.TempDir(), store.Options{Clock: c.now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return stand(t, s, c, o)
+}
+
+// ask lets a call with the key in, or not.
+func ask(g *auth.Gate, o *op.Op, key string) (*op.Call, error) {
+	c := &op.Call{Proof: key}
+	_, err := g.Admit(context.Background(), o, c)
+	return c, err
+}
+
+func expect(t *testing.T, err error, code loci.Code) {
+	t.Helper()
+	if code == "" && err != nil || code != "" && !loci.Is(err, code) {
+		t.Fatalf("%v, want %q", err, code)
+	}
+}
+
+var counted, free = service.MemoryGet.Op, service.AccountStatus.Op
+
+func TestTheOrderOfRefusal(t *testing.T) {
+	t.Parallel()
+	// A rate of one call a minute and a quota of one call: the third one breaks both.
+	h := sqlite(t, auth.Options{Plan: one(1), Rate: 1, Burst: 2})
+	lost, err := h.work.AddKey(t.Context(), "ada@example.com", "lost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	who := &loci.Actor{UserID: h.user.ID, CredentialID: h.key.Key.ID}
+	if _, err := h.work.RevokeKey(t.Context(), who, loci.RevokeKey{KeyID: lost.Key.ID}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		for proof, code := range map[string]loci.Code{"": loci.MissingAPIKey, "loci_live_nonsense": loci.InvalidKey, loci.NewKey(): loci.InvalidKey, lost.APIKey: loci.Revoked} {
+			c, err := ask(h.Gate, counted, proof)
+			expect(t, err, code)
+			if c.Quota != nil {
+				t.Errorf("%s: a quota is told to who is not known", code)
+			}
+		}
+	}
+	_, err = ask(h.Gate, counted, h.key.APIKey)
+	expect(t, err, "")
+	c, err := ask(h.Gate, counted, h.key.APIKey)
+	expect(t, err, loci.QuotaExceeded)
+	if e := loci.AsError(err); c.Quota == nil || c.Quota.Remaining != 0 || e.Retry != c.Quota.Reset {
+		t.Errorf("%+v %+v", c.Quota, e)
+	}
+	_, err = ask(h.Gate, counted, h.key.APIKey)
+	expect(t, err, loci.RateLimited)
+	_, err = ask(h.Gate, free, h.key.APIKey)
+	expect(t, err, loci.RateLimited)
+	if _, err := h.Admit(t.Context(), service.AuthLogin.Op, &op.Call{}); err != nil {
+		t.Errorf("a public operation: %v", err)
+	}
+	if who, err := h.Admit(t.Context(), nil, &op.Call{Proof: h.key.APIKey}); err != nil || who.UserID != h.user.ID || who.CredentialID != h.key.Key.ID || who.Credential != loci.KeyCredential {
+		t.Errorf("who asks for no operation is only known: %+v %v", who, err)
+	}
+}
+
+func TestAKeyOpensNothingAsACookie(t *testing.T) {
+	t.Parallel()
+	h := sqlite(t, auth.Options{})
+	_, err := h.Admit(t.Context(), counted, &op.Call{Proof: h.key.APIKey, Kind: loci.CookieCredential})
+	expect(t, err, loci.InvalidKey)
+	in, err := h.work.AddUser(t.Context(), "bea@example.com", "", "correct horse battery")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := h.work.SignIn(t.Context(), &loci.Actor{}, loci.SignIn{Email: "bea@example.com", Password: "correct horse battery"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	who, err := h.Admit(t.Context(), counted, &op.Call{Proof: out.Cookie().Secret, Kind: loci.CookieCredential})
+	if err != nil || who.UserID != in.ID || who.Credential != loci.CookieCredential {
+		t.Errorf("%+v %v", who, err)
+	}
+	_, err = ask(h.Gate, counted, out.Cookie().Secret)
+	expect(t, err, loci.InvalidKey)
+}
+
+func TestARevokedKeyIsForgottenAtOnceHereAndSoonElsewhere(t *testing.T) {
+	t.Parallel()
+	each(t, auth.Options{}, func(t *testing.T, d storetest.Database, h *gatehouse) {
+		other := d.Open(t, store.Options{Clock: h.clock.now})
+		g := gate(other, h.clock, auth.Options{})
+		t.Cleanup(g.Close)
+		for _, g := range []*auth.Gate{h.Gate, g} {
+			_, err := ask(g, counted, h.key.APIKey)
+			expect(t, err, "")
+		}
+		who := &loci.Actor{UserID: h.user.ID, CredentialID: h.key.Key.ID}
+		if _, err := h.work.RevokeKey(t.Context(), who, loci.RevokeKey{KeyID: h.key.Key.ID}); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ask(h.Gate, counted, h.key.APIKey)
+		expect(t, err, loci.Revoked)
+		time.Sleep(1050 * time.Millisecond)
+		_, err = ask(g, counted, h.key.APIKey)
+		expect(t, err, loci.Revoked)
+	})
+}
+
+// Calls and a revocation at once: no call that begins after the revocation gets in.
+func TestNoLookUpOutlivesARevocation(t *testing.T) {
+	t.Parallel()
+	h := sqlite(t, auth.Options{})
+	for range 30 {
+		k, err := h.work.AddKey(t.Context(), "ada@example.com", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				for range 5 {
+					ask(h.Gate, counted, k.APIKey)
+				}
+			})
+		}
+		_, err = h.work.RevokeKey(t.Context(), &loci.Actor{UserID: h.user.ID}, loci.RevokeKey{KeyID: k.Key.ID})
+		if err == nil {
+			_, err = ask(h.Gate, counted, k.APIKey)
+		}
+		expect(t, err, loci.Revoked)
+		all.Wait()
+		_, err = ask(h.Gate, counted, k.APIKey)
+		expect(t, err, loci.Revoked)
+	}
+}
+
+func TestTheRateIsKept(t *testing.T) {
+	t.Parallel()
+	h := sqlite(t, auth.Options{Rate: 60, Burst: 5})
+	other, err := h.work.AddKey(t.Context(), "ada@example.com", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	burst := func(n int) {
+		t.Helper()
+		for range n {
+			_, err := ask(h.Gate, counted, h.key.APIKey)
+			expect(t, err, "")
+		}
+		_, err := ask(h.Gate, counted, h.key.APIKey)
+		expect(t, err, loci.RateLimited)
+	}
+	burst(5)
+	_, err = ask(h.Gate, counted, h.key.APIKey)
+	if wait := loci.AsError(err).Retry; wait != time.Second {
+		t.Errorf("wait %v", wait)
+	}
+	_, err = ask(h.Gate, counted, other.APIKey)
+	expect(t, err, "")
+	h.clock.pass(time.Second - time.Microsecond)
+	_, err = ask(h.Gate, counted, h.key.APIKey)
+	expect(t, err, loci.RateLimited)
+	h.clock.pass(time.Microsecond)
+	burst(1)
+	h.clock.pass(3 * time.Second)
+	burst(3)
+	h.clock.pass(time.Hour)
+	burst(5)
+	used, _, err := h.Used(t.Context(), h.user.ID)
+	if err != nil || used != 5+1+1+3+5 {
+		t.Errorf("%d are used, %v: what the rate refuses is free", used, err)
+	}
+}
+
+func TestCredentialsSayWhenTheyWereUsed(t *testing.T) {
+	t.Parallel()
+	each(t, auth.Options{}, func(t *testing.T, d storetest.Database, h *gatehouse) {
+		h.clock.pass(2 * time.Minute)
+		used := h.clock.now()
+		if _, err := ask(h.Gate, counted, h.key.APIKey); err != nil {
+			t.Fatal(err)
+		}
+		h.clock.pass(30 * time.Second) // within a minute it is not worth a write
+		if _, err := ask(h.Gate, counted, h.key.APIKey); err != nil {
+			t.Fatal(err)
+		}
+		h.Close()
+		list, err := h.work.ListKeys(t.Context(), &loci.Actor{UserID: h.user.ID}, loci.ListKeys{})
+		if err != nil || list.Keys[0].LastUsedAt < loci.At(used) || list.Keys[0].LastUsedAt > loci.At(h.clock.now()) {
+			t.Errorf("%+v %v, used %s", list.Keys, err, loci.At(used))
+		}
+	})
+}

@@ -1,0 +1,140 @@
+package auth_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/auth"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+func TestTheQuotaIsExactUnderParallelCalls(t *testing.T) {
+	t.Parallel()
+	const quota, workers, calls = 500, 32, 25
+	each(t, auth.Options{Plan: one(quota)}, func(t *testing.T, d storetest.Database, h *gatehouse) {
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		done := 0
+		for range workers {
+			all.Go(func() {
+				for range calls {
+					c, err := ask(h.Gate, counted, h.key.APIKey)
+					mu.Lock()
+					if err == nil {
+						done++
+					} else if !loci.Is(err, loci.QuotaExceeded) || c.Quota.Remaining != 0 {
+						t.Errorf("%v %+v", err, c.Quota)
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		all.Wait()
+		used, ends, err := h.Used(t.Context(), h.user.ID)
+		if done != quota || used != quota || err != nil || !ends.Equal(time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)) {
+			t.Errorf("%d calls were let in, %d are used until %s, %v", done, used, ends, err)
+		}
+	})
+}
+
+func TestEachCallTellsWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	h := sqlite(t, auth.Options{Plan: one(3)})
+	for _, want := range []int64{2, 1, 0} {
+		c, err := ask(h.Gate, counted, h.key.APIKey)
+		if err != nil || c.Quota.Limit != 3 || c.Quota.Remaining != want || c.Quota.Reset != 16*24*time.Hour+12*time.Hour {
+			t.Errorf("%+v %v, want %d", c.Quota, err, want)
+		}
+		if c, err = ask(h.Gate, free, h.key.APIKey); err != nil || c.Quota.Remaining != want {
+			t.Errorf("what is free: %+v %v", c.Quota, err)
+		}
+	}
+}
+
+// The count belongs to the user, not to the key.
+func TestAnotherKeyHasTheSameQuota(t *testing.T) {
+	t.Parallel()
+	h := sqlite(t, auth.Options{Plan: one(1)})
+	other, err := h.work.AddKey(t.Context(), "ada@example.com", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = ask(h.Gate, counted, h.key.APIKey)
+	expect(t, err, "")
+	_, err = ask(h.Gate, counted, other.APIKey)
+	expect(t, err, loci.QuotaExceeded)
+}
+
+func TestCountsSurviveARestart(t *testing.T) {
+	t.Parallel()
+	for _, plan := range []loci.Plan{one(1000), loci.Plans[loci.SelfHosted]} {
+		each(t, auth.Options{Plan: plan}, func(t *testing.T, d storetest.Database, h *gatehouse) {
+			for range 7 {
+				_, err := ask(h.Gate, counted, h.key.APIKey)
+				expect(t, err, "")
+			}
+			h.Close()
+			next := gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, auth.Options{Plan: plan})
+			t.Cleanup(next.Close)
+			if used, _, err := next.Used(t.Context(), h.user.ID); used != 7 || err != nil {
+				t.Errorf("%d are used after the restart, %v", used, err)
+			}
+			c, err := ask(next, counted, h.key.APIKey)
+			expect(t, err, "")
+			if c.Quota.Limit-c.Quota.Remaining != 8 {
+				t.Errorf("%+v", c.Quota)
+			}
+		})
+	}
+}
+
+func TestEachMonthBeginsAnew(t *testing.T) {
+	t.Parallel()
+	each(t, auth.Options{Plan: one(2)}, func(t *testing.T, d storetest.Database, h *gatehouse) {
+		h.clock.at.Store(time.Date(2026, 12, 31, 23, 59, 59, 0, time.UTC).UnixMicro())
+		for _, code := range []loci.Code{"", "", loci.QuotaExceeded} {
+			c, err := ask(h.Gate, counted, h.key.APIKey)
+			expect(t, err, code)
+			if c.Quota.Reset != time.Second {
+				t.Errorf("the year ends in %v", c.Quota.Reset)
+			}
+		}
+		h.clock.pass(time.Second)
+		c, err := ask(h.Gate, counted, h.key.APIKey)
+		expect(t, err, "")
+		if c.Quota.Remaining != 1 || c.Quota.Reset != 31*24*time.Hour {
+			t.Errorf("%+v", c.Quota)
+		}
+		if used, ends, err := h.Used(t.Context(), h.user.ID); used != 1 || err != nil || !ends.Equal(time.Date(2027, 2, 1, 0, 0, 0, 0, time.UTC)) {
+			t.Errorf("%d until %s, %v", used, ends, err)
+		}
+	})
+}
+
+// Several servers come to the limit together, and never over it.
+func TestSeveralServersShareAQuota(t *testing.T) {
+	t.Parallel()
+	const quota = 300
+	each(t, auth.Options{Plan: one(quota)}, func(t *testing.T, d storetest.Database, h *gatehouse) {
+		second := gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, auth.Options{Plan: one(quota)})
+		t.Cleanup(second.Close)
+		done := [2]int{}
+		var all sync.WaitGroup
+		for i, g := range []*auth.Gate{h.Gate, second} {
+			all.Go(func() {
+				for range quota {
+					if _, err := ask(g, counted, h.key.APIKey); err == nil {
+						done[i]++
+					}
+				}
+			})
+		}
+		all.Wait()
+		if sum := done[0] + done[1]; sum > quota || sum < quota*9/10 {
+			t.Errorf("%d and %d calls were let in, of %d", done[0], done[1], quota)
+		}
+	})
+}
