@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"log/slog"
@@ -42,10 +43,7 @@ func serveDoor() error {
 	table := &op.Table{}
 	op.Add(table, "memory.get", "GET /v1/memories/{memoryId}", "Read.", op.Account, op.Core, librarian.Get)
 	op.Add(table, "memory.create", "POST /v1/memories", "Make.", op.Account, op.Core, librarian.Create)
-	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
-	if os.Getenv("BENCH_QUIET") != "" {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log := slog.New(slog.NewJSONHandler(bufio.NewWriterSize(os.Stderr, 64<<10), nil))
 	h := rest.New(rest.Options{Table: table, Log: log, Cookie: "__Host-loci", Host: &op.Host{Service: who, Log: log,
 		Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*loci.Actor, error) {
 			c.Quota = &op.Quota{Limit: loci.Unlimited, Remaining: loci.Unlimited - 1, Reset: time.Hour}
@@ -69,7 +67,7 @@ func (b *bench) door() error {
 	if err != nil {
 		return err
 	}
-	door, err := b.start([]string{"BENCH_QUIET=1"}, self, "door")
+	door, err := b.start(nil, self, "door")
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func reading(path, q string, f func(s *sql.Stmt, who string, w http.ResponseWrit
 	if err != nil {
 		return nil, err
 	}
-	const readers = 4
+	const readers = 2
 	idle := make(chan *sql.Stmt, readers)
 	for range readers {
 		s, err := prepared(db, q, `PRAGMA query_only = ON`, `PRAGMA cache_size = -2000`)
@@ -89,31 +89,52 @@ func index(path string) error {
 	return nil
 }
 
-// newFinder answers GET /find?q=... with the best 20 memories that hold any of
-// the words. FTS5 ranks, and rows are joined in that order until there are 20.
-func newFinder(path string) (http.Handler, error) {
-	return reading(path, `SELECT`+columns+`, words.rank FROM words CROSS JOIN memories e ON e.rid = words.rowid`+places+
-		`WHERE words MATCH ?2 AND e.status = 0 ORDER BY words.rank LIMIT 20`, func(s *sql.Stmt, who string, w http.ResponseWriter, r *http.Request) {
-		list, err := find(s, who, match(r.URL.Query().Get("q"), r.URL.Query().Has("stop")))
-		answer(w, http.StatusOK, map[string]any{"memories": list}, err)
-	})
-}
+// How FTS5 can be asked. The first is the least that it does for 20 rows: it
+// ranks, and rows are joined in that order until there are 20. The second says
+// what a search of Loci's says: filters come before the cut, matches are
+// counted, and ties have an order.
+const (
+	best    = `SELECT` + columns + `, words.rank, 0 FROM words CROSS JOIN memories e ON e.rid = words.rowid` + places + `WHERE words MATCH ?2 AND e.status = 0 ORDER BY words.rank LIMIT 20`
+	counted = `SELECT` + columns + `, words.rank, count(*) OVER () FROM words CROSS JOIN memories e ON e.rid = words.rowid` + places + `WHERE words MATCH ?2 AND e.status = 0 ORDER BY words.rank, e.id LIMIT 20`
+)
 
-func find(s *sql.Stmt, who, match string) ([]memory, error) {
-	rows, err := s.Query(who, match)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var list []memory
-	for rows.Next() {
-		var m memory
-		if err := m.scan(rows, &m.Score); err != nil {
+// newFinder answers GET /best?q=... and /counted?q=...; with &stop the words
+// of the question that say nothing are left out.
+func newFinder(path string) (http.Handler, error) {
+	mux := http.NewServeMux()
+	for name, q := range map[string]string{"/best": best, "/counted": counted} {
+		h, err := reading(path, q, func(s *sql.Stmt, who string, w http.ResponseWriter, r *http.Request) {
+			given := r.URL.Query()
+			found, err := find(s, who, match(given.Get("q"), given.Has("stop")))
+			answer(w, http.StatusOK, found, err)
+		})
+		if err != nil {
 			return nil, err
 		}
-		list = append(list, m)
+		mux.Handle("GET "+name, h)
 	}
-	return list, rows.Err()
+	return mux, nil
+}
+
+type findings struct {
+	Memories []memory `json:"memories"`
+	Total    int      `json:"total"`
+}
+
+func find(s *sql.Stmt, who, match string) (f findings, err error) {
+	rows, err := s.Query(who, match)
+	if err != nil {
+		return f, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var m memory
+		if err := m.scan(rows, &m.Score, &f.Total); err != nil {
+			return f, err
+		}
+		f.Memories = append(f.Memories, m)
+	}
+	return f, rows.Err()
 }
 
 // match joins the words of a text by OR, or those of them that are no stop words.
