@@ -51,37 +51,65 @@ func newest(changes []Change) []*Change {
 	return slices.DeleteFunc(list, func(c *Change) bool { return c.Gone })
 }
 
-// occurrence is one posting before it is sorted into its term's list.
-type occurrence struct {
-	text string
-	key  uint64
-	posting
-}
-
+// postingsOf writes the postings of n occurrences of terms. It numbers the
+// distinct terms, sorts those, and places each posting by counting: to sort all
+// occurrences by their texts took six times as long.
 func postingsOf(list []*Change, n int) *pager {
-	all := make([]occurrence, 0, n)
-	for doc, c := range list {
+	numbers := make(map[string]uint32, n/4)
+	var terms []numbered
+	occurrences := make([]uint32, 0, n)
+	for _, c := range list {
 		for _, t := range c.Document.terms {
-			all = append(all, occurrence{t.text, prefixKey(t.text), posting{uint32(doc), t.freq}})
+			number, known := numbers[t.text]
+			if !known {
+				number = uint32(len(terms))
+				numbers[t.text] = number
+				terms = append(terms, numbered{text: t.text, key: prefixKey(t.text), number: number})
+			}
+			terms[number].count++
+			occurrences = append(occurrences, number)
 		}
 	}
-	slices.SortFunc(all, func(a, b occurrence) int {
+	return writePostings(terms, place(list, terms, occurrences))
+}
+
+// numbered is a distinct term with the number of documents that hold it.
+type numbered struct {
+	text   string
+	key    uint64
+	number uint32
+	count  uint32
+}
+
+// place puts the postings of each term together, by its number, in the order
+// of documents.
+func place(list []*Change, terms []numbered, occurrences []uint32) (runs [][]posting) {
+	all := make([]posting, len(occurrences))
+	runs = make([][]posting, len(terms))
+	for i, t := range terms {
+		runs[i], all = all[:0:t.count], all[t.count:]
+	}
+	at := 0
+	for doc, c := range list {
+		for _, t := range c.Document.terms {
+			number := occurrences[at]
+			runs[number] = append(runs[number], posting{uint32(doc), t.freq})
+			at++
+		}
+	}
+	return runs
+}
+
+func writePostings(terms []numbered, runs [][]posting) *pager {
+	slices.SortFunc(terms, func(a, b numbered) int {
 		if a.key != b.key {
 			return cmp.Compare(a.key, b.key)
 		}
-		if c := strings.Compare(a.text, b.text); c != 0 {
-			return c
-		}
-		return cmp.Compare(a.doc, b.doc)
+		return strings.Compare(a.text, b.text)
 	})
 	var p pager
-	var run []posting
-	for i, o := range all {
-		run = append(run, o.posting)
-		if i+1 == len(all) || all[i+1].text != o.text {
-			p.add(o.text, run)
-			run = run[:0]
-		}
+	for _, t := range terms {
+		p.add(t.text, runs[t.number])
 	}
 	return &p
 }
