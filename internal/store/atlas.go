@@ -96,7 +96,7 @@ func (t *Tx) Atlas(id string, least loci.Role) (*Atlas, error) {
 	a := &Atlas{t: t, workspace: Workspace{t: t}}
 	how := "UPDATE"
 	if least == loci.Member {
-		how = "SHARE"
+		how = "KEY SHARE"
 	}
 	err := t.one(`SELECT`+handleColumns+`FROM atlases a`+t.mine("a.workspace")+`WHERE a.id = ?2`+t.locked(how, "a, m, w"), []any{id}, a.scan()...)
 	return a, a.workspace.granted(err, least)
@@ -149,13 +149,13 @@ func (t *Tx) Shelf(workspaceID string) (*Shelf, error) {
 		which, args = `WHERE e.id = ?2`, []any{workspaceID}
 	}
 	w := &s.workspace
-	err := t.one(`SELECT w.rid, w.id, w.name, w.archived, m.role FROM workspaces e`+t.mine("e.rid")+which+t.locked("SHARE", "m, w"),
+	err := t.one(`SELECT w.rid, w.id, w.name, w.archived, m.role FROM workspaces e`+t.mine("e.rid")+which+t.locked("KEY SHARE", "m, w"),
 		args, &w.rid, &w.id, &w.name, &w.archived, &w.role)
 	if err := w.granted(err, loci.Member); err != nil {
 		return nil, err
 	}
 	return s, t.c.each(`SELECT a.rid, a.id, a.keywords, a.inbox FROM atlases a WHERE a.workspace = ?1 AND NOT a.archived AND (a.inbox OR a.keywords <> '[]')
-		ORDER BY a.created_at, a.id`+t.locked("SHARE", "a"), []any{w.rid}, s.add)
+		ORDER BY a.created_at, a.id`+t.locked("KEY SHARE", "a"), []any{w.rid}, s.add)
 }
 
 func (s *Shelf) add(r row) error {

@@ -20,3 +20,77 @@ func Raw(s *Store, f func(Exec) error) error {
 		return f(func(q string, args ...any) error { _, err := c.exec(q, args); return err })
 	})
 }
+
+// A Statement is what was sent to a database, and how many rows came back.
+type Statement struct {
+	Text string
+	Args []any
+	Rows int
+}
+
+// Watch tells f of every statement that the store sends from now on. It must
+// be called while nobody else uses the store.
+func Watch(s *Store, f func(Statement)) { s.db = watched{s.db, f} }
+
+type watched struct {
+	database
+	tell func(Statement)
+}
+
+func (w watched) read(ctx context.Context, f func(conn) error) error {
+	return w.database.read(ctx, func(c conn) error { return f(watchedConn{c, w.tell}) })
+}
+
+func (w watched) write(ctx context.Context, f func(conn) error) error {
+	return w.database.write(ctx, func(c conn) error { return f(watchedConn{c, w.tell}) })
+}
+
+type watchedConn struct {
+	conn
+	tell func(Statement)
+}
+
+func (c watchedConn) exec(q string, args []any) (int64, error) {
+	c.tell(Statement{Text: q, Args: args})
+	return c.conn.exec(q, args)
+}
+
+func (c watchedConn) one(q string, args []any, dest []any) error {
+	c.tell(Statement{q, args, 1})
+	return c.conn.one(q, args, dest)
+}
+
+func (c watchedConn) each(q string, args []any, f func(row) error) error {
+	n := 0
+	defer func() { c.tell(Statement{q, args, n}) }()
+	return c.conn.each(q, args, func(r row) error { n++; return f(r) })
+}
+
+// Plan returns the lines of a statement's plan. PostgreSQL runs it, without
+// sequential scans where there is another way.
+func Plan(s *Store, st Statement) (lines []string, err error) {
+	err = s.db.read(context.Background(), func(c conn) error {
+		if s.db.dialect() == sqliteDialect {
+			return c.each(`EXPLAIN QUERY PLAN `+st.Text, st.Args, func(r row) error {
+				var id, parent, unused int
+				var line string
+				err := r.Scan(&id, &parent, &unused, &line)
+				lines = append(lines, line)
+				return err
+			})
+		}
+		for _, q := range []string{`SET enable_seqscan = off`, `SET plan_cache_mode = force_custom_plan`} {
+			if _, err := c.exec(q, nil); err != nil {
+				return err
+			}
+		}
+		defer c.exec(`RESET ALL`, nil)
+		return c.each(`EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) `+st.Text, st.Args, func(r row) error {
+			var line string
+			err := r.Scan(&line)
+			lines = append(lines, line)
+			return err
+		})
+	})
+	return lines, err
+}

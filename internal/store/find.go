@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -68,14 +69,8 @@ func (t *Tx) find(r reach, q search.Query, f Filter, skip, limit int) (found Fin
 		}
 		hits, found.Total = append(hits, result.Hits...), found.Total+result.Total
 	}
-	slices.SortStableFunc(hits, func(a, b search.Hit) int {
-		switch {
-		case a.Score > b.Score:
-			return -1
-		case a.Score < b.Score:
-			return 1
-		}
-		return 0
+	slices.SortFunc(hits, func(a, b search.Hit) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Memory, b.Memory))
 	})
 	found.More = len(hits) > skip+limit
 	hits = hits[min(skip, len(hits)):min(skip+limit, len(hits))]
@@ -118,13 +113,7 @@ func (t *Tx) fetch(hits []search.Hit) ([]Found, error) {
 		return err
 	})
 	slices.SortFunc(page, func(a, b Found) int {
-		if a.Score != b.Score {
-			if a.Score > b.Score {
-				return -1
-			}
-			return 1
-		}
-		return strings.Compare(a.Memory.ID, b.Memory.ID)
+		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Memory.ID, b.Memory.ID))
 	})
 	return page, err
 }

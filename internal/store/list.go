@@ -111,8 +111,8 @@ func (t *Tx) heads(f Filter, p Page, column string, places []int64, statuses []i
 		}
 		fmt.Fprintf(&also, " AND "+t.s.db.dialect().in, "h.kind", arg(integers(kinds)))
 	}
-	for _, tag := range f.Tags {
-		fmt.Fprintf(&also, " AND "+t.s.db.dialect().hasText, "h.tags", arg(tag))
+	if len(f.Tags) > 0 {
+		fmt.Fprintf(&also, " AND "+t.s.db.dialect().hasTexts, "h.tags", arg(texts(f.Tags)))
 	}
 	var heads []string
 	for _, place := range places {

@@ -26,8 +26,8 @@ func keyed(who *loci.Actor, key, arguments string) *loci.Actor {
 func TestACallWithAKeyIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		now := time.Now()
-		s := d.Open(t, store.Options{Clock: func() time.Time { return now }})
+		var now stopped
+		s := d.Open(t, store.Options{Clock: now.time})
 		ann, bob := user(t, s, "ann"), user(t, s, "bob")
 		first := keyed(ann, "k", "a")
 		m := add(t, s, first, "", "text")
@@ -47,7 +47,7 @@ func TestACallWithAKeyIsDoneOnce(t *testing.T) {
 			{"after a day", time.Millisecond, keyed(ann, "k", "a"), false, "", false},
 			{"after a day with other arguments", 0, keyed(ann, "l", "z"), false, "", false},
 		} {
-			now = now.Add(c.later)
+			now.add(c.later)
 			got, err := tryAdd(s, c.who, "", "text")
 			if c.code != "" && !loci.Is(err, c.code) || c.code == "" && err != nil || c.code == "" && (got.ID == m.ID) != c.same || c.who.Once.Replayed != c.replayed {
 				t.Errorf("%s: %s after %s, %v, replayed %v", c.name, got.ID, m.ID, err, c.who.Once.Replayed)
@@ -212,15 +212,15 @@ func TestAReadWithAKeyIsReplayed(t *testing.T) {
 func TestStoredAnswersAreForgottenAfterADay(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		now := time.Now()
-		s := d.Open(t, store.Options{Clock: func() time.Time { return now }})
+		var now stopped
+		s := d.Open(t, store.Options{Clock: now.time})
 		add(t, s, keyed(user(t, s, "ann"), "k", "a"), "", "text")
 		for _, want := range []int64{0, 1, 0} {
 			n, err := store.System(ctx, s, "test", func(x *store.SystemTx) (int64, error) { return x.DropOnces() })
 			if err != nil || n != want {
 				t.Errorf("%d dropped, want %d (%v)", n, want, err)
 			}
-			now = now.Add(24*time.Hour + time.Millisecond)
+			now.add(24*time.Hour + time.Millisecond)
 		}
 	})
 }

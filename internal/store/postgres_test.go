@@ -205,3 +205,47 @@ func TestADatabaseThatIsNotThereIsToldWithoutItsPassword(t *testing.T) {
 		}
 	}
 }
+
+func TestAFoldDoesNotWaitForWritersButManagersDo(t *testing.T) {
+	t.Parallel()
+	onPostgres(t, func(t *testing.T, d storetest.Database, s *store.Store) {
+		ann := user(t, s, "ann")
+		m := add(t, s, ann, "", "first")
+		entered, free := make(chan bool), make(chan bool)
+		var writer, manager sync.WaitGroup
+		writer.Go(func() {
+			if _, err := store.Write(ctx, s, ann, func(tx *store.Tx) (loci.Nothing, error) {
+				_, err := tx.Shelf("")
+				close(entered)
+				<-free
+				return loci.Nothing{}, err
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+		<-entered
+		began := time.Now()
+		if err := s.Fold(ctx, m.WorkspaceID); err != nil || time.Since(began) > 2*time.Second {
+			t.Errorf("the fold: %v after %v", err, time.Since(began))
+		}
+		if n := d.Query(t, `SELECT memories FROM atlases WHERE inbox`); !slices.Equal(n, []string{"1"}) {
+			t.Errorf("the atlas counts %v", n)
+		}
+		got := make(chan bool)
+		manager.Go(func() {
+			store.Write(ctx, s, ann, func(tx *store.Tx) (loci.Nothing, error) {
+				_, err := tx.Atlas(m.AtlasID, loci.Admin)
+				close(got)
+				return loci.Nothing{}, err
+			})
+		})
+		select {
+		case <-got:
+			t.Error("a manager changes what somebody adds to")
+		case <-time.After(100 * time.Millisecond):
+		}
+		close(free)
+		writer.Wait()
+		manager.Wait()
+	})
+}

@@ -25,10 +25,10 @@ const (
 )
 
 var sqliteDialect = &dialect{
-	name:    "sqlite",
-	in:      `%[1]s IN (SELECT value FROM json_each(?%[2]d))`,
-	hasText: `EXISTS (SELECT 1 FROM json_each(%[1]s) WHERE value = ?%[2]d)`,
-	anyOf:   `json_each(?%[1]d) AS picked CROSS JOIN %[2]s ON %[3]s = picked.value`,
+	name:     "sqlite",
+	in:       `%[1]s IN (SELECT value FROM json_each(?%[2]d))`,
+	hasTexts: `NOT EXISTS (SELECT 1 FROM json_each(?%[2]d) AS wanted WHERE wanted.value NOT IN (SELECT value FROM json_each(%[1]s)))`,
+	anyOf:    `json_each(?%[1]d) AS picked CROSS JOIN %[2]s ON %[3]s = picked.value`,
 }
 
 // sqliteFile is a database in a file: one connection that writes, some that read.

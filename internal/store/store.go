@@ -91,11 +91,11 @@ var errNoRow = errors.New("store: no row")
 
 // A dialect is what the two databases say differently.
 type dialect struct {
-	name    string
-	locks   bool   // rows are locked one by one; else there is one writer
-	in      string // a condition: %[1]s is one of the integers of the JSON list ?%[2]d
-	hasText string // a condition: the JSON list %[1]s holds the text ?%[2]d
-	anyOf   string // the start of a query that joins a row for each integer
+	name     string
+	locks    bool   // rows are locked one by one; else there is one writer
+	in       string // a condition: %[1]s is one of the integers of the JSON list ?%[2]d
+	hasTexts string // a condition: the JSON list %[1]s holds all texts of the JSON list ?%[2]d
+	anyOf    string // the start of a query that joins a row for each integer
 }
 
 // finish reads what every open store needs to know.
@@ -158,17 +158,29 @@ func wrap(q string, err error) error {
 	return fmt.Errorf("store: %.80s: %w", q, err)
 }
 
-// rewritten keeps the text that a query has in another dialect.
+// rewritten keeps the texts that queries have in another dialect, up to a number:
+// a list over many places is a text of its own.
 type rewritten struct {
-	texts sync.Map
+	mu    sync.RWMutex
+	texts map[string]string
 	how   func(string) string
 }
 
+const maxRewritten = 1000
+
 func (r *rewritten) text(q string) string {
-	if t, ok := r.texts.Load(q); ok {
-		return t.(string)
+	r.mu.RLock()
+	t, ok := r.texts[q]
+	r.mu.RUnlock()
+	if ok {
+		return t
 	}
-	t := r.how(q)
-	r.texts.Store(q, t)
+	t = r.how(q)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.texts == nil || len(r.texts) >= maxRewritten {
+		r.texts = map[string]string{}
+	}
+	r.texts[q] = t
 	return t
 }

@@ -222,8 +222,9 @@ func readTexts(column string) ([]string, error) {
 	return list, err
 }
 
-// locked ends a query whose rows of the tables stay as they are until the
-// commit: for SHARE beside others who read them so, for UPDATE alone.
+// locked ends a query whose rows of the tables stay where they are until the
+// commit: for KEY SHARE beside others who read them so, for UPDATE alone. What
+// only counts, a fold, goes on beside the former.
 func (t *Tx) locked(how, tables string) string {
 	if !t.s.db.dialect().locks {
 		return ""

@@ -80,7 +80,7 @@ func (t *Tx) Workspace(id string, least loci.Role) (*Workspace, error) {
 func (t *Tx) PersonalWorkspace() (*Workspace, error) {
 	w := &Workspace{t: t}
 	err := t.one(`SELECT w.rid, w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived FROM workspaces e`+t.mine("e.rid")+
-		`WHERE e.personal_of = ?1`+t.locked("SHARE", "m, w"), nil, &w.rid, &w.id, &w.name, &w.personal, &w.role, &w.archived)
+		`WHERE e.personal_of = ?1`+t.locked("KEY SHARE", "m, w"), nil, &w.rid, &w.id, &w.name, &w.personal, &w.role, &w.archived)
 	return w, w.granted(err, loci.Owner)
 }
 

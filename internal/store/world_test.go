@@ -2,7 +2,9 @@ package store_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/search"
@@ -10,6 +12,12 @@ import (
 )
 
 var ctx = context.Background()
+
+// stopped is a clock that goes on when it is told to.
+type stopped struct{ since atomic.Int64 }
+
+func (c *stopped) time() time.Time     { return time.Unix(1_800_000_000, c.since.Load()) }
+func (c *stopped) add(d time.Duration) { c.since.Add(int64(d)) }
 
 // user makes a user and returns an actor with a key's credential.
 func user(t testing.TB, s *store.Store, name string) *loci.Actor {
