@@ -28,7 +28,8 @@ const (
 type analyzer struct {
 	emit     func(term []byte, r role)
 	from, to int
-	stop     bool // no more terms are wanted
+	stop     bool       // no more terms are wanted
+	starts   *[256]bool // of the ASCII words that are wanted, by their first byte; nil wants all
 	low      []byte
 	stem     []byte
 	bare     []byte
@@ -238,7 +239,12 @@ func (a *analyzer) word(t string) {
 	a.ascii(t)
 }
 
+// ascii emits a word of ASCII letters and digits, and its stem, which begins
+// with the same letter.
 func (a *analyzer) ascii(t string) {
+	if a.starts != nil && !a.starts[t[0]|class[t[0]]&upper<<4] {
+		return
+	}
 	a.low = append(a.low[:0], t...)
 	alpha := uint8(0)
 	for i, c := range a.low {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"math/bits"
 	"slices"
 	"strings"
 	"unicode"
@@ -41,11 +42,13 @@ func Highlights(text string, q Query) []string {
 
 func findSpots(text string, q Query) []spot {
 	groups := map[string]int{}
+	var starts [256]bool
 	for _, t := range q.terms {
 		groups[t.text] = t.group
+		starts[t.text[0]] = true
 	}
 	var spots []spot
-	var a analyzer
+	a := analyzer{starts: &starts}
 	a.emit = func(term []byte, _ role) {
 		g, ok := groups[string(term)]
 		if !ok || a.stop {
@@ -66,7 +69,7 @@ func findSpots(text string, q Query) []spot {
 func bestWindow(text string, spots []spot) (first, last int) {
 	best := -1
 	for i := range spots {
-		seen, end := map[int]bool{}, spots[i].from
+		seen, end := uint64(0), spots[i].from // a query has at most 32 groups
 		runes := 0
 		for j := i; j < len(spots); j++ {
 			if spots[j].to > end {
@@ -76,8 +79,8 @@ func bestWindow(text string, spots []spot) (first, last int) {
 			if j > i && runes > snippetRunes {
 				break
 			}
-			seen[spots[j].group] = true
-			if n := len(seen)*maxSpots + j - i; n > best {
+			seen |= 1 << spots[j].group
+			if n := bits.OnesCount64(seen)*maxSpots + j - i; n > best {
 				best, first, last = n, i, j
 			}
 		}
