@@ -42,7 +42,7 @@ func examples(t *testing.T, o *op.Op) []example {
 		change := func(s scene) args { return with(f.args(s), args{name: loci.NewID(time.Now())}) }
 		list = append(list, example{name: "unknown " + name, as: proof.Owner, code: loci.NotFound, args: change})
 		ill := func(s scene) args { return with(f.args(s), args{name: "no-id"}) }
-		list = append(list, example{name: "ill-formed " + name, as: proof.Owner, code: loci.NotFound, args: ill})
+		list = append(list, example{name: "ill-formed " + name, as: proof.Owner, code: loci.NotFound, args: ill, question: question{repeated: true}})
 	}
 	list = append(list, shapes(o, f)...)
 	for _, r := range f.also {

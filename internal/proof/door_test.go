@@ -95,7 +95,7 @@ type question struct {
 	in       args
 	words    bool // the input has what the operation does not know, or lacks what it needs
 	head     bool // something travels beside the fields: If-Match, Idempotency-Key
-	repeated bool // it is the caller who is refused, not the input
+	repeated bool // another case says the same of commands, each of which is a process
 }
 
 var ways = []way{

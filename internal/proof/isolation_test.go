@@ -74,8 +74,8 @@ func rank(o *op.Op) int {
 // A secrecy tells of each text that a tenant was told at which places of the answers.
 type secrecy map[string][]string
 
-// secrets picks what ann was told and eve was not: of each place the first and
-// the last. Words that the schemas name are known to all.
+// secrets picks what ann was told and eve was not: one of each place. Words
+// that the schemas name are known to all.
 func secrets(hers, mine secrecy) (list []string) {
 	places := map[string][]string{}
 	for s, at := range hers {
@@ -86,7 +86,7 @@ func secrets(hers, mine secrecy) (list []string) {
 		}
 	}
 	for _, some := range places {
-		list = append(list, slices.Min(some), slices.Max(some))
+		list = append(list, slices.Max(some))
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
