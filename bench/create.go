@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/loci-memory/loci/internal/search"
@@ -123,7 +122,7 @@ func (b *bench) disk(n int) (map[string]float64, error) {
 		if _, err := f.WriteAt(make([]byte, 4096), int64(i)*4096); err != nil {
 			return nil, err
 		}
-		if err := syscall.Fdatasync(int(f.Fd())); err != nil {
+		if err := through(f); err != nil {
 			return nil, err
 		}
 		wall = append(wall, float64(time.Since(began).Nanoseconds())/1e6)

@@ -76,6 +76,9 @@ func run(ctx context.Context) (err error) {
 	flag.StringVar(&b.profile, "profile", "", "file for CPU profiles of Loci, one for each server that is started: FILE.1, FILE.2 ...")
 	flag.Parse()
 	b.drivers = strings.Split(*drivers, ",")
+	if _, err := cpuOf(os.Getpid()); err != nil {
+		return err
+	}
 	b.cache = filepath.Join(os.TempDir(), "loci-bench")
 	if err := os.MkdirAll(b.cache, 0o700); err != nil {
 		return err

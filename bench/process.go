@@ -12,8 +12,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // A process is a server under test.
@@ -65,22 +63,19 @@ func (discard) Write(b []byte) (int, error) { return len(b), nil }
 
 // stop ends the server as a service manager does.
 func (p *process) stop() {
-	syscall.Kill(p.pid, syscall.SIGTERM)
+	if server, err := os.FindProcess(p.pid); err == nil {
+		server.Signal(syscall.SIGTERM)
+	}
 	late := time.AfterFunc(20*time.Second, func() { p.cmd.Process.Kill() })
 	defer late.Stop()
 	p.cmd.Wait()
 }
 
 // cpu returns the microseconds of user and system time that the process has
-// spent. Its clock is one of the kernel's: its number is the complement of the
-// process id, and 2 for the time that the scheduler counts, in nanoseconds
-// (include/linux/posix-timers_types.h).
+// spent. Of one that has ended it is 0: whoever asks it hears so on the wire.
 func (p *process) cpu() float64 {
-	var t unix.Timespec
-	if err := unix.ClockGettime(int32(^p.pid)<<3|2, &t); err != nil {
-		return 0 // it has ended; whoever asked it hears so on its connection
-	}
-	return float64(t.Nano()) / 1000
+	n, _ := cpuOf(p.pid)
+	return float64(n) / 1000
 }
 
 // quiet waits until the server does nothing more, so that what it does after
