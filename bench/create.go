@@ -14,7 +14,7 @@ import (
 
 // Sizes of a round of creates.
 const (
-	together = 3200 // by 32 clients
+	together = 1600 // by 32 clients
 	alone    = 150  // by one
 )
 
@@ -45,12 +45,12 @@ func (b *bench) createTogether(from *place) error {
 			name string
 			p    *process
 		}{{"floor", p.floor}, {"loci", p.loci}} {
-			sides = append(sides, contender{side.name + " " + driver, func(round int) (map[string]float64, error) {
-				return side.p.spend(32, together, b.fresh(from, round, together))
+			sides = append(sides, contender{side.name + " " + driver, func(turn int) (map[string]float64, error) {
+				return side.p.spend(32, together, b.fresh(from, turn, together))
 			}})
 		}
 	}
-	s, err := b.interleave(sides)
+	s, err := b.interleave(2, sides...)
 	if err != nil {
 		return err
 	}
@@ -59,9 +59,9 @@ func (b *bench) createTogether(from *place) error {
 	return nil
 }
 
-// fresh makes requests with texts that no other round has.
-func (b *bench) fresh(p *place, round, n int) func(i int) request {
-	return func(i int) request { return create(p, b.texts.prose(1_000_000+(round+1)*n+i)) }
+// fresh makes requests with texts that no other turn has.
+func (b *bench) fresh(p *place, turn, n int) func(i int) request {
+	return func(i int) request { return create(p, b.texts.prose(1_000_000+turn*n+i)) }
 }
 
 // document returns the usual size of a document in the log of changes.
@@ -86,19 +86,18 @@ func (b *bench) createAlone(from *place) error {
 		return err
 	}
 	defer p.stop()
-	s, err := b.interleave([]contender{
-		{"fsync", func(int) (map[string]float64, error) { return b.disk(alone) }},
-		{"loci", func(round int) (map[string]float64, error) {
-			_, wall, err := p.queue(alone, b.fresh(at, 1000+round, alone))
+	s, err := b.interleave(1,
+		contender{"fsync", func(int) (map[string]float64, error) { return b.disk(alone) }},
+		contender{"loci", func(turn int) (map[string]float64, error) {
+			_, wall, err := p.queue(alone, b.fresh(at, 1000+turn, alone))
 			return map[string]float64{"p50": quantile(wall, .5) / 1000}, err
-		}},
-	})
+		}})
 	if err != nil {
 		return err
 	}
 	b.report.keep("create alone", s)
 	loci, disk := s.median("loci p50"), s.median("fsync p50")
-	b.report.add(line{Row: "create", What: "one client, p50", Unit: "ms", Loci: loci, Floor: disk})
+	b.report.add(line{Row: "create", What: "one client, p50", Unit: "ms", Loci: loci, Floor: disk, Ratio: loci / disk})
 	b.report.add(line{Row: "create", What: "one client, p50 beyond an fdatasync's p50", Unit: "ms", Loci: loci - disk, Bar: 1, Value: true})
 	return nil
 }

@@ -61,6 +61,12 @@ func serveDoor() error {
 // its time on falling asleep and waking up.
 const connections = 8
 
+// Where a request takes microseconds, a round has some turns of many requests.
+const (
+	turns  = 5
+	turnOf = 2000
+)
+
 // door compares the way in and out with an empty handler.
 func (b *bench) door() error {
 	self, err := os.Executable()
@@ -105,14 +111,14 @@ func (b *bench) doorOver(door *process, name string, r request, bar float64) err
 	defer floor.stop()
 	turn := func(p *process) func(int) (map[string]float64, error) {
 		return func(int) (map[string]float64, error) {
-			return p.spend(connections, 10_000, func(int) request { return r })
+			return p.spend(connections, turnOf, func(int) request { return r })
 		}
 	}
-	s, err := b.interleave([]contender{{"floor", turn(floor)}, {"loci", turn(door)}})
+	s, err := b.interleave(turns, contender{"floor", turn(floor)}, contender{"loci", turn(door)})
 	if err != nil {
 		return err
 	}
 	b.report.keep("door "+name, s)
-	b.report.add(line{Row: "door", What: name + " without store, over an empty handler", Unit: "us CPU", Loci: s.median("loci cpu"), Floor: s.median("floor cpu"), Bar: bar})
+	b.report.add(s.beside(line{Row: "door", What: name + " without store, over an empty handler", Unit: "us CPU", Bar: bar}, "loci cpu", "floor cpu"))
 	return nil
 }

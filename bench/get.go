@@ -66,10 +66,10 @@ func (b *bench) get() error {
 			name string
 			p    *process
 		}{{"floor", p.floor}, {"loci", p.loci}} {
-			sides = append(sides, contender{side.name + " " + driver, func(int) (map[string]float64, error) { return side.p.spend(connections, 10_000, read) }})
+			sides = append(sides, contender{side.name + " " + driver, func(int) (map[string]float64, error) { return side.p.spend(connections, turnOf, read) }})
 		}
 	}
-	s, err := b.interleave(sides)
+	s, err := b.interleave(turns, sides...)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (b *bench) get() error {
 // with the first.
 func (b *bench) compare(row, what, unit string, s series, figure string, bar float64) {
 	for i, driver := range b.drivers {
-		l := line{Row: row, What: what + ", " + driver, Unit: unit, Loci: s.median("loci " + driver + " " + figure), Floor: s.median("floor " + driver + " " + figure)}
+		l := s.beside(line{Row: row, What: what + ", " + driver, Unit: unit}, "loci "+driver+" "+figure, "floor "+driver+" "+figure)
 		if i == 0 {
 			l.Bar = bar
 		}
@@ -97,6 +97,5 @@ func (b *bench) compareDrivers(row, what, unit string, s series, figure string) 
 		return
 	}
 	first, second := b.drivers[0], b.drivers[1]
-	b.report.add(line{Row: row, What: what + ", " + second + " over " + first, Unit: unit,
-		Loci: s.median("loci " + second + " " + figure), Floor: s.median("loci " + first + " " + figure), Bar: 2.5})
+	b.report.add(s.beside(line{Row: row, What: what + ", " + second + " over " + first, Unit: unit, Bar: 2.5}, "loci "+second+" "+figure, "loci "+first+" "+figure))
 }

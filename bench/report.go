@@ -14,37 +14,67 @@ import (
 // A series holds the figures of every round, by the side and what was measured.
 type series map[string][]float64
 
-// A case is one side of a row. One run is its turn in one round.
+// A contender is one side of a row. One run is one turn of its; the figures
+// are told by what they measure.
 type contender struct {
 	name string
-	run  func(round int) (map[string]float64, error)
+	run  func(turn int) (map[string]float64, error)
 }
 
-// interleave gives every side its turn in every round. A round before them,
-// which is not counted, warms all up.
-func (b *bench) interleave(list []contender) (series, error) {
+// interleave gives every side some turns in every round, one after another,
+// and takes the mean of them. Whatever else the machine does meets all sides
+// so. A round before them, which is not counted, warms all up.
+func (b *bench) interleave(turns int, list ...contender) (series, error) {
 	s := series{}
-	for round := -1; round < b.rounds; round++ {
+	for turn := range turns * (b.rounds + 1) {
 		for _, c := range list {
 			if err := b.ctx.Err(); err != nil {
 				return nil, err
 			}
-			figures, err := c.run(round)
+			figures, err := c.run(turn)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", c.name, err)
 			}
-			for what, v := range figures {
-				if key := c.name + " " + what; round >= 0 {
-					s[key] = append(s[key], v)
-				}
+			if round := turn/turns - 1; round >= 0 {
+				s.count(round, c.name, figures, turns)
 			}
 		}
 	}
 	return s, nil
 }
 
+// count adds a turn's part to the figures of a round.
+func (s series) count(round int, name string, figures map[string]float64, turns int) {
+	for what, v := range figures {
+		key := name + " " + what
+		if len(s[key]) == round {
+			s[key] = append(s[key], 0)
+		}
+		s[key][round] += v / float64(turns)
+	}
+}
+
 // median returns the middle figure of a side.
 func (s series) median(key string) float64 { return quantile(s[key], .5) }
+
+// over returns the middle of the ratios that two sides had in each round.
+func (s series) over(key, floor string) float64 {
+	ratios := make([]float64, len(s[key]))
+	for i, v := range s[key] {
+		ratios[i] = v / s[floor][i]
+	}
+	return quantile(ratios, .5)
+}
+
+// beside makes a line of two sides. With least, the ratio is that of the floor
+// to Loci.
+func (s series) beside(l line, key, floor string) line {
+	l.Loci, l.Floor, l.Ratio = s.median(key), s.median(floor), s.over(key, floor)
+	if l.Least {
+		l.Ratio = s.over(floor, key)
+	}
+	return l
+}
 
 func quantile(list []float64, q float64) float64 {
 	if len(list) == 0 {
@@ -62,7 +92,7 @@ type line struct {
 	Unit   string  `json:"unit"`
 	Loci   float64 `json:"loci"`
 	Floor  float64 `json:"floor,omitzero"`
-	Ratio  float64 `json:"ratio,omitzero"` // of Loci to the floor; of the floor to Loci where Least
+	Ratio  float64 `json:"ratio,omitzero"` // the median of the rounds' ratios
 	Bar    float64 `json:"bar,omitzero"`   // 0: shown beside, held to nothing
 	Value  bool    `json:"value,omitzero"` // the bar is for the figure, not for the ratio
 	Least  bool    `json:"least,omitzero"` // the bar is the least, not the most
@@ -76,11 +106,6 @@ type report struct {
 
 // add judges a line.
 func (r *report) add(l line) {
-	if l.Floor != 0 {
-		if l.Ratio = l.Loci / l.Floor; l.Least {
-			l.Ratio = l.Floor / l.Loci
-		}
-	}
 	judged := l.Ratio
 	if l.Value {
 		judged = l.Loci

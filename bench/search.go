@@ -61,7 +61,7 @@ func (b *bench) search() error {
 		defer p.stop()
 		sides = append(sides, contender{"loci postgres", b.asking(p, key)})
 	}
-	s, err := b.interleave(sides)
+	s, err := b.interleave(1, sides...)
 	if err != nil {
 		return err
 	}
@@ -80,23 +80,23 @@ func (b *bench) reportSearch(q questions, s series) {
 	b.report.add(line{Row: "search", What: q.name + ", mean of 8 clients, " + b.drivers[0], Unit: "ms CPU", Loci: s.median(first + " busy")})
 	b.report.add(line{Row: "search", What: q.name + ", p50 of wall time, one client", Unit: "ms", Loci: s.median(first + " wall")})
 	for _, way := range stock {
-		b.report.add(line{Row: "search", What: q.name + ", p50, " + way.what + " over Loci", Unit: "ms CPU", Loci: s.median(first + " p50"),
-			Floor: s.median("floor " + b.drivers[0] + " " + q.name + " " + way.what), Bar: 20, Least: true})
+		b.report.add(s.beside(line{Row: "search", What: q.name + ", p50, " + way.what + " over Loci", Unit: "ms CPU", Bar: 20, Least: true},
+			first+" p50", "floor "+b.drivers[0]+" "+q.name+" "+way.what))
 	}
 	b.compareDrivers("search", q.name, "ms CPU", s, q.name+" p50")
 	if b.postgres != "" {
-		b.report.add(line{Row: "search", What: q.name + ", p50, PostgreSQL over SQLite", Unit: "ms CPU", Loci: s.median("loci postgres " + q.name + " p50"), Floor: s.median(first + " p50"), Bar: 2})
-		b.report.add(line{Row: "search", What: q.name + ", p50 of wall time, PostgreSQL over SQLite", Unit: "ms", Loci: s.median("loci postgres " + q.name + " wall"), Floor: s.median(first + " wall")})
+		b.report.add(s.beside(line{Row: "search", What: q.name + ", p50, PostgreSQL over SQLite", Unit: "ms CPU", Bar: 2}, "loci postgres "+q.name+" p50", first+" p50"))
+		b.report.add(s.beside(line{Row: "search", What: q.name + ", p50 of wall time, PostgreSQL over SQLite", Unit: "ms"}, "loci postgres "+q.name+" wall", first+" wall"))
 	}
 }
 
 // asking asks Loci questions of each kind: one after another, for the CPU of
 // each, and several at once, for the mean of a server that is busy.
-func (b *bench) asking(p *process, key string) func(round int) (map[string]float64, error) {
-	return func(round int) (map[string]float64, error) {
+func (b *bench) asking(p *process, key string) func(turn int) (map[string]float64, error) {
+	return func(turn int) (map[string]float64, error) {
 		figures := map[string]float64{}
 		for _, q := range b.questions() {
-			made := func(i int) request { return ask(key, q.text((round+1)*searches+i)) }
+			made := func(i int) request { return ask(key, q.text(turn*searches+i)) }
 			cpu, wall, err := p.queue(searches, made)
 			if err != nil {
 				return nil, err
@@ -120,13 +120,13 @@ var stock = []struct{ what, path string }{
 }
 
 // finding asks FTS5.
-func (b *bench) finding(p *process) func(round int) (map[string]float64, error) {
-	return func(round int) (map[string]float64, error) {
+func (b *bench) finding(p *process) func(turn int) (map[string]float64, error) {
+	return func(turn int) (map[string]float64, error) {
 		figures := map[string]float64{}
 		for _, q := range b.questions() {
 			for _, way := range stock {
 				cpu, _, err := p.queue(q.stock, func(i int) request {
-					return newRequest("GET", way.path+url.QueryEscape(q.text((round+1)*searches+i)), "", nil)
+					return newRequest("GET", way.path+url.QueryEscape(q.text(turn*searches+i)), "", nil)
 				})
 				if err != nil {
 					return nil, err

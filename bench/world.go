@@ -81,17 +81,17 @@ func (b *bench) neighbours() error {
 		if err := p.send(1, 1, func(int) request { return ask(at.Keys["bob"], b.texts.pair(0)) }, nil); err != nil {
 			return err
 		}
-		sides = append(sides, contender{side.name, func(round int) (map[string]float64, error) {
-			return p.spend(connections, 2000, func(i int) request { return ask(at.Key, b.texts.question((round+1)*2000+i)) })
+		sides = append(sides, contender{side.name, func(turn int) (map[string]float64, error) {
+			return p.spend(connections, 2000, func(i int) request { return ask(at.Key, b.texts.question(turn*2000+i)) })
 		}})
 	}
-	s, err := b.interleave(sides)
+	s, err := b.interleave(1, sides...)
 	if err != nil {
 		return err
 	}
 	b.report.keep("neighbours", s)
-	b.report.add(line{Row: "neighbours", What: fmt.Sprintf("search of 100 beside %d workspaces of 100, over alone", b.others()), Unit: "us CPU",
-		Loci: s.median("beside cpu"), Floor: s.median("alone cpu"), Bar: 1.2})
+	b.report.add(s.beside(line{Row: "neighbours", What: fmt.Sprintf("search of 100 beside %d workspaces of 100, over alone", b.others()), Unit: "us CPU", Bar: 1.2},
+		"beside cpu", "alone cpu"))
 	return nil
 }
 
@@ -122,7 +122,7 @@ func (b *bench) first() error {
 	if err != nil {
 		return err
 	}
-	s, err := b.interleave([]contender{{"loci", func(int) (map[string]float64, error) { return b.cold(at) }}})
+	s, err := b.interleave(1, contender{"loci", func(int) (map[string]float64, error) { return b.cold(at) }})
 	if err != nil {
 		return err
 	}
