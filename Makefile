@@ -36,5 +36,6 @@ bench: ## measure against the floors
 torture: ## kill the server 1,000 times in mid-write; nothing acknowledged may be missing
 	LOCI_TORTURE=1000 go test $(TAGS) -run TestKill ./cmd/loci -timeout 2h
 
-golden: ## print the golden files anew (in the packages whose tests know -update)
-	go test $(TAGS) -run Golden -update $$(git ls-files -co --exclude-standard '*_test.go' | xargs grep -l '"update", false' | xargs -n 1 dirname | sort -u | sed 's|^|./|')
+golden: ## print the golden files and the Go client anew (in the packages whose tests know -update)
+	go generate ./client
+	go test $(TAGS) $$(git ls-files -co --exclude-standard '*_test.go' | xargs grep -l '"update", false' | xargs -n 1 dirname | sort -u | sed 's|^|./|') -run Golden -update
