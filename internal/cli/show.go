@@ -137,6 +137,9 @@ func (p *program) thing(b *bytes.Buffer, answer []member, content bool) error {
 	if err := walk("", answer); err != nil {
 		return err
 	}
+	if len(lines) == 0 && text == "" {
+		fmt.Fprintln(p.err, "Nothing found.")
+	}
 	align(b, lines)
 	if content && text != "" {
 		fmt.Fprintf(b, "\n%s\n", strings.TrimSuffix(clean(text, true), "\n"))

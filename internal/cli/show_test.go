@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"strings"
@@ -68,6 +69,15 @@ func TestOneThingIsLinesAndItsText(t *testing.T) {
 	}
 	if code := d.run("toy-box", "sort"); code != 0 || d.out.String() != "Done.\n" {
 		t.Errorf("%q", d.out.String())
+	}
+}
+
+func TestAnAnswerOfNothingIsNoSilence(t *testing.T) {
+	t.Parallel()
+	var out, err bytes.Buffer
+	p := &program{out: &out, err: &err}
+	if e := p.show(toyTable().Op("account.me"), []byte(`{"ok":true,"routing":{"matched":[]}}`)); e != nil || out.Len() != 0 || err.String() != "Nothing found.\n" {
+		t.Errorf("%v %q %q", e, out.String(), err.String())
 	}
 }
 
