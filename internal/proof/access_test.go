@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/proof"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 // A claim is what a caller needs beside a credential.
@@ -83,7 +84,7 @@ func try(t *testing.T, w *proof.World, o *op.Op, who proof.Caller) loci.Code {
 	t.Helper()
 	f := fixtureOf(t, o.Name)
 	if f.empty {
-		w = proof.Empty(t, proof.SQLite, proof.Options{})
+		w = proof.Empty(t, proof.SQLite, proof.Options{}) // who is there does not depend on the engine
 	}
 	in := proof.Must(json.Marshal(f.args(scene{w, t})))(t)
 	_, err := w.Host.Call(t.Context(), o, w.Call(who), op.Args{JSON: in})
@@ -95,7 +96,14 @@ func try(t *testing.T, w *proof.World, o *op.Op, who proof.Caller) loci.Code {
 
 func TestAccessIsAsTheGoldenPageSays(t *testing.T) {
 	t.Parallel()
-	w := proof.New(t, proof.SQLite, proof.Options{})
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		golden(t, "../../docs/access.md", matrix(t, proof.New(t, d.Open, proof.Options{})))
+	})
+}
+
+// matrix calls every operation as everybody, and prints the page.
+func matrix(t *testing.T, w *proof.World) []byte {
+	t.Helper()
 	var page bytes.Buffer
 	page.WriteString(accessHead)
 	resource := ""
@@ -117,7 +125,7 @@ func TestAccessIsAsTheGoldenPageSays(t *testing.T) {
 		}
 		page.WriteByte('\n')
 	}
-	golden(t, "../../docs/access.md", page.Bytes())
+	return page.Bytes()
 }
 
 // allowed says for people what a code says.

@@ -52,8 +52,11 @@ func TestNothingOfOneTenantIsKnownToAnother(t *testing.T) {
 			w.call(at, o, eve.Call(proof.Owner), base) // what it changes is changed now
 			for _, field := range textFields(o) {
 				for i, s := range secrets {
-					if told[o.Name+" "+field] == "" && (i == 0 || suits(o, s)) {
-						compare(t, at, w, o, base, field, s, twins[s])
+					if told[o.Name+" "+field] != "" || i > 0 && !suits(o, s) {
+						continue
+					}
+					for _, in := range bases(o, base, field) {
+						compare(t, at, w, o, in, field, s, twins[s])
 						tried++
 					}
 				}
@@ -61,6 +64,21 @@ func TestNothingOfOneTenantIsKnownToAnother(t *testing.T) {
 		}
 	}
 	t.Logf("%d secrets in %d calls, each beside its twin", len(secrets), tried)
+}
+
+// bases are the arguments beside a text: all that there are, and where the
+// text may name a record or a page, none but those that are needed.
+func bases(o *op.Op, all args, field string) []args {
+	if !strings.HasSuffix(strings.ToLower(field), "id") && field != "cursor" {
+		return []args{all}
+	}
+	few := args{}
+	for _, f := range o.Fields() {
+		if v, given := all[f.Name]; given && f.Required {
+			few[f.Name] = v
+		}
+	}
+	return []args{all, few}
 }
 
 // rank puts what changes nothing first: a search would find what was just written.
@@ -136,7 +154,11 @@ func harvest(h *house, w *proof.World) secrecy {
 		for _, name := range []string{"workspace_id", "atlas_id", "limit"} {
 			delete(wide, name)
 		}
-		for _, in := range []args{in, wide} {
+		parts := with(wide, args{"limit": 1})
+		if o.In().Properties["limit"] == nil {
+			parts = wide
+		}
+		for _, in := range []args{in, wide, parts} {
 			raw, err := w.Host.Call(h.t.Context(), o, w.Call(proof.Owner), op.Args{JSON: proof.Must(json.Marshal(in))(h.t)})
 			if !loci.Is(err, loci.StateConflict) { // an invitation is answered once
 				told.note("", h.answer(raw, err).object)
@@ -150,6 +172,9 @@ func (told secrecy) note(place string, v any) {
 	switch v := v.(type) {
 	case args:
 		for name, inner := range v {
+			if cursor, ok := inner.(string); ok && name == "nextCursor" {
+				name = cursor // each is of another question
+			}
 			told.note(place+"."+name, inner)
 		}
 	case []any:
