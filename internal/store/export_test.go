@@ -2,7 +2,12 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"testing"
 	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
 )
 
 // Patient returns options by which callers wait for one another that long.
@@ -93,4 +98,42 @@ func Plan(s *Store, st Statement) (lines []string, err error) {
 		})
 	})
 	return lines, err
+}
+
+// Hits returns the ids and the exact scores of all that a search finds, and
+// how many it says there are.
+func Hits(t testing.TB, s *Store, who *loci.Actor, q search.Query, f Filter) (lines []string, total int) {
+	t.Helper()
+	total, err := Read(context.Background(), s, who, func(tx *Tx) (total int, err error) {
+		r, err := tx.reach(f)
+		if err != nil {
+			return 0, err
+		}
+		hits, found, err := tx.rank(r, q, f, 1000)
+		if err != nil {
+			return 0, err
+		}
+		for _, h := range hits {
+			m, err := scanMemory(scanned{func(dest ...any) error {
+				return tx.one(`SELECT`+memoryColumns+`FROM`+tx.memories()+`WHERE e.rid = ?2`, []any{h.Memory}, dest...)
+			}})
+			if err != nil {
+				return 0, err
+			}
+			lines = append(lines, fmt.Sprintf("%s %.9g", m.ID, h.Score))
+		}
+		return found.Total, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines, total
+}
+
+// Row scans the only row of a query.
+func Row(t testing.TB, s *Store, q string, arg any, dest ...any) {
+	t.Helper()
+	if err := s.db.read(context.Background(), func(c conn) error { return c.one(q, []any{arg}, dest) }); err != nil {
+		t.Fatal(err)
+	}
 }

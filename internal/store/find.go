@@ -36,33 +36,53 @@ func (t *Tx) Find(q search.Query, f Filter, skip, limit int) (found Findings, er
 	if err != nil {
 		return found, err
 	}
-	for range 4 {
-		if found, err = t.find(r, q, f, skip, limit); !errors.Is(err, errStale) {
+	once := func() (err error) {
+		found, err = t.find(r, q, f, skip, limit)
+		return err
+	}
+	for range 3 {
+		if err = once(); !errors.Is(err, errStale) {
 			return found, err
 		}
 		for _, w := range r.workspaces {
 			t.s.indexes.drop(w)
 		}
 	}
-	return found, busy(err)
+	// Folds come faster than the search reads.
+	if err = t.snapshot(once); errors.Is(err, errStale) {
+		err = busy(err)
+	}
+	return found, err
 }
 
 func (t *Tx) find(r reach, q search.Query, f Filter, skip, limit int) (found Findings, err error) {
-	states, err := t.indexStates(r)
+	hits, found, err := t.rank(r, q, f, skip+limit+1)
 	if err != nil {
 		return found, err
 	}
-	narrow := f.search(r)
-	var hits []search.Hit
+	found.More = len(hits) > skip+limit
+	hits = hits[min(skip, len(hits)):min(skip+limit, len(hits))]
+	found.Page, err = t.fetch(hits)
+	return found, err
+}
+
+// rank returns the best hits of each place, merged by score, and what there is
+// to say of all.
+func (t *Tx) rank(r reach, q search.Query, f Filter, most int) (hits []search.Hit, found Findings, err error) {
+	states, err := t.indexStates(r)
+	if err != nil {
+		return nil, found, err
+	}
+	narrow, pages := f.search(r), t.s.indexes.pages.Through(t.page)
 	var best float32
 	for _, state := range states {
 		x, err := t.view(state)
 		if err != nil {
-			return found, err
+			return nil, found, err
 		}
-		result, err := x.view.Search(t.s.indexes.pages.Through(t.page), q, narrow, int64(t.now), skip+limit+1)
+		result, err := x.view.Search(pages, q, narrow, int64(t.now), most)
 		if err != nil {
-			return found, err
+			return nil, found, err
 		}
 		if len(result.Hits) > 0 && (len(hits) == 0 || result.Hits[0].Score > best) {
 			best, found.Words, found.Covered = result.Hits[0].Score, result.Words, result.Covered
@@ -72,10 +92,7 @@ func (t *Tx) find(r reach, q search.Query, f Filter, skip, limit int) (found Fin
 	slices.SortFunc(hits, func(a, b search.Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Memory, b.Memory))
 	})
-	found.More = len(hits) > skip+limit
-	hits = hits[min(skip, len(hits)):min(skip+limit, len(hits))]
-	found.Page, err = t.fetch(hits)
-	return found, err
+	return hits, found, nil
 }
 
 // search returns the filter in the words of the keyword index.

@@ -21,6 +21,7 @@ type Tx struct {
 	who *loci.Actor
 	now loci.Time
 
+	reading  bool // outside of a transaction that writes
 	asked    bool // the idempotency record was looked up
 	resource string
 	events   []Event
@@ -52,7 +53,9 @@ func Read[Out any](ctx context.Context, s *Store, who *loci.Actor, f func(*Tx) (
 		})
 	}
 	err = s.db.read(ctx, func(c conn) error {
-		out, err = f(s.begin(ctx, c, who))
+		t := s.begin(ctx, c, who)
+		t.reading = true
+		out, err = f(t)
 		return err
 	})
 	return out, err
@@ -220,6 +223,19 @@ func readTexts(column string) ([]string, error) {
 	}
 	err := json.Unmarshal([]byte(column), &list)
 	return list, err
+}
+
+// snapshot runs f so that all its statements see one state of the database,
+// which those of a reader of PostgreSQL otherwise do not.
+func (t *Tx) snapshot(f func() error) error {
+	if !t.reading || !t.s.db.dialect().locks {
+		return f()
+	}
+	if _, err := t.exec(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`); err != nil {
+		return err
+	}
+	defer t.exec(`ROLLBACK`) // where it fails, the pool closes the connection
+	return f()
 }
 
 // locked ends a query whose rows of the tables stay where they are until the

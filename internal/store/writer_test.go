@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,7 +17,10 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Set("rapid.checks", "6") // each is long; the flag sets another number
+	goleak.VerifyTestMain(m)
+}
 
 var ctx = context.Background()
 

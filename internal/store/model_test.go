@@ -1,0 +1,269 @@
+package store_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// A model is a person's memories as they truly are, beside two stores on one
+// database that index them.
+type model struct {
+	t      *testing.T
+	d      storetest.Database
+	r      *rand.Rand
+	stores []*store.Store
+	ann    *loci.Actor
+	places []string
+	truth  map[string]map[int64]truth // by workspace and rid
+}
+
+type truth struct {
+	loci.Memory
+	workspace, atlas int64 // rids
+	change           search.Change
+}
+
+func newModel(t *testing.T, d storetest.Database, stores []*store.Store, seed uint64) *model {
+	m := &model{t: t, d: d, r: rand.New(rand.NewPCG(seed, 1)), stores: stores, truth: map[string]map[int64]truth{}}
+	m.ann = user(t, stores[0], loci.NewID(stores[0].Now().Std()))
+	m.places = []string{"", team(t, stores[0], m.ann, nil), team(t, stores[0], m.ann, nil)}
+	return m
+}
+
+func (m *model) store() *store.Store { return m.stores[m.r.IntN(len(m.stores))] }
+
+// text has few different words, so that scores tie now and then.
+func (m *model) text(n int) string {
+	words := make([]string, n)
+	for i := range words {
+		words[i] = []string{"deploy", "deploys", "café", "数据库", "getUserName", "the", "v1.2.3", "alpha", "beta", "gamma", "delta"}[min(10, int(m.r.ExpFloat64()*4))]
+	}
+	return strings.Join(words, " ")
+}
+
+func (m *model) create() {
+	made := add(m.t, m.store(), m.ann, m.places[m.r.IntN(3)], m.text(1+m.r.IntN(60)), func(x *loci.Memory) {
+		x.Type, x.Title = loci.Kinds[m.r.IntN(6)], m.text(m.r.IntN(4))
+		x.Tags = []string{"red", "blue"}[:m.r.IntN(3)]
+	})
+	x := truth{Memory: made}
+	var rid int64
+	store.Row(m.t, m.stores[0], `SELECT rid, workspace, atlas FROM memories WHERE id = ?1`, made.ID, &rid, &x.workspace, &x.atlas)
+	x.change = search.Change{Attributes: search.Attributes{Memory: rid, Atlas: x.atlas, Kind: uint8(slices.Index(loci.Kinds, made.Type)), Tags: made.Tags,
+		Created: int64(made.CreatedAt)}, Document: search.Analyze(made.Title, made.Content)}
+	if m.truth[made.WorkspaceID] == nil {
+		m.truth[made.WorkspaceID] = map[int64]truth{}
+	}
+	m.truth[made.WorkspaceID][rid] = x
+}
+
+// pick returns one of the memories, if there is any.
+func (m *model) pick() (x truth, ok bool) {
+	var all []truth
+	for _, place := range m.truth {
+		for _, x := range place {
+			all = append(all, x)
+		}
+	}
+	slices.SortFunc(all, func(a, b truth) int { return cmp.Compare(a.change.Memory, b.change.Memory) })
+	if len(all) == 0 {
+		return x, false
+	}
+	return all[m.r.IntN(len(all))], true
+}
+
+const logged = `INSERT INTO changes (workspace, memory, atlas, kind, status, tags, made_at, gone, memories, bytes, document) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`
+
+// change gives a memory another state and other tags, as an update would.
+func (m *model) change() {
+	x, ok := m.pick()
+	if !ok {
+		return
+	}
+	c := &x.change
+	c.Status, c.Tags = uint8(m.r.IntN(3)), []string{"red", "blue"}[:m.r.IntN(3)]
+	tags, _ := json.Marshal(c.Tags)
+	m.raw(func(exec store.Exec) error {
+		if err := exec(`UPDATE memories SET status = ?2, tags = ?3 WHERE rid = ?1`, c.Memory, int(c.Status), string(tags)); err != nil {
+			return err
+		}
+		return exec(logged, x.workspace, c.Memory, x.atlas, int(c.Kind), int(c.Status), string(tags), c.Created, false, 0, 0, c.Document.Encode())
+	})
+	m.truth[x.WorkspaceID][c.Memory] = x
+}
+
+func (m *model) remove() {
+	x, ok := m.pick()
+	if !ok {
+		return
+	}
+	m.raw(func(exec store.Exec) error {
+		if err := exec(`DELETE FROM memories WHERE rid = ?1`, x.change.Memory); err != nil {
+			return err
+		}
+		return exec(logged, x.workspace, x.change.Memory, x.atlas, 0, 0, "[]", 0, true, -1, -len(x.Content), []byte{})
+	})
+	delete(m.truth[x.WorkspaceID], x.change.Memory)
+}
+
+func (m *model) raw(f func(store.Exec) error) {
+	m.t.Helper()
+	if err := store.Raw(m.store(), f); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *model) fold() {
+	for id := range m.truth {
+		if m.r.IntN(4) > 0 {
+			if err := m.store().Fold(ctx, id); err != nil {
+				m.t.Fatal(err)
+			}
+		}
+	}
+}
+
+func (m *model) reopen() {
+	i := m.r.IntN(len(m.stores))
+	m.stores[i].Close()
+	m.stores[i] = m.d.Open(m.t, store.Options{Pages: 1 << m.r.IntN(24)})
+}
+
+func (m *model) act() {
+	switch n := m.r.IntN(20); {
+	case n < 10:
+		m.create()
+	case n < 13:
+		m.change()
+	case n < 15:
+		m.remove()
+	case n < 19:
+		m.fold()
+	default:
+		m.reopen()
+	}
+}
+
+func (m *model) filter() (f store.Filter, s search.Filter) {
+	s.Statuses = 1
+	if m.r.IntN(2) == 0 {
+		f.Include, s.Statuses = []loci.Include{loci.Include(loci.Archived), loci.Include(loci.Superseded)}, 7
+	}
+	if m.r.IntN(3) == 0 {
+		f.Kinds, s.Kinds = []loci.Kind{loci.Kinds[0], loci.Kinds[3]}, 1|1<<3
+	}
+	if m.r.IntN(3) == 0 {
+		f.Tags, s.Tags = []string{"red"}, []string{"red"}
+	}
+	if m.r.IntN(4) == 0 {
+		for id := range m.truth {
+			f.WorkspaceID = id
+		}
+	}
+	return f, s
+}
+
+// expected ranks by views that were built at once from all that there is.
+func (m *model) expected(q search.Query, f store.Filter, s search.Filter) (lines []string) {
+	type hit struct {
+		score float32
+		rid   int64
+		id    string
+	}
+	var hits []hit
+	for id, place := range m.truth {
+		if f.WorkspaceID != "" && f.WorkspaceID != id {
+			continue
+		}
+		var changes []search.Change
+		for _, x := range place {
+			c := x.change
+			c.Seq = int64(len(changes) + 1)
+			changes = append(changes, c)
+		}
+		r, err := search.NewView(nil).With(changes).Search(nil, q, s, 0, len(changes))
+		if err != nil || len(r.Hits) != r.Total {
+			m.t.Fatal(err)
+		}
+		for _, h := range r.Hits {
+			hits = append(hits, hit{h.Score, h.Memory, place[h.Memory].ID})
+		}
+	}
+	slices.SortFunc(hits, func(a, b hit) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.rid, b.rid)) })
+	for _, h := range hits {
+		lines = append(lines, fmt.Sprintf("%s %.9g", h.id, h.score))
+	}
+	return lines
+}
+
+func (m *model) check() {
+	q := search.Parse(m.text(1 + m.r.IntN(5)))
+	f, s := m.filter()
+	want := m.expected(q, f, s)
+	for i, st := range m.stores {
+		got, total := store.Hits(m.t, st, m.ann, q, f)
+		if !slices.Equal(got, want) || total != len(want) {
+			m.t.Fatalf("store %d finds %d\n%v\nwant %d\n%v", i, total, got, len(want), want)
+		}
+		found, err := store.Read(ctx, st, m.ann, func(tx *store.Tx) (store.Findings, error) { return tx.Find(q, f, 2, 3) })
+		if err != nil || found.Total != len(want) || found.More != (len(want) > 5) || len(found.Page) != max(0, min(3, len(want)-2)) {
+			m.t.Fatalf("a page of %d has %d, more %v: %v", found.Total, len(found.Page), found.More, err)
+		}
+		m.count(st)
+	}
+}
+
+// count compares the counters with the rows.
+func (m *model) count(s *store.Store) {
+	got, err := store.Read(ctx, s, m.ann, func(tx *store.Tx) (a loci.AccountStatus, err error) { return tx.Usage() })
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	atlases, err := store.Read(ctx, s, m.ann, func(tx *store.Tx) ([]loci.Atlas, error) { return tx.Atlases("", true, store.Page{Limit: 100}) })
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	memories, bytes := 0, 0
+	for _, place := range m.truth {
+		memories += len(place)
+		for _, x := range place {
+			bytes += len(x.Content)
+		}
+	}
+	if got.Usage.Memories != int64(memories) || got.Usage.Storage.UsedBytes != int64(bytes) {
+		m.t.Fatalf("%d memories of %d bytes, want %d of %d", got.Usage.Memories, got.Usage.Storage.UsedBytes, memories, bytes)
+	}
+	for _, a := range atlases {
+		if int(a.MemoryCount) != len(m.truth[a.WorkspaceID]) {
+			m.t.Fatalf("an atlas counts %d, want %d", a.MemoryCount, len(m.truth[a.WorkspaceID]))
+		}
+	}
+}
+
+func TestSearchesEqualAFreshIndexWhateverHappened(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		stores := []*store.Store{d.Open(t, store.Options{}), d.Open(t, store.Options{})}
+		rapid.Check(t, func(r *rapid.T) {
+			m := newModel(t, d, stores, rapid.Uint64().Draw(r, "seed"))
+			for range 12 { // of which most merge segments too
+				for range 1 + m.r.IntN(12) {
+					m.act()
+				}
+				m.check()
+			}
+		})
+	})
+}
