@@ -37,8 +37,7 @@ type refusal struct {
 	name string
 	code loci.Code
 	args func(s scene) args
-	// ifMatch and key travel beside the arguments.
-	ifMatch, key string
+	ifMatch string // travels beside the arguments
 	// tight is set where the plan has to be one without room.
 	tight bool
 }
@@ -84,10 +83,6 @@ func (s scene) shelf() (atlas, memory string) {
 
 func (s scene) invitation() string {
 	return s.Invite(s.t, s.Team(s.t, s.Fay), s.Fay, s.Ann, loci.Member)
-}
-
-func (s scene) tag(atlas string) string {
-	return proof.Must(s.Service.GetAtlas(s.t.Context(), s.Ann.Actor(), loci.GetAtlas{AtlasID: atlas}))(s.t).ETag()
 }
 
 func (s scene) personal() string {
