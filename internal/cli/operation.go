@@ -38,7 +38,7 @@ func (p *program) operation(o *op.Op) *cobra.Command {
 		},
 	}
 	f.bind(cmd)
-	if o.Method == "POST" && o.Access != op.Public && !o.Reads() {
+	if o.Method == "POST" && o.Access != op.Public && !o.Reads {
 		cmd.Flags().StringVar(&c.IdempotencyKey, "idempotency-key", "", "Makes a repeated call harmless: the same key, the same answer")
 	}
 	if o.Method == "PATCH" {

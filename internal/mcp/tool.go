@@ -27,8 +27,8 @@ const offset = "offset"
 // own line does not need: descriptions of fields, formats, defaults, the output.
 func newTool(o *op.Op) *tool {
 	in := bare(o.In())
-	t := &tool{op: o, limit: o.Reads() && in.Properties["limit"] != nil}
-	if o.Reads() && o.Out().Properties["content"] != nil && in.Properties[offset] == nil {
+	t := &tool{op: o, limit: o.Reads && in.Properties["limit"] != nil}
+	if o.Reads && o.Out().Properties["content"] != nil && in.Properties[offset] == nil {
 		t.reads = true
 		in.Properties[offset] = &jsonschema.Schema{Type: "integer", Minimum: jsonschema.Ptr(0.0)}
 	}
@@ -91,10 +91,10 @@ func hints(o *op.Op) *sdk.ToolAnnotations {
 	resource, verb, _ := strings.Cut(o.Name, ".")
 	a := &sdk.ToolAnnotations{
 		Title:          strings.ToUpper(resource[:1]) + resource[1:] + " " + verb,
-		ReadOnlyHint:   o.Reads(),
-		IdempotentHint: o.Reads() || o.Method == "PUT" || o.Method == "DELETE",
+		ReadOnlyHint:   o.Reads,
+		IdempotentHint: o.Reads || o.Method == "PUT" || o.Method == "DELETE",
 	}
-	if !o.Reads() {
+	if !o.Reads {
 		a.DestructiveHint = jsonschema.Ptr(o.Method == "DELETE")
 	}
 	return a

@@ -62,6 +62,7 @@ type Op struct {
 	Access  Access
 	Reach   Reach
 	Streams bool // Out is one event, and what Run returns is a Stream
+	Reads   bool // it changes nothing
 
 	in        *plan
 	inType    reflect.Type
@@ -108,6 +109,14 @@ func Add[S, In, Out any](t *Table, name, route, summary string, access Access, r
 	return Of[In, Out]{o}
 }
 
+// AddRead is Add for an operation that changes nothing, though its route is a
+// POST, because its question needs a body.
+func AddRead[S, In, Out any](t *Table, name, route, summary string, access Access, reach Reach, do func(S, context.Context, *loci.Actor, In) (Out, error)) Of[In, Out] {
+	of := Add(t, name, route, summary, access, reach, do)
+	of.Reads = true
+	return of
+}
+
 // AddStream puts an operation into the table that answers with events.
 func AddStream[S, In, Event any](t *Table, name, route, summary string, access Access, reach Reach, do func(S, context.Context, *loci.Actor, In) (iter.Seq2[Event, error], error)) Of[In, Event] {
 	o := define[In, Event](t, name, route, summary, access, reach)
@@ -135,7 +144,7 @@ func define[In, Out any](t *Table, name, route, summary string, access Access, r
 	if !ok || access == 0 || reach == 0 || summary == "" || !strings.Contains(name, ".") || t.Op(name) != nil {
 		panic(fmt.Sprintf("op %q: a new name, route, summary, access and reach are needed", name))
 	}
-	o := &Op{Name: name, Method: method, Path: path, Summary: summary, Access: access, Reach: reach, inType: reflect.TypeFor[In](), outType: reflect.TypeFor[Out](), types: &t.types}
+	o := &Op{Name: name, Method: method, Path: path, Summary: summary, Access: access, Reach: reach, Reads: method == "GET", inType: reflect.TypeFor[In](), outType: reflect.TypeFor[Out](), types: &t.types}
 	o.in = newPlan(o.inType)
 	for _, m := range placeholder.FindAllStringSubmatch(path, -1) {
 		f := o.in.field(m[1])
@@ -229,6 +238,3 @@ func (o *Op) describe() {
 
 // Tool returns the operation's name as a tool: memory_create.
 func (o *Op) Tool() string { return strings.ReplaceAll(o.Name, ".", "_") }
-
-// Reads reports whether the operation changes nothing.
-func (o *Op) Reads() bool { return o.Method == "GET" || o.Name == "memory.search" }

@@ -105,7 +105,7 @@ var ways = []way{
 	{"tool", func(o *op.Op, q question) bool { return o.Reach > op.NoTool && !q.head }, byTool},
 	{"pipe", func(o *op.Op, q question) bool { return o.Reach > op.NoTool && !q.head }, byPipe},
 	{"command", func(o *op.Op, q question) bool {
-		return o.Reach != op.Browser && !q.words && !q.repeated && (!q.head || o.Method == "PATCH" || !o.Reads())
+		return o.Reach != op.Browser && !q.words && !q.repeated && (!q.head || o.Method == "PATCH" || !o.Reads)
 	}, byCommand},
 }
 

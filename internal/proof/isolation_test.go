@@ -83,7 +83,7 @@ func bases(o *op.Op, all args, field string) []args {
 
 // rank puts what changes nothing first: a search would find what was just written.
 func rank(o *op.Op) int {
-	if o.Reads() {
+	if o.Reads {
 		return 0
 	}
 	return 1

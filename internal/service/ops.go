@@ -11,7 +11,7 @@ var (
 	MemoryCreate = op.Add(Ops, "memory.create", "POST /v1/memories", "Store one durable piece of knowledge as Markdown. Without atlasId the server picks the atlas.", op.Account, op.Core, (*Service).CreateMemory)
 	MemoryGet    = op.Add(Ops, "memory.get", "GET /v1/memories/{memoryId}", "Read one memory whole.", op.Account, op.Core, (*Service).GetMemory)
 	MemoryList   = op.Add(Ops, "memory.list", "GET /v1/memories", "List active memories, newest first.", op.Account, op.Core, (*Service).ListMemories)
-	MemorySearch = op.Add(Ops, "memory.search", "POST /v1/memories/search", "Find memories by words, names, identifiers or a question; best first.", op.Account, op.Core, (*Service).SearchMemories)
+	MemorySearch = op.AddRead(Ops, "memory.search", "POST /v1/memories/search", "Find memories by words, names, identifiers or a question; best first.", op.Account, op.Core, (*Service).SearchMemories)
 
 	AtlasList   = op.Add(Ops, "atlas.list", "GET /v1/atlases", "List atlases (knowledge bases), newest first.", op.Account, op.Stable, (*Service).ListAtlases)
 	AtlasGet    = op.Add(Ops, "atlas.get", "GET /v1/atlases/{atlasId}", "Read one atlas.", op.Account, op.Stable, (*Service).GetAtlas)
