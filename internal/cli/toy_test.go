@@ -93,7 +93,7 @@ func toyTable() *op.Table {
 	op.Add(t, "memory.create", "POST /v1/memories", "Write a memory.", op.Account, op.Core, (*toy).Create)
 	op.Add(t, "memory.get", "GET /v1/memories/{memoryId}", "Read a memory.", op.Account, op.Core, (*toy).Get)
 	op.Add(t, "memory.list", "GET /v1/memories", "List memories.", op.Account, op.Core, (*toy).List)
-	op.Add(t, "memory.search", "POST /v1/memories/search", "Find memories.", op.Account, op.Core, (*toy).Search)
+	op.AddRead(t, "memory.search", "POST /v1/memories/search", "Find memories.", op.Account, op.Core, (*toy).Search)
 	op.Add(t, "atlas.update", "PATCH /v1/atlases/{atlasId}", "Change an atlas.", op.Account, op.Core, (*toy).Update)
 	op.Add(t, "invitation.create", "POST /v1/workspaces/{workspaceId}/invitations", "Invite people.", op.Account, op.Stable, (*toy).Invite)
 	op.Add(t, "invitation.respond", "POST /v1/invitations/{invitationId}/respond", "Answer.", op.Account, op.Stable, (*toy).Respond)

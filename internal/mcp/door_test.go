@@ -107,7 +107,7 @@ func init() {
 	op.Add(shelves, "memory.create", "POST /v1/memories", "Store a memory: Markdown that is worth keeping.", op.Account, op.Core, (*shelf).Create)
 	op.Add(shelves, "memory.get", "GET /v1/memories/{memoryId}", "Read one memory; offset goes on in a long one.", op.Account, op.Core, (*shelf).Get)
 	op.Add(shelves, "memory.list", "GET /v1/memories", "List memories, newest first.", op.Account, op.Core, (*shelf).List)
-	op.Add(shelves, "memory.search", "POST /v1/memories/search", "Find memories by words, names or a question.", op.Account, op.Core, (*shelf).Search)
+	op.AddRead(shelves, "memory.search", "POST /v1/memories/search", "Find memories by words, names or a question.", op.Account, op.Core, (*shelf).Search)
 	op.Add(shelves, "memory.delete", "DELETE /v1/memories/{memoryId}", "Delete a memory for good.", op.Account, op.Full, (*shelf).Delete)
 	op.Add(shelves, "shelf.rest", "POST /v1/rest", "Rest.", op.Account, op.Stable, (*shelf).Rest)
 	op.Add(shelves, "shelf.fail", "POST /v1/fail", "Fail.", op.Account, op.Stable, (*shelf).Fail)

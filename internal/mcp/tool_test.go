@@ -92,7 +92,7 @@ func TestCoreFitsItsBudget(t *testing.T) {
 	table := &op.Table{}
 	op.Add(table, "memory.create", "POST /create", line, op.Account, op.Core, does[loci.CreateMemory, loci.CreatedMemory])
 	op.Add(table, "memory.list", "GET /list", line, op.Account, op.Core, does[loci.ListMemories, loci.Memories])
-	op.Add(table, "memory.search", "POST /search", line, op.Account, op.Core, does[loci.SearchMemories, loci.FoundMemories])
+	op.AddRead(table, "memory.search", "POST /search", line, op.Account, op.Core, does[loci.SearchMemories, loci.FoundMemories])
 	for _, verb := range []string{"get", "update", "append", "verify", "supersede", "archive", "restore", "context"} {
 		op.Add(table, "memory."+verb, "GET /"+verb+"/{memoryId}", line, op.Account, op.Core, does[loci.GetMemory, loci.MemoryDetail])
 	}
