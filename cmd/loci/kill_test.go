@@ -1,0 +1,293 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+)
+
+// TestKillLosesNothingAcknowledged kills the server again and again while 16
+// clients write: 5 times, 50 in CI, and LOCI_TORTURE times where that is set.
+func TestKillLosesNothingAcknowledged(t *testing.T) {
+	t.Parallel()
+	v := newVictim(t)
+	for round := range rounds(t) {
+		v.start(t)
+		v.repeat(t)
+		v.sample(t, 5)
+		v.write(t, round, time.Duration(20+rand.IntN(280))*time.Millisecond)
+	}
+	v.start(t)
+	v.repeat(t)
+	v.verify(t)
+	v.sample(t, 200)
+	t.Logf("%d memories were acknowledged, %d calls with a key repeated", len(v.sure), v.repeated)
+	v.kill()
+}
+
+func rounds(t *testing.T) int {
+	if s := os.Getenv("LOCI_TORTURE"); s != "" {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			t.Fatal("LOCI_TORTURE is no number: ", s)
+		}
+		return n
+	}
+	if os.Getenv("CI") == "true" {
+		return 50
+	}
+	return 5
+}
+
+// A victim is a server that gets killed, and what it has promised.
+type victim struct {
+	bin, data, key string
+	running        *exec.Cmd
+	base           string
+	client         *http.Client
+
+	mu       sync.Mutex
+	sure     map[string]string // acknowledged: the id by the content
+	ids      []string          // of sure's contents, in no order
+	keyed    []call            // of the last round
+	maybe    map[string]bool   // contents that were sent
+	repeated int
+}
+
+// A call is a create with an Idempotency-Key; id is empty where no answer came.
+type call struct{ key, content, id string }
+
+func newVictim(t *testing.T) *victim {
+	v := &victim{bin: filepath.Join(t.TempDir(), "loci"), data: t.TempDir(), sure: map[string]string{}, maybe: map[string]bool{}}
+	args := []string{"build", "-o", v.bin}
+	if b, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range b.Settings {
+			if s.Key == "-tags" {
+				args = append(args, "-tags", s.Value)
+			}
+		}
+	}
+	if out, err := exec.Command("go", append(args, ".")...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	v.admin(t, "user", "create", "--email", "ann@example.com")
+	var made struct{ APIKey string }
+	if err := json.Unmarshal(v.admin(t, "key", "create", "--email", "ann@example.com", "--name", "k"), &made); err != nil || made.APIKey == "" {
+		t.Fatalf("no key was made: %v", err)
+	}
+	v.key = made.APIKey
+	t.Cleanup(v.kill)
+	return v
+}
+
+func (v *victim) admin(t *testing.T, args ...string) []byte {
+	t.Helper()
+	out, err := exec.Command(v.bin, append(append([]string{"admin"}, args...), "--json", "--data", v.data)...).Output()
+	if err != nil {
+		t.Fatalf("%v: %v", args, err)
+	}
+	return out
+}
+
+// start runs the server and waits until it says where it listens.
+func (v *victim) start(t *testing.T) {
+	t.Helper()
+	v.running = exec.Command(v.bin, "serve", "--data", v.data, "--listen", "127.0.0.1:0")
+	v.running.Env = append(os.Environ(), "LOCI_RATE_LIMIT=0", "LOCI_LOG_LEVEL=error")
+	var complaints bytes.Buffer
+	v.running.Stderr = &complaints
+	out, err := v.running.StdoutPipe()
+	if err == nil {
+		err = v.running.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	_, rest, found := strings.Cut(line, "http://")
+	if err != nil || !found {
+		v.kill()
+		t.Fatalf("the server says %q: %v\n%s", line, err, complaints.String())
+	}
+	v.base = "http://" + strings.Fields(rest)[0]
+	v.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}, Timeout: 20 * time.Second}
+}
+
+func (v *victim) kill() {
+	if v.running != nil {
+		v.running.Process.Kill()
+		v.running.Wait()
+		v.client.CloseIdleConnections()
+		v.running = nil
+	}
+}
+
+// call sends in and reads the answer into out.
+func (v *victim) call(method, path, key string, in, out any) (status int, err error) {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return 0, err
+	}
+	if in == nil {
+		body = nil
+	}
+	r, err := http.NewRequest(method, v.base+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	r.Header.Set("Authorization", "Bearer "+v.key)
+	r.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		r.Header.Set("Idempotency-Key", key)
+	}
+	res, err := v.client.Do(r)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil {
+		return 0, err
+	}
+	if res.StatusCode >= 300 {
+		return res.StatusCode, fmt.Errorf("%s %s: %d: %s", method, path, res.StatusCode, answer)
+	}
+	return res.StatusCode, json.Unmarshal(answer, out)
+}
+
+// create stores a memory and returns its id.
+func (v *victim) create(content, key string) (id string, status int, err error) {
+	var out loci.CreatedMemory
+	status, err = v.call("POST", "/v1/memories", key, map[string]string{"content": content}, &out)
+	return out.Memory.ID, status, err
+}
+
+// write has 16 clients write until the server is killed, after a while.
+func (v *victim) write(t *testing.T, round int, after time.Duration) {
+	var clients sync.WaitGroup
+	for c := range 16 {
+		clients.Go(func() {
+			for n := 0; v.one(t, fmt.Sprintf("r%dc%dn%d", round, c, n), n%8 == 0); n++ {
+			}
+		})
+	}
+	time.Sleep(after)
+	v.kill()
+	clients.Wait()
+}
+
+// one creates a memory of a word of its own, and reports whether the server lives.
+func (v *victim) one(t *testing.T, word string, keyed bool) bool {
+	content, key := word+" is a word of its own among many that are shared", ""
+	if keyed {
+		key = "key-" + word
+	}
+	v.mu.Lock()
+	v.maybe[content] = true
+	v.mu.Unlock()
+	id, status, err := v.create(content, key)
+	if status != 0 && status != http.StatusCreated {
+		t.Errorf("told %d: %v", status, err)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if err == nil {
+		v.acknowledged(content, id)
+	}
+	if keyed {
+		v.keyed = append(v.keyed, call{key, content, id})
+	}
+	return err == nil
+}
+
+func (v *victim) acknowledged(content, id string) {
+	if v.sure[content] == "" {
+		v.ids = append(v.ids, content)
+	}
+	v.sure[content] = id
+}
+
+// repeat sends the last round's calls with a key again: what was acknowledged
+// gets the same answer, the rest is made once.
+func (v *victim) repeat(t *testing.T) {
+	t.Helper()
+	rand.Shuffle(len(v.keyed), func(i, j int) { v.keyed[i], v.keyed[j] = v.keyed[j], v.keyed[i] })
+	for _, unsure := range []bool{true, false} {
+		n := 0
+		for _, c := range v.keyed {
+			if (c.id == "") != unsure || n == 20 {
+				continue
+			}
+			n++
+			id, status, err := v.create(c.content, c.key)
+			if err != nil || status != http.StatusCreated || c.id != "" && c.id != id {
+				t.Errorf("%s again: %d, %s after %s: %v", c.key, status, id, c.id, err)
+				continue
+			}
+			v.acknowledged(c.content, id)
+			v.repeated++
+		}
+	}
+	v.keyed = nil
+}
+
+// sample finds some of the acknowledged memories by their word.
+func (v *victim) sample(t *testing.T, n int) {
+	t.Helper()
+	for range min(n, len(v.ids)) {
+		content := v.ids[rand.IntN(len(v.ids))]
+		word := strings.Fields(content)[0]
+		var out loci.FoundMemories
+		_, err := v.call("POST", "/v1/memories/search", "", map[string]any{"query": word, "mode": "keyword"}, &out)
+		if err != nil || len(out.Memories) != 1 || out.Memories[0].ID != v.sure[content] || out.Memories[0].Content != content {
+			t.Errorf("%s finds %d memories: %v", word, len(out.Memories), err)
+		}
+	}
+}
+
+// verify pages through all that is there.
+func (v *victim) verify(t *testing.T) {
+	t.Helper()
+	have, total := map[string]string{}, 0
+	for query := "?limit=100"; ; {
+		var page loci.Memories
+		if _, err := v.call("GET", "/v1/memories"+query, "", nil, &page); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range page.Memories {
+			total++
+			if have[m.Content] != "" || !v.maybe[m.Content] {
+				t.Errorf("%q is there as %s and as %q", m.Content, m.ID, have[m.Content])
+			}
+			have[m.Content] = m.ID
+		}
+		if page.NextCursor == "" {
+			break
+		}
+		query = "?limit=100&cursor=" + page.NextCursor
+	}
+	for content, id := range v.sure {
+		if have[content] != id {
+			t.Errorf("%q was acknowledged as %s and is there as %q", content, id, have[content])
+		}
+	}
+	var status loci.AccountStatus
+	if _, err := v.call("GET", "/v1/status", "", nil, &status); err != nil || status.Totals.Memories != int64(total) {
+		t.Errorf("%d memories are counted, %d are there: %v", status.Totals.Memories, total, err)
+	}
+}
