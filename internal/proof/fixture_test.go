@@ -34,9 +34,9 @@ type fixture struct {
 
 // A refusal is a documented error beside those that follow from the table.
 type refusal struct {
-	name string
-	code loci.Code
-	args func(s scene) args
+	name    string
+	code    loci.Code
+	args    func(s scene) args
 	ifMatch string // travels beside the arguments
 	// tight is set where the plan has to be one without room.
 	tight bool
