@@ -25,7 +25,7 @@ func TestIDsRiseWithinAMillisecondAndWhenTheClockStepsBack(t *testing.T) {
 func TestIDsOfOtherFormsAreNone(t *testing.T) {
 	t.Parallel()
 	good := loci.NewID(time.Now())
-	for _, bad := range []string{"", "x", strings.ToUpper(good), good + "0", good[:35], strings.Replace(good, "-7", "-4", 1), "{" + good[1:], strings.ReplaceAll(good, "-", "_")} {
+	for _, bad := range []string{"", "x", strings.ToUpper(good), good + "0", good[:35], good[:14] + "4" + good[15:], "{" + good[1:], strings.ReplaceAll(good, "-", "_")} {
 		if loci.ValidID(bad) {
 			t.Errorf("%q passes", bad)
 		}
