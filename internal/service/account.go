@@ -32,9 +32,6 @@ func (s *Service) SetUp(ctx context.Context, _ *loci.Actor, in loci.SetUp) (loci
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
-	// PostgreSQL would let two at once see that nobody is there.
-	s.setup.use.Lock()
-	defer s.setup.use.Unlock()
 	return s.signUp(ctx, n, "make the first account", func(t *store.SystemTx) error {
 		some, err := t.Users()
 		if some {

@@ -59,7 +59,6 @@ func (a *attempts) release(names []string, at time.Time) {
 
 // setupLink is the one-time way to the first account.
 type setupLink struct {
-	use     sync.Mutex // held while the account is made
 	mu      sync.Mutex // guards what follows
 	token   string
 	expires time.Time

@@ -59,8 +59,13 @@ func (t *SystemTx) UserByEmail(e loci.Email) (l Login, err error) {
 	return l, notFound(err)
 }
 
-// Users reports whether there is any user.
+// Users reports whether there is any user. In a transaction that writes, it
+// stays true until the commit that there is none: two first users at once, on
+// whichever servers, wait for each other.
 func (t *SystemTx) Users() (bool, error) {
+	if err := t.t.s.db.dialect().serialize(t.t.c, "first user"); err != nil {
+		return false, err
+	}
 	var one int
 	err := t.t.c.one(`SELECT 1 FROM users LIMIT 1`, nil, []any{&one})
 	if errors.Is(err, errNoRow) {
