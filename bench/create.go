@@ -37,7 +37,6 @@ func (b *bench) createTogether(from *place) error {
 	var sides []contender
 	for _, driver := range b.drivers {
 		p, err := b.pairUp(from, driver, "create", "-blob", strconv.Itoa(b.document()))
-		defer p.stop()
 		if err != nil {
 			return err
 		}
@@ -85,7 +84,6 @@ func (b *bench) createAlone(from *place) error {
 	if err != nil {
 		return err
 	}
-	defer p.stop()
 	s, err := b.interleave(1,
 		contender{"fsync", func(int) (map[string]float64, error) { return b.disk(alone) }},
 		contender{"loci", func(turn int) (map[string]float64, error) {

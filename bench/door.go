@@ -77,7 +77,6 @@ func (b *bench) door() error {
 	if err != nil {
 		return err
 	}
-	defer door.stop()
 	key := "loci_live_" + "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopq"
 	requests := map[string]request{
 		"get":    newRequest("GET", "/v1/memories/"+loci.NewID(time.Now()), key, nil),
@@ -108,7 +107,6 @@ func (b *bench) doorOver(door *process, name string, r request, bar float64) err
 	if err != nil {
 		return err
 	}
-	defer floor.stop()
 	turn := func(p *process) func(int) (map[string]float64, error) {
 		return func(int) (map[string]float64, error) {
 			return p.spend(connections, turnOf, func(int) request { return r })

@@ -14,22 +14,13 @@ func (b *bench) prose700() (*place, error) {
 
 // A pair is Loci and a floor, each on its own copy of a database.
 type pair struct {
-	driver      string
 	loci, floor *process
 	at          *place // Loci's
 }
 
-func (p *pair) stop() {
-	for _, s := range []*process{p.loci, p.floor} {
-		if s != nil {
-			s.stop()
-		}
-	}
-}
-
 // pairUp starts both sides.
 func (b *bench) pairUp(from *place, driver string, floor ...string) (*pair, error) {
-	p := &pair{driver: driver}
+	p := &pair{}
 	at, err := b.copy(from, "loci-"+floor[0]+"-"+driver)
 	if err != nil {
 		return p, err
@@ -55,7 +46,6 @@ func (b *bench) get() error {
 	var sides []contender
 	for _, driver := range b.drivers {
 		p, err := b.pairUp(from, driver, "get")
-		defer p.stop()
 		if err != nil {
 			return err
 		}

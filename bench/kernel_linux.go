@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"syscall"
 
@@ -19,3 +20,21 @@ func cpuOf(pid int) (int64, error) {
 
 // through waits until what was written to a file is on the disk.
 func through(f *os.File) error { return syscall.Fdatasync(int(f.Fd())) }
+
+// ticks returns the hundredths of seconds that all processors have spent, and
+// those of them that this process and its ended children have not.
+func ticks() (all, others float64) {
+	var user, nice, system, idle, wait, hard, soft, steal float64
+	if stat, err := os.ReadFile("/proc/stat"); err == nil {
+		fmt.Sscanf(string(stat), "cpu %f %f %f %f %f %f %f %f", &user, &nice, &system, &idle, &wait, &hard, &soft, &steal)
+	}
+	busy := user + nice + system + hard + soft + steal
+	own := 0.0
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var u syscall.Rusage
+		if syscall.Getrusage(who, &u) == nil {
+			own += float64(u.Utime.Nano()+u.Stime.Nano()) / 1e7
+		}
+	}
+	return busy + idle + wait, busy - own
+}

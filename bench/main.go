@@ -33,6 +33,7 @@ type bench struct {
 	scratch  string // folder of this run
 	report   report
 	texts    *texts
+	alive    []*process // of the row under way
 }
 
 // rows in the order in which they run: the one that loads goes before those
@@ -93,9 +94,12 @@ func run(ctx context.Context) (err error) {
 	if err := b.build(); err != nil {
 		return err
 	}
+	all, others := ticks()
 	if err := b.each(*only); err != nil {
 		return err
 	}
+	nowAll, nowOthers := ticks()
+	b.report.others = (nowOthers - others) / (nowAll - all)
 	b.report.print(os.Stdout)
 	return b.report.save(*out, b)
 }
@@ -112,7 +116,11 @@ func (b *bench) each(only string) error {
 		}
 		delete(wanted, r.name)
 		fmt.Fprintln(os.Stderr, "bench:", r.name)
-		if err := r.run(b); err != nil {
+		err := r.run(b)
+		for _, p := range b.alive {
+			p.stop()
+		}
+		if b.alive = nil; err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,12 +20,13 @@ type process struct {
 	cmd     *exec.Cmd
 	address string
 	pid     int // of the server itself, where cmd only traces it
+	stopped bool
 }
 
 var listens = regexp.MustCompile(`listens on http://([0-9.:]+)`)
 
 // start runs a server and returns once it listens. Its log goes to a file, as
-// that of a service does.
+// that of a service does. It is stopped at the end of the row, if not before.
 func (b *bench) start(env []string, argv ...string) (*process, error) {
 	log, err := os.CreateTemp(b.scratch, "log-")
 	if err != nil {
@@ -41,6 +43,7 @@ func (b *bench) start(env []string, argv ...string) (*process, error) {
 		return nil, err
 	}
 	p := &process{cmd: c, pid: c.Process.Pid}
+	b.alive = append(b.alive, p)
 	in := bufio.NewReader(out)
 	for p.address == "" {
 		text, err := in.ReadString('\n')
@@ -53,16 +56,16 @@ func (b *bench) start(env []string, argv ...string) (*process, error) {
 			p.address = found[1]
 		}
 	}
-	go in.WriteTo(discard{})
+	go io.Copy(io.Discard, in)
 	return p, nil
 }
 
-type discard struct{}
-
-func (discard) Write(b []byte) (int, error) { return len(b), nil }
-
 // stop ends the server as a service manager does.
 func (p *process) stop() {
+	if p.stopped {
+		return
+	}
+	p.stopped = true
 	if server, err := os.FindProcess(p.pid); err == nil {
 		server.Signal(syscall.SIGTERM)
 	}

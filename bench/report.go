@@ -102,6 +102,7 @@ type line struct {
 type report struct {
 	lines  []line
 	rounds series
+	others float64 // the part of the processors that other work had
 }
 
 // add judges a line.
@@ -161,6 +162,7 @@ func (r *report) print(w io.Writer) {
 	for _, l := range r.lines {
 		fmt.Fprintln(w, l)
 	}
+	fmt.Fprintf(w, "\nOther work took %.0f %% of the processors meanwhile.\n", 100*r.others)
 }
 
 // save writes lines and rounds as JSON.
@@ -169,7 +171,7 @@ func (r *report) save(path string, b *bench) error {
 		return nil
 	}
 	raw, err := json.MarshalIndent(map[string]any{
-		"made": time.Now().UTC().Format(time.DateTime), "go": runtime.Version(), "processors": runtime.NumCPU(), "machine": machine(),
+		"made": time.Now().UTC().Format(time.DateTime), "go": runtime.Version(), "processors": runtime.NumCPU(), "machine": machine(), "others": r.others,
 		"rounds": b.rounds, "memories": b.memories, "texts": b.texts.from, "lines": r.lines, "figures": r.rounds,
 	}, "", "\t")
 	if err != nil {

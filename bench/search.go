@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -38,28 +39,15 @@ func (b *bench) questions() []questions {
 // searches are those of one kind in a round.
 const searches = 400
 
-// search compares searches with stock FTS5, and one database with the other.
+// search compares searches with stock FTS5, and each database with the first.
 func (b *bench) search() error {
 	from, err := b.notes("")
 	if err != nil {
 		return err
 	}
-	var sides []contender
-	for _, driver := range b.drivers {
-		p, err := b.searchPair(from, driver)
-		defer p.stop()
-		if err != nil {
-			return err
-		}
-		sides = append(sides, contender{"loci " + driver, b.asking(p.loci, from.Key)}, contender{"floor " + driver, b.finding(p.floor)})
-	}
-	if b.postgres != "" {
-		p, key, err := b.onPostgres()
-		if err != nil {
-			return err
-		}
-		defer p.stop()
-		sides = append(sides, contender{"loci postgres", b.asking(p, key)})
+	sides, err := b.searchers(from)
+	if err != nil {
+		return err
 	}
 	s, err := b.interleave(1, sides...)
 	if err != nil {
@@ -72,6 +60,39 @@ func (b *bench) search() error {
 	return nil
 }
 
+// searchers starts all sides of a search.
+func (b *bench) searchers(from *place) ([]contender, error) {
+	var sides []contender
+	for _, driver := range b.drivers {
+		at, err := b.copy(from, "notes-"+driver)
+		if err != nil {
+			return nil, err
+		}
+		p, err := b.serve(driver, at, true)
+		if err != nil {
+			return nil, err
+		}
+		sides = append(sides, contender{"loci " + driver, b.asking(p, from.Key)})
+	}
+	table, err := b.stock(from)
+	if err != nil {
+		return nil, err
+	}
+	floor, err := b.start(nil, b.binary("floor", b.drivers[0]), "find", "-db", table)
+	if err != nil {
+		return nil, err
+	}
+	sides = append(sides, contender{"floor", b.finding(floor)})
+	if b.postgres != "" {
+		p, key, err := b.onPostgres()
+		if err != nil {
+			return nil, err
+		}
+		sides = append(sides, contender{"loci postgres", b.asking(p, key)})
+	}
+	return sides, nil
+}
+
 func (b *bench) reportSearch(q questions, s series) {
 	first := "loci " + b.drivers[0] + " " + q.name
 	for i, p := range []string{"p50", "p99"} {
@@ -79,9 +100,9 @@ func (b *bench) reportSearch(q questions, s series) {
 	}
 	b.report.add(line{Row: "search", What: q.name + ", mean of 8 clients, " + b.drivers[0], Unit: "ms CPU", Loci: s.median(first + " busy")})
 	b.report.add(line{Row: "search", What: q.name + ", p50 of wall time, one client", Unit: "ms", Loci: s.median(first + " wall")})
-	for _, way := range stock {
+	for _, way := range ways {
 		b.report.add(s.beside(line{Row: "search", What: q.name + ", p50, " + way.what + " over Loci", Unit: "ms CPU", Bar: 20, Least: true},
-			first+" p50", "floor "+b.drivers[0]+" "+q.name+" "+way.what))
+			first+" p50", "floor "+q.name+" "+way.what))
 	}
 	b.compareDrivers("search", q.name, "ms CPU", s, q.name+" p50")
 	if b.postgres != "" {
@@ -113,7 +134,7 @@ func (b *bench) asking(p *process, key string) func(turn int) (map[string]float6
 }
 
 // How stock FTS5 is asked the same questions.
-var stock = []struct{ what, path string }{
+var ways = []struct{ what, path string }{
 	{"FTS5", "/best?q="},
 	{"FTS5 without stop words", "/best?stop&q="},
 	{"FTS5 without stop words that counts matches", "/counted?stop&q="},
@@ -124,7 +145,7 @@ func (b *bench) finding(p *process) func(turn int) (map[string]float64, error) {
 	return func(turn int) (map[string]float64, error) {
 		figures := map[string]float64{}
 		for _, q := range b.questions() {
-			for _, way := range stock {
+			for _, way := range ways {
 				cpu, _, err := p.queue(q.stock, func(i int) request {
 					return newRequest("GET", way.path+url.QueryEscape(q.text(turn*searches+i)), "", nil)
 				})
@@ -138,44 +159,27 @@ func (b *bench) finding(p *process) func(turn int) (map[string]float64, error) {
 	}
 }
 
-// searchPair starts Loci and stock FTS5 on the same notes.
-func (b *bench) searchPair(from *place, driver string) (*pair, error) {
-	p := &pair{driver: driver}
-	table := filepath.Join(from.Dir, "fts5", "loci.db")
-	if _, err := os.Stat(table); err != nil {
-		if err := b.indexStock(from, table); err != nil {
-			return p, err
-		}
+// stock returns a copy of the database with a table of FTS5.
+func (b *bench) stock(from *place) (path string, err error) {
+	path = filepath.Join(from.Dir, "fts5", "loci.db")
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
 	}
-	at, err := b.copy(from, "notes-"+driver)
-	if err != nil {
-		return p, err
-	}
-	if p.loci, err = b.serve(driver, at, true); err != nil {
-		return p, err
-	}
-	p.floor, err = b.start(nil, b.binary("floor", driver), "find", "-db", table)
-	return p, err
-}
-
-// indexStock makes the table of FTS5 in a copy of a database.
-func (b *bench) indexStock(from *place, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
+		return "", err
 	}
 	raw, err := os.ReadFile(filepath.Join(from.Dir, "loci.db"))
 	if err == nil {
 		err = os.WriteFile(path, raw, 0o600)
 	}
 	if err != nil {
-		return err
+		return "", err
 	}
 	out, err := exec.CommandContext(b.ctx, b.binary("floor", b.drivers[0]), "index", "-db", path).CombinedOutput()
 	if err != nil {
-		os.Remove(path)
-		return fmt.Errorf("index: %w\n%s", err, out)
+		return "", fmt.Errorf("index: %w\n%s", errors.Join(err, os.Remove(path)), out)
 	}
-	return nil
+	return path, nil
 }
 
 // onPostgres starts Loci on the same notes in PostgreSQL.

@@ -76,7 +76,6 @@ func (b *bench) neighbours() error {
 		if err != nil {
 			return err
 		}
-		defer p.stop()
 		// The others have been searched too.
 		if err := p.send(1, 1, func(int) request { return ask(at.Keys["bob"], b.texts.pair(0)) }, nil); err != nil {
 			return err
