@@ -68,7 +68,7 @@ func (b *bench) neighbours() error {
 		name string
 		from *place
 	}{{"alone", alone}, {"beside", beside}} {
-		at, err := b.copy(side.from, side.name)
+		at, err := b.copy(side.from, "neighbours-"+side.name)
 		if err != nil {
 			return err
 		}
