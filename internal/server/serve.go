@@ -119,17 +119,21 @@ func (s Settings) secure() bool {
 // greet tells people where the server is, and how to make the first account.
 // The link is a secret: it goes to the console and never to the log.
 func (s Settings) greet(ctx context.Context, console io.Writer, work *service.Service, l net.Listener) error {
-	fmt.Fprintf(console, "Loci %s listens on http://%s (%s)\n", Version, l.Addr(), work.Store.Engine())
+	some, err := store.SystemRead(ctx, work.Store, "see whether there is an account", func(t *store.SystemTx) (bool, error) { return t.Users() })
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("Loci %s listens on http://%s (%s)\n", Version, l.Addr(), work.Store.Engine())
 	if reachable(l.Addr().String()) != l.Addr().String() {
-		fmt.Fprintf(console, "Open %s\n", s.PublicURL)
+		text += "Open " + s.PublicURL + "\n"
 	}
 	if !s.secure() {
-		fmt.Fprintln(console, "Warning: cookies are sent without encryption: put a proxy with TLS in front, and set --public-url https://...")
+		text += "Warning: cookies are sent without encryption: put a proxy with TLS in front, and set --public-url https://...\n"
 	}
-	some, err := store.SystemRead(ctx, work.Store, "see whether there is an account", func(t *store.SystemTx) (bool, error) { return t.Users() })
-	if err == nil && !some {
-		fmt.Fprintf(console, "Make the first account within an hour: %s/setup?token=%s\n", s.PublicURL, work.OpenSetup())
+	if !some {
+		text += "Make the first account within an hour: " + s.PublicURL + "/setup?token=" + work.OpenSetup() + "\n"
 	}
+	_, err = io.WriteString(console, text)
 	return err
 }
 
