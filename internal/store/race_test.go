@@ -26,6 +26,7 @@ func TestSearchesAreRightWhileOthersFoldAndWrite(t *testing.T) {
 		for range 12 {
 			anchors = append(anchors, add(t, stores[0], ann, crew, "the anchor holds").ID)
 		}
+		slices.Sort(anchors)
 		stop := make(chan bool)
 		var busy, searching sync.WaitGroup
 		for _, s := range stores {
@@ -62,7 +63,6 @@ func TestSearchesAreRightWhileOthersFoldAndWrite(t *testing.T) {
 				})
 			}
 		}
-		slices.Sort(anchors)
 		searching.Wait()
 		close(stop)
 		busy.Wait()

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -39,6 +40,8 @@ type sqliteFile struct {
 	readers  chan *sqliteConn
 	over     chan struct{} // closed with the database
 	writer   *sqliteWriter
+
+	largestLog, tidyAt int64
 }
 
 // OpenSQLite opens the database in dir, which is made if it is not there.
@@ -56,6 +59,8 @@ func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	d := &sqliteFile{file: db, path: path, patience: o.wait(), over: make(chan struct{})}
+	d.largestLog = cmp.Or(o.largestLog, largestLog)
+	d.tidyAt = d.largestLog
 	if err := d.open(ctx); err != nil {
 		return nil, errors.Join(sqliteError(err), db.Close())
 	}
@@ -77,12 +82,13 @@ func (d *sqliteFile) open(ctx context.Context) error {
 	if err := w.migrate(ctx, d.file, flock.New(d.path+".lock")); err != nil {
 		return errors.Join(err, w.close())
 	}
-	d.writer = startWriter(w, d.patience)
 	n := max(4, 2*runtime.GOMAXPROCS(0))
 	d.readers = make(chan *sqliteConn, n)
 	for range n {
 		d.readers <- nil // connected when first needed
 	}
+	d.writer = newWriter(w, d.patience)
+	go d.writer.run(d.tidy)
 	return nil
 }
 

@@ -38,7 +38,8 @@ type Options struct {
 	Log   *slog.Logger // nil logs nothing
 	Pages int          // bytes of keyword index kept in memory; 0 is 32 MiB
 
-	patience time.Duration // of who waits for another; 0 is 10 s
+	patience   time.Duration // of who waits for another; 0 is 10 s
+	largestLog int64         // of SQLite; 0 is 64 MiB
 }
 
 // wait is how long a caller waits for a connection, a lock or its turn before

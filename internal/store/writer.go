@@ -35,10 +35,8 @@ const (
 	maxWait  = 2 * time.Millisecond
 )
 
-func startWriter(c *sqliteConn, patience time.Duration) *sqliteWriter {
-	w := &sqliteWriter{jobs: make(chan *job, maxBatch), done: make(chan struct{}), conn: c, patience: patience}
-	go w.run()
-	return w
+func newWriter(c *sqliteConn, patience time.Duration) *sqliteWriter {
+	return &sqliteWriter{jobs: make(chan *job, maxBatch), done: make(chan struct{}), conn: c, patience: patience}
 }
 
 // do hands f over and waits for its commit. A caller that leaves before its
@@ -101,7 +99,8 @@ func (w *sqliteWriter) stop() {
 	<-w.done
 }
 
-func (w *sqliteWriter) run() {
+// run runs until it is stopped, and does after each commit what there is to do.
+func (w *sqliteWriter) run(after func()) {
 	defer close(w.done)
 	last := 1
 	for {
@@ -117,6 +116,7 @@ func (w *sqliteWriter) run() {
 			return
 		}
 		last = batch
+		after()
 	}
 }
 
