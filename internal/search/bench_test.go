@@ -55,7 +55,6 @@ func (z *zipf) text(n int) string {
 
 type hundred struct {
 	*disk
-	order    []int64
 	changes  []Change
 	zipf     *zipf
 	segments []*Segment
