@@ -154,7 +154,7 @@ func (t *Tx) Shelf(workspaceID string) (*Shelf, error) {
 	if err := w.granted(err, loci.Member); err != nil {
 		return nil, err
 	}
-	return s, t.c.each(`SELECT a.rid, a.id, a.keywords, a.inbox FROM atlases a WHERE a.workspace = ?1 AND NOT a.archived AND (a.inbox OR a.keywords <> '[]')
+	return s, t.c.few(`SELECT a.rid, a.id, a.keywords, a.inbox FROM atlases a WHERE a.workspace = ?1 AND NOT a.archived AND (a.inbox OR a.keywords <> '[]')
 		ORDER BY a.created_at, a.id`+t.locked("KEY SHARE", "a"), []any{w.rid}, s.add)
 }
 

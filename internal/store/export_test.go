@@ -33,8 +33,8 @@ type Statement struct {
 	Rows int
 }
 
-// Watch tells f of every statement that the store sends from now on. It must
-// be called while nobody else uses the store.
+// Watch tells f of every statement that the store sends from now on. Nobody else
+// may use the store, not even its folder, which writes set to work.
 func Watch(s *Store, f func(Statement)) { s.db = watched{s.db, f} }
 
 type watched struct {
@@ -69,6 +69,12 @@ func (c watchedConn) each(q string, args []any, f func(row) error) error {
 	n := 0
 	defer func() { c.tell(Statement{q, args, n}) }()
 	return c.conn.each(q, args, func(r row) error { n++; return f(r) })
+}
+
+func (c watchedConn) few(q string, args []any, f func(row) error) error {
+	n := 0
+	defer func() { c.tell(Statement{q, args, n}) }()
+	return c.conn.few(q, args, func(r row) error { n++; return f(r) })
 }
 
 // Plan returns the lines of a statement's plan. PostgreSQL runs it, without

@@ -123,7 +123,7 @@ func (t *Tx) fetch(hits []search.Hit) ([]Found, error) {
 	}
 	q := `SELECT` + memoryColumns + `, e.rid FROM ` + fmt.Sprintf(t.s.db.dialect().anyOf, 2, "memories e", "e.rid") +
 		t.mine("e.workspace") + `JOIN atlases a ON a.rid = e.atlas`
-	err := t.each(q, []any{integers(rids)}, func(r row) error {
+	err := t.few(q, []any{integers(rids)}, func(r row) error {
 		var rid int64
 		m, err := scanMemory(r, &rid)
 		page = append(page, Found{m, scores[rid]})

@@ -89,7 +89,7 @@ func (s *indexState) scan() []any { return []any{&s.workspace, &s.version, &s.ch
 // indexStates reads the states of the indexes of a reach.
 func (t *Tx) indexStates(r reach) (states []indexState, err error) {
 	q := `SELECT` + stateColumns + `FROM indexes x WHERE ` + fmt.Sprintf(t.s.db.dialect().in, "x.workspace", 1) + ` ORDER BY x.workspace`
-	err = t.c.each(q, []any{integers(r.workspaces)}, func(row row) error {
+	err = t.c.few(q, []any{integers(r.workspaces)}, func(row row) error {
 		var s indexState
 		err := row.Scan(s.scan()...)
 		states = append(states, s)

@@ -200,6 +200,8 @@ func (c *postgresConn) one(q string, args []any, dest []any) error {
 	return err
 }
 
+func (c *postgresConn) few(q string, args []any, f func(row) error) error { return c.each(q, args, f) }
+
 func (c *postgresConn) each(q string, args []any, f func(row) error) error {
 	statements.Add(1)
 	rows, err := c.c.Query(c.ctx, numbered.text(q), args...)

@@ -279,17 +279,21 @@ func (c *sqliteConn) each(q string, args []any, f func(row) error) error {
 	if err != nil {
 		return err
 	}
-	if c.ctx.Done() == nil {
-		// A closure of the writer, which nobody interrupts: it touches few rows,
-		// and a deadline would cost a goroutine for each query.
-		return rowsOf(c.ctx, s, args, f)
-	}
 	ctx, cancel := context.WithTimeoutCause(c.ctx, c.patience, errSlow)
 	defer cancel()
 	if err = rowsOf(ctx, s, args, f); err != nil && context.Cause(ctx) == errSlow {
 		return busy(errors.Join(errSlow, err))
 	}
 	return err
+}
+
+// few saves the goroutine that would watch over the query.
+func (c *sqliteConn) few(q string, args []any, f func(row) error) error {
+	s, err := c.prepare(q)
+	if err != nil {
+		return err
+	}
+	return rowsOf(context.Background(), s, args, f)
 }
 
 var errSlow = errors.New("store: a query took too long")

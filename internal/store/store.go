@@ -83,6 +83,9 @@ type conn interface {
 	one(q string, args []any, dest []any) error
 	// each calls f with every row of a query; it ends at f's first error.
 	each(q string, args []any, f func(row) error) error
+	// few is each for a query that reads few rows, by their keys: nothing ends
+	// it, and nothing watches over it.
+	few(q string, args []any, f func(row) error) error
 }
 
 // row is one row of a result.

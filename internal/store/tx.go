@@ -166,6 +166,11 @@ func (t *Tx) one(q string, args []any, dest ...any) error {
 	return wrap(q, t.c.one(q, args, dest))
 }
 
+func (t *Tx) few(q string, args []any, f func(row) error) error {
+	q, args = t.scoped(q, args...)
+	return wrap(q, t.c.few(q, args, f))
+}
+
 func (t *Tx) each(q string, args []any, f func(row) error) error {
 	q, args = t.scoped(q, args...)
 	return wrap(q, t.c.each(q, args, f))
