@@ -12,9 +12,10 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// startJobs forgets, every hour, what has had its time.
+// startJobs forgets, every hour, what has had its time, and paces the heap.
 func startJobs(ctx context.Context, st *store.Store, log *slog.Logger) *sync.WaitGroup {
 	var jobs sync.WaitGroup
+	jobs.Go(func() { paceHeap(ctx) })
 	jobs.Go(func() {
 		tick := time.NewTicker(time.Hour)
 		defer tick.Stop()

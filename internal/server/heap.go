@@ -1,0 +1,45 @@
+package server
+
+import (
+	"context"
+	"os"
+	"runtime/debug"
+	gauge "runtime/metrics"
+	"time"
+)
+
+// leastGrowth is by how much the heap may grow before it is collected. By the
+// usual rule a heap of a few megabytes is collected every few hundred calls,
+// and a tenth of the processor time of a write goes there.
+const leastGrowth = 32 << 20
+
+// heapGrowth returns the percentage by which a heap with that many live bytes
+// may grow (runtime/debug.SetGCPercent): the usual 100 where that is enough.
+func heapGrowth(live uint64) int {
+	return int(min(800, max(100, leastGrowth*100/max(live, 1))))
+}
+
+// paceHeap keeps the pace of the collector at heapGrowth until ctx ends,
+// unless the operator has set one.
+func paceHeap(ctx context.Context) {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	live := []gauge.Sample{{Name: "/gc/heap/live:bytes"}}
+	for now := 100; ; {
+		gauge.Read(live)
+		// To set it stops the world for a moment: small changes are not worth it.
+		if next := heapGrowth(live[0].Value.Uint64()); next > now+now/8 || next < now-now/8 {
+			now = next
+			debug.SetGCPercent(now)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			debug.SetGCPercent(100)
+			return
+		}
+	}
+}
