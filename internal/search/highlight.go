@@ -41,16 +41,10 @@ func Highlights(text string, q Query) []string {
 }
 
 func findSpots(text string, q Query) []spot {
-	groups := map[string]int{}
-	var starts [256]bool
-	for _, t := range q.terms {
-		groups[t.text] = t.group
-		starts[t.text[0]] = true
-	}
 	var spots []spot
-	a := analyzer{starts: &starts}
+	a := analyzer{starts: q.starts}
 	a.emit = func(term []byte, _ role) {
-		g, ok := groups[string(term)]
+		g, ok := q.group[string(term)]
 		if !ok || a.stop {
 			return
 		}

@@ -8,6 +8,11 @@ const maxTerms = 32
 type Query struct {
 	terms  []queryTerm
 	groups int // words and identifiers asked for
+
+	// For highlights, which are cut from many texts: the group of each term,
+	// and the first bytes of terms.
+	group  map[string]int
+	starts *[256]bool
 }
 
 type queryTerm struct {
@@ -28,13 +33,21 @@ func Parse(text string) Query {
 	p := parser{seen: map[string]bool{}}
 	p.emit = p.add
 	p.analyze(text)
-	if p.query.groups > 0 {
-		return p.query
+	if p.query.groups == 0 {
+		p = parser{seen: map[string]bool{}, all: true}
+		p.emit = p.add
+		p.analyze(text)
 	}
-	p = parser{seen: map[string]bool{}, all: true}
-	p.emit = p.add
-	p.analyze(text)
+	p.query.index()
 	return p.query
+}
+
+func (q *Query) index() {
+	q.group, q.starts = make(map[string]int, len(q.terms)), new([256]bool)
+	for _, t := range q.terms {
+		q.group[t.text] = t.group
+		q.starts[t.text[0]] = true
+	}
 }
 
 // Empty reports a query without a single term.
