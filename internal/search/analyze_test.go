@@ -5,7 +5,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 )
 
@@ -134,21 +133,18 @@ var hostile = map[string]string{
 	"ligature": "ﷺ", "versions": "v1.", "emoji": "👩‍👩‍👧",
 }
 
+// Quadratic work on one of these takes minutes: the time limit of the run ends it.
 func TestHostileTextTakesLinearTime(t *testing.T) {
 	t.Parallel()
 	const size = 256 << 10
 	for name, piece := range hostile {
 		text := strings.Repeat(piece, size/len(piece))
 		q := Parse(text[:4*len(piece)])
-		start := time.Now()
 		check(t, Analyze(text, text))
 		for _, s := range Highlights(text, q) {
 			if n := utf8.RuneCountInString(s); n > snippetRunes {
 				t.Errorf("%s: snippet of %d characters", name, n)
 			}
-		}
-		if d := time.Since(start); d > 30*time.Second { // quadratic work takes minutes
-			t.Errorf("%s took %v", name, d)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/base64"
 	"regexp"
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -72,5 +74,20 @@ func TestHashingEndsWithItsCaller(t *testing.T) {
 	cancel()
 	if _, err := hashPassword(ctx, "x"); err != context.Canceled {
 		t.Error(err)
+	}
+}
+
+func TestWhoIsNotThereCostsTheSameHash(t *testing.T) {
+	t.Parallel()
+	made, err := hashPassword(context.Background(), "correct horse")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The parameters, and with them the time and the memory, stand before the salt.
+	if got, want := strings.Split(nobody, "$")[:4], strings.Split(made, "$")[:4]; !slices.Equal(got, want) {
+		t.Errorf("a try on nobody costs %v, on somebody %v", got, want)
+	}
+	if ok, err := checkPassword(context.Background(), "", ""); ok || err != nil {
+		t.Errorf("nobody has no password: %v, %v", ok, err)
 	}
 }
