@@ -29,21 +29,21 @@ func (l librarian) Create(_ context.Context, _ *loci.Actor, in loci.CreateMemory
 	return loci.CreatedMemory{Memory: loci.NewMemory{Memory: m, Routing: loci.Routing{AtlasID: m.AtlasID, Matched: []string{}}}}, nil
 }
 
-// serveDoor serves the waist and the door with a librarian behind them. As in
-// a server, a line of each call goes to the log; callers are taken for granted.
-func serveDoor() error {
-	t, err := readTexts("../shared/data/retrieval")
-	if err != nil {
-		return err
-	}
+// serveDoor serves the waist and the door with a librarian behind them. Callers
+// are taken for granted. A line of each call goes to the log, as in a server,
+// unless it is quiet.
+func serveDoor(content string, quiet bool) error {
 	now := time.Now()
 	id := loci.NewID(now)
-	who := librarian{loci.Memory{ID: id, WorkspaceID: id, AtlasID: id, Title: "Choose the driver", Content: t.prose(0), Type: loci.Decision, Tags: []string{"bench"},
+	who := librarian{loci.Memory{ID: id, WorkspaceID: id, AtlasID: id, Title: "Choose the driver", Content: content, Type: loci.Decision, Tags: []string{"bench"},
 		Status: loci.Active, Version: 1, CreatedBy: id, CreatedAt: loci.At(now), UpdatedAt: loci.At(now)}}
 	table := &op.Table{}
 	op.Add(table, "memory.get", "GET /v1/memories/{memoryId}", "Read.", op.Account, op.Core, librarian.Get)
 	op.Add(table, "memory.create", "POST /v1/memories", "Make.", op.Account, op.Core, librarian.Create)
 	log := slog.New(slog.NewJSONHandler(bufio.NewWriterSize(os.Stderr, 64<<10), nil))
+	if quiet {
+		log = slog.New(slog.DiscardHandler)
+	}
 	h := rest.New(rest.Options{Table: table, Log: log, Cookie: "__Host-loci", Host: &op.Host{Service: who, Log: log,
 		Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*loci.Actor, error) {
 			c.Quota = &op.Quota{Limit: loci.Unlimited, Remaining: loci.Unlimited - 1, Reset: time.Hour}
@@ -73,27 +73,24 @@ func (b *bench) door() error {
 	if err != nil {
 		return err
 	}
-	door, err := b.start(nil, self, "door")
+	door, err := b.start(nil, self, "door", b.texts.prose(0))
+	if err != nil {
+		return err
+	}
+	quiet, err := b.start(nil, self, "door", b.texts.prose(0), "quiet")
 	if err != nil {
 		return err
 	}
 	key := "loci_live_" + "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopq"
-	requests := map[string]request{
-		"get":    newRequest("GET", "/v1/memories/"+loci.NewID(time.Now()), key, nil),
-		"create": newRequest("POST", "/v1/memories", key, map[string]any{"content": b.texts.prose(1), "title": "Choose the driver", "type": "decision", "tags": []string{"bench"}}),
+	get := newRequest("GET", "/v1/memories/"+loci.NewID(time.Now()), key, nil)
+	create := newRequest("POST", "/v1/memories", key, map[string]any{"content": b.texts.prose(1), "title": "Choose the driver", "type": "decision", "tags": []string{"bench"}})
+	if err := b.doorOver(door, quiet, "get", get, 1.5); err != nil {
+		return err
 	}
-	for _, c := range []struct {
-		name string
-		bar  float64
-	}{{"get", 1.5}, {"create", 2}} {
-		if err := b.doorOver(door, c.name, requests[c.name], c.bar); err != nil {
-			return err
-		}
-	}
-	return nil
+	return b.doorOver(door, quiet, "create", create, 2)
 }
 
-func (b *bench) doorOver(door *process, name string, r request, bar float64) error {
+func (b *bench) doorOver(door, quiet *process, name string, r request, bar float64) error {
 	w, err := door.dial()
 	if err != nil {
 		return err
@@ -112,11 +109,12 @@ func (b *bench) doorOver(door *process, name string, r request, bar float64) err
 			return p.spend(connections, turnOf, func(int) request { return r })
 		}
 	}
-	s, err := b.interleave(turns, contender{"floor", turn(floor)}, contender{"loci", turn(door)})
+	s, err := b.interleave(turns, contender{"floor", turn(floor)}, contender{"loci", turn(door)}, contender{"quiet", turn(quiet)})
 	if err != nil {
 		return err
 	}
 	b.report.keep("door "+name, s)
 	b.report.add(s.beside(line{Row: "door", What: name + " without store, over an empty handler", Unit: "us CPU", Bar: bar}, "loci cpu", "floor cpu"))
+	b.report.add(s.beside(line{Row: "door", What: name + ", the same without the log line", Unit: "us CPU"}, "quiet cpu", "floor cpu"))
 	return nil
 }

@@ -50,8 +50,8 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == "serve" {
 		exit(serveProfiled(os.Args[2:]))
 	}
-	if len(os.Args) > 1 && os.Args[1] == "door" {
-		exit(serveDoor())
+	if len(os.Args) > 2 && os.Args[1] == "door" {
+		exit(serveDoor(os.Args[2], len(os.Args) > 3))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -99,7 +99,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	nowAll, nowOthers := ticks()
-	b.report.others = (nowOthers - others) / (nowAll - all)
+	b.report.others = max(0, (nowOthers-others)/(nowAll-all))
 	b.report.print(os.Stdout)
 	return b.report.save(*out, b)
 }
