@@ -3,7 +3,6 @@ package op
 import (
 	"bytes"
 	"encoding/json"
-	"reflect"
 	"sync"
 )
 
@@ -58,12 +57,4 @@ func EncodeTo(b *bytes.Buffer, out any) error {
 	}
 	b.Truncate(end)
 	return b.WriteByte('}')
-}
-
-// Decode reads what Encode wrote into a value of the type of out.
-func Decode(data []byte, out any) error {
-	if reflect.TypeOf(out).Elem().NumField() == 0 {
-		return nil
-	}
-	return json.Unmarshal(data, out)
 }

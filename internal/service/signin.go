@@ -74,9 +74,6 @@ func (s *Service) OpenSetup() string {
 	return s.setup.token
 }
 
-// SetupOpen reports whether a token would be taken now.
-func (s *Service) SetupOpen(token string) bool { return s.setup.valid(token, s.Clock()) }
-
 func (l *setupLink) valid(token string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -104,9 +104,6 @@ func (w *Workspace) open() error {
 	return nil
 }
 
-// Personal reports whether it is the one workspace of a user that nobody joins.
-func (w *Workspace) Personal() bool { return w.personal }
-
 // AddWorkspace makes a team workspace that the actor owns, unless most are there.
 func (s *Self) AddWorkspace(name string, most int64) (loci.Workspace, error) {
 	if err := s.t.within(most, s.t.who.UserID, `SELECT count(*) FROM members m JOIN workspaces w ON w.rid = m.workspace
