@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"time"
 
-	"github.com/gofrs/flock"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
@@ -28,18 +27,9 @@ func provider(dialect goose.Dialect, db *sql.DB, dir string, options ...goose.Pr
 	return goose.NewProvider(dialect, db, files, append(options, goose.WithDisableGlobalRegistry(true))...)
 }
 
-// migrate brings the schema up to date, one process at a time. A file that is
-// up to date costs one look at its user_version.
-func (c *sqliteConn) migrate(ctx context.Context, db *sql.DB, l *flock.Flock) error {
-	if have, err := c.userVersion(); err != nil || have == schemaVersion {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
-	if ok, err := l.TryLockContext(ctx, 20*time.Millisecond); !ok {
-		return fmt.Errorf("store: another process holds the migration lock: %w", err)
-	}
-	defer l.Unlock()
+// migrate brings the schema up to date; the caller holds the lock of the file.
+// A file that is up to date costs one look at its user_version.
+func (c *sqliteConn) migrate(ctx context.Context, db *sql.DB) error {
 	have, err := c.userVersion()
 	if err != nil || have == schemaVersion {
 		return err

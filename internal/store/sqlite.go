@@ -74,13 +74,9 @@ func (d *sqliteFile) open(ctx context.Context) error {
 		return err
 	}
 	f.Close()
-	w, err := d.connect(ctx, `PRAGMA journal_mode = WAL`, `PRAGMA synchronous = FULL`, `PRAGMA foreign_keys = ON`,
-		`PRAGMA secure_delete = FAST`, `PRAGMA cache_size = -16000`)
+	w, err := d.firstConnection(ctx)
 	if err != nil {
 		return err
-	}
-	if err := w.migrate(ctx, d.file, flock.New(d.path+".lock")); err != nil {
-		return errors.Join(err, w.close())
 	}
 	n := max(4, 2*runtime.GOMAXPROCS(0))
 	d.readers = make(chan *sqliteConn, n)
@@ -90,6 +86,28 @@ func (d *sqliteFile) open(ctx context.Context) error {
 	d.writer = newWriter(w, d.patience)
 	go d.writer.run(d.tidy)
 	return nil
+}
+
+// firstConnection makes the writer's connection and the schema, one process at
+// a time: where two turn a new file to WAL at once, SQLite refuses one of them
+// without waiting.
+func (d *sqliteFile) firstConnection(ctx context.Context) (*sqliteConn, error) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	l := flock.New(d.path + ".lock")
+	if ok, err := l.TryLockContext(ctx, 5*time.Millisecond); !ok {
+		return nil, fmt.Errorf("store: another process holds the lock for opening: %w", err)
+	}
+	defer l.Unlock()
+	w, err := d.connect(ctx, `PRAGMA journal_mode = WAL`, `PRAGMA synchronous = FULL`, `PRAGMA foreign_keys = ON`,
+		`PRAGMA secure_delete = FAST`, `PRAGMA cache_size = -16000`)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.migrate(ctx, d.file); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	return w, nil
 }
 
 // connect takes a connection for good and prepares it.

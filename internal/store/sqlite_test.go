@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"io/fs"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"github.com/loci-memory/loci"
 )
@@ -38,6 +41,54 @@ func TestConnectionsAreDurableCheckedAndPatient(t *testing.T) {
 		}); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+// SQLite does not wait for another who writes while it turns a file to WAL: the
+// lock beside the file must keep them apart.
+func TestWhoMakesTheDatabaseIsNotDisturbed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "loci.db")
+	l := flock.New(path + ".lock")
+	if err := l.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	other, err := sql.Open(SQLDriver, "file:"+path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	c, err := other.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []string{`CREATE TABLE first (a)`, `BEGIN IMMEDIATE`, `DROP TABLE first`} {
+		if _, err := c.ExecContext(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	opened := make(chan error)
+	go func() {
+		s, err := OpenSQLite(t.Context(), dir, Options{})
+		if err == nil {
+			err = s.Close()
+		}
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		t.Errorf("opened while somebody else makes it: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	if _, err := c.ExecContext(t.Context(), `COMMIT`); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(c.Close(), l.Unlock()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-opened; err != nil {
+		t.Error(err)
 	}
 }
 
