@@ -68,7 +68,7 @@ func TestWhoMakesTheDatabaseIsNotDisturbed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	opened := make(chan error)
+	opened := make(chan error, 1)
 	go func() {
 		s, err := OpenSQLite(t.Context(), dir, Options{})
 		if err == nil {
@@ -78,7 +78,7 @@ func TestWhoMakesTheDatabaseIsNotDisturbed(t *testing.T) {
 	}()
 	select {
 	case err := <-opened:
-		t.Errorf("opened while somebody else makes it: %v", err)
+		t.Fatalf("opened while somebody else makes it: %v", err)
 	case <-time.After(100 * time.Millisecond):
 	}
 	if _, err := c.ExecContext(t.Context(), `COMMIT`); err != nil {
