@@ -14,6 +14,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
+	"github.com/loci-memory/loci/internal/server"
 )
 
 // A librarian keeps nothing: what remains is the way in and out.
@@ -30,8 +31,8 @@ func (l librarian) Create(_ context.Context, _ *loci.Actor, in loci.CreateMemory
 }
 
 // serveDoor serves the waist and the door with a librarian behind them. Callers
-// are taken for granted. A line of each call goes to the log, as in a server,
-// unless it is quiet.
+// are taken for granted. A line of each call goes to the log, unless it is
+// quiet, and the collector has the pace that it has in a server.
 func serveDoor(content string, quiet bool) error {
 	now := time.Now()
 	id := loci.NewID(now)
@@ -53,6 +54,7 @@ func serveDoor(content string, quiet bool) error {
 	if err != nil {
 		return err
 	}
+	go server.PaceHeap(context.Background())
 	fmt.Printf("door listens on http://%s\n", l.Addr())
 	return http.Serve(l, h)
 }

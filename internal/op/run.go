@@ -60,7 +60,7 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 		if r := recover(); r != nil {
 			err = &loci.Error{Code: loci.InternalError, Message: loci.InternalError.Hint(), Err: fmt.Errorf("panic: %v\n%s", r, debug.Stack())}
 		}
-		h.note(ctx, o, c, err, time.Since(began))
+		h.note(ctx, o, c, err, began)
 	}()
 	who, err := h.Admit(ctx, o, c)
 	if err != nil {
@@ -133,7 +133,8 @@ const left loci.Code = "left"
 
 // note writes the one line of the call: what was asked by whom and how it
 // ended, never what was said. That the caller has left is no error of ours.
-func (h *Host) note(ctx context.Context, o *Op, c *Call, err error, took time.Duration) {
+func (h *Host) note(ctx context.Context, o *Op, c *Call, err error, began time.Time) {
+	took := time.Since(began)
 	var code loci.Code
 	level := slog.LevelInfo
 	if err != nil {
@@ -160,5 +161,10 @@ func (h *Host) note(ctx context.Context, o *Op, c *Call, err error, took time.Du
 		attrs[n] = slog.Any("err", loci.AsError(err).Err)
 		n++
 	}
-	h.Log.LogAttrs(ctx, level, "call", attrs[:n]...)
+	// The line goes to the handler itself: a logger would look for the place in
+	// the source, which is this one every time.
+	line := slog.NewRecord(began.Add(took), level, "call", 0)
+	line.AddAttrs(attrs[:n]...)
+	// What cannot be logged has nowhere else to go.
+	_ = h.Log.Handler().Handle(ctx, line)
 }

@@ -28,8 +28,9 @@ const (
 type analyzer struct {
 	emit     func(term []byte, r role)
 	from, to int
-	stop     bool       // no more terms are wanted
-	starts   *[256]bool // of the ASCII words that are wanted, by their first byte; nil wants all
+	stop     bool              // no more terms are wanted
+	roots    *roots            // with which the ASCII words begin that are wanted; nil wants all
+	stems    map[string]string // of words, "" where it is the word itself; nil keeps none
 	low      []byte
 	stem     []byte
 	bare     []byte
@@ -50,6 +51,12 @@ func (a *analyzer) analyze(s string) {
 				i += n
 			}
 		case class[c]&alnum != 0:
+			if a.roots != nil && a.roots[c] == nil {
+				if j := i + unwanted(s[i:]); j > i {
+					i = j
+					continue
+				}
+			}
 			i = a.chunk(s, i)
 		default:
 			i++
@@ -113,6 +120,19 @@ func (a *analyzer) chunk(s string, i int) int {
 		a.token(s[i:j], i > 1 && s[i-1] == '-' && s[i-2] == '-')
 	}
 	return j + clitic(s[j:])
+}
+
+// unwanted is the size of the lower-case word that s begins with, or zero where
+// it may be part of something longer.
+func unwanted(s string) int {
+	j := 0
+	for j < len(s) && class[s[j]] == lower {
+		j++
+	}
+	if j < len(s) && (class[s[j]] != 0 || s[j] == '\'') {
+		return 0
+	}
+	return j
 }
 
 // wordSize is the size of the word character that s begins with, or zero.
@@ -239,10 +259,9 @@ func (a *analyzer) word(t string) {
 	a.ascii(t)
 }
 
-// ascii emits a word of ASCII letters and digits, and its stem, which begins
-// with the same letter.
+// ascii emits a word of ASCII letters and digits, and its stem.
 func (a *analyzer) ascii(t string) {
-	if a.starts != nil && !a.starts[t[0]|class[t[0]]&upper<<4] {
+	if a.roots != nil && a.roots[t[0]|class[t[0]]&upper<<4] == nil {
 		return
 	}
 	a.low = append(a.low[:0], t...)
@@ -253,6 +272,9 @@ func (a *analyzer) ascii(t string) {
 		if k == upper {
 			a.low[i] = c | 0x20
 		}
+	}
+	if a.roots != nil && !a.roots.admit(a.low) {
+		return
 	}
 	a.put(a.low, word)
 	if alpha&^(lower|upper) == 0 {
@@ -265,11 +287,28 @@ func (a *analyzer) english(t []byte) {
 	if len(t) < 3 || len(t) > maxTerm/2 {
 		return
 	}
-	a.stem = append(a.stem[:0], t...)
-	if s := porter(a.stem); string(s) != string(t) {
-		a.put(s, stem)
+	known, ok := a.stems[string(t)]
+	if ok {
+		a.stem = append(a.stem[:0], known...)
+	} else {
+		a.stem = porter(append(a.stem[:0], t...))
+		if string(a.stem) == string(t) {
+			a.stem = a.stem[:0]
+		}
+		if a.stems != nil {
+			if len(a.stems) == keepStems {
+				clear(a.stems)
+			}
+			a.stems[string(t)] = string(a.stem)
+		}
+	}
+	if len(a.stem) > 0 {
+		a.put(a.stem, stem)
 	}
 }
+
+// keepStems bounds the stems that are kept: some 200 KB.
+const keepStems = 4096
 
 // foreign emits a word beyond ASCII, and beside it the word without accents.
 func (a *analyzer) foreign(t string) {

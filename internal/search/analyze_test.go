@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 	"unicode/utf8"
 )
 
@@ -182,4 +184,31 @@ func TestPorterStems(t *testing.T) {
 			t.Errorf("%s: got %s, want %s", word, got, want)
 		}
 	}
+}
+
+// What highlights pass over must not be what they look for.
+func TestAWordBeginsWithTheRootOfItsStem(t *testing.T) {
+	t.Parallel()
+	ends := []string{"", "s", "es", "ies", "sses", "ed", "eed", "ing", "y", "ly", "ational", "tional", "enci", "anci", "izer", "bli", "alli", "entli", "eli", "ousli",
+		"ization", "ation", "ator", "alism", "iveness", "fulness", "ousness", "aliti", "iviti", "biliti", "bility", "logi", "icate", "ative", "alize", "iciti", "ical", "ful",
+		"ness", "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "sion", "tion", "ou", "ism", "ate", "iti", "ous", "ive", "ize", "e", "ll"}
+	rapid.Check(t, func(t *rapid.T) {
+		end := rapid.SampledFrom(ends)
+		word := rapid.StringOfN(rapid.SampledFrom([]rune("aebtlsyzi")), 1, 6, -1).Draw(t, "root") + end.Draw(t, "end") + end.Draw(t, "end")
+		stem := string(porter([]byte(word)))
+		if stem == "" {
+			return
+		}
+		var r roots
+		r.add(stem)
+		r.add(word)
+		if len(r[word[0]]) != 2 || !r.admit([]byte(word)) {
+			t.Fatalf("%s becomes %s: %v", word, stem, r[word[0]])
+		}
+		r = roots{}
+		r.add(stem)
+		if !r.admit([]byte(word)) {
+			t.Fatalf("%s becomes %s", word, stem)
+		}
+	})
 }

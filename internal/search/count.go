@@ -30,7 +30,7 @@ type counted struct {
 var (
 	counters = sync.Pool{New: func() any {
 		c := &counter{slots: make([]int32, 512)}
-		c.emit = c.add
+		c.emit, c.stems = c.add, make(map[string]string, keepStems)
 		return c
 	}}
 	seed = maphash.MakeSeed()

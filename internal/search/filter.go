@@ -34,14 +34,14 @@ func (f *Filter) admits(a *Attributes) bool {
 }
 
 // gate is a filter applied to the tables of one segment, so that a document
-// costs a few look-ups at most. What is nil allows all that the segment holds.
+// costs a few look-ups at most. What is nil or 0 allows all that the segment holds.
 type gate struct {
-	kinds, statuses *[256]bool
+	kinds, statuses uint64
 	atlases, sets   []bool
 }
 
 func (f *Filter) gate(c *columns) gate {
-	g := gate{kinds: table(f.Kinds, c.kinds), statuses: table(f.Statuses, c.statuses)}
+	g := gate{kinds: needed(f.Kinds, c.kinds), statuses: needed(f.Statuses, c.statuses)}
 	if f.Atlases != nil {
 		g.atlases = make([]bool, len(c.atlases))
 		for i, a := range c.atlases {
@@ -57,18 +57,12 @@ func (f *Filter) gate(c *columns) gate {
 	return g
 }
 
-// table spells a mask out, or is nil where it allows all the values seen.
-func table(mask uint64, seen *[256]bool) *[256]bool {
-	var t [256]bool
-	shut := false
-	for v := range t {
-		t[v] = allows(mask, uint8(v))
-		shut = shut || seen[v] && !t[v]
+// needed is a mask, or 0 where it allows all the values seen.
+func needed(mask, seen uint64) uint64 {
+	if seen&^mask == 0 {
+		return 0
 	}
-	if !shut {
-		return nil
-	}
-	return &t
+	return mask
 }
 
 func (f *Filter) tagSets(c *columns) []bool {
@@ -89,10 +83,10 @@ func (f *Filter) tagSets(c *columns) []bool {
 
 // open reports a gate that admits every document of its segment.
 func (g *gate) open() bool {
-	return g.kinds == nil && g.statuses == nil && g.atlases == nil && g.sets == nil
+	return g.kinds == 0 && g.statuses == 0 && g.atlases == nil && g.sets == nil
 }
 
 func (g *gate) admits(c *columns, doc int) bool {
-	return (g.statuses == nil || g.statuses[c.status[doc]]) && (g.kinds == nil || g.kinds[c.kind[doc]]) &&
+	return allows(g.statuses, c.status[doc]) && allows(g.kinds, c.kind[doc]) &&
 		(g.atlases == nil || g.atlases[c.atlas[doc]]) && (g.sets == nil || g.sets[c.tagSet[doc]])
 }

@@ -43,17 +43,20 @@ type columns struct {
 	codes    []uint8 // lengths as the score knows them
 	terms    int
 	pages    []string
-	kinds    *[256]bool // which occur
-	statuses *[256]bool
+	kinds    uint64 // which occur
+	statuses uint64
 }
 
-// occurring marks the values of a column that occur.
-func occurring(column []uint8) *[256]bool {
-	var t [256]bool
+// maxAttribute is the highest kind or status: filters have a bit for each.
+const maxAttribute = 63
+
+// occurring marks the values of a column that occur. Above the highest one
+// none does, but in a broken segment, of which no filter shall think well.
+func occurring(column []uint8) (set uint64) {
 	for _, v := range column {
-		t[v] = true
+		set |= 1 << min(v, maxAttribute)
 	}
-	return &t
+	return set
 }
 
 func (c *columns) docs() int { return len(c.memories) }

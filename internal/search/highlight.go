@@ -42,7 +42,7 @@ func Highlights(text string, q Query) []string {
 
 func findSpots(text string, q Query) []spot {
 	var spots []spot
-	a := analyzer{starts: q.starts}
+	a := analyzer{roots: q.roots}
 	a.emit = func(term []byte, _ role) {
 		g, ok := q.group[string(term)]
 		if !ok || a.stop {

@@ -10,9 +10,33 @@ type Query struct {
 	groups int // words and identifiers asked for
 
 	// For highlights, which are cut from many texts: the group of each term,
-	// and the first bytes of terms.
-	group  map[string]int
-	starts *[256]bool
+	// and what the words begin with that can become one of them.
+	group map[string]int
+	roots *roots
+}
+
+// roots holds, by their first bytes, what a word of ASCII letters begins with
+// if it or its stem is one of some terms.
+type roots [256][]string
+
+// A stem differs from its word in its last two letters at most (conflating,
+// conflate). What comes late in a long term does not matter.
+const (
+	stemChanges = 2
+	longestRoot = 12
+)
+
+func (r *roots) add(term string) {
+	r[term[0]] = append(r[term[0]], term[:max(1, min(len(term)-stemChanges, longestRoot))])
+}
+
+func (r *roots) admit(word []byte) bool {
+	for _, root := range r[word[0]] {
+		if len(word) >= len(root) && string(word[:len(root)]) == root {
+			return true
+		}
+	}
+	return false
 }
 
 type queryTerm struct {
@@ -43,10 +67,10 @@ func Parse(text string) Query {
 }
 
 func (q *Query) index() {
-	q.group, q.starts = make(map[string]int, len(q.terms)), new([256]bool)
+	q.group, q.roots = make(map[string]int, len(q.terms)), new(roots)
 	for _, t := range q.terms {
 		q.group[t.text] = t.group
-		q.starts[t.text[0]] = true
+		q.roots.add(t.text)
 	}
 }
 

@@ -19,9 +19,9 @@ func heapGrowth(live uint64) int {
 	return int(min(800, max(100, leastGrowth*100/max(live, 1))))
 }
 
-// paceHeap keeps the pace of the collector at heapGrowth until ctx ends,
+// PaceHeap keeps the pace of the collector at heapGrowth until ctx ends,
 // unless the operator has set one.
-func paceHeap(ctx context.Context) {
+func PaceHeap(ctx context.Context) {
 	if os.Getenv("GOGC") != "" {
 		return
 	}

@@ -15,7 +15,7 @@ import (
 // startJobs forgets, every hour, what has had its time, and paces the heap.
 func startJobs(ctx context.Context, st *store.Store, log *slog.Logger) *sync.WaitGroup {
 	var jobs sync.WaitGroup
-	jobs.Go(func() { paceHeap(ctx) })
+	jobs.Go(func() { PaceHeap(ctx) })
 	jobs.Go(func() {
 		tick := time.NewTicker(time.Hour)
 		defer tick.Stop()

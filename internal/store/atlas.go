@@ -149,22 +149,24 @@ func (t *Tx) Shelf(workspaceID string) (*Shelf, error) {
 		which, args = `WHERE e.id = ?2`, []any{workspaceID}
 	}
 	w := &s.workspace
-	err := t.one(`SELECT w.rid, w.id, w.name, w.archived, m.role FROM workspaces e`+t.mine("e.rid")+which+t.locked("KEY SHARE", "m, w"),
-		args, &w.rid, &w.id, &w.name, &w.archived, &w.role)
-	if err := w.granted(err, loci.Member); err != nil {
-		return nil, err
+	err := t.few(`SELECT a.rid, a.id, a.keywords, a.inbox, w.rid, w.id, w.name, w.archived, m.role FROM workspaces e`+t.mine("e.rid")+
+		`JOIN atlases a ON a.workspace = e.rid AND NOT a.archived AND (a.inbox OR a.keywords <> '[]') `+which+
+		` ORDER BY a.created_at, a.id`+t.locked("KEY SHARE", "m, w, a"), args, s.add)
+	if err == nil && w.rid == 0 { // a team makes its Inbox late
+		err = t.one(`SELECT w.rid, w.id, w.name, w.archived, m.role FROM workspaces e`+t.mine("e.rid")+which+t.locked("KEY SHARE", "m, w"),
+			args, &w.rid, &w.id, &w.name, &w.archived, &w.role)
 	}
-	return s, t.c.few(`SELECT a.rid, a.id, a.keywords, a.inbox FROM atlases a WHERE a.workspace = ?1 AND NOT a.archived AND (a.inbox OR a.keywords <> '[]')
-		ORDER BY a.created_at, a.id`+t.locked("KEY SHARE", "a"), []any{w.rid}, s.add)
+	return s, w.granted(err, loci.Member)
 }
 
 func (s *Shelf) add(r row) error {
 	var inbox bool
 	var keywords string
-	a := &Atlas{t: s.t, workspace: s.workspace}
-	if err := r.Scan(&a.rid, &a.id, &keywords, &inbox); err != nil {
+	a, w := &Atlas{t: s.t}, &s.workspace
+	if err := r.Scan(&a.rid, &a.id, &keywords, &inbox, &w.rid, &w.id, &w.name, &w.archived, &w.role); err != nil {
 		return err
 	}
+	a.workspace = *w
 	if inbox {
 		s.inbox = a
 	}

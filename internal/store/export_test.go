@@ -60,6 +60,11 @@ func (c watchedConn) exec(q string, args []any) (int64, error) {
 	return c.conn.exec(q, args)
 }
 
+func (c watchedConn) insert(q string, args []any) (int64, error) {
+	c.tell(Statement{Text: q, Args: args})
+	return c.conn.insert(q, args)
+}
+
 func (c watchedConn) one(q string, args []any, dest []any) error {
 	c.tell(Statement{q, args, 1})
 	return c.conn.one(q, args, dest)

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -228,9 +229,8 @@ func (t *SystemTx) addSegment(workspace int64, b search.Blob) error {
 	if b.Docs == 0 {
 		return nil
 	}
-	var rid int64
-	err := t.t.c.one(`INSERT INTO segments (workspace, documents, head, dead) VALUES (?1, ?2, ?3, ?4) RETURNING rid`,
-		[]any{workspace, b.Docs, b.Head, []byte{}}, []any{&rid})
+	rid, err := t.t.c.insert(`INSERT INTO segments (workspace, documents, head, dead) VALUES (?1, ?2, ?3, ?4)`,
+		[]any{workspace, b.Docs, b.Head, []byte{}})
 	if err != nil {
 		return err
 	}
@@ -244,8 +244,8 @@ func (t *SystemTx) addSegment(workspace int64, b search.Blob) error {
 
 // settle takes the folded changes off the log and into the counters.
 func (t *SystemTx) settle(n *foldStep) error {
-	for _, seq := range n.folded {
-		if _, err := t.t.exec(`DELETE FROM changes WHERE seq = ?1`, seq); err != nil {
+	if len(n.folded) > 0 {
+		if _, err := t.t.exec(`DELETE FROM changes WHERE `+fmt.Sprintf(t.t.s.db.dialect().in, "seq", 1), integers(n.folded)); err != nil {
 			return err
 		}
 	}

@@ -76,11 +76,10 @@ func (a *Atlas) AddMemory(m loci.Memory, document []byte) (loci.Memory, error) {
 		source = *m.Source
 	}
 	kind, tags := slices.Index(loci.Kinds, m.Type), texts(m.Tags)
-	var rid int64
-	err := t.c.one(`INSERT INTO memories (id, workspace, atlas, title, content, hash, kind, status, tags, source_name, source_uri, source_group, source_position,
-		version, created_by, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, 1, ?13, ?14, ?14) RETURNING rid`,
+	rid, err := t.c.insert(`INSERT INTO memories (id, workspace, atlas, title, content, hash, kind, status, tags, source_name, source_uri, source_group, source_position,
+		version, created_by, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, 1, ?13, ?14, ?14)`,
 		[]any{m.ID, a.workspace.rid, a.rid, m.Title, m.Content, contentHash(m.Content), kind, tags,
-			string(source.Name), string(source.URI), string(source.Group), source.Position, m.CreatedBy, t.now}, []any{&rid})
+			string(source.Name), string(source.URI), string(source.Group), source.Position, m.CreatedBy, t.now})
 	if err != nil {
 		return m, err
 	}

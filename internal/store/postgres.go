@@ -191,6 +191,10 @@ func (c *postgresConn) exec(q string, args []any) (int64, error) {
 	return tag.RowsAffected(), err
 }
 
+func (c *postgresConn) insert(q string, args []any) (rid int64, err error) {
+	return rid, c.one(q+` RETURNING rid`, args, []any{&rid})
+}
+
 func (c *postgresConn) one(q string, args []any, dest []any) error {
 	statements.Add(1)
 	err := c.c.QueryRow(c.ctx, numbered.text(q), args...).Scan(dest...)

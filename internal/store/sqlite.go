@@ -280,6 +280,20 @@ func (c *sqliteConn) exec(q string, args []any) (int64, error) {
 	return r.RowsAffected()
 }
 
+// insert takes the rid from the answer to the write itself: a RETURNING clause
+// would make rows of it.
+func (c *sqliteConn) insert(q string, args []any) (rid int64, err error) {
+	s, err := c.prepare(q)
+	if err != nil {
+		return 0, err
+	}
+	r, err := s.Exec(args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.LastInsertId()
+}
+
 func (c *sqliteConn) one(q string, args []any, dest []any) error {
 	s, err := c.prepare(q)
 	if err != nil {

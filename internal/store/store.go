@@ -79,6 +79,8 @@ type database interface {
 type conn interface {
 	// exec returns the number of rows that the statement changed.
 	exec(q string, args []any) (int64, error)
+	// insert adds one row to a table with row ids and returns its own.
+	insert(q string, args []any) (rid int64, err error)
 	// one scans the only row of a query, or returns errNoRow.
 	one(q string, args []any, dest []any) error
 	// each calls f with every row of a query; it ends at f's first error.

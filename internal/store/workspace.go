@@ -127,8 +127,8 @@ func (t *Tx) addWorkspace(name, owner string, personal bool) (rid int64, err err
 	if personal {
 		of = &owner
 	}
-	err = t.c.one(`INSERT INTO workspaces (id, name, personal_of, archived, secrets, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) RETURNING rid`,
-		[]any{loci.NewID(t.now.Std()), name, of, false, loci.SecretsReject, t.now}, []any{&rid})
+	rid, err = t.c.insert(`INSERT INTO workspaces (id, name, personal_of, archived, secrets, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)`,
+		[]any{loci.NewID(t.now.Std()), name, of, false, loci.SecretsReject, t.now})
 	if err != nil {
 		return 0, err
 	}
