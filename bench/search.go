@@ -33,7 +33,7 @@ type questions struct {
 }
 
 func (b *bench) questions() []questions {
-	return []questions{{"two words", b.texts.pair, [2]float64{.6, 0}, 100}, {"whole questions", b.texts.question, [2]float64{1, 6}, 20}}
+	return []questions{{"two words", b.texts.pair, [2]float64{.6, 0}, 100}, {"two frequent words", b.texts.frequent, [2]float64{}, 20}, {"whole questions", b.texts.question, [2]float64{1, 6}, 20}}
 }
 
 // searches are those of one kind in a round.

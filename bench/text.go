@@ -2,12 +2,15 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -19,6 +22,7 @@ type texts struct {
 	words     []string // every word of the sentences, as often as it stands there
 	questions []string // of 8 to 12 words
 	rare      []string // invented words, for names and numbers that only few notes hold
+	common    []string // the most frequent longer words
 }
 
 // generation changes whenever the same number gives another note.
@@ -43,7 +47,20 @@ func readTexts(dir string) (*texts, error) {
 	if len(t.sentences) == 0 {
 		t.invent()
 	}
+	t.common = mostFrequent(t.words, 40)
 	return t, nil
+}
+
+// mostFrequent returns the n words of five letters and more that stand most often in a list.
+func mostFrequent(words []string, n int) []string {
+	times := map[string]int{}
+	for _, w := range words {
+		if w = strings.ToLower(strings.Trim(w, ".,;:()?!\"'`")); len(w) >= 5 {
+			times[w]++
+		}
+	}
+	list := slices.SortedFunc(maps.Keys(times), func(a, b string) int { return cmp.Or(times[b]-times[a], strings.Compare(a, b)) })
+	return list[:min(n, len(list))]
 }
 
 // readLines calls f with the text of every line of a file of JSON lines.
@@ -127,6 +144,7 @@ const (
 	ofPairs
 	ofQuestions
 	ofReads
+	ofFrequent
 )
 
 // note returns a note of about 470 bytes: real sentences, then words as
@@ -166,6 +184,12 @@ func (t *texts) prose(i int) string {
 // question returns one of 8 to 12 words.
 func (t *texts) question(i int) string {
 	return t.questions[source(ofQuestions, i).IntN(len(t.questions))]
+}
+
+// frequent returns two words that very many notes hold.
+func (t *texts) frequent(i int) string {
+	r := source(ofFrequent, i)
+	return t.common[r.IntN(len(t.common))] + " " + t.common[r.IntN(len(t.common))]
 }
 
 // pair returns two words of a question that carry its sense.
