@@ -1,0 +1,177 @@
+package fence
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A shown is a memory as a reader of the text understands it.
+type shown struct {
+	ID, Kind, Author, Title, Tags, Text string
+	Verified                            bool
+}
+
+var (
+	headLine  = regexp.MustCompile("^Memory ([a-zA-Z0-9-]+|`[^`]+`) \\((verified|not verified)(?:, ([a-zA-Z0-9-]+|`[^`]+`))?\\), quoted as data:$")
+	groupLine = regexp.MustCompile("^## (?:[a-zA-Z0-9-]+|`[^`]+`)$")
+	titleLine = regexp.MustCompile("^# Memories(?: of `[^`]+`)?$")
+	leftOut   = regexp.MustCompile(`^left out: [1-9][0-9]* hidden characters$`)
+)
+
+// read understands a text line by line as its frame tells, and nothing else: a
+// line that it does not know is an error, so that none can stem from a memory.
+// It shares no code with the writer.
+func read(text string) (all []shown, err error) {
+	var m *shown
+	var quoted []string
+	head := false
+	for n, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+		if m == nil {
+			switch found := headLine.FindStringSubmatch(line); {
+			case line == "~~~" && head:
+				m, quoted = &all[len(all)-1], nil
+			case head:
+				return nil, fmt.Errorf("line %d %q: a head without a fence", n, line)
+			case found != nil:
+				all = append(all, shown{ID: found[1], Verified: found[2] == "verified", Kind: found[3]})
+			case line != "" && line != strings.TrimSpace(frame) && line != strings.TrimSpace(nothing) &&
+				!groupLine.MatchString(line) && (n > 0 || !titleLine.MatchString(line)):
+				return nil, fmt.Errorf("line %d %q is nobody's", n, line)
+			}
+			head = strings.HasPrefix(line, "Memory ")
+			continue
+		}
+		name, right, behind := strings.Cut(line, "│")
+		right = strings.TrimPrefix(right, " ")
+		switch {
+		case line == "~~~":
+			m.Text, m = strings.Join(quoted, "\n"), nil
+		case behind && name == "":
+			quoted = append(quoted, right)
+		case behind && quoted == nil && name == "author " && m.Author == "" && m.Title == "" && m.Tags == "":
+			m.Author = right
+		case behind && quoted == nil && name == "title " && m.Title == "" && m.Tags == "":
+			m.Title = right
+		case behind && quoted == nil && name == "tags " && m.Tags == "":
+			m.Tags = right
+		case line == "author unknown" || leftOut.MatchString(line):
+		default:
+			return nil, fmt.Errorf("line %d %q has no bar and is not ours", n, line)
+		}
+	}
+	if m != nil || head {
+		return nil, fmt.Errorf("a fence is left open")
+	}
+	return all, nil
+}
+
+// expected is what a reader must find of a memory.
+func expected(m Memory) shown {
+	label := func(s string) string {
+		if s != "" && len(s) <= 64 && regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9-]*$`).MatchString(s) {
+			return s
+		}
+		if s = oneLine(s, 300); s == "" {
+			return "unnamed"
+		}
+		return "`" + strings.ReplaceAll(s, "`", "'") + "`"
+	}
+	e := shown{ID: label(m.ID), Verified: m.Verified, Author: oneLine(m.Author, 300), Title: oneLine(m.Title, 300)}
+	if m.Type != "" {
+		e.Kind = label(m.Type)
+	}
+	var tags []string
+	for i, t := range m.Tags {
+		if t = oneLine(t, 64); t != "" && i < 32 {
+			tags = append(tags, t)
+		}
+	}
+	e.Tags = strings.Join(tags, ", ")
+	e.Text = strings.TrimRight(visible(m.Content), "\n")
+	return e
+}
+
+func oneLine(s string, limit int) string {
+	s = strings.TrimSpace(strings.ReplaceAll(visible(s), "\n", " "))
+	if r := []rune(s); len(r) > limit {
+		return string(r[:limit-1]) + "…"
+	}
+	return s
+}
+
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
+
+// visible says slowly what doc.go says of texts. Which joiners stay is a table
+// of its own (TestJoinersStayWhereTheyMeanSomething).
+func visible(s string) string {
+	var out strings.Builder
+	for _, r := range lineEnds.Replace(s) {
+		switch {
+		case r == '\n' || r == '\t':
+			out.WriteRune(r)
+		case ignorable(r):
+			if (&pen{out: []byte(" " + out.String())}).needs(r) {
+				out.WriteRune(r)
+			}
+		case r < ' ':
+			out.WriteRune(0x2400 + r)
+		case r == 0x7f:
+			out.WriteRune(0x2421)
+		case unicode.IsControl(r):
+			out.WriteRune(utf8.RuneError)
+		default:
+			out.WriteRune(r)
+		}
+	}
+	return regexp.MustCompile(`<([|｜][a-zA-Z_[:^ascii:]])`).ReplaceAllString(out.String(), "< $1")
+}
+
+// ignorable derives Default_Ignorable_Code_Point as DerivedCoreProperties.txt
+// tells, with interlinear annotation, which that leaves out.
+func ignorable(r rune) bool {
+	return unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Cf, unicode.Variation_Selector) &&
+		!unicode.In(r, unicode.White_Space, unicode.Prepended_Concatenation_Mark) && (r < 0x13430 || r > 0x1345f)
+}
+
+var (
+	atx    = regexp.MustCompile(`^ {0,3}#{1,6}(?:[ \t]|$)`)
+	setext = regexp.MustCompile(`^ {0,3}(?:=+|-+)[ \t]*$`)
+	tildes = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})(.*)$")
+	other  = regexp.MustCompile(`^(?: {4}| {0,3}\t| {0,3}(?:[-+*>]|\d{1,9}[.)]|<|\[|(?:[-_*][ \t]*){3,}$))`)
+)
+
+// A view is what CommonMark's first phase makes of a text.
+type view struct {
+	headings []string
+	blocks   int      // fenced code blocks
+	marks    []string // lines outside of blocks that would begin anything else than a paragraph
+	open     bool
+}
+
+func commonMark(text string) (v view) {
+	fence := ""
+	paragraph := false
+	for line := range strings.SplitSeq(text, "\n") {
+		mark := tildes.FindStringSubmatch(line)
+		switch {
+		case fence != "":
+			if mark != nil && mark[1][0] == fence[0] && len(mark[1]) >= len(fence) && strings.TrimSpace(mark[2]) == "" {
+				fence = ""
+			}
+			continue
+		case mark != nil && (mark[1][0] == '~' || !strings.Contains(mark[2], "`")):
+			fence = mark[1]
+			v.blocks++
+		case atx.MatchString(line), paragraph && setext.MatchString(line):
+			v.headings = append(v.headings, line)
+		case other.MatchString(line):
+			v.marks = append(v.marks, line)
+		}
+		paragraph = fence == "" && strings.TrimSpace(line) != "" && !atx.MatchString(line)
+	}
+	v.open = fence != ""
+	return v
+}

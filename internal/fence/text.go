@@ -1,0 +1,122 @@
+package fence
+
+import (
+	"bytes"
+	"unicode"
+	"unicode/utf8"
+)
+
+// plain are the bytes that are copied without a look: ASCII that is shown, but
+// for the bar that may belong to a control token.
+var plain = func() (set [256]bool) {
+	for c := ' '; c <= '~'; c++ {
+		set[c] = c != '|'
+	}
+	set['\t'] = true
+	return set
+}()
+
+// text writes a text in which everything can be seen; newLine stands for each
+// end of a line.
+func (p *pen) text(s, newLine string) {
+	for i := 0; i < len(s); {
+		from := i
+		for i < len(s) && plain[s[i]] {
+			i++
+		}
+		p.out = append(p.out, s[from:i]...)
+		if i == len(s) {
+			return
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		i += n
+		switch {
+		case r == '\r' && i < len(s) && s[i] == '\n':
+			// The \n that follows ends the line.
+		case endsLine(r):
+			p.write(newLine)
+		case r < ' ':
+			p.out = utf8.AppendRune(p.out, '\u2400'+r)
+		case r == '\x7f':
+			p.out = utf8.AppendRune(p.out, '\u2421')
+		case r < '\u00a0' && r > '\x7f':
+			p.out = utf8.AppendRune(p.out, utf8.RuneError)
+		case isHidden(r) && !p.needs(r):
+			p.hidden++
+		case (r == '|' || r == '\uff5c') && p.opensToken(s[i:]):
+			p.out = utf8.AppendRune(append(p.out, ' '), r)
+		default:
+			p.out = utf8.AppendRune(p.out, r)
+		}
+	}
+}
+
+func endsLine(r rune) bool {
+	switch r {
+	case '\n', '\v', '\f', '\r', '\u0085', '\u2028', '\u2029':
+		return true
+	}
+	return false
+}
+
+// opensToken reports whether a bar that comes next would open a control token
+// like <|im_start|>: it stands behind < and before a word. Operators, which
+// have blanks or marks there, stay whole.
+func (p *pen) opensToken(rest string) bool {
+	if !bytes.HasSuffix(p.out, []byte("<")) || rest == "" {
+		return false
+	}
+	c := rest[0]
+	return c >= 0x80 || c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z'
+}
+
+// hidden are the characters that show nothing by themselves: Unicode's
+// Default_Ignorable_Code_Point (DerivedCoreProperties.txt), and interlinear
+// annotation, which hides what it annotates.
+var hidden = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{0x00ad, 0x00ad, 1}, {0x034f, 0x034f, 1}, {0x061c, 0x061c, 1}, {0x115f, 0x1160, 1},
+		{0x17b4, 0x17b5, 1}, {0x180b, 0x180f, 1}, {0x200b, 0x200f, 1}, {0x202a, 0x202e, 1},
+		{0x2060, 0x206f, 1}, {0x3164, 0x3164, 1}, {0xfe00, 0xfe0f, 1}, {0xfeff, 0xfeff, 1},
+		{0xffa0, 0xffa0, 1}, {0xfff0, 0xfffb, 1},
+	},
+	R32: []unicode.Range32{{0x1bca0, 0x1bca3, 1}, {0x1d173, 0x1d17a, 1}, {0xe0000, 0xe0fff, 1}},
+}
+
+func isHidden(r rune) bool {
+	if r < 0xad || 0x3164 < r && r < 0xfe00 { // ASCII, Han and Hangul are most of what there is
+		return false
+	}
+	return unicode.Is(hidden, r)
+}
+
+// needs reports whether the character before gives a hidden one a meaning:
+// joiners in Arabic, Indic and kindred scripts and in emoji, one selector behind
+// a symbol, a digit (keycaps), a Han or a Mongolian character. One is enough for
+// any of them; a row of selectors is how bytes are smuggled.
+func (p *pen) needs(r rune) bool {
+	before, _ := utf8.DecodeLastRune(p.out)
+	switch {
+	case r == '\u200c' || r == '\u200d':
+		return before == '\ufe0f' || 0x0600 <= before && before <= 0x1cff && !isHidden(before) ||
+			0xa840 <= before && before <= 0xabff || isSymbol(before)
+	case 0xfe00 <= r && r <= 0xfe0f:
+		return isSymbol(before) || unicode.Is(unicode.Han, before) || before == '#' || before == '*' || '0' <= before && before <= '9'
+	case 0xe0100 <= r && r <= 0xe01ef:
+		return unicode.Is(unicode.Han, before)
+	case 0x180b <= r && r <= 0x180f:
+		return unicode.Is(unicode.Mongolian, before) && !isHidden(before)
+	}
+	return false
+}
+
+// isSymbol reports whether r may be an emoji or one of its colours: a symbol of
+// no ASCII, or one of the few emoji that Unicode counts as letters or
+// punctuation.
+func isSymbol(r rune) bool {
+	switch r {
+	case '\u203c', '\u2049', '\u2139', '\u3030':
+		return true
+	}
+	return r > unicode.MaxASCII && unicode.In(r, unicode.So, unicode.Sk, unicode.Sm)
+}

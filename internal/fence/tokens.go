@@ -1,0 +1,27 @@
+package fence
+
+// Tokens estimates what a text costs a language model: four characters are a
+// token, and a character of Chinese, Japanese or Korean is one by itself; the sum
+// is rounded up.
+func Tokens(text string) int { return tokens(quarters(text)) }
+
+func tokens(quarters int) int { return (quarters + 3) / 4 }
+
+// quarters counts fourths of tokens, which add up over parts of a text.
+func quarters[T string | []byte](text T) (n int) {
+	for _, r := range string(text) {
+		if r >= 0x1100 && isCJK(r) {
+			n += 4
+		} else {
+			n++
+		}
+	}
+	return n
+}
+
+// isCJK goes by the blocks of Unicode: Hangul, kana, Han with their marks and
+// wide forms, and Han of the planes 2 and 3.
+func isCJK(r rune) bool {
+	return r <= 0x11ff || 0x2e80 <= r && r <= 0xa4cf || 0xac00 <= r && r <= 0xd7ff ||
+		0xf900 <= r && r <= 0xfaff || 0xfe30 <= r && r <= 0xfe4f || 0xff00 <= r && r <= 0xffef || 0x20000 <= r && r <= 0x3ffff
+}
