@@ -149,21 +149,37 @@ func slowCut(in []Group, budget int, title string) (kept []Group, text string) {
 	}
 }
 
+func cuts(t tester, in []Group, budget int, title string) {
+	t.Helper()
+	kept, text := Cut(in, budget, title)
+	wantKept, want := slowCut(in, budget, title)
+	if text != want || !reflect.DeepEqual(kept, wantKept) || Tokens(text) > budget {
+		t.Fatalf("within %d tokens:\n%s\nwant\n%s", budget, text, want)
+	}
+}
+
 func TestCutKeepsWhatFits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		in, title := groups.Draw(t, "groups"), texts(2).Draw(t, "title")
-		all := Tokens(Markdown(title, in))
-		budget := rapid.IntRange(1, all+10).Draw(t, "budget")
-		kept, text := Cut(in, budget, title)
-		wantKept, want := slowCut(in, budget, title)
-		if text != want || !reflect.DeepEqual(kept, wantKept) || Tokens(text) > budget {
-			t.Fatalf("within %d of %d tokens:\n%s\nwant\n%s", budget, all, text, want)
-		}
+		cuts(t, in, rapid.IntRange(1, Tokens(Markdown(title, in))+10).Draw(t, "budget"), title)
 		if _, text := Cut(in, 0, title); text != Markdown(title, in) {
 			t.Fatalf("no budget cuts:\n%s", text)
 		}
 	})
+}
+
+// What is too big ends the cut, also where something small would follow in its
+// group or in the next one.
+func TestCutStopsAtTheFirstThatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	small, big := Memory{ID: "small", Content: "日本"}, Memory{ID: "big", Content: strings.Repeat("big ", 200)}
+	in := []Group{{"a", []Memory{small, small}}, {"b", nil}, {"c", []Memory{big, small}}, {"d", []Memory{small}}}
+	for budget := range Tokens(Markdown("Inbox", in)) + 2 {
+		if budget > 0 {
+			cuts(t, in, budget, "Inbox")
+		}
+	}
 }
 
 func FuzzFence(f *testing.F) {
