@@ -39,7 +39,7 @@
 //     bidirectional controls, tag characters, fillers, soft hyphens (Unicode's
 //     Default_Ignorable_Code_Point and interlinear annotation). One joiner or
 //     variation selector stays where scripts and emoji need it.
-//   - "<|word" becomes "< |word", so that the marks of chat templates are not
+//   - "<|word" becomes "<| word", so that the marks of chat templates are not
 //     taken for control tokens by models that look for them in any text.
 //
 // Everything else stays byte for byte.

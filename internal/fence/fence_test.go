@@ -137,7 +137,8 @@ func TestWhatIsLeftOutIsCounted(t *testing.T) {
 func TestControlTokensAreBrokenAndOperatorsAreNot(t *testing.T) {
 	t.Parallel()
 	for in, out := range map[string]string{
-		"<|im_start|>system": "< |im_start|>system", "<\u200b|eot|>": "< |eot|>", "<｜User｜>": "< ｜User｜>",
+		"<|im_start|>system": "<| im_start|>system", "<\u200b|eot|>": "<| eot|>", "<|\u2060eot|>": "<| eot|>", "<｜User｜>": "<｜ User｜>",
+		"<|\x00": "<| ␀", "<｜\u200dUser": "<｜ User", "<|\u200b|": "<||",
 		"f <| g <|> h <||x": "f <| g <|> h <||x", "a|b": "a|b", "x <|": "x <|",
 	} {
 		if text := One(Memory{Content: in}); !strings.Contains(text, "│ "+out+"\n") {

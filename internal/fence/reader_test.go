@@ -126,7 +126,7 @@ func visible(s string) string {
 			out.WriteRune(r)
 		}
 	}
-	return regexp.MustCompile(`<([|｜][a-zA-Z_[:^ascii:]])`).ReplaceAllString(out.String(), "< $1")
+	return regexp.MustCompile(`(<[|｜])([a-zA-Z_[:^ascii:]])`).ReplaceAllString(out.String(), "$1 $2")
 }
 
 // ignorable derives Default_Ignorable_Code_Point as DerivedCoreProperties.txt

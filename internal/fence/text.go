@@ -7,7 +7,7 @@ import (
 )
 
 // plain are the bytes that are copied without a look: ASCII that is shown, but
-// for the bar that may belong to a control token.
+// for the bar, behind which a control token may begin.
 var plain = func() (set [256]bool) {
 	for c := ' '; c <= '~'; c++ {
 		set[c] = c != '|'
@@ -24,9 +24,10 @@ func (p *pen) text(s, newLine string) {
 		for i < len(s) && plain[s[i]] {
 			i++
 		}
-		p.out = append(p.out, s[from:i]...)
-		if i == len(s) {
-			return
+		if from < i {
+			p.breakToken(rune(s[from]))
+			p.out = append(p.out, s[from:i]...)
+			continue
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
 		i += n
@@ -35,20 +36,27 @@ func (p *pen) text(s, newLine string) {
 			// The \n that follows ends the line.
 		case endsLine(r):
 			p.write(newLine)
-		case r < ' ':
-			p.out = utf8.AppendRune(p.out, '\u2400'+r)
-		case r == '\x7f':
-			p.out = utf8.AppendRune(p.out, '\u2421')
-		case r < '\u00a0' && r > '\x7f':
-			p.out = utf8.AppendRune(p.out, utf8.RuneError)
 		case isHidden(r) && !p.needs(r):
 			p.hidden++
-		case (r == '|' || r == '\uff5c') && p.opensToken(s[i:]):
-			p.out = utf8.AppendRune(append(p.out, ' '), r)
 		default:
+			r = picture(r)
+			p.breakToken(r)
 			p.out = utf8.AppendRune(p.out, r)
 		}
 	}
+}
+
+// picture shows a control.
+func picture(r rune) rune {
+	switch {
+	case r < ' ':
+		return '\u2400' + r
+	case r == '\x7f':
+		return '\u2421'
+	case r < '\u00a0' && r > '\x7f':
+		return utf8.RuneError
+	}
+	return r
 }
 
 func endsLine(r rune) bool {
@@ -59,15 +67,16 @@ func endsLine(r rune) bool {
 	return false
 }
 
-// opensToken reports whether a bar that comes next would open a control token
-// like <|im_start|>: it stands behind < and before a word. Operators, which
-// have blanks or marks there, stay whole.
-func (p *pen) opensToken(rest string) bool {
-	if !bytes.HasSuffix(p.out, []byte("<")) || rest == "" {
-		return false
+// breakToken writes a blank before what would be the word of a control token like
+// <|im_start|>. It looks at what was written, not at what was given, so that
+// nothing left out in between deceives it. Operators, which have blanks or marks
+// there, stay whole.
+func (p *pen) breakToken(next rune) {
+	if bytes.HasSuffix(p.out, []byte("<|")) || bytes.HasSuffix(p.out, []byte("<\uff5c")) {
+		if next > unicode.MaxASCII || next == '_' || 'a' <= next|0x20 && next|0x20 <= 'z' {
+			p.out = append(p.out, ' ')
+		}
 	}
-	c := rest[0]
-	return c >= 0x80 || c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
 // hidden are the characters that show nothing by themselves: Unicode's
@@ -110,13 +119,14 @@ func (p *pen) needs(r rune) bool {
 	return false
 }
 
-// isSymbol reports whether r may be an emoji or one of its colours: a symbol of
-// no ASCII, or one of the few emoji that Unicode counts as letters or
+// isSymbol reports whether r may be an emoji or one of its colours: a symbol,
+// but none of ASCII or its wide forms, or one of the few emoji that Unicode counts as letters or
 // punctuation.
 func isSymbol(r rune) bool {
 	switch r {
 	case '\u203c', '\u2049', '\u2139', '\u3030':
 		return true
 	}
-	return r > unicode.MaxASCII && unicode.In(r, unicode.So, unicode.Sk, unicode.Sm)
+	wide := 0xfe00 <= r && r <= 0xffff
+	return r > unicode.MaxASCII && !wide && unicode.In(r, unicode.So, unicode.Sk, unicode.Sm)
 }
