@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// plain are the bytes that are copied without a look: ASCII that is shown, but
-// for the bar, behind which a control token may begin.
+// plain is the ASCII that is copied without a look: what is shown, but for the
+// bar, behind which a control token may begin.
 var plain = func() (set [256]bool) {
 	for c := ' '; c <= '~'; c++ {
 		set[c] = c != '|'
@@ -20,13 +20,10 @@ var plain = func() (set [256]bool) {
 // end of a line.
 func (p *pen) text(s, newLine string) {
 	for i := 0; i < len(s); {
-		from := i
-		for i < len(s) && plain[s[i]] {
-			i++
-		}
-		if from < i {
-			p.breakToken(rune(s[from]))
-			p.out = append(p.out, s[from:i]...)
+		if n := ordinary(s[i:]); n > 0 {
+			p.breakToken(rune(s[i])) // of what is no ASCII, the first byte says enough
+			p.out = append(p.out, s[i:i+n]...)
+			i += n
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
@@ -45,6 +42,26 @@ func (p *pen) text(s, newLine string) {
 		}
 	}
 }
+
+// ordinary is the size of the beginning of s that is copied as it is: plain
+// ASCII, Han and Hangul are most of what there is.
+func ordinary(s string) (n int) {
+	for n < len(s) {
+		size := 1
+		if !plain[s[n]] {
+			var r rune
+			if r, size = utf8.DecodeRuneInString(s[n:]); !isBland(r) {
+				break
+			}
+		}
+		n += size
+	}
+	return n
+}
+
+// isBland reports whether r is of the blocks from U+3165 to U+FDFF, in which
+// nothing is hidden.
+func isBland(r rune) bool { return 0x3164 < r && r < 0xfe00 }
 
 // picture shows a control.
 func picture(r rune) rune {
@@ -93,10 +110,7 @@ var hidden = &unicode.RangeTable{
 }
 
 func isHidden(r rune) bool {
-	if r < 0xad || 0x3164 < r && r < 0xfe00 { // ASCII, Han and Hangul are most of what there is
-		return false
-	}
-	return unicode.Is(hidden, r)
+	return r >= 0xad && !isBland(r) && unicode.Is(hidden, r)
 }
 
 // needs reports whether the character before gives a hidden one a meaning:
