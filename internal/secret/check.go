@@ -1,0 +1,161 @@
+package secret
+
+import (
+	"math"
+	"strings"
+)
+
+// A class is a set of bytes, one bit of classes.
+type class uint32
+
+const (
+	digit   class = 1 << iota
+	hex           // 0-9 a-f
+	hexes         // hex of both cases
+	low           // 0-9 a-z
+	up            // 0-9 A-Z
+	b32           // A-Z 2-7
+	bech          // the alphabet of Bech32, capitals
+	alpha         // letters
+	alnum         // letters and digits
+	toH           // 0-9 and a-h of both cases, as some providers write
+	word          // alnum and _
+	dash          // word and -
+	eq            // dash and =
+	dot           // eq and .
+	tilde         // dash and . ~
+	b64           // alnum and + /
+	b64all        // b64 and = _ -
+	percent       // alnum and %
+	blank         // white space
+)
+
+var classNames = map[string]class{
+	"digit": digit, "hex": hex, "Hex": hexes, "low": low, "up": up, "b32": b32, "bech": bech, "alpha": alpha, "alnum": alnum,
+	"toH": toH, "word": word, "dash": dash, "eq": eq, "dot": dot, "tilde": tilde, "b64": b64, "b64all": b64all, "percent": percent,
+}
+
+var classes = func() (t [256]class) {
+	add := func(c class, sets ...string) {
+		for _, b := range []byte(strings.Join(sets, "")) {
+			t[b] |= c
+		}
+	}
+	const digits, small = "0123456789", "abcdefghijklmnopqrstuvwxyz"
+	capitals := strings.ToUpper(small)
+	add(digit, digits)
+	add(hex, digits, "abcdef")
+	add(hexes, digits, "abcdefABCDEF")
+	add(low, digits, small)
+	add(up, digits, capitals)
+	add(b32, "234567", capitals)
+	add(bech, strings.ToUpper("qpzry9x8gf2tvdw0s3jn54khce6mua7l"))
+	add(alpha, small, capitals)
+	add(toH, digits, "abcdefghABCDEFGH")
+	add(alnum|word|dash|eq|dot|tilde|b64|b64all|percent, digits, small, capitals)
+	add(word|dash|eq|dot|tilde|b64all, "_")
+	add(dash|eq|dot|tilde|b64all, "-")
+	add(eq|dot|b64all, "=")
+	add(dot|tilde, ".")
+	add(tilde, "~")
+	add(b64|b64all, "+/")
+	add(percent, "%")
+	add(blank, " \t\r\n\v\f")
+	return t
+}()
+
+// run is the end of the run of bytes of a class that begins at i, before end.
+func run(text string, c class, i, end int) int {
+	for i < end && classes[text[i]]&c != 0 {
+		i++
+	}
+	return i
+}
+
+// opens reports whether a token may begin at i: no byte of a word stands before
+// it, unless that byte is the end of an escape (\n, \u003d, %3D). A tight token,
+// which could stand in base64 of anything, does not begin after + or / either.
+func opens(text string, i int, tight bool) bool {
+	if i == 0 {
+		return true
+	}
+	before := text[i-1]
+	if tight && (before == '+' || before == '/') {
+		return false
+	}
+	return classes[before]&word == 0 || escaped(text[:i])
+}
+
+// escaped reports whether an escape of JSON, of C or of a URL ends the text.
+func escaped(text string) bool {
+	n := len(text)
+	switch {
+	case n >= 2 && text[n-2] == '\\':
+		return strings.IndexByte("nrt", text[n-1]) >= 0
+	case n >= 3 && text[n-3] == '%':
+		return run(text, hexes, n-2, n) == n
+	case n >= 6 && text[n-6] == '\\' && text[n-5] == 'u':
+		return run(text, hexes, n-4, n) == n
+	}
+	return false
+}
+
+// closes reports whether a token of the class may end before i.
+func closes(text string, c class, i, end int) bool {
+	return i >= end || classes[text[i]]&(c|word) == 0
+}
+
+// sample bounds the work on one token; what is longer is random all over.
+const sample = 256
+
+// entropy is that of Shannon in bits a byte, of the first bytes of a text.
+func entropy(text string) float64 {
+	text = text[:min(len(text), sample)]
+	var counts [256]uint16
+	for i := range len(text) {
+		counts[text[i]]++
+	}
+	n, sum := float64(len(text)), 0.
+	for _, count := range counts {
+		if count > 0 {
+			sum -= float64(count) * math.Log2(float64(count)/n)
+		}
+	}
+	return sum / max(n, 1)
+}
+
+// dummies are pieces of texts that stand for a credential in documentation.
+// Each is long enough that no random token holds one.
+var dummies = []string{"example", "placeholder", "changeme", "redacted", "your-", "your_", "xxxxx", "abcdefghij", "0123456789", "1234567890", "..."}
+
+// placeholder reports whether a text stands for a credential and is none.
+func placeholder(text string) bool {
+	if len(text) > sample {
+		text = text[:sample]
+	}
+	text = strings.ToLower(text)
+	for _, d := range dummies {
+		if strings.Contains(text, d) {
+			return true
+		}
+	}
+	return strings.Count(text, text[:1]) == len(text)
+}
+
+// hasFold reports whether the text at i begins with a word in small letters,
+// whatever its case there.
+func hasFold(text string, i int, small string) bool {
+	if len(text)-i < len(small) {
+		return false
+	}
+	for k := range len(small) {
+		b := text[i+k]
+		if 'A' <= b && b <= 'Z' {
+			b |= 0x20
+		}
+		if b != small[k] {
+			return false
+		}
+	}
+	return true
+}

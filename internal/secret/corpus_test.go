@@ -1,0 +1,93 @@
+package secret
+
+import (
+	"bufio"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const (
+	project = "../.."
+	corpora = "../../../shared/data/retrieval"
+)
+
+// corpus returns the texts of a corpus, and skips where it is not there.
+func corpus(t testing.TB, name string) (texts []string) {
+	t.Helper()
+	f, err := os.Open(filepath.Join(corpora, name, "docs.jsonl"))
+	if err != nil {
+		t.Skipf("the corpus %s is not here", name)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 16<<20)
+	for lines.Scan() {
+		var d struct{ Title, Text string }
+		if err := json.Unmarshal(lines.Bytes(), &d); err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, d.Title+"\n"+d.Text, lines.Text())
+	}
+	return texts
+}
+
+func TestCorporaHoldNoSecrets(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"docs", "code", "xquad-en", "xquad-ru", "xquad-zh", "jaquad", "locomo-sessions"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, text := range corpus(t, name) {
+				if got := found(text); got != "" {
+					t.Error(got)
+				}
+			}
+		})
+	}
+}
+
+// The sources of Loci hold no secret, its tests and lock files included.
+func TestSourcesHoldNoSecrets(t *testing.T) {
+	t.Parallel()
+	files := 0
+	err := filepath.WalkDir(project, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if name := d.Name(); d.IsDir() && path != project && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "testdata" || name == "bin") {
+			return fs.SkipDir
+		}
+		if info, err := d.Info(); err != nil || !info.Mode().IsRegular() || info.Size() > 4<<20 {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		files++
+		if got := found(string(text)); got != "" {
+			t.Errorf("%s: %s", path, got)
+		}
+		return nil
+	})
+	if err != nil || files < 100 {
+		t.Errorf("%v after %d files", err, files)
+	}
+}
+
+func BenchmarkScan(b *testing.B) {
+	for _, name := range []string{"docs", "code", "xquad-ru", "xquad-zh"} {
+		b.Run(name, func(b *testing.B) {
+			text := strings.Join(corpus(b, name), "\n\n")
+			text = text[:min(len(text), 256<<10)]
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				Scan(text)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(text))*1024/1000, "us/KiB")
+		})
+	}
+}

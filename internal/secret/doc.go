@@ -1,0 +1,26 @@
+// Package secret finds credentials and private keys in texts, before anything
+// is stored. It knows published formats only and guesses little: a text that is
+// refused for no reason costs more trust than a home-made password costs safety.
+//
+// # Rules
+//
+// Rules carry the ids of gitleaks, so that whoever reads a refusal can look the
+// format up; [Rules] lists them. Two are Loci's own: loci-api-key and
+// url-password. Rules are of four kinds, the most specific first:
+//
+//   - private keys, PEM blocks (RFC 7468, RFC 4880), whole or cut off;
+//   - tokens that show by their own prefix or shape what they are (rules_*.go);
+//   - values without a shape of their own, which count only when assigned to a
+//     name that speaks of the provider, and mostly of a credential too;
+//   - passwords in URLs, and long random values assigned to names such as api_key.
+//
+// # One pass
+//
+// [Scan] goes over the text once, from its end to its start, and looks up each
+// three bytes, case folded, in a table of all anchors: the fixed pieces of the
+// formats. Only where an anchor stands is a format checked, byte by byte, with
+// no regular expressions. The way backwards matters: what stands to the right
+// is known by then, so a token that ends where another secret begins is found
+// although its last byte has no boundary in the text, and [Redact] in its turn
+// uncovers nothing new.
+package secret

@@ -1,0 +1,116 @@
+package secret
+
+import (
+	"slices"
+	"strings"
+)
+
+// A kind orders rules: where two hit the same place, the greater one names it.
+type kind uint8
+
+const (
+	guessed  kind = iota // by the name before it and by its randomness
+	assigned             // by the name of a provider before it, and its shape
+	token                // by its own shape
+	key                  // a private key
+)
+
+// A token says by its own shape what it is.
+type tokenRow struct {
+	rule, format string
+	entropy      float64
+}
+
+// An assignment gives a value to a name that holds the keyword and, behind it,
+// the word: "*" is any word for a credential, "" needs none.
+type assignedRow struct {
+	rule, keyword, word, format string
+	entropy                     float64
+}
+
+// leastEntropy is asked of every token: less is a dummy such as 0000 or abab.
+const leastEntropy = 2
+
+// A finder looks at the text at an anchor, and returns where the secret is; to
+// is 0 for none. The third argument is where to stop looking.
+type finder func(s *scanner, i, end int) (from, to int)
+
+// A rule is one way to recognize one kind of credential.
+type rule struct {
+	name    string
+	kind    kind
+	find    finder
+	anchors []string // in any case; the finder looks itself
+	back    int      // from the anchor to where the finder begins
+}
+
+// foldedRules are tokens whose fixed pieces have no case of their own.
+var foldedRules = []string{
+	"clojars-api-token", "digitalocean-refresh-token", "grafana-api-key", "grafana-cloud-api-token",
+	"grafana-service-account-token", "npm-access-token", "slack-app-token", "slack-config-access-token", "slack-config-refresh-token",
+}
+
+// rules are all of them; among equals, the first one names a place.
+var rules = func() (all []rule) {
+	all = append(all, rule{name: "private-key", kind: key, find: pem, anchors: []string{"begin"}})
+	for _, table := range [][]tokenRow{cloudTokens, codeTokens, messageTokens, moneyTokens, dataTokens} {
+		for _, row := range table {
+			all = append(all, row.compile())
+		}
+	}
+	all = append(all,
+		rule{name: "jwt", kind: token, find: jwt, anchors: []string{"eyj"}},
+		rule{name: "jwt-base64", kind: token, find: jwtTwice, anchors: []string{"zxlk"}},
+		rule{name: "sentry-org-token", kind: token, find: sentryOrg, anchors: []string{"sntrys_"}},
+	)
+	for _, row := range assignedValues {
+		all = append(all, row.compile())
+	}
+	return append(all,
+		rule{name: "generic-api-key", find: generic, anchors: []string{"key", "secret", "token", "passw"}},
+		rule{name: "url-password", find: urlPassword, anchors: []string{"://"}},
+	)
+}()
+
+// Rules returns the names of all rules, sorted.
+func Rules() []string {
+	var names []string
+	for _, r := range rules {
+		names = append(names, r.name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (row tokenRow) compile() rule {
+	s := parse(row.format)
+	fold, tight, least := slices.Contains(foldedRules, row.rule), s.tight(), max(row.entropy, leastEntropy)
+	anchors, back := s.anchor()
+	return rule{name: row.rule, kind: token, anchors: anchors, back: back, find: func(t *scanner, i, end int) (from, to int) {
+		if to = s.match(t.text, i, end, fold); to == 0 || !opens(t.text, i, tight) || !plausible(t.text[i:to], least) {
+			return 0, 0
+		}
+		return i, to
+	}}
+}
+
+func (row assignedRow) compile() rule {
+	s, least := parse(row.format), max(row.entropy, leastEntropy)
+	shaped := s[0].literal != ""
+	return rule{name: row.rule, kind: assigned, anchors: []string{row.keyword}, find: func(t *scanner, i, end int) (from, to int) {
+		from = value(t.text, i, row.keyword, row.word, end)
+		if from == 0 {
+			return 0, 0
+		}
+		to = s.match(t.text, from, end, true)
+		if to == 0 || !plausible(t.text[from:to], least) || !shaped && !strings.ContainsAny(t.text[from:to], "0123456789") {
+			return 0, 0
+		}
+		return from, to
+	}}
+}
+
+// plausible reports whether a token may be real: random enough, no dummy.
+func plausible(text string, least float64) bool {
+	return entropy(text) >= least && !placeholder(text)
+}

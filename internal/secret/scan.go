@@ -1,0 +1,123 @@
+package secret
+
+import (
+	"slices"
+	"strings"
+)
+
+// A Finding is one credential in a text.
+type Finding struct {
+	Rule     string // as gitleaks calls it
+	Line     int    // of its first byte, from 1; lines end with \n
+	From, To int    // the bytes of the secret alone, not of the name before it
+}
+
+// Anchors are found by a hash of three bytes: heads says which rule begins
+// the list of those that share the hash, and 0 that there is none.
+const (
+	hashBits = 14
+	hashMul  = 0x9e3779b1
+)
+
+// An anchor is the start of a fixed piece of a rule.
+type anchor struct {
+	gram uint32 // its first three bytes, small letters
+	rule uint16
+	next uint16 // the next of the same hash, 0 for none
+}
+
+var heads, anchors = func() (h [1 << hashBits]uint16, list []anchor) {
+	list = make([]anchor, 1)
+	for i := len(rules) - 1; i >= 0; i-- {
+		for _, piece := range rules[i].anchors {
+			g := uint32(piece[0]|0x20) | uint32(piece[1]|0x20)<<8 | uint32(piece[2]|0x20)<<16
+			at := hash(g)
+			list = append(list, anchor{gram: g, rule: uint16(i), next: h[at]})
+			h[at] = uint16(len(list) - 1)
+		}
+	}
+	return h, list
+}()
+
+func hash(gram uint32) uint32 { return gram * hashMul >> (32 - hashBits) }
+
+// A hit is a place where a rule says that a secret is.
+type hit struct{ from, to, rule int }
+
+// A scanner holds what is known of one text: the hits to the right of the
+// current place, and the last long run that a finder measured.
+type scanner struct {
+	text           string
+	hits           []hit
+	runFrom, runTo int
+}
+
+// Scan finds the credentials in a text of any bytes, ordered and apart from
+// each other. It takes linear time whatever the text, and finds at most one
+// secret in one place, under the name of the most specific rule.
+func Scan(text string) []Finding {
+	s := scanner{text: text}
+	var gram uint32
+	for i := len(text) - 1; i >= 0; i-- {
+		gram = (gram<<8 | uint32(text[i]|0x20)) & 0xffffff
+		if a := heads[hash(gram)]; a != 0 {
+			s.look(i, gram, a)
+		}
+	}
+	return findings(text, s.hits)
+}
+
+// look asks the rules that have an anchor at i. One that finds nothing is asked
+// again with the text cut off where the next secret begins.
+func (s *scanner) look(i int, gram uint32, a uint16) {
+	for ; a != 0; a = anchors[a].next {
+		if anchors[a].gram != gram {
+			continue
+		}
+		r := &rules[anchors[a].rule]
+		start := i - r.back
+		if start < 0 {
+			continue
+		}
+		from, to := r.find(s, start, len(s.text))
+		if cut := s.cut(i); to == 0 && cut > 0 {
+			from, to = r.find(s, start, cut)
+		}
+		if to > 0 {
+			s.hits = append(s.hits, hit{from, to, int(anchors[a].rule)})
+		}
+	}
+}
+
+// nearby is how many hits are looked at for the next one: hits come nearly in
+// order, but for those whose anchor stands before or behind their start.
+const nearby = 4
+
+// cut is where the next secret right of i begins, 0 for none.
+func (s *scanner) cut(i int) (at int) {
+	for _, h := range s.hits[max(0, len(s.hits)-nearby):] {
+		if h.from > i && (at == 0 || h.from < at) {
+			at = h.from
+		}
+	}
+	return at
+}
+
+// findings joins hits that overlap, so that nothing of either is left.
+func findings(text string, hits []hit) (all []Finding) {
+	slices.SortStableFunc(hits, func(a, b hit) int { return a.from - b.from })
+	line, counted := 1, 0
+	for len(hits) > 0 {
+		h := hits[0]
+		for hits = hits[1:]; len(hits) > 0 && hits[0].from < h.to; hits = hits[1:] {
+			h.to = max(h.to, hits[0].to)
+			if next := hits[0].rule; rules[next].kind > rules[h.rule].kind || rules[next].kind == rules[h.rule].kind && next < h.rule {
+				h.rule = next
+			}
+		}
+		line += strings.Count(text[counted:h.from], "\n")
+		counted = h.from
+		all = append(all, Finding{Rule: rules[h.rule].name, Line: line, From: h.from, To: h.to})
+	}
+	return all
+}

@@ -1,0 +1,106 @@
+// Package secrettest draws texts that hold a credential, for the tests of
+// package secret. Its table of formats is written apart from the rules, and no
+// source holds a whole token: they are put together when drawn.
+package secrettest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+)
+
+// A Sample is a text with one credential.
+type Sample struct {
+	Rule     string
+	Text     string
+	From, To int  // where the credential is
+	Fixed    bool // one byte more or less, and it is none
+}
+
+// Secret is the credential of a sample.
+func (s Sample) Secret() string { return s.Text[s.From:s.To] }
+
+// With is the text with another one in place of the credential.
+func (s Sample) With(secret string) string { return s.Text[:s.From] + secret + s.Text[s.To:] }
+
+const (
+	digits = "0123456789"
+	small  = "abcdefghijklmnopqrstuvwxyz"
+)
+
+// alphabets have the letters that formats are written with.
+var alphabets = map[byte]string{
+	'd': digits, 'h': digits + "abcdef", 'l': digits + small, 'u': digits + strings.ToUpper(small), '2': "234567" + strings.ToUpper(small),
+	'q': strings.ToUpper("qpzry9x8gf2tvdw0s3jn54khce6mua7l"), 'z': small + strings.ToUpper(small), 'o': "abcdefgh" + digits,
+	'a': digits + small + strings.ToUpper(small), 'w': digits + small + strings.ToUpper(small) + "_",
+	'-': digits + small + strings.ToUpper(small) + "_-", '+': digits + small + strings.ToUpper(small) + "+/",
+}
+
+// Draw returns a sample of each format.
+func Draw(r *rand.Rand) (all []Sample) {
+	for _, table := range [][]format{tokens, assigned} {
+		for _, f := range table {
+			all = append(all, f.draw(r))
+		}
+	}
+	return append(all, keys(r)...)
+}
+
+// A format is a rule and a text. In the text, {a36} stands for 36 bytes of the
+// alphabet a, and {uuid} for a UUID; the credential is between < and >, and the
+// whole text where these are absent. A format that ends in ! has a fixed length.
+type format struct{ rule, text string }
+
+func (f format) draw(r *rand.Rand) Sample {
+	s := Sample{Rule: f.rule}
+	text, fixed := strings.CutSuffix(f.text, "!")
+	s.Fixed = fixed
+	text = strings.ReplaceAll(text, "{uuid}", "{h8}-{h4}-{h4}-{h4}-{h12}")
+	before, rest, marked := strings.Cut(text, "<")
+	if !marked {
+		before, rest = "", text
+	}
+	secret, behind, _ := strings.Cut(rest, ">")
+	s.Text = fill(r, before)
+	s.From = len(s.Text)
+	s.Text += fill(r, secret)
+	s.To = len(s.Text)
+	s.Text += fill(r, behind)
+	return s
+}
+
+func fill(r *rand.Rand, text string) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "{")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		var hole string
+		hole, text, _ = strings.Cut(rest, "}")
+		n, err := strconv.Atoi(hole[1:])
+		if err != nil {
+			panic(fmt.Sprintf("a format has the hole {%s}", hole))
+		}
+		b.WriteString(Some(r, alphabets[hole[0]], n))
+	}
+}
+
+// Some draws n bytes of an alphabet. It goes through the whole alphabet before
+// any byte comes again, so that no draw is poor by chance, and has no dash,
+// plus or slash at an end.
+func Some(r *rand.Rand, alphabet string, n int) string {
+	for {
+		b := make([]byte, 0, n+len(alphabet))
+		for len(b) < n {
+			for _, i := range r.Perm(len(alphabet)) {
+				b = append(b, alphabet[i])
+			}
+		}
+		if s := string(b[:n]); strings.Trim(s, "-+/_") == s {
+			return s
+		}
+	}
+}

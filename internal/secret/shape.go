@@ -1,0 +1,140 @@
+package secret
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A part is a literal, or from least to most bytes of a class. Padding is a run
+// of at most three equals signs, which may be absent.
+type part struct {
+	literal     string
+	class       class
+	least, most int
+	padding     bool
+}
+
+// A shape is the format of a token, written so:
+//
+//	ghp_<alnum:36>                     a literal, then 36 letters and digits
+//	glc_<b64:32-400><pad>              32 to 400 of base64, then padding
+//	<alnum:6>_<alnum:29>_mmk           parts of fixed length before a literal
+//	HEROKU<uuid>                       short for the five hexadecimal parts
+//
+// No part needs to look ahead: a part of fixed length takes just so much, any
+// other takes all it can, and what comes next must not be of its class.
+type shape []part
+
+const uuid = "<Hex:8>-<Hex:4>-<Hex:4>-<Hex:4>-<Hex:12>"
+
+// unlimited is the most bytes of a part whose length is not fixed.
+const unlimited = 1 << 16
+
+// parse reads a shape; the tables are ours, so a slip in one is a panic.
+func parse(format string) (s shape) {
+	format = strings.ReplaceAll(format, "<uuid>", uuid)
+	for format != "" {
+		literal, rest, found := strings.Cut(format, "<")
+		if literal != "" {
+			s = append(s, part{literal: literal})
+		}
+		if !found {
+			break
+		}
+		var body string
+		body, format, _ = strings.Cut(rest, ">")
+		s = append(s, parsePart(body))
+	}
+	return s
+}
+
+func parsePart(body string) part {
+	if body == "pad" {
+		return part{padding: true}
+	}
+	name, size, _ := strings.Cut(body, ":")
+	from, to, ranged := strings.Cut(size, "-")
+	least, err := strconv.Atoi(from)
+	most := least
+	if ranged {
+		most = unlimited
+		if to != "" {
+			most, err = strconv.Atoi(to)
+		}
+	}
+	if classNames[name] == 0 || err != nil {
+		panic(fmt.Sprintf("a shape has the part <%s>", body))
+	}
+	return part{class: classNames[name], least: least, most: most}
+}
+
+// match is the end of the token that begins at i, or 0 for none. Nothing from
+// end on is looked at: end is where the text ends, or another secret begins.
+func (s shape) match(text string, i, end int, fold bool) int {
+	last := word
+	for k, p := range s {
+		switch {
+		case p.literal != "":
+			if len(p.literal) > end-i || text[i:i+len(p.literal)] != p.literal && !(fold && strings.EqualFold(text[i:i+len(p.literal)], p.literal)) {
+				return 0
+			}
+			i, last = i+len(p.literal), word
+		case p.padding:
+			if n := padding(text[:end], i); n > i {
+				return n
+			}
+		default:
+			fixed := p.least == p.most && k < len(s)-1
+			limit := min(end, i+p.most+1)
+			if fixed {
+				limit = min(end, i+p.most)
+			}
+			n := run(text, p.class, i, limit) - i
+			if n < p.least || n > p.most {
+				return 0
+			}
+			i, last = i+n, p.class
+		}
+	}
+	if !closes(text, last, i, end) {
+		return 0
+	}
+	return i
+}
+
+// anchor is a fixed piece of three bytes or more, and how far from the start of
+// the token it stands. A shorter literal is made longer by each byte that may
+// follow it, so there can be many.
+func (s shape) anchor() (pieces []string, back int) {
+	best, at, offset := -1, 0, 0
+	for k, p := range s {
+		if p.literal != "" && (best < 0 || len(p.literal) > len(s[best].literal)) {
+			best, at = k, offset
+		}
+		if p.literal == "" && p.least != p.most {
+			break
+		}
+		offset += len(p.literal) + p.least
+	}
+	literal := s[best].literal
+	if len(literal) >= 3 {
+		return []string{literal}, at
+	}
+	for b := range 256 {
+		if classes[b]&s[best+1].class != 0 {
+			pieces = append(pieces, literal+string(rune(b)))
+		}
+	}
+	return pieces, at
+}
+
+// tight reports a token that could stand in the base64 of anything.
+func (s shape) tight() bool {
+	for _, p := range s {
+		if run(p.literal, b64, 0, len(p.literal)) < len(p.literal) || p.class&^(digit|hex|hexes|low|up|b32|bech|alpha|alnum|toH|b64) != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,117 @@
+package secret
+
+import (
+	"encoding/base64"
+	"strings"
+)
+
+// dashRun is the end of the run of base64url at i. It remembers the last run, so
+// that a text of one run with many starts is measured once.
+func (s *scanner) dashRun(i, end int) int {
+	if i < s.runFrom || i > s.runTo {
+		s.runFrom, s.runTo = i, run(s.text, dash, i, len(s.text))
+	}
+	return min(s.runTo, end)
+}
+
+// jwt finds a signed token in its compact form (RFC 7519): three parts, of which
+// the first two are JSON objects, and the last may be empty.
+func jwt(s *scanner, i, end int) (from, to int) {
+	const leastPart, leastSignature = 19, 10
+	text := s.text[:end]
+	if !strings.HasPrefix(text[i:], "eyJ") || !opens(text, i, true) {
+		return 0, 0
+	}
+	head := s.dashRun(i, end)
+	if head-i < leastPart || !strings.HasPrefix(text[head:], ".ey") {
+		return 0, 0
+	}
+	claims := s.dashRun(head+1, end)
+	if claims-head <= leastPart || claims == end || text[claims] != '.' {
+		return 0, 0
+	}
+	to = s.dashRun(claims+1, end)
+	if n := to - claims - 1; n > 0 && n < leastSignature || !plausible(text[i:to], 3) {
+		return 0, 0
+	}
+	return i, to
+}
+
+// jwtTwice finds a token of which the whole was put into base64 once more. It is
+// known by its header, a JSON object.
+func jwtTwice(s *scanner, i, end int) (from, to int) {
+	const first, least = 40, 60
+	text := s.text[:end]
+	to = run(text, b64, i, end)
+	if to-i < least || !opens(text, i, true) {
+		return 0, 0
+	}
+	once, err := base64.StdEncoding.DecodeString(text[i : i+first])
+	if err != nil {
+		return 0, 0
+	}
+	header, err := base64.RawURLEncoding.DecodeString(string(once[:len(once)/4*4]))
+	if err != nil || !strings.HasPrefix(string(header), `{"`) || strings.IndexByte(string(header[2:]), '"') <= 0 {
+		return 0, 0
+	}
+	return i, padding(text, to)
+}
+
+// sentryOrg finds a token of an organization: base64 of JSON that names a
+// region, and a signature.
+func sentryOrg(s *scanner, i, end int) (from, to int) {
+	const prefix, least, signature = "sntrys_eyJpYXQiO", 30, 43
+	text := s.text[:end]
+	if !strings.HasPrefix(text[i:], prefix) || !opens(text, i, false) {
+		return 0, 0
+	}
+	claims := run(text, b64, i+len("sntrys_"), end)
+	mark := padding(text, claims)
+	to = run(text, b64, min(mark+1, end), end)
+	if claims-i < least || mark == end || text[mark] != '_' || to-mark-1 != signature || !closes(text, b64, to, end) {
+		return 0, 0
+	}
+	return i, to
+}
+
+const (
+	maxAuthority = 512
+	leastSecret  = 6
+)
+
+// urlPassword finds the password of scheme://user:password@host (RFC 3986,
+// 3.2.1). Passwords hold all but the ends of an authority, an @ too.
+func urlPassword(s *scanner, i, end int) (from, to int) {
+	if i == 0 || classes[s.text[i-1]]&alnum == 0 || !strings.HasPrefix(s.text[i:end], "://") {
+		return 0, 0
+	}
+	i += len("://")
+	authority := s.text[i:min(end, i+maxAuthority)]
+	if n := strings.IndexAny(authority, "/?#<>\"'`|,; \t\r\n\\"); n >= 0 {
+		authority = authority[:n]
+	}
+	host := strings.LastIndexByte(authority, '@')
+	if host < 0 || host+1 == len(authority) {
+		return 0, 0
+	}
+	user, password, found := strings.Cut(authority[:host], ":")
+	if !found || len(password) < leastSecret || password == user || spoken(password) {
+		return 0, 0
+	}
+	to = i + host
+	return to - len(password), to
+}
+
+// spoken reports what people write for a password in documentation.
+func spoken(password string) bool {
+	if strings.ContainsAny(password, "[]{}<>$*%()") && !strings.ContainsAny(password, "0123456789") || strings.ContainsAny(password[:1], "$[{<%*(") || placeholder(password) {
+		return true
+	}
+	small := strings.ToLower(password)
+	for _, w := range []string{"pass", "secret", "token", "pwd", "user", "key", "hunter"} {
+		if strings.Contains(small, w) && bytesOf(small, digit) < 3 {
+			return true
+		}
+	}
+	return false
+}
