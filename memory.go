@@ -1,6 +1,7 @@
 package loci
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -104,6 +105,22 @@ type Memory struct {
 	CreatedAt   Time     `json:"createdAt"`
 	UpdatedAt   Time     `json:"updatedAt"`
 	Source      *Source  `json:"source,omitzero"`
+
+	VerifiedAt   Time        `json:"verifiedAt,omitzero" jsonschema:"When somebody last reviewed it"`
+	VerifiedBy   string      `json:"verifiedBy,omitzero" jsonschema:"The user who did"`
+	Evidence     string      `json:"evidence,omitzero" jsonschema:"What the review rests on"`
+	Confidence   *Confidence `json:"confidence,omitzero"`
+	ValidUntil   Time        `json:"validUntil,omitzero"`
+	Expired      bool        `json:"expired,omitzero" jsonschema:"validUntil is past"`
+	SupersededBy string      `json:"supersededBy,omitzero" jsonschema:"The memory that replaces it"`
+	Supersedes   []string    `json:"supersedes,omitzero" jsonschema:"The memories that it replaces"`
+	ArchivedAt   Time        `json:"archivedAt,omitzero"`
+}
+
+// Tag is the entity tag of the memory: it changes with all that is shown, the
+// links that others make too.
+func (m Memory) Tag() string {
+	return stateTag(append([]string{m.ID, strconv.Itoa(m.Version), strconv.FormatBool(m.Expired), m.SupersededBy}, m.Supersedes...)...)
 }
 
 // An Attachment is a file that belongs to a memory.
@@ -118,7 +135,7 @@ type MemoryDetail struct {
 }
 
 // ETag identifies this representation of the memory.
-func (m MemoryDetail) ETag() string { return versionTag(m.ID, m.Version) }
+func (m MemoryDetail) ETag() string { return m.Tag() }
 
 // Routing tells why a memory went into its atlas.
 type Routing struct {
@@ -131,16 +148,40 @@ type NewMemory struct {
 	Memory
 	Routing     Routing `json:"routing"`
 	DuplicateOf string  `json:"duplicateOf,omitzero" jsonschema:"An active memory of that atlas with equal content"`
+	Similar     []Alike `json:"similar" jsonschema:"Active memories of the workspace with nearly the same content, best first"`
+}
+
+// Alike names a memory that resembles another.
+type Alike struct {
+	ID    string  `json:"id"`
+	Score float64 `json:"score" jsonschema:"0 to 1; 1 is the same text"`
 }
 
 // OnDuplicate says what to do where an active memory of the atlas has equal content.
 type OnDuplicate string
 
-// OnDuplicateReturn answers with the memory that is there and stores nothing.
-const OnDuplicateReturn OnDuplicate = "return"
+// The wishes. With OnDuplicateVersion, a memory of the atlas from the same
+// source (name and uri) is the duplicate: equal content is answered with it,
+// other content becomes its new version.
+const (
+	OnDuplicateReturn  OnDuplicate = "return"
+	OnDuplicateVersion OnDuplicate = "version"
+)
 
 // Rule lists the wishes.
-func (OnDuplicate) Rule() Rule { return Rule{Enum: []string{string(OnDuplicateReturn)}} }
+func (OnDuplicate) Rule() Rule {
+	return Rule{Enum: words([]OnDuplicate{OnDuplicateReturn, OnDuplicateVersion})}
+}
+
+// OnSecret says what to do with credentials in a text.
+type OnSecret string
+
+// OnSecretRedact stores [REDACTED:rule] in their place. Without it, the
+// workspace decides.
+const OnSecretRedact OnSecret = "redact"
+
+// Rule lists the wishes: a caller cannot switch the scan off.
+func (OnSecret) Rule() Rule { return Rule{Enum: []string{string(OnSecretRedact)}} }
 
 // CreateMemory is the input of memory.create.
 type CreateMemory struct {
@@ -151,7 +192,8 @@ type CreateMemory struct {
 	Type        Kind        `json:"type,omitzero" jsonschema:"Default: note"`
 	Tags        Tags        `json:"tags,omitzero"`
 	Source      *Source     `json:"source,omitzero" jsonschema:"Where it comes from"`
-	OnDuplicate OnDuplicate `json:"onDuplicate,omitzero" jsonschema:"return: answer with the equal memory that is there already"`
+	OnDuplicate OnDuplicate `json:"onDuplicate,omitzero" jsonschema:"return: answer with the equal memory that is there already; version: the memory of the same source becomes a new version"`
+	Secrets     OnSecret    `json:"secrets,omitzero" jsonschema:"redact: credentials are taken out rather than refused"`
 }
 
 // CreatedMemory is the output of memory.create.

@@ -13,7 +13,9 @@ type Rule struct {
 	MaxItems    int
 	Trim        bool // white space around a string is dropped before it is measured
 	True        bool // the boolean must be true
+	Null        bool // null stands for the empty string
 	Default     any  // what stands for an absent value
+	ToolDefault int  // what an agent's tool sends in place of an absent integer, where not 0
 	Format      string
 	Description string
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"hash/fnv"
-	"strconv"
 )
 
 // words returns the texts of an enum.
@@ -27,11 +26,6 @@ func different[T ~string](values []T) []string {
 		}
 	}
 	return out
-}
-
-// versionTag is the entity tag of a record whose version rises with each change.
-func versionTag(id string, version int) string {
-	return `"` + id[max(0, len(id)-12):] + "-" + strconv.Itoa(version) + `"`
 }
 
 // stateTag is the entity tag of a record that shows what others may change

@@ -83,6 +83,11 @@ func (t *tool) begin(args []byte) (rest []byte, from int, err error) {
 	if string(args) == "null" {
 		args = nil // some clients send it for none
 	}
+	for _, f := range t.defaults {
+		if given, _ := without(args, f.Name); given == nil && isObject(args) {
+			args = with(args, f.Name, f.ToolDefault)
+		}
+	}
 	if !t.reads {
 		return args, -1, nil
 	}

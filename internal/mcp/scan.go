@@ -92,6 +92,12 @@ func without(object []byte, name string) (value, rest []byte) {
 	return nil, object
 }
 
+// isObject reports what with can add a number to.
+func isObject(args []byte) bool {
+	args = bytes.TrimSpace(args)
+	return len(args) == 0 || args[0] == '{' && json.Valid(args)
+}
+
 // with returns an object with one number more.
 func with(object []byte, name string, n int) []byte {
 	head := `{"` + name + `":` + strconv.Itoa(n)

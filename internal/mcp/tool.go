@@ -16,6 +16,8 @@ type tool struct {
 	op    *op.Op
 	limit bool // it answers with a page, whose length the field limit bounds
 	reads bool // it answers with one long text, and can begin anywhere in it
+
+	defaults []op.Field // what it sends in place of what is absent
 }
 
 // offset is the one argument that no operation has: a result is bounded, a
@@ -31,6 +33,11 @@ func newTool(o *op.Op) *tool {
 	if o.Reads && o.Out().Properties["content"] != nil && in.Properties[offset] == nil {
 		t.reads = true
 		in.Properties[offset] = &jsonschema.Schema{Type: "integer", Minimum: jsonschema.Ptr(0.0)}
+	}
+	for _, f := range o.Fields() {
+		if f.ToolDefault != 0 {
+			t.defaults = append(t.defaults, f)
+		}
 	}
 	schema, err := json.Marshal(in)
 	if err != nil {

@@ -191,11 +191,7 @@ func (p *plan) setNumber(v reflect.Value, name, text string) error {
 	if err != nil || math.IsInf(f, 0) {
 		return bad("%s is out of range", name)
 	}
-	if p.kind == numberKind {
-		v.SetFloat(f)
-		return nil
-	}
-	if f != math.Trunc(f) {
+	if p.kind == integerKind && f != math.Trunc(f) {
 		return p.mismatch(name)
 	}
 	if r := p.rule; r.Max > 0 {
@@ -205,6 +201,10 @@ func (p *plan) setNumber(v reflect.Value, name, text string) error {
 		if f > float64(r.Max) {
 			return bad("%s must be at most %d", name, r.Max)
 		}
+	}
+	if p.kind == numberKind {
+		v.SetFloat(f)
+		return nil
 	}
 	if math.Abs(f) > loci.Unlimited {
 		return bad("%s is out of range", name)

@@ -138,7 +138,8 @@ func TestAnEmptyPatchIsRefused(t *testing.T) {
 // decoder is the stricter one: what a JSON Schema cannot say.
 func FuzzDecoderAgreesWithTheLibrary(f *testing.F) {
 	for _, s := range []string{`{"thingId":"1","name":"x"}`, `{"thingId":"1","name":" ","tags":["a"]}`, `{"thingId":"1","name":"x","size":100,"within":{"uri":"u"}}`,
-		`{"thingId":"1","name":"x","places":[{"uri":"u","position":9}],"when":"2026-01-02T03:04:05Z"}`, `{"thingId":"1","name":"x","weight":1e3,"open":false,"note":"n"}`} {
+		`{"thingId":"1","name":"x","places":[{"uri":"u","position":9}],"when":"2026-01-02T03:04:05Z"}`, `{"thingId":"1","name":"x","weight":1e3,"open":false,"note":"n"}`,
+		`{"thingId":"1","name":"x","heading":null,"sure":0.5}`, `{"thingId":"1","name":"x","heading":"h","sure":-0.1}`, `{"thingId":"1","name":"x","sure":1.01}`} {
 		f.Add([]byte(s))
 	}
 	resolved, err := make_.In().Resolve(nil)

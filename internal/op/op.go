@@ -189,6 +189,7 @@ type Field struct {
 	Type        string // of the value or of an item, in the words of JSON Schema
 	Enum        []string
 	Description string
+	ToolDefault int     // what a tool sends in place of an absent integer, where not 0
 	Fields      []Field // of an object that is no item of a list
 }
 
@@ -207,7 +208,7 @@ func (p *plan) list() []Field {
 		if description == "" {
 			description = f.plan.rule.Description
 		}
-		out = append(out, Field{f.name, f.place, f.required, f.plan.kind == listKind, value.kind.String(), value.rule.Enum, description, inner})
+		out = append(out, Field{f.name, f.place, f.required, f.plan.kind == listKind, value.kind.String(), value.rule.Enum, description, value.rule.ToolDefault, inner})
 	}
 	return out
 }

@@ -313,6 +313,9 @@ func (d *decoder) value(p *plan, v reflect.Value, name string) error {
 		}
 		return p.setNumber(v, name, text)
 	case c == 'n' && d.literal("null"):
+		if p.rule.Null {
+			return p.setText(v, name, "")
+		}
 		return bad("%s must not be null: leave it out", name)
 	case c != '"' && c != '[' && c != '{' && c != 't' && c != 'f':
 		return d.broken()

@@ -150,6 +150,9 @@ func apply(s *jsonschema.Schema, r loci.Rule) {
 	if s.MaxLength = positive(max(r.MaxLength, r.MaxBytes)); r.Trim {
 		s.MaxLength, s.Pattern = nil, `\S`
 	}
+	if r.Null {
+		s.Type, s.Types = "", []string{s.Type, "null"}
+	}
 	if r.True {
 		s.Const = jsonschema.Ptr(any(true))
 	}

@@ -24,7 +24,10 @@ type thing struct {
 	When   loci.Time   `json:"when,omitzero"`
 	Note   *loci.Title `json:"note,omitzero"`
 	Within *nested     `json:"within,omitzero"`
-	Places []nested    `json:"places,omitzero"`
+
+	Heading *loci.OptionalTitle `json:"heading,omitzero"`
+	Sure    *loci.Confidence    `json:"sure,omitzero"`
+	Places  []nested            `json:"places,omitzero"`
 }
 
 type nested struct {

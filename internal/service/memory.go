@@ -2,15 +2,40 @@ package service
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 )
 
 // CreateMemory stores a memory in the atlas that was named or that draws it.
 func (s *Service) CreateMemory(ctx context.Context, who *loci.Actor, in loci.CreateMemory) (loci.CreatedMemory, error) {
+	m := newMemory(in)
+	// What can be made before the transaction is: others wait for it.
+	entry, suspect := store.NewEntry(m.Title, m.Content), suspicious(m.Title, m.Content)
+	return write(ctx, s, who, func(tx *store.Tx) (loci.CreatedMemory, error) {
+		m, entry := m, entry
+		a, routing, err := place(tx, in, m)
+		if err != nil {
+			return loci.CreatedMemory{}, err
+		}
+		if suspect {
+			if m, err = cleaned(a, in); err != nil {
+				return loci.CreatedMemory{}, err
+			}
+			entry = store.NewEntry(m.Title, m.Content)
+		}
+		out := loci.NewMemory{Memory: m, Routing: routing}
+		if in.OnDuplicate == loci.OnDuplicateVersion && m.Source != nil && m.Source.URI != "" {
+			return again(a, in, out, entry)
+		}
+		return added(tx, a, in.OnDuplicate, out, entry)
+	})
+}
+
+// newMemory returns the memory that is asked for.
+func newMemory(in loci.CreateMemory) loci.Memory {
 	m := loci.Memory{Title: string(in.Title), Content: string(in.Content), Type: in.Type, Tags: in.Tags.Different()}
 	if m.Type == "" {
 		m.Type = loci.Note
@@ -21,24 +46,74 @@ func (s *Service) CreateMemory(ctx context.Context, who *loci.Actor, in loci.Cre
 	if in.Source != nil && *in.Source != (loci.Source{}) {
 		m.Source = in.Source
 	}
-	document := search.Analyze(m.Title, m.Content).Encode()
-	return write(ctx, s, who, func(tx *store.Tx) (out loci.CreatedMemory, err error) {
-		a, routing, err := place(tx, in, m)
-		if err != nil {
+	return m
+}
+
+// cleaned is newMemory without the credentials that an atlas does not take.
+func cleaned(a *store.Atlas, in loci.CreateMemory) (loci.Memory, error) {
+	content, err := clean(a.Secrets(), in.Secrets, "content", string(in.Content))
+	if err != nil {
+		return loci.Memory{}, err
+	}
+	title, err := clean(a.Secrets(), in.Secrets, "title", string(in.Title))
+	in.Content, in.Title = loci.Content(content), loci.Title(title)
+	return newMemory(in), err
+}
+
+// added stores a memory, or returns the one that has the same text already.
+func added(tx *store.Tx, a *store.Atlas, wish loci.OnDuplicate, m loci.NewMemory, e store.Entry) (out loci.CreatedMemory, err error) {
+	if wish == loci.OnDuplicateReturn {
+		if err := a.Alone(m.Content); err != nil {
 			return out, err
 		}
-		equal, found, err := a.Equal(m.Content)
-		if err != nil {
-			return out, err
-		}
-		if found && in.OnDuplicate == loci.OnDuplicateReturn {
-			tx.Concerns(equal.ID)
-			return loci.ExistingMemory(loci.NewMemory{Memory: equal, Routing: routing}), nil
-		}
-		out.Memory.Memory, err = a.AddMemory(m, document)
-		out.Memory.Routing, out.Memory.DuplicateOf = routing, equal.ID
+	}
+	equal, found, err := a.Equal(m.Content)
+	if err != nil {
 		return out, err
-	})
+	}
+	if found && wish == loci.OnDuplicateReturn {
+		tx.Concerns(equal.ID)
+		m.Memory, m.Similar = equal, []loci.Alike{}
+		return loci.ExistingMemory(m), nil
+	}
+	m.DuplicateOf = equal.ID
+	if m.Similar, err = a.Alike(m.Content, e, equal.ID); err != nil {
+		return out, err
+	}
+	m.Memory, err = a.AddMemory(m.Memory, e)
+	return loci.CreatedMemory{Memory: m}, err
+}
+
+// again stores what comes from a source once more: what is there already
+// becomes a new version where the text is another.
+func again(a *store.Atlas, in loci.CreateMemory, m loci.NewMemory, e store.Entry) (out loci.CreatedMemory, err error) {
+	if err := a.Alone(string(m.Source.Name) + "\n" + string(m.Source.URI)); err != nil {
+		return out, err
+	}
+	h, found, err := a.Sourced(*m.Source)
+	if err != nil {
+		return out, err
+	}
+	if m.Similar, err = a.Alike(m.Content, e, ""); err != nil {
+		return out, err
+	}
+	if !found {
+		m.Memory, err = a.AddMemory(m.Memory, e)
+		return loci.CreatedMemory{Memory: m}, err
+	}
+	next := h.Record()
+	m.Similar = slices.DeleteFunc(m.Similar, func(s loci.Alike) bool { return s.ID == next.ID })
+	if next.Content != m.Content {
+		next.Content, next.Title = m.Content, m.Title
+		if in.Type != "" {
+			next.Type = in.Type
+		}
+		if in.Tags != nil {
+			next.Tags = m.Tags
+		}
+	}
+	m.Memory, err = h.Set(next)
+	return loci.ExistingMemory(m), err
 }
 
 // place returns the atlas that a memory goes to, and why.
@@ -77,7 +152,7 @@ func named(tx *store.Tx, in loci.CreateMemory) (*store.Atlas, error) {
 // GetMemory reads a memory.
 func (s *Service) GetMemory(ctx context.Context, who *loci.Actor, in loci.GetMemory) (loci.MemoryDetail, error) {
 	return read(ctx, s, who, func(tx *store.Tx) (loci.MemoryDetail, error) {
-		m, err := tx.Memory(in.MemoryID)
+		m, err := tx.MemoryRecord(in.MemoryID)
 		return loci.MemoryDetail{Memory: m, Attachments: []loci.Attachment{}}, err
 	})
 }

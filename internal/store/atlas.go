@@ -83,11 +83,11 @@ type Atlas struct {
 	archived  bool
 }
 
-const handleColumns = ` a.rid, a.id, a.archived, w.rid, w.id, w.name, w.archived, m.role `
+const handleColumns = ` a.rid, a.id, a.archived, w.rid, w.id, w.name, w.archived, w.secrets, m.role `
 
 func (a *Atlas) scan() []any {
 	w := &a.workspace
-	return []any{&a.rid, &a.id, &a.archived, &w.rid, &w.id, &w.name, &w.archived, &w.role}
+	return []any{&a.rid, &a.id, &a.archived, &w.rid, &w.id, &w.name, &w.archived, &w.secrets, &w.role}
 }
 
 // Atlas returns the handle of an atlas in whose workspace the actor has at
@@ -107,6 +107,15 @@ func (a *Atlas) WorkspaceID() string { return a.workspace.id }
 
 // ID returns the id of the atlas.
 func (a *Atlas) ID() string { return a.id }
+
+// Secrets tells what the atlas's workspace does with credentials.
+func (a *Atlas) Secrets() loci.SecretsPolicy { return a.workspace.secrets }
+
+// Alone makes everybody who adds something under that name to the atlas wait
+// for one another.
+func (a *Atlas) Alone(name string) error {
+	return a.t.s.db.dialect().serialize(a.t.c, a.id+"/"+name)
+}
 
 func (a *Atlas) open() error {
 	if a.archived {
@@ -149,12 +158,12 @@ func (t *Tx) Shelf(workspaceID string) (*Shelf, error) {
 		which, args = `WHERE e.id = ?2`, []any{workspaceID}
 	}
 	w := &s.workspace
-	err := t.few(`SELECT a.rid, a.id, a.keywords, a.inbox, w.rid, w.id, w.name, w.archived, m.role FROM workspaces e`+t.mine("e.rid")+
+	err := t.few(`SELECT a.rid, a.id, a.keywords, a.inbox, w.rid, w.id, w.name, w.archived, w.secrets, m.role FROM workspaces e`+t.mine("e.rid")+
 		`JOIN atlases a ON a.workspace = e.rid AND NOT a.archived AND (a.inbox OR a.keywords <> '[]') `+which+
 		` ORDER BY a.created_at, a.id`+t.locked("KEY SHARE", "m, w, a"), args, s.add)
 	if err == nil && w.rid == 0 { // a team makes its Inbox late
-		err = t.one(`SELECT w.rid, w.id, w.name, w.archived, m.role FROM workspaces e`+t.mine("e.rid")+which+t.locked("KEY SHARE", "m, w"),
-			args, &w.rid, &w.id, &w.name, &w.archived, &w.role)
+		err = t.one(`SELECT w.rid, w.id, w.name, w.archived, w.secrets, m.role FROM workspaces e`+t.mine("e.rid")+which+t.locked("KEY SHARE", "m, w"),
+			args, &w.rid, &w.id, &w.name, &w.archived, &w.secrets, &w.role)
 	}
 	return s, w.granted(err, loci.Member)
 }
@@ -163,7 +172,7 @@ func (s *Shelf) add(r row) error {
 	var inbox bool
 	var keywords string
 	a, w := &Atlas{t: s.t}, &s.workspace
-	if err := r.Scan(&a.rid, &a.id, &keywords, &inbox, &w.rid, &w.id, &w.name, &w.archived, &w.role); err != nil {
+	if err := r.Scan(&a.rid, &a.id, &keywords, &inbox, &w.rid, &w.id, &w.name, &w.archived, &w.secrets, &w.role); err != nil {
 		return err
 	}
 	a.workspace = *w

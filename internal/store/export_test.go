@@ -125,7 +125,7 @@ func Hits(t testing.TB, s *Store, who *loci.Actor, q search.Query, f Filter) (li
 			return 0, err
 		}
 		for _, h := range hits {
-			m, err := scanMemory(scanned{func(dest ...any) error {
+			m, err := tx.scanMemory(scanned{func(dest ...any) error {
 				return tx.one(`SELECT`+memoryColumns+`FROM`+tx.memories()+`WHERE e.rid = ?2`, []any{h.Memory}, dest...)
 			}})
 			if err != nil {

@@ -125,7 +125,7 @@ func (t *Tx) fetch(hits []search.Hit) ([]Found, error) {
 		t.mine("e.workspace") + `JOIN atlases a ON a.rid = e.atlas`
 	err := t.few(q, []any{integers(rids)}, func(r row) error {
 		var rid int64
-		m, err := scanMemory(r, &rid)
+		m, err := t.scanMemory(r, &rid)
 		page = append(page, Found{m, scores[rid]})
 		return err
 	})

@@ -159,7 +159,7 @@ func (t *Tx) catchUp(x *indexed) error {
 	return nil
 }
 
-const changeColumns = ` seq, memory, atlas, kind, status, tags, made_at, gone, document `
+const changeColumns = ` seq, memory, atlas, kind, status, tags, made_at, gone, verified, valid_until, document `
 
 // changes reads rows of the change log.
 func (t *Tx) changes(workspace int64, seqs []int64) (list []search.Change, err error) {
@@ -176,7 +176,7 @@ func (t *Tx) changes(workspace int64, seqs []int64) (list []search.Change, err e
 func scanChange(r row, more ...any) (c search.Change, err error) {
 	var tags string
 	var document []byte
-	if err = r.Scan(append([]any{&c.Seq, &c.Memory, &c.Atlas, &c.Kind, &c.Status, &tags, &c.Created, &c.Gone, &document}, more...)...); err != nil {
+	if err = r.Scan(append([]any{&c.Seq, &c.Memory, &c.Atlas, &c.Kind, &c.Status, &tags, &c.Created, &c.Gone, &c.Verified, &c.ValidUntil, &document}, more...)...); err != nil {
 		return c, err
 	}
 	if c.Tags, err = readTexts(tags); err != nil || c.Gone {

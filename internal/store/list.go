@@ -16,6 +16,7 @@ type Filter struct {
 	Kinds       []loci.Kind
 	Tags        []string
 	Include     []loci.Include
+	Verified    bool // only what somebody has reviewed; lists alone
 }
 
 // statuses returns the places in loci.Statuses of what the filter shows.
@@ -111,6 +112,9 @@ func (t *Tx) heads(f Filter, p Page, column string, places []int64, statuses []i
 		}
 		fmt.Fprintf(&also, " AND "+t.s.db.dialect().in, "h.kind", arg(integers(kinds)))
 	}
+	if f.Verified {
+		also.WriteString(" AND h.verified_at > 0")
+	}
 	if len(f.Tags) > 0 {
 		fmt.Fprintf(&also, " AND "+t.s.db.dialect().hasTexts, "h.tags", arg(texts(f.Tags)))
 	}
@@ -125,7 +129,7 @@ func (t *Tx) heads(f Filter, p Page, column string, places []int64, statuses []i
 	q := `SELECT` + memoryColumns + `FROM (SELECT rid FROM (` + strings.Join(heads, " UNION ALL ") + `) AS heads ORDER BY created_at DESC, id DESC LIMIT ?4) AS top
 		JOIN memories e ON e.rid = top.rid` + t.mine("e.workspace") + `JOIN atlases a ON a.rid = e.atlas ORDER BY e.created_at DESC, e.id DESC`
 	err = t.each(q, args, func(r row) error {
-		m, err := scanMemory(r)
+		m, err := t.scanMemory(r)
 		list = append(list, m)
 		return err
 	})

@@ -8,23 +8,32 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
 )
 
 const memoryColumns = ` e.id, w.id, a.id, e.title, e.content, e.kind, e.tags, e.status, e.version, e.created_by, e.created_at, e.updated_at,
-	e.source_name, e.source_uri, e.source_group, e.source_position `
+	e.source_name, e.source_uri, e.source_group, e.source_position,
+	e.verified_at, e.verified_by, e.evidence, e.confidence, e.valid_until, e.superseded_by, e.supersedes, e.archived_at `
 
-func scanMemory(r row, more ...any) (m loci.Memory, err error) {
+func (t *Tx) scanMemory(r row, more ...any) (m loci.Memory, err error) {
 	var kind, status int
-	var tags string
+	var tags, supersedes string
 	var source loci.Source
 	err = r.Scan(append([]any{&m.ID, &m.WorkspaceID, &m.AtlasID, &m.Title, &m.Content, &kind, &tags, &status, &m.Version, &m.CreatedBy, &m.CreatedAt, &m.UpdatedAt,
-		&source.Name, &source.URI, &source.Group, &source.Position}, more...)...)
+		&source.Name, &source.URI, &source.Group, &source.Position,
+		&m.VerifiedAt, &m.VerifiedBy, &m.Evidence, &m.Confidence, &m.ValidUntil, &m.SupersededBy, &supersedes, &m.ArchivedAt}, more...)...)
 	if err != nil {
 		return m, err
 	}
 	m.Type, m.Status = loci.Kinds[kind], loci.Statuses[status]
+	m.Expired = m.ValidUntil != 0 && m.ValidUntil <= t.now
 	if source != (loci.Source{}) {
 		m.Source = &source
+	}
+	if supersedes != noTexts {
+		if m.Supersedes, err = readTexts(supersedes); err != nil {
+			return m, err
+		}
 	}
 	m.Tags, err = readTexts(tags)
 	return m, err
@@ -35,9 +44,9 @@ func (t *Tx) memories() string {
 	return ` memories e` + t.mine("e.workspace") + ` JOIN atlases a ON a.rid = e.atlas `
 }
 
-// Memory returns a memory within the actor's reach.
-func (t *Tx) Memory(id string) (loci.Memory, error) {
-	m, err := scanMemory(scanned{func(dest ...any) error {
+// MemoryRecord returns a memory within the actor's reach.
+func (t *Tx) MemoryRecord(id string) (loci.Memory, error) {
+	m, err := t.scanMemory(scanned{func(dest ...any) error {
 		return t.one(`SELECT`+memoryColumns+`FROM`+t.memories()+`WHERE e.id = ?2`, []any{id}, dest...)
 	}})
 	return m, notFound(err)
@@ -51,7 +60,7 @@ func contentHash(content string) int64 {
 
 // Equal returns the oldest active memory of the atlas with equal content.
 func (a *Atlas) Equal(content string) (m loci.Memory, found bool, err error) {
-	m, err = scanMemory(scanned{func(dest ...any) error {
+	m, err = a.t.scanMemory(scanned{func(dest ...any) error {
 		return a.t.c.one(`SELECT`+memoryColumns+`FROM memories e JOIN workspaces w ON w.rid = e.workspace JOIN atlases a ON a.rid = e.atlas
 			WHERE e.atlas = ?1 AND e.hash = ?2 AND e.content = ?3 AND e.status = 0 ORDER BY e.rid LIMIT 1`,
 			[]any{a.rid, contentHash(content), content}, dest)
@@ -62,9 +71,20 @@ func (a *Atlas) Equal(content string) (m loci.Memory, found bool, err error) {
 	return m, err == nil, err
 }
 
-// AddMemory stores a memory in the atlas. document is its entry in the keyword
-// index, which its row of changes carries.
-func (a *Atlas) AddMemory(m loci.Memory, document []byte) (loci.Memory, error) {
+// An Entry is what indexes keep of a text: its document in the keyword index,
+// and what it is found by among near duplicates.
+type Entry struct {
+	document []byte
+	sketch   []int64
+}
+
+// NewEntry makes the entry of a memory with that title and content.
+func NewEntry(title, content string) Entry {
+	return Entry{search.Analyze(title, content).Encode(), search.Sketch(content)}
+}
+
+// AddMemory stores a memory in the atlas.
+func (a *Atlas) AddMemory(m loci.Memory, e Entry) (loci.Memory, error) {
 	if err := a.open(); err != nil {
 		return m, err
 	}
@@ -77,17 +97,42 @@ func (a *Atlas) AddMemory(m loci.Memory, document []byte) (loci.Memory, error) {
 	}
 	kind, tags := slices.Index(loci.Kinds, m.Type), texts(m.Tags)
 	rid, err := t.c.insert(`INSERT INTO memories (id, workspace, atlas, title, content, hash, kind, status, tags, source_name, source_uri, source_group, source_position,
-		version, created_by, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, 1, ?13, ?14, ?14)`,
+		version, created_by, created_at, updated_at, updated_by) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, 1, ?13, ?14, ?14, ?13)`,
 		[]any{m.ID, a.workspace.rid, a.rid, m.Title, m.Content, contentHash(m.Content), kind, tags,
 			string(source.Name), string(source.URI), string(source.Group), source.Position, m.CreatedBy, t.now})
 	if err != nil {
 		return m, err
 	}
 	t.Concerns(m.ID)
-	_, err = t.exec(`INSERT INTO changes (workspace, memory, atlas, kind, status, tags, made_at, gone, memories, bytes, document)
-		VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, 1, ?8, ?9)`, a.workspace.rid, rid, a.rid, kind, tags, t.now, false, len(m.Content), document)
-	t.changed = append(t.changed, a.workspace.rid)
-	return m, err
+	if err := a.workspace.addSketch(rid, e.sketch); err != nil {
+		return m, err
+	}
+	return m, a.note(change{memory: rid, kind: kind, tags: tags, made: t.now, memories: 1, bytes: len(m.Content), document: e.document})
+}
+
+// A change is what the log of changes is told of one memory.
+type change struct {
+	memory          int64
+	kind, status    int
+	tags            string
+	made            loci.Time // when the memory was
+	gone            bool
+	verified        bool
+	validUntil      loci.Time
+	memories, bytes int // what is added to the counters of the atlas
+	document        []byte
+}
+
+// note writes a change to the log.
+func (a *Atlas) note(c change) error {
+	if c.document == nil {
+		c.document = []byte{}
+	}
+	_, err := a.t.exec(`INSERT INTO changes (workspace, memory, atlas, kind, status, tags, made_at, gone, verified, valid_until, memories, bytes, document)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`, a.workspace.rid, c.memory, a.rid, c.kind, c.status, c.tags, c.made, c.gone,
+		c.verified, c.validUntil, c.memories, c.bytes, c.document)
+	a.t.changed = append(a.t.changed, a.workspace.rid)
+	return err
 }
 
 // integers writes a list of integers for a query's in.

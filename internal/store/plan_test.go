@@ -68,7 +68,7 @@ func reads(crew, atlas string, after store.Mark) map[string]func(*store.Tx) erro
 		"own invitations":      func(tx *store.Tx) error { _, err := tx.PendingInvitations(p); return err },
 		"keys":                 func(tx *store.Tx) error { _, err := tx.Keys(p); return err },
 		"usage":                func(tx *store.Tx) error { _, err := tx.Usage(); return err },
-		"memory":               func(tx *store.Tx) error { tx.Memory(atlas); return nil },
+		"memory":               func(tx *store.Tx) error { tx.MemoryRecord(atlas); return nil },
 	}
 	for name, f := range map[string]store.Filter{
 		"all": {}, "place": {WorkspaceID: crew}, "atlas": {AtlasID: atlas}, "states": {Include: all},

@@ -29,7 +29,7 @@ func TestOthersReachNothing(t *testing.T) {
 				t.Errorf("%s finds %d of %d, want %d", c.who.Email, len(hits.Page), hits.Total, len(c.want))
 			}
 			for _, m := range []loci.Memory{shared, private} {
-				_, err := store.Read(ctx, s, c.who, func(tx *store.Tx) (loci.Memory, error) { return tx.Memory(m.ID) })
+				_, err := store.Read(ctx, s, c.who, func(tx *store.Tx) (loci.Memory, error) { return tx.MemoryRecord(m.ID) })
 				if mine := slices.Contains(c.want, m.ID); mine != (err == nil) || !mine && !loci.Is(err, loci.NotFound) {
 					t.Errorf("%s reads %s: %v", c.who.Email, m.Title, err)
 				}

@@ -213,9 +213,12 @@ func notFound(err error) error {
 }
 
 // texts reads and writes a list of texts in a column.
+// noTexts is a column without texts.
+const noTexts = "[]"
+
 func texts(list []string) string {
 	if len(list) == 0 {
-		return "[]"
+		return noTexts
 	}
 	b, _ := json.Marshal(list) // strings always marshal
 	return string(b)
@@ -223,7 +226,7 @@ func texts(list []string) string {
 
 func readTexts(column string) ([]string, error) {
 	list := []string{}
-	if column == "[]" {
+	if column == noTexts {
 		return list, nil
 	}
 	err := json.Unmarshal([]byte(column), &list)

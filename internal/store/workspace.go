@@ -65,6 +65,7 @@ type Workspace struct {
 	role     loci.Role
 	personal bool
 	archived bool
+	secrets  loci.SecretsPolicy
 }
 
 // Workspace returns the handle of a workspace. One that is out of reach is

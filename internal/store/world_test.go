@@ -55,7 +55,7 @@ func tryAdd(s *store.Store, who *loci.Actor, workspace, content string, change .
 		if err != nil {
 			return m, err
 		}
-		return a.AddMemory(m, search.Analyze(m.Title, m.Content).Encode())
+		return a.AddMemory(m, store.NewEntry(m.Title, m.Content))
 	})
 }
 

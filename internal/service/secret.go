@@ -1,0 +1,72 @@
+package service
+
+import (
+	"strings"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/secret"
+)
+
+// clean returns a text as it may be stored: as it is where no credential is
+// found in it or the workspace allows them, else without them where that is
+// wished. Otherwise it is refused by rule and line, never by what was found.
+func clean(policy loci.SecretsPolicy, wish loci.OnSecret, field, text string) (string, error) {
+	if policy == loci.SecretsAllow && wish == "" {
+		return text, nil
+	}
+	found := secret.Scan(text)
+	if len(found) == 0 {
+		return text, nil
+	}
+	if wish == loci.OnSecretRedact || policy == loci.SecretsRedact {
+		text, _ = secret.Redact(text)
+		return text, nil
+	}
+	return "", refuse(field, found[0].Rule, found[0].Line)
+}
+
+func refuse(field, rule string, line int) error {
+	return loci.Fail(loci.SecretDetected, "%s holds a credential in line %d (%s): remove it, or send secrets: \"redact\".", field, line, rule)
+}
+
+// suspicious reports a text that clean may have something to do with.
+func suspicious(texts ...string) bool {
+	for _, t := range texts {
+		if len(secret.Scan(t)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// seam is how much of a text is looked at once more when another is added to
+// it: a private key may have its head in the one and its body in the other.
+const seam = 4 << 10
+
+// cleanAppend returns a text with another added on a line of its own, cleaned as
+// clean does. Lines are counted in the added text.
+func cleanAppend(policy loci.SecretsPolicy, wish loci.OnSecret, text, more string) (string, error) {
+	more, err := clean(policy, wish, "content", more)
+	if err != nil {
+		return "", err
+	}
+	whole := text + "\n" + more
+	if strings.HasSuffix(text, "\n") {
+		whole = text + more
+	}
+	if policy == loci.SecretsAllow && wish == "" {
+		return whole, nil
+	}
+	from := max(0, len(text)-seam)
+	for _, f := range secret.Scan(whole[from:]) {
+		if from+f.To <= len(text) {
+			continue // it is there already
+		}
+		if wish != loci.OnSecretRedact && policy != loci.SecretsRedact {
+			return "", refuse("content, together with what is there,", f.Rule, 1)
+		}
+		at := max(from+f.From, len(whole)-len(more))
+		return whole[:at] + "[REDACTED:" + f.Rule + "]" + whole[from+f.To:], nil
+	}
+	return whole, nil
+}

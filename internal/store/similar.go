@@ -1,0 +1,103 @@
+package store
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
+)
+
+// maxAlike bounds the memories whose texts are compared with a new one.
+const maxAlike = 16
+
+func (w *Workspace) addSketch(memory int64, sketch []int64) error {
+	if len(sketch) == 0 {
+		return nil
+	}
+	args := []any{w.rid, memory}
+	rows := make([]string, len(sketch))
+	for i, band := range sketch {
+		args = append(args, band)
+		rows[i] = fmt.Sprintf("(?1, ?%d, ?2)", len(args))
+	}
+	_, err := w.t.exec(`INSERT INTO sketches (workspace, band, memory) VALUES `+strings.Join(rows, ", "), args...)
+	return err
+}
+
+func (w *Workspace) dropSketch(memory int64, content string) error {
+	_, err := w.t.exec(`DELETE FROM sketches WHERE workspace = ?1 AND memory = ?2 AND `+fmt.Sprintf(w.t.s.db.dialect().in, "band", 3),
+		w.rid, memory, integers(search.Sketch(content)))
+	return err
+}
+
+// moveSketch replaces what an old text was found by.
+func (w *Workspace) moveSketch(memory int64, was string, sketch []int64) error {
+	if err := w.dropSketch(memory, was); err != nil {
+		return err
+	}
+	return w.addSketch(memory, sketch)
+}
+
+// Alike returns the active memories of the atlas's workspace whose texts are
+// nearly that one, best first, but for the memory except.
+func (a *Atlas) Alike(content string, e Entry, except string) ([]loci.Alike, error) {
+	return a.t.alike(a.workspace.rid, content, e.sketch, except)
+}
+
+// AlikeTo returns the active memories that resemble one within the actor's reach.
+func (t *Tx) AlikeTo(id string) ([]loci.Alike, error) {
+	var content string
+	var workspace int64
+	err := t.one(`SELECT e.content, e.workspace FROM`+t.memories()+`WHERE e.id = ?2`, []any{id}, &content, &workspace)
+	if err != nil {
+		return nil, notFound(err)
+	}
+	return t.alike(workspace, content, search.Sketch(content), id)
+}
+
+// alike compares a text with those that share a band of its sketch.
+func (t *Tx) alike(workspace int64, content string, sketch []int64, except string) ([]loci.Alike, error) {
+	list := []loci.Alike{}
+	if len(sketch) == 0 {
+		return list, nil
+	}
+	d := t.s.db.dialect()
+	var candidates []int64
+	err := t.c.few(`SELECT DISTINCT s.memory FROM `+fmt.Sprintf(d.anyOf, 2, "sketches s", "s.workspace = ?1 AND s.band")+fmt.Sprintf(` LIMIT %d`, maxAlike+1),
+		[]any{workspace, integers(sketch)}, func(r row) error {
+			candidates = append(candidates, 0)
+			return r.Scan(&candidates[len(candidates)-1])
+		})
+	if err != nil || len(candidates) == 0 {
+		return list, err
+	}
+	own := search.NewShingles(content)
+	err = t.c.few(`SELECT e.id, e.content FROM `+fmt.Sprintf(d.anyOf, 1, "memories e", "e.rid")+` WHERE e.workspace = ?2 AND e.status = 0 AND e.id <> ?3`,
+		[]any{integers(candidates), workspace, except}, func(r row) error {
+			var id, text string
+			if err := r.Scan(&id, &text); err != nil {
+				return err
+			}
+			if score := own.Resemblance(search.NewShingles(text)); score >= search.Near {
+				list = append(list, loci.Alike{ID: id, Score: math.Round(score*1e4) / 1e4})
+			}
+			return nil
+		})
+	slices.SortFunc(list, func(a, b loci.Alike) int { return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.ID, b.ID)) })
+	return list, err
+}
+
+// Sourced returns the handle of the memory of the atlas that comes from a
+// source, if there is one that is active.
+func (a *Atlas) Sourced(s loci.Source) (m *Memory, found bool, err error) {
+	m, err = a.t.memory(`WHERE e.atlas = ?2 AND e.source_name = ?3 AND e.source_uri = ?4 AND e.status = 0 ORDER BY e.rid LIMIT 1`, a.rid, string(s.Name), string(s.URI))
+	if e, ok := errors.AsType[*loci.Error](err); ok && e.Code == loci.NotFound {
+		return nil, false, nil
+	}
+	return m, err == nil, err
+}

@@ -1,0 +1,43 @@
+package loci
+
+// A MemoryVersion is what a memory was at one time.
+type MemoryVersion struct {
+	Version    int         `json:"version"`
+	Title      string      `json:"title"`
+	Content    string      `json:"content" jsonschema:"Markdown"`
+	Type       Kind        `json:"type"`
+	Tags       []string    `json:"tags"`
+	Status     Status      `json:"status"`
+	VerifiedAt Time        `json:"verifiedAt,omitzero"`
+	VerifiedBy string      `json:"verifiedBy,omitzero"`
+	Evidence   string      `json:"evidence,omitzero"`
+	Confidence *Confidence `json:"confidence,omitzero"`
+	ValidUntil Time        `json:"validUntil,omitzero"`
+	CreatedBy  string      `json:"createdBy" jsonschema:"The user who made this version"`
+	CreatedAt  Time        `json:"createdAt"`
+}
+
+// ListVersions is the input of memory.versions.
+type ListVersions struct {
+	MemoryID string `json:"memoryId"`
+	Limit    Limit  `json:"limit,omitzero"`
+	Cursor   Cursor `json:"cursor,omitzero"`
+}
+
+// MemoryVersions is a page of versions, the newest first, which is the present one.
+type MemoryVersions struct {
+	Versions   []MemoryVersion `json:"versions"`
+	NextCursor string          `json:"nextCursor,omitzero" jsonschema:"Absent on the last page"`
+}
+
+// A VersionNumber counts the versions of a memory.
+type VersionNumber int
+
+// Rule says that versions count from 1.
+func (VersionNumber) Rule() Rule { return Rule{Min: 1, Max: 1 << 31} }
+
+// RevertMemory is the input of memory.revert.
+type RevertMemory struct {
+	MemoryID string        `json:"memoryId"`
+	Version  VersionNumber `json:"version" jsonschema:"Its content, title, type and tags come back as a new version"`
+}
