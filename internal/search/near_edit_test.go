@@ -32,7 +32,6 @@ var edits = []struct {
 	{"Markdown marks", (*editor).marks},
 	{"append line", (*editor).append},
 	{"shorten by a fifth", (*editor).shorten},
-	{"two of these", nil},
 }
 
 var (
@@ -67,6 +66,7 @@ func (e *editor) typos(text string) string {
 	return text
 }
 
+// number puts another number in the place of one.
 func (e *editor) number(text string) string {
 	all := digits.FindAllStringIndex(text, -1)
 	if len(all) == 0 {
@@ -86,6 +86,7 @@ func (e *editor) name(text string) string {
 	return strings.ReplaceAll(text, old, "Renamed"+string(rune('A'+e.IntN(26))))
 }
 
+// foreign is a sentence of another text, of a usual length.
 func (e *editor) foreign() string {
 	for range 20 {
 		all := sentence.FindAllString(e.others[e.IntN(len(e.others))], -1)
@@ -179,11 +180,3 @@ func (e *editor) shorten(text string) string {
 	}
 	return string(r[:at]) + string(r[min(at+n, len(r)):])
 }
-
-func (e *editor) two(text string) string {
-	for range 2 {
-		text = edits[e.IntN(len(edits)-1)].make(e, text)
-	}
-	return text
-}
-func init() { edits[len(edits)-1].make = (*editor).two }
