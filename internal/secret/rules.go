@@ -87,7 +87,11 @@ func (row tokenRow) compile() rule {
 	fold, tight, least := slices.Contains(foldedRules, row.rule), s.tight(), max(row.entropy, leastEntropy)
 	anchors, back := s.anchor()
 	return rule{name: row.rule, kind: token, anchors: anchors, back: back, find: func(t *scanner, i, end int) (from, to int) {
-		if to = s.match(t.text, i, end, fold); to == 0 || !opens(t.text, i, tight) || !plausible(t.text[i:to], least) {
+		// Where it opens is asked first: of the starts in one long run, one is left.
+		if !opens(t.text, i, tight) {
+			return 0, 0
+		}
+		if to = s.match(t.text, i, end, fold); to == 0 || !plausible(t.text[i:to], least) {
 			return 0, 0
 		}
 		return i, to

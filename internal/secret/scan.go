@@ -19,9 +19,10 @@ const (
 	hashMul  = 0x9e3779b1
 )
 
-// An anchor is the start of a fixed piece of a rule.
+// An anchor is three bytes of a fixed piece of a rule.
 type anchor struct {
-	gram uint32 // its first three bytes, small letters
+	gram uint32 // small letters
+	back int    // from here to where the finder begins
 	rule uint16
 	next uint16 // the next of the same hash, 0 for none
 }
@@ -30,9 +31,10 @@ var heads, anchors = func() (h [1 << hashBits]uint16, list []anchor) {
 	list = make([]anchor, 1)
 	for i := len(rules) - 1; i >= 0; i-- {
 		for _, piece := range rules[i].anchors {
-			g := uint32(piece[0]|0x20) | uint32(piece[1]|0x20)<<8 | uint32(piece[2]|0x20)<<16
+			k := rarest(piece)
+			g := uint32(piece[k]|0x20) | uint32(piece[k+1]|0x20)<<8 | uint32(piece[k+2]|0x20)<<16
 			at := hash(g)
-			list = append(list, anchor{gram: g, rule: uint16(i), next: h[at]})
+			list = append(list, anchor{gram: g, back: rules[i].back + k, rule: uint16(i), next: h[at]})
 			h[at] = uint16(len(list) - 1)
 		}
 	}
@@ -41,15 +43,32 @@ var heads, anchors = func() (h [1 << hashBits]uint16, list []anchor) {
 
 func hash(gram uint32) uint32 { return gram * hashMul >> (32 - hashBits) }
 
+// rarest is where the three bytes of a piece begin that are the rarest in texts,
+// judged by how often its letters are.
+func rarest(piece string) (at int) {
+	const common = "zqjxkvbywgpfmucdlhrsnioate"
+	least := 3 * len(common)
+	for i := range len(piece) - 2 {
+		sum := 0
+		for _, b := range []byte(piece[i : i+3]) {
+			sum += strings.IndexByte(common, b|0x20) + 1
+		}
+		if sum < least {
+			at, least = i, sum
+		}
+	}
+	return at
+}
+
 // A hit is a place where a rule says that a secret is.
 type hit struct{ from, to, rule int }
 
 // A scanner holds what is known of one text: the hits to the right of the
-// current place, and the last long run that a finder measured.
+// current place, and the long runs that a finder measured.
 type scanner struct {
-	text           string
-	hits           []hit
-	runFrom, runTo int
+	text  string
+	hits  []hit
+	parts [3]stretch // of the last JSON Web Token
 }
 
 // Scan finds the credentials in a text of any bytes, ordered and apart from
@@ -75,7 +94,7 @@ func (s *scanner) look(i int, gram uint32, a uint16) {
 			continue
 		}
 		r := &rules[anchors[a].rule]
-		start := i - r.back
+		start := i - anchors[a].back
 		if start < 0 {
 			continue
 		}

@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -35,6 +36,106 @@ func TestEveryRuleFindsItsTokens(t *testing.T) {
 					t.Errorf("%q: got %v, want %v", text, got, want)
 				}
 			}
+		}
+	}
+}
+
+// A byte less, a byte more or a byte of another class makes another text of a
+// token of fixed length. One byte of the class more before it does so too.
+func TestTokensAreWhole(t *testing.T) {
+	t.Parallel()
+	has := func(text, rule string) bool {
+		return slices.ContainsFunc(Scan(text), func(f Finding) bool { return f.Rule == rule })
+	}
+	for _, s := range samples(7) {
+		secret := s.Secret()
+		last := secret[len(secret)-1:]
+		if s.Rule != "private-key" && s.Rule != "url-password" && s.Text == secret && has("x"+s.Text, s.Rule) {
+			t.Errorf("%s: found behind a letter: x%s", s.Rule, s.Text)
+		}
+		if !s.Fixed {
+			continue
+		}
+		n := len(secret)
+		for what, text := range map[string]string{
+			"shorter": secret[:n-1], "longer": secret + last, "of two parts": secret[:n-6] + "!" + secret[n-5:], "in a word": secret + "_z",
+		} {
+			if text = s.With(text); has(text, s.Rule) {
+				t.Errorf("%s: found although %s: %s", s.Rule, what, text)
+			}
+		}
+	}
+}
+
+func TestEveryRuleHasAFormat(t *testing.T) {
+	t.Parallel()
+	var drawn []string
+	for _, s := range samples(1) {
+		drawn = append(drawn, s.Rule)
+	}
+	slices.Sort(drawn)
+	if names := Rules(); !slices.Equal(slices.Compact(drawn), names) || len(names) < 60 {
+		t.Errorf("%d rules %v, formats for %v", len(names), names, slices.Compact(drawn))
+	}
+}
+
+func TestMoreSpecificRulesWin(t *testing.T) {
+	t.Parallel()
+	token := "ghp_" + secrettest.Some(rand.New(rand.NewPCG(1, 1)), "0123456789abcdefghijklmnopqrstuvwxyz", 36)
+	for text, want := range map[string]string{
+		"api_key = " + token:                     "github-pat@1:" + token,
+		"https://joe:" + token + "@host/x.git":   "github-pat@1:" + token,
+		"https://joe:a-" + token + "@host/x.git": "github-pat@1:a-" + token,
+		"\n\n" + token + "\r\n" + token:          "github-pat@3:" + token + " github-pat@4:" + token,
+	} {
+		if got := found(text); got != want {
+			t.Errorf("%q: got %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestEscapesAreBoundaries(t *testing.T) {
+	t.Parallel()
+	token := "ghp_" + secrettest.Some(rand.New(rand.NewPCG(2, 1)), "0123456789abcdefghijklmnopqrstuvwxyz", 36)
+	for before, ok := range map[string]bool{
+		`\n`: true, `\t`: true, "%3D": true, `\u003d`: true, "/": true, "-": true, ".": true, "日本": true, "\xff": true,
+		"n": false, "_": false, "3D": false, "u003d": false, "%3": false, `\q`: false,
+	} {
+		if got := found(before + token); (got != "") != ok {
+			t.Errorf("%q before a token: got %q", before, got)
+		}
+	}
+}
+
+func TestWhatIsNoSecret(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 1))
+	some := func(n int) string { return secrettest.Some(r, "0123456789abcdef", n) }
+	uuid := some(8) + "-" + some(4) + "-" + some(4) + "-" + some(4) + "-" + some(12)
+	picture := make([]byte, 100<<10)
+	for i := range picture {
+		picture[i] = byte(r.Uint32())
+	}
+	texts := []string{
+		"AKIA" + "IOSFODNN7EXAMPLE", "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYEXAMPLEKEY",
+		"ghp_" + strings.Repeat("x", 36), "ghp_" + strings.Repeat("a", 36), "sk_live_" + "your_api_key_here", "sk-ant-api03-" + "your-api-key",
+		"api_key = your-api-key-0123", "password: ${DB_PASSWORD_2}", "token=<your token 1>", "GITHUB_TOKEN=${TOKEN}", "secret_key = os.environ['SECRET_KEY_1']",
+		"api_key = \"" + strings.Repeat("0", 32) + "\"", "access_token = getAccessTokenFromStore2(ctx)", "secret: projects/p1/secrets/s2/versions/3",
+		"loci_live_" + strings.Repeat("0", 43), "AIza" + "SyabcdefghijklmnopqrstuvwxyzABCDEFG1234",
+		"https://user:password@host", "postgres://loci:loci@localhost/loci", "https://u:<password>@host", "https://u:${PASS_1}@host", "https://user:xxxxxxxx@h",
+		"mailto:joe@example.com", "http://host:8080/@x", "git@github.com:a/b.git", "see https://a.b/c:d@e",
+		uuid, some(32), some(40), some(64), some(96), some(128), "id: " + uuid, "heroku release " + uuid, "sha256:" + some(64), "sentry release: " + some(40),
+		"commit " + some(40), "\tindex " + some(40) + ".." + some(40) + " 100644", "key: " + some(64), "etag = \"" + some(32) + "\"", "cache_key=" + some(40),
+		"golang.org/x/text v0.43.0 h1:" + base64.StdEncoding.EncodeToString(picture[:32]) + "\ngolang.org/x/text v0.43.0/go.mod h1:" + base64.StdEncoding.EncodeToString(picture[32:64]),
+		`"integrity": "sha512-` + base64.StdEncoding.EncodeToString(picture[64:128]) + `",`,
+		"data:image/png;base64," + base64.StdEncoding.EncodeToString(picture), "data:image/png;base64," + base64.URLEncoding.EncodeToString(picture),
+		"-----BEGIN RSA PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----", "a `-----BEGIN PRIVATE KEY-----` line and what comes after it in the file",
+		"-----BEGIN CERTIFICATE-----\n" + base64.StdEncoding.EncodeToString(picture[:480]) + "\n-----END CERTIFICATE-----",
+		"-----BEGIN PUBLIC KEY-----\n" + base64.StdEncoding.EncodeToString(picture[:90]) + "\n-----END PUBLIC KEY-----",
+	}
+	for _, text := range texts {
+		if got := found(text); got != "" {
+			t.Errorf("%.80q: got %.200s", text, got)
 		}
 	}
 }

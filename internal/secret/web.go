@@ -5,13 +5,21 @@ import (
 	"strings"
 )
 
-// dashRun is the end of the run of base64url at i. It remembers the last run, so
-// that a text of one run with many starts is measured once.
-func (s *scanner) dashRun(i, end int) int {
-	if i < s.runFrom || i > s.runTo {
-		s.runFrom, s.runTo = i, run(s.text, dash, i, len(s.text))
+// A stretch is a run of one class that was measured.
+type stretch struct{ from, to int }
+
+// dashRun is the end of the run of base64url at i. It remembers the last run of
+// each part of a token, and makes it longer to the left: so a text of one run
+// with many starts is measured once.
+func (s *scanner) dashRun(part, i, end int) int {
+	known := &s.parts[part]
+	switch {
+	case i < known.from && run(s.text, dash, i, known.from) == known.from:
+		known.from = i
+	case i < known.from || i > known.to:
+		*known = stretch{i, run(s.text, dash, i, len(s.text))}
 	}
-	return min(s.runTo, end)
+	return min(known.to, end)
 }
 
 // jwt finds a signed token in its compact form (RFC 7519): three parts, of which
@@ -22,15 +30,15 @@ func jwt(s *scanner, i, end int) (from, to int) {
 	if !strings.HasPrefix(text[i:], "eyJ") || !opens(text, i, true) {
 		return 0, 0
 	}
-	head := s.dashRun(i, end)
+	head := s.dashRun(0, i, end)
 	if head-i < leastPart || !strings.HasPrefix(text[head:], ".ey") {
 		return 0, 0
 	}
-	claims := s.dashRun(head+1, end)
+	claims := s.dashRun(1, head+1, end)
 	if claims-head <= leastPart || claims == end || text[claims] != '.' {
 		return 0, 0
 	}
-	to = s.dashRun(claims+1, end)
+	to = s.dashRun(2, claims+1, end)
 	if n := to - claims - 1; n > 0 && n < leastSignature || !plausible(text[i:to], 3) {
 		return 0, 0
 	}
@@ -42,8 +50,11 @@ func jwt(s *scanner, i, end int) (from, to int) {
 func jwtTwice(s *scanner, i, end int) (from, to int) {
 	const first, least = 40, 60
 	text := s.text[:end]
+	if !opens(text, i, true) {
+		return 0, 0
+	}
 	to = run(text, b64, i, end)
-	if to-i < least || !opens(text, i, true) {
+	if to-i < least {
 		return 0, 0
 	}
 	once, err := base64.StdEncoding.DecodeString(text[i : i+first])
@@ -104,7 +115,7 @@ func urlPassword(s *scanner, i, end int) (from, to int) {
 
 // spoken reports what people write for a password in documentation.
 func spoken(password string) bool {
-	if strings.ContainsAny(password, "[]{}<>$*%()") && !strings.ContainsAny(password, "0123456789") || strings.ContainsAny(password[:1], "$[{<%*(") || placeholder(password) {
+	if strings.ContainsAny(password, "[]{}<>$*%()") && !strings.ContainsAny(password, "0123456789") || strings.ContainsAny(password[:1], "$[{<*(") || placeholder(password) {
 		return true
 	}
 	small := strings.ToLower(password)

@@ -107,7 +107,7 @@ var tokens = []format{
 	{"anthropic-admin-api-key", "sk-ant-admin01-{-93}AA!"},
 	{"anthropic-api-key", "sk-ant-api03-{-93}AA!"},
 	{"clickhouse-cloud-api-secret-key", "4b1d{a38}!"},
-	{"databricks-api-token", "dapi{h32}!"}, {"databricks-api-token", "dapi{h32}-2!"},
+	{"databricks-api-token", "dapi{h32}!"}, {"databricks-api-token", "dapi{h32}-2"},
 	{"defined-networking-api-token", "dnkey: <dnkey-{-26}-{-52}>!"},
 	{"dynatrace-api-token", "dt0c01.{u24}.{u64}!"},
 	{"grafana-api-key", "eyJrIjoi{a80}="},

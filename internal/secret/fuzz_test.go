@@ -1,0 +1,101 @@
+package secret
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci/internal/secret/secrettest"
+	"pgregory.net/rapid"
+)
+
+// check holds a text to what Scan and Redact promise for any text.
+func check(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, text string) {
+	t.Helper()
+	clean, all := Redact(text)
+	at, rest := 0, clean
+	for _, f := range all {
+		if f.From < at || f.To <= f.From || f.To > len(text) || f.Line != 1+strings.Count(text[:f.From], "\n") {
+			t.Fatalf("%q: finding %+v is out of place", text, f)
+		}
+		mark := text[at:f.From] + "[REDACTED:" + f.Rule + "]"
+		if !strings.HasPrefix(rest, mark) {
+			t.Fatalf("%q: redacted to %q, which lacks %q", text, clean, mark)
+		}
+		at, rest = f.To, rest[len(mark):]
+	}
+	if rest != text[at:] {
+		t.Fatalf("%q: redacted to %q", text, clean)
+	}
+	if left := found(clean); left != "" {
+		t.Fatalf("%q: redacted to %q, and that holds %s", text, clean, left)
+	}
+}
+
+// Secrets glued together, cut, and nested in each other leave nothing.
+func TestRedactedTextsHoldNothing(t *testing.T) {
+	t.Parallel()
+	all := samples(11)
+	rapid.Check(t, func(t *rapid.T) {
+		var b strings.Builder
+		for range rapid.IntRange(1, 6).Draw(t, "pieces") {
+			text := rapid.SampledFrom(all).Draw(t, "sample").Text
+			if n := len(text); rapid.Bool().Draw(t, "cut") {
+				text = text[:rapid.IntRange(0, n).Draw(t, "to")]
+			}
+			b.WriteString(text)
+			b.WriteString(rapid.SampledFrom([]string{"", "", "-", "=", ".", "/", "_", "+", "\n", " ", `\n`, "%3D", ":", "@", "xoxb", "key="}).Draw(t, "glue"))
+		}
+		check(t, b.String())
+	})
+}
+
+func TestAnyBytesAreScanned(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) { check(t, string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes"))) })
+}
+
+const (
+	largest = 256 << 10
+	// patience is far above what the largest text takes, some milliseconds, and
+	// far below what it would take if time grew with its square.
+	patience = 2 * time.Second
+)
+
+// hurry fails if a text that repeats a piece takes long.
+func hurry(t *testing.T, piece string) {
+	t.Helper()
+	text := strings.Repeat(piece, largest/len(piece))
+	start := time.Now()
+	Scan(text)
+	if took := time.Since(start); took > patience {
+		t.Fatalf("%d bytes of %q took %v", len(text), piece, took)
+	}
+}
+
+func TestHostileTextsTakeLinearTime(t *testing.T) {
+	for _, piece := range []string{
+		"-eyJ", "-eyJhbGciOiJIUzI1NiJ9.eyJhbGciOiJIUzI1NiJ9", "ZXlK+ZXlK", "-xoxb-1234567890-1234567890", "-xoxp-1234567890-1234567890-1234567890",
+		"-----BEGIN", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n", "-----BEGIN PRIVATE KEY" + "-----ABCDabcd0123+/ABCDabcd0123+/ABCDabcd0123+/", "-----END PRIVATE KEY-----",
+		"a://", "a://b:c@", "a:1@", "api_key=", "api_key=a1b2c3d4e5", "heroku key ", "twitter = A", "discord_secret=", "pscale_tkn_-", "-hvs.", "-hvb.", "yandex=t1.a",
+		"glpat-", "glrt-t1_", "ops_eyJ", "fm2_", "bedrock-api-key-YmVkcm9jay5hbWF6b25hd3MuY29t", "EAAM", "/EAAM", "sntrys_eyJpYXQiO", "glc_", ".atlasv1.", "a.atlasv1.", "_mmk", "3Q~", "\\n", "%3D",
+	} {
+		hurry(t, piece)
+	}
+}
+
+func FuzzScan(f *testing.F) {
+	for _, s := range secrettest.Draw(rand.New(rand.NewPCG(5, 1))) {
+		f.Add(s.Text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		check(t, text)
+		if text != "" {
+			hurry(t, text)
+		}
+	})
+}
