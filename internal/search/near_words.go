@@ -17,6 +17,8 @@ type shingler struct {
 	last, before uint64 // the hashes of the two words before
 	made, used   int    // shingles in all, and in the block
 	block        [256]uint64
+	seen         []look // the characters of a run
+	knots        bool   // one of them is a knot
 	low          []byte
 }
 
@@ -33,8 +35,8 @@ const (
 	fnvPrime = 1099511628211
 )
 
-// keepLow bounds what a pooled shingler keeps from one huge run to the next.
-const keepLow = 1 << 14
+// keepRun bounds the characters that a pooled shingler keeps room for.
+const keepRun = 1 << 13
 
 // walk hands on all shingles of s, in linear time.
 func (g *shingler) walk(s string) {
@@ -48,7 +50,7 @@ func (g *shingler) walk(s string) {
 		}
 		switch {
 		case j < len(s) && class[s[j]] == wide:
-			i = g.wide(s, i, j)
+			i = g.wide(s, i)
 		case j == i:
 			i++
 		default:
@@ -60,69 +62,67 @@ func (g *shingler) walk(s string) {
 		g.add(g.last ^ bits.RotateLeft64(g.before, 32))
 	}
 	g.take(g.block[:g.used])
-	if cap(g.low) > keepLow {
-		g.low = nil
+	if cap(g.seen) > keepRun {
+		g.seen, g.low = nil, nil
 	}
 }
 
-// wide takes the run of word characters that begins at i, of which those before
-// j are ASCII, and returns where the text goes on.
-func (g *shingler) wide(s string, i, j int) int {
-	tangled := false
-	for j < len(s) {
-		r, n := utf8.DecodeRuneInString(s[j:])
-		_, k := g.look(r)
-		if k == blank {
-			break
-		}
-		tangled = tangled || k == knot
-		j += n
-	}
-	switch {
-	case j == i:
+// wide takes the run of word characters that begins at i and returns
+// where the text goes on.
+func (g *shingler) wide(s string, i int) int {
+	j := i + g.collect(s[i:], false)
+	if j == i {
 		_, n := utf8.DecodeRuneInString(s[i:])
 		return i + n
-	case tangled:
-		g.low = norm.NFKC.AppendString(g.low[:0], s[i:j])
-		if g.knotted() {
-			g.low = foldCase(g.low[:0], string(g.low))
+	}
+	if g.knots {
+		n := norm.NFKC.String(s[i:j])
+		g.collect(n, true)
+		if g.knots {
+			g.low = foldCase(g.low[:0], n)
+			g.collect(string(g.low), true)
 		}
-	default:
-		g.low = append(g.low[:0], s[i:j]...)
 	}
 	g.run()
 	return j
 }
 
-// knotted reports that low has characters that [shingler.look] cannot fold.
-func (g *shingler) knotted() bool {
-	for i := 0; i < len(g.low); {
-		r, n := utf8.DecodeRune(g.low[i:])
-		i += n
-		if _, k := g.look(r); k == knot && !isDense(r) {
-			return true
+// collect looks up the characters at the start of s and returns their size: up to
+// a blank one, or of a settled text, which is in normal form, all. There knots are
+// only what folding may change.
+func (g *shingler) collect(s string, settled bool) (size int) {
+	g.seen, g.knots = g.seen[:0], false
+	for size < len(s) {
+		r, n := utf8.DecodeRuneInString(s[size:])
+		l := g.look(r)
+		switch {
+		case l.kind == blank && !settled:
+			return size
+		case l.kind == knot && settled && isDense(r):
+			l.kind = sign
+		case l.kind == knot:
+			g.knots = true
 		}
+		g.seen = append(g.seen, l)
+		size += n
 	}
-	return false
+	return size
 }
 
-// run takes the words of low, which is in normal form.
+// run takes the words of the characters collected.
 func (g *shingler) run() {
 	hash, open := uint64(fnvStart), false
-	for i := 0; i < len(g.low); {
-		r, n := utf8.DecodeRune(g.low[i:])
-		i += n
-		r, k := g.look(r)
-		if k == char || k == knot && !isDense(r) {
-			hash, open = (hash^uint64(r))*fnvPrime, true
+	for _, l := range g.seen {
+		if l.kind == char || l.kind == knot {
+			hash, open = (hash^uint64(l.folded))*fnvPrime, true
 			continue
 		}
 		if open {
 			g.word(hash, wordWide)
 			hash, open = fnvStart, false
 		}
-		if k != blank {
-			g.word((fnvStart^uint64(r))*fnvPrime, signWide)
+		if l.kind == sign {
+			g.word((fnvStart^uint64(l.folded))*fnvPrime, signWide)
 		}
 	}
 	if open {
@@ -166,24 +166,23 @@ const (
 
 // look is a character folded, and its kind.
 type look struct {
-	folded uint16
+	folded rune
 	kind   kind
 }
 
 // look says what a character is; folding those at looksLimit and beyond needs
 // their neighbours.
-func (g *shingler) look(r rune) (rune, kind) {
+func (g *shingler) look(r rune) look {
 	switch {
 	case r < looksLimit:
-		l := g.looks[r]
-		return rune(l.folded), l.kind
+		return g.looks[r]
 	case r >= 0x4E00 && r <= 0x9FFF, r >= 0xAC00 && r <= 0xD7A3, r >= 0x3041 && r <= 0x3096,
 		r >= 0x30A1 && r <= 0x30FA, r == 'ー':
-		return r, sign
-	case !isWord(r):
-		return r, blank
+		return look{r, sign}
+	case r >= 0xFF01 && r <= 0xFF0F || r == 0xFF1A || r == 0xFF1B || r == 0xFF1F || !isWord(r):
+		return look{r, blank}
 	}
-	return r, knot
+	return look{r, knot}
 }
 
 const looksLimit = 0x2000
@@ -194,7 +193,7 @@ var looks = sync.OnceValue(func() *[looksLimit]look {
 		s := string(r)
 		low := foldCase(nil, s)
 		folded, n := utf8.DecodeRune(low)
-		t[r].folded = uint16(r)
+		t[r].folded = r
 		switch {
 		case !isWord(r):
 		case !norm.NFKC.IsNormalString(s), !norm.NFKC.PropertiesString(s).BoundaryBefore(), n < len(low), folded >= looksLimit:
@@ -202,7 +201,7 @@ var looks = sync.OnceValue(func() *[looksLimit]look {
 		case isDense(r):
 			t[r].kind = sign
 		default:
-			t[r] = look{uint16(folded), char}
+			t[r] = look{folded, char}
 		}
 	}
 	return &t
