@@ -13,7 +13,7 @@ var messageTokens = []tokenRow{
 	{"sendgrid-api-token", "SG.<dot:66>", 2},
 	{"sendinblue-api-token", "xkeysib-<hex:64>-<alnum:16>", 2},
 	{"slack-app-token", "xapp-<digit:1>-<alnum:1-60>-<digit:1-60>-<alnum:1-200>", 2},
-	{"slack-bot-token", "xoxb-<digit:10-13>-<digit:10-13><dash:0-100>", 3},
+	{"slack-bot-token", "xoxb-<digit:10-13>-<digit:10><dash:0-100>", 3},
 	{"slack-config-access-token", "xoxe.xoxb-<digit:1>-<alnum:163-166>", 2},
 	{"slack-config-access-token", "xoxe.xoxp-<digit:1>-<alnum:163-166>", 2},
 	{"slack-config-refresh-token", "xoxe-<digit:1>-<alnum:146>", 2},

@@ -79,7 +79,7 @@ func sentryOrg(s *scanner, i, end int) (from, to int) {
 	claims := run(text, b64, i+len("sntrys_"), end)
 	mark := padding(text, claims)
 	to = run(text, b64, min(mark+1, end), end)
-	if claims-i < least || mark == end || text[mark] != '_' || to-mark-1 != signature || !closes(text, b64, to, end) {
+	if claims-i < least || mark == end || text[mark] != '_' || to-mark-1 != signature {
 		return 0, 0
 	}
 	return i, to

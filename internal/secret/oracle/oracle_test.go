@@ -1,0 +1,140 @@
+// Package oracle holds the rules of secrets to gitleaks, whose names they bear.
+// It is a module of its own, so that Loci does not depend on gitleaks:
+//
+//	cd internal/secret/oracle && go test ./...
+package oracle
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci/internal/secret"
+	"github.com/loci-memory/loci/internal/secret/secrettest"
+	"github.com/zricethezav/gitleaks/v8/detect"
+)
+
+// own are rules that gitleaks does not have.
+var own = []string{"loci-api-key", "url-password"}
+
+// narrower are rules that find less than those of gitleaks, on purpose.
+var narrower = map[string]string{
+	"atlassian-api-token":                    "a value without a shape needs a name that begins with the keyword and speaks of a credential",
+	"aws-amazon-bedrock-api-key-short-lived": "the fixed start of a key, which every key shares, is no key",
+	"cisco-meraki-api-key":                   "as atlassian-api-token",
+	"cohere-api-token":                       "as atlassian-api-token",
+	"facebook-access-token":                  "the number of an app is a token only when assigned to its name",
+	"generic-api-key":                        "only long random values, assigned to names that end in a word for a credential",
+	"jwt":                                    "a token begins with the base64 of a JSON object",
+	"jwt-base64":                             "what is inside must be the header of a token",
+	"microsoft-teams-webhook":                "the ids in the address are UUIDs",
+	"okta-access-token":                      "as atlassian-api-token",
+	"planetscale-password":                   "the prefix is written in small letters",
+	"private-key":                            "between the lines stands base64",
+	"privateai-api-token":                    "as atlassian-api-token",
+	"slack-config-access-token":              "the dot is a dot",
+	"slack-webhook-url":                      "the dots are dots",
+	"sourcegraph-access-token":               "a commit id beside the word is no token",
+	"vault-service-token":                    "the old form, s. and 24 letters, is that of a method too: it needs a name",
+}
+
+// left out are rules of gitleaks that Loci does not have, and why.
+var leftOut = map[string]string{
+	"adobe-client-id": "an id is no secret", "asana-client-id": "an id is no secret", "bitbucket-client-id": "an id is no secret",
+	"discord-client-id": "an id is no secret", "linkedin-client-id": "an id is no secret", "looker-client-id": "an id is no secret",
+	"messagebird-client-id": "an id is no secret", "new-relic-user-api-id": "an id is no secret", "plaid-client-id": "an id is no secret",
+	"sendbird-access-id": "an id is no secret", "sumologic-access-id": "an id is no secret",
+	"bittrex-secret-key":                 "it has the shape and the name of bittrex-access-key",
+	"authress-service-client-access-key": "its prefixes, sc_ and ext_, are everywhere",
+	"curl-auth-header":                   "documentation is full of commands with a header", "curl-auth-user": "documentation is full of commands with a user",
+	"freemius-secret-key": "one line of one framework", "nuget-config-password": "a password of any shape", "hashicorp-tf-password": "a password of any shape",
+	"kubernetes-secret-yaml": "a manifest of any value, ConfigMaps look alike", "pkcs12-file": "a name of a file",
+	"sidekiq-secret": "a name of one gem", "sidekiq-sensitive-url": "url-password finds it",
+}
+
+func detector(t *testing.T) *detect.Detector {
+	t.Helper()
+	d, err := detect.NewDetectorDefaultConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func theirs(d *detect.Detector, text string) (rules []string) {
+	for _, f := range d.DetectString(text) {
+		rules = append(rules, f.RuleID)
+	}
+	return rules
+}
+
+func ours(text string) (rules []string) {
+	for _, f := range secret.Scan(text) {
+		rules = append(rules, f.Rule)
+	}
+	return rules
+}
+
+// What our formats draw, both find, under the same name.
+func TestGitleaksFindsWhatWeDraw(t *testing.T) {
+	const seeds = 5
+	d := detector(t)
+	for seed := range uint64(seeds) {
+		for _, s := range secrettest.Draw(rand.New(rand.NewPCG(seed, 2))) {
+			if got := ours(s.Text); !slices.Equal(got, []string{s.Rule}) {
+				t.Errorf("we find %v in %s, not %s", got, s.Text, s.Rule)
+			}
+			if got := theirs(d, s.Text); slices.Contains(got, s.Rule) == slices.Contains(own, s.Rule) {
+				t.Errorf("they find %v in %s, and we %s", got, s.Text, s.Rule)
+			}
+		}
+	}
+}
+
+// What their expressions draw, and they find, we find too, under the same name:
+// all of the tokens that have a shape of their own. Expressions that begin with
+// a name draw names that nobody writes; the test above compares those rules.
+func TestWeFindWhatGitleaksDraws(t *testing.T) {
+	const texts, named = 40, `[\w.-]{0,50}?`
+	d := detector(t)
+	compared := 0
+	for _, name := range secret.Rules() {
+		rule := d.Config.Rules[name]
+		if slices.Contains(own, name) || strings.HasPrefix(rule.Regex.String(), `(?i)`+named) {
+			continue
+		}
+		r := rand.New(rand.NewPCG(1, 2)) // of each rule, so that a new one moves no other
+		missed, drawn := "", 0
+		for range texts {
+			text, err := match(r, rule.Regex.String())
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			// gitleaks wants one of its keywords somewhere in the text.
+			text = rule.Keywords[0] + "\n\n " + text + " "
+			if !slices.Contains(theirs(d, text), name) {
+				continue
+			}
+			drawn++
+			if !slices.Contains(ours(text), name) {
+				missed = text
+			}
+		}
+		compared += drawn
+		if _, known := narrower[name]; known != (missed != "") {
+			t.Errorf("%s: of %d texts we miss %.300q, and that is known: %v", name, drawn, missed, known)
+		}
+	}
+	if compared < 1000 {
+		t.Errorf("only %d texts were compared", compared)
+	}
+}
+
+func TestEveryRuleOfGitleaksIsDecided(t *testing.T) {
+	for name := range detector(t).Config.Rules {
+		if _, out := leftOut[name]; out == slices.Contains(secret.Rules(), name) {
+			t.Errorf("%s: left out: %v, and the other way round in the rules", name, out)
+		}
+	}
+}
