@@ -2,6 +2,7 @@ package search
 
 import (
 	"math/bits"
+	"slices"
 	"sync"
 	"unicode/utf8"
 
@@ -92,6 +93,9 @@ func (g *shingler) wide(s string, i int) int {
 // only what folding may change.
 func (g *shingler) collect(s string, settled bool) (size int) {
 	g.seen, g.knots = g.seen[:0], false
+	if settled {
+		g.seen = slices.Grow(g.seen, utf8.RuneCountInString(s)) // normal form may be many times as long as its text
+	}
 	for size < len(s) {
 		r, n := utf8.DecodeRuneInString(s[size:])
 		l := g.look(r)
