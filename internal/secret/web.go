@@ -106,7 +106,8 @@ func urlPassword(s *scanner, i, end int) (from, to int) {
 		return 0, 0
 	}
 	user, password, found := strings.Cut(authority[:host], ":")
-	if !found || len(password) < leastSecret || password == user || spoken(password) {
+	// Brackets are what Redact leaves, and no part of a user's name or password.
+	if !found || strings.ContainsAny(authority[:host], "[]") || len(password) < leastSecret || password == user || spoken(password) {
 		return 0, 0
 	}
 	to = i + host
@@ -115,7 +116,7 @@ func urlPassword(s *scanner, i, end int) (from, to int) {
 
 // spoken reports what people write for a password in documentation.
 func spoken(password string) bool {
-	if strings.ContainsAny(password, "[]{}<>$*%()") && !strings.ContainsAny(password, "0123456789") || strings.ContainsAny(password[:1], "$[{<*(") || placeholder(password) {
+	if strings.ContainsAny(password, "{}<>$*%()") && !strings.ContainsAny(password, "0123456789") || strings.ContainsAny(password[:1], "${<*(") || placeholder(password) {
 		return true
 	}
 	small := strings.ToLower(password)
