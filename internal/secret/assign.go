@@ -29,9 +29,10 @@ func value(text string, i int, keyword, word string, end int) int {
 }
 
 // begins reports whether a name begins at i, or a part of one: the keyword
-// "sonar" stands in mySonar and in my_sonar, and not in personary.
+// "sonar" stands in mySonar and in my_sonar, and not in personary. One that
+// begins with no letter begins anywhere.
 func begins(text string, i int) bool {
-	if i == 0 || classes[text[i-1]]&alpha == 0 {
+	if i == 0 || classes[text[i]]&alpha == 0 || classes[text[i-1]]&alpha == 0 {
 		return true
 	}
 	upper := func(b byte) bool { return classes[b]&alpha != 0 && b < 'a' }
