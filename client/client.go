@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -91,13 +92,14 @@ func New(address string, options ...Option) (*Client, error) {
 // URL returns the server's address.
 func (c *Client) URL() string { return c.base }
 
-func transport() *http.Transport {
+// transport is that of all clients of a program: they share connections.
+var transport = sync.OnceValue(func() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
 	t.ResponseHeaderTimeout = 45 * time.Second
 	t.MaxIdleConnsPerHost = 16
 	return t
-}
+})
 
 // loopback reports whether host is this machine.
 func loopback(host string) bool {

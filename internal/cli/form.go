@@ -14,7 +14,7 @@ import (
 // order, and flags. It checks nothing that the operation checks itself, so
 // that every door refuses in the same words.
 type form struct {
-	words []*slot // the ids of the path, then the query
+	words []*slot // the ids of the path, then the query without which nothing is found
 	flags []*slot
 }
 
@@ -26,7 +26,7 @@ func newForm(o *op.Op) *form {
 		s := &slot{path: []string{field.Name}, flag: kebab(field.Name), kind: field.Type, list: field.List,
 			enum: field.Enum, usage: field.Description, required: field.Required}
 		switch {
-		case field.Place == op.InPath || field.Name == "query" && field.Type == "string":
+		case field.Place == op.InPath || field.Name == "query" && field.Type == "string" && field.Required:
 			f.words = append(f.words, s)
 		case field.Type == "object" && !field.List:
 			f.nested(s, field.Fields)

@@ -41,7 +41,7 @@ func (p *program) operation(o *op.Op) *cobra.Command {
 	if o.Method == "POST" && o.Access != op.Public && !o.Reads {
 		cmd.Flags().StringVar(&c.IdempotencyKey, "idempotency-key", "", "Makes a repeated call harmless: the same key, the same answer")
 	}
-	if o.Method == "PATCH" {
+	if o.Guarded {
 		cmd.Flags().StringVar(&c.IfMatch, "if-match", "", "Change it only while it has this entity tag")
 	}
 	if o.Access != op.Public {

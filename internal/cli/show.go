@@ -34,6 +34,8 @@ func (p *program) show(o *op.Op, raw []byte) error {
 	switch {
 	case len(answer) == 0:
 		b.WriteString("Done.\n")
+	case text(answer) != "":
+		b.WriteString(clean(text(answer), true))
 	case isList(answer[0].value):
 		err = p.lists(&b, answer)
 	default:
@@ -44,6 +46,16 @@ func (p *program) show(o *op.Op, raw []byte) error {
 	}
 	_, err = p.out.Write(b.Bytes())
 	return err
+}
+
+// text is the answer as a text for people, where it has one.
+func text(answer []member) string {
+	for _, m := range answer {
+		if m.name == "markdown" {
+			return plain(m.name, m.value)
+		}
+	}
+	return ""
 }
 
 // A member is one field of a JSON object, in the order in which it came.

@@ -63,6 +63,7 @@ type Op struct {
 	Reach   Reach
 	Streams bool // Out is one event, and what Run returns is a Stream
 	Reads   bool // it changes nothing
+	Guarded bool // an If-Match holds it to the state that the caller knows
 
 	in        *plan
 	inType    reflect.Type
@@ -158,8 +159,17 @@ func define[In, Out any](t *Table, name, route, summary string, access Access, r
 			f.place = o.rest()
 		}
 	}
+	o.Guarded = t.guards(o)
 	t.Ops = append(t.Ops, o)
 	return o
+}
+
+// guards tells whether o changes a record that has an entity tag: it answers
+// with one, or removes what can be read.
+func (t *Table) guards(o *Op) bool {
+	_, tagged := reflect.Zero(o.outType).Interface().(Tagged)
+	resource, _, _ := strings.Cut(o.Name, ".")
+	return !o.Reads && placeholder.MatchString(o.Path) && (tagged || o.Method == "PATCH" || o.Method == "DELETE" && t.Op(resource+".get") != nil)
 }
 
 // A Place is the part of an HTTP request in which a field travels. There are

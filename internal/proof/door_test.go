@@ -105,7 +105,7 @@ var ways = []way{
 	{"tool", func(o *op.Op, q question) bool { return o.Reach > op.NoTool && !q.head }, byTool},
 	{"pipe", func(o *op.Op, q question) bool { return o.Reach > op.NoTool && !q.head }, byPipe},
 	{"command", func(o *op.Op, q question) bool {
-		return o.Reach != op.Browser && !q.words && !q.repeated && (!q.head || o.Method == "PATCH" || !o.Reads)
+		return o.Reach != op.Browser && !q.words && !q.repeated && (!q.head || !o.Reads)
 	}, byCommand},
 }
 
@@ -292,7 +292,7 @@ func commandLine(o *op.Op, in args) (line []string, stdin string) {
 		v, given := in[f.Name]
 		switch object, nested := v.(args); {
 		case !given:
-		case f.Place == op.InPath || f.Name == "query":
+		case f.Place == op.InPath || f.Name == "query" && f.Required:
 			words = append(words, text(v))
 		case nested:
 			for name, inner := range object {

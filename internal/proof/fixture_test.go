@@ -96,7 +96,7 @@ func crew(s scene) args { return args{"workspaceId": s.Crew} }
 var fixtures = map[string]fixture{
 	service.MemoryCreate.Name: {
 		args: func(s scene) args {
-			return args{"content": "The tide turns at noon.", "atlasId": s.Atlas(s.t, "Shelf"), "tags": []any{"sea", "time"}, "type": "fact",
+			return args{"content": ropes(), "atlasId": s.Atlas(s.t, "Shelf"), "tags": []any{"sea", "time"}, "type": "fact",
 				"source": args{"name": "log", "position": 7}}
 		},
 		names: []string{"atlasId"},

@@ -11,7 +11,23 @@ import (
 
 // written returns a memory of ann's that nobody else needs.
 func (s scene) written() string {
-	return s.Memory(s.t, s.Atlas(s.t, "Shelf"), fresh("The lighthouse keeper counts ships, to "))
+	return s.Memory(s.t, s.Atlas(s.t, "Shelf"), "The lighthouse keeper counts ships.")
+}
+
+// twins returns one of two memories that resemble each other and no third.
+func (s scene) twins() string {
+	text := ropes()
+	s.Memory(s.t, s.Atlas(s.t, "Shelf"), text+"hemp")
+	return s.Memory(s.t, s.Atlas(s.t, "Shelf"), text+"sisal")
+}
+
+// ropes is a text that resembles no other.
+func ropes() string {
+	var text strings.Builder
+	for range 30 {
+		text.WriteString(fresh("rope") + " ")
+	}
+	return text.String()
 }
 
 func (s scene) archived() string {
@@ -95,6 +111,6 @@ func init() {
 			names: named,
 			also:  []refusal{stale(args{"version": 1}), refused(args{"version": 1}), {name: "unknown version", code: loci.NotFound, args: of(scene.written, args{"version": 9})}},
 		},
-		service.MemorySimilar.Name: {args: of(scene.written, args{"limit": 2}), names: named},
+		service.MemorySimilar.Name: {args: of(scene.twins, args{"limit": 2}), names: named},
 	})
 }

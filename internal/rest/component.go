@@ -142,7 +142,7 @@ func (s *writer) parametersOf(o *op.Op) []object {
 	if o.Access != op.Public && o.Method == http.MethodPost {
 		out = append(out, s.parameter("IdempotencyKey"))
 	}
-	if o.Method == http.MethodPatch {
+	if o.Guarded {
 		out = append(out, s.parameter("IfMatch"))
 	}
 	if _, t := o.Types(); tagged(o, t) {
