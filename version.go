@@ -34,7 +34,7 @@ type MemoryVersions struct {
 type VersionNumber int
 
 // Rule says that versions count from 1.
-func (VersionNumber) Rule() Rule { return Rule{Min: 1, Max: 1 << 31} }
+func (VersionNumber) Rule() Rule { return Rule{Min: 1, Max: 1<<31 - 1} }
 
 // RevertMemory is the input of memory.revert.
 type RevertMemory struct {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/loci-memory/loci"
@@ -98,7 +99,7 @@ func (t *Tx) versions(rid int64, below int, text string, limit int) (list []loci
 // textOf returns the text of a version. The nearest one from there on that was
 // kept whole, or the present one, has it, cut where texts went on from it.
 func (t *Tx) textOf(rid int64, version int, present string) (string, error) {
-	text, whole := present, int64(1<<62)
+	text, whole := present, math.MaxInt32
 	err := t.c.one(`SELECT v.version, v.content FROM versions v WHERE v.memory = ?1 AND v.version >= ?2 AND v.content IS NOT NULL ORDER BY v.version LIMIT 1`,
 		[]any{rid, version}, []any{&whole, &text})
 	if err != nil && !errors.Is(err, errNoRow) {
