@@ -137,6 +137,9 @@ func (a *Atlas) note(c change) error {
 
 // integers writes a list of integers for a query's in.
 func integers(list []int64) string {
+	if list == nil {
+		return noTexts
+	}
 	b, _ := json.Marshal(list) // integers always marshal
 	return string(b)
 }
