@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/loci-memory/loci"
@@ -28,7 +27,7 @@ func (s *Service) CreateMemory(ctx context.Context, who *loci.Actor, in loci.Cre
 		}
 		out := loci.NewMemory{Memory: m, Routing: routing}
 		if in.OnDuplicate == loci.OnDuplicateVersion && m.Source != nil && m.Source.URI != "" {
-			return again(a, in, out, entry)
+			return again(tx, a, in, out, entry)
 		}
 		return added(tx, a, in.OnDuplicate, out, entry)
 	})
@@ -86,7 +85,7 @@ func added(tx *store.Tx, a *store.Atlas, wish loci.OnDuplicate, m loci.NewMemory
 
 // again stores what comes from a source once more: what is there already
 // becomes a new version where the text is another.
-func again(a *store.Atlas, in loci.CreateMemory, m loci.NewMemory, e store.Entry) (out loci.CreatedMemory, err error) {
+func again(tx *store.Tx, a *store.Atlas, in loci.CreateMemory, m loci.NewMemory, e store.Entry) (out loci.CreatedMemory, err error) {
 	if err := a.Alone(string(m.Source.Name) + "\n" + string(m.Source.URI)); err != nil {
 		return out, err
 	}
@@ -94,15 +93,13 @@ func again(a *store.Atlas, in loci.CreateMemory, m loci.NewMemory, e store.Entry
 	if err != nil {
 		return out, err
 	}
-	if m.Similar, err = a.Alike(m.Content, e, ""); err != nil {
-		return out, err
-	}
 	if !found {
-		m.Memory, err = a.AddMemory(m.Memory, e)
-		return loci.CreatedMemory{Memory: m}, err
+		return added(tx, a, "", m, e)
 	}
 	next := h.Record()
-	m.Similar = slices.DeleteFunc(m.Similar, func(s loci.Alike) bool { return s.ID == next.ID })
+	if m.Similar, err = a.Alike(m.Content, e, next.ID); err != nil {
+		return out, err
+	}
 	if next.Content != m.Content {
 		next.Content, next.Title = m.Content, m.Title
 		if in.Type != "" {
