@@ -1,0 +1,577 @@
+package store_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// A life is a memory as it truly is, with all that it was.
+type life struct {
+	loci.Memory
+	rid, atlas int64
+	was        []loci.MemoryVersion // oldest first; the last is the present one
+}
+
+// lives are the memories of a team by the rules of the contract, beside the
+// service that is to keep them.
+type lives struct {
+	t       *rapid.T
+	test    *testing.T
+	d       storetest.Database
+	s       *store.Store
+	now     *stopped
+	service *service.Service
+
+	people    []*loci.Actor // the owner, an admin, two members, a stranger
+	crew      string
+	atlases   []string
+	all       []*life // in the order of their creation
+	elsewhere string  // a memory of the owner's, in another workspace
+}
+
+const (
+	owner, admin, stranger = 0, 1, 4
+)
+
+func newLives(t *rapid.T, test *testing.T, d storetest.Database, s *store.Store, now *stopped) *lives {
+	m := &lives{t: t, test: test, d: d, now: now, s: s}
+	m.serve()
+	for range 5 {
+		m.people = append(m.people, user(test, s, loci.NewID(now.time())))
+	}
+	m.crew = team(test, s, m.people[owner], map[*loci.Actor]loci.Role{m.people[admin]: loci.Admin, m.people[2]: loci.Member, m.people[3]: loci.Member})
+	for _, name := range []loci.Name{"One", "Two"} {
+		a, err := m.service.CreateAtlas(ctx, m.people[owner], loci.CreateAtlas{Name: name, WorkspaceID: m.crew})
+		m.must(err)
+		m.atlases = append(m.atlases, a.Atlas.ID)
+	}
+	m.elsewhere = add(test, s, m.people[owner], "", "tide elsewhere").ID
+	return m
+}
+
+func (m *lives) serve() {
+	m.service = service.New(service.Options{Store: m.s, Plan: loci.Plans[loci.SelfHosted], Clock: m.now.time})
+}
+
+func (m *lives) must(err error) {
+	m.t.Helper()
+	if err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *lives) below(n int, what string) int { return rapid.IntRange(0, n-1).Draw(m.t, what) }
+
+// text draws from few words, so that texts equal, begin with and resemble each other.
+func (m *lives) text(most int) string {
+	var b strings.Builder
+	for range 1 + m.below(most, "words") {
+		b.WriteString(rapid.SampledFrom([]string{"tide ", "noon ", "rope\n", "日本 ", "é", "mast ", "🚢 ", "\n", "# Knots\n", "tide noon rope mast keel hull "}).Draw(m.t, "word"))
+	}
+	return cmp.Or(strings.TrimLeft(b.String(), "\n"), "keel")
+}
+
+func (m *lives) tags() []string {
+	return rapid.SampledFrom([][]string{{}, {"red"}, {"red", "blue"}}).Draw(m.t, "tags")
+}
+
+func (m *lives) kind() loci.Kind { return rapid.SampledFrom(loci.Kinds).Draw(m.t, "kind") }
+
+func tagsOf(list []string) loci.Tags {
+	tags := loci.Tags{}
+	for _, t := range list {
+		tags = append(tags, loci.Tag(t))
+	}
+	return tags
+}
+
+// agree compares an answer with what it should be; nil is a refusal with that code.
+func (m *lives) agree(what string, got loci.Memory, err error, want *life, code loci.Code) {
+	m.t.Helper()
+	if code != "" {
+		if !loci.Is(err, code) {
+			m.t.Fatalf("%s: %v, want %s", what, err, code)
+		}
+		return
+	}
+	m.must(err)
+	if g, w := asJSON(got), asJSON(want.Memory); g != w {
+		m.t.Fatalf("%s: got\n%s\nwant\n%s", what, g, w)
+	}
+}
+
+func asJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// may is the refusal that a change of a memory by somebody gets before its state
+// is looked at: none, out of reach, or somebody else's.
+func (m *lives) may(who int, l *life) loci.Code {
+	switch {
+	case who == stranger:
+		return loci.NotFound
+	case who > admin && l.CreatedBy != m.people[who].UserID:
+		return loci.Forbidden
+	}
+	return ""
+}
+
+func (m *lives) created() {
+	who := m.below(5, "who")
+	a := m.below(2, "atlas")
+	in := loci.CreateMemory{Content: loci.Content(m.text(6)), AtlasID: m.atlases[a], Type: m.kind(), Tags: tagsOf(m.tags()),
+		OnDuplicate: rapid.SampledFrom([]loci.OnDuplicate{"", "", loci.OnDuplicateReturn, loci.OnDuplicateVersion}).Draw(m.t, "wish")}
+	if len(m.all) > 0 && m.below(3, "a copy") == 0 {
+		in.Content = loci.Content(m.all[m.below(len(m.all), "original")].Content)
+	}
+	if m.below(2, "sourced") == 0 {
+		in.Source = &loci.Source{Name: "logbook", URI: rapid.SampledFrom([]loci.SourceText{"/1", "/2"}).Draw(m.t, "uri")}
+	}
+	out, err := m.service.CreateMemory(ctx, m.people[who], in)
+	if who == stranger {
+		m.agree("create", out.Memory.Memory, err, nil, loci.NotFound)
+		return
+	}
+	var twin *life
+	for _, l := range m.all {
+		sourced := in.OnDuplicate == loci.OnDuplicateVersion && in.Source != nil && l.Source != nil && *l.Source == *in.Source
+		equal := in.OnDuplicate == loci.OnDuplicateReturn && l.Content == string(in.Content)
+		if twin == nil && l.Status == loci.Active && l.AtlasID == in.AtlasID && (sourced || equal) {
+			twin = l
+		}
+	}
+	switch {
+	case twin != nil && in.OnDuplicate == loci.OnDuplicateReturn:
+		m.agree("return", out.Memory.Memory, err, twin, "")
+		return
+	case twin != nil:
+		code := m.may(who, twin)
+		if code == "" && twin.Content != string(in.Content) {
+			m.next(twin, who, func(n *loci.Memory) {
+				n.Content, n.Title, n.Type, n.Tags = string(in.Content), loci.DeriveTitle(string(in.Content)), in.Type, in.Tags.Different()
+			})
+		}
+		m.agree("version", out.Memory.Memory, err, twin, code)
+		return
+	}
+	m.must(err)
+	l := &life{Memory: loci.Memory{ID: out.Memory.ID, WorkspaceID: m.crew, AtlasID: in.AtlasID, Content: string(in.Content), Title: loci.DeriveTitle(string(in.Content)),
+		Type: in.Type, Tags: in.Tags.Different(), Status: loci.Active, Version: 1, CreatedBy: m.people[who].UserID, CreatedAt: m.s.Now(), UpdatedAt: m.s.Now(), Source: in.Source}}
+	m.agree("create", out.Memory.Memory, err, l, "")
+	duplicate := ""
+	for _, o := range m.all {
+		if duplicate == "" && o.Status == loci.Active && o.AtlasID == l.AtlasID && o.Content == l.Content {
+			duplicate = o.ID
+		}
+	}
+	if out.Memory.DuplicateOf != duplicate {
+		m.t.Fatalf("a duplicate of %q, want %q (%s)", out.Memory.DuplicateOf, duplicate, in.OnDuplicate)
+	}
+	store.Row(m.test, m.s, `SELECT rid, atlas FROM memories WHERE id = ?1`, l.ID, &l.rid, &l.atlas)
+	m.all = append(m.all, l)
+	l.was = []loci.MemoryVersion{m.version(l, who)}
+}
+
+// version is the present one of a memory that somebody has just made.
+func (m *lives) version(l *life, who int) loci.MemoryVersion {
+	return loci.MemoryVersion{Version: l.Version, Title: l.Title, Content: l.Content, Type: l.Type, Tags: l.Tags, Status: l.Status, VerifiedAt: l.VerifiedAt,
+		VerifiedBy: l.VerifiedBy, Evidence: l.Evidence, Confidence: l.Confidence, ValidUntil: l.ValidUntil, CreatedBy: m.people[who].UserID, CreatedAt: l.UpdatedAt}
+}
+
+// next makes a version by f, unless that changes nothing.
+func (m *lives) next(l *life, who int, f func(*loci.Memory)) {
+	before := asJSON(l.Memory)
+	f(&l.Memory)
+	if asJSON(l.Memory) == before {
+		return
+	}
+	l.Version, l.UpdatedAt = l.Version+1, m.s.Now()
+	l.Expired = l.ValidUntil != 0 && l.ValidUntil <= m.s.Now()
+	l.was = append(l.was, m.version(l, who))
+}
+
+func (m *lives) id(id string) *life {
+	for _, l := range m.all {
+		if l.ID == id {
+			return l
+		}
+	}
+	return nil
+}
+
+// act lets somebody do something to a memory.
+func (m *lives) act() {
+	m.now.add(time.Millisecond)
+	if len(m.all) == 0 || m.below(6, "create") == 0 {
+		m.created()
+		return
+	}
+	who, l := m.below(5, "who"), m.all[m.below(len(m.all), "memory")]
+	if m.below(3, "his own") > 0 { // else members are refused most of the time
+		who = slices.IndexFunc(m.people, func(p *loci.Actor) bool { return p.UserID == l.CreatedBy })
+	}
+	actor := m.people[who]
+	for _, o := range m.all {
+		o.Expired = o.ValidUntil != 0 && o.ValidUntil <= m.s.Now()
+	}
+	code, active := m.may(who, l), l.Status == loci.Active
+	conflict := func(fine bool) loci.Code {
+		if code == "" && !fine {
+			return loci.StateConflict
+		}
+		return code
+	}
+	var out loci.OneMemory
+	var err error
+	what := rapid.SampledFrom([]string{"update", "append", "append", "verify", "supersede", "archive", "restore", "restore", "delete", "revert", "revert"}).Draw(m.t, "what")
+	switch what {
+	case "update":
+		in := loci.UpdateMemory{MemoryID: l.ID}
+		f := m.changes(&in)
+		out, err = m.service.UpdateMemory(ctx, actor, in)
+		if code = conflict(active); code == "" {
+			m.next(l, who, f)
+		}
+	case "append":
+		text := m.text(3)
+		out, err = m.service.AppendMemory(ctx, actor, loci.AppendMemory{MemoryID: l.ID, Content: loci.Content(text)})
+		if code = conflict(active); code == "" {
+			m.next(l, who, func(n *loci.Memory) { n.Content = strings.TrimSuffix(n.Content, "\n") + "\n" + text })
+		}
+	case "verify":
+		in := loci.VerifyMemory{MemoryID: l.ID}
+		f := m.reviews(&in, who)
+		out, err = m.service.VerifyMemory(ctx, actor, in)
+		if code == "" {
+			m.next(l, who, f)
+		}
+	case "supersede":
+		m.superseded(who, l)
+		return
+	case "archive":
+		out, err = m.service.ArchiveMemory(ctx, actor, loci.ArchiveMemory{MemoryID: l.ID})
+		if code = conflict(active); code == "" {
+			m.next(l, who, func(n *loci.Memory) { n.Status, n.ArchivedAt = loci.Archived, m.s.Now() })
+		}
+	case "restore":
+		out, err = m.service.RestoreMemory(ctx, actor, loci.RestoreMemory{MemoryID: l.ID})
+		if code = conflict(!active && l.SupersededBy == ""); code == "" {
+			m.next(l, who, func(n *loci.Memory) { n.Status, n.ArchivedAt = loci.Active, 0 })
+		}
+	case "revert":
+		n := 1 + m.below(l.Version+1, "version")
+		out, err = m.service.RevertMemory(ctx, actor, loci.RevertMemory{MemoryID: l.ID, Version: loci.VersionNumber(n)})
+		if code == "" && n > l.Version {
+			code = loci.NotFound
+		} else if code = conflict(active); code == "" {
+			v := l.was[n-1]
+			m.next(l, who, func(n *loci.Memory) { n.Content, n.Title, n.Type, n.Tags = v.Content, v.Title, v.Type, v.Tags })
+		}
+	case "delete":
+		if _, err = m.service.DeleteMemory(ctx, actor, loci.DeleteMemory{MemoryID: l.ID}); code == "" {
+			m.must(err)
+			m.forget(l)
+			return
+		}
+	}
+	m.agree(what, out.Memory, err, l, code)
+}
+
+// changes draws what an update changes.
+func (m *lives) changes(in *loci.UpdateMemory) func(*loci.Memory) {
+	which := 1 + m.below(15, "fields")
+	content, title, kind, tags := loci.Content(m.text(6)), loci.OptionalTitle(rapid.SampledFrom([]string{"", "Knots", "日本"}).Draw(m.t, "title")), m.kind(), m.tags()
+	if which&1 != 0 {
+		in.Content = &content
+	}
+	if which&2 != 0 {
+		in.Title = &title
+	}
+	if which&4 != 0 {
+		in.Type = kind
+	}
+	if list := tagsOf(tags); which&8 != 0 {
+		in.Tags = &list
+	}
+	return func(n *loci.Memory) {
+		if in.Content != nil {
+			n.Content = string(content)
+		}
+		if in.Title != nil {
+			n.Title = cmp.Or(string(title), loci.DeriveTitle(n.Content))
+		}
+		n.Type = cmp.Or(in.Type, n.Type)
+		if in.Tags != nil {
+			n.Tags = tags
+		}
+	}
+}
+
+// reviews draws what a review says.
+func (m *lives) reviews(in *loci.VerifyMemory, who int) func(*loci.Memory) {
+	which := 1 + m.below(7, "fields")
+	evidence, sure, until := loci.Evidence(m.text(2)), loci.Confidence(m.below(3, "sure"))/2, m.s.Now()+loci.Time(m.below(12, "until")-2)*1000
+	if which&1 != 0 {
+		in.Evidence = &evidence
+	}
+	if which&2 != 0 {
+		in.Confidence = &sure
+	}
+	if which&4 != 0 {
+		in.ValidUntil = &until
+	}
+	return func(n *loci.Memory) {
+		n.VerifiedAt, n.VerifiedBy = m.s.Now(), m.people[who].UserID
+		if in.Evidence != nil {
+			n.Evidence = string(evidence)
+		}
+		if in.Confidence != nil {
+			n.Confidence = &sure
+		}
+		if in.ValidUntil != nil {
+			n.ValidUntil = until
+		}
+	}
+}
+
+func (m *lives) superseded(who int, l *life) {
+	var r *life
+	id := rapid.SampledFrom([]string{m.elsewhere, "no id", loci.NewID(m.now.time())}).Draw(m.t, "odd replacement")
+	if m.below(5, "odd") > 0 {
+		r = m.all[m.below(len(m.all), "replacement")]
+		id = r.ID
+	}
+	out, err := m.service.SupersedeMemory(ctx, m.people[who], loci.SupersedeMemory{MemoryID: l.ID, ReplacementMemoryID: id})
+	code := m.may(who, l)
+	switch {
+	case code != "":
+	case r == l, id == m.elsewhere && who == owner:
+		code = loci.InvalidQuery
+	case r == nil:
+		code = loci.NotFound
+	case l.Status != loci.Active, r.Status != loci.Active:
+		code = loci.StateConflict
+	default:
+		m.next(l, who, func(n *loci.Memory) { n.Status, n.SupersededBy = loci.Superseded, r.ID })
+		r.Supersedes = append(r.Supersedes, l.ID)
+	}
+	m.agree("supersede", out.Memory, err, l, code)
+}
+
+// forget takes a memory and its links away.
+func (m *lives) forget(l *life) {
+	m.all = slices.DeleteFunc(m.all, func(o *life) bool { return o == l })
+	for _, o := range m.all {
+		if o.SupersededBy == l.ID {
+			o.SupersededBy = ""
+		}
+		if o.Supersedes = slices.DeleteFunc(o.Supersedes, func(id string) bool { return id == l.ID }); len(o.Supersedes) == 0 {
+			o.Supersedes = nil
+		}
+	}
+}
+
+// check compares all that each of them sees with what is.
+func (m *lives) check() {
+	for _, l := range m.all {
+		l.Expired = l.ValidUntil != 0 && l.ValidUntil <= m.s.Now()
+		m.checkMemory(l)
+	}
+	m.checkLists()
+	m.checkSearch()
+	m.checkCounters()
+}
+
+func (m *lives) checkMemory(l *life) {
+	who := m.below(5, "reader")
+	got, err := m.service.GetMemory(ctx, m.people[who], loci.GetMemory{MemoryID: l.ID})
+	in := loci.ListVersions{MemoryID: l.ID, Limit: loci.Limit(1 + m.below(5, "limit"))}
+	similar, alikeErr := m.service.SimilarMemories(ctx, m.people[who], loci.SimilarMemories{MemoryID: l.ID, Limit: 100})
+	if who == stranger {
+		_, versionsErr := m.service.ListVersions(ctx, m.people[who], in)
+		for _, err := range []error{err, versionsErr, alikeErr} {
+			m.agree("read", loci.Memory{}, err, nil, loci.NotFound)
+		}
+		return
+	}
+	m.agree("get", got.Memory, err, l, "")
+	m.must(alikeErr)
+	m.checkAlike(l, similar.Similar)
+	versions := []loci.MemoryVersion{}
+	for {
+		page, err := m.service.ListVersions(ctx, m.people[who], in)
+		m.must(err)
+		versions = append(versions, page.Versions...)
+		if in.Cursor = loci.Cursor(page.NextCursor); in.Cursor == "" {
+			break
+		}
+		if len(page.Versions) != int(in.Limit) {
+			m.t.Fatalf("a page of %d has %d", in.Limit, len(page.Versions))
+		}
+	}
+	slices.Reverse(versions)
+	if g, w := asJSON(versions), asJSON(l.was); g != w {
+		m.t.Fatalf("by pages of %d the versions are\n%s\nwant\n%s", in.Limit, g, w)
+	}
+}
+
+// checkAlike holds what is called similar to the texts. Near copies may be
+// missed, equal texts may not, unless there are too many.
+func (m *lives) checkAlike(l *life, got []loci.Alike) {
+	own := search.NewShingles(l.Content)
+	scores := map[string]float64{}
+	for i, a := range got {
+		o := m.id(a.ID)
+		if o == nil || o == l || o.Status != loci.Active {
+			m.t.Fatalf("%s is called similar to %s", a.ID, l.ID)
+		}
+		if s := math.Round(own.Resemblance(search.NewShingles(o.Content))*1e4) / 1e4; s != a.Score || s < search.Near || i > 0 && s > got[i-1].Score {
+			m.t.Fatalf("%q and %q: %v, want %v", l.Content, o.Content, got, s)
+		}
+		scores[a.ID] = a.Score
+	}
+	for _, o := range m.all {
+		equal := o != l && o.Status == loci.Active && o.Content == l.Content && own.Resemblance(own) == 1
+		if equal && scores[o.ID] != 1 && len(got) < 16 {
+			m.t.Fatalf("%q has an equal that is not called similar: %v", l.Content, got)
+		}
+	}
+}
+
+// filter draws what of the crew is asked for.
+func (m *lives) filter() (f store.Filter, s search.Filter, keep func(*life) bool) {
+	f.WorkspaceID = m.crew
+	f.Include = rapid.SampledFrom([][]loci.Include{nil, {loci.IncludeArchived}, {loci.IncludeSuperseded}, {loci.IncludeSuperseded, loci.IncludeArchived}}).Draw(m.t, "include")
+	if m.below(3, "narrow") == 0 {
+		f.Kinds, s.Kinds = []loci.Kind{loci.Fact, loci.Task}, 1|1<<3
+	}
+	if m.below(3, "tagged") == 0 {
+		f.Tags, s.Tags = []string{"red"}, []string{"red"}
+	}
+	s.Statuses = 1
+	for i, status := range loci.Statuses {
+		if slices.Contains(f.Include, loci.Include(status)) {
+			s.Statuses |= 1 << i
+		}
+	}
+	return f, s, func(l *life) bool {
+		return (l.Status == loci.Active || slices.Contains(f.Include, loci.Include(l.Status))) && (f.Tags == nil || slices.Contains(l.Tags, "red")) &&
+			(f.Kinds == nil || slices.Contains(f.Kinds, l.Type))
+	}
+}
+
+func (m *lives) checkLists() {
+	f, _, keep := m.filter()
+	var want []string
+	for _, l := range m.all {
+		if keep(l) {
+			want = append([]string{l.ID}, want...)
+		}
+	}
+	for who, p := range m.people[:stranger] {
+		if got := ids(m.test, m.s, p, f, 100); !slices.Equal(got, want) {
+			m.t.Fatalf("%d lists %v, want %v", who, got, want)
+		}
+	}
+	var verified []string
+	for _, l := range m.all {
+		if l.Status == loci.Active && l.VerifiedAt != 0 {
+			verified = append([]string{l.ID}, verified...)
+		}
+	}
+	if got := ids(m.test, m.s, m.people[2], store.Filter{WorkspaceID: m.crew, Verified: true}, 100); !slices.Equal(got, verified) {
+		m.t.Fatalf("verified are %v, want %v", got, verified)
+	}
+}
+
+// checkSearch compares hits and scores with an index built at once from the truth.
+func (m *lives) checkSearch() {
+	f, s, _ := m.filter()
+	q := search.Parse(rapid.SampledFrom([]string{"tide", "noon rope", "日本", "knots keel", "é mast", "hull"}).Draw(m.t, "query"))
+	var changes []search.Change
+	byRow := map[int64]string{}
+	for i, l := range m.all {
+		byRow[l.rid] = l.ID
+		changes = append(changes, search.Change{Seq: int64(i + 1), Document: search.Analyze(l.Title, l.Content), Attributes: search.Attributes{Memory: l.rid, Atlas: l.atlas,
+			Created: int64(l.CreatedAt), Kind: uint8(slices.Index(loci.Kinds, l.Type)), Status: uint8(slices.Index(loci.Statuses, l.Status)), Tags: l.Tags,
+			Verified: l.VerifiedAt != 0, ValidUntil: int64(l.ValidUntil)}})
+	}
+	r, err := search.NewView(nil).With(changes).Search(nil, q, s, int64(m.s.Now()), len(changes)+1)
+	m.must(err)
+	var want []string
+	for _, h := range r.Hits {
+		want = append(want, fmt.Sprintf("%s %.9g", byRow[h.Memory], h.Score))
+	}
+	got, total := store.Hits(m.test, m.s, m.people[3], q, f)
+	if !slices.Equal(got, want) || total != len(want) {
+		m.t.Fatalf("found %d\n%v\nwant\n%v", total, got, want)
+	}
+}
+
+func (m *lives) checkCounters() {
+	usage, err := store.Read(ctx, m.s, m.people[owner], func(tx *store.Tx) (loci.AccountStatus, error) { return tx.Usage() })
+	m.must(err)
+	bytes, counts := len("tide elsewhere"), map[string]int{}
+	for _, l := range m.all {
+		bytes += len(l.Content)
+		counts[l.AtlasID]++
+	}
+	if u := usage.Usage; u.Memories != int64(len(m.all)+1) || u.Storage.UsedBytes != int64(bytes) {
+		m.t.Fatalf("%d memories of %d bytes, want %d of %d", u.Memories, u.Storage.UsedBytes, len(m.all)+1, bytes)
+	}
+	for _, id := range m.atlases {
+		a, err := m.service.GetAtlas(ctx, m.people[2], loci.GetAtlas{AtlasID: id})
+		m.must(err)
+		if a.Atlas.MemoryCount != counts[id] {
+			m.t.Fatalf("an atlas counts %d, want %d", a.Atlas.MemoryCount, counts[id])
+		}
+	}
+}
+
+func (m *lives) reopen() {
+	m.must(m.s.Close())
+	m.s = m.d.Open(m.test, store.Options{Clock: m.now.time})
+	m.serve()
+}
+
+func TestMemoriesLiveByTheRulesWhateverIsDoneToThem(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		now := &stopped{}
+		s := d.Open(t, store.Options{Clock: now.time})
+		rapid.Check(t, func(r *rapid.T) {
+			m := newLives(r, t, d, s, now)
+			defer func() { s = m.s }()
+			for range 1 + m.below(3, "rounds") {
+				for range 12 {
+					m.act()
+				}
+				switch m.below(6, "between") {
+				case 0:
+					m.reopen()
+				case 1, 2:
+					m.must(m.s.Fold(ctx, m.crew))
+				}
+				m.check()
+			}
+		})
+	})
+}
