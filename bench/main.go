@@ -42,7 +42,7 @@ var rows = []struct {
 	name string
 	run  func(*bench) error
 }{
-	{"door", (*bench).door}, {"get", (*bench).get}, {"create", (*bench).create}, {"memory", (*bench).memory},
+	{"door", (*bench).door}, {"get", (*bench).get}, {"create", (*bench).create}, {"life", (*bench).life}, {"list", (*bench).list}, {"memory", (*bench).memory},
 	{"search", (*bench).search}, {"neighbours", (*bench).neighbours}, {"start", (*bench).first},
 }
 
@@ -68,7 +68,7 @@ func exit(err error) {
 
 func run(ctx context.Context) (err error) {
 	b := &bench{ctx: ctx}
-	only := flag.String("run", "", "rows to run, with commas: door, get, create, memory, search, neighbours, start; default: all")
+	only := flag.String("run", "", "rows to run, with commas: door, get, create, life, list, memory, search, neighbours, start; default: all")
 	drivers := flag.String("driver", "mattn,modernc", "drivers of SQLite, with commas; the first is held to the bars")
 	out := flag.String("json", "", "file for the raw figures of every round")
 	flag.IntVar(&b.rounds, "rounds", 7, "rounds")

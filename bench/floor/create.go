@@ -17,6 +17,7 @@ import (
 type creator struct {
 	jobs                                chan *job
 	begin, commit, addMemory, addChange *sql.Stmt
+	addSketch                           *sql.Stmt
 	who, workspaceID, atlasID           string
 	workspace, atlas                    int64
 	document                            []byte
@@ -37,7 +38,8 @@ const writes = `BEGIN IMMEDIATE; COMMIT;
 	INSERT INTO memories (id, workspace, atlas, title, content, hash, kind, status, tags, source_name, source_uri, source_group, source_position,
 		version, created_by, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, '', '', '', NULL, 1, ?9, ?10, ?10);
 	INSERT INTO changes (workspace, memory, atlas, kind, status, tags, made_at, gone, memories, bytes, document)
-		VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, 1, ?8, ?9)`
+		VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, 1, ?8, ?9);
+	INSERT INTO sketches (workspace, band, memory) VALUES (?1, ?3, ?2), (?1, ?4, ?2), (?1, ?5, ?2), (?1, ?6, ?2)`
 
 // newCreator answers POST /v1/memories.
 func newCreator(path string, blob int) (http.Handler, error) {
@@ -58,7 +60,7 @@ func newCreator(path string, blob int) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.begin, c.commit, c.addMemory, c.addChange = list[0], list[1], list[2], list[3]
+	c.begin, c.commit, c.addMemory, c.addChange, c.addSketch = list[0], list[1], list[2], list[3], list[4]
 	go c.run()
 	return c, nil
 }
@@ -135,6 +137,10 @@ func (c *creator) add(m *memory) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.addChange.Exec(c.workspace, rid, c.atlas, m.Kind, tags, m.CreatedAt, false, len(m.Content), c.document)
+	if _, err := c.addChange.Exec(c.workspace, rid, c.atlas, m.Kind, tags, m.CreatedAt, false, len(m.Content), c.document); err != nil {
+		return err
+	}
+	band := func(i int) int64 { return int64(binary.LittleEndian.Uint64(h[8*i:])) }
+	_, err = c.addSketch.Exec(c.workspace, rid, band(0), band(1), band(2), band(3))
 	return err
 }

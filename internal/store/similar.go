@@ -12,8 +12,12 @@ import (
 	"github.com/loci-memory/loci/internal/search"
 )
 
-// maxAlike bounds the memories whose texts are compared with a new one.
-const maxAlike = 16
+// Bounds of what one looks at: the newest memories that share a band, and of all
+// those the ones that share most bands, whose texts are compared.
+const (
+	maxInBand = 16
+	maxAlike  = 5
+)
 
 func (w *Workspace) addSketch(memory int64, sketch []int64) error {
 	if len(sketch) == 0 {
@@ -67,12 +71,7 @@ func (t *Tx) alike(workspace int64, content string, sketch []int64, except strin
 		return list, nil
 	}
 	d := t.s.db.dialect()
-	var candidates []int64
-	err := t.c.few(`SELECT DISTINCT s.memory FROM `+fmt.Sprintf(d.anyOf, 2, "sketches s", "s.workspace = ?1 AND s.band")+fmt.Sprintf(` LIMIT %d`, maxAlike+1),
-		[]any{workspace, integers(sketch)}, func(r row) error {
-			candidates = append(candidates, 0)
-			return r.Scan(&candidates[len(candidates)-1])
-		})
+	candidates, err := t.candidates(workspace, sketch)
 	if err != nil || len(candidates) == 0 {
 		return list, err
 	}
@@ -89,6 +88,25 @@ func (t *Tx) alike(workspace int64, content string, sketch []int64, except strin
 			return nil
 		})
 	slices.SortFunc(list, func(a, b loci.Alike) int { return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.ID, b.ID)) })
+	return list, err
+}
+
+// candidates finds memories by what they are found by. A text that very many
+// share is a long band: of each only the end is read.
+func (t *Tx) candidates(workspace int64, sketch []int64) (list []int64, err error) {
+	args := []any{workspace}
+	bands := make([]string, len(sketch))
+	for i, band := range sketch {
+		args = append(args, band)
+		bands[i] = fmt.Sprintf(`SELECT * FROM (SELECT s.memory FROM sketches s WHERE s.workspace = ?1 AND s.band = ?%d ORDER BY s.memory DESC LIMIT %d) AS band`, len(args), maxInBand)
+	}
+	q := fmt.Sprintf(`SELECT memory FROM (%s) AS bands GROUP BY memory ORDER BY count(*) DESC, memory DESC LIMIT %d`, strings.Join(bands, " UNION ALL "), maxAlike+1)
+	err = t.c.few(q, args, func(r row) error {
+		var memory int64
+		err := r.Scan(&memory)
+		list = append(list, memory)
+		return err
+	})
 	return list, err
 }
 

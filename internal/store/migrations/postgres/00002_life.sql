@@ -11,8 +11,8 @@ ALTER TABLE memories ADD COLUMN archived_at   BIGINT  NOT NULL DEFAULT 0;
 ALTER TABLE memories ADD COLUMN superseded_by TEXT    NOT NULL DEFAULT '';
 ALTER TABLE memories ADD COLUMN supersedes    TEXT    NOT NULL DEFAULT '[]';
 UPDATE memories SET updated_by = created_by;
-CREATE INDEX memories_verified ON memories (workspace, created_at, id) WHERE verified_at > 0 AND status = 0;
-CREATE INDEX memories_verified_of_atlas ON memories (atlas, created_at, id) WHERE verified_at > 0 AND status = 0;
+CREATE INDEX memories_verified ON memories (workspace, status, created_at, id) WHERE verified_at > 0;
+CREATE INDEX memories_verified_of_atlas ON memories (atlas, status, created_at, id) WHERE verified_at > 0;
 CREATE INDEX memories_source ON memories (atlas, source_name, source_uri) WHERE source_uri <> '';
 
 ALTER TABLE changes ADD COLUMN verified    BOOLEAN NOT NULL DEFAULT FALSE;
