@@ -17,6 +17,8 @@ type indexCache struct {
 	views map[int64]*indexed
 	docs  int
 	pages *search.Cache
+
+	segments segmentCache
 }
 
 // indexed is a view of one workspace's index and the state that it shows.
@@ -184,21 +186,6 @@ func scanChange(r row, more ...any) (c search.Change, err error) {
 	}
 	c.Document, err = search.DecodeDocument(document)
 	return c, err
-}
-
-// segments opens the segments of a workspace.
-func (t *Tx) segments(workspace int64) (list []*search.Segment, err error) {
-	err = t.c.each(`SELECT rid, head, dead FROM segments WHERE workspace = ?1 ORDER BY rid`, []any{workspace}, func(r row) error {
-		var rid int64
-		var head, dead []byte
-		if err := r.Scan(&rid, &head, &dead); err != nil {
-			return err
-		}
-		s, err := search.Open(rid, head, dead)
-		list = append(list, s)
-		return err
-	})
-	return list, err
 }
 
 // page fetches a page of a segment.

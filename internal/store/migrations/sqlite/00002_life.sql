@@ -3,7 +3,7 @@ ALTER TABLE memories ADD COLUMN updated_by    TEXT    NOT NULL DEFAULT '';
 ALTER TABLE memories ADD COLUMN verified_at   BIGINT  NOT NULL DEFAULT 0;
 ALTER TABLE memories ADD COLUMN verified_by   TEXT    NOT NULL DEFAULT '';
 ALTER TABLE memories ADD COLUMN evidence      TEXT    NOT NULL DEFAULT '';
-ALTER TABLE memories ADD COLUMN confidence    DOUBLE PRECISION;
+ALTER TABLE memories ADD COLUMN confidence    REAL;
 ALTER TABLE memories ADD COLUMN valid_until   BIGINT  NOT NULL DEFAULT 0;
 ALTER TABLE memories ADD COLUMN archived_at   BIGINT  NOT NULL DEFAULT 0;
 -- Both ends of a link are written together: superseded_by is an id, supersedes
@@ -33,7 +33,7 @@ CREATE TABLE versions (
 	verified_at BIGINT  NOT NULL,
 	verified_by TEXT    NOT NULL,
 	evidence    TEXT    NOT NULL,
-	confidence  DOUBLE PRECISION,
+	confidence  REAL,
 	valid_until BIGINT  NOT NULL,
 	created_by  TEXT    NOT NULL,
 	created_at  BIGINT  NOT NULL,
