@@ -115,7 +115,9 @@ func (m *Memory) set(next loci.Memory) (loci.Memory, error) {
 	if next.Content != was.Content {
 		to("content", next.Content)
 		to("hash", contentHash(next.Content))
-		if err := m.atlas.workspace.moveSketch(m.rid, was.Content, search.Sketch(next.Content)); err != nil {
+	}
+	if next.Content != was.Content || next.Status != was.Status {
+		if err := m.sketch(next); err != nil {
 			return next, err
 		}
 	}

@@ -29,7 +29,7 @@ func (w *Workspace) addSketch(memory int64, sketch []int64) error {
 		args = append(args, band)
 		rows[i] = fmt.Sprintf("(?1, ?%d, ?2)", len(args))
 	}
-	_, err := w.t.exec(`INSERT INTO sketches (workspace, band, memory) VALUES `+strings.Join(rows, ", "), args...)
+	_, err := w.t.exec(`INSERT INTO sketches (workspace, band, memory) VALUES `+strings.Join(rows, ", ")+` ON CONFLICT DO NOTHING`, args...)
 	return err
 }
 
@@ -39,12 +39,14 @@ func (w *Workspace) dropSketch(memory int64, content string) error {
 	return err
 }
 
-// moveSketch replaces what an old text was found by.
-func (w *Workspace) moveSketch(memory int64, was string, sketch []int64) error {
-	if err := w.dropSketch(memory, was); err != nil {
+// sketch replaces what the memory is found by as a near duplicate. Only active
+// ones are, so that those put away, however many, keep nobody from sight.
+func (m *Memory) sketch(next loci.Memory) error {
+	w := &m.atlas.workspace
+	if err := w.dropSketch(m.rid, m.was.Content); err != nil || next.Status != loci.Active {
 		return err
 	}
-	return w.addSketch(memory, sketch)
+	return w.addSketch(m.rid, search.Sketch(next.Content))
 }
 
 // Alike returns the active memories of the atlas's workspace whose texts are
