@@ -8,6 +8,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -124,4 +125,9 @@ func found(t testing.TB, s *store.Store, who *loci.Actor, query string, f store.
 		t.Fatal(err)
 	}
 	return r
+}
+
+// serve returns a service on the store: the rules of what may be done stand there.
+func serve(s *store.Store) *service.Service {
+	return service.New(service.Options{Store: s, Plan: loci.Plans[loci.SelfHosted], Clock: time.Now})
 }
