@@ -59,13 +59,11 @@ func (d *Door) run(ctx context.Context, t *tool, c *op.Call, args []byte) ([]byt
 		return nil, err
 	}
 	out, room := fit(raw, from)
-	// A little room is left for the cursor, which a last page does not have.
-	for range 4 {
-		if out != nil || !t.limit || room == 0 {
+	for range 6 {
+		if out != nil || !t.smaller(&args, room) {
 			break
 		}
-		_, args = without(args, "limit")
-		args, c.Again = with(args, "limit", max(1, room-room/16-1)), true
+		c.Again = true
 		if raw, err = d.Caller.Call(ctx, t.op, c, op.Args{JSON: args}); err != nil {
 			return nil, err
 		}
@@ -75,6 +73,27 @@ func (d *Door) run(ctx context.Context, t *tool, c *op.Call, args []byte) ([]byt
 		out = []byte(`{"ok":true,"truncated":true}`)
 	}
 	return out, nil
+}
+
+// smaller makes the arguments ask for less, where they can: for fewer tokens of
+// a text, or for as many items of a page as there is room for.
+func (t *tool) smaller(args *[]byte, room int) bool {
+	for _, f := range t.defaults {
+		given, rest := without(*args, f.Name)
+		n, err := strconv.Atoi(string(given))
+		if err != nil {
+			n = f.ToolDefault
+		}
+		*args = with(rest, f.Name, max(1, min(n, f.ToolDefault)*3/4))
+		return true
+	}
+	if !t.limit || room == 0 {
+		return false
+	}
+	_, rest := without(*args, "limit")
+	// A little room is left for the cursor, which a last page does not have.
+	*args = with(rest, "limit", max(1, room-room/16-1))
+	return true
 }
 
 // begin takes the offset out of the arguments, if the tool has one; from is

@@ -20,8 +20,9 @@ var highlights = []byte(`"highlights":`)
 // lists are cut first, down to least characters, then the others; an object
 // that lost something says "truncated": true. Where from is not negative, the
 // object's content begins at that character, and nextOffset says where the
-// next part does. If cutting texts is not enough, out is nil and room is the
-// number of items of the list that would have fitted.
+// next part does. The outermost markdown is never cut. If cutting texts is not
+// enough, out is nil and room is the number of items of the list that would have
+// fitted.
 func fit(raw []byte, from int) (out []byte, room int) {
 	listed := most
 	if bytes.Contains(raw, highlights) {
@@ -128,6 +129,9 @@ func (k *cutter) object(i int) int {
 // member copies the value of a name.
 func (k *cutter) member(name string, i int) (end int, cut bool) {
 	limit, start := k.single, 0
+	if k.depth == 1 && name == `"markdown"` {
+		return k.value(i, most, 0) // a cut would leave a fence open
+	}
 	if k.lists > 0 {
 		limit = k.listed
 	}
