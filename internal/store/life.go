@@ -88,17 +88,38 @@ func (m *Memory) set(next loci.Memory) (loci.Memory, error) {
 	}
 	next.Version, next.UpdatedAt = was.Version+1, max(t.now, was.UpdatedAt+1)
 	next.Expired = next.ValidUntil != 0 && next.ValidUntil <= t.now
-	kind, tags, status := slices.Index(loci.Kinds, next.Type), texts(next.Tags), slices.Index(loci.Statuses, next.Status)
-	set, args := `UPDATE memories SET version = ?2`, []any{m.rid, next.Version}
+	if next.Content != was.Content || next.Status != was.Status {
+		if err := m.sketch(next); err != nil {
+			return next, err
+		}
+	}
+	columns, args := m.columns(next)
+	if _, err := t.exec(`UPDATE memories SET `+columns+` WHERE rid = ?1`, args...); err != nil {
+		return next, err
+	}
+	t.Concerns(next.ID)
+	m.was = next
+	return next, m.atlas.note(change{memory: m.rid, kind: slices.Index(loci.Kinds, next.Type), status: slices.Index(loci.Statuses, next.Status), tags: texts(next.Tags),
+		made: was.CreatedAt, verified: next.VerifiedAt != 0, validUntil: next.ValidUntil, bytes: len(next.Content) - len(was.Content),
+		document: search.Analyze(next.Title, next.Content).Encode()})
+}
+
+// columns names what the row gets. An index is written where a column of its own
+// is named, even if the value stays: so the rarer ones are named only where they
+// change.
+func (m *Memory) columns(next loci.Memory) (string, []any) {
+	var set []string
+	args := []any{m.rid}
 	to := func(column string, v any) {
 		args = append(args, v)
-		set += fmt.Sprintf(", %s = ?%d", column, len(args))
+		set = append(set, fmt.Sprintf("%s = ?%d", column, len(args)))
 	}
+	to("version", next.Version)
 	to("title", next.Title)
-	to("kind", kind)
-	to("tags", tags)
+	to("kind", slices.Index(loci.Kinds, next.Type))
+	to("tags", texts(next.Tags))
 	to("updated_at", next.UpdatedAt)
-	to("updated_by", t.who.UserID)
+	to("updated_by", m.t.who.UserID)
 	if m.reviewed {
 		to("verified_at", next.VerifiedAt)
 		to("verified_by", next.VerifiedBy)
@@ -106,28 +127,16 @@ func (m *Memory) set(next loci.Memory) (loci.Memory, error) {
 		to("confidence", next.Confidence)
 		to("valid_until", next.ValidUntil)
 	}
-	// An index is written where a column of its own is named: these rarely are.
-	if next.Status != was.Status {
-		to("status", status)
+	if next.Status != m.was.Status {
+		to("status", slices.Index(loci.Statuses, next.Status))
 		to("archived_at", next.ArchivedAt)
 		to("superseded_by", next.SupersededBy)
 	}
-	if next.Content != was.Content {
+	if next.Content != m.was.Content {
 		to("content", next.Content)
 		to("hash", contentHash(next.Content))
 	}
-	if next.Content != was.Content || next.Status != was.Status {
-		if err := m.sketch(next); err != nil {
-			return next, err
-		}
-	}
-	if _, err := t.exec(set+` WHERE rid = ?1`, args...); err != nil {
-		return next, err
-	}
-	t.Concerns(next.ID)
-	m.was = next
-	return next, m.atlas.note(change{memory: m.rid, kind: kind, status: status, tags: tags, made: was.CreatedAt, verified: next.VerifiedAt != 0,
-		validUntil: next.ValidUntil, bytes: len(next.Content) - len(was.Content), document: search.Analyze(next.Title, next.Content).Encode()})
+	return strings.Join(set, ", "), args
 }
 
 // keep makes a version of what the memory is. Its text is kept only where the
