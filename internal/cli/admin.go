@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -14,13 +15,61 @@ import (
 // admin returns the commands of the operator, who needs no account: whoever
 // can read the database is one.
 func (p *program) admin() *cobra.Command {
-	admin := p.group("admin", "Make users and keys in the database of a server")
-	user := p.group("user", "Make users")
-	user.AddCommand(p.createUser(), p.verifyUser())
+	admin := p.group("admin", "Make users and keys in the database of a server, erase for good, and check it")
+	user := p.group("user", "Make users, and erase them")
+	user.AddCommand(p.createUser(), p.verifyUser(), p.purgeUser())
 	key := p.group("key", "Make API keys")
 	key.AddCommand(p.createKey())
-	admin.AddCommand(user, key)
+	workspace := p.group("workspace", "Erase workspaces")
+	workspace.AddCommand(p.purgeWorkspace())
+	memory := p.group("memory", "Erase memories")
+	memory.AddCommand(p.purgeMemory())
+	admin.AddCommand(user, key, workspace, memory)
 	return admin
+}
+
+// An outcome is what a command of the operator has to say.
+type outcome struct {
+	object any    // with --json
+	text   string // without it
+	hint   string // for people alone, beside the text
+	broken bool   // the exit code says so
+}
+
+// operator makes a command of one that works in the database of a server.
+func (p *program) operator(cmd *cobra.Command, do func(ctx context.Context, a *server.Admin, args []string) (outcome, error)) *cobra.Command {
+	settings := p.settings(cmd, "data", "db")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if f := cmd.Flags().Lookup("email"); f != nil && f.Value.String() == "" {
+			return loci.Fail(loci.InvalidQuery, "--email is required")
+		}
+		s, err := settings()
+		if err != nil {
+			return err
+		}
+		a, err := server.OpenAdmin(cmd.Context(), s)
+		if err != nil {
+			return err
+		}
+		o, err := do(cmd.Context(), a, args)
+		if err := first(err, a.Close()); err != nil {
+			return err
+		}
+		return p.conclude(o)
+	}
+	return cmd
+}
+
+func (p *program) conclude(o outcome) (err error) {
+	if p.json {
+		err = p.print(o.object)
+	} else if _, err = io.WriteString(p.out, o.text); err == nil {
+		_, err = io.WriteString(p.err, o.hint)
+	}
+	if err == nil && o.broken {
+		err = errBroken
+	}
+	return err
 }
 
 func (p *program) createUser() *cobra.Command {
@@ -36,30 +85,17 @@ func (p *program) createUser() *cobra.Command {
 	cmd.Flags().StringVar(&email, "email", "", "The address (required)")
 	cmd.Flags().StringVar(&name, "name", "", "The name; default: the local part of the address")
 	cmd.Flags().BoolVar(&password, "password-stdin", false, "Read the password from the standard input")
-	settings := p.settings(cmd, "data", "db")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) (err error) {
+	return p.operator(cmd, func(ctx context.Context, a *server.Admin, _ []string) (o outcome, err error) {
 		var secret string
 		if password {
 			if secret, err = p.stdin(); err != nil {
-				return err
+				return o, err
 			}
 			secret = strings.TrimRight(secret, "\r\n")
 		}
-		a, err := p.administer(cmd, email, settings)
-		if err != nil {
-			return err
-		}
-		u, err := a.CreateUser(cmd.Context(), email, name, secret)
-		if err := first(err, a.Close()); err != nil {
-			return err
-		}
-		if p.json {
-			return p.print(map[string]string{"userId": u.ID})
-		}
-		_, err = fmt.Fprintf(p.out, "Made the user %s with the id %s.\n", u.Email, u.ID)
-		return err
-	}
-	return cmd
+		u, err := a.CreateUser(ctx, email, name, secret)
+		return outcome{object: map[string]string{"userId": u.ID}, text: fmt.Sprintf("Made the user %s with the id %s.\n", u.Email, u.ID)}, err
+	})
 }
 
 func (p *program) verifyUser() *cobra.Command {
@@ -71,23 +107,10 @@ func (p *program) verifyUser() *cobra.Command {
 		Args:    cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The address (required)")
-	settings := p.settings(cmd, "data", "db")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		a, err := p.administer(cmd, email, settings)
-		if err != nil {
-			return err
-		}
-		u, err := a.VerifyUser(cmd.Context(), loci.Email(email))
-		if err := first(err, a.Close()); err != nil {
-			return err
-		}
-		if p.json {
-			return p.print(map[string]any{"userId": u.ID, "emailVerified": u.EmailVerified})
-		}
-		_, err = fmt.Fprintf(p.out, "The address %s is verified.\n", u.Email)
-		return err
-	}
-	return cmd
+	return p.operator(cmd, func(ctx context.Context, a *server.Admin, _ []string) (outcome, error) {
+		u, err := a.VerifyUser(ctx, loci.Email(email))
+		return outcome{object: map[string]any{"userId": u.ID, "emailVerified": u.EmailVerified}, text: fmt.Sprintf("The address %s is verified.\n", u.Email)}, err
+	})
 }
 
 func (p *program) createKey() *cobra.Command {
@@ -100,38 +123,10 @@ func (p *program) createKey() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The user's address (required)")
 	cmd.Flags().StringVar(&name, "name", "", "What the key is for")
-	settings := p.settings(cmd, "data", "db")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		a, err := p.administer(cmd, email, settings)
-		if err != nil {
-			return err
-		}
-		k, err := a.CreateKey(cmd.Context(), email, name)
-		if err := first(err, a.Close()); err != nil {
-			return err
-		}
-		if p.json {
-			return p.print(map[string]string{"id": k.Key.ID, "apiKey": k.APIKey})
-		}
-		_, err = fmt.Fprintf(p.out, "%s\n", k.APIKey)
-		if err == nil {
-			_, err = io.WriteString(p.err, "This is the key. It is not shown again.\n")
-		}
-		return err
-	}
-	return cmd
-}
-
-// administer opens the database that the settings name.
-func (p *program) administer(cmd *cobra.Command, email string, settings func() (server.Settings, error)) (*server.Admin, error) {
-	if email == "" {
-		return nil, loci.Fail(loci.InvalidQuery, "--email is required")
-	}
-	s, err := settings()
-	if err != nil {
-		return nil, err
-	}
-	return server.OpenAdmin(cmd.Context(), s)
+	return p.operator(cmd, func(ctx context.Context, a *server.Admin, _ []string) (outcome, error) {
+		k, err := a.CreateKey(ctx, email, name)
+		return outcome{object: map[string]string{"id": k.Key.ID, "apiKey": k.APIKey}, text: k.APIKey + "\n", hint: "This is the key. It is not shown again.\n"}, err
+	})
 }
 
 // first returns the first error that is one.

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/server"
+)
+
+// erases is what every purge does, and what it cannot reach.
+const erases = `
+
+The words, the titles and every earlier version go, out of the keyword index, the stored answers of calls with an
+Idempotency-Key, and the free space of the database too. The server may run meanwhile: for as long as the database is
+written anew, its writes wait. Backups, and the archived log of a PostgreSQL server, are out of reach.
+
+Without --yes nothing is erased: the command counts what would go, and ends with 1.`
+
+func (p *program) purgeMemory() *cobra.Command {
+	return p.purge(&cobra.Command{
+		Use:     "purge ID",
+		Short:   "Erase a memory, so that no byte of it is left",
+		Long:    "Erases a memory for good." + erases,
+		Example: "loci admin memory purge 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d\nloci admin memory purge 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d --yes --json",
+		Args:    cobra.ExactArgs(1),
+	}, func(ctx context.Context, a *server.Admin, args []string, yes bool) (fmt.Stringer, error) {
+		return a.Store.PurgeMemory(ctx, args[0], yes)
+	})
+}
+
+func (p *program) purgeWorkspace() *cobra.Command {
+	return p.purge(&cobra.Command{
+		Use:     "purge ID",
+		Short:   "Erase a team workspace with all that is in it",
+		Long:    "Erases a team workspace with its atlases, memories, members and invitations. A personal workspace goes with its user." + erases,
+		Example: "loci admin workspace purge 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d\nloci admin workspace purge 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d --yes",
+		Args:    cobra.ExactArgs(1),
+	}, func(ctx context.Context, a *server.Admin, args []string, yes bool) (fmt.Stringer, error) {
+		return a.Store.PurgeWorkspace(ctx, args[0], yes)
+	})
+}
+
+func (p *program) purgeUser() *cobra.Command {
+	var email string
+	cmd := &cobra.Command{
+		Use:   "purge",
+		Short: "Erase a user with the personal workspace",
+		Long: "Erases a user with keys, sign-ins, memberships, invitations to the address, and the personal workspace with all that is in it.\n" +
+			"Teams that the user owns are to be purged, or to get another owner, first. What the user wrote in the teams of others belongs\n" +
+			"to them and stays: its author is then an id that nobody has." + erases,
+		Example: "loci admin user purge --email ada@example.org\nloci admin user purge --email ada@example.org --yes --json",
+		Args:    cobra.NoArgs,
+	}
+	cmd.Flags().StringVar(&email, "email", "", "The user's address (required)")
+	return p.purge(cmd, func(ctx context.Context, a *server.Admin, _ []string, yes bool) (fmt.Stringer, error) {
+		return a.Store.PurgeUser(ctx, loci.Email(email), yes)
+	})
+}
+
+// purge makes a command of one that erases, or counts what would go.
+func (p *program) purge(cmd *cobra.Command, do func(ctx context.Context, a *server.Admin, args []string, yes bool) (fmt.Stringer, error)) *cobra.Command {
+	var yes bool
+	cmd.Flags().BoolVar(&yes, "yes", false, "Erase it, for good")
+	return p.operator(cmd, func(ctx context.Context, a *server.Admin, args []string) (outcome, error) {
+		counts, err := do(ctx, a, args, yes)
+		if err != nil {
+			return outcome{}, err
+		}
+		if yes {
+			return outcome{object: map[string]any{"purged": counts}, text: fmt.Sprintf("Erased %v.\n", counts)}, nil
+		}
+		hint := "Nothing was erased: add --yes to erase it for good."
+		return outcome{object: map[string]any{"wouldPurge": counts, "hint": hint}, text: fmt.Sprintf("This would erase %v.\n", counts), hint: "loci: " + hint + "\n", broken: true}, nil
+	})
+}

@@ -1,0 +1,338 @@
+package store_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// traces are parts of words that only what is purged holds: of titles, texts,
+// tags, sources and evidence, and of what the keyword index makes of them. The
+// first letters are left out, because the index writes what two terms share once.
+var traces = []string{"mbrosial", "lummoxite", "ozzlewump", "uinceberr", "ibbernack", "ickerdoodle", "Größenwahnsinn", "ssenwahnsin", "東西南北", "東西", "irlimagig", "ankerblossom"}
+
+// left returns the traces that anything of a database still holds: the bytes of
+// its files, or the columns of its tables.
+func left(t *testing.T, d storetest.Database) (found []string) {
+	t.Helper()
+	look := func(where string, data []byte) {
+		for _, trace := range traces {
+			if bytes.Contains(data, []byte(trace)) || d.Dir == "" && bytes.Contains(data, []byte(hex.EncodeToString([]byte(trace)))) {
+				found = append(found, where+" holds "+trace)
+			}
+		}
+	}
+	if d.Dir == "" {
+		for _, table := range d.Query(t, `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()`) {
+			look(table, []byte(strings.Join(d.Query(t, `SELECT CAST(x AS TEXT) FROM `+table+` x`), "\n")))
+			look("statistics of "+table, []byte(strings.Join(d.Query(t, `SELECT concat(most_common_vals, histogram_bounds) FROM pg_stats
+				WHERE schemaname = current_schema() AND tablename = '`+table+`'`), "\n")))
+		}
+		return found
+	}
+	files, err := filepath.Glob(filepath.Join(d.Dir, "*"))
+	if err != nil || len(files) < 2 {
+		t.Fatal(files, err)
+	}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		look(filepath.Base(file), data)
+	}
+	return found
+}
+
+// once makes the actor's next call one that can be repeated.
+func once(who *loci.Actor, key string) *loci.Actor {
+	again := *who
+	again.Once = &loci.Once{Key: key, Fingerprint: sha256.Sum256([]byte(key))}
+	return &again
+}
+
+func set(t *testing.T, s *store.Store, who *loci.Actor, id string, change func(h *store.Memory, m *loci.Memory)) loci.Memory {
+	t.Helper()
+	m, err := store.Write(ctx, s, who, func(tx *store.Tx) (loci.Memory, error) {
+		h, err := tx.Memory(id)
+		if err != nil {
+			return loci.Memory{}, err
+		}
+		next := h.Record()
+		change(h, &next)
+		return h.Set(next)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func supersede(t *testing.T, s *store.Store, who *loci.Actor, old, by string) {
+	t.Helper()
+	_, err := store.Write(ctx, s, who, func(tx *store.Tx) (loci.Memory, error) {
+		h, err := tx.Memory(old)
+		if err != nil {
+			return loci.Memory{}, err
+		}
+		r, err := h.Replacement(by)
+		if err != nil {
+			return loci.Memory{}, err
+		}
+		return h.Supersede(r)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func remove(t *testing.T, s *store.Store, who *loci.Actor, id string) {
+	t.Helper()
+	_, err := store.Write(ctx, s, who, func(tx *store.Tx) (loci.Nothing, error) {
+		h, err := tx.Memory(id)
+		if err != nil {
+			return loci.Nothing{}, err
+		}
+		return loci.Nothing{}, h.Delete()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func fold(t *testing.T, s *store.Store, workspace string) {
+	t.Helper()
+	if err := s.Fold(ctx, workspace); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// livedThrough writes a memory with words of its own, and gives it a life: versions,
+// folds between them and merges, links both ways, a stored answer, a review.
+func livedThrough(t *testing.T, d storetest.Database, s *store.Store, who *loci.Actor, workspace string) (id string, others []string) {
+	t.Helper()
+	line := "lummoxites grow by the gozzlewumps, 東西南北 in all winds.\n\n"
+	long := strings.Repeat(line, 400)
+	note := func(i int) string {
+		m := add(t, s, who, workspace, fmt.Sprintf("Common note number %d about deploys", i))
+		others = append(others, m.ID)
+		return m.ID
+	}
+	first, after := note(0), note(1)
+	fold(t, s, record(t, s, who, first).WorkspaceID)
+	m := add(t, s, once(who, "create"), workspace, "Umbrosially said\n\n"+long, func(m *loci.Memory) {
+		m.Title, m.Tags = "Größenwahnsinn 東西", []string{"dibbernacks", "plain"}
+		m.Source = &loci.Source{Name: "notes", URI: "file:///snickerdoodles.md"}
+	})
+	at := m.WorkspaceID
+	fold(t, s, at)
+	set(t, s, who, m.ID, func(_ *store.Memory, m *loci.Memory) { m.Content += "\nA line of quinceberries." })
+	set(t, s, who, m.ID, func(_ *store.Memory, m *loci.Memory) { m.Content = "Short, with quinceberries and a lummoxite" })
+	for i := range 9 { // enough segments for a merge
+		note(i + 2)
+		set(t, s, once(who, fmt.Sprint("set", i)), m.ID, func(_ *store.Memory, m *loci.Memory) {
+			m.Content = fmt.Sprintf("%d of quinceberries\n%s", i, long[i*len(line):])
+		})
+		fold(t, s, at)
+	}
+	set(t, s, who, m.ID, func(h *store.Memory, m *loci.Memory) {
+		m.Evidence, m.ValidUntil = "whirlimagigs were seen", 99
+		h.Reviewed(m)
+	})
+	before := add(t, s, who, workspace, "A Clankerblossom was deleted before, with lummoxites")
+	fold(t, s, at)
+	remove(t, s, who, before.ID)
+	if d.Dir == "" { // samples of the columns, which PostgreSQL takes by itself at some time
+		for _, table := range []string{"memories", "versions", "changes", "segments", "pages"} {
+			d.Exec(t, `ANALYZE `+table)
+		}
+	}
+	supersede(t, s, who, first, m.ID)
+	supersede(t, s, who, m.ID, after)
+	set(t, s, who, m.ID, func(h *store.Memory, m *loci.Memory) { h.Reviewed(m) }) // in the log
+	return m.ID, others
+}
+
+func record(t *testing.T, s *store.Store, who *loci.Actor, id string) loci.Memory {
+	t.Helper()
+	m, err := store.Read(ctx, s, who, func(tx *store.Tx) (loci.Memory, error) { return tx.MemoryRecord(id) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// purging opens a database twice, as by a server and its operator's command.
+func purging(t *testing.T, f func(t *testing.T, d storetest.Database, server, operator *store.Store)) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		server, operator := d.Open(t, store.Options{}), d.Open(t, store.Options{})
+		f(t, d, server, operator)
+		if t.Failed() {
+			return
+		}
+		if found := left(t, d); len(found) > 0 {
+			t.Error("while the server runs: ", found)
+		}
+		for _, s := range []*store.Store{operator, server} {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if found := left(t, d); len(found) > 0 {
+			t.Error("after the end: ", found)
+		}
+	})
+}
+
+func TestPurgedMemoryLeavesNoByte(t *testing.T) {
+	purging(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
+		ann, bob := user(t, server, "ann"), user(t, server, "bob")
+		crew := team(t, server, ann, map[*loci.Actor]loci.Role{bob: loci.Member})
+		id, others := livedThrough(t, d, server, ann, crew)
+		before := strings.Join(left(t, d), "; ")
+		for _, trace := range traces {
+			if !strings.Contains(before, " holds "+trace) {
+				t.Errorf("the test does not find %s even before: %s", trace, before)
+			}
+		}
+		would, err := operator.PurgeMemory(ctx, id, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := record(t, server, ann, id); m.ID != id {
+			t.Error("a look has purged")
+		}
+		did, err := operator.PurgeMemory(ctx, id, true)
+		if err != nil || did != would || did.Memories != 1 || did.Versions != 14 || did.Answers != 10 {
+			t.Errorf("purged %+v, of %+v, %v", did, would, err)
+		}
+		if r := found(t, server, ann, "lummoxites quinceberries", store.Filter{}); len(r.Page) > 0 {
+			t.Errorf("the server finds %d memories by words that are gone", len(r.Page))
+		}
+		if r := found(t, server, bob, "deploys", store.Filter{Include: []loci.Include{loci.IncludeSuperseded}}); len(r.Page) != len(others) {
+			t.Errorf("the server finds %d others, not %d", len(r.Page), len(others))
+		}
+		if list := ids(t, server, ann, store.Filter{Include: []loci.Include{loci.IncludeSuperseded}}, 100); len(list) != len(others) {
+			t.Errorf("%d memories are left", len(list))
+		}
+		if old, by := record(t, server, ann, others[0]), record(t, server, ann, others[1]); old.SupersededBy != "" || len(by.Supersedes) != 0 {
+			t.Errorf("links are left: %q, %q", old.SupersededBy, by.Supersedes)
+		}
+		counted(t, server, ann, crew, others)
+		if _, err := operator.PurgeMemory(ctx, id, true); !loci.Is(err, loci.NotFound) {
+			t.Error("purged twice: ", err)
+		}
+	})
+}
+
+// counted compares the counters of the actor's places with the memories there.
+func counted(t *testing.T, s *store.Store, who *loci.Actor, workspace string, memories []string) {
+	t.Helper()
+	size := int64(0)
+	for _, id := range memories {
+		size += int64(len(record(t, s, who, id).Content))
+	}
+	u, err := store.Read(ctx, s, who, func(tx *store.Tx) (loci.AccountStatus, error) { return tx.Usage() })
+	if err != nil || u.Usage.Memories != int64(len(memories)) || u.Usage.Storage.UsedBytes != size {
+		t.Errorf("%d memories of %d bytes are counted as %+v, %v", len(memories), size, u.Usage, err)
+	}
+}
+
+func TestPurgedWorkspaceLeavesNoByte(t *testing.T) {
+	purging(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
+		ann, bob := user(t, server, "ann"), user(t, server, "bob")
+		crew, other := team(t, server, ann, map[*loci.Actor]loci.Role{bob: loci.Member}), team(t, server, ann, nil)
+		_, others := livedThrough(t, d, server, ann, crew)
+		kept := add(t, server, ann, other, "This one stays, about deploys")
+		did, err := operator.PurgeWorkspace(ctx, crew, true)
+		if err != nil || did.Workspaces != 1 || did.Atlases != 1 || did.Memories != int64(len(others)+1) || did.Memberships != 2 || did.Invitations != 1 || did.Users != 0 {
+			t.Errorf("purged %+v, %v", did, err)
+		}
+		if list := ids(t, server, ann, store.Filter{}, 100); !slices.Equal(list, []string{kept.ID}) {
+			t.Errorf("%q are left", list)
+		}
+		if r := found(t, server, ann, "deploys", store.Filter{}); len(r.Page) != 1 {
+			t.Errorf("%d memories are found", len(r.Page))
+		}
+		counted(t, server, ann, other, []string{kept.ID})
+		for _, table := range []string{"sketches", "versions", "changes"} {
+			if n := d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM `+table); n[0] != map[string]string{"sketches": "4", "versions": "0", "changes": "1"}[table] {
+				t.Errorf("%s rows are left in %s", n[0], table)
+			}
+		}
+		if _, err := operator.PurgeWorkspace(ctx, record(t, server, bob, add(t, server, bob, "", "mine").ID).WorkspaceID, true); !loci.Is(err, loci.StateConflict) {
+			t.Error("a personal workspace was purged: ", err)
+		}
+	})
+}
+
+func TestPurgedUserLeavesNoByte(t *testing.T) {
+	purging(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
+		gone, bob := user(t, server, "blankerblossom"), user(t, server, "bob")
+		crew := team(t, server, bob, map[*loci.Actor]loci.Role{gone: loci.Admin})
+		livedThrough(t, d, server, gone, "")
+		shared := add(t, server, gone, crew, "A note that stays in the crew")
+		_, err := store.System(ctx, server, "test", func(x *store.SystemTx) (loci.APIKey, error) {
+			return x.AddKey(gone.UserID, store.NewKey{Name: "laptop", Prefix: "prefix", Hash: []byte("hash")})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		own := team(t, server, gone, nil)
+		if _, err := operator.PurgeUser(ctx, "Blankerblossom@example.com", true); !loci.Is(err, loci.StateConflict) || !strings.Contains(err.Error(), own) {
+			t.Error("an owner of a team was purged: ", err)
+		}
+		if _, err := operator.PurgeWorkspace(ctx, own, true); err != nil {
+			t.Fatal(err)
+		}
+		did, err := operator.PurgeUser(ctx, "Blankerblossom@example.com", true)
+		if err != nil || did.Users != 1 || did.Workspaces != 1 || did.Memberships != 2 || did.Invitations != 1 || did.Keys != 1 {
+			t.Errorf("purged %+v, %v", did, err)
+		}
+		if m := record(t, server, bob, shared.ID); m.CreatedBy != gone.UserID {
+			t.Errorf("what was written for others is by %q", m.CreatedBy)
+		}
+		if _, err := tryAdd(server, gone, "", "Back again"); !loci.Is(err, loci.NotFound) {
+			t.Error("one who is gone writes: ", err)
+		}
+		if _, err := operator.PurgeUser(ctx, "nobody@example.com", true); !loci.Is(err, loci.NotFound) {
+			t.Error(err)
+		}
+	})
+}
+
+// A purge that was cut off after its commit is finished by the next one, though
+// it finds nothing any more.
+func TestPurgeThatWasCutOffIsFinished(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		m := add(t, s, ann, "", "lummoxite")
+		d.Exec(t, `INSERT INTO instance (name, value) VALUES ('purge', 'unfinished')`)
+		d.Exec(t, `DELETE FROM memories`)
+		ended, cancel := context.WithCancel(ctx)
+		cancel()
+		if _, err := s.PurgeMemory(ended, m.ID, true); err == nil {
+			t.Error("a call that was cancelled purges")
+		}
+		if did, err := s.PurgeMemory(ctx, m.ID, true); err != nil || did != (store.Purged{}) {
+			t.Errorf("purged %+v, %v", did, err)
+		}
+		if _, err := s.PurgeMemory(ctx, m.ID, true); !loci.Is(err, loci.NotFound) {
+			t.Error("there was nothing left to finish: ", err)
+		}
+	})
+}
