@@ -115,8 +115,11 @@ func (t *Tx) textOf(rid int64, version int, present string) (string, error) {
 
 // Version returns what the memory was in a version.
 func (m *Memory) Version(n int) (v loci.MemoryVersion, err error) {
-	if n == m.was.Version {
+	switch {
+	case n == m.was.Version:
 		return present(m.was, ""), nil
+	case n > m.was.Version: // it may be more than the column holds
+		return v, loci.Fail(loci.NotFound, "The memory has no version %d.", n)
 	}
 	text, err := m.t.textOf(m.rid, n, m.was.Content)
 	if err != nil {
