@@ -120,6 +120,9 @@ func (s *Service) VerifyMemory(ctx context.Context, who *loci.Actor, in loci.Ver
 // SupersedeMemory puts another memory in the place of one.
 func (s *Service) SupersedeMemory(ctx context.Context, who *loci.Actor, in loci.SupersedeMemory) (loci.OneMemory, error) {
 	return write(ctx, s, who, func(tx *store.Tx) (out loci.OneMemory, err error) {
+		if err := tx.Hold(in.MemoryID, in.ReplacementMemoryID); err != nil {
+			return out, err
+		}
 		h, err := tx.Memory(in.MemoryID)
 		if err != nil {
 			return out, err

@@ -40,6 +40,16 @@ func (t *Tx) memory(which string, args ...any) (*Memory, error) {
 	return m, m.atlas.workspace.granted(err, least)
 }
 
+// Hold keeps memories within the actor's reach as they are until the commit, in
+// one order for all: two who need the same two do not wait for each other.
+func (t *Tx) Hold(one, other string) error {
+	if !t.s.db.dialect().locks {
+		return nil
+	}
+	return t.few(`SELECT e.rid FROM memories e`+t.mine("e.workspace")+`WHERE e.id IN (?2, ?3) ORDER BY e.rid`+t.locked("NO KEY UPDATE", "e"),
+		[]any{one, other}, func(r row) error { return r.Scan(new(int64)) })
+}
+
 // Record returns the memory as it stands.
 func (m *Memory) Record() loci.Memory { return m.was }
 
