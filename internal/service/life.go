@@ -48,10 +48,10 @@ func active(m loci.Memory) error {
 
 // UpdateMemory changes what is given of a memory.
 func (s *Service) UpdateMemory(ctx context.Context, who *loci.Actor, in loci.UpdateMemory) (loci.OneMemory, error) {
+	if in.Content == nil && in.Title == nil && in.Type == "" && in.Tags == nil {
+		return loci.OneMemory{}, loci.Fail(loci.InvalidQuery, "send at least one field to change: content, title, type, tags")
+	}
 	return s.change(ctx, who, in.MemoryID, func(h *store.Memory, next *loci.Memory) (err error) {
-		if in.Content == nil && in.Title == nil && in.Type == "" && in.Tags == nil {
-			return loci.Fail(loci.InvalidQuery, "send at least one field to change: content, title, type, tags")
-		}
 		if err := active(*next); err != nil {
 			return err
 		}
