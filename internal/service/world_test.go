@@ -6,6 +6,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/proof"
+	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -44,4 +45,30 @@ func refused[In, Out any](t *testing.T, w *proof.World, who proof.Caller, o op.O
 		t.Fatalf("%s by %s: %v, want %s", o.Name, who, err, code)
 	}
 	return loci.AsError(err)
+}
+
+// behind is each for who looks at the database behind the store's back.
+func behind(t *testing.T, f func(t *testing.T, w *proof.World, d storetest.Database)) {
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		f(t, proof.New(t, d.Open, proof.Options{}), d)
+	})
+}
+
+// matching calls an operation that insists on a tag.
+func matching[In, Out any](t *testing.T, w *proof.World, who proof.Caller, tag string, o op.Of[In, Out], in In) (Out, error) {
+	c := w.Call(who)
+	c.IfMatch = tag
+	return op.Do(t.Context(), w.Host, c, o, in)
+}
+
+// stored makes a memory of somebody's in an atlas.
+func stored(t *testing.T, w *proof.World, who proof.Caller, atlas, content string) string {
+	t.Helper()
+	return do(t, w, who, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(content), AtlasID: atlas}).Memory.ID
+}
+
+// get reads a memory as its owner does.
+func get(t *testing.T, w *proof.World, id string) loci.Memory {
+	t.Helper()
+	return do(t, w, proof.Owner, service.MemoryGet, loci.GetMemory{MemoryID: id}).Memory
 }
