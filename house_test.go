@@ -33,6 +33,7 @@ var rooms = map[string][]string{
 	"internal/search":            {},
 	"internal/secret":            {},
 	"internal/fence":             {},
+	"internal/embed":             {},
 	"internal/secret/secrettest": {"internal/secret"},
 	"internal/store":             {"", "internal/search"},
 	"internal/service":           {"", "internal/fence", "internal/op", "internal/search", "internal/secret", "internal/store"},

@@ -1,0 +1,80 @@
+package embed
+
+import (
+	"strings"
+	"testing"
+)
+
+// hostile are texts of which 256 KiB must cost no more than so much prose, within
+// reason; none may cost the square of its length.
+var hostile = map[string]string{
+	"letter":      "a",
+	"hundred":     strings.Repeat("a", 99) + " ",
+	"one piece":   strings.Repeat("q", 99) + " ",
+	"near misses": "internationalizatio internationalizatio ",
+	"marks":       "\u0301",
+	"zalgo":       "e\u0301\u0316\u0344\u0f73",
+	"Han":         "東京都の人",
+	"far Han":     "\U0002F800\uF900",
+	"Hangul":      "한국어",
+	"brackets":    "[[[[CLS",
+	"signs":       "?!",
+	"emoji":       "👨\u200d👩",
+	"nothing":     "\u200b\x00",
+	"broken":      "\xff\xc3",
+	"Cyrillic":    "Привет мир ",
+}
+
+func FuzzTokenizer(f *testing.F) {
+	for _, text := range hostile {
+		f.Add(strings.Repeat(text, 3), 5)
+	}
+	f.Add(prose, 20)
+	all := vocabularies(f)
+	tokenizers, plains := map[string]*Tokenizer{}, map[string]plain{}
+	for name, vocabulary := range all {
+		tokenizers[name], plains[name] = newTokenizer(f, vocabulary), newPlain(vocabulary)
+	}
+	f.Fuzz(func(t *testing.T, text string, most int) {
+		for name, tokenizer := range tokenizers {
+			for _, id := range tokenizer.Encode(nil, text, len(text)+2) {
+				if id < 0 || int(id) >= len(all[name]) {
+					t.Errorf("id %d is out of range", id)
+				}
+			}
+			agree(t, tokenizer, plains[name], text, most)
+		}
+	})
+}
+
+// Whatever a text holds, reading it allocates nothing. Allocations can only be
+// counted while no other test runs.
+func TestReadingTakesNoMemory(t *testing.T) {
+	tokenizer := newTokenizer(t, small)
+	dst := make([]int32, 0, 400)
+	for name, text := range hostile {
+		long := strings.Repeat(text, 1<<12/len(text)+1)
+		if n := testing.AllocsPerRun(5, func() {
+			dst = tokenizer.Encode(dst[:0], long, 256)
+			tokenizer.Count(long)
+			tokenizer.Unknown(long)
+		}); n != 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}
+
+func TestPiecesFindThemselves(t *testing.T) {
+	t.Parallel()
+	for name, vocabulary := range vocabularies(t) {
+		tree := newTokenizer(t, vocabulary).trie
+		for id, piece := range vocabulary {
+			if got := tree.exact(piece); int(got) != id {
+				t.Errorf("%s: %q is %d, want %d", name, piece, got, id)
+			}
+		}
+		if tree.exact("") != none || tree.exact("unaffabl\xff") != none {
+			t.Errorf("%s has pieces that are not there", name)
+		}
+	}
+}

@@ -1,0 +1,163 @@
+package embed
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+	"pgregory.net/rapid"
+)
+
+// small is a vocabulary for tests that need none of the model: a few words, and
+// letters of several scripts.
+var small = func() []string {
+	list := []string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "un", "una", "##ffa", "##ble", "##able", "aa", "##aa", "東", "。", "中"}
+	for _, r := range "abefgilmnostu0123" + "абвй" + "λσς" + "한ᄀ" + "אעש" + "ाि" + "か" {
+		if parts, n := decompose(r); n == 1 && parts[0] == r {
+			list = append(list, string(r), "##"+string(r))
+		}
+	}
+	for r := rune('!'); r < 0x7F; r++ {
+		if isPunctuation(r) {
+			list = append(list, string(r))
+		}
+	}
+	return list
+}()
+
+// vocabularies are the small one and, where it is there, the model's.
+func vocabularies(t testing.TB) map[string][]string {
+	all := map[string][]string{"small": small}
+	if _, err := os.Stat(filepath.Join(shared, "bert-uncased-tokenizer.json")); err == nil {
+		all["model"] = bertVocabulary(t)
+	}
+	return all
+}
+
+func TestWordsAreCutGreedily(t *testing.T) {
+	t.Parallel()
+	tokenizer := newTokenizer(t, small)
+	for text, want := range map[string]string{
+		"":                             "",
+		" \t\r\n\u00a0\u2028\u3000":    "",
+		"Unaffable":                    "una ##ffa ##ble",
+		"unable":                       "una ##ble", // the longest is first, though "un" and "##able" are there
+		"unxable":                      "[UNK]",
+		"the\u0301 \u0301THE":          "the the",
+		"th\x00e\u200bthe t\x0bhe":     "[UNK] the", // no h to go on with
+		"th\ufffde th\xffe":            "the the",
+		"a東b。中":                        "a 東 b 。 中",
+		"a$b":                          "a $ b",
+		"한 하":                          "ᄒ ##ᅡ ##ᆫ ᄒ ##ᅡ",
+		"ΛΣ λς":                        "λ ##σ λ ##ς",
+		"й":                            "[UNK]", // и is not there
+		"The[SEP]the [sep] [[MASK]]":   "the [SEP] the [ [UNK] ] [ [MASK] ]",
+		"[S\u200bEP]":                  "[ [UNK] ]",
+		strings.Repeat("a", 100):       "aa" + strings.Repeat(" ##aa", 49),
+		strings.Repeat("a", 101):       "[UNK]",
+		strings.Repeat("a\u0301", 100): "aa" + strings.Repeat(" ##aa", 49),
+		strings.Repeat("한", 34):        "[UNK]", // 102 letters
+		"\U0002B820a \U0002B920a":      "[UNK] [UNK] a",
+		"a\u0378 b\U000E0001":          "[UNK] b",
+	} {
+		var got []string
+		for _, id := range tokenizer.Encode(nil, text, 1000) {
+			got = append(got, small[id])
+		}
+		if s := strings.Join(got[1:len(got)-1], " "); s != want {
+			t.Errorf("%q: %s, want %s", text, s, want)
+		}
+		agree(t, tokenizer, newPlain(small), text, 7)
+	}
+}
+
+func TestAnyTextReadsAsDescribed(t *testing.T) {
+	t.Parallel()
+	some := rapid.SampledFrom([]string{"the", "una", "aa", "[SEP]", "[CLS", "]", " ", "#", "é", "\u0344", "한", "東", "豈", "ば", "≠", "\u1fef", "ো",
+		"\u200d", "\u0085", "\x1f", "\xff", "\ufffd", "İ", "ẞ", "ς", "ﬁ", "😀", "\U0002F800", "\U0002B821", "\ue000", "\ufdd0", strings.Repeat("a", 90)})
+	text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.OneOf(some, rapid.StringN(1, 2, 8))), func(parts []string) string {
+		return strings.Join(parts, "")
+	}))
+	for name, vocabulary := range vocabularies(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tokenizer, p := newTokenizer(t, vocabulary), newPlain(vocabulary)
+			rapid.Check(t, func(t *rapid.T) {
+				agree(t, tokenizer, p, text.Draw(t, "text"), rapid.IntRange(-1, 40).Draw(t, "most"))
+			})
+		})
+	}
+}
+
+// Every character there is, alone, is what the description makes of it, and the
+// order of marks is never a matter of the model's vocabulary.
+func TestEveryCharacterReadsAsDescribed(t *testing.T) {
+	t.Parallel()
+	for r := range rune(unicode.MaxRune + 1) {
+		if !utf8.ValidRune(r) {
+			continue
+		}
+		l := lookAt(r)
+		if r < looksLimit && looks()[r] != l {
+			t.Errorf("%U is one thing in the table, and another beside it", r)
+		}
+		got := ""
+		switch l.kind {
+		case letter, sign:
+			got = string(l.rune)
+		case knot:
+			parts, n := decompose(r)
+			for _, p := range parts[:n] {
+				got += string(p)
+				if lookAt(p).kind != letter {
+					t.Errorf("%U decomposes into %U, no letter, among others", r, p)
+				}
+			}
+		}
+		if want := strings.Join(strings.Fields(plainNormal(string(r))), ""); got != want {
+			t.Errorf("%U becomes %q, want %q", r, got, want)
+		}
+		if parts := plainParts("a" + got + "a"); (len(parts) == 1) == (l.kind == sign) && !unicode.Is(plainHan, r) {
+			t.Errorf("%U is of kind %d, and beside letters it makes words %q", r, l.kind, parts)
+		}
+	}
+	for name, vocabulary := range vocabularies(t) {
+		for _, piece := range vocabulary {
+			for _, r := range piece {
+				if norm.NFD.PropertiesString(string(r)).CCC() != 0 {
+					t.Errorf("the vocabulary %s has a mark that normalization moves, in %q", name, piece)
+				}
+			}
+		}
+	}
+}
+
+func TestBrokenVocabulariesAreRefused(t *testing.T) {
+	t.Parallel()
+	for want, vocabulary := range map[string][]string{
+		"no piece [UNK]": nil,
+		"no piece [SEP]": {"[UNK]", "[CLS]", "a"},
+		"piece 3 is":     {"[UNK]", "[CLS]", "[SEP]", ""},
+		"piece 0 is":     {"\xff", "[UNK]", "[CLS]", "[SEP]"},
+		"0 and 3":        {"a", "[UNK]", "[CLS]", "a", "[SEP]"},
+	} {
+		if tokenizer, err := NewTokenizer(vocabulary); err == nil || tokenizer != nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", vocabulary, err, want)
+		}
+	}
+}
+
+// Without pieces that go on, a word is a piece or unknown; missing [PAD] and
+// [MASK] are text.
+func TestTheLeastVocabularyWillDo(t *testing.T) {
+	t.Parallel()
+	least := []string{"[UNK]", "[CLS]", "[SEP]", "a", "[", "]", "pad"}
+	tokenizer := newTokenizer(t, least)
+	for _, text := range []string{"a aa b", "[PAD]a[MASK]", "##a"} {
+		agree(t, tokenizer, newPlain(least), text, 4)
+	}
+}
