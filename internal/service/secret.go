@@ -19,7 +19,9 @@ func clean(policy loci.SecretsPolicy, wish loci.OnSecret, field, text string) (s
 		return text, nil
 	}
 	if wish == loci.OnSecretRedact || policy == loci.SecretsRedact {
-		text, _ = secret.Redact(text)
+		if text, _ = secret.Redact(text); len(text) > loci.MaxContent {
+			return "", loci.Fail(loci.InvalidQuery, "%s must have at most %d bytes with [REDACTED:rule] in place of its credentials", field, loci.MaxContent)
+		}
 		return text, nil
 	}
 	return "", refuse(field, found[0].Rule, found[0].Line)
@@ -43,6 +45,8 @@ func suspicious(texts ...string) bool {
 // it: a private key may have its head in the one and its body in the other.
 const seam = 4 << 10
 
+const takenOut = "[REDACTED:private-key]"
+
 // cleanAppend returns a text with another added on a line of its own, cleaned as
 // clean does. Lines are counted in the added text.
 func cleanAppend(policy loci.SecretsPolicy, wish loci.OnSecret, text, more string) (string, error) {
@@ -58,7 +62,9 @@ func cleanAppend(policy loci.SecretsPolicy, wish loci.OnSecret, text, more strin
 		return whole, nil
 	}
 	from := max(0, len(text)-seam)
-	for _, f := range secret.Scan(whole[from:]) {
+	// A key may come line by line: what was taken out of it is no end of it.
+	lines := strings.ReplaceAll(whole[from:], takenOut, strings.Repeat(" ", len(takenOut)))
+	for _, f := range secret.Scan(lines) {
 		if from+f.To <= len(text) {
 			continue // it is there already
 		}
