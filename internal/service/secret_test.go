@@ -1,0 +1,347 @@
+package service_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/proof"
+	"github.com/loci-memory/loci/internal/secret/secrettest"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// samples draws credentials of many kinds.
+func samples(n int) (list []secrettest.Sample) {
+	r := rand.New(rand.NewPCG(rand.Uint64(), 1))
+	for len(list) < n {
+		all := secrettest.Draw(r)
+		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+		list = append(list, all[:20]...)
+	}
+	return list
+}
+
+// A ledger is all that the service has said, in answers and in its log.
+type ledger struct {
+	mu   sync.Mutex
+	said bytes.Buffer
+}
+
+func (l *ledger) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.said.Write(b)
+}
+
+// tell calls an operation and notes what it answers.
+func tell[In, Out any](t *testing.T, l *ledger, w *proof.World, key string, o op.Of[In, Out], in In) (Out, error) {
+	t.Helper()
+	out, _, err := again(t, w, proof.Owner, key, o, in)
+	json.NewEncoder(l).Encode(out)
+	if err != nil {
+		json.NewEncoder(l).Encode(op.NewProblem(err, "x"))
+		fmt.Fprintln(l, err)
+	}
+	return out, err
+}
+
+// everything is all the bytes that a database holds.
+func everything(t *testing.T, d storetest.Database) []byte {
+	t.Helper()
+	var all bytes.Buffer
+	if d.Dir == "" {
+		for _, table := range d.Query(t, `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()`) {
+			for _, row := range d.Query(t, `SELECT CAST(x AS TEXT) FROM `+table+` x`) {
+				fmt.Fprintln(&all, row)
+			}
+		}
+		return all.Bytes()
+	}
+	files, err := filepath.Glob(filepath.Join(d.Dir, "*"))
+	if err != nil || len(files) < 2 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(b)
+	}
+	return all.Bytes()
+}
+
+// traces are pieces of a credential by which one would know it: all of it, or
+// the lines of a key, in any letter case.
+func traces(s secrettest.Sample) (list []string) {
+	for line := range strings.Lines(s.Secret()) {
+		if line = strings.ToLower(strings.TrimSpace(line)); len(line) >= 12 && !strings.HasPrefix(line, "-----") {
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
+// watched is a world whose answers and logs go to a ledger.
+func watched(t *testing.T, d storetest.Database) (*proof.World, *ledger) {
+	l := &ledger{}
+	log := slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	w := proof.New(t, func(t testing.TB, o store.Options) *store.Store { o.Log = log; return d.Open(t, o) }, proof.Options{})
+	w.Host.Log = log
+	return w, l
+}
+
+func policy(t *testing.T, d storetest.Database, workspace string, p loci.SecretsPolicy) {
+	t.Helper()
+	d.Exec(t, `UPDATE workspaces SET secrets = '`+string(p)+`' WHERE id = '`+workspace+`'`)
+}
+
+// ways are the ways in for a text with a credential. Those that ask for it, or
+// whose workspace redacts, are answered with the text without it.
+var ways = []struct {
+	name     string
+	redacted bool
+	policy   loci.SecretsPolicy
+	send     func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error)
+}{
+	{"create", false, loci.SecretsReject, func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error) {
+		out, err := tell(t, l, w, "", service.MemoryCreate, loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Crew})
+		return out.Memory.Memory, err
+	}},
+	{"create without, by key", true, loci.SecretsReject, func(t *testing.T, l *ledger, w *proof.World, id, text string) (out loci.Memory, err error) {
+		key := loci.NewID(w.Clock.Now())
+		for range 2 {
+			made, err := tell(t, l, w, key, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Crew, Secrets: loci.OnSecretRedact})
+			if err != nil || out.ID != "" && out.ID != made.Memory.ID {
+				t.Errorf("once more: %v", err)
+			}
+			out = made.Memory.Memory
+		}
+		return out, err
+	}},
+	{"create for a place without", true, loci.SecretsRedact, func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error) {
+		in := loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Crew, OnDuplicate: loci.OnDuplicateVersion, Source: &loci.Source{Name: "log", URI: "/1"}}
+		out, err := tell(t, l, w, "", service.MemoryCreate, in)
+		return out.Memory.Memory, err
+	}},
+	{"update", false, loci.SecretsReject, func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error) {
+		out, err := tell(t, l, w, "", service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content(text))})
+		return out.Memory, err
+	}},
+	{"update without", true, loci.SecretsReject, func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error) {
+		out, err := tell(t, l, w, "", service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content(text)), Secrets: loci.OnSecretRedact})
+		return out.Memory, err
+	}},
+	{"append", false, loci.SecretsReject, func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error) {
+		out, err := tell(t, l, w, "", service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: loci.Content(text)})
+		return out.Memory, err
+	}},
+	{"append without", true, loci.SecretsAllow, func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error) {
+		out, err := tell(t, l, w, loci.NewID(w.Clock.Now()), service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: loci.Content(text), Secrets: loci.OnSecretRedact})
+		return out.Memory, err
+	}},
+	{"append to a place without", true, loci.SecretsRedact, func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error) {
+		out, err := tell(t, l, w, "", service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: loci.Content(text)})
+		return out.Memory, err
+	}},
+	{"evidence", false, loci.SecretsReject, func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error) {
+		out, err := tell(t, l, w, "", service.MemoryVerify, loci.VerifyMemory{MemoryID: id, Evidence: ptr(loci.Evidence(text))})
+		return out.Memory, err
+	}},
+	{"evidence in a place without", true, loci.SecretsRedact, func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error) {
+		out, err := tell(t, l, w, "", service.MemoryVerify, loci.VerifyMemory{MemoryID: id, Evidence: ptr(loci.Evidence(text))})
+		out.Memory.Content = out.Memory.Evidence // where it is looked for
+		return out.Memory, err
+	}},
+	{"title", false, loci.SecretsReject, func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error) {
+		_, err := tell(t, l, w, "", service.MemoryCreate, loci.CreateMemory{Content: "plain", Title: loci.Title(text), WorkspaceID: w.Crew})
+		if err == nil {
+			t.Error("a title of a new memory")
+		}
+		out, err := tell(t, l, w, "", service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle(text))})
+		return out.Memory, err
+	}},
+	{"title without", true, loci.SecretsReject, func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error) {
+		_, err := tell(t, l, w, "", service.MemoryCreate, loci.CreateMemory{Content: "plain", Title: loci.Title(text), WorkspaceID: w.Crew, Secrets: loci.OnSecretRedact})
+		if err != nil {
+			t.Error(err)
+		}
+		out, err := tell(t, l, w, "", service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle(text)), Secrets: loci.OnSecretRedact})
+		out.Memory.Content = out.Memory.Title
+		return out.Memory, err
+	}},
+}
+
+func TestCredentialsAreNeitherKeptNorTold(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		w, l := watched(t, d)
+		id := do(t, w, proof.Owner, service.MemoryCreate, loci.CreateMemory{Content: "a log", WorkspaceID: w.Crew}).Memory.ID
+		list := samples(204)
+		now := loci.SecretsReject
+		for n := range ways {
+			way := ways[n]
+			if now != way.policy {
+				now = way.policy
+				policy(t, d, w.Crew, now)
+			}
+			for i := n; i < len(list); i += len(ways) {
+				s := list[i]
+				text := "A note,\n" + s.Text + "\nand more."
+				if strings.HasPrefix(way.name, "title") && len(text) > loci.MaxTitle {
+					text = "Note " + list[i%len(ways)].Text // another one, of whatever length
+					if len(text) > loci.MaxTitle {
+						continue
+					}
+					s = list[i%len(ways)]
+				}
+				m, err := way.send(t, l, w, id, text)
+				switch {
+				case way.redacted && (err != nil || !strings.Contains(m.Content, "[REDACTED:")):
+					t.Errorf("%s of a %s: %v, %.80q", way.name, s.Rule, err, m.Content)
+				case !way.redacted && !loci.Is(err, loci.SecretDetected):
+					t.Errorf("%s of a %s: %v", way.name, s.Rule, err)
+				case !way.redacted && !strings.Contains(loci.AsError(err).Message, "("+s.Rule+")"):
+					t.Errorf("%s of a %s: told %v", way.name, s.Rule, err)
+				case !way.redacted && strings.HasPrefix(text, "A note,") && strings.HasPrefix(s.Text, s.Secret()) && !strings.Contains(loci.AsError(err).Message, "in line 2 "):
+					t.Errorf("%s of a %s: told %v", way.name, s.Rule, err)
+				}
+			}
+		}
+		tell(t, l, w, "", service.MemoryVersions, loci.ListVersions{MemoryID: id, Limit: 100})
+		tell(t, l, w, "", service.MemoryContext, loci.ReadContext{WorkspaceID: w.Crew, Limit: 100})
+		tell(t, l, w, "", service.MemoryList, loci.ListMemories{WorkspaceID: w.Crew, Limit: 100})
+		if err := w.Store.Fold(t.Context(), w.Crew); err != nil {
+			t.Fatal(err)
+		}
+		kept, said := bytes.ToLower(everything(t, d)), bytes.ToLower(l.said.Bytes())
+		if !bytes.Contains(kept, []byte("[redacted:")) || !bytes.Contains(said, []byte("secret_detected")) || !bytes.Contains(said, []byte("level=info")) {
+			t.Fatalf("%d bytes are kept, %d said: one looks at the wrong place", len(kept), len(said))
+		}
+		for _, s := range list {
+			for _, trace := range traces(s) {
+				if bytes.Contains(kept, []byte(trace)) || bytes.Contains(kept, []byte(hex.EncodeToString([]byte(trace)))) {
+					t.Errorf("a %s is kept", s.Rule)
+				}
+				if bytes.Contains(said, []byte(trace)) {
+					t.Errorf("a %s is told", s.Rule)
+				}
+			}
+		}
+	})
+}
+
+func TestAWorkspaceDecidesOnCredentials(t *testing.T) {
+	t.Parallel()
+	behind(t, func(t *testing.T, w *proof.World, d storetest.Database) {
+		key := "ghp_" + strings.Repeat("aB3dE5gH7", 4)
+		in := loci.CreateMemory{Content: loci.Content("key: " + key), Title: loci.Title("Of " + key), WorkspaceID: w.Crew}
+		const without = "[REDACTED:github-pat]"
+		policy(t, d, w.Crew, loci.SecretsAllow)
+		m := do(t, w, proof.Member, service.MemoryCreate, in).Memory
+		if m.Content != string(in.Content) || m.Title != string(in.Title) {
+			t.Fatalf("%q, %q", m.Title, m.Content)
+		}
+		do(t, w, proof.Member, service.MemoryUpdate, loci.UpdateMemory{MemoryID: m.ID, Content: ptr(loci.Content("plain")), Title: ptr(loci.OptionalTitle("Plain"))})
+		kept := do(t, w, proof.Member, service.MemoryCreate, in).Memory.ID
+
+		policy(t, d, w.Crew, loci.SecretsReject)
+		refused(t, w, proof.Owner, service.MemoryRevert, loci.RevertMemory{MemoryID: m.ID, Version: 1}, loci.SecretDetected)
+		if now := get(t, w, m.ID); now.Version != 2 || now.Content != "plain" {
+			t.Errorf("%+v", now)
+		}
+		// What is there already is nobody's fault who changes something else.
+		do(t, w, proof.Member, service.MemoryUpdate, loci.UpdateMemory{MemoryID: kept, Tags: &loci.Tags{"x"}})
+		out := do(t, w, proof.Member, service.MemoryAppend, loci.AppendMemory{MemoryID: kept, Content: "harmless"})
+		if out.Memory.Content != string(in.Content)+"\nharmless" {
+			t.Errorf("%q", out.Memory.Content)
+		}
+		refused(t, w, proof.Member, service.MemoryAppend, loci.AppendMemory{MemoryID: kept, Content: in.Content}, loci.SecretDetected)
+
+		policy(t, d, w.Crew, loci.SecretsRedact)
+		out = do(t, w, proof.Owner, service.MemoryRevert, loci.RevertMemory{MemoryID: m.ID, Version: 1})
+		if out.Memory.Content != "key: "+without || out.Memory.Title != "Of "+without {
+			t.Errorf("%q, %q", out.Memory.Title, out.Memory.Content)
+		}
+		in.Title = ""
+		if m := do(t, w, proof.Member, service.MemoryCreate, in).Memory; m.Content != "key: "+without || m.Title != m.Content {
+			t.Errorf("%q, %q", m.Title, m.Content)
+		}
+		in.Secrets = loci.OnSecretRedact
+		policy(t, d, w.Crew, loci.SecretsAllow)
+		if m := do(t, w, proof.Member, service.MemoryCreate, in).Memory; m.Content != "key: "+without {
+			t.Errorf("%q", m.Content)
+		}
+	})
+}
+
+// A key that comes in parts is one as soon as its parts are together.
+func TestACredentialInPartsIsOneToo(t *testing.T) {
+	t.Parallel()
+	behind(t, func(t *testing.T, w *proof.World, d storetest.Database) {
+		r := rand.New(rand.NewPCG(rand.Uint64(), 1))
+		pem := strings.SplitAfter(secrettest.PEM(r, "RSA PRIVATE KEY", 8, "\n"), "\n")
+		value := secrettest.Some(r, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 40)
+		for name, c := range map[string]struct {
+			parts  []string
+			secret []string
+		}{
+			"head and body":    {[]string{"A key:\n" + pem[0], strings.Join(pem[1:], "") + "\nAnd more."}, pem[1:9]},
+			"head, no end":     {[]string{"A key:\n" + strings.TrimSpace(pem[0]), strings.Join(pem[1:9], "")}, pem[1:9]},
+			"line by line":     {append([]string{"A key:\n" + pem[0]}, pem[1:]...), pem[1:9]},
+			"behind long text": {[]string{strings.Repeat("日本", 20_000) + "\n" + pem[0], strings.Join(pem[1:], "")}, pem[1:9]},
+			"name and value":   {[]string{"api_key =", `"` + value + `" is it`}, []string{value}},
+		} {
+			for _, p := range []loci.SecretsPolicy{loci.SecretsReject, loci.SecretsRedact} {
+				policy(t, d, w.Crew, p)
+				id := do(t, w, proof.Owner, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(c.parts[0]), WorkspaceID: w.Crew}).Memory.ID
+				told := 0
+				for _, part := range c.parts[1:] {
+					_, err := op.Do(t.Context(), w.Host, w.Call(proof.Owner), service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: loci.Content(part)})
+					if err != nil && (p == loci.SecretsRedact || !loci.Is(err, loci.SecretDetected) || strings.Contains(err.Error(), strings.TrimSpace(c.secret[0]))) {
+						t.Errorf("%s, %s: %v", name, p, err)
+					} else if err != nil {
+						told++
+					}
+				}
+				m := get(t, w, id)
+				for _, s := range c.secret {
+					if strings.Contains(m.Content, strings.TrimSpace(s)) {
+						t.Errorf("%s, %s: kept is a part of it", name, p)
+						break
+					}
+				}
+				if p == loci.SecretsReject && told == 0 || p == loci.SecretsRedact && !strings.Contains(m.Content, "[REDACTED:") || !strings.HasPrefix(m.Content, c.parts[0]) {
+					t.Errorf("%s, %s: %d refusals", name, p, told)
+				}
+				if strings.Contains(c.parts[1], "And more.") && p == loci.SecretsRedact && !strings.HasSuffix(m.Content, "\nAnd more.") {
+					t.Errorf("%s: what follows is lost", name)
+				}
+			}
+		}
+	})
+}
+
+// What stands in the place of a credential may be longer than it.
+func TestATextWithoutItsCredentialsHasItsBoundsToo(t *testing.T) {
+	t.Parallel()
+	w := world(t, proof.Options{})
+	key := "AKIA" + "Q3EGRIPYB5MZ7TVA" + "\n"
+	in := loci.CreateMemory{Content: loci.Content(strings.Repeat(key, loci.MaxContent/len(key))), Secrets: loci.OnSecretRedact}
+	refused(t, w, proof.Owner, service.MemoryCreate, in, loci.InvalidQuery)
+	id := stored(t, w, proof.Owner, "", "a memory")
+	refused(t, w, proof.Owner, service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Content: &in.Content, Secrets: loci.OnSecretRedact}, loci.InvalidQuery)
+	do(t, w, proof.Owner, service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: in.Content[:len(in.Content)/2], Secrets: loci.OnSecretRedact})
+}
