@@ -84,16 +84,15 @@ func snapshot(list []loci.Memory, tokens int) ([]loci.ContextGroup, string) {
 	})
 	groups, fenced := []loci.ContextGroup{}, []fence.Group{}
 	for _, m := range list {
-		if tokens > 0 && fence.Tokens(m.Content) > tokens {
+		f := fence.Memory{ID: m.ID, Author: m.CreatedBy, Title: m.Title, Content: m.Content, Type: string(m.Type), Verified: m.VerifiedAt != 0, Tags: m.Tags}
+		if tokens > 0 && !fits(f, tokens) {
 			continue // it fits in no case, and shall not keep others out
 		}
 		if n := len(groups); n == 0 || groups[n-1].Type != m.Type {
 			groups, fenced = append(groups, loci.ContextGroup{Type: m.Type}), append(fenced, fence.Group{Name: string(m.Type)})
 		}
 		last := len(groups) - 1
-		groups[last].Memories = append(groups[last].Memories, m)
-		fenced[last].Memories = append(fenced[last].Memories, fence.Memory{ID: m.ID, Author: m.CreatedBy, Title: m.Title, Content: m.Content,
-			Type: string(m.Type), Verified: m.VerifiedAt != 0, Tags: m.Tags})
+		groups[last].Memories, fenced[last].Memories = append(groups[last].Memories, m), append(fenced[last].Memories, f)
 	}
 	if tokens == 0 {
 		return groups, fence.Markdown(contextTitle, fenced)
@@ -104,6 +103,15 @@ func snapshot(list []loci.Memory, tokens int) ([]loci.ContextGroup, string) {
 		groups[i].Memories = groups[i].Memories[:len(kept[i].Memories)]
 	}
 	return groups, markdown
+}
+
+// fits reports whether a text of that many tokens can show the memory alone.
+func fits(m fence.Memory, tokens int) bool {
+	if fence.Tokens(m.Content) > tokens {
+		return false
+	}
+	kept, _ := fence.Cut([]fence.Group{{Name: m.Type, Memories: []fence.Memory{m}}}, tokens, contextTitle)
+	return len(kept) > 0
 }
 
 const contextTitle = "What is known"
