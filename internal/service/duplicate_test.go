@@ -1,0 +1,192 @@
+package service_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/proof"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+// prose is a text of that many words, few of which stand twice.
+func prose(from, n int) string {
+	words := make([]string, n)
+	for i := range words {
+		words[i] = fmt.Sprintf("word%d", from+i)
+	}
+	return strings.Join(words, " ")
+}
+
+// alike lists what is called similar to a memory.
+func alike(t *testing.T, w *proof.World, who proof.Caller, id string) []loci.Alike {
+	t.Helper()
+	out := do(t, w, who, service.MemorySimilar, loci.SimilarMemories{MemoryID: id})
+	if out.Similar == nil {
+		t.Error("no list")
+	}
+	for i, a := range out.Similar {
+		if a.Score < 0 || a.Score > 1 || math.Round(a.Score*1e4)/1e4 != a.Score || i > 0 && a.Score > out.Similar[i-1].Score || a.ID == id {
+			t.Errorf("place %d: %+v", i, a)
+		}
+	}
+	return out.Similar
+}
+
+func TestOnlyActiveMemoriesOfTheAtlasAreDuplicates(t *testing.T) {
+	t.Parallel()
+	each(t, proof.Options{}, func(t *testing.T, w *proof.World) {
+		shelf, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
+		in := loci.CreateMemory{Content: "the same", AtlasID: shelf}
+		first := create(t, w, in).Memory.ID
+		duplicate := func(why, want string, in loci.CreateMemory) string {
+			t.Helper()
+			m := create(t, w, in).Memory
+			if m.DuplicateOf != want {
+				t.Errorf("%s: a duplicate of %q, want %q", why, m.DuplicateOf, want)
+			}
+			return m.ID
+		}
+		second := duplicate("beside the first", first, in)
+		do(t, w, proof.Owner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: first})
+		third := duplicate("beside the second", second, in)
+		do(t, w, proof.Owner, service.MemorySupersede, loci.SupersedeMemory{MemoryID: second, ReplacementMemoryID: third})
+		do(t, w, proof.Owner, service.MemoryUpdate, loci.UpdateMemory{MemoryID: third, Content: ptr(loci.Content("changed"))})
+		back := in
+		back.OnDuplicate = loci.OnDuplicateReturn
+		fourth := create(t, w, back)
+		if !fourth.Created() || fourth.Memory.DuplicateOf != "" || slices.Contains([]string{first, second, third}, fourth.Memory.ID) {
+			t.Errorf("what is put away or changed is returned: %+v", fourth)
+		}
+		do(t, w, proof.Owner, service.MemoryUpdate, loci.UpdateMemory{MemoryID: third, Content: ptr(loci.Content("the same"))})
+		duplicate("changed back", third, in)
+		sourced := in
+		sourced.OnDuplicate, sourced.Source = loci.OnDuplicateVersion, &loci.Source{Name: "log", URI: "/1"}
+		duplicate("of a source that is new", third, sourced)
+		sourced.Source = &loci.Source{Name: "log"}
+		duplicate("of no address", third, sourced)
+		in.AtlasID = other
+		duplicate("in another atlas", "", in)
+		in.AtlasID, in.WorkspaceID = "", w.Team(t, w.Ann)
+		duplicate("in another workspace", "", in)
+	})
+}
+
+func TestWhatIsSimilarIsActiveAndOfTheSameWorkspace(t *testing.T) {
+	t.Parallel()
+	each(t, proof.Options{}, func(t *testing.T, w *proof.World) {
+		shelf, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
+		team, text := w.Team(t, w.Ann), prose(0, 400)
+		id := stored(t, w, proof.Owner, shelf, text)
+		equal, marked := stored(t, w, proof.Member, other, text), stored(t, w, proof.Owner, shelf, "# "+strings.ToUpper(text)+"!")
+		near := stored(t, w, proof.Admin, other, text+" and two more")
+		stored(t, w, proof.Owner, shelf, prose(5000, 400))
+		private := do(t, w, proof.Owner, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(text)}).Memory
+		elsewhere := do(t, w, proof.Owner, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(text), WorkspaceID: team}).Memory
+		eves := do(t, w, proof.Stranger, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(text)}).Memory
+		for _, m := range []loci.NewMemory{private, elsewhere, eves} {
+			if len(m.Similar) != 0 || m.DuplicateOf != "" {
+				t.Errorf("of another workspace: %+v", m)
+			}
+		}
+		ids := func(list []loci.Alike) (out []string) {
+			for _, a := range list {
+				out = append(out, a.ID)
+			}
+			return out
+		}
+		got := alike(t, w, proof.Member, id)
+		if len(got) != 3 || got[0].Score != 1 || got[1].Score != 1 || got[2].ID != near || got[2].Score < .97 || got[2].Score == 1 {
+			t.Errorf("similar are %+v", got)
+		}
+		if some := do(t, w, proof.Member, service.MemorySimilar, loci.SimilarMemories{MemoryID: id, Limit: 1}).Similar; len(some) != 1 || some[0] != got[0] {
+			t.Errorf("the best is %+v", some)
+		}
+		if made := create(t, w, loci.CreateMemory{Content: loci.Content(text), AtlasID: shelf}).Memory; made.DuplicateOf != id || len(made.Similar) != 3 || slices.Contains(ids(made.Similar), id) {
+			t.Errorf("a new one is a duplicate of %s and similar to %+v", made.DuplicateOf, made.Similar)
+		} else {
+			do(t, w, proof.Owner, service.MemoryDelete, loci.DeleteMemory{MemoryID: made.ID})
+		}
+		do(t, w, proof.Owner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: equal})
+		do(t, w, proof.Owner, service.MemorySupersede, loci.SupersedeMemory{MemoryID: marked, ReplacementMemoryID: id})
+		if got := alike(t, w, proof.Member, id); len(got) != 1 || got[0].ID != near {
+			t.Errorf("beside what is put away similar are %+v", got)
+		}
+		if got := ids(alike(t, w, proof.Member, equal)); len(got) != 2 || !slices.Contains(got, id) || !slices.Contains(got, near) {
+			t.Errorf("to what is archived similar are %v", got)
+		}
+		do(t, w, proof.Owner, service.MemoryRestore, loci.RestoreMemory{MemoryID: equal})
+		if got := ids(alike(t, w, proof.Member, id)); !slices.Equal(got, []string{equal, near}) {
+			t.Errorf("after it is restored similar are %v", got)
+		}
+		do(t, w, proof.Owner, service.MemoryUpdate, loci.UpdateMemory{MemoryID: equal, Content: ptr(loci.Content(prose(9000, 400)))})
+		do(t, w, proof.Owner, service.MemoryDelete, loci.DeleteMemory{MemoryID: near})
+		if got := alike(t, w, proof.Member, id); len(got) != 0 {
+			t.Errorf("after changes similar are %+v", got)
+		}
+		do(t, w, proof.Owner, service.MemoryRevert, loci.RevertMemory{MemoryID: equal, Version: 1})
+		if got := ids(alike(t, w, proof.Member, id)); !slices.Equal(got, []string{equal}) {
+			t.Errorf("after a revert similar are %v", got)
+		}
+	})
+}
+
+func TestWhatComesFromASourceAgainIsAVersionWhereItDiffers(t *testing.T) {
+	t.Parallel()
+	each(t, proof.Options{}, func(t *testing.T, w *proof.World) {
+		shelf, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
+		in := loci.CreateMemory{Content: "# First\nof it", AtlasID: shelf, OnDuplicate: loci.OnDuplicateVersion, Tags: loci.Tags{"a"}, Type: loci.Fact,
+			Source: &loci.Source{Name: "notes", URI: "file:///a.md", Group: "g", Position: ptr(int64(3))}}
+		first := create(t, w, in)
+		if !first.Created() || first.Memory.Version != 1 {
+			t.Fatalf("%+v", first)
+		}
+		id := first.Memory.ID
+		same := in
+		same.Title, same.Tags, same.Type = "Another title", loci.Tags{"b"}, loci.Task
+		if out := create(t, w, same); out.Created() || out.Memory.ID != id || out.Memory.Version != 1 || out.Memory.Title != "First" || out.Memory.UpdatedAt != first.Memory.UpdatedAt {
+			t.Errorf("the same content: %+v", out)
+		}
+		in.Content, in.Tags, in.Type = "# Second\nof it", nil, ""
+		out := create(t, w, in)
+		if m := out.Memory; out.Created() || m.ID != id || m.Version != 2 || m.Title != "Second" || m.Content != string(in.Content) || m.Type != loci.Fact || !slices.Equal(m.Tags, []string{"a"}) ||
+			m.Source.Group != "g" || m.Routing.AtlasID != shelf || m.Similar == nil || m.DuplicateOf != "" {
+			t.Errorf("other content: %+v", m)
+		}
+		in.Content, in.Tags, in.Type, in.Title = "Third", loci.Tags{}, loci.Decision, "Named"
+		if m := create(t, w, in).Memory; m.Version != 3 || m.Title != "Named" || m.Type != loci.Decision || len(m.Tags) != 0 {
+			t.Errorf("with other fields: %+v", m)
+		}
+		versions := do(t, w, proof.Member, service.MemoryVersions, loci.ListVersions{MemoryID: id}).Versions
+		if len(versions) != 3 || versions[2].Content != "# First\nof it" || versions[1].Title != "Second" {
+			t.Errorf("%+v", versions)
+		}
+		// A member may not change what another has imported, and brings no second one.
+		refused(t, w, proof.Member, service.MemoryCreate, in, loci.Forbidden)
+		refused(t, w, proof.Stranger, service.MemoryCreate, in, loci.NotFound)
+		if m := do(t, w, proof.Admin, service.MemoryCreate, in).Memory; m.ID != id || m.Version != 3 || m.CreatedBy != w.Ann.ID {
+			t.Errorf("by an admin: %+v", m)
+		}
+		for why, change := range map[string]func(*loci.CreateMemory){
+			"another address": func(in *loci.CreateMemory) { in.Source = &loci.Source{Name: "notes", URI: "file:///b.md"} },
+			"another name":    func(in *loci.CreateMemory) { in.Source = &loci.Source{Name: "others", URI: "file:///a.md"} },
+			"no name":         func(in *loci.CreateMemory) { in.Source = &loci.Source{URI: "file:///a.md"} },
+			"another atlas":   func(in *loci.CreateMemory) { in.AtlasID = other },
+			"no wish":         func(in *loci.CreateMemory) { in.OnDuplicate, in.Source = "", &loci.Source{URI: "file:///c.md"} },
+		} {
+			in := in
+			change(&in)
+			if out := create(t, w, in); !out.Created() || out.Memory.ID == id || out.Memory.Version != 1 {
+				t.Errorf("%s: %+v", why, out)
+			}
+		}
+		do(t, w, proof.Owner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
+		if out := create(t, w, in); !out.Created() || out.Memory.ID == id {
+			t.Errorf("beside an archived one: %+v", out)
+		}
+		repeat(t, w, service.MemoryCreate, in)
+	})
+}
