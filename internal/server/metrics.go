@@ -31,6 +31,8 @@ func newMetrics(st *store.Store) *metrics {
 	m.registry.MustRegister(m.calls, m.seconds, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_statements_total", Help: "Statements sent to the database."},
 			func() float64 { return float64(store.Statements()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_check_findings_total", Help: "Flaws that samples of the memories have shown: see loci admin check."},
+			func() float64 { return float64(store.SeenFlaws()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "loci_info", Help: "1, with the version and the database.", ConstLabels: prometheus.Labels{"version": Version, "database": st.Engine()}},
 			func() float64 { return 1 }))
 	return m

@@ -56,6 +56,12 @@ func (a *Admin) CreateKey(ctx context.Context, email, name string) (loci.Created
 	return a.AddKey(ctx, loci.Email(email), loci.Name(name))
 }
 
+// Inspect compares what is derived from memories with them, and repairs it if
+// that is wanted. Progress is told now and then how many rows were looked at.
+func (a *Admin) Inspect(ctx context.Context, repair bool, progress func(rows int64)) (store.Inspected, error) {
+	return a.Store.Inspect(ctx, store.Inspection{Repair: repair, Progress: progress})
+}
+
 // Close closes the database.
 func (a *Admin) Close() error { return a.Store.Close() }
 

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loci-memory/loci/internal/server"
+)
+
+func (p *program) check() *cobra.Command {
+	var repair bool
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Compare what is derived from memories with the memories",
+		Long: "Compares the keyword index, the counters of atlases, what near duplicates are found by and the links between memories with the\n" +
+			"rows of the memories, and looks whether every version can be read. It names kinds and ids, never a text. The server may run\n" +
+			"meanwhile. The exit code is 1 where something is wrong and was not repaired.",
+		Example: "loci admin check\nloci admin check --repair --json",
+		Args:    cobra.NoArgs,
+	}
+	cmd.Flags().BoolVar(&repair, "repair", false, "Write what is derived anew where it is wrong")
+	return p.operator(cmd, func(ctx context.Context, a *server.Admin, _ []string) (outcome, error) {
+		progress, end := p.progress()
+		sum, err := a.Inspect(ctx, repair, progress)
+		end()
+		if err != nil {
+			return outcome{}, err
+		}
+		var text strings.Builder
+		for _, f := range sum.Flaws {
+			fmt.Fprintf(&text, "%s %s: %s", f.Kind, f.ID, f.What)
+			if f.Repair != "" {
+				fmt.Fprintf(&text, " (%s)", f.Repair)
+			}
+			text.WriteString("\n")
+		}
+		if more := sum.Found - int64(len(sum.Flaws)); more > 0 {
+			fmt.Fprintf(&text, "and %d more\n", more)
+		}
+		fmt.Fprintf(&text, "Looked at %d memories in %d workspaces: %d flaws, %d repaired.\n", sum.Memories, sum.Workspaces, sum.Found, sum.Repaired)
+		o := outcome{object: sum, text: text.String(), broken: sum.Found > sum.Repaired}
+		if o.broken && !repair {
+			o.hint = "loci: --repair writes anew what is derived.\n"
+		}
+		return o, nil
+	})
+}
+
+// progress returns what tells people how far a long work is, once it is long,
+// and what takes the line away again.
+func (p *program) progress() (tell func(rows int64), end func()) {
+	began, last := time.Now(), time.Time{}
+	tell = func(rows int64) {
+		if now := time.Now(); now.Sub(began) > time.Second && now.Sub(last) > 200*time.Millisecond {
+			last = now
+			fmt.Fprintf(p.err, "\rlooked at %d rows ", rows)
+		}
+	}
+	if width, _ := p.terminal(p.err); width == 0 {
+		tell = func(int64) {}
+	}
+	return tell, func() {
+		if !last.IsZero() {
+			fmt.Fprint(p.err, "\r\x1b[K")
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// The exit code of a check is 1 until what is wrong is repaired.
+func TestCheckEndsWithOneUntilAllIsRepaired(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	run := func(want int, args ...string) string {
+		t.Helper()
+		var out, errs bytes.Buffer
+		p := &program{in: strings.NewReader(""), out: &out, err: &errs, environ: []string{"HOME=" + dir}, parts: wired}
+		if code := p.run(context.Background(), append([]string{"admin"}, append(args, "--data", dir)...)); code != want {
+			t.Errorf("%v ended with %d, not %d: %s%s", args, code, want, &out, &errs)
+		}
+		return out.String() + errs.String()
+	}
+	run(done, "user", "create", "--email", "ada@example.org")
+	run(done, "check")
+	db, err := sql.Open(store.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(`UPDATE atlases SET memories = 7`); err != nil {
+		t.Fatal(err)
+	}
+	if text := run(refused, "check"); !strings.Contains(text, "counters ") || !strings.Contains(text, "the atlas counts 7 memories") || !strings.Contains(text, "--repair") {
+		t.Error(text)
+	}
+	if text := run(refused, "check", "--json"); !strings.Contains(text, `"found":1,"repaired":0,"flaws":[{"kind":"counters"`) {
+		t.Error(text)
+	}
+	if text := run(done, "check", "--repair"); !strings.Contains(text, "(counted anew)") {
+		t.Error(text)
+	}
+	run(done, "check")
+}

@@ -1,0 +1,205 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+
+	"github.com/loci-memory/loci"
+)
+
+// A Flaw is a place where what is derived from rows is not what the rows say, or
+// where rows disagree. It never holds a text of a memory.
+type Flaw struct {
+	Kind   string `json:"kind"`             // see the constants
+	ID     string `json:"id"`               // of the memory, atlas or workspace
+	What   string `json:"what"`             // is wrong
+	Repair string `json:"repair,omitempty"` // what was done about it, or why nothing
+
+	Repaired bool `json:"repaired"`
+
+	mend func(*SystemTx) (string, error) // nil where nothing is derived
+}
+
+// The kinds of flaws.
+const (
+	FlawIndex    = "index"    // the keyword index: documents, attributes, segments
+	FlawCounters = "counters" // memories and bytes of an atlas
+	FlawVersions = "versions" // what a memory was; derived from nothing
+	FlawSketches = "sketches" // what near duplicates are found by
+	FlawLinks    = "links"    // superseded_by and supersedes
+	FlawRows     = "rows"     // a row by itself
+)
+
+// Inspected says what an inspection looked at and found.
+type Inspected struct {
+	Workspaces int64  `json:"workspaces"`
+	Memories   int64  `json:"memories"`
+	Found      int64  `json:"found"`
+	Repaired   int64  `json:"repaired"`
+	Flaws      []Flaw `json:"flaws"` // the first maxFlaws
+}
+
+// maxFlaws is how many flaws are told one by one, and repaired in one round.
+const maxFlaws = 1000
+
+// An Inspection says how to inspect.
+type Inspection struct {
+	Repair   bool
+	Progress func(rows int64) // nil for nobody; told now and then how many rows were looked at
+}
+
+// seenFlaws counts what samples found in this process.
+var seenFlaws atomic.Int64
+
+// SeenFlaws returns how many flaws samples have found in this process.
+func SeenFlaws() int64 { return seenFlaws.Load() }
+
+// Inspect compares everything derived with the rows. It sees each workspace as it
+// is at one moment, and needs memory for a number for each memory of the largest
+// and for some thousand texts, whatever there is. With Repair it writes what is
+// derived anew where it is wrong.
+func (s *Store) Inspect(ctx context.Context, o Inspection) (sum Inspected, err error) {
+	sum.Flaws = []Flaw{}
+	looked := int64(0)
+	saw := func(rows int) {
+		if looked += int64(rows); o.Progress != nil {
+			o.Progress(looked)
+		}
+	}
+	err = s.inspectAll(ctx, &sum, o)
+	for after := int64(0); err == nil; {
+		var list []inspector
+		if list, err = s.workspacesAfter(ctx, after); err != nil || len(list) == 0 {
+			return sum, err
+		}
+		for _, i := range list {
+			i.saw = saw
+			if err = s.inspectOne(ctx, i, &sum, o); err != nil {
+				return sum, err
+			}
+			after = i.workspace
+			sum.Workspaces++
+		}
+	}
+	return sum, err
+}
+
+func (s *Store) workspacesAfter(ctx context.Context, after int64) (list []inspector, err error) {
+	return SystemRead(ctx, s, "list workspaces to inspect", func(t *SystemTx) (list []inspector, err error) {
+		err = t.t.c.each(`SELECT rid, id FROM workspaces WHERE rid > ?1 ORDER BY rid LIMIT 1000`, []any{after}, func(r row) error {
+			var i inspector
+			err := r.Scan(&i.workspace, &i.id)
+			list = append(list, i)
+			return err
+		})
+		return list, err
+	})
+}
+
+// inspectOne inspects a workspace, and again where there was more to repair than
+// one round takes.
+func (s *Store) inspectOne(ctx context.Context, i inspector, sum *Inspected, o Inspection) error {
+	for {
+		i := i // a round starts anew
+		_, err := SystemRead(ctx, s, "inspect a workspace", func(t *SystemTx) (loci.Nothing, error) { return loci.Nothing{}, i.inspect(t.t) })
+		if err != nil {
+			return err
+		}
+		before := sum.Repaired
+		if err := s.account(ctx, i.flaws, sum, o); err != nil {
+			return err
+		}
+		if len(i.flaws) < maxFlaws || !o.Repair || sum.Repaired == before {
+			sum.Memories += int64(len(i.rids))
+			sum.Found += i.more
+			return nil
+		}
+	}
+}
+
+// account tells of flaws, and repairs them if that is wanted.
+func (s *Store) account(ctx context.Context, flaws []Flaw, sum *Inspected, o Inspection) error {
+	for _, f := range flaws {
+		sum.Found++
+		switch {
+		case !o.Repair:
+		case f.mend == nil:
+			f.Repair = "nothing says what it should be: a backup may"
+		default:
+			var err error
+			if f.Repair, err = System(ctx, s, "repair what is derived", f.mend); err != nil {
+				return err
+			}
+			f.Repaired = true
+			sum.Repaired++
+		}
+		if len(sum.Flaws) < maxFlaws {
+			sum.Flaws = append(sum.Flaws, f)
+		}
+	}
+	return nil
+}
+
+// inspectAll looks at what belongs to no workspace.
+func (s *Store) inspectAll(ctx context.Context, sum *Inspected, o Inspection) error {
+	due, err := s.unfinished(ctx)
+	if err != nil {
+		return err
+	}
+	if due {
+		f := Flaw{Kind: FlawRows, What: "a purge was cut off: bytes of what it erased may be in free space"}
+		if sum.Found++; o.Repair {
+			if err := s.finishPurge(ctx); err != nil {
+				return err
+			}
+			f.Repair, f.Repaired = "finished it", true
+			sum.Repaired++
+		}
+		sum.Flaws = append(sum.Flaws, f)
+	}
+	flaws, err := SystemRead(ctx, s, "look for what belongs to no workspace", func(t *SystemTx) (flaws []Flaw, err error) {
+		const stray = ` FROM sketches WHERE workspace NOT IN (SELECT rid FROM workspaces)`
+		var n int64
+		if err := t.t.c.one(`SELECT count(*)`+stray, nil, []any{&n}); err != nil || n == 0 {
+			return nil, err
+		}
+		return []Flaw{{Kind: FlawSketches, What: fmt.Sprintf("%d rows are of workspaces that are gone", n), mend: func(t *SystemTx) (string, error) {
+			_, err := t.t.exec(`DELETE` + stray)
+			return "removed them", err
+		}}}, nil
+	})
+	if err != nil {
+		return err
+	}
+	return s.account(ctx, flaws, sum, o)
+}
+
+// Sample inspects some memories from a random one on, those of its workspace
+// next to it, and counts what it finds in SeenFlaws. It costs one look at each
+// segment that holds them.
+func (s *Store) Sample(ctx context.Context, memories int) (sum Inspected, err error) {
+	sum.Flaws = []Flaw{}
+	i, err := SystemRead(ctx, s, "choose memories to inspect", func(t *SystemTx) (i inspector, err error) {
+		var least, most int64
+		err = t.t.c.one(`SELECT COALESCE((SELECT min(rid) FROM memories), 0), COALESCE((SELECT max(rid) FROM memories), 0)`, nil, []any{&least, &most})
+		if err != nil {
+			return i, err
+		}
+		i.some, i.from = memories, least+rand.Int64N(most-least+1)
+		err = t.t.c.one(`SELECT w.rid, w.id FROM memories e JOIN workspaces w ON w.rid = e.workspace WHERE e.rid >= ?1 ORDER BY e.rid LIMIT 1`,
+			[]any{i.from}, []any{&i.workspace, &i.id})
+		return i, err
+	})
+	if errors.Is(err, errNoRow) {
+		return sum, nil
+	}
+	if err == nil {
+		sum.Workspaces, i.saw = 1, func(int) {}
+		err = s.inspectOne(ctx, i, &sum, Inspection{})
+	}
+	seenFlaws.Add(sum.Found)
+	return sum, err
+}

@@ -1,0 +1,135 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
+)
+
+const inspectedColumns = ` e.rid, e.id, e.workspace, e.atlas, e.title, e.content, e.hash, e.kind, e.status, e.tags, e.version, e.created_at, e.verified_at, e.valid_until,
+	e.superseded_by, e.supersedes `
+
+// inspectedRow is the row of a memory as it stands there, whatever that means.
+type inspectedRow struct {
+	rid, workspace, atlas, hash, created, verifiedAt, validUntil int64
+	kind, status, version                                        int
+	id, title, content, tags, supersededBy, supersedes           string
+}
+
+func (m *inspectedRow) scan(r row) error {
+	return r.Scan(&m.rid, &m.id, &m.workspace, &m.atlas, &m.title, &m.content, &m.hash, &m.kind, &m.status, &m.tags, &m.version, &m.created, &m.verifiedAt, &m.validUntil,
+		&m.supersededBy, &m.supersedes)
+}
+
+// change is what the index should know of the memory.
+func (m *inspectedRow) change() search.Change {
+	tags, _ := readTexts(m.tags) // what is none has no tags; the row is told of by itself
+	return search.Change{Document: search.Analyze(m.title, m.content), Attributes: search.Attributes{Memory: m.rid, Atlas: m.atlas, Created: m.created,
+		ValidUntil: m.validUntil, Kind: uint8(m.kind), Status: uint8(m.status), Verified: m.verifiedAt != 0, Tags: tags}}
+}
+
+// sketch is what the memory should be found by as a near duplicate, rising.
+func (m *inspectedRow) sketch() []int64 {
+	if m.status != 0 {
+		return nil
+	}
+	bands := search.Sketch(m.content)
+	slices.Sort(bands)
+	return slices.Compact(bands)
+}
+
+// read calls f with the rows of memories, which may be few. Nothing is asked of
+// the database until all are read.
+func (i *inspector) read(rids []int64, f func(inspectedRow) error) error {
+	var list []inspectedRow
+	err := i.t.c.each(`SELECT`+inspectedColumns+`FROM memories e WHERE `+fmt.Sprintf(i.t.s.db.dialect().in, "e.rid", 1)+` ORDER BY e.rid`, []any{integers(rids)}, func(r row) error {
+		list = append(list, inspectedRow{})
+		return list[len(list)-1].scan(r)
+	})
+	i.saw(len(list))
+	for _, m := range list {
+		if err == nil {
+			err = f(m)
+		}
+	}
+	return err
+}
+
+// small reports whether a look at all of the workspace is cheap enough for what
+// was asked for.
+func (i *inspector) small() bool { return i.some == 0 || len(i.rids) <= inspectList }
+
+func (i *inspector) counters() error {
+	if !i.small() {
+		return nil
+	}
+	type atlas struct {
+		rid  int64
+		id   string
+		have tally
+	}
+	var list []atlas
+	err := i.t.c.each(`SELECT a.rid, a.id, a.memories + (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM changes c WHERE c.workspace = ?1 AND c.atlas = a.rid),
+		a.bytes + (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM changes c WHERE c.workspace = ?1 AND c.atlas = a.rid)
+		FROM atlases a WHERE a.workspace = ?1 ORDER BY a.rid`, []any{i.workspace}, func(r row) error {
+		var a atlas
+		err := r.Scan(&a.rid, &a.id, &a.have.memories, &a.have.bytes)
+		list = append(list, a)
+		return err
+	})
+	for _, a := range list {
+		var is tally
+		if err == nil {
+			err = i.t.c.one(`SELECT count(*), CAST(COALESCE(SUM(octet_length(e.content)), 0) AS BIGINT) FROM memories e WHERE e.atlas = ?1`, []any{a.rid}, []any{&is.memories, &is.bytes})
+		}
+		if err == nil && is != a.have {
+			i.flaw(FlawCounters, a.id, func(t *SystemTx) (string, error) { return t.recount(i.workspace, a.rid) },
+				"the atlas counts %d memories of %d bytes and has %d of %d", a.have.memories, a.have.bytes, is.memories, is.bytes)
+		}
+	}
+	return err
+}
+
+// rows looks at each row by itself, and at its versions and links.
+func (i *inspector) rows() error {
+	for part := range slices.Chunk(i.chosen(), inspectRows) {
+		if err := i.read(part, i.row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (i *inspector) row(m inspectedRow) error {
+	if m.hash != contentHash(m.content) {
+		i.flaw(FlawRows, m.id, func(t *SystemTx) (string, error) {
+			now, err := t.row(m.rid)
+			if err == errNoRow {
+				return mendedMeanwhile, nil
+			}
+			if err == nil {
+				_, err = t.t.exec(`UPDATE memories SET hash = ?2 WHERE rid = ?1`, m.rid, contentHash(now.content))
+			}
+			return "made anew", err
+		}, "the hash of its text is another one")
+	}
+	if _, err := readTexts(m.tags); err != nil || m.kind < 0 || m.kind >= len(loci.Kinds) || m.status < 0 || m.status >= len(loci.Statuses) {
+		i.flaw(FlawRows, m.id, nil, "its type, status or tags are none that there are")
+	}
+	var home int64
+	if err := i.t.c.one(`SELECT COALESCE((SELECT a.workspace FROM atlases a WHERE a.rid = ?1), 0)`, []any{m.atlas}, []any{&home}); err != nil {
+		return err
+	}
+	if home != i.workspace {
+		i.flaw(FlawRows, m.id, nil, "its atlas is not one of its workspace")
+	}
+	if what, err := i.versions(m); err != nil || what != "" {
+		if err != nil {
+			return err
+		}
+		i.flaw(FlawVersions, m.id, nil, "%s", what)
+	}
+	return i.links(m)
+}

@@ -1,0 +1,291 @@
+package store_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+func inspect(t *testing.T, s *store.Store, repair bool) store.Inspected {
+	t.Helper()
+	sum, err := s.Inspect(ctx, store.Inspection{Repair: repair})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sum
+}
+
+func healthy(t *testing.T, s *store.Store) store.Inspected {
+	t.Helper()
+	sum := inspect(t, s, false)
+	if sum.Found != 0 || len(sum.Flaws) != 0 {
+		t.Fatalf("%d flaws: %v", sum.Found, sum.Flaws)
+	}
+	return sum
+}
+
+// busyStore makes random writes of all kinds, with folds between them.
+func busyStore(t *testing.T, s *store.Store, who *loci.Actor, places []string, n int, seed uint64) (all []string) {
+	t.Helper()
+	r := rand.New(rand.NewPCG(seed, 2))
+	text := func() string {
+		words := make([]string, 1+r.IntN(30))
+		for i := range words {
+			words[i] = []string{"deploy", "café", "数据库", "getUserName", "the", "v1.2.3", "alpha", "gamma", "naïve"}[r.IntN(9)]
+		}
+		return strings.Join(words, " ")
+	}
+	one := func() string { return all[r.IntN(len(all))] }
+	for i := range n {
+		switch k := r.IntN(20); {
+		case k < 8 || len(all) < 4:
+			m := add(t, s, who, places[r.IntN(len(places))], text(), func(m *loci.Memory) {
+				m.Type, m.Tags = loci.Kinds[r.IntN(len(loci.Kinds))], []string{"red", "blue", "ärger"}[:r.IntN(4)]
+			})
+			all = append(all, m.ID)
+		case k < 10:
+			set(t, s, who, one(), func(_ *store.Memory, m *loci.Memory) { m.Content += "\n" + text() })
+		case k < 12:
+			set(t, s, who, one(), func(_ *store.Memory, m *loci.Memory) { m.Content, m.Tags = text(), nil })
+		case k < 13:
+			set(t, s, who, one(), func(h *store.Memory, m *loci.Memory) { m.ValidUntil = loci.Time(r.IntN(9)); h.Reviewed(m) })
+		case k < 15:
+			set(t, s, who, one(), func(_ *store.Memory, m *loci.Memory) {
+				if m.Status == loci.Active {
+					m.Status = loci.Archived
+				} else if m.SupersededBy == "" {
+					m.Status = loci.Active
+				}
+			})
+		case k < 16:
+			old, by := record(t, s, who, one()), record(t, s, who, one())
+			if old.Status == loci.Active && by.Status == loci.Active && old.ID != by.ID && old.WorkspaceID == by.WorkspaceID {
+				supersede(t, s, who, old.ID, by.ID)
+			}
+		case k < 18:
+			id := one()
+			remove(t, s, who, id)
+			all = slices.DeleteFunc(all, func(x string) bool { return x == id })
+		case i%3 == 0:
+			fold(t, s, record(t, s, who, one()).WorkspaceID)
+		}
+	}
+	return all
+}
+
+func TestHealthyStoreHasNoFlaws(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		if sum := healthy(t, s); sum.Memories != 0 {
+			t.Errorf("an empty store has %d memories", sum.Memories)
+		}
+		if sum, err := s.Sample(ctx, 10); err != nil || sum.Memories != 0 {
+			t.Error(sum, err)
+		}
+		ann := user(t, s, "ann")
+		places := []string{"", team(t, s, ann, nil)}
+		n := 400
+		if d.Dir == "" {
+			n = 150
+		}
+		var all []string
+		for seed := range uint64(3) {
+			all = append(all, busyStore(t, s, ann, places, n, seed)...)
+			if sum := healthy(t, s); sum.Memories != int64(len(all)) || sum.Workspaces != 2 {
+				t.Fatalf("%+v, of %d memories", sum, len(all))
+			}
+			if _, err := s.PurgeMemory(ctx, all[0], true); err != nil {
+				t.Fatal(err)
+			}
+			all = all[1:]
+			healthy(t, s)
+		}
+		for range 20 {
+			if sum, err := s.Sample(ctx, 7); err != nil || sum.Found != 0 || sum.Workspaces != 1 {
+				t.Fatal(sum, err)
+			}
+		}
+	})
+}
+
+// A damage is what happens behind the store's back, and the flaws that it is.
+type damage struct {
+	name  string
+	do    []string // statements; ?1 is the row of the memory, ?2 its workspace, ?3 bytes that are nothing
+	of    string   // which of the memories: folded, logged or old
+	found []string // the kinds, with ! where nothing can be repaired
+}
+
+var damages = []damage{
+	{"title", []string{`UPDATE memories SET title = 'Behind the back' WHERE rid = ?1`}, "folded", []string{"index"}},
+	{"title in the log", []string{`UPDATE memories SET title = 'Behind the back' WHERE rid = ?1`}, "logged", []string{"index"}},
+	{"tags", []string{`UPDATE memories SET tags = '["purple"]' WHERE rid = ?1`}, "folded", []string{"index"}},
+	{"type", []string{`UPDATE memories SET kind = 4 WHERE rid = ?1`}, "folded", []string{"index"}},
+	{"review", []string{`UPDATE memories SET verified_at = 5, valid_until = 7 WHERE rid = ?1`}, "logged", []string{"index"}},
+	{"content", []string{`UPDATE memories SET content = 'Another text altogether, and a longer one than what stood there' WHERE rid = ?1`}, "folded", []string{"counters", "index", "rows", "sketches"}},
+	{"row gone", []string{`DELETE FROM memories WHERE rid = ?1`}, "folded", []string{"counters", "index", "sketches"}},
+	{"logged row gone", []string{`DELETE FROM memories WHERE rid = ?1`}, "logged", []string{"counters", "index", "sketches"}},
+	{"change lost", []string{`DELETE FROM changes WHERE memory = ?1`}, "logged", []string{"counters", "index"}},
+	{"change says gone", []string{`UPDATE changes SET gone = TRUE, document = ?3 WHERE memory = ?1`}, "logged", []string{"index"}},
+	{"change broken", []string{`UPDATE changes SET document = ?3 WHERE memory = ?1`}, "logged", []string{"index"}},
+	{"segments lost", []string{`DELETE FROM segments WHERE workspace = ?2`}, "folded", []string{"index"}},
+	{"pages lost", []string{`DELETE FROM pages WHERE segment IN (SELECT rid FROM segments WHERE workspace = ?2)`}, "folded", []string{"index"}},
+	{"pages broken", []string{`UPDATE pages SET bytes = ?3 WHERE segment IN (SELECT rid FROM segments WHERE workspace = ?2)`}, "folded", []string{"index"}},
+	{"head broken", []string{`UPDATE segments SET head = ?3 WHERE rid = (SELECT min(rid) FROM segments WHERE workspace = ?2)`}, "folded", []string{"index"}},
+	{"the dead rise", []string{`UPDATE segments SET dead = ?4 WHERE workspace = ?2`}, "folded", []string{"index"}},
+	{"state lost", []string{`DELETE FROM indexes WHERE workspace = ?2`}, "folded", []string{"index"}},
+	{"counter", []string{`UPDATE atlases SET memories = memories + 3 WHERE workspace = ?2`}, "folded", []string{"counters"}},
+	{"bytes in the log", []string{`UPDATE changes SET bytes = bytes - 1 WHERE memory = ?1`}, "logged", []string{"counters"}},
+	{"bands lost", []string{`DELETE FROM sketches WHERE memory = ?1`}, "folded", []string{"sketches"}},
+	{"bands too many", []string{`INSERT INTO sketches (workspace, band, memory) VALUES (?2, 1, ?1), (?2, 2, 999999), (999999, 1, 1)`}, "folded", []string{"sketches"}},
+	{"hash", []string{`UPDATE memories SET hash = hash + 1 WHERE rid = ?1`}, "folded", []string{"rows"}},
+	{"replacement forgets", []string{`UPDATE memories SET supersedes = '[]' WHERE workspace = ?2`}, "old", []string{"links"}},
+	{"old one forgets", []string{`UPDATE memories SET superseded_by = '' WHERE rid = ?1`}, "old", []string{"links"}},
+	{"link to nowhere", []string{`UPDATE memories SET superseded_by = 'nobody' WHERE rid = ?1`}, "old2", []string{"links"}},
+	{"link of the living", []string{`UPDATE memories SET superseded_by = id WHERE rid = ?1`}, "folded", []string{"links"}},
+	{"list broken", []string{`UPDATE memories SET supersedes = '{' WHERE rid = ?1`}, "folded", []string{"links"}},
+	{"purge cut off", []string{`INSERT INTO instance (name, value) VALUES ('purge', 'unfinished')`}, "folded", []string{"rows"}},
+	{"version beyond", []string{`UPDATE versions SET prefix = 999999 WHERE memory = ?1 AND version = 2`}, "many", []string{"versions!"}},
+	{"version within a character", []string{`UPDATE versions SET prefix = 2 WHERE memory = ?1 AND version = 2`}, "many2", []string{"versions!"}},
+	{"version of two minds", []string{`UPDATE versions SET content = '', prefix = 1 WHERE memory = ?1 AND version = 2`}, "many3", []string{"versions!"}},
+	{"version lost", []string{`DELETE FROM versions WHERE memory = ?1 AND version = 2`}, "many4", []string{"versions!"}},
+	{"first version lost", []string{`DELETE FROM versions WHERE memory = ?1 AND version = 1`}, "many5", []string{"versions!"}},
+	{"version of the future", []string{`UPDATE memories SET version = 3 WHERE rid = ?1`}, "many6", []string{"versions!"}},
+	{"type that is none", []string{`UPDATE memories SET kind = 60 WHERE rid = ?1`}, "logged", []string{"index", "rows!"}},
+}
+
+func TestDamageIsFoundAndRepaired(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		crew := team(t, s, ann, nil)
+		broken := int64(0) // what stays so
+		for i, x := range damages {
+			who := damaged(t, s, ann, crew, fmt.Sprint("case", i), strings.TrimRight(x.of, "23456"))
+			if sum := inspect(t, s, false); sum.Found != broken {
+				t.Fatalf("before %s there are %d flaws: %v", x.name, sum.Found, sum.Flaws)
+			}
+			var rid, workspace int64
+			store.Row(t, s, `SELECT rid, workspace FROM memories WHERE id = ?1`, who, &rid, &workspace)
+			plant(t, s, x, rid, workspace)
+			sum := inspect(t, s, true)
+			kinds := map[string]bool{}
+			for _, f := range sum.Flaws {
+				if k := f.Kind; f.Repaired {
+					kinds[k] = true
+				} else if f.ID == who {
+					kinds[k+"!"] = true
+				}
+				if text, _ := json.Marshal(f); strings.Contains(string(text), "sentence") || f.ID == "" && x.name != "bands too many" && x.name != "purge cut off" {
+					t.Errorf("a flaw says %s", text)
+				}
+			}
+			if got := sortedKeys(kinds); !slices.Equal(got, x.found) {
+				t.Errorf("%s: found %q, not %q: %v", x.name, got, x.found, sum.Flaws)
+			}
+			if strings.HasSuffix(x.found[len(x.found)-1], "!") {
+				broken++
+			}
+			if sum := inspect(t, s, false); sum.Found != broken {
+				t.Fatalf("after %s there are %d flaws: %v", x.name, sum.Found, sum.Flaws)
+			}
+			if x.name == "type that is none" {
+				continue // a search that meets it cannot say what it is
+			}
+			kept := add(t, s, ann, crew, fmt.Sprintf("Search works after case%d", i))
+			if r := found(t, s, ann, fmt.Sprintf("after case%d", i), store.Filter{}); len(r.Page) == 0 || r.Page[0].Memory.ID != kept.ID {
+				t.Errorf("after %s a search finds %v", x.name, r.Page)
+			}
+		}
+	})
+}
+
+func sortedKeys(m map[string]bool) (list []string) {
+	for k := range m {
+		list = append(list, k)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func plant(t *testing.T, s *store.Store, x damage, rid, workspace int64) {
+	t.Helper()
+	err := store.Raw(s, func(exec store.Exec) error {
+		for _, q := range x.do {
+			args := []any{}
+			for i, arg := range []any{rid, workspace, []byte{0xff, 1}, []byte{}} {
+				if n := fmt.Sprint("?", i+1); strings.Contains(q, n) {
+					args = append(args, arg)
+					q = strings.ReplaceAll(q, n, fmt.Sprint("?", len(args)))
+				}
+			}
+			if err := exec(q, args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(x.name, err)
+	}
+}
+
+// damaged makes memories, the last one of them to be damaged, and returns it.
+func damaged(t *testing.T, s *store.Store, who *loci.Actor, crew, name, of string) string {
+	t.Helper()
+	var ids []string
+	for i := range 3 {
+		m := add(t, s, who, crew, fmt.Sprintf("é %s number %d has a sentence of its own", name, i))
+		set(t, s, who, m.ID, func(_ *store.Memory, m *loci.Memory) { m.Content += " and more" })
+		ids = append(ids, m.ID)
+	}
+	switch of {
+	case "many":
+		for range 2 {
+			set(t, s, who, ids[1], func(_ *store.Memory, m *loci.Memory) { m.Content += " é" })
+		}
+	case "old":
+		supersede(t, s, who, ids[1], ids[0])
+	}
+	if of == "logged" {
+		return ids[1]
+	}
+	fold(t, s, crew)
+	set(t, s, who, ids[0], func(_ *store.Memory, m *loci.Memory) { m.Tags = []string{"dead", "before"} })
+	fold(t, s, crew)
+	add(t, s, who, crew, "A sentence in the log, of "+name)
+	return ids[1]
+}
+
+// A sample sees what is wrong with what it looks at, and counts it.
+func TestSampleFindsDamage(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		at := ""
+		for i := range 60 {
+			at = add(t, s, ann, "", fmt.Sprintf("Number %d is as good as any", i)).WorkspaceID
+		}
+		fold(t, s, at)
+		d.Exec(t, `UPDATE memories SET title = 'Behind the back'`)
+		before := store.SeenFlaws()
+		sum, err := s.Sample(ctx, 10)
+		if err != nil || sum.Found != 10 || sum.Repaired != 0 || store.SeenFlaws() < before+10 {
+			t.Errorf("%+v, %v", sum, err)
+		}
+		if sum := inspect(t, s, true); sum.Found != 60 || sum.Repaired != 60 {
+			t.Errorf("%+v", sum)
+		}
+		healthy(t, s)
+	})
+}
