@@ -529,13 +529,21 @@ func (m *lives) checkSearch() {
 func (m *lives) checkCounters() {
 	usage, err := store.Read(ctx, m.s, m.people[owner], func(tx *store.Tx) (loci.AccountStatus, error) { return tx.Usage() })
 	m.must(err)
-	bytes, counts := len("tide elsewhere"), map[string]int{}
+	bytes, counts, bands := len("tide elsewhere"), map[string]int{}, 0
 	for _, l := range m.all {
+		if l.Status == loci.Active {
+			bands += len(search.Sketch(l.Content))
+		}
 		bytes += len(l.Content)
 		counts[l.AtlasID]++
 	}
 	if u := usage.Usage; u.Memories != int64(len(m.all)+1) || u.Storage.UsedBytes != int64(bytes) {
 		m.t.Fatalf("%d memories of %d bytes, want %d of %d", u.Memories, u.Storage.UsedBytes, len(m.all)+1, bytes)
+	}
+	var kept int
+	store.Row(m.test, m.s, `SELECT count(*) FROM sketches s JOIN workspaces w ON w.rid = s.workspace WHERE w.id = ?1`, m.crew, &kept)
+	if kept != bands {
+		m.t.Fatalf("%d bands are kept, want %d", kept, bands)
 	}
 	for _, id := range m.atlases {
 		a, err := m.service.GetAtlas(ctx, m.people[2], loci.GetAtlas{AtlasID: id})

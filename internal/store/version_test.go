@@ -232,3 +232,52 @@ func TestAnOlderDatabaseComesAlong(t *testing.T) {
 		}
 	})
 }
+
+// textAt is the text of a version where each fifth one begins anew.
+func textAt(version int) string {
+	first := version - version%5
+	lines := []string{fmt.Sprint("日本 ", first)}
+	for n := first + 1; n <= version; n++ {
+		lines = append(lines, fmt.Sprint("line ", n))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestVersionsAreOfOneStateWhileOthersWrite(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		stores := []*store.Store{d.Open(t, store.Options{}), d.Open(t, store.Options{})}
+		ann := user(t, stores[0], "ann")
+		id := add(t, stores[0], ann, "", textAt(1)).ID
+		const last = 150
+		errs := together(4, func(i int) error {
+			if i == 0 {
+				for n := 2; n <= last; n++ {
+					rewrite(t, stores[0], ann, id, textAt(n))
+				}
+				return nil
+			}
+			for seen := 0; seen < last; {
+				p := store.Page{Limit: i * 2}
+				for above := 0; ; {
+					list, err := store.Read(ctx, stores[i%2], ann, func(tx *store.Tx) ([]loci.MemoryVersion, error) { return tx.Versions(id, p) })
+					if err != nil {
+						return err
+					}
+					for _, v := range list[:min(p.Limit, len(list))] {
+						if v.Content != textAt(v.Version) || above > 0 && v.Version != above-1 {
+							return fmt.Errorf("version %d after %d is %q", v.Version, above, v.Content)
+						}
+						above, seen = v.Version, max(seen, v.Version)
+						p.After.At = loci.Time(v.Version)
+					}
+					if len(list) <= p.Limit {
+						break
+					}
+				}
+			}
+			return nil
+		})
+		done(t, errs)
+	})
+}
