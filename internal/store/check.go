@@ -113,7 +113,7 @@ func (s *Store) inspectOne(ctx context.Context, i inspector, sum *Inspected, o I
 			return err
 		}
 		if len(i.flaws) < maxFlaws || !o.Repair || sum.Repaired == before {
-			sum.Memories += int64(len(i.rids))
+			sum.Memories += int64(len(i.chosen()))
 			sum.Found += i.more
 			return nil
 		}
