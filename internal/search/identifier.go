@@ -66,15 +66,23 @@ func (a *analyzer) whole(t string) {
 	}
 }
 
-// maxBorders is how many changes between letters and digits a name may have
-// before it is taken for a hash, which has no parts worth finding.
-const maxBorders = 4
+// A name that changes between letters and digits more often than names do, or
+// often enough and is long, is taken for a hash, which has no parts worth finding.
+const (
+	maxBorders     = 4
+	maxLongBorders = 2
+	longName       = 12
+)
+
+func hashlike(t string, borders int) bool {
+	return borders > maxBorders || borders > maxLongBorders && len(t) >= longName
+}
 
 // piece emits a word without joints; camelCase and words with digits are
 // identifiers, kept whole and split.
 func (a *analyzer) piece(t string) {
 	hump, digits := borders(t)
-	if hump+digits == 0 || digits > maxBorders {
+	if hump+digits == 0 || hashlike(t, digits) {
 		a.word(t)
 		return
 	}
