@@ -129,6 +129,41 @@ func TestTwoWhoReplaceEachOtherMakeNoCircle(t *testing.T) {
 	})
 }
 
+func TestAllWhoAreReplacedByOneAtOnceAreKnownToIt(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		stores := []*store.Store{d.Open(t, store.Options{}), d.Open(t, store.Options{})}
+		ann := user(t, stores[0], "ann")
+		by := add(t, stores[0], ann, "", "new")
+		ids := []string{by.ID}
+		const n = 12
+		for i := range n {
+			ids = append(ids, add(t, stores[0], ann, "", fmt.Sprint("old ", i)).ID)
+		}
+		supersede := func(i int) error {
+			_, err := serve(stores[i%2]).SupersedeMemory(ctx, ann, loci.SupersedeMemory{MemoryID: ids[i+1], ReplacementMemoryID: by.ID})
+			return err
+		}
+		if got := done(t, together(n, supersede)); got != n {
+			t.Errorf("%d of %d are replaced", got, n)
+		}
+		linked(t, stores[0], ann, ids)
+		if m, _ := lookUp(t, stores[0], ann, by.ID); len(m.Supersedes) != n || m.Version != 1 {
+			t.Errorf("it replaces %d in version %d", len(m.Supersedes), m.Version)
+		}
+		errs := together(n, func(i int) error {
+			_, err := serve(stores[i%2]).DeleteMemory(ctx, ann, loci.DeleteMemory{MemoryID: ids[(i+3)%(n+1)]})
+			return err
+		})
+		if got := done(t, errs); got != n {
+			t.Errorf("%d of %d are deleted", got, n)
+		}
+		if m, there := lookUp(t, stores[0], ann, ids[2]); !there || m.SupersededBy != "" || m.Supersedes != nil {
+			t.Errorf("left is %+v", m)
+		}
+	})
+}
+
 // linked checks that links are known at both ends, go nowhere else, and come to
 // an end, and that a replaced memory is one that has or had a replacement.
 func linked(t testing.TB, s *store.Store, who *loci.Actor, ids []string) {
