@@ -200,7 +200,7 @@ func TestTheTagChangesWithAllThatIsShown(t *testing.T) {
 
 func TestARepeatedChangeIsMadeOnce(t *testing.T) {
 	t.Parallel()
-	each(t, proof.Options{}, func(t *testing.T, w *proof.World) {
+	behind(t, func(t *testing.T, w *proof.World, d storetest.Database) {
 		id, by := stored(t, w, proof.Owner, "", "log"), stored(t, w, proof.Owner, "", "new log")
 		in := loci.AppendMemory{MemoryID: id, Content: "line"}
 		var all sync.WaitGroup
@@ -227,7 +227,14 @@ func TestARepeatedChangeIsMadeOnce(t *testing.T) {
 		if m := get(t, w, id); m.Version != 9 || m.Content != "log\nline" || m.Status != loci.Superseded {
 			t.Errorf("%+v", m)
 		}
+		answers := `SELECT CAST(count(*) AS TEXT) FROM onces WHERE resource = '` + id + `'`
+		if n := d.Query(t, answers)[0]; n != "7" {
+			t.Errorf("%s answers are kept", n)
+		}
 		do(t, w, proof.Owner, service.MemoryDelete, loci.DeleteMemory{MemoryID: id})
+		if n := d.Query(t, answers)[0]; n != "0" {
+			t.Errorf("%s answers outlive the memory", n)
+		}
 		if _, replayed, err := again(t, w, proof.Owner, "a", service.MemoryAppend, in); replayed || !loci.Is(err, loci.NotFound) {
 			t.Errorf("of what is gone: %v, %v", replayed, err)
 		}
