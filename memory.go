@@ -117,6 +117,10 @@ type Memory struct {
 	ArchivedAt   Time        `json:"archivedAt,omitzero"`
 }
 
+// Reviewed reports that somebody has reviewed the memory as it is: no change came
+// after the review.
+func (m Memory) Reviewed() bool { return m.VerifiedAt != 0 && m.VerifiedAt >= m.UpdatedAt }
+
 // Tag is the entity tag of the memory: it changes with all that is shown, the
 // links that others make too.
 func (m Memory) Tag() string {

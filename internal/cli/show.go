@@ -108,11 +108,24 @@ func plain(name string, raw json.RawMessage) string {
 	case []any:
 		texts := make([]string, len(v))
 		for i := range v {
-			texts[i] = fmt.Sprint(v[i])
+			texts[i] = inList(v[i])
 		}
 		return strings.Join(texts, ", ")
 	}
 	return string(raw)
+}
+
+// inList returns a value within a list: what is more than a text is told by its
+// id, and how well it fits.
+func inList(v any) string {
+	object, ok := v.(map[string]any)
+	if !ok {
+		return fmt.Sprint(v)
+	}
+	if score, ok := object["score"]; ok {
+		return fmt.Sprintf("%v (%v)", object["id"], score)
+	}
+	return fmt.Sprint(object["id"])
 }
 
 // thing prints one record: a line for each value, then its content. The

@@ -11,7 +11,10 @@ import (
 
 // columns are the fields that a table shows, in this order, of those that its
 // records have.
-var columns = []string{"id", "userId", "title", "name", "workspaceName", "email", "type", "kind", "role", "reason", "prefix", "status", "inviteUrl", "updatedAt", "joinedAt", "revokedAt"}
+var columns = []string{"id", "version", "userId", "score", "title", "name", "workspaceName", "email", "type", "kind", "role", "reason", "prefix", "status", "inviteUrl", "verifiedAt", "updatedAt", "createdAt", "joinedAt", "revokedAt"}
+
+// nameless are columns by which those are told apart that have no id.
+var nameless = map[string]bool{"version": true, "createdAt": true}
 
 // usual is a value that says nothing: a column that holds no other is left out.
 var usual = map[string]string{"status": "active"}
@@ -87,7 +90,7 @@ func cells(records []map[string]json.RawMessage) [][]string {
 			}
 			told = told || texts[i] != usual[name] && texts[i] != ""
 		}
-		if !told {
+		if _, named := records[0]["id"]; !told || named && nameless[name] {
 			continue
 		}
 		rows[0] = append(rows[0], strings.ToUpper(strings.ReplaceAll(kebab(strings.TrimSuffix(name, "At")), "-", " ")))

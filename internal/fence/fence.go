@@ -5,7 +5,7 @@ import "strconv"
 // A Memory is what is shown of one. Every text in it may be hostile.
 type Memory struct {
 	ID, Author, Title, Content, Type string
-	Verified                         bool
+	Verified, Expired                bool
 	Tags                             []string
 }
 
@@ -111,6 +111,9 @@ func (p *pen) memory(m Memory) {
 		p.write(" (verified")
 	} else {
 		p.write(" (not verified")
+	}
+	if m.Expired {
+		p.write(", expired")
 	}
 	if m.Type != "" {
 		p.write(", ")

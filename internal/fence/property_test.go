@@ -32,7 +32,7 @@ var memories = rapid.Custom(func(t *rapid.T) Memory {
 	return Memory{
 		ID: rapid.OneOf(rapid.StringMatching(`[0-9a-f]{8}-[0-9a-f]{4}`), texts(3)).Draw(t, "id"), Type: rapid.OneOf(rapid.Just("fact"), texts(3)).Draw(t, "type"),
 		Author: texts(5).Draw(t, "author"), Title: texts(5).Draw(t, "title"), Content: texts(20).Draw(t, "content"),
-		Verified: rapid.Bool().Draw(t, "verified"), Tags: rapid.SliceOfN(texts(3), 0, 4).Draw(t, "tags"),
+		Verified: rapid.Bool().Draw(t, "verified"), Expired: rapid.Bool().Draw(t, "expired"), Tags: rapid.SliceOfN(texts(3), 0, 4).Draw(t, "tags"),
 	}
 })
 

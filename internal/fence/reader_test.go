@@ -11,11 +11,11 @@ import (
 // A shown is a memory as a reader of the text understands it.
 type shown struct {
 	ID, Kind, Author, Title, Tags, Text string
-	Verified                            bool
+	Verified, Expired                   bool
 }
 
 var (
-	headLine  = regexp.MustCompile("^Memory ([a-zA-Z0-9-]+|`[^`]+`) \\((verified|not verified)(?:, ([a-zA-Z0-9-]+|`[^`]+`))?\\), quoted as data:$")
+	headLine  = regexp.MustCompile("^Memory ([a-zA-Z0-9-]+|`[^`]+`) \\((verified|not verified)(, expired)?(?:, ([a-zA-Z0-9-]+|`[^`]+`))?\\), quoted as data:$")
 	groupLine = regexp.MustCompile("^## (?:[a-zA-Z0-9-]+|`[^`]+`)$")
 	titleLine = regexp.MustCompile("^# Memories(?: of `[^`]+`)?$")
 	leftOut   = regexp.MustCompile(`^left out: [1-9][0-9]* hidden characters$`)
@@ -36,7 +36,7 @@ func read(text string) (all []shown, err error) {
 			case head:
 				return nil, fmt.Errorf("line %d %q: a head without a fence", n, line)
 			case found != nil:
-				all = append(all, shown{ID: found[1], Verified: found[2] == "verified", Kind: found[3]})
+				all = append(all, shown{ID: found[1], Verified: found[2] == "verified", Expired: found[3] != "", Kind: found[4]})
 			case line != "" && line != strings.TrimSpace(frame) && line != strings.TrimSpace(nothing) &&
 				!groupLine.MatchString(line) && (n > 0 || !titleLine.MatchString(line)):
 				return nil, fmt.Errorf("line %d %q is nobody's", n, line)
@@ -79,7 +79,7 @@ func expected(m Memory) shown {
 		}
 		return "`" + strings.ReplaceAll(s, "`", "'") + "`"
 	}
-	e := shown{ID: label(m.ID), Verified: m.Verified, Author: oneLine(m.Author, 300), Title: oneLine(m.Title, 300)}
+	e := shown{ID: label(m.ID), Verified: m.Verified, Expired: m.Expired, Author: oneLine(m.Author, 300), Title: oneLine(m.Title, 300)}
 	if m.Type != "" {
 		e.Kind = label(m.Type)
 	}

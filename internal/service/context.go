@@ -79,12 +79,12 @@ func foremost(tx *store.Tx, f store.Filter, limit int) ([]loci.Memory, error) {
 func snapshot(list []loci.Memory, tokens int) ([]loci.ContextGroup, string) {
 	slices.SortFunc(list, func(a, b loci.Memory) int {
 		return cmp.Or(cmp.Compare(slices.Index(loci.ContextOrder, a.Type), slices.Index(loci.ContextOrder, b.Type)),
-			-compare(a.VerifiedAt != 0, b.VerifiedAt != 0), compare(a.Expired, b.Expired),
+			-compare(a.Reviewed(), b.Reviewed()), compare(a.Expired, b.Expired),
 			cmp.Compare(b.CreatedAt, a.CreatedAt), strings.Compare(b.ID, a.ID))
 	})
 	groups, fenced := []loci.ContextGroup{}, []fence.Group{}
 	for _, m := range list {
-		f := fence.Memory{ID: m.ID, Author: m.CreatedBy, Title: m.Title, Content: m.Content, Type: string(m.Type), Verified: m.VerifiedAt != 0, Tags: m.Tags}
+		f := fence.Memory{ID: m.ID, Author: m.CreatedBy, Title: m.Title, Content: m.Content, Type: string(m.Type), Verified: m.Reviewed(), Expired: m.Expired, Tags: m.Tags}
 		if tokens > 0 && !fits(f, tokens) {
 			continue // it fits in no case, and shall not keep others out
 		}

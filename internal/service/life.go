@@ -73,6 +73,9 @@ func (s *Service) UpdateMemory(ctx context.Context, who *loci.Actor, in loci.Upd
 		}
 		if in.Tags != nil {
 			next.Tags = in.Tags.Different()
+			if err := free(h.Secrets(), "tags", next.Tags...); err != nil {
+				return err
+			}
 		}
 		return nil
 	})

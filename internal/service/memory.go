@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/loci-memory/loci"
@@ -12,7 +13,7 @@ import (
 func (s *Service) CreateMemory(ctx context.Context, who *loci.Actor, in loci.CreateMemory) (loci.CreatedMemory, error) {
 	m := newMemory(in)
 	// What can be made before the transaction is: others wait for it.
-	entry, suspect := store.NewEntry(m.Title, m.Content), suspicious(m.Title, m.Content)
+	entry, suspect := store.NewEntry(m.Title, m.Content), suspicious(append(labels(m), m.Title, m.Content)...)
 	return write(ctx, s, who, func(tx *store.Tx) (loci.CreatedMemory, error) {
 		m, entry := m, entry
 		a, routing, err := place(tx, in, m)
@@ -48,8 +49,20 @@ func newMemory(in loci.CreateMemory) loci.Memory {
 	return m
 }
 
+// labels are the short texts of a memory: tags, and where it comes from.
+func labels(m loci.Memory) []string {
+	list := slices.Clone(m.Tags)
+	if s := m.Source; s != nil {
+		list = append(list, string(s.Name), string(s.URI), string(s.Group))
+	}
+	return list
+}
+
 // cleaned is newMemory without the credentials that an atlas does not take.
 func cleaned(a *store.Atlas, in loci.CreateMemory) (loci.Memory, error) {
+	if err := free(a.Secrets(), "tags or source", labels(newMemory(in))...); err != nil {
+		return loci.Memory{}, err
+	}
 	content, err := clean(a.Secrets(), in.Secrets, "content", string(in.Content))
 	if err != nil {
 		return loci.Memory{}, err

@@ -57,7 +57,7 @@ func meta(asked loci.Mode, found store.Findings) loci.SearchMeta {
 	case found.Covered == found.Words:
 		m.StrongKeyword, m.StrongKeywordReason = true, "the best memory holds every word of the query"
 	default:
-		m.StrongKeywordReason = "no memory holds every word of the query"
+		m.StrongKeywordReason = "the best memory does not hold every word of the query"
 	}
 	if asked == loci.ModeKeyword || asked == loci.ModeAuto && m.StrongKeyword {
 		m.ResolvedMode = loci.ResolvedKeyword

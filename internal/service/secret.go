@@ -28,7 +28,25 @@ func clean(policy loci.SecretsPolicy, wish loci.OnSecret, field, text string) (s
 }
 
 func refuse(field, rule string, line int) error {
-	return loci.Fail(loci.SecretDetected, "%s holds a credential in line %d (%s): remove it, or send secrets: \"redact\".", field, line, rule)
+	advice := "remove it"
+	if field != "evidence" {
+		advice = "remove it, or send secrets: \"redact\""
+	}
+	return loci.Fail(loci.SecretDetected, "%s holds a credential in line %d (%s): %s.", field, line, rule, advice)
+}
+
+// free refuses short texts that hold a credential. They say what a memory is or
+// where it comes from: what is taken out of them would change that.
+func free(policy loci.SecretsPolicy, field string, texts ...string) error {
+	if policy == loci.SecretsAllow {
+		return nil
+	}
+	for _, t := range texts {
+		if found := secret.Scan(t); len(found) > 0 {
+			return loci.Fail(loci.SecretDetected, "%s holds a credential (%s): remove it.", field, found[0].Rule)
+		}
+	}
+	return nil
 }
 
 // suspicious reports a text that clean may have something to do with.

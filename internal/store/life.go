@@ -97,6 +97,9 @@ func (m *Memory) set(next loci.Memory) (loci.Memory, error) {
 		}
 	}
 	next.Version, next.UpdatedAt = was.Version+1, max(t.now, was.UpdatedAt+1)
+	if m.reviewed {
+		next.VerifiedAt = next.UpdatedAt
+	}
 	next.Expired = next.ValidUntil != 0 && next.ValidUntil <= t.now
 	if next.Content != was.Content || next.Status != was.Status {
 		if err := m.sketch(next); err != nil {
