@@ -38,4 +38,4 @@ torture: ## kill the server 1,000 times in mid-write; nothing acknowledged may b
 
 golden: ## print the golden files and the Go client anew (in the packages whose tests know -update)
 	go generate ./client
-	go test $(TAGS) $$(git ls-files -co --exclude-standard '*_test.go' | xargs grep -l '"update", false' | xargs -n 1 dirname | sort -u | sed 's|^|./|') -run Golden -update
+	go test $(TAGS) $$(git ls-files -co --exclude-standard '*_test.go' | xargs grep -lE 'flag\.Bool\("update", false' | xargs -n 1 dirname | sort -u | sed 's|^|./|') -run Golden -update

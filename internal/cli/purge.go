@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -20,13 +21,25 @@ written anew, its writes wait. Backups, and the archived log of a PostgreSQL ser
 Without --yes nothing is erased: the command counts what would go, and ends with 1.`
 
 func (p *program) purgeMemory() *cobra.Command {
-	return p.purge(&cobra.Command{
-		Use:     "purge ID",
-		Short:   "Erase a memory, so that no byte of it is left",
-		Long:    "Erases a memory for good." + erases,
-		Example: "loci admin memory purge 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d\nloci admin memory purge 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d --yes --json",
-		Args:    cobra.ExactArgs(1),
-	}, func(ctx context.Context, a *server.Admin, args []string, yes bool) (fmt.Stringer, error) {
+	var deleted bool
+	cmd := &cobra.Command{
+		Use:   "purge ID",
+		Short: "Erase a memory, so that no byte of it is left",
+		Long: "Erases a memory for good. With --deleted and no ID: whatever deletions and changes have left, in all workspaces; the count\n" +
+			"is then that of documents of the keyword index." + erases,
+		Example: "loci admin memory purge 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d\nloci admin memory purge 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d --yes --json\nloci admin memory purge --deleted --yes",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 1 != deleted && len(args) < 2 {
+				return nil
+			}
+			return errors.New("name one memory by its ID, or say --deleted")
+		},
+	}
+	cmd.Flags().BoolVar(&deleted, "deleted", false, "Erase what deletions and changes have left")
+	return p.purge(cmd, func(ctx context.Context, a *server.Admin, args []string, yes bool) (fmt.Stringer, error) {
+		if deleted {
+			return a.Store.PurgeDeleted(ctx, yes)
+		}
 		return a.Store.PurgeMemory(ctx, args[0], yes)
 	})
 }

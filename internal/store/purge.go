@@ -19,8 +19,9 @@ type Purged struct {
 	Workspaces  int64 `json:"workspaces"`
 	Atlases     int64 `json:"atlases"`
 	Memories    int64 `json:"memories"`
-	Versions    int64 `json:"versions"` // what the memories were before
-	Answers     int64 `json:"answers"`  // kept for calls with an Idempotency-Key
+	Versions    int64 `json:"versions"`           // what the memories were before
+	Answers     int64 `json:"answers"`            // kept for calls with an Idempotency-Key
+	Documents   int64 `json:"documents,omitzero"` // of the keyword index that are no longer true
 }
 
 // String lists what is not zero, for people.
@@ -31,7 +32,8 @@ func (p Purged) String() string {
 		one, many string
 	}{{p.Users, "user", "users"}, {p.Keys, "key", "keys"}, {p.Signins, "sign-in", "sign-ins"}, {p.Memberships, "membership", "memberships"},
 		{p.Invitations, "invitation", "invitations"}, {p.Workspaces, "workspace", "workspaces"}, {p.Atlases, "atlas", "atlases"},
-		{p.Memories, "memory", "memories"}, {p.Versions, "earlier version", "earlier versions"}, {p.Answers, "stored answer", "stored answers"}} {
+		{p.Memories, "memory", "memories"}, {p.Versions, "earlier version", "earlier versions"}, {p.Answers, "stored answer", "stored answers"},
+		{p.Documents, "document of the index", "documents of the index"}} {
 		switch x.n {
 		case 0:
 		case 1:
@@ -65,7 +67,7 @@ func (s *Store) PurgeMemory(ctx context.Context, id string, forGood bool) (Purge
 	return s.purge(ctx, forGood, func(t *SystemTx, lock string) (g grave, err error) {
 		err = t.t.c.one(`SELECT e.id, e.rid, e.workspace, e.atlas, octet_length(e.content) FROM memories e WHERE e.id = ?1`+lock, []any{id},
 			[]any{&g.memoryID, &g.memory, &g.workspace, &g.atlas, &g.bytes})
-		return g, missing(err, "There is no memory with this id. What a deleted memory has left goes with the next purge in its workspace.")
+		return g, missing(err, "There is no memory with this id. What deleted ones have left goes with --deleted.")
 	})
 }
 

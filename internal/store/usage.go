@@ -50,7 +50,8 @@ func (t *SystemTx) LeaseOperations(userID, month string, n, limit int64) (got, u
 		return 0, 0, err
 	}
 	got = max(0, min(n, limit-before))
-	_, err = t.t.exec(`INSERT INTO operations (user_id, month, used) VALUES (?1, ?2, ?3)
+	// A user who was purged meanwhile is charged nothing.
+	_, err = t.t.exec(`INSERT INTO operations (user_id, month, used) SELECT u.id, CAST(?2 AS TEXT), CAST(?3 AS BIGINT) FROM users u WHERE u.id = ?1
 		ON CONFLICT (user_id, month) DO UPDATE SET used = operations.used + excluded.used`, userID, month, got)
 	return got, before + got, err
 }

@@ -1,0 +1,82 @@
+package store
+
+import (
+	"context"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
+)
+
+// PurgeDeleted erases what deletions and changes have left: documents of the
+// keyword index that are no longer true, stored answers that concern nothing by
+// name, and free space. Where it is not for good it counts the documents.
+func (s *Store) PurgeDeleted(ctx context.Context, forGood bool) (out Purged, err error) {
+	workspaces, err := SystemRead(ctx, s, "list the workspaces in which something was deleted", func(t *SystemTx) (list []int64, err error) {
+		err = t.t.c.each(`SELECT x.workspace FROM indexes x ORDER BY x.workspace`, nil, func(r row) error {
+			list = append(list, 0)
+			return r.Scan(&list[len(list)-1])
+		})
+		return list, err
+	})
+	if err != nil {
+		return out, err
+	}
+	for _, w := range workspaces {
+		n, err := s.purgeDead(ctx, w, forGood)
+		if err != nil {
+			return out, err
+		}
+		out.Documents += n
+	}
+	if !forGood {
+		return out, nil
+	}
+	_, err = System(ctx, s, "forget answers that may name what was deleted", func(t *SystemTx) (_ loci.Nothing, err error) {
+		if _, err = t.t.exec(`INSERT INTO instance (name, value) VALUES (?1, 'unfinished') ON CONFLICT (name) DO NOTHING`, purgeMark); err == nil {
+			_, err = t.t.exec(`DELETE FROM onces WHERE resource = ''`)
+		}
+		return loci.Nothing{}, err
+	})
+	if err != nil {
+		return out, err
+	}
+	return out, s.finishPurge(ctx)
+}
+
+// purgeDead rewrites the segments of a workspace that hold dead documents, and
+// returns how many there were. The log of changes is folded first: its rows hold
+// words too.
+func (s *Store) purgeDead(ctx context.Context, workspace int64, forGood bool) (dead int64, err error) {
+	count := func(t *SystemTx) (int64, error) {
+		segments, err := t.t.segments(workspace)
+		return deadIn(segments), err
+	}
+	if !forGood {
+		return SystemRead(ctx, s, "count what deletions have left", count)
+	}
+	if err := s.fold(ctx, workspace, 1); err != nil {
+		return 0, err
+	}
+	defer s.indexes.drop(workspace)
+	return System(ctx, s, "erase what deletions have left", func(t *SystemTx) (int64, error) {
+		if err := t.prepare(); err != nil {
+			return 0, err
+		}
+		defer t.unprepare()
+		n, err := count(t)
+		if err != nil || n == 0 {
+			return 0, err
+		}
+		if _, err := t.t.exec(`UPDATE indexes SET version = version + 1 WHERE workspace = ?1`, workspace); err != nil {
+			return 0, err
+		}
+		return n, t.rewrite(workspace, nil)
+	})
+}
+
+func deadIn(segments []*search.Segment) (n int64) {
+	for _, s := range segments {
+		n += int64(s.Docs() - s.Live())
+	}
+	return n
+}

@@ -1,0 +1,66 @@
+package store_test
+
+import (
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+func TestWhatWasDeletedLeavesNoByteAfterAPurge(t *testing.T) {
+	purging(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
+		ann := user(t, server, "ann")
+		crew := team(t, server, ann, nil)
+		id, others := livedThrough(t, d, server, ann, crew)
+		fold(t, server, crew)
+		remove(t, server, ann, id)
+		fold(t, server, crew)
+		if len(left(t, d)) == 0 {
+			t.Error("a deletion alone leaves nothing: there is nothing to test")
+		}
+		would, err := operator.PurgeDeleted(ctx, false)
+		if err != nil || would.Documents == 0 {
+			t.Errorf("would purge %+v, %v", would, err)
+		}
+		did, err := operator.PurgeDeleted(ctx, true)
+		if err != nil || did != would {
+			t.Errorf("purged %+v of %+v, %v", did, would, err)
+		}
+		if again, err := operator.PurgeDeleted(ctx, false); err != nil || again.Documents != 0 {
+			t.Errorf("there is more: %+v, %v", again, err)
+		}
+		if list := ids(t, server, ann, store.Filter{}, 100); len(list) == 0 || len(list) > len(others) {
+			t.Errorf("%d memories are left of %d others", len(list), len(others))
+		}
+		counted(t, server, ann, crew, others)
+	})
+}
+
+func TestWhoWasPurgedIsChargedNothing(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		lease := func(id string) (got int64) {
+			t.Helper()
+			got, err := store.System(ctx, s, "test", func(x *store.SystemTx) (int64, error) {
+				got, _, err := x.LeaseOperations(id, "2031-01", 5, 100)
+				return got, err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			return got
+		}
+		ann := user(t, s, "ann")
+		if lease(ann.UserID) != 5 || lease(ann.UserID) != 5 {
+			t.Error("ann has no operations")
+		}
+		lease(loci.NewID(s.Now().Std()))
+		var used int64
+		store.Row(t, s, `SELECT sum(used) FROM operations WHERE month = ?1`, "2031-01", &used)
+		if used != 10 {
+			t.Errorf("%d operations are used", used)
+		}
+	})
+}
