@@ -220,6 +220,9 @@ func (m *lives) id(id string) *life {
 // act lets somebody do something to a memory.
 func (m *lives) act() {
 	m.now.add(time.Millisecond)
+	for _, o := range m.all {
+		o.Expired = o.ValidUntil != 0 && o.ValidUntil <= m.s.Now()
+	}
 	if len(m.all) == 0 || m.below(6, "create") == 0 {
 		m.created()
 		return
@@ -229,9 +232,6 @@ func (m *lives) act() {
 		who = slices.IndexFunc(m.people, func(p *loci.Actor) bool { return p.UserID == l.CreatedBy })
 	}
 	actor := m.people[who]
-	for _, o := range m.all {
-		o.Expired = o.ValidUntil != 0 && o.ValidUntil <= m.s.Now()
-	}
 	code, active := m.may(who, l), l.Status == loci.Active
 	conflict := func(fine bool) loci.Code {
 		if code == "" && !fine {
