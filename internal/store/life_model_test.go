@@ -541,8 +541,8 @@ func (m *lives) checkCounters() {
 		m.t.Fatalf("%d memories of %d bytes, want %d of %d", u.Memories, u.Storage.UsedBytes, len(m.all)+1, bytes)
 	}
 	var off int
-	store.Row(m.test, m.s, `SELECT count(*) FROM changes c JOIN memories e ON e.rid = c.memory JOIN workspaces w ON w.rid = e.workspace
-		WHERE w.id = ?1 AND c.seq = (SELECT max(x.seq) FROM changes x WHERE x.memory = c.memory) AND (c.status <> e.status OR c.kind <> e.kind OR c.tags <> e.tags
+	store.Row(m.test, m.s, `SELECT count(*) FROM changes c JOIN memories e ON e.rid = c.memory AND e.workspace = c.workspace JOIN workspaces w ON w.rid = e.workspace
+		WHERE w.id = ?1 AND c.seq = (SELECT max(x.seq) FROM changes x WHERE x.memory = c.memory AND x.workspace = c.workspace) AND (c.status <> e.status OR c.kind <> e.kind OR c.tags <> e.tags
 			OR c.verified <> (e.verified_at > 0) OR c.valid_until <> e.valid_until OR c.made_at <> e.created_at)`, m.crew, &off)
 	if off != 0 {
 		m.t.Fatalf("the log of changes tells something else of %d memories", off)
