@@ -278,12 +278,24 @@ func reveal(h *house, w way, o *op.Op, base args, field, s string) string {
 		if content, ok := m["content"].(string); ok {
 			m["content"] = strings.TrimSuffix(content, "\n"+s)
 		}
-		if field != "content" { // the same text once more
-			delete(m, "similar")
+		if alike, ok := m["similar"].([]any); ok { // by chance, and growing: what is one's own tells nothing
+			m["similar"] = slices.DeleteFunc(alike, func(v any) bool { return owns(h, v.(args)["id"]) })
+		}
+		if owns(h, m["duplicateOf"]) {
 			delete(m, "duplicateOf")
 		}
 	}
 	return head + aVersion.ReplaceAllString(essence(h.t, hide(a.object, s).(args), false), `"version"`)
+}
+
+// owns reports whether the caller can read a memory.
+func owns(h *house, id any) bool {
+	s, ok := id.(string)
+	if !ok {
+		return false
+	}
+	_, err := h.Service.GetMemory(h.t.Context(), h.Ann.Actor(), loci.GetMemory{MemoryID: s})
+	return err == nil
 }
 
 // aVersion is how often a record was changed.
