@@ -10,6 +10,7 @@ import (
 	"iter"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -93,6 +94,19 @@ func (t *Table) Op(name string) *Op {
 		}
 	}
 	return nil
+}
+
+// Without returns the table without the operations of these names, and those.
+func (t *Table) Without(names []string) (left *Table, out []*Op) {
+	left = &Table{}
+	for _, o := range t.Ops {
+		if slices.Contains(names, o.Name) {
+			out = append(out, o)
+		} else {
+			left.Ops = append(left.Ops, o)
+		}
+	}
+	return left, out
 }
 
 // A Stream is what an Op that streams returns: its events, one after another,

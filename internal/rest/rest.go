@@ -29,6 +29,9 @@ type Options struct {
 	// X-Forwarded-For, for whom they ask.
 	TrustedProxies []netip.Prefix
 	Extra          []Route
+	// Absent are operations that this variant of the contract does not have:
+	// their routes are not there, whatever other methods their paths have.
+	Absent []*op.Op
 }
 
 // A Route is written by hand, because what it does is no operation.
@@ -65,6 +68,9 @@ func New(o Options) http.Handler {
 	}
 	for _, r := range d.routes() {
 		d.mux.Handle(r.Pattern, r.Handler)
+	}
+	for _, o := range o.Absent {
+		d.mux.HandleFunc(o.Method+" "+o.Path, func(w http.ResponseWriter, r *http.Request) { d.fail(w, r, &op.Call{}, noRoute()) })
 	}
 	d.mux.HandleFunc(everything, d.unknown)
 	return d

@@ -89,13 +89,15 @@ func reachable(addr string) string {
 }
 
 func (s Settings) handler(host *op.Host, gate *auth.Gate, log *slog.Logger) http.Handler {
+	table, absent := service.Ops.Without(service.Lacking[s.Contract])
 	door := mcp.New(mcp.Options{
-		Table: service.Ops, Caller: host, Version: Version, Toolset: s.Toolset, PublicURL: s.PublicURL, Origins: s.Origins, QueryKey: s.QueryKey,
+		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, PublicURL: s.PublicURL, Origins: s.Origins, QueryKey: s.QueryKey,
 		Authenticate: func(ctx context.Context, c *op.Call) error { _, err := gate.Admit(ctx, nil, c); return err },
 	})
 	return rest.New(rest.Options{
-		Table: service.Ops, Host: host, Log: log, PublicURL: s.PublicURL, Origins: s.Origins, Cookie: s.cookie(), TrustedProxies: s.TrustedProxies,
-		Extra: []rest.Route{{Pattern: "/mcp", Handler: door.HTTP(), Reason: "it speaks another protocol, in which operations are tools"}},
+		Table: table, Host: host, Log: log, PublicURL: s.PublicURL, Origins: s.Origins, Cookie: s.cookie(), TrustedProxies: s.TrustedProxies,
+		Extra:  []rest.Route{{Pattern: "/mcp", Handler: door.HTTP(), Reason: "it speaks another protocol, in which operations are tools"}},
+		Absent: absent,
 	})
 }
 

@@ -153,3 +153,31 @@ func TestAKeyOfTheOperatorStoresAndFindsWhileTheServerRuns(t *testing.T) {
 		t.Fatal(status, v)
 	}
 }
+
+func TestAVariantLacksWhatItLacks(t *testing.T) {
+	t.Parallel()
+	for contract, want := range map[string]int{"full": http.StatusUnauthorized, "a": http.StatusUnauthorized, "b": http.StatusNotFound} {
+		url, _, _, _ := start(t, map[string]string{"contract": contract})
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, url+"/v1/memories/01890000-0000-7000-8000-000000000000", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("contract %s: DELETE answers %d, want %d", contract, res.StatusCode, want)
+		}
+		document, err := http.Get(url + "/openapi.json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(document.Body)
+		document.Body.Close()
+		if told := bytes.Contains(text, []byte(`"memory.delete"`)); err != nil || told == (contract == "b") {
+			t.Errorf("contract %s: the document tells of memory.delete: %v, %v", contract, told, err)
+		}
+	}
+}

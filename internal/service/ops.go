@@ -52,3 +52,6 @@ var (
 	AuthLogin    = op.Add(Ops, "auth.login", "POST /v1/auth/login", "Sign in with a password.", op.Public, op.Browser, (*Service).SignIn)
 	AuthLogout   = op.Add(Ops, "auth.logout", "POST /v1/auth/logout", "Sign out.", op.Account, op.Browser, (*Service).SignOut)
 )
+
+// Lacking are the operations that a variant of the contract does not have.
+var Lacking = map[string][]string{"b": {MemoryDelete.Name}}

@@ -2,6 +2,7 @@ package service
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/secret"
@@ -21,6 +22,9 @@ func clean(policy loci.SecretsPolicy, wish loci.OnSecret, field, text string) (s
 	if wish == loci.OnSecretRedact || policy == loci.SecretsRedact {
 		if text, _ = secret.Redact(text); len(text) > loci.MaxContent {
 			return "", loci.Fail(loci.InvalidQuery, "%s must have at most %d bytes with [REDACTED:rule] in place of its credentials", field, loci.MaxContent)
+		}
+		if field == "title" && utf8.RuneCountInString(text) > loci.MaxTitle {
+			text = loci.DeriveTitle(text) // a mark may be longer than what it stands for
 		}
 		return text, nil
 	}

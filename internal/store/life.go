@@ -67,14 +67,14 @@ func (m *Memory) Reviewed(next *loci.Memory) {
 // read. Only content, title, type, tags, status and what a review left change;
 // where nothing does, nothing happens.
 func (m *Memory) Set(next loci.Memory) (loci.Memory, error) {
-	if m.same(next) {
-		m.t.Concerns(next.ID)
-		return m.was, nil
-	}
 	if !m.reviewed {
 		if err := m.atlas.open(); err != nil {
 			return next, err
 		}
+	}
+	if m.same(next) {
+		m.t.Concerns(next.ID)
+		return m.was, nil
 	}
 	return m.set(next)
 }
