@@ -78,7 +78,8 @@ func (d *Door) run(ctx context.Context, t *tool, c *op.Call, args []byte) ([]byt
 // smaller makes the arguments ask for less, where they can: for fewer tokens of
 // a text, or for as many items of a page as there is room for.
 func (t *tool) smaller(args *[]byte, room int) bool {
-	for _, f := range t.defaults {
+	if len(t.defaults) > 0 {
+		f := t.defaults[0]
 		given, rest := without(*args, f.Name)
 		n, err := strconv.Atoi(string(given))
 		if err != nil {
