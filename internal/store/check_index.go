@@ -118,10 +118,7 @@ func (i *inspector) segments() error {
 		}, "the index has no state")
 	}
 	var ids []int64
-	err := i.t.c.each(`SELECT rid FROM segments WHERE workspace = ?1 ORDER BY rid`, []any{i.workspace}, func(r row) error {
-		ids = append(ids, 0)
-		return r.Scan(&ids[len(ids)-1])
-	})
+	err := i.t.c.each(`SELECT rid FROM segments WHERE workspace = ?1 ORDER BY rid`, []any{i.workspace}, into(&ids))
 	for _, id := range ids {
 		if err == nil {
 			err = i.segment(id)

@@ -55,7 +55,7 @@ func busyStore(t *testing.T, s *store.Store, who *loci.Actor, places []string, n
 		case k < 12:
 			set(t, s, who, one(), func(_ *store.Memory, m *loci.Memory) { m.Content, m.Tags = text(), nil })
 		case k < 13:
-			set(t, s, who, one(), func(h *store.Memory, m *loci.Memory) { m.ValidUntil = loci.Time(r.IntN(9)); h.Reviewed(m) })
+			set(t, s, who, one(), func(h *store.Memory, m *loci.Memory) { m.ValidUntil = loci.Time(r.IntN(9)); h.Reviewed() })
 		case k < 15:
 			set(t, s, who, one(), func(_ *store.Memory, m *loci.Memory) {
 				if m.Status == loci.Active {

@@ -12,12 +12,17 @@ import (
 // name, and free space. Where it is not for good it counts the documents.
 func (s *Store) PurgeDeleted(ctx context.Context, forGood bool) (out Purged, err error) {
 	workspaces, err := SystemRead(ctx, s, "list the workspaces in which something was deleted", func(t *SystemTx) (list []int64, err error) {
-		err = t.t.c.each(`SELECT x.workspace FROM indexes x ORDER BY x.workspace`, nil, func(r row) error {
-			list = append(list, 0)
-			return r.Scan(&list[len(list)-1])
-		})
+		err = t.t.c.each(`SELECT x.workspace FROM indexes x ORDER BY x.workspace`, nil, into(&list))
 		return list, err
 	})
+	if err == nil && forGood {
+		_, err = System(ctx, s, "forget answers that may name what was deleted", func(t *SystemTx) (_ loci.Nothing, err error) {
+			if err = t.beginPurge(); err == nil {
+				_, err = t.t.exec(`DELETE FROM onces WHERE resource = ''`)
+			}
+			return loci.Nothing{}, err
+		})
+	}
 	if err != nil {
 		return out, err
 	}
@@ -30,15 +35,6 @@ func (s *Store) PurgeDeleted(ctx context.Context, forGood bool) (out Purged, err
 	}
 	if !forGood {
 		return out, nil
-	}
-	_, err = System(ctx, s, "forget answers that may name what was deleted", func(t *SystemTx) (_ loci.Nothing, err error) {
-		if _, err = t.t.exec(`INSERT INTO instance (name, value) VALUES (?1, 'unfinished') ON CONFLICT (name) DO NOTHING`, purgeMark); err == nil {
-			_, err = t.t.exec(`DELETE FROM onces WHERE resource = ''`)
-		}
-		return loci.Nothing{}, err
-	})
-	if err != nil {
-		return out, err
 	}
 	return out, s.finishPurge(ctx)
 }
@@ -67,7 +63,7 @@ func (s *Store) purgeDead(ctx context.Context, workspace int64, forGood bool) (d
 		if err != nil || n == 0 {
 			return 0, err
 		}
-		if _, err := t.t.exec(`UPDATE indexes SET version = version + 1 WHERE workspace = ?1`, workspace); err != nil {
+		if err := t.hold(workspace); err != nil {
 			return 0, err
 		}
 		return n, t.rewrite(workspace, nil)

@@ -40,7 +40,7 @@ func (t *SystemTx) erase(g grave) error {
 		_, err = t.t.exec(q, args...)
 		return err
 	}
-	err := run(`INSERT INTO instance (name, value) VALUES (?1, 'unfinished') ON CONFLICT (name) DO NOTHING`, purgeMark)
+	err := t.beginPurge()
 	if err == nil {
 		err = run(`DELETE FROM onces WHERE `+answers, g.workspace, g.memoryID)
 	}
@@ -64,7 +64,7 @@ func (t *SystemTx) erase(g grave) error {
 
 func (t *SystemTx) eraseMemory(g grave) error {
 	// First the index, which a fold then leaves alone until the commit.
-	if _, err := t.t.exec(`UPDATE indexes SET version = version + 1 WHERE workspace = ?1`, g.workspace); err != nil {
+	if err := t.hold(g.workspace); err != nil {
 		return err
 	}
 	if err := t.rewrite(g.workspace, []int64{g.memory}); err != nil {

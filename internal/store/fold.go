@@ -207,10 +207,7 @@ func (t *SystemTx) apply(n *foldStep) error {
 		return errStale
 	}
 	for _, s := range n.old {
-		if _, err := t.t.exec(`DELETE FROM pages WHERE segment = ?1`, s.ID()); err != nil {
-			return err
-		}
-		if _, err := t.t.exec(`DELETE FROM segments WHERE rid = ?1`, s.ID()); err != nil {
+		if err := t.dropSegment(s.ID()); err != nil {
 			return err
 		}
 	}

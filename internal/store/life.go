@@ -56,12 +56,9 @@ func (m *Memory) Record() loci.Memory { return m.was }
 // Secrets tells what the memory's workspace does with credentials.
 func (m *Memory) Secrets() loci.SecretsPolicy { return m.atlas.Secrets() }
 
-// Reviewed makes next say that the actor has looked at the memory. It is
-// possible in every state, of archived places too.
-func (m *Memory) Reviewed(next *loci.Memory) {
-	next.VerifiedAt, next.VerifiedBy = m.t.now, m.t.who.UserID
-	m.reviewed = true
-}
+// Reviewed makes the next version say that the actor has looked at the memory.
+// It is possible in every state, of archived places too.
+func (m *Memory) Reviewed() { m.reviewed = true }
 
 // Set makes next the present version, and what the memory was one that can be
 // read. Only content, title, type, tags, status and what a review left change;
@@ -98,7 +95,7 @@ func (m *Memory) set(next loci.Memory) (loci.Memory, error) {
 	}
 	next.Version, next.UpdatedAt = was.Version+1, max(t.now, was.UpdatedAt+1)
 	if m.reviewed {
-		next.VerifiedAt = next.UpdatedAt
+		next.VerifiedAt, next.VerifiedBy = next.UpdatedAt, t.who.UserID
 	}
 	next.Expired = next.ValidUntil != 0 && next.ValidUntil <= t.now
 	if next.Content != was.Content || next.Status != was.Status {
@@ -229,8 +226,10 @@ func (m *Memory) Delete() error {
 			return err
 		}
 	}
-	if err := m.atlas.workspace.dropSketch(m.rid, was.Content); err != nil {
-		return err
+	if was.Status == loci.Active { // only these have one
+		if err := m.atlas.workspace.dropSketch(m.rid, was.Content); err != nil {
+			return err
+		}
 	}
 	for _, q := range []string{`DELETE FROM onces WHERE resource = ?1`, `DELETE FROM memories WHERE id = ?1`} {
 		if _, err := t.exec(q, was.ID); err != nil {

@@ -53,10 +53,7 @@ func (t *Tx) reach(f Filter) (r reach, err error) {
 		err = t.one(`SELECT w.rid FROM workspaces e`+t.mine("e.rid")+`WHERE e.id = ?2`, []any{f.WorkspaceID}, &workspace)
 		r.workspaces = []int64{workspace}
 	default:
-		err = t.few(`SELECT w.rid FROM workspaces e`+t.mine("e.rid")+`ORDER BY w.rid`, nil, func(row row) error {
-			r.workspaces = append(r.workspaces, 0)
-			return row.Scan(&r.workspaces[len(r.workspaces)-1])
-		})
+		err = t.few(`SELECT w.rid FROM workspaces e`+t.mine("e.rid")+`ORDER BY w.rid`, nil, into(&r.workspaces))
 	}
 	return r, notFound(err)
 }

@@ -148,7 +148,7 @@ func livedThrough(t *testing.T, d storetest.Database, s *store.Store, who *loci.
 	}
 	set(t, s, who, m.ID, func(h *store.Memory, m *loci.Memory) {
 		m.Evidence, m.ValidUntil = "whirlimagigs were seen", 99
-		h.Reviewed(m)
+		h.Reviewed()
 	})
 	before := add(t, s, who, workspace, "A Clankerblossom was deleted before, with lummoxites")
 	fold(t, s, at)
@@ -160,7 +160,7 @@ func livedThrough(t *testing.T, d storetest.Database, s *store.Store, who *loci.
 	}
 	supersede(t, s, who, first, m.ID)
 	supersede(t, s, who, m.ID, after)
-	set(t, s, who, m.ID, func(h *store.Memory, m *loci.Memory) { h.Reviewed(m) }) // in the log
+	set(t, s, who, m.ID, func(h *store.Memory, _ *loci.Memory) { h.Reviewed() }) // in the log
 	return m.ID, others
 }
 

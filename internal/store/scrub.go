@@ -32,6 +32,12 @@ func (s *Store) unfinished(ctx context.Context) (bool, error) {
 	})
 }
 
+// beginPurge notes that bytes may be left from here on, until finishPurge.
+func (t *SystemTx) beginPurge() error {
+	_, err := t.t.exec(`INSERT INTO instance (name, value) VALUES (?1, 'unfinished') ON CONFLICT (name) DO NOTHING`, purgeMark)
+	return err
+}
+
 // finishPurge clears the space of what was deleted.
 func (s *Store) finishPurge(ctx context.Context) error {
 	if err := s.db.(scrubber).scrub(ctx); err != nil {

@@ -72,19 +72,18 @@ func (t *Tx) segments(workspace int64) (list []*search.Segment, err error) {
 		now[rid] = o
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
 	for _, rid := range rids {
-		if err != nil {
-			return nil, err
-		}
 		o := now[rid]
 		if o.segment == nil {
-			o.segment, err = t.openSegment(rid, o.dead)
+			if o.segment, err = t.openSegment(rid, o.dead); err != nil {
+				return nil, err
+			}
 			now[rid] = o
 		}
 		list = append(list, o.segment)
-	}
-	if err != nil {
-		return nil, err
 	}
 	t.s.indexes.segments.put(workspace, now)
 	return list, nil

@@ -2,7 +2,6 @@ package store
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -43,8 +42,13 @@ func (w *Workspace) dropSketch(memory int64, content string) error {
 // ones are, so that those put away, however many, keep nobody from sight.
 func (m *Memory) sketch(next loci.Memory) error {
 	w := &m.atlas.workspace
-	if err := w.dropSketch(m.rid, m.was.Content); err != nil || next.Status != loci.Active {
-		return err
+	if m.was.Status == loci.Active {
+		if err := w.dropSketch(m.rid, m.was.Content); err != nil {
+			return err
+		}
+	}
+	if next.Status != loci.Active {
+		return nil
 	}
 	return w.addSketch(m.rid, search.Sketch(next.Content))
 }
@@ -103,12 +107,7 @@ func (t *Tx) candidates(workspace int64, sketch []int64) (list []int64, err erro
 		bands[i] = fmt.Sprintf(`SELECT * FROM (SELECT s.memory FROM sketches s WHERE s.workspace = ?1 AND s.band = ?%d ORDER BY s.memory DESC LIMIT %d) AS band`, len(args), maxInBand)
 	}
 	q := fmt.Sprintf(`SELECT memory FROM (%s) AS bands GROUP BY memory ORDER BY count(*) DESC, memory DESC LIMIT %d`, strings.Join(bands, " UNION ALL "), maxAlike+1)
-	err = t.c.few(q, args, func(r row) error {
-		var memory int64
-		err := r.Scan(&memory)
-		list = append(list, memory)
-		return err
-	})
+	err = t.c.few(q, args, into(&list))
 	return list, err
 }
 
@@ -116,7 +115,7 @@ func (t *Tx) candidates(workspace int64, sketch []int64) (list []int64, err erro
 // source, if there is one that is active.
 func (a *Atlas) Sourced(s loci.Source) (m *Memory, found bool, err error) {
 	m, err = a.t.memory(`WHERE e.atlas = ?2 AND e.source_name = ?3 AND e.source_uri = ?4 AND e.status = 0 ORDER BY e.rid LIMIT 1`, a.rid, string(s.Name), string(s.URI))
-	if e, ok := errors.AsType[*loci.Error](err); ok && e.Code == loci.NotFound {
+	if loci.Is(err, loci.NotFound) {
 		return nil, false, nil
 	}
 	return m, err == nil, err

@@ -266,14 +266,18 @@ func (c *sqliteConn) close() error {
 	return c.conn.Close()
 }
 
-// exec and one touch few rows: they run to their end. A context that could end
-// would cost a goroutine for each.
-func (c *sqliteConn) exec(q string, args []any) (int64, error) {
+// execute and one touch few rows: they run to their end. A context that could
+// end would cost a goroutine for each.
+func (c *sqliteConn) execute(q string, args []any) (sql.Result, error) {
 	s, err := c.prepare(q)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	r, err := s.Exec(args...)
+	return s.Exec(args...)
+}
+
+func (c *sqliteConn) exec(q string, args []any) (int64, error) {
+	r, err := c.execute(q, args)
 	if err != nil {
 		return 0, err
 	}
@@ -283,11 +287,7 @@ func (c *sqliteConn) exec(q string, args []any) (int64, error) {
 // insert takes the rid from the answer to the write itself: a RETURNING clause
 // would make rows of it.
 func (c *sqliteConn) insert(q string, args []any) (rid int64, err error) {
-	s, err := c.prepare(q)
-	if err != nil {
-		return 0, err
-	}
-	r, err := s.Exec(args...)
+	r, err := c.execute(q, args)
 	if err != nil {
 		return 0, err
 	}

@@ -203,6 +203,14 @@ func (t *Tx) exec(q string, args ...any) (int64, error) {
 	return n, wrap(q, err)
 }
 
+// into gathers the only column of a query, row ids for one.
+func into(list *[]int64) func(row) error {
+	return func(r row) error {
+		*list = append(*list, 0)
+		return r.Scan(&(*list)[len(*list)-1])
+	}
+}
+
 // notFound turns the absence of a row into the answer that an id gets which
 // names nothing within reach.
 func notFound(err error) error {
