@@ -179,6 +179,9 @@ func (s *Service) RestoreMemory(ctx context.Context, who *loci.Actor, in loci.Re
 // DeleteMemory removes a memory for good, with all its versions.
 func (s *Service) DeleteMemory(ctx context.Context, who *loci.Actor, in loci.DeleteMemory) (loci.Nothing, error) {
 	return write(ctx, s, who, func(tx *store.Tx) (loci.Nothing, error) {
+		if err := tx.HoldLinks(in.MemoryID); err != nil {
+			return loci.Nothing{}, err
+		}
 		h, err := standing(tx, who, in.MemoryID)
 		if err != nil {
 			return loci.Nothing{}, err

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,13 +42,35 @@ func (t *Tx) memory(which string, args ...any) (*Memory, error) {
 }
 
 // Hold keeps memories within the actor's reach as they are until the commit, in
-// one order for all: two who need the same two do not wait for each other.
-func (t *Tx) Hold(one, other string) error {
+// one order for all: of those who need the same ones nobody waits for one who
+// waits for him.
+func (t *Tx) Hold(ids ...string) error {
 	if !t.s.db.dialect().locks {
 		return nil
 	}
-	return t.few(`SELECT e.rid FROM memories e`+t.mine("e.workspace")+`WHERE e.id IN (?2, ?3) ORDER BY e.rid`+t.locked("NO KEY UPDATE", "e"),
-		[]any{one, other}, func(r row) error { return r.Scan(new(int64)) })
+	return t.few(`SELECT e.rid FROM memories e`+t.mine("e.workspace")+`WHERE e.id IN (SELECT jsonb_array_elements_text(CAST(?2 AS jsonb))) ORDER BY e.rid`+
+		t.locked("NO KEY UPDATE", "e"), []any{texts(ids)}, func(r row) error { return r.Scan(new(int64)) })
+}
+
+// HoldLinks holds a memory with what it replaced and what replaced it: whoever
+// deletes it changes all of them.
+func (t *Tx) HoldLinks(id string) error {
+	if !t.s.db.dialect().locks {
+		return nil
+	}
+	var by, list string
+	err := t.one(`SELECT e.superseded_by, e.supersedes FROM memories e`+t.mine("e.workspace")+`WHERE e.id = ?2`, []any{id}, &by, &list)
+	if errors.Is(err, errNoRow) {
+		return nil // the handle will tell
+	}
+	if err != nil {
+		return err
+	}
+	ids, err := readTexts(list)
+	if err != nil {
+		return err
+	}
+	return t.Hold(append(ids, id, by)...)
 }
 
 // Record returns the memory as it stands.
