@@ -1,0 +1,120 @@
+package kernel
+
+import "fmt"
+
+// Block is the size of the Hadamard blocks.
+const Block = 128
+
+// Padded rounds a number of tokens up to the multiple of four that the kernels
+// write.
+func Padded(tokens int) int { return (tokens + 3) &^ 3 }
+
+// Activations are the inputs of a layer, rotated and rounded to int8. The zero value
+// is ready; it may be used again for other texts and widths, by one goroutine at a
+// time.
+type Activations struct {
+	variant       *Variant
+	tokens, width int
+	bytes         []byte    // [Padded(tokens)][width], in the form that the variant wants
+	signs         []byte    // the same for what a variant needs beside it
+	scale         []float32 // [Padded(tokens)]
+	row           []float32 // one rotated row
+}
+
+// Quantize takes the rows of x, which is [tokens][width] of finite values. Width must
+// be a multiple of [Block]. x is left as it is.
+func (v *Variant) Quantize(a *Activations, x []float32, tokens, width int) {
+	a.reset(v, tokens, width)
+	for t := range tokens {
+		v.quantize(a, t, x[t*width:][:width])
+	}
+}
+
+// QuantizeGELU replaces x by GELU(x) and quantizes it, row by row while it is in the
+// nearest cache.
+func (v *Variant) QuantizeGELU(a *Activations, x []float32, tokens, width int) {
+	a.reset(v, tokens, width)
+	for t := range tokens {
+		row := x[t*width:][:width]
+		v.gelu(row)
+		v.quantize(a, t, row)
+	}
+}
+
+// reset makes room for tokens rows; those of padding have scale 0.
+func (a *Activations) reset(v *Variant, tokens, width int) {
+	if tokens < 1 || width < 1 || width%Block != 0 {
+		panic(fmt.Sprintf("kernel: %d tokens of width %d", tokens, width))
+	}
+	padded := Padded(tokens)
+	a.variant, a.tokens, a.width = v, tokens, width
+	a.bytes = resize(a.bytes, padded*width)
+	a.scale = resize(a.scale, padded)
+	a.row = resize(a.row, width)
+	clear(a.scale[tokens:])
+	clear(a.bytes[tokens*width:])
+}
+
+// resize returns a slice of n elements without meaning, s itself if it is large
+// enough.
+func resize[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}
+
+// quantizeGo stores a row as int8 values.
+func quantizeGo(a *Activations, token int, x []float32) {
+	copy(a.row, x)
+	top := float32(0)
+	for at := 0; at < len(x); at += Block {
+		top = max(top, rotate((*[Block]float32)(a.row[at:])))
+	}
+	to := a.bytes[token*a.width:][:len(x)]
+	step, scale := steps(top)
+	a.scale[token] = scale
+	for i, v := range a.row[:len(to)] {
+		to[i] = byte(round(v * step))
+	}
+}
+
+// rotate multiplies a block by the Hadamard matrix without its factor 1/sqrt(128),
+// by the fast Walsh-Hadamard transform, and returns the largest magnitude. The order
+// of the stages is that of the other variants, so that the sums round alike.
+func rotate(x *[Block]float32) (top float32) {
+	for half := Block / 2; half > 0; half /= 2 {
+		for from := 0; from < Block; from += 2 * half {
+			low, high := x[from:from+half], x[from+half:from+2*half]
+			for i, a := range low {
+				b := high[i]
+				low[i], high[i] = a+b, a-b
+			}
+		}
+	}
+	for _, v := range x {
+		top = max(top, v, -v)
+	}
+	return top
+}
+
+// least is the largest magnitude of a row that counts as zero: below it the inverse
+// is no finite number.
+const least = 1e-30
+
+// steps returns by what to multiply a rotated row, whose largest magnitude is top, to
+// have values up to 127, and the scale that undoes it and makes the rotation
+// orthonormal.
+func steps(top float32) (step, scale float32) {
+	if top < least {
+		return 0, 0
+	}
+	return 127 / top, top * (1 / (127 * 11.313708498984761))
+}
+
+// round rounds to the nearest integer, halves to even, for magnitudes under 2^22: the
+// sum with 1.5 x 2^23 has no room for a fraction.
+func round(x float32) int8 {
+	const shift = 3 << 22
+	return int8(float32(x+shift) - shift)
+}

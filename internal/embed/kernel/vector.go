@@ -1,0 +1,105 @@
+package kernel
+
+import "math"
+
+// GELU replaces each x by x/2 (1 + erf(x/sqrt 2)). erf is approximated by formula
+// 7.1.26 of Abramowitz and Stegun, "Handbook of Mathematical Functions" (error under
+// 1.5e-7).
+func (v *Variant) GELU(x []float32) { v.gelu(x) }
+
+// AddNorm replaces x by its layer norm: each row of x+residual less its mean, divided
+// by the root of its variance plus eps, times gamma, plus beta. x and residual are
+// [tokens][len(gamma)]; len(gamma) is a multiple of 16.
+func (v *Variant) AddNorm(x, residual, gamma, beta []float32, eps float32) {
+	width := len(gamma)
+	beta = beta[:width]
+	for at := 0; at < len(x); at += width {
+		v.addNorm(x[at:at+width], residual[at:at+width], gamma, beta, eps)
+	}
+}
+
+// Dequantize writes a row of an embedding table, times its scale, to dst, which is as
+// long as the row.
+func Dequantize(dst []float32, row []int8, scale float32) {
+	dst = dst[:len(row)]
+	for i, v := range row {
+		dst[i] = float32(v) * scale
+	}
+}
+
+// Mean writes the mean of the first tokens rows of x to dst; rows are as long as dst.
+func Mean(dst, x []float32, tokens int) {
+	clear(dst)
+	for t := range tokens {
+		for i, v := range x[t*len(dst):][:len(dst)] {
+			dst[i] += v
+		}
+	}
+	factor := 1 / float32(tokens)
+	for i := range dst {
+		dst[i] *= factor
+	}
+}
+
+// Normalize divides x by its length; what has none stays as it is.
+func Normalize(x []float32) {
+	sum := 0.0
+	for _, v := range x {
+		sum += float64(v) * float64(v)
+	}
+	if sum == 0 {
+		return
+	}
+	factor := 1 / math.Sqrt(sum)
+	for i, v := range x {
+		x[i] = float32(float64(v) * factor)
+	}
+}
+
+func addNormGo(x, residual, gamma, beta []float32, eps float32) {
+	sum := float32(0)
+	for i, r := range residual[:len(x)] {
+		x[i] += r
+		sum += x[i]
+	}
+	mean := sum / float32(len(x))
+	sum = 0
+	for i, v := range x {
+		x[i] = v - mean
+		sum += x[i] * x[i]
+	}
+	factor := 1 / float32(math.Sqrt(float64(sum/float32(len(x))+eps)))
+	for i, v := range x {
+		x[i] = v*factor*gamma[i] + beta[i]
+	}
+}
+
+func geluGo(x []float32) {
+	for i, v := range x {
+		x[i] = v / 2 * (1 + erf(v*(1/math.Sqrt2)))
+	}
+}
+
+// erf is formula 7.1.26 of Abramowitz and Stegun.
+func erf(x float32) float32 {
+	m := max(x, -x)
+	t := 1 / (1 + 0.3275911*m)
+	p := ((((1.061405429*t-1.453152027)*t+1.421413741)*t-0.284496736)*t + 0.254829592) * t
+	if e := 1 - p*exp(-m*m); x >= 0 {
+		return e
+	} else {
+		return -e
+	}
+}
+
+// exp is e^x for x up to 0, and for less than -87 as for -87. x is a multiple n of ln
+// 2 and a rest within half of it, whose exponential is a polynomial; 2^n is made in
+// the exponent's bits. The coefficients are those of Cephes' expf.
+func exp(x float32) float32 {
+	x = max(x, -87)
+	const shift = 3 << 22
+	n := float32(x*math.Log2E+shift) - shift
+	r := x - n*0.693359375 + n*2.12194440e-4
+	p := ((((1.9875691500e-4*r+1.3981999507e-3)*r+8.3334519073e-3)*r+4.1665795894e-2)*r+1.6666665459e-1)*r + 5.0000001201e-1
+	return (p*r*r + r + 1) * math.Float32frombits(uint32(int32(n)+127)<<23)
+}
