@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,7 +26,7 @@ import (
 // clients write: 5 times, 50 in CI, and LOCI_TORTURE times where that is set.
 func TestKillLosesNothingAcknowledged(t *testing.T) {
 	t.Parallel()
-	v := newVictim(t)
+	v := newVictim(t, program(t), "--data", t.TempDir())
 	for round := range rounds(t) {
 		v.start(t)
 		v.repeat(t)
@@ -56,10 +57,11 @@ func rounds(t *testing.T) int {
 
 // A victim is a server that gets killed, and what it has promised.
 type victim struct {
-	bin, data, key string
-	running        *exec.Cmd
-	base           string
-	client         *http.Client
+	bin, key string
+	store    []string // the flags that name the database
+	running  *exec.Cmd
+	base     string
+	client   *http.Client
 
 	mu       sync.Mutex
 	sure     map[string]string // acknowledged: the id by the content
@@ -72,9 +74,10 @@ type victim struct {
 // A call is a create with an Idempotency-Key; id is empty where no answer came.
 type call struct{ key, content, id string }
 
-func newVictim(t *testing.T) *victim {
-	v := &victim{bin: filepath.Join(t.TempDir(), "loci"), data: t.TempDir(), sure: map[string]string{}, maybe: map[string]bool{}}
-	args := []string{"build", "-o", v.bin}
+// program builds the binary with the tags of the test.
+func program(t *testing.T) string {
+	bin := filepath.Join(t.TempDir(), "loci")
+	args := []string{"build", "-o", bin}
 	if b, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range b.Settings {
 			if s.Key == "-tags" {
@@ -85,6 +88,11 @@ func newVictim(t *testing.T) *victim {
 	if out, err := exec.Command("go", append(args, ".")...).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	return bin
+}
+
+func newVictim(t *testing.T, bin string, store ...string) *victim {
+	v := &victim{bin: bin, store: store, sure: map[string]string{}, maybe: map[string]bool{}}
 	v.admin(t, "user", "create", "--email", "ann@example.com")
 	var made struct{ APIKey string }
 	if err := json.Unmarshal(v.admin(t, "key", "create", "--email", "ann@example.com", "--name", "k"), &made); err != nil || made.APIKey == "" {
@@ -97,9 +105,9 @@ func newVictim(t *testing.T) *victim {
 
 func (v *victim) admin(t *testing.T, args ...string) []byte {
 	t.Helper()
-	out, err := exec.Command(v.bin, append(append([]string{"admin"}, args...), "--json", "--data", v.data)...).Output()
+	out, err := exec.Command(v.bin, slices.Concat([]string{"admin"}, args, []string{"--json"}, v.store)...).Output()
 	if err != nil {
-		t.Fatalf("%v: %v", args, err)
+		t.Fatalf("%v: %v\n%s", args, err, out)
 	}
 	return out
 }
@@ -107,7 +115,7 @@ func (v *victim) admin(t *testing.T, args ...string) []byte {
 // start runs the server and waits until it says where it listens.
 func (v *victim) start(t *testing.T) {
 	t.Helper()
-	v.running = exec.Command(v.bin, "serve", "--data", v.data, "--listen", "127.0.0.1:0")
+	v.running = exec.Command(v.bin, append([]string{"serve", "--listen", "127.0.0.1:0"}, v.store...)...)
 	v.running.Env = append(os.Environ(), "LOCI_RATE_LIMIT=0", "LOCI_LOG_LEVEL=error")
 	var complaints bytes.Buffer
 	v.running.Stderr = &complaints
@@ -166,6 +174,9 @@ func (v *victim) call(method, path, key string, in, out any) (status int, err er
 	}
 	if res.StatusCode >= 300 {
 		return res.StatusCode, fmt.Errorf("%s %s: %d: %s", method, path, res.StatusCode, answer)
+	}
+	if res.StatusCode == http.StatusNoContent {
+		return res.StatusCode, nil
 	}
 	return res.StatusCode, json.Unmarshal(answer, out)
 }
