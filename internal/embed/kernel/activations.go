@@ -17,6 +17,7 @@ type Activations struct {
 	tokens, width int
 	bytes         []byte    // [Padded(tokens)][width], in the form that the variant wants
 	signs         []byte    // the same for what a variant needs beside it
+	start         []int32   // [Padded(tokens)], likewise
 	scale         []float32 // [Padded(tokens)]
 	row           []float32 // one rotated row
 }

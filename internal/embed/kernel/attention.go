@@ -8,12 +8,12 @@ const (
 
 // ScratchLen is how many values Attention needs to work with.
 func ScratchLen(tokens int) int {
-	keys := (tokens + 15) &^ 15
-	return keys * (2*depth + lanes + 1)
+	const scores, mask = 4, 1
+	return padKeys(tokens) * (2*depth + scores + mask)
 }
 
-// lanes is how many queries are looked at together.
-const lanes = 8
+// padKeys rounds up to the sixteen keys that kernels take together.
+func padKeys(tokens int) int { return (tokens + 15) &^ 15 }
 
 // Attention writes softmax(Q K^T / sqrt(32)) V of each of the twelve heads to dst,
 // which is [Padded(tokens)][384]. qkv is [Padded(tokens)][1152]: the 384 values of

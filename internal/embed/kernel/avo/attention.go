@@ -1,0 +1,246 @@
+package main
+
+import (
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+const (
+	depth  = 32             // of a head
+	qkvRow = 3 * 384 * 4    // bytes
+	outRow = 384 * 4        // bytes
+	headV  = 2 * 384 * 4    // bytes from Q to V
+	headK  = 384 * 4        // bytes from Q to K
+	root   = math.Sqrt2 * 4 // of the depth
+)
+
+// transpose prepares a head, for both machines.
+func transpose() {
+	TEXT("transposeAVX2", 0b100, "func(keys, values, qkv *float32, tokens, stride int)")
+	Pragma("noescape")
+	Doc("transposeAVX2 writes the keys of a head as rows of one dimension, stride values apart, and its values as rows of 32 without a gap. tokens is a multiple of four; qkv begins at the head's Q.")
+	keys, values, qkv := pointer("keys"), pointer("values"), pointer("qkv")
+	n, stride := pointer("tokens"), pointer("stride")
+	SHLQ(Imm(2), stride)
+	loop("four", n, 4, func() {
+		to := GP64()
+		MOVQ(keys, to)
+		for at := 0; at < depth; at += 8 {
+			transposeFour(to, stride, Mem{Base: qkv, Disp: headK + 4*at})
+		}
+		for t := range 4 {
+			for at := 0; at < depth*4; at += 32 {
+				v := YMM()
+				VMOVUPS(Mem{Base: qkv, Disp: headV + t*qkvRow + at}, v)
+				VMOVUPS(v, Mem{Base: values, Disp: t*depth*4 + at})
+			}
+		}
+		ADDQ(U32(4*qkvRow), qkv)
+		ADDQ(U32(4*depth*4), values)
+		ADDQ(Imm(16), keys)
+	})
+	end()
+}
+
+// transposeFour writes eight dimensions of four keys; to ends eight rows further.
+func transposeFour(to, stride Register, from Mem) {
+	var v, low, high [4]VecVirtual
+	for i := range v {
+		v[i], low[i], high[i] = YMM(), YMM(), YMM()
+		VMOVUPS(from.Offset(i*qkvRow), v[i])
+	}
+	VUNPCKLPS(v[1], v[0], low[0])
+	VUNPCKLPS(v[3], v[2], low[1])
+	VUNPCKHPS(v[1], v[0], high[0])
+	VUNPCKHPS(v[3], v[2], high[1])
+	VUNPCKLPD(low[1], low[0], v[0]) // dimensions 0 and 4 of the eight
+	VUNPCKHPD(low[1], low[0], v[1])
+	VUNPCKLPD(high[1], high[0], v[2])
+	VUNPCKHPD(high[1], high[0], v[3])
+	for _, d := range v {
+		VMOVUPS(d.AsX(), Mem{Base: to})
+		ADDQ(stride, to)
+	}
+	for _, d := range v {
+		VEXTRACTF128(Imm(1), d, Mem{Base: to})
+		ADDQ(stride, to)
+	}
+}
+
+// score multiplies four queries with all keys. The sums start at the mask, and lanes
+// are keys: each adds its dimensions one by one.
+func (m machine) score() {
+	m.text("score", "func(scores, q, keys, mask *float32, n int)",
+		"writes the products of four queries with n keys, a multiple of sixteen, plus the mask. Scores have rows of n, keys are as transposed.")
+	scores, q, keys, mask, n := pointer("scores"), pointer("q"), pointer("keys"), pointer("mask"), pointer("n")
+	stride := GP64()
+	MOVQ(n, stride)
+	SHLQ(Imm(2), stride)
+	if m.wide {
+		Label("wide")
+		CMPQ(n, Imm(64))
+		JL(LabelRef("narrow"))
+		m.scoreTile(scores, q, keys, mask, stride, 4)
+		SUBQ(Imm(64), n)
+		JMP(LabelRef("wide"))
+		Label("narrow")
+		TESTQ(n, n)
+		JZ(LabelRef("done"))
+	}
+	loop("keys", n, 16, func() { m.scoreTile(scores, q, keys, mask, stride, m.parts()) })
+	Label("done")
+	end()
+}
+
+func (m machine) scoreTile(scores, q, keys, mask, stride Register, parts int) {
+	var sums [tokens][]VecVirtual
+	for t := range sums {
+		sums[t] = m.vectors(parts)
+		for i := range sums[t] {
+			VMOVUPS(Mem{Base: mask, Disp: i * m.size()}, sums[t][i])
+		}
+	}
+	from, to := GP64(), GP64()
+	MOVQ(keys, from)
+	for d := range depth {
+		k := m.vectors(parts)
+		for i := range k {
+			VMOVUPS(Mem{Base: from, Disp: i * m.size()}, k[i])
+		}
+		for t := range tokens {
+			one := m.vector()
+			VBROADCASTSS(Mem{Base: q, Disp: t*qkvRow + 4*d}, one)
+			for i := range k {
+				VFMADD231PS(k[i], one, sums[t][i])
+			}
+		}
+		if d+1 < depth {
+			ADDQ(stride, from)
+		}
+	}
+	MOVQ(scores, to)
+	for t := range tokens {
+		for i := range sums[t] {
+			VMOVUPS(sums[t][i], Mem{Base: to, Disp: i * m.size()})
+		}
+		if t+1 < tokens {
+			ADDQ(stride, to)
+		}
+	}
+	step := U32(uint32(parts * m.size()))
+	ADDQ(step, scores)
+	ADDQ(step, keys)
+	ADDQ(step, mask)
+}
+
+// softmax takes four rows one by one: the largest, then the exponentials.
+func (m machine) softmax() {
+	m.text("softmax", "func(scores, inverse *float32, n int)",
+		"replaces four rows of n scores, a multiple of sixteen, by the exponentials of their distances to the largest of the row, divided by the root of 32, and writes the inverse of their sum.")
+	scores, inverse, n := pointer("scores"), pointer("inverse"), pointer("n")
+	rows, count, from := GP64(), GP64(), GP64()
+	MOVQ(U32(tokens), rows)
+	factor := m.vector()
+	VMOVUPS(constant(math.Log2E/root), factor)
+	loop("row", rows, 1, func() {
+		top := m.vectors(m.parts())
+		MOVQ(scores, from)
+		for i := range top {
+			VMOVUPS(Mem{Base: from, Disp: i * m.size()}, top[i])
+		}
+		MOVQ(n, count)
+		loop("top", count, 16, func() {
+			for i := range top {
+				VMAXPS(Mem{Base: from, Disp: i * m.size()}, top[i], top[i])
+			}
+			ADDQ(Imm(64), from)
+		})
+		least := m.vector()
+		VBROADCASTSS(m.fold(top, largest), least)
+		VMULPS(factor, least, least)
+
+		sum := m.vectors(m.parts())
+		for _, s := range sum {
+			m.zero(s)
+		}
+		MOVQ(n, count)
+		loop("power", count, 16, func() {
+			for i := range sum {
+				y := m.vector()
+				VMOVUPS(Mem{Base: scores, Disp: i * m.size()}, y)
+				VFMSUB213PS(least, factor, y)
+				m.exp2(y)
+				VMOVUPS(y, Mem{Base: scores, Disp: i * m.size()})
+				VADDPS(y, sum[i], sum[i])
+			}
+			ADDQ(Imm(64), scores)
+		})
+		one := XMM()
+		VMOVSS(constant(1), one)
+		VDIVSS(m.fold(sum, add), one, one)
+		VMOVSS(one, Mem{Base: inverse})
+		ADDQ(Imm(4), inverse)
+	})
+	end()
+}
+
+// mix adds the values by the weights of four queries; lanes are dimensions, and each
+// adds the values one by one.
+func (m machine) mix() {
+	m.text("mix", "func(dst, weights, inverse, values *float32, n, stride int)",
+		"writes the sums of n values by the weights of four queries, whose rows are stride apart, times the inverse.")
+	weights, values, stride := pointer("weights"), pointer("values"), pointer("stride")
+	SHLQ(Imm(2), stride)
+	parts, queries := depth*4/m.size(), 16/(depth*4/m.size())/2
+	if m.wide {
+		queries = 4
+	}
+	for first := 0; first < tokens; first += queries {
+		m.mixTile(first, queries, parts, weights, values, stride)
+		if first+queries < tokens {
+			LEAQ(Mem{Base: weights, Index: stride, Scale: uint8(queries)}, weights)
+		}
+	}
+	end()
+}
+
+func (m machine) mixTile(first, queries, parts int, weights, values, stride Register) {
+	sums := make([][]VecVirtual, queries)
+	for q := range sums {
+		sums[q] = m.vectors(parts)
+		for _, s := range sums[q] {
+			m.zero(s)
+		}
+	}
+	three := triple(stride)
+	w, v, n := GP64(), GP64(), Load(Param("n"), GP64())
+	MOVQ(weights, w)
+	MOVQ(values, v)
+	loop(map[bool]string{true: "first", false: "second"}[first == 0], n, 1, func() {
+		value := m.vectors(parts)
+		for i := range value {
+			VMOVUPS(Mem{Base: v, Disp: i * m.size()}, value[i])
+		}
+		at := rows(w, stride, three)
+		for q := range sums {
+			weight := m.vector()
+			VBROADCASTSS(at[q], weight)
+			for i := range value {
+				VFMADD231PS(value[i], weight, sums[q][i])
+			}
+		}
+		ADDQ(Imm(4), w)
+		ADDQ(U32(depth*4), v)
+	})
+	dst, inverse, factor := pointer("dst"), pointer("inverse"), m.vector()
+	for q := range sums {
+		VBROADCASTSS(Mem{Base: inverse, Disp: 4 * (first + q)}, factor)
+		for i, s := range sums[q] {
+			VMULPS(factor, s, s)
+			VMOVUPS(s, Mem{Base: dst, Disp: (first+q)*outRow + i*m.size()})
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+const (
+	tokens = 4   // of a tile
+	row    = 256 // bytes of a panel for four k
+)
+
+// A product holds what the two products share: the addresses of a panel.
+type product struct {
+	dst, stride Register // bytes between the rows of dst
+	a, width    Register // bytes between the rows of a
+	groups      Register
+	weights     Register
+	each        Register // scales of tokens
+}
+
+func newProduct() product {
+	p := product{
+		dst: pointer("dst"), stride: pointer("out"),
+		a: pointer("a"), width: pointer("width"),
+		groups:  pointer("groups"),
+		weights: pointer("weights"),
+		each:    pointer("each"),
+	}
+	SHLQ(Imm(2), p.stride)
+	return p
+}
+
+// rows returns the addresses of the four rows after base.
+func rows(base, stride, three Register) [tokens]Mem {
+	return [tokens]Mem{
+		{Base: base},
+		{Base: base, Index: stride, Scale: 1},
+		{Base: base, Index: stride, Scale: 2},
+		{Base: base, Index: three, Scale: 1},
+	}
+}
+
+func triple(of Register) Register {
+	three := GP64()
+	LEAQ(Mem{Base: of, Index: of, Scale: 2}, three)
+	return three
+}
+
+// finish writes the sums of a token: times the scale of the row, times the scale of
+// the token, plus the bias. sums hold the rows from byte offset at.
+func (p product) finish(to Mem, token int, sums []VecVirtual, each VecVirtual, at int) {
+	scale, bias := pointer("scale"), pointer("bias")
+	VBROADCASTSS(Mem{Base: p.each, Disp: 4 * token}, each)
+	size := int(sums[0].Size())
+	for i, sum := range sums {
+		off := at + i*size
+		VCVTDQ2PS(sum, sum)
+		VMULPS(Mem{Base: scale, Disp: off}, sum, sum)
+		VFMADD213PS(Mem{Base: bias, Disp: off}, each, sum)
+		VMOVUPS(sum, to.Offset(off))
+	}
+}
+
+// mulVNNI takes 4 tokens by 64 rows: sixteen registers of sums, of which each step of
+// four k adds to all. Activations are unsigned, their value plus 128; so a sum starts
+// at -128 times that of the weights.
+func mulVNNI() {
+	m := machine{suffix: "AVX512VNNI", wide: true}
+	m.text("mul", "func(dst *float32, out int, a *byte, width, groups int, weights *int8, start *int32, scale, bias, each *float32)",
+		"writes the products of a panel of 64 rows with groups of four tokens.")
+	p := newProduct()
+	start := pointer("start")
+	var sums [tokens][]VecVirtual
+	for t := range sums {
+		sums[t] = m.vectors(4)
+	}
+	three := triple(p.width)
+
+	Label("group")
+	for i := range 4 {
+		VMOVDQU32(Mem{Base: start, Disp: 64 * i}, sums[0][i])
+		for t := 1; t < tokens; t++ {
+			VMOVDQA32(sums[0][i], sums[t][i])
+		}
+	}
+	w, k := GP64(), GP64()
+	MOVQ(p.weights, w)
+	MOVQ(p.width, k)
+	loop("step", k, 8, func() {
+		for i := range 2 {
+			stepVNNI(m, Mem{Base: w, Disp: row * i}, rows(p.a, p.width, three), 4*i, sums)
+		}
+		ADDQ(U32(2*row), w)
+		ADDQ(Imm(8), p.a)
+	})
+
+	each := m.vector()
+	to := GP64()
+	MOVQ(p.dst, to)
+	for t := range tokens {
+		p.finish(Mem{Base: to}, t, sums[t], each, 0)
+		ADDQ(p.stride, to)
+	}
+	MOVQ(to, p.dst)
+	ADDQ(three, p.a)
+	ADDQ(Imm(4*tokens), p.each)
+	DECQ(p.groups)
+	JNZ(LabelRef("group"))
+	end()
+}
+
+func stepVNNI(m machine, weights Mem, a [tokens]Mem, k int, sums [tokens][]VecVirtual) {
+	w := m.vectors(4)
+	for i := range w {
+		VMOVDQU32(weights.Offset(64*i), w[i])
+	}
+	for t := range tokens {
+		four := m.vector()
+		VPBROADCASTD(a[t].Offset(k), four)
+		for i := range w {
+			VPDPBUSD(w[i], four, sums[t][i])
+		}
+	}
+}
+
+// mulAVX2 takes 4 tokens by 16 rows. VPMADDUBSW multiplies unsigned by signed, so it
+// gets the magnitude of an activation and, where that was negative, the complement of
+// the weight, -w-1: what a token lacks in each sum, the magnitudes of its negative
+// activations, is where the sum starts. Pairs are at most 2 x 127 x 128 and do not
+// saturate.
+func mulAVX2() {
+	m := machine{suffix: "AVX2"}
+	m.text("mul", "func(dst *float32, out int, a, signs *byte, width, groups int, weights *int8, start *int32, scale, bias, each *float32)",
+		"writes the products of a panel of 64 rows with groups of four tokens.")
+	p := newProduct()
+	signs, start := pointer("signs"), pointer("start")
+	ones := YMM()
+	VPCMPEQW(ones, ones, ones)
+	VPABSW(ones, ones)
+	SUBQ(p.a, signs) // from here on the distance between the two
+	three := triple(p.width)
+
+	Label("group")
+	for part := range 4 {
+		var sums [tokens][]VecVirtual
+		for t := range sums {
+			sums[t] = m.vectors(2)
+			for i := range sums[t] {
+				VPBROADCASTD(Mem{Base: start, Disp: 4 * t}, sums[t][i])
+			}
+		}
+		w, k, s := GP64(), GP64(), GP64()
+		MOVQ(p.weights, w)
+		MOVQ(p.width, k)
+		loop(fmt.Sprintf("step%d", part), k, 4, func() {
+			LEAQ(Mem{Base: p.a, Index: signs, Scale: 1}, s)
+			stepAVX2(ones, Mem{Base: w, Disp: 64 * part}, rows(p.a, p.width, three), rows(s, p.width, three), sums)
+			ADDQ(U32(row), w)
+			ADDQ(Imm(4), p.a)
+		})
+		SUBQ(p.width, p.a)
+		each, to := m.vector(), GP64()
+		MOVQ(p.dst, to)
+		for t := range tokens {
+			p.finish(Mem{Base: to}, t, sums[t], each, 64*part)
+			if t+1 < tokens {
+				ADDQ(p.stride, to)
+			}
+		}
+	}
+	LEAQ(Mem{Base: p.a, Index: p.width, Scale: 4}, p.a)
+	LEAQ(Mem{Base: p.dst, Index: p.stride, Scale: 4}, p.dst)
+	ADDQ(Imm(4*tokens), p.each)
+	ADDQ(Imm(4*tokens), start)
+	DECQ(p.groups)
+	JNZ(LabelRef("group"))
+	end()
+}
+
+func stepAVX2(ones Register, weights Mem, a, signs [tokens]Mem, sums [tokens][]VecVirtual) {
+	w := []VecVirtual{YMM(), YMM()}
+	for i := range w {
+		VMOVDQU(weights.Offset(32*i), w[i])
+	}
+	for t := range tokens {
+		four, sign := YMM(), YMM()
+		VPBROADCASTD(a[t], four)
+		VPBROADCASTD(signs[t], sign)
+		for i := range w {
+			pairs := YMM()
+			VPXOR(w[i], sign, pairs)
+			VPMADDUBSW(pairs, four, pairs)
+			VPMADDWD(ones, pairs, pairs)
+			VPADDD(pairs, sums[t][i], sums[t][i])
+		}
+	}
+}

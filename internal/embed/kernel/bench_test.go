@@ -1,0 +1,53 @@
+package kernel
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// A model has the layers of the embedding model with weights at random.
+type model struct {
+	qkv, out, up, down *Matrix
+	gamma, beta        []float32
+}
+
+func newModel(r *rand.Rand) *model {
+	layer := func(in, out int) *Matrix {
+		scale := make([]float32, out)
+		for i := range scale {
+			scale[i] = 5e-4
+		}
+		return Pack(weights(r, in*out), scale, gauss(r, out, .1), in)
+	}
+	return &model{layer(384, 1152), layer(384, 384), layer(384, 1536), layer(1536, 384), gauss(r, 384, 1), gauss(r, 384, .1)}
+}
+
+func BenchmarkKernels(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 1))
+	m := newModel(r)
+	for _, v := range Variants() {
+		for _, tokens := range []int{12, 64, 256} {
+			var a Activations
+			n := Padded(tokens)
+			x, y, wide, scratch := gauss(r, n*384, 1), gauss(r, n*384, 1), gauss(r, n*1536, 1), gauss(r, ScratchLen(tokens), 1)
+			qkv := gauss(r, n*1152, 1)
+			bench := func(name string, f func()) {
+				b.Run(fmt.Sprintf("%s/%d/%s", v.Name(), tokens, name), func(b *testing.B) {
+					for b.Loop() {
+						f()
+					}
+				})
+			}
+			bench("quantize384", func() { v.Quantize(&a, x, tokens, 384) })
+			bench("qkv", func() { v.Mul(qkv, m.qkv, &a) })
+			bench("out", func() { v.Mul(y, m.out, &a) })
+			bench("up", func() { v.Mul(wide, m.up, &a) })
+			bench("attention", func() { v.Attention(y, qkv, tokens, scratch) })
+			bench("gelu", func() { v.GELU(wide) })
+			bench("quantize1536", func() { v.Quantize(&a, wide, tokens, 1536) })
+			bench("down", func() { v.Mul(y, m.down, &a) })
+			bench("norm", func() { v.AddNorm(x[:tokens*384], y, m.gamma, m.beta, 1e-12) })
+		}
+	}
+}
