@@ -7,10 +7,10 @@ BUILD := CGO_ENABLED=0 go build -trimpath
 TAGS  :=
 endif
 
-.PHONY: help build run test lint ci bench torture golden setup
+.PHONY: help build run test lint ci bench bench-retrieval torture golden setup
 
 help: ## print this
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build ./loci
 	$(BUILD) -o loci ./cmd/loci
@@ -32,6 +32,12 @@ ci: ## all that CI checks
 
 bench: ## measure against the floors
 	go run $(TAGS) ./bench
+
+SETS := ../shared/data/retrieval
+
+bench-retrieval: ## ask the questions of the judged sets, and tell how good the answers are
+	@if [ -d $(SETS) ]; then go run $(TAGS) ./cmd/loci bench retrieval --data $(SETS); \
+	else echo "$(SETS) is not here: nothing to measure (loci bench retrieval --data takes sets of your own)"; fi
 
 torture: ## kill the server 1,000 times in mid-write; nothing acknowledged may be missing
 	LOCI_TORTURE=1000 go test $(TAGS) -run TestKill ./cmd/loci -timeout 2h

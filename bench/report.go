@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/loci-memory/loci/internal/retrieval"
 )
 
 // A series holds the figures of every round, by the side and what was measured.
@@ -171,22 +173,11 @@ func (r *report) save(path string, b *bench) error {
 		return nil
 	}
 	raw, err := json.MarshalIndent(map[string]any{
-		"made": time.Now().UTC().Format(time.DateTime), "go": runtime.Version(), "processors": runtime.NumCPU(), "machine": machine(), "others": r.others,
+		"made": time.Now().UTC().Format(time.DateTime), "go": runtime.Version(), "processors": runtime.NumCPU(), "machine": retrieval.Processor(), "others": r.others,
 		"rounds": b.rounds, "memories": b.memories, "texts": b.texts.from, "lines": r.lines, "figures": r.rounds,
 	}, "", "\t")
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(path, append(raw, '\n'), 0o644)
-}
-
-// machine names the processor.
-func machine() string {
-	info, _ := os.ReadFile("/proc/cpuinfo") // absent: then it has no name
-	for l := range strings.Lines(string(info)) {
-		if name, ok := strings.CutPrefix(l, "model name"); ok {
-			return strings.Trim(name, "\t :\n")
-		}
-	}
-	return runtime.GOARCH
 }

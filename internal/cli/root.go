@@ -22,7 +22,7 @@ func (p *program) root() *cobra.Command {
 	flags.BoolVar(&p.plain, "plain-http", false, "Let the key travel over http to another machine")
 	root.AddGroup(&cobra.Group{ID: memories, Title: "memory"}, &cobra.Group{ID: machine, Title: "this machine and its server"})
 	p.operations(root)
-	for _, c := range []*cobra.Command{p.mcp(), p.serve(), p.admin(), p.login(), p.logout(), p.doctor(), p.versionCommand()} {
+	for _, c := range []*cobra.Command{p.mcp(), p.serve(), p.admin(), p.login(), p.logout(), p.doctor(), p.bench(), p.versionCommand()} {
 		c.GroupID = machine
 		root.AddCommand(c)
 	}

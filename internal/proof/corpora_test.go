@@ -1,21 +1,19 @@
 package proof
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/retrieval"
 	"github.com/loci-memory/loci/internal/server"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -27,25 +25,9 @@ var corpora = []string{"docs", "code", "xquad-zh"}
 
 const corporaDir = "../../../shared/data/retrieval"
 
-type document struct{ ID, Title, Text string }
-
-func readLines[T any](t *testing.T, path string) (list []T) {
+func readSet(t *testing.T, name string) retrieval.Set {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	lines.Buffer(nil, 4<<20)
-	for lines.Scan() {
-		var v T
-		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
-			t.Fatal(path, err)
-		}
-		list = append(list, v)
-	}
-	return list
+	return Must(retrieval.Read(filepath.Join(corporaDir, name)))(t)
 }
 
 // A place is a running server with a person's key and an atlas for each corpus.
@@ -63,17 +45,12 @@ func openPlace(t *testing.T, flags map[string]string) *place {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	said, say := io.Pipe()
-	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(ctx, s, say, io.Discard) }()
-	t.Cleanup(func() { cancel(); <-ended })
-	line, err := bufio.NewReader(said).ReadString('\n')
-	go io.Copy(io.Discard, said)
-	m := regexp.MustCompile(`listens on (\S+)`).FindStringSubmatch(line)
-	if m == nil {
-		t.Fatal(line, err)
+	url, stop, err := server.Start(s, io.Discard)
+	if err != nil {
+		t.Fatal(err)
 	}
+	t.Cleanup(func() { stop() })
+	ctx := t.Context()
 	admin, err := server.OpenAdmin(ctx, s)
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +63,7 @@ func openPlace(t *testing.T, flags map[string]string) *place {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &place{url: m[1], key: key.APIKey, atlases: map[string]string{}, names: map[string]string{}}
+	return &place{url: url, key: key.APIKey, atlases: map[string]string{}, names: map[string]string{}}
 }
 
 // post sends a body and reads the answer into out.
@@ -122,7 +99,7 @@ func (p *place) write(t *testing.T, name string) {
 	var made loci.CreatedAtlas
 	p.post(t, "/v1/atlases", loci.CreateAtlas{Name: loci.Name(name)}, &made)
 	p.atlases[name] = made.Atlas.ID
-	for _, d := range readLines[document](t, filepath.Join(corporaDir, name, "docs.jsonl")) {
+	for _, d := range readSet(t, name).Documents {
 		var out loci.CreatedMemory
 		p.post(t, "/v1/memories", loci.CreateMemory{AtlasID: made.Atlas.ID, Title: loci.Title(d.Title), Content: loci.Content(d.Text)}, &out)
 		p.names[out.Memory.ID] = d.ID
@@ -201,7 +178,7 @@ func TestEveryDoorAndDatabaseFindsTheSame(t *testing.T) {
 	for _, name := range corpora {
 		file.write(t, name)
 		served.write(t, name)
-		questions := readLines[document](t, filepath.Join(corporaDir, name, "queries.jsonl"))
+		questions := readSet(t, name).Questions
 		empty := 0
 		for i, q := range questions {
 			want := file.byREST(t, name, q.Text)

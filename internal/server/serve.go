@@ -60,6 +60,9 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 		return err
 	}
 	defer stopMetrics()
+	if s.ready != nil {
+		s.ready(s.PublicURL)
+	}
 	return run(ctx, listener, s.handler(host, gate, log), log)
 }
 

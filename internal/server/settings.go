@@ -38,6 +38,8 @@ type Settings struct {
 	SigninLimit    int
 	Registration   bool
 	ClockOffset    time.Duration
+
+	ready func(url string) // told once the server listens
 }
 
 // A Setting is one line of the Catalogue: a flag, a variable and a key of

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A bar shows on a terminal how much of a work is done. Elsewhere it shows
+// nothing.
+type bar struct {
+	p    *program
+	what string
+
+	mu    sync.Mutex
+	drawn time.Time
+}
+
+// barWidth is that of the bar itself.
+const barWidth = 30
+
+// tell draws the bar anew, at most ten times a second.
+func (b *bar) tell(done, total int) {
+	width, _ := b.p.terminal(b.p.err)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if width == 0 || total == 0 || time.Since(b.drawn) < 100*time.Millisecond {
+		return
+	}
+	b.drawn = time.Now()
+	full := barWidth * done / total
+	line := fmt.Sprintf("[%s%s] %d/%d %s", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), done, total, clean(b.what, false))
+	fmt.Fprintf(b.p.err, "\r\x1b[K%.*s", width-1, line)
+}
+
+// end takes the bar away.
+func (b *bar) end() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.drawn.IsZero() {
+		fmt.Fprint(b.p.err, "\r\x1b[K")
+	}
+}

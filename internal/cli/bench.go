@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/client"
+	"github.com/loci-memory/loci/internal/retrieval"
+	"github.com/loci-memory/loci/internal/server"
+)
+
+func (p *program) bench() *cobra.Command {
+	bench := p.group("bench", "Measure how well Loci finds things")
+	bench.AddCommand(p.benchRetrieval())
+	return bench
+}
+
+// A retrievalBench is what loci bench retrieval is asked to do.
+type retrievalBench struct {
+	*program
+	data    []string
+	db      string
+	modes   []string
+	clients int
+	typos   int
+	seed    uint64
+}
+
+// modes are those in which one may ask.
+var modes = loci.Mode("").Rule().Enum
+
+func (p *program) benchRetrieval() *cobra.Command {
+	b := &retrievalBench{program: p}
+	cmd := &cobra.Command{
+		Use:   "retrieval --data DIR...",
+		Short: "Ask questions whose answers are known, and tell how many were found",
+		Long: `Loads texts into a new, empty database of its own, asks questions whose answers you know, and tells how good
+the answers are: recall at 5 and 10, MRR and nDCG at 10, each with its 95 % interval, and how long they took.
+Your own memories are not touched, and nothing is left behind.
+
+A DIR is a set, or a folder of sets. A set is a folder with two files of JSON lines. docs.jsonl has the texts:
+
+    {"id": "pump", "title": "The pump", "text": "It is started by the red switch."}
+
+queries.jsonl has the questions, each with the ids of the texts that answer it, and how well each does:
+
+    {"text": "how do I start the pump", "relevant": {"pump": 1}}
+
+The numbers are above 0. Texts and questions may have a "group": a question is then asked among the texts of its
+group alone. An id such as "talk-3:14" says that the text is part 14 of the conversation or document talk-3.
+Texts are written with POST /v1/memories; credentials in them are redacted.`,
+		Example: "loci bench retrieval --data my-set\nloci bench retrieval --data sets --modes keyword,hybrid --json\n" +
+			"loci bench retrieval --data my-set --typos 2 --seed 1\nloci bench retrieval --data my-set --db postgres://me@localhost/empty",
+		RunE: func(cmd *cobra.Command, more []string) error {
+			b.data = append(b.data, more...)
+			return b.run(cmd.Context())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringArrayVar(&b.data, "data", nil, "Folder of a set, or of sets; may be given several times (required)")
+	flags.StringVar(&b.db, "db", "", "Address of an empty PostgreSQL database (postgres://...) in place of SQLite")
+	flags.StringSliceVar(&b.modes, "modes", []string{"keyword", "semantic", "hybrid", "auto"}, "Modes in which to ask")
+	flags.IntVar(&b.clients, "clients", 8, "Clients that load at once; questions are asked one by one. With 1, equal scores come in the same order each time")
+	flags.IntVar(&b.typos, "typos", 0, "Typos made in each question, in words of at least 4 letters")
+	flags.Uint64Var(&b.seed, "seed", 1, "Seed of the typos")
+	return cmd
+}
+
+func (b *retrievalBench) check() error {
+	for _, m := range b.modes {
+		if !slices.Contains(modes, m) {
+			return misuse(fmt.Sprintf("--modes: %q is none of %s", m, strings.Join(modes, ", ")))
+		}
+	}
+	switch {
+	case len(b.data) == 0:
+		return misuse("--data is required: the folder of a set")
+	case len(b.modes) == 0:
+		return misuse("--modes is empty")
+	case b.clients < 1 || b.clients > 64:
+		return misuse("--clients must be 1 to 64")
+	case b.typos < 0 || b.typos > 10:
+		return misuse("--typos must be 0 to 10")
+	}
+	return nil
+}
+
+func (b *retrievalBench) run(ctx context.Context) error {
+	if err := b.check(); err != nil {
+		return err
+	}
+	sets, err := b.read()
+	if err != nil {
+		return &loci.Error{Code: loci.InvalidQuery, Message: err.Error(), Err: err}
+	}
+	report := b.newReport()
+	for i, s := range sets {
+		r, err := b.measure(ctx, s, &report.Settings)
+		if err != nil {
+			return err
+		}
+		report.Sets = append(report.Sets, r)
+		if b.json {
+			continue
+		}
+		if i == 0 {
+			b.tellSettings(report.Settings)
+		}
+		b.tellSet(r)
+	}
+	if b.json {
+		return b.print(report)
+	}
+	return nil
+}
+
+// read reads all sets before the first one is measured, so that a mistake in
+// the last one is told at once.
+func (b *retrievalBench) read() (sets []retrieval.Set, err error) {
+	for _, path := range b.data {
+		dirs, err := retrieval.Folders(path)
+		if err != nil {
+			return nil, err
+		}
+		for _, dir := range dirs {
+			s, err := retrieval.Read(dir)
+			if err != nil {
+				return nil, err
+			}
+			sets = append(sets, s)
+		}
+	}
+	return sets, nil
+}
+
+// measure loads a set into a database of its own and asks its questions. For
+// each mode the server is started anew, so that none finds in a cache what
+// another one asked for.
+func (b *retrievalBench) measure(ctx context.Context, s retrieval.Set, settings *settings) (r setResult, err error) {
+	r = setResult{Name: s.Name, Memories: len(s.Documents), Questions: len(s.Questions)}
+	if b.typos > 0 {
+		s, r.Unspoiled = s.Misspelled(b.typos, b.seed)
+	}
+	trial, err := server.NewTrial(ctx, b.db, b.environ)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, trial.Close()) }()
+	settings.Database = trial.Engine
+	var loaded *retrieval.Loaded
+	err = b.with(trial, s.Name+": loading", func(c *client.Client, tell retrieval.Progress) (err error) {
+		loaded, err = retrieval.Load(ctx, c, s, b.clients, tell)
+		return err
+	})
+	if err != nil {
+		return r, err
+	}
+	r.loaded(loaded)
+	if r.Bytes, err = trial.Bytes(ctx); err != nil {
+		return r, err
+	}
+	for _, mode := range b.modes {
+		err = b.with(trial, s.Name+": "+mode, func(c *client.Client, tell retrieval.Progress) error {
+			answered, err := loaded.Ask(ctx, c, loci.Mode(mode), tell)
+			r.Modes = append(r.Modes, answered)
+			return err
+		})
+		if err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// with calls f while a server runs.
+func (b *retrievalBench) with(t *server.Trial, what string, f func(*client.Client, retrieval.Progress) error) error {
+	url, stop, err := t.Start(b.err)
+	if err != nil {
+		return err
+	}
+	bar := &bar{p: b.program, what: what}
+	c, err := client.New(url, client.WithKey(t.Key), client.WithUserAgent("loci-bench/"+version().Version))
+	if err == nil {
+		err = f(c, bar.tell)
+	}
+	bar.end()
+	return errors.Join(err, stop())
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/retrieval"
+)
+
+// settings are those of a run, so that it can be repeated.
+type settings struct {
+	build
+	At        loci.Time `json:"at"`
+	Database  string    `json:"database"`
+	Processor string    `json:"processor"`
+	Modes     []string  `json:"modes"`
+	Limit     int       `json:"limit"`
+	Clients   int       `json:"clients"` // that loaded at once
+	Typos     int       `json:"typos"`   // in each question
+	Seed      uint64    `json:"seed"`    // of the typos
+	Resamples int       `json:"resamples"`
+}
+
+// A setResult tells what was measured with one set.
+type setResult struct {
+	Name      string  `json:"name"`
+	Memories  int     `json:"memories"`
+	Questions int     `json:"questions"`
+	Unspoiled int     `json:"unspoiled,omitzero"` // questions that have no word for a typo
+	Bytes     int64   `json:"bytes"`              // of the database after the load
+	Seconds   float64 `json:"loadSeconds"`        // until the last vector was there
+	Rate      float64 `json:"loadPerSecond"`      // memories
+	Failed    int64   `json:"failed"`             // passages that got no vector
+
+	Modes []retrieval.Result `json:"modes"`
+}
+
+func (r *setResult) loaded(l *retrieval.Loaded) {
+	r.Seconds = l.Took.Round(time.Millisecond).Seconds()
+	r.Rate = float64(int(float64(r.Memories)/l.Took.Seconds()*10)) / 10
+	r.Failed = l.Failed
+}
+
+// A retrievalReport is what loci bench retrieval prints with --json.
+type retrievalReport struct {
+	Settings settings    `json:"settings"`
+	Sets     []setResult `json:"sets"`
+}
+
+func (b *retrievalBench) newReport() *retrievalReport {
+	return &retrievalReport{Settings: settings{build: version(), At: loci.At(time.Now()), Processor: retrieval.Processor(), Modes: b.modes, Limit: retrieval.Depth,
+		Clients: b.clients, Typos: b.typos, Seed: b.seed, Resamples: retrieval.Resamples}}
+}
+
+func (b *retrievalBench) tellSettings(s settings) {
+	fmt.Fprintf(b.out, "loci %s, %s, %s, %s, %s\n", s.Version, s.Database, s.Go, s.Platform, s.Processor)
+	fmt.Fprintf(b.out, "The first %d memories count. Below each measure is its 95 %% interval, of %d resamples.\n", s.Limit, s.Resamples)
+	if s.Typos > 0 {
+		fmt.Fprintf(b.out, "Each question has %d typos, of seed %d.\n", s.Typos, s.Seed)
+	}
+}
+
+func (b *retrievalBench) tellSet(r setResult) {
+	fmt.Fprintf(b.out, "\n%s: %d memories, %d questions; loaded by %d clients in %.2f s (%.0f a second); %.1f MB\n",
+		clean(r.Name, false), r.Memories, r.Questions, b.clients, r.Seconds, r.Rate, float64(r.Bytes)/1e6)
+	if r.Failed > 0 {
+		fmt.Fprintf(b.out, "%d passages got no vector.\n", r.Failed)
+	}
+	if r.Unspoiled > 0 {
+		fmt.Fprintf(b.out, "%d questions have no word for a typo.\n", r.Unspoiled)
+	}
+	w := tabwriter.NewWriter(b.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "MODE\tR@5\tR@10\tMRR\tNDCG@10\tP50 MS\tP95 MS\tSERVER P50\tANSWERED BY")
+	for _, m := range r.Modes {
+		measures := []retrieval.Estimate{m.Recall5, m.Recall10, m.MRR, m.NDCG10}
+		fmt.Fprintf(w, "%s\t", m.Mode)
+		for _, e := range measures {
+			fmt.Fprintf(w, "%s\t", digits(e.Mean))
+		}
+		fmt.Fprintf(w, "%.2f\t%.2f\t%.2f\t%s\n\t", m.P50, m.P95, m.ServerP50, answeredBy(m))
+		for _, e := range measures {
+			fmt.Fprintf(w, "%s-%s\t", digits(e.Low), digits(e.High))
+		}
+		fmt.Fprintln(w, "\t\t\t")
+	}
+	w.Flush()
+}
+
+// digits writes .743 and 1.000.
+func digits(v float64) string { return strings.TrimPrefix(fmt.Sprintf("%.3f", v), "0") }
+
+// answeredBy counts the modes in which questions were answered, and answers
+// that a cache had a part in.
+func answeredBy(r retrieval.Result) string {
+	var list []string
+	for _, mode := range slices.Sorted(maps.Keys(r.Resolved)) {
+		list = append(list, fmt.Sprintf("%s %d", mode, r.Resolved[mode]))
+	}
+	if r.Cached > 0 {
+		list = append(list, fmt.Sprintf("cached %d", r.Cached))
+	}
+	return strings.Join(list, ", ")
+}

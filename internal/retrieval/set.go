@@ -1,0 +1,185 @@
+package retrieval
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/loci-memory/loci"
+)
+
+// The files of a set.
+const (
+	documentsFile = "docs.jsonl"
+	questionsFile = "queries.jsonl"
+)
+
+// A Document is one text of a set.
+type Document struct{ Group, ID, Title, Text string }
+
+// A Question has the ids of the documents of its group that answer it, and how
+// well each one does: more than 0.
+type Question struct {
+	Group, ID, Text string
+	Relevant        map[string]float64
+}
+
+// A Set is a folder of documents and questions.
+type Set struct {
+	Name      string
+	Documents []Document
+	Questions []Question
+}
+
+// key names a document among all of a set.
+type key struct{ group, id string }
+
+// Read reads the set of a folder and checks it. An error names the file, and
+// the line where it is one line's fault.
+func Read(dir string) (Set, error) {
+	s := Set{Name: filepath.Base(filepath.Clean(dir))}
+	known := map[key]bool{}
+	err := eachLine(filepath.Join(dir, documentsFile), func(d Document) error {
+		s.Documents = append(s.Documents, d)
+		return d.check(known)
+	})
+	if err != nil {
+		return Set{}, err
+	}
+	asked := map[key]bool{}
+	err = eachLine(filepath.Join(dir, questionsFile), func(q Question) error {
+		s.Questions = append(s.Questions, q)
+		return q.check(known, asked)
+	})
+	return s, err
+}
+
+func (d Document) check(known map[key]bool) error {
+	k := key{d.Group, d.ID}
+	switch {
+	case d.ID == "":
+		return errors.New(`a text needs an "id"`)
+	case known[k]:
+		return fmt.Errorf("the id %q stands here for the second time%s", d.ID, within(d.Group))
+	case strings.TrimSpace(d.Text) == "":
+		return fmt.Errorf(`the "text" of %q is empty`, d.ID)
+	case len(d.Text) > loci.MaxContent:
+		return fmt.Errorf("the text of %q has %d bytes, and %d are the most", d.ID, len(d.Text), loci.MaxContent)
+	case utf8.RuneCountInString(d.Title) > loci.MaxTitle:
+		return fmt.Errorf("the title of %q has more than %d characters", d.ID, loci.MaxTitle)
+	}
+	known[k] = true
+	return nil
+}
+
+func (q Question) check(known, asked map[key]bool) error {
+	most := loci.Query("").Rule().MaxLength
+	k := key{q.Group, q.ID}
+	switch {
+	case q.ID != "" && asked[k]:
+		return fmt.Errorf("the question %q stands here for the second time%s", q.ID, within(q.Group))
+	case strings.TrimSpace(q.Text) == "":
+		return errors.New(`a question needs a "text"`)
+	case utf8.RuneCountInString(q.Text) > most:
+		return fmt.Errorf("the question has more than %d characters", most)
+	case len(q.Relevant) == 0:
+		return errors.New(`a question needs "relevant": the ids of the texts that answer it, each with a number above 0`)
+	}
+	for id, grade := range q.Relevant {
+		if !known[key{q.Group, id}] {
+			return fmt.Errorf(`"relevant" names %q, and %s has no such text%s`, id, documentsFile, within(q.Group))
+		}
+		if grade <= 0 {
+			return fmt.Errorf(`"relevant" gives %q the number %v: it must be above 0`, id, grade)
+		}
+	}
+	asked[k] = true
+	return nil
+}
+
+func within(group string) string {
+	if group == "" {
+		return ""
+	}
+	return fmt.Sprintf(" in the group %q", group)
+}
+
+// longestLine is more than any text takes in JSON.
+const longestLine = 6*loci.MaxContent + 64<<10
+
+// eachLine calls f with what every line of a file holds; empty ones are passed over.
+func eachLine[T any](path string, f func(T) error) error {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: a set is a folder with %s and %s", err, documentsFile, questionsFile)
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, longestLine)
+	number, found := 0, false
+	for lines.Scan() {
+		number++
+		if strings.TrimSpace(lines.Text()) == "" {
+			continue
+		}
+		found = true
+		v, err := decode[T](lines.Bytes())
+		if err == nil {
+			err = f(v)
+		}
+		if err != nil {
+			return fmt.Errorf("%s, line %d: %w", path, number, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("%s, line %d: %w", path, number+1, err)
+	}
+	if !found {
+		return fmt.Errorf("%s is empty", path)
+	}
+	return nil
+}
+
+func decode[T any](line []byte) (v T, err error) {
+	if !utf8.Valid(line) {
+		return v, errors.New("this is not UTF-8")
+	}
+	if err = json.Unmarshal(line, &v); err != nil {
+		err = fmt.Errorf("this is not the JSON object that it should be: %w", err)
+	}
+	return v, err
+}
+
+// Folders returns the folders of sets that a path stands for: itself, or those
+// right below it that hold documents, in the order of their names.
+func Folders(path string) ([]string, error) {
+	if _, err := os.Stat(filepath.Join(path, documentsFile)); err == nil {
+		return []string{path}, nil
+	}
+	if _, err := os.ReadDir(path); err != nil {
+		return nil, err
+	}
+	below, err := filepath.Glob(filepath.Join(escaped.Replace(path), "*", documentsFile))
+	if err != nil {
+		return nil, err
+	}
+	if len(below) == 0 {
+		return nil, fmt.Errorf("%s holds no set: a set is a folder with %s and %s", path, documentsFile, questionsFile)
+	}
+	for i := range below {
+		below[i] = filepath.Dir(below[i])
+	}
+	return below, nil
+}
+
+// escaped keeps a path from being read as a pattern.
+var escaped = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)

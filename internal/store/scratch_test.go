@@ -1,0 +1,63 @@
+package store_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+func TestAScratchLeavesTheDatabaseAsItWas(t *testing.T) {
+	t.Parallel()
+	d := storetest.Own(t)
+	schemas := func() []string { return d.Query(t, "SELECT nspname FROM pg_namespace ORDER BY 1") }
+	before := schemas()
+	s, err := store.NewScratch(t.Context(), d.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(s.Engine, "postgres 18.") {
+		t.Error(s.Engine)
+	}
+	if n, err := s.Bytes(t.Context()); err != nil || n > 200<<10 {
+		t.Errorf("an empty schema has %d bytes, %v", n, err)
+	}
+	opened, err := store.OpenPostgres(t.Context(), s.Address, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened.Close()
+	if n, err := s.Bytes(t.Context()); err != nil || n < 300<<10 {
+		t.Errorf("all tables have %d bytes, %v", n, err)
+	}
+	if err := s.Drop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if after := schemas(); !slices.Equal(after, before) {
+		t.Errorf("schemas before %q, after %q", before, after)
+	}
+}
+
+func TestADatabaseThatHoldsSomethingIsNoScratch(t *testing.T) {
+	t.Parallel()
+	d := storetest.Own(t)
+	d.Exec(t, "CREATE SCHEMA other")
+	d.Exec(t, "CREATE VIEW other.seven AS SELECT 7")
+	_, err := store.NewScratch(t.Context(), d.Address)
+	if !loci.Is(err, loci.Conflict) || !strings.Contains(err.Error(), "other.seven") {
+		t.Error("it is taken: ", err)
+	}
+}
+
+func TestAnAddressThatNobodyAnswersIsNamedWithoutItsPassword(t *testing.T) {
+	t.Parallel()
+	for _, address := range []string{"postgres://ann:tuna4you@127.0.0.1:1/x", "postgres://ann:tuna4you@127.0.0.1:port/x", "postgres://ann:tuna4you@[::1/x"} {
+		_, err := store.NewScratch(t.Context(), address)
+		if err == nil || strings.Contains(err.Error(), "tuna4you") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+}

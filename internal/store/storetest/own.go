@@ -1,0 +1,28 @@
+package storetest
+
+import (
+	"crypto/rand"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+)
+
+// Own makes a PostgreSQL database for the length of the test, where Each makes
+// schemas.
+func Own(t testing.TB) Database {
+	t.Helper()
+	address := os.Getenv(servers["pg18"])
+	if address == "" {
+		t.Skipf("%s names no server", servers["pg18"])
+	}
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, name := Database{Address: address}, "own_"+strings.ToLower(rand.Text())
+	server.Exec(t, "CREATE DATABASE "+name)
+	t.Cleanup(func() { server.Exec(t, "DROP DATABASE "+name+" WITH (FORCE)") })
+	u.Path = "/" + name
+	return Database{Engine: "pg18", Address: u.String()}
+}
