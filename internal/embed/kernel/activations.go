@@ -1,6 +1,9 @@
 package kernel
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Block is the size of the Hadamard blocks.
 const Block = 128
@@ -20,6 +23,7 @@ type Activations struct {
 	start         []int32   // [Padded(tokens)], likewise
 	scale         []float32 // [Padded(tokens)]
 	row           []float32 // one rotated row
+	joined        []int64   // weights of plain Go
 }
 
 // Quantize takes the rows of x, which is [tokens][width] of finite values. Width must
@@ -84,7 +88,8 @@ func quantizeGo(a *Activations, token int, x []float32) {
 // by the fast Walsh-Hadamard transform, and returns the largest magnitude. The order
 // of the stages is that of the other variants, so that the sums round alike.
 func rotate(x *[Block]float32) (top float32) {
-	for half := Block / 2; half > 0; half /= 2 {
+	bits := uint32(0)
+	for half := Block / 2; half >= 4; half /= 2 {
 		for from := 0; from < Block; from += 2 * half {
 			low, high := x[from:from+half], x[from+half:from+2*half]
 			for i, a := range low {
@@ -93,11 +98,17 @@ func rotate(x *[Block]float32) (top float32) {
 			}
 		}
 	}
-	for _, v := range x {
-		top = max(top, v, -v)
+	for from := 0; from < Block; from += 4 {
+		v := (*[4]float32)(x[from:])
+		a, b, c, d := v[0]+v[2], v[1]+v[3], v[0]-v[2], v[1]-v[3]
+		v[0], v[1], v[2], v[3] = a+b, a-b, c+d, c-d
+		bits = max(bits, size(a+b), size(a-b), size(c+d), size(c-d))
 	}
-	return top
+	return math.Float32frombits(bits)
 }
+
+// size returns the bits of x without its sign, which compare as the magnitude does.
+func size(x float32) uint32 { return math.Float32bits(x) &^ (1 << 31) }
 
 // least is the largest magnitude of a row that counts as zero: below it the inverse
 // is no finite number.

@@ -24,24 +24,33 @@ func (v *Variant) Attention(dst, qkv []float32, tokens int, scratch []float32) {
 	v.attend(dst[:padded*width], qkv[:padded*3*width], tokens, scratch[:ScratchLen(tokens)])
 }
 
+// attendGo takes one query of a head at a time. Keys and values of the head are copied
+// to where they lie side by side.
 func attendGo(dst, qkv []float32, tokens int, scratch []float32) {
 	clear(dst[tokens*width:])
-	weights := scratch[:tokens]
+	keys, scratch := scratch[:tokens*depth], scratch[tokens*depth:]
+	values, scratch := scratch[:Padded(tokens)*depth], scratch[Padded(tokens)*depth:]
+	weights := scratch[:Padded(tokens)]
+	clear(values[tokens*depth:])
+	clear(weights[tokens:])
 	for head := 0; head < width; head += depth {
 		for t := range tokens {
-			query := (*[depth]float32)(qkv[t*3*width+head:])
-			to := (*[depth]float32)(dst[t*width+head:])
-			scoreGo(weights, query, qkv[width+head:])
-			sum := softmaxGo(weights)
-			mixGo(to, weights, qkv[2*width+head:], 1/sum)
+			row := qkv[t*3*width+head:]
+			copy(keys[t*depth:][:depth], row[width:])
+			copy(values[t*depth:][:depth], row[2*width:])
+		}
+		for t := range tokens {
+			scoreGo(weights[:tokens], (*[depth]float32)(qkv[t*3*width+head:]), keys)
+			sum := softmaxGo(weights[:tokens])
+			mixGo((*[depth]float32)(dst[t*width+head:]), weights, values, 1/sum)
 		}
 	}
 }
 
-// scoreGo writes the products of a query and each key; keys are 1152 values apart.
+// scoreGo writes the products of a query and each key.
 func scoreGo(scores []float32, query *[depth]float32, keys []float32) {
 	for i := range scores {
-		key := (*[depth]float32)(keys[i*3*width:])
+		key := (*[depth]float32)(keys[i*depth:])
 		var a, b, c, d float32
 		for j := 0; j < depth; j += 4 {
 			a += query[j] * key[j]
@@ -69,13 +78,13 @@ func softmaxGo(scores []float32) (sum float32) {
 	return sum
 }
 
-// mixGo writes the sum of values by their weights times factor; values are 1152
-// apart.
+// mixGo writes the sum of values by their weights times factor, of four at a time.
 func mixGo(to *[depth]float32, weights []float32, values []float32, factor float32) {
 	var sum [depth]float32
-	for i, w := range weights {
-		for j, v := range (*[depth]float32)(values[i*3*width:]) {
-			sum[j] += w * v
+	for i := 0; i < len(weights); i += 4 {
+		w, v := (*[4]float32)(weights[i:]), (*[4 * depth]float32)(values[i*depth:])
+		for j := range sum {
+			sum[j] += (w[0]*v[j] + w[1]*v[depth+j]) + (w[2]*v[2*depth+j] + w[3]*v[3*depth+j])
 		}
 	}
 	for j, v := range sum {
