@@ -2214,14 +2214,14 @@ top:
 	VMOVSHDUP    X1, X2
 	VMAXPS       X2, X1, X2
 	VBROADCASTSS X2, Y1
-	VMULPS       Y0, Y1, Y1
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
 	MOVQ         DX, SI
 
 power:
 	VMOVUPS      (AX), Y4
-	VFMSUB213PS  Y1, Y0, Y4
+	VSUBPS       Y1, Y4, Y4
+	VMULPS       Y0, Y4, Y4
 	VMAXPS       lanes5<>+0(SB), Y4, Y4
 	VADDPS       lanes6<>+0(SB), Y4, Y5
 	VSUBPS       lanes6<>+0(SB), Y5, Y6
@@ -2237,7 +2237,8 @@ power:
 	VMOVUPS      Y4, (AX)
 	VADDPS       Y4, Y2, Y2
 	VMOVUPS      32(AX), Y4
-	VFMSUB213PS  Y1, Y0, Y4
+	VSUBPS       Y1, Y4, Y4
+	VMULPS       Y0, Y4, Y4
 	VMAXPS       lanes5<>+0(SB), Y4, Y4
 	VADDPS       lanes6<>+0(SB), Y4, Y5
 	VSUBPS       lanes6<>+0(SB), Y5, Y6
@@ -3911,13 +3912,13 @@ top:
 	VMOVSHDUP     X2, X1
 	VMAXPS        X1, X2, X1
 	VBROADCASTSS  X1, Z1
-	VMULPS        Z0, Z1, Z1
 	VPXORD        Z3, Z3, Z3
 	MOVQ          DX, SI
 
 power:
 	VMOVUPS       (AX), Z2
-	VFMSUB213PS   Z1, Z0, Z2
+	VSUBPS        Z1, Z2, Z2
+	VMULPS        Z0, Z2, Z2
 	VMAXPS        lanes5<>+0(SB), Z2, Z2
 	VADDPS        lanes6<>+0(SB), Z2, Z4
 	VSUBPS        lanes6<>+0(SB), Z4, Z5

@@ -1,17 +1,33 @@
 package kernel
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // GELU replaces each x by x/2 (1 + erf(x/sqrt 2)). erf is approximated by formula
 // 7.1.26 of Abramowitz and Stegun, "Handbook of Mathematical Functions" (error under
-// 1.5e-7).
-func (v *Variant) GELU(x []float32) { v.gelu(x) }
+// 1.5e-7). len(x) is a multiple of 16.
+func (v *Variant) GELU(x []float32) {
+	whole(len(x))
+	if len(x) > 0 {
+		v.gelu(x)
+	}
+}
+
+// whole panics unless n is a multiple of the sixteen values that kernels take.
+func whole(n int) {
+	if n%16 != 0 {
+		panic(fmt.Sprintf("kernel: a row of %d values", n))
+	}
+}
 
 // AddNorm replaces x by its layer norm: each row of x+residual less its mean, divided
 // by the root of its variance plus eps, times gamma, plus beta. x and residual are
 // [tokens][len(gamma)]; len(gamma) is a multiple of 16.
 func (v *Variant) AddNorm(x, residual, gamma, beta []float32, eps float32) {
 	width := len(gamma)
+	whole(width)
 	beta = beta[:width]
 	for at := 0; at < len(x); at += width {
 		v.addNorm(x[at:at+width], residual[at:at+width], gamma, beta, eps)

@@ -160,7 +160,6 @@ func (m machine) softmax() {
 		})
 		least := m.vector()
 		VBROADCASTSS(m.fold(top, largest), least)
-		VMULPS(factor, least, least)
 
 		sum := m.vectors(m.parts())
 		for _, s := range sum {
@@ -171,7 +170,8 @@ func (m machine) softmax() {
 			for i := range sum {
 				y := m.vector()
 				VMOVUPS(Mem{Base: scores, Disp: i * m.size()}, y)
-				VFMSUB213PS(least, factor, y)
+				VSUBPS(least, y, y)
+				VMULPS(factor, y, y)
 				m.exp2(y)
 				VMOVUPS(y, Mem{Base: scores, Disp: i * m.size()})
 				VADDPS(y, sum[i], sum[i])
