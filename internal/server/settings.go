@@ -38,6 +38,9 @@ type Settings struct {
 	SigninLimit    int
 	Registration   bool
 	ClockOffset    time.Duration
+	EmbedURL       string // of an OpenAI-compatible embedder; empty is the built-in one
+	EmbedKey       string // a secret
+	EmbedModel     string
 
 	ready func(url string) // told once the server listens
 }
@@ -68,11 +71,14 @@ var Catalogue = append([]Setting{
 	{"rate-burst", "LOCI_RATE_BURST", "200", "Calls that may come at once", number(func(s *Settings, n int) { s.RateBurst = n })},
 	{"signin-limit", "LOCI_SIGNIN_LIMIT", "20", "Failed sign-ins of an account or address in 15 minutes; 0 is off", number(func(s *Settings, n int) { s.SigninLimit = n })},
 	{"registration", "LOCI_REGISTRATION", "open", "open or closed", oneOf(func(s *Settings, v string) { s.Registration = v == "open" }, "open", "closed")},
+	{"embed-url", "LOCI_EMBED_URL", "", "Base address of an OpenAI-compatible embedder (https://api.openai.com/v1); default: the built-in one", setEmbedURL},
+	{"embed-key", "LOCI_EMBED_KEY", "", "Its key; a variable or loci.toml hides it better than a flag", setEmbedKey},
+	{"embed-model", "LOCI_EMBED_MODEL", "text-embedding-3-small", "Its model", setEmbedModel},
 	{"clock-offset", "LOCI_CLOCK_OFFSET", "0s", "Duration added to the clock, for tests of expiry", setClock},
 }, planSettings()...)
 
 // later are settings of rooms that this version does not have: it says so.
-var later = []string{"LOCI_DEPRECATE", "LOCI_EMBED_URL", "LOCI_EMBED_KEY", "LOCI_EMBED_MODEL", "LOCI_LLM_URL", "LOCI_SMTP_URL", "LOCI_BLOBS", "LOCI_SSE_HEARTBEAT"}
+var later = []string{"LOCI_DEPRECATE", "LOCI_LLM_URL", "LOCI_SMTP_URL", "LOCI_BLOBS", "LOCI_SSE_HEARTBEAT"}
 
 // elsewhere are variables of the programs that call a server, not of the server.
 var elsewhere = []string{"LOCI_URL", "LOCI_API_KEY"}
@@ -159,7 +165,11 @@ func Load(flags map[string]string, environ []string) (s Settings, warnings []str
 	for name := range file {
 		return s, nil, fmt.Errorf("loci.toml: there is no setting %q", name)
 	}
-	return s, warn(env), s.check()
+	warnings = warn(env)
+	if s.EmbedKey != "" && s.EmbedURL == "" {
+		warnings = append(warnings, "LOCI_EMBED_KEY has no effect without LOCI_EMBED_URL")
+	}
+	return s, warnings, s.check()
 }
 
 func warn(env map[string]string) (warnings []string) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/embed"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -86,6 +87,25 @@ func setClock(s *Settings, v string) (err error) {
 	if s.ClockOffset, err = time.ParseDuration(v); err != nil {
 		return fmt.Errorf("must be a duration, such as 25h")
 	}
+	return nil
+}
+
+func setEmbedURL(s *Settings, v string) error {
+	_, err := embed.Endpoint(v)
+	s.EmbedURL = v
+	return err
+}
+
+func setEmbedKey(s *Settings, v string) error {
+	s.EmbedKey = v
+	return embed.CheckKey(v)
+}
+
+func setEmbedModel(s *Settings, v string) error {
+	if len(v) > 200 || strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return fmt.Errorf("must be the name of a model, such as text-embedding-3-small")
+	}
+	s.EmbedModel = v
 	return nil
 }
 

@@ -1,0 +1,376 @@
+package embed
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const (
+	testKey  = "sk-tuna-and-salmon"
+	testText = "The cat hides the key under the boiler."
+)
+
+// A request is what the service was asked for.
+type request struct {
+	Model          string
+	Input          []string
+	EncodingFormat string `json:"encoding_format"`
+}
+
+// service runs one that answers by f, and returns an embedder that asks it.
+func service(t *testing.T, f func(w http.ResponseWriter, r *http.Request, in request)) *Remote {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var in request
+		raw, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = json.Unmarshal(raw, &in)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		f(w, r, in)
+	}))
+	t.Cleanup(s.Close)
+	r, err := NewRemote(s.URL, testKey, "tiny")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.pause = time.Millisecond
+	return r
+}
+
+// says runs a service that answers each request with the next of some bodies,
+// the last of them again and again, and counts the requests.
+func says(t *testing.T, status int, bodies ...string) (r *Remote, asked *atomic.Int64) {
+	t.Helper()
+	asked = &atomic.Int64{}
+	return service(t, func(w http.ResponseWriter, _ *http.Request, _ request) {
+		w.WriteHeader(status)
+		io.WriteString(w, bodies[min(int(asked.Add(1)), len(bodies))-1])
+	}), asked
+}
+
+// fails embeds and returns the error, which must hold neither the key nor a text.
+func fails(t *testing.T, r *Remote, texts ...string) string {
+	t.Helper()
+	vectors, err := r.Embed(t.Context(), texts)
+	if err == nil || vectors != nil {
+		t.Fatalf("no error, and %v", vectors)
+	}
+	for _, word := range []string{testKey, "tuna", "boiler", "Bearer"} {
+		if strings.Contains(err.Error(), word) {
+			t.Errorf("the error shows %q: %v", word, err)
+		}
+	}
+	return err.Error()
+}
+
+func TestARemoteIsAskedAsTheAPIWants(t *testing.T) {
+	t.Parallel()
+	r := service(t, func(w http.ResponseWriter, r *http.Request, in request) {
+		if r.Method != "POST" || r.URL.Path != "/v1/embeddings" || r.Header.Get("Authorization") != "Bearer "+testKey || r.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
+		}
+		if in.Model != "tiny" || in.EncodingFormat != "float" || len(in.Input) != 2 || in.Input[0] != testText {
+			t.Errorf("asked for %+v", in)
+		}
+		io.WriteString(w, `{"object": "list", "data": [{"object": "embedding", "index": 1, "embedding": [0, -2]}, {"index": 0, "embedding": [3e0, 4]}], "model": "tiny-2", "usage": {}}`)
+	})
+	got, err := r.Embed(t.Context(), []string{testText, "two"})
+	if err != nil || fmt.Sprint(got) != "[[0.6 0.8] [0 -1]]" {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func TestVectorsWithoutAnIndexAreInOrder(t *testing.T) {
+	t.Parallel()
+	r, _ := says(t, 200, `{"data": [{"embedding": [1, 0]}, {"embedding": [0, 1]}]}`)
+	if got, err := r.Embed(t.Context(), []string{"a", "b"}); err != nil || fmt.Sprint(got) != "[[1 0] [0 1]]" {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+func TestAFaultyAnswerIsAnErrorAndIsNotAskedForAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ body, says string }{
+		"no JSON":          {testText + testKey, "something else"},
+		"a text":           {`{"data": "` + testText + `"}`, "something else"},
+		"NaN":              {`{"data": [{"index": 0, "embedding": [NaN, 1]}]}`, "something else"},
+		"null for NaN":     {`{"data": [{"index": 0, "embedding": [null, 1]}]}`, "something else"},
+		"beyond numbers":   {`{"data": [{"index": 0, "embedding": [1e39, 1]}]}`, "something else"},
+		"base64":           {`{"data": [{"index": 0, "embedding": "AACAPw=="}]}`, "something else"},
+		"nothing":          {`{}`, "1 texts with 0 vectors"},
+		"too many":         {`{"data": [{"embedding": [1]}, {"embedding": [1]}]}`, "1 texts with 2 vectors"},
+		"no vector":        {`{"data": [{"index": 0}]}`, "an empty vector"},
+		"an empty vector":  {`{"data": [{"index": 0, "embedding": []}]}`, "an empty vector"},
+		"norm 0":           {`{"data": [{"index": 0, "embedding": [0, -0.0]}]}`, "norm 0"},
+		"a foreign index":  {`{"data": [{"index": 1, "embedding": [1]}]}`, "index 1"},
+		"a negative index": {`{"data": [{"index": -1, "embedding": [1]}]}`, "index -1"},
+		"too long":         {strings.Repeat(" ", maxAnswer+1), "more than 8 MiB"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, asked := says(t, 200, c.body)
+			if got := fails(t, r, testText); !strings.Contains(got, c.says) || asked.Load() != 1 {
+				t.Errorf("says %q after %d requests", got, asked.Load())
+			}
+		})
+	}
+	twice, _ := says(t, 200, `{"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]}`)
+	if got := fails(t, twice, "a", "b"); !strings.Contains(got, "index 0 twice") {
+		t.Error(got)
+	}
+}
+
+func TestAllVectorsHaveOneLength(t *testing.T) {
+	t.Parallel()
+	mixed := `{"data": [{"embedding": [1, 1, 1]}, {"embedding": [1, 1]}]}`
+	r, _ := says(t, 200, mixed, `{"data": [{"embedding": [1, 1]}]}`, `{"data": [{"embedding": [1, 1, 1]}]}`, `{"data": [{"embedding": [1, 1]}]}`)
+	if got := fails(t, r, "a", "b"); !strings.Contains(got, "vectors of 3 and of 2 numbers") {
+		t.Error(got)
+	}
+	if _, err := r.Embed(t.Context(), []string{"a"}); err != nil {
+		t.Error("what was refused decides: ", err)
+	}
+	if got := fails(t, r, "a"); !strings.Contains(got, "vectors of 3 numbers, and those before had 2") {
+		t.Error(got)
+	}
+	if _, err := r.Embed(t.Context(), []string{"a"}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestManyTextsAreAskedForInParts(t *testing.T) {
+	t.Parallel()
+	var sizes []int
+	r := service(t, func(w http.ResponseWriter, _ *http.Request, in request) {
+		sizes = append(sizes, len(in.Input))
+		var list []string
+		for _, text := range in.Input {
+			var n int
+			fmt.Sscan(text, &n)
+			list = append(list, fmt.Sprintf(`{"embedding": [1, %d]}`, n))
+		}
+		fmt.Fprintf(w, `{"data": [%s]}`, strings.Join(list, ","))
+	})
+	texts := make([]string, 80)
+	for i := range texts {
+		texts[i] = fmt.Sprint(i)
+		if i >= 64 {
+			texts[i] += strings.Repeat(" x", 8000/2)
+		}
+	}
+	got, err := r.Embed(t.Context(), texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range got {
+		if n := v[1] / v[0]; n < float32(i)-.01 || n > float32(i)+.01 {
+			t.Errorf("the vector of %d is that of %v", i, n)
+		}
+	}
+	if fmt.Sprint(sizes) != "[32 32 12 4]" {
+		t.Error("requests of ", sizes)
+	}
+}
+
+func TestALongTextIsCutAtACharacter(t *testing.T) {
+	t.Parallel()
+	text := "x" + strings.Repeat("ü", maxText)
+	list, rest := forRequest([]string{text, "next"})
+	if len(list) != 2 || rest != nil || len(list[0]) != maxText-1 || !strings.HasPrefix(text, list[0]) || strings.ToValidUTF8(list[0], "?") != list[0] {
+		t.Errorf("%d texts, the first of %d bytes", len(list), len(list[0]))
+	}
+}
+
+func TestWhatMayPassIsTriedThreeTimes(t *testing.T) {
+	t.Parallel()
+	for status, times := range map[int]int64{429: 3, 500: 3, 502: 3, 503: 3, 529: 3, 400: 1, 401: 1, 404: 1, 413: 1, 204: 1} {
+		r, asked := says(t, status, `{"error": {"message": "`+testText+testKey+`", "code": "`+testText+`"}}`)
+		if status == 204 {
+			r, asked = says(t, status, "")
+		}
+		if got := fails(t, r, testText); !strings.Contains(got, fmt.Sprint("status ", status)) || asked.Load() != times {
+			t.Errorf("%d: %q after %d requests", status, got, asked.Load())
+		}
+	}
+	r := service(t, func() func(http.ResponseWriter, *http.Request, request) {
+		tries := 0
+		return func(w http.ResponseWriter, _ *http.Request, _ request) {
+			switch tries++; tries {
+			case 1:
+				panic(http.ErrAbortHandler) // the connection breaks
+			case 2:
+				w.WriteHeader(503)
+			default:
+				io.WriteString(w, `{"data": [{"embedding": [2]}]}`)
+			}
+		}
+	}())
+	if got, err := r.Embed(t.Context(), []string{"a"}); err != nil || got[0][0] != 1 {
+		t.Errorf("the third try: %v, %v", got, err)
+	}
+}
+
+func TestARefusalHasItsCode(t *testing.T) {
+	t.Parallel()
+	r, _ := says(t, 401, `{"error": {"message": "Incorrect API key provided: `+testKey+`", "type": "invalid_request_error", "code": "invalid_api_key"}}`)
+	if got := fails(t, r, testText); !strings.HasSuffix(got, "answers with status 401 (invalid_api_key)") {
+		t.Error(got)
+	}
+}
+
+func TestTheServiceSaysWhenToComeAgain(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	after := "1"
+	r := service(t, func(w http.ResponseWriter, _ *http.Request, _ request) {
+		if asked.Add(1) == 1 {
+			w.Header().Set("Retry-After", after)
+			w.WriteHeader(429)
+			return
+		}
+		io.WriteString(w, `{"data": [{"embedding": [2]}]}`)
+	})
+	began := time.Now()
+	if _, err := r.Embed(t.Context(), []string{"a"}); err != nil || time.Since(began) < time.Second {
+		t.Errorf("came again after %v: %v", time.Since(began), err)
+	}
+	asked.Store(0)
+	hurried, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	began = time.Now()
+	if _, err := r.Embed(hurried, []string{"a"}); err == nil || asked.Load() != 1 || time.Since(began) > 250*time.Millisecond {
+		t.Errorf("one who has no time waits for %v: %v", time.Since(began), err)
+	}
+	asked.Store(0)
+	after = "3600"
+	if got := fails(t, r, testText); asked.Load() != 1 || !strings.Contains(got, "429") {
+		t.Errorf("an hour: %q after %d requests", got, asked.Load())
+	}
+}
+
+func TestRetryAfterIsSecondsOrADate(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2031, 2, 3, 4, 5, 6, 0, time.UTC)
+	for value, want := range map[string]time.Duration{"": 0, "soon": 0, " 7": 7 * time.Second, "-1": 0, "Mon, 03 Feb 2031 04:05:16 GMT": 10 * time.Second, "Mon, 03 Feb 2031 04:05:00 GMT": 0} {
+		if got := retryAfter(value, now); got != want {
+			t.Errorf("%q is %v, want %v", value, got, want)
+		}
+	}
+}
+
+func TestNobodyWaitsLongerThanAllowed(t *testing.T) {
+	t.Parallel()
+	end := make(chan struct{})
+	r := service(t, func(http.ResponseWriter, *http.Request, request) { <-end })
+	t.Cleanup(func() { close(end) })
+	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := r.Embed(short, []string{testText}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error("of the caller: ", err)
+	}
+	r.http.Timeout = 50 * time.Millisecond
+	if got := fails(t, r, testText); !strings.Contains(got, "did not answer in time") {
+		t.Error("of the request: ", got)
+	}
+}
+
+func TestARedirectIsNotFollowed(t *testing.T) {
+	t.Parallel()
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked with %v", r.Header) }))
+	t.Cleanup(other.Close)
+	for _, status := range []int{301, 302, 307, 308} {
+		r := service(t, func(w http.ResponseWriter, r *http.Request, _ request) { http.Redirect(w, r, other.URL, status) })
+		if got := fails(t, r, testText); !strings.Contains(got, "redirects are not followed") {
+			t.Error(got)
+		}
+	}
+}
+
+func TestAServiceThatIsNotThereIsNamed(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewServer(http.NotFoundHandler())
+	address := s.URL
+	s.Close()
+	r, err := NewRemote(address+"/v1", testKey, "tiny")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.pause = time.Millisecond
+	if got := fails(t, r, testText); !strings.Contains(got, "cannot be reached: dial tcp 127.0.0.1:") || !strings.Contains(got, "refused") {
+		t.Error(got)
+	}
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	if r, err = NewRemote(secure.URL, testKey, "tiny"); err != nil {
+		t.Fatal(err)
+	}
+	if got := fails(t, r, testText); !strings.Contains(got, "cannot be trusted") {
+		t.Error(got)
+	}
+	if r, err = NewRemote(strings.Replace(secure.URL, "https", "http", 1), testKey, "tiny"); err != nil {
+		t.Fatal(err)
+	}
+	if got := fails(t, r, testText); !strings.Contains(got, "status 400") {
+		t.Error(got)
+	}
+}
+
+func TestAnAddressIsTheBaseOrTheWhole(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"https://api.openai.com":                "https://api.openai.com/v1/embeddings",
+		"https://API.openai.com/v1/":            "https://api.openai.com/v1/embeddings",
+		"http://[::1]:8080/api":                 "http://[::1]:8080/api/embeddings",
+		"https://x.example/openai/embeddings":   "https://x.example/openai/embeddings",
+		"https://x.example/openai/embeddings//": "https://x.example/openai/embeddings",
+		"api.openai.com/v1":                     "", "ftp://x/v1": "", "https://": "", "https://ann:tuna@x/v1": "", "https://x/v1?key=tuna": "", "https://x/#tuna": "", "https://tuna:port": "",
+	} {
+		u, err := Endpoint(address)
+		if want == "" {
+			if err == nil || strings.Contains(err.Error(), "tuna") {
+				t.Errorf("%s: %v, %v", address, u, err)
+			}
+		} else if err != nil || u.String() != want {
+			t.Errorf("%s is %v, %v", address, u, err)
+		}
+	}
+	for _, key := range []string{"with space", "line\n", "sk-\x00", "clé"} {
+		if _, err := NewRemote("https://x", key, "m"); err == nil || strings.Contains(err.Error(), key) {
+			t.Errorf("the key %q: %v", key, err)
+		}
+	}
+}
+
+func TestAnotherModelOrPlaceIsAnotherGeneration(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, c := range [][2]string{{"https://a.example/v1", "m"}, {"https://a.example/v1", "n"}, {"https://b.example/v1", "m"}, {"https://a.example/v2", "m"}} {
+		r, err := NewRemote(c[0], testKey, c[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if g := r.Generation(); seen[g] || strings.Contains(g, testKey) {
+			t.Errorf("the generation %q", g)
+		} else {
+			seen[g] = true
+		}
+	}
+	if !seen["openai:m@a.example/v1"] {
+		t.Error(seen)
+	}
+}
