@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // A bar shows on a terminal how much of a work is done. Elsewhere it shows
@@ -29,9 +31,14 @@ func (b *bar) tell(done, total int) {
 		return
 	}
 	b.drawn = time.Now()
+	fmt.Fprint(b.p.err, "\r\x1b[K"+b.line(done, total, width-1))
+}
+
+// line is the bar with its figures and what they are of, as far as there is room.
+func (b *bar) line(done, total, room int) string {
 	full := barWidth * done / total
-	line := fmt.Sprintf("[%s%s] %d/%d %s", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), done, total, clean(b.what, false))
-	fmt.Fprintf(b.p.err, "\r\x1b[K%.*s", width-1, line)
+	text := fmt.Sprintf("[%s%s] %d/%d %s", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), done, total, clean(b.what, false))
+	return ansi.Truncate(text, room, "")
 }
 
 // end takes the bar away.

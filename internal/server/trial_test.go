@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/loci-memory/loci/internal/store"
@@ -67,6 +68,9 @@ func TestATrialLeavesNothing(t *testing.T) {
 	left()
 	if _, err := NewTrial(t.Context(), "mysql://x", nil); err == nil {
 		t.Error("a database that is none is taken")
+	}
+	if _, err := NewTrial(t.Context(), "", []string{"LOCI_EMBED_URL=nowhere"}); err == nil || !strings.HasPrefix(err.Error(), "LOCI_EMBED_URL: ") {
+		t.Error("the embedder is not that of the environment: ", err)
 	}
 	left()
 }
