@@ -1,0 +1,110 @@
+package retrieval_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/client"
+	"github.com/loci-memory/loci/internal/retrieval"
+	"github.com/loci-memory/loci/internal/server"
+)
+
+// open runs a server with an empty database until the end of the test.
+func open(t *testing.T) *client.Client {
+	t.Helper()
+	trial, err := server.NewTrial(t.Context(), "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	url, stop, err := trial.Start(io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(stop(), trial.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	c, err := client.New(url, client.WithKey(trial.Key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// talks are two conversations that say the same.
+var talks = retrieval.Set{
+	Documents: []retrieval.Document{
+		{Group: "one", ID: "D1:1", Text: "Who feeds the cat?"}, {Group: "one", ID: "D1:2", Title: "Ada", Text: "Ann feeds the cat."}, {Group: "one", ID: "D2:1", Text: "It rains."},
+		{Group: "two", ID: "D1:1", Text: "Who feeds the cat?"}, {Group: "two", ID: "D1:2", Text: "Bob feeds the cat."},
+	},
+	Questions: []retrieval.Question{
+		{Group: "one", Text: "rains", Relevant: map[string]float64{"D2:1": 1}},
+		{Group: "two", Text: "Ann", Relevant: map[string]float64{"D1:1": 1}},
+		{Group: "two", Text: "Bob", Relevant: map[string]float64{"D1:1": 1, "D1:2": 2}},
+	},
+}
+
+func TestAQuestionIsAskedAmongItsGroup(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	var told atomic.Int64
+	l, err := retrieval.Load(t.Context(), c, talks, 3, func(int, int) { told.Add(1) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if told.Load() != 5 || l.Took <= 0 || l.Failed != 0 {
+		t.Errorf("told %d times, took %v, failed %d", told.Load(), l.Took, l.Failed)
+	}
+	r, err := l.Ask(t.Context(), c, loci.ModeKeyword, func(int, int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Of the second question no text of its group holds a word, and of the
+	// third one the better text does.
+	if r.Recall10.Mean != .5 || r.MRR.Mean != 2./3 || r.Resolved[loci.ResolvedKeyword] != 3 || r.P95 < r.P50 || r.P50 < r.ServerP50 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestMemoriesKnowTheirConversationAndPlace(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	if _, err := retrieval.Load(t.Context(), c, talks, 1, func(int, int) {}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := c.MemoryList(t.Context(), loci.ListMemories{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := map[string]int64{}
+	for _, m := range list.Memories {
+		places[string(m.Source.Group)] += *m.Source.Position
+		if m.Title == "Ada" && (m.Source.Group != "one/D1" || *m.Source.Position != 2) {
+			t.Errorf("%+v", m.Source)
+		}
+	}
+	if len(list.Memories) != 5 || places["one/D1"] != 3 || places["one/D2"] != 1 || places["two/D1"] != 3 {
+		t.Errorf("%d memories at %v", len(list.Memories), places)
+	}
+}
+
+func TestARefusalSaysOfWhatItIs(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	bad := retrieval.Set{Documents: []retrieval.Document{{ID: "good", Text: "x"}, {ID: "nul", Text: "a\x00b"}}}
+	_, err := retrieval.Load(t.Context(), c, bad, 2, func(int, int) {})
+	if !loci.Is(err, loci.InvalidQuery) || !strings.HasPrefix(loci.AsError(err).Message, `the text "nul": `) {
+		t.Error(err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := retrieval.Load(gone, c, talks, 2, func(int, int) {}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
