@@ -111,9 +111,12 @@ func TestQueryCountsThirtyTwoTermsAtMost(t *testing.T) {
 	}
 }
 
-func TestTitleWeighsThreeTimes(t *testing.T) {
+func TestATitleWeighsThreeTimesUnlessItIsTheFirstLine(t *testing.T) {
 	t.Parallel()
-	d := Analyze("frozen", "frozen lake")
+	if d := Analyze("frozen", " frozen lake"); d.freq("frozen") != 1 || d.length != 2 {
+		t.Errorf("the first line gives %+v", d)
+	}
+	d := Analyze("frozen", "# frozen lake")
 	if d.freq("frozen") != 4 || d.freq("lake") != 1 || d.length != 3 {
 		t.Errorf("got %+v", d)
 	}
@@ -143,7 +146,7 @@ func TestHostileTextTakesLinearTime(t *testing.T) {
 		text := strings.Repeat(piece, size/len(piece))
 		q := Parse(text[:4*len(piece)])
 		check(t, Analyze(text, text))
-		for _, s := range Highlights(text, q) {
+		for _, s := range q.Read(text).Highlights() {
 			if n := utf8.RuneCountInString(s); n > snippetRunes {
 				t.Errorf("%s: snippet of %d characters", name, n)
 			}

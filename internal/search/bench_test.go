@@ -211,7 +211,7 @@ func BenchmarkSearchBesideUnfoldedRows(b *testing.B) {
 func BenchmarkHighlights(b *testing.B) {
 	q := Parse("engineer on call, feature flag")
 	for b.Loop() {
-		Highlights(prose, q)
+		q.Read(prose).Highlights()
 	}
 }
 

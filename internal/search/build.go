@@ -7,9 +7,11 @@ import (
 )
 
 // Attributes are what a search filters and orders by. Times are microseconds;
-// ValidUntil zero means forever.
+// ValidUntil zero means forever. Memories of one Group stand at a Position in what
+// they come from, as the turns of a conversation do; Group zero is none.
 type Attributes struct {
 	Memory, Atlas, Created, ValidUntil int64
+	Group, Position                    int64
 	Kind, Status                       uint8
 	Verified                           bool
 	Tags                               []string

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // titleWeight is how often a word of the title counts.
@@ -22,16 +23,25 @@ type entry struct {
 }
 
 // Analyze turns a memory into its forward index. It takes any valid UTF-8 and
-// linear time.
+// linear time. A title that only repeats the first line counts nothing: it was
+// made of it.
 func Analyze(title, content string) Document {
 	c := counters.Get().(*counter)
 	defer counters.Put(c)
 	c.reset()
-	c.weight = titleWeight
-	c.analyze(title)
+	if !repeats(title, content) {
+		c.weight = titleWeight
+		c.analyze(title)
+	}
 	c.weight = 1
 	c.analyze(content)
 	return c.document()
+}
+
+// repeats reports a title that is how the content begins. A heading is not: its
+// marks stand before it.
+func repeats(title, content string) bool {
+	return strings.HasPrefix(strings.TrimLeftFunc(content, unicode.IsSpace), title)
 }
 
 // Encode gives the document's stored form: version byte, length and number of

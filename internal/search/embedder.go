@@ -21,3 +21,10 @@ type Embedder interface {
 // MaxPieces is how many pieces of a text are embedded together, without those
 // that the model adds at the ends. Longer texts are cut into passages.
 const MaxPieces = 126
+
+// Readable reports whether a model can make something of a text: at most a fifth
+// of its pieces say nothing to it.
+func Readable(text string, e Embedder) bool {
+	pieces, unknown := e.Pieces(text)
+	return 5*unknown <= pieces
+}

@@ -27,6 +27,7 @@ func TestAttributesSurviveFoldAndMerge(t *testing.T) {
 			n := rapid.Int64()
 			return Attributes{
 				n.Draw(t, "memory"), n.Draw(t, "atlas"), n.Draw(t, "created"), n.Draw(t, "until"),
+				max(1, n.Draw(t, "group")), n.Draw(t, "position"),
 				rapid.Uint8().Draw(t, "kind"), rapid.Uint8().Draw(t, "status"), rapid.Bool().Draw(t, "verified"),
 				rapid.SliceOfNDistinct(rapid.String(), 0, 3, rapid.ID).Draw(t, "tags"),
 			}
@@ -149,7 +150,7 @@ func FuzzAnalyze(f *testing.F) {
 		if covers(d, q) != q.groups {
 			t.Errorf("%q does not find itself", text)
 		}
-		for _, s := range Highlights(text, q) {
+		for _, s := range q.Read(text).Highlights() {
 			if utf8.RuneCountInString(s) > snippetRunes || !strings.Contains(text, s) {
 				t.Errorf("bad snippet %q", s)
 			}

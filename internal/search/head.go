@@ -24,6 +24,9 @@ import (
 //	          then uvarint index a document
 //	lengths   uvarint a document
 //	pages     uvarint count, first term of each, front coded
+//	groups    nothing where no document has one; else uvarint count; for each
+//	          document that has one: uvarint distance of its ordinal to the one
+//	          before, varint group, varint position
 //
 // Documents are in the order of their memories. varint is zigzag.
 type columns struct {
@@ -43,7 +46,11 @@ type columns struct {
 	codes    []uint8 // lengths as the score knows them
 	terms    int
 	pages    []string
-	kinds    uint64 // which occur
+	grouped  []uint32 // ordinals with a group, rising
+	groups   []int64
+	position []int64
+	kin      func() []uint32 // indexes into grouped, by group and position
+	kinds    uint64          // which occur
 	statuses uint64
 }
 
@@ -74,15 +81,20 @@ func (c *columns) validUntil(doc int) int64 {
 	return 0
 }
 
+func (c *columns) isVerified(doc int) bool { return isSet(c.verified, doc) }
+
 // attributes gives a document's attributes as they were handed in.
 func (c *columns) attributes(doc int) Attributes {
 	a := Attributes{
 		Memory: c.memories[doc], Atlas: c.atlases[c.atlas[doc]], Created: c.created[doc],
 		ValidUntil: c.validUntil(doc), Kind: c.kind[doc], Status: c.status[doc],
-		Verified: c.verified[doc/64]>>(doc%64)&1 == 1,
+		Verified: c.isVerified(doc),
 	}
 	for _, t := range c.tagSets[c.tagSet[doc]] {
 		a.Tags = append(a.Tags, c.tags[t].Value())
+	}
+	if i, ok := slices.BinarySearch(c.grouped, uint32(doc)); ok {
+		a.Group, a.Position = c.groups[i], c.position[i]
 	}
 	return a
 }
@@ -116,6 +128,10 @@ func (b *columnsBuilder) add(a Attributes, length uint32) {
 	if a.ValidUntil != 0 {
 		b.expiring = append(b.expiring, uint32(doc))
 		b.expiry = append(b.expiry, a.ValidUntil)
+	}
+	if a.Group != 0 {
+		b.grouped = append(b.grouped, uint32(doc))
+		b.groups, b.position = append(b.groups, a.Group), append(b.position, a.Position)
 	}
 	b.tagSet = append(b.tagSet, b.set(a.Tags))
 	b.lengths = append(b.lengths, length)
@@ -175,6 +191,20 @@ func (c *columns) encode() []byte {
 	for _, p := range c.pages {
 		out = appendText(out, last, p)
 		last = p
+	}
+	return c.encodeGroups(out)
+}
+
+func (c *columns) encodeGroups(out []byte) []byte {
+	if len(c.grouped) == 0 {
+		return out
+	}
+	out = appendCount(out, len(c.grouped))
+	last := uint32(0)
+	for i, doc := range c.grouped {
+		out = binary.AppendUvarint(out, uint64(doc-last))
+		out = appendVarint(appendVarint(out, c.groups[i]), c.position[i])
+		last = doc
 	}
 	return out
 }

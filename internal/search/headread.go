@@ -2,6 +2,7 @@ package search
 
 import (
 	"math"
+	"sync"
 	"unique"
 )
 
@@ -28,6 +29,10 @@ func decodeColumns(head []byte) (*columns, error) {
 		col.codes[i] = lengthCode(n)
 	}
 	col.readPages(&c)
+	if len(c.data) > 0 {
+		col.readGroups(&c, docs)
+	}
+	col.kin = sync.OnceValue(col.sortKin)
 	if err := c.end(); err != nil {
 		return nil, err
 	}
@@ -77,15 +82,29 @@ func unpackBits(b []byte, n int) []uint64 {
 }
 
 func (c *columns) readExpiry(r *cursor, docs int) {
+	r.some(2, docs, func(doc uint32) {
+		c.expiring = append(c.expiring, doc)
+		c.expiry = append(c.expiry, r.varint())
+	})
+}
+
+func (c *columns) readGroups(r *cursor, docs int) {
+	r.some(3, docs, func(doc uint32) {
+		c.grouped = append(c.grouped, doc)
+		c.groups, c.position = append(c.groups, r.varint()), append(c.position, r.varint())
+	})
+}
+
+// some reads what only some documents have, of at least size bytes each.
+func (c *cursor) some(size, docs int, read func(doc uint32)) {
 	doc := uint64(0)
-	for i := range r.count(2) {
-		gap := r.uvarint()
+	for i := range c.count(size) {
+		gap := c.uvarint()
 		if doc += gap; gap >= uint64(docs) || doc >= uint64(docs) || i > 0 && gap == 0 {
-			r.fail()
+			c.fail()
 			return
 		}
-		c.expiring = append(c.expiring, uint32(doc))
-		c.expiry = append(c.expiry, r.varint())
+		read(uint32(doc))
 	}
 }
 

@@ -16,14 +16,46 @@ const (
 	maxSpots     = 512
 )
 
-// spot is where a word of the query stands in the text, in bytes.
-type spot struct{ from, to, group int }
+// A Reading is where the words of a query stand in a text.
+type Reading struct {
+	query Query
+	text  string
+	spots []spot
+}
 
-// Highlights cuts up to three snippets of at most 240 characters from a text,
+// spot is where a word of the query stands in the text, in bytes, and which of
+// the query's terms it is, a bit for each.
+type spot struct {
+	from, to, group int
+	terms           uint32
+}
+
+// Read looks for the words of a query in a text, up to maxSpots of them.
+func (q Query) Read(text string) Reading {
+	r := Reading{query: q, text: text}
+	a := analyzer{roots: q.roots}
+	a.emit = func(term []byte, _ role) {
+		i, ok := q.place[string(term)]
+		if !ok || a.stop {
+			return
+		}
+		group := q.terms[i].group
+		if n := len(r.spots); n > 0 && r.spots[n-1].from == a.from && r.spots[n-1].to == a.to && r.spots[n-1].group == group {
+			r.spots[n-1].terms |= 1 << i
+			return
+		}
+		r.spots = append(r.spots, spot{a.from, a.to, group, 1 << i})
+		a.stop = len(r.spots) == maxSpots
+	}
+	a.analyze(text)
+	return r
+}
+
+// Highlights cuts up to three snippets of at most 240 characters from the text,
 // the one with most of the query's words first, in the text's own spelling. If
 // none of them occurs, the only snippet is the beginning.
-func Highlights(text string, q Query) []string {
-	spots := findSpots(text, q)
+func (r Reading) Highlights() []string {
+	text, spots := r.text, slices.Clone(r.spots)
 	if len(spots) == 0 {
 		if s := snippet(text, 0, 0); s != "" {
 			return []string{s}
@@ -38,24 +70,6 @@ func Highlights(text string, q Query) []string {
 		spots = slices.DeleteFunc(spots, func(s spot) bool { return s.from < to && s.to > from })
 	}
 	return out
-}
-
-func findSpots(text string, q Query) []spot {
-	var spots []spot
-	a := analyzer{roots: q.roots}
-	a.emit = func(term []byte, _ role) {
-		g, ok := q.group[string(term)]
-		if !ok || a.stop {
-			return
-		}
-		if n := len(spots); n > 0 && spots[n-1] == (spot{a.from, a.to, g}) {
-			return
-		}
-		spots = append(spots, spot{a.from, a.to, g})
-		a.stop = len(spots) == maxSpots
-	}
-	a.analyze(text)
-	return spots
 }
 
 // bestWindow finds the run of spots that fits a snippet and shows most of the

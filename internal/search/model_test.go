@@ -151,7 +151,8 @@ func (w *workspace) naive(q Query, f Filter, now int64, k int) Result {
 		}
 		if found && f.admits(&c.Attributes) {
 			r.Total++
-			r.Hits = append(r.Hits, Hit{c.Memory, c.Created, aged(score, c.ValidUntil, now)})
+			factor := standing(c.ValidUntil, c.Verified, now)
+			r.Hits = append(r.Hits, Hit{c.Memory, c.Created, score * factor, factor, lengthCode(c.Document.length)})
 		}
 	}
 	slices.SortFunc(r.Hits, compare)

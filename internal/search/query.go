@@ -1,5 +1,7 @@
 package search
 
+import "slices"
+
 // maxTerms is how many distinct terms of a query count.
 const maxTerms = 32
 
@@ -9,9 +11,13 @@ type Query struct {
 	terms  []queryTerm
 	groups int // words and identifiers asked for
 
-	// For highlights, which are cut from many texts: the group of each term,
-	// and what the words begin with that can become one of them.
-	group map[string]int
+	// The words of a text in spaces that stand side by side but for stop words, by
+	// their groups.
+	pairs [][2]int
+
+	// For reading texts: where each term stands in terms, and what the words begin
+	// with that can become one of them.
+	place map[string]int
 	roots *roots
 }
 
@@ -54,11 +60,11 @@ const beside = .3
 // Parse turns the text of a query into its terms. Stop words are dropped unless
 // nothing else is left; of more than 32 distinct terms the first count.
 func Parse(text string) Query {
-	p := parser{seen: map[string]bool{}}
+	p := parser{seen: map[string]bool{}, group: map[string]int{}}
 	p.emit = p.add
 	p.analyze(text)
 	if p.query.groups == 0 {
-		p = parser{seen: map[string]bool{}, all: true}
+		p = parser{seen: map[string]bool{}, group: map[string]int{}, all: true}
 		p.emit = p.add
 		p.analyze(text)
 	}
@@ -67,9 +73,9 @@ func Parse(text string) Query {
 }
 
 func (q *Query) index() {
-	q.group, q.roots = make(map[string]int, len(q.terms)), new(roots)
-	for _, t := range q.terms {
-		q.group[t.text] = t.group
+	q.place, q.roots = make(map[string]int, len(q.terms)), new(roots)
+	for i, t := range q.terms {
+		q.place[t.text] = i
 		q.roots.add(t.text)
 	}
 }
@@ -84,6 +90,8 @@ type parser struct {
 	all   bool // stop words too
 	first int  // the word before
 	skip  bool // the word before was left out, and so are its other forms
+	group map[string]int
+	last  int // the group of the word before, stop words passed over; 0 is none, else one more
 }
 
 func (p *parser) add(term []byte, r role) {
@@ -92,9 +100,14 @@ func (p *parser) add(term []byte, r role) {
 	}
 	form := r == stem || r == plain
 	if !form {
-		p.skip = p.seen[string(term)] || !p.all && r == word && stopWords[string(term)]
+		stop := r == word && stopWords[string(term)]
+		p.skip = p.seen[string(term)] || stop && !p.all
 		if !p.skip {
 			p.query.groups++
+			p.group[string(term)] = p.query.groups
+		}
+		if !stop {
+			p.pair(p.group[string(term)], r == word)
 		}
 	}
 	if p.skip || p.seen[string(term)] {
@@ -108,4 +121,17 @@ func (p *parser) add(term []byte, r role) {
 		p.first = len(p.query.terms)
 	}
 	p.query.terms = append(p.query.terms, queryTerm{text, p.query.groups - 1, 1})
+}
+
+// pair notes that a word comes after another one.
+func (p *parser) pair(group int, word bool) {
+	if word && p.last != 0 && p.last != group {
+		if x := [2]int{p.last - 1, group - 1}; !slices.Contains(p.query.pairs, x) {
+			p.query.pairs = append(p.query.pairs, x)
+		}
+	}
+	p.last = 0
+	if word {
+		p.last = group
+	}
 }

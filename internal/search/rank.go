@@ -69,3 +69,6 @@ func (t *top) sorted() []Hit {
 	slices.SortFunc(hits, compare)
 	return hits
 }
+
+// Sort puts the better hits first, ties by lower memory.
+func Sort(hits []Hit) { slices.SortFunc(hits, compare) }

@@ -5,11 +5,13 @@ import (
 	"math/bits"
 )
 
-// The parameters of BM25, and what an expired document keeps of its score.
+// The parameters of BM25, and what the score of an expired and of a reviewed
+// document is multiplied by.
 const (
-	k1      = 1.2
-	tilt    = .75 // b in the literature
-	expired = .8
+	k1       = 1.2
+	tilt     = .75 // b in the literature
+	expired  = .8
+	reviewed = 1.03
 )
 
 // lengthCode is a length as one byte: exact below 16, then four bits of mantissa
@@ -34,17 +36,17 @@ func codeLength(code uint8) float64 {
 // norms holds the saturated term frequency for each frequency up to normFreqs
 // and each length code, in one workspace's average length.
 type norms struct {
-	table [normFreqs + 1][256]float32
-	bend  [256]float64
+	table   [normFreqs + 1][256]float32
+	bend    [256]float64
+	average float64 // length
 }
 
 const normFreqs = 8
 
 func newNorms(docs int, length int64) *norms {
-	var n norms
-	average := float64(length) / float64(max(docs, 1))
+	n := norms{average: max(1, float64(length)/float64(max(docs, 1)))}
 	for code := range n.bend {
-		n.bend[code] = k1 * (1 - tilt + tilt*codeLength(uint8(code))/max(average, 1))
+		n.bend[code] = bendOf(codeLength(uint8(code)), n.average)
 	}
 	for freq := range n.table {
 		for code := range n.bend {
@@ -54,10 +56,13 @@ func newNorms(docs int, length int64) *norms {
 	return &n
 }
 
-func (n *norms) compute(freq, code int) float32 {
-	f := float64(freq)
-	return float32(f * (k1 + 1) / (f + n.bend[code]))
-}
+// bendOf is how fast the frequency of a term saturates in a text of some length.
+func bendOf(length, average float64) float64 { return k1 * (1 - tilt + tilt*length/average) }
+
+// saturate is what a term counts that stands so often in a text.
+func saturate(freq, bend float64) float32 { return float32(freq * (k1 + 1) / (freq + bend)) }
+
+func (n *norms) compute(freq, code int) float32 { return saturate(float64(freq), n.bend[code]) }
 
 func (n *norms) of(freq, code uint8) float32 {
 	if freq <= normFreqs {

@@ -10,6 +10,9 @@ import (
 type Hit struct {
 	Memory, Created int64
 	Score           float32
+
+	factor float32 // in the score: what the memory's state makes of it
+	code   uint8   // of its length
 }
 
 // Result is what a search found: the best hits first (ties by lower memory), how
@@ -20,11 +23,15 @@ type Result struct {
 	Total   int
 	Words   int // words and identifiers that the query asks for
 	Covered int // of them, those the best hit holds in some form
+
+	idf   []float32 // of the query's terms; zero for those that nothing holds
+	norms *norms
 }
 
 // Search ranks the documents that hold any of the query's terms and that the
 // filter admits, and returns the best k. now is in microseconds: documents whose
-// validity has ended by then count .8 of their score.
+// validity has ended by then count .8 of their score, and reviewed ones a little
+// more than others.
 func (v *View) Search(fetch Fetch, q Query, f Filter, now int64, k int) (Result, error) {
 	r := Result{Words: q.groups}
 	if v.docs == 0 || q.Empty() {
@@ -32,8 +39,10 @@ func (v *View) Search(fetch Fetch, q Query, f Filter, now int64, k int) (Result,
 	}
 	s := searches.Get().(*searching)
 	s.start(v, fetch)
-	for _, t := range q.terms {
-		if err := s.term(t); err != nil {
+	r.idf, r.norms = make([]float32, len(q.terms)), v.norms()
+	for i, t := range q.terms {
+		var err error
+		if r.idf[i], err = s.term(t); err != nil {
 			return Result{}, err // s may hold scores: it does not go back
 		}
 	}
@@ -83,15 +92,16 @@ func (s *searching) start(v *View, fetch Fetch) {
 	}
 }
 
-// term adds one term to the scores. The postings are decoded first, because the
-// weight needs to know how many of their documents live.
-func (s *searching) term(t queryTerm) error {
+// term adds one term to the scores and returns its weight in this workspace. The
+// postings are decoded first, because the weight needs to know how many of their
+// documents live.
+func (s *searching) term(t queryTerm) (float32, error) {
 	s.hits.reset()
 	s.ends = s.ends[:0]
 	base := 0
 	for _, g := range s.view.segments {
 		if err := s.segment(g, t.text, base); err != nil {
-			return err
+			return 0, err
 		}
 		s.ends = append(s.ends, len(s.hits.docs))
 		base += padded(g.docs())
@@ -99,10 +109,11 @@ func (s *searching) term(t queryTerm) error {
 	s.rows(t.text, base)
 	df := len(s.hits.docs)
 	if df == 0 {
-		return nil
+		return 0, nil
 	}
-	s.add(t.weight * idf(s.view.docs, df))
-	return nil
+	weight := idf(s.view.docs, df)
+	s.add(t.weight * weight)
+	return weight, nil
 }
 
 func (s *searching) segment(g *Segment, term string, base int) error {
@@ -172,9 +183,10 @@ func (s *searching) collect(f *Filter, now int64) {
 		s.total += len(s.found)
 		floor := s.top.floor()
 		for _, x := range s.found {
-			if x.score >= floor {
+			if x.score*reviewed >= floor {
 				doc := int(x.doc)
-				s.top.add(Hit{g.memories[doc], g.created[doc], aged(x.score, g.validUntil(doc), now)})
+				f := standing(g.validUntil(doc), g.isVerified(doc), now)
+				s.top.add(Hit{g.memories[doc], g.created[doc], x.score * f, f, g.codes[doc]})
 				floor = s.top.floor()
 			}
 		}
@@ -183,18 +195,23 @@ func (s *searching) collect(f *Filter, now int64) {
 	for _, x := range s.take(s.found[:0], base, len(s.view.rows)) {
 		if a := &s.view.rows[x.doc]; f.admits(a) {
 			s.total++
-			if x.score >= s.top.floor() {
-				s.top.add(Hit{a.Memory, a.Created, aged(x.score, a.ValidUntil, now)})
+			if x.score*reviewed >= s.top.floor() {
+				f := standing(a.ValidUntil, a.Verified, now)
+				s.top.add(Hit{a.Memory, a.Created, x.score * f, f, s.view.codes[x.doc]})
 			}
 		}
 	}
 }
 
-func aged(score float32, validUntil, now int64) float32 {
-	if validUntil != 0 && validUntil <= now {
-		return score * expired
+// standing is what the state of a memory makes of its score.
+func standing(validUntil int64, verified bool, now int64) float32 {
+	switch {
+	case validUntil != 0 && validUntil <= now:
+		return expired
+	case verified:
+		return reviewed
 	}
-	return score
+	return 1
 }
 
 // take appends the documents of one segment that have a score, and clears them.

@@ -223,7 +223,7 @@ func TestHighlightsShowTheWordsAsTheyAreSpelled(t *testing.T) {
 		{"nothing to see here", "unrelated", "nothing to see here"},
 		{filler + "am Café Central", "cafe", "Café Central"},
 	} {
-		got := Highlights(c.text, Parse(c.query))
+		got := Parse(c.query).Read(c.text).Highlights()
 		if len(got) == 0 || !strings.Contains(got[0], c.want) {
 			t.Errorf("%s: got %q", c.query, got)
 		}
@@ -233,7 +233,7 @@ func TestHighlightsShowTheWordsAsTheyAreSpelled(t *testing.T) {
 func TestHighlightsPreferTheSnippetWithMostWords(t *testing.T) {
 	t.Parallel()
 	filler := strings.Repeat("lorem ipsum dolor sit amet ", 40)
-	got := Highlights("apple alone. "+filler+"apple with cherry. "+filler+"cherry. "+filler+" apple", Parse("apple cherry"))
+	got := Parse("apple cherry").Read("apple alone. " + filler + "apple with cherry. " + filler + "cherry. " + filler + " apple").Highlights()
 	if len(got) != maxSnippets || !strings.Contains(got[0], "apple with cherry") {
 		t.Errorf("got %q", got)
 	}

@@ -13,9 +13,35 @@ import (
 // maxCandidates is how far one may page through an answer.
 const maxCandidates = 1000
 
-// SearchMemories finds memories. There is no embedder yet: what asks for
-// meaning is answered by keywords, and says so.
+// SearchMemories finds memories by their words, their meaning, or both.
 func (s *Service) SearchMemories(ctx context.Context, who *loci.Actor, in loci.SearchMemories) (loci.FoundMemories, error) {
+	// The answer comes about in several transactions, of which none knows of an
+	// Idempotency-Key; the last one keeps it, or gives the one that was kept.
+	plain := *who
+	plain.Once = nil
+	out, err := s.search(ctx, &plain, in)
+	if err != nil || who.Once == nil {
+		return out, err
+	}
+	return read(ctx, s, who, func(*store.Tx) (loci.FoundMemories, error) { return out, nil })
+}
+
+// A seeker is a search under way.
+type seeker struct {
+	*Service
+	ctx    context.Context
+	who    *loci.Actor
+	filter store.Filter
+	skip   int
+	limit  int
+
+	words   search.Query
+	meaning *store.Meaning
+	meta    loci.SearchMeta
+	found   store.Findings
+}
+
+func (s *Service) search(ctx context.Context, who *loci.Actor, in loci.SearchMemories) (out loci.FoundMemories, err error) {
 	began := time.Now()
 	cursor, limit := in.Cursor, in.Limit
 	in.Cursor, in.Limit = "", 0
@@ -25,44 +51,98 @@ func (s *Service) SearchMemories(ctx context.Context, who *loci.Actor, in loci.S
 	q := question{s, who, "memory.search", in}
 	p, err := q.page(cursor, limit)
 	if err != nil {
-		return loci.FoundMemories{}, err
+		return out, err
 	}
-	skip := int(p.After.At)
-	p.Limit = min(p.Limit, maxCandidates-skip)
-	parsed := search.Parse(string(in.Query))
-	f := store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID, Kinds: in.Type, Tags: in.Tags.Different(), Include: in.Include}
-	found, err := read(ctx, s, who, func(tx *store.Tx) (store.Findings, error) { return tx.Find(parsed, f, skip, p.Limit) })
-	if err != nil {
-		return loci.FoundMemories{}, err
+	k := &seeker{Service: s, ctx: ctx, who: who, skip: int(p.After.At), words: search.Parse(string(in.Query))}
+	k.limit = min(p.Limit, maxCandidates-k.skip)
+	k.filter = store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID, Kinds: in.Type, Tags: in.Tags.Different(), Include: in.Include}
+	k.meta = loci.SearchMeta{RequestedMode: in.Mode, Cache: loci.CacheNone}
+	if err := k.run(string(in.Query)); err != nil {
+		return out, err
 	}
-	out := loci.FoundMemories{Memories: make([]loci.FoundMemory, len(found.Page)), Meta: meta(in.Mode, found)}
-	for i, m := range found.Page {
-		out.Memories[i] = loci.FoundMemory{Memory: m.Memory, Score: m.Score, Highlights: search.Highlights(m.Memory.Content, parsed)}
+	k.meta.Candidates = loci.Candidates{Keyword: k.found.Total, Semantic: k.found.Semantic}
+	k.meta.Timings.TotalMs = milliseconds(time.Since(began))
+	out = loci.FoundMemories{Memories: make([]loci.FoundMemory, len(k.found.Page)), Mode: k.meta.ResolvedMode, Meta: k.meta}
+	for i, m := range k.found.Page {
+		out.Memories[i] = loci.FoundMemory{Memory: m.Memory, Score: m.Score, Highlights: m.Reading.Highlights()}
 	}
-	if next := skip + p.Limit; found.More && next < maxCandidates {
+	if next := k.skip + k.limit; k.found.More && next < maxCandidates {
 		out.NextCursor = q.cursor(store.Mark{At: loci.Time(next)})
 	}
-	out.Mode = out.Meta.ResolvedMode
-	took := milliseconds(time.Since(began))
-	out.Meta.Timings = loci.SearchTimings{KeywordMs: took, TotalMs: took}
 	return out, nil
 }
 
-// meta tells how the question was answered.
-func meta(asked loci.Mode, found store.Findings) loci.SearchMeta {
-	m := loci.SearchMeta{RequestedMode: asked, ResolvedMode: loci.KeywordFallback, Cache: loci.CacheNone, Candidates: loci.Candidates{Keyword: found.Total}}
+// run answers in the mode that was asked for, or in the one that is left.
+func (k *seeker) run(query string) error {
+	switch mode := k.meta.RequestedMode; mode {
+	case loci.ModeKeyword:
+		return k.find(loci.ResolvedKeyword)
+	case loci.ModeAuto:
+		if err := k.find(loci.ResolvedKeyword); err != nil || k.meta.StrongKeyword {
+			return err
+		}
+		if !k.understand(query, false) {
+			k.meta.ResolvedMode = loci.KeywordFallback
+			return nil
+		}
+		return k.find(loci.ResolvedHybrid)
+	default:
+		resolved := loci.ResolvedMode(mode)
+		if !k.understand(query, mode == loci.ModeSemantic) {
+			resolved = loci.KeywordFallback
+		}
+		return k.find(resolved)
+	}
+}
+
+// find searches in a mode.
+func (k *seeker) find(mode loci.ResolvedMode) (err error) {
+	q := store.Question{Words: k.words}
+	if mode == loci.ResolvedSemantic || mode == loci.ResolvedHybrid {
+		q.Meaning, q.Fuse = k.meaning, mode == loci.ResolvedHybrid
+	}
+	k.found, err = read(k.ctx, k.Service, k.who, func(tx *store.Tx) (store.Findings, error) { return tx.Find(q, k.filter, k.skip, k.limit) })
+	k.meta.ResolvedMode = mode
+	t := &k.meta.Timings
+	t.KeywordMs += milliseconds(k.found.KeywordTook)
+	t.SemanticMs += milliseconds(k.found.SemanticTook)
+	t.FuseMs += milliseconds(k.found.FuseTook)
+	if mode != loci.ResolvedSemantic {
+		k.meta.StrongKeyword, k.meta.StrongKeywordReason = strong(k.found)
+	} else {
+		k.meta.StrongKeywordReason = "words were not looked for"
+	}
+	return err
+}
+
+// understand embeds the query, within the time that there is, and reports whether
+// that worked. What the model cannot read has no meaning for it, unless nothing
+// else was asked for.
+func (k *seeker) understand(query string, always bool) bool {
+	began := time.Now()
+	v, known, err := k.meanings.of(k.ctx, query, always)
+	k.meta.Timings.EmbedMs = milliseconds(time.Since(began))
+	if err != nil {
+		return false
+	}
+	if known {
+		k.meta.Cache = loci.CacheEmbedding
+	}
+	if v != nil {
+		k.meaning = &store.Meaning{Generation: k.Embedder.Generation(), Vector: v}
+	}
+	return true
+}
+
+// strong tells whether words alone answer a query, and why.
+func strong(found store.Findings) (bool, string) {
 	switch {
 	case len(found.Page) == 0:
-		m.StrongKeywordReason = "no memory holds a word of the query"
+		return false, "no memory holds a word of the query"
 	case found.Covered == found.Words:
-		m.StrongKeyword, m.StrongKeywordReason = true, "the best memory holds every word of the query"
-	default:
-		m.StrongKeywordReason = "the best memory does not hold every word of the query"
+		return true, "the best memory holds every word of the query"
 	}
-	if asked == loci.ModeKeyword || asked == loci.ModeAuto && m.StrongKeyword {
-		m.ResolvedMode = loci.ResolvedKeyword
-	}
-	return m
+	return false, "the best memory does not hold every word of the query"
 }
 
 // milliseconds has three digits.

@@ -7,14 +7,16 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 )
 
 // A Service does the work.
 type Service struct {
 	Options
-	signins attempts
-	setup   setupLink
+	signins  attempts
+	setup    setupLink
+	meanings meanings
 }
 
 // Options are what a Service needs and what its operator decided.
@@ -29,11 +31,14 @@ type Options struct {
 	// Used returns the operations of the month that a user has used, and when
 	// the month ends.
 	Used func(ctx context.Context, userID string) (used int64, ends time.Time, err error)
+
+	// Embedder reads queries; it is the store's. Without one words alone answer.
+	Embedder search.Embedder
 }
 
 // New returns a Service.
 func New(o Options) *Service {
-	return &Service{Options: o, signins: attempts{clock: o.Clock, limit: o.SigninLimit, failures: map[string][]time.Time{}}}
+	return &Service{Options: o, signins: attempts{clock: o.Clock, limit: o.SigninLimit, failures: map[string][]time.Time{}}, meanings: meanings{model: o.Embedder}}
 }
 
 // write and read run f on behalf of who.

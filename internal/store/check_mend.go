@@ -45,7 +45,8 @@ func (t *SystemTx) relog(workspace, rid int64) error {
 	switch m, err := t.row(rid); {
 	case err == nil && m.workspace == workspace:
 		a.rid = m.atlas
-		c = change{memory: rid, kind: m.kind, status: m.status, tags: m.tags, made: loci.Time(m.created), verified: m.verifiedAt != 0,
+		group, position := groupOf(&m.source)
+		c = change{memory: rid, group: group, position: position, kind: m.kind, status: m.status, tags: m.tags, made: loci.Time(m.created), verified: m.verifiedAt != 0,
 			validUntil: loci.Time(m.validUntil), document: search.Analyze(m.title, m.content).Encode()}
 	case err != nil && !errors.Is(err, errNoRow):
 		return err

@@ -9,25 +9,28 @@ import (
 )
 
 const inspectedColumns = ` e.rid, e.id, e.workspace, e.atlas, e.title, e.content, e.hash, e.kind, e.status, e.tags, e.version, e.created_at, e.verified_at, e.valid_until,
-	e.superseded_by, e.supersedes `
+	e.superseded_by, e.supersedes, e.source_name, e.source_group, e.source_position `
 
 // inspectedRow is the row of a memory as it stands there, whatever that means.
 type inspectedRow struct {
 	rid, workspace, atlas, hash, created, verifiedAt, validUntil int64
 	kind, status, version                                        int
 	id, title, content, tags, supersededBy, supersedes           string
+	source                                                       loci.Source
 }
 
 func (m *inspectedRow) scan(r row) error {
 	return r.Scan(&m.rid, &m.id, &m.workspace, &m.atlas, &m.title, &m.content, &m.hash, &m.kind, &m.status, &m.tags, &m.version, &m.created, &m.verifiedAt, &m.validUntil,
-		&m.supersededBy, &m.supersedes)
+		&m.supersededBy, &m.supersedes, &m.source.Name, &m.source.Group, &m.source.Position)
 }
 
 // change is what the index should know of the memory.
 func (m *inspectedRow) change() search.Change {
 	tags, _ := readTexts(m.tags) // what is none has no tags; the row is told of by itself
+	group, position := groupOf(&m.source)
 	return search.Change{Document: search.Analyze(m.title, m.content), Attributes: search.Attributes{Memory: m.rid, Atlas: m.atlas, Created: m.created,
-		ValidUntil: m.validUntil, Kind: uint8(m.kind), Status: uint8(m.status), Verified: m.verifiedAt != 0, Tags: tags}}
+		ValidUntil: m.validUntil, Kind: uint8(m.kind), Status: uint8(m.status), Verified: m.verifiedAt != 0, Tags: tags,
+		Group: group, Position: position}}
 }
 
 // sketch is what the memory should be found by as a near duplicate, rising.

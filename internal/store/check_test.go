@@ -202,7 +202,7 @@ func TestDamageIsFoundAndRepaired(t *testing.T) {
 				continue // a search that meets it cannot say what it is
 			}
 			kept := add(t, s, ann, crew, fmt.Sprintf("Search works after case%d", i))
-			if r := found(t, s, ann, fmt.Sprintf("after case%d", i), store.Filter{}); len(r.Page) == 0 || r.Page[0].Memory.ID != kept.ID {
+			if r := found(t, s, ann, fmt.Sprintf("search works after case%d", i), store.Filter{}); len(r.Page) == 0 || r.Page[0].Memory.ID != kept.ID {
 				t.Errorf("after %s a search finds %v", x.name, r.Page)
 			}
 		}

@@ -111,7 +111,7 @@ func Plan(s *Store, st Statement) (lines []string, err error) {
 	return lines, err
 }
 
-// Hits returns the ids and the exact scores of all that a search finds, and
+// Hits returns the ids and the exact scores of all that the index finds, and
 // how many it says there are.
 func Hits(t testing.TB, s *Store, who *loci.Actor, q search.Query, f Filter) (lines []string, total int) {
 	t.Helper()
@@ -120,11 +120,14 @@ func Hits(t testing.TB, s *Store, who *loci.Actor, q search.Query, f Filter) (li
 		if err != nil {
 			return 0, err
 		}
-		hits, found, err := tx.rank(r, q, f, 1000)
-		if err != nil {
+		finding := &finding{t: tx, q: Question{Words: q}, reach: r, filter: f.search(r), want: 1000, rows: map[int64]loci.Memory{}, readings: map[int64]search.Reading{}}
+		if err := finding.open(); err != nil {
 			return 0, err
 		}
-		for _, h := range hits {
+		if err := finding.rank(); err != nil {
+			return 0, err
+		}
+		for _, h := range merged(finding.places, func(p *place) []search.Hit { return p.hits }) {
 			m, err := tx.scanMemory(scanned{func(dest ...any) error {
 				return tx.one(`SELECT`+memoryColumns+`FROM`+tx.memories()+`WHERE e.rid = ?2`, []any{h.Memory}, dest...)
 			}})
@@ -133,7 +136,7 @@ func Hits(t testing.TB, s *Store, who *loci.Actor, q search.Query, f Filter) (li
 			}
 			lines = append(lines, fmt.Sprintf("%s %.9g", m.ID, h.Score))
 		}
-		return found.Total, nil
+		return finding.found.Total, nil
 	})
 	if err != nil {
 		t.Fatal(err)

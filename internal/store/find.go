@@ -7,37 +7,60 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/search"
 )
 
-// A Found is a memory with its score.
+// A Question is what a search looks for: words, a meaning, or both, whose ranks
+// are fused then.
+type Question struct {
+	Words   search.Query
+	Meaning *Meaning // nil looks for words alone
+	Fuse    bool     // words and meaning; else meaning alone, where there is one
+}
+
+// A Meaning is the vector of a query. Workspaces that answer from the vectors of
+// another model know nothing of it.
+type Meaning struct {
+	Generation string // as the embedder names it
+	Vector     []float32
+}
+
+// A Found is a memory with its score, and where in it the words stand.
 type Found struct {
-	Memory loci.Memory
-	Score  float64
+	Memory  loci.Memory
+	Score   float64
+	Reading search.Reading
 }
 
-// Findings are what a keyword search found: a page of the candidates, best
-// first, ties by id, and how many there are in all.
+// Findings are what a search found: a page of the candidates, best first, ties by
+// id, and how many each leg found in all.
 type Findings struct {
-	Page    []Found
-	Total   int
-	More    bool
-	Words   int // that the query asks for
-	Covered int // that the best memory holds
+	Page     []Found
+	More     bool
+	Total    int // memories that hold a word of the query
+	Words    int // that the query asks for
+	Covered  int // that the best memory holds
+	Semantic int // memories that were compared by their meaning
+
+	KeywordTook, SemanticTook, FuseTook time.Duration
 }
 
-// Find searches the places of a filter by keywords. Each workspace is ranked
-// by its own statistics alone, then they are merged by score. At most
-// skip+limit candidates are looked at.
-func (t *Tx) Find(q search.Query, f Filter, skip, limit int) (found Findings, err error) {
+// Find searches the places of a filter. Each workspace is ranked by its own
+// statistics alone, then they are merged by score. At most skip+limit candidates
+// are shown.
+func (t *Tx) Find(q Question, f Filter, skip, limit int) (found Findings, err error) {
 	r, err := t.reach(f)
 	if err != nil {
 		return found, err
 	}
 	once := func() (err error) {
-		found, err = t.find(r, q, f, skip, limit)
+		s := &finding{t: t, q: q, reach: r, filter: f.search(r), want: skip + limit + 1, rows: map[int64]loci.Memory{}, readings: map[int64]search.Reading{}}
+		if err = s.run(); err == nil {
+			found, err = s.page(skip, limit)
+		}
 		return err
 	}
 	for range 3 {
@@ -55,47 +78,203 @@ func (t *Tx) Find(q search.Query, f Filter, skip, limit int) (found Findings, er
 	return found, err
 }
 
-func (t *Tx) find(r reach, q search.Query, f Filter, skip, limit int) (found Findings, err error) {
-	hits, found, err := t.rank(r, q, f, skip+limit+1)
-	if err != nil {
-		return found, err
-	}
-	found.More = len(hits) > skip+limit
-	hits = hits[min(skip, len(hits)):min(skip+limit, len(hits))]
-	found.Page, err = t.fetch(hits)
-	return found, err
+// A finding is one search under way.
+type finding struct {
+	t      *Tx
+	q      Question
+	reach  reach
+	filter search.Filter
+	want   int // hits
+
+	places   []*place
+	rows     map[int64]loci.Memory
+	readings map[int64]search.Reading
+	hits     []search.Hit // of all places, best first
+	found    Findings
 }
 
-// rank returns the best hits of each place, merged by score, and what there is
-// to say of all.
-func (t *Tx) rank(r reach, q search.Query, f Filter, most int) (hits []search.Hit, found Findings, err error) {
-	states, err := t.indexStates(r)
-	if err != nil {
-		return nil, found, err
+// A place is one workspace in a finding.
+type place struct {
+	state   indexState
+	view    *search.View
+	result  search.Result
+	hits    []search.Hit // by words
+	nearest []search.Hit // by meaning
+}
+
+func (s *finding) run() error {
+	if err := s.open(); err != nil {
+		return err
 	}
-	narrow, pages := f.search(r), t.s.indexes.pages.Through(t.page)
-	var best float32
+	if s.q.Meaning == nil || s.q.Fuse {
+		began := time.Now()
+		if err := s.words(); err != nil {
+			return err
+		}
+		s.hits = merged(s.places, func(p *place) []search.Hit { return p.hits })
+		s.found.KeywordTook = time.Since(began)
+	}
+	if s.q.Meaning == nil {
+		return nil
+	}
+	began := time.Now()
+	if err := s.meaning(); err != nil {
+		return err
+	}
+	nearest := merged(s.places, func(p *place) []search.Hit { return p.nearest })
+	s.found.Semantic, s.found.SemanticTook = len(nearest), time.Since(began)
+	if !s.q.Fuse {
+		s.hits = nearest
+		return nil
+	}
+	began = time.Now()
+	s.hits = search.Fuse(s.hits, nearest)
+	s.found.FuseTook = time.Since(began)
+	return nil
+}
+
+// open reads the states of the indexes.
+func (s *finding) open() error {
+	states, err := s.t.indexStates(s.reach)
+	if err != nil {
+		return err
+	}
 	for _, state := range states {
-		x, err := t.view(state)
+		x, err := s.t.view(state)
 		if err != nil {
-			return nil, found, err
+			return err
 		}
-		result, err := x.view.Search(pages, q, narrow, int64(t.now), most)
-		if err != nil {
-			return nil, found, err
-		}
-		if len(result.Hits) > 0 && (len(hits) == 0 || result.Hits[0].Score > best) {
-			best, found.Words, found.Covered = result.Hits[0].Score, result.Words, result.Covered
-		}
-		hits, found.Total = append(hits, result.Hits...), found.Total+result.Total
+		s.places = append(s.places, &place{state: state, view: x.view})
+	}
+	return nil
+}
+
+// merged are the hits of all places by score.
+func merged(places []*place, of func(*place) []search.Hit) (hits []search.Hit) {
+	if len(places) == 1 {
+		return of(places[0])
+	}
+	for _, p := range places {
+		hits = append(hits, of(p)...)
 	}
 	slices.SortFunc(hits, func(a, b search.Hit) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Memory, b.Memory))
 	})
-	return hits, found, nil
+	return hits
 }
 
-// search returns the filter in the words of the keyword index.
+// maxHits is how many hits by words are looked at where more than a page of them
+// is needed.
+const maxHits = 1000
+
+// words is the keyword leg: the statistics of the index first, then what the texts
+// of the best and their neighbours tell.
+func (s *finding) words() error {
+	if err := s.rank(); err != nil {
+		return err
+	}
+	if err := s.reread(); err != nil {
+		return err
+	}
+	for _, p := range s.places {
+		p.hits = p.view.Kin(p.hits, s.filter, int64(s.t.now))
+	}
+	return nil
+}
+
+// rank ranks by the index alone.
+func (s *finding) rank() error {
+	pages, best := s.t.s.indexes.pages.Through(s.t.page), float32(0)
+	for _, p := range s.places {
+		want := max(s.want, search.Reread)
+		if s.q.Fuse || p.view.Grouped() {
+			want = maxHits
+		}
+		var err error
+		if p.result, err = p.view.Search(pages, s.q.Words, s.filter, int64(s.t.now), want); err != nil {
+			return err
+		}
+		p.hits = p.result.Hits
+		s.found.Total += p.result.Total
+		if len(p.hits) > 0 && p.hits[0].Score > best {
+			best, s.found.Words, s.found.Covered = p.hits[0].Score, p.result.Words, p.result.Covered
+		}
+	}
+	if s.found.Words == 0 && len(s.places) > 0 {
+		s.found.Words = s.places[0].result.Words
+	}
+	return nil
+}
+
+// reread corrects the scores of the best hits by their texts.
+func (s *finding) reread() error {
+	top := merged(s.places, func(p *place) []search.Hit { return p.hits })
+	if err := s.fetch(top[:min(len(top), search.Reread)]); err != nil {
+		return err
+	}
+	for _, p := range s.places {
+		for i, h := range p.hits {
+			if m, there := s.rows[h.Memory]; there {
+				title := s.q.Words.Read(m.Title)
+				p.hits[i] = p.result.Reread(h, title, s.reading(h.Memory))
+			}
+		}
+		search.Sort(p.hits)
+	}
+	return nil
+}
+
+// reading reads the text of a memory that was fetched.
+func (s *finding) reading(memory int64) search.Reading {
+	r, there := s.readings[memory]
+	if !there {
+		r = s.q.Words.Read(s.rows[memory].Content)
+		s.readings[memory] = r
+	}
+	return r
+}
+
+// page shows a page of the hits. Scores are shown with four digits.
+func (s *finding) page(skip, limit int) (Findings, error) {
+	s.found.More = len(s.hits) > skip+limit
+	hits := s.hits[min(skip, len(s.hits)):min(skip+limit, len(s.hits))]
+	if err := s.fetch(hits); err != nil {
+		return s.found, err
+	}
+	s.found.Page = make([]Found, 0, len(hits))
+	for _, h := range hits {
+		if m, there := s.rows[h.Memory]; there {
+			s.found.Page = append(s.found.Page, Found{m, math.Round(float64(h.Score)*1e4) / 1e4, s.reading(h.Memory)})
+		}
+	}
+	slices.SortFunc(s.found.Page, func(a, b Found) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Memory.ID, b.Memory.ID))
+	})
+	return s.found, nil
+}
+
+// fetch reads the rows of hits that were not read before.
+func (s *finding) fetch(hits []search.Hit) error {
+	var rids []int64
+	for _, h := range hits {
+		if _, there := s.rows[h.Memory]; !there {
+			rids = append(rids, h.Memory)
+		}
+	}
+	if len(rids) == 0 {
+		return nil
+	}
+	q := `SELECT` + memoryColumns + `, e.rid FROM ` + fmt.Sprintf(s.t.s.db.dialect().anyOf, 2, "memories e", "e.rid") +
+		s.t.mine("e.workspace") + `JOIN atlases a ON a.rid = e.atlas`
+	return s.t.few(q, []any{integers(rids)}, func(r row) error {
+		var rid int64
+		m, err := s.t.scanMemory(r, &rid)
+		s.rows[rid] = m
+		return err
+	})
+}
+
+// search returns the filter in the words of the index.
 func (f Filter) search(r reach) (s search.Filter) {
 	if r.atlas != 0 {
 		s.Atlases = []int64{r.atlas}
@@ -108,29 +287,4 @@ func (f Filter) search(r reach) (s search.Filter) {
 	}
 	s.Tags = f.Tags
 	return s
-}
-
-// fetch reads the rows of hits. Scores are shown with four digits.
-func (t *Tx) fetch(hits []search.Hit) ([]Found, error) {
-	scores := make(map[int64]float64, len(hits))
-	rids := make([]int64, len(hits))
-	for i, h := range hits {
-		rids[i], scores[h.Memory] = h.Memory, math.Round(float64(h.Score)*1e4)/1e4
-	}
-	page := make([]Found, 0, len(hits))
-	if len(hits) == 0 {
-		return page, nil
-	}
-	q := `SELECT` + memoryColumns + `, e.rid FROM ` + fmt.Sprintf(t.s.db.dialect().anyOf, 2, "memories e", "e.rid") +
-		t.mine("e.workspace") + `JOIN atlases a ON a.rid = e.atlas`
-	err := t.few(q, []any{integers(rids)}, func(r row) error {
-		var rid int64
-		m, err := t.scanMemory(r, &rid)
-		page = append(page, Found{m, scores[rid]})
-		return err
-	})
-	slices.SortFunc(page, func(a, b Found) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Memory.ID, b.Memory.ID))
-	})
-	return page, err
 }

@@ -13,9 +13,8 @@ import (
 // believed: a transaction reads the state of an index first, and a view that
 // is of another state is brought up to date.
 type indexCache struct {
-	mu    sync.Mutex
-	views map[int64]*indexed
-	docs  int
+	views kept[*indexed]
+	codes kept[*coded]
 	pages *search.Cache
 
 	segments segmentCache
@@ -33,52 +32,82 @@ type indexState struct {
 	workspace, version, changes int64
 }
 
-// Bounds of the cache: together about 200 MB where both are reached.
+// coded are the codes of one workspace's vectors and the state that they show.
+type coded struct {
+	state vectorState
+	codes *search.Codes
+}
+
+// Bounds of the cache: together about 200 MB of views and 130 MB of codes where
+// they are reached.
 const (
 	maxViews = 10_000
 	maxDocs  = 4_000_000
+	maxCodes = 2_000_000
 )
 
 func newIndexCache(pages int) *indexCache {
 	if pages == 0 {
 		pages = search.DefaultCache
 	}
-	return &indexCache{views: map[int64]*indexed{}, pages: search.NewCache(pages)}
-}
-
-func (c *indexCache) get(workspace int64) *indexed {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.views[workspace]
-}
-
-// put keeps a view, and forgets others where there are too many.
-func (c *indexCache) put(x *indexed) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if old := c.views[x.state.workspace]; old != nil {
-		c.docs -= old.view.Docs()
+	return &indexCache{
+		views: kept[*indexed]{most: maxDocs, size: func(x *indexed) int { return x.view.Docs() }},
+		codes: kept[*coded]{most: maxCodes, size: func(x *coded) int { return x.codes.Len() }},
+		pages: search.NewCache(pages),
 	}
-	c.views[x.state.workspace] = x
-	c.docs += x.view.Docs()
-	for w, old := range c.views { // a map's order is a fair choice of what goes
-		if len(c.views) <= maxViews && c.docs <= maxDocs || len(c.views) == 1 {
+}
+
+// kept holds something of workspaces, and forgets some where it is too much. The
+// zero value of T is nothing.
+type kept[T comparable] struct {
+	mu   sync.Mutex
+	of   map[int64]T
+	held int
+	most int
+	size func(T) int
+}
+
+func (k *kept[T]) get(workspace int64) T {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.of[workspace]
+}
+
+func (k *kept[T]) put(workspace int64, x T) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.forget(workspace)
+	if k.of == nil {
+		k.of = map[int64]T{}
+	}
+	k.of[workspace] = x
+	k.held += k.size(x)
+	for w := range k.of { // a map's order is a fair choice of what goes
+		if len(k.of) <= maxViews && k.held <= k.most || len(k.of) == 1 {
 			return
 		}
-		if w != x.state.workspace {
-			c.docs -= old.view.Docs()
-			delete(c.views, w)
+		if w != workspace {
+			k.forget(w)
 		}
+	}
+}
+
+func (k *kept[T]) drop(workspace int64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.forget(workspace)
+}
+
+func (k *kept[T]) forget(workspace int64) {
+	if x, ok := k.of[workspace]; ok {
+		k.held -= k.size(x)
+		delete(k.of, workspace)
 	}
 }
 
 func (c *indexCache) drop(workspace int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if old := c.views[workspace]; old != nil {
-		c.docs -= old.view.Docs()
-		delete(c.views, workspace)
-	}
+	c.views.drop(workspace)
+	c.codes.drop(workspace)
 }
 
 // errStale tells that a fold went on while an index was read.
@@ -102,7 +131,7 @@ func (t *Tx) indexStates(r reach) (states []indexState, err error) {
 
 // view returns the view of an index in a state.
 func (t *Tx) view(state indexState) (*indexed, error) {
-	have := t.s.indexes.get(state.workspace)
+	have := t.s.indexes.views.get(state.workspace)
 	if have != nil && have.state == state {
 		return have, nil
 	}
@@ -119,7 +148,7 @@ func (t *Tx) view(state indexState) (*indexed, error) {
 	if err := t.catchUp(x); err != nil {
 		return nil, err
 	}
-	t.s.indexes.put(x)
+	t.s.indexes.views.put(state.workspace, x)
 	return x, nil
 }
 
@@ -161,7 +190,7 @@ func (t *Tx) catchUp(x *indexed) error {
 	return nil
 }
 
-const changeColumns = ` seq, memory, atlas, kind, status, tags, made_at, gone, verified, valid_until, document `
+const changeColumns = ` seq, memory, atlas, kind, status, tags, made_at, gone, verified, valid_until, document, kin, position `
 
 // changes reads rows of the change log.
 func (t *Tx) changes(workspace int64, seqs []int64) (list []search.Change, err error) {
@@ -178,7 +207,7 @@ func (t *Tx) changes(workspace int64, seqs []int64) (list []search.Change, err e
 func scanChange(r row, more ...any) (c search.Change, err error) {
 	var tags string
 	var document []byte
-	if err = r.Scan(append([]any{&c.Seq, &c.Memory, &c.Atlas, &c.Kind, &c.Status, &tags, &c.Created, &c.Gone, &c.Verified, &c.ValidUntil, &document}, more...)...); err != nil {
+	if err = r.Scan(append([]any{&c.Seq, &c.Memory, &c.Atlas, &c.Kind, &c.Status, &tags, &c.Created, &c.Gone, &c.Verified, &c.ValidUntil, &document, &c.Group, &c.Position}, more...)...); err != nil {
 		return c, err
 	}
 	if c.Tags, err = readTexts(tags); err != nil || c.Gone {

@@ -126,13 +126,19 @@ func (m *Memory) set(next loci.Memory) (loci.Memory, error) {
 			return next, err
 		}
 	}
+	if next.Content != was.Content || next.Title != was.Title {
+		if err := m.atlas.workspace.wait(m.rid); err != nil {
+			return next, err
+		}
+	}
 	columns, args := m.columns(next)
 	if _, err := t.exec(`UPDATE memories SET `+columns+` WHERE rid = ?1`, args...); err != nil {
 		return next, err
 	}
 	t.Concerns(next.ID)
 	m.was = next
-	return next, m.atlas.note(change{memory: m.rid, kind: slices.Index(loci.Kinds, next.Type), status: slices.Index(loci.Statuses, next.Status), tags: texts(next.Tags),
+	group, position := groupOf(was.Source)
+	return next, m.atlas.note(change{memory: m.rid, group: group, position: position, kind: slices.Index(loci.Kinds, next.Type), status: slices.Index(loci.Statuses, next.Status), tags: texts(next.Tags),
 		made: was.CreatedAt, verified: next.VerifiedAt != 0, validUntil: next.ValidUntil, bytes: len(next.Content) - len(was.Content),
 		document: search.Analyze(next.Title, next.Content).Encode()})
 }

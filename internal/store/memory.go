@@ -107,7 +107,11 @@ func (a *Atlas) AddMemory(m loci.Memory, e Entry) (loci.Memory, error) {
 	if err := a.workspace.addSketch(rid, e.sketch); err != nil {
 		return m, err
 	}
-	return m, a.note(change{memory: rid, kind: kind, tags: tags, made: t.now, memories: 1, bytes: len(m.Content), document: e.document})
+	if err := a.workspace.wait(rid); err != nil {
+		return m, err
+	}
+	group, position := groupOf(m.Source)
+	return m, a.note(change{memory: rid, group: group, position: position, kind: kind, tags: tags, made: t.now, memories: 1, bytes: len(m.Content), document: e.document})
 }
 
 // A change is what the log of changes is told of one memory.
@@ -121,6 +125,18 @@ type change struct {
 	validUntil      loci.Time
 	memories, bytes int // what is added to the counters of the atlas
 	document        []byte
+
+	group, position int64
+}
+
+// groupOf is where a memory stands in what it comes from: the group's number in
+// the index, or zero, and its position.
+func groupOf(s *loci.Source) (group, position int64) {
+	if s == nil || s.Group == "" || s.Position == nil {
+		return 0, 0
+	}
+	h := sha256.Sum256([]byte(string(s.Name) + "\x00" + string(s.Group)))
+	return int64(binary.BigEndian.Uint64(h[:8])) | 1, int64(*s.Position)
 }
 
 // note writes a change to the log.
@@ -128,9 +144,9 @@ func (a *Atlas) note(c change) error {
 	if c.document == nil {
 		c.document = []byte{}
 	}
-	_, err := a.t.exec(`INSERT INTO changes (workspace, memory, atlas, kind, status, tags, made_at, gone, verified, valid_until, memories, bytes, document)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)`, a.workspace.rid, c.memory, a.rid, c.kind, c.status, c.tags, c.made, c.gone,
-		c.verified, c.validUntil, c.memories, c.bytes, c.document)
+	_, err := a.t.exec(`INSERT INTO changes (workspace, memory, atlas, kind, status, tags, made_at, gone, verified, valid_until, memories, bytes, document, kin, position)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`, a.workspace.rid, c.memory, a.rid, c.kind, c.status, c.tags, c.made, c.gone,
+		c.verified, c.validUntil, c.memories, c.bytes, c.document, c.group, c.position)
 	a.t.changed = append(a.t.changed, a.workspace.rid)
 	return err
 }

@@ -56,7 +56,10 @@ func reads(crew, atlas string, after store.Mark) map[string]func(*store.Tx) erro
 		return func(tx *store.Tx) error { _, err := tx.Memories(f, p); return err }
 	}
 	find := func(f store.Filter) func(*store.Tx) error {
-		return func(tx *store.Tx) error { _, err := tx.Find(search.Parse("common number"), f, 0, 5); return err }
+		return func(tx *store.Tx) error {
+			_, err := tx.Find(store.Question{Words: search.Parse("common number")}, f, 0, 5)
+			return err
+		}
 	}
 	all := []loci.Include{loci.Include(loci.Archived), loci.Include(loci.Superseded)}
 	out := map[string]func(*store.Tx) error{

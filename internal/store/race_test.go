@@ -49,7 +49,7 @@ func TestSearchesAreRightWhileOthersFoldAndWrite(t *testing.T) {
 				searching.Go(func() {
 					for range 60 {
 						r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.Findings, error) {
-							return tx.Find(search.Parse("anchor"), store.Filter{}, 0, 50)
+							return tx.Find(store.Question{Words: search.Parse("anchor")}, store.Filter{}, 0, 50)
 						})
 						var got []string
 						for _, f := range r.Page {
@@ -125,7 +125,7 @@ func TestEqualScoresOfSeveralPlacesAreInTheOrderOfIDs(t *testing.T) {
 		var got []string
 		for skip := 0; ; skip += 5 {
 			r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.Findings, error) {
-				return tx.Find(search.Parse("equal"), store.Filter{}, skip, 5)
+				return tx.Find(store.Question{Words: search.Parse("equal")}, store.Filter{}, skip, 5)
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -173,7 +173,7 @@ func TestReadsCostTheSameInALargerStore(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
-		ann, crew := fill(t, s, 12)
+		ann, crew := fill(t, s, 60)
 		before := cost(t, d, ann, crew)
 		for i := range 120 {
 			add(t, s, ann, []string{"", crew}[i%2], fmt.Sprint("common words number ", i))

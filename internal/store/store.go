@@ -17,17 +17,19 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
 )
 
 // A Store is a database, open.
 type Store struct {
-	db      database
-	clock   loci.Clock
-	log     *slog.Logger
-	indexes *indexCache
-	secret  []byte // of this database: signs cursors
-	folds   folder
-	close   func() error
+	db        database
+	clock     loci.Clock
+	log       *slog.Logger
+	indexes   *indexCache
+	secret    []byte // of this database: signs cursors
+	folds     folder
+	embedding embedding
+	close     func() error
 
 	hearers []func(Event)
 }
@@ -37,6 +39,9 @@ type Options struct {
 	Clock loci.Clock   // nil is the machine's
 	Log   *slog.Logger // nil logs nothing
 	Pages int          // bytes of keyword index kept in memory; 0 is 32 MiB
+
+	// Embedder gives memories their vectors. Without one they wait.
+	Embedder search.Embedder
 
 	patience   time.Duration // of who waits for another; 0 is 10 s
 	largestLog int64         // of SQLite; 0 is 64 MiB
@@ -115,6 +120,7 @@ func (s *Store) finish(ctx context.Context, o Options) (*Store, error) {
 	s.indexes = newIndexCache(o.Pages)
 	s.folds.start(s)
 	s.close = sync.OnceValue(func() error {
+		s.embedding.stop()
 		s.folds.stop()
 		return s.db.close()
 	})
@@ -122,6 +128,7 @@ func (s *Store) finish(ctx context.Context, o Options) (*Store, error) {
 	if s.secret, err = s.instanceSecret(ctx, "cursor"); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	s.embedding.start(s, o.Embedder)
 	return s, nil
 }
 

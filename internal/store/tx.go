@@ -26,6 +26,7 @@ type Tx struct {
 	resource string
 	events   []Event
 	changed  []int64 // workspaces whose keyword index has new rows
+	waits    bool    // a memory waits for vectors
 }
 
 // Now returns the time of the transaction: one for all that it does.
@@ -95,6 +96,9 @@ func (s *Store) publish(t *Tx) {
 		}
 	}
 	s.folds.noticed(t.changed)
+	if t.waits {
+		s.embedding.wake()
+	}
 }
 
 // System runs f without an actor, for the jobs of the service itself. The

@@ -120,7 +120,9 @@ func ids(t testing.TB, s *store.Store, who *loci.Actor, f store.Filter, limit in
 // found searches by keywords.
 func found(t testing.TB, s *store.Store, who *loci.Actor, query string, f store.Filter) store.Findings {
 	t.Helper()
-	r, err := store.Read(ctx, s, who, func(tx *store.Tx) (store.Findings, error) { return tx.Find(search.Parse(query), f, 0, 50) })
+	r, err := store.Read(ctx, s, who, func(tx *store.Tx) (store.Findings, error) {
+		return tx.Find(store.Question{Words: search.Parse(query)}, f, 0, 50)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,237 @@
+package search
+
+import (
+	"cmp"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// direction is a vector of norm 1 near one of a few centres, as texts are.
+func direction(r *rand.Rand, dimensions int) []float32 {
+	centre := rand.New(rand.NewPCG(r.Uint64N(20), 1))
+	v := make([]float32, dimensions)
+	for i := range v {
+		v[i] = float32(centre.NormFloat64() + r.NormFloat64())
+	}
+	return unitary(v)
+}
+
+func unitary(v []float32) []float32 {
+	sum := 0.0
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	for i := range v {
+		v[i] /= float32(math.Sqrt(sum))
+	}
+	return v
+}
+
+func exactDot(a, b []float32) (sum float64) {
+	for i := range a {
+		sum += float64(a[i]) * float64(b[i])
+	}
+	return sum
+}
+
+func TestAStoredVectorKeepsItsProducts(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{1, 3, 64, 384, 1000} {
+		for range 50 {
+			a, b := direction(r, n), direction(r, n)
+			got, err := Dot(a, EncodeVector(b))
+			if err != nil || math.Abs(float64(got)-exactDot(a, b)) > .01 {
+				t.Fatalf("%d dimensions: %v, %v for %v", n, got, err, exactDot(a, b))
+			}
+		}
+	}
+	if got, err := Dot(make([]float32, 4), EncodeVector(make([]float32, 4))); got != 0 || err != nil {
+		t.Errorf("zeros give %v, %v", got, err)
+	}
+	if _, err := Dot(make([]float32, 4), EncodeVector(make([]float32, 5))); err == nil {
+		t.Error("a vector of another length has a product")
+	}
+}
+
+// Ten nearest of many, picked by codes and then compared whole, hold nearly all
+// of those that an exact search finds.
+func TestCodesFindWhatIsNearest(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 4))
+	const n, dimensions = 8000, 384
+	vectors := make([][]float32, n)
+	list := make([]Coded, n)
+	var changes []Change
+	for i := range vectors {
+		vectors[i] = direction(r, dimensions)
+		list[i] = Coded{int64(i), int64(i), EncodeVector(vectors[i])}
+		changes = append(changes, Change{Seq: int64(i + 1), Attributes: Attributes{Memory: int64(i)}})
+	}
+	c, err := NewCodes().With(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := NewView(nil).With(changes)
+	held, all := 0, 0
+	for range 40 {
+		q := direction(r, dimensions)
+		var hits []int64
+		for _, x := range v.Nearest(c, NewProbe(q), Filter{}, 200) {
+			hits = append(hits, x.Memory)
+		}
+		order := make([]int64, n)
+		for i := range order {
+			order[i] = int64(i)
+		}
+		slices.SortFunc(order, func(a, b int64) int { return cmp.Compare(exactDot(q, vectors[b]), exactDot(q, vectors[a])) })
+		for _, m := range order[:10] {
+			all++
+			if slices.Contains(hits, m) {
+				held++
+			}
+		}
+	}
+	if recall := float64(held) / float64(all); recall < .98 {
+		t.Errorf("recall is %.3f", recall)
+	}
+}
+
+// Codes and a view, under random writes of both, find what a plain walk finds.
+func TestTheNearestAreThoseOfAPlainWalk(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		const dimensions = 70
+		type known struct {
+			attributes Attributes
+			there      bool
+			vectors    [][]float32
+			keys       []int64
+		}
+		model := map[int64]*known{}
+		c, v, seq, key := NewCodes(), NewView(nil), int64(0), int64(0)
+		var folded []*Segment
+		var unfolded []Change
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			switch rapid.IntRange(0, 3).Draw(t, "step") {
+			case 0, 1: // memories come, change and go
+				var changes []Change
+				for range rapid.IntRange(1, 30).Draw(t, "changes") {
+					seq++
+					m := r.Int64N(60)
+					k := model[m]
+					if k == nil {
+						k = &known{}
+						model[m] = k
+					}
+					k.attributes, k.there = Attributes{Memory: m, Status: uint8(r.IntN(2)), Atlas: r.Int64N(2)}, r.IntN(5) > 0
+					changes = append(changes, Change{Seq: seq, Attributes: k.attributes, Gone: !k.there})
+				}
+				v, unfolded = v.With(changes), append(unfolded, changes...)
+			case 2: // vectors come
+				var list []Coded
+				for range rapid.IntRange(1, 20).Draw(t, "vectors") {
+					m := r.Int64N(60)
+					if slices.ContainsFunc(list, func(x Coded) bool { return x.Memory == m }) {
+						continue
+					}
+					k := model[m]
+					if k == nil {
+						k = &known{}
+						model[m] = k
+					}
+					k.vectors, k.keys = nil, nil
+					for range 1 + r.IntN(3) {
+						key++
+						k.vectors, k.keys = append(k.vectors, direction(r, dimensions)), append(k.keys, key)
+						list = append(list, Coded{m, key, EncodeVector(k.vectors[len(k.vectors)-1])})
+					}
+				}
+				var err error
+				if c, err = c.With(list); err != nil {
+					t.Fatal(err)
+				}
+			case 3: // a fold
+				b, err := Build(unfolded)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var memories []int64
+				for _, u := range unfolded {
+					memories = append(memories, u.Memory)
+				}
+				for i, s := range folded {
+					folded[i], _ = s.Kill(memories)
+				}
+				if b.Docs > 0 {
+					s, err := Open(seq, b.Head, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					folded = append(folded, s)
+				}
+				v, unfolded = NewView(folded), nil
+			}
+		}
+		f := Filter{Statuses: 1 << r.IntN(2)}
+		if r.IntN(2) == 0 {
+			f.Atlases = []int64{r.Int64N(2)}
+		}
+		var want []Vector
+		total := 0
+		for m, k := range model {
+			total += len(k.keys)
+			for _, key := range k.keys {
+				if k.there && f.admits(&k.attributes) {
+					want = append(want, Vector{m, key})
+				}
+			}
+		}
+		got := v.Nearest(c, NewProbe(direction(r, dimensions)), f, 1000)
+		order := func(a, b Vector) int { return cmp.Compare(a.Key, b.Key) }
+		slices.SortFunc(got, order)
+		slices.SortFunc(want, order)
+		if !slices.Equal(got, want) {
+			t.Fatalf("found %v, not %v", got, want)
+		}
+		if c.Len() != total {
+			t.Fatalf("%d vectors, not %d", c.Len(), total)
+		}
+		for m, k := range model {
+			if n := len(c.Keys(m, NewProbe(direction(r, dimensions)), 10)); n != len(k.keys) {
+				t.Fatalf("memory %d has %d vectors, not %d", m, n, len(k.keys))
+			}
+		}
+	})
+}
+
+func BenchmarkNearestOf100k(b *testing.B) {
+	r := rand.New(rand.NewPCG(5, 6))
+	const n = 100_000
+	list, changes := make([]Coded, n), make([]Change, n)
+	for i := range list {
+		list[i] = Coded{int64(i), int64(i), EncodeVector(direction(r, 384))}
+		changes[i] = Change{Seq: int64(i + 1), Attributes: Attributes{Memory: int64(i), Status: uint8(i % 50 / 49)}}
+	}
+	blob, err := Build(changes)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := Open(1, blob.Head, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	c, err := NewCodes().With(list)
+	if err != nil {
+		b.Fatal(err)
+	}
+	v, q := NewView([]*Segment{s}), direction(r, 384)
+	for b.Loop() {
+		v.Nearest(c, NewProbe(q), Filter{Statuses: 1}, 200)
+	}
+}

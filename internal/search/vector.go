@@ -1,0 +1,63 @@
+package search
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// A vector is stored as a float32 (little endian) and one signed byte for each
+// dimension: the number times the byte is the component. Against the vector
+// itself the product loses less than a thousandth.
+const vectorHead = 4
+
+// EncodeVector gives the stored form of a vector of norm 1.
+func EncodeVector(v []float32) []byte {
+	most := float32(0)
+	for _, x := range v {
+		most = max(most, float32(math.Abs(float64(x))))
+	}
+	out := make([]byte, vectorHead, vectorHead+len(v))
+	scale := most / 127
+	binary.LittleEndian.PutUint32(out, math.Float32bits(scale))
+	for _, x := range v {
+		if scale > 0 {
+			x /= scale
+		}
+		out = append(out, byte(int8(math.Round(float64(x)))))
+	}
+	return out
+}
+
+// Dot is the product of a vector with a stored one, the cosine of what lies
+// between them where both have norm 1. It is the same on every machine.
+func Dot(v []float32, stored []byte) (float32, error) {
+	if len(stored) != vectorHead+len(v) {
+		return 0, fmt.Errorf("%w: %d bytes for a vector of %d dimensions", ErrCorrupt, len(stored), len(v))
+	}
+	scale := math.Float32frombits(binary.LittleEndian.Uint32(stored))
+	stored = stored[vectorHead:]
+	var a, b, c, d float32 // four sums: they need not wait for each other
+	i := 0
+	for ; i+4 <= len(v); i += 4 {
+		x, y := v[i:i+4:i+4], stored[i:i+4:i+4]
+		a += float32(x[0] * float32(int8(y[0])))
+		b += float32(x[1] * float32(int8(y[1])))
+		c += float32(x[2] * float32(int8(y[2])))
+		d += float32(x[3] * float32(int8(y[3])))
+	}
+	for ; i < len(v); i++ {
+		a += float32(v[i] * float32(int8(stored[i])))
+	}
+	return scale * ((a + b) + (c + d)), nil
+}
+
+// signs packs which components of a stored vector are not below zero.
+func signs(dst []uint64, stored []byte) {
+	clear(dst)
+	for i, x := range stored[vectorHead:] {
+		if int8(x) >= 0 {
+			dst[i/64] |= 1 << (i % 64)
+		}
+	}
+}

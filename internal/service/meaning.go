@@ -1,0 +1,100 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/loci-memory/loci/internal/search"
+)
+
+// meaningLimit is how long a search waits for the vector of its query. Then words
+// alone answer.
+const meaningLimit = 300 * time.Millisecond
+
+// maxMeanings is how many vectors of queries are kept: some 2 MB.
+const maxMeanings = 1000
+
+// meanings embed queries, and keep the vectors of the last ones.
+type meanings struct {
+	model search.Embedder
+	mu    sync.Mutex
+	kept  map[string][]float32
+}
+
+var errNoModel = errors.New("service: there is no embedder")
+
+// of returns the vector of a query, and whether it was known. A query that the
+// model cannot read has none, unless always is wanted.
+func (m *meanings) of(ctx context.Context, query string, always bool) (v []float32, known bool, err error) {
+	if m.model == nil {
+		return nil, false, errNoModel
+	}
+	m.mu.Lock()
+	v, known = m.kept[query]
+	m.mu.Unlock()
+	if known || !always && !search.Readable(query, m.model) {
+		return v, known, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, meaningLimit)
+	type answer struct {
+		v   []float32
+		err error
+	}
+	done := make(chan answer, 1)
+	go func() { // a model may not look at the clock
+		defer cancel()
+		v, err := m.embed(ctx, query)
+		done <- answer{v, err}
+	}()
+	select {
+	case a := <-done:
+		return a.v, false, a.err
+	case <-ctx.Done():
+		return nil, false, ctx.Err()
+	}
+}
+
+// embed embeds a query; a long one in passages, of which it is the mean.
+func (m *meanings) embed(ctx context.Context, query string) ([]float32, error) {
+	vectors, err := m.model.Embed(ctx, search.Passages("", query, m.model))
+	if err != nil {
+		return nil, err
+	}
+	v := mean(vectors)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.kept == nil {
+		m.kept = map[string][]float32{}
+	}
+	for q := range m.kept { // a map's order is a fair choice of what goes
+		if len(m.kept) < maxMeanings {
+			break
+		}
+		delete(m.kept, q)
+	}
+	m.kept[query] = v
+	return v, nil
+}
+
+// mean is the direction between vectors.
+func mean(vectors [][]float32) []float32 {
+	if len(vectors) == 1 {
+		return vectors[0]
+	}
+	sum, square := make([]float32, len(vectors[0])), 0.0
+	for _, v := range vectors {
+		for i, x := range v {
+			sum[i] += x
+		}
+	}
+	for _, x := range sum {
+		square += float64(x) * float64(x)
+	}
+	for i := range sum {
+		sum[i] /= float32(math.Sqrt(max(square, 1e-30)))
+	}
+	return sum
+}

@@ -1,0 +1,293 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
+)
+
+// An embedding gives memories their vectors, in the background: no write waits
+// for it. Several processes may do it on one database.
+type embedding struct {
+	s          *Store
+	model      search.Embedder
+	generation int64 // in the database; known once the work begins
+	changing   bool  // some workspaces may still answer from another generation
+	after      int64 // the workspace that was served last
+	failures   int   // batches, one after another
+	due        chan struct{}
+	closing    atomic.Bool
+	cancel     context.CancelFunc
+	done       sync.WaitGroup
+}
+
+// Generation names the vectors of a model as they lie in the store.
+func generationOf(e search.Embedder) string { return e.Generation() + "/" + search.PassageVersion }
+
+// Pauses between looks for work that nobody in this process announced.
+const (
+	idlePause = 2 * time.Second
+	mostPause = 30 * time.Second
+)
+
+func (e *embedding) start(s *Store, model search.Embedder) {
+	e.s, e.model, e.due, e.cancel = s, model, make(chan struct{}, 1), func() {}
+	if model == nil {
+		return
+	}
+	var ctx context.Context
+	ctx, e.cancel = context.WithCancel(context.Background())
+	e.done.Go(func() { e.run(ctx) })
+}
+
+// stop does what is due first, within reason: a program that runs for one
+// command embeds here or never.
+func (e *embedding) stop() {
+	e.closing.Store(true)
+	e.wake()
+	late := time.AfterFunc(2*time.Second, e.cancel)
+	e.done.Wait()
+	late.Stop()
+	e.cancel()
+}
+
+func (e *embedding) wake() {
+	select {
+	case e.due <- struct{}{}:
+	default:
+	}
+}
+
+func (e *embedding) run(ctx context.Context) {
+	for begun := false; ctx.Err() == nil; {
+		pause, err := time.Duration(0), error(nil)
+		if !begun {
+			if err = e.begin(ctx); err == nil {
+				begun = true
+			}
+		}
+		if begun {
+			pause, err = e.round(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			e.s.log.Error("embed", "err", err)
+			e.failures++
+		}
+		if e.failures > 0 {
+			pause = min(mostPause, 100*time.Millisecond<<min(e.failures, 10))
+		}
+		if pause > 0 {
+			if e.closing.Load() {
+				return
+			}
+			e.sleep(ctx, pause)
+		}
+	}
+}
+
+// sleep ends early where there is work, unless work has failed.
+func (e *embedding) sleep(ctx context.Context, pause time.Duration) {
+	due := e.due
+	if e.failures > 0 {
+		due = nil
+	}
+	t := time.NewTimer(pause)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-due:
+	case <-ctx.Done():
+	}
+}
+
+// begin makes the model's generation known, and makes the memories wait that have
+// no vectors of it.
+func (e *embedding) begin(ctx context.Context) (err error) {
+	var prepared bool
+	e.generation, err = System(ctx, e.s, "know the generation of vectors", func(t *SystemTx) (rid int64, err error) {
+		prepared, rid, err = t.generation(generationOf(e.model))
+		if err == nil {
+			err = t.freeTasks()
+		}
+		return rid, err
+	})
+	if err != nil {
+		return err
+	}
+	e.changing = true
+	for after := int64(-1); !prepared; {
+		_, err := System(ctx, e.s, "let memories wait for their vectors", func(t *SystemTx) (_ loci.Nothing, err error) {
+			after, prepared, err = t.prepareVectors(e.generation, after)
+			return loci.Nothing{}, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// round does what is due, and tells how long to wait for more.
+func (e *embedding) round(ctx context.Context) (time.Duration, error) {
+	pause := idlePause
+	memories, err := SystemRead(ctx, e.s, "look who waits for vectors", func(t *SystemTx) ([]int64, error) {
+		list, last, next, err := t.dueTasks(e.after)
+		if len(list) > 0 {
+			e.after = last
+		} else if next != 0 {
+			pause = max(time.Millisecond, min(pause, next.Std().Sub(t.t.now.Std())))
+		}
+		return list, err
+	})
+	if err != nil {
+		return 0, err
+	}
+	if len(memories) == 0 {
+		e.failures = 0
+		return pause, e.tidy(ctx)
+	}
+	b := &embedBatch{e: e}
+	b.tasks, err = System(ctx, e.s, "take memories to embed", func(t *SystemTx) ([]task, error) { return t.take(memories) })
+	if err != nil {
+		return 0, err
+	}
+	return 0, b.work(ctx)
+}
+
+// tidy lets the workspaces answer from the new generation that have all of it, and
+// then removes what is of others.
+func (e *embedding) tidy(ctx context.Context) (err error) {
+	if !e.changing || e.closing.Load() {
+		return nil
+	}
+	e.changing, err = System(ctx, e.s, "turn to the new generation of vectors", func(t *SystemTx) (bool, error) { return t.turn(e.generation) })
+	return err
+}
+
+// An embedBatch is what is embedded together.
+type embedBatch struct {
+	e     *embedding
+	tasks []task
+	taken time.Time
+}
+
+// work embeds the tasks of a batch, and one by one where that fails: one text
+// that a model refuses keeps no other from its vectors.
+func (b *embedBatch) work(ctx context.Context) error {
+	b.taken = time.Now()
+	err := b.embed(ctx, b.tasks)
+	if err == nil {
+		b.e.failures = 0
+		return nil
+	}
+	worked := 0
+	var errs []error
+	for i := range b.tasks {
+		if err := b.embed(ctx, b.tasks[i:i+1]); err == nil {
+			worked++
+		} else if err := b.giveUp(ctx, b.tasks[i:i+1], err); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if worked > 0 {
+		b.e.failures = 0
+	} else if ctx.Err() == nil {
+		b.e.failures++
+		b.e.s.log.Warn("embed", "memories", len(b.tasks), "err", err)
+	}
+	return errors.Join(errs...)
+}
+
+func (b *embedBatch) giveUp(ctx context.Context, tasks []task, reason error) error {
+	text := reason.Error()
+	if ctx.Err() != nil {
+		text = "" // not its fault
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	_, err := System(ctx, b.e.s, "put memories back that were not embedded", func(t *SystemTx) (loci.Nothing, error) {
+		return loci.Nothing{}, t.putBack(tasks, cutText(text, 300))
+	})
+	return err
+}
+
+func cutText(s string, n int) string { return s[:min(len(s), n)] }
+
+// atOnce is how many passages a model is given together.
+const atOnce = 32
+
+// embed gives some tasks their vectors.
+func (b *embedBatch) embed(ctx context.Context, tasks []task) error {
+	results := make([]result, len(tasks))
+	var passages []string
+	var of []*result
+	for i, x := range tasks {
+		results[i] = result{task: x, text: textHash(x.title, x.content)}
+		known, err := SystemRead(ctx, b.e.s, "look for vectors of the same text", func(t *SystemTx) (int64, error) {
+			return t.sameText(x.workspace, b.e.generation, results[i].text)
+		})
+		if err != nil {
+			return err
+		}
+		if results[i].like = known; known != 0 {
+			continue
+		}
+		for _, p := range search.Passages(x.title, x.content, b.e.model) {
+			passages, of = append(passages, p), append(of, &results[i])
+		}
+	}
+	for len(passages) > 0 {
+		n := min(atOnce, len(passages))
+		vectors, err := b.e.model.Embed(ctx, passages[:n])
+		if err != nil {
+			return err
+		}
+		for i, v := range vectors {
+			of[i].vectors = append(of[i].vectors, search.EncodeVector(v))
+		}
+		passages, of = passages[n:], of[n:]
+		if err := b.renew(ctx, results); err != nil {
+			return err
+		}
+	}
+	_, err := System(ctx, b.e.s, "store vectors", func(t *SystemTx) (loci.Nothing, error) {
+		return loci.Nothing{}, t.addVectors(b.e.generation, results)
+	})
+	return err
+}
+
+// renew keeps the tasks where embedding takes long.
+func (b *embedBatch) renew(ctx context.Context, results []result) error {
+	if time.Since(b.taken) < lease/4 {
+		return nil
+	}
+	b.taken = time.Now()
+	_, err := System(ctx, b.e.s, "keep memories that take long to embed", func(t *SystemTx) (loci.Nothing, error) {
+		err := t.renew(b.tasks)
+		for i, r := range results {
+			for _, x := range b.tasks {
+				if x.memory == r.memory {
+					results[i].task = x
+				}
+			}
+		}
+		return loci.Nothing{}, err
+	})
+	return err
+}
+
+// textHash names the text that is embedded; equal ones have equal vectors.
+func textHash(title, content string) int64 {
+	h := sha256.New()
+	h.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(title))))
+	h.Write([]byte(title))
+	h.Write([]byte(content))
+	return int64(binary.BigEndian.Uint64(h.Sum(nil)))
+}

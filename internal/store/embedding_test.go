@@ -1,0 +1,253 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// A stubModel is an embedder for tests: texts that share words have like vectors.
+type stubModel struct {
+	name    string
+	texts   atomic.Int64
+	mu      sync.Mutex
+	refuses string        // texts that hold it; "*" refuses all
+	gate    chan struct{} // waits for it, where it is there
+}
+
+func (m *stubModel) Generation() string { return m.name }
+
+func (m *stubModel) Pieces(text string) (int, int) { return len(strings.Fields(text)), 0 }
+
+func (m *stubModel) refuse(what string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.refuses = what
+}
+
+func (m *stubModel) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	if m.gate != nil {
+		select {
+		case <-m.gate:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	m.mu.Lock()
+	refuses := m.refuses
+	m.mu.Unlock()
+	out := make([][]float32, len(texts))
+	for i, text := range texts {
+		if refuses == "*" || refuses != "" && strings.Contains(text, refuses) {
+			return nil, errors.New("the model says no")
+		}
+		out[i] = vectorOf(text)
+	}
+	m.texts.Add(int64(len(texts)))
+	return out, nil
+}
+
+func vectorOf(text string) []float32 {
+	v, sum := make([]float32, 96), float32(0)
+	for _, w := range append(strings.Fields(strings.ToLower(text)), "·") {
+		h := fnv.New64a()
+		h.Write([]byte(w))
+		x := h.Sum64()
+		v[x%96]++
+		v[x>>20%96]--
+	}
+	for _, x := range v {
+		sum += x * x
+	}
+	for i := range v {
+		v[i] /= float32(math.Sqrt(float64(max(sum, 1e-9))))
+	}
+	return v
+}
+
+func backlog(t testing.TB, s *store.Store) store.Backlog {
+	t.Helper()
+	b, err := store.SystemRead(ctx, s, "test", func(x *store.SystemTx) (store.Backlog, error) { return x.Backlog() })
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// embedded waits until nobody waits for a vector.
+func embedded(t testing.TB, s *store.Store) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); backlog(t, s).Pending > 0; time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("still waiting: %+v", backlog(t, s))
+		}
+	}
+}
+
+func change(t testing.TB, s *store.Store, who *loci.Actor, id, content string) {
+	t.Helper()
+	text := loci.Content(content)
+	if _, err := serve(s).UpdateMemory(ctx, who, loci.UpdateMemory{MemoryID: id, Content: &text}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestEveryTextGetsItsVectorsAndNoneTwice(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		m := &stubModel{name: "one"}
+		s := d.Open(t, store.Options{Embedder: m})
+		ann, bob := user(t, s, "ann"), user(t, s, "bob")
+		a := add(t, s, ann, "", "the blue boat")
+		for i := range 20 {
+			add(t, s, ann, "", fmt.Sprint("memory number ", i))
+			add(t, s, bob, "", fmt.Sprint("another number ", i))
+		}
+		embedded(t, s)
+		if n := m.texts.Load(); n != 41 {
+			t.Errorf("%d texts were embedded", n)
+		}
+		change(t, s, ann, a.ID, "the red bicycle")
+		embedded(t, s)
+		change(t, s, ann, a.ID, "the blue boat") // as it was
+		add(t, s, ann, "", "the red bicycle", func(m *loci.Memory) { m.Title = "the blue boat" })
+		add(t, s, bob, "", "the blue boat") // of another workspace: nothing is known of it there
+		embedded(t, s)
+		if n := m.texts.Load(); n != 43 {
+			t.Errorf("%d texts were embedded, with a change, a copy, and one elsewhere", n)
+		}
+		if n := d.Query(t, `SELECT count(*) FROM vectors`)[0]; n != "44" {
+			t.Errorf("%s vectors are stored", n)
+		}
+	})
+}
+
+func TestATextThatIsRefusedKeepsNoOtherWaitingAndHeals(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		m := &stubModel{name: "one", refuses: "poison"}
+		s := d.Open(t, store.Options{Embedder: m})
+		ann := user(t, s, "ann")
+		add(t, s, ann, "", "poison")
+		for i := range 20 {
+			add(t, s, ann, "", fmt.Sprint("memory number ", i))
+		}
+		deadline := time.Now().Add(20 * time.Second)
+		for b := backlog(t, s); b.Pending != 1 || b.Failed != 1 || b.Error != "the model says no"; b = backlog(t, s) {
+			if time.Now().After(deadline) {
+				t.Fatalf("it is %+v", b)
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+		m.refuse("")
+		embedded(t, s)
+	})
+}
+
+func TestAModelThatIsAwayLosesNothing(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		m := &stubModel{name: "one", refuses: "*"}
+		s := d.Open(t, store.Options{Embedder: m})
+		ann := user(t, s, "ann")
+		a := add(t, s, ann, "", "first")
+		change(t, s, ann, a.ID, "second")
+		s.Close()
+		s = d.Open(t, store.Options{}) // without a model they wait
+		add(t, s, ann, "", "third")
+		if b := backlog(t, s); b.Pending != 2 {
+			t.Errorf("%+v", b)
+		}
+		s.Close()
+		m.refuse("")
+		s = d.Open(t, store.Options{Embedder: m})
+		embedded(t, s)
+		if m.texts.Load() != 2 {
+			t.Errorf("%d texts were embedded", m.texts.Load())
+		}
+	})
+}
+
+func TestAVectorIsOfTheTextThatStands(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		m := &stubModel{name: "one", gate: make(chan struct{})}
+		s := d.Open(t, store.Options{Embedder: m})
+		ann := user(t, s, "ann")
+		a := add(t, s, ann, "", "before")
+		m.gate <- struct{}{} // it has taken the text, or will take it
+		m.gate = nil
+		for i := range 30 {
+			change(t, s, ann, a.ID, fmt.Sprint("after ", i))
+		}
+		embedded(t, s)
+		have, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.Findings, error) {
+			return tx.Find(store.Question{Meaning: &store.Meaning{Generation: "one", Vector: vectorOf("before\nafter 29")}}, store.Filter{}, 0, 5)
+		})
+		if err != nil || len(have.Page) != 1 || have.Page[0].Score < .99 {
+			t.Errorf("found %+v, %v", have.Page, err)
+		}
+	})
+}
+
+func TestTheOldGenerationAnswersUntilTheNewOneIsWhole(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{Embedder: &stubModel{name: "one"}})
+		ann := user(t, s, "ann")
+		for i := range 30 {
+			add(t, s, ann, "", fmt.Sprint("memory number ", i))
+		}
+		embedded(t, s)
+		s.Close()
+		two := &stubModel{name: "two", refuses: "number 7"}
+		s = d.Open(t, store.Options{Embedder: two})
+		for two.texts.Load() < 29 {
+			time.Sleep(5 * time.Millisecond)
+		}
+		answers := func() string {
+			return strings.Join(d.Query(t, `SELECT g.name FROM indexes x JOIN generations g ON g.rid = x.generation`), " ")
+		}
+		if got := answers(); !strings.HasPrefix(got, "one/") {
+			t.Errorf("%s answers while one is missing", got)
+		}
+		two.refuse("")
+		embedded(t, s)
+		for end := time.Now().Add(20 * time.Second); !strings.HasPrefix(answers(), "two/") || d.Query(t, `SELECT count(*) FROM generations`)[0] != "1"; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s answers", answers())
+			}
+		}
+		if n := d.Query(t, `SELECT count(*) FROM vectors`)[0]; n != "30" {
+			t.Errorf("%s vectors are left", n)
+		}
+	})
+}
+
+func TestSeveralProcessesShareTheWork(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		m := &stubModel{name: "one"}
+		stores := []*store.Store{d.Open(t, store.Options{Embedder: m}), d.Open(t, store.Options{Embedder: m}), d.Open(t, store.Options{Embedder: m})}
+		ann := user(t, stores[0], "ann")
+		together(60, func(i int) error {
+			_, err := tryAdd(stores[i%3], ann, "", fmt.Sprint("memory number ", i))
+			return err
+		})
+		embedded(t, stores[0])
+		if n := d.Query(t, `SELECT count(*) FROM vectors`)[0]; n != "60" || m.texts.Load() != 60 {
+			t.Errorf("%s vectors of %d texts", n, m.texts.Load())
+		}
+	})
+}

@@ -1,0 +1,150 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/loci-memory/loci"
+)
+
+// wait makes a memory wait for the vectors of its text. Whoever works at an
+// earlier text of it has lost the row.
+func (w *Workspace) wait(memory int64) error {
+	_, err := w.t.exec(`INSERT INTO waiting (memory, workspace, due, attempts, error) VALUES (?1, ?2, ?3, 0, '')
+		ON CONFLICT (memory) DO UPDATE SET due = excluded.due, attempts = 0, error = ''`, memory, w.rid, w.t.now)
+	w.t.waits = true
+	return err
+}
+
+// A task is a memory that waits, taken by one who works at it until due.
+type task struct {
+	memory, workspace int64
+	title, content    string
+	attempts          int // with this one
+	due               loci.Time
+}
+
+// Bounds of what is taken at once, in all and of one workspace: whoever writes
+// much keeps nobody else waiting.
+const (
+	maxTasks  = 16
+	fairTasks = 8
+)
+
+// lease is how long a task is its taker's; a long one is renewed.
+const lease = 2 * time.Minute
+
+// dueTasks lists memories that are due, of the workspaces after one and then of the
+// others in turn, and tells when the next one is due where none is.
+func (t *SystemTx) dueTasks(after int64) (list []int64, last int64, next loci.Time, err error) {
+	next = math.MaxInt64
+	for _, part := range [][2]int64{{after, math.MaxInt64}, {-1, after}} {
+		for w := part[0]; len(list) < maxTasks; {
+			var due loci.Time
+			err := t.t.c.one(`SELECT workspace, due FROM waiting WHERE workspace > ?1 ORDER BY workspace, due LIMIT 1`, []any{w}, []any{&w, &due})
+			if errors.Is(err, errNoRow) || err == nil && w > part[1] {
+				break
+			}
+			if err != nil {
+				return nil, 0, 0, err
+			}
+			if next = min(next, due); due > t.t.now {
+				continue
+			}
+			last = w
+			err = t.t.c.few(`SELECT memory FROM waiting WHERE workspace = ?1 AND due <= ?2 ORDER BY due LIMIT ?3`,
+				[]any{w, t.t.now, min(fairTasks, maxTasks-len(list))}, into(&list))
+			if err != nil {
+				return nil, 0, 0, err
+			}
+		}
+	}
+	return list, last, next, nil
+}
+
+// take takes those of the tasks that are still due. Their texts are read once they
+// are taken: whoever changes one from now on makes it due again.
+func (t *SystemTx) take(memories []int64) (list []task, err error) {
+	d := t.t.s.db.dialect()
+	skip := ""
+	if d.locks {
+		skip = " FOR UPDATE SKIP LOCKED"
+	}
+	until := loci.At(t.t.now.Std().Add(lease))
+	taken := map[int64]int{}
+	err = t.t.c.few(`UPDATE waiting SET due = ?3, attempts = attempts + 1 WHERE memory IN (SELECT memory FROM waiting
+		WHERE `+fmt.Sprintf(d.in, "memory", 1)+` AND due <= ?2`+skip+`) RETURNING memory, attempts`, []any{integers(memories), t.t.now, until}, func(r row) error {
+		var memory int64
+		var attempts int
+		err := r.Scan(&memory, &attempts)
+		taken[memory] = attempts
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = t.t.c.few(`SELECT e.rid, e.workspace, e.title, e.content FROM memories e WHERE `+fmt.Sprintf(d.in, "e.rid", 1), []any{integers(slices.Sorted(maps.Keys(taken)))}, func(r row) error {
+		x := task{due: until}
+		err := r.Scan(&x.memory, &x.workspace, &x.title, &x.content)
+		x.attempts = taken[x.memory]
+		list = append(list, x)
+		return err
+	})
+	return list, err
+}
+
+// renew keeps tasks that take long.
+func (t *SystemTx) renew(list []task) error {
+	until := loci.At(t.t.now.Std().Add(lease))
+	for i, x := range list {
+		n, err := t.t.exec(`UPDATE waiting SET due = ?3 WHERE memory = ?1 AND due = ?2`, x.memory, x.due, until)
+		if err != nil {
+			return err
+		}
+		if n == 1 {
+			list[i].due = until
+		}
+	}
+	return nil
+}
+
+// putBack ends tasks without a result: with a reason they failed, and are tried
+// again later and later; without one they were only interrupted.
+func (t *SystemTx) putBack(list []task, reason string) error {
+	for _, x := range list {
+		due, tried := t.t.now, x.attempts-1
+		if reason != "" {
+			pause := min(time.Hour, time.Second<<min(x.attempts, 12))
+			due, tried = loci.At(t.t.now.Std().Add(pause/2+rand.N(pause))), x.attempts
+		}
+		if _, err := t.t.exec(`UPDATE waiting SET due = ?3, attempts = ?4, error = ?5 WHERE memory = ?1 AND due = ?2`, x.memory, x.due, due, tried, reason); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// freeTasks makes due what a process had taken that is no more. One that lives
+// and works at it has worked in vain.
+func (t *SystemTx) freeTasks() error {
+	_, err := t.t.exec(`UPDATE waiting SET due = ?1 WHERE error = '' AND due > ?1`, t.t.now)
+	return err
+}
+
+// A Backlog tells how many memories wait for their vectors, of them how many
+// because it failed, and why it failed last.
+type Backlog struct {
+	Pending, Failed int64
+	Error           string
+}
+
+// Backlog tells what waits in the whole store.
+func (t *SystemTx) Backlog() (b Backlog, err error) {
+	err = t.t.c.one(`SELECT count(*), count(CASE WHEN error <> '' THEN 1 END), COALESCE(max(error), '') FROM waiting`, nil, []any{&b.Pending, &b.Failed, &b.Error})
+	return b, err
+}
