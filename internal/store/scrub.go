@@ -74,11 +74,11 @@ func (t *SystemTx) unprepare() {
 // read meanwhile, and wait to write.
 func (d *sqliteFile) scrub(ctx context.Context) error {
 	// The copy would not fit into memory where the file does not.
-	c, err := d.connect(ctx, `PRAGMA temp_store = FILE`, `PRAGMA secure_delete = ON`)
+	c, err := d.connect(`PRAGMA temp_store = FILE`, `PRAGMA secure_delete = ON`)
 	if err != nil {
 		return err
 	}
-	err = patiently(func() error { return sqliteError(run(ctx, c.conn, `VACUUM`)) })
+	err = patiently(func() error { return sqliteError(c.run(ctx, `VACUUM`)) })
 	if err == nil {
 		err = patiently(func() error {
 			var stuck, frames, done int

@@ -34,7 +34,8 @@ var sqliteDialect = &dialect{
 
 // sqliteFile is a database in a file: one connection that writes, some that read.
 type sqliteFile struct {
-	file     *sql.DB
+	file     *sql.DB // for migrations
+	name     string  // of the file, for the driver
 	path     string
 	patience time.Duration
 	readers  chan *sqliteConn
@@ -54,11 +55,12 @@ func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := sql.Open(SQLDriver, (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String())
+	name := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
+	db, err := sql.Open(SQLDriver, name)
 	if err != nil {
 		return nil, err
 	}
-	d := &sqliteFile{file: db, path: path, patience: o.wait(), over: make(chan struct{})}
+	d := &sqliteFile{file: db, name: name, path: path, patience: o.wait(), over: make(chan struct{})}
 	d.largestLog = cmp.Or(o.largestLog, largestLog)
 	d.tidyAt = d.largestLog
 	if err := d.open(ctx); err != nil {
@@ -99,7 +101,7 @@ func (d *sqliteFile) firstConnection(ctx context.Context) (*sqliteConn, error) {
 		return nil, fmt.Errorf("store: another process holds the lock for opening: %w", err)
 	}
 	defer l.Unlock()
-	w, err := d.connect(ctx, `PRAGMA journal_mode = WAL`, `PRAGMA synchronous = FULL`, `PRAGMA foreign_keys = ON`,
+	w, err := d.connect(`PRAGMA journal_mode = WAL`, `PRAGMA synchronous = FULL`, `PRAGMA foreign_keys = ON`,
 		`PRAGMA secure_delete = FAST`, `PRAGMA cache_size = -16000`)
 	if err != nil {
 		return nil, err
@@ -110,32 +112,22 @@ func (d *sqliteFile) firstConnection(ctx context.Context) (*sqliteConn, error) {
 	return w, nil
 }
 
-// connect takes a connection for good and prepares it.
-func (d *sqliteFile) connect(ctx context.Context, pragmas ...string) (*sqliteConn, error) {
-	c, err := d.file.Conn(ctx)
+// connect opens a connection, which the pool of d.file knows nothing of, and
+// prepares it.
+func (d *sqliteFile) connect(pragmas ...string) (*sqliteConn, error) {
+	raw, err := d.file.Driver().Open(d.name)
 	if err != nil {
 		return nil, err
 	}
+	c := &sqliteConn{conn: raw, prepared: map[string]*statement{}, patience: d.patience}
 	// The wait for another process comes first: the others may have to wait.
 	wait := fmt.Sprintf(`PRAGMA busy_timeout = %d`, d.patience.Milliseconds())
 	for _, q := range append([]string{wait, `PRAGMA temp_store = MEMORY`, `PRAGMA mmap_size = 1073741824`}, pragmas...) {
-		if err := run(ctx, c, q); err != nil {
-			return nil, errors.Join(fmt.Errorf("%s: %w", q, err), c.Close())
+		if err := c.run(context.Background(), q); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", q, err), c.close())
 		}
 	}
-	return &sqliteConn{conn: c, prepared: map[string]*sql.Stmt{}, patience: d.patience}, nil
-}
-
-// run executes a pragma, which may answer with a row.
-func run(ctx context.Context, c *sql.Conn, q string) error {
-	rows, err := c.QueryContext(ctx, q)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-	}
-	return rows.Err()
+	return c, nil
 }
 
 func (d *sqliteFile) dialect() *dialect { return sqliteDialect }
@@ -147,7 +139,7 @@ func (d *sqliteFile) read(ctx context.Context, f func(conn) error) (err error) {
 	}
 	defer func() { d.readers <- c }()
 	if c == nil {
-		if c, err = d.connect(context.WithoutCancel(ctx), `PRAGMA query_only = ON`, `PRAGMA cache_size = -2000`); err != nil {
+		if c, err = d.connect(`PRAGMA query_only = ON`, `PRAGMA cache_size = -2000`); err != nil {
 			return sqliteError(err)
 		}
 	}
@@ -225,121 +217,4 @@ func sqliteError(err error) error {
 		return &loci.Error{Code: loci.StorageFull, Message: loci.StorageFull.Hint(), Err: err}
 	}
 	return err
-}
-
-// sqliteConn is one connection with its prepared statements.
-type sqliteConn struct {
-	conn     *sql.Conn
-	prepared map[string]*sql.Stmt
-	ctx      context.Context // of the transaction under way
-	patience time.Duration
-}
-
-// maxPrepared bounds the statements that a connection keeps.
-const maxPrepared = 256
-
-func (c *sqliteConn) prepare(q string) (*sql.Stmt, error) {
-	statements.Add(1)
-	if s := c.prepared[q]; s != nil {
-		return s, nil
-	}
-	if len(c.prepared) >= maxPrepared {
-		c.forget()
-	}
-	s, err := c.conn.PrepareContext(context.Background(), q)
-	if err == nil {
-		c.prepared[q] = s
-	}
-	return s, err
-}
-
-func (c *sqliteConn) forget() {
-	for q, s := range c.prepared {
-		s.Close()
-		delete(c.prepared, q)
-	}
-}
-
-// close ends the statements too: SQLite keeps a connection open for them.
-func (c *sqliteConn) close() error {
-	c.forget()
-	return c.conn.Close()
-}
-
-// execute and one touch few rows: they run to their end. A context that could
-// end would cost a goroutine for each.
-func (c *sqliteConn) execute(q string, args []any) (sql.Result, error) {
-	s, err := c.prepare(q)
-	if err != nil {
-		return nil, err
-	}
-	return s.Exec(args...)
-}
-
-func (c *sqliteConn) exec(q string, args []any) (int64, error) {
-	r, err := c.execute(q, args)
-	if err != nil {
-		return 0, err
-	}
-	return r.RowsAffected()
-}
-
-// insert takes the rid from the answer to the write itself: a RETURNING clause
-// would make rows of it.
-func (c *sqliteConn) insert(q string, args []any) (rid int64, err error) {
-	r, err := c.execute(q, args)
-	if err != nil {
-		return 0, err
-	}
-	return r.LastInsertId()
-}
-
-func (c *sqliteConn) one(q string, args []any, dest []any) error {
-	s, err := c.prepare(q)
-	if err != nil {
-		return err
-	}
-	if err = s.QueryRow(args...).Scan(dest...); errors.Is(err, sql.ErrNoRows) {
-		return errNoRow
-	}
-	return err
-}
-
-// each ends a query that runs away, at the connection's patience.
-func (c *sqliteConn) each(q string, args []any, f func(row) error) error {
-	s, err := c.prepare(q)
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeoutCause(c.ctx, c.patience, errSlow)
-	defer cancel()
-	if err = rowsOf(ctx, s, args, f); err != nil && context.Cause(ctx) == errSlow {
-		return busy(errors.Join(errSlow, err))
-	}
-	return err
-}
-
-// few saves the goroutine that would watch over the query.
-func (c *sqliteConn) few(q string, args []any, f func(row) error) error {
-	s, err := c.prepare(q)
-	if err != nil {
-		return err
-	}
-	return rowsOf(context.Background(), s, args, f)
-}
-
-var errSlow = errors.New("store: a query took too long")
-
-func rowsOf(ctx context.Context, s *sql.Stmt, args []any, f func(row) error) error {
-	rows, err := s.QueryContext(ctx, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := f(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -18,10 +19,14 @@ import (
 
 func pragma(t testing.TB, c conn, name string) (value string) {
 	t.Helper()
-	if err := c.one(`PRAGMA `+name, nil, []any{&value}); err != nil {
+	if c.one(`PRAGMA `+name, nil, []any{&value}) == nil {
+		return value
+	}
+	var number int
+	if err := c.one(`PRAGMA `+name, nil, []any{&number}); err != nil {
 		t.Error(err)
 	}
-	return value
+	return strconv.Itoa(number)
 }
 
 func TestConnectionsAreDurableCheckedAndPatient(t *testing.T) {
