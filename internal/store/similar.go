@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -18,17 +19,21 @@ const (
 	maxAlike  = 5
 )
 
+// Every sketch has search.Bands bands, so that the texts of these are made once.
+var addSketch, bandsQuery = func() (add, find string) {
+	rows, bands := make([]string, search.Bands), make([]string, search.Bands)
+	for i := range search.Bands {
+		rows[i] = fmt.Sprintf("(?1, ?%d, ?2)", i+3)
+		bands[i] = fmt.Sprintf(`SELECT * FROM (SELECT s.memory FROM sketches s WHERE s.workspace = ?1 AND s.band = ?%d ORDER BY s.memory DESC LIMIT %d) AS band`, i+2, maxInBand)
+	}
+	return `INSERT INTO sketches (workspace, band, memory) VALUES ` + strings.Join(rows, ", ") + ` ON CONFLICT DO NOTHING`, strings.Join(bands, " UNION ALL ")
+}()
+
 func (w *Workspace) addSketch(memory int64, sketch []int64) error {
 	if len(sketch) == 0 {
 		return nil
 	}
-	args := []any{w.rid, memory}
-	rows := make([]string, len(sketch))
-	for i, band := range sketch {
-		args = append(args, band)
-		rows[i] = fmt.Sprintf("(?1, ?%d, ?2)", len(args))
-	}
-	_, err := w.t.exec(`INSERT INTO sketches (workspace, band, memory) VALUES `+strings.Join(rows, ", ")+` ON CONFLICT DO NOTHING`, args...)
+	_, err := w.t.exec(addSketch, append([]any{w.rid, memory}, anys(sketch)...)...)
 	return err
 }
 
@@ -97,18 +102,28 @@ func (t *Tx) alike(workspace int64, content string, sketch []int64, except strin
 	return list, err
 }
 
-// candidates finds memories by what they are found by. A text that very many
-// share is a long band: of each only the end is read.
-func (t *Tx) candidates(workspace int64, sketch []int64) (list []int64, err error) {
-	args := []any{workspace}
-	bands := make([]string, len(sketch))
-	for i, band := range sketch {
-		args = append(args, band)
-		bands[i] = fmt.Sprintf(`SELECT * FROM (SELECT s.memory FROM sketches s WHERE s.workspace = ?1 AND s.band = ?%d ORDER BY s.memory DESC LIMIT %d) AS band`, len(args), maxInBand)
+// candidates finds the memories that share most bands with a sketch, of those
+// the newest. A text that very many share is a long band: of each only the end
+// is read.
+func (t *Tx) candidates(workspace int64, sketch []int64) ([]int64, error) {
+	var list []int64
+	if err := t.c.few(bandsQuery, append([]any{workspace}, anys(sketch)...), into(&list)); err != nil || len(list) < 2 {
+		return list, err
 	}
-	q := fmt.Sprintf(`SELECT memory FROM (%s) AS bands GROUP BY memory ORDER BY count(*) DESC, memory DESC LIMIT %d`, strings.Join(bands, " UNION ALL "), maxAlike+1)
-	err = t.c.few(q, args, into(&list))
-	return list, err
+	shared := map[int64]int{}
+	for _, memory := range list {
+		shared[memory]++
+	}
+	list = slices.SortedFunc(maps.Keys(shared), func(a, b int64) int { return cmp.Or(shared[b]-shared[a], cmp.Compare(b, a)) })
+	return list[:min(len(list), maxAlike+1)], nil
+}
+
+func anys(list []int64) []any {
+	args := make([]any, len(list))
+	for i, n := range list {
+		args[i] = n
+	}
+	return args
 }
 
 // Sourced returns the handle of the memory of the atlas that comes from a
