@@ -51,7 +51,7 @@ func (a *analyzer) analyze(s string) {
 				i += n
 			}
 		case class[c]&alnum != 0:
-			if a.roots != nil && a.roots[c] == nil {
+			if a.roots != nil && i+1 < len(s) && !a.roots.begins(c, s[i+1]) {
 				if j := i + unwanted(s[i:]); j > i {
 					i = j
 					continue
@@ -261,7 +261,7 @@ func (a *analyzer) word(t string) {
 
 // ascii emits a word of ASCII letters and digits, and its stem.
 func (a *analyzer) ascii(t string) {
-	if a.roots != nil && a.roots[t[0]|class[t[0]]&upper<<4] == nil {
+	if a.roots != nil && a.roots.by[t[0]|class[t[0]]&upper<<4] == nil {
 		return
 	}
 	a.low = append(a.low[:0], t...)

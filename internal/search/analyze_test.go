@@ -205,8 +205,8 @@ func TestAWordBeginsWithTheRootOfItsStem(t *testing.T) {
 		var r roots
 		r.add(stem)
 		r.add(word)
-		if len(r[word[0]]) != 2 || !r.admit([]byte(word)) {
-			t.Fatalf("%s becomes %s: %v", word, stem, r[word[0]])
+		if len(r.by[word[0]]) != 2 || !r.admit([]byte(word)) {
+			t.Fatalf("%s becomes %s: %v", word, stem, r.by[word[0]])
 		}
 		r = roots{}
 		r.add(stem)

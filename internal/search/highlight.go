@@ -75,16 +75,12 @@ func (r Reading) Highlights() []string {
 // bestWindow finds the run of spots that fits a snippet and shows most of the
 // query's words, then most spots; the earlier wins.
 func bestWindow(text string, spots []spot) (first, last int) {
+	starts, ends := runeOffsets(text, spots)
 	best := -1
 	for i := range spots {
-		seen, end := uint64(0), spots[i].from // a query has at most 32 groups
-		runes := 0
+		seen, end := uint64(0), 0 // a query has at most 32 groups
 		for j := i; j < len(spots); j++ {
-			if spots[j].to > end {
-				runes += utf8.RuneCountInString(text[end:min(spots[j].to, end+utf8.UTFMax*snippetRunes)])
-				end = spots[j].to
-			}
-			if j > i && runes > snippetRunes {
+			if end = max(end, ends[j]); j > i && end-starts[i] > snippetRunes {
 				break
 			}
 			seen |= 1 << spots[j].group
@@ -94,6 +90,23 @@ func bestWindow(text string, spots []spot) (first, last int) {
 		}
 	}
 	return first, last
+}
+
+// runeOffsets tells at which characters spots begin and end.
+func runeOffsets(text string, spots []spot) (starts, ends []int) {
+	starts, ends = make([]int, len(spots)), make([]int, len(spots))
+	at, runes := 0, 0
+	for i, s := range spots {
+		if s.from >= at {
+			runes += utf8.RuneCountInString(text[at:s.from])
+			starts[i] = runes
+		} else {
+			starts[i] = runes - utf8.RuneCountInString(text[s.from:at])
+		}
+		at, runes = s.from, starts[i]
+		ends[i] = runes + utf8.RuneCountInString(text[s.from:s.to])
+	}
+	return starts, ends
 }
 
 // widen grows a range to a snippet: a quarter of the room before it, the rest

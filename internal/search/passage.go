@@ -114,37 +114,76 @@ func run(list []atom) int {
 
 // atoms parts a text into sentences and lines, and those of more than maxWords
 // words into parts that have as many.
-func atoms(s string) (list []atom) {
-	for from := 0; from < len(s); {
-		to, last := sentenceEnd(s[from:])
-		for end := from + to; from < end; {
-			n := headOf(s[from:end], maxWords)
-			a := atom{from: from, to: from + n, words: wordsOf(s[from : from+n])}
-			a.last = last && a.to == end
-			list = append(list, a)
-			from = a.to
+func atoms(s string) []atom {
+	w := atomizer{list: make([]atom, 0, len(s)/64+1)}
+	for i := 0; i < len(s); {
+		r, n := rune(s[i]), 1
+		if r >= utf8.RuneSelf {
+			r, n = utf8.DecodeRuneInString(s[i:])
 		}
-	}
-	return list
-}
-
-// sentenceEnd is where the first sentence or line of s ends, with the white space
-// after it, and whether its paragraph ends there too.
-func sentenceEnd(s string) (n int, last bool) {
-	for i, r := range s {
-		end := i + utf8.RuneLen(r)
 		switch {
 		case r == '\n':
-		case strings.ContainsRune("。！？｡؟۔।", r):
-		case strings.ContainsRune(".!?", r) && (end == len(s) || s[end] == ' '):
-		default:
+			i = w.end(s, i+n, 1)
 			continue
+		case r == ' ', r < utf8.RuneSelf && '\t' <= r && r <= '\r', r >= utf8.RuneSelf && unicode.IsSpace(r):
+			w.inside = false
+		case r >= utf8.RuneSelf && isDense(r):
+			w.word(i)
+			w.inside = false
+		case !w.inside:
+			w.word(i)
 		}
-		rest := strings.TrimLeftFunc(s[end:], unicode.IsSpace)
-		n = len(s) - len(rest)
-		return n, strings.Count(s[i:n], "\n") > 1
+		i += n
+		if r < utf8.RuneSelf && (r == '.' || r == '!' || r == '?') && (i == len(s) || s[i] == ' ') || r >= utf8.RuneSelf && endsSentence(r) {
+			i = w.end(s, i, 0)
+		}
 	}
-	return len(s), true
+	if w.from < len(s) {
+		w.close(len(s), true)
+	}
+	return w.list
+}
+
+func endsSentence(r rune) bool {
+	switch r {
+	case '。', '！', '？', '｡', '؟', '۔', '।':
+		return true
+	}
+	return false
+}
+
+// An atomizer walks over a text.
+type atomizer struct {
+	list        []atom
+	from, words int
+	inside      bool // a word
+}
+
+// word begins a word, in an atom of its own if the one before is full.
+func (w *atomizer) word(i int) {
+	if w.words == maxWords {
+		w.close(i, false)
+	}
+	w.words++
+	w.inside = true
+}
+
+// end closes an atom after the white space that follows it. Two ends of lines are
+// the end of a paragraph; so many were there already.
+func (w *atomizer) end(s string, i, lines int) int {
+	for i < len(s) && (s[i] == ' ' || '\t' <= s[i] && s[i] <= '\r') {
+		if s[i] == '\n' {
+			lines++
+		}
+		i++
+	}
+	w.close(i, lines > 1 || i == len(s))
+	return i
+}
+
+func (w *atomizer) close(to int, last bool) {
+	w.list = append(w.list, atom{w.from, to, w.words, last})
+	w.from, w.words, w.inside = to, 0, false
 }
 
 // headOf is the size of the first n words of s, with the white space after them.

@@ -22,8 +22,11 @@ type Query struct {
 }
 
 // roots holds, by their first bytes, what a word of ASCII letters begins with
-// if it or its stem is one of some terms.
-type roots [256][]string
+// if it or its stem is one of some terms, and with which two bytes these begin.
+type roots struct {
+	by    [256][]string
+	pairs [256][4]uint64
+}
 
 // A stem differs from its word in its last two letters at most (conflating,
 // conflate). What comes late in a long term does not matter.
@@ -33,11 +36,21 @@ const (
 )
 
 func (r *roots) add(term string) {
-	r[term[0]] = append(r[term[0]], term[:max(1, min(len(term)-stemChanges, longestRoot))])
+	root := term[:max(1, min(len(term)-stemChanges, longestRoot))]
+	r.by[root[0]] = append(r.by[root[0]], root)
+	pairs := &r.pairs[root[0]]
+	if len(root) == 1 {
+		*pairs = [4]uint64{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
+	} else {
+		pairs[root[1]/64] |= 1 << (root[1] % 64)
+	}
 }
 
+// begins reports whether a wanted word may begin with these two bytes.
+func (r *roots) begins(a, b byte) bool { return r.pairs[a][b/64]>>(b%64)&1 == 1 }
+
 func (r *roots) admit(word []byte) bool {
-	for _, root := range r[word[0]] {
+	for _, root := range r.by[word[0]] {
 		if len(word) >= len(root) && string(word[:len(root)]) == root {
 			return true
 		}

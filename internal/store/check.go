@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
 )
 
 // A Flaw is a place where what is derived from rows is not what the rows say, or
@@ -69,7 +70,9 @@ func (s *Store) Inspect(ctx context.Context, o Inspection) (sum Inspected, err e
 			o.Progress(looked)
 		}
 	}
-	err = s.inspectAll(ctx, &sum, o)
+	if err = s.renew(ctx); err == nil {
+		err = s.inspectAll(ctx, &sum, o)
+	}
 	for after := int64(0); err == nil; {
 		var list []inspector
 		if list, err = s.workspacesAfter(ctx, after); err != nil || len(list) == 0 {
@@ -189,8 +192,12 @@ func (s *Store) Sample(ctx context.Context, memories int) (sum Inspected, err er
 			return i, err
 		}
 		i.some, i.from = memories, least+rand.Int64N(most-least+1)
-		err = t.t.c.one(`SELECT w.rid, w.id FROM memories e JOIN workspaces w ON w.rid = e.workspace WHERE e.rid >= ?1 ORDER BY e.rid LIMIT 1`,
-			[]any{i.from}, []any{&i.workspace, &i.id})
+		var analyzer int
+		err = t.t.c.one(`SELECT w.rid, w.id, x.analyzer FROM memories e JOIN workspaces w ON w.rid = e.workspace JOIN indexes x ON x.workspace = e.workspace
+			WHERE e.rid >= ?1 ORDER BY e.rid LIMIT 1`, []any{i.from}, []any{&i.workspace, &i.id, &analyzer})
+		if err == nil && analyzer != search.AnalyzerVersion {
+			err = errNoRow // it is not what it will be
+		}
 		return i, err
 	})
 	if errors.Is(err, errNoRow) {

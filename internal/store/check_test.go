@@ -7,8 +7,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -287,5 +289,27 @@ func TestSampleFindsDamage(t *testing.T) {
 			t.Errorf("%+v", sum)
 		}
 		healthy(t, s)
+	})
+}
+
+func TestAnIndexOfAnEarlierAnalyzerIsMadeAnew(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		for i := range 450 {
+			add(t, s, ann, "", fmt.Sprint("the harbour of number ", i))
+		}
+		s.Close()
+		d.Exec(t, fmt.Sprintf(`UPDATE indexes SET analyzer = %d`, search.AnalyzerVersion-1))
+		// As if the earlier analyzer had seen no word.
+		d.Exec(t, `DELETE FROM changes`)
+		d.Exec(t, `DELETE FROM segments`)
+		s = d.Open(t, store.Options{})
+		for end := time.Now().Add(20 * time.Second); found(t, s, ann, "harbour", store.Filter{}).Total < 450; time.Sleep(5 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%d are found", found(t, s, ann, "harbour", store.Filter{}).Total)
+			}
+		}
 	})
 }

@@ -38,11 +38,11 @@ const (
 )
 
 func (e *embedding) start(s *Store, model search.Embedder) {
-	e.s, e.model, e.due, e.cancel = s, model, make(chan struct{}, 1), func() {}
 	if model == nil {
 		return
 	}
 	var ctx context.Context
+	e.s, e.model, e.due = s, model, make(chan struct{}, 1)
 	ctx, e.cancel = context.WithCancel(context.Background())
 	e.done.Go(func() { e.run(ctx) })
 }
@@ -50,6 +50,9 @@ func (e *embedding) start(s *Store, model search.Embedder) {
 // stop does what is due first, within reason: a program that runs for one
 // command embeds here or never.
 func (e *embedding) stop() {
+	if e.model == nil {
+		return
+	}
 	e.closing.Store(true)
 	e.wake()
 	late := time.AfterFunc(2*time.Second, e.cancel)

@@ -29,6 +29,7 @@ type Store struct {
 	secret    []byte // of this database: signs cursors
 	folds     folder
 	embedding embedding
+	renewal   renewal
 	close     func() error
 
 	hearers []func(Event)
@@ -120,6 +121,7 @@ func (s *Store) finish(ctx context.Context, o Options) (*Store, error) {
 	s.indexes = newIndexCache(o.Pages)
 	s.folds.start(s)
 	s.close = sync.OnceValue(func() error {
+		s.renewal.stop()
 		s.embedding.stop()
 		s.folds.stop()
 		return s.db.close()
@@ -128,6 +130,7 @@ func (s *Store) finish(ctx context.Context, o Options) (*Store, error) {
 	if s.secret, err = s.instanceSecret(ctx, "cursor"); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	s.renewal.start(s)
 	s.embedding.start(s, o.Embedder)
 	return s, nil
 }

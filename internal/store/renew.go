@@ -1,0 +1,86 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/loci-memory/loci/internal/search"
+)
+
+// A renewal brings the keyword indexes of workspaces to the analyzer of this
+// program, in the background. The documents of the one before answer meanwhile.
+type renewal struct {
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+}
+
+func (r *renewal) start(s *Store) {
+	var ctx context.Context
+	ctx, r.cancel = context.WithCancel(context.Background())
+	r.done.Go(func() {
+		for pause := time.Second; ; pause = min(2*pause, time.Minute) {
+			err := s.renew(ctx)
+			if err == nil || ctx.Err() != nil {
+				return
+			}
+			s.log.Error("renew the keyword index", "err", err)
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+}
+
+func (r *renewal) stop() {
+	if r.cancel != nil {
+		r.cancel()
+	}
+	r.done.Wait()
+}
+
+// renewRows is how many memories are analyzed anew in one transaction.
+const renewRows = 200
+
+// renew indexes all memories anew whose workspaces have an index of an earlier
+// analyzer. A newer one stays: its program knows more.
+func (s *Store) renew(ctx context.Context) error {
+	for {
+		workspace, err := SystemRead(ctx, s, "look for indexes of an earlier analyzer", func(t *SystemTx) (rid int64, err error) {
+			return rid, t.t.c.one(`SELECT workspace FROM indexes WHERE analyzer < ?1 ORDER BY workspace LIMIT 1`, []any{search.AnalyzerVersion}, []any{&rid})
+		})
+		if errors.Is(err, errNoRow) {
+			return nil
+		}
+		if err == nil {
+			err = s.renewOne(ctx, workspace)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Store) renewOne(ctx context.Context, workspace int64) error {
+	// Whatever is written from now on is analyzed by this program.
+	rids, err := SystemRead(ctx, s, "list memories to index anew", func(t *SystemTx) (list []int64, err error) {
+		err = t.t.c.each(`SELECT rid FROM memories WHERE workspace = ?1`, []any{workspace}, into(&list))
+		return list, err
+	})
+	for some := range slices.Chunk(rids, renewRows) {
+		if err == nil {
+			_, err = System(ctx, s, "index memories anew", func(t *SystemTx) (string, error) { return t.reindex(workspace, some...) })
+		}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = System(ctx, s, "know that an index is of this analyzer", func(t *SystemTx) (int64, error) {
+		return t.t.exec(`UPDATE indexes SET analyzer = ?2 WHERE workspace = ?1`, workspace, search.AnalyzerVersion)
+	})
+	return err
+}
