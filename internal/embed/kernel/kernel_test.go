@@ -120,7 +120,7 @@ func attention(qkv []float32, tokens int) []float32 {
 func TestGELUIsItsFormula(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, v *Variant) {
-		for _, n := range []int{16, 128, 1536} {
+		for _, n := range []int{32, 128, 1536} {
 			x, want := make([]float32, n), make([]float32, n)
 			for i := range x {
 				x[i] = 12 * (float32(i)/float32(n) - .5)

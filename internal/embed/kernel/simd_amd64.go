@@ -34,7 +34,7 @@ func transposeAVX2(keys *float32, values *float32, qkv *float32, tokens int, str
 //go:noescape
 func rotateAVX2(dst *float32, x *float32, blocks int) float32
 
-// geluAVX2 replaces n values, a multiple of sixteen, by their GELU.
+// geluAVX2 replaces n values, a multiple of 32, by their GELU.
 //
 //go:noescape
 func geluAVX2(x *float32, n int)
@@ -64,7 +64,7 @@ func mixAVX2(dst *float32, weights *float32, inverse *float32, values *float32, 
 //go:noescape
 func rotateAVX512(dst *float32, x *float32, blocks int) float32
 
-// geluAVX512 replaces n values, a multiple of sixteen, by their GELU.
+// geluAVX512 replaces n values, a multiple of 32, by their GELU.
 //
 //go:noescape
 func geluAVX512(x *float32, n int)

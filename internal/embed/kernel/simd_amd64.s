@@ -252,9 +252,135 @@ step0:
 	VPMADDUBSW   Y9, Y11, Y9
 	VPMADDWD     Y0, Y9, Y9
 	VPADDD       Y9, Y8, Y8
-	ADDQ         $0x00000100, R12
-	ADDQ         $0x04, DX
-	SUBQ         $0x00000004, R13
+	VMOVDQU      256(R12), Y9
+	VMOVDQU      288(R12), Y10
+	VPBROADCASTD 4(DX), Y11
+	VPBROADCASTD 4(R14), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y1, Y1
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y2, Y2
+	VPBROADCASTD 4(DX)(BX*1), Y11
+	VPBROADCASTD 4(R14)(BX*1), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y3, Y3
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y4, Y4
+	VPBROADCASTD 4(DX)(BX*2), Y11
+	VPBROADCASTD 4(R14)(BX*2), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y6, Y6
+	VPBROADCASTD 4(DX)(R11*1), Y11
+	VPBROADCASTD 4(R14)(R11*1), Y12
+	VPXOR        Y9, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VPXOR        Y10, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VMOVDQU      512(R12), Y9
+	VMOVDQU      544(R12), Y10
+	VPBROADCASTD 8(DX), Y11
+	VPBROADCASTD 8(R14), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y1, Y1
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y2, Y2
+	VPBROADCASTD 8(DX)(BX*1), Y11
+	VPBROADCASTD 8(R14)(BX*1), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y3, Y3
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y4, Y4
+	VPBROADCASTD 8(DX)(BX*2), Y11
+	VPBROADCASTD 8(R14)(BX*2), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y6, Y6
+	VPBROADCASTD 8(DX)(R11*1), Y11
+	VPBROADCASTD 8(R14)(R11*1), Y12
+	VPXOR        Y9, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VPXOR        Y10, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VMOVDQU      768(R12), Y9
+	VMOVDQU      800(R12), Y10
+	VPBROADCASTD 12(DX), Y11
+	VPBROADCASTD 12(R14), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y1, Y1
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y2, Y2
+	VPBROADCASTD 12(DX)(BX*1), Y11
+	VPBROADCASTD 12(R14)(BX*1), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y3, Y3
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y4, Y4
+	VPBROADCASTD 12(DX)(BX*2), Y11
+	VPBROADCASTD 12(R14)(BX*2), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y6, Y6
+	VPBROADCASTD 12(DX)(R11*1), Y11
+	VPBROADCASTD 12(R14)(R11*1), Y12
+	VPXOR        Y9, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VPXOR        Y10, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	ADDQ         $0x00000400, R12
+	ADDQ         $0x10, DX
+	SUBQ         $0x00000010, R13
 	JNZ          step0
 	SUBQ         BX, DX
 	MOVQ         AX, R12
@@ -360,9 +486,135 @@ step1:
 	VPMADDUBSW   Y9, Y11, Y9
 	VPMADDWD     Y0, Y9, Y9
 	VPADDD       Y9, Y8, Y8
-	ADDQ         $0x00000100, R12
-	ADDQ         $0x04, DX
-	SUBQ         $0x00000004, R13
+	VMOVDQU      320(R12), Y9
+	VMOVDQU      352(R12), Y10
+	VPBROADCASTD 4(DX), Y11
+	VPBROADCASTD 4(R14), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y1, Y1
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y2, Y2
+	VPBROADCASTD 4(DX)(BX*1), Y11
+	VPBROADCASTD 4(R14)(BX*1), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y3, Y3
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y4, Y4
+	VPBROADCASTD 4(DX)(BX*2), Y11
+	VPBROADCASTD 4(R14)(BX*2), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y6, Y6
+	VPBROADCASTD 4(DX)(R11*1), Y11
+	VPBROADCASTD 4(R14)(R11*1), Y12
+	VPXOR        Y9, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VPXOR        Y10, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VMOVDQU      576(R12), Y9
+	VMOVDQU      608(R12), Y10
+	VPBROADCASTD 8(DX), Y11
+	VPBROADCASTD 8(R14), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y1, Y1
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y2, Y2
+	VPBROADCASTD 8(DX)(BX*1), Y11
+	VPBROADCASTD 8(R14)(BX*1), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y3, Y3
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y4, Y4
+	VPBROADCASTD 8(DX)(BX*2), Y11
+	VPBROADCASTD 8(R14)(BX*2), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y6, Y6
+	VPBROADCASTD 8(DX)(R11*1), Y11
+	VPBROADCASTD 8(R14)(R11*1), Y12
+	VPXOR        Y9, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VPXOR        Y10, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VMOVDQU      832(R12), Y9
+	VMOVDQU      864(R12), Y10
+	VPBROADCASTD 12(DX), Y11
+	VPBROADCASTD 12(R14), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y1, Y1
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y2, Y2
+	VPBROADCASTD 12(DX)(BX*1), Y11
+	VPBROADCASTD 12(R14)(BX*1), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y3, Y3
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y4, Y4
+	VPBROADCASTD 12(DX)(BX*2), Y11
+	VPBROADCASTD 12(R14)(BX*2), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y6, Y6
+	VPBROADCASTD 12(DX)(R11*1), Y11
+	VPBROADCASTD 12(R14)(R11*1), Y12
+	VPXOR        Y9, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VPXOR        Y10, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	ADDQ         $0x00000400, R12
+	ADDQ         $0x10, DX
+	SUBQ         $0x00000010, R13
 	JNZ          step1
 	SUBQ         BX, DX
 	MOVQ         AX, R12
@@ -468,9 +720,135 @@ step2:
 	VPMADDUBSW   Y9, Y11, Y9
 	VPMADDWD     Y0, Y9, Y9
 	VPADDD       Y9, Y8, Y8
-	ADDQ         $0x00000100, R12
-	ADDQ         $0x04, DX
-	SUBQ         $0x00000004, R13
+	VMOVDQU      384(R12), Y9
+	VMOVDQU      416(R12), Y10
+	VPBROADCASTD 4(DX), Y11
+	VPBROADCASTD 4(R14), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y1, Y1
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y2, Y2
+	VPBROADCASTD 4(DX)(BX*1), Y11
+	VPBROADCASTD 4(R14)(BX*1), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y3, Y3
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y4, Y4
+	VPBROADCASTD 4(DX)(BX*2), Y11
+	VPBROADCASTD 4(R14)(BX*2), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y6, Y6
+	VPBROADCASTD 4(DX)(R11*1), Y11
+	VPBROADCASTD 4(R14)(R11*1), Y12
+	VPXOR        Y9, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VPXOR        Y10, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VMOVDQU      640(R12), Y9
+	VMOVDQU      672(R12), Y10
+	VPBROADCASTD 8(DX), Y11
+	VPBROADCASTD 8(R14), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y1, Y1
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y2, Y2
+	VPBROADCASTD 8(DX)(BX*1), Y11
+	VPBROADCASTD 8(R14)(BX*1), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y3, Y3
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y4, Y4
+	VPBROADCASTD 8(DX)(BX*2), Y11
+	VPBROADCASTD 8(R14)(BX*2), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y6, Y6
+	VPBROADCASTD 8(DX)(R11*1), Y11
+	VPBROADCASTD 8(R14)(R11*1), Y12
+	VPXOR        Y9, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VPXOR        Y10, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VMOVDQU      896(R12), Y9
+	VMOVDQU      928(R12), Y10
+	VPBROADCASTD 12(DX), Y11
+	VPBROADCASTD 12(R14), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y1, Y1
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y2, Y2
+	VPBROADCASTD 12(DX)(BX*1), Y11
+	VPBROADCASTD 12(R14)(BX*1), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y3, Y3
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y4, Y4
+	VPBROADCASTD 12(DX)(BX*2), Y11
+	VPBROADCASTD 12(R14)(BX*2), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y6, Y6
+	VPBROADCASTD 12(DX)(R11*1), Y11
+	VPBROADCASTD 12(R14)(R11*1), Y12
+	VPXOR        Y9, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VPXOR        Y10, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	ADDQ         $0x00000400, R12
+	ADDQ         $0x10, DX
+	SUBQ         $0x00000010, R13
 	JNZ          step2
 	SUBQ         BX, DX
 	MOVQ         AX, R12
@@ -576,9 +954,135 @@ step3:
 	VPMADDUBSW   Y9, Y11, Y9
 	VPMADDWD     Y0, Y9, Y9
 	VPADDD       Y9, Y8, Y8
-	ADDQ         $0x00000100, R12
-	ADDQ         $0x04, DX
-	SUBQ         $0x00000004, R13
+	VMOVDQU      448(R12), Y9
+	VMOVDQU      480(R12), Y10
+	VPBROADCASTD 4(DX), Y11
+	VPBROADCASTD 4(R14), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y1, Y1
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y2, Y2
+	VPBROADCASTD 4(DX)(BX*1), Y11
+	VPBROADCASTD 4(R14)(BX*1), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y3, Y3
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y4, Y4
+	VPBROADCASTD 4(DX)(BX*2), Y11
+	VPBROADCASTD 4(R14)(BX*2), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y6, Y6
+	VPBROADCASTD 4(DX)(R11*1), Y11
+	VPBROADCASTD 4(R14)(R11*1), Y12
+	VPXOR        Y9, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VPXOR        Y10, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VMOVDQU      704(R12), Y9
+	VMOVDQU      736(R12), Y10
+	VPBROADCASTD 8(DX), Y11
+	VPBROADCASTD 8(R14), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y1, Y1
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y2, Y2
+	VPBROADCASTD 8(DX)(BX*1), Y11
+	VPBROADCASTD 8(R14)(BX*1), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y3, Y3
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y4, Y4
+	VPBROADCASTD 8(DX)(BX*2), Y11
+	VPBROADCASTD 8(R14)(BX*2), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y6, Y6
+	VPBROADCASTD 8(DX)(R11*1), Y11
+	VPBROADCASTD 8(R14)(R11*1), Y12
+	VPXOR        Y9, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VPXOR        Y10, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	VMOVDQU      960(R12), Y9
+	VMOVDQU      992(R12), Y10
+	VPBROADCASTD 12(DX), Y11
+	VPBROADCASTD 12(R14), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y1, Y1
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y2, Y2
+	VPBROADCASTD 12(DX)(BX*1), Y11
+	VPBROADCASTD 12(R14)(BX*1), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y3, Y3
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y4, Y4
+	VPBROADCASTD 12(DX)(BX*2), Y11
+	VPBROADCASTD 12(R14)(BX*2), Y12
+	VPXOR        Y9, Y12, Y13
+	VPMADDUBSW   Y13, Y11, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y5, Y5
+	VPXOR        Y10, Y12, Y12
+	VPMADDUBSW   Y12, Y11, Y12
+	VPMADDWD     Y0, Y12, Y12
+	VPADDD       Y12, Y6, Y6
+	VPBROADCASTD 12(DX)(R11*1), Y11
+	VPBROADCASTD 12(R14)(R11*1), Y12
+	VPXOR        Y9, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y7, Y7
+	VPXOR        Y10, Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPMADDWD     Y0, Y9, Y9
+	VPADDD       Y9, Y8, Y8
+	ADDQ         $0x00000400, R12
+	ADDQ         $0x10, DX
+	SUBQ         $0x00000010, R13
 	JNZ          step3
 	SUBQ         BX, DX
 	MOVQ         AX, R12
@@ -951,76 +1455,76 @@ block:
 	VADDPS       Y9, Y8, Y2
 	VSUBPS       Y9, Y8, Y9
 	VPERM2F128   $0x01, Y7, Y7, Y8
-	VFMADD231PS  lanes0<>+0(SB), Y7, Y8
+	VFMADD231PS  lanes1<>+0(SB), Y7, Y8
 	VPERMILPS    $0x4e, Y8, Y7
-	VFMADD231PS  lanes1<>+0(SB), Y8, Y7
+	VFMADD231PS  lanes2<>+0(SB), Y8, Y7
 	VPERMILPS    $0xb1, Y7, Y8
-	VFMADD231PS  lanes2<>+0(SB), Y7, Y8
+	VFMADD231PS  lanes3<>+0(SB), Y7, Y8
 	VMOVUPS      Y8, (AX)
-	VANDPS       lanes3<>+0(SB), Y8, Y8
+	VANDPS       lanes4<>+0(SB), Y8, Y8
 	VMAXPS       Y8, Y0, Y0
 	VPERM2F128   $0x01, Y10, Y10, Y7
-	VFMADD231PS  lanes0<>+0(SB), Y10, Y7
+	VFMADD231PS  lanes1<>+0(SB), Y10, Y7
 	VPERMILPS    $0x4e, Y7, Y8
-	VFMADD231PS  lanes1<>+0(SB), Y7, Y8
+	VFMADD231PS  lanes2<>+0(SB), Y7, Y8
 	VPERMILPS    $0xb1, Y8, Y7
-	VFMADD231PS  lanes2<>+0(SB), Y8, Y7
+	VFMADD231PS  lanes3<>+0(SB), Y8, Y7
 	VMOVUPS      Y7, 32(AX)
-	VANDPS       lanes3<>+0(SB), Y7, Y7
+	VANDPS       lanes4<>+0(SB), Y7, Y7
 	VMAXPS       Y7, Y1, Y1
 	VPERM2F128   $0x01, Y5, Y5, Y7
-	VFMADD231PS  lanes0<>+0(SB), Y5, Y7
+	VFMADD231PS  lanes1<>+0(SB), Y5, Y7
 	VPERMILPS    $0x4e, Y7, Y5
-	VFMADD231PS  lanes1<>+0(SB), Y7, Y5
+	VFMADD231PS  lanes2<>+0(SB), Y7, Y5
 	VPERMILPS    $0xb1, Y5, Y7
-	VFMADD231PS  lanes2<>+0(SB), Y5, Y7
+	VFMADD231PS  lanes3<>+0(SB), Y5, Y7
 	VMOVUPS      Y7, 64(AX)
-	VANDPS       lanes3<>+0(SB), Y7, Y7
+	VANDPS       lanes4<>+0(SB), Y7, Y7
 	VMAXPS       Y7, Y0, Y0
 	VPERM2F128   $0x01, Y4, Y4, Y5
-	VFMADD231PS  lanes0<>+0(SB), Y4, Y5
+	VFMADD231PS  lanes1<>+0(SB), Y4, Y5
 	VPERMILPS    $0x4e, Y5, Y4
-	VFMADD231PS  lanes1<>+0(SB), Y5, Y4
+	VFMADD231PS  lanes2<>+0(SB), Y5, Y4
 	VPERMILPS    $0xb1, Y4, Y5
-	VFMADD231PS  lanes2<>+0(SB), Y4, Y5
+	VFMADD231PS  lanes3<>+0(SB), Y4, Y5
 	VMOVUPS      Y5, 96(AX)
-	VANDPS       lanes3<>+0(SB), Y5, Y5
+	VANDPS       lanes4<>+0(SB), Y5, Y5
 	VMAXPS       Y5, Y1, Y1
 	VPERM2F128   $0x01, Y3, Y3, Y4
-	VFMADD231PS  lanes0<>+0(SB), Y3, Y4
+	VFMADD231PS  lanes1<>+0(SB), Y3, Y4
 	VPERMILPS    $0x4e, Y4, Y3
-	VFMADD231PS  lanes1<>+0(SB), Y4, Y3
+	VFMADD231PS  lanes2<>+0(SB), Y4, Y3
 	VPERMILPS    $0xb1, Y3, Y4
-	VFMADD231PS  lanes2<>+0(SB), Y3, Y4
+	VFMADD231PS  lanes3<>+0(SB), Y3, Y4
 	VMOVUPS      Y4, 128(AX)
-	VANDPS       lanes3<>+0(SB), Y4, Y4
+	VANDPS       lanes4<>+0(SB), Y4, Y4
 	VMAXPS       Y4, Y0, Y0
 	VPERM2F128   $0x01, Y6, Y6, Y3
-	VFMADD231PS  lanes0<>+0(SB), Y6, Y3
+	VFMADD231PS  lanes1<>+0(SB), Y6, Y3
 	VPERMILPS    $0x4e, Y3, Y4
-	VFMADD231PS  lanes1<>+0(SB), Y3, Y4
+	VFMADD231PS  lanes2<>+0(SB), Y3, Y4
 	VPERMILPS    $0xb1, Y4, Y3
-	VFMADD231PS  lanes2<>+0(SB), Y4, Y3
+	VFMADD231PS  lanes3<>+0(SB), Y4, Y3
 	VMOVUPS      Y3, 160(AX)
-	VANDPS       lanes3<>+0(SB), Y3, Y3
+	VANDPS       lanes4<>+0(SB), Y3, Y3
 	VMAXPS       Y3, Y1, Y1
 	VPERM2F128   $0x01, Y2, Y2, Y3
-	VFMADD231PS  lanes0<>+0(SB), Y2, Y3
+	VFMADD231PS  lanes1<>+0(SB), Y2, Y3
 	VPERMILPS    $0x4e, Y3, Y2
-	VFMADD231PS  lanes1<>+0(SB), Y3, Y2
+	VFMADD231PS  lanes2<>+0(SB), Y3, Y2
 	VPERMILPS    $0xb1, Y2, Y3
-	VFMADD231PS  lanes2<>+0(SB), Y2, Y3
+	VFMADD231PS  lanes3<>+0(SB), Y2, Y3
 	VMOVUPS      Y3, 192(AX)
-	VANDPS       lanes3<>+0(SB), Y3, Y3
+	VANDPS       lanes4<>+0(SB), Y3, Y3
 	VMAXPS       Y3, Y0, Y0
 	VPERM2F128   $0x01, Y9, Y9, Y2
-	VFMADD231PS  lanes0<>+0(SB), Y9, Y2
+	VFMADD231PS  lanes1<>+0(SB), Y9, Y2
 	VPERMILPS    $0x4e, Y2, Y3
-	VFMADD231PS  lanes1<>+0(SB), Y2, Y3
+	VFMADD231PS  lanes2<>+0(SB), Y2, Y3
 	VPERMILPS    $0xb1, Y3, Y2
-	VFMADD231PS  lanes2<>+0(SB), Y3, Y2
+	VFMADD231PS  lanes3<>+0(SB), Y3, Y2
 	VMOVUPS      Y2, 224(AX)
-	VANDPS       lanes3<>+0(SB), Y2, Y2
+	VANDPS       lanes4<>+0(SB), Y2, Y2
 	VMAXPS       Y2, Y1, Y1
 	VMOVUPS      (CX), Y2
 	VSUBPS       256(CX), Y2, Y2
@@ -1063,76 +1567,76 @@ block:
 	VADDPS       Y9, Y8, Y2
 	VSUBPS       Y9, Y8, Y9
 	VPERM2F128   $0x01, Y7, Y7, Y8
-	VFMADD231PS  lanes0<>+0(SB), Y7, Y8
+	VFMADD231PS  lanes1<>+0(SB), Y7, Y8
 	VPERMILPS    $0x4e, Y8, Y7
-	VFMADD231PS  lanes1<>+0(SB), Y8, Y7
+	VFMADD231PS  lanes2<>+0(SB), Y8, Y7
 	VPERMILPS    $0xb1, Y7, Y8
-	VFMADD231PS  lanes2<>+0(SB), Y7, Y8
+	VFMADD231PS  lanes3<>+0(SB), Y7, Y8
 	VMOVUPS      Y8, 256(AX)
-	VANDPS       lanes3<>+0(SB), Y8, Y8
+	VANDPS       lanes4<>+0(SB), Y8, Y8
 	VMAXPS       Y8, Y0, Y0
 	VPERM2F128   $0x01, Y10, Y10, Y7
-	VFMADD231PS  lanes0<>+0(SB), Y10, Y7
+	VFMADD231PS  lanes1<>+0(SB), Y10, Y7
 	VPERMILPS    $0x4e, Y7, Y8
-	VFMADD231PS  lanes1<>+0(SB), Y7, Y8
+	VFMADD231PS  lanes2<>+0(SB), Y7, Y8
 	VPERMILPS    $0xb1, Y8, Y7
-	VFMADD231PS  lanes2<>+0(SB), Y8, Y7
+	VFMADD231PS  lanes3<>+0(SB), Y8, Y7
 	VMOVUPS      Y7, 288(AX)
-	VANDPS       lanes3<>+0(SB), Y7, Y7
+	VANDPS       lanes4<>+0(SB), Y7, Y7
 	VMAXPS       Y7, Y1, Y1
 	VPERM2F128   $0x01, Y5, Y5, Y7
-	VFMADD231PS  lanes0<>+0(SB), Y5, Y7
+	VFMADD231PS  lanes1<>+0(SB), Y5, Y7
 	VPERMILPS    $0x4e, Y7, Y5
-	VFMADD231PS  lanes1<>+0(SB), Y7, Y5
+	VFMADD231PS  lanes2<>+0(SB), Y7, Y5
 	VPERMILPS    $0xb1, Y5, Y7
-	VFMADD231PS  lanes2<>+0(SB), Y5, Y7
+	VFMADD231PS  lanes3<>+0(SB), Y5, Y7
 	VMOVUPS      Y7, 320(AX)
-	VANDPS       lanes3<>+0(SB), Y7, Y7
+	VANDPS       lanes4<>+0(SB), Y7, Y7
 	VMAXPS       Y7, Y0, Y0
 	VPERM2F128   $0x01, Y4, Y4, Y5
-	VFMADD231PS  lanes0<>+0(SB), Y4, Y5
+	VFMADD231PS  lanes1<>+0(SB), Y4, Y5
 	VPERMILPS    $0x4e, Y5, Y4
-	VFMADD231PS  lanes1<>+0(SB), Y5, Y4
+	VFMADD231PS  lanes2<>+0(SB), Y5, Y4
 	VPERMILPS    $0xb1, Y4, Y5
-	VFMADD231PS  lanes2<>+0(SB), Y4, Y5
+	VFMADD231PS  lanes3<>+0(SB), Y4, Y5
 	VMOVUPS      Y5, 352(AX)
-	VANDPS       lanes3<>+0(SB), Y5, Y5
+	VANDPS       lanes4<>+0(SB), Y5, Y5
 	VMAXPS       Y5, Y1, Y1
 	VPERM2F128   $0x01, Y3, Y3, Y4
-	VFMADD231PS  lanes0<>+0(SB), Y3, Y4
+	VFMADD231PS  lanes1<>+0(SB), Y3, Y4
 	VPERMILPS    $0x4e, Y4, Y3
-	VFMADD231PS  lanes1<>+0(SB), Y4, Y3
+	VFMADD231PS  lanes2<>+0(SB), Y4, Y3
 	VPERMILPS    $0xb1, Y3, Y4
-	VFMADD231PS  lanes2<>+0(SB), Y3, Y4
+	VFMADD231PS  lanes3<>+0(SB), Y3, Y4
 	VMOVUPS      Y4, 384(AX)
-	VANDPS       lanes3<>+0(SB), Y4, Y4
+	VANDPS       lanes4<>+0(SB), Y4, Y4
 	VMAXPS       Y4, Y0, Y0
 	VPERM2F128   $0x01, Y6, Y6, Y3
-	VFMADD231PS  lanes0<>+0(SB), Y6, Y3
+	VFMADD231PS  lanes1<>+0(SB), Y6, Y3
 	VPERMILPS    $0x4e, Y3, Y4
-	VFMADD231PS  lanes1<>+0(SB), Y3, Y4
+	VFMADD231PS  lanes2<>+0(SB), Y3, Y4
 	VPERMILPS    $0xb1, Y4, Y3
-	VFMADD231PS  lanes2<>+0(SB), Y4, Y3
+	VFMADD231PS  lanes3<>+0(SB), Y4, Y3
 	VMOVUPS      Y3, 416(AX)
-	VANDPS       lanes3<>+0(SB), Y3, Y3
+	VANDPS       lanes4<>+0(SB), Y3, Y3
 	VMAXPS       Y3, Y1, Y1
 	VPERM2F128   $0x01, Y2, Y2, Y3
-	VFMADD231PS  lanes0<>+0(SB), Y2, Y3
+	VFMADD231PS  lanes1<>+0(SB), Y2, Y3
 	VPERMILPS    $0x4e, Y3, Y2
-	VFMADD231PS  lanes1<>+0(SB), Y3, Y2
+	VFMADD231PS  lanes2<>+0(SB), Y3, Y2
 	VPERMILPS    $0xb1, Y2, Y3
-	VFMADD231PS  lanes2<>+0(SB), Y2, Y3
+	VFMADD231PS  lanes3<>+0(SB), Y2, Y3
 	VMOVUPS      Y3, 448(AX)
-	VANDPS       lanes3<>+0(SB), Y3, Y3
+	VANDPS       lanes4<>+0(SB), Y3, Y3
 	VMAXPS       Y3, Y0, Y0
 	VPERM2F128   $0x01, Y9, Y9, Y2
-	VFMADD231PS  lanes0<>+0(SB), Y9, Y2
+	VFMADD231PS  lanes1<>+0(SB), Y9, Y2
 	VPERMILPS    $0x4e, Y2, Y3
-	VFMADD231PS  lanes1<>+0(SB), Y2, Y3
+	VFMADD231PS  lanes2<>+0(SB), Y2, Y3
 	VPERMILPS    $0xb1, Y3, Y2
-	VFMADD231PS  lanes2<>+0(SB), Y3, Y2
+	VFMADD231PS  lanes3<>+0(SB), Y3, Y2
 	VMOVUPS      Y2, 480(AX)
-	VANDPS       lanes3<>+0(SB), Y2, Y2
+	VANDPS       lanes4<>+0(SB), Y2, Y2
 	VMAXPS       Y2, Y1, Y1
 	ADDQ         $0x00000200, CX
 	ADDQ         $0x00000200, AX
@@ -1153,14 +1657,14 @@ DATA lanes0<>+0(SB)/4, $0x3f800000
 DATA lanes0<>+4(SB)/4, $0x3f800000
 DATA lanes0<>+8(SB)/4, $0x3f800000
 DATA lanes0<>+12(SB)/4, $0x3f800000
-DATA lanes0<>+16(SB)/4, $0xbf800000
-DATA lanes0<>+20(SB)/4, $0xbf800000
-DATA lanes0<>+24(SB)/4, $0xbf800000
-DATA lanes0<>+28(SB)/4, $0xbf800000
-DATA lanes0<>+32(SB)/4, $0x3f800000
-DATA lanes0<>+36(SB)/4, $0x3f800000
-DATA lanes0<>+40(SB)/4, $0x3f800000
-DATA lanes0<>+44(SB)/4, $0x3f800000
+DATA lanes0<>+16(SB)/4, $0x3f800000
+DATA lanes0<>+20(SB)/4, $0x3f800000
+DATA lanes0<>+24(SB)/4, $0x3f800000
+DATA lanes0<>+28(SB)/4, $0x3f800000
+DATA lanes0<>+32(SB)/4, $0xbf800000
+DATA lanes0<>+36(SB)/4, $0xbf800000
+DATA lanes0<>+40(SB)/4, $0xbf800000
+DATA lanes0<>+44(SB)/4, $0xbf800000
 DATA lanes0<>+48(SB)/4, $0xbf800000
 DATA lanes0<>+52(SB)/4, $0xbf800000
 DATA lanes0<>+56(SB)/4, $0xbf800000
@@ -1169,57 +1673,75 @@ GLOBL lanes0<>(SB), RODATA|NOPTR, $64
 
 DATA lanes1<>+0(SB)/4, $0x3f800000
 DATA lanes1<>+4(SB)/4, $0x3f800000
-DATA lanes1<>+8(SB)/4, $0xbf800000
-DATA lanes1<>+12(SB)/4, $0xbf800000
-DATA lanes1<>+16(SB)/4, $0x3f800000
-DATA lanes1<>+20(SB)/4, $0x3f800000
+DATA lanes1<>+8(SB)/4, $0x3f800000
+DATA lanes1<>+12(SB)/4, $0x3f800000
+DATA lanes1<>+16(SB)/4, $0xbf800000
+DATA lanes1<>+20(SB)/4, $0xbf800000
 DATA lanes1<>+24(SB)/4, $0xbf800000
 DATA lanes1<>+28(SB)/4, $0xbf800000
 DATA lanes1<>+32(SB)/4, $0x3f800000
 DATA lanes1<>+36(SB)/4, $0x3f800000
-DATA lanes1<>+40(SB)/4, $0xbf800000
-DATA lanes1<>+44(SB)/4, $0xbf800000
-DATA lanes1<>+48(SB)/4, $0x3f800000
-DATA lanes1<>+52(SB)/4, $0x3f800000
+DATA lanes1<>+40(SB)/4, $0x3f800000
+DATA lanes1<>+44(SB)/4, $0x3f800000
+DATA lanes1<>+48(SB)/4, $0xbf800000
+DATA lanes1<>+52(SB)/4, $0xbf800000
 DATA lanes1<>+56(SB)/4, $0xbf800000
 DATA lanes1<>+60(SB)/4, $0xbf800000
 GLOBL lanes1<>(SB), RODATA|NOPTR, $64
 
 DATA lanes2<>+0(SB)/4, $0x3f800000
-DATA lanes2<>+4(SB)/4, $0xbf800000
-DATA lanes2<>+8(SB)/4, $0x3f800000
+DATA lanes2<>+4(SB)/4, $0x3f800000
+DATA lanes2<>+8(SB)/4, $0xbf800000
 DATA lanes2<>+12(SB)/4, $0xbf800000
 DATA lanes2<>+16(SB)/4, $0x3f800000
-DATA lanes2<>+20(SB)/4, $0xbf800000
-DATA lanes2<>+24(SB)/4, $0x3f800000
+DATA lanes2<>+20(SB)/4, $0x3f800000
+DATA lanes2<>+24(SB)/4, $0xbf800000
 DATA lanes2<>+28(SB)/4, $0xbf800000
 DATA lanes2<>+32(SB)/4, $0x3f800000
-DATA lanes2<>+36(SB)/4, $0xbf800000
-DATA lanes2<>+40(SB)/4, $0x3f800000
+DATA lanes2<>+36(SB)/4, $0x3f800000
+DATA lanes2<>+40(SB)/4, $0xbf800000
 DATA lanes2<>+44(SB)/4, $0xbf800000
 DATA lanes2<>+48(SB)/4, $0x3f800000
-DATA lanes2<>+52(SB)/4, $0xbf800000
-DATA lanes2<>+56(SB)/4, $0x3f800000
+DATA lanes2<>+52(SB)/4, $0x3f800000
+DATA lanes2<>+56(SB)/4, $0xbf800000
 DATA lanes2<>+60(SB)/4, $0xbf800000
 GLOBL lanes2<>(SB), RODATA|NOPTR, $64
 
-DATA lanes3<>+0(SB)/4, $0x7fffffff
-DATA lanes3<>+4(SB)/4, $0x7fffffff
-DATA lanes3<>+8(SB)/4, $0x7fffffff
-DATA lanes3<>+12(SB)/4, $0x7fffffff
-DATA lanes3<>+16(SB)/4, $0x7fffffff
-DATA lanes3<>+20(SB)/4, $0x7fffffff
-DATA lanes3<>+24(SB)/4, $0x7fffffff
-DATA lanes3<>+28(SB)/4, $0x7fffffff
-DATA lanes3<>+32(SB)/4, $0x7fffffff
-DATA lanes3<>+36(SB)/4, $0x7fffffff
-DATA lanes3<>+40(SB)/4, $0x7fffffff
-DATA lanes3<>+44(SB)/4, $0x7fffffff
-DATA lanes3<>+48(SB)/4, $0x7fffffff
-DATA lanes3<>+52(SB)/4, $0x7fffffff
-DATA lanes3<>+56(SB)/4, $0x7fffffff
-DATA lanes3<>+60(SB)/4, $0x7fffffff
+DATA lanes3<>+0(SB)/4, $0x3f800000
+DATA lanes3<>+4(SB)/4, $0xbf800000
+DATA lanes3<>+8(SB)/4, $0x3f800000
+DATA lanes3<>+12(SB)/4, $0xbf800000
+DATA lanes3<>+16(SB)/4, $0x3f800000
+DATA lanes3<>+20(SB)/4, $0xbf800000
+DATA lanes3<>+24(SB)/4, $0x3f800000
+DATA lanes3<>+28(SB)/4, $0xbf800000
+DATA lanes3<>+32(SB)/4, $0x3f800000
+DATA lanes3<>+36(SB)/4, $0xbf800000
+DATA lanes3<>+40(SB)/4, $0x3f800000
+DATA lanes3<>+44(SB)/4, $0xbf800000
+DATA lanes3<>+48(SB)/4, $0x3f800000
+DATA lanes3<>+52(SB)/4, $0xbf800000
+DATA lanes3<>+56(SB)/4, $0x3f800000
+DATA lanes3<>+60(SB)/4, $0xbf800000
 GLOBL lanes3<>(SB), RODATA|NOPTR, $64
+
+DATA lanes4<>+0(SB)/4, $0x7fffffff
+DATA lanes4<>+4(SB)/4, $0x7fffffff
+DATA lanes4<>+8(SB)/4, $0x7fffffff
+DATA lanes4<>+12(SB)/4, $0x7fffffff
+DATA lanes4<>+16(SB)/4, $0x7fffffff
+DATA lanes4<>+20(SB)/4, $0x7fffffff
+DATA lanes4<>+24(SB)/4, $0x7fffffff
+DATA lanes4<>+28(SB)/4, $0x7fffffff
+DATA lanes4<>+32(SB)/4, $0x7fffffff
+DATA lanes4<>+36(SB)/4, $0x7fffffff
+DATA lanes4<>+40(SB)/4, $0x7fffffff
+DATA lanes4<>+44(SB)/4, $0x7fffffff
+DATA lanes4<>+48(SB)/4, $0x7fffffff
+DATA lanes4<>+52(SB)/4, $0x7fffffff
+DATA lanes4<>+56(SB)/4, $0x7fffffff
+DATA lanes4<>+60(SB)/4, $0x7fffffff
+GLOBL lanes4<>(SB), RODATA|NOPTR, $64
 
 // func geluAVX2(x *float32, n int)
 // Requires: AVX, AVX2, FMA3
@@ -1229,88 +1751,70 @@ TEXT ·geluAVX2(SB), NOSPLIT, $0-16
 
 values:
 	VMOVUPS      (AX), Y0
-	VANDPS       lanes3<>+0(SB), Y0, Y1
-	VMULPS       Y0, Y0, Y2
-	VMULPS       lanes4<>+0(SB), Y2, Y2
-	VMAXPS       lanes5<>+0(SB), Y2, Y2
-	VADDPS       lanes6<>+0(SB), Y2, Y3
-	VSUBPS       lanes6<>+0(SB), Y3, Y4
-	VSUBPS       Y4, Y2, Y4
-	VMOVUPS      lanes7<>+0(SB), Y2
-	VFMADD213PS  lanes8<>+0(SB), Y4, Y2
-	VFMADD213PS  lanes9<>+0(SB), Y4, Y2
-	VFMADD213PS  lanes10<>+0(SB), Y4, Y2
-	VFMADD213PS  lanes11<>+0(SB), Y4, Y2
-	VFMADD213PS  lanes12<>+0(SB), Y4, Y2
-	VPSLLD       $0x17, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VMOVUPS      lanes13<>+0(SB), Y3
-	VFMADD213PS  lanes12<>+0(SB), Y1, Y3
-	VMOVUPS      lanes12<>+0(SB), Y4
-	VDIVPS       Y3, Y4, Y3
+	VMOVUPS      32(AX), Y1
+	VANDPS       lanes4<>+0(SB), Y0, Y2
+	VANDPS       lanes4<>+0(SB), Y1, Y3
 	VMOVUPS      lanes14<>+0(SB), Y4
-	VFMADD213PS  lanes15<>+0(SB), Y3, Y4
-	VFMADD213PS  lanes16<>+0(SB), Y3, Y4
-	VFMADD213PS  lanes17<>+0(SB), Y3, Y4
-	VFMADD213PS  lanes18<>+0(SB), Y3, Y4
-	VMULPS       Y3, Y4, Y4
-	VFNMADD213PS lanes12<>+0(SB), Y4, Y2
-	VFMADD213PS  Y0, Y1, Y2
-	VMULPS       lanes19<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, (AX)
-	VMOVUPS      32(AX), Y0
-	VANDPS       lanes3<>+0(SB), Y0, Y1
-	VMULPS       Y0, Y0, Y2
-	VMULPS       lanes4<>+0(SB), Y2, Y2
-	VMAXPS       lanes5<>+0(SB), Y2, Y2
-	VADDPS       lanes6<>+0(SB), Y2, Y3
-	VSUBPS       lanes6<>+0(SB), Y3, Y4
-	VSUBPS       Y4, Y2, Y4
-	VMOVUPS      lanes7<>+0(SB), Y2
-	VFMADD213PS  lanes8<>+0(SB), Y4, Y2
-	VFMADD213PS  lanes9<>+0(SB), Y4, Y2
-	VFMADD213PS  lanes10<>+0(SB), Y4, Y2
-	VFMADD213PS  lanes11<>+0(SB), Y4, Y2
-	VFMADD213PS  lanes12<>+0(SB), Y4, Y2
-	VPSLLD       $0x17, Y3, Y3
-	VPADDD       Y3, Y2, Y2
-	VMOVUPS      lanes13<>+0(SB), Y3
-	VFMADD213PS  lanes12<>+0(SB), Y1, Y3
-	VMOVUPS      lanes12<>+0(SB), Y4
-	VDIVPS       Y3, Y4, Y3
-	VMOVUPS      lanes14<>+0(SB), Y4
-	VFMADD213PS  lanes15<>+0(SB), Y3, Y4
-	VFMADD213PS  lanes16<>+0(SB), Y3, Y4
-	VFMADD213PS  lanes17<>+0(SB), Y3, Y4
-	VFMADD213PS  lanes18<>+0(SB), Y3, Y4
-	VMULPS       Y3, Y4, Y4
-	VFNMADD213PS lanes12<>+0(SB), Y4, Y2
-	VFMADD213PS  Y0, Y1, Y2
-	VMULPS       lanes19<>+0(SB), Y2, Y2
-	VMOVUPS      Y2, 32(AX)
-	ADDQ         $0x40, AX
+	VMOVUPS      lanes14<>+0(SB), Y5
+	VFMADD213PS  lanes7<>+0(SB), Y2, Y4
+	VFMADD213PS  lanes7<>+0(SB), Y3, Y5
+	VMOVUPS      lanes7<>+0(SB), Y6
+	VMOVUPS      lanes7<>+0(SB), Y7
+	VDIVPS       Y4, Y6, Y4
+	VDIVPS       Y5, Y7, Y5
+	VMULPS       Y0, Y0, Y0
+	VMULPS       Y1, Y1, Y1
+	VMULPS       lanes15<>+0(SB), Y0, Y0
+	VMULPS       lanes15<>+0(SB), Y1, Y1
+	VMAXPS       lanes5<>+0(SB), Y0, Y0
+	VMAXPS       lanes5<>+0(SB), Y1, Y1
+	VADDPS       lanes6<>+0(SB), Y0, Y6
+	VADDPS       lanes6<>+0(SB), Y1, Y7
+	VSUBPS       lanes6<>+0(SB), Y6, Y8
+	VSUBPS       lanes6<>+0(SB), Y7, Y9
+	VSUBPS       Y8, Y0, Y8
+	VSUBPS       Y9, Y1, Y9
+	VMOVUPS      lanes8<>+0(SB), Y0
+	VMOVUPS      lanes8<>+0(SB), Y1
+	VFMADD213PS  lanes9<>+0(SB), Y8, Y0
+	VFMADD213PS  lanes9<>+0(SB), Y9, Y1
+	VFMADD213PS  lanes10<>+0(SB), Y8, Y0
+	VFMADD213PS  lanes10<>+0(SB), Y9, Y1
+	VFMADD213PS  lanes11<>+0(SB), Y8, Y0
+	VFMADD213PS  lanes11<>+0(SB), Y9, Y1
+	VFMADD213PS  lanes12<>+0(SB), Y8, Y0
+	VFMADD213PS  lanes12<>+0(SB), Y9, Y1
+	VFMADD213PS  lanes7<>+0(SB), Y8, Y0
+	VFMADD213PS  lanes7<>+0(SB), Y9, Y1
+	VPSLLD       $0x17, Y6, Y6
+	VPSLLD       $0x17, Y7, Y7
+	VPADDD       Y6, Y0, Y0
+	VPADDD       Y7, Y1, Y1
+	VMOVUPS      lanes13<>+0(SB), Y6
+	VMOVUPS      lanes13<>+0(SB), Y7
+	VFMADD213PS  lanes17<>+0(SB), Y4, Y6
+	VFMADD213PS  lanes17<>+0(SB), Y5, Y7
+	VFMADD213PS  lanes18<>+0(SB), Y4, Y6
+	VFMADD213PS  lanes18<>+0(SB), Y5, Y7
+	VFMADD213PS  lanes19<>+0(SB), Y4, Y6
+	VFMADD213PS  lanes19<>+0(SB), Y5, Y7
+	VFMADD213PS  lanes20<>+0(SB), Y4, Y6
+	VFMADD213PS  lanes20<>+0(SB), Y5, Y7
+	VMULPS       Y4, Y6, Y6
+	VMULPS       Y5, Y7, Y7
+	VFNMADD213PS lanes7<>+0(SB), Y6, Y0
+	VFNMADD213PS lanes7<>+0(SB), Y7, Y1
+	VFMADD213PS  (AX), Y2, Y0
+	VFMADD213PS  32(AX), Y3, Y1
+	VMULPS       lanes16<>+0(SB), Y0, Y0
+	VMULPS       lanes16<>+0(SB), Y1, Y1
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         $0x00000040, AX
 	SUBQ         $0x00000010, CX
 	JNZ          values
 	VZEROUPPER
 	RET
-
-DATA lanes4<>+0(SB)/4, $0xbf38aa3b
-DATA lanes4<>+4(SB)/4, $0xbf38aa3b
-DATA lanes4<>+8(SB)/4, $0xbf38aa3b
-DATA lanes4<>+12(SB)/4, $0xbf38aa3b
-DATA lanes4<>+16(SB)/4, $0xbf38aa3b
-DATA lanes4<>+20(SB)/4, $0xbf38aa3b
-DATA lanes4<>+24(SB)/4, $0xbf38aa3b
-DATA lanes4<>+28(SB)/4, $0xbf38aa3b
-DATA lanes4<>+32(SB)/4, $0xbf38aa3b
-DATA lanes4<>+36(SB)/4, $0xbf38aa3b
-DATA lanes4<>+40(SB)/4, $0xbf38aa3b
-DATA lanes4<>+44(SB)/4, $0xbf38aa3b
-DATA lanes4<>+48(SB)/4, $0xbf38aa3b
-DATA lanes4<>+52(SB)/4, $0xbf38aa3b
-DATA lanes4<>+56(SB)/4, $0xbf38aa3b
-DATA lanes4<>+60(SB)/4, $0xbf38aa3b
-GLOBL lanes4<>(SB), RODATA|NOPTR, $64
 
 DATA lanes5<>+0(SB)/4, $0xc2fa0000
 DATA lanes5<>+4(SB)/4, $0xc2fa0000
@@ -1348,239 +1852,257 @@ DATA lanes6<>+56(SB)/4, $0x4b400000
 DATA lanes6<>+60(SB)/4, $0x4b400000
 GLOBL lanes6<>(SB), RODATA|NOPTR, $64
 
-DATA lanes7<>+0(SB)/4, $0x3aaddd0a
-DATA lanes7<>+4(SB)/4, $0x3aaddd0a
-DATA lanes7<>+8(SB)/4, $0x3aaddd0a
-DATA lanes7<>+12(SB)/4, $0x3aaddd0a
-DATA lanes7<>+16(SB)/4, $0x3aaddd0a
-DATA lanes7<>+20(SB)/4, $0x3aaddd0a
-DATA lanes7<>+24(SB)/4, $0x3aaddd0a
-DATA lanes7<>+28(SB)/4, $0x3aaddd0a
-DATA lanes7<>+32(SB)/4, $0x3aaddd0a
-DATA lanes7<>+36(SB)/4, $0x3aaddd0a
-DATA lanes7<>+40(SB)/4, $0x3aaddd0a
-DATA lanes7<>+44(SB)/4, $0x3aaddd0a
-DATA lanes7<>+48(SB)/4, $0x3aaddd0a
-DATA lanes7<>+52(SB)/4, $0x3aaddd0a
-DATA lanes7<>+56(SB)/4, $0x3aaddd0a
-DATA lanes7<>+60(SB)/4, $0x3aaddd0a
+DATA lanes7<>+0(SB)/4, $0x3f800000
+DATA lanes7<>+4(SB)/4, $0x3f800000
+DATA lanes7<>+8(SB)/4, $0x3f800000
+DATA lanes7<>+12(SB)/4, $0x3f800000
+DATA lanes7<>+16(SB)/4, $0x3f800000
+DATA lanes7<>+20(SB)/4, $0x3f800000
+DATA lanes7<>+24(SB)/4, $0x3f800000
+DATA lanes7<>+28(SB)/4, $0x3f800000
+DATA lanes7<>+32(SB)/4, $0x3f800000
+DATA lanes7<>+36(SB)/4, $0x3f800000
+DATA lanes7<>+40(SB)/4, $0x3f800000
+DATA lanes7<>+44(SB)/4, $0x3f800000
+DATA lanes7<>+48(SB)/4, $0x3f800000
+DATA lanes7<>+52(SB)/4, $0x3f800000
+DATA lanes7<>+56(SB)/4, $0x3f800000
+DATA lanes7<>+60(SB)/4, $0x3f800000
 GLOBL lanes7<>(SB), RODATA|NOPTR, $64
 
-DATA lanes8<>+0(SB)/4, $0x3c1e7544
-DATA lanes8<>+4(SB)/4, $0x3c1e7544
-DATA lanes8<>+8(SB)/4, $0x3c1e7544
-DATA lanes8<>+12(SB)/4, $0x3c1e7544
-DATA lanes8<>+16(SB)/4, $0x3c1e7544
-DATA lanes8<>+20(SB)/4, $0x3c1e7544
-DATA lanes8<>+24(SB)/4, $0x3c1e7544
-DATA lanes8<>+28(SB)/4, $0x3c1e7544
-DATA lanes8<>+32(SB)/4, $0x3c1e7544
-DATA lanes8<>+36(SB)/4, $0x3c1e7544
-DATA lanes8<>+40(SB)/4, $0x3c1e7544
-DATA lanes8<>+44(SB)/4, $0x3c1e7544
-DATA lanes8<>+48(SB)/4, $0x3c1e7544
-DATA lanes8<>+52(SB)/4, $0x3c1e7544
-DATA lanes8<>+56(SB)/4, $0x3c1e7544
-DATA lanes8<>+60(SB)/4, $0x3c1e7544
+DATA lanes8<>+0(SB)/4, $0x3aaddd0a
+DATA lanes8<>+4(SB)/4, $0x3aaddd0a
+DATA lanes8<>+8(SB)/4, $0x3aaddd0a
+DATA lanes8<>+12(SB)/4, $0x3aaddd0a
+DATA lanes8<>+16(SB)/4, $0x3aaddd0a
+DATA lanes8<>+20(SB)/4, $0x3aaddd0a
+DATA lanes8<>+24(SB)/4, $0x3aaddd0a
+DATA lanes8<>+28(SB)/4, $0x3aaddd0a
+DATA lanes8<>+32(SB)/4, $0x3aaddd0a
+DATA lanes8<>+36(SB)/4, $0x3aaddd0a
+DATA lanes8<>+40(SB)/4, $0x3aaddd0a
+DATA lanes8<>+44(SB)/4, $0x3aaddd0a
+DATA lanes8<>+48(SB)/4, $0x3aaddd0a
+DATA lanes8<>+52(SB)/4, $0x3aaddd0a
+DATA lanes8<>+56(SB)/4, $0x3aaddd0a
+DATA lanes8<>+60(SB)/4, $0x3aaddd0a
 GLOBL lanes8<>(SB), RODATA|NOPTR, $64
 
-DATA lanes9<>+0(SB)/4, $0x3d635ba9
-DATA lanes9<>+4(SB)/4, $0x3d635ba9
-DATA lanes9<>+8(SB)/4, $0x3d635ba9
-DATA lanes9<>+12(SB)/4, $0x3d635ba9
-DATA lanes9<>+16(SB)/4, $0x3d635ba9
-DATA lanes9<>+20(SB)/4, $0x3d635ba9
-DATA lanes9<>+24(SB)/4, $0x3d635ba9
-DATA lanes9<>+28(SB)/4, $0x3d635ba9
-DATA lanes9<>+32(SB)/4, $0x3d635ba9
-DATA lanes9<>+36(SB)/4, $0x3d635ba9
-DATA lanes9<>+40(SB)/4, $0x3d635ba9
-DATA lanes9<>+44(SB)/4, $0x3d635ba9
-DATA lanes9<>+48(SB)/4, $0x3d635ba9
-DATA lanes9<>+52(SB)/4, $0x3d635ba9
-DATA lanes9<>+56(SB)/4, $0x3d635ba9
-DATA lanes9<>+60(SB)/4, $0x3d635ba9
+DATA lanes9<>+0(SB)/4, $0x3c1e7544
+DATA lanes9<>+4(SB)/4, $0x3c1e7544
+DATA lanes9<>+8(SB)/4, $0x3c1e7544
+DATA lanes9<>+12(SB)/4, $0x3c1e7544
+DATA lanes9<>+16(SB)/4, $0x3c1e7544
+DATA lanes9<>+20(SB)/4, $0x3c1e7544
+DATA lanes9<>+24(SB)/4, $0x3c1e7544
+DATA lanes9<>+28(SB)/4, $0x3c1e7544
+DATA lanes9<>+32(SB)/4, $0x3c1e7544
+DATA lanes9<>+36(SB)/4, $0x3c1e7544
+DATA lanes9<>+40(SB)/4, $0x3c1e7544
+DATA lanes9<>+44(SB)/4, $0x3c1e7544
+DATA lanes9<>+48(SB)/4, $0x3c1e7544
+DATA lanes9<>+52(SB)/4, $0x3c1e7544
+DATA lanes9<>+56(SB)/4, $0x3c1e7544
+DATA lanes9<>+60(SB)/4, $0x3c1e7544
 GLOBL lanes9<>(SB), RODATA|NOPTR, $64
 
-DATA lanes10<>+0(SB)/4, $0x3e75fcde
-DATA lanes10<>+4(SB)/4, $0x3e75fcde
-DATA lanes10<>+8(SB)/4, $0x3e75fcde
-DATA lanes10<>+12(SB)/4, $0x3e75fcde
-DATA lanes10<>+16(SB)/4, $0x3e75fcde
-DATA lanes10<>+20(SB)/4, $0x3e75fcde
-DATA lanes10<>+24(SB)/4, $0x3e75fcde
-DATA lanes10<>+28(SB)/4, $0x3e75fcde
-DATA lanes10<>+32(SB)/4, $0x3e75fcde
-DATA lanes10<>+36(SB)/4, $0x3e75fcde
-DATA lanes10<>+40(SB)/4, $0x3e75fcde
-DATA lanes10<>+44(SB)/4, $0x3e75fcde
-DATA lanes10<>+48(SB)/4, $0x3e75fcde
-DATA lanes10<>+52(SB)/4, $0x3e75fcde
-DATA lanes10<>+56(SB)/4, $0x3e75fcde
-DATA lanes10<>+60(SB)/4, $0x3e75fcde
+DATA lanes10<>+0(SB)/4, $0x3d635ba9
+DATA lanes10<>+4(SB)/4, $0x3d635ba9
+DATA lanes10<>+8(SB)/4, $0x3d635ba9
+DATA lanes10<>+12(SB)/4, $0x3d635ba9
+DATA lanes10<>+16(SB)/4, $0x3d635ba9
+DATA lanes10<>+20(SB)/4, $0x3d635ba9
+DATA lanes10<>+24(SB)/4, $0x3d635ba9
+DATA lanes10<>+28(SB)/4, $0x3d635ba9
+DATA lanes10<>+32(SB)/4, $0x3d635ba9
+DATA lanes10<>+36(SB)/4, $0x3d635ba9
+DATA lanes10<>+40(SB)/4, $0x3d635ba9
+DATA lanes10<>+44(SB)/4, $0x3d635ba9
+DATA lanes10<>+48(SB)/4, $0x3d635ba9
+DATA lanes10<>+52(SB)/4, $0x3d635ba9
+DATA lanes10<>+56(SB)/4, $0x3d635ba9
+DATA lanes10<>+60(SB)/4, $0x3d635ba9
 GLOBL lanes10<>(SB), RODATA|NOPTR, $64
 
-DATA lanes11<>+0(SB)/4, $0x3f317215
-DATA lanes11<>+4(SB)/4, $0x3f317215
-DATA lanes11<>+8(SB)/4, $0x3f317215
-DATA lanes11<>+12(SB)/4, $0x3f317215
-DATA lanes11<>+16(SB)/4, $0x3f317215
-DATA lanes11<>+20(SB)/4, $0x3f317215
-DATA lanes11<>+24(SB)/4, $0x3f317215
-DATA lanes11<>+28(SB)/4, $0x3f317215
-DATA lanes11<>+32(SB)/4, $0x3f317215
-DATA lanes11<>+36(SB)/4, $0x3f317215
-DATA lanes11<>+40(SB)/4, $0x3f317215
-DATA lanes11<>+44(SB)/4, $0x3f317215
-DATA lanes11<>+48(SB)/4, $0x3f317215
-DATA lanes11<>+52(SB)/4, $0x3f317215
-DATA lanes11<>+56(SB)/4, $0x3f317215
-DATA lanes11<>+60(SB)/4, $0x3f317215
+DATA lanes11<>+0(SB)/4, $0x3e75fcde
+DATA lanes11<>+4(SB)/4, $0x3e75fcde
+DATA lanes11<>+8(SB)/4, $0x3e75fcde
+DATA lanes11<>+12(SB)/4, $0x3e75fcde
+DATA lanes11<>+16(SB)/4, $0x3e75fcde
+DATA lanes11<>+20(SB)/4, $0x3e75fcde
+DATA lanes11<>+24(SB)/4, $0x3e75fcde
+DATA lanes11<>+28(SB)/4, $0x3e75fcde
+DATA lanes11<>+32(SB)/4, $0x3e75fcde
+DATA lanes11<>+36(SB)/4, $0x3e75fcde
+DATA lanes11<>+40(SB)/4, $0x3e75fcde
+DATA lanes11<>+44(SB)/4, $0x3e75fcde
+DATA lanes11<>+48(SB)/4, $0x3e75fcde
+DATA lanes11<>+52(SB)/4, $0x3e75fcde
+DATA lanes11<>+56(SB)/4, $0x3e75fcde
+DATA lanes11<>+60(SB)/4, $0x3e75fcde
 GLOBL lanes11<>(SB), RODATA|NOPTR, $64
 
-DATA lanes12<>+0(SB)/4, $0x3f800000
-DATA lanes12<>+4(SB)/4, $0x3f800000
-DATA lanes12<>+8(SB)/4, $0x3f800000
-DATA lanes12<>+12(SB)/4, $0x3f800000
-DATA lanes12<>+16(SB)/4, $0x3f800000
-DATA lanes12<>+20(SB)/4, $0x3f800000
-DATA lanes12<>+24(SB)/4, $0x3f800000
-DATA lanes12<>+28(SB)/4, $0x3f800000
-DATA lanes12<>+32(SB)/4, $0x3f800000
-DATA lanes12<>+36(SB)/4, $0x3f800000
-DATA lanes12<>+40(SB)/4, $0x3f800000
-DATA lanes12<>+44(SB)/4, $0x3f800000
-DATA lanes12<>+48(SB)/4, $0x3f800000
-DATA lanes12<>+52(SB)/4, $0x3f800000
-DATA lanes12<>+56(SB)/4, $0x3f800000
-DATA lanes12<>+60(SB)/4, $0x3f800000
+DATA lanes12<>+0(SB)/4, $0x3f317215
+DATA lanes12<>+4(SB)/4, $0x3f317215
+DATA lanes12<>+8(SB)/4, $0x3f317215
+DATA lanes12<>+12(SB)/4, $0x3f317215
+DATA lanes12<>+16(SB)/4, $0x3f317215
+DATA lanes12<>+20(SB)/4, $0x3f317215
+DATA lanes12<>+24(SB)/4, $0x3f317215
+DATA lanes12<>+28(SB)/4, $0x3f317215
+DATA lanes12<>+32(SB)/4, $0x3f317215
+DATA lanes12<>+36(SB)/4, $0x3f317215
+DATA lanes12<>+40(SB)/4, $0x3f317215
+DATA lanes12<>+44(SB)/4, $0x3f317215
+DATA lanes12<>+48(SB)/4, $0x3f317215
+DATA lanes12<>+52(SB)/4, $0x3f317215
+DATA lanes12<>+56(SB)/4, $0x3f317215
+DATA lanes12<>+60(SB)/4, $0x3f317215
 GLOBL lanes12<>(SB), RODATA|NOPTR, $64
 
-DATA lanes13<>+0(SB)/4, $0x3e6d3388
-DATA lanes13<>+4(SB)/4, $0x3e6d3388
-DATA lanes13<>+8(SB)/4, $0x3e6d3388
-DATA lanes13<>+12(SB)/4, $0x3e6d3388
-DATA lanes13<>+16(SB)/4, $0x3e6d3388
-DATA lanes13<>+20(SB)/4, $0x3e6d3388
-DATA lanes13<>+24(SB)/4, $0x3e6d3388
-DATA lanes13<>+28(SB)/4, $0x3e6d3388
-DATA lanes13<>+32(SB)/4, $0x3e6d3388
-DATA lanes13<>+36(SB)/4, $0x3e6d3388
-DATA lanes13<>+40(SB)/4, $0x3e6d3388
-DATA lanes13<>+44(SB)/4, $0x3e6d3388
-DATA lanes13<>+48(SB)/4, $0x3e6d3388
-DATA lanes13<>+52(SB)/4, $0x3e6d3388
-DATA lanes13<>+56(SB)/4, $0x3e6d3388
-DATA lanes13<>+60(SB)/4, $0x3e6d3388
+DATA lanes13<>+0(SB)/4, $0x3f87dc22
+DATA lanes13<>+4(SB)/4, $0x3f87dc22
+DATA lanes13<>+8(SB)/4, $0x3f87dc22
+DATA lanes13<>+12(SB)/4, $0x3f87dc22
+DATA lanes13<>+16(SB)/4, $0x3f87dc22
+DATA lanes13<>+20(SB)/4, $0x3f87dc22
+DATA lanes13<>+24(SB)/4, $0x3f87dc22
+DATA lanes13<>+28(SB)/4, $0x3f87dc22
+DATA lanes13<>+32(SB)/4, $0x3f87dc22
+DATA lanes13<>+36(SB)/4, $0x3f87dc22
+DATA lanes13<>+40(SB)/4, $0x3f87dc22
+DATA lanes13<>+44(SB)/4, $0x3f87dc22
+DATA lanes13<>+48(SB)/4, $0x3f87dc22
+DATA lanes13<>+52(SB)/4, $0x3f87dc22
+DATA lanes13<>+56(SB)/4, $0x3f87dc22
+DATA lanes13<>+60(SB)/4, $0x3f87dc22
 GLOBL lanes13<>(SB), RODATA|NOPTR, $64
 
-DATA lanes14<>+0(SB)/4, $0x3f87dc22
-DATA lanes14<>+4(SB)/4, $0x3f87dc22
-DATA lanes14<>+8(SB)/4, $0x3f87dc22
-DATA lanes14<>+12(SB)/4, $0x3f87dc22
-DATA lanes14<>+16(SB)/4, $0x3f87dc22
-DATA lanes14<>+20(SB)/4, $0x3f87dc22
-DATA lanes14<>+24(SB)/4, $0x3f87dc22
-DATA lanes14<>+28(SB)/4, $0x3f87dc22
-DATA lanes14<>+32(SB)/4, $0x3f87dc22
-DATA lanes14<>+36(SB)/4, $0x3f87dc22
-DATA lanes14<>+40(SB)/4, $0x3f87dc22
-DATA lanes14<>+44(SB)/4, $0x3f87dc22
-DATA lanes14<>+48(SB)/4, $0x3f87dc22
-DATA lanes14<>+52(SB)/4, $0x3f87dc22
-DATA lanes14<>+56(SB)/4, $0x3f87dc22
-DATA lanes14<>+60(SB)/4, $0x3f87dc22
+DATA lanes14<>+0(SB)/4, $0x3e6d3388
+DATA lanes14<>+4(SB)/4, $0x3e6d3388
+DATA lanes14<>+8(SB)/4, $0x3e6d3388
+DATA lanes14<>+12(SB)/4, $0x3e6d3388
+DATA lanes14<>+16(SB)/4, $0x3e6d3388
+DATA lanes14<>+20(SB)/4, $0x3e6d3388
+DATA lanes14<>+24(SB)/4, $0x3e6d3388
+DATA lanes14<>+28(SB)/4, $0x3e6d3388
+DATA lanes14<>+32(SB)/4, $0x3e6d3388
+DATA lanes14<>+36(SB)/4, $0x3e6d3388
+DATA lanes14<>+40(SB)/4, $0x3e6d3388
+DATA lanes14<>+44(SB)/4, $0x3e6d3388
+DATA lanes14<>+48(SB)/4, $0x3e6d3388
+DATA lanes14<>+52(SB)/4, $0x3e6d3388
+DATA lanes14<>+56(SB)/4, $0x3e6d3388
+DATA lanes14<>+60(SB)/4, $0x3e6d3388
 GLOBL lanes14<>(SB), RODATA|NOPTR, $64
 
-DATA lanes15<>+0(SB)/4, $0xbfba00e3
-DATA lanes15<>+4(SB)/4, $0xbfba00e3
-DATA lanes15<>+8(SB)/4, $0xbfba00e3
-DATA lanes15<>+12(SB)/4, $0xbfba00e3
-DATA lanes15<>+16(SB)/4, $0xbfba00e3
-DATA lanes15<>+20(SB)/4, $0xbfba00e3
-DATA lanes15<>+24(SB)/4, $0xbfba00e3
-DATA lanes15<>+28(SB)/4, $0xbfba00e3
-DATA lanes15<>+32(SB)/4, $0xbfba00e3
-DATA lanes15<>+36(SB)/4, $0xbfba00e3
-DATA lanes15<>+40(SB)/4, $0xbfba00e3
-DATA lanes15<>+44(SB)/4, $0xbfba00e3
-DATA lanes15<>+48(SB)/4, $0xbfba00e3
-DATA lanes15<>+52(SB)/4, $0xbfba00e3
-DATA lanes15<>+56(SB)/4, $0xbfba00e3
-DATA lanes15<>+60(SB)/4, $0xbfba00e3
+DATA lanes15<>+0(SB)/4, $0xbf38aa3b
+DATA lanes15<>+4(SB)/4, $0xbf38aa3b
+DATA lanes15<>+8(SB)/4, $0xbf38aa3b
+DATA lanes15<>+12(SB)/4, $0xbf38aa3b
+DATA lanes15<>+16(SB)/4, $0xbf38aa3b
+DATA lanes15<>+20(SB)/4, $0xbf38aa3b
+DATA lanes15<>+24(SB)/4, $0xbf38aa3b
+DATA lanes15<>+28(SB)/4, $0xbf38aa3b
+DATA lanes15<>+32(SB)/4, $0xbf38aa3b
+DATA lanes15<>+36(SB)/4, $0xbf38aa3b
+DATA lanes15<>+40(SB)/4, $0xbf38aa3b
+DATA lanes15<>+44(SB)/4, $0xbf38aa3b
+DATA lanes15<>+48(SB)/4, $0xbf38aa3b
+DATA lanes15<>+52(SB)/4, $0xbf38aa3b
+DATA lanes15<>+56(SB)/4, $0xbf38aa3b
+DATA lanes15<>+60(SB)/4, $0xbf38aa3b
 GLOBL lanes15<>(SB), RODATA|NOPTR, $64
 
-DATA lanes16<>+0(SB)/4, $0x3fb5f0e3
-DATA lanes16<>+4(SB)/4, $0x3fb5f0e3
-DATA lanes16<>+8(SB)/4, $0x3fb5f0e3
-DATA lanes16<>+12(SB)/4, $0x3fb5f0e3
-DATA lanes16<>+16(SB)/4, $0x3fb5f0e3
-DATA lanes16<>+20(SB)/4, $0x3fb5f0e3
-DATA lanes16<>+24(SB)/4, $0x3fb5f0e3
-DATA lanes16<>+28(SB)/4, $0x3fb5f0e3
-DATA lanes16<>+32(SB)/4, $0x3fb5f0e3
-DATA lanes16<>+36(SB)/4, $0x3fb5f0e3
-DATA lanes16<>+40(SB)/4, $0x3fb5f0e3
-DATA lanes16<>+44(SB)/4, $0x3fb5f0e3
-DATA lanes16<>+48(SB)/4, $0x3fb5f0e3
-DATA lanes16<>+52(SB)/4, $0x3fb5f0e3
-DATA lanes16<>+56(SB)/4, $0x3fb5f0e3
-DATA lanes16<>+60(SB)/4, $0x3fb5f0e3
+DATA lanes16<>+0(SB)/4, $0x3f000000
+DATA lanes16<>+4(SB)/4, $0x3f000000
+DATA lanes16<>+8(SB)/4, $0x3f000000
+DATA lanes16<>+12(SB)/4, $0x3f000000
+DATA lanes16<>+16(SB)/4, $0x3f000000
+DATA lanes16<>+20(SB)/4, $0x3f000000
+DATA lanes16<>+24(SB)/4, $0x3f000000
+DATA lanes16<>+28(SB)/4, $0x3f000000
+DATA lanes16<>+32(SB)/4, $0x3f000000
+DATA lanes16<>+36(SB)/4, $0x3f000000
+DATA lanes16<>+40(SB)/4, $0x3f000000
+DATA lanes16<>+44(SB)/4, $0x3f000000
+DATA lanes16<>+48(SB)/4, $0x3f000000
+DATA lanes16<>+52(SB)/4, $0x3f000000
+DATA lanes16<>+56(SB)/4, $0x3f000000
+DATA lanes16<>+60(SB)/4, $0x3f000000
 GLOBL lanes16<>(SB), RODATA|NOPTR, $64
 
-DATA lanes17<>+0(SB)/4, $0xbe91a98e
-DATA lanes17<>+4(SB)/4, $0xbe91a98e
-DATA lanes17<>+8(SB)/4, $0xbe91a98e
-DATA lanes17<>+12(SB)/4, $0xbe91a98e
-DATA lanes17<>+16(SB)/4, $0xbe91a98e
-DATA lanes17<>+20(SB)/4, $0xbe91a98e
-DATA lanes17<>+24(SB)/4, $0xbe91a98e
-DATA lanes17<>+28(SB)/4, $0xbe91a98e
-DATA lanes17<>+32(SB)/4, $0xbe91a98e
-DATA lanes17<>+36(SB)/4, $0xbe91a98e
-DATA lanes17<>+40(SB)/4, $0xbe91a98e
-DATA lanes17<>+44(SB)/4, $0xbe91a98e
-DATA lanes17<>+48(SB)/4, $0xbe91a98e
-DATA lanes17<>+52(SB)/4, $0xbe91a98e
-DATA lanes17<>+56(SB)/4, $0xbe91a98e
-DATA lanes17<>+60(SB)/4, $0xbe91a98e
+DATA lanes17<>+0(SB)/4, $0xbfba00e3
+DATA lanes17<>+4(SB)/4, $0xbfba00e3
+DATA lanes17<>+8(SB)/4, $0xbfba00e3
+DATA lanes17<>+12(SB)/4, $0xbfba00e3
+DATA lanes17<>+16(SB)/4, $0xbfba00e3
+DATA lanes17<>+20(SB)/4, $0xbfba00e3
+DATA lanes17<>+24(SB)/4, $0xbfba00e3
+DATA lanes17<>+28(SB)/4, $0xbfba00e3
+DATA lanes17<>+32(SB)/4, $0xbfba00e3
+DATA lanes17<>+36(SB)/4, $0xbfba00e3
+DATA lanes17<>+40(SB)/4, $0xbfba00e3
+DATA lanes17<>+44(SB)/4, $0xbfba00e3
+DATA lanes17<>+48(SB)/4, $0xbfba00e3
+DATA lanes17<>+52(SB)/4, $0xbfba00e3
+DATA lanes17<>+56(SB)/4, $0xbfba00e3
+DATA lanes17<>+60(SB)/4, $0xbfba00e3
 GLOBL lanes17<>(SB), RODATA|NOPTR, $64
 
-DATA lanes18<>+0(SB)/4, $0x3e827906
-DATA lanes18<>+4(SB)/4, $0x3e827906
-DATA lanes18<>+8(SB)/4, $0x3e827906
-DATA lanes18<>+12(SB)/4, $0x3e827906
-DATA lanes18<>+16(SB)/4, $0x3e827906
-DATA lanes18<>+20(SB)/4, $0x3e827906
-DATA lanes18<>+24(SB)/4, $0x3e827906
-DATA lanes18<>+28(SB)/4, $0x3e827906
-DATA lanes18<>+32(SB)/4, $0x3e827906
-DATA lanes18<>+36(SB)/4, $0x3e827906
-DATA lanes18<>+40(SB)/4, $0x3e827906
-DATA lanes18<>+44(SB)/4, $0x3e827906
-DATA lanes18<>+48(SB)/4, $0x3e827906
-DATA lanes18<>+52(SB)/4, $0x3e827906
-DATA lanes18<>+56(SB)/4, $0x3e827906
-DATA lanes18<>+60(SB)/4, $0x3e827906
+DATA lanes18<>+0(SB)/4, $0x3fb5f0e3
+DATA lanes18<>+4(SB)/4, $0x3fb5f0e3
+DATA lanes18<>+8(SB)/4, $0x3fb5f0e3
+DATA lanes18<>+12(SB)/4, $0x3fb5f0e3
+DATA lanes18<>+16(SB)/4, $0x3fb5f0e3
+DATA lanes18<>+20(SB)/4, $0x3fb5f0e3
+DATA lanes18<>+24(SB)/4, $0x3fb5f0e3
+DATA lanes18<>+28(SB)/4, $0x3fb5f0e3
+DATA lanes18<>+32(SB)/4, $0x3fb5f0e3
+DATA lanes18<>+36(SB)/4, $0x3fb5f0e3
+DATA lanes18<>+40(SB)/4, $0x3fb5f0e3
+DATA lanes18<>+44(SB)/4, $0x3fb5f0e3
+DATA lanes18<>+48(SB)/4, $0x3fb5f0e3
+DATA lanes18<>+52(SB)/4, $0x3fb5f0e3
+DATA lanes18<>+56(SB)/4, $0x3fb5f0e3
+DATA lanes18<>+60(SB)/4, $0x3fb5f0e3
 GLOBL lanes18<>(SB), RODATA|NOPTR, $64
 
-DATA lanes19<>+0(SB)/4, $0x3f000000
-DATA lanes19<>+4(SB)/4, $0x3f000000
-DATA lanes19<>+8(SB)/4, $0x3f000000
-DATA lanes19<>+12(SB)/4, $0x3f000000
-DATA lanes19<>+16(SB)/4, $0x3f000000
-DATA lanes19<>+20(SB)/4, $0x3f000000
-DATA lanes19<>+24(SB)/4, $0x3f000000
-DATA lanes19<>+28(SB)/4, $0x3f000000
-DATA lanes19<>+32(SB)/4, $0x3f000000
-DATA lanes19<>+36(SB)/4, $0x3f000000
-DATA lanes19<>+40(SB)/4, $0x3f000000
-DATA lanes19<>+44(SB)/4, $0x3f000000
-DATA lanes19<>+48(SB)/4, $0x3f000000
-DATA lanes19<>+52(SB)/4, $0x3f000000
-DATA lanes19<>+56(SB)/4, $0x3f000000
-DATA lanes19<>+60(SB)/4, $0x3f000000
+DATA lanes19<>+0(SB)/4, $0xbe91a98e
+DATA lanes19<>+4(SB)/4, $0xbe91a98e
+DATA lanes19<>+8(SB)/4, $0xbe91a98e
+DATA lanes19<>+12(SB)/4, $0xbe91a98e
+DATA lanes19<>+16(SB)/4, $0xbe91a98e
+DATA lanes19<>+20(SB)/4, $0xbe91a98e
+DATA lanes19<>+24(SB)/4, $0xbe91a98e
+DATA lanes19<>+28(SB)/4, $0xbe91a98e
+DATA lanes19<>+32(SB)/4, $0xbe91a98e
+DATA lanes19<>+36(SB)/4, $0xbe91a98e
+DATA lanes19<>+40(SB)/4, $0xbe91a98e
+DATA lanes19<>+44(SB)/4, $0xbe91a98e
+DATA lanes19<>+48(SB)/4, $0xbe91a98e
+DATA lanes19<>+52(SB)/4, $0xbe91a98e
+DATA lanes19<>+56(SB)/4, $0xbe91a98e
+DATA lanes19<>+60(SB)/4, $0xbe91a98e
 GLOBL lanes19<>(SB), RODATA|NOPTR, $64
+
+DATA lanes20<>+0(SB)/4, $0x3e827906
+DATA lanes20<>+4(SB)/4, $0x3e827906
+DATA lanes20<>+8(SB)/4, $0x3e827906
+DATA lanes20<>+12(SB)/4, $0x3e827906
+DATA lanes20<>+16(SB)/4, $0x3e827906
+DATA lanes20<>+20(SB)/4, $0x3e827906
+DATA lanes20<>+24(SB)/4, $0x3e827906
+DATA lanes20<>+28(SB)/4, $0x3e827906
+DATA lanes20<>+32(SB)/4, $0x3e827906
+DATA lanes20<>+36(SB)/4, $0x3e827906
+DATA lanes20<>+40(SB)/4, $0x3e827906
+DATA lanes20<>+44(SB)/4, $0x3e827906
+DATA lanes20<>+48(SB)/4, $0x3e827906
+DATA lanes20<>+52(SB)/4, $0x3e827906
+DATA lanes20<>+56(SB)/4, $0x3e827906
+DATA lanes20<>+60(SB)/4, $0x3e827906
+GLOBL lanes20<>(SB), RODATA|NOPTR, $64
 
 // func addNormAVX2(x *float32, residual *float32, gamma *float32, beta *float32, n int, eps float32)
 // Requires: AVX, AVX2, FMA3
@@ -1642,7 +2164,7 @@ square:
 	VDIVSS       X0, X2, X2
 	VADDSS       eps+40(FP), X2, X2
 	VSQRTSS      X2, X2, X2
-	VMOVSS       lanes12<>+0(SB), X0
+	VMOVSS       lanes7<>+0(SB), X0
 	VDIVSS       X2, X0, X0
 	VBROADCASTSS X0, Y0
 	MOVQ         gamma+16(FP), CX
@@ -2188,25 +2710,39 @@ keys:
 // func softmaxAVX2(scores *float32, inverse *float32, n int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·softmaxAVX2(SB), NOSPLIT, $0-24
-	MOVQ    scores+0(FP), AX
-	MOVQ    inverse+8(FP), CX
-	MOVQ    n+16(FP), DX
-	MOVQ    $0x00000004, BX
-	VMOVUPS lanes20<>+0(SB), Y0
+	MOVQ scores+0(FP), AX
+	MOVQ inverse+8(FP), CX
+	MOVQ n+16(FP), DX
+	MOVQ DX, BX
+	SHLQ $0x02, BX
+	LEAQ (BX)(BX*2), SI
+	MOVQ $0x00000002, SI
 
-row:
-	MOVQ    AX, DI
-	VMOVUPS (DI), Y1
-	VMOVUPS 32(DI), Y2
-	MOVQ    DX, SI
+rows:
+	MOVQ    AX, R8
+	MOVQ    DX, DI
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS (AX)(BX*1), Y2
+	VMOVUPS 32(AX)(BX*1), Y3
 
 top:
-	VMAXPS       (DI), Y1, Y1
-	VMAXPS       32(DI), Y2, Y2
-	ADDQ         $0x40, DI
-	SUBQ         $0x00000010, SI
+	VMAXPS       (AX), Y0, Y0
+	VMAXPS       32(AX), Y1, Y1
+	VMAXPS       (AX)(BX*1), Y2, Y2
+	VMAXPS       32(AX)(BX*1), Y3, Y3
+	ADDQ         $0x40, AX
+	SUBQ         $0x00000010, DI
 	JNZ          top
-	VMAXPS       Y2, Y1, Y1
+	VMAXPS       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VMAXPS       X1, X0, X1
+	VMOVHLPS     X1, X1, X0
+	VMAXPS       X0, X1, X0
+	VMOVSHDUP    X0, X1
+	VMAXPS       X1, X0, X1
+	VBROADCASTSS X1, Y0
+	VMAXPS       Y3, Y2, Y1
 	VEXTRACTF128 $0x01, Y1, X2
 	VMAXPS       X2, X1, X2
 	VMOVHLPS     X2, X2, X1
@@ -2216,79 +2752,127 @@ top:
 	VBROADCASTSS X2, Y1
 	VXORPS       Y2, Y2, Y2
 	VXORPS       Y3, Y3, Y3
-	MOVQ         DX, SI
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	MOVQ         DX, DI
+	MOVQ         R8, AX
 
 power:
-	VMOVUPS      (AX), Y4
-	VSUBPS       Y1, Y4, Y4
-	VMULPS       Y0, Y4, Y4
-	VMAXPS       lanes5<>+0(SB), Y4, Y4
-	VADDPS       lanes6<>+0(SB), Y4, Y5
-	VSUBPS       lanes6<>+0(SB), Y5, Y6
-	VSUBPS       Y6, Y4, Y6
-	VMOVUPS      lanes7<>+0(SB), Y4
-	VFMADD213PS  lanes8<>+0(SB), Y6, Y4
-	VFMADD213PS  lanes9<>+0(SB), Y6, Y4
-	VFMADD213PS  lanes10<>+0(SB), Y6, Y4
-	VFMADD213PS  lanes11<>+0(SB), Y6, Y4
-	VFMADD213PS  lanes12<>+0(SB), Y6, Y4
-	VPSLLD       $0x17, Y5, Y5
-	VPADDD       Y5, Y4, Y4
-	VMOVUPS      Y4, (AX)
-	VADDPS       Y4, Y2, Y2
-	VMOVUPS      32(AX), Y4
-	VSUBPS       Y1, Y4, Y4
-	VMULPS       Y0, Y4, Y4
-	VMAXPS       lanes5<>+0(SB), Y4, Y4
-	VADDPS       lanes6<>+0(SB), Y4, Y5
-	VSUBPS       lanes6<>+0(SB), Y5, Y6
-	VSUBPS       Y6, Y4, Y6
-	VMOVUPS      lanes7<>+0(SB), Y4
-	VFMADD213PS  lanes8<>+0(SB), Y6, Y4
-	VFMADD213PS  lanes9<>+0(SB), Y6, Y4
-	VFMADD213PS  lanes10<>+0(SB), Y6, Y4
-	VFMADD213PS  lanes11<>+0(SB), Y6, Y4
-	VFMADD213PS  lanes12<>+0(SB), Y6, Y4
-	VPSLLD       $0x17, Y5, Y5
-	VPADDD       Y5, Y4, Y4
-	VMOVUPS      Y4, 32(AX)
-	VADDPS       Y4, Y3, Y3
+	VMOVUPS      (AX), Y6
+	VMOVUPS      (AX)(BX*1), Y7
+	VSUBPS       Y0, Y6, Y6
+	VSUBPS       Y1, Y7, Y7
+	VMULPS       lanes21<>+0(SB), Y6, Y6
+	VMULPS       lanes21<>+0(SB), Y7, Y7
+	VMAXPS       lanes5<>+0(SB), Y6, Y6
+	VMAXPS       lanes5<>+0(SB), Y7, Y7
+	VADDPS       lanes6<>+0(SB), Y6, Y8
+	VADDPS       lanes6<>+0(SB), Y7, Y9
+	VSUBPS       lanes6<>+0(SB), Y8, Y10
+	VSUBPS       lanes6<>+0(SB), Y9, Y11
+	VSUBPS       Y10, Y6, Y10
+	VSUBPS       Y11, Y7, Y11
+	VMOVUPS      lanes8<>+0(SB), Y6
+	VMOVUPS      lanes8<>+0(SB), Y7
+	VFMADD213PS  lanes9<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes9<>+0(SB), Y11, Y7
+	VFMADD213PS  lanes10<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes10<>+0(SB), Y11, Y7
+	VFMADD213PS  lanes11<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes11<>+0(SB), Y11, Y7
+	VFMADD213PS  lanes12<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes12<>+0(SB), Y11, Y7
+	VFMADD213PS  lanes7<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes7<>+0(SB), Y11, Y7
+	VPSLLD       $0x17, Y8, Y8
+	VPSLLD       $0x17, Y9, Y9
+	VPADDD       Y8, Y6, Y6
+	VPADDD       Y9, Y7, Y7
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, (AX)(BX*1)
+	VADDPS       Y6, Y2, Y2
+	VADDPS       Y7, Y4, Y4
+	VMOVUPS      32(AX), Y6
+	VMOVUPS      32(AX)(BX*1), Y7
+	VSUBPS       Y0, Y6, Y6
+	VSUBPS       Y1, Y7, Y7
+	VMULPS       lanes21<>+0(SB), Y6, Y6
+	VMULPS       lanes21<>+0(SB), Y7, Y7
+	VMAXPS       lanes5<>+0(SB), Y6, Y6
+	VMAXPS       lanes5<>+0(SB), Y7, Y7
+	VADDPS       lanes6<>+0(SB), Y6, Y8
+	VADDPS       lanes6<>+0(SB), Y7, Y9
+	VSUBPS       lanes6<>+0(SB), Y8, Y10
+	VSUBPS       lanes6<>+0(SB), Y9, Y11
+	VSUBPS       Y10, Y6, Y10
+	VSUBPS       Y11, Y7, Y11
+	VMOVUPS      lanes8<>+0(SB), Y6
+	VMOVUPS      lanes8<>+0(SB), Y7
+	VFMADD213PS  lanes9<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes9<>+0(SB), Y11, Y7
+	VFMADD213PS  lanes10<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes10<>+0(SB), Y11, Y7
+	VFMADD213PS  lanes11<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes11<>+0(SB), Y11, Y7
+	VFMADD213PS  lanes12<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes12<>+0(SB), Y11, Y7
+	VFMADD213PS  lanes7<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes7<>+0(SB), Y11, Y7
+	VPSLLD       $0x17, Y8, Y8
+	VPSLLD       $0x17, Y9, Y9
+	VPADDD       Y8, Y6, Y6
+	VPADDD       Y9, Y7, Y7
+	VMOVUPS      Y6, 32(AX)
+	VMOVUPS      Y7, 32(AX)(BX*1)
+	VADDPS       Y6, Y3, Y3
+	VADDPS       Y7, Y5, Y5
 	ADDQ         $0x40, AX
-	SUBQ         $0x00000010, SI
+	SUBQ         $0x00000010, DI
 	JNZ          power
-	VMOVSS       lanes12<>+0(SB), X1
-	VADDPS       Y3, Y2, Y2
-	VEXTRACTF128 $0x01, Y2, X3
-	VADDPS       X3, X2, X3
-	VMOVHLPS     X3, X3, X2
-	VADDPS       X2, X3, X2
-	VMOVSHDUP    X2, X3
-	VADDPS       X3, X2, X3
-	VDIVSS       X3, X1, X1
-	VMOVSS       X1, (CX)
-	ADDQ         $0x04, CX
-	SUBQ         $0x00000001, BX
-	JNZ          row
+	VMOVSS       lanes7<>+0(SB), X0
+	VADDPS       Y3, Y2, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VADDPS       X2, X1, X2
+	VMOVHLPS     X2, X2, X1
+	VADDPS       X1, X2, X1
+	VMOVSHDUP    X1, X2
+	VADDPS       X2, X1, X2
+	VDIVSS       X2, X0, X0
+	VMOVSS       X0, (CX)
+	VMOVSS       lanes7<>+0(SB), X0
+	VADDPS       Y5, Y4, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VADDPS       X2, X1, X2
+	VMOVHLPS     X2, X2, X1
+	VADDPS       X1, X2, X1
+	VMOVSHDUP    X1, X2
+	VADDPS       X2, X1, X2
+	VDIVSS       X2, X0, X0
+	VMOVSS       X0, 4(CX)
+	LEAQ         (AX)(BX*1), AX
+	ADDQ         $0x00000008, CX
+	SUBQ         $0x00000001, SI
+	JNZ          rows
 	VZEROUPPER
 	RET
 
-DATA lanes20<>+0(SB)/4, $0x3e8293ee
-DATA lanes20<>+4(SB)/4, $0x3e8293ee
-DATA lanes20<>+8(SB)/4, $0x3e8293ee
-DATA lanes20<>+12(SB)/4, $0x3e8293ee
-DATA lanes20<>+16(SB)/4, $0x3e8293ee
-DATA lanes20<>+20(SB)/4, $0x3e8293ee
-DATA lanes20<>+24(SB)/4, $0x3e8293ee
-DATA lanes20<>+28(SB)/4, $0x3e8293ee
-DATA lanes20<>+32(SB)/4, $0x3e8293ee
-DATA lanes20<>+36(SB)/4, $0x3e8293ee
-DATA lanes20<>+40(SB)/4, $0x3e8293ee
-DATA lanes20<>+44(SB)/4, $0x3e8293ee
-DATA lanes20<>+48(SB)/4, $0x3e8293ee
-DATA lanes20<>+52(SB)/4, $0x3e8293ee
-DATA lanes20<>+56(SB)/4, $0x3e8293ee
-DATA lanes20<>+60(SB)/4, $0x3e8293ee
-GLOBL lanes20<>(SB), RODATA|NOPTR, $64
+DATA lanes21<>+0(SB)/4, $0x3e8293ee
+DATA lanes21<>+4(SB)/4, $0x3e8293ee
+DATA lanes21<>+8(SB)/4, $0x3e8293ee
+DATA lanes21<>+12(SB)/4, $0x3e8293ee
+DATA lanes21<>+16(SB)/4, $0x3e8293ee
+DATA lanes21<>+20(SB)/4, $0x3e8293ee
+DATA lanes21<>+24(SB)/4, $0x3e8293ee
+DATA lanes21<>+28(SB)/4, $0x3e8293ee
+DATA lanes21<>+32(SB)/4, $0x3e8293ee
+DATA lanes21<>+36(SB)/4, $0x3e8293ee
+DATA lanes21<>+40(SB)/4, $0x3e8293ee
+DATA lanes21<>+44(SB)/4, $0x3e8293ee
+DATA lanes21<>+48(SB)/4, $0x3e8293ee
+DATA lanes21<>+52(SB)/4, $0x3e8293ee
+DATA lanes21<>+56(SB)/4, $0x3e8293ee
+DATA lanes21<>+60(SB)/4, $0x3e8293ee
+GLOBL lanes21<>(SB), RODATA|NOPTR, $64
 
 // func mixAVX2(dst *float32, weights *float32, inverse *float32, values *float32, n int, stride int)
 // Requires: AVX, FMA3
@@ -2407,132 +2991,137 @@ second:
 // func rotateAVX512(dst *float32, x *float32, blocks int) float32
 // Requires: AVX, AVX512F
 TEXT ·rotateAVX512(SB), NOSPLIT, $0-28
-	MOVQ   dst+0(FP), AX
-	MOVQ   x+8(FP), CX
-	MOVQ   blocks+16(FP), DX
-	VPXORD Z0, Z0, Z0
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    blocks+16(FP), DX
+	VPXORD  Z0, Z0, Z0
+	VMOVUPS lanes0<>+0(SB), Z1
+	VMOVUPS lanes1<>+0(SB), Z2
+	VMOVUPS lanes2<>+0(SB), Z3
+	VMOVUPS lanes3<>+0(SB), Z4
+	VMOVUPS lanes4<>+0(SB), Z5
 
 block:
-	VMOVUPS       (CX), Z1
-	VMOVUPS       64(CX), Z2
-	VMOVUPS       128(CX), Z3
-	VMOVUPS       192(CX), Z4
-	VMOVUPS       256(CX), Z5
-	VMOVUPS       320(CX), Z6
-	VMOVUPS       384(CX), Z7
-	VMOVUPS       448(CX), Z8
-	VADDPS        Z5, Z1, Z9
-	VSUBPS        Z5, Z1, Z5
-	VADDPS        Z6, Z2, Z1
-	VSUBPS        Z6, Z2, Z6
-	VADDPS        Z7, Z3, Z2
-	VSUBPS        Z7, Z3, Z7
-	VADDPS        Z8, Z4, Z3
-	VSUBPS        Z8, Z4, Z8
-	VADDPS        Z2, Z9, Z4
-	VSUBPS        Z2, Z9, Z2
-	VADDPS        Z3, Z1, Z9
-	VSUBPS        Z3, Z1, Z3
-	VADDPS        Z7, Z5, Z1
-	VSUBPS        Z7, Z5, Z7
-	VADDPS        Z8, Z6, Z5
+	VMOVUPS       (CX), Z6
+	VMOVUPS       64(CX), Z7
+	VMOVUPS       128(CX), Z8
+	VMOVUPS       192(CX), Z9
+	VMOVUPS       256(CX), Z10
+	VMOVUPS       320(CX), Z11
+	VMOVUPS       384(CX), Z12
+	VMOVUPS       448(CX), Z13
+	VADDPS        Z10, Z6, Z14
+	VSUBPS        Z10, Z6, Z10
+	VADDPS        Z11, Z7, Z6
+	VSUBPS        Z11, Z7, Z11
+	VADDPS        Z12, Z8, Z7
+	VSUBPS        Z12, Z8, Z12
+	VADDPS        Z13, Z9, Z8
+	VSUBPS        Z13, Z9, Z13
+	VADDPS        Z7, Z14, Z9
+	VSUBPS        Z7, Z14, Z7
+	VADDPS        Z8, Z6, Z14
 	VSUBPS        Z8, Z6, Z8
-	VADDPS        Z9, Z4, Z6
-	VSUBPS        Z9, Z4, Z9
-	VADDPS        Z3, Z2, Z4
-	VSUBPS        Z3, Z2, Z3
-	VADDPS        Z5, Z1, Z2
-	VSUBPS        Z5, Z1, Z5
-	VADDPS        Z8, Z7, Z1
+	VADDPS        Z12, Z10, Z6
+	VSUBPS        Z12, Z10, Z12
+	VADDPS        Z13, Z11, Z10
+	VSUBPS        Z13, Z11, Z13
+	VADDPS        Z14, Z9, Z11
+	VSUBPS        Z14, Z9, Z14
+	VADDPS        Z8, Z7, Z9
 	VSUBPS        Z8, Z7, Z8
-	VSHUFF32X4    $0x4e, Z6, Z6, Z7
-	VFMADD231PS   lanes21<>+0(SB), Z6, Z7
-	VSHUFF32X4    $0xb1, Z7, Z7, Z6
-	VFMADD231PS   lanes0<>+0(SB), Z7, Z6
-	VPERMILPS     $0x4e, Z6, Z7
-	VFMADD231PS   lanes1<>+0(SB), Z6, Z7
-	VPERMILPS     $0xb1, Z7, Z6
-	VFMADD231PS   lanes2<>+0(SB), Z7, Z6
-	VMOVUPS       Z6, (AX)
-	VPANDD        lanes3<>+0(SB), Z6, Z6
-	VMAXPS        Z6, Z0, Z0
-	VSHUFF32X4    $0x4e, Z9, Z9, Z6
-	VFMADD231PS   lanes21<>+0(SB), Z9, Z6
-	VSHUFF32X4    $0xb1, Z6, Z6, Z7
-	VFMADD231PS   lanes0<>+0(SB), Z6, Z7
-	VPERMILPS     $0x4e, Z7, Z6
-	VFMADD231PS   lanes1<>+0(SB), Z7, Z6
-	VPERMILPS     $0xb1, Z6, Z7
-	VFMADD231PS   lanes2<>+0(SB), Z6, Z7
-	VMOVUPS       Z7, 64(AX)
-	VPANDD        lanes3<>+0(SB), Z7, Z7
+	VADDPS        Z10, Z6, Z7
+	VSUBPS        Z10, Z6, Z10
+	VADDPS        Z13, Z12, Z6
+	VSUBPS        Z13, Z12, Z13
+	VSHUFF32X4    $0x4e, Z11, Z11, Z12
+	VFMADD231PS   Z1, Z11, Z12
+	VSHUFF32X4    $0xb1, Z12, Z12, Z11
+	VFMADD231PS   Z2, Z12, Z11
+	VPERMILPS     $0x4e, Z11, Z12
+	VFMADD231PS   Z3, Z11, Z12
+	VPERMILPS     $0xb1, Z12, Z11
+	VFMADD231PS   Z4, Z12, Z11
+	VMOVUPS       Z11, (AX)
+	VPANDD        Z5, Z11, Z11
+	VMAXPS        Z11, Z0, Z0
+	VSHUFF32X4    $0x4e, Z14, Z14, Z11
+	VFMADD231PS   Z1, Z14, Z11
+	VSHUFF32X4    $0xb1, Z11, Z11, Z12
+	VFMADD231PS   Z2, Z11, Z12
+	VPERMILPS     $0x4e, Z12, Z11
+	VFMADD231PS   Z3, Z12, Z11
+	VPERMILPS     $0xb1, Z11, Z12
+	VFMADD231PS   Z4, Z11, Z12
+	VMOVUPS       Z12, 64(AX)
+	VPANDD        Z5, Z12, Z12
+	VMAXPS        Z12, Z0, Z0
+	VSHUFF32X4    $0x4e, Z9, Z9, Z11
+	VFMADD231PS   Z1, Z9, Z11
+	VSHUFF32X4    $0xb1, Z11, Z11, Z9
+	VFMADD231PS   Z2, Z11, Z9
+	VPERMILPS     $0x4e, Z9, Z11
+	VFMADD231PS   Z3, Z9, Z11
+	VPERMILPS     $0xb1, Z11, Z9
+	VFMADD231PS   Z4, Z11, Z9
+	VMOVUPS       Z9, 128(AX)
+	VPANDD        Z5, Z9, Z9
+	VMAXPS        Z9, Z0, Z0
+	VSHUFF32X4    $0x4e, Z8, Z8, Z9
+	VFMADD231PS   Z1, Z8, Z9
+	VSHUFF32X4    $0xb1, Z9, Z9, Z8
+	VFMADD231PS   Z2, Z9, Z8
+	VPERMILPS     $0x4e, Z8, Z9
+	VFMADD231PS   Z3, Z8, Z9
+	VPERMILPS     $0xb1, Z9, Z8
+	VFMADD231PS   Z4, Z9, Z8
+	VMOVUPS       Z8, 192(AX)
+	VPANDD        Z5, Z8, Z8
+	VMAXPS        Z8, Z0, Z0
+	VSHUFF32X4    $0x4e, Z7, Z7, Z8
+	VFMADD231PS   Z1, Z7, Z8
+	VSHUFF32X4    $0xb1, Z8, Z8, Z7
+	VFMADD231PS   Z2, Z8, Z7
+	VPERMILPS     $0x4e, Z7, Z8
+	VFMADD231PS   Z3, Z7, Z8
+	VPERMILPS     $0xb1, Z8, Z7
+	VFMADD231PS   Z4, Z8, Z7
+	VMOVUPS       Z7, 256(AX)
+	VPANDD        Z5, Z7, Z7
 	VMAXPS        Z7, Z0, Z0
-	VSHUFF32X4    $0x4e, Z4, Z4, Z6
-	VFMADD231PS   lanes21<>+0(SB), Z4, Z6
-	VSHUFF32X4    $0xb1, Z6, Z6, Z4
-	VFMADD231PS   lanes0<>+0(SB), Z6, Z4
-	VPERMILPS     $0x4e, Z4, Z6
-	VFMADD231PS   lanes1<>+0(SB), Z4, Z6
-	VPERMILPS     $0xb1, Z6, Z4
-	VFMADD231PS   lanes2<>+0(SB), Z6, Z4
-	VMOVUPS       Z4, 128(AX)
-	VPANDD        lanes3<>+0(SB), Z4, Z4
-	VMAXPS        Z4, Z0, Z0
-	VSHUFF32X4    $0x4e, Z3, Z3, Z4
-	VFMADD231PS   lanes21<>+0(SB), Z3, Z4
-	VSHUFF32X4    $0xb1, Z4, Z4, Z3
-	VFMADD231PS   lanes0<>+0(SB), Z4, Z3
-	VPERMILPS     $0x4e, Z3, Z4
-	VFMADD231PS   lanes1<>+0(SB), Z3, Z4
-	VPERMILPS     $0xb1, Z4, Z3
-	VFMADD231PS   lanes2<>+0(SB), Z4, Z3
-	VMOVUPS       Z3, 192(AX)
-	VPANDD        lanes3<>+0(SB), Z3, Z3
-	VMAXPS        Z3, Z0, Z0
-	VSHUFF32X4    $0x4e, Z2, Z2, Z3
-	VFMADD231PS   lanes21<>+0(SB), Z2, Z3
-	VSHUFF32X4    $0xb1, Z3, Z3, Z2
-	VFMADD231PS   lanes0<>+0(SB), Z3, Z2
-	VPERMILPS     $0x4e, Z2, Z3
-	VFMADD231PS   lanes1<>+0(SB), Z2, Z3
-	VPERMILPS     $0xb1, Z3, Z2
-	VFMADD231PS   lanes2<>+0(SB), Z3, Z2
-	VMOVUPS       Z2, 256(AX)
-	VPANDD        lanes3<>+0(SB), Z2, Z2
-	VMAXPS        Z2, Z0, Z0
-	VSHUFF32X4    $0x4e, Z5, Z5, Z2
-	VFMADD231PS   lanes21<>+0(SB), Z5, Z2
-	VSHUFF32X4    $0xb1, Z2, Z2, Z3
-	VFMADD231PS   lanes0<>+0(SB), Z2, Z3
-	VPERMILPS     $0x4e, Z3, Z2
-	VFMADD231PS   lanes1<>+0(SB), Z3, Z2
-	VPERMILPS     $0xb1, Z2, Z3
-	VFMADD231PS   lanes2<>+0(SB), Z2, Z3
-	VMOVUPS       Z3, 320(AX)
-	VPANDD        lanes3<>+0(SB), Z3, Z3
-	VMAXPS        Z3, Z0, Z0
-	VSHUFF32X4    $0x4e, Z1, Z1, Z2
-	VFMADD231PS   lanes21<>+0(SB), Z1, Z2
-	VSHUFF32X4    $0xb1, Z2, Z2, Z1
-	VFMADD231PS   lanes0<>+0(SB), Z2, Z1
-	VPERMILPS     $0x4e, Z1, Z2
-	VFMADD231PS   lanes1<>+0(SB), Z1, Z2
-	VPERMILPS     $0xb1, Z2, Z1
-	VFMADD231PS   lanes2<>+0(SB), Z2, Z1
-	VMOVUPS       Z1, 384(AX)
-	VPANDD        lanes3<>+0(SB), Z1, Z1
-	VMAXPS        Z1, Z0, Z0
-	VSHUFF32X4    $0x4e, Z8, Z8, Z1
-	VFMADD231PS   lanes21<>+0(SB), Z8, Z1
-	VSHUFF32X4    $0xb1, Z1, Z1, Z2
-	VFMADD231PS   lanes0<>+0(SB), Z1, Z2
-	VPERMILPS     $0x4e, Z2, Z1
-	VFMADD231PS   lanes1<>+0(SB), Z2, Z1
-	VPERMILPS     $0xb1, Z1, Z2
-	VFMADD231PS   lanes2<>+0(SB), Z1, Z2
-	VMOVUPS       Z2, 448(AX)
-	VPANDD        lanes3<>+0(SB), Z2, Z2
-	VMAXPS        Z2, Z0, Z0
+	VSHUFF32X4    $0x4e, Z10, Z10, Z7
+	VFMADD231PS   Z1, Z10, Z7
+	VSHUFF32X4    $0xb1, Z7, Z7, Z8
+	VFMADD231PS   Z2, Z7, Z8
+	VPERMILPS     $0x4e, Z8, Z7
+	VFMADD231PS   Z3, Z8, Z7
+	VPERMILPS     $0xb1, Z7, Z8
+	VFMADD231PS   Z4, Z7, Z8
+	VMOVUPS       Z8, 320(AX)
+	VPANDD        Z5, Z8, Z8
+	VMAXPS        Z8, Z0, Z0
+	VSHUFF32X4    $0x4e, Z6, Z6, Z7
+	VFMADD231PS   Z1, Z6, Z7
+	VSHUFF32X4    $0xb1, Z7, Z7, Z6
+	VFMADD231PS   Z2, Z7, Z6
+	VPERMILPS     $0x4e, Z6, Z7
+	VFMADD231PS   Z3, Z6, Z7
+	VPERMILPS     $0xb1, Z7, Z6
+	VFMADD231PS   Z4, Z7, Z6
+	VMOVUPS       Z6, 384(AX)
+	VPANDD        Z5, Z6, Z6
+	VMAXPS        Z6, Z0, Z0
+	VSHUFF32X4    $0x4e, Z13, Z13, Z6
+	VFMADD231PS   Z1, Z13, Z6
+	VSHUFF32X4    $0xb1, Z6, Z6, Z7
+	VFMADD231PS   Z2, Z6, Z7
+	VPERMILPS     $0x4e, Z7, Z6
+	VFMADD231PS   Z3, Z7, Z6
+	VPERMILPS     $0xb1, Z6, Z7
+	VFMADD231PS   Z4, Z6, Z7
+	VMOVUPS       Z7, 448(AX)
+	VPANDD        Z5, Z7, Z7
+	VMAXPS        Z7, Z0, Z0
 	ADDQ          $0x00000200, CX
 	ADDQ          $0x00000200, AX
 	SUBQ          $0x00000001, DX
@@ -2549,63 +3138,92 @@ block:
 	VZEROUPPER
 	RET
 
-DATA lanes21<>+0(SB)/4, $0x3f800000
-DATA lanes21<>+4(SB)/4, $0x3f800000
-DATA lanes21<>+8(SB)/4, $0x3f800000
-DATA lanes21<>+12(SB)/4, $0x3f800000
-DATA lanes21<>+16(SB)/4, $0x3f800000
-DATA lanes21<>+20(SB)/4, $0x3f800000
-DATA lanes21<>+24(SB)/4, $0x3f800000
-DATA lanes21<>+28(SB)/4, $0x3f800000
-DATA lanes21<>+32(SB)/4, $0xbf800000
-DATA lanes21<>+36(SB)/4, $0xbf800000
-DATA lanes21<>+40(SB)/4, $0xbf800000
-DATA lanes21<>+44(SB)/4, $0xbf800000
-DATA lanes21<>+48(SB)/4, $0xbf800000
-DATA lanes21<>+52(SB)/4, $0xbf800000
-DATA lanes21<>+56(SB)/4, $0xbf800000
-DATA lanes21<>+60(SB)/4, $0xbf800000
-GLOBL lanes21<>(SB), RODATA|NOPTR, $64
-
 // func geluAVX512(x *float32, n int)
 // Requires: AVX, AVX512F
 TEXT ·geluAVX512(SB), NOSPLIT, $0-16
-	MOVQ x+0(FP), AX
-	MOVQ n+8(FP), CX
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	VMOVUPS lanes5<>+0(SB), Z0
+	VMOVUPS lanes6<>+0(SB), Z1
+	VMOVUPS lanes7<>+0(SB), Z2
+	VMOVUPS lanes8<>+0(SB), Z3
+	VMOVUPS lanes9<>+0(SB), Z4
+	VMOVUPS lanes10<>+0(SB), Z5
+	VMOVUPS lanes11<>+0(SB), Z6
+	VMOVUPS lanes12<>+0(SB), Z7
+	VMOVUPS lanes4<>+0(SB), Z8
+	VMOVUPS lanes13<>+0(SB), Z9
+	VMOVUPS lanes14<>+0(SB), Z10
+	VMOVUPS lanes15<>+0(SB), Z11
+	VMOVUPS lanes16<>+0(SB), Z12
+	VMOVUPS lanes17<>+0(SB), Z13
+	VMOVUPS lanes18<>+0(SB), Z14
+	VMOVUPS lanes19<>+0(SB), Z15
+	VMOVUPS lanes20<>+0(SB), Z16
 
 values:
-	VMOVUPS      (AX), Z0
-	VPANDD       lanes3<>+0(SB), Z0, Z1
-	VMULPS       Z0, Z0, Z2
-	VMULPS       lanes4<>+0(SB), Z2, Z2
-	VMAXPS       lanes5<>+0(SB), Z2, Z2
-	VADDPS       lanes6<>+0(SB), Z2, Z3
-	VSUBPS       lanes6<>+0(SB), Z3, Z4
-	VSUBPS       Z4, Z2, Z4
-	VMOVUPS      lanes7<>+0(SB), Z2
-	VFMADD213PS  lanes8<>+0(SB), Z4, Z2
-	VFMADD213PS  lanes9<>+0(SB), Z4, Z2
-	VFMADD213PS  lanes10<>+0(SB), Z4, Z2
-	VFMADD213PS  lanes11<>+0(SB), Z4, Z2
-	VFMADD213PS  lanes12<>+0(SB), Z4, Z2
-	VPSLLD       $0x17, Z3, Z3
-	VPADDD       Z3, Z2, Z2
-	VMOVUPS      lanes13<>+0(SB), Z3
-	VFMADD213PS  lanes12<>+0(SB), Z1, Z3
-	VMOVUPS      lanes12<>+0(SB), Z4
-	VDIVPS       Z3, Z4, Z3
-	VMOVUPS      lanes14<>+0(SB), Z4
-	VFMADD213PS  lanes15<>+0(SB), Z3, Z4
-	VFMADD213PS  lanes16<>+0(SB), Z3, Z4
-	VFMADD213PS  lanes17<>+0(SB), Z3, Z4
-	VFMADD213PS  lanes18<>+0(SB), Z3, Z4
-	VMULPS       Z3, Z4, Z4
-	VFNMADD213PS lanes12<>+0(SB), Z4, Z2
-	VFMADD213PS  Z0, Z1, Z2
-	VMULPS       lanes19<>+0(SB), Z2, Z2
-	VMOVUPS      Z2, (AX)
-	ADDQ         $0x40, AX
-	SUBQ         $0x00000010, CX
+	VMOVUPS      (AX), Z17
+	VMOVUPS      64(AX), Z18
+	VPANDD       Z8, Z17, Z19
+	VPANDD       Z8, Z18, Z20
+	VMOVUPS      Z10, Z21
+	VMOVUPS      Z10, Z22
+	VFMADD213PS  Z2, Z19, Z21
+	VFMADD213PS  Z2, Z20, Z22
+	VMOVUPS      Z2, Z23
+	VMOVUPS      Z2, Z24
+	VDIVPS       Z21, Z23, Z21
+	VDIVPS       Z22, Z24, Z22
+	VMULPS       Z17, Z17, Z17
+	VMULPS       Z18, Z18, Z18
+	VMULPS       Z11, Z17, Z17
+	VMULPS       Z11, Z18, Z18
+	VMAXPS       Z0, Z17, Z17
+	VMAXPS       Z0, Z18, Z18
+	VADDPS       Z1, Z17, Z23
+	VADDPS       Z1, Z18, Z24
+	VSUBPS       Z1, Z23, Z25
+	VSUBPS       Z1, Z24, Z26
+	VSUBPS       Z25, Z17, Z25
+	VSUBPS       Z26, Z18, Z26
+	VMOVUPS      Z3, Z17
+	VMOVUPS      Z3, Z18
+	VFMADD213PS  Z4, Z25, Z17
+	VFMADD213PS  Z4, Z26, Z18
+	VFMADD213PS  Z5, Z25, Z17
+	VFMADD213PS  Z5, Z26, Z18
+	VFMADD213PS  Z6, Z25, Z17
+	VFMADD213PS  Z6, Z26, Z18
+	VFMADD213PS  Z7, Z25, Z17
+	VFMADD213PS  Z7, Z26, Z18
+	VFMADD213PS  Z2, Z25, Z17
+	VFMADD213PS  Z2, Z26, Z18
+	VPSLLD       $0x17, Z23, Z23
+	VPSLLD       $0x17, Z24, Z24
+	VPADDD       Z23, Z17, Z17
+	VPADDD       Z24, Z18, Z18
+	VMOVUPS      Z9, Z23
+	VMOVUPS      Z9, Z24
+	VFMADD213PS  Z13, Z21, Z23
+	VFMADD213PS  Z13, Z22, Z24
+	VFMADD213PS  Z14, Z21, Z23
+	VFMADD213PS  Z14, Z22, Z24
+	VFMADD213PS  Z15, Z21, Z23
+	VFMADD213PS  Z15, Z22, Z24
+	VFMADD213PS  Z16, Z21, Z23
+	VFMADD213PS  Z16, Z22, Z24
+	VMULPS       Z21, Z23, Z23
+	VMULPS       Z22, Z24, Z24
+	VFNMADD213PS Z2, Z23, Z17
+	VFNMADD213PS Z2, Z24, Z18
+	VFMADD213PS  (AX), Z19, Z17
+	VFMADD213PS  64(AX), Z20, Z18
+	VMULPS       Z12, Z17, Z17
+	VMULPS       Z12, Z18, Z18
+	VMOVUPS      Z17, (AX)
+	VMOVUPS      Z18, 64(AX)
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x00000020, CX
 	JNZ          values
 	VZEROUPPER
 	RET
@@ -2662,7 +3280,7 @@ square:
 	VDIVSS        X0, X2, X2
 	VADDSS        eps+40(FP), X2, X2
 	VSQRTSS       X2, X2, X2
-	VMOVSS        lanes12<>+0(SB), X0
+	VMOVSS        lanes7<>+0(SB), X0
 	VDIVSS        X2, X0, X0
 	VBROADCASTSS  X0, Z0
 	MOVQ          gamma+16(FP), CX
@@ -3890,66 +4508,199 @@ TEXT ·softmaxAVX512(SB), NOSPLIT, $0-24
 	MOVQ    scores+0(FP), AX
 	MOVQ    inverse+8(FP), CX
 	MOVQ    n+16(FP), DX
-	MOVQ    $0x00000004, BX
-	VMOVUPS lanes20<>+0(SB), Z0
+	MOVQ    DX, BX
+	SHLQ    $0x02, BX
+	LEAQ    (BX)(BX*2), SI
+	VMOVUPS lanes5<>+0(SB), Z0
+	VMOVUPS lanes6<>+0(SB), Z1
+	VMOVUPS lanes7<>+0(SB), Z2
+	VMOVUPS lanes8<>+0(SB), Z3
+	VMOVUPS lanes9<>+0(SB), Z4
+	VMOVUPS lanes10<>+0(SB), Z5
+	VMOVUPS lanes11<>+0(SB), Z6
+	VMOVUPS lanes12<>+0(SB), Z7
+	VMOVUPS lanes21<>+0(SB), Z8
+	MOVQ    $0x00000001, DI
 
-row:
-	MOVQ    AX, DI
-	VMOVUPS (DI), Z1
-	MOVQ    DX, SI
+rows:
+	MOVQ    AX, R9
+	MOVQ    DX, R8
+	VMOVUPS (AX), Z9
+	VMOVUPS (AX)(BX*1), Z10
+	VMOVUPS (AX)(BX*2), Z11
+	VMOVUPS (AX)(SI*1), Z12
 
 top:
-	VMAXPS        (DI), Z1, Z1
-	ADDQ          $0x40, DI
-	SUBQ          $0x00000010, SI
+	VMAXPS        (AX), Z9, Z9
+	VMAXPS        (AX)(BX*1), Z10, Z10
+	VMAXPS        (AX)(BX*2), Z11, Z11
+	VMAXPS        (AX)(SI*1), Z12, Z12
+	ADDQ          $0x40, AX
+	SUBQ          $0x00000010, R8
 	JNZ           top
-	VEXTRACTF64X4 $0x01, Z1, Y2
-	VMAXPS        Y2, Y1, Y2
-	VEXTRACTF128  $0x01, Y2, X1
-	VMAXPS        X1, X2, X1
-	VMOVHLPS      X1, X1, X2
-	VMAXPS        X2, X1, X2
-	VMOVSHDUP     X2, X1
-	VMAXPS        X1, X2, X1
-	VBROADCASTSS  X1, Z1
-	VPXORD        Z3, Z3, Z3
-	MOVQ          DX, SI
+	VEXTRACTF64X4 $0x01, Z9, Y13
+	VMAXPS        Y13, Y9, Y13
+	VEXTRACTF128  $0x01, Y13, X9
+	VMAXPS        X9, X13, X9
+	VMOVHLPS      X9, X9, X13
+	VMAXPS        X13, X9, X13
+	VMOVSHDUP     X13, X9
+	VMAXPS        X9, X13, X9
+	VBROADCASTSS  X9, Z9
+	VEXTRACTF64X4 $0x01, Z10, Y13
+	VMAXPS        Y13, Y10, Y13
+	VEXTRACTF128  $0x01, Y13, X10
+	VMAXPS        X10, X13, X10
+	VMOVHLPS      X10, X10, X13
+	VMAXPS        X13, X10, X13
+	VMOVSHDUP     X13, X10
+	VMAXPS        X10, X13, X10
+	VBROADCASTSS  X10, Z10
+	VEXTRACTF64X4 $0x01, Z11, Y13
+	VMAXPS        Y13, Y11, Y13
+	VEXTRACTF128  $0x01, Y13, X11
+	VMAXPS        X11, X13, X11
+	VMOVHLPS      X11, X11, X13
+	VMAXPS        X13, X11, X13
+	VMOVSHDUP     X13, X11
+	VMAXPS        X11, X13, X11
+	VBROADCASTSS  X11, Z11
+	VEXTRACTF64X4 $0x01, Z12, Y13
+	VMAXPS        Y13, Y12, Y13
+	VEXTRACTF128  $0x01, Y13, X12
+	VMAXPS        X12, X13, X12
+	VMOVHLPS      X12, X12, X13
+	VMAXPS        X13, X12, X13
+	VMOVSHDUP     X13, X12
+	VMAXPS        X12, X13, X12
+	VBROADCASTSS  X12, Z12
+	VPXORD        Z14, Z14, Z14
+	VPXORD        Z15, Z15, Z15
+	VPXORD        Z16, Z16, Z16
+	VPXORD        Z17, Z17, Z17
+	MOVQ          DX, R8
+	MOVQ          R9, AX
 
 power:
-	VMOVUPS       (AX), Z2
-	VSUBPS        Z1, Z2, Z2
-	VMULPS        Z0, Z2, Z2
-	VMAXPS        lanes5<>+0(SB), Z2, Z2
-	VADDPS        lanes6<>+0(SB), Z2, Z4
-	VSUBPS        lanes6<>+0(SB), Z4, Z5
-	VSUBPS        Z5, Z2, Z5
-	VMOVUPS       lanes7<>+0(SB), Z2
-	VFMADD213PS   lanes8<>+0(SB), Z5, Z2
-	VFMADD213PS   lanes9<>+0(SB), Z5, Z2
-	VFMADD213PS   lanes10<>+0(SB), Z5, Z2
-	VFMADD213PS   lanes11<>+0(SB), Z5, Z2
-	VFMADD213PS   lanes12<>+0(SB), Z5, Z2
-	VPSLLD        $0x17, Z4, Z4
-	VPADDD        Z4, Z2, Z2
-	VMOVUPS       Z2, (AX)
-	VADDPS        Z2, Z3, Z3
+	VMOVUPS       (AX), Z13
+	VMOVUPS       (AX)(BX*1), Z18
+	VMOVUPS       (AX)(BX*2), Z19
+	VMOVUPS       (AX)(SI*1), Z20
+	VSUBPS        Z9, Z13, Z13
+	VSUBPS        Z10, Z18, Z18
+	VSUBPS        Z11, Z19, Z19
+	VSUBPS        Z12, Z20, Z20
+	VMULPS        Z8, Z13, Z13
+	VMULPS        Z8, Z18, Z18
+	VMULPS        Z8, Z19, Z19
+	VMULPS        Z8, Z20, Z20
+	VMAXPS        Z0, Z13, Z13
+	VMAXPS        Z0, Z18, Z18
+	VMAXPS        Z0, Z19, Z19
+	VMAXPS        Z0, Z20, Z20
+	VADDPS        Z1, Z13, Z21
+	VADDPS        Z1, Z18, Z22
+	VADDPS        Z1, Z19, Z23
+	VADDPS        Z1, Z20, Z24
+	VSUBPS        Z1, Z21, Z25
+	VSUBPS        Z1, Z22, Z26
+	VSUBPS        Z1, Z23, Z27
+	VSUBPS        Z1, Z24, Z28
+	VSUBPS        Z25, Z13, Z25
+	VSUBPS        Z26, Z18, Z26
+	VSUBPS        Z27, Z19, Z27
+	VSUBPS        Z28, Z20, Z28
+	VMOVUPS       Z3, Z13
+	VMOVUPS       Z3, Z18
+	VMOVUPS       Z3, Z19
+	VMOVUPS       Z3, Z20
+	VFMADD213PS   Z4, Z25, Z13
+	VFMADD213PS   Z4, Z26, Z18
+	VFMADD213PS   Z4, Z27, Z19
+	VFMADD213PS   Z4, Z28, Z20
+	VFMADD213PS   Z5, Z25, Z13
+	VFMADD213PS   Z5, Z26, Z18
+	VFMADD213PS   Z5, Z27, Z19
+	VFMADD213PS   Z5, Z28, Z20
+	VFMADD213PS   Z6, Z25, Z13
+	VFMADD213PS   Z6, Z26, Z18
+	VFMADD213PS   Z6, Z27, Z19
+	VFMADD213PS   Z6, Z28, Z20
+	VFMADD213PS   Z7, Z25, Z13
+	VFMADD213PS   Z7, Z26, Z18
+	VFMADD213PS   Z7, Z27, Z19
+	VFMADD213PS   Z7, Z28, Z20
+	VFMADD213PS   Z2, Z25, Z13
+	VFMADD213PS   Z2, Z26, Z18
+	VFMADD213PS   Z2, Z27, Z19
+	VFMADD213PS   Z2, Z28, Z20
+	VPSLLD        $0x17, Z21, Z21
+	VPSLLD        $0x17, Z22, Z22
+	VPSLLD        $0x17, Z23, Z23
+	VPSLLD        $0x17, Z24, Z24
+	VPADDD        Z21, Z13, Z13
+	VPADDD        Z22, Z18, Z18
+	VPADDD        Z23, Z19, Z19
+	VPADDD        Z24, Z20, Z20
+	VMOVUPS       Z13, (AX)
+	VMOVUPS       Z18, (AX)(BX*1)
+	VMOVUPS       Z19, (AX)(BX*2)
+	VMOVUPS       Z20, (AX)(SI*1)
+	VADDPS        Z13, Z14, Z14
+	VADDPS        Z18, Z15, Z15
+	VADDPS        Z19, Z16, Z16
+	VADDPS        Z20, Z17, Z17
 	ADDQ          $0x40, AX
-	SUBQ          $0x00000010, SI
+	SUBQ          $0x00000010, R8
 	JNZ           power
-	VMOVSS        lanes12<>+0(SB), X1
-	VEXTRACTF64X4 $0x01, Z3, Y2
-	VADDPS        Y2, Y3, Y2
-	VEXTRACTF128  $0x01, Y2, X4
-	VADDPS        X4, X2, X4
-	VMOVHLPS      X4, X4, X2
-	VADDPS        X2, X4, X2
-	VMOVSHDUP     X2, X4
-	VADDPS        X4, X2, X4
-	VDIVSS        X4, X1, X1
-	VMOVSS        X1, (CX)
-	ADDQ          $0x04, CX
-	SUBQ          $0x00000001, BX
-	JNZ           row
+	VMOVSS        lanes7<>+0(SB), X9
+	VEXTRACTF64X4 $0x01, Z14, Y10
+	VADDPS        Y10, Y14, Y10
+	VEXTRACTF128  $0x01, Y10, X11
+	VADDPS        X11, X10, X11
+	VMOVHLPS      X11, X11, X10
+	VADDPS        X10, X11, X10
+	VMOVSHDUP     X10, X11
+	VADDPS        X11, X10, X11
+	VDIVSS        X11, X9, X9
+	VMOVSS        X9, (CX)
+	VMOVSS        lanes7<>+0(SB), X9
+	VEXTRACTF64X4 $0x01, Z15, Y10
+	VADDPS        Y10, Y15, Y10
+	VEXTRACTF128  $0x01, Y10, X11
+	VADDPS        X11, X10, X11
+	VMOVHLPS      X11, X11, X10
+	VADDPS        X10, X11, X10
+	VMOVSHDUP     X10, X11
+	VADDPS        X11, X10, X11
+	VDIVSS        X11, X9, X9
+	VMOVSS        X9, 4(CX)
+	VMOVSS        lanes7<>+0(SB), X9
+	VEXTRACTF64X4 $0x01, Z16, Y10
+	VADDPS        Y10, Y16, Y10
+	VEXTRACTF128  $0x01, Y10, X11
+	VADDPS        X11, X10, X11
+	VMOVHLPS      X11, X11, X10
+	VADDPS        X10, X11, X10
+	VMOVSHDUP     X10, X11
+	VADDPS        X11, X10, X11
+	VDIVSS        X11, X9, X9
+	VMOVSS        X9, 8(CX)
+	VMOVSS        lanes7<>+0(SB), X9
+	VEXTRACTF64X4 $0x01, Z17, Y10
+	VADDPS        Y10, Y17, Y10
+	VEXTRACTF128  $0x01, Y10, X11
+	VADDPS        X11, X10, X11
+	VMOVHLPS      X11, X11, X10
+	VADDPS        X10, X11, X10
+	VMOVSHDUP     X10, X11
+	VADDPS        X11, X10, X11
+	VDIVSS        X11, X9, X9
+	VMOVSS        X9, 12(CX)
+	LEAQ          (AX)(BX*1), AX
+	ADDQ          $0x00000010, CX
+	SUBQ          $0x00000001, DI
+	JNZ           rows
 	VZEROUPPER
 	RET
 

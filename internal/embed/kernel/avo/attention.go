@@ -136,55 +136,78 @@ func (m machine) scoreTile(scores, q, keys, mask, stride Register, parts int) {
 	ADDQ(step, mask)
 }
 
-// softmax takes four rows one by one: the largest, then the exponentials.
+// softmax looks at four rows at a time, AVX2 at two: first for the largest of each,
+// then for the exponentials.
 func (m machine) softmax() {
 	m.text("softmax", "func(scores, inverse *float32, n int)",
 		"replaces four rows of n scores, a multiple of sixteen, by the exponentials of their distances to the largest of the row, divided by the root of 32, and writes the inverse of their sum.")
 	scores, inverse, n := pointer("scores"), pointer("inverse"), pointer("n")
-	rows, count, from := GP64(), GP64(), GP64()
-	MOVQ(U32(tokens), rows)
-	factor := m.vector()
-	VMOVUPS(constant(math.Log2E/root), factor)
-	loop("row", rows, 1, func() {
-		top := m.vectors(m.parts())
-		MOVQ(scores, from)
-		for i := range top {
-			VMOVUPS(Mem{Base: from, Disp: i * m.size()}, top[i])
-		}
-		MOVQ(n, count)
-		loop("top", count, 16, func() {
-			for i := range top {
-				VMAXPS(Mem{Base: from, Disp: i * m.size()}, top[i], top[i])
-			}
-			ADDQ(Imm(64), from)
-		})
-		least := m.vector()
-		VBROADCASTSS(m.fold(top, largest), least)
-
-		sum := m.vectors(m.parts())
-		for _, s := range sum {
-			m.zero(s)
-		}
-		MOVQ(n, count)
-		loop("power", count, 16, func() {
-			for i := range sum {
-				y := m.vector()
-				VMOVUPS(Mem{Base: scores, Disp: i * m.size()}, y)
-				VSUBPS(least, y, y)
-				VMULPS(factor, y, y)
-				m.exp2(y)
-				VMOVUPS(y, Mem{Base: scores, Disp: i * m.size()})
-				VADDPS(y, sum[i], sum[i])
-			}
-			ADDQ(Imm(64), scores)
-		})
-		one := XMM()
-		VMOVSS(constant(1), one)
-		VDIVSS(m.fold(sum, add), one, one)
-		VMOVSS(one, Mem{Base: inverse})
-		ADDQ(Imm(4), inverse)
+	stride := GP64()
+	MOVQ(n, stride)
+	SHLQ(Imm(2), stride)
+	three, left := triple(stride), GP64()
+	m.hold(append(exp2Constants(), constant(math.Log2E/root))...)
+	MOVQ(U32(uint32(tokens*16/m.size())), left)
+	loop("rows", left, 1, func() {
+		m.softmaxOf(rows(scores, stride, three), inverse, n)
+		LEAQ(Mem{Base: scores, Index: stride, Scale: 1}, scores)
+		ADDQ(U32(uint32(m.size()/4)), inverse)
 	})
 	end()
+}
+
+// softmaxOf takes as many rows as a register has parts of sixteen bytes, and moves
+// scores to the end of the first.
+func (m machine) softmaxOf(row [tokens]Mem, inverse, n Register) {
+	count, at, side := GP64(), row[0].Base, m.size()/16
+	begin := GP64()
+	MOVQ(at, begin)
+	MOVQ(n, count)
+	top := make([][]VecVirtual, side)
+	for r := range top {
+		top[r] = m.vectors(m.parts())
+		for i, t := range top[r] {
+			VMOVUPS(row[r].Offset(i*m.size()), t)
+		}
+	}
+	loop("top", count, 16, func() {
+		for r := range top {
+			for i, t := range top[r] {
+				VMAXPS(row[r].Offset(i*m.size()), t, t)
+			}
+		}
+		ADDQ(Imm(64), at)
+	})
+	most := m.lockstep(side)
+	most.each(func(r int, v VecVirtual) { VBROADCASTSS(m.fold(top[r], largest), v) })
+
+	sum := make([][]VecVirtual, side)
+	for r := range sum {
+		sum[r] = m.vectors(m.parts())
+		for _, s := range sum[r] {
+			m.zero(s)
+		}
+	}
+	MOVQ(n, count)
+	MOVQ(begin, at)
+	loop("power", count, 16, func() {
+		for i := range m.parts() {
+			y := m.lockstep(side)
+			y.each(func(r int, y VecVirtual) { VMOVUPS(row[r].Offset(i*m.size()), y) })
+			y.each(func(r int, y VecVirtual) { VSUBPS(most[r], y, y) })
+			y.each(func(_ int, y VecVirtual) { VMULPS(m.held(constant(math.Log2E/root)), y, y) })
+			m.exp2(y)
+			y.each(func(r int, y VecVirtual) { VMOVUPS(y, row[r].Offset(i*m.size())) })
+			y.each(func(r int, y VecVirtual) { VADDPS(y, sum[r][i], sum[r][i]) })
+		}
+		ADDQ(Imm(64), at)
+	})
+	for r := range sum {
+		one := XMM()
+		VMOVSS(constant(1), one)
+		VDIVSS(m.fold(sum[r], add), one, one)
+		VMOVSS(one, Mem{Base: inverse, Disp: 4 * r})
+	}
 }
 
 // mix adds the values by the weights of four queries; lanes are dimensions, and each

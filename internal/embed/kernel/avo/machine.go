@@ -59,6 +59,7 @@ func (m machine) and(mask Op, a, to Op) {
 
 // text begins a function.
 func (m machine) text(name, signature, doc string) {
+	clear(holds)
 	TEXT(name+m.suffix, 0b100, signature) // NOSPLIT
 	Pragma("noescape")
 	Doc(name + m.suffix + " " + doc)
@@ -90,6 +91,28 @@ func bits(lane func(i int) uint32) Mem {
 	}
 	shared[key] = mem
 	return mem
+}
+
+// holds are the constants that stand in registers of the function under way.
+var holds = map[Mem]VecVirtual{}
+
+// hold loads constants into registers where there are 32 of those. A wide operand in
+// memory would cross a border of cache lines, as the linker aligns to 32 bytes at most.
+func (m machine) hold(constants ...Mem) {
+	for _, c := range constants {
+		if _, twice := holds[c]; m.wide && !twice {
+			holds[c] = ZMM()
+			VMOVUPS(c, holds[c])
+		}
+	}
+}
+
+// held returns the register of a constant, or its place in memory.
+func (m machine) held(constant Mem) Op {
+	if v, is := holds[constant]; is {
+		return v
+	}
+	return constant
 }
 
 // constant returns sixteen lanes of x.

@@ -156,11 +156,13 @@ func mulAVX2() {
 		w, k, s := GP64(), GP64(), GP64()
 		MOVQ(p.weights, w)
 		MOVQ(p.width, k)
-		loop(fmt.Sprintf("step%d", part), k, 4, func() {
+		loop(fmt.Sprintf("step%d", part), k, 16, func() {
 			LEAQ(Mem{Base: p.a, Index: signs, Scale: 1}, s)
-			stepAVX2(ones, Mem{Base: w, Disp: 64 * part}, rows(p.a, p.width, three), rows(s, p.width, three), sums)
-			ADDQ(U32(row), w)
-			ADDQ(Imm(4), p.a)
+			for i := range 4 {
+				stepAVX2(ones, Mem{Base: w, Disp: 64*part + row*i}, rows(p.a, p.width, three), rows(s, p.width, three), 4*i, sums)
+			}
+			ADDQ(U32(4*row), w)
+			ADDQ(Imm(16), p.a)
 		})
 		SUBQ(p.width, p.a)
 		each, to := m.vector(), GP64()
@@ -181,15 +183,15 @@ func mulAVX2() {
 	end()
 }
 
-func stepAVX2(ones Register, weights Mem, a, signs [tokens]Mem, sums [tokens][]VecVirtual) {
+func stepAVX2(ones Register, weights Mem, a, signs [tokens]Mem, k int, sums [tokens][]VecVirtual) {
 	w := []VecVirtual{YMM(), YMM()}
 	for i := range w {
 		VMOVDQU(weights.Offset(32*i), w[i])
 	}
 	for t := range tokens {
 		four, sign := YMM(), YMM()
-		VPBROADCASTD(a[t], four)
-		VPBROADCASTD(signs[t], sign)
+		VPBROADCASTD(a[t].Offset(k), four)
+		VPBROADCASTD(signs[t].Offset(k), sign)
 		for i := range w {
 			pairs := YMM()
 			VPXOR(w[i], sign, pairs)

@@ -18,6 +18,7 @@ func (m machine) rotate() {
 	for _, t := range top {
 		m.zero(t)
 	}
+	m.hold(signs(8), signs(4), signs(2), signs(1), magnitude())
 	loop("block", blocks, 1, func() {
 		if m.wide {
 			m.rotateWhole(dst, x, top)
@@ -91,7 +92,7 @@ func (m machine) within(v VecVirtual) VecVirtual {
 		case 1:
 			VPERMILPS(Imm(0xb1), v, other)
 		}
-		VFMADD231PS(signs(bit), v, other)
+		VFMADD231PS(m.held(signs(bit)), v, other)
 		v = other
 	}
 	return v
@@ -99,7 +100,7 @@ func (m machine) within(v VecVirtual) VecVirtual {
 
 func (m machine) keep(to Mem, v, top VecVirtual) {
 	VMOVUPS(v, to)
-	m.and(magnitude(), v, v)
+	m.and(m.held(magnitude()), v, v)
 	VMAXPS(v, top, top)
 }
 

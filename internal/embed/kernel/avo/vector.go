@@ -15,57 +15,105 @@ var power = []float32{0.001326472731307149, 0.009671512991189957, 0.055507335811
 // least is where exp2 ends: the exponent of what is smaller has no room.
 const least = -125
 
-// exp2 replaces y, at most 0, by 2^y: y is n and a rest within a half; the rest's
-// power is a polynomial, to whose exponent n is added. The sum with 1.5 x 2^23 has no
-// room for a fraction, and its lowest bits are n.
-func (m machine) exp2(y VecVirtual) {
-	n, rest, p := m.vector(), m.vector(), m.vector()
-	VMAXPS(constant(least), y, y)
-	VADDPS(constant(3<<22), y, n)
-	VSUBPS(constant(3<<22), n, rest)
-	VSUBPS(rest, y, rest)
-	VMOVUPS(constant(power[0]), p)
-	for _, c := range power[1:] {
-		VFMADD213PS(constant(c), rest, p)
+// A lockstep is some registers on which every step is taken before the next one: so
+// the processor finds steps that do not wait for each other side by side.
+type lockstep []VecVirtual
+
+func (l lockstep) each(step func(i int, v VecVirtual)) {
+	for i, v := range l {
+		step(i, v)
 	}
-	VFMADD213PS(constant(1), rest, p)
-	VPSLLD(Imm(23), n, n)
-	VPADDD(n, p, y)
+}
+
+// horner makes each p, which is the first coefficient, the polynomial of x.
+func (m machine) horner(p, x lockstep, coefficients ...float32) {
+	for _, c := range coefficients {
+		p.each(func(i int, p VecVirtual) { VFMADD213PS(m.held(constant(c)), x[i], p) })
+	}
+}
+
+func (m machine) lockstep(n int) lockstep { return m.vectors(n) }
+
+// all returns n registers of x.
+func (m machine) all(n int, x float32) lockstep {
+	l := m.lockstep(n)
+	l.each(func(_ int, v VecVirtual) { VMOVUPS(m.held(constant(x)), v) })
+	return l
+}
+
+// exp2 replaces each y, at most 0, by 2^y: y is n and a rest within a half; the
+// rest's power is a polynomial, to whose exponent n is added. The sum with 1.5 x 2^23
+// has no room for a fraction, and its lowest bits are n.
+func (m machine) exp2(y lockstep) {
+	n, rest := m.lockstep(len(y)), m.lockstep(len(y))
+	y.each(func(_ int, y VecVirtual) { VMAXPS(m.held(constant(least)), y, y) })
+	y.each(func(i int, y VecVirtual) { VADDPS(m.held(constant(3<<22)), y, n[i]) })
+	y.each(func(i int, _ VecVirtual) { VSUBPS(m.held(constant(3<<22)), n[i], rest[i]) })
+	y.each(func(i int, y VecVirtual) { VSUBPS(rest[i], y, rest[i]) })
+	y.each(func(_ int, y VecVirtual) { VMOVUPS(m.held(constant(power[0])), y) })
+	m.horner(y, rest, power[1:]...)
+	m.horner(y, rest, 1)
+	y.each(func(i int, _ VecVirtual) { VPSLLD(Imm(23), n[i], n[i]) })
+	y.each(func(i int, y VecVirtual) { VPADDD(n[i], y, y) })
+}
+
+func exp2Constants() []Mem {
+	c := []Mem{constant(least), constant(3 << 22), constant(1)}
+	for _, p := range power {
+		c = append(c, constant(p))
+	}
+	return c
 }
 
 // gelu computes (x + |x| erf(|x|/sqrt 2)) / 2.
 func (m machine) gelu() {
-	m.text("gelu", "func(x *float32, n int)", "replaces n values, a multiple of sixteen, by their GELU.")
+	m.text("gelu", "func(x *float32, n int)", "replaces n values, a multiple of 32, by their GELU.")
 	x, n := pointer("x"), pointer("n")
-	loop("values", n, 16, func() {
-		for i := range m.parts() {
-			m.geluOf(Mem{Base: x, Disp: i * m.size()})
-		}
-		ADDQ(Imm(64), x)
+	m.hold(append(exp2Constants(), geluConstants()...)...)
+	loop("values", n, 2*m.size()/4, func() {
+		m.geluOf(Mem{Base: x})
+		ADDQ(U32(uint32(2*m.size())), x)
 	})
 	end()
 }
 
-func (m machine) geluOf(at Mem) {
-	x, size, e, t, p := m.vector(), m.vector(), m.vector(), m.vector(), m.vector()
-	VMOVUPS(at, x)
-	m.and(magnitude(), x, size)
-	VMULPS(x, x, e)
-	VMULPS(constant(-math.Log2E/2), e, e)
-	m.exp2(e)
-	VMOVUPS(constant(0.3275911/math.Sqrt2), t)
-	VFMADD213PS(constant(1), size, t)
-	VMOVUPS(constant(1), p)
-	VDIVPS(t, p, t)
-	VMOVUPS(constant(1.061405429), p)
-	for _, c := range []float32{-1.453152027, 1.421413741, -0.284496736, 0.254829592} {
-		VFMADD213PS(constant(c), t, p)
+// tail are the other coefficients of formula 7.1.26 of Abramowitz and Stegun, behind
+// the first, from the highest.
+var tail = []float32{-1.453152027, 1.421413741, -0.284496736, 0.254829592}
+
+const (
+	first = 1.061405429
+	slope = 0.3275911 / math.Sqrt2
+)
+
+func geluConstants() []Mem {
+	c := []Mem{magnitude(), constant(first), constant(slope), constant(-math.Log2E / 2), constant(.5)}
+	for _, p := range tail {
+		c = append(c, constant(p))
 	}
-	VMULPS(t, p, p)
-	VFNMADD213PS(constant(1), p, e) // erf = 1 - p e
-	VFMADD213PS(x, size, e)
-	VMULPS(constant(.5), e, e)
-	VMOVUPS(e, at)
+	return c
+}
+
+// geluOf takes two registers of values.
+func (m machine) geluOf(at Mem) {
+	x, size, e, t := m.lockstep(2), m.lockstep(2), m.lockstep(2), m.lockstep(2)
+	from := func(i int) Mem { return at.Offset(i * m.size()) }
+	x.each(func(i int, x VecVirtual) { VMOVUPS(from(i), x) })
+	x.each(func(i int, x VecVirtual) { m.and(m.held(magnitude()), x, size[i]) })
+	t.each(func(_ int, t VecVirtual) { VMOVUPS(m.held(constant(slope)), t) })
+	m.horner(t, size, 1)
+	p := m.all(2, 1)
+	p.each(func(i int, p VecVirtual) { VDIVPS(t[i], p, t[i]) })
+	x.each(func(i int, x VecVirtual) { VMULPS(x, x, e[i]) })
+	e.each(func(_ int, e VecVirtual) { VMULPS(m.held(constant(-math.Log2E/2)), e, e) })
+	m.exp2(e)
+	p = m.all(2, first)
+	m.horner(p, t, tail...)
+	p.each(func(i int, p VecVirtual) { VMULPS(t[i], p, p) })
+	e.each(func(i int, e VecVirtual) { VFNMADD213PS(m.held(constant(1)), p[i], e) }) // erf = 1 - p e
+	e.each(func(i int, e VecVirtual) { VFMADD213PS(from(i), size[i], e) })
+	e.each(func(_ int, e VecVirtual) { VMULPS(m.held(constant(.5)), e, e) })
+	e.each(func(i int, e VecVirtual) { VMOVUPS(e, from(i)) })
 }
 
 // addNorm takes one row, in three passes: the sum, the squares of the distances to
