@@ -66,10 +66,12 @@ type WorkspaceQuotas struct {
 	Atlases  Quota `json:"atlases"`
 }
 
-// Indexing counts what waits for its vector.
+// Indexing counts the memories that wait for their vectors: until they have them,
+// words alone find them.
 type Indexing struct {
-	Pending int64 `json:"pending"`
-	Failed  int64 `json:"failed"`
+	Pending   int64  `json:"pending"`
+	Failed    int64  `json:"failed" jsonschema:"Of the pending ones; they are tried again"`
+	LastError string `json:"lastError,omitzero" jsonschema:"Why one of them failed"`
 }
 
 // Totals count everything within the caller's reach.
@@ -85,6 +87,6 @@ type AccountStatus struct {
 	BasePlan   PlanName        `json:"basePlan"`
 	Usage      Usage           `json:"usage"`
 	Workspaces WorkspaceQuotas `json:"workspaces"`
-	Indexing   Indexing        `json:"indexing" jsonschema:"Passages that wait for their vector"`
+	Indexing   Indexing        `json:"indexing" jsonschema:"Memories that wait for their vectors"`
 	Totals     Totals          `json:"totals"`
 }

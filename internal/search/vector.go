@@ -61,3 +61,33 @@ func signs(dst []uint64, stored []byte) {
 		}
 	}
 }
+
+// DecodeVector gives a stored vector back, nearly.
+func DecodeVector(stored []byte) ([]float32, error) {
+	if len(stored) <= vectorHead {
+		return nil, fmt.Errorf("%w: %d bytes for a vector", ErrCorrupt, len(stored))
+	}
+	scale := math.Float32frombits(binary.LittleEndian.Uint32(stored))
+	v := make([]float32, len(stored)-vectorHead)
+	for i, x := range stored[vectorHead:] {
+		v[i] = scale * float32(int8(x))
+	}
+	return v, nil
+}
+
+// Mean is the direction between vectors of one length, of norm 1.
+func Mean(vectors [][]float32) []float32 {
+	sum, square := make([]float32, len(vectors[0])), 0.0
+	for _, v := range vectors {
+		for i, x := range v {
+			sum[i] += x
+		}
+	}
+	for _, x := range sum {
+		square += float64(x) * float64(x)
+	}
+	for i := range sum {
+		sum[i] /= float32(math.Sqrt(max(square, 1e-30)))
+	}
+	return sum
+}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"time"
@@ -28,7 +29,7 @@ func newMetrics(st *store.Store) *metrics {
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "loci_call_seconds", Help: "How long calls took.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}}, []string{"op"}),
 	}
-	m.registry.MustRegister(m.calls, m.seconds, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	m.registry.MustRegister(m.calls, m.seconds, backlog{st}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_statements_total", Help: "Statements sent to the database."},
 			func() float64 { return float64(store.Statements()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_check_findings_total", Help: "Flaws that samples of the memories have shown: see loci admin check."},
@@ -60,4 +61,26 @@ func (m *metrics) listen(addr string) (stop func(), err error) {
 	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go srv.Serve(l) // ends with Close
 	return func() { srv.Close() }, nil
+}
+
+// backlog tells, when it is asked, how many memories wait for their vectors.
+type backlog struct{ store *store.Store }
+
+var (
+	waiting = prometheus.NewDesc("loci_embeddings_pending", "Memories that wait for their vectors.", nil, nil)
+	failing = prometheus.NewDesc("loci_embeddings_failed", "Of them, those for which it failed; they are tried again. The status of an account and the log tell why.", nil, nil)
+)
+
+func (b backlog) Describe(to chan<- *prometheus.Desc) { to <- waiting; to <- failing }
+
+func (b backlog) Collect(to chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	n, err := store.SystemRead(ctx, b.store, "count memories that wait for vectors", func(t *store.SystemTx) (store.Backlog, error) { return t.Backlog() })
+	if err != nil {
+		to <- prometheus.NewInvalidMetric(waiting, err)
+		return
+	}
+	to <- prometheus.MustNewConstMetric(waiting, prometheus.GaugeValue, float64(n.Pending))
+	to <- prometheus.MustNewConstMetric(failing, prometheus.GaugeValue, float64(n.Failed))
 }

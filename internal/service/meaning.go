@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"math"
 	"sync"
 	"time"
 
@@ -63,7 +62,7 @@ func (m *meanings) embed(ctx context.Context, query string) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := mean(vectors)
+	v := search.Mean(vectors)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.kept == nil {
@@ -77,24 +76,4 @@ func (m *meanings) embed(ctx context.Context, query string) ([]float32, error) {
 	}
 	m.kept[query] = v
 	return v, nil
-}
-
-// mean is the direction between vectors.
-func mean(vectors [][]float32) []float32 {
-	if len(vectors) == 1 {
-		return vectors[0]
-	}
-	sum, square := make([]float32, len(vectors[0])), 0.0
-	for _, v := range vectors {
-		for i, x := range v {
-			sum[i] += x
-		}
-	}
-	for _, x := range sum {
-		square += float64(x) * float64(x)
-	}
-	for i := range sum {
-		sum[i] /= float32(math.Sqrt(max(square, 1e-30)))
-	}
-	return sum
 }

@@ -30,6 +30,7 @@ const (
 	FlawCounters = "counters" // memories and bytes of an atlas
 	FlawVersions = "versions" // what a memory was; derived from nothing
 	FlawSketches = "sketches" // what near duplicates are found by
+	FlawVectors  = "vectors"  // what a memory is found by its meaning by
 	FlawLinks    = "links"    // superseded_by and supersedes
 	FlawRows     = "rows"     // a row by itself
 )

@@ -50,7 +50,7 @@ func (i *inspector) inspect(t *Tx) error {
 				return err
 			}
 		}
-		for _, step := range []func() error{i.list, i.readLog, i.segments, i.unfolded, i.lost, i.counters, i.sketches, i.rows} {
+		for _, step := range []func() error{i.list, i.readLog, i.segments, i.unfolded, i.lost, i.counters, i.sketches, i.vectors, i.rows} {
 			if err := step(); err != nil {
 				return err
 			}

@@ -251,3 +251,50 @@ func TestSeveralProcessesShareTheWork(t *testing.T) {
 		}
 	})
 }
+
+func TestVectorsThatAreMissingOrFalseAreFoundAndMade(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{Embedder: &stubModel{name: "one"}})
+		ann := user(t, s, "ann")
+		lost, other, whole := add(t, s, ann, "", "lost words"), add(t, s, ann, "", "false words"), add(t, s, ann, "", "whole words")
+		embedded(t, s)
+		if sum := inspect(t, s, true); sum.Found != 0 {
+			t.Fatalf("found %v", sum.Flaws)
+		}
+		d.Exec(t, `DELETE FROM vectors WHERE memory = (SELECT rid FROM memories WHERE id = '`+lost.ID+`')`)
+		d.Exec(t, `UPDATE vectors SET text = text + 1 WHERE memory = (SELECT rid FROM memories WHERE id = '`+other.ID+`')`)
+		sum := inspect(t, s, true)
+		if sum.Found != 2 || sum.Repaired != 2 || sum.Flaws[0].Kind != store.FlawVectors {
+			t.Fatalf("found %v", sum.Flaws)
+		}
+		embedded(t, s)
+		if sum := inspect(t, s, false); sum.Found != 0 {
+			t.Errorf("left is %v", sum.Flaws)
+		}
+		if n := d.Query(t, `SELECT count(*) FROM vectors v JOIN memories e ON e.rid = v.memory WHERE e.id <> '`+whole.ID+`'`)[0]; n != "3" {
+			t.Errorf("%s vectors of the two", n)
+		}
+	})
+}
+
+func TestWhatMeansTheSameIsSimilar(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{Embedder: &stubModel{name: "one"}})
+		ann, bob := user(t, s, "ann"), user(t, s, "bob")
+		a := add(t, s, ann, "", "the harbour lies beyond the old town wall today")
+		b := add(t, s, ann, "", "wall town old the beyond lies harbour the today")
+		gone := add(t, s, ann, "", "today harbour wall beyond town the old lies the")
+		add(t, s, ann, "", "nothing of all this")
+		add(t, s, bob, "", "wall town old the beyond lies harbour the today")
+		embedded(t, s)
+		if _, err := serve(s).ArchiveMemory(ctx, ann, loci.ArchiveMemory{MemoryID: gone.ID}); err != nil {
+			t.Fatal(err)
+		}
+		like, err := store.Read(ctx, s, ann, func(tx *store.Tx) ([]loci.Alike, error) { return tx.AlikeTo(a.ID) })
+		if err != nil || len(like) != 1 || like[0].ID != b.ID || like[0].Score < .9 {
+			t.Errorf("similar are %v, %v", like, err)
+		}
+	})
+}

@@ -1,9 +1,12 @@
 package store
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"strings"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/search"
 )
 
@@ -77,4 +80,74 @@ func (s *finding) nearest(p *place, codes *search.Codes, probe *search.Probe) ([
 		return nil, err
 	}
 	return p.view.Stand(search.Best(passages), int64(s.t.now)), nil
+}
+
+// Meanings that are shown as similar: at least so near, and so many of them.
+const (
+	leastAlike = .5
+	mostAlike  = 100
+)
+
+// meantLike returns the active memories of a workspace that mean nearly what one of
+// them does, by the mean of its passages, best first. Where it has no vectors yet,
+// or the index moves meanwhile, there are none.
+func (t *Tx) meantLike(workspace, memory int64) (list []loci.Alike, err error) {
+	states, err := t.vectorStates([]int64{workspace})
+	if err != nil || len(states) == 0 {
+		return nil, err
+	}
+	own, err := t.vectorsOf(states[0], memory)
+	if err != nil || len(own) == 0 {
+		return nil, err
+	}
+	codes, err := t.codes(states[0])
+	if err != nil {
+		return nil, err
+	}
+	s := &finding{t: t, reach: reach{workspaces: []int64{workspace}}, filter: search.Filter{Statuses: 1}, want: mostAlike}
+	if err := s.open(); err != nil || len(s.places) == 0 {
+		if errors.Is(err, errStale) {
+			err = nil
+		}
+		return nil, err
+	}
+	hits, err := s.nearest(s.places[0], codes, search.NewProbe(search.Mean(own)))
+	if err != nil {
+		return nil, err
+	}
+	return t.shown(hits, memory)
+}
+
+// vectorsOf reads the present vectors of a memory.
+func (t *Tx) vectorsOf(state vectorState, memory int64) (list [][]float32, err error) {
+	err = t.c.few(`SELECT v.vector FROM vectors v WHERE v.memory = ?1 AND v.generation = ?2
+		AND v.seq = (SELECT max(p.seq) FROM vectors p WHERE p.memory = ?1 AND p.generation = ?2)`, []any{memory, state.generation}, func(r row) error {
+		var stored []byte
+		if err := r.Scan(&stored); err != nil {
+			return err
+		}
+		v, err := search.DecodeVector(stored)
+		list = append(list, v)
+		return err
+	})
+	return list, err
+}
+
+// shown names the hits that are near enough, but for one memory.
+func (t *Tx) shown(hits []search.Hit, except int64) (list []loci.Alike, err error) {
+	scores := map[int64]float64{}
+	var rids []int64
+	for _, h := range hits[:min(len(hits), mostAlike+1)] {
+		if h.Memory != except && h.Score >= leastAlike {
+			rids, scores[h.Memory] = append(rids, h.Memory), math.Round(float64(h.Score)*1e4)/1e4
+		}
+	}
+	err = t.c.few(`SELECT e.rid, e.id FROM `+fmt.Sprintf(t.s.db.dialect().anyOf, 1, "memories e", "e.rid"), []any{integers(rids)}, func(r row) error {
+		var rid int64
+		var id string
+		err := r.Scan(&rid, &id)
+		list = append(list, loci.Alike{ID: id, Score: scores[rid]})
+		return err
+	})
+	return list, err
 }

@@ -64,15 +64,34 @@ func (a *Atlas) Alike(content string, e Entry, except string) ([]loci.Alike, err
 	return a.t.alike(a.workspace.rid, content, e.sketch, except)
 }
 
-// AlikeTo returns the active memories that resemble one within the actor's reach.
+// AlikeTo returns the active memories that resemble one within the actor's reach,
+// best first: those with nearly its text, and those that mean nearly the same.
 func (t *Tx) AlikeTo(id string) ([]loci.Alike, error) {
 	var content string
-	var workspace int64
-	err := t.one(`SELECT e.content, e.workspace FROM`+t.memories()+`WHERE e.id = ?2`, []any{id}, &content, &workspace)
+	var rid, workspace int64
+	err := t.one(`SELECT e.rid, e.content, e.workspace FROM`+t.memories()+`WHERE e.id = ?2`, []any{id}, &rid, &content, &workspace)
 	if err != nil {
 		return nil, notFound(err)
 	}
-	return t.alike(workspace, content, search.Sketch(content), id)
+	list, err := t.alike(workspace, content, search.Sketch(content), id)
+	if err != nil {
+		return nil, err
+	}
+	meant, err := t.meantLike(workspace, rid)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range meant {
+		if !slices.ContainsFunc(list, func(a loci.Alike) bool { return a.ID == m.ID }) {
+			list = append(list, m)
+		}
+	}
+	sortAlike(list)
+	return list, nil
+}
+
+func sortAlike(list []loci.Alike) {
+	slices.SortFunc(list, func(a, b loci.Alike) int { return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.ID, b.ID)) })
 }
 
 // alike compares a text with those that share a band of its sketch.
@@ -98,7 +117,7 @@ func (t *Tx) alike(workspace int64, content string, sketch []int64, except strin
 			}
 			return nil
 		})
-	slices.SortFunc(list, func(a, b loci.Alike) int { return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.ID, b.ID)) })
+	sortAlike(list)
 	return list, err
 }
 

@@ -1,6 +1,10 @@
 package store
 
-import "github.com/loci-memory/loci"
+import (
+	"cmp"
+
+	"github.com/loci-memory/loci"
+)
 
 // Usage returns what the places within the actor's reach hold: the quotas
 // without their limits.
@@ -11,14 +15,20 @@ func (t *Tx) Usage() (s loci.AccountStatus, err error) {
 			(SELECT CAST(COALESCE(SUM(a.memories), 0) AS BIGINT) FROM atlases a WHERE a.workspace = w.rid)
 				+ (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM changes c WHERE c.workspace = w.rid),
 			(SELECT CAST(COALESCE(SUM(a.bytes), 0) AS BIGINT) FROM atlases a WHERE a.workspace = w.rid)
-				+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM changes c WHERE c.workspace = w.rid)
+				+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM changes c WHERE c.workspace = w.rid),
+			(SELECT count(*) FROM waiting x WHERE x.workspace = w.rid),
+			(SELECT count(*) FROM waiting x WHERE x.workspace = w.rid AND x.error <> ''),
+			(SELECT COALESCE(max(x.error), '') FROM waiting x WHERE x.workspace = w.rid)
 		FROM workspaces e`+t.mine("e.rid"), nil, func(r row) error {
 		var personal bool
 		var role loci.Role
 		var atlases, memories, bytes int64
-		if err := r.Scan(&personal, &role, &atlases, &memories, &bytes); err != nil {
+		var waits loci.Indexing
+		if err := r.Scan(&personal, &role, &atlases, &memories, &bytes, &waits.Pending, &waits.Failed, &waits.LastError); err != nil {
 			return err
 		}
+		s.Indexing.Pending, s.Indexing.Failed = s.Indexing.Pending+waits.Pending, s.Indexing.Failed+waits.Failed
+		s.Indexing.LastError = cmp.Or(s.Indexing.LastError, waits.LastError)
 		s.Totals.Workspaces++
 		s.Totals.Atlases += atlases
 		s.Totals.Memories += memories
