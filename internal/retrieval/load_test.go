@@ -46,7 +46,7 @@ var talks = retrieval.Set{
 	Questions: []retrieval.Question{
 		{Group: "one", Text: "rains", Relevant: map[string]float64{"D2:1": 1}},
 		{Group: "two", Text: "Ann", Relevant: map[string]float64{"D1:1": 1}},
-		{Group: "two", Text: "Bob", Relevant: map[string]float64{"D1:1": 1, "D1:2": 2}},
+		{Group: "two", Text: "Bob", Relevant: map[string]float64{"D1:2": 2}},
 	},
 }
 
@@ -65,9 +65,8 @@ func TestAQuestionIsAskedAmongItsGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Of the second question no text of its group holds a word, and of the
-	// third one the better text does.
-	if r.Recall10.Mean != .5 || r.MRR.Mean != 2./3 || r.Resolved[loci.ResolvedKeyword] != 3 || r.P95 < r.P50 || r.P50 < r.ServerP50 {
+	// No text of its group holds a word of the second question.
+	if r.Recall10.Mean != 2./3 || r.MRR.Mean != 2./3 || r.Resolved[loci.ResolvedKeyword] != 3 || r.P95 < r.P50 || r.P50 < r.ServerP50 {
 		t.Errorf("%+v", r)
 	}
 }
