@@ -58,7 +58,7 @@ func TestAQuestionIsAskedAmongItsGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if told.Load() != 5 || l.Took <= 0 || l.Failed != 0 {
+	if told.Load() < 5 || l.Took <= 0 || l.Failed != 0 {
 		t.Errorf("told %d times, took %v, failed %d", told.Load(), l.Took, l.Failed)
 	}
 	r, err := l.Ask(t.Context(), c, loci.ModeKeyword, func(int, int) {})
