@@ -49,16 +49,16 @@ func TestVariantsInAssemblyAgreeOnAnyLength(t *testing.T) {
 
 func TestWhatDoesNotFitPanics(t *testing.T) {
 	t.Parallel()
-	one := make([]float32, panel)
-	m := Pack(make([]int8, panel*Block), one, one, Block)
+	one := make([]float32, rows)
+	m := Pack(make([]int8, rows*Block), one, one, Block)
 	var a, other Activations
 	Best().Quantize(&other, zeros(2*Block), 1, 2*Block)
 	for name, f := range map[string]func(){
-		"width":   func() { Best().Mul(make([]float32, 4*panel), m, &other) },
-		"variant": func() { plain.Mul(make([]float32, 4*panel), m, &Activations{}) },
-		"weights": func() { Pack(make([]int8, panel*Block-1), one, one, Block) },
+		"width":   func() { Best().Mul(make([]float32, 4*rows), m, &other) },
+		"variant": func() { plain.Mul(make([]float32, 4*rows), m, &Activations{}) },
+		"weights": func() { Pack(make([]int8, rows*Block-1), one, one, Block) },
 		"outputs": func() { Pack(make([]int8, Block), one[:1], one[:1], Block) },
-		"inputs":  func() { Pack(make([]int8, 64*panel), one, one, 64) },
+		"inputs":  func() { Pack(make([]int8, 64*rows), one, one, 64) },
 		"tokens":  func() { Best().Quantize(&a, nil, 0, Block) },
 		"rows":    func() { Best().Quantize(&a, one, 1, Block) },
 		"output": func() {

@@ -20,7 +20,7 @@ func FuzzMul(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64, shape, tokenCount byte) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		in, out, tokens := Block*(1+int(shape%3)), panel*(1+int(shape/3%2)), 1+int(tokenCount)
+		in, out, tokens := Block*(1+int(shape%3)), rows*(1+int(shape/3%2)), 1+int(tokenCount)
 		if shape < 250 {
 			tokens = 1 + int(tokenCount)%21
 		}

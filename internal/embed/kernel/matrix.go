@@ -2,8 +2,10 @@ package kernel
 
 import "fmt"
 
-// panel is how many rows of a matrix lie together.
-const panel = 64
+const (
+	panel = 16 // rows of a matrix that lie together
+	rows  = 64 // rows of which the outputs are a multiple
+)
 
 // A Matrix is a dense layer, packed for the kernels. It is immutable.
 type Matrix struct {
@@ -21,7 +23,7 @@ type Matrix struct {
 // and the number of outputs a multiple of 64, and the lengths agree.
 func Pack(weights []int8, scale, bias []float32, in int) *Matrix {
 	out := len(scale)
-	if in <= 0 || in%Block != 0 || out%panel != 0 || len(bias) != out || len(weights) != in*out {
+	if in <= 0 || in%Block != 0 || out%rows != 0 || len(bias) != out || len(weights) != in*out {
 		panic(fmt.Sprintf("kernel: a matrix of %d weights, %d scales and %d biases for %d inputs", len(weights), out, len(bias), in))
 	}
 	m := &Matrix{in: in, out: out, weights: make([]int8, in*out), start: make([]int32, out), scale: scale, bias: bias}

@@ -68,7 +68,7 @@ func quantizeAVX2(a *Activations, token int, x []float32) {
 }
 
 func mulVNNI(dst []float32, m *Matrix, a *Activations) {
-	for o := 0; o < m.out; o += panel {
+	for o := 0; o < m.out; o += rows {
 		mulAVX512VNNI(&dst[o], m.out, &a.bytes[0], m.in, len(a.scale)/4,
 			&m.weights[o*m.in], &m.start[o], &m.scale[o], &m.bias[o], &a.scale[0])
 	}

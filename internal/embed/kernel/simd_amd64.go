@@ -4,12 +4,12 @@
 
 package kernel
 
-// mulAVX512VNNI writes the products of a panel of 64 rows with groups of four tokens.
+// mulAVX512VNNI writes the products of 64 rows with groups of four tokens.
 //
 //go:noescape
 func mulAVX512VNNI(dst *float32, out int, a *byte, width int, groups int, weights *int8, start *int32, scale *float32, bias *float32, each *float32)
 
-// mulAVX2 writes the products of a panel of 64 rows with groups of four tokens.
+// mulAVX2 writes the products of sixteen rows with groups of four tokens.
 //
 //go:noescape
 func mulAVX2(dst *float32, out int, a *byte, signs *byte, width int, groups int, weights *int8, start *int32, scale *float32, bias *float32, each *float32)

@@ -1,17 +1,13 @@
 package main
 
 import (
-	"fmt"
-
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-const (
-	tokens = 4   // of a tile
-	row    = 256 // bytes of a panel for four k
-)
+// tokens of a tile.
+const tokens = 4
 
 // A product holds what the two products share: the addresses of a panel.
 type product struct {
@@ -51,13 +47,13 @@ func triple(of Register) Register {
 }
 
 // finish writes the sums of a token: times the scale of the row, times the scale of
-// the token, plus the bias. sums hold the rows from byte offset at.
-func (p product) finish(to Mem, token int, sums []VecVirtual, each VecVirtual, at int) {
+// the token, plus the bias.
+func (p product) finish(to Mem, token int, sums []VecVirtual, each VecVirtual) {
 	scale, bias := pointer("scale"), pointer("bias")
 	VBROADCASTSS(Mem{Base: p.each, Disp: 4 * token}, each)
 	size := int(sums[0].Size())
 	for i, sum := range sums {
-		off := at + i*size
+		off := i * size
 		VCVTDQ2PS(sum, sum)
 		VMULPS(Mem{Base: scale, Disp: off}, sum, sum)
 		VFMADD213PS(Mem{Base: bias, Disp: off}, each, sum)
@@ -71,14 +67,17 @@ func (p product) finish(to Mem, token int, sums []VecVirtual, each VecVirtual, a
 func mulVNNI() {
 	m := machine{suffix: "AVX512VNNI", wide: true}
 	m.text("mul", "func(dst *float32, out int, a *byte, width, groups int, weights *int8, start *int32, scale, bias, each *float32)",
-		"writes the products of a panel of 64 rows with groups of four tokens.")
+		"writes the products of 64 rows with groups of four tokens.")
 	p := newProduct()
 	start := pointer("start")
 	var sums [tokens][]VecVirtual
 	for t := range sums {
 		sums[t] = m.vectors(4)
 	}
-	three := triple(p.width)
+	three, stripe := triple(p.width), GP64()
+	MOVQ(p.width, stripe)
+	SHLQ(Imm(4), stripe)
+	stripes := triple(stripe)
 
 	Label("group")
 	for i := range 4 {
@@ -92,9 +91,9 @@ func mulVNNI() {
 	MOVQ(p.width, k)
 	loop("step", k, 8, func() {
 		for i := range 2 {
-			stepVNNI(m, Mem{Base: w, Disp: row * i}, rows(p.a, p.width, three), 4*i, sums)
+			stepVNNI(m, rows(w, stripe, stripes), 64*i, rows(p.a, p.width, three), 4*i, sums)
 		}
-		ADDQ(U32(2*row), w)
+		ADDQ(U32(2*64), w)
 		ADDQ(Imm(8), p.a)
 	})
 
@@ -102,7 +101,7 @@ func mulVNNI() {
 	to := GP64()
 	MOVQ(p.dst, to)
 	for t := range tokens {
-		p.finish(Mem{Base: to}, t, sums[t], each, 0)
+		p.finish(Mem{Base: to}, t, sums[t], each)
 		ADDQ(p.stride, to)
 	}
 	MOVQ(to, p.dst)
@@ -113,10 +112,10 @@ func mulVNNI() {
 	end()
 }
 
-func stepVNNI(m machine, weights Mem, a [tokens]Mem, k int, sums [tokens][]VecVirtual) {
+func stepVNNI(m machine, weights [4]Mem, at int, a [tokens]Mem, k int, sums [tokens][]VecVirtual) {
 	w := m.vectors(4)
 	for i := range w {
-		VMOVDQU32(weights.Offset(64*i), w[i])
+		VMOVDQU32(weights[i].Offset(at), w[i])
 	}
 	for t := range tokens {
 		four := m.vector()
@@ -135,7 +134,7 @@ func stepVNNI(m machine, weights Mem, a [tokens]Mem, k int, sums [tokens][]VecVi
 func mulAVX2() {
 	m := machine{suffix: "AVX2"}
 	m.text("mul", "func(dst *float32, out int, a, signs *byte, width, groups int, weights *int8, start *int32, scale, bias, each *float32)",
-		"writes the products of a panel of 64 rows with groups of four tokens.")
+		"writes the products of sixteen rows with groups of four tokens.")
 	p := newProduct()
 	signs, start := pointer("signs"), pointer("start")
 	ones := YMM()
@@ -145,37 +144,33 @@ func mulAVX2() {
 	three := triple(p.width)
 
 	Label("group")
-	for part := range 4 {
-		var sums [tokens][]VecVirtual
-		for t := range sums {
-			sums[t] = m.vectors(2)
-			for i := range sums[t] {
-				VPBROADCASTD(Mem{Base: start, Disp: 4 * t}, sums[t][i])
-			}
-		}
-		w, k, s := GP64(), GP64(), GP64()
-		MOVQ(p.weights, w)
-		MOVQ(p.width, k)
-		loop(fmt.Sprintf("step%d", part), k, 16, func() {
-			LEAQ(Mem{Base: p.a, Index: signs, Scale: 1}, s)
-			for i := range 4 {
-				stepAVX2(ones, Mem{Base: w, Disp: 64*part + row*i}, rows(p.a, p.width, three), rows(s, p.width, three), 4*i, sums)
-			}
-			ADDQ(U32(4*row), w)
-			ADDQ(Imm(16), p.a)
-		})
-		SUBQ(p.width, p.a)
-		each, to := m.vector(), GP64()
-		MOVQ(p.dst, to)
-		for t := range tokens {
-			p.finish(Mem{Base: to}, t, sums[t], each, 64*part)
-			if t+1 < tokens {
-				ADDQ(p.stride, to)
-			}
+	var sums [tokens][]VecVirtual
+	for t := range sums {
+		sums[t] = m.vectors(2)
+		for i := range sums[t] {
+			VPBROADCASTD(Mem{Base: start, Disp: 4 * t}, sums[t][i])
 		}
 	}
-	LEAQ(Mem{Base: p.a, Index: p.width, Scale: 4}, p.a)
-	LEAQ(Mem{Base: p.dst, Index: p.stride, Scale: 4}, p.dst)
+	w, k, s := GP64(), GP64(), GP64()
+	MOVQ(p.weights, w)
+	MOVQ(p.width, k)
+	loop("step", k, 16, func() {
+		LEAQ(Mem{Base: p.a, Index: signs, Scale: 1}, s)
+		for i := range 4 {
+			stepAVX2(ones, Mem{Base: w, Disp: 64 * i}, rows(p.a, p.width, three), rows(s, p.width, three), 4*i, sums)
+		}
+		ADDQ(U32(4*64), w)
+		ADDQ(Imm(16), p.a)
+	})
+
+	each, to := m.vector(), GP64()
+	MOVQ(p.dst, to)
+	for t := range tokens {
+		p.finish(Mem{Base: to}, t, sums[t], each)
+		ADDQ(p.stride, to)
+	}
+	MOVQ(to, p.dst)
+	ADDQ(three, p.a)
 	ADDQ(Imm(4*tokens), p.each)
 	ADDQ(Imm(4*tokens), start)
 	DECQ(p.groups)
