@@ -17,7 +17,8 @@ import (
 
 // embedders are all that the service may stand on.
 var embedders = map[string]func(t *testing.T) search.Embedder{
-	"remote": func(t *testing.T) search.Embedder { return service(t, bagOfWords) },
+	"built in": func(*testing.T) search.Embedder { return minis()[0] },
+	"remote":   func(t *testing.T) search.Embedder { return service(t, bagOfWords) },
 }
 
 // bagOfWords answers with vectors that are alike where texts share words.

@@ -1,6 +1,19 @@
-// Package embed reads text the way the sentence embedding model
-// all-MiniLM-L6-v2 reads it. It holds the first step: the WordPiece tokenizer of
-// uncased BERT, which cuts a text into pieces of a vocabulary.
+// Package embed turns texts into vectors, so that texts of like meaning are near: by a
+// model that is part of the program, all-MiniLM-L6-v2 in int8 ([MiniLM]), or by a
+// service ([Remote]).
+//
+// # The model
+//
+// A [Tokenizer], the WordPiece tokenizer of uncased BERT, cuts a text into pieces of a
+// vocabulary. Each piece has an embedding, and so has its place; six layers of a
+// transformer mix them ("BERT: Pre-training of Deep Bidirectional Transformers for
+// Language Understanding", 2019), and the mean of all pieces is the vector of the text
+// ("Sentence-BERT", 2019). The file minilm.bin holds all of it; package model describes
+// the file, package make makes it from the published model, and package kernel
+// computes.
+//
+// Rounding to int8 costs little: the cosine to the vectors of the published model is
+// .99975 in the mean, and .9991 at least, over the 253 texts of the test.
 //
 // # Words
 //

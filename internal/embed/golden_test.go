@@ -1,7 +1,6 @@
 package embed
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"os"
@@ -23,19 +22,17 @@ func sharedFile(t testing.TB, name string) []byte {
 	return data
 }
 
-func sharedLines[T any](t testing.TB, name string) (list []T) {
+func sharedLines[T any](t testing.TB, name string) []T { return lines[T](t, sharedFile(t, name)) }
+
+// lines reads JSON, one value a line.
+func lines[T any](t testing.TB, data []byte) (list []T) {
 	t.Helper()
-	lines := bufio.NewScanner(bytes.NewReader(sharedFile(t, name)))
-	lines.Buffer(nil, 1<<22)
-	for lines.Scan() {
+	for line := range bytes.Lines(data) {
 		var v T
-		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
+		if err := json.Unmarshal(line, &v); err != nil {
 			t.Fatal(err)
 		}
 		list = append(list, v)
-	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
 	}
 	return list
 }

@@ -80,13 +80,23 @@ func (t *Tokenizer) Encode(dst []int32, text string, most int) []int32 {
 
 // Count returns the number of pieces of text, without [CLS] and [SEP].
 func (t *Tokenizer) Count(text string) (pieces int) {
+	pieces, _ = t.Pieces(text)
+	return pieces
+}
+
+// Pieces returns the number of pieces of text, without [CLS] and [SEP], and how many of
+// them are [UNK].
+func (t *Tokenizer) Pieces(text string) (pieces, unknown int) {
 	var room [longestWord]int32
 	for c := (cursor{Tokenizer: t, text: text}); ; {
 		ids, more := c.next(room[:0])
 		if !more {
-			return pieces
+			return pieces, unknown
 		}
 		pieces += len(ids)
+		if ids[0] == t.unk {
+			unknown++
+		}
 	}
 }
 

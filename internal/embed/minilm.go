@@ -1,0 +1,99 @@
+package embed
+
+import (
+	"context"
+	_ "embed"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/loci-memory/loci/internal/embed/kernel"
+	"github.com/loci-memory/loci/internal/embed/model"
+)
+
+// artefact is the file of the model. It is a string, so that it stays where it is: its
+// pages come from the disk when they are read, and take no memory of the process's own.
+//
+//go:embed minilm.bin
+var artefact string
+
+// A MiniLM is the built-in embedder, all-MiniLM-L6-v2 in int8: vectors of 384 values,
+// of texts of at most 254 pieces; what a text has beyond them is not read. It is safe
+// for concurrent use. Nothing is read or made before it is needed.
+type MiniLM struct {
+	variant   *kernel.Variant
+	running   chan struct{} // has room for as many texts as are embedded at once
+	scratch   sync.Pool     // of *scratch
+	file      func() *model.File
+	tokenizer func() *Tokenizer
+	network   func() *network
+}
+
+// NewMiniLM returns the embedder with the fastest kernels of this machine. There are
+// 10.6 MB for each that is used, so a process wants but one.
+func NewMiniLM() *MiniLM { return newMiniLM(kernel.Best()) }
+
+func newMiniLM(v *kernel.Variant) *MiniLM {
+	m := &MiniLM{variant: v, running: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	m.scratch.New = func() any { return new(scratch) }
+	m.file = sync.OnceValue(func() *model.File { return must(model.Open(artefact)) })
+	m.tokenizer = sync.OnceValue(func() *Tokenizer {
+		return must(NewTokenizer(strings.Fields(m.file().Text("vocabulary"))))
+	})
+	m.network = sync.OnceValue(func() *network { return must(newNetwork(m.file())) })
+	return m
+}
+
+// must takes an error for a broken build: the file is part of the program.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// Generation names the model and all that shapes its vectors.
+func (m *MiniLM) Generation() string { return m.file().Generation }
+
+// Kernel names the implementation of the arithmetic: "avx512vnni", "avx2" or "go".
+func (m *MiniLM) Kernel() string { return m.variant.Name() }
+
+// Pieces returns how many pieces text has for the model, and how many of them are
+// [UNK].
+func (m *MiniLM) Pieces(text string) (pieces, unknown int) { return m.tokenizer().Pieces(text) }
+
+// Embed returns a vector of norm 1 for each text. Texts are embedded one after another,
+// since several at once are no cheaper; before each of them the call waits until fewer
+// texts are under way in the process than there are processors. The error is that of ctx.
+func (m *MiniLM) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	vectors := make([][]float32, len(texts))
+	for i, text := range texts {
+		if err := m.enter(ctx); err != nil {
+			return nil, err
+		}
+		vectors[i] = m.embed(text)
+	}
+	return vectors, nil
+}
+
+func (m *MiniLM) enter(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	select {
+	case m.running <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// embed leaves what enter has entered.
+func (m *MiniLM) embed(text string) []float32 {
+	defer func() { <-m.running }()
+	n := m.network()
+	s := m.scratch.Get().(*scratch)
+	defer m.scratch.Put(s)
+	s.ids = m.tokenizer().Encode(s.ids[:0], text, n.positions)
+	return n.run(m.variant, s)
+}

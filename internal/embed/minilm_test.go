@@ -1,0 +1,278 @@
+package embed
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/loci-memory/loci/internal/embed/kernel"
+	"github.com/loci-memory/loci/internal/embed/model"
+	"github.com/loci-memory/loci/internal/search"
+)
+
+var _ search.Embedder = (*MiniLM)(nil)
+
+// minis has an embedder for each variant of the kernels, the fastest first.
+var minis = sync.OnceValue(func() (all []*MiniLM) {
+	for _, v := range kernel.Variants() {
+		all = append(all, newMiniLM(v))
+	}
+	return all
+})
+
+// every runs f with each of them.
+func every(t *testing.T, f func(t *testing.T, m *MiniLM)) {
+	t.Helper()
+	t.Parallel()
+	for _, m := range minis() {
+		t.Run(m.Kernel(), func(t *testing.T) {
+			t.Parallel()
+			f(t, m)
+		})
+	}
+}
+
+func vectors(t testing.TB, m *MiniLM, texts ...string) [][]float32 {
+	t.Helper()
+	v, err := m.Embed(t.Context(), texts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// cosine is what two vectors have in common; got must have norm 1.
+func cosine(t testing.TB, got, want []float32) float64 {
+	t.Helper()
+	var dot, one, two float64
+	for i := range want {
+		dot += float64(got[i]) * float64(want[i])
+		one += float64(got[i]) * float64(got[i])
+		two += float64(want[i]) * float64(want[i])
+	}
+	if len(got) != width || !(math.Abs(one-1) < 1e-5) {
+		t.Fatalf("%d values with a square of %v", len(got), one)
+	}
+	return dot / math.Sqrt(one*two)
+}
+
+func TestTheFileIsWhole(t *testing.T) {
+	t.Parallel()
+	f, err := model.Open(artefact)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Check(); err != nil {
+		t.Error(err)
+	}
+	if f.Generation != "minilm-l6-v2/int8-h128/1" || f.License != "Apache-2.0" {
+		t.Errorf("generation %q, license %q", f.Generation, f.License)
+	}
+}
+
+func TestVectorsAreThoseOfTheModel(t *testing.T) {
+	golden := sharedLines[struct {
+		ID, Text  string
+		Embedding []float32
+	}](t, "minilm/golden.jsonl")
+	if len(golden) != 253 {
+		t.Errorf("%d golden texts, want 253", len(golden))
+	}
+	every(t, func(t *testing.T, m *MiniLM) {
+		golden := golden
+		if m.Kernel() == "go" && len(minis()) > 1 { // is slow, and agrees with the others
+			golden = golden[:29]
+		}
+		var all []float64
+		sum := 0.0
+		for _, g := range golden {
+			c := cosine(t, vectors(t, m, g.Text)[0], g.Embedding)
+			all = append(all, c)
+			sum += c
+		}
+		slices.Sort(all)
+		least, fifth, mean := all[0], all[len(all)/20], sum/float64(len(all))
+		t.Logf("cosine: least %.6f, 5th percentile %.6f, mean %.6f", least, fifth, mean)
+		if least < .998 || fifth < .999 || mean < .9995 {
+			t.Error("the vectors are not those of the model")
+		}
+	})
+}
+
+// The vectors in testdata are those of the model in float32, rounded to four digits.
+func TestVectorsAreThoseInTestdata(t *testing.T) {
+	type golden struct {
+		Text   string
+		Vector []float32
+	}
+	data, err := os.ReadFile("testdata/golden.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := lines[golden](t, data)
+	every(t, func(t *testing.T, m *MiniLM) {
+		for _, g := range list {
+			if c := cosine(t, vectors(t, m, g.Text)[0], g.Vector); c < .9985 {
+				t.Errorf("%q: cosine %.6f", g.Text, c)
+			}
+		}
+	})
+}
+
+func TestTextsOfLikeMeaningAreNear(t *testing.T) {
+	every(t, func(t *testing.T, m *MiniLM) {
+		v := vectors(t, m, "How do I bake bread at home?", "A recipe for a loaf of sourdough", "The train to Vienna leaves at noon.")
+		near, far := cosine(t, v[0], v[1]), cosine(t, v[0], v[2])
+		if near < .5 || far > .2 {
+			t.Errorf("near %.3f, far %.3f", near, far)
+		}
+	})
+}
+
+var odd = map[string]string{
+	"empty":         "",
+	"one letter":    "a",
+	"one sign":      "?",
+	"broken":        "caf\xe9 \xff\xfe au lait",
+	"nothing known": "ᚠᛇᚻ ᛒᛦᚦ",
+	"zeros":         "\x00\x00",
+	"long":          strings.Repeat("Every word counts, but not beyond the limit. ", 2300),
+	"long word":     strings.Repeat("x", 100<<10),
+	"special":       "[CLS][PAD][MASK][SEP]",
+	"emoji":         "👩‍👩‍👧‍👦",
+}
+
+func TestOddTextsHaveVectors(t *testing.T) {
+	every(t, func(t *testing.T, m *MiniLM) {
+		for name, text := range odd {
+			v := vectors(t, m, text)[0]
+			for _, x := range v {
+				if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+					t.Fatalf("%s: %v", name, v)
+				}
+			}
+			if c := cosine(t, v, v); math.Abs(c-1) > 1e-6 {
+				t.Errorf("%s: %v with itself", name, c)
+			}
+		}
+	})
+}
+
+func TestWhatIsBeyondTheLimitIsNotRead(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("word ", 254)
+	v := vectors(t, minis()[0], text, text+"and more", "less "+text)
+	if !slices.Equal(v[0], v[1]) || slices.Equal(v[0], v[2]) {
+		t.Error("the limit is not 254 pieces")
+	}
+}
+
+func TestPiecesAreCountedWithTheUnknown(t *testing.T) {
+	t.Parallel()
+	m := minis()[0]
+	for text, want := range map[string][2]int{"": {}, "unaffable me": {4, 0}, "ᚠᛇᚻ the ᛒᛦᚦ": {3, 2}} {
+		if pieces, unknown := m.Pieces(text); [2]int{pieces, unknown} != want {
+			t.Errorf("%q: %d pieces, %d unknown, want %v", text, pieces, unknown, want)
+		}
+	}
+}
+
+// The variants in assembly give the same bits, plain Go nearly.
+func TestAllKernelsAgree(t *testing.T) {
+	t.Parallel()
+	texts := []string{prose, "What did the pilots do?", "x"}
+	for _, text := range odd {
+		texts = append(texts, text)
+	}
+	best := vectors(t, minis()[0], texts...)
+	for _, m := range minis()[1:] {
+		for i, v := range vectors(t, m, texts...) {
+			if c := cosine(t, v, best[i]); c < .999 {
+				t.Errorf("%s and %s: cosine %.6f for %.40q", m.Kernel(), minis()[0].Kernel(), c, texts[i])
+			}
+			if m.Kernel() != "go" && !slices.Equal(v, best[i]) {
+				t.Errorf("%s and %s give other bits for %.40q", m.Kernel(), minis()[0].Kernel(), texts[i])
+			}
+		}
+	}
+}
+
+// What one text leaves in scratch memory changes no other, also at the same time.
+func TestAVectorDoesNotDependOnOthers(t *testing.T) {
+	every(t, func(t *testing.T, m *MiniLM) {
+		texts := []string{"one", prose[:200], "a text of some length", "two", "?"}
+		want := make([][]float32, len(texts))
+		for i, text := range texts {
+			fresh := &scratch{ids: m.tokenizer().Encode(nil, text, 256)}
+			want[i] = m.network().run(m.variant, fresh)
+		}
+		var group sync.WaitGroup
+		for range 4 {
+			group.Go(func() {
+				got, err := m.Embed(t.Context(), texts)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for i := range want {
+					if !slices.Equal(got[i], want[i]) {
+						t.Errorf("%.20q has another vector among others", texts[i])
+					}
+				}
+			})
+		}
+		group.Wait()
+	})
+}
+
+func TestAnEndedContextEndsABatch(t *testing.T) {
+	t.Parallel()
+	m := NewMiniLM()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if v, err := m.Embed(ctx, []string{"a"}); !errors.Is(err, context.Canceled) || v != nil {
+		t.Errorf("%v, %v", v, err)
+	}
+	if len(m.running) != 0 {
+		t.Error("a place is taken")
+	}
+}
+
+func TestWhoWaitsForAPlaceGoesWithItsContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := NewMiniLM()
+		for range cap(m.running) {
+			m.running <- struct{}{}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var err error
+		go func() { _, err = m.Embed(ctx, []string{"a"}) }()
+		synctest.Wait()
+		if err != nil {
+			t.Errorf("it did not wait: %v", err)
+		}
+		cancel()
+		synctest.Wait()
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+// Embedding takes no memory but a list and its vector, once there is scratch memory, and
+// a few small things in the kernels.
+func TestEmbeddingTakesLittleMemory(t *testing.T) {
+	m := minis()[0]
+	vectors(t, m, prose)
+	const most = 16
+	if n := testing.AllocsPerRun(20, func() { vectors(t, m, prose) }); n > most {
+		t.Errorf("%v allocations", n)
+	}
+}

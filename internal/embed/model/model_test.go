@@ -1,0 +1,159 @@
+package model
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"unsafe"
+)
+
+func written(t *testing.T) string {
+	t.Helper()
+	var w Writer
+	w.Text("vocabulary", "a\nbc\n")
+	w.Int8("rows", []int8{-127, 0, 127, 1, 2, 3}, 2, 3)
+	w.Float32("scale", []float32{.5, -1e-30}, 2)
+	file, err := w.File(Head{Model: "tiny", Generation: "tiny/1", Width: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(file)
+}
+
+func opened(t *testing.T, file string) *File {
+	t.Helper()
+	f, err := Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestWhatIsWrittenIsRead(t *testing.T) {
+	t.Parallel()
+	f := opened(t, written(t))
+	if f.Model != "tiny" || f.Generation != "tiny/1" || f.Width != 3 {
+		t.Errorf("head: %+v", f.Head)
+	}
+	if text := f.Text("vocabulary"); text != "a\nbc\n" {
+		t.Errorf("text: %q", text)
+	}
+	if rows := f.Int8("rows", 2, 3); !slices.Equal(rows, []int8{-127, 0, 127, 1, 2, 3}) {
+		t.Errorf("rows: %v", rows)
+	}
+	if scale := f.Float32("scale", 2); !slices.Equal(scale, []float32{.5, -1e-30}) {
+		t.Errorf("scale: %v", scale)
+	}
+	if err := f.Err(); err != nil {
+		t.Error(err)
+	}
+	if err := f.Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTensorsAreAlignedInTheFile(t *testing.T) {
+	t.Parallel()
+	file := written(t)
+	f := opened(t, file)
+	if at := len(file) - len(f.data); at%align != 0 {
+		t.Errorf("the data begin at %d", at)
+	}
+	for _, tensor := range f.Tensors {
+		if tensor.Offset%align != 0 {
+			t.Errorf("%s is at %d", tensor.Name, tensor.Offset)
+		}
+	}
+}
+
+func TestRowsAreNotCopied(t *testing.T) {
+	t.Parallel()
+	f := opened(t, written(t))
+	rows := f.Int8("rows", 2, 3)
+	if at := unsafe.StringData(f.data[f.Tensors[1].Offset:]); unsafe.Pointer(at) != unsafe.Pointer(&rows[0]) {
+		t.Error("the rows lie elsewhere")
+	}
+}
+
+func TestAnotherByteIsAnotherSum(t *testing.T) {
+	t.Parallel()
+	file := []byte(written(t))
+	file[len(file)-1] ^= 1
+	if err := opened(t, string(file)).Check(); err == nil {
+		t.Error("nobody noticed")
+	}
+}
+
+func TestAMissingTensorIsNamedOnce(t *testing.T) {
+	t.Parallel()
+	for want, read := range map[string]func(f *File) int{
+		"rows of type i8 and shape [3 2]":   func(f *File) int { return len(f.Int8("rows", 3, 2)) - 6 },
+		"rows of type f32 and shape [2 3]":  func(f *File) int { return len(f.Float32("rows", 2, 3)) - 6 },
+		"scale of type text and shape [2]":  func(f *File) int { return len(f.Text("scale")) - 2 },
+		"nobody of type text and shape []":  func(f *File) int { return len(f.Text("nobody")) - 1 },
+		"nothing of type f32 and shape [0]": func(f *File) int { return len(f.Float32("nothing", 0)) },
+	} {
+		f := opened(t, written(t))
+		if off := read(f); off != 0 {
+			t.Errorf("%s: %d values too many", want, off)
+		}
+		f.Int8("later", 1)
+		if err := f.Err(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+func TestBrokenFilesAreRefused(t *testing.T) {
+	t.Parallel()
+	good := written(t)
+	with := func(head string) string {
+		file := binary.LittleEndian.AppendUint32([]byte(good[:12]), uint32(len(head)))
+		return string(append(file, head+strings.Repeat("\x00", 256)...))
+	}
+	tensor := func(change func(t *Tensor)) string {
+		one := Tensor{Name: "x", Type: "f32", Shape: []int{2, 3}, Offset: 64}
+		change(&one)
+		head, err := json.Marshal(Head{Tensors: []Tensor{one}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return with(string(head))
+	}
+	for name, file := range map[string]string{
+		"nothing":           "",
+		"no model":          "LOCIMODE" + good[8:],
+		"cut in its head":   good[:40],
+		"cut in its data":   good[:len(good)-64],
+		"another version":   good[:8] + "\x02" + good[9:],
+		"a long head":       good[:12] + "\xff\xff\xff\xff" + good[16:],
+		"no JSON":           with("{"),
+		"an unknown type":   tensor(func(t *Tensor) { t.Type = "f64" }),
+		"a negative shape":  tensor(func(t *Tensor) { t.Shape = []int{-2, -3} }),
+		"an empty shape":    tensor(func(t *Tensor) { t.Shape = []int{0} }),
+		"a vast shape":      tensor(func(t *Tensor) { t.Shape = []int{1 << 62, 1 << 62} }),
+		"a large shape":     tensor(func(t *Tensor) { t.Shape = []int{200, 200, 200} }),
+		"a crooked offset":  tensor(func(t *Tensor) { t.Offset = 32 }),
+		"a negative offset": tensor(func(t *Tensor) { t.Offset = -64 }),
+		"a far offset":      tensor(func(t *Tensor) { t.Offset = 1 << 62 }),
+	} {
+		if f, err := Open(file); err == nil || f != nil {
+			t.Errorf("%s: %v, %v", name, f, err)
+		}
+	}
+	if _, err := Open(tensor(func(*Tensor) {})); err != nil {
+		t.Errorf("a good one: %v", err)
+	}
+}
+
+func TestAShapeThatDoesNotFitIsAnErrorOfTheMaker(t *testing.T) {
+	t.Parallel()
+	defer func() {
+		if recover() == nil {
+			t.Error("it was written")
+		}
+	}()
+	new(Writer).Int8("rows", make([]int8, 5), 2, 3)
+}
