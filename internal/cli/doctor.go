@@ -13,6 +13,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
+	"github.com/loci-memory/loci/internal/embed"
 )
 
 // A check is one thing that the doctor looked at.
@@ -100,6 +101,22 @@ func (p *program) examineLocal(ctx context.Context, d *diagnosis, t target) {
 		err = end()
 	}
 	d.add("database", err, "opens")
+	detail, err := examineModel(ctx, embed.NewMiniLM())
+	d.add("embedder", err, detail)
+}
+
+// examineModel says which model gives texts their vectors, which kernels compute it, and
+// how long a short text takes once it is loaded.
+func examineModel(ctx context.Context, m *embed.MiniLM) (detail string, err error) {
+	least := time.Hour
+	for range 5 { // the first one loads the model
+		began := time.Now()
+		if _, err := m.Embed(ctx, []string{"Where did we write down how to restore a backup?"}); err != nil {
+			return "", err
+		}
+		least = min(least, time.Since(began))
+	}
+	return fmt.Sprintf("%s with %s, %.1f ms for a short text", m.Generation(), m.Kernel(), least.Seconds()*1e3), nil
 }
 
 // maxSkew is how far a clock may be off before tokens and links that expire misbehave.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -165,6 +166,9 @@ func TestDoctorNamesTheTargetAndWhatIsBroken(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	if code := d.run("doctor", "--json"); code != 0 || !strings.Contains(d.out.String(), `"target":"local"`) || !strings.Contains(d.out.String(), `"name":"database","ok":true`) {
+		t.Errorf("%d %s %s", code, d.out.String(), d.err.String())
+	}
+	if code := d.run("doctor"); code != 0 || !regexp.MustCompile(`(?m)^embedder  ok: minilm-l6-v2/int8-h128/1 with (go|avx2|avx512vnni), \d+\.\d ms for a short text$`).MatchString(d.out.String()) {
 		t.Errorf("%d %s %s", code, d.out.String(), d.err.String())
 	}
 	server := toyServer(t, d.toy)
