@@ -111,12 +111,13 @@ func TestQueryCountsThirtyTwoTermsAtMost(t *testing.T) {
 	}
 }
 
-func TestATitleWeighsThreeTimesUnlessItIsTheFirstLine(t *testing.T) {
+func TestATitleWeighsThreeTimesUnlessItIsALongFirstLine(t *testing.T) {
 	t.Parallel()
-	if d := Analyze("frozen", " frozen lake"); d.freq("frozen") != 1 || d.length != 2 {
+	line := "frozen lake " + strings.Repeat("x", headline)
+	if d := Analyze(line, " "+line+"!"); d.freq("frozen") != 1 || d.length != 3 {
 		t.Errorf("the first line gives %+v", d)
 	}
-	d := Analyze("frozen", "# frozen lake")
+	d := Analyze("frozen", "frozen lake")
 	if d.freq("frozen") != 4 || d.freq("lake") != 1 || d.length != 3 {
 		t.Errorf("got %+v", d)
 	}

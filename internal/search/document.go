@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // titleWeight is how often a word of the title counts.
@@ -23,7 +24,7 @@ type entry struct {
 }
 
 // Analyze turns a memory into its forward index. It takes any valid UTF-8 and
-// linear time. A title that only repeats the first line counts nothing: it was
+// linear time. A title that only repeats a long first line counts nothing: it was
 // made of it.
 func Analyze(title, content string) Document {
 	c := counters.Get().(*counter)
@@ -38,10 +39,13 @@ func Analyze(title, content string) Document {
 	return c.document()
 }
 
-// repeats reports a title that is how the content begins. A heading is not: its
-// marks stand before it.
+// headline is how many characters a line has at most that may be a heading.
+const headline = 40
+
+// repeats reports a title that is how the content begins, and too long for a
+// heading. One that has the marks of a heading stands behind them.
 func repeats(title, content string) bool {
-	return strings.HasPrefix(strings.TrimLeftFunc(content, unicode.IsSpace), title)
+	return strings.HasPrefix(strings.TrimLeftFunc(content, unicode.IsSpace), title) && utf8.RuneCountInString(title) > headline
 }
 
 // Encode gives the document's stored form: version byte, length and number of

@@ -51,6 +51,17 @@ func (q Query) Read(text string) Reading {
 	return r
 }
 
+// Covered counts the words of the query that a memory holds.
+func (t Text) Covered() int {
+	seen := uint64(0) // a query has at most 32 groups
+	for _, list := range [][]spot{t.Title.spots, t.Content.spots} {
+		for _, s := range list {
+			seen |= 1 << s.group
+		}
+	}
+	return bits.OnesCount64(seen)
+}
+
 // Highlights cuts up to three snippets of at most 240 characters from the text,
 // the one with most of the query's words first, in the text's own spelling. If
 // none of them occurs, the only snippet is the beginning.

@@ -1,24 +1,25 @@
 package search
 
-import "slices"
-
 // maxTerms is how many distinct terms of a query count.
 const maxTerms = 32
 
 // Query is a parsed query: distinct terms in the order of its text. The zero
 // Query matches nothing.
 type Query struct {
-	terms  []queryTerm
-	groups int // words and identifiers asked for
+	text    string // as it was asked
+	terms   []queryTerm
+	groups  int  // words and identifiers asked for
+	foreign bool // hardly English: its words end in ways that no stemmer here knows
 
 	// The words of a text in spaces that stand side by side but for stop words, by
 	// their groups.
 	pairs [][2]int
 
-	// For reading texts: where each term stands in terms, and what the words begin
-	// with that can become one of them.
-	place map[string]int
-	roots *roots
+	// For reading texts: where each term stands in terms, which are families, and
+	// what the words begin with that can become one of them.
+	place    map[string]int
+	families []int
+	roots    *roots
 }
 
 // roots holds, by their first bytes, what a word of ASCII letters begins with
@@ -35,8 +36,10 @@ const (
 	longestRoot = 12
 )
 
-func (r *roots) add(term string) {
-	root := term[:max(1, min(len(term)-stemChanges, longestRoot))]
+func (r *roots) add(term string) { r.allow(term[:max(1, len(term)-stemChanges)]) }
+
+func (r *roots) allow(root string) {
+	root = root[:min(len(root), longestRoot)]
 	r.by[root[0]] = append(r.by[root[0]], root)
 	pairs := &r.pairs[root[0]]
 	if len(root) == 1 {
@@ -62,6 +65,9 @@ type queryTerm struct {
 	text   string
 	group  int // which of the query's words it is a form of
 	weight float32
+	role   role
+	fixed  bool    // part of an identifier, or in quotation marks
+	kin    *family // of which it is any word; nil if it is its text
 }
 
 // beside is the weight of a word as it is spelled where its stem or accentless
@@ -72,15 +78,18 @@ const beside = .3
 
 // Parse turns the text of a query into its terms. Stop words are dropped unless
 // nothing else is left; of more than 32 distinct terms the first count.
-func Parse(text string) Query {
-	p := parser{seen: map[string]bool{}, group: map[string]int{}}
-	p.emit = p.add
+func Parse(text string) Query { return parse(text, nil) }
+
+// parse reads other words in place of some.
+func parse(text string, repairs map[string]string) Query {
+	p := newParser(text, repairs)
 	p.analyze(text)
 	if p.query.groups == 0 {
-		p = parser{seen: map[string]bool{}, group: map[string]int{}, all: true}
-		p.emit = p.add
+		p = newParser(text, repairs)
+		p.all = true
 		p.analyze(text)
 	}
+	p.query.text, p.query.foreign = text, p.tongue.foreign()
 	p.query.index()
 	return p.query
 }
@@ -88,63 +97,15 @@ func Parse(text string) Query {
 func (q *Query) index() {
 	q.place, q.roots = make(map[string]int, len(q.terms)), new(roots)
 	for i, t := range q.terms {
-		q.place[t.text] = i
-		q.roots.add(t.text)
+		if t.kin == nil {
+			q.place[t.text] = i
+			q.roots.add(t.text)
+		} else {
+			q.families = append(q.families, i)
+			q.roots.allow(t.kin.prefix)
+		}
 	}
 }
 
 // Empty reports a query without a single term.
 func (q Query) Empty() bool { return len(q.terms) == 0 }
-
-type parser struct {
-	analyzer
-	query Query
-	seen  map[string]bool
-	all   bool // stop words too
-	first int  // the word before
-	skip  bool // the word before was left out, and so are its other forms
-	group map[string]int
-	last  int // the group of the word before, stop words passed over; 0 is none, else one more
-}
-
-func (p *parser) add(term []byte, r role) {
-	if r == letter || len(p.query.terms) == maxTerms {
-		return
-	}
-	form := r == stem || r == plain
-	if !form {
-		stop := r == word && stopWords[string(term)]
-		p.skip = p.seen[string(term)] || stop && !p.all
-		if !p.skip {
-			p.query.groups++
-			p.group[string(term)] = p.query.groups
-		}
-		if !stop {
-			p.pair(p.group[string(term)], r == word)
-		}
-	}
-	if p.skip || p.seen[string(term)] {
-		return
-	}
-	text := string(term)
-	p.seen[text] = true
-	if form {
-		p.query.terms[p.first].weight = beside
-	} else {
-		p.first = len(p.query.terms)
-	}
-	p.query.terms = append(p.query.terms, queryTerm{text, p.query.groups - 1, 1})
-}
-
-// pair notes that a word comes after another one.
-func (p *parser) pair(group int, word bool) {
-	if word && p.last != 0 && p.last != group {
-		if x := [2]int{p.last - 1, group - 1}; !slices.Contains(p.query.pairs, x) {
-			p.query.pairs = append(p.query.pairs, x)
-		}
-	}
-	p.last = 0
-	if word {
-		p.last = group
-	}
-}

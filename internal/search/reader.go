@@ -2,23 +2,23 @@ package search
 
 import "sort"
 
-// reader goes through the blocks of one term in one segment, in order.
+// reader goes through the blocks of a range of terms in one segment, in order.
 type reader struct {
-	segment *Segment
-	fetch   Fetch
-	term    string
-	page    int
-	rest    cursor
-	block   block
-	store   [maxTerm]byte // of block.term
-	err     error
+	segment  *Segment
+	fetch    Fetch
+	from, to string // the first term and the last, or what would be that
+	page     int
+	rest     cursor
+	block    block
+	store    [maxTerm]byte // of block.term
+	err      error
 }
 
-func (r *reader) start(s *Segment, fetch Fetch, term string) {
-	r.segment, r.fetch, r.term = s, fetch, term
+func (r *reader) start(s *Segment, fetch Fetch, from, to string) {
+	r.segment, r.fetch, r.from, r.to = s, fetch, from, to
 	r.rest, r.err = cursor{}, nil
 	// The page before the first that begins with the term may end with it.
-	r.page = max(sort.SearchStrings(s.pages, term)-1, 0)
+	r.page = max(sort.SearchStrings(s.pages, from)-1, 0)
 }
 
 // next reads a block header; false at the end or with err.
@@ -31,23 +31,23 @@ func (r *reader) next() bool {
 			r.err = ErrCorrupt
 			return false
 		}
-		if string(r.block.term) == r.term {
-			return true
-		}
-		if string(r.block.term) > r.term {
+		if string(r.block.term) > r.to {
 			return false
+		}
+		if string(r.block.term) >= r.from {
+			return true
 		}
 	}
 }
 
-// turn goes to the next page that may hold the term.
+// turn goes to the next page that may hold one of the terms.
 func (r *reader) turn() bool {
-	if r.page >= len(r.segment.pages) || r.segment.pages[r.page] > r.term {
+	if r.page >= len(r.segment.pages) || r.segment.pages[r.page] > r.to {
 		return false
 	}
 	page, err := r.fetch(r.segment.id, r.page)
 	if err == nil {
-		r.rest, err = seek(page, r.term)
+		r.rest, err = seek(page, r.from)
 	}
 	r.page++
 	r.block.term = r.store[:0]

@@ -18,40 +18,73 @@ const (
 	pairShare    = .3
 )
 
-// passageLength is the average length of a passage in words, where documents are
-// longer.
-const passageLength = 80
+// A Text is what was read of a memory.
+type Text struct{ Title, Content Reading }
 
-// Reread gives a hit the score that it has after its text was read: half of it is
-// that of the best passage, if it has several; and words that stand side by side
-// in the query and in the text count more. title is the reading of the title.
-func (r Result) Reread(h Hit, title, text Reading) Hit {
-	score := h.Score / h.factor
-	if repeats(title.text, text.text) {
-		title.spots = nil
+// NewText reads a memory for the words of a query. A title that was made of the
+// first line says nothing more.
+func (q Query) NewText(title, content string) Text {
+	t := Text{q.Read(title), q.Read(content)}
+	if repeats(title, content) {
+		t.Title.spots = nil
 	}
-	if list := spans(text.text); len(list) > 1 {
-		score += float32(passageShare * (r.bestPassage(list, title, text) - score))
+	return t
+}
+
+// A rereading corrects hits by their texts.
+type rereading struct {
+	Result
+	query  Query
+	texts  []Text
+	spans  [][]span
+	length float64 // of a passage, on average
+	pairs  []float32
+}
+
+// Reread gives hits the scores that they have after their texts were read: half of
+// it is that of the best passage, where there are several; and words that stand
+// side by side in the query and in the text count more. hits and texts belong
+// together; what is known of passages and of neighbouring words is known from
+// these texts alone.
+func (r Result) Reread(q Query, hits []Hit, texts []Text) {
+	x := &rereading{Result: r, query: q, texts: texts}
+	passages, words := 0, 0
+	for _, t := range texts {
+		list := spans(t.Content.text)
+		x.spans = append(x.spans, list)
+		for _, s := range list {
+			passages, words = passages+1, words+s.words
+		}
 	}
-	score += r.pairs(h.code, title, text)
-	h.Score = h.factor * score
-	return h
+	x.length = float64(words) / float64(max(passages, 1))
+	x.weighPairs()
+	for i := range hits {
+		h := &hits[i]
+		score := h.Score / h.factor
+		if len(x.spans[i]) > 1 {
+			score += float32(passageShare * (x.bestPassage(i) - score))
+		}
+		h.Score = h.factor * (score + x.sideBySide(i, h.code))
+	}
 }
 
 // bestPassage is the score of the passage that has the highest, with the title in
 // front of each.
-func (r Result) bestPassage(list []span, title, text Reading) (best float32) {
+func (x *rereading) bestPassage(i int) (best float32) {
+	t := x.texts[i]
 	var front, freqs [maxTerms]int
-	title.count(0, len(title.text), &front)
-	length := wordsOf(title.text)
-	average := min(r.norms.average, passageLength)
-	for _, p := range list {
+	t.Title.count(0, len(t.Title.text), &front)
+	title := 0
+	if t.Title.spots != nil {
+		title = wordsOf(t.Title.text)
+	}
+	for _, p := range x.spans[i] {
 		freqs = front
-		text.count(p.from, p.to, &freqs)
-		sum, bend := float32(0), bendOf(float64(length+p.words), average)
-		for i, t := range text.query.terms {
-			if freqs[i] > 0 {
-				sum += float32(t.weight * r.idf[i] * saturate(float64(freqs[i]), bend))
+		t.Content.count(p.from, p.to, &freqs)
+		sum, bend := float32(0), bendOf(float64(title+p.words), max(1, x.length+float64(title)))
+		for j, term := range x.query.terms {
+			if freqs[j] > 0 {
+				sum += float32(term.weight * x.idf[j] * saturate(float64(freqs[j]), bend))
 			}
 		}
 		best = max(best, sum)
@@ -71,32 +104,40 @@ func (r Reading) count(from, to int, freqs *[maxTerms]int) {
 	}
 }
 
-// pairs is what the words that stand side by side add to a score.
-func (r Result) pairs(code uint8, title, text Reading) (sum float32) {
-	bend := r.norms.bend[code]
-	for _, p := range text.query.pairs {
-		weight := r.groupIDF(text.query, p[0]) + r.groupIDF(text.query, p[1])
-		n := titleWeight*title.sideBySide(p) + text.sideBySide(p)
-		if n > 0 && weight > 0 {
-			sum += float32(pairShare * weight * saturate(float64(n), bend))
+// weighPairs finds the weight of each pair of the query's words: rarer ones weigh
+// more.
+func (x *rereading) weighPairs() {
+	x.pairs = make([]float32, len(x.query.pairs))
+	for i, p := range x.query.pairs {
+		n := 0
+		for _, t := range x.texts {
+			if t.Title.pair(p)+t.Content.pair(p) > 0 {
+				n++
+			}
+		}
+		if n > 0 {
+			x.pairs[i] = idf(max(x.docs, n), n)
+		}
+	}
+}
+
+// sideBySide is what words that stand side by side add to a score.
+func (x *rereading) sideBySide(i int, code uint8) (sum float32) {
+	t, bend := x.texts[i], x.norms.bend[code]
+	for j, p := range x.query.pairs {
+		if x.pairs[j] == 0 {
+			continue
+		}
+		if n := titleWeight*t.Title.pair(p) + t.Content.pair(p); n > 0 {
+			sum += float32(pairShare * x.pairs[j] * saturate(float64(n), bend))
 		}
 	}
 	return sum
 }
 
-// groupIDF is the weight of a word: of its stem, if it has one.
-func (r Result) groupIDF(q Query, group int) (w float32) {
-	for i, t := range q.terms {
-		if t.group == group && r.idf[i] > 0 {
-			w = r.idf[i]
-		}
-	}
-	return w
-}
-
-// sideBySide counts how often a word comes right after another one, or only stop
-// words between.
-func (r Reading) sideBySide(p [2]int) (n int) {
+// pair counts how often a word comes right after another one, or only stop words
+// between.
+func (r Reading) pair(p [2]int) (n int) {
 	for i := 1; i < len(r.spots); i++ {
 		a, b := r.spots[i-1], r.spots[i]
 		if a.group == p[0] && b.group == p[1] && a.to <= b.from && onlyStopWords(r.text[a.to:b.from]) {
@@ -126,3 +167,6 @@ func onlyStopWords(s string) bool {
 	a.analyze(s)
 	return only
 }
+
+// Asks is how many words and identifiers a query asks for.
+func (q Query) Asks() int { return q.groups }

@@ -26,6 +26,7 @@ type Result struct {
 
 	idf   []float32 // of the query's terms; zero for those that nothing holds
 	norms *norms
+	docs  int // of the workspace
 }
 
 // Search ranks the documents that hold any of the query's terms and that the
@@ -39,7 +40,7 @@ func (v *View) Search(fetch Fetch, q Query, f Filter, now int64, k int) (Result,
 	}
 	s := searches.Get().(*searching)
 	s.start(v, fetch)
-	r.idf, r.norms = make([]float32, len(q.terms)), v.norms()
+	r.idf, r.norms, r.docs = make([]float32, len(q.terms)), v.norms(), v.docs
 	for i, t := range q.terms {
 		var err error
 		if r.idf[i], err = s.term(t); err != nil {
@@ -69,6 +70,7 @@ type searching struct {
 	scores []float32
 	seen   []uint64
 	reader reader
+	union  union
 	hits   hits
 	ends   []int // in hits, by segment
 	found  []scored
@@ -100,13 +102,13 @@ func (s *searching) term(t queryTerm) (float32, error) {
 	s.ends = s.ends[:0]
 	base := 0
 	for _, g := range s.view.segments {
-		if err := s.segment(g, t.text, base); err != nil {
+		if err := s.segment(g, t, base); err != nil {
 			return 0, err
 		}
 		s.ends = append(s.ends, len(s.hits.docs))
 		base += padded(g.docs())
 	}
-	s.rows(t.text, base)
+	s.unfolded(t, base)
 	df := len(s.hits.docs)
 	if df == 0 {
 		return 0, nil
@@ -116,16 +118,25 @@ func (s *searching) term(t queryTerm) (float32, error) {
 	return weight, nil
 }
 
-func (s *searching) segment(g *Segment, term string, base int) error {
+func (s *searching) segment(g *Segment, t queryTerm, base int) error {
 	from := len(s.hits.docs)
-	s.reader.start(g, s.fetch, term)
+	s.reader.start(g, s.fetch, t.text, t.last())
 	for s.reader.next() {
+		if t.kin != nil && !t.kin.has(s.reader.block.term) {
+			continue
+		}
 		if err := s.reader.block.decode(&s.hits, uint32(base), g.docs()); err != nil {
 			return err
 		}
 	}
-	if s.reader.err != nil || g.dead == nil {
+	if s.reader.err != nil {
 		return s.reader.err
+	}
+	if t.kin != nil {
+		s.union.of(&s.hits, from, base, g.docs())
+	}
+	if g.dead == nil {
+		return nil
 	}
 	to := from
 	for i := from; i < len(s.hits.docs); i++ {
@@ -138,7 +149,20 @@ func (s *searching) segment(g *Segment, term string, base int) error {
 	return nil
 }
 
-// rows adds the unfolded rows that hold a term.
+// unfolded adds the unfolded rows that hold a term or any word of a family.
+func (s *searching) unfolded(t queryTerm, base int) {
+	if t.kin == nil {
+		s.rows(t.text, base)
+		return
+	}
+	from := len(s.hits.docs)
+	for _, w := range t.kin.words {
+		s.rows(w, base)
+	}
+	s.union.of(&s.hits, from, base, len(s.view.rows))
+}
+
+// rows adds the unfolded rows that hold a word.
 func (s *searching) rows(term string, base int) {
 	for _, p := range s.view.tail.postings(term) {
 		if int(p.doc) >= len(s.view.rows) {
@@ -241,7 +265,7 @@ func (v *View) covered(fetch Fetch, q Query, memory int64) (int, error) {
 		if t.group == last {
 			continue
 		}
-		ok, err := v.holds(fetch, memory, t.text)
+		ok, err := v.holdsAny(fetch, memory, t)
 		if err != nil {
 			return 0, err
 		}
@@ -250,6 +274,20 @@ func (v *View) covered(fetch Fetch, q Query, memory int64) (int, error) {
 		}
 	}
 	return n, nil
+}
+
+// holdsAny reports whether the memory's live document has the term, or any word
+// of a family.
+func (v *View) holdsAny(fetch Fetch, memory int64, t queryTerm) (ok bool, err error) {
+	if t.kin == nil {
+		return v.holds(fetch, memory, t.text)
+	}
+	for _, w := range t.kin.words {
+		if ok, err = v.holds(fetch, memory, w); ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
 }
 
 // holds reports whether the memory's live document has the term.

@@ -142,7 +142,7 @@ func decodeDead(data []byte, docs int) ([]uint64, error) {
 func (s *Segment) holds(fetch Fetch, doc int, term string) (bool, error) {
 	var r reader
 	var h hits
-	r.start(s, fetch, term)
+	r.start(s, fetch, term, term)
 	for r.next() && r.block.first <= uint64(doc) {
 		h.reset()
 		if err := r.block.decode(&h, 0, s.docs()); err != nil {

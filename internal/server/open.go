@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/embed"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -22,9 +24,18 @@ func (s Settings) clock() loci.Clock {
 	return func() time.Time { return time.Now().Add(s.ClockOffset) }
 }
 
-// openStore opens the database of a server.
-func (s Settings) openStore(ctx context.Context, log *slog.Logger) (*store.Store, error) {
-	o := store.Options{Clock: s.clock(), Log: log}
+// embedder gives texts their vectors: the built-in model, or a service.
+func (s Settings) embedder() (search.Embedder, error) {
+	if s.EmbedURL == "" {
+		return embed.NewMiniLM(), nil
+	}
+	return embed.NewRemote(s.EmbedURL, s.EmbedKey, s.EmbedModel)
+}
+
+// openStore opens the database of a server. Without an embedder it makes no
+// vectors.
+func (s Settings) openStore(ctx context.Context, log *slog.Logger, e search.Embedder) (*store.Store, error) {
+	o := store.Options{Clock: s.clock(), Log: log, Embedder: e}
 	if s.DB != "" {
 		return store.OpenPostgres(ctx, s.DB, o)
 	}
@@ -38,7 +49,7 @@ type Admin struct {
 
 // OpenAdmin opens the database of a server for its operator.
 func OpenAdmin(ctx context.Context, s Settings) (*Admin, error) {
-	st, err := s.openStore(ctx, nil)
+	st, err := s.openStore(ctx, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -78,11 +89,12 @@ const localOwner loci.Email = "local@localhost"
 
 // OpenLocal opens the local database in dir. Several processes may.
 func OpenLocal(ctx context.Context, dir string) (*Local, error) {
-	st, err := store.OpenSQLite(ctx, dir, store.Options{})
+	model := embed.NewMiniLM()
+	st, err := store.OpenSQLite(ctx, dir, store.Options{Embedder: model})
 	if err != nil {
 		return nil, err
 	}
-	s := service.New(service.Options{Store: st, Plan: loci.Plans[loci.SelfHosted], Clock: time.Now, PublicURL: "http://localhost",
+	s := service.New(service.Options{Store: st, Embedder: model, Plan: loci.Plans[loci.SelfHosted], Clock: time.Now, PublicURL: "http://localhost",
 		Used: func(context.Context, string) (int64, time.Time, error) {
 			now := time.Now().UTC()
 			return 0, time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC), nil

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -35,7 +34,7 @@ type seeker struct {
 	skip   int
 	limit  int
 
-	words   search.Query
+	asked   store.Question
 	meaning *store.Meaning
 	meta    loci.SearchMeta
 	found   store.Findings
@@ -53,7 +52,7 @@ func (s *Service) search(ctx context.Context, who *loci.Actor, in loci.SearchMem
 	if err != nil {
 		return out, err
 	}
-	k := &seeker{Service: s, ctx: ctx, who: who, skip: int(p.After.At), words: search.Parse(string(in.Query))}
+	k := &seeker{Service: s, ctx: ctx, who: who, skip: int(p.After.At), asked: store.Ask(string(in.Query))}
 	k.limit = min(p.Limit, maxCandidates-k.skip)
 	k.filter = store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID, Kinds: in.Type, Tags: in.Tags.Different(), Include: in.Include}
 	k.meta = loci.SearchMeta{RequestedMode: in.Mode, Cache: loci.CacheNone}
@@ -97,7 +96,7 @@ func (k *seeker) run(query string) error {
 
 // find searches in a mode.
 func (k *seeker) find(mode loci.ResolvedMode) (err error) {
-	q := store.Question{Words: k.words}
+	q := k.asked
 	if mode == loci.ResolvedSemantic || mode == loci.ResolvedHybrid {
 		q.Meaning, q.Fuse = k.meaning, mode == loci.ResolvedHybrid
 	}
@@ -108,7 +107,7 @@ func (k *seeker) find(mode loci.ResolvedMode) (err error) {
 	t.SemanticMs += milliseconds(k.found.SemanticTook)
 	t.FuseMs += milliseconds(k.found.FuseTook)
 	if mode != loci.ResolvedSemantic {
-		k.meta.StrongKeyword, k.meta.StrongKeywordReason = strong(k.found)
+		k.meta.StrongKeyword, k.meta.StrongKeywordReason = strong(k.found.Best)
 	} else {
 		k.meta.StrongKeywordReason = "words were not looked for"
 	}
@@ -134,15 +133,32 @@ func (k *seeker) understand(query string, always bool) bool {
 	return true
 }
 
+// When words alone answer a query of several words: the best memory holds all of
+// them, or most, and no other comes near.
+const (
+	wholeMargin = 1.5
+	mostMargin  = 2
+	mostWords   = .75
+)
+
 // strong tells whether words alone answer a query, and why.
-func strong(found store.Findings) (bool, string) {
+func strong(b store.Best) (bool, string) {
+	share := float64(b.Covered) / float64(max(b.Words, 1))
 	switch {
-	case len(found.Page) == 0:
+	case b.Exact != "":
+		return true, "the best memory has the " + b.Exact
+	case b.Covered == 0:
 		return false, "no memory holds a word of the query"
-	case found.Covered == found.Words:
-		return true, "the best memory holds every word of the query"
+	case b.Words == 1:
+		return false, "one word alone says little about what is meant"
+	case share == 1 && b.Margin >= wholeMargin:
+		return true, "the best memory holds every word of the query, and no other comes near"
+	case share >= mostWords && b.Margin >= mostMargin:
+		return true, "the best memory holds most words of the query, and no other comes near"
+	case share < mostWords:
+		return false, "the best memory lacks words of the query"
 	}
-	return false, "the best memory does not hold every word of the query"
+	return false, "other memories come near the best one"
 }
 
 // milliseconds has three digits.

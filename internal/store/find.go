@@ -17,8 +17,15 @@ import (
 // are fused then.
 type Question struct {
 	Words   search.Query
-	Meaning *Meaning // nil looks for words alone
-	Fuse    bool     // words and meaning; else meaning alone, where there is one
+	Exact   search.Exact  // what of it is to be found as it stands
+	Dates   []search.Date // that it names
+	Meaning *Meaning      // nil looks for words alone
+	Fuse    bool          // words and meaning; else meaning alone, where there is one
+}
+
+// Ask makes a Question of a text.
+func Ask(text string) Question {
+	return Question{Words: search.Parse(text), Exact: search.NewExact(text), Dates: search.Dates(text)}
 }
 
 // A Meaning is the vector of a query. Workspaces that answer from the vectors of
@@ -41,11 +48,18 @@ type Findings struct {
 	Page     []Found
 	More     bool
 	Total    int // memories that hold a word of the query
-	Words    int // that the query asks for
-	Covered  int // that the best memory holds
 	Semantic int // memories that were compared by their meaning
+	Best     Best
 
 	KeywordTook, SemanticTook, FuseTook time.Duration
+}
+
+// Best tells how well the best memory answers a query by its words.
+type Best struct {
+	Words   int     // that the query asks for
+	Covered int     // of them, those that it holds
+	Margin  float64 // its score over that of the next one
+	Exact   string  // in which way it is exactly what was asked for: see search.Exact
 }
 
 // Find searches the places of a filter. Each workspace is ranked by its own
@@ -57,7 +71,7 @@ func (t *Tx) Find(q Question, f Filter, skip, limit int) (found Findings, err er
 		return found, err
 	}
 	once := func() (err error) {
-		s := &finding{t: t, q: q, reach: r, filter: f.search(r), want: skip + limit + 1, rows: map[int64]loci.Memory{}, readings: map[int64]search.Reading{}}
+		s := &finding{t: t, q: q, reach: r, filter: f.search(r), want: skip + limit + 1, rows: map[int64]loci.Memory{}, texts: map[int64]search.Text{}}
 		if err = s.run(); err == nil {
 			found, err = s.page(skip, limit)
 		}
@@ -86,11 +100,11 @@ type finding struct {
 	filter search.Filter
 	want   int // hits
 
-	places   []*place
-	rows     map[int64]loci.Memory
-	readings map[int64]search.Reading
-	hits     []search.Hit // of all places, best first
-	found    Findings
+	places []*place
+	rows   map[int64]loci.Memory
+	texts  map[int64]search.Text
+	hits   []search.Hit // of all places, best first
+	found  Findings
 }
 
 // A place is one workspace in a finding.
@@ -112,6 +126,9 @@ func (s *finding) run() error {
 			return err
 		}
 		s.hits = merged(s.places, func(p *place) []search.Hit { return p.hits })
+		if err := s.best(s.hits); err != nil {
+			return err
+		}
 		s.found.KeywordTook = time.Since(began)
 	}
 	if s.q.Meaning == nil {
@@ -184,9 +201,12 @@ func (s *finding) words() error {
 
 // rank ranks by the index alone.
 func (s *finding) rank() error {
-	pages, best := s.t.s.indexes.pages.Through(s.t.page), float32(0)
+	pages := s.t.s.indexes.pages.Through(s.t.page)
 	for _, p := range s.places {
 		want := max(s.want, search.Reread)
+		if s.q.Exact.Wanted() {
+			want = max(want, deepReread)
+		}
 		if s.q.Fuse || p.view.Grouped() {
 			want = maxHits
 		}
@@ -196,42 +216,82 @@ func (s *finding) rank() error {
 		}
 		p.hits = p.result.Hits
 		s.found.Total += p.result.Total
-		if len(p.hits) > 0 && p.hits[0].Score > best {
-			best, s.found.Words, s.found.Covered = p.hits[0].Score, p.result.Words, p.result.Covered
-		}
-	}
-	if s.found.Words == 0 && len(s.places) > 0 {
-		s.found.Words = s.places[0].result.Words
 	}
 	return nil
 }
+
+// deepReread is of how many hits the texts are looked at for what must be found as
+// it stands.
+const deepReread = 100
 
 // reread corrects the scores of the best hits by their texts.
 func (s *finding) reread() error {
-	top := merged(s.places, func(p *place) []search.Hit { return p.hits })
-	if err := s.fetch(top[:min(len(top), search.Reread)]); err != nil {
+	top, deep := merged(s.places, func(p *place) []search.Hit { return p.hits }), search.Reread
+	if s.q.Exact.Wanted() {
+		deep = deepReread
+	}
+	if len(top) == 0 {
+		return nil
+	}
+	if err := s.fetch(top[:min(len(top), deep)]); err != nil {
 		return err
 	}
+	best := top[0].Score
 	for _, p := range s.places {
-		for i, h := range p.hits {
-			if m, there := s.rows[h.Memory]; there {
-				title := s.q.Words.Read(m.Title)
-				p.hits[i] = p.result.Reread(h, title, s.reading(h.Memory))
-			}
-		}
-		search.Sort(p.hits)
+		s.rereadIn(p, best)
 	}
 	return nil
 }
 
-// reading reads the text of a memory that was fetched.
-func (s *finding) reading(memory int64) search.Reading {
-	r, there := s.readings[memory]
-	if !there {
-		r = s.q.Words.Read(s.rows[memory].Content)
-		s.readings[memory] = r
+// rereadIn corrects the scores of those hits of a place whose rows are here.
+func (s *finding) rereadIn(p *place, best float32) {
+	var at []int
+	var hits []search.Hit
+	var texts []search.Text
+	for i, h := range p.hits {
+		if _, there := s.rows[h.Memory]; there {
+			at, hits, texts = append(at, i), append(hits, h), append(texts, s.text(h.Memory))
+		}
 	}
-	return r
+	p.result.Reread(s.q.Words, hits, texts)
+	for i, h := range hits {
+		m := s.rows[h.Memory]
+		h = h.Near(s.q.Dates, m.Title, m.Content, best)
+		if s.q.Exact.Wanted() && s.q.Exact.Held(m.Title, m.Content) != "" {
+			h.Score += best // before all that do not
+		}
+		p.hits[at[i]] = h
+	}
+	search.Sort(p.hits)
+}
+
+// best looks at the best hit by words.
+func (s *finding) best(hits []search.Hit) error {
+	s.found.Best.Words = s.q.Words.Asks()
+	if len(hits) == 0 {
+		return nil
+	}
+	if err := s.fetch(hits[:1]); err != nil {
+		return err
+	}
+	m := s.rows[hits[0].Memory]
+	s.found.Best.Exact = s.q.Exact.Held(m.Title, m.Content)
+	s.found.Best.Covered = s.text(hits[0].Memory).Covered()
+	s.found.Best.Margin = math.Inf(1)
+	if len(hits) > 1 && hits[1].Score > 0 {
+		s.found.Best.Margin = float64(hits[0].Score / hits[1].Score)
+	}
+	return nil
+}
+
+// text reads a memory that was fetched.
+func (s *finding) text(memory int64) search.Text {
+	t, there := s.texts[memory]
+	if !there {
+		t = s.q.Words.NewText(s.rows[memory].Title, s.rows[memory].Content)
+		s.texts[memory] = t
+	}
+	return t
 }
 
 // page shows a page of the hits. Scores are shown with four digits.
@@ -244,7 +304,7 @@ func (s *finding) page(skip, limit int) (Findings, error) {
 	s.found.Page = make([]Found, 0, len(hits))
 	for _, h := range hits {
 		if m, there := s.rows[h.Memory]; there {
-			s.found.Page = append(s.found.Page, Found{m, math.Round(float64(h.Score)*1e4) / 1e4, s.reading(h.Memory)})
+			s.found.Page = append(s.found.Page, Found{m, math.Round(float64(h.Score)*1e4) / 1e4, s.text(h.Memory).Content})
 		}
 	}
 	slices.SortFunc(s.found.Page, func(a, b Found) int {

@@ -1,0 +1,100 @@
+package search
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Exact is what of a query is to be found as it stands: phrases in quotation
+// marks, or an identifier or a title that is all of it.
+type Exact struct {
+	phrases    []string
+	identifier string
+	title      string
+}
+
+// closing are the marks that end what a quotation mark begins.
+var closing = map[rune]rune{'"': '"', '“': '”', '„': '“', '«': '»', '「': '」', '『': '』'}
+
+// NewExact finds what of a query is to be found as it stands.
+func NewExact(query string) Exact {
+	e := Exact{title: squeeze(query)}
+	for rest := query; rest != ""; {
+		r, n := utf8.DecodeRuneInString(rest)
+		rest = rest[n:]
+		end, ok := closing[r]
+		if !ok {
+			continue
+		}
+		phrase, after, closed := strings.Cut(rest, string(end))
+		if !closed {
+			break
+		}
+		if p := squeeze(phrase); p != "" {
+			e.phrases = append(e.phrases, p)
+		}
+		rest = after
+	}
+	if fields := strings.Fields(query); len(fields) == 1 && identifies(fields[0]) {
+		e.identifier = squeeze(fields[0])
+	}
+	return e
+}
+
+// identifies reports a token that is kept whole beside its parts.
+func identifies(token string) (yes bool) {
+	a := analyzer{emit: func(_ []byte, r role) { yes = yes || r == whole }}
+	a.analyze(token)
+	return yes
+}
+
+// squeeze folds letter case and white space.
+func squeeze(s string) string { return strings.Join(strings.Fields(strings.ToLower(s)), " ") }
+
+// Wanted reports whether there is a phrase or an identifier to look for.
+func (e Exact) Wanted() bool { return len(e.phrases) > 0 || e.identifier != "" }
+
+// Held tells in which way a memory is exactly what was asked for; empty if in none.
+func (e Exact) Held(title, content string) string {
+	switch {
+	case len(e.phrases) > 0:
+		title, content = squeeze(title), squeeze(content)
+		for _, p := range e.phrases {
+			if !within(title, p) && !within(content, p) {
+				return ""
+			}
+		}
+		return "phrase"
+	case e.identifier != "" && (within(squeeze(title), e.identifier) || within(squeeze(content), e.identifier)):
+		return "identifier"
+	case e.title != "" && squeeze(title) == e.title && !repeats(title, content):
+		return "title"
+	}
+	return ""
+}
+
+// within reports whether a text holds a phrase that neither begins nor ends inside
+// a word. In scripts without spaces every character is a border.
+func within(text, phrase string) bool {
+	for from := 0; ; {
+		i := strings.Index(text[from:], phrase)
+		if i < 0 {
+			return false
+		}
+		i += from
+		before, _ := utf8.DecodeLastRuneInString(text[:i])
+		first, _ := utf8.DecodeRuneInString(phrase)
+		last, _ := utf8.DecodeLastRuneInString(phrase)
+		after, _ := utf8.DecodeRuneInString(text[i+len(phrase):])
+		if !joined(before, first) && !joined(last, after) {
+			return true
+		}
+		_, n := utf8.DecodeRuneInString(text[i:])
+		from = i + n
+	}
+}
+
+func joined(a, b rune) bool { return inWord(a) && inWord(b) && !isDense(a) && !isDense(b) }
+
+func inWord(r rune) bool { return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r)) }
