@@ -140,6 +140,9 @@ func mulAVX2() {
 	ones := YMM()
 	VPCMPEQW(ones, ones, ones)
 	VPABSW(ones, ones)
+	stripe := GP64()
+	MOVQ(p.width, stripe)
+	SHLQ(Imm(4), stripe)
 	SUBQ(p.a, signs) // from here on the distance between the two
 	three := triple(p.width)
 
@@ -157,6 +160,7 @@ func mulAVX2() {
 	loop("step", k, 16, func() {
 		LEAQ(Mem{Base: p.a, Index: signs, Scale: 1}, s)
 		for i := range 4 {
+			PREFETCHT0(Mem{Base: w, Index: stripe, Scale: 1, Disp: 64 * i})
 			stepAVX2(ones, Mem{Base: w, Disp: 64 * i}, rows(p.a, p.width, three), rows(s, p.width, three), 4*i, sums)
 		}
 		ADDQ(U32(4*64), w)
