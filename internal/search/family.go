@@ -102,29 +102,39 @@ func (q *Query) hasFamily(t *queryTerm) bool {
 // withFamilies is the query with the families of its words, each behind the forms
 // of its word.
 func (q Query) withFamilies(families map[string]*family) Query {
-	next := q
-	next.terms, next.families = make([]queryTerm, 0, len(q.terms)+len(families)), nil
-	for i := 0; i < len(q.terms); {
-		head := q.terms[i]
-		k := families[head.text]
-		if !q.hasFamily(&head) {
-			k = nil
+	terms := q.terms
+	q.terms, q.families = make([]queryTerm, 0, len(terms)+len(families)), nil
+	for len(terms) > 0 {
+		n := forms(terms)
+		q.terms = append(q.terms, terms[:n]...)
+		if k := families[terms[0].text]; k != nil && q.hasFamily(&terms[0]) {
+			q.join(n, k)
 		}
-		weight := float32(0) // of all of the word
-		for ; i < len(q.terms) && q.terms[i].group == head.group; i++ {
-			t := q.terms[i]
-			weight = max(weight, t.weight)
-			if k != nil {
-				t.weight = min(t.weight, ownWeight*q.full(head.group))
-			}
-			next.terms = append(next.terms, t)
-		}
-		if k != nil {
-			next.terms = append(next.terms, queryTerm{text: k.prefix, group: head.group, weight: weight, kin: k})
-		}
+		terms = terms[n:]
 	}
-	next.index()
-	return next
+	q.index()
+	return q
+}
+
+// forms counts the terms at the start of a list that are forms of one word.
+func forms(terms []queryTerm) (n int) {
+	for n < len(terms) && terms[n].group == terms[0].group {
+		n++
+	}
+	return n
+}
+
+// join adds the family of the word whose forms are the last n terms, with the
+// weight that the word has in all.
+func (q *Query) join(n int, k *family) {
+	own, weight := q.terms[len(q.terms)-n:], float32(0)
+	for _, t := range own {
+		weight = max(weight, t.weight)
+	}
+	for i := range own {
+		own[i].weight = min(own[i].weight, ownWeight*weight)
+	}
+	q.terms = append(q.terms, queryTerm{text: k.prefix, group: own[0].group, weight: weight, kin: k})
 }
 
 // union makes one list of the postings of several words.
@@ -153,4 +163,65 @@ func (u *union) of(h *hits, n, base, docs int) {
 			u.freqs[doc] = 0
 		}
 	}
+}
+
+// families finds the families of a query's words that are not among those found,
+// by word; nil where nothing in the workspace is of it.
+func (d *dictionary) families(q *Query, found map[string]*family) error {
+	var fresh []*family
+	var words, prefixes []string
+	for i := range q.terms {
+		t := &q.terms[i]
+		if _, done := found[t.text]; done || !q.hasFamily(t) {
+			continue
+		}
+		k := newFamily(t.text)
+		found[t.text] = nil
+		fresh, words, prefixes = append(fresh, k), append(words, t.text), append(prefixes, k.prefix)
+	}
+	dfs, err := d.frequencies(fresh, prefixes)
+	if err != nil {
+		return err
+	}
+	for i, k := range fresh {
+		if k.choose(dfs[i]); len(k.words) > 0 {
+			found[words[i]] = k
+		}
+	}
+	return nil
+}
+
+// frequencies counts for each family the live documents of each word that may be
+// of it and that any document holds.
+func (d *dictionary) frequencies(families []*family, prefixes []string) ([]map[string]int, error) {
+	dfs := make([]map[string]int, len(families))
+	for i := range dfs {
+		dfs[i] = map[string]int{}
+	}
+	return dfs, d.each(apart(prefixes), func(term []byte, live func() (int, error)) error {
+		for i, k := range families {
+			if !k.admits(term) {
+				continue
+			}
+			n, err := live()
+			if err != nil {
+				return err
+			}
+			if n > 0 {
+				dfs[i][string(term)] += n
+			}
+		}
+		return nil
+	})
+}
+
+// apart leaves out prefixes that begin with another one.
+func apart(prefixes []string) (list []string) {
+	slices.Sort(prefixes)
+	for _, p := range prefixes {
+		if n := len(list); n == 0 || !strings.HasPrefix(p, list[n-1]) {
+			list = append(list, p)
+		}
+	}
+	return list
 }

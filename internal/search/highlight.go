@@ -27,25 +27,35 @@ type Reading struct {
 // the query's terms it is, a bit for each.
 type spot struct {
 	from, to, group int
-	terms           uint32
+	terms           uint64
 }
 
 // Read looks for the words of a query in a text, up to maxSpots of them.
 func (q Query) Read(text string) Reading {
 	r := Reading{query: q, text: text}
 	a := analyzer{roots: q.roots}
-	a.emit = func(term []byte, _ role) {
-		i, ok := q.place[string(term)]
-		if !ok || a.stop {
-			return
+	mark := func(i int) {
+		group, n := q.terms[i].group, len(r.spots)
+		for n > 0 && r.spots[n-1].from == a.from && r.spots[n-1].to == a.to {
+			if n--; r.spots[n].group == group {
+				r.spots[n].terms |= 1 << i
+				return
+			}
 		}
-		group := q.terms[i].group
-		if n := len(r.spots); n > 0 && r.spots[n-1].from == a.from && r.spots[n-1].to == a.to && r.spots[n-1].group == group {
-			r.spots[n-1].terms |= 1 << i
-			return
+		if len(r.spots) < maxSpots {
+			r.spots = append(r.spots, spot{a.from, a.to, group, 1 << i})
 		}
-		r.spots = append(r.spots, spot{a.from, a.to, group, 1 << i})
 		a.stop = len(r.spots) == maxSpots
+	}
+	a.emit = func(term []byte, _ role) {
+		if i, ok := q.place[string(term)]; ok {
+			mark(i)
+		}
+		for _, i := range q.families {
+			if q.terms[i].kin.admits(term) {
+				mark(i)
+			}
+		}
 	}
 	a.analyze(text)
 	return r

@@ -3,6 +3,10 @@ package search
 // maxTerms is how many distinct terms of a query count.
 const maxTerms = 32
 
+// adaptedTerms is how many terms a query has at most with families: each word has
+// one.
+const adaptedTerms = 2 * maxTerms
+
 // Query is a parsed query: distinct terms in the order of its text. The zero
 // Query matches nothing.
 type Query struct {

@@ -50,7 +50,7 @@ func (r Result) Reread(q Query, hits []Hit, texts []Text) {
 	x := &rereading{Result: r, query: q, texts: texts}
 	passages, words := 0, 0
 	for _, t := range texts {
-		list := spans(t.Content.text)
+		list := cutter{words: meanWords}.spans(t.Content.text)
 		x.spans = append(x.spans, list)
 		for _, s := range list {
 			passages, words = passages+1, words+s.words
@@ -72,7 +72,7 @@ func (r Result) Reread(q Query, hits []Hit, texts []Text) {
 // front of each.
 func (x *rereading) bestPassage(i int) (best float32) {
 	t := x.texts[i]
-	var front, freqs [maxTerms]int
+	var front, freqs [adaptedTerms]int
 	t.Title.count(0, len(t.Title.text), &front)
 	title := 0
 	if t.Title.spots != nil {
@@ -93,13 +93,13 @@ func (x *rereading) bestPassage(i int) (best float32) {
 }
 
 // count adds how often each term stands between two places.
-func (r Reading) count(from, to int, freqs *[maxTerms]int) {
+func (r Reading) count(from, to int, freqs *[adaptedTerms]int) {
 	for _, s := range r.spots {
 		if s.from < from || s.from >= to {
 			continue
 		}
 		for set := s.terms; set != 0; set &= set - 1 {
-			freqs[bits.TrailingZeros32(set)]++
+			freqs[bits.TrailingZeros64(set)]++
 		}
 	}
 }

@@ -1,0 +1,83 @@
+package search
+
+// Answer searches for what a query can mean in this workspace: see Adapt. The
+// result, and what the texts of its hits are to be read for, belong to the query
+// that it returns. It costs no more than Search where the query is English and
+// some form of every word is known.
+func (v *View) Answer(fetch Fetch, q Query, f Filter, now int64, k int) (Query, Result, error) {
+	var r Result
+	var known func(int) (bool, error)
+	if !q.foreign {
+		var err error
+		if r, err = v.Search(fetch, q, f, now, k); err != nil || len(r.idf) == 0 {
+			return q, r, err
+		}
+		known = func(i int) (bool, error) { return r.idf[i] > 0, nil }
+	}
+	adapted, changed, err := v.adapt(fetch, q, known)
+	if err != nil || !changed && !q.foreign {
+		return q, r, err
+	}
+	r, err = v.Search(fetch, adapted, f, now, k)
+	return adapted, r, err
+}
+
+// Adapt returns the query as this workspace can answer it. Words of which no live
+// document holds any form stand for the word that they are most likely meant to
+// be; if that says nothing, neither do they. Where the query is not English, words
+// stand for all that begin alike too: see family. Everything else stays as it is.
+func (v *View) Adapt(fetch Fetch, q Query) (Query, error) {
+	adapted, _, err := v.adapt(fetch, q, nil)
+	return adapted, err
+}
+
+// adapt takes from known which of the query's terms are, if it is not nil.
+func (v *View) adapt(fetch Fetch, q Query, known func(i int) (bool, error)) (_ Query, changed bool, err error) {
+	words, families := dictionary{view: v, fetch: fetch}, map[string]*family{}
+	if known == nil {
+		known = func(i int) (bool, error) { return words.knows(q.terms[i].text) }
+	}
+	if err := words.families(&q, families); err != nil {
+		return q, false, err
+	}
+	unknown, err := q.unknown(families, known)
+	if err != nil {
+		return q, false, err
+	}
+	repairs, err := words.repairs(unknown)
+	if err != nil {
+		return q, false, err
+	}
+	if len(repairs) > 0 {
+		q = parse(q.text, repairs)
+		if err := words.families(&q, families); err != nil {
+			return q, false, err
+		}
+	}
+	for _, k := range families {
+		if k != nil {
+			return q.withFamilies(families), true, nil
+		}
+	}
+	return q, len(repairs) > 0, nil
+}
+
+// unknown lists the words without a family that may be misspelled and of which no
+// form is known.
+func (q *Query) unknown(families map[string]*family, known func(i int) (bool, error)) (words []string, err error) {
+	for i := 0; i < len(q.terms) && len(words) < maxRepairs; {
+		head := &q.terms[i]
+		found := families[head.text] != nil || !mayRepair(head)
+		for end := i + forms(q.terms[i:]); i < end; i++ {
+			if !found {
+				if found, err = known(i); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if !found {
+			words = append(words, head.text)
+		}
+	}
+	return words, nil
+}

@@ -1,0 +1,171 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Repairs: a word of at least repairWord characters is taken for another one of at
+// least shortestRepair, with one letter other, missing, too much or swapped with
+// the next, from twoErrors characters on two of them. Of a query so many words are
+// repaired at most.
+const (
+	repairWord     = 4
+	shortestRepair = 3
+	twoErrors      = 8
+	longestRepair  = 32
+	maxRepairs     = 6
+)
+
+// repairWeight is the weight of a word that stands for another one.
+const repairWeight = .8
+
+// mayRepair reports whether a term of a query may have been misspelled.
+func mayRepair(t *queryTerm) bool {
+	n := utf8.RuneCountInString(t.text)
+	return t.role == word && !t.fixed && n >= repairWord && n <= longestRepair &&
+		!strings.ContainsAny(t.text, "0123456789") && !stopWords[t.text]
+}
+
+// repairs finds what words are most likely meant to be.
+func (d *dictionary) repairs(words []string) (map[string]string, error) {
+	found := map[string]string{}
+	for _, w := range words {
+		x, ok, err := d.nearest(w)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			found[w] = x
+		}
+	}
+	return found, nil
+}
+
+// nearest finds the word of the vocabulary that an unknown word is most likely
+// meant to be: at the least distance, then the most frequent, then by its text.
+// Whoever types hits the first letter, or swaps it with the second.
+func (d *dictionary) nearest(word string) (string, bool, error) {
+	s := newSpeller(word)
+	dfs, distances := map[string]int{}, map[string]int{}
+	err := d.each(s.beginnings(), func(term []byte, live func() (int, error)) error {
+		far := s.distance(term)
+		if far > s.most || !onlyLetters(term) || utf8.RuneCount(term) < shortestRepair {
+			return nil
+		}
+		n, err := live()
+		if n > 0 {
+			dfs[string(term)] += n
+			distances[string(term)], s.most = far, far
+		}
+		return err
+	})
+	if err != nil {
+		return "", false, err
+	}
+	best := ""
+	for w, far := range distances {
+		if best == "" || cmp.Or(cmp.Compare(far, distances[best]), cmp.Compare(dfs[best], dfs[w]), strings.Compare(w, best)) < 0 {
+			best = w
+		}
+	}
+	return best, best != "", nil
+}
+
+// speller measures how far terms are from a word: optimal string alignment, the
+// restricted distance of Damerau (A technique for computer detection and
+// correction of spelling errors, 1964), in characters. Terms that come in order
+// share the rows of what they begin with.
+type speller struct {
+	word []rune
+	most int // more is not told apart
+
+	seen  []byte               // of the term before, what there are rows of
+	rows  [maxTerm + 2][]uint8 // after so many characters of the term, the distance to each beginning of the word
+	ends  [maxTerm + 2]int     // where in seen they end
+	runes [maxTerm + 2]rune
+	depth int
+	lost  bool // all that begins so is too far
+}
+
+func newSpeller(word string) *speller {
+	s := &speller{word: []rune(word), most: 1}
+	if len(s.word) >= twoErrors {
+		s.most = 2
+	}
+	all := make([]uint8, len(s.rows)*(len(s.word)+1))
+	for i := range s.rows {
+		s.rows[i], all = all[:len(s.word)+1], all[len(s.word)+1:]
+	}
+	for j := range s.rows[0] {
+		s.rows[0][j] = uint8(j)
+	}
+	return s
+}
+
+// beginnings are what a word may begin with that the word is taken for.
+func (s *speller) beginnings() []string {
+	a, b := s.word[0], s.word[1]
+	if a == b {
+		return []string{string(a)}
+	}
+	return []string{string(a), string([]rune{b, a})}
+}
+
+// distance is that of a term to the word, or something above most.
+func (s *speller) distance(term []byte) int {
+	n := common(s.seen, term)
+	if n == len(s.seen) && s.lost {
+		return s.most + 1
+	}
+	for s.ends[s.depth] > n {
+		s.depth--
+	}
+	n = s.ends[s.depth]
+	s.lost = false
+	for n < len(term) && !s.lost {
+		r, size := utf8.DecodeRune(term[n:])
+		n += size
+		s.lost = s.step(r) > s.most
+		s.ends[s.depth] = n
+	}
+	s.seen = append(s.seen[:0], term[:n]...)
+	if s.lost {
+		return s.most + 1
+	}
+	return int(s.rows[s.depth][len(s.word)])
+}
+
+// step goes on by a character and returns the least distance that words which
+// begin so can have.
+func (s *speller) step(r rune) int {
+	s.depth++
+	s.runes[s.depth] = r
+	row, before := s.rows[s.depth], s.rows[s.depth-1]
+	row[0] = uint8(s.depth)
+	for j, c := range s.word {
+		d := before[j]
+		if c != r {
+			d++
+		}
+		d = min(d, before[j+1]+1, row[j]+1)
+		if j > 0 && s.depth > 1 && r == s.word[j-1] && c == s.runes[s.depth-1] {
+			d = min(d, s.rows[s.depth-2][j-1]+1)
+		}
+		row[j+1] = d
+	}
+	return int(slices.Min(row))
+}
+
+// common is how many bytes two terms begin with alike.
+func common(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
