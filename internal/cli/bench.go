@@ -152,7 +152,7 @@ func (b *retrievalBench) measure(ctx context.Context, s retrieval.Set, settings 
 		return r, err
 	}
 	defer func() { err = errors.Join(err, trial.Close()) }()
-	settings.Database = trial.Engine
+	settings.Database, settings.Model = trial.Engine, trial.Model
 	var loaded *retrieval.Loaded
 	err = b.with(trial, s.Name+": loading", func(c *client.Client, tell retrieval.Progress) (err error) {
 		loaded, err = retrieval.Load(ctx, c, s, b.clients, tell)

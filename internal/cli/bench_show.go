@@ -17,6 +17,7 @@ type settings struct {
 	build
 	At        loci.Time `json:"at"`
 	Database  string    `json:"database"`
+	Model     string    `json:"model"` // generation of the vectors
 	Processor string    `json:"processor"`
 	Modes     []string  `json:"modes"`
 	Limit     int       `json:"limit"`
@@ -58,7 +59,7 @@ func (b *retrievalBench) newReport() *retrievalReport {
 }
 
 func (b *retrievalBench) tellSettings(s settings) {
-	fmt.Fprintf(b.out, "loci %s, %s, %s, %s, %s\n", s.Version, s.Database, s.Go, s.Platform, s.Processor)
+	fmt.Fprintf(b.out, "loci %s, %s, model %s, %s, %s, %s\n", s.Version, s.Database, s.Model, s.Go, s.Platform, s.Processor)
 	fmt.Fprintf(b.out, "The first %d memories count. Below each measure is its 95 %% interval, of %d resamples.\n", s.Limit, s.Resamples)
 	if s.Typos > 0 {
 		fmt.Fprintf(b.out, "Each question has %d typos, of seed %d.\n", s.Typos, s.Seed)

@@ -37,6 +37,7 @@ func Start(s Settings, logs io.Writer) (url string, stop func() error, err error
 type Trial struct {
 	Key    string // of the user
 	Engine string // the database and, of SQLite, the driver
+	Model  string // the generation of the vectors
 
 	settings Settings
 	scratch  *store.Scratch // of PostgreSQL
@@ -72,6 +73,11 @@ func (t *Trial) open(ctx context.Context, address string, environ []string) (err
 	if t.settings, _, err = Load(flags, environ); err != nil {
 		return err
 	}
+	model, err := t.settings.embedder()
+	if err != nil {
+		return err
+	}
+	t.Model = model.Generation()
 	admin, err := OpenAdmin(ctx, t.settings)
 	if err != nil {
 		return err

@@ -53,6 +53,9 @@ func TestATrialLeavesNothing(t *testing.T) {
 	if want := "sqlite (" + store.Driver + ")"; trial.Engine != want {
 		t.Errorf("the engine is %q, not %q", trial.Engine, want)
 	}
+	if !strings.HasPrefix(trial.Model, "minilm") {
+		t.Errorf("the model is %q", trial.Model)
+	}
 	if _, err := os.Stat(filepath.Join(trial.settings.Data, "loci.db")); err != nil {
 		t.Error(err)
 	}
