@@ -10,55 +10,94 @@ import (
 // makes other vectors.
 const PassageVersion = "p1"
 
-// A passage ends at the first border after minWords words, and has at most
-// maxWords. Measured in "retrieval": shorter ones lose what they are about, and
-// of longer ones the model remembers the beginning.
+// A passage ends at the best border after minWords words: shorter ones lose what
+// they are about, and what the model reads at once is about meanWords long.
 const (
-	minWords = 50
-	maxWords = 120
+	minWords  = 50
+	maxWords  = 120
+	meanWords = 90
 )
 
-// maxTitleWords is how many words of a title stand in front of each passage.
-const maxTitleWords = 24
+// maxTitlePieces is how much of the room for a passage its title may take.
+const maxTitlePieces = 40
 
 // Passages cuts a memory into the texts that are embedded: whole paragraphs where
-// that fits, else whole sentences or lines, of 50 to 120 words, the title in
-// front of each. A character of a script without spaces counts as a word. What
-// has more than MaxPieces pieces is cut further. A memory has at least one
-// passage, and every word of it is in one.
-func Passages(title, content string, e Embedder) []string {
-	whole := strings.TrimSpace(title)
-	if title = strings.TrimSpace(title[:headOf(title, maxTitleWords)]); repeats(whole, content) {
-		title = ""
+// that fits, else whole lines or sentences, of 50 to 120 words, the title in front
+// of each, unless it was made of the first line, and at most MaxPieces pieces. A
+// character of a script without spaces counts as a word. A memory has at least one
+// passage, and every word of it is in one. What the model cannot read is not cut by
+// its pieces: there is nothing to lose.
+func Passages(title, content string, e Embedder) (out []string) {
+	pieces := func(s string) int { n, _ := e.Pieces(s); return n }
+	front := strings.TrimSpace(title)
+	if front != "" && repeats(front, content) {
+		front = ""
 	}
-	var out []string
-	for _, x := range spans(content) {
-		out = fit(out, title, strings.TrimSpace(content[x.from:x.to]), e)
+	for pieces(front) > maxTitlePieces {
+		front = strings.TrimSpace(front[:middleOf(front)])
+	}
+	c := cutter{words: maxWords}
+	if Readable(content, e) {
+		c.size, c.most = pieces, MaxPieces-pieces(front)
+	}
+	for _, x := range c.spans(content) {
+		out = append(out, strings.TrimSpace(front+"\n"+strings.TrimSpace(content[x.from:x.to])))
 	}
 	if len(out) == 0 {
-		out = append(out, whole)
+		out = append(out, front)
 	}
 	return out
 }
 
-// fit appends a passage with its title, in halves where it has too many pieces.
-func fit(out []string, title, text string, e Embedder) []string {
-	whole := strings.TrimSpace(title + "\n" + text)
-	if n, _ := e.Pieces(whole); n <= MaxPieces {
-		return append(out, whole)
+// A span is a passage of a text: from one byte to another, and its words.
+type span struct{ from, to, words int }
+
+// A cutter cuts texts into passages of so many words, and where size is not nil of
+// so large a size.
+type cutter struct {
+	words int
+	size  func(string) int
+	most  int
+}
+
+// spans cuts a text into passages.
+func (c cutter) spans(s string) (out []span) {
+	list := atoms(s, c.words)
+	if c.size != nil {
+		list = c.measure(s, list)
 	}
-	if n, _ := e.Pieces(title); n > MaxPieces/2 {
-		title = ""
+	for len(list) > 0 {
+		n, words := c.run(list), 0
+		for _, a := range list[:n] {
+			words += a.words
+		}
+		if words > 0 || strings.TrimSpace(s[list[0].from:list[n-1].to]) != "" {
+			out = append(out, span{list[0].from, list[n-1].to, words})
+		}
+		list = list[n:]
 	}
-	middle := middleOf(text)
-	if middle == 0 || middle == len(text) {
-		return append(out, whole) // one character of very many pieces
+	return out
+}
+
+// measure gives atoms their sizes, and parts those that are too large.
+func (c cutter) measure(s string, list []atom) (out []atom) {
+	for _, a := range list {
+		a.size = c.size(s[a.from:a.to])
+		middle := middleOf(s[a.from:a.to])
+		if a.size <= c.most || middle == 0 {
+			out = append(out, a)
+			continue
+		}
+		text := s[a.from:a.to]
+		first := atom{from: a.from, to: a.from + middle, words: wordsOf(text[:middle])}
+		second := atom{from: first.to, to: a.to, words: wordsOf(text[middle:]), border: a.border}
+		out = append(out, c.measure(s, []atom{first, second})...)
 	}
-	return fit(fit(out, title, strings.TrimSpace(text[:middle]), e), title, strings.TrimSpace(text[middle:]), e)
+	return out
 }
 
 // middleOf is the border between words, or else between characters, that is next
-// to the middle of a text.
+// to the middle of a text; zero if there is none.
 func middleOf(s string) int {
 	half := len(s) / 2
 	if before := strings.LastIndexFunc(s[:half], unicode.IsSpace); before > len(s)/4 {
@@ -70,52 +109,33 @@ func middleOf(s string) int {
 	return half
 }
 
-// An atom is a sentence or a line, which is cut only if it is too long.
-type atom struct {
-	from, to, words int
-	last            bool // of its paragraph
-}
-
-// A span is a passage of a text: from one byte to another, and its words.
-type span struct{ from, to, words int }
-
-// spans parts a text into passages.
-func spans(s string) (out []span) {
-	list := atoms(s)
-	for len(list) > 0 {
-		n, words := run(list), 0
-		for _, a := range list[:n] {
-			words += a.words
-		}
-		if words > 0 {
-			out = append(out, span{list[0].from, list[n-1].to, words})
-		}
-		list = list[n:]
-	}
-	return out
-}
-
-// run is how many atoms make the next passage.
-func run(list []atom) int {
-	words, paragraph := 0, 0
+// run is how many atoms make the next passage: up to the best border of those that
+// leave it long enough, the last of them, or else as many as fit.
+func (c cutter) run(list []atom) int {
+	words, size, best, at := 0, 0, -1, 0
 	for i, a := range list {
-		if i > 0 && words+a.words > maxWords {
-			if paragraph > 0 {
-				return paragraph
+		words, size = words+a.words, size+a.size
+		if i > 0 && (words > c.words || c.size != nil && size > c.most) {
+			if best < 0 {
+				return i
 			}
-			return i
+			return at
 		}
-		if words += a.words; a.last && words >= minWords {
-			paragraph = i + 1
+		if words >= minWords && a.border >= best {
+			best, at = a.border, i+1
 		}
 	}
 	return len(list)
 }
 
-// atoms parts a text into sentences and lines, and those of more than maxWords
-// words into parts that have as many.
-func atoms(s string) []atom {
-	w := atomizer{list: make([]atom, 0, len(s)/64+1)}
+// An atom is a sentence or a line, which is cut only if it is too long. border is
+// what it ends with: 3 a paragraph, 2 a line, 1 a sentence, 0 a word.
+type atom struct{ from, to, words, size, border int }
+
+// atoms parts a text into sentences and lines, and those of more words than most
+// into parts that have as many.
+func atoms(s string, most int) []atom {
+	w := atomizer{most: most, list: make([]atom, 0, len(s)/64+1)}
 	for i := 0; i < len(s); {
 		r, n := rune(s[i]), 1
 		if r >= utf8.RuneSelf {
@@ -139,7 +159,7 @@ func atoms(s string) []atom {
 		}
 	}
 	if w.from < len(s) {
-		w.close(len(s), true)
+		w.close(len(s), 3)
 	}
 	return w.list
 }
@@ -155,14 +175,15 @@ func endsSentence(r rune) bool {
 // An atomizer walks over a text.
 type atomizer struct {
 	list        []atom
+	most        int
 	from, words int
 	inside      bool // a word
 }
 
 // word begins a word, in an atom of its own if the one before is full.
 func (w *atomizer) word(i int) {
-	if w.words == maxWords {
-		w.close(i, false)
+	if w.words == w.most {
+		w.close(i, 0)
 	}
 	w.words++
 	w.inside = true
@@ -177,33 +198,20 @@ func (w *atomizer) end(s string, i, lines int) int {
 		}
 		i++
 	}
-	w.close(i, lines > 1 || i == len(s))
+	border := 1
+	switch {
+	case lines > 1 || i == len(s):
+		border = 3
+	case lines == 1:
+		border = 2
+	}
+	w.close(i, border)
 	return i
 }
 
-func (w *atomizer) close(to int, last bool) {
-	w.list = append(w.list, atom{w.from, to, w.words, last})
+func (w *atomizer) close(to, border int) {
+	w.list = append(w.list, atom{from: w.from, to: to, words: w.words, border: border})
 	w.from, w.words, w.inside = to, 0, false
-}
-
-// headOf is the size of the first n words of s, with the white space after them.
-func headOf(s string, n int) int {
-	inside := false
-	for i, r := range s {
-		switch {
-		case unicode.IsSpace(r):
-			inside = false
-			continue
-		case isDense(r):
-			n, inside = n-1, false
-		case !inside:
-			n, inside = n-1, true
-		}
-		if n < 0 {
-			return i
-		}
-	}
-	return len(s)
 }
 
 // wordsOf counts the words of s.
