@@ -44,7 +44,7 @@ var rooms = map[string][]string{
 	"internal/auth":              {"", "internal/op", "internal/store"},
 	"internal/rest":              {"", "internal/op"},
 	"internal/mcp":               {"", "internal/op"},
-	"internal/server":            {"", "internal/auth", "internal/embed", "internal/mcp", "internal/op", "internal/rest", "internal/service", "internal/store"},
+	"internal/server":            {"", "internal/auth", "internal/embed", "internal/mcp", "internal/op", "internal/rest", "internal/search", "internal/service", "internal/store"},
 	"internal/cli":               {"", "client", "internal/embed", "internal/mcp", "internal/op", "internal/retrieval", "internal/server", "internal/service"},
 	"internal/store/storetest":   {"internal/store"},
 	"internal/proof":             {"", "internal/auth", "internal/op", "internal/service", "internal/store"},
