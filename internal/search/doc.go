@@ -19,7 +19,15 @@
 // documents, the document frequencies and the average length are exact over the
 // live documents, each document's score is one float32 sum in the order of the
 // query's terms; so scores are the same bit for bit however the documents are
-// spread over segments and changes.
+// spread over segments and changes. What the texts of the best hits tell comes
+// after that ([Result.Reread], [Hit.Near], [Exact]), then what neighbours in a
+// conversation lend each other ([View.Kin]).
+//
+// # Meaning
+//
+// An [Embedder] gives the passages of a memory ([Passages]) their vectors. A scan
+// of their signs ([Codes], [View.Nearest]) picks those that are compared whole
+// ([Dot]), and [Fuse] ranks both legs together.
 package search
 
 // AnalyzerVersion changes whenever the same text may give other terms; stored
