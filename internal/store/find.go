@@ -71,7 +71,7 @@ func (t *Tx) Find(q Question, f Filter, skip, limit int) (found Findings, err er
 		return found, err
 	}
 	once := func() (err error) {
-		s := &finding{t: t, q: q, reach: r, filter: f.search(r), want: skip + limit + 1, rows: map[int64]loci.Memory{}, texts: map[int64]search.Text{}}
+		s := &finding{t: t, q: q, reach: r, filter: f.search(r), want: skip + limit + 1, rows: map[int64]loci.Memory{}, homes: map[int64]int64{}, texts: map[int64]search.Text{}}
 		if err = s.run(); err == nil {
 			found, err = s.page(skip, limit)
 		}
@@ -102,6 +102,7 @@ type finding struct {
 
 	places []*place
 	rows   map[int64]loci.Memory
+	homes  map[int64]int64 // the workspaces of the rows
 	texts  map[int64]search.Text
 	hits   []search.Hit // of all places, best first
 	found  Findings
@@ -111,6 +112,7 @@ type finding struct {
 type place struct {
 	state   indexState
 	view    *search.View
+	words   search.Query // of the question, as this workspace can answer it
 	result  search.Result
 	hits    []search.Hit // by words
 	nearest []search.Hit // by meaning
@@ -161,7 +163,7 @@ func (s *finding) open() error {
 		if err != nil {
 			return err
 		}
-		s.places = append(s.places, &place{state: state, view: x.view})
+		s.places = append(s.places, &place{state: state, view: x.view, words: s.q.Words})
 	}
 	return nil
 }
@@ -194,7 +196,7 @@ func (s *finding) words() error {
 		return err
 	}
 	for _, p := range s.places {
-		p.hits = p.view.Kin(p.hits, s.filter, int64(s.t.now))
+		p.hits = p.view.Kin(p.hits, search.WordTies, s.filter, int64(s.t.now))
 	}
 	return nil
 }
@@ -211,7 +213,7 @@ func (s *finding) rank() error {
 			want = maxHits
 		}
 		var err error
-		if p.result, err = p.view.Search(pages, s.q.Words, s.filter, int64(s.t.now), want); err != nil {
+		if p.words, p.result, err = p.view.Answer(pages, s.q.Words, s.filter, int64(s.t.now), want); err != nil {
 			return err
 		}
 		p.hits = p.result.Hits
@@ -253,7 +255,7 @@ func (s *finding) rereadIn(p *place, best float32) {
 			at, hits, texts = append(at, i), append(hits, h), append(texts, s.text(h.Memory))
 		}
 	}
-	p.result.Reread(s.q.Words, hits, texts)
+	p.result.Reread(p.words, hits, texts)
 	for i, h := range hits {
 		m := s.rows[h.Memory]
 		h = h.Near(s.q.Dates, m.Title, m.Content, best)
@@ -274,6 +276,7 @@ func (s *finding) best(hits []search.Hit) error {
 	if err := s.fetch(hits[:1]); err != nil {
 		return err
 	}
+	s.found.Best.Words = s.asked(hits[0].Memory).Asks()
 	m := s.rows[hits[0].Memory]
 	s.found.Best.Exact = s.q.Exact.Held(m.Title, m.Content)
 	s.found.Best.Covered = s.text(hits[0].Memory).Covered()
@@ -284,11 +287,20 @@ func (s *finding) best(hits []search.Hit) error {
 	return nil
 }
 
+// asked is the question in the words of the workspace of a memory that was fetched.
+func (s *finding) asked(memory int64) search.Query {
+	at := slices.IndexFunc(s.places, func(p *place) bool { return p.state.workspace == s.homes[memory] })
+	if at < 0 {
+		return s.q.Words
+	}
+	return s.places[at].words
+}
+
 // text reads a memory that was fetched.
 func (s *finding) text(memory int64) search.Text {
 	t, there := s.texts[memory]
 	if !there {
-		t = s.q.Words.NewText(s.rows[memory].Title, s.rows[memory].Content)
+		t = s.asked(memory).NewText(s.rows[memory].Title, s.rows[memory].Content)
 		s.texts[memory] = t
 	}
 	return t
@@ -324,12 +336,12 @@ func (s *finding) fetch(hits []search.Hit) error {
 	if len(rids) == 0 {
 		return nil
 	}
-	q := `SELECT` + memoryColumns + `, e.rid FROM ` + fmt.Sprintf(s.t.s.db.dialect().anyOf, 2, "memories e", "e.rid") +
+	q := `SELECT` + memoryColumns + `, e.rid, e.workspace FROM ` + fmt.Sprintf(s.t.s.db.dialect().anyOf, 2, "memories e", "e.rid") +
 		s.t.mine("e.workspace") + `JOIN atlases a ON a.rid = e.atlas`
 	return s.t.few(q, []any{integers(rids)}, func(r row) error {
-		var rid int64
-		m, err := s.t.scanMemory(r, &rid)
-		s.rows[rid] = m
+		var rid, home int64
+		m, err := s.t.scanMemory(r, &rid, &home)
+		s.rows[rid], s.homes[rid] = m, home
 		return err
 	})
 }
