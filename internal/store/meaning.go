@@ -46,6 +46,9 @@ func (s *finding) meaning() error {
 			if p.nearest, err = s.nearest(p, codes, probe); err != nil {
 				return err
 			}
+			if !s.q.Fuse { // else the words have told of the neighbours
+				p.nearest = p.view.Kin(p.nearest, search.MeaningTies, s.filter, int64(s.t.now))
+			}
 		}
 	}
 	return nil
