@@ -3,6 +3,7 @@ package model
 import (
 	"encoding/binary"
 	"encoding/json"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -133,11 +134,11 @@ func TestBrokenFilesAreRefused(t *testing.T) {
 		"an unknown type":   tensor(func(t *Tensor) { t.Type = "f64" }),
 		"a negative shape":  tensor(func(t *Tensor) { t.Shape = []int{-2, -3} }),
 		"an empty shape":    tensor(func(t *Tensor) { t.Shape = []int{0} }),
-		"a vast shape":      tensor(func(t *Tensor) { t.Shape = []int{1 << 62, 1 << 62} }),
+		"a vast shape":      tensor(func(t *Tensor) { t.Shape = []int{math.MaxInt, math.MaxInt} }),
 		"a large shape":     tensor(func(t *Tensor) { t.Shape = []int{200, 200, 200} }),
 		"a crooked offset":  tensor(func(t *Tensor) { t.Offset = 32 }),
 		"a negative offset": tensor(func(t *Tensor) { t.Offset = -64 }),
-		"a far offset":      tensor(func(t *Tensor) { t.Offset = 1 << 62 }),
+		"a far offset":      tensor(func(t *Tensor) { t.Offset = math.MaxInt &^ 63 }),
 	} {
 		if f, err := Open(file); err == nil || f != nil {
 			t.Errorf("%s: %v, %v", name, f, err)
