@@ -8,7 +8,7 @@ BUILD := CGO_ENABLED=0 go build -trimpath -ldflags=-w
 TAGS  :=
 endif
 
-.PHONY: help build run test lint ci bench bench-retrieval torture golden setup
+.PHONY: help build run test lint ci bench bench-embed bench-retrieval torture golden setup
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ ci: ## all that CI checks
 
 bench: ## measure against the floors
 	go run $(TAGS) ./bench
+
+bench-embed: ## measure the built-in embedder beside ONNX Runtime, which it installs for itself
+	go run $(TAGS) ./bench/embed
 
 SETS := ../shared/data/retrieval
 

@@ -50,6 +50,7 @@ var rooms = map[string][]string{
 	"internal/proof":             {"", "internal/auth", "internal/op", "internal/service", "internal/store"},
 	"bench":                      {"", "client", "internal/op", "internal/rest", "internal/retrieval", "internal/search", "internal/server", "internal/service", "internal/store"},
 	"bench/floor":                {""},
+	"bench/embed":                {"internal/embed", "internal/embed/kernel"},
 }
 
 // forTests are rooms that only tests enter.

@@ -1,0 +1,131 @@
+//go:build linux
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// files are the Python part.
+//
+//go:embed worker.py graph.py requirements.txt
+var files embed.FS
+
+// An onnx is a process of Python with ONNX Runtime; see worker.py.
+type onnx struct {
+	version string
+	process *exec.Cmd
+	in      io.WriteCloser
+	out     *json.Decoder
+}
+
+func startRuntime(ctx context.Context) (*onnx, error) {
+	dir, err := install(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := exec.CommandContext(ctx, filepath.Join(dir, "bin", "python"), "-B", filepath.Join(dir, "worker.py"))
+	c.Env = append(os.Environ(), "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1")
+	c.Stderr = os.Stderr
+	in, err := c.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Start(); err != nil {
+		return nil, err
+	}
+	o := &onnx{process: c, in: in, out: json.NewDecoder(bufio.NewReader(out))}
+	var hello struct{ Version string }
+	if err := o.out.Decode(&hello); err != nil {
+		o.close()
+		return nil, fmt.Errorf("its process says nothing: %w", err)
+	}
+	o.version = hello.Version
+	return o, nil
+}
+
+func (o *onnx) close() {
+	_ = o.in.Close() // which ends it
+	_ = o.process.Wait()
+}
+
+// side returns one of the process's models.
+func (o *onnx) side(model string) side {
+	return side{"ort " + model, func(_ context.Context, text string, runs int) (float64, []float32, error) {
+		question := map[string]any{"model": model, "text": text, "runs": runs}
+		if err := json.NewEncoder(o.in).Encode(question); err != nil {
+			return 0, nil, fmt.Errorf("ask ONNX Runtime: %w", err)
+		}
+		var answer struct {
+			Milliseconds float64
+			Vector       []float32
+		}
+		if err := o.out.Decode(&answer); err != nil {
+			return 0, nil, fmt.Errorf("ONNX Runtime does not answer: %w", err)
+		}
+		return answer.Milliseconds, answer.Vector, nil
+	}}
+}
+
+// install returns a folder with a Python environment and the files. One of equal
+// files that an earlier run has left is taken as it is.
+func install(ctx context.Context) (string, error) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		return "", errors.New("there is no python3")
+	}
+	sum := sha256.New()
+	names := []string{"worker.py", "graph.py", "requirements.txt"}
+	for _, name := range names {
+		text, _ := files.ReadFile(name) // is in the program
+		sum.Write(text)
+	}
+	dir := filepath.Join(os.TempDir(), "loci-bench", fmt.Sprintf("onnx-%x", sum.Sum(nil)[:6]))
+	if _, err := os.Stat(filepath.Join(dir, "ready")); err == nil {
+		return dir, nil
+	}
+	fmt.Fprintln(os.Stderr, "embed: installing ONNX Runtime and the model (150 MB) into", dir)
+	if err := fill(ctx, python, dir, names); err != nil {
+		_ = os.RemoveAll(dir)
+		return "", err
+	}
+	return dir, nil
+}
+
+func fill(ctx context.Context, python, dir string, names []string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, name := range names {
+		text, err := files.ReadFile(name)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if out, err := exec.CommandContext(ctx, python, "-m", "venv", dir).CombinedOutput(); err != nil {
+		return fmt.Errorf("python3 -m venv: %w: %s", err, out)
+	}
+	pip := exec.CommandContext(ctx, filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check",
+		"--no-deps", "--require-hashes", "--only-binary", ":all:", "-r", filepath.Join(dir, "requirements.txt"))
+	if out, err := pip.CombinedOutput(); err != nil {
+		return fmt.Errorf("pip install: %w: %.500s", err, out)
+	}
+	return os.WriteFile(filepath.Join(dir, "ready"), nil, 0o600)
+}

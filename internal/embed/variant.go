@@ -1,0 +1,7 @@
+package embed
+
+import "github.com/loci-memory/loci/internal/embed/kernel"
+
+// NewMiniLMWith returns the embedder with kernels of this variant, for who measures or
+// compares them.
+func NewMiniLMWith(v *kernel.Variant) *MiniLM { return newMiniLM(v) }
