@@ -24,12 +24,14 @@ func (s Settings) clock() loci.Clock {
 	return func() time.Time { return time.Now().Add(s.ClockOffset) }
 }
 
-// embedder gives texts their vectors: the built-in model, or a service.
-func (s Settings) embedder() (search.Embedder, error) {
+// embedder gives texts their vectors: the built-in model, or a service, before
+// which there may have been the built-in one.
+func (s Settings) embedder() (e, former search.Embedder, err error) {
 	if s.EmbedURL == "" {
-		return embed.NewMiniLM(), nil
+		return embed.NewMiniLM(), nil, nil
 	}
-	return embed.NewRemote(s.EmbedURL, s.EmbedKey, s.EmbedModel)
+	e, err = embed.NewRemote(s.EmbedURL, s.EmbedKey, s.EmbedModel)
+	return e, embed.NewMiniLM(), err
 }
 
 // openStore opens the database of a server. Without an embedder it makes no

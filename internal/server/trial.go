@@ -73,7 +73,7 @@ func (t *Trial) open(ctx context.Context, address string, environ []string) (err
 	if t.settings, _, err = Load(flags, environ); err != nil {
 		return err
 	}
-	model, err := t.settings.embedder()
+	model, _, err := t.settings.embedder()
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ type seeker struct {
 	limit  int
 
 	asked   store.Question
-	meaning *store.Meaning
+	meaning []store.Meaning
 	meta    loci.SearchMeta
 	found   store.Findings
 }
@@ -116,11 +116,20 @@ func (k *seeker) find(mode loci.ResolvedMode) (err error) {
 
 // understand embeds the query, within the time that there is, and reports whether
 // that worked. What the model cannot read has no meaning for it, unless nothing
-// else was asked for.
+// else was asked for. While workspaces turn to another model, the one before
+// answers for those that have not.
 func (k *seeker) understand(query string, always bool) bool {
 	began := time.Now()
-	v, known, err := k.meanings.of(k.ctx, query, always)
+	ok := k.read(&k.meanings, query, always)
+	if f := k.former.model; f != nil && k.Store.Answers(f.Generation()) {
+		ok = k.read(&k.former, query, always) || ok
+	}
 	k.meta.Timings.EmbedMs = milliseconds(time.Since(began))
+	return ok
+}
+
+func (k *seeker) read(m *meanings, query string, always bool) bool {
+	v, known, err := m.of(k.ctx, query, always)
 	if err != nil {
 		return false
 	}
@@ -128,7 +137,7 @@ func (k *seeker) understand(query string, always bool) bool {
 		k.meta.Cache = loci.CacheEmbedding
 	}
 	if v != nil {
-		k.meaning = &store.Meaning{Generation: k.Embedder.Generation(), Vector: v}
+		k.meaning = append(k.meaning, store.Meaning{Generation: m.model.Generation(), Vector: v})
 	}
 	return true
 }

@@ -17,6 +17,7 @@ type Service struct {
 	signins  attempts
 	setup    setupLink
 	meanings meanings
+	former   meanings
 }
 
 // Options are what a Service needs and what its operator decided.
@@ -33,12 +34,13 @@ type Options struct {
 	Used func(ctx context.Context, userID string) (used int64, ends time.Time, err error)
 
 	// Embedder reads queries; it is the store's. Without one words alone answer.
-	Embedder search.Embedder
+	// Former is one that is at hand, whose vectors may still be there.
+	Embedder, Former search.Embedder
 }
 
 // New returns a Service.
 func New(o Options) *Service {
-	return &Service{Options: o, signins: attempts{clock: o.Clock, limit: o.SigninLimit, failures: map[string][]time.Time{}}, meanings: meanings{model: o.Embedder}}
+	return &Service{Options: o, signins: attempts{clock: o.Clock, limit: o.SigninLimit, failures: map[string][]time.Time{}}, meanings: meanings{model: o.Embedder}, former: meanings{model: o.Former}}
 }
 
 // write and read run f on behalf of who.

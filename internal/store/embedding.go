@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +26,7 @@ type embedding struct {
 	failures   int   // batches, one after another
 	due        chan struct{}
 	closing    atomic.Bool
+	answering  atomic.Pointer[[]string] // generations, while some may change
 	cancel     context.CancelFunc
 	done       sync.WaitGroup
 }
@@ -125,6 +128,9 @@ func (e *embedding) begin(ctx context.Context) (err error) {
 		return err
 	}
 	e.changing = true
+	if err := e.tell(ctx); err != nil {
+		return err
+	}
 	for after := int64(-1); !prepared; {
 		_, err := System(ctx, e.s, "let memories wait for their vectors", func(t *SystemTx) (_ loci.Nothing, err error) {
 			after, prepared, err = t.prepareVectors(e.generation, after)
@@ -171,7 +177,30 @@ func (e *embedding) tidy(ctx context.Context) (err error) {
 		return nil
 	}
 	e.changing, err = System(ctx, e.s, "turn to the new generation of vectors", func(t *SystemTx) (bool, error) { return t.turn(e.generation) })
+	if err == nil {
+		err = e.tell(ctx)
+	}
 	return err
+}
+
+// tell lets searches know from which generations workspaces answer.
+func (e *embedding) tell(ctx context.Context) error {
+	names, err := SystemRead(ctx, e.s, "list the generations that answer", func(t *SystemTx) (list []string, err error) {
+		err = t.t.c.few(`SELECT name FROM generations g WHERE EXISTS (SELECT 1 FROM indexes x WHERE x.generation = g.rid)`, nil, func(r row) error {
+			list = append(list, "")
+			return r.Scan(&list[len(list)-1])
+		})
+		return list, err
+	})
+	e.answering.Store(&names)
+	return err
+}
+
+// Answers reports whether some workspace answers from the vectors of a model, as
+// far as this process knows.
+func (s *Store) Answers(generation string) bool {
+	names := s.embedding.answering.Load()
+	return names != nil && slices.ContainsFunc(*names, func(name string) bool { return strings.HasPrefix(name, generation+"/") })
 }
 
 // An embedBatch is what is embedded together.

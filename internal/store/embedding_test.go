@@ -193,7 +193,7 @@ func TestAVectorIsOfTheTextThatStands(t *testing.T) {
 		}
 		embedded(t, s)
 		have, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.Findings, error) {
-			return tx.Find(store.Question{Meaning: &store.Meaning{Generation: "one", Vector: vectorOf("before\nafter 29")}}, store.Filter{}, 0, 5)
+			return tx.Find(store.Question{Meaning: []store.Meaning{{Generation: "one", Vector: vectorOf("before\nafter 29")}}}, store.Filter{}, 0, 5)
 		})
 		if err != nil || len(have.Page) != 1 || have.Page[0].Score < .99 {
 			t.Errorf("found %+v, %v", have.Page, err)
@@ -219,8 +219,15 @@ func TestTheOldGenerationAnswersUntilTheNewOneIsWhole(t *testing.T) {
 		answers := func() string {
 			return strings.Join(d.Query(t, `SELECT g.name FROM indexes x JOIN generations g ON g.rid = x.generation`), " ")
 		}
-		if got := answers(); !strings.HasPrefix(got, "one/") {
+		if got := answers(); !strings.HasPrefix(got, "one/") || !s.Answers("one") {
 			t.Errorf("%s answers while one is missing", got)
+		}
+		for name, n := range map[string]int{"one": 5, "two": 0} {
+			q := store.Question{Meaning: []store.Meaning{{Generation: name, Vector: vectorOf("memory number 7")}}}
+			f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.Findings, error) { return tx.Find(q, store.Filter{}, 0, 5) })
+			if err != nil || len(f.Page) != n {
+				t.Errorf("by the vectors of %s %d are found: %v", name, len(f.Page), err)
+			}
 		}
 		two.refuse("")
 		embedded(t, s)

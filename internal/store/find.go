@@ -19,7 +19,7 @@ type Question struct {
 	Words   search.Query
 	Exact   search.Exact  // what of it is to be found as it stands
 	Dates   []search.Date // that it names
-	Meaning *Meaning      // nil looks for words alone
+	Meaning []Meaning     // of each model that may answer; without one words alone count
 	Fuse    bool          // words and meaning; else meaning alone, where there is one
 }
 
@@ -28,8 +28,8 @@ func Ask(text string) Question {
 	return Question{Words: search.Parse(text), Exact: search.NewExact(text), Dates: search.Dates(text)}
 }
 
-// A Meaning is the vector of a query. Workspaces that answer from the vectors of
-// another model know nothing of it.
+// A Meaning is the vector of a query. A workspace that answers from the vectors of
+// another model knows nothing of it.
 type Meaning struct {
 	Generation string // as the embedder names it
 	Vector     []float32
@@ -122,7 +122,7 @@ func (s *finding) run() error {
 	if err := s.open(); err != nil {
 		return err
 	}
-	if s.q.Meaning == nil || s.q.Fuse {
+	if len(s.q.Meaning) == 0 || s.q.Fuse {
 		began := time.Now()
 		if err := s.words(); err != nil {
 			return err
@@ -133,7 +133,7 @@ func (s *finding) run() error {
 		}
 		s.found.KeywordTook = time.Since(began)
 	}
-	if s.q.Meaning == nil {
+	if len(s.q.Meaning) == 0 {
 		return nil
 	}
 	began := time.Now()

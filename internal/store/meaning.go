@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
+	"slices"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/search"
@@ -33,22 +33,26 @@ func (s *finding) meaning() error {
 	if err != nil {
 		return err
 	}
-	probe := search.NewProbe(s.q.Meaning.Vector)
-	for _, p := range s.places {
-		for _, state := range states {
-			if state.workspace != p.state.workspace || !strings.HasPrefix(state.name, s.q.Meaning.Generation+"/") {
-				continue
-			}
-			codes, err := s.t.codes(state)
-			if err != nil {
-				return err
-			}
-			if p.nearest, err = s.nearest(p, codes, probe); err != nil {
-				return err
-			}
-			if !s.q.Fuse { // else the words have told of the neighbours
-				p.nearest = p.view.Kin(p.nearest, search.MeaningTies, s.filter, int64(s.t.now))
-			}
+	probes := map[string]*search.Probe{}
+	for _, m := range s.q.Meaning {
+		probes[m.Generation+"/"+search.PassageVersion] = search.NewProbe(m.Vector)
+	}
+	for _, state := range states {
+		at := slices.IndexFunc(s.places, func(p *place) bool { return p.state.workspace == state.workspace })
+		probe := probes[state.name]
+		if at < 0 || probe == nil {
+			continue
+		}
+		codes, err := s.t.codes(state)
+		if err != nil {
+			return err
+		}
+		p := s.places[at]
+		if p.nearest, err = s.nearest(p, codes, probe); err != nil {
+			return err
+		}
+		if !s.q.Fuse { // else the words have told of the neighbours
+			p.nearest = p.view.Kin(p.nearest, search.MeaningTies, s.filter, int64(s.t.now))
 		}
 	}
 	return nil
