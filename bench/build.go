@@ -60,7 +60,7 @@ func environ() []string {
 // or segments have left in the cache.
 func stamp() (string, error) {
 	h := sha256.New()
-	fmt.Fprintln(h, generation, search.AnalyzerVersion, search.FormatVersion)
+	fmt.Fprintln(h, generation, search.AnalyzerVersion, search.FormatVersion, search.PassageVersion)
 	err := filepath.WalkDir("internal/store/migrations", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

@@ -33,6 +33,8 @@ type bench struct {
 	scratch  string // folder of this run
 	report   report
 	texts    *texts
+	stub     *stub      // an embedder that costs nothing, and
+	silent   *stub      // one that never answers
 	alive    []*process // of the row under way
 }
 
@@ -44,6 +46,7 @@ var rows = []struct {
 }{
 	{"door", (*bench).door}, {"get", (*bench).get}, {"create", (*bench).create}, {"life", (*bench).life}, {"list", (*bench).list}, {"memory", (*bench).memory},
 	{"search", (*bench).search}, {"neighbours", (*bench).neighbours}, {"start", (*bench).first},
+	{"meaning", (*bench).meaning},
 }
 
 func main() {
@@ -68,7 +71,7 @@ func exit(err error) {
 
 func run(ctx context.Context) (err error) {
 	b := &bench{ctx: ctx}
-	only := flag.String("run", "", "rows to run, with commas: door, get, create, life, list, memory, search, neighbours, start; default: all")
+	only := flag.String("run", "", "rows to run, with commas: door, get, create, life, list, memory, search, neighbours, start, meaning, ingest; default: all")
 	drivers := flag.String("driver", "mattn,modernc", "drivers of SQLite, with commas; the first is held to the bars")
 	out := flag.String("json", "", "file for the raw figures of every round")
 	flag.IntVar(&b.rounds, "rounds", 7, "rounds")
@@ -89,6 +92,12 @@ func run(ctx context.Context) (err error) {
 	}
 	defer os.RemoveAll(b.scratch)
 	if b.texts, err = readTexts("../shared/data/retrieval"); err != nil {
+		return err
+	}
+	if b.stub, err = newStub(false); err != nil {
+		return err
+	}
+	if b.silent, err = newStub(true); err != nil {
 		return err
 	}
 	if err := b.build(); err != nil {

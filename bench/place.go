@@ -22,6 +22,8 @@ type place struct {
 	Keys map[string]string `json:"keys"`
 	IDs  []string          `json:"ids"`
 	Load map[string]float64
+
+	embedder []string // environment that names it; nil is one that never answers
 }
 
 func (p *place) flags() []string {
@@ -34,11 +36,17 @@ func (p *place) flags() []string {
 // place returns the loaded database with that name, from the cache if it is
 // there. Else fill loads it, through the server.
 func (b *bench) place(name, db string, fill func(p *place, s *process) error) (*place, error) {
+	return b.placeOf(&place{DB: db}, name, fill)
+}
+
+// placeOf fills in what a place is not yet.
+func (b *bench) placeOf(p *place, name string, fill func(p *place, s *process) error) (*place, error) {
 	s, err := stamp()
 	if err != nil {
 		return nil, err
 	}
-	p := &place{Dir: filepath.Join(b.cache, name+"-"+s), DB: db}
+	db := p.DB
+	p.Dir = filepath.Join(b.cache, name+"-"+s)
 	known := filepath.Join(p.Dir, "place.json")
 	raw, err := os.ReadFile(known)
 	if err == nil {
@@ -105,6 +113,10 @@ func (b *bench) serve(driver string, p *place, measured bool) (*process, error) 
 		}
 		argv[0], env = self, []string{profileVariable + "=" + b.nextProfile()}
 	}
+	if p.embedder == nil {
+		env = append(env, b.silent.environ()...)
+	}
+	env = append(env, p.embedder...)
 	return b.start(append(env, "LOCI_RATE_LIMIT=0"), append(append(argv, "--listen", "127.0.0.1:0"), p.flags()...)...)
 }
 

@@ -169,6 +169,12 @@ func (t *texts) note(i int) string {
 	return strings.TrimSpace(b.String())
 }
 
+// passage returns a text of one passage.
+func (t *texts) passage(i int) string {
+	words := strings.Fields(t.note(i))
+	return strings.Join(words[:min(80, len(words))], " ")
+}
+
 // prose returns 700 bytes of sentences, different for every number.
 func (t *texts) prose(i int) string {
 	r := source(ofProse, i)

@@ -131,14 +131,19 @@ func (b *bench) first() error {
 	return nil
 }
 
-// cold starts Loci once and asks it until it answers.
+// cold starts Loci once and asks it for words.
 func (b *bench) cold(at *place) (map[string]float64, error) {
+	return b.coldOf(at, ask(at.Key, b.texts.question(0)))
+}
+
+// coldOf starts Loci once, and tells what it takes until the first answer.
+func (b *bench) coldOf(at *place, first request) (map[string]float64, error) {
 	began := time.Now()
 	p, err := b.serve(b.drivers[0], at, false)
 	if err != nil {
 		return nil, err
 	}
 	defer p.stop()
-	err = p.send(1, 1, func(int) request { return ask(at.Key, b.texts.question(0)) }, nil)
+	err = p.send(1, 1, func(int) request { return first }, nil)
 	return map[string]float64{"wall": float64(time.Since(began).Microseconds()) / 1000, "cpu": p.cpu() / 1000}, err
 }
