@@ -19,27 +19,39 @@ const (
 // score of every candidate that it knows; what only one of them knows counts
 // nothing in the other. The best possible score is 1.
 func Fuse(words, meaning []Hit) []Hit {
-	sum := map[int64]Hit{}
-	add := func(leg []Hit, weight float32) {
-		for i, h := range leg {
-			share := float32(0)
-			if best := leg[0].Score; best > 0 {
-				share = max(0, h.Score) / best
-			}
-			whole := weight / (1 + semanticWeight) * (rankConstant + 1)
-			score := sum[h.Memory].Score + float32(whole*share/float32(rankConstant+1+i))
-			h.Score = score
-			sum[h.Memory] = h
-		}
+	at := make(map[int64]int, len(meaning))
+	for i, h := range meaning {
+		at[h.Memory] = i
 	}
-	add(words, 1)
-	add(meaning, semanticWeight)
-	out := make([]Hit, 0, len(sum))
-	for _, h := range sum {
+	both := make([]bool, len(meaning))
+	out := make([]Hit, 0, len(words)+len(meaning))
+	for i, h := range words {
+		h.Score = share(words, i, 1)
+		if j, known := at[h.Memory]; known {
+			both[j] = true
+			h.Score += share(meaning, j, semanticWeight)
+		}
 		out = append(out, h)
 	}
-	slices.SortFunc(out, compare)
+	for j, h := range meaning {
+		if !both[j] {
+			h.Score = share(meaning, j, semanticWeight)
+			out = append(out, h)
+		}
+	}
+	Sort(out)
 	return out
+}
+
+// share is what a leg gives to its hit number i. The conversions keep products and
+// sums apart: fused ones would round differently on other machines.
+func share(leg []Hit, i int, weight float32) float32 {
+	best := leg[0].Score
+	if best <= 0 {
+		return 0
+	}
+	whole := float32(weight / (1 + semanticWeight) * (rankConstant + 1))
+	return float32(whole * max(0, leg[i].Score) / best / float32(rankConstant+1+i))
 }
 
 // Best keeps for each memory its best score of several passages, best first.

@@ -16,7 +16,13 @@ func (t *top) reset(k int) { t.k, t.heap = max(k, 0), t.heap[:0] }
 
 // compare orders hits, the better first.
 func compare(a, b Hit) int {
-	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Memory, b.Memory))
+	switch { // scores are numbers, and mostly different
+	case a.Score > b.Score:
+		return -1
+	case a.Score < b.Score:
+		return 1
+	}
+	return cmp.Compare(a.Memory, b.Memory)
 }
 
 // floor is a score that a hit must reach to be wanted.

@@ -1,0 +1,32 @@
+package search
+
+import (
+	"math"
+	"testing"
+)
+
+func TestFusionSumsWhatEachLegKnows(t *testing.T) {
+	t.Parallel()
+	words := []Hit{{Memory: 1, Score: 8}, {Memory: 2, Score: 6}, {Memory: 3, Score: 2}}
+	meaning := []Hit{{Memory: 3, Score: .9}, {Memory: 2, Score: .8}, {Memory: 4, Score: -.1}}
+	got := Fuse(words, meaning)
+	part := func(score, best, rank, weight float64) float64 { return weight / 1.7 * 1001 / (1000 + rank) * score / best }
+	want := map[int64]float64{1: part(8, 8, 1, 1), 2: part(6, 8, 2, 1) + part(.8, .9, 2, .7), 3: part(2, 8, 3, 1) + part(.9, .9, 1, .7), 4: 0}
+	if len(got) != len(want) {
+		t.Fatalf("%d hits: %v", len(got), got)
+	}
+	for i, h := range got {
+		if math.Abs(float64(h.Score)-want[h.Memory]) > 1e-5 {
+			t.Errorf("memory %d has %f, not %f", h.Memory, h.Score, want[h.Memory])
+		}
+		if i > 0 && h.Score > got[i-1].Score {
+			t.Errorf("hit %d is better than the one before", i)
+		}
+	}
+	if got := Fuse(nil, meaning); len(got) != 3 || got[0].Memory != 3 {
+		t.Errorf("without words: %v", got)
+	}
+	if got := Fuse(words, nil); len(got) != 3 || got[0].Memory != 1 {
+		t.Errorf("without meaning: %v", got)
+	}
+}
