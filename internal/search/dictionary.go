@@ -1,7 +1,5 @@
 package search
 
-import "strings"
-
 // dictionary goes through the words of a view: of terms that are letters alone,
 // since the index does not tell words from other terms.
 type dictionary struct {
@@ -29,11 +27,13 @@ func (d *dictionary) each(prefixes []string, take func(term []byte, live func() 
 			}
 		}
 	}
-	var term string
-	live := func() (int, error) { return d.view.liveRows(term), nil }
-	for _, term = range d.view.tail.begin(prefixes) {
-		if err := take([]byte(term), live); err != nil {
-			return err
+	for _, p := range prefixes {
+		var term string
+		live := func() (int, error) { return d.view.liveRows(term), nil }
+		for _, term = range d.view.tail.begin(p) {
+			if err := take([]byte(term), live); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -84,19 +84,4 @@ func (v *View) liveRows(term string) (n int) {
 		}
 	}
 	return n
-}
-
-// begin lists the terms that begin with one of the prefixes, in any order.
-func (t *tail) begin(prefixes []string) (list []string) {
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	for term := range t.terms {
-		for _, p := range prefixes {
-			if strings.HasPrefix(term, p) {
-				list = append(list, term)
-				break
-			}
-		}
-	}
-	return list
 }

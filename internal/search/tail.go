@@ -3,6 +3,7 @@ package search
 import (
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -19,10 +20,16 @@ type tail struct {
 	latest map[int64]int32
 	bySeq  map[int64]int32
 	terms  map[string][]posting
+	starts map[string][]string // the terms, by their first bytes
 }
 
+// startBytes is how many bytes of a term are looked up to find all that begin so.
+const startBytes = 4
+
+func startOf(term string) string { return term[:min(len(term), startBytes)] }
+
 func newTail() *tail {
-	return &tail{latest: map[int64]int32{}, bySeq: map[int64]int32{}, terms: map[string][]posting{}}
+	return &tail{latest: map[int64]int32{}, bySeq: map[int64]int32{}, terms: map[string][]posting{}, starts: map[string][]string{}}
 }
 
 // add appends a row. A late row, older than what is known of its memory, is kept
@@ -46,7 +53,11 @@ func (t *tail) add(c Change, late bool) {
 		return
 	}
 	for _, e := range c.Document.terms {
-		t.terms[e.text] = append(t.terms[e.text], posting{uint32(row), e.freq})
+		list := t.terms[e.text]
+		if list == nil {
+			t.starts[startOf(e.text)] = append(t.starts[startOf(e.text)], e.text)
+		}
+		t.terms[e.text] = append(list, posting{uint32(row), e.freq})
 	}
 }
 
@@ -74,12 +85,32 @@ func (t *tail) postings(term string) []posting {
 	return t.terms[term]
 }
 
+// begin lists the terms that begin with a prefix, in any order.
+func (t *tail) begin(prefix string) (list []string) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if len(prefix) >= startBytes {
+		for _, term := range t.starts[startOf(prefix)] {
+			if strings.HasPrefix(term, prefix) {
+				list = append(list, term)
+			}
+		}
+		return list
+	}
+	for start, terms := range t.starts {
+		if strings.HasPrefix(start, prefix) {
+			list = append(list, terms...)
+		}
+	}
+	return list
+}
+
 // first copies the first n rows: for a second view derived from the same one.
 func (t *tail) first(n int) *tail {
 	f := &tail{
 		rows: slices.Clone(t.rows[:n]), seqs: slices.Clone(t.seqs[:n]), length: slices.Clone(t.length[:n]),
 		codes: slices.Clone(t.codes[:n]), before: slices.Clone(t.before[:n]),
-		latest: map[int64]int32{}, bySeq: maps.Clone(t.bySeq), terms: map[string][]posting{},
+		latest: map[int64]int32{}, bySeq: maps.Clone(t.bySeq), terms: map[string][]posting{}, starts: map[string][]string{},
 	}
 	maps.DeleteFunc(f.bySeq, func(_ int64, row int32) bool { return int(row) >= n })
 	for memory := range t.latest {
@@ -94,6 +125,7 @@ func (t *tail) first(n int) *tail {
 		}
 		if end > 0 {
 			f.terms[term] = slices.Clone(list[:end])
+			f.starts[startOf(term)] = append(f.starts[startOf(term)], term)
 		}
 	}
 	return f
