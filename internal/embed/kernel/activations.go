@@ -21,8 +21,10 @@ type Activations struct {
 	bytes         []byte    // [Padded(tokens)][width], in the form that the variant wants
 	signs         []byte    // the same for what a variant needs beside it
 	start         []int32   // [Padded(tokens)], likewise
+	reach         []uint16  // [Padded(tokens)/4][width/2], likewise
 	scale         []float32 // [Padded(tokens)]
 	row           []float32 // one rotated row
+	active        []float32 // one row after GELU
 	joined        []int64   // weights of plain Go
 }
 
@@ -35,14 +37,15 @@ func (v *Variant) Quantize(a *Activations, x []float32, tokens, width int) {
 	}
 }
 
-// QuantizeGELU replaces x by GELU(x) and quantizes it, row by row while it is in the
-// nearest cache.
+// QuantizeGELU does so with x/2 (1 + erf(x/sqrt 2)) of each value. erf is approximated
+// by formula 7.1.26 of Abramowitz and Stegun, "Handbook of Mathematical Functions"
+// (error under 1.5e-7).
 func (v *Variant) QuantizeGELU(a *Activations, x []float32, tokens, width int) {
 	a.reset(v, tokens, width)
+	a.active = resize(a.active, width)
 	for t := range tokens {
-		row := x[t*width:][:width]
-		v.gelu(row)
-		v.quantize(a, t, row)
+		v.gelu(a.active, x[t*width:][:width])
+		v.quantize(a, t, a.active)
 	}
 }
 

@@ -18,7 +18,11 @@ func newModel(r *rand.Rand) *model {
 		for i := range scale {
 			scale[i] = 5e-4
 		}
-		return Pack(weights(r, in*out), scale, gauss(r, out, .1), in)
+		w := make([]int8, in*out)
+		for i := range w {
+			w[i] = int8(max(-127, min(127, r.NormFloat64()*40)))
+		}
+		return Pack(w, scale, gauss(r, out, .1), in)
 	}
 	return &model{layer(384, 1152), layer(384, 384), layer(384, 1536), layer(1536, 384), gauss(r, 384, 1), gauss(r, 384, .1)}
 }
@@ -44,8 +48,7 @@ func BenchmarkKernels(b *testing.B) {
 			bench("out", func() { v.Mul(y, m.out, &a) })
 			bench("up", func() { v.Mul(wide, m.up, &a) })
 			bench("attention", func() { v.Attention(y, qkv, tokens, scratch) })
-			bench("gelu", func() { v.GELU(wide) })
-			bench("quantize1536", func() { v.Quantize(&a, wide, tokens, 1536) })
+			bench("gelu and quantize1536", func() { v.QuantizeGELU(&a, wide, tokens, 1536) })
 			bench("down", func() { v.Mul(y, m.down, &a) })
 			bench("norm", func() { v.AddNorm(x[:tokens*384], y, m.gamma, m.beta, 1e-12) })
 		}

@@ -74,6 +74,11 @@ func corners(r *rand.Rand, data []byte, n int) []int8 {
 			w[i] = 127
 		}
 	}
+	if r.IntN(2) == 0 { // so that AVX2 may add products in 16 bits
+		for i := range w {
+			w[i] /= 2
+		}
+	}
 	return w
 }
 
@@ -116,7 +121,7 @@ func FuzzGELU(f *testing.F) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		most := []float32{8, 1e18, 1e-30}[shape%3]
 		x := values(r, data, 32*(1+int(size%49)), most)
-		compare(t, r, x, float64(most)*1e-6, func(v *Variant, x []float32) { v.gelu(x) })
+		compare(t, r, x, float64(most)*1e-6, func(v *Variant, x []float32) { v.gelu(x, guard(r, x)) })
 	})
 }
 

@@ -78,6 +78,44 @@ func TestTheRotationUndoesTheRotationOfTheWeights(t *testing.T) {
 	})
 }
 
+// Sums of two pairs have just room in 16 bits, or just not.
+func TestSumsAreExactAtTheBorder(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, v *Variant) {
+		one, x := make([]float32, rows), make([]float32, 4*Block)
+		for i := range one {
+			one[i] = 1
+		}
+		for weight := int8(58); weight < 70; weight++ {
+			for sign := range 4 {
+				w := make([]int8, rows*Block)
+				for i := range w {
+					w[i] = weight * int8(1-sign&2)
+				}
+				q := make([]int8, Block)
+				for i := range x {
+					q[i%Block] = int8(127 * (1 - 2*(sign&1)))
+					x[i] = float32(q[i%Block])
+				}
+				for at := 0; at < len(x); at += Block {
+					rotate((*[Block]float32)(x[at:]))
+				}
+				var a Activations
+				got := make([]float32, 4*rows)
+				v.Quantize(&a, x, 4, Block)
+				copy(a.scale, one)
+				v.Mul(got, Pack(w, one, make([]float32, rows), Block), &a)
+				want := float32(product(q, w[:Block]))
+				for i := range got {
+					if got[i] != want {
+						t.Fatalf("%d times %d: sum %d is %v, not %v", weight, q[0], i, got[i], want)
+					}
+				}
+			}
+		}
+	})
+}
+
 func TestAttentionIsTheWeightedMean(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, v *Variant) {
@@ -126,8 +164,9 @@ func TestGELUIsItsFormula(t *testing.T) {
 				x[i] = 12 * (float32(i)/float32(n) - .5)
 				want[i] = float32(float64(x[i]) / 2 * (1 + math.Erf(float64(x[i])/math.Sqrt2)))
 			}
-			v.GELU(x)
-			near(t, "GELU", x, want, 1e-6)
+			got := make([]float32, n)
+			v.gelu(got, x)
+			near(t, "GELU", got, want, 1e-6)
 		}
 	})
 }

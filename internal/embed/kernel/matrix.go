@@ -1,6 +1,9 @@
 package kernel
 
-import "fmt"
+import (
+	"fmt"
+	"sync"
+)
 
 const (
 	panel = 16 // rows of a matrix that lie together
@@ -10,10 +13,11 @@ const (
 // A Matrix is a dense layer, packed for the kernels. It is immutable.
 type Matrix struct {
 	in, out int
-	weights []int8    // [out/panel][in/4][panel][4]
-	start   []int32   // [out]: -128 times the sum of the row's weights
-	scale   []float32 // [out]
-	bias    []float32 // [out]
+	weights []int8          // [out/panel][in/4][panel][4]
+	start   []int32         // [out]: -128 times the sum of the row's weights
+	scale   []float32       // [out]
+	bias    []float32       // [out]
+	bounds  func() []uint16 // for AVX2, made when first needed
 }
 
 // Pack makes a layer of len(scale) outputs. Weights are [out][in], row-major, within
@@ -27,6 +31,7 @@ func Pack(weights []int8, scale, bias []float32, in int) *Matrix {
 		panic(fmt.Sprintf("kernel: a matrix of %d weights, %d scales and %d biases for %d inputs", len(weights), out, len(bias), in))
 	}
 	m := &Matrix{in: in, out: out, weights: make([]int8, in*out), start: make([]int32, out), scale: scale, bias: bias}
+	m.bounds = sync.OnceValue(m.makeBounds)
 	for row := range out {
 		m.pack(row, weights[row*in:][:in])
 	}

@@ -1,6 +1,8 @@
 package kernel
 
 import (
+	"math"
+
 	"golang.org/x/sys/cpu"
 )
 
@@ -26,7 +28,7 @@ var vnni = &Variant{
 	attend: func(dst, qkv []float32, tokens int, scratch []float32) {
 		attendSIMD(dst, qkv, tokens, scratch, scoreAVX512, softmaxAVX512, mixAVX512)
 	},
-	gelu: func(x []float32) { geluAVX512(&x[0], len(x)) },
+	gelu: func(dst, x []float32) { geluAVX512(&dst[0], &x[0], len(x)) },
 	addNorm: func(x, residual, gamma, beta []float32, eps float32) {
 		addNormAVX512(&x[0], &residual[0], &gamma[0], &beta[0], len(x), eps)
 	},
@@ -39,7 +41,7 @@ var avx2 = &Variant{
 	attend: func(dst, qkv []float32, tokens int, scratch []float32) {
 		attendSIMD(dst, qkv, tokens, scratch, scoreAVX2, softmaxAVX2, mixAVX2)
 	},
-	gelu: func(x []float32) { geluAVX2(&x[0], len(x)) },
+	gelu: func(dst, x []float32) { geluAVX2(&dst[0], &x[0], len(x)) },
 	addNorm: func(x, residual, gamma, beta []float32, eps float32) {
 		addNormAVX2(&x[0], &residual[0], &gamma[0], &beta[0], len(x), eps)
 	},
@@ -60,11 +62,13 @@ func quantizeAVX2(a *Activations, token int, x []float32) {
 		a.start = resize(a.start, len(a.scale))
 		clear(a.signs[a.tokens*a.width:])
 		clear(a.start[a.tokens:])
+		a.reach = resize(a.reach, len(a.scale)/4*a.width/2)
+		clear(a.reach)
 	}
 	step, scale := steps(rotateAVX2(&a.row[0], &x[0], len(x)/Block))
 	a.scale[token] = scale
 	at := token * a.width
-	a.start[token] = storeAVX2(&a.bytes[at], &a.signs[at], &a.row[0], len(x), step)
+	a.start[token] = storeAVX2(&a.bytes[at], &a.signs[at], &a.reach[token/4*a.width/2], &a.row[0], len(x), step)
 }
 
 func mulVNNI(dst []float32, m *Matrix, a *Activations) {
@@ -75,10 +79,30 @@ func mulVNNI(dst []float32, m *Matrix, a *Activations) {
 }
 
 func mulPanelsAVX2(dst []float32, m *Matrix, a *Activations) {
+	bounds := m.bounds()
 	for o := 0; o < m.out; o += panel {
-		mulAVX2(&dst[o], m.out, &a.bytes[0], &a.signs[0], m.in, len(a.scale)/4,
-			&m.weights[o*m.in], &a.start[0], &m.scale[o], &m.bias[o], &a.scale[0])
+		mulAVX2(&dst[o], m.out, &a.bytes[0], &a.signs[0], &a.reach[0], m.in, len(a.scale)/4,
+			&m.weights[o*m.in], &bounds[o/panel*m.in/2], &a.start[0], &m.scale[o], &m.bias[o], &a.scale[0])
 	}
+}
+
+// makeBounds returns for each panel, each pair of a row and the one four later, the
+// largest square sum of the four weights, twice each: [out/panel][in/4 pairs of k, as
+// they lie][2]. A weight counts one more than it is, for it may be complemented.
+func (m *Matrix) makeBounds() []uint16 {
+	bounds := make([]uint16, m.out/panel*m.in/2)
+	for i := range bounds {
+		from := m.weights[i/4*8*panel:] // eight k of a panel
+		for row := range panel {
+			sum := 0
+			for _, k := range []int{0, 1, 4 * panel, 4*panel + 1} {
+				w := max(int(from[row*4+i%2*2+k]), -int(from[row*4+i%2*2+k])) + 1
+				sum += w * w
+			}
+			bounds[i] = max(bounds[i], uint16(min(sum, math.MaxUint16)))
+		}
+	}
+	return bounds
 }
 
 // attendSIMD takes four queries of a head at a time. Keys are padded to a multiple of

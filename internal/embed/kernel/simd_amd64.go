@@ -12,17 +12,17 @@ func mulAVX512VNNI(dst *float32, out int, a *byte, width int, groups int, weight
 // mulAVX2 writes the products of sixteen rows with groups of four tokens.
 //
 //go:noescape
-func mulAVX2(dst *float32, out int, a *byte, signs *byte, width int, groups int, weights *int8, start *int32, scale *float32, bias *float32, each *float32)
+func mulAVX2(dst *float32, out int, a *byte, signs *byte, reach *uint16, width int, groups int, weights *int8, bounds *uint16, start *int32, scale *float32, bias *float32, each *float32)
 
 // storeAVX512VNNI writes n values times step, rounded, plus 128.
 //
 //go:noescape
 func storeAVX512VNNI(dst *byte, x *float32, n int, step float32)
 
-// storeAVX2 writes the magnitudes of n values times step, rounded, and 255 for each that is negative, 0 for the others; and returns the sum of the magnitudes of the negative ones.
+// storeAVX2 writes the magnitudes of n values times step, rounded, and 255 for each that is negative, 0 for the others; raises reach to the square sums of magnitudes; and returns the sum of the magnitudes of the negative ones.
 //
 //go:noescape
-func storeAVX2(dst *byte, signs *byte, x *float32, n int, step float32) int32
+func storeAVX2(dst *byte, signs *byte, reach *uint16, x *float32, n int, step float32) int32
 
 // transposeAVX2 writes the keys of a head as rows of one dimension, stride values apart, and its values as rows of 32 without a gap. tokens is a multiple of four; qkv begins at the head's Q.
 //
@@ -34,10 +34,10 @@ func transposeAVX2(keys *float32, values *float32, qkv *float32, tokens int, str
 //go:noescape
 func rotateAVX2(dst *float32, x *float32, blocks int) float32
 
-// geluAVX2 replaces n values, a multiple of 32, by their GELU.
+// geluAVX2 writes the GELU of n values, a multiple of 32.
 //
 //go:noescape
-func geluAVX2(x *float32, n int)
+func geluAVX2(dst *float32, x *float32, n int)
 
 // addNormAVX2 replaces a row of n values, a multiple of sixteen, by the layer norm of its sum with the residual.
 //
@@ -64,10 +64,10 @@ func mixAVX2(dst *float32, weights *float32, inverse *float32, values *float32, 
 //go:noescape
 func rotateAVX512(dst *float32, x *float32, blocks int) float32
 
-// geluAVX512 replaces n values, a multiple of 32, by their GELU.
+// geluAVX512 writes the GELU of n values, a multiple of 32.
 //
 //go:noescape
-func geluAVX512(x *float32, n int)
+func geluAVX512(dst *float32, x *float32, n int)
 
 // addNormAVX512 replaces a row of n values, a multiple of sixteen, by the layer norm of its sum with the residual.
 //

@@ -13,8 +13,8 @@ TEXT ·mulAVX512VNNI(SB), NOSPLIT, $0-80
 	MOVQ width+24(FP), BX
 	MOVQ groups+32(FP), SI
 	MOVQ weights+40(FP), DI
-	MOVQ each+72(FP), R8
 	SHLQ $0x02, CX
+	MOVQ each+72(FP), R8
 	MOVQ start+48(FP), R9
 	LEAQ (BX)(BX*2), R10
 	MOVQ BX, R11
@@ -181,219 +181,392 @@ step:
 	VZEROUPPER
 	RET
 
-// func mulAVX2(dst *float32, out int, a *byte, signs *byte, width int, groups int, weights *int8, start *int32, scale *float32, bias *float32, each *float32)
+// func mulAVX2(dst *float32, out int, a *byte, signs *byte, reach *uint16, width int, groups int, weights *int8, bounds *uint16, start *int32, scale *float32, bias *float32, each *float32)
 // Requires: AVX, AVX2, FMA3, MMX+
-TEXT ·mulAVX2(SB), NOSPLIT, $0-88
+TEXT ·mulAVX2(SB), NOSPLIT, $0-104
 	MOVQ     dst+0(FP), AX
 	MOVQ     out+8(FP), CX
 	MOVQ     a+16(FP), DX
-	MOVQ     width+32(FP), BX
-	MOVQ     groups+40(FP), SI
-	MOVQ     weights+48(FP), DI
-	MOVQ     each+80(FP), R8
+	MOVQ     width+40(FP), BX
+	MOVQ     groups+48(FP), SI
+	MOVQ     weights+56(FP), DI
 	SHLQ     $0x02, CX
-	MOVQ     signs+24(FP), R9
-	MOVQ     start+56(FP), R10
+	MOVQ     signs+24(FP), R8
 	VPCMPEQW Y0, Y0, Y0
 	VPABSW   Y0, Y0
-	MOVQ     BX, R11
-	SHLQ     $0x04, R11
-	SUBQ     DX, R9
-	LEAQ     (BX)(BX*2), R12
+	MOVQ     BX, R9
+	SHLQ     $0x04, R9
+	SUBQ     DX, R8
+	XORQ     R10, R10
+	LEAQ     (BX)(BX*2), R11
 
 group:
-	VPBROADCASTD (R10), Y1
-	VPBROADCASTD (R10), Y2
-	VPBROADCASTD 4(R10), Y3
-	VPBROADCASTD 4(R10), Y4
-	VPBROADCASTD 8(R10), Y5
-	VPBROADCASTD 8(R10), Y6
-	VPBROADCASTD 12(R10), Y7
-	VPBROADCASTD 12(R10), Y8
-	MOVQ         DI, R13
+	MOVQ         start+72(FP), R12
+	ADDQ         R10, R12
+	VPBROADCASTD (R12), Y1
+	VPBROADCASTD (R12), Y2
+	VPBROADCASTD 4(R12), Y3
+	VPBROADCASTD 4(R12), Y4
+	VPBROADCASTD 8(R12), Y5
+	VPBROADCASTD 8(R12), Y6
+	VPBROADCASTD 12(R12), Y7
+	VPBROADCASTD 12(R12), Y8
+	MOVQ         bounds+64(FP), R13
+	MOVQ         R10, R12
+	IMULQ        BX, R12
+	SHRQ         $0x04, R12
+	MOVQ         reach+32(FP), R14
+	ADDQ         R14, R12
 	MOVQ         BX, R14
+	VPXOR        Y9, Y9, Y9
 
-step:
-	LEAQ         (DX)(R9*1), R15
-	PREFETCHT0   (R13)(R11*1)
-	VMOVDQU      (R13), Y9
-	VMOVDQU      32(R13), Y10
-	VPBROADCASTD (DX), Y11
-	VPBROADCASTD (R15), Y12
-	VPXOR        Y9, Y12, Y13
-	VPMADDUBSW   Y13, Y11, Y13
-	VPMADDWD     Y0, Y13, Y13
-	VPADDD       Y13, Y1, Y1
-	VPXOR        Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     Y0, Y12, Y12
-	VPADDD       Y12, Y2, Y2
-	VPBROADCASTD (DX)(BX*1), Y11
-	VPBROADCASTD (R15)(BX*1), Y12
-	VPXOR        Y9, Y12, Y13
-	VPMADDUBSW   Y13, Y11, Y13
-	VPMADDWD     Y0, Y13, Y13
-	VPADDD       Y13, Y3, Y3
-	VPXOR        Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     Y0, Y12, Y12
-	VPADDD       Y12, Y4, Y4
-	VPBROADCASTD (DX)(BX*2), Y11
-	VPBROADCASTD (R15)(BX*2), Y12
-	VPXOR        Y9, Y12, Y13
-	VPMADDUBSW   Y13, Y11, Y13
-	VPMADDWD     Y0, Y13, Y13
-	VPADDD       Y13, Y5, Y5
-	VPXOR        Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     Y0, Y12, Y12
-	VPADDD       Y12, Y6, Y6
-	VPBROADCASTD (DX)(R12*1), Y11
-	VPBROADCASTD (R15)(R12*1), Y12
-	VPXOR        Y9, Y12, Y9
-	VPMADDUBSW   Y9, Y11, Y9
-	VPMADDWD     Y0, Y9, Y9
-	VPADDD       Y9, Y7, Y7
-	VPXOR        Y10, Y12, Y9
-	VPMADDUBSW   Y9, Y11, Y9
-	VPMADDWD     Y0, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	PREFETCHT0   64(R13)(R11*1)
-	VMOVDQU      64(R13), Y9
-	VMOVDQU      96(R13), Y10
+reach:
+	VMOVDQU  (R12), Y10
+	VPMULHUW (R13), Y10, Y10
+	VPMAXUW  Y10, Y9, Y9
+	ADDQ     $0x20, R12
+	ADDQ     $0x20, R13
+	SUBQ     $0x00000020, R14
+	JNZ      reach
+	VPSUBUSW lanes0<>+0(SB), Y9, Y9
+	VPTEST   Y9, Y9
+	MOVQ     DI, R12
+	MOVQ     BX, R13
+	JNZ      apart
+
+together:
+	LEAQ         (DX)(R8*1), R14
+	PREFETCHT0   (R12)(R9*1)
+	PREFETCHT0   64(R12)(R9*1)
+	VPBROADCASTD (DX), Y9
+	VPBROADCASTD (R14), Y10
 	VPBROADCASTD 4(DX), Y11
-	VPBROADCASTD 4(R15), Y12
-	VPXOR        Y9, Y12, Y13
-	VPMADDUBSW   Y13, Y11, Y13
+	VPBROADCASTD 4(R14), Y12
+	VPXOR        (R12), Y10, Y13
+	VPMADDUBSW   Y13, Y9, Y13
+	VPXOR        64(R12), Y12, Y14
+	VPMADDUBSW   Y14, Y11, Y14
+	VPADDW       Y13, Y14, Y13
 	VPMADDWD     Y0, Y13, Y13
 	VPADDD       Y13, Y1, Y1
-	VPXOR        Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     Y0, Y12, Y12
-	VPADDD       Y12, Y2, Y2
+	VPXOR        32(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPXOR        96(R12), Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPADDW       Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y2, Y2
+	VPBROADCASTD (DX)(BX*1), Y9
+	VPBROADCASTD (R14)(BX*1), Y10
 	VPBROADCASTD 4(DX)(BX*1), Y11
-	VPBROADCASTD 4(R15)(BX*1), Y12
-	VPXOR        Y9, Y12, Y13
-	VPMADDUBSW   Y13, Y11, Y13
+	VPBROADCASTD 4(R14)(BX*1), Y12
+	VPXOR        (R12), Y10, Y13
+	VPMADDUBSW   Y13, Y9, Y13
+	VPXOR        64(R12), Y12, Y14
+	VPMADDUBSW   Y14, Y11, Y14
+	VPADDW       Y13, Y14, Y13
 	VPMADDWD     Y0, Y13, Y13
 	VPADDD       Y13, Y3, Y3
-	VPXOR        Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     Y0, Y12, Y12
-	VPADDD       Y12, Y4, Y4
+	VPXOR        32(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPXOR        96(R12), Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPADDW       Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y4, Y4
+	VPBROADCASTD (DX)(BX*2), Y9
+	VPBROADCASTD (R14)(BX*2), Y10
 	VPBROADCASTD 4(DX)(BX*2), Y11
-	VPBROADCASTD 4(R15)(BX*2), Y12
-	VPXOR        Y9, Y12, Y13
-	VPMADDUBSW   Y13, Y11, Y13
+	VPBROADCASTD 4(R14)(BX*2), Y12
+	VPXOR        (R12), Y10, Y13
+	VPMADDUBSW   Y13, Y9, Y13
+	VPXOR        64(R12), Y12, Y14
+	VPMADDUBSW   Y14, Y11, Y14
+	VPADDW       Y13, Y14, Y13
 	VPMADDWD     Y0, Y13, Y13
 	VPADDD       Y13, Y5, Y5
-	VPXOR        Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     Y0, Y12, Y12
-	VPADDD       Y12, Y6, Y6
-	VPBROADCASTD 4(DX)(R12*1), Y11
-	VPBROADCASTD 4(R15)(R12*1), Y12
-	VPXOR        Y9, Y12, Y9
+	VPXOR        32(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPXOR        96(R12), Y12, Y9
 	VPMADDUBSW   Y9, Y11, Y9
-	VPMADDWD     Y0, Y9, Y9
-	VPADDD       Y9, Y7, Y7
-	VPXOR        Y10, Y12, Y9
-	VPMADDUBSW   Y9, Y11, Y9
-	VPMADDWD     Y0, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	PREFETCHT0   128(R13)(R11*1)
-	VMOVDQU      128(R13), Y9
-	VMOVDQU      160(R13), Y10
-	VPBROADCASTD 8(DX), Y11
-	VPBROADCASTD 8(R15), Y12
-	VPXOR        Y9, Y12, Y13
-	VPMADDUBSW   Y13, Y11, Y13
+	VPADDW       Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPBROADCASTD (DX)(R11*1), Y9
+	VPBROADCASTD (R14)(R11*1), Y10
+	VPBROADCASTD 4(DX)(R11*1), Y11
+	VPBROADCASTD 4(R14)(R11*1), Y12
+	VPXOR        (R12), Y10, Y13
+	VPMADDUBSW   Y13, Y9, Y13
+	VPXOR        64(R12), Y12, Y14
+	VPMADDUBSW   Y14, Y11, Y14
+	VPADDW       Y13, Y14, Y13
 	VPMADDWD     Y0, Y13, Y13
-	VPADDD       Y13, Y1, Y1
-	VPXOR        Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     Y0, Y12, Y12
-	VPADDD       Y12, Y2, Y2
-	VPBROADCASTD 8(DX)(BX*1), Y11
-	VPBROADCASTD 8(R15)(BX*1), Y12
-	VPXOR        Y9, Y12, Y13
-	VPMADDUBSW   Y13, Y11, Y13
-	VPMADDWD     Y0, Y13, Y13
-	VPADDD       Y13, Y3, Y3
-	VPXOR        Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     Y0, Y12, Y12
-	VPADDD       Y12, Y4, Y4
-	VPBROADCASTD 8(DX)(BX*2), Y11
-	VPBROADCASTD 8(R15)(BX*2), Y12
-	VPXOR        Y9, Y12, Y13
-	VPMADDUBSW   Y13, Y11, Y13
-	VPMADDWD     Y0, Y13, Y13
-	VPADDD       Y13, Y5, Y5
-	VPXOR        Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     Y0, Y12, Y12
-	VPADDD       Y12, Y6, Y6
-	VPBROADCASTD 8(DX)(R12*1), Y11
-	VPBROADCASTD 8(R15)(R12*1), Y12
-	VPXOR        Y9, Y12, Y9
+	VPADDD       Y13, Y7, Y7
+	VPXOR        32(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPXOR        96(R12), Y12, Y9
 	VPMADDUBSW   Y9, Y11, Y9
-	VPMADDWD     Y0, Y9, Y9
-	VPADDD       Y9, Y7, Y7
-	VPXOR        Y10, Y12, Y9
-	VPMADDUBSW   Y9, Y11, Y9
-	VPMADDWD     Y0, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	PREFETCHT0   192(R13)(R11*1)
-	VMOVDQU      192(R13), Y9
-	VMOVDQU      224(R13), Y10
+	VPADDW       Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	PREFETCHT0   128(R12)(R9*1)
+	PREFETCHT0   192(R12)(R9*1)
+	VPBROADCASTD 8(DX), Y9
+	VPBROADCASTD 8(R14), Y10
 	VPBROADCASTD 12(DX), Y11
-	VPBROADCASTD 12(R15), Y12
-	VPXOR        Y9, Y12, Y13
-	VPMADDUBSW   Y13, Y11, Y13
+	VPBROADCASTD 12(R14), Y12
+	VPXOR        128(R12), Y10, Y13
+	VPMADDUBSW   Y13, Y9, Y13
+	VPXOR        192(R12), Y12, Y14
+	VPMADDUBSW   Y14, Y11, Y14
+	VPADDW       Y13, Y14, Y13
 	VPMADDWD     Y0, Y13, Y13
 	VPADDD       Y13, Y1, Y1
-	VPXOR        Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     Y0, Y12, Y12
-	VPADDD       Y12, Y2, Y2
+	VPXOR        160(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPXOR        224(R12), Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPADDW       Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y2, Y2
+	VPBROADCASTD 8(DX)(BX*1), Y9
+	VPBROADCASTD 8(R14)(BX*1), Y10
 	VPBROADCASTD 12(DX)(BX*1), Y11
-	VPBROADCASTD 12(R15)(BX*1), Y12
-	VPXOR        Y9, Y12, Y13
-	VPMADDUBSW   Y13, Y11, Y13
+	VPBROADCASTD 12(R14)(BX*1), Y12
+	VPXOR        128(R12), Y10, Y13
+	VPMADDUBSW   Y13, Y9, Y13
+	VPXOR        192(R12), Y12, Y14
+	VPMADDUBSW   Y14, Y11, Y14
+	VPADDW       Y13, Y14, Y13
 	VPMADDWD     Y0, Y13, Y13
 	VPADDD       Y13, Y3, Y3
-	VPXOR        Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     Y0, Y12, Y12
-	VPADDD       Y12, Y4, Y4
+	VPXOR        160(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPXOR        224(R12), Y12, Y9
+	VPMADDUBSW   Y9, Y11, Y9
+	VPADDW       Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y4, Y4
+	VPBROADCASTD 8(DX)(BX*2), Y9
+	VPBROADCASTD 8(R14)(BX*2), Y10
 	VPBROADCASTD 12(DX)(BX*2), Y11
-	VPBROADCASTD 12(R15)(BX*2), Y12
-	VPXOR        Y9, Y12, Y13
-	VPMADDUBSW   Y13, Y11, Y13
+	VPBROADCASTD 12(R14)(BX*2), Y12
+	VPXOR        128(R12), Y10, Y13
+	VPMADDUBSW   Y13, Y9, Y13
+	VPXOR        192(R12), Y12, Y14
+	VPMADDUBSW   Y14, Y11, Y14
+	VPADDW       Y13, Y14, Y13
 	VPMADDWD     Y0, Y13, Y13
 	VPADDD       Y13, Y5, Y5
-	VPXOR        Y10, Y12, Y12
-	VPMADDUBSW   Y12, Y11, Y12
-	VPMADDWD     Y0, Y12, Y12
-	VPADDD       Y12, Y6, Y6
-	VPBROADCASTD 12(DX)(R12*1), Y11
-	VPBROADCASTD 12(R15)(R12*1), Y12
-	VPXOR        Y9, Y12, Y9
+	VPXOR        160(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPXOR        224(R12), Y12, Y9
 	VPMADDUBSW   Y9, Y11, Y9
-	VPMADDWD     Y0, Y9, Y9
-	VPADDD       Y9, Y7, Y7
-	VPXOR        Y10, Y12, Y9
+	VPADDW       Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPBROADCASTD 8(DX)(R11*1), Y9
+	VPBROADCASTD 8(R14)(R11*1), Y10
+	VPBROADCASTD 12(DX)(R11*1), Y11
+	VPBROADCASTD 12(R14)(R11*1), Y12
+	VPXOR        128(R12), Y10, Y13
+	VPMADDUBSW   Y13, Y9, Y13
+	VPXOR        192(R12), Y12, Y14
+	VPMADDUBSW   Y14, Y11, Y14
+	VPADDW       Y13, Y14, Y13
+	VPMADDWD     Y0, Y13, Y13
+	VPADDD       Y13, Y7, Y7
+	VPXOR        160(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPXOR        224(R12), Y12, Y9
 	VPMADDUBSW   Y9, Y11, Y9
-	VPMADDWD     Y0, Y9, Y9
-	VPADDD       Y9, Y8, Y8
-	ADDQ         $0x00000100, R13
+	VPADDW       Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	ADDQ         $0x00000100, R12
 	ADDQ         $0x10, DX
-	SUBQ         $0x00000010, R14
-	JNZ          step
-	MOVQ         scale+64(FP), R13
-	MOVQ         bias+72(FP), R14
-	VBROADCASTSS (R8), Y9
+	SUBQ         $0x00000010, R13
+	JNZ          together
+	JMP          finish
+
+apart:
+	LEAQ         (DX)(R8*1), R14
+	PREFETCHT0   (R12)(R9*1)
+	PREFETCHT0   64(R12)(R9*1)
+	VPBROADCASTD (DX), Y9
+	VPBROADCASTD (R14), Y10
+	VPXOR        (R12), Y10, Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPMADDWD     Y0, Y11, Y11
+	VPADDD       Y11, Y1, Y1
+	VPXOR        32(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y2, Y2
+	VPBROADCASTD (DX)(BX*1), Y9
+	VPBROADCASTD (R14)(BX*1), Y10
+	VPXOR        (R12), Y10, Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPMADDWD     Y0, Y11, Y11
+	VPADDD       Y11, Y3, Y3
+	VPXOR        32(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y4, Y4
+	VPBROADCASTD (DX)(BX*2), Y9
+	VPBROADCASTD (R14)(BX*2), Y10
+	VPXOR        (R12), Y10, Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPMADDWD     Y0, Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	VPXOR        32(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPBROADCASTD (DX)(R11*1), Y9
+	VPBROADCASTD (R14)(R11*1), Y10
+	VPXOR        (R12), Y10, Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPMADDWD     Y0, Y11, Y11
+	VPADDD       Y11, Y7, Y7
+	VPXOR        32(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPBROADCASTD 4(DX), Y9
+	VPBROADCASTD 4(R14), Y10
+	VPXOR        64(R12), Y10, Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPMADDWD     Y0, Y11, Y11
+	VPADDD       Y11, Y1, Y1
+	VPXOR        96(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y2, Y2
+	VPBROADCASTD 4(DX)(BX*1), Y9
+	VPBROADCASTD 4(R14)(BX*1), Y10
+	VPXOR        64(R12), Y10, Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPMADDWD     Y0, Y11, Y11
+	VPADDD       Y11, Y3, Y3
+	VPXOR        96(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y4, Y4
+	VPBROADCASTD 4(DX)(BX*2), Y9
+	VPBROADCASTD 4(R14)(BX*2), Y10
+	VPXOR        64(R12), Y10, Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPMADDWD     Y0, Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	VPXOR        96(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPBROADCASTD 4(DX)(R11*1), Y9
+	VPBROADCASTD 4(R14)(R11*1), Y10
+	VPXOR        64(R12), Y10, Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPMADDWD     Y0, Y11, Y11
+	VPADDD       Y11, Y7, Y7
+	VPXOR        96(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	PREFETCHT0   128(R12)(R9*1)
+	PREFETCHT0   192(R12)(R9*1)
+	VPBROADCASTD 8(DX), Y9
+	VPBROADCASTD 8(R14), Y10
+	VPXOR        128(R12), Y10, Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPMADDWD     Y0, Y11, Y11
+	VPADDD       Y11, Y1, Y1
+	VPXOR        160(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y2, Y2
+	VPBROADCASTD 8(DX)(BX*1), Y9
+	VPBROADCASTD 8(R14)(BX*1), Y10
+	VPXOR        128(R12), Y10, Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPMADDWD     Y0, Y11, Y11
+	VPADDD       Y11, Y3, Y3
+	VPXOR        160(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y4, Y4
+	VPBROADCASTD 8(DX)(BX*2), Y9
+	VPBROADCASTD 8(R14)(BX*2), Y10
+	VPXOR        128(R12), Y10, Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPMADDWD     Y0, Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	VPXOR        160(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPBROADCASTD 8(DX)(R11*1), Y9
+	VPBROADCASTD 8(R14)(R11*1), Y10
+	VPXOR        128(R12), Y10, Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPMADDWD     Y0, Y11, Y11
+	VPADDD       Y11, Y7, Y7
+	VPXOR        160(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	VPBROADCASTD 12(DX), Y9
+	VPBROADCASTD 12(R14), Y10
+	VPXOR        192(R12), Y10, Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPMADDWD     Y0, Y11, Y11
+	VPADDD       Y11, Y1, Y1
+	VPXOR        224(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y2, Y2
+	VPBROADCASTD 12(DX)(BX*1), Y9
+	VPBROADCASTD 12(R14)(BX*1), Y10
+	VPXOR        192(R12), Y10, Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPMADDWD     Y0, Y11, Y11
+	VPADDD       Y11, Y3, Y3
+	VPXOR        224(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y4, Y4
+	VPBROADCASTD 12(DX)(BX*2), Y9
+	VPBROADCASTD 12(R14)(BX*2), Y10
+	VPXOR        192(R12), Y10, Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPMADDWD     Y0, Y11, Y11
+	VPADDD       Y11, Y5, Y5
+	VPXOR        224(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y6, Y6
+	VPBROADCASTD 12(DX)(R11*1), Y9
+	VPBROADCASTD 12(R14)(R11*1), Y10
+	VPXOR        192(R12), Y10, Y11
+	VPMADDUBSW   Y11, Y9, Y11
+	VPMADDWD     Y0, Y11, Y11
+	VPADDD       Y11, Y7, Y7
+	VPXOR        224(R12), Y10, Y10
+	VPMADDUBSW   Y10, Y9, Y10
+	VPMADDWD     Y0, Y10, Y10
+	VPADDD       Y10, Y8, Y8
+	ADDQ         $0x00000100, R12
+	ADDQ         $0x10, DX
+	SUBQ         $0x00000010, R13
+	JNZ          apart
+
+finish:
+	MOVQ         each+96(FP), R12
+	ADDQ         R10, R12
+	MOVQ         scale+80(FP), R13
+	MOVQ         bias+88(FP), R14
+	VBROADCASTSS (R12), Y9
 	VCVTDQ2PS    Y1, Y1
 	VMULPS       (R13), Y1, Y1
 	VFMADD213PS  (R14), Y9, Y1
@@ -403,9 +576,9 @@ step:
 	VFMADD213PS  32(R14), Y9, Y2
 	VMOVUPS      Y2, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         scale+64(FP), R13
-	MOVQ         bias+72(FP), R14
-	VBROADCASTSS 4(R8), Y9
+	MOVQ         scale+80(FP), R13
+	MOVQ         bias+88(FP), R14
+	VBROADCASTSS 4(R12), Y9
 	VCVTDQ2PS    Y3, Y3
 	VMULPS       (R13), Y3, Y3
 	VFMADD213PS  (R14), Y9, Y3
@@ -415,9 +588,9 @@ step:
 	VFMADD213PS  32(R14), Y9, Y4
 	VMOVUPS      Y4, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         scale+64(FP), R13
-	MOVQ         bias+72(FP), R14
-	VBROADCASTSS 8(R8), Y9
+	MOVQ         scale+80(FP), R13
+	MOVQ         bias+88(FP), R14
+	VBROADCASTSS 8(R12), Y9
 	VCVTDQ2PS    Y5, Y5
 	VMULPS       (R13), Y5, Y5
 	VFMADD213PS  (R14), Y9, Y5
@@ -427,9 +600,9 @@ step:
 	VFMADD213PS  32(R14), Y9, Y6
 	VMOVUPS      Y6, 32(AX)
 	ADDQ         CX, AX
-	MOVQ         scale+64(FP), R13
-	MOVQ         bias+72(FP), R14
-	VBROADCASTSS 12(R8), Y9
+	MOVQ         scale+80(FP), R13
+	MOVQ         bias+88(FP), R14
+	VBROADCASTSS 12(R12), Y9
 	VCVTDQ2PS    Y7, Y7
 	VMULPS       (R13), Y7, Y7
 	VFMADD213PS  (R14), Y9, Y7
@@ -439,13 +612,30 @@ step:
 	VFMADD213PS  32(R14), Y9, Y8
 	VMOVUPS      Y8, 32(AX)
 	ADDQ         CX, AX
-	ADDQ         R12, DX
-	ADDQ         $0x10, R8
+	ADDQ         R11, DX
 	ADDQ         $0x10, R10
 	DECQ         SI
 	JNZ          group
 	VZEROUPPER
 	RET
+
+DATA lanes0<>+0(SB)/4, $0x3ffe3ffe
+DATA lanes0<>+4(SB)/4, $0x3ffe3ffe
+DATA lanes0<>+8(SB)/4, $0x3ffe3ffe
+DATA lanes0<>+12(SB)/4, $0x3ffe3ffe
+DATA lanes0<>+16(SB)/4, $0x3ffe3ffe
+DATA lanes0<>+20(SB)/4, $0x3ffe3ffe
+DATA lanes0<>+24(SB)/4, $0x3ffe3ffe
+DATA lanes0<>+28(SB)/4, $0x3ffe3ffe
+DATA lanes0<>+32(SB)/4, $0x3ffe3ffe
+DATA lanes0<>+36(SB)/4, $0x3ffe3ffe
+DATA lanes0<>+40(SB)/4, $0x3ffe3ffe
+DATA lanes0<>+44(SB)/4, $0x3ffe3ffe
+DATA lanes0<>+48(SB)/4, $0x3ffe3ffe
+DATA lanes0<>+52(SB)/4, $0x3ffe3ffe
+DATA lanes0<>+56(SB)/4, $0x3ffe3ffe
+DATA lanes0<>+60(SB)/4, $0x3ffe3ffe
+GLOBL lanes0<>(SB), RODATA|NOPTR, $64
 
 // func storeAVX512VNNI(dst *byte, x *float32, n int, step float32)
 // Requires: AVX, AVX2, AVX512F
@@ -486,25 +676,26 @@ values:
 	VZEROUPPER
 	RET
 
-// func storeAVX2(dst *byte, signs *byte, x *float32, n int, step float32) int32
+// func storeAVX2(dst *byte, signs *byte, reach *uint16, x *float32, n int, step float32) int32
 // Requires: AVX, AVX2
-TEXT ·storeAVX2(SB), NOSPLIT, $0-44
+TEXT ·storeAVX2(SB), NOSPLIT, $0-52
 	MOVQ         dst+0(FP), AX
 	MOVQ         signs+8(FP), CX
-	MOVQ         x+16(FP), DX
-	MOVQ         n+24(FP), BX
-	VBROADCASTSS step+32(FP), Y0
+	MOVQ         reach+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         n+32(FP), SI
+	VBROADCASTSS step+40(FP), Y0
 	VXORPS       Y1, Y1, Y1
 	VXORPS       Y2, Y2, Y2
 
 values:
-	VMULPS       (DX), Y0, Y3
+	VMULPS       (BX), Y0, Y3
 	VCVTPS2DQ    Y3, Y3
-	VMULPS       32(DX), Y0, Y4
+	VMULPS       32(BX), Y0, Y4
 	VCVTPS2DQ    Y4, Y4
-	VMULPS       64(DX), Y0, Y5
+	VMULPS       64(BX), Y0, Y5
 	VCVTPS2DQ    Y5, Y5
-	VMULPS       96(DX), Y0, Y6
+	VMULPS       96(BX), Y0, Y6
 	VCVTPS2DQ    Y6, Y6
 	VPACKSSDW    Y4, Y3, Y3
 	VPACKSSDW    Y6, Y5, Y5
@@ -518,10 +709,16 @@ values:
 	VPAND        Y3, Y4, Y4
 	VPSADBW      Y4, Y2, Y4
 	VPADDD       Y4, Y1, Y1
-	ADDQ         $0x00000080, DX
+	VPMADDUBSW   Y3, Y3, Y3
+	VPSHUFD      $0xb1, Y3, Y4
+	VPADDW       Y4, Y3, Y3
+	VPMAXUW      (DX), Y3, Y3
+	VMOVDQU      Y3, (DX)
+	ADDQ         $0x20, DX
+	ADDQ         $0x00000080, BX
 	ADDQ         $0x20, AX
 	ADDQ         $0x20, CX
-	SUBQ         $0x00000020, BX
+	SUBQ         $0x00000020, SI
 	JNZ          values
 	VPADDD       Y2, Y1, Y0
 	VEXTRACTF128 $0x01, Y0, X1
@@ -531,7 +728,7 @@ values:
 	VMOVSHDUP    X0, X1
 	VPADDD       X1, X0, X1
 	VMOVD        X1, AX
-	MOVL         AX, ret+40(FP)
+	MOVL         AX, ret+48(FP)
 	VZEROUPPER
 	RET
 
@@ -760,76 +957,76 @@ block:
 	VADDPS       Y9, Y8, Y2
 	VSUBPS       Y9, Y8, Y9
 	VPERM2F128   $0x01, Y7, Y7, Y8
-	VFMADD231PS  lanes1<>+0(SB), Y7, Y8
+	VFMADD231PS  lanes2<>+0(SB), Y7, Y8
 	VPERMILPS    $0x4e, Y8, Y7
-	VFMADD231PS  lanes2<>+0(SB), Y8, Y7
+	VFMADD231PS  lanes3<>+0(SB), Y8, Y7
 	VPERMILPS    $0xb1, Y7, Y8
-	VFMADD231PS  lanes3<>+0(SB), Y7, Y8
+	VFMADD231PS  lanes4<>+0(SB), Y7, Y8
 	VMOVUPS      Y8, (AX)
-	VANDPS       lanes4<>+0(SB), Y8, Y8
+	VANDPS       lanes5<>+0(SB), Y8, Y8
 	VMAXPS       Y8, Y0, Y0
 	VPERM2F128   $0x01, Y10, Y10, Y7
-	VFMADD231PS  lanes1<>+0(SB), Y10, Y7
+	VFMADD231PS  lanes2<>+0(SB), Y10, Y7
 	VPERMILPS    $0x4e, Y7, Y8
-	VFMADD231PS  lanes2<>+0(SB), Y7, Y8
+	VFMADD231PS  lanes3<>+0(SB), Y7, Y8
 	VPERMILPS    $0xb1, Y8, Y7
-	VFMADD231PS  lanes3<>+0(SB), Y8, Y7
+	VFMADD231PS  lanes4<>+0(SB), Y8, Y7
 	VMOVUPS      Y7, 32(AX)
-	VANDPS       lanes4<>+0(SB), Y7, Y7
+	VANDPS       lanes5<>+0(SB), Y7, Y7
 	VMAXPS       Y7, Y1, Y1
 	VPERM2F128   $0x01, Y5, Y5, Y7
-	VFMADD231PS  lanes1<>+0(SB), Y5, Y7
+	VFMADD231PS  lanes2<>+0(SB), Y5, Y7
 	VPERMILPS    $0x4e, Y7, Y5
-	VFMADD231PS  lanes2<>+0(SB), Y7, Y5
+	VFMADD231PS  lanes3<>+0(SB), Y7, Y5
 	VPERMILPS    $0xb1, Y5, Y7
-	VFMADD231PS  lanes3<>+0(SB), Y5, Y7
+	VFMADD231PS  lanes4<>+0(SB), Y5, Y7
 	VMOVUPS      Y7, 64(AX)
-	VANDPS       lanes4<>+0(SB), Y7, Y7
+	VANDPS       lanes5<>+0(SB), Y7, Y7
 	VMAXPS       Y7, Y0, Y0
 	VPERM2F128   $0x01, Y4, Y4, Y5
-	VFMADD231PS  lanes1<>+0(SB), Y4, Y5
+	VFMADD231PS  lanes2<>+0(SB), Y4, Y5
 	VPERMILPS    $0x4e, Y5, Y4
-	VFMADD231PS  lanes2<>+0(SB), Y5, Y4
+	VFMADD231PS  lanes3<>+0(SB), Y5, Y4
 	VPERMILPS    $0xb1, Y4, Y5
-	VFMADD231PS  lanes3<>+0(SB), Y4, Y5
+	VFMADD231PS  lanes4<>+0(SB), Y4, Y5
 	VMOVUPS      Y5, 96(AX)
-	VANDPS       lanes4<>+0(SB), Y5, Y5
+	VANDPS       lanes5<>+0(SB), Y5, Y5
 	VMAXPS       Y5, Y1, Y1
 	VPERM2F128   $0x01, Y3, Y3, Y4
-	VFMADD231PS  lanes1<>+0(SB), Y3, Y4
+	VFMADD231PS  lanes2<>+0(SB), Y3, Y4
 	VPERMILPS    $0x4e, Y4, Y3
-	VFMADD231PS  lanes2<>+0(SB), Y4, Y3
+	VFMADD231PS  lanes3<>+0(SB), Y4, Y3
 	VPERMILPS    $0xb1, Y3, Y4
-	VFMADD231PS  lanes3<>+0(SB), Y3, Y4
+	VFMADD231PS  lanes4<>+0(SB), Y3, Y4
 	VMOVUPS      Y4, 128(AX)
-	VANDPS       lanes4<>+0(SB), Y4, Y4
+	VANDPS       lanes5<>+0(SB), Y4, Y4
 	VMAXPS       Y4, Y0, Y0
 	VPERM2F128   $0x01, Y6, Y6, Y3
-	VFMADD231PS  lanes1<>+0(SB), Y6, Y3
+	VFMADD231PS  lanes2<>+0(SB), Y6, Y3
 	VPERMILPS    $0x4e, Y3, Y4
-	VFMADD231PS  lanes2<>+0(SB), Y3, Y4
+	VFMADD231PS  lanes3<>+0(SB), Y3, Y4
 	VPERMILPS    $0xb1, Y4, Y3
-	VFMADD231PS  lanes3<>+0(SB), Y4, Y3
+	VFMADD231PS  lanes4<>+0(SB), Y4, Y3
 	VMOVUPS      Y3, 160(AX)
-	VANDPS       lanes4<>+0(SB), Y3, Y3
+	VANDPS       lanes5<>+0(SB), Y3, Y3
 	VMAXPS       Y3, Y1, Y1
 	VPERM2F128   $0x01, Y2, Y2, Y3
-	VFMADD231PS  lanes1<>+0(SB), Y2, Y3
+	VFMADD231PS  lanes2<>+0(SB), Y2, Y3
 	VPERMILPS    $0x4e, Y3, Y2
-	VFMADD231PS  lanes2<>+0(SB), Y3, Y2
+	VFMADD231PS  lanes3<>+0(SB), Y3, Y2
 	VPERMILPS    $0xb1, Y2, Y3
-	VFMADD231PS  lanes3<>+0(SB), Y2, Y3
+	VFMADD231PS  lanes4<>+0(SB), Y2, Y3
 	VMOVUPS      Y3, 192(AX)
-	VANDPS       lanes4<>+0(SB), Y3, Y3
+	VANDPS       lanes5<>+0(SB), Y3, Y3
 	VMAXPS       Y3, Y0, Y0
 	VPERM2F128   $0x01, Y9, Y9, Y2
-	VFMADD231PS  lanes1<>+0(SB), Y9, Y2
+	VFMADD231PS  lanes2<>+0(SB), Y9, Y2
 	VPERMILPS    $0x4e, Y2, Y3
-	VFMADD231PS  lanes2<>+0(SB), Y2, Y3
+	VFMADD231PS  lanes3<>+0(SB), Y2, Y3
 	VPERMILPS    $0xb1, Y3, Y2
-	VFMADD231PS  lanes3<>+0(SB), Y3, Y2
+	VFMADD231PS  lanes4<>+0(SB), Y3, Y2
 	VMOVUPS      Y2, 224(AX)
-	VANDPS       lanes4<>+0(SB), Y2, Y2
+	VANDPS       lanes5<>+0(SB), Y2, Y2
 	VMAXPS       Y2, Y1, Y1
 	VMOVUPS      (CX), Y2
 	VSUBPS       256(CX), Y2, Y2
@@ -872,76 +1069,76 @@ block:
 	VADDPS       Y9, Y8, Y2
 	VSUBPS       Y9, Y8, Y9
 	VPERM2F128   $0x01, Y7, Y7, Y8
-	VFMADD231PS  lanes1<>+0(SB), Y7, Y8
+	VFMADD231PS  lanes2<>+0(SB), Y7, Y8
 	VPERMILPS    $0x4e, Y8, Y7
-	VFMADD231PS  lanes2<>+0(SB), Y8, Y7
+	VFMADD231PS  lanes3<>+0(SB), Y8, Y7
 	VPERMILPS    $0xb1, Y7, Y8
-	VFMADD231PS  lanes3<>+0(SB), Y7, Y8
+	VFMADD231PS  lanes4<>+0(SB), Y7, Y8
 	VMOVUPS      Y8, 256(AX)
-	VANDPS       lanes4<>+0(SB), Y8, Y8
+	VANDPS       lanes5<>+0(SB), Y8, Y8
 	VMAXPS       Y8, Y0, Y0
 	VPERM2F128   $0x01, Y10, Y10, Y7
-	VFMADD231PS  lanes1<>+0(SB), Y10, Y7
+	VFMADD231PS  lanes2<>+0(SB), Y10, Y7
 	VPERMILPS    $0x4e, Y7, Y8
-	VFMADD231PS  lanes2<>+0(SB), Y7, Y8
+	VFMADD231PS  lanes3<>+0(SB), Y7, Y8
 	VPERMILPS    $0xb1, Y8, Y7
-	VFMADD231PS  lanes3<>+0(SB), Y8, Y7
+	VFMADD231PS  lanes4<>+0(SB), Y8, Y7
 	VMOVUPS      Y7, 288(AX)
-	VANDPS       lanes4<>+0(SB), Y7, Y7
+	VANDPS       lanes5<>+0(SB), Y7, Y7
 	VMAXPS       Y7, Y1, Y1
 	VPERM2F128   $0x01, Y5, Y5, Y7
-	VFMADD231PS  lanes1<>+0(SB), Y5, Y7
+	VFMADD231PS  lanes2<>+0(SB), Y5, Y7
 	VPERMILPS    $0x4e, Y7, Y5
-	VFMADD231PS  lanes2<>+0(SB), Y7, Y5
+	VFMADD231PS  lanes3<>+0(SB), Y7, Y5
 	VPERMILPS    $0xb1, Y5, Y7
-	VFMADD231PS  lanes3<>+0(SB), Y5, Y7
+	VFMADD231PS  lanes4<>+0(SB), Y5, Y7
 	VMOVUPS      Y7, 320(AX)
-	VANDPS       lanes4<>+0(SB), Y7, Y7
+	VANDPS       lanes5<>+0(SB), Y7, Y7
 	VMAXPS       Y7, Y0, Y0
 	VPERM2F128   $0x01, Y4, Y4, Y5
-	VFMADD231PS  lanes1<>+0(SB), Y4, Y5
+	VFMADD231PS  lanes2<>+0(SB), Y4, Y5
 	VPERMILPS    $0x4e, Y5, Y4
-	VFMADD231PS  lanes2<>+0(SB), Y5, Y4
+	VFMADD231PS  lanes3<>+0(SB), Y5, Y4
 	VPERMILPS    $0xb1, Y4, Y5
-	VFMADD231PS  lanes3<>+0(SB), Y4, Y5
+	VFMADD231PS  lanes4<>+0(SB), Y4, Y5
 	VMOVUPS      Y5, 352(AX)
-	VANDPS       lanes4<>+0(SB), Y5, Y5
+	VANDPS       lanes5<>+0(SB), Y5, Y5
 	VMAXPS       Y5, Y1, Y1
 	VPERM2F128   $0x01, Y3, Y3, Y4
-	VFMADD231PS  lanes1<>+0(SB), Y3, Y4
+	VFMADD231PS  lanes2<>+0(SB), Y3, Y4
 	VPERMILPS    $0x4e, Y4, Y3
-	VFMADD231PS  lanes2<>+0(SB), Y4, Y3
+	VFMADD231PS  lanes3<>+0(SB), Y4, Y3
 	VPERMILPS    $0xb1, Y3, Y4
-	VFMADD231PS  lanes3<>+0(SB), Y3, Y4
+	VFMADD231PS  lanes4<>+0(SB), Y3, Y4
 	VMOVUPS      Y4, 384(AX)
-	VANDPS       lanes4<>+0(SB), Y4, Y4
+	VANDPS       lanes5<>+0(SB), Y4, Y4
 	VMAXPS       Y4, Y0, Y0
 	VPERM2F128   $0x01, Y6, Y6, Y3
-	VFMADD231PS  lanes1<>+0(SB), Y6, Y3
+	VFMADD231PS  lanes2<>+0(SB), Y6, Y3
 	VPERMILPS    $0x4e, Y3, Y4
-	VFMADD231PS  lanes2<>+0(SB), Y3, Y4
+	VFMADD231PS  lanes3<>+0(SB), Y3, Y4
 	VPERMILPS    $0xb1, Y4, Y3
-	VFMADD231PS  lanes3<>+0(SB), Y4, Y3
+	VFMADD231PS  lanes4<>+0(SB), Y4, Y3
 	VMOVUPS      Y3, 416(AX)
-	VANDPS       lanes4<>+0(SB), Y3, Y3
+	VANDPS       lanes5<>+0(SB), Y3, Y3
 	VMAXPS       Y3, Y1, Y1
 	VPERM2F128   $0x01, Y2, Y2, Y3
-	VFMADD231PS  lanes1<>+0(SB), Y2, Y3
+	VFMADD231PS  lanes2<>+0(SB), Y2, Y3
 	VPERMILPS    $0x4e, Y3, Y2
-	VFMADD231PS  lanes2<>+0(SB), Y3, Y2
+	VFMADD231PS  lanes3<>+0(SB), Y3, Y2
 	VPERMILPS    $0xb1, Y2, Y3
-	VFMADD231PS  lanes3<>+0(SB), Y2, Y3
+	VFMADD231PS  lanes4<>+0(SB), Y2, Y3
 	VMOVUPS      Y3, 448(AX)
-	VANDPS       lanes4<>+0(SB), Y3, Y3
+	VANDPS       lanes5<>+0(SB), Y3, Y3
 	VMAXPS       Y3, Y0, Y0
 	VPERM2F128   $0x01, Y9, Y9, Y2
-	VFMADD231PS  lanes1<>+0(SB), Y9, Y2
+	VFMADD231PS  lanes2<>+0(SB), Y9, Y2
 	VPERMILPS    $0x4e, Y2, Y3
-	VFMADD231PS  lanes2<>+0(SB), Y2, Y3
+	VFMADD231PS  lanes3<>+0(SB), Y2, Y3
 	VPERMILPS    $0xb1, Y3, Y2
-	VFMADD231PS  lanes3<>+0(SB), Y3, Y2
+	VFMADD231PS  lanes4<>+0(SB), Y3, Y2
 	VMOVUPS      Y2, 480(AX)
-	VANDPS       lanes4<>+0(SB), Y2, Y2
+	VANDPS       lanes5<>+0(SB), Y2, Y2
 	VMAXPS       Y2, Y1, Y1
 	ADDQ         $0x00000200, CX
 	ADDQ         $0x00000200, AX
@@ -958,36 +1155,18 @@ block:
 	VZEROUPPER
 	RET
 
-DATA lanes0<>+0(SB)/4, $0x3f800000
-DATA lanes0<>+4(SB)/4, $0x3f800000
-DATA lanes0<>+8(SB)/4, $0x3f800000
-DATA lanes0<>+12(SB)/4, $0x3f800000
-DATA lanes0<>+16(SB)/4, $0x3f800000
-DATA lanes0<>+20(SB)/4, $0x3f800000
-DATA lanes0<>+24(SB)/4, $0x3f800000
-DATA lanes0<>+28(SB)/4, $0x3f800000
-DATA lanes0<>+32(SB)/4, $0xbf800000
-DATA lanes0<>+36(SB)/4, $0xbf800000
-DATA lanes0<>+40(SB)/4, $0xbf800000
-DATA lanes0<>+44(SB)/4, $0xbf800000
-DATA lanes0<>+48(SB)/4, $0xbf800000
-DATA lanes0<>+52(SB)/4, $0xbf800000
-DATA lanes0<>+56(SB)/4, $0xbf800000
-DATA lanes0<>+60(SB)/4, $0xbf800000
-GLOBL lanes0<>(SB), RODATA|NOPTR, $64
-
 DATA lanes1<>+0(SB)/4, $0x3f800000
 DATA lanes1<>+4(SB)/4, $0x3f800000
 DATA lanes1<>+8(SB)/4, $0x3f800000
 DATA lanes1<>+12(SB)/4, $0x3f800000
-DATA lanes1<>+16(SB)/4, $0xbf800000
-DATA lanes1<>+20(SB)/4, $0xbf800000
-DATA lanes1<>+24(SB)/4, $0xbf800000
-DATA lanes1<>+28(SB)/4, $0xbf800000
-DATA lanes1<>+32(SB)/4, $0x3f800000
-DATA lanes1<>+36(SB)/4, $0x3f800000
-DATA lanes1<>+40(SB)/4, $0x3f800000
-DATA lanes1<>+44(SB)/4, $0x3f800000
+DATA lanes1<>+16(SB)/4, $0x3f800000
+DATA lanes1<>+20(SB)/4, $0x3f800000
+DATA lanes1<>+24(SB)/4, $0x3f800000
+DATA lanes1<>+28(SB)/4, $0x3f800000
+DATA lanes1<>+32(SB)/4, $0xbf800000
+DATA lanes1<>+36(SB)/4, $0xbf800000
+DATA lanes1<>+40(SB)/4, $0xbf800000
+DATA lanes1<>+44(SB)/4, $0xbf800000
 DATA lanes1<>+48(SB)/4, $0xbf800000
 DATA lanes1<>+52(SB)/4, $0xbf800000
 DATA lanes1<>+56(SB)/4, $0xbf800000
@@ -996,418 +1175,438 @@ GLOBL lanes1<>(SB), RODATA|NOPTR, $64
 
 DATA lanes2<>+0(SB)/4, $0x3f800000
 DATA lanes2<>+4(SB)/4, $0x3f800000
-DATA lanes2<>+8(SB)/4, $0xbf800000
-DATA lanes2<>+12(SB)/4, $0xbf800000
-DATA lanes2<>+16(SB)/4, $0x3f800000
-DATA lanes2<>+20(SB)/4, $0x3f800000
+DATA lanes2<>+8(SB)/4, $0x3f800000
+DATA lanes2<>+12(SB)/4, $0x3f800000
+DATA lanes2<>+16(SB)/4, $0xbf800000
+DATA lanes2<>+20(SB)/4, $0xbf800000
 DATA lanes2<>+24(SB)/4, $0xbf800000
 DATA lanes2<>+28(SB)/4, $0xbf800000
 DATA lanes2<>+32(SB)/4, $0x3f800000
 DATA lanes2<>+36(SB)/4, $0x3f800000
-DATA lanes2<>+40(SB)/4, $0xbf800000
-DATA lanes2<>+44(SB)/4, $0xbf800000
-DATA lanes2<>+48(SB)/4, $0x3f800000
-DATA lanes2<>+52(SB)/4, $0x3f800000
+DATA lanes2<>+40(SB)/4, $0x3f800000
+DATA lanes2<>+44(SB)/4, $0x3f800000
+DATA lanes2<>+48(SB)/4, $0xbf800000
+DATA lanes2<>+52(SB)/4, $0xbf800000
 DATA lanes2<>+56(SB)/4, $0xbf800000
 DATA lanes2<>+60(SB)/4, $0xbf800000
 GLOBL lanes2<>(SB), RODATA|NOPTR, $64
 
 DATA lanes3<>+0(SB)/4, $0x3f800000
-DATA lanes3<>+4(SB)/4, $0xbf800000
-DATA lanes3<>+8(SB)/4, $0x3f800000
+DATA lanes3<>+4(SB)/4, $0x3f800000
+DATA lanes3<>+8(SB)/4, $0xbf800000
 DATA lanes3<>+12(SB)/4, $0xbf800000
 DATA lanes3<>+16(SB)/4, $0x3f800000
-DATA lanes3<>+20(SB)/4, $0xbf800000
-DATA lanes3<>+24(SB)/4, $0x3f800000
+DATA lanes3<>+20(SB)/4, $0x3f800000
+DATA lanes3<>+24(SB)/4, $0xbf800000
 DATA lanes3<>+28(SB)/4, $0xbf800000
 DATA lanes3<>+32(SB)/4, $0x3f800000
-DATA lanes3<>+36(SB)/4, $0xbf800000
-DATA lanes3<>+40(SB)/4, $0x3f800000
+DATA lanes3<>+36(SB)/4, $0x3f800000
+DATA lanes3<>+40(SB)/4, $0xbf800000
 DATA lanes3<>+44(SB)/4, $0xbf800000
 DATA lanes3<>+48(SB)/4, $0x3f800000
-DATA lanes3<>+52(SB)/4, $0xbf800000
-DATA lanes3<>+56(SB)/4, $0x3f800000
+DATA lanes3<>+52(SB)/4, $0x3f800000
+DATA lanes3<>+56(SB)/4, $0xbf800000
 DATA lanes3<>+60(SB)/4, $0xbf800000
 GLOBL lanes3<>(SB), RODATA|NOPTR, $64
 
-DATA lanes4<>+0(SB)/4, $0x7fffffff
-DATA lanes4<>+4(SB)/4, $0x7fffffff
-DATA lanes4<>+8(SB)/4, $0x7fffffff
-DATA lanes4<>+12(SB)/4, $0x7fffffff
-DATA lanes4<>+16(SB)/4, $0x7fffffff
-DATA lanes4<>+20(SB)/4, $0x7fffffff
-DATA lanes4<>+24(SB)/4, $0x7fffffff
-DATA lanes4<>+28(SB)/4, $0x7fffffff
-DATA lanes4<>+32(SB)/4, $0x7fffffff
-DATA lanes4<>+36(SB)/4, $0x7fffffff
-DATA lanes4<>+40(SB)/4, $0x7fffffff
-DATA lanes4<>+44(SB)/4, $0x7fffffff
-DATA lanes4<>+48(SB)/4, $0x7fffffff
-DATA lanes4<>+52(SB)/4, $0x7fffffff
-DATA lanes4<>+56(SB)/4, $0x7fffffff
-DATA lanes4<>+60(SB)/4, $0x7fffffff
+DATA lanes4<>+0(SB)/4, $0x3f800000
+DATA lanes4<>+4(SB)/4, $0xbf800000
+DATA lanes4<>+8(SB)/4, $0x3f800000
+DATA lanes4<>+12(SB)/4, $0xbf800000
+DATA lanes4<>+16(SB)/4, $0x3f800000
+DATA lanes4<>+20(SB)/4, $0xbf800000
+DATA lanes4<>+24(SB)/4, $0x3f800000
+DATA lanes4<>+28(SB)/4, $0xbf800000
+DATA lanes4<>+32(SB)/4, $0x3f800000
+DATA lanes4<>+36(SB)/4, $0xbf800000
+DATA lanes4<>+40(SB)/4, $0x3f800000
+DATA lanes4<>+44(SB)/4, $0xbf800000
+DATA lanes4<>+48(SB)/4, $0x3f800000
+DATA lanes4<>+52(SB)/4, $0xbf800000
+DATA lanes4<>+56(SB)/4, $0x3f800000
+DATA lanes4<>+60(SB)/4, $0xbf800000
 GLOBL lanes4<>(SB), RODATA|NOPTR, $64
 
-// func geluAVX2(x *float32, n int)
+DATA lanes5<>+0(SB)/4, $0x7fffffff
+DATA lanes5<>+4(SB)/4, $0x7fffffff
+DATA lanes5<>+8(SB)/4, $0x7fffffff
+DATA lanes5<>+12(SB)/4, $0x7fffffff
+DATA lanes5<>+16(SB)/4, $0x7fffffff
+DATA lanes5<>+20(SB)/4, $0x7fffffff
+DATA lanes5<>+24(SB)/4, $0x7fffffff
+DATA lanes5<>+28(SB)/4, $0x7fffffff
+DATA lanes5<>+32(SB)/4, $0x7fffffff
+DATA lanes5<>+36(SB)/4, $0x7fffffff
+DATA lanes5<>+40(SB)/4, $0x7fffffff
+DATA lanes5<>+44(SB)/4, $0x7fffffff
+DATA lanes5<>+48(SB)/4, $0x7fffffff
+DATA lanes5<>+52(SB)/4, $0x7fffffff
+DATA lanes5<>+56(SB)/4, $0x7fffffff
+DATA lanes5<>+60(SB)/4, $0x7fffffff
+GLOBL lanes5<>(SB), RODATA|NOPTR, $64
+
+// func geluAVX2(dst *float32, x *float32, n int)
 // Requires: AVX, AVX2, FMA3
-TEXT ·geluAVX2(SB), NOSPLIT, $0-16
-	MOVQ x+0(FP), AX
-	MOVQ n+8(FP), CX
+TEXT ·geluAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
 
 values:
-	VMOVUPS      (AX), Y0
-	VMOVUPS      32(AX), Y1
-	VANDPS       lanes4<>+0(SB), Y0, Y2
-	VANDPS       lanes4<>+0(SB), Y1, Y3
-	VMOVUPS      lanes14<>+0(SB), Y4
-	VMOVUPS      lanes14<>+0(SB), Y5
-	VFMADD213PS  lanes7<>+0(SB), Y2, Y4
-	VFMADD213PS  lanes7<>+0(SB), Y3, Y5
-	VMOVUPS      lanes7<>+0(SB), Y6
-	VMOVUPS      lanes7<>+0(SB), Y7
+	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y1
+	VANDPS       lanes5<>+0(SB), Y0, Y2
+	VANDPS       lanes5<>+0(SB), Y1, Y3
+	VMOVUPS      lanes15<>+0(SB), Y4
+	VMOVUPS      lanes15<>+0(SB), Y5
+	VFMADD213PS  lanes8<>+0(SB), Y2, Y4
+	VFMADD213PS  lanes8<>+0(SB), Y3, Y5
+	VMOVUPS      lanes8<>+0(SB), Y6
+	VMOVUPS      lanes8<>+0(SB), Y7
 	VDIVPS       Y4, Y6, Y4
 	VDIVPS       Y5, Y7, Y5
 	VMULPS       Y0, Y0, Y0
 	VMULPS       Y1, Y1, Y1
-	VMULPS       lanes15<>+0(SB), Y0, Y0
-	VMULPS       lanes15<>+0(SB), Y1, Y1
-	VMAXPS       lanes5<>+0(SB), Y0, Y0
-	VMAXPS       lanes5<>+0(SB), Y1, Y1
-	VADDPS       lanes6<>+0(SB), Y0, Y6
-	VADDPS       lanes6<>+0(SB), Y1, Y7
-	VSUBPS       lanes6<>+0(SB), Y6, Y8
-	VSUBPS       lanes6<>+0(SB), Y7, Y9
+	VMULPS       lanes16<>+0(SB), Y0, Y0
+	VMULPS       lanes16<>+0(SB), Y1, Y1
+	VMAXPS       lanes6<>+0(SB), Y0, Y0
+	VMAXPS       lanes6<>+0(SB), Y1, Y1
+	VADDPS       lanes7<>+0(SB), Y0, Y6
+	VADDPS       lanes7<>+0(SB), Y1, Y7
+	VSUBPS       lanes7<>+0(SB), Y6, Y8
+	VSUBPS       lanes7<>+0(SB), Y7, Y9
 	VSUBPS       Y8, Y0, Y8
 	VSUBPS       Y9, Y1, Y9
-	VMOVUPS      lanes8<>+0(SB), Y0
-	VMOVUPS      lanes8<>+0(SB), Y1
-	VFMADD213PS  lanes9<>+0(SB), Y8, Y0
-	VFMADD213PS  lanes9<>+0(SB), Y9, Y1
+	VMOVUPS      lanes9<>+0(SB), Y0
+	VMOVUPS      lanes9<>+0(SB), Y1
 	VFMADD213PS  lanes10<>+0(SB), Y8, Y0
 	VFMADD213PS  lanes10<>+0(SB), Y9, Y1
 	VFMADD213PS  lanes11<>+0(SB), Y8, Y0
 	VFMADD213PS  lanes11<>+0(SB), Y9, Y1
 	VFMADD213PS  lanes12<>+0(SB), Y8, Y0
 	VFMADD213PS  lanes12<>+0(SB), Y9, Y1
-	VFMADD213PS  lanes7<>+0(SB), Y8, Y0
-	VFMADD213PS  lanes7<>+0(SB), Y9, Y1
+	VFMADD213PS  lanes13<>+0(SB), Y8, Y0
+	VFMADD213PS  lanes13<>+0(SB), Y9, Y1
+	VFMADD213PS  lanes8<>+0(SB), Y8, Y0
+	VFMADD213PS  lanes8<>+0(SB), Y9, Y1
 	VPSLLD       $0x17, Y6, Y6
 	VPSLLD       $0x17, Y7, Y7
 	VPADDD       Y6, Y0, Y0
 	VPADDD       Y7, Y1, Y1
-	VMOVUPS      lanes13<>+0(SB), Y6
-	VMOVUPS      lanes13<>+0(SB), Y7
-	VFMADD213PS  lanes17<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes17<>+0(SB), Y5, Y7
+	VMOVUPS      lanes14<>+0(SB), Y6
+	VMOVUPS      lanes14<>+0(SB), Y7
 	VFMADD213PS  lanes18<>+0(SB), Y4, Y6
 	VFMADD213PS  lanes18<>+0(SB), Y5, Y7
 	VFMADD213PS  lanes19<>+0(SB), Y4, Y6
 	VFMADD213PS  lanes19<>+0(SB), Y5, Y7
 	VFMADD213PS  lanes20<>+0(SB), Y4, Y6
 	VFMADD213PS  lanes20<>+0(SB), Y5, Y7
+	VFMADD213PS  lanes21<>+0(SB), Y4, Y6
+	VFMADD213PS  lanes21<>+0(SB), Y5, Y7
 	VMULPS       Y4, Y6, Y6
 	VMULPS       Y5, Y7, Y7
-	VFNMADD213PS lanes7<>+0(SB), Y6, Y0
-	VFNMADD213PS lanes7<>+0(SB), Y7, Y1
-	VFMADD213PS  (AX), Y2, Y0
-	VFMADD213PS  32(AX), Y3, Y1
-	VMULPS       lanes16<>+0(SB), Y0, Y0
-	VMULPS       lanes16<>+0(SB), Y1, Y1
+	VFNMADD213PS lanes8<>+0(SB), Y6, Y0
+	VFNMADD213PS lanes8<>+0(SB), Y7, Y1
+	VFMADD213PS  (CX), Y2, Y0
+	VFMADD213PS  32(CX), Y3, Y1
+	VMULPS       lanes17<>+0(SB), Y0, Y0
+	VMULPS       lanes17<>+0(SB), Y1, Y1
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      Y1, 32(AX)
+	ADDQ         $0x00000040, CX
 	ADDQ         $0x00000040, AX
-	SUBQ         $0x00000010, CX
+	SUBQ         $0x00000010, DX
 	JNZ          values
 	VZEROUPPER
 	RET
 
-DATA lanes5<>+0(SB)/4, $0xc2fa0000
-DATA lanes5<>+4(SB)/4, $0xc2fa0000
-DATA lanes5<>+8(SB)/4, $0xc2fa0000
-DATA lanes5<>+12(SB)/4, $0xc2fa0000
-DATA lanes5<>+16(SB)/4, $0xc2fa0000
-DATA lanes5<>+20(SB)/4, $0xc2fa0000
-DATA lanes5<>+24(SB)/4, $0xc2fa0000
-DATA lanes5<>+28(SB)/4, $0xc2fa0000
-DATA lanes5<>+32(SB)/4, $0xc2fa0000
-DATA lanes5<>+36(SB)/4, $0xc2fa0000
-DATA lanes5<>+40(SB)/4, $0xc2fa0000
-DATA lanes5<>+44(SB)/4, $0xc2fa0000
-DATA lanes5<>+48(SB)/4, $0xc2fa0000
-DATA lanes5<>+52(SB)/4, $0xc2fa0000
-DATA lanes5<>+56(SB)/4, $0xc2fa0000
-DATA lanes5<>+60(SB)/4, $0xc2fa0000
-GLOBL lanes5<>(SB), RODATA|NOPTR, $64
-
-DATA lanes6<>+0(SB)/4, $0x4b400000
-DATA lanes6<>+4(SB)/4, $0x4b400000
-DATA lanes6<>+8(SB)/4, $0x4b400000
-DATA lanes6<>+12(SB)/4, $0x4b400000
-DATA lanes6<>+16(SB)/4, $0x4b400000
-DATA lanes6<>+20(SB)/4, $0x4b400000
-DATA lanes6<>+24(SB)/4, $0x4b400000
-DATA lanes6<>+28(SB)/4, $0x4b400000
-DATA lanes6<>+32(SB)/4, $0x4b400000
-DATA lanes6<>+36(SB)/4, $0x4b400000
-DATA lanes6<>+40(SB)/4, $0x4b400000
-DATA lanes6<>+44(SB)/4, $0x4b400000
-DATA lanes6<>+48(SB)/4, $0x4b400000
-DATA lanes6<>+52(SB)/4, $0x4b400000
-DATA lanes6<>+56(SB)/4, $0x4b400000
-DATA lanes6<>+60(SB)/4, $0x4b400000
+DATA lanes6<>+0(SB)/4, $0xc2fa0000
+DATA lanes6<>+4(SB)/4, $0xc2fa0000
+DATA lanes6<>+8(SB)/4, $0xc2fa0000
+DATA lanes6<>+12(SB)/4, $0xc2fa0000
+DATA lanes6<>+16(SB)/4, $0xc2fa0000
+DATA lanes6<>+20(SB)/4, $0xc2fa0000
+DATA lanes6<>+24(SB)/4, $0xc2fa0000
+DATA lanes6<>+28(SB)/4, $0xc2fa0000
+DATA lanes6<>+32(SB)/4, $0xc2fa0000
+DATA lanes6<>+36(SB)/4, $0xc2fa0000
+DATA lanes6<>+40(SB)/4, $0xc2fa0000
+DATA lanes6<>+44(SB)/4, $0xc2fa0000
+DATA lanes6<>+48(SB)/4, $0xc2fa0000
+DATA lanes6<>+52(SB)/4, $0xc2fa0000
+DATA lanes6<>+56(SB)/4, $0xc2fa0000
+DATA lanes6<>+60(SB)/4, $0xc2fa0000
 GLOBL lanes6<>(SB), RODATA|NOPTR, $64
 
-DATA lanes7<>+0(SB)/4, $0x3f800000
-DATA lanes7<>+4(SB)/4, $0x3f800000
-DATA lanes7<>+8(SB)/4, $0x3f800000
-DATA lanes7<>+12(SB)/4, $0x3f800000
-DATA lanes7<>+16(SB)/4, $0x3f800000
-DATA lanes7<>+20(SB)/4, $0x3f800000
-DATA lanes7<>+24(SB)/4, $0x3f800000
-DATA lanes7<>+28(SB)/4, $0x3f800000
-DATA lanes7<>+32(SB)/4, $0x3f800000
-DATA lanes7<>+36(SB)/4, $0x3f800000
-DATA lanes7<>+40(SB)/4, $0x3f800000
-DATA lanes7<>+44(SB)/4, $0x3f800000
-DATA lanes7<>+48(SB)/4, $0x3f800000
-DATA lanes7<>+52(SB)/4, $0x3f800000
-DATA lanes7<>+56(SB)/4, $0x3f800000
-DATA lanes7<>+60(SB)/4, $0x3f800000
+DATA lanes7<>+0(SB)/4, $0x4b400000
+DATA lanes7<>+4(SB)/4, $0x4b400000
+DATA lanes7<>+8(SB)/4, $0x4b400000
+DATA lanes7<>+12(SB)/4, $0x4b400000
+DATA lanes7<>+16(SB)/4, $0x4b400000
+DATA lanes7<>+20(SB)/4, $0x4b400000
+DATA lanes7<>+24(SB)/4, $0x4b400000
+DATA lanes7<>+28(SB)/4, $0x4b400000
+DATA lanes7<>+32(SB)/4, $0x4b400000
+DATA lanes7<>+36(SB)/4, $0x4b400000
+DATA lanes7<>+40(SB)/4, $0x4b400000
+DATA lanes7<>+44(SB)/4, $0x4b400000
+DATA lanes7<>+48(SB)/4, $0x4b400000
+DATA lanes7<>+52(SB)/4, $0x4b400000
+DATA lanes7<>+56(SB)/4, $0x4b400000
+DATA lanes7<>+60(SB)/4, $0x4b400000
 GLOBL lanes7<>(SB), RODATA|NOPTR, $64
 
-DATA lanes8<>+0(SB)/4, $0x3aaddd0a
-DATA lanes8<>+4(SB)/4, $0x3aaddd0a
-DATA lanes8<>+8(SB)/4, $0x3aaddd0a
-DATA lanes8<>+12(SB)/4, $0x3aaddd0a
-DATA lanes8<>+16(SB)/4, $0x3aaddd0a
-DATA lanes8<>+20(SB)/4, $0x3aaddd0a
-DATA lanes8<>+24(SB)/4, $0x3aaddd0a
-DATA lanes8<>+28(SB)/4, $0x3aaddd0a
-DATA lanes8<>+32(SB)/4, $0x3aaddd0a
-DATA lanes8<>+36(SB)/4, $0x3aaddd0a
-DATA lanes8<>+40(SB)/4, $0x3aaddd0a
-DATA lanes8<>+44(SB)/4, $0x3aaddd0a
-DATA lanes8<>+48(SB)/4, $0x3aaddd0a
-DATA lanes8<>+52(SB)/4, $0x3aaddd0a
-DATA lanes8<>+56(SB)/4, $0x3aaddd0a
-DATA lanes8<>+60(SB)/4, $0x3aaddd0a
+DATA lanes8<>+0(SB)/4, $0x3f800000
+DATA lanes8<>+4(SB)/4, $0x3f800000
+DATA lanes8<>+8(SB)/4, $0x3f800000
+DATA lanes8<>+12(SB)/4, $0x3f800000
+DATA lanes8<>+16(SB)/4, $0x3f800000
+DATA lanes8<>+20(SB)/4, $0x3f800000
+DATA lanes8<>+24(SB)/4, $0x3f800000
+DATA lanes8<>+28(SB)/4, $0x3f800000
+DATA lanes8<>+32(SB)/4, $0x3f800000
+DATA lanes8<>+36(SB)/4, $0x3f800000
+DATA lanes8<>+40(SB)/4, $0x3f800000
+DATA lanes8<>+44(SB)/4, $0x3f800000
+DATA lanes8<>+48(SB)/4, $0x3f800000
+DATA lanes8<>+52(SB)/4, $0x3f800000
+DATA lanes8<>+56(SB)/4, $0x3f800000
+DATA lanes8<>+60(SB)/4, $0x3f800000
 GLOBL lanes8<>(SB), RODATA|NOPTR, $64
 
-DATA lanes9<>+0(SB)/4, $0x3c1e7544
-DATA lanes9<>+4(SB)/4, $0x3c1e7544
-DATA lanes9<>+8(SB)/4, $0x3c1e7544
-DATA lanes9<>+12(SB)/4, $0x3c1e7544
-DATA lanes9<>+16(SB)/4, $0x3c1e7544
-DATA lanes9<>+20(SB)/4, $0x3c1e7544
-DATA lanes9<>+24(SB)/4, $0x3c1e7544
-DATA lanes9<>+28(SB)/4, $0x3c1e7544
-DATA lanes9<>+32(SB)/4, $0x3c1e7544
-DATA lanes9<>+36(SB)/4, $0x3c1e7544
-DATA lanes9<>+40(SB)/4, $0x3c1e7544
-DATA lanes9<>+44(SB)/4, $0x3c1e7544
-DATA lanes9<>+48(SB)/4, $0x3c1e7544
-DATA lanes9<>+52(SB)/4, $0x3c1e7544
-DATA lanes9<>+56(SB)/4, $0x3c1e7544
-DATA lanes9<>+60(SB)/4, $0x3c1e7544
+DATA lanes9<>+0(SB)/4, $0x3aaddd0a
+DATA lanes9<>+4(SB)/4, $0x3aaddd0a
+DATA lanes9<>+8(SB)/4, $0x3aaddd0a
+DATA lanes9<>+12(SB)/4, $0x3aaddd0a
+DATA lanes9<>+16(SB)/4, $0x3aaddd0a
+DATA lanes9<>+20(SB)/4, $0x3aaddd0a
+DATA lanes9<>+24(SB)/4, $0x3aaddd0a
+DATA lanes9<>+28(SB)/4, $0x3aaddd0a
+DATA lanes9<>+32(SB)/4, $0x3aaddd0a
+DATA lanes9<>+36(SB)/4, $0x3aaddd0a
+DATA lanes9<>+40(SB)/4, $0x3aaddd0a
+DATA lanes9<>+44(SB)/4, $0x3aaddd0a
+DATA lanes9<>+48(SB)/4, $0x3aaddd0a
+DATA lanes9<>+52(SB)/4, $0x3aaddd0a
+DATA lanes9<>+56(SB)/4, $0x3aaddd0a
+DATA lanes9<>+60(SB)/4, $0x3aaddd0a
 GLOBL lanes9<>(SB), RODATA|NOPTR, $64
 
-DATA lanes10<>+0(SB)/4, $0x3d635ba9
-DATA lanes10<>+4(SB)/4, $0x3d635ba9
-DATA lanes10<>+8(SB)/4, $0x3d635ba9
-DATA lanes10<>+12(SB)/4, $0x3d635ba9
-DATA lanes10<>+16(SB)/4, $0x3d635ba9
-DATA lanes10<>+20(SB)/4, $0x3d635ba9
-DATA lanes10<>+24(SB)/4, $0x3d635ba9
-DATA lanes10<>+28(SB)/4, $0x3d635ba9
-DATA lanes10<>+32(SB)/4, $0x3d635ba9
-DATA lanes10<>+36(SB)/4, $0x3d635ba9
-DATA lanes10<>+40(SB)/4, $0x3d635ba9
-DATA lanes10<>+44(SB)/4, $0x3d635ba9
-DATA lanes10<>+48(SB)/4, $0x3d635ba9
-DATA lanes10<>+52(SB)/4, $0x3d635ba9
-DATA lanes10<>+56(SB)/4, $0x3d635ba9
-DATA lanes10<>+60(SB)/4, $0x3d635ba9
+DATA lanes10<>+0(SB)/4, $0x3c1e7544
+DATA lanes10<>+4(SB)/4, $0x3c1e7544
+DATA lanes10<>+8(SB)/4, $0x3c1e7544
+DATA lanes10<>+12(SB)/4, $0x3c1e7544
+DATA lanes10<>+16(SB)/4, $0x3c1e7544
+DATA lanes10<>+20(SB)/4, $0x3c1e7544
+DATA lanes10<>+24(SB)/4, $0x3c1e7544
+DATA lanes10<>+28(SB)/4, $0x3c1e7544
+DATA lanes10<>+32(SB)/4, $0x3c1e7544
+DATA lanes10<>+36(SB)/4, $0x3c1e7544
+DATA lanes10<>+40(SB)/4, $0x3c1e7544
+DATA lanes10<>+44(SB)/4, $0x3c1e7544
+DATA lanes10<>+48(SB)/4, $0x3c1e7544
+DATA lanes10<>+52(SB)/4, $0x3c1e7544
+DATA lanes10<>+56(SB)/4, $0x3c1e7544
+DATA lanes10<>+60(SB)/4, $0x3c1e7544
 GLOBL lanes10<>(SB), RODATA|NOPTR, $64
 
-DATA lanes11<>+0(SB)/4, $0x3e75fcde
-DATA lanes11<>+4(SB)/4, $0x3e75fcde
-DATA lanes11<>+8(SB)/4, $0x3e75fcde
-DATA lanes11<>+12(SB)/4, $0x3e75fcde
-DATA lanes11<>+16(SB)/4, $0x3e75fcde
-DATA lanes11<>+20(SB)/4, $0x3e75fcde
-DATA lanes11<>+24(SB)/4, $0x3e75fcde
-DATA lanes11<>+28(SB)/4, $0x3e75fcde
-DATA lanes11<>+32(SB)/4, $0x3e75fcde
-DATA lanes11<>+36(SB)/4, $0x3e75fcde
-DATA lanes11<>+40(SB)/4, $0x3e75fcde
-DATA lanes11<>+44(SB)/4, $0x3e75fcde
-DATA lanes11<>+48(SB)/4, $0x3e75fcde
-DATA lanes11<>+52(SB)/4, $0x3e75fcde
-DATA lanes11<>+56(SB)/4, $0x3e75fcde
-DATA lanes11<>+60(SB)/4, $0x3e75fcde
+DATA lanes11<>+0(SB)/4, $0x3d635ba9
+DATA lanes11<>+4(SB)/4, $0x3d635ba9
+DATA lanes11<>+8(SB)/4, $0x3d635ba9
+DATA lanes11<>+12(SB)/4, $0x3d635ba9
+DATA lanes11<>+16(SB)/4, $0x3d635ba9
+DATA lanes11<>+20(SB)/4, $0x3d635ba9
+DATA lanes11<>+24(SB)/4, $0x3d635ba9
+DATA lanes11<>+28(SB)/4, $0x3d635ba9
+DATA lanes11<>+32(SB)/4, $0x3d635ba9
+DATA lanes11<>+36(SB)/4, $0x3d635ba9
+DATA lanes11<>+40(SB)/4, $0x3d635ba9
+DATA lanes11<>+44(SB)/4, $0x3d635ba9
+DATA lanes11<>+48(SB)/4, $0x3d635ba9
+DATA lanes11<>+52(SB)/4, $0x3d635ba9
+DATA lanes11<>+56(SB)/4, $0x3d635ba9
+DATA lanes11<>+60(SB)/4, $0x3d635ba9
 GLOBL lanes11<>(SB), RODATA|NOPTR, $64
 
-DATA lanes12<>+0(SB)/4, $0x3f317215
-DATA lanes12<>+4(SB)/4, $0x3f317215
-DATA lanes12<>+8(SB)/4, $0x3f317215
-DATA lanes12<>+12(SB)/4, $0x3f317215
-DATA lanes12<>+16(SB)/4, $0x3f317215
-DATA lanes12<>+20(SB)/4, $0x3f317215
-DATA lanes12<>+24(SB)/4, $0x3f317215
-DATA lanes12<>+28(SB)/4, $0x3f317215
-DATA lanes12<>+32(SB)/4, $0x3f317215
-DATA lanes12<>+36(SB)/4, $0x3f317215
-DATA lanes12<>+40(SB)/4, $0x3f317215
-DATA lanes12<>+44(SB)/4, $0x3f317215
-DATA lanes12<>+48(SB)/4, $0x3f317215
-DATA lanes12<>+52(SB)/4, $0x3f317215
-DATA lanes12<>+56(SB)/4, $0x3f317215
-DATA lanes12<>+60(SB)/4, $0x3f317215
+DATA lanes12<>+0(SB)/4, $0x3e75fcde
+DATA lanes12<>+4(SB)/4, $0x3e75fcde
+DATA lanes12<>+8(SB)/4, $0x3e75fcde
+DATA lanes12<>+12(SB)/4, $0x3e75fcde
+DATA lanes12<>+16(SB)/4, $0x3e75fcde
+DATA lanes12<>+20(SB)/4, $0x3e75fcde
+DATA lanes12<>+24(SB)/4, $0x3e75fcde
+DATA lanes12<>+28(SB)/4, $0x3e75fcde
+DATA lanes12<>+32(SB)/4, $0x3e75fcde
+DATA lanes12<>+36(SB)/4, $0x3e75fcde
+DATA lanes12<>+40(SB)/4, $0x3e75fcde
+DATA lanes12<>+44(SB)/4, $0x3e75fcde
+DATA lanes12<>+48(SB)/4, $0x3e75fcde
+DATA lanes12<>+52(SB)/4, $0x3e75fcde
+DATA lanes12<>+56(SB)/4, $0x3e75fcde
+DATA lanes12<>+60(SB)/4, $0x3e75fcde
 GLOBL lanes12<>(SB), RODATA|NOPTR, $64
 
-DATA lanes13<>+0(SB)/4, $0x3f87dc22
-DATA lanes13<>+4(SB)/4, $0x3f87dc22
-DATA lanes13<>+8(SB)/4, $0x3f87dc22
-DATA lanes13<>+12(SB)/4, $0x3f87dc22
-DATA lanes13<>+16(SB)/4, $0x3f87dc22
-DATA lanes13<>+20(SB)/4, $0x3f87dc22
-DATA lanes13<>+24(SB)/4, $0x3f87dc22
-DATA lanes13<>+28(SB)/4, $0x3f87dc22
-DATA lanes13<>+32(SB)/4, $0x3f87dc22
-DATA lanes13<>+36(SB)/4, $0x3f87dc22
-DATA lanes13<>+40(SB)/4, $0x3f87dc22
-DATA lanes13<>+44(SB)/4, $0x3f87dc22
-DATA lanes13<>+48(SB)/4, $0x3f87dc22
-DATA lanes13<>+52(SB)/4, $0x3f87dc22
-DATA lanes13<>+56(SB)/4, $0x3f87dc22
-DATA lanes13<>+60(SB)/4, $0x3f87dc22
+DATA lanes13<>+0(SB)/4, $0x3f317215
+DATA lanes13<>+4(SB)/4, $0x3f317215
+DATA lanes13<>+8(SB)/4, $0x3f317215
+DATA lanes13<>+12(SB)/4, $0x3f317215
+DATA lanes13<>+16(SB)/4, $0x3f317215
+DATA lanes13<>+20(SB)/4, $0x3f317215
+DATA lanes13<>+24(SB)/4, $0x3f317215
+DATA lanes13<>+28(SB)/4, $0x3f317215
+DATA lanes13<>+32(SB)/4, $0x3f317215
+DATA lanes13<>+36(SB)/4, $0x3f317215
+DATA lanes13<>+40(SB)/4, $0x3f317215
+DATA lanes13<>+44(SB)/4, $0x3f317215
+DATA lanes13<>+48(SB)/4, $0x3f317215
+DATA lanes13<>+52(SB)/4, $0x3f317215
+DATA lanes13<>+56(SB)/4, $0x3f317215
+DATA lanes13<>+60(SB)/4, $0x3f317215
 GLOBL lanes13<>(SB), RODATA|NOPTR, $64
 
-DATA lanes14<>+0(SB)/4, $0x3e6d3388
-DATA lanes14<>+4(SB)/4, $0x3e6d3388
-DATA lanes14<>+8(SB)/4, $0x3e6d3388
-DATA lanes14<>+12(SB)/4, $0x3e6d3388
-DATA lanes14<>+16(SB)/4, $0x3e6d3388
-DATA lanes14<>+20(SB)/4, $0x3e6d3388
-DATA lanes14<>+24(SB)/4, $0x3e6d3388
-DATA lanes14<>+28(SB)/4, $0x3e6d3388
-DATA lanes14<>+32(SB)/4, $0x3e6d3388
-DATA lanes14<>+36(SB)/4, $0x3e6d3388
-DATA lanes14<>+40(SB)/4, $0x3e6d3388
-DATA lanes14<>+44(SB)/4, $0x3e6d3388
-DATA lanes14<>+48(SB)/4, $0x3e6d3388
-DATA lanes14<>+52(SB)/4, $0x3e6d3388
-DATA lanes14<>+56(SB)/4, $0x3e6d3388
-DATA lanes14<>+60(SB)/4, $0x3e6d3388
+DATA lanes14<>+0(SB)/4, $0x3f87dc22
+DATA lanes14<>+4(SB)/4, $0x3f87dc22
+DATA lanes14<>+8(SB)/4, $0x3f87dc22
+DATA lanes14<>+12(SB)/4, $0x3f87dc22
+DATA lanes14<>+16(SB)/4, $0x3f87dc22
+DATA lanes14<>+20(SB)/4, $0x3f87dc22
+DATA lanes14<>+24(SB)/4, $0x3f87dc22
+DATA lanes14<>+28(SB)/4, $0x3f87dc22
+DATA lanes14<>+32(SB)/4, $0x3f87dc22
+DATA lanes14<>+36(SB)/4, $0x3f87dc22
+DATA lanes14<>+40(SB)/4, $0x3f87dc22
+DATA lanes14<>+44(SB)/4, $0x3f87dc22
+DATA lanes14<>+48(SB)/4, $0x3f87dc22
+DATA lanes14<>+52(SB)/4, $0x3f87dc22
+DATA lanes14<>+56(SB)/4, $0x3f87dc22
+DATA lanes14<>+60(SB)/4, $0x3f87dc22
 GLOBL lanes14<>(SB), RODATA|NOPTR, $64
 
-DATA lanes15<>+0(SB)/4, $0xbf38aa3b
-DATA lanes15<>+4(SB)/4, $0xbf38aa3b
-DATA lanes15<>+8(SB)/4, $0xbf38aa3b
-DATA lanes15<>+12(SB)/4, $0xbf38aa3b
-DATA lanes15<>+16(SB)/4, $0xbf38aa3b
-DATA lanes15<>+20(SB)/4, $0xbf38aa3b
-DATA lanes15<>+24(SB)/4, $0xbf38aa3b
-DATA lanes15<>+28(SB)/4, $0xbf38aa3b
-DATA lanes15<>+32(SB)/4, $0xbf38aa3b
-DATA lanes15<>+36(SB)/4, $0xbf38aa3b
-DATA lanes15<>+40(SB)/4, $0xbf38aa3b
-DATA lanes15<>+44(SB)/4, $0xbf38aa3b
-DATA lanes15<>+48(SB)/4, $0xbf38aa3b
-DATA lanes15<>+52(SB)/4, $0xbf38aa3b
-DATA lanes15<>+56(SB)/4, $0xbf38aa3b
-DATA lanes15<>+60(SB)/4, $0xbf38aa3b
+DATA lanes15<>+0(SB)/4, $0x3e6d3388
+DATA lanes15<>+4(SB)/4, $0x3e6d3388
+DATA lanes15<>+8(SB)/4, $0x3e6d3388
+DATA lanes15<>+12(SB)/4, $0x3e6d3388
+DATA lanes15<>+16(SB)/4, $0x3e6d3388
+DATA lanes15<>+20(SB)/4, $0x3e6d3388
+DATA lanes15<>+24(SB)/4, $0x3e6d3388
+DATA lanes15<>+28(SB)/4, $0x3e6d3388
+DATA lanes15<>+32(SB)/4, $0x3e6d3388
+DATA lanes15<>+36(SB)/4, $0x3e6d3388
+DATA lanes15<>+40(SB)/4, $0x3e6d3388
+DATA lanes15<>+44(SB)/4, $0x3e6d3388
+DATA lanes15<>+48(SB)/4, $0x3e6d3388
+DATA lanes15<>+52(SB)/4, $0x3e6d3388
+DATA lanes15<>+56(SB)/4, $0x3e6d3388
+DATA lanes15<>+60(SB)/4, $0x3e6d3388
 GLOBL lanes15<>(SB), RODATA|NOPTR, $64
 
-DATA lanes16<>+0(SB)/4, $0x3f000000
-DATA lanes16<>+4(SB)/4, $0x3f000000
-DATA lanes16<>+8(SB)/4, $0x3f000000
-DATA lanes16<>+12(SB)/4, $0x3f000000
-DATA lanes16<>+16(SB)/4, $0x3f000000
-DATA lanes16<>+20(SB)/4, $0x3f000000
-DATA lanes16<>+24(SB)/4, $0x3f000000
-DATA lanes16<>+28(SB)/4, $0x3f000000
-DATA lanes16<>+32(SB)/4, $0x3f000000
-DATA lanes16<>+36(SB)/4, $0x3f000000
-DATA lanes16<>+40(SB)/4, $0x3f000000
-DATA lanes16<>+44(SB)/4, $0x3f000000
-DATA lanes16<>+48(SB)/4, $0x3f000000
-DATA lanes16<>+52(SB)/4, $0x3f000000
-DATA lanes16<>+56(SB)/4, $0x3f000000
-DATA lanes16<>+60(SB)/4, $0x3f000000
+DATA lanes16<>+0(SB)/4, $0xbf38aa3b
+DATA lanes16<>+4(SB)/4, $0xbf38aa3b
+DATA lanes16<>+8(SB)/4, $0xbf38aa3b
+DATA lanes16<>+12(SB)/4, $0xbf38aa3b
+DATA lanes16<>+16(SB)/4, $0xbf38aa3b
+DATA lanes16<>+20(SB)/4, $0xbf38aa3b
+DATA lanes16<>+24(SB)/4, $0xbf38aa3b
+DATA lanes16<>+28(SB)/4, $0xbf38aa3b
+DATA lanes16<>+32(SB)/4, $0xbf38aa3b
+DATA lanes16<>+36(SB)/4, $0xbf38aa3b
+DATA lanes16<>+40(SB)/4, $0xbf38aa3b
+DATA lanes16<>+44(SB)/4, $0xbf38aa3b
+DATA lanes16<>+48(SB)/4, $0xbf38aa3b
+DATA lanes16<>+52(SB)/4, $0xbf38aa3b
+DATA lanes16<>+56(SB)/4, $0xbf38aa3b
+DATA lanes16<>+60(SB)/4, $0xbf38aa3b
 GLOBL lanes16<>(SB), RODATA|NOPTR, $64
 
-DATA lanes17<>+0(SB)/4, $0xbfba00e3
-DATA lanes17<>+4(SB)/4, $0xbfba00e3
-DATA lanes17<>+8(SB)/4, $0xbfba00e3
-DATA lanes17<>+12(SB)/4, $0xbfba00e3
-DATA lanes17<>+16(SB)/4, $0xbfba00e3
-DATA lanes17<>+20(SB)/4, $0xbfba00e3
-DATA lanes17<>+24(SB)/4, $0xbfba00e3
-DATA lanes17<>+28(SB)/4, $0xbfba00e3
-DATA lanes17<>+32(SB)/4, $0xbfba00e3
-DATA lanes17<>+36(SB)/4, $0xbfba00e3
-DATA lanes17<>+40(SB)/4, $0xbfba00e3
-DATA lanes17<>+44(SB)/4, $0xbfba00e3
-DATA lanes17<>+48(SB)/4, $0xbfba00e3
-DATA lanes17<>+52(SB)/4, $0xbfba00e3
-DATA lanes17<>+56(SB)/4, $0xbfba00e3
-DATA lanes17<>+60(SB)/4, $0xbfba00e3
+DATA lanes17<>+0(SB)/4, $0x3f000000
+DATA lanes17<>+4(SB)/4, $0x3f000000
+DATA lanes17<>+8(SB)/4, $0x3f000000
+DATA lanes17<>+12(SB)/4, $0x3f000000
+DATA lanes17<>+16(SB)/4, $0x3f000000
+DATA lanes17<>+20(SB)/4, $0x3f000000
+DATA lanes17<>+24(SB)/4, $0x3f000000
+DATA lanes17<>+28(SB)/4, $0x3f000000
+DATA lanes17<>+32(SB)/4, $0x3f000000
+DATA lanes17<>+36(SB)/4, $0x3f000000
+DATA lanes17<>+40(SB)/4, $0x3f000000
+DATA lanes17<>+44(SB)/4, $0x3f000000
+DATA lanes17<>+48(SB)/4, $0x3f000000
+DATA lanes17<>+52(SB)/4, $0x3f000000
+DATA lanes17<>+56(SB)/4, $0x3f000000
+DATA lanes17<>+60(SB)/4, $0x3f000000
 GLOBL lanes17<>(SB), RODATA|NOPTR, $64
 
-DATA lanes18<>+0(SB)/4, $0x3fb5f0e3
-DATA lanes18<>+4(SB)/4, $0x3fb5f0e3
-DATA lanes18<>+8(SB)/4, $0x3fb5f0e3
-DATA lanes18<>+12(SB)/4, $0x3fb5f0e3
-DATA lanes18<>+16(SB)/4, $0x3fb5f0e3
-DATA lanes18<>+20(SB)/4, $0x3fb5f0e3
-DATA lanes18<>+24(SB)/4, $0x3fb5f0e3
-DATA lanes18<>+28(SB)/4, $0x3fb5f0e3
-DATA lanes18<>+32(SB)/4, $0x3fb5f0e3
-DATA lanes18<>+36(SB)/4, $0x3fb5f0e3
-DATA lanes18<>+40(SB)/4, $0x3fb5f0e3
-DATA lanes18<>+44(SB)/4, $0x3fb5f0e3
-DATA lanes18<>+48(SB)/4, $0x3fb5f0e3
-DATA lanes18<>+52(SB)/4, $0x3fb5f0e3
-DATA lanes18<>+56(SB)/4, $0x3fb5f0e3
-DATA lanes18<>+60(SB)/4, $0x3fb5f0e3
+DATA lanes18<>+0(SB)/4, $0xbfba00e3
+DATA lanes18<>+4(SB)/4, $0xbfba00e3
+DATA lanes18<>+8(SB)/4, $0xbfba00e3
+DATA lanes18<>+12(SB)/4, $0xbfba00e3
+DATA lanes18<>+16(SB)/4, $0xbfba00e3
+DATA lanes18<>+20(SB)/4, $0xbfba00e3
+DATA lanes18<>+24(SB)/4, $0xbfba00e3
+DATA lanes18<>+28(SB)/4, $0xbfba00e3
+DATA lanes18<>+32(SB)/4, $0xbfba00e3
+DATA lanes18<>+36(SB)/4, $0xbfba00e3
+DATA lanes18<>+40(SB)/4, $0xbfba00e3
+DATA lanes18<>+44(SB)/4, $0xbfba00e3
+DATA lanes18<>+48(SB)/4, $0xbfba00e3
+DATA lanes18<>+52(SB)/4, $0xbfba00e3
+DATA lanes18<>+56(SB)/4, $0xbfba00e3
+DATA lanes18<>+60(SB)/4, $0xbfba00e3
 GLOBL lanes18<>(SB), RODATA|NOPTR, $64
 
-DATA lanes19<>+0(SB)/4, $0xbe91a98e
-DATA lanes19<>+4(SB)/4, $0xbe91a98e
-DATA lanes19<>+8(SB)/4, $0xbe91a98e
-DATA lanes19<>+12(SB)/4, $0xbe91a98e
-DATA lanes19<>+16(SB)/4, $0xbe91a98e
-DATA lanes19<>+20(SB)/4, $0xbe91a98e
-DATA lanes19<>+24(SB)/4, $0xbe91a98e
-DATA lanes19<>+28(SB)/4, $0xbe91a98e
-DATA lanes19<>+32(SB)/4, $0xbe91a98e
-DATA lanes19<>+36(SB)/4, $0xbe91a98e
-DATA lanes19<>+40(SB)/4, $0xbe91a98e
-DATA lanes19<>+44(SB)/4, $0xbe91a98e
-DATA lanes19<>+48(SB)/4, $0xbe91a98e
-DATA lanes19<>+52(SB)/4, $0xbe91a98e
-DATA lanes19<>+56(SB)/4, $0xbe91a98e
-DATA lanes19<>+60(SB)/4, $0xbe91a98e
+DATA lanes19<>+0(SB)/4, $0x3fb5f0e3
+DATA lanes19<>+4(SB)/4, $0x3fb5f0e3
+DATA lanes19<>+8(SB)/4, $0x3fb5f0e3
+DATA lanes19<>+12(SB)/4, $0x3fb5f0e3
+DATA lanes19<>+16(SB)/4, $0x3fb5f0e3
+DATA lanes19<>+20(SB)/4, $0x3fb5f0e3
+DATA lanes19<>+24(SB)/4, $0x3fb5f0e3
+DATA lanes19<>+28(SB)/4, $0x3fb5f0e3
+DATA lanes19<>+32(SB)/4, $0x3fb5f0e3
+DATA lanes19<>+36(SB)/4, $0x3fb5f0e3
+DATA lanes19<>+40(SB)/4, $0x3fb5f0e3
+DATA lanes19<>+44(SB)/4, $0x3fb5f0e3
+DATA lanes19<>+48(SB)/4, $0x3fb5f0e3
+DATA lanes19<>+52(SB)/4, $0x3fb5f0e3
+DATA lanes19<>+56(SB)/4, $0x3fb5f0e3
+DATA lanes19<>+60(SB)/4, $0x3fb5f0e3
 GLOBL lanes19<>(SB), RODATA|NOPTR, $64
 
-DATA lanes20<>+0(SB)/4, $0x3e827906
-DATA lanes20<>+4(SB)/4, $0x3e827906
-DATA lanes20<>+8(SB)/4, $0x3e827906
-DATA lanes20<>+12(SB)/4, $0x3e827906
-DATA lanes20<>+16(SB)/4, $0x3e827906
-DATA lanes20<>+20(SB)/4, $0x3e827906
-DATA lanes20<>+24(SB)/4, $0x3e827906
-DATA lanes20<>+28(SB)/4, $0x3e827906
-DATA lanes20<>+32(SB)/4, $0x3e827906
-DATA lanes20<>+36(SB)/4, $0x3e827906
-DATA lanes20<>+40(SB)/4, $0x3e827906
-DATA lanes20<>+44(SB)/4, $0x3e827906
-DATA lanes20<>+48(SB)/4, $0x3e827906
-DATA lanes20<>+52(SB)/4, $0x3e827906
-DATA lanes20<>+56(SB)/4, $0x3e827906
-DATA lanes20<>+60(SB)/4, $0x3e827906
+DATA lanes20<>+0(SB)/4, $0xbe91a98e
+DATA lanes20<>+4(SB)/4, $0xbe91a98e
+DATA lanes20<>+8(SB)/4, $0xbe91a98e
+DATA lanes20<>+12(SB)/4, $0xbe91a98e
+DATA lanes20<>+16(SB)/4, $0xbe91a98e
+DATA lanes20<>+20(SB)/4, $0xbe91a98e
+DATA lanes20<>+24(SB)/4, $0xbe91a98e
+DATA lanes20<>+28(SB)/4, $0xbe91a98e
+DATA lanes20<>+32(SB)/4, $0xbe91a98e
+DATA lanes20<>+36(SB)/4, $0xbe91a98e
+DATA lanes20<>+40(SB)/4, $0xbe91a98e
+DATA lanes20<>+44(SB)/4, $0xbe91a98e
+DATA lanes20<>+48(SB)/4, $0xbe91a98e
+DATA lanes20<>+52(SB)/4, $0xbe91a98e
+DATA lanes20<>+56(SB)/4, $0xbe91a98e
+DATA lanes20<>+60(SB)/4, $0xbe91a98e
 GLOBL lanes20<>(SB), RODATA|NOPTR, $64
+
+DATA lanes21<>+0(SB)/4, $0x3e827906
+DATA lanes21<>+4(SB)/4, $0x3e827906
+DATA lanes21<>+8(SB)/4, $0x3e827906
+DATA lanes21<>+12(SB)/4, $0x3e827906
+DATA lanes21<>+16(SB)/4, $0x3e827906
+DATA lanes21<>+20(SB)/4, $0x3e827906
+DATA lanes21<>+24(SB)/4, $0x3e827906
+DATA lanes21<>+28(SB)/4, $0x3e827906
+DATA lanes21<>+32(SB)/4, $0x3e827906
+DATA lanes21<>+36(SB)/4, $0x3e827906
+DATA lanes21<>+40(SB)/4, $0x3e827906
+DATA lanes21<>+44(SB)/4, $0x3e827906
+DATA lanes21<>+48(SB)/4, $0x3e827906
+DATA lanes21<>+52(SB)/4, $0x3e827906
+DATA lanes21<>+56(SB)/4, $0x3e827906
+DATA lanes21<>+60(SB)/4, $0x3e827906
+GLOBL lanes21<>(SB), RODATA|NOPTR, $64
 
 // func addNormAVX2(x *float32, residual *float32, gamma *float32, beta *float32, n int, eps float32)
 // Requires: AVX, AVX2, FMA3
@@ -1469,7 +1668,7 @@ square:
 	VDIVSS       X0, X2, X2
 	VADDSS       eps+40(FP), X2, X2
 	VSQRTSS      X2, X2, X2
-	VMOVSS       lanes7<>+0(SB), X0
+	VMOVSS       lanes8<>+0(SB), X0
 	VDIVSS       X2, X0, X0
 	VBROADCASTSS X0, Y0
 	MOVQ         gamma+16(FP), CX
@@ -1503,7 +1702,687 @@ TEXT ·scoreAVX2(SB), NOSPLIT, $0-40
 	MOVQ SI, DI
 	SHLQ $0x02, DI
 
-keys:
+tile3:
+	CMPQ         SI, $0x00000018
+	JL           less3
+	VMOVUPS      (BX), Y0
+	VMOVUPS      32(BX), Y1
+	VMOVUPS      64(BX), Y2
+	VMOVUPS      (BX), Y3
+	VMOVUPS      32(BX), Y4
+	VMOVUPS      64(BX), Y5
+	VMOVUPS      (BX), Y6
+	VMOVUPS      32(BX), Y7
+	VMOVUPS      64(BX), Y8
+	VMOVUPS      (BX), Y9
+	VMOVUPS      32(BX), Y10
+	VMOVUPS      64(BX), Y11
+	MOVQ         DX, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS (CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4608(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9216(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13824(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 4(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4612(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9220(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13828(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 8(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4616(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9224(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13832(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 12(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4620(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9228(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13836(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 16(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4624(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9232(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13840(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 20(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4628(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9236(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13844(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 24(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4632(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9240(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13848(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 28(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4636(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9244(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13852(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 32(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4640(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9248(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13856(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 36(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4644(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9252(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13860(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 40(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4648(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9256(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13864(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 44(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4652(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9260(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13868(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 48(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4656(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9264(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13872(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 52(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4660(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9268(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13876(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 56(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4664(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9272(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13880(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 60(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4668(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9276(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13884(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 64(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4672(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9280(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13888(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 68(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4676(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9284(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13892(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 72(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4680(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9288(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13896(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 76(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4684(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9292(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13900(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 80(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4688(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9296(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13904(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 84(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4692(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9300(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13908(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 88(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4696(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9304(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13912(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 92(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4700(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9308(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13916(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 96(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4704(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9312(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13920(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 100(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4708(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9316(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13924(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 104(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4712(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9320(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13928(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 108(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4716(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9324(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13932(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 112(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4720(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9328(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13936(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 116(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4724(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9332(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13940(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 120(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4728(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9336(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13944(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y12
+	VMOVUPS      32(R8), Y13
+	VMOVUPS      64(R8), Y14
+	VBROADCASTSS 124(CX), Y15
+	VFMADD231PS  Y12, Y15, Y0
+	VFMADD231PS  Y13, Y15, Y1
+	VFMADD231PS  Y14, Y15, Y2
+	VBROADCASTSS 4732(CX), Y15
+	VFMADD231PS  Y12, Y15, Y3
+	VFMADD231PS  Y13, Y15, Y4
+	VFMADD231PS  Y14, Y15, Y5
+	VBROADCASTSS 9340(CX), Y15
+	VFMADD231PS  Y12, Y15, Y6
+	VFMADD231PS  Y13, Y15, Y7
+	VFMADD231PS  Y14, Y15, Y8
+	VBROADCASTSS 13948(CX), Y15
+	VFMADD231PS  Y12, Y15, Y9
+	VFMADD231PS  Y13, Y15, Y10
+	VFMADD231PS  Y14, Y15, Y11
+	MOVQ         AX, R8
+	VMOVUPS      Y0, (R8)
+	VMOVUPS      Y1, 32(R8)
+	VMOVUPS      Y2, 64(R8)
+	ADDQ         DI, R8
+	VMOVUPS      Y3, (R8)
+	VMOVUPS      Y4, 32(R8)
+	VMOVUPS      Y5, 64(R8)
+	ADDQ         DI, R8
+	VMOVUPS      Y6, (R8)
+	VMOVUPS      Y7, 32(R8)
+	VMOVUPS      Y8, 64(R8)
+	ADDQ         DI, R8
+	VMOVUPS      Y9, (R8)
+	VMOVUPS      Y10, 32(R8)
+	VMOVUPS      Y11, 64(R8)
+	ADDQ         $0x00000060, AX
+	ADDQ         $0x00000060, DX
+	ADDQ         $0x00000060, BX
+	SUBQ         $0x00000018, SI
+	JMP          tile3
+
+less3:
+tile2:
+	CMPQ         SI, $0x00000010
+	JL           less2
 	VMOVUPS      (BX), Y0
 	VMOVUPS      32(BX), Y1
 	VMOVUPS      (BX), Y2
@@ -2008,7 +2887,351 @@ keys:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, SI
-	JNZ          keys
+	JMP          tile2
+
+less2:
+tile1:
+	CMPQ         SI, $0x00000008
+	JL           less1
+	VMOVUPS      (BX), Y0
+	VMOVUPS      (BX), Y1
+	VMOVUPS      (BX), Y2
+	VMOVUPS      (BX), Y3
+	MOVQ         DX, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS (CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4608(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9216(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13824(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 4(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4612(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9220(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13828(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 8(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4616(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9224(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13832(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 12(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4620(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9228(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13836(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 16(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4624(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9232(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13840(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 20(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4628(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9236(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13844(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 24(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4632(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9240(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13848(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 28(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4636(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9244(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13852(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 32(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4640(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9248(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13856(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 36(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4644(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9252(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13860(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 40(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4648(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9256(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13864(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 44(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4652(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9260(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13868(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 48(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4656(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9264(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13872(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 52(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4660(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9268(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13876(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 56(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4664(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9272(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13880(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 60(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4668(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9276(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13884(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 64(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4672(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9280(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13888(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 68(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4676(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9284(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13892(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 72(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4680(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9288(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13896(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 76(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4684(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9292(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13900(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 80(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4688(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9296(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13904(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 84(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4692(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9300(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13908(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 88(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4696(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9304(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13912(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 92(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4700(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9308(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13916(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 96(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4704(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9312(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13920(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 100(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4708(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9316(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13924(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 104(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4712(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9320(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13928(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 108(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4716(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9324(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13932(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 112(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4720(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9328(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13936(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 116(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4724(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9332(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13940(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 120(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4728(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9336(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13944(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	ADDQ         DI, R8
+	VMOVUPS      (R8), Y4
+	VBROADCASTSS 124(CX), Y5
+	VFMADD231PS  Y4, Y5, Y0
+	VBROADCASTSS 4732(CX), Y5
+	VFMADD231PS  Y4, Y5, Y1
+	VBROADCASTSS 9340(CX), Y5
+	VFMADD231PS  Y4, Y5, Y2
+	VBROADCASTSS 13948(CX), Y5
+	VFMADD231PS  Y4, Y5, Y3
+	MOVQ         AX, R8
+	VMOVUPS      Y0, (R8)
+	ADDQ         DI, R8
+	VMOVUPS      Y1, (R8)
+	ADDQ         DI, R8
+	VMOVUPS      Y2, (R8)
+	ADDQ         DI, R8
+	VMOVUPS      Y3, (R8)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	SUBQ         $0x00000008, SI
+	JNZ          tile1
+
+less1:
 	VZEROUPPER
 	RET
 
@@ -2067,28 +3290,28 @@ power:
 	VMOVUPS      (AX)(BX*1), Y7
 	VSUBPS       Y0, Y6, Y6
 	VSUBPS       Y1, Y7, Y7
-	VMULPS       lanes21<>+0(SB), Y6, Y6
-	VMULPS       lanes21<>+0(SB), Y7, Y7
-	VMAXPS       lanes5<>+0(SB), Y6, Y6
-	VMAXPS       lanes5<>+0(SB), Y7, Y7
-	VADDPS       lanes6<>+0(SB), Y6, Y8
-	VADDPS       lanes6<>+0(SB), Y7, Y9
-	VSUBPS       lanes6<>+0(SB), Y8, Y10
-	VSUBPS       lanes6<>+0(SB), Y9, Y11
+	VMULPS       lanes22<>+0(SB), Y6, Y6
+	VMULPS       lanes22<>+0(SB), Y7, Y7
+	VMAXPS       lanes6<>+0(SB), Y6, Y6
+	VMAXPS       lanes6<>+0(SB), Y7, Y7
+	VADDPS       lanes7<>+0(SB), Y6, Y8
+	VADDPS       lanes7<>+0(SB), Y7, Y9
+	VSUBPS       lanes7<>+0(SB), Y8, Y10
+	VSUBPS       lanes7<>+0(SB), Y9, Y11
 	VSUBPS       Y10, Y6, Y10
 	VSUBPS       Y11, Y7, Y11
-	VMOVUPS      lanes8<>+0(SB), Y6
-	VMOVUPS      lanes8<>+0(SB), Y7
-	VFMADD213PS  lanes9<>+0(SB), Y10, Y6
-	VFMADD213PS  lanes9<>+0(SB), Y11, Y7
+	VMOVUPS      lanes9<>+0(SB), Y6
+	VMOVUPS      lanes9<>+0(SB), Y7
 	VFMADD213PS  lanes10<>+0(SB), Y10, Y6
 	VFMADD213PS  lanes10<>+0(SB), Y11, Y7
 	VFMADD213PS  lanes11<>+0(SB), Y10, Y6
 	VFMADD213PS  lanes11<>+0(SB), Y11, Y7
 	VFMADD213PS  lanes12<>+0(SB), Y10, Y6
 	VFMADD213PS  lanes12<>+0(SB), Y11, Y7
-	VFMADD213PS  lanes7<>+0(SB), Y10, Y6
-	VFMADD213PS  lanes7<>+0(SB), Y11, Y7
+	VFMADD213PS  lanes13<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes13<>+0(SB), Y11, Y7
+	VFMADD213PS  lanes8<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes8<>+0(SB), Y11, Y7
 	VPSLLD       $0x17, Y8, Y8
 	VPSLLD       $0x17, Y9, Y9
 	VPADDD       Y8, Y6, Y6
@@ -2101,28 +3324,28 @@ power:
 	VMOVUPS      32(AX)(BX*1), Y7
 	VSUBPS       Y0, Y6, Y6
 	VSUBPS       Y1, Y7, Y7
-	VMULPS       lanes21<>+0(SB), Y6, Y6
-	VMULPS       lanes21<>+0(SB), Y7, Y7
-	VMAXPS       lanes5<>+0(SB), Y6, Y6
-	VMAXPS       lanes5<>+0(SB), Y7, Y7
-	VADDPS       lanes6<>+0(SB), Y6, Y8
-	VADDPS       lanes6<>+0(SB), Y7, Y9
-	VSUBPS       lanes6<>+0(SB), Y8, Y10
-	VSUBPS       lanes6<>+0(SB), Y9, Y11
+	VMULPS       lanes22<>+0(SB), Y6, Y6
+	VMULPS       lanes22<>+0(SB), Y7, Y7
+	VMAXPS       lanes6<>+0(SB), Y6, Y6
+	VMAXPS       lanes6<>+0(SB), Y7, Y7
+	VADDPS       lanes7<>+0(SB), Y6, Y8
+	VADDPS       lanes7<>+0(SB), Y7, Y9
+	VSUBPS       lanes7<>+0(SB), Y8, Y10
+	VSUBPS       lanes7<>+0(SB), Y9, Y11
 	VSUBPS       Y10, Y6, Y10
 	VSUBPS       Y11, Y7, Y11
-	VMOVUPS      lanes8<>+0(SB), Y6
-	VMOVUPS      lanes8<>+0(SB), Y7
-	VFMADD213PS  lanes9<>+0(SB), Y10, Y6
-	VFMADD213PS  lanes9<>+0(SB), Y11, Y7
+	VMOVUPS      lanes9<>+0(SB), Y6
+	VMOVUPS      lanes9<>+0(SB), Y7
 	VFMADD213PS  lanes10<>+0(SB), Y10, Y6
 	VFMADD213PS  lanes10<>+0(SB), Y11, Y7
 	VFMADD213PS  lanes11<>+0(SB), Y10, Y6
 	VFMADD213PS  lanes11<>+0(SB), Y11, Y7
 	VFMADD213PS  lanes12<>+0(SB), Y10, Y6
 	VFMADD213PS  lanes12<>+0(SB), Y11, Y7
-	VFMADD213PS  lanes7<>+0(SB), Y10, Y6
-	VFMADD213PS  lanes7<>+0(SB), Y11, Y7
+	VFMADD213PS  lanes13<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes13<>+0(SB), Y11, Y7
+	VFMADD213PS  lanes8<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes8<>+0(SB), Y11, Y7
 	VPSLLD       $0x17, Y8, Y8
 	VPSLLD       $0x17, Y9, Y9
 	VPADDD       Y8, Y6, Y6
@@ -2134,7 +3357,7 @@ power:
 	ADDQ         $0x40, AX
 	SUBQ         $0x00000010, DI
 	JNZ          power
-	VMOVSS       lanes7<>+0(SB), X0
+	VMOVSS       lanes8<>+0(SB), X0
 	VADDPS       Y3, Y2, Y1
 	VEXTRACTF128 $0x01, Y1, X2
 	VADDPS       X2, X1, X2
@@ -2144,7 +3367,7 @@ power:
 	VADDPS       X2, X1, X2
 	VDIVSS       X2, X0, X0
 	VMOVSS       X0, (CX)
-	VMOVSS       lanes7<>+0(SB), X0
+	VMOVSS       lanes8<>+0(SB), X0
 	VADDPS       Y5, Y4, Y1
 	VEXTRACTF128 $0x01, Y1, X2
 	VADDPS       X2, X1, X2
@@ -2161,23 +3384,23 @@ power:
 	VZEROUPPER
 	RET
 
-DATA lanes21<>+0(SB)/4, $0x3e8293ee
-DATA lanes21<>+4(SB)/4, $0x3e8293ee
-DATA lanes21<>+8(SB)/4, $0x3e8293ee
-DATA lanes21<>+12(SB)/4, $0x3e8293ee
-DATA lanes21<>+16(SB)/4, $0x3e8293ee
-DATA lanes21<>+20(SB)/4, $0x3e8293ee
-DATA lanes21<>+24(SB)/4, $0x3e8293ee
-DATA lanes21<>+28(SB)/4, $0x3e8293ee
-DATA lanes21<>+32(SB)/4, $0x3e8293ee
-DATA lanes21<>+36(SB)/4, $0x3e8293ee
-DATA lanes21<>+40(SB)/4, $0x3e8293ee
-DATA lanes21<>+44(SB)/4, $0x3e8293ee
-DATA lanes21<>+48(SB)/4, $0x3e8293ee
-DATA lanes21<>+52(SB)/4, $0x3e8293ee
-DATA lanes21<>+56(SB)/4, $0x3e8293ee
-DATA lanes21<>+60(SB)/4, $0x3e8293ee
-GLOBL lanes21<>(SB), RODATA|NOPTR, $64
+DATA lanes22<>+0(SB)/4, $0x3e8293ee
+DATA lanes22<>+4(SB)/4, $0x3e8293ee
+DATA lanes22<>+8(SB)/4, $0x3e8293ee
+DATA lanes22<>+12(SB)/4, $0x3e8293ee
+DATA lanes22<>+16(SB)/4, $0x3e8293ee
+DATA lanes22<>+20(SB)/4, $0x3e8293ee
+DATA lanes22<>+24(SB)/4, $0x3e8293ee
+DATA lanes22<>+28(SB)/4, $0x3e8293ee
+DATA lanes22<>+32(SB)/4, $0x3e8293ee
+DATA lanes22<>+36(SB)/4, $0x3e8293ee
+DATA lanes22<>+40(SB)/4, $0x3e8293ee
+DATA lanes22<>+44(SB)/4, $0x3e8293ee
+DATA lanes22<>+48(SB)/4, $0x3e8293ee
+DATA lanes22<>+52(SB)/4, $0x3e8293ee
+DATA lanes22<>+56(SB)/4, $0x3e8293ee
+DATA lanes22<>+60(SB)/4, $0x3e8293ee
+GLOBL lanes22<>(SB), RODATA|NOPTR, $64
 
 // func mixAVX2(dst *float32, weights *float32, inverse *float32, values *float32, n int, stride int)
 // Requires: AVX, FMA3
@@ -2300,11 +3523,11 @@ TEXT ·rotateAVX512(SB), NOSPLIT, $0-28
 	MOVQ    x+8(FP), CX
 	MOVQ    blocks+16(FP), DX
 	VPXORD  Z0, Z0, Z0
-	VMOVUPS lanes0<>+0(SB), Z1
-	VMOVUPS lanes1<>+0(SB), Z2
-	VMOVUPS lanes2<>+0(SB), Z3
-	VMOVUPS lanes3<>+0(SB), Z4
-	VMOVUPS lanes4<>+0(SB), Z5
+	VMOVUPS lanes1<>+0(SB), Z1
+	VMOVUPS lanes2<>+0(SB), Z2
+	VMOVUPS lanes3<>+0(SB), Z3
+	VMOVUPS lanes4<>+0(SB), Z4
+	VMOVUPS lanes5<>+0(SB), Z5
 
 block:
 	VMOVUPS       (CX), Z6
@@ -2443,32 +3666,33 @@ block:
 	VZEROUPPER
 	RET
 
-// func geluAVX512(x *float32, n int)
+// func geluAVX512(dst *float32, x *float32, n int)
 // Requires: AVX, AVX512F
-TEXT ·geluAVX512(SB), NOSPLIT, $0-16
-	MOVQ    x+0(FP), AX
-	MOVQ    n+8(FP), CX
-	VMOVUPS lanes5<>+0(SB), Z0
-	VMOVUPS lanes6<>+0(SB), Z1
-	VMOVUPS lanes7<>+0(SB), Z2
-	VMOVUPS lanes8<>+0(SB), Z3
-	VMOVUPS lanes9<>+0(SB), Z4
-	VMOVUPS lanes10<>+0(SB), Z5
-	VMOVUPS lanes11<>+0(SB), Z6
-	VMOVUPS lanes12<>+0(SB), Z7
-	VMOVUPS lanes4<>+0(SB), Z8
-	VMOVUPS lanes13<>+0(SB), Z9
-	VMOVUPS lanes14<>+0(SB), Z10
-	VMOVUPS lanes15<>+0(SB), Z11
-	VMOVUPS lanes16<>+0(SB), Z12
-	VMOVUPS lanes17<>+0(SB), Z13
-	VMOVUPS lanes18<>+0(SB), Z14
-	VMOVUPS lanes19<>+0(SB), Z15
-	VMOVUPS lanes20<>+0(SB), Z16
+TEXT ·geluAVX512(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVUPS lanes6<>+0(SB), Z0
+	VMOVUPS lanes7<>+0(SB), Z1
+	VMOVUPS lanes8<>+0(SB), Z2
+	VMOVUPS lanes9<>+0(SB), Z3
+	VMOVUPS lanes10<>+0(SB), Z4
+	VMOVUPS lanes11<>+0(SB), Z5
+	VMOVUPS lanes12<>+0(SB), Z6
+	VMOVUPS lanes13<>+0(SB), Z7
+	VMOVUPS lanes5<>+0(SB), Z8
+	VMOVUPS lanes14<>+0(SB), Z9
+	VMOVUPS lanes15<>+0(SB), Z10
+	VMOVUPS lanes16<>+0(SB), Z11
+	VMOVUPS lanes17<>+0(SB), Z12
+	VMOVUPS lanes18<>+0(SB), Z13
+	VMOVUPS lanes19<>+0(SB), Z14
+	VMOVUPS lanes20<>+0(SB), Z15
+	VMOVUPS lanes21<>+0(SB), Z16
 
 values:
-	VMOVUPS      (AX), Z17
-	VMOVUPS      64(AX), Z18
+	VMOVUPS      (CX), Z17
+	VMOVUPS      64(CX), Z18
 	VPANDD       Z8, Z17, Z19
 	VPANDD       Z8, Z18, Z20
 	VMOVUPS      Z10, Z21
@@ -2521,14 +3745,15 @@ values:
 	VMULPS       Z22, Z24, Z24
 	VFNMADD213PS Z2, Z23, Z17
 	VFNMADD213PS Z2, Z24, Z18
-	VFMADD213PS  (AX), Z19, Z17
-	VFMADD213PS  64(AX), Z20, Z18
+	VFMADD213PS  (CX), Z19, Z17
+	VFMADD213PS  64(CX), Z20, Z18
 	VMULPS       Z12, Z17, Z17
 	VMULPS       Z12, Z18, Z18
 	VMOVUPS      Z17, (AX)
 	VMOVUPS      Z18, 64(AX)
+	ADDQ         $0x00000080, CX
 	ADDQ         $0x00000080, AX
-	SUBQ         $0x00000020, CX
+	SUBQ         $0x00000020, DX
 	JNZ          values
 	VZEROUPPER
 	RET
@@ -2585,7 +3810,7 @@ square:
 	VDIVSS        X0, X2, X2
 	VADDSS        eps+40(FP), X2, X2
 	VSQRTSS       X2, X2, X2
-	VMOVSS        lanes7<>+0(SB), X0
+	VMOVSS        lanes8<>+0(SB), X0
 	VDIVSS        X2, X0, X0
 	VBROADCASTSS  X0, Z0
 	MOVQ          gamma+16(FP), CX
@@ -2615,9 +3840,9 @@ TEXT ·scoreAVX512(SB), NOSPLIT, $0-40
 	MOVQ SI, DI
 	SHLQ $0x02, DI
 
-wide:
-	CMPQ         SI, $0x40
-	JL           narrow
+tile4:
+	CMPQ         SI, $0x00000040
+	JL           less4
 	VMOVUPS      (BX), Z0
 	VMOVUPS      64(BX), Z1
 	VMOVUPS      128(BX), Z2
@@ -3457,14 +4682,13 @@ wide:
 	ADDQ         $0x00000100, AX
 	ADDQ         $0x00000100, DX
 	ADDQ         $0x00000100, BX
-	SUBQ         $0x40, SI
-	JMP          wide
+	SUBQ         $0x00000040, SI
+	JMP          tile4
 
-narrow:
-	TESTQ SI, SI
-	JZ    done
-
-keys:
+less4:
+tile1:
+	CMPQ         SI, $0x00000010
+	JL           less1
 	VMOVUPS      (BX), Z0
 	VMOVUPS      (BX), Z1
 	VMOVUPS      (BX), Z2
@@ -3801,9 +5025,9 @@ keys:
 	ADDQ         $0x00000040, DX
 	ADDQ         $0x00000040, BX
 	SUBQ         $0x00000010, SI
-	JNZ          keys
+	JNZ          tile1
 
-done:
+less1:
 	VZEROUPPER
 	RET
 
@@ -3816,15 +5040,15 @@ TEXT ·softmaxAVX512(SB), NOSPLIT, $0-24
 	MOVQ    DX, BX
 	SHLQ    $0x02, BX
 	LEAQ    (BX)(BX*2), SI
-	VMOVUPS lanes5<>+0(SB), Z0
-	VMOVUPS lanes6<>+0(SB), Z1
-	VMOVUPS lanes7<>+0(SB), Z2
-	VMOVUPS lanes8<>+0(SB), Z3
-	VMOVUPS lanes9<>+0(SB), Z4
-	VMOVUPS lanes10<>+0(SB), Z5
-	VMOVUPS lanes11<>+0(SB), Z6
-	VMOVUPS lanes12<>+0(SB), Z7
-	VMOVUPS lanes21<>+0(SB), Z8
+	VMOVUPS lanes6<>+0(SB), Z0
+	VMOVUPS lanes7<>+0(SB), Z1
+	VMOVUPS lanes8<>+0(SB), Z2
+	VMOVUPS lanes9<>+0(SB), Z3
+	VMOVUPS lanes10<>+0(SB), Z4
+	VMOVUPS lanes11<>+0(SB), Z5
+	VMOVUPS lanes12<>+0(SB), Z6
+	VMOVUPS lanes13<>+0(SB), Z7
+	VMOVUPS lanes22<>+0(SB), Z8
 	MOVQ    $0x00000001, DI
 
 rows:
@@ -3958,7 +5182,7 @@ power:
 	ADDQ          $0x40, AX
 	SUBQ          $0x00000010, R8
 	JNZ           power
-	VMOVSS        lanes7<>+0(SB), X9
+	VMOVSS        lanes8<>+0(SB), X9
 	VEXTRACTF64X4 $0x01, Z14, Y10
 	VADDPS        Y10, Y14, Y10
 	VEXTRACTF128  $0x01, Y10, X11
@@ -3969,7 +5193,7 @@ power:
 	VADDPS        X11, X10, X11
 	VDIVSS        X11, X9, X9
 	VMOVSS        X9, (CX)
-	VMOVSS        lanes7<>+0(SB), X9
+	VMOVSS        lanes8<>+0(SB), X9
 	VEXTRACTF64X4 $0x01, Z15, Y10
 	VADDPS        Y10, Y15, Y10
 	VEXTRACTF128  $0x01, Y10, X11
@@ -3980,7 +5204,7 @@ power:
 	VADDPS        X11, X10, X11
 	VDIVSS        X11, X9, X9
 	VMOVSS        X9, 4(CX)
-	VMOVSS        lanes7<>+0(SB), X9
+	VMOVSS        lanes8<>+0(SB), X9
 	VEXTRACTF64X4 $0x01, Z16, Y10
 	VADDPS        Y10, Y16, Y10
 	VEXTRACTF128  $0x01, Y10, X11
@@ -3991,7 +5215,7 @@ power:
 	VADDPS        X11, X10, X11
 	VDIVSS        X11, X9, X9
 	VMOVSS        X9, 8(CX)
-	VMOVSS        lanes7<>+0(SB), X9
+	VMOVSS        lanes8<>+0(SB), X9
 	VEXTRACTF64X4 $0x01, Z17, Y10
 	VADDPS        Y10, Y17, Y10
 	VEXTRACTF128  $0x01, Y10, X11

@@ -7,7 +7,7 @@ type Variant struct {
 	quantize func(a *Activations, token int, x []float32)
 	mul      func(dst []float32, m *Matrix, a *Activations)
 	attend   func(dst, qkv []float32, tokens int, scratch []float32)
-	gelu     func(x []float32)
+	gelu     func(dst, x []float32)
 	addNorm  func(x, residual, gamma, beta []float32, eps float32)
 }
 

@@ -5,29 +5,14 @@ import (
 	"math"
 )
 
-// GELU replaces each x by x/2 (1 + erf(x/sqrt 2)). erf is approximated by formula
-// 7.1.26 of Abramowitz and Stegun, "Handbook of Mathematical Functions" (error under
-// 1.5e-7). len(x) is a multiple of 32.
-func (v *Variant) GELU(x []float32) {
-	whole(len(x), 32)
-	if len(x) > 0 {
-		v.gelu(x)
-	}
-}
-
-// whole panics unless n is a multiple of step, the values that a kernel takes.
-func whole(n, step int) {
-	if n%step != 0 {
-		panic(fmt.Sprintf("kernel: a row of %d values", n))
-	}
-}
-
 // AddNorm replaces x by its layer norm: each row of x+residual less its mean, divided
 // by the root of its variance plus eps, times gamma, plus beta. x and residual are
 // [tokens][len(gamma)]; len(gamma) is a multiple of 32.
 func (v *Variant) AddNorm(x, residual, gamma, beta []float32, eps float32) {
 	width := len(gamma)
-	whole(width, 16)
+	if width%16 != 0 {
+		panic(fmt.Sprintf("kernel: a row of %d values", width))
+	}
 	beta = beta[:width]
 	for at := 0; at < len(x); at += width {
 		v.addNorm(x[at:at+width], residual[at:at+width], gamma, beta, eps)
@@ -90,9 +75,9 @@ func addNormGo(x, residual, gamma, beta []float32, eps float32) {
 	}
 }
 
-func geluGo(x []float32) {
+func geluGo(dst, x []float32) {
 	for i, v := range x {
-		x[i] = v / 2 * (1 + erf(v*(1/math.Sqrt2)))
+		dst[i] = v / 2 * (1 + erf(v*(1/math.Sqrt2)))
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 
 	. "github.com/mmcloughlin/avo/build"
@@ -79,19 +80,24 @@ func (m machine) score() {
 	stride := GP64()
 	MOVQ(n, stride)
 	SHLQ(Imm(2), stride)
+	tiles := []int{3, 2, 1} // registers of keys, by four queries: what there is room for
 	if m.wide {
-		Label("wide")
-		CMPQ(n, Imm(64))
-		JL(LabelRef("narrow"))
-		m.scoreTile(scores, q, keys, mask, stride, 4)
-		SUBQ(Imm(64), n)
-		JMP(LabelRef("wide"))
-		Label("narrow")
-		TESTQ(n, n)
-		JZ(LabelRef("done"))
+		tiles = []int{4, 1}
 	}
-	loop("keys", n, 16, func() { m.scoreTile(scores, q, keys, mask, stride, m.parts()) })
-	Label("done")
+	for i, parts := range tiles {
+		tile, next := fmt.Sprint("tile", parts), fmt.Sprint("less", parts)
+		Label(tile)
+		CMPQ(n, U32(uint32(parts*m.size()/4)))
+		JL(LabelRef(next))
+		m.scoreTile(scores, q, keys, mask, stride, parts)
+		SUBQ(U32(uint32(parts*m.size()/4)), n)
+		if i+1 < len(tiles) {
+			JMP(LabelRef(tile))
+		} else {
+			JNZ(LabelRef(tile))
+		}
+		Label(next)
+	}
 	end()
 }
 

@@ -24,7 +24,6 @@ func newProduct() product {
 		a: pointer("a"), width: pointer("width"),
 		groups:  pointer("groups"),
 		weights: pointer("weights"),
-		each:    pointer("each"),
 	}
 	SHLQ(Imm(2), p.stride)
 	return p
@@ -69,6 +68,7 @@ func mulVNNI() {
 	m.text("mul", "func(dst *float32, out int, a *byte, width, groups int, weights *int8, start *int32, scale, bias, each *float32)",
 		"writes the products of 64 rows with groups of four tokens.")
 	p := newProduct()
+	p.each = pointer("each")
 	start := pointer("start")
 	var sums [tokens][]VecVirtual
 	for t := range sums {
@@ -122,81 +122,6 @@ func stepVNNI(m machine, weights [4]Mem, at int, a [tokens]Mem, k int, sums [tok
 		VPBROADCASTD(a[t].Offset(k), four)
 		for i := range w {
 			VPDPBUSD(w[i], four, sums[t][i])
-		}
-	}
-}
-
-// mulAVX2 takes 4 tokens by 16 rows. VPMADDUBSW multiplies unsigned by signed, so it
-// gets the magnitude of an activation and, where that was negative, the complement of
-// the weight, -w-1: what a token lacks in each sum, the magnitudes of its negative
-// activations, is where the sum starts. Pairs are at most 2 x 127 x 128 and do not
-// saturate.
-func mulAVX2() {
-	m := machine{suffix: "AVX2"}
-	m.text("mul", "func(dst *float32, out int, a, signs *byte, width, groups int, weights *int8, start *int32, scale, bias, each *float32)",
-		"writes the products of sixteen rows with groups of four tokens.")
-	p := newProduct()
-	signs, start := pointer("signs"), pointer("start")
-	ones := YMM()
-	VPCMPEQW(ones, ones, ones)
-	VPABSW(ones, ones)
-	stripe := GP64()
-	MOVQ(p.width, stripe)
-	SHLQ(Imm(4), stripe)
-	SUBQ(p.a, signs) // from here on the distance between the two
-	three := triple(p.width)
-
-	Label("group")
-	var sums [tokens][]VecVirtual
-	for t := range sums {
-		sums[t] = m.vectors(2)
-		for i := range sums[t] {
-			VPBROADCASTD(Mem{Base: start, Disp: 4 * t}, sums[t][i])
-		}
-	}
-	w, k, s := GP64(), GP64(), GP64()
-	MOVQ(p.weights, w)
-	MOVQ(p.width, k)
-	loop("step", k, 16, func() {
-		LEAQ(Mem{Base: p.a, Index: signs, Scale: 1}, s)
-		for i := range 4 {
-			PREFETCHT0(Mem{Base: w, Index: stripe, Scale: 1, Disp: 64 * i})
-			stepAVX2(ones, Mem{Base: w, Disp: 64 * i}, rows(p.a, p.width, three), rows(s, p.width, three), 4*i, sums)
-		}
-		ADDQ(U32(4*64), w)
-		ADDQ(Imm(16), p.a)
-	})
-
-	each, to := m.vector(), GP64()
-	MOVQ(p.dst, to)
-	for t := range tokens {
-		p.finish(Mem{Base: to}, t, sums[t], each)
-		ADDQ(p.stride, to)
-	}
-	MOVQ(to, p.dst)
-	ADDQ(three, p.a)
-	ADDQ(Imm(4*tokens), p.each)
-	ADDQ(Imm(4*tokens), start)
-	DECQ(p.groups)
-	JNZ(LabelRef("group"))
-	end()
-}
-
-func stepAVX2(ones Register, weights Mem, a, signs [tokens]Mem, k int, sums [tokens][]VecVirtual) {
-	w := []VecVirtual{YMM(), YMM()}
-	for i := range w {
-		VMOVDQU(weights.Offset(32*i), w[i])
-	}
-	for t := range tokens {
-		four, sign := YMM(), YMM()
-		VPBROADCASTD(a[t].Offset(k), four)
-		VPBROADCASTD(signs[t].Offset(k), sign)
-		for i := range w {
-			pairs := YMM()
-			VPXOR(w[i], sign, pairs)
-			VPMADDUBSW(pairs, four, pairs)
-			VPMADDWD(ones, pairs, pairs)
-			VPADDD(pairs, sums[t][i], sums[t][i])
 		}
 	}
 }

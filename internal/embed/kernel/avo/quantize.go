@@ -132,11 +132,11 @@ func store512() {
 
 func store2() {
 	m := machine{suffix: "AVX2"}
-	m.text("store", "func(dst, signs *byte, x *float32, n int, step float32) int32",
-		"writes the magnitudes of n values times step, rounded, and 255 for each that is negative, 0 for the others; and returns the sum of the magnitudes of the negative ones.")
-	dst, neg, x, n := pointer("dst"), pointer("signs"), pointer("x"), pointer("n")
+	m.text("store", "func(dst, signs *byte, reach *uint16, x *float32, n int, step float32) int32",
+		"writes the magnitudes of n values times step, rounded, and 255 for each that is negative, 0 for the others; raises reach to the square sums of magnitudes; and returns the sum of the magnitudes of the negative ones.")
+	dst, neg, reach, x, n := pointer("dst"), pointer("signs"), pointer("reach"), pointer("x"), pointer("n")
 	step, sum, zero := m.vector(), m.vector(), m.vector()
-	VBROADCASTSS(NewParamAddr("step", 32), step)
+	VBROADCASTSS(NewParamAddr("step", 40), step)
 	m.zero(sum)
 	m.zero(zero)
 	order := GLOBL("order", 0b11000)
@@ -161,6 +161,8 @@ func store2() {
 		VPAND(v[0], v[1], v[1])
 		VPSADBW(v[1], zero, v[1])
 		VPADDD(v[1], sum, sum)
+		raise(v[0], Mem{Base: reach})
+		ADDQ(Imm(32), reach)
 		ADDQ(U32(128), x)
 		ADDQ(Imm(32), dst)
 		ADDQ(Imm(32), neg)
@@ -170,4 +172,16 @@ func store2() {
 	VMOVD(total, out)
 	Store(out, ReturnIndex(0))
 	end()
+}
+
+// raise takes 32 magnitudes, of which the kernel of AVX2 adds the products of a pair
+// and of the one four later in 16 bits: their four squares are a sum, which stands
+// where either pair was.
+func raise(sizes VecVirtual, to Mem) {
+	squares, later := YMM(), YMM()
+	VPMADDUBSW(sizes, sizes, squares)
+	VPSHUFD(Imm(0xb1), squares, later)
+	VPADDW(later, squares, squares)
+	VPMAXUW(to, squares, squares)
+	VMOVDQU(squares, to)
 }

@@ -67,12 +67,13 @@ func exp2Constants() []Mem {
 
 // gelu computes (x + |x| erf(|x|/sqrt 2)) / 2.
 func (m machine) gelu() {
-	m.text("gelu", "func(x *float32, n int)", "replaces n values, a multiple of 32, by their GELU.")
-	x, n := pointer("x"), pointer("n")
+	m.text("gelu", "func(dst, x *float32, n int)", "writes the GELU of n values, a multiple of 32.")
+	dst, x, n := pointer("dst"), pointer("x"), pointer("n")
 	m.hold(append(exp2Constants(), geluConstants()...)...)
 	loop("values", n, 2*m.size()/4, func() {
-		m.geluOf(Mem{Base: x})
+		m.geluOf(Mem{Base: dst}, Mem{Base: x})
 		ADDQ(U32(uint32(2*m.size())), x)
+		ADDQ(U32(uint32(2*m.size())), dst)
 	})
 	end()
 }
@@ -95,7 +96,7 @@ func geluConstants() []Mem {
 }
 
 // geluOf takes two registers of values.
-func (m machine) geluOf(at Mem) {
+func (m machine) geluOf(to, at Mem) {
 	x, size, e, t := m.lockstep(2), m.lockstep(2), m.lockstep(2), m.lockstep(2)
 	from := func(i int) Mem { return at.Offset(i * m.size()) }
 	x.each(func(i int, x VecVirtual) { VMOVUPS(from(i), x) })
@@ -113,7 +114,7 @@ func (m machine) geluOf(at Mem) {
 	e.each(func(i int, e VecVirtual) { VFNMADD213PS(m.held(constant(1)), p[i], e) }) // erf = 1 - p e
 	e.each(func(i int, e VecVirtual) { VFMADD213PS(from(i), size[i], e) })
 	e.each(func(_ int, e VecVirtual) { VMULPS(m.held(constant(.5)), e, e) })
-	e.each(func(i int, e VecVirtual) { VMOVUPS(e, from(i)) })
+	e.each(func(i int, e VecVirtual) { VMOVUPS(e, to.Offset(i*m.size())) })
 }
 
 // addNorm takes one row, in three passes: the sum, the squares of the distances to
