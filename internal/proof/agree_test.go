@@ -192,7 +192,7 @@ func volatile(name string, v any, loose bool) any {
 		return out
 	}
 	switch {
-	case name == "nextCursor" || name == "prefix" || name == "used" || strings.HasSuffix(name, "Ms"):
+	case name == "nextCursor" || name == "cache" || name == "prefix" || name == "used" || strings.HasSuffix(name, "Ms"):
 		return name
 	}
 	return v

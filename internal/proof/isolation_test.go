@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/proof"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 // told are the fields in which an answer may tell that something of another
@@ -28,8 +29,9 @@ var told = map[string]string{
 // equals that for a text of the same form that nobody was ever told.
 func TestNothingOfOneTenantIsKnownToAnother(t *testing.T) {
 	t.Parallel()
-	h := open(t, proof.New(t, proof.SQLite, proof.Options{}))
+	h := open(t, proof.New(t, proof.SQLite, proof.Options{Embedder: &storetest.Model{Name: "blind", Blind: true}}))
 	plant(h)
+	h.Embedded(t)
 	eve := *h.World
 	eve.Ann, eve.Crew = h.Eve, h.Team(t, h.Eve)
 	secrets := secrets(harvest(h, h.World), harvest(h, &eve))

@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/auth"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -60,6 +61,7 @@ type Options struct {
 	Plan        loci.Plan // the zero plan is that without limits
 	SigninLimit int
 	Closed      bool // nobody may register
+	Embedder    search.Embedder
 }
 
 // Empty returns a world without people.
@@ -70,11 +72,11 @@ func Empty(t testing.TB, open func(t testing.TB, o store.Options) *store.Store, 
 	}
 	w := &World{Clock: &Clock{}, direct: map[string]loci.Actor{}}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	w.Store = open(t, store.Options{Clock: w.Clock.Now})
+	w.Store = open(t, store.Options{Clock: w.Clock.Now, Embedder: o.Embedder})
 	w.Gate = auth.NewGate(w.Store, auth.Options{Plan: o.Plan, Free: service.AccountStatus.Name, Clock: w.Clock.Now, Log: log})
 	t.Cleanup(w.Gate.Close)
 	w.Service = service.New(service.Options{Store: w.Store, Plan: o.Plan, Clock: w.Clock.Now, Registration: !o.Closed,
-		SigninLimit: o.SigninLimit, PublicURL: "http://localhost", Used: w.Gate.Used})
+		SigninLimit: o.SigninLimit, PublicURL: "http://localhost", Used: w.Gate.Used, Embedder: o.Embedder})
 	w.Host = &op.Host{Service: w.Service, Log: log, Admit: w.admit}
 	return w
 }
@@ -167,4 +169,18 @@ func (w *World) Atlas(t testing.TB, name string) string {
 func (w *World) Memory(t testing.TB, atlas, content string, tags ...loci.Tag) string {
 	t.Helper()
 	return Must(w.Service.CreateMemory(t.Context(), w.Ann.Actor(), loci.CreateMemory{Content: loci.Content(content), AtlasID: atlas, Tags: tags}))(t).Memory.ID
+}
+
+// Embedded waits until no memory waits for its vectors.
+func (w *World) Embedded(t testing.TB) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+		b, err := store.SystemRead(context.Background(), w.Store, "test", func(x *store.SystemTx) (store.Backlog, error) { return x.Backlog() })
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("still waiting: %+v, %v", b, err)
+		}
+		if b.Pending == 0 {
+			return
+		}
+	}
 }

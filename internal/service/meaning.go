@@ -16,25 +16,29 @@ const meaningLimit = 300 * time.Millisecond
 // maxMeanings is how many vectors of queries are kept: some 2 MB.
 const maxMeanings = 1000
 
-// meanings embed queries, and keep the vectors of the last ones.
+// meanings embed queries, and keep the vectors of the last ones. Nobody is served
+// by what another has asked: how long an answer takes would tell of it.
 type meanings struct {
 	model search.Embedder
 	mu    sync.Mutex
-	kept  map[string][]float32
+	kept  map[asked][]float32
 }
+
+// asked is a query of a user.
+type asked struct{ user, query string }
 
 var errNoModel = errors.New("service: there is no embedder")
 
 // of returns the vector of a query, and whether it was known. A query that the
 // model cannot read has none, unless always is wanted.
-func (m *meanings) of(ctx context.Context, query string, always bool) (v []float32, known bool, err error) {
+func (m *meanings) of(ctx context.Context, q asked, always bool) (v []float32, known bool, err error) {
 	if m.model == nil {
 		return nil, false, errNoModel
 	}
 	m.mu.Lock()
-	v, known = m.kept[query]
+	v, known = m.kept[q]
 	m.mu.Unlock()
-	if known || !always && !search.Readable(query, m.model) {
+	if known || !always && !search.Readable(q.query, m.model) {
 		return v, known, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, meaningLimit)
@@ -45,7 +49,7 @@ func (m *meanings) of(ctx context.Context, query string, always bool) (v []float
 	done := make(chan answer, 1)
 	go func() { // a model may not look at the clock
 		defer cancel()
-		v, err := m.embed(ctx, query)
+		v, err := m.embed(ctx, q)
 		done <- answer{v, err}
 	}()
 	select {
@@ -57,8 +61,8 @@ func (m *meanings) of(ctx context.Context, query string, always bool) (v []float
 }
 
 // embed embeds a query; a long one in passages, of which it is the mean.
-func (m *meanings) embed(ctx context.Context, query string) ([]float32, error) {
-	vectors, err := m.model.Embed(ctx, search.Passages("", query, m.model))
+func (m *meanings) embed(ctx context.Context, q asked) ([]float32, error) {
+	vectors, err := m.model.Embed(ctx, search.Passages("", q.query, m.model))
 	if err != nil {
 		return nil, err
 	}
@@ -66,14 +70,14 @@ func (m *meanings) embed(ctx context.Context, query string) ([]float32, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.kept == nil {
-		m.kept = map[string][]float32{}
+		m.kept = map[asked][]float32{}
 	}
-	for q := range m.kept { // a map's order is a fair choice of what goes
+	for old := range m.kept { // a map's order is a fair choice of what goes
 		if len(m.kept) < maxMeanings {
 			break
 		}
-		delete(m.kept, q)
+		delete(m.kept, old)
 	}
-	m.kept[query] = v
+	m.kept[q] = v
 	return v, nil
 }

@@ -4,10 +4,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/proof"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 func TestKeywordsDrawAMemoryIntoAnAtlas(t *testing.T) {
@@ -178,5 +180,68 @@ func TestSearchFallsBackToKeywords(t *testing.T) {
 				t.Errorf("%q: %+v", c.query, m)
 			}
 		}
+	}
+}
+
+func TestSearchKnowsWhatIsMeant(t *testing.T) {
+	t.Parallel()
+	each(t, proof.Options{Embedder: &storetest.Model{Name: "words"}}, func(t *testing.T, w *proof.World) {
+		shelf := w.Atlas(t, "Shelf")
+		for _, text := range []string{"The tide turns at noon, says pgx.ErrNoRows.", "A ship of the line.", "Nothing but fog in the bay.", "The harbour is closed in winter."} {
+			w.Memory(t, shelf, text)
+		}
+		w.Embedded(t)
+		for _, c := range []struct {
+			query  loci.Query
+			mode   loci.Mode
+			want   loci.ResolvedMode
+			strong bool
+			first  string
+		}{
+			{"the tide turns", loci.ModeAuto, loci.ResolvedKeyword, true, "The tide"},      // no other comes near
+			{`"turns at noon"`, loci.ModeAuto, loci.ResolvedKeyword, true, "The tide"},     // a phrase
+			{"pgx.ErrNoRows", loci.ModeAuto, loci.ResolvedKeyword, true, "The tide"},       // an identifier
+			{"tide", loci.ModeAuto, loci.ResolvedHybrid, false, "The tide"},                // one word
+			{"fog and wind", loci.ModeAuto, loci.ResolvedHybrid, false, "Nothing but fog"}, // not all words
+			{"ships in fog", loci.ModeHybrid, loci.ResolvedHybrid, false, "Nothing but fog"},
+			{"a ship of the line.", loci.ModeSemantic, loci.ResolvedSemantic, false, "A ship"},
+			{"closed", loci.ModeKeyword, loci.ResolvedKeyword, false, "The harbour"},
+		} {
+			out := do(t, w, proof.Owner, service.MemorySearch, loci.SearchMemories{Query: c.query, Mode: c.mode})
+			m := out.Meta
+			if out.Mode != c.want || m.ResolvedMode != c.want || m.StrongKeyword != c.strong || m.StrongKeywordReason == "" || !strings.HasPrefix(out.Memories[0].Content, c.first) {
+				t.Errorf("%s %q: %+v, first %q", c.mode, c.query, m, out.Memories[0].Content)
+			}
+			if semantic := c.want == loci.ResolvedSemantic || c.want == loci.ResolvedHybrid; (m.Candidates.Semantic > 0) != semantic || (m.Timings.SemanticMs > 0) != semantic {
+				t.Errorf("%s %q: %+v", c.mode, c.query, m)
+			}
+		}
+		again := loci.SearchMemories{Query: "ships in fog", Mode: loci.ModeHybrid}
+		if out := do(t, w, proof.Owner, service.MemorySearch, again); out.Meta.Cache != loci.CacheEmbedding {
+			t.Errorf("asked again: %+v", out.Meta)
+		}
+		if out := do(t, w, proof.Member, service.MemorySearch, again); out.Meta.Cache != loci.CacheNone {
+			t.Errorf("another is told that it was asked before: %+v", out.Meta)
+		}
+		unread := do(t, w, proof.Owner, service.MemorySearch, loci.SearchMemories{Query: "?tide? fog ?x?", Mode: loci.ModeHybrid})
+		if unread.Mode != loci.ResolvedHybrid || unread.Meta.Candidates.Semantic != 0 || len(unread.Memories) != 2 {
+			t.Errorf("what the model cannot read: %+v", unread.Meta)
+		}
+	})
+}
+
+func TestSearchWaitsForNoModel(t *testing.T) {
+	t.Parallel()
+	model := &storetest.Model{Name: "words", Gate: make(chan struct{})} // answers never
+	w := world(t, proof.Options{Embedder: model})
+	w.Memory(t, w.Atlas(t, "Shelf"), "The tide turns at noon.")
+	began := time.Now()
+	out := do(t, w, proof.Owner, service.MemorySearch, loci.SearchMemories{Query: "tide", Mode: loci.ModeSemantic})
+	if took := time.Since(began); out.Mode != loci.KeywordFallback || len(out.Memories) != 1 || took > 5*time.Second {
+		t.Errorf("after %v: %+v", took, out.Meta)
+	}
+	status := do(t, w, proof.Owner, service.AccountStatus, loci.Nothing{})
+	if status.Indexing.Pending != 1 {
+		t.Errorf("%+v", status.Indexing)
 	}
 }

@@ -129,7 +129,7 @@ func (k *seeker) understand(query string, always bool) bool {
 }
 
 func (k *seeker) read(m *meanings, query string, always bool) bool {
-	v, known, err := m.of(k.ctx, query, always)
+	v, known, err := m.of(k.ctx, asked{k.who.UserID, query}, always)
 	if err != nil {
 		return false
 	}

@@ -1,14 +1,8 @@
 package store_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"hash/fnv"
-	"math"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,65 +10,6 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
-
-// A stubModel is an embedder for tests: texts that share words have like vectors.
-type stubModel struct {
-	name    string
-	texts   atomic.Int64
-	mu      sync.Mutex
-	refuses string        // texts that hold it; "*" refuses all
-	gate    chan struct{} // waits for it, where it is there
-}
-
-func (m *stubModel) Generation() string { return m.name }
-
-func (m *stubModel) Pieces(text string) (int, int) { return len(strings.Fields(text)), 0 }
-
-func (m *stubModel) refuse(what string) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.refuses = what
-}
-
-func (m *stubModel) Embed(ctx context.Context, texts []string) ([][]float32, error) {
-	if m.gate != nil {
-		select {
-		case <-m.gate:
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
-	}
-	m.mu.Lock()
-	refuses := m.refuses
-	m.mu.Unlock()
-	out := make([][]float32, len(texts))
-	for i, text := range texts {
-		if refuses == "*" || refuses != "" && strings.Contains(text, refuses) {
-			return nil, errors.New("the model says no")
-		}
-		out[i] = vectorOf(text)
-	}
-	m.texts.Add(int64(len(texts)))
-	return out, nil
-}
-
-func vectorOf(text string) []float32 {
-	v, sum := make([]float32, 96), float32(0)
-	for _, w := range append(strings.Fields(strings.ToLower(text)), "·") {
-		h := fnv.New64a()
-		h.Write([]byte(w))
-		x := h.Sum64()
-		v[x%96]++
-		v[x>>20%96]--
-	}
-	for _, x := range v {
-		sum += x * x
-	}
-	for i := range v {
-		v[i] /= float32(math.Sqrt(float64(max(sum, 1e-9))))
-	}
-	return v
-}
 
 func backlog(t testing.TB, s *store.Store) store.Backlog {
 	t.Helper()
@@ -106,7 +41,7 @@ func change(t testing.TB, s *store.Store, who *loci.Actor, id, content string) {
 func TestEveryTextGetsItsVectorsAndNoneTwice(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		m := &stubModel{name: "one"}
+		m := &storetest.Model{Name: "one"}
 		s := d.Open(t, store.Options{Embedder: m})
 		ann, bob := user(t, s, "ann"), user(t, s, "bob")
 		a := add(t, s, ann, "", "the blue boat")
@@ -115,7 +50,7 @@ func TestEveryTextGetsItsVectorsAndNoneTwice(t *testing.T) {
 			add(t, s, bob, "", fmt.Sprint("another number ", i))
 		}
 		embedded(t, s)
-		if n := m.texts.Load(); n != 41 {
+		if n := m.Texts.Load(); n != 41 {
 			t.Errorf("%d texts were embedded", n)
 		}
 		change(t, s, ann, a.ID, "the red bicycle")
@@ -124,7 +59,7 @@ func TestEveryTextGetsItsVectorsAndNoneTwice(t *testing.T) {
 		add(t, s, ann, "", "the red bicycle", func(m *loci.Memory) { m.Title = "the blue boat" })
 		add(t, s, bob, "", "the blue boat") // of another workspace: nothing is known of it there
 		embedded(t, s)
-		if n := m.texts.Load(); n != 43 {
+		if n := m.Texts.Load(); n != 43 {
 			t.Errorf("%d texts were embedded, with a change, a copy, and one elsewhere", n)
 		}
 		if n := d.Query(t, `SELECT count(*) FROM vectors`)[0]; n != "44" {
@@ -136,7 +71,7 @@ func TestEveryTextGetsItsVectorsAndNoneTwice(t *testing.T) {
 func TestATextThatIsRefusedKeepsNoOtherWaitingAndHeals(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		m := &stubModel{name: "one", refuses: "poison"}
+		m := &storetest.Model{Name: "one", Refuses: "poison"}
 		s := d.Open(t, store.Options{Embedder: m})
 		ann := user(t, s, "ann")
 		add(t, s, ann, "", "poison")
@@ -150,7 +85,7 @@ func TestATextThatIsRefusedKeepsNoOtherWaitingAndHeals(t *testing.T) {
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
-		m.refuse("")
+		m.Refuse("")
 		embedded(t, s)
 	})
 }
@@ -158,7 +93,7 @@ func TestATextThatIsRefusedKeepsNoOtherWaitingAndHeals(t *testing.T) {
 func TestAModelThatIsAwayLosesNothing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		m := &stubModel{name: "one", refuses: "*"}
+		m := &storetest.Model{Name: "one", Refuses: "*"}
 		s := d.Open(t, store.Options{Embedder: m})
 		ann := user(t, s, "ann")
 		a := add(t, s, ann, "", "first")
@@ -170,11 +105,11 @@ func TestAModelThatIsAwayLosesNothing(t *testing.T) {
 			t.Errorf("%+v", b)
 		}
 		s.Close()
-		m.refuse("")
+		m.Refuse("")
 		s = d.Open(t, store.Options{Embedder: m})
 		embedded(t, s)
-		if m.texts.Load() != 2 {
-			t.Errorf("%d texts were embedded", m.texts.Load())
+		if m.Texts.Load() != 2 {
+			t.Errorf("%d texts were embedded", m.Texts.Load())
 		}
 	})
 }
@@ -182,18 +117,18 @@ func TestAModelThatIsAwayLosesNothing(t *testing.T) {
 func TestAVectorIsOfTheTextThatStands(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		m := &stubModel{name: "one", gate: make(chan struct{})}
+		m := &storetest.Model{Name: "one", Gate: make(chan struct{})}
 		s := d.Open(t, store.Options{Embedder: m})
 		ann := user(t, s, "ann")
 		a := add(t, s, ann, "", "before")
-		m.gate <- struct{}{} // it has taken the text, or will take it
-		m.gate = nil
+		m.Gate <- struct{}{} // it has taken the text, or will take it
+		m.Gate = nil
 		for i := range 30 {
 			change(t, s, ann, a.ID, fmt.Sprint("after ", i))
 		}
 		embedded(t, s)
 		have, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.Findings, error) {
-			return tx.Find(store.Question{Meaning: []store.Meaning{{Generation: "one", Vector: vectorOf("before\nafter 29")}}}, store.Filter{}, 0, 5)
+			return tx.Find(store.Question{Meaning: []store.Meaning{{Generation: "one", Vector: storetest.VectorOf("before\nafter 29")}}}, store.Filter{}, 0, 5)
 		})
 		if err != nil || len(have.Page) != 1 || have.Page[0].Score < .99 {
 			t.Errorf("found %+v, %v", have.Page, err)
@@ -204,16 +139,16 @@ func TestAVectorIsOfTheTextThatStands(t *testing.T) {
 func TestTheOldGenerationAnswersUntilTheNewOneIsWhole(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{Embedder: &stubModel{name: "one"}})
+		s := d.Open(t, store.Options{Embedder: &storetest.Model{Name: "one"}})
 		ann := user(t, s, "ann")
 		for i := range 30 {
 			add(t, s, ann, "", fmt.Sprint("memory number ", i))
 		}
 		embedded(t, s)
 		s.Close()
-		two := &stubModel{name: "two", refuses: "number 7"}
+		two := &storetest.Model{Name: "two", Refuses: "number 7"}
 		s = d.Open(t, store.Options{Embedder: two})
-		for two.texts.Load() < 29 {
+		for two.Texts.Load() < 29 {
 			time.Sleep(5 * time.Millisecond)
 		}
 		answers := func() string {
@@ -223,13 +158,13 @@ func TestTheOldGenerationAnswersUntilTheNewOneIsWhole(t *testing.T) {
 			t.Errorf("%s answers while one is missing", got)
 		}
 		for name, n := range map[string]int{"one": 5, "two": 0} {
-			q := store.Question{Meaning: []store.Meaning{{Generation: name, Vector: vectorOf("memory number 7")}}}
+			q := store.Question{Meaning: []store.Meaning{{Generation: name, Vector: storetest.VectorOf("memory number 7")}}}
 			f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.Findings, error) { return tx.Find(q, store.Filter{}, 0, 5) })
 			if err != nil || len(f.Page) != n {
 				t.Errorf("by the vectors of %s %d are found: %v", name, len(f.Page), err)
 			}
 		}
-		two.refuse("")
+		two.Refuse("")
 		embedded(t, s)
 		for end := time.Now().Add(20 * time.Second); !strings.HasPrefix(answers(), "two/") || d.Query(t, `SELECT count(*) FROM generations`)[0] != "1"; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
@@ -245,7 +180,7 @@ func TestTheOldGenerationAnswersUntilTheNewOneIsWhole(t *testing.T) {
 func TestSeveralProcessesShareTheWork(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		m := &stubModel{name: "one"}
+		m := &storetest.Model{Name: "one"}
 		stores := []*store.Store{d.Open(t, store.Options{Embedder: m}), d.Open(t, store.Options{Embedder: m}), d.Open(t, store.Options{Embedder: m})}
 		ann := user(t, stores[0], "ann")
 		together(60, func(i int) error {
@@ -253,8 +188,8 @@ func TestSeveralProcessesShareTheWork(t *testing.T) {
 			return err
 		})
 		embedded(t, stores[0])
-		if n := d.Query(t, `SELECT count(*) FROM vectors`)[0]; n != "60" || m.texts.Load() != 60 {
-			t.Errorf("%s vectors of %d texts", n, m.texts.Load())
+		if n := d.Query(t, `SELECT count(*) FROM vectors`)[0]; n != "60" || m.Texts.Load() != 60 {
+			t.Errorf("%s vectors of %d texts", n, m.Texts.Load())
 		}
 	})
 }
@@ -262,7 +197,7 @@ func TestSeveralProcessesShareTheWork(t *testing.T) {
 func TestVectorsThatAreMissingOrFalseAreFoundAndMade(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{Embedder: &stubModel{name: "one"}})
+		s := d.Open(t, store.Options{Embedder: &storetest.Model{Name: "one"}})
 		ann := user(t, s, "ann")
 		lost, other, whole := add(t, s, ann, "", "lost words"), add(t, s, ann, "", "false words"), add(t, s, ann, "", "whole words")
 		embedded(t, s)
@@ -288,7 +223,7 @@ func TestVectorsThatAreMissingOrFalseAreFoundAndMade(t *testing.T) {
 func TestWhatMeansTheSameIsSimilar(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{Embedder: &stubModel{name: "one"}})
+		s := d.Open(t, store.Options{Embedder: &storetest.Model{Name: "one"}})
 		ann, bob := user(t, s, "ann"), user(t, s, "bob")
 		a := add(t, s, ann, "", "the harbour lies beyond the old town wall today")
 		b := add(t, s, ann, "", "wall town old the beyond lies harbour the today")
