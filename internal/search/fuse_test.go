@@ -10,7 +10,9 @@ func TestFusionSumsWhatEachLegKnows(t *testing.T) {
 	words := []Hit{{Memory: 1, Score: 8}, {Memory: 2, Score: 6}, {Memory: 3, Score: 2}}
 	meaning := []Hit{{Memory: 3, Score: .9}, {Memory: 2, Score: .8}, {Memory: 4, Score: -.1}}
 	got := Fuse(words, meaning)
-	part := func(score, best, rank, weight float64) float64 { return weight / 1.7 * 1001 / (1000 + rank) * score / best }
+	part := func(score, best, rank, weight float64) float64 {
+		return weight / 1.7 * 1001 / (1000 + rank) * score / best
+	}
 	want := map[int64]float64{1: part(8, 8, 1, 1), 2: part(6, 8, 2, 1) + part(.8, .9, 2, .7), 3: part(2, 8, 3, 1) + part(.9, .9, 1, .7), 4: 0}
 	if len(got) != len(want) {
 		t.Fatalf("%d hits: %v", len(got), got)

@@ -25,9 +25,10 @@ func NewProbe(vector []float32) *Probe {
 		if x >= 0 {
 			p.bits[i/64] |= 1 << (i % 64)
 		}
-		sums, bit := &p.sums[i/8], 1<<(i%8)
-		for set := bit; set < 256; set = (set + 1) | bit {
-			sums[set] += x
+		// What the bits below this one stand for is there already.
+		sums, bit := p.sums[i/8][:], 1<<(i%8)
+		for below := range bit {
+			sums[bit+below] = sums[below] + x
 		}
 	}
 	return p

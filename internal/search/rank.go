@@ -6,13 +6,23 @@ import (
 	"slices"
 )
 
-// top keeps the best k hits in a heap, the worst of them in front.
+// top keeps the best k hits. It gathers some more before it drops those that are
+// worse: where hundreds are wanted, a heap takes thrice as long.
 type top struct {
-	k    int
-	heap []Hit
+	k     int
+	hits  []Hit
+	least float32 // a score that k hits have reached
 }
 
-func (t *top) reset(k int) { t.k, t.heap = max(k, 0), t.heap[:0] }
+// spare is how many hits are gathered at least beyond those that are wanted.
+const spare = 64
+
+func (t *top) reset(k int) {
+	t.k, t.hits, t.least = max(k, 0), t.hits[:0], 0
+	if t.k == 0 {
+		t.least = float32(math.Inf(1))
+	}
+}
 
 // compare orders hits, the better first.
 func compare(a, b Hit) int {
@@ -26,53 +36,60 @@ func compare(a, b Hit) int {
 }
 
 // floor is a score that a hit must reach to be wanted.
-func (t *top) floor() float32 {
-	switch {
-	case t.k == 0:
-		return float32(math.Inf(1))
-	case len(t.heap) < t.k:
-		return 0
-	}
-	return t.heap[0].Score
-}
+func (t *top) floor() float32 { return t.least }
 
 func (t *top) add(h Hit) {
-	if len(t.heap) < t.k {
-		t.heap = append(t.heap, h)
-		t.up(len(t.heap) - 1)
-	} else if compare(h, t.heap[0]) < 0 {
-		t.heap[0] = h
-		t.down()
+	if t.hits = append(t.hits, h); len(t.hits) >= 2*t.k+spare {
+		t.cut()
 	}
 }
 
-func (t *top) up(i int) {
-	for i > 0 && compare(t.heap[(i-1)/2], t.heap[i]) < 0 {
-		t.heap[i], t.heap[(i-1)/2] = t.heap[(i-1)/2], t.heap[i]
-		i = (i - 1) / 2
+// cut drops what is not wanted.
+func (t *top) cut() {
+	if len(t.hits) <= t.k {
+		return
+	}
+	part(t.hits, t.k)
+	if t.hits = t.hits[:t.k]; t.k > 0 {
+		t.least = t.hits[t.k-1].Score
 	}
 }
 
-func (t *top) down() {
-	for i := 0; ; {
-		worst := i
-		for c := 2*i + 1; c <= 2*i+2 && c < len(t.heap); c++ {
-			if compare(t.heap[worst], t.heap[c]) < 0 {
-				worst = c
+// part puts the k best hits in front, the worst of them last (quickselect; Hoare,
+// "Algorithm 65: find", 1961).
+func part(hits []Hit, k int) {
+	for from, to := 0, len(hits)-1; from < to; {
+		middle := []Hit{hits[from], hits[(from+to)/2], hits[to]}
+		slices.SortFunc(middle, compare)
+		i, j := from, to
+		for i <= j {
+			for compare(hits[i], middle[1]) < 0 {
+				i++
+			}
+			for compare(hits[j], middle[1]) > 0 {
+				j--
+			}
+			if i <= j {
+				hits[i], hits[j] = hits[j], hits[i]
+				i, j = i+1, j-1
 			}
 		}
-		if worst == i {
+		switch {
+		case k-1 <= j:
+			to = j
+		case k-1 >= i:
+			from = i
+		default:
 			return
 		}
-		t.heap[i], t.heap[worst] = t.heap[worst], t.heap[i]
-		i = worst
 	}
 }
 
 // sorted gives the hits, best first.
 func (t *top) sorted() []Hit {
-	hits := slices.Clone(t.heap)
-	slices.SortFunc(hits, compare)
+	t.cut()
+	hits := slices.Clone(t.hits)
+	Sort(hits)
 	return hits
 }
 
