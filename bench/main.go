@@ -46,7 +46,7 @@ var rows = []struct {
 }{
 	{"door", (*bench).door}, {"get", (*bench).get}, {"create", (*bench).create}, {"life", (*bench).life}, {"list", (*bench).list}, {"memory", (*bench).memory},
 	{"search", (*bench).search}, {"neighbours", (*bench).neighbours}, {"start", (*bench).first},
-	{"meaning", (*bench).meaning},
+	{"meaning", (*bench).meaning}, {"ingest", (*bench).ingest},
 }
 
 func main() {
