@@ -86,23 +86,29 @@ func mulPanelsAVX2(dst []float32, m *Matrix, a *Activations) {
 	}
 }
 
-// makeBounds returns for each panel, each pair of a row and the one four later, the
-// largest square sum of the four weights, twice each: [out/panel][in/4 pairs of k, as
-// they lie][2]. A weight counts one more than it is, for it may be complemented.
+// makeBounds returns for each panel and each pair of k the largest sum of four
+// squares: of the pair's weights in a row, and those of the pair four k away, which is
+// before or behind it in a block of eight. It is [out/panel][in/2]. A weight counts
+// one more than it is, for it may be complemented.
 func (m *Matrix) makeBounds() []uint16 {
 	bounds := make([]uint16, m.out/panel*m.in/2)
-	for i := range bounds {
-		from := m.weights[i/4*8*panel:] // eight k of a panel
-		for row := range panel {
-			sum := 0
-			for _, k := range []int{0, 1, 4 * panel, 4*panel + 1} {
-				w := max(int(from[row*4+i%2*2+k]), -int(from[row*4+i%2*2+k])) + 1
-				sum += w * w
+	for at := 0; at < len(bounds); at += 4 {
+		eight := (*[8 * panel]int8)(m.weights[at*2*panel:])
+		for row := 0; row < 4*panel; row += 4 {
+			for i := range 2 {
+				k := row + 2*i
+				sum := square(eight[k]) + square(eight[k+1]) + square(eight[k+4*panel]) + square(eight[k+4*panel+1])
+				bounds[at+i] = max(bounds[at+i], uint16(min(sum, math.MaxUint16)))
 			}
-			bounds[i] = max(bounds[i], uint16(min(sum, math.MaxUint16)))
 		}
+		bounds[at+2], bounds[at+3] = bounds[at], bounds[at+1]
 	}
 	return bounds
+}
+
+func square(w int8) int32 {
+	size := max(int32(w), -int32(w)) + 1
+	return size * size
 }
 
 // attendSIMD takes four queries of a head at a time. Keys are padded to a multiple of
