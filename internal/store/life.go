@@ -2,8 +2,8 @@ package store
 
 import (
 	"errors"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/loci-memory/loci"
@@ -151,7 +151,7 @@ func (m *Memory) columns(next loci.Memory) (string, []any) {
 	args := []any{m.rid}
 	to := func(column string, v any) {
 		args = append(args, v)
-		set = append(set, fmt.Sprintf("%s = ?%d", column, len(args)))
+		set = append(set, column+" = ?"+strconv.Itoa(len(args)))
 	}
 	to("version", next.Version)
 	to("title", next.Title)
@@ -256,7 +256,7 @@ func (m *Memory) Delete() error {
 		}
 	}
 	if was.Status == loci.Active { // only these have one
-		if err := m.atlas.workspace.dropSketch(m.rid, was.Content); err != nil {
+		if err := m.atlas.workspace.dropSketch(m.rid, search.Sketch(was.Content)); err != nil {
 			return err
 		}
 	}

@@ -20,13 +20,14 @@ const (
 )
 
 // Every sketch has search.Bands bands, so that the texts of these are made once.
-var addSketch, bandsQuery = func() (add, find string) {
-	rows, bands := make([]string, search.Bands), make([]string, search.Bands)
+var addSketch, dropSketch, bandsQuery = func() (add, drop, find string) {
+	rows, list, bands := make([]string, search.Bands), make([]string, search.Bands), make([]string, search.Bands)
 	for i := range search.Bands {
-		rows[i] = fmt.Sprintf("(?1, ?%d, ?2)", i+3)
+		rows[i], list[i] = fmt.Sprintf("(?1, ?%d, ?2)", i+3), fmt.Sprintf("?%d", i+3)
 		bands[i] = fmt.Sprintf(`SELECT * FROM (SELECT s.memory FROM sketches s WHERE s.workspace = ?1 AND s.band = ?%d ORDER BY s.memory DESC LIMIT %d) AS band`, i+2, maxInBand)
 	}
-	return `INSERT INTO sketches (workspace, band, memory) VALUES ` + strings.Join(rows, ", ") + ` ON CONFLICT DO NOTHING`, strings.Join(bands, " UNION ALL ")
+	return `INSERT INTO sketches (workspace, band, memory) VALUES ` + strings.Join(rows, ", ") + ` ON CONFLICT DO NOTHING`,
+		`DELETE FROM sketches WHERE workspace = ?1 AND memory = ?2 AND band IN (` + strings.Join(list, ", ") + `)`, strings.Join(bands, " UNION ALL ")
 }()
 
 func (w *Workspace) addSketch(memory int64, sketch []int64) error {
@@ -37,25 +38,34 @@ func (w *Workspace) addSketch(memory int64, sketch []int64) error {
 	return err
 }
 
-func (w *Workspace) dropSketch(memory int64, content string) error {
-	_, err := w.t.exec(`DELETE FROM sketches WHERE workspace = ?1 AND memory = ?2 AND `+fmt.Sprintf(w.t.s.db.dialect().in, "band", 3),
-		w.rid, memory, integers(search.Sketch(content)))
+// dropSketch takes bands away, as many as a sketch has at most.
+func (w *Workspace) dropSketch(memory int64, bands []int64) error {
+	if len(bands) == 0 {
+		return nil
+	}
+	for len(bands) < search.Bands {
+		bands = append(bands, bands[0])
+	}
+	_, err := w.t.exec(dropSketch, append([]any{w.rid, memory}, anys(bands)...)...)
 	return err
 }
 
-// sketch replaces what the memory is found by as a near duplicate. Only active
-// ones are, so that those put away, however many, keep nobody from sight.
+// sketch replaces what the memory is found by as a near duplicate, but for the
+// bands that its next text has too. Only active ones are found, so that those put
+// away, however many, keep nobody from sight.
 func (m *Memory) sketch(next loci.Memory) error {
-	w := &m.atlas.workspace
+	var gone, now []int64
 	if m.was.Status == loci.Active {
-		if err := w.dropSketch(m.rid, m.was.Content); err != nil {
-			return err
-		}
+		gone = search.Sketch(m.was.Content)
 	}
-	if next.Status != loci.Active {
-		return nil
+	if next.Status == loci.Active {
+		now = search.Sketch(next.Content)
 	}
-	return w.addSketch(m.rid, search.Sketch(next.Content))
+	w := &m.atlas.workspace
+	if err := w.dropSketch(m.rid, slices.DeleteFunc(gone, func(band int64) bool { return slices.Contains(now, band) })); err != nil {
+		return err
+	}
+	return w.addSketch(m.rid, now)
 }
 
 // Alike returns the active memories of the atlas's workspace whose texts are
