@@ -241,6 +241,9 @@ func readTexts(column string) ([]string, error) {
 	if column == noTexts {
 		return list, nil
 	}
+	if strings.HasPrefix(column, `["`) && strings.HasSuffix(column, `"]`) && len(column) > 4 && !strings.Contains(column, `\`) {
+		return strings.Split(column[2:len(column)-2], `","`), nil // as texts writes what needs no escape
+	}
 	err := json.Unmarshal([]byte(column), &list)
 	return list, err
 }
