@@ -101,8 +101,10 @@ func (d *sqliteFile) firstConnection(ctx context.Context) (*sqliteConn, error) {
 		return nil, fmt.Errorf("store: another process holds the lock for opening: %w", err)
 	}
 	defer l.Unlock()
+	// The log is copied into the file four times as rarely as by itself: what many
+	// commits write, such as the ends of indexes, goes there once for all of them.
 	w, err := d.connect(`PRAGMA journal_mode = WAL`, `PRAGMA synchronous = FULL`, `PRAGMA foreign_keys = ON`,
-		`PRAGMA secure_delete = FAST`, `PRAGMA cache_size = -16000`)
+		`PRAGMA secure_delete = FAST`, `PRAGMA cache_size = -16000`, `PRAGMA wal_autocheckpoint = 4000`)
 	if err != nil {
 		return nil, err
 	}
