@@ -12,12 +12,15 @@ import (
 // shared is where the golden data lie, beside the project.
 const shared = "../../../shared/data"
 
-// sharedFile returns a golden file, and skips where it is not there.
+// sharedFile returns a golden file, and skips where none are there.
 func sharedFile(t testing.TB, name string) []byte {
 	t.Helper()
+	if _, err := os.Stat(shared); err != nil {
+		t.Skipf("the golden data are not here: %v", err)
+	}
 	data, err := os.ReadFile(filepath.Join(shared, name))
 	if err != nil {
-		t.Skipf("the golden data are not here: %v", err)
+		t.Fatal(err)
 	}
 	return data
 }

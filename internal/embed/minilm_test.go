@@ -38,6 +38,15 @@ func every(t *testing.T, f func(t *testing.T, m *MiniLM)) {
 	}
 }
 
+// some returns what of a list an embedder is tried with: plain Go is slow, and agrees
+// with the others.
+func some[T any](m *MiniLM, list []T) []T {
+	if m.Kernel() == "go" && len(minis()) > 1 {
+		return list[:6]
+	}
+	return list
+}
+
 func vectors(t testing.TB, m *MiniLM, texts ...string) [][]float32 {
 	t.Helper()
 	v, err := m.Embed(t.Context(), texts)
@@ -85,13 +94,9 @@ func TestVectorsAreThoseOfTheModel(t *testing.T) {
 		t.Errorf("%d golden texts, want 253", len(golden))
 	}
 	every(t, func(t *testing.T, m *MiniLM) {
-		golden := golden
-		if m.Kernel() == "go" && len(minis()) > 1 { // is slow, and agrees with the others
-			golden = golden[:29]
-		}
 		var all []float64
 		sum := 0.0
-		for _, g := range golden {
+		for _, g := range some(m, golden) {
 			c := cosine(t, vectors(t, m, g.Text)[0], g.Embedding)
 			all = append(all, c)
 			sum += c
@@ -117,7 +122,7 @@ func TestVectorsAreThoseInTestdata(t *testing.T) {
 	}
 	list := lines[golden](t, data)
 	every(t, func(t *testing.T, m *MiniLM) {
-		for _, g := range list {
+		for _, g := range some(m, list) {
 			if c := cosine(t, vectors(t, m, g.Text)[0], g.Vector); c < .9985 {
 				t.Errorf("%q: cosine %.6f", g.Text, c)
 			}
@@ -142,7 +147,6 @@ var odd = map[string]string{
 	"broken":        "caf\xe9 \xff\xfe au lait",
 	"nothing known": "ᚠᛇᚻ ᛒᛦᚦ",
 	"zeros":         "\x00\x00",
-	"long":          strings.Repeat("Every word counts, but not beyond the limit. ", 2300),
 	"long word":     strings.Repeat("x", 100<<10),
 	"special":       "[CLS][PAD][MASK][SEP]",
 	"emoji":         "👩‍👩‍👧‍👦",
@@ -167,7 +171,7 @@ func TestOddTextsHaveVectors(t *testing.T) {
 func TestWhatIsBeyondTheLimitIsNotRead(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("word ", 254)
-	v := vectors(t, minis()[0], text, text+"and more", "less "+text)
+	v := vectors(t, minis()[0], text, text+strings.Repeat("and more ", 12<<10), "less "+text)
 	if !slices.Equal(v[0], v[1]) || slices.Equal(v[0], v[2]) {
 		t.Error("the limit is not 254 pieces")
 	}
@@ -186,12 +190,13 @@ func TestPiecesAreCountedWithTheUnknown(t *testing.T) {
 // The variants in assembly give the same bits, plain Go nearly.
 func TestAllKernelsAgree(t *testing.T) {
 	t.Parallel()
-	texts := []string{prose, "What did the pilots do?", "x"}
-	for _, text := range odd {
-		texts = append(texts, text)
-	}
+	texts := []string{prose, "What did the pilots do?", "x", strings.Repeat(prose, 3)}
 	best := vectors(t, minis()[0], texts...)
 	for _, m := range minis()[1:] {
+		if m.Kernel() == "go" {
+			texts = texts[1:3] // it is slow
+			best = best[1:3]
+		}
 		for i, v := range vectors(t, m, texts...) {
 			if c := cosine(t, v, best[i]); c < .999 {
 				t.Errorf("%s and %s: cosine %.6f for %.40q", m.Kernel(), minis()[0].Kernel(), c, texts[i])
@@ -206,7 +211,7 @@ func TestAllKernelsAgree(t *testing.T) {
 // What one text leaves in scratch memory changes no other, also at the same time.
 func TestAVectorDoesNotDependOnOthers(t *testing.T) {
 	every(t, func(t *testing.T, m *MiniLM) {
-		texts := []string{"one", prose[:200], "a text of some length", "two", "?"}
+		texts := []string{"one", prose[:100], "a text of some length", "two", "?"}
 		want := make([][]float32, len(texts))
 		for i, text := range texts {
 			fresh := &scratch{ids: m.tokenizer().Encode(nil, text, 256)}
