@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -131,21 +132,23 @@ func (w *workspace) merge(from, to int) error {
 // naive ranks with nothing but maps, by the formula of the package comment.
 func (w *workspace) naive(q Query, f Filter, now int64, k int) Result {
 	length := int64(0)
-	df := map[string]int{}
+	df := make([]int, len(q.terms))
 	for _, c := range w.truth {
 		length += int64(c.Document.length)
-		for _, t := range c.Document.terms {
-			df[t.text]++
+		for i, t := range q.terms {
+			if t.in(c.Document) > 0 {
+				df[i]++
+			}
 		}
 	}
 	norms := newNorms(len(w.truth), length)
 	r := Result{Words: q.groups}
 	for _, c := range w.truth {
 		score, found := float32(0), false
-		for _, t := range q.terms {
-			if freq := c.Document.freq(t.text); freq > 0 {
-				weight := t.weight * idf(len(w.truth), df[t.text])
-				score += float32(weight * norms.compute(int(freq), int(lengthCode(c.Document.length))))
+		for i, t := range q.terms {
+			if freq := t.in(c.Document); freq > 0 {
+				weight := t.weight * idf(len(w.truth), df[i])
+				score += float32(weight * norms.compute(freq, int(lengthCode(c.Document.length))))
 				found = true
 			}
 		}
@@ -163,10 +166,21 @@ func (w *workspace) naive(q Query, f Filter, now int64, k int) Result {
 	return r
 }
 
+// in is how often a document holds a term, or all words of a family together.
+func (t queryTerm) in(d Document) (n int) {
+	if t.kin == nil {
+		return int(d.freq(t.text))
+	}
+	for _, w := range t.kin.words {
+		n += int(d.freq(w))
+	}
+	return min(n, math.MaxUint8)
+}
+
 func covers(d Document, q Query) int {
 	groups := map[int]bool{}
 	for _, t := range q.terms {
-		if d.freq(t.text) > 0 {
+		if t.in(d) > 0 {
 			groups[t.group] = true
 		}
 	}

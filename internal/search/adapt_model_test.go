@@ -1,0 +1,161 @@
+package search
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+)
+
+// adapted is what Adapt shall give, from nothing but how many memories hold what.
+func (w *workspace) adapted(q Query) Query {
+	df := map[string]int{}
+	for _, c := range w.truth {
+		for _, t := range c.Document.terms {
+			df[t.text]++
+		}
+	}
+	repairs := map[string]string{}
+	for i := 0; i < len(q.terms); i += forms(q.terms[i:]) {
+		head, all := &q.terms[i], q.terms[i:i+forms(q.terms[i:])]
+		known := slices.ContainsFunc(all, func(t queryTerm) bool { return df[t.text] > 0 })
+		if known || !mayRepair(head) || q.hasFamily(head) && familyOf(df, head.text) != nil || len(repairs) == maxRepairs {
+			continue
+		}
+		if x := meant(df, head.text); x != "" {
+			repairs[head.text] = x
+		}
+	}
+	if len(repairs) > 0 {
+		q = parse(q.text, repairs)
+	}
+	families := map[string]*family{}
+	for i := range q.terms {
+		if k := familyOf(df, q.terms[i].text); k != nil && q.hasFamily(&q.terms[i]) {
+			families[q.terms[i].text] = k
+		}
+	}
+	if len(families) > 0 {
+		q = q.withFamilies(families)
+	}
+	return q
+}
+
+func familyOf(df map[string]int, word string) *family {
+	k := newFamily(word)
+	for w := range df {
+		if strings.HasPrefix(w, k.prefix) && utf8.RuneCountInString(w) <= k.runes && onlyLetters([]byte(w)) {
+			k.words = append(k.words, w)
+		}
+	}
+	slices.SortFunc(k.words, func(a, b string) int { return cmp.Or(df[b]-df[a], strings.Compare(a, b)) })
+	k.words = k.words[:min(len(k.words), familyWords)]
+	slices.Sort(k.words)
+	if len(k.words) == 0 {
+		return nil
+	}
+	return k
+}
+
+func meant(df map[string]int, word string) string {
+	a, best, far := []rune(word), "", 2
+	if len(a) >= twoErrors {
+		far = 3
+	}
+	for w, n := range df {
+		b := []rune(w)
+		swapped := len(b) > 1 && b[0] == a[1] && b[1] == a[0]
+		if len(b) < shortestRepair || b[0] != a[0] && !swapped || !onlyLetters([]byte(w)) {
+			continue
+		}
+		if d := alignment(a, b); d < far || d == far && best != "" && cmp.Or(df[best]-n, strings.Compare(w, best)) < 0 {
+			best, far = w, d
+		}
+	}
+	return best
+}
+
+// alignment is the optimal string alignment distance by its definition.
+func alignment(a, b []rune) int {
+	d := make([][]int, len(a)+1)
+	for i := range d {
+		d[i] = make([]int, len(b)+1)
+		for j := range d[i] {
+			if i == 0 || j == 0 {
+				d[i][j] = i + j
+				continue
+			}
+			last := 1
+			if a[i-1] == b[j-1] {
+				last = 0
+			}
+			d[i][j] = min(d[i-1][j-1]+last, d[i-1][j]+1, d[i][j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
+			}
+		}
+	}
+	return d[len(a)][len(b)]
+}
+
+var inflected = strings.Fields(`книга книги книгу книгам книжный программа программы программист проект проекта проекты
+	éclair éclairs eclair étude études deploy deployed deploys delay where what server servers serve table tables cable
+	getUser v1.2 数据库 Straße straßen maßvoll`)
+
+// inflectedText has words of families, some of them misspelled.
+func inflectedText(r *rand.Rand, n int) string {
+	s := ""
+	for range n {
+		w := []rune(inflected[min(int(r.ExpFloat64()*12), len(inflected)-1)])
+		for ; r.IntN(3) == 0 && len(w) > 2; w = slices.Clone(w) {
+			if i := r.IntN(len(w) - 1); r.IntN(2) == 0 {
+				w[i], w[i+1] = w[i+1], w[i]
+			} else {
+				w = slices.Delete(w, i, i+1)
+			}
+		}
+		s += string(w) + " "
+	}
+	return s
+}
+
+func (w *workspace) actInflected(r *rand.Rand) error {
+	if r.IntN(3) == 0 && len(w.changes) > 0 {
+		return w.act(r)
+	}
+	for range 1 + r.IntN(6) {
+		c := someChange(r)
+		if !c.Gone {
+			c.Document = Analyze(inflectedText(r, r.IntN(2)), inflectedText(r, r.IntN(25)))
+		}
+		w.write(c)
+	}
+	return nil
+}
+
+func TestAdaptedQueriesEqualNaiveOnes(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		w := newWorkspace()
+		for range 15 {
+			if err := w.actInflected(r); err != nil {
+				t.Fatal(err)
+			}
+			q, f := Parse(inflectedText(r, 1+r.IntN(5))), someFilter(r)
+			want := w.adapted(q)
+			if got, err := w.view.Adapt(w.fetch, q); err != nil || !reflect.DeepEqual(got, want) {
+				t.Fatalf("%q: %v\ngot  %s\nwant %s", q.text, err, spelled(got), spelled(want))
+			}
+			words, got, err := w.view.Answer(w.fetch, q, f, 500, 20)
+			if err != nil || !reflect.DeepEqual(words, want) || !same(got, w.naive(want, f, 500, 20)) {
+				t.Fatalf("%q: %v\ngot  %+v\nwant %+v", q.text, err, got, w.naive(want, f, 500, 20))
+			}
+		}
+	})
+}
