@@ -28,8 +28,8 @@ type Activations struct {
 	joined        []int64   // weights of plain Go
 }
 
-// Quantize takes the rows of x, which is [tokens][width] of finite values. Width must
-// be a multiple of [Block]. x is left as it is.
+// Quantize takes the rows of x, which is [tokens][width] of values up to 1e36. Width
+// must be a multiple of [Block]. x is left as it is.
 func (v *Variant) Quantize(a *Activations, x []float32, tokens, width int) {
 	a.reset(v, tokens, width)
 	for t := range tokens {

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"math"
 	"sync"
 )
 
@@ -47,6 +48,31 @@ func (m *Matrix) pack(row int, weights []int8) {
 		sum += int32(w[0]) + int32(w[1]) + int32(w[2]) + int32(w[3])
 	}
 	m.start[row] = -128 * sum
+}
+
+// makeBounds returns for each panel and each pair of k the largest sum of four
+// squares: of the pair's weights in a row, and those of the pair four k away, which is
+// before or behind it in a block of eight. It is [out/panel][in/2]. A weight counts
+// one more than it is, for it may be complemented.
+func (m *Matrix) makeBounds() []uint16 {
+	bounds := make([]uint16, m.out/panel*m.in/2)
+	for at := 0; at < len(bounds); at += 4 {
+		eight := (*[8 * panel]int8)(m.weights[at*2*panel:])
+		for row := 0; row < 4*panel; row += 4 {
+			for i := range 2 {
+				k := row + 2*i
+				sum := square(eight[k]) + square(eight[k+1]) + square(eight[k+4*panel]) + square(eight[k+4*panel+1])
+				bounds[at+i] = max(bounds[at+i], uint16(min(sum, math.MaxUint16)))
+			}
+		}
+		bounds[at+2], bounds[at+3] = bounds[at], bounds[at+1]
+	}
+	return bounds
+}
+
+func square(w int8) int32 {
+	size := max(int32(w), -int32(w)) + 1
+	return size * size
 }
 
 // Mul writes m's layer of a to dst, which is [Padded(tokens)][out]: the int32 sum of

@@ -1,8 +1,6 @@
 package kernel
 
 import (
-	"math"
-
 	"golang.org/x/sys/cpu"
 )
 
@@ -55,7 +53,7 @@ func quantizeVNNI(a *Activations, token int, x []float32) {
 }
 
 // quantizeAVX2 stores the magnitudes of a row, a mask of those that are negative, and
-// their sum.
+// their sum; and what makeBounds has a counterpart of, the largest of four tokens.
 func quantizeAVX2(a *Activations, token int, x []float32) {
 	if token == 0 {
 		a.signs = resize(a.signs, len(a.bytes))
@@ -84,31 +82,6 @@ func mulPanelsAVX2(dst []float32, m *Matrix, a *Activations) {
 		mulAVX2(&dst[o], m.out, &a.bytes[0], &a.signs[0], &a.reach[0], m.in, len(a.scale)/4,
 			&m.weights[o*m.in], &bounds[o/panel*m.in/2], &a.start[0], &m.scale[o], &m.bias[o], &a.scale[0])
 	}
-}
-
-// makeBounds returns for each panel and each pair of k the largest sum of four
-// squares: of the pair's weights in a row, and those of the pair four k away, which is
-// before or behind it in a block of eight. It is [out/panel][in/2]. A weight counts
-// one more than it is, for it may be complemented.
-func (m *Matrix) makeBounds() []uint16 {
-	bounds := make([]uint16, m.out/panel*m.in/2)
-	for at := 0; at < len(bounds); at += 4 {
-		eight := (*[8 * panel]int8)(m.weights[at*2*panel:])
-		for row := 0; row < 4*panel; row += 4 {
-			for i := range 2 {
-				k := row + 2*i
-				sum := square(eight[k]) + square(eight[k+1]) + square(eight[k+4*panel]) + square(eight[k+4*panel+1])
-				bounds[at+i] = max(bounds[at+i], uint16(min(sum, math.MaxUint16)))
-			}
-		}
-		bounds[at+2], bounds[at+3] = bounds[at], bounds[at+1]
-	}
-	return bounds
-}
-
-func square(w int8) int32 {
-	size := max(int32(w), -int32(w)) + 1
-	return size * size
 }
 
 // attendSIMD takes four queries of a head at a time. Keys are padded to a multiple of
