@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/loci-memory/loci/internal/search"
@@ -200,15 +201,36 @@ func (t *Tx) codes(state vectorState) (*search.Codes, error) {
 	return next.codes, nil
 }
 
+// vectorRows is how many vectors are read by one statement.
+const vectorRows = 1000
+
 // vectorsSince reads the present vectors of memories that got some after a state.
 func (t *Tx) vectorsSince(state vectorState, since int64) (list []search.Coded, err error) {
-	err = t.c.each(`SELECT v.rid, v.memory, v.vector FROM vectors v WHERE v.workspace = ?1 AND v.generation = ?2 AND v.seq > ?3 AND v.seq <= ?4
-		AND NOT EXISTS (SELECT 1 FROM vectors later WHERE later.memory = v.memory AND later.generation = v.generation AND later.seq > v.seq AND later.seq <= ?4)`,
-		[]any{state.workspace, state.generation, since, state.vectors}, func(r row) error {
-			var c search.Coded
-			err := r.Scan(&c.Key, &c.Memory, &c.Vector)
-			list = append(list, c)
-			return err
-		})
-	return list, err
+	var seqs []int64
+	last := map[int64]int64{} // seq of a memory's present text
+	for seq, key, n := since, int64(math.MaxInt64), vectorRows; n == vectorRows; {
+		if err := t.ctx.Err(); err != nil {
+			return nil, err
+		}
+		n = 0
+		err := t.c.few(`SELECT v.rid, v.memory, v.seq, v.vector FROM vectors v WHERE v.workspace = ?1 AND v.generation = ?2
+			AND (v.seq, v.rid) > (?3, ?4) AND v.seq <= ?5 ORDER BY v.seq, v.rid LIMIT ?6`,
+			[]any{state.workspace, state.generation, seq, key, state.vectors, vectorRows}, func(r row) error {
+				var c search.Coded
+				err := r.Scan(&c.Key, &c.Memory, &seq, &c.Vector)
+				n, key, last[c.Memory] = n+1, c.Key, seq
+				list, seqs = append(list, c), append(seqs, seq)
+				return err
+			})
+		if err != nil {
+			return nil, err
+		}
+	}
+	present := list[:0]
+	for i, c := range list {
+		if seqs[i] == last[c.Memory] {
+			present = append(present, c)
+		}
+	}
+	return present, nil
 }
