@@ -77,6 +77,7 @@ func (k *seeker) run(query string) error {
 	case loci.ModeKeyword:
 		return k.find(loci.ResolvedKeyword)
 	case loci.ModeAuto:
+		k.asked.Deep = true
 		if err := k.find(loci.ResolvedKeyword); err != nil || k.meta.StrongKeyword {
 			return err
 		}
@@ -101,6 +102,9 @@ func (k *seeker) find(mode loci.ResolvedMode) (err error) {
 		q.Meaning, q.Fuse = k.meaning, mode == loci.ResolvedHybrid
 	}
 	k.found, err = read(k.ctx, k.Service, k.who, func(tx *store.Tx) (store.Findings, error) { return tx.Find(q, k.filter, k.skip, k.limit) })
+	if k.meta.ResolvedMode == "" && k.found.Known { // not by this question itself
+		k.meta.Cache = loci.CacheQuery
+	}
 	k.meta.ResolvedMode = mode
 	t := &k.meta.Timings
 	t.KeywordMs += milliseconds(k.found.KeywordTook)
@@ -133,7 +137,7 @@ func (k *seeker) read(m *meanings, query string, always bool) bool {
 	if err != nil {
 		return false
 	}
-	if known {
+	if known && k.meta.Cache == loci.CacheNone {
 		k.meta.Cache = loci.CacheEmbedding
 	}
 	if v != nil {

@@ -18,6 +18,7 @@ type indexCache struct {
 	pages *search.Cache
 
 	segments segmentCache
+	rankings rankings
 }
 
 // indexed is a view of one workspace's index and the state that it shows.

@@ -51,7 +51,7 @@ const renewRows = 200
 func (s *Store) renew(ctx context.Context) error {
 	for {
 		workspace, err := SystemRead(ctx, s, "look for indexes of an earlier analyzer", func(t *SystemTx) (rid int64, err error) {
-			return rid, t.t.c.one(`SELECT workspace FROM indexes WHERE analyzer < ?1 ORDER BY workspace LIMIT 1`, []any{search.AnalyzerVersion}, []any{&rid})
+			return rid, t.t.c.one(`SELECT workspace FROM indexes WHERE analyzer < ?1 ORDER BY analyzer, workspace LIMIT 1`, []any{search.AnalyzerVersion}, []any{&rid})
 		})
 		if errors.Is(err, errNoRow) {
 			return nil

@@ -18,7 +18,7 @@ func (t *Tx) Usage() (s loci.AccountStatus, err error) {
 				+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM changes c WHERE c.workspace = w.rid),
 			(SELECT count(*) FROM waiting x WHERE x.workspace = w.rid),
 			(SELECT count(*) FROM waiting x WHERE x.workspace = w.rid AND x.error <> ''),
-			(SELECT COALESCE(max(x.error), '') FROM waiting x WHERE x.workspace = w.rid)
+			(SELECT COALESCE(max(x.error), '') FROM waiting x WHERE x.workspace = w.rid AND x.error <> '')
 		FROM workspaces e`+t.mine("e.rid"), nil, func(r row) error {
 		var personal bool
 		var role loci.Role

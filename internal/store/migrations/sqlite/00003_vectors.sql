@@ -15,6 +15,7 @@ CREATE TABLE generations (
 -- generation of those that answer (0: none).
 ALTER TABLE indexes ADD COLUMN vectors    BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE indexes ADD COLUMN generation BIGINT NOT NULL DEFAULT 0;
+CREATE INDEX indexes_analyzer ON indexes (analyzer, workspace);
 
 -- One row for each passage of a text that a memory has or had. text is a hash of
 -- title and content; of several texts of a memory the one with the highest seq
@@ -44,3 +45,4 @@ CREATE TABLE waiting (
 	error     TEXT    NOT NULL
 ) WITHOUT ROWID;
 CREATE INDEX waiting_due ON waiting (workspace, due);
+CREATE INDEX waiting_failed ON waiting (workspace) WHERE error <> '';

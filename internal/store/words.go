@@ -1,0 +1,141 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/loci-memory/loci/internal/search"
+)
+
+// maxHits is how many hits by words are looked at where more than a page of them
+// is needed.
+const maxHits = 1000
+
+// words is the keyword leg: the statistics of the index first, then what the texts
+// of the best and their neighbours tell.
+func (s *finding) words() error {
+	if s.recall() {
+		return nil
+	}
+	if err := s.rank(); err != nil {
+		return err
+	}
+	if err := s.reread(); err != nil {
+		return err
+	}
+	for _, p := range s.places {
+		p.hits = p.view.Kin(p.hits, search.WordTies, s.filter, int64(s.t.now))
+	}
+	if err := s.best(merged(s.places, func(p *place) []search.Hit { return p.hits })); err != nil {
+		return err
+	}
+	s.remember()
+	return nil
+}
+
+// rank ranks by the index alone.
+func (s *finding) rank() error {
+	pages := s.t.s.indexes.pages.Through(s.t.page)
+	for _, p := range s.places {
+		want := max(s.want, search.Reread)
+		if s.q.Exact.Wanted() {
+			want = max(want, deepReread)
+		}
+		if s.deep() || p.view.Grouped() {
+			want = maxHits
+		}
+		var err error
+		if p.words, p.result, err = p.view.Answer(pages, s.q.Words, s.filter, int64(s.t.now), want); err != nil {
+			return err
+		}
+		p.hits = p.result.Hits
+		s.found.Total += p.result.Total
+	}
+	return nil
+}
+
+// deepReread is of how many hits the texts are looked at for what must be found as
+// it stands.
+const deepReread = 100
+
+// reread corrects the scores of the best hits by their texts.
+func (s *finding) reread() error {
+	top, deep := merged(s.places, func(p *place) []search.Hit { return p.hits }), search.Reread
+	if s.q.Exact.Wanted() {
+		deep = deepReread
+	}
+	if len(top) == 0 {
+		return nil
+	}
+	if err := s.fetch(top[:min(len(top), deep)]); err != nil {
+		return err
+	}
+	best := top[0].Score
+	for _, p := range s.places {
+		s.rereadIn(p, best)
+	}
+	return nil
+}
+
+// rereadIn corrects the scores of those hits of a place whose rows are here.
+func (s *finding) rereadIn(p *place, best float32) {
+	var at []int
+	var hits []search.Hit
+	var texts []search.Text
+	for i, h := range p.hits {
+		if _, there := s.rows[h.Memory]; there {
+			at, hits, texts = append(at, i), append(hits, h), append(texts, s.text(h.Memory))
+		}
+	}
+	p.result.Reread(p.words, hits, texts)
+	for i, h := range hits {
+		m := s.rows[h.Memory]
+		h = h.Near(s.q.Dates, m.Title, m.Content, best)
+		if s.q.Exact.Wanted() && s.q.Exact.Held(m.Title, m.Content) != "" {
+			h.Score += best // before all that do not
+		}
+		p.hits[at[i]] = h
+	}
+	search.Sort(p.hits)
+}
+
+// alone is the margin of a hit that has no other behind it.
+const alone = 1e9
+
+// best looks at the best hit by words.
+func (s *finding) best(hits []search.Hit) error {
+	s.found.Best.Words = s.q.Words.Asks()
+	if len(hits) == 0 {
+		return nil
+	}
+	if err := s.fetch(hits[:1]); err != nil {
+		return err
+	}
+	s.found.Best.Words = s.asked(hits[0].Memory).Asks()
+	m := s.rows[hits[0].Memory]
+	s.found.Best.Exact = s.q.Exact.Held(m.Title, m.Content)
+	s.found.Best.Covered = s.text(hits[0].Memory).Covered()
+	s.found.Best.Margin = alone
+	if len(hits) > 1 && hits[1].Score > 0 {
+		s.found.Best.Margin = float64(hits[0].Score / hits[1].Score)
+	}
+	return nil
+}
+
+// asked is the question in the words of the workspace of a memory that was fetched.
+func (s *finding) asked(memory int64) search.Query {
+	at := slices.IndexFunc(s.places, func(p *place) bool { return p.state.workspace == s.homes[memory] })
+	if at < 0 {
+		return s.q.Words
+	}
+	return s.places[at].words
+}
+
+// text reads a memory that was fetched.
+func (s *finding) text(memory int64) search.Text {
+	t, there := s.texts[memory]
+	if !there {
+		t = s.asked(memory).NewText(s.rows[memory].Title, s.rows[memory].Content)
+		s.texts[memory] = t
+	}
+	return t
+}
