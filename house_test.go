@@ -48,7 +48,7 @@ var rooms = map[string][]string{
 	"internal/cli":               {"", "client", "internal/embed", "internal/mcp", "internal/op", "internal/retrieval", "internal/server", "internal/service"},
 	"internal/store/storetest":   {"internal/store"},
 	"internal/proof":             {"", "internal/auth", "internal/op", "internal/search", "internal/service", "internal/store"},
-	"bench":                      {"", "client", "internal/op", "internal/rest", "internal/retrieval", "internal/search", "internal/server", "internal/service", "internal/store"},
+	"bench":                      {"", "client", "internal/embed", "internal/op", "internal/rest", "internal/retrieval", "internal/search", "internal/server", "internal/service", "internal/store"},
 	"bench/floor":                {""},
 	"bench/embed":                {"internal/embed", "internal/embed/kernel"},
 }

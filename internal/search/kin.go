@@ -76,11 +76,10 @@ func (w *relatives) meet(h Hit, near bool) {
 		return
 	}
 	a := w.attributes(segment, doc)
-	at, there := w.known[h.Memory]
-	if there {
+	if at, there := w.known[h.Memory]; there {
 		w.hits[at] = h // it came as a neighbour before
 	} else {
-		at = w.add(h, a)
+		w.add(h, a)
 	}
 	if a.Group == 0 || !near {
 		return
@@ -90,13 +89,12 @@ func (w *relatives) meet(h Hit, near bool) {
 	}
 }
 
-func (w *relatives) add(h Hit, a Attributes) int {
+func (w *relatives) add(h Hit, a Attributes) {
 	at := len(w.hits)
 	w.hits, w.known[h.Memory] = append(w.hits, h), at
 	if a.Group != 0 {
 		w.places = append(w.places, kinPlace{a.Group, a.Position, at})
 	}
-	return at
 }
 
 func (w *relatives) attributes(segment, doc int) Attributes {
