@@ -17,8 +17,13 @@ type renewal struct {
 	done   sync.WaitGroup
 }
 
-func (r *renewal) start(s *Store) {
-	var ctx context.Context
+// start looks for what is to do, and does it without being waited for.
+func (r *renewal) start(ctx context.Context, s *Store) error {
+	if _, err := s.outdated(ctx); errors.Is(err, errNoRow) {
+		return nil
+	} else if err != nil {
+		return err
+	}
 	ctx, r.cancel = context.WithCancel(context.Background())
 	r.done.Go(func() {
 		for pause := time.Second; ; pause = min(2*pause, time.Minute) {
@@ -34,6 +39,7 @@ func (r *renewal) start(s *Store) {
 			}
 		}
 	})
+	return nil
 }
 
 func (r *renewal) stop() {
@@ -50,9 +56,7 @@ const renewRows = 200
 // analyzer. A newer one stays: its program knows more.
 func (s *Store) renew(ctx context.Context) error {
 	for {
-		workspace, err := SystemRead(ctx, s, "look for indexes of an earlier analyzer", func(t *SystemTx) (rid int64, err error) {
-			return rid, t.t.c.one(`SELECT workspace FROM indexes WHERE analyzer < ?1 ORDER BY analyzer, workspace LIMIT 1`, []any{search.AnalyzerVersion}, []any{&rid})
-		})
+		workspace, err := s.outdated(ctx)
 		if errors.Is(err, errNoRow) {
 			return nil
 		}
@@ -63,6 +67,13 @@ func (s *Store) renew(ctx context.Context) error {
 			return err
 		}
 	}
+}
+
+// outdated finds a workspace with an index of an earlier analyzer.
+func (s *Store) outdated(ctx context.Context) (workspace int64, err error) {
+	return SystemRead(ctx, s, "look for indexes of an earlier analyzer", func(t *SystemTx) (rid int64, err error) {
+		return rid, t.t.c.one(`SELECT workspace FROM indexes WHERE analyzer < ?1 ORDER BY analyzer, workspace LIMIT 1`, []any{search.AnalyzerVersion}, []any{&rid})
+	})
 }
 
 func (s *Store) renewOne(ctx context.Context, workspace int64) error {

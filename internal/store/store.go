@@ -130,7 +130,9 @@ func (s *Store) finish(ctx context.Context, o Options) (*Store, error) {
 	if s.secret, err = s.instanceSecret(ctx, "cursor"); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.renewal.start(s)
+	if err = s.renewal.start(ctx, s); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	s.embedding.start(s, o.Embedder)
 	return s, nil
 }
