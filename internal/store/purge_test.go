@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -333,6 +334,51 @@ func TestPurgeThatWasCutOffIsFinished(t *testing.T) {
 		}
 		if _, err := s.PurgeMemory(ctx, m.ID, true); !loci.Is(err, loci.NotFound) {
 			t.Error("there was nothing left to finish: ", err)
+		}
+	})
+}
+
+func TestAPurgeTakesTheVectorsToo(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{Embedder: &storetest.Model{Name: "one"}})
+		ann := user(t, s, "ann")
+		const before, after = "lummoxite ozzlewump quincebarrow", "lummoxite gibbernack snickerdoodle"
+		a := add(t, s, ann, "", before, func(m *loci.Memory) { m.Title = "T" })
+		b := add(t, s, ann, "", "another one", func(m *loci.Memory) { m.Title = "T" })
+		embedded(t, s)
+		change(t, s, ann, a.ID, after)
+		embedded(t, s)
+		if n := d.Query(t, `SELECT count(*) FROM vectors`)[0]; n != "3" {
+			t.Fatalf("%s vectors are stored, with that of the text before", n)
+		}
+		if _, err := s.PurgeMemory(ctx, a.ID, true); err != nil {
+			t.Fatal(err)
+		}
+		if n := d.Query(t, `SELECT count(*) FROM vectors`)[0]; n != "1" {
+			t.Errorf("%s vectors are left", n)
+		}
+		// A search whose codes are of before finds what is left.
+		f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.Findings, error) {
+			return tx.Find(store.Question{Meaning: []store.Meaning{{Generation: "one", Vector: storetest.VectorOf("T\n" + after)}}}, store.Filter{}, 0, 5)
+		})
+		if err != nil || len(f.Page) != 1 || f.Page[0].Memory.ID != b.ID {
+			t.Errorf("found %v, %v", f.Page, err)
+		}
+		if d.Dir == "" {
+			return
+		}
+		files, err := filepath.Glob(filepath.Join(d.Dir, "*"))
+		if err != nil || len(files) < 2 {
+			t.Fatal(files, err)
+		}
+		for _, text := range []string{before, after} {
+			vector := search.EncodeVector(storetest.VectorOf("T\n" + text))
+			for _, file := range files {
+				if data, err := os.ReadFile(file); err != nil || bytes.Contains(data, vector[4:]) {
+					t.Errorf("%s holds the vector of %q: %v", filepath.Base(file), text, err)
+				}
+			}
 		}
 	})
 }
