@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -30,6 +31,7 @@ type retrievalBench struct {
 	clients int
 	typos   int
 	seed    uint64
+	without bool // ablation
 }
 
 // modes are those in which one may ask.
@@ -68,6 +70,7 @@ Texts are written with POST /v1/memories; credentials in them are redacted.`,
 	flags.StringSliceVar(&b.modes, "modes", []string{"keyword", "semantic", "hybrid", "auto"}, "Modes in which to ask")
 	flags.IntVar(&b.clients, "clients", 8, "Clients that load at once; questions are asked one by one. With 1, equal scores come in the same order each time")
 	flags.IntVar(&b.typos, "typos", 0, "Typos made in each question, in words of at least 4 letters")
+	flags.BoolVar(&b.without, "ablation", false, "Ask again without each feature, by words and hybrid, to tell what it is worth")
 	flags.Uint64Var(&b.seed, "seed", 1, "Seed of the typos")
 	return cmd
 }
@@ -154,7 +157,7 @@ func (b *retrievalBench) measure(ctx context.Context, s retrieval.Set, settings 
 	defer func() { err = errors.Join(err, trial.Close()) }()
 	settings.Database, settings.Model = trial.Engine, trial.Model
 	var loaded *retrieval.Loaded
-	err = b.with(trial, s.Name+": loading", func(c *client.Client, tell retrieval.Progress) (err error) {
+	err = b.with(trial.Start, trial.Key, s.Name+": loading", func(c *client.Client, tell retrieval.Progress) (err error) {
 		loaded, err = retrieval.Load(ctx, c, s, b.clients, tell)
 		return err
 	})
@@ -166,7 +169,7 @@ func (b *retrievalBench) measure(ctx context.Context, s retrieval.Set, settings 
 		return r, err
 	}
 	for _, mode := range b.modes {
-		err = b.with(trial, s.Name+": "+mode, func(c *client.Client, tell retrieval.Progress) error {
+		err = b.with(trial.Start, trial.Key, s.Name+": "+mode, func(c *client.Client, tell retrieval.Progress) error {
 			answered, err := loaded.Ask(ctx, c, loci.Mode(mode), tell)
 			r.Modes = append(r.Modes, answered)
 			return err
@@ -175,17 +178,20 @@ func (b *retrievalBench) measure(ctx context.Context, s retrieval.Set, settings 
 			return r, err
 		}
 	}
-	return r, nil
+	if b.without {
+		r.Ablation, err = b.ablation(ctx, trial, loaded)
+	}
+	return r, err
 }
 
 // with calls f while a server runs.
-func (b *retrievalBench) with(t *server.Trial, what string, f func(*client.Client, retrieval.Progress) error) error {
-	url, stop, err := t.Start(b.err)
+func (b *retrievalBench) with(start func(io.Writer) (string, func() error, error), key, what string, f func(*client.Client, retrieval.Progress) error) error {
+	url, stop, err := start(b.err)
 	if err != nil {
 		return err
 	}
 	bar := &bar{p: b.program, what: what}
-	c, err := client.New(url, client.WithKey(t.Key), client.WithUserAgent("loci-bench/"+version().Version))
+	c, err := client.New(url, client.WithKey(key), client.WithUserAgent("loci-bench/"+version().Version))
 	if err == nil {
 		err = f(c, bar.tell)
 	}

@@ -39,6 +39,8 @@ type setResult struct {
 	Failed    int64   `json:"failed"`             // passages that got no vector
 
 	Modes []retrieval.Result `json:"modes"`
+
+	Ablation []ablated `json:"ablation,omitempty"`
 }
 
 func (r *setResult) loaded(l *retrieval.Loaded) {
@@ -90,6 +92,7 @@ func (b *retrievalBench) tellSet(r setResult) {
 		fmt.Fprintln(w, "\t\t\t")
 	}
 	w.Flush()
+	b.tellAblation(r)
 }
 
 // digits writes .743 and 1.000.

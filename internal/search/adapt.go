@@ -40,16 +40,19 @@ func (v *View) adapt(fetch Fetch, q Query, known func(i int) (bool, error)) (_ Q
 	if err := words.families(&q, families); err != nil {
 		return q, false, err
 	}
-	unknown, err := q.unknown(families, known)
-	if err != nil {
-		return q, false, err
+	var unknown []string
+	if !q.without.Has(FeatureRepair) {
+		var err error
+		if unknown, err = q.unknown(families, known); err != nil {
+			return q, false, err
+		}
 	}
 	repairs, err := words.repairs(unknown)
 	if err != nil {
 		return q, false, err
 	}
 	if len(repairs) > 0 {
-		q = parse(q.text, repairs)
+		q = parse(q.text, repairs).Without(q.without)
 		if err := words.families(&q, families); err != nil {
 			return q, false, err
 		}

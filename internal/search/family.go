@@ -95,7 +95,7 @@ func onlyLetters(term []byte) bool {
 
 // hasFamily reports whether a term of a query stands for its family too.
 func (q *Query) hasFamily(t *queryTerm) bool {
-	return q.foreign && t.role == word && !t.fixed && utf8.RuneCountInString(t.text) >= familyWord &&
+	return q.foreign && !q.without.Has(FeatureFamilies) && t.role == word && !t.fixed && utf8.RuneCountInString(t.text) >= familyWord &&
 		onlyLetters([]byte(t.text)) && !stopWords[t.text]
 }
 

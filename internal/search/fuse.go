@@ -15,10 +15,14 @@ const (
 	semanticWeight = .7
 )
 
-// Fuse ranks what two legs found together. Each leg is best first, and holds its
-// score of every candidate that it knows; what only one of them knows counts
-// nothing in the other. The best possible score is 1.
-func Fuse(words, meaning []Hit) []Hit {
+// Fuse ranks what two legs found together, and returns the best k. Each leg is best
+// first, and holds its score of every candidate that it knows; what only one of them
+// knows counts nothing in the other. The best possible score is 1.
+func Fuse(words, meaning []Hit, k int, without Features) []Hit {
+	share, weight := share, float32(semanticWeight)
+	if without.Has(FeatureScores) {
+		share, weight = plainShare, 1
+	}
 	at := make(map[int64]int, len(meaning))
 	for i, h := range meaning {
 		at[h.Memory] = i
@@ -26,18 +30,22 @@ func Fuse(words, meaning []Hit) []Hit {
 	both := make([]bool, len(meaning))
 	out := make([]Hit, 0, len(words)+len(meaning))
 	for i, h := range words {
-		h.Score = share(words, i, 1)
+		h.Score = share(words, i, 1/(1+weight))
 		if j, known := at[h.Memory]; known {
 			both[j] = true
-			h.Score += share(meaning, j, semanticWeight)
+			h.Score += share(meaning, j, weight/(1+weight))
 		}
 		out = append(out, h)
 	}
 	for j, h := range meaning {
 		if !both[j] {
-			h.Score = share(meaning, j, semanticWeight)
+			h.Score = share(meaning, j, weight/(1+weight))
 			out = append(out, h)
 		}
+	}
+	if len(out) > k {
+		part(out, k)
+		out = out[:k]
 	}
 	Sort(out)
 	return out
@@ -50,8 +58,15 @@ func share(leg []Hit, i int, weight float32) float32 {
 	if best <= 0 {
 		return 0
 	}
-	whole := float32(weight / (1 + semanticWeight) * (rankConstant + 1))
+	whole := float32(weight * (rankConstant + 1))
 	return float32(whole * max(0, leg[i].Score) / best / float32(rankConstant+1+i))
+}
+
+// plainConstant is the constant of reciprocal ranks without scores, to compare with.
+const plainConstant = 60
+
+func plainShare(_ []Hit, i int, weight float32) float32 {
+	return float32(weight*(plainConstant+1)) / float32(plainConstant+1+i)
 }
 
 // Best keeps for each memory its best score of several passages, best first.

@@ -9,7 +9,7 @@ func TestFusionSumsWhatEachLegKnows(t *testing.T) {
 	t.Parallel()
 	words := []Hit{{Memory: 1, Score: 8}, {Memory: 2, Score: 6}, {Memory: 3, Score: 2}}
 	meaning := []Hit{{Memory: 3, Score: .9}, {Memory: 2, Score: .8}, {Memory: 4, Score: -.1}}
-	got := Fuse(words, meaning)
+	got := Fuse(words, meaning, 10, 0)
 	part := func(score, best, rank, weight float64) float64 {
 		return weight / 1.7 * 1001 / (1000 + rank) * score / best
 	}
@@ -25,10 +25,16 @@ func TestFusionSumsWhatEachLegKnows(t *testing.T) {
 			t.Errorf("hit %d is better than the one before", i)
 		}
 	}
-	if got := Fuse(nil, meaning); len(got) != 3 || got[0].Memory != 3 {
+	if two := Fuse(words, meaning, 2, 0); len(two) != 2 || two[0] != got[0] || two[1] != got[1] {
+		t.Errorf("the best two of %v are %v", got, two)
+	}
+	if plain := Fuse(words, meaning, 10, FeatureScores); plain[0].Memory != 3 || math.Abs(float64(plain[0].Score)-(61./63+1)/2) > 1e-5 {
+		t.Errorf("by ranks alone: %v", plain)
+	}
+	if got := Fuse(nil, meaning, 10, 0); len(got) != 3 || got[0].Memory != 3 {
 		t.Errorf("without words: %v", got)
 	}
-	if got := Fuse(words, nil); len(got) != 3 || got[0].Memory != 1 {
+	if got := Fuse(words, nil, 10, 0); len(got) != 3 || got[0].Memory != 1 {
 		t.Errorf("without meaning: %v", got)
 	}
 }

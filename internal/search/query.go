@@ -14,6 +14,7 @@ type Query struct {
 	terms   []queryTerm
 	groups  int  // words and identifiers asked for
 	foreign bool // hardly English: its words end in ways that no stemmer here knows
+	without Features
 
 	// The words of a text in spaces that stand side by side but for stop words, by
 	// their groups.

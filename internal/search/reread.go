@@ -61,7 +61,7 @@ func (r Result) Reread(q Query, hits []Hit, texts []Text) {
 	for i := range hits {
 		h := &hits[i]
 		score := h.Score / h.factor
-		if len(x.spans[i]) > 1 {
+		if len(x.spans[i]) > 1 && !q.without.Has(FeaturePassages) {
 			score += float32(passageShare * (x.bestPassage(i) - score))
 		}
 		h.Score = h.factor * (score + x.sideBySide(i, h.code))

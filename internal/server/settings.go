@@ -17,6 +17,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/search"
 )
 
 // Settings are what the operator of a server decides.
@@ -42,7 +43,8 @@ type Settings struct {
 	EmbedKey       string // a secret
 	EmbedModel     string
 
-	ready func(url string) // told once the server listens
+	ready   func(url string) // told once the server listens
+	without search.Features  // that searches leave out, in a trial
 }
 
 // A Setting is one line of the Catalogue: a flag, a variable and a key of

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -95,6 +96,16 @@ func (t *Trial) open(ctx context.Context, address string, environ []string) (err
 // Start runs a server on the database until stop is called.
 func (t *Trial) Start(logs io.Writer) (url string, stop func() error, err error) {
 	return Start(t.settings, logs)
+}
+
+// Features lists what StartWithout can leave out.
+func Features() []string { return search.FeatureNames() }
+
+// StartWithout is Start for a server whose searches leave a feature out.
+func (t *Trial) StartWithout(feature string, logs io.Writer) (url string, stop func() error, err error) {
+	s := t.settings
+	s.without = search.FeatureNamed(feature)
+	return Start(s, logs)
 }
 
 // Bytes returns the size of the database: of SQLite's file, while no server

@@ -52,7 +52,7 @@ func (s *Service) search(ctx context.Context, who *loci.Actor, in loci.SearchMem
 	if err != nil {
 		return out, err
 	}
-	k := &seeker{Service: s, ctx: ctx, who: who, skip: int(p.After.At), asked: store.Ask(string(in.Query))}
+	k := &seeker{Service: s, ctx: ctx, who: who, skip: int(p.After.At), asked: store.Ask(string(in.Query), s.Without)}
 	k.limit = min(p.Limit, maxCandidates-k.skip)
 	k.filter = store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID, Kinds: in.Type, Tags: in.Tags.Different(), Include: in.Include}
 	k.meta = loci.SearchMeta{RequestedMode: in.Mode, Cache: loci.CacheNone}

@@ -36,6 +36,8 @@ type Options struct {
 	// Embedder reads queries; it is the store's. Without one words alone answer.
 	// Former is one that is at hand, whose vectors may still be there.
 	Embedder, Former search.Embedder
+
+	Without search.Features // that searches leave out, in a measurement
 }
 
 // New returns a Service.

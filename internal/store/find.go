@@ -21,13 +21,21 @@ type Question struct {
 	Exact   search.Exact  // what of it is to be found as it stands
 	Dates   []search.Date // that it names
 	Meaning []Meaning     // of each model that may answer; without one words alone count
-	Fuse    bool          // words and meaning; else meaning alone, where there is one
-	Deep    bool          // it may be asked again to be fused
+	Without search.Features
+	Fuse    bool // words and meaning; else meaning alone, where there is one
+	Deep    bool // it may be asked again to be fused
 }
 
-// Ask makes a Question of a text.
-func Ask(text string) Question {
-	return Question{Text: text, Words: search.Parse(text), Exact: search.NewExact(text), Dates: search.Dates(text)}
+// Ask makes a Question of a text, to be answered without some features.
+func Ask(text string, without search.Features) Question {
+	q := Question{Text: text, Words: search.Parse(text).Without(without), Without: without}
+	if !without.Has(search.FeatureExact) {
+		q.Exact = search.NewExact(text)
+	}
+	if !without.Has(search.FeatureDates) {
+		q.Dates = search.Dates(text)
+	}
+	return q
 }
 
 // A Meaning is the vector of a query. A workspace that answers from the vectors of
@@ -147,7 +155,7 @@ func (s *finding) run() error {
 		return nil
 	}
 	began = time.Now()
-	s.hits = search.Fuse(s.hits, nearest)
+	s.hits = search.Fuse(s.hits, nearest, s.want, s.q.Without)
 	s.found.FuseTook = time.Since(began)
 	return nil
 }

@@ -52,7 +52,7 @@ func (s *finding) meaning() error {
 			return err
 		}
 		if !s.q.Fuse { // else the words have told of the neighbours
-			p.nearest = p.view.Kin(p.nearest, search.MeaningTies, s.filter, int64(s.t.now))
+			p.nearest = s.kin(p, p.nearest, search.MeaningTies)
 		}
 	}
 	return nil
@@ -61,7 +61,11 @@ func (s *finding) meaning() error {
 // nearest compares the candidates of one place, best first.
 func (s *finding) nearest(p *place, codes *search.Codes, probe *search.Probe) ([]search.Hit, error) {
 	picked := p.view.Nearest(codes, probe, s.filter, min(max(2*s.want, leastNearest), mostNearest))
-	for _, h := range p.hits[:min(len(p.hits), filledHits)] {
+	fill := p.hits[:min(len(p.hits), filledHits)]
+	if s.q.Without.Has(search.FeatureFill) {
+		fill = nil
+	}
+	for _, h := range fill {
 		picked = append(picked, codes.Keys(h.Memory, probe, filledKeys)...)
 	}
 	memories, keys := make(map[int64]int64, len(picked)), make([]int64, 0, len(picked))

@@ -23,13 +23,21 @@ func (s *finding) words() error {
 		return err
 	}
 	for _, p := range s.places {
-		p.hits = p.view.Kin(p.hits, search.WordTies, s.filter, int64(s.t.now))
+		p.hits = s.kin(p, p.hits, search.WordTies)
 	}
 	if err := s.best(merged(s.places, func(p *place) []search.Hit { return p.hits })); err != nil {
 		return err
 	}
 	s.remember()
 	return nil
+}
+
+// kin gives hits what they get of those beside them.
+func (s *finding) kin(p *place, hits []search.Hit, ties search.Ties) []search.Hit {
+	if s.q.Without.Has(search.FeatureNeighbours) {
+		return hits
+	}
+	return p.view.Kin(hits, ties, s.filter, int64(s.t.now))
 }
 
 // rank ranks by the index alone.

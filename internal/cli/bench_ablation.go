@@ -1,0 +1,79 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/client"
+	"github.com/loci-memory/loci/internal/retrieval"
+	"github.com/loci-memory/loci/internal/server"
+)
+
+// An ablated search is one that leaves a feature out; nDCG at 10 in each mode.
+type ablated struct {
+	Without string                `json:"without"` // empty is nothing
+	NDCG10  map[loci.Mode]float64 `json:"ndcg10"`
+}
+
+// ofMeaning are the features of which a search by words alone knows nothing.
+var ofMeaning = []string{"fill", "scores"}
+
+// ablation asks the questions again without each feature, by words and hybrid, as
+// far as these modes are asked for. Each has a server of its own on the same database.
+func (b *retrievalBench) ablation(ctx context.Context, t *server.Trial, l *retrieval.Loaded) (list []ablated, err error) {
+	for _, feature := range append([]string{""}, server.Features()...) {
+		a := ablated{feature, map[loci.Mode]float64{}}
+		for _, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeHybrid} {
+			if !slices.Contains(b.modes, string(mode)) || mode == loci.ModeKeyword && slices.Contains(ofMeaning, feature) {
+				continue
+			}
+			start := func(logs io.Writer) (string, func() error, error) { return t.StartWithout(feature, logs) }
+			err = b.with(start, t.Key, fmt.Sprintf("%s: %s without %s", l.Name, mode, feature), func(c *client.Client, tell retrieval.Progress) error {
+				answered, err := l.Ask(ctx, c, mode, tell)
+				a.NDCG10[mode] = answered.NDCG10.Mean
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+		list = append(list, a)
+	}
+	return list, nil
+}
+
+// tellAblation shows nDCG at 10 without each feature, and what the feature adds, in
+// points of a hundred.
+func (b *retrievalBench) tellAblation(r setResult) {
+	if len(r.Ablation) == 0 {
+		return
+	}
+	fmt.Fprintln(b.out, "\nNDCG@10 without each feature, and what it adds, in hundredths:")
+	w := tabwriter.NewWriter(b.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "WITHOUT\tKEYWORD\t\tHYBRID\t")
+	for _, a := range r.Ablation {
+		name := a.Without
+		if name == "" {
+			name = "nothing"
+		}
+		fmt.Fprint(w, name)
+		for _, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeHybrid} {
+			v, there := a.NDCG10[mode]
+			whole := r.Ablation[0].NDCG10[mode]
+			switch {
+			case !there:
+				fmt.Fprint(w, "\t\t")
+			case a.Without == "":
+				fmt.Fprintf(w, "\t%s\t", digits(v))
+			default:
+				fmt.Fprintf(w, "\t%s\t%+.1f", digits(v), 100*(whole-v))
+			}
+		}
+		fmt.Fprintln(w)
+	}
+	w.Flush()
+}
