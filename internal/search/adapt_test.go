@@ -274,3 +274,20 @@ func FuzzAdapt(f *testing.F) {
 		}
 	})
 }
+
+func TestListsOfEnglishWordsAndNamesAreEnglish(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		query          string
+		foreign, latin bool
+	}{
+		{"deployment container registry schedule", false, false}, {"postgres backup retention policy", false, false},
+		{"café opening hours", true, false}, {"Где хранится резервная копия PostgreSQL", true, false},
+		{"welche Datenbanken werden gesichert", true, true}, {"donde estan las copias", true, true},
+		{"où sont les clés chiffrées", true, true}, {"the MIT license of the van", false, false},
+	} {
+		if q := Parse(c.query); q.foreign != c.foreign || q.latin != c.latin {
+			t.Errorf("%s: %v %v", c.query, q.foreign, q.latin)
+		}
+	}
+}

@@ -114,6 +114,7 @@ func (a *analyzer) chunk(s string, i int) int {
 	switch {
 	case seen == lower:
 		a.ascii(s[i:j])
+	case seen == wide && a.roots != nil && a.roots.skips(s[i:j]) && !holdsDense(s[i:j]):
 	case seen&wide != 0:
 		a.mixed(s[i:j])
 	default:
@@ -219,6 +220,10 @@ func (a *analyzer) grams(s string, exact bool) {
 	single := letter
 	for last, i := -1, 0; i < len(s); {
 		j := i + unit(s[i:])
+		if a.roots != nil && j < len(s) && a.strange(s[i:j]) {
+			last, i, single = i, j, letter
+			continue
+		}
 		if exact {
 			a.from, a.to = origin+i, origin+j
 		}
@@ -237,6 +242,16 @@ func (a *analyzer) grams(s string, exact bool) {
 		last, i = i, j
 	}
 }
+
+// strange reports a character that no wanted term holds. Where it is one of two
+// neighbours, neither is wanted.
+func (a *analyzer) strange(unit string) bool {
+	c, n := utf8.DecodeRuneInString(unit)
+	return n == len(unit) && !a.roots.knows(c)
+}
+
+// holdsDense reports whether some of a text is of a script without spaces.
+func holdsDense(s string) bool { return strings.ContainsFunc(s, isDense) }
 
 // unit is the size of a character and the marks upon it.
 func unit(s string) int {

@@ -3,6 +3,7 @@ package search
 import (
 	"bufio"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -213,6 +214,24 @@ func TestAWordBeginsWithTheRootOfItsStem(t *testing.T) {
 		r.add(stem)
 		if !r.admit([]byte(word)) {
 			t.Fatalf("%s becomes %s", word, stem)
+		}
+	})
+}
+
+// What a reading passes over in haste is nothing that the query asks for.
+func TestAHastyReadingFindsWhatAThoroughOneFinds(t *testing.T) {
+	t.Parallel()
+	letters := []rune("aeéioöuстёежийЁЕЙάαβדבש한국漢字かなカ的数ไทย東京 . _-1")
+	rapid.Check(t, func(t *rapid.T) {
+		words := func(n int, name string) string {
+			return string(rapid.SliceOfN(rapid.SampledFrom(letters), 1, n).Draw(t, name))
+		}
+		q := Parse(words(12, "query"))
+		text := words(80, "text")
+		thorough := q
+		thorough.roots = nil
+		if got, want := q.Read(text).spots, thorough.Read(text).spots; !slices.Equal(got, want) {
+			t.Fatalf("%q in %q: %v, not %v", q.text, text, got, want)
 		}
 	})
 }

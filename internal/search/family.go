@@ -95,7 +95,8 @@ func onlyLetters(term []byte) bool {
 
 // hasFamily reports whether a term of a query stands for its family too.
 func (q *Query) hasFamily(t *queryTerm) bool {
-	return q.foreign && !q.without.Has(FeatureFamilies) && t.role == word && !t.fixed && utf8.RuneCountInString(t.text) >= familyWord &&
+	n := utf8.RuneCountInString(t.text)
+	return q.foreign && !q.without.Has(FeatureFamilies) && t.role == word && !t.fixed && n >= familyWord && (q.latin || n < len(t.text)) &&
 		onlyLetters([]byte(t.text)) && !stopWords[t.text]
 }
 

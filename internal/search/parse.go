@@ -2,6 +2,7 @@ package search
 
 import (
 	"slices"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -109,23 +110,39 @@ func (p *parser) pair(group int, word bool) {
 
 // tongue is what tells whether a query is English.
 type tongue struct {
-	words, stops int
-	wide         bool // a word goes beyond ASCII
+	words, stops, others int
+	wide, accented       int // words beyond ASCII, and of them those in Latin letters
 }
 
 func (t *tongue) hear(word []byte) {
 	t.words++
-	if stopWords[string(word)] {
+	switch w := string(word); {
+	case stopWords[w]:
 		t.stops++
+	case otherStopWords[w]:
+		t.others++
 	}
 	for _, c := range word {
-		t.wide = t.wide || c >= utf8.RuneSelf
+		if c >= utf8.RuneSelf {
+			t.wide++
+			if r, _ := utf8.DecodeRune(word); unicode.Is(unicode.Latin, r) {
+				t.accented++
+			}
+			return
+		}
 	}
 }
 
-// foreign reports a query with a word beyond ASCII, or with three words and hardly
-// an English stop word among them.
-func (t *tongue) foreign() bool { return t.wide || t.words >= 3 && 5*t.stops < t.words }
+// foreign reports a query in which some words stand for their families: those
+// beyond ASCII, whatever stands beside them.
+func (t *tongue) foreign() bool { return t.wide > 0 || t.latin() }
+
+// latin reports a query in another language in Latin letters, whose words in ASCII
+// do so too: it has stop words of one, or several accents, and hardly an English
+// stop word. Names and lists of English words are not enough.
+func (t *tongue) latin() bool {
+	return (t.others > 0 || t.accented > 1) && 5*t.stops < t.words
+}
 
 // quoted finds the parts of a text in quotation marks.
 func quoted(text string) (parts [][2]int) {

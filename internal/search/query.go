@@ -1,5 +1,10 @@
 package search
 
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
 // maxTerms is how many distinct terms of a query count.
 const maxTerms = 32
 
@@ -13,7 +18,8 @@ type Query struct {
 	text    string // as it was asked
 	terms   []queryTerm
 	groups  int  // words and identifiers asked for
-	foreign bool // hardly English: its words end in ways that no stemmer here knows
+	foreign bool // some of its words end in ways that no stemmer here knows:
+	latin   bool // those in ASCII too
 	without Features
 
 	// The words of a text in spaces that stand side by side but for stop words, by
@@ -28,10 +34,12 @@ type Query struct {
 }
 
 // roots holds, by their first bytes, what a word of ASCII letters begins with
-// if it or its stem is one of some terms, and with which two bytes these begin.
+// if it or its stem is one of some terms, and with which two bytes these begin. Of
+// terms beyond ASCII it holds the characters, those of different ones together.
 type roots struct {
 	by    [256][]string
 	pairs [256][4]uint64
+	wide  [64]uint64
 }
 
 // A stem differs from its word in its last two letters at most (conflating,
@@ -41,7 +49,35 @@ const (
 	longestRoot = 12
 )
 
-func (r *roots) add(term string) { r.allow(term[:max(1, len(term)-stemChanges)]) }
+func (r *roots) add(term string) {
+	for _, c := range term {
+		if c >= utf8.RuneSelf {
+			r.wide[c/64%64] |= 1 << (c % 64)
+		}
+	}
+	r.allow(term[:max(1, len(term)-stemChanges)])
+}
+
+// knows reports whether a term may hold a character beyond ASCII.
+func (r *roots) knows(c rune) bool { return r.wide[c/64%64]>>(c%64)&1 == 1 }
+
+// skips reports a word beyond ASCII, of a script with spaces in which no character
+// becomes another one, that begins as no term does.
+func (r *roots) skips(word string) bool {
+	c, _ := utf8.DecodeRuneInString(word)
+	if c < firstPlain || c >= lastPlain || isDense(c) {
+		return false
+	}
+	low := unicode.ToLower(c)
+	bare, _ := utf8.DecodeRuneInString(bareForm(low))
+	return !r.knows(low) && (bare == utf8.RuneError || bare < utf8.RuneSelf || !r.knows(bare))
+}
+
+// Scripts from Greek to those of India and Georgia.
+const (
+	firstPlain = 0x370
+	lastPlain  = 0x1100
+)
 
 func (r *roots) allow(root string) {
 	root = root[:min(len(root), longestRoot)]
@@ -94,7 +130,7 @@ func parse(text string, repairs map[string]string) Query {
 		p.all = true
 		p.analyze(text)
 	}
-	p.query.text, p.query.foreign = text, p.tongue.foreign()
+	p.query.text, p.query.foreign, p.query.latin = text, p.tongue.foreign(), p.tongue.latin()
 	p.query.index()
 	return p.query
 }
