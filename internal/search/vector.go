@@ -55,8 +55,14 @@ func Dot(v []float32, stored []byte) (float32, error) {
 // signs packs which components of a stored vector are not below zero.
 func signs(dst []uint64, stored []byte) {
 	clear(dst)
-	for i, x := range stored[vectorHead:] {
-		if int8(x) >= 0 {
+	values, i := stored[vectorHead:], 0
+	for ; i+8 <= len(values); i += 8 {
+		// The product brings the lowest bits of eight bytes together in the highest.
+		high := ^binary.LittleEndian.Uint64(values[i:]) >> 7 & 0x0101010101010101
+		dst[i/64] |= high * 0x0102040810204080 >> 56 << (i % 64)
+	}
+	for ; i < len(values); i++ {
+		if int8(values[i]) >= 0 {
 			dst[i/64] |= 1 << (i % 64)
 		}
 	}
