@@ -281,3 +281,17 @@ func TestEmbeddingTakesLittleMemory(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+func TestTheModelReadsLatinLetters(t *testing.T) {
+	t.Parallel()
+	m := minis()[0]
+	for text, reads := range map[string]bool{
+		"Where is the database saved every night?": true, "Wo wird die Datenbank nächtlich gesichert?": true, "¿Dónde están las copias de seguridad?": true,
+		"pgx.ErrNoRows at λ=3": true, "": true,
+		"Где хранится резервная копия базы данных?": false, "我们的数据库备份每天凌晨三点运行": false, "データセンターの障害": false, "Που είναι το αντίγραφο;": false,
+	} {
+		if got := search.Readable(text, m); got != reads {
+			t.Errorf("%q: reads %v", text, got)
+		}
+	}
+}

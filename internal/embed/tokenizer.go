@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -15,6 +16,7 @@ type Tokenizer struct {
 	begin, inside [256]int32 // by the first byte: the node of pieces that begin a word, or go on with one
 	specials      []special
 	cls, sep, unk int32
+	mute          []bool // by id: pieces that say nothing
 }
 
 // A special is a piece that a text names literally.
@@ -55,6 +57,10 @@ func NewTokenizer(vocabulary []string) (*Tokenizer, error) {
 			*s.id = id
 		}
 	}
+	t.mute = make([]bool, len(vocabulary))
+	for id, piece := range vocabulary {
+		t.mute[id] = silent(piece) || int32(id) == t.unk
+	}
 	tree.spread(0, &t.begin)
 	if node := tree.walk(continuation); node != 0 {
 		tree.spread(node, &t.inside)
@@ -85,7 +91,8 @@ func (t *Tokenizer) Count(text string) (pieces int) {
 }
 
 // Pieces returns the number of pieces of text, without [CLS] and [SEP], and how many of
-// them are [UNK].
+// them say nothing: those that are [UNK], and single letters of other scripts, to
+// which the words of those fall.
 func (t *Tokenizer) Pieces(text string) (pieces, unknown int) {
 	var room [longestWord]int32
 	for c := (cursor{Tokenizer: t, text: text}); ; {
@@ -94,11 +101,23 @@ func (t *Tokenizer) Pieces(text string) (pieces, unknown int) {
 			return pieces, unknown
 		}
 		pieces += len(ids)
-		if ids[0] == t.unk {
-			unknown++
+		for _, id := range ids {
+			if t.mute[id] {
+				unknown++
+			}
 		}
 	}
 }
+
+// silent reports a piece that says nothing: one letter beyond Latin ones.
+func silent(piece string) bool {
+	letter := strings.TrimPrefix(piece, continuation)
+	r, n := utf8.DecodeRuneInString(letter)
+	return n == len(letter) && r >= firstOther && unicode.IsLetter(r)
+}
+
+// firstOther is the first character after Latin letters and what stands upon them.
+const firstOther = 0x370
 
 // Unknown returns how many words of text are [UNK], and how many there are in
 // all. Punctuation and Han characters are words of their own. An unknown word is

@@ -32,7 +32,7 @@ func Fuse(words, meaning []Hit, k int, without Features) []Hit {
 	for i, h := range words {
 		h.Score = share(words, i, 1/(1+weight))
 		if j, known := at[h.Memory]; known {
-			both[j] = true
+			both[j], h.Passage = true, meaning[j].Passage
 			h.Score += share(meaning, j, weight/(1+weight))
 		}
 		out = append(out, h)

@@ -21,6 +21,16 @@ type Reading struct {
 	query Query
 	text  string
 	spots []spot
+	start int // of what is shown where no word stands
+}
+
+// Empty reports that no word of the query stands in the text.
+func (r Reading) Empty() bool { return len(r.spots) == 0 }
+
+// From is the reading with another place to show where no word stands.
+func (r Reading) From(start int) Reading {
+	r.start = start
+	return r
 }
 
 // spot is where a word of the query stands in the text, in bytes, and which of
@@ -74,11 +84,11 @@ func (t Text) Covered() int {
 
 // Highlights cuts up to three snippets of at most 240 characters from the text,
 // the one with most of the query's words first, in the text's own spelling. If
-// none of them occurs, the only snippet is the beginning.
+// none of them occurs, the only snippet is the beginning, or what From names.
 func (r Reading) Highlights() []string {
 	text, spots := r.text, slices.Clone(r.spots)
 	if len(spots) == 0 {
-		if s := snippet(text, 0, 0); s != "" {
+		if s := snippet(text, r.start, r.start); s != "" {
 			return []string{s}
 		}
 		return nil

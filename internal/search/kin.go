@@ -125,7 +125,7 @@ func (w *relatives) seek(group, position int64) {
 
 func (w *relatives) admit(a Attributes, code uint8) {
 	if _, there := w.known[a.Memory]; !there && w.filter.admits(&a) {
-		w.add(Hit{a.Memory, a.Created, 0, standing(a.ValidUntil, a.Verified, w.now), code}, a)
+		w.add(Hit{Memory: a.Memory, Created: a.Created, factor: standing(a.ValidUntil, a.Verified, w.now), code: code}, a)
 	}
 }
 

@@ -155,7 +155,7 @@ func (w *workspace) naive(q Query, f Filter, now int64, k int) Result {
 		if found && f.admits(&c.Attributes) {
 			r.Total++
 			factor := standing(c.ValidUntil, c.Verified, now)
-			r.Hits = append(r.Hits, Hit{c.Memory, c.Created, score * factor, factor, lengthCode(c.Document.length)})
+			r.Hits = append(r.Hits, Hit{Memory: c.Memory, Created: c.Created, Score: score * factor, factor: factor, code: lengthCode(c.Document.length)})
 		}
 	}
 	slices.SortFunc(r.Hits, compare)

@@ -28,9 +28,29 @@ const maxTitlePieces = 40
 // passage, and every word of it is in one. What the model cannot read is not cut by
 // its pieces: there is nothing to lose.
 func Passages(title, content string, e Embedder) (out []string) {
+	front, list := cutMemory(title, content, e)
+	for _, x := range list {
+		out = append(out, strings.TrimSpace(front+"\n"+strings.TrimSpace(content[x.from:x.to])))
+	}
+	if len(out) == 0 {
+		out = append(out, front)
+	}
+	return out
+}
+
+// PassageStart is where in the content the nth passage begins, from 1 on.
+func PassageStart(title, content string, n int, e Embedder) int {
+	_, list := cutMemory(title, content, e)
+	if n < 1 || n > len(list) {
+		return 0
+	}
+	return list[n-1].from
+}
+
+// cutMemory is what stands in front of the passages, and where they are.
+func cutMemory(title, content string, e Embedder) (front string, list []span) {
 	pieces := func(s string) int { n, _ := e.Pieces(s); return n }
-	front := strings.TrimSpace(title)
-	if front != "" && repeats(front, content) {
+	if front = strings.TrimSpace(title); front != "" && repeats(front, content) {
 		front = ""
 	}
 	for pieces(front) > maxTitlePieces {
@@ -40,13 +60,7 @@ func Passages(title, content string, e Embedder) (out []string) {
 	if Readable(content, e) {
 		c.size, c.most = pieces, MaxPieces-pieces(front)
 	}
-	for _, x := range c.spans(content) {
-		out = append(out, strings.TrimSpace(front+"\n"+strings.TrimSpace(content[x.from:x.to])))
-	}
-	if len(out) == 0 {
-		out = append(out, front)
-	}
-	return out
+	return front, c.spans(content)
 }
 
 // A span is a passage of a text: from one byte to another, and its words.

@@ -10,6 +10,7 @@ import (
 type Hit struct {
 	Memory, Created int64
 	Score           float32
+	Passage         int // whose meaning counted, from 1 on; 0 if none did
 
 	factor float32 // in the score: what the memory's state makes of it
 	code   uint8   // of its length
@@ -210,7 +211,7 @@ func (s *searching) collect(f *Filter, now int64) {
 			if x.score*reviewed >= floor {
 				doc := int(x.doc)
 				f := standing(g.validUntil(doc), g.isVerified(doc), now)
-				s.top.add(Hit{g.memories[doc], g.created[doc], x.score * f, f, g.codes[doc]})
+				s.top.add(Hit{Memory: g.memories[doc], Created: g.created[doc], Score: x.score * f, factor: f, code: g.codes[doc]})
 				floor = s.top.floor()
 			}
 		}
@@ -221,7 +222,7 @@ func (s *searching) collect(f *Filter, now int64) {
 			s.total++
 			if x.score*reviewed >= s.top.floor() {
 				f := standing(a.ValidUntil, a.Verified, now)
-				s.top.add(Hit{a.Memory, a.Created, x.score * f, f, s.view.codes[x.doc]})
+				s.top.add(Hit{Memory: a.Memory, Created: a.Created, Score: x.score * f, factor: f, code: s.view.codes[x.doc]})
 			}
 		}
 	}

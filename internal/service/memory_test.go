@@ -217,14 +217,18 @@ func TestSearchKnowsWhatIsMeant(t *testing.T) {
 			}
 		}
 		again := loci.SearchMemories{Query: "ships in fog", Mode: loci.ModeHybrid}
-		if out := do(t, w, proof.Owner, service.MemorySearch, again); out.Meta.Cache != loci.CacheEmbedding {
+		if out := do(t, w, proof.Owner, service.MemorySearch, again); out.Meta.Cache != loci.CacheQuery {
 			t.Errorf("asked again: %+v", out.Meta)
+		}
+		w.Memory(t, shelf, "Another ship, in another fog.") // whose words are not ranked yet
+		if out := do(t, w, proof.Owner, service.MemorySearch, again); out.Meta.Cache != loci.CacheEmbedding || out.Meta.Candidates.Keyword != 3 {
+			t.Errorf("asked again after a write: %+v", out.Meta)
 		}
 		if out := do(t, w, proof.Member, service.MemorySearch, again); out.Meta.Cache != loci.CacheNone {
 			t.Errorf("another is told that it was asked before: %+v", out.Meta)
 		}
 		unread := do(t, w, proof.Owner, service.MemorySearch, loci.SearchMemories{Query: "?tide? fog ?x?", Mode: loci.ModeHybrid})
-		if unread.Mode != loci.ResolvedHybrid || unread.Meta.Candidates.Semantic != 0 || len(unread.Memories) != 2 {
+		if unread.Mode != loci.ResolvedHybrid || unread.Meta.Candidates.Semantic != 0 || len(unread.Memories) != 3 {
 			t.Errorf("what the model cannot read: %+v", unread.Meta)
 		}
 	})
@@ -243,5 +247,19 @@ func TestSearchWaitsForNoModel(t *testing.T) {
 	status := do(t, w, proof.Owner, service.AccountStatus, loci.Nothing{})
 	if status.Indexing.Pending != 1 {
 		t.Errorf("%+v", status.Indexing)
+	}
+}
+
+func TestHighlightsShowThePassageThatWasMeant(t *testing.T) {
+	t.Parallel()
+	w := world(t, proof.Options{Embedder: &storetest.Model{Name: "words"}})
+	text := strings.Repeat("Fog lies over the bay. ", 24) + "\n\nHere" + strings.Repeat(" ->>", 40) + " it turned.\n\n" + strings.Repeat("Rain fell on the harbour. ", 24)
+	w.Memory(t, w.Atlas(t, "Shelf"), text)
+	w.Embedded(t)
+	for _, mode := range []loci.Mode{loci.ModeSemantic, loci.ModeHybrid} {
+		out := do(t, w, proof.Owner, service.MemorySearch, loci.SearchMemories{Query: "->> ->>", Mode: mode}) // which has no words
+		if len(out.Memories) != 1 || !strings.Contains(out.Memories[0].Highlights[0], "Here ->>") {
+			t.Errorf("%s shows %q", mode, out.Memories[0].Highlights)
+		}
 	}
 }

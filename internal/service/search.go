@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -63,12 +64,21 @@ func (s *Service) search(ctx context.Context, who *loci.Actor, in loci.SearchMem
 	k.meta.Timings.TotalMs = milliseconds(time.Since(began))
 	out = loci.FoundMemories{Memories: make([]loci.FoundMemory, len(k.found.Page)), Mode: k.meta.ResolvedMode, Meta: k.meta}
 	for i, m := range k.found.Page {
-		out.Memories[i] = loci.FoundMemory{Memory: m.Memory, Score: m.Score, Highlights: m.Reading.Highlights()}
+		out.Memories[i] = loci.FoundMemory{Memory: m.Memory, Score: m.Score, Highlights: k.highlights(m)}
 	}
 	if next := k.skip + k.limit; k.found.More && next < maxCandidates {
 		out.NextCursor = q.cursor(store.Mark{At: loci.Time(next)})
 	}
 	return out, nil
+}
+
+// highlights show the words, or else the beginning of the passage that was meant.
+func (k *seeker) highlights(f store.Found) []string {
+	r := f.Reading
+	if r.Empty() && f.Passage > 1 && k.Embedder != nil {
+		r = r.From(search.PassageStart(f.Memory.Title, f.Memory.Content, f.Passage, k.Embedder))
+	}
+	return r.Highlights()
 }
 
 // run answers in the mode that was asked for, or in the one that is left.

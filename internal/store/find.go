@@ -50,6 +50,7 @@ type Found struct {
 	Memory  loci.Memory
 	Score   float64
 	Reading search.Reading
+	Passage int // whose meaning counted, from 1 on; 0 if none did
 }
 
 // Findings are what a search found: a page of the candidates, best first, ties by
@@ -200,7 +201,7 @@ func (s *finding) page(skip, limit int) (Findings, error) {
 	s.found.Page = make([]Found, 0, len(hits))
 	for _, h := range hits {
 		if m, there := s.rows[h.Memory]; there {
-			s.found.Page = append(s.found.Page, Found{m, math.Round(float64(h.Score)*1e4) / 1e4, s.text(h.Memory).Content})
+			s.found.Page = append(s.found.Page, Found{m, math.Round(float64(h.Score)*1e4) / 1e4, s.text(h.Memory).Content, h.Passage})
 		}
 	}
 	slices.SortFunc(s.found.Page, func(a, b Found) int {

@@ -76,15 +76,16 @@ func (s *finding) nearest(p *place, codes *search.Codes, probe *search.Probe) ([
 		}
 	}
 	var passages []search.Hit
-	err := s.t.c.few(`SELECT v.rid, v.vector FROM `+fmt.Sprintf(s.t.s.db.dialect().anyOf, 1, "vectors v", "v.rid")+` WHERE v.workspace = ?2`,
+	err := s.t.c.few(`SELECT v.rid, v.passage, v.vector FROM `+fmt.Sprintf(s.t.s.db.dialect().anyOf, 1, "vectors v", "v.rid")+` WHERE v.workspace = ?2`,
 		[]any{integers(keys), p.state.workspace}, func(r row) error {
 			var key int64
+			var passage int
 			var vector []byte
-			if err := r.Scan(&key, &vector); err != nil {
+			if err := r.Scan(&key, &passage, &vector); err != nil {
 				return err
 			}
 			score, err := probe.Dot(vector)
-			passages = append(passages, search.Hit{Memory: memories[key], Score: score})
+			passages = append(passages, search.Hit{Memory: memories[key], Score: score, Passage: passage + 1})
 			return err
 		})
 	if err != nil {
