@@ -80,15 +80,25 @@ func (p *process) pending(key string) (n int, err error) {
 	return status.Indexing.Pending, err
 }
 
-// askIn is a search for the best 20 in a mode.
-func askIn(key, query, mode string) request {
-	return newRequest("POST", "/v1/memories/search", key, map[string]any{"query": query, "mode": mode, "limit": 20})
+// askIn is a search for the best 20 in a mode, of some types, or of all.
+func askIn(key, query, mode string, types ...string) request {
+	body := map[string]any{"query": query, "mode": mode, "limit": 20}
+	if len(types) > 0 {
+		body["type"] = types
+	}
+	return newRequest("POST", "/v1/memories/search", key, body)
 }
 
-// kinds of searches, in the order in which they are asked: the first asks what
-// nobody has asked before, the others the same again.
-var meaningKinds = []struct{ name, mode string }{
-	{"hybrid, new questions", "hybrid"}, {"hybrid", "hybrid"}, {"semantic", "semantic"}, {"keyword", "keyword"}, {"auto", "auto"},
+// Kinds of searches, in the order in which they are asked: the first asks what
+// nobody has asked before, the others the same again, so that its vector is known.
+// All memories are notes; other types beside are for the server not to know the
+// ranking too.
+var meaningKinds = []struct {
+	name, mode string
+	types      []string
+}{
+	{"hybrid, new questions", "hybrid", nil}, {"hybrid", "hybrid", []string{"note", "fact"}}, {"semantic", "semantic", nil},
+	{"keyword", "keyword", []string{"note", "decision"}}, {"auto", "auto", []string{"note", "preference"}},
 }
 
 // seeking asks whole questions in each mode, one after another.
@@ -99,7 +109,7 @@ func (b *bench) seeking(p *process, key string) func(turn int) (map[string]float
 			text := func(i int) string {
 				return b.texts.questions[(turn*meanings+i)%len(b.texts.questions)] + strings.Repeat("?", turn)
 			}
-			told, err := p.told(meanings, func(i int) request { return askIn(key, text(i), k.mode) })
+			told, err := p.told(meanings, func(i int) request { return askIn(key, text(i), k.mode, k.types...) })
 			if err != nil {
 				return nil, err
 			}
