@@ -5,6 +5,7 @@
 package proof
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -62,6 +63,7 @@ type Options struct {
 	SigninLimit int
 	Closed      bool // nobody may register
 	Embedder    search.Embedder
+	EmbedLimit  time.Duration // how long a search waits for it; 0 is a minute, on a busy machine too
 }
 
 // Empty returns a world without people.
@@ -76,7 +78,7 @@ func Empty(t testing.TB, open func(t testing.TB, o store.Options) *store.Store, 
 	w.Gate = auth.NewGate(w.Store, auth.Options{Plan: o.Plan, Free: service.AccountStatus.Name, Clock: w.Clock.Now, Log: log})
 	t.Cleanup(w.Gate.Close)
 	w.Service = service.New(service.Options{Store: w.Store, Plan: o.Plan, Clock: w.Clock.Now, Registration: !o.Closed,
-		SigninLimit: o.SigninLimit, PublicURL: "http://localhost", Used: w.Gate.Used, Embedder: o.Embedder})
+		SigninLimit: o.SigninLimit, PublicURL: "http://localhost", Used: w.Gate.Used, Embedder: o.Embedder, EmbedLimit: cmp.Or(o.EmbedLimit, time.Minute)})
 	w.Host = &op.Host{Service: w.Service, Log: log, Admit: w.admit}
 	return w
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -20,6 +21,7 @@ const maxMeanings = 1000
 // by what another has asked: how long an answer takes would tell of it.
 type meanings struct {
 	model search.Embedder
+	limit time.Duration
 	mu    sync.Mutex
 	kept  map[asked][]float32
 }
@@ -41,14 +43,14 @@ func (m *meanings) of(ctx context.Context, q asked, always bool) (v []float32, k
 	if known || !always && !search.Readable(q.query, m.model) {
 		return v, known, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, meaningLimit)
+	ctx, cancel := context.WithTimeout(ctx, cmp.Or(m.limit, meaningLimit))
+	defer cancel()
 	type answer struct {
 		v   []float32
 		err error
 	}
 	done := make(chan answer, 1)
 	go func() { // a model may not look at the clock
-		defer cancel()
 		v, err := m.embed(ctx, q)
 		done <- answer{v, err}
 	}()

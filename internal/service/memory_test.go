@@ -237,7 +237,7 @@ func TestSearchKnowsWhatIsMeant(t *testing.T) {
 func TestSearchWaitsForNoModel(t *testing.T) {
 	t.Parallel()
 	model := &storetest.Model{Name: "words", Gate: make(chan struct{})} // answers never
-	w := world(t, proof.Options{Embedder: model})
+	w := world(t, proof.Options{Embedder: model, EmbedLimit: 300 * time.Millisecond})
 	w.Memory(t, w.Atlas(t, "Shelf"), "The tide turns at noon.")
 	began := time.Now()
 	out := do(t, w, proof.Owner, service.MemorySearch, loci.SearchMemories{Query: "tide", Mode: loci.ModeSemantic})

@@ -36,13 +36,14 @@ type Options struct {
 	// Embedder reads queries; it is the store's. Without one words alone answer.
 	// Former is one that is at hand, whose vectors may still be there.
 	Embedder, Former search.Embedder
+	EmbedLimit       time.Duration // how long a search waits for it; 0 is 300 ms
 
 	Without search.Features // that searches leave out, in a measurement
 }
 
 // New returns a Service.
 func New(o Options) *Service {
-	return &Service{Options: o, signins: attempts{clock: o.Clock, limit: o.SigninLimit, failures: map[string][]time.Time{}}, meanings: meanings{model: o.Embedder}, former: meanings{model: o.Former}}
+	return &Service{Options: o, signins: attempts{clock: o.Clock, limit: o.SigninLimit, failures: map[string][]time.Time{}}, meanings: meanings{model: o.Embedder, limit: o.EmbedLimit}, former: meanings{model: o.Former, limit: o.EmbedLimit}}
 }
 
 // write and read run f on behalf of who.
