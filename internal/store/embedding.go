@@ -129,13 +129,13 @@ func (e *embedding) begin(ctx context.Context) (err error) {
 		return err
 	}
 	for after := int64(-1); !prepared; {
-		_, err := System(ctx, e.s, "let memories wait for their vectors", func(t *SystemTx) (_ loci.Nothing, err error) {
-			after, prepared, err = t.prepareVectors(e.generation, after)
-			return loci.Nothing{}, err
+		last, err := System(ctx, e.s, "let memories wait for their vectors", func(t *SystemTx) (int64, error) {
+			return t.prepareVectors(e.generation, after)
 		})
 		if err != nil {
 			return err
 		}
+		after, prepared = last, last == after
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func (e *embedding) round(ctx context.Context) (time.Duration, error) {
 	}
 	b := &embedBatch{e: e}
 	b.tasks, err = System(ctx, e.s, "take memories to embed", func(t *SystemTx) ([]task, error) { return t.take(memories) })
-	if err != nil {
+	if err != nil || len(b.tasks) == 0 { // others came first
 		return 0, err
 	}
 	return 0, b.work(ctx)

@@ -40,25 +40,23 @@ func (t *SystemTx) generation(name string) (prepared bool, rid int64, err error)
 const prepareRows = 2000
 
 // prepareVectors makes the next memories after one wait that have no vectors of a
-// generation, and tells how far it came and whether that was the end.
-func (t *SystemTx) prepareVectors(generation, after int64) (last int64, over bool, err error) {
-	n := 0
-	err = t.t.c.few(`SELECT rid FROM memories WHERE rid > ?1 ORDER BY rid LIMIT ?2`, []any{after, prepareRows}, func(r row) error {
-		n++
-		return r.Scan(&last)
-	})
-	if err != nil || n == 0 {
-		if err == nil {
-			_, err = t.t.exec(`INSERT INTO instance (name, value) SELECT 'vectors', name FROM generations WHERE rid = ?1
-				ON CONFLICT (name) DO UPDATE SET value = excluded.value`, generation)
-		}
-		return after, true, err
+// generation, and tells how far it came. Where that is no further, it was the end.
+func (t *SystemTx) prepareVectors(generation, after int64) (last int64, err error) {
+	last = after
+	err = t.t.c.few(`SELECT rid FROM memories WHERE rid > ?1 ORDER BY rid LIMIT ?2`, []any{after, prepareRows}, func(r row) error { return r.Scan(&last) })
+	if err != nil {
+		return after, err
+	}
+	if last == after {
+		_, err = t.t.exec(`INSERT INTO instance (name, value) SELECT 'vectors', name FROM generations WHERE rid = ?1
+			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, generation)
+		return last, err
 	}
 	_, err = t.t.exec(`INSERT INTO waiting (memory, workspace, due, attempts, error)
 		SELECT e.rid, e.workspace, CAST(?1 AS BIGINT), 0, '' FROM memories e WHERE e.rid > ?2 AND e.rid <= ?3
 			AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.memory = e.rid AND v.generation = ?4)
 		ON CONFLICT (memory) DO NOTHING`, t.t.now, after, last, generation)
-	return last, false, err
+	return last, err
 }
 
 // manyFailures is how often a memory may fail before a workspace turns to a new
