@@ -116,10 +116,10 @@ type tongue struct {
 
 func (t *tongue) hear(word []byte) {
 	t.words++
-	switch w := string(word); {
-	case stopWords[w]:
+	switch {
+	case stopWords[string(word)]:
 		t.stops++
-	case otherStopWords[w]:
+	case otherStopWords[string(word)]:
 		t.others++
 	}
 	for _, c := range word {
