@@ -110,7 +110,7 @@ func (b *bench) ingesting(at *place, c crowd) func(turn int) (map[string]float64
 			return nil, err
 		}
 		before := p.cpu()
-		wall, err := p.searched(c, func(i int) request { return ask(at.Key, b.texts.question(turn*1000+i)) })
+		wall, err := p.searched(c, func(i int) request { return askAnew(at.Key, b.texts.question(turn*1000+i), i) })
 		if err != nil {
 			return nil, err
 		}

@@ -24,6 +24,18 @@ func ask(key, query string) request {
 	return newRequest("POST", "/v1/memories/search", key, map[string]any{"query": query, "mode": "keyword", "limit": 20})
 }
 
+// askAnew is ask number i. All notes are notes: other types beside change nothing
+// but that the server does not know the ranking from the last time.
+func askAnew(key, query string, i int) request {
+	types := []string{"note"}
+	for n, name := range []string{"fact", "decision", "preference", "task", "architecture"} {
+		if i>>n&1 == 1 {
+			types = append(types, name)
+		}
+	}
+	return askIn(key, query, "keyword", types...)
+}
+
 // Questions are what is searched for.
 type questions struct {
 	name  string
@@ -117,13 +129,13 @@ func (b *bench) asking(p *process, key string) func(turn int) (map[string]float6
 	return func(turn int) (map[string]float64, error) {
 		figures := map[string]float64{}
 		for _, q := range b.questions() {
-			made := func(i int) request { return ask(key, q.text(turn*searches+i)) }
+			made := func(i int) request { return askAnew(key, q.text(turn*searches+i), i) }
 			cpu, wall, err := p.queue(searches, made)
 			if err != nil {
 				return nil, err
 			}
 			figures[q.name+" p50"], figures[q.name+" p99"], figures[q.name+" wall"] = quantile(cpu, .5)/1000, quantile(cpu, .99)/1000, quantile(wall, .5)/1000
-			busy, err := p.spend(connections, searches, made)
+			busy, err := p.spend(connections, searches, func(i int) request { return askAnew(key, q.text(turn*searches+i), i+1) })
 			if err != nil {
 				return nil, err
 			}
