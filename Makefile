@@ -39,8 +39,8 @@ bench-embed: ## measure the built-in embedder beside ONNX Runtime, which it inst
 
 SETS := ../shared/data/retrieval
 
-bench-retrieval: ## ask the questions of the judged sets, and tell how good the answers are
-	@if [ -d $(SETS) ]; then go run $(TAGS) ./cmd/loci bench retrieval --data $(SETS); \
+bench-retrieval: ## ask the questions of the judged sets, and tell how good the answers are and what each feature is worth
+	@if [ -d $(SETS) ]; then go run $(TAGS) ./cmd/loci bench retrieval --data $(SETS) --ablation; \
 	else echo "$(SETS) is not here: nothing to measure (loci bench retrieval --data takes sets of your own)"; fi
 
 torture: ## kill the server 1,000 times in mid-write; nothing acknowledged may be missing
