@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/proof"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 func TestACursorFitsItsQuestionAlone(t *testing.T) {
@@ -101,4 +102,32 @@ func TestPagesMeetEndToEnd(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestEveryPageOfASearchIsThere(t *testing.T) {
+	t.Parallel()
+	w := world(t, proof.Options{Embedder: &storetest.Model{Name: "words"}})
+	shelf := w.Atlas(t, "Shelf")
+	const n = 260
+	for i := range n {
+		w.Memory(t, shelf, fmt.Sprintf("The tide of day %d.", i))
+	}
+	w.Embedded(t)
+	for _, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeHybrid, loci.ModeAuto} {
+		seen := map[string]bool{}
+		in := loci.SearchMemories{Query: "tide", Mode: mode, Limit: 70}
+		for {
+			out := do(t, w, proof.Owner, service.MemorySearch, in)
+			for _, m := range out.Memories {
+				seen[m.ID] = true
+			}
+			if out.NextCursor == "" {
+				break
+			}
+			in.Cursor = loci.Cursor(out.NextCursor)
+		}
+		if len(seen) != n {
+			t.Errorf("%s shows %d of %d", mode, len(seen), n)
+		}
+	}
 }

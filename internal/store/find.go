@@ -156,9 +156,27 @@ func (s *finding) run() error {
 		return nil
 	}
 	began = time.Now()
-	s.hits = search.Fuse(s.hits, nearest, s.want, s.q.Without)
+	s.hits = s.fuse(nearest)
 	s.found.FuseTook = time.Since(began)
 	return nil
+}
+
+// fuse ranks the best of both legs together, the same for every page. What words
+// found beyond them comes behind.
+func (s *finding) fuse(nearest []search.Hit) []search.Hit {
+	best := min(len(s.hits), fusedHits)
+	fused := search.Fuse(s.hits[:best], nearest, s.want, s.q.Without)
+	if len(fused) == 0 || len(fused) >= s.want {
+		return fused
+	}
+	last := fused[len(fused)-1].Score
+	for _, h := range s.hits[best:] {
+		if !slices.ContainsFunc(nearest, func(n search.Hit) bool { return n.Memory == h.Memory }) {
+			h.Score = last
+			fused = append(fused, h)
+		}
+	}
+	return fused
 }
 
 // open reads the states of the indexes.

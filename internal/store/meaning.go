@@ -61,7 +61,11 @@ func (s *finding) meaning() error {
 
 // nearest compares the candidates of one place, best first.
 func (s *finding) nearest(p *place, codes *search.Codes, probe *search.Probe) ([]search.Hit, error) {
-	picked := p.view.Nearest(codes, probe, s.filter, min(max(2*s.want, leastNearest), mostNearest))
+	many := leastNearest
+	if !s.q.Fuse {
+		many = min(max(2*s.want, leastNearest), mostNearest)
+	}
+	picked := p.view.Nearest(codes, probe, s.filter, many)
 	fill := p.hits[:min(len(p.hits), filledHits)]
 	if s.q.Without.Has(search.FeatureFill) {
 		fill = nil

@@ -25,6 +25,7 @@ type rankingKey struct{ user, text, filter string }
 type ranking struct {
 	at     loci.Time
 	deep   bool
+	enough int // hits that it has, if there are so many
 	places []*place
 	total  int
 	best   Best
@@ -49,7 +50,7 @@ func (s *finding) recall() bool {
 	c.mu.Lock()
 	known := c.of[s.rankingKey()]
 	c.mu.Unlock()
-	if known == nil || s.q.Text == "" || s.deep() && !known.deep || s.want > search.Reread && !known.deep || s.t.now.Std().Sub(known.at.Std()) > rankingAge ||
+	if known == nil || s.q.Text == "" || s.deep() && !known.deep || s.want > known.enough || s.t.now.Std().Sub(known.at.Std()) > rankingAge ||
 		!slices.EqualFunc(s.places, known.places, func(a, b *place) bool { return a.state == b.state }) {
 		return false
 	}
@@ -65,7 +66,10 @@ func (s *finding) remember() {
 	if s.q.Text == "" {
 		return
 	}
-	r := &ranking{at: s.t.now, deep: s.deep(), total: s.found.Total, best: s.found.Best}
+	r := &ranking{at: s.t.now, deep: s.deep(), enough: max(s.want, search.Reread), total: s.found.Total, best: s.found.Best}
+	if r.deep {
+		r.enough = max(r.enough, fusedHits)
+	}
 	for _, p := range s.places {
 		r.places = append(r.places, &place{state: p.state, words: p.words, hits: p.hits})
 	}

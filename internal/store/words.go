@@ -6,9 +6,13 @@ import (
 	"github.com/loci-memory/loci/internal/search"
 )
 
-// maxHits is how many hits by words are looked at where more than a page of them
-// is needed.
-const maxHits = 1000
+// Hits by words that are looked at where more than a page of them is needed: to be
+// fused with those by meaning, and in conversations, whose turns lend each other
+// their scores.
+const (
+	fusedHits = 200
+	maxHits   = 1000
+)
 
 // words is the keyword leg: the statistics of the index first, then what the texts
 // of the best and their neighbours tell.
@@ -48,7 +52,10 @@ func (s *finding) rank() error {
 		if s.q.Exact.Wanted() {
 			want = max(want, deepReread)
 		}
-		if s.deep() || p.view.Grouped() {
+		if s.deep() {
+			want = max(want, fusedHits)
+		}
+		if p.view.Grouped() {
 			want = maxHits
 		}
 		var err error
