@@ -135,8 +135,8 @@ func (k *seeker) find(mode loci.ResolvedMode) (err error) {
 func (k *seeker) understand(query string, always bool) bool {
 	began := time.Now()
 	ok := k.read(&k.meanings, query, always)
-	if f := k.former.model; f != nil && k.Store.Answers(f.Generation()) {
-		ok = k.read(&k.former, query, always) || ok
+	if f := k.former.model; ok && f != nil && k.Store.Answers(f.Generation()) {
+		ok = k.read(&k.former, query, always)
 	}
 	k.meta.Timings.EmbedMs = milliseconds(time.Since(began))
 	return ok
