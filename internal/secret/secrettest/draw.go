@@ -89,8 +89,9 @@ func fill(r *rand.Rand, text string) string {
 }
 
 // Some draws n bytes of an alphabet. It goes through the whole alphabet before
-// any byte comes again, so that no draw is poor by chance, and has no dash,
-// plus or slash at an end.
+// any byte comes again, so that no draw is poor by chance, has no dash, plus or
+// slash at an end, and a digit where eight bytes or more may have one: a word of
+// letters alone is nothing that a detector could tell from a name.
 func Some(r *rand.Rand, alphabet string, n int) string {
 	for {
 		b := make([]byte, 0, n+len(alphabet))
@@ -99,7 +100,8 @@ func Some(r *rand.Rand, alphabet string, n int) string {
 				b = append(b, alphabet[i])
 			}
 		}
-		if s := string(b[:n]); strings.Trim(s, "-+/_") == s {
+		s := string(b[:n])
+		if poor := n >= 8 && strings.ContainsAny(alphabet, digits) && !strings.ContainsAny(s, digits); !poor && strings.Trim(s, "-+/_") == s {
 			return s
 		}
 	}
