@@ -171,7 +171,8 @@ func TestAFamilyCountsEachDocumentOnce(t *testing.T) {
 	d := newDisk()
 	v := library(t, d, strings.Repeat("книга книги ", 200), "книги", "море", "небо книгу", "книгой")
 	q, r, err := v.Answer(d.fetch, Parse("книга"), Filter{}, 0, 9)
-	if err != nil || r.Total != 4 || r.idf[1] != idf(5, 4) || r.Covered != 1 || len(q.terms) != 2 {
+	covered, lost := v.covered(d.fetch, q, r.Hits[0].Memory)
+	if err != nil || lost != nil || r.Total != 4 || r.idf[1] != idf(5, 4) || covered != 1 || len(q.terms) != 2 {
 		t.Errorf("%s: %+v, %v", spelled(q), r, err)
 	}
 }

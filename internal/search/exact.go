@@ -20,21 +20,10 @@ var closing = map[rune]rune{'"': '"', '“': '”', '„': '“', '«': '»', '�
 // NewExact finds what of a query is to be found as it stands.
 func NewExact(query string) Exact {
 	e := Exact{title: squeeze(query)}
-	for rest := query; rest != ""; {
-		r, n := utf8.DecodeRuneInString(rest)
-		rest = rest[n:]
-		end, ok := closing[r]
-		if !ok {
-			continue
-		}
-		phrase, after, closed := strings.Cut(rest, string(end))
-		if !closed {
-			break
-		}
-		if p := squeeze(phrase); p != "" {
+	for _, part := range quoted(query) {
+		if p := squeeze(query[part[0]:part[1]]); p != "" {
 			e.phrases = append(e.phrases, p)
 		}
-		rest = after
 	}
 	if fields := strings.Fields(query); len(fields) == 1 && identifies(fields[0]) {
 		e.identifier = squeeze(fields[0])

@@ -73,6 +73,6 @@ func plainShare(_ []Hit, i int, weight float32) float32 {
 func Best(passages []Hit) []Hit {
 	slices.SortFunc(passages, func(a, b Hit) int { return cmp.Or(cmp.Compare(a.Memory, b.Memory), cmp.Compare(b.Score, a.Score)) })
 	passages = slices.CompactFunc(passages, func(a, b Hit) bool { return a.Memory == b.Memory })
-	slices.SortFunc(passages, compare)
+	Sort(passages)
 	return passages
 }

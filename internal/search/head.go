@@ -93,10 +93,16 @@ func (c *columns) attributes(doc int) Attributes {
 	for _, t := range c.tagSets[c.tagSet[doc]] {
 		a.Tags = append(a.Tags, c.tags[t].Value())
 	}
-	if i, ok := slices.BinarySearch(c.grouped, uint32(doc)); ok {
-		a.Group, a.Position = c.groups[i], c.position[i]
-	}
+	a.Group, a.Position = c.place(doc)
 	return a
+}
+
+// place is where a document stands in its group; group zero is none.
+func (c *columns) place(doc int) (group, position int64) {
+	if i, ok := slices.BinarySearch(c.grouped, uint32(doc)); ok {
+		return c.groups[i], c.position[i]
+	}
+	return 0, 0
 }
 
 // columnsBuilder collects documents in the order of their memories.

@@ -32,7 +32,7 @@ func (v *View) Kin(hits []Hit, ties Ties, f Filter, now int64) []Hit {
 		w.meet(h, i < maxKin)
 	}
 	w.spread()
-	slices.SortFunc(w.hits, compare)
+	Sort(w.hits)
 	return w.hits
 }
 
@@ -75,33 +75,34 @@ func (w *relatives) meet(h Hit, near bool) {
 	if doc < 0 {
 		return
 	}
-	a := w.attributes(segment, doc)
+	group, position := w.place(segment, doc)
 	if at, there := w.known[h.Memory]; there {
 		w.hits[at] = h // it came as a neighbour before
 	} else {
-		w.add(h, a)
+		w.add(h, group, position)
 	}
-	if a.Group == 0 || !near {
+	if group == 0 || !near {
 		return
 	}
 	for _, step := range []int64{-2, -1, 1, 2} {
-		w.seek(a.Group, a.Position+step)
+		w.seek(group, position+step)
 	}
 }
 
-func (w *relatives) add(h Hit, a Attributes) {
+func (w *relatives) add(h Hit, group, position int64) {
 	at := len(w.hits)
 	w.hits, w.known[h.Memory] = append(w.hits, h), at
-	if a.Group != 0 {
-		w.places = append(w.places, kinPlace{a.Group, a.Position, at})
+	if group != 0 {
+		w.places = append(w.places, kinPlace{group, position, at})
 	}
 }
 
-func (w *relatives) attributes(segment, doc int) Attributes {
+func (w *relatives) place(segment, doc int) (group, position int64) {
 	if segment < 0 {
-		return w.view.rows[doc]
+		a := &w.view.rows[doc]
+		return a.Group, a.Position
 	}
-	return w.view.segments[segment].attributes(doc)
+	return w.view.segments[segment].place(doc)
 }
 
 // seek adds the memories of a place in a group that are no hits yet.
@@ -125,7 +126,7 @@ func (w *relatives) seek(group, position int64) {
 
 func (w *relatives) admit(a Attributes, code uint8) {
 	if _, there := w.known[a.Memory]; !there && w.filter.admits(&a) {
-		w.add(Hit{Memory: a.Memory, Created: a.Created, factor: standing(a.ValidUntil, a.Verified, w.now), code: code}, a)
+		w.add(Hit{Memory: a.Memory, Created: a.Created, factor: standing(a.ValidUntil, a.Verified, w.now), code: code}, a.Group, a.Position)
 	}
 }
 

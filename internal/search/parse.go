@@ -144,13 +144,13 @@ func (t *tongue) latin() bool {
 	return (t.others > 0 || t.accented > 1) && 5*t.stops < t.words
 }
 
-// quoted finds the parts of a text in quotation marks.
+// quoted finds the parts of a text in quotation marks, without these.
 func quoted(text string) (parts [][2]int) {
 	from, end := 0, rune(0)
 	for i, r := range text {
 		switch {
 		case end == 0:
-			end, from = closing[r], i
+			end, from = closing[r], i+utf8.RuneLen(r)
 		case r == end:
 			parts = append(parts, [2]int{from, i})
 			end = 0

@@ -38,7 +38,14 @@ type rereading struct {
 	texts  []Text
 	spans  [][]span
 	length float64 // of a passage, on average
-	pairs  []float32
+	pairs  []pairCount
+}
+
+// A pairCount is how often a pair of the query's words stands in each text, and
+// its weight.
+type pairCount struct {
+	in     []int
+	weight float32
 }
 
 // Reread gives hits the scores that they have after their texts were read: half of
@@ -57,7 +64,7 @@ func (r Result) Reread(q Query, hits []Hit, texts []Text) {
 		}
 	}
 	x.length = float64(words) / float64(max(passages, 1))
-	x.weighPairs()
+	x.countPairs()
 	for i := range hits {
 		h := &hits[i]
 		score := h.Score / h.factor
@@ -104,32 +111,29 @@ func (r Reading) count(from, to int, freqs *[adaptedTerms]int) {
 	}
 }
 
-// weighPairs finds the weight of each pair of the query's words: rarer ones weigh
-// more.
-func (x *rereading) weighPairs() {
-	x.pairs = make([]float32, len(x.query.pairs))
-	for i, p := range x.query.pairs {
-		n := 0
-		for _, t := range x.texts {
-			if t.Title.pair(p)+t.Content.pair(p) > 0 {
+// countPairs counts how often the pairs of the query's words stand in the texts, in
+// a title as often as words count there. The fewer texts have a pair, the more it
+// weighs.
+func (x *rereading) countPairs() {
+	for _, p := range x.query.pairs {
+		c, n := pairCount{in: make([]int, len(x.texts))}, 0
+		for i, t := range x.texts {
+			if c.in[i] = titleWeight*t.Title.pair(p) + t.Content.pair(p); c.in[i] > 0 {
 				n++
 			}
 		}
 		if n > 0 {
-			x.pairs[i] = idf(max(x.docs, n), n)
+			c.weight = idf(max(x.docs, n), n)
+			x.pairs = append(x.pairs, c)
 		}
 	}
 }
 
 // sideBySide is what words that stand side by side add to a score.
 func (x *rereading) sideBySide(i int, code uint8) (sum float32) {
-	t, bend := x.texts[i], x.norms.bend[code]
-	for j, p := range x.query.pairs {
-		if x.pairs[j] == 0 {
-			continue
-		}
-		if n := titleWeight*t.Title.pair(p) + t.Content.pair(p); n > 0 {
-			sum += float32(pairShare * x.pairs[j] * saturate(float64(n), bend))
+	for _, c := range x.pairs {
+		if n := c.in[i]; n > 0 {
+			sum += float32(pairShare * c.weight * saturate(float64(n), x.norms.bend[code]))
 		}
 	}
 	return sum

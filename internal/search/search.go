@@ -16,14 +16,11 @@ type Hit struct {
 	code   uint8   // of its length
 }
 
-// Result is what a search found: the best hits first (ties by lower memory), how
-// many documents match in all, and of the query's words how many the best hit
-// holds.
+// Result is what a search found: the best hits first (ties by lower memory), and
+// how many documents match in all.
 type Result struct {
-	Hits    []Hit
-	Total   int
-	Words   int // words and identifiers that the query asks for
-	Covered int // of them, those the best hit holds in some form
+	Hits  []Hit
+	Total int
 
 	idf   []float32 // of the query's terms; zero for those that nothing holds
 	norms *norms
@@ -34,8 +31,7 @@ type Result struct {
 // filter admits, and returns the best k. now is in microseconds: documents whose
 // validity has ended by then count .8 of their score, and reviewed ones a little
 // more than others.
-func (v *View) Search(fetch Fetch, q Query, f Filter, now int64, k int) (Result, error) {
-	r := Result{Words: q.groups}
+func (v *View) Search(fetch Fetch, q Query, f Filter, now int64, k int) (r Result, err error) {
 	if v.docs == 0 || q.Empty() {
 		return r, nil
 	}
@@ -43,7 +39,6 @@ func (v *View) Search(fetch Fetch, q Query, f Filter, now int64, k int) (Result,
 	s.start(v, fetch)
 	r.idf, r.norms, r.docs = make([]float32, len(q.terms)), v.norms(), v.docs
 	for i, t := range q.terms {
-		var err error
 		if r.idf[i], err = s.term(t); err != nil {
 			return Result{}, err // s may hold scores: it does not go back
 		}
@@ -54,12 +49,7 @@ func (v *View) Search(fetch Fetch, q Query, f Filter, now int64, k int) (Result,
 	r.Hits = s.top.sorted()
 	s.view, s.fetch, s.reader = nil, nil, reader{}
 	searches.Put(s)
-	if len(r.Hits) == 0 {
-		return r, nil
-	}
-	var err error
-	r.Covered, err = v.covered(fetch, q, r.Hits[0].Memory)
-	return r, err
+	return r, nil
 }
 
 // searching is the working memory of one search: a score for each document, and
@@ -257,52 +247,4 @@ func (s *searching) take(found []scored, base, n int) []scored {
 type scored struct {
 	doc   uint32
 	score float32
-}
-
-// covered counts the query's words that a memory's document holds.
-func (v *View) covered(fetch Fetch, q Query, memory int64) (int, error) {
-	n, last := 0, -1
-	for _, t := range q.terms {
-		if t.group == last {
-			continue
-		}
-		ok, err := v.holdsAny(fetch, memory, t)
-		if err != nil {
-			return 0, err
-		}
-		if ok {
-			n, last = n+1, t.group
-		}
-	}
-	return n, nil
-}
-
-// holdsAny reports whether the memory's live document has the term, or any word
-// of a family.
-func (v *View) holdsAny(fetch Fetch, memory int64, t queryTerm) (ok bool, err error) {
-	if t.kin == nil {
-		return v.holds(fetch, memory, t.text)
-	}
-	for _, w := range t.kin.words {
-		if ok, err = v.holds(fetch, memory, w); ok || err != nil {
-			return ok, err
-		}
-	}
-	return false, nil
-}
-
-// holds reports whether the memory's live document has the term.
-func (v *View) holds(fetch Fetch, memory int64, term string) (bool, error) {
-	for _, s := range v.segments {
-		if doc, ok := s.find(memory); ok && !isSet(s.dead, doc) {
-			return s.holds(fetch, doc, term)
-		}
-	}
-	for _, p := range v.tail.postings(term) {
-		row := int(p.doc)
-		if row < len(v.rows) && v.rows[row].Memory == memory && !isSet(v.dead, row) {
-			return true, nil
-		}
-	}
-	return false, nil
 }

@@ -138,23 +138,6 @@ func decodeDead(data []byte, docs int) ([]uint64, error) {
 	return set, c.end()
 }
 
-// holds reports whether a document has a term.
-func (s *Segment) holds(fetch Fetch, doc int, term string) (bool, error) {
-	var r reader
-	var h hits
-	r.start(s, fetch, term, term)
-	for r.next() && r.block.first <= uint64(doc) {
-		h.reset()
-		if err := r.block.decode(&h, 0, s.docs()); err != nil {
-			return false, err
-		}
-		if _, ok := slices.BinarySearch(h.docs, uint32(doc)); ok {
-			return true, nil
-		}
-	}
-	return false, r.err
-}
-
 // Tiers chooses which segments to merge next from their numbers of live
 // documents: the smallest eight of the lowest tier that holds eight, a tier
 // being a range of sizes that grows eightfold. Nil if none should.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -15,6 +16,7 @@ import (
 type embedBatch struct {
 	e     *embedding
 	tasks []task
+	due   loci.Time // until when they are this batch's
 	taken time.Time
 }
 
@@ -32,7 +34,7 @@ func (b *embedBatch) work(ctx context.Context) error {
 	for i := range b.tasks {
 		if err := b.embed(ctx, b.tasks[i:i+1]); err == nil {
 			worked++
-		} else if err := b.giveUp(ctx, b.tasks[i:i+1], err); err != nil {
+		} else if err := b.giveUp(ctx, b.tasks[i], err); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -45,20 +47,22 @@ func (b *embedBatch) work(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (b *embedBatch) giveUp(ctx context.Context, tasks []task, reason error) error {
+// maxReason is how many bytes of a reason are kept.
+const maxReason = 300
+
+func (b *embedBatch) giveUp(ctx context.Context, x task, reason error) error {
 	text := reason.Error()
+	text = strings.ToValidUTF8(text[:min(len(text), maxReason)], "")
 	if ctx.Err() != nil {
 		text = "" // not its fault
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	_, err := System(ctx, b.e.s, "put memories back that were not embedded", func(t *SystemTx) (loci.Nothing, error) {
-		return loci.Nothing{}, t.putBack(tasks, cutText(text, 300))
+		return loci.Nothing{}, t.putBack(x, b.due, text)
 	})
 	return err
 }
-
-func cutText(s string, n int) string { return s[:min(len(s), n)] }
 
 // atOnce is how many passages a model is given together.
 const atOnce = 32
@@ -93,33 +97,25 @@ func (b *embedBatch) embed(ctx context.Context, tasks []task) error {
 			of[i].vectors = append(of[i].vectors, search.EncodeVector(v))
 		}
 		passages, of = passages[n:], of[n:]
-		if err := b.renew(ctx, results); err != nil {
+		if err := b.renew(ctx); err != nil {
 			return err
 		}
 	}
 	_, err := System(ctx, b.e.s, "store vectors", func(t *SystemTx) (loci.Nothing, error) {
-		return loci.Nothing{}, t.addVectors(b.e.generation, results)
+		return loci.Nothing{}, t.addVectors(b.e.generation, b.due, results)
 	})
 	return err
 }
 
 // renew keeps the tasks where embedding takes long.
-func (b *embedBatch) renew(ctx context.Context, results []result) error {
+func (b *embedBatch) renew(ctx context.Context) error {
 	if time.Since(b.taken) < lease/4 {
 		return nil
 	}
-	b.taken = time.Now()
-	_, err := System(ctx, b.e.s, "keep memories that take long to embed", func(t *SystemTx) (loci.Nothing, error) {
-		err := t.renew(b.tasks)
-		for i, r := range results {
-			for _, x := range b.tasks {
-				if x.memory == r.memory {
-					results[i].task = x
-				}
-			}
-		}
-		return loci.Nothing{}, err
-	})
+	due, err := System(ctx, b.e.s, "keep memories that take long to embed", func(t *SystemTx) (loci.Time, error) { return t.renew(b.tasks, b.due) })
+	if err == nil {
+		b.taken, b.due = time.Now(), due
+	}
 	return err
 }
 

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,8 +26,8 @@ type embedding struct {
 	done       sync.WaitGroup
 }
 
-// Generation names the vectors of a model as they lie in the store.
-func generationOf(e search.Embedder) string { return e.Generation() + "/" + search.PassageVersion }
+// generationOf names the vectors of a model as they lie in the store.
+func generationOf(model string) string { return model + "/" + search.PassageVersion }
 
 // Pauses between looks for work that nobody in this process announced.
 const (
@@ -114,7 +113,7 @@ func (e *embedding) sleep(ctx context.Context, pause time.Duration) {
 func (e *embedding) begin(ctx context.Context) (err error) {
 	var prepared bool
 	e.generation, err = System(ctx, e.s, "know the generation of vectors", func(t *SystemTx) (rid int64, err error) {
-		prepared, rid, err = t.generation(generationOf(e.model))
+		prepared, rid, err = t.generation(generationOf(e.model.Generation()))
 		if err == nil {
 			err = t.freeTasks()
 		}
@@ -146,7 +145,7 @@ func (e *embedding) round(ctx context.Context) (time.Duration, error) {
 		list, last, next, err := t.dueTasks(e.after)
 		if len(list) > 0 {
 			e.after = last
-		} else if next != 0 {
+		} else {
 			pause = max(time.Millisecond, min(pause, next.Std().Sub(t.t.now.Std())))
 		}
 		return list, err
@@ -158,8 +157,11 @@ func (e *embedding) round(ctx context.Context) (time.Duration, error) {
 		e.failures = 0
 		return pause, e.tidy(ctx)
 	}
-	b := &embedBatch{e: e}
-	b.tasks, err = System(ctx, e.s, "take memories to embed", func(t *SystemTx) ([]task, error) { return t.take(memories) })
+	b, err := System(ctx, e.s, "take memories to embed", func(t *SystemTx) (_ *embedBatch, err error) {
+		b := &embedBatch{e: e}
+		b.tasks, b.due, err = t.take(memories)
+		return b, err
+	})
 	if err != nil || len(b.tasks) == 0 { // others came first
 		return 0, err
 	}
@@ -196,5 +198,5 @@ func (e *embedding) tell(ctx context.Context) error {
 // far as this process knows.
 func (s *Store) Answers(generation string) bool {
 	names := s.embedding.answering.Load()
-	return names != nil && slices.ContainsFunc(*names, func(name string) bool { return strings.HasPrefix(name, generation+"/") })
+	return names != nil && slices.Contains(*names, generationOf(generation))
 }

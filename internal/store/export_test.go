@@ -127,7 +127,7 @@ func Hits(t testing.TB, s *Store, who *loci.Actor, q search.Query, f Filter) (li
 		if err := finding.rank(); err != nil {
 			return 0, err
 		}
-		for _, h := range merged(finding.places, func(p *place) []search.Hit { return p.hits }) {
+		for _, h := range merged(finding.places, byWords) {
 			m, err := tx.scanMemory(scanned{func(dest ...any) error {
 				return tx.one(`SELECT`+memoryColumns+`FROM`+tx.memories()+`WHERE e.rid = ?2`, []any{h.Memory}, dest...)
 			}})

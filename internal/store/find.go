@@ -139,7 +139,6 @@ func (s *finding) run() error {
 		if err := s.words(); err != nil {
 			return err
 		}
-		s.hits = merged(s.places, func(p *place) []search.Hit { return p.hits })
 		s.found.KeywordTook = time.Since(began)
 	}
 	if len(s.q.Meaning) == 0 {
@@ -203,11 +202,11 @@ func merged(places []*place, of func(*place) []search.Hit) (hits []search.Hit) {
 	for _, p := range places {
 		hits = append(hits, of(p)...)
 	}
-	slices.SortFunc(hits, func(a, b search.Hit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Memory, b.Memory))
-	})
+	search.Sort(hits)
 	return hits
 }
+
+func byWords(p *place) []search.Hit { return p.hits }
 
 // page shows a page of the hits. Scores are shown with four digits.
 func (s *finding) page(skip, limit int) (Findings, error) {

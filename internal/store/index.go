@@ -13,12 +13,11 @@ import (
 // believed: a transaction reads the state of an index first, and a view that
 // is of another state is brought up to date.
 type indexCache struct {
-	views kept[*indexed]
-	codes kept[*coded]
-	pages *search.Cache
-
-	segments segmentCache
-	rankings rankings
+	views    kept[int64, *indexed]
+	segments kept[int64, map[int64]opened] // by workspace and rid
+	codes    kept[int64, *coded]
+	rankings kept[rankingKey, *ranking]
+	pages    *search.Cache
 }
 
 // indexed is a view of one workspace's index and the state that it shows.
@@ -52,57 +51,60 @@ func newIndexCache(pages int) *indexCache {
 		pages = search.DefaultCache
 	}
 	return &indexCache{
-		views: kept[*indexed]{most: maxDocs, size: func(x *indexed) int { return x.view.Docs() }},
-		codes: kept[*coded]{most: maxCodes, size: func(x *coded) int { return x.codes.Len() }},
-		pages: search.NewCache(pages),
+		views:    kept[int64, *indexed]{many: maxViews, most: maxDocs, size: func(x *indexed) int { return x.view.Docs() }},
+		segments: kept[int64, map[int64]opened]{many: maxViews, most: maxDocs, size: documents},
+		codes:    kept[int64, *coded]{many: maxViews, most: maxCodes, size: func(x *coded) int { return x.codes.Len() }},
+		rankings: kept[rankingKey, *ranking]{many: maxRankings, most: maxRankings, size: func(*ranking) int { return 1 }},
+		pages:    search.NewCache(pages),
 	}
 }
 
-// kept holds something of workspaces, and forgets some where it is too much. The
-// zero value of T is nothing.
-type kept[T comparable] struct {
+// kept holds things by their keys, mostly workspaces, and forgets some where there
+// are too many or their sizes too large together. What is not there is T's zero value.
+type kept[K comparable, T any] struct {
 	mu   sync.Mutex
-	of   map[int64]T
+	of   map[K]T
 	held int
+	many int
 	most int
 	size func(T) int
 }
 
-func (k *kept[T]) get(workspace int64) T {
+func (k *kept[K, T]) get(key K) T {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.of[workspace]
+	return k.of[key]
 }
 
-func (k *kept[T]) put(workspace int64, x T) {
+func (k *kept[K, T]) put(key K, x T) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.forget(workspace)
+	k.forget(key)
 	if k.of == nil {
-		k.of = map[int64]T{}
+		k.of = map[K]T{}
 	}
-	k.of[workspace] = x
+	k.of[key] = x
 	k.held += k.size(x)
-	for w := range k.of { // a map's order is a fair choice of what goes
-		if len(k.of) <= maxViews && k.held <= k.most || len(k.of) == 1 {
+	for other := range k.of { // a map's order is a fair choice of what goes
+		if len(k.of) <= k.many && k.held <= k.most || len(k.of) == 1 {
 			return
 		}
-		if w != workspace {
-			k.forget(w)
+		if other != key {
+			k.forget(other)
 		}
 	}
 }
 
-func (k *kept[T]) drop(workspace int64) {
+func (k *kept[K, T]) drop(key K) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.forget(workspace)
+	k.forget(key)
 }
 
-func (k *kept[T]) forget(workspace int64) {
-	if x, ok := k.of[workspace]; ok {
+func (k *kept[K, T]) forget(key K) {
+	if x, ok := k.of[key]; ok {
 		k.held -= k.size(x)
-		delete(k.of, workspace)
+		delete(k.of, key)
 	}
 }
 

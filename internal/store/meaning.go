@@ -36,7 +36,7 @@ func (s *finding) meaning() error {
 	}
 	probes := map[string]*search.Probe{}
 	for _, m := range s.q.Meaning {
-		probes[m.Generation+"/"+search.PassageVersion] = search.NewProbe(m.Vector)
+		probes[generationOf(m.Generation)] = search.NewProbe(m.Vector)
 	}
 	for _, state := range states {
 		at := slices.IndexFunc(s.places, func(p *place) bool { return p.state.workspace == state.workspace })

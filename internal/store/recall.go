@@ -1,27 +1,20 @@
 package store
 
 import (
-	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/search"
 )
 
-// rankings keep what the words of the last questions found, for who asks for the
-// next page, for meaning too, or again. Nothing in them is believed: a search has
-// read the states of the indexes first, and what was ranked in another state is
-// ranked anew. Nobody is served by what another has asked.
-type rankings struct {
-	mu sync.Mutex
-	of map[rankingKey]*ranking
-}
-
+// A rankingKey is a question and who asks it: nobody is served by what another has
+// asked.
 type rankingKey struct{ user, text, filter string }
 
-// A ranking is the keyword leg of a search.
+// A ranking is the keyword leg of a search, kept for who asks for the next page, for
+// meaning too, or again. Nothing in it is believed: a search has read the states of
+// the indexes first, and what was ranked in another state is ranked anew.
 type ranking struct {
 	at     loci.Time
 	deep   bool
@@ -40,16 +33,9 @@ const (
 
 func (s *finding) deep() bool { return s.q.Fuse || s.q.Deep }
 
-func (s *finding) rankingKey() rankingKey {
-	return rankingKey{s.t.who.UserID, s.q.Text, fmt.Sprint(s.reach, s.filter)}
-}
-
 // recall takes the ranking of the same question from before, if it still holds.
-func (s *finding) recall() bool {
-	c := &s.t.s.indexes.rankings
-	c.mu.Lock()
-	known := c.of[s.rankingKey()]
-	c.mu.Unlock()
+func (s *finding) recall(key rankingKey) bool {
+	known := s.t.s.indexes.rankings.get(key)
 	if known == nil || s.q.Text == "" || s.deep() && !known.deep || s.want > known.enough || s.t.now.Std().Sub(known.at.Std()) > rankingAge ||
 		!slices.EqualFunc(s.places, known.places, func(a, b *place) bool { return a.state == b.state }) {
 		return false
@@ -62,7 +48,7 @@ func (s *finding) recall() bool {
 }
 
 // remember keeps the ranking. It holds no text of a memory.
-func (s *finding) remember() {
+func (s *finding) remember(key rankingKey) {
 	if s.q.Text == "" {
 		return
 	}
@@ -73,17 +59,5 @@ func (s *finding) remember() {
 	for _, p := range s.places {
 		r.places = append(r.places, &place{state: p.state, words: p.words, hits: p.hits})
 	}
-	c := &s.t.s.indexes.rankings
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.of == nil {
-		c.of = map[rankingKey]*ranking{}
-	}
-	for key := range c.of { // a map's order is a fair choice of what goes
-		if len(c.of) < maxRankings {
-			break
-		}
-		delete(c.of, key)
-	}
-	c.of[s.rankingKey()] = r
+	s.t.s.indexes.rankings.put(key, r)
 }

@@ -3,18 +3,9 @@ package store
 import (
 	"bytes"
 	"errors"
-	"sync"
 
 	"github.com/loci-memory/loci/internal/search"
 )
-
-// segmentCache keeps the opened segments of workspaces: folds and searches after
-// them need all of a workspace, and most were there before.
-type segmentCache struct {
-	mu   sync.Mutex
-	of   map[int64]map[int64]opened // by workspace and rid
-	docs int
-}
 
 // opened is a segment with the bytes by which it knows its dead.
 type opened struct {
@@ -31,23 +22,6 @@ func (o opened) with(dead []byte) (opened, error) {
 	return opened{s, dead}, err
 }
 
-func (c *segmentCache) get(workspace int64) map[int64]opened {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.of[workspace]
-}
-
-// put keeps the segments of a workspace; nobody changes the map afterwards.
-func (c *segmentCache) put(workspace int64, list map[int64]opened) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.docs += documents(list) - documents(c.of[workspace])
-	if c.of == nil || c.docs > maxDocs || len(c.of) >= maxViews {
-		c.of, c.docs = map[int64]map[int64]opened{}, documents(list)
-	}
-	c.of[workspace] = list
-}
-
 func documents(list map[int64]opened) (n int) {
 	for _, o := range list {
 		n += o.segment.Docs()
@@ -56,7 +30,8 @@ func documents(list map[int64]opened) (n int) {
 }
 
 // segments opens the segments of a workspace. Those that were opened before are
-// taken from the cache: a segment never changes, but for what of it is dead.
+// taken from the cache: a segment never changes, but for what of it is dead. Folds
+// and searches after them need all, and nobody changes the map of them afterwards.
 func (t *Tx) segments(workspace int64) (list []*search.Segment, err error) {
 	known := t.s.indexes.segments.get(workspace)
 	now := map[int64]opened{}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/search"
 )
 
@@ -94,7 +95,7 @@ func (t *SystemTx) sameText(workspace, generation, text int64) (memory int64, er
 }
 
 // addVectors stores results, but for those whose memory has another text by now.
-func (t *SystemTx) addVectors(generation int64, results []result) error {
+func (t *SystemTx) addVectors(generation int64, due loci.Time, results []result) error {
 	// In the order in which others hold indexes.
 	results = slices.SortedStableFunc(slices.Values(results), func(a, b result) int { return cmp.Compare(a.workspace, b.workspace) })
 	var seq int64
@@ -111,7 +112,7 @@ func (t *SystemTx) addVectors(generation int64, results []result) error {
 		if seq == 0 {
 			continue
 		}
-		n, err := t.t.exec(`DELETE FROM waiting WHERE memory = ?1 AND due = ?2`, r.memory, r.due)
+		n, err := t.t.exec(`DELETE FROM waiting WHERE memory = ?1 AND due = ?2`, r.memory, due)
 		if err == nil && n == 1 {
 			err = t.addResult(generation, seq, r)
 		}
@@ -155,8 +156,7 @@ func (t *SystemTx) again(r result, n int64, err error) error {
 	if err != nil || n > 0 {
 		return err
 	}
-	_, err = t.t.exec(`INSERT INTO waiting (memory, workspace, due, attempts, error) VALUES (?1, ?2, ?3, 0, '') ON CONFLICT (memory) DO NOTHING`, r.memory, r.workspace, t.t.now)
-	return err
+	return (&Workspace{t: t.t, rid: r.workspace}).wait(r.memory)
 }
 
 // A vectorState tells two states of a workspace's vectors apart.

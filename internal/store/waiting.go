@@ -21,12 +21,11 @@ func (w *Workspace) wait(memory int64) error {
 	return err
 }
 
-// A task is a memory that waits, taken by one who works at it until due.
+// A task is a memory that waits, taken by one who works at it.
 type task struct {
 	memory, workspace int64
 	title, content    string
 	attempts          int // with this one
-	due               loci.Time
 }
 
 // Bounds of what is taken at once, in all and of one workspace: whoever writes
@@ -36,8 +35,11 @@ const (
 	fairTasks = 8
 )
 
-// lease is how long a task is its taker's; a long one is renewed.
+// lease is how long tasks are their taker's, who is known by when it ends; a long
+// one is renewed.
 const lease = 2 * time.Minute
+
+func (t *SystemTx) leased() loci.Time { return loci.At(t.t.now.Std().Add(lease)) }
 
 // dueTasks lists memories that are due, of the workspaces after one and then of the
 // others in turn, and tells when the next one is due where none is.
@@ -67,15 +69,15 @@ func (t *SystemTx) dueTasks(after int64) (list []int64, last int64, next loci.Ti
 	return list, last, next, nil
 }
 
-// take takes those of the tasks that are still due. Their texts are read once they
-// are taken: whoever changes one from now on makes it due again.
-func (t *SystemTx) take(memories []int64) (list []task, err error) {
+// take takes those of the tasks that are still due, until then. Their texts are read
+// once they are taken: whoever changes one from now on makes it due again.
+func (t *SystemTx) take(memories []int64) (list []task, until loci.Time, err error) {
 	d := t.t.s.db.dialect()
 	skip := ""
 	if d.locks {
 		skip = " FOR UPDATE SKIP LOCKED"
 	}
-	until := loci.At(t.t.now.Std().Add(lease))
+	until = t.leased()
 	taken := map[int64]int{}
 	err = t.t.c.few(`UPDATE waiting SET due = ?3, attempts = attempts + 1 WHERE memory IN (SELECT memory FROM waiting
 		WHERE `+fmt.Sprintf(d.in, "memory", 1)+` AND due <= ?2`+skip+`) RETURNING memory, attempts`, []any{integers(memories), t.t.now, until}, func(r row) error {
@@ -86,47 +88,39 @@ func (t *SystemTx) take(memories []int64) (list []task, err error) {
 		return err
 	})
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	err = t.t.c.few(`SELECT e.rid, e.workspace, e.title, e.content FROM memories e WHERE `+fmt.Sprintf(d.in, "e.rid", 1), []any{integers(slices.Sorted(maps.Keys(taken)))}, func(r row) error {
-		x := task{due: until}
+		var x task
 		err := r.Scan(&x.memory, &x.workspace, &x.title, &x.content)
 		x.attempts = taken[x.memory]
 		list = append(list, x)
 		return err
 	})
-	return list, err
+	return list, until, err
 }
 
-// renew keeps tasks that take long.
-func (t *SystemTx) renew(list []task) error {
-	until := loci.At(t.t.now.Std().Add(lease))
+// renew keeps tasks that take long, but for those that are somebody else's by now.
+func (t *SystemTx) renew(list []task, due loci.Time) (until loci.Time, err error) {
+	memories := make([]int64, len(list))
 	for i, x := range list {
-		n, err := t.t.exec(`UPDATE waiting SET due = ?3 WHERE memory = ?1 AND due = ?2`, x.memory, x.due, until)
-		if err != nil {
-			return err
-		}
-		if n == 1 {
-			list[i].due = until
-		}
+		memories[i] = x.memory
 	}
-	return nil
+	until = t.leased()
+	_, err = t.t.exec(`UPDATE waiting SET due = ?3 WHERE due = ?2 AND `+fmt.Sprintf(t.t.s.db.dialect().in, "memory", 1), integers(memories), due, until)
+	return until, err
 }
 
-// putBack ends tasks without a result: with a reason they failed, and are tried
-// again later and later; without one they were only interrupted.
-func (t *SystemTx) putBack(list []task, reason string) error {
-	for _, x := range list {
-		due, tried := t.t.now, x.attempts-1
-		if reason != "" {
-			pause := min(time.Hour, time.Second<<min(x.attempts, 12))
-			due, tried = loci.At(t.t.now.Std().Add(pause/2+rand.N(pause))), x.attempts
-		}
-		if _, err := t.t.exec(`UPDATE waiting SET due = ?3, attempts = ?4, error = ?5 WHERE memory = ?1 AND due = ?2`, x.memory, x.due, due, tried, reason); err != nil {
-			return err
-		}
+// putBack ends a task without a result: with a reason it failed, and is tried again
+// later and later; without one it was only interrupted.
+func (t *SystemTx) putBack(x task, due loci.Time, reason string) error {
+	next, tried := t.t.now, x.attempts-1
+	if reason != "" {
+		pause := min(time.Hour, time.Second<<min(x.attempts, 12))
+		next, tried = loci.At(t.t.now.Std().Add(pause/2+rand.N(pause))), x.attempts
 	}
-	return nil
+	_, err := t.t.exec(`UPDATE waiting SET due = ?3, attempts = ?4, error = ?5 WHERE memory = ?1 AND due = ?2`, x.memory, due, next, tried, reason)
+	return err
 }
 
 // freeTasks makes due what a process had taken that is no more. One that lives

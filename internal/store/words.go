@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/loci-memory/loci/internal/search"
@@ -17,7 +18,9 @@ const (
 // words is the keyword leg: the statistics of the index first, then what the texts
 // of the best and their neighbours tell.
 func (s *finding) words() error {
-	if s.recall() {
+	key := rankingKey{s.t.who.UserID, s.q.Text, fmt.Sprint(s.reach, s.filter)}
+	if s.recall(key) {
+		s.hits = merged(s.places, byWords)
 		return nil
 	}
 	if err := s.rank(); err != nil {
@@ -29,10 +32,11 @@ func (s *finding) words() error {
 	for _, p := range s.places {
 		p.hits = s.kin(p, p.hits, search.WordTies)
 	}
-	if err := s.best(merged(s.places, func(p *place) []search.Hit { return p.hits })); err != nil {
+	s.hits = merged(s.places, byWords)
+	if err := s.best(s.hits); err != nil {
 		return err
 	}
-	s.remember()
+	s.remember(key)
 	return nil
 }
 
@@ -74,7 +78,7 @@ const deepReread = 100
 
 // reread corrects the scores of the best hits by their texts.
 func (s *finding) reread() error {
-	top, deep := merged(s.places, func(p *place) []search.Hit { return p.hits }), search.Reread
+	top, deep := merged(s.places, byWords), search.Reread
 	if s.q.Exact.Wanted() {
 		deep = deepReread
 	}
