@@ -271,7 +271,7 @@ func FuzzAdapt(f *testing.F) {
 			if err != nil || len(words.terms) > adaptedTerms || words.groups > q.groups {
 				t.Fatal(err, spelled(words), spelled(q))
 			}
-			words.NewText(text, prose).Covered()
+			words.Reader().Text(text, prose).Covered()
 		}
 	})
 }

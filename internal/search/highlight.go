@@ -18,7 +18,6 @@ const (
 
 // A Reading is where the words of a query stand in a text.
 type Reading struct {
-	query Query
 	text  string
 	spots []spot
 	start int // of what is shown where no word stands
@@ -41,38 +40,57 @@ type spot struct {
 }
 
 // Read looks for the words of a query in a text, up to maxSpots of them.
-func (q Query) Read(text string) Reading {
-	r := Reading{query: q, text: text}
-	a := analyzer{roots: q.roots}
-	mark := func(i int) {
-		group, n := q.terms[i].group, len(r.spots)
-		for n > 0 && r.spots[n-1].from == a.from && r.spots[n-1].to == a.to {
-			if n--; r.spots[n].group == group {
-				r.spots[n].terms |= 1 << i
-				return
-			}
-		}
-		if len(r.spots) < maxSpots {
-			r.spots = append(r.spots, spot{a.from, a.to, group, 1 << i})
-		}
-		a.stop = len(r.spots) == maxSpots
-	}
-	a.emit = func(term []byte, _ role) {
-		if i, ok := q.place[string(term)]; ok {
-			mark(i)
-		}
-		for _, i := range q.families {
-			if q.terms[i].kin.admits(term) {
-				mark(i)
-			}
-		}
-	}
-	a.analyze(text)
+func (q Query) Read(text string) Reading { return q.Reader().read(text) }
+
+// A Reader reads texts for the words of one query, one after another.
+type Reader struct {
+	query Query
+	words analyzer
+	spots []spot
+}
+
+// Reader returns a reader of texts for the words of the query.
+func (q Query) Reader() *Reader {
+	r := &Reader{query: q, words: analyzer{roots: q.roots}}
+	r.words.emit = r.see
 	return r
 }
 
+func (r *Reader) read(text string) Reading {
+	r.spots, r.words.stop = nil, false
+	r.words.analyze(text)
+	return Reading{text: text, spots: r.spots}
+}
+
+// see marks a term of the text that is one of the query's.
+func (r *Reader) see(term []byte, _ role) {
+	if i, ok := r.query.place[string(term)]; ok {
+		r.mark(i)
+	}
+	for _, i := range r.query.families {
+		if r.query.terms[i].kin.admits(term) {
+			r.mark(i)
+		}
+	}
+}
+
+// mark notes that term number i stands here, with others of its word in one spot.
+func (r *Reader) mark(i int) {
+	from, to, group := r.words.from, r.words.to, r.query.terms[i].group
+	for n := len(r.spots); n > 0 && r.spots[n-1].from == from && r.spots[n-1].to == to; n-- {
+		if s := &r.spots[n-1]; s.group == group {
+			s.terms |= 1 << i
+			return
+		}
+	}
+	if len(r.spots) < maxSpots {
+		r.spots = append(r.spots, spot{from, to, group, 1 << i})
+	}
+	r.words.stop = len(r.spots) == maxSpots
+}
+
 // Covered counts the words of the query that a memory holds.
-func (t Text) Covered() int {
+func (t *Text) Covered() int {
 	seen := uint64(0) // a query has at most 32 groups
 	for _, list := range [][]spot{t.Title.spots, t.Content.spots} {
 		for _, s := range list {

@@ -147,35 +147,75 @@ func (c cutter) run(list []atom) int {
 type atom struct{ from, to, words, size, border int }
 
 // atoms parts a text into sentences and lines, and those of more words than most
-// into parts that have as many.
+// into parts that have as many. Words of ASCII, which most are, are passed over in a
+// loop of their own.
 func atoms(s string, most int) []atom {
 	w := atomizer{most: most, list: make([]atom, 0, len(s)/64+1)}
 	for i := 0; i < len(s); {
-		r, n := rune(s[i]), 1
-		if r >= utf8.RuneSelf {
-			r, n = utf8.DecodeRuneInString(s[i:])
-		}
-		switch {
-		case r == '\n':
-			i = w.end(s, i+n, 1)
-			continue
-		case r == ' ', r < utf8.RuneSelf && '\t' <= r && r <= '\r', r >= utf8.RuneSelf && unicode.IsSpace(r):
+		switch kind := marks[s[i]]; kind {
+		case ofWord, ofStop:
+			if !w.inside {
+				w.word(i)
+			}
+			for i++; kind == ofWord && i < len(s) && marks[s[i]] == ofWord; i++ {
+			}
+			if kind == ofStop && (i == len(s) || s[i] == ' ') {
+				i = w.end(s, i, 0)
+			}
+		case ofSpace:
 			w.inside = false
-		case r >= utf8.RuneSelf && isDense(r):
-			w.word(i)
-			w.inside = false
-		case !w.inside:
-			w.word(i)
-		}
-		i += n
-		if r < utf8.RuneSelf && (r == '.' || r == '!' || r == '?') && (i == len(s) || s[i] == ' ') || r >= utf8.RuneSelf && endsSentence(r) {
-			i = w.end(s, i, 0)
+			i++
+		case ofLine:
+			i = w.end(s, i+1, 1)
+		default:
+			i = w.wide(s, i)
 		}
 	}
 	if w.from < len(s) {
 		w.close(len(s), 3)
 	}
 	return w.list
+}
+
+// What a byte is to an atomizer.
+const (
+	ofWord  = iota
+	ofStop  // of a sentence, whose last word it is a part of
+	ofSpace // within a line
+	ofLine  // the end of one
+	beyond  // ASCII
+)
+
+var marks = func() (t [256]uint8) {
+	for c := range t {
+		switch {
+		case c >= utf8.RuneSelf:
+			t[c] = beyond
+		case c == '\n':
+			t[c] = ofLine
+		case c == ' ' || '\t' <= c && c <= '\r':
+			t[c] = ofSpace
+		case c == '.' || c == '!' || c == '?':
+			t[c] = ofStop
+		}
+	}
+	return t
+}()
+
+// wide goes on by a character beyond ASCII.
+func (w *atomizer) wide(s string, i int) int {
+	r, n := utf8.DecodeRuneInString(s[i:])
+	switch dense := isDense(r); {
+	case unicode.IsSpace(r):
+		w.inside = false
+	case dense || !w.inside:
+		w.word(i)
+		w.inside = !dense
+	}
+	if i += n; endsSentence(r) {
+		i = w.end(s, i, 0)
+	}
+	return i
 }
 
 func endsSentence(r rune) bool {

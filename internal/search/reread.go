@@ -21,10 +21,9 @@ const (
 // A Text is what was read of a memory.
 type Text struct{ Title, Content Reading }
 
-// NewText reads a memory for the words of a query. A title that was made of the
-// first line says nothing more.
-func (q Query) NewText(title, content string) Text {
-	t := Text{q.Read(title), q.Read(content)}
+// Text reads a memory. A title that was made of the first line says nothing more.
+func (r *Reader) Text(title, content string) *Text {
+	t := &Text{r.read(title), r.read(content)}
 	if repeats(title, content) {
 		t.Title.spots = nil
 	}
@@ -35,7 +34,7 @@ func (q Query) NewText(title, content string) Text {
 type rereading struct {
 	Result
 	query  Query
-	texts  []Text
+	texts  []*Text
 	spans  [][]span
 	length float64 // of a passage, on average
 	pairs  []pairCount
@@ -53,7 +52,7 @@ type pairCount struct {
 // side by side in the query and in the text count more. hits and texts belong
 // together; what is known of passages and of neighbouring words is known from
 // these texts alone.
-func (r Result) Reread(q Query, hits []Hit, texts []Text) {
+func (r Result) Reread(q Query, hits []Hit, texts []*Text) {
 	x := &rereading{Result: r, query: q, texts: texts}
 	passages, words := 0, 0
 	for _, t := range texts {

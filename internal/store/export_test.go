@@ -120,7 +120,7 @@ func Hits(t testing.TB, s *Store, who *loci.Actor, q search.Query, f Filter) (li
 		if err != nil {
 			return 0, err
 		}
-		finding := &finding{t: tx, q: Question{Words: q}, reach: r, filter: f.search(r), want: 1000, rows: map[int64]loci.Memory{}, texts: map[int64]search.Text{}}
+		finding := &finding{t: tx, q: Question{Words: q}, reach: r, filter: f.search(r), want: 1000, rows: map[int64]*fetched{}}
 		if err := finding.open(); err != nil {
 			return 0, err
 		}

@@ -83,7 +83,7 @@ func (t *Tx) Find(q Question, f Filter, skip, limit int) (found Findings, err er
 		return found, err
 	}
 	once := func() (err error) {
-		s := &finding{t: t, q: q, reach: r, filter: f.search(r), want: skip + limit + 1, rows: map[int64]loci.Memory{}, homes: map[int64]int64{}, texts: map[int64]search.Text{}}
+		s := &finding{t: t, q: q, reach: r, filter: f.search(r), want: skip + limit + 1, rows: map[int64]*fetched{}}
 		if err = s.run(); err == nil {
 			found, err = s.page(skip, limit)
 		}
@@ -113,18 +113,25 @@ type finding struct {
 	want   int // hits
 
 	places []*place
-	rows   map[int64]loci.Memory
-	homes  map[int64]int64 // the workspaces of the rows
-	texts  map[int64]search.Text
+	rows   map[int64]*fetched
 	hits   []search.Hit // of all places, best first
 	found  Findings
+}
+
+// A fetched memory is one whose row was read, and its text once that was read for
+// the words of the question.
+type fetched struct {
+	memory loci.Memory
+	place  *place
+	text   *search.Text
 }
 
 // A place is one workspace in a finding.
 type place struct {
 	state   indexState
 	view    *search.View
-	words   search.Query // of the question, as this workspace can answer it
+	words   search.Query   // of the question, as this workspace can answer it
+	reader  *search.Reader // of texts for them
 	result  search.Result
 	hits    []search.Hit // by words
 	nearest []search.Hit // by meaning
@@ -217,8 +224,8 @@ func (s *finding) page(skip, limit int) (Findings, error) {
 	}
 	s.found.Page = make([]Found, 0, len(hits))
 	for _, h := range hits {
-		if m, there := s.rows[h.Memory]; there {
-			s.found.Page = append(s.found.Page, Found{m, math.Round(float64(h.Score)*1e4) / 1e4, s.text(h.Memory).Content, h.Passage})
+		if x := s.rows[h.Memory]; x != nil {
+			s.found.Page = append(s.found.Page, Found{x.memory, math.Round(float64(h.Score)*1e4) / 1e4, s.read(x).Content, h.Passage})
 		}
 	}
 	slices.SortFunc(s.found.Page, func(a, b Found) int {
@@ -231,7 +238,7 @@ func (s *finding) page(skip, limit int) (Findings, error) {
 func (s *finding) fetch(hits []search.Hit) error {
 	var rids []int64
 	for _, h := range hits {
-		if _, there := s.rows[h.Memory]; !there {
+		if s.rows[h.Memory] == nil {
 			rids = append(rids, h.Memory)
 		}
 	}
@@ -242,8 +249,11 @@ func (s *finding) fetch(hits []search.Hit) error {
 		s.t.mine("e.workspace") + `JOIN atlases a ON a.rid = e.atlas`
 	return s.t.few(q, []any{integers(rids)}, func(r row) error {
 		var rid, home int64
-		m, err := s.t.scanMemory(r, &rid, &home)
-		s.rows[rid], s.homes[rid] = m, home
+		x := &fetched{}
+		err := s.t.scanInto(&x.memory, r, &rid, &home)
+		if at := slices.IndexFunc(s.places, func(p *place) bool { return p.state.workspace == home }); at >= 0 {
+			x.place, s.rows[rid] = s.places[at], x
+		}
 		return err
 	})
 }

@@ -16,6 +16,11 @@ const memoryColumns = ` e.id, w.id, a.id, e.title, e.content, e.kind, e.tags, e.
 	e.verified_at, e.verified_by, e.evidence, e.confidence, e.valid_until, e.superseded_by, e.supersedes, e.archived_at `
 
 func (t *Tx) scanMemory(r row, more ...any) (m loci.Memory, err error) {
+	err = t.scanInto(&m, r, more...)
+	return m, err
+}
+
+func (t *Tx) scanInto(m *loci.Memory, r row, more ...any) (err error) {
 	var kind, status int
 	var tags, supersedes string
 	var source loci.Source
@@ -23,7 +28,7 @@ func (t *Tx) scanMemory(r row, more ...any) (m loci.Memory, err error) {
 		&source.Name, &source.URI, &source.Group, &source.Position,
 		&m.VerifiedAt, &m.VerifiedBy, &m.Evidence, &m.Confidence, &m.ValidUntil, &m.SupersededBy, &supersedes, &m.ArchivedAt}, more...)...)
 	if err != nil {
-		return m, err
+		return err
 	}
 	m.Type, m.Status = loci.Kinds[kind], loci.Statuses[status]
 	m.Expired = m.ValidUntil != 0 && m.ValidUntil <= t.now
@@ -32,11 +37,11 @@ func (t *Tx) scanMemory(r row, more ...any) (m loci.Memory, err error) {
 	}
 	if supersedes != noTexts {
 		if m.Supersedes, err = readTexts(supersedes); err != nil {
-			return m, err
+			return err
 		}
 	}
 	m.Tags, err = readTexts(tags)
-	return m, err
+	return err
 }
 
 // memories joins rows of memories, as e, to their places within the actor's reach.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/loci-memory/loci/internal/search"
 )
@@ -97,17 +96,16 @@ func (s *finding) reread() error {
 
 // rereadIn corrects the scores of those hits of a place whose rows are here.
 func (s *finding) rereadIn(p *place, best float32) {
-	var at []int
-	var hits []search.Hit
-	var texts []search.Text
+	n := len(s.rows)
+	at, hits, texts, rows := make([]int, 0, n), make([]search.Hit, 0, n), make([]*search.Text, 0, n), make([]*fetched, 0, n)
 	for i, h := range p.hits {
-		if _, there := s.rows[h.Memory]; there {
-			at, hits, texts = append(at, i), append(hits, h), append(texts, s.text(h.Memory))
+		if x := s.rows[h.Memory]; x != nil {
+			at, hits, texts, rows = append(at, i), append(hits, h), append(texts, s.read(x)), append(rows, x)
 		}
 	}
 	p.result.Reread(p.words, hits, texts)
 	for i, h := range hits {
-		m := s.rows[h.Memory]
+		m := &rows[i].memory
 		h = h.Near(s.q.Dates, m.Title, m.Content, best)
 		if s.q.Exact.Wanted() && s.q.Exact.Held(m.Title, m.Content) != "" {
 			h.Score += best // before all that do not
@@ -129,10 +127,13 @@ func (s *finding) best(hits []search.Hit) error {
 	if err := s.fetch(hits[:1]); err != nil {
 		return err
 	}
-	s.found.Best.Words = s.asked(hits[0].Memory).Asks()
-	m := s.rows[hits[0].Memory]
-	s.found.Best.Exact = s.q.Exact.Held(m.Title, m.Content)
-	s.found.Best.Covered = s.text(hits[0].Memory).Covered()
+	x := s.rows[hits[0].Memory]
+	if x == nil {
+		return nil // it went meanwhile
+	}
+	s.found.Best.Words = x.place.words.Asks()
+	s.found.Best.Exact = s.q.Exact.Held(x.memory.Title, x.memory.Content)
+	s.found.Best.Covered = s.read(x).Covered()
 	s.found.Best.Margin = alone
 	if len(hits) > 1 && hits[1].Score > 0 {
 		s.found.Best.Margin = float64(hits[0].Score / hits[1].Score)
@@ -140,21 +141,13 @@ func (s *finding) best(hits []search.Hit) error {
 	return nil
 }
 
-// asked is the question in the words of the workspace of a memory that was fetched.
-func (s *finding) asked(memory int64) search.Query {
-	at := slices.IndexFunc(s.places, func(p *place) bool { return p.state.workspace == s.homes[memory] })
-	if at < 0 {
-		return s.q.Words
+// read reads the text of a memory.
+func (s *finding) read(x *fetched) *search.Text {
+	if x.text == nil {
+		if x.place.reader == nil {
+			x.place.reader = x.place.words.Reader()
+		}
+		x.text = x.place.reader.Text(x.memory.Title, x.memory.Content)
 	}
-	return s.places[at].words
-}
-
-// text reads a memory that was fetched.
-func (s *finding) text(memory int64) search.Text {
-	t, there := s.texts[memory]
-	if !there {
-		t = s.asked(memory).NewText(s.rows[memory].Title, s.rows[memory].Content)
-		s.texts[memory] = t
-	}
-	return t
+	return x.text
 }
