@@ -51,7 +51,7 @@ func (a *analyzer) analyze(s string) {
 				i += n
 			}
 		case class[c]&alnum != 0:
-			if a.roots != nil && i+1 < len(s) && !a.roots.begins(c, s[i+1]) {
+			if a.roots != nil && i+1 < len(s) && !a.roots.begins(c|class[c]&upper<<4, s[i+1]) {
 				if j := i + unwanted(s[i:]); j > i {
 					i = j
 					continue
@@ -123,17 +123,20 @@ func (a *analyzer) chunk(s string, i int) int {
 	return j + clitic(s[j:])
 }
 
-// unwanted is the size of the lower-case word that s begins with, or zero where
-// it may be part of something longer.
+// unwanted is the size of the word that s begins with, in lower case or with a
+// capital, or zero where it may be part of something longer.
 func unwanted(s string) int {
 	j := 0
+	if class[s[0]] == upper {
+		j = 1
+	}
 	for j < len(s) && class[s[j]] == lower {
 		j++
 	}
-	if j < len(s) && (class[s[j]] != 0 || s[j] == '\'') {
-		return 0
+	if j == len(s) || class[s[j]] == 0 && s[j] != '\'' || class[s[j]] == joint && wordSize(s[j+1:]) == 0 {
+		return j
 	}
-	return j
+	return 0
 }
 
 // wordSize is the size of the word character that s begins with, or zero.
