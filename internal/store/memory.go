@@ -20,27 +20,32 @@ func (t *Tx) scanMemory(r row, more ...any) (m loci.Memory, err error) {
 	return m, err
 }
 
-func (t *Tx) scanInto(m *loci.Memory, r row, more ...any) (err error) {
-	var kind, status int
-	var tags, supersedes string
-	var source loci.Source
-	err = r.Scan(append([]any{&m.ID, &m.WorkspaceID, &m.AtlasID, &m.Title, &m.Content, &kind, &tags, &status, &m.Version, &m.CreatedBy, &m.CreatedAt, &m.UpdatedAt,
-		&source.Name, &source.URI, &source.Group, &source.Position,
-		&m.VerifiedAt, &m.VerifiedBy, &m.Evidence, &m.Confidence, &m.ValidUntil, &m.SupersededBy, &supersedes, &m.ArchivedAt}, more...)...)
+// scanInto is scanMemory for lists. What it needs for a row is one allocation.
+func (t *Tx) scanInto(m *loci.Memory, r row, more ...any) error {
+	var raw struct {
+		kind, status     int
+		tags, supersedes string
+		source           loci.Source
+		dest             [32]any
+	}
+	dest := append(raw.dest[:0], &m.ID, &m.WorkspaceID, &m.AtlasID, &m.Title, &m.Content, &raw.kind, &raw.tags, &raw.status, &m.Version, &m.CreatedBy, &m.CreatedAt, &m.UpdatedAt,
+		&raw.source.Name, &raw.source.URI, &raw.source.Group, &raw.source.Position,
+		&m.VerifiedAt, &m.VerifiedBy, &m.Evidence, &m.Confidence, &m.ValidUntil, &m.SupersededBy, &raw.supersedes, &m.ArchivedAt)
+	err := r.Scan(append(dest, more...)...)
 	if err != nil {
 		return err
 	}
-	m.Type, m.Status = loci.Kinds[kind], loci.Statuses[status]
+	m.Type, m.Status = loci.Kinds[raw.kind], loci.Statuses[raw.status]
 	m.Expired = m.ValidUntil != 0 && m.ValidUntil <= t.now
-	if source != (loci.Source{}) {
+	if source := raw.source; source != (loci.Source{}) {
 		m.Source = &source
 	}
-	if supersedes != noTexts {
-		if m.Supersedes, err = readTexts(supersedes); err != nil {
+	if raw.supersedes != noTexts {
+		if m.Supersedes, err = readTexts(raw.supersedes); err != nil {
 			return err
 		}
 	}
-	m.Tags, err = readTexts(tags)
+	m.Tags, err = readTexts(raw.tags)
 	return err
 }
 
