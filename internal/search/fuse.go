@@ -44,7 +44,7 @@ func Fuse(words, meaning []Hit, k int, without Features) []Hit {
 		}
 	}
 	if len(out) > k {
-		part(out, k)
+		part(out, k, compare)
 		out = out[:k]
 	}
 	Sort(out)
@@ -69,10 +69,19 @@ func plainShare(_ []Hit, i int, weight float32) float32 {
 	return float32(weight*(plainConstant+1)) / float32(plainConstant+1+i)
 }
 
-// Best keeps for each memory its best score of several passages, best first.
+// Best keeps for each memory its best score of several passages, and makes of it what
+// the state of the memory does; best first.
 func Best(passages []Hit) []Hit {
-	slices.SortFunc(passages, func(a, b Hit) int { return cmp.Or(cmp.Compare(a.Memory, b.Memory), cmp.Compare(b.Score, a.Score)) })
+	slices.SortFunc(passages, func(a, b Hit) int {
+		if a.Memory != b.Memory {
+			return cmp.Compare(a.Memory, b.Memory)
+		}
+		return cmp.Compare(b.Score, a.Score)
+	})
 	passages = slices.CompactFunc(passages, func(a, b Hit) bool { return a.Memory == b.Memory })
+	for i := range passages {
+		passages[i].Score *= passages[i].factor
+	}
 	Sort(passages)
 	return passages
 }

@@ -188,7 +188,7 @@ func TestTheNearestAreThoseOfAPlainWalk(t *testing.T) {
 			total += len(k.keys)
 			for _, key := range k.keys {
 				if k.there && f.admits(&k.attributes) {
-					want = append(want, Vector{m, key})
+					want = append(want, Vector{Memory: m, Key: key})
 				}
 			}
 		}
@@ -196,18 +196,70 @@ func TestTheNearestAreThoseOfAPlainWalk(t *testing.T) {
 		order := func(a, b Vector) int { return cmp.Compare(a.Key, b.Key) }
 		slices.SortFunc(got, order)
 		slices.SortFunc(want, order)
-		if !slices.Equal(got, want) {
+		if !slices.EqualFunc(got, want, func(a, b Vector) bool { return a.Memory == b.Memory && a.Key == b.Key }) {
 			t.Fatalf("found %v, not %v", got, want)
 		}
 		if c.Len() != total {
 			t.Fatalf("%d vectors, not %d", c.Len(), total)
 		}
 		for m, k := range model {
-			if n := len(c.Keys(m, NewProbe(direction(r, dimensions)), 10)); n != len(k.keys) {
+			if n := len(c.Keys(nil, m, NewProbe(direction(r, dimensions)), 10)); n != len(k.keys) {
 				t.Fatalf("memory %d has %d vectors, not %d", m, n, len(k.keys))
 			}
 		}
 	})
+}
+
+// A scan that guesses how near the nearest are, from a sample, picks what one without
+// a guess does, also where the sample misleads it.
+func TestAGuessChangesNothing(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(7, 8))
+	const n, k = 10_000, 60
+	for _, misled := range []bool{false, true} {
+		q := direction(r, 384)
+		list, changes := make([]Coded, n), make([]Change, n)
+		for i := range list {
+			v := direction(r, 384)
+			if misled && i < n/2 && i%(k*wideFactor/sampled) == 0 {
+				v = q
+			}
+			list[i] = Coded{int64(i), int64(i), EncodeVector(v)}
+			changes[i] = Change{Seq: int64(i + 1), Attributes: Attributes{Memory: int64(i), Kind: uint8(i / 7 % 2)}}
+		}
+		c, err := NewCodes().With(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, p, f := NewView(nil).With(changes), NewProbe(q), Filter{Kinds: 1}
+		s := &scan{view: v, filter: &f, probe: p, parts: []scanned{{codes: c.base}}, want: k * wideFactor}
+		if limit := s.guess(384); limit == 384 || (s.run(limit) < s.want) != misled {
+			t.Fatalf("the guess is %d, within which there are %d", limit, s.within)
+		}
+		want := plainlyNearest(c.base, p, s.want, k, func(m int64) bool { return f.admits(&changes[m].Attributes) })
+		var got []int64
+		for _, x := range v.Nearest(c, p, f, k) {
+			got = append(got, x.Memory)
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%v, not %v", got, want)
+		}
+	}
+}
+
+// plainlyNearest sorts all: the k that weigh most of those that are at most as far as
+// the wide-th.
+func plainlyNearest(c *codes, p *Probe, wide, k int, admits func(int64) bool) []int64 {
+	list := slices.DeleteFunc(slices.Clone(c.memories), func(m int64) bool { return !admits(m) })
+	far := func(m int64) int { return distance(p.bits, c.code(int(m))) }
+	slices.SortFunc(list, func(a, b int64) int { return cmp.Compare(far(a), far(b)) })
+	last := far(list[wide-1])
+	list = slices.DeleteFunc(list, func(m int64) bool { return far(m) > last })
+	weight := func(m int64) float32 { return p.weigh(c.code(int(m))) }
+	slices.SortFunc(list, func(a, b int64) int { return cmp.Or(cmp.Compare(weight(b), weight(a)), cmp.Compare(a, b)) })
+	return list[:k]
 }
 
 func BenchmarkNearestOf100k(b *testing.B) {

@@ -49,28 +49,28 @@ func (t *top) cut() {
 	if len(t.hits) <= t.k {
 		return
 	}
-	part(t.hits, t.k)
+	part(t.hits, t.k, compare)
 	if t.hits = t.hits[:t.k]; t.k > 0 {
 		t.least = t.hits[t.k-1].Score
 	}
 }
 
-// part puts the k best hits in front, the worst of them last (quickselect; Hoare,
-// "Algorithm 65: find", 1961).
-func part(hits []Hit, k int) {
-	for from, to := 0, len(hits)-1; from < to; {
-		middle := []Hit{hits[from], hits[(from+to)/2], hits[to]}
+// part puts the k first of a list in front, the last of them last (quickselect;
+// Hoare, "Algorithm 65: find", 1961).
+func part[T any](list []T, k int, compare func(a, b T) int) {
+	for from, to := 0, len(list)-1; from < to; {
+		middle := []T{list[from], list[(from+to)/2], list[to]}
 		slices.SortFunc(middle, compare)
 		i, j := from, to
 		for i <= j {
-			for compare(hits[i], middle[1]) < 0 {
+			for compare(list[i], middle[1]) < 0 {
 				i++
 			}
-			for compare(hits[j], middle[1]) > 0 {
+			for compare(list[j], middle[1]) > 0 {
 				j--
 			}
 			if i <= j {
-				hits[i], hits[j] = hits[j], hits[i]
+				list[i], list[j] = list[j], list[i]
 				i, j = i+1, j-1
 			}
 		}

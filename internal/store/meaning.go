@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -71,33 +72,39 @@ func (s *finding) nearest(p *place, codes *search.Codes, probe *search.Probe) ([
 		fill = nil
 	}
 	for _, h := range fill {
-		picked = append(picked, codes.Keys(h.Memory, probe, filledKeys)...)
+		picked = codes.Keys(picked, h.Memory, probe, filledKeys)
 	}
-	memories, keys := make(map[int64]int64, len(picked)), make([]int64, 0, len(picked))
-	for _, v := range picked {
-		if _, twice := memories[v.Key]; !twice {
-			memories[v.Key] = v.Memory
-			keys = append(keys, v.Key)
-		}
+	// Who reads in the order of the table reads less of it. What was picked by its
+	// signs comes before the same by words: it knows its place.
+	slices.SortStableFunc(picked, func(a, b search.Vector) int { return cmp.Compare(a.Key, b.Key) })
+	picked = slices.CompactFunc(picked, func(a, b search.Vector) bool { return a.Key == b.Key })
+	passages, err := s.compared(p, picked, probe)
+	return search.Best(passages), err
+}
+
+// compared reads vectors, in the order of their keys, and compares them whole.
+func (s *finding) compared(p *place, picked []search.Vector, probe *search.Probe) ([]search.Hit, error) {
+	keys := make([]int64, len(picked))
+	for i, v := range picked {
+		keys[i] = v.Key
 	}
-	slices.Sort(keys) // who reads in the order of the table reads less of it
-	var passages []search.Hit
+	hits := make([]search.Hit, 0, len(picked))
+	var key int64
+	var passage int
+	var vector []byte
 	err := s.t.c.few(`SELECT v.rid, v.passage, v.vector FROM `+fmt.Sprintf(s.t.s.db.dialect().anyOf, 1, "vectors v", "v.rid")+` WHERE v.workspace = ?2`,
 		[]any{integers(keys), p.state.workspace}, func(r row) error {
-			var key int64
-			var passage int
-			var vector []byte
 			if err := r.Scan(&key, &passage, &vector); err != nil {
 				return err
 			}
+			at, _ := slices.BinarySearch(keys, key)
 			score, err := probe.Dot(vector)
-			passages = append(passages, search.Hit{Memory: memories[key], Score: score, Passage: passage + 1})
+			if h, there := p.view.Hit(picked[at], passage+1, score, int64(s.t.now)); there {
+				hits = append(hits, h)
+			}
 			return err
 		})
-	if err != nil {
-		return nil, err
-	}
-	return p.view.Stand(search.Best(passages), int64(s.t.now)), nil
+	return hits, err
 }
 
 // Meanings that are shown as similar: at least so near, and so many of them.

@@ -1,0 +1,47 @@
+package search
+
+// A Probe is the vector of a query, made ready for a scan.
+type Probe struct {
+	vector []float32
+	bits   []uint64
+	sums   [][256]float32 // by byte of a code: the components that its bits stand for
+}
+
+// NewProbe makes a vector ready.
+func NewProbe(vector []float32) *Probe {
+	p := &Probe{vector: vector, bits: make([]uint64, (len(vector)+63)/64), sums: make([][256]float32, (len(vector)+63)/64*8)}
+	for i, x := range vector {
+		if x >= 0 {
+			p.bits[i/64] |= 1 << (i % 64)
+		}
+		// What the bits below this one stand for is there already.
+		bit := 1 << (i % 8)
+		below, with := p.sums[i/8][:bit], p.sums[i/8][bit:2*bit]
+		for j, sum := range below {
+			with[j] = sum + x
+		}
+	}
+	return p
+}
+
+// Dot is the product with a stored vector.
+func (p *Probe) Dot(stored []byte) (float32, error) { return Dot(p.vector, stored) }
+
+// weigh is half the product with the signs that a code stands for, up to a
+// number that is the same for all codes.
+func (p *Probe) weigh(code []uint64) (sum float32) {
+	for i, w := range code {
+		t := (*[8][256]float32)(p.sums[i*8:])
+		sum += t[0][byte(w)]
+		sum += t[1][byte(w>>8)]
+		sum += t[2][byte(w>>16)]
+		sum += t[3][byte(w>>24)]
+		sum += t[4][byte(w>>32)]
+		sum += t[5][byte(w>>40)]
+		sum += t[6][byte(w>>48)]
+		sum += t[7][byte(w>>56)]
+	}
+	return sum
+}
+
+func (p *Probe) fits(c *codes) bool { return len(p.bits) == c.words }
