@@ -3,6 +3,7 @@ package op
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"sync"
 )
 
@@ -45,12 +46,12 @@ func Encode(out any) ([]byte, error) {
 func EncodeTo(b *bytes.Buffer, out any) error {
 	b.WriteString(okTrue)
 	end := b.Len()
-	e := json.NewEncoder(b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(out); err != nil {
+	v := reflect.ValueOf(out)
+	text, err := encoderOf(v.Type())(b.AvailableBuffer(), v)
+	if err != nil {
 		return err
 	}
-	b.Truncate(b.Len() - 1) // the encoder ends the line
+	b.Write(text)
 	if rest := b.Bytes()[end:]; len(rest) > 2 {
 		rest[0] = ','
 		return nil
