@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"log/slog"
@@ -32,7 +31,7 @@ func (l librarian) Create(_ context.Context, _ *loci.Actor, in loci.CreateMemory
 
 // serveDoor serves the waist and the door with a librarian behind them. Callers
 // are taken for granted. A line of each call goes to the log, unless it is
-// quiet, and the collector has the pace that it has in a server.
+// quiet; the log and the pace of the collector are those of a server.
 func serveDoor(content string, quiet bool) error {
 	now := time.Now()
 	id := loci.NewID(now)
@@ -41,7 +40,8 @@ func serveDoor(content string, quiet bool) error {
 	table := &op.Table{}
 	op.Add(table, "memory.get", "GET /v1/memories/{memoryId}", "Read.", op.Account, op.Core, librarian.Get)
 	op.Add(table, "memory.create", "POST /v1/memories", "Make.", op.Account, op.Core, librarian.Create)
-	log := slog.New(slog.NewJSONHandler(bufio.NewWriterSize(os.Stderr, 64<<10), nil))
+	log, flush := server.NewLog(os.Stderr, "info")
+	defer flush()
 	if quiet {
 		log = slog.New(slog.DiscardHandler)
 	}

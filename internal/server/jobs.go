@@ -1,9 +1,7 @@
 package server
 
 import (
-	"bufio"
 	"context"
-	"io"
 	"log/slog"
 	"sync"
 	"time"
@@ -62,64 +60,5 @@ func sweep(ctx context.Context, st *store.Store) error {
 		_, err := t.DropSignins()
 		return loci.Nothing{}, err
 	})
-	return err
-}
-
-// newLog returns a log in JSON. Lines are written together, at the latest
-// after a moment, because a write for each call costs more than many calls do;
-// errors are written at once.
-func newLog(w io.Writer, level string) (log *slog.Logger, flush func()) {
-	var l slog.Level
-	if err := l.UnmarshalText([]byte(level)); err != nil {
-		l = slog.LevelInfo
-	}
-	b := &batched{w: bufio.NewWriterSize(w, 64<<10)}
-	stop := make(chan struct{})
-	go func() {
-		tick := time.NewTicker(200 * time.Millisecond)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				b.flush()
-			case <-stop:
-				return
-			}
-		}
-	}()
-	return slog.New(&urgent{slog.NewJSONHandler(b, &slog.HandlerOptions{Level: l}), b}), func() {
-		close(stop)
-		b.flush()
-	}
-}
-
-type batched struct {
-	mu sync.Mutex
-	w  *bufio.Writer
-}
-
-func (b *batched) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.w.Write(p)
-}
-
-func (b *batched) flush() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.w.Flush() // a log that cannot be written has nowhere to say so
-}
-
-// urgent writes warnings and errors at once.
-type urgent struct {
-	slog.Handler
-	b *batched
-}
-
-func (u *urgent) Handle(ctx context.Context, r slog.Record) error {
-	err := u.Handler.Handle(ctx, r)
-	if r.Level >= slog.LevelWarn {
-		u.b.flush()
-	}
 	return err
 }

@@ -25,7 +25,7 @@ import (
 // Serve runs a server until ctx ends. What people are to read goes to console,
 // the log to the other writer.
 func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
-	log, flush := newLog(logs, s.LogLevel)
+	log, flush := NewLog(logs, s.LogLevel)
 	defer flush()
 	unlock, err := s.lock()
 	if err != nil {
