@@ -2,6 +2,7 @@ package main
 
 import (
 	"path/filepath"
+	"strconv"
 )
 
 // small is how many memories the rows have that do not search.
@@ -9,7 +10,7 @@ func (b *bench) small() int { return min(10_000, b.memories) }
 
 // prose700 returns a database of memories of 700 bytes.
 func (b *bench) prose700() (*place, error) {
-	return b.place("prose", "", b.fillWith(b.small(), b.texts.prose))
+	return b.place("prose-"+strconv.Itoa(b.small()), "", b.fillWith(b.small(), b.texts.prose))
 }
 
 // A pair is Loci and a floor, each on its own copy of a database.

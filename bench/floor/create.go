@@ -17,7 +17,7 @@ import (
 type creator struct {
 	jobs                                chan *job
 	begin, commit, addMemory, addChange *sql.Stmt
-	addSketch                           *sql.Stmt
+	addSketch, addWaiting               *sql.Stmt
 	who, workspaceID, atlasID           string
 	workspace, atlas                    int64
 	document                            []byte
@@ -36,10 +36,11 @@ const (
 
 const writes = `BEGIN IMMEDIATE; COMMIT;
 	INSERT INTO memories (id, workspace, atlas, title, content, hash, kind, status, tags, source_name, source_uri, source_group, source_position,
-		version, created_by, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, '', '', '', NULL, 1, ?9, ?10, ?10);
-	INSERT INTO changes (workspace, memory, atlas, kind, status, tags, made_at, gone, memories, bytes, document)
-		VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, 1, ?8, ?9);
-	INSERT INTO sketches (workspace, band, memory) VALUES (?1, ?3, ?2), (?1, ?4, ?2), (?1, ?5, ?2), (?1, ?6, ?2)`
+		version, created_by, created_at, updated_at, updated_by) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, '', '', '', NULL, 1, ?9, ?10, ?10, ?9);
+	INSERT INTO changes (workspace, memory, atlas, kind, status, tags, made_at, gone, verified, valid_until, memories, bytes, document, kin, position)
+		VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?7, 0, 1, ?8, ?9, 0, 0);
+	INSERT INTO sketches (workspace, band, memory) VALUES (?1, ?3, ?2), (?1, ?4, ?2), (?1, ?5, ?2), (?1, ?6, ?2);
+	INSERT INTO waiting (memory, workspace, due, attempts, error) VALUES (?1, ?2, ?3, 0, '')`
 
 // newCreator answers POST /v1/memories.
 func newCreator(path string, blob int) (http.Handler, error) {
@@ -60,7 +61,7 @@ func newCreator(path string, blob int) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.begin, c.commit, c.addMemory, c.addChange, c.addSketch = list[0], list[1], list[2], list[3], list[4]
+	c.begin, c.commit, c.addMemory, c.addChange, c.addSketch, c.addWaiting = list[0], list[1], list[2], list[3], list[4], list[5]
 	go c.run()
 	return c, nil
 }
@@ -141,6 +142,9 @@ func (c *creator) add(m *memory) error {
 		return err
 	}
 	band := func(i int) int64 { return int64(binary.LittleEndian.Uint64(h[8*i:])) }
-	_, err = c.addSketch.Exec(c.workspace, rid, band(0), band(1), band(2), band(3))
+	if _, err := c.addSketch.Exec(c.workspace, rid, band(0), band(1), band(2), band(3)); err != nil {
+		return err
+	}
+	_, err = c.addWaiting.Exec(rid, c.workspace, m.CreatedAt)
 	return err
 }

@@ -3,7 +3,7 @@
 //
 //	floor empty  -size BYTES          reads the body and answers JSON of that size
 //	floor get    -db FILE             one prepared read of a memory by its id
-//	floor create -db FILE -blob BYTES the two rows of a create, in commits that clients share
+//	floor create -db FILE -blob BYTES the rows of a create, in commits that clients share
 //	floor find   -db FILE             stock FTS5: porter, OR, the same filters, 20 rows
 //	floor index  -db FILE             makes the FTS5 table that find needs, and ends
 //
