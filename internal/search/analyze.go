@@ -28,9 +28,9 @@ const (
 type analyzer struct {
 	emit     func(term []byte, r role)
 	from, to int
-	stop     bool              // no more terms are wanted
-	roots    *roots            // with which the ASCII words begin that are wanted; nil wants all
-	stems    map[string]string // of words, "" where it is the word itself; nil keeps none
+	stop     bool   // no more terms are wanted
+	roots    *roots // with which the ASCII words begin that are wanted; nil wants all
+	stems    *stems // nil remembers none
 	low      []byte
 	stem     []byte
 	bare     []byte
@@ -305,28 +305,10 @@ func (a *analyzer) english(t []byte) {
 	if len(t) < 3 || len(t) > maxTerm/2 {
 		return
 	}
-	known, ok := a.stems[string(t)]
-	if ok {
-		a.stem = append(a.stem[:0], known...)
-	} else {
-		a.stem = porter(append(a.stem[:0], t...))
-		if string(a.stem) == string(t) {
-			a.stem = a.stem[:0]
-		}
-		if a.stems != nil {
-			if len(a.stems) == keepStems {
-				clear(a.stems)
-			}
-			a.stems[string(t)] = string(a.stem)
-		}
-	}
-	if len(a.stem) > 0 {
+	if a.stem = a.stems.of(a.stem[:0], t); string(a.stem) != string(t) {
 		a.put(a.stem, stem)
 	}
 }
-
-// keepStems bounds the stems that are kept: some 200 KB.
-const keepStems = 4096
 
 // foreign emits a word beyond ASCII, and beside it the word without accents.
 func (a *analyzer) foreign(t string) {

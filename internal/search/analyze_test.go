@@ -2,6 +2,7 @@ package search
 
 import (
 	"bufio"
+	"bytes"
 	"os"
 	"slices"
 	"strings"
@@ -234,4 +235,25 @@ func TestAHastyReadingFindsWhatAThoroughOneFinds(t *testing.T) {
 			t.Fatalf("%q in %q: %v, not %v", q.text, text, got, want)
 		}
 	})
+}
+
+func TestAnEncodedTextIsItsDocument(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{prose, "", "one", "Снег идёт", "从星期五下午", strings.Repeat(prose+" ", 20), prose} {
+		if got, want := Encoded("A title", text), Analyze("A title", text).Encode(); !bytes.Equal(got, want) {
+			t.Errorf("%.20q: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+// valid reports terms in order, no two alike, each of which occurs.
+func (d Document) valid() bool {
+	last := ""
+	for _, t := range d.terms {
+		if t.freq == 0 || t.text <= last {
+			return false
+		}
+		last = t.text
+	}
+	return true
 }

@@ -19,6 +19,7 @@ type counter struct {
 	tally  []counted
 	arena  []byte
 	order  []uint64
+	terms  []entry // room for a document that is not kept
 }
 
 type counted struct {
@@ -30,7 +31,7 @@ type counted struct {
 var (
 	counters = sync.Pool{New: func() any {
 		c := &counter{slots: make([]int32, 512)}
-		c.emit, c.stems = c.add, make(map[string]string, keepStems)
+		c.emit, c.stems = c.add, new(stems)
 		return c
 	}}
 	seed = maphash.MakeSeed()
@@ -41,10 +42,20 @@ const keepSlots = 1 << 14
 
 func (c *counter) reset() {
 	if len(c.slots) > keepSlots {
-		c.slots, c.tally, c.arena, c.order = make([]int32, 512), nil, nil, nil
+		c.slots, c.tally, c.arena, c.order, c.terms = make([]int32, 512), nil, nil, nil, nil
 	}
 	clear(c.slots)
 	c.tally, c.arena, c.length = c.tally[:0], c.arena[:0], 0
+}
+
+func (c *counter) count(title, content string) {
+	c.reset()
+	if !repeats(title, content) {
+		c.weight = titleWeight
+		c.analyze(title)
+	}
+	c.weight = 1
+	c.analyze(content)
 }
 
 func (c *counter) add(term []byte, r role) {
@@ -95,14 +106,15 @@ func prefixKey(t string) uint64 {
 // bytes of a term and its place are sorted as one number.
 const placeBits = 24
 
-func (c *counter) document() Document {
+// document writes the terms over those in room.
+func (c *counter) document(room []entry) Document {
 	arena := string(c.arena)
 	c.order = c.order[:0]
 	for i, t := range c.tally {
 		c.order = append(c.order, prefixKey(arena[t.from:t.to])>>placeBits<<placeBits|uint64(i))
 	}
 	slices.Sort(c.order)
-	d := Document{length: uint32(min(c.length, maxLength)), terms: make([]entry, len(c.order))}
+	d := Document{length: uint32(min(c.length, maxLength)), terms: slices.Grow(room[:0], len(c.order))[:len(c.order)]}
 	for i, o := range c.order {
 		t := c.tally[o&(1<<placeBits-1)]
 		d.terms[i] = entry{arena[t.from:t.to], uint8(min(t.freq, math.MaxUint8))}

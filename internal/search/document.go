@@ -29,14 +29,18 @@ type entry struct {
 func Analyze(title, content string) Document {
 	c := counters.Get().(*counter)
 	defer counters.Put(c)
-	c.reset()
-	if !repeats(title, content) {
-		c.weight = titleWeight
-		c.analyze(title)
-	}
-	c.weight = 1
-	c.analyze(content)
-	return c.document()
+	c.count(title, content)
+	return c.document(nil)
+}
+
+// Encoded is Analyze(title, content).Encode(), for whoever only stores it.
+func Encoded(title, content string) []byte {
+	c := counters.Get().(*counter)
+	defer counters.Put(c)
+	c.count(title, content)
+	d := c.document(c.terms)
+	c.terms = d.terms
+	return d.Encode()
 }
 
 // headline is how many characters a line has at most that may be a heading.
@@ -73,48 +77,41 @@ func DecodeDocument(data []byte) (Document, error) {
 	if c.bad || length > maxLength {
 		return Document{}, ErrCorrupt
 	}
-	var arena strings.Builder
-	arena.Grow(min(len(data)*2, count*maxTerm))
-	ends, freqs := make([]int, count), make([]uint8, count)
-	var last []byte
-	for i := range count {
-		last = c.text(last)
-		freqs[i] = c.byte()
-		arena.Write(last)
-		ends[i] = arena.Len()
+	terms, err := c.entries(count)
+	if err == nil {
+		err = c.end()
 	}
-	if err := c.end(); err != nil {
+	if err != nil {
 		return Document{}, err
 	}
-	d := Document{length: uint32(length), terms: carve(arena.String(), ends, freqs)}
-	if !d.valid() {
-		return Document{}, ErrCorrupt
-	}
-	return d, nil
+	return Document{uint32(length), terms}, nil
 }
 
 // maxLength bounds a document's length so that sums stay far from overflow.
 const maxLength = 1 << 30
 
-func carve(arena string, ends []int, freqs []uint8) []entry {
-	terms := make([]entry, len(ends))
-	start := 0
-	for i, end := range ends {
-		terms[i] = entry{arena[start:end], freqs[i]}
-		start = end
-	}
-	return terms
-}
-
-func (d Document) valid() bool {
-	last := ""
-	for _, t := range d.terms {
-		if t.freq == 0 || t.text <= last {
-			return false
+// entries reads terms, each of which must come after the one before. All texts
+// are parts of one.
+func (c *cursor) entries(count int) ([]entry, error) {
+	var arena strings.Builder
+	arena.Grow(min(2*len(c.data), count*maxTerm))
+	terms, last := make([]entry, count), ""
+	for i := range terms {
+		shared, n := c.uvarint(), c.uvarint()
+		if shared > uint64(len(last)) || n > uint64(len(c.data)) || shared+n > maxTerm {
+			return nil, ErrCorrupt
 		}
-		last = t.text
+		rest, freq := c.bytes(int(n)), c.byte()
+		if freq == 0 || string(rest) <= last[shared:] {
+			return nil, ErrCorrupt
+		}
+		from := arena.Len()
+		arena.WriteString(last[:shared])
+		arena.Write(rest)
+		last = arena.String()[from:]
+		terms[i] = entry{last, freq}
 	}
-	return true
+	return terms, nil
 }
 
 // freq is how often the document holds the term, zero if it does not.

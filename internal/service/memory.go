@@ -79,7 +79,7 @@ func added(tx *store.Tx, a *store.Atlas, wish loci.OnDuplicate, m loci.NewMemory
 			return out, err
 		}
 	}
-	equal, found, err := a.Equal(m.Content)
+	equal, found, err := a.Equal(m.Content, e)
 	if err != nil {
 		return out, err
 	}

@@ -47,7 +47,7 @@ func (t *SystemTx) relog(workspace, rid int64) error {
 		a.rid = m.atlas
 		group, position := groupOf(&m.source)
 		c = change{memory: rid, group: group, position: position, kind: m.kind, status: m.status, tags: m.tags, made: loci.Time(m.created), verified: m.verifiedAt != 0,
-			validUntil: loci.Time(m.validUntil), document: search.Analyze(m.title, m.content).Encode()}
+			validUntil: loci.Time(m.validUntil), document: search.Encoded(m.title, m.content)}
 	case err != nil && !errors.Is(err, errNoRow):
 		return err
 	}

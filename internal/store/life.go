@@ -140,7 +140,7 @@ func (m *Memory) set(next loci.Memory) (loci.Memory, error) {
 	group, position := groupOf(was.Source)
 	return next, m.atlas.note(change{memory: m.rid, group: group, position: position, kind: slices.Index(loci.Kinds, next.Type), status: slices.Index(loci.Statuses, next.Status), tags: texts(next.Tags),
 		made: was.CreatedAt, verified: next.VerifiedAt != 0, validUntil: next.ValidUntil, bytes: len(next.Content) - len(was.Content),
-		document: search.Analyze(next.Title, next.Content).Encode()})
+		document: search.Encoded(next.Title, next.Content)})
 }
 
 // columns names what the row gets. An index is written where a column of its own

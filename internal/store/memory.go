@@ -68,13 +68,18 @@ func contentHash(content string) int64 {
 	return int64(binary.BigEndian.Uint64(h[:8]))
 }
 
-// Equal returns the oldest active memory of the atlas with equal content.
-func (a *Atlas) Equal(content string) (m loci.Memory, found bool, err error) {
-	m, err = a.t.scanMemory(scanned{func(dest ...any) error {
-		return a.t.c.one(`SELECT`+memoryColumns+`FROM memories e JOIN workspaces w ON w.rid = e.workspace JOIN atlases a ON a.rid = e.atlas
-			WHERE e.atlas = ?1 AND e.hash = ?2 AND e.content = ?3 AND e.status = 0 ORDER BY e.rid LIMIT 1`,
-			[]any{a.rid, contentHash(content), content}, dest)
-	}})
+// Equal returns the oldest active memory of the atlas with that content, whose entry
+// is e. Mostly there is none, so that only a number is asked for first.
+func (a *Atlas) Equal(content string, e Entry) (m loci.Memory, found bool, err error) {
+	var rid int64
+	err = a.t.c.one(`SELECT e.rid FROM memories e WHERE e.atlas = ?1 AND e.hash = ?2 AND e.content = ?3 AND e.status = 0 ORDER BY e.rid LIMIT 1`,
+		[]any{a.rid, e.hash, content}, []any{&rid})
+	if err == nil {
+		m, err = a.t.scanMemory(scanned{func(dest ...any) error {
+			return a.t.c.one(`SELECT`+memoryColumns+`FROM memories e JOIN workspaces w ON w.rid = e.workspace JOIN atlases a ON a.rid = e.atlas
+				WHERE e.rid = ?1 AND e.status = 0`, []any{rid}, dest)
+		}})
+	}
 	if errors.Is(err, errNoRow) {
 		return m, false, nil
 	}
@@ -82,18 +87,19 @@ func (a *Atlas) Equal(content string) (m loci.Memory, found bool, err error) {
 }
 
 // An Entry is what indexes keep of a text: its document in the keyword index,
-// and what it is found by among near duplicates.
+// what it is found by among near duplicates, and among equal texts.
 type Entry struct {
 	document []byte
 	sketch   []int64
+	hash     int64
 }
 
 // NewEntry makes the entry of a memory with that title and content.
 func NewEntry(title, content string) Entry {
-	return Entry{search.Analyze(title, content).Encode(), search.Sketch(content)}
+	return Entry{search.Encoded(title, content), search.Sketch(content), contentHash(content)}
 }
 
-// AddMemory stores a memory in the atlas.
+// AddMemory stores a memory, whose entry is e, in the atlas.
 func (a *Atlas) AddMemory(m loci.Memory, e Entry) (loci.Memory, error) {
 	if err := a.open(); err != nil {
 		return m, err
@@ -108,7 +114,7 @@ func (a *Atlas) AddMemory(m loci.Memory, e Entry) (loci.Memory, error) {
 	kind, tags := slices.Index(loci.Kinds, m.Type), texts(m.Tags)
 	rid, err := t.c.insert(`INSERT INTO memories (id, workspace, atlas, title, content, hash, kind, status, tags, source_name, source_uri, source_group, source_position,
 		version, created_by, created_at, updated_at, updated_by) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, 1, ?13, ?14, ?14, ?13)`,
-		[]any{m.ID, a.workspace.rid, a.rid, m.Title, m.Content, contentHash(m.Content), kind, tags,
+		[]any{m.ID, a.workspace.rid, a.rid, m.Title, m.Content, e.hash, kind, tags,
 			string(source.Name), string(source.URI), string(source.Group), source.Position, m.CreatedBy, t.now})
 	if err != nil {
 		return m, err
