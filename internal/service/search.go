@@ -95,6 +95,7 @@ func (k *seeker) run(query string) error {
 			k.meta.ResolvedMode = loci.KeywordFallback
 			return nil
 		}
+		k.asked = k.asked.After(k.found)
 		return k.find(loci.ResolvedHybrid)
 	default:
 		resolved := loci.ResolvedMode(mode)

@@ -24,6 +24,21 @@ type Question struct {
 	Without search.Features
 	Fuse    bool // words and meaning; else meaning alone, where there is one
 	Deep    bool // it may be asked again to be fused
+
+	before *reading
+}
+
+// After is q asked after it was answered by words: what was read then is not read
+// again where nothing has changed since.
+func (q Question) After(f Findings) Question {
+	q.before = f.read
+	return q
+}
+
+// A reading is the rows that a search has read, and the places that they are of.
+type reading struct {
+	places []*place
+	rows   map[int64]*fetched
 }
 
 // Ask makes a Question of a text, to be answered without some features.
@@ -62,6 +77,8 @@ type Findings struct {
 	Semantic int  // memories that were compared by their meaning
 	Known    bool // the words had been ranked before
 	Best     Best
+
+	read *reading
 
 	KeywordTook, SemanticTook, FuseTook time.Duration
 }
@@ -217,7 +234,7 @@ func byWords(p *place) []search.Hit { return p.hits }
 
 // page shows a page of the hits. Scores are shown with four digits.
 func (s *finding) page(skip, limit int) (Findings, error) {
-	s.found.More = len(s.hits) > skip+limit
+	s.found.More, s.found.read = len(s.hits) > skip+limit, &reading{s.places, s.rows}
 	hits := s.hits[min(skip, len(s.hits)):min(skip+limit, len(s.hits))]
 	if err := s.fetch(hits); err != nil {
 		return s.found, err

@@ -37,14 +37,22 @@ func (s *finding) deep() bool { return s.q.Fuse || s.q.Deep }
 func (s *finding) recall(key rankingKey) bool {
 	known := s.t.s.indexes.rankings.get(key)
 	if known == nil || s.q.Text == "" || s.deep() && !known.deep || s.want > known.enough || s.t.now.Std().Sub(known.at.Std()) > rankingAge ||
-		!slices.EqualFunc(s.places, known.places, func(a, b *place) bool { return a.state == b.state }) {
+		!s.unchanged(known.places) {
 		return false
 	}
 	for i, p := range known.places {
 		s.places[i].words, s.places[i].hits = p.words, p.hits
 	}
 	s.found.Total, s.found.Best, s.found.Known = known.total, known.best, true
+	if b := s.q.before; b != nil && s.unchanged(b.places) {
+		s.rows = b.rows
+	}
 	return true
+}
+
+// unchanged reports whether places are those of this search, in the same state.
+func (s *finding) unchanged(places []*place) bool {
+	return slices.EqualFunc(s.places, places, func(a, b *place) bool { return a.state == b.state })
 }
 
 // remember keeps the ranking. It holds no text of a memory.
