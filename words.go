@@ -38,5 +38,8 @@ func stateTag(values ...string) string {
 		h.Write(n[:])
 		h.Write([]byte(v))
 	}
-	return `"` + base64.RawURLEncoding.EncodeToString(h.Sum(nil)) + `"`
+	var sum [8]byte
+	tag := [13]byte{0: '"', 12: '"'}
+	base64.RawURLEncoding.Encode(tag[1:12], h.Sum(sum[:0]))
+	return string(tag[:])
 }

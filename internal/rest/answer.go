@@ -85,7 +85,7 @@ func (d *door) fail(w http.ResponseWriter, r *http.Request, c *op.Call, err erro
 	status := e.Code.Status()
 	quota(h, c.Quota)
 	if wait := patience(e, c.Quota); wait > 0 {
-		h["Retry-After"] = []string{seconds(wait)}
+		h["Retry-After"] = []string{strconv.FormatInt(wholeSeconds(wait), 10)}
 	}
 	if status == http.StatusUnauthorized {
 		h["Www-Authenticate"] = challenge
@@ -122,14 +122,17 @@ func quota(h http.Header, q *op.Quota) {
 	if q == nil {
 		return
 	}
-	v := [3]string{strconv.FormatInt(q.Limit, 10), strconv.FormatInt(max(0, q.Remaining), 10), seconds(q.Reset)}
+	// The three are cut from one text, because each allocation counts here.
+	var b [64]byte
+	limit := strconv.AppendInt(b[:0], q.Limit, 10)
+	left := strconv.AppendInt(limit, max(0, q.Remaining), 10)
+	text := string(strconv.AppendInt(left, wholeSeconds(q.Reset), 10))
+	v := [3]string{text[:len(limit)], text[len(limit):len(left)], text[len(left):]}
 	h["Ratelimit-Limit"], h["Ratelimit-Remaining"], h["Ratelimit-Reset"] = v[0:1:1], v[1:2:2], v[2:3:3]
 }
 
-// seconds writes a duration in whole seconds, rounded up, at least 1.
-func seconds(d time.Duration) string {
-	return strconv.FormatInt(max(1, int64((d+time.Second-1)/time.Second)), 10)
-}
+// wholeSeconds rounds up, to 1 at least.
+func wholeSeconds(d time.Duration) int64 { return max(1, int64((d+time.Second-1)/time.Second)) }
 
 func (d *door) cookie(s loci.Session) *http.Cookie {
 	age := int(s.MaxAge / time.Second)
