@@ -8,7 +8,7 @@ const (
 
 // ScratchLen is how many values Attention needs to work with.
 func ScratchLen(tokens int) int {
-	const scores, mask = 4, 1
+	const scores, mask = 12, 1
 	return padKeys(tokens) * (2*depth + scores + mask)
 }
 

@@ -84,18 +84,21 @@ func mulPanelsAVX2(dst []float32, m *Matrix, a *Activations) {
 	}
 }
 
-// attendSIMD takes four queries of a head at a time. Keys are padded to a multiple of
+// dozen is how many queries are taken together, if there are so many.
+const dozen = 12
+
+// attendSIMD takes twelve queries of a head at a time. Keys are padded to a multiple of
 // sixteen; a mask keeps the padding from having weight.
 func attendSIMD(dst, qkv []float32, tokens int, scratch []float32,
 	score func(scores, q, keys, mask *float32, n int),
 	softmax func(scores, inverse *float32, n int),
-	mix func(dst, weights, inverse, values *float32, n, stride int),
+	mix func(dst, weights, inverse, values *float32, n, stride, queries int),
 ) {
 	n := padKeys(tokens)
 	keys, scratch := scratch[:depth*n], scratch[depth*n:]
 	values, scratch := scratch[:depth*n], scratch[depth*n:]
-	scores, mask := scratch[:4*n], scratch[4*n:5*n]
-	var inverse [4]float32
+	scores, mask := scratch[:dozen*n], scratch[dozen*n:(dozen+1)*n]
+	var inverse [dozen]float32
 	clear(mask[:tokens])
 	for i := tokens; i < n; i++ {
 		mask[i] = -1e30
@@ -103,12 +106,16 @@ func attendSIMD(dst, qkv []float32, tokens int, scratch []float32,
 			keys[d*n+i] = 0
 		}
 	}
+	padded := Padded(tokens)
 	for head := 0; head < width; head += depth {
-		transposeAVX2(&keys[0], &values[0], &qkv[head], Padded(tokens), n)
-		for t := 0; t < tokens; t += 4 {
-			score(&scores[0], &qkv[t*3*width+head], &keys[0], &mask[0], n)
-			softmax(&scores[0], &inverse[0], n)
-			mix(&dst[t*width+head], &scores[0], &inverse[0], &values[0], tokens, n)
+		transposeAVX2(&keys[0], &values[0], &qkv[head], padded, n)
+		for t := 0; t < padded; t += dozen {
+			queries := min(dozen, padded-t)
+			for q := 0; q < queries; q += 4 {
+				score(&scores[q*n], &qkv[(t+q)*3*width+head], &keys[0], &mask[0], n)
+				softmax(&scores[q*n], &inverse[q], n)
+			}
+			mix(&dst[t*width+head], &scores[0], &inverse[0], &values[0], tokens, n, queries)
 		}
 	}
 }

@@ -54,10 +54,10 @@ func scoreAVX2(scores *float32, q *float32, keys *float32, mask *float32, n int)
 //go:noescape
 func softmaxAVX2(scores *float32, inverse *float32, n int)
 
-// mixAVX2 writes the sums of n values by the weights of four queries, whose rows are stride apart, times the inverse.
+// mixAVX2 writes the sums of n values by the weights of queries, a multiple of four, whose rows are stride apart, times the inverse.
 //
 //go:noescape
-func mixAVX2(dst *float32, weights *float32, inverse *float32, values *float32, n int, stride int)
+func mixAVX2(dst *float32, weights *float32, inverse *float32, values *float32, n int, stride int, queries int)
 
 // rotateAVX512 writes the transform of blocks of 128 without its factor, and returns the largest magnitude.
 //
@@ -84,7 +84,7 @@ func scoreAVX512(scores *float32, q *float32, keys *float32, mask *float32, n in
 //go:noescape
 func softmaxAVX512(scores *float32, inverse *float32, n int)
 
-// mixAVX512 writes the sums of n values by the weights of four queries, whose rows are stride apart, times the inverse.
+// mixAVX512 writes the sums of n values by the weights of queries, a multiple of four, whose rows are stride apart, times the inverse.
 //
 //go:noescape
-func mixAVX512(dst *float32, weights *float32, inverse *float32, values *float32, n int, stride int)
+func mixAVX512(dst *float32, weights *float32, inverse *float32, values *float32, n int, stride int, queries int)

@@ -3402,13 +3402,22 @@ DATA lanes22<>+56(SB)/4, $0x3e8293ee
 DATA lanes22<>+60(SB)/4, $0x3e8293ee
 GLOBL lanes22<>(SB), RODATA|NOPTR, $64
 
-// func mixAVX2(dst *float32, weights *float32, inverse *float32, values *float32, n int, stride int)
+// func mixAVX2(dst *float32, weights *float32, inverse *float32, values *float32, n int, stride int, queries int)
 // Requires: AVX, FMA3
-TEXT ·mixAVX2(SB), NOSPLIT, $0-48
-	MOVQ   weights+8(FP), AX
-	MOVQ   values+24(FP), CX
-	MOVQ   stride+40(FP), DX
-	SHLQ   $0x02, DX
+TEXT ·mixAVX2(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ weights+8(FP), CX
+	MOVQ inverse+16(FP), DX
+	MOVQ stride+40(FP), BX
+	SHLQ $0x02, BX
+	LEAQ (BX)(BX*2), SI
+	MOVQ queries+48(FP), SI
+
+tile:
+	CMPQ   SI, $0x02
+	JEQ    few
+	CMPQ   SI, $0x04
+	JEQ    few
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -3417,102 +3426,131 @@ TEXT ·mixAVX2(SB), NOSPLIT, $0-48
 	VXORPS Y5, Y5, Y5
 	VXORPS Y6, Y6, Y6
 	VXORPS Y7, Y7, Y7
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   n+32(FP), DI
-	MOVQ   AX, BX
-	MOVQ   CX, SI
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	MOVQ   values+24(FP), R8
+	MOVQ   n+32(FP), R9
+	MOVQ   CX, DI
 
-first:
-	VMOVUPS      (SI), Y8
-	VMOVUPS      32(SI), Y9
-	VMOVUPS      64(SI), Y10
-	VMOVUPS      96(SI), Y11
-	VBROADCASTSS (BX), Y12
-	VFMADD231PS  Y8, Y12, Y0
-	VFMADD231PS  Y9, Y12, Y1
-	VFMADD231PS  Y10, Y12, Y2
-	VFMADD231PS  Y11, Y12, Y3
-	VBROADCASTSS (BX)(DX*1), Y12
-	VFMADD231PS  Y8, Y12, Y4
-	VFMADD231PS  Y9, Y12, Y5
-	VFMADD231PS  Y10, Y12, Y6
-	VFMADD231PS  Y11, Y12, Y7
-	ADDQ         $0x04, BX
-	ADDQ         $0x00000080, SI
-	SUBQ         $0x00000001, DI
-	JNZ          first
-	MOVQ         dst+0(FP), BX
-	MOVQ         inverse+16(FP), SI
-	VBROADCASTSS (SI), Y8
-	VMULPS       Y8, Y0, Y0
-	VMOVUPS      Y0, (BX)
-	VMULPS       Y8, Y1, Y1
-	VMOVUPS      Y1, 32(BX)
-	VMULPS       Y8, Y2, Y2
-	VMOVUPS      Y2, 64(BX)
-	VMULPS       Y8, Y3, Y3
-	VMOVUPS      Y3, 96(BX)
-	VBROADCASTSS 4(SI), Y8
-	VMULPS       Y8, Y4, Y4
-	VMOVUPS      Y4, 1536(BX)
-	VMULPS       Y8, Y5, Y5
-	VMOVUPS      Y5, 1568(BX)
-	VMULPS       Y8, Y6, Y6
-	VMOVUPS      Y6, 1600(BX)
-	VMULPS       Y8, Y7, Y7
-	VMOVUPS      Y7, 1632(BX)
-	LEAQ         (AX)(DX*2), AX
-	VXORPS       Y0, Y0, Y0
-	VXORPS       Y1, Y1, Y1
-	VXORPS       Y2, Y2, Y2
-	VXORPS       Y3, Y3, Y3
-	VXORPS       Y4, Y4, Y4
-	VXORPS       Y5, Y5, Y5
-	VXORPS       Y6, Y6, Y6
-	VXORPS       Y7, Y7, Y7
-	LEAQ         (DX)(DX*2), BX
-	MOVQ         n+32(FP), BX
-	MOVQ         CX, CX
+three:
+	VBROADCASTSS (DI), Y12
+	VBROADCASTSS (DI)(BX*1), Y13
+	VBROADCASTSS (DI)(BX*2), Y14
+	VMOVUPS      (R8), Y15
+	VFMADD231PS  Y15, Y12, Y0
+	VFMADD231PS  Y15, Y13, Y4
+	VFMADD231PS  Y15, Y14, Y8
+	VMOVUPS      32(R8), Y15
+	VFMADD231PS  Y15, Y12, Y1
+	VFMADD231PS  Y15, Y13, Y5
+	VFMADD231PS  Y15, Y14, Y9
+	VMOVUPS      64(R8), Y15
+	VFMADD231PS  Y15, Y12, Y2
+	VFMADD231PS  Y15, Y13, Y6
+	VFMADD231PS  Y15, Y14, Y10
+	VMOVUPS      96(R8), Y15
+	VFMADD231PS  Y15, Y12, Y3
+	VFMADD231PS  Y15, Y13, Y7
+	VFMADD231PS  Y15, Y14, Y11
+	ADDQ         $0x04, DI
+	ADDQ         $0x00000080, R8
+	SUBQ         $0x00000001, R9
+	JNZ          three
+	VBROADCASTSS (DX), Y12
+	VMULPS       Y12, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	VMULPS       Y12, Y1, Y1
+	VMOVUPS      Y1, 32(AX)
+	VMULPS       Y12, Y2, Y2
+	VMOVUPS      Y2, 64(AX)
+	VMULPS       Y12, Y3, Y3
+	VMOVUPS      Y3, 96(AX)
+	VBROADCASTSS 4(DX), Y12
+	VMULPS       Y12, Y4, Y4
+	VMOVUPS      Y4, 1536(AX)
+	VMULPS       Y12, Y5, Y5
+	VMOVUPS      Y5, 1568(AX)
+	VMULPS       Y12, Y6, Y6
+	VMOVUPS      Y6, 1600(AX)
+	VMULPS       Y12, Y7, Y7
+	VMOVUPS      Y7, 1632(AX)
+	VBROADCASTSS 8(DX), Y12
+	VMULPS       Y12, Y8, Y8
+	VMOVUPS      Y8, 3072(AX)
+	VMULPS       Y12, Y9, Y9
+	VMOVUPS      Y9, 3104(AX)
+	VMULPS       Y12, Y10, Y10
+	VMOVUPS      Y10, 3136(AX)
+	VMULPS       Y12, Y11, Y11
+	VMOVUPS      Y11, 3168(AX)
+	ADDQ         $0x00001200, AX
+	ADDQ         $0x0c, DX
+	ADDQ         BX, CX
+	ADDQ         BX, CX
+	ADDQ         BX, CX
+	SUBQ         $0x03, SI
+	JNZ          tile
+	VZEROUPPER
+	RET
 
-second:
-	VMOVUPS      (CX), Y8
-	VMOVUPS      32(CX), Y9
-	VMOVUPS      64(CX), Y10
-	VMOVUPS      96(CX), Y11
-	VBROADCASTSS (AX), Y12
-	VFMADD231PS  Y8, Y12, Y0
-	VFMADD231PS  Y9, Y12, Y1
-	VFMADD231PS  Y10, Y12, Y2
-	VFMADD231PS  Y11, Y12, Y3
-	VBROADCASTSS (AX)(DX*1), Y12
-	VFMADD231PS  Y8, Y12, Y4
-	VFMADD231PS  Y9, Y12, Y5
-	VFMADD231PS  Y10, Y12, Y6
-	VFMADD231PS  Y11, Y12, Y7
-	ADDQ         $0x04, AX
-	ADDQ         $0x00000080, CX
-	SUBQ         $0x00000001, BX
-	JNZ          second
-	MOVQ         dst+0(FP), AX
-	MOVQ         inverse+16(FP), CX
-	VBROADCASTSS 8(CX), Y8
+few:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   values+24(FP), R8
+	MOVQ   n+32(FP), R9
+	MOVQ   CX, DI
+
+two:
+	VBROADCASTSS (DI), Y8
+	VBROADCASTSS (DI)(BX*1), Y9
+	VMOVUPS      (R8), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y4
+	VMOVUPS      32(R8), Y10
+	VFMADD231PS  Y10, Y8, Y1
+	VFMADD231PS  Y10, Y9, Y5
+	VMOVUPS      64(R8), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y6
+	VMOVUPS      96(R8), Y10
+	VFMADD231PS  Y10, Y8, Y3
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         $0x04, DI
+	ADDQ         $0x00000080, R8
+	SUBQ         $0x00000001, R9
+	JNZ          two
+	VBROADCASTSS (DX), Y8
 	VMULPS       Y8, Y0, Y0
-	VMOVUPS      Y0, 3072(AX)
+	VMOVUPS      Y0, (AX)
 	VMULPS       Y8, Y1, Y1
-	VMOVUPS      Y1, 3104(AX)
+	VMOVUPS      Y1, 32(AX)
 	VMULPS       Y8, Y2, Y2
-	VMOVUPS      Y2, 3136(AX)
+	VMOVUPS      Y2, 64(AX)
 	VMULPS       Y8, Y3, Y3
-	VMOVUPS      Y3, 3168(AX)
-	VBROADCASTSS 12(CX), Y8
+	VMOVUPS      Y3, 96(AX)
+	VBROADCASTSS 4(DX), Y8
 	VMULPS       Y8, Y4, Y4
-	VMOVUPS      Y4, 4608(AX)
+	VMOVUPS      Y4, 1536(AX)
 	VMULPS       Y8, Y5, Y5
-	VMOVUPS      Y5, 4640(AX)
+	VMOVUPS      Y5, 1568(AX)
 	VMULPS       Y8, Y6, Y6
-	VMOVUPS      Y6, 4672(AX)
+	VMOVUPS      Y6, 1600(AX)
 	VMULPS       Y8, Y7, Y7
-	VMOVUPS      Y7, 4704(AX)
+	VMOVUPS      Y7, 1632(AX)
+	ADDQ         $0x00000c00, AX
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	ADDQ         BX, CX
+	SUBQ         $0x02, SI
+	JNZ          few
 	VZEROUPPER
 	RET
 
@@ -5233,13 +5271,18 @@ power:
 	VZEROUPPER
 	RET
 
-// func mixAVX512(dst *float32, weights *float32, inverse *float32, values *float32, n int, stride int)
+// func mixAVX512(dst *float32, weights *float32, inverse *float32, values *float32, n int, stride int, queries int)
 // Requires: AVX, AVX512F
-TEXT ·mixAVX512(SB), NOSPLIT, $0-48
-	MOVQ   weights+8(FP), AX
-	MOVQ   values+24(FP), CX
-	MOVQ   stride+40(FP), DX
-	SHLQ   $0x02, DX
+TEXT ·mixAVX512(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ weights+8(FP), CX
+	MOVQ inverse+16(FP), DX
+	MOVQ stride+40(FP), BX
+	SHLQ $0x02, BX
+	LEAQ (BX)(BX*2), SI
+	MOVQ queries+48(FP), DI
+
+tile:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -5248,50 +5291,56 @@ TEXT ·mixAVX512(SB), NOSPLIT, $0-48
 	VPXORD Z5, Z5, Z5
 	VPXORD Z6, Z6, Z6
 	VPXORD Z7, Z7, Z7
-	LEAQ   (DX)(DX*2), BX
-	MOVQ   n+32(FP), SI
-	MOVQ   CX, CX
+	MOVQ   values+24(FP), R9
+	MOVQ   n+32(FP), R10
+	MOVQ   CX, R8
 
-first:
-	VMOVUPS      (CX), Z8
-	VMOVUPS      64(CX), Z9
-	VBROADCASTSS (AX), Z10
-	VFMADD231PS  Z8, Z10, Z0
-	VFMADD231PS  Z9, Z10, Z1
-	VBROADCASTSS (AX)(DX*1), Z10
-	VFMADD231PS  Z8, Z10, Z2
-	VFMADD231PS  Z9, Z10, Z3
-	VBROADCASTSS (AX)(DX*2), Z10
-	VFMADD231PS  Z8, Z10, Z4
-	VFMADD231PS  Z9, Z10, Z5
-	VBROADCASTSS (AX)(BX*1), Z10
-	VFMADD231PS  Z8, Z10, Z6
-	VFMADD231PS  Z9, Z10, Z7
-	ADDQ         $0x04, AX
-	ADDQ         $0x00000080, CX
-	SUBQ         $0x00000001, SI
-	JNZ          first
-	MOVQ         dst+0(FP), AX
-	MOVQ         inverse+16(FP), CX
-	VBROADCASTSS (CX), Z8
+four:
+	VBROADCASTSS (R8), Z8
+	VBROADCASTSS (R8)(BX*1), Z9
+	VBROADCASTSS (R8)(BX*2), Z10
+	VBROADCASTSS (R8)(SI*1), Z11
+	VMOVUPS      (R9), Z12
+	VFMADD231PS  Z12, Z8, Z0
+	VFMADD231PS  Z12, Z9, Z2
+	VFMADD231PS  Z12, Z10, Z4
+	VFMADD231PS  Z12, Z11, Z6
+	VMOVUPS      64(R9), Z12
+	VFMADD231PS  Z12, Z8, Z1
+	VFMADD231PS  Z12, Z9, Z3
+	VFMADD231PS  Z12, Z10, Z5
+	VFMADD231PS  Z12, Z11, Z7
+	ADDQ         $0x04, R8
+	ADDQ         $0x00000080, R9
+	SUBQ         $0x00000001, R10
+	JNZ          four
+	VBROADCASTSS (DX), Z8
 	VMULPS       Z8, Z0, Z0
 	VMOVUPS      Z0, (AX)
 	VMULPS       Z8, Z1, Z1
 	VMOVUPS      Z1, 64(AX)
-	VBROADCASTSS 4(CX), Z8
+	VBROADCASTSS 4(DX), Z8
 	VMULPS       Z8, Z2, Z2
 	VMOVUPS      Z2, 1536(AX)
 	VMULPS       Z8, Z3, Z3
 	VMOVUPS      Z3, 1600(AX)
-	VBROADCASTSS 8(CX), Z8
+	VBROADCASTSS 8(DX), Z8
 	VMULPS       Z8, Z4, Z4
 	VMOVUPS      Z4, 3072(AX)
 	VMULPS       Z8, Z5, Z5
 	VMOVUPS      Z5, 3136(AX)
-	VBROADCASTSS 12(CX), Z8
+	VBROADCASTSS 12(DX), Z8
 	VMULPS       Z8, Z6, Z6
 	VMOVUPS      Z6, 4608(AX)
 	VMULPS       Z8, Z7, Z7
 	VMOVUPS      Z7, 4672(AX)
+	ADDQ         $0x00001800, AX
+	ADDQ         $0x10, DX
+	ADDQ         BX, CX
+	ADDQ         BX, CX
+	ADDQ         BX, CX
+	ADDQ         BX, CX
+	SUBQ         $0x04, DI
+	JNZ          tile
 	VZEROUPPER
 	RET
