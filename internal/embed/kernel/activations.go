@@ -37,9 +37,8 @@ func (v *Variant) Quantize(a *Activations, x []float32, tokens, width int) {
 	}
 }
 
-// QuantizeGELU does so with x/2 (1 + erf(x/sqrt 2)) of each value. erf is approximated
-// by formula 7.1.26 of Abramowitz and Stegun, "Handbook of Mathematical Functions"
-// (error under 1.5e-7).
+// QuantizeGELU does so with x/2 (1 + erf(x/sqrt 2)) of each value; of one up to 12 it is
+// known to 2e-6, a thousandth of what rounding to int8 leaves.
 func (v *Variant) QuantizeGELU(a *Activations, x []float32, tokens, width int) {
 	a.reset(v, tokens, width)
 	a.active = resize(a.active, width)

@@ -1246,367 +1246,389 @@ DATA lanes5<>+60(SB)/4, $0x7fffffff
 GLOBL lanes5<>(SB), RODATA|NOPTR, $64
 
 // func geluAVX2(dst *float32, x *float32, n int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, FMA3
 TEXT ·geluAVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ n+16(FP), DX
 
 values:
-	VMOVUPS      (CX), Y0
-	VMOVUPS      32(CX), Y1
-	VANDPS       lanes5<>+0(SB), Y0, Y2
-	VANDPS       lanes5<>+0(SB), Y1, Y3
-	VMOVUPS      lanes15<>+0(SB), Y4
-	VMOVUPS      lanes15<>+0(SB), Y5
-	VFMADD213PS  lanes8<>+0(SB), Y2, Y4
-	VFMADD213PS  lanes8<>+0(SB), Y3, Y5
-	VMOVUPS      lanes8<>+0(SB), Y6
-	VMOVUPS      lanes8<>+0(SB), Y7
-	VDIVPS       Y4, Y6, Y4
-	VDIVPS       Y5, Y7, Y5
-	VMULPS       Y0, Y0, Y0
-	VMULPS       Y1, Y1, Y1
-	VMULPS       lanes16<>+0(SB), Y0, Y0
-	VMULPS       lanes16<>+0(SB), Y1, Y1
-	VMAXPS       lanes6<>+0(SB), Y0, Y0
-	VMAXPS       lanes6<>+0(SB), Y1, Y1
-	VADDPS       lanes7<>+0(SB), Y0, Y6
-	VADDPS       lanes7<>+0(SB), Y1, Y7
-	VSUBPS       lanes7<>+0(SB), Y6, Y8
-	VSUBPS       lanes7<>+0(SB), Y7, Y9
-	VSUBPS       Y8, Y0, Y8
-	VSUBPS       Y9, Y1, Y9
-	VMOVUPS      lanes9<>+0(SB), Y0
-	VMOVUPS      lanes9<>+0(SB), Y1
-	VFMADD213PS  lanes10<>+0(SB), Y8, Y0
-	VFMADD213PS  lanes10<>+0(SB), Y9, Y1
-	VFMADD213PS  lanes11<>+0(SB), Y8, Y0
-	VFMADD213PS  lanes11<>+0(SB), Y9, Y1
-	VFMADD213PS  lanes12<>+0(SB), Y8, Y0
-	VFMADD213PS  lanes12<>+0(SB), Y9, Y1
-	VFMADD213PS  lanes13<>+0(SB), Y8, Y0
-	VFMADD213PS  lanes13<>+0(SB), Y9, Y1
-	VFMADD213PS  lanes8<>+0(SB), Y8, Y0
-	VFMADD213PS  lanes8<>+0(SB), Y9, Y1
-	VPSLLD       $0x17, Y6, Y6
-	VPSLLD       $0x17, Y7, Y7
-	VPADDD       Y6, Y0, Y0
-	VPADDD       Y7, Y1, Y1
-	VMOVUPS      lanes14<>+0(SB), Y6
-	VMOVUPS      lanes14<>+0(SB), Y7
-	VFMADD213PS  lanes18<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes18<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes19<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes19<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes20<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes20<>+0(SB), Y5, Y7
-	VFMADD213PS  lanes21<>+0(SB), Y4, Y6
-	VFMADD213PS  lanes21<>+0(SB), Y5, Y7
-	VMULPS       Y4, Y6, Y6
-	VMULPS       Y5, Y7, Y7
-	VFNMADD213PS lanes8<>+0(SB), Y6, Y0
-	VFNMADD213PS lanes8<>+0(SB), Y7, Y1
-	VFMADD213PS  (CX), Y2, Y0
-	VFMADD213PS  32(CX), Y3, Y1
-	VMULPS       lanes17<>+0(SB), Y0, Y0
-	VMULPS       lanes17<>+0(SB), Y1, Y1
-	VMOVUPS      Y0, (AX)
-	VMOVUPS      Y1, 32(AX)
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, AX
-	SUBQ         $0x00000010, DX
-	JNZ          values
+	VMOVUPS     (CX), Y0
+	VMOVUPS     32(CX), Y1
+	VMINPS      lanes6<>+0(SB), Y0, Y2
+	VMINPS      lanes6<>+0(SB), Y1, Y3
+	VMAXPS      lanes7<>+0(SB), Y2, Y2
+	VMAXPS      lanes7<>+0(SB), Y3, Y3
+	VMULPS      Y2, Y2, Y4
+	VMULPS      Y3, Y3, Y5
+	VMOVUPS     lanes8<>+0(SB), Y6
+	VMOVUPS     lanes8<>+0(SB), Y7
+	VFMADD213PS lanes9<>+0(SB), Y4, Y6
+	VFMADD213PS lanes9<>+0(SB), Y5, Y7
+	VMOVUPS     lanes11<>+0(SB), Y4
+	VMOVUPS     lanes11<>+0(SB), Y5
+	VFMADD213PS lanes12<>+0(SB), Y6, Y4
+	VFMADD213PS lanes12<>+0(SB), Y7, Y5
+	VFMADD213PS lanes13<>+0(SB), Y6, Y4
+	VFMADD213PS lanes13<>+0(SB), Y7, Y5
+	VFMADD213PS lanes14<>+0(SB), Y6, Y4
+	VFMADD213PS lanes14<>+0(SB), Y7, Y5
+	VFMADD213PS lanes15<>+0(SB), Y6, Y4
+	VFMADD213PS lanes15<>+0(SB), Y7, Y5
+	VFMADD213PS lanes16<>+0(SB), Y6, Y4
+	VFMADD213PS lanes16<>+0(SB), Y7, Y5
+	VFMADD213PS lanes17<>+0(SB), Y6, Y4
+	VFMADD213PS lanes17<>+0(SB), Y7, Y5
+	VFMADD213PS lanes18<>+0(SB), Y6, Y4
+	VFMADD213PS lanes18<>+0(SB), Y7, Y5
+	VFMADD213PS lanes19<>+0(SB), Y6, Y4
+	VFMADD213PS lanes19<>+0(SB), Y7, Y5
+	VFMADD213PS lanes20<>+0(SB), Y6, Y4
+	VFMADD213PS lanes20<>+0(SB), Y7, Y5
+	VFMADD213PS lanes21<>+0(SB), Y6, Y4
+	VFMADD213PS lanes21<>+0(SB), Y7, Y5
+	VFMADD213PS lanes22<>+0(SB), Y6, Y4
+	VFMADD213PS lanes22<>+0(SB), Y7, Y5
+	VFMADD213PS lanes23<>+0(SB), Y6, Y4
+	VFMADD213PS lanes23<>+0(SB), Y7, Y5
+	VMULPS      Y2, Y4, Y4
+	VMULPS      Y3, Y5, Y5
+	VMULPS      lanes10<>+0(SB), Y0, Y0
+	VMULPS      lanes10<>+0(SB), Y1, Y1
+	VFMADD213PS Y0, Y0, Y4
+	VFMADD213PS Y1, Y1, Y5
+	VMOVUPS     Y4, (AX)
+	VMOVUPS     Y5, 32(AX)
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, AX
+	SUBQ        $0x00000010, DX
+	JNZ         values
 	VZEROUPPER
 	RET
 
-DATA lanes6<>+0(SB)/4, $0xc2fa0000
-DATA lanes6<>+4(SB)/4, $0xc2fa0000
-DATA lanes6<>+8(SB)/4, $0xc2fa0000
-DATA lanes6<>+12(SB)/4, $0xc2fa0000
-DATA lanes6<>+16(SB)/4, $0xc2fa0000
-DATA lanes6<>+20(SB)/4, $0xc2fa0000
-DATA lanes6<>+24(SB)/4, $0xc2fa0000
-DATA lanes6<>+28(SB)/4, $0xc2fa0000
-DATA lanes6<>+32(SB)/4, $0xc2fa0000
-DATA lanes6<>+36(SB)/4, $0xc2fa0000
-DATA lanes6<>+40(SB)/4, $0xc2fa0000
-DATA lanes6<>+44(SB)/4, $0xc2fa0000
-DATA lanes6<>+48(SB)/4, $0xc2fa0000
-DATA lanes6<>+52(SB)/4, $0xc2fa0000
-DATA lanes6<>+56(SB)/4, $0xc2fa0000
-DATA lanes6<>+60(SB)/4, $0xc2fa0000
+DATA lanes6<>+0(SB)/4, $0x40a00000
+DATA lanes6<>+4(SB)/4, $0x40a00000
+DATA lanes6<>+8(SB)/4, $0x40a00000
+DATA lanes6<>+12(SB)/4, $0x40a00000
+DATA lanes6<>+16(SB)/4, $0x40a00000
+DATA lanes6<>+20(SB)/4, $0x40a00000
+DATA lanes6<>+24(SB)/4, $0x40a00000
+DATA lanes6<>+28(SB)/4, $0x40a00000
+DATA lanes6<>+32(SB)/4, $0x40a00000
+DATA lanes6<>+36(SB)/4, $0x40a00000
+DATA lanes6<>+40(SB)/4, $0x40a00000
+DATA lanes6<>+44(SB)/4, $0x40a00000
+DATA lanes6<>+48(SB)/4, $0x40a00000
+DATA lanes6<>+52(SB)/4, $0x40a00000
+DATA lanes6<>+56(SB)/4, $0x40a00000
+DATA lanes6<>+60(SB)/4, $0x40a00000
 GLOBL lanes6<>(SB), RODATA|NOPTR, $64
 
-DATA lanes7<>+0(SB)/4, $0x4b400000
-DATA lanes7<>+4(SB)/4, $0x4b400000
-DATA lanes7<>+8(SB)/4, $0x4b400000
-DATA lanes7<>+12(SB)/4, $0x4b400000
-DATA lanes7<>+16(SB)/4, $0x4b400000
-DATA lanes7<>+20(SB)/4, $0x4b400000
-DATA lanes7<>+24(SB)/4, $0x4b400000
-DATA lanes7<>+28(SB)/4, $0x4b400000
-DATA lanes7<>+32(SB)/4, $0x4b400000
-DATA lanes7<>+36(SB)/4, $0x4b400000
-DATA lanes7<>+40(SB)/4, $0x4b400000
-DATA lanes7<>+44(SB)/4, $0x4b400000
-DATA lanes7<>+48(SB)/4, $0x4b400000
-DATA lanes7<>+52(SB)/4, $0x4b400000
-DATA lanes7<>+56(SB)/4, $0x4b400000
-DATA lanes7<>+60(SB)/4, $0x4b400000
+DATA lanes7<>+0(SB)/4, $0xc0a00000
+DATA lanes7<>+4(SB)/4, $0xc0a00000
+DATA lanes7<>+8(SB)/4, $0xc0a00000
+DATA lanes7<>+12(SB)/4, $0xc0a00000
+DATA lanes7<>+16(SB)/4, $0xc0a00000
+DATA lanes7<>+20(SB)/4, $0xc0a00000
+DATA lanes7<>+24(SB)/4, $0xc0a00000
+DATA lanes7<>+28(SB)/4, $0xc0a00000
+DATA lanes7<>+32(SB)/4, $0xc0a00000
+DATA lanes7<>+36(SB)/4, $0xc0a00000
+DATA lanes7<>+40(SB)/4, $0xc0a00000
+DATA lanes7<>+44(SB)/4, $0xc0a00000
+DATA lanes7<>+48(SB)/4, $0xc0a00000
+DATA lanes7<>+52(SB)/4, $0xc0a00000
+DATA lanes7<>+56(SB)/4, $0xc0a00000
+DATA lanes7<>+60(SB)/4, $0xc0a00000
 GLOBL lanes7<>(SB), RODATA|NOPTR, $64
 
-DATA lanes8<>+0(SB)/4, $0x3f800000
-DATA lanes8<>+4(SB)/4, $0x3f800000
-DATA lanes8<>+8(SB)/4, $0x3f800000
-DATA lanes8<>+12(SB)/4, $0x3f800000
-DATA lanes8<>+16(SB)/4, $0x3f800000
-DATA lanes8<>+20(SB)/4, $0x3f800000
-DATA lanes8<>+24(SB)/4, $0x3f800000
-DATA lanes8<>+28(SB)/4, $0x3f800000
-DATA lanes8<>+32(SB)/4, $0x3f800000
-DATA lanes8<>+36(SB)/4, $0x3f800000
-DATA lanes8<>+40(SB)/4, $0x3f800000
-DATA lanes8<>+44(SB)/4, $0x3f800000
-DATA lanes8<>+48(SB)/4, $0x3f800000
-DATA lanes8<>+52(SB)/4, $0x3f800000
-DATA lanes8<>+56(SB)/4, $0x3f800000
-DATA lanes8<>+60(SB)/4, $0x3f800000
+DATA lanes8<>+0(SB)/4, $0x3da3d70a
+DATA lanes8<>+4(SB)/4, $0x3da3d70a
+DATA lanes8<>+8(SB)/4, $0x3da3d70a
+DATA lanes8<>+12(SB)/4, $0x3da3d70a
+DATA lanes8<>+16(SB)/4, $0x3da3d70a
+DATA lanes8<>+20(SB)/4, $0x3da3d70a
+DATA lanes8<>+24(SB)/4, $0x3da3d70a
+DATA lanes8<>+28(SB)/4, $0x3da3d70a
+DATA lanes8<>+32(SB)/4, $0x3da3d70a
+DATA lanes8<>+36(SB)/4, $0x3da3d70a
+DATA lanes8<>+40(SB)/4, $0x3da3d70a
+DATA lanes8<>+44(SB)/4, $0x3da3d70a
+DATA lanes8<>+48(SB)/4, $0x3da3d70a
+DATA lanes8<>+52(SB)/4, $0x3da3d70a
+DATA lanes8<>+56(SB)/4, $0x3da3d70a
+DATA lanes8<>+60(SB)/4, $0x3da3d70a
 GLOBL lanes8<>(SB), RODATA|NOPTR, $64
 
-DATA lanes9<>+0(SB)/4, $0x3aaddd0a
-DATA lanes9<>+4(SB)/4, $0x3aaddd0a
-DATA lanes9<>+8(SB)/4, $0x3aaddd0a
-DATA lanes9<>+12(SB)/4, $0x3aaddd0a
-DATA lanes9<>+16(SB)/4, $0x3aaddd0a
-DATA lanes9<>+20(SB)/4, $0x3aaddd0a
-DATA lanes9<>+24(SB)/4, $0x3aaddd0a
-DATA lanes9<>+28(SB)/4, $0x3aaddd0a
-DATA lanes9<>+32(SB)/4, $0x3aaddd0a
-DATA lanes9<>+36(SB)/4, $0x3aaddd0a
-DATA lanes9<>+40(SB)/4, $0x3aaddd0a
-DATA lanes9<>+44(SB)/4, $0x3aaddd0a
-DATA lanes9<>+48(SB)/4, $0x3aaddd0a
-DATA lanes9<>+52(SB)/4, $0x3aaddd0a
-DATA lanes9<>+56(SB)/4, $0x3aaddd0a
-DATA lanes9<>+60(SB)/4, $0x3aaddd0a
+DATA lanes9<>+0(SB)/4, $0xbf800000
+DATA lanes9<>+4(SB)/4, $0xbf800000
+DATA lanes9<>+8(SB)/4, $0xbf800000
+DATA lanes9<>+12(SB)/4, $0xbf800000
+DATA lanes9<>+16(SB)/4, $0xbf800000
+DATA lanes9<>+20(SB)/4, $0xbf800000
+DATA lanes9<>+24(SB)/4, $0xbf800000
+DATA lanes9<>+28(SB)/4, $0xbf800000
+DATA lanes9<>+32(SB)/4, $0xbf800000
+DATA lanes9<>+36(SB)/4, $0xbf800000
+DATA lanes9<>+40(SB)/4, $0xbf800000
+DATA lanes9<>+44(SB)/4, $0xbf800000
+DATA lanes9<>+48(SB)/4, $0xbf800000
+DATA lanes9<>+52(SB)/4, $0xbf800000
+DATA lanes9<>+56(SB)/4, $0xbf800000
+DATA lanes9<>+60(SB)/4, $0xbf800000
 GLOBL lanes9<>(SB), RODATA|NOPTR, $64
 
-DATA lanes10<>+0(SB)/4, $0x3c1e7544
-DATA lanes10<>+4(SB)/4, $0x3c1e7544
-DATA lanes10<>+8(SB)/4, $0x3c1e7544
-DATA lanes10<>+12(SB)/4, $0x3c1e7544
-DATA lanes10<>+16(SB)/4, $0x3c1e7544
-DATA lanes10<>+20(SB)/4, $0x3c1e7544
-DATA lanes10<>+24(SB)/4, $0x3c1e7544
-DATA lanes10<>+28(SB)/4, $0x3c1e7544
-DATA lanes10<>+32(SB)/4, $0x3c1e7544
-DATA lanes10<>+36(SB)/4, $0x3c1e7544
-DATA lanes10<>+40(SB)/4, $0x3c1e7544
-DATA lanes10<>+44(SB)/4, $0x3c1e7544
-DATA lanes10<>+48(SB)/4, $0x3c1e7544
-DATA lanes10<>+52(SB)/4, $0x3c1e7544
-DATA lanes10<>+56(SB)/4, $0x3c1e7544
-DATA lanes10<>+60(SB)/4, $0x3c1e7544
+DATA lanes10<>+0(SB)/4, $0x3f000000
+DATA lanes10<>+4(SB)/4, $0x3f000000
+DATA lanes10<>+8(SB)/4, $0x3f000000
+DATA lanes10<>+12(SB)/4, $0x3f000000
+DATA lanes10<>+16(SB)/4, $0x3f000000
+DATA lanes10<>+20(SB)/4, $0x3f000000
+DATA lanes10<>+24(SB)/4, $0x3f000000
+DATA lanes10<>+28(SB)/4, $0x3f000000
+DATA lanes10<>+32(SB)/4, $0x3f000000
+DATA lanes10<>+36(SB)/4, $0x3f000000
+DATA lanes10<>+40(SB)/4, $0x3f000000
+DATA lanes10<>+44(SB)/4, $0x3f000000
+DATA lanes10<>+48(SB)/4, $0x3f000000
+DATA lanes10<>+52(SB)/4, $0x3f000000
+DATA lanes10<>+56(SB)/4, $0x3f000000
+DATA lanes10<>+60(SB)/4, $0x3f000000
 GLOBL lanes10<>(SB), RODATA|NOPTR, $64
 
-DATA lanes11<>+0(SB)/4, $0x3d635ba9
-DATA lanes11<>+4(SB)/4, $0x3d635ba9
-DATA lanes11<>+8(SB)/4, $0x3d635ba9
-DATA lanes11<>+12(SB)/4, $0x3d635ba9
-DATA lanes11<>+16(SB)/4, $0x3d635ba9
-DATA lanes11<>+20(SB)/4, $0x3d635ba9
-DATA lanes11<>+24(SB)/4, $0x3d635ba9
-DATA lanes11<>+28(SB)/4, $0x3d635ba9
-DATA lanes11<>+32(SB)/4, $0x3d635ba9
-DATA lanes11<>+36(SB)/4, $0x3d635ba9
-DATA lanes11<>+40(SB)/4, $0x3d635ba9
-DATA lanes11<>+44(SB)/4, $0x3d635ba9
-DATA lanes11<>+48(SB)/4, $0x3d635ba9
-DATA lanes11<>+52(SB)/4, $0x3d635ba9
-DATA lanes11<>+56(SB)/4, $0x3d635ba9
-DATA lanes11<>+60(SB)/4, $0x3d635ba9
+DATA lanes11<>+0(SB)/4, $0x3a9f9229
+DATA lanes11<>+4(SB)/4, $0x3a9f9229
+DATA lanes11<>+8(SB)/4, $0x3a9f9229
+DATA lanes11<>+12(SB)/4, $0x3a9f9229
+DATA lanes11<>+16(SB)/4, $0x3a9f9229
+DATA lanes11<>+20(SB)/4, $0x3a9f9229
+DATA lanes11<>+24(SB)/4, $0x3a9f9229
+DATA lanes11<>+28(SB)/4, $0x3a9f9229
+DATA lanes11<>+32(SB)/4, $0x3a9f9229
+DATA lanes11<>+36(SB)/4, $0x3a9f9229
+DATA lanes11<>+40(SB)/4, $0x3a9f9229
+DATA lanes11<>+44(SB)/4, $0x3a9f9229
+DATA lanes11<>+48(SB)/4, $0x3a9f9229
+DATA lanes11<>+52(SB)/4, $0x3a9f9229
+DATA lanes11<>+56(SB)/4, $0x3a9f9229
+DATA lanes11<>+60(SB)/4, $0x3a9f9229
 GLOBL lanes11<>(SB), RODATA|NOPTR, $64
 
-DATA lanes12<>+0(SB)/4, $0x3e75fcde
-DATA lanes12<>+4(SB)/4, $0x3e75fcde
-DATA lanes12<>+8(SB)/4, $0x3e75fcde
-DATA lanes12<>+12(SB)/4, $0x3e75fcde
-DATA lanes12<>+16(SB)/4, $0x3e75fcde
-DATA lanes12<>+20(SB)/4, $0x3e75fcde
-DATA lanes12<>+24(SB)/4, $0x3e75fcde
-DATA lanes12<>+28(SB)/4, $0x3e75fcde
-DATA lanes12<>+32(SB)/4, $0x3e75fcde
-DATA lanes12<>+36(SB)/4, $0x3e75fcde
-DATA lanes12<>+40(SB)/4, $0x3e75fcde
-DATA lanes12<>+44(SB)/4, $0x3e75fcde
-DATA lanes12<>+48(SB)/4, $0x3e75fcde
-DATA lanes12<>+52(SB)/4, $0x3e75fcde
-DATA lanes12<>+56(SB)/4, $0x3e75fcde
-DATA lanes12<>+60(SB)/4, $0x3e75fcde
+DATA lanes12<>+0(SB)/4, $0xbb537408
+DATA lanes12<>+4(SB)/4, $0xbb537408
+DATA lanes12<>+8(SB)/4, $0xbb537408
+DATA lanes12<>+12(SB)/4, $0xbb537408
+DATA lanes12<>+16(SB)/4, $0xbb537408
+DATA lanes12<>+20(SB)/4, $0xbb537408
+DATA lanes12<>+24(SB)/4, $0xbb537408
+DATA lanes12<>+28(SB)/4, $0xbb537408
+DATA lanes12<>+32(SB)/4, $0xbb537408
+DATA lanes12<>+36(SB)/4, $0xbb537408
+DATA lanes12<>+40(SB)/4, $0xbb537408
+DATA lanes12<>+44(SB)/4, $0xbb537408
+DATA lanes12<>+48(SB)/4, $0xbb537408
+DATA lanes12<>+52(SB)/4, $0xbb537408
+DATA lanes12<>+56(SB)/4, $0xbb537408
+DATA lanes12<>+60(SB)/4, $0xbb537408
 GLOBL lanes12<>(SB), RODATA|NOPTR, $64
 
-DATA lanes13<>+0(SB)/4, $0x3f317215
-DATA lanes13<>+4(SB)/4, $0x3f317215
-DATA lanes13<>+8(SB)/4, $0x3f317215
-DATA lanes13<>+12(SB)/4, $0x3f317215
-DATA lanes13<>+16(SB)/4, $0x3f317215
-DATA lanes13<>+20(SB)/4, $0x3f317215
-DATA lanes13<>+24(SB)/4, $0x3f317215
-DATA lanes13<>+28(SB)/4, $0x3f317215
-DATA lanes13<>+32(SB)/4, $0x3f317215
-DATA lanes13<>+36(SB)/4, $0x3f317215
-DATA lanes13<>+40(SB)/4, $0x3f317215
-DATA lanes13<>+44(SB)/4, $0x3f317215
-DATA lanes13<>+48(SB)/4, $0x3f317215
-DATA lanes13<>+52(SB)/4, $0x3f317215
-DATA lanes13<>+56(SB)/4, $0x3f317215
-DATA lanes13<>+60(SB)/4, $0x3f317215
+DATA lanes13<>+0(SB)/4, $0x3b61d0bc
+DATA lanes13<>+4(SB)/4, $0x3b61d0bc
+DATA lanes13<>+8(SB)/4, $0x3b61d0bc
+DATA lanes13<>+12(SB)/4, $0x3b61d0bc
+DATA lanes13<>+16(SB)/4, $0x3b61d0bc
+DATA lanes13<>+20(SB)/4, $0x3b61d0bc
+DATA lanes13<>+24(SB)/4, $0x3b61d0bc
+DATA lanes13<>+28(SB)/4, $0x3b61d0bc
+DATA lanes13<>+32(SB)/4, $0x3b61d0bc
+DATA lanes13<>+36(SB)/4, $0x3b61d0bc
+DATA lanes13<>+40(SB)/4, $0x3b61d0bc
+DATA lanes13<>+44(SB)/4, $0x3b61d0bc
+DATA lanes13<>+48(SB)/4, $0x3b61d0bc
+DATA lanes13<>+52(SB)/4, $0x3b61d0bc
+DATA lanes13<>+56(SB)/4, $0x3b61d0bc
+DATA lanes13<>+60(SB)/4, $0x3b61d0bc
 GLOBL lanes13<>(SB), RODATA|NOPTR, $64
 
-DATA lanes14<>+0(SB)/4, $0x3f87dc22
-DATA lanes14<>+4(SB)/4, $0x3f87dc22
-DATA lanes14<>+8(SB)/4, $0x3f87dc22
-DATA lanes14<>+12(SB)/4, $0x3f87dc22
-DATA lanes14<>+16(SB)/4, $0x3f87dc22
-DATA lanes14<>+20(SB)/4, $0x3f87dc22
-DATA lanes14<>+24(SB)/4, $0x3f87dc22
-DATA lanes14<>+28(SB)/4, $0x3f87dc22
-DATA lanes14<>+32(SB)/4, $0x3f87dc22
-DATA lanes14<>+36(SB)/4, $0x3f87dc22
-DATA lanes14<>+40(SB)/4, $0x3f87dc22
-DATA lanes14<>+44(SB)/4, $0x3f87dc22
-DATA lanes14<>+48(SB)/4, $0x3f87dc22
-DATA lanes14<>+52(SB)/4, $0x3f87dc22
-DATA lanes14<>+56(SB)/4, $0x3f87dc22
-DATA lanes14<>+60(SB)/4, $0x3f87dc22
+DATA lanes14<>+0(SB)/4, $0xbbb000ae
+DATA lanes14<>+4(SB)/4, $0xbbb000ae
+DATA lanes14<>+8(SB)/4, $0xbbb000ae
+DATA lanes14<>+12(SB)/4, $0xbbb000ae
+DATA lanes14<>+16(SB)/4, $0xbbb000ae
+DATA lanes14<>+20(SB)/4, $0xbbb000ae
+DATA lanes14<>+24(SB)/4, $0xbbb000ae
+DATA lanes14<>+28(SB)/4, $0xbbb000ae
+DATA lanes14<>+32(SB)/4, $0xbbb000ae
+DATA lanes14<>+36(SB)/4, $0xbbb000ae
+DATA lanes14<>+40(SB)/4, $0xbbb000ae
+DATA lanes14<>+44(SB)/4, $0xbbb000ae
+DATA lanes14<>+48(SB)/4, $0xbbb000ae
+DATA lanes14<>+52(SB)/4, $0xbbb000ae
+DATA lanes14<>+56(SB)/4, $0xbbb000ae
+DATA lanes14<>+60(SB)/4, $0xbbb000ae
 GLOBL lanes14<>(SB), RODATA|NOPTR, $64
 
-DATA lanes15<>+0(SB)/4, $0x3e6d3388
-DATA lanes15<>+4(SB)/4, $0x3e6d3388
-DATA lanes15<>+8(SB)/4, $0x3e6d3388
-DATA lanes15<>+12(SB)/4, $0x3e6d3388
-DATA lanes15<>+16(SB)/4, $0x3e6d3388
-DATA lanes15<>+20(SB)/4, $0x3e6d3388
-DATA lanes15<>+24(SB)/4, $0x3e6d3388
-DATA lanes15<>+28(SB)/4, $0x3e6d3388
-DATA lanes15<>+32(SB)/4, $0x3e6d3388
-DATA lanes15<>+36(SB)/4, $0x3e6d3388
-DATA lanes15<>+40(SB)/4, $0x3e6d3388
-DATA lanes15<>+44(SB)/4, $0x3e6d3388
-DATA lanes15<>+48(SB)/4, $0x3e6d3388
-DATA lanes15<>+52(SB)/4, $0x3e6d3388
-DATA lanes15<>+56(SB)/4, $0x3e6d3388
-DATA lanes15<>+60(SB)/4, $0x3e6d3388
+DATA lanes15<>+0(SB)/4, $0x3c520ef3
+DATA lanes15<>+4(SB)/4, $0x3c520ef3
+DATA lanes15<>+8(SB)/4, $0x3c520ef3
+DATA lanes15<>+12(SB)/4, $0x3c520ef3
+DATA lanes15<>+16(SB)/4, $0x3c520ef3
+DATA lanes15<>+20(SB)/4, $0x3c520ef3
+DATA lanes15<>+24(SB)/4, $0x3c520ef3
+DATA lanes15<>+28(SB)/4, $0x3c520ef3
+DATA lanes15<>+32(SB)/4, $0x3c520ef3
+DATA lanes15<>+36(SB)/4, $0x3c520ef3
+DATA lanes15<>+40(SB)/4, $0x3c520ef3
+DATA lanes15<>+44(SB)/4, $0x3c520ef3
+DATA lanes15<>+48(SB)/4, $0x3c520ef3
+DATA lanes15<>+52(SB)/4, $0x3c520ef3
+DATA lanes15<>+56(SB)/4, $0x3c520ef3
+DATA lanes15<>+60(SB)/4, $0x3c520ef3
 GLOBL lanes15<>(SB), RODATA|NOPTR, $64
 
-DATA lanes16<>+0(SB)/4, $0xbf38aa3b
-DATA lanes16<>+4(SB)/4, $0xbf38aa3b
-DATA lanes16<>+8(SB)/4, $0xbf38aa3b
-DATA lanes16<>+12(SB)/4, $0xbf38aa3b
-DATA lanes16<>+16(SB)/4, $0xbf38aa3b
-DATA lanes16<>+20(SB)/4, $0xbf38aa3b
-DATA lanes16<>+24(SB)/4, $0xbf38aa3b
-DATA lanes16<>+28(SB)/4, $0xbf38aa3b
-DATA lanes16<>+32(SB)/4, $0xbf38aa3b
-DATA lanes16<>+36(SB)/4, $0xbf38aa3b
-DATA lanes16<>+40(SB)/4, $0xbf38aa3b
-DATA lanes16<>+44(SB)/4, $0xbf38aa3b
-DATA lanes16<>+48(SB)/4, $0xbf38aa3b
-DATA lanes16<>+52(SB)/4, $0xbf38aa3b
-DATA lanes16<>+56(SB)/4, $0xbf38aa3b
-DATA lanes16<>+60(SB)/4, $0xbf38aa3b
+DATA lanes16<>+0(SB)/4, $0xbcb6ea96
+DATA lanes16<>+4(SB)/4, $0xbcb6ea96
+DATA lanes16<>+8(SB)/4, $0xbcb6ea96
+DATA lanes16<>+12(SB)/4, $0xbcb6ea96
+DATA lanes16<>+16(SB)/4, $0xbcb6ea96
+DATA lanes16<>+20(SB)/4, $0xbcb6ea96
+DATA lanes16<>+24(SB)/4, $0xbcb6ea96
+DATA lanes16<>+28(SB)/4, $0xbcb6ea96
+DATA lanes16<>+32(SB)/4, $0xbcb6ea96
+DATA lanes16<>+36(SB)/4, $0xbcb6ea96
+DATA lanes16<>+40(SB)/4, $0xbcb6ea96
+DATA lanes16<>+44(SB)/4, $0xbcb6ea96
+DATA lanes16<>+48(SB)/4, $0xbcb6ea96
+DATA lanes16<>+52(SB)/4, $0xbcb6ea96
+DATA lanes16<>+56(SB)/4, $0xbcb6ea96
+DATA lanes16<>+60(SB)/4, $0xbcb6ea96
 GLOBL lanes16<>(SB), RODATA|NOPTR, $64
 
-DATA lanes17<>+0(SB)/4, $0x3f000000
-DATA lanes17<>+4(SB)/4, $0x3f000000
-DATA lanes17<>+8(SB)/4, $0x3f000000
-DATA lanes17<>+12(SB)/4, $0x3f000000
-DATA lanes17<>+16(SB)/4, $0x3f000000
-DATA lanes17<>+20(SB)/4, $0x3f000000
-DATA lanes17<>+24(SB)/4, $0x3f000000
-DATA lanes17<>+28(SB)/4, $0x3f000000
-DATA lanes17<>+32(SB)/4, $0x3f000000
-DATA lanes17<>+36(SB)/4, $0x3f000000
-DATA lanes17<>+40(SB)/4, $0x3f000000
-DATA lanes17<>+44(SB)/4, $0x3f000000
-DATA lanes17<>+48(SB)/4, $0x3f000000
-DATA lanes17<>+52(SB)/4, $0x3f000000
-DATA lanes17<>+56(SB)/4, $0x3f000000
-DATA lanes17<>+60(SB)/4, $0x3f000000
+DATA lanes17<>+0(SB)/4, $0x3d065de4
+DATA lanes17<>+4(SB)/4, $0x3d065de4
+DATA lanes17<>+8(SB)/4, $0x3d065de4
+DATA lanes17<>+12(SB)/4, $0x3d065de4
+DATA lanes17<>+16(SB)/4, $0x3d065de4
+DATA lanes17<>+20(SB)/4, $0x3d065de4
+DATA lanes17<>+24(SB)/4, $0x3d065de4
+DATA lanes17<>+28(SB)/4, $0x3d065de4
+DATA lanes17<>+32(SB)/4, $0x3d065de4
+DATA lanes17<>+36(SB)/4, $0x3d065de4
+DATA lanes17<>+40(SB)/4, $0x3d065de4
+DATA lanes17<>+44(SB)/4, $0x3d065de4
+DATA lanes17<>+48(SB)/4, $0x3d065de4
+DATA lanes17<>+52(SB)/4, $0x3d065de4
+DATA lanes17<>+56(SB)/4, $0x3d065de4
+DATA lanes17<>+60(SB)/4, $0x3d065de4
 GLOBL lanes17<>(SB), RODATA|NOPTR, $64
 
-DATA lanes18<>+0(SB)/4, $0xbfba00e3
-DATA lanes18<>+4(SB)/4, $0xbfba00e3
-DATA lanes18<>+8(SB)/4, $0xbfba00e3
-DATA lanes18<>+12(SB)/4, $0xbfba00e3
-DATA lanes18<>+16(SB)/4, $0xbfba00e3
-DATA lanes18<>+20(SB)/4, $0xbfba00e3
-DATA lanes18<>+24(SB)/4, $0xbfba00e3
-DATA lanes18<>+28(SB)/4, $0xbfba00e3
-DATA lanes18<>+32(SB)/4, $0xbfba00e3
-DATA lanes18<>+36(SB)/4, $0xbfba00e3
-DATA lanes18<>+40(SB)/4, $0xbfba00e3
-DATA lanes18<>+44(SB)/4, $0xbfba00e3
-DATA lanes18<>+48(SB)/4, $0xbfba00e3
-DATA lanes18<>+52(SB)/4, $0xbfba00e3
-DATA lanes18<>+56(SB)/4, $0xbfba00e3
-DATA lanes18<>+60(SB)/4, $0xbfba00e3
+DATA lanes18<>+0(SB)/4, $0xbd3e9de9
+DATA lanes18<>+4(SB)/4, $0xbd3e9de9
+DATA lanes18<>+8(SB)/4, $0xbd3e9de9
+DATA lanes18<>+12(SB)/4, $0xbd3e9de9
+DATA lanes18<>+16(SB)/4, $0xbd3e9de9
+DATA lanes18<>+20(SB)/4, $0xbd3e9de9
+DATA lanes18<>+24(SB)/4, $0xbd3e9de9
+DATA lanes18<>+28(SB)/4, $0xbd3e9de9
+DATA lanes18<>+32(SB)/4, $0xbd3e9de9
+DATA lanes18<>+36(SB)/4, $0xbd3e9de9
+DATA lanes18<>+40(SB)/4, $0xbd3e9de9
+DATA lanes18<>+44(SB)/4, $0xbd3e9de9
+DATA lanes18<>+48(SB)/4, $0xbd3e9de9
+DATA lanes18<>+52(SB)/4, $0xbd3e9de9
+DATA lanes18<>+56(SB)/4, $0xbd3e9de9
+DATA lanes18<>+60(SB)/4, $0xbd3e9de9
 GLOBL lanes18<>(SB), RODATA|NOPTR, $64
 
-DATA lanes19<>+0(SB)/4, $0x3fb5f0e3
-DATA lanes19<>+4(SB)/4, $0x3fb5f0e3
-DATA lanes19<>+8(SB)/4, $0x3fb5f0e3
-DATA lanes19<>+12(SB)/4, $0x3fb5f0e3
-DATA lanes19<>+16(SB)/4, $0x3fb5f0e3
-DATA lanes19<>+20(SB)/4, $0x3fb5f0e3
-DATA lanes19<>+24(SB)/4, $0x3fb5f0e3
-DATA lanes19<>+28(SB)/4, $0x3fb5f0e3
-DATA lanes19<>+32(SB)/4, $0x3fb5f0e3
-DATA lanes19<>+36(SB)/4, $0x3fb5f0e3
-DATA lanes19<>+40(SB)/4, $0x3fb5f0e3
-DATA lanes19<>+44(SB)/4, $0x3fb5f0e3
-DATA lanes19<>+48(SB)/4, $0x3fb5f0e3
-DATA lanes19<>+52(SB)/4, $0x3fb5f0e3
-DATA lanes19<>+56(SB)/4, $0x3fb5f0e3
-DATA lanes19<>+60(SB)/4, $0x3fb5f0e3
+DATA lanes19<>+0(SB)/4, $0x3d80c981
+DATA lanes19<>+4(SB)/4, $0x3d80c981
+DATA lanes19<>+8(SB)/4, $0x3d80c981
+DATA lanes19<>+12(SB)/4, $0x3d80c981
+DATA lanes19<>+16(SB)/4, $0x3d80c981
+DATA lanes19<>+20(SB)/4, $0x3d80c981
+DATA lanes19<>+24(SB)/4, $0x3d80c981
+DATA lanes19<>+28(SB)/4, $0x3d80c981
+DATA lanes19<>+32(SB)/4, $0x3d80c981
+DATA lanes19<>+36(SB)/4, $0x3d80c981
+DATA lanes19<>+40(SB)/4, $0x3d80c981
+DATA lanes19<>+44(SB)/4, $0x3d80c981
+DATA lanes19<>+48(SB)/4, $0x3d80c981
+DATA lanes19<>+52(SB)/4, $0x3d80c981
+DATA lanes19<>+56(SB)/4, $0x3d80c981
+DATA lanes19<>+60(SB)/4, $0x3d80c981
 GLOBL lanes19<>(SB), RODATA|NOPTR, $64
 
-DATA lanes20<>+0(SB)/4, $0xbe91a98e
-DATA lanes20<>+4(SB)/4, $0xbe91a98e
-DATA lanes20<>+8(SB)/4, $0xbe91a98e
-DATA lanes20<>+12(SB)/4, $0xbe91a98e
-DATA lanes20<>+16(SB)/4, $0xbe91a98e
-DATA lanes20<>+20(SB)/4, $0xbe91a98e
-DATA lanes20<>+24(SB)/4, $0xbe91a98e
-DATA lanes20<>+28(SB)/4, $0xbe91a98e
-DATA lanes20<>+32(SB)/4, $0xbe91a98e
-DATA lanes20<>+36(SB)/4, $0xbe91a98e
-DATA lanes20<>+40(SB)/4, $0xbe91a98e
-DATA lanes20<>+44(SB)/4, $0xbe91a98e
-DATA lanes20<>+48(SB)/4, $0xbe91a98e
-DATA lanes20<>+52(SB)/4, $0xbe91a98e
-DATA lanes20<>+56(SB)/4, $0xbe91a98e
-DATA lanes20<>+60(SB)/4, $0xbe91a98e
+DATA lanes20<>+0(SB)/4, $0xbda5a726
+DATA lanes20<>+4(SB)/4, $0xbda5a726
+DATA lanes20<>+8(SB)/4, $0xbda5a726
+DATA lanes20<>+12(SB)/4, $0xbda5a726
+DATA lanes20<>+16(SB)/4, $0xbda5a726
+DATA lanes20<>+20(SB)/4, $0xbda5a726
+DATA lanes20<>+24(SB)/4, $0xbda5a726
+DATA lanes20<>+28(SB)/4, $0xbda5a726
+DATA lanes20<>+32(SB)/4, $0xbda5a726
+DATA lanes20<>+36(SB)/4, $0xbda5a726
+DATA lanes20<>+40(SB)/4, $0xbda5a726
+DATA lanes20<>+44(SB)/4, $0xbda5a726
+DATA lanes20<>+48(SB)/4, $0xbda5a726
+DATA lanes20<>+52(SB)/4, $0xbda5a726
+DATA lanes20<>+56(SB)/4, $0xbda5a726
+DATA lanes20<>+60(SB)/4, $0xbda5a726
 GLOBL lanes20<>(SB), RODATA|NOPTR, $64
 
-DATA lanes21<>+0(SB)/4, $0x3e827906
-DATA lanes21<>+4(SB)/4, $0x3e827906
-DATA lanes21<>+8(SB)/4, $0x3e827906
-DATA lanes21<>+12(SB)/4, $0x3e827906
-DATA lanes21<>+16(SB)/4, $0x3e827906
-DATA lanes21<>+20(SB)/4, $0x3e827906
-DATA lanes21<>+24(SB)/4, $0x3e827906
-DATA lanes21<>+28(SB)/4, $0x3e827906
-DATA lanes21<>+32(SB)/4, $0x3e827906
-DATA lanes21<>+36(SB)/4, $0x3e827906
-DATA lanes21<>+40(SB)/4, $0x3e827906
-DATA lanes21<>+44(SB)/4, $0x3e827906
-DATA lanes21<>+48(SB)/4, $0x3e827906
-DATA lanes21<>+52(SB)/4, $0x3e827906
-DATA lanes21<>+56(SB)/4, $0x3e827906
-DATA lanes21<>+60(SB)/4, $0x3e827906
+DATA lanes21<>+0(SB)/4, $0x3dd3072f
+DATA lanes21<>+4(SB)/4, $0x3dd3072f
+DATA lanes21<>+8(SB)/4, $0x3dd3072f
+DATA lanes21<>+12(SB)/4, $0x3dd3072f
+DATA lanes21<>+16(SB)/4, $0x3dd3072f
+DATA lanes21<>+20(SB)/4, $0x3dd3072f
+DATA lanes21<>+24(SB)/4, $0x3dd3072f
+DATA lanes21<>+28(SB)/4, $0x3dd3072f
+DATA lanes21<>+32(SB)/4, $0x3dd3072f
+DATA lanes21<>+36(SB)/4, $0x3dd3072f
+DATA lanes21<>+40(SB)/4, $0x3dd3072f
+DATA lanes21<>+44(SB)/4, $0x3dd3072f
+DATA lanes21<>+48(SB)/4, $0x3dd3072f
+DATA lanes21<>+52(SB)/4, $0x3dd3072f
+DATA lanes21<>+56(SB)/4, $0x3dd3072f
+DATA lanes21<>+60(SB)/4, $0x3dd3072f
 GLOBL lanes21<>(SB), RODATA|NOPTR, $64
+
+DATA lanes22<>+0(SB)/4, $0xbe0ff77f
+DATA lanes22<>+4(SB)/4, $0xbe0ff77f
+DATA lanes22<>+8(SB)/4, $0xbe0ff77f
+DATA lanes22<>+12(SB)/4, $0xbe0ff77f
+DATA lanes22<>+16(SB)/4, $0xbe0ff77f
+DATA lanes22<>+20(SB)/4, $0xbe0ff77f
+DATA lanes22<>+24(SB)/4, $0xbe0ff77f
+DATA lanes22<>+28(SB)/4, $0xbe0ff77f
+DATA lanes22<>+32(SB)/4, $0xbe0ff77f
+DATA lanes22<>+36(SB)/4, $0xbe0ff77f
+DATA lanes22<>+40(SB)/4, $0xbe0ff77f
+DATA lanes22<>+44(SB)/4, $0xbe0ff77f
+DATA lanes22<>+48(SB)/4, $0xbe0ff77f
+DATA lanes22<>+52(SB)/4, $0xbe0ff77f
+DATA lanes22<>+56(SB)/4, $0xbe0ff77f
+DATA lanes22<>+60(SB)/4, $0xbe0ff77f
+GLOBL lanes22<>(SB), RODATA|NOPTR, $64
+
+DATA lanes23<>+0(SB)/4, $0x3e90c1ad
+DATA lanes23<>+4(SB)/4, $0x3e90c1ad
+DATA lanes23<>+8(SB)/4, $0x3e90c1ad
+DATA lanes23<>+12(SB)/4, $0x3e90c1ad
+DATA lanes23<>+16(SB)/4, $0x3e90c1ad
+DATA lanes23<>+20(SB)/4, $0x3e90c1ad
+DATA lanes23<>+24(SB)/4, $0x3e90c1ad
+DATA lanes23<>+28(SB)/4, $0x3e90c1ad
+DATA lanes23<>+32(SB)/4, $0x3e90c1ad
+DATA lanes23<>+36(SB)/4, $0x3e90c1ad
+DATA lanes23<>+40(SB)/4, $0x3e90c1ad
+DATA lanes23<>+44(SB)/4, $0x3e90c1ad
+DATA lanes23<>+48(SB)/4, $0x3e90c1ad
+DATA lanes23<>+52(SB)/4, $0x3e90c1ad
+DATA lanes23<>+56(SB)/4, $0x3e90c1ad
+DATA lanes23<>+60(SB)/4, $0x3e90c1ad
+GLOBL lanes23<>(SB), RODATA|NOPTR, $64
 
 // func addNormAVX2(x *float32, residual *float32, gamma *float32, beta *float32, n int, eps float32)
 // Requires: AVX, AVX2, FMA3
@@ -1668,7 +1690,7 @@ square:
 	VDIVSS       X0, X2, X2
 	VADDSS       eps+40(FP), X2, X2
 	VSQRTSS      X2, X2, X2
-	VMOVSS       lanes8<>+0(SB), X0
+	VMOVSS       lanes24<>+0(SB), X0
 	VDIVSS       X2, X0, X0
 	VBROADCASTSS X0, Y0
 	MOVQ         gamma+16(FP), CX
@@ -1690,6 +1712,24 @@ result:
 	JNZ         result
 	VZEROUPPER
 	RET
+
+DATA lanes24<>+0(SB)/4, $0x3f800000
+DATA lanes24<>+4(SB)/4, $0x3f800000
+DATA lanes24<>+8(SB)/4, $0x3f800000
+DATA lanes24<>+12(SB)/4, $0x3f800000
+DATA lanes24<>+16(SB)/4, $0x3f800000
+DATA lanes24<>+20(SB)/4, $0x3f800000
+DATA lanes24<>+24(SB)/4, $0x3f800000
+DATA lanes24<>+28(SB)/4, $0x3f800000
+DATA lanes24<>+32(SB)/4, $0x3f800000
+DATA lanes24<>+36(SB)/4, $0x3f800000
+DATA lanes24<>+40(SB)/4, $0x3f800000
+DATA lanes24<>+44(SB)/4, $0x3f800000
+DATA lanes24<>+48(SB)/4, $0x3f800000
+DATA lanes24<>+52(SB)/4, $0x3f800000
+DATA lanes24<>+56(SB)/4, $0x3f800000
+DATA lanes24<>+60(SB)/4, $0x3f800000
+GLOBL lanes24<>(SB), RODATA|NOPTR, $64
 
 // func scoreAVX2(scores *float32, q *float32, keys *float32, mask *float32, n int)
 // Requires: AVX, FMA3
@@ -3290,28 +3330,28 @@ power:
 	VMOVUPS      (AX)(BX*1), Y7
 	VSUBPS       Y0, Y6, Y6
 	VSUBPS       Y1, Y7, Y7
-	VMULPS       lanes22<>+0(SB), Y6, Y6
-	VMULPS       lanes22<>+0(SB), Y7, Y7
-	VMAXPS       lanes6<>+0(SB), Y6, Y6
-	VMAXPS       lanes6<>+0(SB), Y7, Y7
-	VADDPS       lanes7<>+0(SB), Y6, Y8
-	VADDPS       lanes7<>+0(SB), Y7, Y9
-	VSUBPS       lanes7<>+0(SB), Y8, Y10
-	VSUBPS       lanes7<>+0(SB), Y9, Y11
+	VMULPS       lanes32<>+0(SB), Y6, Y6
+	VMULPS       lanes32<>+0(SB), Y7, Y7
+	VMAXPS       lanes25<>+0(SB), Y6, Y6
+	VMAXPS       lanes25<>+0(SB), Y7, Y7
+	VADDPS       lanes26<>+0(SB), Y6, Y8
+	VADDPS       lanes26<>+0(SB), Y7, Y9
+	VSUBPS       lanes26<>+0(SB), Y8, Y10
+	VSUBPS       lanes26<>+0(SB), Y9, Y11
 	VSUBPS       Y10, Y6, Y10
 	VSUBPS       Y11, Y7, Y11
-	VMOVUPS      lanes9<>+0(SB), Y6
-	VMOVUPS      lanes9<>+0(SB), Y7
-	VFMADD213PS  lanes10<>+0(SB), Y10, Y6
-	VFMADD213PS  lanes10<>+0(SB), Y11, Y7
-	VFMADD213PS  lanes11<>+0(SB), Y10, Y6
-	VFMADD213PS  lanes11<>+0(SB), Y11, Y7
-	VFMADD213PS  lanes12<>+0(SB), Y10, Y6
-	VFMADD213PS  lanes12<>+0(SB), Y11, Y7
-	VFMADD213PS  lanes13<>+0(SB), Y10, Y6
-	VFMADD213PS  lanes13<>+0(SB), Y11, Y7
-	VFMADD213PS  lanes8<>+0(SB), Y10, Y6
-	VFMADD213PS  lanes8<>+0(SB), Y11, Y7
+	VMOVUPS      lanes27<>+0(SB), Y6
+	VMOVUPS      lanes27<>+0(SB), Y7
+	VFMADD213PS  lanes28<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes28<>+0(SB), Y11, Y7
+	VFMADD213PS  lanes29<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes29<>+0(SB), Y11, Y7
+	VFMADD213PS  lanes30<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes30<>+0(SB), Y11, Y7
+	VFMADD213PS  lanes31<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes31<>+0(SB), Y11, Y7
+	VFMADD213PS  lanes24<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes24<>+0(SB), Y11, Y7
 	VPSLLD       $0x17, Y8, Y8
 	VPSLLD       $0x17, Y9, Y9
 	VPADDD       Y8, Y6, Y6
@@ -3324,28 +3364,28 @@ power:
 	VMOVUPS      32(AX)(BX*1), Y7
 	VSUBPS       Y0, Y6, Y6
 	VSUBPS       Y1, Y7, Y7
-	VMULPS       lanes22<>+0(SB), Y6, Y6
-	VMULPS       lanes22<>+0(SB), Y7, Y7
-	VMAXPS       lanes6<>+0(SB), Y6, Y6
-	VMAXPS       lanes6<>+0(SB), Y7, Y7
-	VADDPS       lanes7<>+0(SB), Y6, Y8
-	VADDPS       lanes7<>+0(SB), Y7, Y9
-	VSUBPS       lanes7<>+0(SB), Y8, Y10
-	VSUBPS       lanes7<>+0(SB), Y9, Y11
+	VMULPS       lanes32<>+0(SB), Y6, Y6
+	VMULPS       lanes32<>+0(SB), Y7, Y7
+	VMAXPS       lanes25<>+0(SB), Y6, Y6
+	VMAXPS       lanes25<>+0(SB), Y7, Y7
+	VADDPS       lanes26<>+0(SB), Y6, Y8
+	VADDPS       lanes26<>+0(SB), Y7, Y9
+	VSUBPS       lanes26<>+0(SB), Y8, Y10
+	VSUBPS       lanes26<>+0(SB), Y9, Y11
 	VSUBPS       Y10, Y6, Y10
 	VSUBPS       Y11, Y7, Y11
-	VMOVUPS      lanes9<>+0(SB), Y6
-	VMOVUPS      lanes9<>+0(SB), Y7
-	VFMADD213PS  lanes10<>+0(SB), Y10, Y6
-	VFMADD213PS  lanes10<>+0(SB), Y11, Y7
-	VFMADD213PS  lanes11<>+0(SB), Y10, Y6
-	VFMADD213PS  lanes11<>+0(SB), Y11, Y7
-	VFMADD213PS  lanes12<>+0(SB), Y10, Y6
-	VFMADD213PS  lanes12<>+0(SB), Y11, Y7
-	VFMADD213PS  lanes13<>+0(SB), Y10, Y6
-	VFMADD213PS  lanes13<>+0(SB), Y11, Y7
-	VFMADD213PS  lanes8<>+0(SB), Y10, Y6
-	VFMADD213PS  lanes8<>+0(SB), Y11, Y7
+	VMOVUPS      lanes27<>+0(SB), Y6
+	VMOVUPS      lanes27<>+0(SB), Y7
+	VFMADD213PS  lanes28<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes28<>+0(SB), Y11, Y7
+	VFMADD213PS  lanes29<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes29<>+0(SB), Y11, Y7
+	VFMADD213PS  lanes30<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes30<>+0(SB), Y11, Y7
+	VFMADD213PS  lanes31<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes31<>+0(SB), Y11, Y7
+	VFMADD213PS  lanes24<>+0(SB), Y10, Y6
+	VFMADD213PS  lanes24<>+0(SB), Y11, Y7
 	VPSLLD       $0x17, Y8, Y8
 	VPSLLD       $0x17, Y9, Y9
 	VPADDD       Y8, Y6, Y6
@@ -3357,7 +3397,7 @@ power:
 	ADDQ         $0x40, AX
 	SUBQ         $0x00000010, DI
 	JNZ          power
-	VMOVSS       lanes8<>+0(SB), X0
+	VMOVSS       lanes24<>+0(SB), X0
 	VADDPS       Y3, Y2, Y1
 	VEXTRACTF128 $0x01, Y1, X2
 	VADDPS       X2, X1, X2
@@ -3367,7 +3407,7 @@ power:
 	VADDPS       X2, X1, X2
 	VDIVSS       X2, X0, X0
 	VMOVSS       X0, (CX)
-	VMOVSS       lanes8<>+0(SB), X0
+	VMOVSS       lanes24<>+0(SB), X0
 	VADDPS       Y5, Y4, Y1
 	VEXTRACTF128 $0x01, Y1, X2
 	VADDPS       X2, X1, X2
@@ -3384,23 +3424,149 @@ power:
 	VZEROUPPER
 	RET
 
-DATA lanes22<>+0(SB)/4, $0x3e8293ee
-DATA lanes22<>+4(SB)/4, $0x3e8293ee
-DATA lanes22<>+8(SB)/4, $0x3e8293ee
-DATA lanes22<>+12(SB)/4, $0x3e8293ee
-DATA lanes22<>+16(SB)/4, $0x3e8293ee
-DATA lanes22<>+20(SB)/4, $0x3e8293ee
-DATA lanes22<>+24(SB)/4, $0x3e8293ee
-DATA lanes22<>+28(SB)/4, $0x3e8293ee
-DATA lanes22<>+32(SB)/4, $0x3e8293ee
-DATA lanes22<>+36(SB)/4, $0x3e8293ee
-DATA lanes22<>+40(SB)/4, $0x3e8293ee
-DATA lanes22<>+44(SB)/4, $0x3e8293ee
-DATA lanes22<>+48(SB)/4, $0x3e8293ee
-DATA lanes22<>+52(SB)/4, $0x3e8293ee
-DATA lanes22<>+56(SB)/4, $0x3e8293ee
-DATA lanes22<>+60(SB)/4, $0x3e8293ee
-GLOBL lanes22<>(SB), RODATA|NOPTR, $64
+DATA lanes25<>+0(SB)/4, $0xc2fa0000
+DATA lanes25<>+4(SB)/4, $0xc2fa0000
+DATA lanes25<>+8(SB)/4, $0xc2fa0000
+DATA lanes25<>+12(SB)/4, $0xc2fa0000
+DATA lanes25<>+16(SB)/4, $0xc2fa0000
+DATA lanes25<>+20(SB)/4, $0xc2fa0000
+DATA lanes25<>+24(SB)/4, $0xc2fa0000
+DATA lanes25<>+28(SB)/4, $0xc2fa0000
+DATA lanes25<>+32(SB)/4, $0xc2fa0000
+DATA lanes25<>+36(SB)/4, $0xc2fa0000
+DATA lanes25<>+40(SB)/4, $0xc2fa0000
+DATA lanes25<>+44(SB)/4, $0xc2fa0000
+DATA lanes25<>+48(SB)/4, $0xc2fa0000
+DATA lanes25<>+52(SB)/4, $0xc2fa0000
+DATA lanes25<>+56(SB)/4, $0xc2fa0000
+DATA lanes25<>+60(SB)/4, $0xc2fa0000
+GLOBL lanes25<>(SB), RODATA|NOPTR, $64
+
+DATA lanes26<>+0(SB)/4, $0x4b400000
+DATA lanes26<>+4(SB)/4, $0x4b400000
+DATA lanes26<>+8(SB)/4, $0x4b400000
+DATA lanes26<>+12(SB)/4, $0x4b400000
+DATA lanes26<>+16(SB)/4, $0x4b400000
+DATA lanes26<>+20(SB)/4, $0x4b400000
+DATA lanes26<>+24(SB)/4, $0x4b400000
+DATA lanes26<>+28(SB)/4, $0x4b400000
+DATA lanes26<>+32(SB)/4, $0x4b400000
+DATA lanes26<>+36(SB)/4, $0x4b400000
+DATA lanes26<>+40(SB)/4, $0x4b400000
+DATA lanes26<>+44(SB)/4, $0x4b400000
+DATA lanes26<>+48(SB)/4, $0x4b400000
+DATA lanes26<>+52(SB)/4, $0x4b400000
+DATA lanes26<>+56(SB)/4, $0x4b400000
+DATA lanes26<>+60(SB)/4, $0x4b400000
+GLOBL lanes26<>(SB), RODATA|NOPTR, $64
+
+DATA lanes27<>+0(SB)/4, $0x3aaddd0a
+DATA lanes27<>+4(SB)/4, $0x3aaddd0a
+DATA lanes27<>+8(SB)/4, $0x3aaddd0a
+DATA lanes27<>+12(SB)/4, $0x3aaddd0a
+DATA lanes27<>+16(SB)/4, $0x3aaddd0a
+DATA lanes27<>+20(SB)/4, $0x3aaddd0a
+DATA lanes27<>+24(SB)/4, $0x3aaddd0a
+DATA lanes27<>+28(SB)/4, $0x3aaddd0a
+DATA lanes27<>+32(SB)/4, $0x3aaddd0a
+DATA lanes27<>+36(SB)/4, $0x3aaddd0a
+DATA lanes27<>+40(SB)/4, $0x3aaddd0a
+DATA lanes27<>+44(SB)/4, $0x3aaddd0a
+DATA lanes27<>+48(SB)/4, $0x3aaddd0a
+DATA lanes27<>+52(SB)/4, $0x3aaddd0a
+DATA lanes27<>+56(SB)/4, $0x3aaddd0a
+DATA lanes27<>+60(SB)/4, $0x3aaddd0a
+GLOBL lanes27<>(SB), RODATA|NOPTR, $64
+
+DATA lanes28<>+0(SB)/4, $0x3c1e7544
+DATA lanes28<>+4(SB)/4, $0x3c1e7544
+DATA lanes28<>+8(SB)/4, $0x3c1e7544
+DATA lanes28<>+12(SB)/4, $0x3c1e7544
+DATA lanes28<>+16(SB)/4, $0x3c1e7544
+DATA lanes28<>+20(SB)/4, $0x3c1e7544
+DATA lanes28<>+24(SB)/4, $0x3c1e7544
+DATA lanes28<>+28(SB)/4, $0x3c1e7544
+DATA lanes28<>+32(SB)/4, $0x3c1e7544
+DATA lanes28<>+36(SB)/4, $0x3c1e7544
+DATA lanes28<>+40(SB)/4, $0x3c1e7544
+DATA lanes28<>+44(SB)/4, $0x3c1e7544
+DATA lanes28<>+48(SB)/4, $0x3c1e7544
+DATA lanes28<>+52(SB)/4, $0x3c1e7544
+DATA lanes28<>+56(SB)/4, $0x3c1e7544
+DATA lanes28<>+60(SB)/4, $0x3c1e7544
+GLOBL lanes28<>(SB), RODATA|NOPTR, $64
+
+DATA lanes29<>+0(SB)/4, $0x3d635ba9
+DATA lanes29<>+4(SB)/4, $0x3d635ba9
+DATA lanes29<>+8(SB)/4, $0x3d635ba9
+DATA lanes29<>+12(SB)/4, $0x3d635ba9
+DATA lanes29<>+16(SB)/4, $0x3d635ba9
+DATA lanes29<>+20(SB)/4, $0x3d635ba9
+DATA lanes29<>+24(SB)/4, $0x3d635ba9
+DATA lanes29<>+28(SB)/4, $0x3d635ba9
+DATA lanes29<>+32(SB)/4, $0x3d635ba9
+DATA lanes29<>+36(SB)/4, $0x3d635ba9
+DATA lanes29<>+40(SB)/4, $0x3d635ba9
+DATA lanes29<>+44(SB)/4, $0x3d635ba9
+DATA lanes29<>+48(SB)/4, $0x3d635ba9
+DATA lanes29<>+52(SB)/4, $0x3d635ba9
+DATA lanes29<>+56(SB)/4, $0x3d635ba9
+DATA lanes29<>+60(SB)/4, $0x3d635ba9
+GLOBL lanes29<>(SB), RODATA|NOPTR, $64
+
+DATA lanes30<>+0(SB)/4, $0x3e75fcde
+DATA lanes30<>+4(SB)/4, $0x3e75fcde
+DATA lanes30<>+8(SB)/4, $0x3e75fcde
+DATA lanes30<>+12(SB)/4, $0x3e75fcde
+DATA lanes30<>+16(SB)/4, $0x3e75fcde
+DATA lanes30<>+20(SB)/4, $0x3e75fcde
+DATA lanes30<>+24(SB)/4, $0x3e75fcde
+DATA lanes30<>+28(SB)/4, $0x3e75fcde
+DATA lanes30<>+32(SB)/4, $0x3e75fcde
+DATA lanes30<>+36(SB)/4, $0x3e75fcde
+DATA lanes30<>+40(SB)/4, $0x3e75fcde
+DATA lanes30<>+44(SB)/4, $0x3e75fcde
+DATA lanes30<>+48(SB)/4, $0x3e75fcde
+DATA lanes30<>+52(SB)/4, $0x3e75fcde
+DATA lanes30<>+56(SB)/4, $0x3e75fcde
+DATA lanes30<>+60(SB)/4, $0x3e75fcde
+GLOBL lanes30<>(SB), RODATA|NOPTR, $64
+
+DATA lanes31<>+0(SB)/4, $0x3f317215
+DATA lanes31<>+4(SB)/4, $0x3f317215
+DATA lanes31<>+8(SB)/4, $0x3f317215
+DATA lanes31<>+12(SB)/4, $0x3f317215
+DATA lanes31<>+16(SB)/4, $0x3f317215
+DATA lanes31<>+20(SB)/4, $0x3f317215
+DATA lanes31<>+24(SB)/4, $0x3f317215
+DATA lanes31<>+28(SB)/4, $0x3f317215
+DATA lanes31<>+32(SB)/4, $0x3f317215
+DATA lanes31<>+36(SB)/4, $0x3f317215
+DATA lanes31<>+40(SB)/4, $0x3f317215
+DATA lanes31<>+44(SB)/4, $0x3f317215
+DATA lanes31<>+48(SB)/4, $0x3f317215
+DATA lanes31<>+52(SB)/4, $0x3f317215
+DATA lanes31<>+56(SB)/4, $0x3f317215
+DATA lanes31<>+60(SB)/4, $0x3f317215
+GLOBL lanes31<>(SB), RODATA|NOPTR, $64
+
+DATA lanes32<>+0(SB)/4, $0x3e8293ee
+DATA lanes32<>+4(SB)/4, $0x3e8293ee
+DATA lanes32<>+8(SB)/4, $0x3e8293ee
+DATA lanes32<>+12(SB)/4, $0x3e8293ee
+DATA lanes32<>+16(SB)/4, $0x3e8293ee
+DATA lanes32<>+20(SB)/4, $0x3e8293ee
+DATA lanes32<>+24(SB)/4, $0x3e8293ee
+DATA lanes32<>+28(SB)/4, $0x3e8293ee
+DATA lanes32<>+32(SB)/4, $0x3e8293ee
+DATA lanes32<>+36(SB)/4, $0x3e8293ee
+DATA lanes32<>+40(SB)/4, $0x3e8293ee
+DATA lanes32<>+44(SB)/4, $0x3e8293ee
+DATA lanes32<>+48(SB)/4, $0x3e8293ee
+DATA lanes32<>+52(SB)/4, $0x3e8293ee
+DATA lanes32<>+56(SB)/4, $0x3e8293ee
+DATA lanes32<>+60(SB)/4, $0x3e8293ee
+GLOBL lanes32<>(SB), RODATA|NOPTR, $64
 
 // func mixAVX2(dst *float32, weights *float32, inverse *float32, values *float32, n int, stride int, queries int)
 // Requires: AVX, FMA3
@@ -3718,81 +3884,68 @@ TEXT ·geluAVX512(SB), NOSPLIT, $0-24
 	VMOVUPS lanes11<>+0(SB), Z5
 	VMOVUPS lanes12<>+0(SB), Z6
 	VMOVUPS lanes13<>+0(SB), Z7
-	VMOVUPS lanes5<>+0(SB), Z8
-	VMOVUPS lanes14<>+0(SB), Z9
-	VMOVUPS lanes15<>+0(SB), Z10
-	VMOVUPS lanes16<>+0(SB), Z11
-	VMOVUPS lanes17<>+0(SB), Z12
-	VMOVUPS lanes18<>+0(SB), Z13
-	VMOVUPS lanes19<>+0(SB), Z14
-	VMOVUPS lanes20<>+0(SB), Z15
-	VMOVUPS lanes21<>+0(SB), Z16
+	VMOVUPS lanes14<>+0(SB), Z8
+	VMOVUPS lanes15<>+0(SB), Z9
+	VMOVUPS lanes16<>+0(SB), Z10
+	VMOVUPS lanes17<>+0(SB), Z11
+	VMOVUPS lanes18<>+0(SB), Z12
+	VMOVUPS lanes19<>+0(SB), Z13
+	VMOVUPS lanes20<>+0(SB), Z14
+	VMOVUPS lanes21<>+0(SB), Z15
+	VMOVUPS lanes22<>+0(SB), Z16
+	VMOVUPS lanes23<>+0(SB), Z17
 
 values:
-	VMOVUPS      (CX), Z17
-	VMOVUPS      64(CX), Z18
-	VPANDD       Z8, Z17, Z19
-	VPANDD       Z8, Z18, Z20
-	VMOVUPS      Z10, Z21
-	VMOVUPS      Z10, Z22
-	VFMADD213PS  Z2, Z19, Z21
-	VFMADD213PS  Z2, Z20, Z22
-	VMOVUPS      Z2, Z23
-	VMOVUPS      Z2, Z24
-	VDIVPS       Z21, Z23, Z21
-	VDIVPS       Z22, Z24, Z22
-	VMULPS       Z17, Z17, Z17
-	VMULPS       Z18, Z18, Z18
-	VMULPS       Z11, Z17, Z17
-	VMULPS       Z11, Z18, Z18
-	VMAXPS       Z0, Z17, Z17
-	VMAXPS       Z0, Z18, Z18
-	VADDPS       Z1, Z17, Z23
-	VADDPS       Z1, Z18, Z24
-	VSUBPS       Z1, Z23, Z25
-	VSUBPS       Z1, Z24, Z26
-	VSUBPS       Z25, Z17, Z25
-	VSUBPS       Z26, Z18, Z26
-	VMOVUPS      Z3, Z17
-	VMOVUPS      Z3, Z18
-	VFMADD213PS  Z4, Z25, Z17
-	VFMADD213PS  Z4, Z26, Z18
-	VFMADD213PS  Z5, Z25, Z17
-	VFMADD213PS  Z5, Z26, Z18
-	VFMADD213PS  Z6, Z25, Z17
-	VFMADD213PS  Z6, Z26, Z18
-	VFMADD213PS  Z7, Z25, Z17
-	VFMADD213PS  Z7, Z26, Z18
-	VFMADD213PS  Z2, Z25, Z17
-	VFMADD213PS  Z2, Z26, Z18
-	VPSLLD       $0x17, Z23, Z23
-	VPSLLD       $0x17, Z24, Z24
-	VPADDD       Z23, Z17, Z17
-	VPADDD       Z24, Z18, Z18
-	VMOVUPS      Z9, Z23
-	VMOVUPS      Z9, Z24
-	VFMADD213PS  Z13, Z21, Z23
-	VFMADD213PS  Z13, Z22, Z24
-	VFMADD213PS  Z14, Z21, Z23
-	VFMADD213PS  Z14, Z22, Z24
-	VFMADD213PS  Z15, Z21, Z23
-	VFMADD213PS  Z15, Z22, Z24
-	VFMADD213PS  Z16, Z21, Z23
-	VFMADD213PS  Z16, Z22, Z24
-	VMULPS       Z21, Z23, Z23
-	VMULPS       Z22, Z24, Z24
-	VFNMADD213PS Z2, Z23, Z17
-	VFNMADD213PS Z2, Z24, Z18
-	VFMADD213PS  (CX), Z19, Z17
-	VFMADD213PS  64(CX), Z20, Z18
-	VMULPS       Z12, Z17, Z17
-	VMULPS       Z12, Z18, Z18
-	VMOVUPS      Z17, (AX)
-	VMOVUPS      Z18, 64(AX)
-	ADDQ         $0x00000080, CX
-	ADDQ         $0x00000080, AX
-	SUBQ         $0x00000020, DX
-	JNZ          values
+	VMOVUPS     (CX), Z18
+	VMOVUPS     64(CX), Z19
+	VMINPS      Z0, Z18, Z20
+	VMINPS      Z0, Z19, Z21
+	VMAXPS      Z1, Z20, Z20
+	VMAXPS      Z1, Z21, Z21
+	VMULPS      Z20, Z20, Z22
+	VMULPS      Z21, Z21, Z23
+	VMOVUPS     Z2, Z24
+	VMOVUPS     Z2, Z25
+	VFMADD213PS Z3, Z22, Z24
+	VFMADD213PS Z3, Z23, Z25
+	VMOVUPS     Z5, Z22
+	VMOVUPS     Z5, Z23
+	VFMADD213PS Z6, Z24, Z22
+	VFMADD213PS Z6, Z25, Z23
+	VFMADD213PS Z7, Z24, Z22
+	VFMADD213PS Z7, Z25, Z23
+	VFMADD213PS Z8, Z24, Z22
+	VFMADD213PS Z8, Z25, Z23
+	VFMADD213PS Z9, Z24, Z22
+	VFMADD213PS Z9, Z25, Z23
+	VFMADD213PS Z10, Z24, Z22
+	VFMADD213PS Z10, Z25, Z23
+	VFMADD213PS Z11, Z24, Z22
+	VFMADD213PS Z11, Z25, Z23
+	VFMADD213PS Z12, Z24, Z22
+	VFMADD213PS Z12, Z25, Z23
+	VFMADD213PS Z13, Z24, Z22
+	VFMADD213PS Z13, Z25, Z23
+	VFMADD213PS Z14, Z24, Z22
+	VFMADD213PS Z14, Z25, Z23
+	VFMADD213PS Z15, Z24, Z22
+	VFMADD213PS Z15, Z25, Z23
+	VFMADD213PS Z16, Z24, Z22
+	VFMADD213PS Z16, Z25, Z23
+	VFMADD213PS Z17, Z24, Z22
+	VFMADD213PS Z17, Z25, Z23
+	VMULPS      Z20, Z22, Z22
+	VMULPS      Z21, Z23, Z23
+	VMULPS      Z4, Z18, Z18
+	VMULPS      Z4, Z19, Z19
+	VFMADD213PS Z18, Z18, Z22
+	VFMADD213PS Z19, Z19, Z23
+	VMOVUPS     Z22, (AX)
+	VMOVUPS     Z23, 64(AX)
+	ADDQ        $0x00000080, CX
+	ADDQ        $0x00000080, AX
+	SUBQ        $0x00000020, DX
+	JNZ         values
 	VZEROUPPER
 	RET
 
@@ -3848,7 +4001,7 @@ square:
 	VDIVSS        X0, X2, X2
 	VADDSS        eps+40(FP), X2, X2
 	VSQRTSS       X2, X2, X2
-	VMOVSS        lanes8<>+0(SB), X0
+	VMOVSS        lanes24<>+0(SB), X0
 	VDIVSS        X2, X0, X0
 	VBROADCASTSS  X0, Z0
 	MOVQ          gamma+16(FP), CX
@@ -5078,15 +5231,15 @@ TEXT ·softmaxAVX512(SB), NOSPLIT, $0-24
 	MOVQ    DX, BX
 	SHLQ    $0x02, BX
 	LEAQ    (BX)(BX*2), SI
-	VMOVUPS lanes6<>+0(SB), Z0
-	VMOVUPS lanes7<>+0(SB), Z1
-	VMOVUPS lanes8<>+0(SB), Z2
-	VMOVUPS lanes9<>+0(SB), Z3
-	VMOVUPS lanes10<>+0(SB), Z4
-	VMOVUPS lanes11<>+0(SB), Z5
-	VMOVUPS lanes12<>+0(SB), Z6
-	VMOVUPS lanes13<>+0(SB), Z7
-	VMOVUPS lanes22<>+0(SB), Z8
+	VMOVUPS lanes25<>+0(SB), Z0
+	VMOVUPS lanes26<>+0(SB), Z1
+	VMOVUPS lanes24<>+0(SB), Z2
+	VMOVUPS lanes27<>+0(SB), Z3
+	VMOVUPS lanes28<>+0(SB), Z4
+	VMOVUPS lanes29<>+0(SB), Z5
+	VMOVUPS lanes30<>+0(SB), Z6
+	VMOVUPS lanes31<>+0(SB), Z7
+	VMOVUPS lanes32<>+0(SB), Z8
 	MOVQ    $0x00000001, DI
 
 rows:
@@ -5220,7 +5373,7 @@ power:
 	ADDQ          $0x40, AX
 	SUBQ          $0x00000010, R8
 	JNZ           power
-	VMOVSS        lanes8<>+0(SB), X9
+	VMOVSS        lanes24<>+0(SB), X9
 	VEXTRACTF64X4 $0x01, Z14, Y10
 	VADDPS        Y10, Y14, Y10
 	VEXTRACTF128  $0x01, Y10, X11
@@ -5231,7 +5384,7 @@ power:
 	VADDPS        X11, X10, X11
 	VDIVSS        X11, X9, X9
 	VMOVSS        X9, (CX)
-	VMOVSS        lanes8<>+0(SB), X9
+	VMOVSS        lanes24<>+0(SB), X9
 	VEXTRACTF64X4 $0x01, Z15, Y10
 	VADDPS        Y10, Y15, Y10
 	VEXTRACTF128  $0x01, Y10, X11
@@ -5242,7 +5395,7 @@ power:
 	VADDPS        X11, X10, X11
 	VDIVSS        X11, X9, X9
 	VMOVSS        X9, 4(CX)
-	VMOVSS        lanes8<>+0(SB), X9
+	VMOVSS        lanes24<>+0(SB), X9
 	VEXTRACTF64X4 $0x01, Z16, Y10
 	VADDPS        Y10, Y16, Y10
 	VEXTRACTF128  $0x01, Y10, X11
@@ -5253,7 +5406,7 @@ power:
 	VADDPS        X11, X10, X11
 	VDIVSS        X11, X9, X9
 	VMOVSS        X9, 8(CX)
-	VMOVSS        lanes8<>+0(SB), X9
+	VMOVSS        lanes24<>+0(SB), X9
 	VEXTRACTF64X4 $0x01, Z17, Y10
 	VADDPS        Y10, Y17, Y10
 	VEXTRACTF128  $0x01, Y10, X11

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"math"
-
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	. "github.com/mmcloughlin/avo/reg"
@@ -65,11 +63,11 @@ func exp2Constants() []Mem {
 	return c
 }
 
-// gelu computes (x + |x| erf(|x|/sqrt 2)) / 2.
+// gelu computes (x + x erf(x/sqrt 2)) / 2, as geluGo does.
 func (m machine) gelu() {
 	m.text("gelu", "func(dst, x *float32, n int)", "writes the GELU of n values, a multiple of 32.")
 	dst, x, n := pointer("dst"), pointer("x"), pointer("n")
-	m.hold(append(exp2Constants(), geluConstants()...)...)
+	m.hold(geluConstants()...)
 	loop("values", n, 2*m.size()/4, func() {
 		m.geluOf(Mem{Base: dst}, Mem{Base: x})
 		ADDQ(U32(uint32(2*m.size())), x)
@@ -78,43 +76,37 @@ func (m machine) gelu() {
 	end()
 }
 
-// tail are the other coefficients of formula 7.1.26 of Abramowitz and Stegun, behind
-// the first, from the highest.
-var tail = []float32{-1.453152027, 1.421413741, -0.284496736, 0.254829592}
+// bell are the coefficients of erf(x/sqrt 2)/x as a polynomial of 2/25 x^2 - 1, from
+// the highest (see bell in package kernel).
+var bell = []float32{0.0012174296, -0.0032265205, 0.003445669, -0.005371175, 0.012820947, -0.022328656, 0.032804385,
+	-0.046537314, 0.06288434, -0.08088522, 0.103041045, -0.14059256, 0.28272763}
 
-const (
-	first = 1.061405429
-	slope = 0.3275911 / math.Sqrt2
-)
+// edge is from where on erf(x/sqrt 2) is 1.
+const edge = 5
 
 func geluConstants() []Mem {
-	c := []Mem{magnitude(), constant(first), constant(slope), constant(-math.Log2E / 2), constant(.5)}
-	for _, p := range tail {
-		c = append(c, constant(p))
+	c := []Mem{constant(edge), constant(-edge), constant(2. / (edge * edge)), constant(-1), constant(.5)}
+	for _, b := range bell {
+		c = append(c, constant(b))
 	}
 	return c
 }
 
 // geluOf takes two registers of values.
 func (m machine) geluOf(to, at Mem) {
-	x, size, e, t := m.lockstep(2), m.lockstep(2), m.lockstep(2), m.lockstep(2)
-	from := func(i int) Mem { return at.Offset(i * m.size()) }
-	x.each(func(i int, x VecVirtual) { VMOVUPS(from(i), x) })
-	x.each(func(i int, x VecVirtual) { m.and(m.held(magnitude()), x, size[i]) })
-	t.each(func(_ int, t VecVirtual) { VMOVUPS(m.held(constant(slope)), t) })
-	m.horner(t, size, 1)
-	p := m.all(2, 1)
-	p.each(func(i int, p VecVirtual) { VDIVPS(t[i], p, t[i]) })
-	x.each(func(i int, x VecVirtual) { VMULPS(x, x, e[i]) })
-	e.each(func(_ int, e VecVirtual) { VMULPS(m.held(constant(-math.Log2E/2)), e, e) })
-	m.exp2(e)
-	p = m.all(2, first)
-	m.horner(p, t, tail...)
-	p.each(func(i int, p VecVirtual) { VMULPS(t[i], p, p) })
-	e.each(func(i int, e VecVirtual) { VFNMADD213PS(m.held(constant(1)), p[i], e) }) // erf = 1 - p e
-	e.each(func(i int, e VecVirtual) { VFMADD213PS(from(i), size[i], e) })
-	e.each(func(_ int, e VecVirtual) { VMULPS(m.held(constant(.5)), e, e) })
-	e.each(func(i int, e VecVirtual) { VMOVUPS(e, to.Offset(i*m.size())) })
+	half, x, s := m.lockstep(2), m.lockstep(2), m.lockstep(2)
+	half.each(func(i int, h VecVirtual) { VMOVUPS(at.Offset(i*m.size()), h) })
+	x.each(func(i int, x VecVirtual) { VMINPS(m.held(constant(edge)), half[i], x) })
+	x.each(func(_ int, x VecVirtual) { VMAXPS(m.held(constant(-edge)), x, x) })
+	s.each(func(i int, s VecVirtual) { VMULPS(x[i], x[i], s) })
+	t := m.all(2, 2./(edge*edge))
+	m.horner(t, s, -1)
+	p := m.all(2, bell[0])
+	m.horner(p, t, bell[1:]...)
+	p.each(func(i int, p VecVirtual) { VMULPS(x[i], p, p) })
+	half.each(func(_ int, h VecVirtual) { VMULPS(m.held(constant(.5)), h, h) })
+	p.each(func(i int, p VecVirtual) { VFMADD213PS(half[i], half[i], p) })
+	p.each(func(i int, p VecVirtual) { VMOVUPS(p, to.Offset(i*m.size())) })
 }
 
 // addNorm takes one row, in three passes: the sum, the squares of the distances to
