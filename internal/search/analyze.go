@@ -305,8 +305,15 @@ func (a *analyzer) english(t []byte) {
 	if len(t) < 3 || len(t) > maxTerm/2 {
 		return
 	}
-	if a.stem = a.stems.of(a.stem[:0], t); string(a.stem) != string(t) {
-		a.put(a.stem, stem)
+	var root []byte
+	if a.stems != nil && len(t) <= maxStemmed {
+		root = a.stems.of(t)
+	} else {
+		root = porter(append(a.stem[:0], t...))
+		a.stem = root
+	}
+	if string(root) != string(t) {
+		a.put(root, stem)
 	}
 }
 

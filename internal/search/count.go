@@ -1,9 +1,9 @@
 package search
 
 import (
-	"encoding/binary"
 	"hash/maphash"
 	"math"
+	"math/bits"
 	"slices"
 	"strings"
 	"sync"
@@ -96,11 +96,7 @@ func (c *counter) grow() {
 
 // prefixKey is the first eight bytes of a term as a number: it orders terms as
 // they are, but for those that begin alike.
-func prefixKey(t string) uint64 {
-	var k [8]byte
-	copy(k[:], t)
-	return binary.BigEndian.Uint64(k[:])
-}
+func prefixKey(t string) uint64 { return bits.ReverseBytes64(low8(t)) }
 
 // Sorting numbers is three times as fast as sorting terms, so the first five
 // bytes of a term and its place are sorted as one number.

@@ -1,7 +1,5 @@
 package search
 
-import "encoding/binary"
-
 // stems remembers the stems of words, so that most words of a text are stemmed
 // without work. A word has one place, and whoever comes to a place that is taken
 // takes it over: no list is kept, and nothing in here is a pointer, which the
@@ -9,7 +7,7 @@ import "encoding/binary"
 type stems [1 << stemBits]struct {
 	word [2]uint64
 	stem [maxStemmed]byte
-	size uint8 // of the stem; of an empty place zero
+	size uint8 // of the stem
 }
 
 const (
@@ -17,19 +15,27 @@ const (
 	maxStemmed = 16 // longer words are rare and stemmed each time
 )
 
-// of appends to out the stem of a word of lower-case letters, which is never
-// longer than the word.
-func (s *stems) of(out, word []byte) []byte {
-	if s == nil || len(word) > maxStemmed {
-		return porter(append(out, word...))
-	}
-	var padded [maxStemmed]byte
-	copy(padded[:], word)
-	key := [2]uint64{binary.LittleEndian.Uint64(padded[:]), binary.LittleEndian.Uint64(padded[8:])}
+// of returns the stem of a word of lower-case letters, at most maxStemmed. It is
+// never longer than the word, and good until the next call.
+func (s *stems) of(word []byte) []byte {
+	key := [2]uint64{low8(word), low8(word[min(8, len(word)):])}
 	at := &s[(key[0]^key[1]*fnvPrime)*0x9e3779b97f4a7c15>>(64-stemBits)]
 	if at.word != key {
 		at.word = key
-		at.size = uint8(copy(at.stem[:], porter(padded[:len(word)])))
+		at.size = uint8(copy(at.stem[:], porter(append(at.stem[:0], word...))))
 	}
-	return append(out, at.stem[:at.size]...)
+	return at.stem[:at.size]
+}
+
+// low8 is the first eight bytes of a text as a number, the first the lowest. To copy
+// them into an array first makes the processor wait for the copy.
+func low8[T string | []byte](t T) (n uint64) {
+	if len(t) >= 8 {
+		return uint64(t[0]) | uint64(t[1])<<8 | uint64(t[2])<<16 | uint64(t[3])<<24 |
+			uint64(t[4])<<32 | uint64(t[5])<<40 | uint64(t[6])<<48 | uint64(t[7])<<56
+	}
+	for i := range len(t) {
+		n |= uint64(t[i]) << (8 * i)
+	}
+	return n
 }

@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -9,16 +10,17 @@ import (
 func TestRememberedStemsAreThoseOfPorter(t *testing.T) {
 	t.Parallel()
 	words := strings.FieldsFunc(strings.ToLower(prose), func(r rune) bool { return r < 'a' || r > 'z' })
+	words = slices.DeleteFunc(words, func(w string) bool { return len(w) > maxStemmed })
 	for i := range 3 << stemBits { // more than there are places
 		words = append(words, fmt.Sprintf("%sings", strings.Map(func(r rune) rune { return r - '0' + 'a' }, fmt.Sprint(i))))
 	}
-	words = append(words, "internationalize", "internationalized", "internationalizations")
+	words = append(words, "internationalize", "responsibilities")
 	s := new(stems)
 	for range 2 {
 		for _, w := range words {
 			want := string(porter([]byte(w)))
 			for range 2 {
-				if got := string(s.of(nil, []byte(w))); got != want {
+				if got := string(s.of([]byte(w))); got != want {
 					t.Fatalf("%q: got %q, want %q", w, got, want)
 				}
 			}
