@@ -9,8 +9,13 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// changes are those of one kind in a round, by 32 clients.
-const changes = 800
+// changes are those of one kind in a turn, by 32 clients. A round has lifeTurns of
+// them, whose mean counts: every eighth fold ends in a merge, after some 4,800
+// changes, which must not meet the same kind in each turn.
+const (
+	changes   = 460
+	lifeTurns = 6
+)
 
 // life compares the changes of memories with their creation, by the same server
 // in the same rounds, and measures the context snapshot and the list.
@@ -54,7 +59,7 @@ func (b *bench) life() error {
 	for _, k := range kinds {
 		sides = append(sides, contender{k.name, k.run})
 	}
-	s, err := b.interleave(1, sides...)
+	s, err := b.interleave(lifeTurns, sides...)
 	if err != nil {
 		return err
 	}
