@@ -1,20 +1,23 @@
 package search
 
+import "slices"
+
 // Answer searches for what a query can mean in this workspace: see Adapt. The
 // result, and what the texts of its hits are to be read for, belong to the query
 // that it returns. It costs no more than Search where the query is English and
-// some form of every word is known.
-func (v *View) Answer(fetch Fetch, q Query, f Filter, now int64, k int) (Query, Result, error) {
+// some form of every word is known. Pages that the cache does not hold are fetched.
+func (v *View) Answer(cache *Cache, fetch Fetch, q Query, f Filter, now int64, k int) (Query, Result, error) {
+	fetch = cache.Through(fetch)
 	var r Result
 	var known func(int) (bool, error)
 	if !q.foreign {
 		var err error
-		if r, err = v.Search(fetch, q, f, now, k); err != nil || len(r.idf) == 0 {
+		if r, err = v.Search(fetch, q, f, now, k); err != nil || !slices.Contains(r.idf, 0) {
 			return q, r, err
 		}
 		known = func(i int) (bool, error) { return r.idf[i] > 0, nil }
 	}
-	adapted, changed, err := v.adapt(fetch, q, known)
+	adapted, changed, err := v.adapt(cache, fetch, q, known)
 	if err != nil || !changed && !q.foreign {
 		return q, r, err
 	}
@@ -26,14 +29,14 @@ func (v *View) Answer(fetch Fetch, q Query, f Filter, now int64, k int) (Query, 
 // document holds any form stand for the word that they are most likely meant to
 // be; if that says nothing, neither do they. Where the query is not English, words
 // stand for all that begin alike too: see family. Everything else stays as it is.
-func (v *View) Adapt(fetch Fetch, q Query) (Query, error) {
-	adapted, _, err := v.adapt(fetch, q, nil)
+func (v *View) Adapt(cache *Cache, fetch Fetch, q Query) (Query, error) {
+	adapted, _, err := v.adapt(cache, cache.Through(fetch), q, nil)
 	return adapted, err
 }
 
 // adapt takes from known which of the query's terms are, if it is not nil.
-func (v *View) adapt(fetch Fetch, q Query, known func(i int) (bool, error)) (_ Query, changed bool, err error) {
-	words, families := dictionary{view: v, fetch: fetch}, map[string]*family{}
+func (v *View) adapt(cache *Cache, fetch Fetch, q Query, known func(i int) (bool, error)) (_ Query, changed bool, err error) {
+	words, families := dictionary{view: v, cache: cache, fetch: fetch}, map[string]*family{}
 	if known == nil {
 		known = func(i int) (bool, error) { return words.knows(q.terms[i].text) }
 	}

@@ -142,17 +142,17 @@ func TestAdaptedQueriesEqualNaiveOnes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		w := newWorkspace()
+		w, cache := newWorkspace(), NewCache(1<<16)
 		for range 15 {
 			if err := w.actInflected(r); err != nil {
 				t.Fatal(err)
 			}
 			q, f := Parse(inflectedText(r, 1+r.IntN(5))), someFilter(r)
 			want := w.adapted(q)
-			if got, err := w.view.Adapt(w.fetch, q); err != nil || !reflect.DeepEqual(got, want) {
+			if got, err := w.view.Adapt(cache, w.fetch, q); err != nil || !reflect.DeepEqual(got, want) {
 				t.Fatalf("%q: %v\ngot  %s\nwant %s", q.text, err, spelled(got), spelled(want))
 			}
-			words, got, err := w.view.Answer(w.fetch, q, f, 500, 20)
+			words, got, err := w.view.Answer(cache, w.fetch, q, f, 500, 20)
 			if err != nil || !reflect.DeepEqual(words, want) || !w.agrees(want, got, w.naive(want, f, 500, 20)) {
 				t.Fatalf("%q: %v\ngot  %+v\nwant %+v", q.text, err, got, w.naive(want, f, 500, 20))
 			}

@@ -60,7 +60,7 @@ func TestMisspelledWordsAreRepaired(t *testing.T) {
 		{"nïaveté", "naïveté:0.24 naivete:0.24 naivet:0.24 naïv*[naïveté]:0.80"},
 		{"ркзервное", "резервное:0.24 резерв*[резервное]:0.80"},
 	} {
-		got, err := v.Adapt(d.fetch, Parse(c.query))
+		got, err := v.Adapt(NewCache(0), d.fetch, Parse(c.query))
 		if err != nil || spelled(got) != c.want {
 			t.Errorf("%s: %s, want %s, %v", c.query, spelled(got), c.want, err)
 		}
@@ -76,11 +76,11 @@ func TestWhatIsNotMisspelledStaysAsItIs(t *testing.T) {
 		"the who", "where", "the master answers harbours", "the 数据库", "«harbuor» the",
 	} {
 		q := Parse(query)
-		got, err := v.Adapt(d.fetch, q)
+		got, err := v.Adapt(NewCache(0), d.fetch, q)
 		if err != nil || !reflect.DeepEqual(got, q) {
 			t.Errorf("%s: %s, want %s, %v", query, spelled(got), spelled(q), err)
 		}
-		if words, _, err := v.Answer(d.fetch, q, Filter{}, 0, 5); err != nil || !reflect.DeepEqual(words, q) {
+		if words, _, err := v.Answer(NewCache(0), d.fetch, q, Filter{}, 0, 5); err != nil || !reflect.DeepEqual(words, q) {
 			t.Errorf("%s: answered for %s, %v", query, spelled(words), err)
 		}
 	}
@@ -90,25 +90,25 @@ func TestAMisspelledStopWordAsksForNothing(t *testing.T) {
 	t.Parallel()
 	d := newDisk()
 	v := library(t, d, "where the harbour ends", "where the river begins")
-	q, err := v.Adapt(d.fetch, Parse("is the rivre whree teh harbour"))
+	q, err := v.Adapt(NewCache(0), d.fetch, Parse("is the rivre whree teh harbour"))
 	if err != nil || spelled(q) != "river:0.80 | teh:1.00 | harbour:1.00" || !slices.Equal(q.pairs, [][2]int{{0, 1}, {1, 2}}) {
 		t.Errorf("%s %v, %v", spelled(q), q.pairs, err)
 	}
-	if q, err = v.Adapt(d.fetch, Parse("whree")); err != nil || spelled(q) != "where:0.80" {
+	if q, err = v.Adapt(NewCache(0), d.fetch, Parse("whree")); err != nil || spelled(q) != "where:0.80" {
 		t.Errorf("alone: %s, %v", spelled(q), err)
 	}
 }
 
 func TestTheDeadAreNobodysWord(t *testing.T) {
 	t.Parallel()
-	d := newDisk()
+	d, cache := newDisk(), NewCache(1<<20)
 	v := library(t, d, "harbour harbour", "harbor", "harbors", "end")
 	for _, c := range []struct {
 		dead int64
 		want string
 	}{{0, "harbor:0.80"}, {2, "harbor:0.80"}, {3, "harbour:0.80"}, {1, "harbuor:1.00"}} {
 		v = v.With([]Change{{Seq: 10 + c.dead, Attributes: Attributes{Memory: c.dead}, Gone: true}})
-		if q, err := v.Adapt(d.fetch, Parse("the harbuor")); err != nil || spelled(q) != c.want {
+		if q, err := v.Adapt(cache, d.fetch, Parse("the harbuor")); err != nil || spelled(q) != c.want {
 			t.Errorf("without %d: %s, want %s, %v", c.dead, spelled(q), c.want, err)
 		}
 	}
@@ -131,7 +131,7 @@ func TestFamiliesFindInflectedWords(t *testing.T) {
 		{"where is the tableau of it", []int64{4}},
 		{"what are the straße", []int64{3}},
 	} {
-		_, r, err := v.Answer(d.fetch, Parse(c.query), Filter{}, 0, 9)
+		_, r, err := v.Answer(NewCache(0), d.fetch, Parse(c.query), Filter{}, 0, 9)
 		var got []int64
 		for _, h := range r.Hits {
 			got = append(got, h.Memory)
@@ -159,7 +159,7 @@ func TestALargeFamilyHasItsMostFrequentWords(t *testing.T) {
 		}
 	}
 	d := newDisk()
-	q, err := folded(t, d, 1, list[:30]).With(list[30:]).Adapt(d.fetch, Parse("котики"))
+	q, err := folded(t, d, 1, list[:30]).With(list[30:]).Adapt(NewCache(0), d.fetch, Parse("котики"))
 	want := slices.Sorted(slices.Values(append(often, seldom[:familyWords-len(often)]...)))
 	if err != nil || !slices.Equal(q.terms[len(q.terms)-1].kin.words, want) {
 		t.Errorf("%s, want %v, %v", spelled(q), want, err)
@@ -170,7 +170,7 @@ func TestAFamilyCountsEachDocumentOnce(t *testing.T) {
 	t.Parallel()
 	d := newDisk()
 	v := library(t, d, strings.Repeat("книга книги ", 200), "книги", "море", "небо книгу", "книгой")
-	q, r, err := v.Answer(d.fetch, Parse("книга"), Filter{}, 0, 9)
+	q, r, err := v.Answer(NewCache(0), d.fetch, Parse("книга"), Filter{}, 0, 9)
 	covered, lost := v.covered(d.fetch, q, r.Hits[0].Memory)
 	if err != nil || lost != nil || r.Total != 4 || r.idf[1] != idf(5, 4) || covered != 1 || len(q.terms) != 2 {
 		t.Errorf("%s: %+v, %v", spelled(q), r, err)
@@ -182,15 +182,15 @@ func TestTextsAreReadForWhatWasMeant(t *testing.T) {
 	d := newDisk()
 	text := strings.Repeat("Лето прошло. ", 40) + "Он читал КНИГИ о море и о étude, nothing else. " + strings.Repeat("Лето прошло. ", 40)
 	v := library(t, d, text, "The harbour was frozen.", "end")
-	q, err := v.Adapt(d.fetch, Parse("книга"))
+	q, err := v.Adapt(NewCache(0), d.fetch, Parse("книга"))
 	if got := q.Read(text).Highlights(); err != nil || !strings.Contains(got[0], "КНИГИ") {
 		t.Errorf("got %q, %v", got, err)
 	}
-	q, err = v.Adapt(d.fetch, Parse("где études сейчас"))
+	q, err = v.Adapt(NewCache(0), d.fetch, Parse("где études сейчас"))
 	if got := q.Read(text).Highlights(); err != nil || !strings.Contains(got[0], "étude") {
 		t.Errorf("got %q, %v", got, err)
 	}
-	q, err = v.Adapt(d.fetch, Parse("was the harbuor frozen"))
+	q, err = v.Adapt(NewCache(0), d.fetch, Parse("was the harbuor frozen"))
 	if spots := q.Read("The harbour was frozen.").spots; err != nil || len(spots) != 2 {
 		t.Errorf("got %v, %v", spots, err)
 	}
@@ -221,15 +221,15 @@ func TestDistancesAreThoseOfTheDefinition(t *testing.T) {
 func TestAWorkspaceKnowsNoWordOfAnother(t *testing.T) {
 	t.Parallel()
 	d := newDisk()
-	fetch := NewCache(1 << 20).Through(d.fetch)
+	cache := NewCache(1 << 20)
 	mine := library(t, d, "harbor книга", "end")
-	before, err := mine.Adapt(fetch, Parse("harbuor книгами"))
+	before, err := mine.Adapt(cache, d.fetch, Parse("harbuor книгами"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	other := folded(t, d, 2, []Change{note(1, 1, "harbour harbours книги"), note(2, 2, "harbour книгам")})
-	theirs, _ := other.Adapt(fetch, Parse("harbuor книгами"))
-	after, err := mine.Adapt(fetch, Parse("harbuor книгами"))
+	theirs, _ := other.Adapt(cache, d.fetch, Parse("harbuor книгами"))
+	after, err := mine.Adapt(cache, d.fetch, Parse("harbuor книгами"))
 	if err != nil || !reflect.DeepEqual(after, before) || spelled(theirs) == spelled(before) {
 		t.Errorf("before %s\nafter %s\nother %s, %v", spelled(before), spelled(after), spelled(theirs), err)
 	}
@@ -239,10 +239,10 @@ func TestAdaptReportsAPageThatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	v := library(t, newDisk(), "harbour", "end")
 	for _, query := range []string{"harbuor", "книга", "the harbuor"} {
-		if _, err := v.Adapt(newDisk().fetch, Parse(query)); !errors.Is(err, errNoPage) {
+		if _, err := v.Adapt(NewCache(0), newDisk().fetch, Parse(query)); !errors.Is(err, errNoPage) {
 			t.Errorf("%s: %v", query, err)
 		}
-		if _, _, err := v.Answer(newDisk().fetch, Parse(query), Filter{}, 0, 5); !errors.Is(err, errNoPage) {
+		if _, _, err := v.Answer(NewCache(0), newDisk().fetch, Parse(query), Filter{}, 0, 5); !errors.Is(err, errNoPage) {
 			t.Errorf("%s answered: %v", query, err)
 		}
 	}
@@ -265,9 +265,9 @@ func FuzzAdapt(f *testing.F) {
 			t.Fatal(err)
 		}
 		fetch := func(_ int64, page int) ([]byte, error) { return blob.Pages[page], nil }
-		v := NewView([]*Segment{s}).With([]Change{note(1, 1, text), note(2, 2, "книга "+prose)})
+		cache, v := NewCache(1<<20), NewView([]*Segment{s}).With([]Change{note(1, 1, text), note(2, 2, "книга "+prose)})
 		for _, q := range []Query{Parse(text), Parse(strings.ToUpper(text) + " книгами"), Parse(text + "s")} {
-			words, _, err := v.Answer(fetch, q, Filter{}, 0, 5)
+			words, _, err := v.Answer(cache, fetch, q, Filter{}, 0, 5)
 			if err != nil || len(words.terms) > adaptedTerms || words.groups > q.groups {
 				t.Fatal(err, spelled(words), spelled(q))
 			}

@@ -1,9 +1,15 @@
 package search
 
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
 // dictionary goes through the words of a view: of terms that are letters alone,
 // since the index does not tell words from other terms.
 type dictionary struct {
 	view   *View
+	cache  *Cache
 	fetch  Fetch
 	reader reader
 	hits   hits
@@ -55,6 +61,73 @@ func (d *dictionary) live(g *Segment) (n int, err error) {
 		}
 	}
 	return n, nil
+}
+
+// words calls take with the lists of words of each segment, and with no segment
+// that of the unfolded rows, in which all are that begin with a prefix.
+func (d *dictionary) words(prefix string, take func(*Segment, *wordlist) error) error {
+	for _, g := range d.view.segments {
+		l, err := d.list(g, prefix)
+		if err != nil {
+			return err
+		}
+		if err := take(g, l); err != nil {
+			return err
+		}
+	}
+	letter, _ := utf8.DecodeRuneInString(prefix)
+	return take(nil, d.view.tail.words(letter))
+}
+
+// list is the list of the words of a segment in which all are that begin with a
+// prefix. The cache keeps those of one letter; where it has none, a prefix of two
+// gets a short list that is not worth keeping.
+func (d *dictionary) list(g *Segment, prefix string) (*wordlist, error) {
+	letter, n := utf8.DecodeRuneInString(prefix)
+	if l, ok := d.cache.words(g.id, letter); ok {
+		return l, nil
+	}
+	draft := drafts.Get().(*wordlist)
+	defer drafts.Put(draft)
+	draft.clear()
+	var last []byte
+	d.reader.start(g, d.fetch, prefix, lastOf(prefix))
+	for d.reader.next() {
+		if term := d.reader.block.term; !bytes.Equal(term, last) {
+			draft.add(term)
+			last = append(last[:0], term...)
+		}
+	}
+	if d.reader.err != nil {
+		return nil, d.reader.err
+	}
+	l := draft.copy()
+	if n == len(prefix) {
+		d.cache.keep(g.id, letter, l)
+	}
+	return l, nil
+}
+
+// spelling is a word of a segment, or of the unfolded rows if that is nil.
+type spelling struct {
+	term string
+	in   *Segment
+}
+
+// holders counts the live documents that hold a word where it was found.
+func (d *dictionary) holders(x spelling) (n int, err error) {
+	if x.in == nil {
+		return d.view.liveRows(x.term), nil
+	}
+	d.reader.start(x.in, d.fetch, x.term, x.term)
+	for d.reader.next() {
+		live, err := d.live(x.in)
+		if err != nil {
+			return 0, err
+		}
+		n += live
+	}
+	return n, d.reader.err
 }
 
 // knows reports whether a live document holds a term.

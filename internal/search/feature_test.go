@@ -35,7 +35,7 @@ func TestWhatIsLeftOutStaysOut(t *testing.T) {
 		{"копированию", 0, "копированию", 0, true},
 		{"копированию", FeatureFamilies | FeatureRepair, "копированию", 0, false},
 	} {
-		got, err := v.Adapt(d.fetch, Parse(c.query).Without(c.without))
+		got, err := v.Adapt(NewCache(0), d.fetch, Parse(c.query).Without(c.without))
 		if err != nil || got.terms[0].text != c.term || len(got.pairs) != c.pairs || len(got.families) > 0 != c.family {
 			t.Errorf("%s without %b: %+v, %v", c.query, c.without, got, err)
 		}

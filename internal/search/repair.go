@@ -15,6 +15,7 @@ const (
 	repairWord     = 4
 	shortestRepair = 3
 	twoErrors      = 8
+	mostErrors     = 2
 	longestRepair  = 32
 	maxRepairs     = 6
 )
@@ -49,25 +50,40 @@ func (d *dictionary) repairs(words []string) (map[string]string, error) {
 // Whoever types hits the first letter, or swaps it with the second.
 func (d *dictionary) nearest(word string) (string, bool, error) {
 	s := newSpeller(word)
-	dfs, distances := map[string]int{}, map[string]int{}
-	err := d.each(s.beginnings(), func(term []byte, live func() (int, error)) error {
-		far := s.distance(term)
-		if far > s.most || !onlyLetters(term) || utf8.RuneCount(term) < shortestRepair {
-			return nil
+	var found []spelling // at the distance s.most; if that was lowered, one of them lives
+	for _, prefix := range s.beginnings() {
+		err := d.words(prefix, func(g *Segment, l *wordlist) error {
+			return l.near(s, prefix, func(term []byte, far int) error {
+				x := spelling{string(term), g}
+				if far < s.most {
+					if n, err := d.holders(x); n == 0 || err != nil {
+						return err
+					}
+					s.most, found = far, found[:0]
+				}
+				found = append(found, x)
+				return nil
+			})
+		})
+		if err != nil {
+			return "", false, err
 		}
-		n, err := live()
-		if n > 0 {
-			dfs[string(term)] += n
-			distances[string(term)], s.most = far, far
-		}
-		return err
-	})
-	if err != nil {
-		return "", false, err
 	}
-	best := ""
-	for w, far := range distances {
-		if best == "" || cmp.Or(cmp.Compare(far, distances[best]), cmp.Compare(dfs[best], dfs[w]), strings.Compare(w, best)) < 0 {
+	return d.mostFrequent(found)
+}
+
+// mostFrequent is the word that most live documents hold, if any does.
+func (d *dictionary) mostFrequent(found []spelling) (best string, ok bool, err error) {
+	dfs := map[string]int{}
+	for _, x := range found {
+		n, err := d.holders(x)
+		if err != nil {
+			return "", false, err
+		}
+		dfs[x.term] += n
+	}
+	for w, n := range dfs {
+		if n > 0 && cmp.Or(cmp.Compare(dfs[best], n), strings.Compare(w, best)) < 0 {
 			best = w
 		}
 	}
@@ -79,8 +95,9 @@ func (d *dictionary) nearest(word string) (string, bool, error) {
 // correction of spelling errors, 1964), in characters. Terms that come in order
 // share the rows of what they begin with.
 type speller struct {
-	word []rune
-	most int // more is not told apart
+	word    []rune
+	letters uint64 // what it is made of
+	most    int    // more is not told apart
 
 	seen  []byte               // of the term before, what there are rows of
 	rows  [maxTerm + 2][]uint8 // after so many characters of the term, the distance to each beginning of the word
@@ -92,8 +109,9 @@ type speller struct {
 
 func newSpeller(word string) *speller {
 	s := &speller{word: []rune(word), most: 1}
+	s.letters, _ = lettersOf([]byte(word))
 	if len(s.word) >= twoErrors {
-		s.most = 2
+		s.most = mostErrors
 	}
 	all := make([]uint8, len(s.rows)*(len(s.word)+1))
 	for i := range s.rows {
@@ -112,6 +130,17 @@ func (s *speller) beginnings() []string {
 		return []string{string(a)}
 	}
 	return []string{string(a), string([]rune{b, a})}
+}
+
+// room is in how many bits of lettersOf a term of so many characters may differ.
+// Another letter changes two, one missing or too much changes one; negative if the
+// length alone is too far.
+func (s *speller) room(runes int) int {
+	short := len(s.word) - runes
+	if short = max(short, -short); short > s.most {
+		return -1
+	}
+	return 2*s.most - short
 }
 
 // distance is that of a term to the word, or something above most.

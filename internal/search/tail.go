@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 // tail is the change rows that no segment holds yet, as a small inverted index
@@ -21,6 +22,7 @@ type tail struct {
 	bySeq  map[int64]int32
 	terms  map[string][]posting
 	starts map[string][]string // the terms, by their first bytes
+	lists  map[rune]*wordlist  // of the words, by their first letter; nil until somebody asks
 }
 
 // startBytes is how many bytes of a term are looked up to find all that begin so.
@@ -56,6 +58,9 @@ func (t *tail) add(c Change, late bool) {
 		list := t.terms[e.text]
 		if list == nil {
 			t.starts[startOf(e.text)] = append(t.starts[startOf(e.text)], e.text)
+			if t.lists != nil {
+				t.list(e.text)
+			}
 		}
 		t.terms[e.text] = append(list, posting{uint32(row), e.freq})
 	}
@@ -103,6 +108,34 @@ func (t *tail) begin(prefix string) (list []string) {
 		}
 	}
 	return list
+}
+
+// words is the list of the words that begin with a letter, as it is now. The lists
+// are made when they are wanted first: few workspaces are asked for misspelled words.
+func (t *tail) words(letter rune) *wordlist {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.lists == nil {
+		t.lists = map[rune]*wordlist{}
+		for term := range t.terms {
+			t.list(term)
+		}
+	}
+	if l := t.lists[letter]; l != nil {
+		return &wordlist{sizes: slices.Clone(l.sizes), shapes: slices.Clone(l.shapes)}
+	}
+	return new(wordlist)
+}
+
+// list adds a term to the list of its first letter.
+func (t *tail) list(term string) {
+	letter, _ := utf8.DecodeRuneInString(term)
+	l := t.lists[letter]
+	if l == nil {
+		l = new(wordlist)
+		t.lists[letter] = l
+	}
+	l.add([]byte(term))
 }
 
 // first copies the first n rows: for a second view derived from the same one.

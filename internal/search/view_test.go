@@ -187,15 +187,16 @@ func TestMergeStopsWhenAsked(t *testing.T) {
 func TestCacheKeepsItsBoundAndAsksOnce(t *testing.T) {
 	t.Parallel()
 	asked := 0
-	c := NewCache(100)
+	limit := 100 + 2*entryBytes
+	c := NewCache(limit)
 	fetch := c.Through(func(int64, int) ([]byte, error) { asked++; return make([]byte, 40), nil })
 	for _, page := range []int{1, 2, 1, 3, 1, 2} {
 		if _, err := fetch(1, page); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if asked != 4 || c.size > 100 || len(c.pages) != 2 {
-		t.Errorf("asked %d times, holds %d bytes in %d pages", asked, c.size, len(c.pages))
+	if asked != 4 || c.size > limit || len(c.kept) != 2 {
+		t.Errorf("asked %d times, holds %d bytes in %d pages", asked, c.size, len(c.kept))
 	}
 }
 

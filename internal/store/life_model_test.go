@@ -514,7 +514,7 @@ func (m *lives) checkSearch() {
 			Created: int64(l.CreatedAt), Kind: uint8(slices.Index(loci.Kinds, l.Type)), Status: uint8(slices.Index(loci.Statuses, l.Status)), Tags: l.Tags,
 			Verified: l.VerifiedAt != 0, ValidUntil: int64(l.ValidUntil)}})
 	}
-	_, r, err := search.NewView(nil).With(changes).Answer(nil, q, s, int64(m.s.Now()), len(changes)+1)
+	_, r, err := search.NewView(nil).With(changes).Answer(search.NewCache(0), nil, q, s, int64(m.s.Now()), len(changes)+1)
 	m.must(err)
 	var want []string
 	for _, h := range r.Hits {

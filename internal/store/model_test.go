@@ -193,7 +193,7 @@ func (m *model) expected(q search.Query, f store.Filter, s search.Filter) (lines
 			c.Seq = int64(len(changes) + 1)
 			changes = append(changes, c)
 		}
-		_, r, err := search.NewView(nil).With(changes).Answer(nil, q, s, 0, len(changes))
+		_, r, err := search.NewView(nil).With(changes).Answer(search.NewCache(0), nil, q, s, 0, len(changes))
 		if err != nil || len(r.Hits) != r.Total {
 			m.t.Fatal(err)
 		}

@@ -49,7 +49,6 @@ func (s *finding) kin(p *place, hits []search.Hit, ties search.Ties) []search.Hi
 
 // rank ranks by the index alone.
 func (s *finding) rank() error {
-	pages := s.t.s.indexes.pages.Through(s.t.page)
 	for _, p := range s.places {
 		want := max(s.want, search.Reread)
 		if s.q.Exact.Wanted() {
@@ -62,7 +61,7 @@ func (s *finding) rank() error {
 			want = maxHits
 		}
 		var err error
-		if p.words, p.result, err = p.view.Answer(pages, s.q.Words, s.filter, int64(s.t.now), want); err != nil {
+		if p.words, p.result, err = p.view.Answer(s.t.s.indexes.pages, s.t.page, s.q.Words, s.filter, int64(s.t.now), want); err != nil {
 			return err
 		}
 		p.hits = p.result.Hits
