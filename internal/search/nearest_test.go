@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"encoding/binary"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -55,6 +56,27 @@ func TestAStoredVectorKeepsItsProducts(t *testing.T) {
 	}
 	if _, err := Dot(make([]float32, 4), EncodeVector(make([]float32, 5))); err == nil {
 		t.Error("a vector of another length has a product")
+	}
+}
+
+// The order of the sums is part of a score: others would round otherwise.
+func TestAProductSumsEveryFourthComponent(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(9, 10))
+	for n := 1; n < 50; n++ {
+		a, b := direction(r, n), EncodeVector(direction(r, n))
+		var sums [4]float32
+		for i, x := range a {
+			lane := i % 4
+			if i >= n/4*4 {
+				lane = 0
+			}
+			sums[lane] += float32(x * float32(int8(b[vectorHead+i])))
+		}
+		scale := math.Float32frombits(binary.LittleEndian.Uint32(b))
+		if got, err := Dot(a, b); err != nil || got != scale*((sums[0]+sums[1])+(sums[2]+sums[3])) {
+			t.Errorf("%d dimensions: %v, %v", n, got, err)
+		}
 	}
 }
 

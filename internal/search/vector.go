@@ -38,16 +38,26 @@ func Dot(v []float32, stored []byte) (float32, error) {
 	scale := math.Float32frombits(binary.LittleEndian.Uint32(stored))
 	stored = stored[vectorHead:]
 	var a, b, c, d float32 // four sums: they need not wait for each other
-	i := 0
-	for ; i+4 <= len(v); i += 4 {
-		x, y := v[i:i+4:i+4], stored[i:i+4:i+4]
+	for ; len(v) >= 8 && len(stored) >= 8; v, stored = v[8:], stored[8:] {
+		x, y := (*[8]float32)(v), (*[8]byte)(stored)
 		a += float32(x[0] * float32(int8(y[0])))
 		b += float32(x[1] * float32(int8(y[1])))
 		c += float32(x[2] * float32(int8(y[2])))
 		d += float32(x[3] * float32(int8(y[3])))
+		a += float32(x[4] * float32(int8(y[4])))
+		b += float32(x[5] * float32(int8(y[5])))
+		c += float32(x[6] * float32(int8(y[6])))
+		d += float32(x[7] * float32(int8(y[7])))
 	}
-	for ; i < len(v); i++ {
-		a += float32(v[i] * float32(int8(stored[i])))
+	if len(v) >= 4 {
+		a += float32(v[0] * float32(int8(stored[0])))
+		b += float32(v[1] * float32(int8(stored[1])))
+		c += float32(v[2] * float32(int8(stored[2])))
+		d += float32(v[3] * float32(int8(stored[3])))
+		v, stored = v[4:], stored[4:]
+	}
+	for i, x := range v {
+		a += float32(x * float32(int8(stored[i])))
 	}
 	return scale * ((a + b) + (c + d)), nil
 }
