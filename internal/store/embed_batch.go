@@ -89,9 +89,7 @@ func (b *embedBatch) embed(ctx context.Context, tasks []task) error {
 	}
 	for len(passages) > 0 {
 		n := min(atOnce, len(passages))
-		var vectors [][]float32
-		var err error
-		behind(func() { vectors, err = b.e.model.Embed(ctx, passages[:n]) })
+		vectors, err := b.e.model.Embed(ctx, passages[:n])
 		if err != nil {
 			return err
 		}
