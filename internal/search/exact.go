@@ -63,6 +63,13 @@ func (e Exact) Held(title, content string) string {
 	return ""
 }
 
+// First lifts a hit that is exactly what was asked for before all that are not, none
+// of which has a score above best.
+func (h Hit) First(best float32) Hit {
+	h.Score, h.lift = h.Score+best, best
+	return h
+}
+
 // within reports whether a text holds a phrase that neither begins nor ends inside
 // a word. In scripts without spaces every character is a border.
 func within(text, phrase string) bool {

@@ -17,8 +17,10 @@ const (
 
 // Fuse ranks what two legs found together, and returns the best k. Each leg is best
 // first, and holds its score of every candidate that it knows; what only one of them
-// knows counts nothing in the other. The best possible score is 1.
+// knows counts nothing in the other. What is exactly what was asked for comes first,
+// which weighs nothing else. The best possible score is 1.
 func Fuse(words, meaning []Hit, k int, without Features) []Hit {
+	words, lifted := unlifted(words)
 	share, weight := share, float32(semanticWeight)
 	if without.Has(FeatureScores) {
 		share, weight = plainShare, 1
@@ -43,12 +45,33 @@ func Fuse(words, meaning []Hit, k int, without Features) []Hit {
 			out = append(out, h)
 		}
 	}
+	if lifted {
+		for i := range out {
+			if out[i].Score /= 2; out[i].lift > 0 {
+				out[i].Score += .5
+			}
+		}
+	}
 	if len(out) > k {
 		part(out, k, compare)
 		out = out[:k]
 	}
 	Sort(out)
 	return out
+}
+
+// unlifted takes away what lifts hits that are exactly what was asked for: as a part of
+// the best score it would take half of their weight from all others.
+func unlifted(words []Hit) (_ []Hit, lifted bool) {
+	if !slices.ContainsFunc(words, func(h Hit) bool { return h.lift > 0 }) {
+		return words, false
+	}
+	words = slices.Clone(words)
+	for i := range words {
+		words[i].Score -= words[i].lift
+	}
+	Sort(words)
+	return words, true
 }
 
 // share is what a leg gives to its hit number i. The conversions keep products and

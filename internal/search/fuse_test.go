@@ -2,6 +2,7 @@ package search
 
 import (
 	"math"
+	"slices"
 	"testing"
 )
 
@@ -36,5 +37,21 @@ func TestFusionSumsWhatEachLegKnows(t *testing.T) {
 	}
 	if got := Fuse(words, nil, 10, 0); len(got) != 3 || got[0].Memory != 1 {
 		t.Errorf("without meaning: %v", got)
+	}
+}
+
+func TestWhatIsExactComesFirstAndWeighsNothingElse(t *testing.T) {
+	t.Parallel()
+	words := []Hit{{Memory: 1, Score: 8}, {Memory: 2, Score: 6}, {Memory: 3, Score: 2}}
+	meaning := []Hit{{Memory: 2, Score: .9}, {Memory: 4, Score: .8}, {Memory: 1, Score: .3}}
+	before := Fuse(words, meaning, 10, 0)
+	got := Fuse([]Hit{words[2].First(8), words[0], words[1]}, meaning, 10, 0)
+	if len(got) != len(before) || got[0].Memory != 3 || got[0].Score <= .5 || got[0].Score > 1 {
+		t.Fatalf("%v", got)
+	}
+	for i, h := range got[1:] {
+		if at := slices.IndexFunc(before, func(b Hit) bool { return b.Memory == h.Memory }); h.Score != before[at].Score/2 || i > 0 && h.Score > got[i].Score {
+			t.Errorf("memory %d has %f of %f", h.Memory, h.Score, before[at].Score)
+		}
 	}
 }

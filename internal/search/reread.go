@@ -10,9 +10,10 @@ import (
 // looking at all.
 const Reread = 20
 
-// Weights of what a text tells: how much of the score is that of its best passage
-// where it has several, and what two words of the query that stand side by side
-// count of what they count each.
+// Weights of what a text tells: how much of the score is that of its best passage,
+// where it has more words than a passage may have (to judge shorter ones so harms),
+// and what two words of the query that stand side by side count of what they count
+// each.
 const (
 	passageShare = .5
 	pairShare    = .3
@@ -48,7 +49,7 @@ type pairCount struct {
 }
 
 // Reread gives hits the scores that they have after their texts were read: half of
-// it is that of the best passage, where there are several; and words that stand
+// it is that of the best passage, where the text is long; and words that stand
 // side by side in the query and in the text count more. hits and texts belong
 // together; what is known of passages and of neighbouring words is known from
 // these texts alone.
@@ -56,11 +57,14 @@ func (r Result) Reread(q Query, hits []Hit, texts []*Text) {
 	x := &rereading{Result: r, query: q, texts: texts}
 	passages, words := 0, 0
 	for _, t := range texts {
-		list := cutter{words: meanWords}.spans(t.Content.text)
-		x.spans = append(x.spans, list)
+		list, before := cutter{words: meanWords}.spans(t.Content.text), words
 		for _, s := range list {
 			passages, words = passages+1, words+s.words
 		}
+		if words-before <= maxWords {
+			list = nil // it is read whole
+		}
+		x.spans = append(x.spans, list)
 	}
 	x.length = float64(words) / float64(max(passages, 1))
 	x.countPairs()

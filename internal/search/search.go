@@ -13,6 +13,7 @@ type Hit struct {
 	Passage         int // whose meaning counted, from 1 on; 0 if none did
 
 	factor float32 // in the score: what the memory's state makes of it
+	lift   float32 // in the score: what puts it first as exactly what was asked for
 	code   uint8   // of its length
 }
 

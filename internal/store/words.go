@@ -107,7 +107,7 @@ func (s *finding) rereadIn(p *place, best float32) {
 		m := &rows[i].memory
 		h = h.Near(s.q.Dates, m.Title, m.Content, best)
 		if s.q.Exact.Wanted() && s.q.Exact.Held(m.Title, m.Content) != "" {
-			h.Score += best // before all that do not
+			h = h.First(best)
 		}
 		p.hits[at[i]] = h
 	}
