@@ -55,13 +55,11 @@ func (l *wordlist) copy() *wordlist {
 	c := &wordlist{sorted: true}
 	for i, s := range l.shapes {
 		if len(s.letters) > 0 {
-			c.sizes, c.shapes = append(c.sizes, l.sizes[i]), append(c.shapes, shape{exactly(s.letters), exactly(s.texts)})
+			c.sizes, c.shapes = append(c.sizes, l.sizes[i]), append(c.shapes, shape{slices.Clone(s.letters), slices.Clone(s.texts)})
 		}
 	}
 	return c
 }
-
-func exactly[T any](list []T) []T { return append(make([]T, 0, len(list)), list...) }
 
 // clear keeps the room of a draft.
 func (l *wordlist) clear() {
