@@ -342,9 +342,9 @@ func (a *analyzer) put(term []byte, r role) {
 // shorten keeps the beginning of a long term and names the rest by its FNV-1a
 // hash, so that equal terms stay equal and others differ.
 func shorten(t []byte) []byte {
-	hash := uint64(14695981039346656037)
+	hash := uint64(fnvStart)
 	for _, c := range t {
-		hash = (hash ^ uint64(c)) * 1099511628211
+		hash = (hash ^ uint64(c)) * fnvPrime
 	}
 	n := maxTerm - 16
 	for !utf8.RuneStart(t[n]) {
