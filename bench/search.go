@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -116,6 +117,7 @@ func (b *bench) reportSearch(q questions, s series) {
 		b.report.add(s.beside(line{Row: "search", What: q.name + ", p50, " + way.what + " over Loci", Unit: "ms CPU", Bar: 20, Least: true},
 			first+" p50", "floor "+q.name+" "+way.what))
 	}
+	b.report.add(s.beside(line{Row: "search", What: q.name + ", p50, Loci over 20 rows that nobody searched for", Unit: "ms CPU"}, first+" p50", "floor rows"))
 	b.compareDrivers("search", q.name, "ms CPU", s, q.name+" p50")
 	if b.postgres != "" {
 		b.report.add(s.beside(line{Row: "search", What: q.name + ", p50, PostgreSQL over SQLite", Unit: "ms CPU", Bar: 2}, "loci postgres "+q.name+" p50", first+" p50"))
@@ -152,10 +154,27 @@ var ways = []struct{ what, path string }{
 	{"FTS5 without stop words that counts matches", "/counted?stop&q="},
 }
 
-// finding asks FTS5.
+// someRows asks for 20 rows by their numbers: what the answer to a search takes
+// where nothing is searched for.
+func (b *bench) someRows(i int) request {
+	r := source(ofReads, i)
+	rids := make([]int, 20)
+	for k := range rids {
+		rids[k] = 1 + r.IntN(b.memories)
+	}
+	list, _ := json.Marshal(rids) // integers cannot fail
+	return newRequest("GET", "/rows?q="+url.QueryEscape(string(list)), "", nil)
+}
+
+// finding asks FTS5, and for rows.
 func (b *bench) finding(p *process) func(turn int) (map[string]float64, error) {
 	return func(turn int) (map[string]float64, error) {
 		figures := map[string]float64{}
+		cpu, _, err := p.queue(searches, func(i int) request { return b.someRows(turn*searches + i) })
+		if err != nil {
+			return nil, err
+		}
+		figures["rows"] = quantile(cpu, .5) / 1000
 		for _, q := range b.questions() {
 			for _, way := range ways {
 				cpu, _, err := p.queue(q.stock, func(i int) request {

@@ -48,7 +48,7 @@ func open(path string) (*sql.DB, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
 	}
-	db, err := sql.Open(driver, (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String())
+	db, err := sql.Open(driver, (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "_mutex=no"}).String())
 	if err != nil {
 		return nil, err
 	}

@@ -95,17 +95,23 @@ func index(path string) error {
 // counted, and ties have an order.
 const (
 	best    = `SELECT` + columns + `, words.rank, 0 FROM words CROSS JOIN memories e ON e.rid = words.rowid` + places + `WHERE words MATCH ?2 AND e.status = 0 ORDER BY words.rank LIMIT 20`
+	rows    = `SELECT` + columns + `, 0, 0 FROM memories e` + places + `WHERE e.rid IN (SELECT value FROM json_each(?2))`
 	counted = `SELECT` + columns + `, words.rank, count(*) OVER () FROM words CROSS JOIN memories e ON e.rid = words.rowid` + places + `WHERE words MATCH ?2 AND e.status = 0 ORDER BY words.rank, e.id LIMIT 20`
 )
 
 // newFinder answers GET /best?q=... and /counted?q=...; with &stop the words
-// of the question that say nothing are left out.
+// of the question that say nothing are left out. GET /rows?q=[1,2,3] answers with
+// those rows, as if another one had found them.
 func newFinder(path string) (http.Handler, error) {
 	mux := http.NewServeMux()
-	for name, q := range map[string]string{"/best": best, "/counted": counted} {
+	for name, q := range map[string]string{"/best": best, "/counted": counted, "/rows": rows} {
 		h, err := reading(path, q, func(s *sql.Stmt, who string, w http.ResponseWriter, r *http.Request) {
 			given := r.URL.Query()
-			found, err := find(s, who, match(given.Get("q"), given.Has("stop")))
+			wanted := given.Get("q")
+			if q != rows {
+				wanted = match(wanted, given.Has("stop"))
+			}
+			found, err := find(s, who, wanted)
 			answer(w, http.StatusOK, found, err)
 		})
 		if err != nil {

@@ -55,7 +55,9 @@ func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	name := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
+	// A connection belongs to one goroutine at a time: SQLite need not lock it for
+	// every column that is read.
+	name := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "_mutex=no"}).String()
 	db, err := sql.Open(SQLDriver, name)
 	if err != nil {
 		return nil, err
