@@ -283,3 +283,14 @@ func wordsOf(s string) (n int) {
 	}
 	return n
 }
+
+// mayExceed reports whether s may have more than n words: at a glance, to spare
+// short texts a cut.
+func mayExceed(s string, n int) bool {
+	for i := 0; i < len(s) && n > 0; i++ {
+		if s[i] <= ' ' || s[i] >= utf8.RuneSelf {
+			n--
+		}
+	}
+	return n <= 0
+}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"math/bits"
+	"slices"
 	"strings"
 )
 
@@ -36,8 +37,8 @@ type rereading struct {
 	Result
 	query  Query
 	texts  []*Text
-	spans  [][]span
-	length float64 // of a passage, on average
+	spans  [][]span // of the long ones
+	length float64  // of a passage, on average
 	pairs  []pairCount
 }
 
@@ -54,19 +55,10 @@ type pairCount struct {
 // together; what is known of passages and of neighbouring words is known from
 // these texts alone.
 func (r Result) Reread(q Query, hits []Hit, texts []*Text) {
-	x := &rereading{Result: r, query: q, texts: texts}
-	passages, words := 0, 0
-	for _, t := range texts {
-		list, before := cutter{words: meanWords}.spans(t.Content.text), words
-		for _, s := range list {
-			passages, words = passages+1, words+s.words
-		}
-		if words-before <= maxWords {
-			list = nil // it is read whole
-		}
-		x.spans = append(x.spans, list)
+	x := &rereading{Result: r, query: q, texts: texts, spans: make([][]span, len(texts))}
+	if slices.ContainsFunc(texts, func(t *Text) bool { return mayExceed(t.Content.text, maxWords) }) {
+		x.cut()
 	}
-	x.length = float64(words) / float64(max(passages, 1))
 	x.countPairs()
 	for i := range hits {
 		h := &hits[i]
@@ -76,6 +68,21 @@ func (r Result) Reread(q Query, hits []Hit, texts []*Text) {
 		}
 		h.Score = h.factor * (score + x.sideBySide(i, h.code))
 	}
+}
+
+// cut cuts the texts into passages. Short ones stay whole.
+func (x *rereading) cut() {
+	passages, words := 0, 0
+	for i, t := range x.texts {
+		list, before := cutter{words: meanWords}.spans(t.Content.text), words
+		for _, s := range list {
+			passages, words = passages+1, words+s.words
+		}
+		if words-before > maxWords {
+			x.spans[i] = list
+		}
+	}
+	x.length = float64(words) / float64(max(passages, 1))
 }
 
 // bestPassage is the score of the passage that has the highest, with the title in

@@ -264,12 +264,12 @@ func (s *finding) fetch(hits []search.Hit) error {
 	}
 	q := `SELECT` + memoryColumns + `, e.rid, e.workspace FROM ` + fmt.Sprintf(s.t.s.db.dialect().anyOf, 2, "memories e", "e.rid") +
 		s.t.mine("e.workspace") + `JOIN atlases a ON a.rid = e.atlas`
+	var rid, home int64
+	scan := s.t.memoryScanner(&rid, &home)
 	return s.t.few(q, []any{integers(rids)}, func(r row) error {
-		var rid, home int64
-		x := &fetched{}
-		err := s.t.scanInto(&x.memory, r, &rid, &home)
+		m, err := scan(r)
 		if at := slices.IndexFunc(s.places, func(p *place) bool { return p.state.workspace == home }); at >= 0 {
-			x.place, s.rows[rid] = s.places[at], x
+			s.rows[rid] = &fetched{memory: m, place: s.places[at]}
 		}
 		return err
 	})

@@ -125,8 +125,9 @@ func (t *Tx) heads(f Filter, p Page, column string, places []int64, statuses []i
 	}
 	q := `SELECT` + memoryColumns + `FROM (SELECT rid FROM (` + strings.Join(heads, " UNION ALL ") + `) AS heads ORDER BY created_at DESC, id DESC LIMIT ?4) AS top
 		JOIN memories e ON e.rid = top.rid` + t.mine("e.workspace") + `JOIN atlases a ON a.rid = e.atlas ORDER BY e.created_at DESC, e.id DESC`
+	scan := t.memoryScanner()
 	err = t.each(q, args, func(r row) error {
-		m, err := t.scanMemory(r)
+		m, err := scan(r)
 		list = append(list, m)
 		return err
 	})

@@ -15,38 +15,43 @@ const memoryColumns = ` e.id, w.id, a.id, e.title, e.content, e.kind, e.tags, e.
 	e.source_name, e.source_uri, e.source_group, e.source_position,
 	e.verified_at, e.verified_by, e.evidence, e.confidence, e.valid_until, e.superseded_by, e.supersedes, e.archived_at `
 
-func (t *Tx) scanMemory(r row, more ...any) (m loci.Memory, err error) {
-	err = t.scanInto(&m, r, more...)
-	return m, err
+func (t *Tx) scanMemory(r row, more ...any) (loci.Memory, error) {
+	return t.memoryScanner(more...)(r)
 }
 
-// scanInto is scanMemory for lists. What it needs for a row is one allocation.
-func (t *Tx) scanInto(m *loci.Memory, r row, more ...any) error {
-	var raw struct {
+// memoryScanner returns what scans rows of memories, one after another: the places
+// for their columns are made once.
+func (t *Tx) memoryScanner(more ...any) func(row) (loci.Memory, error) {
+	var x struct {
+		m                loci.Memory
 		kind, status     int
 		tags, supersedes string
 		source           loci.Source
 		dest             [32]any
 	}
-	dest := append(raw.dest[:0], &m.ID, &m.WorkspaceID, &m.AtlasID, &m.Title, &m.Content, &raw.kind, &raw.tags, &raw.status, &m.Version, &m.CreatedBy, &m.CreatedAt, &m.UpdatedAt,
-		&raw.source.Name, &raw.source.URI, &raw.source.Group, &raw.source.Position,
-		&m.VerifiedAt, &m.VerifiedBy, &m.Evidence, &m.Confidence, &m.ValidUntil, &m.SupersededBy, &raw.supersedes, &m.ArchivedAt)
-	err := r.Scan(append(dest, more...)...)
-	if err != nil {
-		return err
-	}
-	m.Type, m.Status = loci.Kinds[raw.kind], loci.Statuses[raw.status]
-	m.Expired = m.ValidUntil != 0 && m.ValidUntil <= t.now
-	if source := raw.source; source != (loci.Source{}) {
-		m.Source = &source
-	}
-	if raw.supersedes != noTexts {
-		if m.Supersedes, err = readTexts(raw.supersedes); err != nil {
-			return err
+	dest := append(x.dest[:0], &x.m.ID, &x.m.WorkspaceID, &x.m.AtlasID, &x.m.Title, &x.m.Content, &x.kind, &x.tags, &x.status, &x.m.Version,
+		&x.m.CreatedBy, &x.m.CreatedAt, &x.m.UpdatedAt, &x.source.Name, &x.source.URI, &x.source.Group, &x.source.Position,
+		&x.m.VerifiedAt, &x.m.VerifiedBy, &x.m.Evidence, &x.m.Confidence, &x.m.ValidUntil, &x.m.SupersededBy, &x.supersedes, &x.m.ArchivedAt)
+	dest = append(dest, more...)
+	return func(r row) (m loci.Memory, err error) {
+		x.m, x.source = loci.Memory{}, loci.Source{}
+		if err := r.Scan(dest...); err != nil {
+			return m, err
 		}
+		m = x.m
+		m.Type, m.Status = loci.Kinds[x.kind], loci.Statuses[x.status]
+		m.Expired = m.ValidUntil != 0 && m.ValidUntil <= t.now
+		if source := x.source; source != (loci.Source{}) {
+			m.Source = &source
+		}
+		if x.supersedes != noTexts {
+			if m.Supersedes, err = readTexts(x.supersedes); err != nil {
+				return m, err
+			}
+		}
+		m.Tags, err = readTexts(x.tags)
+		return m, err
 	}
-	m.Tags, err = readTexts(raw.tags)
-	return err
 }
 
 // memories joins rows of memories, as e, to their places within the actor's reach.
