@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -24,11 +25,11 @@ func (d *sqliteFile) tidy() {
 	}
 	d.tidyAt = i.Size() + d.largestLog/4 // the next try, where this one fails
 	held := d.hold()
-	if len(held) == cap(d.readers) && d.emptyLog() {
+	if len(held) == d.readers.len() && d.emptyLog() {
 		d.tidyAt = d.largestLog
 	}
-	for _, c := range held {
-		d.readers <- c
+	for _, c := range slices.Backward(held) {
+		d.readers.put(c)
 	}
 }
 
@@ -36,10 +37,10 @@ func (d *sqliteFile) tidy() {
 func (d *sqliteFile) hold() (held []*sqliteConn) {
 	wait := time.NewTimer(longestHold)
 	defer wait.Stop()
-	for range cap(d.readers) {
+	for range d.readers.len() {
 		select {
-		case c := <-d.readers:
-			held = append(held, c)
+		case <-d.readers.free:
+			held = append(held, d.readers.get())
 		case <-wait.C:
 			return held
 		}

@@ -15,7 +15,7 @@ func TestTheLogStaysSmallWhileSomebodyAlwaysReads(t *testing.T) {
 	d := s.db.(*sqliteFile)
 	stop := make(chan bool)
 	var readers, writers sync.WaitGroup
-	for range 2 * cap(d.readers) {
+	for range 2 * d.readers.len() {
 		readers.Go(func() {
 			for {
 				select {

@@ -38,7 +38,7 @@ type sqliteFile struct {
 	name     string  // of the file, for the driver
 	path     string
 	patience time.Duration
-	readers  chan *sqliteConn
+	readers  *readers
 	over     chan struct{} // closed with the database
 	writer   *sqliteWriter
 
@@ -82,11 +82,7 @@ func (d *sqliteFile) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n := max(4, 2*runtime.GOMAXPROCS(0))
-	d.readers = make(chan *sqliteConn, n)
-	for range n {
-		d.readers <- nil // connected when first needed
-	}
+	d.readers = newReaders(max(4, 2*runtime.GOMAXPROCS(0)))
 	d.writer = newWriter(w, d.patience)
 	go d.writer.run(d.tidy)
 	return nil
@@ -141,7 +137,7 @@ func (d *sqliteFile) read(ctx context.Context, f func(conn) error) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { d.readers <- c }()
+	defer func() { d.readers.put(c) }()
 	if c == nil {
 		if c, err = d.connect(`PRAGMA query_only = ON`, `PRAGMA cache_size = -2000`); err != nil {
 			return sqliteError(err)
@@ -162,32 +158,6 @@ func (d *sqliteFile) read(ctx context.Context, f func(conn) error) (err error) {
 	return sqliteError(f(c))
 }
 
-// reader takes a reader, nil where it is not connected yet; it must be put back.
-func (d *sqliteFile) reader(ctx context.Context) (*sqliteConn, error) {
-	select {
-	case <-d.over:
-		return nil, errClosed
-	default:
-	}
-	select {
-	case c := <-d.readers:
-		return c, nil
-	default:
-	}
-	wait := time.NewTimer(d.patience)
-	defer wait.Stop()
-	select {
-	case c := <-d.readers:
-		return c, nil
-	case <-d.over:
-		return nil, errClosed
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-wait.C:
-		return nil, busy(errors.New("store: every reader is taken"))
-	}
-}
-
 func (d *sqliteFile) write(ctx context.Context, f func(conn) error) error {
 	return sqliteError(d.writer.do(ctx, f))
 }
@@ -198,8 +168,9 @@ func (d *sqliteFile) close() error {
 	close(d.over)
 	d.writer.stop()
 	var errs []error
-	for range cap(d.readers) {
-		if c := <-d.readers; c != nil {
+	for range d.readers.len() {
+		<-d.readers.free
+		if c := d.readers.get(); c != nil {
 			errs = append(errs, c.close())
 		}
 	}

@@ -146,7 +146,7 @@ func TestAReaderIsReusedAfterWhateverHappened(t *testing.T) {
 			return s.db.read(ctx, func(c conn) error { _, err := c.exec(`COMMIT`, nil); return err })
 		},
 	}
-	n := cap(s.db.(*sqliteFile).readers)
+	n := s.db.(*sqliteFile).readers.len()
 	var running sync.WaitGroup
 	for name, call := range calls {
 		running.Go(func() {
@@ -158,7 +158,7 @@ func TestAReaderIsReusedAfterWhateverHappened(t *testing.T) {
 		})
 	}
 	running.Wait()
-	if free := len(s.db.(*sqliteFile).readers); free != n {
+	if free := len(s.db.(*sqliteFile).readers.free); free != n {
 		t.Errorf("%d readers of %d came back", free, n)
 	}
 }
@@ -226,5 +226,24 @@ func TestAQueryThatRunsAwayIsEnded(t *testing.T) {
 	}
 	if err := s.Check(ctx); err != nil {
 		t.Errorf("afterwards: %v", err)
+	}
+}
+
+func TestOneReaderAfterAnotherIsTheSame(t *testing.T) {
+	t.Parallel()
+	s := openFile(t, Options{})
+	var first conn
+	for range 20 {
+		if err := s.db.read(ctx, func(c conn) error {
+			if first == nil {
+				first = c
+			}
+			if c != first {
+				t.Error("another connection reads, though the first is free")
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
