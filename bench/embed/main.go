@@ -1,9 +1,11 @@
 //go:build linux
 
 // Embed measures the built-in embedder, once for each variant of its kernels, beside
-// ONNX Runtime with the same model: float32, and int8 (quantized dynamically, per
-// channel). Every figure is the CPU time of a process that has one thread for the
-// work; all sides have their turn in every round, and medians of the rounds are shown.
+// ONNX Runtime with the same model: float32; int8 (quantized dynamically, per channel);
+// and, where the processor has AVX-512, float32 without it, as a processor would do that
+// has AVX2 at most. Every figure is the CPU time of a process that has one thread for
+// the work; all sides have their turn in every round, and medians of the rounds are
+// shown.
 //
 //	go run ./bench/embed [-rounds 9] [-tokens 12,64,128,256]
 //
@@ -20,6 +22,8 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/cpu"
 
 	"github.com/loci-memory/loci/internal/embed/kernel"
 )
@@ -53,13 +57,21 @@ func run(ctx context.Context) error {
 	for _, v := range kernel.Variants() {
 		r.sides = append(r.sides, newBuiltIn(v))
 	}
-	ort, err := startRuntime(ctx)
+	ort, err := startRuntime(ctx, false)
 	if err != nil {
 		r.absent = append(r.absent, "ONNX Runtime is absent: "+err.Error())
 	} else {
 		defer ort.close()
 		r.version = ort.version
 		r.sides = append(r.sides, ort.side("fp32"), ort.side("int8"))
+	}
+	if err == nil && cpu.X86.HasAVX512F {
+		if ort, err = startRuntime(ctx, true); err != nil {
+			r.absent = append(r.absent, "ONNX Runtime without AVX-512 is absent: "+err.Error())
+		} else {
+			defer ort.close()
+			r.sides = append(r.sides, ort.side("fp32"))
+		}
 	}
 	for _, name := range []string{"avx2", "avx512vnni"} {
 		if r.at(name) < 0 {

@@ -86,7 +86,7 @@ func (r *report) row(ctx context.Context, t text, rounds int) (row, error) {
 }
 
 // ratios are the pairs that are compared.
-var ratios = [][2]string{{"avx2", "ort fp32"}, {"avx512vnni", "ort int8"}}
+var ratios = [][2]string{{"avx2", "ort fp32"}, {"avx2", "ort fp32 without avx512"}, {"avx512vnni", "ort int8"}}
 
 func (r *report) print(to io.Writer) {
 	if r.version != "" {

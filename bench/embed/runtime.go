@@ -18,24 +18,35 @@ import (
 
 // files are the Python part.
 //
-//go:embed worker.py graph.py requirements.txt
+//go:embed worker.py graph.py requirements.txt hide/noavx512.c
 var files embed.FS
 
 // An onnx is a process of Python with ONNX Runtime; see worker.py.
 type onnx struct {
 	version string
+	name    string // of its sides, after "ort"
 	process *exec.Cmd
 	in      io.WriteCloser
 	out     *json.Decoder
 }
 
-func startRuntime(ctx context.Context) (*onnx, error) {
+// startRuntime starts a process; hidden from it is AVX-512.
+func startRuntime(ctx context.Context, hidden bool) (*onnx, error) {
 	dir, err := install(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c := exec.CommandContext(ctx, filepath.Join(dir, "bin", "python"), "-B", filepath.Join(dir, "worker.py"))
 	c.Env = append(os.Environ(), "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1")
+	o := &onnx{process: c}
+	if hidden {
+		o.name = " without avx512"
+		library, err := hiding(ctx, dir)
+		if err != nil {
+			return nil, err
+		}
+		c.Env = append(c.Env, "LD_PRELOAD="+library)
+	}
 	c.Stderr = os.Stderr
 	in, err := c.StdinPipe()
 	if err != nil {
@@ -48,7 +59,7 @@ func startRuntime(ctx context.Context) (*onnx, error) {
 	if err := c.Start(); err != nil {
 		return nil, err
 	}
-	o := &onnx{process: c, in: in, out: json.NewDecoder(bufio.NewReader(out))}
+	o.in, o.out = in, json.NewDecoder(bufio.NewReader(out))
 	var hello struct{ Version string }
 	if err := o.out.Decode(&hello); err != nil {
 		o.close()
@@ -65,7 +76,7 @@ func (o *onnx) close() {
 
 // side returns one of the process's models.
 func (o *onnx) side(model string) side {
-	return side{"ort " + model, func(_ context.Context, text string, runs int) (float64, []float32, error) {
+	return side{"ort " + model + o.name, func(_ context.Context, text string, runs int) (float64, []float32, error) {
 		question := map[string]any{"model": model, "text": text, "runs": runs}
 		if err := json.NewEncoder(o.in).Encode(question); err != nil {
 			return 0, nil, fmt.Errorf("ask ONNX Runtime: %w", err)
@@ -104,6 +115,22 @@ func install(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return dir, nil
+}
+
+// hiding builds the library that hides AVX-512.
+func hiding(ctx context.Context, dir string) (library string, err error) {
+	source, library := filepath.Join(dir, "noavx512.c"), filepath.Join(dir, "noavx512.so")
+	text, err := files.ReadFile("hide/noavx512.c")
+	if err == nil {
+		err = os.WriteFile(source, text, 0o600)
+	}
+	if err != nil {
+		return "", err
+	}
+	if out, err := exec.CommandContext(ctx, "cc", "-shared", "-fPIC", "-O2", "-o", library, source).CombinedOutput(); err != nil {
+		return "", fmt.Errorf("cc: %w: %.500s", err, out)
+	}
+	return library, nil
 }
 
 func fill(ctx context.Context, python, dir string, names []string) error {

@@ -29,7 +29,7 @@ func newBuiltIn(v *kernel.Variant) side {
 		}
 		texts := []string{text}
 		var vectors [][]float32
-		began, err := cpu()
+		began, err := spent()
 		for range runs {
 			if err == nil {
 				vectors, err = m.Embed(ctx, texts)
@@ -38,13 +38,13 @@ func newBuiltIn(v *kernel.Variant) side {
 		if err != nil {
 			return 0, nil, err
 		}
-		ended, err := cpu()
+		ended, err := spent()
 		return (ended - began) / float64(runs), vectors[0], err
 	}}
 }
 
-// cpu returns the CPU time of this process in milliseconds.
-func cpu() (float64, error) {
+// spent returns the CPU time of this process in milliseconds.
+func spent() (float64, error) {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {
 		return 0, fmt.Errorf("the clock of the process: %w", err)
