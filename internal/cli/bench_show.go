@@ -64,18 +64,18 @@ func (b *retrievalBench) tellSettings(s settings) {
 	fmt.Fprintf(b.out, "loci %s, %s, model %s, %s, %s, %s\n", s.Version, s.Database, s.Model, s.Go, s.Platform, s.Processor)
 	fmt.Fprintf(b.out, "The first %d memories count. Below each measure is its 95 %% interval, of %d resamples.\n", s.Limit, s.Resamples)
 	if s.Typos > 0 {
-		fmt.Fprintf(b.out, "Each question has %d typos, of seed %d.\n", s.Typos, s.Seed)
+		fmt.Fprintf(b.out, "Each question has %s, of seed %d.\n", many(s.Typos, "typo", "typos"), s.Seed)
 	}
 }
 
 func (b *retrievalBench) tellSet(r setResult) {
-	fmt.Fprintf(b.out, "\n%s: %d memories, %d questions; loaded by %d clients in %.2f s (%.0f a second); %.1f MB\n",
-		clean(r.Name, false), r.Memories, r.Questions, b.clients, r.Seconds, r.Rate, float64(r.Bytes)/1e6)
+	fmt.Fprintf(b.out, "\n%s: %s, %s; loaded by %s in %.2f s (%.0f a second); %.1f MB\n", clean(r.Name, false),
+		many(r.Memories, "memory", "memories"), many(r.Questions, "question", "questions"), many(b.clients, "client", "clients"), r.Seconds, r.Rate, float64(r.Bytes)/1e6)
 	if r.Failed > 0 {
-		fmt.Fprintf(b.out, "%d passages got no vector.\n", r.Failed)
+		fmt.Fprintf(b.out, "%s got no vector.\n", many(r.Failed, "passage", "passages"))
 	}
 	if r.Unspoiled > 0 {
-		fmt.Fprintf(b.out, "%d questions have no word for a typo.\n", r.Unspoiled)
+		fmt.Fprintf(b.out, "%s without a word for a typo.\n", many(r.Unspoiled, "question", "questions"))
 	}
 	w := tabwriter.NewWriter(b.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "MODE\tR@5\tR@10\tMRR\tNDCG@10\tP50 MS\tP95 MS\tSERVER P50\tANSWERED BY")

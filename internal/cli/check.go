@@ -41,7 +41,8 @@ func (p *program) check() *cobra.Command {
 		if more := sum.Found - int64(len(sum.Flaws)); more > 0 {
 			fmt.Fprintf(&text, "and %d more\n", more)
 		}
-		fmt.Fprintf(&text, "Looked at %d memories in %d workspaces: %d flaws, %d repaired.\n", sum.Memories, sum.Workspaces, sum.Found, sum.Repaired)
+		fmt.Fprintf(&text, "Looked at %s in %s: %s, %d repaired.\n", many(sum.Memories, "memory", "memories"), many(sum.Workspaces, "workspace", "workspaces"),
+			many(sum.Found, "flaw", "flaws"), sum.Repaired)
 		o := outcome{object: sum, text: text.String(), broken: sum.Found > sum.Repaired}
 		if o.broken && !repair {
 			o.hint = "loci: --repair writes anew what is derived.\n"

@@ -220,3 +220,11 @@ func (p *program) terminal(w io.Writer) (width int, colour bool) {
 	}
 	return width, p.env("NO_COLOR") == "" && p.env("TERM") != "dumb"
 }
+
+// many is a number with its noun.
+func many[N int | int64](n N, one, more string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, more)
+}
