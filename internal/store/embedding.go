@@ -21,6 +21,7 @@ type embedding struct {
 	failures   int   // batches, one after another
 	due        chan struct{}
 	closing    atomic.Bool
+	aside      atomic.Bool              // another model's process leads
 	answering  atomic.Pointer[[]string] // generations, while some may change
 	cancel     context.CancelFunc
 	done       sync.WaitGroup
@@ -113,7 +114,10 @@ func (e *embedding) sleep(ctx context.Context, pause time.Duration) {
 func (e *embedding) begin(ctx context.Context) (err error) {
 	var prepared bool
 	e.generation, err = System(ctx, e.s, "know the generation of vectors", func(t *SystemTx) (rid int64, err error) {
-		prepared, rid, err = t.generation(generationOf(e.model.Generation()))
+		name := generationOf(e.model.Generation())
+		if prepared, rid, err = t.generation(name); err == nil {
+			err = t.lead(name)
+		}
 		if err == nil {
 			err = t.freeTasks()
 		}
@@ -140,8 +144,11 @@ func (e *embedding) begin(ctx context.Context) (err error) {
 
 // round does what is due, and tells how long to wait for more.
 func (e *embedding) round(ctx context.Context) (time.Duration, error) {
-	pause := idlePause
-	memories, err := SystemRead(ctx, e.s, "look who waits for vectors", func(t *SystemTx) ([]int64, error) {
+	pause, leads := idlePause, false
+	memories, err := SystemRead(ctx, e.s, "look who waits for vectors", func(t *SystemTx) (_ []int64, err error) {
+		if leads, err = t.leads(e.generation); err != nil || !leads {
+			return nil, err
+		}
 		list, last, next, err := t.dueTasks(e.after)
 		if len(list) > 0 {
 			e.after = last
@@ -152,6 +159,9 @@ func (e *embedding) round(ctx context.Context) (time.Duration, error) {
 	})
 	if err != nil {
 		return 0, err
+	}
+	if !leads {
+		return pause, e.standAside(ctx)
 	}
 	if len(memories) == 0 {
 		e.failures = 0

@@ -182,6 +182,11 @@ func TestSeveralProcessesShareTheWork(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		m := &storetest.Model{Name: "one"}
 		stores := []*store.Store{d.Open(t, store.Options{Embedder: m}), d.Open(t, store.Options{Embedder: m}), d.Open(t, store.Options{Embedder: m})}
+		for _, s := range stores {
+			for !store.Embeds(s) {
+				time.Sleep(time.Millisecond)
+			}
+		}
 		ann := user(t, stores[0], "ann")
 		together(60, func(i int) error {
 			_, err := tryAdd(stores[i%3], ann, "", fmt.Sprint("memory number ", i))

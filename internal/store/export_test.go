@@ -151,3 +151,7 @@ func Row(t testing.TB, s *Store, q string, arg any, dest ...any) {
 		t.Fatal(err)
 	}
 }
+
+// Embeds reports whether the process has begun to give memories their vectors: what
+// it took for abandoned is free by then.
+func Embeds(s *Store) bool { return s.embedding.answering.Load() != nil }

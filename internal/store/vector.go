@@ -44,6 +44,9 @@ const prepareRows = 2000
 // generation, and tells how far it came. Where that is no further, it was the end.
 func (t *SystemTx) prepareVectors(generation, after int64) (last int64, err error) {
 	last = after
+	if leads, err := t.leads(generation); err != nil || !leads {
+		return last, err
+	}
 	err = t.t.c.few(`SELECT rid FROM memories WHERE rid > ?1 ORDER BY rid LIMIT ?2`, []any{after, prepareRows}, func(r row) error { return r.Scan(&last) })
 	if err != nil {
 		return after, err
@@ -68,6 +71,9 @@ const manyFailures = 5
 // more, and removes some vectors of others where all have turned. It reports
 // whether there is more to do.
 func (t *SystemTx) turn(generation int64) (more bool, err error) {
+	if leads, err := t.leads(generation); err != nil || !leads {
+		return false, err
+	}
 	_, err = t.t.exec(`UPDATE indexes SET generation = ?1, vectors = vectors + 1 WHERE generation NOT IN (0, ?1)
 		AND NOT EXISTS (SELECT 1 FROM waiting w WHERE w.workspace = indexes.workspace AND w.attempts < ?2)`, generation, manyFailures)
 	if err != nil {
@@ -95,7 +101,11 @@ func (t *SystemTx) sameText(workspace, generation, text int64) (memory int64, er
 }
 
 // addVectors stores results, but for those whose memory has another text by now.
+// Those of a model that does not lead any more are left to the one that does.
 func (t *SystemTx) addVectors(generation int64, due loci.Time, results []result) error {
+	if leads, err := t.leads(generation); err != nil || !leads {
+		return errors.Join(err, t.giveBack(due, results))
+	}
 	// In the order in which others hold indexes.
 	results = slices.SortedStableFunc(slices.Values(results), func(a, b result) int { return cmp.Compare(a.workspace, b.workspace) })
 	var seq int64
@@ -117,6 +127,16 @@ func (t *SystemTx) addVectors(generation int64, due loci.Time, results []result)
 			err = t.addResult(generation, seq, r)
 		}
 		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// giveBack makes tasks due for others.
+func (t *SystemTx) giveBack(due loci.Time, results []result) error {
+	for _, r := range results {
+		if _, err := t.t.exec(`UPDATE waiting SET due = ?3, attempts = 0 WHERE memory = ?1 AND due = ?2`, r.memory, due, t.t.now); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,49 @@
+package store
+
+import (
+	"context"
+	"errors"
+)
+
+// The vectors of a database are made by one model: that of the process which was
+// started last. Those with another model stand aside from then on, in particular the
+// ones of the version before while a new one takes their place; else each would make
+// anew what the other has made, and none would have all.
+
+// lead makes a generation the one that is made.
+func (t *SystemTx) lead(name string) error {
+	_, err := t.t.exec(`INSERT INTO instance (name, value) VALUES ('model', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name)
+	return err
+}
+
+// leads reports whether a generation still is the one that is made, and keeps that so
+// until the end of a transaction that writes.
+func (t *SystemTx) leads(generation int64) (bool, error) {
+	lock := ""
+	if !t.t.reading {
+		lock = t.t.locked("SHARE", "n")
+	}
+	var rid int64
+	err := t.t.c.one(`SELECT g.rid FROM instance n JOIN generations g ON g.name = n.value WHERE n.name = 'model'`+lock, nil, []any{&rid})
+	if errors.Is(err, errNoRow) {
+		return false, nil
+	}
+	return rid == generation, err
+}
+
+// standAside leaves the vectors to another process, and follows from which model
+// workspaces answer meanwhile.
+func (e *embedding) standAside(ctx context.Context) error {
+	if !e.aside.Swap(true) {
+		e.s.log.Warn("another process makes vectors with another embedding model: this one leaves them to it, and answers by words alone where those of its own model are gone",
+			"model", e.model.Generation())
+	}
+	e.failures = 0
+	return e.tell(ctx)
+}
+
+// Understands reports whether vectors of a model may find something, as far as this
+// process knows.
+func (s *Store) Understands(generation string) bool {
+	return !s.embedding.aside.Load() || s.Answers(generation)
+}

@@ -1,0 +1,69 @@
+package store_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// While people write through both, a process with another model takes the place of
+// the first: every memory gets its vector, and neither works against the other.
+func TestTheModelThatCameLastMakesTheVectorsAlone(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		one, two := &storetest.Model{Name: "one"}, &storetest.Model{Name: "two"}
+		before := d.Open(t, store.Options{Embedder: one})
+		ann := user(t, before, "ann")
+		for i := range 20 {
+			add(t, before, ann, "", fmt.Sprint("memory number ", i))
+		}
+		embedded(t, before)
+		after := make(chan *store.Store, 1)
+		together(60, func(i int) error {
+			if i == 20 {
+				after <- d.Open(t, store.Options{Embedder: two})
+			}
+			_, err := tryAdd(before, ann, "", fmt.Sprint("another number ", i))
+			return err
+		})
+		s := <-after
+		left := func() string {
+			return d.Query(t, `SELECT count(*) FROM memories e WHERE NOT EXISTS (SELECT 1 FROM vectors v JOIN generations g ON g.rid = v.generation WHERE v.memory = e.rid AND g.name LIKE 'two/%')
+				UNION ALL SELECT count(*) FROM vectors v JOIN generations g ON g.rid = v.generation WHERE g.name NOT LIKE 'two/%'`)[0]
+		}
+		wait := func(what string, done func() bool) {
+			t.Helper()
+			for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(10 * time.Millisecond) {
+				if time.Now().After(end) {
+					t.Fatal(what)
+				}
+			}
+		}
+		wait("some memories have no vector of the model that came last", func() bool { return backlog(t, s).Pending == 0 && left() == "0" })
+		wait("vectors of the model before are left", func() bool { return d.Query(t, `SELECT count(*) FROM generations`)[0] == "1" })
+		wait("the process before does not know that it stands aside", func() bool { return !before.Understands("one") })
+		if !s.Understands("two") {
+			t.Error("the process that came last is not understood")
+		}
+		found, err := service.New(service.Options{Store: before, Embedder: one, Clock: time.Now}).SearchMemories(ctx, ann, loci.SearchMemories{Query: "memory number 3", Mode: loci.ModeSemantic})
+		if err != nil || found.Mode != loci.KeywordFallback || len(found.Memories) == 0 {
+			t.Errorf("the process before answers by %s: %d memories, %v", found.Mode, len(found.Memories), err)
+		}
+		made := one.Texts.Load()
+		for i := range 20 {
+			add(t, []*store.Store{before, s}[i%2], ann, "", fmt.Sprint("one more number ", i))
+		}
+		embedded(t, s)
+		if n := one.Texts.Load(); n != made {
+			t.Errorf("the process before has embedded %d more", n-made)
+		}
+		if n := two.Texts.Load(); n != 100 {
+			t.Errorf("%d texts were embedded by the model that came last", n)
+		}
+	})
+}
