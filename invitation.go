@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // An Email is an e-mail address: local part, @, a host with a dot or a plain name.
@@ -36,7 +37,15 @@ func (e Email) Valid() bool {
 }
 
 // Fold returns the form in which addresses are compared: letter case does not count.
-func (e Email) Fold() string { return strings.ToLower(strings.ToUpper(string(e))) }
+// What only looks like an ASCII letter, as the dotless i, is another mailbox.
+func (e Email) Fold() string {
+	return strings.Map(func(r rune) rune {
+		if small := unicode.ToLower(unicode.ToUpper(r)); r < utf8.RuneSelf || small >= utf8.RuneSelf {
+			return small
+		}
+		return r
+	}, string(e))
+}
 
 // Emails are the addresses of one invitation request.
 type Emails []Email

@@ -1,6 +1,7 @@
 package loci
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 )
@@ -21,14 +22,18 @@ func (t Time) String() string { b, _ := t.MarshalText(); return string(b) }
 // MarshalText writes t as on the wire.
 func (t Time) MarshalText() ([]byte, error) { return t.AppendText(nil) }
 
-// AppendText appends what MarshalText returns. It writes the digits itself: a
-// layout costs several times as much, and every record has two times or more.
+// The years that RFC 3339 can write.
+var (
+	firstTime = At(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC))
+	lastTime  = At(time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC))
+)
+
+// AppendText appends what MarshalText returns, and never an error: a time that RFC
+// 3339 cannot write is the nearest that it can. It writes the digits itself: a layout
+// costs several times as much, and every record has two times or more.
 func (t Time) AppendText(b []byte) ([]byte, error) {
-	at := t.Std()
+	at := max(firstTime, min(lastTime, t)).Std()
 	year, month, day := at.Date()
-	if year < 0 || year > 9999 {
-		return b, fmt.Errorf("loci: the year %d does not fit RFC 3339", year)
-	}
 	hour, minute, second := at.Clock()
 	b = append(b, "0000-00-00T00:00:00.000Z"...)
 	wire := b[len(b)-24:]
@@ -50,13 +55,24 @@ func digits(b []byte, n int) {
 	}
 }
 
-// UnmarshalText reads an RFC 3339 time with an offset.
+// UnmarshalText reads an RFC 3339 time with an offset, which must be of the years 0 to
+// 9999 in UTC too. The first instant of 1970 becomes the next one, because the zero
+// Time is none.
 func (t *Time) UnmarshalText(b []byte) error {
 	at, err := time.Parse(time.RFC3339Nano, string(b))
 	if err != nil {
 		return err
 	}
-	*t = At(at)
+	// The standard library takes an hour of one digit and a comma too (golang.org/issue/54580).
+	if len(b) < len("2006-01-02T15:04:05Z") || b[13] != ':' || bytes.IndexByte(b, ',') >= 0 {
+		return fmt.Errorf("loci: %q is not of RFC 3339", b)
+	}
+	if year := at.UTC().Year(); year < 0 || year > 9999 {
+		return fmt.Errorf("loci: the year %d does not fit RFC 3339", year)
+	}
+	if *t = At(at); *t == 0 {
+		*t = 1
+	}
 	return nil
 }
 

@@ -2,6 +2,7 @@ package loci_test
 
 import (
 	"encoding/json"
+	"math"
 	"testing"
 	"time"
 
@@ -20,7 +21,25 @@ func TestTimesTravelAsUTCWithMilliseconds(t *testing.T) {
 	if err := json.Unmarshal([]byte(`"2026-01-02T03:04:05.678901+01:00"`), &back); err != nil || back.Std().Format(time.RFC3339Nano) != "2026-01-02T02:04:05.678901Z" {
 		t.Errorf("%v, %v", back, err)
 	}
-	if err := json.Unmarshal([]byte(`"2026-01-02T03:04:05"`), &back); err == nil {
-		t.Error("a time without an offset is taken")
+	for _, wrong := range []string{"2026-01-02T03:04:05", "2026-01-02T03:04:05,5Z", "2026-01-02T3:04:05Z", "9999-12-31T23:59:59-00:01", "0000-01-01T00:00:00+00:01", "10000-01-01T00:00:00Z"} {
+		if err := json.Unmarshal([]byte(`"`+wrong+`"`), &back); err == nil {
+			t.Errorf("%s is taken", wrong)
+		}
+	}
+	for in, want := range map[string]string{"9999-12-31T23:59:59.999Z": "9999-12-31T23:59:59.999Z", "0000-01-01T00:00:00Z": "0000-01-01T00:00:00.000Z", "1970-01-01T00:00:00Z": "1970-01-01T00:00:00.000Z"} {
+		if err := json.Unmarshal([]byte(`"`+in+`"`), &back); err != nil || back == 0 || back.String() != want {
+			t.Errorf("%s is %d, %v: %v", in, back, back, err)
+		}
+	}
+}
+
+// A time that nobody can have given is written all the same: an answer that fails
+// would hide all that stands beside it.
+func TestEveryTimeCanBeWritten(t *testing.T) {
+	t.Parallel()
+	for at, want := range map[loci.Time]string{math.MinInt64: "0000-01-01T00:00:00.000Z", math.MaxInt64: "9999-12-31T23:59:59.999Z"} {
+		if b, err := at.MarshalText(); err != nil || string(b) != want {
+			t.Errorf("%d is %s, %v", at, b, err)
+		}
 	}
 }

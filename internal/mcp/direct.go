@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
+	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -39,7 +39,7 @@ func (d *Door) direct(set op.Reach, w *reply, r *http.Request, c *op.Call) bool 
 		return false
 	}
 	t := d.tools[set][m.Params.Name]
-	if t == nil || len(m.ID) == 0 || !strings.Contains(`"-0123456789`, string(m.ID[:1])) {
+	if t == nil || len(m.ID) == 0 || !identifies(m.ID) || !utf8.Valid(w.body) {
 		return false
 	}
 	ctx, modern := r.Context(), r.Header.Get("MCP-Protocol-Version") == stateless

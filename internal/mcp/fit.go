@@ -11,14 +11,16 @@ import (
 const (
 	most  = 32 << 10 // bytes of text
 	found = 1000     // characters of each text that a search shows
+	few   = 50       // texts of a list of texts, where not all has room
 	least = 200      // characters below which a page rather shows fewer items
 )
 
 var highlights = []byte(`"highlights":`)
 
 // fit returns the answer raw with no more bytes than a result holds. Texts in
-// lists are cut first, down to least characters, then the others; an object
-// that lost something says "truncated": true. Where from is not negative, the
+// lists are cut first, down to least characters, then the others, and of lists of
+// texts, which may be very long, few are left; an object that lost something says
+// "truncated": true. Where from is not negative, the
 // object's content begins at that character, and nextOffset says where the
 // next part does. The outermost markdown is never cut. If cutting texts is not
 // enough, out is nil and room is the number of items of the list that would have
@@ -148,8 +150,13 @@ func (k *cutter) member(name string, i int) (end int, cut bool) {
 func (k *cutter) list(i int) (end int, cut bool) {
 	k.lists++
 	k.out = append(k.out, '[')
-	for i = space(k.in, i+1); k.in[i] != ']'; {
+	whole := i
+	for i, n := space(k.in, i+1), 0; k.in[i] != ']'; n++ {
 		if len(k.out) > most {
+			break
+		}
+		if n == few && k.in[i] == '"' {
+			i, cut = after(k.in, whole)-1, true
 			break
 		}
 		if k.out[len(k.out)-1] != '[' {

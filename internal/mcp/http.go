@@ -50,13 +50,13 @@ func (d *Door) HTTP() http.Handler {
 			refuse(w, c, err)
 			return
 		}
-		if bytes.HasPrefix(bytes.TrimSpace(body), []byte("[")) {
-			protest(w, http.StatusBadRequest, body, -32600, "Batches are not supported: send one message at a time.")
-			return
-		}
 		decodeName(r.Header)
 		out := &reply{ResponseWriter: w, call: c, body: body}
 		if d.direct(set, out, r, c) {
+			return
+		}
+		if code, text := mistake(body); code != 0 {
+			protest(w, http.StatusBadRequest, nil, code, text)
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))

@@ -48,8 +48,6 @@ func (w *reply) Write(p []byte) (int, error) {
 // error of the message and not of the request; an unknown notification is none.
 func (w *reply) protest(text string) {
 	switch {
-	case !json.Valid(w.body):
-		protest(w.ResponseWriter, http.StatusBadRequest, nil, -32700, "The body is not valid JSON.")
 	case !strings.HasPrefix(text, "JSON RPC not handled"):
 		protest(w.ResponseWriter, w.status, w.body, -32600, text)
 	case identity(w.body) == nil:

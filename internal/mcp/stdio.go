@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"sync"
@@ -132,24 +131,24 @@ func (p *pipe) wake() {
 
 // message reads a line, and answers one that is no message.
 func (p *pipe) message(next line) jsonrpc.Message {
-	switch {
-	case next.long:
+	if next.long {
 		p.protest(nil, -32600, "The message is larger than 4 MiB.")
-	case !json.Valid(next.text):
-		p.protest(nil, -32700, "The line is not valid JSON.")
-	default:
-		m, err := jsonrpc.DecodeMessage(next.text)
-		if err != nil {
-			p.protest(next.text, -32600, "The line is no message: batches are not supported, and a request has jsonrpc, id and method.")
-			return nil
-		}
-		if q, ok := m.(*jsonrpc.Request); ok && q.IsCall() && !p.ask(q.ID) {
-			p.protest(next.text, -32600, "The id belongs to a request that is still running.")
-			return nil
-		}
-		return m
+		return nil
 	}
-	return nil
+	if code, text := mistake(next.text); code != 0 {
+		p.protest(nil, code, text)
+		return nil
+	}
+	m, err := jsonrpc.DecodeMessage(next.text)
+	if err != nil {
+		p.protest(next.text, -32600, "The line is no message: a request has jsonrpc, id and method.")
+		return nil
+	}
+	if q, ok := m.(*jsonrpc.Request); ok && q.IsCall() && !p.ask(q.ID) {
+		p.protest(next.text, -32600, "The id belongs to a request that is still running.")
+		return nil
+	}
+	return m
 }
 
 // ask notes a request, unless its id is taken.

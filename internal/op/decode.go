@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
@@ -215,11 +214,11 @@ func (p *plan) setNumber(v reflect.Value, name, text string) error {
 
 func (p *plan) setText(v reflect.Value, name, text string) error {
 	if p.kind == timeKind {
-		at, err := time.Parse(time.RFC3339Nano, text)
-		if err != nil {
+		var at loci.Time
+		if at.UnmarshalText([]byte(text)) != nil {
 			return bad("%s must be a time with an offset, such as 2026-01-02T15:04:05Z", name)
 		}
-		v.SetInt(int64(loci.At(at)))
+		v.SetInt(int64(at))
 		return nil
 	}
 	r := &p.rule

@@ -47,7 +47,7 @@ func (m *inspectedRow) sketch() []int64 {
 // the database until all are read.
 func (i *inspector) read(rids []int64, f func(inspectedRow) error) error {
 	var list []inspectedRow
-	err := i.t.c.each(`SELECT`+inspectedColumns+`FROM memories e WHERE `+fmt.Sprintf(i.t.s.db.dialect().in, "e.rid", 1)+` ORDER BY e.rid`, []any{integers(rids)}, func(r row) error {
+	err := i.t.c.each(`SELECT`+inspectedColumns+`FROM memories e WHERE e.workspace = ?2 AND `+fmt.Sprintf(i.t.s.db.dialect().in, "e.rid", 1)+` ORDER BY e.rid`, []any{integers(rids), i.workspace}, func(r row) error {
 		list = append(list, inspectedRow{})
 		return list[len(list)-1].scan(r)
 	})

@@ -1,0 +1,35 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"unicode/utf8"
+)
+
+// safe is the largest integer that no reader of JSON changes (RFC 8259, section 6).
+const safe = 1<<53 - 1
+
+// mistake tells what is wrong with a message as such, with the code of JSON-RPC 2.0
+// (section 5.1), or returns zero. The SDK would take the first value of several, and
+// numbers as ids that do not come back as they were.
+func mistake(message []byte) (code int, text string) {
+	switch {
+	case !utf8.Valid(message) || !json.Valid(message):
+		return -32700, "The message is not valid JSON in UTF-8."
+	case bytes.HasPrefix(bytes.TrimSpace(message), []byte("[")):
+		return -32600, "Batches are not supported: send one message at a time."
+	case !identifies(identity(message)):
+		return -32600, "The id must be a string, or an integer of at most 2^53-1."
+	}
+	return 0, ""
+}
+
+// identifies reports whether an id can come back as it was; a message may have none.
+func identifies(id json.RawMessage) bool {
+	if len(id) == 0 || id[0] == '"' {
+		return true
+	}
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	return err == nil && -safe <= n && n <= safe
+}
