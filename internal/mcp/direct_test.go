@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"testing"
 )
@@ -47,5 +48,32 @@ func TestIdsComeBackAsTheyWere(t *testing.T) {
 	_ = json.Unmarshal([]byte(`{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"memory_list"}}`), &m)
 	if a := c.post(m); a.StatusCode != 400 {
 		t.Errorf("no id: %d %s", a.StatusCode, a.body)
+	}
+}
+
+// What is not one JSON value in UTF-8 is not carried out, not even its first part.
+func TestAMessageIsOneValueWithAnIdThatComesBack(t *testing.T) {
+	t.Parallel()
+	s := newShelf()
+	c := client{t: t, url: serve(t, s), version: "2025-11-25", key: "ann"}
+	call := `{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"memory_create","arguments":{"content":"x"}}}`
+	one := fmt.Sprintf(call, "1")
+	for message, code := range map[string]int{
+		one + "\n" + fmt.Sprintf(call, "2"):          -32700,
+		one + " garbage}{":                           -32700,
+		fmt.Sprintf(call, "\"\xff\""):                -32700,
+		fmt.Sprintf(call, "9007199254740993"):        -32600,
+		fmt.Sprintf(call, "1.5"):                     -32600,
+		fmt.Sprintf(call, "1e3"):                     -32600,
+		fmt.Sprintf(call, "{}"):                      -32600,
+		"[" + one + "]":                              -32600,
+		`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`: -32600,
+	} {
+		if a := c.post([]byte(message)); a.StatusCode != 400 || a.code() != code || a.rpc["id"] != nil {
+			t.Errorf("%q: %d %s", message, a.StatusCode, a.body)
+		}
+	}
+	if len(s.memories) > 0 {
+		t.Errorf("%d memories were stored", len(s.memories))
 	}
 }

@@ -150,8 +150,8 @@ func (k *cutter) member(name string, i int) (end int, cut bool) {
 func (k *cutter) list(i int) (end int, cut bool) {
 	k.lists++
 	k.out = append(k.out, '[')
-	whole := i
-	for i, n := space(k.in, i+1), 0; k.in[i] != ']'; n++ {
+	whole, n := i, 0
+	for i = space(k.in, i+1); k.in[i] != ']'; n++ {
 		if len(k.out) > most {
 			break
 		}

@@ -131,3 +131,26 @@ func TestAnswerOfAWriteIsCutToo(t *testing.T) {
 		t.Errorf("%v, %d characters", m["truncated"], len(m["content"].(string)))
 	}
 }
+
+// A memory may have superseded very many: their ids do not crowd out the memory.
+func TestALongListOfIdsLeavesRoomForTheRest(t *testing.T) {
+	t.Parallel()
+	c, s := filled(t, 3, "a note")
+	for i := range 900 {
+		s.memories[1].Supersedes = append(s.memories[1].Supersedes, fmt.Sprintf("01a20154-2c96-728a-887c-%012d", i))
+	}
+	for tool, args := range map[string]object{"memory_list": {}, "memory_search": {"query": "note"}, "memory_get": {"memoryId": s.memories[1].ID}} {
+		v, failed := c.tool(tool, args)
+		list, _ := v["memories"].([]any)
+		if tool == "memory_get" {
+			list = []any{v, v, v}
+		}
+		if failed || len(list) != 3 {
+			t.Fatalf("%s: %d memories, %.200v", tool, len(list), v)
+		}
+		m := list[1].(object)
+		if ids, _ := m["supersedes"].([]any); len(ids) != 50 || m["truncated"] != true || !strings.Contains(m["content"].(string), "a note") {
+			t.Errorf("%s: %d ids, %.200v", tool, len(ids), m)
+		}
+	}
+}
