@@ -221,6 +221,9 @@ func (p *plan) setText(v reflect.Value, name, text string) error {
 		v.SetInt(int64(at))
 		return nil
 	}
+	if text == "" && p.typ == idType && (strings.HasSuffix(name, "Id") || strings.HasSuffix(name, "_id")) {
+		return loci.Fail(loci.NotFound) // as any id that is ill-formed: an absent one would mean all there is
+	}
 	r := &p.rule
 	if r.Trim {
 		text = strings.TrimSpace(text)

@@ -48,7 +48,10 @@ type field struct {
 // A ruled type states its own bounds.
 type ruled interface{ Rule() loci.Rule }
 
-var timeType = reflect.TypeFor[loci.Time]()
+var (
+	timeType = reflect.TypeFor[loci.Time]()
+	idType   = reflect.TypeFor[string]() // ids are the only texts without a type of their own
+)
 
 func newPlan(t reflect.Type) *plan {
 	p := &plan{typ: t}

@@ -135,7 +135,7 @@ func (k *seeker) find(mode loci.ResolvedMode) (err error) {
 // answers for those that have not.
 func (k *seeker) understand(query string, always bool) bool {
 	began := time.Now()
-	ok := (k.Embedder == nil || k.Store.Understands(k.Embedder.Generation())) && k.read(&k.meanings, query, always)
+	ok := k.read(&k.meanings, query, always)
 	if f := k.former.model; ok && f != nil && k.Store.Answers(f.Generation()) {
 		ok = k.read(&k.former, query, always)
 	}
@@ -150,6 +150,9 @@ func (k *seeker) read(m *meanings, query string, always bool) bool {
 	}
 	if known && k.meta.Cache == loci.CacheNone {
 		k.meta.Cache = loci.CacheEmbedding
+	}
+	if m == &k.meanings && v != nil && !k.Store.Understands(v) {
+		return false
 	}
 	if v != nil {
 		k.meaning = append(k.meaning, store.Meaning{Generation: m.model.Generation(), Vector: v})

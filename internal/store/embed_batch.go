@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -94,7 +95,11 @@ func (b *embedBatch) embed(ctx context.Context, tasks []task) error {
 			return err
 		}
 		for i, v := range vectors {
-			of[i].vectors = append(of[i].vectors, search.EncodeVector(v))
+			stored := search.EncodeVector(v)
+			if !b.e.sized(stored) {
+				return fmt.Errorf("the embedding service answers with vectors of %d dimensions, and had others before under the same name: name another model", len(v))
+			}
+			of[i].vectors = append(of[i].vectors, stored)
 		}
 		passages, of = passages[n:], of[n:]
 		if err := b.renew(ctx); err != nil {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,6 +23,7 @@ type embedding struct {
 	due        chan struct{}
 	closing    atomic.Bool
 	aside      atomic.Bool              // another model's process leads
+	size       atomic.Int64             // bytes of each stored vector of the generation; 0 where there is none
 	answering  atomic.Pointer[[]string] // generations, while some may change
 	cancel     context.CancelFunc
 	done       sync.WaitGroup
@@ -127,7 +129,7 @@ func (e *embedding) begin(ctx context.Context) (err error) {
 		return err
 	}
 	e.changing = true
-	if err := e.tell(ctx); err != nil {
+	if err := errors.Join(e.measure(ctx), e.tell(ctx)); err != nil {
 		return err
 	}
 	for after := int64(-1); !prepared; {

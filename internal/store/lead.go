@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"errors"
+
+	"github.com/loci-memory/loci/internal/search"
 )
 
 // The vectors of a database are made by one model: that of the process which was
@@ -42,8 +44,35 @@ func (e *embedding) standAside(ctx context.Context) error {
 	return e.tell(ctx)
 }
 
-// Understands reports whether vectors of a model may find something, as far as this
-// process knows.
-func (s *Store) Understands(generation string) bool {
-	return !s.embedding.aside.Load() || s.Answers(generation)
+// measure finds out how large the vectors are that are there.
+func (e *embedding) measure(ctx context.Context) error {
+	size, err := SystemRead(ctx, e.s, "measure a stored vector", func(t *SystemTx) (size int64, err error) {
+		var vector []byte
+		err = t.t.c.one(`SELECT vector FROM vectors WHERE generation = ?1 LIMIT 1`, []any{e.generation}, []any{&vector})
+		if errors.Is(err, errNoRow) {
+			return 0, nil
+		}
+		return int64(len(vector)), err
+	})
+	e.size.Store(size)
+	return err
+}
+
+// sized reports whether a stored vector is as large as all others of the generation.
+func (e *embedding) sized(stored []byte) bool {
+	return e.size.CompareAndSwap(0, int64(len(stored))) || e.size.Load() == int64(len(stored))
+}
+
+// Understands reports whether the vector of a query by the store's own model may find
+// something, as far as this process knows: not where another model leads and nothing
+// is left of this one, nor where the model's vectors have another length than before.
+func (s *Store) Understands(vector []float32) bool {
+	e := &s.embedding
+	if e.model == nil {
+		return true
+	}
+	if size := e.size.Load(); size > 0 && size != int64(len(search.EncodeVector(vector))) {
+		return false
+	}
+	return !e.aside.Load() || s.Answers(e.model.Generation())
 }

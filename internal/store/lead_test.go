@@ -1,7 +1,9 @@
 package store_test
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -46,8 +48,8 @@ func TestTheModelThatCameLastMakesTheVectorsAlone(t *testing.T) {
 		}
 		wait("some memories have no vector of the model that came last", func() bool { return backlog(t, s).Pending == 0 && left() == "0" })
 		wait("vectors of the model before are left", func() bool { return d.Query(t, `SELECT count(*) FROM generations`)[0] == "1" })
-		wait("the process before does not know that it stands aside", func() bool { return !before.Understands("one") })
-		if !s.Understands("two") {
+		wait("the process before does not know that it stands aside", func() bool { return !before.Understands(storetest.VectorOf("memory")) })
+		if !s.Understands(storetest.VectorOf("memory")) {
 			t.Error("the process that came last is not understood")
 		}
 		found, err := service.New(service.Options{Store: before, Embedder: one, Clock: time.Now}).SearchMemories(ctx, ann, loci.SearchMemories{Query: "memory number 3", Mode: loci.ModeSemantic})
@@ -66,4 +68,42 @@ func TestTheModelThatCameLastMakesTheVectorsAlone(t *testing.T) {
 			t.Errorf("%d texts were embedded by the model that came last", n)
 		}
 	})
+}
+
+// A model whose vectors have another length than before, under the same name, finds
+// nothing and adds nothing: words answer, and its name says what to do.
+func TestAModelWithVectorsOfAnotherLengthIsRefused(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{Embedder: &storetest.Model{Name: "one"}})
+		ann := user(t, s, "ann")
+		add(t, s, ann, "", "the blue boat")
+		embedded(t, s)
+		s.Close()
+		longer := &longer{storetest.Model{Name: "one"}}
+		s = d.Open(t, store.Options{Embedder: longer})
+		add(t, s, ann, "", "the red bicycle")
+		for end := time.Now().Add(20 * time.Second); !strings.Contains(backlog(t, s).Error, "name another model"); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%+v", backlog(t, s))
+			}
+		}
+		for _, mode := range []loci.Mode{loci.ModeSemantic, loci.ModeHybrid} {
+			found, err := service.New(service.Options{Store: s, Embedder: longer, Clock: time.Now}).SearchMemories(ctx, ann, loci.SearchMemories{Query: "blue boat", Mode: mode})
+			if err != nil || found.Mode != loci.KeywordFallback || len(found.Memories) != 1 {
+				t.Errorf("%s: %s, %d memories, %v", mode, found.Mode, len(found.Memories), err)
+			}
+		}
+	})
+}
+
+// A longer model has two more dimensions.
+type longer struct{ storetest.Model }
+
+func (m *longer) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	list, err := m.Model.Embed(ctx, texts)
+	for i := range list {
+		list[i] = append(list[i], 0, 0)
+	}
+	return list, err
 }
