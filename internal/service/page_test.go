@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/loci-memory/loci"
@@ -129,5 +130,43 @@ func TestEveryPageOfASearchIsThere(t *testing.T) {
 		if len(seen) != n {
 			t.Errorf("%s shows %d of %d", mode, len(seen), n)
 		}
+	}
+}
+
+// Memories of several passages crowd each other out: more passages are compared for
+// later pages, and nothing is shown twice or never.
+func TestEveryPageOfASearchByMeaningIsThereOnce(t *testing.T) {
+	t.Parallel()
+	w := world(t, proof.Options{Embedder: &storetest.Model{Name: "words"}})
+	shelf := w.Atlas(t, "Shelf")
+	const n = 120
+	for i := range n {
+		var text strings.Builder
+		for paragraph := range 2 + i%4 {
+			for word := range 70 {
+				fmt.Fprintf(&text, "w%d ", (i*31+paragraph*17+word*word)%400)
+			}
+			text.WriteString("tide.\n\n")
+		}
+		w.Memory(t, shelf, text.String())
+	}
+	w.Embedded(t)
+	seen, shown, last := map[string]bool{}, 0, 2.0
+	for in := (loci.SearchMemories{Query: "tide w7 w11", Mode: loci.ModeSemantic, Limit: 20}); ; {
+		out := do(t, w, proof.Owner, service.MemorySearch, in)
+		for _, m := range out.Memories {
+			if m.Score > last {
+				t.Errorf("%v comes behind %v", m.Score, last)
+			}
+			seen[m.ID], last = true, m.Score
+			shown++
+		}
+		if out.NextCursor == "" {
+			break
+		}
+		in.Cursor = loci.Cursor(out.NextCursor)
+	}
+	if len(seen) != n || shown != n {
+		t.Errorf("%d answers show %d of %d", shown, len(seen), n)
 	}
 }

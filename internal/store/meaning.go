@@ -60,13 +60,43 @@ func (s *finding) meaning() error {
 	return nil
 }
 
-// nearest compares the candidates of one place, best first.
-func (s *finding) nearest(p *place, codes *search.Codes, probe *search.Probe) ([]search.Hit, error) {
-	many := leastNearest
-	if !s.q.Fuse {
-		many = min(max(2*s.want, leastNearest), mostNearest)
+// nearest compares the candidates of one place, best first. Where more are wanted than
+// the passages compared belong to, more passages are, and what they add comes behind:
+// so the first pages stay as they were, however far somebody reads.
+func (s *finding) nearest(p *place, codes *search.Codes, probe *search.Probe) (hits []search.Hit, err error) {
+	for many := leastNearest; ; many *= 2 {
+		more, all, err := s.nearestOf(p, codes, probe, many)
+		hits = behind(hits, more)
+		if err != nil || s.q.Fuse || all || len(hits) >= s.want || many >= mostNearest {
+			return hits, err
+		}
 	}
+}
+
+// behind adds hits to a list that are not in it, with no higher score than its last.
+func behind(list, more []search.Hit) []search.Hit {
+	if len(list) == 0 {
+		return more
+	}
+	known := map[int64]bool{}
+	for _, h := range list {
+		known[h.Memory] = true
+	}
+	last := list[len(list)-1].Score
+	for _, h := range more {
+		if !known[h.Memory] {
+			h.Score = min(h.Score, last)
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// nearestOf compares the passages that promise most, so many of them, and tells whether
+// these are all.
+func (s *finding) nearestOf(p *place, codes *search.Codes, probe *search.Probe, many int) (hits []search.Hit, all bool, err error) {
 	picked := p.view.Nearest(codes, probe, s.filter, many)
+	all = len(picked) < many
 	fill := p.hits[:min(len(p.hits), filledHits)]
 	if s.q.Without.Has(search.FeatureFill) {
 		fill = nil
@@ -79,7 +109,7 @@ func (s *finding) nearest(p *place, codes *search.Codes, probe *search.Probe) ([
 	slices.SortStableFunc(picked, func(a, b search.Vector) int { return cmp.Compare(a.Key, b.Key) })
 	picked = slices.CompactFunc(picked, func(a, b search.Vector) bool { return a.Key == b.Key })
 	passages, err := s.compared(p, picked, probe)
-	return search.Best(passages), err
+	return search.Best(passages), all, err
 }
 
 // compared reads vectors, in the order of their keys, and compares them whole.
