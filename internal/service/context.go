@@ -81,10 +81,11 @@ func snapshot(list []loci.Memory, tokens int) ([]loci.ContextGroup, string) {
 			-compare(a.Reviewed(), b.Reviewed()), compare(a.Expired, b.Expired),
 			cmp.Compare(b.CreatedAt, a.CreatedAt), strings.Compare(b.ID, a.ID))
 	})
-	groups, fenced := []loci.ContextGroup{}, []fence.Group{}
+	groups, fenced, tooLarge := []loci.ContextGroup{}, []fence.Group{}, []fence.Group(nil)
 	for _, m := range list {
 		f := fence.Memory{ID: m.ID, Author: m.CreatedBy, Title: m.Title, Content: m.Content, Type: string(m.Type), Verified: m.Reviewed(), Expired: m.Expired, Tags: m.Tags}
 		if tokens > 0 && !fits(f, tokens) {
+			tooLarge = append(tooLarge, fence.Group{Name: string(m.Type), Memories: []fence.Memory{f}})
 			continue // it fits in no case, and shall not keep others out
 		}
 		if n := len(groups); n == 0 || groups[n-1].Type != m.Type {
@@ -95,6 +96,9 @@ func snapshot(list []loci.Memory, tokens int) ([]loci.ContextGroup, string) {
 	}
 	if tokens == 0 {
 		return groups, fence.Markdown(contextTitle, fenced)
+	}
+	if len(fenced) == 0 {
+		fenced = tooLarge // of which nothing is kept, but the text tells that there is something
 	}
 	kept, markdown := fence.Cut(fenced, tokens, contextTitle)
 	groups = groups[:len(kept)]

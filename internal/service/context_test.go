@@ -259,3 +259,18 @@ func TestAHostileMemoryStaysInItsFence(t *testing.T) {
 		}
 	}
 }
+
+// Whoever reads that there are none must be able to believe it.
+func TestASnapshotInWhichNothingFitsSaysThatThereIsSomething(t *testing.T) {
+	t.Parallel()
+	w := world(t, proof.Options{})
+	shelf := w.Atlas(t, "Shelf")
+	if out := known(t, w, loci.ReadContext{AtlasID: shelf, MaxTokens: 100}); !strings.Contains(out.Markdown, "There are no memories") {
+		t.Errorf("of none: %s", out.Markdown)
+	}
+	w.Memory(t, shelf, strings.Repeat("The tide comes in. ", 200))
+	out := known(t, w, loci.ReadContext{AtlasID: shelf, MaxTokens: 100})
+	if len(out.Groups) > 0 || !strings.Contains(out.Markdown, "none that fits") || strings.Contains(out.Markdown, "no memories") {
+		t.Errorf("of one too large: %s", out.Markdown)
+	}
+}
