@@ -28,11 +28,13 @@ type task struct {
 	attempts          int // with this one
 }
 
-// Bounds of what is taken at once, in all and of one workspace: whoever writes
-// much keeps nobody else waiting.
+// Bounds of what is taken at once, in all and of one workspace, and of the characters
+// of its texts, unless one alone is longer: whoever writes much keeps nobody else
+// waiting.
 const (
 	maxTasks  = 16
 	fairTasks = 8
+	maxText   = 32 << 10
 )
 
 // lease is how long tasks are their taker's, who is known by when it ends; a long
@@ -45,8 +47,9 @@ func (t *SystemTx) leased() loci.Time { return loci.At(t.t.now.Std().Add(lease))
 // others in turn, and tells when the next one is due where none is.
 func (t *SystemTx) dueTasks(after int64) (list []int64, last int64, next loci.Time, err error) {
 	next = math.MaxInt64
+	text, full := int64(0), false
 	for _, part := range [][2]int64{{after, math.MaxInt64}, {-1, after}} {
-		for w := part[0]; len(list) < maxTasks; {
+		for w := part[0]; len(list) < maxTasks && !full; {
 			var due loci.Time
 			err := t.t.c.one(`SELECT workspace, due FROM waiting WHERE workspace > ?1 ORDER BY workspace, due LIMIT 1`, []any{w}, []any{&w, &due})
 			if errors.Is(err, errNoRow) || err == nil && w > part[1] {
@@ -58,9 +61,15 @@ func (t *SystemTx) dueTasks(after int64) (list []int64, last int64, next loci.Ti
 			if next = min(next, due); due > t.t.now {
 				continue
 			}
-			last = w
-			err = t.t.c.few(`SELECT memory FROM waiting WHERE workspace = ?1 AND due <= ?2 ORDER BY due LIMIT ?3`,
-				[]any{w, t.t.now, min(fairTasks, maxTasks-len(list))}, into(&list))
+			err = t.t.c.few(`SELECT w.memory, length(e.content) FROM waiting w JOIN memories e ON e.rid = w.memory WHERE w.workspace = ?1 AND w.due <= ?2 ORDER BY w.due LIMIT ?3`,
+				[]any{w, t.t.now, min(fairTasks, maxTasks-len(list))}, func(r row) error {
+					var memory, size int64
+					err := r.Scan(&memory, &size)
+					if full = full || len(list) > 0 && text+size > maxText; !full {
+						list, text, last = append(list, memory), text+size, w
+					}
+					return err
+				})
 			if err != nil {
 				return nil, 0, 0, err
 			}
