@@ -74,7 +74,7 @@ func Empty(t testing.TB, open func(t testing.TB, o store.Options) *store.Store, 
 	}
 	w := &World{Clock: &Clock{}, direct: map[string]loci.Actor{}}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
-	w.Store = open(t, store.Options{Clock: w.Clock.Now, Embedder: o.Embedder})
+	w.Store = open(t, store.Options{Clock: w.Clock.Now, Embedder: o.Embedder, Storage: o.Plan.Storage})
 	w.Gate = auth.NewGate(w.Store, auth.Options{Plan: o.Plan, Free: service.AccountStatus.Name, Clock: w.Clock.Now, Log: log})
 	t.Cleanup(w.Gate.Close)
 	w.Service = service.New(service.Options{Store: w.Store, Plan: o.Plan, Clock: w.Clock.Now, Registration: !o.Closed,

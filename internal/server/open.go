@@ -37,7 +37,7 @@ func (s Settings) embedder() (e, former search.Embedder, err error) {
 // openStore opens the database of a server. Without an embedder it makes no
 // vectors.
 func (s Settings) openStore(ctx context.Context, log *slog.Logger, e search.Embedder) (*store.Store, error) {
-	o := store.Options{Clock: s.clock(), Log: log, Embedder: e}
+	o := store.Options{Clock: s.clock(), Log: log, Embedder: e, Storage: max(1, s.Plan.Storage)}
 	if s.DB != "" {
 		return store.OpenPostgres(ctx, s.DB, o)
 	}

@@ -23,7 +23,7 @@ func (s *Service) CreateAtlas(ctx context.Context, who *loci.Actor, in loci.Crea
 		out.Atlas, err = w.AddAtlas(loci.Atlas{Name: string(in.Name), Keywords: in.Keywords.Different(), Description: string(in.Description)}, s.Plan.Atlases)
 		return out, err
 	})
-	return out, s.quota(err)
+	return out, err
 }
 
 // GetAtlas reads an atlas.

@@ -48,7 +48,8 @@ func New(o Options) *Service {
 
 // write and read run f on behalf of who.
 func write[Out any](ctx context.Context, s *Service, who *loci.Actor, f func(*store.Tx) (Out, error)) (Out, error) {
-	return store.Write(ctx, s.Store, who, f)
+	out, err := store.Write(ctx, s.Store, who, f)
+	return out, s.quota(err)
 }
 
 func read[Out any](ctx context.Context, s *Service, who *loci.Actor, f func(*store.Tx) (Out, error)) (Out, error) {

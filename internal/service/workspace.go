@@ -17,7 +17,7 @@ func (s *Service) CreateWorkspace(ctx context.Context, who *loci.Actor, in loci.
 		out.Workspace, err = self.AddWorkspace(string(in.Name), s.Plan.Teams)
 		return out, err
 	})
-	return out, s.quota(err)
+	return out, err
 }
 
 // GetWorkspace reads a workspace.

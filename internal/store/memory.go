@@ -169,6 +169,9 @@ func (a *Atlas) note(c change) error {
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`, a.workspace.rid, c.memory, a.rid, c.kind, c.status, c.tags, c.made, c.gone,
 		c.verified, c.validUntil, c.memories, c.bytes, c.document, c.group, c.position)
 	a.t.changed = append(a.t.changed, a.workspace.rid)
+	if err == nil && c.bytes > 0 {
+		err = a.t.room(a.workspace.rid)
+	}
 	return err
 }
 

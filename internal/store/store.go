@@ -29,6 +29,7 @@ type Store struct {
 	secret    []byte // of this database: signs cursors
 	folds     folder
 	embedding embedding
+	storage   int64 // bytes of content that an owner may have
 	renewal   renewal
 	close     func() error
 
@@ -43,6 +44,10 @@ type Options struct {
 
 	// Embedder gives memories their vectors. Without one they wait.
 	Embedder search.Embedder
+
+	// Storage is how many bytes of content the workspaces of one owner may hold
+	// together; 0 is no limit.
+	Storage int64
 
 	patience   time.Duration // of who waits for another; 0 is 10 s
 	largestLog int64         // of SQLite; 0 is 64 MiB
@@ -117,6 +122,9 @@ func (s *Store) finish(ctx context.Context, o Options) (*Store, error) {
 	}
 	if s.log = o.Log; s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.storage = o.Storage; s.storage == 0 {
+		s.storage = loci.Unlimited
 	}
 	s.indexes = newIndexCache(o.Pages)
 	s.folds.start(s)
