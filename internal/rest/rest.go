@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/loci-memory/loci"
@@ -49,13 +50,14 @@ type door struct {
 	mux     *http.ServeMux
 	foreign *http.CrossOriginProtection
 	origins map[string][]string // an allowed origin, as the header that allows it
+	refused map[string]bool     // patterns of methods that a path does not have: see narrow
 }
 
 // New returns a handler for every operation of the table, the extra routes and
 // those of this package. It panics on routes that contradict one another and
 // on an origin that is none.
 func New(o Options) http.Handler {
-	d := &door{Options: o, mux: http.NewServeMux(), foreign: http.NewCrossOriginProtection(), origins: map[string][]string{}}
+	d := &door{Options: o, mux: http.NewServeMux(), foreign: http.NewCrossOriginProtection(), origins: map[string][]string{}, refused: map[string]bool{}}
 	for _, origin := range o.Origins {
 		d.trust(origin)
 		d.origins[origin] = []string{origin}
@@ -72,8 +74,36 @@ func New(o Options) http.Handler {
 	for _, o := range o.Absent {
 		d.mux.HandleFunc(o.Method+" "+o.Path, func(w http.ResponseWriter, r *http.Request) { d.fail(w, r, &op.Call{}, noRoute()) })
 	}
+	d.narrow()
 	d.mux.HandleFunc(everything, d.unknown)
 	return d
+}
+
+// methods are those that a path may have.
+var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
+
+// narrow keeps what a path without a field lacks from going to another one, which has
+// a field in that place: GET /v1/memories/search is not the memory "search".
+func (d *door) narrow() {
+	has := map[string][]string{}
+	for _, o := range d.Table.Ops {
+		if has[o.Path] = append(has[o.Path], o.Method); o.Method == http.MethodGet {
+			has[o.Path] = append(has[o.Path], http.MethodHead)
+		}
+	}
+	for path, own := range has {
+		for _, m := range methods {
+			if strings.Contains(path, "{") || slices.Contains(own, m) {
+				continue
+			}
+			probe := &http.Request{Method: m, URL: &url.URL{Path: path}}
+			if _, pattern := d.mux.Handler(probe); pattern != "" && !d.refused[pattern] {
+				pattern = m + " " + path
+				d.refused[pattern] = true
+				d.mux.HandleFunc(pattern, d.unknown)
+			}
+		}
+	}
 }
 
 func (d *door) trust(origin string) {
@@ -135,9 +165,9 @@ const everything = "/"
 func (d *door) unknown(w http.ResponseWriter, r *http.Request) {
 	var allowed []string
 	probe := r.WithContext(r.Context())
-	for _, m := range []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"} {
+	for _, m := range methods {
 		probe.Method = m
-		if _, pattern := d.mux.Handler(probe); pattern != everything {
+		if _, pattern := d.mux.Handler(probe); pattern != everything && !d.refused[pattern] {
 			allowed = append(allowed, m)
 		}
 	}

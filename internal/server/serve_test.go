@@ -181,3 +181,31 @@ func TestAVariantLacksWhatItLacks(t *testing.T) {
 		}
 	}
 }
+
+func TestAPathWithoutAFieldIsNotTheOneWithAField(t *testing.T) {
+	t.Parallel()
+	url, _, _, stop := start(t, map[string]string{"data": t.TempDir()})
+	defer stop()
+	for line, allow := range map[string]string{
+		"GET /v1/memories/search":     "POST",
+		"DELETE /v1/memories/search":  "POST",
+		"PATCH /v1/memories/context":  "GET, HEAD",
+		"DELETE /v1/memories/context": "GET, HEAD",
+		"PUT /v1/memories":            "GET, HEAD, POST",
+		"POST /v1/memories/7":         "GET, HEAD, PATCH, DELETE",
+	} {
+		method, path, _ := strings.Cut(line, " ")
+		r, err := http.NewRequest(method, url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Body.Close()
+		if a.StatusCode != 405 || a.Header.Get("Allow") != allow {
+			t.Errorf("%s: %d, Allow: %q, want %q", line, a.StatusCode, a.Header.Get("Allow"), allow)
+		}
+	}
+}
