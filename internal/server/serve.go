@@ -54,16 +54,18 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	work := service.New(service.Options{Store: st, Embedder: model, Former: former, Plan: s.Plan, Clock: s.clock(), Registration: s.Registration, SigninLimit: s.SigninLimit, PublicURL: s.PublicURL, Used: gate.Used, Without: s.without})
 	m := newMetrics(st)
 	host := &op.Host{Service: work, Admit: gate.Admit, Log: log, Seen: m.seen}
+	stopMetrics, err := m.listen(s.MetricsListen)
+	if err != nil {
+		return fmt.Errorf("metrics: %w", err)
+	}
+	defer stopMetrics()
 	if err := s.greet(ctx, console, work, listener); err != nil {
 		return err
 	}
-	jobs := startJobs(ctx, st, log)
+	working, end := context.WithCancel(ctx)
+	jobs := startJobs(working, st, log)
 	defer jobs.Wait()
-	stopMetrics, err := m.listen(s.MetricsListen)
-	if err != nil {
-		return err
-	}
-	defer stopMetrics()
+	defer end() // before the wait: the server may end by itself
 	if s.ready != nil {
 		s.ready(s.PublicURL)
 	}

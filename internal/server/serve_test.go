@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"regexp"
 	"strings"
@@ -151,6 +152,29 @@ func TestAKeyOfTheOperatorStoresAndFindsWhileTheServerRuns(t *testing.T) {
 	status, v = ask(t, "GET", url+"/v1/memories/"+made["id"].(string), key.APIKey, "")
 	if status != 200 || v["title"] != "Basalt" {
 		t.Fatal(status, v)
+	}
+}
+
+func TestAServerWithoutItsMetricsPortEndsBeforeItSaysThatItListens(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	s, _, err := Load(map[string]string{"data": t.TempDir(), "listen": "127.0.0.1:0", "metrics-listen": taken.Addr().String()}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, ended := &console{}, make(chan error, 1)
+	go func() { ended <- Serve(t.Context(), s, out, io.Discard) }()
+	select {
+	case err := <-ended:
+		if err == nil || !strings.Contains(err.Error(), taken.Addr().String()) || out.String() != "" {
+			t.Errorf("%v, after %q", err, out)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("it hangs")
 	}
 }
 
