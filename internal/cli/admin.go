@@ -36,14 +36,27 @@ type outcome struct {
 	broken bool   // the exit code says so
 }
 
-// operator makes a command of one that works in the database of a server.
-func (p *program) operator(cmd *cobra.Command, do func(ctx context.Context, a *server.Admin, args []string) (outcome, error)) *cobra.Command {
+// A duty is what a command of the operator does.
+type duty func(ctx context.Context, a *server.Admin, args []string) (outcome, error)
+
+// operator makes a command of one that works in the database of a server,
+// which has to be there.
+func (p *program) operator(cmd *cobra.Command, do duty) *cobra.Command {
+	return p.enter(cmd, server.Settings.Present, do)
+}
+
+// enter makes a command of one that works in the database of a server, once
+// allow has nothing against it.
+func (p *program) enter(cmd *cobra.Command, allow func(server.Settings) error, do duty) *cobra.Command {
 	settings := p.settings(cmd, "data", "db")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if f := cmd.Flags().Lookup("email"); f != nil && f.Value.String() == "" {
 			return loci.Fail(loci.InvalidQuery, "--email is required")
 		}
 		s, err := settings()
+		if err == nil {
+			err = allow(s)
+		}
 		if err != nil {
 			return err
 		}
@@ -78,14 +91,15 @@ func (p *program) createUser() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "create",
 		Short:   "Make a user",
-		Long:    "Makes a user with a personal workspace. Without a password the user can use keys, and not sign in.",
+		Long:    "Makes a user with a personal workspace. Without a password the user can use keys, and not sign in.\nWhere there is no database yet, this makes it: no other command of the operator does.",
 		Example: "loci admin user create --email ada@example.org --name Ada\nloci admin user create --email ada@example.org --password-stdin < password.txt",
 		Args:    cobra.NoArgs,
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The address (required)")
 	cmd.Flags().StringVar(&name, "name", "", "The name; default: the local part of the address")
 	cmd.Flags().BoolVar(&password, "password-stdin", false, "Read the password from the standard input")
-	return p.operator(cmd, func(ctx context.Context, a *server.Admin, _ []string) (o outcome, err error) {
+	anywhere := func(server.Settings) error { return nil } // this may be before the first start
+	return p.enter(cmd, anywhere, func(ctx context.Context, a *server.Admin, _ []string) (o outcome, err error) {
 		var secret string
 		if password {
 			if secret, err = p.stdin(); err != nil {

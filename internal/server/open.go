@@ -2,7 +2,11 @@ package server
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -15,6 +19,9 @@ import (
 
 // Version names this build; releases set it when they link.
 var Version = "0.1.0-dev"
+
+// sqliteFile is the database in a data folder.
+const sqliteFile = "loci.db"
 
 // clock is the machine's, shifted.
 func (s Settings) clock() loci.Clock {
@@ -42,6 +49,19 @@ func (s Settings) openStore(ctx context.Context, log *slog.Logger, e search.Embe
 		return store.OpenPostgres(ctx, s.DB, o)
 	}
 	return store.OpenSQLite(ctx, s.Data, o)
+}
+
+// Present refuses where there is no database in the data folder: who mistypes
+// its name is not to get a new one. A PostgreSQL server says so by itself.
+func (s Settings) Present() error {
+	if s.DB != "" {
+		return nil
+	}
+	_, err := os.Stat(filepath.Join(s.Data, sqliteFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return loci.Fail(loci.NotFound, "there is no database in %s: name its folder with --data, or make one with loci admin user create", s.Data)
+	}
+	return err
 }
 
 // An Admin works in the database of a server, whether that runs or not.
