@@ -14,7 +14,10 @@ func (p *program) root() *cobra.Command {
 	root := p.group("loci", "A memory for people and their agents")
 	root.Long = "Loci keeps what is worth knowing and finds it again, for people and their agents.\n" +
 		"Without a server it keeps it on this device."
-	root.PersistentPreRun = func(*cobra.Command, []string) { p.began = true }
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
+		p.began = true
+		return aimed(c)
+	}
 	flags := root.PersistentFlags()
 	flags.BoolVar(&p.json, "json", false, "Print the JSON object of the answer")
 	flags.BoolVar(&p.local, "local", false, "Use the database on this device")
@@ -25,6 +28,13 @@ func (p *program) root() *cobra.Command {
 	for _, c := range []*cobra.Command{p.mcp(), p.serve(), p.admin(), p.login(), p.logout(), p.doctor(), p.bench(), p.versionCommand()} {
 		c.GroupID = machine
 		root.AddCommand(c)
+		switch c.Name() {
+		case "mcp", "doctor": // work on any target
+		case "login":
+			without(c, "local", "server")
+		default:
+			without(c, aims...)
+		}
 	}
 	root.SetIn(p.in)
 	root.SetOut(p.out)
@@ -33,9 +43,42 @@ func (p *program) root() *cobra.Command {
 	for _, c := range root.Commands() {
 		if c.Name() == "completion" {
 			c.Args, c.RunE = known, help
+			without(c, aims...)
 		}
 	}
 	return root
+}
+
+// aims are the flags that choose a target. They belong to the root, so that
+// they may stand before the command too.
+var aims = []string{"local", "server", "plain-http"}
+
+// lacking is the annotation of a command for which, and for those below it,
+// some of the aims have no meaning.
+const lacking = "loci_lacking"
+
+// without makes a command neither take some of the aims nor show them.
+func without(c *cobra.Command, names ...string) {
+	c.Annotations = map[string]string{lacking: strings.Join(names, " ")}
+	c.SetHelpFunc(func(c *cobra.Command, args []string) {
+		for _, name := range names {
+			c.Root().PersistentFlags().Lookup(name).Hidden = true
+		}
+		c.Root().HelpFunc()(c, args)
+	})
+}
+
+// aimed refuses an aim that has no meaning for the command: who gives it
+// expects something else of the command than it does.
+func aimed(c *cobra.Command) error {
+	for at := c; at != nil; at = at.Parent() {
+		for _, name := range strings.Fields(at.Annotations[lacking]) {
+			if c.Flags().Changed(name) {
+				return misuse(fmt.Sprintf("%q does not take --%s", c.CommandPath(), name))
+			}
+		}
+	}
+	return nil
 }
 
 func help(c *cobra.Command, _ []string) error { return c.Help() }
