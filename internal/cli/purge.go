@@ -25,8 +25,8 @@ func (p *program) purgeMemory() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "purge ID",
 		Short: "Erase a memory, so that no byte of it is left",
-		Long: "Erases a memory for good. With --deleted and no ID: whatever deletions and changes have left, in all workspaces; the count\n" +
-			"is then that of documents of the keyword index." + erases,
+		Long: "Erases a memory for good. With --deleted and no ID: whatever deletions and changes have left, in all workspaces; it\n" +
+			"counts documents of the keyword index, and rows of its log of changes, of which some may hold such words." + erases,
 		Example: "loci admin memory purge 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d\nloci admin memory purge 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d --yes --json\nloci admin memory purge --deleted --yes",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 != deleted && len(args) < 2 {
@@ -62,8 +62,8 @@ func (p *program) purgeUser() *cobra.Command {
 		Use:   "purge",
 		Short: "Erase a user with the personal workspace",
 		Long: "Erases a user with keys, sign-ins, memberships, invitations to the address, and the personal workspace with all that is in it.\n" +
-			"Teams that the user owns are to be purged, or to get another owner, first. What the user wrote in the teams of others belongs\n" +
-			"to them and stays: its author is then an id that nobody has." + erases,
+			"Teams that the user owns are to be purged first. What the user wrote in the teams of others belongs to them and stays: its\n" +
+			"author is then an id that nobody has." + erases,
 		Example: "loci admin user purge --email ada@example.org\nloci admin user purge --email ada@example.org --yes --json",
 		Args:    cobra.NoArgs,
 	}

@@ -9,10 +9,14 @@ import (
 
 // PurgeDeleted erases what deletions and changes have left: documents of the
 // keyword index that are no longer true, stored answers that concern nothing by
-// name, and free space. Where it is not for good it counts the documents.
+// name, and free space. Where it is not for good it counts the documents, and
+// the rows of the log of changes: what those hold is known once they are folded.
 func (s *Store) PurgeDeleted(ctx context.Context, forGood bool) (out Purged, err error) {
+	out.deleted = true
 	workspaces, err := SystemRead(ctx, s, "list the workspaces in which something was deleted", func(t *SystemTx) (list []int64, err error) {
-		err = t.t.c.each(`SELECT x.workspace FROM indexes x ORDER BY x.workspace`, nil, into(&list))
+		if err = t.t.c.one(`SELECT count(*) FROM changes`, nil, []any{&out.Changes}); err == nil {
+			err = t.t.c.each(`SELECT x.workspace FROM indexes x ORDER BY x.workspace`, nil, into(&list))
+		}
 		return list, err
 	})
 	if err == nil && forGood {

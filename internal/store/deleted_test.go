@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/loci-memory/loci"
@@ -34,6 +35,25 @@ func TestWhatWasDeletedLeavesNoByteAfterAPurge(t *testing.T) {
 			t.Errorf("%d memories are left of %d others", len(list), len(others))
 		}
 		counted(t, server, ann, crew, others)
+	})
+}
+
+func TestADeletionThatIsOnlyInTheLogIsNotCalledNothing(t *testing.T) {
+	purging(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
+		ann := user(t, server, "ann")
+		crew := team(t, server, ann, nil)
+		id, _ := livedThrough(t, d, server, ann, crew)
+		remove(t, server, ann, id) // no fold: its words are in the log of changes
+		for _, forGood := range []bool{false, true} {
+			out, err := operator.PurgeDeleted(ctx, forGood)
+			if err != nil || out.Changes == 0 || !strings.Contains(out.String(), "of the log of changes, words of deleted memories") {
+				t.Errorf("for good %v: %+v, %v", forGood, out, err)
+			}
+		}
+		would, err := operator.PurgeDeleted(ctx, false)
+		if err != nil || would.Changes != 0 || strings.Contains(would.String(), "earlier purge") {
+			t.Errorf("after it: %v, %v", would, err)
+		}
 	})
 }
 

@@ -22,6 +22,9 @@ type Purged struct {
 	Versions    int64 `json:"versions"`           // what the memories were before
 	Answers     int64 `json:"answers"`            // kept for calls with an Idempotency-Key
 	Documents   int64 `json:"documents,omitzero"` // of the keyword index that are no longer true
+	Changes     int64 `json:"changes,omitzero"`   // rows of the log of changes, in which words of deleted memories may be
+
+	deleted bool // it is about what deletions have left
 }
 
 // String lists what is not zero, for people.
@@ -33,7 +36,7 @@ func (p Purged) String() string {
 	}{{p.Users, "user", "users"}, {p.Keys, "key", "keys"}, {p.Signins, "sign-in", "sign-ins"}, {p.Memberships, "membership", "memberships"},
 		{p.Invitations, "invitation", "invitations"}, {p.Workspaces, "workspace", "workspaces"}, {p.Atlases, "atlas", "atlases"},
 		{p.Memories, "memory", "memories"}, {p.Versions, "earlier version", "earlier versions"}, {p.Answers, "stored answer", "stored answers"},
-		{p.Documents, "document of the index", "documents of the index"}} {
+		{p.Documents, "document of the index", "documents of the index"}, {p.Changes, "row of the log of changes", "rows of the log of changes"}} {
 		switch x.n {
 		case 0:
 		case 1:
@@ -41,6 +44,9 @@ func (p Purged) String() string {
 		default:
 			parts = append(parts, fmt.Sprint(x.n, " ", x.many))
 		}
+	}
+	if p.deleted {
+		parts = append(parts, "words of deleted memories wherever they may be left: in stored answers, in the log of changes, in free space")
 	}
 	if len(parts) == 0 {
 		return "what an earlier purge had left"
@@ -122,7 +128,11 @@ func (t *SystemTx) ownsNoTeam(user string) error {
 	if err != nil || len(teams) == 0 {
 		return err
 	}
-	return loci.Fail(loci.StateConflict, "The user owns %s: purge them first (loci admin workspace purge ID), or let another member own them.", strings.Join(teams, ", "))
+	them := "them"
+	if len(teams) == 1 {
+		them = "it"
+	}
+	return loci.Fail(loci.StateConflict, "The user owns %s: purge %s first (loci admin workspace purge ID).", strings.Join(teams, ", "), them)
 }
 
 // purge finds what a purge is about, under a lock where it is for good, and
