@@ -68,6 +68,10 @@ func (p *program) diagnose(ctx context.Context) *diagnosis {
 		d.Target = "local"
 	}
 	if err != nil {
+		if t.why != "" && t.url == "" {
+			d.add("folder", err, "")
+			return d
+		}
 		d.Target = "unknown"
 		d.add("login", err, "")
 		return d

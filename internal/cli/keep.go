@@ -11,6 +11,7 @@ import (
 	"github.com/zalando/go-keyring"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/server"
 )
 
 // A profile is the login, as it is kept. Key is empty where the keyring holds it.
@@ -38,7 +39,15 @@ func systemRing(env func(string) string) *ring {
 	return &ring{keyring.Set, keyring.Get, keyring.Delete}
 }
 
-func (p *program) profilePath() string { return filepath.Join(p.configHome(), "loci", "login.json") }
+// profilePath is the file of the login, empty where nobody knows a home: then
+// there is none.
+func (p *program) profilePath() string {
+	dir := server.Base(p.env, "XDG_CONFIG_HOME", ".config")
+	if dir == "" {
+		return ""
+	}
+	return filepath.Join(dir, "loci", "login.json")
+}
 
 // profile returns the login without its secret, or nil.
 func (p *program) profile() (*profile, error) {
@@ -71,7 +80,9 @@ func (p *program) secret(l *profile) (string, error) {
 
 // keep stores the login and says where the key lies now.
 func (p *program) keep(l profile) (where string, err error) {
-	where = p.profilePath()
+	if where = p.profilePath(); where == "" {
+		return "", loci.Fail(loci.InvalidQuery, "%s", homeless)
+	}
 	if p.ring != nil && p.ring.set(ringService, l.URL, l.Key) == nil {
 		l.Key, where = "", "the keyring"
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/server"
 )
 
 // A target is where commands run: a server, or the database on this device.
@@ -26,13 +27,13 @@ type target struct {
 // target chooses: the flags, else LOCI_URL with LOCI_API_KEY, else the login,
 // else this device. A key goes only to the server that it was given for.
 func (p *program) target() (target, error) {
-	here := target{dir: filepath.Join(p.dataHome(), "loci", "local")}
+	here := target{dir: p.localDir()}
 	if p.local && p.server != "" {
 		return target{}, misuse("--local and --server exclude each other")
 	}
 	if p.local {
 		here.why = "--local"
-		return here, nil
+		return here, here.homed()
 	}
 	login, err := p.profile()
 	if err != nil {
@@ -51,7 +52,7 @@ func (p *program) target() (target, error) {
 		there.url, there.why = login.URL, "the login"
 	default:
 		here.why = "there is no --server, LOCI_URL or login"
-		return here, nil
+		return here, here.homed()
 	}
 	if there.key == "" && login != nil && same(login.URL, there.url) {
 		there.plain = there.plain || login.PlainHTTP
@@ -59,6 +60,17 @@ func (p *program) target() (target, error) {
 	}
 	return there, err
 }
+
+// homed refuses this device where it has no place for memories: the working
+// folder is none.
+func (t target) homed() error {
+	if t.dir == "" {
+		return loci.Fail(loci.InvalidQuery, "%s", homeless)
+	}
+	return nil
+}
+
+const homeless = "there is no home folder: set HOME, or XDG_DATA_HOME and XDG_CONFIG_HOME"
 
 // same reports whether two addresses name one server.
 func same(a, b string) bool {
@@ -108,21 +120,14 @@ func private(dir string) error {
 	return os.Chmod(dir, 0o700)
 }
 
-// dataHome and configHome follow the XDG Base Directory Specification: an
-// address that is not absolute does not count.
-func (p *program) dataHome() string { return p.home("XDG_DATA_HOME", ".local/share") }
-
-func (p *program) configHome() string { return p.home("XDG_CONFIG_HOME", ".config") }
-
-func (p *program) home(name, usual string) string {
-	if dir := p.env(name); filepath.IsAbs(dir) {
-		return dir
+// localDir is the folder of the database on this device, empty where nobody
+// knows a home.
+func (p *program) localDir() string {
+	dir := server.Base(p.env, "XDG_DATA_HOME", ".local/share")
+	if dir == "" {
+		return ""
 	}
-	home := p.env("HOME")
-	if home == "" {
-		home, _ = os.UserHomeDir() // empty where there is none: then below the working folder
-	}
-	return filepath.Join(home, usual)
+	return filepath.Join(dir, "loci", "local")
 }
 
 // maxStdin is more than any input takes.

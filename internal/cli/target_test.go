@@ -75,6 +75,21 @@ func TestLocalDataLiesWhereXDGSaysAndIsPrivate(t *testing.T) {
 	}
 }
 
+func TestMemoriesNeverLieBelowTheWorkingFolder(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for _, environ := range [][]string{nil, {"HOME="}, {"HOME=here"}, {"HOME=here", "XDG_DATA_HOME=there", "XDG_CONFIG_HOME=there"}} {
+		d.environ = environ
+		got, err := d.target()
+		if (err == nil) != filepath.IsAbs(got.dir) || d.profilePath() != "" && !filepath.IsAbs(d.profilePath()) {
+			t.Errorf("%v: %+v, %v, %q", environ, got, err, d.profilePath())
+		}
+	}
+	if err := (target{}).homed(); !loci.Is(err, loci.InvalidQuery) || !strings.Contains(err.Error(), "set HOME") {
+		t.Error(err)
+	}
+}
+
 func TestHelpOpensNoDatabase(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

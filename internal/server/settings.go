@@ -116,18 +116,6 @@ func flagOf(env string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(env, "LOCI_"), "_", "-"))
 }
 
-func defaultData() string {
-	base := os.Getenv("XDG_DATA_HOME")
-	if base == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			home = "."
-		}
-		base = filepath.Join(home, ".local", "share")
-	}
-	return filepath.Join(base, "loci", "server")
-}
-
 // Load reads the settings: a flag that was given comes before a variable, that
 // before loci.toml in the data folder, that before the default. A value that
 // is none is an error that names it.
@@ -198,6 +186,9 @@ func first(values ...string) string {
 
 // readFile reads loci.toml, if there is one, as texts.
 func readFile(dir string) (map[string]string, error) {
+	if dir == "" {
+		return nil, nil
+	}
 	var raw map[string]any
 	if _, err := toml.DecodeFile(filepath.Join(dir, "loci.toml"), &raw); os.IsNotExist(err) {
 		return nil, nil
@@ -220,6 +211,9 @@ func readFile(dir string) (map[string]string, error) {
 
 // check refuses what single settings cannot see.
 func (s *Settings) check() error {
+	if s.Data == "" && s.DB == "" {
+		return fmt.Errorf("there is no home folder in which to keep the data: name one with --data or LOCI_DATA")
+	}
 	if s.ClockOffset != 0 && !loopback(s.Listen) {
 		return fmt.Errorf("LOCI_CLOCK_OFFSET (--clock-offset) is for tests: it needs a listener on a loopback address")
 	}
