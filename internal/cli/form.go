@@ -66,10 +66,7 @@ func (f *form) nested(s *slot, fields []op.Field) {
 
 func (f *form) bind(cmd *cobra.Command) {
 	for _, s := range f.flags {
-		usage := s.usage
-		if s.enum != nil {
-			usage = strings.TrimPrefix(usage+" ("+strings.Join(s.enum, ", ")+")", " ")
-		}
+		usage := s.told()
 		if usage == "" {
 			usage = strings.ReplaceAll(s.flag, "-", " ")
 		}
@@ -84,6 +81,25 @@ func (f *form) bind(cmd *cobra.Command) {
 			_ = cmd.RegisterFlagCompletionFunc(s.flag, cobra.FixedCompletions(s.enum, cobra.ShellCompDirectiveNoFileComp)) // fails for a flag that is not there
 		}
 	}
+}
+
+// told describes the slot on the help page, which writes the first word with a
+// capital: so that is never a value, which would be refused.
+func (s *slot) told() string {
+	word, rest, _ := strings.Cut(s.usage, ":")
+	rest = strings.TrimSpace(rest)
+	values := strings.Join(s.enum, ", ")
+	switch {
+	case word == "null":
+		return "With \"\": " + rest
+	case slices.Contains(s.enum, word):
+		return "With " + s.usage + " (" + values + ")"
+	case s.enum == nil:
+		return s.usage
+	case s.usage == "":
+		return "One of " + values
+	}
+	return s.usage + " (" + values + ")"
 }
 
 // input returns the JSON object that the command line means.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/server"
 )
 
 func TestFlagsFillTheInput(t *testing.T) {
@@ -108,6 +109,26 @@ func TestNamesBecomeKebab(t *testing.T) {
 	for name, want := range map[string]string{"atlas_id": "atlas-id", "atlasId": "atlas-id", "inviteURL": "invite-url", "content": "content", "agent_message": "agent-message", "expiresInDays": "expires-in-days"} {
 		if got := kebab(name); got != want {
 			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func TestHelpNamesNoValueThatIsRefused(t *testing.T) {
+	t.Parallel()
+	for want, s := range map[string]slot{
+		"One of admin, member":              {enum: []string{"admin", "member"}},
+		"Who (admin, member)":               {enum: []string{"admin", "member"}, usage: "Who"},
+		"With redact: cut (refuse, redact)": {enum: []string{"refuse", "redact"}, usage: "redact: cut"},
+		`With "": derived anew`:             {usage: "null: derived anew"},
+		"How many":                          {usage: "How many"},
+	} {
+		if got := s.told(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	for _, s := range server.Catalogue {
+		if first := s.Help[:1]; first != strings.ToUpper(first) {
+			t.Errorf("--%s begins with a small letter: %q", s.Flag, s.Help)
 		}
 	}
 }
