@@ -3,6 +3,7 @@ package loci
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -102,7 +103,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	if e.Err != nil {
+	if e.Err != nil && !strings.HasSuffix(e.Message, e.Err.Error()) { // else the message tells the cause
 		return fmt.Sprintf("%s: %s: %v", e.Code, e.Message, e.Err)
 	}
 	return string(e.Code) + ": " + e.Message

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/server"
 )
 
@@ -51,7 +50,7 @@ func (p *program) enter(cmd *cobra.Command, allow func(server.Settings) error, d
 	settings := p.settings(cmd, "data", "db")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if f := cmd.Flags().Lookup("email"); f != nil && f.Value.String() == "" {
-			return loci.Fail(loci.InvalidQuery, "--email is required")
+			return misuse("--email is required")
 		}
 		s, err := settings()
 		if err == nil {
@@ -122,7 +121,7 @@ func (p *program) verifyUser() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The address (required)")
 	return p.operator(cmd, func(ctx context.Context, a *server.Admin, _ []string) (outcome, error) {
-		u, err := a.VerifyUser(ctx, loci.Email(email))
+		u, err := a.MarkVerified(ctx, email)
 		return outcome{object: map[string]any{"userId": u.ID, "emailVerified": u.EmailVerified}, text: fmt.Sprintf("The address %s is verified.\n", u.Email)}, err
 	})
 }

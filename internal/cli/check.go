@@ -32,7 +32,7 @@ func (p *program) check() *cobra.Command {
 		}
 		var text strings.Builder
 		for _, f := range sum.Flaws {
-			fmt.Fprintf(&text, "%s %s: %s", f.Kind, f.ID, f.What)
+			fmt.Fprintf(&text, "%s: %s", strings.TrimSpace(f.Kind+" "+f.ID), f.What)
 			if f.Repair != "" {
 				fmt.Fprintf(&text, " (%s)", f.Repair)
 			}

@@ -46,7 +46,7 @@ func (p *program) fail(w io.Writer, s fang.Styles, err error) int {
 		_ = p.print(op.NewProblem(explain(err), p.requestID)) // there is nobody left to tell
 		return refused
 	}
-	text := err.Error()
+	text := oneLine(err.Error())
 	if e, ok := errors.AsType[*loci.Error](err); ok && (e.Code != loci.InternalError || e.Err == nil) {
 		text = fmt.Sprintf("%s (%s)", strings.TrimSuffix(e.Message, "."), e.Code)
 		if e.Retry > 0 {
@@ -62,9 +62,30 @@ func (p *program) fail(w io.Writer, s fang.Styles, err error) int {
 func explain(err error) *loci.Error {
 	e := loci.AsError(err)
 	if e.Code == loci.InternalError && e.Err != nil {
-		return &loci.Error{Code: e.Code, Message: e.Err.Error()}
+		return &loci.Error{Code: e.Code, Message: oneLine(e.Err.Error())}
 	}
 	return e
+}
+
+// oneLine tells the lines of an error in one, each of them once: a database
+// with several addresses fails at each of them, in lines of its own.
+func oneLine(text string) string {
+	var out string
+	told := map[string]bool{}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line == "" || told[line] {
+			continue
+		}
+		told[line] = true
+		switch {
+		case strings.HasSuffix(out, ":"):
+			out += " "
+		case out != "":
+			out += "; "
+		}
+		out += line
+	}
+	return out
 }
 
 // say writes to the person.

@@ -132,3 +132,10 @@ func TestHelpNamesNoValueThatIsRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestLinesOfAnErrorAreToldOnceAndInOne(t *testing.T) {
+	t.Parallel()
+	if got := oneLine("failed to connect:\n\t::1: refused\n\t::1: refused\n\t127.0.0.1: refused"); got != "failed to connect: ::1: refused; 127.0.0.1: refused" {
+		t.Errorf("%q", got)
+	}
+}

@@ -99,7 +99,7 @@ func (r *Remote) vectors(answer []byte, texts int) ([][]float32, error) {
 		return nil, errors.New("answers with something else than lists of finite numbers") // err could show what
 	}
 	if len(a.Data) != texts {
-		return nil, fmt.Errorf("answers %d texts with %d vectors", texts, len(a.Data))
+		return nil, fmt.Errorf("answers with another number of vectors (%d) than of texts (%d)", len(a.Data), texts)
 	}
 	out := make([][]float32, texts)
 	for i, d := range a.Data {

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -48,7 +49,16 @@ func (s Settings) openStore(ctx context.Context, log *slog.Logger, e search.Embe
 	if s.DB != "" {
 		return store.OpenPostgres(ctx, s.DB, o)
 	}
-	return store.OpenSQLite(ctx, s.Data, o)
+	return openFile(ctx, s.Data, o)
+}
+
+// openFile opens the SQLite database in a folder. Its errors name the file.
+func openFile(ctx context.Context, dir string, o store.Options) (*store.Store, error) {
+	st, err := store.OpenSQLite(ctx, dir, o)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, sqliteFile), err)
+	}
+	return st, nil
 }
 
 // Present refuses where there is no database in the data folder: who mistypes
@@ -86,7 +96,22 @@ func (a *Admin) CreateUser(ctx context.Context, email, name, password string) (l
 
 // CreateKey makes an API key for the user with an address.
 func (a *Admin) CreateKey(ctx context.Context, email, name string) (loci.CreatedKey, error) {
-	return a.AddKey(ctx, loci.Email(email), loci.Name(name))
+	k, err := a.AddKey(ctx, loci.Email(email), loci.Name(name))
+	return k, naming(email, err)
+}
+
+// MarkVerified marks the address of a user as verified.
+func (a *Admin) MarkVerified(ctx context.Context, email string) (loci.User, error) {
+	u, err := a.VerifyUser(ctx, loci.Email(email))
+	return u, naming(email, err)
+}
+
+// naming says which address is nobody's.
+func naming(email string, err error) error {
+	if loci.Is(err, loci.NotFound) {
+		return loci.Fail(loci.NotFound, "There is no user with the address %q.", email)
+	}
+	return err
 }
 
 // Inspect compares what is derived from memories with them, and repairs it if
@@ -112,7 +137,7 @@ const localOwner loci.Email = "local@localhost"
 // OpenLocal opens the local database in dir. Several processes may.
 func OpenLocal(ctx context.Context, dir string) (*Local, error) {
 	model := embed.NewMiniLM()
-	st, err := store.OpenSQLite(ctx, dir, store.Options{Embedder: model})
+	st, err := openFile(ctx, dir, store.Options{Embedder: model})
 	if err != nil {
 		return nil, err
 	}

@@ -152,7 +152,7 @@ func (t *Tx) within(most int64, owner, count, what string) error {
 		return err
 	}
 	if have >= most {
-		return loci.Fail(loci.QuotaExceeded, "The plan has %d %s, and they are all there: delete one, or change the plan.", most, what)
+		return loci.Fail(loci.QuotaExceeded, "The plan's limit of %s is %d, and it is reached: use one that is there, or change the plan.", what, most)
 	}
 	return nil
 }
