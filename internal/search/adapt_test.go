@@ -117,12 +117,12 @@ func TestTheDeadAreNobodysWord(t *testing.T) {
 func TestFamiliesFindInflectedWords(t *testing.T) {
 	t.Parallel()
 	d := newDisk()
-	v := library(t, d, "Он читал книги о программах.", "Проекты и программа", "die Straßenbahn der Straßen", "one table, some tables, a tableau", "Книга")
+	v := library(t, d, "Он читал книги о программах.", "Проекты и программа", "die Straßenbahn der Straßen", "one table, some tables, a tableau", "Книга", "с историями")
 	for _, c := range []struct {
 		query string
 		want  []int64
 	}{
-		{"программу", []int64{2}},
+		{"программу", []int64{2, 1}},
 		{"программами", []int64{2, 1}},
 		{"книгами", []int64{5, 1}},
 		{"straße", []int64{3}},
@@ -130,6 +130,7 @@ func TestFamiliesFindInflectedWords(t *testing.T) {
 		{"проектов", []int64{2}},
 		{"where is the tableau of it", []int64{4}},
 		{"what are the straße", []int64{3}},
+		{"история", []int64{6}},
 	} {
 		_, r, err := v.Answer(NewCache(0), d.fetch, Parse(c.query), Filter{}, 0, 9)
 		var got []int64

@@ -11,8 +11,8 @@ import (
 )
 
 // What makes a family: a word has at least familyWord characters, its family the
-// same beginning, at least familyRoot of them, and at most familyEnd more. Of a
-// large one the most frequent words count. The numbers were measured on Russian:
+// same beginning, at least familyRoot of them, and at most familyEnd characters more
+// than the word has. Of a large one the most frequent words count. The numbers were measured on Russian:
 // others around them are as good.
 const (
 	familyWord  = 5
@@ -38,7 +38,7 @@ func newFamily(word string) *family {
 	n := utf8.RuneCountInString(word)
 	keep := max(familyRoot, n-familyEnd)
 	prefix := word[:forward(word, keep)]
-	return &family{prefix: prefix, last: lastOf(prefix), runes: keep + familyEnd}
+	return &family{prefix: prefix, last: lastOf(prefix), runes: n + familyEnd}
 }
 
 // lastOf comes after all terms that begin with a prefix: no UTF-8 has its byte.
