@@ -37,11 +37,14 @@ func (m *meanings) of(ctx context.Context, q asked, always bool) (v []float32, k
 	if m.model == nil {
 		return nil, false, errNoModel
 	}
+	if !always && !search.Readable(q.query, m.model) {
+		return nil, false, nil // though it may be kept, from when it was always wanted
+	}
 	m.mu.Lock()
 	v, known = m.kept[q]
 	m.mu.Unlock()
-	if known || !always && !search.Readable(q.query, m.model) {
-		return v, known, nil
+	if known {
+		return v, true, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(m.limit, meaningLimit))
 	defer cancel()

@@ -227,6 +227,7 @@ func TestSearchKnowsWhatIsMeant(t *testing.T) {
 		if out := do(t, w, proof.Member, service.MemorySearch, again); out.Meta.Cache != loci.CacheNone {
 			t.Errorf("another is told that it was asked before: %+v", out.Meta)
 		}
+		do(t, w, proof.Owner, service.MemorySearch, loci.SearchMemories{Query: "?tide? fog ?x?", Mode: loci.ModeSemantic}) // its vector is kept
 		unread := do(t, w, proof.Owner, service.MemorySearch, loci.SearchMemories{Query: "?tide? fog ?x?", Mode: loci.ModeHybrid})
 		if unread.Mode != loci.ResolvedHybrid || unread.Meta.Candidates.Semantic != 0 || len(unread.Memories) != 3 {
 			t.Errorf("what the model cannot read: %+v", unread.Meta)
