@@ -104,7 +104,7 @@ func (a *analyzer) chunk(s string, i int) int {
 		} else if k == joint && wordSize(s[j+1:]) == 0 || k == 0 {
 			n = 0
 		}
-		if n == 0 {
+		if n == 0 || j == i+daySize && timed(s, j) {
 			break
 		}
 		seen |= k

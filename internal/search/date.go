@@ -14,10 +14,10 @@ type Date struct{ from, to int64 }
 
 const monthNames = `(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?`
 
-// How dates are written: 2023-05-07 or 2023-05; 7 May 2023; May 7, 2023; May 2023;
-// 7.5.2023. A year belongs to each.
+// How dates are written: 2023-05-07 or 2023-05, a time behind them or none; 7 May
+// 2023; May 7, 2023; May 2023; 7.5.2023. A year belongs to each.
 var (
-	isoDate   = regexp.MustCompile(`\b((?:19|20)\d\d)-(\d\d?)(?:-(\d\d?))?\b`)
+	isoDate   = regexp.MustCompile(`\b((?:19|20)\d\d)-(\d\d?)(?:-(\d\d?))?(?:\b|t\d)`)
 	dayMonth  = regexp.MustCompile(`\b(\d\d?)(?:st|nd|rd|th)?\s+(?:of\s+)?` + monthNames + `,?\s+((?:19|20)\d\d)\b`)
 	monthDay  = regexp.MustCompile(`\b` + monthNames + `\s+(\d\d?)(?:st|nd|rd|th)?,?\s+((?:19|20)\d\d)\b`)
 	monthYear = regexp.MustCompile(`\b` + monthNames + `,?\s+(?:of\s+)?((?:19|20)\d\d)\b`)
@@ -73,6 +73,24 @@ func hasYear(s string) bool {
 		}
 	}
 	return false
+}
+
+// daySize is the length of a day in ISO 8601: 2023-05-07.
+const daySize = 10
+
+// timed reports whether a day ends at a place in a text and the T of its time
+// stands there, as in 2023-05-07T21:30 (ISO 8601, RFC 3339): the day is a word of its
+// own.
+func timed(s string, at int) bool {
+	if at < daySize || at+1 >= len(s) || s[at]|0x20 != 't' || class[s[at+1]] != digit {
+		return false
+	}
+	for i, c := range []byte(s[at-daySize : at]) {
+		if dash := i == 4 || i == 7; dash != (c == '-') || !dash && class[c] != digit {
+			return false
+		}
+	}
+	return true
 }
 
 func number(s string) int { n, _ := strconv.Atoi(s); return n }

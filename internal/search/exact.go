@@ -83,7 +83,7 @@ func within(text, phrase string) bool {
 		first, _ := utf8.DecodeRuneInString(phrase)
 		last, _ := utf8.DecodeLastRuneInString(phrase)
 		after, _ := utf8.DecodeRuneInString(text[i+len(phrase):])
-		if !joined(before, first) && !joined(last, after) {
+		if !joined(before, first) && (!joined(last, after) || timed(text, i+len(phrase))) {
 			return true
 		}
 		_, n := utf8.DecodeRuneInString(text[i:])

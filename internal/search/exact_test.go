@@ -1,0 +1,24 @@
+package search
+
+import "testing"
+
+func TestADayIsFoundWithItsTime(t *testing.T) {
+	t.Parallel()
+	text := "Restarted at 2024-08-12T21:30:00Z by hand."
+	if d, q := Analyze("", text), Parse("2024-08-12"); covers(d, q) != q.groups {
+		t.Errorf("%v is not in %v", q.terms, d.terms)
+	}
+	if got, want := Dates(text), Dates("12 August 2024"); len(got) != 1 || got[0] != want[0] {
+		t.Errorf("of %v, want %v", got, want)
+	}
+	for query, want := range map[string]string{
+		"2024-08-12": "identifier", `"at 2024-08-12"`: "phrase", "2024-08-12T21:30:00Z": "identifier", "2024-08-1": "", "2024-08-12T2": "",
+	} {
+		if got := NewExact(query).Held("", text); got != want {
+			t.Errorf("%s is held as %q, want %q", query, got, want)
+		}
+	}
+	if got := NewExact("2024-08-12").Held("", "the 2024-08-12th of it"); got != "" {
+		t.Errorf("what is no time is held as %q", got)
+	}
+}
