@@ -139,7 +139,8 @@ func unwanted(s string) int {
 	return 0
 }
 
-// wordSize is the size of the word character that s begins with, or zero.
+// wordSize is the size of the word character that s begins with and of what is
+// unseen before it, or zero.
 func wordSize(s string) int {
 	if s == "" {
 		return 0
@@ -147,11 +148,15 @@ func wordSize(s string) int {
 	if s[0] < utf8.RuneSelf {
 		return int(class[s[0]] & alnum)
 	}
-	r, n := utf8.DecodeRuneInString(s)
-	if !isWord(r) {
-		return 0
+	for i, r := range s {
+		switch {
+		case isWord(r):
+			return i + utf8.RuneLen(r)
+		case !unseen(r):
+			return 0
+		}
 	}
-	return n
+	return 0
 }
 
 // clitic is the size of an English 's, 't, 're and the like at the start of s.
@@ -162,6 +167,8 @@ func clitic(s string) int {
 		n = 1
 	case strings.HasPrefix(s, "’"):
 		n = len("’")
+	case strings.HasPrefix(s, string(apostrophe)):
+		n = len(string(apostrophe))
 	default:
 		return 0
 	}
@@ -176,10 +183,10 @@ func clitic(s string) int {
 	return n
 }
 
-// mixed analyzes a chunk with characters beyond ASCII: normal form first, then
-// each run of one kind of script.
+// mixed analyzes a chunk with characters beyond ASCII: normal form first, without
+// what is unseen, then each run of one kind of script.
 func (a *analyzer) mixed(s string) {
-	n := norm.NFKC.String(s)
+	n := strings.Map(seen, norm.NFKC.String(s))
 	origin, exact := a.from, n == s
 	for i := 0; i < len(n); {
 		r, size := utf8.DecodeRuneInString(n[i:])

@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
-	"unicode/utf8"
 )
 
 var roleNames = [...]string{"", "whole:", "stem:", "plain:", "", "letter:", "lone:"}
@@ -43,6 +44,26 @@ func TestAnalyzerGivesGoldenTokens(t *testing.T) {
 		if got := tokens(text); got != want {
 			t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
 		}
+	}
+}
+
+func TestDigitsOfAllScriptsAreAlike(t *testing.T) {
+	t.Parallel()
+	digits := 0
+	for r := rune(unicode.MaxASCII + 1); r <= unicode.MaxRune; r++ {
+		if unicode.Is(unicode.Nd, r) {
+			digits++
+			want := '0' // the first of ten
+			if unicode.Is(unicode.Nd, r-1) {
+				want += (seen(r-1) - '0' + 1) % 10
+			}
+			if got := seen(r); got != want {
+				t.Errorf("%c is %c, want %c", r, got, want)
+			}
+		}
+	}
+	if digits%10 != 0 || digits < 500 {
+		t.Errorf("%d digits", digits)
 	}
 }
 
@@ -84,6 +105,11 @@ func TestQueriesFindTexts(t *testing.T) {
 		{"the who", "we saw The Who live"},
 		{"데이터", "데이터베이스를 옮겼다"},
 		{"อาหาร", "ร้านอาหารไทย"},
+		{"warning", "⚠️Warning: the key 1️⃣"},
+		{"deployment", "The deploy\u00adment of it\u2060"},
+		{"كتاب", "هذا كتـــاب"},
+		{"می‌خواهم", "من میخواهم"},
+		{"2567", "ปี๒๕๖๗"},
 	} {
 		d := Analyze("", c.text)
 		q := Parse(c.query)
@@ -138,7 +164,7 @@ func TestLongTermsStayDifferent(t *testing.T) {
 var hostile = map[string]string{
 	"one word": "a", "capitals": "aA", "digits": "a1", "dots": "a.", "path": "a/b-c.d_", "dashes": "--a", "marks": "\u0301",
 	"stacked": "e\u0301\u0302", "han": "数", "thai marks": "ก\u0e35", "thai": "\u0e35", "combined": "한a数1.é_", "apostrophe": "a's", "y": "y",
-	"ligature": "ﷺ", "versions": "v1.", "emoji": "👩‍👩‍👧",
+	"ligature": "ﷺ", "versions": "v1.", "emoji": "👩‍👩‍👧", "unseen": "\u200b", "unseen in a word": "a\u00ad\u200b", "unseen joint": "a-\u200b", "tatweel": "ـ",
 }
 
 // Quadratic work on one of these takes minutes: the time limit of the run ends it.
@@ -222,7 +248,7 @@ func TestAWordBeginsWithTheRootOfItsStem(t *testing.T) {
 // What a reading passes over in haste is nothing that the query asks for.
 func TestAHastyReadingFindsWhatAThoroughOneFinds(t *testing.T) {
 	t.Parallel()
-	letters := []rune("aeéioöuстёежийЁЕЙάαβדבש한국漢字かなカ的数ไทย東京 . _-1")
+	letters := []rune("aeéioöuстёежийЁЕЙάαβדבש한국漢字かなカ的数ไทย東京 . _-1२٢\u00ad\u200dـ\ufe0f")
 	rapid.Check(t, func(t *rapid.T) {
 		words := func(n int, name string) string {
 			return string(rapid.SliceOfN(rapid.SampledFrom(letters), 1, n).Draw(t, name))

@@ -183,7 +183,7 @@ func (g *shingler) look(r rune) look {
 	case r >= 0x4E00 && r <= 0x9FFF, r >= 0xAC00 && r <= 0xD7A3, r >= 0x3041 && r <= 0x3096,
 		r >= 0x30A1 && r <= 0x30FA, r == 'ー':
 		return look{r, sign}
-	case r >= 0xFF01 && r <= 0xFF0F || r == 0xFF1A || r == 0xFF1B || r == 0xFF1F || !isWord(r):
+	case r >= 0xFF01 && r <= 0xFF0F || r == 0xFF1A || r == 0xFF1B || r == 0xFF1F || !isWritten(r):
 		return look{r, blank}
 	}
 	return look{r, knot}
@@ -199,7 +199,7 @@ var looks = sync.OnceValue(func() *[looksLimit]look {
 		folded, n := utf8.DecodeRune(low)
 		t[r].folded = r
 		switch {
-		case !isWord(r):
+		case !isWritten(r):
 		case !norm.NFKC.IsNormalString(s), !norm.NFKC.PropertiesString(s).BoundaryBefore(), n < len(low), folded >= looksLimit:
 			t[r].kind = knot
 		case isDense(r):

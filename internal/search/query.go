@@ -65,7 +65,7 @@ func (r *roots) knows(c rune) bool { return r.wide[c/64%64]>>(c%64)&1 == 1 }
 // becomes another one, that begins as no term does.
 func (r *roots) skips(word string) bool {
 	c, _ := utf8.DecodeRuneInString(word)
-	if c < firstPlain || c >= lastPlain || isDense(c) {
+	if c < firstPlain || c >= lastPlain || isDense(c) || unicode.IsDigit(c) {
 		return false
 	}
 	low := unicode.ToLower(c)

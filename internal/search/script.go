@@ -8,8 +8,20 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// isWord reports letters, marks, numbers and the squared words of East Asia.
+// isWord reports what words are made of: what is written in them, but for what is
+// not seen, the frame of a keycap, and the letter that is an apostrophe.
 func isWord(r rune) bool {
+	return isWritten(r) && !unseen(r) && r != keycap && r != apostrophe
+}
+
+const (
+	keycap     = '\u20E3'
+	apostrophe = '\u02BC'
+)
+
+// isWritten reports letters, marks, numbers and the squared words of East Asia.
+// Sketches go by it alone, because they are stored: see near.go.
+func isWritten(r rune) bool {
 	switch {
 	case r < utf8.RuneSelf:
 		return class[r]&alnum != 0
@@ -141,3 +153,67 @@ var bareForms = sync.OnceValue(func() *[bareLimit]string {
 	}
 	return &t
 })
+
+// unseen reports what may stand inside of a word and is no part of it: what Unicode
+// calls ignorable by default (soft hyphen, joiners, marks of direction, selectors of
+// variants), and the stretch of Arabic.
+func unseen(r rune) bool {
+	switch {
+	case r < 0x0300:
+		return r == 0xAD
+	case r >= 0x2070 && r < 0xFE00:
+		return r == 0x3164 // Hangul filler
+	}
+	for _, s := range ignorable {
+		if r <= s.last {
+			return r >= s.first
+		}
+	}
+	return false
+}
+
+var ignorable = [...]struct{ first, last rune }{
+	{0x034F, 0x034F},   // grapheme joiner
+	{0x061C, 0x061C},   // Arabic letter mark
+	{0x0640, 0x0640},   // tatweel
+	{0x115F, 0x1160},   // Hangul fillers
+	{0x17B4, 0x17B5},   // Khmer inherent vowels
+	{0x180B, 0x180F},   // Mongolian variants
+	{0x200B, 0x200F},   // zero width space, joiners, marks of direction
+	{0x202A, 0x202E},   // embedding
+	{0x2060, 0x206F},   // word joiner, isolates
+	{0xFE00, 0xFE0F},   // variants
+	{0xFEFF, 0xFEFF},   // byte order mark
+	{0xFFA0, 0xFFA0},   // Hangul filler
+	{0xE0000, 0xE0FFF}, // tags, variants
+}
+
+// seen takes away what is unseen, and writes the decimal digits of all scripts in
+// ASCII: for strings.Map.
+func seen(r rune) rune {
+	switch {
+	case unseen(r):
+		return -1
+	case r < 0x0600, r >= 0x2000 && r < 0xA000, r >= 0xAC00 && r < 0xD800: // no digits
+		return r
+	case unicode.Is(unicode.Nd, r):
+		return '0' + digitOf(r)
+	}
+	return r
+}
+
+// digitOf is the value of a decimal digit. Ten in a row are those of one script, and
+// a range of the table holds some of these rows.
+func digitOf(r rune) rune {
+	for _, t := range unicode.Nd.R16 {
+		if r <= rune(t.Hi) {
+			return (r - rune(t.Lo)) % 10
+		}
+	}
+	for _, t := range unicode.Nd.R32 {
+		if r <= rune(t.Hi) {
+			return (r - rune(t.Lo)) % 10
+		}
+	}
+	return 0
+}
