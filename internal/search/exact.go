@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Exact is what of a query is to be found as it stands: phrases in quotation
@@ -14,8 +16,8 @@ type Exact struct {
 	title      string
 }
 
-// closing are the marks that end what a quotation mark begins.
-var closing = map[rune]rune{'"': '"', '“': '”', '„': '“', '«': '»', '「': '」', '『': '』'}
+// closing are the marks that may end what a quotation mark begins.
+var closing = map[rune]string{'"': `"`, '＂': "＂", '“': "”", '„': "“”\"", '«': "»", '»': "«", '「': "」", '『': "』"}
 
 // NewExact finds what of a query is to be found as it stands.
 func NewExact(query string) Exact {
@@ -38,8 +40,24 @@ func identifies(token string) (yes bool) {
 	return yes
 }
 
-// squeeze folds letter case and white space.
-func squeeze(s string) string { return strings.Join(strings.Fields(strings.ToLower(s)), " ") }
+// squeeze folds what makes no other word: letter case, white space, compatible
+// forms, digits of other scripts, apostrophes, and what is unseen.
+func squeeze(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
+		s = string(foldCase(nil, strings.Map(straight, norm.NFKC.String(s))))
+	} else {
+		s = strings.ToLower(s)
+	}
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// straight is a seen character, with one apostrophe for all.
+func straight(r rune) rune {
+	if r == '’' || r == apostrophe {
+		return '\''
+	}
+	return seen(r)
+}
 
 // Wanted reports whether there is a phrase or an identifier to look for.
 func (e Exact) Wanted() bool { return len(e.phrases) > 0 || e.identifier != "" }

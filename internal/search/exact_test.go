@@ -22,3 +22,22 @@ func TestADayIsFoundWithItsTime(t *testing.T) {
 		t.Errorf("what is no time is held as %q", got)
 	}
 }
+
+func TestAPhraseIsFoundHoweverItIsWritten(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ query, text string }{
+		{`"frozen lake"`, "the Frozen  LAKE"}, {"„frozen lake“", "a frozen lake"}, {"„frozen lake”", "a frozen lake"}, {`„frozen lake" of`, "a frozen lake"},
+		{"»frozen lake«", "a frozen lake"}, {"«frozen lake»", "a frozen lake"}, {"＂frozen lake＂", "a frozen lake"},
+		{`"große Straße"`, "die GROSSE STRASSE"}, {`"don't panic"`, "don’t panic"}, {`"don’t panic"`, "donʼt panic"},
+		{`"frozen lake"`, "fro\u00adzen ｌａｋｅ"}, {`"café 2024"`, "the cafe\u0301 ٢٠٢٤"}, {`"λόγος"`, "ΛΌΓΟΣ"},
+	} {
+		if got := NewExact(c.query).Held("", c.text); got != "phrase" {
+			t.Errorf("%s in %s is held as %q", c.query, c.text, got)
+		}
+	}
+	for _, query := range []string{"»frozen lake", "«frozen lake«", "“frozen lake\""} {
+		if NewExact(query).Wanted() {
+			t.Errorf("%s is a phrase", query)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -146,14 +147,14 @@ func (t *tongue) latin() bool {
 
 // quoted finds the parts of a text in quotation marks, without these.
 func quoted(text string) (parts [][2]int) {
-	from, end := 0, rune(0)
+	from, ends := 0, ""
 	for i, r := range text {
 		switch {
-		case end == 0:
-			end, from = closing[r], i+utf8.RuneLen(r)
-		case r == end:
+		case ends == "":
+			ends, from = closing[r], i+utf8.RuneLen(r)
+		case strings.ContainsRune(ends, r):
 			parts = append(parts, [2]int{from, i})
-			end = 0
+			ends = ""
 		}
 	}
 	return parts
