@@ -110,6 +110,10 @@ func (a *analyzer) chunk(s string, i int) int {
 		seen |= k
 		j += n
 	}
+	if n := sharp(s[j:]); n > 0 && j == i+1 && seen&(lower|upper) != 0 {
+		a.from, a.to = i, j+n
+		a.whole(s[i : j+n])
+	}
 	a.from, a.to = i, j
 	switch {
 	case seen == lower:
@@ -121,6 +125,17 @@ func (a *analyzer) chunk(s string, i int) int {
 		a.token(s[i:j], i > 1 && s[i-1] == '-' && s[i-2] == '-')
 	}
 	return j + clitic(s[j:])
+}
+
+// sharp is the size of what ends the name of a language of one letter: C#, C++.
+func sharp(s string) int {
+	switch {
+	case strings.HasPrefix(s, "#"):
+		return 1
+	case strings.HasPrefix(s, "++"):
+		return 2
+	}
+	return 0
 }
 
 // unwanted is the size of the word that s begins with, in lower case or with a

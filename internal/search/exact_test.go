@@ -41,3 +41,21 @@ func TestAPhraseIsFoundHoweverItIsWritten(t *testing.T) {
 		}
 	}
 }
+
+func TestLanguagesOfOneLetterHaveTheirSigns(t *testing.T) {
+	t.Parallel()
+	d := newDisk()
+	v := library(t, d, "We write C in winter.", "We write C# in winter.", "We write C++ in winter.", "end")
+	for query, want := range map[string]int64{"C#": 2, "c++ winter": 3, "is it in C++?": 3} {
+		q, r, err := v.Answer(NewCache(0), d.fetch, Parse(query), Filter{}, 0, 9)
+		if err != nil || len(r.Hits) != 3 || r.Hits[0].Memory != want {
+			t.Errorf("%s finds %+v, %v", query, r.Hits, err)
+		}
+		if n := len(q.Read("c++ and C#").spots); n < 3 {
+			t.Errorf("%s stands in %d places", query, n)
+		}
+	}
+	if got := NewExact("C#").Held("", "We write c# in winter."); got != "identifier" {
+		t.Errorf("C# is held as %q", got)
+	}
+}
