@@ -28,7 +28,8 @@ func (v *View) Answer(cache *Cache, fetch Fetch, q Query, f Filter, now int64, k
 // Adapt returns the query as this workspace can answer it. Words of which no live
 // document holds any form stand for the word that they are most likely meant to
 // be; if that says nothing, neither do they. Where the query is not English, words
-// stand for all that begin alike too: see family. Everything else stays as it is.
+// stand for all that begin alike too: see family. Han and Hangul of which no pair is
+// known count by themselves: see bare. Everything else stays as it is.
 func (v *View) Adapt(cache *Cache, fetch Fetch, q Query) (Query, error) {
 	adapted, _, err := v.adapt(cache, cache.Through(fetch), q, nil)
 	return adapted, err
@@ -54,18 +55,23 @@ func (v *View) adapt(cache *Cache, fetch Fetch, q Query, known func(i int) (bool
 	if err != nil {
 		return q, false, err
 	}
+	bare, err := q.bare(&words, known)
+	if err != nil {
+		return q, false, err
+	}
 	if len(repairs) > 0 {
 		q = parse(q.text, repairs).Without(q.without)
 		if err := words.families(&q, families); err != nil {
 			return q, false, err
 		}
 	}
+	q = q.withGlyphs(bare)
 	for _, k := range families {
 		if k != nil {
 			return q.withFamilies(families), true, nil
 		}
 	}
-	return q, len(repairs) > 0, nil
+	return q, len(repairs) > 0 || len(bare) > 0, nil
 }
 
 // unknown lists the words without a family that may be misspelled and of which no

@@ -31,9 +31,11 @@ func (w *workspace) adapted(q Query) Query {
 			repairs[head.text] = x
 		}
 	}
+	bare := bareOf(df, q)
 	if len(repairs) > 0 {
 		q = parse(q.text, repairs)
 	}
+	q = q.withGlyphs(bare)
 	families := map[string]*family{}
 	for i := range q.terms {
 		if k := familyOf(df, q.terms[i].text); k != nil && q.hasFamily(&q.terms[i]) {
@@ -44,6 +46,22 @@ func (w *workspace) adapted(q Query) Query {
 		q = q.withFamilies(families)
 	}
 	return q
+}
+
+// bareOf are the Han characters and syllables of Hangul that the memories hold, but
+// in no pair of those asked for.
+func bareOf(df map[string]int, q Query) (list []string) {
+	paired := func(s string) bool {
+		return slices.ContainsFunc(q.terms, func(t queryTerm) bool {
+			return t.role == gram && df[t.text] > 0 && strings.Contains(t.text, s)
+		})
+	}
+	for _, s := range q.glyphs {
+		if df[s.text] > 0 && !paired(s.text) && !slices.Contains(list, s.text) {
+			list = append(list, s.text)
+		}
+	}
+	return list
 }
 
 func familyOf(df map[string]int, word string) *family {

@@ -143,6 +143,31 @@ func TestFamiliesFindInflectedWords(t *testing.T) {
 	}
 }
 
+func TestAWordOfOneSignIsFoundWithoutItsParticle(t *testing.T) {
+	t.Parallel()
+	d := newDisk()
+	v := library(t, d, "책이 두 권 있다", "庭に猫がいる", "東京の図書館", "물 한 잔", "end")
+	for _, c := range []struct {
+		query, want string
+		first       int64
+	}{
+		{"책을", "책을:1.00 | 책:0.50", 1},
+		{"猫は", "猫は:1.00 | 猫:0.50", 2},
+		{"図書室", "図書:1.00 | 書室:1.00", 3}, // a pair of 書 is known, and 室 is not
+		{"물을 permit", "물을:1.00 | permit:1.00 | 물:0.50", 4},
+		{"はが", "はが:1.00", 0},
+	} {
+		q, r, err := v.Answer(NewCache(0), d.fetch, Parse(c.query), Filter{}, 0, 9)
+		first := int64(0)
+		if len(r.Hits) > 0 {
+			first = r.Hits[0].Memory
+		}
+		if err != nil || spelled(q) != c.want || first != c.first {
+			t.Errorf("%s: %s, first %d, %v", c.query, spelled(q), first, err)
+		}
+	}
+}
+
 func TestALargeFamilyHasItsMostFrequentWords(t *testing.T) {
 	t.Parallel()
 	var list []Change
@@ -269,7 +294,7 @@ func FuzzAdapt(f *testing.F) {
 		cache, v := NewCache(1<<20), NewView([]*Segment{s}).With([]Change{note(1, 1, text), note(2, 2, "книга "+prose)})
 		for _, q := range []Query{Parse(text), Parse(strings.ToUpper(text) + " книгами"), Parse(text + "s")} {
 			words, _, err := v.Answer(cache, fetch, q, Filter{}, 0, 5)
-			if err != nil || len(words.terms) > adaptedTerms || words.groups > q.groups {
+			if err != nil || len(words.terms) > adaptedTerms || words.groups > max(q.groups, maxTerms) {
 				t.Fatal(err, spelled(words), spelled(q))
 			}
 			words.Reader().Text(text, prose).Covered()

@@ -43,6 +43,12 @@ func (p *parser) add(term []byte, r role) {
 		if p.repaired {
 			return
 		}
+	case letter:
+		p.query.glyphs = append(p.query.glyphs, glyph{text: string(term)})
+		return
+	case gram:
+		n := len(p.query.glyphs) // the second of the two came before
+		p.query.glyphs[n-2].after, p.query.glyphs[n-1].before = string(term), string(term)
 	}
 	other, found := "", false
 	if r == word && !p.fixed {
@@ -63,7 +69,7 @@ func (p *parser) within(part [2]int) bool { return part[0] <= p.from && p.to <= 
 
 // take asks for a term, if it is none of those that are left out.
 func (p *parser) take(term []byte, r role) {
-	if r == letter || len(p.query.terms) == maxTerms {
+	if len(p.query.terms) == maxTerms {
 		return
 	}
 	form := r == stem || r == plain

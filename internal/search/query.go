@@ -26,6 +26,8 @@ type Query struct {
 	// their groups.
 	pairs [][2]int
 
+	glyphs []glyph // its characters of scripts without spaces, in their order
+
 	// For reading texts: where each term stands in terms, which are families, and
 	// what the words begin with that can become one of them.
 	place    map[string]int
