@@ -20,14 +20,19 @@ func (w *workspace) adapted(q Query) Query {
 			df[t.text]++
 		}
 	}
-	repairs := map[string]string{}
+	repairs, doubted := map[string]string{}, 0
 	for i := 0; i < len(q.terms); i += forms(q.terms[i:]) {
 		head, all := &q.terms[i], q.terms[i:i+forms(q.terms[i:])]
 		known := slices.ContainsFunc(all, func(t queryTerm) bool { return df[t.text] > 0 })
 		if known || !mayRepair(head) || q.hasFamily(head) && familyOf(df, head.text) != nil || len(repairs) == maxRepairs {
 			continue
 		}
-		if x := meant(df, head.text); x != "" {
+		x := meant(df, head.text)
+		if x == "" && doubtful([]rune(head.text)) && doubted < maxFirsts {
+			x = meantOtherwise(df, head.text)
+			doubted++
+		}
+		if x != "" {
 			repairs[head.text] = x
 		}
 	}
@@ -96,6 +101,33 @@ func meant(df map[string]int, word string) string {
 		}
 	}
 	return best
+}
+
+func meantOtherwise(df map[string]int, word string) (best string) {
+	for w, n := range df {
+		if otherFirst([]rune(word), []rune(w)) && (best == "" || cmp.Or(df[best]-n, strings.Compare(w, best)) < 0) {
+			best = w
+		}
+	}
+	return best
+}
+
+const latinLetters, cyrillicLetters = "abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщъыьэюяѐёђѓєѕіїјљњћќѝўџ"
+
+// doubtful reports a word whose first letter may be wrong.
+func doubtful(a []rune) bool {
+	return onlyLetters([]byte(string(a))) && (len(a) >= 6 && strings.ContainsRune(latinLetters, a[0]) || len(a) >= 5 && strings.ContainsRune(cyrillicLetters, a[0]))
+}
+
+// otherFirst reports that a word becomes another one by its first letter, which is
+// of the same script as the first of the other one, alone.
+func otherFirst(a, b []rune) bool {
+	if len(b) == 0 || !doubtful(a) {
+		return false
+	}
+	same := strings.ContainsRune(latinLetters, a[0]) && strings.ContainsRune(latinLetters, b[0]) ||
+		strings.ContainsRune(cyrillicLetters, a[0]) && strings.ContainsRune(cyrillicLetters, b[0])
+	return slices.Equal(a[1:], b) || same && (slices.Equal(a[1:], b[1:]) || slices.Equal(a, b[1:]))
 }
 
 // alignment is the optimal string alignment distance by its definition.

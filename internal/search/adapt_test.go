@@ -46,6 +46,12 @@ func TestMisspelledWordsAreRepaired(t *testing.T) {
 	for _, c := range []struct{ query, want string }{
 		{"the harbuor", "harbour:0.80"},
 		{"the habour", "harbour:0.80"},
+		{"the arbour", "harbour:0.80"},
+		{"the garbour", "harbour:0.80"},
+		{"the wharbour", "harbour:0.80"},
+		{"the garbuor", "garbuor:1.00"},
+		{"лёлка", "ёлка:0.24 елка:0.80"},
+		{"where is рлка", "рлка:1.00"},
 		{"the harbbour", "harbour:0.80"},
 		{"the harbovr", "harbour:0.80"},
 		{"the ahrbour", "harbour:0.80"},
@@ -72,7 +78,7 @@ func TestWhatIsNotMisspelledStaysAsItIs(t *testing.T) {
 	d := newDisk()
 	v := library(t, d, "the harbour master answers letters", "we saw harbours v1234 getHarbour", "let tern harbor_gate")
 	for _, query := range []string{
-		"", "  ", "the harbour", "the arbour", "the letterbox", "the hxrbxur", "let the lte", "get_harbuor", "the harbou7", `"harbuor"`, "harbuor-2",
+		"", "  ", "the harbour", "the arbor", "the letterbox", "the hxrbxur", "let the lte", "get_harbuor", "the harbou7", `"harbuor"`, "harbuor-2",
 		"the who", "where", "the master answers harbours", "the 数据库", "«harbuor» the",
 	} {
 		q := Parse(query)
@@ -83,6 +89,16 @@ func TestWhatIsNotMisspelledStaysAsItIs(t *testing.T) {
 		if words, _, err := v.Answer(NewCache(0), d.fetch, q, Filter{}, 0, 5); err != nil || !reflect.DeepEqual(words, q) {
 			t.Errorf("%s: answered for %s, %v", query, spelled(words), err)
 		}
+	}
+}
+
+func TestOfFewWordsTheFirstLetterIsDoubted(t *testing.T) {
+	t.Parallel()
+	d := newDisk()
+	v := library(t, d, "harbour deployment schedule", "end")
+	q, err := v.Adapt(NewCache(0), d.fetch, Parse("garbour feployment dchedule"))
+	if err != nil || spelled(q) != "harbour:0.80 | deployment:0.24 deploy:0.80 | dchedule:0.30 dchedul:1.00" {
+		t.Errorf("%s, %v", spelled(q), err)
 	}
 }
 

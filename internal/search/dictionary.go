@@ -13,6 +13,7 @@ type dictionary struct {
 	fetch  Fetch
 	reader reader
 	hits   hits
+	firsts int // words of which the first letter was doubted: see repair.go
 }
 
 // each calls take for the blocks of all terms that begin with one of the prefixes,

@@ -10,7 +10,8 @@ import (
 // Repairs: a word of at least repairWord characters is taken for another one of at
 // least shortestRepair, with one letter other, missing, too much or swapped with
 // the next, from twoErrors characters on two of them. Of a query so many words are
-// repaired at most.
+// repaired at most, and of so many the first letter is doubted, which takes some
+// fifty look-ups, .3 ms among 100,000 memories.
 const (
 	repairWord     = 4
 	shortestRepair = 3
@@ -18,6 +19,7 @@ const (
 	mostErrors     = 2
 	longestRepair  = 32
 	maxRepairs     = 6
+	maxFirsts      = 2
 )
 
 // repairWeight is the weight of a word that stands for another one.
@@ -47,7 +49,8 @@ func (d *dictionary) repairs(words []string) (map[string]string, error) {
 
 // nearest finds the word of the vocabulary that an unknown word is most likely
 // meant to be: at the least distance, then the most frequent, then by its text.
-// Whoever types hits the first letter, or swaps it with the second.
+// Whoever types mostly hits the first letter, or swaps it with the second; where
+// nothing is near, that letter alone may be wrong: see otherwise.
 func (d *dictionary) nearest(word string) (string, bool, error) {
 	s := newSpeller(word)
 	var found []spelling // at the distance s.most; if that was lowered, one of them lives
@@ -69,8 +72,55 @@ func (d *dictionary) nearest(word string) (string, bool, error) {
 			return "", false, err
 		}
 	}
-	return d.mostFrequent(found)
+	best, ok, err := d.mostFrequent(found)
+	if ok || err != nil || d.firsts == maxFirsts {
+		return best, ok, err
+	}
+	others := otherwise(s.word)
+	if len(others) > 0 {
+		d.firsts++
+	}
+	return d.mostFrequent(d.spelled(others))
 }
+
+// spelled are words wherever they may be found.
+func (d *dictionary) spelled(words []string) (list []spelling) {
+	for _, w := range words {
+		list = append(list, spelling{w, nil})
+		for _, g := range d.view.segments {
+			list = append(list, spelling{w, g})
+		}
+	}
+	return list
+}
+
+// otherwise is all that a word can be whose first letter is another one, missing or
+// too much, where it is long enough that this means something. Words of the Latin
+// script are more alike than others.
+func otherwise(word []rune) (list []string) {
+	at := slices.IndexFunc(scripts[:], func(s script) bool { return s.first <= word[0] && word[0] <= s.last })
+	if at < 0 || len(word) < scripts[at].least || !onlyLetters([]byte(string(word))) {
+		return nil
+	}
+	rest := string(word[1:])
+	list = append(list, rest)
+	for c := scripts[at].first; c <= scripts[at].last; c++ {
+		if c != word[0] {
+			list = append(list, string(c)+rest)
+		}
+		list = append(list, string(c)+string(word))
+	}
+	return list
+}
+
+// script is the letters of one in small case, and how many characters the shortest
+// word has whose first letter is looked for.
+type script struct {
+	first, last rune
+	least       int
+}
+
+var scripts = [...]script{{'a', 'z', 6}, {'α', 'ω', 5}, {'а', 'џ', 5}, {'א', 'ת', 5}, {'ء', 'ي', 5}}
 
 // mostFrequent is the word that most live documents hold, if any does.
 func (d *dictionary) mostFrequent(found []spelling) (best string, ok bool, err error) {

@@ -17,9 +17,15 @@ import (
 func (d *dictionary) plainNearest(word string) (string, error) {
 	s := newSpeller(word)
 	dfs, distances := map[string]int{}, map[string]int{}
-	err := d.each(s.beginnings(), func(term []byte, live func() (int, error)) error {
+	err := d.each([]string{""}, func(term []byte, live func() (int, error)) error {
 		far := alignment(s.word, []rune(string(term)))
-		if far > s.most || !onlyLetters(term) || utf8.RuneCount(term) < shortestRepair {
+		begins := slices.ContainsFunc(s.beginnings(), func(b string) bool { return strings.HasPrefix(string(term), b) })
+		if !begins && otherFirst(s.word, []rune(string(term))) {
+			far = mostErrors + 1 // after all others
+		} else if !begins || far > s.most {
+			return nil
+		}
+		if !onlyLetters(term) || utf8.RuneCount(term) < shortestRepair {
 			return nil
 		}
 		n, err := live()
