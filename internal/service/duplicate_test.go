@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/proof"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 // prose is a text of that many words, few of which stand twice.
@@ -188,5 +189,23 @@ func TestWhatComesFromASourceAgainIsAVersionWhereItDiffers(t *testing.T) {
 			t.Errorf("beside an archived one: %+v", out)
 		}
 		repeat(t, w, service.MemoryCreate, in)
+	})
+}
+
+func TestWhatTheModelCannotReadMeansNothing(t *testing.T) {
+	t.Parallel()
+	each(t, proof.Options{Embedder: &storetest.Model{Name: "words"}}, func(t *testing.T, w *proof.World) {
+		shelf := w.Atlas(t, "Shelf")
+		id := stored(t, w, proof.Owner, shelf, "the tide turns at noon and fog lies over it")
+		other := stored(t, w, proof.Owner, shelf, "fog lies over noon and it turns the tide at")
+		strange := stored(t, w, proof.Owner, shelf, "at ?x? tide ?y? the it turns ?z? noon over and lies fog")
+		stored(t, w, proof.Owner, shelf, "?x? ?y? ?z? the tide turns at noon and fog lies over it today")
+		w.Embedded(t)
+		if got := alike(t, w, proof.Owner, id); len(got) != 1 || got[0].ID != other || got[0].Score > 1 || got[0].Score < .99 {
+			t.Errorf("similar are %+v", got)
+		}
+		if got := alike(t, w, proof.Owner, strange); len(got) != 0 {
+			t.Errorf("to what the model cannot read similar are %+v", got)
+		}
 	})
 }

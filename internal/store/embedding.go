@@ -32,6 +32,12 @@ type embedding struct {
 // generationOf names the vectors of a model as they lie in the store.
 func generationOf(model string) string { return model + "/" + search.PassageVersion }
 
+// reads reports whether the model can read a text, if it is the one that made the
+// vectors of a generation: of others nothing is known.
+func (e *embedding) reads(generation, text string) bool {
+	return e.model == nil || generationOf(e.model.Generation()) != generation || search.Readable(text, e.model)
+}
+
 // Pauses between looks for work that nobody in this process announced.
 const (
 	idlePause = 2 * time.Second

@@ -137,18 +137,21 @@ func (s *finding) compared(p *place, picked []search.Vector, probe *search.Probe
 	return hits, err
 }
 
-// Meanings that are shown as similar: at least so near, and so many of them.
+// Meanings that are shown as similar: at least so near, and so many of them. Of a
+// text so many bytes tell whether the model can read it.
 const (
 	leastAlike = .5
 	mostAlike  = 100
+	readHead   = 1000
 )
 
 // meantLike returns the active memories of a workspace that mean nearly what one of
 // them does, by the mean of its passages, best first. Where it has no vectors yet,
-// or the index moves meanwhile, there are none.
-func (t *Tx) meantLike(workspace, memory int64) (list []loci.Alike, err error) {
+// or the index moves meanwhile, there are none; nor where the model cannot read how
+// its text begins: what it cannot read is all alike to it.
+func (t *Tx) meantLike(workspace, memory int64, text string) (list []loci.Alike, err error) {
 	states, err := t.vectorStates([]int64{workspace})
-	if err != nil || len(states) == 0 {
+	if err != nil || len(states) == 0 || !t.s.embedding.reads(states[0].name, text) {
 		return nil, err
 	}
 	own, err := t.vectorsOf(states[0], memory)
@@ -170,7 +173,7 @@ func (t *Tx) meantLike(workspace, memory int64) (list []loci.Alike, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.shown(hits, memory)
+	return t.shown(hits, memory, states[0].name)
 }
 
 // vectorsOf reads the present vectors of a memory.
@@ -188,20 +191,24 @@ func (t *Tx) vectorsOf(state vectorState, memory int64) (list [][]float32, err e
 	return list, err
 }
 
-// shown names the hits that are near enough, but for one memory.
-func (t *Tx) shown(hits []search.Hit, except int64) (list []loci.Alike, err error) {
+// shown names the hits that are near enough and that the model of the generation
+// reads, but for one memory.
+func (t *Tx) shown(hits []search.Hit, except int64, generation string) (list []loci.Alike, err error) {
 	scores := map[int64]float64{}
 	var rids []int64
 	for _, h := range hits[:min(len(hits), mostAlike+1)] {
 		if h.Memory != except && h.Score >= leastAlike {
-			rids, scores[h.Memory] = append(rids, h.Memory), math.Round(float64(h.Score)*1e4)/1e4
+			rids, scores[h.Memory] = append(rids, h.Memory), math.Round(min(float64(h.Score), 1)*1e4)/1e4
 		}
 	}
-	err = t.c.few(`SELECT e.rid, e.id FROM `+fmt.Sprintf(t.s.db.dialect().anyOf, 1, "memories e", "e.rid"), []any{integers(rids)}, func(r row) error {
+	head := fmt.Sprintf(`e.title || ' ' || substr(e.content, 1, %d)`, readHead)
+	err = t.c.few(`SELECT e.rid, e.id, `+head+` FROM `+fmt.Sprintf(t.s.db.dialect().anyOf, 1, "memories e", "e.rid"), []any{integers(rids)}, func(r row) error {
 		var rid int64
-		var id string
-		err := r.Scan(&rid, &id)
-		list = append(list, loci.Alike{ID: id, Score: scores[rid]})
+		var id, text string
+		err := r.Scan(&rid, &id, &text)
+		if t.s.embedding.reads(generation, text) {
+			list = append(list, loci.Alike{ID: id, Score: scores[rid]})
+		}
 		return err
 	})
 	return list, err

@@ -77,9 +77,9 @@ func (a *Atlas) Alike(content string, e Entry, except string) ([]loci.Alike, err
 // AlikeTo returns the active memories that resemble one within the actor's reach,
 // best first: those with nearly its text, and those that mean nearly the same.
 func (t *Tx) AlikeTo(id string) ([]loci.Alike, error) {
-	var content string
+	var title, content string
 	var rid, workspace int64
-	err := t.one(`SELECT e.rid, e.content, e.workspace FROM`+t.memories()+`WHERE e.id = ?2`, []any{id}, &rid, &content, &workspace)
+	err := t.one(`SELECT e.rid, e.title, e.content, e.workspace FROM`+t.memories()+`WHERE e.id = ?2`, []any{id}, &rid, &title, &content, &workspace)
 	if err != nil {
 		return nil, notFound(err)
 	}
@@ -87,7 +87,7 @@ func (t *Tx) AlikeTo(id string) ([]loci.Alike, error) {
 	if err != nil {
 		return nil, err
 	}
-	meant, err := t.meantLike(workspace, rid)
+	meant, err := t.meantLike(workspace, rid, title+"\n"+strings.ToValidUTF8(content[:min(len(content), readHead)], ""))
 	if err != nil {
 		return nil, err
 	}
