@@ -108,7 +108,7 @@ func TestQueriesFindTexts(t *testing.T) {
 		{"warning", "⚠️Warning: the key 1️⃣"},
 		{"deployment", "The deploy\u00adment of it\u2060"},
 		{"كتاب", "هذا كتـــاب"},
-		{"می‌خواهم", "من میخواهم"},
+		{"می\u200cخواهم", "من میخواهم"},
 		{"2567", "ปี๒๕๖๗"},
 	} {
 		d := Analyze("", c.text)
