@@ -2,9 +2,11 @@ package proof_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -101,7 +103,7 @@ func typeOf(s *jsonschema.Schema) string {
 	if s.Items != nil {
 		return strings.TrimSpace("list of " + typeOf(s.Items) + bounds(s.MinItems, s.MaxItems, "items"))
 	}
-	text := s.Type
+	text := cmp.Or(s.Type, strings.Join(s.Types, " or "))
 	switch {
 	case s.Const != nil:
 		text = fmt.Sprintf("`%v`", *s.Const)
@@ -112,7 +114,7 @@ func typeOf(s *jsonschema.Schema) string {
 		}
 		text = strings.Join(words, ", ")
 	case s.Minimum != nil:
-		text += fmt.Sprintf(" %v-%v", *s.Minimum, *s.Maximum)
+		text += fmt.Sprintf(" %s-%s", plainly(*s.Minimum), plainly(*s.Maximum))
 	case s.Format == "date-time":
 		text = "time"
 	}
@@ -125,6 +127,9 @@ func typeOf(s *jsonschema.Schema) string {
 	}
 	return text
 }
+
+// plainly writes a number without an exponent.
+func plainly(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 func bounds(least, most *int, of string) string {
 	switch {
