@@ -19,7 +19,7 @@ import (
 const (
 	done    = 0
 	refused = 1
-	misused = 2 // a command line that makes no sense by itself
+	misused = 2 // an unknown command or flag, or a wrong number of arguments
 )
 
 // A program is one run of loci.

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -12,9 +11,8 @@ import (
 )
 
 // A form is the input of an operation on a command line: words in a fixed
-// order, and flags. It refuses what no such command line can mean: a required
-// flag that is missing, a number that is none, a value that is not one of
-// those allowed. All else the operation refuses, in the words of every door.
+// order, and flags. It checks nothing that the operation checks itself, so
+// that every door refuses in the same words.
 type form struct {
 	words []*slot // the ids of the path, then the query without which nothing is found
 	flags []*slot
@@ -85,48 +83,6 @@ func (f *form) bind(cmd *cobra.Command) {
 	}
 }
 
-// misused refuses flags that make no sense.
-func (f *form) misused() error {
-	for _, s := range f.flags {
-		if s.given == nil && s.required {
-			return misuse("--" + s.flag + " is required")
-		}
-		for _, text := range s.given {
-			if err := s.misused(text); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// misused refuses a value of which an item is not of the slot's kind.
-func (s *slot) misused(text string) error {
-	items := []string{text}
-	if s.list && s.kind != "object" {
-		items = strings.Split(text, ",")
-	}
-	for _, item := range items {
-		switch {
-		case text == "": // nothing, which the operation judges
-		case s.enum != nil && !slices.Contains(s.enum, item):
-			return misuse(fmt.Sprintf("--%s: %q is none of %s", s.flag, item, strings.Join(s.enum, ", ")))
-		case (s.kind == "integer" || s.kind == "number") && !isNumber(item):
-			return misuse(fmt.Sprintf("--%s: %q is no number", s.flag, item))
-		case s.kind == "boolean" && item != "true" && item != "false":
-			return misuse(fmt.Sprintf("--%s: %q is neither true nor false", s.flag, item))
-		case s.kind == "object" && !json.Valid([]byte(item)):
-			return misuse(fmt.Sprintf("--%s is no JSON", s.flag))
-		}
-	}
-	return nil
-}
-
-func isNumber(text string) bool {
-	var n float64
-	return json.Unmarshal([]byte(text), &n) == nil && text != "null"
-}
-
 // told describes the slot on the help page, which writes the first word with a
 // capital: so that is never a value, which would be refused.
 func (s *slot) told() string {
@@ -150,9 +106,6 @@ func (s *slot) told() string {
 func (f *form) input(args []string, stdin func() (string, error)) ([]byte, error) {
 	for i, arg := range args {
 		f.words[i].given = []string{arg}
-	}
-	if err := f.misused(); err != nil {
-		return nil, err
 	}
 	object := map[string]any{}
 	for _, s := range append(slices.Clone(f.words), f.flags...) {

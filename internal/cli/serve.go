@@ -47,11 +47,6 @@ func (p *program) settings(cmd *cobra.Command, only ...string) func() (server.Se
 		})
 	}
 	return func() (server.Settings, error) {
-		for _, c := range server.Catalogue {
-			if err := c.Check(given[c.Flag]); err != nil {
-				return server.Settings{}, misuse(fmt.Sprintf("--%s: %v", c.Flag, err))
-			}
-		}
 		s, warnings, err := server.Load(given, p.environ)
 		for _, w := range warnings {
 			fmt.Fprintf(p.err, "loci: warning: %s\n", w)

@@ -137,7 +137,7 @@ func TestTheSameCommandsWorkOnAServer(t *testing.T) {
 	d := newDesk(t)
 	server := toyServer(t, d.toy)
 	local := map[string]string{}
-	commands := []string{"memory get " + toyID, "memory get nowhere", "memory list --type fact,note", "memory list --limit 1000", "memory search rock", "memory create --content x --tags a,b", "atlas update a1 --name N"}
+	commands := []string{"memory get " + toyID, "memory get nowhere", "memory list --type fact,note", "memory list --limit x", "memory search rock", "memory create --content x --tags a,b", "atlas update a1 --name N"}
 	for _, line := range commands {
 		d.run(append(strings.Fields(line), "--json")...)
 		local[line] = withoutRequest(d.out.String())

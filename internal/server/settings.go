@@ -55,14 +55,6 @@ type Setting struct {
 	set func(*Settings, string) error
 }
 
-// Check refuses a value that the setting does not take. An empty one is none.
-func (s Setting) Check(v string) error {
-	if v == "" {
-		return nil
-	}
-	return s.set(&Settings{}, v)
-}
-
 // Catalogue lists every setting.
 var Catalogue = append([]Setting{
 	{"data", "LOCI_DATA", defaultData(), "Folder of the database and the files", func(s *Settings, v string) error { s.Data = v; return nil }},
