@@ -67,12 +67,14 @@ func (t *Time) UnmarshalText(b []byte) error {
 	if len(b) < len("2006-01-02T15:04:05Z") || b[13] != ':' || bytes.IndexByte(b, ',') >= 0 {
 		return fmt.Errorf("loci: %q is not of RFC 3339", b)
 	}
-	if year := at.UTC().Year(); year < 0 || year > 9999 {
-		return fmt.Errorf("loci: the year %d does not fit RFC 3339", year)
+	x := At(at)
+	if x < firstTime || x > lastTime {
+		return fmt.Errorf("loci: the year %d does not fit RFC 3339", at.UTC().Year())
 	}
-	if *t = At(at); *t == 0 {
-		*t = 1
+	if x == 0 {
+		x = 1
 	}
+	*t = x
 	return nil
 }
 

@@ -16,7 +16,7 @@ import (
 	"path/filepath"
 )
 
-// files are the Python part.
+// files are what is not Go: the Python part, and what hides AVX-512 from it.
 //
 //go:embed worker.py graph.py requirements.txt hide/noavx512.c
 var files embed.FS
@@ -30,7 +30,7 @@ type onnx struct {
 	out     *json.Decoder
 }
 
-// startRuntime starts a process; hidden from it is AVX-512.
+// startRuntime starts a process, from which AVX-512 may be hidden.
 func startRuntime(ctx context.Context, hidden bool) (*onnx, error) {
 	dir, err := install(ctx)
 	if err != nil {

@@ -95,9 +95,11 @@ func index(path string) error {
 // counted, and ties have an order.
 const (
 	best    = `SELECT` + columns + `, words.rank, 0 FROM words CROSS JOIN memories e ON e.rid = words.rowid` + places + `WHERE words MATCH ?2 AND e.status = 0 ORDER BY words.rank LIMIT 20`
-	rows    = `SELECT` + columns + `, 0, 0 FROM memories e` + places + `WHERE e.rid IN (SELECT value FROM json_each(?2))`
 	counted = `SELECT` + columns + `, words.rank, count(*) OVER () FROM words CROSS JOIN memories e ON e.rid = words.rowid` + places + `WHERE words MATCH ?2 AND e.status = 0 ORDER BY words.rank, e.id LIMIT 20`
 )
+
+// rows are some that nobody searched for.
+const rows = `SELECT` + columns + `, 0, 0 FROM memories e` + places + `WHERE e.rid IN (SELECT value FROM json_each(?2))`
 
 // newFinder answers GET /best?q=... and /counted?q=...; with &stop the words
 // of the question that say nothing are left out. GET /rows?q=[1,2,3] answers with

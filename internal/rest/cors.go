@@ -1,11 +1,14 @@
 package rest
 
-import "net/http"
+import (
+	"net/http"
+	"strings"
+)
 
 var (
 	varyOrigin   = []string{"Origin"}
 	varyAsked    = []string{"Origin, Access-Control-Request-Method, Access-Control-Request-Headers"}
-	allowMethods = []string{"GET, HEAD, POST, PUT, PATCH, DELETE"}
+	allowMethods = []string{strings.Join(methods, ", ")}
 	allowHeaders = []string{"authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id, x-loci-actor, x-request-id, x-service-actor"}
 	allowFor     = []string{"600"}
 	expose       = []string{"Allow, Deprecation, ETag, Idempotency-Replayed, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"}

@@ -87,13 +87,16 @@ var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 func (d *door) narrow() {
 	has := map[string][]string{}
 	for _, o := range d.Table.Ops {
+		if strings.Contains(o.Path, "{") {
+			continue
+		}
 		if has[o.Path] = append(has[o.Path], o.Method); o.Method == http.MethodGet {
 			has[o.Path] = append(has[o.Path], http.MethodHead)
 		}
 	}
 	for path, own := range has {
 		for _, m := range methods {
-			if strings.Contains(path, "{") || slices.Contains(own, m) {
+			if slices.Contains(own, m) {
 				continue
 			}
 			probe := &http.Request{Method: m, URL: &url.URL{Path: path}}

@@ -12,8 +12,8 @@ import (
 
 // What makes a family: a word has at least familyWord characters, its family the
 // same beginning, at least familyRoot of them, and at most familyEnd characters more
-// than the word has. Of a large one the most frequent words count. The numbers were measured on Russian:
-// others around them are as good.
+// than the word has. Of a large one the most frequent words count. The numbers were
+// measured on Russian: others around them are as good.
 const (
 	familyWord  = 5
 	familyRoot  = 4

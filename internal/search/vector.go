@@ -11,6 +11,9 @@ import (
 // itself the product loses less than a thousandth.
 const vectorHead = 4
 
+// Dimensions is how many a stored vector has.
+func Dimensions(stored []byte) int { return max(0, len(stored)-vectorHead) }
+
 // EncodeVector gives the stored form of a vector of norm 1.
 func EncodeVector(v []float32) []byte {
 	most := float32(0)

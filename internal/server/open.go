@@ -21,9 +21,6 @@ import (
 // Version names this build; releases set it when they link.
 var Version = "0.1.0-dev"
 
-// sqliteFile is the database in a data folder.
-const sqliteFile = "loci.db"
-
 // clock is the machine's, shifted.
 func (s Settings) clock() loci.Clock {
 	if s.ClockOffset == 0 {
@@ -56,7 +53,7 @@ func (s Settings) openStore(ctx context.Context, log *slog.Logger, e search.Embe
 func openFile(ctx context.Context, dir string, o store.Options) (*store.Store, error) {
 	st, err := store.OpenSQLite(ctx, dir, o)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, sqliteFile), err)
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, store.SQLiteFile), err)
 	}
 	return st, nil
 }
@@ -67,7 +64,7 @@ func (s Settings) Present() error {
 	if s.DB != "" {
 		return nil
 	}
-	_, err := os.Stat(filepath.Join(s.Data, sqliteFile))
+	_, err := os.Stat(filepath.Join(s.Data, store.SQLiteFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return loci.Fail(loci.NotFound, "there is no database in %s: name its folder with --data, or make one with loci admin user create", s.Data)
 	}

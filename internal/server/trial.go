@@ -114,7 +114,7 @@ func (t *Trial) Bytes(ctx context.Context) (int64, error) {
 	if t.scratch != nil {
 		return t.scratch.Bytes(ctx)
 	}
-	info, err := os.Stat(filepath.Join(t.settings.Data, "loci.db"))
+	info, err := os.Stat(filepath.Join(t.settings.Data, store.SQLiteFile))
 	if err != nil {
 		return 0, err
 	}

@@ -10,7 +10,7 @@ import (
 
 // CreateAtlas makes an atlas in a workspace that the actor manages.
 func (s *Service) CreateAtlas(ctx context.Context, who *loci.Actor, in loci.CreateAtlas) (loci.CreatedAtlas, error) {
-	out, err := write(ctx, s, who, func(tx *store.Tx) (out loci.CreatedAtlas, err error) {
+	return write(ctx, s, who, func(tx *store.Tx) (out loci.CreatedAtlas, err error) {
 		var w *store.Workspace
 		if in.WorkspaceID == "" {
 			w, err = tx.PersonalWorkspace()
@@ -23,7 +23,6 @@ func (s *Service) CreateAtlas(ctx context.Context, who *loci.Actor, in loci.Crea
 		out.Atlas, err = w.AddAtlas(loci.Atlas{Name: string(in.Name), Keywords: in.Keywords.Different(), Description: string(in.Description)}, s.Plan.Atlases)
 		return out, err
 	})
-	return out, err
 }
 
 // GetAtlas reads an atlas.

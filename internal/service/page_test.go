@@ -116,16 +116,8 @@ func TestEveryPageOfASearchIsThere(t *testing.T) {
 	w.Embedded(t)
 	for _, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeHybrid, loci.ModeAuto} {
 		seen := map[string]bool{}
-		in := loci.SearchMemories{Query: "tide", Mode: mode, Limit: 70}
-		for {
-			out := do(t, w, proof.Owner, service.MemorySearch, in)
-			for _, m := range out.Memories {
-				seen[m.ID] = true
-			}
-			if out.NextCursor == "" {
-				break
-			}
-			in.Cursor = loci.Cursor(out.NextCursor)
+		for _, m := range pages(t, w, loci.SearchMemories{Query: "tide", Mode: mode, Limit: 70}) {
+			seen[m.ID] = true
 		}
 		if len(seen) != n {
 			t.Errorf("%s shows %d of %d", mode, len(seen), n)
@@ -151,22 +143,27 @@ func TestEveryPageOfASearchByMeaningIsThereOnce(t *testing.T) {
 		w.Memory(t, shelf, text.String())
 	}
 	w.Embedded(t)
-	seen, shown, last := map[string]bool{}, 0, 2.0
-	for in := (loci.SearchMemories{Query: "tide w7 w11", Mode: loci.ModeSemantic, Limit: 20}); ; {
-		out := do(t, w, proof.Owner, service.MemorySearch, in)
-		for _, m := range out.Memories {
-			if m.Score > last {
-				t.Errorf("%v comes behind %v", m.Score, last)
-			}
-			seen[m.ID], last = true, m.Score
-			shown++
+	all, seen, last := pages(t, w, loci.SearchMemories{Query: "tide w7 w11", Mode: loci.ModeSemantic, Limit: 20}), map[string]bool{}, 2.0
+	for _, m := range all {
+		if m.Score > last {
+			t.Errorf("%v comes behind %v", m.Score, last)
 		}
+		seen[m.ID], last = true, m.Score
+	}
+	if len(seen) != n || len(all) != n {
+		t.Errorf("%d answers show %d of %d", len(all), len(seen), n)
+	}
+}
+
+// pages are the answers of all pages of a search.
+func pages(t *testing.T, w *proof.World, in loci.SearchMemories) (list []loci.FoundMemory) {
+	t.Helper()
+	for {
+		out := do(t, w, proof.Owner, service.MemorySearch, in)
+		list = append(list, out.Memories...)
 		if out.NextCursor == "" {
-			break
+			return list
 		}
 		in.Cursor = loci.Cursor(out.NextCursor)
-	}
-	if len(seen) != n || shown != n {
-		t.Errorf("%d answers show %d of %d", shown, len(seen), n)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // CreateWorkspace makes a team workspace.
 func (s *Service) CreateWorkspace(ctx context.Context, who *loci.Actor, in loci.CreateWorkspace) (loci.CreatedWorkspace, error) {
-	out, err := write(ctx, s, who, func(tx *store.Tx) (out loci.CreatedWorkspace, err error) {
+	return write(ctx, s, who, func(tx *store.Tx) (out loci.CreatedWorkspace, err error) {
 		self, err := tx.Self()
 		if err != nil {
 			return out, err
@@ -17,7 +17,6 @@ func (s *Service) CreateWorkspace(ctx context.Context, who *loci.Actor, in loci.
 		out.Workspace, err = self.AddWorkspace(string(in.Name), s.Plan.Teams)
 		return out, err
 	})
-	return out, err
 }
 
 // GetWorkspace reads a workspace.

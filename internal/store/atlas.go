@@ -54,8 +54,8 @@ func (w *Workspace) AddAtlas(a loci.Atlas, most int64) (loci.Atlas, error) {
 	if err := w.open(); err != nil {
 		return a, err
 	}
-	var owner string
-	if err := w.t.c.one(`SELECT user_id FROM members WHERE workspace = ?1 AND role = 'owner'`, []any{w.rid}, []any{&owner}); err != nil {
+	owner, err := w.t.ownerOf(w.rid)
+	if err != nil {
 		return a, err
 	}
 	if err := w.t.within(most, owner, `SELECT count(*) FROM members m JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner'`, "atlases"); err != nil {

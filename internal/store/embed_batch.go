@@ -95,11 +95,10 @@ func (b *embedBatch) embed(ctx context.Context, tasks []task) error {
 			return err
 		}
 		for i, v := range vectors {
-			stored := search.EncodeVector(v)
-			if !b.e.sized(stored) {
+			if !b.e.fits(v) {
 				return fmt.Errorf("the embedding service answers with vectors of %d dimensions, and had others before under the same name: name another model", len(v))
 			}
-			of[i].vectors = append(of[i].vectors, stored)
+			of[i].vectors = append(of[i].vectors, search.EncodeVector(v))
 		}
 		passages, of = passages[n:], of[n:]
 		if err := b.renew(ctx); err != nil {

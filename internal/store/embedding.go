@@ -23,7 +23,7 @@ type embedding struct {
 	due        chan struct{}
 	closing    atomic.Bool
 	aside      atomic.Bool              // another model's process leads
-	size       atomic.Int64             // bytes of each stored vector of the generation; 0 where there is none
+	dimensions atomic.Int64             // of each vector of the generation; 0 where there is none
 	answering  atomic.Pointer[[]string] // generations, while some may change
 	cancel     context.CancelFunc
 	done       sync.WaitGroup

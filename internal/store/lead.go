@@ -44,23 +44,24 @@ func (e *embedding) standAside(ctx context.Context) error {
 	return e.tell(ctx)
 }
 
-// measure finds out how large the vectors are that are there.
+// measure finds out how many dimensions the vectors have that are there.
 func (e *embedding) measure(ctx context.Context) error {
-	size, err := SystemRead(ctx, e.s, "measure a stored vector", func(t *SystemTx) (size int64, err error) {
+	n, err := SystemRead(ctx, e.s, "measure a stored vector", func(t *SystemTx) (n int64, err error) {
 		var vector []byte
 		err = t.t.c.one(`SELECT vector FROM vectors WHERE generation = ?1 LIMIT 1`, []any{e.generation}, []any{&vector})
 		if errors.Is(err, errNoRow) {
 			return 0, nil
 		}
-		return int64(len(vector)), err
+		return int64(search.Dimensions(vector)), err
 	})
-	e.size.Store(size)
+	e.dimensions.Store(n)
 	return err
 }
 
-// sized reports whether a stored vector is as large as all others of the generation.
-func (e *embedding) sized(stored []byte) bool {
-	return e.size.CompareAndSwap(0, int64(len(stored))) || e.size.Load() == int64(len(stored))
+// fits reports whether a vector has as many dimensions as all others of the generation.
+func (e *embedding) fits(vector []float32) bool {
+	n := int64(len(vector))
+	return e.dimensions.CompareAndSwap(0, n) || e.dimensions.Load() == n
 }
 
 // Understands reports whether the vector of a query by the store's own model may find
@@ -71,7 +72,7 @@ func (s *Store) Understands(vector []float32) bool {
 	if e.model == nil {
 		return true
 	}
-	if size := e.size.Load(); size > 0 && size != int64(len(search.EncodeVector(vector))) {
+	if n := e.dimensions.Load(); n > 0 && n != int64(len(vector)) {
 		return false
 	}
 	return !e.aside.Load() || s.Answers(e.model.Generation())

@@ -45,13 +45,16 @@ type sqliteFile struct {
 	largestLog, tidyAt int64
 }
 
+// SQLiteFile is the name of the database in its folder.
+const SQLiteFile = "loci.db"
+
 // OpenSQLite opens the database in dir, which is made if it is not there.
 // Several processes may have it open at once.
 func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	path, err := filepath.Abs(filepath.Join(dir, "loci.db"))
+	path, err := filepath.Abs(filepath.Join(dir, SQLiteFile))
 	if err != nil {
 		return nil, err
 	}

@@ -54,16 +54,12 @@ func (t *Tx) room(workspace int64) error {
 	if t.s.storage >= loci.Unlimited {
 		return nil
 	}
-	var owner string
-	if err := t.c.one(`SELECT user_id FROM members WHERE workspace = ?1 AND role = 'owner' ORDER BY user_id LIMIT 1`, []any{workspace}, []any{&owner}); err != nil {
+	owner, err := t.ownerOf(workspace)
+	if err != nil {
 		return err
 	}
-	if err := t.s.db.dialect().serialize(t.c, "plan/"+owner); err != nil {
-		return err
-	}
-	var held int64
-	err := t.c.one(`SELECT (SELECT CAST(COALESCE(SUM(a.bytes), 0) AS BIGINT) FROM members m JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')
-		+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM members m JOIN changes c ON c.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')`, []any{owner}, []any{&held})
+	held, err := t.counted(owner, `SELECT (SELECT CAST(COALESCE(SUM(a.bytes), 0) AS BIGINT) FROM members m JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')
+		+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM members m JOIN changes c ON c.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')`)
 	if err == nil && held > t.s.storage {
 		err = loci.Fail(loci.QuotaExceeded, "The owner's plan has no room for so much: delete something, or change the plan.") // how much there is, is the owner's to know
 	}

@@ -104,7 +104,10 @@ func (t *SystemTx) sameText(workspace, generation, text int64) (memory int64, er
 // Those of a model that does not lead any more are left to the one that does.
 func (t *SystemTx) addVectors(generation int64, due loci.Time, results []result) error {
 	if leads, err := t.leads(generation); err != nil || !leads {
-		return errors.Join(err, t.giveBack(due, results))
+		for _, r := range results {
+			err = errors.Join(err, t.putBack(r.task, due, ""))
+		}
+		return err
 	}
 	// In the order in which others hold indexes.
 	results = slices.SortedStableFunc(slices.Values(results), func(a, b result) int { return cmp.Compare(a.workspace, b.workspace) })
@@ -127,16 +130,6 @@ func (t *SystemTx) addVectors(generation int64, due loci.Time, results []result)
 			err = t.addResult(generation, seq, r)
 		}
 		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// giveBack makes tasks due for others.
-func (t *SystemTx) giveBack(due loci.Time, results []result) error {
-	for _, r := range results {
-		if _, err := t.t.exec(`UPDATE waiting SET due = ?3, attempts = 0 WHERE memory = ?1 AND due = ?2`, r.memory, due, t.t.now); err != nil {
 			return err
 		}
 	}

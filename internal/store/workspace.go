@@ -144,15 +144,26 @@ func (t *Tx) within(most int64, owner, count, what string) error {
 	if most >= loci.Unlimited {
 		return nil
 	}
-	if err := t.s.db.dialect().serialize(t.c, "plan/"+owner); err != nil {
-		return err
-	}
-	var have int64
-	if err := t.c.one(count, []any{owner}, []any{&have}); err != nil {
+	have, err := t.counted(owner, count)
+	if err != nil {
 		return err
 	}
 	if have >= most {
 		return loci.Fail(loci.QuotaExceeded, "The plan's limit of %s is %d, and it is reached: use one that is there, or change the plan.", what, most)
 	}
 	return nil
+}
+
+// counted counts by a query what an owner has, and lets nobody else count it until the
+// commit.
+func (t *Tx) counted(owner, count string) (n int64, err error) {
+	if err = t.s.db.dialect().serialize(t.c, "plan/"+owner); err == nil {
+		err = t.c.one(count, []any{owner}, []any{&n})
+	}
+	return n, err
+}
+
+func (t *Tx) ownerOf(workspace int64) (user string, err error) {
+	err = t.c.one(`SELECT user_id FROM members WHERE workspace = ?1 AND role = 'owner'`, []any{workspace}, []any{&user})
+	return user, err
 }
