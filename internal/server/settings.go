@@ -43,8 +43,9 @@ type Settings struct {
 	EmbedKey       string // a secret
 	EmbedModel     string
 
-	ready   func(url string) // told once the server listens
-	without search.Features  // that searches leave out, in a trial
+	ready      func(url string) // told once the server listens
+	without    search.Features  // that searches leave out, in a trial
+	embedLimit time.Duration    // how long they wait for the vector of their query, in a trial; 0 is the limit of everybody
 }
 
 // A Setting is one line of the Catalogue: a flag, a variable and a key of

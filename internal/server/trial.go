@@ -101,10 +101,12 @@ func (t *Trial) Start(logs io.Writer) (url string, stop func() error, err error)
 // Features lists what StartWithout can leave out.
 func Features() []string { return search.FeatureNames() }
 
-// StartWithout is Start for a server whose searches leave a feature out.
+// StartWithout is Start for a server whose searches leave a feature out. They wait
+// for the vector of a query however busy the machine is: what one feature is worth
+// shows only where the same questions are answered in the same mode.
 func (t *Trial) StartWithout(feature string, logs io.Writer) (url string, stop func() error, err error) {
 	s := t.settings
-	s.without = search.FeatureNamed(feature)
+	s.without, s.embedLimit = search.FeatureNamed(feature), time.Minute
 	return Start(s, logs)
 }
 
