@@ -46,7 +46,7 @@ func (p *program) operator(cmd *cobra.Command, do duty) *cobra.Command {
 
 // enter makes a command of one that works in the database of a server, once
 // allow has nothing against it.
-func (p *program) enter(cmd *cobra.Command, allow func(server.Settings) error, do duty) *cobra.Command {
+func (p *program) enter(cmd *cobra.Command, allow func(server.Settings, context.Context) error, do duty) *cobra.Command {
 	settings := p.settings(cmd, "data", "db")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if f := cmd.Flags().Lookup("email"); f != nil && f.Value.String() == "" {
@@ -54,7 +54,7 @@ func (p *program) enter(cmd *cobra.Command, allow func(server.Settings) error, d
 		}
 		s, err := settings()
 		if err == nil {
-			err = allow(s)
+			err = allow(s, cmd.Context())
 		}
 		if err != nil {
 			return err
@@ -97,7 +97,7 @@ func (p *program) createUser() *cobra.Command {
 	cmd.Flags().StringVar(&email, "email", "", "The address (required)")
 	cmd.Flags().StringVar(&name, "name", "", "The name; default: the local part of the address")
 	cmd.Flags().BoolVar(&password, "password-stdin", false, "Read the password from the standard input")
-	anywhere := func(server.Settings) error { return nil } // this may be before the first start
+	anywhere := func(server.Settings, context.Context) error { return nil } // this may be before the first start
 	return p.enter(cmd, anywhere, func(ctx context.Context, a *server.Admin, _ []string) (o outcome, err error) {
 		var secret string
 		if password {

@@ -58,17 +58,25 @@ func openFile(ctx context.Context, dir string, o store.Options) (*store.Store, e
 	return st, nil
 }
 
-// Present refuses where there is no database in the data folder: who mistypes
-// its name is not to get a new one. A PostgreSQL server says so by itself.
-func (s Settings) Present() error {
+// Present refuses where there is no database of Loci: who mistypes its name is not
+// to get a new one.
+func (s Settings) Present(ctx context.Context) error {
+	there, place, flag := true, s.Data, "its folder with --data"
 	if s.DB != "" {
-		return nil
+		var err error
+		if there, err = store.PostgresHasTables(ctx, s.DB); err != nil {
+			return err
+		}
+		place, flag = "the PostgreSQL database", "it with --db"
+	} else if _, err := os.Stat(filepath.Join(s.Data, store.SQLiteFile)); errors.Is(err, fs.ErrNotExist) {
+		there = false
+	} else if err != nil {
+		return err
 	}
-	_, err := os.Stat(filepath.Join(s.Data, store.SQLiteFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return loci.Fail(loci.NotFound, "there is no database in %s: name its folder with --data, or make one with loci admin user create", s.Data)
+	if !there {
+		return loci.Fail(loci.NotFound, "there is no database of Loci in %s: name %s, or make one with loci admin user create", place, flag)
 	}
-	return err
+	return nil
 }
 
 // An Admin works in the database of a server, whether that runs or not.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
@@ -51,6 +52,15 @@ func (c *sqliteConn) migrate(ctx context.Context, db *sql.DB) error {
 func (c *sqliteConn) userVersion() (v int64, err error) {
 	err = c.one(`PRAGMA user_version`, nil, []any{&v})
 	return v, err
+}
+
+// PostgresHasTables reports whether the database at url, a postgres:// address, was
+// ever opened: OpenPostgres would make what it lacks.
+func PostgresHasTables(ctx context.Context, url string) (has bool, err error) {
+	err = visit(ctx, url, func(c *pgx.Conn) error {
+		return c.QueryRow(ctx, `SELECT to_regclass('memories') IS NOT NULL`).Scan(&has)
+	})
+	return has, err
 }
 
 // migratePostgres brings the schema up to date, one process at a time: those

@@ -88,7 +88,12 @@ func (s *Scratch) Drop(ctx context.Context) error {
 }
 
 func (s *Scratch) on(ctx context.Context, f func(*pgx.Conn) error) error {
-	config, err := pgx.ParseConfig(s.database)
+	return visit(ctx, s.database, f)
+}
+
+// visit opens a connection for as long as f runs.
+func visit(ctx context.Context, address string, f func(*pgx.Conn) error) error {
+	config, err := pgx.ParseConfig(address)
 	if err != nil {
 		return errors.New("store: the address of the database is malformed") // err shows the password
 	}

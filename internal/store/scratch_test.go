@@ -63,3 +63,30 @@ func TestAnAddressThatNobodyAnswersIsNamedWithoutItsPassword(t *testing.T) {
 		}
 	}
 }
+
+func TestADatabaseHasTablesOnceItWasOpened(t *testing.T) {
+	t.Parallel()
+	d := storetest.Own(t)
+	has := func() bool {
+		t.Helper()
+		has, err := store.PostgresHasTables(t.Context(), d.Address)
+		if err != nil {
+			t.Error(err)
+		}
+		return has
+	}
+	if has() || has() {
+		t.Error("a new database has tables")
+	}
+	opened, err := store.OpenPostgres(t.Context(), d.Address, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened.Close()
+	if !has() {
+		t.Error("a database that was opened has no tables")
+	}
+	if _, err := store.PostgresHasTables(t.Context(), "postgres://loci:hunter2@127.0.0.1:1/loci"); !loci.Is(err, loci.Unavailable) || strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("told %v", err)
+	}
+}
