@@ -67,7 +67,7 @@ func (s Settings) Present(ctx context.Context) error {
 		if there, err = store.PostgresHasTables(ctx, s.DB); err != nil {
 			return err
 		}
-		place, flag = "the PostgreSQL database", "it with --db"
+		place, flag = "this PostgreSQL database", "another with --db"
 	} else if _, err := os.Stat(filepath.Join(s.Data, store.SQLiteFile)); errors.Is(err, fs.ErrNotExist) {
 		there = false
 	} else if err != nil {

@@ -75,8 +75,10 @@ func TestADatabaseHasTablesOnceItWasOpened(t *testing.T) {
 		}
 		return has
 	}
-	if has() || has() {
-		t.Error("a new database has tables")
+	for range 2 { // to look changes nothing
+		if has() {
+			t.Error("a new database has tables")
+		}
 	}
 	opened, err := store.OpenPostgres(t.Context(), d.Address, store.Options{})
 	if err != nil {
