@@ -28,6 +28,7 @@ const (
 type analyzer struct {
 	emit     func(term []byte, r role)
 	from, to int
+	moved    moved  // not empty where that is the whole chunk: see place
 	stop     bool   // no more terms are wanted
 	roots    *roots // with which the ASCII words begin that are wanted; nil wants all
 	stems    *stems // nil remembers none
@@ -201,8 +202,10 @@ func clitic(s string) int {
 // mixed analyzes a chunk with characters beyond ASCII: normal form first, without
 // what is unseen, then each run of one kind of script.
 func (a *analyzer) mixed(s string) {
-	n := strings.Map(seen, norm.NFKC.String(s))
-	origin, exact := a.from, n == s
+	n, origin := normal(s), a.from
+	if n != s {
+		a.moved.text = s
+	}
 	for i := 0; i < len(n); {
 		r, size := utf8.DecodeRuneInString(n[i:])
 		dense := isDense(r)
@@ -211,17 +214,20 @@ func (a *analyzer) mixed(s string) {
 			continue
 		}
 		j := i + runOf(n[i:], dense)
-		if exact {
-			a.from, a.to = origin+i, origin+j
-		}
 		if dense {
-			a.grams(n[i:j], exact)
+			a.grams(n[:j], i, origin)
 		} else {
-			a.token(strings.TrimRight(n[i:j], "._/-@\\"), false)
+			t := strings.TrimRight(n[i:j], "._/-@\\")
+			a.stand(origin, i, i+len(t))
+			a.token(t, false)
 		}
 		i = j
 	}
+	a.moved.forget()
 }
+
+// normal is a chunk in normal form, without what is unseen.
+func normal(s string) string { return strings.Map(seen, norm.NFKC.String(s)) }
 
 // runOf is the size of the run at the start of s: characters of scripts without
 // spaces, or words and what joins them.
@@ -239,28 +245,24 @@ func runOf(s string, dense bool) int {
 	return len(s)
 }
 
-// grams emits each character (with its marks) and each pair of neighbours.
-func (a *analyzer) grams(s string, exact bool) {
-	origin := a.from
+// grams emits each character (with its marks) and each pair of neighbours of the
+// chunk s from i on. origin is where the chunk stands in the text.
+func (a *analyzer) grams(s string, i, origin int) {
 	single := letter
-	for last, i := -1, 0; i < len(s); {
+	for last := -1; i < len(s); {
 		j := i + unit(s[i:])
 		if a.roots != nil && j < len(s) && a.strange(s[i:j]) {
 			last, i, single = i, j, letter
 			continue
 		}
-		if exact {
-			a.from, a.to = origin+i, origin+j
-		}
+		a.stand(origin, i, j)
 		if last < 0 && j == len(s) {
 			single = lone
 		}
 		a.low = append(a.low[:0], s[i:j]...)
 		a.put(a.low, single)
 		if last >= 0 {
-			if exact {
-				a.from = origin + last
-			}
+			a.stand(origin, last, j)
 			a.low = append(a.low[:0], s[last:j]...)
 			a.put(a.low, gram)
 		}

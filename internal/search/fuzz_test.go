@@ -155,5 +155,6 @@ func FuzzAnalyze(f *testing.F) {
 				t.Errorf("bad snippet %q", s)
 			}
 		}
+		checkPlaces(t, text)
 	})
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 // Bounds of highlights: snippets, characters in each, and how many found words
@@ -76,7 +78,8 @@ func (r *Reader) see(term []byte, _ role) {
 
 // mark notes that term number i stands here, with others of its word in one spot.
 func (r *Reader) mark(i int) {
-	from, to, group := r.words.from, r.words.to, r.query.terms[i].group
+	from, to := r.words.place()
+	group := r.query.terms[i].group
 	for n := len(r.spots); n > 0 && r.spots[n-1].from == from && r.spots[n-1].to == to; n-- {
 		if s := &r.spots[n-1]; s.group == group {
 			s.terms |= 1 << i
@@ -163,19 +166,39 @@ func runeOffsets(text string, spots []spot) (starts, ends []int) {
 func widen(text string, from, to int) (int, int) {
 	room := snippetRunes - utf8.RuneCountInString(text[from:to])
 	if room < 0 {
-		return from, from + forward(text[from:], snippetRunes)
+		return from, lastBorder(text, from, from+forward(text[from:], snippetRunes))
 	}
 	back := backward(text[:from], room/4)
 	start := from - back
 	if start > 0 {
 		start += toWord(text[start:from])
+		for ; start < from && !begins(text[start:]); start += forward(text[start:], 1) {
+		}
 	}
 	room -= utf8.RuneCountInString(text[start:from])
 	end := to + forward(text[to:], room)
 	if end < len(text) {
-		end = to + wordEnd(text[to:end])
+		end = lastBorder(text, to, to+wordEnd(text[to:end]))
 	}
 	return start, end
+}
+
+// begins reports whether s begins with a character, and not with a mark or a letter
+// that is one with what stands before.
+func begins(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return norm.NFKC.PropertiesString(s).BoundaryBefore() && !unicode.Is(unicode.M, r)
+}
+
+// lastBorder is the last place between two characters beyond least up to at,
+// or at if there is none.
+func lastBorder(text string, least, at int) int {
+	for i := at; i > least; i -= backward(text[:i], 1) {
+		if i == len(text) || begins(text[i:]) {
+			return i
+		}
+	}
+	return at
 }
 
 func snippet(text string, from, to int) string {
