@@ -110,6 +110,27 @@ func TestAReplayOfADuplicateIsNoCreation(t *testing.T) {
 	}
 }
 
+// A search is kept with the texts that it found.
+func TestARepeatedSearchShowsNothingThatIsGone(t *testing.T) {
+	t.Parallel()
+	each(t, proof.Options{}, func(t *testing.T, w *proof.World) {
+		mine := w.Memory(t, w.Atlas(t, "Shelf"), "the tide at noon")
+		in := loci.SearchMemories{Query: "tide", Mode: loci.ModeKeyword}
+		find := func(who proof.Caller, replayed bool, want int) {
+			t.Helper()
+			out, again, err := again(t, w, who, "a", service.MemorySearch, in)
+			if err != nil || again != replayed || len(out.Memories) != want {
+				t.Errorf("found %d, replayed %v, %v", len(out.Memories), again, err)
+			}
+		}
+		for _, replayed := range []bool{false, true} {
+			find(proof.Owner, replayed, 1)
+		}
+		do(t, w, proof.Owner, service.MemoryDelete, loci.DeleteMemory{MemoryID: mine})
+		find(proof.Owner, false, 0)
+	})
+}
+
 func TestEveryPostCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	w := world(t, proof.Options{})

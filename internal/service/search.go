@@ -23,7 +23,32 @@ func (s *Service) SearchMemories(ctx context.Context, who *loci.Actor, in loci.S
 	if err != nil || who.Once == nil {
 		return out, err
 	}
-	return read(ctx, s, who, func(*store.Tx) (loci.FoundMemories, error) { return out, nil })
+	kept, err := read(ctx, s, who, func(*store.Tx) (loci.FoundMemories, error) { return out, nil })
+	if err != nil || !who.Once.Replayed {
+		return kept, err
+	}
+	if there, err := s.there(ctx, &plain, kept); err != nil || there {
+		return kept, err
+	}
+	who.Once.Replayed = false
+	return out, nil
+}
+
+// there reports whether all memories of an answer are still within reach. What was
+// deleted meanwhile, or is in a workspace that somebody had to leave, is not shown again.
+func (s *Service) there(ctx context.Context, who *loci.Actor, answer loci.FoundMemories) (bool, error) {
+	_, err := read(ctx, s, who, func(tx *store.Tx) (nothing loci.Nothing, err error) {
+		for _, m := range answer.Memories {
+			if _, err = tx.MemoryRecord(m.ID); err != nil {
+				break
+			}
+		}
+		return nothing, err
+	})
+	if loci.Is(err, loci.NotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // A seeker is a search under way.
