@@ -30,6 +30,9 @@ func (p *program) operation(o *op.Op) *cobra.Command {
 			if agent {
 				c.Actor = "agent"
 			}
+			if once := cmd.Flags().Lookup("idempotency-key"); once != nil && once.Changed && c.IdempotencyKey == "" {
+				return misuse("--idempotency-key is empty")
+			}
 			input, err := f.input(args, p.stdin)
 			if err != nil {
 				return err

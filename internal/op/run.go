@@ -24,6 +24,7 @@ type Call struct {
 	Address        string          // of the peer
 	RequestID      string
 	IdempotencyKey string
+	Keyed          bool // there is an IdempotencyKey, though it may be empty
 	IfMatch        string
 	Again          bool // a door asks once more for what is one call to its client: it counts once
 
@@ -105,11 +106,11 @@ func (c *Call) permits(o *Op, who *loci.Actor) error {
 
 // once ties the call to its Idempotency-Key, if it is one that counts.
 func (c *Call) once(o *Op, who *loci.Actor, in any) error {
-	if c.IdempotencyKey == "" || o.Method != "POST" || o.Access == Public {
+	if c.IdempotencyKey == "" && !c.Keyed || o.Method != "POST" || o.Access == Public {
 		return nil
 	}
-	if len(c.IdempotencyKey) > 200 {
-		return bad("Idempotency-Key must have at most 200 characters")
+	if n := len(c.IdempotencyKey); n < 1 || n > 200 {
+		return bad("Idempotency-Key must have 1 to 200 characters")
 	}
 	for _, b := range []byte(c.IdempotencyKey) {
 		if b < ' ' || b > '~' {

@@ -90,8 +90,9 @@ func TestIdempotencyKeysAreForPostsAndPrintable(t *testing.T) {
 	}{
 		{strings.Repeat("x", 200), make_.Op, ""}, {strings.Repeat("x", 201), make_.Op, loci.InvalidQuery}, {"a\tb", make_.Op, loci.InvalidQuery},
 		{"ä", make_.Op, loci.InvalidQuery}, {"~ a,b", make_.Op, ""}, {"ä", change.Op, ""},
+		{"", make_.Op, loci.InvalidQuery}, {"", change.Op, ""},
 	} {
-		_, err := host(&toy{}).Run(ctx, c.o, &op.Call{IdempotencyKey: c.key}, args(`{"thingId":"x","name":"y"}`))
+		_, err := host(&toy{}).Run(ctx, c.o, &op.Call{IdempotencyKey: c.key, Keyed: true}, args(`{"thingId":"x","name":"y"}`))
 		if c.code == "" && err != nil || c.code != "" && !loci.Is(err, c.code) {
 			t.Errorf("%q: %v, want %q", c.key, err, c.code)
 		}

@@ -24,7 +24,7 @@ func (d *door) call(w http.ResponseWriter, r *http.Request) *op.Call {
 	}
 	c.Proof, c.Kind = d.proof(r)
 	if keys := r.Header["Idempotency-Key"]; len(keys) > 0 {
-		c.IdempotencyKey = keys[0]
+		c.IdempotencyKey, c.Keyed = strings.Join(keys, ", "), true
 	}
 	return c
 }
