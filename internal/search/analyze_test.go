@@ -175,6 +175,9 @@ func TestHostileTextTakesLinearTime(t *testing.T) {
 		text := strings.Repeat(piece, size/len(piece))
 		q := Parse(text[:4*len(piece)])
 		check(t, Analyze(text, text))
+		if got := Dates(text + " on 7 May 2023"); len(got) != 1 {
+			t.Errorf("%s: %d dates", name, len(got))
+		}
 		for _, s := range q.Read(text).Highlights() {
 			if n := utf8.RuneCountInString(s); n > snippetRunes {
 				t.Errorf("%s: snippet of %d characters", name, n)
