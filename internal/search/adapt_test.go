@@ -159,6 +159,36 @@ func TestFamiliesFindInflectedWords(t *testing.T) {
 	}
 }
 
+func TestTwoWordsAndTheDashBetweenThemAreOneWordToo(t *testing.T) {
+	t.Parallel()
+	d := newDisk()
+	v := library(t, d, "Send an e-mail to the back-end team.", "The email of the backend", "Sign-ins by the login page", "Mail ends here", "Онлайн-курс по садоводству")
+	for _, c := range []struct {
+		query string
+		want  []int64
+	}{
+		{"email", []int64{2, 1}},
+		{"emails", []int64{2, 1}},
+		{"e-mails", []int64{1, 2, 4}},
+		{"backend", []int64{2, 1}},
+		{"back-end", []int64{1, 2, 4}},
+		{"log-in", []int64{3}},
+		{"signin", []int64{3}},
+		{"онлайнкурс", []int64{5}},
+	} {
+		_, r, err := v.Answer(NewCache(0), d.fetch, Parse(c.query), Filter{}, 0, 9)
+		var got []int64
+		for _, h := range r.Hits {
+			got = append(got, h.Memory)
+		}
+		slices.Sort(got)
+		slices.Sort(c.want)
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s finds %v, want %v, %v", c.query, got, c.want, err)
+		}
+	}
+}
+
 func TestAWordOfOneSignIsFoundWithoutItsParticle(t *testing.T) {
 	t.Parallel()
 	d := newDisk()

@@ -19,6 +19,7 @@ const (
 	gram               // two neighbouring characters of a script without spaces
 	letter             // one character among others of such a script
 	lone               // one character of such a script that stands alone
+	united             // two words with a dash between them, written as one
 )
 
 // analyzer walks over text once and emits terms: words folded (NFKC, case),
@@ -292,13 +293,20 @@ func unit(s string) int {
 
 // word emits one word without joints.
 func (a *analyzer) word(t string) {
+	if beyondASCII(t) {
+		a.foreign(t)
+	} else {
+		a.ascii(t)
+	}
+}
+
+func beyondASCII[T string | []byte](t T) bool {
 	for i := range len(t) {
 		if t[i] >= utf8.RuneSelf {
-			a.foreign(t)
-			return
+			return true
 		}
 	}
-	a.ascii(t)
+	return false
 }
 
 // ascii emits a word of ASCII letters and digits, and its stem.
@@ -326,19 +334,21 @@ func (a *analyzer) ascii(t string) {
 
 // english emits the stem of a word of ASCII letters if it is another word.
 func (a *analyzer) english(t []byte) {
-	if len(t) < 3 || len(t) > maxTerm/2 {
-		return
-	}
-	var root []byte
-	if a.stems != nil && len(t) <= maxStemmed {
-		root = a.stems.of(t)
-	} else {
-		root = porter(append(a.stem[:0], t...))
-		a.stem = root
-	}
-	if string(root) != string(t) {
+	if root := a.root(t); string(root) != string(t) {
 		a.put(root, stem)
 	}
+}
+
+// root is the stem of a word of ASCII letters.
+func (a *analyzer) root(t []byte) []byte {
+	switch {
+	case len(t) < 3 || len(t) > maxTerm/2:
+		return t
+	case a.stems != nil && len(t) <= maxStemmed:
+		return a.stems.of(t)
+	}
+	a.stem = porter(append(a.stem[:0], t...))
+	return a.stem
 }
 
 // foreign emits a word beyond ASCII, and beside it the word without accents.

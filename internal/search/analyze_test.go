@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var roleNames = [...]string{"", "whole:", "stem:", "plain:", "", "letter:", "lone:"}
+var roleNames = [...]string{"", "whole:", "stem:", "plain:", "", "letter:", "lone:", "united:"}
 
 func tokens(text string) string {
 	var list []string

@@ -26,8 +26,27 @@ func (a *analyzer) token(t string, flag bool) {
 		for p := range strings.SplitSeq(t, "-") {
 			a.piece(p)
 		}
+		a.unite(t)
 	default:
 		a.compound(t, 0)
+	}
+}
+
+// maxUnited is the length of the longest word that two are united to, in bytes.
+const maxUnited = 20
+
+// unite emits two words with a dash between them as the one word that others write,
+// by its stem if it has one: "email" for e-mails, "backend" for back-end.
+func (a *analyzer) unite(t string) {
+	first, second, _ := strings.Cut(t, "-")
+	if len(first)+len(second) > maxUnited || len(second) < 2 || strings.Contains(second, "-") {
+		return
+	}
+	a.low = foldCase(a.low[:0], first+second)
+	if beyondASCII(a.low) {
+		a.put(a.low, united)
+	} else {
+		a.put(a.root(a.low), united)
 	}
 }
 

@@ -39,7 +39,7 @@ func (p *parser) add(term []byte, r role) {
 	case word:
 		p.tongue.hear(term)
 		p.fixed = p.within(p.name) || slices.ContainsFunc(p.exact, p.within)
-	case stem, plain:
+	case stem, plain, united:
 		if p.repaired {
 			return
 		}
@@ -72,16 +72,18 @@ func (p *parser) take(term []byte, r role) {
 	if len(p.query.terms) == maxTerms {
 		return
 	}
-	form := r == stem || r == plain
+	form := r == stem || r == plain || r == united
 	if !form {
 		p.begin(term, r)
 	}
-	if p.skip || p.seen[string(term)] {
+	// What ends with a stop word, such as sign-in, is one word none the less.
+	left := p.skip && (r != united || p.query.groups == 0)
+	if left || p.seen[string(term)] {
 		return
 	}
 	text := string(term)
 	p.seen[text] = true
-	if form {
+	if form && r != united {
 		p.query.terms[p.first].weight = beside * p.factor
 	} else {
 		p.first = len(p.query.terms)
