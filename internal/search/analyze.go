@@ -353,10 +353,10 @@ func (a *analyzer) root(t []byte) []byte {
 
 // foreign emits a word beyond ASCII, and beside it the word without accents.
 func (a *analyzer) foreign(t string) {
-	a.low = foldCase(a.low[:0], t)
-	a.put(a.low, word)
 	var changed, ascii bool
-	a.bare, changed, ascii = unaccent(a.bare[:0], a.low)
+	a.low = foldCase(a.low[:0], t)
+	a.bare, changed, ascii = unaccent(a.bare[:0], a.low) // before a long word is shortened in its place
+	a.put(a.low, word)
 	if !changed || len(a.bare) == 0 {
 		return
 	}

@@ -286,3 +286,11 @@ func (d Document) valid() bool {
 	}
 	return true
 }
+
+func TestALongWordIsFoundWithoutItsAccents(t *testing.T) {
+	t.Parallel()
+	got := strings.Fields(tokens(strings.Repeat("é", 50)))
+	if want := tokens(strings.Repeat("e", 50)); len(got) != 2 || strings.TrimPrefix(got[1], "plain:") != want {
+		t.Errorf("%q has no %q", got, want)
+	}
+}
