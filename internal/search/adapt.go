@@ -4,14 +4,18 @@ import "slices"
 
 // Answer searches for what a query can mean in this workspace: see Adapt. The
 // result, and what the texts of its hits are to be read for, belong to the query
-// that it returns. It costs no more than Search where the query is English and
-// some form of every word is known. Pages that the cache does not hold are fetched.
+// that it returns. It costs hardly more than Search where query or workspace are
+// English and some form of every word is known. Pages that the cache does not hold
+// are fetched.
 func (v *View) Answer(cache *Cache, fetch Fetch, q Query, f Filter, now int64, k int) (Query, Result, error) {
 	fetch = cache.Through(fetch)
+	q, err := v.settle(cache, fetch, q)
+	if err != nil {
+		return q, Result{}, err
+	}
 	var r Result
 	var known func(int) (bool, error)
 	if !q.foreign {
-		var err error
 		if r, err = v.Search(fetch, q, f, now, k); err != nil || !slices.Contains(r.idf, 0) {
 			return q, r, err
 		}
@@ -27,11 +31,17 @@ func (v *View) Answer(cache *Cache, fetch Fetch, q Query, f Filter, now int64, k
 
 // Adapt returns the query as this workspace can answer it. Words of which no live
 // document holds any form stand for the word that they are most likely meant to
-// be; if that says nothing, neither do they. Where the query is not English, words
-// stand for all that begin alike too: see family. Han and Hangul of which no pair is
-// known count by themselves: see bare. Everything else stays as it is.
+// be; if that says nothing, neither do they. Where the query is not English, or does
+// not tell and the workspace is not, words stand for all that begin alike too: see
+// family. Han and Hangul of which no pair is known count by themselves: see bare.
+// Everything else stays as it is.
 func (v *View) Adapt(cache *Cache, fetch Fetch, q Query) (Query, error) {
-	adapted, _, err := v.adapt(cache, cache.Through(fetch), q, nil)
+	fetch = cache.Through(fetch)
+	q, err := v.settle(cache, fetch, q)
+	if err != nil {
+		return q, err
+	}
+	adapted, _, err := v.adapt(cache, fetch, q, nil)
 	return adapted, err
 }
 
@@ -60,7 +70,9 @@ func (v *View) adapt(cache *Cache, fetch Fetch, q Query, known func(i int) (bool
 		return q, false, err
 	}
 	if len(repairs) > 0 {
+		foreign, latin := q.foreign, q.latin
 		q = parse(q.text, repairs).Without(q.without)
+		q.foreign, q.latin = foreign, latin
 		if err := words.families(&q, families); err != nil {
 			return q, false, err
 		}

@@ -15,7 +15,8 @@ func misspelled(r *rand.Rand, word string) string {
 }
 
 // BenchmarkAnswer measures English questions of which some words are misspelled,
-// and such that are not English, over 100,000 notes.
+// words of which the workspace has to tell the language, and questions that are not
+// English, over 100,000 notes.
 func BenchmarkAnswer(b *testing.B) {
 	h := hundredThousand()
 	cache := NewCache(DefaultCache)
@@ -23,12 +24,15 @@ func BenchmarkAnswer(b *testing.B) {
 		name         string
 		wrong, words int
 		foreign      bool
-	}{{"known", 0, 4, false}, {"wrong=1", 1, 4, false}, {"wrong=2", 2, 4, false}, {"foreign", 0, 4, true}, {"foreign", 0, 8, true}} {
+	}{{"known", 0, 4, false}, {"open", 0, 4, false}, {"wrong=1", 1, 4, false}, {"wrong=2", 2, 4, false}, {"foreign", 0, 4, true}, {"foreign", 0, 8, true}} {
 		r := rand.New(rand.NewPCG(3, 4))
 		queries := make([]Query, 200)
 		for i := range queries {
 			text := "where is the "
-			if c.foreign {
+			switch {
+			case c.name == "open":
+				text = ""
+			case c.foreign:
 				text = "und "
 			}
 			for j := range c.words {

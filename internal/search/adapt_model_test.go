@@ -20,6 +20,7 @@ func (w *workspace) adapted(q Query) Query {
 			df[t.text]++
 		}
 	}
+	q = w.settled(q, df)
 	repairs, doubted := map[string]string{}, 0
 	for i := 0; i < len(q.terms); i += forms(q.terms[i:]) {
 		head, all := &q.terms[i], q.terms[i:i+forms(q.terms[i:])]
@@ -38,7 +39,9 @@ func (w *workspace) adapted(q Query) Query {
 	}
 	bare := bareOf(df, q)
 	if len(repairs) > 0 {
+		foreign, latin := q.foreign, q.latin
 		q = parse(q.text, repairs)
+		q.foreign, q.latin = foreign, latin
 	}
 	q = q.withGlyphs(bare)
 	families := map[string]*family{}
@@ -49,6 +52,20 @@ func (w *workspace) adapted(q Query) Query {
 	}
 	if len(families) > 0 {
 		q = q.withFamilies(families)
+	}
+	return q
+}
+
+// settled is the query in the language that it is of in this workspace.
+func (w *workspace) settled(q Query, df map[string]int) Query {
+	other, n := q, 0
+	for _, word := range englishAlone {
+		n += df[word]
+	}
+	other.foreign, other.latin = true, true
+	widens := slices.ContainsFunc(q.terms, func(t queryTerm) bool { return other.hasFamily(&t) })
+	if q.open && widens && len(w.truth) >= leastTold && englishOnce*n < len(w.truth) {
+		return other
 	}
 	return q
 }
@@ -174,14 +191,19 @@ func inflectedText(r *rand.Rand, n int) string {
 	return s
 }
 
-func (w *workspace) actInflected(r *rand.Rand) error {
+// actInflected writes memories of which as many as one in so many hold English words.
+func (w *workspace) actInflected(r *rand.Rand, english int) error {
 	if r.IntN(3) == 0 && len(w.changes) > 0 {
 		return w.act(r)
 	}
 	for range 1 + r.IntN(6) {
 		c := someChange(r)
 		if !c.Gone {
-			c.Document = Analyze(inflectedText(r, r.IntN(2)), inflectedText(r, r.IntN(25)))
+			title := ""
+			if r.IntN(english) == 0 {
+				title = englishAlone[r.IntN(len(englishAlone))] + " "
+			}
+			c.Document = Analyze(title+inflectedText(r, r.IntN(2)), inflectedText(r, r.IntN(25)))
 		}
 		w.write(c)
 	}
@@ -192,9 +214,9 @@ func TestAdaptedQueriesEqualNaiveOnes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
-		w, cache := newWorkspace(), NewCache(1<<16)
+		w, cache, english := newWorkspace(), NewCache(1<<16), 2+r.IntN(20)
 		for range 15 {
-			if err := w.actInflected(r); err != nil {
+			if err := w.actInflected(r, english); err != nil {
 				t.Fatal(err)
 			}
 			q, f := Parse(inflectedText(r, 1+r.IntN(5))), someFilter(r)

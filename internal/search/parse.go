@@ -3,7 +3,6 @@ package search
 import (
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -115,42 +114,6 @@ func (p *parser) pair(group int, word bool) {
 	if word {
 		p.last = group
 	}
-}
-
-// tongue is what tells whether a query is English.
-type tongue struct {
-	words, stops, others int
-	wide, accented       int // words beyond ASCII, and of them those in Latin letters
-}
-
-func (t *tongue) hear(word []byte) {
-	t.words++
-	switch {
-	case stopWords[string(word)]:
-		t.stops++
-	case otherStopWords[string(word)]:
-		t.others++
-	}
-	for _, c := range word {
-		if c >= utf8.RuneSelf {
-			t.wide++
-			if r, _ := utf8.DecodeRune(word); unicode.Is(unicode.Latin, r) {
-				t.accented++
-			}
-			return
-		}
-	}
-}
-
-// foreign reports a query in which some words stand for their families: those
-// beyond ASCII, whatever stands beside them.
-func (t *tongue) foreign() bool { return t.wide > 0 || t.latin() }
-
-// latin reports a query in another language in Latin letters, whose words in ASCII
-// do so too: it has stop words of one, or several accents, and hardly an English
-// stop word. Names and lists of English words are not enough.
-func (t *tongue) latin() bool {
-	return (t.others > 0 || t.accented > 1) && 5*t.stops < t.words
 }
 
 // quoted finds the parts of a text in quotation marks, without these.

@@ -20,6 +20,7 @@ type Query struct {
 	groups  int  // words and identifiers asked for
 	foreign bool // some of its words end in ways that no stemmer here knows:
 	latin   bool // those in ASCII too
+	open    bool // they do where the workspace is not English: see settle
 	without Features
 
 	// The words of a text in spaces that stand side by side but for stop words, by
@@ -132,7 +133,8 @@ func parse(text string, repairs map[string]string) Query {
 		p.all = true
 		p.analyze(text)
 	}
-	p.query.text, p.query.foreign, p.query.latin = text, p.tongue.foreign(), p.tongue.latin()
+	p.query.text = text
+	p.query.foreign, p.query.latin, p.query.open = p.tongue.foreign(), p.tongue.latin(), p.tongue.open()
 	p.query.index()
 	return p.query
 }
