@@ -120,7 +120,7 @@ func (a *analyzer) chunk(s string, i int) int {
 	switch {
 	case seen == lower:
 		a.ascii(s[i:j])
-	case seen == wide && a.roots != nil && a.roots.skips(s[i:j]) && !holdsDense(s[i:j]):
+	case seen&wide != 0 && seen&(digit|joint) == 0 && a.roots != nil && a.roots.skips(s[i:j]):
 	case seen&wide != 0:
 		a.mixed(s[i:j])
 	default:
@@ -277,9 +277,6 @@ func (a *analyzer) strange(unit string) bool {
 	c, n := utf8.DecodeRuneInString(unit)
 	return n == len(unit) && !a.roots.knows(c)
 }
-
-// holdsDense reports whether some of a text is of a script without spaces.
-func holdsDense(s string) bool { return strings.ContainsFunc(s, isDense) }
 
 // unit is the size of a character and the marks upon it.
 func unit(s string) int {

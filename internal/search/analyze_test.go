@@ -251,13 +251,22 @@ func TestAWordBeginsWithTheRootOfItsStem(t *testing.T) {
 // What a reading passes over in haste is nothing that the query asks for.
 func TestAHastyReadingFindsWhatAThoroughOneFinds(t *testing.T) {
 	t.Parallel()
-	letters := []rune("aeéioöuстёежийЁЕЙάαβדבש한국漢字かなカ的数ไทย東京 . _-1२٢\u00ad\u200dـ\ufe0f")
+	letters := []rune("aeéiosöuAEÉстёежийЁЕЙάαβςדבשकनीख़한국漢字かなカ的数ไทย東京ßæŁŉﬁ½ϐ   . _-1२٢\u00ad\u200dـ\ufe0f\u0301\u0306\u05b7\u093c")
 	rapid.Check(t, func(t *rapid.T) {
 		words := func(n int, name string) string {
 			return string(rapid.SliceOfN(rapid.SampledFrom(letters), 1, n).Draw(t, name))
 		}
 		q := Parse(words(12, "query"))
 		text := words(80, "text")
+		if rapid.Bool().Draw(t, "families") {
+			for i := range q.terms {
+				if term := &q.terms[i]; utf8.RuneCountInString(term.text) >= familyWord {
+					term.kin = newFamily(term.text)
+				}
+			}
+			q.families = nil
+			q.index()
+		}
 		thorough := q
 		thorough.roots = nil
 		if got, want := q.Read(text).spots, thorough.Read(text).spots; !slices.Equal(got, want) {
@@ -292,5 +301,18 @@ func TestALongWordIsFoundWithoutItsAccents(t *testing.T) {
 	got := strings.Fields(tokens(strings.Repeat("é", 50)))
 	if want := tokens(strings.Repeat("e", 50)); len(got) != 2 || strings.TrimPrefix(got[1], "plain:") != want {
 		t.Errorf("%q has no %q", got, want)
+	}
+}
+
+func TestAHastyReadingKnowsWhatNormalizationMakesOfLetters(t *testing.T) {
+	t.Parallel()
+	for query, text := range map[string]string{
+		"айва": "аи\u0306ва", "йод": "И\u0306ОД", "école": "E\u0301cole", "ecole": "l'École", "straße": "STRASSE", "σοφός": "ΣΟΦΌΣ",
+		"ψς": "ΨΣ", "βιβλίο": "ϐιϐλίο", "finale": "ﬁnale", "mañana": "MAN\u0303ANA", "cdx": "ab½cdx", "שלום": "שָׁלוֹם", "ऩाम": "न\u093cाम",
+		"ÉTAT-major": "état", "ñu": "n\u0303u", "été": "ete",
+	} {
+		if q := Parse(query); q.Read(text).Empty() {
+			t.Errorf("%q is not read in %q", query, text)
+		}
 	}
 }

@@ -1,10 +1,5 @@
 package search
 
-import (
-	"unicode"
-	"unicode/utf8"
-)
-
 // maxTerms is how many distinct terms of a query count.
 const maxTerms = 32
 
@@ -34,75 +29,6 @@ type Query struct {
 	place    map[string]int
 	families []int
 	roots    *roots
-}
-
-// roots holds, by their first bytes, what a word of ASCII letters begins with
-// if it or its stem is one of some terms, and with which two bytes these begin. Of
-// terms beyond ASCII it holds the characters, those of different ones together.
-type roots struct {
-	by    [256][]string
-	pairs [256][4]uint64
-	wide  [64]uint64
-}
-
-// A stem differs from its word in its last two letters at most (conflating,
-// conflate). What comes late in a long term does not matter.
-const (
-	stemChanges = 2
-	longestRoot = 12
-)
-
-func (r *roots) add(term string) {
-	for _, c := range term {
-		if c >= utf8.RuneSelf {
-			r.wide[c/64%64] |= 1 << (c % 64)
-		}
-	}
-	r.allow(term[:max(1, len(term)-stemChanges)])
-}
-
-// knows reports whether a term may hold a character beyond ASCII.
-func (r *roots) knows(c rune) bool { return r.wide[c/64%64]>>(c%64)&1 == 1 }
-
-// skips reports a word beyond ASCII, of a script with spaces in which no character
-// becomes another one, that begins as no term does.
-func (r *roots) skips(word string) bool {
-	c, _ := utf8.DecodeRuneInString(word)
-	if c < firstPlain || c >= lastPlain || isDense(c) || unicode.IsDigit(c) {
-		return false
-	}
-	low := unicode.ToLower(c)
-	bare, _ := utf8.DecodeRuneInString(bareForm(low))
-	return !r.knows(low) && (bare == utf8.RuneError || bare < utf8.RuneSelf || !r.knows(bare))
-}
-
-// Scripts from Greek to those of India and Georgia.
-const (
-	firstPlain = 0x370
-	lastPlain  = 0x1100
-)
-
-func (r *roots) allow(root string) {
-	root = root[:min(len(root), longestRoot)]
-	r.by[root[0]] = append(r.by[root[0]], root)
-	pairs := &r.pairs[root[0]]
-	if len(root) == 1 {
-		*pairs = [4]uint64{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
-	} else {
-		pairs[root[1]/64] |= 1 << (root[1] % 64)
-	}
-}
-
-// begins reports whether a wanted word may begin with these two bytes.
-func (r *roots) begins(a, b byte) bool { return r.pairs[a][b/64]>>(b%64)&1 == 1 }
-
-func (r *roots) admit(word []byte) bool {
-	for _, root := range r.by[word[0]] {
-		if len(word) >= len(root) && string(word[:len(root)]) == root {
-			return true
-		}
-	}
-	return false
 }
 
 type queryTerm struct {
@@ -147,7 +73,7 @@ func (q *Query) index() {
 			q.roots.add(t.text)
 		} else {
 			q.families = append(q.families, i)
-			q.roots.allow(t.kin.prefix)
+			q.roots.addFamily(t.kin.prefix)
 		}
 	}
 }
