@@ -228,7 +228,12 @@ func (a *analyzer) mixed(s string) {
 }
 
 // normal is a chunk in normal form, without what is unseen.
-func normal(s string) string { return strings.Map(seen, norm.NFKC.String(s)) }
+func normal(s string) string {
+	if isPlain(s) {
+		return s
+	}
+	return strings.Map(seen, norm.NFKC.String(s))
+}
 
 // runOf is the size of the run at the start of s: characters of scripts without
 // spaces, or words and what joins them.

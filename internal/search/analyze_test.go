@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"golang.org/x/text/unicode/norm"
 	"pgregory.net/rapid"
 )
 
@@ -314,5 +315,18 @@ func TestAHastyReadingKnowsWhatNormalizationMakesOfLetters(t *testing.T) {
 		if q := Parse(query); q.Read(text).Empty() {
 			t.Errorf("%q is not read in %q", query, text)
 		}
+	}
+}
+
+func TestPlainLettersStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := string(rapid.SliceOfN(rapid.Int32Range(0, plainLimit+20), 1, 4).Draw(t, "letters"))
+		if isPlain(s) && strings.Map(seen, norm.NFKC.String(s)) != s {
+			t.Fatalf("%q changes", s)
+		}
+	})
+	if !isPlain("Привіт") || !isPlain("été") || isPlain("½") || isPlain("e\u0301") {
+		t.Error("what is plain is not known")
 	}
 }

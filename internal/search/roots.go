@@ -109,6 +109,17 @@ func (r *roots) skips(word string) bool {
 	return !r.starting(low[0], low[1]) && !r.starting(bare[0], bare[1])
 }
 
+// isPlain reports letters alone of which normalization changes none.
+func isPlain(s string) bool {
+	letters := plainLetters()
+	for _, c := range s {
+		if c >= plainLimit || !letters[c].stays || letters[c].mark {
+			return false
+		}
+	}
+	return true
+}
+
 // Scripts beyond those in Latin letters, as far as Georgian.
 const (
 	firstPlain = 0x370

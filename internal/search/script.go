@@ -76,7 +76,7 @@ var dense = [...]struct{ first, last rune }{
 // foldCase appends t in one letter case. Folding is simple but for the sharp s
 // and the final sigma; marks are composed again where folding parted them.
 func foldCase(out []byte, t string) []byte {
-	from, marks := len(out), false
+	from, marks, folded := len(out), false, foldings()
 	for _, r := range t {
 		switch {
 		case r < utf8.RuneSelf:
@@ -90,6 +90,8 @@ func foldCase(out []byte, t string) []byte {
 			continue
 		case r == 'ς':
 			r = 'σ'
+		case r < plainLimit:
+			r = folded[r]
 		default:
 			r = unicode.ToLower(unicode.ToUpper(r))
 		}
@@ -101,6 +103,14 @@ func foldCase(out []byte, t string) []byte {
 	}
 	return out
 }
+
+var foldings = sync.OnceValue(func() *[plainLimit]rune {
+	var t [plainLimit]rune
+	for r := range rune(plainLimit) {
+		t[r] = unicode.ToLower(unicode.ToUpper(r))
+	}
+	return &t
+})
 
 // unaccent appends t without the accents of Latin, Greek, Cyrillic, Hebrew and
 // Arabic. Elsewhere marks are vowels and stay; й and ї are letters of their own.
