@@ -40,7 +40,7 @@ type Cursor string
 
 // Rule bounds the length of a Cursor.
 func (Cursor) Rule() Rule {
-	return Rule{MinLength: 1, MaxLength: 2000, Description: "nextCursor of the page before"}
+	return Rule{MinLength: 1, MaxLength: 8000, Description: "nextCursor of the page before"}
 }
 
 // Confirmed is the word true, which an act that cannot be taken back asks for.

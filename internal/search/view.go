@@ -105,3 +105,22 @@ func (v *View) Seqs() []int64 { return v.seqs }
 
 // Segments are the view's segments, dead documents as the view sees them.
 func (v *View) Segments() []*Segment { return v.segments }
+
+// Expires is the time after now at which the next memory expires, which changes
+// scores, or zero.
+func (v *View) Expires(now int64) (next int64) {
+	sooner := func(t int64) {
+		if t > now && (next == 0 || t < next) {
+			next = t
+		}
+	}
+	for _, g := range v.segments {
+		for _, t := range g.expiry {
+			sooner(t)
+		}
+	}
+	for i := range v.rows {
+		sooner(v.rows[i].ValidUntil)
+	}
+	return next
+}

@@ -38,7 +38,7 @@ func (s *Service) ReadContext(ctx context.Context, who *loci.Actor, in loci.Read
 
 // relevant returns the memories that answer a query best.
 func relevant(tx *store.Tx, f store.Filter, query string, limit int) ([]loci.Memory, error) {
-	found, err := tx.Find(store.Ask(query, 0), f, 0, limit)
+	found, err := tx.Find(store.Ask(query, 0), f, "", limit)
 	list := make([]loci.Memory, len(found.Page))
 	for i, m := range found.Page {
 		list[i] = m.Memory

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
@@ -155,6 +156,46 @@ func TestEveryPageOfASearchByMeaningIsThereOnce(t *testing.T) {
 	}
 }
 
+// What is written between two pages moves ranks. What is there all the time is shown
+// once.
+func TestPagesOfASearchMissNothingWhileOthersComeAndGo(t *testing.T) {
+	t.Parallel()
+	each(t, proof.Options{Embedder: &storetest.Model{Name: "words"}}, func(t *testing.T, w *proof.World) {
+		shelf := w.Atlas(t, "Shelf")
+		var stay, leave []string
+		for i := range 12 {
+			stay = append(stay, w.Memory(t, shelf, fmt.Sprintf("The tide of day %d.", i)))
+			leave = append(leave, w.Memory(t, shelf, fmt.Sprintf("tide %d", i)))
+		}
+		w.Embedded(t)
+		for _, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeHybrid, loci.ModeSemantic, loci.ModeAuto} {
+			times, in := map[string]int{}, loci.SearchMemories{Query: "tide", Mode: mode, Limit: 5}
+			for page := 0; page == 0 || in.Cursor != ""; page++ {
+				out := do(t, w, proof.Owner, service.MemorySearch, in)
+				for _, m := range out.Memories {
+					times[m.ID]++
+				}
+				do(t, w, proof.Owner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: leave[0]})
+				leave = leave[1:]
+				if page < 2 {
+					leave = append(leave, w.Memory(t, shelf, fmt.Sprintf("tide %d tide %s", page, mode)))
+				}
+				in.Cursor = loci.Cursor(out.NextCursor)
+			}
+			for id, n := range times {
+				if n > 1 {
+					t.Errorf("%s: %s is shown %d times", mode, id, n)
+				}
+			}
+			for _, id := range stay {
+				if times[id] == 0 {
+					t.Errorf("%s: %s is on no page", mode, id)
+				}
+			}
+		}
+	})
+}
+
 // pages are the answers of all pages of a search.
 func pages(t *testing.T, w *proof.World, in loci.SearchMemories) (list []loci.FoundMemory) {
 	t.Helper()
@@ -165,5 +206,20 @@ func pages(t *testing.T, w *proof.World, in loci.SearchMemories) (list []loci.Fo
 			return list
 		}
 		in.Cursor = loci.Cursor(out.NextCursor)
+	}
+}
+
+func TestWhatExpiresCountsLessAtOnceThoughTheQuestionWasAskedBefore(t *testing.T) {
+	t.Parallel()
+	w := world(t, proof.Options{})
+	shelf := w.Atlas(t, "Shelf")
+	id, other := w.Memory(t, shelf, "giraffe facts"), w.Memory(t, shelf, "giraffe facts and others")
+	do(t, w, proof.Owner, service.MemoryVerify, loci.VerifyMemory{MemoryID: id, ValidUntil: ptr(loci.At(w.Clock.Now().Add(2 * time.Second)))})
+	for pass, want := range []string{id, id, other} {
+		out := do(t, w, proof.Owner, service.MemorySearch, loci.SearchMemories{Query: "giraffe facts", Mode: loci.ModeKeyword})
+		if out.Memories[0].ID != want || (out.Meta.Cache == loci.CacheQuery) != (pass == 1) {
+			t.Errorf("after %d s %q is best, cache %s", pass, out.Memories[0].Content, out.Meta.Cache)
+		}
+		w.Clock.Pass(time.Second)
 	}
 }

@@ -57,7 +57,7 @@ type seeker struct {
 	ctx    context.Context
 	who    *loci.Actor
 	filter store.Filter
-	skip   int
+	before store.Shown
 	limit  int
 
 	asked   store.Question
@@ -78,8 +78,8 @@ func (s *Service) search(ctx context.Context, who *loci.Actor, in loci.SearchMem
 	if err != nil {
 		return out, err
 	}
-	k := &seeker{Service: s, ctx: ctx, who: who, skip: int(p.After.At), asked: store.Ask(string(in.Query), s.Without)}
-	k.limit = min(p.Limit, maxCandidates-k.skip)
+	k := &seeker{Service: s, ctx: ctx, who: who, before: store.Shown(p.After.ID), asked: store.Ask(string(in.Query), s.Without)}
+	k.limit = min(p.Limit, maxCandidates-k.before.Len())
 	k.filter = store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID, Kinds: in.Type, Tags: in.Tags.Different(), Include: in.Include}
 	k.meta = loci.SearchMeta{RequestedMode: in.Mode, Cache: loci.CacheNone}
 	if err := k.run(string(in.Query)); err != nil {
@@ -91,8 +91,8 @@ func (s *Service) search(ctx context.Context, who *loci.Actor, in loci.SearchMem
 	for i, m := range k.found.Page {
 		out.Memories[i] = loci.FoundMemory{Memory: m.Memory, Score: m.Score, Highlights: k.highlights(m)}
 	}
-	if next := k.skip + k.limit; k.found.More && next < maxCandidates {
-		out.NextCursor = q.cursor(store.Mark{At: loci.Time(next)})
+	if k.found.More && k.found.Shown.Len() < maxCandidates {
+		out.NextCursor = q.cursor(store.Mark{ID: string(k.found.Shown)})
 	}
 	return out, nil
 }
@@ -137,7 +137,7 @@ func (k *seeker) find(mode loci.ResolvedMode) (err error) {
 	if mode == loci.ResolvedSemantic || mode == loci.ResolvedHybrid {
 		q.Meaning, q.Fuse = k.meaning, mode == loci.ResolvedHybrid
 	}
-	k.found, err = read(k.ctx, k.Service, k.who, func(tx *store.Tx) (store.Findings, error) { return tx.Find(q, k.filter, k.skip, k.limit) })
+	k.found, err = read(k.ctx, k.Service, k.who, func(tx *store.Tx) (store.Findings, error) { return tx.Find(q, k.filter, k.before, k.limit) })
 	if k.meta.ResolvedMode == "" && k.found.Known { // not by this question itself
 		k.meta.Cache = loci.CacheQuery
 	}

@@ -128,7 +128,7 @@ func TestAVectorIsOfTheTextThatStands(t *testing.T) {
 		}
 		embedded(t, s)
 		have, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.Findings, error) {
-			return tx.Find(store.Question{Meaning: []store.Meaning{{Generation: "one", Vector: storetest.VectorOf("before\nafter 29")}}}, store.Filter{}, 0, 5)
+			return tx.Find(store.Question{Meaning: []store.Meaning{{Generation: "one", Vector: storetest.VectorOf("before\nafter 29")}}}, store.Filter{}, "", 5)
 		})
 		if err != nil || len(have.Page) != 1 || have.Page[0].Score < .99 {
 			t.Errorf("found %+v, %v", have.Page, err)
@@ -159,7 +159,7 @@ func TestTheOldGenerationAnswersUntilTheNewOneIsWhole(t *testing.T) {
 		}
 		for name, n := range map[string]int{"one": 5, "two": 0} {
 			q := store.Question{Meaning: []store.Meaning{{Generation: name, Vector: storetest.VectorOf("memory number 7")}}}
-			f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.Findings, error) { return tx.Find(q, store.Filter{}, 0, 5) })
+			f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.Findings, error) { return tx.Find(q, store.Filter{}, "", 5) })
 			if err != nil || len(f.Page) != n {
 				t.Errorf("by the vectors of %s %d are found: %v", name, len(f.Page), err)
 			}

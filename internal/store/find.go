@@ -73,6 +73,7 @@ type Found struct {
 type Findings struct {
 	Page     []Found
 	More     bool
+	Shown    Shown // what this page and those before it show
 	Total    int  // memories that hold a word of the query
 	Semantic int  // memories that were compared by their meaning
 	Known    bool // the words had been ranked before
@@ -92,17 +93,17 @@ type Best struct {
 }
 
 // Find searches the places of a filter. Each workspace is ranked by its own
-// statistics alone, then they are merged by score. At most skip+limit candidates
-// are shown.
-func (t *Tx) Find(q Question, f Filter, skip, limit int) (found Findings, err error) {
+// statistics alone, then they are merged by score. What was shown before is passed
+// over; at most limit candidates are shown then.
+func (t *Tx) Find(q Question, f Filter, before Shown, limit int) (found Findings, err error) {
 	r, err := t.reach(f)
 	if err != nil {
 		return found, err
 	}
 	once := func() (err error) {
-		s := &finding{t: t, q: q, reach: r, filter: f.search(r), want: skip + limit + 1, rows: map[int64]*fetched{}}
+		s := &finding{t: t, q: q, reach: r, filter: f.search(r), want: before.Len() + limit + 1, rows: map[int64]*fetched{}}
 		if err = s.run(); err == nil {
-			found, err = s.page(skip, limit)
+			found, err = s.page(before, limit)
 		}
 		return err
 	}
@@ -233,9 +234,10 @@ func merged(places []*place, of func(*place) []search.Hit) (hits []search.Hit) {
 func byWords(p *place) []search.Hit { return p.hits }
 
 // page shows a page of the hits. Scores are shown with four digits.
-func (s *finding) page(skip, limit int) (Findings, error) {
-	s.found.More, s.found.read = len(s.hits) > skip+limit, &reading{s.places, s.rows}
-	hits := s.hits[min(skip, len(s.hits)):min(skip+limit, len(s.hits))]
+func (s *finding) page(before Shown, limit int) (Findings, error) {
+	var hits []search.Hit
+	hits, s.found.More, s.found.Shown = s.turned(before, limit)
+	s.found.read = &reading{s.places, s.rows}
 	if err := s.fetch(hits); err != nil {
 		return s.found, err
 	}
@@ -249,6 +251,24 @@ func (s *finding) page(skip, limit int) (Findings, error) {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Memory.ID, b.Memory.ID))
 	})
 	return s.found, nil
+}
+
+// turned are the best hits that were not shown before, whether there are more of them,
+// and what is shown then.
+func (s *finding) turned(before Shown, limit int) (hits []search.Hit, more bool, shown Shown) {
+	w := s.t.s.shower(before)
+	next := []byte(before)
+	for _, h := range s.hits {
+		m := w.mark(h.Memory)
+		switch {
+		case w.known[m]:
+		case len(hits) == limit:
+			return hits, true, Shown(next)
+		default:
+			hits, next = append(hits, h), append(next, m[:]...)
+		}
+	}
+	return hits, false, Shown(next)
 }
 
 // fetch reads the rows of hits that were not read before.

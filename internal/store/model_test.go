@@ -217,7 +217,13 @@ func (m *model) check() {
 		if !slices.Equal(got, want) || total != len(want) {
 			m.t.Fatalf("store %d finds %d\n%v\nwant %d\n%v", i, total, got, len(want), want)
 		}
-		found, err := store.Read(ctx, st, m.ann, func(tx *store.Tx) (store.Findings, error) { return tx.Find(store.Question{Words: q}, f, 2, 3) })
+		found, err := store.Read(ctx, st, m.ann, func(tx *store.Tx) (store.Findings, error) {
+			first, err := tx.Find(store.Question{Words: q}, f, "", 2)
+			if err != nil {
+				return first, err
+			}
+			return tx.Find(store.Question{Words: q}, f, first.Shown, 3)
+		})
 		if err != nil || found.Total != len(want) || found.More != (len(want) > 5) || len(found.Page) != max(0, min(3, len(want)-2)) {
 			m.t.Fatalf("a page of %d has %d, more %v: %v", found.Total, len(found.Page), found.More, err)
 		}

@@ -190,7 +190,7 @@ func TestAReadWithAKeyIsReplayed(t *testing.T) {
 		add(t, s, ann, "", "first")
 		search := func(who *loci.Actor) int {
 			f, err := store.Read(ctx, s, who, func(tx *store.Tx) (store.Findings, error) {
-				return tx.Find(store.Question{Words: search.Parse("first")}, store.Filter{}, 0, 10)
+				return tx.Find(store.Question{Words: search.Parse("first")}, store.Filter{}, "", 10)
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -57,7 +57,7 @@ func reads(crew, atlas string, after store.Mark) map[string]func(*store.Tx) erro
 	}
 	find := func(f store.Filter) func(*store.Tx) error {
 		return func(tx *store.Tx) error {
-			_, err := tx.Find(store.Question{Words: search.Parse("common number")}, f, 0, 5)
+			_, err := tx.Find(store.Question{Words: search.Parse("common number")}, f, "", 5)
 			return err
 		}
 	}

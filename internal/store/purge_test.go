@@ -360,7 +360,7 @@ func TestAPurgeTakesTheVectorsToo(t *testing.T) {
 		}
 		// A search whose codes are of before finds what is left.
 		f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.Findings, error) {
-			return tx.Find(store.Question{Meaning: []store.Meaning{{Generation: "one", Vector: storetest.VectorOf("T\n" + after)}}}, store.Filter{}, 0, 5)
+			return tx.Find(store.Question{Meaning: []store.Meaning{{Generation: "one", Vector: storetest.VectorOf("T\n" + after)}}}, store.Filter{}, "", 5)
 		})
 		if err != nil || len(f.Page) != 1 || f.Page[0].Memory.ID != b.ID {
 			t.Errorf("found %v, %v", f.Page, err)

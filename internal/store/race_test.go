@@ -49,7 +49,7 @@ func TestSearchesAreRightWhileOthersFoldAndWrite(t *testing.T) {
 				searching.Go(func() {
 					for range 60 {
 						r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.Findings, error) {
-							return tx.Find(store.Question{Words: search.Parse("anchor")}, store.Filter{}, 0, 50)
+							return tx.Find(store.Question{Words: search.Parse("anchor")}, store.Filter{}, "", 50)
 						})
 						var got []string
 						for _, f := range r.Page {
@@ -123,9 +123,9 @@ func TestEqualScoresOfSeveralPlacesAreInTheOrderOfIDs(t *testing.T) {
 		}
 		slices.Sort(want)
 		var got []string
-		for skip := 0; ; skip += 5 {
+		for before := store.Shown(""); ; {
 			r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.Findings, error) {
-				return tx.Find(store.Question{Words: search.Parse("equal")}, store.Filter{}, skip, 5)
+				return tx.Find(store.Question{Words: search.Parse("equal")}, store.Filter{}, before, 5)
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -136,7 +136,7 @@ func TestEqualScoresOfSeveralPlacesAreInTheOrderOfIDs(t *testing.T) {
 				}
 				got = append(got, f.Memory.ID)
 			}
-			if !r.More {
+			if before = r.Shown; !r.More {
 				break
 			}
 		}

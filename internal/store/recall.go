@@ -16,7 +16,7 @@ type rankingKey struct{ user, text, filter string }
 // meaning too, or again. Nothing in it is believed: a search has read the states of
 // the indexes first, and what was ranked in another state is ranked anew.
 type ranking struct {
-	at     loci.Time
+	until  loci.Time // when it is too old, or a memory expires
 	deep   bool
 	enough int // hits that it has, if there are so many
 	places []*place
@@ -24,8 +24,7 @@ type ranking struct {
 	best   Best
 }
 
-// Bounds of the rankings: how many, and for how long, because validity ends
-// meanwhile.
+// Bounds of the rankings: how many, and for how long.
 const (
 	maxRankings = 256
 	rankingAge  = 10 * time.Second
@@ -36,7 +35,7 @@ func (s *finding) deep() bool { return s.q.Fuse || s.q.Deep }
 // recall takes the ranking of the same question from before, if it still holds.
 func (s *finding) recall(key rankingKey) bool {
 	known := s.t.s.indexes.rankings.get(key)
-	if known == nil || s.q.Text == "" || s.deep() && !known.deep || s.want > known.enough || s.t.now.Std().Sub(known.at.Std()) > rankingAge ||
+	if known == nil || s.q.Text == "" || s.deep() && !known.deep || s.want > known.enough || s.t.now >= known.until ||
 		!s.unchanged(known.places) {
 		return false
 	}
@@ -60,11 +59,14 @@ func (s *finding) remember(key rankingKey) {
 	if s.q.Text == "" {
 		return
 	}
-	r := &ranking{at: s.t.now, deep: s.deep(), enough: max(s.want, search.Reread), total: s.found.Total, best: s.found.Best}
+	r := &ranking{until: s.t.now + loci.Time(rankingAge.Microseconds()), deep: s.deep(), enough: max(s.want, search.Reread), total: s.found.Total, best: s.found.Best}
 	if r.deep {
 		r.enough = max(r.enough, fusedHits)
 	}
 	for _, p := range s.places {
+		if t := loci.Time(p.view.Expires(int64(s.t.now))); t != 0 {
+			r.until = min(r.until, t)
+		}
 		r.places = append(r.places, &place{state: p.state, words: p.words, hits: p.hits})
 	}
 	s.t.s.indexes.rankings.put(key, r)

@@ -34,7 +34,7 @@ func TestWhatWordsHaveReadIsNotReadAgain(t *testing.T) {
 		find := func(q store.Question) store.Findings {
 			t.Helper()
 			rows = 0
-			f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.Findings, error) { return tx.Find(q, store.Filter{}, 0, 10) })
+			f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.Findings, error) { return tx.Find(q, store.Filter{}, "", 10) })
 			if err != nil || len(f.Page) != 6 {
 				t.Fatalf("%d found, %v", len(f.Page), err)
 			}

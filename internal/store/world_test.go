@@ -121,7 +121,7 @@ func ids(t testing.TB, s *store.Store, who *loci.Actor, f store.Filter, limit in
 func found(t testing.TB, s *store.Store, who *loci.Actor, query string, f store.Filter) store.Findings {
 	t.Helper()
 	r, err := store.Read(ctx, s, who, func(tx *store.Tx) (store.Findings, error) {
-		return tx.Find(store.Question{Words: search.Parse(query)}, f, 0, 50)
+		return tx.Find(store.Question{Words: search.Parse(query)}, f, "", 50)
 	})
 	if err != nil {
 		t.Fatal(err)
