@@ -74,9 +74,9 @@ type Findings struct {
 	Page     []Found
 	More     bool
 	Shown    Shown // what this page and those before it show
-	Total    int  // memories that hold a word of the query
-	Semantic int  // memories that were compared by their meaning
-	Known    bool // the words had been ranked before
+	Total    int   // memories that hold a word of the query
+	Semantic int   // memories that were compared by their meaning
+	Known    bool  // the words had been ranked before
 	Best     Best
 
 	read *reading
