@@ -61,7 +61,7 @@ func remember(t *testing.T, l *Local, content string) loci.Memory {
 		if err != nil {
 			return loci.Memory{}, err
 		}
-		a, err := shelf.Pick(-1)
+		a, err := shelf.Pick(-1, loci.Unlimited)
 		if err != nil {
 			return loci.Memory{}, err
 		}

@@ -16,7 +16,7 @@ func (s *Service) CreateMemory(ctx context.Context, who *loci.Actor, in loci.Cre
 	entry, suspect := store.NewEntry(m.Title, m.Content), suspicious(append(labels(m), m.Title, m.Content)...)
 	return write(ctx, s, who, func(tx *store.Tx) (loci.CreatedMemory, error) {
 		m, entry := m, entry
-		a, routing, err := place(tx, in, m)
+		a, routing, err := s.place(tx, in, m)
 		if err != nil {
 			return loci.CreatedMemory{}, err
 		}
@@ -127,7 +127,7 @@ func again(tx *store.Tx, a *store.Atlas, in loci.CreateMemory, m loci.NewMemory,
 }
 
 // place returns the atlas that a memory goes to, and why.
-func place(tx *store.Tx, in loci.CreateMemory, m loci.Memory) (*store.Atlas, loci.Routing, error) {
+func (s *Service) place(tx *store.Tx, in loci.CreateMemory, m loci.Memory) (*store.Atlas, loci.Routing, error) {
 	if in.AtlasID != "" {
 		a, err := named(tx, in)
 		if err != nil {
@@ -140,7 +140,7 @@ func place(tx *store.Tx, in loci.CreateMemory, m loci.Memory) (*store.Atlas, loc
 		return nil, loci.Routing{}, err
 	}
 	best, matched := loci.Route(shelf.Keywords, append([]string{m.Title, m.Content}, m.Tags...)...)
-	a, err := shelf.Pick(best)
+	a, err := shelf.Pick(best, s.Plan.Atlases)
 	if err != nil {
 		return nil, loci.Routing{}, err
 	}

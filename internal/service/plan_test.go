@@ -33,6 +33,7 @@ func TestPlansLimitTeamsAndAtlases(t *testing.T) {
 		do(t, w, proof.Owner, service.AtlasCreate, loci.CreateAtlas{Name: "Mine"})
 		full(refused(t, w, proof.Owner, service.AtlasCreate, loci.CreateAtlas{Name: "More"}, loci.QuotaExceeded))
 		full(refused(t, w, proof.Admin, service.AtlasCreate, loci.CreateAtlas{Name: "More", WorkspaceID: w.Crew}, loci.QuotaExceeded))
+		full(refused(t, w, proof.Admin, service.MemoryCreate, loci.CreateMemory{Content: "Its team has no Inbox yet.", WorkspaceID: w.Crew}, loci.QuotaExceeded))
 		do(t, w, proof.Admin, service.AtlasCreate, loci.CreateAtlas{Name: "Bob's own"})
 		refused(t, w, proof.Member, service.AtlasCreate, loci.CreateAtlas{Name: "More", WorkspaceID: w.Crew}, loci.Forbidden)
 	})

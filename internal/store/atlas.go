@@ -54,11 +54,7 @@ func (w *Workspace) AddAtlas(a loci.Atlas, most int64) (loci.Atlas, error) {
 	if err := w.open(); err != nil {
 		return a, err
 	}
-	owner, err := w.t.ownerOf(w.rid)
-	if err != nil {
-		return a, err
-	}
-	if err := w.t.within(most, owner, `SELECT count(*) FROM members m JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner'`, "atlases"); err != nil {
+	if err := w.another(most); err != nil {
 		return a, err
 	}
 	made, err := w.t.addAtlas(w.rid, a)
@@ -186,9 +182,18 @@ func (s *Shelf) add(r row) error {
 	return err
 }
 
+// another refuses one more atlas where the owner of the workspace has most of them.
+func (w *Workspace) another(most int64) error {
+	owner, err := w.t.ownerOf(w.rid)
+	if err != nil {
+		return err
+	}
+	return w.t.within(most, owner, `SELECT count(*) FROM members m JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner'`, "atlases")
+}
+
 // Pick returns the atlas at a place in Keywords, or the Inbox for -1, which a
-// team makes when it first needs it.
-func (s *Shelf) Pick(i int) (*Atlas, error) {
+// team makes when it first needs it, unless its owner has most of the atlases.
+func (s *Shelf) Pick(i int, most int64) (*Atlas, error) {
 	if i >= 0 {
 		return s.atlases[i], nil
 	}
@@ -196,6 +201,9 @@ func (s *Shelf) Pick(i int) (*Atlas, error) {
 		return s.inbox, nil
 	}
 	if err := s.workspace.open(); err != nil {
+		return nil, err
+	}
+	if err := s.workspace.another(most); err != nil {
 		return nil, err
 	}
 	a := &Atlas{t: s.t, workspace: s.workspace}

@@ -52,7 +52,7 @@ func tryAdd(s *store.Store, who *loci.Actor, workspace, content string, change .
 		if err != nil {
 			return m, err
 		}
-		a, err := shelf.Pick(-1)
+		a, err := shelf.Pick(-1, loci.Unlimited)
 		if err != nil {
 			return m, err
 		}
