@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"cmp"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -20,7 +21,9 @@ func (d *door) call(w http.ResponseWriter, r *http.Request) *op.Call {
 		Foreign:   d.foreign.Check(r) != nil,
 		Address:   d.address(r),
 		RequestID: w.Header()["X-Request-Id"][0],
-		IfMatch:   strings.Join(r.Header["If-Match"], ", "),
+	}
+	if tags := r.Header["If-Match"]; len(tags) > 0 {
+		c.IfMatch = cmp.Or(strings.Join(tags, ", "), `""`) // an empty one is no licence: it matches nothing
 	}
 	c.Proof, c.Kind = d.proof(r)
 	if keys := r.Header["Idempotency-Key"]; len(keys) > 0 {

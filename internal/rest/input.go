@@ -6,6 +6,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -97,10 +98,15 @@ func drain(w http.ResponseWriter, r *http.Request) {
 	io.CopyN(io.Discard, r.Body, 4*MaxBody)
 }
 
+// compressed reports codings that change the bytes.
+func compressed(codings []string) bool {
+	return slices.ContainsFunc(codings, func(c string) bool { return !strings.EqualFold(c, "identity") })
+}
+
 // isJSON reports whether the body is declared as JSON in UTF-8, uncompressed.
 func isJSON(h http.Header) bool {
 	types := h["Content-Type"]
-	if len(types) != 1 || h["Content-Encoding"] != nil {
+	if len(types) != 1 || compressed(h["Content-Encoding"]) {
 		return false
 	}
 	switch types[0] {

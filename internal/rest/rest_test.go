@@ -107,6 +107,7 @@ func TestRefusals(t *testing.T) {
 		{"POST /v1/things/7" + auth + jsonish + "; charset=latin1\n\n{}", 415, "unsupported_media_type", ""},
 		{"POST /v1/things/7" + auth + jsonish + jsonish + "\n\n{}", 415, "unsupported_media_type", ""},
 		{"POST /v1/things/7" + auth + jsonish + "\nContent-Encoding: gzip\n\n{}", 415, "unsupported_media_type", ""},
+		{"POST /v1/things/7" + auth + jsonish + "\nContent-Encoding: Identity\n\n{}", 400, "invalid_query", ""},
 		{"POST /v1/things/7" + auth + "\nContent-Type: application/jsonl\n\n{}", 415, "unsupported_media_type", ""},
 		{"POST /v1/things/7" + auth + jsonish + "\n\n{" + big, 413, "payload_too_large", ""},
 		{"POST /v1/things/7" + auth + jsonish + "\nTransfer-Encoding: chunked\n\n100001\r\n{" + big + "\r\n0\r\n\r\n", 413, "payload_too_large", ""},
@@ -227,6 +228,10 @@ func TestTheCallCarriesWhatIsNoField(t *testing.T) {
 	c := s.asked()
 	if c.Door != "rest" || c.Proof != "good" || c.Kind != "" || c.Actor != "agent" || c.AgentID || !c.Foreign || c.Address != "127.0.0.1" || c.IdempotencyKey != "k 1" || c.IfMatch != `"a", "b"` {
 		t.Errorf("%+v", c)
+	}
+	ask(t, url, "POST /v1/things/7"+auth+"\nIf-Match:\nIdempotency-Key:")
+	if c := s.asked(); c.IfMatch != `""` || c.IdempotencyKey != "" || !c.Keyed {
+		t.Errorf("empty headers: %+v", c)
 	}
 	for headers, foreign := range map[string]bool{
 		"": false, "\nOrigin: https://app.example.org": false, "\nOrigin: https://loci.example.org\nSec-Fetch-Site: cross-site": false,

@@ -131,6 +131,20 @@ func TestARepeatedSearchShowsNothingThatIsGone(t *testing.T) {
 	})
 }
 
+func TestARevokedKeyIsNotShownAgain(t *testing.T) {
+	t.Parallel()
+	w := world(t, proof.Options{})
+	in := loci.CreateKey{Name: "laptop"}
+	made, _, err := again(t, w, proof.Owner, "a", service.KeyCreate, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(t, w, proof.Owner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
+	if other, replayed, err := again(t, w, proof.Owner, "a", service.KeyCreate, in); err != nil || replayed || other.APIKey == made.APIKey {
+		t.Errorf("replayed %v: %v", replayed, err)
+	}
+}
+
 func TestEveryPostCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	w := world(t, proof.Options{})

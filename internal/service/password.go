@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"golang.org/x/crypto/argon2"
+	"golang.org/x/text/unicode/norm"
 )
 
 // Parameters of argon2id (RFC 9106): 19 MiB, two passes, one lane. A stored
@@ -30,7 +31,8 @@ func argon(ctx context.Context, password string, salt []byte, time, memory uint3
 	select {
 	case hashing <- struct{}{}:
 		defer func() { <-hashing }()
-		return argon2.IDKey([]byte(password), salt, time, memory, lanes, argonKey), nil
+		// One form for all keyboards (RFC 8265, section 4.2.2).
+		return argon2.IDKey(norm.NFC.Bytes([]byte(password)), salt, time, memory, lanes, argonKey), nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

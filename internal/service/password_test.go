@@ -27,6 +27,19 @@ func TestPasswordsAreKeptAsPHCStrings(t *testing.T) {
 	}
 }
 
+func TestAPasswordIsTheSameOnEveryKeyboard(t *testing.T) {
+	t.Parallel()
+	phc, err := hashPassword(t.Context(), "caf\u00e9 au lait")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for try, want := range map[string]bool{"cafe\u0301 au lait": true, "cafe au lait": false} {
+		if ok, err := checkPassword(t.Context(), phc, try); ok != want || err != nil {
+			t.Errorf("%q: %v %v", try, ok, err)
+		}
+	}
+}
+
 // An old hash names its own cost.
 func TestAHashOfAnotherCostIsChecked(t *testing.T) {
 	t.Parallel()
