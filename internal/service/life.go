@@ -126,6 +126,9 @@ func (s *Service) SupersedeMemory(ctx context.Context, who *loci.Actor, in loci.
 		if err := tx.Hold(in.MemoryID, in.ReplacementMemoryID); err != nil {
 			return out, err
 		}
+		if _, err := tx.MemoryRecord(in.ReplacementMemoryID); err != nil {
+			return out, err // what is out of reach is told before what is not allowed
+		}
 		h, err := tx.Memory(in.MemoryID)
 		if err != nil {
 			return out, err

@@ -89,6 +89,8 @@ func TestMembersChangeWhatTheyMadeAndManagersEverything(t *testing.T) {
 			_, err := matching(t, w, c.who, "", service.MemoryRestore, loci.RestoreMemory{MemoryID: id})
 			expect(t, fmt.Sprintf("restore by %s of what %s made", c.who, c.maker), err, c.want)
 		}
+		id := stored(t, w, proof.Owner, shelf, "no memory of the member's")
+		refused(t, w, proof.Member, service.MemorySupersede, loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: loci.NewID(w.Clock.Now())}, loci.NotFound)
 	})
 }
 
