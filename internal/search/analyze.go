@@ -15,7 +15,7 @@ const (
 	word   role = iota // a word or a part of an identifier
 	whole              // an identifier or a part of it that has parts itself
 	stem               // English stem of the word before
-	plain              // the word before without accents or version letter
+	plain              // the word before without accents, prefix or version letter
 	gram               // two neighbouring characters of a script without spaces
 	letter             // one character among others of such a script
 	lone               // one character of such a script that stands alone
@@ -23,9 +23,9 @@ const (
 )
 
 // analyzer walks over text once and emits terms: words folded (NFKC, case),
-// beside them their stems and accentless forms; identifiers whole and split;
-// bigrams and characters of scripts without spaces. A term handed to emit is
-// valid until emit returns. from and to are where it stands in the text.
+// beside them their stems and forms without accents or prefix; identifiers whole
+// and split; bigrams and characters of scripts without spaces. A term handed to
+// emit is valid until emit returns. from and to are where it stands in the text.
 type analyzer struct {
 	emit     func(term []byte, r role)
 	from, to int
@@ -353,18 +353,22 @@ func (a *analyzer) root(t []byte) []byte {
 	return a.stem
 }
 
-// foreign emits a word beyond ASCII, and beside it the word without accents.
+// foreign emits a word beyond ASCII, and beside it the word without accents, and
+// without its prefix.
 func (a *analyzer) foreign(t string) {
 	var changed, ascii bool
 	a.low = foldCase(a.low[:0], t)
 	a.bare, changed, ascii = unaccent(a.bare[:0], a.low) // before a long word is shortened in its place
 	a.put(a.low, word)
-	if !changed || len(a.bare) == 0 {
-		return
+	rest := afterPrefix(a.bare)
+	if changed && len(a.bare) > 0 {
+		a.put(a.bare, plain)
+		if ascii {
+			a.english(a.bare)
+		}
 	}
-	a.put(a.bare, plain)
-	if ascii {
-		a.english(a.bare)
+	if rest != nil {
+		a.put(rest, plain)
 	}
 }
 

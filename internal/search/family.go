@@ -34,7 +34,14 @@ type family struct {
 	words  []string // sorted
 }
 
+// newFamily is the family of a word, of an Arabic one behind its prefix: what has the
+// article is no other word. In Hebrew the letters are too often the word's own.
 func newFamily(word string) *family {
+	if rest := afterArabic([]byte(word)); rest != nil {
+		if bare, _, _ := unaccent(nil, rest); utf8.RuneCount(bare) >= familyRoot {
+			word = string(bare)
+		}
+	}
 	n := utf8.RuneCountInString(word)
 	keep := max(familyRoot, n-familyEnd)
 	prefix := word[:forward(word, keep)]

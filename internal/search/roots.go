@@ -1,6 +1,7 @@
 package search
 
 import (
+	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -95,7 +96,7 @@ func (r *roots) skips(word string) bool {
 		}
 		x := letters[c]
 		switch {
-		case !x.stays, n < 2 && x.low == 0, n == 2 && x.mark, i > 0 && 'A' <= c && c <= 'Z':
+		case !x.stays, n == 0 && x.prefix, n < 2 && x.low == 0, n == 2 && x.mark, i > 0 && 'A' <= c && c <= 'Z':
 			return false
 		case n < 2:
 			low[n], bare[n] = x.low, x.bare
@@ -131,6 +132,7 @@ const (
 type plainLetter struct {
 	low, bare   rune
 	stays, mark bool // a letter or a mark that normalization does not change; a mark
+	prefix      bool // a prefix may begin with it, behind which the word is another one
 }
 
 var plainLetters = sync.OnceValue(func() *[plainLimit]plainLetter {
@@ -145,6 +147,7 @@ var plainLetters = sync.OnceValue(func() *[plainLimit]plainLetter {
 		if !x.mark && size == len(low) && utf8.RuneCountInString(bare) == 1 {
 			x.low = one
 			x.bare, _ = utf8.DecodeRuneInString(bare)
+			x.prefix = strings.ContainsRune(arabicPrefix+hebrewPrefix, x.bare)
 		}
 	}
 	return &t
