@@ -1,10 +1,6 @@
 package loci
 
-import (
-	"strconv"
-	"strings"
-	"unicode"
-)
+import "strconv"
 
 // A Keyword draws memories into an atlas.
 type Keyword string
@@ -104,55 +100,4 @@ func (o OneAtlas) ETag() string { return o.Atlas.Tag() }
 type Atlases struct {
 	Atlases    []Atlas `json:"atlases"`
 	NextCursor string  `json:"nextCursor,omitzero" jsonschema:"Absent on the last page"`
-}
-
-// Route returns the place in keywords of the atlas whose routing keywords
-// match the texts best, and the keywords that did; -1 if none does. A word is
-// a run of letters and digits in any letter case; a keyword of several words
-// matches where they follow one another. The most different keywords win,
-// then the first atlas.
-func Route(keywords [][]string, texts ...string) (best int, matched []string) {
-	best = -1
-	var text string
-	for i, list := range keywords {
-		if len(list) > 0 && text == "" {
-			text = wordRow(texts...)
-		}
-		var hit []string
-		seen := map[string]bool{}
-		for _, k := range list {
-			row := wordRow(k)
-			if row != " " && !seen[row] && strings.Contains(text, row) {
-				seen[row] = true
-				hit = append(hit, k)
-			}
-		}
-		if len(hit) > len(matched) {
-			best, matched = i, hit
-		}
-	}
-	return best, matched
-}
-
-// wordRow writes the words of the texts in lower case, each between spaces:
-// " one two ". Lower of upper folds what differs in case only, such as ß and ẞ.
-func wordRow(texts ...string) string {
-	var b strings.Builder
-	b.WriteByte(' ')
-	for _, t := range texts {
-		open := false
-		for _, r := range t {
-			if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) && open {
-				b.WriteRune(unicode.ToLower(unicode.ToUpper(r)))
-				open = true
-			} else if open {
-				b.WriteByte(' ')
-				open = false
-			}
-		}
-		if open {
-			b.WriteByte(' ')
-		}
-	}
-	return b.String()
 }

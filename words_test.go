@@ -1,7 +1,6 @@
 package loci_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -64,31 +63,6 @@ func TestTitlesComeFromTheFirstHeadingOrLine(t *testing.T) {
 	} {
 		if got := loci.DeriveTitle(content); got != want {
 			t.Errorf("%.30q: %q, want %q", content, got, want)
-		}
-	}
-}
-
-func TestRoutingTakesTheMostDifferentKeywordsThenTheFirstAtlas(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		keywords [][]string
-		text     string
-		best     int
-		matched  []string
-	}{
-		{nil, "anything", -1, nil},
-		{[][]string{{"art"}}, "start the party", -1, nil},
-		{[][]string{{"helm"}, {"helm", "chart"}}, "Upgrade the Helm-chart!", 1, []string{"helm", "chart"}},
-		{[][]string{{"alpha"}, {"beta"}}, "beta alpha alpha", 0, []string{"alpha"}},
-		{[][]string{{"alpha", "ALPHA"}, {"beta", "gamma"}}, "alpha beta gamma", 1, []string{"beta", "gamma"}},
-		{[][]string{{"größe"}}, "die GRÖßE zählt", 0, []string{"größe"}},
-		{[][]string{{"code review"}}, "the Code, review", 0, []string{"code review"}},
-		{[][]string{{"code review"}}, "review the code", -1, nil},
-		{[][]string{{"!!"}}, "!! what", -1, nil},
-	} {
-		best, matched := loci.Route(c.keywords, c.text)
-		if best != c.best || !slices.Equal(matched, c.matched) {
-			t.Errorf("%q with %v: %d %v, want %d %v", c.text, c.keywords, best, matched, c.best, c.matched)
 		}
 	}
 }

@@ -139,7 +139,7 @@ func (s *Service) place(tx *store.Tx, in loci.CreateMemory, m loci.Memory) (*sto
 	if err != nil {
 		return nil, loci.Routing{}, err
 	}
-	best, matched := loci.Route(shelf.Keywords, append([]string{m.Title, m.Content}, m.Tags...)...)
+	best, matched := route(shelf.Keywords, append([]string{m.Title, m.Content}, m.Tags...)...)
 	a, err := shelf.Pick(best, s.Plan.Atlases)
 	if err != nil {
 		return nil, loci.Routing{}, err

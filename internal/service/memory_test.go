@@ -33,7 +33,7 @@ func TestKeywordsDrawAMemoryIntoAnAtlas(t *testing.T) {
 			{loci.CreateMemory{Content: "Nothing of it.", Title: "A brig"}, "ships", []string{"brig"}},
 			{loci.CreateMemory{Content: "Nothing of it.", Tags: loci.Tags{"leaf"}}, "trees", []string{"Leaf"}},
 			{loci.CreateMemory{Content: "Two tall  ships, no tall\nship? A tall ship!"}, "ships", []string{"tall ship"}},
-			{loci.CreateMemory{Content: "In der STRASSE."}, "", nil},
+			{loci.CreateMemory{Content: "In der STRASSE."}, "trees", []string{"straße"}},
 			{loci.CreateMemory{Content: "In der STRAẞE."}, "trees", []string{"straße"}},
 			{loci.CreateMemory{Content: "Barking leaflets."}, "", nil},
 			{loci.CreateMemory{Content: "A leaf.", AtlasID: ids["silent"]}, "silent", nil},
