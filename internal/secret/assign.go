@@ -11,10 +11,10 @@ var speaking = []string{"key", "token", "secret", "pass", "auth", "api", "cred",
 // value is where the value begins that a text assigns to the name with the
 // keyword at i, 0 for none. Names and assignments are those of programs, YAML,
 // JSON, .env files and shells: DISCORD_BOT_TOKEN=, "discord.secret": ", :=, =>.
-func value(text string, i int, keyword, word string, end int) int {
+func (s *scanner) value(i int, keyword, word string, end int) int {
 	const rest = 20 // bytes of a name after the keyword
-	text = text[:end]
-	if !hasFold(text, i, keyword) || !begins(text, i) {
+	text := s.text[:end]
+	if !hasFold(text, i, keyword) {
 		return 0
 	}
 	name := i + len(keyword)
@@ -25,7 +25,11 @@ func value(text string, i int, keyword, word string, end int) int {
 	if word != "" && !speaks(strings.ToLower(text[name:j]), word) {
 		return 0
 	}
-	return after(text, j, allSigns...)
+	from := after(text, j, allSigns...)
+	if from > 0 {
+		s.ask(i, begins(text, i))
+	}
+	return from
 }
 
 // begins reports whether a name begins at i, or a part of one: the keyword

@@ -72,18 +72,10 @@ func run(text string, c class, i, end int) int {
 	return i
 }
 
-// opens reports whether a token may begin at i: no byte of a word stands before
-// it, unless that byte is the end of an escape (\n, \u003d, %3D). A tight token,
-// which could stand in base64 of anything, does not begin after + or / either.
-func opens(text string, i int, tight bool) bool {
-	if i == 0 {
-		return true
-	}
-	before := text[i-1]
-	if tight && (before == '+' || before == '/') {
-		return false
-	}
-	return classes[before]&word == 0 || escaped(text[:i])
+// opens reports whether any token may begin at i: no letter and no digit stands
+// before it, unless that is the end of an escape (\n, \u003d, %3D).
+func opens(text string, i int) bool {
+	return i == 0 || classes[text[i-1]]&alnum == 0 || escaped(text[:i])
 }
 
 // escaped reports whether an escape of JSON, of C or of a URL ends the text.
@@ -100,9 +92,33 @@ func escaped(text string) bool {
 	return false
 }
 
-// closes reports whether a token of the class may end before i.
+// closes reports whether a token of the class ends before i: its alphabet ends
+// there, or some marks of it do, of which a text has more: _, **, -, three dots.
 func closes(text string, c class, i, end int) bool {
-	return i >= end || classes[text[i]]&(c|word) == 0
+	const most = 8
+	if i >= end || classes[text[i]]&c == 0 {
+		return true
+	}
+	n := i
+	for limit := min(end, i+most); n < limit && strings.IndexByte(marks, text[n]) >= 0; {
+		n++
+	}
+	return n > i && (n == end || classes[text[n]]&alnum == 0)
+}
+
+// marks are what words of a text are put between, and a token may hold too.
+const marks = "_-.~"
+
+// inside drops from the end of a token of no fixed length what belongs to the
+// text: dots, and as many _ as stand before the token.
+func inside(text string, from, to int) int {
+	for to > from && text[to-1] == '.' {
+		to--
+	}
+	for before := from; to > from && before > 0 && text[before-1] == '_' && text[to-1] == '_'; {
+		before, to = before-1, to-1
+	}
+	return to
 }
 
 // sample bounds the work on one token; what is longer is random all over.

@@ -14,6 +14,20 @@
 //     name that speaks of the provider, and mostly of a credential too;
 //   - passwords in URLs, and long random values assigned to names such as api_key.
 //
+// # Where a token begins and ends
+//
+// A prefix with a mark in it, such as loci_live_ or glpat-, ends no word: such a
+// token is found behind anything. Any other is found behind all but letters and
+// digits, and behind these only where another secret ends there.
+//
+// A token ends where its alphabet ends. One of a fixed length ends there too if
+// the marks _ - . ~ follow and then no letter or digit: they belong to the text,
+// as does a dot behind any token, and _ if as many stand before it. If letters of
+// its alphabet follow, it is a token only with a prefix that has a mark, and only
+// if what is behind the prefix looks drawn by lot, which is asked behind a letter
+// as well: sm_pat_configurationOptions is a name. A value without a shape of its
+// own, known by the name before it, is never a piece of a word.
+//
 // # One pass
 //
 // [Scan] goes over the text once, from its end to its start, and looks up each

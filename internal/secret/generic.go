@@ -18,7 +18,7 @@ const (
 // secret, access_token, password and the like.
 func generic(s *scanner, i, end int) (from, to int) {
 	text := s.text[:end]
-	name := nameEnd(text, i)
+	name := s.nameEnd(text, i)
 	if name == 0 || name < end && classes[text[name]]&dash != 0 {
 		return 0, 0
 	}
@@ -30,14 +30,15 @@ func generic(s *scanner, i, end int) (from, to int) {
 	if n := to - from; n < leastGeneric || n > mostGeneric || !ends(text, to) || !plausible(text[from:to], genericEntropy) || !scattered(text[from:to]) {
 		return 0, 0
 	}
-	return from, to
+	return from, from + len(strings.TrimRight(text[from:to], marks))
 }
 
 // nameEnd is where the word at i ends that makes a name one of a credential, 0
 // for another word.
-func nameEnd(text string, i int) int {
+func (s *scanner) nameEnd(text string, i int) int {
 	for _, w := range []string{"password", "passwd", "secret"} {
-		if hasFold(text, i, w) && begins(text, i) {
+		if hasFold(text, i, w) {
+			s.ask(i, begins(text, i))
 			return i + len(w)
 		}
 	}
@@ -64,7 +65,7 @@ func qualifies(text string) bool {
 
 // ends reports whether a value ends at i: calls, indexes and paths go on.
 func ends(text string, i int) bool {
-	return i == len(text) || text[i] >= 0x80 || classes[text[i]]&blank != 0 || strings.IndexByte("\"'`;,\\)}]<&", text[i]) >= 0
+	return i == len(text) || text[i] >= 0x80 || classes[text[i]]&blank != 0 || strings.IndexByte("\"'`;,\\)}]<>&*~?!", text[i]) >= 0
 }
 
 // scattered reports whether a value looks drawn by lot: somewhere between its

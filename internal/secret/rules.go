@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"math"
 	"slices"
 	"strings"
 )
@@ -84,30 +85,72 @@ func Rules() []string {
 
 func (row tokenRow) compile() rule {
 	s := parse(row.format)
-	fold, tight, least := slices.Contains(foldedRules, row.rule), s.tight(), max(row.entropy, leastEntropy)
+	f := &format{s, s.prefix(), s.letters(), slices.Contains(foldedRules, row.rule), max(row.entropy, leastEntropy)}
 	anchors, back := s.anchor()
-	return rule{name: row.rule, kind: token, anchors: anchors, back: back, find: func(t *scanner, i, end int) (from, to int) {
-		// Where it opens is asked first: of the starts in one long run, one is left.
-		if !opens(t.text, i, tight) {
-			return 0, 0
+	return rule{name: row.rule, kind: token, anchors: anchors, back: back, find: f.find}
+}
+
+// A format is a shape and what is asked of the tokens that have it.
+type format struct {
+	shape   shape
+	prefix  string
+	letters int
+	fold    bool
+	entropy float64
+}
+
+// find finds a token with clear ends, or one between letters that begins with a
+// prefix and looks drawn by lot. Of another one right behind a letter it tells
+// that it counts only where a secret ends there.
+func (f *format) find(t *scanner, i, end int) (from, to int) {
+	to, last := f.shape.match(t.text, i, end, f.fold)
+	if to == 0 {
+		return 0, 0
+	}
+	open, closed := opens(t.text, i), closes(t.text, last, to, end)
+	if f.shape.elastic() {
+		to = f.trim(t.text, i, to)
+	}
+	if !closed && f.prefix == "" || !plausible(t.text[i:to], f.entropy) {
+		return 0, 0
+	}
+	drawn := open && closed || f.prefix != "" && f.drawn(t.text[i+len(f.prefix):to])
+	if !closed && !drawn {
+		return 0, 0
+	}
+	if !open && !drawn {
+		t.needs = i
+	}
+	return i, to
+}
+
+// trim leaves to the text what stands around the token, if a token is left.
+func (f *format) trim(text string, from, to int) int {
+	if n := inside(text, from, to); n < to {
+		if m, _ := f.shape.match(text, from, n, f.fold); m > 0 {
+			return m
 		}
-		if to = s.match(t.text, i, end, fold); to == 0 || !plausible(t.text[i:to], least) {
-			return 0, 0
-		}
-		return i, to
-	}}
+	}
+	return to
+}
+
+// drawn reports whether the bytes behind a prefix look drawn by lot: nearly as
+// many letters in turn as chance would have.
+func (f *format) drawn(body string) bool {
+	const chance = 0.9
+	return scattered(body) || entropy(body) >= chance*math.Log2(float64(min(len(body), f.letters)))
 }
 
 func (row assignedRow) compile() rule {
 	s, least := parse(row.format), max(row.entropy, leastEntropy)
 	shaped := s[0].literal != ""
 	return rule{name: row.rule, kind: assigned, anchors: []string{row.keyword}, find: func(t *scanner, i, end int) (from, to int) {
-		from = value(t.text, i, row.keyword, row.word, end)
+		from = t.value(i, row.keyword, row.word, end)
 		if from == 0 {
 			return 0, 0
 		}
-		to = s.match(t.text, from, end, true)
-		if to == 0 || !plausible(t.text[from:to], least) || !shaped && !strings.ContainsAny(t.text[from:to], "0123456789") {
+		to, last := s.match(t.text, from, end, true)
+		if to == 0 || last != 0 && !closes(t.text, last|word, to, end) || !plausible(t.text[from:to], least) || !shaped && !strings.ContainsAny(t.text[from:to], "0123456789") {
 			return 0, 0
 		}
 		return from, to

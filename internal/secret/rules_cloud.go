@@ -30,7 +30,7 @@ var cloudTokens = []tokenRow{
 	{"harness-api-key", "sat.<dash:22>.<alnum:24>.<alnum:20>", 0},
 	{"hashicorp-tf-api-token", "<alnum:14>.atlasv1.<eq:60-70>", 3.5},
 	{"heroku-api-key-v2", "HRKU-AA<dash:58>", 4},
-	{"infracost-api-token", "ico-<alnum:32>", 3},
+	{"infracost-api-token", "ico-<alnum:32>", 4.4},
 	{"octopus-deploy-api-key", "API-<up:26>", 3},
 	{"openshift-user-token", "sha256~<dash:43>", 3.5},
 	{"prefect-api-token", "pnu_<alnum:36>", 2},

@@ -10,7 +10,7 @@ var messageTokens = []tokenRow{
 	{"intra42-client-secret", "s-s4t2ud-<Hex:64>", 3},
 	{"intra42-client-secret", "s-s4t2af-<Hex:64>", 3},
 	{"microsoft-teams-webhook", "https://<low:1-60>" + teamsHook, 0},
-	{"sendgrid-api-token", "SG.<dot:66>", 2},
+	{"sendgrid-api-token", "SG.<dash:22>.<dash:43>", 2},
 	{"sendinblue-api-token", "xkeysib-<hex:64>-<alnum:16>", 2},
 	{"slack-app-token", "xapp-<digit:1>-<alnum:1-60>-<digit:1-60>-<alnum:1-200>", 2},
 	{"slack-bot-token", "xoxb-<digit:10-13>-<digit:10><dash:0-100>", 3},

@@ -61,14 +61,24 @@ func rarest(piece string) (at int) {
 }
 
 // A hit is a place where a rule says that a secret is.
-type hit struct{ from, to, rule int }
+// needs is where a secret must reach for the hit to count, 0 for any hit else.
+type hit struct{ from, to, rule, needs int }
 
 // A scanner holds what is known of one text: the hits to the right of the
 // current place, and the long runs that a finder measured.
 type scanner struct {
 	text  string
 	hits  []hit
-	parts [3]stretch // of the last JSON Web Token
+	parts [4]stretch // of the last JSON Web Token, and of one in base64
+	needs int        // what the last finder asked for
+}
+
+// ask tells that what begins at i counts only where a secret reaches it, unless
+// it begins clearly.
+func (s *scanner) ask(i int, clear bool) {
+	if !clear {
+		s.needs = i
+	}
 }
 
 // Scan finds the credentials in a text of any bytes, ordered and apart from
@@ -86,8 +96,8 @@ func Scan(text string) []Finding {
 	return findings(text, s.hits)
 }
 
-// look asks the rules that have an anchor at i. One that finds nothing is asked
-// again with the text cut off where the next secret begins.
+// look asks the rules that have an anchor at i. One that finds nothing clear is
+// asked again with the text cut off where a next secret begins.
 func (s *scanner) look(i int, gram uint32, a uint16) {
 	for ; a != 0; a = anchors[a].next {
 		if anchors[a].gram != gram {
@@ -98,41 +108,78 @@ func (s *scanner) look(i int, gram uint32, a uint16) {
 		if start < 0 {
 			continue
 		}
-		from, to := r.find(s, start, len(s.text))
-		if cut := s.cut(i); to == 0 && cut > 0 {
-			from, to = r.find(s, start, cut)
+		ends := [3]int{len(s.text)}
+		if len(s.hits) > 0 {
+			ends[1], ends[2] = s.cuts(i)
 		}
-		if to > 0 {
-			s.hits = append(s.hits, hit{from, to, int(anchors[a].rule)})
+		for _, end := range ends {
+			if end == 0 {
+				continue
+			}
+			s.needs = 0
+			if from, to := r.find(s, start, end); to > 0 {
+				s.hits = append(s.hits, hit{from, to, int(anchors[a].rule), s.needs})
+				if s.needs == 0 {
+					break
+				}
+			}
 		}
 	}
 }
 
 // nearby is how many hits are looked at for the next one: hits come nearly in
 // order, but for those whose anchor stands before or behind their start.
-const nearby = 4
+const nearby = 8
 
-// cut is where the next secret right of i begins, 0 for none.
-func (s *scanner) cut(i int) (at int) {
+// cuts is where the next secret right of i begins, and the next that needs none
+// before it, 0 for none.
+func (s *scanner) cuts(i int) (next, clear int) {
 	for _, h := range s.hits[max(0, len(s.hits)-nearby):] {
-		if h.from > i && (at == 0 || h.from < at) {
-			at = h.from
+		if h.from > i && (next == 0 || h.from < next) {
+			next = h.from
+		}
+		if h.from > i && h.needs == 0 && (clear == 0 || h.from < clear) {
+			clear = h.from
 		}
 	}
-	return at
+	return next, clear
+}
+
+// reached leaves out the hits behind a letter that no secret reaches. Those that
+// count are reached by one further left, so they are in order.
+func reached(hits []hit) []hit {
+	slices.SortStableFunc(hits, func(a, b hit) int { return a.from - b.from })
+	end := 0
+	return slices.DeleteFunc(hits, func(h hit) bool {
+		if h.needs > end {
+			return true
+		}
+		end = max(end, h.to)
+		return false
+	})
+}
+
+// names reports whether a hit names a place better than one that begins before
+// or with it: by its kind, or among equals by its order, unless it is inside.
+func names(h, first hit) bool {
+	if a, b := rules[h.rule].kind, rules[first.rule].kind; a != b {
+		return a > b
+	}
+	inside := h.from > first.from && h.to <= first.to
+	return h.rule < first.rule && !inside
 }
 
 // findings joins hits that overlap, so that nothing of either is left.
 func findings(text string, hits []hit) (all []Finding) {
-	slices.SortStableFunc(hits, func(a, b hit) int { return a.from - b.from })
+	hits = reached(hits)
 	line, counted := 1, 0
 	for len(hits) > 0 {
 		h := hits[0]
 		for hits = hits[1:]; len(hits) > 0 && hits[0].from < h.to; hits = hits[1:] {
-			h.to = max(h.to, hits[0].to)
-			if next := hits[0].rule; rules[next].kind > rules[h.rule].kind || rules[next].kind == rules[h.rule].kind && next < h.rule {
-				h.rule = next
+			if names(hits[0], h) {
+				h.rule = hits[0].rule
 			}
+			h.to = max(h.to, hits[0].to)
 		}
 		line += strings.Count(text[counted:h.from], "\n")
 		counted = h.from

@@ -23,12 +23,13 @@ type part struct {
 //	HEROKU<uuid>                       short for the five hexadecimal parts
 //
 // No part needs to look ahead: a part of fixed length takes just so much, any
-// other takes all it can, and what comes next must not be of its class.
+// other takes all it can.
 type shape []part
 
 const uuid = "<Hex:8>-<Hex:4>-<Hex:4>-<Hex:4>-<Hex:12>"
 
-// unlimited is the most bytes of a part whose length is not fixed.
+// unlimited is the most bytes of a part without an end. Only a token with a mark
+// in its prefix that the part cannot hold has one: so no run is measured twice.
 const unlimited = 1 << 16
 
 // parse reads a shape; the tables are ours, so a slip in one is a panic.
@@ -69,38 +70,34 @@ func parsePart(body string) part {
 	return part{class: classNames[name], least: least, most: most}
 }
 
-// match is the end of the token that begins at i, or 0 for none. Nothing from
-// end on is looked at: end is where the text ends, or another secret begins.
-func (s shape) match(text string, i, end int, fold bool) int {
-	last := word
+// match is the end of the token that begins at i, or 0 for none, and the class
+// that what comes next must not be of. Nothing from end on is looked at: end is
+// where the text ends, or another secret begins.
+func (s shape) match(text string, i, end int, fold bool) (to int, last class) {
 	for k, p := range s {
 		switch {
 		case p.literal != "":
 			if len(p.literal) > end-i || text[i:i+len(p.literal)] != p.literal && !(fold && strings.EqualFold(text[i:i+len(p.literal)], p.literal)) {
-				return 0
+				return 0, 0
 			}
-			i, last = i+len(p.literal), word
+			i, last = i+len(p.literal), alnum
 		case p.padding:
 			if n := padding(text[:end], i); n > i {
-				return n
+				return n, 0
 			}
 		default:
-			fixed := p.least == p.most && k < len(s)-1
-			limit := min(end, i+p.most+1)
-			if fixed {
-				limit = min(end, i+p.most)
+			limit := i + p.most
+			if p.least < p.most && k < len(s)-1 {
+				limit++
 			}
-			n := run(text, p.class, i, limit) - i
+			n := run(text, p.class, i, min(end, limit)) - i
 			if n < p.least || n > p.most {
-				return 0
+				return 0, 0
 			}
 			i, last = i+n, p.class
 		}
 	}
-	if !closes(text, last, i, end) {
-		return 0
-	}
-	return i
+	return i, last
 }
 
 // anchor is a fixed piece of three bytes or more, and how far from the start of
@@ -129,12 +126,28 @@ func (s shape) anchor() (pieces []string, back int) {
 	return pieces, at
 }
 
-// tight reports a token that could stand in the base64 of anything.
-func (s shape) tight() bool {
-	for _, p := range s {
-		if run(p.literal, b64, 0, len(p.literal)) < len(p.literal) || p.class&^(digit|hex|hexes|low|up|b32|bech|alpha|alnum|toH|b64) != 0 {
-			return false
-		}
+// prefix is the fixed piece that a token begins with, if it has a mark and so is
+// the end of no word: ghp_, glpat-, SG.; the prefix of AKIA and of eyJ is empty.
+func (s shape) prefix() string {
+	if !strings.ContainsAny(s[0].literal, marks) {
+		return ""
 	}
-	return true
+	return s[0].literal
 }
+
+// letters is how many letters the widest alphabet of a shape has, in one case.
+func (s shape) letters() (most int) {
+	for _, p := range s {
+		n := 0
+		for b := range 256 {
+			if classes[b]&p.class != 0 && (b < 'A' || b > 'Z' || classes[b|0x20]&p.class == 0) {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// elastic reports whether the last part has no fixed length.
+func (s shape) elastic() bool { return s[len(s)-1].least < s[len(s)-1].most }

@@ -8,16 +8,16 @@ import (
 // A stretch is a run of one class that was measured.
 type stretch struct{ from, to int }
 
-// dashRun is the end of the run of base64url at i. It remembers the last run of
+// stretch is the end of the run of a class at i. It remembers the last run of
 // each part of a token, and makes it longer to the left: so a text of one run
 // with many starts is measured once.
-func (s *scanner) dashRun(part, i, end int) int {
+func (s *scanner) stretch(part int, c class, i, end int) int {
 	known := &s.parts[part]
 	switch {
-	case i < known.from && run(s.text, dash, i, known.from) == known.from:
+	case i < known.from && run(s.text, c, i, known.from) == known.from:
 		known.from = i
-	case i < known.from || i > known.to:
-		*known = stretch{i, run(s.text, dash, i, len(s.text))}
+	case i < known.from || i > known.to || known.to == 0:
+		*known = stretch{i, run(s.text, c, i, len(s.text))}
 	}
 	return min(known.to, end)
 }
@@ -27,21 +27,22 @@ func (s *scanner) dashRun(part, i, end int) int {
 func jwt(s *scanner, i, end int) (from, to int) {
 	const leastPart, leastSignature = 19, 10
 	text := s.text[:end]
-	if !strings.HasPrefix(text[i:], "eyJ") || !opens(text, i, true) {
+	if !strings.HasPrefix(text[i:], "eyJ") {
 		return 0, 0
 	}
-	head := s.dashRun(0, i, end)
+	head := s.stretch(0, dash, i, end)
 	if head-i < leastPart || !strings.HasPrefix(text[head:], ".ey") {
 		return 0, 0
 	}
-	claims := s.dashRun(1, head+1, end)
+	claims := s.stretch(1, dash, head+1, end)
 	if claims-head <= leastPart || claims == end || text[claims] != '.' {
 		return 0, 0
 	}
-	to = s.dashRun(2, claims+1, end)
+	to = inside(text, i, s.stretch(2, dash, claims+1, end))
 	if n := to - claims - 1; n > 0 && n < leastSignature || !plausible(text[i:to], 3) {
 		return 0, 0
 	}
+	s.ask(i, opens(text, i))
 	return i, to
 }
 
@@ -50,11 +51,8 @@ func jwt(s *scanner, i, end int) (from, to int) {
 func jwtTwice(s *scanner, i, end int) (from, to int) {
 	const first, least = 40, 60
 	text := s.text[:end]
-	if !opens(text, i, true) {
-		return 0, 0
-	}
-	to = run(text, b64, i, end)
-	if to-i < least {
+	to = s.stretch(3, b64, i, end)
+	if to-i < least || !strings.HasPrefix(text[i:], "ZXlK") {
 		return 0, 0
 	}
 	once, err := base64.StdEncoding.DecodeString(text[i : i+first])
@@ -65,6 +63,7 @@ func jwtTwice(s *scanner, i, end int) (from, to int) {
 	if err != nil || !strings.HasPrefix(string(header), `{"`) || strings.IndexByte(string(header[2:]), '"') <= 0 {
 		return 0, 0
 	}
+	s.ask(i, opens(text, i))
 	return i, padding(text, to)
 }
 
@@ -73,12 +72,12 @@ func jwtTwice(s *scanner, i, end int) (from, to int) {
 func sentryOrg(s *scanner, i, end int) (from, to int) {
 	const prefix, least, signature = "sntrys_eyJpYXQiO", 30, 43
 	text := s.text[:end]
-	if !strings.HasPrefix(text[i:], prefix) || !opens(text, i, false) {
+	if !strings.HasPrefix(text[i:], prefix) {
 		return 0, 0
 	}
 	claims := run(text, b64, i+len("sntrys_"), end)
 	mark := padding(text, claims)
-	to = run(text, b64, min(mark+1, end), end)
+	to = run(text, b64, min(mark+1, end), min(mark+1+signature, end))
 	if claims-i < least || mark == end || text[mark] != '_' || to-mark-1 != signature {
 		return 0, 0
 	}

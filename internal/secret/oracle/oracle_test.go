@@ -33,6 +33,7 @@ var narrower = map[string]string{
 	"planetscale-password":                   "the prefix is written in small letters",
 	"private-key":                            "between the lines stands base64",
 	"privateai-api-token":                    "as atlassian-api-token",
+	"sendgrid-api-token":                     "its two parts have a length each",
 	"slack-config-access-token":              "the dot is a dot",
 	"slack-webhook-url":                      "the dots are dots",
 	"sourcegraph-access-token":               "a commit id beside the word is no token",
@@ -89,6 +90,30 @@ func TestGitleaksFindsWhatWeDraw(t *testing.T) {
 				t.Errorf("they find %v in %s, and we %s", got, s.Text, s.Rule)
 			}
 		}
+	}
+}
+
+// In any surroundings both find the same, but for what gitleaks misses there.
+func TestWeFindInSurroundingsWhatGitleaksFinds(t *testing.T) {
+	d := detector(t)
+	compared := 0
+	for _, s := range secrettest.Draw(rand.New(rand.NewPCG(9, 2))) {
+		for _, a := range secrettest.Surroundings {
+			if a.Behind == "..." {
+				continue // dots stand for the rest of a value
+			}
+			in := a.In(s)
+			if !slices.Contains(theirs(d, in.Text), s.Rule) {
+				continue
+			}
+			compared++
+			if got := ours(in.Text); !slices.Contains(got, s.Rule) {
+				t.Errorf("they find %s in %q, and we %v", s.Rule, in.Text, got)
+			}
+		}
+	}
+	if compared < 1000 {
+		t.Errorf("only %d texts were compared", compared)
 	}
 }
 
