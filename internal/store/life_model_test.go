@@ -362,11 +362,11 @@ func (m *lives) superseded(who int, l *life) {
 	out, err := m.service.SupersedeMemory(ctx, m.people[who], loci.SupersedeMemory{MemoryID: l.ID, ReplacementMemoryID: id})
 	code := m.may(who, l)
 	switch {
-	case code != "":
-	case r == l, id == m.elsewhere && who == owner:
-		code = loci.InvalidQuery
-	case r == nil:
+	case r == nil && (id != m.elsewhere || who != owner): // out of reach
 		code = loci.NotFound
+	case code != "":
+	case r == l, r == nil:
+		code = loci.InvalidQuery
 	case l.Status != loci.Active, r.Status != loci.Active:
 		code = loci.StateConflict
 	default:
