@@ -130,6 +130,15 @@ func TestTheDeadAreNobodysWord(t *testing.T) {
 	}
 }
 
+// answer is the memories that a query finds, best first.
+func answer(v *View, d *disk, query string) (list []int64, err error) {
+	_, r, err := v.Answer(NewCache(0), d.fetch, Parse(query), Filter{}, 0, 9)
+	for _, h := range r.Hits {
+		list = append(list, h.Memory)
+	}
+	return list, err
+}
+
 func TestFamiliesFindInflectedWords(t *testing.T) {
 	t.Parallel()
 	d := newDisk()
@@ -148,11 +157,7 @@ func TestFamiliesFindInflectedWords(t *testing.T) {
 		{"what are the straße", []int64{3}},
 		{"история", []int64{6}},
 	} {
-		_, r, err := v.Answer(NewCache(0), d.fetch, Parse(c.query), Filter{}, 0, 9)
-		var got []int64
-		for _, h := range r.Hits {
-			got = append(got, h.Memory)
-		}
+		got, err := answer(v, d, c.query)
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s finds %v, want %v, %v", c.query, got, c.want, err)
 		}
@@ -176,11 +181,7 @@ func TestTwoWordsAndTheDashBetweenThemAreOneWordToo(t *testing.T) {
 		{"signin", []int64{3}},
 		{"онлайнкурс", []int64{5}},
 	} {
-		_, r, err := v.Answer(NewCache(0), d.fetch, Parse(c.query), Filter{}, 0, 9)
-		var got []int64
-		for _, h := range r.Hits {
-			got = append(got, h.Memory)
-		}
+		got, err := answer(v, d, c.query)
 		slices.Sort(got)
 		slices.Sort(c.want)
 		if err != nil || !slices.Equal(got, c.want) {

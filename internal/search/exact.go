@@ -43,7 +43,7 @@ func identifies(token string) (yes bool) {
 // squeeze folds what makes no other word: letter case, white space, compatible
 // forms, digits of other scripts, apostrophes, and what is unseen.
 func squeeze(s string) string {
-	if strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) >= 0 {
+	if beyondASCII(s) {
 		s = string(foldCase(nil, strings.Map(straight, norm.NFKC.String(s))))
 	} else {
 		s = strings.ToLower(s)

@@ -20,13 +20,10 @@ func (t *tongue) hear(word []byte) {
 	case otherStopWords[string(word)]:
 		t.others++
 	}
-	for _, c := range word {
-		if c >= utf8.RuneSelf {
-			t.wide++
-			if r, _ := utf8.DecodeRune(word); unicode.Is(unicode.Latin, r) {
-				t.accented++
-			}
-			return
+	if beyondASCII(word) {
+		t.wide++
+		if r, _ := utf8.DecodeRune(word); unicode.Is(unicode.Latin, r) {
+			t.accented++
 		}
 	}
 }

@@ -133,9 +133,9 @@ func (s *Self) RevokeKey(id string) error {
 	if err == nil && n == 0 {
 		return loci.Fail(loci.NotFound)
 	}
-	if err == nil {
-		_, err = s.t.exec(`DELETE FROM onces WHERE resource = ?1`, id) // what would show it again
-	}
 	s.t.Emit(Event{Name: CredentialEnded, CredentialID: id})
-	return err
+	if err != nil {
+		return err
+	}
+	return s.t.forget(id) // what would show it again
 }

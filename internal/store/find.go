@@ -256,12 +256,11 @@ func (s *finding) page(before Shown, limit int) (Findings, error) {
 // turned are the best hits that were not shown before, whether there are more of them,
 // and what is shown then.
 func (s *finding) turned(before Shown, limit int) (hits []search.Hit, more bool, shown Shown) {
-	w := s.t.s.shower(before)
-	next := []byte(before)
+	known, next := before.marks(), []byte(before)
 	for _, h := range s.hits {
-		m := w.mark(h.Memory)
+		m := s.t.s.shownMark(h.Memory)
 		switch {
-		case w.known[m]:
+		case known[m]:
 		case len(hits) == limit:
 			return hits, true, Shown(next)
 		default:

@@ -260,10 +260,11 @@ func (m *Memory) Delete() error {
 			return err
 		}
 	}
-	for _, q := range []string{`DELETE FROM onces WHERE resource = ?1`, `DELETE FROM memories WHERE id = ?1`} {
-		if _, err := t.exec(q, was.ID); err != nil {
-			return err
-		}
+	if err := t.forget(was.ID); err != nil {
+		return err
+	}
+	if _, err := t.exec(`DELETE FROM memories WHERE id = ?1`, was.ID); err != nil {
+		return err
 	}
 	return m.atlas.note(change{memory: m.rid, made: was.CreatedAt, tags: noTexts, gone: true, memories: -1, bytes: -len(was.Content)})
 }

@@ -69,6 +69,12 @@ func (t *Tx) once() error {
 // Concerns names the record whose deletion takes the stored answer with it.
 func (t *Tx) Concerns(id string) { t.resource = id }
 
+// forget takes away the stored answers that concern a record.
+func (t *Tx) forget(id string) error {
+	_, err := t.exec(`DELETE FROM onces WHERE resource = ?1`, id)
+	return err
+}
+
 // keep stores the answer of a call that has an Idempotency-Key.
 func (t *Tx) keep(out any) error {
 	o := t.who.Once

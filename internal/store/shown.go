@@ -20,28 +20,30 @@ const shownBytes = 5
 // Len is how many memories were shown.
 func (s Shown) Len() int { return len(s) / shownBytes }
 
-// A shower writes and recognizes memories.
-type shower struct {
-	block cipher.Block
-	known map[[shownBytes]byte]bool
+// A shownMark is one memory.
+type shownMark [shownBytes]byte
+
+func (s Shown) marks() map[shownMark]bool {
+	known := make(map[shownMark]bool, s.Len())
+	for i := range s.Len() {
+		known[shownMark([]byte(s[i*shownBytes:][:shownBytes]))] = true
+	}
+	return known
 }
 
-func (s *Store) shower(before Shown) *shower {
-	key := sha256.Sum256(append([]byte("loci pages of a search\n"), s.secret...))
+// newShown makes what writes memories as the secret of a store has it.
+func newShown(secret []byte) cipher.Block {
+	key := sha256.Sum256(append([]byte("loci pages of a search\n"), secret...))
 	block, err := aes.NewCipher(key[:])
 	if err != nil {
 		panic(err) // the key has the right length
 	}
-	w := &shower{block, make(map[[shownBytes]byte]bool, before.Len())}
-	for i := range before.Len() {
-		w.known[[shownBytes]byte([]byte(before[i*shownBytes:][:shownBytes]))] = true
-	}
-	return w
+	return block
 }
 
-func (w *shower) mark(memory int64) (m [shownBytes]byte) {
+func (s *Store) shownMark(memory int64) shownMark {
 	var block [aes.BlockSize]byte
 	binary.BigEndian.PutUint64(block[:], uint64(memory))
-	w.block.Encrypt(block[:], block[:])
-	return [shownBytes]byte(block[:shownBytes])
+	s.shown.Encrypt(block[:], block[:])
+	return shownMark(block[:shownBytes])
 }

@@ -9,6 +9,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"crypto/cipher"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -26,7 +27,8 @@ type Store struct {
 	clock     loci.Clock
 	log       *slog.Logger
 	indexes   *indexCache
-	secret    []byte // of this database: signs cursors
+	secret    []byte       // of this database: signs cursors
+	shown     cipher.Block // writes what a search has shown: see Shown
 	folds     folder
 	embedding embedding
 	storage   int64 // bytes of content that an owner may have
@@ -138,6 +140,7 @@ func (s *Store) finish(ctx context.Context, o Options) (*Store, error) {
 	if s.secret, err = s.instanceSecret(ctx, "cursor"); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	s.shown = newShown(s.secret)
 	if err = s.renewal.start(ctx, s); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
