@@ -1,10 +1,11 @@
 # Loci: one binary, ./loci. The C driver of SQLite is the faster one; without a C compiler the pure Go driver serves.
+# GOAMD64=v2 asks for what every x86 processor has had since 2009: bits are counted by one instruction, in searches by meaning.
 # Tables for debuggers (-w) are left out: 9 of 62 MB. Stack traces and profiles do not need them.
 ifneq ($(shell command -v $${CC:-gcc} 2>/dev/null),)
-BUILD := CGO_ENABLED=1 go build -tags sqlite_fts5 -trimpath -ldflags=-w
+BUILD := GOAMD64=v2 CGO_ENABLED=1 go build -tags sqlite_fts5 -trimpath -ldflags=-w
 TAGS  := -tags sqlite_fts5
 else
-BUILD := CGO_ENABLED=0 go build -trimpath -ldflags=-w
+BUILD := GOAMD64=v2 CGO_ENABLED=0 go build -trimpath -ldflags=-w
 TAGS  :=
 endif
 

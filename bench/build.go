@@ -17,7 +17,7 @@ import (
 // tags and cgo choose the driver of SQLite.
 var builds = map[string]struct{ tags, cgo string }{"mattn": {"sqlite_fts5", "1"}, "modernc": {"", "0"}}
 
-// build builds Loci and the floor with every driver.
+// build builds Loci and the floor with every driver, as the Makefile does.
 func (b *bench) build() error {
 	for _, driver := range b.drivers {
 		how, ok := builds[driver]
@@ -26,7 +26,7 @@ func (b *bench) build() error {
 		}
 		for name, path := range map[string]string{"loci": "./cmd/loci", "floor": "./bench/floor"} {
 			c := exec.CommandContext(b.ctx, "go", "build", "-trimpath", "-tags", how.tags, "-o", b.binary(name, driver), path)
-			c.Env = append(os.Environ(), "CGO_ENABLED="+how.cgo)
+			c.Env = append(os.Environ(), "GOAMD64=v2", "CGO_ENABLED="+how.cgo)
 			if out, err := c.CombinedOutput(); err != nil {
 				return fmt.Errorf("build %s with %s: %w\n%s", path, driver, err, out)
 			}

@@ -23,7 +23,7 @@ const (
 // what a server embeds that has memories waiting: while nobody searches, and while
 // clients do, by words. The texts are the notes.
 func (b *bench) ingest() error {
-	from, err := b.place(fmt.Sprintf("notes-%d", b.memories/10), "", b.fillWith(b.memories/10, b.texts.note))
+	from, err := b.place(fmt.Sprintf("notes-%d", b.memories/4), "", b.fillWith(b.memories/4, b.texts.note))
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ func (b *bench) memory() error {
 	b.report.add(line{Row: "memory", What: "anonymous memory after load and 4,000 searches", Unit: "MB", Loci: after / 1e6, Bar: 150, Value: true})
 	b.report.add(line{Row: "memory", What: "load of the notes by 32 clients, for each", Unit: "us CPU", Loci: at.Load["cpu"]})
 	b.report.add(line{Row: "memory", What: "load of the notes by 32 clients, wall time", Unit: "s", Loci: at.Load["seconds"]})
+	b.report.add(line{Row: "memory", What: "tidying of the index, once they rest", Unit: "s CPU", Loci: at.Load["tidying"]})
 	return nil
 }
 

@@ -53,9 +53,9 @@ func (a *analyzer) analyze(s string) {
 				i += n
 			}
 		case class[c]&alnum != 0:
-			if a.roots != nil && i+1 < len(s) && !a.roots.begins(c|class[c]&upper<<4, s[i+1]) {
-				if j := i + unwanted(s[i:]); j > i {
-					i = j
+			if a.roots != nil {
+				if n := simple(s[i:]); n > 0 && !a.roots.want(s[i:i+n]) {
+					i += n
 					continue
 				}
 			}
@@ -140,14 +140,14 @@ func sharp(s string) int {
 	return 0
 }
 
-// unwanted is the size of the word that s begins with, in lower case or with a
-// capital, or zero where it may be part of something longer.
-func unwanted(s string) int {
-	j := 0
-	if class[s[0]] == upper {
-		j = 1
+// simple is the size of the word that s begins with, in small letters, with a capital or
+// in capitals, or of the number; zero where it may be part of something longer.
+func simple(s string) int {
+	kind, j := class[s[0]], 1
+	if kind == upper && len(s) > 1 && class[s[1]] == lower {
+		kind, j = lower, 2
 	}
-	for j < len(s) && class[s[j]] == lower {
+	for j < len(s) && class[s[j]] == kind {
 		j++
 	}
 	if j == len(s) || class[s[j]] == 0 && s[j] != '\'' || class[s[j]] == joint && wordSize(s[j+1:]) == 0 {

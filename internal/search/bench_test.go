@@ -85,7 +85,7 @@ func (h *hundred) fold(batch []Change) {
 		for _, s := range h.segments {
 			docs = append(docs, s.Live())
 		}
-		pick := Tiers(docs)
+		pick := Tiers(docs, FanIn)
 		if pick == nil {
 			return
 		}

@@ -28,18 +28,15 @@ func NewProbe(vector []float32) *Probe {
 func (p *Probe) Dot(stored []byte) (float32, error) { return Dot(p.vector, stored) }
 
 // weigh is half the product with the signs that a code stands for, up to a
-// number that is the same for all codes.
+// number that is the same for all codes. The sums of a word do not wait for each other.
 func (p *Probe) weigh(code []uint64) (sum float32) {
 	for i, w := range code {
 		t := (*[8][256]float32)(p.sums[i*8:])
-		sum += t[0][byte(w)]
-		sum += t[1][byte(w>>8)]
-		sum += t[2][byte(w>>16)]
-		sum += t[3][byte(w>>24)]
-		sum += t[4][byte(w>>32)]
-		sum += t[5][byte(w>>40)]
-		sum += t[6][byte(w>>48)]
-		sum += t[7][byte(w>>56)]
+		a := t[0][byte(w)] + t[1][byte(w>>8)]
+		b := t[2][byte(w>>16)] + t[3][byte(w>>24)]
+		c := t[4][byte(w>>32)] + t[5][byte(w>>40)]
+		d := t[6][byte(w>>48)] + t[7][byte(w>>56)]
+		sum += (a + b) + (c + d)
 	}
 	return sum
 }

@@ -6,53 +6,56 @@ import (
 	"slices"
 )
 
-// top keeps the best k hits. It gathers some more before it drops those that are
-// worse: where hundreds are wanted, a heap takes thrice as long.
+// top keeps the k best of what has a score, ties by lower memory. It gathers some more
+// before it drops those that are worse: where hundreds are wanted, a heap takes thrice
+// as long.
 type top struct {
-	k     int
-	hits  []Hit
-	least float32 // a score that k hits have reached
+	k      int
+	list   []scored
+	least  float32                // a score that k have reached
+	memory func(scored) (m int64) // decides between equal scores alone: to look it up is slow
 }
 
-// spare is how many hits are gathered at least beyond those that are wanted.
+// spare is how many are gathered at least beyond those that are wanted.
 const spare = 64
 
 func (t *top) reset(k int) {
-	t.k, t.hits, t.least = max(k, 0), t.hits[:0], 0
+	t.k, t.list, t.least = max(k, 0), t.list[:0], 0
 	if t.k == 0 {
 		t.least = float32(math.Inf(1))
 	}
 }
 
-// compare orders hits, the better first.
-func compare(a, b Hit) int {
-	switch { // scores are numbers, and mostly different
-	case a.Score > b.Score:
-		return -1
-	case a.Score < b.Score:
-		return 1
+func (t *top) add(x scored) {
+	if x.score < t.least {
+		return
 	}
-	return cmp.Compare(a.Memory, b.Memory)
-}
-
-// floor is a score that a hit must reach to be wanted.
-func (t *top) floor() float32 { return t.least }
-
-func (t *top) add(h Hit) {
-	if t.hits = append(t.hits, h); len(t.hits) >= 2*t.k+spare {
+	if t.list = append(t.list, x); len(t.list) >= 2*t.k+spare {
 		t.cut()
 	}
 }
 
 // cut drops what is not wanted.
 func (t *top) cut() {
-	if len(t.hits) <= t.k {
+	if len(t.list) <= t.k {
 		return
 	}
-	part(t.hits, t.k, compare)
-	if t.hits = t.hits[:t.k]; t.k > 0 {
-		t.least = t.hits[t.k-1].Score
+	part(t.list, t.k, t.compare)
+	if t.list = t.list[:t.k]; t.k > 0 {
+		t.least = t.list[t.k-1].score
 	}
+}
+
+func (t *top) compare(a, b scored) int {
+	switch { // scores are numbers, and mostly different
+	case a.score > b.score:
+		return -1
+	case a.score < b.score:
+		return 1
+	case a.doc == b.doc:
+		return 0
+	}
+	return cmp.Compare(t.memory(a), t.memory(b))
 }
 
 // part puts the k first of a list in front, the last of them last (quickselect;
@@ -85,12 +88,15 @@ func part[T any](list []T, k int, compare func(a, b T) int) {
 	}
 }
 
-// sorted gives the hits, best first.
-func (t *top) sorted() []Hit {
-	t.cut()
-	hits := slices.Clone(t.hits)
-	Sort(hits)
-	return hits
+// compare orders hits, the better first.
+func compare(a, b Hit) int {
+	switch {
+	case a.Score > b.Score:
+		return -1
+	case a.Score < b.Score:
+		return 1
+	}
+	return cmp.Compare(a.Memory, b.Memory)
 }
 
 // Sort puts the better hits first, ties by lower memory.

@@ -67,8 +67,37 @@ func (r *roots) allow(root string) {
 	}
 }
 
-// begins reports whether a wanted word may begin with these two bytes.
-func (r *roots) begins(a, b byte) bool { return r.pairs[a][b/64]>>(b%64)&1 == 1 }
+// want reports whether a word of ASCII letters, or a number, can be a term.
+func (r *roots) want(word string) bool {
+	first := fold(word[0])
+	if len(word) > 1 {
+		if second := fold(word[1]); r.pairs[first][second/64]>>(second%64)&1 == 0 {
+			return false
+		}
+	}
+	for _, root := range r.by[first] {
+		if hasPrefix(word, root) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasPrefix reports whether an ASCII word, in small letters, begins so.
+func hasPrefix(word, root string) bool {
+	if len(word) < len(root) {
+		return false
+	}
+	for i := range len(root) {
+		if fold(word[i]) != root[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// fold is an ASCII letter in lower case.
+func fold(c byte) byte { return c | class[c]&upper<<4 }
 
 func (r *roots) admit(word []byte) bool {
 	for _, root := range r.by[word[0]] {

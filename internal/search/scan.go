@@ -42,20 +42,42 @@ const sampled = 12
 // stride is from one code of the sample to the next.
 func (s *scan) stride() int { return max(1, s.want/sampled) }
 
+// neighbours is how many codes of a sample stand side by side: memory is read in lines.
+const neighbours = 4
+
 // guess is a limit within which a sample promises twice as many as are wanted.
 // Without it a scan takes five times as many before it knows how few have hope.
+// Whether a memory is admitted is asked of the nearest alone, for it is slow.
 func (s *scan) guess(all int) int {
-	counts, seen := make([]int, all+1), 0
+	var sample []candidate
 	for _, p := range s.parts {
-		for i := 0; i < len(p.keys); i += s.stride() {
-			if s.admits(&p, i) {
-				counts[distance(s.probe.bits, p.code(i))]++
+		for from := 0; from < len(p.keys); from += neighbours * s.stride() {
+			for i := from; i < min(from+neighbours, len(p.keys)); i++ {
+				sample = append(sample, candidate{at: int32(p.first + i), distance: int32(distance(s.probe.bits, p.code(i)))})
 			}
 		}
 	}
-	for limit, n := range counts {
-		if seen += n; seen >= 2*sampled {
-			return limit
+	counts := make([]int, all+1)
+	for _, c := range sample {
+		counts[c.distance]++
+	}
+	admitted, seen := make([]int, all+1), 0
+	for from, want := 0, 2*sampled; from <= all; want *= 4 {
+		to := from
+		for n := counts[from]; n < want && to < all; n += counts[to] {
+			to++
+		}
+		for _, c := range sample {
+			if d := int(c.distance); d >= from && d <= to {
+				if p, i := s.of(c); s.admits(p, i) {
+					admitted[d]++
+				}
+			}
+		}
+		for ; from <= to; from++ {
+			if seen += admitted[from]; seen >= 2*sampled {
+				return from
+			}
 		}
 	}
 	return all

@@ -47,7 +47,7 @@ func (v *View) Search(fetch Fetch, q Query, f Filter, now int64, k int) (r Resul
 	s.top.reset(k)
 	s.collect(&f, now)
 	r.Total = s.total
-	r.Hits = s.top.sorted()
+	r.Hits = s.best(now)
 	s.view, s.fetch, s.reader = nil, nil, reader{}
 	searches.Put(s)
 	return r, nil
@@ -70,7 +70,11 @@ type searching struct {
 	top    top
 }
 
-var searches = sync.Pool{New: func() any { return new(searching) }}
+var searches = sync.Pool{New: func() any {
+	s := new(searching)
+	s.top.memory = s.memory
+	return s
+}}
 
 // padded is the room that n documents take.
 func padded(n int) int { return (n + 63) &^ 63 }
@@ -188,7 +192,8 @@ func (s *searching) scatter(n *norms, weight float32, codes []uint8, from, to, b
 }
 
 // collect filters and ranks the documents that have a score, and takes the
-// scores away for the next search.
+// scores away for the next search. Of a document that is not among the best
+// nothing but its score is looked at, as a rule: the columns lie far apart in memory.
 func (s *searching) collect(f *Filter, now int64) {
 	base := 0
 	for _, g := range s.view.segments {
@@ -197,13 +202,9 @@ func (s *searching) collect(f *Filter, now int64) {
 			s.found = slices.DeleteFunc(s.found, func(x scored) bool { return !gate.admits(g.columns, int(x.doc)) })
 		}
 		s.total += len(s.found)
-		floor := s.top.floor()
 		for _, x := range s.found {
-			if x.score*reviewed >= floor {
-				doc := int(x.doc)
-				f := standing(g.validUntil(doc), g.isVerified(doc), now)
-				s.top.add(Hit{Memory: g.memories[doc], Created: g.created[doc], Score: x.score * f, factor: f, code: g.codes[doc]})
-				floor = s.top.floor()
+			if x.score*reviewed >= s.top.least {
+				s.top.add(scored{x.doc + uint32(base), x.score * standing(g.validUntil(int(x.doc)), g.isVerified(int(x.doc)), now)})
 			}
 		}
 		base += padded(g.docs())
@@ -211,12 +212,50 @@ func (s *searching) collect(f *Filter, now int64) {
 	for _, x := range s.take(s.found[:0], base, len(s.view.rows)) {
 		if a := &s.view.rows[x.doc]; f.admits(a) {
 			s.total++
-			if x.score*reviewed >= s.top.floor() {
-				f := standing(a.ValidUntil, a.Verified, now)
-				s.top.add(Hit{Memory: a.Memory, Created: a.Created, Score: x.score * f, factor: f, code: s.view.codes[x.doc]})
-			}
+			s.top.add(scored{x.doc + uint32(base), x.score * standing(a.ValidUntil, a.Verified, now)})
 		}
 	}
+}
+
+// best are the best documents, best first.
+func (s *searching) best(now int64) []Hit {
+	s.top.cut()
+	hits := make([]Hit, len(s.top.list))
+	for i, x := range s.top.list {
+		g, doc := s.of(x)
+		h := &hits[i]
+		h.Score = x.score
+		if g == nil {
+			a := &s.view.rows[doc]
+			h.Memory, h.Created, h.factor, h.code = a.Memory, a.Created, standing(a.ValidUntil, a.Verified, now), s.view.codes[doc]
+		} else {
+			h.Memory, h.Created, h.factor, h.code = g.memories[doc], g.created[doc], standing(g.validUntil(doc), g.isVerified(doc), now), g.codes[doc]
+		}
+	}
+	Sort(hits)
+	return hits
+}
+
+// of is the segment of what has a score, none for an unfolded row, and which of its
+// documents or rows it is.
+func (s *searching) of(x scored) (*Segment, int) {
+	doc := int(x.doc)
+	for _, g := range s.view.segments {
+		n := padded(g.docs())
+		if doc < n {
+			return g, doc
+		}
+		doc -= n
+	}
+	return nil, doc
+}
+
+func (s *searching) memory(x scored) int64 {
+	g, doc := s.of(x)
+	if g == nil {
+		return s.view.rows[doc].Memory
+	}
+	return g.memories[doc]
 }
 
 // standing is what the state of a memory makes of its score.
@@ -244,7 +283,8 @@ func (s *searching) take(found []scored, base, n int) []scored {
 	return found
 }
 
-// scored is a document of one segment with its score.
+// scored is a document with its score: its ordinal in one segment, or its place among
+// all scores.
 type scored struct {
 	doc   uint32
 	score float32

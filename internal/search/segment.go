@@ -139,9 +139,9 @@ func decodeDead(data []byte, docs int) ([]uint64, error) {
 }
 
 // Tiers chooses which segments to merge next from their numbers of live
-// documents: the smallest eight of the lowest tier that holds eight, a tier
-// being a range of sizes that grows eightfold. Nil if none should.
-func Tiers(docs []int) []int {
+// documents: the smallest, eight at most, of the lowest tier that holds as many as
+// least, a tier being a range of sizes that grows eightfold. Nil if none should.
+func Tiers(docs []int, least int) []int {
 	var tiers [tierCount][]int
 	for i, n := range docs {
 		t := tierOf(n)
@@ -150,9 +150,9 @@ func Tiers(docs []int) []int {
 		}
 	}
 	for _, tier := range tiers {
-		if len(tier) >= fanIn {
+		if len(tier) >= least {
 			slices.SortStableFunc(tier, func(a, b int) int { return docs[a] - docs[b] })
-			pick := tier[:fanIn]
+			pick := tier[:min(len(tier), FanIn)]
 			slices.Sort(pick)
 			return pick
 		}
@@ -160,15 +160,20 @@ func Tiers(docs []int) []int {
 	return nil
 }
 
+// FanIn is how many segments of a tier are merged while a workspace changes, and
+// QuietFanIn once it does not any more: each of them costs a search a look at every
+// word, and each merge writes all their documents again.
 const (
-	fanIn     = 8
+	FanIn      = 8
+	QuietFanIn = 3
+
 	baseTier  = 64 // documents in a segment of the lowest tier
 	tierCount = 5  // segments of 32 Ki documents times eight and more rest
 )
 
 func tierOf(docs int) int {
 	t := 0
-	for limit := baseTier; docs >= limit*fanIn && t < tierCount; limit *= fanIn {
+	for limit := baseTier; docs >= limit*FanIn && t < tierCount; limit *= FanIn {
 		t++
 	}
 	return t

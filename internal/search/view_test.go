@@ -200,16 +200,23 @@ func TestCacheKeepsItsBoundAndAsksOnce(t *testing.T) {
 	}
 }
 
-func TestTiersMergeEightOfASize(t *testing.T) {
+func TestTiersMergeThoseOfASize(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ docs, want []int }{
-		{[]int{500, 500, 500}, nil},
-		{[]int{9000, 500, 500, 400, 300, 500, 400, 300, 200}, []int{1, 2, 3, 4, 5, 6, 7, 8}},
-		{[]int{300, 300, 300, 300, 300, 300, 300, 300, 1}, []int{0, 1, 2, 3, 4, 5, 6, 8}},
-		{slices.Repeat([]int{1 << 22}, 20), nil},
+	for _, c := range []struct {
+		docs        []int
+		busy, quiet []int
+	}{
+		{[]int{500, 500, 500}, nil, []int{0, 1, 2}},
+		{[]int{500, 9000, 500, 9000}, nil, nil},
+		{[]int{9000, 500, 500, 400, 300, 500, 400, 300, 200}, []int{1, 2, 3, 4, 5, 6, 7, 8}, []int{1, 2, 3, 4, 5, 6, 7, 8}},
+		{[]int{300, 300, 300, 300, 300, 300, 300, 300, 1}, []int{0, 1, 2, 3, 4, 5, 6, 8}, []int{0, 1, 2, 3, 4, 5, 6, 8}},
+		{slices.Repeat([]int{1 << 22}, 20), nil, nil},
 	} {
-		if got := Tiers(c.docs); !slices.Equal(got, c.want) {
-			t.Errorf("%v: got %v, want %v", c.docs, got, c.want)
+		if got := Tiers(c.docs, FanIn); !slices.Equal(got, c.busy) {
+			t.Errorf("%v: got %v, want %v", c.docs, got, c.busy)
+		}
+		if got := Tiers(c.docs, QuietFanIn); !slices.Equal(got, c.quiet) {
+			t.Errorf("%v, quiet: got %v, want %v", c.docs, got, c.quiet)
 		}
 	}
 }

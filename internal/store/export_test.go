@@ -16,6 +16,12 @@ func Patient(o Options, d time.Duration) Options {
 	return o
 }
 
+// Restless returns options by which an index is tidied after so short a pause.
+func Restless(o Options, quiet time.Duration) Options {
+	o.quiet = quiet
+	return o
+}
+
 // An Exec runs a statement in a transaction.
 type Exec func(q string, args ...any) error
 

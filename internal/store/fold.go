@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
-	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/search"
@@ -18,88 +16,20 @@ import (
 // atlases.
 const foldAt = 512
 
-// checkEvery is after how many changes of this process a workspace is looked at.
-const checkEvery = 128
-
-// A folder folds in the background. Several processes may: whoever comes
-// second finds another version and leaves it.
-type folder struct {
-	s      *Store
-	mu     sync.Mutex
-	seen   map[int64]int
-	due    chan int64
-	closed bool
-	cancel context.CancelFunc
-	done   sync.WaitGroup
-}
-
-func (f *folder) start(s *Store) {
-	ctx, cancel := context.WithCancel(context.Background())
-	f.s, f.seen, f.due, f.cancel = s, map[int64]int{}, make(chan int64, 256), cancel
-	f.done.Go(func() {
-		for w := range f.due {
-			if err := f.s.fold(ctx, w, foldAt); err != nil && ctx.Err() == nil {
-				f.s.log.Error("fold", "err", err)
-			}
-		}
-	})
-}
-
-// stop does what is due first, within reason: a program that runs for one
-// command folds here or never.
-func (f *folder) stop() {
-	f.mu.Lock()
-	f.closed = true
-	close(f.due)
-	f.mu.Unlock()
-	late := time.AfterFunc(5*time.Second, f.cancel)
-	f.done.Wait()
-	late.Stop()
-	f.cancel()
-}
-
-// noticed counts the changes of workspaces and has a look at those with many.
-// The first change of a process counts as many: it does not know how many were
-// there before.
-func (f *folder) noticed(workspaces []int64) {
-	if len(workspaces) == 0 {
-		return
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.closed {
-		return
-	}
-	for _, w := range workspaces {
-		n, known := f.seen[w]
-		if n++; !known || n >= checkEvery {
-			select {
-			case f.due <- w:
-				n = 0
-			default: // there is much to do; the next change asks again
-			}
-		}
-		if len(f.seen) > maxViews {
-			clear(f.seen)
-		}
-		f.seen[w] = n
-	}
-}
-
 // Fold folds what a workspace has gathered, however little.
 func (s *Store) Fold(ctx context.Context, workspaceID string) error {
 	rid, err := SystemRead(ctx, s, "find a workspace to fold", func(t *SystemTx) (int64, error) { return t.workspaceOf(workspaceID) })
 	if err != nil {
 		return err
 	}
-	return s.fold(ctx, rid, 1)
+	return s.fold(ctx, folding{rid, search.FanIn}, 1)
 }
 
 // fold folds the changes of a workspace if there are least of them, and then
 // merges segments until none should be.
-func (s *Store) fold(ctx context.Context, workspace int64, least int) error {
+func (s *Store) fold(ctx context.Context, w folding, least int) error {
 	for {
-		more, err := s.step(ctx, workspace, least)
+		more, err := s.step(ctx, w, least)
 		if err != nil && !errors.Is(err, errStale) {
 			return err
 		}
@@ -126,10 +56,10 @@ type tally struct{ memories, bytes int64 }
 const maxFold = 4096
 
 // step does the next thing that is to do and reports whether there may be more.
-func (s *Store) step(ctx context.Context, workspace int64, least int) (bool, error) {
+func (s *Store) step(ctx context.Context, w folding, least int) (bool, error) {
 	var next *foldStep
 	_, err := SystemRead(ctx, s, "read what is to fold", func(t *SystemTx) (_ loci.Nothing, err error) {
-		next, err = t.nextStep(workspace, least)
+		next, err = t.nextStep(w, least)
 		return loci.Nothing{}, err
 	})
 	if err != nil || next == nil {
@@ -141,15 +71,15 @@ func (s *Store) step(ctx context.Context, workspace int64, least int) (bool, err
 	return err == nil, err
 }
 
-func (t *SystemTx) nextStep(workspace int64, least int) (*foldStep, error) {
+func (t *SystemTx) nextStep(w folding, least int) (*foldStep, error) {
 	n := &foldStep{}
-	if err := t.t.c.one(`SELECT`+stateColumns+`FROM indexes x WHERE x.workspace = ?1`, []any{workspace}, n.state.scan()); err != nil {
+	if err := t.t.c.one(`SELECT`+stateColumns+`FROM indexes x WHERE x.workspace = ?1`, []any{w.workspace}, n.state.scan()); err != nil {
 		if errors.Is(err, errNoRow) {
 			return nil, nil // the workspace is gone
 		}
 		return nil, err
 	}
-	segments, err := t.t.segments(workspace)
+	segments, err := t.t.segments(w.workspace)
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +90,7 @@ func (t *SystemTx) nextStep(workspace int64, least int) (*foldStep, error) {
 	for i, s := range segments {
 		docs[i] = s.Live()
 	}
-	picked := search.Tiers(docs)
+	picked := search.Tiers(docs, w.fanIn)
 	if picked == nil {
 		return nil, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
 )
 
 // Purged counts what a purge takes away, or would take.
@@ -151,7 +152,7 @@ func (s *Store) purge(ctx context.Context, forGood bool, find func(t *SystemTx, 
 	}
 	if err == nil && g.memory != 0 {
 		// The log of changes holds words of what was deleted before.
-		err = s.fold(ctx, g.workspace, 1)
+		err = s.fold(ctx, folding{g.workspace, search.FanIn}, 1)
 	}
 	if err == nil {
 		out, err = System(ctx, s, "purge as the operator", func(t *SystemTx) (out Purged, err error) {

@@ -53,6 +53,7 @@ type Options struct {
 
 	patience   time.Duration // of who waits for another; 0 is 10 s
 	largestLog int64         // of SQLite; 0 is 64 MiB
+	quiet      time.Duration // after which a workspace's index is tidied; 0 is 10 s
 }
 
 // wait is how long a caller waits for a connection, a lock or its turn before
@@ -129,7 +130,7 @@ func (s *Store) finish(ctx context.Context, o Options) (*Store, error) {
 		s.storage = loci.Unlimited
 	}
 	s.indexes = newIndexCache(o.Pages)
-	s.folds.start(s)
+	s.folds.start(s, cmp.Or(o.quiet, quietAfter))
 	s.close = sync.OnceValue(func() error {
 		s.renewal.stop()
 		s.embedding.stop()
