@@ -99,7 +99,7 @@ func Best(passages []Hit) []Hit {
 		if a.Memory != b.Memory {
 			return cmp.Compare(a.Memory, b.Memory)
 		}
-		return cmp.Compare(b.Score, a.Score)
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Passage, b.Passage))
 	})
 	passages = slices.CompactFunc(passages, func(a, b Hit) bool { return a.Memory == b.Memory })
 	for i := range passages {

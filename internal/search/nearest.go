@@ -30,19 +30,46 @@ func (v *View) Nearest(c *Codes, p *Probe, f Filter, k int) []Vector {
 	if p.fits(c.fresh) {
 		s.parts = append(s.parts, scanned{codes: c.fresh, first: len(c.base.keys)})
 	}
-	all := len(p.bits) * 64
+	// Where no filter keeps anything away, next to nothing is not admitted: it is
+	// asked of the best alone, and of all only where it was too many.
+	s.trusting = !slices.ContainsFunc(s.gates, func(g gate) bool { return !g.open() })
+	list, enough := s.nearest(k)
+	if !enough {
+		s.trusting = false
+		list, _ = s.nearest(k)
+	}
+	return list
+}
+
+// spareVectors is how many of the best a trusting scan may find not admitted.
+const spareVectors = 16
+
+// nearest picks the k that promise most, in no order. It reports false where it has
+// trusted in vain, and there may be others.
+func (s *scan) nearest(k int) (list []Vector, enough bool) {
+	all := len(s.probe.bits) * 64
 	if limit := s.guess(all); s.run(limit) < s.want && limit < all {
 		s.run(all)
 	}
 	s.prune()
-	best := s.best(k)
-	list := make([]Vector, len(best))
-	for i, c := range best {
-		p, at := s.of(c)
-		segment, doc := s.locate(p, at)
-		list[i] = Vector{p.memories[at], p.keys[at], int32(segment + 1), int32(doc)}
+	if len(s.found) > k {
+		s.weigh()
+		s.cut(k + spareVectors)
 	}
-	return list
+	looked := len(s.found)
+	s.found = slices.DeleteFunc(s.found, func(c candidate) bool {
+		p, i := s.of(c)
+		return !s.admitted(p, i)
+	})
+	enough = len(s.found) == looked || len(s.found) >= k || s.limit == all
+	s.cut(k)
+	list = make([]Vector, len(s.found))
+	for n, c := range s.found {
+		p, i := s.of(c)
+		segment, doc := s.locate(p, i)
+		list[n] = Vector{p.memories[i], p.keys[i], int32(segment + 1), int32(doc)}
+	}
+	return list, enough
 }
 
 // locate finds the live document of a memory: in a segment, or, where that is
@@ -82,7 +109,11 @@ func (c *Codes) Keys(list []Vector, memory int64, p *Probe, k int) []Vector {
 			s.found = append(s.found, candidate{at: int32(i)})
 		}
 	}
-	for _, c := range s.best(k) {
+	if len(s.found) > k {
+		s.weigh()
+		s.cut(k)
+	}
+	for _, c := range s.found {
 		list = append(list, Vector{Memory: memory, Key: x.keys[c.at]})
 	}
 	return list

@@ -284,6 +284,46 @@ func plainlyNearest(c *codes, p *Probe, wide, k int, admits func(int64) bool) []
 	return list[:k]
 }
 
+// Where no filter keeps anything away, few or many of the best may be gone all the same.
+func TestAScanThatTrustsShowsNothingThatIsGone(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(11, 12))
+	const n, k = 5000, 60
+	q, list, changes := direction(r, 384), make([]Coded, n), make([]Change, n)
+	for i := range list {
+		list[i] = Coded{int64(i), int64(i), EncodeVector(direction(r, 384))}
+		changes[i] = Change{Seq: int64(i + 1), Attributes: Attributes{Memory: int64(i)}}
+	}
+	c, err := NewCodes().With(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blob, err := Build(changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	segment, err := Open(1, blob.Head, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, f := NewProbe(q), Filter{Statuses: 1}
+	nearest := plainlyNearest(c.base, p, k*wideFactor, k*wideFactor, func(int64) bool { return true })
+	for _, gone := range []int{0, 1, spareVectors, spareVectors + 1, 3 * k} {
+		dead, _ := segment.Kill(nearest[:gone])
+		here := func(m int64) bool { return !slices.Contains(nearest[:gone], m) }
+		var got []int64
+		for _, x := range NewView([]*Segment{dead}).Nearest(c, p, f, k) {
+			got = append(got, x.Memory)
+		}
+		want := plainlyNearest(c.base, p, k*wideFactor, k, here)
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%d gone: %v, not %v", gone, got, want)
+		}
+	}
+}
+
 func BenchmarkNearestOf100k(b *testing.B) {
 	r := rand.New(rand.NewPCG(5, 6))
 	const n = 100_000

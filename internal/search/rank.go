@@ -35,27 +35,33 @@ func (t *top) add(x scored) {
 	}
 }
 
-// cut drops what is not wanted.
+// cut drops what is not wanted. Which memories have the last of the scores is looked up
+// for these alone.
 func (t *top) cut() {
 	if len(t.list) <= t.k {
 		return
 	}
-	part(t.list, t.k, t.compare)
-	if t.list = t.list[:t.k]; t.k > 0 {
+	if t.k > 0 {
+		part(t.list, t.k, func(a, b scored) int { return cmp.Compare(b.score, a.score) })
 		t.least = t.list[t.k-1].score
+		above := t.bring(0, func(x scored) bool { return x.score > t.least })
+		equal := t.bring(above, func(x scored) bool { return x.score == t.least })
+		if equal > t.k {
+			part(t.list[above:equal], t.k-above, func(a, b scored) int { return cmp.Compare(t.memory(a), t.memory(b)) })
+		}
 	}
+	t.list = t.list[:t.k]
 }
 
-func (t *top) compare(a, b scored) int {
-	switch { // scores are numbers, and mostly different
-	case a.score > b.score:
-		return -1
-	case a.score < b.score:
-		return 1
-	case a.doc == b.doc:
-		return 0
+// bring puts what is so in front, from a place on, and returns where it ends.
+func (t *top) bring(from int, is func(scored) bool) int {
+	for i := from; i < len(t.list); i++ {
+		if is(t.list[i]) {
+			t.list[from], t.list[i] = t.list[i], t.list[from]
+			from++
+		}
 	}
-	return cmp.Compare(t.memory(a), t.memory(b))
+	return from
 }
 
 // part puts the k first of a list in front, the last of them last (quickselect;

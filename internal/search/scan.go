@@ -15,6 +15,9 @@ type scan struct {
 	probe  *Probe
 	parts  []scanned
 	want   int
+
+	trusting bool // all are taken to be admitted
+
 	limit  int
 	counts []int // of found, by distance
 	within int   // of found, up to limit
@@ -158,18 +161,20 @@ func (s *scan) prune() {
 	s.found = slices.DeleteFunc(s.found, func(c candidate) bool { return int(c.distance) > s.limit })
 }
 
-// best are the k of what was found that weigh most, in no order.
-func (s *scan) best(k int) []candidate {
-	if len(s.found) <= k {
-		return s.found
+// weigh gives what was found its scores.
+func (s *scan) weigh() {
+	for n := range s.found {
+		p, i := s.of(s.found[n])
+		s.found[n].score = s.probe.weigh(p.code(i))
 	}
-	for i := range s.found {
-		c := &s.found[i]
-		p, at := s.of(*c)
-		c.score = s.probe.weigh(p.code(at))
+}
+
+// cut leaves the k of what was found that weigh most, in no order.
+func (s *scan) cut(k int) {
+	if len(s.found) > k {
+		part(s.found, k, s.compare)
+		s.found = s.found[:k]
 	}
-	part(s.found, k, s.compare)
-	return s.found[:k]
 }
 
 // compare orders candidates, the better first.
@@ -191,8 +196,13 @@ func (s *scan) of(c candidate) (*scanned, int) {
 	return &s.parts[last], int(c.at) - s.parts[last].first
 }
 
-// admits judges the memory of a code.
+// admits judges the memory of a code, as far as it is not trusted.
 func (s *scan) admits(p *scanned, i int) bool {
+	return s.trusting && !isSet(p.dead, i) || s.admitted(p, i)
+}
+
+// admitted judges the memory of a code.
+func (s *scan) admitted(p *scanned, i int) bool {
 	if isSet(p.dead, i) {
 		return false
 	}

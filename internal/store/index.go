@@ -18,6 +18,7 @@ type indexCache struct {
 	codes    kept[int64, *coded]
 	rankings kept[rankingKey, *ranking]
 	pages    *search.Cache
+	vectors  *search.Recent // by rid: no row of vectors changes but for its seq, and none has a rid again
 }
 
 // indexed is a view of one workspace's index and the state that it shows.
@@ -56,6 +57,7 @@ func newIndexCache(pages int) *indexCache {
 		codes:    kept[int64, *coded]{many: maxViews, most: maxCodes, size: func(x *coded) int { return x.codes.Len() }},
 		rankings: kept[rankingKey, *ranking]{many: maxRankings, most: maxRankings, size: func(*ranking) int { return 1 }},
 		pages:    search.NewCache(pages),
+		vectors:  search.NewRecent(search.DefaultRecent),
 	}
 }
 

@@ -112,29 +112,40 @@ func (s *finding) nearestOf(p *place, codes *search.Codes, probe *search.Probe, 
 	return search.Best(passages), all, err
 }
 
-// compared reads vectors, in the order of their keys, and compares them whole.
-func (s *finding) compared(p *place, picked []search.Vector, probe *search.Probe) ([]search.Hit, error) {
+// compared compares vectors whole, in the order of their keys. Those that were read not
+// long ago need not be read again.
+func (s *finding) compared(p *place, picked []search.Vector, probe *search.Probe) (hits []search.Hit, err error) {
 	keys := make([]int64, len(picked))
 	for i, v := range picked {
 		keys[i] = v.Key
 	}
-	hits := make([]search.Hit, 0, len(picked))
+	hits = make([]search.Hit, 0, len(picked))
+	take := func(i, passage int, vector []byte) {
+		score, broken := probe.Dot(vector)
+		if h, there := p.view.Hit(picked[i], passage+1, score, int64(s.t.now)); there {
+			hits = append(hits, h)
+		}
+		err = errors.Join(err, broken)
+	}
+	recent := s.t.s.indexes.vectors
+	others := recent.Each(keys, take)
+	if len(others) == 0 || err != nil {
+		return hits, err
+	}
 	var key int64
 	var passage int
 	var vector []byte
-	err := s.t.c.few(`SELECT v.rid, v.passage, v.vector FROM `+fmt.Sprintf(s.t.s.db.dialect().anyOf, 1, "vectors v", "v.rid")+` WHERE v.workspace = ?2`,
-		[]any{integers(keys), p.state.workspace}, func(r row) error {
+	failed := s.t.c.few(`SELECT v.rid, v.passage, v.vector FROM `+fmt.Sprintf(s.t.s.db.dialect().anyOf, 1, "vectors v", "v.rid")+` WHERE v.workspace = ?2`,
+		[]any{integers(others), p.state.workspace}, func(r row) error {
 			if err := r.Scan(&key, &passage, &vector); err != nil {
 				return err
 			}
-			at, _ := slices.BinarySearch(keys, key)
-			score, err := probe.Dot(vector)
-			if h, there := p.view.Hit(picked[at], passage+1, score, int64(s.t.now)); there {
-				hits = append(hits, h)
-			}
+			recent.Put(key, passage, vector)
+			i, _ := slices.BinarySearch(keys, key)
+			take(i, passage, vector)
 			return err
 		})
-	return hits, err
+	return hits, errors.Join(err, failed)
 }
 
 // Meanings that are shown as similar: at least so near, and so many of them. Of a
