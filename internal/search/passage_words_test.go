@@ -4,6 +4,9 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
+	"unicode/utf8"
 )
 
 // A text that is passed over as short must be short in fact.
@@ -29,4 +32,23 @@ func TestNoTextIsTakenForShorterThanItIs(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Eight bytes at once are counted as one after another.
+func TestAGlanceCountsWhatPartsWords(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := string(rapid.SliceOfN(rapid.SampledFrom([]byte(" \t\n\x00!a~\x7f\x80\xe2\xff")), 0, 40).Draw(t, "text"))
+		parts := 0
+		for i := range len(s) {
+			if s[i] <= ' ' || s[i] >= utf8.RuneSelf {
+				parts++
+			}
+		}
+		for n := 1; n < 42; n++ {
+			if mayExceed(s, n) != (parts >= n) {
+				t.Fatalf("%q: %d part words, but %d are %v", s, parts, n, mayExceed(s, n))
+			}
+		}
+	})
 }

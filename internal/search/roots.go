@@ -12,10 +12,10 @@ import (
 // roots tell with what the words of a text begin that can be terms of a query, so that
 // a reading passes over all others.
 type roots struct {
-	by     [256][]string  // the beginnings of words in ASCII letters, by their first byte,
-	pairs  [256][4]uint64 // and the second bytes of these
-	starts [64]uint64     // the first two characters of any word, those of different ones together
-	wide   [64]uint64     // all characters beyond ASCII, likewise
+	by     [utf8.RuneSelf][]string  // the beginnings of words in ASCII letters, by their first byte,
+	pairs  [utf8.RuneSelf][2]uint64 // and the second bytes of these
+	starts [64]uint64               // the first two characters of any word, those of different ones together
+	wide   [64]uint64               // all characters beyond ASCII, likewise
 }
 
 // A stem differs from its word in its last two letters at most (conflating,
@@ -56,15 +56,18 @@ func (r *roots) starting(a, b rune) bool {
 	return r.starts[i/64]>>(i%64)&1 == 1
 }
 
+// allow wants the words of ASCII letters that begin so.
 func (r *roots) allow(root string) {
 	root = root[:min(len(root), longestRoot)]
-	r.by[root[0]] = append(r.by[root[0]], root)
-	pairs := &r.pairs[root[0]]
-	if len(root) == 1 {
-		*pairs = [4]uint64{^uint64(0), ^uint64(0), ^uint64(0), ^uint64(0)}
-	} else {
-		pairs[root[1]/64] |= 1 << (root[1] % 64)
+	switch {
+	case beyondASCII(root[:min(len(root), 2)]):
+		return
+	case len(root) == 1:
+		r.pairs[root[0]] = [2]uint64{^uint64(0), ^uint64(0)}
+	default:
+		r.pairs[root[0]][root[1]/64] |= 1 << (root[1] % 64)
 	}
+	r.by[root[0]] = append(r.by[root[0]], root)
 }
 
 // want reports whether a word of ASCII letters, or a number, can be a term.
