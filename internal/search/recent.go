@@ -1,9 +1,12 @@
 package search
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
-// DefaultRecent is how many bytes of vectors are kept: those of 21,000 passages of 384
-// dimensions.
+// DefaultRecent is how many bytes of vectors of one length are kept: those of 21,000
+// passages of 384 dimensions.
 const DefaultRecent = 8 << 20
 
 // Recent keeps stored vectors that were read, in a room of fixed size. Each has one
@@ -12,15 +15,23 @@ const DefaultRecent = 8 << 20
 // concurrent use.
 type Recent struct {
 	bytes int
+	mu    sync.RWMutex
+	rooms []*room // the newest first
+}
 
-	mu       sync.RWMutex
+// A room holds vectors of one length.
+type room struct {
 	size     int // of each vector, in bytes
 	keys     []int64
 	passages []int32
 	vectors  []byte
 }
 
-// NewRecent makes a room of so many bytes, which it takes when it is first used.
+// maxRooms is how many lengths there may be: while one model takes the place of
+// another, both are asked.
+const maxRooms = 2
+
+// NewRecent makes rooms of so many bytes, each when it is first used.
 func NewRecent(bytes int) *Recent { return &Recent{bytes: bytes} }
 
 // Each calls f for each of the keys whose vector is kept, with its place in the list,
@@ -29,34 +40,36 @@ func (r *Recent) Each(keys []int64, f func(i, passage int, vector []byte)) (othe
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	for i, key := range keys {
-		at, ok := r.at(key)
-		if !ok || r.keys[at] != key {
+		in := slices.IndexFunc(r.rooms, func(m *room) bool { return m.keys[m.place(key)] == key })
+		if in < 0 {
 			others = append(others, key)
 			continue
 		}
-		f(i, int(r.passages[at]), r.vectors[at*r.size:(at+1)*r.size])
+		m := r.rooms[in]
+		at := m.place(key)
+		f(i, int(m.passages[at]), m.vectors[at*m.size:(at+1)*m.size])
 	}
 	return others
 }
 
-func (r *Recent) at(key int64) (int, bool) {
-	if len(r.keys) == 0 || key <= 0 {
-		return 0, false
-	}
-	return int(key % int64(len(r.keys))), true
-}
+func (m *room) place(key int64) int { return int(uint64(key) % uint64(len(m.keys))) }
 
-// Put keeps a vector. The first of another length than those before it makes room for
-// its like.
+// Put keeps a vector. The key zero names none.
 func (r *Recent) Put(key int64, passage int, vector []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(vector) != r.size {
+	in := slices.IndexFunc(r.rooms, func(m *room) bool { return m.size == len(vector) })
+	if in < 0 {
 		n := r.bytes / max(len(vector), 1)
-		r.size, r.keys, r.passages, r.vectors = len(vector), make([]int64, n), make([]int32, n), make([]byte, n*len(vector))
+		if n == 0 {
+			return
+		}
+		fresh := &room{len(vector), make([]int64, n), make([]int32, n), make([]byte, n*len(vector))}
+		r.rooms = append([]*room{fresh}, r.rooms[:min(len(r.rooms), maxRooms-1)]...)
+		in = 0
 	}
-	if at, ok := r.at(key); ok {
-		r.keys[at], r.passages[at] = key, int32(passage)
-		copy(r.vectors[at*r.size:], vector)
-	}
+	m := r.rooms[in]
+	at := m.place(key)
+	m.keys[at], m.passages[at] = key, int32(passage)
+	copy(m.vectors[at*m.size:], vector)
 }
