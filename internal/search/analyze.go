@@ -313,7 +313,7 @@ func beyondASCII[T string | []byte](t T) bool {
 
 // ascii emits a word of ASCII letters and digits, and its stem.
 func (a *analyzer) ascii(t string) {
-	if a.roots != nil && a.roots.by[t[0]|class[t[0]]&upper<<4] == nil {
+	if a.roots != nil && !a.roots.want(t) {
 		return
 	}
 	a.low = append(a.low[:0], t...)
@@ -324,9 +324,6 @@ func (a *analyzer) ascii(t string) {
 		if k == upper {
 			a.low[i] = c | 0x20
 		}
-	}
-	if a.roots != nil && !a.roots.admit(a.low) {
-		return
 	}
 	a.put(a.low, word)
 	if alpha&^(lower|upper) == 0 {

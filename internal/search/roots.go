@@ -79,37 +79,15 @@ func (r *roots) want(word string) bool {
 		}
 	}
 	for _, root := range r.by[first] {
-		if hasPrefix(word, root) {
+		if len(word) >= len(root) && strings.EqualFold(word[:len(root)], root) {
 			return true
 		}
 	}
 	return false
-}
-
-// hasPrefix reports whether an ASCII word, in small letters, begins so.
-func hasPrefix(word, root string) bool {
-	if len(word) < len(root) {
-		return false
-	}
-	for i := range len(root) {
-		if fold(word[i]) != root[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // fold is an ASCII letter in lower case.
 func fold(c byte) byte { return c | class[c]&upper<<4 }
-
-func (r *roots) admit(word []byte) bool {
-	for _, root := range r.by[word[0]] {
-		if len(word) >= len(root) && string(word[:len(root)]) == root {
-			return true
-		}
-	}
-	return false
-}
 
 // knows reports whether a term may hold a character beyond ASCII.
 func (r *roots) knows(c rune) bool { return r.wide[c/64%64]>>(c%64)&1 == 1 }

@@ -135,7 +135,7 @@ func (s *finding) compared(p *place, picked []search.Vector, probe *search.Probe
 	var key int64
 	var passage int
 	var vector []byte
-	failed := s.t.c.few(`SELECT v.rid, v.passage, v.vector FROM `+fmt.Sprintf(s.t.s.db.dialect().anyOf, 1, "vectors v", "v.rid")+` WHERE v.workspace = ?2`,
+	err = s.t.c.few(`SELECT v.rid, v.passage, v.vector FROM `+fmt.Sprintf(s.t.s.db.dialect().anyOf, 1, "vectors v", "v.rid")+` WHERE v.workspace = ?2`,
 		[]any{integers(others), p.state.workspace}, func(r row) error {
 			if err := r.Scan(&key, &passage, &vector); err != nil {
 				return err
@@ -145,7 +145,7 @@ func (s *finding) compared(p *place, picked []search.Vector, probe *search.Probe
 			take(i, passage, vector)
 			return err
 		})
-	return hits, errors.Join(err, failed)
+	return hits, err
 }
 
 // Meanings that are shown as similar: at least so near, and so many of them. Of a
