@@ -54,7 +54,7 @@ func (s *Store) purgeDead(ctx context.Context, workspace int64, forGood bool) (d
 	if !forGood {
 		return SystemRead(ctx, s, "count what deletions have left", count)
 	}
-	if err := s.fold(ctx, folding{workspace, search.FanIn}, 1); err != nil {
+	if err := s.fold(ctx, folding{workspace, 1, search.FanIn}); err != nil {
 		return 0, err
 	}
 	defer s.indexes.drop(workspace)

@@ -13,8 +13,11 @@ import (
 
 // foldAt is how many rows of changes a workspace gathers before they are
 // folded into a segment of its keyword index and into the counters of its
-// atlases.
-const foldAt = 512
+// atlases; of one that rests, less are.
+const (
+	foldAt      = 512
+	foldQuietAt = 64
+)
 
 // Fold folds what a workspace has gathered, however little.
 func (s *Store) Fold(ctx context.Context, workspaceID string) error {
@@ -22,14 +25,14 @@ func (s *Store) Fold(ctx context.Context, workspaceID string) error {
 	if err != nil {
 		return err
 	}
-	return s.fold(ctx, folding{rid, search.FanIn}, 1)
+	return s.fold(ctx, folding{rid, 1, search.FanIn})
 }
 
-// fold folds the changes of a workspace if there are least of them, and then
+// fold folds the changes of a workspace if there are enough of them, and then
 // merges segments until none should be.
-func (s *Store) fold(ctx context.Context, w folding, least int) error {
+func (s *Store) fold(ctx context.Context, w folding) error {
 	for {
-		more, err := s.step(ctx, w, least)
+		more, err := s.step(ctx, w)
 		if err != nil && !errors.Is(err, errStale) {
 			return err
 		}
@@ -56,10 +59,10 @@ type tally struct{ memories, bytes int64 }
 const maxFold = 4096
 
 // step does the next thing that is to do and reports whether there may be more.
-func (s *Store) step(ctx context.Context, w folding, least int) (bool, error) {
+func (s *Store) step(ctx context.Context, w folding) (bool, error) {
 	var next *foldStep
 	_, err := SystemRead(ctx, s, "read what is to fold", func(t *SystemTx) (_ loci.Nothing, err error) {
-		next, err = t.nextStep(w, least)
+		next, err = t.nextStep(w)
 		return loci.Nothing{}, err
 	})
 	if err != nil || next == nil {
@@ -71,9 +74,11 @@ func (s *Store) step(ctx context.Context, w folding, least int) (bool, error) {
 	return err == nil, err
 }
 
-func (t *SystemTx) nextStep(w folding, least int) (*foldStep, error) {
-	n := &foldStep{}
-	if err := t.t.c.one(`SELECT`+stateColumns+`FROM indexes x WHERE x.workspace = ?1`, []any{w.workspace}, n.state.scan()); err != nil {
+func (t *SystemTx) nextStep(w folding) (*foldStep, error) {
+	n, changes := &foldStep{}, 0
+	err := t.t.c.one(`SELECT x.workspace, x.version, (SELECT count(*) FROM changes c WHERE c.workspace = x.workspace) FROM indexes x WHERE x.workspace = ?1`,
+		[]any{w.workspace}, []any{&n.state.workspace, &n.state.version, &changes})
+	if err != nil {
 		if errors.Is(err, errNoRow) {
 			return nil, nil // the workspace is gone
 		}
@@ -83,7 +88,7 @@ func (t *SystemTx) nextStep(w folding, least int) (*foldStep, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n.state.changes >= int64(least) {
+	if changes >= w.least {
 		return n, t.foldChanges(n, segments)
 	}
 	docs := make([]int, len(segments))

@@ -24,11 +24,11 @@ type folder struct {
 	done    sync.WaitGroup
 }
 
-// A folding is a workspace that is looked at, and how many segments of a size are to
-// be merged into one.
+// A folding is a workspace that is looked at, how many changes are to be folded at
+// least, and how many segments of a size are to be merged into one.
 type folding struct {
-	workspace int64
-	fanIn     int
+	workspace    int64
+	least, fanIn int
 }
 
 func (f *folder) start(s *Store, quiet time.Duration) {
@@ -37,7 +37,7 @@ func (f *folder) start(s *Store, quiet time.Duration) {
 	f.due, f.ended = make(chan folding, 256), make(chan struct{})
 	f.done.Go(func() {
 		for w := range f.due {
-			if err := f.s.fold(ctx, w, foldAt); err != nil && ctx.Err() == nil {
+			if err := f.s.fold(ctx, w); err != nil && ctx.Err() == nil {
 				f.s.log.Error("fold", "err", err)
 			}
 		}
@@ -73,7 +73,7 @@ func (f *folder) noticed(workspaces []int64) {
 	}
 	for _, w := range workspaces {
 		n, known := f.seen[w]
-		if n++; (!known || n >= checkEvery) && f.ask(folding{w, search.FanIn}) {
+		if n++; (!known || n >= checkEvery) && f.ask(folding{w, foldAt, search.FanIn}) {
 			n = 0
 		}
 		if len(f.seen) > maxViews {
@@ -129,7 +129,7 @@ func (f *folder) tidy(before time.Time) {
 		return
 	}
 	for w, at := range f.changed {
-		if at.Before(before) && f.ask(folding{w, search.QuietFanIn}) {
+		if at.Before(before) && f.ask(folding{w, foldQuietAt, search.QuietFanIn}) {
 			delete(f.changed, w)
 		}
 	}

@@ -26,6 +26,17 @@ func TestTheIndexOfAWorkspaceThatRestsIsTidied(t *testing.T) {
 			}
 			fold(t, s, crew)
 		}
+		for i := range 70 { // less than writing folds
+			add(t, s, ann, crew, fmt.Sprint("it waits in the log of changes ", i))
+		}
+		waiting := func() string {
+			return fmt.Sprint(d.Query(t, `SELECT count(*) FROM changes c JOIN workspaces w ON w.rid = c.workspace WHERE w.id = '`+crew+`'`))
+		}
+		for end := time.Now().Add(20 * time.Second); waiting() != "[0]"; time.Sleep(50 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s changes wait in a workspace that rests", waiting())
+			}
+		}
 		for end := time.Now().Add(20 * time.Second); segments() != "[1]"; time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("%s segments in a workspace that rests", segments())

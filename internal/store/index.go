@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/loci-memory/loci/internal/search"
@@ -28,9 +29,9 @@ type indexed struct {
 }
 
 // indexState tells two states of an index apart: the version rises with every
-// fold, and between folds rows are only added.
+// fold, and between folds rows are only added to the log of changes.
 type indexState struct {
-	workspace, version, changes int64
+	workspace, version, grown int64
 }
 
 // coded are the codes of one workspace's vectors and the state that they show.
@@ -118,13 +119,27 @@ func (c *indexCache) drop(workspace int64) {
 // errStale tells that a fold went on while an index was read.
 var errStale = errors.New("store: the index has changed meanwhile")
 
-const stateColumns = ` x.workspace, x.version, (SELECT count(*) FROM changes c WHERE c.workspace = x.workspace) `
+func (d *dialect) stateColumns() string {
+	return ` x.workspace, x.version, (SELECT ` + d.grown + ` FROM changes c WHERE c.workspace = x.workspace) `
+}
 
-func (s *indexState) scan() []any { return []any{&s.workspace, &s.version, &s.changes} }
+func (s *indexState) scan() []any { return []any{&s.workspace, &s.version, &s.grown} }
+
+// grownTo is what dialect.grown says of a log that holds these changes.
+func (d *dialect) grownTo(seqs []int64) int64 {
+	switch {
+	case d.locks:
+		return int64(len(seqs))
+	case len(seqs) == 0:
+		return 0
+	}
+	return slices.Max(seqs)
+}
 
 // indexStates reads the states of the indexes of a reach.
 func (t *Tx) indexStates(r reach) (states []indexState, err error) {
-	q := `SELECT` + stateColumns + `FROM indexes x WHERE ` + fmt.Sprintf(t.s.db.dialect().in, "x.workspace", 1) + ` ORDER BY x.workspace`
+	d := t.s.db.dialect()
+	q := `SELECT` + d.stateColumns() + `FROM indexes x WHERE ` + fmt.Sprintf(d.in, "x.workspace", 1) + ` ORDER BY x.workspace`
 	err = t.c.few(q, []any{integers(r.workspaces)}, func(row row) error {
 		var s indexState
 		err := row.Scan(s.scan()...)
@@ -185,13 +200,13 @@ func (t *Tx) catchUp(x *indexed) error {
 		x.view = x.view.With(changes)
 	}
 	var now indexState
-	if err := t.c.one(`SELECT`+stateColumns+`FROM indexes x WHERE x.workspace = ?1`, []any{w}, now.scan()); err != nil {
+	if err := t.c.one(`SELECT`+t.s.db.dialect().stateColumns()+`FROM indexes x WHERE x.workspace = ?1`, []any{w}, now.scan()); err != nil {
 		return err
 	}
 	if now.version != x.state.version {
 		return errStale
 	}
-	x.state.changes = int64(len(x.view.Seqs()))
+	x.state.grown = t.s.db.dialect().grownTo(x.view.Seqs())
 	return nil
 }
 

@@ -22,6 +22,7 @@ var postgresDialect = &dialect{
 	// full, instead of sorting all that could match.
 	hasTexts: `CASE WHEN CAST(%[1]s AS jsonb) @> CAST(?%[2]d AS jsonb) THEN TRUE END`,
 	anyOf:    `unnest(` + bigints("%[1]d") + `) AS picked (value) JOIN %[2]s ON %[3]s = picked.value`,
+	grown:    `count(*)`, // a smaller seq may be committed after a larger one
 }
 
 // bigints reads a JSON list as an array, of which the planner knows the length.

@@ -152,7 +152,7 @@ func (s *Store) purge(ctx context.Context, forGood bool, find func(t *SystemTx, 
 	}
 	if err == nil && g.memory != 0 {
 		// The log of changes holds words of what was deleted before.
-		err = s.fold(ctx, folding{g.workspace, search.FanIn}, 1)
+		err = s.fold(ctx, folding{g.workspace, 1, search.FanIn})
 	}
 	if err == nil {
 		out, err = System(ctx, s, "purge as the operator", func(t *SystemTx) (out Purged, err error) {

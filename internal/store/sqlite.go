@@ -30,6 +30,7 @@ var sqliteDialect = &dialect{
 	in:       `%[1]s IN (SELECT value FROM json_each(?%[2]d))`,
 	hasTexts: `NOT EXISTS (SELECT 1 FROM json_each(?%[2]d) AS wanted WHERE wanted.value NOT IN (SELECT value FROM json_each(%[1]s)))`,
 	anyOf:    `json_each(?%[1]d) AS picked CROSS JOIN %[2]s ON %[3]s = picked.value`,
+	grown:    `COALESCE(max(c.seq), 0)`, // one look-up, and one writer: commits come in the order of seq
 }
 
 // sqliteFile is a database in a file: one connection that writes, some that read.

@@ -116,6 +116,7 @@ type dialect struct {
 	in       string // a condition: %[1]s is one of the integers of the JSON list ?%[2]d
 	hasTexts string // a condition: the JSON list %[1]s holds all texts of the JSON list ?%[2]d
 	anyOf    string // the start of a query that joins a row for each integer
+	grown    string // an aggregate that tells two states of a log apart to which rows c are only added
 }
 
 // finish reads what every open store needs to know.
