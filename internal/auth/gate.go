@@ -21,6 +21,9 @@ type Options struct {
 	Free  string // the operation that costs none of the quota
 	Clock loci.Clock
 	Log   *slog.Logger
+	// Shared tells that other servers may let calls through before the same store:
+	// the rate is that of all of them.
+	Shared bool
 }
 
 // A Gate admits calls. It must be closed, so that what it counted is kept.
@@ -40,7 +43,7 @@ func NewGate(s *store.Store, o Options) *Gate {
 	ctx, cancel := context.WithCancel(context.Background())
 	g := &Gate{o: o, store: s, cancel: cancel}
 	g.known = known{clock: o.Clock, credentials: map[proof]entry{}, used: map[loci.Credential]map[string]loci.Time{}}
-	g.rates = newRates(o.Rate, o.Burst)
+	g.rates = newRates(s, o)
 	g.meter = meter{store: s, plan: o.Plan, clock: o.Clock, users: map[string]*account{}}
 	s.Hear(g.known.hear)
 	g.done.Go(func() { g.keep(ctx) })
@@ -71,7 +74,9 @@ func (g *Gate) save(ctx context.Context) {
 	if err := g.saveUses(ctx); err != nil && ctx.Err() == nil {
 		g.o.Log.Error("save when credentials were used", "err", err)
 	}
-	g.rates.forget(g.o.Clock())
+	if err := g.rates.forget(ctx, g.o.Clock()); err != nil && ctx.Err() == nil {
+		g.o.Log.Error("forget the rates of credentials", "err", err)
+	}
 }
 
 func (g *Gate) saveUses(ctx context.Context) error {
@@ -109,7 +114,10 @@ func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*loci.Actor, er
 		return who, nil
 	}
 	now := g.o.Clock()
-	wait := g.rates.take(e.ID, now)
+	wait, err := g.rates.take(ctx, e.ID, now)
+	if err != nil {
+		g.o.Log.Error("charge calls to a credential", "err", err)
+	}
 	quota, err := g.meter.take(ctx, e.UserID, now, wait == 0 && o.Name != g.o.Free && !c.Again)
 	c.Quota = quota
 	if wait > 0 {

@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -247,6 +248,70 @@ func TestTheRateIsKept(t *testing.T) {
 	used, _, err := h.Used(t.Context(), h.user.ID)
 	if err != nil || used != 5+1+1+3+5 {
 		t.Errorf("%d are used, %v: what the rate refuses is free", used, err)
+	}
+}
+
+// Two servers on one database let through what one would, but for the twentieth part
+// of a burst that each lets go ahead.
+func TestServersShareTheRate(t *testing.T) {
+	t.Parallel()
+	for burst, most := range map[int]int{5: 5, 100: 110} {
+		t.Run(fmt.Sprint(burst), func(t *testing.T) {
+			o := auth.Options{Rate: 60, Burst: burst, Shared: true}
+			each(t, o, func(t *testing.T, d storetest.Database, h *gatehouse) {
+				gates := []*auth.Gate{h.Gate, gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, o)}
+				t.Cleanup(gates[1].Close)
+				// through is how many of the calls that all come at once are let through.
+				through := func() int {
+					var let atomic.Int64
+					var all sync.WaitGroup
+					for i := range 2 * burst {
+						for _, g := range gates {
+							if i%8 == 0 {
+								all.Wait()
+							}
+							all.Go(func() {
+								switch _, err := ask(g, counted, h.key.APIKey); {
+								case err == nil:
+									let.Add(1)
+								case !loci.Is(err, loci.RateLimited) || loci.AsError(err).Retry <= 0:
+									t.Error(err, loci.AsError(err).Retry)
+								}
+							})
+						}
+					}
+					all.Wait()
+					return int(let.Load())
+				}
+				if n := through(); n < burst || n > most {
+					t.Errorf("%d of a burst of %d are let through", n, burst)
+				}
+				if n := through(); n > 0 {
+					t.Errorf("%d are let through after a burst", n)
+				}
+				// What went ahead is paid back; so it stays exact in the long run.
+				total := burst
+				for range 20 {
+					h.clock.pass(5 * time.Second)
+					total += through()
+				}
+				if total < 20*5 || total > 20*5+most {
+					t.Errorf("%d are let through in 100 s at one a second and a burst of %d", total, burst)
+				}
+				h.clock.pass(time.Hour)
+				if n := through(); n < burst || n > most {
+					t.Errorf("%d of a burst of %d are let through after an hour", n, burst)
+				}
+				for _, g := range gates {
+					g.Close()
+				}
+				h.clock.pass(time.Hour)
+				gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, o).Close()
+				if rows := d.Query(t, `SELECT count(*) FROM rates`); rows[0] != "0" {
+					t.Errorf("%s rates of nobody are kept", rows[0])
+				}
+			})
+		})
 	}
 }
 

@@ -1,54 +1,120 @@
 package auth
 
 import (
+	"context"
 	"sync"
 	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
 )
 
 // rates limits how quickly a credential calls, by the generic cell rate
 // algorithm (ITU-T I.371, annex A): for each one it keeps the time at which
 // the next call would be due if all came evenly.
+//
+// Where several servers let calls through, each lets a few go ahead before it
+// charges them to what all of them know: the limit holds but for those few, and
+// most calls wait for nobody.
 type rates struct {
-	every time.Duration // between two calls
-	slack time.Duration // how far calls may run ahead
+	rate  store.Rate
+	ahead int          // calls that are not charged yet, at most
+	store *store.Store // nil: this server is alone
 	mu    sync.Mutex
-	due   map[string]time.Time
+	paces map[string]*pace
 }
 
-func newRates(perMinute, burst int) *rates {
-	r := &rates{due: map[string]time.Time{}}
-	if perMinute > 0 {
-		r.every = time.Minute / time.Duration(perMinute)
-		r.slack = r.every * time.Duration(max(burst, 1)-1)
+// pace is that of one credential, as far as this server knows.
+type pace struct {
+	mu    sync.Mutex
+	due   time.Time
+	ahead int // calls that are not charged yet
+}
+
+// aheadOf is the part of a burst that one server lets go ahead.
+const aheadOf = 20
+
+func newRates(s *store.Store, o Options) *rates {
+	r := &rates{paces: map[string]*pace{}}
+	if o.Rate > 0 {
+		r.rate.Every = time.Minute / time.Duration(o.Rate)
+		r.rate.Slack = r.rate.Every * time.Duration(max(o.Burst, 1)-1)
+		r.ahead = o.Burst / aheadOf
+		if o.Shared {
+			r.store = s
+		}
 	}
 	return r
 }
 
-// take lets a call through, or returns how long it has to wait.
-func (r *rates) take(id string, now time.Time) time.Duration {
-	if r.every == 0 {
-		return 0
-	}
+func (r *rates) pace(id string) *pace {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	due := r.due[id]
-	if due.Before(now) {
-		due = now
+	p := r.paces[id]
+	if p == nil {
+		p = &pace{}
+		r.paces[id] = p
 	}
-	if wait := due.Sub(now) - r.slack; wait > 0 {
-		return wait
-	}
-	r.due[id] = due.Add(r.every)
-	return 0
+	return p
 }
 
-// forget drops credentials that have nothing to wait for.
-func (r *rates) forget(now time.Time) {
+// take lets a call through, or returns how long it has to wait. What other servers
+// know is asked for where it matters; while it can't be, this one counts alone.
+func (r *rates) take(ctx context.Context, id string, now time.Time) (wait time.Duration, err error) {
+	if r.rate.Every == 0 {
+		return 0, nil
+	}
+	p := r.pace(id)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.due.Before(now) {
+		p.due = now
+	}
+	if wait := p.due.Sub(now) - r.rate.Slack; wait > 0 {
+		return wait, nil
+	}
+	if r.store == nil || p.ahead < r.ahead {
+		p.due, p.ahead = p.due.Add(r.rate.Every), p.ahead+1
+		return 0, nil
+	}
+	more := true
+	// Who hangs up has called.
+	due, err := store.System(context.WithoutCancel(ctx), r.store, "charge calls to a credential", func(t *store.SystemTx) (due time.Time, err error) {
+		due, more, err = t.ChargeCalls(id, r.rate, now, p.ahead)
+		return due, err
+	})
+	if err != nil {
+		p.due, p.ahead = p.due.Add(r.rate.Every), p.ahead+1
+		return 0, err
+	}
+	if p.due, p.ahead = due, 0; !more {
+		wait = due.Sub(now) - r.rate.Slack
+	}
+	return wait, nil
+}
+
+// forget drops credentials that have nothing to wait for: of the few calls that one
+// of them may have gone ahead nobody hears then.
+func (r *rates) forget(ctx context.Context, now time.Time) error {
+	r.drop(now)
+	if r.store == nil {
+		return nil
+	}
+	_, err := store.System(ctx, r.store, "forget calls of credentials", func(t *store.SystemTx) (loci.Nothing, error) {
+		return loci.Nothing{}, t.ForgetCalls(now)
+	})
+	return err
+}
+
+func (r *rates) drop(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for id, due := range r.due {
-		if due.Before(now) {
-			delete(r.due, id)
+	for id, p := range r.paces {
+		if p.mu.TryLock() {
+			if p.due.Before(now) {
+				delete(r.paces, id)
+			}
+			p.mu.Unlock()
 		}
 	}
 }

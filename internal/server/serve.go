@@ -49,7 +49,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	if s.PublicURL == "" {
 		s.PublicURL = "http://" + reachable(listener.Addr().String())
 	}
-	gate := auth.NewGate(st, auth.Options{Plan: s.Plan, Rate: s.RateLimit, Burst: s.RateBurst, Free: service.AccountStatus.Name, Clock: s.clock(), Log: log})
+	gate := auth.NewGate(st, auth.Options{Plan: s.Plan, Rate: s.RateLimit, Burst: s.RateBurst, Free: service.AccountStatus.Name, Clock: s.clock(), Log: log, Shared: s.DB != ""})
 	defer gate.Close()
 	work := service.New(service.Options{Store: st, Embedder: model, Former: former, Plan: s.Plan, Clock: s.clock(), Registration: s.Registration, SigninLimit: s.SigninLimit, PublicURL: s.PublicURL, Used: gate.Used, Without: s.without, EmbedLimit: s.embedLimit})
 	m := newMetrics(st)

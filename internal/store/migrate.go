@@ -18,7 +18,7 @@ import (
 var migrations embed.FS
 
 // schemaVersion is the number of the newest migration.
-const schemaVersion = 3
+const schemaVersion = 4
 
 func provider(dialect goose.Dialect, db *sql.DB, dir string, options ...goose.ProviderOption) (*goose.Provider, error) {
 	files, err := fs.Sub(migrations, "migrations/"+dir)

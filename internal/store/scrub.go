@@ -95,7 +95,7 @@ func (d *sqliteFile) scrub(ctx context.Context) error {
 // cleared are the tables of which a purge deletes rows, or that hold words, or
 // stand beside those.
 var cleared = []string{"memories", "versions", "changes", "segments", "pages", "sketches", "vectors", "waiting", "onces", "atlases", "indexes",
-	"workspaces", "members", "invitations", "users", "api_keys", "signins", "operations", "generations"}
+	"workspaces", "members", "invitations", "users", "api_keys", "signins", "operations", "rates", "generations"}
 
 // scrub writes the tables anew, and what the planner knows of their columns,
 // which are samples of them. Others wait while a table is written.
