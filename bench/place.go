@@ -99,21 +99,18 @@ func (b *bench) fill(p *place, fill func(p *place, s *process) error) error {
 		return err
 	}
 	defer s.stop()
-	if err := fill(p, s); err != nil || len(p.IDs) < b.small() {
+	if err := fill(p, s); err != nil || len(p.IDs) < each {
 		return err
 	}
 	// What searches meet is an index that was tidied: who loads so much goes on to use it.
 	before := s.cpu()
-	time.Sleep(resting)
+	s.rest()
 	if p.Load == nil {
 		p.Load = map[string]float64{}
 	}
-	p.Load["tidying"] = (s.quiet() - before) / 1e6
+	p.Load["tidying"] = (s.cpu() - before) / 1e6
 	return nil
 }
-
-// resting is the pause after which an index is tidied (store/folder.go), and some more.
-const resting = 17 * time.Second
 
 // serve starts Loci on a database.
 func (b *bench) serve(driver string, p *place, measured bool) (*process, error) {

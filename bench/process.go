@@ -110,3 +110,20 @@ func (p *process) anonymous() (float64, error) {
 	}
 	return 0, fmt.Errorf("the kernel does not tell RssAnon")
 }
+
+// resting is the pause after which an index is tidied (store/folder.go), and some more.
+const resting = 17 * time.Second
+
+// rest waits until the server has tidied its indexes. Of many workspaces some have
+// their turn later: it has done once it spends less than half a hundredth of a
+// processor.
+func (p *process) rest() {
+	for before := p.cpu(); ; {
+		time.Sleep(resting)
+		now := p.quiet()
+		if now-before < float64(resting.Microseconds())/200 {
+			return
+		}
+		before = now
+	}
+}
