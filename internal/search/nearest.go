@@ -52,8 +52,10 @@ func (s *scan) nearest(k int) (list []Vector, enough bool) {
 		s.run(all)
 	}
 	s.prune()
+	whole := s.limit == all // what is found is all that there is
 	if len(s.found) > k {
 		s.weigh()
+		whole = whole && len(s.found) <= k+spareVectors
 		s.cut(k + spareVectors)
 	}
 	looked := len(s.found)
@@ -61,7 +63,7 @@ func (s *scan) nearest(k int) (list []Vector, enough bool) {
 		p, i := s.of(c)
 		return !s.admitted(p, i)
 	})
-	enough = len(s.found) == looked || len(s.found) >= k || s.limit == all
+	enough = len(s.found) == looked || len(s.found) >= k || whole
 	s.cut(k)
 	list = make([]Vector, len(s.found))
 	for n, c := range s.found {

@@ -139,8 +139,9 @@ func TestTheNearestAreThoseOfAPlainWalk(t *testing.T) {
 		c, v, seq, key := NewCodes(), NewView(nil), int64(0), int64(0)
 		var folded []*Segment
 		var unfolded []Change
+		last := rapid.IntRange(2, 3).Draw(t, "last step") // many a workspace is never folded
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
-			switch rapid.IntRange(0, 3).Draw(t, "step") {
+			switch rapid.IntRange(0, last).Draw(t, "step") {
 			case 0, 1: // memories come, change and go
 				var changes []Change
 				for range rapid.IntRange(1, 30).Draw(t, "changes") {
@@ -220,6 +221,18 @@ func TestTheNearestAreThoseOfAPlainWalk(t *testing.T) {
 		slices.SortFunc(want, order)
 		if !slices.EqualFunc(got, want, func(a, b Vector) bool { return a.Memory == b.Memory && a.Key == b.Key }) {
 			t.Fatalf("found %v, not %v", got, want)
+		}
+		// Where fewer are asked for, as many come as there are: what is not admitted,
+		// however near, takes the place of none.
+		k := rapid.IntRange(1, 40).Draw(t, "k")
+		some := v.Nearest(c, NewProbe(direction(r, dimensions)), f, k)
+		if len(some) != min(k, len(want)) {
+			t.Fatalf("found %d of %d, asked for %d", len(some), len(want), k)
+		}
+		for _, x := range some {
+			if _, there := slices.BinarySearchFunc(want, x, order); !there {
+				t.Fatalf("found %v, which is not admitted", x)
+			}
 		}
 		if c.Len() != total {
 			t.Fatalf("%d vectors, not %d", c.Len(), total)
