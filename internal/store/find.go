@@ -153,6 +153,10 @@ type place struct {
 	result  search.Result
 	hits    []search.Hit // by words
 	nearest []search.Hit // by meaning
+
+	codes *search.Codes
+	probe *search.Probe
+	whole bool // nearest holds all that can be found by meaning
 }
 
 func (s *finding) run() error {
@@ -182,6 +186,9 @@ func (s *finding) run() error {
 	began = time.Now()
 	s.hits = s.fuse(nearest)
 	s.found.FuseTook = time.Since(began)
+	if len(s.hits) < s.want {
+		return s.beyond()
+	}
 	return nil
 }
 

@@ -50,7 +50,8 @@ func (s *finding) meaning() error {
 			return err
 		}
 		p := s.places[at]
-		if p.nearest, err = s.nearest(p, codes, probe); err != nil {
+		p.codes, p.probe = codes, probe
+		if p.nearest, err = s.nearest(p, !s.q.Fuse); err != nil {
 			return err
 		}
 		if !s.q.Fuse { // else the words have told of the neighbours
@@ -61,16 +62,36 @@ func (s *finding) meaning() error {
 }
 
 // nearest compares the candidates of one place, best first. Where more are wanted than
-// the passages compared belong to, more passages are, and what they add comes behind:
-// so the first pages stay as they were, however far somebody reads.
-func (s *finding) nearest(p *place, codes *search.Codes, probe *search.Probe) (hits []search.Hit, err error) {
+// the passages compared belong to, and widely is said, more passages are, and what they
+// add comes behind: so the first pages stay as they were, however far somebody reads.
+func (s *finding) nearest(p *place, widely bool) (hits []search.Hit, err error) {
 	for many := leastNearest; ; many *= 2 {
-		more, all, err := s.nearestOf(p, codes, probe, many)
+		var more []search.Hit
+		if more, p.whole, err = s.nearestOf(p, many); err != nil {
+			return nil, err
+		}
 		hits = behind(hits, more)
-		if err != nil || s.q.Fuse || all || len(hits) >= s.want || many >= mostNearest {
-			return hits, err
+		if !widely || p.whole || len(hits) >= s.want || many >= mostNearest {
+			return hits, nil
 		}
 	}
+}
+
+// beyond adds what is near and was not among the candidates that were fused: passages
+// of few memories may have taken all their places.
+func (s *finding) beyond() error {
+	for _, p := range s.places {
+		if p.probe == nil || p.whole {
+			continue
+		}
+		more, err := s.nearest(p, true)
+		if err != nil {
+			return err
+		}
+		p.nearest = more
+	}
+	s.hits = behind(s.hits, merged(s.places, func(p *place) []search.Hit { return p.nearest }))
+	return nil
 }
 
 // behind adds hits to a list that are not in it, with no higher score than its last.
@@ -94,34 +115,34 @@ func behind(list, more []search.Hit) []search.Hit {
 
 // nearestOf compares the passages that promise most, so many of them, and tells whether
 // these are all.
-func (s *finding) nearestOf(p *place, codes *search.Codes, probe *search.Probe, many int) (hits []search.Hit, all bool, err error) {
-	picked := p.view.Nearest(codes, probe, s.filter, many)
+func (s *finding) nearestOf(p *place, many int) (hits []search.Hit, all bool, err error) {
+	picked := p.view.Nearest(p.codes, p.probe, s.filter, many)
 	all = len(picked) < many
 	fill := p.hits[:min(len(p.hits), filledHits)]
 	if s.q.Without.Has(search.FeatureFill) {
 		fill = nil
 	}
 	for _, h := range fill {
-		picked = codes.Keys(picked, h.Memory, probe, filledKeys)
+		picked = p.codes.Keys(picked, h.Memory, p.probe, filledKeys)
 	}
 	// Who reads in the order of the table reads less of it. What was picked by its
 	// signs comes before the same by words: it knows its place.
 	slices.SortStableFunc(picked, func(a, b search.Vector) int { return cmp.Compare(a.Key, b.Key) })
 	picked = slices.CompactFunc(picked, func(a, b search.Vector) bool { return a.Key == b.Key })
-	passages, err := s.compared(p, picked, probe)
+	passages, err := s.compared(p, picked)
 	return search.Best(passages), all, err
 }
 
 // compared compares vectors whole, in the order of their keys. Those that were read not
 // long ago need not be read again.
-func (s *finding) compared(p *place, picked []search.Vector, probe *search.Probe) (hits []search.Hit, err error) {
+func (s *finding) compared(p *place, picked []search.Vector) (hits []search.Hit, err error) {
 	keys := make([]int64, len(picked))
 	for i, v := range picked {
 		keys[i] = v.Key
 	}
 	hits = make([]search.Hit, 0, len(picked))
 	take := func(i, passage int, vector []byte) {
-		score, broken := probe.Dot(vector)
+		score, broken := p.probe.Dot(vector)
 		if h, there := p.view.Hit(picked[i], passage+1, score, int64(s.t.now)); there {
 			hits = append(hits, h)
 		}
@@ -180,7 +201,9 @@ func (t *Tx) meantLike(workspace, memory int64, text string) (list []loci.Alike,
 		}
 		return nil, err
 	}
-	hits, err := s.nearest(s.places[0], codes, search.NewProbe(search.Mean(own)))
+	p := s.places[0]
+	p.codes, p.probe = codes, search.NewProbe(search.Mean(own))
+	hits, err := s.nearest(p, true)
 	if err != nil {
 		return nil, err
 	}
