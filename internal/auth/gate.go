@@ -44,7 +44,7 @@ func NewGate(s *store.Store, o Options) *Gate {
 	g := &Gate{o: o, store: s, cancel: cancel}
 	g.known = known{clock: o.Clock, credentials: map[proof]entry{}, used: map[loci.Credential]map[string]loci.Time{}}
 	g.rates = newRates(s, o)
-	g.meter = meter{store: s, plan: o.Plan, clock: o.Clock, users: map[string]*account{}}
+	g.meter = meter{store: s, plan: o.Plan, clock: o.Clock, shared: o.Shared, users: map[string]*account{}}
 	s.Hear(g.known.hear)
 	g.done.Go(func() { g.keep(ctx) })
 	return g

@@ -15,11 +15,12 @@ import (
 // write and the limit holds exactly; where it has none, it only adds up what
 // it saves later.
 type meter struct {
-	store *store.Store
-	plan  loci.Plan
-	clock loci.Clock
-	mu    sync.Mutex
-	users map[string]*account
+	store  *store.Store
+	plan   loci.Plan
+	clock  loci.Clock
+	shared bool // other servers count too
+	mu     sync.Mutex
+	users  map[string]*account
 }
 
 // account is the month of one user.
@@ -27,6 +28,7 @@ type account struct {
 	mu    sync.Mutex
 	month string
 	read  bool  // used is known
+	stale bool  // others may have used more since it was read
 	used  int64 // in the store, with what is left of the block
 	left  int64 // of the block that was taken ahead; below zero: not yet saved
 }
@@ -53,6 +55,11 @@ func (m *meter) take(ctx context.Context, userID string, now time.Time, counts b
 	month, ends := window(now)
 	if err := m.turn(ctx, userID, a, month); err != nil {
 		return nil, err
+	}
+	if a.stale {
+		if err := m.reread(ctx, userID, a, month); err != nil {
+			return nil, err
+		}
 	}
 	var refused error
 	if counts {
@@ -86,11 +93,17 @@ func (m *meter) turn(ctx context.Context, userID string, a *account, month strin
 	if a.read {
 		return nil
 	}
+	a.left = 0
+	return m.reread(ctx, userID, a, month)
+}
+
+// reread reads what all servers have used.
+func (m *meter) reread(ctx context.Context, userID string, a *account, month string) error {
 	used, err := store.SystemRead(ctx, m.store, "read the used operations", func(t *store.SystemTx) (int64, error) {
 		return t.UsedOperations(userID, month)
 	})
 	if err == nil {
-		a.month, a.used, a.left, a.read = month, used, 0, true
+		a.month, a.used, a.read, a.stale = month, used, true, false
 	}
 	return err
 }
@@ -115,20 +128,21 @@ func (m *meter) settle(ctx context.Context, userID string, a *account) error {
 	if a.left == 0 {
 		return nil
 	}
-	_, err := store.System(ctx, m.store, "settle the used operations", func(t *store.SystemTx) (loci.Nothing, error) {
+	used, err := store.System(ctx, m.store, "settle the used operations", func(t *store.SystemTx) (used int64, err error) {
 		if a.left > 0 {
-			return loci.Nothing{}, t.ReturnOperations(userID, a.month, a.left)
+			return a.used - a.left, t.ReturnOperations(userID, a.month, a.left)
 		}
-		_, _, err := t.LeaseOperations(userID, a.month, -a.left, loci.Unlimited)
-		return loci.Nothing{}, err
+		_, used, err = t.LeaseOperations(userID, a.month, -a.left, loci.Unlimited)
+		return used, err
 	})
 	if err == nil {
-		a.used, a.left = a.used-a.left, 0
+		a.used, a.left = used, 0
 	}
 	return err
 }
 
-// save writes down what was counted without a block.
+// save writes down what was counted without a block. What others have counted
+// meanwhile is read with the next call.
 func (m *meter) save(ctx context.Context) error {
 	m.mu.Lock()
 	users := make(map[string]*account, len(m.users))
@@ -142,6 +156,7 @@ func (m *meter) save(ctx context.Context) error {
 		if a.left < 0 {
 			err = m.settle(ctx, id, a)
 		}
+		a.stale = m.shared
 		a.mu.Unlock()
 		if err != nil {
 			return err
@@ -161,10 +176,19 @@ func (m *meter) giveBack() {
 	}
 }
 
+// doubt has what others have counted read anew: who asks for the count wants it as it is.
+func (m *meter) doubt(userID string) {
+	a := m.account(userID)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stale = m.shared
+}
+
 // Used returns how many operations of the month a user has used, and when the
 // month ends.
 func (g *Gate) Used(ctx context.Context, userID string) (used int64, ends time.Time, err error) {
 	now := g.o.Clock()
+	g.meter.doubt(userID)
 	q, err := g.meter.take(ctx, userID, now, false)
 	if err != nil {
 		return 0, ends, err

@@ -138,3 +138,39 @@ func TestSeveralServersShareAQuota(t *testing.T) {
 		}
 	})
 }
+
+// Each of several servers tells what all of them have counted: at once where that is
+// asked for, and with the calls that come after a save.
+func TestServersTellWhatAllHaveCounted(t *testing.T) {
+	t.Parallel()
+	for _, plan := range []loci.Plan{one(5000), loci.Plans[loci.SelfHosted]} {
+		t.Run(string(plan.Name), func(t *testing.T) {
+			o := auth.Options{Plan: plan, Shared: true}
+			each(t, o, func(t *testing.T, d storetest.Database, h *gatehouse) {
+				call := func(g *auth.Gate, n int) (used int64) {
+					for range n {
+						c, err := ask(g, counted, h.key.APIKey)
+						expect(t, err, "")
+						used = c.Quota.Limit - c.Quota.Remaining
+					}
+					return used
+				}
+				second := gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, o)
+				call(h.Gate, 100)
+				call(second, 20)
+				second.Close() // gives its block back
+				second = gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, o)
+				t.Cleanup(second.Close)
+				if used, _, err := h.Used(t.Context(), h.user.ID); err != nil || used != 120 {
+					t.Errorf("%d are used, %v", used, err)
+				}
+				call(second, 30)
+				second.Close()
+				h.Gate.Save(t.Context())
+				if used := call(h.Gate, 1); used != 151 {
+					t.Errorf("%d are used after a save", used)
+				}
+			})
+		})
+	}
+}

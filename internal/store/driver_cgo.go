@@ -14,10 +14,11 @@ const SQLDriver = "sqlite3"
 // Driver names the SQLite driver of this build.
 const Driver = "mattn"
 
-// sqliteCode returns SQLite's primary result code of err, or 0.
+// sqliteCode returns SQLite's extended result code of err, whose last byte is the
+// primary one, or 0.
 func sqliteCode(err error) int {
 	if e, ok := errors.AsType[sqlite3.Error](err); ok {
-		return int(e.Code)
+		return int(e.ExtendedCode)
 	}
 	return 0
 }

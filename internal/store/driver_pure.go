@@ -15,10 +15,11 @@ const SQLDriver = "sqlite"
 // Driver names the SQLite driver of this build.
 const Driver = "modernc"
 
-// sqliteCode returns SQLite's primary result code of err, or 0.
+// sqliteCode returns SQLite's extended result code of err, whose last byte is the
+// primary one, or 0.
 func sqliteCode(err error) int {
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		return e.Code() & 0xff
+		return e.Code()
 	}
 	return 0
 }

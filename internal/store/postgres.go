@@ -173,6 +173,8 @@ func postgresError(err error) error {
 		return busy(err)
 	case pgconn.SafeToRetry(err):
 		return busy(err)
+	case code == "23503":
+		return gone(err)
 	}
 	return err
 }

@@ -308,6 +308,12 @@ func TestPurgedUserLeavesNoByte(t *testing.T) {
 		if _, err := tryAdd(server, gone, "", "Back again"); !loci.Is(err, loci.NotFound) {
 			t.Error("one who is gone writes: ", err)
 		}
+		if _, err := serve(server).CreateKey(ctx, gone, loci.CreateKey{}); !loci.Is(err, loci.NotFound) {
+			t.Error("one who is gone gets a key: ", err)
+		}
+		if _, err := serve(server).CreateWorkspace(ctx, gone, loci.CreateWorkspace{Name: "Den"}); !loci.Is(err, loci.NotFound) {
+			t.Error("one who is gone makes a workspace: ", err)
+		}
 		if _, err := operator.PurgeUser(ctx, "nobody@example.com", true); !loci.Is(err, loci.NotFound) {
 			t.Error(err)
 		}

@@ -23,6 +23,8 @@ const (
 	sqliteLocked     = 6
 	sqliteFull       = 13
 	sqliteConstraint = 19
+
+	sqliteForeignKey = 787 // extended
 )
 
 var sqliteDialect = &dialect{
@@ -189,11 +191,13 @@ func sqliteError(err error) error {
 	if _, ok := errors.AsType[*loci.Error](err); ok {
 		return err
 	}
-	switch sqliteCode(err) {
-	case sqliteBusy, sqliteLocked:
+	switch code := sqliteCode(err); {
+	case code&0xff == sqliteBusy, code&0xff == sqliteLocked:
 		return busy(err)
-	case sqliteFull:
+	case code&0xff == sqliteFull:
 		return &loci.Error{Code: loci.StorageFull, Message: loci.StorageFull.Hint(), Err: err}
+	case code == sqliteForeignKey:
+		return gone(err)
 	}
 	return err
 }

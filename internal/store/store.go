@@ -182,6 +182,12 @@ func busy(err error) error {
 	return &loci.Error{Code: loci.Unavailable, Message: loci.Unavailable.Hint(), Retry: time.Second, Err: err}
 }
 
+// gone tells that what a new row was to belong to was deleted meanwhile: whose account
+// is purged is still believed for a moment.
+func gone(err error) error {
+	return &loci.Error{Code: loci.NotFound, Message: loci.NotFound.Hint(), Err: err}
+}
+
 func wrap(q string, err error) error {
 	if err == nil || errors.Is(err, errNoRow) {
 		return err
