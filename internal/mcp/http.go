@@ -52,11 +52,11 @@ func (d *Door) HTTP() http.Handler {
 		}
 		decodeName(r.Header)
 		out := &reply{ResponseWriter: w, call: c, body: body}
-		if d.direct(set, out, r, c) {
-			return
-		}
 		if code, text := mistake(body); code != 0 {
 			protest(w, http.StatusBadRequest, nil, code, text)
+			return
+		}
+		if d.direct(set, out, r, c) {
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))

@@ -58,17 +58,6 @@ func (w *reply) protest(text string) {
 	}
 }
 
-// identity returns the id of a message, or nil where it has none.
-func identity(message []byte) json.RawMessage {
-	var m struct {
-		ID json.RawMessage `json:"id"`
-	}
-	if json.Unmarshal(message, &m) != nil || string(m.ID) == "null" {
-		return nil
-	}
-	return m.ID
-}
-
 // A failure is an error response of JSON-RPC 2.0 (section 5.1). Where the id of
 // the request is not known it is null.
 type failure struct {
