@@ -141,7 +141,7 @@ func (p *pipe) message(next line) jsonrpc.Message {
 	}
 	m, err := jsonrpc.DecodeMessage(next.text)
 	if err != nil {
-		p.protest(next.text, -32600, "The line is no message: a request has jsonrpc, id and method.")
+		p.protest(next.text, -32600, noMessage)
 		return nil
 	}
 	if q, ok := m.(*jsonrpc.Request); ok && q.IsCall() && !p.ask(q.ID) {
@@ -170,7 +170,7 @@ func (p *pipe) protest(message []byte, code int, text string) {
 func (p *pipe) Write(_ context.Context, m jsonrpc.Message) error {
 	data, err := jsonrpc.EncodeMessage(m)
 	if err == nil {
-		err = p.write(data)
+		err = p.write(reword(data))
 	}
 	if r, ok := m.(*jsonrpc.Response); ok {
 		p.mu.Lock()
