@@ -42,7 +42,7 @@ type pipe struct {
 	done  chan struct{} // closed with the conversation
 	once  sync.Once
 
-	mu       sync.Mutex // guards out and what follows
+	mu       sync.Mutex          // guards out and what follows
 	asked    map[jsonrpc.ID]bool // what runs, and whether its answer is still wanted
 	closed   bool
 	answered *sync.Cond
