@@ -6,25 +6,72 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"unicode/utf8"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// A toolCall is a request of tools/call.
+// A toolCall is a request of tools/call. Its values stand as they were sent,
+// and are nil where they were not.
 type toolCall struct {
-	Version string          `json:"jsonrpc"`
-	ID      json.RawMessage `json:"id"`
-	Method  string          `json:"method"`
-	Params  struct {
-		Meta      map[string]json.RawMessage `json:"_meta"`
-		Name      string                     `json:"name"`
-		Arguments json.RawMessage            `json:"arguments"`
-		Responses json.RawMessage            `json:"inputResponses"`
-		State     json.RawMessage            `json:"requestState"`
-	} `json:"params"`
+	version, id, method, params json.RawMessage
+	meta, name, arguments       json.RawMessage // of the params
+	more                        bool            // the params hold what only the SDK understands
+
+	revision, info, capabilities json.RawMessage // of the meta
+}
+
+// readCall reads a message that is valid JSON. Where a name has escapes, only
+// the SDK understands it.
+func readCall(message []byte) (m toolCall) {
+	m.read(message, func(name string) *json.RawMessage {
+		switch name {
+		case "jsonrpc":
+			return &m.version
+		case "id":
+			return &m.id
+		case "method":
+			return &m.method
+		case "params":
+			return &m.params
+		}
+		return nil
+	})
+	m.read(m.params, func(name string) *json.RawMessage {
+		switch name {
+		case "_meta":
+			return &m.meta
+		case "name":
+			return &m.name
+		case "arguments":
+			return &m.arguments
+		case "inputResponses", "requestState":
+			m.more = true
+		}
+		return nil
+	})
+	m.read(m.meta, func(name string) *json.RawMessage {
+		switch name {
+		case sdk.MetaKeyProtocolVersion:
+			return &m.revision
+		case sdk.MetaKeyClientInfo:
+			return &m.info
+		case sdk.MetaKeyClientCapabilities:
+			return &m.capabilities
+		}
+		return nil
+	})
+	return m
+}
+
+func (m *toolCall) read(object []byte, place func(name string) *json.RawMessage) {
+	each(object, func(name, value []byte) {
+		if p := place(string(name)); p != nil {
+			*p = value
+		}
+		m.more = m.more || bytes.IndexByte(name, '\\') >= 0
+	})
 }
 
 const stateless = "2026-07-28"
@@ -34,12 +81,12 @@ const stateless = "2026-07-28"
 // times as much as all the rest of the door. Only a call that is right in
 // every point is answered here; what is wrong with any other, the SDK says.
 func (d *Door) direct(set op.Reach, w *reply, r *http.Request, c *op.Call) bool {
-	var m toolCall
-	if json.Unmarshal(w.body, &m) != nil || m.Version != "2.0" || m.Method != "tools/call" || m.Params.Responses != nil || m.Params.State != nil {
+	m := readCall(w.body)
+	if string(m.version) != `"2.0"` || string(m.method) != `"tools/call"` || m.id == nil || string(m.id) == "null" || m.more || m.meta != nil && m.meta[0] != '{' {
 		return false
 	}
-	t := d.tools[set][m.Params.Name]
-	if t == nil || len(m.ID) == 0 || !identifies(m.ID) || !utf8.Valid(w.body) {
+	t := d.tools[set][plain(m.name)]
+	if t == nil {
 		return false
 	}
 	ctx, modern := r.Context(), r.Header.Get("MCP-Protocol-Version") == stateless
@@ -50,26 +97,34 @@ func (d *Door) direct(set op.Reach, w *reply, r *http.Request, c *op.Call) bool 
 		// Before, who hung up did not thereby give up.
 		ctx = context.WithoutCancel(ctx)
 	}
-	object, failed := d.answer(ctx, t, c, m.Params.Arguments)
+	object, failed := d.answer(ctx, t, c, m.arguments)
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(d.response(m.ID, object, failed, modern)) // a client that has left is told nothing
+	_, _ = w.Write(d.response(m.id, object, failed, modern)) // a client that has left is told nothing
 	return true
 }
 
 // older reports whether the call is of a revision with a handshake.
 func (m *toolCall) older(h http.Header) bool {
 	version := h.Get("MCP-Protocol-Version")
-	return m.Params.Meta[sdk.MetaKeyProtocolVersion] == nil && (version == "" || version < stateless && slices.Contains(sdk.SupportedProtocolVersions(), version))
+	return m.revision == nil && (version == "" || version < stateless && slices.Contains(sdk.SupportedProtocolVersions(), version))
 }
 
 // agrees reports whether the call has what the stateless revision asks for,
 // and says the same in its headers.
 func (m *toolCall) agrees(h http.Header) bool {
-	info := m.Params.Meta[sdk.MetaKeyClientInfo]
-	return string(m.Params.Meta[sdk.MetaKeyProtocolVersion]) == `"`+stateless+`"` &&
-		bytes.HasPrefix(m.Params.Meta[sdk.MetaKeyClientCapabilities], []byte("{")) &&
-		(info == nil || bytes.HasPrefix(info, []byte("{"))) &&
-		h.Get("Mcp-Method") == m.Method && h.Get("Mcp-Name") == m.Params.Name
+	return string(m.revision) == `"`+stateless+`"` &&
+		bytes.HasPrefix(m.capabilities, []byte("{")) &&
+		(m.info == nil || m.info[0] == '{') &&
+		h.Get("Mcp-Method") == plain(m.method) && h.Get("Mcp-Name") == plain(m.name)
+}
+
+// plain returns what stands between the quotes of a string; of anything else, and
+// of a string with escapes, it returns what no name is.
+func plain(value []byte) string {
+	if len(value) < 2 || value[0] != '"' {
+		return ""
+	}
+	return string(value[1 : len(value)-1])
 }
 
 // response writes the result of a call as the SDK does.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -75,5 +76,59 @@ func TestAMessageIsOneValueWithAnIdThatComesBack(t *testing.T) {
 	}
 	if len(s.memories) > 0 {
 		t.Errorf("%d memories were stored", len(s.memories))
+	}
+}
+
+// What two readers could take for two calls is neither of them; the arguments
+// are judged by the operation, and refused in its way.
+func TestAMessageIsReadInOneWay(t *testing.T) {
+	t.Parallel()
+	s := newShelf()
+	url := serve(t, s)
+	k := converse(t.Context(), t, s)
+	k.greet("2025-11-25")
+	const head = `{"jsonrpc":"2.0","id":1,"method":"tools/call",`
+	for message, hint := range map[string]string{
+		head + `"params":{"name":"memory_list","name":"memory_create","arguments":{"content":"x"}}}`:                          "params.name is given twice",
+		head + `"params":{"name":"memory_list","n\u0061me":"memory_create","arguments":{"content":"x"}}}`:                     "params.name is given twice",
+		head + `"params":{"name":"memory_create","arguments":{},"arguments":{"content":"x"}}}`:                                "params.arguments is given twice",
+		head + `"params":{"name":"memory_list"},"params":{"name":"memory_create","arguments":{"content":"x"}}}`:               "params is given twice",
+		head + `"id":2,"params":{"name":"memory_create","arguments":{"content":"x"}}}`:                                        "id is given twice",
+		head + `"params":{"name":"memory_create","_meta":{"progressToken":1,"progressToken":2},"arguments":{"content":"x"}}}`: "params._meta.progressToken is given twice",
+		`{"jsonrpc":"2.0","id":"\ud800","method":"ping"}`:                                                                     "id must hold no NUL and no lone surrogate",
+		`{"jsonrpc":"2.0","id":"\u0000","method":"ping"}`:                                                                     "id must hold no NUL and no lone surrogate",
+		`{"jsonrpc":"2.0","id":"\ud800","method":"tools/call","params":{"name":"memory_create","arguments":{"content":"x"}}}`: "id must hold no NUL and no lone surrogate",
+		head + `"params":{"name":"memory_create","_meta":{"progressToken":"\udc00"},"arguments":{"content":"x"}}}`:            "params._meta.progressToken must hold",
+		`{"jsonrpc":"2.0","id":1,"method":"` + "ping\\ud800" + `"}`:                                                           "method must hold",
+	} {
+		for _, version := range append(eras, "") {
+			c := client{t: t, url: url, version: version, key: "ann"}
+			a := c.post([]byte(message))
+			if text, _ := a.rpc["error"].(object)["message"].(string); a.StatusCode != 400 || a.code() != -32700 || a.rpc["id"] != nil || !strings.Contains(text, hint) {
+				t.Errorf("%s of %s: %d %s", message, version, a.StatusCode, a.body)
+			}
+		}
+		k.say(message)
+		m := k.hear()
+		if e, _ := m["error"].(object); e["code"] != -32700.0 || m["id"] != nil || !strings.Contains(e["message"].(string), hint) {
+			t.Errorf("%s: %v", message, m)
+		}
+	}
+	c := client{t: t, url: url, version: "2025-11-25", key: "ann"}
+	for args, hint := range map[string]string{`{"content":"x","content":"y"}`: "content is given twice", `{"content":"\ud800"}`: "lone surrogate"} {
+		a := c.post([]byte(head + `"params":{"name":"memory_create","arguments":` + args + `}}`))
+		if v, failed := unpack(t, a.rpc["result"].(object)); !failed || v["code"] != "invalid_query" || !strings.Contains(v["message"].(string), hint) {
+			t.Errorf("%s: %s", args, a.body)
+		}
+	}
+	// The letters of a name count.
+	if a := c.post([]byte(head + `"params":{"name":"memory_list","NAME":"memory_create","Arguments":{"content":"x"}}}`)); a.rpc["result"] == nil {
+		t.Errorf("%s", a.body)
+	}
+	if len(s.memories) > 0 {
+		t.Errorf("%d memories were stored", len(s.memories))
+	}
+	if err := k.end(); err != nil {
+		t.Error(err)
 	}
 }

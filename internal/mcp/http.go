@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,11 +54,11 @@ func (d *Door) HTTP() http.Handler {
 		}
 		decodeName(r.Header)
 		out := &reply{ResponseWriter: w, call: c, body: body}
-		if d.direct(set, out, r, c) {
-			return
-		}
 		if code, text := mistake(body); code != 0 {
 			protest(w, http.StatusBadRequest, nil, code, text)
+			return
+		}
+		if d.direct(set, out, r, c) {
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
@@ -93,7 +95,11 @@ func (d *Door) call(r *http.Request) *op.Call {
 
 // proof returns the credential that came with a request, or "".
 func (d *Door) proof(r *http.Request) string {
-	scheme, key, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	given := r.Header["Authorization"]
+	if len(given) > 1 {
+		return ""
+	}
+	scheme, key, _ := strings.Cut(strings.Join(given, ""), " ")
 	if strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(key)
 	}
@@ -103,13 +109,15 @@ func (d *Door) proof(r *http.Request) string {
 	return ""
 }
 
-// actor returns what the actor headers say; of two, the one that is refused.
+// actor returns what the actor headers say; of several, one that is refused.
 func actor(h http.Header) string {
-	a := h.Get("X-Loci-Actor")
-	if b := h.Get("X-Service-Actor"); a == "" || b != "" && a == "agent" {
-		return b
+	named := ""
+	for _, a := range slices.Concat(h["X-Loci-Actor"], h["X-Service-Actor"]) {
+		if named == "" || named == "agent" {
+			named = cmp.Or(a, "nobody") // an empty one is refused too
+		}
 	}
-	return a
+	return named
 }
 
 func validRequestID(id string) bool {
@@ -137,7 +145,7 @@ func (d *Door) admit(g guard, w http.ResponseWriter, r *http.Request, c *op.Call
 		return 0, err
 	}
 	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
-	if !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
+	if len(r.Header["Content-Type"]) > 1 || !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
 		return 0, loci.Fail(loci.UnsupportedMediaType)
 	}
 	return d.toolset(r)

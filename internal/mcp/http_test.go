@@ -276,6 +276,41 @@ func TestWhatTravelsWithACall(t *testing.T) {
 	}
 }
 
+func TestHeadersAreGivenOnce(t *testing.T) {
+	t.Parallel()
+	d := newShelf().door()
+	d.QueryKey = true
+	c := client{t: t, url: serveHandler(t, d.HTTP()) + "?api_key=ann", version: "2025-11-25"}
+	body, _ := json.Marshal(c.message("tools/call", object{"name": "memory_list"}))
+	for _, test := range []struct {
+		name   string
+		values []string
+		status int
+		code   any
+	}{
+		{"Authorization", []string{"Bearer ann", "Bearer bob"}, 401, "missing_api_key"},
+		{"Authorization", []string{"Bearer ann", "Bearer ann"}, 401, "missing_api_key"},
+		{"Content-Type", []string{"application/json", "text/plain"}, 415, "unsupported_media_type"},
+		{"X-Loci-Actor", []string{"agent", "human"}, 200, "invalid_query"},
+		{"X-Loci-Actor", []string{"human", "agent"}, 200, "invalid_query"},
+		{"X-Loci-Actor", []string{""}, 200, "invalid_query"},
+		{"X-Loci-Actor", []string{"agent", "agent"}, 200, nil},
+	} {
+		r, _ := http.NewRequestWithContext(t.Context(), "POST", c.url, bytes.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		r.Header[test.name] = test.values
+		a := do(t, r)
+		code := a.rpc["code"]
+		if result, ok := a.rpc["result"].(object); ok {
+			v, _ := unpack(t, result)
+			code = v["code"]
+		}
+		if a.StatusCode != test.status || code != test.code {
+			t.Errorf("%s %q: %d %s", test.name, test.values, a.StatusCode, a.body)
+		}
+	}
+}
+
 func TestManyCallsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newShelf()

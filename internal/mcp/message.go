@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"strconv"
-	"unicode/utf8"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
 )
 
 // safe is the largest integer that no reader of JSON changes (RFC 8259, section 6).
@@ -12,17 +14,30 @@ const safe = 1<<53 - 1
 
 // mistake tells what is wrong with a message as such, with the code of JSON-RPC 2.0
 // (section 5.1), or returns zero. The SDK would take the first value of several, and
-// numbers as ids that do not come back as they were.
+// numbers as ids that do not come back as they were. What is wrong with the arguments
+// of a tool, its operation says.
 func mistake(message []byte) (code int, text string) {
+	if err := op.Sound(message, "params", "arguments"); err != nil {
+		return -32700, "The message is not JSON that can be read in one way: " + loci.AsError(err).Message + "."
+	}
 	switch {
-	case !utf8.Valid(message) || !json.Valid(message):
-		return -32700, "The message is not valid JSON in UTF-8."
 	case bytes.HasPrefix(bytes.TrimSpace(message), []byte("[")):
 		return -32600, "Batches are not supported: send one message at a time."
 	case !identifies(identity(message)):
 		return -32600, "The id must be a string, or an integer of at most 2^53-1."
 	}
 	return 0, ""
+}
+
+// identity returns the id of a message that is valid JSON, or nil where it has none.
+func identity(message []byte) json.RawMessage {
+	var id json.RawMessage
+	each(message, func(name, value []byte) {
+		if string(name) == "id" && string(value) != "null" {
+			id = value
+		}
+	})
+	return id
 }
 
 // identifies reports whether an id can come back as it was; a message may have none.

@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,10 +40,24 @@ func (w *reply) Write(p []byte) (int, error) {
 		w.WriteHeader(http.StatusOK)
 	}
 	if !w.plain {
-		return w.ResponseWriter.Write(p)
+		if _, err := w.ResponseWriter.Write(w.reword(p)); err != nil {
+			return 0, err
+		}
+		return len(p), nil
 	}
 	w.protest(strings.TrimSpace(string(p)))
 	return len(p), nil
+}
+
+// reword returns an answer with its error in plain words, also where it is
+// what an event tells.
+func (w *reply) reword(p []byte) []byte {
+	if !bytes.HasPrefix(p, []byte("event: ")) {
+		return reword(p)
+	}
+	const mark, end = "\ndata: ", "\n\n"
+	head, data, _ := bytes.Cut(p, []byte(mark))
+	return slices.Concat(head, []byte(mark), reword(bytes.TrimSuffix(data, []byte(end))), []byte(end))
 }
 
 // protest answers what the SDK refused with a text. An unknown method is an
@@ -49,24 +65,14 @@ func (w *reply) Write(p []byte) (int, error) {
 func (w *reply) protest(text string) {
 	switch {
 	case !strings.HasPrefix(text, "JSON RPC not handled"):
-		protest(w.ResponseWriter, w.status, w.body, -32600, text)
+		code, text := inWords(-32600, text)
+		protest(w.ResponseWriter, w.status, w.body, code, text)
 	case identity(w.body) == nil:
 		w.Header().Del("Content-Type")
 		w.ResponseWriter.WriteHeader(http.StatusAccepted)
 	default:
 		protest(w.ResponseWriter, http.StatusOK, w.body, -32601, "There is no such method.")
 	}
-}
-
-// identity returns the id of a message, or nil where it has none.
-func identity(message []byte) json.RawMessage {
-	var m struct {
-		ID json.RawMessage `json:"id"`
-	}
-	if json.Unmarshal(message, &m) != nil || string(m.ID) == "null" {
-		return nil
-	}
-	return m.ID
 }
 
 // A failure is an error response of JSON-RPC 2.0 (section 5.1). Where the id of
@@ -77,12 +83,19 @@ type failure struct {
 	Error   struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
+
+		Data json.RawMessage `json:"data,omitempty"`
 	} `json:"error"`
 }
 
 func newFailure(message []byte, code int, text string) []byte {
-	f := failure{Version: "2.0", ID: identity(message)}
+	f := failure{ID: identity(message)}
 	f.Error.Code, f.Error.Message = code, text
+	return f.bytes()
+}
+
+func (f *failure) bytes() []byte {
+	f.Version = "2.0"
 	out, _ := json.Marshal(f) // an id that was just read is valid
 	return out
 }

@@ -65,6 +65,21 @@ func after(s []byte, i int) int {
 	return scalar(s, i)
 }
 
+// each tells the members of an object: their names as they stand between the
+// quotes, escapes and all. What is no object has none.
+func each(object []byte, member func(name, value []byte)) {
+	if object = bytes.TrimSpace(object); len(object) == 0 || object[0] != '{' {
+		return
+	}
+	for i := space(object, 1); object[i] != '}'; {
+		end := quoted(object, i)
+		at := space(object, space(object, end)+1)
+		stop := after(object, at)
+		member(object[i+1:end-1], object[at:stop])
+		i = comma(object, stop)
+	}
+}
+
 // without takes the first member of that name out of an object. value is nil
 // where there is none; what is no object stays as it is.
 func without(object []byte, name string) (value, rest []byte) {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"sync"
@@ -41,8 +42,8 @@ type pipe struct {
 	done  chan struct{} // closed with the conversation
 	once  sync.Once
 
-	mu       sync.Mutex // guards out and what follows
-	asked    map[jsonrpc.ID]bool
+	mu       sync.Mutex          // guards out and what follows
+	asked    map[jsonrpc.ID]bool // what runs, and whether its answer is still wanted
 	closed   bool
 	answered *sync.Cond
 }
@@ -141,12 +142,16 @@ func (p *pipe) message(next line) jsonrpc.Message {
 	}
 	m, err := jsonrpc.DecodeMessage(next.text)
 	if err != nil {
-		p.protest(next.text, -32600, "The line is no message: a request has jsonrpc, id and method.")
+		p.protest(next.text, -32600, noMessage)
 		return nil
 	}
-	if q, ok := m.(*jsonrpc.Request); ok && q.IsCall() && !p.ask(q.ID) {
+	q, ok := m.(*jsonrpc.Request)
+	switch {
+	case ok && q.IsCall() && !p.ask(q.ID):
 		p.protest(next.text, -32600, "The id belongs to a request that is still running.")
 		return nil
+	case ok && q.Method == "notifications/cancelled":
+		p.cancel(q.Params)
 	}
 	return m
 }
@@ -155,30 +160,61 @@ func (p *pipe) message(next line) jsonrpc.Message {
 func (p *pipe) ask(id jsonrpc.ID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.asked[id] {
+	if _, taken := p.asked[id]; taken {
 		return false
 	}
 	p.asked[id] = true
 	return true
 }
 
+// cancel notes that nobody waits any more for the answer to a request: it may
+// have come about all the same, and the protocol asks for silence.
+func (p *pipe) cancel(params json.RawMessage) {
+	var given struct {
+		ID any `json:"requestId"`
+	}
+	_ = json.Unmarshal(params, &given) // what is malformed names no request
+	id, err := jsonrpc.MakeID(given.ID)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, runs := p.asked[id]; err == nil && runs {
+		p.asked[id] = false
+	}
+}
+
 func (p *pipe) protest(message []byte, code int, text string) {
 	_ = p.write(newFailure(message, code, text)) // the next answer meets the same error
 }
 
-// Write sends a message.
+// Write sends a message, unless it answers what was cancelled.
 func (p *pipe) Write(_ context.Context, m jsonrpc.Message) error {
+	r, ok := m.(*jsonrpc.Response)
+	if ok {
+		defer p.finish(r.ID)
+		if !p.wanted(r.ID) {
+			return nil
+		}
+	}
 	data, err := jsonrpc.EncodeMessage(m)
 	if err == nil {
-		err = p.write(data)
-	}
-	if r, ok := m.(*jsonrpc.Response); ok {
-		p.mu.Lock()
-		delete(p.asked, r.ID)
-		p.answered.Broadcast()
-		p.mu.Unlock()
+		err = p.write(reword(data))
 	}
 	return err
+}
+
+func (p *pipe) wanted(id jsonrpc.ID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	wanted, runs := p.asked[id]
+	return wanted || !runs
+}
+
+// finish notes that a request runs no more.
+func (p *pipe) finish(id jsonrpc.ID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.asked, id)
+	p.answered.Broadcast()
 }
 
 func (p *pipe) write(data []byte) error {

@@ -188,10 +188,33 @@ func TestStdioCallCanBeCancelledWhileOthersRun(t *testing.T) {
 		t.Errorf("a taken id: %v", m)
 	}
 	k.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
-	k.hear()
 	if err := <-s.woken; err == nil {
 		t.Error("the call was not cancelled")
 	}
+	k.ask(4, "ping", "{}")
+	k.say(`{"jsonrpc":"2.0","id":"two","method":"tools/call","params":{"name":"shelf_rest","arguments":{}}}`)
+	<-s.entered
+	k.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"two"}}`)
+	<-s.woken
+	go func() {
+		for {
+			select {
+			case <-s.entered:
+			case <-s.woken:
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
+	// Of these, some are cancelled before their tool runs.
+	for id := 5; id < 25; id++ {
+		k.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"shelf_rest","arguments":{}}}`, id))
+		k.say(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id))
+	}
+	for _, params := range []string{`{"requestId":99}`, `{"requestId":[]}`, `{}`, `5`} {
+		k.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":` + params + `}`)
+	}
+	k.ask(30, "ping", "{}")
 	if err := k.end(); err != nil {
 		t.Error(err)
 	}

@@ -24,8 +24,9 @@ type Call struct {
 	Address        string          // of the peer
 	RequestID      string
 	IdempotencyKey string
-	Keyed          bool // there is an IdempotencyKey, though it may be empty
+	Keys           int // how many keys were sent: one may be empty, and of several none counts
 	IfMatch        string
+	Matches        int  // how many times If-Match was sent
 	Again          bool // a door asks once more for what is one call to its client: it counts once
 
 	Quota    *Quota // of the caller's plan, once the credential is known
@@ -95,6 +96,10 @@ func (c *Call) permits(o *Op, who *loci.Actor) error {
 		return bad("an agent id is given by the server: leave X-Loci-Agent-Id out")
 	case c.Actor != "" && c.Actor != "agent":
 		return bad("the actor header must be agent")
+	case c.Keys > 1 && o.keyed():
+		return bad("Idempotency-Key is given twice")
+	case c.Matches > 1 && o.Guarded:
+		return bad("If-Match is given twice: several entity tags stand in one, between commas")
 	case o.Access == Person && !who.Person():
 		return loci.Fail(loci.InsufficientScope, "This needs an API key or a sign-in: a token cannot widen its own reach.")
 	case o.Access == Agent && (c.Actor != "agent" || who.Credential != loci.KeyCredential):
@@ -104,9 +109,12 @@ func (c *Call) permits(o *Op, who *loci.Actor) error {
 	return nil
 }
 
+// keyed reports whether an Idempotency-Key counts.
+func (o *Op) keyed() bool { return o.Method == "POST" && o.Access != Public }
+
 // once ties the call to its Idempotency-Key, if it is one that counts.
 func (c *Call) once(o *Op, who *loci.Actor, in any) error {
-	if c.IdempotencyKey == "" && !c.Keyed || o.Method != "POST" || o.Access == Public {
+	if c.IdempotencyKey == "" && c.Keys == 0 || !o.keyed() {
 		return nil
 	}
 	if n := len(c.IdempotencyKey); n < 1 || n > 200 {

@@ -92,7 +92,7 @@ func TestIdempotencyKeysAreForPostsAndPrintable(t *testing.T) {
 		{"ä", make_.Op, loci.InvalidQuery}, {"~ a,b", make_.Op, ""}, {"ä", change.Op, ""},
 		{"", make_.Op, loci.InvalidQuery}, {"", change.Op, ""},
 	} {
-		_, err := host(&toy{}).Run(ctx, c.o, &op.Call{IdempotencyKey: c.key, Keyed: true}, args(`{"thingId":"x","name":"y"}`))
+		_, err := host(&toy{}).Run(ctx, c.o, &op.Call{IdempotencyKey: c.key, Keys: 1}, args(`{"thingId":"x","name":"y"}`))
 		if c.code == "" && err != nil || c.code != "" && !loci.Is(err, c.code) {
 			t.Errorf("%q: %v, want %q", c.key, err, c.code)
 		}

@@ -42,6 +42,14 @@ func (s *scanner) literal(word string) bool {
 	return true
 }
 
+// broken refuses text that is not JSON and says where it stops to be.
+func (s *scanner) broken() error {
+	if s.pos >= len(s.data) {
+		return bad("the JSON text ends too early")
+	}
+	return bad("the JSON text is malformed at byte %d", s.pos)
+}
+
 // text reads a string; the scanner stands at its quote. name is for messages.
 func (s *scanner) text(name string) (string, error) {
 	s.pos++
@@ -343,14 +351,6 @@ func (d *decoder) list(p *plan, v reflect.Value, name string) error {
 		return bad("%s must have at least %d items", name, p.rule.MinItems)
 	}
 	return nil
-}
-
-// broken refuses text that is not JSON and says where it stops to be.
-func (d *decoder) broken() error {
-	if d.pos >= len(d.data) {
-		return bad("the JSON text ends too early")
-	}
-	return bad("the JSON text is malformed at byte %d", d.pos)
 }
 
 func hasNUL(s string) bool {

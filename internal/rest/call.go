@@ -23,11 +23,11 @@ func (d *door) call(w http.ResponseWriter, r *http.Request) *op.Call {
 		RequestID: w.Header()["X-Request-Id"][0],
 	}
 	if tags := r.Header["If-Match"]; len(tags) > 0 {
-		c.IfMatch = cmp.Or(strings.Join(tags, ", "), `""`) // an empty one is no licence: it matches nothing
+		c.IfMatch, c.Matches = cmp.Or(tags[0], `""`), len(tags) // an empty one is no licence: it matches nothing
 	}
 	c.Proof, c.Kind = d.proof(r)
 	if keys := r.Header["Idempotency-Key"]; len(keys) > 0 {
-		c.IdempotencyKey, c.Keyed = strings.Join(keys, ", "), true
+		c.IdempotencyKey, c.Keys = keys[0], len(keys)
 	}
 	return c
 }

@@ -224,13 +224,13 @@ func TestAnUnchangedThingIsNotSentAgain(t *testing.T) {
 func TestTheCallCarriesWhatIsNoField(t *testing.T) {
 	t.Parallel()
 	s, url := serve(t)
-	ask(t, url, "POST /v1/things/7"+auth+"\nX-Service-Actor: agent\nIdempotency-Key: k 1\nIf-Match: \"a\"\nIf-Match: \"b\"\nOrigin: https://evil.example")
+	ask(t, url, "POST /v1/things/7"+auth+"\nX-Service-Actor: agent\nIdempotency-Key: k 1\nIf-Match: \"a\", \"b\"\nOrigin: https://evil.example")
 	c := s.asked()
 	if c.Door != "rest" || c.Proof != "good" || c.Kind != "" || c.Actor != "agent" || c.AgentID || !c.Foreign || c.Address != "127.0.0.1" || c.IdempotencyKey != "k 1" || c.IfMatch != `"a", "b"` {
 		t.Errorf("%+v", c)
 	}
 	ask(t, url, "POST /v1/things/7"+auth+"\nIf-Match:\nIdempotency-Key:")
-	if c := s.asked(); c.IfMatch != `""` || c.IdempotencyKey != "" || !c.Keyed {
+	if c := s.asked(); c.IfMatch != `""` || c.IdempotencyKey != "" || c.Keys != 1 || c.Matches != 1 {
 		t.Errorf("empty headers: %+v", c)
 	}
 	for headers, foreign := range map[string]bool{
@@ -243,6 +243,34 @@ func TestTheCallCarriesWhatIsNoField(t *testing.T) {
 	}
 	if ask(t, url, "GET /v1/things"+auth+"\nOrigin: https://evil.example"); s.asked().Foreign {
 		t.Error("reading is never foreign")
+	}
+}
+
+// What says one thing is not chosen from: neither its first value is, nor its last.
+func TestHeadersAreGivenOnce(t *testing.T) {
+	t.Parallel()
+	_, url := serve(t)
+	body := jsonish + "\n\n" + `{"content":"x"}`
+	for send, status := range map[string]int{
+		"POST /v1/things/7" + auth + "\nIdempotency-Key: a\nIdempotency-Key: b" + body:                      400,
+		"POST /v1/things/7" + auth + "\nIdempotency-Key: a\nIdempotency-Key: a" + body:                      400,
+		"POST /v1/things/7" + auth + "\nIdempotency-Key: a\nIdempotency-Key:" + body:                        400,
+		"POST /v1/things/7" + auth + "\nIdempotency-Key: a" + body:                                          201,
+		"PATCH /v1/things/7" + auth + "\nIf-Match: \"a\"\nIf-Match: \"b\"" + body:                           400,
+		"PATCH /v1/things/7" + auth + "\nIf-Match: *\nIf-Match:" + body:                                     400,
+		"PATCH /v1/things/7" + auth + "\nIf-Match: \"a\", \"b\"" + body:                                     200,
+		"PATCH /v1/things/7" + auth + "\nIdempotency-Key: a\nIdempotency-Key: b" + body:                     200,
+		"GET /v1/things/7" + auth + "\nIf-Match: a\nIf-Match: b\nIdempotency-Key: a":                        200,
+		"POST /v1/things/7" + auth + auth + body:                                                            401,
+		"POST /v1/things/7" + auth + jsonish + body:                                                         415,
+		"POST /v1/things/7" + auth + "\nX-Loci-Actor: agent\nX-Loci-Actor: human" + body:                    400,
+		"POST /v1/things/7\nIdempotency-Key: a\nIdempotency-Key: b" + body:                                  401,
+		"POST /v1/things/7" + auth + "\nIdempotency-Key: a\nIdempotency-Key: b\n\n":                         400,
+		"POST /v1/auth/login\nIdempotency-Key: a\nIdempotency-Key: b" + jsonish + "\n\n" + `{"name":"ann"}`: 200,
+	} {
+		if got := ask(t, url, send); got.StatusCode != status {
+			t.Errorf("%s: %d %s", send, got.StatusCode, got.text)
+		}
 	}
 }
 

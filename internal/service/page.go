@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"strings"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/store"
@@ -29,8 +30,9 @@ func (q question) page(c loci.Cursor, l loci.Limit) (p store.Page, err error) {
 	if c == "" {
 		return p, nil
 	}
+	// The decoder passes over line breaks, so they are looked for apart.
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(string(c))
-	if err != nil || len(raw) < 8+markSize || !hmac.Equal(raw[len(raw)-markSize:], q.sign(raw[:len(raw)-markSize])) {
+	if err != nil || strings.ContainsAny(string(c), "\r\n") || len(raw) < 8+markSize || !hmac.Equal(raw[len(raw)-markSize:], q.sign(raw[:len(raw)-markSize])) {
 		return p, loci.Fail(loci.InvalidQuery, "cursor does not belong to this question: start again without it")
 	}
 	raw = raw[:len(raw)-markSize]

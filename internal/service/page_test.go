@@ -63,7 +63,7 @@ func TestABrokenCursorIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	broken := []string{good + "A", good[1:], good[:len(good)-1], good + "=", "A", " " + good, base64.RawURLEncoding.EncodeToString(raw[:20])}
+	broken := []string{good + "A", good[1:], good[:len(good)-1], good + "=", "A", " " + good, good + "\n", good + "\r\n", "\n" + good, good[:9] + "\r" + good[9:], base64.RawURLEncoding.EncodeToString(raw[:20])}
 	for i := range raw {
 		changed := slices.Clone(raw)
 		changed[i] ^= 1
