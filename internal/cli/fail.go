@@ -6,11 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
-
-	"github.com/charmbracelet/fang"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
@@ -27,7 +24,7 @@ func (m misuse) Error() string { return string(m) }
 // fail tells the person what went wrong, or with --json the program, and
 // returns the exit code. What fails before the command begins is a command
 // line that was not understood.
-func (p *program) fail(w io.Writer, s fang.Styles, err error) int {
+func (p *program) fail(err error) int {
 	if err == errBroken {
 		return refused
 	}
@@ -35,11 +32,11 @@ func (p *program) fail(w io.Writer, s fang.Styles, err error) int {
 		if ok {
 			err = late
 		}
-		p.say(w, s, fmt.Sprintf("%v\nTry --help.", err))
+		p.say(fmt.Sprintf("%v\nTry --help.", err))
 		return misused
 	}
 	if errors.Is(err, context.Canceled) {
-		p.say(w, s, "interrupted")
+		p.say("interrupted")
 		return refused
 	}
 	if p.json {
@@ -53,7 +50,7 @@ func (p *program) fail(w io.Writer, s fang.Styles, err error) int {
 			text += fmt.Sprintf("\nTry again in %v.", e.Retry.Round(time.Second))
 		}
 	}
-	p.say(w, s, clean(text, true))
+	p.say(clean(text, true))
 	return refused
 }
 
@@ -89,13 +86,9 @@ func oneLine(text string) string {
 }
 
 // say writes to the person.
-func (p *program) say(w io.Writer, s fang.Styles, text string) {
-	if _, styled := p.terminal(p.err); styled {
-		text = s.ErrorHeader.String() + "\n" + s.ErrorText.UnsetTransform().Render(text) + "\n"
-	} else {
-		text = "loci: " + text
-	}
-	_, _ = fmt.Fprintln(w, text)
+func (p *program) say(text string) {
+	_, colour := p.terminal(p.err)
+	_, _ = fmt.Fprintln(p.err, bold("loci:", colour), text)
 }
 
 // print writes v as one line of JSON.

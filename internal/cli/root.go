@@ -36,6 +36,9 @@ func (p *program) root() *cobra.Command {
 			without(c, aims...)
 		}
 	}
+	root.Version = version().Version
+	root.SilenceUsage, root.SilenceErrors = true, true // fail tells
+	root.SetHelpFunc(p.page)
 	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.err)

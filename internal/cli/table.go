@@ -71,10 +71,7 @@ func (p *program) grid(b *bytes.Buffer, records []map[string]json.RawMessage) {
 			line += cell + strings.Repeat(" ", widths[i]-ansi.StringWidth(cell)+2)
 		}
 		line = strings.TrimRight(line, " ")
-		if n == 0 && colour {
-			line = "\x1b[1m" + line + "\x1b[0m"
-		}
-		b.WriteString(line + "\n")
+		b.WriteString(bold(line, n == 0 && colour) + "\n")
 	}
 }
 
