@@ -15,17 +15,17 @@ import (
 func (p *program) operation(o *op.Op) *cobra.Command {
 	_, verb, _ := strings.Cut(o.Name, ".")
 	f := newForm(o)
-	use := kebab(verb)
-	for _, s := range f.words {
-		use += " <" + s.flag + ">"
+	words := make([]string, len(f.words))
+	for i, s := range f.words {
+		words[i] = "<" + s.flag + ">"
 	}
 	c := &op.Call{Door: "command"}
 	var agent bool
 	cmd := &cobra.Command{
-		Use:     use,
+		Use:     strings.Join(append([]string{kebab(verb)}, words...), " "),
 		Short:   o.Summary,
 		Example: f.examples(o),
-		Args:    exactly(f.words),
+		Args:    exactly(words...),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if agent {
 				c.Actor = "agent"
@@ -54,18 +54,14 @@ func (p *program) operation(o *op.Op) *cobra.Command {
 }
 
 // exactly asks for one argument for each word.
-func exactly(words []*slot) cobra.PositionalArgs {
+func exactly(words ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == len(words) {
 			return nil
 		}
-		names := make([]string, len(words))
-		for i, s := range words {
-			names[i] = "<" + s.flag + ">"
-		}
 		want := "no arguments"
 		if len(words) > 0 {
-			want = strings.Join(names, " ")
+			want = strings.Join(words, " ")
 		}
 		return fmt.Errorf("%q takes %s, and was given %d", c.CommandPath(), want, len(args))
 	}
