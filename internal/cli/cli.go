@@ -17,7 +17,7 @@ import (
 const (
 	done    = 0
 	refused = 1
-	misused = 2 // an unknown command or flag, or a wrong number of arguments
+	misused = 2 // an unknown command or flag, a wrong number of arguments, or a value that cannot be one
 )
 
 // A program is one run of loci.

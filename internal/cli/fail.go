@@ -21,6 +21,21 @@ type misuse string
 
 func (m misuse) Error() string { return string(m) }
 
+// A misshapen is an input that the operation refuses by its shape alone, before
+// anybody is asked: that too is a mistake on the command line, told in the
+// words that every door has for it.
+type misshapen struct{ error }
+
+func (m misshapen) Unwrap() error { return m.error }
+
+// shaped marks an error of reading the command line's values.
+func shaped(err error) error {
+	if loci.Is(err, loci.InvalidQuery) {
+		return misshapen{err}
+	}
+	return err
+}
+
 // fail tells the person what went wrong, or with --json the program, and
 // returns the exit code. What fails before the command begins is a command
 // line that was not understood.
@@ -39,9 +54,13 @@ func (p *program) fail(err error) int {
 		p.say("interrupted")
 		return refused
 	}
+	code, more := refused, ""
+	if _, ok := errors.AsType[misshapen](err); ok {
+		code, more = misused, "\nTry --help."
+	}
 	if p.json {
 		_ = p.print(op.NewProblem(explain(err), p.requestID)) // there is nobody left to tell
-		return refused
+		return code
 	}
 	text := oneLine(err.Error())
 	if e, ok := errors.AsType[*loci.Error](err); ok && (e.Code != loci.InternalError || e.Err == nil) {
@@ -50,8 +69,8 @@ func (p *program) fail(err error) int {
 			text += fmt.Sprintf("\nTry again in %v.", e.Retry.Round(time.Second))
 		}
 	}
-	p.say(clean(text, true))
-	return refused
+	p.say(clean(text, true) + more)
+	return code
 }
 
 // explain returns err as an Error. On this device nobody reads a log: the

@@ -33,9 +33,14 @@ func (p *program) operation(o *op.Op) *cobra.Command {
 			if once := cmd.Flags().Lookup("idempotency-key"); once != nil && once.Changed && c.IdempotencyKey == "" {
 				return misuse("--idempotency-key is empty")
 			}
+			c.RequestID = loci.NewID(time.Now())
+			p.requestID = c.RequestID
 			input, err := f.input(args, p.stdin)
+			if err == nil {
+				_, err = o.Canonical(op.Args{JSON: input})
+			}
 			if err != nil {
-				return err
+				return shaped(err)
 			}
 			return p.call(cmd, o, c, input)
 		},
@@ -77,8 +82,6 @@ func (p *program) call(cmd *cobra.Command, o *op.Op, c *op.Call, input []byte) e
 	if err != nil {
 		return err
 	}
-	c.RequestID = loci.NewID(time.Now())
-	p.requestID = c.RequestID
 	raw, err := caller.Call(cmd.Context(), o, c, op.Args{JSON: input})
 	if e := end(); err == nil {
 		err = e
