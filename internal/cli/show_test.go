@@ -82,12 +82,37 @@ func TestAnAnswerOfNothingIsNoSilence(t *testing.T) {
 	}
 }
 
-func TestColumnsShrinkToTheTerminal(t *testing.T) {
+func TestATableFitsTheTerminal(t *testing.T) {
 	t.Parallel()
-	for room, want := range map[int][3]int{100: {36, 40, 16}, 80: {36, 28, 16}, 60: {36, 12, 12}} {
-		widths := []int{36, 40, 16}
-		if shrink(widths, room); [3]int(widths) != want {
-			t.Errorf("%d: %v, want %v", room, widths, want)
+	const id, title, at = toyID, "A rather long title that goes on for a while", `"2026-11-22T09:30:00.000Z"`
+	record := func(kind string) map[string]json.RawMessage {
+		return map[string]json.RawMessage{"id": json.RawMessage(`"` + id + `"`), "score": json.RawMessage("0.4909"), "title": json.RawMessage(`"` + title + `"`),
+			"type": json.RawMessage(`"` + kind + `"`), "updatedAt": json.RawMessage(at)}
+	}
+	for _, c := range []struct {
+		room, width int
+		kind, heads string
+		title, time int
+	}{
+		{200, 114, "fact", "ID SCORE TITLE TYPE UPDATED", len(title), 16},
+		{100, 100, "fact", "ID SCORE TITLE TYPE UPDATED", 30, 16},
+		{80, 80, "fact", "ID SCORE TITLE TYPE UPDATED", 16, 10},
+		{80, 80, "architecture", "ID SCORE TITLE TYPE", 20, 0},
+		{60, 60, "fact", "ID SCORE TITLE", 14, 0},
+		{50, 50, "fact", "ID TITLE", 12, 0},
+		{30, 50, "fact", "ID TITLE", 12, 0},
+		{5, 50, "fact", "ID TITLE", 12, 0},
+	} {
+		table := fit(tabulate([]map[string]json.RawMessage{record(c.kind)}), c.room)
+		var heads []string
+		for _, column := range table {
+			heads = append(heads, column.cells[0])
+			if want := map[string]int{"id": 36, "title": c.title, "updatedAt": c.time}[column.name]; want != 0 && column.width != want {
+				t.Errorf("%d: %s is %d wide, not %d", c.room, column.name, column.width, want)
+			}
+		}
+		if got := strings.Join(heads, " "); got != c.heads || span(table, 0) != c.width {
+			t.Errorf("%d: %s, %d wide; want %s, %d", c.room, got, span(table, 0), c.heads, c.width)
 		}
 	}
 }
