@@ -100,7 +100,7 @@ func (p *program) examineLocal(ctx context.Context, d *diagnosis, t target) {
 	if !d.add("folder", err, "can be written") {
 		return
 	}
-	_, end, err := p.openLocal(ctx, t.dir)
+	_, end, err := p.openLocal(ctx, t.dir, true)
 	if err == nil {
 		err = end()
 	}

@@ -36,7 +36,7 @@ func (p *program) serveAgent(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	caller, end, err := p.open(cmd.Context(), t)
+	caller, end, err := p.open(cmd.Context(), t, false)
 	if err != nil {
 		return err
 	}

@@ -78,14 +78,18 @@ func (p *program) call(cmd *cobra.Command, o *op.Op, c *op.Call, input []byte) e
 	if err != nil {
 		return err
 	}
-	caller, end, err := p.open(cmd.Context(), t)
+	caller, end, err := p.open(cmd.Context(), t, true)
 	if err != nil {
 		return err
 	}
 	raw, err := caller.Call(cmd.Context(), o, c, op.Args{JSON: input})
+	slow := time.AfterFunc(time.Second, func() {
+		p.say("done; a long text is still being read, so that it is found by its meaning too")
+	})
 	if e := end(); err == nil {
 		err = e
 	}
+	slow.Stop()
 	if err != nil {
 		return err
 	}

@@ -2,11 +2,15 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/loci-memory/loci/internal/op"
 )
 
 func TestJSONIsTheOperationsObject(t *testing.T) {
@@ -114,6 +118,22 @@ func TestATableFitsTheTerminal(t *testing.T) {
 		if got := strings.Join(heads, " "); got != c.heads || span(table, 0) != c.width {
 			t.Errorf("%d: %s, %d wide; want %s, %d", c.room, got, span(table, 0), c.heads, c.width)
 		}
+	}
+}
+
+func TestALongEndIsExplained(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	open := d.openLocal
+	d.openLocal = func(ctx context.Context, dir string, brief bool) (op.Caller, func() error, error) {
+		c, _, err := open(ctx, dir, brief)
+		if !brief {
+			t.Error("a command is not brief")
+		}
+		return c, func() error { time.Sleep(1200 * time.Millisecond); return nil }, err
+	}
+	if code := d.run("memory", "create", "--content", "x", "--json"); code != 0 || !strings.Contains(d.err.String(), "a long text is still being read") || strings.Count(d.out.String(), "\n") != 1 {
+		t.Errorf("%d %s %s", code, d.out.String(), d.err.String())
 	}
 }
 
