@@ -78,7 +78,7 @@ func (c *Client) Call(ctx context.Context, method, pattern string, in []byte, op
 	path := pattern
 	for name, value := range fields {
 		if place := "{" + name + "}"; strings.Contains(pattern, place) {
-			path = strings.ReplaceAll(path, place, segment(text(value)))
+			path = strings.ReplaceAll(path, place, segment(name, text(value)))
 			delete(fields, name)
 		}
 	}
@@ -96,10 +96,12 @@ func (c *Client) Call(ctx context.Context, method, pattern string, in []byte, op
 	return c.Do(ctx, method, path, query, nil, options...)
 }
 
-// segment escapes a segment of a path. One of dots alone would be taken as a
-// step up and an empty one be lost: both become one that no record has.
-func segment(s string) string {
-	if strings.Trim(s, ".") == "" {
+// segment escapes the segment of a path that is the field of that name. An id
+// that is none could be a word of another route, /v1/memories/context, or a step
+// up: it becomes one that no record has, and the server says that nothing is
+// found, as it does of any such id.
+func segment(name, s string) string {
+	if strings.HasSuffix(name, "Id") && !loci.ValidID(s) || strings.Trim(s, ".") == "" {
 		return "-"
 	}
 	return url.PathEscape(s)

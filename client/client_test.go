@@ -68,16 +68,20 @@ func TestFieldsGoWhereTheyBelong(t *testing.T) {
 			_, err := call[loci.Memories](t.Context(), c, "GET /v1/memories", limit, nil)
 			return err
 		},
-		"GET /v1/memories/a%2Fb%3F ": func() error {
-			_, err := call[loci.MemoryDetail](t.Context(), c, "GET /v1/memories/{memoryId}", loci.GetMemory{MemoryID: "a/b?"}, nil)
+		"GET /v1/memories/" + anID + " ": func() error {
+			_, err := call[loci.MemoryDetail](t.Context(), c, "GET /v1/memories/{memoryId}", loci.GetMemory{MemoryID: anID}, nil)
 			return err
 		},
-		"GET /v1/memories/- ": func() error {
-			_, err := call[loci.MemoryDetail](t.Context(), c, "GET /v1/memories/{memoryId}", loci.GetMemory{MemoryID: ".."}, nil)
+		"GET /v1/things/a%2Fb%3F ": func() error {
+			_, err := c.Call(t.Context(), "GET", "/v1/things/{name}", []byte(`{"name":"a/b?"}`))
 			return err
 		},
-		`PATCH /v1/atlases/7 {"keywords":["\u003cx\u003e"]}`: func() error {
-			_, err := call[loci.OneAtlas](t.Context(), c, "PATCH /v1/atlases/{atlasId}", loci.UpdateAtlas{AtlasID: "7", Keywords: &keywords}, nil)
+		"GET /v1/things/- ": func() error {
+			_, err := c.Call(t.Context(), "GET", "/v1/things/{name}", []byte(`{"name":".."}`))
+			return err
+		},
+		"PATCH /v1/atlases/" + anID + ` {"keywords":["\u003cx\u003e"]}`: func() error {
+			_, err := call[loci.OneAtlas](t.Context(), c, "PATCH /v1/atlases/{atlasId}", loci.UpdateAtlas{AtlasID: anID, Keywords: &keywords}, nil)
 			return err
 		},
 		"GET /v1/me ": func() error {
@@ -87,6 +91,23 @@ func TestFieldsGoWhereTheyBelong(t *testing.T) {
 	} {
 		if err := do(); err != nil || last.line+" "+last.body != want {
 			t.Errorf("%v\ngot  %s %s\nwant %s", err, last.line, last.body, want)
+		}
+	}
+}
+
+const anID = "01890000-0000-7000-8000-000000000001"
+
+// An id that is a word of another route, or holds what a path is made of,
+// reaches the operation that it was given to.
+func TestWhatIsNoIDReachesNoOtherRoute(t *testing.T) {
+	t.Parallel()
+	c, last := listener(t, `{"ok":true}`)
+	for _, id := range []string{"context", "search", "a/b", "a?b", "..", ".", "", strings.ToUpper("0189abcd-0000-7000-8000-000000000001"), anID + "/versions"} {
+		if _, err := c.MemoryGet(t.Context(), loci.GetMemory{MemoryID: id}); err != nil || last.line != "GET /v1/memories/-" {
+			t.Errorf("%q: %s %v", id, last.line, err)
+		}
+		if _, err := c.MemoryVersions(t.Context(), loci.ListVersions{MemoryID: id}); err != nil || last.line != "GET /v1/memories/-/versions" {
+			t.Errorf("%q: %s %v", id, last.line, err)
 		}
 	}
 }

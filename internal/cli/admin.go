@@ -92,7 +92,7 @@ func (p *program) createUser() *cobra.Command {
 		Short:   "Make a user",
 		Long:    "Makes a user with a personal workspace. Without a password the user can use keys, and not sign in.\nWhere there is no database yet, this makes it: no other command of the operator does.",
 		Example: "loci admin user create --email ada@example.org --name Ada\nloci admin user create --email ada@example.org --password-stdin < password.txt",
-		Args:    cobra.NoArgs,
+		Args:    exactly(),
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The address (required)")
 	cmd.Flags().StringVar(&name, "name", "", "The name; default: the local part of the address")
@@ -117,7 +117,7 @@ func (p *program) verifyUser() *cobra.Command {
 		Use:     "verify",
 		Short:   "Mark the address of a user as verified",
 		Example: "loci admin user verify --email ada@example.org",
-		Args:    cobra.NoArgs,
+		Args:    exactly(),
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The address (required)")
 	return p.operator(cmd, func(ctx context.Context, a *server.Admin, _ []string) (outcome, error) {
@@ -132,7 +132,7 @@ func (p *program) createKey() *cobra.Command {
 		Use:     "create",
 		Short:   "Make an API key of a user",
 		Example: "loci admin key create --email ada@example.org --name laptop",
-		Args:    cobra.NoArgs,
+		Args:    exactly(),
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The user's address (required)")
 	cmd.Flags().StringVar(&name, "name", "", "What the key is for")

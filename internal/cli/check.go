@@ -20,7 +20,7 @@ func (p *program) check() *cobra.Command {
 			"rows of the memories, and looks whether every version can be read. It names kinds and ids, never a text. The server may run\n" +
 			"meanwhile. The exit code is 1 where something is wrong and was not repaired.",
 		Example: "loci admin check\nloci admin check --repair --json",
-		Args:    cobra.NoArgs,
+		Args:    exactly(),
 	}
 	cmd.Flags().BoolVar(&repair, "repair", false, "Write what is derived anew where it is wrong")
 	return p.operator(cmd, func(ctx context.Context, a *server.Admin, _ []string) (outcome, error) {

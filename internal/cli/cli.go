@@ -11,15 +11,13 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-
-	"github.com/charmbracelet/fang"
 )
 
 // The exit codes.
 const (
 	done    = 0
 	refused = 1
-	misused = 2 // an unknown command or flag, or a wrong number of arguments
+	misused = 2 // an unknown command or flag, a wrong number of arguments, or a value that cannot be one
 )
 
 // A program is one run of loci.
@@ -62,8 +60,8 @@ func (p *program) env(name string) string {
 func (p *program) run(ctx context.Context, args []string) int {
 	root := p.root()
 	root.SetArgs(args)
-	code := done
-	handle := func(w io.Writer, s fang.Styles, err error) { code = p.fail(w, s, err) }
-	_ = fang.Execute(ctx, root, fang.WithVersion(version().Version), fang.WithErrorHandler(handle)) // handled
-	return code
+	if err := root.ExecuteContext(ctx); err != nil {
+		return p.fail(err)
+	}
+	return done
 }

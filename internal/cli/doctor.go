@@ -47,7 +47,7 @@ func (p *program) doctor() *cobra.Command {
 		Use:   "doctor",
 		Short: "Say where commands work, and whether they can",
 		Long:  "Names the target of the commands and why it is that one, and looks whether it works.\nThe exit code is 1 if something is broken.",
-		Args:  cobra.NoArgs,
+		Args:  exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := p.diagnose(cmd.Context())
 			if err := p.tell(d); err != nil {
@@ -100,7 +100,7 @@ func (p *program) examineLocal(ctx context.Context, d *diagnosis, t target) {
 	if !d.add("folder", err, "can be written") {
 		return
 	}
-	_, end, err := p.openLocal(ctx, t.dir)
+	_, end, err := p.openLocal(ctx, t.dir, true)
 	if err == nil {
 		err = end()
 	}

@@ -6,11 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
-
-	"github.com/charmbracelet/fang"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
@@ -24,10 +21,25 @@ type misuse string
 
 func (m misuse) Error() string { return string(m) }
 
+// A misshapen is an input that the operation refuses by its shape alone, before
+// anybody is asked: that too is a mistake on the command line, told in the
+// words that every door has for it.
+type misshapen struct{ error }
+
+func (m misshapen) Unwrap() error { return m.error }
+
+// shaped marks an error of reading the command line's values.
+func shaped(err error) error {
+	if loci.Is(err, loci.InvalidQuery) {
+		return misshapen{err}
+	}
+	return err
+}
+
 // fail tells the person what went wrong, or with --json the program, and
 // returns the exit code. What fails before the command begins is a command
 // line that was not understood.
-func (p *program) fail(w io.Writer, s fang.Styles, err error) int {
+func (p *program) fail(err error) int {
 	if err == errBroken {
 		return refused
 	}
@@ -35,16 +47,20 @@ func (p *program) fail(w io.Writer, s fang.Styles, err error) int {
 		if ok {
 			err = late
 		}
-		p.say(w, s, fmt.Sprintf("%v\nTry --help.", err))
+		p.say(fmt.Sprintf("%v\nTry --help.", err))
 		return misused
 	}
 	if errors.Is(err, context.Canceled) {
-		p.say(w, s, "interrupted")
+		p.say("interrupted")
 		return refused
+	}
+	code, more := refused, ""
+	if _, ok := errors.AsType[misshapen](err); ok {
+		code, more = misused, "\nTry --help."
 	}
 	if p.json {
 		_ = p.print(op.NewProblem(explain(err), p.requestID)) // there is nobody left to tell
-		return refused
+		return code
 	}
 	text := oneLine(err.Error())
 	if e, ok := errors.AsType[*loci.Error](err); ok && (e.Code != loci.InternalError || e.Err == nil) {
@@ -53,8 +69,8 @@ func (p *program) fail(w io.Writer, s fang.Styles, err error) int {
 			text += fmt.Sprintf("\nTry again in %v.", e.Retry.Round(time.Second))
 		}
 	}
-	p.say(w, s, clean(text, true))
-	return refused
+	p.say(clean(text, true) + more)
+	return code
 }
 
 // explain returns err as an Error. On this device nobody reads a log: the
@@ -89,13 +105,9 @@ func oneLine(text string) string {
 }
 
 // say writes to the person.
-func (p *program) say(w io.Writer, s fang.Styles, text string) {
-	if _, styled := p.terminal(p.err); styled {
-		text = s.ErrorHeader.String() + "\n" + s.ErrorText.UnsetTransform().Render(text) + "\n"
-	} else {
-		text = "loci: " + text
-	}
-	_, _ = fmt.Fprintln(w, text)
+func (p *program) say(text string) {
+	_, colour := p.terminal(p.err)
+	_, _ = fmt.Fprintln(p.err, bold("loci:", colour), text)
 }
 
 // print writes v as one line of JSON.

@@ -68,7 +68,7 @@ func (f *form) bind(cmd *cobra.Command) {
 	for _, s := range f.flags {
 		usage := s.told()
 		if usage == "" {
-			usage = strings.ReplaceAll(s.flag, "-", " ")
+			usage = "The " + strings.ReplaceAll(s.flag, "-", " ")
 		}
 		if s.required {
 			usage += " (required)"
@@ -83,8 +83,8 @@ func (f *form) bind(cmd *cobra.Command) {
 	}
 }
 
-// told describes the slot on the help page, which writes the first word with a
-// capital: so that is never a value, which would be refused.
+// told describes the slot on the help page as a phrase, in which values and
+// names keep their letters: the others would be refused.
 func (s *slot) told() string {
 	word, rest, _ := strings.Cut(s.usage, ":")
 	rest = strings.TrimSpace(rest)

@@ -85,7 +85,7 @@ func TestDashReadsTheStandardInputOnce(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoValueIsRefusedByTheOperation(t *testing.T) {
+func TestWhatIsNoValueIsRefusedInTheWordsOfTheOperation(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	for hint, args := range map[string][]string{
@@ -93,14 +93,22 @@ func TestWhatIsNoValueIsRefusedByTheOperation(t *testing.T) {
 		"content must not be empty":  {"memory", "create", "--content", ""},
 		"content is required":        {"memory", "create"},
 		"type must be one of fact":   {"memory", "create", "--content", "x", "--type", "Fact"},
+		"mode must be one of auto":   {"memory", "search", "x", "--mode", "fast"},
+		"limit must be at most":      {"memory", "list", "--limit", "1000"},
 		"accept must be a boolean":   {"invitation", "respond", "i", "--accept=maybe", "--confirm"},
 		"not valid UTF-8":            {"memory", "create", "--content", "a\xff"},
 		"rules must be a list":       {"toy-box", "sort", "--rules", "{}"},
 		"at least one field to chan": {"atlas", "update", "a"},
 	} {
-		if code := d.run(args...); code != 1 || !strings.Contains(d.err.String(), hint) {
+		if code := d.run(args...); code != 2 || !strings.Contains(d.err.String(), hint) || !strings.Contains(d.err.String(), "(invalid_query)\nTry --help.\n") {
 			t.Errorf("%v: %d %s", args, code, d.err.String())
 		}
+	}
+	if code := d.run("memory", "create", "--json"); code != 2 || !strings.Contains(d.out.String(), `"code":"invalid_query"`) || !strings.Contains(d.out.String(), `"requestId":"`) {
+		t.Errorf("%d %s", code, d.out.String())
+	}
+	if d.opened != 0 {
+		t.Errorf("the database was opened %d times", d.opened)
 	}
 }
 

@@ -19,7 +19,7 @@ func (p *program) login() *cobra.Command {
 		Long:  "Keeps the address of a server and an API key, so that every command and loci mcp work there.\nThe key lies in the keyring of the system, or where there is none in a file that only you can read.",
 		Example: "loci login https://loci.example.org --key - < key.txt\n" +
 			"loci login http://127.0.0.1:7007 --key loci_live_...",
-		Args: cobra.ExactArgs(1),
+		Args: exactly("<url>"),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.signIn(cmd, args[0], key) },
 	}
 	cmd.Flags().StringVar(&key, "key", "", "The API key; - reads it from the standard input, where no list of processes shows it")
@@ -81,7 +81,7 @@ func (p *program) logout() *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout",
 		Short: "Forget the server and its key",
-		Args:  cobra.NoArgs,
+		Args:  exactly(),
 		RunE: func(*cobra.Command, []string) error {
 			was, err := p.forget()
 			if err != nil {

@@ -19,7 +19,7 @@ func (p *program) mcp() *cobra.Command {
 		Short:   "Serve an agent over stdin and stdout (Model Context Protocol)",
 		Long:    "Serves one agent on this device: its memories are those of the login, or of this device.\nNothing but messages of the protocol is written to stdout.",
 		Example: "loci mcp\nloci mcp --local --toolset core",
-		Args:    cobra.NoArgs,
+		Args:    exactly(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.serveAgent(cmd, name) },
 	}
 	cmd.Flags().StringVar(&name, "toolset", "", "The set of tools: "+strings.Join(toolsets, ", ")+" (LOCI_MCP_TOOLSET)")
@@ -36,7 +36,7 @@ func (p *program) serveAgent(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	caller, end, err := p.open(cmd.Context(), t)
+	caller, end, err := p.open(cmd.Context(), t, false)
 	if err != nil {
 		return err
 	}

@@ -15,17 +15,17 @@ import (
 func (p *program) operation(o *op.Op) *cobra.Command {
 	_, verb, _ := strings.Cut(o.Name, ".")
 	f := newForm(o)
-	use := kebab(verb)
-	for _, s := range f.words {
-		use += " <" + s.flag + ">"
+	words := make([]string, len(f.words))
+	for i, s := range f.words {
+		words[i] = "<" + s.flag + ">"
 	}
 	c := &op.Call{Door: "command"}
 	var agent bool
 	cmd := &cobra.Command{
-		Use:     use,
+		Use:     strings.Join(append([]string{kebab(verb)}, words...), " "),
 		Short:   o.Summary,
 		Example: f.examples(o),
-		Args:    exactly(f.words),
+		Args:    exactly(words...),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if agent {
 				c.Actor = "agent"
@@ -33,9 +33,14 @@ func (p *program) operation(o *op.Op) *cobra.Command {
 			if once := cmd.Flags().Lookup("idempotency-key"); once != nil && once.Changed && c.IdempotencyKey == "" {
 				return misuse("--idempotency-key is empty")
 			}
+			c.RequestID = loci.NewID(time.Now())
+			p.requestID = c.RequestID
 			input, err := f.input(args, p.stdin)
+			if err == nil {
+				_, err = o.Canonical(op.Args{JSON: input})
+			}
 			if err != nil {
-				return err
+				return shaped(err)
 			}
 			return p.call(cmd, o, c, input)
 		},
@@ -54,18 +59,14 @@ func (p *program) operation(o *op.Op) *cobra.Command {
 }
 
 // exactly asks for one argument for each word.
-func exactly(words []*slot) cobra.PositionalArgs {
+func exactly(words ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == len(words) {
 			return nil
 		}
-		names := make([]string, len(words))
-		for i, s := range words {
-			names[i] = "<" + s.flag + ">"
-		}
 		want := "no arguments"
 		if len(words) > 0 {
-			want = strings.Join(names, " ")
+			want = strings.Join(words, " ")
 		}
 		return fmt.Errorf("%q takes %s, and was given %d", c.CommandPath(), want, len(args))
 	}
@@ -77,16 +78,18 @@ func (p *program) call(cmd *cobra.Command, o *op.Op, c *op.Call, input []byte) e
 	if err != nil {
 		return err
 	}
-	caller, end, err := p.open(cmd.Context(), t)
+	caller, end, err := p.open(cmd.Context(), t, true)
 	if err != nil {
 		return err
 	}
-	c.RequestID = loci.NewID(time.Now())
-	p.requestID = c.RequestID
 	raw, err := caller.Call(cmd.Context(), o, c, op.Args{JSON: input})
+	slow := time.AfterFunc(time.Second, func() {
+		p.say("done; a long text is still being read, so that it is found by its meaning too")
+	})
 	if e := end(); err == nil {
 		err = e
 	}
+	slow.Stop()
 	if err != nil {
 		return err
 	}

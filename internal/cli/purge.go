@@ -50,7 +50,7 @@ func (p *program) purgeWorkspace() *cobra.Command {
 		Short:   "Erase a team workspace with all that is in it",
 		Long:    "Erases a team workspace with its atlases, memories, members and invitations. A personal workspace goes with its user." + erases,
 		Example: "loci admin workspace purge 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d\nloci admin workspace purge 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d --yes",
-		Args:    cobra.ExactArgs(1),
+		Args:    exactly("ID"),
 	}, func(ctx context.Context, a *server.Admin, args []string, yes bool) (fmt.Stringer, error) {
 		return a.Store.PurgeWorkspace(ctx, args[0], yes)
 	})
@@ -65,7 +65,7 @@ func (p *program) purgeUser() *cobra.Command {
 			"Teams that the user owns are to be purged first. What the user wrote in the teams of others belongs to them and stays: its\n" +
 			"author is then an id that nobody has." + erases,
 		Example: "loci admin user purge --email ada@example.org\nloci admin user purge --email ada@example.org --yes --json",
-		Args:    cobra.NoArgs,
+		Args:    exactly(),
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The user's address (required)")
 	return p.purge(cmd, func(ctx context.Context, a *server.Admin, _ []string, yes bool) (fmt.Stringer, error) {

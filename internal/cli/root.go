@@ -36,14 +36,21 @@ func (p *program) root() *cobra.Command {
 			without(c, aims...)
 		}
 	}
+	root.Version = version().Version
+	root.SilenceUsage, root.SilenceErrors = true, true // fail tells
+	root.SetHelpFunc(p.page)
 	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.err)
 	root.InitDefaultCompletionCmd() // it keeps the output of this moment
+	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {
-		if c.Name() == "completion" {
+		switch c.Name() {
+		case "completion":
 			c.Args, c.RunE = known, help
 			without(c, aims...)
+		case "help":
+			c.Args, c.Run, c.RunE = nameable, nil, helpOn
 		}
 	}
 	return root
@@ -82,6 +89,26 @@ func aimed(c *cobra.Command) error {
 }
 
 func help(c *cobra.Command, _ []string) error { return c.Help() }
+
+// helpOn is loci help: the page of the command that the words name.
+func helpOn(c *cobra.Command, words []string) error {
+	of, _, err := c.Root().Find(words)
+	if err != nil {
+		return err
+	}
+	of.InitDefaultHelpFlag()
+	of.InitDefaultVersionFlag()
+	return of.Help()
+}
+
+// nameable refuses words that name no command.
+func nameable(c *cobra.Command, words []string) error {
+	of, rest, err := c.Root().Find(words)
+	if err != nil {
+		return err
+	}
+	return known(of, rest)
+}
 
 // The groups of the help page.
 const (

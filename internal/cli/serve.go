@@ -16,7 +16,7 @@ func (p *program) serve() *cobra.Command {
 		Short:   "Run the server",
 		Long:    "Runs the server until SIGINT or SIGTERM. Without settings it listens on 127.0.0.1:7007 and keeps all in one folder.",
 		Example: "loci serve\nloci serve --data /var/lib/loci --listen 127.0.0.1:7007",
-		Args:    cobra.NoArgs,
+		Args:    exactly(),
 	}
 	settings := p.settings(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

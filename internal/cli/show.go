@@ -215,7 +215,7 @@ func (p *program) terminal(w io.Writer) (width int, colour bool) {
 		return 0, false
 	}
 	width, _, err := term.GetSize(int(f.Fd()))
-	if err != nil || width < 20 {
+	if err != nil || width < 1 {
 		width = 80
 	}
 	return width, p.env("NO_COLOR") == "" && p.env("TERM") != "dumb"

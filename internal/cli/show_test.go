@@ -2,11 +2,15 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/loci-memory/loci/internal/op"
 )
 
 func TestJSONIsTheOperationsObject(t *testing.T) {
@@ -82,13 +86,54 @@ func TestAnAnswerOfNothingIsNoSilence(t *testing.T) {
 	}
 }
 
-func TestColumnsShrinkToTheTerminal(t *testing.T) {
+func TestATableFitsTheTerminal(t *testing.T) {
 	t.Parallel()
-	for room, want := range map[int][3]int{100: {36, 40, 16}, 80: {36, 28, 16}, 60: {36, 12, 12}} {
-		widths := []int{36, 40, 16}
-		if shrink(widths, room); [3]int(widths) != want {
-			t.Errorf("%d: %v, want %v", room, widths, want)
+	const id, title, at = toyID, "A rather long title that goes on for a while", `"2026-11-22T09:30:00.000Z"`
+	record := func(kind string) map[string]json.RawMessage {
+		return map[string]json.RawMessage{"id": json.RawMessage(`"` + id + `"`), "score": json.RawMessage("0.4909"), "title": json.RawMessage(`"` + title + `"`),
+			"type": json.RawMessage(`"` + kind + `"`), "updatedAt": json.RawMessage(at)}
+	}
+	for _, c := range []struct {
+		room, width int
+		kind, heads string
+		title, time int
+	}{
+		{200, 114, "fact", "ID SCORE TITLE TYPE UPDATED", len(title), 16},
+		{100, 100, "fact", "ID SCORE TITLE TYPE UPDATED", 30, 16},
+		{80, 80, "fact", "ID SCORE TITLE TYPE UPDATED", 16, 10},
+		{80, 80, "architecture", "ID SCORE TITLE TYPE", 20, 0},
+		{60, 60, "fact", "ID SCORE TITLE", 14, 0},
+		{50, 50, "fact", "ID TITLE", 12, 0},
+		{30, 50, "fact", "ID TITLE", 12, 0},
+		{5, 50, "fact", "ID TITLE", 12, 0},
+	} {
+		table := fit(tabulate([]map[string]json.RawMessage{record(c.kind)}), c.room)
+		var heads []string
+		for _, column := range table {
+			heads = append(heads, column.cells[0])
+			if want := map[string]int{"id": 36, "title": c.title, "updatedAt": c.time}[column.name]; want != 0 && column.width != want {
+				t.Errorf("%d: %s is %d wide, not %d", c.room, column.name, column.width, want)
+			}
 		}
+		if got := strings.Join(heads, " "); got != c.heads || span(table, 0) != c.width {
+			t.Errorf("%d: %s, %d wide; want %s, %d", c.room, got, span(table, 0), c.heads, c.width)
+		}
+	}
+}
+
+func TestALongEndIsExplained(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	open := d.openLocal
+	d.openLocal = func(ctx context.Context, dir string, brief bool) (op.Caller, func() error, error) {
+		c, _, err := open(ctx, dir, brief)
+		if !brief {
+			t.Error("a command is not brief")
+		}
+		return c, func() error { time.Sleep(1200 * time.Millisecond); return nil }, err
+	}
+	if code := d.run("memory", "create", "--content", "x", "--json"); code != 0 || !strings.Contains(d.err.String(), "a long text is still being read") || strings.Count(d.out.String(), "\n") != 1 {
+		t.Errorf("%d %s %s", code, d.out.String(), d.err.String())
 	}
 }
 
@@ -125,6 +170,9 @@ func TestHelpNamesEveryFlagWithAnExample(t *testing.T) {
 			t.Errorf("no %s in:\n%s", want, d.out.String())
 		}
 	}
+	if d.run("memory", "list", "--help"); !strings.Contains(d.out.String(), " nextCursor of the page before\n") {
+		t.Errorf("a name has lost its letters:\n%s", d.out.String())
+	}
 	for _, args := range [][]string{{"atlas", "update"}, {"invitation", "create"}, {"toy-box", "sort"}, {"account", "me"}} {
 		if d.run(append(args, "--help")...); !strings.Contains(d.out.String(), "loci "+strings.Join(args, " ")) {
 			t.Errorf("%v: %s", args, d.out.String())
@@ -152,7 +200,7 @@ func TestTheSameCommandsWorkOnAServer(t *testing.T) {
 	if code := d.run("atlas", "update", "a1", "--name", "N", "--if-match", `"t"`, "--agent"); code != 0 || d.toy.who.IfMatch != `"t"` || !d.toy.who.Agent {
 		t.Errorf("%d %+v", code, d.toy.who)
 	}
-	if d.opened != len(commands) {
+	if d.opened != len(commands)-1 { // --limit x needs none
 		t.Errorf("the local database was opened %d times", d.opened)
 	}
 }

@@ -41,6 +41,9 @@ func (s *slot) Type() string {
 	if s.kind == "object" {
 		return "json"
 	}
+	if s.kind == "boolean" {
+		return "bool" // the name under which the help page knows what needs no value
+	}
 	return s.kind
 }
 

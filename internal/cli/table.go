@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -48,72 +49,117 @@ func (p *program) lists(b *bytes.Buffer, answer []member) error {
 	return nil
 }
 
-// grid prints records below each other. On a terminal the widest column
-// gives way until a line fits.
+// A column is one field of the records of a table.
+type column struct {
+	name  string
+	cells []string // the head first
+	width int      // of the widest cell, or what is left of it
+}
+
+// wide are the columns of texts that may be cut, to no less than leastText. What is
+// worth nothing cut, such as an id or a link, is whole or not there.
+var wide = map[string]bool{"title": true, "name": true, "workspaceName": true, "email": true, "reason": true}
+
+const (
+	leastText = 12
+	easyText  = 24 // up to here texts give way before times do
+	dateWidth = len("2006-01-02")
+)
+
+// grid prints records below each other.
 func (p *program) grid(b *bytes.Buffer, records []map[string]json.RawMessage) {
-	rows := cells(records)
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], ansi.StringWidth(cell))
-		}
-	}
+	table := tabulate(records)
 	room, colour := p.terminal(p.out)
 	if room > 0 {
-		shrink(widths, room-2*(len(widths)-1))
+		table = fit(table, room)
 	}
-	for n, row := range rows {
+	for n := range len(records) + 1 {
 		line := ""
-		for i, cell := range row {
+		for _, c := range table {
+			cell := c.cells[n]
 			if room > 0 {
-				cell = ansi.Truncate(cell, widths[i], "…")
+				cell = ansi.Truncate(cell, c.width, "…")
 			}
-			line += cell + strings.Repeat(" ", widths[i]-ansi.StringWidth(cell)+2)
+			line += cell + strings.Repeat(" ", c.width-ansi.StringWidth(cell)+2)
 		}
-		line = strings.TrimRight(line, " ")
-		if n == 0 && colour {
-			line = "\x1b[1m" + line + "\x1b[0m"
-		}
-		b.WriteString(line + "\n")
+		b.WriteString(bold(strings.TrimRight(line, " "), n == 0 && colour) + "\n")
 	}
 }
 
-// cells returns the rows of a table, the heads first.
-func cells(records []map[string]json.RawMessage) [][]string {
-	rows := make([][]string, len(records)+1)
+// tabulate returns the columns that tell something of the records.
+func tabulate(records []map[string]json.RawMessage) (table []*column) {
 	for _, name := range columns {
 		told := false
-		texts := make([]string, len(records))
-		for i, r := range records {
+		c := &column{name: name, cells: []string{strings.ToUpper(strings.ReplaceAll(kebab(strings.TrimSuffix(name, "At")), "-", " "))}}
+		for _, r := range records {
+			text := ""
 			if raw, ok := r[name]; ok {
-				texts[i] = clean(plain(name, raw), false)
+				text = clean(plain(name, raw), false)
 			}
-			told = told || texts[i] != usual[name] && texts[i] != ""
+			told = told || text != usual[name] && text != ""
+			c.cells = append(c.cells, text)
 		}
 		if _, named := records[0]["id"]; !told || named && nameless[name] {
 			continue
 		}
-		rows[0] = append(rows[0], strings.ToUpper(strings.ReplaceAll(kebab(strings.TrimSuffix(name, "At")), "-", " ")))
-		for i := range records {
-			rows[i+1] = append(rows[i+1], texts[i])
-		}
+		c.measure()
+		table = append(table, c)
 	}
-	return rows
+	return table
 }
 
-// shrink takes from the widest column, never below 12, until all fit into room.
-func shrink(widths []int, room int) {
-	for {
-		sum, widest := 0, 0
-		for i, w := range widths {
-			sum += w
-			if i > 0 && (widest == 0 || w > widths[widest]) {
-				widest = i // the first one is the id, which is worth nothing cut
+func (c *column) measure() {
+	c.width = 0
+	for _, cell := range c.cells {
+		c.width = max(c.width, ansi.StringWidth(cell))
+	}
+}
+
+// fit makes a table as narrow as the room, or as near to it as its columns can be:
+// times become dates, then columns go from the right, and texts take what is left.
+// The first column and those of texts stay.
+func fit(table []*column, room int) []*column {
+	if span(table, easyText) > room {
+		for _, c := range table {
+			if !strings.HasSuffix(c.name, "At") {
+				continue
+			}
+			for i, cell := range c.cells[1:] {
+				c.cells[i+1] = cell[:min(dateWidth, len(cell))]
+			}
+			c.measure()
+		}
+	}
+	for i := len(table) - 1; i > 0 && span(table, leastText) > room; i-- {
+		if !wide[table[i].name] && table[i].name != "inviteUrl" {
+			table = slices.Delete(table, i, i+1)
+		}
+	}
+	for over := span(table, 0) - room; over > 0; {
+		var widest *column
+		for _, c := range table {
+			if wide[c.name] && c.width > leastText && (widest == nil || c.width > widest.width) {
+				widest = c
 			}
 		}
-		if sum <= room || widths[widest] <= 12 || widest == 0 {
-			return
+		if widest == nil {
+			break
 		}
-		widths[widest] = max(12, widths[widest]-(sum-room))
+		widest.width--
+		over--
 	}
+	return table
+}
+
+// span is how wide a table is; with a bound, if its texts had no more than that.
+func span(table []*column, bound int) int {
+	sum := 2 * (len(table) - 1)
+	for _, c := range table {
+		if bound > 0 && wide[c.name] {
+			sum += min(c.width, bound)
+		} else {
+			sum += c.width
+		}
+	}
+	return sum
 }

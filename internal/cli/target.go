@@ -80,13 +80,13 @@ func same(a, b string) bool {
 		strings.TrimRight(u.Path, "/") == strings.TrimRight(v.Path, "/")
 }
 
-// open returns the target's Caller and what ends it.
-func (p *program) open(ctx context.Context, t target) (op.Caller, func() error, error) {
+// open returns the target's Caller and what ends it; brief is for one call.
+func (p *program) open(ctx context.Context, t target, brief bool) (op.Caller, func() error, error) {
 	if t.url == "" {
 		if err := private(t.dir); err != nil {
 			return nil, nil, err
 		}
-		return p.openLocal(ctx, t.dir)
+		return p.openLocal(ctx, t.dir, brief)
 	}
 	c, err := t.client()
 	if err != nil {

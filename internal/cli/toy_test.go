@@ -127,7 +127,7 @@ type desk struct {
 func newDesk(t *testing.T, environ ...string) *desk {
 	d := &desk{toy: &toy{}, home: t.TempDir()}
 	d.program = &program{environ: append([]string{"HOME=" + d.home}, environ...)}
-	d.parts = parts{table: toyTable(), openLocal: func(context.Context, string) (op.Caller, func() error, error) {
+	d.parts = parts{table: toyTable(), openLocal: func(context.Context, string, bool) (op.Caller, func() error, error) {
 		d.opened++
 		return d.toy.host(), func() error { return nil }, nil
 	}}

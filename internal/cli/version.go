@@ -38,7 +38,7 @@ func (p *program) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Say which Loci this is",
-		Args:  cobra.NoArgs,
+		Args:  exactly(),
 		RunE: func(*cobra.Command, []string) error {
 			b := version()
 			if p.json {

@@ -11,11 +11,11 @@ import (
 // parts are what the commands of the table stand on.
 type parts struct {
 	table     *op.Table
-	openLocal func(ctx context.Context, dir string) (op.Caller, func() error, error)
+	openLocal func(ctx context.Context, dir string, brief bool) (op.Caller, func() error, error)
 }
 
-var wired = parts{table: service.Ops, openLocal: func(ctx context.Context, dir string) (op.Caller, func() error, error) {
-	l, err := server.OpenLocal(ctx, dir)
+var wired = parts{table: service.Ops, openLocal: func(ctx context.Context, dir string, brief bool) (op.Caller, func() error, error) {
+	l, err := server.OpenLocal(ctx, dir, brief)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -17,7 +17,7 @@ import (
 func TestSampleTellsOfFlawsWithoutTexts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	l, err := OpenLocal(t.Context(), dir)
+	l, err := OpenLocal(t.Context(), dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -139,10 +139,11 @@ type Local struct {
 // reach it.
 const localOwner loci.Email = "local@localhost"
 
-// OpenLocal opens the local database in dir. Several processes may.
-func OpenLocal(ctx context.Context, dir string) (*Local, error) {
+// OpenLocal opens the local database in dir. Several processes may. A brief one runs
+// for one command, and is interrupted with ctx.
+func OpenLocal(ctx context.Context, dir string, brief bool) (*Local, error) {
 	model := embed.NewMiniLM()
-	st, err := openFile(ctx, dir, store.Options{Embedder: model})
+	st, err := openFile(ctx, dir, store.Options{Embedder: model, Brief: brief})
 	if err != nil {
 		return nil, err
 	}

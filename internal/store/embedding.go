@@ -21,7 +21,10 @@ type embedding struct {
 	after      int64 // the workspace that was served last
 	failures   int   // batches, one after another
 	due        chan struct{}
-	closing    atomic.Bool
+	brief      bool                     // the process runs for one command
+	wrote      atomic.Bool              // a text that is to be embedded
+	ended      chan struct{}            // closed when the process ends
+	late       atomic.Bool              // nothing more is begun
 	aside      atomic.Bool              // another model's process leads
 	dimensions atomic.Int64             // of each vector of the generation; 0 where there is none
 	answering  atomic.Pointer[[]string] // generations, while some may change
@@ -44,15 +47,26 @@ const (
 	mostPause = 30 * time.Second
 )
 
-func (e *embedding) start(s *Store, model search.Embedder) {
-	if model == nil {
+func (e *embedding) start(ctx context.Context, s *Store, o Options) {
+	if o.Embedder == nil {
 		return
 	}
-	var ctx context.Context
-	e.s, e.model, e.due = s, model, make(chan struct{}, 1)
-	ctx, e.cancel = context.WithCancel(context.Background())
+	e.s, e.model, e.brief, e.due = s, o.Embedder, o.Brief, make(chan struct{}, 1)
+	e.ended = make(chan struct{})
+	if !e.brief {
+		ctx = context.WithoutCancel(ctx)
+	}
+	ctx, e.cancel = context.WithCancel(ctx)
 	e.done.Go(func() { e.run(ctx) })
 }
+
+// How long stop waits: until nothing more is begun, and, where the process runs for
+// one command, until what is under way then is given up. The longest text takes the
+// built-in model some twelve seconds, and whoever gives it up has embedded none of it.
+const (
+	lastBatch = 2 * time.Second
+	lastWait  = time.Minute
+)
 
 // stop does what is due first, within reason: a program that runs for one
 // command embeds here or never.
@@ -60,12 +74,23 @@ func (e *embedding) stop() {
 	if e.model == nil {
 		return
 	}
-	e.closing.Store(true)
-	e.wake()
-	late := time.AfterFunc(2*time.Second, e.cancel)
+	close(e.ended)
+	late := time.AfterFunc(lastBatch, func() {
+		if e.late.Store(true); !e.brief || !e.wrote.Load() {
+			e.cancel()
+		}
+	})
+	end := time.AfterFunc(lastWait, e.cancel)
 	e.done.Wait()
 	late.Stop()
+	end.Stop()
 	e.cancel()
+}
+
+// written begins with what a transaction has written.
+func (e *embedding) written() {
+	e.wrote.Store(true)
+	e.wake()
 }
 
 func (e *embedding) wake() {
@@ -76,8 +101,9 @@ func (e *embedding) wake() {
 }
 
 func (e *embedding) run(ctx context.Context) {
-	for begun := false; ctx.Err() == nil; {
+	for begun := false; ctx.Err() == nil && !e.late.Load(); {
 		pause, err := time.Duration(0), error(nil)
+		closing := e.closing() // asked before the look: what was written by then is seen
 		if !begun {
 			if err = e.begin(ctx); err == nil {
 				begun = true
@@ -94,7 +120,7 @@ func (e *embedding) run(ctx context.Context) {
 			pause = min(mostPause, 100*time.Millisecond<<min(e.failures, 10))
 		}
 		if pause > 0 {
-			if e.closing.Load() {
+			if closing {
 				return
 			}
 			e.sleep(ctx, pause)
@@ -102,7 +128,16 @@ func (e *embedding) run(ctx context.Context) {
 	}
 }
 
-// sleep ends early where there is work, unless work has failed.
+func (e *embedding) closing() bool {
+	select {
+	case <-e.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// sleep ends early where there is work, unless work has failed, and where the process ends.
 func (e *embedding) sleep(ctx context.Context, pause time.Duration) {
 	due := e.due
 	if e.failures > 0 {
@@ -113,6 +148,7 @@ func (e *embedding) sleep(ctx context.Context, pause time.Duration) {
 	select {
 	case <-t.C:
 	case <-due:
+	case <-e.ended:
 	case <-ctx.Done():
 	}
 }
@@ -126,7 +162,7 @@ func (e *embedding) begin(ctx context.Context) (err error) {
 		if prepared, rid, err = t.generation(name); err == nil {
 			err = t.lead(name)
 		}
-		if err == nil {
+		if err == nil && !e.brief { // another command may be at work
 			err = t.freeTasks()
 		}
 		return rid, err
@@ -175,6 +211,9 @@ func (e *embedding) round(ctx context.Context) (time.Duration, error) {
 		e.failures = 0
 		return pause, e.tidy(ctx)
 	}
+	if e.brief && !e.wrote.Load() {
+		return idlePause, nil
+	}
 	b, err := System(ctx, e.s, "take memories to embed", func(t *SystemTx) (_ *embedBatch, err error) {
 		b := &embedBatch{e: e}
 		b.tasks, b.due, err = t.take(memories)
@@ -189,7 +228,7 @@ func (e *embedding) round(ctx context.Context) (time.Duration, error) {
 // tidy lets the workspaces answer from the new generation that have all of it, and
 // then removes what is of others.
 func (e *embedding) tidy(ctx context.Context) (err error) {
-	if !e.changing || e.closing.Load() {
+	if !e.changing || e.closing() {
 		return nil
 	}
 	e.changing, err = System(ctx, e.s, "turn to the new generation of vectors", func(t *SystemTx) (bool, error) { return t.turn(e.generation) })

@@ -47,6 +47,11 @@ type Options struct {
 	// Embedder gives memories their vectors. Without one they wait.
 	Embedder search.Embedder
 
+	// Brief says that the process runs for one command: it embeds only once it has
+	// written a text itself, and what it is at when it ends is finished. It ends at
+	// once where the context ends with which the store was opened.
+	Brief bool
+
 	// Storage is how many bytes of content the workspaces of one owner may hold
 	// together; 0 is no limit.
 	Storage int64
@@ -146,7 +151,7 @@ func (s *Store) finish(ctx context.Context, o Options) (*Store, error) {
 	if err = s.renewal.start(ctx, s); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.embedding.start(s, o.Embedder)
+	s.embedding.start(ctx, s, o)
 	return s, nil
 }
 

@@ -97,7 +97,7 @@ func (s *Store) publish(t *Tx) {
 	}
 	s.folds.noticed(t.changed)
 	if t.waits {
-		s.embedding.wake()
+		s.embedding.written()
 	}
 }
 
