@@ -26,7 +26,6 @@ type Call struct {
 	IdempotencyKey string
 	Keys           int // how many keys were sent: one may be empty, and of several none counts
 	IfMatch        string
-	Matches        int  // how many times If-Match was sent
 	Again          bool // a door asks once more for what is one call to its client: it counts once
 
 	Quota    *Quota // of the caller's plan, once the credential is known
@@ -98,8 +97,6 @@ func (c *Call) permits(o *Op, who *loci.Actor) error {
 		return bad("the actor header must be agent")
 	case c.Keys > 1 && o.keyed():
 		return bad("Idempotency-Key is given twice")
-	case c.Matches > 1 && o.Guarded:
-		return bad("If-Match is given twice: several entity tags stand in one, between commas")
 	case o.Access == Person && !who.Person():
 		return loci.Fail(loci.InsufficientScope, "This needs an API key or a sign-in: a token cannot widen its own reach.")
 	case o.Access == Agent && (c.Actor != "agent" || who.Credential != loci.KeyCredential):

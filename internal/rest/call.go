@@ -23,7 +23,7 @@ func (d *door) call(w http.ResponseWriter, r *http.Request) *op.Call {
 		RequestID: w.Header()["X-Request-Id"][0],
 	}
 	if tags := r.Header["If-Match"]; len(tags) > 0 {
-		c.IfMatch, c.Matches = cmp.Or(tags[0], `""`), len(tags) // an empty one is no licence: it matches nothing
+		c.IfMatch = cmp.Or(strings.Join(tags, ", "), `""`) // lines are one list (RFC 9110, 5.3); an empty one is no licence: it matches nothing
 	}
 	c.Proof, c.Kind = d.proof(r)
 	if keys := r.Header["Idempotency-Key"]; len(keys) > 0 {
