@@ -315,6 +315,35 @@ func TestServersShareTheRate(t *testing.T) {
 	}
 }
 
+// A server that cannot ask what others know counts by itself, and asks again later.
+func TestARateHoldsWithoutTheDatabase(t *testing.T) {
+	t.Parallel()
+	s, err := store.OpenSQLite(t.Context(), t.TempDir(), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	take := auth.Rates(s, auth.Options{Rate: 60, Burst: 40, Shared: true})
+	now, through, failed := noon, 0, 0
+	for range 100 {
+		wait, err := take(t.Context(), "key", now)
+		if wait == 0 {
+			through++
+		}
+		if err != nil {
+			failed++
+		}
+	}
+	if through != 40 || failed != 1 {
+		t.Errorf("%d of 100 are let through, of a burst of 40; the database was asked %d times in vain", through, failed)
+	}
+	if _, err := take(t.Context(), "key", now.Add(10*time.Second)); err == nil {
+		t.Error("the database is not asked again")
+	}
+}
+
 func TestCredentialsSayWhenTheyWereUsed(t *testing.T) {
 	t.Parallel()
 	each(t, auth.Options{}, func(t *testing.T, d storetest.Database, h *gatehouse) {

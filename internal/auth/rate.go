@@ -28,11 +28,17 @@ type rates struct {
 type pace struct {
 	mu    sync.Mutex
 	due   time.Time
-	ahead int // calls that are not charged yet
+	ahead int       // calls that are not charged yet
+	alone time.Time // until then this server counts by itself: the last charge failed
 }
 
-// aheadOf is the part of a burst that one server lets go ahead.
-const aheadOf = 20
+// aheadOf is the part of a burst that one server lets go ahead. Nobody waits for a
+// charge for long, nor soon again after one that failed.
+const (
+	aheadOf      = 20
+	chargeWithin = 2 * time.Second
+	aloneFor     = 5 * time.Second
+)
 
 func newRates(s *store.Store, o Options) *rates {
 	r := &rates{paces: map[string]*pace{}}
@@ -60,7 +66,7 @@ func (r *rates) pace(id string) *pace {
 
 // take lets a call through, or returns how long it has to wait. What other servers
 // know is asked for where it matters; while it can't be, this one counts alone.
-func (r *rates) take(ctx context.Context, id string, now time.Time) (wait time.Duration, err error) {
+func (r *rates) take(ctx context.Context, id string, now time.Time) (wait time.Duration, failed error) {
 	if r.rate.Every == 0 {
 		return 0, nil
 	}
@@ -73,24 +79,30 @@ func (r *rates) take(ctx context.Context, id string, now time.Time) (wait time.D
 	if wait := p.due.Sub(now) - r.rate.Slack; wait > 0 {
 		return wait, nil
 	}
-	if r.store == nil || p.ahead < r.ahead {
-		p.due, p.ahead = p.due.Add(r.rate.Every), p.ahead+1
-		return 0, nil
+	if r.store != nil && p.ahead >= r.ahead && !now.Before(p.alone) {
+		due, more, err := r.charge(ctx, id, now, p.ahead)
+		if err == nil {
+			if p.due, p.ahead = due, 0; !more {
+				wait = due.Sub(now) - r.rate.Slack
+			}
+			return wait, nil
+		}
+		p.alone, failed = now.Add(aloneFor), err
 	}
-	more := true
-	// Who hangs up has called.
-	due, err := store.System(context.WithoutCancel(ctx), r.store, "charge calls to a credential", func(t *store.SystemTx) (due time.Time, err error) {
-		due, more, err = t.ChargeCalls(id, r.rate, now, p.ahead)
+	p.due, p.ahead = p.due.Add(r.rate.Every), p.ahead+1
+	return 0, failed
+}
+
+// charge notes calls that went ahead, and one more if it may come now. Who hangs up
+// has called all the same.
+func (r *rates) charge(ctx context.Context, id string, now time.Time, ahead int) (due time.Time, more bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), chargeWithin)
+	defer cancel()
+	due, err = store.System(ctx, r.store, "charge calls to a credential", func(t *store.SystemTx) (due time.Time, err error) {
+		due, more, err = t.ChargeCalls(id, r.rate, now, ahead)
 		return due, err
 	})
-	if err != nil {
-		p.due, p.ahead = p.due.Add(r.rate.Every), p.ahead+1
-		return 0, err
-	}
-	if p.due, p.ahead = due, 0; !more {
-		wait = due.Sub(now) - r.rate.Slack
-	}
-	return wait, nil
+	return due, more, err
 }
 
 // forget drops credentials that have nothing to wait for: of the few calls that one
