@@ -17,7 +17,7 @@ import (
 const (
 	done    = 0
 	refused = 1
-	misused = 2 // an unknown command or flag, a wrong number of arguments, or a value that cannot be one
+	misused = 2 // an unknown command or flag, a wrong number of arguments, a flag that is missing or a value that is none of its kind
 )
 
 // A program is one run of loci.

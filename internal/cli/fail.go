@@ -21,20 +21,11 @@ type misuse string
 
 func (m misuse) Error() string { return string(m) }
 
-// A misshapen is an input that the operation refuses by its shape alone, before
-// anybody is asked: that too is a mistake on the command line, told in the
-// words that every door has for it.
+// A misshapen is what the operation says of a command line that makes no sense: in
+// its own words, which every door has.
 type misshapen struct{ error }
 
 func (m misshapen) Unwrap() error { return m.error }
-
-// shaped marks an error of reading the command line's values.
-func shaped(err error) error {
-	if loci.Is(err, loci.InvalidQuery) {
-		return misshapen{err}
-	}
-	return err
-}
 
 // fail tells the person what went wrong, or with --json the program, and
 // returns the exit code. What fails before the command begins is a command

@@ -102,6 +102,14 @@ func (s *slot) told() string {
 	return s.usage + " (" + values + ")"
 }
 
+// senseless reports whether a flag is missing without which nothing can be done, or
+// has a value that is none of its kind.
+func (f *form) senseless() bool {
+	return slices.ContainsFunc(f.flags, func(s *slot) bool {
+		return s.required && s.given == nil || slices.ContainsFunc(s.items(), func(text string) bool { return !s.fits(text) })
+	})
+}
+
 // input returns the JSON object that the command line means.
 func (f *form) input(args []string, stdin func() (string, error)) ([]byte, error) {
 	for i, arg := range args {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -89,19 +90,21 @@ func TestWhatIsNoValueIsRefusedInTheWordsOfTheOperation(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
 	for hint, args := range map[string][]string{
-		"limit must be an integer":   {"memory", "list", "--limit", "five"},
-		"content must not be empty":  {"memory", "create", "--content", ""},
-		"content is required":        {"memory", "create"},
-		"type must be one of fact":   {"memory", "create", "--content", "x", "--type", "Fact"},
-		"mode must be one of auto":   {"memory", "search", "x", "--mode", "fast"},
-		"limit must be at most":      {"memory", "list", "--limit", "1000"},
-		"accept must be a boolean":   {"invitation", "respond", "i", "--accept=maybe", "--confirm"},
-		"not valid UTF-8":            {"memory", "create", "--content", "a\xff"},
-		"rules must be a list":       {"toy-box", "sort", "--rules", "{}"},
-		"at least one field to chan": {"atlas", "update", "a"},
+		"2 limit must be an integer":   {"memory", "list", "--limit", "five"},
+		"2 content is required":        {"memory", "create"},
+		"2 type must be one of fact":   {"memory", "create", "--content", "x", "--type", "Fact"},
+		"2 mode must be one of auto":   {"memory", "search", "x", "--mode", "fast"},
+		"2 accept must be a boolean":   {"invitation", "respond", "i", "--accept=maybe", "--confirm"},
+		"1 content must not be empty":  {"memory", "create", "--content", ""},
+		"1 limit must be at most":      {"memory", "list", "--limit", "1000"},
+		"1 not valid UTF-8":            {"memory", "create", "--content", "a\xff"},
+		"1 rules must be a list":       {"toy-box", "sort", "--rules", "{}"},
+		"1 at least one field to chan": {"atlas", "update", "a"},
 	} {
-		if code := d.run(args...); code != 2 || !strings.Contains(d.err.String(), hint) || !strings.Contains(d.err.String(), "(invalid_query)\nTry --help.\n") {
-			t.Errorf("%v: %d %s", args, code, d.err.String())
+		code := d.run(args...)
+		said := d.err.String()
+		if fmt.Sprint(code) != hint[:1] || !strings.Contains(said, hint[2:]) || strings.HasSuffix(said, "(invalid_query)\nTry --help.\n") != (code == 2) {
+			t.Errorf("%v: %d %s", args, code, said)
 		}
 	}
 	if code := d.run("memory", "create", "--json"); code != 2 || !strings.Contains(d.out.String(), `"code":"invalid_query"`) || !strings.Contains(d.out.String(), `"requestId":"`) {

@@ -39,8 +39,11 @@ func (p *program) operation(o *op.Op) *cobra.Command {
 			if err == nil {
 				_, err = o.Canonical(op.Args{JSON: input})
 			}
+			if err != nil && f.senseless() {
+				return misshapen{err}
+			}
 			if err != nil {
-				return shaped(err)
+				return err
 			}
 			return p.call(cmd, o, c, input)
 		},
@@ -83,13 +86,17 @@ func (p *program) call(cmd *cobra.Command, o *op.Op, c *op.Call, input []byte) e
 		return err
 	}
 	raw, err := caller.Call(cmd.Context(), o, c, op.Args{JSON: input})
+	told := make(chan struct{})
 	slow := time.AfterFunc(time.Second, func() {
+		defer close(told)
 		p.say("done; a long text is still being read, so that it is found by its meaning too")
 	})
 	if e := end(); err == nil {
 		err = e
 	}
-	slow.Stop()
+	if !slow.Stop() {
+		<-told
+	}
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -45,6 +46,34 @@ func (s *slot) Type() string {
 		return "bool" // the name under which the help page knows what needs no value
 	}
 	return s.kind
+}
+
+// items are the values that were given, one by one.
+func (s *slot) items() []string {
+	if !s.list {
+		return s.given
+	}
+	return strings.Split(strings.Join(s.given, ","), ",")
+}
+
+// fits reports whether a text can be a value of this kind. An empty one may stand for
+// none.
+func (s *slot) fits(text string) bool {
+	if text == "" {
+		return true
+	}
+	if s.enum != nil {
+		return slices.Contains(s.enum, text)
+	}
+	var v any
+	known := json.Unmarshal([]byte(text), &v) == nil
+	switch _, number := v.(float64); s.kind {
+	case "integer", "number":
+		return known && number
+	case "boolean":
+		return text == "true" || text == "false"
+	}
+	return true
 }
 
 // value returns what was given as JSON has it. An empty list is given as "".
