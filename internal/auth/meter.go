@@ -27,8 +27,7 @@ type meter struct {
 type account struct {
 	mu    sync.Mutex
 	month string
-	read  bool  // used is known
-	stale bool  // others may have used more since it was read
+	read  bool  // used is known, and nobody else has used more since
 	used  int64 // in the store, with what is left of the block
 	left  int64 // of the block that was taken ahead; below zero: not yet saved
 }
@@ -56,11 +55,6 @@ func (m *meter) take(ctx context.Context, userID string, now time.Time, counts b
 	if err := m.turn(ctx, userID, a, month); err != nil {
 		return nil, err
 	}
-	if a.stale {
-		if err := m.reread(ctx, userID, a, month); err != nil {
-			return nil, err
-		}
-	}
 	var refused error
 	if counts {
 		switch {
@@ -82,28 +76,23 @@ func (m *meter) take(ctx context.Context, userID string, now time.Time, counts b
 	return &op.Quota{Limit: m.plan.Operations, Remaining: max(0, m.plan.Operations-(a.used-a.left)), Reset: ends.Sub(now)}, refused
 }
 
-// turn brings an account into the month: what belongs to the old one is saved.
+// turn brings an account into the month: what belongs to the old one is saved, and
+// what all servers have used is read, where it is not known.
 func (m *meter) turn(ctx context.Context, userID string, a *account, month string) error {
-	if a.month != month && a.read {
+	if a.month != month {
 		if err := m.settle(ctx, userID, a); err != nil {
 			return err
 		}
-		a.read = false
+		a.month, a.read = month, false
 	}
 	if a.read {
 		return nil
 	}
-	a.left = 0
-	return m.reread(ctx, userID, a, month)
-}
-
-// reread reads what all servers have used.
-func (m *meter) reread(ctx context.Context, userID string, a *account, month string) error {
 	used, err := store.SystemRead(ctx, m.store, "read the used operations", func(t *store.SystemTx) (int64, error) {
 		return t.UsedOperations(userID, month)
 	})
 	if err == nil {
-		a.month, a.used, a.read, a.stale = month, used, true, false
+		a.used, a.read = used, true
 	}
 	return err
 }
@@ -156,7 +145,7 @@ func (m *meter) save(ctx context.Context) error {
 		if a.left < 0 {
 			err = m.settle(ctx, id, a)
 		}
-		a.stale = m.shared
+		a.read = a.read && !m.shared
 		a.mu.Unlock()
 		if err != nil {
 			return err
@@ -181,7 +170,7 @@ func (m *meter) doubt(userID string) {
 	a := m.account(userID)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.stale = m.shared
+	a.read = a.read && !m.shared
 }
 
 // Used returns how many operations of the month a user has used, and when the

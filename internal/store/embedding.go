@@ -103,7 +103,7 @@ func (e *embedding) wake() {
 func (e *embedding) run(ctx context.Context) {
 	for begun := false; ctx.Err() == nil && !e.late.Load(); {
 		pause, err := time.Duration(0), error(nil)
-		closing := e.closing() // asked before the look: what was written by then is seen
+		closing := closed(e.ended) // asked before the look: what was written by then is seen
 		if !begun {
 			if err = e.begin(ctx); err == nil {
 				begun = true
@@ -125,15 +125,6 @@ func (e *embedding) run(ctx context.Context) {
 			}
 			e.sleep(ctx, pause)
 		}
-	}
-}
-
-func (e *embedding) closing() bool {
-	select {
-	case <-e.ended:
-		return true
-	default:
-		return false
 	}
 }
 
@@ -228,7 +219,7 @@ func (e *embedding) round(ctx context.Context) (time.Duration, error) {
 // tidy lets the workspaces answer from the new generation that have all of it, and
 // then removes what is of others.
 func (e *embedding) tidy(ctx context.Context) (err error) {
-	if !e.changing || e.closing() {
+	if !e.changing || closed(e.ended) {
 		return nil
 	}
 	e.changing, err = System(ctx, e.s, "turn to the new generation of vectors", func(t *SystemTx) (bool, error) { return t.turn(e.generation) })

@@ -76,7 +76,7 @@ func (s *Store) step(ctx context.Context, w folding) (bool, error) {
 
 func (t *SystemTx) nextStep(w folding) (*foldStep, error) {
 	n, changes := &foldStep{}, 0
-	err := t.t.c.one(`SELECT x.workspace, x.version, (SELECT count(*) FROM changes c WHERE c.workspace = x.workspace) FROM indexes x WHERE x.workspace = ?1`,
+	err := t.t.c.one(`SELECT`+stateColumns(`count(*)`)+`FROM indexes x WHERE x.workspace = ?1`,
 		[]any{w.workspace}, []any{&n.state.workspace, &n.state.version, &changes})
 	if err != nil {
 		if errors.Is(err, errNoRow) {

@@ -68,7 +68,7 @@ func (f *folder) noticed(workspaces []int64) {
 	now := time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed() {
+	if closed(f.ended) {
 		return
 	}
 	for _, w := range workspaces {
@@ -84,9 +84,10 @@ func (f *folder) noticed(workspaces []int64) {
 	}
 }
 
-func (f *folder) closed() bool {
+// closed reports whether a channel is closed on which nothing is sent.
+func closed(c <-chan struct{}) bool {
 	select {
-	case <-f.ended:
+	case <-c:
 		return true
 	default:
 		return false
@@ -125,7 +126,7 @@ func (f *folder) watch(quiet time.Duration) {
 func (f *folder) tidy(before time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.closed() {
+	if closed(f.ended) {
 		return
 	}
 	for w, at := range f.changed {

@@ -119,8 +119,9 @@ func (c *indexCache) drop(workspace int64) {
 // errStale tells that a fold went on while an index was read.
 var errStale = errors.New("store: the index has changed meanwhile")
 
-func (d *dialect) stateColumns() string {
-	return ` x.workspace, x.version, (SELECT ` + d.grown + ` FROM changes c WHERE c.workspace = x.workspace) `
+// stateColumns end with an aggregate of the log of changes c.
+func stateColumns(ofLog string) string {
+	return ` x.workspace, x.version, (SELECT ` + ofLog + ` FROM changes c WHERE c.workspace = x.workspace) `
 }
 
 func (s *indexState) scan() []any { return []any{&s.workspace, &s.version, &s.grown} }
@@ -139,7 +140,7 @@ func (d *dialect) grownTo(seqs []int64) int64 {
 // indexStates reads the states of the indexes of a reach.
 func (t *Tx) indexStates(r reach) (states []indexState, err error) {
 	d := t.s.db.dialect()
-	q := `SELECT` + d.stateColumns() + `FROM indexes x WHERE ` + fmt.Sprintf(d.in, "x.workspace", 1) + ` ORDER BY x.workspace`
+	q := `SELECT` + stateColumns(d.grown) + `FROM indexes x WHERE ` + fmt.Sprintf(d.in, "x.workspace", 1) + ` ORDER BY x.workspace`
 	err = t.c.few(q, []any{integers(r.workspaces)}, func(row row) error {
 		var s indexState
 		err := row.Scan(s.scan()...)
@@ -200,7 +201,7 @@ func (t *Tx) catchUp(x *indexed) error {
 		x.view = x.view.With(changes)
 	}
 	var now indexState
-	if err := t.c.one(`SELECT`+t.s.db.dialect().stateColumns()+`FROM indexes x WHERE x.workspace = ?1`, []any{w}, now.scan()); err != nil {
+	if err := t.c.one(`SELECT`+stateColumns(t.s.db.dialect().grown)+`FROM indexes x WHERE x.workspace = ?1`, []any{w}, now.scan()); err != nil {
 		return err
 	}
 	if now.version != x.state.version {

@@ -51,44 +51,42 @@ func (s *finding) meaning() error {
 		}
 		p := s.places[at]
 		p.codes, p.probe = codes, probe
-		if p.nearest, err = s.nearest(p, !s.q.Fuse); err != nil {
+		if err := s.compare(p, leastNearest); err != nil {
 			return err
 		}
 		if !s.q.Fuse { // else the words have told of the neighbours
+			if err := s.widen(p); err != nil {
+				return err
+			}
 			p.nearest = s.kin(p, p.nearest, search.MeaningTies)
 		}
 	}
 	return nil
 }
 
-// nearest compares the candidates of one place, best first. Where more are wanted than
-// the passages compared belong to, and widely is said, more passages are, and what they
-// add comes behind: so the first pages stay as they were, however far somebody reads.
-func (s *finding) nearest(p *place, widely bool) (hits []search.Hit, err error) {
-	for many := leastNearest; ; many *= 2 {
-		var more []search.Hit
-		if more, p.whole, err = s.nearestOf(p, many); err != nil {
-			return nil, err
-		}
-		hits = behind(hits, more)
-		if !widely || p.whole || len(hits) >= s.want || many >= mostNearest {
-			return hits, nil
+// widen compares more passages of one place where more is wanted than those compared
+// belong to. What they add comes behind: so the first pages stay as they were, however
+// far somebody reads.
+func (s *finding) widen(p *place) error {
+	for many := leastNearest; !p.whole && len(p.nearest) < s.want && many < mostNearest; {
+		many *= 2
+		if err := s.compare(p, many); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // beyond adds what is near and was not among the candidates that were fused: passages
 // of few memories may have taken all their places.
 func (s *finding) beyond() error {
 	for _, p := range s.places {
-		if p.probe == nil || p.whole {
+		if p.probe == nil {
 			continue
 		}
-		more, err := s.nearest(p, true)
-		if err != nil {
+		if err := s.widen(p); err != nil {
 			return err
 		}
-		p.nearest = more
 	}
 	s.hits = behind(s.hits, merged(s.places, func(p *place) []search.Hit { return p.nearest }))
 	return nil
@@ -113,11 +111,11 @@ func behind(list, more []search.Hit) []search.Hit {
 	return list
 }
 
-// nearestOf compares the passages that promise most, so many of them, and tells whether
-// these are all.
-func (s *finding) nearestOf(p *place, many int) (hits []search.Hit, all bool, err error) {
+// compare compares the passages of one place that promise most, so many of them. What
+// is not among its nearest comes behind them.
+func (s *finding) compare(p *place, many int) error {
 	picked := p.view.Nearest(p.codes, p.probe, s.filter, many)
-	all = len(picked) < many
+	p.whole = len(picked) < many
 	fill := p.hits[:min(len(p.hits), filledHits)]
 	if s.q.Without.Has(search.FeatureFill) {
 		fill = nil
@@ -130,7 +128,10 @@ func (s *finding) nearestOf(p *place, many int) (hits []search.Hit, all bool, er
 	slices.SortStableFunc(picked, func(a, b search.Vector) int { return cmp.Compare(a.Key, b.Key) })
 	picked = slices.CompactFunc(picked, func(a, b search.Vector) bool { return a.Key == b.Key })
 	passages, err := s.compared(p, picked)
-	return search.Best(passages), all, err
+	if err == nil {
+		p.nearest = behind(p.nearest, search.Best(passages))
+	}
+	return err
 }
 
 // compared compares vectors whole, in the order of their keys. Those that were read not
@@ -203,11 +204,13 @@ func (t *Tx) meantLike(workspace, memory int64, text string) (list []loci.Alike,
 	}
 	p := s.places[0]
 	p.codes, p.probe = codes, search.NewProbe(search.Mean(own))
-	hits, err := s.nearest(p, true)
-	if err != nil {
+	if err := s.compare(p, leastNearest); err != nil {
 		return nil, err
 	}
-	return t.shown(hits, memory, states[0].name)
+	if err := s.widen(p); err != nil {
+		return nil, err
+	}
+	return t.shown(p.nearest, memory, states[0].name)
 }
 
 // vectorsOf reads the present vectors of a memory.
