@@ -2,9 +2,13 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
+	"io/fs"
 	"testing"
 	"time"
+
+	"github.com/pressly/goose/v3"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/search"
@@ -161,3 +165,43 @@ func Row(t testing.TB, s *Store, q string, arg any, dest ...any) {
 // Embeds reports whether the process has begun to give memories their vectors: what
 // it took for abandoned is free by then.
 func Embeds(s *Store) bool { return s.embedding.answering.Load() != nil }
+
+// SchemaVersion returns the number of the newest migration.
+func SchemaVersion() int64 { return schemaVersion }
+
+// Migrations returns the names of the migrations in a folder, oldest first.
+func Migrations(t testing.TB, dir string) (names []string) {
+	t.Helper()
+	files, err := fs.ReadDir(migrations, "migrations/"+dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		names = append(names, f.Name())
+	}
+	return names
+}
+
+// MigrateTo makes the schema of an empty database what it was in a version.
+func MigrateTo(t testing.TB, db *sql.DB, version int64) {
+	t.Helper()
+	dialect, dir := goose.DialectPostgres, "postgres"
+	if _, err := db.Exec(`PRAGMA journal_mode = WAL`); err == nil { // PostgreSQL has no pragma
+		dialect, dir = goose.DialectSQLite3, "sqlite"
+	}
+	p, err := provider(dialect, db, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.UpTo(context.Background(), version); err != nil {
+		t.Fatal(err)
+	}
+	if dir == "sqlite" {
+		if _, err := db.Exec(fmt.Sprintf(`PRAGMA user_version = %d`, version)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// ContentHash returns the hash that a memory's row has of its content.
+func ContentHash(content string) int64 { return contentHash(content) }

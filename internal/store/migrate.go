@@ -17,8 +17,24 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// schemaVersion is the number of the newest migration.
-const schemaVersion = 4
+// schemaVersion is the number of the newest migration, which is the same in both folders.
+var schemaVersion = newestMigration("sqlite")
+
+// newestMigration returns the highest number among the migrations in dir.
+func newestMigration(dir string) (newest int64) {
+	files, err := fs.ReadDir(migrations, "migrations/"+dir)
+	if err != nil {
+		panic(err) // the folder is embedded
+	}
+	for _, f := range files {
+		n, err := goose.NumericComponent(f.Name())
+		if err != nil {
+			panic(err) // TestMigrationsAreNumberedAlike sees it first
+		}
+		newest = max(newest, n)
+	}
+	return newest
+}
 
 func provider(dialect goose.Dialect, db *sql.DB, dir string, options ...goose.ProviderOption) (*goose.Provider, error) {
 	files, err := fs.Sub(migrations, "migrations/"+dir)

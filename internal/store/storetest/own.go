@@ -26,3 +26,9 @@ func Own(t testing.TB) Database {
 	u.Path = "/" + name
 	return Database{Engine: "pg18", Address: u.String()}
 }
+
+// Fresh makes another empty schema on the PostgreSQL server of an engine.
+func Fresh(t testing.TB, engine string) Database {
+	t.Helper()
+	return Database{Engine: engine, Address: Schema(t, os.Getenv(servers[engine]))}
+}

@@ -1,0 +1,101 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// A forgotten number would leave every existing database without the new columns.
+func TestMigrationsAreNumberedAlike(t *testing.T) {
+	t.Parallel()
+	sqlite, postgres := store.Migrations(t, "sqlite"), store.Migrations(t, "postgres")
+	if !slices.Equal(sqlite, postgres) {
+		t.Errorf("SQLite has the migrations %q, PostgreSQL %q", sqlite, postgres)
+	}
+	numbers := map[string]bool{}
+	for _, name := range sqlite {
+		if numbers[name[:6]] || name[5] != '_' {
+			t.Errorf("%s: a migration has five digits of its own, and an underscore", name)
+		}
+		numbers[name[:6]] = true
+	}
+	if newest := sqlite[len(sqlite)-1][:5]; newest != fmt.Sprintf("%05d", store.SchemaVersion()) {
+		t.Errorf("the newest migration is %s, the schema %d", newest, store.SchemaVersion())
+	}
+}
+
+// former makes a database of an earlier schema: two people, of whom the first has
+// a memory.
+func former(t *testing.T, d storetest.Database, version int64) *loci.Actor {
+	t.Helper()
+	db := d.DB(t)
+	store.MigrateTo(t, db, version)
+	exec := func(q string, args ...any) {
+		t.Helper()
+		if _, err := db.Exec(q, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := "Kept from a schema of long ago"
+	for n, name := range []string{"ann", "bob"} {
+		exec(`INSERT INTO users (id, email, folded, name, password, verified, referral, created_at, updated_at) VALUES ($1, $2, $2, $1, '', TRUE, $1, 5, 5)`, name, name+"@example.com")
+		exec(`INSERT INTO workspaces (id, name, personal_of, archived, secrets, created_at, updated_at) VALUES ($1, 'Personal', $2, FALSE, 'refuse', 5, 5)`, "home of "+name, name)
+		exec(`INSERT INTO members (user_id, workspace, role, joined_at) VALUES ($1, $2, 'owner', 5)`, name, n+1)
+		exec(`INSERT INTO indexes (workspace, version, analyzer) VALUES ($1, 0, 0)`, n+1)
+		exec(`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes, created_at, updated_at)
+			VALUES ($1, $2, 'Inbox', '[]', '', TRUE, FALSE, $3, $4, 5, 5)`, "inbox of "+name, n+1, 1-n, (1-n)*len(text))
+	}
+	exec(`INSERT INTO memories (id, workspace, atlas, title, content, hash, kind, status, tags, source_name, source_uri, source_group, version, created_by, created_at, updated_at)
+		VALUES ('old', 1, 1, 'Kept', $1, $2, 0, 0, '[]', '', '', '', 1, 'ann', 6, 6)`, text, store.ContentHash(text))
+	if version >= 2 {
+		exec(`UPDATE memories SET version = 2`)
+		exec(`INSERT INTO versions (memory, version, title, prefix, kind, tags, status, verified_at, verified_by, evidence, valid_until, created_by, created_at)
+			VALUES (1, 1, 'Kept', 4, 0, '[]', 0, 0, '', '', 0, 'ann', 6)`)
+	}
+	if version >= 3 {
+		exec(`INSERT INTO generations (name) VALUES ('old model')`)
+		exec(`INSERT INTO vectors (workspace, memory, generation, text, passage, seq, vector) VALUES (1, 1, 1, 7, 0, 1, $1)`, []byte("vector"))
+	}
+	return &loci.Actor{UserID: "ann", Email: "ann@example.com", Credential: loci.KeyCredential, CredentialID: loci.NewID(time.Now())}
+}
+
+func TestDatabasesOfFormerSchemasAreUpgraded(t *testing.T) {
+	t.Parallel()
+	for version := int64(1); version <= store.SchemaVersion(); version++ {
+		t.Run(fmt.Sprint("schema ", version), func(t *testing.T) {
+			t.Parallel()
+			storetest.Each(t, func(t *testing.T, d storetest.Database) {
+				ann := former(t, d, version)
+				s := d.Open(t, store.Options{Embedder: &storetest.Model{Name: "new"}})
+				fresh := storetest.Database{Engine: d.Engine, Dir: t.TempDir()}
+				if d.Address != "" {
+					fresh = storetest.Fresh(t, d.Engine)
+				}
+				fresh.Open(t, store.Options{})
+				if have, want := schema(t, d), schema(t, fresh); !slices.Equal(have, want) {
+					t.Errorf("the schema is %q, not %q", have, want)
+				}
+				inspect(t, s, true) // bands of near duplicates are younger than the first schema
+				set(t, s, ann, "old", func(_ *store.Memory, m *loci.Memory) { m.Content += ", and changed" })
+				m := add(t, s, ann, "", "New in a schema of today")
+				if list := ids(t, s, ann, store.Filter{}, 10); !slices.Equal(list, []string{m.ID, "old"}) {
+					t.Errorf("listed %q", list)
+				}
+				if r := found(t, s, ann, "schema long ago changed", store.Filter{}); len(r.Page) != 2 || r.Page[0].Memory.ID != "old" {
+					t.Errorf("found %v", r.Page)
+				}
+				healthy(t, s)
+				s.Close()
+				if again := d.Open(t, store.Options{}); len(ids(t, again, ann, store.Filter{}, 10)) != 2 {
+					t.Error("something is lost after the second start")
+				}
+			})
+		})
+	}
+}
