@@ -42,9 +42,10 @@ var rooms = map[string][]string{
 	"internal/store":             {"", "internal/search"},
 	"internal/service":           {"", "internal/fence", "internal/op", "internal/search", "internal/secret", "internal/store"},
 	"internal/auth":              {"", "internal/op", "internal/store"},
-	"internal/rest":              {"", "internal/op"},
-	"internal/mcp":               {"", "internal/op"},
-	"internal/server":            {"", "internal/auth", "internal/embed", "internal/mcp", "internal/op", "internal/rest", "internal/search", "internal/service", "internal/store"},
+	"internal/httpapi":           {""},
+	"internal/rest":              {"", "internal/httpapi", "internal/op"},
+	"internal/mcp":               {"", "internal/httpapi", "internal/op"},
+	"internal/server":            {"", "internal/auth", "internal/embed", "internal/httpapi", "internal/mcp", "internal/op", "internal/rest", "internal/search", "internal/service", "internal/store"},
 	"internal/cli":               {"", "client", "internal/embed", "internal/mcp", "internal/op", "internal/retrieval", "internal/server", "internal/service"},
 	"internal/store/storetest":   {"internal/store"},
 	"internal/proof":             {"", "internal/auth", "internal/op", "internal/search", "internal/service", "internal/store"},
@@ -111,7 +112,7 @@ func TestArrowsPointDown(t *testing.T) {
 func TestForeignCodeStaysInItsRoom(t *testing.T) {
 	t.Parallel()
 	drivers := regexp.MustCompile(`^(database/sql|modernc\.org/sqlite|github\.com/(mattn/go-sqlite3|jackc/pgx|pressly/goose))`)
-	http := []string{"client", "internal/cli", "internal/embed", "internal/mcp", "internal/rest", "internal/server"}
+	http := []string{"client", "internal/cli", "internal/embed", "internal/httpapi", "internal/mcp", "internal/rest", "internal/server"}
 	for _, p := range list(t) {
 		room := p.room()
 		for _, i := range p.Imports {

@@ -10,6 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -27,9 +28,9 @@ type Options struct {
 	Authenticate func(ctx context.Context, c *op.Call) error
 	// PublicURL is where clients find the server; its host and origin are welcome.
 	PublicURL string
-	// Hosts are more names of this server: a request to any other name is
-	// refused, for a page could have pointed that name here (DNS rebinding).
-	Hosts []string
+	// Hosts refuses requests to names of other servers; the default knows the
+	// host of PublicURL.
+	Hosts *httpapi.Hosts
 	// Origins are more origins whose pages may call, such as https://app.example.
 	Origins []string
 	// Address tells the peer's address; the default is that of the connection.

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/mcp"
 	"github.com/loci-memory/loci/internal/op"
 )
@@ -142,7 +143,7 @@ func newShelf() *shelf {
 }
 
 func (s *shelf) door() *mcp.Door {
-	return mcp.New(mcp.Options{Table: shelves, Caller: s.host(), Version: "1.2.3", Authenticate: authenticate, PublicURL: "https://loci.example", Hosts: []string{"loci.internal"}, Origins: []string{"https://app.example"}})
+	return mcp.New(mcp.Options{Table: shelves, Caller: s.host(), Version: "1.2.3", Authenticate: authenticate, PublicURL: "https://loci.example", Hosts: httpapi.NewHosts("https://loci.example", nil, "loci.internal"), Origins: []string{"https://app.example"}})
 }
 
 // serve returns the address of a server with the door, which ends with the test.

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -29,7 +30,9 @@ type Options struct {
 	// TrustedProxies are the peers that are believed when they say, in
 	// X-Forwarded-For, for whom they ask.
 	TrustedProxies []netip.Prefix
-	Extra          []Route
+	// Hosts refuses requests to names of other servers; nil answers to every name.
+	Hosts *httpapi.Hosts
+	Extra []Route
 	// Absent are operations that this variant of the contract does not have:
 	// their routes are not there, whatever other methods their paths have.
 	Absent []*op.Op
@@ -150,6 +153,12 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h["X-Request-Id"] = []string{requestID(r)}
 	h["X-Content-Type-Options"] = noSniff
 	h["Cache-Control"] = noStore
+	if d.Hosts != nil {
+		if err := d.Hosts.Check(r); err != nil {
+			d.fail(w, r, &op.Call{}, err)
+			return
+		}
+	}
 	if len(d.origins) > 0 && d.cors(w, r) {
 		return
 	}

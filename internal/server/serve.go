@@ -15,6 +15,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"github.com/loci-memory/loci/internal/auth"
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/mcp"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
@@ -99,15 +100,25 @@ func reachable(addr string) string {
 
 func (s Settings) handler(host *op.Host, gate *auth.Gate, log *slog.Logger) http.Handler {
 	table, absent := service.Ops.Without(service.Lacking[s.Contract])
+	hosts := httpapi.NewHosts(s.PublicURL, s.TrustedProxies)
 	door := mcp.New(mcp.Options{
-		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, PublicURL: s.PublicURL, Origins: s.Origins, QueryKey: s.QueryKey,
+		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, PublicURL: s.PublicURL, Origins: s.Origins, QueryKey: s.QueryKey, Hosts: hosts,
 		Authenticate: func(ctx context.Context, c *op.Call) error { _, err := gate.Admit(ctx, nil, c); return err },
 	})
 	return rest.New(rest.Options{
 		Table: table, Host: host, Log: log, PublicURL: s.PublicURL, Origins: s.Origins, Cookie: s.cookie(), TrustedProxies: s.TrustedProxies,
 		Extra:  []rest.Route{{Pattern: "/mcp", Handler: door.HTTP(), Reason: "it speaks another protocol, in which operations are tools"}},
-		Absent: absent,
+		Absent: absent, Hosts: s.restHosts(hosts),
 	})
+}
+
+// restHosts returns the hosts that REST answers to: any name reaches a server
+// that listens on a network, but no foreign one a server on a loopback address.
+func (s Settings) restHosts(own *httpapi.Hosts) *httpapi.Hosts {
+	if !httpapi.Loopback(s.Listen) {
+		return nil
+	}
+	return own
 }
 
 // cookie names the cookie of a browser: one that only this host gets, where a
@@ -124,7 +135,7 @@ func (s Settings) secure() bool {
 	if len(s.PublicURL) > 5 && s.PublicURL[:5] == "https" {
 		host, isTLS = "", true
 	}
-	return isTLS || loopback(host)
+	return isTLS || httpapi.Loopback(host)
 }
 
 // greet tells people where the server is, and how to make the first account.

@@ -16,6 +16,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/search"
 )
@@ -215,7 +216,7 @@ func (s *Settings) check() error {
 	if s.Data == "" && s.DB == "" {
 		return fmt.Errorf("there is no home folder in which to keep the data: name one with --data or LOCI_DATA")
 	}
-	if s.ClockOffset != 0 && !loopback(s.Listen) {
+	if s.ClockOffset != 0 && !httpapi.Loopback(s.Listen) {
 		return fmt.Errorf("LOCI_CLOCK_OFFSET (--clock-offset) is for tests: it needs a listener on a loopback address")
 	}
 	return nil

@@ -24,16 +24,6 @@ func hostPort(v string) error {
 	return nil
 }
 
-// loopback reports whether only this machine reaches an address.
-func loopback(listen string) bool {
-	host, _, err := net.SplitHostPort(listen)
-	if err != nil {
-		host = listen
-	}
-	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
-
 func oneOf(set func(*Settings, string), words ...string) func(*Settings, string) error {
 	return func(s *Settings, v string) error {
 		if !slices.Contains(words, v) {

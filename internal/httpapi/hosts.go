@@ -1,0 +1,75 @@
+package httpapi
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/loci-memory/loci"
+)
+
+// Hosts are the names of a server. A page of another site can point its own name
+// at the server and is then of the same origin as it (DNS rebinding). So the
+// Host header must hold one of these names, or an address of numbers: an address
+// has no name that could be rebound.
+type Hosts struct {
+	names   []string // without port, in lower case
+	proxies []netip.Prefix
+}
+
+// NewHosts returns the hosts of a server: localhost, the host of its public URL
+// and further names. Trusted proxies may name the host in X-Forwarded-Host.
+func NewHosts(publicURL string, proxies []netip.Prefix, more ...string) *Hosts {
+	h := &Hosts{names: []string{"localhost"}, proxies: proxies}
+	if u, err := url.Parse(publicURL); err == nil && u.Host != "" {
+		h.names = append(h.names, strings.ToLower(u.Hostname()))
+	}
+	for _, name := range more {
+		h.names = append(h.names, strings.ToLower(name))
+	}
+	return h
+}
+
+// Check refuses a request whose Host header holds a name of another server.
+func (h *Hosts) Check(r *http.Request) error {
+	if h.known(r.Host) {
+		return nil
+	}
+	if forwarded := r.Header["X-Forwarded-Host"]; len(forwarded) == 1 && FromProxy(r, h.proxies) && h.known(forwarded[0]) {
+		return nil
+	}
+	return loci.Fail(loci.Forbidden, "The Host header does not name this server: its operator sets the name with LOCI_PUBLIC_URL.")
+}
+
+func (h *Hosts) known(hostport string) bool {
+	host := hostname(hostport)
+	return net.ParseIP(host) != nil || strings.HasSuffix(host, ".localhost") || slices.Contains(h.names, host)
+}
+
+// hostname returns the host of a Host header without port and brackets, in lower case.
+func hostname(hostport string) string {
+	if h, _, err := net.SplitHostPort(hostport); err == nil {
+		hostport = h
+	}
+	return strings.ToLower(strings.Trim(hostport, "[]"))
+}
+
+// Loopback reports whether the host of a Host header or of a listener's address
+// is this machine.
+func Loopback(hostport string) bool {
+	host := hostname(hostport)
+	ip := net.ParseIP(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
+}
+
+// FromProxy reports whether the peer of a request is in one of the networks.
+func FromProxy(r *http.Request, proxies []netip.Prefix) bool {
+	if len(proxies) == 0 {
+		return false
+	}
+	peer, err := netip.ParseAddrPort(r.RemoteAddr)
+	return err == nil && slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(peer.Addr().Unmap()) })
+}

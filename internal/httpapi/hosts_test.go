@@ -1,0 +1,49 @@
+package httpapi
+
+import (
+	"net/http/httptest"
+	"net/netip"
+	"testing"
+
+	"github.com/loci-memory/loci"
+)
+
+func TestHostsRefuseNamesOfOtherServers(t *testing.T) {
+	t.Parallel()
+	hosts := NewHosts("https://Loci.example.org:8443", []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, "Box")
+	for _, c := range []struct {
+		host, forwarded, peer string
+		pass                  bool
+	}{
+		{host: "127.0.0.1:7007", pass: true},
+		{host: "[::1]:7007", pass: true},
+		{host: "192.168.1.5", pass: true},
+		{host: "LOCALHOST:1", pass: true},
+		{host: "a.localhost:1", pass: true},
+		{host: "loci.EXAMPLE.org", pass: true},
+		{host: "loci.example.org:7007", pass: true},
+		{host: "box", pass: true},
+		{host: "evil.example"},
+		{host: "evil.example:7007"},
+		{host: "127.0.0.1.evil.example"},
+		{host: "localhost.evil.example"},
+		{host: "loci.example.org.evil.example"},
+		{host: ""},
+		{host: "upstream", forwarded: "loci.example.org", peer: "127.0.0.1:5", pass: true},
+		{host: "upstream", forwarded: "evil.example", peer: "127.0.0.1:5"},
+		{host: "upstream", forwarded: "loci.example.org", peer: "10.0.0.1:5"},
+		{host: "127.0.0.1", forwarded: "unknown.example", peer: "127.0.0.1:5", pass: true},
+	} {
+		r := httptest.NewRequest("GET", "/v1/status", nil)
+		r.Host = c.host
+		if c.peer != "" {
+			r.RemoteAddr = c.peer
+		}
+		if c.forwarded != "" {
+			r.Header.Set("X-Forwarded-Host", c.forwarded)
+		}
+		if err := hosts.Check(r); (err == nil) != c.pass || err != nil && !loci.Is(err, loci.Forbidden) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
