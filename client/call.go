@@ -68,7 +68,7 @@ func call[Out any](ctx context.Context, c *Client, route string, in any, options
 
 // Call sends a flat JSON object to where its fields belong. Those that pattern
 // has in braces go into the path; of GET and DELETE the others go into the
-// query, a list between commas; of every other method they are the body.
+// query, where a list repeats its name; of every other method they are the body.
 // It returns the answer's JSON object.
 func (c *Client) Call(ctx context.Context, method, pattern string, in []byte, options ...CallOption) ([]byte, error) {
 	var fields map[string]json.RawMessage
@@ -91,7 +91,7 @@ func (c *Client) Call(ctx context.Context, method, pattern string, in []byte, op
 	}
 	query := make(url.Values, len(fields))
 	for name, value := range fields {
-		query.Set(name, text(value))
+		query[name] = texts(value)
 	}
 	return c.Do(ctx, method, path, query, nil, options...)
 }
@@ -107,21 +107,27 @@ func segment(name, s string) string {
 	return url.PathEscape(s)
 }
 
-// text writes a JSON value as a query or a path has it.
-func text(raw json.RawMessage) string {
-	switch raw = bytes.TrimSpace(raw); {
-	case len(raw) > 0 && raw[0] == '"':
-		var s string
-		_ = json.Unmarshal(raw, &s) // it was read as JSON before
-		return s
-	case len(raw) > 0 && raw[0] == '[':
-		var items []json.RawMessage
-		_ = json.Unmarshal(raw, &items)
-		texts := make([]string, len(items))
-		for i, item := range items {
-			texts[i] = text(item)
-		}
-		return strings.Join(texts, ",")
+// texts writes a JSON value as the values of one name in a query: those of a
+// list one by one, where a comma within an item is written \,.
+func texts(raw json.RawMessage) []string {
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 || raw[0] != '[' {
+		return []string{text(raw)}
 	}
-	return string(raw)
+	var items []json.RawMessage
+	_ = json.Unmarshal(raw, &items) // it was read as JSON before
+	out := make([]string, len(items))
+	for i, item := range items {
+		out[i] = strings.ReplaceAll(text(item), ",", `\,`)
+	}
+	return out
+}
+
+// text writes a JSON value that is no list as a query or a path has it.
+func text(raw json.RawMessage) string {
+	if raw = bytes.TrimSpace(raw); len(raw) == 0 || raw[0] != '"' {
+		return string(raw)
+	}
+	var s string
+	_ = json.Unmarshal(raw, &s) // it was read as JSON before
+	return s
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,6 +53,31 @@ func TestAnEmptyListClearsAndAnAbsentOneStays(t *testing.T) {
 	}
 	if in := d.toy.update; in.Keywords == nil || len(*in.Keywords) != 0 || in.Name != nil || d.toy.who.IfMatch != `"t"` {
 		t.Errorf("%+v %+v", in, d.toy.who)
+	}
+}
+
+func TestListsReachAServerAsTheyAre(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	server := toyServer(t, d.toy)
+	for _, environ := range [][]string{nil, {"LOCI_URL=" + server.URL, "LOCI_API_KEY=" + toyKey}} {
+		d.environ = append([]string{"HOME=" + d.home}, environ...)
+		for line, want := range map[string]loci.Tags{
+			"":              nil,
+			"--tags=":       {},
+			"--tags=a,b":    {"a", "b"},
+			`--tags=a\,b,c`: {"a,b", "c"},
+			`--tags=a\`:     {`a\`},
+		} {
+			d.toy.list = loci.ListMemories{}
+			code := d.run(append([]string{"memory", "list", "--json", "--include", "archived"}, strings.Fields(line)...)...)
+			if got := d.toy.list.Tags; code != 0 || !slices.Equal(got, want) || len(d.toy.list.Include) != 1 {
+				t.Errorf("%v %s: %d %q, want %q %s", environ, line, code, got, want, d.out.String())
+			}
+		}
+		if code := d.run("memory", "list", "--tags", "a,,b"); code == 0 || !strings.Contains(d.err.String(), "tags must not be empty") {
+			t.Errorf("%v: an empty item: %d %s", environ, code, d.err.String())
+		}
 	}
 }
 

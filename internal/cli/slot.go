@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
 )
 
 // A slot is one value of a form. It is a pflag.Value.
@@ -48,12 +49,17 @@ func (s *slot) Type() string {
 	return s.kind
 }
 
-// items are the values that were given, one by one.
-func (s *slot) items() []string {
-	if !s.list {
-		return s.given
+// items are the values that were given, one by one. An empty text is an empty list.
+func (s *slot) items() (items []string) {
+	for _, text := range s.given {
+		switch {
+		case !s.list:
+			items = append(items, text)
+		case text != "":
+			items = append(items, op.SplitList(text)...)
+		}
 	}
-	return strings.Split(strings.Join(s.given, ","), ",")
+	return items
 }
 
 // fits reports whether a text can be a value of this kind. An empty one may stand for
@@ -92,17 +98,12 @@ func (s *slot) value(stdin func() (string, error)) (any, error) {
 		return scalar(s.kind, text)
 	}
 	items := []any{}
-	for _, text := range s.given {
-		if text == "" {
-			continue
+	for _, item := range s.items() {
+		v, err := scalar(s.kind, item)
+		if err != nil {
+			return nil, err
 		}
-		for item := range strings.SplitSeq(text, ",") {
-			v, err := scalar(s.kind, item)
-			if err != nil {
-				return nil, err
-			}
-			items = append(items, v)
-		}
+		items = append(items, v)
 	}
 	return items, nil
 }

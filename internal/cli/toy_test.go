@@ -19,6 +19,7 @@ type toy struct {
 	who     loci.Actor
 	create  loci.CreateMemory
 	search  loci.SearchMemories
+	list    loci.ListMemories
 	update  loci.UpdateAtlas
 	invite  loci.CreateInvitations
 	respond loci.RespondInvitation
@@ -53,6 +54,7 @@ func (t *toy) Get(_ context.Context, _ *loci.Actor, in loci.GetMemory) (out loci
 }
 
 func (t *toy) List(_ context.Context, _ *loci.Actor, in loci.ListMemories) (loci.Memories, error) {
+	t.list = in
 	if in.Limit == 1 {
 		return loci.Memories{Memories: []loci.Memory{}}, nil
 	}
@@ -161,7 +163,9 @@ func toyServer(t *testing.T, s *toy) *httptest.Server {
 				}
 			}
 			for name, values := range r.URL.Query() {
-				a.Texts = append(a.Texts, op.Text{Name: name, Value: values[0], Place: op.InQuery})
+				for _, value := range values {
+					a.Texts = append(a.Texts, op.Text{Name: name, Value: value, Place: op.InQuery})
+				}
 			}
 			raw, err := host.Call(r.Context(), o, c, a)
 			if err != nil {

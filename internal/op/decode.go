@@ -18,7 +18,8 @@ type Args struct {
 }
 
 // A Text is a field that was sent as a text: a segment of a path, a query
-// value, a flag. The items of a list stand between commas.
+// value, a flag. A list is sent as several Texts of one name, each of which
+// SplitList reads.
 type Text struct {
 	Name, Value string
 	Place       Place // where it was sent; empty where that does not matter
@@ -110,11 +111,18 @@ func (o *Op) text(in reflect.Value, t Text, given *fieldSet) error {
 		if f.name != t.Name || t.Place != "" && t.Place != f.place {
 			continue
 		}
-		if given.has(i) {
+		again := given.has(i)
+		if again && f.plan.kind != listKind {
 			return bad("%s is given twice", f.name)
 		}
 		given.add(i)
-		return f.plan.fromText(f.plan.settable(in.Field(f.index)), f.name, t.Value)
+		v := in.Field(f.index)
+		if again && f.plan.pointer {
+			v = v.Elem()
+		} else {
+			v = f.plan.settable(v)
+		}
+		return f.plan.fromText(v, f.name, t.Value)
 	}
 	places := []Place{InQuery}
 	if t.Place == "" {
@@ -141,18 +149,46 @@ func (p *plan) fromText(v reflect.Value, name, text string) error {
 	case timeKind, textKind:
 		return p.setText(v, name, text)
 	case listKind:
-		items := strings.Split(text, ",")
-		if err := p.grow(v, name, len(items)); err != nil {
-			return err
-		}
-		for i, item := range items {
-			if err := p.elem.fromText(p.elem.settable(v.Index(i)), name, item); err != nil {
-				return err
-			}
-		}
-		return nil
+		return p.appendTexts(v, name, SplitList(text))
 	}
 	return bad("%s cannot be given as a text", name)
+}
+
+// appendTexts adds items to the list v.
+func (p *plan) appendTexts(v reflect.Value, name string, items []string) error {
+	before := v.Slice(0, v.Len())
+	if err := p.grow(v, name, before.Len()+len(items)); err != nil {
+		return err
+	}
+	reflect.Copy(v, before)
+	for i, item := range items {
+		if err := p.elem.fromText(p.elem.settable(v.Index(before.Len()+i)), name, item); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SplitList returns the items of a list that is written as one text: they are
+// separated by commas, and \, is a comma within an item.
+func SplitList(text string) []string {
+	if !strings.Contains(text, `\,`) {
+		return strings.Split(text, ",")
+	}
+	var items []string
+	var item strings.Builder
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == ',':
+			items = append(items, item.String())
+			item.Reset()
+			continue
+		case strings.HasPrefix(text[i:], `\,`):
+			i++
+		}
+		item.WriteByte(text[i])
+	}
+	return append(items, item.String())
 }
 
 // grow makes v a list of n items, if the rule allows that many.

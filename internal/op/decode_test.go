@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,6 +110,39 @@ func TestTextsFillFieldsLikeJSON(t *testing.T) {
 	} {
 		if _, err := decode(t, op.Args{Texts: []op.Text{text}}); err == nil || !strings.Contains(err.Error(), hint) {
 			t.Errorf("%v: %v, want %q", text, err, hint)
+		}
+	}
+}
+
+func TestListsAreWrittenAsTexts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ texts, want []string }{
+		{[]string{"a"}, []string{"a"}},
+		{[]string{"a,b"}, []string{"a", "b"}},
+		{[]string{"a", "b"}, []string{"a", "b"}},
+		{[]string{"a,b", "c"}, []string{"a", "b", "c"}},
+		{[]string{`a\,b`, "c"}, []string{"a,b", "c"}},
+		{[]string{`a\,b,c\`, `d\\,e`}, []string{"a,b", `c\`, `d\,e`}},
+	} {
+		args := op.Args{JSON: []byte(`{"thingId":"1","name":"x"}`)}
+		for _, text := range c.texts {
+			args.Texts = append(args.Texts, op.Text{Name: "tags", Value: text})
+		}
+		got, err := decode(t, args)
+		if err != nil || !slices.Equal(got.Tags.Different(), c.want) {
+			t.Errorf("%q: %q %v, want %q", c.texts, got.Tags, err, c.want)
+		}
+	}
+	for hint, texts := range map[string][]string{
+		"tags must not be empty":         {"a", ""},
+		"tags must have at most 32 item": strings.Split(strings.Repeat("x ", 32)+"x", " "),
+	} {
+		args := op.Args{JSON: []byte(`{"thingId":"1","name":"x"}`)}
+		for _, text := range texts {
+			args.Texts = append(args.Texts, op.Text{Name: "tags", Value: text})
+		}
+		if _, err := decode(t, args); err == nil || !strings.Contains(err.Error(), hint) {
+			t.Errorf("%q: %v, want %q", texts, err, hint)
 		}
 	}
 }

@@ -209,7 +209,7 @@ type Field struct {
 	Name        string
 	Place       Place
 	Required    bool
-	List        bool   // a list: in texts its items stand between commas
+	List        bool   // a list: in texts it is written as SplitList reads it
 	Type        string // of the value or of an item, in the words of JSON Schema
 	Enum        []string
 	Description string

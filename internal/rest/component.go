@@ -151,6 +151,9 @@ func (s *writer) parametersOf(o *op.Op) []object {
 	return out
 }
 
+// listForm says how a list is written in a query.
+const listForm = `Repeat the name for several items, or separate them by commas; \, is a comma within an item.`
+
 func parameterOf(f op.Field, schema *jsonschema.Schema) object {
 	schema.Description = ""
 	p := object{"in": string(f.Place), "name": f.Name, "schema": schema}
@@ -161,7 +164,8 @@ func parameterOf(f op.Field, schema *jsonschema.Schema) object {
 		p["description"] = f.Description
 	}
 	if f.List {
-		p["style"], p["explode"] = "form", false
+		p["style"], p["explode"] = "form", true
+		p["description"] = strings.TrimPrefix(f.Description+". "+listForm, ". ")
 	}
 	return p
 }
