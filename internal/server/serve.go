@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -28,6 +27,10 @@ import (
 func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	log, flush := NewLog(logs, s.LogLevel)
 	defer flush()
+	warnings, err := s.folder()
+	if err != nil {
+		return err
+	}
 	unlock, err := s.lock()
 	if err != nil {
 		return err
@@ -60,7 +63,10 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 		return fmt.Errorf("metrics: %w", err)
 	}
 	defer stopMetrics()
-	if err := s.greet(ctx, console, work, listener); err != nil {
+	for _, w := range warnings {
+		log.Warn(w)
+	}
+	if err := s.greet(ctx, console, work, listener, warnings); err != nil {
 		return err
 	}
 	working, end := context.WithCancel(ctx)
@@ -73,15 +79,27 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	return run(ctx, listener, s.handler(host, gate, log), log)
 }
 
+// folder makes the data folder, and returns what the operator should mend.
+func (s Settings) folder() (warnings []string, err error) {
+	if s.DB != "" {
+		return nil, nil
+	}
+	w, err := privateFolder(s.Data)
+	if w != "" {
+		warnings = append(warnings, w)
+	}
+	return warnings, err
+}
+
+// lockFile is in the data folder of a server that runs.
+const lockFile = "serve.lock"
+
 // lock makes sure that one server alone works in a data folder.
 func (s Settings) lock() (unlock func(), err error) {
 	if s.DB != "" {
 		return func() {}, nil
 	}
-	if err := os.MkdirAll(s.Data, 0o700); err != nil {
-		return nil, err
-	}
-	l := flock.New(filepath.Join(s.Data, "serve.lock"))
+	l := flock.New(filepath.Join(s.Data, lockFile))
 	ok, err := l.TryLock()
 	if err == nil && !ok {
 		err = fmt.Errorf("another server works in %s: stop it first, or choose another --data", s.Data)
@@ -140,7 +158,7 @@ func (s Settings) secure() bool {
 
 // greet tells people where the server is, and how to make the first account.
 // The link is a secret: it goes to the console and never to the log.
-func (s Settings) greet(ctx context.Context, console io.Writer, work *service.Service, l net.Listener) error {
+func (s Settings) greet(ctx context.Context, console io.Writer, work *service.Service, l net.Listener, warnings []string) error {
 	some, err := store.SystemRead(ctx, work.Store, "see whether there is an account", func(t *store.SystemTx) (bool, error) { return t.Users() })
 	if err != nil {
 		return err
@@ -148,6 +166,9 @@ func (s Settings) greet(ctx context.Context, console io.Writer, work *service.Se
 	text := fmt.Sprintf("Loci %s listens on http://%s (%s)\n", Version, l.Addr(), work.Store.Engine())
 	if reachable(l.Addr().String()) != l.Addr().String() {
 		text += "Open " + s.PublicURL + "\n"
+	}
+	for _, w := range warnings {
+		text += "Warning: " + w + "\n"
 	}
 	if !s.secure() {
 		text += "Warning: cookies are sent without encryption: put a proxy with TLS in front, and set --public-url https://...\n"
