@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -17,18 +19,18 @@ func (p *program) login() *cobra.Command {
 		Use:   "login <url>",
 		Short: "Use a server from now on",
 		Long:  "Keeps the address of a server and an API key, so that every command and loci mcp work there.\nThe key lies in the keyring of the system, or where there is none in a file that only you can read.",
-		Example: "loci login https://loci.example.org --key - < key.txt\n" +
-			"loci login http://127.0.0.1:7007 --key loci_live_...",
+		Example: "loci login https://loci.example.org --key -\n" +
+			"loci login http://127.0.0.1:7007 --key - < key.txt",
 		Args: exactly("<url>"),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.signIn(cmd, args[0], key) },
 	}
-	cmd.Flags().StringVar(&key, "key", "", "The API key; - reads it from the standard input, where no list of processes shows it")
+	cmd.Flags().StringVar(&key, "key", "", "Read the API key from the terminal or the standard input: `-`")
 	return cmd
 }
 
 // signIn checks the key at the server before it is kept.
 func (p *program) signIn(cmd *cobra.Command, url, key string) error {
-	key, err := p.keyGiven(url, key)
+	key, err := p.keyGiven(cmd.Context(), url, key)
 	if err != nil {
 		return err
 	}
@@ -61,20 +63,51 @@ type signedIn struct {
 	User loci.User `json:"user"`
 }
 
-// keyGiven returns the key from the flag or from the standard input.
-func (p *program) keyGiven(url, key string) (string, error) {
-	if f, ok := p.in.(*os.File); key == "-" || key == "" && !(ok && term.IsTerminal(int(f.Fd()))) {
-		text, err := p.stdin()
-		if err != nil {
-			return "", err
-		}
-		key = strings.TrimSpace(text)
+// keyGiven returns the key from the terminal or from the standard input. A key
+// that is the value of the flag itself works too, though a list of processes
+// shows it: no help offers that.
+func (p *program) keyGiven(ctx context.Context, url, key string) (string, error) {
+	var err error
+	f, ok := p.in.(*os.File)
+	switch atTerminal := ok && term.IsTerminal(int(f.Fd())); {
+	case key == "-" && atTerminal:
+		key, err = p.askKey(ctx, int(f.Fd()))
+	case key == "-" || key == "" && !atTerminal:
+		key, err = p.stdin()
 	}
-	if key == "" {
-		return "", misuse("sign-in takes an API key: make one at " + strings.TrimRight(url, "/") +
-			" or with loci admin key create,\nthen: loci login " + url + " --key -   (and paste it)")
+	if err != nil {
+		return "", err
+	}
+	if key = strings.TrimSpace(key); key == "" {
+		return "", misuse("login takes an API key: sign in at " + strings.TrimRight(url, "/") + " and make one there," +
+			"\nor make one on the server with loci admin key create; then: loci login " + url + " --key -   (and paste it)")
 	}
 	return key, nil
+}
+
+// askKey reads a line from the terminal without showing it.
+func (p *program) askKey(ctx context.Context, terminal int) (string, error) {
+	before, err := term.GetState(terminal)
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprint(p.err, "API key: ")
+	type line struct {
+		text []byte
+		err  error
+	}
+	read := make(chan line, 1)
+	go func() { // it cannot be interrupted, and ends with the process
+		text, err := term.ReadPassword(terminal)
+		read <- line{text, err}
+	}()
+	defer fmt.Fprintln(p.err)
+	select {
+	case l := <-read:
+		return string(l.text), l.err
+	case <-ctx.Done():
+		return "", errors.Join(ctx.Err(), term.Restore(terminal, before))
+	}
 }
 
 func (p *program) logout() *cobra.Command {

@@ -12,9 +12,11 @@ import (
 
 func (p *program) serve() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "serve",
-		Short:   "Run the server",
-		Long:    "Runs the server until SIGINT or SIGTERM. Without settings it listens on 127.0.0.1:7007 and keeps all in one folder.",
+		Use:   "serve",
+		Short: "Run the server",
+		Long: "Runs the server until SIGINT or SIGTERM. Without settings it listens on 127.0.0.1:7007 and keeps all in one folder.\n" +
+			"A setting is a flag, a variable or a line of loci.toml. A key is no flag here, because a list of processes shows flags:\n" +
+			"set LOCI_EMBED_KEY, or embed-key in loci.toml.",
 		Example: "loci serve\nloci serve --data /var/lib/loci --listen 127.0.0.1:7007",
 		Args:    exactly(),
 	}
@@ -45,6 +47,7 @@ func (p *program) settings(cmd *cobra.Command, only ...string) func() (server.Se
 			given[s.Flag] = value
 			return nil
 		})
+		cmd.Flags().Lookup(s.Flag).Hidden = s.Secret()
 	}
 	return func() (server.Settings, error) {
 		s, warnings, err := server.Load(given, p.environ)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -259,5 +260,21 @@ func TestValuesAreShownAsPeopleReadThem(t *testing.T) {
 		if got := plain("limit", json.RawMessage(raw)); got != want {
 			t.Errorf("%s: %q, want %q", raw, got, want)
 		}
+	}
+}
+
+func TestHelpOffersNoKeyAsTheValueOfAFlag(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for _, c := range []struct{ args, has, lacks string }{
+		{"login --help", "--key -  ", loci.KeyPrefix},
+		{"serve --help", "LOCI_EMBED_KEY", "--embed-key"},
+	} {
+		if code := d.run(strings.Fields(c.args)...); code != 0 || !strings.Contains(d.out.String(), c.has) || strings.Contains(d.out.String(), c.lacks) {
+			t.Errorf("%s: %d\n%s", c.args, code, d.out.String())
+		}
+	}
+	if code := d.run("login", "https://loci.example.org"); code != 2 || !strings.Contains(d.err.String(), "sign in at https://loci.example.org") {
+		t.Errorf("%d %s", code, d.err.String())
 	}
 }

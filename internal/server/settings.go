@@ -76,10 +76,17 @@ var Catalogue = append([]Setting{
 	{"signin-limit", "LOCI_SIGNIN_LIMIT", "20", "Failed sign-ins of an account or address in 15 minutes; 0 is off", number(func(s *Settings, n int) { s.SigninLimit = n })},
 	{"registration", "LOCI_REGISTRATION", "open", "Whether anybody may make an account: open or closed", oneOf(func(s *Settings, v string) { s.Registration = v == "open" }, "open", "closed")},
 	{"embed-url", "LOCI_EMBED_URL", "", "Base address of an OpenAI-compatible embedder (https://api.openai.com/v1); default: the built-in one", setEmbedURL},
-	{"embed-key", "LOCI_EMBED_KEY", "", "Its key; a variable or loci.toml hides it better than a flag", setEmbedKey},
+	{"embed-key", "LOCI_EMBED_KEY", "", "Key of the embedder", setEmbedKey},
 	{"embed-model", "LOCI_EMBED_MODEL", "text-embedding-3-small", "Its model", setEmbedModel},
 	{"clock-offset", "LOCI_CLOCK_OFFSET", "0s", "Duration added to the clock, for tests of expiry", setClock},
 }, planSettings()...)
+
+// secrets are flags of settings that no help offers: a list of processes shows
+// the value of a flag.
+var secrets = []string{"embed-key"}
+
+// Secret reports whether the value of a setting is a secret.
+func (s Setting) Secret() bool { return slices.Contains(secrets, s.Flag) }
 
 // later are settings of rooms that this version does not have: it says so.
 var later = []string{"LOCI_DEPRECATE", "LOCI_LLM_URL", "LOCI_SMTP_URL", "LOCI_BLOBS", "LOCI_SSE_HEARTBEAT"}
