@@ -23,7 +23,7 @@ func (p *program) admin() *cobra.Command {
 	workspace.AddCommand(p.purgeWorkspace())
 	memory := p.group("memory", "Erase memories")
 	memory.AddCommand(p.purgeMemory())
-	admin.AddCommand(user, key, workspace, memory, p.check())
+	admin.AddCommand(user, key, workspace, memory, p.check(), p.migrate())
 	return admin
 }
 

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"bytes"
-	"context"
 	"database/sql"
 	"path/filepath"
 	"strings"
@@ -15,15 +13,7 @@ import (
 func TestCheckEndsWithOneUntilAllIsRepaired(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	run := func(want int, args ...string) string {
-		t.Helper()
-		var out, errs bytes.Buffer
-		p := &program{in: strings.NewReader(""), out: &out, err: &errs, environ: []string{"HOME=" + dir}, parts: wired}
-		if code := p.run(context.Background(), append([]string{"admin"}, append(args, "--data", dir)...)); code != want {
-			t.Errorf("%v ended with %d, not %d: %s%s", args, code, want, &out, &errs)
-		}
-		return out.String() + errs.String()
-	}
+	run := operate(t, dir)
 	run(done, "user", "create", "--email", "ada@example.org")
 	run(done, "check")
 	db, err := sql.Open(store.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))

@@ -41,8 +41,8 @@ func (s Settings) embedder() (e, former search.Embedder, err error) {
 
 // openStore opens the database of a server. Without an embedder it makes no
 // vectors.
-func (s Settings) openStore(ctx context.Context, log *slog.Logger, e search.Embedder) (*store.Store, error) {
-	o := store.Options{Clock: s.clock(), Log: log, Embedder: e, Storage: max(1, s.Plan.Storage)}
+func (s Settings) openStore(ctx context.Context, o store.Options) (*store.Store, error) {
+	o.Clock, o.Storage = s.clock(), max(1, s.Plan.Storage)
 	if s.DB != "" {
 		return store.OpenPostgres(ctx, s.DB, o)
 	}
@@ -84,9 +84,10 @@ type Admin struct {
 	*service.Service
 }
 
-// OpenAdmin opens the database of a server for its operator.
+// OpenAdmin opens the database of a server for its operator. It leaves the schema as
+// it is: the server that runs may be of an earlier version.
 func OpenAdmin(ctx context.Context, s Settings) (*Admin, error) {
-	st, err := s.openStore(ctx, nil, nil)
+	st, err := s.openStore(ctx, store.Options{KeepSchema: true})
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +124,36 @@ func naming(email string, err error) error {
 // that is wanted. Progress is told now and then how many rows were looked at.
 func (a *Admin) Inspect(ctx context.Context, repair bool, progress func(rows int64)) (store.Inspected, error) {
 	return a.Store.Inspect(ctx, store.Inspection{Repair: repair, Progress: progress})
+}
+
+// A Migration says how far the schema of a database was, and whether it was upgraded.
+type Migration struct {
+	store.Schema
+	Migrated bool `json:"migrated"`
+}
+
+// Migrate upgrades the schema of the database, or with dry says what it would do. A
+// folder in which a server works is refused.
+func (s Settings) Migrate(ctx context.Context, dry bool) (m Migration, err error) {
+	if s.DB != "" {
+		m.Schema, err = store.PostgresSchema(ctx, s.DB)
+	} else {
+		m.Schema, err = store.SQLiteSchema(ctx, s.Data)
+	}
+	if err != nil || dry {
+		return m, err
+	}
+	unlock, err := s.lock()
+	if err != nil {
+		return m, err
+	}
+	defer unlock()
+	st, err := s.openStore(ctx, store.Options{})
+	if err != nil {
+		return m, err
+	}
+	m.Migrated = len(m.Pending) > 0
+	return m, st.Close()
 }
 
 // Close closes the database.

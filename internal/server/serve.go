@@ -40,7 +40,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	st, err := s.openStore(ctx, log, model)
+	st, err := s.openStore(ctx, store.Options{Log: log, Embedder: model})
 	if err != nil {
 		return err
 	}

@@ -4,14 +4,18 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
-	"time"
+	"math"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
+
+	"github.com/loci-memory/loci"
 )
 
 //go:embed migrations
@@ -44,22 +48,60 @@ func provider(dialect goose.Dialect, db *sql.DB, dir string, options ...goose.Pr
 	return goose.NewProvider(dialect, db, files, append(options, goose.WithDisableGlobalRegistry(true))...)
 }
 
+// upgrades reports whether a database of the schema have needs migrations. An empty
+// one has schema 0.
+func (o Options) upgrades(have int64) (bool, error) {
+	switch {
+	case have > schemaVersion:
+		return false, fmt.Errorf("store: the database has version %d, this program knows %d: use a newer loci", have, schemaVersion)
+	case have == schemaVersion:
+		return false, nil
+	case have > 0 && o.KeepSchema:
+		return false, loci.Fail(loci.Conflict, "The database has schema %d and this program needs %d: start loci serve, or run loci admin migrate.",
+			have, schemaVersion)
+	}
+	if o.Log != nil && have > 0 {
+		o.Log.Info("migrate the database", "from", have, "to", schemaVersion)
+	}
+	return true, nil
+}
+
+// pendingMigrations returns the names of the migrations that a schema lacks.
+func pendingMigrations(have int64) []string {
+	names := []string{}
+	files, _ := fs.ReadDir(migrations, "migrations/sqlite") // embedded, and named alike in both folders
+	for _, f := range files {
+		if n, _ := goose.NumericComponent(f.Name()); n > have {
+			names = append(names, strings.TrimSuffix(f.Name(), ".sql"))
+		}
+	}
+	return names
+}
+
+// longest is a busy timeout for statements that wait as long as it takes.
+const longest = math.MaxInt32
+
 // migrate brings the schema up to date; the caller holds the lock of the file.
-// A file that is up to date costs one look at its user_version.
-func (c *sqliteConn) migrate(ctx context.Context, db *sql.DB) error {
+// A file that is up to date costs one look at its user_version. A migration takes
+// as long as it needs, and waits for other processes as long.
+func (c *sqliteConn) migrate(ctx context.Context, db *sql.DB, o Options) error {
 	have, err := c.userVersion()
-	if err != nil || have == schemaVersion {
+	if err != nil {
 		return err
 	}
-	if have > schemaVersion {
-		return newer(have)
+	if due, err := o.upgrades(have); err != nil || !due {
+		return err
+	}
+	db.SetMaxOpenConns(1) // which the pragma is for
+	if _, err := db.ExecContext(ctx, fmt.Sprintf(`PRAGMA busy_timeout = %d`, longest)); err != nil {
+		return err
 	}
 	p, err := provider(goose.DialectSQLite3, db, "sqlite")
 	if err != nil {
 		return err
 	}
 	if _, err := p.Up(ctx); err != nil {
-		return err
+		return fmt.Errorf("store: migrate from schema %d to %d: %w", have, schemaVersion, err)
 	}
 	_, err = c.exec(fmt.Sprintf(`PRAGMA user_version = %d`, schemaVersion), nil)
 	return err
@@ -79,18 +121,53 @@ func PostgresHasTables(ctx context.Context, url string) (has bool, err error) {
 	return has, err
 }
 
-// migratePostgres brings the schema up to date, one process at a time: those
-// who wait go on as soon as the one before them is done.
-func migratePostgres(ctx context.Context, pool *pgxpool.Pool) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
+// postgresSchema returns the number of the last migration that a database has, 0 where
+// it has none.
+func postgresSchema(ctx context.Context, c interface {
+	QueryRow(context.Context, string, ...any) pgx.Row
+}) (have int64, err error) {
+	var schema *string
+	var migrated bool
+	if err := c.QueryRow(ctx, `SELECT current_schema(), to_regclass('goose_db_version') IS NOT NULL`).Scan(&schema, &migrated); err != nil {
+		return 0, err
+	}
+	if schema == nil {
+		return 0, errors.New("store: no schema of the search_path exists: create one, or name another")
+	}
+	if migrated {
+		err = c.QueryRow(ctx, `SELECT COALESCE(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&have)
+	}
+	return have, err
+}
+
+// migratePostgres brings the schema up to date, one process at a time: the others
+// wait for it. A migration takes as long as it needs: its connections are its own,
+// without the timeouts of those that answer callers.
+func migratePostgres(ctx context.Context, config *pgxpool.Config, o Options) error {
+	config = config.Copy()
+	config.MaxConns = 2 // a migration works beside its lock
+	config.MinConns = 0
+	for _, name := range []string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"} {
+		config.ConnConfig.RuntimeParams[name] = "0"
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	have, err := postgresSchema(ctx, pool)
+	if err != nil {
+		return err
+	}
+	if due, err := o.upgrades(have); err != nil || !due {
+		return err
+	}
 	lock, err := pool.Begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer lock.Rollback(context.WithoutCancel(ctx))
-	_, err = lock.Exec(ctx, `SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0;
-		SELECT pg_advisory_xact_lock(hashtextextended('loci migration of ' || current_schema(), 0))`)
+	_, err = lock.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('loci migration of ' || current_schema(), 0))`)
 	if err != nil {
 		return err
 	}
@@ -100,17 +177,37 @@ func migratePostgres(ctx context.Context, pool *pgxpool.Pool) error {
 	if err != nil {
 		return err
 	}
-	have, err := p.GetDBVersion(ctx)
-	if err != nil {
-		return err
+	if _, err = p.Up(ctx); err != nil {
+		return fmt.Errorf("store: migrate from schema %d to %d: %w", have, schemaVersion, err)
 	}
-	if have > schemaVersion {
-		return newer(have)
-	}
-	_, err = p.Up(ctx)
-	return err
+	return nil
 }
 
-func newer(have int64) error {
-	return fmt.Errorf("store: the database has version %d, this program knows %d: use a newer loci", have, schemaVersion)
+// A Schema says how far the migrations of a database are.
+type Schema struct {
+	Have    int64    `json:"schema"`
+	Newest  int64    `json:"newest"`
+	Pending []string `json:"pending"` // the names of the migrations that it lacks
+}
+
+func schemaOf(have int64) Schema { return Schema{have, schemaVersion, pendingMigrations(have)} }
+
+// PostgresSchema returns how far the database at url, a postgres:// address, is.
+func PostgresSchema(ctx context.Context, url string) (s Schema, err error) {
+	err = visit(ctx, url, func(c *pgx.Conn) error {
+		have, err := postgresSchema(ctx, c)
+		s = schemaOf(have)
+		return err
+	})
+	return s, err
+}
+
+// SQLiteSchema returns how far the database in dir is.
+func SQLiteSchema(ctx context.Context, dir string) (s Schema, err error) {
+	err = visitSQLite(dir, func(c *sqliteConn) error {
+		have, err := c.userVersion()
+		s = schemaOf(have)
+		return err
+	})
+	return s, err
 }

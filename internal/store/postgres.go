@@ -45,7 +45,6 @@ func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 	if !strings.Contains(url, "pool_max_conns=") {
 		config.MaxConns = max(config.MaxConns, 16)
 	}
-	config.MaxConns = max(config.MaxConns, 2) // a migration works beside its lock
 	config.ConnConfig.ConnectTimeout = 10 * time.Second
 	for name, value := range map[string]string{
 		"statement_timeout": "10000", "idle_in_transaction_session_timeout": "30000", "lock_timeout": "10000", "application_name": "loci",
@@ -54,13 +53,12 @@ func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 			config.ConnConfig.RuntimeParams[name] = value
 		}
 	}
+	if err := migratePostgres(ctx, config, o); err != nil {
+		return nil, err // as it is: the operator is told the cause
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, err
-	}
-	if err := migratePostgres(ctx, pool); err != nil {
-		pool.Close()
-		return nil, postgresError(err)
 	}
 	return (&Store{db: &postgres{pool, o.wait()}}).finish(ctx, o)
 }

@@ -57,7 +57,19 @@ func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	path, err := filepath.Abs(filepath.Join(dir, SQLiteFile))
+	d, err := newSQLiteFile(filepath.Join(dir, SQLiteFile), o)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.open(ctx, o); err != nil {
+		return nil, errors.Join(err, d.file.Close()) // as it is: the operator is told the cause
+	}
+	return (&Store{db: d}).finish(ctx, o)
+}
+
+// newSQLiteFile prepares connections to a file and opens none.
+func newSQLiteFile(path string, o Options) (*sqliteFile, error) {
+	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
@@ -71,20 +83,38 @@ func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
 	d := &sqliteFile{file: db, name: name, path: path, patience: o.wait(), over: make(chan struct{})}
 	d.largestLog = cmp.Or(o.largestLog, largestLog)
 	d.tidyAt = d.largestLog
-	if err := d.open(ctx); err != nil {
-		return nil, errors.Join(sqliteError(err), db.Close())
-	}
-	return (&Store{db: d}).finish(ctx, o)
+	return d, nil
 }
 
-func (d *sqliteFile) open(ctx context.Context) error {
+// visitSQLite opens a connection to the database in dir, as it is, for as long as f
+// runs. The file must exist.
+func visitSQLite(dir string, f func(*sqliteConn) error) error {
+	path := filepath.Join(dir, SQLiteFile)
+	if _, err := os.Stat(path); err != nil {
+		return err
+	}
+	d, err := newSQLiteFile(path, Options{})
+	if err != nil {
+		return err
+	}
+	c, err := d.connect()
+	if err == nil {
+		err = errors.Join(f(c), c.close())
+	}
+	if err = errors.Join(err, d.file.Close()); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+func (d *sqliteFile) open(ctx context.Context, o Options) error {
 	// The file itself is private, whatever the folder is.
 	f, err := os.OpenFile(d.path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
 	}
 	f.Close()
-	w, err := d.firstConnection(ctx)
+	w, err := d.firstConnection(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -96,10 +126,8 @@ func (d *sqliteFile) open(ctx context.Context) error {
 
 // firstConnection makes the writer's connection and the schema, one process at
 // a time: where two turn a new file to WAL at once, SQLite refuses one of them
-// without waiting.
-func (d *sqliteFile) firstConnection(ctx context.Context) (*sqliteConn, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
-	defer cancel()
+// without waiting. The others wait for as long as a migration takes.
+func (d *sqliteFile) firstConnection(ctx context.Context, o Options) (*sqliteConn, error) {
 	l := flock.New(d.path + ".lock")
 	if ok, err := l.TryLockContext(ctx, 5*time.Millisecond); !ok {
 		return nil, fmt.Errorf("store: another process holds the lock for opening: %w", err)
@@ -112,7 +140,7 @@ func (d *sqliteFile) firstConnection(ctx context.Context) (*sqliteConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := w.migrate(ctx, d.file); err != nil {
+	if err := w.migrate(ctx, d.file, o); err != nil {
 		return nil, errors.Join(err, w.close())
 	}
 	return w, nil

@@ -52,6 +52,10 @@ type Options struct {
 	// once where the context ends with which the store was opened.
 	Brief bool
 
+	// KeepSchema refuses a database of an earlier schema in place of upgrading it. An
+	// empty database gets the newest schema all the same.
+	KeepSchema bool
+
 	// Storage is how many bytes of content the workspaces of one owner may hold
 	// together; 0 is no limit.
 	Storage int64

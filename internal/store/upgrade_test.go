@@ -1,8 +1,11 @@
 package store_test
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,4 +101,92 @@ func TestDatabasesOfFormerSchemasAreUpgraded(t *testing.T) {
 			})
 		})
 	}
+}
+
+// What operators look at a database with must not change it under a server of an
+// earlier version.
+func TestADatabaseOfAFormerSchemaIsKeptWhereThatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		former(t, d, 2)
+		before := schema(t, d)
+		_, err := d.TryOpen(store.Options{KeepSchema: true})
+		if !loci.Is(err, loci.Conflict) || !strings.Contains(err.Error(), "schema 2") || !strings.Contains(err.Error(), "loci admin migrate") {
+			t.Errorf("told %v", err)
+		}
+		if after := schema(t, d); !slices.Equal(before, after) {
+			t.Errorf("the schema is %q now", after)
+		}
+		have, err := d.Schema(ctx)
+		names := store.Migrations(t, "sqlite")
+		if err != nil || have.Have != 2 || have.Newest != store.SchemaVersion() || len(have.Pending) != len(names)-2 || have.Pending[0]+".sql" != names[2] {
+			t.Errorf("%+v, %v", have, err)
+		}
+		d.Open(t, store.Options{}).Close()
+		d.Open(t, store.Options{KeepSchema: true})
+		if have, err := d.Schema(ctx); err != nil || have.Have != have.Newest || len(have.Pending) > 0 {
+			t.Errorf("%+v, %v", have, err)
+		}
+	})
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		if d.Dir != "" {
+			d.Dir += "/new"
+		}
+		d.Open(t, store.Options{KeepSchema: true})
+	})
+}
+
+// A migration of a large database takes longer than any statement of a caller may.
+func TestAMigrationHasNoTimeouts(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		former(t, d, 1)
+		lock := `LOCK TABLE memories IN ACCESS SHARE MODE`
+		hasty := d
+		if d.Address != "" {
+			hasty.Address += "&statement_timeout=200&lock_timeout=200&idle_in_transaction_session_timeout=200"
+		} else {
+			lock = `UPDATE users SET name = name`
+		}
+		tx, err := d.DB(t).Begin()
+		if err == nil {
+			_, err = tx.Exec(lock)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		free := time.AfterFunc(1500*time.Millisecond, func() { tx.Rollback() })
+		defer free.Stop()
+		began := time.Now()
+		s, err := hasty.TryOpen(store.Patient(store.Options{}, 200*time.Millisecond))
+		if err != nil || time.Since(began) < time.Second {
+			t.Fatalf("%v after %v", err, time.Since(began))
+		}
+		s.Close()
+	})
+}
+
+// Who starts a server reads the cause, and not that he should try again.
+func TestAMigrationThatFailsTellsTheCause(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		d.Exec(t, `CREATE TABLE users (id TEXT)`)
+		s, err := d.TryOpen(store.Options{})
+		if err == nil {
+			s.Close()
+		}
+		if _, coded := errors.AsType[*loci.Error](err); coded || !strings.Contains(fmt.Sprint(err), "users") || !strings.Contains(fmt.Sprint(err), "already exists") {
+			t.Errorf("told %v", err)
+		}
+	})
+}
+
+func TestASearchPathWithoutASchemaIsTold(t *testing.T) {
+	t.Parallel()
+	onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
+		d.Address = regexp.MustCompile("search_path=[^&]*").ReplaceAllString(d.Address, "search_path=nowhere")
+		if _, err := d.TryOpen(store.Options{}); err == nil || !strings.Contains(err.Error(), "search_path") {
+			t.Errorf("told %v", err)
+		}
+	})
 }

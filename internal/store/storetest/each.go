@@ -49,6 +49,14 @@ func (d Database) TryOpen(o store.Options) (*store.Store, error) {
 	return store.OpenPostgres(context.Background(), d.Address, o)
 }
 
+// Schema returns how far the migrations of the database are.
+func (d Database) Schema(ctx context.Context) (store.Schema, error) {
+	if d.Dir != "" {
+		return store.SQLiteSchema(ctx, d.Dir)
+	}
+	return store.PostgresSchema(ctx, d.Address)
+}
+
 // DB opens the database behind the store's back, until the end of the test.
 func (d Database) DB(t testing.TB) *sql.DB {
 	t.Helper()

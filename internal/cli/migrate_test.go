@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/gofrs/flock"
+
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// operate runs commands of the operator in a folder, and returns all they say.
+func operate(t *testing.T, dir string) func(want int, args ...string) string {
+	return func(want int, args ...string) string {
+		t.Helper()
+		var out, errs bytes.Buffer
+		p := &program{in: strings.NewReader(""), out: &out, err: &errs, environ: []string{"HOME=" + dir}, parts: wired}
+		if code := p.run(context.Background(), append([]string{"admin"}, append(args, "--data", dir)...)); code != want {
+			t.Errorf("%v ended with %d, not %d: %s%s", args, code, want, &out, &errs)
+		}
+		return out.String() + errs.String()
+	}
+}
+
+func TestOnlyMigrateUpgradesTheSchema(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	run := operate(t, dir)
+	run(done, "user", "create", "--email", "ada@example.org")
+	if text := run(done, "migrate"); !strings.Contains(text, "the newest one") {
+		t.Error(text)
+	}
+	db, err := sql.Open(store.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(`PRAGMA user_version = 2`); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"check"}, {"check", "--repair"}, {"key", "create", "--email", "ada@example.org"}, {"user", "create", "--email", "bob@example.org"}} {
+		if text := run(refused, args...); !strings.Contains(text, "schema 2") || !strings.Contains(text, "run loci admin migrate") {
+			t.Errorf("%v: %s", args, text)
+		}
+	}
+	for range 2 {
+		if text := run(done, "migrate", "--dry-run", "--json"); !strings.Contains(text, `{"schema":2,"newest":`) ||
+			!strings.Contains(text, `"pending":["00003_vectors",`) || !strings.Contains(text, `"migrated":false`) {
+			t.Error(text)
+		}
+	}
+	server := flock.New(filepath.Join(dir, "serve.lock"))
+	if ok, err := server.TryLock(); !ok {
+		t.Fatal(err)
+	}
+	if text := run(refused, "migrate"); !strings.Contains(text, "another server works") {
+		t.Error(text)
+	}
+	server.Unlock()
+	if text := run(done, "migrate"); !strings.Contains(text, "The schema was 2 and is") || !strings.Contains(text, "00003_vectors") {
+		t.Error(text)
+	}
+	run(done, "check")
+	if text := run(done, "migrate", "--json"); !strings.Contains(text, `"pending":[],"migrated":false`) {
+		t.Error(text)
+	}
+}
