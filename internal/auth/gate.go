@@ -68,7 +68,7 @@ func (g *Gate) keep(ctx context.Context) {
 }
 
 func (g *Gate) save(ctx context.Context) {
-	if err := g.meter.save(ctx); err != nil && ctx.Err() == nil {
+	if err := g.meter.save(ctx, time.Now().Add(-keepIdle)); err != nil && ctx.Err() == nil {
 		g.o.Log.Error("save operation counts", "err", err)
 	}
 	if err := g.saveUses(ctx); err != nil && ctx.Err() == nil {

@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -30,26 +31,39 @@ type account struct {
 	read  bool  // used is known, and nobody else has used more since
 	used  int64 // in the store, with what is left of the block
 	left  int64 // of the block that was taken ahead; below zero: not yet saved
+
+	asked     time.Time // when a call last needed it, by the machine's clock
+	forgotten bool      // it is no longer the user's account
 }
 
 // block is how many operations are taken ahead at most.
 const block = 100
 
+// keepIdle is how long an account stays in memory after the last call of its user.
+const keepIdle = 5 * time.Minute
+
+// account returns the account of a user, locked.
 func (m *meter) account(userID string) *account {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	a := m.users[userID]
-	if a == nil {
-		a = &account{}
-		m.users[userID] = a
+	for {
+		m.mu.Lock()
+		a := m.users[userID]
+		if a == nil {
+			a = &account{}
+			m.users[userID] = a
+		}
+		m.mu.Unlock()
+		a.mu.Lock()
+		if !a.forgotten {
+			a.asked = time.Now()
+			return a
+		}
+		a.mu.Unlock()
 	}
-	return a
 }
 
 // take counts one operation, if it counts, and returns the state of the quota.
 func (m *meter) take(ctx context.Context, userID string, now time.Time, counts bool) (*op.Quota, error) {
 	a := m.account(userID)
-	a.mu.Lock()
 	defer a.mu.Unlock()
 	month, ends := window(now)
 	if err := m.turn(ctx, userID, a, month); err != nil {
@@ -130,22 +144,26 @@ func (m *meter) settle(ctx context.Context, userID string, a *account) error {
 	return err
 }
 
-// save writes down what was counted without a block. What others have counted
-// meanwhile is read with the next call.
-func (m *meter) save(ctx context.Context) error {
+// accounts returns the accounts that are known now.
+func (m *meter) accounts() map[string]*account {
 	m.mu.Lock()
-	users := make(map[string]*account, len(m.users))
-	for id, a := range m.users {
-		users[id] = a
-	}
-	m.mu.Unlock()
-	for id, a := range users {
+	defer m.mu.Unlock()
+	return maps.Clone(m.users)
+}
+
+// save writes down what was counted without a block, and forgets users whose last call was before idle. What
+// others have counted meanwhile is read with the next call.
+func (m *meter) save(ctx context.Context, idle time.Time) error {
+	for id, a := range m.accounts() {
 		a.mu.Lock()
 		var err error
-		if a.left < 0 {
+		ends := a.asked.Before(idle)
+		if a.left < 0 || ends {
 			err = m.settle(ctx, id, a)
 		}
-		a.read = a.read && !m.shared
+		if a.read = a.read && !m.shared; ends && err == nil {
+			m.forget(id, a)
+		}
 		a.mu.Unlock()
 		if err != nil {
 			return err
@@ -154,11 +172,17 @@ func (m *meter) save(ctx context.Context) error {
 	return nil
 }
 
+// forget drops an account that is settled. The caller holds its lock.
+func (m *meter) forget(userID string, a *account) {
+	a.forgotten = true
+	m.mu.Lock()
+	delete(m.users, userID)
+	m.mu.Unlock()
+}
+
 // giveBack returns the blocks that are not used up; the meter is at its end.
 func (m *meter) giveBack() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for id, a := range m.users {
+	for id, a := range m.accounts() {
 		a.mu.Lock()
 		_ = m.settle(context.Background(), id, a) // a block that is lost makes the count higher, never lower
 		a.mu.Unlock()
@@ -168,7 +192,6 @@ func (m *meter) giveBack() {
 // doubt has what others have counted read anew: who asks for the count wants it as it is.
 func (m *meter) doubt(userID string) {
 	a := m.account(userID)
-	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.read = a.read && !m.shared
 }

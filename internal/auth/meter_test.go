@@ -2,6 +2,7 @@ package auth_test
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -172,5 +173,54 @@ func TestServersTellWhatAllHaveCounted(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestMeterForgetsIdleUsers checks that counts outlive the accounts that hold them in memory.
+func TestMeterForgetsIdleUsers(t *testing.T) {
+	t.Parallel()
+	for _, plan := range []loci.Plan{one(100), loci.Plans[loci.SelfHosted]} {
+		each(t, auth.Options{Plan: plan}, func(t *testing.T, d storetest.Database, h *gatehouse) {
+			for range 7 {
+				_, err := ask(h.Gate, counted, h.key.APIKey)
+				expect(t, err, "")
+			}
+			h.Gate.Save(t.Context()) // the user is not idle yet
+			if known, err := h.Forget(t.Context()); known != 0 || err != nil {
+				t.Fatalf("%d users are known, %v", known, err)
+			}
+			if used, _, err := h.Used(t.Context(), h.user.ID); used != 7 || err != nil {
+				t.Errorf("%d are used, %v, want 7", used, err)
+			}
+		})
+	}
+}
+
+// TestMeterLosesNoCallWhileItForgets counts calls that race with the forgetting.
+func TestMeterLosesNoCallWhileItForgets(t *testing.T) {
+	t.Parallel()
+	const quota, workers, calls = 150, 8, 25
+	h := sqlite(t, auth.Options{Plan: one(quota)})
+	var all sync.WaitGroup
+	var done atomic.Int64
+	for range workers {
+		all.Go(func() {
+			for range calls {
+				if _, err := ask(h.Gate, counted, h.key.APIKey); err == nil {
+					done.Add(1)
+				} else if !loci.Is(err, loci.QuotaExceeded) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for range 20 {
+		if _, err := h.Forget(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	all.Wait()
+	if used, _, err := h.Used(t.Context(), h.user.ID); done.Load() != quota || used != quota || err != nil {
+		t.Errorf("%d calls were let in, %d are used, %v, want %d", done.Load(), used, err, quota)
 	}
 }

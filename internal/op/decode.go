@@ -88,7 +88,10 @@ func (o *Op) names(places ...Place) []string {
 	return names
 }
 
-// A fieldSet tells which of at most 64 fields were given.
+// maxFields is the largest number of fields of one object: a fieldSet has a bit for each.
+const maxFields = 64
+
+// A fieldSet tells which of at most maxFields fields were given.
 type fieldSet uint64
 
 func (s *fieldSet) has(i int) bool { return *s&(1<<i) != 0 }

@@ -84,6 +84,9 @@ func newPlan(t reflect.Type) *plan {
 }
 
 func (p *plan) addFields() {
+	if n := p.typ.NumField(); n > maxFields {
+		panic(fmt.Sprintf("op: %s has %d fields, and %d are the most", p.typ, n, maxFields))
+	}
 	for i := range p.typ.NumField() {
 		f := p.typ.Field(i)
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
