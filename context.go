@@ -18,6 +18,9 @@ type ReadContext struct {
 	MaxTokens   TokenBudget `json:"max_tokens,omitzero"`
 }
 
+// Cost returns how many calls of the rate a snapshot counts as.
+func (in ReadContext) Cost() int { return in.Query.cost() }
+
 // ContextGroup holds memories of one type, verified and recent ones first.
 type ContextGroup struct {
 	Type     Kind     `json:"type"`

@@ -1,5 +1,7 @@
 package loci
 
+import "unicode/utf8"
+
 // A Query is what one looks for.
 type Query string
 
@@ -7,6 +9,11 @@ type Query string
 func (Query) Rule() Rule {
 	return Rule{MinLength: 1, MaxLength: 2000, Description: "Words, names, a question, or a \"quoted phrase\""}
 }
+
+// queryCall is how many characters of a query cost one call of the rate.
+const queryCall = 200
+
+func (q Query) cost() int { return 1 + utf8.RuneCountInString(string(q))/queryCall }
 
 // A Mode says how to search.
 type Mode string
@@ -68,6 +75,9 @@ type SearchMemories struct {
 	Limit       Limit     `json:"limit,omitzero"`
 	Cursor      Cursor    `json:"cursor,omitzero"`
 }
+
+// Cost returns how many calls of the rate a search counts as.
+func (in SearchMemories) Cost() int { return in.Query.cost() }
 
 // A FoundMemory is a memory with how well it answers and where.
 type FoundMemory struct {

@@ -104,3 +104,13 @@ func TestAPendingInvitationExpiresByTheClock(t *testing.T) {
 		t.Error("an answered invitation expires")
 	}
 }
+
+func TestSearchesCostByTheLengthOfTheirQuery(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]int{0: 1, 1: 1, 199: 1, 200: 2, 2000: 11} {
+		q := loci.Query(strings.Repeat("é", n))
+		if a, b := (loci.SearchMemories{Query: q}).Cost(), (loci.ReadContext{Query: q}).Cost(); a != want || b != want {
+			t.Errorf("%d characters cost %d and %d, want %d", n, a, b, want)
+		}
+	}
+}

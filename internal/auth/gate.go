@@ -100,7 +100,9 @@ func (g *Gate) Close() {
 }
 
 // Admit tells who makes a call, in the order of refusal: the credential (401,
-// 403), then rate and quota (429).
+// 403), then rate and quota (429). Without an operation it admits a message,
+// which costs a call of the rate and none of the quota; the operation in it
+// then costs none of the rate.
 func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*loci.Actor, error) {
 	if o != nil && o.Access == op.Public {
 		return &loci.Actor{Address: c.Address}, nil
@@ -110,20 +112,27 @@ func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*loci.Actor, er
 		return nil, err
 	}
 	who := &loci.Actor{UserID: e.UserID, Email: e.Email, Credential: e.Kind, CredentialID: e.ID}
-	if o == nil {
-		return who, nil
-	}
 	now := g.o.Clock()
-	wait, err := g.rates.take(ctx, e.ID, now)
-	if err != nil {
-		g.o.Log.Error("charge calls to a credential", "err", err)
+	var wait time.Duration
+	if !c.Charged && !c.Again {
+		if wait, err = g.rates.take(ctx, e.ID, now); err != nil {
+			g.o.Log.Error("charge calls to a credential", "err", err)
+		}
 	}
-	quota, err := g.meter.take(ctx, e.UserID, now, wait == 0 && o.Name != g.o.Free && !c.Again)
+	c.Charged = o == nil && wait == 0
+	quota, err := g.meter.take(ctx, e.UserID, now, wait == 0 && o != nil && o.Name != g.o.Free && !c.Again)
 	c.Quota = quota
 	if wait > 0 {
 		return nil, &loci.Error{Code: loci.RateLimited, Message: loci.RateLimited.Hint(), Retry: wait}
 	}
 	return who, err
+}
+
+// Charge adds calls to what the rate of a caller has counted.
+func (g *Gate) Charge(ctx context.Context, who *loci.Actor, more int) {
+	if err := g.rates.add(ctx, who.CredentialID, more, g.o.Clock()); err != nil {
+		g.o.Log.Error("charge calls to a credential", "err", err)
+	}
 }
 
 // identify finds the credential of a call.

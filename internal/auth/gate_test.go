@@ -137,9 +137,8 @@ func TestTheOrderOfRefusal(t *testing.T) {
 	if _, err := h.Admit(t.Context(), service.AuthLogin.Op, &op.Call{}); err != nil {
 		t.Errorf("a public operation: %v", err)
 	}
-	if who, err := h.Admit(t.Context(), nil, &op.Call{Proof: h.key.APIKey}); err != nil || who.UserID != h.user.ID || who.CredentialID != h.key.Key.ID || who.Credential != loci.KeyCredential {
-		t.Errorf("who asks for no operation is only known: %+v %v", who, err)
-	}
+	_, err = ask(h.Gate, nil, h.key.APIKey)
+	expect(t, err, loci.RateLimited)
 }
 
 func TestAKeyOpensNothingAsACookie(t *testing.T) {
@@ -248,6 +247,77 @@ func TestTheRateIsKept(t *testing.T) {
 	used, _, err := h.Used(t.Context(), h.user.ID)
 	if err != nil || used != 5+1+1+3+5 {
 		t.Errorf("%d are used, %v: what the rate refuses is free", used, err)
+	}
+}
+
+// TestMessagesCostTheRateAndNoQuota sends messages of MCP without and with an operation in them.
+func TestMessagesCostTheRateAndNoQuota(t *testing.T) {
+	t.Parallel()
+	h := sqlite(t, auth.Options{Plan: one(100), Rate: 60, Burst: 6})
+	for i := range 6 {
+		c := &op.Call{Proof: h.key.APIKey}
+		who, err := h.Admit(t.Context(), nil, c)
+		expect(t, err, "")
+		if who.UserID != h.user.ID || who.CredentialID != h.key.Key.ID || who.Credential != loci.KeyCredential || c.Quota.Limit != 100 {
+			t.Errorf("%+v %+v", who, c.Quota)
+		}
+		if i%2 == 0 {
+			continue
+		}
+		_, err = h.Admit(t.Context(), counted, c)
+		expect(t, err, "")
+		c.Again = true
+		_, err = h.Admit(t.Context(), counted, c)
+		expect(t, err, "")
+	}
+	for _, o := range []*op.Op{nil, counted} {
+		c, err := ask(h.Gate, o, h.key.APIKey)
+		expect(t, err, loci.RateLimited)
+		if wait := loci.AsError(err).Retry; wait != time.Second || c.Charged {
+			t.Errorf("wait %v, charged %v", wait, c.Charged)
+		}
+	}
+	if used, _, err := h.Used(t.Context(), h.user.ID); err != nil || used != 3 {
+		t.Errorf("%d operations are used, %v, want 3", used, err)
+	}
+}
+
+// TestWeightedCallsMakeLaterOnesWait charges calls with a weight, one of them more than a burst.
+func TestWeightedCallsMakeLaterOnesWait(t *testing.T) {
+	t.Parallel()
+	for _, shared := range []bool{false, true} {
+		h := sqlite(t, auth.Options{Rate: 60, Burst: 20, Shared: shared})
+		who := &loci.Actor{CredentialID: h.key.Key.ID}
+		through := func() (n int, wait time.Duration) {
+			for {
+				_, err := ask(h.Gate, counted, h.key.APIKey)
+				if err != nil {
+					expect(t, err, loci.RateLimited)
+					return n, loci.AsError(err).Retry
+				}
+				n++
+			}
+		}
+		_, err := ask(h.Gate, counted, h.key.APIKey)
+		expect(t, err, "")
+		h.Charge(t.Context(), who, 10)
+		if n, wait := through(); n != 9 || wait != time.Second {
+			t.Errorf("shared %v: %d calls beside one of weight 11, then a wait of %v", shared, n, wait)
+		}
+		h.clock.pass(time.Second)
+		_, err = ask(h.Gate, counted, h.key.APIKey)
+		expect(t, err, "")
+		h.Charge(t.Context(), who, 1000) // a burst, at most; one call less where others share it
+		n, wait := through()
+		if n != 0 || wait > 20*time.Second || wait < 19*time.Second {
+			t.Errorf("shared %v: %d calls after a large one, then a wait of %v", shared, n, wait)
+		}
+		h.clock.pass(wait - time.Microsecond)
+		_, err = ask(h.Gate, counted, h.key.APIKey)
+		expect(t, err, loci.RateLimited)
+		h.clock.pass(time.Microsecond)
+		_, err = ask(h.Gate, counted, h.key.APIKey)
+		expect(t, err, "")
 	}
 }
 

@@ -93,6 +93,34 @@ func (r *rates) take(ctx context.Context, id string, now time.Time) (wait time.D
 	return 0, failed
 }
 
+// add counts calls that are let through already, but no more than come in a
+// burst together with the one that they belong to. The calls after them wait.
+// Other servers learn of them at once: many calls that are charged late would
+// be charged twice, by the time that has passed and by their number.
+func (r *rates) add(ctx context.Context, id string, calls int, now time.Time) (failed error) {
+	if r.rate.Every == 0 {
+		return nil
+	}
+	p := r.pace(id)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.due.Before(now) {
+		p.due = now
+	}
+	calls = min(calls, int(r.rate.Slack/r.rate.Every))
+	if r.store != nil && calls > 0 && !now.Before(p.alone) {
+		// The last one is charged only if it may come now.
+		due, _, err := r.charge(ctx, id, now, p.ahead+calls-1)
+		if err == nil {
+			p.due, p.ahead = due, 0
+			return nil
+		}
+		p.alone, failed = now.Add(aloneFor), err
+	}
+	p.due, p.ahead = p.due.Add(time.Duration(calls)*r.rate.Every), p.ahead+calls
+	return failed
+}
+
 // charge notes calls that went ahead, and one more if it may come now. Who hangs up
 // has called all the same.
 func (r *rates) charge(ctx context.Context, id string, now time.Time, ahead int) (due time.Time, more bool, err error) {

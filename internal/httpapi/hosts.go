@@ -67,9 +67,6 @@ func Loopback(hostport string) bool {
 
 // FromProxy reports whether the peer of a request is in one of the networks.
 func FromProxy(r *http.Request, proxies []netip.Prefix) bool {
-	if len(proxies) == 0 {
-		return false
-	}
-	peer, err := netip.ParseAddrPort(r.RemoteAddr)
-	return err == nil && slices.ContainsFunc(proxies, func(p netip.Prefix) bool { return p.Contains(peer.Addr().Unmap()) })
+	peer, ok := parseAddress(r.RemoteAddr)
+	return ok && Proxies(proxies).trust(peer)
 }

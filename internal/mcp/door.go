@@ -6,7 +6,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"net/http"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -23,8 +22,9 @@ type Options struct {
 
 	// The rest is for HTTP alone.
 
-	// Authenticate refuses a call whose proof is unknown, revoked or too quick.
-	// It may fill the call's quota. It counts no operation: listing tools is none.
+	// Authenticate refuses a message whose proof is unknown, revoked or too quick.
+	// It charges the rate and may fill the call's quota. It counts no operation:
+	// listing tools is none.
 	Authenticate func(ctx context.Context, c *op.Call) error
 	// PublicURL is where clients find the server; its host and origin are welcome.
 	PublicURL string
@@ -33,8 +33,8 @@ type Options struct {
 	Hosts *httpapi.Hosts
 	// Origins are more origins whose pages may call, such as https://app.example.
 	Origins []string
-	// Address tells the peer's address; the default is that of the connection.
-	Address func(*http.Request) string
+	// TrustedProxies are believed when they say for whom they ask.
+	TrustedProxies httpapi.Proxies
 	// QueryKey lets clients without a handshake header send ?api_key=.
 	QueryKey bool
 }

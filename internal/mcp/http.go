@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -80,15 +79,10 @@ func decodeName(h http.Header) {
 
 // call makes the op.Call of a request.
 func (d *Door) call(r *http.Request) *op.Call {
-	c := &op.Call{Door: "mcp", Proof: d.proof(r), Actor: actor(r.Header), RequestID: r.Header.Get("X-Request-Id")}
+	c := &op.Call{Door: "mcp", Proof: d.proof(r), Actor: actor(r.Header), Address: d.TrustedProxies.Client(r), RequestID: r.Header.Get("X-Request-Id")}
 	_, c.AgentID = r.Header["X-Loci-Agent-Id"]
 	if !validRequestID(c.RequestID) {
 		c.RequestID = loci.NewID(time.Now())
-	}
-	if d.Address != nil {
-		c.Address = d.Address(r)
-	} else {
-		c.Address, _, _ = net.SplitHostPort(r.RemoteAddr)
 	}
 	return c
 }
@@ -168,10 +162,14 @@ func (d *Door) toolset(r *http.Request) (op.Reach, error) {
 	return 0, loci.Fail(loci.InvalidQuery, "toolset must be one of core, stable, full")
 }
 
-// read returns the body.
+// firstRead is the most bytes that are set aside for a body before it arrives.
+const firstRead = 16 << 10
+
+// read returns the body. Memory follows the bytes that arrive, not the length
+// that the client announces.
 func read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	var b bytes.Buffer
-	b.Grow(int(min(max(r.ContentLength, 0), maxBody)) + bytes.MinRead)
+	b.Grow(int(min(max(r.ContentLength, 0), firstRead)) + bytes.MinRead)
 	_, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
 	if _, large := errors.AsType[*http.MaxBytesError](err); large {
 		return nil, loci.Fail(loci.PayloadTooLarge, "The body is larger than 4 MiB: send less at a time.")

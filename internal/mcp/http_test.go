@@ -7,10 +7,15 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/loci-memory/loci/internal/httpapi"
 )
 
 func TestHandshakeOfTheOlderRevisions(t *testing.T) {
@@ -351,5 +356,37 @@ func TestLeavingEndsTheCall(t *testing.T) {
 	case <-s.woken:
 	case <-time.After(5 * time.Second):
 		t.Error("the call goes on")
+	}
+}
+
+func TestCallHasTheAddressBehindATrustedProxy(t *testing.T) {
+	t.Parallel()
+	s := newShelf()
+	d := s.door()
+	d.TrustedProxies = httpapi.Proxies{netip.MustParsePrefix("127.0.0.0/8")}
+	c := client{t: t, url: serveHandler(t, d.HTTP()), version: "2025-11-25", key: "ann"}
+	c.post(c.message("tools/call", object{"name": "memory_list"}), "X-Forwarded-For", "198.51.100.7, 203.0.113.9")
+	if got := s.calls[0].Address; got != "203.0.113.9" {
+		t.Errorf("the address is %s", got)
+	}
+}
+
+// TestBodyTakesNoMemoryBeforeItArrives announces large bodies and sends small ones. It measures the whole process, so that
+// it runs alone.
+func TestBodyTakesNoMemoryBeforeItArrives(t *testing.T) {
+	h := newShelf().door().HTTP()
+	const requests = 32
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range requests {
+		r := httptest.NewRequest("POST", "http://localhost/mcp", strings.NewReader("{"))
+		r.ContentLength = 4 << 20
+		r.Header.Set("Authorization", "Bearer ann")
+		r.Header.Set("Content-Type", "application/json")
+		h.ServeHTTP(httptest.NewRecorder(), r)
+	}
+	runtime.ReadMemStats(&after)
+	if each := (after.TotalAlloc - before.TotalAlloc) / requests; each > 256<<10 {
+		t.Errorf("a body of one byte takes %d KiB", each>>10)
 	}
 }

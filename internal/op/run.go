@@ -28,6 +28,8 @@ type Call struct {
 	IfMatch        string
 	Again          bool // a door asks once more for what is one call to its client: it counts once
 
+	Charged bool // the rate was charged for the message that the call came in
+
 	Quota    *Quota // of the caller's plan, once the credential is known
 	Replayed bool   // the answer is a stored one
 }
@@ -44,6 +46,9 @@ type Host struct {
 	// Admit tells who the caller is, and refuses one that is unknown, revoked,
 	// too quick or out of quota. It fills the call's Quota.
 	Admit func(ctx context.Context, o *Op, c *Call) (*loci.Actor, error)
+	// Charge adds to the rate what a call costs beyond one; it may be nil. It
+	// refuses nothing: calls that come later wait for it.
+	Charge func(ctx context.Context, who *loci.Actor, more int)
 	// Log gets one line for each call, without contents.
 	Log *slog.Logger
 	// Seen is told of each call that has ended, for metrics; it may be nil.
@@ -78,6 +83,11 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 	if err != nil {
 		return nil, err
 	}
+	if w, ok := in.(weighted); ok && h.Charge != nil && !c.Again {
+		if cost := w.Cost(); cost > 1 {
+			h.Charge(ctx, who, cost-1)
+		}
+	}
 	if err := c.once(o, who, in); err != nil {
 		return nil, err
 	}
@@ -85,6 +95,9 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 	c.Replayed = who.Once != nil && who.Once.Replayed
 	return out, err
 }
+
+// A weighted input says how many calls of the rate it counts as.
+type weighted interface{ Cost() int }
 
 // permits checks what of the call is neither credential nor field.
 func (c *Call) permits(o *Op, who *loci.Actor) error {

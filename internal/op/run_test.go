@@ -160,3 +160,21 @@ func TestALineThatIsWrongStopsTheProgram(t *testing.T) {
 		}()
 	}
 }
+
+func TestRunChargesTheWeightOnce(t *testing.T) {
+	t.Parallel()
+	var charged []int
+	h := host(&toy{})
+	h.Charge = func(_ context.Context, who *loci.Actor, more int) { charged = append(charged, more) }
+	for _, call := range []op.Call{{}, {Again: true}} {
+		if _, err := h.Run(ctx, search.Op, &call, args(`{"limit":4}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := h.Run(ctx, search.Op, &op.Call{}, args(`{"limit":1}`)); err != nil {
+		t.Fatal(err)
+	}
+	if len(charged) != 1 || charged[0] != 3 {
+		t.Errorf("%v is charged, want 3", charged)
+	}
+}

@@ -45,6 +45,9 @@ type find struct {
 	Sure  loci.Confirmed `json:"sure,omitzero"`
 }
 
+// Cost weighs a question by how much it wants.
+func (f find) Cost() int { return int(f.Limit) }
+
 func (t *toy) Make(_ context.Context, _ *loci.Actor, in thing) (reply, error) {
 	t.asked = &in
 	return reply{in.ID}, nil

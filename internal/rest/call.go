@@ -3,7 +3,6 @@ package rest
 import (
 	"cmp"
 	"net/http"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -19,7 +18,7 @@ func (d *door) call(w http.ResponseWriter, r *http.Request) *op.Call {
 		Actor:     actor(r.Header),
 		AgentID:   len(r.Header["X-Loci-Agent-Id"]) > 0,
 		Foreign:   d.foreign.Check(r) != nil,
-		Address:   d.address(r),
+		Address:   d.TrustedProxies.Client(r),
 		RequestID: w.Header()["X-Request-Id"][0],
 	}
 	if tags := r.Header["If-Match"]; len(tags) > 0 {
@@ -91,47 +90,4 @@ func plain(s string) bool {
 		}
 	}
 	return s != "" && len(s) <= 128
-}
-
-// address returns the IP address of the client: of the peer, or, where the
-// peer is a trusted proxy, the last one in X-Forwarded-For that is not.
-func (d *door) address(r *http.Request) string {
-	if len(d.TrustedProxies) == 0 {
-		host := r.RemoteAddr
-		if i := strings.LastIndexByte(host, ':'); i >= 0 {
-			host = host[:i]
-		}
-		return strings.Trim(host, "[]")
-	}
-	at, ok := parseAddress(r.RemoteAddr)
-	if !ok {
-		return r.RemoteAddr
-	}
-	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
-	for i := len(hops) - 1; i >= 0 && d.trusted(at); i-- {
-		before, ok := parseAddress(strings.TrimSpace(hops[i]))
-		if !ok {
-			break
-		}
-		at = before
-	}
-	return at.String()
-}
-
-// parseAddress reads an address with or without a port.
-func parseAddress(s string) (netip.Addr, bool) {
-	if both, err := netip.ParseAddrPort(s); err == nil {
-		return both.Addr().Unmap(), true
-	}
-	a, err := netip.ParseAddr(strings.Trim(s, "[]"))
-	return a.Unmap(), err == nil
-}
-
-func (d *door) trusted(a netip.Addr) bool {
-	for _, p := range d.TrustedProxies {
-		if p.Contains(a) {
-			return true
-		}
-	}
-	return false
 }

@@ -6,7 +6,6 @@ package rest
 import (
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -29,7 +28,7 @@ type Options struct {
 	Cookie string
 	// TrustedProxies are the peers that are believed when they say, in
 	// X-Forwarded-For, for whom they ask.
-	TrustedProxies []netip.Prefix
+	TrustedProxies httpapi.Proxies
 	// Hosts refuses requests to names of other servers; nil answers to every name.
 	Hosts *httpapi.Hosts
 	Extra []Route

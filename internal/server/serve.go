@@ -57,7 +57,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	defer gate.Close()
 	work := service.New(service.Options{Store: st, Embedder: model, Former: former, Plan: s.Plan, Clock: s.clock(), Registration: s.Registration, SigninLimit: s.SigninLimit, PublicURL: s.PublicURL, Used: gate.Used, Without: s.without, EmbedLimit: s.embedLimit})
 	m := newMetrics(st)
-	host := &op.Host{Service: work, Admit: gate.Admit, Log: log, Seen: m.seen}
+	host := &op.Host{Service: work, Admit: gate.Admit, Charge: gate.Charge, Log: log, Seen: m.seen}
 	stopMetrics, err := m.listen(s.MetricsListen)
 	if err != nil {
 		return fmt.Errorf("metrics: %w", err)
@@ -120,7 +120,7 @@ func (s Settings) handler(host *op.Host, gate *auth.Gate, log *slog.Logger) http
 	table, absent := service.Ops.Without(service.Lacking[s.Contract])
 	hosts := httpapi.NewHosts(s.PublicURL, s.TrustedProxies)
 	door := mcp.New(mcp.Options{
-		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, PublicURL: s.PublicURL, Origins: s.Origins, QueryKey: s.QueryKey, Hosts: hosts,
+		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, PublicURL: s.PublicURL, Origins: s.Origins, QueryKey: s.QueryKey, Hosts: hosts, TrustedProxies: s.TrustedProxies,
 		Authenticate: func(ctx context.Context, c *op.Call) error { _, err := gate.Admit(ctx, nil, c); return err },
 	})
 	return rest.New(rest.Options{
