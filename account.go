@@ -30,6 +30,8 @@ type Register struct {
 	Password Password     `json:"password"`
 	Name     Name         `json:"name,omitzero" jsonschema:"Default: the local part of the address"`
 	Ref      ReferralCode `json:"ref,omitzero" jsonschema:"The code of a referral link"`
+
+	Invitation InvitationToken `json:"invitation,omitzero" jsonschema:"Token of the link that invited this address; it verifies the address"`
 }
 
 // A ReferralCode names who told a new user of the service.

@@ -133,7 +133,21 @@ type CreateInvitations struct {
 // A NewInvitation is an invitation as the answer of its creation shows it.
 type NewInvitation struct {
 	Invitation
-	InviteURL string `json:"inviteUrl,omitzero" jsonschema:"To hand on, where no mail is sent"`
+	InviteURL string `json:"inviteUrl,omitzero" jsonschema:"Shown once; hand it to the invited person alone"`
+}
+
+// An InvitationToken is the secret in the link of an invitation.
+type InvitationToken string
+
+// Rule bounds an InvitationToken.
+func (InvitationToken) Rule() Rule { return Rule{MaxLength: 64} }
+
+// Hash returns the hash that is stored of the token, or nil without a token.
+func (t InvitationToken) Hash() []byte {
+	if t == "" {
+		return nil
+	}
+	return SecretHash(string(t))
 }
 
 // A SkipReason says why an address was not invited.
@@ -187,6 +201,8 @@ type RespondInvitation struct {
 	InvitationID string    `json:"invitationId"`
 	Accept       bool      `json:"accept" jsonschema:"true joins the workspace, false declines"`
 	Confirm      Confirmed `json:"confirm"`
+
+	Token InvitationToken `json:"token,omitzero" jsonschema:"Token of the link; verifies an address that is not verified"`
 }
 
 // OneInvitation is an output that holds an invitation.

@@ -59,11 +59,11 @@ type World struct {
 
 // Options of a World; the zero value has no limits.
 type Options struct {
-	Plan        loci.Plan // the zero plan is that without limits
-	SigninLimit int
-	Closed      bool // nobody may register
-	Embedder    search.Embedder
-	EmbedLimit  time.Duration // how long a search waits for it; 0 is a minute, on a busy machine too
+	Plan         loci.Plan // the zero plan is that without limits
+	SigninLimit  int
+	Registration service.Registration // empty is open
+	Embedder     search.Embedder
+	EmbedLimit   time.Duration // how long a search waits for it; 0 is a minute, on a busy machine too
 }
 
 // Empty returns a world without people.
@@ -77,8 +77,9 @@ func Empty(t testing.TB, open func(t testing.TB, o store.Options) *store.Store, 
 	w.Store = open(t, store.Options{Clock: w.Clock.Now, Embedder: o.Embedder, Storage: o.Plan.Storage})
 	w.Gate = auth.NewGate(w.Store, auth.Options{Plan: o.Plan, Free: service.AccountStatus.Name, Clock: w.Clock.Now, Log: log})
 	t.Cleanup(w.Gate.Close)
-	w.Service = service.New(service.Options{Store: w.Store, Plan: o.Plan, Clock: w.Clock.Now, Registration: !o.Closed,
-		SigninLimit: o.SigninLimit, PublicURL: "http://localhost", Used: w.Gate.Used, Embedder: o.Embedder, EmbedLimit: cmp.Or(o.EmbedLimit, time.Minute)})
+	w.Service = service.New(service.Options{Store: w.Store, Plan: o.Plan, Clock: w.Clock.Now,
+		Registration: cmp.Or(o.Registration, service.RegistrationOpen),
+		SigninLimit:  o.SigninLimit, PublicURL: "http://localhost", Used: w.Gate.Used, Embedder: o.Embedder, EmbedLimit: cmp.Or(o.EmbedLimit, time.Minute)})
 	w.Host = &op.Host{Service: w.Service, Log: log, Admit: w.admit}
 	return w
 }

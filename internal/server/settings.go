@@ -19,6 +19,7 @@ import (
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/service"
 )
 
 // Settings are what the operator of a server decides.
@@ -38,7 +39,7 @@ type Settings struct {
 	RateLimit      int
 	RateBurst      int
 	SigninLimit    int
-	Registration   bool
+	Registration   service.Registration
 	ClockOffset    time.Duration
 	EmbedURL       string // of an OpenAI-compatible embedder; empty is the built-in one
 	EmbedKey       string // a secret
@@ -74,7 +75,9 @@ var Catalogue = append([]Setting{
 	{"rate-limit", "LOCI_RATE_LIMIT", "1200", "Calls a minute and credential; 0 is off", number(func(s *Settings, n int) { s.RateLimit = n })},
 	{"rate-burst", "LOCI_RATE_BURST", "200", "Calls that may come at once", number(func(s *Settings, n int) { s.RateBurst = n })},
 	{"signin-limit", "LOCI_SIGNIN_LIMIT", "20", "Failed sign-ins of an account or address in 15 minutes; 0 is off", number(func(s *Settings, n int) { s.SigninLimit = n })},
-	{"registration", "LOCI_REGISTRATION", "open", "Whether anybody may make an account: open or closed", oneOf(func(s *Settings, v string) { s.Registration = v == "open" }, "open", "closed")},
+	{"registration", "LOCI_REGISTRATION", "invited",
+		"Who may make an account: invited (with the link of an invitation), open (anybody) or closed (nobody)",
+		oneOf(func(s *Settings, v string) { s.Registration = service.Registration(v) }, "invited", "open", "closed")},
 	{"embed-url", "LOCI_EMBED_URL", "", "Base address of an OpenAI-compatible embedder (https://api.openai.com/v1); default: the built-in one", setEmbedURL},
 	{"embed-key", "LOCI_EMBED_KEY", "", "Key of the embedder", setEmbedKey},
 	{"embed-model", "LOCI_EMBED_MODEL", "text-embedding-3-small", "Its model", setEmbedModel},

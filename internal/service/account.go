@@ -10,17 +10,52 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// Register makes an account and signs in.
+// A Registration decides who makes an account without the operator.
+type Registration string
+
+// The decisions. Any other value is RegistrationInvited.
+const (
+	RegistrationInvited Registration = "invited" // with the token of an invitation to the address
+	RegistrationOpen    Registration = "open"
+	RegistrationClosed  Registration = "closed"
+)
+
+// admits returns nil if somebody may try to register with these proofs. A referral
+// code opens nothing yet.
+func (r Registration) admits(invitation loci.InvitationToken) error {
+	switch {
+	case r == RegistrationClosed:
+		return loci.Fail(loci.Forbidden, "Registration is closed here: ask the operator for an account.")
+	case r != RegistrationOpen && invitation == "":
+		return loci.Fail(loci.Forbidden,
+			"Registration needs an invitation here: send the token of its link as invitation, or ask the operator for an account.")
+	}
+	return nil
+}
+
+// Register makes an account and signs in. The token of an invitation verifies the
+// address; the invitation still waits for its answer.
 func (s *Service) Register(ctx context.Context, _ *loci.Actor, in loci.Register) (loci.SignedIn, error) {
-	if !s.Registration {
-		return loci.SignedIn{}, loci.Fail(loci.Forbidden, "Registration is closed here: ask the operator for an account.")
+	if err := s.Registration.admits(in.Invitation); err != nil {
+		return loci.SignedIn{}, err
+	}
+	check := func(*store.SystemTx) error { return nil }
+	if in.Invitation != "" {
+		check = func(t *store.SystemTx) error { return t.CheckInvitation(in.Email, in.Invitation.Hash()) }
+		// First, so that a wrong token costs no hash of a password.
+		_, err := store.SystemRead(ctx, s.Store, "look up an invitation", func(t *store.SystemTx) (loci.Nothing, error) {
+			return loci.Nothing{}, check(t)
+		})
+		if err != nil {
+			return loci.SignedIn{}, err
+		}
 	}
 	n, err := newUser(ctx, in.Email, in.Name, in.Password)
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
-	n.Referral = string(in.Ref)
-	return s.signUp(ctx, n, "register an account", func(*store.SystemTx) error { return nil })
+	n.Referral, n.Verified = string(in.Ref), in.Invitation != ""
+	return s.signUp(ctx, n, "register an account", check)
 }
 
 // SetUp makes the first account, with the token of the setup link.
@@ -32,6 +67,7 @@ func (s *Service) SetUp(ctx context.Context, _ *loci.Actor, in loci.SetUp) (loci
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
+	n.Verified = true // whoever holds the setup link is the operator
 	return s.signUp(ctx, n, "make the first account", func(t *store.SystemTx) error {
 		some, err := t.Users()
 		if some {
@@ -151,6 +187,7 @@ func (s *Service) AddUser(ctx context.Context, e loci.Email, name loci.Name, p l
 	if err != nil {
 		return loci.User{}, err
 	}
+	n.Verified = true // the operator vouches for the address
 	return store.System(ctx, s.Store, "make an account as the operator", func(t *store.SystemTx) (loci.User, error) { return t.AddUser(n) })
 }
 

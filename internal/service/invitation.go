@@ -23,14 +23,16 @@ func (s *Service) CreateInvitations(ctx context.Context, who *loci.Actor, in loc
 		}
 		tx.Concerns(in.WorkspaceID)
 		for _, e := range in.Emails {
-			i, skipped, err := w.Invite(e, in.Role.Or(), in.ExpiresInDays.Span())
+			token := loci.InvitationToken(loci.NewSecret())
+			i, skipped, err := w.Invite(e, in.Role.Or(), in.ExpiresInDays.Span(), token.Hash())
 			switch {
 			case err != nil:
 				return out, err
 			case skipped != "":
 				out.Skipped = append(out.Skipped, loci.SkippedInvitation{Email: string(e), Reason: skipped})
 			default:
-				out.Invitations = append(out.Invitations, loci.NewInvitation{Invitation: i, InviteURL: s.PublicURL + "/invite?id=" + i.ID})
+				made := loci.NewInvitation{Invitation: i, InviteURL: s.inviteURL(i.ID, token)}
+				out.Invitations = append(out.Invitations, made)
 			}
 		}
 		return out, nil
@@ -69,12 +71,18 @@ func (s *Service) ListPendingInvitations(ctx context.Context, who *loci.Actor, i
 	})
 }
 
+// inviteURL returns the link of an invitation. Its token stands nowhere else.
+func (s *Service) inviteURL(id string, t loci.InvitationToken) string {
+	return s.PublicURL + "/invite?id=" + id + "&token=" + string(t)
+}
+
 func invitationMark(i loci.Invitation) store.Mark { return store.Mark{At: i.CreatedAt, ID: i.ID} }
 
-// RespondInvitation accepts or declines an invitation to the actor.
+// RespondInvitation accepts or declines an invitation to the actor. The token of its
+// link stands in for an address that is not verified, and verifies it.
 func (s *Service) RespondInvitation(ctx context.Context, who *loci.Actor, in loci.RespondInvitation) (loci.OneInvitation, error) {
 	return write(ctx, s, who, func(tx *store.Tx) (out loci.OneInvitation, err error) {
-		i, err := tx.Invited(in.InvitationID)
+		i, err := tx.Invited(in.InvitationID, in.Token.Hash())
 		if err != nil {
 			return out, err
 		}

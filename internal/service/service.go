@@ -25,7 +25,7 @@ type Options struct {
 	Store        *store.Store
 	Plan         loci.Plan
 	Clock        loci.Clock
-	Registration bool   // anybody may register
+	Registration Registration
 	SigninLimit  int    // failed sign-ins of an account or an address in 15 minutes; 0 is off
 	PublicURL    string // where people reach the server, without a slash at the end
 

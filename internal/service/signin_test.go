@@ -134,7 +134,7 @@ func TestACookieSignsInUntilItIsSignedOut(t *testing.T) {
 
 func TestRegistrationCanBeClosed(t *testing.T) {
 	t.Parallel()
-	w := proof.Empty(t, proof.SQLite, proof.Options{Closed: true})
+	w := proof.Empty(t, proof.SQLite, proof.Options{Registration: service.RegistrationClosed})
 	refused(t, w, proof.Nobody, service.AuthRegister, loci.Register{Email: "ada@example.com", Password: secret}, loci.Forbidden)
 	in := loci.SetUp{Token: w.Service.OpenSetup(), Email: "ada@example.com", Password: secret}
 	do(t, w, proof.Nobody, service.AuthSetup, in)

@@ -8,7 +8,7 @@ import (
 
 // count counts what goes with a grave.
 func (t *SystemTx) count(g grave) (n Purged, err error) {
-	if err := t.t.c.one(`SELECT count(*) FROM onces WHERE `+answers, []any{g.workspace, g.memoryID}, []any{&n.Answers}); err != nil {
+	if err := t.t.c.one(`SELECT count(*) FROM onces WHERE `+answers, []any{g.workspace, g.memoryID, g.folded}, []any{&n.Answers}); err != nil {
 		return n, err
 	}
 	if g.memory != 0 {
@@ -27,12 +27,14 @@ func (t *SystemTx) count(g grave) (n Purged, err error) {
 // answers are the stored answers that may hold words of what goes: those that
 // concern it, those that concern nothing by name (searches and lists), and, to
 // be certain, all of whoever belongs to the workspace ?1. They are sealed, so
-// nobody can look. ?2 is the id of the memory, empty where all goes.
+// nobody can look. ?2 is the id of the memory, empty where all goes. ?3 is the
+// folded address of a user: answers of workspaces that invited it hold address and link.
 const answers = ` resource IN ('', CAST(?2 AS TEXT)) OR (CAST(?2 AS TEXT) = '' AND resource IN (SELECT id FROM workspaces WHERE rid = ?1
 		UNION ALL SELECT id FROM atlases WHERE workspace = ?1 UNION ALL SELECT id FROM memories WHERE workspace = ?1))
 	OR credential IN (SELECT k.id FROM api_keys k JOIN members m ON m.user_id = k.user_id WHERE m.workspace = ?1
 		UNION ALL SELECT s.id FROM signins s JOIN members m ON m.user_id = s.user_id WHERE m.workspace = ?1
-		UNION ALL SELECT m.user_id FROM members m WHERE m.workspace = ?1) `
+		UNION ALL SELECT m.user_id FROM members m WHERE m.workspace = ?1)
+	OR resource IN (SELECT w.id FROM invitations i JOIN workspaces w ON w.rid = i.workspace WHERE i.folded = ?3) `
 
 // erase removes the rows of a grave, and what is derived from them.
 func (t *SystemTx) erase(g grave) error {
@@ -42,7 +44,7 @@ func (t *SystemTx) erase(g grave) error {
 	}
 	err := t.beginPurge()
 	if err == nil {
-		err = run(`DELETE FROM onces WHERE `+answers, g.workspace, g.memoryID)
+		err = run(`DELETE FROM onces WHERE `+answers, g.workspace, g.memoryID, g.folded)
 	}
 	switch {
 	case err != nil:

@@ -14,8 +14,11 @@ func scanInvitation(i *loci.Invitation) []any {
 }
 
 // Invite asks the owner of an address into the workspace. Somebody who is a
-// member or already invited is skipped, with the reason.
-func (w *Workspace) Invite(e loci.Email, role loci.Role, life time.Duration) (i loci.Invitation, skipped loci.SkipReason, err error) {
+// member or already invited is skipped, with the reason. The store keeps the hash
+// of the invitation's token, not the token.
+func (w *Workspace) Invite(
+	e loci.Email, role loci.Role, life time.Duration, tokenHash []byte,
+) (i loci.Invitation, skipped loci.SkipReason, err error) {
 	if err := w.invitable(role); err != nil {
 		return i, "", err
 	}
@@ -27,8 +30,10 @@ func (w *Workspace) Invite(e loci.Email, role loci.Role, life time.Duration) (i 
 	}
 	i = loci.Invitation{ID: loci.NewID(t.now.Std()), WorkspaceID: w.id, WorkspaceName: w.name, Email: string(e), Role: role, Status: loci.Pending,
 		InvitedBy: t.who.UserID, ExpiresAt: t.now + loci.Time(life.Microseconds()), CreatedAt: t.now, UpdatedAt: t.now}
-	_, err = t.exec(`INSERT INTO invitations (id, workspace, email, folded, role, status, invited_by, expires_at, created_at, updated_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9)`, i.ID, w.rid, i.Email, e.Fold(), i.Role, i.Status, i.InvitedBy, i.ExpiresAt, i.CreatedAt)
+	_, err = t.exec(`INSERT INTO invitations
+		(id, workspace, email, folded, role, status, invited_by, expires_at, created_at, updated_at, token_hash)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10)`,
+		i.ID, w.rid, i.Email, e.Fold(), i.Role, i.Status, i.InvitedBy, i.ExpiresAt, i.CreatedAt, tokenHash)
 	return i, "", err
 }
 
@@ -81,12 +86,13 @@ func (t *Tx) Invitations(workspaceID string, p Page) ([]loci.Invitation, error) 
 	return list, err
 }
 
-// PendingInvitations returns the invitations that wait for the actor's answer.
+// PendingInvitations returns the invitations that wait for the actor's answer. An
+// address that is not verified may be somebody else's: it has none.
 func (t *Tx) PendingInvitations(p Page) ([]loci.Invitation, error) {
 	at, id, limit := p.from()
 	list := []loci.Invitation{}
 	err := t.c.each(`SELECT`+invitationColumns+`FROM users u JOIN invitations i ON i.folded = u.folded AND i.status = ?2 JOIN workspaces w ON w.rid = i.workspace
-		WHERE u.id = ?1 AND i.expires_at > ?3 AND (i.created_at, i.id) < (?4, ?5) ORDER BY i.created_at DESC, i.id DESC LIMIT ?6`,
+		WHERE u.id = ?1 AND u.verified AND i.expires_at > ?3 AND (i.created_at, i.id) < (?4, ?5) ORDER BY i.created_at DESC, i.id DESC LIMIT ?6`,
 		[]any{t.who.UserID, loci.Pending, t.now, at, id, limit}, t.toInvitations(&list))
 	return list, err
 }
@@ -106,14 +112,18 @@ type Invited struct {
 	record    loci.Invitation
 	workspace int64
 	archived  bool
+	verified  bool // the actor's address
 }
 
-// Invited returns the handle of an invitation to the actor; another person's is NotFound.
-func (t *Tx) Invited(id string) (*Invited, error) {
+// Invited returns the handle of an invitation to the actor; another person's is
+// NotFound. An address that is not verified takes the token of the invitation.
+func (t *Tx) Invited(id string, tokenHash []byte) (*Invited, error) {
 	i := &Invited{t: t}
-	err := t.c.one(`SELECT`+invitationColumns+`, w.rid, w.archived FROM users u JOIN invitations i ON i.folded = u.folded
-		JOIN workspaces w ON w.rid = i.workspace WHERE u.id = ?1 AND i.id = ?2`+t.locked("UPDATE", "i"),
-		[]any{t.who.UserID, id}, append(scanInvitation(&i.record), &i.workspace, &i.archived))
+	err := t.c.one(`SELECT`+invitationColumns+`, w.rid, w.archived, u.verified
+		FROM users u JOIN invitations i ON i.folded = u.folded JOIN workspaces w ON w.rid = i.workspace
+		WHERE u.id = ?4 AND i.id = ?5 AND (u.verified OR `+liveToken+`)`+t.locked("UPDATE", "i"),
+		[]any{tokenHash, loci.Pending, t.now, t.who.UserID, id},
+		append(scanInvitation(&i.record), &i.workspace, &i.archived, &i.verified))
 	if err != nil {
 		return nil, notFound(err)
 	}
@@ -121,7 +131,21 @@ func (t *Tx) Invited(id string) (*Invited, error) {
 	return i, t.once()
 }
 
-// Respond accepts or declines. An invitation is answered once.
+// liveToken is a condition: ?1 is the hash of the token of an invitation i, which
+// is pending (?2) now (?3). A token ends with its invitation.
+const liveToken = ` (i.token_hash = ?1 AND i.status = ?2 AND i.expires_at > ?3) `
+
+// CheckInvitation returns NotFound unless the hash is that of the token of a
+// pending invitation to the address.
+func (t *SystemTx) CheckInvitation(e loci.Email, tokenHash []byte) error {
+	var one int
+	err := t.t.c.one(`SELECT 1 FROM invitations i WHERE `+liveToken+`AND i.folded = ?4`,
+		[]any{tokenHash, loci.Pending, t.t.now, e.Fold()}, []any{&one})
+	return missing(err, "The link is unknown, answered, expired or of another address: ask for a new invitation.")
+}
+
+// Respond accepts or declines, and verifies the actor's address. An invitation is
+// answered once; its token ends.
 func (i *Invited) Respond(accept bool) (loci.Invitation, error) {
 	if i.record.Status != loci.Pending {
 		return i.record, loci.Fail(loci.StateConflict, "The invitation is %s already: ask for a new one.", i.record.Status)
@@ -137,6 +161,13 @@ func (i *Invited) Respond(accept bool) (loci.Invitation, error) {
 			return i.record, err
 		}
 	}
-	_, err := i.t.exec(`UPDATE invitations SET status = ?2, updated_at = ?3 WHERE id = ?1`, i.record.ID, i.record.Status, i.t.now)
+	if !i.verified {
+		_, err := i.t.exec(`UPDATE users SET verified = ?2, updated_at = ?3 WHERE id = ?1`, i.t.who.UserID, true, i.t.now)
+		if err != nil {
+			return i.record, err
+		}
+	}
+	_, err := i.t.exec(`UPDATE invitations SET status = ?2, updated_at = ?3, token_hash = NULL WHERE id = ?1`,
+		i.record.ID, i.record.Status, i.t.now)
 	return i.record, err
 }

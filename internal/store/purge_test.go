@@ -291,6 +291,10 @@ func TestPurgedUserLeavesNoByte(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		asked := loci.CreateInvitations{WorkspaceID: team(t, server, bob, nil), Emails: loci.Emails{"BLANKERBLOSSOM@example.com"}}
+		if out, err := serve(server).CreateInvitations(ctx, once(bob, "invite"), asked); err != nil || len(out.Invitations) != 1 {
+			t.Fatal(out, err)
+		}
 		own := team(t, server, gone, nil)
 		if _, err := operator.PurgeUser(ctx, "Blankerblossom@example.com", true); !loci.Is(err, loci.StateConflict) || !strings.Contains(err.Error(), own) {
 			t.Error("an owner of a team was purged: ", err)
@@ -299,8 +303,11 @@ func TestPurgedUserLeavesNoByte(t *testing.T) {
 			t.Fatal(err)
 		}
 		did, err := operator.PurgeUser(ctx, "Blankerblossom@example.com", true)
-		if err != nil || did.Users != 1 || did.Workspaces != 1 || did.Memberships != 2 || did.Invitations != 1 || did.Keys != 1 {
+		if err != nil || did.Users != 1 || did.Workspaces != 1 || did.Memberships != 2 || did.Invitations != 2 || did.Keys != 1 {
 			t.Errorf("purged %+v, %v", did, err)
+		}
+		if kept := d.Query(t, `SELECT name FROM onces WHERE credential = '`+bob.CredentialID+`'`); len(kept) != 0 {
+			t.Errorf("a stored answer holds the link of an invitation to the address: %v", kept)
 		}
 		if m := record(t, server, bob, shared.ID); m.CreatedBy != gone.UserID {
 			t.Errorf("what was written for others is by %q", m.CreatedBy)

@@ -23,16 +23,17 @@ type NewUser struct {
 	Email    loci.Email
 	Name     string
 	Password string // in PHC form; empty signs nobody in
+	Verified bool
 	Referral string
 }
 
 // AddUser makes a user with a personal workspace and its Inbox. An address
 // that is taken, in whatever letter case, is a conflict.
 func (t *SystemTx) AddUser(n NewUser) (u loci.User, err error) {
-	u = loci.User{ID: loci.NewID(t.t.now.Std()), Email: string(n.Email), Name: n.Name, CreatedAt: t.t.now, UpdatedAt: t.t.now}
+	u = loci.User{ID: loci.NewID(t.t.now.Std()), Email: string(n.Email), Name: n.Name, EmailVerified: n.Verified, CreatedAt: t.t.now, UpdatedAt: t.t.now}
 	made, err := t.t.exec(`INSERT INTO users (id, email, folded, name, password, verified, referral, created_at, updated_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8) ON CONFLICT (folded) DO NOTHING`,
-		u.ID, u.Email, n.Email.Fold(), u.Name, n.Password, false, n.Referral, t.t.now)
+		u.ID, u.Email, n.Email.Fold(), u.Name, n.Password, n.Verified, n.Referral, t.t.now)
 	if err != nil {
 		return u, err
 	}

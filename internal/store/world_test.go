@@ -24,7 +24,7 @@ func (c *stopped) add(d time.Duration) { c.since.Add(int64(d)) }
 func user(t testing.TB, s *store.Store, name string) *loci.Actor {
 	t.Helper()
 	u, err := store.System(ctx, s, "test", func(x *store.SystemTx) (loci.User, error) {
-		return x.AddUser(store.NewUser{Email: loci.Email(name + "@example.com"), Name: name})
+		return x.AddUser(store.NewUser{Email: loci.Email(name + "@example.com"), Name: name, Verified: true})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -86,14 +86,14 @@ func join(t testing.TB, s *store.Store, owner *loci.Actor, workspace string, who
 		if err != nil {
 			return loci.Invitation{}, err
 		}
-		i, _, err := w.Invite(loci.Email(who.Email), role, loci.Days(1).Span())
+		i, _, err := w.Invite(loci.Email(who.Email), role, loci.Days(1).Span(), loci.SecretHash(loci.NewSecret()))
 		return i, err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = store.Write(ctx, s, who, func(tx *store.Tx) (loci.Invitation, error) {
-		in, err := tx.Invited(i.ID)
+		in, err := tx.Invited(i.ID, nil)
 		if err != nil {
 			return i, err
 		}
