@@ -22,6 +22,15 @@ const (
 // Kinds lists every Kind. A kind is stored by its place here: append only.
 var Kinds = []Kind{Fact, Decision, Preference, Task, Architecture, Note}
 
+// KindAt returns the Kind with that place in Kinds. A stored place may be unknown
+// to this version: it reads as a note.
+func KindAt(place int) Kind {
+	if place < 0 || place >= len(Kinds) {
+		return Note
+	}
+	return Kinds[place]
+}
+
 // Rule lists the kinds.
 func (Kind) Rule() Rule { return Rule{Enum: words(Kinds)} }
 
@@ -37,6 +46,15 @@ const (
 
 // Statuses lists every Status. A status is stored by its place here: append only.
 var Statuses = []Status{Active, Archived, Superseded}
+
+// StatusAt returns the Status with that place in Statuses. A stored place may be
+// unknown to this version: it reads as archived, which searches and lists leave out.
+func StatusAt(place int) Status {
+	if place < 0 || place >= len(Statuses) {
+		return Archived
+	}
+	return Statuses[place]
+}
 
 // Rule lists the states.
 func (Status) Rule() Rule { return Rule{Enum: words(Statuses)} }

@@ -155,7 +155,9 @@ func (m *Memory) columns(next loci.Memory) (string, []any) {
 	}
 	to("version", next.Version)
 	to("title", next.Title)
-	to("kind", slices.Index(loci.Kinds, next.Type))
+	if next.Type != m.was.Type { // a kind that this version does not know stays
+		to("kind", slices.Index(loci.Kinds, next.Type))
+	}
 	to("tags", texts(next.Tags))
 	to("updated_at", next.UpdatedAt)
 	to("updated_by", m.t.who.UserID)

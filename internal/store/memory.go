@@ -39,7 +39,7 @@ func (t *Tx) memoryScanner(more ...any) func(row) (loci.Memory, error) {
 			return m, err
 		}
 		m = x.m
-		m.Type, m.Status = loci.Kinds[x.kind], loci.Statuses[x.status]
+		m.Type, m.Status = loci.KindAt(x.kind), loci.StatusAt(x.status)
 		m.Expired = m.ValidUntil != 0 && m.ValidUntil <= t.now
 		if source := x.source; source != (loci.Source{}) {
 			m.Source = &source

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"embed"
-	"errors"
 	"fmt"
 	"io/fs"
 	"math"
@@ -132,7 +131,7 @@ func postgresSchema(ctx context.Context, c interface {
 		return 0, err
 	}
 	if schema == nil {
-		return 0, errors.New("store: no schema of the search_path exists: create one, or name another")
+		return 0, loci.Fail(loci.InvalidQuery, "no schema of the search_path exists: create one, or name another in the address of the database")
 	}
 	if migrated {
 		err = c.QueryRow(ctx, `SELECT COALESCE(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&have)
@@ -148,7 +147,9 @@ func migratePostgres(ctx context.Context, config *pgxpool.Config, o Options) err
 	config.MaxConns = 2 // a migration works beside its lock
 	config.MinConns = 0
 	for _, name := range []string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"} {
-		config.ConnConfig.RuntimeParams[name] = "0"
+		if _, sent := config.ConnConfig.RuntimeParams[name]; sent { // a pooler may refuse it
+			config.ConnConfig.RuntimeParams[name] = "0"
+		}
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {

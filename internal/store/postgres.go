@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -34,6 +35,8 @@ func bigints(n string) string {
 type postgres struct {
 	pool     *pgxpool.Pool
 	patience time.Duration
+	slots    chan struct{} // one is taken for each connection in use
+	waits    atomic.Int64  // callers that found no free slot
 }
 
 // OpenPostgres opens the database at url, a postgres:// address.
@@ -46,12 +49,8 @@ func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 		config.MaxConns = max(config.MaxConns, 16)
 	}
 	config.ConnConfig.ConnectTimeout = 10 * time.Second
-	for name, value := range map[string]string{
-		"statement_timeout": "10000", "idle_in_transaction_session_timeout": "30000", "lock_timeout": "10000", "application_name": "loci",
-	} {
-		if _, set := config.ConnConfig.RuntimeParams[name]; !set {
-			config.ConnConfig.RuntimeParams[name] = value
-		}
+	if err := probe(ctx, config.ConnConfig, url, o.Log); err != nil {
+		return nil, err
 	}
 	if err := migratePostgres(ctx, config, o); err != nil {
 		return nil, err // as it is: the operator is told the cause
@@ -60,20 +59,65 @@ func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&Store{db: &postgres{pool, o.wait()}}).finish(ctx, o)
+	return (&Store{db: &postgres{pool: pool, patience: o.wait(), slots: make(chan struct{}, config.MaxConns)}}).finish(ctx, o)
 }
 
 func (d *postgres) dialect() *dialect { return postgresDialect }
 
-// acquire takes a connection; the service is busy where none comes in time.
+// refusedFor is how long the slot of a refused connection stays taken.
+const refusedFor = time.Second
+
+var errNoConnection = errors.New("store: every connection is in use")
+
+// acquire takes a connection, and reports that the service is busy where none is
+// free in time. A server that refuses a further connection, as at the limit of a
+// role, makes the caller wait for one that is in use: the slot of the refused one
+// stays taken for a moment, so that the server is not asked again by everybody.
 func (d *postgres) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	waiting, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()
-	c, err := d.pool.Acquire(waiting)
-	if err != nil && ctx.Err() == nil {
-		return nil, busy(err)
+	for {
+		if err := d.slot(waiting); err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			return nil, busy(errNoConnection)
+		}
+		c, err := d.pool.Acquire(waiting)
+		switch {
+		case err == nil:
+			return c, nil
+		case ctx.Err() != nil:
+			<-d.slots
+			return nil, err
+		case waiting.Err() != nil || d.pool.Stat().AcquiredConns() == 0:
+			<-d.slots
+			return nil, busy(err)
+		}
+		time.AfterFunc(refusedFor, func() { <-d.slots })
 	}
-	return c, err
+}
+
+// slot waits for a free slot.
+func (d *postgres) slot(ctx context.Context) error {
+	select {
+	case d.slots <- struct{}{}:
+		return nil
+	default:
+	}
+	d.waits.Add(1)
+	select {
+	case d.slots <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// release gives a connection back.
+func (d *postgres) release(c *pgxpool.Conn) {
+	c.Release()
+	<-d.slots
 }
 
 // read takes no transaction: READ COMMITTED, which it would have, sees a new
@@ -83,7 +127,7 @@ func (d *postgres) read(ctx context.Context, f func(conn) error) error {
 	if err != nil {
 		return err
 	}
-	defer c.Release()
+	defer d.release(c)
 	return postgresError(cut(ctx, c, f(&postgresConn{ctx, c.Conn()})))
 }
 
@@ -103,7 +147,7 @@ func (d *postgres) attempt(ctx context.Context, f func(conn) error) error {
 	if err != nil {
 		return err
 	}
-	defer c.Release()
+	defer d.release(c)
 	// From here on a caller that leaves changes nothing: what is decided is done.
 	ctx = context.WithoutCancel(ctx)
 	tx, err := c.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
@@ -165,6 +209,8 @@ func postgresError(err error) error {
 		return err
 	}
 	switch code := state(err); {
+	case code == "23505":
+		return taken(err)
 	case code == "53100":
 		return &loci.Error{Code: loci.StorageFull, Message: loci.StorageFull.Hint(), Err: err}
 	case code == "57014", code == "55P03", strings.HasPrefix(code, "08"), strings.HasPrefix(code, "53"), strings.HasPrefix(code, "57P"), again(err):

@@ -98,6 +98,9 @@ func visit(ctx context.Context, address string, f func(*pgx.Conn) error) error {
 		return errors.New("store: the address of the database is malformed") // err shows the password
 	}
 	config.ConnectTimeout = 10 * time.Second
+	if !strings.Contains(address, "default_query_exec_mode=") {
+		config.DefaultQueryExecMode = pgx.QueryExecModeExec // prepares nothing, as a pooler needs it
+	}
 	c, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
 		return &loci.Error{Code: loci.Unavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err), Err: err}

@@ -22,9 +22,13 @@ const (
 	sqliteBusy       = 5
 	sqliteLocked     = 6
 	sqliteFull       = 13
+	sqliteCantOpen   = 14
 	sqliteConstraint = 19
 
-	sqliteForeignKey = 787 // extended
+	// Extended codes.
+	sqliteForeignKey = 787
+	sqlitePrimaryKey = 1555
+	sqliteUnique     = 2067
 )
 
 var sqliteDialect = &dialect{
@@ -119,6 +123,11 @@ func (d *sqliteFile) open(ctx context.Context, o Options) error {
 		return err
 	}
 	d.readers = newReaders(max(4, 2*runtime.GOMAXPROCS(0)))
+	if !o.Brief { // a command reads on one connection, mostly
+		if err := d.connectReaders(); err != nil {
+			return errors.Join(err, w.close())
+		}
+	}
 	d.writer = newWriter(w, d.patience)
 	go d.writer.run(d.tidy)
 	return nil
@@ -167,16 +176,11 @@ func (d *sqliteFile) connect(pragmas ...string) (*sqliteConn, error) {
 func (d *sqliteFile) dialect() *dialect { return sqliteDialect }
 
 func (d *sqliteFile) read(ctx context.Context, f func(conn) error) (err error) {
-	c, err := d.reader(ctx)
+	c, err := d.connected(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { d.readers.put(c) }()
-	if c == nil {
-		if c, err = d.connect(`PRAGMA query_only = ON`, `PRAGMA cache_size = -2000`); err != nil {
-			return sqliteError(err)
-		}
-	}
 	c.ctx = ctx
 	// The end is owed even where f panics: the connection is used again, or
 	// else another one in its place.
@@ -220,8 +224,10 @@ func sqliteError(err error) error {
 		return err
 	}
 	switch code := sqliteCode(err); {
-	case code&0xff == sqliteBusy, code&0xff == sqliteLocked:
+	case code&0xff == sqliteBusy, code&0xff == sqliteLocked, code&0xff == sqliteCantOpen: // the last for want of file descriptors
 		return busy(err)
+	case code == sqliteUnique, code == sqlitePrimaryKey:
+		return taken(err)
 	case code&0xff == sqliteFull:
 		return &loci.Error{Code: loci.StorageFull, Message: loci.StorageFull.Hint(), Err: err}
 	case code == sqliteForeignKey:

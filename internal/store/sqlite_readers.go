@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 )
@@ -12,7 +13,7 @@ import (
 type readers struct {
 	free chan struct{} // one for each that nobody has
 	mu   sync.Mutex
-	idle []*sqliteConn // nil where it was not needed yet
+	idle []*sqliteConn // nil where its connection was lost
 }
 
 func newReaders(n int) *readers {
@@ -35,14 +36,66 @@ func (r *readers) get() *sqliteConn {
 	return c
 }
 
+// put gives a reader back. One that is not connected is the last to be taken.
 func (r *readers) put(c *sqliteConn) {
 	r.mu.Lock()
-	r.idle = append(r.idle, c)
+	if c == nil {
+		r.idle = slices.Insert(r.idle, 0, nil)
+	} else {
+		r.idle = append(r.idle, c)
+	}
 	r.mu.Unlock()
 	r.free <- struct{}{}
 }
 
-// reader takes a reader, nil where it is not connected yet; it must be put back.
+// connectReaders connects every reader, while there are file descriptors for them.
+func (d *sqliteFile) connectReaders() (err error) {
+	for i := range d.readers.idle {
+		if d.readers.idle[i], err = d.connectReader(); err != nil {
+			for _, c := range d.readers.idle[:i] {
+				err = errors.Join(err, c.close())
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *sqliteFile) connectReader() (*sqliteConn, error) {
+	// The last one reads, which opens the write-ahead log too.
+	return d.connect(`PRAGMA query_only = ON`, `PRAGMA cache_size = -2000`, `PRAGMA schema_version`)
+}
+
+// reconnectPause is the pause between two tries to connect a reader.
+const reconnectPause = 20 * time.Millisecond
+
+// connected takes a reader that is connected. It must be put back. A reader whose
+// connection was lost is connected again; while that fails, as without a free file
+// descriptor, the caller waits for one that is in use.
+func (d *sqliteFile) connected(ctx context.Context) (*sqliteConn, error) {
+	for until := time.Now().Add(d.patience); ; {
+		c, err := d.reader(ctx)
+		if err != nil || c != nil {
+			return c, err
+		}
+		if c, err = d.connectReader(); err == nil {
+			return c, nil
+		}
+		d.readers.put(nil)
+		if time.Now().After(until) {
+			return nil, busy(err)
+		}
+		select {
+		case <-time.After(reconnectPause):
+		case <-d.over:
+			return nil, errClosed
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// reader takes a reader, nil where it is not connected; it must be put back.
 func (d *sqliteFile) reader(ctx context.Context) (*sqliteConn, error) {
 	select {
 	case <-d.over:

@@ -191,6 +191,12 @@ func busy(err error) error {
 	return &loci.Error{Code: loci.Unavailable, Message: loci.Unavailable.Hint(), Retry: time.Second, Err: err}
 }
 
+// taken is the answer to a change that would make a second row with a key that
+// must be unique, which no rule of the service has found before.
+func taken(err error) error {
+	return &loci.Error{Code: loci.Conflict, Message: "Another request has made the same thing: read it again, or choose another name.", Err: err}
+}
+
 // gone tells that what a new row was to belong to was deleted meanwhile: whose account
 // is purged is still believed for a moment.
 func gone(err error) error {

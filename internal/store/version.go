@@ -27,7 +27,7 @@ func (v *versionRow) scan(r row) error {
 	if err != nil {
 		return err
 	}
-	v.Type, v.Status = loci.Kinds[kind], loci.Statuses[status]
+	v.Type, v.Status = loci.KindAt(kind), loci.StatusAt(status)
 	v.Tags, err = readTexts(tags)
 	return err
 }

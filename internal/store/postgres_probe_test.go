@@ -1,0 +1,153 @@
+package store_test
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+func TestPoolerInTransactionModeServes(t *testing.T) {
+	t.Parallel()
+	for _, refuses := range []bool{true, false} { // as it is, and with ignore_startup_parameters
+		onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
+			p := &pooler{parameters: refuses}
+			startPooler(t, p, d.Address)
+			s, err := store.OpenPostgres(ctx, p.address, store.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			ann := user(t, s, "ann")
+			m := add(t, s, ann, "", "a zebra crosses")
+			if f := found(t, s, ann, "zebra", store.Filter{}); len(f.Page) != 1 || f.Page[0].Memory.ID != m.ID {
+				t.Errorf("found %v", f.Page)
+			}
+			if n := p.named.Load(); n != 0 {
+				t.Errorf("%d statements were prepared by name", n)
+			}
+			if got := p.refused.Load() > 0; got != refuses {
+				t.Errorf("parameters were refused: %v", got)
+			}
+		})
+	}
+}
+
+func TestPoolerWithAnUnknownParameterIsRefusedWithWhatHelps(t *testing.T) {
+	t.Parallel()
+	onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
+		p := &pooler{parameters: true}
+		startPooler(t, p, d.Address)
+		_, err := store.OpenPostgres(ctx, p.address+"&statement_timeout=5000", store.Options{})
+		if err == nil || !strings.Contains(err.Error(), "ignore_startup_parameters") || !strings.Contains(err.Error(), "statement_timeout") {
+			t.Errorf("told %v", err)
+		}
+	})
+}
+
+func TestCallersWaitForAConnectionInUseWhereTheServerRefusesMore(t *testing.T) {
+	t.Parallel()
+	onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
+		p := &pooler{}
+		startPooler(t, p, d.Address)
+		s, err := store.OpenPostgres(ctx, p.address, store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		p.most.Store(3)
+		var all sync.WaitGroup
+		for i := range 24 {
+			all.Go(func() {
+				err := store.Raw(s, func(exec store.Exec) error {
+					if err := exec(`INSERT INTO instance (name, value) VALUES (?1, '')`, fmt.Sprint("row ", i)); err != nil {
+						return err
+					}
+					return exec(`SELECT pg_sleep(.05)`)
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if p.refused.Load() == 0 {
+			t.Error("no connection was refused")
+		}
+		if got := d.Query(t, `SELECT name FROM instance WHERE name LIKE 'row %'`); len(got) != 24 {
+			t.Errorf("%d rows of 24", len(got))
+		}
+	})
+}
+
+func TestCallersAreToldAtOnceWhereTheServerIsAway(t *testing.T) {
+	t.Parallel()
+	onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
+		u, err := url.Parse(d.Address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := fmt.Sprintf("away%d", time.Now().UnixNano())
+		q := u.Query()
+		q.Set("application_name", name)
+		u.RawQuery = q.Encode()
+		p := &pooler{}
+		startPooler(t, p, u.String())
+		s, err := store.OpenPostgres(ctx, p.address, store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		p.most.Store(-1)
+		d.Exec(t, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '`+name+`'`)
+		began := time.Now()
+		for range 8 {
+			if err := s.Check(ctx); !loci.Is(err, loci.Unavailable) {
+				t.Errorf("told %v", err)
+			}
+		}
+		if took := time.Since(began); took > 8*time.Second {
+			t.Errorf("told after %v", took)
+		}
+	})
+}
+
+func TestDatabaseThatIsNotUTF8IsRefused(t *testing.T) {
+	t.Parallel()
+	onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
+		name := fmt.Sprintf("latin%d", time.Now().UnixNano())
+		d.Exec(t, `CREATE DATABASE `+name+` ENCODING 'LATIN1' LC_COLLATE 'C' LC_CTYPE 'C' TEMPLATE template0`)
+		defer d.Exec(t, `DROP DATABASE `+name)
+		u, err := url.Parse(d.Address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.Path = "/" + name
+		u.RawQuery = "sslmode=disable"
+		_, err = store.OpenPostgres(ctx, u.String(), store.Options{})
+		if !loci.Is(err, loci.InvalidQuery) || !strings.Contains(err.Error(), "LATIN1") || !strings.Contains(err.Error(), "ENCODING 'UTF8'") {
+			t.Errorf("told %v", err)
+		}
+	})
+}
+
+func TestSchemaThatIsNotThereIsNamed(t *testing.T) {
+	t.Parallel()
+	onPostgres(t, func(t *testing.T, d storetest.Database, _ *store.Store) {
+		u, err := url.Parse(d.Address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u.RawQuery = "sslmode=disable&search_path=nowhere"
+		_, err = store.OpenPostgres(ctx, u.String(), store.Options{})
+		if !loci.Is(err, loci.InvalidQuery) || !strings.Contains(err.Error(), "search_path") {
+			t.Errorf("told %v", err)
+		}
+	})
+}

@@ -1,0 +1,67 @@
+package store
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+)
+
+// TestReadersWaitForOneInUseWhenNoneCanConnect takes the file away from connections
+// that are yet to be made, as a process without file descriptors does.
+func TestReadersWaitForOneInUseWhenNoneCanConnect(t *testing.T) {
+	t.Parallel()
+	s := openFile(t, Options{patience: 10 * time.Second})
+	d := s.db.(*sqliteFile)
+	d.name = "file:" + filepath.Join(t.TempDir(), "away", "loci.db") + "?mode=rw"
+	all := d.readers.len()
+	for range all {
+		<-d.readers.free
+	}
+	for i, c := range d.readers.idle[1:] {
+		if c == nil {
+			t.Fatalf("reader %d was not connected at the start", i+1)
+		}
+		if err := c.close(); err != nil {
+			t.Fatal(err)
+		}
+		d.readers.idle[i+1] = nil
+	}
+	last := d.readers.idle[0] // the next to be taken is the last of the list
+	d.readers.idle[0], d.readers.idle[all-1] = nil, last
+	for range all {
+		d.readers.free <- struct{}{}
+	}
+	var callers sync.WaitGroup
+	for range 16 {
+		callers.Go(func() {
+			if err := s.db.read(ctx, func(c conn) error {
+				time.Sleep(10 * time.Millisecond)
+				return one(c)
+			}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	callers.Wait()
+	d.patience = 50 * time.Millisecond
+	_ = s.db.read(ctx, func(conn) error { // while nobody gives it back, callers are told
+		if err := s.db.read(ctx, one); !loci.Is(err, loci.Unavailable) {
+			t.Errorf("told %v", err)
+		}
+		gone, cancel := context.WithCancel(ctx)
+		cancel()
+		if err := s.db.read(gone, one); err == nil {
+			t.Error("a caller that has left got a reader")
+		}
+		return nil
+	})
+}
+
+func one(c conn) error {
+	var n int
+	return c.one(`SELECT 1`, nil, []any{&n})
+}
