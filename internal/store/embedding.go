@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/search"
 )
 
@@ -18,8 +19,10 @@ type embedding struct {
 	model      search.Embedder
 	generation int64 // in the database; known once the work begins
 	changing   bool  // some workspaces may still answer from another generation
-	after      int64 // the workspace that was served last
-	failures   int   // batches, one after another
+	short      embedTurn
+	long       embedTurn
+	sliced     []*slicedTask // long texts under way, the next one first
+	failures   int           // batches, one after another
 	due        chan struct{}
 	brief      bool                     // the process runs for one command
 	wrote      atomic.Bool              // a text that is to be embedded
@@ -56,6 +59,7 @@ func (e *embedding) start(ctx context.Context, s *Store, o Options) {
 	if !e.brief {
 		ctx = context.WithoutCancel(ctx)
 	}
+	e.long.long = true
 	ctx, e.cancel = context.WithCancel(ctx)
 	e.done.Go(func() { e.run(ctx) })
 }
@@ -101,7 +105,8 @@ func (e *embedding) wake() {
 }
 
 func (e *embedding) run(ctx context.Context) {
-	for begun := false; ctx.Err() == nil && !e.late.Load(); {
+	defer func() { e.releaseSliced(ctx) }()
+	for begun := false; ctx.Err() == nil && (!e.late.Load() || len(e.sliced) > 0); {
 		pause, err := time.Duration(0), error(nil)
 		closing := closed(e.ended) // asked before the look: what was written by then is seen
 		if !begun {
@@ -177,19 +182,15 @@ func (e *embedding) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-// round does what is due, and tells how long to wait for more.
+// round embeds a batch of short texts and one slice of a long one, and returns how long to wait for more.
 func (e *embedding) round(ctx context.Context) (time.Duration, error) {
 	pause, leads := idlePause, false
-	memories, err := SystemRead(ctx, e.s, "look who waits for vectors", func(t *SystemTx) (_ []int64, err error) {
-		if leads, err = t.leads(e.generation); err != nil || !leads {
+	memories, err := SystemRead(ctx, e.s, "look who waits for vectors", func(t *SystemTx) (list []int64, err error) {
+		if leads, err = t.leads(e.generation); err != nil || !leads || e.late.Load() {
 			return nil, err
 		}
-		list, last, next, err := t.dueTasks(e.after)
-		if len(list) > 0 {
-			e.after = last
-		} else {
-			pause = max(time.Millisecond, min(pause, next.Std().Sub(t.t.now.Std())))
-		}
+		list, next, err := e.whoseTurn(t)
+		pause = max(time.Millisecond, min(pause, next.Std().Sub(t.t.now.Std())))
 		return list, err
 	})
 	if err != nil {
@@ -198,22 +199,29 @@ func (e *embedding) round(ctx context.Context) (time.Duration, error) {
 	if !leads {
 		return pause, e.standAside(ctx)
 	}
-	if len(memories) == 0 {
+	if len(memories) == 0 && len(e.sliced) == 0 {
 		e.failures = 0
 		return pause, e.tidy(ctx)
 	}
 	if e.brief && !e.wrote.Load() {
 		return idlePause, nil
 	}
-	b, err := System(ctx, e.s, "take memories to embed", func(t *SystemTx) (_ *embedBatch, err error) {
-		b := &embedBatch{e: e}
-		b.tasks, b.due, err = t.take(memories)
-		return b, err
-	})
-	if err != nil || len(b.tasks) == 0 { // others came first
-		return 0, err
+	return 0, errors.Join(e.embedBatch(ctx, memories), e.embedSlice(ctx))
+}
+
+// whoseTurn lists the memories whose turn it is: short texts, and one long text of an owner who has none under way. It
+// returns when the next memory is due.
+func (e *embedding) whoseTurn(t *SystemTx) (list []int64, next loci.Time, err error) {
+	list, e.short, next, err = t.dueTasks(e.short, batchTasks)
+	if err != nil || len(e.sliced) >= maxSliced {
+		return list, next, err
 	}
-	return 0, b.work(ctx)
+	long, turn, due, err := t.dueTasks(e.long, 1)
+	e.long = turn
+	if !slices.ContainsFunc(e.sliced, func(x *slicedTask) bool { return x.owner == turn.after }) {
+		list = append(list, long...)
+	}
+	return list, min(next, due), err
 }
 
 // tidy lets the workspaces answer from the new generation that have all of it, and

@@ -245,31 +245,3 @@ func TestWhatMeansTheSameIsSimilar(t *testing.T) {
 		}
 	})
 }
-
-// Long texts of one workspace are taken one by one, so that a sentence of another has
-// its vector after the first of them.
-func TestLongTextsKeepNobodyWaiting(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{})
-		ann, bob := user(t, s, "ann"), user(t, s, "bob")
-		for i := range 6 {
-			add(t, s, ann, "", fmt.Sprint("number ", i, strings.Repeat(" a long text", 4000)))
-		}
-		sentence := add(t, s, bob, "", "the blue boat")
-		s.Close()
-		m := &storetest.Model{Name: "one", Gate: make(chan struct{})}
-		d.Open(t, store.Options{Embedder: m})
-		waits := `SELECT count(*) FROM waiting w JOIN memories e ON e.rid = w.memory WHERE e.id = '` + sentence.ID + `'`
-		for calls := 0; d.Query(t, waits)[0] != "0"; {
-			select {
-			case m.Gate <- struct{}{}:
-				if calls++; calls > 8 {
-					t.Fatal("the sentence still waits after 8 calls of the model")
-				}
-			case <-time.After(20 * time.Millisecond):
-			}
-		}
-		close(m.Gate)
-	})
-}

@@ -56,8 +56,7 @@ func (t *SystemTx) prepareVectors(generation, after int64) (last int64, err erro
 			ON CONFLICT (name) DO UPDATE SET value = excluded.value`, generation)
 		return last, err
 	}
-	_, err = t.t.exec(`INSERT INTO waiting (memory, workspace, due, attempts, error)
-		SELECT e.rid, e.workspace, CAST(?1 AS BIGINT), 0, '' FROM memories e WHERE e.rid > ?2 AND e.rid <= ?3
+	_, err = t.t.exec(insertWaiting+`WHERE e.rid > ?2 AND e.rid <= ?3
 			AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.memory = e.rid AND v.generation = ?4)
 		ON CONFLICT (memory) DO NOTHING`, t.t.now, after, last, generation)
 	return last, err
