@@ -107,3 +107,14 @@ func compare(a, b Hit) int {
 
 // Sort puts the better hits first, ties by lower memory.
 func Sort(hits []Hit) { slices.SortFunc(hits, compare) }
+
+// Below maps the scores of hits, of which best is the highest one, to scores of at
+// most a bound. They keep their order, and most of their score where it is low enough.
+func Below(hits []Hit, bound, best float32) {
+	for i, h := range hits {
+		hits[i].Score = min(h.Score, bound*(1-belowRange+float32(belowRange*h.Score/best)))
+	}
+}
+
+// belowRange is the part of a bound in which the scores lie that it lowers.
+const belowRange = .05

@@ -1,12 +1,10 @@
 package store
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -68,8 +66,8 @@ type Found struct {
 	Passage int // whose meaning counted, from 1 on; 0 if none did
 }
 
-// Findings are what a search found: a page of the candidates, best first, ties by
-// id, and how many each leg found in all.
+// Findings are what a search found: a page of the candidates, best first, of equal
+// ones the earlier made first, and how many each leg found in all.
 type Findings struct {
 	Page     []Found
 	More     bool
@@ -254,9 +252,6 @@ func (s *finding) page(before Shown, limit int) (Findings, error) {
 			s.found.Page = append(s.found.Page, Found{x.memory, math.Round(float64(h.Score)*1e4) / 1e4, s.read(x).Content, h.Passage})
 		}
 	}
-	slices.SortFunc(s.found.Page, func(a, b Found) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Memory.ID, b.Memory.ID))
-	})
 	return s.found, nil
 }
 

@@ -55,10 +55,10 @@ func (s *finding) meaning() error {
 			return err
 		}
 		if !s.q.Fuse { // else the words have told of the neighbours
+			p.nearest = s.kin(p, p.nearest, search.MeaningTies)
 			if err := s.widen(p); err != nil {
 				return err
 			}
-			p.nearest = s.kin(p, p.nearest, search.MeaningTies)
 		}
 	}
 	return nil
@@ -92,7 +92,7 @@ func (s *finding) beyond() error {
 	return nil
 }
 
-// behind adds hits to a list that are not in it, with no higher score than its last.
+// behind adds hits to a list that are not in it, with lower scores than its last.
 func behind(list, more []search.Hit) []search.Hit {
 	if len(list) == 0 {
 		return more
@@ -101,10 +101,10 @@ func behind(list, more []search.Hit) []search.Hit {
 	for _, h := range list {
 		known[h.Memory] = true
 	}
-	last := list[len(list)-1].Score
+	below := math.Nextafter32(list[len(list)-1].Score, float32(math.Inf(-1)))
 	for _, h := range more {
 		if !known[h.Memory] {
-			h.Score = min(h.Score, last)
+			h.Score = min(h.Score, below)
 			list = append(list, h)
 		}
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/loci-memory/loci/internal/search"
 )
@@ -74,7 +75,8 @@ func (s *finding) rank() error {
 // it stands.
 const deepReread = 100
 
-// reread corrects the scores of the best hits by their texts.
+// reread corrects the scores of the best hits by their texts, of as many whatever
+// the limit. All others keep their order behind them.
 func (s *finding) reread() error {
 	top, deep := merged(s.places, byWords), search.Reread
 	if s.q.Exact.Wanted() {
@@ -86,20 +88,33 @@ func (s *finding) reread() error {
 	if err := s.fetch(top[:min(len(top), deep)]); err != nil {
 		return err
 	}
-	best := top[0].Score
-	for _, p := range s.places {
-		s.rereadIn(p, best)
+	best, least := top[0].Score, float32(math.Inf(1))
+	read := make([]int, len(s.places))
+	for i, p := range s.places {
+		read[i] = s.rereadIn(p, best)
+		if read[i] > 0 {
+			least = min(least, p.hits[read[i]-1].Score)
+		}
+	}
+	if len(top) > deep && top[deep].Score > least {
+		for i, p := range s.places {
+			search.Below(p.hits[read[i]:], least, top[deep].Score)
+		}
 	}
 	return nil
 }
 
-// rereadIn corrects the scores of those hits of a place whose rows are here.
-func (s *finding) rereadIn(p *place, best float32) {
+// rereadIn corrects the scores of those hits of a place whose rows are here, puts
+// them first, and returns how many they are.
+func (s *finding) rereadIn(p *place, best float32) int {
 	n := len(s.rows)
-	at, hits, texts, rows := make([]int, 0, n), make([]search.Hit, 0, n), make([]*search.Text, 0, n), make([]*fetched, 0, n)
-	for i, h := range p.hits {
+	hits, texts, rows := make([]search.Hit, 0, len(p.hits)), make([]*search.Text, 0, n), make([]*fetched, 0, n)
+	var others []search.Hit
+	for _, h := range p.hits {
 		if x := s.rows[h.Memory]; x != nil {
-			at, hits, texts, rows = append(at, i), append(hits, h), append(texts, s.read(x)), append(rows, x)
+			hits, texts, rows = append(hits, h), append(texts, s.read(x)), append(rows, x)
+		} else {
+			others = append(others, h)
 		}
 	}
 	p.result.Reread(p.words, hits, texts)
@@ -109,9 +124,11 @@ func (s *finding) rereadIn(p *place, best float32) {
 		if s.q.Exact.Wanted() && s.q.Exact.Held(m.Title, m.Content) != "" {
 			h = h.First(best)
 		}
-		p.hits[at[i]] = h
+		hits[i] = h
 	}
-	search.Sort(p.hits)
+	search.Sort(hits)
+	p.hits = append(hits, others...)
+	return len(hits)
 }
 
 // alone is the margin of a hit that has no other behind it.
