@@ -45,7 +45,7 @@ func serveDoor(content string, quiet bool) error {
 	if quiet {
 		log = slog.New(slog.DiscardHandler)
 	}
-	h := rest.New(rest.Options{Table: table, Log: log, Cookie: "__Host-loci", Host: &op.Host{Service: who, Log: log,
+	h := rest.New(rest.Options{Table: table, Log: log, Host: &op.Host{Service: who, Log: log,
 		Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*loci.Actor, error) {
 			c.Quota = &op.Quota{Limit: loci.Unlimited, Remaining: loci.Unlimited - 1, Reset: time.Hour}
 			return &loci.Actor{UserID: id, Credential: loci.KeyCredential}, nil

@@ -34,6 +34,12 @@ func (p Proxies) Client(r *http.Request) string {
 	return at.String()
 }
 
+// Forwarded reports whether a trusted proxy sent the request.
+func (p Proxies) Forwarded(r *http.Request) bool {
+	peer, ok := parseAddress(r.RemoteAddr)
+	return ok && p.trust(peer)
+}
+
 // parseAddress reads an address with or without a port.
 func parseAddress(s string) (netip.Addr, bool) {
 	if both, err := netip.ParseAddrPort(s); err == nil {

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -17,12 +16,12 @@ import (
 // has no name that could be rebound.
 type Hosts struct {
 	names   []string // without port, in lower case
-	proxies []netip.Prefix
+	proxies Proxies
 }
 
 // NewHosts returns the hosts of a server: localhost, the host of its public URL
 // and further names. Trusted proxies may name the host in X-Forwarded-Host.
-func NewHosts(publicURL string, proxies []netip.Prefix, more ...string) *Hosts {
+func NewHosts(publicURL string, proxies Proxies, more ...string) *Hosts {
 	h := &Hosts{names: []string{"localhost"}, proxies: proxies}
 	if u, err := url.Parse(publicURL); err == nil && u.Host != "" {
 		h.names = append(h.names, strings.ToLower(u.Hostname()))
@@ -38,7 +37,7 @@ func (h *Hosts) Check(r *http.Request) error {
 	if h.known(r.Host) {
 		return nil
 	}
-	if forwarded := r.Header["X-Forwarded-Host"]; len(forwarded) == 1 && FromProxy(r, h.proxies) && h.known(forwarded[0]) {
+	if forwarded := r.Header["X-Forwarded-Host"]; len(forwarded) == 1 && h.proxies.Forwarded(r) && h.known(forwarded[0]) {
 		return nil
 	}
 	return loci.Fail(loci.Forbidden, "The Host header does not name this server: its operator sets the name with LOCI_PUBLIC_URL.")
@@ -63,10 +62,4 @@ func Loopback(hostport string) bool {
 	host := hostname(hostport)
 	ip := net.ParseIP(host)
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
-}
-
-// FromProxy reports whether the peer of a request is in one of the networks.
-func FromProxy(r *http.Request, proxies []netip.Prefix) bool {
-	peer, ok := parseAddress(r.RemoteAddr)
-	return ok && Proxies(proxies).trust(peer)
 }

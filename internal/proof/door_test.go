@@ -50,7 +50,7 @@ func open(t testing.TB, w *proof.World) *house {
 	t.Helper()
 	door := mcp.New(mcp.Options{Table: service.Ops, Caller: w.Host, Version: "proof",
 		Authenticate: func(ctx context.Context, c *op.Call) error { _, err := w.Host.Admit(ctx, nil, c); return err }})
-	server := httptest.NewServer(rest.New(rest.Options{Table: service.Ops, Host: w.Host, Log: slog.New(slog.DiscardHandler), Cookie: "loci_session",
+	server := httptest.NewServer(rest.New(rest.Options{Table: service.Ops, Host: w.Host, Log: slog.New(slog.DiscardHandler),
 		Extra: []rest.Route{{Pattern: "/mcp", Handler: door.HTTP(), Reason: "it speaks another protocol"}}}))
 	t.Cleanup(server.Close)
 	return &house{w, t, server.URL}

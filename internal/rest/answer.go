@@ -63,7 +63,7 @@ func (d *door) reply(w http.ResponseWriter, r *http.Request, c *op.Call, out any
 		h["Idempotency-Replayed"] = yes
 	}
 	if s, ok := out.(cookied); ok {
-		http.SetCookie(w, d.cookie(s.Cookie()))
+		http.SetCookie(w, d.cookie(r, s.Cookie()))
 	}
 	h["Content-Type"] = typeJSON
 	if body.Len() > bufferedByHTTP {
@@ -134,14 +134,15 @@ func quota(h http.Header, q *op.Quota) {
 // wholeSeconds rounds up, to 1 at least.
 func wholeSeconds(d time.Duration) int64 { return max(1, int64((d+time.Second-1)/time.Second)) }
 
-func (d *door) cookie(s loci.Session) *http.Cookie {
+func (d *door) cookie(r *http.Request, s loci.Session) *http.Cookie {
 	age := int(s.MaxAge / time.Second)
 	if s.Secret == "" || age <= 0 {
 		age = -1
 	}
+	name := d.cookieName(r)
 	return &http.Cookie{
-		Name: d.Cookie, Value: s.Secret, Path: "/", MaxAge: age,
-		Secure: strings.HasPrefix(d.Cookie, "__Host-"), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Name: name, Value: s.Secret, Path: "/", MaxAge: age,
+		Secure: name == secureCookie, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	}
 }
 

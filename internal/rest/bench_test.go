@@ -106,7 +106,7 @@ func library() http.Handler {
 	op.Add(t, "memory.get", "GET /v1/memories/{memoryId}", "Read.", op.Account, op.Core, librarian.Get)
 	op.Add(t, "memory.create", "POST /v1/memories", "Make.", op.Account, op.Core, librarian.Create)
 	quiet := slog.New(slog.DiscardHandler)
-	return rest.New(rest.Options{Table: t, Log: quiet, Cookie: "__Host-loci", Host: &op.Host{
+	return rest.New(rest.Options{Table: t, Log: quiet, Host: &op.Host{
 		Service: librarian{}, Log: quiet,
 		Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*loci.Actor, error) {
 			c.Quota = &op.Quota{Limit: loci.Unlimited, Remaining: loci.Unlimited - 1, Reset: time.Hour}

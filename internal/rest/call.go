@@ -41,7 +41,7 @@ func (d *door) proof(r *http.Request) (string, loci.Credential) {
 		return bearer(given[0]), ""
 	}
 	if len(r.Header["Cookie"]) > 0 {
-		if c, err := r.Cookie(d.Cookie); err == nil {
+		if c, err := r.Cookie(d.cookieName(r)); err == nil {
 			return c.Value, loci.CookieCredential
 		}
 	}

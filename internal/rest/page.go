@@ -2,11 +2,21 @@ package rest
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
+	"encoding/json"
 	"html/template"
+	"mime"
 	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
 )
 
 //go:embed page
@@ -15,19 +25,43 @@ var pageFiles embed.FS
 var (
 	pages      = template.Must(template.ParseFS(pageFiles, "page/*.html"))
 	pageStyle  = pageText("page/page.css")
-	setupPage  = page{Name: "setup.html", Script: template.JS(pageText("page/setup.js"))}
-	invitePage = page{Name: "invite.html"}
+	pageScript = pageText("page/page.js")
+	// pagePolicy allows a page its own style and script, by their hashes, and forms
+	// that this server takes; nothing else.
+	pagePolicy = []string{"default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; img-src data:" +
+		"; style-src " + hashOf(pageStyle) + "; script-src " + hashOf(pageScript)}
+	typeHTML = []string{"text/html; charset=utf-8"}
+	// A page sends its address to no other site. To its own it does: a browser
+	// that sends no referrer at all sends forms with the Origin null.
+	ownReferrer = []string{"same-origin"}
 )
 
-// A page is one of the few that the server renders itself.
-type page struct {
-	Name   string
-	Script template.JS
-	Token  string
+// Pages are what the pages for people need beside the operations.
+type Pages interface {
+	// CheckSetup returns nil if the token of a setup link makes the first account.
+	CheckSetup(ctx context.Context, token string) error
+}
+
+// A view is what a page shows.
+type view struct {
+	Base  string // address of the server
+	Plain bool   // the connection is not encrypted
+	User  string // address of the signed-in person, empty for nobody
+	Alert string // what went wrong
+	Done  string // what went well
+	Once  string // idempotency key of a form
+	Next  string // path to go on to
+
+	Valid              bool // of a setup link
+	Token, Email, Name string
+	Key                string // a new API key
 }
 
 // Style is the one style sheet of all pages.
-func (page) Style() template.CSS { return template.CSS(pageStyle) }
+func (view) Style() template.CSS { return template.CSS(pageStyle) }
+
+// Script is the one script of all pages. They work without it.
+func (view) Script() template.JS { return template.JS(pageScript) }
 
 func pageText(name string) string {
 	b, err := pageFiles.ReadFile(name)
@@ -37,37 +71,116 @@ func pageText(name string) string {
 	return string(b)
 }
 
-// policy allows the page its own style and script, by their hashes, and to
-// talk to this server; nothing else.
-func (p page) policy() string {
-	s := "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; img-src data:; style-src " + hashOf(pageStyle)
-	if p.Script != "" {
-		s += "; connect-src 'self'; script-src " + hashOf(string(p.Script))
-	}
-	return s
-}
-
 func hashOf(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// pageHandler serves a page. The token of a setup link goes from the address
-// into the form; it is judged when the form is sent.
-func pageHandler(p page) http.Handler {
-	policy := []string{p.policy()}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p := p
-		p.Token = r.URL.Query().Get("token")
-		var b bytes.Buffer
-		if err := pages.ExecuteTemplate(&b, p.Name, p); err != nil {
-			panic(err) // the templates are fixed, and a test renders them
+// view returns what every page shows.
+func (d *door) view(r *http.Request, user string) view {
+	return view{Base: d.base(r), Plain: !d.secure(r), User: user, Once: loci.NewSecret()}
+}
+
+// show writes a page. err is what went wrong, or nil.
+func (d *door) show(w http.ResponseWriter, name string, v view, err error) {
+	status := http.StatusOK
+	h := w.Header()
+	if err != nil {
+		e := loci.AsError(err)
+		status, v.Alert = e.Code.Status(), e.Message
+		if e.Code == loci.RateLimited && e.Retry > 0 {
+			v.Alert = "There were too many attempts. Try again in " + e.Retry.Round(time.Second).String() + "."
 		}
-		h := w.Header()
-		h["Content-Type"] = []string{"text/html; charset=utf-8"}
-		h["Content-Security-Policy"] = policy
-		h["Referrer-Policy"] = []string{"no-referrer"}
-		h["X-Frame-Options"] = []string{"DENY"}
-		w.Write(b.Bytes())
-	})
+		if wait := patience(e, nil); wait > 0 {
+			h["Retry-After"] = []string{strconv.FormatInt(wholeSeconds(wait), 10)}
+		}
+		if status == http.StatusUnauthorized {
+			h["Www-Authenticate"] = challenge
+		}
+	}
+	var b bytes.Buffer
+	if err := pages.ExecuteTemplate(&b, name, v); err != nil {
+		panic(err) // the templates are fixed, and tests render them
+	}
+	h["Content-Type"] = typeHTML
+	h["Content-Security-Policy"] = pagePolicy
+	h["Referrer-Policy"] = ownReferrer
+	h["X-Frame-Options"] = []string{"DENY"}
+	w.WriteHeader(status)
+	w.Write(b.Bytes())
+}
+
+// perform runs an operation for a page.
+func (d *door) perform(r *http.Request, c *op.Call, name string, in any) (any, error) {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return nil, err
+	}
+	return d.Host.Run(r.Context(), d.Table.Op(name), c, func() (op.Args, error) { return op.Args{JSON: body}, nil })
+}
+
+// visitor returns the call of a page's request, and the address of the person who
+// is signed in, or nothing for anybody else. A page takes no other credential than
+// the cookie.
+func (d *door) visitor(w http.ResponseWriter, r *http.Request) (c *op.Call, user string, err error) {
+	c = d.call(w, r)
+	c.Door, c.IdempotencyKey, c.Keys = "page", "", 0
+	if c.Kind != loci.CookieCredential {
+		c.Proof = ""
+		return c, "", nil
+	}
+	out, err := d.perform(r, c, "account.me", loci.Nothing{})
+	if loci.Is(err, loci.InvalidKey) || loci.Is(err, loci.Revoked) {
+		c.Proof, c.Kind = "", ""
+		return c, "", nil
+	}
+	if err != nil {
+		return c, "", err
+	}
+	return c, out.(loci.OneUser).User.Email, nil
+}
+
+// signIn gives the browser the cookie of a new sign-in, and the call its proof.
+func (d *door) signIn(w http.ResponseWriter, r *http.Request, c *op.Call, out any) {
+	s := out.(cookied).Cookie()
+	http.SetCookie(w, d.cookie(r, s))
+	c.Proof, c.Kind = s.Secret, loci.CookieCredential
+}
+
+// maxForm is the most bytes that a form of a page has.
+const maxForm = 64 << 10
+
+// form returns the fields of the form that a page sent.
+func form(w http.ResponseWriter, r *http.Request) (url.Values, error) {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || kind != "application/x-www-form-urlencoded" {
+		return nil, loci.Fail(loci.UnsupportedMediaType, "This address takes the form of its page.")
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		return nil, loci.Fail(loci.InvalidQuery, "The form could not be read: send it again.")
+	}
+	for _, values := range r.PostForm {
+		for _, v := range values {
+			if !utf8.ValidString(v) {
+				return nil, loci.Fail(loci.InvalidQuery, "The form holds what is no text.")
+			}
+		}
+	}
+	return r.PostForm, nil
+}
+
+// forward leads a browser on to another page.
+func forward(w http.ResponseWriter, r *http.Request, path string) {
+	http.Redirect(w, r, path, http.StatusSeeOther)
+}
+
+// ownPath returns the path of a page to go on to after a sign-in. Any other address
+// becomes the start page.
+func ownPath(next string) string {
+	u, err := url.Parse(next)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.Path != "/invite" {
+		return "/"
+	}
+	return "/invite?" + u.Query().Encode()
 }

@@ -12,15 +12,15 @@ func TestPagesRunNothingButTheirOwn(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
 	parts := regexp.MustCompile(`(?s)<(style|script)>(.*?)</(style|script)>`)
-	for path, scripts := range map[string]int{"/setup?token=abc": 1, "/invite": 0, "/invite?id=1": 0} {
-		got := ask(t, url, "GET "+path)
+	for path, status := range map[string]int{"/": 200, "/signin": 200, "/setup?token=abc-1_2": 200, "/setup": 404, "/setup?token=abc": 404, "/invite": 200} {
+		got := ask(t, url, "GET "+path+"\nAccept: text/html,application/xhtml+xml,*/*;q=0.8")
 		policy := got.Header.Get("Content-Security-Policy")
-		if got.StatusCode != 200 || got.Header.Get("Content-Type") != "text/html; charset=utf-8" || got.Header.Get("Referrer-Policy") != "no-referrer" ||
+		if got.StatusCode != status || got.Header.Get("Content-Type") != "text/html; charset=utf-8" || got.Header.Get("Referrer-Policy") != "same-origin" ||
 			got.Header.Get("Cache-Control") != "no-store" || !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") || strings.Contains(policy, "unsafe") {
 			t.Errorf("%s: %d %v", path, got.StatusCode, got.Header)
 		}
 		found := parts.FindAllStringSubmatch(got.text, -1)
-		if len(found) != 1+scripts {
+		if len(found) != 2 {
 			t.Fatalf("%s holds %d styles and scripts", path, len(found))
 		}
 		for _, part := range found {
@@ -32,13 +32,55 @@ func TestPagesRunNothingButTheirOwn(t *testing.T) {
 	}
 }
 
-func TestTheTokenOfASetupLinkIsOnlyText(t *testing.T) {
+func TestSetupPageSaysAtOnceThatItsTokenIsNoGood(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
-	if got := ask(t, url, "GET /setup?token=abc-1_2").text; !strings.Contains(got, `name="token" value="abc-1_2"`) {
-		t.Errorf("no token in %s", got)
+	if got := ask(t, url, "GET /setup?token=abc-1_2").text; !strings.Contains(got, `name="token" value="abc-1_2"`) || strings.Contains(got, `<p role="alert"`) {
+		t.Errorf("a good token: %s", got)
 	}
-	if got := ask(t, url, `GET /setup?token=%22%3E%3Cscript%3Ealert(1)%3C/script%3E`).text; strings.Contains(got, "<script>alert") {
-		t.Errorf("markup in %s", got)
+	for _, token := range []string{"used", "", `%22%3E%3Cscript%3Ealert(1)%3C/script%3E`} {
+		got := ask(t, url, "GET /setup?token="+token)
+		if got.StatusCode != 404 || !strings.Contains(got.text, "does not work") || strings.Contains(got.text, "<input") || strings.Contains(got.text, "<script>alert") {
+			t.Errorf("token %q: %d %s", token, got.StatusCode, got.text)
+		}
+	}
+}
+
+func TestStartPageIsForBrowsersAlone(t *testing.T) {
+	t.Parallel()
+	_, url := serve(t)
+	for _, accept := range []string{"", "\nAccept: */*", "\nAccept: application/json"} {
+		got := ask(t, url, "GET /"+accept)
+		if got.StatusCode != 404 || got.code(t) != "not_found" {
+			t.Errorf("%q: %d %s", accept, got.StatusCode, got.text)
+		}
+	}
+	got := ask(t, url, "GET /\nAccept: text/html")
+	for _, want := range []string{`href="/signin"`, "/openapi.json", "https://loci.example.org/mcp"} {
+		if got.StatusCode != 200 || !strings.Contains(got.text, want) {
+			t.Errorf("no %q: %d %s", want, got.StatusCode, got.text)
+		}
+	}
+	if got := ask(t, url, "POST /\nContent-Length: 0"); got.StatusCode != 405 || got.Header.Get("Allow") != "GET, HEAD" {
+		t.Errorf("POST /: %d %v", got.StatusCode, got.Header)
+	}
+}
+
+const form = "\nContent-Type: application/x-www-form-urlencoded"
+
+func TestPagesTakeOnlyTheirOwnForms(t *testing.T) {
+	t.Parallel()
+	_, url := serve(t)
+	for send, status := range map[string]int{
+		"POST /signin" + jsonish + "\n\n{}":                                                415,
+		"POST /key" + form + "\n\nname=" + strings.Repeat("x", 70_000):                     400,
+		"POST /signout" + form + "\n\nnext=%ff":                                            400,
+		"POST /signin" + form + "\nOrigin: https://evil.example\n\nemail=a@b.c&password=x": 403,
+		"POST /signin" + form + "\nOrigin: null\n\nemail=a@b.c&password=x":                 403,
+		"POST /signin" + form + "\nSec-Fetch-Site: cross-site\n\nemail=a@b.c&password=x":   403,
+	} {
+		if got := ask(t, url, send); got.StatusCode != status || got.Header.Get("Set-Cookie") != "" {
+			t.Errorf("%.90s: %d, want %d", send, got.StatusCode, status)
+		}
 	}
 }

@@ -21,16 +21,17 @@ type Options struct {
 	Host  *op.Host
 	Log   *slog.Logger
 
-	PublicURL string   // where clients reach the service; empty is wherever they did
-	Origins   []string // whose pages may ask from a browser: "https://app.example.org"
-	// Cookie is the name of the cookie of a signed-in browser. With the prefix
-	// __Host- it is Secure.
-	Cookie string
+	PublicURL string // where clients reach the service; empty is wherever they did
+	// Guessed reports that PublicURL follows from the listener alone, so that the Host
+	// of a request knows better.
+	Guessed bool
+	Origins []string // whose pages may ask from a browser: "https://app.example.org"
 	// TrustedProxies are the peers that are believed when they say, in
-	// X-Forwarded-For, for whom they ask.
+	// X-Forwarded-For, for whom they ask, and in X-Forwarded-Proto, how.
 	TrustedProxies httpapi.Proxies
 	// Hosts refuses requests to names of other servers; nil answers to every name.
 	Hosts *httpapi.Hosts
+	Pages Pages // nil serves no pages
 	Extra []Route
 	// Absent are operations that this variant of the contract does not have:
 	// their routes are not there, whatever other methods their paths have.

@@ -14,14 +14,31 @@ const Version = "0.8.3"
 func (d *door) routes() []Route {
 	all := []Route{
 		{"GET /health", http.HandlerFunc(health), "It is asked all the time, by those who hold no credential.", describeHealth},
-		{"GET /setup", pageHandler(setupPage), "It is a page for people.", describePage("setup", "Show the form that creates the first user.")},
-		{"GET /invite", pageHandler(invitePage), "It is a page for people.", describePage("invite", "Explain how to answer an invitation.")},
+	}
+	if d.Pages != nil {
+		all = append(all, d.pageRoutes()...)
 	}
 	all = append(all, d.Extra...)
 	self := Route{"GET /openapi.json", nil, "It describes the operations.", describeDocument}
 	body := d.document(append(all, self))
 	self.Handler = constant(body)
 	return append(all, self)
+}
+
+// pageRoutes lists the pages for people. Their forms run operations, and so the
+// document lists only the pages that links lead to.
+func (d *door) pageRoutes() []Route {
+	const page, form = "It is a page for people.", "It is the form of a page, and runs operations."
+	return []Route{
+		{"GET /{$}", http.HandlerFunc(d.homePage), page, nil},
+		{"GET /signin", http.HandlerFunc(d.signInPage), page, nil},
+		{"POST /signin", http.HandlerFunc(d.signInForm), form, nil},
+		{"POST /signout", http.HandlerFunc(d.signOutForm), form, nil},
+		{"POST /key", http.HandlerFunc(d.keyForm), form, nil},
+		{"GET /setup", http.HandlerFunc(d.setupPage), page, describePage("setup", "Show the form that creates the first user.")},
+		{"POST /setup", http.HandlerFunc(d.setupForm), form, nil},
+		{"GET /invite", http.HandlerFunc(d.invitePage), page, describePage("invite", "Explain how to answer an invitation.")},
+	}
 }
 
 // health says that the server is there. It asks nobody, so that it costs nothing.

@@ -173,6 +173,14 @@ func (t *toy) Follow(ctx context.Context, _ *loci.Actor, in find) (iter.Seq2[eve
 	}, nil
 }
 
+// CheckSetup knows the token good.
+func (t *toy) CheckSetup(_ context.Context, token string) error {
+	if token != "abc-1_2" {
+		return loci.Fail(loci.NotFound, "The link is used.")
+	}
+	return nil
+}
+
 func table() *op.Table {
 	t := &op.Table{}
 	op.Add(t, "thing.get", "GET /v1/things/{thingId}", "Read a thing.", op.Account, op.Core, (*toy).Get)
@@ -217,7 +225,7 @@ func options(t *toy) rest.Options {
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	table := table()
 	return rest.Options{
-		Table: table, Log: quiet, Cookie: "__Host-loci", PublicURL: "https://loci.example.org",
+		Table: table, Log: quiet, Pages: t, PublicURL: "https://loci.example.org",
 		Host:           &op.Host{Service: t, Admit: t.admit, Log: quiet},
 		Origins:        []string{"https://app.example.org"},
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},

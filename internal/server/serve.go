@@ -50,8 +50,14 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 		return err
 	}
 	defer listener.Close()
+	urls := []string{s.PublicURL}
 	if s.PublicURL == "" {
-		s.PublicURL = "http://" + reachable(listener.Addr().String())
+		urls = reachable(listener.Addr())
+	}
+	s.guessedURL = s.PublicURL == ""
+	s.PublicURL = urls[0]
+	if !encrypted(s.PublicURL) {
+		warnings = append(warnings, plainHTTP)
 	}
 	gate := auth.NewGate(st, auth.Options{Plan: s.Plan, Rate: s.RateLimit, Burst: s.RateBurst, Free: service.AccountStatus.Name, Clock: s.clock(), Log: log, Shared: s.DB != ""})
 	defer gate.Close()
@@ -66,7 +72,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	for _, w := range warnings {
 		log.Warn(w)
 	}
-	if err := s.greet(ctx, console, work, listener, warnings); err != nil {
+	if err := greet(ctx, console, work, listener, urls, warnings); err != nil {
 		return err
 	}
 	working, end := context.WithCancel(ctx)
@@ -76,7 +82,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	if s.ready != nil {
 		s.ready(s.PublicURL)
 	}
-	return run(ctx, listener, s.handler(host, gate, log), log)
+	return run(ctx, listener, s.handler(host, work, gate, log), log)
 }
 
 // folder makes the data folder, and returns what the operator should mend.
@@ -107,16 +113,7 @@ func (s Settings) lock() (unlock func(), err error) {
 	return func() { l.Unlock() }, err
 }
 
-// reachable returns an address that a person on this machine can open.
-func reachable(addr string) string {
-	host, port, err := net.SplitHostPort(addr)
-	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
-		return net.JoinHostPort("127.0.0.1", port)
-	}
-	return addr
-}
-
-func (s Settings) handler(host *op.Host, gate *auth.Gate, log *slog.Logger) http.Handler {
+func (s Settings) handler(host *op.Host, work *service.Service, gate *auth.Gate, log *slog.Logger) http.Handler {
 	table, absent := service.Ops.Without(service.Lacking[s.Contract])
 	hosts := httpapi.NewHosts(s.PublicURL, s.TrustedProxies)
 	door := mcp.New(mcp.Options{
@@ -124,7 +121,7 @@ func (s Settings) handler(host *op.Host, gate *auth.Gate, log *slog.Logger) http
 		Authenticate: func(ctx context.Context, c *op.Call) error { _, err := gate.Admit(ctx, nil, c); return err },
 	})
 	return rest.New(rest.Options{
-		Table: table, Host: host, Log: log, PublicURL: s.PublicURL, Origins: s.Origins, Cookie: s.cookie(), TrustedProxies: s.TrustedProxies,
+		Table: table, Host: host, Log: log, PublicURL: s.PublicURL, Origins: s.Origins, Guessed: s.guessedURL, Pages: work, TrustedProxies: s.TrustedProxies,
 		Extra:  []rest.Route{{Pattern: "/mcp", Handler: door.HTTP(), Reason: "it speaks another protocol, in which operations are tools"}},
 		Absent: absent, Hosts: s.restHosts(hosts),
 	})
@@ -137,47 +134,6 @@ func (s Settings) restHosts(own *httpapi.Hosts) *httpapi.Hosts {
 		return nil
 	}
 	return own
-}
-
-// cookie names the cookie of a browser: one that only this host gets, where a
-// browser takes such a one.
-func (s Settings) cookie() string {
-	if s.secure() {
-		return "__Host-loci"
-	}
-	return "loci_session"
-}
-
-func (s Settings) secure() bool {
-	host, isTLS := s.PublicURL[len("http://"):], false
-	if len(s.PublicURL) > 5 && s.PublicURL[:5] == "https" {
-		host, isTLS = "", true
-	}
-	return isTLS || httpapi.Loopback(host)
-}
-
-// greet tells people where the server is, and how to make the first account.
-// The link is a secret: it goes to the console and never to the log.
-func (s Settings) greet(ctx context.Context, console io.Writer, work *service.Service, l net.Listener, warnings []string) error {
-	some, err := store.SystemRead(ctx, work.Store, "see whether there is an account", func(t *store.SystemTx) (bool, error) { return t.Users() })
-	if err != nil {
-		return err
-	}
-	text := fmt.Sprintf("Loci %s listens on http://%s (%s)\n", Version, l.Addr(), work.Store.Engine())
-	if reachable(l.Addr().String()) != l.Addr().String() {
-		text += "Open " + s.PublicURL + "\n"
-	}
-	for _, w := range warnings {
-		text += "Warning: " + w + "\n"
-	}
-	if !s.secure() {
-		text += "Warning: cookies are sent without encryption: put a proxy with TLS in front, and set --public-url https://...\n"
-	}
-	if !some {
-		text += "Make the first account within an hour: " + s.PublicURL + "/setup?token=" + work.OpenSetup() + "\n"
-	}
-	_, err = io.WriteString(console, text)
-	return err
 }
 
 // run serves until ctx ends, and then lets what is under way come to its end.

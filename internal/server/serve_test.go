@@ -42,7 +42,9 @@ func start(t *testing.T, flags map[string]string) (url string, out, log *console
 	if flags["data"] == "" {
 		flags["data"] = t.TempDir()
 	}
-	flags["listen"] = "127.0.0.1:0"
+	if flags["listen"] == "" {
+		flags["listen"] = "127.0.0.1:0"
+	}
 	s, warnings, err := Load(flags, nil)
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(err, warnings)

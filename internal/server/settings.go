@@ -45,6 +45,7 @@ type Settings struct {
 	EmbedKey       string // a secret
 	EmbedModel     string
 
+	guessedURL bool             // nobody has set PublicURL: it follows from the listener
 	ready      func(url string) // told once the server listens
 	without    search.Features  // that searches leave out, in a trial
 	embedLimit time.Duration    // how long they wait for the vector of their query, in a trial; 0 is the limit of everybody

@@ -78,6 +78,19 @@ func (s *Service) SetUp(ctx context.Context, _ *loci.Actor, in loci.SetUp) (loci
 	})
 }
 
+// CheckSetup returns nil if the token of a setup link makes the first account. It
+// uses nothing up.
+func (s *Service) CheckSetup(ctx context.Context, token string) error {
+	if !s.setup.valid(token, s.Clock()) {
+		return loci.Fail(loci.NotFound, "The setup link is used or expired: restart the server for a new one.")
+	}
+	some, err := store.SystemRead(ctx, s.Store, "see whether there is an account", func(t *store.SystemTx) (bool, error) { return t.Users() })
+	if err == nil && some {
+		err = loci.Fail(loci.NotFound, "There is an account already: sign in.")
+	}
+	return err
+}
+
 // newUser checks an address and hashes a password.
 func newUser(ctx context.Context, e loci.Email, name loci.Name, p loci.Password) (n store.NewUser, err error) {
 	if !e.Valid() {

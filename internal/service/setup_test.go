@@ -74,3 +74,24 @@ func TestOfManyWhoSetUpAtOnceOneDoes(t *testing.T) {
 		}
 	})
 }
+
+func TestCheckingASetupLinkUsesNothingUp(t *testing.T) {
+	t.Parallel()
+	w := proof.Empty(t, proof.SQLite, proof.Options{})
+	check := func(token string, want bool) {
+		t.Helper()
+		if err := w.Service.CheckSetup(t.Context(), token); (err == nil) != want || err != nil && !loci.Is(err, loci.NotFound) {
+			t.Errorf("token %q: %v", token, err)
+		}
+	}
+	check("", false)
+	token := w.Service.OpenSetup()
+	check(token+"x", false)
+	check(token, true)
+	check(token, true)
+	w.Clock.Pass(time.Hour)
+	check(token, false)
+	token = w.Service.OpenSetup()
+	do(t, w, proof.Nobody, service.AuthSetup, setUp(token))
+	check(w.Service.OpenSetup(), false)
+}

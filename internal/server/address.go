@@ -1,0 +1,64 @@
+package server
+
+import (
+	"net"
+	"slices"
+)
+
+// reachable returns the URLs by which people reach a listener, the most likely one
+// first. One that listens on every address of the machine is reached by those of
+// its network interfaces.
+func reachable(addr net.Addr) []string {
+	host, port, err := net.SplitHostPort(addr.String())
+	hosts := []string{host}
+	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
+		// Without addresses this machine alone reaches the server.
+		interfaces, _ := net.InterfaceAddrs()
+		hosts = interfaceHosts(ip.To4() == nil, outgoing(), interfaces)
+	}
+	urls := make([]string, len(hosts))
+	for i, h := range hosts {
+		urls[i] = "http://" + net.JoinHostPort(h, port)
+	}
+	return urls
+}
+
+// outgoing returns the address from which this machine sends to others, or nil.
+// Connecting a UDP socket chooses a route and sends nothing.
+func outgoing() net.IP {
+	c, err := net.Dial("udp4", "192.0.2.1:9")
+	if err != nil {
+		return nil
+	}
+	defer c.Close()
+	local, ok := c.LocalAddr().(*net.UDPAddr)
+	if !ok {
+		return nil
+	}
+	return local.IP
+}
+
+// interfaceHosts returns the addresses that other machines can reach: the outgoing
+// one, then IPv4 before IPv6, and the loopback address where there is none.
+func interfaceHosts(six bool, outgoing net.IP, interfaces []net.Addr) []string {
+	var four, long []string
+	for _, a := range interfaces {
+		n, ok := a.(*net.IPNet)
+		switch {
+		case !ok || !n.IP.IsGlobalUnicast():
+		case n.IP.To4() == nil:
+			long = append(long, n.IP.String())
+		case n.IP.Equal(outgoing):
+			four = slices.Insert(four, 0, n.IP.String())
+		default:
+			four = append(four, n.IP.String())
+		}
+	}
+	if six {
+		four = append(four, long...)
+	}
+	if len(four) == 0 {
+		return []string{"127.0.0.1"}
+	}
+	return four
+}

@@ -1,0 +1,45 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// plainHTTP warns of a public URL that is reached over a network without TLS.
+const plainHTTP = "passwords, cookies and keys travel over plain http, and can be read on the way: " +
+	"put a proxy with TLS in front, and set --public-url https://..."
+
+// encrypted reports whether nobody on the way reads what goes to a public URL.
+func encrypted(publicURL string) bool {
+	host, plain := strings.CutPrefix(publicURL, "http://")
+	return !plain || httpapi.Loopback(host)
+}
+
+// greet prints where the server is, and how the first account is made. The setup
+// link is a secret: it goes to the console and never to the log.
+func greet(ctx context.Context, console io.Writer, work *service.Service, l net.Listener, urls, warnings []string) error {
+	some, err := store.SystemRead(ctx, work.Store, "see whether there is an account", func(t *store.SystemTx) (bool, error) { return t.Users() })
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("Loci %s listens on http://%s (%s)\n", Version, l.Addr(), work.Store.Engine())
+	if !slices.Equal(urls, []string{"http://" + l.Addr().String()}) {
+		text += "Open " + strings.Join(urls, "\n  or ") + "\n"
+	}
+	for _, w := range warnings {
+		text += "Warning: " + w + "\n"
+	}
+	if !some {
+		text += "Make the first account within an hour: " + urls[0] + "/setup?token=" + work.OpenSetup() + "\n"
+	}
+	_, err = io.WriteString(console, text)
+	return err
+}
