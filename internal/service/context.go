@@ -31,7 +31,13 @@ func (s *Service) ReadContext(ctx context.Context, who *loci.Actor, in loci.Read
 	if err != nil {
 		return loci.MemoryContext{}, err
 	}
-	out.Groups, out.Markdown = snapshot(list, int(in.MaxTokens))
+	for {
+		out.Groups, out.Markdown = snapshot(slices.Clone(list), int(in.MaxTokens))
+		if len(list) <= 1 || store.JSONSize(&out) <= store.MaxPage {
+			break
+		}
+		list = list[:len(list)*3/4] // what matters least comes last
+	}
 	out.Tokens, out.GeneratedAt = fence.Tokens(out.Markdown), s.Store.Now()
 	return out, nil
 }
@@ -59,12 +65,12 @@ func foremost(tx *store.Tx, f store.Filter, limit int) ([]loci.Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := verified[:min(len(verified), limit-limit/4)]
+	list := verified.Items[:min(len(verified.Items), limit-limit/4)]
 	have := map[string]bool{}
 	for _, m := range list {
 		have[m.ID] = true
 	}
-	for _, m := range append(newest, verified...) {
+	for _, m := range append(newest.Items, verified.Items...) {
 		if len(list) < limit && !have[m.ID] {
 			have[m.ID] = true
 			list = append(list, m)

@@ -50,7 +50,7 @@ func (s *Service) ListInvitations(ctx context.Context, who *loci.Actor, in loci.
 	}
 	return read(ctx, s, who, func(tx *store.Tx) (out loci.Invitations, err error) {
 		list, err := tx.Invitations(in.WorkspaceID, p)
-		out.Invitations, out.NextCursor = trim(q, list, p, invitationMark)
+		out.Invitations, out.NextCursor = paged(q, list, invitationMark)
 		return out, err
 	})
 }
@@ -66,7 +66,7 @@ func (s *Service) ListPendingInvitations(ctx context.Context, who *loci.Actor, i
 	}
 	return read(ctx, s, who, func(tx *store.Tx) (out loci.Invitations, err error) {
 		list, err := tx.PendingInvitations(p)
-		out.Invitations, out.NextCursor = trim(q, list, p, invitationMark)
+		out.Invitations, out.NextCursor = paged(q, list, invitationMark)
 		return out, err
 	})
 }

@@ -57,11 +57,10 @@ func (q question) sign(raw []byte) []byte {
 	return h.Sum(nil)[:markSize]
 }
 
-// trim cuts the one item too many that a page was read with, and returns the
-// cursor of the next page if there is one.
-func trim[T any](q question, items []T, p store.Page, mark func(T) store.Mark) ([]T, string) {
-	if len(items) <= p.Limit {
-		return items, ""
+// paged returns the items of a page and the cursor of the next one, if there is one.
+func paged[T any](q question, l store.List[T], mark func(T) store.Mark) ([]T, string) {
+	if !l.More || len(l.Items) == 0 {
+		return l.Items, ""
 	}
-	return items[:p.Limit], q.cursor(mark(items[p.Limit-1]))
+	return l.Items, q.cursor(mark(l.Items[len(l.Items)-1]))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/proof"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -222,4 +223,57 @@ func TestWhatExpiresCountsLessAtOnceThoughTheQuestionWasAskedBefore(t *testing.T
 		}
 		w.Clock.Pass(time.Second)
 	}
+}
+
+// TestSearchPagesHaveRoomForSomeBytesAlone walks through large memories by pages of several limits.
+func TestSearchPagesHaveRoomForSomeBytesAlone(t *testing.T) {
+	t.Parallel()
+	each(t, proof.Options{}, func(t *testing.T, w *proof.World) {
+		shelf := w.Atlas(t, "Shelf")
+		const n = 45
+		for i := range n {
+			text := fmt.Sprintf("The tide of day %d.\n", i)
+			if i%3 != 0 {
+				text += strings.Repeat("\x01", 120<<10+i<<10) // six bytes each as JSON
+			}
+			w.Memory(t, shelf, text)
+		}
+		for _, limit := range []loci.Limit{7, 40, 100} {
+			seen, in := map[string]bool{}, loci.SearchMemories{Query: "tide", Mode: loci.ModeKeyword, Limit: limit}
+			for {
+				out := do(t, w, proof.Owner, service.MemorySearch, in)
+				if size := len(encoded(t, out)); size > store.MaxPage || len(out.Memories) == 0 || len(out.Memories) > int(limit) {
+					t.Errorf("limit %d: a page of %d memories has %d bytes", limit, len(out.Memories), size)
+				}
+				for _, m := range out.Memories {
+					if seen[m.ID] {
+						t.Errorf("limit %d: %s is shown twice", limit, m.ID)
+					}
+					seen[m.ID] = true
+				}
+				if out.NextCursor == "" {
+					break
+				}
+				in.Cursor = loci.Cursor(out.NextCursor)
+			}
+			if len(seen) != n {
+				t.Errorf("limit %d: %d of %d are shown", limit, len(seen), n)
+			}
+		}
+		for _, query := range []loci.Query{"", "tide"} {
+			out := do(t, w, proof.Owner, service.MemoryContext, loci.ReadContext{Query: query, Limit: 100})
+			if size := len(encoded(t, out)); size > store.MaxPage || len(out.Groups) == 0 {
+				t.Errorf("the context of %q has %d groups and %d bytes", query, len(out.Groups), size)
+			}
+		}
+	})
+}
+
+func encoded(t *testing.T, out any) []byte {
+	t.Helper()
+	b, err := op.Encode(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }

@@ -31,21 +31,17 @@ func (t *Tx) AtlasRecord(id string) (loci.Atlas, error) {
 
 // Atlases returns the atlases of a workspace, or of all within the actor's
 // reach where workspaceID is empty. Those of archived workspaces are archived.
-func (t *Tx) Atlases(workspaceID string, archived bool, p Page) (list []loci.Atlas, err error) {
+func (t *Tx) Atlases(workspaceID string, archived bool, p Page) (list List[loci.Atlas], err error) {
 	if workspaceID != "" {
 		if _, err := t.WorkspaceRecord(workspaceID); err != nil {
-			return nil, err
+			return list, err
 		}
 	}
 	at, id, limit := p.from()
-	list = []loci.Atlas{}
+	list = newList[loci.Atlas](p)
 	err = t.each(`SELECT`+atlasColumns+`FROM atlases a`+t.mine("a.workspace")+
 		`WHERE (?2 = '' OR w.id = ?2) AND a.archived IN (?3, ?4) AND (a.created_at, a.id) < (?5, ?6) ORDER BY a.created_at DESC, a.id DESC LIMIT ?7`,
-		[]any{workspaceID, false, archived, at, id, limit}, func(r row) error {
-			a, err := scanAtlas(r)
-			list = append(list, a)
-			return err
-		})
+		[]any{workspaceID, false, archived, at, id, limit}, list.scanning(func(r row) (loci.Atlas, error) { return scanAtlas(r) }))
 	return list, err
 }
 

@@ -82,16 +82,14 @@ func scanKey(k *loci.APIKey) []any {
 }
 
 // Keys returns the actor's API keys, revoked ones too.
-func (t *Tx) Keys(p Page) (keys []loci.APIKey, err error) {
+func (t *Tx) Keys(p Page) (keys List[loci.APIKey], err error) {
 	at, id, limit := p.from()
-	keys = []loci.APIKey{}
+	keys = newList[loci.APIKey](p)
 	err = t.c.each(`SELECT`+keyColumns+`FROM api_keys k WHERE k.user_id = ?1 AND (k.created_at, k.id) < (?2, ?3) ORDER BY k.created_at DESC, k.id DESC LIMIT ?4`,
-		[]any{t.who.UserID, at, id, limit}, func(r row) error {
-			var k loci.APIKey
-			err := r.Scan(scanKey(&k)...)
-			keys = append(keys, k)
-			return err
-		})
+		[]any{t.who.UserID, at, id, limit}, keys.scanning(func(r row) (k loci.APIKey, err error) {
+			err = r.Scan(scanKey(&k)...)
+			return k, err
+		}))
 	return keys, err
 }
 

@@ -240,12 +240,16 @@ func byWords(p *place) []search.Hit { return p.hits }
 
 // page shows a page of the hits. Scores are shown with four digits.
 func (s *finding) page(before Shown, limit int) (Findings, error) {
-	var hits []search.Hit
-	hits, s.found.More, s.found.Shown = s.turned(before, limit)
+	hits, more, shown := s.turned(before, limit)
 	s.found.read = &reading{s.places, s.rows}
-	if err := s.fetch(hits); err != nil {
+	fit, err := s.fill(hits)
+	if err != nil {
 		return s.found, err
 	}
+	if fit < len(hits) {
+		hits, more, shown = s.turned(before, fit)
+	}
+	s.found.More, s.found.Shown = more, shown
 	s.found.Page = make([]Found, 0, len(hits))
 	for _, h := range hits {
 		if x := s.rows[h.Memory]; x != nil {
@@ -270,6 +274,27 @@ func (s *finding) turned(before Shown, limit int) (hits []search.Hit, more bool,
 		}
 	}
 	return hits, false, Shown(next)
+}
+
+// highlightRoom is what the highlights of a memory may take on a page.
+const highlightRoom = 8 << 10
+
+// fill reads the rows of hits, some at a time, and returns how many of the hits a
+// page has room for.
+func (s *finding) fill(hits []search.Hit) (int, error) {
+	page := room{bytes: pageRoom}
+	for i := 0; i < len(hits); i += readAtOnce {
+		some := hits[i:min(i+readAtOnce, len(hits))]
+		if err := s.fetch(some); err != nil {
+			return 0, err
+		}
+		for j, h := range some {
+			if x := s.rows[h.Memory]; x != nil && !page.take(JSONSize(&x.memory)+highlightRoom) {
+				return i + j, nil
+			}
+		}
+	}
+	return len(hits), nil
 }
 
 // fetch reads the rows of hits that were not read before.

@@ -70,40 +70,36 @@ func (w *Workspace) known(e loci.Email) (loci.SkipReason, error) {
 
 // Invitations returns the invitations that were sent from a workspace that the
 // actor manages.
-func (t *Tx) Invitations(workspaceID string, p Page) ([]loci.Invitation, error) {
+func (t *Tx) Invitations(workspaceID string, p Page) (list List[loci.Invitation], err error) {
 	w, err := t.WorkspaceRecord(workspaceID)
 	if err != nil {
-		return nil, err
+		return list, err
 	}
 	if !w.Role.AtLeast(loci.Admin) {
-		return nil, loci.Fail(loci.Forbidden)
+		return list, loci.Fail(loci.Forbidden)
 	}
 	at, id, limit := p.from()
-	list := []loci.Invitation{}
+	list = newList[loci.Invitation](p)
 	err = t.each(`SELECT`+invitationColumns+`FROM invitations i`+t.mine("i.workspace")+
 		`WHERE w.id = ?2 AND (i.created_at, i.id) < (?3, ?4) ORDER BY i.created_at DESC, i.id DESC LIMIT ?5`,
-		[]any{workspaceID, at, id, limit}, t.toInvitations(&list))
+		[]any{workspaceID, at, id, limit}, list.scanning(t.scanInvitationAt))
 	return list, err
 }
 
 // PendingInvitations returns the invitations that wait for the actor's answer. An
 // address that is not verified may be somebody else's: it has none.
-func (t *Tx) PendingInvitations(p Page) ([]loci.Invitation, error) {
+func (t *Tx) PendingInvitations(p Page) (list List[loci.Invitation], err error) {
 	at, id, limit := p.from()
-	list := []loci.Invitation{}
-	err := t.c.each(`SELECT`+invitationColumns+`FROM users u JOIN invitations i ON i.folded = u.folded AND i.status = ?2 JOIN workspaces w ON w.rid = i.workspace
+	list = newList[loci.Invitation](p)
+	err = t.c.each(`SELECT`+invitationColumns+`FROM users u JOIN invitations i ON i.folded = u.folded AND i.status = ?2 JOIN workspaces w ON w.rid = i.workspace
 		WHERE u.id = ?1 AND u.verified AND i.expires_at > ?3 AND (i.created_at, i.id) < (?4, ?5) ORDER BY i.created_at DESC, i.id DESC LIMIT ?6`,
-		[]any{t.who.UserID, loci.Pending, t.now, at, id, limit}, t.toInvitations(&list))
+		[]any{t.who.UserID, loci.Pending, t.now, at, id, limit}, list.scanning(t.scanInvitationAt))
 	return list, err
 }
 
-func (t *Tx) toInvitations(list *[]loci.Invitation) func(row) error {
-	return func(r row) error {
-		var i loci.Invitation
-		err := r.Scan(scanInvitation(&i)...)
-		*list = append(*list, i.At(t.now))
-		return err
-	}
+func (t *Tx) scanInvitationAt(r row) (i loci.Invitation, err error) {
+	err = r.Scan(scanInvitation(&i)...)
+	return i.At(t.now), err
 }
 
 // An Invited is the handle of an invitation to the actor's own address.

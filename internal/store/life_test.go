@@ -18,7 +18,10 @@ import (
 // versionsOf returns all versions of a memory, oldest first.
 func versionsOf(t testing.TB, s *store.Store, who *loci.Actor, id string) []loci.MemoryVersion {
 	t.Helper()
-	list, err := store.Read(ctx, s, who, func(tx *store.Tx) ([]loci.MemoryVersion, error) { return tx.Versions(id, store.Page{Limit: 1000}) })
+	list, err := store.Read(ctx, s, who, func(tx *store.Tx) ([]loci.MemoryVersion, error) {
+		list, err := tx.Versions(id, store.Page{Limit: 1000})
+		return list.Items, err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

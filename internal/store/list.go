@@ -62,44 +62,93 @@ func (t *Tx) reach(f Filter) (r reach, err error) {
 // 500 selects.
 const headsAtOnce = 100
 
+// A head is the place of a memory in a list.
+type head struct {
+	rid int64
+	at  loci.Time
+	id  string
+}
+
 // Memories returns a page of memories, newest first. It merges the heads of
 // index ranges, one for each place and status, so that its cost follows the
-// page and not the store.
-func (t *Tx) Memories(f Filter, p Page) ([]loci.Memory, error) {
+// page and not the store. Texts are read only of what the page has room for.
+func (t *Tx) Memories(f Filter, p Page) (list List[loci.Memory], err error) {
 	r, err := t.reach(f)
 	if err != nil {
-		return nil, err
+		return list, err
 	}
 	column, places := "workspace", r.workspaces
 	if r.atlas != 0 {
 		column, places = "atlas", []int64{r.atlas}
 	}
-	list := []loci.Memory{}
+	var heads []head
 	statuses := f.statuses()
 	for some := range slices.Chunk(places, max(1, headsAtOnce/len(statuses))) {
-		found, err := t.heads(f, p, column, some, statuses)
-		if err != nil {
-			return nil, err
+		if err := t.heads(&heads, f, p, column, some, statuses); err != nil {
+			return list, err
 		}
-		list = append(list, found...)
 	}
 	if len(places) > headsAtOnce/len(statuses) {
-		slices.SortFunc(list, newestFirst)
-		list = list[:min(len(list), p.Limit+1)]
+		slices.SortFunc(heads, newestFirst)
+	}
+	list = newList[loci.Memory](p)
+	list.More = len(heads) > p.Limit
+	for some := range slices.Chunk(heads[:min(len(heads), p.Limit)], readAtOnce) {
+		if err := t.readHeads(&list, some); err == errEnough {
+			break
+		} else if err != nil {
+			return list, err
+		}
+	}
+	if len(list.Items) == 0 && list.More { // all of them were deleted meanwhile
+		last := heads[p.Limit-1]
+		p.After = Mark{At: last.at, ID: last.id}
+		return t.Memories(f, p)
 	}
 	return list, nil
 }
 
-func newestFirst(a, b loci.Memory) int {
-	return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), strings.Compare(b.ID, a.ID))
+func newestFirst(a, b head) int {
+	return cmp.Or(cmp.Compare(b.at, a.at), strings.Compare(b.id, a.id))
 }
 
-func (t *Tx) heads(f Filter, p Page, column string, places []int64, statuses []int) (list []loci.Memory, err error) {
+// readHeads reads memories and puts them on the page, in the order of their heads.
+func (t *Tx) readHeads(list *List[loci.Memory], heads []head) error {
+	rids := make([]int64, len(heads))
+	for i, h := range heads {
+		rids[i] = h.rid
+	}
+	var rid int64
+	scan := t.memoryScanner(&rid)
+	memories := make([]loci.Memory, len(heads))
+	q := `SELECT` + memoryColumns + `, e.rid FROM ` + fmt.Sprintf(t.s.db.dialect().anyOf, 2, "memories e", "e.rid") +
+		t.mine("e.workspace") + `JOIN atlases a ON a.rid = e.atlas`
+	err := t.few(q, []any{integers(rids)}, func(r row) error {
+		m, err := scan(r)
+		memories[slices.Index(rids, rid)] = m
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, m := range memories {
+		if m.ID == "" {
+			continue // it was deleted meanwhile
+		}
+		if err := list.add(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// heads adds the first memories of some places, which are within the actor's reach.
+func (t *Tx) heads(list *[]head, f Filter, p Page, column string, places []int64, statuses []int) error {
 	at, id, limit := p.from()
 	args := []any{at, id, limit}
 	arg := func(v any) int {
 		args = append(args, v)
-		return len(args) + 1 // ?1 is the actor
+		return len(args)
 	}
 	var also strings.Builder
 	if len(f.Kinds) > 0 {
@@ -115,21 +164,21 @@ func (t *Tx) heads(f Filter, p Page, column string, places []int64, statuses []i
 	if len(f.Tags) > 0 {
 		fmt.Fprintf(&also, " AND "+t.s.db.dialect().hasTexts, "h.tags", arg(texts(f.Tags)))
 	}
-	var heads []string
+	var selects []string
 	for _, place := range places {
 		n := arg(place)
 		for _, s := range statuses {
-			heads = append(heads, fmt.Sprintf(`SELECT * FROM (SELECT h.rid, h.created_at, h.id FROM memories h WHERE h.%s = ?%d AND h.status = %d
-				AND (h.created_at, h.id) < (?2, ?3)%s ORDER BY h.created_at DESC, h.id DESC LIMIT ?4) AS head`, column, n, s, also.String()))
+			selects = append(selects, fmt.Sprintf(`SELECT * FROM (SELECT h.rid, h.created_at, h.id FROM memories h WHERE h.%s = ?%d AND h.status = %d
+				AND (h.created_at, h.id) < (?1, ?2)%s ORDER BY h.created_at DESC, h.id DESC LIMIT ?3) AS head`, column, n, s, also.String()))
 		}
 	}
-	q := `SELECT` + memoryColumns + `FROM (SELECT rid FROM (` + strings.Join(heads, " UNION ALL ") + `) AS heads ORDER BY created_at DESC, id DESC LIMIT ?4) AS top
-		JOIN memories e ON e.rid = top.rid` + t.mine("e.workspace") + `JOIN atlases a ON a.rid = e.atlas ORDER BY e.created_at DESC, e.id DESC`
-	scan := t.memoryScanner()
-	err = t.each(q, args, func(r row) error {
-		m, err := scan(r)
-		list = append(list, m)
+	// The sum makes SQLite sort the heads together: it would merge them two at a time
+	// where all columns that it sorts by are shown.
+	q := `SELECT rid, created_at + 0, id FROM (` + strings.Join(selects, " UNION ALL ") + `) AS heads ORDER BY created_at DESC, id DESC LIMIT ?3`
+	return t.c.each(q, args, func(r row) error {
+		var h head
+		err := r.Scan(&h.rid, &h.at, &h.id)
+		*list = append(*list, h)
 		return err
 	})
-	return list, err
 }

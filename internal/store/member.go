@@ -3,20 +3,18 @@ package store
 import "github.com/loci-memory/loci"
 
 // Members returns the members of a workspace within the actor's reach.
-func (t *Tx) Members(workspaceID string, p Page) (list []loci.MemberRecord, err error) {
+func (t *Tx) Members(workspaceID string, p Page) (list List[loci.MemberRecord], err error) {
 	if _, err := t.WorkspaceRecord(workspaceID); err != nil {
-		return nil, err
+		return list, err
 	}
 	at, id, limit := p.from()
-	list = []loci.MemberRecord{}
+	list = newList[loci.MemberRecord](p)
 	err = t.each(`SELECT u.id, u.email, u.name, x.role, x.joined_at FROM members x JOIN users u ON u.id = x.user_id`+t.mine("x.workspace")+
 		`WHERE w.id = ?2 AND (x.joined_at, x.user_id) < (?3, ?4) ORDER BY x.joined_at DESC, x.user_id DESC LIMIT ?5`,
-		[]any{workspaceID, at, id, limit}, func(r row) error {
-			var m loci.MemberRecord
-			err := r.Scan(&m.UserID, &m.Email, &m.Name, &m.Role, &m.JoinedAt)
-			list = append(list, m)
-			return err
-		})
+		[]any{workspaceID, at, id, limit}, list.scanning(func(r row) (m loci.MemberRecord, err error) {
+			err = r.Scan(&m.UserID, &m.Email, &m.Name, &m.Role, &m.JoinedAt)
+			return m, err
+		}))
 	return list, err
 }
 

@@ -237,7 +237,10 @@ func (m *model) count(s *store.Store) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	atlases, err := store.Read(ctx, s, m.ann, func(tx *store.Tx) ([]loci.Atlas, error) { return tx.Atlases("", true, store.Page{Limit: 100}) })
+	atlases, err := store.Read(ctx, s, m.ann, func(tx *store.Tx) ([]loci.Atlas, error) {
+		list, err := tx.Atlases("", true, store.Page{Limit: 100})
+		return list.Items, err
+	})
 	if err != nil {
 		m.t.Fatal(err)
 	}

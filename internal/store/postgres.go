@@ -261,7 +261,9 @@ func (c *postgresConn) each(q string, args []any, f func(row) error) error {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		if err := f(rows); err != nil {
+		if err := f(rows); err == errEnough {
+			return nil
+		} else if err != nil {
 			return err
 		}
 	}

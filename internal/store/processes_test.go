@@ -72,7 +72,10 @@ func TestProcessesThatWriteAtOnceLoseNothing(t *testing.T) {
 		}
 		all.Wait()
 		for _, s := range stores {
-			list, err := store.Read(ctx, s, ann, func(tx *store.Tx) ([]loci.Memory, error) { return tx.Memories(store.Filter{}, store.Page{Limit: 1000}) })
+			list, err := store.Read(ctx, s, ann, func(tx *store.Tx) ([]loci.Memory, error) {
+				list, err := tx.Memories(store.Filter{}, store.Page{Limit: 1000})
+				return list.Items, err
+			})
 			if err != nil || len(list) != processes*writers*each {
 				t.Fatalf("%d memories, %v", len(list), err)
 			}

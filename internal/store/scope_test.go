@@ -112,15 +112,15 @@ func TestListsMergeWorkspacesAndStopAtTheFilter(t *testing.T) {
 			var got []string
 			page := store.Page{Limit: 4}
 			for {
-				list, err := store.Read(ctx, s, ann, func(tx *store.Tx) ([]loci.Memory, error) { return tx.Memories(c.f, page) })
+				list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.List[loci.Memory], error) { return tx.Memories(c.f, page) })
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, m := range list[:min(4, len(list))] {
+				for _, m := range list.Items {
 					got = append(got, m.ID)
 					page.After = store.Mark{At: m.CreatedAt, ID: m.ID}
 				}
-				if len(list) <= 4 {
+				if !list.More {
 					break
 				}
 			}

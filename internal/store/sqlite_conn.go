@@ -165,7 +165,9 @@ func (c *sqliteConn) walk(ctx context.Context, q string, args []any, f func(row)
 		default:
 			return err
 		}
-		if err := f(r); err != nil {
+		if err := f(r); err == errEnough {
+			return nil
+		} else if err != nil {
 			return err
 		}
 	}

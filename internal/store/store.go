@@ -106,7 +106,8 @@ type conn interface {
 	insert(q string, args []any) (rid int64, err error)
 	// one scans the only row of a query, or returns errNoRow.
 	one(q string, args []any, dest []any) error
-	// each calls f with every row of a query; it ends at f's first error.
+	// each calls f with every row of a query; it ends at f's first error, of which
+	// errEnough is none.
 	each(q string, args []any, f func(row) error) error
 	// few is each for a query that reads few rows, by their keys: nothing ends
 	// it, and nothing watches over it.

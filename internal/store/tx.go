@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"strings"
 
 	"github.com/loci-memory/loci"
@@ -178,27 +177,6 @@ func (t *Tx) few(q string, args []any, f func(row) error) error {
 func (t *Tx) each(q string, args []any, f func(row) error) error {
 	q, args = t.scoped(q, args...)
 	return wrap(q, t.c.each(q, args, f))
-}
-
-// A Mark is a place in a list: newest first by (creation, id).
-type Mark struct {
-	At loci.Time
-	ID string
-}
-
-// A Page is a part of a list: after a Mark, or from the start where it is zero.
-type Page struct {
-	Limit int
-	After Mark
-}
-
-// from returns what the first row of the page comes after. One row more than
-// the limit is read, which tells whether there is another page.
-func (p Page) from() (loci.Time, string, int) {
-	if p.After == (Mark{}) {
-		return math.MaxInt64, "", p.Limit + 1
-	}
-	return p.After.At, p.After.ID, p.Limit + 1
 }
 
 // exec runs a statement that is not scoped: its rows were reached by one that was.

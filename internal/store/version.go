@@ -3,7 +3,6 @@ package store
 import (
 	"errors"
 	"math"
-	"slices"
 
 	"github.com/loci-memory/loci"
 )
@@ -46,12 +45,12 @@ func (v *versionRow) text(next string) {
 
 // Versions returns a page of what a memory was, newest first; the first of all
 // is the present one. Page.After.At is the number of the version before.
-func (t *Tx) Versions(id string, p Page) (list []loci.MemoryVersion, err error) {
+func (t *Tx) Versions(id string, p Page) (list List[loci.MemoryVersion], err error) {
 	var rid int64
 	var by string
 	var m loci.Memory
 	err = t.snapshot(func() (err error) {
-		list = []loci.MemoryVersion{}
+		list = newList[loci.MemoryVersion](p)
 		m, err = t.scanMemory(scanned{func(dest ...any) error {
 			return t.one(`SELECT`+memoryColumns+`, e.rid, e.updated_by FROM`+t.memories()+`WHERE e.id = ?2`, []any{id}, dest...)
 		}}, &rid, &by)
@@ -60,16 +59,16 @@ func (t *Tx) Versions(id string, p Page) (list []loci.MemoryVersion, err error) 
 		}
 		above, text := m.Version, m.Content
 		if p.After == (Mark{}) {
-			list = append(list, present(m, by))
+			if err := list.add(present(m, by)); err != nil {
+				return err
+			}
 		} else {
 			above = int(p.After.At)
 			if text, err = t.textOf(rid, above, m.Content); err != nil {
 				return err
 			}
 		}
-		older, err := t.versions(rid, above, text, p.Limit+1-len(list))
-		list = append(list, older...)
-		return err
+		return t.versions(rid, above, text, p.Limit+1-len(list.Items), list.add)
 	})
 	return list, err
 }
@@ -80,9 +79,9 @@ func present(m loci.Memory, by string) loci.MemoryVersion {
 		VerifiedBy: m.VerifiedBy, Evidence: m.Evidence, Confidence: m.Confidence, ValidUntil: m.ValidUntil, CreatedBy: by, CreatedAt: m.UpdatedAt}
 }
 
-// versions reads the versions below one whose text is known.
-func (t *Tx) versions(rid int64, below int, text string, limit int) (list []loci.MemoryVersion, err error) {
-	err = t.c.each(`SELECT`+versionColumns+`FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`,
+// versions calls f with the versions below one whose text is known.
+func (t *Tx) versions(rid int64, below int, text string, limit int, f func(loci.MemoryVersion) error) error {
+	return t.c.each(`SELECT`+versionColumns+`FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`,
 		[]any{rid, below, limit}, func(r row) error {
 			var v versionRow
 			if err := v.scan(r); err != nil {
@@ -90,10 +89,8 @@ func (t *Tx) versions(rid int64, below int, text string, limit int) (list []loci
 			}
 			v.text(text)
 			text = v.Content
-			list = append(list, v.MemoryVersion)
-			return nil
+			return f(v.MemoryVersion)
 		})
-	return list, err
 }
 
 // textOf returns the text of a version. The nearest one from there on that was
@@ -125,14 +122,14 @@ func (m *Memory) Version(n int) (v loci.MemoryVersion, err error) {
 	if err != nil {
 		return v, err
 	}
-	list, err := m.t.versions(m.rid, n+1, text, 1)
-	if err == nil && !slices.ContainsFunc(list, func(v loci.MemoryVersion) bool { return v.Version == n }) {
+	found := false
+	err = m.t.versions(m.rid, n+1, text, 1, func(one loci.MemoryVersion) error {
+		v, found = one, one.Version == n
+		return nil
+	})
+	if err == nil && !found {
 		return v, loci.Fail(loci.NotFound, "The memory has no version %d.", n)
 	}
-	if err != nil {
-		return v, err
-	}
-	v = list[0]
 	v.Content = text
-	return v, nil
+	return v, err
 }

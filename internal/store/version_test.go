@@ -53,15 +53,15 @@ func paged(t testing.TB, s *store.Store, who *loci.Actor, id string, limit int) 
 	t.Helper()
 	p := store.Page{Limit: limit}
 	for {
-		list, err := store.Read(ctx, s, who, func(tx *store.Tx) ([]loci.MemoryVersion, error) { return tx.Versions(id, p) })
+		list, err := store.Read(ctx, s, who, func(tx *store.Tx) (store.List[loci.MemoryVersion], error) { return tx.Versions(id, p) })
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, v := range list[:min(limit, len(list))] {
+		for _, v := range list.Items {
 			texts = append(texts, v.Content)
 			p.After.At = loci.Time(v.Version)
 		}
-		if len(list) <= limit {
+		if !list.More {
 			return texts
 		}
 	}
@@ -260,18 +260,18 @@ func TestVersionsAreOfOneStateWhileOthersWrite(t *testing.T) {
 			for seen := 0; seen < last; {
 				p := store.Page{Limit: i * 2}
 				for above := 0; ; {
-					list, err := store.Read(ctx, stores[i%2], ann, func(tx *store.Tx) ([]loci.MemoryVersion, error) { return tx.Versions(id, p) })
+					list, err := store.Read(ctx, stores[i%2], ann, func(tx *store.Tx) (store.List[loci.MemoryVersion], error) { return tx.Versions(id, p) })
 					if err != nil {
 						return err
 					}
-					for _, v := range list[:min(p.Limit, len(list))] {
+					for _, v := range list.Items {
 						if v.Content != textAt(v.Version) || above > 0 && v.Version != above-1 {
 							return fmt.Errorf("version %d after %d is %q", v.Version, above, v.Content)
 						}
 						above, seen = v.Version, max(seen, v.Version)
 						p.After.At = loci.Time(v.Version)
 					}
-					if len(list) <= p.Limit {
+					if !list.More {
 						break
 					}
 				}

@@ -41,16 +41,12 @@ func (t *Tx) WorkspaceRecord(id string) (loci.Workspace, error) {
 }
 
 // Workspaces returns the workspaces within the actor's reach.
-func (t *Tx) Workspaces(archived bool, p Page) (list []loci.Workspace, err error) {
+func (t *Tx) Workspaces(archived bool, p Page) (list List[loci.Workspace], err error) {
 	at, id, limit := p.from()
-	list = []loci.Workspace{}
+	list = newList[loci.Workspace](p)
 	err = t.each(`SELECT`+workspaceColumns+`FROM workspaces e`+t.mine("e.rid")+
 		`WHERE w.archived IN (?2, ?3) AND (w.created_at, w.id) < (?4, ?5) ORDER BY w.created_at DESC, w.id DESC LIMIT ?6`,
-		[]any{false, archived, at, id, limit}, func(r row) error {
-			w, err := scanWorkspace(r)
-			list = append(list, w)
-			return err
-		})
+		[]any{false, archived, at, id, limit}, list.scanning(func(r row) (loci.Workspace, error) { return scanWorkspace(r) }))
 	return list, err
 }
 

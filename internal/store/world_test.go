@@ -107,7 +107,10 @@ func join(t testing.TB, s *store.Store, owner *loci.Actor, workspace string, who
 // ids lists what a filter shows.
 func ids(t testing.TB, s *store.Store, who *loci.Actor, f store.Filter, limit int) (out []string) {
 	t.Helper()
-	list, err := store.Read(ctx, s, who, func(tx *store.Tx) ([]loci.Memory, error) { return tx.Memories(f, store.Page{Limit: limit}) })
+	list, err := store.Read(ctx, s, who, func(tx *store.Tx) ([]loci.Memory, error) {
+		list, err := tx.Memories(f, store.Page{Limit: limit})
+		return list.Items, err
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,134 @@
+package store_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// jsonOf returns a value as the transports write it.
+func jsonOf(t rapid.TB, v any) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+func TestJSONSizeIsAnUpperBound(t *testing.T) {
+	t.Parallel()
+	texts := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune("\x00\x01\x1f\x7f\t\n\"\\/<>&é\u2028\u2029“—漢🦊"))))
+	rapid.Check(t, func(t *rapid.T) {
+		text := texts.Draw(t, "text")
+		m := loci.Memory{ID: text, Title: text, Content: text, Tags: rapid.SliceOf(texts).Draw(t, "tags"), Status: loci.Active, Version: 1 << 40,
+			Source: &loci.Source{Name: loci.SourceText(text), URI: loci.SourceText(text)}, Supersedes: []string{text}, CreatedAt: 1}
+		if size, written := store.JSONSize(&m), len(jsonOf(t, m)); size < written || size > 2*written+3000 {
+			t.Errorf("the size of %q is %d, and it has %d bytes", text, size, written)
+		}
+	})
+}
+
+// sizes of texts in bytes as JSON: small ones, and some of which few fit a page.
+var sizes = []int{1, 1, 1, 900, 60 << 10, 256 << 10, 256 << 10, 256 << 10}
+
+// textOf returns a text of that many bytes that differs from others. Every third one takes six times as many as JSON.
+func textOf(i, size int) string {
+	fill := "x"
+	if i%3 == 0 {
+		fill = "\x01"
+	}
+	return (fmt.Sprintf("tide %d ", i) + strings.Repeat(fill, size))[:max(size, 8)]
+}
+
+// TestPagesHaveRoomForSomeBytesAlone walks through memories and versions of many sizes, by pages of many limits.
+func TestPagesHaveRoomForSomeBytesAlone(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann@example.com")
+		var want []string
+		for i := range 60 {
+			want = append(want, add(t, s, ann, "", textOf(i, sizes[i*7%len(sizes)])).ID)
+		}
+		slices.Reverse(want)
+		for _, limit := range []int{1, 2, 7, 20, 33, 100} {
+			var got []string
+			p := store.Page{Limit: limit}
+			for {
+				list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.List[loci.Memory], error) { return tx.Memories(store.Filter{}, p) })
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, m := range list.Items {
+					got = append(got, m.ID)
+					p.After = store.Mark{At: m.CreatedAt, ID: m.ID}
+				}
+				checkPage(t, limit, len(list.Items), list.More, jsonOf(t, list.Items))
+				if !list.More {
+					break
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("limit %d: %d memories, want %d", limit, len(got), len(want))
+			}
+		}
+	})
+}
+
+func checkPage(t *testing.T, limit, items int, more bool, written []byte) {
+	t.Helper()
+	if len(written) > store.MaxPage || items > limit || more && items == 0 {
+		t.Errorf("limit %d: a page of %d records has %d bytes, more %v", limit, items, len(written), more)
+	}
+	if more && items < limit && len(written) < store.MaxPage/4 {
+		t.Errorf("limit %d: a page of %d records ends after %d bytes", limit, items, len(written))
+	}
+}
+
+func TestVersionsHaveRoomForSomeBytesAlone(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann@example.com")
+		id := add(t, s, ann, "", textOf(0, 256<<10)).ID
+		const last = 40
+		for i := 1; i < last; i++ {
+			rewrite(t, s, ann, id, textOf(i, sizes[i*7%len(sizes)]))
+		}
+		for _, limit := range []int{1, 7, 100} {
+			p, next := store.Page{Limit: limit}, last
+			for {
+				list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.List[loci.MemoryVersion], error) { return tx.Versions(id, p) })
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, v := range list.Items {
+					if v.Version != next || v.Content != textOf(next-1, len(v.Content)) {
+						t.Errorf("version %d in place of %d", v.Version, next)
+					}
+					next--
+					p.After.At = loci.Time(v.Version)
+				}
+				checkPage(t, limit, len(list.Items), list.More, jsonOf(t, list.Items))
+				if !list.More {
+					break
+				}
+			}
+			if next != 0 {
+				t.Errorf("limit %d: version %d is on no page", limit, next)
+			}
+		}
+	})
+}
