@@ -53,10 +53,10 @@ func (a Atlas) Tag() string {
 
 // CreateAtlas is the input of atlas.create.
 type CreateAtlas struct {
-	Name        Name        `json:"name"`
-	WorkspaceID string      `json:"workspaceId,omitzero" jsonschema:"Default: the personal workspace"`
+	Name        Name        `json:"name" jsonschema:"At most 200 characters"`
+	WorkspaceID string      `json:"workspaceId,omitzero" jsonschema:"Default: the personal one"`
 	Keywords    Keywords    `json:"keywords,omitzero" jsonschema:"Words that draw memories into this atlas"`
-	Description Description `json:"description,omitzero"`
+	Description Description `json:"description,omitzero" jsonschema:"What belongs into it"`
 }
 
 // GetAtlas is the input of atlas.get.
@@ -67,15 +67,15 @@ type GetAtlas struct {
 // UpdateAtlas is the input of atlas.update; what is absent stays.
 type UpdateAtlas struct {
 	AtlasID     string       `json:"atlasId"`
-	Name        *Name        `json:"name,omitzero"`
-	Keywords    *Keywords    `json:"keywords,omitzero" jsonschema:"Replaces all routing keywords; an empty list clears them"`
-	Description *Description `json:"description,omitzero"`
+	Name        *Name        `json:"name,omitzero" jsonschema:"The new name"`
+	Keywords    *Keywords    `json:"keywords,omitzero" jsonschema:"Replaces all of them"`
+	Description *Description `json:"description,omitzero" jsonschema:"The new description"`
 }
 
 // ListAtlases is the input of atlas.list.
 type ListAtlases struct {
-	WorkspaceID string                `json:"workspace_id,omitzero" jsonschema:"Only this workspace"`
-	Include     []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"Show archived ones too"`
+	WorkspaceID string                `json:"workspace_id,omitzero" jsonschema:"Only this one"`
+	Include     []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"These too"`
 	Limit       Limit                 `json:"limit,omitzero"`
 	Cursor      Cursor                `json:"cursor,omitzero"`
 }

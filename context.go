@@ -6,15 +6,15 @@ type TokenBudget int
 // Rule says that a budget has at least one token of about four characters. An
 // agent's tool has room for 8,000.
 func (TokenBudget) Rule() Rule {
-	return Rule{Min: 1, Max: 1_000_000, ToolDefault: 8000, Description: "About four characters each; whole memories are left out beyond"}
+	return Rule{Min: 1, Max: 1_000_000, ToolDefault: 8000, Description: "Memories beyond are left out"}
 }
 
 // ReadContext is the input of memory.context.
 type ReadContext struct {
-	AtlasID     string      `json:"atlas_id,omitzero" jsonschema:"Only this atlas"`
-	WorkspaceID string      `json:"workspace_id,omitzero" jsonschema:"Only this workspace"`
-	Limit       Limit       `json:"limit,omitzero"`
-	Query       Query       `json:"query,omitzero" jsonschema:"What the memories should be about"`
+	AtlasID     string      `json:"atlas_id,omitzero" jsonschema:"Only this one"`
+	WorkspaceID string      `json:"workspace_id,omitzero" jsonschema:"Only this one"`
+	Limit       Limit       `json:"limit,omitzero" jsonschema:"Most memories"`
+	Query       Query       `json:"query,omitzero" jsonschema:"Your task or question"`
 	MaxTokens   TokenBudget `json:"max_tokens,omitzero"`
 }
 
@@ -24,7 +24,7 @@ func (in ReadContext) Cost() int { return in.Query.cost() }
 // ContextGroup holds memories of one type, verified and recent ones first.
 type ContextGroup struct {
 	Type     Kind     `json:"type"`
-	Memories []Memory `json:"memories"`
+	Memories []Memory `json:"memories" brief:"without title content type"`
 }
 
 // MemoryContext is the output of memory.context: what an agent should know

@@ -125,9 +125,9 @@ func (i Invitation) At(now Time) Invitation {
 // CreateInvitations is the input of invitation.create.
 type CreateInvitations struct {
 	WorkspaceID   string      `json:"workspaceId"`
-	Emails        Emails      `json:"emails"`
-	Role          InvitedRole `json:"role,omitzero"`
-	ExpiresInDays Days        `json:"expiresInDays,omitzero"`
+	Emails        Emails      `json:"emails" jsonschema:"Whom to invite"`
+	Role          InvitedRole `json:"role,omitzero" jsonschema:"Default: member"`
+	ExpiresInDays Days        `json:"expiresInDays,omitzero" jsonschema:"Days to answer"`
 }
 
 // A NewInvitation is an invitation as the answer of its creation shows it.
@@ -199,7 +199,7 @@ type Invitations struct {
 // RespondInvitation is the input of invitation.respond.
 type RespondInvitation struct {
 	InvitationID string    `json:"invitationId"`
-	Accept       bool      `json:"accept" jsonschema:"true joins the workspace, false declines"`
+	Accept       bool      `json:"accept" jsonschema:"true joins, false declines"`
 	Confirm      Confirmed `json:"confirm"`
 
 	Token InvitationToken `json:"token,omitzero" jsonschema:"Token of the link; verifies an address that is not verified"`

@@ -6,7 +6,7 @@ type OptionalTitle string
 // Rule says that a title has at most 300 characters, and that null or an empty
 // one stands for the title that the content gives.
 func (OptionalTitle) Rule() Rule {
-	return Rule{MaxLength: MaxTitle, Null: true, Description: "null: derived from the content"}
+	return Rule{MaxLength: MaxTitle, Null: true, Description: "null: from the content"}
 }
 
 // Evidence is what a review rests on.
@@ -32,18 +32,18 @@ func (o OneMemory) ETag() string { return o.Memory.Tag() }
 // UpdateMemory is the input of memory.update; what is absent stays.
 type UpdateMemory struct {
 	MemoryID string         `json:"memoryId"`
-	Content  *Content       `json:"content,omitzero"`
+	Content  *Content       `json:"content,omitzero" jsonschema:"The new one"`
 	Title    *OptionalTitle `json:"title,omitzero"`
-	Type     Kind           `json:"type,omitzero"`
-	Tags     *Tags          `json:"tags,omitzero" jsonschema:"Replaces all tags; an empty list clears them"`
-	Secrets  OnSecret       `json:"secrets,omitzero" jsonschema:"redact: credentials are taken out rather than refused"`
+	Type     Kind           `json:"type,omitzero" jsonschema:"The new one"`
+	Tags     *Tags          `json:"tags,omitzero" jsonschema:"Replaces all of them"`
+	Secrets  OnSecret       `json:"secrets,omitzero" jsonschema:"redact: take credentials out"`
 }
 
 // AppendMemory is the input of memory.append.
 type AppendMemory struct {
 	MemoryID string   `json:"memoryId"`
-	Content  Content  `json:"content" jsonschema:"Added on a line of its own"`
-	Secrets  OnSecret `json:"secrets,omitzero" jsonschema:"redact: credentials are taken out rather than refused"`
+	Content  Content  `json:"content" jsonschema:"On a new line"`
+	Secrets  OnSecret `json:"secrets,omitzero" jsonschema:"redact: take credentials out"`
 }
 
 // VerifyMemory is the input of memory.verify: at least one field beside the id.
@@ -51,13 +51,13 @@ type VerifyMemory struct {
 	MemoryID   string      `json:"memoryId"`
 	Evidence   *Evidence   `json:"evidence,omitzero" jsonschema:"What the review rests on"`
 	Confidence *Confidence `json:"confidence,omitzero"`
-	ValidUntil *Time       `json:"validUntil,omitzero" jsonschema:"From then on it counts less and says that it is expired"`
+	ValidUntil *Time       `json:"validUntil,omitzero" jsonschema:"When it expires"`
 }
 
 // SupersedeMemory is the input of memory.supersede.
 type SupersedeMemory struct {
 	MemoryID            string `json:"memoryId"`
-	ReplacementMemoryID string `json:"replacementMemoryId" jsonschema:"An active memory of the same workspace"`
+	ReplacementMemoryID string `json:"replacementMemoryId" jsonschema:"The better one"`
 }
 
 // ArchiveMemory is the input of memory.archive.
@@ -78,7 +78,7 @@ type DeleteMemory struct {
 // SimilarMemories is the input of memory.similar.
 type SimilarMemories struct {
 	MemoryID string `json:"memoryId"`
-	Limit    Limit  `json:"limit,omitzero"`
+	Limit    Limit  `json:"limit,omitzero" jsonschema:"Most memories"`
 }
 
 // Similar is the output of memory.similar, best first.

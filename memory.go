@@ -108,31 +108,32 @@ type SourceText string
 // Rule says that it has 1 to 1,024 characters.
 func (SourceText) Rule() Rule { return Rule{MinLength: 1, MaxLength: 1024} }
 
-// A Memory is one durable piece of knowledge.
+// A Memory is one durable piece of knowledge. The brief tags say what of it a
+// tool leaves out in a list.
 type Memory struct {
 	ID          string   `json:"id" jsonschema:"UUIDv7"`
-	WorkspaceID string   `json:"workspaceId"`
+	WorkspaceID string   `json:"workspaceId" brief:"-"`
 	AtlasID     string   `json:"atlasId"`
 	Title       string   `json:"title"`
 	Content     string   `json:"content" jsonschema:"Markdown"`
-	Type        Kind     `json:"type"`
-	Tags        []string `json:"tags"`
-	Status      Status   `json:"status"`
-	Version     int      `json:"version" jsonschema:"Rises by one with every change"`
-	CreatedBy   string   `json:"createdBy" jsonschema:"The user who made it"`
-	CreatedAt   Time     `json:"createdAt"`
+	Type        Kind     `json:"type" brief:"note"`
+	Tags        []string `json:"tags" brief:"[]"`
+	Status      Status   `json:"status" brief:"active"`
+	Version     int      `json:"version" jsonschema:"Rises by one with every change" brief:"-"`
+	CreatedBy   string   `json:"createdBy" jsonschema:"The user who made it" brief:"-"`
+	CreatedAt   Time     `json:"createdAt" brief:"-"`
 	UpdatedAt   Time     `json:"updatedAt"`
-	Source      *Source  `json:"source,omitzero"`
+	Source      *Source  `json:"source,omitzero" brief:"-"`
 
 	VerifiedAt   Time        `json:"verifiedAt,omitzero" jsonschema:"When somebody last reviewed it"`
-	VerifiedBy   string      `json:"verifiedBy,omitzero" jsonschema:"The user who did"`
-	Evidence     string      `json:"evidence,omitzero" jsonschema:"What the review rests on"`
-	Confidence   *Confidence `json:"confidence,omitzero"`
-	ValidUntil   Time        `json:"validUntil,omitzero"`
+	VerifiedBy   string      `json:"verifiedBy,omitzero" jsonschema:"The user who did" brief:"-"`
+	Evidence     string      `json:"evidence,omitzero" jsonschema:"What the review rests on" brief:"-"`
+	Confidence   *Confidence `json:"confidence,omitzero" brief:"-"`
+	ValidUntil   Time        `json:"validUntil,omitzero" brief:"-"`
 	Expired      bool        `json:"expired,omitzero" jsonschema:"validUntil is past"`
 	SupersededBy string      `json:"supersededBy,omitzero" jsonschema:"The memory that replaces it"`
-	Supersedes   []string    `json:"supersedes,omitzero" jsonschema:"The memories that it replaces"`
-	ArchivedAt   Time        `json:"archivedAt,omitzero"`
+	Supersedes   []string    `json:"supersedes,omitzero" jsonschema:"The memories that it replaces" brief:"-"`
+	ArchivedAt   Time        `json:"archivedAt,omitzero" brief:"-"`
 }
 
 // Reviewed reports that somebody has reviewed the memory as it is: no change came
@@ -208,14 +209,14 @@ func (OnSecret) Rule() Rule { return Rule{Enum: []string{string(OnSecretRedact)}
 // CreateMemory is the input of memory.create.
 type CreateMemory struct {
 	Content     Content     `json:"content"`
-	WorkspaceID string      `json:"workspaceId,omitzero" jsonschema:"Default: the personal workspace"`
-	AtlasID     string      `json:"atlasId,omitzero" jsonschema:"Default: the atlas whose keywords match best, else the Inbox"`
-	Title       Title       `json:"title,omitzero" jsonschema:"Default: the first heading or line"`
+	WorkspaceID string      `json:"workspaceId,omitzero" jsonschema:"Default: the personal one"`
+	AtlasID     string      `json:"atlasId,omitzero" jsonschema:"Default: by its keywords, else the Inbox"`
+	Title       Title       `json:"title,omitzero" jsonschema:"Default: the first line"`
 	Type        Kind        `json:"type,omitzero" jsonschema:"Default: note"`
-	Tags        Tags        `json:"tags,omitzero"`
+	Tags        Tags        `json:"tags,omitzero" jsonschema:"Labels to filter by"`
 	Source      *Source     `json:"source,omitzero" jsonschema:"Where it comes from"`
-	OnDuplicate OnDuplicate `json:"onDuplicate,omitzero" jsonschema:"return: answer with the equal memory that is there already; version: the memory of the same source becomes a new version"`
-	Secrets     OnSecret    `json:"secrets,omitzero" jsonschema:"redact: credentials are taken out rather than refused"`
+	OnDuplicate OnDuplicate `json:"onDuplicate,omitzero" jsonschema:"return: answer with the equal one; version: change the one of the same source"`
+	Secrets     OnSecret    `json:"secrets,omitzero" jsonschema:"redact: take credentials out"`
 }
 
 // CreatedMemory is the output of memory.create.
@@ -241,11 +242,11 @@ type GetMemory struct {
 
 // ListMemories is the input of memory.list.
 type ListMemories struct {
-	AtlasID     string    `json:"atlas_id,omitzero" jsonschema:"Only this atlas"`
-	WorkspaceID string    `json:"workspace_id,omitzero" jsonschema:"Only this workspace"`
-	Type        []Kind    `json:"type,omitzero" jsonschema:"Only these types"`
-	Tags        Tags      `json:"tags,omitzero" jsonschema:"Only with all of these tags"`
-	Include     []Include `json:"include,omitzero" jsonschema:"Show these too"`
+	AtlasID     string    `json:"atlas_id,omitzero" jsonschema:"Only these"`
+	WorkspaceID string    `json:"workspace_id,omitzero" jsonschema:"Only these"`
+	Type        []Kind    `json:"type,omitzero" jsonschema:"Only these"`
+	Tags        Tags      `json:"tags,omitzero" jsonschema:"All of these"`
+	Include     []Include `json:"include,omitzero" jsonschema:"These too"`
 	Limit       Limit     `json:"limit,omitzero"`
 	Cursor      Cursor    `json:"cursor,omitzero"`
 }

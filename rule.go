@@ -24,7 +24,7 @@ type Rule struct {
 type Limit int
 
 // Rule says that a page has 1 to 100 items, and 20 where nothing is said.
-func (Limit) Rule() Rule { return Rule{Min: 1, Max: 100, Default: 20, Description: "Size of a page"} }
+func (Limit) Rule() Rule { return Rule{Min: 1, Max: 100, Default: 20, Description: "Page size"} }
 
 // Or20 returns l, or 20 where the caller said nothing.
 func (l Limit) Or20() int {
@@ -40,7 +40,7 @@ type Cursor string
 
 // Rule bounds the length of a Cursor.
 func (Cursor) Rule() Rule {
-	return Rule{MinLength: 1, MaxLength: 8000, Description: "nextCursor of the page before"}
+	return Rule{MinLength: 1, MaxLength: 8000, Description: "The last nextCursor"}
 }
 
 // Confirmed is the word true, which an act that cannot be taken back asks for.

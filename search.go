@@ -7,7 +7,7 @@ type Query string
 
 // Rule says that a query has 1 to 2,000 characters.
 func (Query) Rule() Rule {
-	return Rule{MinLength: 1, MaxLength: 2000, Description: "Words, names, a question, or a \"quoted phrase\""}
+	return Rule{MinLength: 1, MaxLength: 2000, Description: "Words, a question or a \"quoted phrase\""}
 }
 
 // queryCall is how many characters of a query cost one call of the rate.
@@ -28,7 +28,7 @@ const (
 
 // Rule lists the modes that one may ask for.
 func (Mode) Rule() Rule {
-	return Rule{Enum: words([]Mode{ModeAuto, ModeKeyword, ModeSemantic, ModeHybrid}), Default: "auto"}
+	return Rule{Enum: words([]Mode{ModeAuto, ModeKeyword, ModeSemantic, ModeHybrid}), Default: "auto", Description: "Default: auto"}
 }
 
 // A ResolvedMode is the mode in which a search was answered.
@@ -67,11 +67,11 @@ func (CacheLevel) Rule() Rule {
 type SearchMemories struct {
 	Query       Query     `json:"query"`
 	Mode        Mode      `json:"mode,omitzero"`
-	AtlasID     string    `json:"atlas_id,omitzero" jsonschema:"Only this atlas"`
-	WorkspaceID string    `json:"workspace_id,omitzero" jsonschema:"Only this workspace"`
-	Type        []Kind    `json:"type,omitzero" jsonschema:"Only these types"`
-	Tags        Tags      `json:"tags,omitzero" jsonschema:"Only with all of these tags"`
-	Include     []Include `json:"include,omitzero" jsonschema:"Search these too"`
+	AtlasID     string    `json:"atlas_id,omitzero" jsonschema:"Only these"`
+	WorkspaceID string    `json:"workspace_id,omitzero" jsonschema:"Only these"`
+	Type        []Kind    `json:"type,omitzero" jsonschema:"Only these"`
+	Tags        Tags      `json:"tags,omitzero" jsonschema:"All of these"`
+	Include     []Include `json:"include,omitzero" jsonschema:"These too"`
 	Limit       Limit     `json:"limit,omitzero"`
 	Cursor      Cursor    `json:"cursor,omitzero"`
 }
@@ -83,7 +83,7 @@ func (in SearchMemories) Cost() int { return in.Query.cost() }
 type FoundMemory struct {
 	Memory
 	Score      float64  `json:"score" jsonschema:"Best first; comparable within one answer only"`
-	Highlights []string `json:"highlights" jsonschema:"Snippets that show the words"`
+	Highlights []string `json:"highlights" jsonschema:"Snippets that show the words" brief:"cut"`
 }
 
 // FoundMemories is the output of memory.search.
@@ -97,12 +97,12 @@ type FoundMemories struct {
 // SearchMeta tells how a search was answered.
 type SearchMeta struct {
 	RequestedMode       Mode          `json:"requestedMode"`
-	ResolvedMode        ResolvedMode  `json:"resolvedMode"`
-	Cache               CacheLevel    `json:"cache"`
-	StrongKeyword       bool          `json:"strongKeyword"`
-	StrongKeywordReason string        `json:"strongKeywordReason"`
-	Candidates          Candidates    `json:"candidates"`
-	Timings             SearchTimings `json:"timings"`
+	ResolvedMode        ResolvedMode  `json:"resolvedMode" brief:"-"`
+	Cache               CacheLevel    `json:"cache" brief:"-"`
+	StrongKeyword       bool          `json:"strongKeyword" brief:"-"`
+	StrongKeywordReason string        `json:"strongKeywordReason" brief:"-"`
+	Candidates          Candidates    `json:"candidates" brief:"-"`
+	Timings             SearchTimings `json:"timings" brief:"-"`
 }
 
 // Candidates counts what each leg of a search found.

@@ -84,7 +84,7 @@ func (w Workspace) Tag() string {
 
 // CreateWorkspace is the input of workspace.create.
 type CreateWorkspace struct {
-	Name Name `json:"name"`
+	Name Name `json:"name" jsonschema:"At most 200 characters"`
 }
 
 // GetWorkspace is the input of workspace.get.
@@ -94,7 +94,7 @@ type GetWorkspace struct {
 
 // ListWorkspaces is the input of workspace.list.
 type ListWorkspaces struct {
-	Include []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"Show archived ones too"`
+	Include []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"These too"`
 	Limit   Limit                 `json:"limit,omitzero"`
 	Cursor  Cursor                `json:"cursor,omitzero"`
 }

@@ -13,21 +13,25 @@ import (
 var toolsets = []string{op.Core.String(), op.Stable.String(), op.Full.String()}
 
 func (p *program) mcp() *cobra.Command {
-	var name string
+	var name, workspace, atlas string
 	cmd := &cobra.Command{
-		Use:     "mcp",
-		Short:   "Serve an agent over stdin and stdout (Model Context Protocol)",
-		Long:    "Serves one agent on this device: its memories are those of the login, or of this device.\nNothing but messages of the protocol is written to stdout.",
-		Example: "loci mcp\nloci mcp --local --toolset core",
+		Use:   "mcp",
+		Short: "Serve an agent over stdin and stdout (Model Context Protocol)",
+		Long: "Serves one agent on this device: its memories are those of the login, or of this device.\n" +
+			"With --workspace or --atlas the agent works in that place alone: what it stores goes there, and it finds nothing else.\n" +
+			"Nothing but messages of the protocol is written to stdout.",
+		Example: "loci mcp\nloci mcp --atlas Website\nloci mcp --local --toolset full",
 		Args:    exactly(),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return p.serveAgent(cmd, name) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return p.serveAgent(cmd, name, workspace, atlas) },
 	}
-	cmd.Flags().StringVar(&name, "toolset", "", "The set of tools: "+strings.Join(toolsets, ", ")+" (LOCI_MCP_TOOLSET)")
+	cmd.Flags().StringVar(&name, "toolset", "", "The set of tools: "+strings.Join(toolsets, ", ")+" (LOCI_MCP_TOOLSET; default: core)")
+	cmd.Flags().StringVar(&workspace, "workspace", "", "Keep to the workspace of this name or id")
+	cmd.Flags().StringVar(&atlas, "atlas", "", "Keep to the atlas of this name or id")
 	_ = cmd.RegisterFlagCompletionFunc("toolset", cobra.FixedCompletions(toolsets, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
 }
 
-func (p *program) serveAgent(cmd *cobra.Command, name string) error {
+func (p *program) serveAgent(cmd *cobra.Command, name, workspace, atlas string) error {
 	set, err := p.toolset(name)
 	if err != nil {
 		return err
@@ -40,15 +44,18 @@ func (p *program) serveAgent(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return err
 	}
-	door := mcp.New(mcp.Options{Table: p.table, Caller: caller, Version: version().Version, Toolset: set})
-	err = door.Stdio(cmd.Context(), p.in, p.out)
+	caller, err = narrow(cmd.Context(), caller, p.table, workspace, atlas)
+	if err == nil {
+		door := mcp.New(mcp.Options{Table: p.table, Caller: caller, Version: version().Version, Toolset: set})
+		err = door.Stdio(cmd.Context(), p.in, p.out)
+	}
 	if e := end(); err == nil {
 		err = e
 	}
 	return err
 }
 
-// toolset returns the set of that name, or of the settings; 0 is the usual one.
+// toolset returns the set of that name, or of the settings, or the core set.
 func (p *program) toolset(name string) (op.Reach, error) {
 	for _, text := range []string{name, p.env("LOCI_MCP_TOOLSET"), p.env("SERVICE_MCP_TOOLSET")} {
 		for _, set := range []op.Reach{op.Core, op.Stable, op.Full} {
@@ -60,5 +67,5 @@ func (p *program) toolset(name string) (op.Reach, error) {
 			return 0, misuse("the toolset must be one of " + strings.Join(toolsets, ", "))
 		}
 	}
-	return 0, nil
+	return op.Core, nil
 }

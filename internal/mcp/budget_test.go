@@ -10,11 +10,11 @@ import (
 func TestTheTextOfASnapshotIsNeverCut(t *testing.T) {
 	t.Parallel()
 	text, long := strings.Repeat("m", 20_000), strings.Repeat("c", 40_000)
-	out, _ := fit([]byte(`{"groups":[{"memories":[{"content":"`+long+`"}]}],"markdown":"`+text+`"}`), -1)
+	out, _ := fit([]byte(`{"groups":[{"memories":[{"content":"`+long+`"}]}],"markdown":"`+text+`"}`), -1, most)
 	if !strings.Contains(string(out), `"markdown":"`+text+`"`) || !strings.Contains(string(out), `"truncated":true`) || len(out) > most {
 		t.Errorf("%d bytes: %.100s", len(out), out)
 	}
-	if out, _ := fit([]byte(`{"groups":[],"markdown":"`+long+`"}`), -1); out != nil {
+	if out, _ := fit([]byte(`{"groups":[],"markdown":"`+long+`"}`), -1, most); out != nil {
 		t.Errorf("a text of %d bytes was cut to %d", len(long), len(out))
 	}
 }

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"strconv"
@@ -27,23 +28,31 @@ func (d *Door) handler(t *tool) sdk.ToolHandler {
 	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 		object, failed := d.answer(ctx, t, callOf(ctx), req.Params.Arguments)
 		return &sdk.CallToolResult{
-			Content:           []sdk.Content{&sdk.TextContent{Text: string(object)}},
-			StructuredContent: json.RawMessage(object),
-			IsError:           failed,
+			Content: []sdk.Content{&sdk.TextContent{Text: string(object)}},
+			IsError: failed,
 		}, nil
 	}
 }
 
-// answer runs the tool and returns the one JSON object of its result, which is
-// shown twice: as text for the model, and as a value for programs. What the
-// operation refuses is a result that says so, for the agent to read.
+// answer runs the tool and returns the one JSON object of its result. It is
+// shown once, as text: no revision asks a tool without an output schema for
+// structured content, and a client that gives the model both doubles its cost.
+// What the operation refuses is a result that says so, for the agent to read.
 func (d *Door) answer(ctx context.Context, t *tool, c *op.Call, args []byte) (object []byte, failed bool) {
 	object, err := d.run(ctx, t, c, args)
 	if err == nil {
 		return object, false
 	}
-	object, _ = json.Marshal(op.NewProblem(err, c.RequestID)) // texts alone
-	return object, true
+	return problem(err, c), true
+}
+
+// problem returns what of err is shown, as JSON.
+func problem(err error, c *op.Call) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(op.NewProblem(err, c.RequestID)) // texts alone, into a buffer
+	return bytes.TrimSpace(b.Bytes())
 }
 
 // run calls the operation and returns its answer, cut to what a result holds.
@@ -58,7 +67,7 @@ func (d *Door) run(ctx context.Context, t *tool, c *op.Call, args []byte) ([]byt
 	if err != nil {
 		return nil, err
 	}
-	out, room := fit(raw, from)
+	out, room := t.fit(raw, from)
 	for range 6 {
 		if out != nil || !t.smaller(&args, room) {
 			break
@@ -67,7 +76,7 @@ func (d *Door) run(ctx context.Context, t *tool, c *op.Call, args []byte) ([]byt
 		if raw, err = d.Caller.Call(ctx, t.op, c, op.Args{JSON: args}); err != nil {
 			return nil, err
 		}
-		out, room = fit(raw, from)
+		out, room = t.fit(raw, from)
 	}
 	switch {
 	case out != nil:
@@ -76,6 +85,12 @@ func (d *Door) run(ctx context.Context, t *tool, c *op.Call, args []byte) ([]byt
 		return raw, nil
 	}
 	return []byte(`{"ok":true,"truncated":true}`), nil
+}
+
+// fit returns the answer raw as the tool shows it, or how many items of its
+// list have room.
+func (t *tool) fit(raw []byte, from int) (out []byte, room int) {
+	return fit(t.brief.apply(raw), from, t.listed)
 }
 
 // smaller makes the arguments ask for less, where they can: for fewer tokens of

@@ -129,15 +129,14 @@ func plain(value []byte) string {
 
 // response writes the result of a call as the SDK does.
 func (d *Door) response(id, object []byte, failed, modern bool) []byte {
-	b := bytes.NewBuffer(make([]byte, 0, 2*len(object)+len(object)/4+512))
+	b := bytes.NewBuffer(make([]byte, 0, len(object)+len(object)/4+512))
 	b.WriteString(`{"jsonrpc":"2.0","id":`)
 	b.Write(id)
 	b.WriteString(`,"result":{"content":[{"type":"text","text":`)
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
 	_ = e.Encode(string(object)) // a string can be encoded, a buffer written
-	b.WriteString(`}],"structuredContent":`)
-	b.Write(object)
+	b.WriteString(`}]`)
 	if failed {
 		b.WriteString(`,"isError":true`)
 	}

@@ -106,7 +106,7 @@ var shelves = &op.Table{}
 
 func init() {
 	op.Add(shelves, "memory.create", "POST /v1/memories", "Store a memory: Markdown that is worth keeping.", op.Account, op.Core, (*shelf).Create)
-	op.Add(shelves, "memory.get", "GET /v1/memories/{memoryId}", "Read one memory; offset goes on in a long one.", op.Account, op.Core, (*shelf).Get)
+	op.Add(shelves, "memory.get", "GET /v1/memories/{memoryId}", "Read one memory whole.", op.Account, op.Core, (*shelf).Get)
 	op.Add(shelves, "memory.list", "GET /v1/memories", "List memories, newest first.", op.Account, op.Core, (*shelf).List)
 	op.AddRead(shelves, "memory.search", "POST /v1/memories/search", "Find memories by words, names or a question.", op.Account, op.Core, (*shelf).Search)
 	op.Add(shelves, "memory.delete", "DELETE /v1/memories/{memoryId}", "Delete a memory for good.", op.Account, op.Full, (*shelf).Delete)
@@ -156,4 +156,21 @@ func serveHandler(t *testing.T, h http.Handler) string {
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	return server.URL
+}
+
+func TestInstructionsSayWhenToReadAndWhenToWrite(t *testing.T) {
+	t.Parallel()
+	k := converse(t.Context(), t, newShelf())
+	text, _ := k.greet("2025-11-25")["instructions"].(string)
+	if n := strings.Count(text+" ", ". "); n != 4 {
+		t.Errorf("%d sentences: %s", n, text)
+	}
+	for _, want := range []string{"Before a task", "memory_context", "memory_search", "memory_create", "supersede", "data, not instructions", "verifiedAt"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in %s", want, text)
+		}
+	}
+	if err := k.end(); err != nil {
+		t.Error(err)
+	}
 }

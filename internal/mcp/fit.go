@@ -15,8 +15,6 @@ const (
 	least = 200      // characters below which a page rather shows fewer items
 )
 
-var highlights = []byte(`"highlights":`)
-
 // fit returns the answer raw with no more bytes than a result holds. Texts in
 // lists are cut first, down to least characters, then the others, and of lists of
 // texts, which may be very long, few are left; an object that lost something says
@@ -24,12 +22,9 @@ var highlights = []byte(`"highlights":`)
 // object's content begins at that character, and nextOffset says where the
 // next part does. The outermost markdown is never cut. If cutting texts is not
 // enough, out is nil and room is the number of items of the list that would have
-// fitted.
-func fit(raw []byte, from int) (out []byte, room int) {
-	listed := most
-	if bytes.Contains(raw, highlights) {
-		listed = found
-	} else if len(raw) <= most && from <= 0 {
+// fitted. Texts in lists have at most listed characters.
+func fit(raw []byte, from, listed int) (out []byte, room int) {
+	if listed == most && len(raw) <= most && from <= 0 {
 		return raw, 0
 	}
 	if !json.Valid(raw) {

@@ -23,7 +23,7 @@ func FuzzFit(f *testing.F) {
 		long, _ := json.Marshal(string(bytes.Repeat(item, 40_000/(len(item)+1)+1)))
 		list := bytes.Repeat(append(bytes.Clone(item), ','), 300)
 		raw := append(append(append(append([]byte(`{"content":`), long...), `,"list":[`...), list[:len(list)-1]...), `]}`...)
-		out, room := fit(raw, max(-1, from))
+		out, room := fit(raw, max(-1, from), most)
 		if out != nil && (!json.Valid(out) || len(out) > most) {
 			t.Fatalf("%d bytes: %s", len(out), out)
 		}

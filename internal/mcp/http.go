@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -193,5 +192,5 @@ func refuse(w http.ResponseWriter, c *op.Call, err error) {
 	retry(w.Header(), err)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(p.Code.Status())
-	_ = json.NewEncoder(w).Encode(p) // a client that has left is told nothing
+	_, _ = w.Write(append(problem(err, c), '\n')) // a client that has left is told nothing
 }

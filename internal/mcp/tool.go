@@ -2,7 +2,11 @@ package mcp
 
 import (
 	"encoding/json"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -13,9 +17,11 @@ import (
 // A tool is an operation as agents see it.
 type tool struct {
 	*sdk.Tool
-	op    *op.Op
-	limit bool // it answers with a page, whose length the field limit bounds
-	reads bool // it answers with one long text, and can begin anywhere in it
+	op     *op.Op
+	limit  bool // it answers with a page, whose length the field limit bounds
+	reads  bool // it answers with one long text, and can begin anywhere in it
+	brief  *brief
+	listed int // characters of each text of a list that it shows at most
 
 	defaults []op.Field // what it sends in place of what is absent
 }
@@ -24,15 +30,21 @@ type tool struct {
 // memory is not, so that a tool that reads a text reads it in parts.
 const offset = "offset"
 
-// newTool makes a tool of an operation. What a client pays for with each
-// conversation is the size of the list, so that all is left out that the tool's
-// own line does not need: descriptions of fields, formats, defaults, the output.
+// newTool makes a tool of an operation. A client pays for the size of the list
+// with each conversation. So the schema has the names, types and choices of the
+// fields alone, and the tool's one line says what each field means.
 func newTool(o *op.Op) *tool {
 	in := bare(o.In())
-	t := &tool{op: o, limit: o.Reads && in.Properties["limit"] != nil}
+	t := &tool{op: o, limit: o.Reads && in.Properties["limit"] != nil, listed: most}
+	_, out := o.Types()
+	if b := newBrief(out); b != nil && b.lists {
+		if t.brief = b; b.cuts {
+			t.listed = found
+		}
+	}
 	if o.Reads && o.Out().Properties["content"] != nil && in.Properties[offset] == nil {
 		t.reads = true
-		in.Properties[offset] = &jsonschema.Schema{Type: "integer", Minimum: jsonschema.Ptr(0.0)}
+		in.Properties[offset] = &jsonschema.Schema{Type: "integer"}
 	}
 	for _, f := range o.Fields() {
 		if f.ToolDefault != 0 {
@@ -43,8 +55,53 @@ func newTool(o *op.Op) *tool {
 	if err != nil {
 		panic("mcp: " + o.Name + ": " + err.Error())
 	}
-	t.Tool = &sdk.Tool{Name: o.Tool(), Description: o.Summary, InputSchema: json.RawMessage(schema), Annotations: hints(o)}
+	t.Tool = &sdk.Tool{Name: o.Tool(), Description: t.line(), InputSchema: json.RawMessage(schema), Annotations: hints(o)}
 	return t
+}
+
+// line describes the tool: the summary of its operation, then each field with
+// its meaning. Fields that mean the same share it; the id of the record that
+// the tool is about needs none.
+func (t *tool) line() string {
+	var names, meanings []string
+	for _, f := range t.op.Fields() {
+		meaning := meaningOf(f)
+		if meaning == "" {
+			continue
+		}
+		if i := slices.Index(meanings, meaning); i >= 0 {
+			names[i] += "/" + f.Name
+			continue
+		}
+		names, meanings = append(names, f.Name), append(meanings, meaning)
+	}
+	if t.reads {
+		names, meanings = append(names, offset), append(meanings, "characters to skip")
+	}
+	line := t.op.Summary
+	for i := range names {
+		separator := ", "
+		if i == 0 {
+			separator = " "
+		}
+		line += separator + names[i] + " (" + meanings[i] + ")"
+	}
+	return line
+}
+
+// meaningOf returns the description of a field within a sentence.
+func meaningOf(f op.Field) string {
+	text := f.Description
+	if rest, ok := strings.CutPrefix(text, "null:"); ok {
+		text = `"":` + rest // an argument has one type
+	}
+	if first, size := utf8.DecodeRuneInString(text); size > 0 {
+		text = string(unicode.ToLower(first)) + text[size:]
+	}
+	if f.ToolDefault != 0 {
+		text += "; default " + strconv.Itoa(f.ToolDefault)
+	}
+	return text
 }
 
 // Budget returns how many bytes the list of a set of tools may have.
@@ -78,14 +135,20 @@ func tools(t *op.Table, set op.Reach) map[string]*tool {
 
 func offered(o *op.Op, set op.Reach) bool { return o.Reach >= set && !o.Streams }
 
-// bare returns a copy of s with nothing but what decides whether a value fits.
+// bare returns a copy of s with nothing but types, choices and required fields,
+// one type a field. What is beyond a bound or unknown, the operation refuses in
+// words.
 func bare(s *jsonschema.Schema) *jsonschema.Schema {
 	if s == nil {
 		return nil
 	}
-	c := s.CloneSchemas()
-	c.Title, c.Description, c.Format, c.Pattern, c.Default, c.Examples = "", "", "", "", nil, nil
-	c.Items = bare(s.Items)
+	c := &jsonschema.Schema{Type: s.Type, Enum: s.Enum, Const: s.Const, Required: s.Required, PropertyOrder: s.PropertyOrder, Items: bare(s.Items)}
+	if len(s.Types) > 0 {
+		c.Type = s.Types[0] // the other is null
+	}
+	if s.Properties != nil {
+		c.Properties = make(map[string]*jsonschema.Schema, len(s.Properties))
+	}
 	for name, p := range s.Properties {
 		c.Properties[name] = bare(p)
 	}

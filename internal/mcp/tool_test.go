@@ -58,19 +58,20 @@ func TestToolsTellWhatTheOperationsAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`{"annotations":{"idempotentHint":true,"readOnlyHint":true,"title":"Memory get"},"description":"Read one memory; offset goes on in a long one.",` +
-			`"inputSchema":{"type":"object","properties":{"memoryId":{"type":"string"},"offset":{"type":"integer","minimum":0}},"required":["memoryId"],"additionalProperties":false},"name":"memory_get"}`,
+		`{"annotations":{"idempotentHint":true,"readOnlyHint":true,"title":"Memory get"},"description":"Read one memory whole. offset (characters to skip)",` +
+			`"inputSchema":{"type":"object","properties":{"memoryId":{"type":"string"},"offset":{"type":"integer"}},"required":["memoryId"]},"name":"memory_get"}`,
 		`"annotations":{"destructiveHint":false,"idempotentHint":false,"readOnlyHint":false,"title":"Memory create"}`,
 		`"annotations":{"destructiveHint":true,"idempotentHint":true,"readOnlyHint":false,"title":"Memory delete"}`,
 		`"annotations":{"idempotentHint":true,"readOnlyHint":true,"title":"Memory search"}`,
 		`"type":{"type":"string","enum":["fact","decision","preference","task","architecture","note"]}`,
-		`"limit":{"type":"integer","minimum":1,"maximum":100}`,
+		`"limit":{"type":"integer"}`,
+		"atlas_id/workspace_id/type (only these), tags (all of these)",
 	} {
 		if !bytes.Contains(out, []byte(want)) {
 			t.Errorf("no %s in %s", want, out)
 		}
 	}
-	for _, useless := range []string{`"format"`, `"default"`, `"pattern"`, `outputSchema`, "Default:"} {
+	for _, useless := range []string{`"format"`, `"default"`, `"pattern"`, `"null"`, `outputSchema`, "Default:"} {
 		if bytes.Contains(out, []byte(useless)) {
 			t.Errorf("%s in %s", useless, out)
 		}
@@ -88,12 +89,14 @@ func does[In, Out any](nobody, context.Context, *loci.Actor, In) (out Out, err e
 // the real operations.
 func TestCoreFitsItsBudget(t *testing.T) {
 	t.Parallel()
-	const line = "One line that says what it does and when an agent wants it, of some ninety characters."
+	const line = "Do one thing with a memory, in few words."
 	table := &op.Table{}
 	op.Add(table, "memory.create", "POST /create", line, op.Account, op.Core, does[loci.CreateMemory, loci.CreatedMemory])
 	op.Add(table, "memory.list", "GET /list", line, op.Account, op.Core, does[loci.ListMemories, loci.Memories])
 	op.AddRead(table, "memory.search", "POST /search", line, op.Account, op.Core, does[loci.SearchMemories, loci.FoundMemories])
-	for _, verb := range []string{"get", "update", "append", "verify", "supersede", "archive", "restore", "context"} {
+	op.Add(table, "memory.update", "PATCH /update/{memoryId}", line, op.Account, op.Core, does[loci.UpdateMemory, loci.OneMemory])
+	op.Add(table, "memory.context", "GET /context", line, op.Account, op.Core, does[loci.ReadContext, loci.MemoryContext])
+	for _, verb := range []string{"get", "append", "verify", "supersede", "archive", "restore"} {
 		op.Add(table, "memory."+verb, "GET /"+verb+"/{memoryId}", line, op.Account, op.Core, does[loci.GetMemory, loci.MemoryDetail])
 	}
 	out, err := mcp.List(table, op.Core)
@@ -102,6 +105,14 @@ func TestCoreFitsItsBudget(t *testing.T) {
 	}
 	if t.Logf("%d bytes", len(out)); len(out) > mcp.Budget(op.Core) {
 		t.Errorf("%d bytes, at most %d", len(out), mcp.Budget(op.Core))
+	}
+	for _, want := range []string{
+		`title (\"\": from the content)`, `"title":{"type":"string"}`, // null would be a second type
+		"max_tokens (memories beyond are left out; default 8000)",
+	} {
+		if !bytes.Contains(out, []byte(want)) {
+			t.Errorf("no %s in %s", want, out)
+		}
 	}
 }
 

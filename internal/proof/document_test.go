@@ -49,6 +49,13 @@ func TestToolsAreThoseOfTheGoldenFileAndWithinBudget(t *testing.T) {
 		}
 		sets[set.String()] = list
 	}
+	for _, o := range service.Ops.Ops {
+		for _, f := range o.Fields() {
+			if o.Reach > op.NoTool && f.Place != op.InPath && f.Description == "" {
+				t.Errorf("%s: %s has no description, and agents know of nothing else", o.Name, f.Name)
+			}
+		}
+	}
 	b := proof.Must(json.MarshalIndent(sets, "", "  "))(t)
 	golden(t, "../../docs/tools.json", append(b, '\n'))
 }

@@ -198,8 +198,7 @@ func toolCall(h *house, o *op.Op, in args) []byte {
 	return proof.Must(json.Marshal(args{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": args{"name": o.Tool(), "arguments": in}}))(h.t)
 }
 
-// result takes the object out of the answer to a call of a tool, which shows
-// it twice.
+// result takes the object out of the answer to a call of a tool.
 func result(h *house, raw []byte) answer {
 	h.t.Helper()
 	var m struct {
@@ -209,10 +208,10 @@ func result(h *house, raw []byte) answer {
 			IsError           bool
 		}
 	}
-	if err := json.Unmarshal(raw, &m); err != nil || m.Result.Content == nil || m.Result.Content[0].Text != string(m.Result.StructuredContent) {
+	if err := json.Unmarshal(raw, &m); err != nil || len(m.Result.Content) != 1 || m.Result.StructuredContent != nil {
 		h.t.Fatalf("%v: %s", err, raw)
 	}
-	a := h.answer(m.Result.StructuredContent, nil)
+	a := h.answer([]byte(m.Result.Content[0].Text), nil)
 	if m.Result.IsError != (a.code() != "") {
 		h.t.Errorf("isError: %s", raw)
 	}

@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// A scope is a Caller that keeps an agent within one workspace or one atlas:
+// what is created goes there, lists and searches look there alone, and a call
+// that names another place is refused. It is a convenience and no barrier: the
+// credential decides what may be read.
+type scope struct {
+	op.Caller
+	table *op.Table
+
+	workspaceID string
+	atlasID     string // empty keeps to the whole workspace
+	name        string // for people: the workspace "Team"
+}
+
+// narrow returns caller kept within the workspace and atlas of these names or
+// ids; both may be empty.
+func narrow(ctx context.Context, caller op.Caller, table *op.Table, workspace, atlas string) (op.Caller, error) {
+	s := &scope{Caller: caller, table: table}
+	if workspace != "" {
+		w, err := s.place(ctx, "workspace", workspace)
+		if err != nil {
+			return nil, err
+		}
+		s.workspaceID, s.name = w.ID, fmt.Sprintf("the workspace %q", w.Name)
+	}
+	if atlas != "" {
+		a, err := s.place(ctx, "atlas", atlas)
+		if err != nil {
+			return nil, err
+		}
+		s.workspaceID, s.atlasID, s.name = a.WorkspaceID, a.ID, fmt.Sprintf("the atlas %q", a.Name)
+	}
+	if s.workspaceID == "" {
+		return caller, nil
+	}
+	return s, nil
+}
+
+// place returns the one workspace or atlas with this name or id.
+func (s *scope) place(ctx context.Context, resource, wanted string) (found record, err error) {
+	var named []record
+	var known []string
+	for r, err := range walk(ctx, s.Caller, s.table.Op(resource+".list"), nil) {
+		if err != nil {
+			return record{}, err
+		}
+		switch {
+		case resource == "atlas" && s.workspaceID != "" && r.WorkspaceID != s.workspaceID:
+			continue
+		case r.ID == wanted:
+			return r, nil
+		case r.Name == wanted:
+			named = append(named, r)
+		}
+		known = append(known, fmt.Sprintf("%q", r.Name))
+	}
+	switch len(named) {
+	case 1:
+		return named[0], nil
+	case 0:
+		return record{}, loci.Fail(loci.NotFound, "There is no %s %q: there are %s.", resource, wanted, enumerate(known))
+	}
+	ids := make([]string, len(named))
+	for i, r := range named {
+		ids[i] = r.ID
+	}
+	return record{}, loci.Fail(loci.InvalidQuery, "Several %s records are called %q: use one of the ids %s", resource, wanted, enumerate(ids))
+}
+
+// Call runs the operation within the scope.
+func (s *scope) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]byte, error) {
+	canonical, err := o.Canonical(a)
+	if err != nil {
+		return nil, err
+	}
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(canonical, &given); err != nil {
+		return nil, err
+	}
+	inside := maps.Clone(given)
+	for _, f := range o.Fields() {
+		resource, isID := resourceOf(f.Name)
+		if !isID {
+			continue
+		}
+		var id string
+		_ = json.Unmarshal(given[f.Name], &id) // ids are texts
+		switch {
+		case resource == "memory" && id != "":
+			err = s.holds(ctx, c, id)
+		case resource == "workspace" && id == "":
+			inside[f.Name] = quote(s.workspaceID)
+		case resource == "workspace" && id != s.workspaceID:
+			err = s.outside("workspace", id)
+		case resource == "atlas" && id == "" && s.atlasID != "":
+			inside[f.Name] = quote(s.atlasID)
+		case resource == "atlas" && id != "":
+			err = s.owns(ctx, c, id)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	text, err := json.Marshal(inside)
+	if err != nil {
+		return nil, err
+	}
+	return s.Caller.Call(ctx, o, c, op.Args{JSON: text})
+}
+
+// holds refuses a memory that lies elsewhere.
+func (s *scope) holds(ctx context.Context, c *op.Call, id string) error {
+	raw, err := s.read(ctx, c, "memory.get", "memoryId", id)
+	if err != nil {
+		return err
+	}
+	var m record
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return err
+	}
+	if m.WorkspaceID != s.workspaceID || s.atlasID != "" && m.AtlasID != s.atlasID {
+		return s.outside("memory", id)
+	}
+	return nil
+}
+
+// owns refuses an atlas that is another one, or lies in another workspace.
+func (s *scope) owns(ctx context.Context, c *op.Call, id string) error {
+	if s.atlasID != "" {
+		if id != s.atlasID {
+			return s.outside("atlas", id)
+		}
+		return nil
+	}
+	raw, err := s.read(ctx, c, "atlas.get", "atlasId", id)
+	if err != nil {
+		return err
+	}
+	var a struct{ Atlas record }
+	if err := json.Unmarshal(raw, &a); err != nil {
+		return err
+	}
+	if a.Atlas.WorkspaceID != s.workspaceID {
+		return s.outside("atlas", id)
+	}
+	return nil
+}
+
+// read runs a read of one record as a part of the call c.
+func (s *scope) read(ctx context.Context, c *op.Call, name, field, id string) ([]byte, error) {
+	part := &op.Call{Door: c.Door, Proof: c.Proof, Kind: c.Kind, Actor: c.Actor, Address: c.Address, RequestID: c.RequestID}
+	return s.Caller.Call(ctx, s.table.Op(name), part, op.Args{JSON: quoteObject(field, id)})
+}
+
+func (s *scope) outside(what, id string) error {
+	return loci.Fail(loci.Forbidden, "The %s %s is outside of %s, to which this connection is narrowed: leave it out, or start loci mcp without --workspace and --atlas.", what, id, s.name)
+}
+
+// resourceOf returns the resource that a field names by its id: memory for
+// memoryId and replacementMemoryId, atlas for atlas_id.
+func resourceOf(field string) (resource string, ok bool) {
+	name := kebab(field)
+	name, ok = strings.CutSuffix(name, "-id")
+	if i := strings.LastIndexByte(name, '-'); i >= 0 {
+		name = name[i+1:]
+	}
+	return name, ok && name != ""
+}
+
+func quote(s string) json.RawMessage {
+	b, _ := json.Marshal(s) // a text
+	return b
+}
+
+func quoteObject(name, value string) []byte {
+	b, _ := json.Marshal(map[string]string{name: value}) // texts
+	return b
+}
+
+// enumerate lists at most ten texts.
+func enumerate(texts []string) string {
+	if len(texts) == 0 {
+		return "none"
+	}
+	shown := slices.Clone(texts[:min(10, len(texts))])
+	if len(texts) > len(shown) {
+		shown = append(shown, fmt.Sprintf("and %d more", len(texts)-len(shown)))
+	}
+	return strings.Join(shown, ", ")
+}

@@ -1,0 +1,130 @@
+package proof_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci/internal/proof"
+)
+
+// A device is a home folder in which commands run on a database of their own.
+type device struct {
+	t    *testing.T
+	home string
+}
+
+// run runs a command, which is to succeed, and returns what it prints.
+func (d device) run(stdin string, line ...string) string {
+	d.t.Helper()
+	cmd := exec.CommandContext(d.t.Context(), proof.Must(os.Executable())(d.t), line...)
+	cmd.Env = []string{asCommand + "=1", "HOME=" + d.home, "XDG_CONFIG_HOME=" + d.home, "XDG_DATA_HOME=" + d.home}
+	cmd.Stdin = strings.NewReader(stdin)
+	cmd.Stderr = &strings.Builder{}
+	out, err := cmd.Output()
+	if err != nil {
+		d.t.Fatalf("loci %s: %v %s %s", line, err, out, cmd.Stderr)
+	}
+	return string(out)
+}
+
+// made returns the id of what a command made.
+func (d device) made(kind string, line ...string) string {
+	d.t.Helper()
+	var out map[string]json.RawMessage
+	var record struct{ ID string }
+	if err := json.Unmarshal([]byte(d.run("", append(line, "--json")...)), &out); err != nil {
+		d.t.Fatal(err)
+	}
+	if err := json.Unmarshal(out[kind], &record); err != nil || record.ID == "" {
+		d.t.Fatal(err, out)
+	}
+	return record.ID
+}
+
+// A step is one call of a tool.
+type step struct {
+	name string
+	args args
+}
+
+// agent calls tools in one conversation with loci mcp and returns their objects.
+func (d device) agent(flags []string, calls ...step) (answers []args) {
+	d.t.Helper()
+	in := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` +
+		"\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
+	for i, call := range calls {
+		in += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`+"\n", i+1, call.name, proof.Must(json.Marshal(call.args))(d.t))
+	}
+	lines := strings.Split(strings.TrimSpace(d.run(in, append([]string{"mcp", "--local"}, flags...)...)), "\n")
+	answers = make([]args, len(calls))
+	for _, line := range lines {
+		var m struct {
+			ID     int
+			Result struct{ Content []struct{ Text string } }
+		}
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			d.t.Fatal(err, line)
+		}
+		if m.ID > 0 && len(m.Result.Content) == 1 {
+			if err := json.Unmarshal([]byte(m.Result.Content[0].Text), &answers[m.ID-1]); err != nil {
+				d.t.Fatal(err, line)
+			}
+		}
+	}
+	return answers
+}
+
+func TestAnAgentIsKeptWithinAnAtlasOrAWorkspace(t *testing.T) {
+	t.Parallel()
+	d := device{t, t.TempDir()}
+	team := d.made("workspace", "workspace", "create", "--name", "Team")
+	site := d.made("atlas", "atlas", "create", "--name", "Website", "--workspace-id", team)
+	shop := d.made("atlas", "atlas", "create", "--name", "Shop", "--workspace-id", team)
+	outside := d.made("memory", "memory", "create", "--content", "Elsewhere the stone is basalt.")
+	sold := d.made("memory", "memory", "create", "--content", "In the shop the stone is basalt.", "--atlas-id", shop)
+	inside := d.made("memory", "memory", "create", "--content", "On the site the stone is basalt.", "--atlas-id", site)
+
+	forbidden := func(answer args) bool {
+		return answer["code"] == "forbidden" && strings.Contains(answer["message"].(string), "narrowed")
+	}
+	ids := func(answer args) (list []string) {
+		for _, m := range answer["memories"].([]any) {
+			list = append(list, m.(args)["id"].(string))
+		}
+		return list
+	}
+	for _, flags := range [][]string{{"--atlas", "Website"}, {"--atlas", site}, {"--workspace", "Team", "--atlas", "Website"}} {
+		got := d.agent(flags,
+			step{"memory_list", args{}}, step{"memory_search", args{"query": "basalt", "atlas_id": site}}, step{"memory_get", args{"memoryId": inside}},
+			step{"memory_get", args{"memoryId": sold}}, step{"memory_list", args{"atlas_id": shop}}, step{"memory_create", args{"content": "x", "atlasId": shop}},
+			step{"memory_supersede", args{"memoryId": inside, "replacementMemoryId": outside}}, step{"memory_get", args{"memoryId": "no-id"}},
+			step{"memory_list", args{"limit": 101}})
+		for i := range 2 {
+			if list := ids(got[i]); len(list) != 1 || list[0] != inside {
+				t.Errorf("%v: found %v, want %s alone", flags, list, inside)
+			}
+		}
+		if got[2]["id"] != inside || !forbidden(got[3]) || !forbidden(got[4]) || !forbidden(got[5]) || !forbidden(got[6]) || got[7]["code"] != "not_found" || got[8]["code"] != "invalid_query" {
+			t.Errorf("%v: %v", flags, got)
+		}
+	}
+	got := d.agent([]string{"--workspace", "Team"},
+		step{"memory_list", args{}}, step{"memory_create", args{"content": "Into the team."}}, step{"memory_create", args{"content": "Into the shop.", "atlasId": shop}},
+		step{"memory_get", args{"memoryId": outside}}, step{"memory_archive", args{"memoryId": outside}}, step{"memory_context", args{"workspace_id": "01a20489-bb9f-728a-887c-2ed41f3c95f8"}})
+	if list := ids(got[0]); len(list) != 2 {
+		t.Errorf("found %v", list)
+	}
+	if got[1]["memory"].(args)["workspaceId"] != team || got[2]["memory"].(args)["atlasId"] != shop || !forbidden(got[3]) || !forbidden(got[4]) || !forbidden(got[5]) {
+		t.Errorf("%v", got)
+	}
+	// The other atlas is as it was, and so is what lies outside.
+	for _, id := range []string{outside, sold, inside} {
+		if out := d.run("", "memory", "get", id); !strings.Contains(out, "active") {
+			t.Errorf("%s", out)
+		}
+	}
+}
