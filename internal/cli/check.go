@@ -17,12 +17,13 @@ func (p *program) check() *cobra.Command {
 		Use:   "check",
 		Short: "Compare what is derived from memories with the memories",
 		Long: "Compares the keyword index, the counters of atlases, what near duplicates are found by and the links between memories with the\n" +
-			"rows of the memories, and looks whether every version can be read. It names kinds and ids, never a text. The server may run\n" +
-			"meanwhile. The exit code is 1 where something is wrong and was not repaired.",
+			"rows of the memories, and looks whether every version can be read and texts, versions and vectors have their checksums. With\n" +
+			"SQLite it begins with the structure of the file. It names kinds and ids, never a text. The server may run meanwhile. The exit\n" +
+			"code is 1 where something is wrong and was not repaired.",
 		Example: "loci admin check\nloci admin check --repair --json",
 		Args:    exactly(),
 	}
-	cmd.Flags().BoolVar(&repair, "repair", false, "Write what is derived anew where it is wrong")
+	cmd.Flags().BoolVar(&repair, "repair", false, "Write what is derived anew where it is wrong; a damaged text stays as it is")
 	return p.operator(cmd, func(ctx context.Context, a *server.Admin, _ []string) (outcome, error) {
 		progress, end := p.progress()
 		sum, err := a.Inspect(ctx, repair, progress)
@@ -46,6 +47,8 @@ func (p *program) check() *cobra.Command {
 		o := outcome{object: sum, text: text.String(), broken: sum.Found > sum.Repaired}
 		if o.broken && !repair {
 			o.hint = "loci: --repair writes anew what is derived.\n"
+		} else if o.broken {
+			o.hint = "loci: what was not repaired is left as it is: restore it from a backup.\n"
 		}
 		return o, nil
 	})

@@ -34,6 +34,10 @@ func newMetrics(st *store.Store) *metrics {
 			func() float64 { return float64(store.Statements()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_check_findings_total", Help: "Flaws that samples of the memories have shown: see loci admin check."},
 			func() float64 { return float64(store.SeenFlaws()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_check_damage_total", Help: "Of them, damage that only a backup can make good."},
+			func() float64 { return float64(store.SeenDamage()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_database_corrupt_total", Help: "Statements that failed because the file of the database is damaged."},
+			func() float64 { return float64(store.CorruptReads()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "loci_info", Help: "1, with the version and the database.", ConstLabels: prometheus.Labels{"version": Version, "database": st.Engine()}},
 			func() float64 { return 1 }))
 	return m

@@ -15,24 +15,25 @@ import (
 // where rows disagree. It never holds a text of a memory.
 type Flaw struct {
 	Kind   string `json:"kind"`             // see the constants
-	ID     string `json:"id"`               // of the memory, atlas or workspace
+	ID     string `json:"id"`               // of the memory, atlas or workspace, or the name of a table or index
 	What   string `json:"what"`             // is wrong
 	Repair string `json:"repair,omitempty"` // what was done about it, or why nothing
 
 	Repaired bool `json:"repaired"`
 
-	mend func(*SystemTx) (string, error) // nil where nothing is derived
+	mend func(*SystemTx) (string, error) // nil where nothing is derived: only a backup has it
 }
 
 // The kinds of flaws.
 const (
-	FlawIndex    = "index"    // the keyword index: documents, attributes, segments
-	FlawCounters = "counters" // memories and bytes of an atlas
-	FlawVersions = "versions" // what a memory was; derived from nothing
-	FlawSketches = "sketches" // what near duplicates are found by
-	FlawVectors  = "vectors"  // what a memory is found by its meaning by
-	FlawLinks    = "links"    // superseded_by and supersedes
-	FlawRows     = "rows"     // a row by itself
+	FlawStructure = "structure" // the file itself: pages, tables and the indexes of the database
+	FlawIndex     = "index"     // the keyword index: documents, attributes, segments
+	FlawCounters  = "counters"  // memories and bytes of an atlas
+	FlawVersions  = "versions"  // what a memory was; derived from nothing
+	FlawSketches  = "sketches"  // what near duplicates are found by
+	FlawVectors   = "vectors"   // what a memory is found by its meaning by
+	FlawLinks     = "links"     // superseded_by and supersedes
+	FlawRows      = "rows"      // a row by itself
 )
 
 // Inspected says what an inspection looked at and found.
@@ -51,13 +52,20 @@ const maxFlaws = 1000
 type Inspection struct {
 	Repair   bool
 	Progress func(rows int64) // nil for nobody; told now and then how many rows were looked at
+
+	window int // of how many memories the bands are held at once; 0 is inspectWindow
 }
 
-// seenFlaws counts what samples found in this process.
-var seenFlaws atomic.Int64
+// What samples found in this process: all flaws, and of them those that only a
+// backup can make good.
+var seenFlaws, seenDamage atomic.Int64
 
 // SeenFlaws returns how many flaws samples have found in this process.
 func SeenFlaws() int64 { return seenFlaws.Load() }
+
+// SeenDamage returns how many of those flaws nothing is left to repair from: texts
+// that differ from their checksum, versions and rows that cannot be read.
+func SeenDamage() int64 { return seenDamage.Load() }
 
 // Inspect compares everything derived with the rows. It sees each workspace as it
 // is at one moment, and needs memory for a number for each memory of the largest
@@ -71,16 +79,19 @@ func (s *Store) Inspect(ctx context.Context, o Inspection) (sum Inspected, err e
 			o.Progress(looked)
 		}
 	}
-	if err = s.renew(ctx); err == nil {
-		err = s.inspectAll(ctx, &sum, o)
+	if err = s.inspectStructure(ctx, &sum, o); err == nil {
+		err = s.beyond(s.renew(ctx), &sum, "the keyword index cannot be brought up to date")
+	}
+	if err == nil {
+		err = s.beyond(s.inspectAll(ctx, &sum, o), &sum, "what belongs to no workspace cannot be looked at")
 	}
 	for after := int64(0); err == nil; {
 		var list []inspector
 		if list, err = s.workspacesAfter(ctx, after); err != nil || len(list) == 0 {
-			return sum, err
+			return sum, s.beyond(err, &sum, "the workspaces cannot be listed")
 		}
 		for _, i := range list {
-			i.saw = saw
+			i.saw, i.window = saw, o.window
 			if err = s.inspectOne(ctx, i, &sum, o); err != nil {
 				return sum, err
 			}
@@ -90,6 +101,20 @@ func (s *Store) Inspect(ctx context.Context, o Inspection) (sum Inspected, err e
 	}
 	return sum, err
 }
+
+// beyond makes a flaw of what the database cannot read, so that an inspection goes on.
+func (s *Store) beyond(err error, sum *Inspected, what string) error {
+	why := cannotRead(err)
+	if why == "" {
+		return err
+	}
+	sum.Found++
+	sum.Flaws = append(sum.Flaws, Flaw{Kind: FlawStructure, What: what + ": " + why})
+	return nil
+}
+
+// fromBackup is said of a flaw that nothing is left to repair from.
+const fromBackup = "restore it from a backup: nothing else says what it should be"
 
 func (s *Store) workspacesAfter(ctx context.Context, after int64) (list []inspector, err error) {
 	return SystemRead(ctx, s, "list workspaces to inspect", func(t *SystemTx) (list []inspector, err error) {
@@ -131,13 +156,17 @@ func (s *Store) account(ctx context.Context, flaws []Flaw, sum *Inspected, o Ins
 		switch {
 		case !o.Repair:
 		case f.mend == nil:
-			f.Repair = "nothing says what it should be: a backup may"
+			f.Repair = fromBackup
 		default:
-			var err error
-			if f.Repair, err = System(ctx, s, "repair what is derived", f.mend); err != nil {
+			done, err := System(ctx, s, "repair what is derived", f.mend)
+			if why := cannotRead(err); why != "" {
+				f.Repair = "could not be repaired: " + why
+				break
+			}
+			if err != nil {
 				return err
 			}
-			f.Repaired = true
+			f.Repair, f.Repaired = done, true
 			sum.Repaired++
 		}
 		if len(sum.Flaws) < maxFlaws {
@@ -209,5 +238,10 @@ func (s *Store) Sample(ctx context.Context, memories int) (sum Inspected, err er
 		err = s.inspectOne(ctx, i, &sum, Inspection{})
 	}
 	seenFlaws.Add(sum.Found)
+	for _, f := range sum.Flaws {
+		if f.mend == nil {
+			seenDamage.Add(1)
+		}
+	}
 	return sum, err
 }

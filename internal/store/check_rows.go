@@ -44,20 +44,41 @@ func (m *inspectedRow) sketch() []int64 {
 }
 
 // read calls f with the rows of memories, which may be few. Nothing is asked of
-// the database until all are read.
+// the database until all are read. Those that it cannot read are left out. They are
+// read by their numbers (the + keeps an index away that may be damaged).
 func (i *inspector) read(rids []int64, f func(inspectedRow) error) error {
 	var list []inspectedRow
-	err := i.t.c.each(`SELECT`+inspectedColumns+`FROM memories e WHERE e.workspace = ?2 AND `+fmt.Sprintf(i.t.s.db.dialect().in, "e.rid", 1)+` ORDER BY e.rid`, []any{integers(rids), i.workspace}, func(r row) error {
-		list = append(list, inspectedRow{})
-		return list[len(list)-1].scan(r)
+	err := i.batches(rids, func(part []int64) error {
+		before := len(list)
+		err := i.t.c.each(`SELECT`+inspectedColumns+`FROM memories e WHERE +e.workspace = ?2 AND `+fmt.Sprintf(i.t.s.db.dialect().in, "e.rid", 1)+` ORDER BY e.rid`, []any{integers(part), i.workspace}, func(r row) error {
+			list = append(list, inspectedRow{})
+			return list[len(list)-1].scan(r)
+		})
+		if err != nil {
+			list = list[:before]
+		}
+		return err
 	})
 	i.saw(len(list))
+	if err == nil && len(list) < len(rids) {
+		i.missing(rids, list)
+	}
 	for _, m := range list {
 		if err == nil {
 			err = f(m)
 		}
 	}
 	return err
+}
+
+// missing notes the memories that an index lists and the table does not have.
+func (i *inspector) missing(rids []int64, list []inspectedRow) {
+	for _, rid := range rids {
+		_, known := i.unread[rid]
+		if !known && i.exists(rid) && !slices.ContainsFunc(list, func(m inspectedRow) bool { return m.rid == rid }) {
+			i.unread[rid] = "an index has it, and the table does not"
+		}
+	}
 }
 
 // small reports whether a look at all of the workspace is cheap enough for what
@@ -97,26 +118,12 @@ func (i *inspector) counters() error {
 
 // rows looks at each row by itself, and at its versions and links.
 func (i *inspector) rows() error {
-	for part := range slices.Chunk(i.chosen(), inspectRows) {
-		if err := i.read(part, i.row); err != nil {
-			return err
-		}
-	}
-	return nil
+	return i.batches(i.chosen(), func(part []int64) error { return i.read(part, i.row) })
 }
 
 func (i *inspector) row(m inspectedRow) error {
 	if m.hash != contentHash(m.content) {
-		i.flaw(FlawRows, m.id, func(t *SystemTx) (string, error) {
-			now, err := t.row(m.rid)
-			if err == errNoRow {
-				return mendedMeanwhile, nil
-			}
-			if err == nil {
-				_, err = t.t.exec(`UPDATE memories SET hash = ?2 WHERE rid = ?1`, m.rid, contentHash(now.content))
-			}
-			return "made anew", err
-		}, "the hash of its text is another one")
+		i.flaw(FlawRows, m.id, nil, "the hash of its text is another one: the text is damaged")
 	}
 	if _, err := readTexts(m.tags); err != nil || m.kind < 0 || m.kind >= len(loci.Kinds) || m.status < 0 || m.status >= len(loci.Statuses) {
 		i.flaw(FlawRows, m.id, nil, "its type, status or tags are none that there are")

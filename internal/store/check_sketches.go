@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -16,8 +17,9 @@ func (i *inspector) sketches() error {
 		return nil
 	}
 	from := int64(math.MinInt64)
-	for start := 0; start == 0 || start < len(i.rids); start += inspectWindow {
-		end, to := min(start+inspectWindow, len(i.rids)), int64(math.MaxInt64)
+	window := cmp.Or(i.window, inspectWindow)
+	for start := 0; start == 0 || start < len(i.rids); start += window {
+		end, to := min(start+window, len(i.rids)), int64(math.MaxInt64)
 		if end < len(i.rids) {
 			to = i.rids[end] - 1
 		}
@@ -28,7 +30,6 @@ func (i *inspector) sketches() error {
 		for part := range slices.Chunk(i.rids[start:end], inspectRows) {
 			err := i.read(part, func(m inspectedRow) error {
 				got, want := have[m.rid], m.sketch()
-				delete(have, m.rid)
 				if slices.Sort(got); !slices.Equal(got, want) {
 					i.flaw(FlawSketches, m.id, i.resketch(m.rid, got), "it is found by %d bands, of which %d are its own; its text has %d", len(got), common(got, want), len(want))
 				}
@@ -37,11 +38,14 @@ func (i *inspector) sketches() error {
 			if err != nil {
 				return err
 			}
+			for _, rid := range part { // also one that cannot be read
+				delete(have, rid)
+			}
 		}
 		for _, rid := range slices.Sorted(maps.Keys(have)) {
 			i.flaw(FlawSketches, i.id, i.resketch(rid, have[rid]), "%d bands are of row %d, which is gone", len(have[rid]), rid)
 		}
-		from = to
+		from = to + 1 // of no memory beyond the last window
 	}
 	return nil
 }

@@ -21,11 +21,12 @@ func (i *inspector) versions(m inspectedRow) (what string, err error) {
 	above := math.MaxInt32
 	for n := most; n == most && what == ""; {
 		n = 0
-		err := i.t.c.each(`SELECT`+versionColumns+`FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`, []any{m.rid, above, most}, func(r row) error {
+		err := i.t.c.each(`SELECT`+versionColumns+`, v.checksum FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`, []any{m.rid, above, most}, func(r row) error {
 			var v versionRow
 			var kind, status int
 			var tags string
-			err := r.Scan(&v.Version, &v.Title, &v.content, &v.prefix, &kind, &tags, &status, &v.VerifiedAt, &v.VerifiedBy, &v.Evidence, &v.Confidence, &v.ValidUntil, &v.CreatedBy, &v.CreatedAt)
+			var sum *int64
+			err := r.Scan(&v.Version, &v.Title, &v.content, &v.prefix, &kind, &tags, &status, &v.VerifiedAt, &v.VerifiedBy, &v.Evidence, &v.Confidence, &v.ValidUntil, &v.CreatedBy, &v.CreatedAt, &sum)
 			n++
 			switch above = v.Version; {
 			case err != nil:
@@ -44,6 +45,10 @@ func (i *inspector) versions(m inspectedRow) (what string, err error) {
 				v.text(text)
 				if text = v.Content; !utf8.ValidString(text) {
 					wrong("version %d ends within a character", v.Version)
+				}
+				v.Type, v.Status = loci.Kinds[kind], loci.Statuses[status]
+				if v.Tags, err = readTexts(tags); err != nil || sum != nil && *sum != versionChecksum(v.MemoryVersion) {
+					wrong("the checksum of version %d is another one", v.Version)
 				}
 			}
 			next = v.Version

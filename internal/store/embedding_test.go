@@ -219,7 +219,7 @@ func TestVectorsThatAreMissingOrFalseAreFoundAndMade(t *testing.T) {
 		if sum := inspect(t, s, false); sum.Found != 0 {
 			t.Errorf("left is %v", sum.Flaws)
 		}
-		if n := d.Query(t, `SELECT count(*) FROM vectors v JOIN memories e ON e.rid = v.memory WHERE e.id <> '`+whole.ID+`'`)[0]; n != "3" {
+		if n := d.Query(t, `SELECT count(*) FROM vectors v JOIN memories e ON e.rid = v.memory WHERE e.id <> '`+whole.ID+`'`)[0]; n != "2" {
 			t.Errorf("%s vectors of the two", n)
 		}
 	})

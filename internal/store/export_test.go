@@ -26,6 +26,12 @@ func Restless(o Options, quiet time.Duration) Options {
 	return o
 }
 
+// InWindows returns an inspection that holds the bands of so many memories at once.
+func InWindows(o Inspection, memories int) Inspection {
+	o.window = memories
+	return o
+}
+
 // An Exec runs a statement in a transaction.
 type Exec func(q string, args ...any) error
 

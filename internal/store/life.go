@@ -194,8 +194,8 @@ func (m *Memory) keep(next string) error {
 		content = &was.Content
 	}
 	_, err := m.t.exec(`INSERT INTO versions (memory, version, title, content, prefix, kind, tags, status, verified_at, verified_by, evidence, confidence, valid_until,
-		created_by, created_at) SELECT e.rid, e.version, e.title, ?2, ?3, e.kind, e.tags, e.status, e.verified_at, e.verified_by, e.evidence, e.confidence, e.valid_until,
-		e.updated_by, e.updated_at FROM memories e WHERE e.rid = ?1`, m.rid, content, prefix)
+		created_by, created_at, checksum) SELECT e.rid, e.version, e.title, ?2, ?3, e.kind, e.tags, e.status, e.verified_at, e.verified_by, e.evidence, e.confidence,
+		e.valid_until, e.updated_by, e.updated_at, ?4 FROM memories e WHERE e.rid = ?1`, m.rid, content, prefix, versionChecksum(present(was, "")))
 	return err
 }
 

@@ -219,6 +219,8 @@ func postgresError(err error) error {
 		return busy(err)
 	case code == "23503":
 		return gone(err)
+	case corrupt(err):
+		corruptReads.Add(1)
 	}
 	return err
 }

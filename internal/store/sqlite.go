@@ -19,11 +19,14 @@ import (
 
 // What SQLite says by its result codes (https://sqlite.org/rescode.html).
 const (
-	sqliteBusy       = 5
-	sqliteLocked     = 6
-	sqliteFull       = 13
-	sqliteCantOpen   = 14
-	sqliteConstraint = 19
+	sqliteBusy         = 5
+	sqliteLocked       = 6
+	sqliteIO           = 10
+	sqliteCorrupt      = 11
+	sqliteFull         = 13
+	sqliteCantOpen     = 14
+	sqliteConstraint   = 19
+	sqliteNotADatabase = 26
 
 	// Extended codes.
 	sqliteForeignKey = 787
@@ -183,10 +186,11 @@ func (d *sqliteFile) read(ctx context.Context, f func(conn) error) (err error) {
 	defer func() { d.readers.put(c) }()
 	c.ctx = ctx
 	// The end is owed even where f panics: the connection is used again, or
-	// else another one in its place.
+	// else another one in its place. What was read is right even where the end
+	// fails, as it does after a damaged page.
 	defer func() {
 		if _, end := c.exec(`COMMIT`, nil); end != nil {
-			err = errors.Join(err, end, c.close())
+			err = errors.Join(err, c.close())
 			c = nil
 		}
 	}()
@@ -232,6 +236,8 @@ func sqliteError(err error) error {
 		return &loci.Error{Code: loci.StorageFull, Message: loci.StorageFull.Hint(), Err: err}
 	case code == sqliteForeignKey:
 		return gone(err)
+	case corrupt(err):
+		corruptReads.Add(1)
 	}
 	return err
 }

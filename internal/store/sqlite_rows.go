@@ -2,6 +2,7 @@ package store
 
 import (
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"reflect"
 
@@ -22,6 +23,9 @@ func (r *sqliteRows) end(err error) error {
 	return err
 }
 
+// errColumn is a value that its place does not take.
+var errColumn = errors.New("it holds another type")
+
 // Scan copies the row's columns to where dest points.
 func (r *sqliteRows) Scan(dest ...any) error {
 	if len(dest) != len(r.values) {
@@ -29,7 +33,7 @@ func (r *sqliteRows) Scan(dest ...any) error {
 	}
 	for i, v := range r.values {
 		if err := assign(dest[i], v); err != nil {
-			return fmt.Errorf("store: column %d: %w", i+1, err)
+			return fmt.Errorf("store: column %d: %w: %w", i+1, errColumn, err)
 		}
 	}
 	return nil

@@ -140,8 +140,8 @@ func (t *SystemTx) addVectors(generation int64, due loci.Time, results []result)
 func (t *SystemTx) addResult(generation, seq int64, r result) error {
 	if r.like != 0 && r.like != r.memory {
 		// Where they went meanwhile the memory has none, and waits again.
-		n, err := t.t.exec(`INSERT INTO vectors (workspace, memory, generation, text, passage, seq, vector)
-			SELECT workspace, CAST(?1 AS BIGINT), generation, text, passage, CAST(?2 AS BIGINT), vector FROM vectors
+		n, err := t.t.exec(`INSERT INTO vectors (workspace, memory, generation, text, passage, seq, vector, checksum)
+			SELECT workspace, CAST(?1 AS BIGINT), generation, text, passage, CAST(?2 AS BIGINT), vector, checksum FROM vectors
 			WHERE memory = ?3 AND generation = ?4 AND text = ?5
 			ON CONFLICT (memory, generation, text, passage) DO UPDATE SET seq = excluded.seq`, r.memory, seq, r.like, generation, r.text)
 		return t.again(r, n, err)
@@ -151,9 +151,9 @@ func (t *SystemTx) addResult(generation, seq int64, r result) error {
 		return t.again(r, n, err)
 	}
 	for i, v := range r.vectors {
-		_, err := t.t.exec(`INSERT INTO vectors (workspace, memory, generation, text, passage, seq, vector) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-			ON CONFLICT (memory, generation, text, passage) DO UPDATE SET seq = excluded.seq, vector = excluded.vector`,
-			r.workspace, r.memory, generation, r.text, i, seq, v)
+		_, err := t.t.exec(`INSERT INTO vectors (workspace, memory, generation, text, passage, seq, vector, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+			ON CONFLICT (memory, generation, text, passage) DO UPDATE SET seq = excluded.seq, vector = excluded.vector, checksum = excluded.checksum`,
+			r.workspace, r.memory, generation, r.text, i, seq, v, vectorChecksum(r.text, i, v))
 		if err != nil {
 			return err
 		}

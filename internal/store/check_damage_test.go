@@ -1,0 +1,225 @@
+package store_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// onFile fills a database in a file with memories, and closes it. The pages of each
+// tree are then in the file, in which damage does as a disk does.
+func onFile(t *testing.T, f func(t *testing.T, d storetest.Database, who *loci.Actor, ids []string)) {
+	t.Helper()
+	d := storetest.Database{Engine: store.Driver, Dir: t.TempDir()}
+	s := d.Open(t, store.Options{})
+	ann := user(t, s, "ann")
+	var ids []string
+	for i := range 150 {
+		m := add(t, s, ann, "", fmt.Sprintf("Memory %d %s", i, strings.Repeat("filler ", 60)))
+		set(t, s, ann, m.ID, func(_ *store.Memory, m *loci.Memory) { m.Content = "Another text, " + m.Content })
+		ids = append(ids, m.ID)
+	}
+	fold(t, s, record(t, s, ann, ids[0]).WorkspaceID)
+	healthy(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f(t, d, ann, ids)
+}
+
+// damage changes bytes of a database that is closed.
+func damageFile(t *testing.T, d storetest.Database, change func(file []byte, pageSize int)) {
+	t.Helper()
+	path := filepath.Join(d.Dir, store.SQLiteFile)
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(file, int(file[16])<<8|int(file[17]))
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// root returns the page at which a table or an index begins.
+func root(t *testing.T, d storetest.Database, name string) int {
+	t.Helper()
+	n, err := strconv.Atoi(d.Query(t, `SELECT rootpage FROM sqlite_schema WHERE name = '`+name+`'`)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// kindsOf returns the kinds and places of flaws.
+func kindsOf(sum store.Inspected) (list []string) {
+	for _, f := range sum.Flaws {
+		list = append(list, f.Kind+" "+f.ID)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func TestADamagedIndexOfTheDatabaseIsNamedAndMadeAnew(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"a bit", "the root page"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			onFile(t, func(t *testing.T, d storetest.Database, who *loci.Actor, ids []string) {
+				damageAnIndex(t, d, who, ids, how == "a bit")
+			})
+		})
+	}
+}
+
+func damageAnIndex(t *testing.T, d storetest.Database, who *loci.Actor, ids []string, bit bool) {
+	t.Helper()
+	page := root(t, d, "memories_newest")
+	damageFile(t, d, func(file []byte, size int) {
+		if !bit {
+			clear(file[(page-1)*size : page*size])
+			return
+		}
+		at := (page - 1) * size
+		cell := at + int(binary.BigEndian.Uint16(file[at+12:])) // the first of an interior page
+		leaf := (int(binary.BigEndian.Uint32(file[cell:])) - 1) * size
+		cell = leaf + int(binary.BigEndian.Uint16(file[leaf+8:]))
+		file[cell+30] ^= 4 // within the id
+	})
+	s := d.Open(t, store.Options{})
+	if !bit {
+		before := store.CorruptReads()
+		if _, err := store.Read(ctx, s, who, func(tx *store.Tx) (store.List[loci.Memory], error) {
+			return tx.Memories(store.Filter{}, store.Page{Limit: 1000})
+		}); err == nil || store.CorruptReads() == before {
+			t.Errorf("told %v, and nobody counted it", err)
+		}
+	}
+	sum := inspect(t, s, false)
+	if !slices.Contains(kindsOf(sum), "structure memories_newest") || sum.Memories != int64(len(ids)) {
+		t.Fatalf("%+v", sum)
+	}
+	sum = inspect(t, s, true)
+	if !bit { // not even its pages can be given back
+		if sum.Repaired > 0 || !strings.Contains(sum.Flaws[0].Repair, "from a backup") || sum.Memories != int64(len(ids)) {
+			t.Errorf("%+v", sum)
+		}
+		return
+	}
+	if sum.Found != sum.Repaired {
+		t.Errorf("%+v", sum)
+	}
+	healthy(t, s)
+	if list := memoriesOf(t, s, who); len(list) != len(ids) {
+		t.Errorf("%d memories are listed", len(list))
+	}
+}
+
+func memoriesOf(t *testing.T, s *store.Store, who *loci.Actor) []string {
+	t.Helper()
+	return ids(t, s, who, store.Filter{}, 1000)
+}
+
+func TestMemoriesOnALostPageAreNamedAndTheOthersInspected(t *testing.T) {
+	t.Parallel()
+	onFile(t, func(t *testing.T, d storetest.Database, who *loci.Actor, all []string) {
+		hit := false
+		damageFile(t, d, func(file []byte, size int) { // a leaf with the newest texts of some
+			for at := size; at < len(file) && !hit; at += size {
+				if page := file[at : at+size]; page[0] == 13 && bytes.Contains(page, []byte("Another text, Memory 77 ")) && bytes.Contains(page, []byte("Another text, Memory 78 ")) {
+					clear(page)
+					hit = true
+				}
+			}
+		})
+		if !hit {
+			t.Fatal("no page has them")
+		}
+		s := d.Open(t, store.Options{})
+		for _, repair := range []bool{false, true} {
+			sum := inspect(t, s, repair)
+			kinds := kindsOf(sum)
+			if !slices.Contains(kinds, "structure memories") || !slices.Contains(kinds, "rows "+all[77]) || slices.Contains(kinds, "rows "+all[5]) {
+				t.Errorf("repair %v: %q", repair, kinds)
+			}
+			if sum.Memories != int64(len(all)) || sum.Found == sum.Repaired {
+				t.Errorf("repair %v: looked at %d of %d memories, repaired %d of %d", repair, sum.Memories, len(all), sum.Repaired, sum.Found)
+			}
+			for _, f := range sum.Flaws {
+				if strings.Contains(f.What, "filler") {
+					t.Errorf("a flaw says %q", f.What)
+				}
+			}
+		}
+		if r := found(t, s, who, "another", store.Filter{}); r.Total < len(all)-20 {
+			t.Errorf("after the repair %d are found", r.Total)
+		}
+	})
+}
+
+// A page that is written over by a well-formed one: nothing but checksums shows that.
+func TestFlippedBitsInTextsAndVersionsAreDamage(t *testing.T) {
+	t.Parallel()
+	onFile(t, func(t *testing.T, d storetest.Database, _ *loci.Actor, all []string) {
+		flips := 0
+		damageFile(t, d, func(file []byte, size int) {
+			for _, text := range []string{"Another text, Memory 31 filler", "Memory 32 filler"} {
+				for at := 0; ; {
+					n := bytes.Index(file[at:], []byte(text))
+					if n < 0 {
+						break
+					}
+					at += n + len(text)
+					file[at-2] ^= 1
+					flips++
+				}
+			}
+		})
+		if flips < 2 {
+			t.Fatalf("%d flips", flips)
+		}
+		s := d.Open(t, store.Options{})
+		for range 2 { // a repair leaves the evidence
+			sum := inspect(t, s, true)
+			kinds := kindsOf(sum)
+			if !slices.Contains(kinds, "rows "+all[31]) || !slices.Contains(kinds, "versions "+all[32]) || sum.Found == sum.Repaired {
+				t.Errorf("%+v", sum)
+			}
+		}
+	})
+}
+
+func TestBrokenVectorsAreMadeAnew(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		model := &storetest.Model{Name: "words"}
+		s := d.Open(t, store.Options{Embedder: model})
+		ann := user(t, s, "ann")
+		for i := range 3 {
+			add(t, s, ann, "", fmt.Sprintf("Number %d of the harbour", i))
+		}
+		embedded(t, s)
+		healthy(t, s)
+		id := d.Query(t, `SELECT min(id) FROM memories`)[0]
+		d.Exec(t, `UPDATE vectors SET vector = (SELECT o.vector FROM vectors o ORDER BY o.rid DESC LIMIT 1) WHERE memory = (SELECT rid FROM memories WHERE id = '`+id+`')`)
+		sum := inspect(t, s, true)
+		if sum.Found != 1 || sum.Repaired != 1 || sum.Flaws[0].Kind != store.FlawVectors || sum.Flaws[0].ID != id {
+			t.Fatalf("%+v", sum)
+		}
+		embedded(t, s)
+		healthy(t, s)
+		if n := d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM vectors`)[0]; n != "3" {
+			t.Errorf("%s vectors", n)
+		}
+	})
+}
