@@ -28,10 +28,17 @@ func describePage(name, summary string) object {
 		"summary":     summary,
 		"responses":   object{"200": object{"description": "A page for people", "content": object{"text/html": object{"schema": object{"type": "string"}}}}},
 	}
-	if name == "setup" {
-		out["parameters"] = []object{{"in": "query", "name": "token", "description": "From the one-time setup link", "schema": object{"type": "string"}}}
+	if link := "the one-time setup link"; name == "setup" {
+		out["parameters"] = []object{linkParameter("token", link)}
+	} else {
+		link = "the link of an invitation"
+		out["parameters"] = []object{linkParameter("id", link), linkParameter("token", link)}
 	}
 	return out
+}
+
+func linkParameter(name, link string) object {
+	return object{"in": "query", "name": name, "description": "From " + link, "schema": object{"type": "string"}}
 }
 
 // route completes the description of a hand-written route with what holds for

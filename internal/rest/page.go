@@ -40,6 +40,9 @@ var (
 type Pages interface {
 	// CheckSetup returns nil if the token of a setup link makes the first account.
 	CheckSetup(ctx context.Context, token string) error
+	// ViewInvitation returns an invitation and the name of its inviter to the holder
+	// of its token and to the signed-in user whose verified address it is for.
+	ViewInvitation(ctx context.Context, userID, id string, t loci.InvitationToken) (i loci.Invitation, inviter string, err error)
 }
 
 // A view is what a page shows.
@@ -55,6 +58,7 @@ type view struct {
 	Valid              bool // of a setup link
 	Token, Email, Name string
 	Key                string // a new API key
+	Invite             invitation
 }
 
 // Style is the one style sheet of all pages.
@@ -77,8 +81,8 @@ func hashOf(s string) string {
 }
 
 // view returns what every page shows.
-func (d *door) view(r *http.Request, user string) view {
-	return view{Base: d.base(r), Plain: !d.secure(r), User: user, Once: loci.NewSecret()}
+func (d *door) view(r *http.Request, who loci.User) view {
+	return view{Base: d.base(r), Plain: !d.secure(r), User: who.Email, Once: loci.NewSecret()}
 }
 
 // show writes a page. err is what went wrong, or nil.
@@ -119,25 +123,24 @@ func (d *door) perform(r *http.Request, c *op.Call, name string, in any) (any, e
 	return d.Host.Run(r.Context(), d.Table.Op(name), c, func() (op.Args, error) { return op.Args{JSON: body}, nil })
 }
 
-// visitor returns the call of a page's request, and the address of the person who
-// is signed in, or nothing for anybody else. A page takes no other credential than
-// the cookie.
-func (d *door) visitor(w http.ResponseWriter, r *http.Request) (c *op.Call, user string, err error) {
+// visitor returns the call of a page's request, and the person who is signed in. A
+// page takes no other credential than the cookie: without it the person has no id.
+func (d *door) visitor(w http.ResponseWriter, r *http.Request) (c *op.Call, who loci.User, err error) {
 	c = d.call(w, r)
 	c.Door, c.IdempotencyKey, c.Keys = "page", "", 0
 	if c.Kind != loci.CookieCredential {
 		c.Proof = ""
-		return c, "", nil
+		return c, who, nil
 	}
 	out, err := d.perform(r, c, "account.me", loci.Nothing{})
 	if loci.Is(err, loci.InvalidKey) || loci.Is(err, loci.Revoked) {
 		c.Proof, c.Kind = "", ""
-		return c, "", nil
+		return c, who, nil
 	}
 	if err != nil {
-		return c, "", err
+		return c, who, err
 	}
-	return c, out.(loci.OneUser).User.Email, nil
+	return c, out.(loci.OneUser).User, nil
 }
 
 // signIn gives the browser the cookie of a new sign-in, and the call its proof.

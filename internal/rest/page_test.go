@@ -12,7 +12,7 @@ func TestPagesRunNothingButTheirOwn(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
 	parts := regexp.MustCompile(`(?s)<(style|script)>(.*?)</(style|script)>`)
-	for path, status := range map[string]int{"/": 200, "/signin": 200, "/setup?token=abc-1_2": 200, "/setup": 404, "/setup?token=abc": 404, "/invite": 200} {
+	for path, status := range map[string]int{"/": 200, "/signin": 200, "/setup?token=abc-1_2": 200, "/setup": 404, "/setup?token=abc": 404, "/invite": 404, "/invite?id=1&token=abc": 200} {
 		got := ask(t, url, "GET "+path+"\nAccept: text/html,application/xhtml+xml,*/*;q=0.8")
 		policy := got.Header.Get("Content-Security-Policy")
 		if got.StatusCode != status || got.Header.Get("Content-Type") != "text/html; charset=utf-8" || got.Header.Get("Referrer-Policy") != "same-origin" ||
@@ -81,6 +81,33 @@ func TestPagesTakeOnlyTheirOwnForms(t *testing.T) {
 	} {
 		if got := ask(t, url, send); got.StatusCode != status || got.Header.Get("Set-Cookie") != "" {
 			t.Errorf("%.90s: %d, want %d", send, got.StatusCode, status)
+		}
+	}
+}
+
+func TestInvitationPageShowsNothingWithoutItsToken(t *testing.T) {
+	t.Parallel()
+	_, url := serve(t)
+	got := ask(t, url, "GET /invite?id=1&token=abc").text
+	for _, want := range []string{"Ann invites you to &lt;Team&gt;", "cid@example.com", `href="/signin?next=%2Finvite%3Fid%3D1%26token%3Dabc&amp;email=cid%40example.com"`} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %s", want, got)
+		}
+	}
+	for _, query := range []string{"", "?id=1", "?id=1&token=abd", "?id=2&token=abc"} {
+		if got := ask(t, url, "GET /invite"+query); got.StatusCode != 404 || strings.Contains(got.text, "Team") || strings.Contains(got.text, "cid@") || !strings.Contains(got.text, "There is no invitation here") {
+			t.Errorf("%s: %d %s", query, got.StatusCode, got.text)
+		}
+	}
+}
+
+func TestInvitationPageSaysWhyThereIsNothingToAnswer(t *testing.T) {
+	t.Parallel()
+	_, url := serve(t)
+	for id, title := range map[string]string{"3": "has expired", "4": "was withdrawn", "5": "was accepted"} {
+		got := ask(t, url, "GET /invite?token=abc&id="+id)
+		if got.StatusCode != 409 || !strings.Contains(got.text, "This invitation "+title) || strings.Contains(got.text, "Team") || strings.Contains(got.text, "answer\"") {
+			t.Errorf("%s: %d %s", title, got.StatusCode, got.text)
 		}
 	}
 }

@@ -37,7 +37,8 @@ func (d *door) pageRoutes() []Route {
 		{"POST /key", http.HandlerFunc(d.keyForm), form, nil},
 		{"GET /setup", http.HandlerFunc(d.setupPage), page, describePage("setup", "Show the form that creates the first user.")},
 		{"POST /setup", http.HandlerFunc(d.setupForm), form, nil},
-		{"GET /invite", http.HandlerFunc(d.invitePage), page, describePage("invite", "Explain how to answer an invitation.")},
+		{"GET /invite", http.HandlerFunc(d.invitePage), page, describePage("invite", "Show an invitation and the forms that answer it.")},
+		{"POST /invite", http.HandlerFunc(d.inviteForm), form, nil},
 	}
 }
 

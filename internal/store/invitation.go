@@ -131,6 +131,17 @@ func (t *Tx) Invited(id string, tokenHash []byte) (*Invited, error) {
 // is pending (?2) now (?3). A token ends with its invitation.
 const liveToken = ` (i.token_hash = ?1 AND i.status = ?2 AND i.expires_at > ?3) `
 
+// InvitationFor returns an invitation and the name of its inviter. Its token shows it
+// to anybody, and a user whose verified address it is for sees it without. For all
+// others it is NotFound.
+func (t *SystemTx) InvitationFor(userID, id string, tokenHash []byte) (i loci.Invitation, inviter string, err error) {
+	err = t.t.c.one(`SELECT`+invitationColumns+`, COALESCE(n.name, '')
+		FROM invitations i JOIN workspaces w ON w.rid = i.workspace LEFT JOIN users n ON n.id = i.invited_by
+		WHERE i.id = ?2 AND (i.token_hash = ?3 OR EXISTS (SELECT 1 FROM users u WHERE u.id = ?1 AND u.verified AND u.folded = i.folded))`,
+		[]any{userID, id, tokenHash}, append(scanInvitation(&i), &inviter))
+	return i.At(t.t.now), inviter, notFound(err)
+}
+
 // CheckInvitation returns NotFound unless the hash is that of the token of a
 // pending invitation to the address.
 func (t *SystemTx) CheckInvitation(e loci.Email, tokenHash []byte) error {
