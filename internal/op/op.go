@@ -66,6 +66,8 @@ type Op struct {
 	Reads   bool // it changes nothing
 	Guarded bool // an If-Match holds it to the state that the caller knows
 
+	workspaceIn, workspaceOut []int // places of a workspace's id, for the log
+
 	in        *plan
 	inType    reflect.Type
 	outType   reflect.Type
@@ -161,6 +163,7 @@ func define[In, Out any](t *Table, name, route, summary string, access Access, r
 	}
 	o := &Op{Name: name, Method: method, Path: path, Summary: summary, Access: access, Reach: reach, Reads: method == "GET", inType: reflect.TypeFor[In](), outType: reflect.TypeFor[Out](), types: &t.types}
 	o.in = newPlan(o.inType)
+	o.workspaceIn, o.workspaceOut = workspacePath(o.inType), workspacePath(o.outType)
 	for _, m := range placeholder.FindAllStringSubmatch(path, -1) {
 		f := o.in.field(m[1])
 		if f == nil || f.plan.kind != textKind {

@@ -3,7 +3,6 @@ package op
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -62,14 +61,15 @@ type Host struct {
 // that nobody else's body is read.
 func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error)) (out any, err error) {
 	began := time.Now()
+	var who *loci.Actor
+	var in any
 	defer func() {
 		if r := recover(); r != nil {
 			err = &loci.Error{Code: loci.InternalError, Message: loci.InternalError.Hint(), Err: fmt.Errorf("panic: %v\n%s", r, debug.Stack())}
 		}
-		h.note(ctx, o, c, err, began)
+		h.note(ctx, ended{o, c, who, in, out, err, began})
 	}()
-	who, err := h.Admit(ctx, o, c)
-	if err != nil {
+	if who, err = h.Admit(ctx, o, c); err != nil {
 		return nil, err
 	}
 	if err := c.permits(o, who); err != nil {
@@ -79,8 +79,7 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 	if err != nil {
 		return nil, err
 	}
-	in, err := o.decode(a)
-	if err != nil {
+	if in, err = o.decode(a); err != nil {
 		return nil, err
 	}
 	if w, ok := in.(weighted); ok && h.Charge != nil && !c.Again {
@@ -145,45 +144,4 @@ func (c *Call) once(o *Op, who *loci.Actor, in any) error {
 		Seal:        sha256.Sum256([]byte("loci idempotency seal\n" + c.Proof)),
 	}
 	return nil
-}
-
-// left is noted in place of a code where the caller did not wait for the end.
-const left loci.Code = "left"
-
-// note writes the one line of the call: what was asked by whom and how it
-// ended, never what was said. That the caller has left is no error of ours.
-func (h *Host) note(ctx context.Context, o *Op, c *Call, err error, began time.Time) {
-	took := time.Since(began)
-	var code loci.Code
-	level := slog.LevelInfo
-	if err != nil {
-		e := loci.AsError(err)
-		switch code = e.Code; {
-		case ctx.Err() != nil && errors.Is(err, context.Canceled):
-			code = left
-		case code.Status() >= 500:
-			level = slog.LevelError
-		}
-	}
-	if h.Seen != nil {
-		h.Seen(o, c, code, took)
-	}
-	if !h.Log.Enabled(ctx, level) {
-		return
-	}
-	attrs := [6]slog.Attr{
-		slog.String("op", o.Name), slog.String("door", c.Door), slog.String("request", c.RequestID),
-		slog.Int64("us", took.Microseconds()), slog.String("code", string(code)),
-	}
-	n := 5
-	if level == slog.LevelError {
-		attrs[n] = slog.Any("err", loci.AsError(err).Err)
-		n++
-	}
-	// The line goes to the handler itself: a logger would look for the place in
-	// the source, which is this one every time.
-	line := slog.NewRecord(began.Add(took), level, "call", 0)
-	line.AddAttrs(attrs[:n]...)
-	// What cannot be logged has nowhere else to go.
-	_ = h.Log.Handler().Handle(ctx, line)
 }

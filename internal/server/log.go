@@ -12,7 +12,8 @@ import (
 
 // NewLog returns a log in JSON, as slog.JSONHandler writes it. Lines are
 // written together, at the latest after a moment, because a write for each call
-// costs more than many calls do; warnings and errors are written at once.
+// costs more than many calls do; warnings and errors are written at once. Of
+// those that repeat, as in an outage, some are written and the others counted.
 // flush ends the log.
 func NewLog(w io.Writer, level string) (log *slog.Logger, flush func()) {
 	var l slog.Level
@@ -20,21 +21,25 @@ func NewLog(w io.Writer, level string) (log *slog.Logger, flush func()) {
 		l = slog.LevelInfo
 	}
 	b := &batched{w: bufio.NewWriterSize(w, 64<<10)}
+	lines := slog.NewJSONHandler(b, &slog.HandlerOptions{Level: l})
+	repeats := &repeats{}
 	stop := make(chan struct{})
 	go func() {
 		tick := time.NewTicker(200 * time.Millisecond)
 		defer tick.Stop()
 		for {
 			select {
-			case <-tick.C:
+			case now := <-tick.C:
+				repeats.tell(now, lines)
 				b.flush()
 			case <-stop:
 				return
 			}
 		}
 	}()
-	return slog.New(&handler{slog.NewJSONHandler(b, &slog.HandlerOptions{Level: l}), b, true}), func() {
+	return slog.New(&handler{lines, b, true, repeats}), func() {
 		close(stop)
+		repeats.tell(time.Now().Add(repeatsWithin), lines)
 		b.flush()
 	}
 }
@@ -62,17 +67,22 @@ type handler struct {
 	slog.Handler
 	to   *batched
 	bare bool // the logger has no attributes and groups of its own
+
+	repeats *repeats
 }
 
 func (h *handler) WithAttrs(list []slog.Attr) slog.Handler {
-	return &handler{h.Handler.WithAttrs(list), h.to, false}
+	return &handler{h.Handler.WithAttrs(list), h.to, false, h.repeats}
 }
 
 func (h *handler) WithGroup(name string) slog.Handler {
-	return &handler{h.Handler.WithGroup(name), h.to, false}
+	return &handler{h.Handler.WithGroup(name), h.to, false, h.repeats}
 }
 
 func (h *handler) Handle(ctx context.Context, r slog.Record) (err error) {
+	if r.Level >= slog.LevelWarn && !h.repeats.allow(r.Level, r.Message, time.Now()) {
+		return nil
+	}
 	if !h.bare || !h.to.line(&r) {
 		err = h.Handler.Handle(ctx, r)
 	}

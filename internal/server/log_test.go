@@ -58,7 +58,7 @@ func TestUsualLinesOfTheLogWait(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	b := &batched{w: bufio.NewWriter(&out)}
-	log := slog.New(&handler{slog.NewJSONHandler(b, nil), b, true})
+	log := slog.New(&handler{slog.NewJSONHandler(b, nil), b, true, &repeats{}})
 	log.Info("one", "n", 1)
 	log.Debug("not this")
 	log.With("job", "x").Info("two")
@@ -73,7 +73,7 @@ func TestUsualLinesOfTheLogWait(t *testing.T) {
 
 func TestOneLineOfACallCostsNoMemory(t *testing.T) {
 	b := &batched{w: bufio.NewWriterSize(new(bytes.Buffer), 64<<10)}
-	h := &handler{slog.NewJSONHandler(b, nil), b, true}
+	h := &handler{slog.NewJSONHandler(b, nil), b, true, &repeats{}}
 	r := slog.NewRecord(time.Now(), slog.LevelInfo, "call", 0)
 	r.AddAttrs(slog.String("op", "memory.get"), slog.Int64("us", 21))
 	if n := testing.AllocsPerRun(20, func() { h.Handle(context.Background(), r) }); n > 0 {
