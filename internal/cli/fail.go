@@ -54,7 +54,7 @@ func (p *program) fail(err error) int {
 		return code
 	}
 	text := oneLine(err.Error())
-	if e, ok := errors.AsType[*loci.Error](err); ok && (e.Code != loci.InternalError || e.Err == nil) {
+	if e := explain(err); e.Code != loci.InternalError || loci.AsError(err).Err == nil {
 		text = fmt.Sprintf("%s (%s)", strings.TrimSuffix(e.Message, "."), e.Code)
 		if e.Retry > 0 {
 			text += fmt.Sprintf("\nTry again in %v.", e.Retry.Round(time.Second))
@@ -64,14 +64,17 @@ func (p *program) fail(err error) int {
 	return code
 }
 
-// explain returns err as an Error. On this device nobody reads a log: the
-// cause of an internal error is told.
+// explain returns err as an Error whose message is one line. On this device nobody
+// reads a log: a message that says nothing beyond its code tells the cause too.
 func explain(err error) *loci.Error {
 	e := loci.AsError(err)
-	if e.Code == loci.InternalError && e.Err != nil {
-		return &loci.Error{Code: e.Code, Message: oneLine(e.Err.Error())}
+	message := e.Message
+	if e.Err != nil && message == e.Code.Hint() {
+		if message = e.Err.Error(); e.Code != loci.InternalError {
+			message = strings.TrimSuffix(e.Message, ".") + ": " + message
+		}
 	}
-	return e
+	return &loci.Error{Code: e.Code, Message: oneLine(message), Retry: e.Retry}
 }
 
 // oneLine tells the lines of an error in one, each of them once: a database

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/server"
 )
 
@@ -53,6 +54,9 @@ func (p *program) settings(cmd *cobra.Command, only ...string) func() (server.Se
 		s, warnings, err := server.Load(given, p.environ)
 		for _, w := range warnings {
 			fmt.Fprintf(p.err, "loci: warning: %s\n", w)
+		}
+		if err != nil {
+			err = loci.Fail(loci.InvalidQuery, "%v", err)
 		}
 		return s, err
 	}
