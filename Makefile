@@ -9,7 +9,7 @@ BUILD := GOAMD64=v2 CGO_ENABLED=0 go build -trimpath -ldflags=-w
 TAGS  :=
 endif
 
-.PHONY: help build run test lint ci bench bench-embed bench-retrieval torture golden setup
+.PHONY: help build run test lint ci bench bench-embed bench-retrieval soak torture golden setup
 
 help: ## print this
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,11 @@ SETS := ../shared/data/retrieval
 bench-retrieval: ## ask the questions of the judged sets, and tell how good the answers are and what each feature is worth
 	@if [ -d $(SETS) ]; then go run $(TAGS) ./cmd/loci bench retrieval --data $(SETS) --ablation; \
 	else echo "$(SETS) is not here: nothing to measure (loci bench retrieval --data takes sets of your own)"; fi
+
+SOAK := 30m
+
+soak: ## load a server for SOAK=30m; its memory may not grow in the last third
+	go run $(TAGS) ./bench soak -for $(SOAK)
 
 torture: ## kill the server 1,000 times in mid-write; nothing acknowledged may be missing
 	LOCI_TORTURE=1000 go test $(TAGS) -run TestKill ./cmd/loci -timeout 2h

@@ -16,7 +16,6 @@ import (
 	"maps"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -58,6 +57,9 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if len(os.Args) > 1 && os.Args[1] == "soak" {
+		exit(runSoak(ctx, os.Args[2:]))
+	}
 	exit(run(ctx))
 }
 
@@ -83,17 +85,10 @@ func run(ctx context.Context) (err error) {
 	if _, err := cpuOf(os.Getpid()); err != nil {
 		return err
 	}
-	b.cache = filepath.Join(os.TempDir(), "loci-bench")
-	if err := os.MkdirAll(b.cache, 0o700); err != nil {
-		return err
-	}
-	if b.scratch, err = os.MkdirTemp(b.cache, "run-"); err != nil {
+	if err := b.prepare(); err != nil {
 		return err
 	}
 	defer os.RemoveAll(b.scratch)
-	if b.texts, err = readTexts("../shared/data/retrieval"); err != nil {
-		return err
-	}
 	if b.stub, err = newStub(false); err != nil {
 		return err
 	}

@@ -81,19 +81,9 @@ func (b *bench) fill(p *place, fill func(p *place, s *process) error) error {
 			return err
 		}
 	}
-	for _, who := range []string{"ann", "bob"} {
-		email := []string{"--json", "--email", who + "@example.org"}
-		loci := b.binary("loci", b.drivers[0])
-		if _, err := b.command(append(append([]string{loci, "admin", "user", "create"}, email...), p.flags()...)...); err != nil {
-			return err
-		}
-		made, err := b.command(append(append([]string{loci, "admin", "key", "create"}, email...), p.flags()...)...)
-		if err != nil {
-			return err
-		}
-		p.Keys[who] = made["apiKey"]
+	if err := b.accounts(p); err != nil {
+		return err
 	}
-	p.Key = p.Keys["ann"]
 	s, err := b.serve(b.drivers[0], p, false)
 	if err != nil {
 		return err
@@ -109,6 +99,24 @@ func (b *bench) fill(p *place, fill func(p *place, s *process) error) error {
 		p.Load = map[string]float64{}
 	}
 	p.Load["tidying"] = (s.cpu() - before) / 1e6
+	return nil
+}
+
+// accounts makes two users in the database of a place, with a key each.
+func (b *bench) accounts(p *place) error {
+	for _, who := range []string{"ann", "bob"} {
+		email := []string{"--json", "--email", who + "@example.org"}
+		loci := b.binary("loci", b.drivers[0])
+		if _, err := b.command(append(append([]string{loci, "admin", "user", "create"}, email...), p.flags()...)...); err != nil {
+			return err
+		}
+		made, err := b.command(append(append([]string{loci, "admin", "key", "create"}, email...), p.flags()...)...)
+		if err != nil {
+			return err
+		}
+		p.Keys[who] = made["apiKey"]
+	}
+	p.Key = p.Keys["ann"]
 	return nil
 }
 

@@ -14,9 +14,11 @@ import (
 const leastGrowth = 32 << 20
 
 // heapGrowth returns the percentage by which a heap with that many live bytes
-// may grow (runtime/debug.SetGCPercent): the usual 100 where that is enough.
+// may grow (runtime/debug.SetGCPercent). At most half of a large heap is garbage
+// that is not collected yet: the caches fill over hours, and each of their bytes
+// would else take two.
 func heapGrowth(live uint64) int {
-	return int(min(800, max(100, leastGrowth*100/max(live, 1))))
+	return int(min(800, max(50, leastGrowth*100/max(live, 1))))
 }
 
 // PaceHeap keeps the pace of the collector at heapGrowth until ctx ends,
