@@ -36,10 +36,15 @@ type program struct {
 	requestID string
 }
 
-// Main runs the command line and returns the exit code. SIGINT and SIGTERM
-// cancel what runs; a second one ends it at once.
+// Main runs the command line and returns the exit code. SIGINT, SIGTERM and
+// SIGHUP cancel what runs; a second one ends it at once. Under nohup SIGHUP stays
+// ignored.
 func Main(args []string) int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		ends = append(ends, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ends...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ(), parts: wired}

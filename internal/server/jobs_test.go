@@ -76,7 +76,7 @@ func remember(t *testing.T, l *Local, content string) loci.Memory {
 // flaws reads the metric.
 func flaws(t *testing.T, st *store.Store) float64 {
 	t.Helper()
-	families, err := newMetrics(st).registry.Gather()
+	families, err := newMetrics(st, &readiness{check: st.Check, log: slog.New(slog.DiscardHandler)}).registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

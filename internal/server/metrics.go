@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,16 +21,18 @@ type metrics struct {
 	registry *prometheus.Registry
 	calls    *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
+	ready    *readiness
 }
 
-func newMetrics(st *store.Store) *metrics {
+func newMetrics(st *store.Store, ready *readiness) *metrics {
 	m := &metrics{
+		ready:    ready,
 		registry: prometheus.NewRegistry(),
 		calls:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "loci_calls_total", Help: "Calls of operations, by how they ended."}, []string{"op", "door", "code"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "loci_call_seconds", Help: "How long calls took.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}}, []string{"op"}),
 	}
-	m.registry.MustRegister(m.calls, m.seconds, backlog{st}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	m.registry.MustRegister(m.calls, m.seconds, backlog{st, ready}, figures{st, ready}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_statements_total", Help: "Statements sent to the database."},
 			func() float64 { return float64(store.Statements()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_check_findings_total", Help: "Flaws that samples of the memories have shown: see loci admin check."},
@@ -51,7 +54,18 @@ func (m *metrics) seen(o *op.Op, c *op.Call, code loci.Code, took time.Duration)
 	m.seconds.WithLabelValues(o.Name).Observe(took.Seconds())
 }
 
-// listen answers /metrics on an address of its own, if there is one.
+// watch runs the check of the readiness, until stop is called.
+func (m *metrics) watch() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() { m.ready.watch(ctx) })
+	return func() {
+		cancel()
+		done.Wait()
+	}
+}
+
+// listen answers /metrics and /ready on an address of its own, if there is one.
 func (m *metrics) listen(addr string) (stop func(), err error) {
 	if addr == "" {
 		return func() {}, nil
@@ -60,15 +74,27 @@ func (m *metrics) listen(addr string) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
-	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	srv := &http.Server{Handler: m.handler(), ReadHeaderTimeout: 10 * time.Second}
 	go srv.Serve(l) // ends with Close
 	return func() { srv.Close() }, nil
 }
 
+func (m *metrics) handler() http.Handler {
+	mux := http.NewServeMux()
+	// A figure that cannot be had is left out: the others tell most when it is.
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
+	mux.Handle("GET /ready", m.ready)
+	return mux
+}
+
+// collectWithin is the time for which a figure is waited for.
+const collectWithin = 2 * time.Second
+
 // backlog tells, when it is asked, how many memories wait for their vectors.
-type backlog struct{ store *store.Store }
+type backlog struct {
+	store *store.Store
+	ready *readiness
+}
 
 var (
 	waiting = prometheus.NewDesc("loci_embeddings_pending", "Memories that wait for their vectors.", nil, nil)
@@ -78,11 +104,13 @@ var (
 func (b backlog) Describe(to chan<- *prometheus.Desc) { to <- waiting; to <- failing }
 
 func (b backlog) Collect(to chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	if !b.ready.up() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), collectWithin)
 	defer cancel()
 	n, err := store.SystemRead(ctx, b.store, "count memories that wait for vectors", func(t *store.SystemTx) (store.Backlog, error) { return t.Backlog() })
 	if err != nil {
-		to <- prometheus.NewInvalidMetric(waiting, err)
 		return
 	}
 	to <- prometheus.MustNewConstMetric(waiting, prometheus.GaugeValue, float64(n.Pending))

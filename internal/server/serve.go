@@ -2,14 +2,11 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"path/filepath"
-	"time"
 
 	"github.com/gofrs/flock"
 
@@ -45,7 +42,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 		return err
 	}
 	defer st.Close()
-	listener, err := net.Listen("tcp", s.Listen)
+	listener, err := listen(s.Listen)
 	if err != nil {
 		return err
 	}
@@ -62,13 +59,16 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	gate := auth.NewGate(st, auth.Options{Plan: s.Plan, Rate: s.RateLimit, Burst: s.RateBurst, Free: service.AccountStatus.Name, Clock: s.clock(), Log: log, Shared: s.DB != ""})
 	defer gate.Close()
 	work := service.New(service.Options{Store: st, Embedder: model, Former: former, Plan: s.Plan, Clock: s.clock(), Registration: s.Registration, SigninLimit: s.SigninLimit, PublicURL: s.PublicURL, Used: gate.Used, Without: s.without, EmbedLimit: s.embedLimit})
-	m := newMetrics(st)
+	ready := &readiness{check: st.Check, log: log}
+	context.AfterFunc(ctx, func() { ready.draining.Store(true) })
+	m := newMetrics(st, ready)
 	host := &op.Host{Service: work, Admit: gate.Admit, Charge: gate.Charge, Log: log, Seen: m.seen}
 	stopMetrics, err := m.listen(s.MetricsListen)
 	if err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
 	defer stopMetrics()
+	defer m.watch()()
 	for _, w := range warnings {
 		log.Warn(w)
 	}
@@ -134,25 +134,4 @@ func (s Settings) restHosts(own *httpapi.Hosts) *httpapi.Hosts {
 		return nil
 	}
 	return own
-}
-
-// run serves until ctx ends, and then lets what is under way come to its end.
-func run(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
-	srv := &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, DisableGeneralOptionsHandler: true,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- srv.Serve(l) }()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-	}
-	grace, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	if err := srv.Shutdown(grace); errors.Is(err, context.DeadlineExceeded) {
-		srv.Close()
-	}
-	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -49,6 +50,7 @@ type sqliteFile struct {
 	path     string
 	patience time.Duration
 	readers  *readers
+	waits    atomic.Int64  // callers that found no free reader
 	over     chan struct{} // closed with the database
 	writer   *sqliteWriter
 

@@ -107,6 +107,7 @@ func (d *sqliteFile) reader(ctx context.Context) (*sqliteConn, error) {
 		return d.readers.get(), nil
 	default:
 	}
+	d.waits.Add(1)
 	wait := time.NewTimer(d.patience)
 	defer wait.Stop()
 	select {

@@ -1,0 +1,169 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Times of the end of a server.
+const (
+	acceptPause = 20 * time.Millisecond  // after which no further connection waits to be accepted
+	acceptGrace = time.Second            // in which they are accepted
+	idleGrace   = 500 * time.Millisecond // for requests on connections that are kept alive
+	drainGrace  = 10 * time.Second       // for what is in progress
+)
+
+// reliefEvery is the time that a new connection waits for a free one, before those
+// that are idle are closed for it.
+const reliefEvery = time.Second
+
+// An acceptor accepts no more connections than there are file descriptors for, so
+// that enough are left for the database. It can be drained: what the kernel has
+// accepted by then is accepted, and nothing is afterwards.
+type acceptor struct {
+	*net.TCPListener
+	slots    chan struct{} // one is taken for each connection
+	relieve  func()        // closes connections that are idle
+	over     chan struct{}
+	draining atomic.Bool
+}
+
+// listen listens for TCP. Multipath TCP, which Go would offer, knows no filter: see
+// refuseNew.
+func listen(address string) (net.Listener, error) {
+	var c net.ListenConfig
+	c.SetMultipathTCP(false)
+	return c.Listen(context.Background(), "tcp", address)
+}
+
+func newAcceptor(l net.Listener, most int) *acceptor {
+	return &acceptor{TCPListener: l.(*net.TCPListener), slots: make(chan struct{}, most), relieve: func() {}, over: make(chan struct{})}
+}
+
+// Accept returns the next connection. It waits where there are as many as there
+// may be.
+func (a *acceptor) Accept() (net.Conn, error) {
+	if err := a.slot(); err != nil {
+		return nil, err
+	}
+	c, err := a.AcceptTCP()
+	if a.draining.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
+		// The deadline may have passed before anything was tried.
+		_ = a.SetDeadline(time.Now().Add(acceptPause))
+		if c, err = a.AcceptTCP(); errors.Is(err, os.ErrDeadlineExceeded) {
+			err = net.ErrClosed
+		}
+	}
+	if err != nil {
+		<-a.slots
+		return nil, err
+	}
+	return &slotConn{TCPConn: c, free: sync.OnceFunc(func() { <-a.slots })}, nil
+}
+
+func (a *acceptor) slot() error {
+	for {
+		wait := time.NewTimer(reliefEvery)
+		select {
+		case a.slots <- struct{}{}:
+			wait.Stop()
+			return nil
+		case <-a.over:
+			wait.Stop()
+			return net.ErrClosed
+		case <-wait.C:
+			a.relieve()
+		}
+	}
+}
+
+// drain accepts what waits, and ends Accept. New connections are not taken any
+// more: closing the listener would reset those that the kernel takes meanwhile.
+func (a *acceptor) drain() {
+	a.draining.Store(true)
+	refuseNew(a.TCPListener)
+	_ = a.SetDeadline(time.Now().Add(acceptPause)) // it fails where the listener is closed
+	time.AfterFunc(acceptGrace, func() {
+		close(a.over)
+		_ = a.Close() // where clients still come
+	})
+}
+
+// rotating has clients open a new connection for the next request while the server
+// ends, and while connections are scarce.
+func (a *acceptor) rotating(h http.Handler) http.Handler {
+	scarce := max(1, cap(a.slots)*3/4)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(a.slots) > scarce || a.draining.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// A slotConn gives its slot back when it is closed.
+type slotConn struct {
+	*net.TCPConn
+	free func()
+}
+
+// Close closes the connection.
+func (c *slotConn) Close() error {
+	defer c.free()
+	return c.TCPConn.Close()
+}
+
+// Bounds of the connections, and the file descriptors that are left for the rest.
+const (
+	leastConnections = 8
+	mostConnections  = 100_000
+	leastReserved    = 40
+)
+
+// connectionLimit returns how many connections a process with so many file
+// descriptors may have; of many, an eighth is left for the rest.
+func connectionLimit(files uint64) int {
+	files = min(files, 2*mostConnections)
+	reserved := max(leastReserved, files/8)
+	return int(min(mostConnections, max(files, reserved+leastConnections)-reserved))
+}
+
+// run serves until ctx ends. Then requests in progress and those that were accepted
+// come to their end: clients are told to close their connections with the next
+// answer, and only connections without a request are closed.
+func run(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
+	a := newAcceptor(l, connectionLimit(openFiles()))
+	srv := &http.Server{
+		Handler: a.rotating(h), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, DisableGeneralOptionsHandler: true,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	a.relieve = func() {
+		srv.SetKeepAlivesEnabled(false) // closes those that are idle
+		srv.SetKeepAlivesEnabled(true)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(a) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	a.drain()
+	<-ended
+	for until := time.Now().Add(idleGrace); len(a.slots) > 0 && time.Now().Before(until); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	grace, cancel := context.WithTimeout(context.Background(), drainGrace)
+	defer cancel()
+	if err := srv.Shutdown(grace); errors.Is(err, context.DeadlineExceeded) {
+		srv.Close()
+	}
+	return nil
+}

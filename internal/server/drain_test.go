@@ -1,0 +1,173 @@
+package server
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestShutdownCutsNoAcceptedRequestOff ends servers while clients keep connections
+// alive, open new ones and wait for slow answers.
+func TestShutdownCutsNoAcceptedRequestOff(t *testing.T) {
+	t.Parallel()
+	var served, closing atomic.Int64
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			time.Sleep(20 * time.Millisecond)
+		}
+		served.Add(1)
+		fmt.Fprint(w, "answer")
+	})
+	for range 4 {
+		l, err := listen("127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- run(ctx, l, handler, slog.New(slog.DiscardHandler)) }()
+		var clients sync.WaitGroup
+		for i := range 16 {
+			path := []string{"/", "/slow"}[i%2]
+			clients.Go(func() {
+				for {
+					c, err := net.Dial("tcp", l.Addr().String())
+					if errors.Is(err, syscall.ECONNREFUSED) {
+						return
+					}
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					in := bufio.NewReader(c)
+					for n := 0; n < 50; n++ {
+						answer, err := exchange(c, in, path)
+						if err != nil {
+							t.Errorf("request %d of a connection: %v", n+1, err)
+							break
+						}
+						if answer.Close {
+							closing.Add(1)
+							break
+						}
+					}
+					c.Close()
+				}
+			})
+		}
+		time.Sleep(100 * time.Millisecond)
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		clients.Wait()
+	}
+	if served.Load() < 100 || closing.Load() == 0 {
+		t.Errorf("%d requests, %d with Connection: close", served.Load(), closing.Load())
+	}
+}
+
+// exchange sends a request that is not sent again by itself, and reads the answer.
+func exchange(c net.Conn, in *bufio.Reader, path string) (*http.Response, error) {
+	if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: loci.test\r\nContent-Length: 2\r\n\r\n{}", path); err != nil {
+		return nil, err
+	}
+	res, err := http.ReadResponse(in, nil)
+	if err != nil {
+		return nil, err
+	}
+	_, err = io.Copy(io.Discard, res.Body)
+	return res, err
+}
+
+func TestConnectionsBeyondTheLimitWait(t *testing.T) {
+	t.Parallel()
+	l, err := listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := newAcceptor(l, 4)
+	var open, most atomic.Int64
+	srv := &http.Server{Handler: a.rotating(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "answer") })),
+		ConnState: func(_ net.Conn, s http.ConnState) {
+			switch s {
+			case http.StateNew:
+				for n := open.Add(1); n > most.Load(); {
+					most.Store(n)
+				}
+			case http.StateClosed:
+				open.Add(-1)
+			}
+		}}
+	a.relieve = func() {
+		srv.SetKeepAlivesEnabled(false)
+		srv.SetKeepAlivesEnabled(true)
+	}
+	go srv.Serve(a)
+	defer srv.Close()
+	var clients sync.WaitGroup
+	for range 24 { // each keeps its connection, as long as it may
+		clients.Go(func() {
+			c, err := net.Dial("tcp", l.Addr().String())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			if _, err := exchange(c, bufio.NewReader(c), "/"); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(10 * time.Millisecond)
+		})
+	}
+	clients.Wait()
+	if most.Load() > 4 {
+		t.Errorf("%d connections at once", most.Load())
+	}
+	// Idle connections give way to a new one.
+	var idle []net.Conn
+	for range 4 {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		idle = append(idle, c)
+	}
+	for _, c := range idle[:2] {
+		if _, err := exchange(c, bufio.NewReader(c), "/"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := exchange(c, bufio.NewReader(c), "/"); err != nil {
+		t.Errorf("a connection beside idle ones: %v", err)
+	}
+}
+
+func TestConnectionLimitLeavesFileDescriptors(t *testing.T) {
+	t.Parallel()
+	for files, want := range map[uint64]int{0: 8, 64: 24, 256: 216, 1024: 896, 65536: 57344, math.MaxUint64: mostConnections} {
+		if got := connectionLimit(files); got != want {
+			t.Errorf("%d file descriptors: %d connections, want %d", files, got, want)
+		}
+	}
+}

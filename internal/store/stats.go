@@ -1,0 +1,46 @@
+package store
+
+import (
+	"context"
+	"os"
+)
+
+// Stats are the figures of a database that an operator watches. A figure that is
+// not known is negative.
+type Stats struct {
+	Connections int64 // that read (SQLite), or that the pool may have (PostgreSQL)
+	InUse       int64 // of them
+	Waits       int64 // callers that found none free, since the start
+	Queue       int64 // writes that wait for their turn (SQLite)
+	Database    int64 // bytes
+	Log         int64 // bytes of the write-ahead log (SQLite)
+	Free        int64 // bytes of disk that are free for the database (SQLite)
+}
+
+// Stats returns the figures of the database. Only the size of a PostgreSQL
+// database is asked for there.
+func (s *Store) Stats(ctx context.Context) Stats { return s.db.stats(ctx) }
+
+func (d *sqliteFile) stats(context.Context) Stats {
+	return Stats{
+		Connections: int64(d.readers.len()), InUse: int64(d.readers.len() - len(d.readers.free)), Waits: d.waits.Load(), Queue: int64(len(d.writer.jobs)),
+		Database: fileSize(d.path), Log: fileSize(d.path + "-wal"), Free: freeBytes(d.path),
+	}
+}
+
+// fileSize returns the bytes of a file, -1 where it cannot be read.
+func fileSize(path string) int64 {
+	i, err := os.Stat(path)
+	if err != nil {
+		return -1
+	}
+	return i.Size()
+}
+
+func (d *postgres) stats(ctx context.Context) Stats {
+	s := Stats{Connections: int64(cap(d.slots)), InUse: int64(len(d.slots)), Waits: d.waits.Load(), Queue: -1, Database: -1, Log: -1, Free: -1}
+	_ = d.read(ctx, func(c conn) error { // what is not known stays out
+		return c.one(`SELECT pg_database_size(current_database())`, nil, []any{&s.Database})
+	})
+	return s
+}
