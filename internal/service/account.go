@@ -35,10 +35,19 @@ func (r Registration) admits(invitation loci.InvitationToken) error {
 
 // Register makes an account and signs in. The token of an invitation verifies the
 // address; the invitation still waits for its answer.
-func (s *Service) Register(ctx context.Context, _ *loci.Actor, in loci.Register) (loci.SignedIn, error) {
+func (s *Service) Register(ctx context.Context, who *loci.Actor, in loci.Register) (_ loci.SignedIn, err error) {
 	if err := s.Registration.admits(in.Invitation); err != nil {
 		return loci.SignedIn{}, err
 	}
+	names := []attempter{{network: networkOf(who.Address)}}
+	if in.Invitation == "" { // strangers cannot use up the limit of an invited address
+		names = append(names, attempter{account: accountOf(in.Email)})
+	}
+	release, err := s.registrations.begin(names)
+	if err != nil {
+		return loci.SignedIn{}, err
+	}
+	defer func() { releaseUndecided(release, err) }()
 	check := func(*store.SystemTx) error { return nil }
 	if in.Invitation != "" {
 		check = func(t *store.SystemTx) error { return t.CheckInvitation(in.Email, in.Invitation.Hash()) }
@@ -50,25 +59,39 @@ func (s *Service) Register(ctx context.Context, _ *loci.Actor, in loci.Register)
 			return loci.SignedIn{}, err
 		}
 	}
-	n, err := newUser(ctx, in.Email, in.Name, in.Password)
+	n, err := s.newUser(ctx, in.Email, in.Name, in.Password)
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
 	n.Referral, n.Verified = string(in.Ref), in.Invitation != ""
-	return s.signUp(ctx, n, "register an account", check)
+	return s.signUp(ctx, who, n, "register an account", check)
+}
+
+// releaseUndecided takes back an attempt that ended before it could succeed or fail,
+// as one that was malformed or came while the server was busy.
+func releaseUndecided(release func(), err error) {
+	if err != nil && !loci.Is(err, loci.NotFound) && !loci.Is(err, loci.Conflict) {
+		release()
+	}
 }
 
 // SetUp makes the first account, with the token of the setup link.
-func (s *Service) SetUp(ctx context.Context, _ *loci.Actor, in loci.SetUp) (loci.SignedIn, error) {
+func (s *Service) SetUp(ctx context.Context, who *loci.Actor, in loci.SetUp) (_ loci.SignedIn, err error) {
 	if !s.setup.valid(in.Token, s.Clock()) {
 		return loci.SignedIn{}, loci.Fail(loci.NotFound, "The setup link is used or expired: restart the server for a new one.")
 	}
-	n, err := newUser(ctx, in.Email, in.Name, in.Password)
+	// After the token, so that strangers cannot lock the operator out.
+	release, err := s.registrations.begin([]attempter{{network: networkOf(who.Address)}})
+	if err != nil {
+		return loci.SignedIn{}, err
+	}
+	defer func() { releaseUndecided(release, err) }()
+	n, err := s.newUser(ctx, in.Email, in.Name, in.Password)
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
 	n.Verified = true // whoever holds the setup link is the operator
-	return s.signUp(ctx, n, "make the first account", func(t *store.SystemTx) error {
+	return s.signUp(ctx, who, n, "make the first account", func(t *store.SystemTx) error {
 		some, err := t.Users()
 		if some {
 			s.setup.end()
@@ -92,7 +115,9 @@ func (s *Service) CheckSetup(ctx context.Context, token string) error {
 }
 
 // newUser checks an address and hashes a password.
-func newUser(ctx context.Context, e loci.Email, name loci.Name, p loci.Password) (n store.NewUser, err error) {
+func (s *Service) newUser(
+	ctx context.Context, e loci.Email, name loci.Name, p loci.Password,
+) (n store.NewUser, err error) {
 	if !e.Valid() {
 		return n, loci.Fail(loci.InvalidQuery, "email must be an e-mail address")
 	}
@@ -101,13 +126,15 @@ func newUser(ctx context.Context, e loci.Email, name loci.Name, p loci.Password)
 		n.Name, _, _ = strings.Cut(string(e), "@")
 	}
 	if p != "" {
-		n.Password, err = hashPassword(ctx, string(p))
+		n.Password, err = s.passwords.hash(ctx, string(p))
 	}
 	return n, err
 }
 
 // signUp makes an account and a browser's sign-in in one transaction.
-func (s *Service) signUp(ctx context.Context, n store.NewUser, reason string, first func(*store.SystemTx) error) (loci.SignedIn, error) {
+func (s *Service) signUp(
+	ctx context.Context, who *loci.Actor, n store.NewUser, reason string, first func(*store.SystemTx) error,
+) (loci.SignedIn, error) {
 	secret := loci.NewSecret()
 	u, err := store.System(ctx, s.Store, reason, func(t *store.SystemTx) (loci.User, error) {
 		if err := first(t); err != nil {
@@ -119,6 +146,9 @@ func (s *Service) signUp(ctx context.Context, n store.NewUser, reason string, fi
 		}
 		return u, t.AddSignin(u.ID, loci.SecretHash(secret))
 	})
+	if err == nil {
+		s.signins.succeeded(accountOf(n.Email), who.Address)
+	}
 	return loci.NewSignedIn(u, session(secret), true), err
 }
 
@@ -130,21 +160,26 @@ func session(secret string) loci.Session {
 // answered alike, and take alike long.
 func (s *Service) SignIn(ctx context.Context, who *loci.Actor, in loci.SignIn) (loci.SignedIn, error) {
 	failed := loci.Fail(loci.InvalidKey, "The address or the password is wrong.")
-	release, err := s.signins.begin(in.Email.Fold(), who.Address)
+	account := accountOf(in.Email)
+	release, err := s.signins.begin(account, who.Address)
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
 	l, err := store.SystemRead(ctx, s.Store, "look up a sign-in", func(t *store.SystemTx) (store.Login, error) { return t.UserByEmail(in.Email) })
 	if err != nil && !loci.Is(err, loci.NotFound) {
+		release()
 		return loci.SignedIn{}, err
 	}
-	if ok, err := checkPassword(ctx, l.Password, string(in.Password)); err != nil || !ok {
-		if err == nil {
-			err = failed
-		}
+	ok, err := s.passwords.check(ctx, l.Password, string(in.Password))
+	if err != nil {
+		release() // the password was not looked at
 		return loci.SignedIn{}, err
+	}
+	if !ok {
+		return loci.SignedIn{}, failed
 	}
 	release()
+	s.signins.succeeded(account, who.Address)
 	secret := loci.NewSecret()
 	_, err = store.System(ctx, s.Store, "sign in", func(t *store.SystemTx) (loci.Nothing, error) {
 		return loci.Nothing{}, t.AddSignin(l.User.ID, loci.SecretHash(secret))
@@ -196,7 +231,7 @@ func (s *Service) AddUser(ctx context.Context, e loci.Email, name loci.Name, p l
 	if n, r := utf8.RuneCountInString(string(p)), p.Rule(); p != "" && (n < r.MinLength || n > r.MaxLength) {
 		return loci.User{}, loci.Fail(loci.InvalidQuery, "a password must have %d to %d characters", r.MinLength, r.MaxLength)
 	}
-	n, err := newUser(ctx, e, name, p)
+	n, err := s.newUser(ctx, e, name, p)
 	if err != nil {
 		return loci.User{}, err
 	}

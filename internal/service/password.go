@@ -23,26 +23,36 @@ const (
 	argonKey    = 32 // bytes
 )
 
-// hashing bounds how many hashes are computed at once: each takes 19 MiB and
-// some 20 ms.
-var hashing = make(chan struct{}, runtime.GOMAXPROCS(0))
+// Bounds of the hashes of one process: they take 76 MiB at most, and the last caller
+// in the queue waits for seconds, not minutes.
+const (
+	maxHashes         = 4
+	maxWaitingSignIns = 64
+	maxWaitingSignUps = 16
+)
 
-func argon(ctx context.Context, password string, salt []byte, time, memory uint32, lanes uint8) ([]byte, error) {
-	select {
-	case hashing <- struct{}{}:
-		defer func() { <-hashing }()
-		// One form for all keyboards (RFC 8265, section 4.2.2).
-		return argon2.IDKey(norm.NFC.Bytes([]byte(password)), salt, time, memory, lanes, argonKey), nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+// passwords hashes and checks passwords, a bounded number at once.
+type passwords struct{ queue *hashQueue }
+
+func newPasswords() passwords {
+	bounds := [hashPriorities]int{hashSignIn: maxWaitingSignIns, hashSignUp: maxWaitingSignUps}
+	return passwords{newHashQueue(min(runtime.GOMAXPROCS(0), maxHashes), bounds)}
 }
 
-// hashPassword returns the PHC string of a password.
-func hashPassword(ctx context.Context, password string) (string, error) {
+func (p passwords) argon(ctx context.Context, urgency hashPriority, password string, k kept) (hash []byte, err error) {
+	err = p.queue.run(ctx, urgency, func() {
+		// One form for all keyboards (RFC 8265, section 4.2.2).
+		hash = argon2.IDKey(norm.NFC.Bytes([]byte(password)), k.salt, k.time, k.memory, k.lanes, argonKey)
+	})
+	return hash, err
+}
+
+// hash returns the PHC string of a new password.
+func (p passwords) hash(ctx context.Context, password string) (string, error) {
 	salt := make([]byte, 16)
 	rand.Read(salt)
-	hash, err := argon(ctx, password, salt, argonTime, argonMemory, argonLanes)
+	k := kept{memory: argonMemory, time: argonTime, lanes: argonLanes, salt: salt}
+	hash, err := p.argon(ctx, hashSignUp, password, k)
 	e := base64.RawStdEncoding
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonLanes,
 		e.EncodeToString(salt), e.EncodeToString(hash)), err
@@ -52,8 +62,8 @@ func hashPassword(ctx context.Context, password string) (string, error) {
 // the answer takes as long as for one that is there.
 const nobody = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
-// checkPassword reports whether a password is the one of a PHC string.
-func checkPassword(ctx context.Context, phc, password string) (bool, error) {
+// check reports whether a password is the one of a PHC string.
+func (p passwords) check(ctx context.Context, phc, password string) (bool, error) {
 	known := phc != ""
 	if !known {
 		phc = nobody
@@ -62,7 +72,7 @@ func checkPassword(ctx context.Context, phc, password string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("service: a stored password: %w", err)
 	}
-	hash, err := argon(ctx, password, k.salt, k.time, k.memory, k.lanes)
+	hash, err := p.argon(ctx, hashSignIn, password, k)
 	return known && err == nil && subtle.ConstantTimeCompare(hash, k.hash) == 1, err
 }
 

@@ -14,10 +14,12 @@ import (
 // A Service does the work.
 type Service struct {
 	Options
-	signins  attempts
-	setup    setupLink
-	meanings meanings
-	former   meanings
+	passwords     passwords
+	signins       *signinLimiter
+	registrations *limiter
+	setup         setupLink
+	meanings      meanings
+	former        meanings
 }
 
 // Options are what a Service needs and what its operator decided.
@@ -43,7 +45,10 @@ type Options struct {
 
 // New returns a Service.
 func New(o Options) *Service {
-	return &Service{Options: o, signins: attempts{clock: o.Clock, limit: o.SigninLimit, failures: map[string][]time.Time{}}, meanings: meanings{model: o.Embedder, limit: o.EmbedLimit}, former: meanings{model: o.Former, limit: o.EmbedLimit}}
+	return &Service{Options: o, passwords: newPasswords(), signins: newSigninLimiter(o.Clock, o.SigninLimit),
+		registrations: newLimiter(o.Clock, o.SigninLimit, "Too many registrations: wait for Retry-After seconds."),
+		meanings:      meanings{model: o.Embedder, limit: o.EmbedLimit},
+		former:        meanings{model: o.Former, limit: o.EmbedLimit}}
 }
 
 // write and read run f on behalf of who.

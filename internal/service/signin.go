@@ -9,52 +9,59 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// attempts limits failed sign-ins of an account and of an address. It counts
-// in memory, for this process.
-type attempts struct {
-	clock    loci.Clock
-	limit    int // 0 is off
-	mu       sync.Mutex
-	failures map[string][]time.Time
+// A signinLimiter bounds the failed sign-ins of each account and each network. An
+// account has a limit of its own in a network from which it signed in before, so
+// that strangers who use up the limits of account and network do not lock it out.
+type signinLimiter struct {
+	*limiter
+
+	known    sync.Mutex             // guards what follows
+	networks *lru[string, []string] // networks of an account, the last one last
 }
 
+// Bounds of what is known: the networks of one account, and accounts.
 const (
-	attemptWindow = 15 * time.Minute
-	maxAttempters = 100_000
+	maxKnownNetworks = 8
+	maxKnownAccounts = 10_000
 )
 
-// begin counts an attempt as failed until release says that it was not.
-func (a *attempts) begin(account, address string) (release func(), err error) {
-	if a.limit == 0 {
-		return func() {}, nil
-	}
-	now := a.clock()
-	names := []string{"account " + account, "address " + address}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, n := range names {
-		recent := slices.DeleteFunc(a.failures[n], func(t time.Time) bool { return now.Sub(t) >= attemptWindow })
-		if a.failures[n] = recent; len(recent) >= a.limit {
-			return nil, &loci.Error{Code: loci.RateLimited, Message: "Too many failed sign-ins: wait for Retry-After seconds.", Retry: attemptWindow - now.Sub(recent[0])}
-		}
-	}
-	if len(a.failures) > maxAttempters {
-		clear(a.failures)
-	}
-	for _, n := range names {
-		a.failures[n] = append(a.failures[n], now)
-	}
-	return func() { a.release(names, now) }, nil
+func newSigninLimiter(clock loci.Clock, limit int) *signinLimiter {
+	return &signinLimiter{limiter: newLimiter(clock, limit, "Too many failed sign-ins: wait for Retry-After seconds."),
+		networks: newLRU[string, []string](maxKnownAccounts)}
 }
 
-func (a *attempts) release(names []string, at time.Time) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, n := range names {
-		if i := slices.Index(a.failures[n], at); i >= 0 {
-			a.failures[n] = slices.Delete(a.failures[n], i, i+1)
-		}
+// begin counts an attempt as failed until release says that it was not.
+func (l *signinLimiter) begin(account, address string) (release func(), err error) {
+	network := networkOf(address)
+	names := []attempter{{account: account}, {network: network}}
+	if l.isKnown(account, network) {
+		return l.limiter.begin([]attempter{{account, network}}, names...)
 	}
+	return l.limiter.begin(names)
+}
+
+func (l *signinLimiter) isKnown(account, network string) bool {
+	l.known.Lock()
+	defer l.known.Unlock()
+	list := l.networks.get(account)
+	return list != nil && slices.Contains(*list, network)
+}
+
+// succeeded remembers from where an account signed in.
+func (l *signinLimiter) succeeded(account, address string) {
+	network := networkOf(address)
+	if l.limit == 0 || network == "" {
+		return
+	}
+	l.known.Lock()
+	defer l.known.Unlock()
+	list := l.networks.use(account)
+	if i := slices.Index(*list, network); i >= 0 {
+		*list = slices.Delete(*list, i, i+1)
+	} else if len(*list) == maxKnownNetworks {
+		*list = slices.Delete(*list, 0, 1)
+	}
+	*list = append(*list, network)
 }
 
 // setupLink is the one-time way to the first account.

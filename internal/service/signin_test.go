@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -62,6 +63,148 @@ func TestFailedSignInsAreLimited(t *testing.T) {
 	expect("192.0.2.1", "ada@example.com", secret, loci.RateLimited)
 	w.Clock.Pass(15 * time.Minute)
 	expect("192.0.2.1", "ada@example.com", secret, "")
+}
+
+// Refused attempts under names that were never seen must not push out the failures
+// of others, however many they are.
+func TestSignInLimitCannotBeEmptied(t *testing.T) {
+	t.Parallel()
+	const limit = 2
+	w := proof.Empty(t, proof.SQLite, proof.Options{SigninLimit: limit})
+	walkers(t, w, "ada@example.com", "bea@example.com")
+	for range limit {
+		if err := signIn(t, w, "192.0.2.5", "ada@example.com", "wrong"); !loci.Is(err, loci.InvalidKey) {
+			t.Fatal(err)
+		}
+	}
+	for i := range 100_001 {
+		e := loci.Email(fmt.Sprintf("nobody%d@example.com", i))
+		if err := signIn(t, w, "192.0.2.5", e, "wrong"); !loci.Is(err, loci.RateLimited) {
+			t.Fatalf("attempt %d from the limited address: %v", i, err)
+		}
+	}
+	if err := signIn(t, w, "192.0.2.7", "bea@example.com", secret); err != nil {
+		t.Error(err)
+	}
+	if err := signIn(t, w, "192.0.2.8", "ada@example.com", secret); !loci.Is(err, loci.RateLimited) {
+		t.Errorf("the account was let go: %v", err)
+	}
+	if err := signIn(t, w, "192.0.2.5", "bea@example.com", secret); !loci.Is(err, loci.RateLimited) {
+		t.Errorf("the address was let go: %v", err)
+	}
+}
+
+func TestStrangersDoNotLockOutTheOwnerAtAKnownAddress(t *testing.T) {
+	t.Parallel()
+	const limit, home = 3, "2001:db8:1:2::1"
+	w := proof.Empty(t, proof.SQLite, proof.Options{SigninLimit: limit})
+	walkers(t, w, "ada@example.com", "bea@example.com")
+	expect := func(from string, e loci.Email, p loci.PasswordTry, code loci.Code) {
+		t.Helper()
+		err := signIn(t, w, from, e, p)
+		if code == "" && err != nil || code != "" && !loci.Is(err, code) {
+			t.Fatalf("%s from %s: %v, want %q", e, from, err, code)
+		}
+	}
+	expect(home, "ada@example.com", secret, "")
+	for i := range limit {
+		expect(fmt.Sprint("192.0.2.", i), "ada@example.com", "wrong", loci.InvalidKey)
+	}
+	expect("192.0.2.99", "ada@example.com", secret, loci.RateLimited)
+	for range limit {
+		expect("2001:db8:1:2::66", "bea@example.com", "wrong", loci.InvalidKey) // a neighbour of the same network
+	}
+	expect(home, "bea@example.com", secret, loci.RateLimited)
+	expect("2001:db8:1:2::2", "ADA@example.com", secret, "")
+	for range limit {
+		expect(home, "ada@example.com", "wrong", loci.InvalidKey)
+	}
+	expect(home, "ada@example.com", secret, loci.RateLimited) // even there it is bounded
+}
+
+func TestRegistrationIsLimited(t *testing.T) {
+	t.Parallel()
+	const limit = 3
+	w := proof.Empty(t, proof.SQLite, proof.Options{SigninLimit: limit})
+	register := func(from string, e loci.Email, token loci.InvitationToken) error {
+		in := loci.Register{Email: e, Password: secret, Invitation: token}
+		_, err := op.Do(t.Context(), w.Host, &op.Call{Address: from}, service.AuthRegister, in)
+		return err
+	}
+	for range 2 * limit {
+		if err := register("192.0.2.1", "no address", ""); !loci.Is(err, loci.InvalidQuery) {
+			t.Fatal(err) // and does not count
+		}
+	}
+	if err := register("192.0.2.1", "ada@example.com", ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := register("192.0.2.1", "ada@example.com", ""); !loci.Is(err, loci.Conflict) {
+		t.Fatal(err)
+	}
+	if err := register("192.0.2.1", "bea@example.com", "guess"); !loci.Is(err, loci.NotFound) {
+		t.Fatal(err)
+	}
+	err := register("192.0.2.1", "cid@example.com", "")
+	if retry := loci.AsError(err).Retry; !loci.Is(err, loci.RateLimited) || retry <= 0 || retry > 15*time.Minute {
+		t.Errorf("%v, wait %v", err, retry)
+	}
+	if err := signIn(t, w, "192.0.2.1", "ada@example.com", secret); err != nil {
+		t.Errorf("registrations are counted as sign-ins: %v", err)
+	}
+	if err := register("192.0.2.2", "ada@example.com", ""); !loci.Is(err, loci.Conflict) {
+		t.Error(err)
+	}
+	if err := register("192.0.2.3", "ada@example.com", ""); !loci.Is(err, loci.RateLimited) {
+		t.Errorf("whether an address is taken can be asked without a limit: %v", err)
+	}
+	w.Clock.Pass(15 * time.Minute)
+	if err := register("192.0.2.1", "cid@example.com", ""); err != nil {
+		t.Error(err)
+	}
+}
+
+// Many registrations at once take no sign-in's place, and no more memory than the
+// bound of the queue.
+func TestBusyServerRefusesRegistrationsBeforeSignIns(t *testing.T) {
+	t.Parallel()
+	w := proof.Empty(t, proof.SQLite, proof.Options{SigninLimit: 1000})
+	walkers(t, w, "ada@example.com")
+	free := w.Service.HoldHashes()
+	const more = 10
+	registered, refusals := make(chan error, service.MaxWaitingSignUps+more), 0
+	for i := range service.MaxWaitingSignUps + more {
+		go func() {
+			in := loci.Register{Email: loci.Email(fmt.Sprintf("new%d@example.com", i)), Password: secret}
+			_, err := op.Do(t.Context(), w.Host, &op.Call{Address: "192.0.2.1"}, service.AuthRegister, in)
+			registered <- err
+		}()
+	}
+	for ; refusals < more; refusals++ {
+		if err := <-registered; !loci.Is(err, loci.Unavailable) || loci.AsError(err).Retry <= 0 {
+			t.Fatalf("beyond the bound: %v", err)
+		}
+	}
+	signedIn := make(chan error, 1)
+	go func() { signedIn <- signIn(t, w, "192.0.2.2", "ada@example.com", secret) }()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		signIns, signUps := w.Service.WaitingHashes()
+		if signIns == 1 && signUps == service.MaxWaitingSignUps {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d sign-ins and %d registrations wait", signIns, signUps)
+		}
+	}
+	free()
+	if err := <-signedIn; err != nil {
+		t.Error(err)
+	}
+	for range service.MaxWaitingSignUps {
+		if err := <-registered; err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func TestWithoutALimitNobodyWaits(t *testing.T) {
