@@ -16,23 +16,20 @@ const (
 )
 
 // secure reports whether a browser reached the server in a way in which it keeps
-// Secure cookies: over https, or on a loopback address. A trusted proxy says how
-// it was reached. Otherwise the public URL does, because a proxy may have written
-// a loopback address into Host.
+// Secure cookies: over https, or on a loopback address. A public URL with https holds
+// for every request, because the last of several proxies may say http. Otherwise a
+// trusted proxy says how it was reached, and then the public URL, because a proxy may
+// have written a loopback address into Host.
 func (d *door) secure(r *http.Request) bool {
-	if r.TLS != nil {
+	public := d.given()
+	if r.TLS != nil || strings.HasPrefix(public, "https://") {
 		return true
 	}
 	if proto := r.Header["X-Forwarded-Proto"]; len(proto) == 1 && d.TrustedProxies.Forwarded(r) {
-		return strings.EqualFold(strings.TrimSpace(proto[0]), "https")
+		first, _, _ := strings.Cut(proto[0], ",")
+		return strings.EqualFold(strings.TrimSpace(first), "https")
 	}
-	switch public := d.given(); {
-	case strings.HasPrefix(public, "https://"):
-		return true
-	case !securePublicly(public):
-		return false
-	}
-	return httpapi.Loopback(r.Host)
+	return securePublicly(public) && httpapi.Loopback(r.Host)
 }
 
 // given returns the public URL if the operator set one.

@@ -22,6 +22,8 @@ func TestCookieFitsTheSchemeOfTheRequest(t *testing.T) {
 		"TLS":                       {host: "box.lan", tls: true, cookie: secureCookie, base: "https://box.lan"},
 		"a proxy with TLS":          {host: "loci.lan", peer: "10.0.0.1:9", proto: "https", cookie: secureCookie, base: "https://loci.lan"},
 		"a proxy without":           {host: "loci.lan", peer: "10.0.0.1:9", proto: "http", cookie: plainCookie, base: "http://loci.lan"},
+		"two proxies":               {host: "loci.lan", peer: "10.0.0.1:9", proto: "https, http", cookie: secureCookie, base: "https://loci.lan"},
+		"https, says the operator":  {public: "https://loci.lan", host: "loci.lan", peer: "10.0.0.1:9", proto: "http", cookie: secureCookie, base: "https://loci.lan"},
 		"a stranger says https":     {host: "loci.lan", peer: "192.0.2.9:9", proto: "https", cookie: plainCookie, base: "http://loci.lan"},
 		"a public URL with https":   {public: "https://loci.example.org", host: "127.0.0.1:7007", cookie: secureCookie, base: "https://loci.example.org"},
 		"a public URL with http":    {public: "http://loci.lan", host: "loci.lan", cookie: plainCookie, base: "http://loci.lan"},
