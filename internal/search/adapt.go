@@ -5,10 +5,12 @@ import "slices"
 // Answer searches for what a query can mean in this workspace: see Adapt. The
 // result, and what the texts of its hits are to be read for, belong to the query
 // that it returns. It costs hardly more than Search where query or workspace are
-// English and some form of every word is known. Pages that the cache does not hold
-// are fetched.
+// English and some form of every word is known. Where one atlas alone is searched, its
+// statistics and words count, if it is large enough: see scoped. Pages that the cache
+// does not hold are fetched.
 func (v *View) Answer(cache *Cache, fetch Fetch, q Query, f Filter, now int64, k int) (Query, Result, error) {
 	fetch = cache.Through(fetch)
+	v = v.scoped(&f)
 	q, err := v.settle(cache, fetch, q)
 	if err != nil {
 		return q, Result{}, err
@@ -72,6 +74,9 @@ func (v *View) adapt(cache *Cache, fetch Fetch, q Query, known func(i int) (bool
 	if len(repairs) > 0 {
 		foreign, latin := q.foreign, q.latin
 		q = parse(q.text, repairs).Without(q.without)
+		if foreign && !q.foreign {
+			q.damp()
+		}
 		q.foreign, q.latin = foreign, latin
 		if err := words.families(&q, families); err != nil {
 			return q, false, err

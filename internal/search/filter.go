@@ -5,7 +5,8 @@ import (
 	"unique"
 )
 
-// Filter says which documents may be hits; it never moves a score.
+// Filter says which documents may be hits. It moves no score, but that one atlas
+// alone may have statistics of its own: see View.Answer.
 type Filter struct {
 	Atlases  []int64  // nil allows all, empty none
 	Kinds    uint64   // bit per kind, 0 allows all

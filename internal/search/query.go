@@ -61,6 +61,9 @@ func parse(text string, repairs map[string]string) Query {
 	}
 	p.query.text = text
 	p.query.foreign, p.query.latin, p.query.open = p.tongue.foreign(), p.tongue.latin(), p.tongue.open()
+	if p.query.foreign {
+		p.query.damp()
+	}
 	p.query.index()
 	return p.query
 }

@@ -25,6 +25,7 @@ type Segment struct {
 	dead   []uint64 // bit set, nil if all live
 	live   int
 	length int64 // of the live documents
+	scopes *scopes[*Segment]
 }
 
 // Open reads a segment's head and its dead bytes (empty if none died). Pages
@@ -48,7 +49,7 @@ func (s *Segment) WithDead(dead []byte) (*Segment, error) {
 }
 
 func (s *Segment) with(dead []uint64) *Segment {
-	t := &Segment{id: s.id, columns: s.columns, dead: dead, live: s.docs()}
+	t := &Segment{id: s.id, columns: s.columns, dead: dead, live: s.docs(), scopes: new(scopes[*Segment])}
 	for _, n := range s.lengths {
 		t.length += int64(n)
 	}
@@ -84,7 +85,7 @@ func (s *Segment) Kill(memories []int64) (*Segment, bool) {
 		if dead == nil {
 			dead = make([]uint64, (s.docs()+63)/64)
 			copy(dead, s.dead)
-			next.dead = dead
+			next.dead, next.scopes = dead, new(scopes[*Segment])
 		}
 		dead[doc/64] |= 1 << (doc % 64)
 		next.live--

@@ -75,6 +75,7 @@ func (v *View) settle(cache *Cache, fetch Fetch, q Query) (Query, error) {
 	if english, err := words.english(); english || err != nil {
 		return q, err
 	}
+	other.damp()
 	return other, nil
 }
 

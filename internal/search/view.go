@@ -17,6 +17,7 @@ type View struct {
 	dead     []uint64 // rows replaced by later ones, or gone
 	docs     int
 	norms    func() *norms
+	scopes   *scopes[*View]
 }
 
 // NewView is a workspace without unfolded changes.
@@ -93,6 +94,7 @@ func (v *View) finish() {
 		}
 	}
 	docs := v.docs
+	v.scopes = new(scopes[*View])
 	v.norms = sync.OnceValue(func() *norms { return newNorms(docs, length) })
 }
 
