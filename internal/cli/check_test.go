@@ -2,6 +2,7 @@ package cli
 
 import (
 	"database/sql"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,4 +35,28 @@ func TestCheckEndsWithOneUntilAllIsRepaired(t *testing.T) {
 		t.Error(text)
 	}
 	run(done, "check")
+}
+
+// A volume that was not mounted is no healthy database without memories.
+func TestCheckRefusesAnEmptyFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	run := operate(t, dir)
+	path := filepath.Join(dir, "loci.db")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text := run(refused, "check"); !strings.Contains(text, "loci.db is empty") {
+		t.Error(text)
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() != 0 {
+		t.Errorf("%v, %v: something was made in it", info, err)
+	}
+	run(done, "user", "create", "--email", "ada@example.org")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if text := run(refused, "user", "create", "--email", "bob@example.org"); !strings.Contains(text, "loci.created says that there was a database") {
+		t.Error(text)
+	}
 }

@@ -68,10 +68,12 @@ func (s Settings) Present(ctx context.Context) error {
 			return err
 		}
 		place, flag = "this PostgreSQL database", "another with --db"
-	} else if _, err := os.Stat(filepath.Join(s.Data, store.SQLiteFile)); errors.Is(err, fs.ErrNotExist) {
+	} else if info, err := os.Stat(filepath.Join(s.Data, store.SQLiteFile)); errors.Is(err, fs.ErrNotExist) {
 		there = false
 	} else if err != nil {
 		return err
+	} else if info.Size() == 0 {
+		return loci.Fail(loci.Conflict, "%s is empty: mount its volume, or restore a backup", filepath.Join(s.Data, store.SQLiteFile))
 	}
 	if !there {
 		return loci.Fail(loci.NotFound, "there is no database of Loci in %s: name %s, or make one with loci admin user create", place, flag)

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -55,6 +56,10 @@ type sqliteFile struct {
 	writer   *sqliteWriter
 
 	largestLog, tidyAt int64
+
+	placed []placed
+	lost   atomic.Bool // a file is not where it was opened
+	log    *slog.Logger
 }
 
 // SQLiteFile is the name of the database in its folder.
@@ -89,7 +94,7 @@ func newSQLiteFile(path string, o Options) (*sqliteFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &sqliteFile{file: db, name: name, path: path, patience: o.wait(), over: make(chan struct{})}
+	d := &sqliteFile{file: db, name: name, path: path, patience: o.wait(), over: make(chan struct{}), log: o.Log}
 	d.largestLog = cmp.Or(o.largestLog, largestLog)
 	d.tidyAt = d.largestLog
 	return d, nil
@@ -117,6 +122,9 @@ func visitSQLite(dir string, f func(*sqliteConn) error) error {
 }
 
 func (d *sqliteFile) open(ctx context.Context, o Options) error {
+	if err := d.emptied(); err != nil {
+		return err
+	}
 	// The file itself is private, whatever the folder is.
 	f, err := os.OpenFile(d.path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -133,8 +141,14 @@ func (d *sqliteFile) open(ctx context.Context, o Options) error {
 			return errors.Join(err, w.close())
 		}
 	}
+	d.mark(o.Log)
+	d.remember()
 	d.writer = newWriter(w, d.patience)
+	d.writer.guard = d.displaced
 	go d.writer.run(d.tidy)
+	if !o.Brief {
+		go d.watch()
+	}
 	return nil
 }
 

@@ -180,8 +180,14 @@ var statements atomic.Int64
 // Statements returns how many statements have been sent in this process.
 func Statements() int64 { return statements.Load() }
 
-// Check writes nothing and reads one row of the database.
+// Check writes nothing and reads one row of the database. A database file that was
+// removed or replaced while it is open is an error.
 func (s *Store) Check(ctx context.Context) error {
+	if d, ok := s.db.(*sqliteFile); ok {
+		if err := d.displaced(); err != nil {
+			return err
+		}
+	}
 	return s.db.read(ctx, func(c conn) error {
 		var name string
 		return c.one(`SELECT name FROM instance LIMIT 1`, nil, []any{&name})

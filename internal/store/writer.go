@@ -18,7 +18,8 @@ type sqliteWriter struct {
 	done     chan struct{}
 	conn     *sqliteConn
 	patience time.Duration
-	lost     error // the transaction under way is not what it was; nil is well
+	lost     error        // the transaction under way is not what it was; nil is well
+	guard    func() error // nil, or what may forbid a commit
 }
 
 type job struct {
@@ -172,7 +173,10 @@ func (w *sqliteWriter) commit(first *job, last int) (n int, ended bool) {
 
 // end commits, or rolls back what cannot be committed.
 func (w *sqliteWriter) end() (failed error) {
-	if failed = w.lost; failed == nil {
+	if failed = w.lost; failed == nil && w.guard != nil {
+		failed = w.guard()
+	}
+	if failed == nil {
 		_, failed = w.conn.exec(`COMMIT`, nil)
 	}
 	if failed != nil {

@@ -1,0 +1,120 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/loci-memory/loci"
+)
+
+// SQLiteMarker is the file that says that its folder has held a database: a volume that
+// was not mounted and a file that was deleted are not taken for a new start.
+const SQLiteMarker = "loci.created"
+
+const markerText = `This folder holds a database of Loci. While this file is here, Loci does not start without loci.db.
+To begin with an empty database, delete this file too.
+`
+
+// emptied refuses to make a new database where there was one.
+func (d *sqliteFile) emptied() error {
+	state := "empty"
+	info, err := os.Stat(d.path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		state = "missing"
+	case err != nil:
+		return err
+	case info.Size() > 0:
+		return nil
+	}
+	for _, sign := range []string{filepath.Join(filepath.Dir(d.path), SQLiteMarker), d.path + "-wal"} {
+		if info, err := os.Stat(sign); err == nil && info.Size() > 0 {
+			return loci.Fail(loci.Conflict, "%s is %s, and %s says that there was a database: mount its volume, or restore a backup. To begin with an empty database, delete %s.",
+				d.path, state, filepath.Base(sign), sign)
+		}
+	}
+	return nil
+}
+
+// mark leaves the marker beside a database. Where the disk is full it is made later.
+func (d *sqliteFile) mark(log *slog.Logger) {
+	path := filepath.Join(filepath.Dir(d.path), SQLiteMarker)
+	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
+		return
+	}
+	if err := os.WriteFile(path, []byte(markerText), 0o600); err != nil && log != nil {
+		log.Warn("mark the folder of the database", "err", err)
+	}
+}
+
+// A placed file is one that has to stay where it is while it is open.
+type placed struct {
+	path string
+	info fs.FileInfo
+}
+
+// remember notes which files are open: the database and its write-ahead log, which has
+// the newest commits.
+func (d *sqliteFile) remember() {
+	for _, path := range []string{d.path, d.path + "-wal"} {
+		if info, err := os.Stat(path); err == nil {
+			d.placed = append(d.placed, placed{path, info})
+		}
+	}
+}
+
+// displaced returns an error while a file of the database is not where it was opened:
+// what is committed then goes into a file that nobody finds again.
+func (d *sqliteFile) displaced() error {
+	err := d.lookAround()
+	if lost := err != nil; d.lost.Swap(lost) != lost && d.log != nil {
+		if lost {
+			d.log.Error("the database is gone: writes are refused", "err", err.Err)
+		} else {
+			d.log.Info("the database is where it was")
+		}
+	}
+	if err == nil {
+		return nil
+	}
+	return err
+}
+
+func (d *sqliteFile) lookAround() *loci.Error {
+	for _, f := range d.placed {
+		info, err := os.Stat(f.path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			err = fmt.Errorf("%s was removed while it is open", f.path)
+		case err == nil && os.SameFile(info, f.info):
+			continue
+		case err == nil:
+			err = fmt.Errorf("%s was replaced while it is open", f.path)
+		}
+		return &loci.Error{Code: loci.Unavailable, Retry: time.Minute, Err: err,
+			Message: "The database was removed or replaced under this server, which writes nothing any more: its operator has to put it back and to restart the server."}
+	}
+	return nil
+}
+
+// watchInterval is how often an idle database looks whether it is still there.
+const watchInterval = 2 * time.Second
+
+// watch tells the log of a database that goes away while nobody writes.
+func (d *sqliteFile) watch() {
+	tick := time.NewTicker(watchInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			_ = d.displaced()
+		case <-d.over:
+			return
+		}
+	}
+}
