@@ -30,6 +30,7 @@ type soak struct {
 	length  time.Duration
 	rate    int
 	clients int
+	keep    int // memories of a client; beyond it deletes one before it makes another
 
 	server  *process
 	at      *place
@@ -60,12 +61,13 @@ func runSoak(ctx context.Context, args []string) error {
 	flags.DurationVar(&s.length, "for", 30*time.Minute, "how long the load lasts")
 	flags.IntVar(&s.rate, "rate", 60, "operations a second")
 	flags.IntVar(&s.clients, "clients", 8, "connections")
+	flags.IntVar(&s.keep, "keep", 400, "memories that a client keeps: with many, the caches fill over hours")
 	flags.StringVar(&s.drivers[0], "driver", s.drivers[0], "driver of SQLite: mattn or modernc")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if s.length < 30*time.Second || s.rate < 1 || s.clients < 1 {
-		return errors.New("soak: -for must be at least 30s, -rate and -clients at least 1")
+	if s.length < 30*time.Second || s.rate < 1 || s.clients < 1 || s.keep < 20 {
+		return errors.New("soak: -for must be at least 30s, -rate and -clients at least 1, -keep at least 20")
 	}
 	if err := s.prepare(); err != nil {
 		return err
@@ -196,6 +198,9 @@ func (s *soak) request(n int, own []string) (kind string, r request) {
 	key, pick := s.at.Key, dice.IntN(100)
 	if len(own) < 10 {
 		pick = 0
+	}
+	if len(own) >= s.keep && pick < 28 {
+		pick = 99 // deletes
 	}
 	id := func() string { return own[dice.IntN(len(own))] }
 	switch {
