@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
 )
 
 const (
@@ -120,5 +121,5 @@ func accountOf(e loci.Email) string {
 	if !e.Valid() {
 		return ""
 	}
-	return e.Fold()
+	return store.FoldEmail(e)
 }

@@ -33,7 +33,7 @@ func (w *Workspace) Invite(
 	_, err = t.exec(`INSERT INTO invitations
 		(id, workspace, email, folded, role, status, invited_by, expires_at, created_at, updated_at, token_hash)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10)`,
-		i.ID, w.rid, i.Email, e.Fold(), i.Role, i.Status, i.InvitedBy, i.ExpiresAt, i.CreatedAt, tokenHash)
+		i.ID, w.rid, i.Email, FoldEmail(e), i.Role, i.Status, i.InvitedBy, i.ExpiresAt, i.CreatedAt, tokenHash)
 	return i, "", err
 }
 
@@ -50,7 +50,7 @@ func (w *Workspace) invitable(role loci.Role) error {
 // known tells why an address needs no invitation, if it needs none.
 func (w *Workspace) known(e loci.Email) (loci.SkipReason, error) {
 	var one int
-	err := w.t.c.one(`SELECT 1 FROM members m JOIN users u ON u.id = m.user_id WHERE m.workspace = ?1 AND u.folded = ?2`, []any{w.rid, e.Fold()}, []any{&one})
+	err := w.t.c.one(`SELECT 1 FROM members m JOIN users u ON u.id = m.user_id WHERE m.workspace = ?1 AND u.folded = ?2`, []any{w.rid, FoldEmail(e)}, []any{&one})
 	if err == nil {
 		return loci.AlreadyMember, nil
 	}
@@ -58,7 +58,7 @@ func (w *Workspace) known(e loci.Email) (loci.SkipReason, error) {
 		return "", err
 	}
 	err = w.t.c.one(`SELECT 1 FROM invitations i WHERE i.folded = ?1 AND i.status = ?2 AND i.workspace = ?3 AND i.expires_at > ?4`,
-		[]any{e.Fold(), loci.Pending, w.rid, w.t.now}, []any{&one})
+		[]any{FoldEmail(e), loci.Pending, w.rid, w.t.now}, []any{&one})
 	if err == nil {
 		return loci.AlreadyInvited, nil
 	}
@@ -147,7 +147,7 @@ func (t *SystemTx) InvitationFor(userID, id string, tokenHash []byte) (i loci.In
 func (t *SystemTx) CheckInvitation(e loci.Email, tokenHash []byte) error {
 	var one int
 	err := t.t.c.one(`SELECT 1 FROM invitations i WHERE `+liveToken+`AND i.folded = ?4`,
-		[]any{tokenHash, loci.Pending, t.t.now, e.Fold()}, []any{&one})
+		[]any{tokenHash, loci.Pending, t.t.now, FoldEmail(e)}, []any{&one})
 	return missing(err, "The link is unknown, answered, expired or of another address: ask for a new invitation.")
 }
 

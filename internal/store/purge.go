@@ -95,7 +95,7 @@ func (s *Store) PurgeWorkspace(ctx context.Context, id string, forGood bool) (Pu
 // teams is a conflict. What the user wrote in the teams of others stays theirs.
 func (s *Store) PurgeUser(ctx context.Context, email loci.Email, forGood bool) (Purged, error) {
 	return s.purge(ctx, forGood, func(t *SystemTx, lock string) (g grave, err error) {
-		g.folded = email.Fold()
+		g.folded = FoldEmail(email)
 		if err := t.t.c.one(`SELECT u.id FROM users u WHERE u.folded = ?1`+lock, []any{g.folded}, []any{&g.user}); err != nil {
 			return g, missing(err, "There is no user with this address.")
 		}

@@ -154,6 +154,9 @@ func (s *Store) finish(ctx context.Context, o Options) (*Store, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.shown = newShown(s.secret)
+	if err = s.normalizeAddresses(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	if err = s.renewal.start(ctx, s); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -33,7 +33,7 @@ func (t *SystemTx) AddUser(n NewUser) (u loci.User, err error) {
 	u = loci.User{ID: loci.NewID(t.t.now.Std()), Email: string(n.Email), Name: n.Name, EmailVerified: n.Verified, CreatedAt: t.t.now, UpdatedAt: t.t.now}
 	made, err := t.t.exec(`INSERT INTO users (id, email, folded, name, password, verified, referral, created_at, updated_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8) ON CONFLICT (folded) DO NOTHING`,
-		u.ID, u.Email, n.Email.Fold(), u.Name, n.Password, n.Verified, n.Referral, t.t.now)
+		u.ID, u.Email, FoldEmail(n.Email), u.Name, n.Password, n.Verified, n.Referral, t.t.now)
 	if err != nil {
 		return u, err
 	}
@@ -56,7 +56,7 @@ type Login struct {
 
 // UserByEmail returns the user with this address in any letter case, or NotFound.
 func (t *SystemTx) UserByEmail(e loci.Email) (l Login, err error) {
-	err = t.t.c.one(`SELECT`+userColumns+`, password FROM users WHERE folded = ?1`, []any{e.Fold()}, append(scanUser(&l.User), &l.Password))
+	err = t.t.c.one(`SELECT`+userColumns+`, password FROM users WHERE folded = ?1`, []any{FoldEmail(e)}, append(scanUser(&l.User), &l.Password))
 	return l, notFound(err)
 }
 
@@ -78,6 +78,6 @@ func (t *SystemTx) Users() (bool, error) {
 // VerifyUser marks the address of a user as verified.
 func (t *SystemTx) VerifyUser(e loci.Email) (u loci.User, err error) {
 	err = t.t.c.one(`UPDATE users SET verified = ?2, updated_at = ?3 WHERE folded = ?1 RETURNING`+userColumns,
-		[]any{e.Fold(), true, t.t.now}, scanUser(&u))
+		[]any{FoldEmail(e), true, t.t.now}, scanUser(&u))
 	return u, notFound(err)
 }
