@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/loci-memory/loci/internal/server"
+)
+
+func (p *program) backup() *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Write a backup of the database to a file",
+		Long: "Writes a backup of the SQLite database to FILE, which appears when it is whole: a tar of manifest.json (version, schema,\n" +
+			"counts and hashes) and loci.db. The server may run and write meanwhile. With - it goes to the standard output. FILE holds all\n" +
+			"that the database holds: keep it as safe. For PostgreSQL the command names the line of pg_dump.",
+		Example: "loci admin backup /backup/loci.tar\nloci admin backup - | ssh host 'cat > loci.tar'",
+		Args:    exactly("FILE"),
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "Take the place of a file that is there")
+	settings := p.settings(cmd, "data", "db")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		file := args[0]
+		if width, _ := p.terminal(p.out); file == "-" && width > 0 {
+			return misuse("a backup is no text for a terminal: name a file, or send - elsewhere")
+		}
+		s, err := settings()
+		if err != nil {
+			return err
+		}
+		b := &bar{p: p, what: "MiB"}
+		m, err := s.Backup(cmd.Context(), file, force, p.out, b.bytes)
+		if b.end(); err != nil {
+			return err
+		}
+		o := outcome{object: backupResult{file, m}, text: fmt.Sprintf("Wrote %s: %s.\n", file, holds(m))}
+		if file == "-" { // where the backup went itself
+			_, err := io.WriteString(p.err, o.text)
+			return err
+		}
+		return p.conclude(o)
+	}
+	cmd.AddCommand(p.verifyBackup(), p.restoreBackup())
+	return cmd
+}
+
+// A backupResult is what --json says of a backup.
+type backupResult struct {
+	File string `json:"file"`
+	server.Manifest
+}
+
+func (p *program) verifyBackup() *cobra.Command {
+	return &cobra.Command{
+		Use:     "verify FILE",
+		Short:   "Compare a backup with its manifest",
+		Long:    "Reads a backup to its end and compares its files with the hashes in its manifest. It writes nothing. - is the standard input.",
+		Example: "loci admin backup verify /backup/loci.tar",
+		Args:    exactly("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			from, err := p.source(args[0])
+			if err != nil {
+				return err
+			}
+			defer from.Close()
+			b := &bar{p: p, what: "MiB"}
+			m, err := server.VerifyBackup(cmd.Context(), from, b.bytes)
+			if b.end(); err != nil {
+				return err
+			}
+			return p.conclude(outcome{object: backupResult{args[0], m}, text: fmt.Sprintf("%s is whole: %s, made %s.\n", args[0], holds(m), m.CreatedAt.Format("2006-01-02 15:04"))})
+		},
+	}
+}
+
+func (p *program) restoreBackup() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Make a database from a backup",
+		Long: "Makes the SQLite database of a backup in a data folder that has none, once its hashes are verified. All sign-ins end. API\n" +
+			"keys work as they did when the backup was made: the command lists them, because keys that were revoked since work again.\n" +
+			"What was deleted or purged since is back too. - is the standard input. For PostgreSQL the command names the line of pg_restore.",
+		Example: "loci admin backup restore /backup/loci.tar --data /var/lib/loci",
+		Args:    exactly("FILE"),
+	}
+	settings := p.settings(cmd, "data", "db")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		s, err := settings()
+		if err != nil {
+			return err
+		}
+		from, err := p.source(args[0])
+		if err != nil {
+			return err
+		}
+		defer from.Close()
+		b := &bar{p: p, what: "MiB"}
+		r, err := s.Restore(cmd.Context(), from, args[0], b.bytes)
+		if b.end(); err != nil {
+			return err
+		}
+		var text strings.Builder
+		fmt.Fprintf(&text, "Restored %s: %s. %s ended.\n", s.Data, holds(r.Manifest), many(r.Signins, "sign-in", "sign-ins"))
+		if len(r.Keys) > 0 {
+			text.WriteString("These API keys work; revoke again those that were revoked after the backup was made:\n")
+		}
+		for _, k := range r.Keys {
+			fmt.Fprintf(&text, "  %s  %s  %s\n", k.ID, clean(k.Email, false), clean(k.Name, false))
+		}
+		return p.conclude(outcome{object: r, text: text.String()})
+	}
+	return cmd
+}
+
+// source opens a file that a command reads; - is the standard input.
+func (p *program) source(file string) (io.ReadCloser, error) {
+	if file == "-" {
+		return io.NopCloser(p.in), nil
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		return nil, errors.Join(fmt.Errorf("%s is a folder: name a backup", file), f.Close())
+	}
+	return f, nil
+}
+
+// holds says what a backup holds.
+func holds(m server.Manifest) string {
+	size := int64(0)
+	for _, f := range m.Files {
+		size += f.Bytes
+	}
+	return fmt.Sprintf("%s, %s, %s, schema %d, %.1f MiB", many(m.Counts["memories"], "memory", "memories"), many(m.Counts["workspaces"], "workspace", "workspaces"),
+		many(m.Counts["users"], "user", "users"), m.Schema, float64(size)/(1<<20))
+}
+
+// bytes tells the bar of bytes.
+func (b *bar) bytes(done, total int64) { b.tell(int(done>>20), int(total>>20)) }

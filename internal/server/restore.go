@@ -1,0 +1,225 @@
+package server
+
+import (
+	"archive/tar"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// Restored says what was restored.
+type Restored struct {
+	Manifest
+	Signins int64               `json:"signinsEnded"`
+	Keys    []store.RestoredKey `json:"keys"` // all that work, also those that were revoked after the backup
+}
+
+// VerifyBackup reads a backup to its end and compares it with its manifest.
+func VerifyBackup(ctx context.Context, from io.Reader, progress Progress) (Manifest, error) {
+	return unpack(ctx, from, progress, func(string) (io.WriteCloser, error) { return nopCloser{io.Discard}, nil })
+}
+
+type nopCloser struct{ io.Writer }
+
+func (nopCloser) Close() error { return nil }
+
+// Restore puts the database of a backup into the data folder, which has none. The
+// database appears there when it is whole and verified, and not before.
+func (s Settings) Restore(ctx context.Context, from io.Reader, file string, progress Progress) (r Restored, err error) {
+	if s.DB != "" {
+		return r, loci.Fail(loci.InvalidQuery, "loci admin backup restore makes SQLite databases. For PostgreSQL use, with an empty database:\n  %s", restoreLine(s.DB, file))
+	}
+	if err := os.MkdirAll(s.Data, 0o700); err != nil {
+		return r, err
+	}
+	if err := s.vacant(); err != nil {
+		return r, err
+	}
+	unlock, err := s.lock()
+	if err != nil {
+		return r, err
+	}
+	defer unlock()
+	dir, remove, err := partial(s.Data, ".restore.")
+	if err != nil {
+		return r, err
+	}
+	defer remove()
+	r.Manifest, err = unpack(ctx, from, progress, func(name string) (io.WriteCloser, error) {
+		return os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	})
+	if err != nil {
+		return r, err
+	}
+	have, err := store.SQLiteContents(ctx, dir)
+	if err != nil {
+		return r, err
+	}
+	if have.Schema != r.Schema || !maps.Equal(have.Counts, r.Counts) {
+		return r, loci.Fail(loci.Conflict, "the database of the backup is not the one that its manifest describes")
+	}
+	if r.Signins, r.Keys, err = store.EndSignins(ctx, dir); err != nil {
+		return r, err
+	}
+	whole := filepath.Join(dir, store.SQLiteFile)
+	f, err := os.OpenFile(whole, os.O_RDWR, 0)
+	if err != nil {
+		return r, err
+	}
+	if err := errors.Join(f.Chmod(0o600), f.Sync(), f.Close(), ctx.Err()); err != nil {
+		return r, err
+	}
+	return r, errors.Join(os.Rename(whole, filepath.Join(s.Data, store.SQLiteFile)), syncFolder(s.Data))
+}
+
+// beside are the files that a folder without a database may have.
+var beside = []string{"lost+found", "loci.toml", "serve.lock", store.SQLiteFile + ".lock", store.SQLiteMarker}
+
+// vacant refuses a data folder that holds anything of a database, or anything else: a
+// log of another database beside the restored one would be played into it.
+func (s Settings) vacant() error {
+	list, err := os.ReadDir(s.Data)
+	for _, entry := range list {
+		stale := strings.HasPrefix(entry.Name(), ".restore.") && strings.HasSuffix(entry.Name(), ".partial")
+		if !stale && !slices.Contains(beside, entry.Name()) {
+			return loci.Fail(loci.Conflict, "%s is not empty, it has %s: move that away, or name another folder with --data", s.Data, entry.Name())
+		}
+	}
+	return err
+}
+
+// unpack reads a backup, gives its files to those that make opens, and compares them with
+// the manifest. What differs is an error.
+func unpack(ctx context.Context, from io.Reader, progress Progress, create func(name string) (io.WriteCloser, error)) (m Manifest, err error) {
+	in := tar.NewReader(interruptible{ctx, from})
+	head, err := in.Next()
+	if err != nil || head.Name != manifestName || head.Size > maxManifest {
+		if ctx.Err() != nil {
+			return m, ctx.Err()
+		}
+		return m, loci.Fail(loci.InvalidQuery, "this is no backup of Loci: it does not begin with %s", manifestName)
+	}
+	text, err := io.ReadAll(in)
+	if err == nil {
+		err = json.Unmarshal(text, &m)
+	}
+	switch {
+	case err != nil:
+		return m, damaged(err)
+	case m.Format > backupFormat || m.Schema > store.NewestSchema():
+		return m, loci.Fail(loci.Conflict, "the backup was made by loci %s with schema %d, this program knows schema %d: use a newer loci", m.Version, m.Schema, store.NewestSchema())
+	case m.Format != backupFormat || len(m.Files) != 1 || m.Files[0].Name != store.SQLiteFile || m.Schema < 1:
+		return m, loci.Fail(loci.InvalidQuery, "this is no backup of Loci: its manifest names no database")
+	}
+	for _, file := range m.Files {
+		head, err := in.Next()
+		if err == nil && (head.Name != file.Name || head.Size != file.Bytes || head.Typeflag != tar.TypeReg) {
+			err = fmt.Errorf("%s is not the file that the manifest names", head.Name)
+		}
+		if err != nil {
+			return m, damaged(err)
+		}
+		to, err := create(file.Name)
+		if err != nil {
+			return m, err
+		}
+		h := sha256.New()
+		read := &counting{r: in, tell: func(done int64) { progress(done, file.Bytes) }}
+		_, err = io.Copy(io.MultiWriter(to, h), read)
+		if closed := to.Close(); closed != nil && err == nil {
+			err = closed
+		}
+		if read.err != nil {
+			err = damaged(read.err)
+		}
+		if err != nil {
+			return m, err
+		}
+		if sum := hex.EncodeToString(h.Sum(nil)); sum != file.SHA256 {
+			return m, damaged(fmt.Errorf("%s has the SHA-256 %s, the manifest says %s", file.Name, sum, file.SHA256))
+		}
+	}
+	if _, err := in.Next(); err != io.EOF {
+		return m, damaged(errors.New("it has more files than its manifest names"))
+	}
+	return m, nil
+}
+
+// damaged is the answer to a backup that is not what was written.
+func damaged(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		err = errors.New("it is cut off")
+	}
+	return &loci.Error{Code: loci.Conflict, Message: fmt.Sprintf("the backup is damaged: %v", err), Err: err}
+}
+
+// counting counts what is read, and keeps the error that ended it.
+type counting struct {
+	r    io.Reader
+	n    int64
+	tell func(int64)
+	err  error
+}
+
+func (c *counting) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	if c.n += int64(n); n > 0 {
+		c.tell(c.n)
+	}
+	if err != nil && err != io.EOF {
+		c.err = err
+	}
+	return n, err
+}
+
+// libpq returns an address as the tools of PostgreSQL take it, without the password, and
+// the option that names its schema.
+func libpq(address string) (db, schema string) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "ADDRESS", ""
+	}
+	if u.User != nil {
+		u.User = url.User(u.User.Username())
+	}
+	q := u.Query()
+	if path := q.Get("search_path"); path != "" {
+		name, _, _ := strings.Cut(path, ",")
+		schema = "--schema=" + shellQuoted(name) + " "
+	}
+	for name := range q {
+		if !slices.Contains([]string{"host", "port", "user", "dbname", "sslmode", "sslrootcert", "sslcert", "sslkey", "target_session_attrs", "connect_timeout"}, name) {
+			q.Del(name)
+		}
+	}
+	u.RawQuery = q.Encode()
+	return shellQuoted(u.String()), schema
+}
+
+func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+func dumpLine(address, file string) string {
+	db, schema := libpq(address)
+	return fmt.Sprintf("pg_dump --format=custom --no-owner %s--file=%s %s", schema, shellQuoted(file), db)
+}
+
+func restoreLine(address, file string) string {
+	db, _ := libpq(address)
+	return fmt.Sprintf("pg_restore --no-owner --exit-on-error --single-transaction --dbname=%s %s", db, shellQuoted(file))
+}
