@@ -34,6 +34,10 @@ type program struct {
 	began     bool // the command line was understood, and its command runs
 	read      bool // the standard input was used
 	requestID string
+	at        target            // where the command runs
+	atlases   map[string]string // names by id, for tables
+	etag      string            // of the record that is shown
+	misnamed  error             // a word for which help was asked and that is no command
 }
 
 // Main runs the command line and returns the exit code. SIGINT, SIGTERM and
@@ -65,7 +69,11 @@ func (p *program) env(name string) string {
 func (p *program) run(ctx context.Context, args []string) int {
 	root := p.root()
 	root.SetArgs(args)
-	if err := root.ExecuteContext(ctx); err != nil {
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		err = p.misnamed
+	}
+	if err != nil {
 		return p.fail(err)
 	}
 	return done

@@ -23,7 +23,10 @@ func (m misuse) Error() string { return string(m) }
 
 // A misshapen is what the operation says of a command line that makes no sense: in
 // its own words, which every door has.
-type misshapen struct{ error }
+type misshapen struct {
+	error
+	missing *slot // the flag that is to be given, if it is a text
+}
 
 func (m misshapen) Unwrap() error { return m.error }
 
@@ -46,7 +49,8 @@ func (p *program) fail(err error) int {
 		return refused
 	}
 	code, more := refused, ""
-	if _, ok := errors.AsType[misshapen](err); ok {
+	bad, ok := errors.AsType[misshapen](err)
+	if ok {
 		code, more = misused, "\nTry --help."
 	}
 	if p.json {
@@ -55,13 +59,32 @@ func (p *program) fail(err error) int {
 	}
 	text := oneLine(err.Error())
 	if e := explain(err); e.Code != loci.InternalError || loci.AsError(err).Err == nil {
-		text = fmt.Sprintf("%s (%s)", strings.TrimSuffix(e.Message, "."), e.Code)
+		message := strings.TrimSuffix(p.inWords(e), ".")
+		if bad.missing != nil {
+			message += fmt.Sprintf(": --%s \"...\", or --%s - to read it from the standard input", bad.missing.flag, bad.missing.flag)
+		}
+		text = fmt.Sprintf("%s (%s)", message, e.Code)
 		if e.Retry > 0 {
 			text += fmt.Sprintf("\nTry again in %v.", e.Retry.Round(time.Second))
 		}
 	}
 	p.say(clean(text, true) + more)
 	return code
+}
+
+// inWords returns the message of an error as the command line puts it: what is
+// missing is told by the names of its flags and variables.
+func (p *program) inWords(e *loci.Error) string {
+	switch {
+	case p.at.url == "":
+	case e.Code == loci.MissingAPIKey && p.at.key == "":
+		return fmt.Sprintf("There is no key for %s: use loci login %s, or set LOCI_API_KEY", p.at.url, p.at.url)
+	case e.Code == loci.InvalidKey || e.Code == loci.Revoked:
+		return fmt.Sprintf("%s does not take this key: use loci login %s with another one, or set LOCI_API_KEY", p.at.url, p.at.url)
+	case e.Code == loci.Unavailable && strings.Contains(e.Message, "cannot be reached"):
+		return fmt.Sprintf("%s (the server of %s): start it, name another with --server or LOCI_URL, or work on this device with --local", e.Message, p.at.why)
+	}
+	return e.Message
 }
 
 // explain returns err as an Error whose message is one line. On this device nobody

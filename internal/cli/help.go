@@ -11,6 +11,11 @@ import (
 // page prints the help of a command. It asks the terminal for nothing but its
 // width: one that does not answer would hold up everybody.
 func (p *program) page(c *cobra.Command, _ []string) {
+	if c.HasAvailableSubCommands() {
+		if p.misnamed = known(c, c.Flags().Args()); p.misnamed != nil {
+			return
+		}
+	}
 	width, colour := p.terminal(p.out)
 	var b strings.Builder
 	head := func(title string) { fmt.Fprintf(&b, "\n%s\n", bold(title, colour)) }

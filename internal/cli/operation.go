@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -13,19 +14,19 @@ import (
 
 // operation returns the command of an operation.
 func (p *program) operation(o *op.Op) *cobra.Command {
-	_, verb, _ := strings.Cut(o.Name, ".")
+	resource, verb, _ := strings.Cut(o.Name, ".")
 	f := newForm(o)
 	words := make([]string, len(f.words))
 	for i, s := range f.words {
 		words[i] = "<" + s.flag + ">"
 	}
 	c := &op.Call{Door: "command"}
-	var agent bool
+	var agent, all, yes bool
 	cmd := &cobra.Command{
 		Use:     strings.Join(append([]string{kebab(verb)}, words...), " "),
 		Short:   o.Summary,
 		Example: f.examples(o),
-		Args:    exactly(words...),
+		Args:    f.takes(words),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if agent {
 				c.Actor = "agent"
@@ -40,20 +41,33 @@ func (p *program) operation(o *op.Op) *cobra.Command {
 				_, err = o.Canonical(op.Args{JSON: input})
 			}
 			if err != nil && f.senseless() {
-				return misshapen{err}
+				return misshapen{err, f.missing()}
 			}
 			if err != nil {
 				return err
 			}
-			return p.call(cmd, o, c, input)
+			if o.Method == "DELETE" && !yes {
+				what := strings.ToUpper(verb[:1]) + verb[1:] + " the " + strings.Join(append(strings.Fields(strings.ReplaceAll(resource, "_", " ")), args...), " ")
+				if err := p.confirmed(cmd.Context(), what); err != nil {
+					return err
+				}
+			}
+			c.IfMatch = entityTag(c.IfMatch)
+			return p.call(cmd, o, c, input, all)
 		},
 	}
 	f.bind(cmd)
+	if pages(o) {
+		cmd.Flags().BoolVar(&all, "all", false, "Show all pages, from --cursor on")
+	}
+	if o.Method == "DELETE" {
+		cmd.Flags().BoolVar(&yes, "yes", false, "Do not ask")
+	}
 	if o.Method == "POST" && o.Access != op.Public && !o.Reads {
 		cmd.Flags().StringVar(&c.IdempotencyKey, "idempotency-key", "", "Makes a repeated call harmless: the same key, the same answer")
 	}
 	if o.Guarded {
-		cmd.Flags().StringVar(&c.IfMatch, "if-match", "", "Change it only while it has this entity tag")
+		cmd.Flags().StringVar(&c.IfMatch, "if-match", "", "Change it only while it has this entity tag (etag of the record's own command)")
 	}
 	if o.Access != op.Public {
 		cmd.Flags().BoolVar(&agent, "agent", false, "Call as a trusted agent, not as a person")
@@ -75,17 +89,48 @@ func exactly(words ...string) cobra.PositionalArgs {
 	}
 }
 
+// takes asks for one argument for each word of the form. One that is left over
+// may be the value of a flag without which nothing can be done.
+func (f *form) takes(words []string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		err := exactly(words...)(c, args)
+		if missing := f.missing(); err != nil && missing != nil && len(args) == len(words)+1 {
+			return fmt.Errorf("%w: did you mean --%s %q?", err, missing.flag, args[len(words)])
+		}
+		return err
+	}
+}
+
+// missing returns the first flag that is required, is a text, and was not given.
+func (f *form) missing() *slot {
+	for _, s := range f.flags {
+		if s.required && s.given == nil && s.kind == "string" && !s.list {
+			return s
+		}
+	}
+	return nil
+}
+
+// entityTag puts a tag between its quotation marks, where they were left out.
+func entityTag(text string) string {
+	if text == "" || text == "*" || strings.HasPrefix(text, `"`) || strings.HasPrefix(text, "W/") {
+		return text
+	}
+	return `"` + text + `"`
+}
+
 // call runs the operation on the target and shows its answer.
-func (p *program) call(cmd *cobra.Command, o *op.Op, c *op.Call, input []byte) error {
+func (p *program) call(cmd *cobra.Command, o *op.Op, c *op.Call, input []byte, all bool) error {
 	t, err := p.target()
 	if err != nil {
 		return err
 	}
+	p.at = t
 	caller, end, err := p.open(cmd.Context(), t, true)
 	if err != nil {
 		return err
 	}
-	raw, err := caller.Call(cmd.Context(), o, c, op.Args{JSON: input})
+	raw, err := p.ask(cmd.Context(), caller, o, c, input, all)
 	told := make(chan struct{})
 	slow := time.AfterFunc(time.Second, func() {
 		defer close(told)
@@ -101,4 +146,26 @@ func (p *program) call(cmd *cobra.Command, o *op.Op, c *op.Call, input []byte) e
 		return err
 	}
 	return p.show(o, raw)
+}
+
+// ask runs the operation, once its ids are whole, and reads what the answer is
+// shown with.
+func (p *program) ask(ctx context.Context, caller op.Caller, o *op.Op, c *op.Call, input []byte, all bool) (raw []byte, err error) {
+	input, err = wholeIDs(ctx, caller, p.table, o, input)
+	if err != nil {
+		return nil, err
+	}
+	if all {
+		raw, err = p.callAll(ctx, caller, o, c, input)
+	} else {
+		raw, err = caller.Call(ctx, o, c, op.Args{JSON: input})
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.etag = c.ETag
+	if pages(o) && !p.json {
+		p.atlases = p.places(ctx, caller, raw)
+	}
+	return raw, nil
 }

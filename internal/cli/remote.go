@@ -23,6 +23,7 @@ func (r remote) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]by
 		options = append(options, client.AsAgent())
 	}
 	raw, err := r.client.Call(ctx, o.Method, o.Path, in, options...)
+	c.ETag = answer.Get("ETag")
 	c.Replayed = answer.Get("Idempotency-Replayed") == "true"
 	return raw, err
 }

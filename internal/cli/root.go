@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,7 +32,11 @@ func (p *program) root() *cobra.Command {
 		c.GroupID = machine
 		root.AddCommand(c)
 		switch c.Name() {
-		case "mcp", "doctor": // work on any target
+		case "doctor": // works on any target
+		case "mcp": // so does this one, and prints no object
+			without(c, "json")
+		case "serve":
+			without(c, append(aims, "json")...)
 		case "login":
 			without(c, "local", "server")
 		default:
@@ -39,6 +46,7 @@ func (p *program) root() *cobra.Command {
 	root.Version = version().Version
 	root.SilenceUsage, root.SilenceErrors = true, true // fail tells
 	root.SetHelpFunc(p.page)
+	root.SetFlagErrorFunc(unknownFlag)
 	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.err)
@@ -48,7 +56,7 @@ func (p *program) root() *cobra.Command {
 		switch c.Name() {
 		case "completion":
 			c.Args, c.RunE = known, help
-			without(c, aims...)
+			without(c, append(aims, "json")...)
 		case "help":
 			c.Args, c.Run, c.RunE = nameable, nil, helpOn
 		}
@@ -58,7 +66,7 @@ func (p *program) root() *cobra.Command {
 
 // aims are the flags that choose a target. They belong to the root, so that
 // they may stand before the command too.
-var aims = []string{"local", "server", "plain-http"}
+var aims = slices.Clip([]string{"local", "server", "plain-http"})
 
 // lacking is the annotation of a command for which, and for those below it,
 // some of the aims have no meaning.
@@ -131,13 +139,47 @@ func known(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	hint := ""
-	c.SuggestionsMinimumDistance = 2
-	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
-		hint = fmt.Sprintf(": did you mean %q?", near[0])
+	var names []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
 	}
-	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), hint)
+	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), meant(args[0], names, ""))
 }
+
+// meant suggests the name that is nearest, or that begins so.
+func meant(word string, names []string, before string) string {
+	near := op.Nearest(word, names)
+	for _, name := range names {
+		if near == "" && word != "" && strings.HasPrefix(name, word) {
+			near = name
+		}
+	}
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf(": did you mean %q?", before+near)
+}
+
+// unknownFlag adds to the error of a flag that is not known which one is near.
+func unknownFlag(c *cobra.Command, err error) error {
+	var unknown interface {
+		error
+		GetSpecifiedName() string
+	}
+	if !errors.As(err, &unknown) || unknown.GetSpecifiedName() == "" {
+		return err
+	}
+	var names []string
+	for _, m := range flagName.FindAllStringSubmatch(c.Flags().FlagUsages(), -1) {
+		names = append(names, m[1])
+	}
+	return fmt.Errorf("unknown flag %q for %q%s", "--"+unknown.GetSpecifiedName(), c.CommandPath(), meant(unknown.GetSpecifiedName(), names, "--"))
+}
+
+// flagName finds the flags on a help page.
+var flagName = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z-]+)`)
 
 // operations adds a command for each operation: loci <resource> <verb>.
 func (p *program) operations(root *cobra.Command) {

@@ -44,8 +44,28 @@ func (p *program) show(o *op.Op, raw []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = p.out.Write(b.Bytes())
-	return err
+	if _, err = p.out.Write(b.Bytes()); err != nil {
+		return err
+	}
+	p.tellMore(answer)
+	return nil
+}
+
+// longCursor is the length from which a cursor is no help on a terminal.
+const longCursor = 200
+
+// tellMore says below a table how to go on where its page ends.
+func (p *program) tellMore(answer []member) {
+	for _, m := range answer {
+		if m.name != "nextCursor" {
+			continue
+		}
+		how := "--all"
+		if cursor := plain(m.name, m.value); len(cursor) <= longCursor {
+			how += ", or --cursor " + cursor
+		}
+		fmt.Fprintf(p.err, "There is more: %s\n", how)
+	}
 }
 
 // text is the answer as a text for people, where it has one.
@@ -97,7 +117,7 @@ func plain(name string, raw json.RawMessage) string {
 	}
 	switch v := v.(type) {
 	case string:
-		if at, err := time.Parse(time.RFC3339Nano, v); err == nil && strings.HasSuffix(name, "At") {
+		if at, err := time.Parse(time.RFC3339Nano, v); err == nil && (strings.HasSuffix(name, "At") || strings.HasSuffix(name, "Until")) {
 			return at.Local().Format("2006-01-02 15:04")
 		}
 		return v
@@ -164,6 +184,9 @@ func (p *program) thing(b *bytes.Buffer, answer []member, content bool) error {
 	}
 	if len(lines) == 0 && text == "" {
 		fmt.Fprintln(p.err, "Nothing found.")
+	}
+	if p.etag != "" && len(lines) > 0 {
+		lines = append(lines, [2]string{"etag", clean(p.etag, false)})
 	}
 	align(b, lines)
 	if content && text != "" {

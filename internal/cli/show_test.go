@@ -38,7 +38,7 @@ func TestAListIsATable(t *testing.T) {
 	if len(lines) != 4 || strings.Join(strings.Fields(lines[0]), " ") != "ID TITLE TYPE UPDATED" {
 		t.Fatalf("%s", d.out.String())
 	}
-	if want := toyID + "  日本語 two  fact  2001-09-0"; !strings.HasPrefix(lines[2], want) {
+	if want := toyTwin + "  日本語 two  fact  2001-09-0"; !strings.HasPrefix(lines[2], want) {
 		t.Errorf("%q, want %q", lines[2], want)
 	}
 	if !strings.HasPrefix(lines[1], toyID+"  One         fact  ") {
@@ -97,22 +97,23 @@ func TestATableFitsTheTerminal(t *testing.T) {
 	for _, c := range []struct {
 		room, width int
 		kind, heads string
+		id          int
 		title, time int
 	}{
-		{200, 114, "fact", "ID SCORE TITLE TYPE UPDATED", len(title), 16},
-		{100, 100, "fact", "ID SCORE TITLE TYPE UPDATED", 30, 16},
-		{80, 80, "fact", "ID SCORE TITLE TYPE UPDATED", 16, 10},
-		{80, 80, "architecture", "ID SCORE TITLE TYPE", 20, 0},
-		{60, 60, "fact", "ID SCORE TITLE", 14, 0},
-		{50, 50, "fact", "ID TITLE", 12, 0},
-		{30, 50, "fact", "ID TITLE", 12, 0},
-		{5, 50, "fact", "ID TITLE", 12, 0},
+		{200, 114, "fact", "ID SCORE TITLE TYPE UPDATED", 36, len(title), 16},
+		{100, 91, "fact", "ID SCORE TITLE TYPE UPDATED", 13, len(title), 16},
+		{80, 80, "fact", "ID SCORE TITLE TYPE UPDATED", 13, 33, 16},
+		{80, 80, "architecture", "ID SCORE TITLE TYPE UPDATED", 13, 31, 10},
+		{60, 60, "fact", "ID SCORE TITLE TYPE", 13, 31, 0},
+		{50, 50, "fact", "ID TITLE", 13, 35, 0},
+		{30, 43, "fact", "ID TITLE", 13, 28, 0},
+		{5, 43, "fact", "ID TITLE", 13, 28, 0},
 	} {
 		table := fit(tabulate([]map[string]json.RawMessage{record(c.kind)}), c.room)
 		var heads []string
 		for _, column := range table {
 			heads = append(heads, column.cells[0])
-			if want := map[string]int{"id": 36, "title": c.title, "updatedAt": c.time}[column.name]; want != 0 && column.width != want {
+			if want := map[string]int{"id": c.id, "title": c.title, "updatedAt": c.time}[column.name]; want != 0 && column.width != want {
 				t.Errorf("%d: %s is %d wide, not %d", c.room, column.name, column.width, want)
 			}
 		}

@@ -12,7 +12,7 @@ import (
 
 // columns are the fields that a table shows, in this order, of those that its
 // records have.
-var columns = []string{"id", "version", "userId", "score", "title", "name", "workspaceName", "email", "type", "kind", "role", "reason", "prefix", "status", "inviteUrl", "verifiedAt", "updatedAt", "createdAt", "joinedAt", "revokedAt"}
+var columns = []string{"id", "version", "userId", "score", "title", "atlas", "name", "workspaceName", "email", "type", "kind", "role", "reason", "prefix", "status", "inviteUrl", "verifiedAt", "updatedAt", "createdAt", "joinedAt", "revokedAt"}
 
 // nameless are columns by which those are told apart that have no id.
 var nameless = map[string]bool{"version": true, "createdAt": true}
@@ -41,11 +41,6 @@ func (p *program) lists(b *bytes.Buffer, answer []member) error {
 	if b.Len() == 0 {
 		fmt.Fprintln(p.err, "Nothing found.")
 	}
-	for _, m := range answer {
-		if m.name == "nextCursor" {
-			fmt.Fprintf(p.err, "There is more: --cursor %s\n", plain(m.name, m.value))
-		}
-	}
 	return nil
 }
 
@@ -58,16 +53,18 @@ type column struct {
 
 // wide are the columns of texts that may be cut, to no less than leastText. What is
 // worth nothing cut, such as an id or a link, is whole or not there.
-var wide = map[string]bool{"title": true, "name": true, "workspaceName": true, "email": true, "reason": true}
+var wide = map[string]bool{"title": true, "atlas": true, "name": true, "workspaceName": true, "email": true, "reason": true}
 
 const (
-	leastText = 12
-	easyText  = 24 // up to here texts give way before times do
-	dateWidth = len("2006-01-02")
+	leastText  = 12
+	leastTitle = 28 // of the text for which a table is read
+	easyText   = 32 // up to here texts give way before times do
+	dateWidth  = len("2006-01-02")
 )
 
 // grid prints records below each other.
 func (p *program) grid(b *bytes.Buffer, records []map[string]json.RawMessage) {
+	placed(records, p.atlases)
 	table := tabulate(records)
 	room, colour := p.terminal(p.out)
 	if room > 0 {
@@ -83,7 +80,26 @@ func (p *program) grid(b *bytes.Buffer, records []map[string]json.RawMessage) {
 			line += cell + strings.Repeat(" ", c.width-ansi.StringWidth(cell)+2)
 		}
 		b.WriteString(bold(strings.TrimRight(line, " "), n == 0 && colour) + "\n")
+		if n > 0 {
+			b.WriteString(snippet(records[n-1], room))
+		}
 	}
+}
+
+// snippet returns a line with the first place that a search found, unless the
+// title says the same.
+func snippet(r map[string]json.RawMessage, room int) string {
+	var highlights []string
+	var title string
+	_, _ = json.Unmarshal(r["highlights"], &highlights), json.Unmarshal(r["title"], &title) // of other records there are none
+	if len(highlights) == 0 || highlights[0] == title {
+		return ""
+	}
+	line := "    " + strings.Join(strings.Fields(clean(highlights[0], false)), " ")
+	if room > 0 {
+		line = ansi.Truncate(line, room, "…")
+	}
+	return line + "\n"
 }
 
 // tabulate returns the columns that tell something of the records.
@@ -116,9 +132,13 @@ func (c *column) measure() {
 }
 
 // fit makes a table as narrow as the room, or as near to it as its columns can be:
-// times become dates, then columns go from the right, and texts take what is left.
+// ids are shortened and times become dates, then columns go from the right, and
+// texts take what is left.
 // The first column and those of texts stay.
 func fit(table []*column, room int) []*column {
+	if span(table, 0) > room {
+		shortenIDs(table)
+	}
 	if span(table, easyText) > room {
 		for _, c := range table {
 			if !strings.HasSuffix(c.name, "At") {
@@ -130,7 +150,7 @@ func fit(table []*column, room int) []*column {
 			c.measure()
 		}
 	}
-	for i := len(table) - 1; i > 0 && span(table, leastText) > room; i-- {
+	for i := len(table) - 1; i > 0 && span(table, 1) > room; i-- {
 		if !wide[table[i].name] && table[i].name != "inviteUrl" {
 			table = slices.Delete(table, i, i+1)
 		}
@@ -138,7 +158,7 @@ func fit(table []*column, room int) []*column {
 	for over := span(table, 0) - room; over > 0; {
 		var widest *column
 		for _, c := range table {
-			if wide[c.name] && c.width > leastText && (widest == nil || c.width > widest.width) {
+			if wide[c.name] && c.width > c.least() && (widest == nil || c.width-c.least() > widest.width-widest.least()) {
 				widest = c
 			}
 		}
@@ -151,12 +171,21 @@ func fit(table []*column, room int) []*column {
 	return table
 }
 
-// span is how wide a table is; with a bound, if its texts had no more than that.
+// least is the width below which the column of a text is not cut.
+func (c *column) least() int {
+	if c.name == "title" {
+		return leastTitle
+	}
+	return leastText
+}
+
+// span is how wide a table is; with a bound, if its texts had no more than that
+// or their least width.
 func span(table []*column, bound int) int {
 	sum := 2 * (len(table) - 1)
 	for _, c := range table {
 		if bound > 0 && wide[c.name] {
-			sum += min(c.width, bound)
+			sum += min(c.width, max(bound, c.least()))
 		} else {
 			sum += c.width
 		}

@@ -3,10 +3,12 @@ package cli
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -20,6 +22,8 @@ type toy struct {
 	create  loci.CreateMemory
 	search  loci.SearchMemories
 	list    loci.ListMemories
+	deleted string
+	pages   int // of the list; 0 is one that never ends
 	update  loci.UpdateAtlas
 	invite  loci.CreateInvitations
 	respond loci.RespondInvitation
@@ -33,7 +37,10 @@ type sorting struct {
 	Speed float64       `json:"speed,omitzero"`
 }
 
-const toyID = "01890000-0000-7000-8000-000000000001"
+const (
+	toyID   = "01890000-0000-7000-8000-000000000001"
+	toyTwin = "01890000-0000-7000-8001-000000000002" // of the same millisecond
+)
 
 func (t *toy) Create(_ context.Context, who *loci.Actor, in loci.CreateMemory) (out loci.CreatedMemory, err error) {
 	t.who, t.create = *who, in
@@ -58,7 +65,21 @@ func (t *toy) List(_ context.Context, _ *loci.Actor, in loci.ListMemories) (loci
 	if in.Limit == 1 {
 		return loci.Memories{Memories: []loci.Memory{}}, nil
 	}
-	return loci.Memories{Memories: []loci.Memory{toyMemory("One"), toyMemory("日本語 two")}, NextCursor: "next"}, nil
+	two := toyMemory("日本語 two")
+	two.ID = toyTwin
+	page := loci.Memories{Memories: []loci.Memory{toyMemory("One"), two}, NextCursor: "next"}
+	if n, _ := strconv.Atoi(strings.TrimPrefix(string(in.Cursor), "next")); t.pages > 0 {
+		page.NextCursor = ""
+		if n+1 < t.pages {
+			page.NextCursor = fmt.Sprint("next", n+1)
+		}
+	}
+	return page, nil
+}
+
+func (t *toy) Delete(_ context.Context, _ *loci.Actor, in loci.GetMemory) (loci.Nothing, error) {
+	t.deleted = in.MemoryID
+	return loci.Nothing{}, nil
 }
 
 func (t *toy) Search(_ context.Context, _ *loci.Actor, in loci.SearchMemories) (loci.FoundMemories, error) {
@@ -95,6 +116,7 @@ func toyTable() *op.Table {
 	op.Add(t, "memory.create", "POST /v1/memories", "Write a memory.", op.Account, op.Core, (*toy).Create)
 	op.Add(t, "memory.get", "GET /v1/memories/{memoryId}", "Read a memory.", op.Account, op.Core, (*toy).Get)
 	op.Add(t, "memory.list", "GET /v1/memories", "List memories.", op.Account, op.Core, (*toy).List)
+	op.Add(t, "memory.delete", "DELETE /v1/memories/{memoryId}", "Delete a memory.", op.Account, op.Full, (*toy).Delete)
 	op.AddRead(t, "memory.search", "POST /v1/memories/search", "Find memories.", op.Account, op.Core, (*toy).Search)
 	op.Add(t, "atlas.update", "PATCH /v1/atlases/{atlasId}", "Change an atlas.", op.Account, op.Core, (*toy).Update)
 	op.Add(t, "invitation.create", "POST /v1/workspaces/{workspaceId}/invitations", "Invite people.", op.Account, op.Stable, (*toy).Invite)
@@ -172,6 +194,7 @@ func toyServer(t *testing.T, s *toy) *httptest.Server {
 				w.WriteHeader(loci.AsError(err).Code.Status())
 				raw, _ = op.Encode(op.NewProblem(err, c.RequestID))
 			}
+			w.Header().Set("ETag", c.ETag)
 			_, _ = w.Write(raw)
 		})
 	}

@@ -14,6 +14,7 @@ import (
 // A build tells what was built from what.
 type build struct {
 	Version  string `json:"version"`
+	Contract string `json:"contract"` // of the API
 	Commit   string `json:"commit,omitzero"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
@@ -21,7 +22,7 @@ type build struct {
 
 // version returns what this binary is, with what the Go tool wrote into it.
 var version = sync.OnceValue(func() build {
-	b := build{Version: server.Version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	b := build{Version: server.Version, Contract: server.Contract, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b
@@ -44,7 +45,7 @@ func (p *program) versionCommand() *cobra.Command {
 			if p.json {
 				return p.print(b)
 			}
-			_, err := fmt.Fprintf(p.out, "loci %s, %s, %s\n", b.Version, b.Go, b.Platform)
+			_, err := fmt.Fprintf(p.out, "loci %s (contract %s), %s, %s\n", b.Version, b.Contract, b.Go, b.Platform)
 			return err
 		},
 	}

@@ -13,12 +13,11 @@ import (
 
 // A record is what the commands need of any record of a list.
 type record struct {
-	ID          string    `json:"id"`
-	Name        string    `json:"name"`
-	Title       string    `json:"title"`
-	WorkspaceID string    `json:"workspaceId"`
-	AtlasID     string    `json:"atlasId"`
-	CreatedAt   loci.Time `json:"createdAt"`
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Title       string `json:"title"`
+	WorkspaceID string `json:"workspaceId"`
+	AtlasID     string `json:"atlasId"`
 }
 
 // records are those of a list, page by page.

@@ -311,12 +311,7 @@ func (p *plan) mismatch(name string) error {
 
 // unknown refuses a name and says which is the nearest known one.
 func unknown(name string, known []string) error {
-	best, least := "", len(name)/2+1
-	for _, k := range known {
-		if d := distance(fold(name), fold(k)); d < least {
-			best, least = k, d
-		}
-	}
+	best := Nearest(name, known)
 	switch shown := clip(name); {
 	case best != "":
 		return bad("unknown field %q: did you mean %q?", shown, best)
@@ -325,6 +320,18 @@ func unknown(name string, known []string) error {
 	default:
 		return bad("unknown field %q: the fields are %s", shown, strings.Join(known, ", "))
 	}
+}
+
+// Nearest returns the known name that is the fewest edits away from name, or
+// "" where none is near.
+func Nearest(name string, known []string) string {
+	best, least := "", len(name)/2+1
+	for _, k := range known {
+		if d := distance(fold(name), fold(k)); d < least {
+			best, least = k, d
+		}
+	}
+	return best
 }
 
 // clip keeps a foreign name in a message short.

@@ -31,6 +31,7 @@ type Call struct {
 
 	Quota    *Quota // of the caller's plan, once the credential is known
 	Replayed bool   // the answer is a stored one
+	ETag     string // the entity tag of the record that is answered, if it has one
 }
 
 // A Quota is the state of the caller's operations in the current window.
@@ -92,6 +93,9 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 	}
 	out, err = o.run(ctx, h.Service, who, in)
 	c.Replayed = who.Once != nil && who.Once.Replayed
+	if tagged, ok := out.(Tagged); ok && err == nil {
+		c.ETag = tagged.ETag()
+	}
 	return out, err
 }
 

@@ -268,6 +268,9 @@ func byCommand(h *house, o *op.Op, c *op.Call, in args) answer {
 	if c.Actor != "" {
 		line = append(line, "--agent")
 	}
+	if o.Method == "DELETE" {
+		line = append(line, "--yes") // nobody can be asked
+	}
 	line = append(slices.Clone(words[:2]), append(line, words[2:]...)...)
 	cmd := exec.CommandContext(h.t.Context(), proof.Must(os.Executable())(h.t), line...)
 	home := h.t.TempDir()

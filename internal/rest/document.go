@@ -41,7 +41,7 @@ func (d *door) document(routes []Route) []byte {
 			s.add(method, path, s.route(r.Describe))
 		}
 	}
-	b, err := json.Marshal(s.whole(d.PublicURL))
+	b, err := json.Marshal(s.whole(d.PublicURL, d.ServiceVersion))
 	if err != nil {
 		panic("rest: " + err.Error())
 	}
@@ -60,19 +60,23 @@ func (s *writer) add(method, path string, described object) {
 	s.tags[tag] = "Operations whose names begin with " + tag + "."
 }
 
-func (s *writer) whole(url string) object {
+func (s *writer) whole(url, serviceVersion string) object {
 	if url == "" {
 		url = "/"
 	}
+	info := object{
+		"title": "Loci", "version": Version,
+		"summary":     "Durable memory for people and their agents",
+		"description": "Memories are Markdown, belong to an atlas, and an atlas belongs to a workspace. Programs decide by the `code` of an error, never by its message. Fields may be added within /v1.",
+		"license":     object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
+		"contact":     object{"name": "Loci", "url": "https://github.com/loci-memory/loci"},
+	}
+	if serviceVersion != "" {
+		info["x-service-version"] = serviceVersion
+	}
 	return object{
 		"openapi": "3.1.0",
-		"info": object{
-			"title": "Loci", "version": Version,
-			"summary":     "Durable memory for people and their agents",
-			"description": "Memories are Markdown, belong to an atlas, and an atlas belongs to a workspace. Programs decide by the `code` of an error, never by its message. Fields may be added within /v1.",
-			"license":     object{"name": "Apache-2.0", "identifier": "Apache-2.0"},
-			"contact":     object{"name": "Loci", "url": "https://github.com/loci-memory/loci"},
-		},
+		"info":    info,
 		"servers": []object{{"url": url}},
 		"tags":    s.tagList(),
 		"paths":   s.paths,

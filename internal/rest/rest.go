@@ -21,7 +21,9 @@ type Options struct {
 	Host  *op.Host
 	Log   *slog.Logger
 
-	PublicURL string // where clients reach the service; empty is wherever they did
+	// ServiceVersion is the version of the program; that of the contract is Version.
+	ServiceVersion string
+	PublicURL      string // where clients reach the service; empty is wherever they did
 	// Guessed reports that PublicURL follows from the listener alone, so that the Host
 	// of a request knows better.
 	Guessed bool

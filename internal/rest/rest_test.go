@@ -41,7 +41,7 @@ func TestSuccesses(t *testing.T) {
 		{"GET /v1/things?&query=x&" + auth, 200, `{"ok":true,"things":[],"query":"x"}`},
 		{"GET /v1/things\nAuthorization: bEARER   good", 200, `{"ok":true,"things":[],"query":""}`},
 		{"GET /v1/things\nCookie: a=b; __Host-loci=fresh", 200, `{"ok":true,"things":[],"query":""}`},
-		{"GET /health\nAuthorization: Basic !!", 200, `{"ok":true,"service":"loci","version":"0.8.3"}`},
+		{"GET /health\nAuthorization: Basic !!", 200, `{"ok":true,"service":"loci","version":"1.2.3","contract":"0.8.3"}`},
 		{"GET /page/x", 200, "page"},
 	} {
 		got := ask(t, url, c.send)

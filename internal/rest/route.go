@@ -3,6 +3,7 @@ package rest
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/json"
 	"net/http"
 	"strconv"
 )
@@ -13,7 +14,7 @@ const Version = "0.8.3"
 // routes lists the hand-written routes, each with its reason.
 func (d *door) routes() []Route {
 	all := []Route{
-		{"GET /health", http.HandlerFunc(health), "It is asked all the time, by those who hold no credential.", describeHealth},
+		{"GET /health", d.health(), "It is asked all the time, by those who hold no credential.", describeHealth},
 	}
 	if d.Pages != nil {
 		all = append(all, d.pageRoutes()...)
@@ -43,9 +44,20 @@ func (d *door) pageRoutes() []Route {
 }
 
 // health says that the server is there. It asks nobody, so that it costs nothing.
-func health(w http.ResponseWriter, _ *http.Request) {
-	w.Header()["Content-Type"] = typeJSON
-	w.Write([]byte(`{"ok":true,"service":"loci","version":"` + Version + `"}`))
+func (d *door) health() http.HandlerFunc {
+	body, err := json.Marshal(struct {
+		OK       bool   `json:"ok"`
+		Service  string `json:"service"`
+		Version  string `json:"version,omitzero"`
+		Contract string `json:"contract"`
+	}{true, "loci", d.ServiceVersion, Version})
+	if err != nil {
+		panic("rest: " + err.Error())
+	}
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Content-Type"] = typeJSON
+		w.Write(body)
+	}
 }
 
 // constant serves bytes that are the same for the life of the process.

@@ -234,7 +234,8 @@ func options(t *toy) rest.Options {
 	quiet := slog.New(slog.NewTextHandler(io.Discard, nil))
 	table := table()
 	return rest.Options{
-		Table: table, Log: quiet, Pages: t, PublicURL: "https://loci.example.org",
+		ServiceVersion: "1.2.3",
+		Table:          table, Log: quiet, Pages: t, PublicURL: "https://loci.example.org",
 		Host:           &op.Host{Service: t, Admit: t.admit, Log: quiet},
 		Origins:        []string{"https://app.example.org"},
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},

@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/embed"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
@@ -20,6 +21,9 @@ import (
 
 // Version names this build; releases set it when they link.
 var Version = "0.1.0-dev"
+
+// Contract is the version of the contract that the API keeps.
+const Contract = rest.Version
 
 // clock is the machine's, shifted.
 func (s Settings) clock() loci.Clock {

@@ -121,7 +121,8 @@ func (s Settings) handler(host *op.Host, work *service.Service, gate *auth.Gate,
 		Authenticate: func(ctx context.Context, c *op.Call) error { _, err := gate.Admit(ctx, nil, c); return err },
 	})
 	return rest.New(rest.Options{
-		Table: table, Host: host, Log: log, PublicURL: s.PublicURL, Origins: s.Origins, Guessed: s.guessedURL, Pages: work, TrustedProxies: s.TrustedProxies,
+		ServiceVersion: Version,
+		Table:          table, Host: host, Log: log, PublicURL: s.PublicURL, Origins: s.Origins, Guessed: s.guessedURL, Pages: work, TrustedProxies: s.TrustedProxies,
 		Extra:  []rest.Route{{Pattern: "/mcp", Handler: door.HTTP(), Reason: "it speaks another protocol, in which operations are tools"}},
 		Absent: absent, Hosts: s.restHosts(hosts),
 	})
