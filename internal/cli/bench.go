@@ -32,6 +32,8 @@ type retrievalBench struct {
 	typos   int
 	seed    uint64
 	without bool // ablation
+
+	together bool
 }
 
 // modes are those in which one may ask.
@@ -56,7 +58,10 @@ queries.jsonl has the questions, each with the ids of the texts that answer it, 
 
 The numbers are above 0. Texts and questions may have a "group": a question is then asked among the texts of its
 group alone. An id such as "talk-3:14" says that the text is part 14 of the conversation or document talk-3.
-Texts are written with POST /v1/memories; credentials in them are redacted.`,
+Texts are written with POST /v1/memories; credentials in them are redacted.
+
+With --together all sets share one workspace, in which each group has an atlas. Each question is asked among all
+texts, where those of other sets are wrong answers, and in the atlas of its group.`,
 		Example: "loci bench retrieval --data my-set\nloci bench retrieval --data sets --modes keyword,hybrid --json\n" +
 			"loci bench retrieval --data my-set --typos 2 --seed 1\nloci bench retrieval --data my-set --db postgres://me@localhost/empty",
 		RunE: func(cmd *cobra.Command, more []string) error {
@@ -71,6 +76,7 @@ Texts are written with POST /v1/memories; credentials in them are redacted.`,
 	flags.IntVar(&b.clients, "clients", 8, "Clients that load at once; questions are asked one by one. With 1, equal scores come in the same order each time")
 	flags.IntVar(&b.typos, "typos", 0, "Typos made in each question, in words of at least 4 letters")
 	flags.BoolVar(&b.without, "ablation", false, "Ask again without each feature, by words and hybrid, to tell what it is worth")
+	flags.BoolVar(&b.together, "together", false, "Load all sets into one workspace, an atlas for each group; ask among all texts and in one atlas")
 	flags.Uint64Var(&b.seed, "seed", 1, "Seed of the typos")
 	return cmd
 }
@@ -90,6 +96,8 @@ func (b *retrievalBench) check() error {
 		return misuse("--clients must be 1 to 64")
 	case b.typos < 0 || b.typos > 10:
 		return misuse("--typos must be 0 to 10")
+	case b.together && b.without:
+		return misuse("--ablation measures each set alone: leave out --together")
 	}
 	return nil
 }
@@ -103,19 +111,28 @@ func (b *retrievalBench) run(ctx context.Context) error {
 		return &loci.Error{Code: loci.InvalidQuery, Message: err.Error(), Err: err}
 	}
 	report := b.newReport()
-	for i, s := range sets {
-		r, err := b.measure(ctx, s, &report.Settings)
+	batches := make([][]retrieval.Set, 0, len(sets))
+	for _, s := range sets {
+		batches = append(batches, []retrieval.Set{s})
+	}
+	if b.together {
+		batches = [][]retrieval.Set{sets}
+	}
+	for i, batch := range batches {
+		results, err := b.measure(ctx, batch, &report.Settings)
 		if err != nil {
 			return err
 		}
-		report.Sets = append(report.Sets, r)
+		report.Sets = append(report.Sets, results...)
 		if b.json {
 			continue
 		}
 		if i == 0 {
 			b.tellSettings(report.Settings)
 		}
-		b.tellSet(r)
+		for _, r := range results {
+			b.tellSet(r)
+		}
 	}
 	if b.json {
 		return b.print(report)
@@ -142,46 +159,84 @@ func (b *retrievalBench) read() (sets []retrieval.Set, err error) {
 	return sets, nil
 }
 
-// measure loads a set into a database of its own and asks its questions. For
-// each mode the server is started anew, so that none finds in a cache what
-// another one asked for.
-func (b *retrievalBench) measure(ctx context.Context, s retrieval.Set, settings *settings) (r setResult, err error) {
-	r = setResult{Name: s.Name, Memories: len(s.Documents), Questions: len(s.Questions)}
-	if b.typos > 0 {
-		s, r.Unspoiled = s.Misspelled(b.typos, b.seed)
+// measure loads a set, or several into one workspace, into a database of its own and
+// asks the questions. For each mode the server is started anew, so that none finds in
+// a cache what another one asked for.
+func (b *retrievalBench) measure(ctx context.Context, sets []retrieval.Set, settings *settings) (list []setResult, err error) {
+	list = make([]setResult, len(sets))
+	sets = slices.Clone(sets)
+	for i, s := range sets {
+		list[i] = setResult{Name: s.Name, Memories: len(s.Documents), Questions: len(s.Questions)}
+		if b.typos > 0 {
+			sets[i], list[i].Unspoiled = s.Misspelled(b.typos, b.seed)
+		}
 	}
 	trial, err := server.NewTrial(ctx, b.db, b.environ)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, trial.Close()) }()
 	settings.Database, settings.Model = trial.Engine, trial.Model
-	var loaded *retrieval.Loaded
-	err = b.with(trial.Start, trial.Key, s.Name+": loading", func(c *client.Client, tell retrieval.Progress) (err error) {
-		loaded, err = retrieval.Load(ctx, c, s, b.clients, tell)
-		return err
-	})
+	loaded, err := b.load(ctx, trial, sets)
 	if err != nil {
-		return r, err
+		return nil, err
 	}
-	r.loaded(loaded)
-	if r.Bytes, err = trial.Bytes(ctx); err != nil {
-		return r, err
+	bytes, err := trial.Bytes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i, l := range loaded {
+		list[i].loaded(l)
+		list[i].Bytes = bytes
 	}
 	for _, mode := range b.modes {
-		err = b.with(trial.Start, trial.Key, s.Name+": "+mode, func(c *client.Client, tell retrieval.Progress) error {
-			answered, err := loaded.Ask(ctx, c, loci.Mode(mode), tell)
-			r.Modes = append(r.Modes, answered)
-			return err
-		})
-		if err != nil {
-			return r, err
+		if err := b.ask(ctx, trial, loaded, loci.Mode(mode), list); err != nil {
+			return nil, err
 		}
 	}
 	if b.without {
-		r.Ablation, err = b.ablation(ctx, trial, loaded)
+		list[0].Ablation, err = b.ablation(ctx, trial, loaded[0])
 	}
-	return r, err
+	return list, err
+}
+
+// load loads the sets, one into a workspace for each group, several into one.
+func (b *retrievalBench) load(ctx context.Context, trial *server.Trial, sets []retrieval.Set) (loaded []*retrieval.Loaded, err error) {
+	what := sets[0].Name
+	if b.together {
+		what = "together"
+	}
+	return loaded, b.with(trial.Start, trial.Key, what+": loading", func(c *client.Client, tell retrieval.Progress) (err error) {
+		if b.together {
+			loaded, err = retrieval.LoadTogether(ctx, c, sets, b.clients, tell)
+			return err
+		}
+		l, err := retrieval.Load(ctx, c, sets[0], b.clients, tell)
+		loaded = append(loaded, l)
+		return err
+	})
+}
+
+// ask asks the questions of the sets in a mode; of sets in one workspace in the atlas
+// of each group, too.
+func (b *retrievalBench) ask(ctx context.Context, trial *server.Trial, loaded []*retrieval.Loaded, mode loci.Mode, list []setResult) error {
+	for i, l := range loaded {
+		ways := []func(context.Context, *client.Client, loci.Mode, retrieval.Progress) (retrieval.Result, error){l.Ask}
+		if b.together {
+			ways = append(ways, l.AskInAtlas)
+		}
+		for _, ask := range ways {
+			err := b.with(trial.Start, trial.Key, l.Name+": "+string(mode), func(c *client.Client, tell retrieval.Progress) error {
+				answered, err := ask(ctx, c, mode, tell)
+				list[i].Modes = append(list[i].Modes, answered)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // with calls f while a server runs.

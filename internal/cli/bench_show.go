@@ -81,7 +81,11 @@ func (b *retrievalBench) tellSet(r setResult) {
 	fmt.Fprintln(w, "MODE\tR@5\tR@10\tMRR\tNDCG@10\tP50 MS\tP95 MS\tSERVER P50\tANSWERED BY")
 	for _, m := range r.Modes {
 		measures := []retrieval.Estimate{m.Recall5, m.Recall10, m.MRR, m.NDCG10}
-		fmt.Fprintf(w, "%s\t", m.Mode)
+		mode := string(m.Mode)
+		if m.Atlas {
+			mode += ", atlas"
+		}
+		fmt.Fprintf(w, "%s\t", mode)
 		for _, e := range measures {
 			fmt.Fprintf(w, "%s\t", digits(e.Mean))
 		}

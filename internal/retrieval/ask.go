@@ -14,6 +14,7 @@ import (
 // are milliseconds.
 type Result struct {
 	Mode     loci.Mode `json:"mode"`
+	Atlas    bool      `json:"atlas,omitzero"` // each question was asked in the atlas of its group alone
 	Recall5  Estimate  `json:"recall5"`
 	Recall10 Estimate  `json:"recall10"`
 	MRR      Estimate  `json:"mrr"`
@@ -27,14 +28,29 @@ type Result struct {
 	Cached   int                       `json:"cached"`   // answered with something that was there already
 }
 
-// Ask asks every question of the set, one after another, and judges the answers.
+// Ask asks every question of the set, one after another, among all that is in the
+// workspace of its group, and judges the answers.
 func (l *Loaded) Ask(ctx context.Context, c *client.Client, mode loci.Mode, tell Progress) (Result, error) {
-	r := Result{Mode: mode, Resolved: map[loci.ResolvedMode]int{}}
+	return l.ask(ctx, c, mode, false, tell)
+}
+
+// AskInAtlas is Ask in the atlas of each question's group, for sets that were loaded
+// together.
+func (l *Loaded) AskInAtlas(ctx context.Context, c *client.Client, mode loci.Mode, tell Progress) (Result, error) {
+	return l.ask(ctx, c, mode, true, tell)
+}
+
+func (l *Loaded) ask(ctx context.Context, c *client.Client, mode loci.Mode, atlas bool, tell Progress) (Result, error) {
+	r := Result{Mode: mode, Atlas: atlas, Resolved: map[loci.ResolvedMode]int{}}
 	var values [4][]float64
 	var seen, served []float64
 	for i, q := range l.Questions {
 		began := time.Now()
-		found, err := c.MemorySearch(ctx, loci.SearchMemories{Query: loci.Query(q.Text), Mode: mode, WorkspaceID: l.workspaces[q.Group], Limit: Depth})
+		in := loci.SearchMemories{Query: loci.Query(q.Text), Mode: mode, WorkspaceID: l.places[q.Group].workspace, Limit: Depth}
+		if atlas {
+			in.AtlasID = l.places[q.Group].atlas
+		}
+		found, err := c.MemorySearch(ctx, in)
 		if err != nil {
 			return r, about(fmt.Sprintf("the question %q", q.Text), err)
 		}
@@ -44,7 +60,7 @@ func (l *Loaded) Ask(ctx context.Context, c *client.Client, mode loci.Mode, tell
 		if found.Meta.Cache != loci.CacheNone {
 			r.Cached++
 		}
-		m := Judge(q.Relevant, l.names(found))
+		m := Judge(q.Relevant, l.names(q.Group, found))
 		for j, v := range []float64{m.Recall5, m.Recall10, m.MRR, m.NDCG10} {
 			values[j] = append(values[j], v)
 		}
@@ -57,11 +73,14 @@ func (l *Loaded) Ask(ctx context.Context, c *client.Client, mode loci.Mode, tell
 	return r, nil
 }
 
-// names returns the ids that the memories of an answer have in the set.
-func (l *Loaded) names(found loci.FoundMemories) []string {
+// names returns the ids that the memories of an answer have in the set; those of
+// another group or set have none.
+func (l *Loaded) names(group string, found loci.FoundMemories) []string {
 	list := make([]string, len(found.Memories))
 	for i, m := range found.Memories {
-		list[i] = l.documents[m.ID]
+		if d := l.documents[m.ID]; d.group == group {
+			list[i] = d.id
+		}
 	}
 	return list
 }

@@ -24,29 +24,76 @@ type Loaded struct {
 
 	Failed int64 // passages that got no vector
 
-	workspaces map[string]string // by group
-	documents  map[string]string // ids of documents, by those of memories
+	places    map[string]place // by group
+	documents map[string]key   // by the ids of memories
 }
+
+// A place is where the documents of a group are: a workspace of their own, or an atlas
+// of one that all share.
+type place struct{ workspace, atlas string }
 
 // Load makes a workspace for each group of the set and a memory for each
 // document, with some clients at once, and returns when nothing waits for its
 // vector any more. Credentials in the texts are redacted, not refused.
 func Load(ctx context.Context, c *client.Client, s Set, clients int, tell Progress) (*Loaded, error) {
-	l := &Loaded{Set: s, workspaces: map[string]string{}, documents: map[string]string{}}
-	for _, d := range s.Documents {
-		if l.workspaces[d.Group] != "" {
-			continue
-		}
-		made, err := c.WorkspaceCreate(ctx, loci.CreateWorkspace{Name: loci.Name(fmt.Sprintf("Group %d", len(l.workspaces)+1))})
+	l := newLoaded(s)
+	for i, g := range l.groups() {
+		made, err := c.WorkspaceCreate(ctx, loci.CreateWorkspace{Name: loci.Name(fmt.Sprintf("Group %d", i+1))})
 		if err != nil {
 			return nil, err
 		}
-		l.workspaces[d.Group] = made.Workspace.ID
+		l.places[g] = place{workspace: made.Workspace.ID}
 	}
-	ids := make([]string, len(s.Documents))
+	return l, l.fill(ctx, c, clients, tell)
+}
+
+// LoadTogether is Load of several sets into one workspace, in which each group of a
+// set has an atlas.
+func LoadTogether(ctx context.Context, c *client.Client, sets []Set, clients int, tell Progress) (list []*Loaded, err error) {
+	shared, err := c.WorkspaceCreate(ctx, loci.CreateWorkspace{Name: "Together"})
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range sets {
+		l := newLoaded(s)
+		for i, g := range l.groups() {
+			name := fmt.Sprintf("Set %d, group %d", len(list)+1, i+1)
+			made, err := c.AtlasCreate(ctx, loci.CreateAtlas{Name: loci.Name(name), WorkspaceID: shared.Workspace.ID})
+			if err != nil {
+				return nil, err
+			}
+			l.places[g] = place{shared.Workspace.ID, made.Atlas.ID}
+		}
+		if err := l.fill(ctx, c, clients, tell); err != nil {
+			return nil, err
+		}
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+func newLoaded(s Set) *Loaded {
+	return &Loaded{Set: s, places: map[string]place{}, documents: map[string]key{}}
+}
+
+// groups lists the groups of the set's documents in their order.
+func (l *Loaded) groups() (list []string) {
+	known := map[string]bool{}
+	for _, d := range l.Documents {
+		if !known[d.Group] {
+			known[d.Group] = true
+			list = append(list, d.Group)
+		}
+	}
+	return list
+}
+
+// fill makes the memories, in the places of their groups.
+func (l *Loaded) fill(ctx context.Context, c *client.Client, clients int, tell Progress) error {
+	ids := make([]string, len(l.Documents))
 	began := time.Now()
 	err := each(ctx, len(ids), clients, tell, func(ctx context.Context, i int) error {
-		d := s.Documents[i]
+		d := l.Documents[i]
 		made, err := c.MemoryCreate(ctx, l.memory(d))
 		if err != nil {
 			return about(fmt.Sprintf("the text %q", d.ID), err)
@@ -55,18 +102,19 @@ func Load(ctx context.Context, c *client.Client, s Set, clients int, tell Progre
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for i, id := range ids {
-		l.documents[id] = s.Documents[i].ID
+		l.documents[id] = key{l.Documents[i].Group, l.Documents[i].ID}
 	}
 	err = l.await(ctx, c, tell)
 	l.Took = time.Since(began)
-	return l, err
+	return err
 }
 
 func (l *Loaded) memory(d Document) loci.CreateMemory {
-	return loci.CreateMemory{WorkspaceID: l.workspaces[d.Group], Title: loci.Title(d.Title), Content: loci.Content(d.Text),
+	at := l.places[d.Group]
+	return loci.CreateMemory{WorkspaceID: at.workspace, AtlasID: at.atlas, Title: loci.Title(d.Title), Content: loci.Content(d.Text),
 		Source: d.source(), Secrets: loci.OnSecretRedact}
 }
 

@@ -71,6 +71,36 @@ func TestAQuestionIsAskedAmongItsGroup(t *testing.T) {
 	}
 }
 
+func TestSetsThatAreLoadedTogetherShareAWorkspace(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	other := retrieval.Set{
+		Documents: []retrieval.Document{{ID: "D1:1", Text: "Bob feeds the cat."}},
+		Questions: []retrieval.Question{{Text: "cat", Relevant: map[string]float64{"D1:1": 1}}},
+	}
+	list, err := retrieval.LoadTogether(t.Context(), c, []retrieval.Set{talks, other}, 2, func(int, int) {})
+	if err != nil || len(list) != 2 {
+		t.Fatal(list, err)
+	}
+	for i, want := range []float64{2. / 3, 1} {
+		all, err := list[i].Ask(t.Context(), c, loci.ModeKeyword, func(int, int) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone, err := list[i].AskInAtlas(t.Context(), c, loci.ModeKeyword, func(int, int) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all.Atlas || !alone.Atlas || all.MRR.Mean > want || i == 1 && all.MRR.Mean == want || alone.MRR.Mean != want {
+			t.Errorf("set %d: %+v\n%+v", i, all, alone)
+		}
+	}
+	workspaces, err := c.WorkspaceList(t.Context(), loci.ListWorkspaces{})
+	if err != nil || len(workspaces.Workspaces) != 2 { // one is personal
+		t.Errorf("%+v, %v", workspaces, err)
+	}
+}
+
 func TestMemoriesKnowTheirConversationAndPlace(t *testing.T) {
 	t.Parallel()
 	c := open(t)

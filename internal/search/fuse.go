@@ -15,15 +15,24 @@ const (
 	semanticWeight = .7
 )
 
+// MaxFused is how many of the best by words are fused. The words may know more then,
+// with lower scores.
+const MaxFused = 200
+
 // Fuse ranks what two legs found together, and returns the best k. Each leg is best
 // first, and holds its score of every candidate that it knows; what only one of them
-// knows counts nothing in the other. What is exactly what was asked for comes first,
+// knows counts nothing in the other. Of MaxFused by words counts what their scores
+// are above the last one's: else what means most, and has almost its score without
+// being one of them, is outvoted by all that share frequent words with the query. What is exactly what was asked for comes first,
 // which weighs nothing else. The best possible score is 1.
 func Fuse(words, meaning []Hit, k int, without Features) []Hit {
 	words, lifted := unlifted(words)
-	share, weight := share, float32(semanticWeight)
+	share, weight, floor := share, float32(semanticWeight), float32(0)
 	if without.Has(FeatureScores) {
 		share, weight = plainShare, 1
+	}
+	if len(words) >= MaxFused {
+		floor = words[len(words)-1].Score
 	}
 	at := make(map[int64]int, len(meaning))
 	for i, h := range meaning {
@@ -32,16 +41,16 @@ func Fuse(words, meaning []Hit, k int, without Features) []Hit {
 	both := make([]bool, len(meaning))
 	out := make([]Hit, 0, len(words)+len(meaning))
 	for i, h := range words {
-		h.Score = share(words, i, 1/(1+weight))
+		h.Score = share(words, i, floor, 1/(1+weight))
 		if j, known := at[h.Memory]; known {
 			both[j], h.Passage = true, meaning[j].Passage
-			h.Score += share(meaning, j, weight/(1+weight))
+			h.Score += share(meaning, j, 0, weight/(1+weight))
 		}
 		out = append(out, h)
 	}
 	for j, h := range meaning {
 		if !both[j] {
-			h.Score = share(meaning, j, weight/(1+weight))
+			h.Score = share(meaning, j, 0, weight/(1+weight))
 			out = append(out, h)
 		}
 	}
@@ -74,21 +83,22 @@ func unlifted(words []Hit) (_ []Hit, lifted bool) {
 	return words, true
 }
 
-// share is what a leg gives to its hit number i. The conversions keep products and
-// sums apart: fused ones would round differently on other machines.
-func share(leg []Hit, i int, weight float32) float32 {
+// share is what a leg gives to its hit number i, of which the score counts above a
+// floor. The conversions keep products and sums apart: fused ones would round
+// differently on other machines.
+func share(leg []Hit, i int, floor, weight float32) float32 {
 	best := leg[0].Score
 	if best <= 0 {
 		return 0
 	}
 	whole := float32(weight * (rankConstant + 1))
-	return float32(whole * max(0, leg[i].Score) / best / float32(rankConstant+1+i))
+	return float32(whole * max(0, leg[i].Score-floor) / best / float32(rankConstant+1+i))
 }
 
 // plainConstant is the constant of reciprocal ranks without scores, to compare with.
 const plainConstant = 60
 
-func plainShare(_ []Hit, i int, weight float32) float32 {
+func plainShare(_ []Hit, i int, _, weight float32) float32 {
 	return float32(weight*(plainConstant+1)) / float32(plainConstant+1+i)
 }
 

@@ -55,3 +55,35 @@ func TestWhatIsExactComesFirstAndWeighsNothingElse(t *testing.T) {
 		}
 	}
 }
+
+// In a large workspace very many memories share frequent words with a query, and have
+// nearly the same score. What means most is found nevertheless, and where one memory
+// stands out by its words, that is.
+func TestFlatScoresByWordsDoNotOutvoteMeaning(t *testing.T) {
+	t.Parallel()
+	const meant = 1000
+	for _, c := range []struct {
+		name  string
+		hits  int
+		last  float32 // of scores by words, which begin with 1
+		first int64
+	}{
+		{"flat", MaxFused, .6, meant},
+		{"flatter", MaxFused, .95, meant},
+		{"steep", MaxFused, .1, 1},
+		{"few", 40, .6, 1}, // all that hold a word
+	} {
+		var words, meaning []Hit
+		for i := range c.hits {
+			part := float32(i) / float32(c.hits-1)
+			words = append(words, Hit{Memory: int64(i + 1), Score: 10 * (1 - part*(1-c.last))})
+		}
+		meaning = append(meaning, Hit{Memory: meant, Score: .8})
+		for i := range 50 {
+			meaning = append(meaning, Hit{Memory: int64(i + 1), Score: .2})
+		}
+		if got := Fuse(words, meaning, 10, 0); got[0].Memory != c.first {
+			t.Errorf("%s: %v", c.name, got[:3])
+		}
+	}
+}

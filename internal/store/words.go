@@ -11,7 +11,7 @@ import (
 // fused with those by meaning, and in conversations, whose turns lend each other
 // their scores.
 const (
-	fusedHits = 200
+	fusedHits = search.MaxFused
 	maxHits   = 1000
 )
 
