@@ -44,7 +44,7 @@ var rows = []struct {
 	run  func(*bench) error
 }{
 	{"door", (*bench).door}, {"get", (*bench).get}, {"create", (*bench).create}, {"life", (*bench).life}, {"list", (*bench).list}, {"memory", (*bench).memory},
-	{"search", (*bench).search}, {"neighbours", (*bench).neighbours}, {"start", (*bench).first},
+	{"search", (*bench).search}, {"neighbours", (*bench).neighbours}, {"reach", (*bench).reach}, {"start", (*bench).first},
 	{"meaning", (*bench).meaning}, {"ingest", (*bench).ingest},
 }
 
@@ -73,7 +73,7 @@ func exit(err error) {
 
 func run(ctx context.Context) (err error) {
 	b := &bench{ctx: ctx}
-	only := flag.String("run", "", "rows to run, with commas: door, get, create, life, list, memory, search, neighbours, start, meaning, ingest; default: all")
+	only := flag.String("run", "", "rows to run, with commas: door, get, create, life, list, memory, search, neighbours, reach, start, meaning, ingest; default: all")
 	drivers := flag.String("driver", "mattn,modernc", "drivers of SQLite, with commas; the first is held to the bars")
 	out := flag.String("json", "", "file for the raw figures of every round")
 	flag.IntVar(&b.rounds, "rounds", 7, "rounds")

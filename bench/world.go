@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"time"
@@ -50,17 +51,11 @@ func (b *bench) others() int { return max(1, b.memories/each) }
 // neighbours compares the same search of a workspace that is alone and of one
 // that has many others beside it.
 func (b *bench) neighbours() error {
-	own := b.fillWith(each, b.texts.note)
-	alone, err := b.place("alone", "", own)
+	alone, err := b.place("alone", "", b.fillWith(each, b.texts.note))
 	if err != nil {
 		return err
 	}
-	beside, err := b.place(fmt.Sprintf("beside-%d", b.others()), "", func(p *place, s *process) error {
-		if err := own(p, s); err != nil {
-			return err
-		}
-		return b.crowd(p, s)
-	})
+	beside, err := b.beside()
 	if err != nil {
 		return err
 	}
@@ -92,6 +87,82 @@ func (b *bench) neighbours() error {
 	b.report.keep("neighbours", s)
 	b.report.add(s.beside(line{Row: "neighbours", What: fmt.Sprintf("search of 100 beside %d workspaces of 100, over alone", b.others()), Unit: "us CPU", Bar: 1.2},
 		"beside cpu", "alone cpu"))
+	return nil
+}
+
+// beside is a workspace with many of another user's beside it.
+func (b *bench) beside() (*place, error) {
+	own := b.fillWith(each, b.texts.note)
+	return b.place(fmt.Sprintf("beside-%d", b.others()), "", func(p *place, s *process) error {
+		if err := own(p, s); err != nil {
+			return err
+		}
+		return b.crowd(p, s)
+	})
+}
+
+// reach compares what a user of many workspaces reads of all of them with the same of one of them.
+func (b *bench) reach() error {
+	from, err := b.beside()
+	if err != nil {
+		return err
+	}
+	at, err := b.copy(from, "reach")
+	if err != nil {
+		return err
+	}
+	p, err := b.serve(b.drivers[0], at, true)
+	if err != nil {
+		return err
+	}
+	bob := at.Keys["bob"]
+	var one string
+	err = p.send(1, 1, func(int) request { return newRequest("GET", "/v1/workspaces?limit=2", bob, nil) }, func(_ int, body []byte) {
+		var list struct{ Workspaces []struct{ ID string } }
+		if json.Unmarshal(body, &list) == nil && len(list.Workspaces) > 0 {
+			one = list.Workspaces[0].ID
+		}
+	})
+	if err != nil || one == "" {
+		return fmt.Errorf("no workspace of bob's: %w", err)
+	}
+	kinds := []struct {
+		name string
+		made func(i int, scope string) request
+	}{
+		{"list", func(_ int, scope string) request { return newRequest("GET", "/v1/memories?limit=20"+scope, bob, nil) }},
+		{"context", func(_ int, scope string) request {
+			return newRequest("GET", "/v1/memories/context?limit=20"+scope, bob, nil)
+		}},
+		{"search", func(i int, scope string) request {
+			body := map[string]any{"query": b.texts.pair(i), "mode": "keyword", "limit": 20}
+			if scope != "" {
+				body["workspace_id"] = one
+			}
+			return newRequest("POST", "/v1/memories/search", bob, body)
+		}},
+	}
+	var sides []contender
+	for _, k := range kinds {
+		for _, scope := range []string{"one", "all"} {
+			in := ""
+			if scope == "one" {
+				in = "&workspace_id=" + one
+			}
+			sides = append(sides, contender{k.name + " " + scope, func(turn int) (map[string]float64, error) {
+				return p.spend(1, 300, func(i int) request { return k.made(turn*300+i, in) })
+			}})
+		}
+	}
+	s, err := b.interleave(1, sides...)
+	if err != nil {
+		return err
+	}
+	b.report.keep("reach", s)
+	for _, k := range kinds {
+		b.report.add(s.beside(line{Row: "reach", What: fmt.Sprintf("%s of %d workspaces, over one of them", k.name, b.others()), Unit: "us CPU", Bar: 10},
+			k.name+" all cpu", k.name+" one cpu"))
+	}
 	return nil
 }
 

@@ -108,6 +108,16 @@ func compare(a, b Hit) int {
 // Sort puts the better hits first, ties by lower memory.
 func Sort(hits []Hit) { slices.SortFunc(hits, compare) }
 
+// TopN returns the n best hits in order. The others are lost.
+func TopN(hits []Hit, n int) []Hit {
+	if len(hits) > n {
+		part(hits, n, compare)
+		hits = hits[:n]
+	}
+	Sort(hits)
+	return hits
+}
+
 // Below maps the scores of hits, of which best is the highest one, to scores of at
 // most a bound. They keep their order, and most of their score where it is low enough.
 func Below(hits []Hit, bound, best float32) {

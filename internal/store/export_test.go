@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"io/fs"
+	"math"
 	"testing"
 	"time"
 
@@ -143,7 +144,7 @@ func Hits(t testing.TB, s *Store, who *loci.Actor, q search.Query, f Filter) (li
 		if err := finding.rank(); err != nil {
 			return 0, err
 		}
-		for _, h := range merged(finding.places, byWords) {
+		for _, h := range bestByWords(finding.places, math.MaxInt) {
 			m, err := tx.scanMemory(scanned{func(dest ...any) error {
 				return tx.one(`SELECT`+memoryColumns+`FROM`+tx.memories()+`WHERE e.rid = ?2`, []any{h.Memory}, dest...)
 			}})

@@ -236,7 +236,16 @@ func merged(places []*place, of func(*place) []search.Hit) (hits []search.Hit) {
 	return hits
 }
 
-func byWords(p *place) []search.Hit { return p.hits }
+// bestByWords are the best hits by words of all places, at most that many.
+func bestByWords(places []*place, most int) (hits []search.Hit) {
+	if len(places) == 1 {
+		return places[0].hits[:min(len(places[0].hits), most)]
+	}
+	for _, p := range places {
+		hits = append(hits, p.hits...)
+	}
+	return search.TopN(hits, most)
+}
 
 // page shows a page of the hits. Scores are shown with four digits.
 func (s *finding) page(before Shown, limit int) (Findings, error) {

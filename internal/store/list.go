@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/loci-memory/loci"
@@ -53,7 +54,7 @@ func (t *Tx) reach(f Filter) (r reach, err error) {
 		err = t.one(`SELECT w.rid FROM workspaces e`+t.mine("e.rid")+`WHERE e.id = ?2`, []any{f.WorkspaceID}, &workspace)
 		r.workspaces = []int64{workspace}
 	default:
-		err = t.few(`SELECT w.rid FROM workspaces e`+t.mine("e.rid")+`ORDER BY w.rid`, nil, into(&r.workspaces))
+		err = t.few(`SELECT w.rid FROM`+t.memberships()+`ORDER BY w.rid`, nil, into(&r.workspaces))
 	}
 	return r, notFound(err)
 }
@@ -73,22 +74,17 @@ type head struct {
 // index ranges, one for each place and status, so that its cost follows the
 // page and not the store. Texts are read only of what the page has room for.
 func (t *Tx) Memories(f Filter, p Page) (list List[loci.Memory], err error) {
-	r, err := t.reach(f)
+	ranges, err := t.ranges(f, p)
 	if err != nil {
 		return list, err
 	}
-	column, places := "workspace", r.workspaces
-	if r.atlas != 0 {
-		column, places = "atlas", []int64{r.atlas}
-	}
 	var heads []head
-	statuses := f.statuses()
-	for some := range slices.Chunk(places, max(1, headsAtOnce/len(statuses))) {
-		if err := t.heads(&heads, f, p, column, some, statuses); err != nil {
+	for some := range slices.Chunk(ranges, headsAtOnce) {
+		if err := t.heads(&heads, f, p, some); err != nil {
 			return list, err
 		}
 	}
-	if len(places) > headsAtOnce/len(statuses) {
+	if len(ranges) > headsAtOnce {
 		slices.SortFunc(heads, newestFirst)
 	}
 	list = newList[loci.Memory](p)
@@ -142,40 +138,101 @@ func (t *Tx) readHeads(list *List[loci.Memory], heads []head) error {
 	return nil
 }
 
-// heads adds the first memories of some places, which are within the actor's reach.
-func (t *Tx) heads(list *[]head, f Filter, p Page, column string, places []int64, statuses []int) error {
-	at, id, limit := p.from()
-	args := []any{at, id, limit}
-	arg := func(v any) int {
-		args = append(args, v)
-		return len(args)
+// A memoryRange is a range of an index that lists merge: the memories of one place in one status, newest first.
+type memoryRange struct {
+	column string // of the place: workspace or atlas
+	place  int64
+	status int
+}
+
+// ranges returns the ranges that can have memories on a page, which are within the actor's reach.
+func (t *Tx) ranges(f Filter, p Page) (list []memoryRange, err error) {
+	if f.WorkspaceID == "" && f.AtlasID == "" {
+		for _, s := range f.statuses() {
+			if err := t.newestRanges(&list, f, p, s); err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
 	}
-	var also strings.Builder
+	r, err := t.reach(f)
+	if err != nil {
+		return nil, err
+	}
+	x := memoryRange{column: "workspace", place: r.workspaces[0]}
+	if r.atlas != 0 {
+		x.column, x.place = "atlas", r.atlas
+	}
+	for _, x.status = range f.statuses() {
+		list = append(list, x)
+	}
+	return list, nil
+}
+
+// newestRanges adds the ranges of a status that have the newest memories in all of the actor's workspaces. A page has no
+// memories of more ranges than it has rows: one look at each workspace costs less than to merge them all. The inner limit
+// keeps SQLite from looking three times.
+func (t *Tx) newestRanges(list *[]memoryRange, f Filter, p Page, status int) error {
+	_, _, rows := p.from()
+	c := t.headConditions(f, p, 1)
+	limit := c.arg(rows)
+	return t.few(fmt.Sprintf(`SELECT place FROM (SELECT place, newest, rank() OVER (ORDER BY newest DESC) AS standing FROM (SELECT w.rid AS place,
+		(SELECT h.created_at FROM memories h WHERE h.workspace = w.rid AND h.status = %d AND %s ORDER BY h.created_at DESC, h.id DESC LIMIT 1) AS newest
+		FROM`, status, c.text)+t.memberships()+fmt.Sprintf(`LIMIT 1000000000) AS places WHERE newest IS NOT NULL) AS ranked WHERE standing <= ?%d`, limit), c.args, func(r row) error {
+		x := memoryRange{column: "workspace", status: status}
+		err := r.Scan(&x.place)
+		*list = append(*list, x)
+		return err
+	})
+}
+
+// headConditions are what a memory h of a page fulfils, with their arguments.
+type headConditions struct {
+	text   string
+	args   []any
+	before int // arguments of the statement that stand before these
+}
+
+func (c *headConditions) arg(v any) int {
+	c.args = append(c.args, v)
+	return c.before + len(c.args)
+}
+
+func (t *Tx) headConditions(f Filter, p Page, before int) *headConditions {
+	at, id, _ := p.from()
+	c := &headConditions{before: before}
+	c.text = fmt.Sprintf("(h.created_at, h.id) < (?%d, ?%d)", c.arg(at), c.arg(id))
+	d := t.s.db.dialect()
 	if len(f.Kinds) > 0 {
 		kinds := make([]int64, len(f.Kinds))
 		for i, k := range f.Kinds {
 			kinds[i] = int64(slices.Index(loci.Kinds, k))
 		}
-		fmt.Fprintf(&also, " AND "+t.s.db.dialect().in, "h.kind", arg(integers(kinds)))
+		c.text += fmt.Sprintf(" AND "+d.in, "h.kind", c.arg(integers(kinds)))
 	}
 	if f.Verified {
-		also.WriteString(" AND h.verified_at > 0")
+		c.text += " AND h.verified_at > 0"
 	}
 	if len(f.Tags) > 0 {
-		fmt.Fprintf(&also, " AND "+t.s.db.dialect().hasTexts, "h.tags", arg(texts(f.Tags)))
+		c.text += fmt.Sprintf(" AND "+d.hasTexts, "h.tags", c.arg(texts(f.Tags)))
 	}
-	var selects []string
-	for _, place := range places {
-		n := arg(place)
-		for _, s := range statuses {
-			selects = append(selects, fmt.Sprintf(`SELECT * FROM (SELECT h.rid, h.created_at, h.id FROM memories h WHERE h.%s = ?%d AND h.status = %d
-				AND (h.created_at, h.id) < (?1, ?2)%s ORDER BY h.created_at DESC, h.id DESC LIMIT ?3) AS head`, column, n, s, also.String()))
-		}
+	return c
+}
+
+// heads adds the first memories of some ranges.
+func (t *Tx) heads(list *[]head, f Filter, p Page, ranges []memoryRange) error {
+	_, _, rows := p.from()
+	c := t.headConditions(f, p, 0)
+	limit := c.arg(rows)
+	selects := make([]string, len(ranges))
+	for i, x := range ranges {
+		selects[i] = fmt.Sprintf(`SELECT * FROM (SELECT h.rid, h.created_at, h.id FROM memories h WHERE h.%s = ?%d AND h.status = %d
+			AND %s ORDER BY h.created_at DESC, h.id DESC LIMIT ?%d) AS head`, x.column, c.arg(x.place), x.status, c.text, limit)
 	}
 	// The sum makes SQLite sort the heads together: it would merge them two at a time
 	// where all columns that it sorts by are shown.
-	q := `SELECT rid, created_at + 0, id FROM (` + strings.Join(selects, " UNION ALL ") + `) AS heads ORDER BY created_at DESC, id DESC LIMIT ?3`
-	return t.c.each(q, args, func(r row) error {
+	q := `SELECT rid, created_at + 0, id FROM (` + strings.Join(selects, " UNION ALL ") + `) AS heads ORDER BY created_at DESC, id DESC LIMIT ?` + strconv.Itoa(limit)
+	return t.c.each(q, c.args, func(r row) error {
 		var h head
 		err := r.Scan(&h.rid, &h.at, &h.id)
 		*list = append(*list, h)

@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -126,6 +128,52 @@ func TestListsMergeWorkspacesAndStopAtTheFilter(t *testing.T) {
 			}
 			if w := want(c.keep); !slices.Equal(got, w) {
 				t.Errorf("%s: %d memories, want %d", name, len(got), len(w))
+			}
+		}
+	})
+}
+
+// Memories of many workspaces that were made at one moment come in the order of their ids, and none twice.
+func TestListsMergeManyWorkspacesWithEqualTimes(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann, eve := user(t, s, "ann"), user(t, s, "eve")
+		var want []loci.Memory
+		for i := range 120 {
+			place := team(t, s, ann, nil)
+			for range 1 + i%3 {
+				want = append(want, add(t, s, ann, place, fmt.Sprint("memory of place ", i)))
+			}
+		}
+		add(t, s, eve, "", "of somebody else")
+		d.Exec(t, `UPDATE memories SET created_at = created_at / 20000 * 20000`)
+		list := func(p store.Page) store.List[loci.Memory] {
+			t.Helper()
+			l, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.List[loci.Memory], error) { return tx.Memories(store.Filter{}, p) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			return l
+		}
+		for i := range want {
+			want[i].CreatedAt = want[i].CreatedAt / 20000 * 20000
+		}
+		slices.SortFunc(want, func(a, b loci.Memory) int {
+			return cmp.Or(cmp.Compare(b.CreatedAt, a.CreatedAt), strings.Compare(b.ID, a.ID))
+		})
+		for _, limit := range []int{1, 7, 100} {
+			got, p := []string{}, store.Page{Limit: limit}
+			for more := true; more; {
+				l := list(p)
+				for _, m := range l.Items {
+					got = append(got, m.ID)
+					p.After = store.Mark{At: m.CreatedAt, ID: m.ID}
+				}
+				more = l.More
+			}
+			if !slices.EqualFunc(got, want, func(id string, m loci.Memory) bool { return id == m.ID }) {
+				t.Errorf("pages of %d hold %d memories, want %d in order", limit, len(got), len(want))
 			}
 		}
 	})

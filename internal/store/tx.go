@@ -140,7 +140,16 @@ func (t *SystemTx) Emit(e Event) { t.t.Emit(e) }
 // mine joins rows of %[1]s, which have a column workspace, to the memberships
 // of ?1, the actor, as m, and to the workspace as w.
 func (t *Tx) mine(rows string) string {
-	join := ` JOIN members m ON m.workspace = ` + rows + ` AND m.user_id = ?1 JOIN workspaces w ON w.rid = m.workspace `
+	return ` JOIN members m ON m.workspace = ` + rows + ` AND m.user_id = ?1 ` + t.granted()
+}
+
+// memberships are the workspaces of ?1, the actor, as w, and the memberships in them, as m.
+func (t *Tx) memberships() string {
+	return ` (SELECT workspace, role FROM members WHERE user_id = ?1) AS m ` + t.granted()
+}
+
+func (t *Tx) granted() string {
+	join := ` JOIN workspaces w ON w.rid = m.workspace `
 	if t.who.Granted == nil {
 		return join
 	}

@@ -20,7 +20,7 @@ const (
 func (s *finding) words() error {
 	key := rankingKey{s.t.who.UserID, s.q.Text, fmt.Sprint(s.reach, s.filter)}
 	if s.recall(key) {
-		s.hits = merged(s.places, byWords)
+		s.hits = bestByWords(s.places, max(s.want, maxHits))
 		return nil
 	}
 	if err := s.rank(); err != nil {
@@ -32,7 +32,7 @@ func (s *finding) words() error {
 	for _, p := range s.places {
 		p.hits = s.kin(p, p.hits, search.WordTies)
 	}
-	s.hits = merged(s.places, byWords)
+	s.hits = bestByWords(s.places, max(s.want, maxHits))
 	if err := s.best(s.hits); err != nil {
 		return err
 	}
@@ -78,10 +78,11 @@ const deepReread = 100
 // reread corrects the scores of the best hits by their texts, of as many whatever
 // the limit. All others keep their order behind them.
 func (s *finding) reread() error {
-	top, deep := merged(s.places, byWords), search.Reread
+	deep := search.Reread
 	if s.q.Exact.Wanted() {
 		deep = deepReread
 	}
+	top := bestByWords(s.places, deep+1)
 	if len(top) == 0 {
 		return nil
 	}
@@ -90,8 +91,14 @@ func (s *finding) reread() error {
 	}
 	best, least := top[0].Score, float32(math.Inf(1))
 	read := make([]int, len(s.places))
+	here := map[*place]bool{}
+	for _, x := range s.rows {
+		here[x.place] = true
+	}
 	for i, p := range s.places {
-		read[i] = s.rereadIn(p, best)
+		if here[p] {
+			read[i] = s.rereadIn(p, best)
+		}
 		if read[i] > 0 {
 			least = min(least, p.hits[read[i]-1].Score)
 		}
