@@ -74,7 +74,8 @@ func (p *program) verifyBackup() *cobra.Command {
 			if b.end(); err != nil {
 				return err
 			}
-			return p.conclude(outcome{object: backupResult{args[0], m}, text: fmt.Sprintf("%s is whole: %s, made %s.\n", args[0], holds(m), m.CreatedAt.Format("2006-01-02 15:04"))})
+			return p.conclude(outcome{object: backupResult{args[0], m}, text: fmt.Sprintf("%s is whole: %s, made %s.\n",
+				args[0], holds(m), m.CreatedAt.Format("2006-01-02 15:04"))})
 		},
 	}
 }
@@ -139,7 +140,8 @@ func holds(m server.Manifest) string {
 	for _, f := range m.Files {
 		size += f.Bytes
 	}
-	return fmt.Sprintf("%s, %s, %s, schema %d, %.1f MiB", many(m.Counts["memories"], "memory", "memories"), many(m.Counts["workspaces"], "workspace", "workspaces"),
+	return fmt.Sprintf("%s, %s, %s, schema %d, %.1f MiB",
+		many(m.Counts["memories"], "memory", "memories"), many(m.Counts["workspaces"], "workspace", "workspaces"),
 		many(m.Counts["users"], "user", "users"), m.Schema, float64(size)/(1<<20))
 }
 

@@ -49,9 +49,12 @@ type Progress func(done, total int64)
 // Backup writes a backup of the SQLite database to a file, or to out where the file is
 // "-". The file appears when it is whole, and not before: with force it then takes the
 // place of another.
-func (s Settings) Backup(ctx context.Context, file string, force bool, out io.Writer, progress Progress) (m Manifest, err error) {
+func (s Settings) Backup(
+	ctx context.Context, file string, force bool, out io.Writer, progress Progress,
+) (m Manifest, err error) {
 	if s.DB != "" {
-		return m, loci.Fail(loci.InvalidQuery, "loci admin backup copies SQLite databases. For PostgreSQL use:\n  %s", dumpLine(s.DB, file))
+		return m, loci.Fail(loci.InvalidQuery, "loci admin backup copies SQLite databases. For PostgreSQL use:\n  %s",
+			dumpLine(s.DB, file))
 	}
 	if err := s.Present(ctx); err != nil {
 		return m, err

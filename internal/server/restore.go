@@ -40,7 +40,8 @@ func (nopCloser) Close() error { return nil }
 // database appears there when it is whole and verified, and not before.
 func (s Settings) Restore(ctx context.Context, from io.Reader, file string, progress Progress) (r Restored, err error) {
 	if s.DB != "" {
-		return r, loci.Fail(loci.InvalidQuery, "loci admin backup restore makes SQLite databases. For PostgreSQL use, with an empty database:\n  %s", restoreLine(s.DB, file))
+		return r, loci.Fail(loci.InvalidQuery, "loci admin backup restore makes SQLite databases. "+
+			"For PostgreSQL use, with an empty database:\n  %s", restoreLine(s.DB, file))
 	}
 	if err := os.MkdirAll(s.Data, 0o700); err != nil {
 		return r, err
@@ -95,7 +96,8 @@ func (s Settings) vacant() error {
 	for _, entry := range list {
 		stale := strings.HasPrefix(entry.Name(), ".restore.") && strings.HasSuffix(entry.Name(), ".partial")
 		if !stale && !slices.Contains(beside, entry.Name()) {
-			return loci.Fail(loci.Conflict, "%s is not empty, it has %s: move that away, or name another folder with --data", s.Data, entry.Name())
+			return loci.Fail(loci.Conflict, "%s is not empty, it has %s: move that away, or name another folder with --data",
+				s.Data, entry.Name())
 		}
 	}
 	return err
@@ -103,7 +105,9 @@ func (s Settings) vacant() error {
 
 // unpack reads a backup, gives its files to those that make opens, and compares them with
 // the manifest. What differs is an error.
-func unpack(ctx context.Context, from io.Reader, progress Progress, create func(name string) (io.WriteCloser, error)) (m Manifest, err error) {
+func unpack(
+	ctx context.Context, from io.Reader, progress Progress, create func(name string) (io.WriteCloser, error),
+) (m Manifest, err error) {
 	in := tar.NewReader(interruptible{ctx, from})
 	head, err := in.Next()
 	if err != nil || head.Name != manifestName || head.Size > maxManifest {
@@ -120,7 +124,8 @@ func unpack(ctx context.Context, from io.Reader, progress Progress, create func(
 	case err != nil:
 		return m, damaged(err)
 	case m.Format > backupFormat || m.Schema > store.NewestSchema():
-		return m, loci.Fail(loci.Conflict, "the backup was made by loci %s with schema %d, this program knows schema %d: use a newer loci", m.Version, m.Schema, store.NewestSchema())
+		return m, loci.Fail(loci.Conflict, "the backup was made by loci %s with schema %d, this program knows schema %d: use a newer loci",
+			m.Version, m.Schema, store.NewestSchema())
 	case m.Format != backupFormat || len(m.Files) != 1 || m.Files[0].Name != store.SQLiteFile || m.Schema < 1:
 		return m, loci.Fail(loci.InvalidQuery, "this is no backup of Loci: its manifest names no database")
 	}
@@ -188,6 +193,11 @@ func (c *counting) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// libpqParameters are those parameters of an address that the tools of PostgreSQL know too.
+var libpqParameters = []string{
+	"host", "port", "user", "dbname", "sslmode", "sslrootcert", "sslcert", "sslkey", "target_session_attrs", "connect_timeout",
+}
+
 // libpq returns an address as the tools of PostgreSQL take it, without the password, and
 // the option that names its schema.
 func libpq(address string) (db, schema string) {
@@ -204,7 +214,7 @@ func libpq(address string) (db, schema string) {
 		schema = "--schema=" + shellQuoted(name) + " "
 	}
 	for name := range q {
-		if !slices.Contains([]string{"host", "port", "user", "dbname", "sslmode", "sslrootcert", "sslcert", "sslkey", "target_session_attrs", "connect_timeout"}, name) {
+		if !slices.Contains(libpqParameters, name) {
 			q.Del(name)
 		}
 	}

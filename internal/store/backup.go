@@ -72,7 +72,8 @@ func SQLiteContents(ctx context.Context, dir string) (s Contents, err error) {
 		}
 		for _, table := range countedTables {
 			var there, n int64
-			if err := c.one(`SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1`, []any{table}, []any{&there}); err != nil {
+			err := c.one(`SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1`, []any{table}, []any{&there})
+			if err != nil {
 				return err
 			}
 			if there == 0 {
@@ -111,8 +112,8 @@ func EndSignins(ctx context.Context, dir string) (ended int64, keys []RestoredKe
 		if ended, err = c.exec(`DELETE FROM signins`, nil); err != nil {
 			return err
 		}
-		return c.walk(ctx, `SELECT k.id, k.prefix, k.name, u.email, k.created_at FROM api_keys k JOIN users u ON u.id = k.user_id
-			WHERE k.revoked_at = 0 ORDER BY u.email, k.created_at, k.id`, nil, func(r row) error {
+		return c.walk(ctx, `SELECT k.id, k.prefix, k.name, u.email, k.created_at
+			FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.revoked_at = 0 ORDER BY u.email, k.created_at, k.id`, nil, func(r row) error {
 			var k RestoredKey
 			err := r.Scan(&k.ID, &k.Prefix, &k.Name, &k.Email, &k.CreatedAt)
 			keys = append(keys, k)

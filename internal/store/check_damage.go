@@ -149,12 +149,13 @@ func (i *inspector) list() error {
 		last := int64(math.MinInt64)
 		for n := inspectList; n == inspectList; {
 			n = 0
-			err := i.t.c.each(`SELECT rid FROM memories WHERE +workspace = ?1 AND rid > ?2 ORDER BY rid LIMIT ?3`, []any{i.workspace, last, inspectList}, func(r row) error {
-				err := r.Scan(&last)
-				i.rids = append(i.rids, last)
-				n++
-				return err
-			})
+			err := i.t.c.each(`SELECT rid FROM memories WHERE +workspace = ?1 AND rid > ?2 ORDER BY rid LIMIT ?3`,
+				[]any{i.workspace, last, inspectList}, func(r row) error {
+					err := r.Scan(&last)
+					i.rids = append(i.rids, last)
+					n++
+					return err
+				})
 			if err != nil {
 				return err
 			}

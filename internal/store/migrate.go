@@ -52,12 +52,13 @@ func provider(dialect goose.Dialect, db *sql.DB, dir string, options ...goose.Pr
 func (o Options) upgrades(have int64) (bool, error) {
 	switch {
 	case have > schemaVersion:
-		return false, fmt.Errorf("store: the database has version %d, this program knows %d: use a newer loci", have, schemaVersion)
+		return false, fmt.Errorf("store: the database has version %d, this program knows %d: use a newer loci",
+			have, schemaVersion)
 	case have == schemaVersion:
 		return false, nil
 	case have > 0 && o.KeepSchema:
-		return false, loci.Fail(loci.Conflict, "The database has schema %d and this program needs %d: start loci serve, or run loci admin migrate.",
-			have, schemaVersion)
+		return false, loci.Fail(loci.Conflict, "The database has schema %d and this program needs %d: "+
+			"start loci serve, or run loci admin migrate.", have, schemaVersion)
 	}
 	if o.Log != nil && have > 0 {
 		o.Log.Info("migrate the database", "from", have, "to", schemaVersion)

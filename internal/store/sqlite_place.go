@@ -34,8 +34,8 @@ func (d *sqliteFile) emptied() error {
 	}
 	for _, sign := range []string{filepath.Join(filepath.Dir(d.path), SQLiteMarker), d.path + "-wal"} {
 		if info, err := os.Stat(sign); err == nil && info.Size() > 0 {
-			return loci.Fail(loci.Conflict, "%s is %s, and %s says that there was a database: mount its volume, or restore a backup. To begin with an empty database, delete %s.",
-				d.path, state, filepath.Base(sign), sign)
+			return loci.Fail(loci.Conflict, "%s is %s, and %s says that there was a database: mount its volume, or restore a backup."+
+				" To begin with an empty database, delete %s.", d.path, state, filepath.Base(sign), sign)
 		}
 	}
 	return nil
@@ -97,7 +97,8 @@ func (d *sqliteFile) lookAround() *loci.Error {
 			err = fmt.Errorf("%s was replaced while it is open", f.path)
 		}
 		return &loci.Error{Code: loci.Unavailable, Retry: time.Minute, Err: err,
-			Message: "The database was removed or replaced under this server, which writes nothing any more: its operator has to put it back and to restart the server."}
+			Message: "The database was removed or replaced under this server, which writes nothing any more: " +
+				"its operator has to put it back and to restart the server."}
 	}
 	return nil
 }
