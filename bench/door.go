@@ -56,7 +56,7 @@ func serveDoor(content string, quiet bool) error {
 	}
 	go server.PaceHeap(context.Background())
 	fmt.Printf("door listens on http://%s\n", l.Addr())
-	return http.Serve(l, h)
+	return http.Serve(server.Paced(l), h)
 }
 
 // connections keep a server busy: one that waits between two requests spends

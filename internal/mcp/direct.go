@@ -98,8 +98,15 @@ func (d *Door) direct(set op.Reach, w *reply, r *http.Request, c *op.Call) bool 
 		ctx = context.WithoutCancel(ctx)
 	}
 	object, failed := d.answer(ctx, t, c, m.arguments)
+	body := d.response(m.id, object, failed, modern)
+	end, err := d.Flow.Begin(ctx, c.UserID, len(body), t.op.Reads)
+	if err != nil {
+		refuse(w.ResponseWriter, c, err)
+		return true
+	}
+	defer end()
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(d.response(m.id, object, failed, modern)) // a client that has left is told nothing
+	_, _ = w.Write(body) // a client that has left is told nothing
 	return true
 }
 

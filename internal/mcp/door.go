@@ -35,6 +35,8 @@ type Options struct {
 	Origins []string
 	// TrustedProxies are believed when they say for whom they ask.
 	TrustedProxies httpapi.Proxies
+	// Flow bounds the answers that clients do not read; nil is without bounds.
+	Flow *httpapi.Flow
 	// QueryKey lets clients without a handshake header send ?api_key=.
 	QueryKey bool
 }

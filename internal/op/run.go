@@ -29,6 +29,7 @@ type Call struct {
 
 	Charged bool // the rate was charged for the message that the call came in
 
+	UserID   string // of the caller, once the credential is known
 	Quota    *Quota // of the caller's plan, once the credential is known
 	Replayed bool   // the answer is a stored one
 	ETag     string // the entity tag of the record that is answered, if it has one
@@ -73,6 +74,7 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 	if who, err = h.Admit(ctx, o, c); err != nil {
 		return nil, err
 	}
+	c.UserID = who.UserID
 	if err := c.permits(o, who); err != nil {
 		return nil, err
 	}

@@ -39,8 +39,8 @@ func giveBack(b *bytes.Buffer) {
 // A cookied output changes what the browser keeps.
 type cookied interface{ Cookie() loci.Session }
 
-// reply writes the output of an operation.
-func (d *door) reply(w http.ResponseWriter, r *http.Request, c *op.Call, out any) {
+// reply writes the output of an operation. One that reads can be asked again.
+func (d *door) reply(w http.ResponseWriter, r *http.Request, c *op.Call, out any, reads bool) {
 	h := w.Header()
 	if t, ok := out.(op.Tagged); ok {
 		tag := t.ETag()
@@ -58,6 +58,12 @@ func (d *door) reply(w http.ResponseWriter, r *http.Request, c *op.Call, out any
 		d.fail(w, r, c, err)
 		return
 	}
+	end, err := d.Flow.Begin(r.Context(), c.UserID, body.Len(), reads)
+	if err != nil {
+		d.fail(w, r, c, err)
+		return
+	}
+	defer end()
 	quota(h, c.Quota)
 	if c.Replayed {
 		h["Idempotency-Replayed"] = yes

@@ -38,6 +38,8 @@ type Options struct {
 	// Absent are operations that this variant of the contract does not have:
 	// their routes are not there, whatever other methods their paths have.
 	Absent []*op.Op
+	// Flow bounds the answers that clients do not read; nil is without bounds.
+	Flow *httpapi.Flow
 }
 
 // A Route is written by hand, because what it does is no operation.
@@ -141,7 +143,7 @@ func (d *door) operation(o *op.Op) http.HandlerFunc {
 			d.stream(w, r, c, s)
 			return
 		}
-		d.reply(w, r, c, out)
+		d.reply(w, r, c, out, o.Reads)
 	}
 }
 

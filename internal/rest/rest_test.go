@@ -2,12 +2,15 @@ package rest_test
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/rest"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -312,6 +315,36 @@ func TestOnlyConfiguredOriginsRead(t *testing.T) {
 			if got.Header.Get("Vary") != "Origin" {
 				t.Errorf("%s from %s: Vary %q", send, other, got.Header.Get("Vary"))
 			}
+		}
+	}
+}
+
+func TestLargeAnswersWaitForThoseThatAreNotRead(t *testing.T) {
+	t.Parallel()
+	o := options(&toy{})
+	o.Flow = httpapi.NewFlow()
+	h := rest.New(o)
+	ask := func(query string) *httptest.ResponseRecorder {
+		r, w := httptest.NewRequest("GET", "/v1/things?query="+query, nil), httptest.NewRecorder()
+		r.Header.Set("Authorization", "Bearer good")
+		h.ServeHTTP(w, r)
+		return w
+	}
+	end, err := o.Flow.Begin(t.Context(), "ann", 1<<30, true) // nothing is in its way
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w := ask("large"); w.Code != 503 || w.Header().Get("Retry-After") != "2" || w.Header().Get("RateLimit-Limit") == "" ||
+		!strings.Contains(w.Body.String(), `"unavailable"`) {
+		t.Errorf("a large answer: %d %v %s", w.Code, w.Header(), w.Body)
+	}
+	if w := ask("small"); w.Code != 200 {
+		t.Errorf("a small answer: %d", w.Code)
+	}
+	end()
+	for range 3 {
+		if w := ask("large"); w.Code != 200 || w.Body.Len() < 100_000 {
+			t.Errorf("a large answer afterwards: %d", w.Code)
 		}
 	}
 }

@@ -129,6 +129,8 @@ func (t *toy) Find(_ context.Context, _ *loci.Actor, in find) (found, error) {
 		return found{}, loci.Fail(loci.QuotaExceeded)
 	case "down":
 		return found{}, loci.Fail(loci.Unavailable)
+	case "large":
+		return found{[]record{}, strings.Repeat("x", 100_000)}, nil
 	case "broken":
 		return found{}, errors.New("a secret of ours")
 	case "panic":

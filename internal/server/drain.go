@@ -149,7 +149,7 @@ func run(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) 
 		srv.SetKeepAlivesEnabled(true)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- srv.Serve(a) }()
+	go func() { ended <- srv.Serve(Paced(a)) }()
 	select {
 	case err := <-ended:
 		return err

@@ -116,15 +116,16 @@ func (s Settings) lock() (unlock func(), err error) {
 func (s Settings) handler(host *op.Host, work *service.Service, gate *auth.Gate, log *slog.Logger) http.Handler {
 	table, absent := service.Ops.Without(service.Lacking[s.Contract])
 	hosts := httpapi.NewHosts(s.PublicURL, s.TrustedProxies)
+	flow := httpapi.NewFlow()
 	door := mcp.New(mcp.Options{
-		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, PublicURL: s.PublicURL, Origins: s.Origins, QueryKey: s.QueryKey, Hosts: hosts, TrustedProxies: s.TrustedProxies,
+		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, PublicURL: s.PublicURL, Origins: s.Origins, QueryKey: s.QueryKey, Hosts: hosts, TrustedProxies: s.TrustedProxies, Flow: flow,
 		Authenticate: func(ctx context.Context, c *op.Call) error { _, err := gate.Admit(ctx, nil, c); return err },
 	})
 	return rest.New(rest.Options{
 		ServiceVersion: Version,
 		Table:          table, Host: host, Log: log, PublicURL: s.PublicURL, Origins: s.Origins, Guessed: s.guessedURL, Pages: work, TrustedProxies: s.TrustedProxies,
 		Extra:  []rest.Route{{Pattern: "/mcp", Handler: door.HTTP(), Reason: "it speaks another protocol, in which operations are tools"}},
-		Absent: absent, Hosts: s.restHosts(hosts),
+		Absent: absent, Flow: flow, Hosts: s.restHosts(hosts),
 	})
 }
 

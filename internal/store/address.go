@@ -22,13 +22,13 @@ func FoldEmail(e loci.Email) string {
 func (s *Store) normalizeAddresses(ctx context.Context) error {
 	const done = "addresses in NFC"
 	var value string
-	err := s.db.read(ctx, func(c conn) error {
+	err := s.db.read(ctx, "", func(c conn) error {
 		return c.one(`SELECT value FROM instance WHERE name = ?1`, []any{done}, []any{&value})
 	})
 	if !errors.Is(err, errNoRow) {
 		return err
 	}
-	return s.db.write(ctx, func(c conn) error {
+	return s.db.write(ctx, "", func(c conn) error {
 		for _, q := range []struct{ read, write string }{
 			{`SELECT rid, folded FROM users ORDER BY rid`,
 				`UPDATE users SET folded = ?2 WHERE rid = ?1 AND NOT EXISTS (SELECT 1 FROM users u WHERE u.folded = ?2)`},

@@ -29,7 +29,7 @@ func (d *sqliteFile) tidy() {
 		d.tidyAt = d.largestLog
 	}
 	for _, c := range slices.Backward(held) {
-		d.readers.put(c)
+		d.readers.put(c, "")
 	}
 }
 
@@ -38,12 +38,15 @@ func (d *sqliteFile) hold() (held []*sqliteConn) {
 	wait := time.NewTimer(longestHold)
 	defer wait.Stop()
 	for range d.readers.len() {
-		select {
-		case <-d.readers.free:
-			held = append(held, d.readers.get())
-		case <-wait.C:
-			return held
+		if t := d.readers.acquire(""); t != nil {
+			select {
+			case <-t.granted:
+			case <-wait.C:
+				d.readers.abandon("", t)
+				return held
+			}
 		}
+		held = append(held, d.readers.get())
 	}
 	return held
 }

@@ -23,7 +23,7 @@ func TestTheLogStaysSmallWhileSomebodyAlwaysReads(t *testing.T) {
 					return
 				default:
 				}
-				if err := d.read(ctx, func(c conn) error {
+				if err := d.read(ctx, "", func(c conn) error {
 					var n int
 					err := c.one(`SELECT count(*) FROM instance`, nil, []any{&n})
 					time.Sleep(time.Millisecond)
@@ -38,7 +38,7 @@ func TestTheLogStaysSmallWhileSomebodyAlwaysReads(t *testing.T) {
 	for range 4 {
 		writers.Go(func() {
 			for range each {
-				if err := d.write(ctx, note(strings.Repeat("x", 4000))); err != nil {
+				if err := d.write(ctx, "", note(strings.Repeat("x", 4000))); err != nil {
 					t.Error(err)
 				}
 			}
@@ -54,7 +54,7 @@ func TestTheLogStaysSmallWhileSomebodyAlwaysReads(t *testing.T) {
 	if n := notes(t, s); n != 4*each {
 		t.Errorf("%d notes", n)
 	}
-	if err := d.write(ctx, func(c conn) error {
+	if err := d.write(ctx, "", func(c conn) error {
 		if got := pragma(t, c, "busy_timeout"); got != "10000" {
 			t.Errorf("the writer waits %s ms for others", got)
 		}

@@ -38,7 +38,7 @@ type Exec func(q string, args ...any) error
 
 // Raw runs f in a bare transaction of the store's.
 func Raw(s *Store, f func(Exec) error) error {
-	return s.db.write(context.Background(), func(c conn) error {
+	return s.db.write(context.Background(), "", func(c conn) error {
 		return f(func(q string, args ...any) error { _, err := c.exec(q, args); return err })
 	})
 }
@@ -59,12 +59,12 @@ type watched struct {
 	tell func(Statement)
 }
 
-func (w watched) read(ctx context.Context, f func(conn) error) error {
-	return w.database.read(ctx, func(c conn) error { return f(watchedConn{c, w.tell}) })
+func (w watched) read(ctx context.Context, user string, f func(conn) error) error {
+	return w.database.read(ctx, user, func(c conn) error { return f(watchedConn{c, w.tell}) })
 }
 
-func (w watched) write(ctx context.Context, f func(conn) error) error {
-	return w.database.write(ctx, func(c conn) error { return f(watchedConn{c, w.tell}) })
+func (w watched) write(ctx context.Context, user string, f func(conn) error) error {
+	return w.database.write(ctx, user, func(c conn) error { return f(watchedConn{c, w.tell}) })
 }
 
 type watchedConn struct {
@@ -102,7 +102,7 @@ func (c watchedConn) few(q string, args []any, f func(row) error) error {
 // Plan returns the lines of a statement's plan. PostgreSQL runs it, without
 // sequential scans where there is another way.
 func Plan(s *Store, st Statement) (lines []string, err error) {
-	err = s.db.read(context.Background(), func(c conn) error {
+	err = s.db.read(context.Background(), "", func(c conn) error {
 		if s.db.dialect() == sqliteDialect {
 			return c.each(`EXPLAIN QUERY PLAN `+st.Text, st.Args, func(r row) error {
 				var id, parent, unused int
@@ -164,7 +164,7 @@ func Hits(t testing.TB, s *Store, who *loci.Actor, q search.Query, f Filter) (li
 // Row scans the only row of a query.
 func Row(t testing.TB, s *Store, q string, arg any, dest ...any) {
 	t.Helper()
-	if err := s.db.read(context.Background(), func(c conn) error { return c.one(q, []any{arg}, dest) }); err != nil {
+	if err := s.db.read(context.Background(), "", func(c conn) error { return c.one(q, []any{arg}, dest) }); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -35,8 +35,8 @@ func bigints(n string) string {
 type postgres struct {
 	pool     *pgxpool.Pool
 	patience time.Duration
-	slots    chan struct{} // one is taken for each connection in use
-	waits    atomic.Int64  // callers that found no free slot
+	slots    *semaphore   // one is held for each connection in use
+	waits    atomic.Int64 // callers that found no free slot
 }
 
 // OpenPostgres opens the database at url, a postgres:// address.
@@ -59,7 +59,7 @@ func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&Store{db: &postgres{pool: pool, patience: o.wait(), slots: make(chan struct{}, config.MaxConns)}}).finish(ctx, o)
+	return (&Store{db: &postgres{pool: pool, patience: o.wait(), slots: newSemaphore(int(config.MaxConns))}}).finish(ctx, o)
 }
 
 func (d *postgres) dialect() *dialect { return postgresDialect }
@@ -73,11 +73,11 @@ var errNoConnection = errors.New("store: every connection is in use")
 // free in time. A server that refuses a further connection, as at the limit of a
 // role, makes the caller wait for one that is in use: the slot of the refused one
 // stays taken for a moment, so that the server is not asked again by everybody.
-func (d *postgres) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+func (d *postgres) acquire(ctx context.Context, user string) (*pgxpool.Conn, error) {
 	waiting, cancel := context.WithTimeout(ctx, d.patience)
 	defer cancel()
 	for {
-		if err := d.slot(waiting); err != nil {
+		if err := d.slot(waiting, user); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
@@ -88,66 +88,66 @@ func (d *postgres) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 		case err == nil:
 			return c, nil
 		case ctx.Err() != nil:
-			<-d.slots
+			d.slots.release(user)
 			return nil, err
 		case waiting.Err() != nil || d.pool.Stat().AcquiredConns() == 0:
-			<-d.slots
+			d.slots.release(user)
 			return nil, busy(err)
 		}
-		time.AfterFunc(refusedFor, func() { <-d.slots })
+		time.AfterFunc(refusedFor, func() { d.slots.release(user) })
 	}
 }
 
 // slot waits for a free slot.
-func (d *postgres) slot(ctx context.Context) error {
-	select {
-	case d.slots <- struct{}{}:
+func (d *postgres) slot(ctx context.Context, user string) error {
+	t := d.slots.acquire(user)
+	if t == nil {
 		return nil
-	default:
 	}
 	d.waits.Add(1)
 	select {
-	case d.slots <- struct{}{}:
+	case <-t.granted:
 		return nil
 	case <-ctx.Done():
+		d.slots.abandon(user, t)
 		return ctx.Err()
 	}
 }
 
 // release gives a connection back.
-func (d *postgres) release(c *pgxpool.Conn) {
+func (d *postgres) release(c *pgxpool.Conn, user string) {
 	c.Release()
-	<-d.slots
+	d.slots.release(user)
 }
 
 // read takes no transaction: READ COMMITTED, which it would have, sees a new
 // snapshot with each statement anyway.
-func (d *postgres) read(ctx context.Context, f func(conn) error) error {
-	c, err := d.acquire(ctx)
+func (d *postgres) read(ctx context.Context, user string, f func(conn) error) error {
+	c, err := d.acquire(ctx, user)
 	if err != nil {
 		return err
 	}
-	defer d.release(c)
+	defer d.release(c, user)
 	return postgresError(cut(ctx, c, f(&postgresConn{ctx, c.Conn()})))
 }
 
 // write tries again where the database gave up on the transaction for
 // another's sake, or went away before it was asked to commit.
-func (d *postgres) write(ctx context.Context, f func(conn) error) (err error) {
+func (d *postgres) write(ctx context.Context, user string, f func(conn) error) (err error) {
 	for range 4 {
-		if err = d.attempt(ctx, f); !again(err) {
+		if err = d.attempt(ctx, user, f); !again(err) {
 			break
 		}
 	}
 	return postgresError(err)
 }
 
-func (d *postgres) attempt(ctx context.Context, f func(conn) error) error {
-	c, err := d.acquire(ctx)
+func (d *postgres) attempt(ctx context.Context, user string, f func(conn) error) error {
+	c, err := d.acquire(ctx, user)
 	if err != nil {
 		return err
 	}
-	defer d.release(c)
+	defer d.release(c, user)
 	// From here on a caller that leaves changes nothing: what is decided is done.
 	ctx = context.WithoutCancel(ctx)
 	tx, err := c.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})

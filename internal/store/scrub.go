@@ -100,11 +100,11 @@ var cleared = []string{"memories", "versions", "changes", "segments", "pages", "
 // scrub writes the tables anew, and what the planner knows of their columns,
 // which are samples of them. Others wait while a table is written.
 func (d *postgres) scrub(ctx context.Context) error {
-	c, err := d.acquire(ctx)
+	c, err := d.acquire(ctx, "")
 	if err != nil {
 		return err
 	}
-	defer c.Release()
+	defer d.release(c, "")
 	p := &postgresConn{ctx, c.Conn()}
 	if _, err := p.exec(`SET statement_timeout = 0`, nil); err != nil {
 		return postgresError(err)

@@ -194,12 +194,12 @@ func (d *sqliteFile) connect(pragmas ...string) (*sqliteConn, error) {
 
 func (d *sqliteFile) dialect() *dialect { return sqliteDialect }
 
-func (d *sqliteFile) read(ctx context.Context, f func(conn) error) (err error) {
-	c, err := d.connected(ctx)
+func (d *sqliteFile) read(ctx context.Context, user string, f func(conn) error) (err error) {
+	c, err := d.connected(ctx, user)
 	if err != nil {
 		return err
 	}
-	defer func() { d.readers.put(c) }()
+	defer func() { d.readers.put(c, user) }()
 	c.ctx = ctx
 	// The end is owed even where f panics: the connection is used again, or
 	// else another one in its place. What was read is right even where the end
@@ -216,7 +216,7 @@ func (d *sqliteFile) read(ctx context.Context, f func(conn) error) (err error) {
 	return sqliteError(f(c))
 }
 
-func (d *sqliteFile) write(ctx context.Context, f func(conn) error) error {
+func (d *sqliteFile) write(ctx context.Context, _ string, f func(conn) error) error {
 	return sqliteError(d.writer.do(ctx, f))
 }
 
@@ -227,7 +227,9 @@ func (d *sqliteFile) close() error {
 	d.writer.stop()
 	var errs []error
 	for range d.readers.len() {
-		<-d.readers.free
+		if t := d.readers.acquire(""); t != nil {
+			<-t.granted
+		}
 		if c := d.readers.get(); c != nil {
 			errs = append(errs, c.close())
 		}

@@ -8,25 +8,22 @@ import (
 	"time"
 )
 
-// readers are the connections that read. Whoever comes next gets the one that came
-// back last: its pages are still mapped, and near the processor.
+// readers are the connections that read, shared fairly between users. Whoever
+// comes next gets the one that came back last: its pages are still mapped, and near
+// the processor.
 type readers struct {
-	free chan struct{} // one for each that nobody has
+	*semaphore
 	mu   sync.Mutex
 	idle []*sqliteConn // nil where its connection was lost
 }
 
 func newReaders(n int) *readers {
-	r := &readers{free: make(chan struct{}, n), idle: make([]*sqliteConn, n)}
-	for range n {
-		r.free <- struct{}{}
-	}
-	return r
+	return &readers{semaphore: newSemaphore(n), idle: make([]*sqliteConn, n)}
 }
 
-func (r *readers) len() int { return cap(r.free) }
+func (r *readers) len() int { return r.places }
 
-// get is for who has received from free.
+// get is for who holds a place.
 func (r *readers) get() *sqliteConn {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -37,7 +34,7 @@ func (r *readers) get() *sqliteConn {
 }
 
 // put gives a reader back. One that is not connected is the last to be taken.
-func (r *readers) put(c *sqliteConn) {
+func (r *readers) put(c *sqliteConn, user string) {
 	r.mu.Lock()
 	if c == nil {
 		r.idle = slices.Insert(r.idle, 0, nil)
@@ -45,7 +42,7 @@ func (r *readers) put(c *sqliteConn) {
 		r.idle = append(r.idle, c)
 	}
 	r.mu.Unlock()
-	r.free <- struct{}{}
+	r.release(user)
 }
 
 // connectReaders connects every reader, while there are file descriptors for them.
@@ -72,16 +69,16 @@ const reconnectPause = 20 * time.Millisecond
 // connected takes a reader that is connected. It must be put back. A reader whose
 // connection was lost is connected again; while that fails, as without a free file
 // descriptor, the caller waits for one that is in use.
-func (d *sqliteFile) connected(ctx context.Context) (*sqliteConn, error) {
+func (d *sqliteFile) connected(ctx context.Context, user string) (*sqliteConn, error) {
 	for until := time.Now().Add(d.patience); ; {
-		c, err := d.reader(ctx)
+		c, err := d.reader(ctx, user)
 		if err != nil || c != nil {
 			return c, err
 		}
 		if c, err = d.connectReader(); err == nil {
 			return c, nil
 		}
-		d.readers.put(nil)
+		d.readers.put(nil, user)
 		if time.Now().After(until) {
 			return nil, busy(err)
 		}
@@ -96,28 +93,30 @@ func (d *sqliteFile) connected(ctx context.Context) (*sqliteConn, error) {
 }
 
 // reader takes a reader, nil where it is not connected; it must be put back.
-func (d *sqliteFile) reader(ctx context.Context) (*sqliteConn, error) {
+func (d *sqliteFile) reader(ctx context.Context, user string) (*sqliteConn, error) {
 	select {
 	case <-d.over:
 		return nil, errClosed
 	default:
 	}
-	select {
-	case <-d.readers.free:
+	t := d.readers.acquire(user)
+	if t == nil {
 		return d.readers.get(), nil
-	default:
 	}
 	d.waits.Add(1)
 	wait := time.NewTimer(d.patience)
 	defer wait.Stop()
+	var err error
 	select {
-	case <-d.readers.free:
+	case <-t.granted:
 		return d.readers.get(), nil
 	case <-d.over:
-		return nil, errClosed
+		err = errClosed
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		err = ctx.Err()
 	case <-wait.C:
-		return nil, busy(errors.New("store: every reader is taken"))
+		err = busy(errors.New("store: every reader is taken"))
 	}
+	d.readers.abandon(user, t)
+	return nil, err
 }

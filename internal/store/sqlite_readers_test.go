@@ -19,7 +19,7 @@ func TestReadersWaitForOneInUseWhenNoneCanConnect(t *testing.T) {
 	d.name = "file:" + filepath.Join(t.TempDir(), "away", "loci.db") + "?mode=rw"
 	all := d.readers.len()
 	for range all {
-		<-d.readers.free
+		d.readers.acquire("")
 	}
 	for i, c := range d.readers.idle[1:] {
 		if c == nil {
@@ -33,12 +33,12 @@ func TestReadersWaitForOneInUseWhenNoneCanConnect(t *testing.T) {
 	last := d.readers.idle[0] // the next to be taken is the last of the list
 	d.readers.idle[0], d.readers.idle[all-1] = nil, last
 	for range all {
-		d.readers.free <- struct{}{}
+		d.readers.release("")
 	}
 	var callers sync.WaitGroup
 	for range 16 {
 		callers.Go(func() {
-			if err := s.db.read(ctx, func(c conn) error {
+			if err := s.db.read(ctx, "", func(c conn) error {
 				time.Sleep(10 * time.Millisecond)
 				return one(c)
 			}); err != nil {
@@ -48,13 +48,13 @@ func TestReadersWaitForOneInUseWhenNoneCanConnect(t *testing.T) {
 	}
 	callers.Wait()
 	d.patience = 50 * time.Millisecond
-	_ = s.db.read(ctx, func(conn) error { // while nobody gives it back, callers are told
-		if err := s.db.read(ctx, one); !loci.Is(err, loci.Unavailable) {
+	_ = s.db.read(ctx, "", func(conn) error { // while nobody gives it back, callers are told
+		if err := s.db.read(ctx, "", one); !loci.Is(err, loci.Unavailable) {
 			t.Errorf("told %v", err)
 		}
 		gone, cancel := context.WithCancel(ctx)
 		cancel()
-		if err := s.db.read(gone, one); err == nil {
+		if err := s.db.read(gone, "", one); err == nil {
 			t.Error("a caller that has left got a reader")
 		}
 		return nil

@@ -32,11 +32,11 @@ func pragma(t testing.TB, c conn, name string) (value string) {
 func TestConnectionsAreDurableCheckedAndPatient(t *testing.T) {
 	t.Parallel()
 	s := openFile(t, Options{})
-	for pragmas, on := range map[*map[string]string]func(context.Context, func(conn) error) error{
+	for pragmas, on := range map[*map[string]string]func(context.Context, string, func(conn) error) error{
 		{"synchronous": "2", "journal_mode": "wal", "foreign_keys": "1", "busy_timeout": "10000", "query_only": "0"}: s.db.write,
 		{"journal_mode": "wal", "busy_timeout": "10000", "query_only": "1"}:                                          s.db.read,
 	} {
-		if err := on(ctx, func(c conn) error {
+		if err := on(ctx, "", func(c conn) error {
 			for name, want := range *pragmas {
 				if got := pragma(t, c, name); got != want {
 					t.Errorf("%s is %s, want %s", name, got, want)
@@ -100,7 +100,7 @@ func TestWhoMakesTheDatabaseIsNotDisturbed(t *testing.T) {
 func TestAReaderCannotWrite(t *testing.T) {
 	t.Parallel()
 	s := openFile(t, Options{})
-	if err := s.db.read(ctx, note("smuggled")); err == nil {
+	if err := s.db.read(ctx, "", note("smuggled")); err == nil {
 		t.Error("a reader wrote")
 	}
 	if n := notes(t, s); n != 0 {
@@ -136,14 +136,14 @@ func TestAReaderIsReusedAfterWhateverHappened(t *testing.T) {
 	calls := map[string]func() error{
 		"panic": func() (err error) {
 			defer func() { recover() }()
-			return s.db.read(ctx, func(c conn) error { panic("boom") })
+			return s.db.read(ctx, "", func(c conn) error { panic("boom") })
 		},
-		"error":        func() error { return s.db.read(ctx, func(c conn) error { return errors.New("boom") }) },
-		"bad query":    func() error { return s.db.read(ctx, func(c conn) error { return c.one(`SELECT`, nil, nil) }) },
-		"left":         func() error { return s.db.read(left, all) },
-		"left halfway": func() error { return s.db.read(halfway(), all) },
+		"error":        func() error { return s.db.read(ctx, "", func(c conn) error { return errors.New("boom") }) },
+		"bad query":    func() error { return s.db.read(ctx, "", func(c conn) error { return c.one(`SELECT`, nil, nil) }) },
+		"left":         func() error { return s.db.read(left, "", all) },
+		"left halfway": func() error { return s.db.read(halfway(), "", all) },
 		"transaction": func() error {
-			return s.db.read(ctx, func(c conn) error { _, err := c.exec(`COMMIT`, nil); return err })
+			return s.db.read(ctx, "", func(c conn) error { _, err := c.exec(`COMMIT`, nil); return err })
 		},
 	}
 	n := s.db.(*sqliteFile).readers.len()
@@ -151,14 +151,14 @@ func TestAReaderIsReusedAfterWhateverHappened(t *testing.T) {
 	for name, call := range calls {
 		running.Go(func() {
 			for range 3 * n { // each reader meets each mishap
-				if call(); s.Check(ctx) != nil || s.db.read(ctx, all) != nil {
-					t.Errorf("after %s: %v, %v", name, s.Check(ctx), s.db.read(ctx, all))
+				if call(); s.Check(ctx) != nil || s.db.read(ctx, "", all) != nil {
+					t.Errorf("after %s: %v, %v", name, s.Check(ctx), s.db.read(ctx, "", all))
 				}
 			}
 		})
 	}
 	running.Wait()
-	if free := len(s.db.(*sqliteFile).readers.free); free != n {
+	if free := s.db.(*sqliteFile).readers.free; free != n {
 		t.Errorf("%d readers of %d came back", free, n)
 	}
 }
@@ -183,7 +183,7 @@ func TestWhoWaitsTooLongIsToldUnavailable(t *testing.T) {
 	entered, free := make(chan bool), make(chan bool)
 	var holder sync.WaitGroup
 	holder.Go(func() {
-		if err := stores[0].db.write(ctx, func(conn) error { close(entered); <-free; return nil }); err != nil {
+		if err := stores[0].db.write(ctx, "", func(conn) error { close(entered); <-free; return nil }); err != nil {
 			t.Error(err)
 		}
 	})
@@ -193,7 +193,7 @@ func TestWhoWaitsTooLongIsToldUnavailable(t *testing.T) {
 		for range 6 {
 			all.Go(func() {
 				began := time.Now()
-				err := s.db.write(ctx, func(conn) error { t.Error("two write at once"); return nil })
+				err := s.db.write(ctx, "", func(conn) error { t.Error("two write at once"); return nil })
 				e, _ := errors.AsType[*loci.Error](err)
 				if e == nil || e.Code != loci.Unavailable || e.Retry == 0 || time.Since(began) > 8*time.Second {
 					t.Errorf("%s is told %v after %v", name, err, time.Since(began))
@@ -208,7 +208,7 @@ func TestWhoWaitsTooLongIsToldUnavailable(t *testing.T) {
 	close(free)
 	holder.Wait()
 	for _, s := range stores {
-		if err := s.db.write(ctx, func(conn) error { return nil }); err != nil {
+		if err := s.db.write(ctx, "", func(conn) error { return nil }); err != nil {
 			t.Errorf("afterwards: %v", err)
 		}
 	}
@@ -219,7 +219,7 @@ func TestAQueryThatRunsAwayIsEnded(t *testing.T) {
 	s := openFile(t, Options{patience: 200 * time.Millisecond})
 	calling, leave := context.WithCancel(ctx) // as every caller's from outside
 	defer leave()
-	if err := s.db.read(calling, func(c conn) error {
+	if err := s.db.read(calling, "", func(c conn) error {
 		return c.each(`WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0`, nil, func(row) error { return nil })
 	}); !loci.Is(err, loci.Unavailable) {
 		t.Errorf("told %v", err)
@@ -234,7 +234,7 @@ func TestOneReaderAfterAnotherIsTheSame(t *testing.T) {
 	s := openFile(t, Options{})
 	var first conn
 	for range 20 {
-		if err := s.db.read(ctx, func(c conn) error {
+		if err := s.db.read(ctx, "", func(c conn) error {
 			if first == nil {
 				first = c
 			}

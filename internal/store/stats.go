@@ -23,7 +23,7 @@ func (s *Store) Stats(ctx context.Context) Stats { return s.db.stats(ctx) }
 
 func (d *sqliteFile) stats(context.Context) Stats {
 	return Stats{
-		Connections: int64(d.readers.len()), InUse: int64(d.readers.len() - len(d.readers.free)), Waits: d.waits.Load(), Queue: int64(len(d.writer.jobs)),
+		Connections: int64(d.readers.len()), InUse: int64(d.readers.inUse()), Waits: d.waits.Load(), Queue: int64(len(d.writer.jobs)),
 		Database: fileSize(d.path), Log: fileSize(d.path + "-wal"), Free: freeBytes(d.path),
 	}
 }
@@ -38,8 +38,8 @@ func fileSize(path string) int64 {
 }
 
 func (d *postgres) stats(ctx context.Context) Stats {
-	s := Stats{Connections: int64(cap(d.slots)), InUse: int64(len(d.slots)), Waits: d.waits.Load(), Queue: -1, Database: -1, Log: -1, Free: -1}
-	_ = d.read(ctx, func(c conn) error { // what is not known stays out
+	s := Stats{Connections: int64(d.slots.places), InUse: int64(d.slots.inUse()), Waits: d.waits.Load(), Queue: -1, Database: -1, Log: -1, Free: -1}
+	_ = d.read(ctx, "", func(c conn) error { // what is not known stays out
 		return c.one(`SELECT pg_database_size(current_database())`, nil, []any{&s.Database})
 	})
 	return s

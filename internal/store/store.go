@@ -91,9 +91,10 @@ func (s *Store) Hear(f func(Event)) { s.hearers = append(s.hearers, f) }
 type database interface {
 	// read runs f on a connection that cannot write. write runs it in a
 	// transaction, again where the database asks for it, and returns once the
-	// transaction is durable.
-	read(ctx context.Context, f func(conn) error) error
-	write(ctx context.Context, f func(conn) error) error
+	// transaction is durable. Connections are shared fairly between users; without
+	// one the service works for itself.
+	read(ctx context.Context, user string, f func(conn) error) error
+	write(ctx context.Context, user string, f func(conn) error) error
 	close() error
 	dialect() *dialect
 	stats(ctx context.Context) Stats
@@ -191,7 +192,7 @@ func (s *Store) Check(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.db.read(ctx, func(c conn) error {
+	return s.db.read(ctx, "", func(c conn) error {
 		var name string
 		return c.one(`SELECT name FROM instance LIMIT 1`, nil, []any{&name})
 	})

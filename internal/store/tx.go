@@ -52,7 +52,7 @@ func Read[Out any](ctx context.Context, s *Store, who *loci.Actor, f func(*Tx) (
 			return out, t.once()
 		})
 	}
-	err = s.db.read(ctx, func(c conn) error {
+	err = s.db.read(ctx, who.UserID, func(c conn) error {
 		t := s.begin(ctx, c, who)
 		t.reading = true
 		out, err = f(t)
@@ -67,7 +67,7 @@ func Read[Out any](ctx context.Context, s *Store, who *loci.Actor, f func(*Tx) (
 // transaction, or was there already and is returned instead.
 func Write[Out any](ctx context.Context, s *Store, who *loci.Actor, f func(*Tx) (Out, error)) (out Out, err error) {
 	var t *Tx
-	err = s.db.write(ctx, func(c conn) error {
+	err = s.db.write(ctx, who.UserID, func(c conn) error {
 		t = s.begin(ctx, c, who)
 		made, err := f(t)
 		if r, ok := errors.AsType[*replay](err); ok {
@@ -104,7 +104,7 @@ func (s *Store) publish(t *Tx) {
 // reason stands in the log of whoever asks why; a test lists every one.
 func System[Out any](ctx context.Context, s *Store, reason string, f func(*SystemTx) (Out, error)) (out Out, err error) {
 	var t *Tx
-	err = s.db.write(ctx, func(c conn) error {
+	err = s.db.write(ctx, "", func(c conn) error {
 		t = s.begin(ctx, c, &loci.Actor{})
 		out, err = f(&SystemTx{t})
 		return err
@@ -118,7 +118,7 @@ func System[Out any](ctx context.Context, s *Store, reason string, f func(*Syste
 
 // SystemRead is System for who changes nothing.
 func SystemRead[Out any](ctx context.Context, s *Store, reason string, f func(*SystemTx) (Out, error)) (out Out, err error) {
-	err = s.db.read(ctx, func(c conn) error {
+	err = s.db.read(ctx, "", func(c conn) error {
 		out, err = f(&SystemTx{s.begin(ctx, c, &loci.Actor{})})
 		return err
 	})

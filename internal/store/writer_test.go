@@ -32,7 +32,7 @@ func openFile(t testing.TB, o Options) *Store {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	if err := s.db.write(ctx, func(c conn) error {
+	if err := s.db.write(ctx, "", func(c conn) error {
 		_, err := c.exec(`CREATE TABLE notes (text TEXT NOT NULL, workspace BIGINT REFERENCES workspaces (rid) DEFERRABLE INITIALLY DEFERRED)`, nil)
 		return err
 	}); err != nil {
@@ -51,7 +51,7 @@ func note(text string) func(conn) error {
 
 func notes(t testing.TB, s *Store) (n int) {
 	t.Helper()
-	if err := s.db.read(ctx, func(c conn) error { return c.one(`SELECT count(*) FROM notes`, nil, []any{&n}) }); err != nil {
+	if err := s.db.read(ctx, "", func(c conn) error { return c.one(`SELECT count(*) FROM notes`, nil, []any{&n}) }); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -66,7 +66,7 @@ func batch(t testing.TB, s *Store, closures ...func(conn) error) []error {
 	entered, free := make(chan bool), make(chan bool)
 	var all sync.WaitGroup
 	all.Go(func() {
-		errs[len(closures)] = s.db.write(ctx, func(conn) error {
+		errs[len(closures)] = s.db.write(ctx, "", func(conn) error {
 			close(entered)
 			<-free
 			return nil
@@ -74,7 +74,7 @@ func batch(t testing.TB, s *Store, closures ...func(conn) error) []error {
 	})
 	<-entered
 	for i, f := range closures {
-		all.Go(func() { errs[i] = s.db.write(ctx, f) })
+		all.Go(func() { errs[i] = s.db.write(ctx, "", f) })
 		for len(w.jobs) <= i {
 			time.Sleep(100 * time.Microsecond)
 		}
@@ -112,7 +112,7 @@ func TestManyWritersShareACommit(t *testing.T) {
 	for i := range writers {
 		all.Go(func() {
 			for j := range each {
-				if err := s.db.write(ctx, note(fmt.Sprint(i, j))); err != nil {
+				if err := s.db.write(ctx, "", note(fmt.Sprint(i, j))); err != nil {
 					t.Error(err)
 				}
 			}
@@ -198,7 +198,7 @@ func TestACommitThatFailsFailsAllOfItsBatch(t *testing.T) {
 			if n := notes(t, s); n != 0 {
 				t.Errorf("%d notes are there", n)
 			}
-			if err := s.db.write(ctx, note("next")); err != nil || notes(t, s) != 1 {
+			if err := s.db.write(ctx, "", note("next")); err != nil || notes(t, s) != 1 {
 				t.Errorf("the next write: %v, %d notes", err, notes(t, s))
 			}
 		})
@@ -213,11 +213,11 @@ func TestNobodyIsAnsweredBeforeTheCommit(t *testing.T) {
 		all.Go(func() {
 			for j := range 20 {
 				text := fmt.Sprint(i, "/", j)
-				if err := s.db.write(ctx, note(text)); err != nil {
+				if err := s.db.write(ctx, "", note(text)); err != nil {
 					t.Error(err)
 				}
 				var one int
-				if err := s.db.read(ctx, func(c conn) error { return c.one(`SELECT 1 FROM notes WHERE text = ?1`, []any{text}, []any{&one}) }); err != nil {
+				if err := s.db.read(ctx, "", func(c conn) error { return c.one(`SELECT 1 FROM notes WHERE text = ?1`, []any{text}, []any{&one}) }); err != nil {
 					t.Errorf("%s was acknowledged and another connection does not see it: %v", text, err)
 				}
 			}
@@ -232,19 +232,19 @@ func TestACallerThatLeavesBeforeItsTurnIsForgotten(t *testing.T) {
 	entered, free := make(chan bool), make(chan bool)
 	var first sync.WaitGroup
 	first.Go(func() {
-		if err := s.db.write(ctx, func(c conn) error { close(entered); <-free; return note("first")(c) }); err != nil {
+		if err := s.db.write(ctx, "", func(c conn) error { close(entered); <-free; return note("first")(c) }); err != nil {
 			t.Error(err)
 		}
 	})
 	<-entered
 	leaving, leave := context.WithCancel(ctx)
 	time.AfterFunc(20*time.Millisecond, leave)
-	if err := s.db.write(leaving, note("never")); !errors.Is(err, context.Canceled) { // returns while the writer is held
+	if err := s.db.write(leaving, "", note("never")); !errors.Is(err, context.Canceled) { // returns while the writer is held
 		t.Errorf("who left is told %v", err)
 	}
 	close(free)
 	first.Wait()
-	if err := s.db.write(ctx, note("last")); err != nil || notes(t, s) != 2 {
+	if err := s.db.write(ctx, "", note("last")); err != nil || notes(t, s) != 2 {
 		t.Errorf("%v; %d notes, want 2", err, notes(t, s))
 	}
 }
@@ -256,12 +256,12 @@ func TestACallerThatLeavesDuringItsTurnInterruptsNobody(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
-			if err := s.db.write(ctx, note(fmt.Sprint(i))); err != nil {
+			if err := s.db.write(ctx, "", note(fmt.Sprint(i))); err != nil {
 				t.Errorf("a neighbour: %v", err)
 			}
 		})
 	}
-	err := s.db.write(leaving, func(c conn) error {
+	err := s.db.write(leaving, "", func(c conn) error {
 		leave()
 		if err := note("mine")(c); err != nil {
 			return err
@@ -281,7 +281,7 @@ func TestAfterCloseEverybodyIsToldUnavailable(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for {
-				err := s.db.write(ctx, note("x"))
+				err := s.db.write(ctx, "", note("x"))
 				if err == nil {
 					err = s.Check(ctx)
 				}
