@@ -102,7 +102,16 @@ type SearchMeta struct {
 	StrongKeyword       bool          `json:"strongKeyword" brief:"-"`
 	StrongKeywordReason string        `json:"strongKeywordReason" brief:"-"`
 	Candidates          Candidates    `json:"candidates" brief:"-"`
+	IgnoredTerms        []string      `json:"ignoredTerms,omitzero" jsonschema:"Words that did not count: of more than 32 the rarest do"`
+	Corrected           []Correction  `json:"corrected,omitzero" jsonschema:"Misspelled words"`
 	Timings             SearchTimings `json:"timings" brief:"-"`
+}
+
+// A Correction is a word of a query that no memory holds, and the one that was
+// searched in its place.
+type Correction struct {
+	From string `json:"from"`
+	To   string `json:"to"`
 }
 
 // Candidates counts what each leg of a search found.

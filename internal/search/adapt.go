@@ -11,14 +11,14 @@ import "slices"
 func (v *View) Answer(cache *Cache, fetch Fetch, q Query, f Filter, now int64, k int) (Query, Result, error) {
 	fetch = cache.Through(fetch)
 	v = v.scoped(&f)
-	q, err := v.settle(cache, fetch, q)
+	q, err := v.prepare(cache, fetch, q)
 	if err != nil {
 		return q, Result{}, err
 	}
 	var r Result
 	var known func(int) (bool, error)
 	if !q.foreign {
-		if r, err = v.Search(fetch, q, f, now, k); err != nil || !slices.Contains(r.idf, 0) {
+		if r, err = v.Search(fetch, q, f, now, k); err != nil || q.allKnown(r.idf) {
 			return q, r, err
 		}
 		known = func(i int) (bool, error) { return r.idf[i] > 0, nil }
@@ -39,12 +39,34 @@ func (v *View) Answer(cache *Cache, fetch Fetch, q Query, f Filter, now int64, k
 // Everything else stays as it is.
 func (v *View) Adapt(cache *Cache, fetch Fetch, q Query) (Query, error) {
 	fetch = cache.Through(fetch)
-	q, err := v.settle(cache, fetch, q)
+	q, err := v.prepare(cache, fetch, q)
 	if err != nil {
 		return q, err
 	}
 	adapted, _, err := v.adapt(cache, fetch, q, nil)
 	return adapted, err
+}
+
+// prepare settles the language of a query and the words that count.
+func (v *View) prepare(cache *Cache, fetch Fetch, q Query) (Query, error) {
+	q, err := v.settle(cache, fetch, q)
+	if err != nil {
+		return q, err
+	}
+	return v.limit(cache, fetch, q)
+}
+
+// allKnown reports whether some form of every word has a weight, or nothing has been
+// looked up.
+func (q *Query) allKnown(idf []float32) bool {
+	for i := 0; i < len(idf); {
+		end := i + forms(q.terms[i:])
+		if !slices.ContainsFunc(idf[i:end], func(w float32) bool { return w > 0 }) {
+			return false
+		}
+		i = end
+	}
+	return true
 }
 
 // adapt takes from known which of the query's terms are, if it is not nil.
@@ -72,12 +94,14 @@ func (v *View) adapt(cache *Cache, fetch Fetch, q Query, known func(i int) (bool
 		return q, false, err
 	}
 	if len(repairs) > 0 {
-		foreign, latin := q.foreign, q.latin
-		q = parse(q.text, repairs).Without(q.without)
-		if foreign && !q.foreign {
+		before := q
+		q = parse(q.text, standIns(repairs)).Without(q.without)
+		q.corrected = repairs
+		if before.foreign && !q.foreign {
 			q.damp()
 		}
-		q.foreign, q.latin = foreign, latin
+		q.foreign, q.latin = before.foreign, before.latin
+		q = q.leaving(before.left, before.ignored)
 		if err := words.families(&q, families); err != nil {
 			return q, false, err
 		}
@@ -89,6 +113,15 @@ func (v *View) adapt(cache *Cache, fetch Fetch, q Query, known func(i int) (bool
 		}
 	}
 	return q, len(repairs) > 0 || len(bare) > 0, nil
+}
+
+// standIns tells what to read in place of misspelled words.
+func standIns(list []Correction) map[string]string {
+	words := make(map[string]string, len(list))
+	for _, c := range list {
+		words[c.From] = c.To
+	}
+	return words
 }
 
 // unknown lists the words without a family that may be misspelled and of which no

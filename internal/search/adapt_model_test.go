@@ -21,7 +21,8 @@ func (w *workspace) adapted(q Query) Query {
 		}
 	}
 	q = w.settled(q, df)
-	repairs, doubted := map[string]string{}, 0
+	var repairs []Correction
+	doubted := 0
 	for i := 0; i < len(q.terms); i += forms(q.terms[i:]) {
 		head, all := &q.terms[i], q.terms[i:i+forms(q.terms[i:])]
 		known := slices.ContainsFunc(all, func(t queryTerm) bool { return df[t.text] > 0 })
@@ -34,14 +35,14 @@ func (w *workspace) adapted(q Query) Query {
 			doubted++
 		}
 		if x != "" {
-			repairs[head.text] = x
+			repairs = append(repairs, Correction{head.text, x})
 		}
 	}
 	bare := bareOf(df, q)
 	if len(repairs) > 0 {
 		foreign, latin := q.foreign, q.latin
-		q = parse(q.text, repairs)
-		q.foreign, q.latin = foreign, latin
+		q = parse(q.text, standIns(repairs))
+		q.foreign, q.latin, q.corrected = foreign, latin, repairs
 	}
 	q = q.withGlyphs(bare)
 	families := map[string]*family{}
@@ -95,6 +96,9 @@ func familyOf(df map[string]int, word string) *family {
 	}
 	slices.SortFunc(k.words, func(a, b string) int { return cmp.Or(df[b]-df[a], strings.Compare(a, b)) })
 	k.words = k.words[:min(len(k.words), familyWords)]
+	for _, w := range k.words {
+		k.held += df[w]
+	}
 	slices.Sort(k.words)
 	if len(k.words) == 0 {
 		return nil
@@ -110,7 +114,7 @@ func meant(df map[string]int, word string) string {
 	for w, n := range df {
 		b := []rune(w)
 		swapped := len(b) > 1 && b[0] == a[1] && b[1] == a[0]
-		if len(b) < shortestRepair || b[0] != a[0] && !swapped || !onlyLetters([]byte(w)) {
+		if len(b) < shortestRepair || b[0] != a[0] && !swapped || !onlyLetters([]byte(w)) || !standsAsWord(df, w) {
 			continue
 		}
 		if d := alignment(a, b); d < far || d == far && best != "" && cmp.Or(df[best]-n, strings.Compare(w, best)) < 0 {
@@ -122,11 +126,22 @@ func meant(df map[string]int, word string) string {
 
 func meantOtherwise(df map[string]int, word string) (best string) {
 	for w, n := range df {
-		if otherFirst([]rune(word), []rune(w)) && (best == "" || cmp.Or(df[best]-n, strings.Compare(w, best)) < 0) {
+		if otherFirst([]rune(word), []rune(w)) && standsAsWord(df, w) && (best == "" || cmp.Or(df[best]-n, strings.Compare(w, best)) < 0) {
 			best = w
 		}
 	}
 	return best
+}
+
+// standsAsWord reports a term that more memories hold than words of which it is the stem.
+func standsAsWord(df map[string]int, term string) bool {
+	inflected := 0
+	for w, n := range df {
+		if hasStem([]byte(w), term) {
+			inflected += n
+		}
+	}
+	return beyondASCII(term) || inflected < df[term]
 }
 
 const latinLetters, cyrillicLetters = "abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщъыьэюяѐёђѓєѕіїјљњћќѝўџ"

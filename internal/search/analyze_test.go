@@ -133,13 +133,6 @@ func TestStopWordsAreDroppedFromQueriesOnly(t *testing.T) {
 	}
 }
 
-func TestQueryCountsThirtyTwoTermsAtMost(t *testing.T) {
-	t.Parallel()
-	if q := Parse(strings.Join(vocabulary, " ")); len(q.terms) != maxTerms {
-		t.Errorf("%d terms, want %d", len(q.terms), maxTerms)
-	}
-}
-
 func TestATitleWeighsThreeTimesUnlessItIsALongFirstLine(t *testing.T) {
 	t.Parallel()
 	line := "frozen lake " + strings.Repeat("x", headline)

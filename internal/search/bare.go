@@ -55,7 +55,7 @@ func (q Query) withGlyphs(list []string) Query {
 		return q
 	}
 	q.terms = slices.Clone(q.terms)
-	for _, s := range list[:min(len(list), maxTerms-len(q.terms), maxTerms-q.groups)] {
+	for _, s := range list[:min(len(list), max(0, queryWords-q.groups))] {
 		q.terms = append(q.terms, queryTerm{text: s, group: q.groups, weight: glyphWeight, role: letter})
 		q.groups++
 	}

@@ -131,6 +131,19 @@ func (d *dictionary) holders(x spelling) (n int, err error) {
 	return n, d.reader.err
 }
 
+// count counts the live documents that hold a term.
+func (d *dictionary) count(term string) (int, error) {
+	sum := d.view.liveRows(term)
+	for _, g := range d.view.segments {
+		n, err := d.holders(spelling{term, g})
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
 // knows reports whether a live document holds a term.
 func (d *dictionary) knows(term string) (bool, error) {
 	for _, g := range d.view.segments {

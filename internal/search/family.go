@@ -32,6 +32,7 @@ type family struct {
 	last   string   // what comes after all that begin with it
 	runes  int      // how many a word has at most
 	words  []string // sorted
+	held   int      // documents that hold each of them, in all
 }
 
 // newFamily is the family of a word, of an Arabic one behind its prefix: what has the
@@ -78,6 +79,9 @@ func (k *family) choose(dfs map[string]int) {
 	}
 	slices.SortFunc(k.words, func(a, b string) int { return cmp.Or(cmp.Compare(dfs[b], dfs[a]), strings.Compare(a, b)) })
 	k.words = k.words[:min(len(k.words), familyWords)]
+	for _, w := range k.words {
+		k.held += dfs[w]
+	}
 	slices.Sort(k.words)
 }
 

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"math/bits"
 	"slices"
 	"strings"
 	"unicode"
@@ -35,7 +34,7 @@ func (r Reading) From(start int) Reading {
 }
 
 // spot is where a word of the query stands in the text, in bytes, and which of
-// the query's terms it is, a bit for each.
+// the word's terms stand there, a bit for each.
 type spot struct {
 	from, to, group int
 	terms           uint64
@@ -80,27 +79,28 @@ func (r *Reader) see(term []byte, _ role) {
 func (r *Reader) mark(i int) {
 	from, to := r.words.place()
 	group := r.query.terms[i].group
+	bit := uint64(1) << (i - r.query.first[group])
 	for n := len(r.spots); n > 0 && r.spots[n-1].from == from && r.spots[n-1].to == to; n-- {
 		if s := &r.spots[n-1]; s.group == group {
-			s.terms |= 1 << i
+			s.terms |= bit
 			return
 		}
 	}
 	if len(r.spots) < maxSpots {
-		r.spots = append(r.spots, spot{from, to, group, 1 << i})
+		r.spots = append(r.spots, spot{from, to, group, bit})
 	}
 	r.words.stop = len(r.spots) == maxSpots
 }
 
 // Covered counts the words of the query that a memory holds.
 func (t *Text) Covered() int {
-	seen := uint64(0) // a query has at most 32 groups
+	seen := map[int]bool{}
 	for _, list := range [][]spot{t.Title.spots, t.Content.spots} {
 		for _, s := range list {
-			seen |= 1 << s.group
+			seen[s.group] = true
 		}
 	}
-	return bits.OnesCount64(seen)
+	return len(seen)
 }
 
 // Highlights cuts up to three snippets of at most 240 characters from the text,
@@ -128,15 +128,22 @@ func (r Reading) Highlights() []string {
 // query's words, then most spots; the earlier wins.
 func bestWindow(text string, spots []spot) (first, last int) {
 	starts, ends := runeOffsets(text, spots)
-	best := -1
+	groups := 0
+	for _, s := range spots {
+		groups = max(groups, s.group+1)
+	}
+	best, shown := -1, make([]int, groups) // shown[g] is i+1 if the run from i on shows word g
 	for i := range spots {
-		seen, end := uint64(0), 0 // a query has at most 32 groups
+		words, end := 0, 0
 		for j := i; j < len(spots); j++ {
 			if end = max(end, ends[j]); j > i && end-starts[i] > snippetRunes {
 				break
 			}
-			seen |= 1 << spots[j].group
-			if n := bits.OnesCount64(seen)*maxSpots + j - i; n > best {
+			if g := spots[j].group; shown[g] != i+1 {
+				shown[g] = i + 1
+				words++
+			}
+			if n := words*maxSpots + j - i; n > best {
 				best, first, last = n, i, j
 			}
 		}

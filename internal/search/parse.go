@@ -6,15 +6,17 @@ import (
 	"unicode/utf8"
 )
 
+// A parser turns the text of a query into words, each with the terms that it is found by.
 type parser struct {
 	analyzer
-	query  Query
-	seen   map[string]bool
-	all    bool // stop words too
-	first  int  // the word before
-	skip   bool // the word before was left out, and so are its other forms
-	group  map[string]int
-	last   int // the group of the word before, stop words passed over; 0 is none, else one more
+	query Query
+	words [][]queryTerm
+	known map[string]termPlace
+	all   bool  // stop words too
+	word  int   // the word before, in words; -1 if it was left out, and so are its other forms
+	fresh bool  // it was not asked for before
+	chain []int // words of the text that stand in spaces, stop words left out; -1 between those that do not
+
 	tongue tongue
 
 	repairs  map[string]string // what stands for a word
@@ -25,8 +27,11 @@ type parser struct {
 	name     [2]int            // and in the identifier before
 }
 
+// termPlace is the word that a term belongs to, and which of its terms it is.
+type termPlace struct{ word, term int }
+
 func newParser(text string, repairs map[string]string) *parser {
-	p := &parser{seen: map[string]bool{}, group: map[string]int{}, repairs: repairs, factor: 1, exact: quoted(text)}
+	p := &parser{known: map[string]termPlace{}, word: -1, repairs: repairs, factor: 1, exact: quoted(text)}
 	p.emit = p.add
 	return p
 }
@@ -68,52 +73,96 @@ func (p *parser) within(part [2]int) bool { return part[0] <= p.from && p.to <= 
 
 // take asks for a term, if it is none of those that are left out.
 func (p *parser) take(term []byte, r role) {
-	if len(p.query.terms) == maxTerms {
-		return
-	}
-	form := r == stem || r == plain || r == united
-	if !form {
-		p.begin(term, r)
-	}
-	// What ends with a stop word, such as sign-in, is one word none the less.
-	left := p.skip && (r != united || p.query.groups == 0)
-	if left || p.seen[string(term)] {
-		return
-	}
 	text := string(term)
-	p.seen[text] = true
-	if form && r != united {
-		p.query.terms[p.first].weight = beside * p.factor
-	} else {
-		p.first = len(p.query.terms)
+	if r != stem && r != plain && r != united {
+		p.begin(text, r)
 	}
-	p.query.terms = append(p.query.terms, queryTerm{text: text, group: p.query.groups - 1, weight: p.factor, role: r, fixed: p.fixed})
+	word := p.word
+	if word < 0 && r == united { // what ends with a stop word, such as sign-in, is one word none the less
+		word = len(p.words) - 1
+	}
+	if word < 0 {
+		return
+	}
+	if at, known := p.known[text]; known {
+		if r == stem && p.fresh && at.word != word {
+			p.merge(at.word)
+		}
+		p.words[at.word][at.term].count++
+		return
+	}
+	weight := p.factor
+	if r == stem || r == plain {
+		p.words[word][0].weight = beside * p.factor
+	}
+	p.put(word, queryTerm{text: text, weight: weight, role: r, fixed: p.fixed, count: 1})
+}
+
+// put adds a term to a word.
+func (p *parser) put(word int, t queryTerm) {
+	p.known[t.text] = termPlace{word, len(p.words[word])}
+	p.words[word] = append(p.words[word], t)
 }
 
 // begin begins the forms of another word.
-func (p *parser) begin(term []byte, r role) {
-	stop := r == word && stopWords[string(term)]
-	p.skip = p.seen[string(term)] || stop && !p.all
-	if !p.skip {
-		p.query.groups++
-		p.group[string(term)] = p.query.groups
+func (p *parser) begin(text string, r role) {
+	stop := r == word && stopWords[text]
+	at, known := p.known[text]
+	p.fresh = !known
+	switch {
+	case stop && !p.all:
+		p.word = -1
+	case known:
+		p.word = at.word
+	default:
+		p.word = len(p.words)
+		p.words = append(p.words, nil)
 	}
-	if !stop {
-		p.pair(p.group[string(term)], r == word)
+	switch {
+	case stop:
+	case r == word:
+		p.chain = append(p.chain, p.word)
+	default:
+		p.chain = append(p.chain, -1)
 	}
 }
 
-// pair notes that a word comes after another one.
-func (p *parser) pair(group int, word bool) {
-	if word && p.last != 0 && p.last != group {
-		if x := [2]int{p.last - 1, group - 1}; !slices.Contains(p.query.pairs, x) {
-			p.query.pairs = append(p.query.pairs, x)
+// merge makes the word before, whose stem is known, one with the word that has it.
+func (p *parser) merge(word int) {
+	last := len(p.words) - 1
+	terms := p.words[last]
+	p.words = p.words[:last]
+	for _, t := range terms {
+		t.weight = beside * p.factor
+		p.put(word, t)
+	}
+	p.word, p.fresh = word, false
+	if n := len(p.chain) - 1; n >= 0 && p.chain[n] == last {
+		p.chain[n] = word
+	}
+}
+
+// finish makes the words the terms of the query.
+func (p *parser) finish(text string) Query {
+	q := p.query
+	q.text, q.groups = text, len(p.words)
+	q.foreign, q.latin, q.open = p.tongue.foreign(), p.tongue.latin(), p.tongue.open()
+	for i, terms := range p.words {
+		for _, t := range terms {
+			t.group, t.weight = i, t.weight*repeated(t.count)
+			q.terms = append(q.terms, t)
 		}
 	}
-	p.last = 0
-	if word {
-		p.last = group
+	known := map[[2]int]bool{}
+	for i := 1; i < len(p.chain); i++ {
+		x := [2]int{p.chain[i-1], p.chain[i]}
+		if x[0] >= 0 && x[1] >= 0 && x[0] != x[1] && !known[x] {
+			known[x] = true
+			q.pairs = append(q.pairs, x)
+		}
 	}
+	q.index()
+	return q
 }
 
 // quoted finds the parts of a text in quotation marks, without these.

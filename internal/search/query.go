@@ -1,11 +1,8 @@
 package search
 
-// maxTerms is how many distinct terms of a query count.
-const maxTerms = 32
-
-// adaptedTerms is how many terms a query has at most with families: each word has
-// one.
-const adaptedTerms = 2 * maxTerms
+// queryWords is how many different words of a query count, each with all of its forms:
+// see limit.
+const queryWords = 32
 
 // Query is a parsed query: distinct terms in the order of its text. The zero
 // Query matches nothing.
@@ -18,6 +15,11 @@ type Query struct {
 	open    bool // they do where the workspace is not English: see settle
 	without Features
 
+	left    map[string]bool // words that do not count because others are rarer: see limit
+	ignored []string        // those of them that the workspace knows
+
+	corrected []Correction
+
 	// The words of a text in spaces that stand side by side but for stop words, by
 	// their groups.
 	pairs [][2]int
@@ -27,6 +29,7 @@ type Query struct {
 	// For reading texts: where each term stands in terms, which are families, and
 	// what the words begin with that can become one of them.
 	place    map[string]int
+	first    []int // term of each word
 	families []int
 	roots    *roots
 }
@@ -35,6 +38,7 @@ type queryTerm struct {
 	text   string
 	group  int // which of the query's words it is a form of
 	weight float32
+	count  int // times that the query has it
 	role   role
 	fixed  bool    // part of an identifier, or in quotation marks
 	kin    *family // of which it is any word; nil if it is its text
@@ -46,31 +50,41 @@ type queryTerm struct {
 // best, at 1 code loses .04 and conversations .02.
 const beside = .3
 
+// repeated is the factor in the weight of a term that stands so often in the query:
+// BM25's, with a k3 of frequencySaturation.
+func repeated(count int) float32 {
+	return float32((frequencySaturation + 1) * float64(count) / (frequencySaturation + float64(count)))
+}
+
+// frequencySaturation is k3 of BM25.
+const frequencySaturation = 2
+
 // Parse turns the text of a query into its terms. Stop words are dropped unless
-// nothing else is left; of more than 32 distinct terms the first count.
+// nothing else is left.
 func Parse(text string) Query { return parse(text, nil) }
 
 // parse reads other words in place of some.
 func parse(text string, repairs map[string]string) Query {
 	p := newParser(text, repairs)
 	p.analyze(text)
-	if p.query.groups == 0 {
+	if len(p.words) == 0 {
 		p = newParser(text, repairs)
 		p.all = true
 		p.analyze(text)
 	}
-	p.query.text = text
-	p.query.foreign, p.query.latin, p.query.open = p.tongue.foreign(), p.tongue.latin(), p.tongue.open()
-	if p.query.foreign {
-		p.query.damp()
+	q := p.finish(text)
+	if q.foreign {
+		q.damp()
 	}
-	p.query.index()
-	return p.query
+	return q
 }
 
 func (q *Query) index() {
-	q.place, q.roots = make(map[string]int, len(q.terms)), new(roots)
+	q.place, q.first, q.roots = make(map[string]int, len(q.terms)), make([]int, q.groups), new(roots)
 	for i, t := range q.terms {
+		if i == 0 || t.group != q.terms[i-1].group {
+			q.first[t.group] = i
+		}
 		if t.kin == nil {
 			q.place[t.text] = i
 			q.roots.add(t.text)
@@ -80,6 +94,9 @@ func (q *Query) index() {
 		}
 	}
 }
+
+// Corrected lists the words for which the query takes others, in their order.
+func (q Query) Corrected() []Correction { return q.corrected }
 
 // Empty reports a query without a single term.
 func (q Query) Empty() bool { return len(q.terms) == 0 }

@@ -2,6 +2,7 @@ package search
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -29,22 +30,24 @@ const repairWeight = .8
 func mayRepair(t *queryTerm) bool {
 	n := utf8.RuneCountInString(t.text)
 	return t.role == word && !t.fixed && n >= repairWord && n <= longestRepair &&
-		!strings.ContainsAny(t.text, "0123456789") && !stopWords[t.text]
+		!strings.ContainsAny(t.text, "0123456789") && !isCommon(t.text)
 }
 
+// A Correction is a word of a query for which another one was searched.
+type Correction struct{ From, To string }
+
 // repairs finds what words are most likely meant to be.
-func (d *dictionary) repairs(words []string) (map[string]string, error) {
-	found := map[string]string{}
+func (d *dictionary) repairs(words []string) (list []Correction, err error) {
 	for _, w := range words {
 		x, ok, err := d.nearest(w)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			found[w] = x
+			list = append(list, Correction{w, x})
 		}
 	}
-	return found, nil
+	return list, nil
 }
 
 // nearest finds the word of the vocabulary that an unknown word is most likely
@@ -60,6 +63,9 @@ func (d *dictionary) nearest(word string) (string, bool, error) {
 				x := spelling{string(term), g}
 				if far < s.most {
 					if n, err := d.holders(x); n == 0 || err != nil {
+						return err
+					}
+					if ok, err := d.isWord(x.term); !ok || err != nil {
 						return err
 					}
 					s.most, found = far, found[:0]
@@ -122,7 +128,7 @@ type script struct {
 
 var scripts = [...]script{{'a', 'z', 6}, {'α', 'ω', 5}, {'а', 'џ', 5}, {'א', 'ת', 5}, {'ء', 'ي', 5}}
 
-// mostFrequent is the word that most live documents hold, if any does.
+// mostFrequent is the word that most live documents hold, if any does, ties by text.
 func (d *dictionary) mostFrequent(found []spelling) (best string, ok bool, err error) {
 	dfs := map[string]int{}
 	for _, x := range found {
@@ -132,12 +138,49 @@ func (d *dictionary) mostFrequent(found []spelling) (best string, ok bool, err e
 		}
 		dfs[x.term] += n
 	}
-	for w, n := range dfs {
-		if n > 0 && cmp.Or(cmp.Compare(dfs[best], n), strings.Compare(w, best)) < 0 {
-			best = w
+	words := slices.SortedFunc(maps.Keys(dfs), func(a, b string) int {
+		return cmp.Or(cmp.Compare(dfs[b], dfs[a]), strings.Compare(a, b))
+	})
+	for _, w := range words {
+		if dfs[w] == 0 {
+			break
+		}
+		if ok, err := d.isWord(w); ok || err != nil {
+			return w, ok, err
 		}
 	}
-	return best, best != "", nil
+	return "", false, nil
+}
+
+// isWord reports whether a term of the index stands in a document as a word. The index
+// does not tell words from stems; a term is a word if no known word has it as its stem,
+// or if more documents hold it than hold these.
+func (d *dictionary) isWord(term string) (bool, error) {
+	if beyondASCII(term) || len(term) <= stemChanges {
+		return true, nil
+	}
+	own, err := d.count(term)
+	if err != nil {
+		return false, err
+	}
+	inflected := 0
+	err = d.each([]string{term[:len(term)-stemChanges]}, func(other []byte, live func() (int, error)) error {
+		if !hasStem(other, term) {
+			return nil
+		}
+		n, err := live()
+		inflected += n
+		return err
+	})
+	return inflected < own, err
+}
+
+// hasStem reports whether a term is the stem of a word that is another one.
+func hasStem(word []byte, term string) bool {
+	if string(word) == term || len(word) < 3 || len(word) > maxTerm/2 || beyondASCII(word) || !onlyLetters(word) {
+		return false
+	}
+	return string(porter(slices.Clone(word))) == term
 }
 
 // speller measures how far terms are from a word: optimal string alignment, the

@@ -16,8 +16,13 @@ import (
 // so, in every segment and every unfolded row.
 func (d *dictionary) plainNearest(word string) (string, error) {
 	s := newSpeller(word)
-	dfs, distances := map[string]int{}, map[string]int{}
+	dfs, distances, vocabulary := map[string]int{}, map[string]int{}, map[string]int{}
 	err := d.each([]string{""}, func(term []byte, live func() (int, error)) error {
+		held, err := live()
+		if err != nil {
+			return err
+		}
+		vocabulary[string(term)] += held
 		far := alignment(s.word, []rune(string(term)))
 		begins := slices.ContainsFunc(s.beginnings(), func(b string) bool { return strings.HasPrefix(string(term), b) })
 		if !begins && otherFirst(s.word, []rune(string(term))) {
@@ -28,15 +33,17 @@ func (d *dictionary) plainNearest(word string) (string, error) {
 		if !onlyLetters(term) || utf8.RuneCount(term) < shortestRepair {
 			return nil
 		}
-		n, err := live()
-		if n > 0 {
-			dfs[string(term)] += n
+		if held > 0 {
+			dfs[string(term)] += held
 			distances[string(term)] = far
 		}
-		return err
+		return nil
 	})
 	best := ""
 	for w, far := range distances {
+		if !standsAsWord(vocabulary, w) {
+			continue
+		}
 		if best == "" || cmp.Or(far-distances[best], dfs[best]-dfs[w], strings.Compare(w, best)) < 0 {
 			best = w
 		}

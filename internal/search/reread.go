@@ -89,15 +89,15 @@ func (x *rereading) cut() {
 // front of each.
 func (x *rereading) bestPassage(i int) (best float32) {
 	t := x.texts[i]
-	var front, freqs [adaptedTerms]int
-	t.Title.count(0, len(t.Title.text), &front)
+	front, freqs := make([]int, len(x.query.terms)), make([]int, len(x.query.terms))
+	t.Title.count(0, len(t.Title.text), x.query.first, front)
 	title := 0
 	if t.Title.spots != nil {
 		title = wordsOf(t.Title.text)
 	}
 	for _, p := range x.spans[i] {
-		freqs = front
-		t.Content.count(p.from, p.to, &freqs)
+		copy(freqs, front)
+		t.Content.count(p.from, p.to, x.query.first, freqs)
 		sum, bend := float32(0), bendOf(float64(title+p.words), max(1, x.length+float64(title)))
 		for j, term := range x.query.terms {
 			if freqs[j] > 0 {
@@ -109,14 +109,15 @@ func (x *rereading) bestPassage(i int) (best float32) {
 	return best
 }
 
-// count adds how often each term stands between two places.
-func (r Reading) count(from, to int, freqs *[adaptedTerms]int) {
+// count adds how often each term stands between two places. first is the first term of
+// each word.
+func (r Reading) count(from, to int, first, freqs []int) {
 	for _, s := range r.spots {
 		if s.from < from || s.from >= to {
 			continue
 		}
 		for set := s.terms; set != 0; set &= set - 1 {
-			freqs[bits.TrailingZeros64(set)]++
+			freqs[first[s.group]+bits.TrailingZeros64(set)]++
 		}
 	}
 }
@@ -182,5 +183,6 @@ func onlyStopWords(s string) bool {
 	return only
 }
 
-// Asks is how many words and identifiers a query asks for.
-func (q Query) Asks() int { return q.groups }
+// Asks is how many words and identifiers a query asks for, those that do not count
+// among them.
+func (q Query) Asks() int { return q.groups + len(q.left) }

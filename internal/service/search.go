@@ -86,6 +86,10 @@ func (s *Service) search(ctx context.Context, who *loci.Actor, in loci.SearchMem
 		return out, err
 	}
 	k.meta.Candidates = loci.Candidates{Keyword: k.found.Total, Semantic: k.found.Semantic}
+	k.meta.IgnoredTerms = k.found.Ignored
+	for _, c := range k.found.Corrected {
+		k.meta.Corrected = append(k.meta.Corrected, loci.Correction{From: c.From, To: c.To})
+	}
 	k.meta.Timings.TotalMs = milliseconds(time.Since(began))
 	out = loci.FoundMemories{Memories: make([]loci.FoundMemory, len(k.found.Page)), Mode: k.meta.ResolvedMode, Meta: k.meta}
 	for i, m := range k.found.Page {

@@ -77,6 +77,9 @@ type Findings struct {
 	Known    bool  // the words had been ranked before
 	Best     Best
 
+	Ignored   []string            // words of the query that did not count: see search.Query.Ignored
+	Corrected []search.Correction // words for which others were searched
+
 	read *reading
 
 	KeywordTook, SemanticTook, FuseTook time.Duration
@@ -251,6 +254,7 @@ func bestByWords(places []*place, most int) (hits []search.Hit) {
 func (s *finding) page(before Shown, limit int) (Findings, error) {
 	hits, more, shown := s.turned(before, limit)
 	s.found.read = &reading{s.places, s.rows}
+	s.found.Ignored, s.found.Corrected = s.rewritten()
 	fit, err := s.fill(hits)
 	if err != nil {
 		return s.found, err

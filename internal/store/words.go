@@ -3,6 +3,7 @@ package store
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/loci-memory/loci/internal/search"
 )
@@ -174,3 +175,27 @@ func (s *finding) read(x *fetched) *search.Text {
 	}
 	return x.text
 }
+
+// rewritten lists the words of the query that do not count in some place although it
+// knows them, and those for which a place took others.
+func (s *finding) rewritten() (ignored []string, corrected []search.Correction) {
+	for _, p := range s.places {
+		for _, w := range p.words.Ignored() {
+			if !slices.Contains(ignored, w) {
+				ignored = append(ignored, w)
+			}
+		}
+		for _, c := range p.words.Corrected() {
+			if !slices.Contains(corrected, c) {
+				corrected = append(corrected, c)
+			}
+		}
+	}
+	return ignored[:min(len(ignored), maxIgnored)], corrected[:min(len(corrected), maxCorrected)]
+}
+
+// Bounds of what an answer tells of the words of the query.
+const (
+	maxIgnored   = 100
+	maxCorrected = 20
+)
