@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"reflect"
 	"time"
 
@@ -81,8 +80,12 @@ func (h *Host) write(ctx context.Context, level slog.Level, message string, e en
 	_ = h.Log.Handler().Handle(ctx, line)
 }
 
-// statusLeft is what other servers log for a caller that did not wait (nginx).
-const statusLeft = 499
+// Statuses of HTTP for the log; 499 is what other servers log for a caller that did not wait (nginx).
+const (
+	statusOK      = 200
+	statusCreated = 201
+	statusLeft    = 499
+)
 
 // status returns the HTTP status of the answer, on other transports the one that
 // REST would give.
@@ -95,9 +98,9 @@ func (e ended) status(code loci.Code) int {
 		return code.Status()
 	}
 	if made, ok := e.out.(Created); ok && made.Created() {
-		return http.StatusCreated
+		return statusCreated
 	}
-	return http.StatusOK
+	return statusOK
 }
 
 // workspace returns the id of the workspace that the call names, or that its

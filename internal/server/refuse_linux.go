@@ -2,7 +2,8 @@ package server
 
 import (
 	"net"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // Offset of the flags in a TCP header, and the flag that opens a connection (RFC 9293, section 3.1).
@@ -21,11 +22,12 @@ func refuseNew(l *net.TCPListener) {
 	}
 	// Without the filter the connections of the last moment are reset.
 	_ = raw.Control(func(fd uintptr) {
-		_ = syscall.AttachLsf(int(fd), []syscall.SockFilter{
-			*syscall.LsfStmt(syscall.BPF_LD|syscall.BPF_B|syscall.BPF_ABS, tcpFlags),
-			*syscall.LsfJump(syscall.BPF_JMP|syscall.BPF_JSET|syscall.BPF_K, tcpSYN, 0, 1),
-			*syscall.LsfStmt(syscall.BPF_RET|syscall.BPF_K, 0),
-			*syscall.LsfStmt(syscall.BPF_RET|syscall.BPF_K, 1<<16),
-		})
+		code := []unix.SockFilter{
+			{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: tcpFlags},
+			{Code: unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K, K: tcpSYN, Jf: 1},
+			{Code: unix.BPF_RET | unix.BPF_K},
+			{Code: unix.BPF_RET | unix.BPF_K, K: 1 << 16},
+		}
+		_ = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]})
 	})
 }
