@@ -29,7 +29,10 @@ func (w *workspace) adapted(q Query) Query {
 		if known || !mayRepair(head) || q.hasFamily(head) && familyOf(df, head.text) != nil || len(repairs) == maxRepairs {
 			continue
 		}
-		x := meant(df, head.text)
+		x := w.parts(head.text)
+		if x == "" {
+			x = meant(df, head.text)
+		}
 		if x == "" && doubtful([]rune(head.text)) && doubted < maxFirsts {
 			x = meantOtherwise(df, head.text)
 			doubted++
@@ -42,6 +45,9 @@ func (w *workspace) adapted(q Query) Query {
 	if len(repairs) > 0 {
 		foreign, latin := q.foreign, q.latin
 		q = parse(q.text, standIns(repairs))
+		if foreign && !q.foreign {
+			q.damp()
+		}
 		q.foreign, q.latin, q.corrected = foreign, latin, repairs
 	}
 	q = q.withGlyphs(bare)
@@ -57,6 +63,23 @@ func (w *workspace) adapted(q Query) Query {
 	return q
 }
 
+// parts are the two words that a word is in most memories.
+func (w *workspace) parts(word string) (best string) {
+	most := 0
+	for i := range word {
+		a, b, n := word[:i], word[i:], 0
+		for _, c := range w.truth {
+			if c.Document.freq(a) > 0 && c.Document.freq(b) > 0 {
+				n++
+			}
+		}
+		if n > 0 && n >= most && utf8.RuneCountInString(a) >= leastFirst && utf8.RuneCountInString(b) >= leastSecond && !stopWords[a] && !stopWords[b] {
+			best, most = a+" "+b, n
+		}
+	}
+	return best
+}
+
 // settled is the query in the language that it is of in this workspace.
 func (w *workspace) settled(q Query, df map[string]int) Query {
 	other, n := q, 0
@@ -66,6 +89,7 @@ func (w *workspace) settled(q Query, df map[string]int) Query {
 	other.foreign, other.latin = true, true
 	widens := slices.ContainsFunc(q.terms, func(t queryTerm) bool { return other.hasFamily(&t) })
 	if q.open && widens && len(w.truth) >= leastTold && englishOnce*n < len(w.truth) {
+		other.damp()
 		return other
 	}
 	return q

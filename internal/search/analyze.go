@@ -29,10 +29,12 @@ const (
 type analyzer struct {
 	emit     func(term []byte, r role)
 	from, to int
-	moved    moved  // not empty where that is the whole chunk: see place
-	stop     bool   // no more terms are wanted
-	roots    *roots // with which the ASCII words begin that are wanted; nil wants all
-	stems    *stems // nil remembers none
+	moved    moved             // not empty where that is the whole chunk: see place
+	stop     bool              // no more terms are wanted
+	run      func(text string) // is told of each run of characters in scripts without spaces
+	part     [2]int            // where in the run the term stands
+	roots    *roots            // with which the ASCII words begin that are wanted; nil wants all
+	stems    *stems            // nil remembers none
 	low      []byte
 	stem     []byte
 	bare     []byte
@@ -254,7 +256,10 @@ func runOf(s string, dense bool) int {
 // grams emits each character (with its marks) and each pair of neighbours of the
 // chunk s from i on. origin is where the chunk stands in the text.
 func (a *analyzer) grams(s string, i, origin int) {
-	single := letter
+	single, begin := letter, i
+	if a.run != nil {
+		a.run(s[i:])
+	}
 	for last := -1; i < len(s); {
 		j := i + unit(s[i:])
 		if a.roots != nil && j < len(s) && a.strange(s[i:j]) {
@@ -265,10 +270,12 @@ func (a *analyzer) grams(s string, i, origin int) {
 		if last < 0 && j == len(s) {
 			single = lone
 		}
+		a.part = [2]int{i - begin, j - begin}
 		a.low = append(a.low[:0], s[i:j]...)
 		a.put(a.low, single)
 		if last >= 0 {
 			a.stand(origin, last, j)
+			a.part[0] = last - begin
 			a.low = append(a.low[:0], s[last:j]...)
 			a.put(a.low, gram)
 		}

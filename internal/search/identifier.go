@@ -54,6 +54,7 @@ func (a *analyzer) unite(t string) {
 // is looked at once a level, so that no text takes more than linear time.
 func (a *analyzer) compound(t string, level int) {
 	a.whole(t)
+	a.joined(t)
 	for level < len(levels)-1 && !strings.ContainsAny(t, levels[level]) {
 		level++
 	}
@@ -71,6 +72,46 @@ func (a *analyzer) compound(t string, level int) {
 		default:
 			a.piece(p)
 		}
+	}
+}
+
+// Lengths of identifiers that are written as one word too, in bytes, and of numbers,
+// which are phone numbers and the like if they are long enough.
+const (
+	maxJoined    = 36
+	leastNumbers = 7
+)
+
+// joined emits an identifier as one word, without what joins its parts, as others write
+// it: maxshards for max_shards, nodejs for node.js, 5550123 for 555-0123. Joints must be
+// of one kind; paths, versions and decimal numbers are not written so.
+func (a *analyzer) joined(t string) {
+	if len(t) > maxJoined {
+		return
+	}
+	sign, kinds := byte(0), uint8(0)
+	a.low = a.low[:0]
+	for i := range len(t) {
+		switch c := t[i]; {
+		case class[c] != joint:
+			kinds |= class[c]
+			a.low = append(a.low, c)
+		case sign != 0 && sign != c || strings.IndexByte("._-", c) < 0:
+			return
+		default:
+			sign = c
+		}
+	}
+	version := class[t[0]]&(lower|upper) != 0 && len(t) > 1 && class[t[1]] == digit && sign == '.'
+	if kinds&wide != 0 || version || kinds == digit && (sign == '.' || len(a.low) < leastNumbers) {
+		return
+	}
+	fold := string(a.low)
+	a.low = foldCase(a.low[:0], fold)
+	if kinds&digit == 0 {
+		a.put(a.root(a.low), united)
+	} else {
+		a.put(a.low, united)
 	}
 }
 
@@ -103,9 +144,11 @@ func (a *analyzer) piece(t string) {
 	hump, digits := borders(t)
 	if hump+digits == 0 || hashlike(t, digits) {
 		a.word(t)
+		a.abbreviated(t)
 		return
 	}
 	a.whole(t)
+	a.abbreviated(t)
 	for t != "" {
 		n := border(t)
 		if n > 1 || class[t[0]] == digit {
@@ -113,6 +156,29 @@ func (a *analyzer) piece(t string) {
 		}
 		t = t[n:]
 	}
+}
+
+// abbreviation is how many characters of a hash stand for it, as in Git.
+const abbreviation = 7
+
+// abbreviated emits the beginning of a hexadecimal hash, by which it is found however
+// far it was cut.
+func (a *analyzer) abbreviated(t string) {
+	if len(t) <= abbreviation || len(t) > maxTerm {
+		return
+	}
+	kinds := uint8(0)
+	for i := range len(t) {
+		if class[t[i]] != digit && (t[i]|0x20 < 'a' || t[i]|0x20 > 'f') {
+			return
+		}
+		kinds |= class[t[i]]
+	}
+	if kinds&digit == 0 || kinds == digit {
+		return
+	}
+	a.low = foldCase(a.low[:0], t[:abbreviation])
+	a.put(a.low, plain)
 }
 
 // borders counts where the humps of camelCase begin and where letters and

@@ -17,7 +17,8 @@ type parser struct {
 	fresh bool  // it was not asked for before
 	chain []int // words of the text that stand in spaces, stop words left out; -1 between those that do not
 
-	tongue tongue
+	tongue  tongue
+	phrases [][2]int // parts of the run of characters before that ask and say nothing more
 
 	repairs  map[string]string // what stands for a word
 	repaired bool              // the word before is stood for, and its other forms are not asked for
@@ -33,6 +34,7 @@ type termPlace struct{ word, term int }
 func newParser(text string, repairs map[string]string) *parser {
 	p := &parser{known: map[string]termPlace{}, word: -1, repairs: repairs, factor: 1, exact: quoted(text)}
 	p.emit = p.add
+	p.run = func(text string) { p.phrases = phrasesIn(text) }
 	return p
 }
 
@@ -61,7 +63,9 @@ func (p *parser) add(term []byte, r role) {
 	if p.repaired = found; found {
 		p.factor = repairWeight
 		a := analyzer{emit: p.take}
-		a.word(other)
+		for w := range strings.FieldsSeq(other) {
+			a.word(w)
+		}
 		p.factor = 1
 		return
 	}
@@ -92,7 +96,7 @@ func (p *parser) take(term []byte, r role) {
 		return
 	}
 	weight := p.factor
-	if r == stem || r == plain {
+	if r == stem || r == plain || r == united && p.words[word][0].role == whole {
 		p.words[word][0].weight = beside * p.factor
 	}
 	p.put(word, queryTerm{text: text, weight: weight, role: r, fixed: p.fixed, count: 1})
@@ -106,7 +110,7 @@ func (p *parser) put(word int, t queryTerm) {
 
 // begin begins the forms of another word.
 func (p *parser) begin(text string, r role) {
-	stop := r == word && stopWords[text]
+	stop := r == word && stopWords[text] || (r == gram || r == lone) && p.asks()
 	at, known := p.known[text]
 	p.fresh = !known
 	switch {
@@ -119,12 +123,16 @@ func (p *parser) begin(text string, r role) {
 		p.words = append(p.words, nil)
 	}
 	switch {
-	case stop:
-	case r == word:
-		p.chain = append(p.chain, p.word)
-	default:
+	case r != word:
 		p.chain = append(p.chain, -1)
+	case !stop:
+		p.chain = append(p.chain, p.word)
 	}
+}
+
+// asks reports whether the term is part of a phrase that asks.
+func (p *parser) asks() bool {
+	return slices.ContainsFunc(p.phrases, func(x [2]int) bool { return x[0] <= p.part[0] && p.part[1] <= x[1] })
 }
 
 // merge makes the word before, whose stem is known, one with the word that has it.
@@ -142,8 +150,31 @@ func (p *parser) merge(word int) {
 	}
 }
 
+// join asks for words that stand side by side as one word too: whitebox for "white box".
+func (p *parser) join() {
+	for i := 1; i < len(p.chain); i++ {
+		a, b := p.chain[i-1], p.chain[i]
+		if a < 0 || b < 0 || a == b {
+			continue
+		}
+		first, second := p.words[a][0], p.words[b][0]
+		if first.role != word || second.role != word || first.fixed || second.fixed ||
+			len(first.text)+len(second.text) > maxUnited || !onlyLetters([]byte(first.text)) || !onlyLetters([]byte(second.text)) {
+			continue
+		}
+		term := []byte(first.text + second.text)
+		if !beyondASCII(term) {
+			term = p.root(term)
+		}
+		if _, known := p.known[string(term)]; !known {
+			p.put(b, queryTerm{text: string(term), weight: 1, role: united, count: 1})
+		}
+	}
+}
+
 // finish makes the words the terms of the query.
 func (p *parser) finish(text string) Query {
+	p.join()
 	q := p.query
 	q.text, q.groups = text, len(p.words)
 	q.foreign, q.latin, q.open = p.tongue.foreign(), p.tongue.latin(), p.tongue.open()

@@ -80,8 +80,8 @@ func checkPlaces(t interface{ Errorf(string, ...any) }, text string) {
 		if marked := text[from:to]; r != stem && r != united && len(term) <= maxTerm-utf8.UTFMax && len(marked) < 4*maxTerm && !isIn(string(term), marked) {
 			t.Errorf("%q is not in %q, which is marked of %q", term, marked, text)
 		}
-		if r == united && !strings.Contains(text[from:to], "-") {
-			t.Errorf("%q is of two words, and %q is marked", term, text[from:to])
+		if r == united && !strings.ContainsAny(normal(text[from:to]), "-._") {
+			t.Errorf("%q has parts, and %q is marked", term, text[from:to])
 		}
 		if a.moved.text == "" {
 			if !utf8.RuneStart(text[from]) || to < len(text) && !utf8.RuneStart(text[to]) {

@@ -39,7 +39,10 @@ type Correction struct{ From, To string }
 // repairs finds what words are most likely meant to be.
 func (d *dictionary) repairs(words []string) (list []Correction, err error) {
 	for _, w := range words {
-		x, ok, err := d.nearest(w)
+		x, ok, err := d.split(w)
+		if err == nil && !ok {
+			x, ok, err = d.nearest(w)
+		}
 		if err != nil {
 			return nil, err
 		}
