@@ -156,13 +156,33 @@ func (w *relatives) spread() {
 		for to < len(w.places) && w.places[to].group == w.places[from].group {
 			to++
 		}
-		best := slices.Max(raw[from:to])
+		best, lean := slices.Max(raw[from:to]), w.leaning(w.places[from:to])
 		for i := from; i < to; i++ {
 			h := &w.hits[w.places[i].at]
-			h.Score = h.factor * (raw[i] + float32(w.ties.group*best) + w.around(raw, i, from, to))
+			lift := float32(w.ties.group*best) + w.around(raw, i, from, to)
+			h.Score = h.factor * (raw[i] + float32(lean*lift))
 		}
 		from = to
 	}
+}
+
+// A turn of a conversation has few words, and often none of the question that it
+// answers: all that is around it counts. Sections of a document speak for themselves:
+// with the whole lift, documentation and programs whose sections had their places lost
+// .011 and .022 of nDCG. Where the hits of a group have fullLean words on average, the
+// whole lift counts, and from noLean on none. Conversations lose nothing by that.
+const (
+	fullLean = 64
+	noLean   = 80
+)
+
+// leaning is how much of what is around them counts for the hits of a group.
+func (w *relatives) leaning(group []kinPlace) float32 {
+	sum := 0.
+	for _, p := range group {
+		sum += codeLength(w.hits[p.at].code)
+	}
+	return float32(min(1, max(0, (noLean-sum/float64(len(group)))/(noLean-fullLean))))
 }
 
 // around is what a place gets of those next to it.

@@ -179,10 +179,10 @@ func (v *View) Hit(x Vector, passage int, score float32, now int64) (Hit, bool) 
 	h := Hit{Memory: x.Memory, Score: score, Passage: passage}
 	if segment >= 0 {
 		g := v.segments[segment]
-		h.Created, h.factor = g.created[doc], standing(g.validUntil(doc), g.isVerified(doc), now)
+		h.Created, h.factor, h.code = g.created[doc], standing(g.validUntil(doc), g.isVerified(doc), now), g.codes[doc]
 	} else {
 		a := &v.rows[doc]
-		h.Created, h.factor = a.Created, standing(a.ValidUntil, a.Verified, now)
+		h.Created, h.factor, h.code = a.Created, standing(a.ValidUntil, a.Verified, now), v.codes[doc]
 	}
 	return h, true
 }
