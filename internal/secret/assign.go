@@ -25,7 +25,8 @@ func (s *scanner) value(i int, keyword, word string, end int) int {
 	if word != "" && !speaks(strings.ToLower(text[name:j]), word) {
 		return 0
 	}
-	from := after(text, j, allSigns...)
+	sign, _ := skipNameQuote(text, j)
+	from := after(text, sign, allSigns...)
 	if from > 0 {
 		s.ask(i, begins(text, i))
 	}

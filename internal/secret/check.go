@@ -78,6 +78,33 @@ func opens(text string, i int) bool {
 	return i == 0 || classes[text[i-1]]&alnum == 0 || escaped(text[:i])
 }
 
+// base64Run is the least length of a run of base64 that is no word or path, and
+// base64Capitals the least number of capitals in it.
+const base64Run, base64Capitals = 20, 3
+
+// pieceOf returns where a secret must end for one that begins at the end of the
+// text to be no piece of a run of base64 before it, or 0 for no such run. In a
+// long run a short prefix stands by chance.
+func pieceOf(text string, c class) (needs int) {
+	length, capitals := 0, 0
+	for i := len(text) - 1; i >= 0 && classes[text[i]]&c != 0 && length < 2*base64Run; i-- {
+		length++
+		if classes[text[i]]&(up|digit) == up {
+			capitals++
+		}
+		if capitals >= base64Capitals && length >= base64Run {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+// startsBase64 reports whether a long run of base64 starts the text.
+func startsBase64(text string) bool {
+	start := text[:run(text, b64, 0, min(len(text), 2*base64Run))]
+	return len(start) >= base64Run && bytesOf(start, up)-bytesOf(start, digit) >= base64Capitals
+}
+
 // escaped reports whether an escape of JSON, of C or of a URL ends the text.
 func escaped(text string) bool {
 	n := len(text)

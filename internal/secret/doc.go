@@ -5,14 +5,15 @@
 // # Rules
 //
 // Rules carry the ids of gitleaks, so that whoever reads a refusal can look the
-// format up; [Rules] lists them. Two are Loci's own: loci-api-key and
-// url-password. Rules are of four kinds, the most specific first:
+// format up; [Rules] lists them. Formats that gitleaks lacks have names of the
+// same style. Rules are of four kinds, the most specific first:
 //
 //   - private keys, PEM blocks (RFC 7468, RFC 4880), whole or cut off;
 //   - tokens that show by their own prefix or shape what they are (rules_*.go);
 //   - values without a shape of their own, which count only when assigned to a
 //     name that speaks of the provider, and mostly of a credential too;
-//   - passwords in URLs, and long random values assigned to names such as api_key.
+//   - passwords in URLs, in HTTP headers and in .netrc files, and random values
+//     assigned to names such as api_key and DB_PASS.
 //
 // # Where a token begins and ends
 //
@@ -27,6 +28,12 @@
 // if what is behind the prefix looks drawn by lot, which is asked behind a letter
 // as well: sm_pat_configurationOptions is a name. A value without a shape of its
 // own, known by the name before it, is never a piece of a word.
+//
+// A short prefix such as EAAA stands in base64 by chance. A token is none where
+// a long run of base64 goes on beside it, unless another secret ends there.
+//
+// A value may hold symbols where it is assigned to a name. It ends with its
+// quotes, or at white space. What tells it from code and words is [shuffled].
 //
 // # One pass
 //

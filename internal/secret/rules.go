@@ -54,6 +54,7 @@ var foldedRules = []string{
 // rules are all of them; among equals, the first one names a place.
 var rules = func() (all []rule) {
 	all = append(all, rule{name: "private-key", kind: key, find: pem, anchors: []string{"begin"}})
+	all = append(all, rule{name: "putty-private-key", kind: key, find: putty, anchors: []string{"private-lines"}})
 	for _, table := range [][]tokenRow{cloudTokens, codeTokens, messageTokens, moneyTokens, dataTokens} {
 		for _, row := range table {
 			all = append(all, row.compile())
@@ -63,11 +64,18 @@ var rules = func() (all []rule) {
 		rule{name: "jwt", kind: token, find: jwt, anchors: []string{"eyj"}},
 		rule{name: "jwt-base64", kind: token, find: jwtTwice, anchors: []string{"zxlk"}},
 		rule{name: "sentry-org-token", kind: token, find: sentryOrg, anchors: []string{"sntrys_"}},
+		rule{name: "discord-bot-token", kind: token, find: discordBot, anchors: discordIDs()},
+		rule{name: "azure-sas-signature", kind: token, find: sasSignature, anchors: []string{"sig="}},
 	)
 	for _, row := range assignedValues {
 		all = append(all, row.compile())
 	}
 	return append(all,
+		rule{name: "mailgun-api-key", find: mailgunKey, anchors: []string{"key-"}},
+		rule{name: "netrc-password", find: netrc, anchors: []string{"machine"}},
+		rule{name: "authorization-header", find: bearer, anchors: []string{"bearer"}},
+		rule{name: "authorization-header", find: authorization, anchors: []string{"authorization"}},
+		rule{name: "generic-password", find: password, anchors: []string{"pass", "pwd"}},
 		rule{name: "generic-api-key", find: generic, anchors: []string{"key", "secret", "token", "passw"}},
 		rule{name: "url-password", find: urlPassword, anchors: []string{"://"}},
 	)
@@ -107,21 +115,36 @@ func (f *format) find(t *scanner, i, end int) (from, to int) {
 	if to == 0 {
 		return 0, 0
 	}
-	open, closed := opens(t.text, i), closes(t.text, last, to, end)
+	needs, closed := f.needs(t.text[:i]), closes(t.text, last, to, end)
 	if f.shape.elastic() {
 		to = f.trim(t.text, i, to)
 	}
-	if !closed && f.prefix == "" || !plausible(t.text[i:to], f.entropy) {
+	if f.prefix == "" && (!closed || startsBase64(t.text[to:end])) || !plausible(t.text[i:to], f.entropy) {
 		return 0, 0
 	}
-	drawn := open && closed || f.prefix != "" && f.drawn(t.text[i+len(f.prefix):to])
-	if !closed && !drawn {
-		return 0, 0
+	if f.prefix != "" && (needs > 0 || !closed) {
+		drawn := f.drawn(t.text[i+len(f.prefix) : to])
+		if !closed && !drawn {
+			return 0, 0
+		}
+		if drawn && needs == i {
+			needs = pieceOf(t.text[:i], b64all)
+		}
 	}
-	if !open && !drawn {
-		t.needs = i
-	}
+	t.needs = needs
 	return i, to
+}
+
+// needs returns where a secret must end for a token right of the text to count,
+// or 0 for anywhere.
+func (f *format) needs(text string) int {
+	switch {
+	case !opens(text, len(text)):
+		return len(text)
+	case f.prefix == "":
+		return pieceOf(text, b64)
+	}
+	return 0
 }
 
 // trim leaves to the text what stands around the token, if a token is left.

@@ -103,6 +103,7 @@ var assignedValues = []assignedRow{
 	{"twitter-bearer-token", "twitter", "", "AAAAAAAAAAAAAAAAAAAAAA<percent:80-100>", 0},
 	{"typeform-api-token", "typeform", "", "tfp_<dot:59>", 3},
 	{"vault-service-token", "vault", "*", "s.<alnum:24>", 3.5},
+	{"vercel-api-token", "vercel", "*", "<alnum:24>", 3},
 	{"yandex-access-token", "yandex", "", "t1.<eq:1-400>.<dash:86><pad>", 3},
 	{"yandex-api-key", "yandex", "", "AQVN<dash:35-38>", 3},
 	{"yandex-aws-access-token", "yandex", "", "YC<dash:38>", 3},

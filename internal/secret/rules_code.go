@@ -28,6 +28,8 @@ var codeTokens = []tokenRow{
 	{"gitlab-scim-token", "glsoat-<dash:20>", 3},
 	{"linear-api-key", "lin_api_<alnum:40>", 2},
 	{"notion-api-token", "ntn_<digit:11><alnum:35>", 4},
+	{"notion-integration-secret", "secret_<alnum:43>", 4},
+	{"figma-pat", "figd_<dash:38-60>", 3},
 	{"npm-access-token", "npm_<alnum:36>", 2},
 	{"postman-api-token", "PMAK-<Hex:24>-<Hex:34>", 3},
 	{"pypi-upload-token", "pypi-AgEIcHlwaS5vcmc<dash:50-1000>", 3},

@@ -13,6 +13,7 @@ var dataTokens = []tokenRow{
 	{"grafana-api-key", "eyJrIjoi<alnum:70-400><pad>", 3},
 	{"grafana-cloud-api-token", "glc_<b64:32-400><pad>", 3},
 	{"grafana-service-account-token", "glsa_<alnum:32>_<Hex:8>", 3},
+	{"groq-api-key", "gsk_<alnum:52>", 3},
 	{"huggingface-access-token", "hf_<alpha:34>", 2},
 	{"huggingface-organization-api-token", "api_org_<alpha:34>", 2},
 	{"maxmind-license-key", "<alnum:6>_<alnum:29>_mmk", 4},
@@ -35,5 +36,7 @@ var dataTokens = []tokenRow{
 	{"planetscale-api-token", "pscale_tkn_<dot:32-64>", 3},
 	{"planetscale-oauth-token", "pscale_oauth_<dot:32-64>", 3},
 	{"planetscale-password", "pscale_pw_<dot:32-64>", 3},
+	{"replicate-api-token", "r8_<alnum:37>", 3},
+	{"xai-api-key", "xai-<alnum:80>", 3},
 	{"sentry-user-token", "sntryu_<hex:64>", 3.5},
 }

@@ -1,12 +1,16 @@
 package secret
 
 const (
-	slackHook = "hooks.slack.com/"
-	teamsHook = ".webhook.office.com/webhookb2/<uuid>@<uuid>/IncomingWebhook/<low:32>/<uuid>"
+	slackHook      = "hooks.slack.com/"
+	discordHook    = "discord.com/api/webhooks/"
+	discordAppHook = "discordapp.com/api/webhooks/"
+	teamsHook      = ".webhook.office.com/webhookb2/<uuid>@<uuid>/IncomingWebhook/<low:32>/<uuid>"
 )
 
 // Formats of services that carry messages: chats, mail, telephones.
 var messageTokens = []tokenRow{
+	{"discord-webhook-url", discordHook + "<digit:17-20>/<dash:60-80>", 4},
+	{"discord-webhook-url", discordAppHook + "<digit:17-20>/<dash:60-80>", 4},
 	{"intra42-client-secret", "s-s4t2ud-<Hex:64>", 3},
 	{"intra42-client-secret", "s-s4t2af-<Hex:64>", 3},
 	{"microsoft-teams-webhook", "https://<low:1-60>" + teamsHook, 0},

@@ -119,7 +119,7 @@ func spoken(password string) bool {
 		return true
 	}
 	small := strings.ToLower(password)
-	for _, w := range []string{"pass", "secret", "token", "pwd", "user", "key", "hunter"} {
+	for _, w := range []string{"pass", "secret", "token", "pwd", "user", "key", "hunter", "sesame"} {
 		if strings.Contains(small, w) && bytesOf(small, digit) < 3 {
 			return true
 		}

@@ -16,7 +16,15 @@ import (
 )
 
 // own are rules that gitleaks does not have.
-var own = []string{"loci-api-key", "url-password"}
+var own = []string{
+	"authorization-header", "azure-sas-signature", "discord-bot-token", "discord-webhook-url", "docker-access-token",
+	"figma-pat", "generic-password",
+	"google-oauth-access-token", "google-oauth-client-secret", "google-oauth-refresh-token", "groq-api-key",
+	"heroku-platform-api-key", "loci-api-key",
+	"mailgun-api-key", "netrc-password", "notion-integration-secret", "putty-private-key", "replicate-api-token",
+	"square-secret", "stripe-webhook-secret",
+	"supabase-access-token", "supabase-secret-key", "tailscale-key", "url-password", "vercel-api-token", "xai-api-key",
+}
 
 // narrower are rules that find less than those of gitleaks, on purpose.
 var narrower = map[string]string{
@@ -37,19 +45,25 @@ var narrower = map[string]string{
 	"slack-config-access-token":              "the dot is a dot",
 	"slack-webhook-url":                      "the dots are dots",
 	"sourcegraph-access-token":               "a commit id beside the word is no token",
+	"square-access-token":                    "a piece of a program in base64 begins with EAAA too, and is less random",
 	"vault-service-token":                    "the old form, s. and 24 letters, is that of a method too: it needs a name",
 }
 
 // left out are rules of gitleaks that Loci does not have, and why.
 var leftOut = map[string]string{
-	"adobe-client-id": "an id is no secret", "asana-client-id": "an id is no secret", "bitbucket-client-id": "an id is no secret",
-	"discord-client-id": "an id is no secret", "linkedin-client-id": "an id is no secret", "looker-client-id": "an id is no secret",
-	"messagebird-client-id": "an id is no secret", "new-relic-user-api-id": "an id is no secret", "plaid-client-id": "an id is no secret",
+	"adobe-client-id": "an id is no secret", "asana-client-id": "an id is no secret",
+	"bitbucket-client-id": "an id is no secret",
+	"discord-client-id":   "an id is no secret", "linkedin-client-id": "an id is no secret",
+	"looker-client-id":      "an id is no secret",
+	"messagebird-client-id": "an id is no secret", "new-relic-user-api-id": "an id is no secret",
+	"plaid-client-id":    "an id is no secret",
 	"sendbird-access-id": "an id is no secret", "sumologic-access-id": "an id is no secret",
 	"bittrex-secret-key":                 "it has the shape and the name of bittrex-access-key",
 	"authress-service-client-access-key": "its prefixes, sc_ and ext_, are everywhere",
-	"curl-auth-header":                   "documentation is full of commands with a header", "curl-auth-user": "documentation is full of commands with a user",
-	"freemius-secret-key": "one line of one framework", "nuget-config-password": "a password of any shape", "hashicorp-tf-password": "a password of any shape",
+	"curl-auth-header":                   "authorization-header finds it, in commands and elsewhere",
+	"curl-auth-user":                     "documentation is full of commands with a user",
+	"freemius-secret-key":                "one line of one framework", "nuget-config-password": "a password of any shape",
+	"hashicorp-tf-password":  "a password of any shape",
 	"kubernetes-secret-yaml": "a manifest of any value, ConfigMaps look alike", "pkcs12-file": "a name of a file",
 	"sidekiq-secret": "a name of one gem", "sidekiq-sensitive-url": "url-password finds it",
 }

@@ -34,6 +34,7 @@ var alphabets = map[byte]string{
 	'd': digits, 'h': digits + "abcdef", 'l': digits + small, 'u': digits + strings.ToUpper(small), '2': "234567" + strings.ToUpper(small),
 	'q': strings.ToUpper("qpzry9x8gf2tvdw0s3jn54khce6mua7l"), 'z': small + strings.ToUpper(small), 'o': "abcdefgh" + digits,
 	'a': digits + small + strings.ToUpper(small), 'w': digits + small + strings.ToUpper(small) + "_",
+	's': "!@#%^*+=?",
 	'-': digits + small + strings.ToUpper(small) + "_-", '+': digits + small + strings.ToUpper(small) + "+/",
 }
 

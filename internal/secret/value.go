@@ -1,0 +1,274 @@
+package secret
+
+import "strings"
+
+// A value is what a text assigns to a name. It may hold any printable byte of
+// ASCII: between quotes up to the closing one, else up to white space.
+type value struct {
+	from, to int
+	quoted   bool
+	called   bool // an expression of a program, such as f(x)
+}
+
+// mostSpace bounds the white space beside a sign of assignment.
+const mostSpace = 12
+
+// valueAfter returns the value that a text assigns to the name that ends at i,
+// and ok false for none. Besides the signs of assignment it knows
+// environ["NAME"] = "value", define('NAME', 'value'), <name>value</name>,
+// --name value, NAME 'value', and "the name is value".
+func valueAfter(text string, i int) (v value, ok bool) {
+	at, quotedName := skipNameQuote(text, i)
+	sign := skipBlanks(text, at)
+	for _, s := range signs {
+		if strings.HasPrefix(text[sign:], s) {
+			return readValue(text, skipBlanks(text, sign+len(s)))
+		}
+	}
+	switch {
+	case strings.HasPrefix(text[at:], ">"):
+		to := at + 1
+		for limit := min(len(text), to+mostGeneric+1); to < limit && isGraphic(text[to]) && text[to] != '<'; {
+			to++
+		}
+		return value{from: at + 1, to: to, quoted: true}, strings.HasPrefix(text[to:], "</")
+	case quotedName && strings.HasPrefix(text[sign:], ","):
+		v, ok = readValue(text, skipBlanks(text, sign+1))
+		return v, ok && v.quoted && isArgument(text, i)
+	case sign == i:
+		return value{}, false
+	case hasFold(text, sign, "is ") || hasFold(text, sign, "is: "):
+		return readValue(text, skipBlanks(text, sign+strings.IndexByte(text[sign:], ' ')))
+	}
+	v, ok = readValue(text, sign)
+	return v, ok && (v.quoted || isOption(text, i))
+}
+
+// nameStart returns where the name begins that ends at i.
+func nameStart(text string, i int) (from int) {
+	const mostName = 40
+	for from = i; from > 0 && i-from < mostName && (classes[text[from-1]]&dash != 0 || text[from-1] == '.'); {
+		from--
+	}
+	return from
+}
+
+// isArgument reports whether the name that ends at i is in quotes and the first
+// argument of a call, as in define('DB_PASSWORD', '...').
+func isArgument(text string, i int) bool {
+	before := strings.TrimSuffix(strings.TrimRight(text[:nameStart(text, i)], "\"'`\\"), " ")
+	return strings.HasSuffix(before, "(")
+}
+
+// isOption reports whether the name that ends at i is that of an option, such
+// as --db-password.
+func isOption(text string, i int) bool {
+	from := nameStart(text, i)
+	if !strings.HasPrefix(text[from:i], "--") {
+		return false
+	}
+	return from == 0 || classes[text[from-1]]&blank != 0 || strings.IndexByte("\"'`,(", text[from-1]) >= 0
+}
+
+// skipNameQuote skips the quote that ends a name, and the bracket of an index,
+// or the stars of Markdown.
+func skipNameQuote(text string, i int) (to int, quoted bool) {
+	for stars := 2; stars > 0 && i < len(text) && text[i] == '*'; stars-- {
+		i++
+	}
+	to, quoted = skipQuote(text, i)
+	if quoted && strings.HasPrefix(text[to:], "]") {
+		to++
+	}
+	return to, quoted
+}
+
+func skipBlanks(text string, i int) int {
+	return run(text, blank, i, min(len(text), i+mostSpace))
+}
+
+// skipQuote returns the end of the quote at i: a quotation mark behind any few
+// backslashes, as in JSON within a string.
+func skipQuote(text string, i int) (to int, ok bool) {
+	const mostSlashes = 7
+	to = i
+	for to < min(len(text), i+mostSlashes) && text[to] == '\\' {
+		to++
+	}
+	if to < len(text) && strings.IndexByte("\"'`", text[to]) >= 0 {
+		return to + 1, true
+	}
+	return i, false
+}
+
+// readValue reads the value at i.
+func readValue(text string, i int) (v value, ok bool) {
+	if from, quoted := skipQuote(text, i); quoted {
+		if to := closingQuote(text, from, text[i:from]); to > 0 {
+			return value{from: from, to: to, quoted: true}, true
+		}
+		i = from
+	}
+	to := i
+	for limit := min(len(text), i+mostGeneric+1); to < limit && isGraphic(text[to]) && !endsBare(text, to); {
+		to++
+	}
+	whole := text[i:to]
+	to = i + len(strings.TrimRight(whole, ".,;:)]}>\"'`"))
+	return value{from: i, to: to, called: isExpression(whole)}, to > i
+}
+
+// closingQuote returns where the quote stands that ends the value at i, or 0 if
+// white space or another byte that no value has comes first.
+func closingQuote(text string, i int, quote string) int {
+	for limit := min(len(text), i+mostGeneric+1); i < limit && isGraphic(text[i]); i++ {
+		if strings.HasPrefix(text[i:], quote) {
+			return i
+		}
+		if text[i] == '\\' && len(quote) == 1 && quote != "`" {
+			i++
+		}
+	}
+	return 0
+}
+
+func isGraphic(b byte) bool { return ' ' < b && b < 0x7f }
+
+// endsBare reports whether a value without quotes ends before i: at an escaped
+// line end or quote, a quote that closes something, a tag, or a sign behind
+// which another name gets its value, as in URLs and connection strings.
+func endsBare(text string, i int) bool {
+	rest := text[i+1:]
+	switch text[i] {
+	case '\\':
+		return rest != "" && strings.IndexByte("nrt\"'\\", rest[0]) >= 0
+	case '"', '\'', '`':
+		return rest == "" || classes[rest[0]]&blank != 0 || strings.IndexByte(",;)]}>.:|\\", rest[0]) >= 0
+	case '<':
+		return strings.HasPrefix(rest, "/")
+	case ']':
+		return strings.HasPrefix(rest, "(")
+	case '&', ',':
+		return startsAssignment(rest, "")
+	case ';':
+		return startsAssignment(rest, " ")
+	}
+	return false
+}
+
+// startsAssignment reports whether a text begins with a name and a sign.
+func startsAssignment(text, space string) bool {
+	const leastName, mostName = 3, 24
+	n := 0
+	for n < min(len(text), mostName) && (classes[text[n]]&dash != 0 || strings.HasPrefix(text[n:], space) && space != "") {
+		n++
+	}
+	return n >= leastName && n < len(text) && (text[n] == '=' || text[n] == ':')
+}
+
+// notValues are pieces of values that are none: references, formats, addresses,
+// expressions, and what Redact leaves.
+var notValues = []string{
+	"${", "$(", "{{", "#{", "<%", "%(", "://", "[REDACTED:", "a-z", "A-Z", "0-9", "(?", "ENC[", "ENC(",
+}
+
+// operators are pieces of expressions of programs.
+var operators = []string{"&&", "||", "==", "=>", "->", "::", ");", ">>", "<<"}
+
+// isReference reports whether a value stands for another one, or is the hash of
+// one ($2b$12$..., {SSHA}..., sha256:...).
+func isReference(text string, v value) bool {
+	whole := text[v.from:v.to]
+	for _, piece := range notValues {
+		if strings.Contains(whole, piece) {
+			return true
+		}
+	}
+	if whole[0] == '$' || whole[0] == '{' || whole[0] == '<' {
+		n := run(whole, word, 1, len(whole))
+		if n == len(whole) || n > 1 && strings.IndexByte("$}>", whole[n]) >= 0 {
+			return true
+		}
+	}
+	const leastName = 4 // of an algorithm
+	n := run(whole, low, 0, len(whole))
+	if n >= leastName && n < len(whole) && strings.IndexByte(":-$", whole[n]) >= 0 && bytesOf(whole[:n], digit) > 0 {
+		return true
+	}
+	return v.called
+}
+
+// isExpression reports whether a value is one of a program: brackets are opened
+// and closed, or opened behind a name.
+func isExpression(text string) bool {
+	const end = 2 // letters that a name ends in
+	for _, operator := range operators {
+		if strings.Contains(text, operator) {
+			return true
+		}
+	}
+	n := strings.IndexAny(text, "([")
+	if n > end && bytesOf(text[n-end:n], low) == end && classes[text[n-end-1]]&alpha != 0 {
+		return true
+	}
+	for _, pair := range []string{"()", "[]", "{}"} {
+		from := strings.IndexByte(text, pair[0]) + 1
+		if n := run(text, dot|b64, from, len(text)); from > 0 && strings.HasPrefix(text[n:], pair[1:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// shuffled reports whether the bytes of a value look drawn by lot: its small
+// letters, capitals, digits and symbols take turns nearly as often as by chance,
+// and no word stands in it. Marks such as - and . put words together, so they
+// do not count.
+func shuffled(text string, least int) bool {
+	const (
+		longestWord  = 5
+		leastLetters = 20 // of a value of letters alone
+	)
+	var counts [4]int
+	n, turns, last, same := 0, 0, -1, 0
+	for i := range len(text) {
+		kind := 3
+		switch c := classes[text[i]]; {
+		case strings.IndexByte("-_./:", text[i]) >= 0:
+			same = 0
+			continue
+		case c&digit != 0:
+			kind = 2
+		case c&up != 0:
+			kind = 1
+		case c&low != 0:
+			kind = 0
+		}
+		if n > 0 && kind != last {
+			turns, same = turns+1, 0
+		}
+		if same++; kind == 0 && same > longestWord+len(text)/16 {
+			return false
+		}
+		counts[kind]++
+		n, last = n+1, kind
+	}
+	kinds := 0
+	for _, c := range counts {
+		kinds += min(c, 1)
+	}
+	if isPath := counts[3] == 0 && strings.ContainsAny(text, "./:"); isPath && (n < leastGeneric || turns*20 < 11*(n-1)) {
+		return false
+	}
+	letters := counts[0] + counts[1]
+	switch {
+	case len(text) < least || n*4 < least*3 || letters*4 < n:
+		return false
+	case kinds >= 3 && counts[2] == 0:
+		return turns*2 > n
+	case kinds >= 3:
+		return turns*20 >= 9*(n-1)
+	default:
+		return letters == n && kinds == 2 && n >= leastLetters && turns*5 >= 2*(n-1)
+	}
+}
