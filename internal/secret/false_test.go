@@ -57,7 +57,7 @@ func TestScanFindsNothingInOrdinaryLines(t *testing.T) {
 		"token: string", "token?: string | null;", "password: Optional[str] = None", "pass: &[u8; 32],",
 		"token: Option<Box<dyn Fn(u8) -> T1>>", "func (t *Token) Pass(a, b int) (T1, error) {",
 		"password = os.Getenv(\"DB_PASSWORD_2\")", "password = process.env.DB_PASSWORD_V2!",
-		"password: \"${DB_PASSWORD}\"", "--- PASS: TestParser/V2_Case3b/X1 (0.00s)", "PASS: TestA/pg15",
+		"password: \"${DB_PASSWORD}\"", "--- PASS: TestParser/V2_Case3b/X1 (0.00s)", "PASS: TestA/pg15", `PASS="\x1b[32mPASS\x1b[0m"`,
 		"db_pass: TestA/pg15/B2c", "pwd := r.FormValue(\"pwd\")[:8]",
 		"password: {{ .Values.db.passwordV2 }}", "password: !secret db_password_2", "password: <your-Password-1>",
 		"password=%s&token=%d", "PASSWORD=$(pass show db/Prod1 | head -n1)",

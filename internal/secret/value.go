@@ -170,6 +170,7 @@ func startsAssignment(text, space string) bool {
 // expressions, and what Redact leaves.
 var notValues = []string{
 	"${", "$(", "{{", "#{", "<%", "%(", "://", "[REDACTED:", "a-z", "A-Z", "0-9", "(?", "ENC[", "ENC(",
+	`\x1b`, `\033[`, `\e[`, `\u001b`,
 }
 
 // operators are pieces of expressions of programs.
