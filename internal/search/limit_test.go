@@ -138,11 +138,11 @@ func TestAWordThatStandsTwiceInTheQueryCountsMore(t *testing.T) {
 	}
 	for query, want := range map[string]string{
 		"apple":                             "apple:0.30 appl:1.00",
-		"apple apple":                       "apple:0.45 appl:1.50",
-		"plum plums":                        "plum:1.50 plums:0.30",
-		"plums plum":                        "plums:0.30 plum:1.50",
-		"baking baked bake":                 "baking:0.30 bake:1.80 baked:0.30",
-		"university universities universal": "university:0.30 univers:1.80 universities:0.30 universal:0.30",
+		"apple apple":                       "apple:0.40 appl:1.33",
+		"plum plums":                        "plum:1.33 | plums:1.00 plumplum:0.10",
+		"plums plum":                        "plums:0.30 plum:1.33",
+		"baking baked bake":                 "baking:0.30 bake:1.50 bakedbak:0.10 | baked:1.00 bakingbak:0.10",
+		"university universities universal": "university:0.30 univers:1.50 | universities:1.00 | universal:1.00",
 	} {
 		if got := spelled(Parse(query)); got != want {
 			t.Errorf("%s: %s, want %s", query, got, want)

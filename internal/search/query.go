@@ -57,7 +57,7 @@ func repeated(count int) float32 {
 }
 
 // frequencySaturation is k3 of BM25.
-const frequencySaturation = 2
+const frequencySaturation = 1
 
 // Parse turns the text of a query into its terms. Stop words are dropped unless
 // nothing else is left.

@@ -110,7 +110,7 @@ func TestStopWordsOfTheLanguageOfTheQueryWeighLess(t *testing.T) {
 	} {
 		q := Parse(query)
 		for _, term := range q.terms {
-			low := term.weight == stopWeight || term.weight == float32(beside*stopWeight)
+			low := term.weight == stopWeight || term.weight == float32(beside*stopWeight) || term.weight == float32(joinedWeight*stopWeight)
 			if head := q.terms[slices.IndexFunc(q.terms, func(x queryTerm) bool { return x.group == term.group })]; low != slices.Contains(stops, head.text) {
 				t.Errorf("%s: %q has the weight %v", query, term.text, term.weight)
 			}
