@@ -16,15 +16,22 @@ import (
 // has no name that could be rebound.
 type Hosts struct {
 	names   []string // without port, in lower case
+	public  string   // the name of them that a proxy may forward, or ""
 	proxies Proxies
 }
 
 // NewHosts returns the hosts of a server: localhost, the host of its public URL
-// and further names. Trusted proxies may name the host in X-Forwarded-Host.
+// and further names. Trusted proxies may name the public host in X-Forwarded-Host:
+// that name alone, because a page can set the header too, and a proxy that serves
+// people has a name.
 func NewHosts(publicURL string, proxies Proxies, more ...string) *Hosts {
 	h := &Hosts{names: []string{"localhost"}, proxies: proxies}
 	if u, err := url.Parse(publicURL); err == nil && u.Host != "" {
-		h.names = append(h.names, strings.ToLower(u.Hostname()))
+		public := strings.ToLower(u.Hostname())
+		h.names = append(h.names, public)
+		if net.ParseIP(public) == nil && !Loopback(public) {
+			h.public = public
+		}
 	}
 	for _, name := range more {
 		h.names = append(h.names, strings.ToLower(name))
@@ -37,7 +44,8 @@ func (h *Hosts) Check(r *http.Request) error {
 	if h.known(r.Host) {
 		return nil
 	}
-	if forwarded := r.Header["X-Forwarded-Host"]; len(forwarded) == 1 && h.proxies.Forwarded(r) && h.known(forwarded[0]) {
+	forwarded := r.Header["X-Forwarded-Host"]
+	if len(forwarded) == 1 && h.public != "" && hostname(forwarded[0]) == h.public && h.proxies.Forwarded(r) {
 		return nil
 	}
 	return loci.Fail(loci.Forbidden, "The Host header does not name this server: its operator sets the name with LOCI_PUBLIC_URL.")

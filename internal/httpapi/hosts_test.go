@@ -32,6 +32,12 @@ func TestHostsRefuseNamesOfOtherServers(t *testing.T) {
 		{host: "upstream", forwarded: "loci.example.org", peer: "127.0.0.1:5", pass: true},
 		{host: "upstream", forwarded: "evil.example", peer: "127.0.0.1:5"},
 		{host: "upstream", forwarded: "loci.example.org", peer: "10.0.0.1:5"},
+		{host: "upstream", forwarded: "localhost", peer: "127.0.0.1:5"},
+		{host: "upstream", forwarded: "a.localhost:7007", peer: "127.0.0.1:5"},
+		{host: "upstream", forwarded: "127.0.0.1:7007", peer: "127.0.0.1:5"},
+		{host: "upstream", forwarded: "[::1]", peer: "127.0.0.1:5"},
+		{host: "upstream", forwarded: "box", peer: "127.0.0.1:5"},
+		{host: "upstream", forwarded: "", peer: "127.0.0.1:5"},
 		{host: "127.0.0.1", forwarded: "unknown.example", peer: "127.0.0.1:5", pass: true},
 	} {
 		r := httptest.NewRequest("GET", "/v1/status", nil)
@@ -44,6 +50,21 @@ func TestHostsRefuseNamesOfOtherServers(t *testing.T) {
 		}
 		if err := hosts.Check(r); (err == nil) != c.pass || err != nil && !loci.Is(err, loci.Forbidden) {
 			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+func TestHostsForwardNoAddressAndNotLocalhost(t *testing.T) {
+	t.Parallel()
+	for _, public := range []string{"", "http://localhost:7007", "http://127.0.0.1:7007", "http://[::1]:7007"} {
+		hosts := NewHosts(public, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
+		for _, forwarded := range []string{"", "localhost", "localhost:7007", "127.0.0.1:7007", "[::1]:7007"} {
+			r := httptest.NewRequest("GET", "/v1/status", nil)
+			r.Host, r.RemoteAddr = "rebound.example:7007", "127.0.0.1:5"
+			r.Header.Set("X-Forwarded-Host", forwarded)
+			if err := hosts.Check(r); !loci.Is(err, loci.Forbidden) {
+				t.Errorf("with the public URL %q, %q is forwarded: %v", public, forwarded, err)
+			}
 		}
 	}
 }
