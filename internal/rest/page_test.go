@@ -89,7 +89,7 @@ func TestInvitationPageShowsNothingWithoutItsToken(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
 	got := ask(t, url, "GET /invite?id=1&token=abc").text
-	for _, want := range []string{"Ann invites you to &lt;Team&gt;", "cid@example.com", `href="/signin?next=%2Finvite%3Fid%3D1%26token%3Dabc&amp;email=cid%40example.com"`} {
+	for _, want := range []string{"<bdi>Ann</bdi> invites you to <bdi>&lt;Team&gt;</bdi>", "<p><bdi>&lt;Team&gt;</bdi> is a workspace", "cid@example.com", `href="/signin?next=%2Finvite%3Fid%3D1%26token%3Dabc&amp;email=cid%40example.com"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in %s", want, got)
 		}

@@ -81,7 +81,7 @@ func TestInvitedPersonWithoutAnAccountRegistersAndJoins(t *testing.T) {
 	m := newTeam(t)
 	path, link := m.invite("Bob@example.com")
 	b := browse(t, m.address, "127.0.0.1")
-	if status, _, text := b.open(path); status != 200 || !strings.Contains(text, "Ann Lee invites you to "+workspaceName) || !strings.Contains(text, "Bob@example.com") {
+	if status, _, text := b.open(path); status != 200 || !strings.Contains(text, "<bdi>Ann Lee</bdi> invites you to <bdi>"+workspaceName+"</bdi>") || !strings.Contains(text, "Bob@example.com") {
 		t.Fatalf("the page: %d %s", status, text)
 	}
 	if _, at, _ := b.send("/invite", append(link, "answer", "accept")...); at != path || strings.Contains(m.members(), " Bob@") {
