@@ -19,6 +19,9 @@ import (
 const (
 	// MaxBody is the most bytes that the body of a request has.
 	MaxBody = 1 << 20
+	// maxPublicBody is the same for an operation that anybody may call: much of a
+	// body could wait in memory for its end, at no cost to who sends it.
+	maxPublicBody = 64 << 10
 	// keepBody is the largest buffer that waits for the next request.
 	keepBody = 64 << 10
 )
@@ -42,9 +45,9 @@ func (in *input) release() {
 	}
 }
 
-// read gathers body, path and query. names are the fields of the path.
-func (in *input) read(w http.ResponseWriter, r *http.Request, names []string) (op.Args, error) {
-	if err := in.readBody(w, r); err != nil {
+// read gathers body, path and query of an operation. names are the fields of the path.
+func (in *input) read(w http.ResponseWriter, r *http.Request, o *op.Op, names []string) (op.Args, error) {
+	if err := in.readBody(w, r, o.Access == op.Public); err != nil {
 		return op.Args{}, err
 	}
 	for _, name := range names {
@@ -62,7 +65,7 @@ func (in *input) read(w http.ResponseWriter, r *http.Request, names []string) (o
 
 // readBody reads the body, if there is one: its type is judged first, then its
 // size, its words later.
-func (in *input) readBody(w http.ResponseWriter, r *http.Request) error {
+func (in *input) readBody(w http.ResponseWriter, r *http.Request, public bool) error {
 	if r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody {
 		return nil
 	}
@@ -70,20 +73,25 @@ func (in *input) readBody(w http.ResponseWriter, r *http.Request) error {
 	if !isJSON && r.ContentLength > 0 {
 		return loci.Fail(loci.UnsupportedMediaType)
 	}
-	if r.ContentLength > MaxBody {
-		drain(w, r)
-		return loci.Fail(loci.PayloadTooLarge)
+	most, tooLarge := int64(MaxBody), loci.Fail(loci.PayloadTooLarge)
+	if public {
+		most = maxPublicBody
+		tooLarge = loci.Fail(loci.PayloadTooLarge, "The body of this operation is larger than 64 KiB: send less.")
 	}
-	in.limit = io.LimitedReader{R: r.Body, N: MaxBody + 1}
+	if r.ContentLength > most {
+		drain(w, r)
+		return tooLarge
+	}
+	in.limit = io.LimitedReader{R: r.Body, N: most + 1}
 	if _, err := in.body.ReadFrom(&in.limit); err != nil {
 		return &loci.Error{Code: loci.InvalidQuery, Message: "The body ended too early: send it again.", Err: err}
 	}
-	switch n := in.body.Len(); {
+	switch n := int64(in.body.Len()); {
 	case n > 0 && !isJSON:
 		return loci.Fail(loci.UnsupportedMediaType)
-	case n > MaxBody:
+	case n > most:
 		drain(w, r)
-		return loci.Fail(loci.PayloadTooLarge)
+		return tooLarge
 	}
 	return nil
 }

@@ -134,7 +134,7 @@ func (d *door) operation(o *op.Op) http.HandlerFunc {
 		c := d.call(w, r)
 		in := inputs.Get().(*input)
 		defer in.release()
-		out, err := d.Host.Run(r.Context(), o, c, func() (op.Args, error) { return in.read(w, r, names) })
+		out, err := d.Host.Run(r.Context(), o, c, func() (op.Args, error) { return in.read(w, r, o, names) })
 		if err != nil {
 			d.fail(w, r, c, err)
 			return
