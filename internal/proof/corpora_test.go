@@ -126,12 +126,19 @@ func (p *place) byREST(t *testing.T, name, query string) []string {
 func (p *place) byMCP(t *testing.T, name, query string) []string {
 	var answer struct {
 		Result struct {
-			StructuredContent loci.FoundMemories `json:"structuredContent"`
+			Content []struct{ Text string } `json:"content"`
 		} `json:"result"`
 	}
 	p.post(t, "/mcp", map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
 		"params": map[string]any{"name": "memory_search", "arguments": p.question(name, query)}}, &answer)
-	return p.namesOf(answer.Result.StructuredContent)
+	var found loci.FoundMemories
+	if len(answer.Result.Content) != 1 {
+		t.Fatalf("%d texts answer %q", len(answer.Result.Content), query)
+	}
+	if err := json.Unmarshal([]byte(answer.Result.Content[0].Text), &found); err != nil {
+		t.Fatal(err)
+	}
+	return p.namesOf(found)
 }
 
 func (p *place) byCommand(t *testing.T, binary, name, query string) []string {

@@ -104,12 +104,13 @@ func rank(o *op.Op) int {
 type secrecy map[string][]string
 
 // secrets picks what ann was told and eve was not: one of each place. Words
-// that the schemas name are known to all.
+// that the schemas name are known to all, and a text that quotes one of eve's, as the
+// context of like memories does, asks for what is eve's own.
 func secrets(hers, mine secrecy) (list []string) {
 	places := map[string][]string{}
 	for s, at := range hers {
 		for _, place := range at {
-			if mine[s] == nil && !words()[s] {
+			if mine[s] == nil && !words()[s] && !quotes(s, mine) {
 				places[place] = append(places[place], s)
 			}
 		}
@@ -119,6 +120,16 @@ func secrets(hers, mine secrecy) (list []string) {
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
+}
+
+// quotes reports whether a text holds a sentence that somebody was told.
+func quotes(text string, told secrecy) bool {
+	for s := range told {
+		if strings.Count(s, " ") > 2 && strings.Contains(text, s) {
+			return true
+		}
+	}
+	return false
 }
 
 // records are what fields name by an id, and as answers list them.
@@ -258,6 +269,10 @@ func twin(s string) string {
 	}
 	if loci.ValidKey(s) {
 		return loci.NewKey()
+	}
+	if link, token, ok := strings.Cut(s, "&token="); ok {
+		address, id, _ := strings.Cut(link, "?id=")
+		return address + "?id=" + twin(id) + "&token=" + twin(token)
 	}
 	at := strings.IndexByte(s, '@')
 	return strings.Map(func(r rune) rune {

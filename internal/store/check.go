@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync/atomic"
 
@@ -131,17 +132,19 @@ func (s *Store) workspacesAfter(ctx context.Context, after int64) (list []inspec
 // inspectOne inspects a workspace, and again where there was more to repair than
 // one round takes.
 func (s *Store) inspectOne(ctx context.Context, i inspector, sum *Inspected, o Inspection) error {
-	for {
+	for found := int64(math.MaxInt64); ; {
 		i := i // a round starts anew
 		_, err := SystemRead(ctx, s, "inspect a workspace", func(t *SystemTx) (loci.Nothing, error) { return loci.Nothing{}, i.inspect(t.t) })
 		if err != nil {
 			return err
 		}
-		before := sum.Repaired
+		before, last := sum.Repaired, found
 		if err := s.account(ctx, i.flaws, sum, o); err != nil {
 			return err
 		}
-		if len(i.flaws) < maxFlaws || !o.Repair || sum.Repaired == before {
+		found = int64(len(i.flaws)) + i.more
+		// What is written into a damaged table can be lost again: a round that leaves as many flaws is the last.
+		if len(i.flaws) < maxFlaws || !o.Repair || sum.Repaired == before || found >= last {
 			sum.Memories += int64(len(i.chosen()))
 			sum.Found += i.more
 			return nil

@@ -3,6 +3,7 @@ package store_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -222,4 +223,32 @@ func TestBrokenVectorsAreMadeAnew(t *testing.T) {
 			t.Errorf("%s vectors", n)
 		}
 	})
+}
+
+// A damaged table may lose what a repair writes. The repair ends all the same.
+func TestRepairEndsWhereNothingIsKept(t *testing.T) {
+	t.Parallel()
+	s, err := store.OpenSQLite(t.Context(), t.TempDir(), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ann := user(t, s, "ann")
+	together(1100, func(i int) error { // more than one round repairs
+		_, err := tryAdd(s, ann, "", fmt.Sprintf("memory %d stands beside memory %d and before memory %d", i, 7*i, 11*i))
+		return err
+	})
+	err = store.Raw(s, func(exec store.Exec) error {
+		return errors.Join(exec(`DELETE FROM sketches`), exec(`CREATE TRIGGER lost AFTER INSERT ON sketches
+			BEGIN DELETE FROM sketches WHERE workspace = new.workspace AND band = new.band AND memory = new.memory; END`))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := inspect(t, s, true); sum.Found == 0 || sum.Repaired == 0 {
+		t.Errorf("found %d, repaired %d", sum.Found, sum.Repaired)
+	}
+	if sum := inspect(t, s, false); sum.Found == 0 {
+		t.Error("the damage is gone: the test shows nothing")
+	}
 }

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -248,4 +249,15 @@ func TestAFoldDoesNotWaitForWritersButManagersDo(t *testing.T) {
 		writer.Wait()
 		manager.Wait()
 	})
+}
+
+func TestAddressesWithSettingsOfThePoolWorkForCommands(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"LOCI_TEST_PG15", "LOCI_TEST_PG18"} {
+		if address := os.Getenv(name); address != "" {
+			if _, err := store.PostgresHasTables(t.Context(), address+"&pool_max_conns=2"); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/loci-memory/loci"
 )
@@ -93,10 +94,11 @@ func (s *Scratch) on(ctx context.Context, f func(*pgx.Conn) error) error {
 
 // visit opens a connection for as long as f runs.
 func visit(ctx context.Context, address string, f func(*pgx.Conn) error) error {
-	config, err := pgx.ParseConfig(address)
+	pool, err := pgxpool.ParseConfig(address) // it takes the settings of a pool off, which the server does not know
 	if err != nil {
 		return errors.New("store: the address of the database is malformed") // err shows the password
 	}
+	config := pool.ConnConfig
 	config.ConnectTimeout = 10 * time.Second
 	if !strings.Contains(address, "default_query_exec_mode=") {
 		config.DefaultQueryExecMode = pgx.QueryExecModeExec // prepares nothing, as a pooler needs it
