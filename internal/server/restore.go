@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net/url"
 	"os"
@@ -103,20 +104,21 @@ func (s Settings) vacant() error {
 	return err
 }
 
-// unpack reads a backup, gives its files to those that make opens, and compares them with
-// the manifest. What differs is an error.
+// unpack reads a backup, gives its files to those that create opens, and compares them with
+// the manifest. What differs is an error. No file becomes longer than the bytes of it that
+// the archive holds.
 func unpack(
 	ctx context.Context, from io.Reader, progress Progress, create func(name string) (io.WriteCloser, error),
 ) (m Manifest, err error) {
 	in := tar.NewReader(interruptible{ctx, from})
 	head, err := in.Next()
-	if err != nil || head.Name != manifestName || head.Size > maxManifest {
+	if err != nil || head.Name != manifestName || head.Size > maxManifest || plain(head) != nil {
 		if ctx.Err() != nil {
 			return m, ctx.Err()
 		}
 		return m, loci.Fail(loci.InvalidQuery, "this is no backup of Loci: it does not begin with %s", manifestName)
 	}
-	text, err := io.ReadAll(in)
+	text, err := io.ReadAll(interruptible{ctx, in})
 	if err == nil {
 		err = json.Unmarshal(text, &m)
 	}
@@ -129,10 +131,18 @@ func unpack(
 	case m.Format != backupFormat || len(m.Files) != 1 || m.Files[0].Name != store.SQLiteFile || m.Schema < 1:
 		return m, loci.Fail(loci.InvalidQuery, "this is no backup of Loci: its manifest names no database")
 	}
+	longest, known := length(from)
 	for _, file := range m.Files {
 		head, err := in.Next()
-		if err == nil && (head.Name != file.Name || head.Size != file.Bytes || head.Typeflag != tar.TypeReg) {
-			err = fmt.Errorf("%s is not the file that the manifest names", head.Name)
+		if err == nil {
+			err = plain(head)
+		}
+		switch {
+		case err != nil:
+		case head.Name != file.Name || head.Size != file.Bytes:
+			err = fmt.Errorf("%q with %d bytes is not the file that the manifest names", head.Name, head.Size)
+		case known && head.Size > longest:
+			err = fmt.Errorf("%s has %d bytes, the whole backup %d: it is cut off", head.Name, head.Size, longest)
 		}
 		if err != nil {
 			return m, damaged(err)
@@ -142,7 +152,7 @@ func unpack(
 			return m, err
 		}
 		h := sha256.New()
-		read := &counting{r: in, tell: func(done int64) { progress(done, file.Bytes) }}
+		read := &counting{r: interruptible{ctx, in}, tell: func(done int64) { progress(done, file.Bytes) }}
 		_, err = io.Copy(io.MultiWriter(to, h), read)
 		if closed := to.Close(); closed != nil && err == nil {
 			err = closed
@@ -161,6 +171,33 @@ func unpack(
 		return m, damaged(errors.New("it has more files than its manifest names"))
 	}
 	return m, nil
+}
+
+// plain refuses what is no regular file whose bytes the archive holds one by one: the holes
+// of a sparse file would make a short archive fill the disk.
+func plain(head *tar.Header) error {
+	if head.Typeflag != tar.TypeReg {
+		return fmt.Errorf("%q is no regular file", head.Name)
+	}
+	for name := range head.PAXRecords {
+		if strings.HasPrefix(name, "GNU.sparse.") {
+			return fmt.Errorf("%q is a sparse file, which no backup has", head.Name)
+		}
+	}
+	return nil
+}
+
+// length returns the size of what is read, where that is a regular file.
+func length(from io.Reader) (int64, bool) {
+	f, ok := from.(interface{ Stat() (fs.FileInfo, error) })
+	if !ok {
+		return 0, false
+	}
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return 0, false
+	}
+	return info.Size(), true
 }
 
 // damaged is the answer to a backup that is not what was written.

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"archive/tar"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci/internal/server"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// archive makes an archive of a manifest, which names a database of a size, and the header
+// of one entry with 1 KiB of zeros behind it. Names of records with GNU- in them become
+// those with a point, which the standard library does not write.
+func archive(t *testing.T, size int64, entry *tar.Header) []byte {
+	t.Helper()
+	m := server.Manifest{Format: 1, Version: "test", Contents: store.Contents{Schema: 1},
+		Files: []server.BackupFile{{Name: store.SQLiteFile, Bytes: size, SHA256: strings.Repeat("0", 64)}}}
+	text, err := json.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	if err := w.WriteHeader(&tar.Header{Name: "manifest.json", Size: int64(len(text)), Mode: 0o600}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Write(text)
+	if err := errors.Join(err, w.WriteHeader(entry)); err != nil {
+		t.Fatal(err)
+	}
+	b.Write(make([]byte, 1024))
+	return bytes.ReplaceAll(b.Bytes(), []byte("GNU-sparse."), []byte("GNU.sparse."))
+}
+
+// oldSparse makes the last header of an archive that of a sparse file as GNU tar wrote it
+// before PAX: its real size stands in the header.
+func oldSparse(b []byte, size int64) []byte {
+	head := b[len(b)-1536 : len(b)-1024]
+	copy(head[124:136], fmt.Sprintf("%011o\x00", 0))
+	copy(head[257:265], "ustar  \x00")
+	clear(head[345:512])
+	head[156] = tar.TypeGNUSparse
+	copy(head[386:398], fmt.Sprintf("%011o\x00", size)) // a hole to the end
+	copy(head[398:410], fmt.Sprintf("%011o\x00", 0))
+	copy(head[483:495], fmt.Sprintf("%011o\x00", size))
+	copy(head[148:156], "        ")
+	sum := 0
+	for _, c := range head {
+		sum += int(c)
+	}
+	copy(head[148:156], fmt.Sprintf("%06o\x00 ", sum))
+	return b
+}
+
+// A short archive fills neither the disk nor hours.
+func TestABackupIsAsLongAsItsArchive(t *testing.T) {
+	t.Parallel()
+	const size = 64 << 20
+	hole := map[string]string{"GNU-sparse.major": "0", "GNU-sparse.minor": "1", "GNU-sparse.numblocks": "1",
+		"GNU-sparse.map": fmt.Sprintf("%d,0", size), "GNU-sparse.size": fmt.Sprint(size)}
+	for name, c := range map[string]struct {
+		archive []byte
+		says    string
+	}{
+		"sparse":      {archive(t, size, &tar.Header{Name: store.SQLiteFile, Mode: 0o600, PAXRecords: hole}), "is a sparse file"},
+		"old sparse":  {oldSparse(archive(t, size, &tar.Header{Name: store.SQLiteFile, Mode: 0o600}), size), "is no regular file"},
+		"a link":      {archive(t, 0, &tar.Header{Name: store.SQLiteFile, Typeflag: tar.TypeSymlink, Linkname: "/etc"}), "is no regular file"},
+		"a folder":    {archive(t, 0, &tar.Header{Name: store.SQLiteFile, Typeflag: tar.TypeDir, Mode: 0o700}), "is no regular file"},
+		"other size":  {archive(t, 512, &tar.Header{Name: store.SQLiteFile, Mode: 0o600, Size: 511}), "is not the file that the manifest names"},
+		"beyond file": {archive(t, 1<<50, &tar.Header{Name: store.SQLiteFile, Mode: 0o600, Size: 1 << 50}), "the whole backup"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bad, to := filepath.Join(t.TempDir(), "bad.tar"), filepath.Join(t.TempDir(), "new")
+			if err := os.WriteFile(bad, c.archive, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if text := verify(t, refused, bad, nil); !strings.Contains(text, c.says) {
+				t.Error(text)
+			}
+			if text := operate(t, to)(refused, "backup", "restore", bad); !strings.Contains(text, c.says) {
+				t.Error(text)
+			}
+			if list := names(t, to); !slices.Equal(list, []string{"serve.lock"}) {
+				t.Errorf("the folder has %q", list)
+			}
+			verify(t, refused, "-", bytes.NewReader(c.archive)) // of which nobody knows the length
+		})
+	}
+}
