@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -102,7 +103,7 @@ func drain(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Expect") != "" {
 		return
 	}
-	http.NewResponseController(w).SetReadDeadline(time.Now().Add(time.Second))
+	httpapi.EndBody(w, r, time.Second)
 	io.CopyN(io.Discard, r.Body, 4*MaxBody)
 }
 

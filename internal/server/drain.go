@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/loci-memory/loci/internal/httpapi"
 )
 
 // Times of the end of a server.
@@ -135,13 +137,19 @@ func connectionLimit(files uint64) int {
 	return int(min(mostConnections, max(files, reserved+leastConnections)-reserved))
 }
 
+// A client has readWait to send a request, and bodyWait to send some of its body.
+const (
+	readWait = 2 * time.Minute
+	bodyWait = 30 * time.Second
+)
+
 // run serves until ctx ends. Then requests in progress and those that were accepted
 // come to their end: clients are told to close their connections with the next
 // answer, and only connections without a request are closed.
 func run(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
 	a := newAcceptor(l, connectionLimit(openFiles()))
 	srv := &http.Server{
-		Handler: a.rotating(h), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 2 * time.Minute, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, DisableGeneralOptionsHandler: true,
+		Handler: httpapi.PaceBodies(a.rotating(h), bodyWait, readWait), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readWait, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, DisableGeneralOptionsHandler: true,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	a.relieve = func() {
