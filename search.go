@@ -1,6 +1,10 @@
 package loci
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // A Query is what one looks for.
 type Query string
@@ -8,6 +12,14 @@ type Query string
 // Rule says that a query has 1 to 2,000 characters.
 func (Query) Rule() Rule {
 	return Rule{MinLength: 1, MaxLength: 2000, Description: "Words, a question or a \"quoted phrase\""}
+}
+
+// Empty reports whether a query has nothing that could be found: it is of white space,
+// punctuation and invisible characters alone.
+func (q Query) Empty() bool {
+	return !strings.ContainsFunc(string(q), func(r rune) bool {
+		return !unicode.IsSpace(r) && !unicode.IsPunct(r) && !unicode.In(r, unicode.Cc, unicode.Cf)
+	})
 }
 
 // queryCall is how many characters of a query cost one call of the rate.

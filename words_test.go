@@ -105,6 +105,16 @@ func TestAPendingInvitationExpiresByTheClock(t *testing.T) {
 	}
 }
 
+func TestQueryOfNothingIsEmpty(t *testing.T) {
+	t.Parallel()
+	for q, want := range map[loci.Query]bool{"": true, "   ": true, "\t\n\u3000": true, "\"\"": true, "?!...": true, "\u200b": true, "。": true,
+		"a": false, "#1": false, "+": false, "$": false, "🙂": false, "日本": false, "\u0301": false} {
+		if q.Empty() != want {
+			t.Errorf("%q: %v", q, !want)
+		}
+	}
+}
+
 func TestSearchesCostByTheLengthOfTheirQuery(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]int{0: 1, 1: 1, 199: 1, 200: 2, 2000: 11} {

@@ -3,28 +3,79 @@ package cli
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"strings"
 
 	"golang.org/x/term"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
 )
 
 // errDeclined ends a command to which the person said no.
 var errDeclined = errors.New("nothing was done")
 
-// confirmed asks whether what cannot be taken back is meant. Without a terminal
-// nobody can be asked, and the command line has to say --yes.
-func (p *program) confirmed(ctx context.Context, what string) error {
+// askable reports whether there is a terminal at which a person can be asked.
+func (p *program) askable() bool {
 	in, ok := p.in.(*os.File)
-	if !ok || !term.IsTerminal(int(in.Fd())) {
-		return misuse(what + " cannot be taken back, and nobody can be asked here: add --yes")
+	return ok && term.IsTerminal(int(in.Fd()))
+}
+
+// subject returns the title or name and the whole id of the record that the input of
+// an operation names, for a question to a person. A record that is not there is an error.
+func (p *program) subject(ctx context.Context, caller op.Caller, o *op.Op, input []byte) (string, error) {
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(input, &given); err != nil {
+		return "", err
 	}
+	for _, f := range o.Fields() {
+		resource, isID := resourceOf(f.Name)
+		var id string
+		if !isID || json.Unmarshal(given[f.Name], &id) != nil {
+			continue
+		}
+		r, err := p.one(ctx, caller, resource, f.Name, id)
+		if err != nil {
+			return "", err
+		}
+		if name := clean(r.Title+r.Name, false); name != "" {
+			return fmt.Sprintf("%q (%s)", name, id), nil
+		}
+		return id, nil
+	}
+	return "", nil
+}
+
+// one reads the record of an id: by its own operation, or else from the list.
+func (p *program) one(ctx context.Context, caller op.Caller, resource, field, id string) (r record, err error) {
+	if get := p.table.Op(resource + ".get"); get != nil {
+		raw, err := caller.Call(ctx, get, &op.Call{Door: "command", RequestID: p.requestID}, op.Args{JSON: quoteObject(field, id)})
+		if err == nil {
+			err = json.Unmarshal(raw, &r)
+		}
+		return r, err
+	}
+	list := lister(p.table, resource)
+	if list == nil {
+		return r, nil
+	}
+	for r, err := range walk(ctx, caller, list, everything(list)) {
+		if err != nil || r.ID == id {
+			return r, err
+		}
+	}
+	return r, loci.Fail(loci.NotFound, "No %s has the id %s.", resource, id)
+}
+
+// confirmed asks at the terminal whether what cannot be taken back is meant.
+func (p *program) confirmed(ctx context.Context, what string) error {
 	fmt.Fprintf(p.err, "%s? This cannot be taken back. [y/N] ", what)
 	answer := make(chan string, 1)
 	go func() { // it cannot be interrupted, and ends with the process
-		line, _ := bufio.NewReader(in).ReadString('\n') // an end without an answer is none
+		line, _ := bufio.NewReader(p.in).ReadString('\n') // an end without an answer is none
 		answer <- line
 	}()
 	select {

@@ -68,12 +68,16 @@ func (p *program) diagnose(ctx context.Context) *diagnosis {
 		d.Target = "local"
 	}
 	if err != nil {
-		if t.why != "" && t.url == "" {
+		if t.why != "" && t.why != keyAlone && t.url == "" {
 			d.add("folder", err, "")
 			return d
 		}
 		d.Target = "unknown"
-		d.add("login", err, "")
+		name := "login"
+		if t.why == keyAlone {
+			name = "key"
+		}
+		d.add(name, err, "")
 		return d
 	}
 	if info, err := os.Stat(p.profilePath()); err == nil {

@@ -47,9 +47,9 @@ func (p *program) operation(o *op.Op) *cobra.Command {
 				return err
 			}
 			if o.Method == "DELETE" && !yes {
-				what := strings.ToUpper(verb[:1]) + verb[1:] + " the " + strings.Join(append(strings.Fields(strings.ReplaceAll(resource, "_", " ")), args...), " ")
-				if err := p.confirmed(cmd.Context(), what); err != nil {
-					return err
+				p.question = strings.ToUpper(verb[:1]) + verb[1:] + " the " + strings.ReplaceAll(resource, "_", " ")
+				if !p.askable() {
+					return misuse(strings.Join(append([]string{p.question}, args...), " ") + " cannot be taken back, and nobody can be asked here: add --yes")
 				}
 			}
 			c.IfMatch = entityTag(c.IfMatch)
@@ -154,6 +154,15 @@ func (p *program) ask(ctx context.Context, caller op.Caller, o *op.Op, c *op.Cal
 	input, err = wholeIDs(ctx, caller, p.table, o, input)
 	if err != nil {
 		return nil, err
+	}
+	if p.question != "" {
+		what, err := p.subject(ctx, caller, o, input)
+		if err == nil {
+			err = p.confirmed(ctx, p.question+" "+what)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
 	if all {
 		raw, err = p.callAll(ctx, caller, o, c, input)

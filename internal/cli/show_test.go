@@ -123,6 +123,28 @@ func TestATableFitsTheTerminal(t *testing.T) {
 	}
 }
 
+func TestAnInvitationIsShownWithItsWholeAddressAndLink(t *testing.T) {
+	t.Parallel()
+	const email, link = "ada.lovelace.of.london@analytical-engines.example.org", "https://loci.example.org/invite?id=01890000&token=abcdefghijklmnopqrstuvwxyz"
+	record := map[string]json.RawMessage{"id": quote(toyID), "workspaceName": quote("A workspace with quite a long name"), "email": quote(email), "inviteUrl": quote(link), "role": quote("member")}
+	for _, room := range []int{30, 80, 120, 400} {
+		cut := false
+		for _, c := range fit(tabulate([]map[string]json.RawMessage{record}), room) {
+			switch c.name {
+			case "email", "inviteUrl":
+				if c.width != len(c.cells[1]) {
+					t.Errorf("%d: %s is cut to %d", room, c.name, c.width)
+				}
+			case "workspaceName":
+				cut = c.width < len(c.cells[1])
+			}
+		}
+		if cut != (room < 400) {
+			t.Errorf("%d: the name of the workspace is cut: %v", room, cut)
+		}
+	}
+}
+
 func TestALongEndIsExplained(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)

@@ -49,6 +49,7 @@ type column struct {
 	name  string
 	cells []string // the head first
 	width int      // of the widest cell, or what is left of it
+	whole bool     // it is never cut
 }
 
 // wide are the columns of texts that may be cut, to no less than leastText. What is
@@ -134,8 +135,14 @@ func (c *column) measure() {
 // fit makes a table as narrow as the room, or as near to it as its columns can be:
 // ids are shortened and times become dates, then columns go from the right, and
 // texts take what is left.
-// The first column and those of texts stay.
+// The first column and those of texts stay. Beside a link to hand on, the address of
+// the person whom it is for stays whole too.
 func fit(table []*column, room int) []*column {
+	if slices.ContainsFunc(table, func(c *column) bool { return c.name == "inviteUrl" }) {
+		for _, c := range table {
+			c.whole = c.name == "email" || c.name == "inviteUrl"
+		}
+	}
 	if span(table, 0) > room {
 		shortenIDs(table)
 	}
@@ -151,14 +158,14 @@ func fit(table []*column, room int) []*column {
 		}
 	}
 	for i := len(table) - 1; i > 0 && span(table, 1) > room; i-- {
-		if !wide[table[i].name] && table[i].name != "inviteUrl" {
+		if !wide[table[i].name] && !table[i].whole {
 			table = slices.Delete(table, i, i+1)
 		}
 	}
 	for over := span(table, 0) - room; over > 0; {
 		var widest *column
 		for _, c := range table {
-			if wide[c.name] && c.width > c.least() && (widest == nil || c.width-c.least() > widest.width-widest.least()) {
+			if c.gives() && c.width > c.least() && (widest == nil || c.width-c.least() > widest.width-widest.least()) {
 				widest = c
 			}
 		}
@@ -170,6 +177,9 @@ func fit(table []*column, room int) []*column {
 	}
 	return table
 }
+
+// gives reports whether the column may be cut.
+func (c *column) gives() bool { return wide[c.name] && !c.whole }
 
 // least is the width below which the column of a text is not cut.
 func (c *column) least() int {
@@ -184,7 +194,7 @@ func (c *column) least() int {
 func span(table []*column, bound int) int {
 	sum := 2 * (len(table) - 1)
 	for _, c := range table {
-		if bound > 0 && wide[c.name] {
+		if bound > 0 && c.gives() {
 			sum += min(c.width, max(bound, c.least()))
 		} else {
 			sum += c.width

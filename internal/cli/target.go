@@ -25,7 +25,8 @@ type target struct {
 }
 
 // target chooses: the flags, else LOCI_URL with LOCI_API_KEY, else the login,
-// else this device. A key goes only to the server that it was given for.
+// else this device. A key goes only to the server that it was given for, and
+// LOCI_API_KEY without a server is refused.
 func (p *program) target() (target, error) {
 	here := target{dir: p.localDir()}
 	if p.local && p.server != "" {
@@ -48,6 +49,9 @@ func (p *program) target() (target, error) {
 		}
 	case named != "":
 		there.url, there.key, there.why = named, p.env("LOCI_API_KEY"), "LOCI_URL"
+	case p.env("LOCI_API_KEY") != "":
+		return target{why: keyAlone}, loci.Fail(loci.InvalidQuery, "LOCI_API_KEY is set and LOCI_URL is not: set LOCI_URL to the address of the "+
+			"server that made the key, name it with --server, or unset LOCI_API_KEY; --local works on this device")
 	case login != nil:
 		there.url, there.why = login.URL, "the login"
 	default:
@@ -60,6 +64,9 @@ func (p *program) target() (target, error) {
 	}
 	return there, err
 }
+
+// keyAlone is the reason of a target that has a key and no server.
+const keyAlone = "LOCI_API_KEY without LOCI_URL"
 
 // homed refuses this device where it has no place for memories: the working
 // folder is none.

@@ -30,7 +30,7 @@ func TestTheTargetIsChosenInOrder(t *testing.T) {
 		"a flag with the only key":     {args: []string{"--server", b}, environ: []string{"LOCI_API_KEY=env"}, url: b, key: "env", why: "--server"},
 		"a variable without a key":     {environ: []string{"LOCI_URL=" + b}, login: login, url: b, why: "LOCI_URL"},
 		"a variable of the login":      {environ: []string{"LOCI_URL=" + a}, login: login, url: a, key: "stored", why: "LOCI_URL"},
-		"a key alone names no server":  {environ: []string{"LOCI_API_KEY=env"}, why: "no --server"},
+		"a key and this device":        {args: []string{"--local"}, environ: []string{"LOCI_API_KEY=env"}, login: login, why: "--local"},
 		"a key keeps to its own place": {args: []string{"--server", a}, environ: []string{"LOCI_URL=" + b, "LOCI_API_KEY=env"}, url: a, why: "--server"},
 	} {
 		d := newDesk(t, c.environ...)
@@ -46,6 +46,30 @@ func TestTheTargetIsChosenInOrder(t *testing.T) {
 		if err != nil || got.url != c.url || got.key != c.key || !strings.Contains(got.why, c.why) || (got.url == "") != (got.dir != "") {
 			t.Errorf("%s: %+v %v", name, got, err)
 		}
+	}
+}
+
+func TestAKeyWithoutItsServerIsRefused(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, "LOCI_API_KEY=loci_live_alone")
+	for _, login := range []bool{false, true} {
+		if login {
+			if _, err := d.keep(profile{URL: "https://a.example.org", Key: "stored"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, args := range [][]string{{"memory", "list"}, {"mcp"}} {
+			if code := d.run(args...); code != 1 || d.opened != 0 || !strings.Contains(d.err.String(), "set LOCI_URL") {
+				t.Errorf("%v: %d %s", args, code, d.err.String())
+			}
+		}
+		code := d.run("doctor")
+		if got := d.out.String(); code != 1 || !strings.Contains(got, "key       BROKEN") || !strings.Contains(got, "set LOCI_URL") || strings.Contains(got, "loci_live") {
+			t.Errorf("%d %s", code, got)
+		}
+	}
+	if code := d.run("memory", "list", "--local"); code != 0 {
+		t.Errorf("%d %s", code, d.err.String())
 	}
 }
 

@@ -78,7 +78,7 @@ func releaseUndecided(release func(), err error) {
 // SetUp makes the first account, with the token of the setup link.
 func (s *Service) SetUp(ctx context.Context, who *loci.Actor, in loci.SetUp) (_ loci.SignedIn, err error) {
 	if !s.setup.valid(in.Token, s.Clock()) {
-		return loci.SignedIn{}, loci.Fail(loci.NotFound, "The setup link is used or expired: restart the server for a new one.")
+		return loci.SignedIn{}, s.deadSetup(ctx)
 	}
 	// After the token, so that strangers cannot lock the operator out.
 	release, err := s.registrations.begin([]attempter{{network: networkOf(who.Address)}})
@@ -105,8 +105,21 @@ func (s *Service) SetUp(ctx context.Context, who *loci.Actor, in loci.SetUp) (_ 
 // uses nothing up.
 func (s *Service) CheckSetup(ctx context.Context, token string) error {
 	if !s.setup.valid(token, s.Clock()) {
-		return loci.Fail(loci.NotFound, "The setup link is used or expired: restart the server for a new one.")
+		return s.deadSetup(ctx)
 	}
+	return s.mayBeFirst(ctx)
+}
+
+// deadSetup returns the error for a token that makes no account: it says what to do.
+func (s *Service) deadSetup(ctx context.Context) error {
+	if err := s.mayBeFirst(ctx); err != nil {
+		return err
+	}
+	return loci.Fail(loci.NotFound, "The setup link is used or expired: restart the server for a new one.")
+}
+
+// mayBeFirst refuses to make the first account where there is one.
+func (s *Service) mayBeFirst(ctx context.Context) error {
 	some, err := store.SystemRead(ctx, s.Store, "see whether there is an account", func(t *store.SystemTx) (bool, error) { return t.Users() })
 	if err == nil && some {
 		err = loci.Fail(loci.NotFound, "There is an account already: sign in.")

@@ -14,6 +14,9 @@ import (
 // ReadContext gathers what an agent should know before it begins.
 func (s *Service) ReadContext(ctx context.Context, who *loci.Actor, in loci.ReadContext) (loci.MemoryContext, error) {
 	var out loci.MemoryContext
+	if in.Query != "" && in.Query.Empty() {
+		return out, emptyQuery()
+	}
 	list, err := read(ctx, s, who, func(tx *store.Tx) (list []loci.Memory, err error) {
 		f := store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID}
 		if in.AtlasID != "" {

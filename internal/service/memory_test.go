@@ -154,6 +154,10 @@ func TestAnAtlasAndAWorkspaceBesideItMustAgree(t *testing.T) {
 	refused(t, w, proof.Owner, service.MemoryCreate, loci.CreateMemory{Content: "x", AtlasID: shelf, WorkspaceID: other}, loci.AtlasWorkspaceMismatch)
 	refused(t, w, proof.Member, service.MemoryCreate, loci.CreateMemory{Content: "x", AtlasID: shelf, WorkspaceID: other}, loci.NotFound)
 	refused(t, w, proof.Owner, service.MemoryList, loci.ListMemories{AtlasID: shelf, WorkspaceID: other}, loci.AtlasWorkspaceMismatch)
+	for _, blank := range []loci.Query{"   ", "?!"} {
+		refused(t, w, proof.Member, service.MemorySearch, loci.SearchMemories{Query: blank}, loci.InvalidQuery)
+		refused(t, w, proof.Member, service.MemoryContext, loci.ReadContext{Query: blank}, loci.InvalidQuery)
+	}
 	refused(t, w, proof.Member, service.MemorySearch, loci.SearchMemories{Query: "x", AtlasID: shelf, WorkspaceID: other}, loci.NotFound)
 }
 

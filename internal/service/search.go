@@ -66,8 +66,16 @@ type seeker struct {
 	found   store.Findings
 }
 
+// emptyQuery returns the error for a query that nothing could answer.
+func emptyQuery() error {
+	return loci.Fail(loci.InvalidQuery, "query holds no letter, digit or symbol: give it words, a question or a \"quoted phrase\"")
+}
+
 func (s *Service) search(ctx context.Context, who *loci.Actor, in loci.SearchMemories) (out loci.FoundMemories, err error) {
 	began := time.Now()
+	if in.Query.Empty() {
+		return out, emptyQuery()
+	}
 	cursor, limit := in.Cursor, in.Limit
 	in.Cursor, in.Limit = "", 0
 	if in.Mode == "" {

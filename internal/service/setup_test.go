@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -18,7 +19,9 @@ func setUp(token string) loci.SetUp {
 func TestTheSetupLinkWorksOnce(t *testing.T) {
 	t.Parallel()
 	w := proof.Empty(t, proof.SQLite, proof.Options{})
-	refused(t, w, proof.Nobody, service.AuthSetup, setUp("guess"), loci.NotFound)
+	if err := refused(t, w, proof.Nobody, service.AuthSetup, setUp("guess"), loci.NotFound); !strings.Contains(err.Error(), "restart the server") {
+		t.Error(err)
+	}
 	refused(t, w, proof.Nobody, service.AuthSetup, setUp(""), loci.NotFound)
 	old := w.Service.OpenSetup()
 	token := w.Service.OpenSetup()
@@ -30,7 +33,15 @@ func TestTheSetupLinkWorksOnce(t *testing.T) {
 	if out.User.Email != "first@example.com" || out.User.Name != "first" {
 		t.Errorf("%+v", out.User)
 	}
-	refused(t, w, proof.Nobody, service.AuthSetup, setUp(token), loci.NotFound)
+	for name, err := range map[string]error{
+		"used":  refused(t, w, proof.Nobody, service.AuthSetup, setUp(token), loci.NotFound),
+		"guess": refused(t, w, proof.Nobody, service.AuthSetup, setUp("guess"), loci.NotFound),
+		"page":  w.Service.CheckSetup(t.Context(), token),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "There is an account already: sign in") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 	again := setUp(w.Service.OpenSetup())
 	again.Email = "second@example.com"
 	refused(t, w, proof.Nobody, service.AuthSetup, again, loci.NotFound)
