@@ -23,11 +23,16 @@ func mistake(message []byte) (code int, text string) {
 	switch {
 	case bytes.HasPrefix(bytes.TrimSpace(message), []byte("[")):
 		return -32600, "Batches are not supported: send one message at a time."
+	case len(identity(message)) > maxID:
+		return -32600, "The id must have at most 256 bytes."
 	case !identifies(identity(message)):
 		return -32600, "The id must be a string, or an integer of at most 2^53-1."
 	}
 	return 0, ""
 }
+
+// maxID is the most bytes of an id, which comes back with every answer.
+const maxID = 256
 
 // identity returns the id of a message that is valid JSON, or nil where it has none.
 func identity(message []byte) json.RawMessage {

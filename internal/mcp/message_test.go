@@ -1,0 +1,16 @@
+package mcp
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestLongIDsAreRefused(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]int{1: 0, maxID - 2: 0, maxID - 1: -32600, 1 << 20: -32600} {
+		message := `{"jsonrpc":"2.0","method":"ping","id":"` + strings.Repeat("x", n) + `"}`
+		if code, text := mistake([]byte(message)); code != want {
+			t.Errorf("an id of %d bytes and two quotes: %d %s", n, code, text)
+		}
+	}
+}
