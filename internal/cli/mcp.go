@@ -18,15 +18,16 @@ func (p *program) mcp() *cobra.Command {
 		Use:   "mcp",
 		Short: "Serve an agent over stdin and stdout (Model Context Protocol)",
 		Long: "Serves one agent on this device: its memories are those of the login, or of this device.\n" +
-			"With --workspace or --atlas the agent works in that place alone: what it stores goes there, and it finds nothing else.\n" +
+			"With --workspace or --atlas the agent works in that place alone: what it stores goes there, lists and\n" +
+			"searches look there, and calls that name another place are refused. Tools that name no place (workspace_list) are not narrowed.\n" +
 			"Nothing but messages of the protocol is written to stdout.",
 		Example: "loci mcp\nloci mcp --atlas Website\nloci mcp --local --toolset full",
 		Args:    exactly(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.serveAgent(cmd, name, workspace, atlas) },
 	}
 	cmd.Flags().StringVar(&name, "toolset", "", "The set of tools: "+strings.Join(toolsets, ", ")+" (LOCI_MCP_TOOLSET; default: core)")
-	cmd.Flags().StringVar(&workspace, "workspace", "", "Keep to the workspace of this name or id")
-	cmd.Flags().StringVar(&atlas, "atlas", "", "Keep to the atlas of this name or id")
+	cmd.Flags().StringVar(&workspace, "workspace", "", "Keep to the workspace of this name or id, or beginning of an id")
+	cmd.Flags().StringVar(&atlas, "atlas", "", "Keep to the atlas of this name or id, or beginning of an id")
 	_ = cmd.RegisterFlagCompletionFunc("toolset", cobra.FixedCompletions(toolsets, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd
 }

@@ -51,8 +51,9 @@ func narrow(ctx context.Context, caller op.Caller, table *op.Table, workspace, a
 
 // place returns the one workspace or atlas with this name or id.
 func (s *scope) place(ctx context.Context, resource, wanted string) (found record, err error) {
-	var named []record
+	var named, begun []record
 	var known []string
+	start := strings.ToLower(wanted)
 	for r, err := range walk(ctx, s.Caller, s.table.Op(resource+".list"), nil) {
 		if err != nil {
 			return record{}, err
@@ -64,8 +65,13 @@ func (s *scope) place(ctx context.Context, resource, wanted string) (found recor
 			return r, nil
 		case r.Name == wanted:
 			named = append(named, r)
+		case idStart.MatchString(start) && strings.HasPrefix(r.ID, start):
+			begun = append(begun, r)
 		}
 		known = append(known, fmt.Sprintf("%q", r.Name))
+	}
+	if len(named) == 0 {
+		named = begun
 	}
 	switch len(named) {
 	case 1:
@@ -73,11 +79,29 @@ func (s *scope) place(ctx context.Context, resource, wanted string) (found recor
 	case 0:
 		return record{}, loci.Fail(loci.NotFound, "There is no %s %q: there are %s.", resource, wanted, enumerate(known))
 	}
-	ids := make([]string, len(named))
-	for i, r := range named {
-		ids[i] = r.ID
+	return record{}, s.ambiguous(ctx, resource, wanted, named)
+}
+
+// ambiguous returns the error for a name, or the beginning of an id, that several
+// records have: it lists them, atlases with their workspaces.
+func (s *scope) ambiguous(ctx context.Context, resource, wanted string, found []record) error {
+	spaces, advice := map[string]string{}, "use a whole id"
+	if resource == "atlas" {
+		for w, err := range walk(ctx, s.Caller, s.table.Op("workspace.list"), nil) {
+			if err != nil {
+				return err
+			}
+			spaces[w.ID] = fmt.Sprintf(" of the workspace %q", w.Name)
+		}
+		if s.workspaceID == "" {
+			advice += ", or name the workspace with --workspace"
+		}
 	}
-	return record{}, loci.Fail(loci.InvalidQuery, "Several %s records are called %q: use one of the ids %s", resource, wanted, enumerate(ids))
+	lines := make([]string, len(found))
+	for i, r := range found {
+		lines[i] = fmt.Sprintf("%s %q%s", r.ID, r.Name, spaces[r.WorkspaceID])
+	}
+	return loci.Fail(loci.InvalidQuery, "Several %s records answer to %q: %s: %s", resource, wanted, advice, enumerate(lines))
 }
 
 // Call runs the operation within the scope.
