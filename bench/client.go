@@ -20,7 +20,7 @@ type request []byte
 
 func newRequest(method, path, key string, body any) request {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: loci.test\r\nUser-Agent: bench\r\nAccept: */*\r\n", method, path)
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: bench\r\nAccept: */*\r\n", method, path)
 	if key != "" {
 		fmt.Fprintf(&b, "Authorization: Bearer %s\r\n", key)
 	}
