@@ -3,7 +3,9 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
@@ -23,12 +25,28 @@ func mistake(message []byte) (code int, text string) {
 	switch {
 	case bytes.HasPrefix(bytes.TrimSpace(message), []byte("[")):
 		return -32600, "Batches are not supported: send one message at a time."
+	case misnamed(message):
+		return -32600, "The members of a message are jsonrpc, id, method, params, result and error, in small letters and without escapes."
 	case len(identity(message)) > maxID:
 		return -32600, "The id must have at most 256 bytes."
 	case !identifies(identity(message)):
 		return -32600, "The id must be a string, or an integer of at most 2^53-1."
 	}
 	return 0, ""
+}
+
+// members are what a message is read by.
+var members = []string{"jsonrpc", "id", "method", "params", "result", "error"}
+
+// misnamed reports whether a member has a name by which the SDK would take it for another: it reads
+// names in any letter case, and escaped.
+func misnamed(message []byte) (found bool) {
+	each(message, func(name, _ []byte) {
+		found = found || bytes.IndexByte(name, '\\') >= 0 || slices.ContainsFunc(members, func(m string) bool {
+			return string(name) != m && strings.EqualFold(string(name), m)
+		})
+	})
+	return found
 }
 
 // maxID is the most bytes of an id, which comes back with every answer.

@@ -14,3 +14,18 @@ func TestLongIDsAreRefused(t *testing.T) {
 		}
 	}
 }
+
+func TestMisnamedMembersAreRefused(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]int{
+		`{"jsonrpc":"2.0","method":"ping","id":1}`:          0,
+		`{"jsonrpc":"2.0","method":"ping","id":1,"idea":2}`: 0,
+		`{"jsonrpc":"2.0","method":"ping","ID":1}`:          -32600,
+		`{"jsonrpc":"2.0","method":"ping","\u0069d":1}`:     -32600,
+		`{"jsonrpc":"2.0","Method":"ping","id":1}`:          -32600,
+	} {
+		if code, text := mistake([]byte(message)); code != want {
+			t.Errorf("%s: %d %s", message, code, text)
+		}
+	}
+}
