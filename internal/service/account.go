@@ -59,7 +59,7 @@ func (s *Service) Register(ctx context.Context, who *loci.Actor, in loci.Registe
 			return loci.SignedIn{}, err
 		}
 	}
-	n, err := s.newUser(ctx, in.Email, in.Name, in.Password)
+	n, err := s.newUser(ctx, networkOf(who.Address), in.Email, in.Name, in.Password)
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
@@ -86,7 +86,7 @@ func (s *Service) SetUp(ctx context.Context, who *loci.Actor, in loci.SetUp) (_ 
 		return loci.SignedIn{}, err
 	}
 	defer func() { releaseUndecided(release, err) }()
-	n, err := s.newUser(ctx, in.Email, in.Name, in.Password)
+	n, err := s.newUser(ctx, networkOf(who.Address), in.Email, in.Name, in.Password)
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
@@ -127,9 +127,9 @@ func (s *Service) mayBeFirst(ctx context.Context) error {
 	return err
 }
 
-// newUser checks an address and hashes a password.
+// newUser checks an address and hashes a password, which comes from a network.
 func (s *Service) newUser(
-	ctx context.Context, e loci.Email, name loci.Name, p loci.Password,
+	ctx context.Context, network string, e loci.Email, name loci.Name, p loci.Password,
 ) (n store.NewUser, err error) {
 	if !e.Valid() {
 		return n, loci.Fail(loci.InvalidQuery, "email must be an e-mail address")
@@ -139,7 +139,7 @@ func (s *Service) newUser(
 		n.Name, _, _ = strings.Cut(string(e), "@")
 	}
 	if p != "" {
-		n.Password, err = s.passwords.hash(ctx, string(p))
+		n.Password, err = s.passwords.hash(ctx, network, string(p))
 	}
 	return n, err
 }
@@ -183,7 +183,7 @@ func (s *Service) SignIn(ctx context.Context, who *loci.Actor, in loci.SignIn) (
 		release()
 		return loci.SignedIn{}, err
 	}
-	ok, err := s.passwords.check(ctx, l.Password, string(in.Password))
+	ok, err := s.passwords.check(ctx, networkOf(who.Address), l.Password, string(in.Password))
 	if err != nil {
 		release() // the password was not looked at
 		return loci.SignedIn{}, err
@@ -244,7 +244,7 @@ func (s *Service) AddUser(ctx context.Context, e loci.Email, name loci.Name, p l
 	if n, r := utf8.RuneCountInString(string(p)), p.Rule(); p != "" && (n < r.MinLength || n > r.MaxLength) {
 		return loci.User{}, loci.Fail(loci.InvalidQuery, "a password must have %d to %d characters", r.MinLength, r.MaxLength)
 	}
-	n, err := s.newUser(ctx, e, name, p)
+	n, err := s.newUser(ctx, "", e, name, p)
 	if err != nil {
 		return loci.User{}, err
 	}

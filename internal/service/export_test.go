@@ -12,13 +12,13 @@ const (
 func (s *Service) HoldHashes() (free func()) {
 	n := s.passwords.queue.free
 	for range n {
-		if err := s.passwords.queue.acquire(context.Background(), hashSignIn); err != nil {
+		if err := s.passwords.queue.acquire(context.Background(), hashSignIn, ""); err != nil {
 			panic(err)
 		}
 	}
 	return func() {
 		for range n {
-			s.passwords.queue.release()
+			s.passwords.queue.release("")
 		}
 	}
 }

@@ -20,79 +20,141 @@ const (
 )
 
 // A hashQueue bounds how many passwords are hashed at once, because each hash takes
-// 19 MiB and some 20 ms of a processor, and how many callers wait for their turn.
+// 19 MiB and some 20 ms of a processor, and how many callers wait for their turn. It is
+// fair between networks: a turn goes to the network with the fewest hashes under way,
+// and a full queue refuses the one with the most callers in it.
 type hashQueue struct {
 	bounds [hashPriorities]int // callers that may wait
 
 	mu      sync.Mutex
-	free    int // hashes that may begin
-	waiting [hashPriorities][]chan struct{}
+	free    int            // hashes that may begin
+	running map[string]int // by network
+	turns   int            // that were handed on
+	waiting [hashPriorities][]*hashCaller
 }
 
+// A hashCaller waits for its turn.
+type hashCaller struct {
+	network string
+	done    chan struct{} // closed when it gets its turn, or is refused
+	refused bool
+}
+
+// signUpTurns is the number of turns of which sign-ups get one while they wait.
+const signUpTurns = 4
+
 func newHashQueue(slots int, bounds [hashPriorities]int) *hashQueue {
-	return &hashQueue{free: slots, bounds: bounds}
+	return &hashQueue{free: slots, bounds: bounds, running: map[string]int{}}
 }
 
 // run calls f in its turn, or returns Unavailable where too many wait already.
-func (q *hashQueue) run(ctx context.Context, p hashPriority, f func()) error {
-	if err := q.acquire(ctx, p); err != nil {
+func (q *hashQueue) run(ctx context.Context, p hashPriority, network string, f func()) error {
+	if err := q.acquire(ctx, p, network); err != nil {
 		return err
 	}
-	defer q.release()
+	defer q.release(network)
 	f()
 	return nil
 }
 
-func (q *hashQueue) acquire(ctx context.Context, p hashPriority) error {
+var errHashQueue = &loci.Error{Code: loci.Unavailable, Retry: 2 * time.Second,
+	Message: "Too many people sign in or register at this moment: wait for Retry-After seconds."}
+
+func (q *hashQueue) acquire(ctx context.Context, p hashPriority, network string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	q.mu.Lock()
 	if q.free > 0 { // nobody waits
 		q.free--
+		q.running[network]++
 		q.mu.Unlock()
 		return nil
 	}
-	if len(q.waiting[p]) >= q.bounds[p] {
+	if len(q.waiting[p]) >= q.bounds[p] && !q.refuse(p, network) {
 		q.mu.Unlock()
-		return &loci.Error{Code: loci.Unavailable, Retry: 2 * time.Second,
-			Message: "Too many people sign in or register at this moment: wait for Retry-After seconds."}
+		return errHashQueue
 	}
-	turn := make(chan struct{})
-	q.waiting[p] = append(q.waiting[p], turn)
+	c := &hashCaller{network: network, done: make(chan struct{})}
+	q.waiting[p] = append(q.waiting[p], c)
 	q.mu.Unlock()
 	select {
-	case <-turn:
+	case <-c.done:
+		if c.refused {
+			return errHashQueue
+		}
 		return nil
 	case <-ctx.Done():
-		q.leave(p, turn)
+		q.leave(p, c)
 		return ctx.Err()
 	}
 }
 
+// refuse makes room for a caller from a network: the last caller of the network that has
+// the most is refused. It reports false where that is the network itself.
+func (q *hashQueue) refuse(p hashPriority, network string) bool {
+	callers := map[string]int{}
+	last, most := -1, 0
+	for i, c := range q.waiting[p] {
+		if callers[c.network]++; callers[c.network] >= most {
+			last, most = i, callers[c.network]
+		}
+	}
+	if last < 0 || most <= callers[network]+1 {
+		return false
+	}
+	c := q.waiting[p][last]
+	q.waiting[p] = slices.Delete(q.waiting[p], last, last+1)
+	c.refused = true
+	close(c.done)
+	return true
+}
+
 // leave takes a caller out of the queue, and passes on a turn that it got meanwhile.
-func (q *hashQueue) leave(p hashPriority, turn chan struct{}) {
+func (q *hashQueue) leave(p hashPriority, c *hashCaller) {
 	q.mu.Lock()
-	i := slices.Index(q.waiting[p], turn)
+	i := slices.Index(q.waiting[p], c)
 	if i >= 0 {
 		q.waiting[p] = slices.Delete(q.waiting[p], i, i+1)
 	}
+	granted := i < 0 && !c.refused
 	q.mu.Unlock()
-	if i < 0 {
-		q.release()
+	if granted {
+		q.release(c.network)
 	}
 }
 
-// release hands the turn to the next caller.
-func (q *hashQueue) release() {
+// release hands the turn of a caller from a network to the next one.
+func (q *hashQueue) release(network string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for p, callers := range q.waiting {
-		if len(callers) > 0 {
-			close(callers[0])
-			q.waiting[p] = slices.Delete(callers, 0, 1)
+	if q.running[network]--; q.running[network] <= 0 {
+		delete(q.running, network)
+	}
+	q.turns++
+	order := []hashPriority{hashSignIn, hashSignUp}
+	if q.turns%signUpTurns == 0 {
+		slices.Reverse(order)
+	}
+	for _, p := range order {
+		if len(q.waiting[p]) > 0 {
+			q.grant(p)
 			return
 		}
 	}
 	q.free++
+}
+
+// grant gives a turn to the first caller of the networks with the fewest hashes under way.
+func (q *hashQueue) grant(p hashPriority) {
+	next := 0
+	for i, c := range q.waiting[p] {
+		if q.running[c.network] < q.running[q.waiting[p][next].network] {
+			next = i
+		}
+	}
+	c := q.waiting[p][next]
+	q.waiting[p] = slices.Delete(q.waiting[p], next, next+1)
+	q.running[c.network]++
+	close(c.done)
 }

@@ -34,7 +34,7 @@ func TestHashQueueServesSignInsFirst(t *testing.T) {
 	var all sync.WaitGroup
 	hash := func(p hashPriority, f func()) {
 		all.Go(func() {
-			if err := q.run(t.Context(), p, func() { f(); order = append(order, p) }); err != nil {
+			if err := q.run(t.Context(), p, "", func() { f(); order = append(order, p) }); err != nil {
 				t.Error(err)
 			}
 		})
@@ -60,19 +60,19 @@ func TestHashQueueServesSignInsFirst(t *testing.T) {
 func TestHashQueueRefusesWhenFull(t *testing.T) {
 	t.Parallel()
 	q := newHashQueue(1, [hashPriorities]int{1, 1})
-	if err := q.acquire(t.Context(), hashSignUp); err != nil {
+	if err := q.acquire(t.Context(), hashSignUp, ""); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 2)
-	go func() { done <- q.run(t.Context(), hashSignUp, func() {}) }()
+	go func() { done <- q.run(t.Context(), hashSignUp, "", func() {}) }()
 	waitUntil(t, "one waits", func() bool { return q.waitingAs(hashSignUp) == 1 })
-	err := q.run(t.Context(), hashSignUp, func() { t.Error("ran") })
+	err := q.run(t.Context(), hashSignUp, "", func() { t.Error("ran") })
 	if !loci.Is(err, loci.Unavailable) || loci.AsError(err).Retry <= 0 {
 		t.Errorf("one more is answered %v", err)
 	}
-	go func() { done <- q.run(t.Context(), hashSignIn, func() {}) }()
+	go func() { done <- q.run(t.Context(), hashSignIn, "", func() {}) }()
 	waitUntil(t, "a sign-in waits all the same", func() bool { return q.waitingAs(hashSignIn) == 1 })
-	q.release()
+	q.release("")
 	for range 2 {
 		if err := <-done; err != nil {
 			t.Error(err)
@@ -83,12 +83,12 @@ func TestHashQueueRefusesWhenFull(t *testing.T) {
 func TestHashQueueForgetsCallersThatLeave(t *testing.T) {
 	t.Parallel()
 	q := newHashQueue(1, [hashPriorities]int{1, 1})
-	if err := q.acquire(t.Context(), hashSignIn); err != nil {
+	if err := q.acquire(t.Context(), hashSignIn, ""); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
-	go func() { done <- q.run(ctx, hashSignIn, func() { t.Error("ran") }) }()
+	go func() { done <- q.run(ctx, hashSignIn, "", func() { t.Error("ran") }) }()
 	waitUntil(t, "one waits", func() bool { return q.waitingAs(hashSignIn) == 1 })
 	cancel()
 	if err := <-done; err != context.Canceled {
@@ -98,13 +98,79 @@ func TestHashQueueForgetsCallersThatLeave(t *testing.T) {
 		t.Error("it still waits")
 	}
 	// A turn that comes while its caller leaves goes to the next one.
-	turn := make(chan struct{})
-	close(turn)
-	q.leave(hashSignIn, turn)
+	granted := &hashCaller{done: make(chan struct{})}
+	close(granted.done)
+	q.leave(hashSignIn, granted)
 	if q.free != 1 {
 		t.Errorf("%d slots are free", q.free)
 	}
-	if err := q.run(ctx, hashSignIn, func() { t.Error("ran") }); err != context.Canceled {
+	if err := q.run(ctx, hashSignIn, "", func() { t.Error("ran") }); err != context.Canceled {
 		t.Error(err)
+	}
+}
+
+func TestHashQueueIsFairBetweenNetworks(t *testing.T) {
+	t.Parallel()
+	q := newHashQueue(1, [hashPriorities]int{4, 1})
+	if err := q.acquire(t.Context(), hashSignIn, "flood"); err != nil {
+		t.Fatal(err)
+	}
+	flood, victim := make(chan error, 8), make(chan error, 1)
+	for range 4 {
+		go func() { flood <- q.run(t.Context(), hashSignIn, "flood", func() {}) }()
+	}
+	waitUntil(t, "the queue is full", func() bool { return q.waitingAs(hashSignIn) == 4 })
+	if err := q.run(t.Context(), hashSignIn, "flood", func() { t.Error("ran") }); !loci.Is(err, loci.Unavailable) {
+		t.Errorf("one more of the flood is answered %v", err)
+	}
+	order := make(chan int, 1)
+	go func() {
+		victim <- q.run(t.Context(), hashSignIn, "victim", func() { order <- q.waitingAs(hashSignIn) })
+	}()
+	if err := <-flood; !loci.Is(err, loci.Unavailable) {
+		t.Errorf("the last of the flood is answered %v", err)
+	}
+	waitUntil(t, "the victim waits", func() bool { return q.waitingAs(hashSignIn) == 4 })
+	q.mu.Lock()
+	q.running["flood"]++ // as in another slot
+	q.mu.Unlock()
+	q.release("flood")
+	if n := <-order; n != 3 {
+		t.Errorf("%d wait while the victim has its turn, want 3 of the flood", n)
+	}
+	if err := <-victim; err != nil {
+		t.Error(err)
+	}
+	for range 3 {
+		if err := <-flood; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestHashQueueStarvesNoSignUp(t *testing.T) {
+	t.Parallel()
+	q := newHashQueue(1, [hashPriorities]int{50, 1})
+	if err := q.acquire(t.Context(), hashSignIn, ""); err != nil {
+		t.Fatal(err)
+	}
+	var order []hashPriority // written by the holder of the one slot
+	var all sync.WaitGroup
+	for i := range 21 {
+		p := hashSignIn
+		if i == 20 {
+			p = hashSignUp
+		}
+		all.Go(func() {
+			if err := q.run(t.Context(), p, "", func() { order = append(order, p) }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	waitUntil(t, "all wait", func() bool { return q.waitingAs(hashSignIn) == 20 && q.waitingAs(hashSignUp) == 1 })
+	q.release("")
+	all.Wait()
+	if n := slices.Index(order, hashSignUp); n < 0 || n >= signUpTurns {
+		t.Errorf("the sign-up was number %d of %d", n, len(order))
 	}
 }

@@ -39,20 +39,20 @@ func newPasswords() passwords {
 	return passwords{newHashQueue(min(runtime.GOMAXPROCS(0), maxHashes), bounds)}
 }
 
-func (p passwords) argon(ctx context.Context, urgency hashPriority, password string, k kept) (hash []byte, err error) {
-	err = p.queue.run(ctx, urgency, func() {
+func (p passwords) argon(ctx context.Context, urgency hashPriority, network, password string, k kept) (hash []byte, err error) {
+	err = p.queue.run(ctx, urgency, network, func() {
 		// One form for all keyboards (RFC 8265, section 4.2.2).
 		hash = argon2.IDKey(norm.NFC.Bytes([]byte(password)), k.salt, k.time, k.memory, k.lanes, argonKey)
 	})
 	return hash, err
 }
 
-// hash returns the PHC string of a new password.
-func (p passwords) hash(ctx context.Context, password string) (string, error) {
+// hash returns the PHC string of a new password, which comes from a network.
+func (p passwords) hash(ctx context.Context, network, password string) (string, error) {
 	salt := make([]byte, 16)
 	rand.Read(salt)
 	k := kept{memory: argonMemory, time: argonTime, lanes: argonLanes, salt: salt}
-	hash, err := p.argon(ctx, hashSignUp, password, k)
+	hash, err := p.argon(ctx, hashSignUp, network, password, k)
 	e := base64.RawStdEncoding
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonLanes,
 		e.EncodeToString(salt), e.EncodeToString(hash)), err
@@ -62,8 +62,8 @@ func (p passwords) hash(ctx context.Context, password string) (string, error) {
 // the answer takes as long as for one that is there.
 const nobody = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
-// check reports whether a password is the one of a PHC string.
-func (p passwords) check(ctx context.Context, phc, password string) (bool, error) {
+// check reports whether a password, which comes from a network, is the one of a PHC string.
+func (p passwords) check(ctx context.Context, network, phc, password string) (bool, error) {
 	known := phc != ""
 	if !known {
 		phc = nobody
@@ -72,7 +72,7 @@ func (p passwords) check(ctx context.Context, phc, password string) (bool, error
 	if err != nil {
 		return false, fmt.Errorf("service: a stored password: %w", err)
 	}
-	hash, err := p.argon(ctx, hashSignIn, password, k)
+	hash, err := p.argon(ctx, hashSignIn, network, password, k)
 	return known && err == nil && subtle.ConstantTimeCompare(hash, k.hash) == 1, err
 }
 
