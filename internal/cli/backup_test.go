@@ -120,7 +120,7 @@ func TestABackupReplacesNothingByItself(t *testing.T) {
 	run(done, "check")
 }
 
-// What was cut off leaves the file that was there, and nothing beside it.
+// A backup that is cut off leaves the old file, and nothing beside it.
 func TestABackupThatIsInterruptedLeavesTheOldOne(t *testing.T) {
 	t.Parallel()
 	dir, file := backedUp(t)

@@ -37,7 +37,7 @@ func (d *Door) handler(t *tool) sdk.ToolHandler {
 // answer runs the tool and returns the one JSON object of its result. It is
 // shown once, as text: no revision asks a tool without an output schema for
 // structured content, and a client that gives the model both doubles its cost.
-// What the operation refuses is a result that says so, for the agent to read.
+// A refusal of the operation is a result, which the agent reads.
 func (d *Door) answer(ctx context.Context, t *tool, c *op.Call, args []byte) (object []byte, failed bool) {
 	object, err := d.run(ctx, t, c, args)
 	if err == nil {

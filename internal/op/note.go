@@ -76,7 +76,7 @@ func (h *Host) write(ctx context.Context, level slog.Level, message string, e en
 	// the source, which is this one every time.
 	line := slog.NewRecord(e.began.Add(took), level, message, 0)
 	line.AddAttrs(attrs...)
-	// What cannot be logged has nowhere else to go.
+	// An error of the log has nowhere else to go.
 	_ = h.Log.Handler().Handle(ctx, line)
 }
 

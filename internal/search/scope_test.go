@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// What is asked for in one atlas alone is ranked as in a workspace of its own, however
-// both are spread over segments and unfolded rows, and whatever stands beside it.
+// A search of one atlas ranks as in a workspace of its own, however both are spread over
+// segments and unfolded rows, and whatever stands beside it.
 func TestOneAtlasRanksAsAWorkspaceOfItsOwn(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 5))

@@ -57,8 +57,8 @@ type Inspection struct {
 	window int // of how many memories the bands are held at once; 0 is inspectWindow
 }
 
-// What samples found in this process: all flaws, and of them those that only a
-// backup can make good.
+// Flaws that samples found in this process, and those of them that only a backup can
+// make good.
 var seenFlaws, seenDamage atomic.Int64
 
 // SeenFlaws returns how many flaws samples have found in this process.
@@ -143,7 +143,7 @@ func (s *Store) inspectOne(ctx context.Context, i inspector, sum *Inspected, o I
 			return err
 		}
 		found = int64(len(i.flaws)) + i.more
-		// What is written into a damaged table can be lost again: a round that leaves as many flaws is the last.
+		// A damaged table can lose what a repair writes: a round that leaves as many flaws is the last.
 		if len(i.flaws) < maxFlaws || !o.Repair || sum.Repaired == before || found >= last {
 			sum.Memories += int64(len(i.chosen()))
 			sum.Found += i.more

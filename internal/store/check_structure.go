@@ -73,7 +73,7 @@ func (s *Store) inspectStructure(ctx context.Context, sum *Inspected, o Inspecti
 	return nil
 }
 
-// What SQLite's check names: an index, the page at which a tree begins, or a column
+// Names in a finding of SQLite's check: an index, the page at which a tree begins, or a column
 // (https://sqlite.org/pragma.html#pragma_integrity_check).
 var (
 	namedIndex  = regexp.MustCompile(`(?:missing from|in|entries in) index (\S+)$`)

@@ -11,8 +11,8 @@ import (
 // MaxPage is the most bytes of an answer that lists records, as JSON.
 const MaxPage = 4 << 20
 
-// What the records of a page have room for, and how many memories one statement
-// reads: with the largest texts that is little more than a page holds.
+// Bytes of the records of a page, and how many memories one statement reads: with the
+// largest texts that is little more than a page holds.
 const (
 	pageRoom   = MaxPage - 64<<10 // the rest is for what stands beside them, such as the cursor
 	readAtOnce = 20

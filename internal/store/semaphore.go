@@ -7,7 +7,7 @@ import (
 
 // A semaphore hands out the places of a pool. It is fair between users: a free
 // place goes to the waiting user who holds fewest, and no user holds all of them.
-// What the service does for itself has no user: it comes first and has no bound.
+// The work of the service itself has no user: it comes first and has no bound.
 type semaphore struct {
 	mu      sync.Mutex
 	places  int

@@ -88,7 +88,7 @@ func TestNothingIsWrittenToADatabaseThatIsNotThereAnyMore(t *testing.T) {
 	}
 }
 
-// Whoever does not write learns it from the log, within seconds.
+// The log says it within seconds, also where nobody writes.
 func TestAnIdleServerLogsThatItsDatabaseIsGone(t *testing.T) {
 	t.Parallel()
 	var log lockedBuffer

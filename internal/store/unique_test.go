@@ -67,7 +67,7 @@ func TestUnknownKindsAndStatesAreRead(t *testing.T) {
 			if ids(t, s, ann, store.Filter{}, 100); len(found(t, s, ann, "zebras", store.Filter{}).Page) == 0 {
 				t.Errorf("%s: nothing is found", c.set)
 			}
-			// What is changed or refused leaves the stored kind.
+			// A change of something else, or a refusal, leaves the stored kind.
 			title = "changed again"
 			if _, err := w.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: m.ID, Title: &title}); codeOf(err) != c.change {
 				t.Errorf("%s: %v", c.set, err)

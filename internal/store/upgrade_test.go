@@ -103,7 +103,7 @@ func TestDatabasesOfFormerSchemasAreUpgraded(t *testing.T) {
 	}
 }
 
-// What operators look at a database with must not change it under a server of an
+// Commands that only look at a database must not change it under a server of an
 // earlier version.
 func TestADatabaseOfAFormerSchemaIsKeptWhereThatIsAskedFor(t *testing.T) {
 	t.Parallel()
@@ -166,7 +166,7 @@ func TestAMigrationHasNoTimeouts(t *testing.T) {
 	})
 }
 
-// Who starts a server reads the cause, and not that he should try again.
+// The operator reads the cause, and not that he should try again.
 func TestAMigrationThatFailsTellsTheCause(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
