@@ -15,8 +15,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -59,7 +57,7 @@ func (s Settings) Backup(
 	if err := s.Present(ctx); err != nil {
 		return m, err
 	}
-	place := os.TempDir()
+	place := "" // the temporary folder
 	if file != "-" {
 		if err := s.mayWrite(file, force); err != nil {
 			return m, err
@@ -115,30 +113,6 @@ func (s Settings) mayWrite(file string, force bool) error {
 		}
 	}
 	return err
-}
-
-// partial makes a private folder for what is not whole yet, and takes away those that
-// earlier runs left because they were killed.
-func partial(place, prefix string) (dir string, remove func(), err error) {
-	left, _ := filepath.Glob(filepath.Join(place, prefix+"*.partial"))
-	for _, old := range left {
-		l := flock.New(filepath.Join(old, "lock"))
-		if ok, err := l.TryLock(); err == nil && ok {
-			os.RemoveAll(old)
-			l.Unlock()
-		}
-	}
-	if dir, err = os.MkdirTemp(place, prefix+"*.partial"); err != nil {
-		return "", nil, err
-	}
-	l := flock.New(filepath.Join(dir, "lock"))
-	if err := os.Chmod(dir, 0o700); err != nil { // whatever the umask
-		return "", nil, err
-	}
-	if _, err := l.TryLock(); err != nil {
-		return "", nil, err
-	}
-	return dir, func() { l.Unlock(); os.RemoveAll(dir) }, nil
 }
 
 // describe makes the manifest of the copy in a folder.
