@@ -52,10 +52,14 @@ func (p *program) page(c *cobra.Command, _ []string) {
 
 // usage is the line that shows how the command is called.
 func usage(c *cobra.Command) string {
-	if c.HasAvailableSubCommands() {
-		return c.CommandPath() + " <command>"
+	if !c.HasAvailableSubCommands() {
+		return c.UseLine()
 	}
-	return c.UseLine()
+	commands := c.CommandPath() + " <command>"
+	if strings.Contains(c.Use, " ") { // it takes arguments of its own
+		return c.UseLine() + "\n" + commands
+	}
+	return commands
 }
 
 func indent(text string) string { return "  " + strings.ReplaceAll(text, "\n", "\n  ") }

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
@@ -8,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -59,7 +62,10 @@ func (t *Tx) once() error {
 	case subtle.ConstantTimeCompare(fingerprint, o.Fingerprint[:]) != 1:
 		return loci.Fail(loci.IdempotencyConflict)
 	}
-	if r.answer, err = open(o.Seal, sealed); err != nil {
+	if r.answer, err = open(o.Seal, sealed); err == nil {
+		r.answer, err = unpack(r.answer)
+	}
+	if err != nil {
 		return fmt.Errorf("store: stored answer: %w", err)
 	}
 	o.Replayed = true
@@ -96,8 +102,41 @@ func (t *Tx) keep(out any) error {
 	_, err = t.exec(`INSERT INTO onces (credential, name, fingerprint, resource, created, answer, made_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 		ON CONFLICT (credential, name) DO UPDATE SET fingerprint = excluded.fingerprint, resource = excluded.resource,
 			created = excluded.created, answer = excluded.answer, made_at = excluded.made_at`,
-		t.who.CredentialID, o.Key, o.Fingerprint[:], t.resource, created, seal(o.Seal, answer), t.now)
+		t.who.CredentialID, o.Key, o.Fingerprint[:], t.resource, created, seal(o.Seal, pack(answer)), t.now)
 	return err
+}
+
+// Bounds of stored answers in bytes: from which on they are compressed, and how long none is.
+const (
+	packedAnswer  = 4 << 10
+	longestAnswer = 64 << 20
+)
+
+// pack compresses a long answer with gzip. An answer is JSON, which never begins as gzip does.
+func pack(answer []byte) []byte {
+	if len(answer) < packedAnswer {
+		return answer
+	}
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level is known
+	w.Write(answer)                                 // a buffer takes all
+	w.Close()
+	if b.Len() >= len(answer) {
+		return answer
+	}
+	return b.Bytes()
+}
+
+// unpack returns the answer that pack was given.
+func unpack(packed []byte) ([]byte, error) {
+	if !bytes.HasPrefix(packed, []byte{0x1f, 0x8b}) {
+		return packed, nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(r, longestAnswer))
 }
 
 // seal encrypts a stored answer with AES-256-GCM: who reads the database

@@ -171,6 +171,31 @@ func TestStoredAnswersAreSealed(t *testing.T) {
 	})
 }
 
+func TestLongStoredAnswersAreCompressed(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		long := strings.Repeat("\u0001", 260_000)
+		answer := func(text string) (map[string]string, error) {
+			return store.Write(ctx, s, keyed(ann, "k", "a"), func(tx *store.Tx) (map[string]string, error) {
+				_, err := tx.Self()
+				return map[string]string{"text": text}, err
+			})
+		}
+		first, err := answer(long)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := d.Query(t, "SELECT length(answer) FROM onces")[0]; len(n) > 5 {
+			t.Errorf("%s bytes are stored", n)
+		}
+		if again, err := answer("is not asked for"); err != nil || again["text"] != first["text"] {
+			t.Errorf("%d characters are answered again: %v", len(again["text"]), err)
+		}
+	})
+}
+
 func TestAKeyWithoutAHandleIsRefused(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
