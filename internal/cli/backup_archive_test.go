@@ -6,9 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -79,19 +76,7 @@ func TestABackupIsAsLongAsItsArchive(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			bad, to := filepath.Join(t.TempDir(), "bad.tar"), filepath.Join(t.TempDir(), "new")
-			if err := os.WriteFile(bad, c.archive, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if text := verify(t, refused, bad, nil); !strings.Contains(text, c.says) {
-				t.Error(text)
-			}
-			if text := operate(t, to)(refused, "backup", "restore", bad); !strings.Contains(text, c.says) {
-				t.Error(text)
-			}
-			if list := names(t, to); !slices.Equal(list, []string{"serve.lock"}) {
-				t.Errorf("the folder has %q", list)
-			}
+			refusesArchive(t, c.archive, c.says)
 			verify(t, refused, "-", bytes.NewReader(c.archive)) // of which nobody knows the length
 		})
 	}

@@ -200,19 +200,7 @@ func TestADamagedBackupIsNotRestored(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			bad, to := filepath.Join(t.TempDir(), "bad.tar"), filepath.Join(t.TempDir(), "new")
-			if err := os.WriteFile(bad, c.bytes, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if text := verify(t, refused, bad, nil); !strings.Contains(text, c.says) {
-				t.Error(text)
-			}
-			if text := operate(t, to)(refused, "backup", "restore", bad); !strings.Contains(text, c.says) {
-				t.Error(text)
-			}
-			if list := names(t, to); !slices.Equal(list, []string{"serve.lock"}) {
-				t.Errorf("the folder has %q", list)
-			}
+			refusesArchive(t, c.bytes, c.says)
 		})
 	}
 	stale := t.TempDir() // the log of another database would be played into the restored one
@@ -246,5 +234,23 @@ func TestPostgreSQLIsBackedUpWithItsOwnTools(t *testing.T) {
 	text = run(refused, "backup", "restore", file, "--db", db)
 	if !strings.Contains(text, "pg_restore --no-owner --exit-on-error --single-transaction --dbname='postgres://ann@db.example.org/loci?sslmode=require' '"+file+"'") {
 		t.Error(text)
+	}
+}
+
+// refusesArchive fails unless verify and restore refuse an archive with a reason, and nothing of it is left.
+func refusesArchive(t *testing.T, archive []byte, says string) {
+	t.Helper()
+	bad, to := filepath.Join(t.TempDir(), "bad.tar"), filepath.Join(t.TempDir(), "new")
+	if err := os.WriteFile(bad, archive, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if text := verify(t, refused, bad, nil); !strings.Contains(text, says) {
+		t.Error(text)
+	}
+	if text := operate(t, to)(refused, "backup", "restore", bad); !strings.Contains(text, says) {
+		t.Error(text)
+	}
+	if list := names(t, to); !slices.Equal(list, []string{"serve.lock"}) {
+		t.Errorf("the folder has %q", list)
 	}
 }

@@ -21,7 +21,7 @@ func listed(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// What others put beside a backup is neither followed nor removed, and gets no file.
+// Folders of others beside a backup are neither followed nor removed, and get no file.
 func TestLeftOversAreOnesOwnFolders(t *testing.T) {
 	t.Parallel()
 	place, elsewhere := t.TempDir(), t.TempDir()

@@ -144,7 +144,7 @@ func Hits(t testing.TB, s *Store, who *loci.Actor, q search.Query, f Filter) (li
 		if err := finding.rank(); err != nil {
 			return 0, err
 		}
-		for _, h := range bestByWords(finding.places, math.MaxInt) {
+		for _, h := range merged(finding.places, byWords, math.MaxInt) {
 			m, err := tx.scanMemory(scanned{func(dest ...any) error {
 				return tx.one(`SELECT`+memoryColumns+`FROM`+tx.memories()+`WHERE e.rid = ?2`, []any{h.Memory}, dest...)
 			}})

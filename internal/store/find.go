@@ -178,7 +178,7 @@ func (s *finding) run() error {
 	if err := s.meaning(); err != nil {
 		return err
 	}
-	nearest := merged(s.places, func(p *place) []search.Hit { return p.nearest })
+	nearest := merged(s.places, byMeaning, math.MaxInt)
 	s.found.Semantic, s.found.SemanticTook = len(nearest), time.Since(began)
 	if !s.q.Fuse {
 		s.hits = nearest
@@ -227,28 +227,21 @@ func (s *finding) open() error {
 	return nil
 }
 
-// merged are the hits of all places by score.
-func merged(places []*place, of func(*place) []search.Hit) (hits []search.Hit) {
+// merged are the hits of all places by score, the best ones, at most that many.
+func merged(places []*place, of func(*place) []search.Hit, most int) (hits []search.Hit) {
 	if len(places) == 1 {
-		return of(places[0])
+		hits = of(places[0])
+		return hits[:min(len(hits), most)]
 	}
 	for _, p := range places {
 		hits = append(hits, of(p)...)
 	}
-	search.Sort(hits)
-	return hits
-}
-
-// bestByWords are the best hits by words of all places, at most that many.
-func bestByWords(places []*place, most int) (hits []search.Hit) {
-	if len(places) == 1 {
-		return places[0].hits[:min(len(places[0].hits), most)]
-	}
-	for _, p := range places {
-		hits = append(hits, p.hits...)
-	}
 	return search.TopN(hits, most)
 }
+
+func byWords(p *place) []search.Hit { return p.hits }
+
+func byMeaning(p *place) []search.Hit { return p.nearest }
 
 // page shows a page of the hits. Scores are shown with four digits.
 func (s *finding) page(before Shown, limit int) (Findings, error) {

@@ -88,7 +88,7 @@ func (s *finding) beyond() error {
 			return err
 		}
 	}
-	s.hits = behind(s.hits, merged(s.places, func(p *place) []search.Hit { return p.nearest }))
+	s.hits = behind(s.hits, merged(s.places, byMeaning, math.MaxInt))
 	return nil
 }
 

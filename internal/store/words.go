@@ -21,7 +21,7 @@ const (
 func (s *finding) words() error {
 	key := rankingKey{s.t.who.UserID, s.q.Text, fmt.Sprint(s.reach, s.filter)}
 	if s.recall(key) {
-		s.hits = bestByWords(s.places, max(s.want, maxHits))
+		s.hits = merged(s.places, byWords, max(s.want, maxHits))
 		return nil
 	}
 	if err := s.rank(); err != nil {
@@ -33,7 +33,7 @@ func (s *finding) words() error {
 	for _, p := range s.places {
 		p.hits = s.kin(p, p.hits, search.WordTies)
 	}
-	s.hits = bestByWords(s.places, max(s.want, maxHits))
+	s.hits = merged(s.places, byWords, max(s.want, maxHits))
 	if err := s.best(s.hits); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (s *finding) reread() error {
 	if s.q.Exact.Wanted() {
 		deep = deepReread
 	}
-	top := bestByWords(s.places, deep+1)
+	top := merged(s.places, byWords, deep+1)
 	if len(top) == 0 {
 		return nil
 	}
