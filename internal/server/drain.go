@@ -150,14 +150,14 @@ func run(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) 
 	a := newAcceptor(l, connectionLimit(openFiles()))
 	srv := &http.Server{
 		Handler: httpapi.PaceBodies(a.rotating(h), bodyWait, readWait), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readWait, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, DisableGeneralOptionsHandler: true,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		ErrorLog: httpErrorLog(log, "api"),
 	}
 	a.relieve = func() {
 		srv.SetKeepAlivesEnabled(false) // closes those that are idle
 		srv.SetKeepAlivesEnabled(true)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- srv.Serve(Paced(a)) }()
+	go func() { ended <- srv.Serve(Paced(&retryListener{a, "api", log})) }()
 	select {
 	case err := <-ended:
 		return err

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -65,8 +66,14 @@ func (m *metrics) watch() (stop func()) {
 	}
 }
 
+// Bounds of connections to the metrics listener.
+const (
+	metricsReadWait = 30 * time.Second // for a request
+	metricsIdle     = 2 * time.Minute  // longer than the usual pauses between scrapes
+)
+
 // listen answers /metrics and /ready on an address of its own, if there is one.
-func (m *metrics) listen(addr string) (stop func(), err error) {
+func (m *metrics) listen(addr string, log *slog.Logger) (stop func(), err error) {
 	if addr == "" {
 		return func() {}, nil
 	}
@@ -74,9 +81,16 @@ func (m *metrics) listen(addr string) (stop func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	srv := &http.Server{Handler: m.handler(), ReadHeaderTimeout: 10 * time.Second}
-	go srv.Serve(l) // ends with Close
+	srv := m.server(log)
+	go srv.Serve(Paced(&retryListener{l, "metrics", log})) // ends with Close
 	return func() { srv.Close() }, nil
+}
+
+func (m *metrics) server(log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: m.handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: metricsReadWait,
+		IdleTimeout: metricsIdle, MaxHeaderBytes: 16 << 10, ErrorLog: httpErrorLog(log, "metrics"),
+	}
 }
 
 func (m *metrics) handler() http.Handler {

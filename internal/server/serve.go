@@ -63,7 +63,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	context.AfterFunc(ctx, func() { ready.draining.Store(true) })
 	m := newMetrics(st, ready)
 	host := &op.Host{Service: work, Admit: gate.Admit, Charge: gate.Charge, Log: log, Seen: m.seen}
-	stopMetrics, err := m.listen(s.MetricsListen)
+	stopMetrics, err := m.listen(s.MetricsListen, log)
 	if err != nil {
 		return fmt.Errorf("metrics: %w", err)
 	}
