@@ -219,7 +219,7 @@ func (i *inspector) compare(s *search.Segment, fetch search.Fetch, want []search
 		return err
 	}
 	if len(want) == 1 {
-		return i.stale(want[0].Memory, "its document in the index is not that of its row")
+		return i.differs(want[0].Memory)
 	}
 	small, err := search.Open(0, got.Head, nil)
 	if err != nil {
@@ -237,6 +237,17 @@ func (i *inspector) compare(s *search.Segment, fetch search.Fetch, want []search
 	}
 	right, _ := small.Kill(memories[:half])
 	return i.compare(right, pages, want[half:])
+}
+
+// differs tells of a memory whose document in the index is another one, unless the row
+// itself is damaged.
+func (i *inspector) differs(rid int64) error {
+	return i.read([]int64{rid}, func(m inspectedRow) error {
+		if m.damage() == "" {
+			i.flaw(FlawIndex, m.id, i.reindex(rid), "its document in the index is not that of its row")
+		}
+		return nil
+	})
 }
 
 // stale tells of a memory that is to be indexed anew.

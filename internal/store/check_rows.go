@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -9,19 +10,47 @@ import (
 )
 
 const inspectedColumns = ` e.rid, e.id, e.workspace, e.atlas, e.title, e.content, e.hash, e.kind, e.status, e.tags, e.version, e.created_at, e.verified_at, e.valid_until,
-	e.superseded_by, e.supersedes, e.source_name, e.source_group, e.source_position `
+	e.superseded_by, e.supersedes, e.source_name, e.source_uri, e.source_group, e.source_position,
+	e.created_by, e.updated_at, e.archived_at, e.verified_by, e.evidence, e.confidence, e.checksum `
 
 // inspectedRow is the row of a memory as it stands there, whatever that means.
 type inspectedRow struct {
 	rid, workspace, atlas, hash, created, verifiedAt, validUntil int64
+	updated, archivedAt                                          int64
 	kind, status, version                                        int
 	id, title, content, tags, supersededBy, supersedes           string
+	createdBy, verifiedBy, evidence                              string
 	source                                                       loci.Source
+	confidence                                                   *loci.Confidence
+	checksum                                                     *int64 // nil where a program of an earlier schema wrote the row
 }
 
 func (m *inspectedRow) scan(r row) error {
 	return r.Scan(&m.rid, &m.id, &m.workspace, &m.atlas, &m.title, &m.content, &m.hash, &m.kind, &m.status, &m.tags, &m.version, &m.created, &m.verifiedAt, &m.validUntil,
-		&m.supersededBy, &m.supersedes, &m.source.Name, &m.source.Group, &m.source.Position)
+		&m.supersededBy, &m.supersedes, &m.source.Name, &m.source.URI, &m.source.Group, &m.source.Position,
+		&m.createdBy, &m.updated, &m.archivedAt, &m.verifiedBy, &m.evidence, &m.confidence, &m.checksum)
+}
+
+// damage returns what is wrong with the row by itself, or nothing. What is derived
+// from such a row is left as it is: it may be the only witness of what the row was.
+func (m *inspectedRow) damage() string {
+	tags, err := readTexts(m.tags)
+	if err != nil || m.kind < 0 || m.kind >= len(loci.Kinds) || m.status < 0 || m.status >= len(loci.Statuses) {
+		return "its type, status or tags are none that there are"
+	}
+	if m.checksum == nil {
+		if m.hash != contentHash(m.content) {
+			return "the hash of its text is another one: the text is damaged"
+		}
+		return ""
+	}
+	if *m.checksum != memoryChecksum(loci.Memory{ID: m.id, Title: m.title, Content: m.content, Type: loci.KindAt(m.kind), Tags: tags,
+		Status: loci.StatusAt(m.status), Version: m.version, CreatedBy: m.createdBy, CreatedAt: loci.Time(m.created), UpdatedAt: loci.Time(m.updated),
+		ArchivedAt: loci.Time(m.archivedAt), VerifiedAt: loci.Time(m.verifiedAt), VerifiedBy: m.verifiedBy, ValidUntil: loci.Time(m.validUntil),
+		Evidence: m.evidence, Confidence: m.confidence, Source: &m.source}) {
+		return "its checksum is another one: its text, title, tags, source, type, status or review is damaged"
+	}
+	return ""
 }
 
 // change is what the index should know of the memory.
@@ -121,12 +150,25 @@ func (i *inspector) rows() error {
 	return i.batches(i.chosen(), func(part []int64) error { return i.read(part, i.row) })
 }
 
-func (i *inspector) row(m inspectedRow) error {
-	if m.hash != contentHash(m.content) {
-		i.flaw(FlawRows, m.id, nil, "the hash of its text is another one: the text is damaged")
+// rehash makes the hash of a memory's text anew, where the text is not damaged.
+func (i *inspector) rehash(rid int64) func(*SystemTx) (string, error) {
+	return func(t *SystemTx) (string, error) {
+		m, err := t.row(rid)
+		if errors.Is(err, errNoRow) || err == nil && m.damage() != "" {
+			return mendedMeanwhile, nil
+		}
+		if err == nil {
+			_, err = t.t.exec(`UPDATE memories SET hash = ?2 WHERE rid = ?1`, rid, contentHash(m.content))
+		}
+		return "made anew", err
 	}
-	if _, err := readTexts(m.tags); err != nil || m.kind < 0 || m.kind >= len(loci.Kinds) || m.status < 0 || m.status >= len(loci.Statuses) {
-		i.flaw(FlawRows, m.id, nil, "its type, status or tags are none that there are")
+}
+
+func (i *inspector) row(m inspectedRow) error {
+	if what := m.damage(); what != "" {
+		i.flaw(FlawRows, m.id, nil, "%s", what)
+	} else if m.hash != contentHash(m.content) {
+		i.flaw(FlawRows, m.id, i.rehash(m.rid), "the hash of its text is another one, and the text has its checksum")
 	}
 	var home int64
 	if err := i.t.c.one(`SELECT COALESCE((SELECT a.workspace FROM atlases a WHERE a.rid = ?1), 0)`, []any{m.atlas}, []any{&home}); err != nil {

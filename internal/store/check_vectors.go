@@ -33,7 +33,7 @@ func (i *inspector) vectors() error {
 				i.flaw(FlawVectors, m.id, i.embedAnew(m.rid, generation), "the checksum of a vector is another one")
 			case !there:
 				i.flaw(FlawVectors, m.id, i.embed(m.rid), "it has no vectors and does not wait for any")
-			case text != 0 && text != textHash(m.title, m.content):
+			case text != 0 && text != textHash(m.title, m.content) && m.damage() == "":
 				i.flaw(FlawVectors, m.id, i.embed(m.rid), "its vectors are those of another text")
 			}
 			return nil

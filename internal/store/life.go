@@ -177,7 +177,22 @@ func (m *Memory) columns(next loci.Memory) (string, []any) {
 		to("content", next.Content)
 		to("hash", contentHash(next.Content))
 	}
+	to("checksum", memoryChecksum(m.written(next)))
 	return strings.Join(set, ", "), args
+}
+
+// written returns the memory as its row says after a change to next.
+func (m *Memory) written(next loci.Memory) loci.Memory {
+	was := m.was
+	next.ID, next.CreatedBy, next.CreatedAt, next.Source = was.ID, was.CreatedBy, was.CreatedAt, was.Source
+	if !m.reviewed {
+		next.VerifiedAt, next.VerifiedBy, next.Evidence = was.VerifiedAt, was.VerifiedBy, was.Evidence
+		next.Confidence, next.ValidUntil = was.Confidence, was.ValidUntil
+	}
+	if next.Status == was.Status {
+		next.ArchivedAt = was.ArchivedAt
+	}
+	return next
 }
 
 // keep makes a version of what the memory is. Its text is kept only where the

@@ -118,9 +118,9 @@ func (a *Atlas) AddMemory(m loci.Memory, e Entry) (loci.Memory, error) {
 	}
 	kind, tags := slices.Index(loci.Kinds, m.Type), texts(m.Tags)
 	rid, err := t.c.insert(`INSERT INTO memories (id, workspace, atlas, title, content, hash, kind, status, tags, source_name, source_uri, source_group, source_position,
-		version, created_by, created_at, updated_at, updated_by) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, 1, ?13, ?14, ?14, ?13)`,
+		version, created_by, created_at, updated_at, updated_by, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, 1, ?13, ?14, ?14, ?13, ?15)`,
 		[]any{m.ID, a.workspace.rid, a.rid, m.Title, m.Content, e.hash, kind, tags,
-			string(source.Name), string(source.URI), string(source.Group), source.Position, m.CreatedBy, t.now})
+			string(source.Name), string(source.URI), string(source.Group), source.Position, m.CreatedBy, t.now, memoryChecksum(m)})
 	if err != nil {
 		return m, err
 	}
