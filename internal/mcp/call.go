@@ -13,12 +13,14 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// callKey is the context's key for the op.Call that HTTP made of a request.
-type callKey struct{}
+// replyKey is the context's key for the reply to a request over HTTP.
+type replyKey struct{}
 
-func callOf(ctx context.Context) *op.Call {
-	if c, ok := ctx.Value(callKey{}).(*op.Call); ok {
-		return c
+// callOf returns the call of a tool by the SDK.
+func callOf(ctx context.Context, t *tool) *op.Call {
+	if w, ok := ctx.Value(replyKey{}).(*reply); ok {
+		w.writes.Store(!t.op.Reads)
+		return w.call
 	}
 	return &op.Call{Door: "mcp", RequestID: loci.NewID(time.Now())}
 }
@@ -26,7 +28,7 @@ func callOf(ctx context.Context) *op.Call {
 // handler runs the tool for the SDK.
 func (d *Door) handler(t *tool) sdk.ToolHandler {
 	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		object, failed := d.answer(ctx, t, callOf(ctx), req.Params.Arguments)
+		object, failed := d.answer(ctx, t, callOf(ctx, t), req.Params.Arguments)
 		return &sdk.CallToolResult{
 			Content: []sdk.Content{&sdk.TextContent{Text: string(object)}},
 			IsError: failed,

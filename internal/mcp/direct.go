@@ -80,8 +80,8 @@ const stateless = "2026-07-28"
 // SDK makes a session with its goroutines for each request, which costs ten
 // times as much as all the rest of the door. Only a call that is right in
 // every point is answered here; what is wrong with any other, the SDK says.
-func (d *Door) direct(set op.Reach, w *reply, r *http.Request, c *op.Call) bool {
-	m := readCall(w.body)
+func (d *Door) direct(set op.Reach, w *reply, r *http.Request, message []byte) bool {
+	m := readCall(message)
 	if string(m.version) != `"2.0"` || string(m.method) != `"tools/call"` || m.id == nil || string(m.id) == "null" || m.more || m.meta != nil && m.meta[0] != '{' {
 		return false
 	}
@@ -97,16 +97,10 @@ func (d *Door) direct(set op.Reach, w *reply, r *http.Request, c *op.Call) bool 
 		// Before, who hung up did not thereby give up.
 		ctx = context.WithoutCancel(ctx)
 	}
-	object, failed := d.answer(ctx, t, c, m.arguments)
-	body := d.response(m.id, object, failed, modern)
-	end, err := d.Flow.Begin(ctx, c.UserID, len(body), t.op.Reads)
-	if err != nil {
-		refuse(w.ResponseWriter, c, err)
-		return true
-	}
-	defer end()
+	w.writes.Store(!t.op.Reads)
+	object, failed := d.answer(ctx, t, w.call, m.arguments)
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(body) // a client that has left is told nothing
+	w.body = d.response(m.id, object, failed, modern)
 	return true
 }
 

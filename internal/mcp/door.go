@@ -23,7 +23,7 @@ type Options struct {
 	// The rest is for HTTP alone.
 
 	// Authenticate refuses a message whose proof is unknown, revoked or too quick.
-	// It charges the rate and may fill the call's quota. It counts no operation:
+	// It charges the rate, names the user and may fill the quota of the call. It counts no operation:
 	// listing tools is none.
 	Authenticate func(ctx context.Context, c *op.Call) error
 	// PublicURL is where clients find the server; its host and origin are welcome.

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
-	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -15,16 +14,15 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// maxBody is the most that one message holds, in bytes: more than the body of
-// any operation, which is escaped once more in it.
-const maxBody = 4 << 20
-
 // HTTP returns the door as Streamable HTTP: stateless, a JSON answer for each
 // POST. What keeps a client out is answered as on every other route, before a
-// word of MCP is read; what is wrong with a message, in JSON-RPC.
+// word of MCP is read; what is wrong with a message, in JSON-RPC. An answer is
+// complete before its first byte is written, so that a client that reads it
+// slowly keeps no request in memory.
 func (d *Door) HTTP() http.Handler {
 	g := d.guard()
 	sets := map[op.Reach]http.Handler{}
@@ -41,29 +39,42 @@ func (d *Door) HTTP() http.Handler {
 		w.Header().Set("X-Request-Id", c.RequestID)
 		w.Header().Set("Cache-Control", "no-store")
 		set, err := d.admit(g, w, r, c)
+		out := &reply{ResponseWriter: w, call: c}
+		if err == nil {
+			err = d.respond(set, sets[set], out, r)
+		}
+		if err == nil {
+			err = out.send(r.Context(), d.Flow)
+		}
 		if err != nil {
 			refuse(w, c, err)
-			return
 		}
-		body, err := read(w, r)
-		if err != nil {
-			refuse(w, c, err)
-			return
-		}
-		decodeName(r.Header)
-		out := &reply{ResponseWriter: w, call: c, body: body}
-		if code, text := mistake(body); code != 0 {
-			protest(w, http.StatusBadRequest, nil, code, text)
-			return
-		}
-		if d.direct(set, out, r, c) {
-			return
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		// The answer is JSON, whatever the client says that it accepts.
-		r.Header.Set("Accept", "application/json, text/event-stream")
-		sets[set].ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
 	})
+}
+
+// respond reads a message and makes the answer to it.
+func (d *Door) respond(set op.Reach, sdk http.Handler, out *reply, r *http.Request) error {
+	var body httpapi.Body
+	if err := body.Receive(out.ResponseWriter, r, httpapi.MaxBody); err != nil {
+		return err
+	}
+	message := body.Bytes()
+	decodeName(r.Header)
+	if code, text := mistake(message); code != 0 {
+		out.fail(http.StatusBadRequest, nil, code, text)
+		return nil
+	}
+	if d.direct(set, out, r, message) {
+		return nil
+	}
+	// The request itself outlives the answer: only a copy may hold the message.
+	through := r.WithContext(context.WithValue(r.Context(), replyKey{}, out))
+	through.Body = io.NopCloser(bytes.NewReader(message))
+	// The answer is JSON, whatever the client says that it accepts.
+	through.Header.Set("Accept", "application/json, text/event-stream")
+	sdk.ServeHTTP(out, through)
+	out.translate(message)
+	return nil
 }
 
 // decodeName reads an Mcp-Name that is no plain ASCII: =?base64?...?=. The SDK
@@ -159,24 +170,6 @@ func (d *Door) toolset(r *http.Request) (op.Reach, error) {
 		return op.Full, nil
 	}
 	return 0, loci.Fail(loci.InvalidQuery, "toolset must be one of core, stable, full")
-}
-
-// firstRead is the most bytes that are set aside for a body before it arrives.
-const firstRead = 16 << 10
-
-// read returns the body. Memory follows the bytes that arrive, not the length
-// that the client announces.
-func read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	var b bytes.Buffer
-	b.Grow(int(min(max(r.ContentLength, 0), firstRead)) + bytes.MinRead)
-	_, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody))
-	if _, large := errors.AsType[*http.MaxBytesError](err); large {
-		return nil, loci.Fail(loci.PayloadTooLarge, "The body is larger than 4 MiB: send less at a time.")
-	}
-	if err != nil {
-		return nil, loci.Fail(loci.InvalidQuery, "The body broke off: send it again.")
-	}
-	return b.Bytes(), nil
 }
 
 // refuse answers as the other doors do: a problem, and its status.

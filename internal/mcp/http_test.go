@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
 )
 
@@ -164,8 +165,12 @@ func TestMalformedBodiesAreRefused(t *testing.T) {
 				t.Errorf("%q of %s: %d %s", body, version, a.StatusCode, a.body)
 			}
 		}
-		if a := c.post([]byte(`{"x":"` + strings.Repeat("x", 5<<20) + `"}`)); a.StatusCode != 413 || a.rpc["code"] != "payload_too_large" {
-			t.Errorf("a large body: %d %s", a.StatusCode, a.body)
+		large := append(one, bytes.Repeat([]byte(" "), httpapi.MaxBody-len(one))...)
+		if a := c.post(large, "Mcp-Method", "tools/list"); a.StatusCode != 200 {
+			t.Errorf("a body of 1 MiB: %d %s", a.StatusCode, a.body)
+		}
+		if a := c.post(append(large, ' ')); a.StatusCode != 413 || a.rpc["code"] != "payload_too_large" || a.rpc["message"] != loci.PayloadTooLarge.Hint() {
+			t.Errorf("a larger body: %d %s", a.StatusCode, a.body)
 		}
 		if a := c.post(one, "Content-Type", "text/plain"); a.StatusCode != 415 {
 			t.Errorf("a text: %d %s", a.StatusCode, a.body)

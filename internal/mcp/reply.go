@@ -2,35 +2,48 @@ package mcp
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"math"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// A reply writes the SDK's answer. It adds the quota, which is known once the
-// tool has run, and says in JSON-RPC what the SDK says in plain text.
+// A reply gathers an answer until it is whole. It adds the quota, which is known
+// once the tool has run, and says in JSON-RPC what the SDK says in plain text.
+// Events alone are written as they come.
 type reply struct {
 	http.ResponseWriter
-	call   *op.Call
-	body   []byte // of the request
-	status int
-	plain  bool
+	call    *op.Call
+	status  int
+	body    []byte
+	streams bool        // it writes events
+	writes  atomic.Bool // a tool ran that may have written: nothing shows again what it answers
 }
 
-// Unwrap gives the writer to http.ResponseController, which flushes streams.
+// FlushError sends events on. Any other answer is not written yet.
+func (w *reply) FlushError() error {
+	if !w.streams {
+		return nil
+	}
+	return http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// Unwrap gives the writer to http.ResponseController.
 func (w *reply) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *reply) WriteHeader(status int) {
 	w.status = status
-	quota(w.Header(), w.call)
-	if w.plain = status >= 400 && strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain"); !w.plain {
+	if w.streams = w.contentType("text/event-stream"); w.streams {
+		quota(w.Header(), w.call)
 		w.ResponseWriter.WriteHeader(status)
 	}
 }
@@ -39,40 +52,70 @@ func (w *reply) Write(p []byte) (int, error) {
 	if w.status == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
-	if !w.plain {
-		if _, err := w.ResponseWriter.Write(w.reword(p)); err != nil {
-			return 0, err
-		}
-		return len(p), nil
+	if w.streams {
+		_, err := w.ResponseWriter.Write(rewordEvent(p))
+		return len(p), err
 	}
-	w.protest(strings.TrimSpace(string(p)))
+	w.body = append(w.body, p...)
 	return len(p), nil
 }
 
-// reword returns an answer with its error in plain words, also where it is
-// what an event tells.
-func (w *reply) reword(p []byte) []byte {
-	if !bytes.HasPrefix(p, []byte("event: ")) {
-		return reword(p)
-	}
+func (w *reply) contentType(prefix string) bool {
+	return strings.HasPrefix(w.Header().Get("Content-Type"), prefix)
+}
+
+// rewordEvent returns an event with the error that it tells in plain words.
+func rewordEvent(p []byte) []byte {
 	const mark, end = "\ndata: ", "\n\n"
+	if !bytes.HasPrefix(p, []byte("event: ")) {
+		return p
+	}
 	head, data, _ := bytes.Cut(p, []byte(mark))
 	return slices.Concat(head, []byte(mark), reword(bytes.TrimSuffix(data, []byte(end))), []byte(end))
 }
 
-// protest answers what the SDK refused with a text. An unknown method is an
-// error of the message and not of the request; an unknown notification is none.
-func (w *reply) protest(text string) {
+// translate puts what the SDK has said about a message in plain words. An unknown
+// method is an error of the message and not of the request; an unknown notification
+// is none.
+func (w *reply) translate(message []byte) {
+	text := strings.TrimSpace(string(w.body))
 	switch {
+	case w.streams:
+	case w.status < 400 || !w.contentType("text/plain"):
+		w.body = reword(w.body)
 	case !strings.HasPrefix(text, "JSON RPC not handled"):
 		code, text := inWords(-32600, text)
-		protest(w.ResponseWriter, w.status, w.body, code, text)
-	case identity(w.body) == nil:
+		w.fail(w.status, message, code, text)
+	case identity(message) == nil:
 		w.Header().Del("Content-Type")
-		w.ResponseWriter.WriteHeader(http.StatusAccepted)
+		w.status, w.body = http.StatusAccepted, nil
 	default:
-		protest(w.ResponseWriter, http.StatusOK, w.body, -32601, "There is no such method.")
+		w.fail(http.StatusOK, message, -32601, "There is no such method.")
 	}
+}
+
+// fail makes the answer an error of JSON-RPC.
+func (w *reply) fail(status int, message []byte, code int, text string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.status, w.body = status, newFailure(message, code, text)
+}
+
+// send writes the answer, as one of those that its reader has not taken yet.
+func (w *reply) send(ctx context.Context, f *httpapi.Flow) error {
+	if w.streams {
+		return nil
+	}
+	end, err := f.Begin(ctx, w.call.UserID, len(w.body), !w.writes.Load())
+	if err != nil {
+		return err
+	}
+	defer end()
+	quota(w.Header(), w.call)
+	if w.status != 0 {
+		w.ResponseWriter.WriteHeader(w.status)
+	}
+	_, _ = w.ResponseWriter.Write(w.body) // a client that has left is told nothing
+	return nil
 }
 
 // A failure is an error response of JSON-RPC 2.0 (section 5.1). Where the id of
@@ -98,12 +141,6 @@ func (f *failure) bytes() []byte {
 	f.Version = "2.0"
 	out, _ := json.Marshal(f) // an id that was just read is valid
 	return out
-}
-
-func protest(w http.ResponseWriter, status int, message []byte, code int, text string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(newFailure(message, code, text)) // a client that has left is told nothing
 }
 
 // quota writes the state of the caller's operations.

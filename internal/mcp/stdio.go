@@ -48,10 +48,14 @@ type pipe struct {
 	answered *sync.Cond
 }
 
+// maxLine is the most bytes of a line: four times the largest body over HTTP, because
+// a message from this device costs nobody else memory.
+const maxLine = 4 << 20
+
 // A line is what stood on one, without space around it.
 type line struct {
 	text []byte
-	long bool // it had more than maxBody bytes, and its text is not kept
+	long bool // it had more than maxLine bytes, and its text is not kept
 }
 
 // Connect returns the pipe itself.
@@ -83,7 +87,7 @@ func readLine(r *bufio.Reader) (line, error) {
 	var next line
 	for {
 		part, err := r.ReadSlice('\n')
-		if next.long = next.long || len(next.text)+len(part) > maxBody; next.long {
+		if next.long = next.long || len(next.text)+len(part) > maxLine; next.long {
 			next.text = nil
 		} else {
 			next.text = append(next.text, part...)

@@ -1,15 +1,12 @@
 package rest
 
 import (
-	"bytes"
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
@@ -18,9 +15,7 @@ import (
 )
 
 const (
-	// MaxBody is the most bytes that the body of a request has.
-	MaxBody = 1 << 20
-	// maxPublicBody is the same for an operation that anybody may call: much of a
+	// maxPublicBody is the most bytes of a body for an operation that anybody may call: much of a
 	// body could wait in memory for its end, at no cost to who sends it.
 	maxPublicBody = 64 << 10
 	// keepBody is the largest buffer that waits for the next request.
@@ -30,8 +25,7 @@ const (
 // An input is what one request says. It is used again, and what op reads from
 // it is copied there.
 type input struct {
-	body  bytes.Buffer
-	limit io.LimitedReader
+	body  httpapi.Body
 	texts []op.Text
 }
 
@@ -39,7 +33,7 @@ var inputs = sync.Pool{New: func() any { return new(input) }}
 
 func (in *input) release() {
 	clear(in.texts)
-	in.texts, in.limit.R = in.texts[:0], nil
+	in.texts = in.texts[:0]
 	if in.body.Cap() <= keepBody {
 		in.body.Reset()
 		inputs.Put(in)
@@ -74,37 +68,18 @@ func (in *input) readBody(w http.ResponseWriter, r *http.Request, public bool) e
 	if !isJSON && r.ContentLength > 0 {
 		return loci.Fail(loci.UnsupportedMediaType)
 	}
-	most, tooLarge := int64(MaxBody), loci.Fail(loci.PayloadTooLarge)
+	most := int64(httpapi.MaxBody)
 	if public {
 		most = maxPublicBody
-		tooLarge = loci.Fail(loci.PayloadTooLarge, "The body of this operation is larger than 64 KiB: send less.")
 	}
-	if r.ContentLength > most {
-		drain(w, r)
-		return tooLarge
-	}
-	in.limit = io.LimitedReader{R: r.Body, N: most + 1}
-	if _, err := in.body.ReadFrom(&in.limit); err != nil {
-		return &loci.Error{Code: loci.InvalidQuery, Message: "The body ended too early: send it again.", Err: err}
-	}
-	switch n := int64(in.body.Len()); {
-	case n > 0 && !isJSON:
+	err := in.body.Receive(w, r, most)
+	switch {
+	case in.body.Len() > 0 && !isJSON:
 		return loci.Fail(loci.UnsupportedMediaType)
-	case n > most:
-		drain(w, r)
-		return tooLarge
+	case public && loci.Is(err, loci.PayloadTooLarge):
+		return loci.Fail(loci.PayloadTooLarge, "The body of this operation is larger than 64 KiB: send less.")
 	}
-	return nil
-}
-
-// drain reads on for a little while, so that a client that is still sending
-// gets to read why it was refused. A client that asked first is not sending.
-func drain(w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get("Expect") != "" {
-		return
-	}
-	httpapi.EndBody(w, r, time.Second)
-	io.CopyN(io.Discard, r.Body, 4*MaxBody)
+	return err
 }
 
 // compressed reports codings that change the bytes.

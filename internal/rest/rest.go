@@ -133,8 +133,8 @@ func (d *door) operation(o *op.Op) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := d.call(w, r)
 		in := inputs.Get().(*input)
-		defer in.release()
 		out, err := d.Host.Run(r.Context(), o, c, func() (op.Args, error) { return in.read(w, r, o, names) })
+		in.release() // a client that reads slowly does not keep its request in memory
 		if err != nil {
 			d.fail(w, r, c, err)
 			return

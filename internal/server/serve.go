@@ -119,7 +119,13 @@ func (s Settings) handler(host *op.Host, work *service.Service, gate *auth.Gate,
 	flow := httpapi.NewFlow()
 	door := mcp.New(mcp.Options{
 		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, PublicURL: s.PublicURL, Origins: s.Origins, QueryKey: s.QueryKey, Hosts: hosts, TrustedProxies: s.TrustedProxies, Flow: flow,
-		Authenticate: func(ctx context.Context, c *op.Call) error { _, err := gate.Admit(ctx, nil, c); return err },
+		Authenticate: func(ctx context.Context, c *op.Call) error {
+			who, err := gate.Admit(ctx, nil, c)
+			if err == nil {
+				c.UserID = who.UserID
+			}
+			return err
+		},
 	})
 	return rest.New(rest.Options{
 		ServiceVersion: Version,
