@@ -122,32 +122,17 @@ func (c *slotConn) Close() error {
 	return c.TCPConn.Close()
 }
 
-// Bounds of the connections, and the file descriptors that are left for the rest.
-const (
-	leastConnections = 8
-	mostConnections  = 100_000
-	leastReserved    = 40
-)
-
-// connectionLimit returns how many connections a process with so many file
-// descriptors may have; of many, an eighth is left for the rest.
-func connectionLimit(files uint64) int {
-	files = min(files, 2*mostConnections)
-	reserved := max(leastReserved, files/8)
-	return int(min(mostConnections, max(files, reserved+leastConnections)-reserved))
-}
-
 // A client has readWait to send a request, and bodyWait to send some of its body.
 const (
 	readWait = 2 * time.Minute
 	bodyWait = 30 * time.Second
 )
 
-// run serves until ctx ends. Then requests in progress and those that were accepted
+// run serves at most that many connections at a time until ctx ends. Then requests in progress and those that were accepted
 // come to their end: clients are told to close their connections with the next
 // answer, and only connections without a request are closed.
-func run(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
-	a := newAcceptor(l, connectionLimit(openFiles()))
+func run(ctx context.Context, l net.Listener, connections int, h http.Handler, log *slog.Logger) error {
+	a := newAcceptor(l, connections)
 	srv := &http.Server{
 		Handler: httpapi.PaceBodies(a.rotating(h), bodyWait, readWait), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readWait, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, DisableGeneralOptionsHandler: true,
 		ErrorLog: httpErrorLog(log, "api"),

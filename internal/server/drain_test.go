@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
 	"net"
 	"net/http"
 	"sync"
@@ -36,7 +35,7 @@ func TestShutdownCutsNoAcceptedRequestOff(t *testing.T) {
 		}
 		ctx, stop := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
-		go func() { ended <- run(ctx, l, handler, slog.New(slog.DiscardHandler)) }()
+		go func() { ended <- run(ctx, l, mostConnections, handler, slog.New(slog.DiscardHandler)) }()
 		var clients sync.WaitGroup
 		for i := range 16 {
 			path := []string{"/", "/slow"}[i%2]
@@ -160,14 +159,5 @@ func TestConnectionsBeyondTheLimitWait(t *testing.T) {
 	}
 	if _, err := exchange(c, bufio.NewReader(c), "/"); err != nil {
 		t.Errorf("a connection beside idle ones: %v", err)
-	}
-}
-
-func TestConnectionLimitLeavesFileDescriptors(t *testing.T) {
-	t.Parallel()
-	for files, want := range map[uint64]int{0: 8, 64: 24, 256: 216, 1024: 896, 65536: 57344, math.MaxUint64: mostConnections} {
-		if got := connectionLimit(files); got != want {
-			t.Errorf("%d file descriptors: %d connections, want %d", files, got, want)
-		}
 	}
 }

@@ -24,6 +24,10 @@ import (
 func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	log, flush := NewLog(logs, s.LogLevel)
 	defer flush()
+	files, err := s.fileBudget(openFiles())
+	if err != nil {
+		return err
+	}
 	warnings, err := s.folder()
 	if err != nil {
 		return err
@@ -56,6 +60,9 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	if !encrypted(s.PublicURL) {
 		warnings = append(warnings, plainHTTP)
 	}
+	if w := files.warning(); w != "" {
+		warnings = append(warnings, w)
+	}
 	gate := auth.NewGate(st, auth.Options{Plan: s.Plan, Rate: s.RateLimit, Burst: s.RateBurst, Free: service.AccountStatus.Name, Clock: s.clock(), Log: log, Shared: s.DB != ""})
 	defer gate.Close()
 	work := service.New(service.Options{Store: st, Embedder: model, Former: former, Plan: s.Plan, Clock: s.clock(), Registration: s.Registration, SigninLimit: s.SigninLimit, PublicURL: s.PublicURL, Used: gate.Used, Without: s.without, EmbedLimit: s.embedLimit})
@@ -82,7 +89,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	if s.ready != nil {
 		s.ready(s.PublicURL)
 	}
-	return run(ctx, listener, s.handler(host, work, gate, log), log)
+	return run(ctx, listener, files.connections(), s.handler(host, work, gate, log), log)
 }
 
 // folder makes the data folder, and returns what the operator should mend.

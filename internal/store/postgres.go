@@ -39,8 +39,8 @@ type postgres struct {
 	waits    atomic.Int64 // callers that found no free slot
 }
 
-// OpenPostgres opens the database at url, a postgres:// address.
-func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
+// poolConfig returns the settings of a pool of connections to the database at url.
+func poolConfig(url string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, errors.New("store: the address of the database is malformed") // err shows the password
@@ -49,6 +49,15 @@ func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 		config.MaxConns = max(config.MaxConns, 16)
 	}
 	config.ConnConfig.ConnectTimeout = 10 * time.Second
+	return config, nil
+}
+
+// OpenPostgres opens the database at url, a postgres:// address.
+func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
+	config, err := poolConfig(url)
+	if err != nil {
+		return nil, err
+	}
 	if err := probe(ctx, config.ConnConfig, url, o.Log); err != nil {
 		return nil, err
 	}

@@ -10,7 +10,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync/atomic"
 	"time"
 
@@ -135,7 +134,7 @@ func (d *sqliteFile) open(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
-	d.readers = newReaders(max(4, 2*runtime.GOMAXPROCS(0)))
+	d.readers = newReaders(readerCount())
 	if !o.Brief { // a command reads on one connection, mostly
 		if err := d.connectReaders(); err != nil {
 			return errors.Join(err, w.close())
