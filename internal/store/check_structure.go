@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -13,8 +12,9 @@ import (
 type structured interface {
 	// structure returns what is wrong with tables and indexes.
 	structure(ctx context.Context) ([]structureFlaw, error)
-	// reindex makes an index of the database anew from its table.
-	reindex(ctx context.Context, name string) error
+	// reindex makes indexes of the database anew from their tables, and returns what kept
+	// it from doing so, by index. With space it gives back pages that nothing uses.
+	reindex(ctx context.Context, names []string, space bool) (failed map[string]error, err error)
 }
 
 // A structureFlaw is what is wrong with one table or index.
@@ -22,6 +22,11 @@ type structureFlaw struct {
 	name  string // "" where it is neither
 	index bool   // which is made from a table
 	what  string
+}
+
+// repairable reports whether nothing but what is made from tables is damaged.
+func (f structureFlaw) repairable() bool {
+	return f.index || f.name == "" && unusedPages.MatchString(f.what)
 }
 
 // inspectStructure begins with the database's own check: what it finds explains what
@@ -35,14 +40,18 @@ func (s *Store) inspectStructure(ctx context.Context, sum *Inspected, o Inspecti
 	if err != nil {
 		return s.beyond(err, sum, "the structure of the database cannot be looked at")
 	}
-	left := map[string]bool{}
+	left, failed := map[string]bool{}, map[string]error{}
 	if o.Repair && len(list) > 0 {
+		var names []string
+		space := false
 		for _, f := range list {
 			if f.index {
-				if err := db.reindex(ctx, f.name); err != nil && cannotRead(err) == "" {
-					return err
-				}
+				names = append(names, f.name)
 			}
+			space = space || !f.index && f.repairable()
+		}
+		if failed, err = db.reindex(ctx, names, space); err != nil {
+			return err
 		}
 		after, err := db.structure(ctx)
 		if err != nil {
@@ -56,7 +65,13 @@ func (s *Store) inspectStructure(ctx context.Context, sum *Inspected, o Inspecti
 		told := Flaw{Kind: FlawStructure, ID: f.name, What: f.what}
 		sum.Found++
 		switch {
+		case !o.Repair && f.index:
+			told.Repair = "its table has all that is in it: --repair makes it anew"
 		case !o.Repair:
+		case left[f.name] && failed[f.name] != nil:
+			told.Repair = "could not be made anew from its table: " + rootCause(failed[f.name]).Error()
+		case left[f.name] && f.repairable():
+			told.Repair = "could not be repaired"
 		case left[f.name]:
 			told.Repair = fromBackup
 		case f.index:
@@ -78,6 +93,7 @@ func (s *Store) inspectStructure(ctx context.Context, sum *Inspected, o Inspecti
 var (
 	namedIndex  = regexp.MustCompile(`(?:missing from|in|entries in) index (\S+)$`)
 	namedTree   = regexp.MustCompile(`^(?:On tree page|Tree) (\d+)`)
+	unusedPages = regexp.MustCompile(`^Page \d+(?: is|:) never used`)
 	namedColumn = regexp.MustCompile(`(?:value in|value in column|missing in) (\w+)\.\w+$`)
 )
 
@@ -172,13 +188,4 @@ func namedIn(line string, roots map[int64]string) string {
 		return m[1]
 	}
 	return ""
-}
-
-func (d *sqliteFile) reindex(ctx context.Context, name string) error {
-	c, err := d.connect()
-	if err != nil {
-		return err
-	}
-	err = patiently(func() error { return sqliteError(c.run(ctx, `REINDEX `+quoted(name))) })
-	return errors.Join(err, c.close())
 }
