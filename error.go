@@ -58,7 +58,7 @@ var Catalogue = []CodeEntry{
 	{InsufficientScope, 403, "The token was not granted this: ask for a wider grant."},
 	{NotFound, 404, "There is no such thing within your reach: check the id and the workspace."},
 	{MethodNotAllowed, 405, "The path does not have this method: see the Allow header."},
-	{WorkspaceNotEmpty, 409, "The workspace still holds atlases: delete them first."},
+	{WorkspaceNotEmpty, 409, "The workspace still holds atlases: ask the operator of the server to purge it with all that is in it."},
 	{Conflict, 409, "It exists already: choose another name or address."},
 	{StateConflict, 409, "The state of the resource does not allow this: read it again."},
 	{IdempotencyConflict, 409, "The Idempotency-Key was used for another request: choose a new one."},

@@ -148,6 +148,9 @@ func TestSetupOverANetworkEndsWithAWorkingKey(t *testing.T) {
 	if status != 200 || key == "" || !strings.Contains(text, "loci login "+b.base+" --key - --plain-http") || !strings.Contains(text, "claude mcp add loci -- loci mcp") {
 		t.Fatalf("the account: %d %s", status, text)
 	}
+	if strings.Contains(text, "shown once") || !strings.Contains(text, "a reload of this page shows it again") {
+		t.Errorf("the page does not say what a reload does: %s", text)
+	}
 	if got := b.cookie(); got != "loci_session" {
 		t.Errorf("the browser keeps %q", got)
 	}

@@ -39,12 +39,19 @@ func BenchmarkReach(b *testing.B) {
 		}
 		b.Run("list/"+scope, func(b *testing.B) {
 			for range b.N {
-				store.Read(ctx, s, ann, func(tx *store.Tx) (store.List[loci.Memory], error) { return tx.Memories(f, store.Page{Limit: 20}) })
+				l, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.List[loci.Memory], error) {
+					return tx.Memories(f, store.Page{Limit: 20})
+				})
+				if err != nil || len(l.Items) != 20 {
+					b.Fatalf("%d memories: %v", len(l.Items), err)
+				}
 			}
 		})
 		b.Run("context/"+scope, func(b *testing.B) {
 			for range b.N {
-				serve(s).ReadContext(ctx, ann, in)
+				if _, err := serve(s).ReadContext(ctx, ann, in); err != nil {
+					b.Fatal(err)
+				}
 			}
 		})
 		b.Run("search/"+scope, func(b *testing.B) {
