@@ -58,9 +58,10 @@ type backupResult struct {
 
 func (p *program) verifyBackup() *cobra.Command {
 	return &cobra.Command{
-		Use:     "verify FILE",
-		Short:   "Compare a backup with its manifest",
-		Long:    "Reads a backup to its end and compares its files with the hashes in its manifest. It writes nothing. - is the standard input.",
+		Use:   "verify FILE",
+		Short: "Compare a backup with its manifest",
+		Long: "Reads a backup to its end and compares its files with the hashes in its manifest, and the rows of its database with the counts. The\n" +
+			"database is in the temporary folder (TMPDIR) meanwhile. - is the standard input.",
 		Example: "loci admin backup verify /backup/loci.tar",
 		Args:    exactly("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -187,6 +187,7 @@ func TestADamagedBackupIsNotRestored(t *testing.T) {
 		}
 		return append(slices.Clone(whole[:len(whole)-1024]), b.Bytes()...) // without the end of the archive
 	}
+	users := bytes.Index(whole, []byte(`"users": `)) + len(`"users": `)
 	for name, c := range map[string]struct {
 		bytes []byte
 		says  string
@@ -196,6 +197,7 @@ func TestADamagedBackupIsNotRestored(t *testing.T) {
 		"nothing":      {nil, "no backup of Loci"},
 		"a text":       {[]byte(strings.Repeat("text", 1000)), "no backup of Loci"},
 		"newer schema": {newer, "use a newer loci"},
+		"a count":      {flipped(whole, users), "its manifest describes"},
 		"another file": {extra(), "more files"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -28,14 +28,34 @@ type Restored struct {
 	Keys    []store.RestoredKey `json:"keys"` // all that work, also those that were revoked after the backup
 }
 
-// VerifyBackup reads a backup to its end and compares it with its manifest.
-func VerifyBackup(ctx context.Context, from io.Reader, progress Progress) (Manifest, error) {
-	return unpack(ctx, from, progress, func(string) (io.WriteCloser, error) { return nopCloser{io.Discard}, nil })
+// VerifyBackup reads a backup to its end and compares it with its manifest. Its database
+// is in the temporary folder meanwhile.
+func VerifyBackup(ctx context.Context, from io.Reader, progress Progress) (m Manifest, err error) {
+	dir, remove, err := partial("", "")
+	if err != nil {
+		return m, err
+	}
+	defer remove()
+	return extract(ctx, from, dir, progress)
 }
 
-type nopCloser struct{ io.Writer }
-
-func (nopCloser) Close() error { return nil }
+// extract writes the database of a backup to a folder, and compares it with the manifest.
+func extract(ctx context.Context, from io.Reader, dir string, progress Progress) (Manifest, error) {
+	m, err := unpack(ctx, from, progress, func(name string) (io.WriteCloser, error) {
+		return os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	})
+	if err != nil {
+		return m, err
+	}
+	have, err := store.SQLiteContents(ctx, dir)
+	if err != nil {
+		return m, err
+	}
+	if have.Schema != m.Schema || !maps.Equal(have.Counts, m.Counts) {
+		return m, loci.Fail(loci.Conflict, "the database of the backup is not the one that its manifest describes")
+	}
+	return m, nil
+}
 
 // Restore puts the database of a backup into the data folder, which has none. The
 // database appears there when it is whole and verified, and not before.
@@ -60,18 +80,8 @@ func (s Settings) Restore(ctx context.Context, from io.Reader, file string, prog
 		return r, err
 	}
 	defer remove()
-	r.Manifest, err = unpack(ctx, from, progress, func(name string) (io.WriteCloser, error) {
-		return os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	})
-	if err != nil {
+	if r.Manifest, err = extract(ctx, from, dir, progress); err != nil {
 		return r, err
-	}
-	have, err := store.SQLiteContents(ctx, dir)
-	if err != nil {
-		return r, err
-	}
-	if have.Schema != r.Schema || !maps.Equal(have.Counts, r.Counts) {
-		return r, loci.Fail(loci.Conflict, "the database of the backup is not the one that its manifest describes")
 	}
 	if r.Signins, r.Keys, err = store.EndSignins(ctx, dir); err != nil {
 		return r, err

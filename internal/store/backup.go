@@ -29,7 +29,8 @@ var countedTables = []string{"users", "api_keys", "workspaces", "atlases", "memo
 // estimate of all.
 func CopySQLite(ctx context.Context, dir, to string, progress func(done, total int64)) error {
 	path := filepath.Join(to, SQLiteFile)
-	return visitSQLite(dir, func(c *sqliteConn) error {
+	var failed error // of the copy, which is not the fault of the database
+	err := visitSQLite(dir, func(c *sqliteConn) error {
 		var pages, size, schema int64
 		for pragma, n := range map[string]*int64{"page_count": &pages, "page_size": &size, "user_version": &schema} {
 			if err := c.one(`PRAGMA `+pragma, nil, []any{n}); err != nil {
@@ -54,8 +55,15 @@ func CopySQLite(ctx context.Context, dir, to string, progress func(done, total i
 				}
 			}
 		}()
-		return c.walk(ctx, `VACUUM INTO ?1`, []any{path}, func(row) error { return nil })
+		if failed = c.walk(ctx, `VACUUM INTO ?1`, []any{path}, func(row) error { return nil }); corrupt(failed) {
+			return failed
+		}
+		return nil
 	})
+	if err == nil && failed != nil {
+		err = fmt.Errorf("%s: %w", path, failed)
+	}
+	return err
 }
 
 // SQLiteContents counts what the database in dir holds.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -59,5 +60,17 @@ func TestACopyEndsWhileOthersWrite(t *testing.T) {
 		if sum := healthy(t, c.Open(t, store.Options{})); sum.Memories != last {
 			t.Errorf("%d memories, %d were counted", sum.Memories, last)
 		}
+	}
+}
+
+// The operator looks where the error says: not at the database, which has room.
+func TestACopyThatCannotBeWrittenNamesItsOwnFile(t *testing.T) {
+	t.Parallel()
+	d := storetest.Database{Engine: store.Driver, Dir: t.TempDir()}
+	d.Open(t, store.Options{})
+	to := filepath.Join(t.TempDir(), "gone")
+	err := store.CopySQLite(t.Context(), d.Dir, to, func(int64, int64) {})
+	if err == nil || !strings.Contains(err.Error(), to) || strings.Contains(err.Error(), d.Dir) {
+		t.Errorf("told %v", err)
 	}
 }
