@@ -51,7 +51,6 @@ type view struct {
 	Plain bool   // the connection is not encrypted
 	User  string // address of the signed-in person, empty for nobody
 	Alert string // what went wrong
-	Done  string // what went well
 	Once  string // idempotency key of a form
 	Next  string // path to go on to
 
@@ -59,6 +58,7 @@ type view struct {
 	Token, Email, Name string
 	Key                string // a new API key
 	Invite             invitation
+	Answered           *answered // the invitation that was answered just now, or nil
 }
 
 // Style is the one style sheet of all pages.

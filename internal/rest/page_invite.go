@@ -24,6 +24,12 @@ type invitation struct {
 	Stranger  bool // somebody else is signed in
 }
 
+// An answered invitation is what the start page says of it.
+type answered struct {
+	Workspace string
+	Accepted  bool
+}
+
 // closed are titles for invitations that wait for no answer.
 var closed = map[loci.InvitationStatus]string{
 	loci.Accepted: "This invitation was accepted",
@@ -90,10 +96,7 @@ func (d *door) answerInvitation(w http.ResponseWriter, r *http.Request, c *op.Ca
 		return
 	}
 	v := d.view(r, who)
-	v.Done = "You declined the invitation to " + out.(loci.OneInvitation).Invitation.WorkspaceName + "."
-	if accept {
-		v.Done = "You are a member of " + out.(loci.OneInvitation).Invitation.WorkspaceName + " now."
-	}
+	v.Answered = &answered{Workspace: out.(loci.OneInvitation).Invitation.WorkspaceName, Accepted: accept}
 	d.show(w, "home.html", v, nil)
 }
 

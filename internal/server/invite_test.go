@@ -95,7 +95,7 @@ func TestInvitedPersonWithoutAnAccountRegistersAndJoins(t *testing.T) {
 	if status != 200 || at != path || !strings.Contains(text, "signed in as Bob@example.com") && !strings.Contains(text, "<strong>Bob@example.com</strong>") || strings.Contains(m.members(), " Bob@") {
 		t.Fatalf("registered: %d %s %s", status, at, text)
 	}
-	if status, _, text := b.send("/invite", append(link, "answer", "accept")...); status != 200 || !strings.Contains(text, "You are a member of "+workspaceName) || !strings.Contains(m.members(), " Bob@example.com ") {
+	if status, _, text := b.send("/invite", append(link, "answer", "accept")...); status != 200 || !strings.Contains(text, "You are a member of <bdi>"+workspaceName+"</bdi> now.") || !strings.Contains(m.members(), " Bob@example.com ") {
 		t.Fatalf("accepted: %d %s, members %s", status, text, m.members())
 	}
 	if status, _, text := b.open(path); status != 409 || !strings.Contains(text, "This invitation was accepted") {
@@ -131,7 +131,7 @@ func TestInvitedPersonWithAnAccountSignsInAndAnswers(t *testing.T) {
 	if status, _, _ := foreign.send("/invite", append(link, "answer", "accept")...); status != 403 || strings.Contains(m.members(), " bob@") {
 		t.Errorf("a page of another origin answers: %d", status)
 	}
-	if status, _, text := b.send("/invite", append(link, "answer", "decline")...); status != 200 || !strings.Contains(text, "You declined the invitation to "+workspaceName) || strings.Contains(m.members(), " bob@") {
+	if status, _, text := b.send("/invite", append(link, "answer", "decline")...); status != 200 || !strings.Contains(text, "You declined the invitation to <bdi>"+workspaceName+"</bdi>.") || strings.Contains(m.members(), " bob@") {
 		t.Errorf("declined: %d %s", status, text)
 	}
 	if status, _, text := b.open(withoutToken); status != 409 || !strings.Contains(text, "This invitation was declined") {
@@ -149,7 +149,7 @@ func TestInvitationIsNotAnsweredByAnotherPerson(t *testing.T) {
 	if status, _, text := b.open("/invite?id=" + link[1]); status != 404 || strings.Contains(text, workspaceName) {
 		t.Errorf("without the token: %d %s", status, text)
 	}
-	if status, _, text := b.open(path); status != 200 || !strings.Contains(text, "sign out, and sign in or register as bob@example.com") || strings.Contains(text, "Decline") {
+	if status, _, text := b.open(path); status != 200 || !strings.Contains(text, "sign out, and sign in or register as <bdi>bob@example.com</bdi>") || strings.Contains(text, "Decline") {
 		t.Errorf("with the token: %d %s", status, text)
 	}
 	if status, _, _ := b.send("/invite", append(link, "answer", "accept")...); status != 404 || strings.Contains(m.members(), " eve@") {
