@@ -111,3 +111,27 @@ func TestTheOperatorsInputIsHeldToTheRules(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestLiveKeysOfAUserAreBounded(t *testing.T) {
+	t.Parallel()
+	each(t, proof.Options{}, func(t *testing.T, w *proof.World) {
+		var made loci.CreatedKey
+		for range store.MaxKeys - 1 { // the owner calls with a key that the operator made
+			made = do(t, w, proof.Owner, service.KeyCreate, loci.CreateKey{})
+		}
+		c := w.Call(proof.Owner)
+		c.IdempotencyKey = "one more"
+		_, err := op.Do(t.Context(), w.Host, c, service.KeyCreate, loci.CreateKey{Name: "one more"})
+		if !loci.Is(err, loci.StateConflict) || !strings.Contains(err.Error(), "revoke one") {
+			t.Fatal(err)
+		}
+		do(t, w, proof.Stranger, service.KeyCreate, loci.CreateKey{})
+		proof.Must(w.Service.AddKey(t.Context(), loci.Email(w.Ann.Email), "from the operator"))(t)
+		for range 2 {
+			do(t, w, proof.Owner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
+			made.Key.ID = do(t, w, proof.Owner, service.KeyList, loci.ListKeys{}).Keys[0].ID
+		}
+		do(t, w, proof.Owner, service.KeyCreate, loci.CreateKey{})
+		refused(t, w, proof.Owner, service.KeyCreate, loci.CreateKey{}, loci.StateConflict)
+	})
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/proof"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
 )
 
 const secret = "correct horse battery"
@@ -281,4 +282,58 @@ func TestRegistrationCanBeClosed(t *testing.T) {
 	refused(t, w, proof.Nobody, service.AuthRegister, loci.Register{Email: "ada@example.com", Password: secret}, loci.Forbidden)
 	in := loci.SetUp{Token: w.Service.OpenSetup(), Email: "ada@example.com", Password: secret}
 	do(t, w, proof.Nobody, service.AuthSetup, in)
+}
+
+func TestSignInsOfAUserAreBounded(t *testing.T) {
+	t.Parallel()
+	empty(t, func(t *testing.T, w *proof.World) {
+		walkers(t, w, "ada@example.com", "bea@example.com")
+		var ended []string
+		w.Service.Store.Hear(func(e store.Event) {
+			if e.Name == store.CredentialEnded {
+				ended = append(ended, e.CredentialID)
+			}
+		})
+		system := func(f func(*store.SystemTx) (string, error)) (id string, err error) {
+			return store.System(t.Context(), w.Service.Store, "test", f)
+		}
+		credential := func(browser string) (string, error) {
+			return system(func(tx *store.SystemTx) (string, error) {
+				c, err := tx.Credential(loci.CookieCredential, loci.SecretHash(browser))
+				return c.ID, err
+			})
+		}
+		add := func(e loci.Email, browser string) {
+			w.Clock.Pass(time.Second)
+			proof.Must(system(func(tx *store.SystemTx) (string, error) {
+				l, err := tx.UserByEmail(e)
+				if err != nil {
+					return "", err
+				}
+				return "", tx.AddSignin(l.User.ID, loci.SecretHash(browser))
+			}))(t)
+		}
+		add("bea@example.com", "bea")
+		for _, browser := range []string{"used", "first", "second"} {
+			add("ada@example.com", browser)
+		}
+		for i := range store.MaxSignins - 3 {
+			add("ada@example.com", fmt.Sprint(i))
+		}
+		used, first := proof.Must(credential("used"))(t), proof.Must(credential("first"))(t)
+		proof.Must(system(func(tx *store.SystemTx) (string, error) {
+			return "", tx.UsedCredentials(loci.CookieCredential, map[string]loci.Time{used: tx.Now()})
+		}))(t)
+		if err := signIn(t, w, "192.0.2.1", "ada@example.com", secret); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := credential("first"); !loci.Is(err, loci.NotFound) || len(ended) != 1 || ended[0] != first {
+			t.Errorf("the oldest: %v, ended %v, not %s", err, ended, first)
+		}
+		for _, browser := range []string{"used", "second", "0", "bea"} {
+			if _, err := credential(browser); err != nil {
+				t.Errorf("%s: %v", browser, err)
+			}
+		}
+	})
 }

@@ -106,7 +106,13 @@ func (a *Atlas) Secrets() loci.SecretsPolicy { return a.workspace.secrets }
 // Alone makes everybody who adds something under that name to the atlas wait
 // for one another.
 func (a *Atlas) Alone(name string) error {
-	return a.t.s.db.dialect().serialize(a.t.c, a.id+"/"+name)
+	return a.t.serialize(a.id, name)
+}
+
+// serialize makes everybody who adds something under that name to a record wait for
+// one another.
+func (t *Tx) serialize(id, name string) error {
+	return t.s.db.dialect().serialize(t.c, id+"/"+name)
 }
 
 func (a *Atlas) open() error {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"math"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -10,6 +11,12 @@ import (
 const (
 	SigninIdle = 30 * 24 * time.Hour
 	SigninLife = 90 * 24 * time.Hour
+)
+
+// Bounds of the credentials of one user.
+const (
+	MaxSignins = 100
+	MaxKeys    = 100 // that are not revoked
 )
 
 // A Credential is what a proof of identity stands for.
@@ -56,9 +63,24 @@ func (t *SystemTx) UsedCredentials(kind loci.Credential, at map[string]loci.Time
 	return nil
 }
 
-// AddSignin stores the hash of a signed-in browser's secret.
+// AddSignin stores the hash of a signed-in browser's secret. Of a user with MaxSignins
+// it ends the sign-ins that were not used for longest.
 func (t *SystemTx) AddSignin(userID string, hash []byte) error {
-	_, err := t.t.exec(`INSERT INTO signins (id, user_id, hash, created_at, used_at) VALUES (?1, ?2, ?3, ?4, ?4)`,
+	if err := t.t.serialize(userID, "signins"); err != nil {
+		return err
+	}
+	err := t.t.c.each(`DELETE FROM signins WHERE id IN (
+			SELECT id FROM signins WHERE user_id = ?1 ORDER BY used_at DESC, id DESC LIMIT ?2 OFFSET ?3) RETURNING id`,
+		[]any{userID, math.MaxInt32, MaxSignins - 1}, func(r row) error {
+			var id string
+			err := r.Scan(&id)
+			t.Emit(Event{Name: CredentialEnded, CredentialID: id})
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	_, err = t.t.exec(`INSERT INTO signins (id, user_id, hash, created_at, used_at) VALUES (?1, ?2, ?3, ?4, ?4)`,
 		loci.NewID(t.t.now.Std()), userID, hash, t.t.now)
 	return err
 }
@@ -107,12 +129,24 @@ type NewKey struct {
 	Hash   []byte
 }
 
-// AddKey stores a key of the actor's.
-func (s *Self) AddKey(n NewKey) (loci.APIKey, error) {
+// AddKey stores a key of the actor's, who has at most MaxKeys.
+func (s *Self) AddKey(n NewKey) (k loci.APIKey, err error) {
+	if err := s.t.serialize(s.t.who.UserID, "keys"); err != nil {
+		return k, err
+	}
+	live := 0
+	err = s.t.c.one(`SELECT count(*) FROM api_keys WHERE user_id = ?1 AND revoked_at = 0`, []any{s.t.who.UserID}, []any{&live})
+	if err != nil {
+		return k, err
+	}
+	if live >= MaxKeys {
+		return k, loci.Fail(loci.StateConflict, "You have %d API keys, the most that a user may have: revoke one that you do not need.", live)
+	}
 	return s.t.addKey(s.t.who.UserID, n)
 }
 
-// AddKey stores a key of a user's.
+// AddKey stores a key of a user's, as the operator: MaxKeys does not bind it, so that
+// a user whose keys are all lost can be helped.
 func (t *SystemTx) AddKey(userID string, n NewKey) (loci.APIKey, error) {
 	return t.t.addKey(userID, n)
 }
