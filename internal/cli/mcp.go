@@ -19,7 +19,7 @@ func (p *program) mcp() *cobra.Command {
 		Short: "Serve an agent over stdin and stdout (Model Context Protocol)",
 		Long: "Serves one agent on this device: its memories are those of the login, or of this device.\n" +
 			"With --workspace or --atlas the agent works in that place alone: what it stores goes there, lists and\n" +
-			"searches look there, and calls that name another place are refused. Tools that name no place (workspace_list) are not narrowed.\n" +
+			"searches look there, and calls that name another place are refused. Tools for people, accounts and other places are not offered.\n" +
 			"Nothing but messages of the protocol is written to stdout.",
 		Example: "loci mcp\nloci mcp --atlas Website\nloci mcp --local --toolset full",
 		Args:    exactly(),
@@ -45,10 +45,13 @@ func (p *program) serveAgent(cmd *cobra.Command, name, workspace, atlas string) 
 	if err != nil {
 		return err
 	}
-	caller, err = narrow(cmd.Context(), caller, p.table, workspace, atlas)
+	kept, err := narrow(cmd.Context(), caller, p.table, workspace, atlas)
 	if err == nil {
-		door := mcp.New(mcp.Options{Table: p.table, Caller: caller, Version: version().Version, Toolset: set})
-		err = door.Stdio(cmd.Context(), p.in, p.out)
+		o := mcp.Options{Table: p.table, Caller: caller, Version: version().Version, Toolset: set}
+		if kept != nil {
+			o.Table, o.Caller, o.Place = kept.operations(), kept, kept.name
+		}
+		err = mcp.New(o).Stdio(cmd.Context(), p.in, p.out)
 	}
 	if e := end(); err == nil {
 		err = e

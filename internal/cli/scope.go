@@ -25,9 +25,9 @@ type scope struct {
 	name        string // for people: the workspace "Team"
 }
 
-// narrow returns caller kept within the workspace and atlas of these names or
-// ids; both may be empty.
-func narrow(ctx context.Context, caller op.Caller, table *op.Table, workspace, atlas string) (op.Caller, error) {
+// narrow returns a scope within the workspace and atlas of these names or ids, or nil
+// where both are empty.
+func narrow(ctx context.Context, caller op.Caller, table *op.Table, workspace, atlas string) (*scope, error) {
 	s := &scope{Caller: caller, table: table}
 	if workspace != "" {
 		w, err := s.place(ctx, "workspace", workspace)
@@ -41,12 +41,32 @@ func narrow(ctx context.Context, caller op.Caller, table *op.Table, workspace, a
 		if err != nil {
 			return nil, err
 		}
-		s.workspaceID, s.atlasID, s.name = a.WorkspaceID, a.ID, fmt.Sprintf("the atlas %q", a.Name)
+		w, err := s.place(ctx, "workspace", a.WorkspaceID)
+		if err != nil {
+			return nil, err
+		}
+		s.workspaceID, s.atlasID, s.name = w.ID, a.ID, fmt.Sprintf("the atlas %q of the workspace %q", a.Name, w.Name)
 	}
 	if s.workspaceID == "" {
-		return caller, nil
+		return nil, nil
 	}
 	return s, nil
+}
+
+// operations returns the table of what an agent needs within the scope: all of
+// memories, and the places that hold them. Whatever reaches people, accounts or other
+// places is left out, and so are operations that this list does not know.
+func (s *scope) operations() *op.Table {
+	var beyond []string
+	for _, o := range s.table.Ops {
+		switch resource, _, _ := strings.Cut(o.Name, "."); {
+		case resource == "memory", resource == "atlas" && s.atlasID == "", o.Name == "atlas.get", o.Name == "workspace.get":
+		default:
+			beyond = append(beyond, o.Name)
+		}
+	}
+	within, _ := s.table.Without(beyond)
+	return within
 }
 
 // place returns the one workspace or atlas with this name or id.

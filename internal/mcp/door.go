@@ -19,6 +19,9 @@ type Options struct {
 	Caller  op.Caller
 	Version string
 	Toolset op.Reach // of a client that asks for none; the default is the full set
+	// Place names where Caller works alone, for the model: the workspace "Team". Empty is
+	// everywhere.
+	Place string
 
 	// The rest is for HTTP alone.
 
@@ -79,8 +82,12 @@ const instructions = "Loci keeps what you and your team learn from one session t
 // server returns the one server of a set, which all its clients share: it
 // holds no state of theirs.
 func (d *Door) server(name *sdk.Implementation, set op.Reach) *sdk.Server {
+	text := instructions
+	if d.Place != "" {
+		text += " You work in " + d.Place + " alone."
+	}
 	s := sdk.NewServer(name, &sdk.ServerOptions{
-		Instructions: instructions,
+		Instructions: text,
 		// Without this the SDK announces logging; and the tools never change.
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
 		// What is listed depends on who asks. The SDK's default is public.

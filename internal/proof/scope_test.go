@@ -2,9 +2,9 @@ package proof_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,31 +51,101 @@ type step struct {
 	args args
 }
 
-// agent calls tools in one conversation with loci mcp and returns their objects.
-func (d device) agent(flags []string, calls ...step) (answers []args) {
+// A rpcReply is an answer of JSON-RPC.
+type rpcReply struct {
+	ID     int
+	Result struct {
+		Instructions string
+		Tools        []struct{ Name string }
+		Content      []struct{ Text string }
+	}
+	Error struct{ Code int }
+}
+
+// ask sends requests in one conversation with loci mcp, and returns the answers: to
+// initialize first.
+func (d device) ask(flags []string, requests ...args) []rpcReply {
 	d.t.Helper()
 	in := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` +
 		"\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
-	for i, call := range calls {
-		in += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`+"\n", i+1, call.name, proof.Must(json.Marshal(call.args))(d.t))
+	for i, request := range requests {
+		request["jsonrpc"], request["id"] = "2.0", i+1
+		in += string(proof.Must(json.Marshal(request))(d.t)) + "\n"
 	}
 	lines := strings.Split(strings.TrimSpace(d.run(in, append([]string{"mcp", "--local"}, flags...)...)), "\n")
-	answers = make([]args, len(calls))
+	replies := make([]rpcReply, len(requests)+1)
 	for _, line := range lines {
-		var m struct {
-			ID     int
-			Result struct{ Content []struct{ Text string } }
-		}
-		if err := json.Unmarshal([]byte(line), &m); err != nil {
+		var r rpcReply
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
 			d.t.Fatal(err, line)
 		}
-		if m.ID > 0 && len(m.Result.Content) == 1 {
-			if err := json.Unmarshal([]byte(m.Result.Content[0].Text), &answers[m.ID-1]); err != nil {
-				d.t.Fatal(err, line)
+		replies[r.ID] = r
+	}
+	return replies
+}
+
+// agent calls tools in one conversation with loci mcp and returns their objects.
+func (d device) agent(flags []string, calls ...step) (answers []args) {
+	d.t.Helper()
+	requests := make([]args, len(calls))
+	for i, call := range calls {
+		requests[i] = args{"method": "tools/call", "params": args{"name": call.name, "arguments": call.args}}
+	}
+	answers = make([]args, len(calls))
+	for i, r := range d.ask(flags, requests...)[1:] {
+		if len(r.Result.Content) == 1 {
+			if err := json.Unmarshal([]byte(r.Result.Content[0].Text), &answers[i]); err != nil {
+				d.t.Fatal(err, r)
 			}
 		}
 	}
 	return answers
+}
+
+func TestANarrowedAgentHasNoToolsBeyondItsPlace(t *testing.T) {
+	t.Parallel()
+	d := device{t, t.TempDir()}
+	team := d.made("workspace", "workspace", "create", "--name", "Team")
+	d.made("atlas", "atlas", "create", "--name", "Website", "--workspace-id", team)
+	list := args{"method": "tools/list"}
+	create := args{"method": "tools/call", "params": args{"name": "workspace_create", "arguments": args{"name": "Beyond"}}}
+	for _, c := range []struct {
+		flags []string
+		place string
+		has   string
+		tools int
+	}{
+		{nil, "", "workspace_create", 0},
+		{[]string{"--workspace", "Team"}, `You work in the workspace "Team" alone.`, "atlas_create", 17},
+		{[]string{"--atlas", "Website"}, `You work in the atlas "Website" of the workspace "Team" alone.`, "atlas_get", 14},
+	} {
+		got := d.ask(append(c.flags, "--toolset", "full"), list, create)
+		var tools []string
+		for _, tool := range got[1].Result.Tools {
+			tools = append(tools, tool.Name)
+		}
+		if !slices.Contains(tools, "memory_create") || !slices.Contains(tools, c.has) || c.tools > 0 && len(tools) > c.tools {
+			t.Errorf("%v: %q", c.flags, tools)
+		}
+		if instructions := got[0].Result.Instructions; !strings.HasSuffix(instructions, c.place) || (c.place == "") == strings.Contains(instructions, "You work in") {
+			t.Errorf("%v: %s", c.flags, instructions)
+		}
+		if c.place == "" {
+			if len(got[2].Result.Content) != 1 {
+				t.Errorf("not narrowed: %+v", got[2])
+			}
+			continue
+		}
+		for _, tool := range tools {
+			resource, _, _ := strings.Cut(tool, "_")
+			if resource != "memory" && resource != "atlas" && tool != "workspace_get" {
+				t.Errorf("%v: %s reaches beyond", c.flags, tool)
+			}
+		}
+		if got[2].Error.Code != -32602 {
+			t.Errorf("%v: workspace_create answers %+v", c.flags, got[2])
+		}
+	}
 }
 
 func TestAnAgentIsKeptWithinAnAtlasOrAWorkspace(t *testing.T) {
