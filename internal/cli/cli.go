@@ -36,7 +36,7 @@ type program struct {
 	requestID string
 	at        target            // where the command runs
 	question  string            // what a person has to confirm before the call, without its subject
-	atlases   map[string]string // names by id, for tables
+	names     map[string]string // of atlases, workspaces and memories by id, for tables
 	etag      string            // of the record that is shown
 	misnamed  error             // a word for which help was asked and that is no command
 }

@@ -49,6 +49,16 @@ func TestTheBeginningOfAnIDStandsForIt(t *testing.T) {
 	}
 }
 
+func TestTooShortABeginningOfAnIDNamesTheMinimum(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	for start, want := range map[string]string{"0189": "at least the first 8 characters of it: 0189 has 4", "ABC1234": "abc1234 has 7", "nowhere": "not_found"} {
+		if code := d.run("memory", "get", start); code != 1 || !strings.Contains(d.err.String(), want) {
+			t.Errorf("%s: %d %s", start, code, d.err.String())
+		}
+	}
+}
+
 func TestAllPagesAreOneAnswer(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
@@ -86,7 +96,7 @@ func TestIDsAreCutToWhatTellsThemApart(t *testing.T) {
 func TestASearchShowsWhereAndWhat(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t)
-	p := &program{out: &d.out, err: &d.err, atlases: map[string]string{"a1": "Team/Inbox"}}
+	p := &program{out: &d.out, err: &d.err, names: map[string]string{"a1": "Team/Inbox"}}
 	raw := `{"ok":true,"memories":[{"id":"` + toyID + `","atlasId":"a1","title":"Basalt","score":0.9,"highlights":["the stone\nis basalt"]},` +
 		`{"id":"` + toyTwin + `","atlasId":"a2","title":"Same","score":0.8,"highlights":["Same"]}],"mode":"keyword","nextCursor":"next"}`
 	if err := p.show(toyTable().Op("memory.search"), []byte(raw)); err != nil {
@@ -98,6 +108,67 @@ func TestASearchShowsWhereAndWhat(t *testing.T) {
 	}
 	if d.err.String() != "There is more: --all, or --cursor next\n" {
 		t.Errorf("%q", d.err.String())
+	}
+}
+
+func TestASearchSaysWhichWordsWereCorrectedOrIgnored(t *testing.T) {
+	t.Parallel()
+	for meta, want := range map[string]string{
+		`{"corrected":[{"from":"basallt","to":"basalt"},{"from":"berlim","to":"ber\u001b[31mlin"}]}`: "Corrected: basalt for basallt, ber[31mlin for berlim\n",
+		`{"ignoredTerms":["a1","a2","a3","a4","a5","a6","a7","a8","a9","b1","b2","b3"]}`: "Ignored, because the query has too many words: " +
+			"a1, a2, a3, a4, a5, a6, a7, a8, a9, b1, and 2 more\n",
+		`{"requestedMode":"auto"}`: "",
+	} {
+		for list, nothing := range map[string]string{`[{"id":"` + toyID + `","title":"Basalt"}]`: "", `[]`: "Nothing found.\n"} {
+			d := newDesk(t)
+			p := &program{out: &d.out, err: &d.err}
+			if err := p.show(toyTable().Op("memory.search"), []byte(`{"ok":true,"memories":`+list+`,"mode":"keyword","meta":`+meta+`}`)); err != nil {
+				t.Fatal(err)
+			}
+			if got := d.err.String(); got != nothing+want {
+				t.Errorf("%s: %q, want %q", meta, got, nothing+want)
+			}
+			if strings.Contains(d.out.String(), "orrected") {
+				t.Errorf("the table has %s", d.out.String())
+			}
+		}
+	}
+}
+
+func TestSimilarMemoriesHaveTitles(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	host, call := d.toy.host(), toyTable().Op("memory.create")
+	p := &program{out: &d.out, err: &d.err, parts: d.parts}
+	for raw, want := range map[string]string{
+		`{"ok":true,"memory":{"id":"` + toyTwin + `","similar":[{"id":"` + toyID + `","score":0.9},{"id":"gone","score":0.8}]}}`: `similar  "Rock" (` + toyID + `, 0.9), gone (0.8)`,
+		`{"ok":true,"similar":[{"id":"` + toyID + `","score":0.9}]}`:                                                             toyID + "  0.9    Rock",
+	} {
+		d.out.Reset()
+		p.names = p.similarTitles(t.Context(), host, []byte(raw))
+		if err := p.show(call, []byte(raw)); err != nil || !strings.Contains(d.out.String(), want) {
+			t.Errorf("%v: %s, want %s", err, d.out.String(), want)
+		}
+	}
+}
+
+func TestAListOfSeveralWorkspacesNamesThem(t *testing.T) {
+	t.Parallel()
+	record := func(id, name, workspace string) string {
+		return `{"id":"` + id + `","workspaceId":"` + workspace + `","name":"` + name + `"}`
+	}
+	for _, c := range []struct{ list, want string }{
+		{record(toyID, "Inbox", toyID) + "," + record(toyTwin, "Inbox", toyTwin), "ID NAME WORKSPACE " + toyID + " Inbox Team " + toyTwin + " Inbox 01890000-0000"},
+		{record(toyID, "Inbox", toyID) + "," + record(toyTwin, "Plans", toyID), "ID NAME " + toyID + " Inbox " + toyTwin + " Plans"},
+	} {
+		d := newDesk(t)
+		p := &program{out: &d.out, err: &d.err, names: map[string]string{toyID: "Team"}}
+		if err := p.show(toyTable().Op("memory.list"), []byte(`{"ok":true,"atlases":[`+c.list+`]}`)); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(strings.Fields(d.out.String()), " "); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
 	}
 }
 
@@ -166,7 +237,9 @@ func TestVersionNamesTheProgramAndTheContract(t *testing.T) {
 	if code := d.run("version", "--json"); code != 0 || json.Unmarshal(d.out.Bytes(), &b) != nil || b.Version == "" || b.Contract != "0.8.3" {
 		t.Errorf("%d %s", code, d.out.String())
 	}
-	if d.run("version"); !strings.Contains(d.out.String(), fmt.Sprintf("loci %s (contract %s), ", b.Version, b.Contract)) {
-		t.Errorf("%s", d.out.String())
+	for _, line := range []string{"version", "--version", "-v"} {
+		if code := d.run(line); code != 0 || !strings.HasPrefix(d.out.String(), fmt.Sprintf("loci %s (contract %s), ", b.Version, b.Contract)) {
+			t.Errorf("%s: %d %s", line, code, d.out.String())
+		}
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -173,8 +174,9 @@ func (p *program) ask(ctx context.Context, caller op.Caller, o *op.Op, c *op.Cal
 		return nil, err
 	}
 	p.etag = c.ETag
-	if pages(o) && !p.json {
-		p.atlases = p.places(ctx, caller, raw)
+	if !p.json {
+		p.names = p.placeNames(ctx, caller, o, raw)
+		maps.Copy(p.names, p.similarTitles(ctx, caller, raw))
 	}
 	return raw, nil
 }

@@ -43,7 +43,8 @@ func (p *program) root() *cobra.Command {
 			without(c, aims...)
 		}
 	}
-	root.Version = version().Version
+	root.Version = version().String()
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SilenceUsage, root.SilenceErrors = true, true // fail tells
 	root.SetHelpFunc(p.page)
 	root.SetFlagErrorFunc(unknownFlag)

@@ -16,6 +16,9 @@ import (
 // begins with the time of its creation in milliseconds, and 8 digits are a minute.
 var idStart = regexp.MustCompile(`^[0-9a-f]{8}[0-9a-f-]*$`)
 
+// shortIDStart is the beginning of an id that is too short to stand for it.
+var shortIDStart = regexp.MustCompile(`^[0-9a-f]{1,7}$`)
+
 // wholeIDs replaces beginnings of ids in the input of an operation by the ids.
 func wholeIDs(ctx context.Context, caller op.Caller, table *op.Table, o *op.Op, input []byte) ([]byte, error) {
 	var given map[string]json.RawMessage
@@ -31,6 +34,10 @@ func wholeIDs(ctx context.Context, caller op.Caller, table *op.Table, o *op.Op, 
 		}
 		text = strings.ToLower(text)
 		list := lister(table, resource)
+		if list != nil && shortIDStart.MatchString(text) {
+			return nil, loci.Fail(loci.InvalidQuery, "A %s is named by its id, or by at least the first 8 characters of it: %s has %d",
+				resource, text, len(text))
+		}
 		if loci.ValidID(text) || !idStart.MatchString(text) || list == nil {
 			continue
 		}

@@ -47,6 +47,7 @@ func (p *program) show(o *op.Op, raw []byte) error {
 	if _, err = p.out.Write(b.Bytes()); err != nil {
 		return err
 	}
+	p.tellTerms(answer)
 	p.tellMore(answer)
 	return nil
 }
@@ -65,6 +66,26 @@ func (p *program) tellMore(answer []member) {
 			how += ", or --cursor " + cursor
 		}
 		fmt.Fprintf(p.err, "There is more: %s\n", how)
+	}
+}
+
+// tellTerms reports below a table which words of a query were corrected or ignored.
+func (p *program) tellTerms(answer []member) {
+	for _, m := range answer {
+		var meta loci.SearchMeta
+		if m.name != "meta" || json.Unmarshal(m.value, &meta) != nil {
+			continue
+		}
+		corrected := make([]string, len(meta.Corrected))
+		for i, c := range meta.Corrected {
+			corrected[i] = fmt.Sprintf("%s for %s", c.To, c.From)
+		}
+		if len(corrected) > 0 {
+			fmt.Fprintf(p.err, "Corrected: %s\n", clean(enumerate(corrected), false))
+		}
+		if len(meta.IgnoredTerms) > 0 {
+			fmt.Fprintf(p.err, "Ignored, because the query has too many words: %s\n", clean(enumerate(meta.IgnoredTerms), false))
+		}
 	}
 }
 
@@ -135,17 +156,12 @@ func plain(name string, raw json.RawMessage) string {
 	return string(raw)
 }
 
-// inList returns a value within a list: what is more than a text is told by its
-// id, and how well it fits.
+// inList returns a value within a list: what is more than a text is told by its id.
 func inList(v any) string {
-	object, ok := v.(map[string]any)
-	if !ok {
-		return fmt.Sprint(v)
+	if object, ok := v.(map[string]any); ok {
+		return fmt.Sprint(object["id"])
 	}
-	if score, ok := object["score"]; ok {
-		return fmt.Sprintf("%v (%v)", object["id"], score)
-	}
-	return fmt.Sprint(object["id"])
+	return fmt.Sprint(v)
 }
 
 // thing prints one record: a line for each value, then its content. The
@@ -172,7 +188,11 @@ func (p *program) thing(b *bytes.Buffer, answer []member, content bool) error {
 			case prefix == "" && m.name == "content":
 				text = plain(m.name, m.value)
 			default:
-				if v := plain(m.name, m.value); v != "" {
+				v := plain(m.name, m.value)
+				if m.name == "similar" && isList(m.value) {
+					v = p.similar(m.value)
+				}
+				if v != "" {
 					lines = append(lines, [2]string{kebabPath(prefix + m.name), clean(v, false)})
 				}
 			}

@@ -35,6 +35,11 @@ var version = sync.OnceValue(func() build {
 	return b
 })
 
+// String returns the line that loci version and loci --version print.
+func (b build) String() string {
+	return fmt.Sprintf("loci %s (contract %s), %s, %s", b.Version, b.Contract, b.Go, b.Platform)
+}
+
 func (p *program) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
@@ -45,7 +50,7 @@ func (p *program) versionCommand() *cobra.Command {
 			if p.json {
 				return p.print(b)
 			}
-			_, err := fmt.Fprintf(p.out, "loci %s (contract %s), %s, %s\n", b.Version, b.Contract, b.Go, b.Platform)
+			_, err := fmt.Fprintln(p.out, b)
 			return err
 		},
 	}

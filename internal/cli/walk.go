@@ -66,6 +66,11 @@ func readPage(ctx context.Context, caller op.Caller, o *op.Op, in map[string]any
 	if err != nil {
 		return page, err
 	}
+	return parsePage(raw)
+}
+
+// parsePage returns the records of an answer with a list.
+func parsePage(raw []byte) (page recordPage, err error) {
 	answer, err := members(raw)
 	if err != nil {
 		return page, err

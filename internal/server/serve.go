@@ -48,7 +48,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	defer st.Close()
 	listener, err := listen(s.Listen)
 	if err != nil {
-		return err
+		return explainListen(ctx, err, s.Listen, "listen")
 	}
 	defer listener.Close()
 	urls := []string{s.PublicURL}
@@ -72,7 +72,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	host := &op.Host{Service: work, Admit: gate.Admit, Charge: gate.Charge, Log: log, Seen: m.seen}
 	stopMetrics, err := m.listen(s.MetricsListen, log)
 	if err != nil {
-		return fmt.Errorf("metrics: %w", err)
+		return fmt.Errorf("metrics: %w", explainListen(ctx, err, s.MetricsListen, "metrics-listen"))
 	}
 	defer stopMetrics()
 	defer m.watch()()

@@ -172,11 +172,35 @@ func TestAServerWithoutItsMetricsPortEndsBeforeItSaysThatItListens(t *testing.T)
 	go func() { ended <- Serve(t.Context(), s, out, io.Discard) }()
 	select {
 	case err := <-ended:
-		if err == nil || !strings.Contains(err.Error(), taken.Addr().String()) || out.String() != "" {
+		if err == nil || !strings.Contains(err.Error(), "another program uses the address "+taken.Addr().String()) ||
+			!strings.Contains(err.Error(), "--metrics-listen") || out.String() != "" {
 			t.Errorf("%v, after %q", err, out)
 		}
 	case <-time.After(20 * time.Second):
 		t.Error("it hangs")
+	}
+}
+
+func TestAServerWhoseAddressIsInUseSaysByWhom(t *testing.T) {
+	t.Parallel()
+	url, _, _, _ := start(t, nil)
+	other, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	go http.Serve(other, http.NotFoundHandler()) // ends with Close
+	for address, want := range map[string]string{
+		strings.TrimPrefix(url, "http://"): "Loci " + Version + " runs at ", other.Addr().String(): "another program uses the address ",
+	} {
+		s, _, err := Load(map[string]string{"data": t.TempDir(), "listen": address}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = Serve(t.Context(), s, io.Discard, io.Discard)
+		if err == nil || !strings.Contains(err.Error(), want+address) || !strings.HasSuffix(err.Error(), "choose another address with --listen") {
+			t.Errorf("%s: %v", address, err)
+		}
 	}
 }
 
