@@ -73,21 +73,25 @@ func (d Date) nearest(day int64) Date {
 // between is how many days are between two dates.
 func (d Date) between(e Date) int64 { return max(0, d.from-e.to, e.from-d.to) }
 
-// What a date in a query adds to a memory of that day, of the best score, and
-// after how many days a third of it is left.
+// What a date in a query adds to a memory of that day, of the best score, beside what
+// its words weigh (see DateLift), and after how many days a third of it is left.
 const (
-	dateShare = .2
+	dateShare = .3
 	dateFades = 15
 )
 
 // dateHead is how much of a text is looked at for its date.
 const dateHead = 80
 
-// Near lifts a hit whose memory is of a day that was asked for, or near it. best is
-// the best score of all.
-func (h Hit) Near(asked []Date, title, content string, best float32) Hit {
+// Near lifts a hit whose memory is of a day that was asked for, or near it, by a
+// part of the lift of these dates: see DateLift.
+func (h Hit) Near(asked []Date, title, content string, lift float32) Hit {
 	if len(asked) > 0 {
-		h.Score += h.factor * best * float32(dateShare*nearness(asked, title, content, h.Created))
+		near := nearness(asked, title, content, h.Created)
+		if near < mentionShare && mentions(content[:forward(content, mentionRunes)], asked) {
+			near = mentionShare
+		}
+		h.Score += h.factor * float32(lift*float32(near))
 	}
 	return h
 }

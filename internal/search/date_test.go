@@ -140,7 +140,7 @@ func TestMemoriesOfADayComeFirstInAnyYear(t *testing.T) {
 		{"7 May", "The pump broke.", "2021-11-07", false},
 		{"7 May", "November 7 2021: the pump broke.", "2021-05-07", false},
 	} {
-		if got := score(c.query, c.content, c.created); got > dateShare*.9 != c.near || got > dateShare {
+		if got := score(c.query, c.content, c.created); got > .9 != c.near || got > 1 {
 			t.Errorf("%s adds %v to %s of %s", c.query, got, c.content, c.created)
 		}
 	}

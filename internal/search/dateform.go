@@ -8,7 +8,14 @@ import (
 // A dateReader finds the dates in the parts of a text.
 type dateReader struct {
 	parts                  []datePart
-	days, months, yearless []Date
+	start                  int // part with which the date begins
+	days, months, yearless []dateMention
+}
+
+// A dateMention is a date and its byte range in a text in normal form.
+type dateMention struct {
+	date     Date
+	from, to int
 }
 
 // Dates finds the days and months that a text names with their years; where it has
@@ -17,12 +24,21 @@ type dateReader struct {
 // day can be no month; 2023年5月7日, and so in Korean. Months are those of English,
 // German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Ukrainian and
 // Turkish. A year is one from 1900 to 2099.
-func Dates(text string) []Date {
+func Dates(text string) (list []Date) {
+	for _, m := range mentionsOf(text) {
+		list = append(list, m.date)
+	}
+	return list
+}
+
+// mentionsOf finds the dates that Dates returns.
+func mentionsOf(text string) []dateMention {
 	if strings.IndexFunc(text, isDigit) < 0 {
 		return nil
 	}
 	r := dateReader{parts: partsOf(normal(text))}
 	for i := 0; i < len(r.parts); {
+		r.start = i
 		i = max(i+1, r.date(i))
 	}
 	switch {
@@ -98,15 +114,17 @@ func (p datePart) isYear() bool {
 // year of zero any year.
 func (r *dateReader) note(year, month, day, next int) int {
 	d, ok := dateOf(year, month, day)
-	switch {
-	case !ok:
+	if !ok {
 		return 0
+	}
+	m := dateMention{d, r.parts[r.start].from, r.parts[next-1].to}
+	switch {
 	case year == 0:
-		r.yearless = append(r.yearless, d)
+		r.yearless = append(r.yearless, m)
 	case day == 0:
-		r.months = append(r.months, d)
+		r.months = append(r.months, m)
 	default:
-		r.days = append(r.days, d)
+		r.days = append(r.days, m)
 	}
 	return next
 }

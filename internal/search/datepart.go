@@ -17,6 +17,8 @@ type datePart struct {
 	capital bool // a month is written with
 	gap     bool // white space stands before
 	stuck   bool // a letter stands right before: v2
+	from    int  // where it begins in the text
+	to      int  // where it ends
 }
 
 // Kinds that are no signs.
@@ -45,7 +47,7 @@ const ordinal = "-го"
 // partsOf takes a text in normal form apart.
 func partsOf(s string) (list []datePart) {
 	var low, bare []byte
-	gap, stuck := false, false
+	gap, stuck, size := false, false, len(s)
 	for s != "" {
 		r, n := utf8.DecodeRuneInString(s)
 		p := datePart{kind: ofElse, gap: gap, stuck: stuck}
@@ -72,6 +74,7 @@ func partsOf(s string) (list []datePart) {
 				p.kind = ofLink
 			}
 		}
+		p.from, p.to = size-len(s), size-len(s)+n
 		s = s[n:]
 		if p.kind != ofElse || len(list) == 0 || list[len(list)-1].kind != ofElse {
 			list = append(list, p)

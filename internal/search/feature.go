@@ -41,5 +41,13 @@ func (q Query) Without(f Features) Query {
 	if q.without = f; f.Has(FeaturePairs) {
 		q.pairs = nil
 	}
+	if f.Has(FeatureDates) {
+		q.terms = slices.Clone(q.terms)
+		for i := range q.terms {
+			if t := &q.terms[i]; t.dated {
+				t.dated, t.weight = false, t.weight/dateWordWeight
+			}
+		}
+	}
 	return q
 }

@@ -25,13 +25,14 @@ type parser struct {
 	fixed    bool              // the word before stands for itself
 	exact    [][2]int          // where in the text words do: in quotation marks,
 	name     [2]int            // and in the identifier before
+	dates    [][2]int          // byte ranges of the dates of the text
 }
 
 // termPlace is the word that a term belongs to, and which of its terms it is.
 type termPlace struct{ word, term int }
 
 func newParser(text string, repairs map[string]string) *parser {
-	p := &parser{known: map[string]termPlace{}, word: -1, repairs: repairs, factor: 1, exact: quoted(text)}
+	p := &parser{known: map[string]termPlace{}, word: -1, repairs: repairs, factor: 1, exact: quoted(text), dates: dateRanges(text)}
 	p.emit = p.add
 	p.run = func(text string) { p.phrases = phrasesIn(text) }
 	return p
@@ -88,14 +89,16 @@ func (p *parser) take(term []byte, r role) {
 		return
 	}
 	if at, known := p.known[text]; known {
-		p.words[at.word][at.term].count++
+		t := &p.words[at.word][at.term]
+		t.count++
+		t.dated = t.dated && p.inDate(r)
 		return
 	}
 	weight := p.factor
 	if r == stem || r == plain || r == united && p.words[word][0].role == whole {
 		p.words[word][0].weight = beside * p.factor
 	}
-	p.put(word, queryTerm{text: text, weight: weight, role: r, fixed: p.fixed, count: 1})
+	p.put(word, queryTerm{text: text, weight: weight, role: r, fixed: p.fixed, dated: p.inDate(r), count: 1})
 }
 
 // put adds a term to a word.
@@ -164,6 +167,9 @@ func (p *parser) finish(text string) Query {
 	for i, terms := range p.words {
 		for _, t := range terms {
 			t.group, t.weight = i, t.weight*repeated(t.count)
+			if t.dated {
+				t.weight *= dateWordWeight
+			}
 			q.terms = append(q.terms, t)
 		}
 	}

@@ -41,6 +41,7 @@ type queryTerm struct {
 	count  int // times that the query has it
 	role   role
 	fixed  bool    // part of an identifier, or in quotation marks
+	dated  bool    // in dates alone; its weight holds dateWordWeight
 	kin    *family // of which it is any word; nil if it is its text
 }
 

@@ -126,9 +126,10 @@ func (s *finding) rereadIn(p *place, best float32) int {
 		}
 	}
 	p.result.Reread(p.words, hits, texts)
+	lift := p.result.DateLift(p.words, best)
 	for i, h := range hits {
 		m := &rows[i].memory
-		h = h.Near(s.q.Dates, m.Title, m.Content, best)
+		h = h.Near(s.q.Dates, m.Title, m.Content, lift)
 		if s.q.Exact.Wanted() && s.q.Exact.Held(m.Title, m.Content) != "" {
 			h = h.First(best)
 		}
