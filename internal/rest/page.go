@@ -173,6 +173,16 @@ func form(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	return r.PostForm, nil
 }
 
+// submitted returns the form that a page sent, its call, and the person who is signed
+// in.
+func (d *door) submitted(w http.ResponseWriter, r *http.Request) (f url.Values, c *op.Call, who loci.User, err error) {
+	if f, err = form(w, r); err != nil {
+		return nil, nil, who, err
+	}
+	c, who, err = d.visitor(w, r)
+	return f, c, who, err
+}
+
 // forward leads a browser on to another page.
 func forward(w http.ResponseWriter, r *http.Request, path string) {
 	http.Redirect(w, r, path, http.StatusSeeOther)

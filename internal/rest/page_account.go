@@ -56,12 +56,7 @@ func (d *door) signInForm(w http.ResponseWriter, r *http.Request) {
 }
 
 func (d *door) signOutForm(w http.ResponseWriter, r *http.Request) {
-	f, err := form(w, r)
-	if err != nil {
-		d.show(w, "problem.html", d.view(r, loci.User{}), err)
-		return
-	}
-	c, who, err := d.visitor(w, r)
+	f, c, who, err := d.submitted(w, r)
 	if err == nil && who.ID != "" {
 		var out any
 		if out, err = d.perform(r, c, "auth.logout", loci.Nothing{}); err == nil {
@@ -124,12 +119,7 @@ func (d *door) setupForm(w http.ResponseWriter, r *http.Request) {
 }
 
 func (d *door) keyForm(w http.ResponseWriter, r *http.Request) {
-	f, err := form(w, r)
-	if err != nil {
-		d.show(w, "problem.html", d.view(r, loci.User{}), err)
-		return
-	}
-	c, who, err := d.visitor(w, r)
+	f, c, who, err := d.submitted(w, r)
 	switch {
 	case err != nil:
 		d.show(w, "problem.html", d.view(r, loci.User{}), err)

@@ -51,12 +51,7 @@ func (d *door) invitePage(w http.ResponseWriter, r *http.Request) {
 // inviteForm registers an account with the token of an invitation, or answers the
 // invitation.
 func (d *door) inviteForm(w http.ResponseWriter, r *http.Request) {
-	f, err := form(w, r)
-	if err != nil {
-		d.show(w, "problem.html", d.view(r, loci.User{}), err)
-		return
-	}
-	c, who, err := d.visitor(w, r)
+	f, c, who, err := d.submitted(w, r)
 	switch answer := f.Get("answer"); {
 	case err != nil:
 		d.show(w, "problem.html", d.view(r, who), err)
