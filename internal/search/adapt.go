@@ -56,12 +56,13 @@ func (v *View) prepare(cache *Cache, fetch Fetch, q Query) (Query, error) {
 	return v.limit(cache, fetch, q)
 }
 
-// allKnown reports whether some form of every word has a weight, or nothing has been
-// looked up.
+// allKnown reports whether some form of every word has a weight or the word needs none,
+// because no other word may stand for it, or whether nothing has been looked up.
 func (q *Query) allKnown(idf []float32) bool {
 	for i := 0; i < len(idf); {
 		end := i + forms(q.terms[i:])
-		if !slices.ContainsFunc(idf[i:end], func(w float32) bool { return w > 0 }) {
+		if !slices.ContainsFunc(idf[i:end], func(w float32) bool { return w > 0 }) &&
+			(len(q.glyphs) > 0 || !q.trusts(q.terms[i].text)) {
 			return false
 		}
 		i = end
@@ -129,7 +130,7 @@ func standIns(list []Correction) map[string]string {
 func (q *Query) unknown(families map[string]*family, known func(i int) (bool, error)) (words []string, err error) {
 	for i := 0; i < len(q.terms) && len(words) < maxRepairs; {
 		head := &q.terms[i]
-		found := families[head.text] != nil || !mayRepair(head)
+		found := families[head.text] != nil || q.trusts(head.text) || !mayRepair(head)
 		for end := i + forms(q.terms[i:]); i < end; i++ {
 			if !found {
 				if found, err = known(i); err != nil {

@@ -3,6 +3,7 @@ package search
 import (
 	"encoding/binary"
 	"slices"
+	"sync/atomic"
 	"unique"
 )
 
@@ -46,7 +47,8 @@ type columns struct {
 	codes    []uint8 // lengths as the score knows them
 	terms    int
 	pages    []string
-	grouped  []uint32 // ordinals with a group, rising
+	set      atomic.Pointer[termSet] // of a small segment, once a term was looked up
+	grouped  []uint32                // ordinals with a group, rising
 	groups   []int64
 	position []int64
 	kin      func() []uint32 // indexes into grouped, by group and position

@@ -37,14 +37,7 @@ func (v *View) Kin(hits []Hit, ties Ties, f Filter, now int64) []Hit {
 }
 
 // Grouped reports whether any memory belongs to a group.
-func (v *View) Grouped() bool {
-	for _, g := range v.segments {
-		if len(g.grouped) > 0 {
-			return true
-		}
-	}
-	return slices.ContainsFunc(v.rows, func(a Attributes) bool { return a.Group != 0 })
-}
+func (v *View) Grouped() bool { return v.grouped }
 
 // relatives are the hits of a search, and those of a group in their order.
 type relatives struct {

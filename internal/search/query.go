@@ -19,6 +19,8 @@ type Query struct {
 	ignored []string        // those of them that the workspace knows
 
 	corrected []Correction
+	checked   bool // only the doubted words may be misspelled: see Doubting
+	doubted   []string
 
 	// The words of a text in spaces that stand side by side but for stop words, by
 	// their groups.

@@ -14,7 +14,15 @@ type reader struct {
 	err      error
 }
 
+// start goes to a range of terms. Of one term that the segment lacks it reads nothing.
 func (r *reader) start(s *Segment, fetch Fetch, from, to string) {
+	r.begin(s, fetch, from, to)
+	if from == to && s.lacks(fetch, from) {
+		r.page = len(s.pages)
+	}
+}
+
+func (r *reader) begin(s *Segment, fetch Fetch, from, to string) {
 	r.segment, r.fetch, r.from, r.to = s, fetch, from, to
 	r.rest, r.err = cursor{}, nil
 	// The page before the first that begins with the term may end with it.

@@ -33,6 +33,39 @@ func mayRepair(t *queryTerm) bool {
 		!strings.ContainsAny(t.text, "0123456789") && !isCommon(t.text)
 }
 
+// Suspects lists the words of a query that a workspace which does not know them takes for misspelled ones.
+func (q Query) Suspects() (words []string) {
+	if q.without.Has(FeatureRepair) {
+		return nil
+	}
+	for _, at := range q.first {
+		if mayRepair(&q.terms[at]) {
+			words = append(words, q.terms[at].text)
+		}
+	}
+	return words
+}
+
+// Doubting is the query of which a workspace corrects no words but these.
+func (q Query) Doubting(words []string) Query {
+	q.checked, q.doubted = true, words
+	return q
+}
+
+// trusts reports a word that is not corrected, whatever the workspace knows.
+func (q *Query) trusts(word string) bool { return q.checked && !slices.Contains(q.doubted, word) }
+
+// Unknown leaves those words in a list of which a workspace knows no form. It has answered q with r.
+func (r Result) Unknown(q Query, words []string) []string {
+	known := q.ignored
+	for i, weight := range r.idf {
+		if weight > 0 {
+			known = append(known[:len(known):len(known)], q.terms[q.first[q.terms[i].group]].text)
+		}
+	}
+	return slices.DeleteFunc(words, func(w string) bool { return slices.Contains(known, w) })
+}
+
 // A Correction is a word of a query for which another one was searched.
 type Correction struct{ From, To string }
 

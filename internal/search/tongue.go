@@ -71,12 +71,25 @@ func (v *View) settle(cache *Cache, fetch Fetch, q Query) (Query, error) {
 	if !slices.ContainsFunc(q.terms, func(t queryTerm) bool { return other.hasFamily(&t) }) {
 		return q, nil
 	}
-	words := dictionary{view: v, cache: cache, fetch: fetch}
-	if english, err := words.english(); english || err != nil {
+	english, err := v.isEnglish(cache, fetch)
+	if english || err != nil {
 		return q, err
 	}
 	other.damp()
 	return other, nil
+}
+
+// isEnglish reports whether the workspace is English. A view never changes, and neither does the answer.
+func (v *View) isEnglish(cache *Cache, fetch Fetch) (bool, error) {
+	if known := v.english.Load(); known != nil {
+		return *known, nil
+	}
+	words := dictionary{view: v, cache: cache, fetch: fetch}
+	english, err := words.english()
+	if err == nil {
+		v.english.Store(&english)
+	}
+	return english, err
 }
 
 // english reports whether the workspace is English. Which documents died is looked

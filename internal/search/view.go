@@ -3,6 +3,7 @@ package search
 import (
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // View is an immutable snapshot of one workspace: segments and the changes that
@@ -16,6 +17,8 @@ type View struct {
 	seqs     []int64
 	dead     []uint64 // rows replaced by later ones, or gone
 	docs     int
+	grouped  bool                 // a memory belongs to a group
+	english  atomic.Pointer[bool] // whether the texts are English, once that was asked: see settle
 	norms    func() *norms
 	scopes   *scopes[*View]
 }
@@ -80,18 +83,20 @@ func (v *View) apply(changes []Change) (killed []int64) {
 
 func (v *View) kill(row int) { v.dead[row/64] |= 1 << (row % 64) }
 
-// finish counts the live documents and their length.
+// finish counts the live documents and their length, and looks for groups.
 func (v *View) finish() {
 	length := int64(0)
 	for _, s := range v.segments {
 		v.docs += s.live
 		length += s.length
+		v.grouped = v.grouped || len(s.columns.grouped) > 0
 	}
 	for i, n := range v.lengths {
 		if !isSet(v.dead, i) {
 			v.docs++
 			length += int64(n)
 		}
+		v.grouped = v.grouped || v.rows[i].Group != 0
 	}
 	docs := v.docs
 	v.scopes = new(scopes[*View])

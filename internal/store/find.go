@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -217,24 +218,41 @@ func (s *finding) open() error {
 	if err != nil {
 		return err
 	}
-	for _, state := range states {
+	all := make([]place, len(states))
+	s.places = make([]*place, len(states))
+	for i, state := range states {
 		x, err := s.t.view(state)
 		if err != nil {
 			return err
 		}
-		s.places = append(s.places, &place{state: state, view: x.view, words: s.q.Words})
+		all[i] = place{state: state, view: x.view, words: s.q.Words}
+		s.places[i] = &all[i]
 	}
 	return nil
 }
 
-// merged are the hits of all places by score, the best ones, at most that many.
+// mergedAtOnce is how many hits are gathered at least before those are dropped that are not wanted.
+const mergedAtOnce = 64
+
+// merged are the hits of all places by score, the best ones, at most that many. The hits of each place are best
+// first: none is looked at behind one that is too bad.
 func merged(places []*place, of func(*place) []search.Hit, most int) (hits []search.Hit) {
 	if len(places) == 1 {
 		hits = of(places[0])
 		return hits[:min(len(hits), most)]
 	}
+	least := float32(math.Inf(-1))
 	for _, p := range places {
-		hits = append(hits, of(p)...)
+		for _, h := range of(p) {
+			if h.Score < least {
+				break
+			}
+			hits = append(hits, h)
+		}
+		if len(hits) > mergedAtOnce && len(hits)/2 > most {
+			hits = search.TopN(hits, most)
+			least = hits[most-1].Score
+		}
 	}
 	return search.TopN(hits, most)
 }
@@ -320,7 +338,8 @@ func (s *finding) fetch(hits []search.Hit) error {
 	scan := s.t.memoryScanner(&rid, &home)
 	return s.t.few(q, []any{integers(rids)}, func(r row) error {
 		m, err := scan(r)
-		if at := slices.IndexFunc(s.places, func(p *place) bool { return p.state.workspace == home }); at >= 0 {
+		at, there := slices.BinarySearchFunc(s.places, home, func(p *place, w int64) int { return cmp.Compare(p.state.workspace, w) })
+		if there {
 			s.rows[rid] = &fetched{memory: m, place: s.places[at]}
 		}
 		return err

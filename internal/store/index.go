@@ -40,8 +40,8 @@ type coded struct {
 	codes *search.Codes
 }
 
-// Bounds of the cache: together about 200 MB of views and 130 MB of codes where
-// they are reached.
+// Bounds of the cache: together about 200 MB of views, 50 MB of the term sets of small
+// segments and 130 MB of codes where they are reached.
 const (
 	maxViews = 10_000
 	maxDocs  = 4_000_000

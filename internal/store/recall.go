@@ -63,11 +63,14 @@ func (s *finding) remember(key rankingKey) {
 	if r.deep {
 		r.enough = max(r.enough, fusedHits)
 	}
-	for _, p := range s.places {
+	all := make([]place, len(s.places))
+	r.places = make([]*place, len(s.places))
+	for i, p := range s.places {
 		if t := loci.Time(p.view.Expires(int64(s.t.now))); t != 0 {
 			r.until = min(r.until, t)
 		}
-		r.places = append(r.places, &place{state: p.state, words: p.words, hits: p.hits})
+		all[i] = place{state: p.state, words: p.words, hits: p.hits}
+		r.places[i] = &all[i]
 	}
 	s.t.s.indexes.rankings.put(key, r)
 }

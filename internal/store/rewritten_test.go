@@ -51,3 +51,49 @@ func TestFindTellsWhichWordsItIgnoredAndCorrected(t *testing.T) {
 		}
 	})
 }
+
+func TestAWordThatOneWorkspaceKnowsIsCorrectedInNone(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		crew := team(t, s, ann, nil)
+		journey := add(t, s, ann, "", "the journey of the sculptors")
+		tourney := add(t, s, ann, crew, "the tourney of the sculptors")
+		ask := func(query string, f store.Filter) (ids []string, corrected []search.Correction) {
+			r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.Findings, error) {
+				return tx.Find(store.Ask(query, 0), f, "", 5)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Total != len(r.Page) {
+				t.Errorf("%q: a total of %d, %d on the page", query, r.Total, len(r.Page))
+			}
+			for _, x := range r.Page {
+				ids = append(ids, x.Memory.ID)
+			}
+			slices.Sort(ids)
+			return ids, r.Corrected
+		}
+		both := []string{journey.ID, tourney.ID}
+		slices.Sort(both)
+		sculptors := search.Correction{From: "sculptros", To: "sculptors"}
+		for _, x := range []struct {
+			query     string
+			workspace string
+			ids       []string
+			corrected []search.Correction
+		}{
+			{"tourney", "", []string{tourney.ID}, nil},
+			{"tourney", journey.WorkspaceID, []string{journey.ID}, []search.Correction{{From: "tourney", To: "journey"}}},
+			{"sculptros", "", both, []search.Correction{sculptors}},
+			{"tourney sculptros", "", both, []search.Correction{sculptors}},
+		} {
+			ids, corrected := ask(x.query, store.Filter{WorkspaceID: x.workspace})
+			if !slices.Equal(ids, x.ids) || !slices.Equal(corrected, x.corrected) {
+				t.Errorf("%q in %q: found %v, corrected %v", x.query, x.workspace, ids, corrected)
+			}
+		}
+	})
+}

@@ -49,8 +49,31 @@ func (s *finding) kin(p *place, hits []search.Hit, ties search.Ties) []search.Hi
 	return p.view.Kin(hits, ties, s.filter, int64(s.t.now))
 }
 
-// rank ranks by the index alone.
+// rank ranks by the index alone. A word that one of several workspaces knows is misspelled in none: only what
+// nobody knows is corrected.
 func (s *finding) rank() error {
+	q := s.q.Words
+	if len(s.places) == 1 {
+		return s.answer(q)
+	}
+	if err := s.answer(q.Doubting(nil)); err != nil {
+		return err
+	}
+	unknown := q.Suspects()
+	for _, p := range s.places {
+		if len(unknown) > 0 {
+			unknown = p.result.Unknown(p.words, unknown)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	return s.answer(q.Doubting(unknown))
+}
+
+// answer lets each place answer a query.
+func (s *finding) answer(q search.Query) error {
+	s.found.Total = 0
 	for _, p := range s.places {
 		want := max(s.want, search.Reread)
 		if s.q.Exact.Wanted() {
@@ -63,7 +86,7 @@ func (s *finding) rank() error {
 			want = maxHits
 		}
 		var err error
-		if p.words, p.result, err = p.view.Answer(s.t.s.indexes.pages, s.t.page, s.q.Words, s.filter, int64(s.t.now), want); err != nil {
+		if p.words, p.result, err = p.view.Answer(s.t.s.indexes.pages, s.t.page, q, s.filter, int64(s.t.now), want); err != nil {
 			return err
 		}
 		p.hits = p.result.Hits
