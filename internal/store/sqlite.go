@@ -215,8 +215,8 @@ func (d *sqliteFile) read(ctx context.Context, user string, f func(conn) error) 
 	return sqliteError(f(c))
 }
 
-func (d *sqliteFile) write(ctx context.Context, _ string, f func(conn) error) error {
-	return sqliteError(d.writer.do(ctx, f))
+func (d *sqliteFile) write(ctx context.Context, user string, f func(conn) error) error {
+	return sqliteError(d.writer.do(ctx, user, f))
 }
 
 // close waits for whoever reads or writes, and takes their connections: a pool

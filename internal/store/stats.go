@@ -23,7 +23,7 @@ func (s *Store) Stats(ctx context.Context) Stats { return s.db.stats(ctx) }
 
 func (d *sqliteFile) stats(context.Context) Stats {
 	return Stats{
-		Connections: int64(d.readers.len()), InUse: int64(d.readers.inUse()), Waits: d.waits.Load(), Queue: int64(len(d.writer.jobs)),
+		Connections: int64(d.readers.len()), InUse: int64(d.readers.inUse()), Waits: d.waits.Load(), Queue: int64(d.writer.queued()),
 		Database: fileSize(d.path), Log: fileSize(d.path + "-wal"), Free: freeBytes(d.path),
 	}
 }

@@ -5,16 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 )
 
 // A sqliteWriter runs closures one after another on the one connection that
-// writes, and commits many of them together: a commit waits for the disk, and
-// who comes meanwhile shares the next one. Nobody is answered before the
-// commit that holds his closure is durable.
+// writes, and commits many of them together (group commit): a commit waits for the
+// disk, and closures that come meanwhile share the next one. Nobody is answered
+// before the commit that holds his closure is durable. Users take turns in each
+// commit, so that one with many closures does not keep others out of it.
 type sqliteWriter struct {
-	jobs     chan *job
+	mu      sync.Mutex // guards jobs and ending
+	jobs    turns[*job]
+	ending  bool          // no more jobs are taken in
+	arrived chan struct{} // holds a value after a job or the end came
+
 	done     chan struct{}
 	conn     *sqliteConn
 	patience time.Duration
@@ -37,39 +43,88 @@ const (
 )
 
 func newWriter(c *sqliteConn, patience time.Duration) *sqliteWriter {
-	return &sqliteWriter{jobs: make(chan *job, maxBatch), done: make(chan struct{}), conn: c, patience: patience}
+	return &sqliteWriter{jobs: newTurns[*job](), arrived: make(chan struct{}, 1), done: make(chan struct{}), conn: c, patience: patience}
 }
 
 // do hands f over and waits for its commit. A caller that leaves before its
 // turn is forgotten; one that leaves later interrupts nobody. Who has no turn
 // within the writer's patience is told that the service is busy.
-func (w *sqliteWriter) do(ctx context.Context, f func(conn) error) error {
+func (w *sqliteWriter) do(ctx context.Context, user string, f func(conn) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	j := &job{ctx: ctx, f: f, err: make(chan error, 1)}
+	if !w.enqueue(user, j) {
+		return errClosed
+	}
 	wait := time.NewTimer(w.patience)
 	defer wait.Stop()
-	select {
-	case w.jobs <- j:
-	case <-w.done:
-		return errClosed
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-wait.C:
-		return busy(errBusy)
-	}
+	var left error
 	select {
 	case err := <-j.err:
 		return err
 	case <-w.done:
+		return w.answer(j)
 	case <-ctx.Done():
-		if j.taken.CompareAndSwap(false, true) {
-			return ctx.Err()
-		}
+		left = ctx.Err()
 	case <-wait.C:
-		if j.taken.CompareAndSwap(false, true) {
-			return busy(errBusy)
-		}
+		left = busy(errBusy)
+	}
+	if j.taken.CompareAndSwap(false, true) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.jobs.leave(user, j)
+		return left
 	}
 	return w.answer(j)
+}
+
+// enqueue adds a job, and reports false where the writer is ending.
+func (w *sqliteWriter) enqueue(user string, j *job) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ending {
+		return false
+	}
+	w.jobs.wait(user, j)
+	w.signal()
+	return true
+}
+
+func (w *sqliteWriter) signal() {
+	select {
+	case w.arrived <- struct{}{}:
+	default:
+	}
+}
+
+// first returns the job that begins a commit, or nil; ended reports that none will come.
+func (w *sqliteWriter) first() (j *job, ended bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.jobs.held) // users hold turns of one commit
+	j, ok := w.jobs.next(anybody)
+	return j, !ok && w.ending
+}
+
+// next returns the job whose turn it is in the commit under way, or nil.
+func (w *sqliteWriter) next() *job {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	j, _ := w.jobs.next(anybody)
+	return j
+}
+
+func anybody(string) bool { return true }
+
+// queued returns how many jobs wait for their turn.
+func (w *sqliteWriter) queued() (n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, own := range w.jobs.waiting {
+		n += len(own)
+	}
+	return n
 }
 
 // answer waits for the answer to a job whose turn has come, or for the end of
@@ -93,73 +148,58 @@ var (
 	errBusy   = errors.New("store: the writer is busy")
 )
 
-// stop ends the loop after the commit under way.
+// stop ends the loop after all jobs that wait.
 func (w *sqliteWriter) stop() {
-	end := &job{ctx: context.Background(), err: make(chan error, 1)}
-	w.jobs <- end
+	w.mu.Lock()
+	w.ending = true
+	w.signal()
+	w.mu.Unlock()
 	<-w.done
 }
 
 // run runs until it is stopped, and does after each commit what there is to do.
 func (w *sqliteWriter) run(after func()) {
 	defer close(w.done)
-	last := 1
-	for {
-		first := <-w.jobs
-		if first.f == nil {
+	for last := 1; ; {
+		first, ended := w.first()
+		switch {
+		case ended:
 			return
+		case first == nil:
+			<-w.arrived
+		case !first.taken.Load():
+			last = w.commit(first, last)
+			after()
 		}
-		if first.taken.Load() {
-			continue
-		}
-		batch, ended := w.commit(first, last)
-		if ended {
-			return
-		}
-		last = batch
-		after()
 	}
 }
 
-// commit runs first and whoever comes along, commits, and answers them all. It
-// returns how many there were, and whether the end was asked for.
-func (w *sqliteWriter) commit(first *job, last int) (n int, ended bool) {
+// commit runs first and the jobs that come along, commits, and answers them all. It
+// returns how many there were.
+func (w *sqliteWriter) commit(first *job, last int) int {
 	if _, err := w.conn.exec(`BEGIN IMMEDIATE`, nil); err != nil {
 		w.conn.exec(`ROLLBACK`, nil) // where an earlier one failed, there is something to end
 		first.err <- err
-		return 1, false
+		return 1
 	}
 	w.lost = nil
 	batch := make([]*job, 0, last+1)
 	errs := make([]error, 0, last+1)
-	take := func(j *job) {
-		if ended = j.f == nil; !ended {
-			batch, errs = append(batch, j), append(errs, w.attempt(j))
-		}
-	}
-	take(first)
 	var wait *time.Timer
-	for len(batch) < maxBatch && !ended && w.lost == nil {
-		select {
-		case j := <-w.jobs:
-			take(j)
-			continue
-		default:
-		}
-		if len(batch) >= last {
+	for j := first; j != nil; {
+		batch, errs = append(batch, j), append(errs, w.attempt(j))
+		if len(batch) == maxBatch || w.lost != nil {
 			break
 		}
-		if wait == nil {
-			wait = time.NewTimer(maxWait)
-			defer wait.Stop()
+		for j = w.next(); j == nil && len(batch) < last; j = w.next() {
+			if wait == nil {
+				wait = time.NewTimer(maxWait)
+				defer wait.Stop()
+			}
+			if !w.comes(wait) {
+				break
+			}
 		}
-		select {
-		case j := <-w.jobs:
-			take(j)
-			continue
-		case <-wait.C:
-		}
-		break
 	}
 	failed := w.end()
 	for i, j := range batch {
@@ -168,7 +208,17 @@ func (w *sqliteWriter) commit(first *job, last int) (n int, ended bool) {
 		}
 		j.err <- errs[i]
 	}
-	return len(batch), ended
+	return len(batch)
+}
+
+// comes waits for another job, and reports false where none came in time.
+func (w *sqliteWriter) comes(wait *time.Timer) bool {
+	select {
+	case <-w.arrived:
+		return true
+	case <-wait.C:
+		return false
+	}
 }
 
 // end commits, or rolls back what cannot be committed.

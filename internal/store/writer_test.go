@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -75,7 +76,7 @@ func batch(t testing.TB, s *Store, closures ...func(conn) error) []error {
 	<-entered
 	for i, f := range closures {
 		all.Go(func() { errs[i] = s.db.write(ctx, "", f) })
-		for len(w.jobs) <= i {
+		for w.queued() <= i {
 			time.Sleep(100 * time.Microsecond)
 		}
 	}
@@ -304,5 +305,52 @@ func TestAfterCloseEverybodyIsToldUnavailable(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(s.db.(*sqliteFile).path + "-*"); len(left) > 0 {
 		t.Errorf("connections were left open: %v", left)
+	}
+}
+
+// TestUsersTakeTurnsInACommit queues more closures of one user than a commit holds, and
+// then one of another user, while the writer is held.
+func TestUsersTakeTurnsInACommit(t *testing.T) {
+	t.Parallel()
+	s := openFile(t, Options{})
+	w := s.db.(*sqliteFile).writer
+	var all sync.WaitGroup
+	var order []string // of the closures, which run one after another
+	entered, free := make(chan bool), make(chan bool)
+	write := func(ctx context.Context, user string, f func()) {
+		n := w.queued()
+		all.Go(func() {
+			err := s.db.write(ctx, user, func(c conn) error { f(); order = append(order, user); return note(user)(c) })
+			if err != nil && ctx.Err() == nil {
+				t.Error(err)
+			}
+		})
+		for w.queued() == n && user != "first" {
+			time.Sleep(100 * time.Microsecond)
+		}
+	}
+	nothing := func() {}
+	write(ctx, "first", func() { close(entered); <-free })
+	<-entered
+	leaving, leave := context.WithCancel(ctx)
+	write(leaving, "left", nothing)
+	const many = 2 * maxBatch
+	for range many {
+		write(ctx, "many", nothing)
+	}
+	write(ctx, "one", nothing)
+	write(ctx, "one", nothing)
+	write(ctx, "", nothing)
+	leave()
+	for w.queued() > many+3 {
+		time.Sleep(100 * time.Microsecond)
+	}
+	close(free)
+	all.Wait()
+	if want := []string{"first", "", "many", "one", "many", "one", "many"}; !slices.Equal(order[:len(want)], want) {
+		t.Errorf("%q, want %q", order[:len(want)], want)
+	}
+	if len(order) != many+4 || w.queued() != 0 {
+		t.Errorf("%d closures ran, %d wait", len(order), w.queued())
 	}
 }
