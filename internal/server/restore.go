@@ -94,6 +94,10 @@ func (s Settings) Restore(ctx context.Context, from io.Reader, file string, prog
 	if err := errors.Join(f.Chmod(0o600), f.Sync(), f.Close(), ctx.Err()); err != nil {
 		return r, err
 	}
+	// The marker of a former database counts commits that this one does not have.
+	if err := os.Remove(filepath.Join(s.Data, store.SQLiteMarker)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return r, err
+	}
 	return r, errors.Join(os.Rename(whole, filepath.Join(s.Data, store.SQLiteFile)), syncFolder(s.Data))
 }
 

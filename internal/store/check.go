@@ -196,6 +196,9 @@ func (s *Store) inspectAll(ctx context.Context, sum *Inspected, o Inspection) er
 		}
 		sum.Flaws = append(sum.Flaws, f)
 	}
+	if err := s.inspectCommits(ctx, sum, o); err != nil {
+		return err
+	}
 	flaws, err := SystemRead(ctx, s, "look for what belongs to no workspace", func(t *SystemTx) (flaws []Flaw, err error) {
 		const stray = ` FROM sketches WHERE workspace NOT IN (SELECT rid FROM workspaces)`
 		var n int64

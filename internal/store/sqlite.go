@@ -130,7 +130,7 @@ func (d *sqliteFile) open(ctx context.Context, o Options) error {
 		return err
 	}
 	f.Close()
-	w, err := d.firstConnection(ctx, o)
+	w, commits, err := d.firstConnection(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -140,9 +140,11 @@ func (d *sqliteFile) open(ctx context.Context, o Options) error {
 			return errors.Join(err, w.close())
 		}
 	}
-	d.mark(o.Log)
-	d.remember()
 	d.writer = newWriter(w, d.patience)
+	if err := d.writer.mark.open(d.marker(), commits); err != nil && o.Log != nil { // a full disk may take it later
+		o.Log.Warn("mark the folder of the database", "err", err)
+	}
+	d.remember()
 	d.writer.guard = d.displaced
 	go d.writer.run(d.tidy)
 	if !o.Brief {
@@ -154,23 +156,37 @@ func (d *sqliteFile) open(ctx context.Context, o Options) error {
 // firstConnection makes the writer's connection and the schema, one process at
 // a time: where two turn a new file to WAL at once, SQLite refuses one of them
 // without waiting. The others wait for as long as a migration takes.
-func (d *sqliteFile) firstConnection(ctx context.Context, o Options) (*sqliteConn, error) {
+func (d *sqliteFile) firstConnection(ctx context.Context, o Options) (w *sqliteConn, commits int64, err error) {
 	l := flock.New(d.path + ".lock")
 	if ok, err := l.TryLockContext(ctx, 5*time.Millisecond); !ok {
-		return nil, fmt.Errorf("store: another process holds the lock for opening: %w", err)
+		return nil, 0, fmt.Errorf("store: another process holds the lock for opening: %w", err)
 	}
 	defer l.Unlock()
+	marked := d.markedCommits() // before the database is read, to which others write
 	// The log is copied into the file four times as rarely as by itself: what many
 	// commits write, such as the ends of indexes, goes there once for all of them.
-	w, err := d.connect(`PRAGMA journal_mode = WAL`, `PRAGMA synchronous = FULL`, `PRAGMA foreign_keys = ON`,
+	w, err = d.connect(`PRAGMA journal_mode = WAL`, `PRAGMA synchronous = FULL`, `PRAGMA foreign_keys = ON`,
 		`PRAGMA secure_delete = FAST`, `PRAGMA cache_size = -16000`, `PRAGMA wal_autocheckpoint = 4000`)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	if err := w.migrate(ctx, d.file, o); err != nil {
-		return nil, errors.Join(err, w.close())
+	have, err := w.userVersion()
+	if err == nil && have == 0 && marked > 0 {
+		err = d.wasThere("empty", d.marker())
 	}
-	return w, nil
+	if err == nil {
+		err = w.migrate(ctx, d.file, o)
+	}
+	if err == nil {
+		commits, err = w.compareCommits(marked)
+	}
+	if err == nil {
+		err = w.tellLostCommits(o.Log)
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, w.close())
+	}
+	return w, commits, nil
 }
 
 // connect opens a connection, which the pool of d.file knows nothing of, and
@@ -233,7 +249,7 @@ func (d *sqliteFile) close() error {
 			errs = append(errs, c.close())
 		}
 	}
-	return errors.Join(append(errs, d.writer.conn.close(), d.file.Close())...)
+	return errors.Join(append(errs, d.writer.conn.close(), d.writer.mark.close(), d.file.Close())...)
 }
 
 // sqliteError tells what the caller can do something about from the rest.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -17,7 +16,7 @@ import (
 const SQLiteMarker = "loci.created"
 
 const markerText = `This folder holds a database of Loci. While this file is here, Loci does not start without loci.db.
-To begin with an empty database, delete this file too.
+To begin with an empty database, delete this file too. The number shows whether a crash lost commits.
 `
 
 // emptied refuses to make a new database where there was one.
@@ -32,24 +31,19 @@ func (d *sqliteFile) emptied() error {
 	case info.Size() > 0:
 		return nil
 	}
-	for _, sign := range []string{filepath.Join(filepath.Dir(d.path), SQLiteMarker), d.path + "-wal"} {
+	for _, sign := range []string{d.marker(), d.path + "-wal"} {
 		if info, err := os.Stat(sign); err == nil && info.Size() > 0 {
-			return loci.Fail(loci.Conflict, "%s is %s, and %s says that there was a database: mount its volume, or restore a backup."+
-				" To begin with an empty database, delete %s.", d.path, state, filepath.Base(sign), sign)
+			return d.wasThere(state, sign)
 		}
 	}
 	return nil
 }
 
-// mark leaves the marker beside a database. Where the disk is full it is made later.
-func (d *sqliteFile) mark(log *slog.Logger) {
-	path := filepath.Join(filepath.Dir(d.path), SQLiteMarker)
-	if info, err := os.Stat(path); err == nil && info.Size() > 0 {
-		return
-	}
-	if err := os.WriteFile(path, []byte(markerText), 0o600); err != nil && log != nil {
-		log.Warn("mark the folder of the database", "err", err)
-	}
+func (d *sqliteFile) marker() string { return filepath.Join(filepath.Dir(d.path), SQLiteMarker) }
+
+func (d *sqliteFile) wasThere(state, sign string) error {
+	return loci.Fail(loci.Conflict, "%s is %s, and %s says that there was a database: mount its volume, or restore a backup."+
+		" To begin with an empty database, delete %s.", d.path, state, filepath.Base(sign), sign)
 }
 
 // A placed file is one that has to stay where it is while it is open.

@@ -26,6 +26,7 @@ type sqliteWriter struct {
 	patience time.Duration
 	lost     error        // the transaction under way is not what it was; nil is well
 	guard    func() error // nil, or what may forbid a commit
+	mark     commitMark
 }
 
 type job struct {
@@ -227,9 +228,14 @@ func (w *sqliteWriter) end() (failed error) {
 		failed = w.guard()
 	}
 	if failed == nil {
+		failed = w.mark.step(w.conn)
+	}
+	if failed == nil {
 		_, failed = w.conn.exec(`COMMIT`, nil)
 	}
-	if failed != nil {
+	if failed == nil {
+		w.mark.note()
+	} else {
 		w.conn.exec(`ROLLBACK`, nil) // it may have rolled back already
 	}
 	return failed
