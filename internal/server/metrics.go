@@ -42,6 +42,8 @@ func newMetrics(st *store.Store, ready *readiness) *metrics {
 			func() float64 { return float64(store.SeenDamage()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_database_corrupt_total", Help: "Statements that failed because the file of the database is damaged."},
 			func() float64 { return float64(store.CorruptReads()) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_index_corrupt_total", Help: "Searches and jobs that failed because a keyword index is damaged: see loci admin check --repair."},
+			func() float64 { return float64(store.CorruptIndexReads()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "loci_info", Help: "1, with the version and the database.", ConstLabels: prometheus.Labels{"version": Version, "database": st.Engine()}},
 			func() float64 { return 1 }))
 	return m

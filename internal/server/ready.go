@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
 )
 
 // readyEvery is the pause between two checks, and readyWithin the time in which the
@@ -23,6 +25,7 @@ const (
 // asks costs the database nothing.
 type readiness struct {
 	check    func(context.Context) error
+	damage   func() []notReady // nil, or what is damaged while the server takes calls
 	log      *slog.Logger
 	draining atomic.Bool
 
@@ -31,7 +34,7 @@ type readiness struct {
 	from time.Time
 }
 
-// A notReady is what keeps a server from taking calls.
+// A notReady is what keeps a server from taking calls, or what is damaged.
 type notReady struct {
 	Check string `json:"check"`
 	Cause string `json:"cause"`
@@ -108,8 +111,32 @@ func (r *readiness) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	if len(failed) > 0 {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
+	var damage []notReady
+	if r.damage != nil {
+		damage = r.damage()
+	}
 	_ = json.NewEncoder(w).Encode(struct { // a caller that leaves misses it
 		OK     bool       `json:"ok"`
 		Failed []notReady `json:"failed,omitempty"`
-	}{len(failed) == 0, failed})
+		Damage []notReady `json:"damage,omitempty"`
+	}{len(failed) == 0, failed, damage})
+}
+
+// seenDamage returns the damage that this process has met. The server goes on with it: an
+// operator has to look, and a restart would mend nothing.
+func seenDamage() (list []notReady) {
+	for _, c := range []struct {
+		check string
+		n     int64
+		cause string
+	}{
+		{"index", store.CorruptIndexReads(), "searches or jobs met a damaged keyword index: run loci admin check --repair"},
+		{"file", store.CorruptReads(), "statements met a damaged file: run loci admin check"},
+		{"samples", store.SeenFlaws(), "findings of samples and of the start: run loci admin check"},
+	} {
+		if c.n > 0 {
+			list = append(list, notReady{c.check, fmt.Sprintf("%d %s", c.n, c.cause)})
+		}
+	}
+	return list
 }

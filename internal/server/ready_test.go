@@ -2,12 +2,14 @@ package server
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -58,6 +60,57 @@ func page(t *testing.T, h http.Handler, path string) (int, string) {
 		t.Fatal(err)
 	}
 	return w.Code, string(text)
+}
+
+// A server that met damage goes on: a restart would mend nothing.
+func TestReadyTellsOfDamage(t *testing.T) {
+	t.Parallel()
+	r := &readiness{check: func(context.Context) error { return nil }, log: slog.New(slog.DiscardHandler),
+		damage: func() []notReady { return []notReady{{"index", "1 search met it"}} }}
+	r.look(context.Background())
+	w := httptest.NewRecorder()
+	r.ServeHTTP(w, httptest.NewRequest("GET", "/ready", nil))
+	if want := `{"ok":true,"damage":[{"check":"index","cause":"1 search met it"}]}`; w.Code != 200 || strings.TrimSpace(w.Body.String()) != want {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// The process counts what it meets, which /ready and the metrics show.
+func TestADamagedIndexShowsWhereServersAreWatched(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l, err := OpenLocal(t.Context(), dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := remember(t, l, "The bridge stands on basalt.")
+	if err := errors.Join(l.store.Fold(t.Context(), m.WorkspaceID), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open(store.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(`UPDATE segments SET head = x'ff01'`); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = OpenLocal(t.Context(), dir, false); err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	remember(t, l, "Another one.")
+	if err := l.store.Fold(t.Context(), m.WorkspaceID); err == nil {
+		t.Fatal("the fold met no damage")
+	}
+	ready := &readiness{check: l.store.Check, damage: seenDamage, log: slog.New(slog.DiscardHandler)}
+	h := newMetrics(l.store, ready).handler()
+	if status, text := page(t, h, "/ready"); status != 200 || !strings.Contains(text, `{"check":"index","cause":"`) || !strings.Contains(text, "--repair") {
+		t.Errorf("%d %s", status, text)
+	}
+	if _, text := page(t, h, "/metrics"); !strings.Contains(text, "\nloci_index_corrupt_total ") || strings.Contains(text, "\nloci_index_corrupt_total 0\n") {
+		t.Error("the metrics show no damaged index")
+	}
 }
 
 func TestMetricsTellWhileTheDatabaseIsAway(t *testing.T) {

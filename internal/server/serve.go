@@ -66,7 +66,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	gate := auth.NewGate(st, auth.Options{Plan: s.Plan, Rate: s.RateLimit, Burst: s.RateBurst, Free: service.AccountStatus.Name, Clock: s.clock(), Log: log, Shared: s.DB != ""})
 	defer gate.Close()
 	work := service.New(service.Options{Store: st, Embedder: model, Former: former, Plan: s.Plan, Clock: s.clock(), Registration: s.Registration, SigninLimit: s.SigninLimit, PublicURL: s.PublicURL, Used: gate.Used, Without: s.without, EmbedLimit: s.embedLimit})
-	ready := &readiness{check: st.Check, log: log}
+	ready := &readiness{check: st.Check, damage: seenDamage, log: log}
 	context.AfterFunc(ctx, func() { ready.draining.Store(true) })
 	m := newMetrics(st, ready)
 	host := &op.Host{Service: work, Admit: gate.Admit, Charge: gate.Charge, Log: log, Seen: m.seen}

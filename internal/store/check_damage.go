@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
 )
 
 // corruptReads counts the statements that met damage in the file of the database.
@@ -20,6 +21,20 @@ var corruptReads atomic.Int64
 // CorruptReads returns how many statements of this process the database refused
 // because its file is damaged.
 func CorruptReads() int64 { return corruptReads.Load() }
+
+// corruptIndexReads counts the transactions that met a damaged keyword index.
+var corruptIndexReads atomic.Int64
+
+// CorruptIndexReads returns how many searches and jobs of this process failed because
+// a keyword index is damaged, which a repair makes anew.
+func CorruptIndexReads() int64 { return corruptIndexReads.Load() }
+
+// countCorruptIndex counts err where it says that a keyword index is damaged.
+func countCorruptIndex(err error) {
+	if errors.Is(err, search.ErrCorrupt) {
+		corruptIndexReads.Add(1)
+	}
+}
 
 // corrupt reports whether the database says that its file is damaged.
 func corrupt(err error) bool {

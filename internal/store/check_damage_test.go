@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -265,5 +266,61 @@ func TestRepairEndsWhereNothingIsKept(t *testing.T) {
 	}
 	if sum := inspect(t, s, false); sum.Found == 0 {
 		t.Error("the damage is gone: the test shows nothing")
+	}
+}
+
+// A search shows at run time what an inspection would find.
+func TestASearchThatMeetsADamagedIndexIsCounted(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		for _, damage := range []string{`UPDATE pages SET bytes = segments.head FROM segments`, `DELETE FROM pages`} {
+			s := d.Open(t, store.Options{})
+			ann := user(t, s, fmt.Sprint("ann", len(damage)))
+			fold(t, s, add(t, s, ann, "", "Found by its harbour").WorkspaceID)
+			s.Close()
+			d.Exec(t, damage)
+			s = d.Open(t, store.Options{})
+			before := store.CorruptIndexReads()
+			_, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.Findings, error) {
+				return tx.Find(store.Question{Words: search.Parse("harbour")}, store.Filter{}, "", 10)
+			})
+			if err == nil || store.CorruptIndexReads() == before {
+				t.Errorf("%s: told %v, and nobody counted it", damage, err)
+			}
+			s.Close()
+		}
+	})
+}
+
+// Whoever watches a server learns of a damaged table that no search reads.
+func TestCheckReadsTheTablesWithoutWhichNobodyIsServed(t *testing.T) {
+	t.Parallel()
+	for _, table := range []string{"users", "api_keys", "workspaces"} {
+		t.Run(table, func(t *testing.T) {
+			t.Parallel()
+			onFile(t, func(t *testing.T, d storetest.Database, _ *loci.Actor, _ []string) {
+				page := root(t, d, table)
+				s := d.Open(t, store.Options{})
+				if err := s.Check(ctx); err != nil {
+					t.Fatal(err)
+				}
+				f, err := os.OpenFile(filepath.Join(d.Dir, store.SQLiteFile), os.O_RDWR, 0)
+				if err == nil {
+					zeros := make([]byte, 4096)
+					_, err = f.WriteAt(zeros, int64(page-1)*int64(len(zeros)))
+				}
+				if err = errors.Join(err, f.Close()); err != nil {
+					t.Fatal(err)
+				}
+				for range 100 { // a connection may hold the page for one more
+					if err = s.Check(ctx); err != nil {
+						break
+					}
+				}
+				if err == nil || !strings.Contains(err.Error(), table) {
+					t.Errorf("told %v", err)
+				}
+			})
+		})
 	}
 }

@@ -117,8 +117,9 @@ func (t *Tx) Find(q Question, f Filter, before Shown, limit int) (found Findings
 			t.s.indexes.drop(w)
 		}
 	}
-	// Folds come faster than the search reads.
+	// Folds come faster than the search reads, or pages of the index are lost.
 	if err = t.snapshot(once); errors.Is(err, errStale) {
+		corruptIndexReads.Add(1)
 		err = busy(err)
 	}
 	return found, err

@@ -184,8 +184,8 @@ var statements atomic.Int64
 // Statements returns how many statements have been sent in this process.
 func Statements() int64 { return statements.Load() }
 
-// Check writes nothing and reads one row of the database. A database file that was
-// removed or replaced while it is open is an error.
+// Check writes nothing and reads one row of each table without which nobody is served.
+// A database file that was removed or replaced while it is open is an error.
 func (s *Store) Check(ctx context.Context) error {
 	if d, ok := s.db.(*sqliteFile); ok {
 		if err := d.displaced(); err != nil {
@@ -193,8 +193,18 @@ func (s *Store) Check(ctx context.Context) error {
 		}
 	}
 	return s.db.read(ctx, "", func(c conn) error {
-		var name string
-		return c.one(`SELECT name FROM instance LIMIT 1`, nil, []any{&name})
+		for _, table := range []string{"instance", "users", "api_keys", "workspaces"} {
+			var text string // of a column that no index has: the table itself is read
+			column := "name"
+			if table == "instance" {
+				column = "value"
+			}
+			err := c.one(`SELECT `+column+` FROM `+table+` LIMIT 1`, nil, []any{&text})
+			if err != nil && !errors.Is(err, errNoRow) {
+				return fmt.Errorf("the table %s: %w", table, err)
+			}
+		}
+		return nil
 	})
 }
 

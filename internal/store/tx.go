@@ -58,6 +58,7 @@ func Read[Out any](ctx context.Context, s *Store, who *loci.Actor, f func(*Tx) (
 		out, err = f(t)
 		return err
 	})
+	countCorruptIndex(err)
 	return out, err
 }
 
@@ -80,6 +81,7 @@ func Write[Out any](ctx context.Context, s *Store, who *loci.Actor, f func(*Tx) 
 		return t.keep(out)
 	})
 	if err != nil {
+		countCorruptIndex(err)
 		var none Out
 		return none, err
 	}
@@ -110,6 +112,7 @@ func System[Out any](ctx context.Context, s *Store, reason string, f func(*Syste
 		return err
 	})
 	if err != nil {
+		countCorruptIndex(err)
 		return out, fmt.Errorf("%s: %w", reason, err)
 	}
 	s.publish(t)
@@ -123,6 +126,7 @@ func SystemRead[Out any](ctx context.Context, s *Store, reason string, f func(*S
 		return err
 	})
 	if err != nil {
+		countCorruptIndex(err)
 		return out, fmt.Errorf("%s: %w", reason, err)
 	}
 	return out, nil
