@@ -45,13 +45,17 @@ var rooms = map[string][]string{
 	"internal/httpapi":           {""},
 	"internal/rest":              {"", "internal/httpapi", "internal/op"},
 	"internal/mcp":               {"", "internal/httpapi", "internal/op"},
-	"internal/server":            {"", "internal/auth", "internal/embed", "internal/httpapi", "internal/mcp", "internal/op", "internal/rest", "internal/search", "internal/service", "internal/store"},
-	"internal/cli":               {"", "client", "internal/embed", "internal/mcp", "internal/op", "internal/retrieval", "internal/server", "internal/service"},
-	"internal/store/storetest":   {"internal/store"},
-	"internal/proof":             {"", "internal/auth", "internal/op", "internal/search", "internal/service", "internal/store"},
-	"bench":                      {"", "client", "internal/embed", "internal/op", "internal/rest", "internal/retrieval", "internal/search", "internal/server", "internal/service", "internal/store"},
-	"bench/floor":                {""},
-	"bench/embed":                {"internal/embed", "internal/embed/kernel"},
+	"internal/server": {"", "internal/auth", "internal/embed", "internal/httpapi", "internal/mcp",
+		"internal/op", "internal/rest", "internal/search", "internal/service", "internal/store"},
+	"internal/cli": {"", "client", "internal/embed", "internal/mcp", "internal/op", "internal/retrieval",
+		"internal/server", "internal/service"},
+	"internal/store/storetest": {"internal/store"},
+	"internal/proof": {"", "internal/auth", "internal/op", "internal/search", "internal/service",
+		"internal/store"},
+	"bench": {"", "client", "internal/embed", "internal/op", "internal/rest", "internal/retrieval",
+		"internal/search", "internal/server", "internal/service", "internal/store"},
+	"bench/floor": {""},
+	"bench/embed": {"internal/embed", "internal/embed/kernel"},
 }
 
 // forTests are rooms that only tests enter.
@@ -112,7 +116,8 @@ func TestArrowsPointDown(t *testing.T) {
 func TestForeignCodeStaysInItsRoom(t *testing.T) {
 	t.Parallel()
 	drivers := regexp.MustCompile(`^(database/sql|modernc\.org/sqlite|github\.com/(mattn/go-sqlite3|jackc/pgx|pressly/goose))`)
-	http := []string{"client", "internal/cli", "internal/embed", "internal/httpapi", "internal/mcp", "internal/rest", "internal/server"}
+	http := []string{"client", "internal/cli", "internal/embed", "internal/httpapi", "internal/mcp", "internal/rest",
+		"internal/server"}
 	for _, p := range list(t) {
 		room := p.room()
 		for _, i := range p.Imports {

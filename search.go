@@ -40,7 +40,8 @@ const (
 
 // Rule lists the modes that one may ask for.
 func (Mode) Rule() Rule {
-	return Rule{Enum: words([]Mode{ModeAuto, ModeKeyword, ModeSemantic, ModeHybrid}), Default: "auto", Description: "Default: auto"}
+	return Rule{Enum: words([]Mode{ModeAuto, ModeKeyword, ModeSemantic, ModeHybrid}), Default: "auto",
+		Description: "Default: auto"}
 }
 
 // A ResolvedMode is the mode in which a search was answered.

@@ -107,7 +107,8 @@ func TestAPendingInvitationExpiresByTheClock(t *testing.T) {
 
 func TestQueryOfNothingIsEmpty(t *testing.T) {
 	t.Parallel()
-	for q, want := range map[loci.Query]bool{"": true, "   ": true, "\t\n\u3000": true, "\"\"": true, "?!...": true, "\u200b": true, "。": true,
+	for q, want := range map[loci.Query]bool{"": true, "   ": true, "\t\n\u3000": true, "\"\"": true, "?!...": true,
+		"\u200b": true, "。": true,
 		"a": false, "#1": false, "+": false, "$": false, "🙂": false, "日本": false, "\u0301": false} {
 		if q.Empty() != want {
 			t.Errorf("%q: %v", q, !want)

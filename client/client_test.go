@@ -61,7 +61,8 @@ func listener(t *testing.T, answer string) (*Client, *seen) {
 func TestFieldsGoWhereTheyBelong(t *testing.T) {
 	t.Parallel()
 	c, last := listener(t, `{"ok":true}`)
-	limit := loci.ListMemories{AtlasID: "a b", Type: []loci.Kind{"fact", "note"}, Tags: loci.Tags{"x,y", `z\`}, Include: []loci.Include{}, Limit: 5}
+	limit := loci.ListMemories{AtlasID: "a b", Type: []loci.Kind{"fact", "note"}, Tags: loci.Tags{"x,y", `z\`},
+		Include: []loci.Include{}, Limit: 5}
 	keywords := loci.Keywords{"<x>"}
 	for want, do := range map[string]func() error{
 		"GET /v1/memories?atlas_id=a+b&limit=5&tags=x%5C%2Cy&tags=z%5C&type=fact&type=note ": func() error {

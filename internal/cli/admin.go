@@ -14,7 +14,8 @@ import (
 // admin returns the commands of the operator, who needs no account: whoever
 // can read the database is one.
 func (p *program) admin() *cobra.Command {
-	admin := p.group("admin", "Make users and keys in the database of a server, erase for good, check it, and back it up")
+	admin := p.group("admin",
+		"Make users and keys in the database of a server, erase for good, check it, and back it up")
 	user := p.group("user", "Make users, and erase them")
 	user.AddCommand(p.createUser(), p.verifyUser(), p.purgeUser())
 	key := p.group("key", "Make API keys")

@@ -108,7 +108,8 @@ func (p *program) restoreBackup() *cobra.Command {
 			return err
 		}
 		var text strings.Builder
-		fmt.Fprintf(&text, "Restored %s: %s. %s ended.\n", s.Data, holds(r.Manifest), many(r.Signins, "sign-in", "sign-ins"))
+		fmt.Fprintf(&text, "Restored %s: %s. %s ended.\n", s.Data, holds(r.Manifest),
+			many(r.Signins, "sign-in", "sign-ins"))
 		if len(r.Keys) > 0 {
 			text.WriteString("These API keys work; revoke again those that were revoked after the backup was made:\n")
 		}

@@ -67,12 +67,18 @@ func TestABackupIsAsLongAsItsArchive(t *testing.T) {
 		archive []byte
 		says    string
 	}{
-		"sparse":      {archive(t, size, &tar.Header{Name: store.SQLiteFile, Mode: 0o600, PAXRecords: hole}), "is a sparse file"},
-		"old sparse":  {oldSparse(archive(t, size, &tar.Header{Name: store.SQLiteFile, Mode: 0o600}), size), "is no regular file"},
-		"a link":      {archive(t, 0, &tar.Header{Name: store.SQLiteFile, Typeflag: tar.TypeSymlink, Linkname: "/etc"}), "is no regular file"},
-		"a folder":    {archive(t, 0, &tar.Header{Name: store.SQLiteFile, Typeflag: tar.TypeDir, Mode: 0o700}), "is no regular file"},
-		"other size":  {archive(t, 512, &tar.Header{Name: store.SQLiteFile, Mode: 0o600, Size: 511}), "is not the file that the manifest names"},
-		"beyond file": {archive(t, 1<<50, &tar.Header{Name: store.SQLiteFile, Mode: 0o600, Size: 1 << 50}), "the whole backup"},
+		"sparse": {archive(t, size, &tar.Header{Name: store.SQLiteFile, Mode: 0o600, PAXRecords: hole}),
+			"is a sparse file"},
+		"old sparse": {oldSparse(archive(t, size, &tar.Header{Name: store.SQLiteFile, Mode: 0o600}), size),
+			"is no regular file"},
+		"a link": {archive(t, 0, &tar.Header{Name: store.SQLiteFile, Typeflag: tar.TypeSymlink, Linkname: "/etc"}),
+			"is no regular file"},
+		"a folder": {archive(t, 0, &tar.Header{Name: store.SQLiteFile, Typeflag: tar.TypeDir, Mode: 0o700}),
+			"is no regular file"},
+		"other size": {archive(t, 512, &tar.Header{Name: store.SQLiteFile, Mode: 0o600, Size: 511}),
+			"is not the file that the manifest names"},
+		"beyond file": {archive(t, 1<<50, &tar.Header{Name: store.SQLiteFile, Mode: 0o600, Size: 1 << 50}),
+			"the whole backup"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -26,8 +26,10 @@ func backedUp(t *testing.T) (dir, file string) {
 	run(done, "key", "create", "--email", "ada@example.org", "--name", "laptop")
 	run(done, "key", "create", "--email", "ada@example.org", "--name", "revoked")
 	alter(t, dir, `UPDATE api_keys SET revoked_at = 5 WHERE name = 'revoked'`)
-	alter(t, dir, `INSERT INTO signins (id, user_id, hash, created_at, used_at) SELECT 'one', id, x'01', 5, 5 FROM users`)
-	if text := run(done, "backup", file); !strings.Contains(text, "Wrote "+file+": 0 memories, 1 workspace, 1 user, schema ") {
+	alter(t, dir,
+		`INSERT INTO signins (id, user_id, hash, created_at, used_at) SELECT 'one', id, x'01', 5, 5 FROM users`)
+	if text := run(done, "backup", file); !strings.Contains(text,
+		"Wrote "+file+": 0 memories, 1 workspace, 1 user, schema ") {
 		t.Error(text)
 	}
 	return dir, file
@@ -82,7 +84,8 @@ func TestABackupIsRestored(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "new")
 	run := operate(t, to)
 	text := run(done, "backup", "restore", file)
-	if !strings.Contains(text, "1 sign-in ended") || !strings.Contains(text, "ada@example.org  laptop") || strings.Contains(text, "revoked\n") {
+	if !strings.Contains(text, "1 sign-in ended") || !strings.Contains(text, "ada@example.org  laptop") ||
+		strings.Contains(text, "revoked\n") {
 		t.Error(text)
 	}
 	if list := names(t, to); !slices.Equal(list, []string{"loci.db", "serve.lock"}) {
@@ -95,7 +98,8 @@ func TestABackupIsRestored(t *testing.T) {
 	if text := run(refused, "backup", "restore", file); !strings.Contains(text, "is not empty, it has loci.") {
 		t.Error(text)
 	}
-	if text := operate(t, dir)(done, "backup", filepath.Join(t.TempDir(), "b.tar"), "--json"); !strings.Contains(text, `"counts":{"api_keys":2,`) || !strings.Contains(text, `"sha256":"`) {
+	if text := operate(t, dir)(done, "backup", filepath.Join(t.TempDir(), "b.tar"), "--json"); !strings.Contains(text,
+		`"counts":{"api_keys":2,`) || !strings.Contains(text, `"sha256":"`) {
 		t.Error(text)
 	}
 }
@@ -110,7 +114,8 @@ func TestABackupReplacesNothingByItself(t *testing.T) {
 	run(done, "backup", file, "--force")
 	verify(t, done, file, nil)
 	for _, own := range []string{"loci.db", "loci.db.lock", "loci.created"} {
-		if text := run(refused, "backup", filepath.Join(dir, own), "--force"); !strings.Contains(text, "belongs to the database") {
+		if text := run(refused, "backup", filepath.Join(dir, own), "--force"); !strings.Contains(text,
+			"belongs to the database") {
 			t.Error(text)
 		}
 	}
@@ -135,7 +140,8 @@ func TestABackupThatIsInterruptedLeavesTheOldOne(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var errs bytes.Buffer
-	p := &program{in: strings.NewReader(""), out: io.Discard, err: &errs, environ: []string{"HOME=" + dir}, parts: wired}
+	p := &program{in: strings.NewReader(""), out: io.Discard, err: &errs, environ: []string{"HOME=" + dir},
+		parts: wired}
 	if code := p.run(ctx, []string{"admin", "backup", file, "--force", "--data", dir}); code != refused {
 		t.Errorf("ended with %d: %s", code, &errs)
 	}
@@ -153,7 +159,8 @@ func TestABackupGoesThroughAPipe(t *testing.T) {
 	dir, _ := backedUp(t)
 	var out, errs bytes.Buffer
 	p := &program{in: strings.NewReader(""), out: &out, err: &errs, environ: []string{"HOME=" + dir}, parts: wired}
-	if code := p.run(context.Background(), []string{"admin", "backup", "-", "--data", dir}); code != done || !strings.Contains(errs.String(), "Wrote -") {
+	if code := p.run(context.Background(), []string{"admin", "backup", "-", "--data", dir}); code != done ||
+		!strings.Contains(errs.String(), "Wrote -") {
 		t.Errorf("ended with %d: %s", code, &errs)
 	}
 	verify(t, done, "-", &out)
@@ -181,7 +188,10 @@ func TestADamagedBackupIsNotRestored(t *testing.T) {
 	extra := func() []byte {
 		var b bytes.Buffer
 		w := tar.NewWriter(&b)
-		err := errors.Join(w.WriteHeader(&tar.Header{Name: "../loci.db-wal", Size: 1, Mode: 0o600}), func() error { _, err := w.Write([]byte("x")); return err }(), w.Close())
+		err := errors.Join(w.WriteHeader(&tar.Header{Name: "../loci.db-wal", Size: 1, Mode: 0o600}), func() error {
+			_, err := w.Write([]byte("x"))
+			return err
+		}(), w.Close())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -226,7 +236,9 @@ func TestPostgreSQLIsBackedUpWithItsOwnTools(t *testing.T) {
 	word := "tuna" + "4you" // no source holds a credential
 	db := "postgres://ann:" + word + "@db.example.org/loci?sslmode=require&pool_max_conns=4&search_path=memory"
 	text := run(refused, "backup", "loci.dump", "--db", db)
-	if !strings.Contains(text, "pg_dump --format=custom --no-owner --schema='memory' --file='loci.dump' 'postgres://ann@db.example.org/loci?sslmode=require'") || strings.Contains(text, word) {
+	if !strings.Contains(text,
+		"pg_dump --format=custom --no-owner --schema='memory' --file='loci.dump' 'postgres://ann@db.example.org/loci?sslmode=require'") ||
+		strings.Contains(text, word) {
 		t.Error(text)
 	}
 	file := filepath.Join(t.TempDir(), "loci.dump")
@@ -234,7 +246,9 @@ func TestPostgreSQLIsBackedUpWithItsOwnTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	text = run(refused, "backup", "restore", file, "--db", db)
-	if !strings.Contains(text, "pg_restore --no-owner --exit-on-error --single-transaction --dbname='postgres://ann@db.example.org/loci?sslmode=require' '"+file+"'") {
+	if !strings.Contains(text,
+		"pg_restore --no-owner --exit-on-error --single-transaction --dbname='postgres://ann@db.example.org/loci?sslmode=require' '"+file+
+			"'") {
 		t.Error(text)
 	}
 }

@@ -76,7 +76,8 @@ texts, where those of other sets are wrong answers, and in the atlas of its grou
 	flags.IntVar(&b.clients, "clients", 8, "Clients that load at once; questions are asked one by one. With 1, equal scores come in the same order each time")
 	flags.IntVar(&b.typos, "typos", 0, "Typos made in each question, in words of at least 4 letters")
 	flags.BoolVar(&b.without, "ablation", false, "Ask again without each feature, by words and hybrid, to tell what it is worth")
-	flags.BoolVar(&b.together, "together", false, "Load all sets into one workspace, an atlas for each group; ask among all texts and in one atlas")
+	flags.BoolVar(&b.together, "together", false,
+		"Load all sets into one workspace, an atlas for each group; ask among all texts and in one atlas")
 	flags.Uint64Var(&b.seed, "seed", 1, "Seed of the typos")
 	return cmd
 }
@@ -162,7 +163,8 @@ func (b *retrievalBench) read() (sets []retrieval.Set, err error) {
 // measure loads a set, or several into one workspace, into a database of its own and
 // asks the questions. For each mode the server is started anew, so that none finds in
 // a cache what another one asked for.
-func (b *retrievalBench) measure(ctx context.Context, sets []retrieval.Set, settings *settings) (list []setResult, err error) {
+func (b *retrievalBench) measure(ctx context.Context, sets []retrieval.Set,
+	settings *settings) (list []setResult, err error) {
 	list = make([]setResult, len(sets))
 	sets = slices.Clone(sets)
 	for i, s := range sets {
@@ -201,36 +203,40 @@ func (b *retrievalBench) measure(ctx context.Context, sets []retrieval.Set, sett
 }
 
 // load loads the sets, one into a workspace for each group, several into one.
-func (b *retrievalBench) load(ctx context.Context, trial *server.Trial, sets []retrieval.Set) (loaded []*retrieval.Loaded, err error) {
+func (b *retrievalBench) load(ctx context.Context, trial *server.Trial,
+	sets []retrieval.Set) (loaded []*retrieval.Loaded, err error) {
 	what := sets[0].Name
 	if b.together {
 		what = "together"
 	}
-	return loaded, b.with(trial.Start, trial.Key, what+": loading", func(c *client.Client, tell retrieval.Progress) (err error) {
-		if b.together {
-			loaded, err = retrieval.LoadTogether(ctx, c, sets, b.clients, tell)
+	return loaded, b.with(trial.Start, trial.Key, what+": loading",
+		func(c *client.Client, tell retrieval.Progress) (err error) {
+			if b.together {
+				loaded, err = retrieval.LoadTogether(ctx, c, sets, b.clients, tell)
+				return err
+			}
+			l, err := retrieval.Load(ctx, c, sets[0], b.clients, tell)
+			loaded = append(loaded, l)
 			return err
-		}
-		l, err := retrieval.Load(ctx, c, sets[0], b.clients, tell)
-		loaded = append(loaded, l)
-		return err
-	})
+		})
 }
 
 // ask asks the questions of the sets in a mode; of sets in one workspace in the atlas
 // of each group, too.
-func (b *retrievalBench) ask(ctx context.Context, trial *server.Trial, loaded []*retrieval.Loaded, mode loci.Mode, list []setResult) error {
+func (b *retrievalBench) ask(ctx context.Context, trial *server.Trial, loaded []*retrieval.Loaded, mode loci.Mode,
+	list []setResult) error {
 	for i, l := range loaded {
 		ways := []func(context.Context, *client.Client, loci.Mode, retrieval.Progress) (retrieval.Result, error){l.Ask}
 		if b.together {
 			ways = append(ways, l.AskInAtlas)
 		}
 		for _, ask := range ways {
-			err := b.with(trial.Start, trial.Key, l.Name+": "+string(mode), func(c *client.Client, tell retrieval.Progress) error {
-				answered, err := ask(ctx, c, mode, tell)
-				list[i].Modes = append(list[i].Modes, answered)
-				return err
-			})
+			err := b.with(trial.Start, trial.Key, l.Name+": "+string(mode),
+				func(c *client.Client, tell retrieval.Progress) error {
+					answered, err := ask(ctx, c, mode, tell)
+					list[i].Modes = append(list[i].Modes, answered)
+					return err
+				})
 			if err != nil {
 				return err
 			}

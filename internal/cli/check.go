@@ -23,7 +23,8 @@ func (p *program) check() *cobra.Command {
 		Example: "loci admin check\nloci admin check --repair --json",
 		Args:    exactly(),
 	}
-	cmd.Flags().BoolVar(&repair, "repair", false, "Write what is derived anew where it is wrong; a damaged text stays as it is")
+	cmd.Flags().BoolVar(&repair, "repair", false,
+		"Write what is derived anew where it is wrong; a damaged text stays as it is")
 	return p.operator(cmd, func(ctx context.Context, a *server.Admin, _ []string) (outcome, error) {
 		progress, end := p.progress()
 		sum, err := a.Inspect(ctx, repair, progress)

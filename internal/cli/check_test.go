@@ -56,7 +56,8 @@ func TestCheckRefusesAnEmptyFile(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if text := run(refused, "user", "create", "--email", "bob@example.org"); !strings.Contains(text, "loci.created says that there was a database") {
+	if text := run(refused, "user", "create", "--email", "bob@example.org"); !strings.Contains(text,
+		"loci.created says that there was a database") {
 		t.Error(text)
 	}
 }

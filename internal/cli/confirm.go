@@ -52,7 +52,8 @@ func (p *program) subject(ctx context.Context, caller op.Caller, o *op.Op, input
 // one reads the record of an id: by its own operation, or else from the list.
 func (p *program) one(ctx context.Context, caller op.Caller, resource, field, id string) (r record, err error) {
 	if get := p.table.Op(resource + ".get"); get != nil {
-		raw, err := caller.Call(ctx, get, &op.Call{Door: "command", RequestID: p.requestID}, op.Args{JSON: quoteObject(field, id)})
+		raw, err := caller.Call(ctx, get, &op.Call{Door: "command", RequestID: p.requestID},
+			op.Args{JSON: quoteObject(field, id)})
 		if err == nil {
 			err = json.Unmarshal(raw, &r)
 		}

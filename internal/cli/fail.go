@@ -61,7 +61,8 @@ func (p *program) fail(err error) int {
 	if e := explain(err); e.Code != loci.InternalError || loci.AsError(err).Err == nil {
 		message := strings.TrimSuffix(p.inWords(e), ".")
 		if bad.missing != nil {
-			message += fmt.Sprintf(": --%s \"...\", or --%s - to read it from the standard input", bad.missing.flag, bad.missing.flag)
+			message += fmt.Sprintf(": --%s \"...\", or --%s - to read it from the standard input", bad.missing.flag,
+				bad.missing.flag)
 		}
 		text = fmt.Sprintf("%s (%s)", message, e.Code)
 		if e.Retry > 0 {
@@ -80,9 +81,11 @@ func (p *program) inWords(e *loci.Error) string {
 	case e.Code == loci.MissingAPIKey && p.at.key == "":
 		return fmt.Sprintf("There is no key for %s: use loci login %s, or set LOCI_API_KEY", p.at.url, p.at.url)
 	case e.Code == loci.InvalidKey || e.Code == loci.Revoked:
-		return fmt.Sprintf("%s does not take this key: use loci login %s with another one, or set LOCI_API_KEY", p.at.url, p.at.url)
+		return fmt.Sprintf("%s does not take this key: use loci login %s with another one, or set LOCI_API_KEY",
+			p.at.url, p.at.url)
 	case e.Code == loci.Unavailable && strings.Contains(e.Message, "cannot be reached"):
-		return fmt.Sprintf("%s (the server of %s): start it, name another with --server or LOCI_URL, or work on this device with --local", e.Message, p.at.why)
+		return fmt.Sprintf("%s (the server of %s): start it, name another with --server or LOCI_URL, or work on this device with --local",
+			e.Message, p.at.why)
 	}
 	return e.Message
 }

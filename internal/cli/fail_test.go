@@ -18,9 +18,12 @@ func TestFailuresTellTheirCause(t *testing.T) {
 		says string
 	}{
 		{cause, loci.InternalError, "unable to open; database file"},
-		{fmt.Errorf("open: %w", &loci.Error{Code: loci.Unavailable, Message: loci.Unavailable.Hint(), Err: cause}), loci.Unavailable, "unable to open; database file"},
-		{&loci.Error{Code: loci.StorageFull, Message: loci.StorageFull.Hint(), Err: cause}, loci.StorageFull, "is full: tell its operator: unable to open"},
-		{&loci.Error{Code: loci.Conflict, Message: "There is one already.", Err: cause}, loci.Conflict, "There is one already."},
+		{fmt.Errorf("open: %w", &loci.Error{Code: loci.Unavailable, Message: loci.Unavailable.Hint(), Err: cause}),
+			loci.Unavailable, "unable to open; database file"},
+		{&loci.Error{Code: loci.StorageFull, Message: loci.StorageFull.Hint(), Err: cause}, loci.StorageFull,
+			"is full: tell its operator: unable to open"},
+		{&loci.Error{Code: loci.Conflict, Message: "There is one already.", Err: cause}, loci.Conflict,
+			"There is one already."},
 		{loci.Fail(loci.NotFound), loci.NotFound, loci.NotFound.Hint()},
 	} {
 		if e := explain(c.err); e.Code != c.code || !strings.Contains(e.Message, c.says) {

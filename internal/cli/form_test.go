@@ -70,12 +70,14 @@ func TestListsReachAServerAsTheyAre(t *testing.T) {
 			`--tags=a\`:     {`a\`},
 		} {
 			d.toy.list = loci.ListMemories{}
-			code := d.run(append([]string{"memory", "list", "--json", "--include", "archived"}, strings.Fields(line)...)...)
+			code := d.run(append([]string{"memory", "list", "--json", "--include", "archived"},
+				strings.Fields(line)...)...)
 			if got := d.toy.list.Tags; code != 0 || !slices.Equal(got, want) || len(d.toy.list.Include) != 1 {
 				t.Errorf("%v %s: %d %q, want %q %s", environ, line, code, got, want, d.out.String())
 			}
 		}
-		if code := d.run("memory", "list", "--tags", "a,,b"); code == 0 || !strings.Contains(d.err.String(), "tags must not be empty") {
+		if code := d.run("memory", "list", "--tags", "a,,b"); code == 0 ||
+			!strings.Contains(d.err.String(), "tags must not be empty") {
 			t.Errorf("%v: an empty item: %d %s", environ, code, d.err.String())
 		}
 	}

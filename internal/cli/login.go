@@ -80,7 +80,8 @@ func (p *program) keyGiven(ctx context.Context, url, key string) (string, error)
 	}
 	if key = strings.TrimSpace(key); key == "" {
 		return "", misuse("login takes an API key: sign in at " + strings.TrimRight(url, "/") + " and make one there," +
-			"\nor make one on the server with loci admin key create; then: loci login " + url + " --key -   (and paste it)")
+			"\nor make one on the server with loci admin key create; then: loci login " + url +
+			" --key -   (and paste it)")
 	}
 	return key, nil
 }

@@ -25,8 +25,10 @@ func (p *program) mcp() *cobra.Command {
 		Args:    exactly(),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return p.serveAgent(cmd, name, workspace, atlas) },
 	}
-	cmd.Flags().StringVar(&name, "toolset", "", "The set of tools: "+strings.Join(toolsets, ", ")+" (LOCI_MCP_TOOLSET; default: core)")
-	cmd.Flags().StringVar(&workspace, "workspace", "", "Keep to the workspace of this name or id, or beginning of an id")
+	cmd.Flags().StringVar(&name, "toolset", "",
+		"The set of tools: "+strings.Join(toolsets, ", ")+" (LOCI_MCP_TOOLSET; default: core)")
+	cmd.Flags().StringVar(&workspace, "workspace", "",
+		"Keep to the workspace of this name or id, or beginning of an id")
 	cmd.Flags().StringVar(&atlas, "atlas", "", "Keep to the atlas of this name or id, or beginning of an id")
 	_ = cmd.RegisterFlagCompletionFunc("toolset", cobra.FixedCompletions(toolsets, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	return cmd

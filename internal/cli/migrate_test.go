@@ -19,7 +19,8 @@ func operate(t *testing.T, dir string) func(want int, args ...string) string {
 		t.Helper()
 		var out, errs bytes.Buffer
 		p := &program{in: strings.NewReader(""), out: &out, err: &errs, environ: []string{"HOME=" + dir}, parts: wired}
-		if code := p.run(context.Background(), append([]string{"admin"}, append(args, "--data", dir)...)); code != want {
+		if code := p.run(context.Background(), append([]string{"admin"},
+			append(args, "--data", dir)...)); code != want {
 			t.Errorf("%v ended with %d, not %d: %s%s", args, code, want, &out, &errs)
 		}
 		return out.String() + errs.String()
@@ -42,8 +43,10 @@ func TestOnlyMigrateUpgradesTheSchema(t *testing.T) {
 	if _, err := db.Exec(`PRAGMA user_version = 2`); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"check"}, {"check", "--repair"}, {"key", "create", "--email", "ada@example.org"}, {"user", "create", "--email", "bob@example.org"}} {
-		if text := run(refused, args...); !strings.Contains(text, "schema 2") || !strings.Contains(text, "run loci admin migrate") {
+	for _, args := range [][]string{{"check"}, {"check", "--repair"}, {"key", "create", "--email", "ada@example.org"},
+		{"user", "create", "--email", "bob@example.org"}} {
+		if text := run(refused, args...); !strings.Contains(text, "schema 2") ||
+			!strings.Contains(text, "run loci admin migrate") {
 			t.Errorf("%v: %s", args, text)
 		}
 	}
@@ -61,7 +64,8 @@ func TestOnlyMigrateUpgradesTheSchema(t *testing.T) {
 		t.Error(text)
 	}
 	server.Unlock()
-	if text := run(done, "migrate"); !strings.Contains(text, "The schema was 2 and is") || !strings.Contains(text, "00003_vectors") {
+	if text := run(done, "migrate"); !strings.Contains(text, "The schema was 2 and is") ||
+		!strings.Contains(text, "00003_vectors") {
 		t.Error(text)
 	}
 	run(done, "check")

@@ -50,7 +50,8 @@ func (p *program) operation(o *op.Op) *cobra.Command {
 			if o.Method == "DELETE" && !yes {
 				p.question = strings.ToUpper(verb[:1]) + verb[1:] + " the " + strings.ReplaceAll(resource, "_", " ")
 				if !p.askable() {
-					return misuse(strings.Join(append([]string{p.question}, args...), " ") + " cannot be taken back, and nobody can be asked here: add --yes")
+					return misuse(strings.Join(append([]string{p.question}, args...), " ") +
+						" cannot be taken back, and nobody can be asked here: add --yes")
 				}
 			}
 			c.IfMatch = entityTag(c.IfMatch)
@@ -68,7 +69,8 @@ func (p *program) operation(o *op.Op) *cobra.Command {
 		cmd.Flags().StringVar(&c.IdempotencyKey, "idempotency-key", "", "Makes a repeated call harmless: the same key, the same answer")
 	}
 	if o.Guarded {
-		cmd.Flags().StringVar(&c.IfMatch, "if-match", "", "Change it only while it has this entity tag (etag of the record's own command)")
+		cmd.Flags().StringVar(&c.IfMatch, "if-match", "",
+			"Change it only while it has this entity tag (etag of the record's own command)")
 	}
 	if o.Access != op.Public {
 		cmd.Flags().BoolVar(&agent, "agent", false, "Call as a trusted agent, not as a person")
@@ -151,7 +153,8 @@ func (p *program) call(cmd *cobra.Command, o *op.Op, c *op.Call, input []byte, a
 
 // ask runs the operation, once its ids are whole, and reads what the answer is
 // shown with.
-func (p *program) ask(ctx context.Context, caller op.Caller, o *op.Op, c *op.Call, input []byte, all bool) (raw []byte, err error) {
+func (p *program) ask(ctx context.Context, caller op.Caller, o *op.Op, c *op.Call, input []byte,
+	all bool) (raw []byte, err error) {
 	input, err = wholeIDs(ctx, caller, p.table, o, input)
 	if err != nil {
 		return nil, err

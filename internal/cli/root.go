@@ -176,7 +176,8 @@ func unknownFlag(c *cobra.Command, err error) error {
 	for _, m := range flagName.FindAllStringSubmatch(c.Flags().FlagUsages(), -1) {
 		names = append(names, m[1])
 	}
-	return fmt.Errorf("unknown flag %q for %q%s", "--"+unknown.GetSpecifiedName(), c.CommandPath(), meant(unknown.GetSpecifiedName(), names, "--"))
+	return fmt.Errorf("unknown flag %q for %q%s", "--"+unknown.GetSpecifiedName(), c.CommandPath(),
+		meant(unknown.GetSpecifiedName(), names, "--"))
 }
 
 // flagName finds the flags on a help page.

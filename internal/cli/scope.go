@@ -60,7 +60,8 @@ func (s *scope) operations() *op.Table {
 	var beyond []string
 	for _, o := range s.table.Ops {
 		switch resource, _, _ := strings.Cut(o.Name, "."); {
-		case resource == "memory", resource == "atlas" && s.atlasID == "", o.Name == "atlas.get", o.Name == "workspace.get":
+		case resource == "memory", resource == "atlas" && s.atlasID == "", o.Name == "atlas.get",
+			o.Name == "workspace.get":
 		default:
 			beyond = append(beyond, o.Name)
 		}
@@ -97,7 +98,8 @@ func (s *scope) place(ctx context.Context, resource, wanted string) (found recor
 	case 1:
 		return named[0], nil
 	case 0:
-		return record{}, loci.Fail(loci.NotFound, "There is no %s %q: there are %s.", resource, wanted, enumerate(known))
+		return record{}, loci.Fail(loci.NotFound, "There is no %s %q: there are %s.", resource, wanted,
+			enumerate(known))
 	}
 	return record{}, s.ambiguous(ctx, resource, wanted, named)
 }
@@ -121,7 +123,8 @@ func (s *scope) ambiguous(ctx context.Context, resource, wanted string, found []
 	for i, r := range found {
 		lines[i] = fmt.Sprintf("%s %q%s", r.ID, r.Name, spaces[r.WorkspaceID])
 	}
-	return loci.Fail(loci.InvalidQuery, "Several %s records answer to %q: %s: %s", resource, wanted, advice, enumerate(lines))
+	return loci.Fail(loci.InvalidQuery, "Several %s records answer to %q: %s: %s", resource, wanted, advice,
+		enumerate(lines))
 }
 
 // Call runs the operation within the scope.
@@ -205,12 +208,15 @@ func (s *scope) owns(ctx context.Context, c *op.Call, id string) error {
 
 // read runs a read of one record as a part of the call c.
 func (s *scope) read(ctx context.Context, c *op.Call, name, field, id string) ([]byte, error) {
-	part := &op.Call{Door: c.Door, Proof: c.Proof, Kind: c.Kind, Actor: c.Actor, Address: c.Address, RequestID: c.RequestID}
+	part := &op.Call{Door: c.Door, Proof: c.Proof, Kind: c.Kind, Actor: c.Actor, Address: c.Address,
+		RequestID: c.RequestID}
 	return s.Caller.Call(ctx, s.table.Op(name), part, op.Args{JSON: quoteObject(field, id)})
 }
 
 func (s *scope) outside(what, id string) error {
-	return loci.Fail(loci.Forbidden, "The %s %s is outside of %s, to which this connection is narrowed: leave it out, or start loci mcp without --workspace and --atlas.", what, id, s.name)
+	return loci.Fail(loci.Forbidden,
+		"The %s %s is outside of %s, to which this connection is narrowed: leave it out, or start loci mcp without --workspace and --atlas.",
+		what, id, s.name)
 }
 
 // resourceOf returns the resource that a field names by its id: memory for

@@ -35,7 +35,8 @@ func wholeIDs(ctx context.Context, caller op.Caller, table *op.Table, o *op.Op, 
 		text = strings.ToLower(text)
 		list := lister(table, resource)
 		if list != nil && shortIDStart.MatchString(text) {
-			return nil, loci.Fail(loci.InvalidQuery, "A %s is named by its id, or by at least the first 8 characters of it: %s has %d",
+			return nil, loci.Fail(loci.InvalidQuery,
+				"A %s is named by its id, or by at least the first 8 characters of it: %s has %d",
 				resource, text, len(text))
 		}
 		if loci.ValidID(text) || !idStart.MatchString(text) || list == nil {
@@ -78,7 +79,8 @@ func wholeID(ctx context.Context, caller op.Caller, list *op.Op, resource, start
 			return "", err
 		}
 		if looked++; looked > mostLooked {
-			return "", loci.Fail(loci.InvalidQuery, "There are more than %d %s records: give the whole id instead of %s", mostLooked, resource, start)
+			return "", loci.Fail(loci.InvalidQuery, "There are more than %d %s records: give the whole id instead of %s",
+				mostLooked, resource, start)
 		}
 		if strings.HasPrefix(r.ID, start) {
 			found = append(found, r)
@@ -94,7 +96,8 @@ func wholeID(ctx context.Context, caller op.Caller, list *op.Op, resource, start
 	for i, r := range found {
 		lines[i] = strings.TrimSpace(fmt.Sprintf("%s %s%s", r.ID, r.Title, r.Name))
 	}
-	return "", loci.Fail(loci.InvalidQuery, "%d ids begin with %s: give more of the one that you mean: %s", len(found), start, enumerate(lines))
+	return "", loci.Fail(loci.InvalidQuery, "%d ids begin with %s: give more of the one that you mean: %s", len(found),
+		start, enumerate(lines))
 }
 
 // everything is the filter with which a list leaves out nothing.

@@ -84,7 +84,8 @@ func (p *program) tellTerms(answer []member) {
 			fmt.Fprintf(p.err, "Corrected: %s\n", clean(enumerate(corrected), false))
 		}
 		if len(meta.IgnoredTerms) > 0 {
-			fmt.Fprintf(p.err, "Ignored, because the query has too many words: %s\n", clean(enumerate(meta.IgnoredTerms), false))
+			fmt.Fprintf(p.err, "Ignored, because the query has too many words: %s\n",
+				clean(enumerate(meta.IgnoredTerms), false))
 		}
 	}
 }
@@ -138,7 +139,8 @@ func plain(name string, raw json.RawMessage) string {
 	}
 	switch v := v.(type) {
 	case string:
-		if at, err := time.Parse(time.RFC3339Nano, v); err == nil && (strings.HasSuffix(name, "At") || strings.HasSuffix(name, "Until")) {
+		if at, err := time.Parse(time.RFC3339Nano, v); err == nil &&
+			(strings.HasSuffix(name, "At") || strings.HasSuffix(name, "Until")) {
 			return at.Local().Format("2006-01-02 15:04")
 		}
 		return v

@@ -113,7 +113,8 @@ func TestATableFitsTheTerminal(t *testing.T) {
 		var heads []string
 		for _, column := range table {
 			heads = append(heads, column.cells[0])
-			if want := map[string]int{"id": c.id, "title": c.title, "updatedAt": c.time}[column.name]; want != 0 && column.width != want {
+			if want := map[string]int{"id": c.id, "title": c.title, "updatedAt": c.time}[column.name]; want != 0 &&
+				column.width != want {
 				t.Errorf("%d: %s is %d wide, not %d", c.room, column.name, column.width, want)
 			}
 		}
@@ -125,8 +126,11 @@ func TestATableFitsTheTerminal(t *testing.T) {
 
 func TestAnInvitationIsShownWithItsWholeAddressAndLink(t *testing.T) {
 	t.Parallel()
-	const email, link = "ada.lovelace.of.london@analytical-engines.example.org", "https://loci.example.org/invite?id=01890000&token=abcdefghijklmnopqrstuvwxyz"
-	record := map[string]json.RawMessage{"id": quote(toyID), "workspaceName": quote("A workspace with quite a long name"), "email": quote(email), "inviteUrl": quote(link), "role": quote("member")}
+	const email, link = "ada.lovelace.of.london@analytical-engines.example.org",
+		"https://loci.example.org/invite?id=01890000&token=abcdefghijklmnopqrstuvwxyz"
+	record := map[string]json.RawMessage{"id": quote(toyID),
+		"workspaceName": quote("A workspace with quite a long name"), "email": quote(email), "inviteUrl": quote(link),
+		"role": quote("member")}
 	for _, room := range []int{30, 80, 120, 400} {
 		cut := false
 		for _, c := range fit(tabulate([]map[string]json.RawMessage{record}), room) {
@@ -293,11 +297,13 @@ func TestHelpOffersNoKeyAsTheValueOfAFlag(t *testing.T) {
 		{"login --help", "--key -  ", loci.KeyPrefix},
 		{"serve --help", "LOCI_EMBED_KEY", "--embed-key"},
 	} {
-		if code := d.run(strings.Fields(c.args)...); code != 0 || !strings.Contains(d.out.String(), c.has) || strings.Contains(d.out.String(), c.lacks) {
+		if code := d.run(strings.Fields(c.args)...); code != 0 || !strings.Contains(d.out.String(), c.has) ||
+			strings.Contains(d.out.String(), c.lacks) {
 			t.Errorf("%s: %d\n%s", c.args, code, d.out.String())
 		}
 	}
-	if code := d.run("login", "https://loci.example.org"); code != 2 || !strings.Contains(d.err.String(), "sign in at https://loci.example.org") {
+	if code := d.run("login", "https://loci.example.org"); code != 2 ||
+		!strings.Contains(d.err.String(), "sign in at https://loci.example.org") {
 		t.Errorf("%d %s", code, d.err.String())
 	}
 }

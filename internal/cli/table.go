@@ -12,7 +12,9 @@ import (
 
 // columns are the fields that a table shows, in this order, of those that its
 // records have.
-var columns = []string{"id", "version", "userId", "score", "title", "atlas", "name", "workspace", "workspaceName", "email", "type", "kind", "role", "reason", "prefix", "status", "inviteUrl", "verifiedAt", "updatedAt", "createdAt", "joinedAt", "revokedAt"}
+var columns = []string{"id", "version", "userId", "score", "title", "atlas", "name", "workspace", "workspaceName",
+	"email", "type", "kind", "role", "reason", "prefix", "status", "inviteUrl", "verifiedAt", "updatedAt", "createdAt",
+	"joinedAt", "revokedAt"}
 
 // nameless are columns by which those are told apart that have no id.
 var nameless = map[string]bool{"version": true, "createdAt": true}
@@ -54,7 +56,8 @@ type column struct {
 
 // wide are the columns of texts that may be cut, to no less than leastText. What is
 // worth nothing cut, such as an id or a link, is whole or not there.
-var wide = map[string]bool{"title": true, "atlas": true, "name": true, "workspace": true, "workspaceName": true, "email": true, "reason": true}
+var wide = map[string]bool{"title": true, "atlas": true, "name": true, "workspace": true, "workspaceName": true,
+	"email": true, "reason": true}
 
 const (
 	leastText  = 12
@@ -92,7 +95,8 @@ func (p *program) grid(b *bytes.Buffer, records []map[string]json.RawMessage) {
 func snippet(r map[string]json.RawMessage, room int) string {
 	var highlights []string
 	var title string
-	_, _ = json.Unmarshal(r["highlights"], &highlights), json.Unmarshal(r["title"], &title) // of other records there are none
+	// of other records there are none
+	_, _ = json.Unmarshal(r["highlights"], &highlights), json.Unmarshal(r["title"], &title)
 	if len(highlights) == 0 || highlights[0] == title {
 		return ""
 	}

@@ -50,8 +50,9 @@ func (p *program) target() (target, error) {
 	case named != "":
 		there.url, there.key, there.why = named, p.env("LOCI_API_KEY"), "LOCI_URL"
 	case p.env("LOCI_API_KEY") != "":
-		return target{why: keyAlone}, loci.Fail(loci.InvalidQuery, "LOCI_API_KEY is set and LOCI_URL is not: set LOCI_URL to the address of the "+
-			"server that made the key, name it with --server, or unset LOCI_API_KEY; --local works on this device")
+		return target{why: keyAlone}, loci.Fail(loci.InvalidQuery,
+			"LOCI_API_KEY is set and LOCI_URL is not: set LOCI_URL to the address of the "+
+				"server that made the key, name it with --server, or unset LOCI_API_KEY; --local works on this device")
 	case login != nil:
 		there.url, there.why = login.URL, "the login"
 	default:

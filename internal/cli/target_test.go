@@ -21,16 +21,24 @@ func TestTheTargetIsChosenInOrder(t *testing.T) {
 		url, key string
 		why      string
 	}{
-		"nothing":                      {why: "no --server"},
-		"a login":                      {login: login, url: a, key: "stored", why: "the login"},
-		"a variable before a login":    {environ: []string{"LOCI_URL=" + b, "LOCI_API_KEY=env"}, login: login, url: b, key: "env", why: "LOCI_URL"},
-		"a flag before a variable":     {args: []string{"--server", "https://c.example.org"}, environ: []string{"LOCI_URL=" + b, "LOCI_API_KEY=env"}, login: login, url: "https://c.example.org", why: "--server"},
-		"local before all":             {args: []string{"--local"}, environ: []string{"LOCI_URL=" + b}, login: login, why: "--local"},
-		"a flag with the login's key":  {args: []string{"--server", a + "/"}, login: login, url: a + "/", key: "stored", why: "--server"},
-		"a flag with the only key":     {args: []string{"--server", b}, environ: []string{"LOCI_API_KEY=env"}, url: b, key: "env", why: "--server"},
-		"a variable without a key":     {environ: []string{"LOCI_URL=" + b}, login: login, url: b, why: "LOCI_URL"},
-		"a variable of the login":      {environ: []string{"LOCI_URL=" + a}, login: login, url: a, key: "stored", why: "LOCI_URL"},
-		"a key and this device":        {args: []string{"--local"}, environ: []string{"LOCI_API_KEY=env"}, login: login, why: "--local"},
+		"nothing": {why: "no --server"},
+		"a login": {login: login, url: a, key: "stored", why: "the login"},
+		"a variable before a login": {environ: []string{"LOCI_URL=" + b, "LOCI_API_KEY=env"}, login: login, url: b,
+			key: "env", why: "LOCI_URL"},
+		"a flag before a variable": {args: []string{"--server", "https://c.example.org"},
+			environ: []string{"LOCI_URL=" + b, "LOCI_API_KEY=env"}, login: login, url: "https://c.example.org",
+			why: "--server"},
+		"local before all": {args: []string{"--local"}, environ: []string{"LOCI_URL=" + b}, login: login,
+			why: "--local"},
+		"a flag with the login's key": {args: []string{"--server", a + "/"}, login: login, url: a + "/", key: "stored",
+			why: "--server"},
+		"a flag with the only key": {args: []string{"--server", b}, environ: []string{"LOCI_API_KEY=env"}, url: b,
+			key: "env", why: "--server"},
+		"a variable without a key": {environ: []string{"LOCI_URL=" + b}, login: login, url: b, why: "LOCI_URL"},
+		"a variable of the login": {environ: []string{"LOCI_URL=" + a}, login: login, url: a, key: "stored",
+			why: "LOCI_URL"},
+		"a key and this device": {args: []string{"--local"}, environ: []string{"LOCI_API_KEY=env"}, login: login,
+			why: "--local"},
 		"a key keeps to its own place": {args: []string{"--server", a}, environ: []string{"LOCI_URL=" + b, "LOCI_API_KEY=env"}, url: a, why: "--server"},
 	} {
 		d := newDesk(t, c.environ...)
@@ -64,7 +72,8 @@ func TestAKeyWithoutItsServerIsRefused(t *testing.T) {
 			}
 		}
 		code := d.run("doctor")
-		if got := d.out.String(); code != 1 || !strings.Contains(got, "key       BROKEN") || !strings.Contains(got, "set LOCI_URL") || strings.Contains(got, "loci_live") {
+		if got := d.out.String(); code != 1 || !strings.Contains(got, "key       BROKEN") ||
+			!strings.Contains(got, "set LOCI_URL") || strings.Contains(got, "loci_live") {
 			t.Errorf("%d %s", code, got)
 		}
 	}

@@ -22,7 +22,8 @@ type build struct {
 
 // version returns what this binary is, with what the Go tool wrote into it.
 var version = sync.OnceValue(func() build {
-	b := build{Version: server.Version, Contract: server.Contract, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	b := build{Version: server.Version, Contract: server.Contract, Go: runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return b

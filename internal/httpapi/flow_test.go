@@ -67,7 +67,8 @@ func TestFlowRefusesAtOnceWhereTooMuchWaits(t *testing.T) {
 		f.mu.Unlock()
 	}
 	began := time.Now()
-	if _, err := f.Begin(t.Context(), "ann", page, true); !loci.Is(err, loci.Unavailable) || time.Since(began) > flowWait/2 {
+	if _, err := f.Begin(t.Context(), "ann", page, true); !loci.Is(err, loci.Unavailable) ||
+		time.Since(began) > flowWait/2 {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
 }

@@ -48,7 +48,8 @@ func (h *Hosts) Check(r *http.Request) error {
 	if len(forwarded) == 1 && h.public != "" && hostname(forwarded[0]) == h.public && h.proxies.Forwarded(r) {
 		return nil
 	}
-	return loci.Fail(loci.Forbidden, "The Host header does not name this server: its operator sets the name with LOCI_PUBLIC_URL.")
+	return loci.Fail(loci.Forbidden,
+		"The Host header does not name this server: its operator sets the name with LOCI_PUBLIC_URL.")
 }
 
 func (h *Hosts) known(hostport string) bool {

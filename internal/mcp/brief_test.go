@@ -15,9 +15,12 @@ func full(content string) loci.Memory {
 	const id = "01a20489-bb9f-728a-887c-2ed41f3c95f8"
 	sure := loci.Confidence(.9)
 	return loci.Memory{
-		ID: id, WorkspaceID: id, AtlasID: id, Title: loci.DeriveTitle(content), Content: content, Type: loci.Architecture, Tags: []string{"hosts", "staging"},
-		Status: loci.Active, Version: 12, CreatedBy: id, CreatedAt: 1e15, UpdatedAt: 2e15, VerifiedAt: 3e15, VerifiedBy: id, Evidence: strings.Repeat("seen ", 100),
-		Confidence: &sure, ValidUntil: 4e15, Expired: true, Supersedes: []string{id, id}, Source: &loci.Source{Name: "wiki", URI: "https://wiki.example.com/hosts"},
+		ID: id, WorkspaceID: id, AtlasID: id, Title: loci.DeriveTitle(content), Content: content,
+		Type: loci.Architecture, Tags: []string{"hosts", "staging"},
+		Status: loci.Active, Version: 12, CreatedBy: id, CreatedAt: 1e15, UpdatedAt: 2e15, VerifiedAt: 3e15,
+		VerifiedBy: id, Evidence: strings.Repeat("seen ", 100),
+		Confidence: &sure, ValidUntil: 4e15, Expired: true, Supersedes: []string{id, id},
+		Source: &loci.Source{Name: "wiki", URI: "https://wiki.example.com/hosts"},
 	}
 }
 
@@ -27,8 +30,9 @@ func TestAListSpendsFewBytesBesideTitleAndContent(t *testing.T) {
 	for _, content := range []string{"The staging host is called basalt.", strings.Repeat("A long text. ", 60)} {
 		m := full(content)
 		for name, answer := range map[string]any{
-			"list":   loci.Memories{Memories: []loci.Memory{m, m, m}},
-			"search": loci.FoundMemories{Memories: []loci.FoundMemory{{Memory: m, Score: .0159, Highlights: []string{content}}, {Memory: m, Score: 12.3456, Highlights: []string{content}}}},
+			"list": loci.Memories{Memories: []loci.Memory{m, m, m}},
+			"search": loci.FoundMemories{Memories: []loci.FoundMemory{{Memory: m, Score: .0159,
+				Highlights: []string{content}}, {Memory: m, Score: 12.3456, Highlights: []string{content}}}},
 		} {
 			raw, err := op.Encode(answer)
 			if err != nil {
@@ -42,7 +46,8 @@ func TestAListSpendsFewBytesBesideTitleAndContent(t *testing.T) {
 			for _, m := range shown.Memories {
 				whole, _ := json.Marshal(m)
 				beside := len(whole) - len(m["title"]) - len(m["content"])
-				if beside > most || m["id"] == nil || m["atlasId"] == nil || m["verifiedAt"] == nil || m["expired"] == nil {
+				if beside > most || m["id"] == nil || m["atlasId"] == nil || m["verifiedAt"] == nil ||
+					m["expired"] == nil {
 					t.Errorf("%s: %d bytes, at most %d: %s", name, beside, most, whole)
 				}
 			}

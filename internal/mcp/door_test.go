@@ -106,7 +106,8 @@ var shelves = &op.Table{}
 
 func init() {
 	op.Add(shelves, "memory.create", "POST /v1/memories", "Store a memory: Markdown that is worth keeping.", op.Account, op.Core, (*shelf).Create)
-	op.Add(shelves, "memory.get", "GET /v1/memories/{memoryId}", "Read one memory whole.", op.Account, op.Core, (*shelf).Get)
+	op.Add(shelves, "memory.get", "GET /v1/memories/{memoryId}", "Read one memory whole.", op.Account, op.Core,
+		(*shelf).Get)
 	op.Add(shelves, "memory.list", "GET /v1/memories", "List memories, newest first.", op.Account, op.Core, (*shelf).List)
 	op.AddRead(shelves, "memory.search", "POST /v1/memories/search", "Find memories by words, names or a question.", op.Account, op.Core, (*shelf).Search)
 	op.Add(shelves, "memory.delete", "DELETE /v1/memories/{memoryId}", "Delete a memory for good.", op.Account, op.Full, (*shelf).Delete)
@@ -144,7 +145,9 @@ func newShelf() *shelf {
 }
 
 func (s *shelf) door() *mcp.Door {
-	return mcp.New(mcp.Options{Table: shelves, Caller: s.host(), Version: "1.2.3", Authenticate: authenticate, PublicURL: "https://loci.example", Hosts: httpapi.NewHosts("https://loci.example", nil, "loci.internal"), Origins: []string{"https://app.example"}})
+	return mcp.New(mcp.Options{Table: shelves, Caller: s.host(), Version: "1.2.3", Authenticate: authenticate,
+		PublicURL: "https://loci.example", Hosts: httpapi.NewHosts("https://loci.example", nil, "loci.internal"),
+		Origins: []string{"https://app.example"}})
 }
 
 // serve returns the address of a server with the door, which ends with the test.
@@ -166,7 +169,8 @@ func TestInstructionsSayWhenToReadAndWhenToWrite(t *testing.T) {
 	if n := strings.Count(text+" ", ". "); n != 4 {
 		t.Errorf("%d sentences: %s", n, text)
 	}
-	for _, want := range []string{"Before a task", "memory_context", "memory_search", "memory_create", "supersede", "data, not instructions", "verifiedAt"} {
+	for _, want := range []string{"Before a task", "memory_context", "memory_search", "memory_create", "supersede",
+		"data, not instructions", "verifiedAt"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in %s", want, text)
 		}

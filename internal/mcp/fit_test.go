@@ -150,7 +150,8 @@ func TestALongListOfIdsLeavesRoomForTheRest(t *testing.T) {
 		}
 		m := list[1].(object)
 		ids, _ := m["supersedes"].([]any)
-		if whole := tool == "memory_get"; (len(ids) == 50) != whole || (m["truncated"] == true) != whole || !strings.Contains(m["content"].(string), "a note") {
+		if whole := tool == "memory_get"; (len(ids) == 50) != whole || (m["truncated"] == true) != whole ||
+			!strings.Contains(m["content"].(string), "a note") {
 			t.Errorf("%s: %d ids, %.200v", tool, len(ids), m)
 		}
 	}

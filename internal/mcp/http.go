@@ -89,7 +89,8 @@ func decodeName(h http.Header) {
 
 // call makes the op.Call of a request.
 func (d *Door) call(r *http.Request) *op.Call {
-	c := &op.Call{Door: "mcp", Proof: d.proof(r), Actor: actor(r.Header), Address: d.TrustedProxies.Client(r), RequestID: r.Header.Get("X-Request-Id")}
+	c := &op.Call{Door: "mcp", Proof: d.proof(r), Actor: actor(r.Header), Address: d.TrustedProxies.Client(r),
+		RequestID: r.Header.Get("X-Request-Id")}
 	_, c.AgentID = r.Header["X-Loci-Agent-Id"]
 	if !validRequestID(c.RequestID) {
 		c.RequestID = loci.NewID(time.Now())

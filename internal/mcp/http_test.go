@@ -169,7 +169,8 @@ func TestMalformedBodiesAreRefused(t *testing.T) {
 		if a := c.post(large, "Mcp-Method", "tools/list"); a.StatusCode != 200 {
 			t.Errorf("a body of 1 MiB: %d %s", a.StatusCode, a.body)
 		}
-		if a := c.post(append(large, ' ')); a.StatusCode != 413 || a.rpc["code"] != "payload_too_large" || a.rpc["message"] != loci.PayloadTooLarge.Hint() {
+		if a := c.post(append(large, ' ')); a.StatusCode != 413 || a.rpc["code"] != "payload_too_large" ||
+			a.rpc["message"] != loci.PayloadTooLarge.Hint() {
 			t.Errorf("a larger body: %d %s", a.StatusCode, a.body)
 		}
 		if a := c.post(one, "Content-Type", "text/plain"); a.StatusCode != 415 {
@@ -376,8 +377,8 @@ func TestCallHasTheAddressBehindATrustedProxy(t *testing.T) {
 	}
 }
 
-// TestBodyTakesNoMemoryBeforeItArrives announces large bodies and sends small ones. It measures the whole process, so that
-// it runs alone.
+// TestBodyTakesNoMemoryBeforeItArrives announces large bodies and sends small ones. It measures the whole process, so
+// that it runs alone.
 func TestBodyTakesNoMemoryBeforeItArrives(t *testing.T) {
 	h := newShelf().door().HTTP()
 	const requests = 32

@@ -26,7 +26,8 @@ func mistake(message []byte) (code int, text string) {
 	case bytes.HasPrefix(bytes.TrimSpace(message), []byte("[")):
 		return -32600, "Batches are not supported: send one message at a time."
 	case misnamed(message):
-		return -32600, "The members of a message are jsonrpc, id, method, params, result and error, in small letters and without escapes."
+		return -32600,
+			"The members of a message are jsonrpc, id, method, params, result and error, in small letters and without escapes."
 	case len(identity(message)) > maxID:
 		return -32600, "The id must have at most 256 bytes."
 	case !identifies(identity(message)):

@@ -88,7 +88,8 @@ func TestAnswersOfAllWaysAreBounded(t *testing.T) {
 	d.Flow = httpapi.NewFlow()
 	h := d.HTTP()
 	for range 10 {
-		s.memories = append(s.memories, loci.Memory{ID: loci.NewID(time.Now()), Title: "x", Content: strings.Repeat("\u0007\"", 800)})
+		s.memories = append(s.memories, loci.Memory{ID: loci.NewID(time.Now()), Title: "x",
+			Content: strings.Repeat("\u0007\"", 800)})
 	}
 	end, err := d.Flow.Begin(t.Context(), "ann", 100<<20, true)
 	if err != nil {
@@ -106,7 +107,8 @@ func TestAnswersOfAllWaysAreBounded(t *testing.T) {
 	}
 	end()
 	w := httptest.NewRecorder()
-	if h.ServeHTTP(w, postRequest(t, &watchedBody{Reader: *strings.NewReader(ways["SDK"])})); w.Code != 200 || w.Body.Len() <= 32<<10 {
+	if h.ServeHTTP(w, postRequest(t, &watchedBody{Reader: *strings.NewReader(ways["SDK"])})); w.Code != 200 ||
+		w.Body.Len() <= 32<<10 {
 		t.Errorf("%d with %d bytes", w.Code, w.Body.Len())
 	}
 }

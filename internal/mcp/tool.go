@@ -55,7 +55,8 @@ func newTool(o *op.Op) *tool {
 	if err != nil {
 		panic("mcp: " + o.Name + ": " + err.Error())
 	}
-	t.Tool = &sdk.Tool{Name: o.Tool(), Description: t.line(), InputSchema: json.RawMessage(schema), Annotations: hints(o)}
+	t.Tool = &sdk.Tool{Name: o.Tool(), Description: t.line(), InputSchema: json.RawMessage(schema),
+		Annotations: hints(o)}
 	return t
 }
 
@@ -142,7 +143,8 @@ func bare(s *jsonschema.Schema) *jsonschema.Schema {
 	if s == nil {
 		return nil
 	}
-	c := &jsonschema.Schema{Type: s.Type, Enum: s.Enum, Const: s.Const, Required: s.Required, PropertyOrder: s.PropertyOrder, Items: bare(s.Items)}
+	c := &jsonschema.Schema{Type: s.Type, Enum: s.Enum, Const: s.Const, Required: s.Required,
+		PropertyOrder: s.PropertyOrder, Items: bare(s.Items)}
 	if len(s.Types) > 0 {
 		c.Type = s.Types[0] // the other is null
 	}

@@ -94,8 +94,10 @@ func TestCoreFitsItsBudget(t *testing.T) {
 	op.Add(table, "memory.create", "POST /create", line, op.Account, op.Core, does[loci.CreateMemory, loci.CreatedMemory])
 	op.Add(table, "memory.list", "GET /list", line, op.Account, op.Core, does[loci.ListMemories, loci.Memories])
 	op.AddRead(table, "memory.search", "POST /search", line, op.Account, op.Core, does[loci.SearchMemories, loci.FoundMemories])
-	op.Add(table, "memory.update", "PATCH /update/{memoryId}", line, op.Account, op.Core, does[loci.UpdateMemory, loci.OneMemory])
-	op.Add(table, "memory.context", "GET /context", line, op.Account, op.Core, does[loci.ReadContext, loci.MemoryContext])
+	op.Add(table, "memory.update", "PATCH /update/{memoryId}", line, op.Account, op.Core,
+		does[loci.UpdateMemory, loci.OneMemory])
+	op.Add(table, "memory.context", "GET /context", line, op.Account, op.Core,
+		does[loci.ReadContext, loci.MemoryContext])
 	for _, verb := range []string{"get", "append", "verify", "supersede", "archive", "restore"} {
 		op.Add(table, "memory."+verb, "GET /"+verb+"/{memoryId}", line, op.Account, op.Core, does[loci.GetMemory, loci.MemoryDetail])
 	}

@@ -52,23 +52,27 @@ func (h *Host) note(ctx context.Context, e ended) {
 		h.write(ctx, level, "call", e, code, took)
 	}
 	if code == loci.Unavailable {
-		h.Log.LogAttrs(ctx, slog.LevelWarn, "unavailable", slog.String("op", e.op.Name), slog.String("request", e.call.RequestID), slog.Any("err", loci.AsError(e.err).Err))
+		h.Log.LogAttrs(ctx, slog.LevelWarn, "unavailable", slog.String("op", e.op.Name),
+			slog.String("request", e.call.RequestID), slog.Any("err", loci.AsError(e.err).Err))
 	}
 	if took >= SlowCall && !e.op.Streams && code != left && h.Log.Enabled(ctx, slog.LevelWarn) {
 		h.write(ctx, slog.LevelWarn, "slow", e, code, took)
 	}
 }
 
-func (h *Host) write(ctx context.Context, level slog.Level, message string, e ended, code loci.Code, took time.Duration) {
+func (h *Host) write(ctx context.Context, level slog.Level, message string, e ended, code loci.Code,
+	took time.Duration) {
 	var list [11]slog.Attr
-	attrs := append(list[:0], slog.String("op", e.op.Name), slog.String("door", e.call.Door), slog.String("method", e.op.Method), slog.String("request", e.call.RequestID))
+	attrs := append(list[:0], slog.String("op", e.op.Name), slog.String("door", e.call.Door),
+		slog.String("method", e.op.Method), slog.String("request", e.call.RequestID))
 	if e.who != nil && e.who.UserID != "" {
 		attrs = append(attrs, slog.String("user", e.who.UserID), slog.String("credential", e.who.CredentialID))
 		if id := e.workspace(); id != "" {
 			attrs = append(attrs, slog.String("workspace", id))
 		}
 	}
-	attrs = append(attrs, slog.Int64("status", int64(e.status(code))), slog.Int64("us", took.Microseconds()), slog.String("code", string(code)))
+	attrs = append(attrs, slog.Int64("status", int64(e.status(code))), slog.Int64("us", took.Microseconds()),
+		slog.String("code", string(code)))
 	if level == slog.LevelError {
 		attrs = append(attrs, slog.Any("err", loci.AsError(e.err).Err))
 	}

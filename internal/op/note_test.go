@@ -46,14 +46,21 @@ func TestLinesOfCallsNameWhoAskedAndHowItEnded(t *testing.T) {
 		workspace string
 		has, not  []string
 	}{
-		{&loci.Actor{UserID: "ann", CredentialID: "key-1", Email: "ann@example.com", Credential: loci.KeyCredential}, nil, id,
-			[]string{"msg=call", "level=INFO", "op=place.get", "door=rest", "method=GET", "request=r-1", "user=ann", "credential=key-1", "workspace=" + id, "status=200", "us="},
+		{&loci.Actor{UserID: "ann", CredentialID: "key-1", Email: "ann@example.com", Credential: loci.KeyCredential},
+			nil, id,
+			[]string{"msg=call", "level=INFO", "op=place.get", "door=rest", "method=GET", "request=r-1", "user=ann",
+				"credential=key-1", "workspace=" + id, "status=200", "us="},
 			[]string{"example.com", "msg=slow", "secret"}},
-		{&loci.Actor{UserID: "ann", CredentialID: "key-1", Credential: loci.KeyCredential}, nil, "a secret text", []string{"status=200"}, []string{"secret", "workspace="}},
-		{nil, loci.Fail(loci.InvalidKey), id, []string{"status=401", "code=invalid_key"}, []string{"user=", "workspace="}},
-		{&loci.Actor{UserID: "ann", Credential: loci.KeyCredential}, &loci.Error{Code: loci.Unavailable, Err: errors.New("no route")}, id,
-			[]string{"level=INFO msg=call", "status=503", "level=WARN msg=unavailable op=place.get request=r-1 err=\"no route\""}, []string{"ERROR"}},
-		{&loci.Actor{UserID: "ann", Credential: loci.KeyCredential}, errors.New("a flaw"), id, []string{"level=ERROR msg=call", "status=500", "a flaw"}, []string{"unavailable"}},
+		{&loci.Actor{UserID: "ann", CredentialID: "key-1", Credential: loci.KeyCredential}, nil, "a secret text",
+			[]string{"status=200"}, []string{"secret", "workspace="}},
+		{nil, loci.Fail(loci.InvalidKey), id, []string{"status=401", "code=invalid_key"},
+			[]string{"user=", "workspace="}},
+		{&loci.Actor{UserID: "ann", Credential: loci.KeyCredential},
+			&loci.Error{Code: loci.Unavailable, Err: errors.New("no route")}, id,
+			[]string{"level=INFO msg=call", "status=503",
+				"level=WARN msg=unavailable op=place.get request=r-1 err=\"no route\""}, []string{"ERROR"}},
+		{&loci.Actor{UserID: "ann", Credential: loci.KeyCredential}, errors.New("a flaw"), id,
+			[]string{"level=ERROR msg=call", "status=500", "a flaw"}, []string{"unavailable"}},
 	} {
 		var log bytes.Buffer
 		places := &op.Table{}
@@ -61,13 +68,15 @@ func TestLinesOfCallsNameWhoAskedAndHowItEnded(t *testing.T) {
 			func(struct{}, context.Context, *loci.Actor, loci.GetWorkspace) (loci.Nothing, error) {
 				return loci.Nothing{}, c.err
 			})
-		h := &op.Host{Service: struct{}{}, Log: slog.New(slog.NewTextHandler(&log, nil)), Admit: func(context.Context, *op.Op, *op.Call) (*loci.Actor, error) {
-			if c.who == nil {
-				return nil, c.err
-			}
-			return c.who, nil
-		}}
-		_, err := h.Call(context.Background(), get.Op, &op.Call{Door: "rest", RequestID: "r-1", Proof: "secret"}, op.Args{Texts: []op.Text{{Name: "workspaceId", Value: c.workspace}}})
+		h := &op.Host{Service: struct{}{}, Log: slog.New(slog.NewTextHandler(&log, nil)),
+			Admit: func(context.Context, *op.Op, *op.Call) (*loci.Actor, error) {
+				if c.who == nil {
+					return nil, c.err
+				}
+				return c.who, nil
+			}}
+		_, err := h.Call(context.Background(), get.Op, &op.Call{Door: "rest", RequestID: "r-1", Proof: "secret"},
+			op.Args{Texts: []op.Text{{Name: "workspaceId", Value: c.workspace}}})
 		if (err == nil) != (c.err == nil) {
 			t.Errorf("%v: %v", c.err, err)
 		}
@@ -97,7 +106,8 @@ func TestSlowCallsHaveALineOfTheirOwn(t *testing.T) {
 	if _, err := h.Call(context.Background(), search.Op, &op.Call{}, op.Args{}); err != nil {
 		t.Fatal(err)
 	}
-	if got := log.String(); !strings.Contains(got, "level=WARN msg=slow op=thing.find") || !strings.Contains(got, "user=ann") {
+	if got := log.String(); !strings.Contains(got, "level=WARN msg=slow op=thing.find") ||
+		!strings.Contains(got, "user=ann") {
 		t.Errorf("the log has %s", got)
 	}
 }

@@ -18,7 +18,8 @@ func TestInputsWithTooManyFieldsPanic(t *testing.T) {
 				Tag: reflect.StructTag(fmt.Sprintf(`json:"f%d,omitzero"`, i))}
 		}
 		flat := reflect.StructOf(fields)
-		nested := reflect.StructOf([]reflect.StructField{{Name: "Inner", Type: reflect.SliceOf(flat), Tag: `json:"inner"`}})
+		nested := reflect.StructOf([]reflect.StructField{{Name: "Inner", Type: reflect.SliceOf(flat),
+			Tag: `json:"inner"`}})
 		for _, typ := range []reflect.Type{flat, nested} {
 			if panics(func() { op.Plan(typ) }) != wants {
 				t.Errorf("%d fields: panic is not %v", n, wants)

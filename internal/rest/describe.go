@@ -12,7 +12,8 @@ var (
 		"summary":     "Tell whether the server is there",
 		"responses": object{"200": object{"description": "It is", "content": jsonOf(object{
 			"type": "object", "required": []string{"ok", "service", "version", "contract"},
-			"properties": object{"ok": object{"type": "boolean", "const": true}, "service": object{"type": "string"}, "version": object{"type": "string", "description": "Of the program"},
+			"properties": object{"ok": object{"type": "boolean", "const": true}, "service": object{"type": "string"},
+				"version":  object{"type": "string", "description": "Of the program"},
 				"contract": object{"type": "string", "description": "The version of this document, info.version"}},
 		})}},
 	}

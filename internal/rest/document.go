@@ -31,7 +31,8 @@ type writer struct {
 
 // document describes the operations and the routes.
 func (d *door) document(routes []Route) []byte {
-	s := &writer{cookieName(securePublicly(d.PublicURL)), object{}, map[string]string{}, object{}, object{}, object{}, map[string]*jsonschema.Schema{"Error": errorSchema()}}
+	s := &writer{cookieName(securePublicly(d.PublicURL)), object{}, map[string]string{}, object{}, object{}, object{},
+		map[string]*jsonschema.Schema{"Error": errorSchema()}}
 	for _, o := range d.Table.Ops {
 		s.add(o.Method, o.Path, s.operation(o))
 	}

@@ -42,7 +42,8 @@ type Pages interface {
 	CheckSetup(ctx context.Context, token string) error
 	// ViewInvitation returns an invitation and the name of its inviter to the holder
 	// of its token and to the signed-in user whose verified address it is for.
-	ViewInvitation(ctx context.Context, userID, id string, t loci.InvitationToken) (i loci.Invitation, inviter string, err error)
+	ViewInvitation(ctx context.Context, userID, id string,
+		t loci.InvitationToken) (i loci.Invitation, inviter string, err error)
 }
 
 // A view is what a page shows.

@@ -45,7 +45,8 @@ func (d *door) signInForm(w http.ResponseWriter, r *http.Request) {
 		c := d.call(w, r)
 		c.Door = "page"
 		var out any
-		out, err = d.perform(r, c, "auth.login", loci.SignIn{Email: loci.Email(v.Email), Password: loci.PasswordTry(f.Get("password"))})
+		out, err = d.perform(r, c, "auth.login",
+			loci.SignIn{Email: loci.Email(v.Email), Password: loci.PasswordTry(f.Get("password"))})
 		if err == nil {
 			d.signIn(w, r, c, out)
 			forward(w, r, v.Next)
@@ -103,7 +104,9 @@ func (d *door) setupForm(w http.ResponseWriter, r *http.Request) {
 	if err == nil && who.ID == "" {
 		v.Token, v.Email, v.Name = f.Get("token"), f.Get("email"), f.Get("name")
 		var out any
-		out, err = d.perform(r, c, "auth.setup", loci.SetUp{Token: v.Token, Email: loci.Email(v.Email), Password: loci.Password(f.Get("password")), Name: loci.Name(v.Name)})
+		out, err = d.perform(r, c, "auth.setup",
+			loci.SetUp{Token: v.Token, Email: loci.Email(v.Email), Password: loci.Password(f.Get("password")),
+				Name: loci.Name(v.Name)})
 		if err == nil {
 			d.signIn(w, r, c, out)
 			who = out.(loci.SignedIn).User

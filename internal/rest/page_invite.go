@@ -71,8 +71,9 @@ func (d *door) registerInvited(w http.ResponseWriter, r *http.Request, c *op.Cal
 	i, _, err := d.Pages.ViewInvitation(r.Context(), "", f.Get("id"), token)
 	if err == nil {
 		var out any
-		out, err = d.perform(r, c, "auth.register", loci.Register{Email: loci.Email(i.Email), Name: loci.Name(f.Get("name")),
-			Password: loci.Password(f.Get("password")), Invitation: token})
+		out, err = d.perform(r, c, "auth.register",
+			loci.Register{Email: loci.Email(i.Email), Name: loci.Name(f.Get("name")),
+				Password: loci.Password(f.Get("password")), Invitation: token})
 		if err == nil {
 			d.signIn(w, r, c, out)
 			forward(w, r, invitePath(f))
@@ -84,8 +85,9 @@ func (d *door) registerInvited(w http.ResponseWriter, r *http.Request, c *op.Cal
 
 func (d *door) answerInvitation(w http.ResponseWriter, r *http.Request, c *op.Call, who loci.User, f url.Values) {
 	accept := f.Get("answer") == "accept"
-	out, err := d.perform(r, c, "invitation.respond", loci.RespondInvitation{InvitationID: f.Get("id"), Accept: accept, Confirm: true,
-		Token: loci.InvitationToken(f.Get("token"))})
+	out, err := d.perform(r, c, "invitation.respond",
+		loci.RespondInvitation{InvitationID: f.Get("id"), Accept: accept, Confirm: true,
+			Token: loci.InvitationToken(f.Get("token"))})
 	if err != nil {
 		d.showInvitation(w, r, who, f, err)
 		return
@@ -100,21 +102,25 @@ func (d *door) answerInvitation(w http.ResponseWriter, r *http.Request, c *op.Ca
 func (d *door) showInvitation(w http.ResponseWriter, r *http.Request, who loci.User, link url.Values, err error) {
 	v := d.view(r, who)
 	v.Name, v.Next = link.Get("name"), invitePath(link)
-	v.Invite = invitation{ID: link.Get("id"), Token: link.Get("token"), SignIn: "/signin?" + url.Values{"next": {v.Next}}.Encode()}
+	v.Invite = invitation{ID: link.Get("id"), Token: link.Get("token"),
+		SignIn: "/signin?" + url.Values{"next": {v.Next}}.Encode()}
 	i, inviter, hidden := d.Pages.ViewInvitation(r.Context(), who.ID, v.Invite.ID, loci.InvitationToken(v.Invite.Token))
 	switch {
 	case loci.Is(hidden, loci.NotFound):
 		v.Invite.Closed = "There is no invitation here"
-		err = loci.Fail(loci.NotFound, "The link is not complete, or its invitation was answered or withdrawn: ask for a new one.")
+		err = loci.Fail(loci.NotFound,
+			"The link is not complete, or its invitation was answered or withdrawn: ask for a new one.")
 	case hidden != nil:
 		d.show(w, "problem.html", v, hidden)
 		return
 	case i.Status != loci.Pending:
 		v.Invite.Closed = cmp.Or(closed[i.Status], "This invitation is closed")
-		err = loci.Fail(loci.StateConflict, "It cannot be answered any more. If you need one, ask for a new invitation.")
+		err = loci.Fail(loci.StateConflict,
+			"It cannot be answered any more. If you need one, ask for a new invitation.")
 	default:
 		v.Email = i.Email
-		v.Invite.Open, v.Invite.Workspace, v.Invite.Email, v.Invite.Admin = true, i.WorkspaceName, i.Email, i.Role == loci.Admin
+		v.Invite.Open, v.Invite.Workspace, v.Invite.Email, v.Invite.Admin = true, i.WorkspaceName, i.Email,
+			i.Role == loci.Admin
 		v.Invite.Inviter, v.Invite.Until = cmp.Or(inviter, "Somebody"), i.ExpiresAt.Std().UTC().Format("2 January 2006")
 		v.Invite.SignIn += "&" + url.Values{"email": {i.Email}}.Encode()
 		v.Invite.Stranger = who.ID != "" && loci.Email(who.Email).Fold() != loci.Email(i.Email).Fold()

@@ -12,10 +12,12 @@ func TestPagesRunNothingButTheirOwn(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
 	parts := regexp.MustCompile(`(?s)<(style|script)>(.*?)</(style|script)>`)
-	for path, status := range map[string]int{"/": 200, "/signin": 200, "/setup?token=abc-1_2": 200, "/setup": 404, "/setup?token=abc": 404, "/invite": 404, "/invite?id=1&token=abc": 200} {
+	for path, status := range map[string]int{"/": 200, "/signin": 200, "/setup?token=abc-1_2": 200, "/setup": 404,
+		"/setup?token=abc": 404, "/invite": 404, "/invite?id=1&token=abc": 200} {
 		got := ask(t, url, "GET "+path+"\nAccept: text/html,application/xhtml+xml,*/*;q=0.8")
 		policy := got.Header.Get("Content-Security-Policy")
-		if got.StatusCode != status || got.Header.Get("Content-Type") != "text/html; charset=utf-8" || got.Header.Get("Referrer-Policy") != "same-origin" ||
+		if got.StatusCode != status || got.Header.Get("Content-Type") != "text/html; charset=utf-8" ||
+			got.Header.Get("Referrer-Policy") != "same-origin" ||
 			got.Header.Get("Cache-Control") != "no-store" || !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") || strings.Contains(policy, "unsafe") {
 			t.Errorf("%s: %d %v", path, got.StatusCode, got.Header)
 		}
@@ -35,12 +37,14 @@ func TestPagesRunNothingButTheirOwn(t *testing.T) {
 func TestSetupPageSaysAtOnceThatItsTokenIsNoGood(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
-	if got := ask(t, url, "GET /setup?token=abc-1_2").text; !strings.Contains(got, `name="token" value="abc-1_2"`) || strings.Contains(got, `<p role="alert"`) {
+	if got := ask(t, url, "GET /setup?token=abc-1_2").text; !strings.Contains(got, `name="token" value="abc-1_2"`) ||
+		strings.Contains(got, `<p role="alert"`) {
 		t.Errorf("a good token: %s", got)
 	}
 	for _, token := range []string{"used", "", `%22%3E%3Cscript%3Ealert(1)%3C/script%3E`} {
 		got := ask(t, url, "GET /setup?token="+token)
-		if got.StatusCode != 404 || !strings.Contains(got.text, "does not work") || strings.Contains(got.text, "<input") || strings.Contains(got.text, "<script>alert") {
+		if got.StatusCode != 404 || !strings.Contains(got.text, "does not work") ||
+			strings.Contains(got.text, "<input") || strings.Contains(got.text, "<script>alert") {
 			t.Errorf("token %q: %d %s", token, got.StatusCode, got.text)
 		}
 	}
@@ -61,7 +65,8 @@ func TestStartPageIsForBrowsersAlone(t *testing.T) {
 			t.Errorf("no %q: %d %s", want, got.StatusCode, got.text)
 		}
 	}
-	if got := ask(t, url, "POST /\nContent-Length: 0"); got.StatusCode != 405 || got.Header.Get("Allow") != "GET, HEAD" {
+	if got := ask(t, url, "POST /\nContent-Length: 0"); got.StatusCode != 405 ||
+		got.Header.Get("Allow") != "GET, HEAD" {
 		t.Errorf("POST /: %d %v", got.StatusCode, got.Header)
 	}
 }
@@ -89,13 +94,16 @@ func TestInvitationPageShowsNothingWithoutItsToken(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
 	got := ask(t, url, "GET /invite?id=1&token=abc").text
-	for _, want := range []string{"<bdi>Ann</bdi> invites you to <bdi>&lt;Team&gt;</bdi>", "<p><bdi>&lt;Team&gt;</bdi> is a workspace", "cid@example.com", `href="/signin?next=%2Finvite%3Fid%3D1%26token%3Dabc&amp;email=cid%40example.com"`} {
+	for _, want := range []string{"<bdi>Ann</bdi> invites you to <bdi>&lt;Team&gt;</bdi>",
+		"<p><bdi>&lt;Team&gt;</bdi> is a workspace", "cid@example.com",
+		`href="/signin?next=%2Finvite%3Fid%3D1%26token%3Dabc&amp;email=cid%40example.com"`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in %s", want, got)
 		}
 	}
 	for _, query := range []string{"", "?id=1", "?id=1&token=abd", "?id=2&token=abc"} {
-		if got := ask(t, url, "GET /invite"+query); got.StatusCode != 404 || strings.Contains(got.text, "Team") || strings.Contains(got.text, "cid@") || !strings.Contains(got.text, "There is no invitation here") {
+		if got := ask(t, url, "GET /invite"+query); got.StatusCode != 404 || strings.Contains(got.text, "Team") ||
+			strings.Contains(got.text, "cid@") || !strings.Contains(got.text, "There is no invitation here") {
 			t.Errorf("%s: %d %s", query, got.StatusCode, got.text)
 		}
 	}
@@ -106,7 +114,8 @@ func TestInvitationPageSaysWhyThereIsNothingToAnswer(t *testing.T) {
 	_, url := serve(t)
 	for id, title := range map[string]string{"3": "has expired", "4": "was withdrawn", "5": "was accepted"} {
 		got := ask(t, url, "GET /invite?token=abc&id="+id)
-		if got.StatusCode != 409 || !strings.Contains(got.text, "This invitation "+title) || strings.Contains(got.text, "Team") || strings.Contains(got.text, "answer\"") {
+		if got.StatusCode != 409 || !strings.Contains(got.text, "This invitation "+title) ||
+			strings.Contains(got.text, "Team") || strings.Contains(got.text, "answer\"") {
 			t.Errorf("%s: %d %s", title, got.StatusCode, got.text)
 		}
 	}

@@ -44,7 +44,8 @@ func TestSuccesses(t *testing.T) {
 		{"GET /v1/things?&query=x&" + auth, 200, `{"ok":true,"things":[],"query":"x"}`},
 		{"GET /v1/things\nAuthorization: bEARER   good", 200, `{"ok":true,"things":[],"query":""}`},
 		{"GET /v1/things\nCookie: a=b; __Host-loci=fresh", 200, `{"ok":true,"things":[],"query":""}`},
-		{"GET /health\nAuthorization: Basic !!", 200, `{"ok":true,"service":"loci","version":"1.2.3","contract":"0.8.3"}`},
+		{"GET /health\nAuthorization: Basic !!", 200,
+			`{"ok":true,"service":"loci","version":"1.2.3","contract":"0.8.3"}`},
 		{"GET /page/x", 200, "page"},
 	} {
 		got := ask(t, url, c.send)
@@ -115,7 +116,8 @@ func TestRefusals(t *testing.T) {
 		{"POST /v1/things/7" + auth + jsonish + "\n\n{" + big, 413, "payload_too_large", ""},
 		{"POST /v1/things/7" + auth + jsonish + "\nTransfer-Encoding: chunked\n\n100001\r\n{" + big + "\r\n0\r\n\r\n", 413, "payload_too_large", ""},
 		{"POST /v1/auth/login" + jsonish + "\n\n{" + big[:65536], 413, "payload_too_large", "64 KiB"},
-		{"POST /v1/auth/login" + jsonish + "\nTransfer-Encoding: chunked\n\n10001\r\n{" + big[:65536] + "\r\n0\r\n\r\n", 413, "payload_too_large", "64 KiB"},
+		{"POST /v1/auth/login" + jsonish + "\nTransfer-Encoding: chunked\n\n10001\r\n{" + big[:65536] + "\r\n0\r\n\r\n",
+			413, "payload_too_large", "64 KiB"},
 		{"POST /v1/auth/login" + jsonish + "\n\n{" + big[:65535], 400, "invalid_query", ""},
 		{"POST /v1/things/7" + auth + jsonish + "\n\n" + `{"content":7}` + big[13:], 400, "invalid_query", "content"},
 		{"DELETE /v1/things/7" + auth + "\nContent-Type: text/plain\n\n{", 415, "unsupported_media_type", ""},
@@ -337,7 +339,8 @@ func TestLargeAnswersWaitForThoseThatAreNotRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w := ask("large"); w.Code != 503 || w.Header().Get("Retry-After") != "2" || w.Header().Get("RateLimit-Limit") == "" ||
+	if w := ask("large"); w.Code != 503 || w.Header().Get("Retry-After") != "2" ||
+		w.Header().Get("RateLimit-Limit") == "" ||
 		!strings.Contains(w.Body.String(), `"unavailable"`) {
 		t.Errorf("a large answer: %d %v %s", w.Code, w.Header(), w.Body)
 	}

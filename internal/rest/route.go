@@ -36,9 +36,11 @@ func (d *door) pageRoutes() []Route {
 		{"POST /signin", http.HandlerFunc(d.signInForm), form, nil},
 		{"POST /signout", http.HandlerFunc(d.signOutForm), form, nil},
 		{"POST /key", http.HandlerFunc(d.keyForm), form, nil},
-		{"GET /setup", http.HandlerFunc(d.setupPage), page, describePage("setup", "Show the form that creates the first user.")},
+		{"GET /setup", http.HandlerFunc(d.setupPage), page,
+			describePage("setup", "Show the form that creates the first user.")},
 		{"POST /setup", http.HandlerFunc(d.setupForm), form, nil},
-		{"GET /invite", http.HandlerFunc(d.invitePage), page, describePage("invite", "Show an invitation and the forms that answer it.")},
+		{"GET /invite", http.HandlerFunc(d.invitePage), page,
+			describePage("invite", "Show an invitation and the forms that answer it.")},
 		{"POST /invite", http.HandlerFunc(d.inviteForm), form, nil},
 	}
 }

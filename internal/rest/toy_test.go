@@ -184,12 +184,15 @@ func (t *toy) CheckSetup(_ context.Context, token string) error {
 }
 
 // ViewInvitation shows a few invitations to the holder of their token.
-func (t *toy) ViewInvitation(_ context.Context, _, id string, token loci.InvitationToken) (i loci.Invitation, inviter string, err error) {
-	status, known := map[string]loci.InvitationStatus{"1": loci.Pending, "3": loci.Expired, "4": loci.Withdrew, "5": loci.Accepted}[id]
+func (t *toy) ViewInvitation(_ context.Context, _, id string,
+	token loci.InvitationToken) (i loci.Invitation, inviter string, err error) {
+	status, known := map[string]loci.InvitationStatus{"1": loci.Pending, "3": loci.Expired, "4": loci.Withdrew,
+		"5": loci.Accepted}[id]
 	if !known || token != "abc" {
 		return i, "", loci.Fail(loci.NotFound)
 	}
-	return loci.Invitation{ID: id, WorkspaceName: "<Team>", Email: "cid@example.com", Role: loci.Member, Status: status}, "Ann", nil
+	return loci.Invitation{ID: id, WorkspaceName: "<Team>", Email: "cid@example.com", Role: loci.Member,
+		Status: status}, "Ann", nil
 }
 
 func table() *op.Table {

@@ -64,6 +64,7 @@ func (w httpErrors) Write(p []byte) (int, error) {
 		w.log.Error("a request handler panicked", "stack", string(p[begin+1:]))
 		return len(p), nil
 	}
-	w.log.Warn("the HTTP library reports a misuse", "err", string(bytes.TrimPrefix(bytes.TrimSpace(p), []byte("http: "))))
+	w.log.Warn("the HTTP library reports a misuse", "err",
+		string(bytes.TrimPrefix(bytes.TrimSpace(p), []byte("http: "))))
 	return len(p), nil
 }

@@ -20,7 +20,8 @@ type refusingListener struct {
 
 func (l *refusingListener) Accept() (net.Conn, error) {
 	if l.refusals--; l.refusals >= 0 {
-		return nil, &net.OpError{Op: "accept", Net: "tcp", Addr: l.Addr(), Err: os.NewSyscallError("accept4", syscall.EMFILE)}
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Addr: l.Addr(),
+			Err: os.NewSyscallError("accept4", syscall.EMFILE)}
 	}
 	return l.Listener.Accept()
 }
@@ -122,7 +123,8 @@ func TestErrorsOfTheHTTPLibraryAreStructured(t *testing.T) {
 func TestMetricsListenerIsBounded(t *testing.T) {
 	t.Parallel()
 	srv := (&metrics{}).server(slog.New(slog.DiscardHandler))
-	for name, d := range map[string]time.Duration{"header": srv.ReadHeaderTimeout, "read": srv.ReadTimeout, "idle": srv.IdleTimeout} {
+	for name, d := range map[string]time.Duration{"header": srv.ReadHeaderTimeout, "read": srv.ReadTimeout,
+		"idle": srv.IdleTimeout} {
 		if d <= 0 {
 			t.Errorf("the time for %s has no bound", name)
 		}

@@ -83,7 +83,8 @@ func (s Settings) Backup(
 	if err != nil {
 		return m, err
 	}
-	if err := errors.Join(pack(ctx, f, m, dir), f.Chmod(0o600), f.Sync(), f.Close()); err != nil { // Chmod: whatever the umask
+	// Chmod: whatever the umask
+	if err := errors.Join(pack(ctx, f, m, dir), f.Chmod(0o600), f.Sync(), f.Close()); err != nil {
 		return m, err
 	}
 	if err := s.mayWrite(file, force); err != nil { // it may have come meanwhile
@@ -140,7 +141,8 @@ func pack(ctx context.Context, to io.Writer, m Manifest, dir string) error {
 		return err
 	}
 	entry := func(name string, size int64) error {
-		return w.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o600, ModTime: m.CreatedAt, Format: tar.FormatPAX})
+		return w.WriteHeader(&tar.Header{Name: name, Size: size, Mode: 0o600, ModTime: m.CreatedAt,
+			Format: tar.FormatPAX})
 	}
 	if err := entry(manifestName, int64(len(text))); err != nil {
 		return err

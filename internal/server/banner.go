@@ -25,8 +25,12 @@ func encrypted(publicURL string) bool {
 
 // greet prints where the server is, and how the first account is made. The setup
 // link is a secret: it goes to the console and never to the log.
-func greet(ctx context.Context, console io.Writer, work *service.Service, l net.Listener, urls, warnings []string) error {
-	some, err := store.SystemRead(ctx, work.Store, "see whether there is an account", func(t *store.SystemTx) (bool, error) { return t.Users() })
+func greet(ctx context.Context, console io.Writer, work *service.Service, l net.Listener, urls,
+	warnings []string) error {
+	some, err := store.SystemRead(ctx, work.Store, "see whether there is an account",
+		func(t *store.SystemTx) (bool, error) {
+			return t.Users()
+		})
 	if err != nil {
 		return err
 	}

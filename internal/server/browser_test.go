@@ -127,25 +127,29 @@ func TestSetupOverANetworkEndsWithAWorkingKey(t *testing.T) {
 	}
 	token := setupToken(t, out)
 	b := browse(t, address, "192.168.1.5")
-	if status, _, text := b.open("/setup?token=" + token + "x"); status != 404 || !strings.Contains(text, "does not work") {
+	if status, _, text := b.open("/setup?token=" + token + "x"); status != 404 ||
+		!strings.Contains(text, "does not work") {
 		t.Errorf("a wrong token: %d %s", status, text)
 	}
 	foreign := browse(t, address, "192.168.1.5")
 	foreign.origin = "http://evil.example"
-	if status, _, _ := foreign.send("/setup", "token", token, "email", "eve@example.com", "password", password); status != 403 {
+	if status, _, _ := foreign.send("/setup", "token", token, "email", "eve@example.com", "password",
+		password); status != 403 {
 		t.Errorf("a page of another origin: %d", status)
 	}
 	if status, _, text := b.open("/setup?token=" + token); status != 200 || !strings.Contains(text, "not encrypted") {
 		t.Fatalf("the page: %d %s", status, text)
 	}
 	fields := []string{"token", token, "email", "ann@example.com", "name", "", "password", "short"}
-	if status, _, text := b.send("/setup", fields...); status != 400 || !strings.Contains(text, `value="ann@example.com"`) || !strings.Contains(text, "password") {
+	if status, _, text := b.send("/setup", fields...); status != 400 ||
+		!strings.Contains(text, `value="ann@example.com"`) || !strings.Contains(text, "password") {
 		t.Fatalf("a short password: %d %s", status, text)
 	}
 	fields[7] = password
 	status, _, text := b.send("/setup", fields...)
 	key := shownKey.FindString(text)
-	if status != 200 || key == "" || !strings.Contains(text, "loci login "+b.base+" --key - --plain-http") || !strings.Contains(text, "claude mcp add loci -- loci mcp") {
+	if status != 200 || key == "" || !strings.Contains(text, "loci login "+b.base+" --key - --plain-http") ||
+		!strings.Contains(text, "claude mcp add loci -- loci mcp") {
 		t.Fatalf("the account: %d %s", status, text)
 	}
 	if strings.Contains(text, "shown once") || !strings.Contains(text, "a reload of this page shows it again") {
@@ -160,7 +164,8 @@ func TestSetupOverANetworkEndsWithAWorkingKey(t *testing.T) {
 	if status, _, text := b.send("/setup", fields...); status != 200 || shownKey.FindString(text) != key {
 		t.Errorf("a reload shows another key than %s: %d %s", key, status, text)
 	}
-	if status, at, text := b.open("/setup?token=" + token); status != 200 || at != "/" || !strings.Contains(text, "Make an API key") {
+	if status, at, text := b.open("/setup?token=" + token); status != 200 || at != "/" ||
+		!strings.Contains(text, "Make an API key") {
 		t.Errorf("the link, when all is done: %d %s %s", status, at, text)
 	}
 	if _, v := ask(t, "GET", address+"/v1/api-keys", key, ""); len(v["keys"].([]any)) != 1 {
@@ -177,17 +182,21 @@ func TestSignedInPersonMakesAKeyOnTheStartPage(t *testing.T) {
 	address, out, _, _ := start(t, nil)
 	token := setupToken(t, out)
 	first := browse(t, address, "127.0.0.1")
-	if status, _, text := first.send("/setup", "token", token, "email", "ann@example.com", "password", password); status != 200 || !strings.Contains(text, "loci login "+address+" --key -\n") && !strings.Contains(text, "loci login "+address+" --key -<") {
+	if status, _, text := first.send("/setup", "token", token, "email", "ann@example.com", "password",
+		password); status != 200 || !strings.Contains(text, "loci login "+address+" --key -\n") &&
+		!strings.Contains(text, "loci login "+address+" --key -<") {
 		t.Fatalf("%d %s", status, text)
 	}
 	b := browse(t, address, "localhost")
 	if _, at, text := b.send("/key", "name", "laptop", "once", "1"); at != "/signin" || shownKey.MatchString(text) {
 		t.Errorf("a stranger gets to %s: %s", at, text)
 	}
-	if status, _, text := b.send("/signin", "email", "ann@example.com", "password", "wrong"); status != 401 || !strings.Contains(text, "wrong") || strings.Contains(text, "Authorization") {
+	if status, _, text := b.send("/signin", "email", "ann@example.com", "password", "wrong"); status != 401 ||
+		!strings.Contains(text, "wrong") || strings.Contains(text, "Authorization") {
 		t.Errorf("a wrong password: %d %s", status, text)
 	}
-	status, at, text := b.send("/signin", "email", "ann@example.com", "password", password, "next", "https://evil.example/")
+	status, at, text := b.send("/signin", "email", "ann@example.com", "password", password, "next",
+		"https://evil.example/")
 	if status != 200 || at != "/" || !strings.Contains(text, "ann@example.com") {
 		t.Fatalf("sign-in: %d %s %s", status, at, text)
 	}

@@ -46,7 +46,8 @@ func listen(address string) (net.Listener, error) {
 }
 
 func newAcceptor(l net.Listener, most int) *acceptor {
-	return &acceptor{TCPListener: l.(*net.TCPListener), slots: make(chan struct{}, most), relieve: func() {}, over: make(chan struct{})}
+	return &acceptor{TCPListener: l.(*net.TCPListener), slots: make(chan struct{}, most), relieve: func() {},
+		over: make(chan struct{})}
 }
 
 // Accept returns the next connection. It waits where there are as many as there
@@ -128,14 +129,16 @@ const (
 	bodyWait = 30 * time.Second
 )
 
-// run serves at most that many connections at a time until ctx ends. Then requests in progress and those that were accepted
-// come to their end: clients are told to close their connections with the next
+// run serves at most that many connections at a time until ctx ends. Then requests in progress and those that were
+// accepted come to their end: clients are told to close their connections with the next
 // answer, and only connections without a request are closed.
 func run(ctx context.Context, l net.Listener, connections int, h http.Handler, log *slog.Logger) error {
 	a := newAcceptor(l, connections)
 	srv := &http.Server{
-		Handler: httpapi.PaceBodies(a.rotating(h), bodyWait, readWait), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: readWait, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10, DisableGeneralOptionsHandler: true,
-		ErrorLog: httpErrorLog(log, "api"),
+		Handler: httpapi.PaceBodies(a.rotating(h), bodyWait, readWait), ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout: readWait, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     httpErrorLog(log, "api"),
 	}
 	a.relieve = func() {
 		srv.SetKeepAlivesEnabled(false) // closes those that are idle

@@ -79,7 +79,8 @@ func TestShutdownCutsNoAcceptedRequestOff(t *testing.T) {
 
 // exchange sends a request that is not sent again by itself, and reads the answer.
 func exchange(c net.Conn, in *bufio.Reader, path string) (*http.Response, error) {
-	if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: loci.test\r\nContent-Length: 2\r\n\r\n{}", path); err != nil {
+	if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: loci.test\r\nContent-Length: 2\r\n\r\n{}",
+		path); err != nil {
 		return nil, err
 	}
 	res, err := http.ReadResponse(in, nil)
@@ -98,7 +99,9 @@ func TestConnectionsBeyondTheLimitWait(t *testing.T) {
 	}
 	a := newAcceptor(l, 4)
 	var open, most atomic.Int64
-	srv := &http.Server{Handler: a.rotating(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "answer") })),
+	srv := &http.Server{Handler: a.rotating(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "answer")
+	})),
 		ConnState: func(_ net.Conn, s http.ConnState) {
 			switch s {
 			case http.StateNew:

@@ -14,7 +14,8 @@ type figures struct {
 	ready *readiness
 }
 
-var databaseUp = prometheus.NewDesc("loci_database_up", "1 where the database answered the last check, else 0.", nil, nil)
+var databaseUp = prometheus.NewDesc("loci_database_up", "1 where the database answered the last check, else 0.", nil,
+	nil)
 
 // databaseFigures are left out where the database has none of the kind.
 var databaseFigures = []struct {
@@ -22,14 +23,33 @@ var databaseFigures = []struct {
 	kind prometheus.ValueType
 	of   func(store.Stats) int64
 }{
-	{prometheus.NewDesc("loci_database_connections", "Connections that the server may have for reading (SQLite), or at all (PostgreSQL).", nil, nil),
+	{prometheus.NewDesc("loci_database_connections",
+		"Connections that the server may have for reading (SQLite), or at all (PostgreSQL).", nil, nil),
 		prometheus.GaugeValue, func(s store.Stats) int64 { return s.Connections }},
-	{prometheus.NewDesc("loci_database_connections_in_use", "Of them, those in use.", nil, nil), prometheus.GaugeValue, func(s store.Stats) int64 { return s.InUse }},
-	{prometheus.NewDesc("loci_database_connection_waits_total", "Callers that waited for a connection.", nil, nil), prometheus.CounterValue, func(s store.Stats) int64 { return s.Waits }},
-	{prometheus.NewDesc("loci_writer_queue", "Writes that wait for the writer (SQLite).", nil, nil), prometheus.GaugeValue, func(s store.Stats) int64 { return s.Queue }},
-	{prometheus.NewDesc("loci_database_bytes", "Size of the database.", nil, nil), prometheus.GaugeValue, func(s store.Stats) int64 { return s.Database }},
-	{prometheus.NewDesc("loci_wal_bytes", "Size of the write-ahead log (SQLite).", nil, nil), prometheus.GaugeValue, func(s store.Stats) int64 { return s.Log }},
-	{prometheus.NewDesc("loci_disk_free_bytes", "Bytes that are free on the disk of the database (SQLite).", nil, nil), prometheus.GaugeValue, func(s store.Stats) int64 { return s.Free }},
+	{prometheus.NewDesc("loci_database_connections_in_use", "Of them, those in use.", nil, nil), prometheus.GaugeValue,
+		func(s store.Stats) int64 {
+			return s.InUse
+		}},
+	{prometheus.NewDesc("loci_database_connection_waits_total", "Callers that waited for a connection.", nil, nil),
+		prometheus.CounterValue, func(s store.Stats) int64 {
+			return s.Waits
+		}},
+	{prometheus.NewDesc("loci_writer_queue", "Writes that wait for the writer (SQLite).", nil, nil),
+		prometheus.GaugeValue, func(s store.Stats) int64 {
+			return s.Queue
+		}},
+	{prometheus.NewDesc("loci_database_bytes", "Size of the database.", nil, nil), prometheus.GaugeValue,
+		func(s store.Stats) int64 {
+			return s.Database
+		}},
+	{prometheus.NewDesc("loci_wal_bytes", "Size of the write-ahead log (SQLite).", nil, nil), prometheus.GaugeValue,
+		func(s store.Stats) int64 {
+			return s.Log
+		}},
+	{prometheus.NewDesc("loci_disk_free_bytes", "Bytes that are free on the disk of the database (SQLite).", nil, nil),
+		prometheus.GaugeValue, func(s store.Stats) int64 {
+			return s.Free
+		}},
 }
 
 // Describe lists the figures.

@@ -30,7 +30,8 @@ func (s Settings) fileBudget(limit uint64) (fileBudget, error) {
 	}
 	b := fileBudget{limit, ownFiles + uint64(database)}
 	if least := b.need + leastConnections; limit < least {
-		return b, fmt.Errorf("the limit of open files is %d, and the server needs at least %d: %s", limit, least, b.advice())
+		return b, fmt.Errorf("the limit of open files is %d, and the server needs at least %d: %s", limit, least,
+			b.advice())
 	}
 	return b, nil
 }

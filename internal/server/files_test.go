@@ -10,7 +10,8 @@ import (
 
 func TestConnectionLimitLeavesFileDescriptors(t *testing.T) {
 	t.Parallel()
-	for files, want := range map[uint64]int{0: 8, 64: 24, 256: 216, 1024: 896, 65536: 57344, math.MaxUint64: mostConnections} {
+	for files, want := range map[uint64]int{0: 8, 64: 24, 256: 216, 1024: 896, 65536: 57344,
+		math.MaxUint64: mostConnections} {
 		if got := (fileBudget{files, 29}).connections(); got != want {
 			t.Errorf("%d file descriptors: %d connections, want %d", files, got, want)
 		}

@@ -19,7 +19,8 @@ func privateFolder(dir string) (warning string, err error) {
 	if err != nil || info.Mode().Perm()&0o077 == 0 || runtime.GOOS == "windows" {
 		return "", err
 	}
-	warning = fmt.Sprintf("other users of this machine may enter the data folder (mode %04o): chmod 700 %s", info.Mode().Perm(), dir)
+	warning = fmt.Sprintf("other users of this machine may enter the data folder (mode %04o): chmod 700 %s",
+		info.Mode().Perm(), dir)
 	entries, err := os.ReadDir(dir)
 	if err != nil || slices.ContainsFunc(entries, func(e os.DirEntry) bool { return !ownFile(e.Name()) }) {
 		return warning, nil

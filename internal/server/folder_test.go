@@ -14,8 +14,9 @@ func TestDataFolderIsTightenedWhereItHoldsOnlyFilesOfLoci(t *testing.T) {
 		mode  os.FileMode
 		want  os.FileMode
 	}{
-		"an empty folder":         {mode: 0o755, want: 0o700},
-		"a database":              {files: []string{"loci.db", "loci.db-wal", "loci.toml", "serve.lock"}, mode: 0o755 | os.ModeSetgid, want: 0o700 | os.ModeSetgid},
+		"an empty folder": {mode: 0o755, want: 0o700},
+		"a database": {files: []string{"loci.db", "loci.db-wal", "loci.toml", "serve.lock"},
+			mode: 0o755 | os.ModeSetgid, want: 0o700 | os.ModeSetgid},
 		"for the group alone":     {mode: 0o750, want: 0o700},
 		"files of others":         {files: []string{"loci.db", "notes.txt"}, mode: 0o755, want: 0o755},
 		"a sticky folder for all": {files: []string{"else"}, mode: 0o777 | os.ModeSticky, want: 0o777 | os.ModeSticky},
@@ -44,7 +45,8 @@ func TestDataFolderIsTightenedWhereItHoldsOnlyFilesOfLoci(t *testing.T) {
 		if got := info.Mode() &^ os.ModeDir; got != c.want {
 			t.Errorf("%s: mode %v, want %v", name, got, c.want)
 		}
-		if open := c.want.Perm()&0o077 != 0; open != (warning != "") || open && !strings.Contains(warning, "chmod 700 "+dir) {
+		if open := c.want.Perm()&0o077 != 0; open != (warning != "") || open &&
+			!strings.Contains(warning, "chmod 700 "+dir) {
 			t.Errorf("%s: warning %q", name, warning)
 		}
 	}

@@ -15,7 +15,8 @@ func TestLoopbackServerRefusesForeignHosts(t *testing.T) {
 	t.Parallel()
 	url, _, _, _ := start(t, map[string]string{"public-url": "https://loci.example.org"})
 	for host, want := range map[string]int{
-		"evil.example": 403, "evil.example:7007": 403, "127.0.0.1": 401, "localhost:80": 401, "loci.example.org": 401, "[::1]:7007": 401,
+		"evil.example": 403, "evil.example:7007": 403, "127.0.0.1": 401, "localhost:80": 401, "loci.example.org": 401,
+		"[::1]:7007": 401,
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/v1/status", nil)
 		if err != nil {
@@ -29,7 +30,8 @@ func TestLoopbackServerRefusesForeignHosts(t *testing.T) {
 		var p op.Problem
 		err = json.NewDecoder(res.Body).Decode(&p)
 		res.Body.Close()
-		if err != nil || res.StatusCode != want || want == 403 && (p.Code != "forbidden" || p.RequestID == "" || p.RequestID != res.Header.Get("X-Request-Id")) {
+		if err != nil || res.StatusCode != want || want == 403 &&
+			(p.Code != "forbidden" || p.RequestID == "" || p.RequestID != res.Header.Get("X-Request-Id")) {
 			t.Errorf("Host: %s: %d %+v %v, want %d", host, res.StatusCode, p, err, want)
 		}
 	}
@@ -39,7 +41,8 @@ func TestOnlyLoopbackListenersCheckHostsOnREST(t *testing.T) {
 	t.Parallel()
 	own := httpapi.NewHosts("", nil)
 	for listen, want := range map[string]*httpapi.Hosts{
-		"127.0.0.1:7007": own, "localhost:7007": own, "[::1]:7007": own, "127.3.0.1:7007": own, "0.0.0.0:7007": nil, ":7007": nil, "192.168.1.5:7007": nil, "box:7007": nil,
+		"127.0.0.1:7007": own, "localhost:7007": own, "[::1]:7007": own, "127.3.0.1:7007": own, "0.0.0.0:7007": nil,
+		":7007": nil, "192.168.1.5:7007": nil, "box:7007": nil,
 	} {
 		if got := (Settings{Listen: listen}).restHosts(own); got != want {
 			t.Errorf("%s: %v", listen, got)

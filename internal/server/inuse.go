@@ -25,7 +25,8 @@ func explainListen(ctx context.Context, err error, address, setting string) erro
 		return fmt.Errorf("Loci %s runs at %s already: use that server, or choose another address with --%s",
 			version, address, setting)
 	}
-	return fmt.Errorf("another program uses the address %s: end it, or choose another address with --%s", address, setting)
+	return fmt.Errorf("another program uses the address %s: end it, or choose another address with --%s", address,
+		setting)
 }
 
 // runningLoci returns the version of the Loci that answers at an address, or nothing.

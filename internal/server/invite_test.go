@@ -81,31 +81,40 @@ func TestInvitedPersonWithoutAnAccountRegistersAndJoins(t *testing.T) {
 	m := newTeam(t)
 	path, link := m.invite("Bob@example.com")
 	b := browse(t, m.address, "127.0.0.1")
-	if status, _, text := b.open(path); status != 200 || !strings.Contains(text, "<bdi>Ann Lee</bdi> invites you to <bdi>"+workspaceName+"</bdi>") || !strings.Contains(text, "Bob@example.com") {
+	if status, _, text := b.open(path); status != 200 ||
+		!strings.Contains(text, "<bdi>Ann Lee</bdi> invites you to <bdi>"+workspaceName+"</bdi>") ||
+		!strings.Contains(text, "Bob@example.com") {
 		t.Fatalf("the page: %d %s", status, text)
 	}
-	if _, at, _ := b.send("/invite", append(link, "answer", "accept")...); at != path || strings.Contains(m.members(), " Bob@") {
+	if _, at, _ := b.send("/invite", append(link, "answer", "accept")...); at != path ||
+		strings.Contains(m.members(), " Bob@") {
 		t.Errorf("somebody without an account answers: at %s, members %s", at, m.members())
 	}
 	register := append(link, "answer", "register", "password")
-	if status, _, text := b.send("/invite", append(register, "short")...); status != 400 || !strings.Contains(text, "password must") {
+	if status, _, text := b.send("/invite", append(register, "short")...); status != 400 ||
+		!strings.Contains(text, "password must") {
 		t.Errorf("a short password: %d %s", status, text)
 	}
 	status, at, text := b.send("/invite", append(register, password)...)
-	if status != 200 || at != path || !strings.Contains(text, "signed in as Bob@example.com") && !strings.Contains(text, "<strong>Bob@example.com</strong>") || strings.Contains(m.members(), " Bob@") {
+	if status != 200 || at != path || !strings.Contains(text, "signed in as Bob@example.com") &&
+		!strings.Contains(text, "<strong>Bob@example.com</strong>") || strings.Contains(m.members(), " Bob@") {
 		t.Fatalf("registered: %d %s %s", status, at, text)
 	}
-	if status, _, text := b.send("/invite", append(link, "answer", "accept")...); status != 200 || !strings.Contains(text, "You are a member of <bdi>"+workspaceName+"</bdi> now.") || !strings.Contains(m.members(), " Bob@example.com ") {
+	if status, _, text := b.send("/invite", append(link, "answer", "accept")...); status != 200 ||
+		!strings.Contains(text, "You are a member of <bdi>"+workspaceName+"</bdi> now.") ||
+		!strings.Contains(m.members(), " Bob@example.com ") {
 		t.Fatalf("accepted: %d %s, members %s", status, text, m.members())
 	}
 	if status, _, text := b.open(path); status != 409 || !strings.Contains(text, "This invitation was accepted") {
 		t.Errorf("the link, later: %d %s", status, text)
 	}
-	if status, _, text := b.send("/invite", append(link, "answer", "decline")...); status != 409 || !strings.Contains(m.members(), " Bob@") {
+	if status, _, text := b.send("/invite", append(link, "answer", "decline")...); status != 409 ||
+		!strings.Contains(m.members(), " Bob@") {
 		t.Errorf("a second answer: %d %s", status, text)
 	}
 	stranger := browse(t, m.address, "127.0.0.1")
-	if status, _, text := stranger.open(path); status != 404 || strings.Contains(text, workspaceName) || strings.Contains(text, "Bob@") {
+	if status, _, text := stranger.open(path); status != 404 || strings.Contains(text, workspaceName) ||
+		strings.Contains(text, "Bob@") {
 		t.Errorf("a stranger with the used link: %d %s", status, text)
 	}
 }
@@ -116,10 +125,12 @@ func TestInvitedPersonWithAnAccountSignsInAndAnswers(t *testing.T) {
 	m.user("bob@example.com", "")
 	path, link := m.invite("bob@example.com")
 	b := browse(t, m.address, "127.0.0.1")
-	if status, _, text := b.send("/invite", append(link, "answer", "register", "password", password)...); status != 409 || !strings.Contains(text, "Sign in to answer") {
+	if status, _, text := b.send("/invite", append(link, "answer", "register", "password",
+		password)...); status != 409 || !strings.Contains(text, "Sign in to answer") {
 		t.Errorf("an address with an account registers: %d %s", status, text)
 	}
-	if _, at, text := b.send("/signin", "email", "bob@example.com", "password", password, "next", path); at != path || !strings.Contains(text, "Decline") {
+	if _, at, text := b.send("/signin", "email", "bob@example.com", "password", password, "next", path); at != path ||
+		!strings.Contains(text, "Decline") {
 		t.Fatalf("sign-in leads to %s: %s", at, text)
 	}
 	withoutToken := "/invite?id=" + link[1] + "&token="
@@ -128,13 +139,17 @@ func TestInvitedPersonWithAnAccountSignsInAndAnswers(t *testing.T) {
 	}
 	foreign := *b
 	foreign.origin = "http://evil.example"
-	if status, _, _ := foreign.send("/invite", append(link, "answer", "accept")...); status != 403 || strings.Contains(m.members(), " bob@") {
+	if status, _, _ := foreign.send("/invite", append(link, "answer", "accept")...); status != 403 ||
+		strings.Contains(m.members(), " bob@") {
 		t.Errorf("a page of another origin answers: %d", status)
 	}
-	if status, _, text := b.send("/invite", append(link, "answer", "decline")...); status != 200 || !strings.Contains(text, "You declined the invitation to <bdi>"+workspaceName+"</bdi>.") || strings.Contains(m.members(), " bob@") {
+	if status, _, text := b.send("/invite", append(link, "answer", "decline")...); status != 200 ||
+		!strings.Contains(text, "You declined the invitation to <bdi>"+workspaceName+"</bdi>.") ||
+		strings.Contains(m.members(), " bob@") {
 		t.Errorf("declined: %d %s", status, text)
 	}
-	if status, _, text := b.open(withoutToken); status != 409 || !strings.Contains(text, "This invitation was declined") {
+	if status, _, text := b.open(withoutToken); status != 409 ||
+		!strings.Contains(text, "This invitation was declined") {
 		t.Errorf("later: %d %s", status, text)
 	}
 }
@@ -149,10 +164,13 @@ func TestInvitationIsNotAnsweredByAnotherPerson(t *testing.T) {
 	if status, _, text := b.open("/invite?id=" + link[1]); status != 404 || strings.Contains(text, workspaceName) {
 		t.Errorf("without the token: %d %s", status, text)
 	}
-	if status, _, text := b.open(path); status != 200 || !strings.Contains(text, "sign out, and sign in or register as <bdi>bob@example.com</bdi>") || strings.Contains(text, "Decline") {
+	if status, _, text := b.open(path); status != 200 ||
+		!strings.Contains(text, "sign out, and sign in or register as <bdi>bob@example.com</bdi>") ||
+		strings.Contains(text, "Decline") {
 		t.Errorf("with the token: %d %s", status, text)
 	}
-	if status, _, _ := b.send("/invite", append(link, "answer", "accept")...); status != 404 || strings.Contains(m.members(), " eve@") {
+	if status, _, _ := b.send("/invite", append(link, "answer", "accept")...); status != 404 ||
+		strings.Contains(m.members(), " eve@") {
 		t.Errorf("another person joins: %d, members %s", status, m.members())
 	}
 	if _, at, text := b.send("/signout", "next", path); at != path || !strings.Contains(text, "Or make one") {

@@ -41,7 +41,8 @@ func TestSampleTellsOfFlawsWithoutTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := out.String()
-	if strings.Count(line, "\n") != 1 || !strings.Contains(line, `"kind":"rows","id":"`+m.ID+`"`) || strings.Contains(line, "asalt") || strings.Contains(line, "ranite") {
+	if strings.Count(line, "\n") != 1 || !strings.Contains(line, `"kind":"rows","id":"`+m.ID+`"`) ||
+		strings.Contains(line, "asalt") || strings.Contains(line, "ranite") {
 		t.Errorf("the log says %s", line)
 	}
 	if now := flaws(t, l.store); now != before+1 {

@@ -71,7 +71,8 @@ func (r *repeats) tell(now time.Time, to slog.Handler) {
 			continue
 		}
 		line := slog.NewRecord(now, key.level, "left out", 0)
-		line.AddAttrs(slog.String("of", key.message), slog.Int("lines", k.left), slog.Int64("seconds", int64(repeatsWithin/time.Second)))
+		line.AddAttrs(slog.String("of", key.message), slog.Int("lines", k.left),
+			slog.Int64("seconds", int64(repeatsWithin/time.Second)))
 		_ = to.Handle(context.Background(), line) // what cannot be logged has nowhere else to go
 	}
 }

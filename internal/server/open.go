@@ -77,7 +77,8 @@ func (s Settings) Present(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	} else if info.Size() == 0 {
-		return loci.Fail(loci.Conflict, "%s is empty: mount its volume, or restore a backup", filepath.Join(s.Data, store.SQLiteFile))
+		return loci.Fail(loci.Conflict, "%s is empty: mount its volume, or restore a backup",
+			filepath.Join(s.Data, store.SQLiteFile))
 	}
 	if !there {
 		return loci.Fail(loci.NotFound, "there is no database of Loci in %s: name %s, or make one with loci admin user create", place, flag)

@@ -68,7 +68,8 @@ func TestLeftOversAreOnesOwnFolders(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 	remove()
-	want := []string{prefix + "3.partial", prefix + "4.partial", prefix + "6.partial", prefix + "7.partial", prefix + "mine.partial",
+	want := []string{prefix + "3.partial", prefix + "4.partial", prefix + "6.partial", prefix + "7.partial",
+		prefix + "mine.partial",
 		".loci1.tar.5.partial"}
 	slices.Sort(want)
 	if got := listed(t, place); !slices.Equal(got, want) {
@@ -97,7 +98,8 @@ func TestTheTemporaryFolderIsLeftAlone(t *testing.T) {
 		t.Errorf("%s: %v, %v", dir, info, err)
 	}
 	remove()
-	if got := listed(t, place); !slices.Equal(got, []string{".-.1.partial", "loci-backup-1"}) || len(listed(t, elsewhere)) > 0 {
+	if got := listed(t, place); !slices.Equal(got, []string{".-.1.partial", "loci-backup-1"}) ||
+		len(listed(t, elsewhere)) > 0 {
 		t.Errorf("there are %q, behind the link %q", got, listed(t, elsewhere))
 	}
 }

@@ -28,6 +28,7 @@ func refuseNew(l *net.TCPListener) {
 			{Code: unix.BPF_RET | unix.BPF_K},
 			{Code: unix.BPF_RET | unix.BPF_K, K: 1 << 16},
 		}
-		_ = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]})
+		_ = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
+			&unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]})
 	})
 }

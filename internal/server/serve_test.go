@@ -191,14 +191,16 @@ func TestAServerWhoseAddressIsInUseSaysByWhom(t *testing.T) {
 	defer other.Close()
 	go http.Serve(other, http.NotFoundHandler()) // ends with Close
 	for address, want := range map[string]string{
-		strings.TrimPrefix(url, "http://"): "Loci " + Version + " runs at ", other.Addr().String(): "another program uses the address ",
+		strings.TrimPrefix(url, "http://"): "Loci " + Version + " runs at ",
+		other.Addr().String():              "another program uses the address ",
 	} {
 		s, _, err := Load(map[string]string{"data": t.TempDir(), "listen": address}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		err = Serve(t.Context(), s, io.Discard, io.Discard)
-		if err == nil || !strings.Contains(err.Error(), want+address) || !strings.HasSuffix(err.Error(), "choose another address with --listen") {
+		if err == nil || !strings.Contains(err.Error(), want+address) ||
+			!strings.HasSuffix(err.Error(), "choose another address with --listen") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

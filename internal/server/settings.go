@@ -67,7 +67,11 @@ var Catalogue = append([]Setting{
 	{"public-url", "LOCI_PUBLIC_URL", "", "Where people reach the server; default: the address", setPublicURL},
 	{"trusted-proxies", "LOCI_TRUSTED_PROXIES", "", "Networks whose X-Forwarded-For is believed (10.0.0.0/8,...)", setProxies},
 	{"cors-origins", "LOCI_CORS_ORIGINS", "", "Origins whose pages may call the API (https://app.example.org,...)", setOrigins},
-	{"metrics-listen", "LOCI_METRICS_LISTEN", "", "Address that answers /metrics and /ready, and nothing else; default: none", func(s *Settings, v string) error { s.MetricsListen = v; return hostPort(v) }},
+	{"metrics-listen", "LOCI_METRICS_LISTEN", "",
+		"Address that answers /metrics and /ready, and nothing else; default: none", func(s *Settings, v string) error {
+			s.MetricsListen = v
+			return hostPort(v)
+		}},
 	{"log-level", "LOCI_LOG_LEVEL", "info", "Least of what is logged: debug, info, warn or error", oneOf(func(s *Settings, v string) { s.LogLevel = v }, "debug", "info", "warn", "error")},
 	{"contract", "LOCI_CONTRACT", "full", "Variant of the routes: full, a or b", oneOf(func(s *Settings, v string) { s.Contract = v }, "full", "a", "b")},
 	{"mcp-toolset", "LOCI_MCP_TOOLSET", "full", "Tools of an MCP client that asks for no set: full, stable or core", setToolset},
@@ -75,7 +79,8 @@ var Catalogue = append([]Setting{
 	{"plan", "LOCI_PLAN", "selfhosted", "Plan of every user: selfhosted, free or pro", setPlan},
 	{"rate-limit", "LOCI_RATE_LIMIT", "1200", "Calls a minute and credential; 0 is off", number(func(s *Settings, n int) { s.RateLimit = n })},
 	{"rate-burst", "LOCI_RATE_BURST", "200", "Calls that may come at once", number(func(s *Settings, n int) { s.RateBurst = n })},
-	{"signin-limit", "LOCI_SIGNIN_LIMIT", "20", "Failed sign-ins, and registrations, of an account or address in 15 minutes; 0 is off",
+	{"signin-limit", "LOCI_SIGNIN_LIMIT", "20",
+		"Failed sign-ins, and registrations, of an account or address in 15 minutes; 0 is off",
 		number(func(s *Settings, n int) { s.SigninLimit = n })},
 	{"registration", "LOCI_REGISTRATION", "invited",
 		"Who may make an account: invited (with the link of an invitation), open (anybody) or closed (nobody)",

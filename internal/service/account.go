@@ -52,9 +52,10 @@ func (s *Service) Register(ctx context.Context, who *loci.Actor, in loci.Registe
 	if in.Invitation != "" {
 		check = func(t *store.SystemTx) error { return t.CheckInvitation(in.Email, in.Invitation.Hash()) }
 		// First, so that a wrong token costs no hash of a password.
-		_, err := store.SystemRead(ctx, s.Store, "look up an invitation", func(t *store.SystemTx) (loci.Nothing, error) {
-			return loci.Nothing{}, check(t)
-		})
+		_, err := store.SystemRead(ctx, s.Store, "look up an invitation",
+			func(t *store.SystemTx) (loci.Nothing, error) {
+				return loci.Nothing{}, check(t)
+			})
 		if err != nil {
 			return loci.SignedIn{}, err
 		}
@@ -120,7 +121,10 @@ func (s *Service) deadSetup(ctx context.Context) error {
 
 // mayBeFirst refuses to make the first account where there is one.
 func (s *Service) mayBeFirst(ctx context.Context) error {
-	some, err := store.SystemRead(ctx, s.Store, "see whether there is an account", func(t *store.SystemTx) (bool, error) { return t.Users() })
+	some, err := store.SystemRead(ctx, s.Store, "see whether there is an account",
+		func(t *store.SystemTx) (bool, error) {
+			return t.Users()
+		})
 	if err == nil && some {
 		err = loci.Fail(loci.NotFound, "There is an account already: sign in.")
 	}

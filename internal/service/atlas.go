@@ -85,7 +85,9 @@ func (s *Service) ListAtlases(ctx context.Context, who *loci.Actor, in loci.List
 	}
 	return read(ctx, s, who, func(tx *store.Tx) (out loci.Atlases, err error) {
 		list, err := tx.Atlases(in.WorkspaceID, len(in.Include) > 0, p)
-		out.Atlases, out.NextCursor = paged(q, list, func(a loci.Atlas) store.Mark { return store.Mark{At: a.CreatedAt, ID: a.ID} })
+		out.Atlases, out.NextCursor = paged(q, list, func(a loci.Atlas) store.Mark {
+			return store.Mark{At: a.CreatedAt, ID: a.ID}
+		})
 		return out, err
 	})
 }

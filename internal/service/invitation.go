@@ -78,11 +78,13 @@ func (s *Service) inviteURL(id string, t loci.InvitationToken) string {
 
 // ViewInvitation returns an invitation and the name of its inviter, for the page of
 // its link. userID is the person who is signed in, empty for nobody.
-func (s *Service) ViewInvitation(ctx context.Context, userID, id string, t loci.InvitationToken) (i loci.Invitation, inviter string, err error) {
-	_, err = store.SystemRead(ctx, s.Store, "show an invitation to the holder of its link", func(x *store.SystemTx) (loci.Nothing, error) {
-		i, inviter, err = x.InvitationFor(userID, id, t.Hash())
-		return loci.Nothing{}, err
-	})
+func (s *Service) ViewInvitation(ctx context.Context, userID, id string,
+	t loci.InvitationToken) (i loci.Invitation, inviter string, err error) {
+	_, err = store.SystemRead(ctx, s.Store, "show an invitation to the holder of its link",
+		func(x *store.SystemTx) (loci.Nothing, error) {
+			i, inviter, err = x.InvitationFor(userID, id, t.Hash())
+			return loci.Nothing{}, err
+		})
 	return i, inviter, err
 }
 

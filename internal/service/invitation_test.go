@@ -40,7 +40,8 @@ func TestWhoNeedsNoInvitationIsSkipped(t *testing.T) {
 			t.Errorf("skipped: %+v", out.Skipped)
 		}
 		for _, i := range out.Invitations {
-			if i.Status != loci.Pending || i.Role != loci.Member || i.InvitedBy != w.Bob.ID || len(tokenOf(t, i)) != 43 {
+			if i.Status != loci.Pending || i.Role != loci.Member || i.InvitedBy != w.Bob.ID ||
+				len(tokenOf(t, i)) != 43 {
 				t.Errorf("%+v", i)
 			}
 		}

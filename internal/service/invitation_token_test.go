@@ -187,7 +187,8 @@ func TestRepeatedInvitationShowsItsLinkToOneCredential(t *testing.T) {
 func TestInvitationPageIsForItsTokenAndItsVerifiedAddress(t *testing.T) {
 	t.Parallel()
 	behind(t, func(t *testing.T, w *proof.World, d storetest.Database) {
-		made := do(t, w, proof.Owner, service.InvitationCreate, invite(w, "ceo@corp.example", loci.Email(w.Eve.Email))).Invitations
+		made := do(t, w, proof.Owner, service.InvitationCreate,
+			invite(w, "ceo@corp.example", loci.Email(w.Eve.Email))).Invitations
 		squatter := registered(t, w, "CEO@corp.example")
 		for _, c := range []struct {
 			name, user string
@@ -204,12 +205,15 @@ func TestInvitationPageIsForItsTokenAndItsVerifiedAddress(t *testing.T) {
 			{"a verified address", w.Eve.ID, 1, "", true},
 		} {
 			i, inviter, err := w.Service.ViewInvitation(t.Context(), c.user, made[c.invitation].ID, c.token)
-			if seen := err == nil; seen != c.sees || !seen && !loci.Is(err, loci.NotFound) || seen && (i.ID != made[c.invitation].ID || i.Status != loci.Pending || i.WorkspaceName != "Crew" || inviter != "ann") {
+			if seen := err == nil; seen != c.sees || !seen && !loci.Is(err, loci.NotFound) || seen &&
+				(i.ID != made[c.invitation].ID || i.Status != loci.Pending || i.WorkspaceName != "Crew" ||
+					inviter != "ann") {
 				t.Errorf("%s: %+v %q %v", c.name, i, inviter, err)
 			}
 		}
 		w.Clock.Pass(8 * 24 * time.Hour)
-		if i, _, err := w.Service.ViewInvitation(t.Context(), "", made[0].ID, tokenOf(t, made[0])); err != nil || i.Status != loci.Expired {
+		if i, _, err := w.Service.ViewInvitation(t.Context(), "", made[0].ID, tokenOf(t, made[0])); err != nil ||
+			i.Status != loci.Expired {
 			t.Errorf("expired: %+v %v", i, err)
 		}
 	})

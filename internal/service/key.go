@@ -40,7 +40,9 @@ func (s *Service) ListKeys(ctx context.Context, who *loci.Actor, in loci.ListKey
 	}
 	return read(ctx, s, who, func(tx *store.Tx) (out loci.Keys, err error) {
 		list, err := tx.Keys(p)
-		out.Keys, out.NextCursor = paged(q, list, func(k loci.APIKey) store.Mark { return store.Mark{At: k.CreatedAt, ID: k.ID} })
+		out.Keys, out.NextCursor = paged(q, list, func(k loci.APIKey) store.Mark {
+			return store.Mark{At: k.CreatedAt, ID: k.ID}
+		})
 		return out, err
 	})
 }

@@ -39,7 +39,8 @@ func TestSearchRanksTheSameWhateverTheLimit(t *testing.T) {
 			for _, query := range []string{"tide w3 w7 w11", `"w1 w2" tide w5`, "w9 w4 2023-05-07"} {
 				for i, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeSemantic, loci.ModeHybrid, loci.ModeAuto} {
 					for _, workspace := range []string{w.Crew, ""}[i%2:] {
-						checkLimits(t, w, loci.SearchMemories{Query: loci.Query(query), Mode: mode, WorkspaceID: workspace})
+						checkLimits(t, w, loci.SearchMemories{Query: loci.Query(query), Mode: mode,
+							WorkspaceID: workspace})
 					}
 				}
 			}
@@ -77,7 +78,8 @@ func fillForLimits(t *testing.T, w *proof.World, grouped bool) {
 		if i%10 == 2 { // ranks high by all of its words, and low by its best chunk
 			text.Reset()
 			for _, word := range []string{"tide", "w3", "w7", "w11", "w4", "w9", "w5"} {
-				text.WriteString(strings.Repeat(word+" ", 1+i%3) + strings.Repeat("other ", 60+random.IntN(60)) + ".\n\n")
+				text.WriteString(strings.Repeat(word+" ", 1+i%3) + strings.Repeat("other ", 60+random.IntN(60)) +
+					".\n\n")
 			}
 		}
 		in.Content = loci.Content(text.String())
@@ -108,7 +110,8 @@ func checkLimits(t *testing.T, w *proof.World, in loci.SearchMemories) {
 		in.Limit = limit
 		got := rankedOf(pages(t, w, in))
 		if len(got) < len(all) || !slices.Equal(all, got[:len(all)]) {
-			t.Fatalf("%q by %s: pages of %d are not the list of limit %d:\n%v\n%v", query, in.Mode, limit, len(all), got, all)
+			t.Fatalf("%q by %s: pages of %d are not the list of limit %d:\n%v\n%v", query, in.Mode, limit, len(all),
+				got, all)
 		}
 		all = got
 	}

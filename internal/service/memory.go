@@ -179,7 +179,9 @@ func (s *Service) ListMemories(ctx context.Context, who *loci.Actor, in loci.Lis
 	f := store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID, Kinds: in.Type, Tags: in.Tags.Different(), Include: in.Include}
 	return read(ctx, s, who, func(tx *store.Tx) (out loci.Memories, err error) {
 		list, err := tx.Memories(f, p)
-		out.Memories, out.NextCursor = paged(q, list, func(m loci.Memory) store.Mark { return store.Mark{At: m.CreatedAt, ID: m.ID} })
+		out.Memories, out.NextCursor = paged(q, list, func(m loci.Memory) store.Mark {
+			return store.Mark{At: m.CreatedAt, ID: m.ID}
+		})
 		return out, err
 	})
 }

@@ -8,22 +8,37 @@ var Ops = &op.Table{}
 // The operations. A summary is also the whole description of a tool, so it
 // says what an agent has to know.
 var (
-	MemoryCreate = op.Add(Ops, "memory.create", "POST /v1/memories", "Store one durable piece of knowledge.", op.Account, op.Core, (*Service).CreateMemory)
+	MemoryCreate = op.Add(Ops, "memory.create", "POST /v1/memories", "Store one durable piece of knowledge.",
+		op.Account, op.Core, (*Service).CreateMemory)
 	MemoryGet    = op.Add(Ops, "memory.get", "GET /v1/memories/{memoryId}", "Read one memory whole.", op.Account, op.Core, (*Service).GetMemory)
 	MemoryList   = op.Add(Ops, "memory.list", "GET /v1/memories", "List active memories, newest first.", op.Account, op.Core, (*Service).ListMemories)
-	MemorySearch = op.AddRead(Ops, "memory.search", "POST /v1/memories/search", "Find memories, best first.", op.Account, op.Core, (*Service).SearchMemories)
+	MemorySearch = op.AddRead(Ops, "memory.search", "POST /v1/memories/search", "Find memories, best first.",
+		op.Account, op.Core, (*Service).SearchMemories)
 
-	MemoryContext   = op.Add(Ops, "memory.context", "GET /v1/memories/context", "Read what is known before you begin: verified and recent memories, by type.", op.Account, op.Core, (*Service).ReadContext)
-	MemoryUpdate    = op.Add(Ops, "memory.update", "PATCH /v1/memories/{memoryId}", "Change fields of a memory.", op.Account, op.Core, (*Service).UpdateMemory)
-	MemoryAppend    = op.Add(Ops, "memory.append", "POST /v1/memories/{memoryId}/append", "Add text at the end of a memory.", op.Account, op.Core, (*Service).AppendMemory)
-	MemoryVerify    = op.Add(Ops, "memory.verify", "POST /v1/memories/{memoryId}/verify", "Note that a memory was reviewed.", op.Account, op.Core, (*Service).VerifyMemory)
-	MemorySupersede = op.Add(Ops, "memory.supersede", "POST /v1/memories/{memoryId}/supersede", "Replace an outdated memory by another.", op.Account, op.Core, (*Service).SupersedeMemory)
-	MemoryArchive   = op.Add(Ops, "memory.archive", "POST /v1/memories/{memoryId}/archive", "Take a memory out of lists and searches.", op.Account, op.Core, (*Service).ArchiveMemory)
-	MemoryRestore   = op.Add(Ops, "memory.restore", "POST /v1/memories/{memoryId}/restore", "Bring an archived memory back.", op.Account, op.Core, (*Service).RestoreMemory)
-	MemoryDelete    = op.Add(Ops, "memory.delete", "DELETE /v1/memories/{memoryId}", "Delete a memory with all its versions. This cannot be taken back.", op.Account, op.Full, (*Service).DeleteMemory)
-	MemoryVersions  = op.Add(Ops, "memory.versions", "GET /v1/memories/{memoryId}/versions", "List what a memory was, newest first.", op.Account, op.NoTool, (*Service).ListVersions)
-	MemoryRevert    = op.Add(Ops, "memory.revert", "POST /v1/memories/{memoryId}/revert", "Bring a version of a memory back as a new one.", op.Account, op.NoTool, (*Service).RevertMemory)
-	MemorySimilar   = op.Add(Ops, "memory.similar", "GET /v1/memories/{memoryId}/similar", "List memories with nearly the same text.", op.Account, op.NoTool, (*Service).SimilarMemories)
+	MemoryContext = op.Add(Ops, "memory.context", "GET /v1/memories/context",
+		"Read what is known before you begin: verified and recent memories, by type.", op.Account, op.Core,
+		(*Service).ReadContext)
+	MemoryUpdate = op.Add(Ops, "memory.update", "PATCH /v1/memories/{memoryId}", "Change fields of a memory.",
+		op.Account, op.Core, (*Service).UpdateMemory)
+	MemoryAppend = op.Add(Ops, "memory.append", "POST /v1/memories/{memoryId}/append",
+		"Add text at the end of a memory.", op.Account, op.Core, (*Service).AppendMemory)
+	MemoryVerify = op.Add(Ops, "memory.verify", "POST /v1/memories/{memoryId}/verify",
+		"Note that a memory was reviewed.", op.Account, op.Core, (*Service).VerifyMemory)
+	MemorySupersede = op.Add(Ops, "memory.supersede", "POST /v1/memories/{memoryId}/supersede",
+		"Replace an outdated memory by another.", op.Account, op.Core, (*Service).SupersedeMemory)
+	MemoryArchive = op.Add(Ops, "memory.archive", "POST /v1/memories/{memoryId}/archive",
+		"Take a memory out of lists and searches.", op.Account, op.Core, (*Service).ArchiveMemory)
+	MemoryRestore = op.Add(Ops, "memory.restore", "POST /v1/memories/{memoryId}/restore",
+		"Bring an archived memory back.", op.Account, op.Core, (*Service).RestoreMemory)
+	MemoryDelete = op.Add(Ops, "memory.delete", "DELETE /v1/memories/{memoryId}",
+		"Delete a memory with all its versions. This cannot be taken back.", op.Account, op.Full,
+		(*Service).DeleteMemory)
+	MemoryVersions = op.Add(Ops, "memory.versions", "GET /v1/memories/{memoryId}/versions",
+		"List what a memory was, newest first.", op.Account, op.NoTool, (*Service).ListVersions)
+	MemoryRevert = op.Add(Ops, "memory.revert", "POST /v1/memories/{memoryId}/revert",
+		"Bring a version of a memory back as a new one.", op.Account, op.NoTool, (*Service).RevertMemory)
+	MemorySimilar = op.Add(Ops, "memory.similar", "GET /v1/memories/{memoryId}/similar",
+		"List memories with nearly the same text.", op.Account, op.NoTool, (*Service).SimilarMemories)
 
 	AtlasList   = op.Add(Ops, "atlas.list", "GET /v1/atlases", "List atlases (knowledge bases), newest first.", op.Account, op.Stable, (*Service).ListAtlases)
 	AtlasGet    = op.Add(Ops, "atlas.get", "GET /v1/atlases/{atlasId}", "Read one atlas.", op.Account, op.Stable, (*Service).GetAtlas)

@@ -242,7 +242,8 @@ func TestSearchPagesHaveRoomForSomeBytesAlone(t *testing.T) {
 			seen, in := map[string]bool{}, loci.SearchMemories{Query: "tide", Mode: loci.ModeKeyword, Limit: limit}
 			for {
 				out := do(t, w, proof.Owner, service.MemorySearch, in)
-				if size := len(encoded(t, out)); size > store.MaxPage || len(out.Memories) == 0 || len(out.Memories) > int(limit) {
+				if size := len(encoded(t, out)); size > store.MaxPage || len(out.Memories) == 0 ||
+					len(out.Memories) > int(limit) {
 					t.Errorf("limit %d: a page of %d memories has %d bytes", limit, len(out.Memories), size)
 				}
 				for _, m := range out.Memories {

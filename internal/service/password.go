@@ -39,7 +39,8 @@ func newPasswords() passwords {
 	return passwords{newHashQueue(min(runtime.GOMAXPROCS(0), maxHashes), bounds)}
 }
 
-func (p passwords) argon(ctx context.Context, urgency hashPriority, network, password string, k kept) (hash []byte, err error) {
+func (p passwords) argon(ctx context.Context, urgency hashPriority, network, password string,
+	k kept) (hash []byte, err error) {
 	err = p.queue.run(ctx, urgency, network, func() {
 		// One form for all keyboards (RFC 8265, section 4.2.2).
 		hash = argon2.IDKey(norm.NFC.Bytes([]byte(password)), k.salt, k.time, k.memory, k.lanes, argonKey)

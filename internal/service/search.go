@@ -68,7 +68,8 @@ type seeker struct {
 
 // emptyQuery returns the error for a query that nothing could answer.
 func emptyQuery() error {
-	return loci.Fail(loci.InvalidQuery, "query holds no letter, digit or symbol: give it words, a question or a \"quoted phrase\"")
+	return loci.Fail(loci.InvalidQuery,
+		"query holds no letter, digit or symbol: give it words, a question or a \"quoted phrase\"")
 }
 
 func (s *Service) search(ctx context.Context, who *loci.Actor, in loci.SearchMemories) (out loci.FoundMemories, err error) {

@@ -19,7 +19,8 @@ func setUp(token string) loci.SetUp {
 func TestTheSetupLinkWorksOnce(t *testing.T) {
 	t.Parallel()
 	w := proof.Empty(t, proof.SQLite, proof.Options{})
-	if err := refused(t, w, proof.Nobody, service.AuthSetup, setUp("guess"), loci.NotFound); !strings.Contains(err.Error(), "restart the server") {
+	if err := refused(t, w, proof.Nobody, service.AuthSetup, setUp("guess"),
+		loci.NotFound); !strings.Contains(err.Error(), "restart the server") {
 		t.Error(err)
 	}
 	refused(t, w, proof.Nobody, service.AuthSetup, setUp(""), loci.NotFound)
@@ -91,7 +92,8 @@ func TestCheckingASetupLinkUsesNothingUp(t *testing.T) {
 	w := proof.Empty(t, proof.SQLite, proof.Options{})
 	check := func(token string, want bool) {
 		t.Helper()
-		if err := w.Service.CheckSetup(t.Context(), token); (err == nil) != want || err != nil && !loci.Is(err, loci.NotFound) {
+		if err := w.Service.CheckSetup(t.Context(), token); (err == nil) != want || err != nil &&
+			!loci.Is(err, loci.NotFound) {
 			t.Errorf("token %q: %v", token, err)
 		}
 	}

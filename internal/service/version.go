@@ -18,7 +18,9 @@ func (s *Service) ListVersions(ctx context.Context, who *loci.Actor, in loci.Lis
 	}
 	return read(ctx, s, who, func(tx *store.Tx) (out loci.MemoryVersions, err error) {
 		list, err := tx.Versions(in.MemoryID, p)
-		out.Versions, out.NextCursor = paged(q, list, func(v loci.MemoryVersion) store.Mark { return store.Mark{At: loci.Time(v.Version)} })
+		out.Versions, out.NextCursor = paged(q, list, func(v loci.MemoryVersion) store.Mark {
+			return store.Mark{At: loci.Time(v.Version)}
+		})
 		return out, err
 	})
 }

@@ -38,7 +38,9 @@ func (s *Service) ListWorkspaces(ctx context.Context, who *loci.Actor, in loci.L
 	}
 	return read(ctx, s, who, func(tx *store.Tx) (out loci.Workspaces, err error) {
 		list, err := tx.Workspaces(len(in.Include) > 0, p)
-		out.Workspaces, out.NextCursor = paged(q, list, func(w loci.Workspace) store.Mark { return store.Mark{At: w.CreatedAt, ID: w.ID} })
+		out.Workspaces, out.NextCursor = paged(q, list, func(w loci.Workspace) store.Mark {
+			return store.Mark{At: w.CreatedAt, ID: w.ID}
+		})
 		return out, err
 	})
 }
@@ -54,7 +56,9 @@ func (s *Service) ListMembers(ctx context.Context, who *loci.Actor, in loci.List
 	}
 	return read(ctx, s, who, func(tx *store.Tx) (out loci.Members, err error) {
 		list, err := tx.Members(in.WorkspaceID, p)
-		out.Members, out.NextCursor = paged(q, list, func(m loci.MemberRecord) store.Mark { return store.Mark{At: m.JoinedAt, ID: m.UserID} })
+		out.Members, out.NextCursor = paged(q, list, func(m loci.MemberRecord) store.Mark {
+			return store.Mark{At: m.JoinedAt, ID: m.UserID}
+		})
 		return out, err
 	})
 }
