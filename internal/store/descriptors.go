@@ -19,5 +19,5 @@ func FileDescriptors(url string) (int, error) {
 		each  = 2 // a connection opens the file and its write-ahead log
 		other = 2 // a connection for migrations and checks, beside that of the writer
 	)
-	return each*(readerCount()+other) + 1, nil // and the shared memory of the log
+	return each*(readerCount()+other) + 2, nil // and the shared memory of the log, and the marker
 }
