@@ -19,7 +19,7 @@ const (
 	gram               // two neighbouring characters of a script without spaces
 	letter             // one character among others of such a script
 	lone               // one character of such a script that stands alone
-	united             // two words with a dash between them, written as one
+	united             // two words with a dash between them, written as one; the last digits of a phone number
 )
 
 // analyzer walks over text once and emits terms: words folded (NFKC, case),
@@ -44,6 +44,7 @@ type analyzer struct {
 const maxTerm = 64
 
 func (a *analyzer) analyze(s string) {
+	var number phone
 	for i := 0; i < len(s) && !a.stop; {
 		c := s[i]
 		switch {
@@ -55,17 +56,34 @@ func (a *analyzer) analyze(s string) {
 				i += n
 			}
 		case class[c]&alnum != 0:
-			if a.roots != nil {
-				if n := simple(s[i:]); n > 0 && !a.roots.want(s[i:i+n]) {
-					i += n
-					continue
-				}
+			if class[c] == digit && i >= number.to {
+				number = phoneAt(s, i)
 			}
-			i = a.chunk(s, i)
+			if n := a.unwanted(s[i:]); n > 0 {
+				i += n
+			} else {
+				i = a.chunk(s, i)
+			}
+			if number.suffix != "" && i >= number.to {
+				a.from, a.to = number.last, number.to
+				a.put([]byte(number.suffix), united)
+				number.suffix = ""
+			}
 		default:
 			i++
 		}
 	}
+}
+
+// unwanted is the size of the word that s begins with, if nobody wants it; else zero.
+func (a *analyzer) unwanted(s string) int {
+	if a.roots == nil {
+		return 0
+	}
+	if n := simple(s); n > 0 && !a.roots.want(s[:n]) {
+		return n
+	}
+	return 0
 }
 
 // Classes of ASCII characters, and wide for all beyond.

@@ -32,7 +32,7 @@ package search
 
 // AnalyzerVersion changes whenever the same text may give other terms; stored
 // documents of another version must be analyzed again.
-const AnalyzerVersion = 6
+const AnalyzerVersion = 7
 
 // FormatVersion is the first byte of every encoded document, head and page.
 const FormatVersion = 1

@@ -1,0 +1,49 @@
+package search
+
+import "testing"
+
+func TestPhoneNumbersFindEachOtherHoweverTheyAreWritten(t *testing.T) {
+	t.Parallel()
+	for _, forms := range [][]string{
+		{"+49 30 1234567", "+49-30-123-4567", "030 1234567", "(030) 123 45 67", "+49 (0)30 1234567", "+49301234567", "030/1234567", "030 / 123-4567", "0301234567",
+			"0049 30 1234567", "+49 30\u00a0123\u202f45\u202f67", "+49.30.1234567", "030 1234-567", "1234567", "123 45 67", "123-45-67", "030‑123‑4567"},
+		{"+1 (555) 123-0199", "555-123-0199", "(555) 123-0199", "555 123 0199", "555.123.0199 or +1 555 123 0199", "1230199"},
+		{"01 23 45 67 89", "+33 1 23 45 67 89", "01.23.45.67.89", "0033 1 23456789"},
+	} {
+		for _, text := range forms {
+			d := newDisk()
+			v := library(t, d, "something else and more", "call "+text+", please", "end of it in 30 days", "more of it", "and with this from you")
+			for _, query := range forms {
+				if got, err := answer(v, d, query); err != nil || len(got) == 0 || got[0] != 2 {
+					t.Errorf("%q: %s finds %v, %v", text, query, got, err)
+				}
+			}
+		}
+	}
+}
+
+func TestOtherNumbersAreNoPhoneNumbers(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"2025-03-14", "14.03.2025", "01/03/2025", "192.168.1.100", "10.0.19045.3803", "0.1234567", "1 2 3 4 5 6 7 8", "12345678", "1,234,567", "12:34:56.789",
+		"2025-03-14 10:30", "555-01", "0123456", "12 34 56 78 90 12 34 56", "550e8400-e29b-41d4", "1234-5678-abc", "030 1234567x", "030-1234567-a",
+	} {
+		if p := phoneAt(text, 0); p.suffix != "" {
+			t.Errorf("%q is read as the phone number %+v", text, p)
+		}
+	}
+}
+
+func TestPhoneNumbersAreMarkedInTexts(t *testing.T) {
+	t.Parallel()
+	for _, query := range []string{"+49 30 1234567", "(030) 123 45 67"} {
+		r := Parse(query).Read("call 1234567 now")
+		if len(r.spots) != 1 || r.text[r.spots[0].from:r.spots[0].to] != "1234567" {
+			t.Errorf("%s: %+v, want the number", query, r.spots)
+		}
+	}
+	r := Parse("1234567").Read("call (030) 123 45 67 now")
+	if len(r.spots) != 1 || r.text[r.spots[0].from:r.spots[0].to] != "67" {
+		t.Errorf("%+v, want the last digits", r.spots)
+	}
+}
