@@ -22,13 +22,15 @@ func (w *workspace) adapted(q Query) Query {
 	}
 	q = w.settled(q, df)
 	var repairs []Correction
-	doubted := 0
+	begun := map[string]*family{}
+	doubted, unknown := 0, 0
 	for i := 0; i < len(q.terms); i += forms(q.terms[i:]) {
 		head, all := &q.terms[i], q.terms[i:i+forms(q.terms[i:])]
 		known := slices.ContainsFunc(all, func(t queryTerm) bool { return df[t.text] > 0 })
-		if known || !mayRepair(head) || q.hasFamily(head) && familyOf(df, head.text) != nil || len(repairs) == maxRepairs {
+		if known || !mayRepair(head) || q.hasFamily(head) && familyOf(df, head.text) != nil || unknown == maxRepairs {
 			continue
 		}
+		unknown++
 		x := w.parts(head.text)
 		if x == "" {
 			x = meant(df, head.text)
@@ -39,6 +41,10 @@ func (w *workspace) adapted(q Query) Query {
 		}
 		if x != "" {
 			repairs = append(repairs, Correction{head.text, x})
+		} else if utf8.RuneCountInString(head.text) >= familyWord && onlyLetters([]byte(head.text)) {
+			if k := wordsOfFamily(df, newBeginning(head.text)); k != nil {
+				begun[head.text] = k
+			}
 		}
 	}
 	bare := bareOf(df, q)
@@ -51,7 +57,7 @@ func (w *workspace) adapted(q Query) Query {
 		q.foreign, q.latin, q.corrected = foreign, latin, repairs
 	}
 	q = q.withGlyphs(bare)
-	families := map[string]*family{}
+	families := begun
 	for i := range q.terms {
 		if k := familyOf(df, q.terms[i].text); k != nil && q.hasFamily(&q.terms[i]) {
 			families[q.terms[i].text] = k
@@ -112,7 +118,10 @@ func bareOf(df map[string]int, q Query) (list []string) {
 }
 
 func familyOf(df map[string]int, word string) *family {
-	k := newFamily(word)
+	return wordsOfFamily(df, newFamily(word))
+}
+
+func wordsOfFamily(df map[string]int, k *family) *family {
 	for w := range df {
 		if strings.HasPrefix(w, k.prefix) && utf8.RuneCountInString(w) <= k.runes && onlyLetters([]byte(w)) {
 			k.words = append(k.words, w)

@@ -33,6 +33,7 @@ type family struct {
 	runes  int      // how many a word has at most
 	words  []string // sorted
 	held   int      // documents that hold each of them, in all
+	begun  bool     // of a word that no document holds: see newBeginning
 }
 
 // newFamily is the family of a word, of an Arabic one behind its prefix: what has the
@@ -47,6 +48,11 @@ func newFamily(word string) *family {
 	keep := max(familyRoot, n-familyEnd)
 	prefix := word[:forward(word, keep)]
 	return &family{prefix: prefix, last: lastOf(prefix), runes: n + familyEnd}
+}
+
+// newBeginning is the words that begin with an unknown one, such as compounds.
+func newBeginning(word string) *family {
+	return &family{prefix: word, last: lastOf(word), runes: longestRepair, begun: true}
 }
 
 // lastOf comes after all terms that begin with a prefix: no UTF-8 has its byte.
@@ -119,7 +125,7 @@ func (q Query) withFamilies(families map[string]*family) Query {
 	for len(terms) > 0 {
 		n := forms(terms)
 		q.terms = append(q.terms, terms[:n]...)
-		if k := families[terms[0].text]; k != nil && q.hasFamily(&terms[0]) {
+		if k := families[terms[0].text]; k != nil && (k.begun || q.hasFamily(&terms[0])) {
 			q.join(n, k)
 		}
 		terms = terms[n:]
@@ -191,6 +197,11 @@ func (d *dictionary) families(q *Query, found map[string]*family) error {
 		found[t.text] = nil
 		fresh, words, prefixes = append(fresh, k), append(words, t.text), append(prefixes, k.prefix)
 	}
+	return d.fill(found, fresh, words, prefixes)
+}
+
+// fill finds the words of families, and keeps those families that have any.
+func (d *dictionary) fill(found map[string]*family, fresh []*family, words, prefixes []string) error {
 	dfs, err := d.frequencies(fresh, prefixes)
 	if err != nil {
 		return err
@@ -201,6 +212,19 @@ func (d *dictionary) families(q *Query, found map[string]*family) error {
 		}
 	}
 	return nil
+}
+
+// beginnings finds the words that begin with unknown ones for which no correction stands.
+func (d *dictionary) beginnings(unknown []string, repairs []Correction, found map[string]*family) error {
+	var fresh []*family
+	var words []string
+	for _, w := range unknown {
+		corrected := slices.ContainsFunc(repairs, func(c Correction) bool { return c.From == w })
+		if !corrected && utf8.RuneCountInString(w) >= familyWord && onlyLetters([]byte(w)) {
+			fresh, words = append(fresh, newBeginning(w)), append(words, w)
+		}
+	}
+	return d.fill(found, fresh, words, slices.Clone(words))
 }
 
 // frequencies counts for each family the live documents of each word that may be

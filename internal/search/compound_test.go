@@ -1,0 +1,42 @@
+package search
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestUnknownWordsStandForThoseThatBeginWithThem(t *testing.T) {
+	t.Parallel()
+	d := newDisk()
+	v := library(t, d, "Das Datensicherungskonzept liegt bereit", "the kubernetes cluster and with this", "Fahrradversicherungen, Fahrrad", "call configMapGenerator from you",
+		"Противопожарная защита", "if this returns true", "a house from here", "and more of this")
+	for _, c := range []struct {
+		query string
+		want  []int64
+	}{
+		{"Datensicherung", []int64{1}},
+		{"where is the datensicherung", []int64{1}},
+		{"kuber", []int64{2}},
+		{"Fahrrad", []int64{3}},
+		{"Fahrradvers", []int64{3}},
+		{"configMap", []int64{4}},
+		{"configmap", []int64{4}},
+		{"противопожар", []int64{5}},
+		{"hous", []int64{7}},
+		{"kube", nil},
+		{"\"kuber\"", nil},
+		{"sicherung", nil},
+	} {
+		got, err := answer(v, d, c.query)
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s finds %v, want %v, %v", c.query, got, c.want, err)
+		}
+	}
+	q, err := v.Adapt(NewCache(0), d.fetch, Parse("kuber"))
+	if err != nil || len(q.Corrected()) != 0 || len(q.families) != 1 {
+		t.Errorf("%+v, %v", q, err)
+	}
+	if q, err = v.Adapt(NewCache(0), d.fetch, Parse("kuber").Without(FeatureRepair)); err != nil || len(q.families) != 0 {
+		t.Errorf("without corrections: %+v, %v", q, err)
+	}
+}
