@@ -33,7 +33,8 @@ func (v *View) Answer(cache *Cache, fetch Fetch, q Query, f Filter, now int64, k
 
 // Adapt returns the query as this workspace can answer it. Words of which no live
 // document holds any form stand for the word that they are most likely meant to
-// be, or else for the words that begin with them; if that says nothing, neither do they. Where the query is not English, or does
+// be, or else for the words that begin with them; if that says nothing, neither do they.
+// Where the query is not English, or does
 // not tell and the workspace is not, words stand for all that begin alike too: see
 // family. Han and Hangul of which no pair is known count by themselves: see bare.
 // Everything else stays as it is.

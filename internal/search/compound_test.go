@@ -8,8 +8,8 @@ import (
 func TestUnknownWordsStandForThoseThatBeginWithThem(t *testing.T) {
 	t.Parallel()
 	d := newDisk()
-	v := library(t, d, "Das Datensicherungskonzept liegt bereit", "the kubernetes cluster and with this", "Fahrradversicherungen, Fahrrad", "call configMapGenerator from you",
-		"Противопожарная защита", "if this returns true", "a house from here", "and more of this")
+	v := library(t, d, "Das Datensicherungskonzept liegt bereit", "the kubernetes cluster and with this", "Fahrradversicherungen, Fahrrad",
+		"call configMapGenerator from you", "Противопожарная защита", "if this returns true", "a house from here", "and more of this")
 	for _, c := range []struct {
 		query string
 		want  []int64
@@ -36,7 +36,8 @@ func TestUnknownWordsStandForThoseThatBeginWithThem(t *testing.T) {
 	if err != nil || len(q.Corrected()) != 0 || len(q.families) != 1 {
 		t.Errorf("%+v, %v", q, err)
 	}
-	if q, err = v.Adapt(NewCache(0), d.fetch, Parse("kuber").Without(FeatureRepair)); err != nil || len(q.families) != 0 {
+	q, err = v.Adapt(NewCache(0), d.fetch, Parse("kuber").Without(FeatureRepair))
+	if err != nil || len(q.families) != 0 {
 		t.Errorf("without corrections: %+v, %v", q, err)
 	}
 }
