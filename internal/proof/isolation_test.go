@@ -316,6 +316,11 @@ func reveal(h *house, w way, o *op.Op, base args, field, s string) string {
 	} else {
 		a = w.call(h, o, c, in)
 	}
+	if key, ok := a.object["key"].(args); ok && o.Name == service.KeyCreate.Name { // a user has at most 100 live keys
+		if _, err := h.Service.RevokeKey(h.t.Context(), h.Ann.Actor(), loci.RevokeKey{KeyID: key["id"].(string)}); err != nil {
+			h.t.Fatal(err)
+		}
+	}
 	if m, ok := a.object["memory"].(args); ok {
 		if m["title"] == loci.DeriveTitle(s) {
 			m["title"] = s
