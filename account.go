@@ -8,11 +8,11 @@ type Password string
 // Rule says that a password has 10 to 200 characters.
 func (Password) Rule() Rule { return Rule{MinLength: 10, MaxLength: 200, Format: "password"} }
 
-// A PasswordTry is what somebody says is the password: any text of bounded length.
-type PasswordTry string
+// A PasswordAttempt is what somebody says is the password: any text of bounded length.
+type PasswordAttempt string
 
 // Rule bounds the work that a try costs.
-func (PasswordTry) Rule() Rule { return Rule{MaxLength: 200, Format: "password"} }
+func (PasswordAttempt) Rule() Rule { return Rule{MaxLength: 200, Format: "password"} }
 
 // A User is a person with an account.
 type User struct {
@@ -48,10 +48,10 @@ type SetUp struct {
 	Name     Name     `json:"name,omitzero" jsonschema:"Default: the local part of the address"`
 }
 
-// SignIn is the input of auth.login.
-type SignIn struct {
-	Email    Email       `json:"email"`
-	Password PasswordTry `json:"password"`
+// Login is the input of auth.login.
+type Login struct {
+	Email    Email           `json:"email"`
+	Password PasswordAttempt `json:"password"`
 }
 
 // OneUser is an output that holds a user.
@@ -60,10 +60,10 @@ type OneUser struct {
 }
 
 // ETag identifies this representation of the user.
-func (o OneUser) ETag() string { return stateTag(o.User.ID, o.User.UpdatedAt.String()) }
+func (o OneUser) ETag() string { return entityTag(o.User.ID, o.User.UpdatedAt.String()) }
 
-// A Session is the secret of a signed-in browser. It travels in a cookie alone.
-type Session struct {
+// A SignIn is the secret of a signed-in browser. It travels in a cookie alone.
+type SignIn struct {
 	Secret string
 	MaxAge time.Duration // 0 ends the session
 }
@@ -72,24 +72,24 @@ type Session struct {
 type SignedIn struct {
 	User User `json:"user"`
 
-	session Session
+	signIn  SignIn
 	created bool
 }
 
 // NewSignedIn returns the answer to a sign-in; created tells that the account is new.
-func NewSignedIn(u User, s Session, created bool) SignedIn { return SignedIn{u, s, created} }
+func NewSignedIn(u User, s SignIn, created bool) SignedIn { return SignedIn{u, s, created} }
 
 // Created reports whether an account was made.
 func (s SignedIn) Created() bool { return s.created }
 
 // Cookie returns what the browser is to keep.
-func (s SignedIn) Cookie() Session { return s.session }
+func (s SignedIn) Cookie() SignIn { return s.signIn }
 
 // SignedOut is the output of auth.logout.
 type SignedOut struct{}
 
 // Cookie returns that the browser is to forget.
-func (SignedOut) Cookie() Session { return Session{} }
+func (SignedOut) Cookie() SignIn { return SignIn{} }
 
 // KeyPrefix begins every API key.
 const KeyPrefix = "loci_live_"

@@ -1,42 +1,42 @@
 package loci
 
-// A Credential is the kind of proof by which an Actor is known.
-type Credential string
+// A CredentialKind is the kind of proof by which an Actor is known.
+type CredentialKind string
 
 // The kinds of credentials. A Local actor is the owner of a database on the
 // own device, where the file is the proof.
 const (
-	KeyCredential    Credential = "key"
-	CookieCredential Credential = "cookie"
-	TokenCredential  Credential = "token"
-	LocalCredential  Credential = "local"
+	CredentialKey    CredentialKind = "key"
+	CredentialCookie CredentialKind = "cookie"
+	CredentialToken  CredentialKind = "token"
+	CredentialLocal  CredentialKind = "local"
 )
 
 // An Actor is whoever makes one call, with what belongs to the call but is no
 // field of the operation. It is made anew for each call.
 type Actor struct {
-	UserID       string
-	Email        string
-	Credential   Credential
-	CredentialID string
-	Granted      []string // the only workspaces that a narrowed token reaches; nil is all of the user's
-	Agent        bool     // the call names a trusted agent as its actor
+	UserID            string
+	Email             string
+	CredentialKind    CredentialKind
+	CredentialID      string
+	GrantedWorkspaces []string // the only workspaces that a narrowed token reaches; nil is all of the user's
+	IsAgent           bool     // the call names a trusted agent as its actor
 
-	Address   string // of the peer, where one is known
-	RequestID string
-	IfMatch   string // entity tags that a change insists on, as sent; empty insists on nothing
-	Once      *Once  // what makes a repeated call harmless; nil where no key was sent
+	ClientAddress string // of the peer, where one is known
+	RequestID     string
+	IfMatch       string       // entity tags that a change insists on, as sent; empty insists on nothing
+	Idempotency   *Idempotency // what makes a repeated call harmless; nil where no key was sent
 }
 
-// Person reports whether the actor may widen its own reach: by a cookie, an
+// IsPerson reports whether the actor may widen its own reach: by a cookie, an
 // API key or on the own device, never by a narrowed token.
-func (a *Actor) Person() bool { return a.Credential != TokenCredential }
+func (a *Actor) IsPerson() bool { return a.CredentialKind != CredentialToken }
 
-// Once ties a call to its Idempotency-Key: the same key with the same
+// Idempotency ties a call to its Idempotency-Key: the same key with the same
 // fingerprint is answered with what was stored, sealed with Seal.
-type Once struct {
-	Key         string
-	Fingerprint [32]byte // of the operation, its path and its canonical arguments
-	Seal        [32]byte // a key that only the credential's holder can derive
-	Replayed    bool     // set where the call was answered with what was stored
+type Idempotency struct {
+	Key           string
+	Fingerprint   [32]byte // of the operation, its path and its canonical arguments
+	EncryptionKey [32]byte // a key that only the credential's holder can derive
+	Replayed      bool     // set where the call was answered with what was stored
 }

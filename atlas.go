@@ -14,41 +14,43 @@ type Keywords []Keyword
 // Rule says that there are at most 64 keywords.
 func (Keywords) Rule() Rule { return Rule{MaxItems: 64} }
 
-// Different returns the keywords without repetition, in order.
-func (k Keywords) Different() []string { return different(k) }
+// Unique returns the keywords without repetition, in order.
+func (k Keywords) Unique() []string { return unique(k) }
 
-// A PlaceStatus is the state of an atlas or a workspace.
-type PlaceStatus string
+// A ContainerStatus is the state of an atlas or a workspace.
+type ContainerStatus string
 
 // The states of an atlas or a workspace.
 const (
-	PlaceActive   PlaceStatus = "active"
-	PlaceArchived PlaceStatus = "archived"
+	ContainerActive   ContainerStatus = "active"
+	ContainerArchived ContainerStatus = "archived"
 )
 
 // Rule lists the states.
-func (PlaceStatus) Rule() Rule { return Rule{Enum: words([]PlaceStatus{PlaceActive, PlaceArchived})} }
+func (ContainerStatus) Rule() Rule {
+	return Rule{Enum: enumValues([]ContainerStatus{ContainerActive, ContainerArchived})}
+}
 
 // InboxName names the atlas that takes what no other one draws.
 const InboxName = "Inbox"
 
 // An Atlas is a knowledge base: memories on one matter.
 type Atlas struct {
-	ID          string      `json:"id" jsonschema:"UUIDv7"`
-	WorkspaceID string      `json:"workspaceId"`
-	Name        string      `json:"name"`
-	Keywords    []string    `json:"keywords" jsonschema:"Words that draw a memory into this atlas"`
-	Description string      `json:"description"`
-	Default     bool        `json:"default" jsonschema:"The Inbox of its workspace"`
-	MemoryCount int         `json:"memoryCount" jsonschema:"Its memories, whatever their status"`
-	Status      PlaceStatus `json:"status"`
-	CreatedAt   Time        `json:"createdAt"`
-	UpdatedAt   Time        `json:"updatedAt"`
+	ID          string          `json:"id" jsonschema:"UUIDv7"`
+	WorkspaceID string          `json:"workspaceId"`
+	Name        string          `json:"name"`
+	Keywords    []string        `json:"keywords" jsonschema:"Words that draw a memory into this atlas"`
+	Description string          `json:"description"`
+	Default     bool            `json:"default" jsonschema:"The Inbox of its workspace"`
+	MemoryCount int             `json:"memoryCount" jsonschema:"Its memories, whatever their status"`
+	Status      ContainerStatus `json:"status"`
+	CreatedAt   Time            `json:"createdAt"`
+	UpdatedAt   Time            `json:"updatedAt"`
 }
 
-// Tag identifies this representation of the atlas.
-func (a Atlas) Tag() string {
-	return stateTag(a.ID, strconv.FormatInt(int64(a.UpdatedAt), 36), strconv.Itoa(a.MemoryCount), string(a.Status))
+// EntityTag identifies this representation of the atlas.
+func (a Atlas) EntityTag() string {
+	return entityTag(a.ID, strconv.FormatInt(int64(a.UpdatedAt), 36), strconv.Itoa(a.MemoryCount), string(a.Status))
 }
 
 // CreateAtlas is the input of atlas.create.
@@ -94,7 +96,7 @@ type OneAtlas struct {
 }
 
 // ETag identifies this representation of the atlas.
-func (o OneAtlas) ETag() string { return o.Atlas.Tag() }
+func (o OneAtlas) ETag() string { return o.Atlas.EntityTag() }
 
 // Atlases is a page of atlases, newest first.
 type Atlases struct {

@@ -13,29 +13,29 @@ type Code string
 
 // The codes of the specification (section 7) and of the contract (section 2).
 const (
-	InvalidQuery           Code = "invalid_query"
-	AtlasWorkspaceMismatch Code = "atlas_workspace_mismatch"
-	SecretDetected         Code = "secret_detected"
-	MissingAPIKey          Code = "missing_api_key"
-	InvalidKey             Code = "invalid_key"
-	Revoked                Code = "revoked"
-	Forbidden              Code = "forbidden"
-	InsufficientScope      Code = "insufficient_scope"
-	NotFound               Code = "not_found"
-	MethodNotAllowed       Code = "method_not_allowed"
-	WorkspaceNotEmpty      Code = "workspace_not_empty"
-	Conflict               Code = "conflict"
-	StateConflict          Code = "state_conflict"
-	IdempotencyConflict    Code = "idempotency_conflict"
-	UploadMissing          Code = "upload_missing"
-	VersionConflict        Code = "version_conflict"
-	PayloadTooLarge        Code = "payload_too_large"
-	UnsupportedMediaType   Code = "unsupported_media_type"
-	QuotaExceeded          Code = "quota_exceeded"
-	RateLimited            Code = "rate_limited"
-	InternalError          Code = "internal_error"
-	Unavailable            Code = "unavailable"
-	StorageFull            Code = "storage_full"
+	CodeInvalidQuery           Code = "invalid_query"
+	CodeAtlasWorkspaceMismatch Code = "atlas_workspace_mismatch"
+	CodeSecretDetected         Code = "secret_detected"
+	CodeMissingAPIKey          Code = "missing_api_key"
+	CodeInvalidKey             Code = "invalid_key"
+	CodeRevoked                Code = "revoked"
+	CodeForbidden              Code = "forbidden"
+	CodeInsufficientScope      Code = "insufficient_scope"
+	CodeNotFound               Code = "not_found"
+	CodeMethodNotAllowed       Code = "method_not_allowed"
+	CodeWorkspaceNotEmpty      Code = "workspace_not_empty"
+	CodeConflict               Code = "conflict"
+	CodeStateConflict          Code = "state_conflict"
+	CodeIdempotencyConflict    Code = "idempotency_conflict"
+	CodeUploadMissing          Code = "upload_missing"
+	CodeVersionConflict        Code = "version_conflict"
+	CodePayloadTooLarge        Code = "payload_too_large"
+	CodeUnsupportedMediaType   Code = "unsupported_media_type"
+	CodeQuotaExceeded          Code = "quota_exceeded"
+	CodeRateLimited            Code = "rate_limited"
+	CodeInternalError          Code = "internal_error"
+	CodeUnavailable            Code = "unavailable"
+	CodeStorageFull            Code = "storage_full"
 )
 
 // A CodeEntry is one line of the catalogue: a code, the HTTP status that it
@@ -48,33 +48,33 @@ type CodeEntry struct {
 
 // Catalogue lists every code, in the order of their statuses.
 var Catalogue = []CodeEntry{
-	{InvalidQuery, 400, "Correct the body or the query; the message names the field."},
-	{AtlasWorkspaceMismatch, 400, "The atlas belongs to another workspace: leave workspaceId out, or name the workspace of the atlas."},
-	{SecretDetected, 400, "The text holds a credential or a private key: remove it, or send secrets: \"redact\"."},
-	{MissingAPIKey, 401, "Send the header Authorization: Bearer <API key>."},
-	{InvalidKey, 401, "The credential is not known here: check it, or make a new one."},
-	{Revoked, 403, "The credential was revoked: use another one."},
-	{Forbidden, 403, "Your role does not permit this: ask an owner or admin of the workspace."},
-	{InsufficientScope, 403, "The token was not granted this: ask for a wider grant."},
-	{NotFound, 404, "There is no such thing within your reach: check the id and the workspace."},
-	{MethodNotAllowed, 405, "The path does not have this method: see the Allow header."},
-	{WorkspaceNotEmpty, 409,
+	{CodeInvalidQuery, 400, "Correct the body or the query; the message names the field."},
+	{CodeAtlasWorkspaceMismatch, 400, "The atlas belongs to another workspace: leave workspaceId out, or name the workspace of the atlas."},
+	{CodeSecretDetected, 400, "The text holds a credential or a private key: remove it, or send secrets: \"redact\"."},
+	{CodeMissingAPIKey, 401, "Send the header Authorization: Bearer <API key>."},
+	{CodeInvalidKey, 401, "The credential is not known here: check it, or make a new one."},
+	{CodeRevoked, 403, "The credential was revoked: use another one."},
+	{CodeForbidden, 403, "Your role does not permit this: ask an owner or admin of the workspace."},
+	{CodeInsufficientScope, 403, "The token was not granted this: ask for a wider grant."},
+	{CodeNotFound, 404, "There is no such thing within your reach: check the id and the workspace."},
+	{CodeMethodNotAllowed, 405, "The path does not have this method: see the Allow header."},
+	{CodeWorkspaceNotEmpty, 409,
 		"The workspace still holds atlases: ask the operator of the server to purge it with all that is in it."},
-	{Conflict, 409, "It exists already: choose another name or address."},
-	{StateConflict, 409, "The state of the resource does not allow this: read it again."},
-	{IdempotencyConflict, 409, "The Idempotency-Key was used for another request: choose a new one."},
-	{UploadMissing, 409, "The object was not uploaded: PUT it to its upload address first."},
-	{VersionConflict, 412, "The resource has changed since you read it: read it again and repeat."},
-	{PayloadTooLarge, 413, "The body is larger than 1 MiB: send less at a time."},
-	{UnsupportedMediaType, 415, "Send the body as Content-Type: application/json."},
-	{QuotaExceeded, 429, "The quota is used up: wait for Retry-After seconds, or change the plan."},
-	{RateLimited, 429, "Too many requests: wait for Retry-After seconds."},
-	{InternalError, 500, "Something failed on our side: try again, and name the requestId when you report it."},
-	{Unavailable, 503, "The service is busy: try again after Retry-After seconds."},
-	{StorageFull, 507, "The disk of the server is full: tell its operator."},
+	{CodeConflict, 409, "It exists already: choose another name or address."},
+	{CodeStateConflict, 409, "The state of the resource does not allow this: read it again."},
+	{CodeIdempotencyConflict, 409, "The Idempotency-Key was used for another request: choose a new one."},
+	{CodeUploadMissing, 409, "The object was not uploaded: PUT it to its upload address first."},
+	{CodeVersionConflict, 412, "The resource has changed since you read it: read it again and repeat."},
+	{CodePayloadTooLarge, 413, "The body is larger than 1 MiB: send less at a time."},
+	{CodeUnsupportedMediaType, 415, "Send the body as Content-Type: application/json."},
+	{CodeQuotaExceeded, 429, "The quota is used up: wait for Retry-After seconds, or change the plan."},
+	{CodeRateLimited, 429, "Too many requests: wait for Retry-After seconds."},
+	{CodeInternalError, 500, "Something failed on our side: try again, and name the requestId when you report it."},
+	{CodeUnavailable, 503, "The service is busy: try again after Retry-After seconds."},
+	{CodeStorageFull, 507, "The disk of the server is full: tell its operator."},
 }
 
-var catalogue = func() map[Code]CodeEntry {
+var catalogueByCode = func() map[Code]CodeEntry {
 	m := make(map[Code]CodeEntry, len(Catalogue))
 	for _, e := range Catalogue {
 		m[e.Code] = e
@@ -85,22 +85,22 @@ var catalogue = func() map[Code]CodeEntry {
 // Status returns the HTTP status of c; a code that is not in the catalogue
 // counts as an internal error.
 func (c Code) Status() int {
-	if e, ok := catalogue[c]; ok {
+	if e, ok := catalogueByCode[c]; ok {
 		return e.Status
 	}
 	return 500
 }
 
 // Hint returns the catalogue's hint for c.
-func (c Code) Hint() string { return catalogue[c].Hint }
+func (c Code) Hint() string { return catalogueByCode[c].Hint }
 
 // An Error is a failure that the caller is meant to understand. Message is a
 // hint to act on; Err, the cause, is logged and never sent.
 type Error struct {
-	Code    Code
-	Message string
-	Retry   time.Duration // how long to wait before the next try; 0 says nothing
-	Err     error
+	Code       Code
+	Message    string
+	RetryAfter time.Duration // how long to wait before the next try; 0 says nothing
+	Err        error
 }
 
 func (e *Error) Error() string {
@@ -112,8 +112,8 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Fail returns an Error; without a format the message is the catalogue's hint.
-func Fail(code Code, format ...any) *Error {
+// NewError returns an Error; without a format the message is the catalogue's hint.
+func NewError(code Code, format ...any) *Error {
 	if len(format) == 0 {
 		return &Error{Code: code, Message: code.Hint()}
 	}
@@ -126,7 +126,7 @@ func AsError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
 	}
-	return &Error{Code: InternalError, Message: InternalError.Hint(), Err: err}
+	return &Error{Code: CodeInternalError, Message: CodeInternalError.Hint(), Err: err}
 }
 
 // Is reports whether err is an Error with this code.

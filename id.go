@@ -8,42 +8,42 @@ import (
 	"time"
 )
 
-// ids makes UUIDv7 (RFC 9562, section 5.7). The 12 bits of rand_a and the top
+// idGenerator makes UUIDv7 (RFC 9562, section 5.7). The 12 bits of rand_a and the top
 // 14 of rand_b count within a millisecond (method 1 of section 6.2), so that
 // ids of one process always rise, also when the clock stands still or steps back.
-var ids struct {
+var idGenerator struct {
 	sync.Mutex
-	milli int64
-	count uint32 // 26 bits
-	pool  [512]byte
-	left  int
+	millis  int64
+	counter uint32 // 26 bits
+	pool    [512]byte
+	unused  int
 }
 
 // NewID returns a new UUIDv7 in lower case, greater than any before it in this
 // process. now gives its time.
 func NewID(now time.Time) string {
-	ids.Lock()
-	defer ids.Unlock()
-	if ids.left < 12 {
-		rand.Read(ids.pool[:]) // never fails (crypto/rand)
-		ids.left = len(ids.pool)
+	idGenerator.Lock()
+	defer idGenerator.Unlock()
+	if idGenerator.unused < 12 {
+		rand.Read(idGenerator.pool[:]) // never fails (crypto/rand)
+		idGenerator.unused = len(idGenerator.pool)
 	}
-	random := ids.pool[ids.left-12 : ids.left]
-	ids.left -= 12
-	if ms := now.UnixMilli(); ms > ids.milli {
+	random := idGenerator.pool[idGenerator.unused-12 : idGenerator.unused]
+	idGenerator.unused -= 12
+	if ms := now.UnixMilli(); ms > idGenerator.millis {
 		// The counter starts in the lower half, so that it has room to rise.
-		ids.milli, ids.count = ms, binary.BigEndian.Uint32(random)>>7
-	} else if ids.count++; ids.count >= 1<<26 {
-		ids.milli, ids.count = ids.milli+1, 0
+		idGenerator.millis, idGenerator.counter = ms, binary.BigEndian.Uint32(random)>>7
+	} else if idGenerator.counter++; idGenerator.counter >= 1<<26 {
+		idGenerator.millis, idGenerator.counter = idGenerator.millis+1, 0
 	}
 	var b [16]byte
-	binary.BigEndian.PutUint64(b[:8], uint64(ids.milli)<<16|0x7000|uint64(ids.count>>14))
-	binary.BigEndian.PutUint16(b[8:], 0x8000|uint16(ids.count&0x3fff))
+	binary.BigEndian.PutUint64(b[:8], uint64(idGenerator.millis)<<16|0x7000|uint64(idGenerator.counter>>14))
+	binary.BigEndian.PutUint16(b[8:], 0x8000|uint16(idGenerator.counter&0x3fff))
 	copy(b[10:], random[4:10])
-	return format(b)
+	return formatUUID(b)
 }
 
-func format(b [16]byte) string {
+func formatUUID(b [16]byte) string {
 	var s [36]byte
 	hex.Encode(s[:8], b[:4])
 	hex.Encode(s[9:13], b[4:6])

@@ -58,13 +58,13 @@ type InvitedRole string
 
 // Rule lists the roles that an invitation gives.
 func (InvitedRole) Rule() Rule {
-	return Rule{Enum: []string{string(Admin), string(Member)}, Default: "member"}
+	return Rule{Enum: []string{string(RoleAdmin), string(RoleMember)}, Default: "member"}
 }
 
-// Or returns the role, or member where nothing was said.
-func (r InvitedRole) Or() Role {
+// RoleOrDefault returns the role, or member where nothing was said.
+func (r InvitedRole) RoleOrDefault() Role {
 	if r == "" {
-		return Member
+		return RoleMember
 	}
 	return Role(r)
 }
@@ -75,8 +75,8 @@ type Days int
 // Rule says that an invitation lives 1 to 30 days, and 7 where nothing is said.
 func (Days) Rule() Rule { return Rule{Min: 1, Max: 30, Default: 7} }
 
-// Span returns how long that is.
-func (d Days) Span() time.Duration {
+// Duration returns how long that is.
+func (d Days) Duration() time.Duration {
 	if d == 0 {
 		d = 7
 	}
@@ -88,16 +88,16 @@ type InvitationStatus string
 
 // The states of an invitation. Expired is never stored: it follows from the clock.
 const (
-	Pending  InvitationStatus = "pending"
-	Accepted InvitationStatus = "accepted"
-	Declined InvitationStatus = "declined"
-	Withdrew InvitationStatus = "revoked"
-	Expired  InvitationStatus = "expired"
+	InvitationPending  InvitationStatus = "pending"
+	InvitationAccepted InvitationStatus = "accepted"
+	InvitationDeclined InvitationStatus = "declined"
+	InvitationRevoked  InvitationStatus = "revoked"
+	InvitationExpired  InvitationStatus = "expired"
 )
 
 // Rule lists the states.
 func (InvitationStatus) Rule() Rule {
-	return Rule{Enum: words([]InvitationStatus{Pending, Accepted, Declined, Withdrew, Expired})}
+	return Rule{Enum: enumValues([]InvitationStatus{InvitationPending, InvitationAccepted, InvitationDeclined, InvitationRevoked, InvitationExpired})}
 }
 
 // An Invitation asks somebody into a workspace.
@@ -116,8 +116,8 @@ type Invitation struct {
 
 // At returns the invitation as it is at that time: a pending one may have expired.
 func (i Invitation) At(now Time) Invitation {
-	if i.Status == Pending && i.ExpiresAt <= now {
-		i.Status = Expired
+	if i.Status == InvitationPending && i.ExpiresAt <= now {
+		i.Status = InvitationExpired
 	}
 	return i
 }
@@ -155,12 +155,14 @@ type SkipReason string
 
 // The reasons.
 const (
-	AlreadyMember  SkipReason = "already_member"
-	AlreadyInvited SkipReason = "already_invited"
+	SkipAlreadyMember  SkipReason = "already_member"
+	SkipAlreadyInvited SkipReason = "already_invited"
 )
 
 // Rule lists the reasons.
-func (SkipReason) Rule() Rule { return Rule{Enum: words([]SkipReason{AlreadyMember, AlreadyInvited})} }
+func (SkipReason) Rule() Rule {
+	return Rule{Enum: enumValues([]SkipReason{SkipAlreadyMember, SkipAlreadyInvited})}
+}
 
 // A SkippedInvitation is an address that was not invited.
 type SkippedInvitation struct {

@@ -9,30 +9,30 @@ import (
 )
 
 const (
-	base62     = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-	keyRandom  = 37 // characters: 220 bits
-	keyCheck   = 6  // characters: a CRC-32, so that a mistyped key costs no look-up
-	keyPreview = 6
+	base62         = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	keyRandomLen   = 37 // characters: 220 bits
+	keyChecksumLen = 6  // characters: a CRC-32, so that a mistyped key costs no look-up
+	keyPreviewLen  = 6
 )
 
 // NewKey returns a new API key: the prefix, 37 random characters and their
 // checksum, all of them base62.
 func NewKey() string {
-	b := make([]byte, 0, keyRandom)
-	for len(b) < keyRandom {
+	b := make([]byte, 0, keyRandomLen)
+	for len(b) < keyRandomLen {
 		var some [64]byte
 		rand.Read(some[:])
 		for _, c := range some {
-			if c &= 63; c < 62 && len(b) < keyRandom {
+			if c &= 63; c < 62 && len(b) < keyRandomLen {
 				b = append(b, base62[c])
 			}
 		}
 	}
-	return KeyPrefix + string(b) + checksum(string(b))
+	return KeyPrefix + string(b) + keyChecksum(string(b))
 }
 
-// checksum writes the CRC-32 (IEEE) of s in base62.
-func checksum(s string) string {
+// keyChecksum writes the CRC-32 (IEEE) of s in base62.
+func keyChecksum(s string) string {
 	n := big.NewInt(int64(crc32.ChecksumIEEE([]byte(s))))
 	digits := n.Text(62) // 0-9a-zA-Z
 	digits = strings.Map(func(r rune) rune {
@@ -44,18 +44,18 @@ func checksum(s string) string {
 		}
 		return r
 	}, digits)
-	return strings.Repeat("0", keyCheck-len(digits)) + digits
+	return strings.Repeat("0", keyChecksumLen-len(digits)) + digits
 }
 
 // ValidKey reports whether s has the form of an API key, checksum included.
 func ValidKey(s string) bool {
 	s, ok := strings.CutPrefix(s, KeyPrefix)
-	return ok && len(s) == keyRandom+keyCheck && checksum(s[:keyRandom]) == s[keyRandom:]
+	return ok && len(s) == keyRandomLen+keyChecksumLen && keyChecksum(s[:keyRandomLen]) == s[keyRandomLen:]
 }
 
 // KeyPreview returns what of a key a list may show.
 func KeyPreview(key string) string {
-	return key[len(KeyPrefix) : len(KeyPrefix)+keyPreview]
+	return key[len(KeyPrefix) : len(KeyPrefix)+keyPreviewLen]
 }
 
 // SecretHash returns what is kept of a key or another random secret. It needs

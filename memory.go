@@ -6,58 +6,58 @@ import (
 	"unicode/utf8"
 )
 
-// A Kind says what sort of knowledge a memory holds: its type on the wire.
-type Kind string
+// A MemoryType says what sort of knowledge a memory holds: its type on the wire.
+type MemoryType string
 
 // The kinds, in the order of the specification.
 const (
-	Fact         Kind = "fact"
-	Decision     Kind = "decision"
-	Preference   Kind = "preference"
-	Task         Kind = "task"
-	Architecture Kind = "architecture"
-	Note         Kind = "note"
+	TypeFact         MemoryType = "fact"
+	TypeDecision     MemoryType = "decision"
+	TypePreference   MemoryType = "preference"
+	TypeTask         MemoryType = "task"
+	TypeArchitecture MemoryType = "architecture"
+	TypeNote         MemoryType = "note"
 )
 
-// Kinds lists every Kind. A kind is stored by its place here: append only.
-var Kinds = []Kind{Fact, Decision, Preference, Task, Architecture, Note}
+// MemoryTypes lists every Kind. A kind is stored by its place here: append only.
+var MemoryTypes = []MemoryType{TypeFact, TypeDecision, TypePreference, TypeTask, TypeArchitecture, TypeNote}
 
-// KindAt returns the Kind with that place in Kinds. A stored place may be unknown
+// MemoryTypeAt returns the Kind with that place in Kinds. A stored place may be unknown
 // to this version: it reads as a note.
-func KindAt(place int) Kind {
-	if place < 0 || place >= len(Kinds) {
-		return Note
+func MemoryTypeAt(place int) MemoryType {
+	if place < 0 || place >= len(MemoryTypes) {
+		return TypeNote
 	}
-	return Kinds[place]
+	return MemoryTypes[place]
 }
 
 // Rule lists the kinds.
-func (Kind) Rule() Rule { return Rule{Enum: words(Kinds)} }
+func (MemoryType) Rule() Rule { return Rule{Enum: enumValues(MemoryTypes)} }
 
-// A Status is the state of a memory.
-type Status string
+// A MemoryStatus is the state of a memory.
+type MemoryStatus string
 
 // The states of a memory.
 const (
-	Active     Status = "active"
-	Archived   Status = "archived"
-	Superseded Status = "superseded"
+	MemoryActive     MemoryStatus = "active"
+	MemoryArchived   MemoryStatus = "archived"
+	MemorySuperseded MemoryStatus = "superseded"
 )
 
-// Statuses lists every Status. A status is stored by its place here: append only.
-var Statuses = []Status{Active, Archived, Superseded}
+// MemoryStatuses lists every Status. A status is stored by its place here: append only.
+var MemoryStatuses = []MemoryStatus{MemoryActive, MemoryArchived, MemorySuperseded}
 
-// StatusAt returns the Status with that place in Statuses. A stored place may be
+// MemoryStatusAt returns the Status with that place in Statuses. A stored place may be
 // unknown to this version: it reads as archived, which searches and lists leave out.
-func StatusAt(place int) Status {
-	if place < 0 || place >= len(Statuses) {
-		return Archived
+func MemoryStatusAt(place int) MemoryStatus {
+	if place < 0 || place >= len(MemoryStatuses) {
+		return MemoryArchived
 	}
-	return Statuses[place]
+	return MemoryStatuses[place]
 }
 
 // Rule lists the states.
-func (Status) Rule() Rule { return Rule{Enum: words(Statuses)} }
+func (MemoryStatus) Rule() Rule { return Rule{Enum: enumValues(MemoryStatuses)} }
 
 // Content is the text of a memory: Markdown.
 type Content string
@@ -91,8 +91,8 @@ type Tags []Tag
 // Rule says that there are at most 32 tags.
 func (Tags) Rule() Rule { return Rule{MaxItems: 32} }
 
-// Different returns the tags without repetition, in order; letter case counts.
-func (t Tags) Different() []string { return different(t) }
+// Unique returns the tags without repetition, in order; letter case counts.
+func (t Tags) Unique() []string { return unique(t) }
 
 // A Source tells where a memory comes from.
 type Source struct {
@@ -111,19 +111,19 @@ func (SourceText) Rule() Rule { return Rule{MinLength: 1, MaxLength: 1024} }
 // A Memory is one durable piece of knowledge. The brief tags say what of it a
 // tool leaves out in a list.
 type Memory struct {
-	ID          string   `json:"id" jsonschema:"UUIDv7"`
-	WorkspaceID string   `json:"workspaceId" brief:"-"`
-	AtlasID     string   `json:"atlasId"`
-	Title       string   `json:"title"`
-	Content     string   `json:"content" jsonschema:"Markdown"`
-	Type        Kind     `json:"type" brief:"note"`
-	Tags        []string `json:"tags" brief:"[]"`
-	Status      Status   `json:"status" brief:"active"`
-	Version     int      `json:"version" jsonschema:"Rises by one with every change" brief:"-"`
-	CreatedBy   string   `json:"createdBy" jsonschema:"The user who made it" brief:"-"`
-	CreatedAt   Time     `json:"createdAt" brief:"-"`
-	UpdatedAt   Time     `json:"updatedAt"`
-	Source      *Source  `json:"source,omitzero" brief:"-"`
+	ID          string       `json:"id" jsonschema:"UUIDv7"`
+	WorkspaceID string       `json:"workspaceId" brief:"-"`
+	AtlasID     string       `json:"atlasId"`
+	Title       string       `json:"title"`
+	Content     string       `json:"content" jsonschema:"Markdown"`
+	Type        MemoryType   `json:"type" brief:"note"`
+	Tags        []string     `json:"tags" brief:"[]"`
+	Status      MemoryStatus `json:"status" brief:"active"`
+	Version     int          `json:"version" jsonschema:"Rises by one with every change" brief:"-"`
+	CreatedBy   string       `json:"createdBy" jsonschema:"The user who made it" brief:"-"`
+	CreatedAt   Time         `json:"createdAt" brief:"-"`
+	UpdatedAt   Time         `json:"updatedAt"`
+	Source      *Source      `json:"source,omitzero" brief:"-"`
 
 	VerifiedAt   Time        `json:"verifiedAt,omitzero" jsonschema:"When somebody last reviewed it"`
 	VerifiedBy   string      `json:"verifiedBy,omitzero" jsonschema:"The user who did" brief:"-"`
@@ -140,10 +140,10 @@ type Memory struct {
 // after the review.
 func (m Memory) Reviewed() bool { return m.VerifiedAt != 0 && m.VerifiedAt >= m.UpdatedAt }
 
-// Tag is the entity tag of the memory: it changes with all that is shown, the
+// EntityTag is the entity tag of the memory: it changes with all that is shown, the
 // links that others make too.
-func (m Memory) Tag() string {
-	return stateTag(append([]string{m.ID, strconv.Itoa(m.Version), strconv.FormatBool(m.Expired), m.SupersededBy}, m.Supersedes...)...)
+func (m Memory) EntityTag() string {
+	return entityTag(append([]string{m.ID, strconv.Itoa(m.Version), strconv.FormatBool(m.Expired), m.SupersededBy}, m.Supersedes...)...)
 }
 
 // An Attachment is a file that belongs to a memory.
@@ -158,7 +158,7 @@ type MemoryDetail struct {
 }
 
 // ETag identifies this representation of the memory.
-func (m MemoryDetail) ETag() string { return m.Tag() }
+func (m MemoryDetail) ETag() string { return m.EntityTag() }
 
 // Routing tells why a memory went into its atlas.
 type Routing struct {
@@ -169,13 +169,13 @@ type Routing struct {
 // A NewMemory is a memory as the answer of its creation shows it.
 type NewMemory struct {
 	Memory
-	Routing     Routing `json:"routing"`
-	DuplicateOf string  `json:"duplicateOf,omitzero" jsonschema:"An active memory of that atlas with equal content"`
-	Similar     []Alike `json:"similar" jsonschema:"Active memories of the workspace with nearly the same content, best first"`
+	Routing     Routing      `json:"routing"`
+	DuplicateOf string       `json:"duplicateOf,omitzero" jsonschema:"An active memory of that atlas with equal content"`
+	Similar     []Similarity `json:"similar" jsonschema:"Active memories of the workspace with nearly the same content, best first"`
 }
 
-// Alike names a memory that resembles another.
-type Alike struct {
+// Similarity names a memory that resembles another.
+type Similarity struct {
 	ID    string  `json:"id"`
 	Score float64 `json:"score" jsonschema:"0 to 1; 1 is the same text"`
 }
@@ -193,7 +193,7 @@ const (
 
 // Rule lists the wishes.
 func (OnDuplicate) Rule() Rule {
-	return Rule{Enum: words([]OnDuplicate{OnDuplicateReturn, OnDuplicateVersion})}
+	return Rule{Enum: enumValues([]OnDuplicate{OnDuplicateReturn, OnDuplicateVersion})}
 }
 
 // OnSecret says what to do with credentials in a text.
@@ -212,7 +212,7 @@ type CreateMemory struct {
 	WorkspaceID string      `json:"workspaceId,omitzero" jsonschema:"Default: the personal one"`
 	AtlasID     string      `json:"atlasId,omitzero" jsonschema:"Default: by its keywords, else the Inbox"`
 	Title       Title       `json:"title,omitzero" jsonschema:"Default: the first line"`
-	Type        Kind        `json:"type,omitzero" jsonschema:"Default: note"`
+	Type        MemoryType  `json:"type,omitzero" jsonschema:"Default: note"`
 	Tags        Tags        `json:"tags,omitzero" jsonschema:"Labels to filter by"`
 	Source      *Source     `json:"source,omitzero" jsonschema:"Where it comes from"`
 	OnDuplicate OnDuplicate `json:"onDuplicate,omitzero" jsonschema:"return: answer with the equal one; version: change the one of the same source"`
@@ -242,13 +242,13 @@ type GetMemory struct {
 
 // ListMemories is the input of memory.list.
 type ListMemories struct {
-	AtlasID     string    `json:"atlas_id,omitzero" jsonschema:"Only these"`
-	WorkspaceID string    `json:"workspace_id,omitzero" jsonschema:"Only these"`
-	Type        []Kind    `json:"type,omitzero" jsonschema:"Only these"`
-	Tags        Tags      `json:"tags,omitzero" jsonschema:"All of these"`
-	Include     []Include `json:"include,omitzero" jsonschema:"These too"`
-	Limit       Limit     `json:"limit,omitzero"`
-	Cursor      Cursor    `json:"cursor,omitzero"`
+	AtlasID     string       `json:"atlas_id,omitzero" jsonschema:"Only these"`
+	WorkspaceID string       `json:"workspace_id,omitzero" jsonschema:"Only these"`
+	Type        []MemoryType `json:"type,omitzero" jsonschema:"Only these"`
+	Tags        Tags         `json:"tags,omitzero" jsonschema:"All of these"`
+	Include     []Include    `json:"include,omitzero" jsonschema:"These too"`
+	Limit       Limit        `json:"limit,omitzero"`
+	Cursor      Cursor       `json:"cursor,omitzero"`
 }
 
 // Memories is a page of memories, newest first.
@@ -266,14 +266,14 @@ func DeriveTitle(content string) string {
 			line = strings.TrimSpace(strings.TrimRight(rest, "# \t"))
 		}
 		if line != "" {
-			return cut(line, MaxTitle)
+			return truncate(line, MaxTitle)
 		}
 	}
 	return ""
 }
 
-// cut returns at most n characters of s.
-func cut(s string, n int) string {
+// truncate returns at most n characters of s.
+func truncate(s string, n int) string {
 	if len(s) <= n || utf8.RuneCountInString(s) <= n {
 		return s
 	}

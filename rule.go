@@ -26,8 +26,8 @@ type Limit int
 // Rule says that a page has 1 to 100 items, and 20 where nothing is said.
 func (Limit) Rule() Rule { return Rule{Min: 1, Max: 100, Default: 20, Description: "Page size"} }
 
-// Or20 returns l, or 20 where the caller said nothing.
-func (l Limit) Or20() int {
+// OrDefault returns l, or 20 where the caller said nothing.
+func (l Limit) OrDefault() int {
 	if l == 0 {
 		return 20
 	}
@@ -81,6 +81,6 @@ type IncludeArchivedOnly string
 // Rule lists what may be included.
 func (IncludeArchivedOnly) Rule() Rule { return Rule{Enum: []string{string(IncludeArchived)}} }
 
-// Nothing is the input of an operation that takes none, and the output of one
+// Empty is the input of an operation that takes none, and the output of one
 // that has nothing to tell but that it was done.
-type Nothing struct{}
+type Empty struct{}

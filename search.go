@@ -22,10 +22,10 @@ func (q Query) Empty() bool {
 	})
 }
 
-// queryCall is how many characters of a query cost one call of the rate.
-const queryCall = 200
+// charsPerCall is how many characters of a query cost one call of the rate.
+const charsPerCall = 200
 
-func (q Query) cost() int { return 1 + utf8.RuneCountInString(string(q))/queryCall }
+func (q Query) cost() int { return 1 + utf8.RuneCountInString(string(q))/charsPerCall }
 
 // A Mode says how to search.
 type Mode string
@@ -40,7 +40,7 @@ const (
 
 // Rule lists the modes that one may ask for.
 func (Mode) Rule() Rule {
-	return Rule{Enum: words([]Mode{ModeAuto, ModeKeyword, ModeSemantic, ModeHybrid}), Default: "auto",
+	return Rule{Enum: enumValues([]Mode{ModeAuto, ModeKeyword, ModeSemantic, ModeHybrid}), Default: "auto",
 		Description: "Default: auto"}
 }
 
@@ -50,15 +50,15 @@ type ResolvedMode string
 // The modes of an answer. KeywordFallback stands for keyword results in place
 // of an embedding that could not be had.
 const (
-	ResolvedKeyword  ResolvedMode = "keyword"
-	ResolvedSemantic ResolvedMode = "semantic"
-	ResolvedHybrid   ResolvedMode = "hybrid"
-	KeywordFallback  ResolvedMode = "keyword_fallback"
+	ResolvedKeyword         ResolvedMode = "keyword"
+	ResolvedSemantic        ResolvedMode = "semantic"
+	ResolvedHybrid          ResolvedMode = "hybrid"
+	ResolvedKeywordFallback ResolvedMode = "keyword_fallback"
 )
 
 // Rule lists the modes of an answer.
 func (ResolvedMode) Rule() Rule {
-	return Rule{Enum: words([]ResolvedMode{ResolvedKeyword, ResolvedSemantic, ResolvedHybrid, KeywordFallback})}
+	return Rule{Enum: enumValues([]ResolvedMode{ResolvedKeyword, ResolvedSemantic, ResolvedHybrid, ResolvedKeywordFallback})}
 }
 
 // A CacheLevel tells what of a search was there already.
@@ -73,20 +73,20 @@ const (
 
 // Rule lists the levels.
 func (CacheLevel) Rule() Rule {
-	return Rule{Enum: words([]CacheLevel{CacheNone, CacheQuery, CacheEmbedding})}
+	return Rule{Enum: enumValues([]CacheLevel{CacheNone, CacheQuery, CacheEmbedding})}
 }
 
 // SearchMemories is the input of memory.search.
 type SearchMemories struct {
-	Query       Query     `json:"query"`
-	Mode        Mode      `json:"mode,omitzero"`
-	AtlasID     string    `json:"atlas_id,omitzero" jsonschema:"Only these"`
-	WorkspaceID string    `json:"workspace_id,omitzero" jsonschema:"Only these"`
-	Type        []Kind    `json:"type,omitzero" jsonschema:"Only these"`
-	Tags        Tags      `json:"tags,omitzero" jsonschema:"All of these"`
-	Include     []Include `json:"include,omitzero" jsonschema:"These too"`
-	Limit       Limit     `json:"limit,omitzero"`
-	Cursor      Cursor    `json:"cursor,omitzero"`
+	Query       Query        `json:"query"`
+	Mode        Mode         `json:"mode,omitzero"`
+	AtlasID     string       `json:"atlas_id,omitzero" jsonschema:"Only these"`
+	WorkspaceID string       `json:"workspace_id,omitzero" jsonschema:"Only these"`
+	Type        []MemoryType `json:"type,omitzero" jsonschema:"Only these"`
+	Tags        Tags         `json:"tags,omitzero" jsonschema:"All of these"`
+	Include     []Include    `json:"include,omitzero" jsonschema:"These too"`
+	Limit       Limit        `json:"limit,omitzero"`
+	Cursor      Cursor       `json:"cursor,omitzero"`
 }
 
 // Cost returns how many calls of the rate a search counts as.

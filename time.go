@@ -11,8 +11,8 @@ import (
 // they can order a list. The zero Time is no time and is left out.
 type Time int64
 
-// At returns t as a Time.
-func At(t time.Time) Time { return Time(t.UnixMicro()) }
+// TimeOf returns t as a Time.
+func TimeOf(t time.Time) Time { return Time(t.UnixMicro()) }
 
 // Std returns t as a time.Time in UTC.
 func (t Time) Std() time.Time { return time.UnixMicro(int64(t)).UTC() }
@@ -24,8 +24,8 @@ func (t Time) MarshalText() ([]byte, error) { return t.AppendText(nil) }
 
 // The years that RFC 3339 can write.
 var (
-	firstTime = At(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC))
-	lastTime  = At(time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC))
+	firstTime = TimeOf(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC))
+	lastTime  = TimeOf(time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC))
 )
 
 // AppendText appends what MarshalText returns, and never an error: a time that RFC
@@ -37,18 +37,18 @@ func (t Time) AppendText(b []byte) ([]byte, error) {
 	hour, minute, second := at.Clock()
 	b = append(b, "0000-00-00T00:00:00.000Z"...)
 	wire := b[len(b)-24:]
-	digits(wire[0:4], year)
-	digits(wire[5:7], int(month))
-	digits(wire[8:10], day)
-	digits(wire[11:13], hour)
-	digits(wire[14:16], minute)
-	digits(wire[17:19], second)
-	digits(wire[20:23], at.Nanosecond()/int(time.Millisecond))
+	writeDigits(wire[0:4], year)
+	writeDigits(wire[5:7], int(month))
+	writeDigits(wire[8:10], day)
+	writeDigits(wire[11:13], hour)
+	writeDigits(wire[14:16], minute)
+	writeDigits(wire[17:19], second)
+	writeDigits(wire[20:23], at.Nanosecond()/int(time.Millisecond))
 	return b, nil
 }
 
-// digits writes n into all of b.
-func digits(b []byte, n int) {
+// writeDigits writes n into all of b.
+func writeDigits(b []byte, n int) {
 	for i := len(b) - 1; i >= 0; i-- {
 		b[i] = byte('0' + n%10)
 		n /= 10
@@ -67,7 +67,7 @@ func (t *Time) UnmarshalText(b []byte) error {
 	if len(b) < len("2006-01-02T15:04:05Z") || b[13] != ':' || bytes.IndexByte(b, ',') >= 0 {
 		return fmt.Errorf("loci: %q is not of RFC 3339", b)
 	}
-	x := At(at)
+	x := TimeOf(at)
 	if x < firstTime || x > lastTime {
 		return fmt.Errorf("loci: the year %d does not fit RFC 3339", at.UTC().Year())
 	}

@@ -12,7 +12,7 @@ import (
 func TestTimesTravelAsUTCWithMilliseconds(t *testing.T) {
 	t.Parallel()
 	for _, at := range []time.Time{time.Unix(0, 0), time.Date(2026, 11, 21, 13, 8, 9, 7_654_321, time.FixedZone("x", 3600)), time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)} {
-		b, err := json.Marshal(loci.At(at))
+		b, err := json.Marshal(loci.TimeOf(at))
 		if want := `"` + at.UTC().Format("2006-01-02T15:04:05.000Z") + `"`; err != nil || string(b) != want {
 			t.Errorf("%s, %v; want %s", b, err, want)
 		}

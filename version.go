@@ -2,19 +2,19 @@ package loci
 
 // A MemoryVersion is what a memory was at one time.
 type MemoryVersion struct {
-	Version    int         `json:"version"`
-	Title      string      `json:"title"`
-	Content    string      `json:"content" jsonschema:"Markdown"`
-	Type       Kind        `json:"type"`
-	Tags       []string    `json:"tags"`
-	Status     Status      `json:"status"`
-	VerifiedAt Time        `json:"verifiedAt,omitzero"`
-	VerifiedBy string      `json:"verifiedBy,omitzero"`
-	Evidence   string      `json:"evidence,omitzero"`
-	Confidence *Confidence `json:"confidence,omitzero"`
-	ValidUntil Time        `json:"validUntil,omitzero"`
-	CreatedBy  string      `json:"createdBy" jsonschema:"The user who made this version"`
-	CreatedAt  Time        `json:"createdAt"`
+	Version    int          `json:"version"`
+	Title      string       `json:"title"`
+	Content    string       `json:"content" jsonschema:"Markdown"`
+	Type       MemoryType   `json:"type"`
+	Tags       []string     `json:"tags"`
+	Status     MemoryStatus `json:"status"`
+	VerifiedAt Time         `json:"verifiedAt,omitzero"`
+	VerifiedBy string       `json:"verifiedBy,omitzero"`
+	Evidence   string       `json:"evidence,omitzero"`
+	Confidence *Confidence  `json:"confidence,omitzero"`
+	ValidUntil Time         `json:"validUntil,omitzero"`
+	CreatedBy  string       `json:"createdBy" jsonschema:"The user who made this version"`
+	CreatedAt  Time         `json:"createdAt"`
 }
 
 // ListVersions is the input of memory.versions.

@@ -7,24 +7,24 @@ type Role string
 
 // The roles, from the least to the most.
 const (
-	Member Role = "member"
-	Admin  Role = "admin"
-	Owner  Role = "owner"
+	RoleMember Role = "member"
+	RoleAdmin  Role = "admin"
+	RoleOwner  Role = "owner"
 )
 
 // Rule lists the roles.
-func (Role) Rule() Rule { return Rule{Enum: words([]Role{Owner, Admin, Member})} }
+func (Role) Rule() Rule { return Rule{Enum: enumValues([]Role{RoleOwner, RoleAdmin, RoleMember})} }
 
 // AtLeast reports whether a holder of r may do what needs the role least.
 func (r Role) AtLeast(least Role) bool { return r.rank() >= least.rank() }
 
 func (r Role) rank() int {
 	switch r {
-	case Owner:
+	case RoleOwner:
 		return 3
-	case Admin:
+	case RoleAdmin:
 		return 2
-	case Member:
+	case RoleMember:
 		return 1
 	}
 	return 0
@@ -35,12 +35,14 @@ type WorkspaceKind string
 
 // The kinds of workspaces.
 const (
-	Personal WorkspaceKind = "personal"
-	Team     WorkspaceKind = "team"
+	WorkspacePersonal WorkspaceKind = "personal"
+	WorkspaceTeam     WorkspaceKind = "team"
 )
 
 // Rule lists the kinds.
-func (WorkspaceKind) Rule() Rule { return Rule{Enum: words([]WorkspaceKind{Personal, Team})} }
+func (WorkspaceKind) Rule() Rule {
+	return Rule{Enum: enumValues([]WorkspaceKind{WorkspacePersonal, WorkspaceTeam})}
+}
 
 // A SecretsPolicy says what a workspace does with credentials in a text.
 type SecretsPolicy string
@@ -54,7 +56,7 @@ const (
 
 // Rule lists the policies.
 func (SecretsPolicy) Rule() Rule {
-	return Rule{Enum: words([]SecretsPolicy{SecretsReject, SecretsRedact, SecretsAllow})}
+	return Rule{Enum: enumValues([]SecretsPolicy{SecretsReject, SecretsRedact, SecretsAllow})}
 }
 
 // Settings are what the managers of a workspace decide.
@@ -64,21 +66,21 @@ type Settings struct {
 
 // A Workspace holds atlases and has members.
 type Workspace struct {
-	ID          string        `json:"id" jsonschema:"UUIDv7"`
-	Name        string        `json:"name"`
-	Kind        WorkspaceKind `json:"kind"`
-	Role        Role          `json:"role" jsonschema:"The caller's role"`
-	MemberCount int           `json:"memberCount"`
-	AtlasCount  int           `json:"atlasCount"`
-	Status      PlaceStatus   `json:"status"`
-	Settings    Settings      `json:"settings"`
-	CreatedAt   Time          `json:"createdAt"`
-	UpdatedAt   Time          `json:"updatedAt"`
+	ID          string          `json:"id" jsonschema:"UUIDv7"`
+	Name        string          `json:"name"`
+	Kind        WorkspaceKind   `json:"kind"`
+	Role        Role            `json:"role" jsonschema:"The caller's role"`
+	MemberCount int             `json:"memberCount"`
+	AtlasCount  int             `json:"atlasCount"`
+	Status      ContainerStatus `json:"status"`
+	Settings    Settings        `json:"settings"`
+	CreatedAt   Time            `json:"createdAt"`
+	UpdatedAt   Time            `json:"updatedAt"`
 }
 
-// Tag identifies this representation of the workspace.
-func (w Workspace) Tag() string {
-	return stateTag(w.ID, strconv.FormatInt(int64(w.UpdatedAt), 36), string(w.Role),
+// EntityTag identifies this representation of the workspace.
+func (w Workspace) EntityTag() string {
+	return entityTag(w.ID, strconv.FormatInt(int64(w.UpdatedAt), 36), string(w.Role),
 		strconv.Itoa(w.MemberCount), strconv.Itoa(w.AtlasCount), string(w.Status))
 }
 
@@ -113,7 +115,7 @@ type OneWorkspace struct {
 }
 
 // ETag identifies this representation of the workspace.
-func (o OneWorkspace) ETag() string { return o.Workspace.Tag() }
+func (o OneWorkspace) ETag() string { return o.Workspace.EntityTag() }
 
 // Workspaces is a page of workspaces, newest first.
 type Workspaces struct {
@@ -121,8 +123,8 @@ type Workspaces struct {
 	NextCursor string      `json:"nextCursor,omitzero" jsonschema:"Absent on the last page"`
 }
 
-// A MemberRecord is a user in a workspace.
-type MemberRecord struct {
+// A Member is a user in a workspace.
+type Member struct {
 	UserID   string `json:"userId"`
 	Email    string `json:"email"`
 	Name     string `json:"name"`
@@ -139,6 +141,6 @@ type ListMembers struct {
 
 // Members is a page of members, newest first.
 type Members struct {
-	Members    []MemberRecord `json:"members"`
-	NextCursor string         `json:"nextCursor,omitzero" jsonschema:"Absent on the last page"`
+	Members    []Member `json:"members"`
+	NextCursor string   `json:"nextCursor,omitzero" jsonschema:"Absent on the last page"`
 }

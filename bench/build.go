@@ -15,18 +15,18 @@ import (
 )
 
 // tags and cgo choose the driver of SQLite.
-var builds = map[string]struct{ tags, cgo string }{"mattn": {"sqlite_fts5", "1"}, "modernc": {"", "0"}}
+var driverBuilds = map[string]struct{ tags, cgo string }{"mattn": {"sqlite_fts5", "1"}, "modernc": {"", "0"}}
 
 // build builds Loci and the floor with every driver, as the Makefile does.
 func (b *bench) build() error {
 	for _, driver := range b.drivers {
-		how, ok := builds[driver]
+		config, ok := driverBuilds[driver]
 		if !ok {
 			return fmt.Errorf("there is no driver %q: mattn, modernc", driver)
 		}
 		for name, path := range map[string]string{"loci": "./cmd/loci", "floor": "./bench/floor"} {
-			c := exec.CommandContext(b.ctx, "go", "build", "-trimpath", "-tags", how.tags, "-o", b.binary(name, driver), path)
-			c.Env = append(os.Environ(), "GOAMD64=v2", "CGO_ENABLED="+how.cgo)
+			c := exec.CommandContext(b.ctx, "go", "build", "-trimpath", "-tags", config.tags, "-o", b.binary(name, driver), path)
+			c.Env = append(os.Environ(), "GOAMD64=v2", "CGO_ENABLED="+config.cgo)
 			if out, err := c.CombinedOutput(); err != nil {
 				return fmt.Errorf("build %s with %s: %w\n%s", path, driver, err, out)
 			}
@@ -39,16 +39,16 @@ func (b *bench) binary(name, driver string) string {
 	return filepath.Join(b.cache, name+"-"+driver)
 }
 
-// command runs a program that answers with one JSON object of texts.
-func (b *bench) command(argv ...string) (map[string]string, error) {
+// runJSON runs a program that answers with one JSON object of texts.
+func (b *bench) runJSON(argv ...string) (map[string]string, error) {
 	c := exec.CommandContext(b.ctx, argv[0], argv[1:]...)
 	c.Env, c.Stderr = environ(), os.Stderr
 	out, err := c.Output()
 	if err != nil {
 		return nil, fmt.Errorf("%v: %w", argv, err)
 	}
-	said := map[string]string{}
-	return said, json.Unmarshal(out, &said)
+	output := map[string]string{}
+	return output, json.Unmarshal(out, &output)
 }
 
 // environ is the environment without settings of Loci's: a run depends on none.
@@ -56,11 +56,11 @@ func environ() []string {
 	return slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "LOCI_") })
 }
 
-// stamp tells databases apart that other versions of notes, tables, documents
+// cacheKey tells databases apart that other versions of notes, tables, documents
 // or segments have left in the cache.
-func stamp() (string, error) {
+func cacheKey() (string, error) {
 	h := sha256.New()
-	fmt.Fprintln(h, generation, search.AnalyzerVersion, search.FormatVersion, search.PassageVersion)
+	fmt.Fprintln(h, corpusVersion, search.AnalyzerVersion, search.FormatVersion, search.ChunkVersion)
 	err := filepath.WalkDir("internal/store/migrations", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -72,8 +72,8 @@ func stamp() (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil)[:4]), err
 }
 
-// copyFolder copies the files of a folder.
-func copyFolder(from, to string) error {
+// copyDir copies the files of a folder.
+func copyDir(from, to string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}

@@ -14,29 +14,29 @@ import (
 
 // Sizes of a round of creates.
 const (
-	together = 1600 // by 32 clients
-	alone    = 150  // by one
+	concurrentCreates = 1600 // by 32 clients
+	serialCreates     = 150  // by one
 )
 
 // create compares creates with a floor that writes the same rows.
 func (b *bench) create() error {
-	from, err := b.prose700()
+	from, err := b.proseFixture()
 	if err != nil {
 		return err
 	}
-	if err := b.createTogether(from); err != nil {
+	if err := b.createConcurrent(from); err != nil {
 		return err
 	}
-	if err := b.createAlone(from); err != nil {
+	if err := b.createSerial(from); err != nil {
 		return err
 	}
-	return b.syncs(from)
+	return b.countSyncs(from)
 }
 
-func (b *bench) createTogether(from *place) error {
-	var sides []contender
+func (b *bench) createConcurrent(from *fixture) error {
+	var sides []benchSide
 	for _, driver := range b.drivers {
-		p, err := b.pairUp(from, driver, "create", "-blob", strconv.Itoa(b.document()))
+		p, err := b.startPair(from, driver, "create", "-blob", strconv.Itoa(b.meanDocumentSize()))
 		if err != nil {
 			return err
 		}
@@ -44,8 +44,8 @@ func (b *bench) createTogether(from *place) error {
 			name string
 			p    *process
 		}{{"floor", p.floor}, {"loci", p.loci}} {
-			sides = append(sides, contender{side.name + " " + driver, func(turn int) (map[string]float64, error) {
-				return side.p.spend(32, together, b.fresh(from, turn, together))
+			sides = append(sides, benchSide{side.name + " " + driver, func(turn int) (map[string]float64, error) {
+				return side.p.cpuPerRequest(32, concurrentCreates, b.uniqueCreates(from, turn, concurrentCreates))
 			}})
 		}
 	}
@@ -53,30 +53,30 @@ func (b *bench) createTogether(from *place) error {
 	if err != nil {
 		return err
 	}
-	b.report.keep("create", s)
+	b.report.saveSeries("create", s)
 	b.compare("create", "700 bytes, 32 clients, folding counted", "us CPU", s, "cpu", 2)
 	return nil
 }
 
-// fresh makes requests with texts that no other turn has.
-func (b *bench) fresh(p *place, turn, n int) func(i int) request {
-	return func(i int) request { return create(p, b.texts.prose(1_000_000+turn*n+i)) }
+// uniqueCreates makes requests with texts that no other turn has.
+func (b *bench) uniqueCreates(p *fixture, turn, n int) func(i int) request {
+	return func(i int) request { return createRequest(p, b.corpus.prose(1_000_000+turn*n+i)) }
 }
 
-// document returns the usual size of a document in the log of changes.
-func (b *bench) document() int {
+// meanDocumentSize returns the usual size of a document in the log of changes.
+func (b *bench) meanDocumentSize() int {
 	const n = 200
 	sum := 0
 	for i := range n {
-		text := b.texts.prose(i)
-		sum += len(search.Encoded(text[:32], text))
+		text := b.corpus.prose(i)
+		sum += len(search.AnalyzeEncoded(text[:32], text))
 	}
 	return sum / n
 }
 
-// createAlone compares the time of one client's create with that of the disk.
-func (b *bench) createAlone(from *place) error {
-	at, err := b.copy(from, "alone")
+// createSerial compares the time of one client's create with that of the disk.
+func (b *bench) createSerial(from *fixture) error {
+	at, err := b.copyFixture(from, "alone")
 	if err != nil {
 		return err
 	}
@@ -85,23 +85,23 @@ func (b *bench) createAlone(from *place) error {
 		return err
 	}
 	s, err := b.interleave(1,
-		contender{"fsync", func(int) (map[string]float64, error) { return b.disk(alone) }},
-		contender{"loci", func(turn int) (map[string]float64, error) {
-			_, wall, err := p.queue(alone, b.fresh(at, 1000+turn, alone))
+		benchSide{"fsync", func(int) (map[string]float64, error) { return b.measureFsync(serialCreates) }},
+		benchSide{"loci", func(turn int) (map[string]float64, error) {
+			_, wall, err := p.sendSequentially(serialCreates, b.uniqueCreates(at, 1000+turn, serialCreates))
 			return map[string]float64{"p50": quantile(wall, .5) / 1000}, err
 		}})
 	if err != nil {
 		return err
 	}
-	b.report.keep("create alone", s)
+	b.report.saveSeries("create alone", s)
 	loci, disk := s.median("loci p50"), s.median("fsync p50")
 	b.report.add(line{Row: "create", What: "one client, p50", Unit: "ms", Loci: loci, Floor: disk, Ratio: loci / disk})
-	b.report.add(line{Row: "create", What: "one client, p50 beyond an fdatasync's p50", Unit: "ms", Loci: loci - disk, Bar: 1, Value: true})
+	b.report.add(line{Row: "create", What: "one client, p50 beyond an fdatasync's p50", Unit: "ms", Loci: loci - disk, Threshold: 1, IsAbsolute: true})
 	return nil
 }
 
-// disk writes pages into a file that is there already, each with an fdatasync.
-func (b *bench) disk(n int) (map[string]float64, error) {
+// measureFsync writes pages into a file that is there already, each with an fdatasync.
+func (b *bench) measureFsync(n int) (map[string]float64, error) {
 	f, err := os.Create(filepath.Join(b.scratch, "disk"))
 	if err != nil {
 		return nil, err
@@ -115,24 +115,24 @@ func (b *bench) disk(n int) (map[string]float64, error) {
 	}
 	var wall []float64
 	for i := range n {
-		began := time.Now()
+		start := time.Now()
 		if _, err := f.WriteAt(make([]byte, 4096), int64(i)*4096); err != nil {
 			return nil, err
 		}
-		if err := through(f); err != nil {
+		if err := fdatasync(f); err != nil {
 			return nil, err
 		}
-		wall = append(wall, float64(time.Since(began).Nanoseconds())/1e6)
+		wall = append(wall, float64(time.Since(start).Nanoseconds())/1e6)
 	}
 	return map[string]float64{"p50": quantile(wall, .5)}, nil
 }
 
-var synced = regexp.MustCompile(`(?m)^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s+(?:\d+\s+)?(?:fdatasync|fsync)$`)
+var straceLine = regexp.MustCompile(`(?m)^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s+(?:\d+\s+)?(?:fdatasync|fsync)$`)
 
-// syncs counts what is written through to the disk, checkpoints and the end of
+// countSyncs counts what is written through to the disk, checkpoints and the end of
 // the server included, by running it under strace.
-func (b *bench) syncs(from *place) error {
-	at, err := b.copy(from, "traced")
+func (b *bench) countSyncs(from *fixture) error {
+	at, err := b.copyFixture(from, "traced")
 	if err != nil {
 		return err
 	}
@@ -143,29 +143,29 @@ func (b *bench) syncs(from *place) error {
 		fmt.Fprintln(os.Stderr, "  no strace, no count of fdatasync:", err)
 		return nil
 	}
-	if p.pid, err = child(p.pid); err != nil {
+	if p.pid, err = childPID(p.pid); err != nil {
 		return err
 	}
-	err = p.send(32, together, b.fresh(at, 2000, together), nil)
+	err = p.sendAll(32, concurrentCreates, b.uniqueCreates(at, 2000, concurrentCreates), nil)
 	p.stop()
 	if err != nil {
 		return err
 	}
-	said, err := os.ReadFile(counts)
+	output, err := os.ReadFile(counts)
 	if err != nil {
 		return err
 	}
 	sum := 0.0
-	for _, found := range synced.FindAllStringSubmatch(string(said), -1) {
+	for _, found := range straceLine.FindAllStringSubmatch(string(output), -1) {
 		n, _ := strconv.ParseFloat(found[1], 64) // digits
 		sum += n
 	}
-	b.report.add(line{Row: "create", What: "fdatasync and fsync for one create, 32 clients", Unit: "calls", Loci: sum / together, Bar: .25, Value: true})
+	b.report.add(line{Row: "create", What: "fdatasync and fsync for one create, 32 clients", Unit: "calls", Loci: sum / concurrentCreates, Threshold: .25, IsAbsolute: true})
 	return nil
 }
 
-// child returns the process that another one started.
-func child(pid int) (int, error) {
+// childPID returns the process that another one started.
+func childPID(pid int) (int, error) {
 	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid))
 	if err != nil {
 		return 0, err

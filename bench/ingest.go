@@ -15,120 +15,120 @@ import (
 // How long each side of ingest works in a turn, and what a client who reads between
 // two searches waits.
 const (
-	ingestFor = 4 * time.Second
-	thinking  = 100 * time.Millisecond
+	ingestDuration = 4 * time.Second
+	thinkTime      = 100 * time.Millisecond
 )
 
 // ingest compares what the built-in model embeds in a loop, with one thread, with
 // what a server embeds that has memories waiting: while nobody searches, and while
 // clients do, by words. The texts are the notes.
 func (b *bench) ingest() error {
-	from, err := b.place(fmt.Sprintf("notes-%d", b.memories/4), "", b.fillWith(b.memories/4, b.texts.note))
+	from, err := b.fixture(fmt.Sprintf("notes-%d", b.memories/4), "", b.loader(b.memories/4, b.corpus.note))
 	if err != nil {
 		return err
 	}
-	at, err := b.copy(from, "ingest")
+	at, err := b.copyFixture(from, "ingest")
 	if err != nil {
 		return err
 	}
-	still, err := b.copy(from, "ingest-still")
+	withoutEmbedder, err := b.copyFixture(from, "ingest-still")
 	if err != nil {
 		return err
 	}
 	at.embedder = []string{} // the built-in one
-	sides := []contender{
-		{"alone", b.embedding(embed.NewMiniLM())},
-		{"server", b.ingesting(at, nothing)},
+	sides := []benchSide{
+		{"alone", b.measureEmbedder(embed.NewMiniLM())},
+		{"server", b.measureIngest(at, noSearches)},
 	}
-	for _, c := range []crowd{{"busy", 0}, {"reading", thinking}} {
-		sides = append(sides, contender{c.name, b.ingesting(still, c)}, contender{c.name + " ingest", b.ingesting(at, c)})
+	for _, c := range []searchLoad{{"busy", 0}, {"reading", thinkTime}} {
+		sides = append(sides, benchSide{c.name, b.measureIngest(withoutEmbedder, c)}, benchSide{c.name + " ingest", b.measureIngest(at, c)})
 	}
 	s, err := b.interleave(1, sides...)
 	if err != nil {
 		return err
 	}
-	b.report.keep("ingest", s)
+	b.report.saveSeries("ingest", s)
 	b.reportIngest(s)
 	return nil
 }
 
 func (b *bench) reportIngest(s series) {
-	b.report.add(s.beside(line{Row: "ingest", What: "embedder alone, one thread, over the memories of a server that is not searched", Unit: "us CPU", Bar: .9, Least: true}, "server cpu", "alone cpu"))
+	b.report.add(s.ratioLine(line{Row: "ingest", What: "embedder alone, one thread, over the memories of a server that is not searched", Unit: "us CPU", Threshold: .9, HigherIsBetter: true}, "server cpu", "alone cpu"))
 	for _, c := range []struct {
 		name, what string
 		bar        float64
 	}{{"server", "nobody searches", .9}, {"reading ingest", "8 clients search who read for 100 ms", .9}, {"busy ingest", "8 clients search without a pause", .9}} {
-		l := s.beside(line{Row: "ingest", What: "memories a second while " + c.what + ", over the embedder alone", Unit: "1/s", Bar: c.bar}, c.name+" rate", "alone rate")
-		l.Least = true
+		l := s.ratioLine(line{Row: "ingest", What: "memories a second while " + c.what + ", over the embedder alone", Unit: "1/s", Threshold: c.bar}, c.name+" rate", "alone rate")
+		l.HigherIsBetter = true
 		b.report.add(l)
 	}
 	for _, c := range []struct{ name, what string }{{"reading", "8 clients who read for 100 ms"}, {"busy", "8 clients without a pause"}} {
 		for _, p := range []string{"p50", "p99"} {
-			bar := map[string]float64{"p99": 1.5}[p]
-			b.report.add(s.beside(line{Row: "ingest", What: "search of " + c.what + ", " + p + " while memories are embedded, over without", Unit: "ms", Bar: bar}, c.name+" ingest "+p, c.name+" "+p))
+			threshold := map[string]float64{"p99": 1.5}[p]
+			b.report.add(s.ratioLine(line{Row: "ingest", What: "search of " + c.what + ", " + p + " while memories are embedded, over without", Unit: "ms", Threshold: threshold}, c.name+" ingest "+p, c.name+" "+p))
 		}
 	}
 }
 
-// embedding embeds passages in this process.
-func (b *bench) embedding(m *embed.MiniLM) func(turn int) (map[string]float64, error) {
+// measureEmbedder embeds passages in this process.
+func (b *bench) measureEmbedder(m *embed.MiniLM) func(turn int) (map[string]float64, error) {
 	return func(turn int) (map[string]float64, error) {
 		n := 0
-		before, began := ownCPU(), time.Now()
-		for ; time.Since(began) < ingestFor; n++ {
-			text := b.texts.note(turn*1000 + n)
-			if _, err := m.Embed(b.ctx, search.Passages(text[:32], text, m)); err != nil {
+		before, start := selfCPU(), time.Now()
+		for ; time.Since(start) < ingestDuration; n++ {
+			text := b.corpus.note(turn*1000 + n)
+			if _, err := m.Embed(b.ctx, search.Chunks(text[:32], text, m)); err != nil {
 				return nil, err
 			}
 		}
-		return map[string]float64{"rate": float64(n) / time.Since(began).Seconds(), "cpu": (ownCPU() - before) / float64(n)}, nil
+		return map[string]float64{"rate": float64(n) / time.Since(start).Seconds(), "cpu": (selfCPU() - before) / float64(n)}, nil
 	}
 }
 
-// A crowd is some clients who search, with a pause after each answer.
-type crowd struct {
+// A searchLoad is some clients who search, with a pause after each answer.
+type searchLoad struct {
 	name  string
 	pause time.Duration
 }
 
-var nothing crowd
+var noSearches searchLoad
 
-// ingesting starts a server, and tells how many memories it embeds and how long a
+// measureIngest starts a server, and tells how many memories it embeds and how long a
 // crowd's searches take.
-func (b *bench) ingesting(at *place, c crowd) func(turn int) (map[string]float64, error) {
+func (b *bench) measureIngest(at *fixture, c searchLoad) func(turn int) (map[string]float64, error) {
 	return func(turn int) (map[string]float64, error) {
 		p, err := b.serve(b.drivers[0], at, true)
 		if err != nil {
 			return nil, err
 		}
 		defer p.stop()
-		if err := p.send(connections, 200, func(i int) request { return ask(at.Key, b.texts.question(i)) }, nil); err != nil {
+		if err := p.sendAll(connections, 200, func(i int) request { return searchRequest(at.Key, b.corpus.question(i)) }, nil); err != nil {
 			return nil, err
 		}
-		left, began, err := p.change(at)
+		left, start, err := p.waitForProgress(at)
 		if err != nil {
 			return nil, err
 		}
 		before := p.cpu()
-		wall, err := p.searched(c, func(i int) request { return askAnew(at.Key, b.texts.question(turn*1000+i), i) })
+		wall, err := p.runSearches(c, func(i int) request { return uncachedSearchRequest(at.Key, b.corpus.question(turn*1000+i), i) })
 		if err != nil {
 			return nil, err
 		}
-		now, ended, err := p.change(at)
+		now, ended, err := p.waitForProgress(at)
 		n, spent := float64(left-now), p.cpu()-before
-		return map[string]float64{"rate": n / ended.Sub(began).Seconds(), "cpu": spent / max(n, 1), "p50": quantile(wall, .5), "p99": quantile(wall, .99)}, err
+		return map[string]float64{"rate": n / ended.Sub(start).Seconds(), "cpu": spent / max(n, 1), "p50": quantile(wall, .5), "p99": quantile(wall, .99)}, err
 	}
 }
 
-// ownCPU returns the microseconds that this process has spent.
-func ownCPU() float64 {
-	n, _ := cpuOf(os.Getpid())
+// selfCPU returns the microseconds that this process has spent.
+func selfCPU() float64 {
+	n, _ := processCPU(os.Getpid())
 	return float64(n) / 1000
 }
 
-// change waits until a server with memories that wait has embedded some, and tells
+// waitForProgress waits until a server with memories that wait has embedded some, and tells
 // how many are left, and when that was.
-func (p *process) change(at *place) (left int, when time.Time, err error) {
+func (p *process) waitForProgress(at *fixture) (left int, when time.Time, err error) {
 	if at.embedder == nil {
 		return 0, time.Now(), nil
 	}
@@ -142,14 +142,14 @@ func (p *process) change(at *place) (left int, when time.Time, err error) {
 	return left, time.Now(), err
 }
 
-// searched lets a crowd search for a time, and returns the milliseconds of each
+// runSearches lets a crowd search for a time, and returns the milliseconds of each
 // search.
-func (p *process) searched(c crowd, made func(i int) request) (wall []float64, err error) {
+func (p *process) runSearches(c searchLoad, makeRequest func(i int) request) (wall []float64, err error) {
 	if c.name == "" {
-		time.Sleep(ingestFor)
+		time.Sleep(ingestDuration)
 		return []float64{0}, nil
 	}
-	end := time.Now().Add(ingestFor)
+	end := time.Now().Add(ingestDuration)
 	lists, errs := make([][]float64, connections), make([]error, connections)
 	var all sync.WaitGroup
 	for n := range connections {
@@ -161,9 +161,9 @@ func (p *process) searched(c crowd, made func(i int) request) (wall []float64, e
 			}
 			defer w.Close()
 			for i := n; time.Now().Before(end) && errs[n] == nil; i += connections {
-				began := time.Now()
-				_, errs[n] = w.ask(made(i))
-				lists[n] = append(lists[n], float64(time.Since(began).Nanoseconds())/1e6)
+				start := time.Now()
+				_, errs[n] = w.do(makeRequest(i))
+				lists[n] = append(lists[n], float64(time.Since(start).Nanoseconds())/1e6)
 				time.Sleep(c.pause)
 			}
 		})

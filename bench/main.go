@@ -22,19 +22,19 @@ import (
 
 // A bench is one run.
 type bench struct {
-	ctx      context.Context
-	rounds   int
-	memories int
-	drivers  []string
-	postgres string // address of a server; empty is none
-	profile  string
-	cache    string // folder of binaries and loaded databases, for later runs
-	scratch  string // folder of this run
-	report   report
-	texts    *texts
-	stub     *stub      // an embedder that costs nothing, and
-	silent   *stub      // one that never answers
-	alive    []*process // of the row under way
+	ctx        context.Context
+	rounds     int
+	memories   int
+	drivers    []string
+	postgres   string // address of a server; empty is none
+	profile    string
+	cache      string // folder of binaries and loaded databases, for later runs
+	scratch    string // folder of this run
+	report     report
+	corpus     *corpus
+	stub       *embedderStub // an embedder that costs nothing, and
+	silentStub *embedderStub // one that never answers
+	running    []*process    // of the row under way
 }
 
 // rows in the order in which they run: the one that loads goes before those
@@ -43,9 +43,9 @@ var rows = []struct {
 	name string
 	run  func(*bench) error
 }{
-	{"door", (*bench).door}, {"get", (*bench).get}, {"create", (*bench).create}, {"life", (*bench).life}, {"list", (*bench).list}, {"memory", (*bench).memory},
-	{"search", (*bench).search}, {"neighbours", (*bench).neighbours}, {"reach", (*bench).reach}, {"start", (*bench).first},
-	{"meaning", (*bench).meaning}, {"ingest", (*bench).ingest},
+	{"door", (*bench).transport}, {"get", (*bench).get}, {"create", (*bench).create}, {"life", (*bench).lifecycle}, {"list", (*bench).list}, {"memory", (*bench).memory},
+	{"search", (*bench).search}, {"neighbours", (*bench).neighbours}, {"reach", (*bench).manyWorkspaces}, {"start", (*bench).startup},
+	{"meaning", (*bench).semantic}, {"ingest", (*bench).ingest},
 }
 
 func main() {
@@ -53,7 +53,7 @@ func main() {
 		exit(serveProfiled(os.Args[2:]))
 	}
 	if len(os.Args) > 2 && os.Args[1] == "door" {
-		exit(serveDoor(os.Args[2], len(os.Args) > 3))
+		exit(serveTransport(os.Args[2], len(os.Args) > 3))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -82,7 +82,7 @@ func run(ctx context.Context) (err error) {
 	flag.StringVar(&b.profile, "profile", "", "file for CPU profiles of Loci, one for each server that is started: FILE.1, FILE.2 ...")
 	flag.Parse()
 	b.drivers = strings.Split(*drivers, ",")
-	if _, err := cpuOf(os.Getpid()); err != nil {
+	if _, err := processCPU(os.Getpid()); err != nil {
 		return err
 	}
 	if err := b.prepare(); err != nil {
@@ -92,24 +92,24 @@ func run(ctx context.Context) (err error) {
 	if b.stub, err = newStub(false); err != nil {
 		return err
 	}
-	if b.silent, err = newStub(true); err != nil {
+	if b.silentStub, err = newStub(true); err != nil {
 		return err
 	}
 	if err := b.build(); err != nil {
 		return err
 	}
-	all, others := ticks()
-	if err := b.each(*only); err != nil {
+	all, others := cpuTicks()
+	if err := b.runRows(*only); err != nil {
 		return err
 	}
-	nowAll, nowOthers := ticks()
-	b.report.others = max(0, (nowOthers-others)/(nowAll-all))
+	nowAll, nowOthers := cpuTicks()
+	b.report.otherWork = max(0, (nowOthers-others)/(nowAll-all))
 	b.report.print(os.Stdout)
 	return b.report.save(*out, b)
 }
 
-// each runs the rows that are asked for.
-func (b *bench) each(only string) error {
+// runRows runs the rows that are asked for.
+func (b *bench) runRows(only string) error {
 	wanted := map[string]bool{}
 	for name := range strings.SplitSeq(only, ",") {
 		wanted[name] = name != ""
@@ -121,10 +121,10 @@ func (b *bench) each(only string) error {
 		delete(wanted, r.name)
 		fmt.Fprintln(os.Stderr, "bench:", r.name)
 		err := r.run(b)
-		for _, p := range b.alive {
+		for _, p := range b.running {
 			p.stop()
 		}
-		if b.alive = nil; err != nil {
+		if b.running = nil; err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
 		}
 	}

@@ -23,7 +23,7 @@ type process struct {
 	stopped bool
 }
 
-var listens = regexp.MustCompile(`listens on http://([0-9.:]+)`)
+var listenLine = regexp.MustCompile(`listens on http://([0-9.:]+)`)
 
 // start runs a server and returns once it listens. Its log goes to a file, as
 // that of a service does. It is stopped at the end of the row, if not before.
@@ -43,16 +43,16 @@ func (b *bench) start(env []string, argv ...string) (*process, error) {
 		return nil, err
 	}
 	p := &process{cmd: c, pid: c.Process.Pid}
-	b.alive = append(b.alive, p)
+	b.running = append(b.running, p)
 	in := bufio.NewReader(out)
 	for p.address == "" {
 		text, err := in.ReadString('\n')
 		if err != nil {
 			c.Wait()
-			said, _ := os.ReadFile(log.Name())
-			return nil, fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, said)
+			output, _ := os.ReadFile(log.Name())
+			return nil, fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, output)
 		}
-		if found := listens.FindStringSubmatch(text); found != nil {
+		if found := listenLine.FindStringSubmatch(text); found != nil {
 			p.address = found[1]
 		}
 	}
@@ -77,13 +77,13 @@ func (p *process) stop() {
 // cpu returns the microseconds of user and system time that the process has
 // spent. Of one that has ended it is 0: whoever asks it hears so on the wire.
 func (p *process) cpu() float64 {
-	n, _ := cpuOf(p.pid)
+	n, _ := processCPU(p.pid)
 	return float64(n) / 1000
 }
 
-// quiet waits until the server does nothing more, so that what it does after
+// waitIdle waits until the server does nothing more, so that what it does after
 // its answers counts too, and returns its CPU.
-func (p *process) quiet() float64 {
+func (p *process) waitIdle() float64 {
 	before := p.cpu()
 	for range 600 {
 		time.Sleep(50 * time.Millisecond)
@@ -96,8 +96,8 @@ func (p *process) quiet() float64 {
 	return before
 }
 
-// anonymous returns the bytes of memory that no file stands behind.
-func (p *process) anonymous() (float64, error) {
+// anonymousMemory returns the bytes of memory that no file stands behind.
+func (p *process) anonymousMemory() (float64, error) {
 	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.pid), "status"))
 	if err != nil {
 		return 0, err
@@ -111,17 +111,17 @@ func (p *process) anonymous() (float64, error) {
 	return 0, fmt.Errorf("the kernel does not tell RssAnon")
 }
 
-// resting is the pause after which an index is tidied (store/folder.go), and some more.
-const resting = 17 * time.Second
+// mergeIdlePause is the pause after which an index is tidied (store/folder.go), and some more.
+const mergeIdlePause = 17 * time.Second
 
-// rest waits until the server has tidied its indexes. Of many workspaces some have
+// waitMerged waits until the server has tidied its indexes. Of many workspaces some have
 // their turn later: it has done once it spends less than half a hundredth of a
 // processor.
-func (p *process) rest() {
+func (p *process) waitMerged() {
 	for before := p.cpu(); ; {
-		time.Sleep(resting)
-		now := p.quiet()
-		if now-before < float64(resting.Microseconds())/200 {
+		time.Sleep(mergeIdlePause)
+		now := p.waitIdle()
+		if now-before < float64(mergeIdlePause.Microseconds())/200 {
 			return
 		}
 		before = now

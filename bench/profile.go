@@ -16,11 +16,11 @@ import (
 // is the server.
 const profileVariable = "BENCH_PROFILE"
 
-var profiles int
+var profileCount int
 
 func (b *bench) nextProfile() string {
-	profiles++
-	return fmt.Sprintf("%s.%d", b.profile, profiles)
+	profileCount++
+	return fmt.Sprintf("%s.%d", b.profile, profileCount)
 }
 
 // serveProfiled is `loci serve` with a profile of its CPU.

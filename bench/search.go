@@ -11,54 +11,54 @@ import (
 	"strconv"
 )
 
-// notes returns the database with many notes in one workspace.
-func (b *bench) notes(db string) (*place, error) {
+// notesFixture returns the database with many notes in one workspace.
+func (b *bench) notesFixture(db string) (*fixture, error) {
 	name := "notes-" + strconv.Itoa(b.memories)
 	if db != "" {
 		name += "-postgres"
 	}
-	return b.place(name, db, b.fillWith(b.memories, b.texts.note))
+	return b.fixture(name, db, b.loader(b.memories, b.corpus.note))
 }
 
-// ask is a search for the best 20.
-func ask(key, query string) request {
+// searchRequest is a search for the best 20.
+func searchRequest(key, query string) request {
 	return newRequest("POST", "/v1/memories/search", key, map[string]any{"query": query, "mode": "keyword", "limit": 20})
 }
 
-// askAnew is ask number i. All notes are notes: other types beside change nothing
+// uncachedSearchRequest is ask number i. All notes are notes: other types beside change nothing
 // but that the server does not know the ranking from the last time.
-func askAnew(key, query string, i int) request {
+func uncachedSearchRequest(key, query string, i int) request {
 	types := []string{"note"}
 	for n, name := range []string{"fact", "decision", "preference", "task", "architecture"} {
 		if i>>n&1 == 1 {
 			types = append(types, name)
 		}
 	}
-	return askIn(key, query, "keyword", types...)
+	return searchInModeRequest(key, query, "keyword", types...)
 }
 
 // Questions are what is searched for.
-type questions struct {
-	name  string
-	text  func(i int) string
-	most  [2]float64 // ms of CPU: p50 and p99; 0 is no bar
-	stock int        // how many FTS5 gets in a round: it takes seconds for few
+type querySet struct {
+	name       string
+	text       func(i int) string
+	maxCPU     [2]float64 // ms of CPU: p50 and p99; 0 is no bar
+	ftsQueries int        // how many FTS5 gets in a round: it takes seconds for few
 }
 
-func (b *bench) questions() []questions {
-	return []questions{{"two words", b.texts.pair, [2]float64{.6, 0}, 100}, {"two frequent words", b.texts.frequent, [2]float64{}, 20}, {"whole questions", b.texts.question, [2]float64{1, 6}, 20}}
+func (b *bench) querySets() []querySet {
+	return []querySet{{"two words", b.corpus.wordPair, [2]float64{.6, 0}, 100}, {"two frequent words", b.corpus.frequentPair, [2]float64{}, 20}, {"whole questions", b.corpus.question, [2]float64{1, 6}, 20}}
 }
 
-// searches are those of one kind in a round.
-const searches = 400
+// searchesPerTurn are those of one kind in a round.
+const searchesPerTurn = 400
 
 // search compares searches with stock FTS5, and each database with the first.
 func (b *bench) search() error {
-	from, err := b.notes("")
+	from, err := b.notesFixture("")
 	if err != nil {
 		return err
 	}
-	sides, err := b.searchers(from)
+	sides, err := b.startSearchSides(from)
 	if err != nil {
 		return err
 	}
@@ -66,18 +66,18 @@ func (b *bench) search() error {
 	if err != nil {
 		return err
 	}
-	b.report.keep("search", s)
-	for _, q := range b.questions() {
+	b.report.saveSeries("search", s)
+	for _, q := range b.querySets() {
 		b.reportSearch(q, s)
 	}
 	return nil
 }
 
-// searchers starts all sides of a search.
-func (b *bench) searchers(from *place) ([]contender, error) {
-	var sides []contender
+// startSearchSides starts all sides of a search.
+func (b *bench) startSearchSides(from *fixture) ([]benchSide, error) {
+	var sides []benchSide
 	for _, driver := range b.drivers {
-		at, err := b.copy(from, "notes-"+driver)
+		at, err := b.copyFixture(from, "notes-"+driver)
 		if err != nil {
 			return nil, err
 		}
@@ -85,9 +85,9 @@ func (b *bench) searchers(from *place) ([]contender, error) {
 		if err != nil {
 			return nil, err
 		}
-		sides = append(sides, contender{"loci " + driver, b.asking(p, from.Key)})
+		sides = append(sides, benchSide{"loci " + driver, b.measureSearch(p, from.Key)})
 	}
-	table, err := b.stock(from)
+	table, err := b.ftsCopy(from)
 	if err != nil {
 		return nil, err
 	}
@@ -95,49 +95,49 @@ func (b *bench) searchers(from *place) ([]contender, error) {
 	if err != nil {
 		return nil, err
 	}
-	sides = append(sides, contender{"floor", b.finding(floor)})
+	sides = append(sides, benchSide{"floor", b.measureFTS(floor)})
 	if b.postgres != "" {
-		p, key, err := b.onPostgres()
+		p, key, err := b.startOnPostgres()
 		if err != nil {
 			return nil, err
 		}
-		sides = append(sides, contender{"loci postgres", b.asking(p, key)})
+		sides = append(sides, benchSide{"loci postgres", b.measureSearch(p, key)})
 	}
 	return sides, nil
 }
 
-func (b *bench) reportSearch(q questions, s series) {
+func (b *bench) reportSearch(q querySet, s series) {
 	first := "loci " + b.drivers[0] + " " + q.name
 	for i, p := range []string{"p50", "p99"} {
-		b.report.add(line{Row: "search", What: q.name + ", " + p + ", " + b.drivers[0], Unit: "ms CPU", Loci: s.median(first + " " + p), Bar: q.most[i], Value: true})
+		b.report.add(line{Row: "search", What: q.name + ", " + p + ", " + b.drivers[0], Unit: "ms CPU", Loci: s.median(first + " " + p), Threshold: q.maxCPU[i], IsAbsolute: true})
 	}
 	b.report.add(line{Row: "search", What: q.name + ", mean of 8 clients, " + b.drivers[0], Unit: "ms CPU", Loci: s.median(first + " busy")})
 	b.report.add(line{Row: "search", What: q.name + ", p50 of wall time, one client", Unit: "ms", Loci: s.median(first + " wall")})
-	for _, way := range ways {
-		b.report.add(s.beside(line{Row: "search", What: q.name + ", p50, " + way.what + " over Loci", Unit: "ms CPU", Bar: 20, Least: true},
+	for _, way := range ftsVariants {
+		b.report.add(s.ratioLine(line{Row: "search", What: q.name + ", p50, " + way.what + " over Loci", Unit: "ms CPU", Threshold: 20, HigherIsBetter: true},
 			first+" p50", "floor "+q.name+" "+way.what))
 	}
-	b.report.add(s.beside(line{Row: "search", What: q.name + ", p50, Loci over 20 rows that nobody searched for", Unit: "ms CPU"}, first+" p50", "floor rows"))
+	b.report.add(s.ratioLine(line{Row: "search", What: q.name + ", p50, Loci over 20 rows that nobody searched for", Unit: "ms CPU"}, first+" p50", "floor rows"))
 	b.compareDrivers("search", q.name, "ms CPU", s, q.name+" p50")
 	if b.postgres != "" {
-		b.report.add(s.beside(line{Row: "search", What: q.name + ", p50, PostgreSQL over SQLite", Unit: "ms CPU", Bar: 2}, "loci postgres "+q.name+" p50", first+" p50"))
-		b.report.add(s.beside(line{Row: "search", What: q.name + ", p50 of wall time, PostgreSQL over SQLite", Unit: "ms"}, "loci postgres "+q.name+" wall", first+" wall"))
+		b.report.add(s.ratioLine(line{Row: "search", What: q.name + ", p50, PostgreSQL over SQLite", Unit: "ms CPU", Threshold: 2}, "loci postgres "+q.name+" p50", first+" p50"))
+		b.report.add(s.ratioLine(line{Row: "search", What: q.name + ", p50 of wall time, PostgreSQL over SQLite", Unit: "ms"}, "loci postgres "+q.name+" wall", first+" wall"))
 	}
 }
 
-// asking asks Loci questions of each kind: one after another, for the CPU of
+// measureSearch asks Loci questions of each kind: one after another, for the CPU of
 // each, and several at once, for the mean of a server that is busy.
-func (b *bench) asking(p *process, key string) func(turn int) (map[string]float64, error) {
+func (b *bench) measureSearch(p *process, key string) func(turn int) (map[string]float64, error) {
 	return func(turn int) (map[string]float64, error) {
 		figures := map[string]float64{}
-		for _, q := range b.questions() {
-			made := func(i int) request { return askAnew(key, q.text(turn*searches+i), i) }
-			cpu, wall, err := p.queue(searches, made)
+		for _, q := range b.querySets() {
+			makeRequest := func(i int) request { return uncachedSearchRequest(key, q.text(turn*searchesPerTurn+i), i) }
+			cpu, wall, err := p.sendSequentially(searchesPerTurn, makeRequest)
 			if err != nil {
 				return nil, err
 			}
 			figures[q.name+" p50"], figures[q.name+" p99"], figures[q.name+" wall"] = quantile(cpu, .5)/1000, quantile(cpu, .99)/1000, quantile(wall, .5)/1000
-			busy, err := p.spend(connections, searches, func(i int) request { return askAnew(key, q.text(turn*searches+i), i+1) })
+			busy, err := p.cpuPerRequest(connections, searchesPerTurn, func(i int) request { return uncachedSearchRequest(key, q.text(turn*searchesPerTurn+i), i+1) })
 			if err != nil {
 				return nil, err
 			}
@@ -148,16 +148,16 @@ func (b *bench) asking(p *process, key string) func(turn int) (map[string]float6
 }
 
 // How stock FTS5 is asked the same questions.
-var ways = []struct{ what, path string }{
+var ftsVariants = []struct{ what, path string }{
 	{"FTS5", "/best?q="},
 	{"FTS5 without stop words", "/best?stop&q="},
 	{"FTS5 without stop words that counts matches", "/counted?stop&q="},
 }
 
-// someRows asks for 20 rows by their numbers: what the answer to a search takes
+// rowsRequest asks for 20 rows by their numbers: what the answer to a search takes
 // where nothing is searched for.
-func (b *bench) someRows(i int) request {
-	r := source(ofReads, i)
+func (b *bench) rowsRequest(i int) request {
+	r := newRand(seedReads, i)
 	rids := make([]int, 20)
 	for k := range rids {
 		rids[k] = 1 + r.IntN(b.memories)
@@ -166,19 +166,19 @@ func (b *bench) someRows(i int) request {
 	return newRequest("GET", "/rows?q="+url.QueryEscape(string(list)), "", nil)
 }
 
-// finding asks FTS5, and for rows.
-func (b *bench) finding(p *process) func(turn int) (map[string]float64, error) {
+// measureFTS asks FTS5, and for rows.
+func (b *bench) measureFTS(p *process) func(turn int) (map[string]float64, error) {
 	return func(turn int) (map[string]float64, error) {
 		figures := map[string]float64{}
-		cpu, _, err := p.queue(searches, func(i int) request { return b.someRows(turn*searches + i) })
+		cpu, _, err := p.sendSequentially(searchesPerTurn, func(i int) request { return b.rowsRequest(turn*searchesPerTurn + i) })
 		if err != nil {
 			return nil, err
 		}
 		figures["rows"] = quantile(cpu, .5) / 1000
-		for _, q := range b.questions() {
-			for _, way := range ways {
-				cpu, _, err := p.queue(q.stock, func(i int) request {
-					return newRequest("GET", way.path+url.QueryEscape(q.text(turn*searches+i)), "", nil)
+		for _, q := range b.querySets() {
+			for _, way := range ftsVariants {
+				cpu, _, err := p.sendSequentially(q.ftsQueries, func(i int) request {
+					return newRequest("GET", way.path+url.QueryEscape(q.text(turn*searchesPerTurn+i)), "", nil)
 				})
 				if err != nil {
 					return nil, err
@@ -190,8 +190,8 @@ func (b *bench) finding(p *process) func(turn int) (map[string]float64, error) {
 	}
 }
 
-// stock returns a copy of the database with a table of FTS5.
-func (b *bench) stock(from *place) (path string, err error) {
+// ftsCopy returns a copy of the database with a table of FTS5.
+func (b *bench) ftsCopy(from *fixture) (path string, err error) {
 	path = filepath.Join(from.Dir, "fts5", "loci.db")
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
@@ -213,13 +213,13 @@ func (b *bench) stock(from *place) (path string, err error) {
 	return path, nil
 }
 
-// onPostgres starts Loci on the same notes in PostgreSQL.
-func (b *bench) onPostgres() (*process, string, error) {
-	address, err := b.database("loci_bench_" + strconv.Itoa(b.memories))
+// startOnPostgres starts Loci on the same notes in PostgreSQL.
+func (b *bench) startOnPostgres() (*process, string, error) {
+	address, err := b.databaseURL("loci_bench_" + strconv.Itoa(b.memories))
 	if err != nil {
 		return nil, "", err
 	}
-	at, err := b.notes(address)
+	at, err := b.notesFixture(address)
 	if err != nil {
 		return nil, "", err
 	}

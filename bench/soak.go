@@ -19,54 +19,54 @@ import (
 	"time"
 )
 
-// soakGrowth is by how much the anonymous memory of a server may grow from the
+// maxSoakGrowth is by how much the anonymous memory of a server may grow from the
 // second third of a soak to the last one.
-const soakGrowth = 1.1
+const maxSoakGrowth = 1.1
 
 // A soak is a long steady load on one server. Memory, files and latencies are
 // sampled; what grows without a bound shows.
 type soak struct {
 	*bench
-	length  time.Duration
-	rate    int
-	clients int
-	keep    int // memories of a client; beyond it deletes one before it makes another
+	duration          time.Duration
+	rate              int
+	clients           int
+	memoriesPerClient int // memories of a client; beyond it deletes one before it makes another
 
 	server  *process
-	at      *place
+	fixture *fixture
 	metrics string // address of the server's metrics
-	began   time.Time
+	start   time.Time
 
-	mu      sync.Mutex
-	took    map[string][]float64 // milliseconds of the running minute, by kind
-	asked   int
-	failed  int
-	last    error
-	samples []soakSample
+	mu        sync.Mutex
+	latencies map[string][]float64 // milliseconds of the running minute, by kind
+	calls     int
+	failed    int
+	lastErr   error
+	samples   []soakSample
 }
 
 // A soakSample is what the server holds at one moment, in MB.
 type soakSample struct {
-	at                            time.Duration
-	anonymous, mapped, heap, goes float64
-	database, log                 float64
-	files                         int
-	routines                      float64
+	at                                time.Duration
+	anonymous, mapped, heap, goMemory float64
+	database, wal                     float64
+	files                             int
+	goroutines                        float64
 }
 
 // runSoak loads a server for a while and fails where its memory grows.
 func runSoak(ctx context.Context, args []string) error {
-	s := &soak{bench: &bench{ctx: ctx, drivers: []string{"mattn"}}, took: map[string][]float64{}}
+	s := &soak{bench: &bench{ctx: ctx, drivers: []string{"mattn"}}, latencies: map[string][]float64{}}
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
-	flags.DurationVar(&s.length, "for", 30*time.Minute, "how long the load lasts")
+	flags.DurationVar(&s.duration, "for", 30*time.Minute, "how long the load lasts")
 	flags.IntVar(&s.rate, "rate", 60, "operations a second")
 	flags.IntVar(&s.clients, "clients", 8, "connections")
-	flags.IntVar(&s.keep, "keep", 400, "memories that a client keeps: with many, the caches fill over hours")
+	flags.IntVar(&s.memoriesPerClient, "keep", 400, "memories that a client keeps: with many, the caches fill over hours")
 	flags.StringVar(&s.drivers[0], "driver", s.drivers[0], "driver of SQLite: mattn or modernc")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if s.length < 30*time.Second || s.rate < 1 || s.clients < 1 || s.keep < 20 {
+	if s.duration < 30*time.Second || s.rate < 1 || s.clients < 1 || s.memoriesPerClient < 20 {
 		return errors.New("soak: -for must be at least 30s, -rate and -clients at least 1, -keep at least 20")
 	}
 	if err := s.prepare(); err != nil {
@@ -76,12 +76,12 @@ func runSoak(ctx context.Context, args []string) error {
 	if err := s.build(); err != nil {
 		return err
 	}
-	if err := s.open(); err != nil {
+	if err := s.startServer(); err != nil {
 		return err
 	}
 	defer s.server.stop()
-	s.load()
-	return s.judge()
+	s.runLoad()
+	return s.verdict()
 }
 
 // prepare makes the folders and reads the texts.
@@ -93,12 +93,12 @@ func (b *bench) prepare() (err error) {
 	if b.scratch, err = os.MkdirTemp(b.cache, "run-"); err != nil {
 		return err
 	}
-	b.texts, err = readTexts("../shared/data/retrieval")
+	b.corpus, err = readCorpus("../shared/data/retrieval")
 	return err
 }
 
-// open starts the server with its own embedder, as it is by default.
-func (s *soak) open() (err error) {
+// startServer starts the server with its own embedder, as it is by default.
+func (s *soak) startServer() (err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -107,28 +107,28 @@ func (s *soak) open() (err error) {
 	if err := l.Close(); err != nil {
 		return err
 	}
-	s.at = &place{Dir: filepath.Join(s.scratch, "soak"), Keys: map[string]string{}, embedder: []string{"LOCI_METRICS_LISTEN=" + s.metrics}}
-	if err := s.accounts(s.at); err != nil {
+	s.fixture = &fixture{Dir: filepath.Join(s.scratch, "soak"), Keys: map[string]string{}, embedder: []string{"LOCI_METRICS_LISTEN=" + s.metrics}}
+	if err := s.createAccounts(s.fixture); err != nil {
 		return err
 	}
-	s.server, err = s.serve(s.drivers[0], s.at, false)
+	s.server, err = s.serve(s.drivers[0], s.fixture, false)
 	return err
 }
 
-// load has the clients work at the rate until the time is over, and samples.
-func (s *soak) load() {
-	s.began = time.Now()
-	end := time.After(s.length)
+// runLoad has the clients work at the rate until the time is over, and samples.
+func (s *soak) runLoad() {
+	s.start = time.Now()
+	end := time.After(s.duration)
 	turns := make(chan int, 4*s.rate) // what the server is behind by; more is not asked
 	var all sync.WaitGroup
 	for range s.clients {
-		all.Go(func() { s.client(turns) })
+		all.Go(func() { s.runClient(turns) })
 	}
 	tick := time.NewTicker(time.Second / time.Duration(s.rate))
 	defer tick.Stop()
-	every := min(10*time.Second, s.length/12)
-	look, minute := time.NewTicker(every), time.NewTicker(time.Minute)
-	defer look.Stop()
+	every := min(10*time.Second, s.duration/12)
+	sampleTick, minute := time.NewTicker(every), time.NewTicker(time.Minute)
+	defer sampleTick.Stop()
 	defer minute.Stop()
 	fmt.Println("minute  calls  failed  create p50/p99  search p50/p99 ms  anonymous  Go heap  Go all  mapped  database  log MB  files  goroutines")
 	for n := 0; ; {
@@ -139,17 +139,17 @@ func (s *soak) load() {
 				n++
 			default:
 			}
-		case <-look.C:
+		case <-sampleTick.C:
 			s.sample()
 		case <-minute.C:
-			s.tell()
+			s.printMinute()
 		case <-s.ctx.Done():
 			close(turns)
 			all.Wait()
 			return
 		case <-end:
 			s.sample()
-			s.tell()
+			s.printMinute()
 			close(turns)
 			all.Wait()
 			return
@@ -157,10 +157,10 @@ func (s *soak) load() {
 	}
 }
 
-// client sends one request after another over one connection, made anew where
+// runClient sends one request after another over one connection, made anew where
 // it fails.
-func (s *soak) client(turns <-chan int) {
-	var w *wire
+func (s *soak) runClient(turns <-chan int) {
+	var w *conn
 	var own []string
 	defer func() {
 		if w != nil {
@@ -171,20 +171,20 @@ func (s *soak) client(turns <-chan int) {
 		if w == nil {
 			var err error
 			if w, err = s.server.dial(); err != nil {
-				s.note("dial", 0, err)
+				s.record("dial", 0, err)
 				continue
 			}
 		}
 		kind, r := s.request(n, own)
-		began := time.Now()
-		body, err := w.ask(r)
-		s.note(kind, time.Since(began), err)
+		start := time.Now()
+		body, err := w.do(r)
+		s.record(kind, time.Since(start), err)
 		switch {
 		case err != nil:
 			w.Close()
 			w = nil
 		case kind == "create":
-			own = append(own, idOf(body))
+			own = append(own, firstID(body))
 		case kind == "delete":
 			own = own[1:]
 		}
@@ -194,32 +194,32 @@ func (s *soak) client(turns <-chan int) {
 // request returns the request with a number: one of what people and agents do,
 // as often as they may.
 func (s *soak) request(n int, own []string) (kind string, r request) {
-	dice := rand.New(rand.NewPCG(77, uint64(n)))
-	key, pick := s.at.Key, dice.IntN(100)
+	rng := rand.New(rand.NewPCG(77, uint64(n)))
+	key, pick := s.fixture.Key, rng.IntN(100)
 	if len(own) < 10 {
 		pick = 0
 	}
-	if len(own) >= s.keep && pick < 28 {
+	if len(own) >= s.memoriesPerClient && pick < 28 {
 		pick = 99 // deletes
 	}
-	id := func() string { return own[dice.IntN(len(own))] }
+	id := func() string { return own[rng.IntN(len(own))] }
 	switch {
 	case pick < 28:
-		return "create", create(s.at, s.texts.note(n))
+		return "create", createRequest(s.fixture, s.corpus.note(n))
 	case pick < 58:
-		query := s.texts.question(dice.IntN(1 << 20))
+		query := s.corpus.question(rng.IntN(1 << 20))
 		if pick%2 == 0 {
-			query = s.texts.pair(dice.IntN(1 << 20))
+			query = s.corpus.wordPair(rng.IntN(1 << 20))
 		}
-		return "search", askIn(key, query, []string{"keyword", "semantic", "hybrid", "auto"}[dice.IntN(4)])
+		return "search", searchInModeRequest(key, query, []string{"keyword", "semantic", "hybrid", "auto"}[rng.IntN(4)])
 	case pick < 70:
 		return "get", newRequest("GET", "/v1/memories/"+id(), key, nil)
 	case pick < 78:
 		return "list", newRequest("GET", "/v1/memories?limit=50", key, nil)
 	case pick < 84:
-		return "update", newRequest("PATCH", "/v1/memories/"+id(), key, map[string]any{"content": s.texts.prose(n)})
+		return "update", newRequest("PATCH", "/v1/memories/"+id(), key, map[string]any{"content": s.corpus.prose(n)})
 	case pick < 88:
-		return "append", newRequest("POST", "/v1/memories/"+id()+"/append", key, map[string]any{"content": s.texts.prose(n)[:120]})
+		return "append", newRequest("POST", "/v1/memories/"+id()+"/append", key, map[string]any{"content": s.corpus.prose(n)[:120]})
 	case pick < 91:
 		return "context", newRequest("GET", "/v1/memories/context", key, nil)
 	case pick < 93:
@@ -230,46 +230,46 @@ func (s *soak) request(n int, own []string) (kind string, r request) {
 	return "delete", newRequest("DELETE", "/v1/memories/"+own[0], key, nil)
 }
 
-func (s *soak) note(kind string, took time.Duration, err error) {
+func (s *soak) record(kind string, elapsed time.Duration, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.asked++
+	s.calls++
 	if err != nil {
-		s.failed, s.last = s.failed+1, fmt.Errorf("%s: %w", kind, err)
+		s.failed, s.lastErr = s.failed+1, fmt.Errorf("%s: %w", kind, err)
 		return
 	}
-	s.took[kind] = append(s.took[kind], float64(took.Microseconds())/1000)
+	s.latencies[kind] = append(s.latencies[kind], float64(elapsed.Microseconds())/1000)
 }
 
 // sample notes what the server holds.
 func (s *soak) sample() {
-	x := soakSample{at: time.Since(s.began)}
-	rollup := fields(fmt.Sprintf("/proc/%d/smaps_rollup", s.server.pid))
+	x := soakSample{at: time.Since(s.start)}
+	rollup := readNumbers(fmt.Sprintf("/proc/%d/smaps_rollup", s.server.pid))
 	x.anonymous = rollup["Anonymous:"] / 1024
 	x.mapped = rollup["Rss:"]/1024 - x.anonymous
-	x.database = size(filepath.Join(s.at.Dir, "loci.db"))
-	x.log = size(filepath.Join(s.at.Dir, "loci.db-wal"))
+	x.database = fileMB(filepath.Join(s.fixture.Dir, "loci.db"))
+	x.wal = fileMB(filepath.Join(s.fixture.Dir, "loci.db-wal"))
 	if list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.server.pid)); err == nil {
 		x.files = len(list)
 	}
 	if res, err := http.Get("http://" + s.metrics + "/metrics"); err == nil {
 		text, _ := io.ReadAll(res.Body)
 		res.Body.Close()
-		of := words(string(text))
-		x.heap, x.goes, x.routines = of["go_memstats_heap_inuse_bytes"]/1e6, (of["go_memstats_sys_bytes"]-of["go_memstats_heap_released_bytes"])/1e6, of["go_goroutines"]
+		of := parseNumbers(string(text))
+		x.heap, x.goMemory, x.goroutines = of["go_memstats_heap_inuse_bytes"]/1e6, (of["go_memstats_sys_bytes"]-of["go_memstats_heap_released_bytes"])/1e6, of["go_goroutines"]
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.samples = append(s.samples, x)
 }
 
-// fields reads lines of a name and a number.
-func fields(file string) map[string]float64 {
+// readNumbers reads lines of a name and a number.
+func readNumbers(file string) map[string]float64 {
 	text, _ := os.ReadFile(file) // what cannot be read is not there
-	return words(string(text))
+	return parseNumbers(string(text))
 }
 
-func words(text string) map[string]float64 {
+func parseNumbers(text string) map[string]float64 {
 	of := map[string]float64{}
 	for line := range strings.Lines(text) {
 		if f := strings.Fields(line); len(f) > 1 {
@@ -281,7 +281,7 @@ func words(text string) map[string]float64 {
 	return of
 }
 
-func size(file string) float64 {
+func fileMB(file string) float64 {
 	i, err := os.Stat(file)
 	if err != nil {
 		return 0
@@ -289,44 +289,44 @@ func size(file string) float64 {
 	return float64(i.Size()) / 1e6
 }
 
-// tell prints the minute that ends.
-func (s *soak) tell() {
+// printMinute prints the minute that ends.
+func (s *soak) printMinute() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var x soakSample
 	if len(s.samples) > 0 {
 		x = s.samples[len(s.samples)-1]
 	}
-	c, q := s.took["create"], s.took["search"]
-	fmt.Printf("%6.1f %6d %7d %7.1f %7.1f %8.1f %8.1f %12.1f %8.1f %7.1f %7.1f %9.1f %7.1f %6d %11.0f\n", time.Since(s.began).Minutes(), s.asked, s.failed,
-		quantile(c, .5), quantile(c, .99), quantile(q, .5), quantile(q, .99), x.anonymous, x.heap, x.goes, x.mapped, x.database, x.log, x.files, x.routines)
-	clear(s.took)
+	c, q := s.latencies["create"], s.latencies["search"]
+	fmt.Printf("%6.1f %6d %7d %7.1f %7.1f %8.1f %8.1f %12.1f %8.1f %7.1f %7.1f %9.1f %7.1f %6d %11.0f\n", time.Since(s.start).Minutes(), s.calls, s.failed,
+		quantile(c, .5), quantile(c, .99), quantile(q, .5), quantile(q, .99), x.anonymous, x.heap, x.goMemory, x.mapped, x.database, x.wal, x.files, x.goroutines)
+	clear(s.latencies)
 }
 
-// judge compares the last third with the second.
-func (s *soak) judge() error {
-	second, third := s.third(1), s.third(2)
+// verdict compares the last third with the second.
+func (s *soak) verdict() error {
+	second, third := s.meanOfThird(1), s.meanOfThird(2)
 	ratio := third / cmp.Or(second, 1)
 	fmt.Printf("soak: %d calls in %v, %d failed; anonymous memory %.1f MB in the second third, %.1f MB in the last: %.3f (at most %.2f)\n",
-		s.asked, time.Since(s.began).Round(time.Second), s.failed, second, third, ratio, soakGrowth)
+		s.calls, time.Since(s.start).Round(time.Second), s.failed, second, third, ratio, maxSoakGrowth)
 	switch {
 	case s.ctx.Err() != nil:
 		return s.ctx.Err()
 	case second == 0:
 		return errors.New("soak: the kernel does not tell the memory of the server")
 	case s.failed > 0:
-		return fmt.Errorf("soak: %d calls failed, the last with: %w", s.failed, s.last)
-	case ratio > soakGrowth:
+		return fmt.Errorf("soak: %d calls failed, the last with: %w", s.failed, s.lastErr)
+	case ratio > maxSoakGrowth:
 		return errors.New("soak: the memory of the server grows without a bound")
 	}
 	return nil
 }
 
-// third returns the mean of the anonymous memory in a third of the time.
-func (s *soak) third(n int) float64 {
+// meanOfThird returns the mean of the anonymous memory in a third of the time.
+func (s *soak) meanOfThird(n int) float64 {
 	var sum float64
 	in := slices.DeleteFunc(slices.Clone(s.samples), func(x soakSample) bool {
-		return x.at < s.length*time.Duration(n)/3 || x.at > s.length*time.Duration(n+1)/3+time.Second
+		return x.at < s.duration*time.Duration(n)/3 || x.at > s.duration*time.Duration(n+1)/3+time.Second
 	})
 	for _, x := range in {
 		sum += x.anonymous

@@ -12,73 +12,73 @@ import (
 )
 
 // A CallOption says something about one call beside its input.
-type CallOption func(*exchange)
+type CallOption func(*request)
 
-// An exchange is one call on its way.
-type exchange struct {
-	method string
-	url    string
-	body   []byte
-	header http.Header
-	answer *http.Header
+// An request is one call on its way.
+type request struct {
+	method         string
+	url            string
+	body           []byte
+	header         http.Header
+	responseHeader *http.Header
 }
 
 // IdempotencyKey makes a POST safe to repeat: the server answers a second call
 // with the same key as it did the first, and the client may try it again.
-func IdempotencyKey(key string) CallOption { return header("Idempotency-Key", key) }
+func IdempotencyKey(key string) CallOption { return withHeader("Idempotency-Key", key) }
 
 // IfMatch lets a change happen only while the record has this entity tag.
-func IfMatch(tag string) CallOption { return header("If-Match", tag) }
+func IfMatch(tag string) CallOption { return withHeader("If-Match", tag) }
 
 // RequestID names the call in the server's log and in its answer.
-func RequestID(id string) CallOption { return header("X-Request-Id", id) }
+func RequestID(id string) CallOption { return withHeader("X-Request-Id", id) }
 
 // AsAgent says that a trusted agent makes the call, not the person.
-func AsAgent() CallOption { return header("X-Loci-Actor", "agent") }
+func AsAgent() CallOption { return withHeader("X-Loci-Actor", "agent") }
 
-// Answered puts the header of the answer into h: ETag, X-Request-Id,
+// WithResponseHeader puts the header of the answer into h: ETag, X-Request-Id,
 // Idempotency-Replayed.
-func Answered(h *http.Header) CallOption { return func(x *exchange) { x.answer = h } }
+func WithResponseHeader(h *http.Header) CallOption { return func(x *request) { x.responseHeader = h } }
 
-func header(name, value string) CallOption {
-	return func(x *exchange) {
+func withHeader(name, value string) CallOption {
+	return func(x *request) {
 		if value != "" {
 			x.header.Set(name, value)
 		}
 	}
 }
 
-// call runs an operation: route is "METHOD /path" with the fields of the path
+// do runs an operation: route is "METHOD /path" with the fields of the path
 // in braces.
-func call[Out any](ctx context.Context, c *Client, route string, in any, options []CallOption) (out Out, err error) {
+func do[Out any](ctx context.Context, c *Client, route string, in any, options []CallOption) (out Out, err error) {
 	given, err := json.Marshal(in)
 	if err != nil {
 		return out, err
 	}
 	method, path, _ := strings.Cut(route, " ")
-	raw, err := c.Call(ctx, method, path, given, options...)
+	raw, err := c.Do(ctx, method, path, given, options...)
 	if err != nil {
 		return out, err
 	}
 	if err := json.Unmarshal(raw, &out); err != nil {
-		return out, &loci.Error{Code: loci.InternalError, Message: "The answer of the server cannot be read: is it newer than this program?", Err: err}
+		return out, &loci.Error{Code: loci.CodeInternalError, Message: "The answer of the server cannot be read: is it newer than this program?", Err: err}
 	}
 	return out, nil
 }
 
-// Call sends a flat JSON object to where its fields belong. Those that pattern
+// Do sends a flat JSON object to where its fields belong. Those that pattern
 // has in braces go into the path; of GET and DELETE the others go into the
 // query, where a list repeats its name; of every other method they are the body.
 // It returns the answer's JSON object.
-func (c *Client) Call(ctx context.Context, method, pattern string, in []byte, options ...CallOption) ([]byte, error) {
+func (c *Client) Do(ctx context.Context, method, pattern string, in []byte, options ...CallOption) ([]byte, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(in, &fields); err != nil {
-		return nil, loci.Fail(loci.InvalidQuery, "the input must be a JSON object")
+		return nil, loci.NewError(loci.CodeInvalidQuery, "the input must be a JSON object")
 	}
 	path := pattern
 	for name, value := range fields {
 		if place := "{" + name + "}"; strings.Contains(pattern, place) {
-			path = strings.ReplaceAll(path, place, segment(name, text(value)))
+			path = strings.ReplaceAll(path, place, pathSegment(name, queryValue(value)))
 			delete(fields, name)
 		}
 	}
@@ -87,43 +87,43 @@ func (c *Client) Call(ctx context.Context, method, pattern string, in []byte, op
 		if err != nil {
 			return nil, err
 		}
-		return c.Do(ctx, method, path, nil, body, options...)
+		return c.roundTrip(ctx, method, path, nil, body, options...)
 	}
 	query := make(url.Values, len(fields))
 	for name, value := range fields {
-		query[name] = texts(value)
+		query[name] = queryValues(value)
 	}
-	return c.Do(ctx, method, path, query, nil, options...)
+	return c.roundTrip(ctx, method, path, query, nil, options...)
 }
 
-// segment escapes the segment of a path that is the field of that name. An id
+// pathSegment escapes the segment of a path that is the field of that name. An id
 // that is none could be a word of another route, /v1/memories/context, or a step
 // up: it becomes one that no record has, and the server says that nothing is
 // found, as it does of any such id.
-func segment(name, s string) string {
+func pathSegment(name, s string) string {
 	if strings.HasSuffix(name, "Id") && !loci.ValidID(s) || strings.Trim(s, ".") == "" {
 		return "-"
 	}
 	return url.PathEscape(s)
 }
 
-// texts writes a JSON value as the values of one name in a query: those of a
+// queryValues writes a JSON value as the values of one name in a query: those of a
 // list one by one, where a comma within an item is written \,.
-func texts(raw json.RawMessage) []string {
+func queryValues(raw json.RawMessage) []string {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || raw[0] != '[' {
-		return []string{text(raw)}
+		return []string{queryValue(raw)}
 	}
 	var items []json.RawMessage
 	_ = json.Unmarshal(raw, &items) // it was read as JSON before
 	out := make([]string, len(items))
 	for i, item := range items {
-		out[i] = strings.ReplaceAll(text(item), ",", `\,`)
+		out[i] = strings.ReplaceAll(queryValue(item), ",", `\,`)
 	}
 	return out
 }
 
-// text writes a JSON value that is no list as a query or a path has it.
-func text(raw json.RawMessage) string {
+// queryValue writes a JSON value that is no list as a query or a path has it.
+func queryValue(raw json.RawMessage) string {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || raw[0] != '"' {
 		return string(raw)
 	}

@@ -9,9 +9,9 @@ import (
 	"github.com/loci-memory/loci/client"
 )
 
-func TestTheCauseOfAnErrorIsToldOnce(t *testing.T) {
+func TestErrorMentionsCauseOnce(t *testing.T) {
 	t.Parallel()
-	c, err := client.New("http://127.0.0.1:1", client.WithPatience(1, 0))
+	c, err := client.New("http://127.0.0.1:1", client.WithRetry(1, 0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,13 +24,13 @@ import (
 
 // A Client calls one Loci server.
 type Client struct {
-	base  string // without a slash at its end
-	key   string
-	http  *http.Client
-	plain bool
-	agent string        // User-Agent
-	wait  time.Duration // the longest pause before another try
-	tries int
+	baseURL        string // without a slash at its end
+	key            string
+	http           *http.Client
+	allowPlainHTTP bool
+	userAgent      string        // User-Agent
+	maxBackoff     time.Duration // the longest pause before another try
+	maxTries       int
 }
 
 // An Option sets up a Client.
@@ -49,23 +49,23 @@ func WithHTTP(h *http.Client) Option {
 }
 
 // WithUserAgent names the program to the server.
-func WithUserAgent(name string) Option { return func(c *Client) { c.agent = name } }
+func WithUserAgent(name string) Option { return func(c *Client) { c.userAgent = name } }
 
 // WithPlainHTTP allows a key to travel over http to a host that is not this
 // machine. Whoever listens on the way can read it.
-func WithPlainHTTP() Option { return func(c *Client) { c.plain = true } }
+func WithPlainHTTP() Option { return func(c *Client) { c.allowPlainHTTP = true } }
 
-// WithPatience sets how often a call is tried at most, and the longest pause
+// WithRetry sets how often a call is tried at most, and the longest pause
 // before another try: a server that asks for more is not tried again. Without
 // it, a call is tried 4 times with pauses of at most 20 seconds.
-func WithPatience(tries int, longest time.Duration) Option {
-	return func(c *Client) { c.tries, c.wait = max(1, tries), longest }
+func WithRetry(tries int, maxPause time.Duration) Option {
+	return func(c *Client) { c.maxTries, c.maxBackoff = max(1, tries), maxPause }
 }
 
 // New returns a client of the server at address, such as
 // https://loci.example.org.
 func New(address string, options ...Option) (*Client, error) {
-	c := &Client{http: &http.Client{Transport: transport(), Timeout: time.Minute}, agent: "loci-go", wait: 20 * time.Second, tries: 4}
+	c := &Client{http: &http.Client{Transport: sharedTransport(), Timeout: time.Minute}, userAgent: "loci-go", maxBackoff: 20 * time.Second, maxTries: 4}
 	for _, o := range options {
 		o(c)
 	}
@@ -74,26 +74,26 @@ func New(address string, options ...Option) (*Client, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return nil, loci.Fail(loci.InvalidQuery, "the server's address must be like https://loci.example.org")
+		return nil, loci.NewError(loci.CodeInvalidQuery, "the server's address must be like https://loci.example.org")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, loci.Fail(loci.InvalidQuery, "the server's address must hold no user, query or fragment")
-	case c.key != "" && u.Scheme == "http" && !c.plain && !loopback(u.Hostname()):
-		return nil, loci.Fail(loci.InvalidQuery, "%s would show the key to everybody on the way: use https", u.Host)
+		return nil, loci.NewError(loci.CodeInvalidQuery, "the server's address must hold no user, query or fragment")
+	case c.key != "" && u.Scheme == "http" && !c.allowPlainHTTP && !isLoopback(u.Hostname()):
+		return nil, loci.NewError(loci.CodeInvalidQuery, "%s would show the key to everybody on the way: use https", u.Host)
 	}
 	for i := range len(c.key) {
 		if c.key[i] <= ' ' || c.key[i] > '~' {
-			return nil, loci.Fail(loci.InvalidQuery, "the key holds a character that no key has")
+			return nil, loci.NewError(loci.CodeInvalidQuery, "the key holds a character that no key has")
 		}
 	}
-	c.base = strings.TrimRight(u.String(), "/")
+	c.baseURL = strings.TrimRight(u.String(), "/")
 	return c, nil
 }
 
 // URL returns the server's address.
-func (c *Client) URL() string { return c.base }
+func (c *Client) URL() string { return c.baseURL }
 
-// transport is that of all clients of a program: they share connections.
-var transport = sync.OnceValue(func() *http.Transport {
+// sharedTransport is that of all clients of a program: they share connections.
+var sharedTransport = sync.OnceValue(func() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
 	t.ResponseHeaderTimeout = 45 * time.Second
@@ -101,8 +101,8 @@ var transport = sync.OnceValue(func() *http.Transport {
 	return t
 })
 
-// loopback reports whether host is this machine.
-func loopback(host string) bool {
+// isLoopback reports whether host is this machine.
+func isLoopback(host string) bool {
 	if host == "localhost" {
 		return true
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-func TestAKeyDoesNotTravelInThePlain(t *testing.T) {
+func TestNewRejectsKeyOverPlainHTTP(t *testing.T) {
 	t.Parallel()
 	for address, ok := range map[string]bool{
 		"https://loci.example.org": true, "http://127.0.0.1:7007": true, "http://localhost:7007": true, "http://[::1]:7007/sub/": true,
@@ -34,19 +34,19 @@ func TestAKeyDoesNotTravelInThePlain(t *testing.T) {
 	}
 }
 
-// seen is a request as a server saw it.
-type seen struct {
+// recordedRequest is a request as a server saw it.
+type recordedRequest struct {
 	line   string
 	header http.Header
 	body   string
 }
 
-// listener answers every request with 200 and keeps it.
-func listener(t *testing.T, answer string) (*Client, *seen) {
-	last := &seen{}
+// newTestServer answers every request with 200 and keeps it.
+func newTestServer(t *testing.T, answer string) (*Client, *recordedRequest) {
+	last := &recordedRequest{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		*last = seen{r.Method + " " + r.RequestURI, r.Header, string(body)}
+		*last = recordedRequest{r.Method + " " + r.RequestURI, r.Header, string(body)}
 		w.Header().Set("ETag", `"e"`)
 		_, _ = io.WriteString(w, answer)
 	}))
@@ -58,35 +58,35 @@ func listener(t *testing.T, answer string) (*Client, *seen) {
 	return c, last
 }
 
-func TestFieldsGoWhereTheyBelong(t *testing.T) {
+func TestDoPlacesFieldsInPathQueryAndBody(t *testing.T) {
 	t.Parallel()
-	c, last := listener(t, `{"ok":true}`)
-	limit := loci.ListMemories{AtlasID: "a b", Type: []loci.Kind{"fact", "note"}, Tags: loci.Tags{"x,y", `z\`},
+	c, last := newTestServer(t, `{"ok":true}`)
+	limit := loci.ListMemories{AtlasID: "a b", Type: []loci.MemoryType{"fact", "note"}, Tags: loci.Tags{"x,y", `z\`},
 		Include: []loci.Include{}, Limit: 5}
 	keywords := loci.Keywords{"<x>"}
 	for want, do := range map[string]func() error{
 		"GET /v1/memories?atlas_id=a+b&limit=5&tags=x%5C%2Cy&tags=z%5C&type=fact&type=note ": func() error {
-			_, err := call[loci.Memories](t.Context(), c, "GET /v1/memories", limit, nil)
+			_, err := do[loci.Memories](t.Context(), c, "GET /v1/memories", limit, nil)
 			return err
 		},
 		"GET /v1/memories/" + anID + " ": func() error {
-			_, err := call[loci.MemoryDetail](t.Context(), c, "GET /v1/memories/{memoryId}", loci.GetMemory{MemoryID: anID}, nil)
+			_, err := do[loci.MemoryDetail](t.Context(), c, "GET /v1/memories/{memoryId}", loci.GetMemory{MemoryID: anID}, nil)
 			return err
 		},
 		"GET /v1/things/a%2Fb%3F ": func() error {
-			_, err := c.Call(t.Context(), "GET", "/v1/things/{name}", []byte(`{"name":"a/b?"}`))
+			_, err := c.Do(t.Context(), "GET", "/v1/things/{name}", []byte(`{"name":"a/b?"}`))
 			return err
 		},
 		"GET /v1/things/- ": func() error {
-			_, err := c.Call(t.Context(), "GET", "/v1/things/{name}", []byte(`{"name":".."}`))
+			_, err := c.Do(t.Context(), "GET", "/v1/things/{name}", []byte(`{"name":".."}`))
 			return err
 		},
 		"PATCH /v1/atlases/" + anID + ` {"keywords":["\u003cx\u003e"]}`: func() error {
-			_, err := call[loci.OneAtlas](t.Context(), c, "PATCH /v1/atlases/{atlasId}", loci.UpdateAtlas{AtlasID: anID, Keywords: &keywords}, nil)
+			_, err := do[loci.OneAtlas](t.Context(), c, "PATCH /v1/atlases/{atlasId}", loci.UpdateAtlas{AtlasID: anID, Keywords: &keywords}, nil)
 			return err
 		},
 		"GET /v1/me ": func() error {
-			_, err := call[loci.OneUser](t.Context(), c, "GET /v1/me", loci.Nothing{}, nil)
+			_, err := do[loci.OneUser](t.Context(), c, "GET /v1/me", loci.Empty{}, nil)
 			return err
 		},
 	} {
@@ -100,9 +100,9 @@ const anID = "01890000-0000-7000-8000-000000000001"
 
 // An id that is a word of another route, or holds what a path is made of,
 // reaches the operation that it was given to.
-func TestWhatIsNoIDReachesNoOtherRoute(t *testing.T) {
+func TestDoEscapesInvalidID(t *testing.T) {
 	t.Parallel()
-	c, last := listener(t, `{"ok":true}`)
+	c, last := newTestServer(t, `{"ok":true}`)
 	for _, id := range []string{"context", "search", "a/b", "a?b", "..", ".", "", strings.ToUpper("0189abcd-0000-7000-8000-000000000001"), anID + "/versions"} {
 		if _, err := c.MemoryGet(t.Context(), loci.GetMemory{MemoryID: id}); err != nil || last.line != "GET /v1/memories/-" {
 			t.Errorf("%q: %s %v", id, last.line, err)
@@ -113,12 +113,12 @@ func TestWhatIsNoIDReachesNoOtherRoute(t *testing.T) {
 	}
 }
 
-func TestACallCarriesWhatIsNoField(t *testing.T) {
+func TestDoSendsHeaders(t *testing.T) {
 	t.Parallel()
-	c, last := listener(t, `{"ok":true,"memory":{"id":"7"}}`)
+	c, last := newTestServer(t, `{"ok":true,"memory":{"id":"7"}}`)
 	var answer http.Header
-	out, err := call[loci.CreatedMemory](t.Context(), c, "POST /v1/memories", loci.CreateMemory{Content: "x"},
-		[]CallOption{IdempotencyKey("once"), IfMatch(`"t"`), RequestID("r"), AsAgent(), Answered(&answer)})
+	out, err := do[loci.CreatedMemory](t.Context(), c, "POST /v1/memories", loci.CreateMemory{Content: "x"},
+		[]CallOption{IdempotencyKey("once"), IfMatch(`"t"`), RequestID("r"), AsAgent(), WithResponseHeader(&answer)})
 	if err != nil || out.Memory.ID != "7" || answer.Get("ETag") != `"e"` {
 		t.Errorf("%+v %v %v", out, answer, err)
 	}
@@ -130,18 +130,18 @@ func TestACallCarriesWhatIsNoField(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatCannotBeReadIsAnError(t *testing.T) {
+func TestDoRejectsUnreadableResponse(t *testing.T) {
 	t.Parallel()
-	c, _ := listener(t, `<html>`)
-	if _, err := call[loci.OneUser](t.Context(), c, "GET /v1/me", loci.Nothing{}, nil); !loci.Is(err, loci.InternalError) {
+	c, _ := newTestServer(t, `<html>`)
+	if _, err := do[loci.OneUser](t.Context(), c, "GET /v1/me", loci.Empty{}, nil); !loci.Is(err, loci.CodeInternalError) {
 		t.Errorf("%v", err)
 	}
-	if _, err := c.Call(t.Context(), "GET", "/v1/me", []byte("[]")); !loci.Is(err, loci.InvalidQuery) {
+	if _, err := c.Do(t.Context(), "GET", "/v1/me", []byte("[]")); !loci.Is(err, loci.CodeInvalidQuery) {
 		t.Errorf("no object: %v", err)
 	}
 }
 
-func TestRefusalsComeBackAsTheyWere(t *testing.T) {
+func TestDoReturnsServerError(t *testing.T) {
 	t.Parallel()
 	status, header, body := 0, "", ""
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -151,7 +151,7 @@ func TestRefusalsComeBackAsTheyWere(t *testing.T) {
 		_, _ = io.WriteString(w, body)
 	}))
 	defer server.Close()
-	c, err := New(server.URL, WithPatience(1, 0))
+	c, err := New(server.URL, WithRetry(1, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,37 +163,37 @@ func TestRefusalsComeBackAsTheyWere(t *testing.T) {
 		hint         string
 		seconds      float64
 	}{
-		{404, "X-A: b", string(problem), loci.NotFound, "Gone.", 0},
-		{429, "Retry-After: 7", `{"code":"rate_limited","message":"Slower."}`, loci.RateLimited, "Slower.", 7},
+		{404, "X-A: b", string(problem), loci.CodeNotFound, "Gone.", 0},
+		{429, "Retry-After: 7", `{"code":"rate_limited","message":"Slower."}`, loci.CodeRateLimited, "Slower.", 7},
 		{418, "X-A: b", `{"code":"new_code","message":"New."}`, "new_code", "New.", 0},
-		{502, "X-A: b", "<html>", loci.Unavailable, "502 Bad Gateway, and not as Loci does", 0},
-		{403, "X-A: b", "", loci.Revoked, "403 Forbidden", 0},
-		{301, "Location: https://other.example.org/", "", loci.InternalError, "use that address", 0},
+		{502, "X-A: b", "<html>", loci.CodeUnavailable, "502 Bad Gateway, and not as Loci does", 0},
+		{403, "X-A: b", "", loci.CodeRevoked, "403 Forbidden", 0},
+		{301, "Location: https://other.example.org/", "", loci.CodeInternalError, "use that address", 0},
 	} {
 		status, header, body = a.status, a.header, a.body
-		_, err := c.Do(t.Context(), "GET", "/v1/me", nil, nil)
+		_, err := c.roundTrip(t.Context(), "GET", "/v1/me", nil, nil)
 		e := loci.AsError(err)
-		if e.Code != a.code || !strings.Contains(e.Message, a.hint) || e.Retry.Seconds() != a.seconds {
+		if e.Code != a.code || !strings.Contains(e.Message, a.hint) || e.RetryAfter.Seconds() != a.seconds {
 			t.Errorf("%d: %+v", a.status, e)
 		}
 	}
 }
 
-func TestAServerThatIsNotThereIsUnavailable(t *testing.T) {
+func TestDoReturnsUnavailableWhenServerIsDown(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
-	c, err := New(server.URL, WithKey("loci_live_secret"), WithPatience(1, 0))
+	c, err := New(server.URL, WithKey("loci_live_secret"), WithRetry(1, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = c.Do(t.Context(), "GET", "/v1/me", nil, nil)
-	if !loci.Is(err, loci.Unavailable) || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), server.URL) {
+	_, err = c.roundTrip(t.Context(), "GET", "/v1/me", nil, nil)
+	if !loci.Is(err, loci.CodeUnavailable) || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), server.URL) {
 		t.Errorf("%v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := c.Do(ctx, "GET", "/v1/me", nil, nil); err != context.Canceled {
+	if _, err := c.roundTrip(ctx, "GET", "/v1/me", nil, nil); err != context.Canceled {
 		t.Errorf("canceled: %v", err)
 	}
 }

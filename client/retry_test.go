@@ -13,20 +13,20 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// A script is what a server answers, one call after another; status 0 breaks
+// A scriptedTransport is what a server answers, one call after another; status 0 breaks
 // the connection.
-type script struct {
-	answers []answer
+type scriptedTransport struct {
+	answers []scriptedResponse
 	calls   int
 }
 
-type answer struct {
+type scriptedResponse struct {
 	status int
 	after  string // Retry-After
 	body   string
 }
 
-func (s *script) RoundTrip(*http.Request) (*http.Response, error) {
+func (s *scriptedTransport) RoundTrip(*http.Request) (*http.Response, error) {
 	a := s.answers[min(s.calls, len(s.answers)-1)]
 	s.calls++
 	if a.status == 0 {
@@ -44,39 +44,39 @@ const (
 	quick = `{"code":"rate_limited","message":"Slower."}`
 )
 
-func TestOnlyWhatIsSafeIsTriedAgain(t *testing.T) {
+func TestDoRetriesOnlySafeRequests(t *testing.T) {
 	t.Parallel()
-	fine := answer{200, "", "{}"}
+	fine := scriptedResponse{200, "", "{}"}
 	for name, c := range map[string]struct {
 		method  string
 		options []CallOption
-		answers []answer
+		answers []scriptedResponse
 		calls   int
 		waited  time.Duration // at least
 		fails   bool
 	}{
-		"a rate limit":              {"POST", nil, []answer{{429, "3", quick}, fine}, 2, 3 * time.Second, false},
-		"a busy server":             {"POST", nil, []answer{{503, "1", busy}, {503, "1", busy}, fine}, 3, 2 * time.Second, false},
-		"without an end":            {"GET", nil, []answer{{503, "1", busy}}, 4, 3 * time.Second, true},
-		"a quota until next month":  {"GET", nil, []answer{{429, "86400", quick}}, 1, 0, true},
-		"a date":                    {"GET", nil, []answer{{429, "Sat, 01 Jan 2000 00:00:05 GMT", quick}, fine}, 2, 5 * time.Second, false},
-		"a read that broke":         {"GET", nil, []answer{{}, {502, "", "x"}, fine}, 3, 300 * time.Millisecond, false},
-		"a write that broke":        {"POST", nil, []answer{{}}, 1, 0, true},
-		"a proxy without a server":  {"POST", nil, []answer{{503, "", "<html>"}}, 1, 0, true},
-		"a keyed write that broke":  {"POST", []CallOption{IdempotencyKey("k")}, []answer{{}, fine}, 2, 100 * time.Millisecond, false},
-		"a refusal":                 {"GET", nil, []answer{{404, "", `{"code":"not_found"}`}}, 1, 0, true},
-		"a mistake of the server's": {"GET", nil, []answer{{500, "", `{"code":"internal_error"}`}}, 1, 0, true},
+		"a rate limit":              {"POST", nil, []scriptedResponse{{429, "3", quick}, fine}, 2, 3 * time.Second, false},
+		"a busy server":             {"POST", nil, []scriptedResponse{{503, "1", busy}, {503, "1", busy}, fine}, 3, 2 * time.Second, false},
+		"without an end":            {"GET", nil, []scriptedResponse{{503, "1", busy}}, 4, 3 * time.Second, true},
+		"a quota until next month":  {"GET", nil, []scriptedResponse{{429, "86400", quick}}, 1, 0, true},
+		"a date":                    {"GET", nil, []scriptedResponse{{429, "Sat, 01 Jan 2000 00:00:05 GMT", quick}, fine}, 2, 5 * time.Second, false},
+		"a read that broke":         {"GET", nil, []scriptedResponse{{}, {502, "", "x"}, fine}, 3, 300 * time.Millisecond, false},
+		"a write that broke":        {"POST", nil, []scriptedResponse{{}}, 1, 0, true},
+		"a proxy without a server":  {"POST", nil, []scriptedResponse{{503, "", "<html>"}}, 1, 0, true},
+		"a keyed write that broke":  {"POST", []CallOption{IdempotencyKey("k")}, []scriptedResponse{{}, fine}, 2, 100 * time.Millisecond, false},
+		"a refusal":                 {"GET", nil, []scriptedResponse{{404, "", `{"code":"not_found"}`}}, 1, 0, true},
+		"a mistake of the server's": {"GET", nil, []scriptedResponse{{500, "", `{"code":"internal_error"}`}}, 1, 0, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := &script{answers: c.answers}
+				s := &scriptedTransport{answers: c.answers}
 				cl, err := New("https://loci.example.org", WithKey("k"), WithHTTP(&http.Client{Transport: s}))
 				if err != nil {
 					t.Fatal(err)
 				}
 				began := time.Now()
-				_, err = cl.Do(t.Context(), c.method, "/v1/x", nil, nil, c.options...)
+				_, err = cl.roundTrip(t.Context(), c.method, "/v1/x", nil, nil, c.options...)
 				if took := time.Since(began); s.calls != c.calls || (err != nil) != c.fails || took < c.waited || took > c.waited+time.Minute {
 					t.Errorf("%d calls in %v: %v", s.calls, took, err)
 				}
@@ -85,10 +85,10 @@ func TestOnlyWhatIsSafeIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestAWaitEndsWithItsContext(t *testing.T) {
+func TestBackoffEndsWithContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &script{answers: []answer{{429, "10", quick}}}
+		s := &scriptedTransport{answers: []scriptedResponse{{429, "10", quick}}}
 		c, err := New("https://loci.example.org", WithHTTP(&http.Client{Transport: s}))
 		if err != nil {
 			t.Fatal(err)
@@ -96,36 +96,36 @@ func TestAWaitEndsWithItsContext(t *testing.T) {
 		began := time.Now()
 		short, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		_, err = c.Do(short, "GET", "/v1/x", nil, nil)
-		if !loci.Is(err, loci.RateLimited) || time.Since(began) != 0 || loci.AsError(err).Retry != 10*time.Second {
+		_, err = c.roundTrip(short, "GET", "/v1/x", nil, nil)
+		if !loci.Is(err, loci.CodeRateLimited) || time.Since(began) != 0 || loci.AsError(err).RetryAfter != 10*time.Second {
 			t.Errorf("a wait beyond the deadline: %v after %v", err, time.Since(began))
 		}
 		leaving, leave := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, leave)
-		if _, err = c.Do(leaving, "GET", "/v1/x", nil, nil); err == nil || time.Since(began) != time.Second {
+		if _, err = c.roundTrip(leaving, "GET", "/v1/x", nil, nil); err == nil || time.Since(began) != time.Second {
 			t.Errorf("a caller who left: %v after %v", err, time.Since(began))
 		}
 	})
 }
 
-// flood is a body without an end.
-type flood struct{}
+// endlessReader is a body without an end.
+type endlessReader struct{}
 
-func (flood) Read(b []byte) (int, error) { return len(b), nil }
+func (endlessReader) Read(b []byte) (int, error) { return len(b), nil }
 
-type flooded struct{}
+type endlessTransport struct{}
 
-func (flooded) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(flood{})}, nil
+func (endlessTransport) RoundTrip(*http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(endlessReader{})}, nil
 }
 
-func TestAnAnswerIsBounded(t *testing.T) {
+func TestResponseSizeIsLimited(t *testing.T) {
 	t.Parallel()
-	c, err := New("https://loci.example.org", WithHTTP(&http.Client{Transport: flooded{}}))
+	c, err := New("https://loci.example.org", WithHTTP(&http.Client{Transport: endlessTransport{}}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Do(t.Context(), "GET", "/v1/x", nil, nil); !loci.Is(err, loci.PayloadTooLarge) {
+	if _, err := c.roundTrip(t.Context(), "GET", "/v1/x", nil, nil); !loci.Is(err, loci.CodePayloadTooLarge) {
 		t.Errorf("%v", err)
 	}
 }

@@ -47,7 +47,7 @@ func run(ctx context.Context) error {
 		if err != nil || n < 3 || n > 256 {
 			return fmt.Errorf("%q is no number of tokens from 3 to 256", field)
 		}
-		texts = append(texts, newText(n))
+		texts = append(texts, textOfTokens(n))
 	}
 	if *rounds < 1 {
 		return fmt.Errorf("%d rounds", *rounds)
@@ -59,7 +59,7 @@ func run(ctx context.Context) error {
 	}
 	ort, err := startRuntime(ctx, false)
 	if err != nil {
-		r.absent = append(r.absent, "ONNX Runtime is absent: "+err.Error())
+		r.skipped = append(r.skipped, "ONNX Runtime is absent: "+err.Error())
 	} else {
 		defer ort.close()
 		r.version = ort.version
@@ -67,15 +67,15 @@ func run(ctx context.Context) error {
 	}
 	if err == nil && cpu.X86.HasAVX512F {
 		if ort, err = startRuntime(ctx, true); err != nil {
-			r.absent = append(r.absent, "ONNX Runtime without AVX-512 is absent: "+err.Error())
+			r.skipped = append(r.skipped, "ONNX Runtime without AVX-512 is absent: "+err.Error())
 		} else {
 			defer ort.close()
 			r.sides = append(r.sides, ort.side("fp32"))
 		}
 	}
 	for _, name := range []string{"avx2", "avx512vnni"} {
-		if r.at(name) < 0 {
-			r.absent = append(r.absent, "this processor does not run "+name)
+		if r.indexOf(name) < 0 {
+			r.skipped = append(r.skipped, "this processor does not run "+name)
 		}
 	}
 	if err := r.measure(ctx, texts, *rounds); err != nil {

@@ -11,25 +11,25 @@ import (
 	"text/tabwriter"
 )
 
-// batch is how many milliseconds a turn takes at least.
-const batch = 100
+// minTurnMilliseconds is how many milliseconds a turn takes at least.
+const minTurnMilliseconds = 100
 
 type report struct {
 	sides   []side
 	version string   // of ONNX Runtime
-	absent  []string // what is not measured, and why
-	rows    []row
+	skipped []string // what is not measured, and why
+	rows    []tokenRow
 }
 
-// A row has the times of each side, in the order of rounds, and its vector.
-type row struct {
+// A tokenRow has the times of each side, in the order of rounds, and its vector.
+type tokenRow struct {
 	tokens  int
 	times   [][]float64
 	vectors [][]float32
 }
 
 // ratio is the median of what the rounds say of two sides.
-func (r row) ratio(a, b int) float64 {
+func (r tokenRow) ratio(a, b int) float64 {
 	ratios := make([]float64, len(r.times[a]))
 	for i := range ratios {
 		ratios[i] = r.times[a][i] / r.times[b][i]
@@ -42,14 +42,14 @@ func median(x []float64) float64 {
 	return (sorted[(len(x)-1)/2] + sorted[len(x)/2]) / 2
 }
 
-// at returns the place of a side, or -1.
-func (r *report) at(name string) int {
+// indexOf returns the place of a side, or -1.
+func (r *report) indexOf(name string) int {
 	return slices.IndexFunc(r.sides, func(s side) bool { return s.name == name })
 }
 
 func (r *report) measure(ctx context.Context, texts []text, rounds int) error {
 	for _, t := range texts {
-		one, err := r.row(ctx, t, rounds)
+		one, err := r.measureRow(ctx, t, rounds)
 		if err != nil {
 			return fmt.Errorf("%d tokens: %w", t.tokens, err)
 		}
@@ -58,26 +58,26 @@ func (r *report) measure(ctx context.Context, texts []text, rounds int) error {
 	return nil
 }
 
-// row lets all sides have their turns. The first one of each is not counted: it warms
+// measureRow lets all sides have their turns. The first one of each is not counted: it warms
 // up and tells how many runs make a batch.
-func (r *report) row(ctx context.Context, t text, rounds int) (row, error) {
+func (r *report) measureRow(ctx context.Context, t text, rounds int) (tokenRow, error) {
 	n := len(r.sides)
-	runs, one := make([]int, n), row{t.tokens, make([][]float64, n), make([][]float32, n)}
+	runs, one := make([]int, n), tokenRow{t.tokens, make([][]float64, n), make([][]float32, n)}
 	for i, s := range r.sides {
 		if _, _, err := s.embed(ctx, t.words, 1); err != nil {
-			return row{}, fmt.Errorf("%s: %w", s.name, err)
+			return tokenRow{}, fmt.Errorf("%s: %w", s.name, err)
 		}
 		ms, vector, err := s.embed(ctx, t.words, 3)
 		if err != nil {
-			return row{}, fmt.Errorf("%s: %w", s.name, err)
+			return tokenRow{}, fmt.Errorf("%s: %w", s.name, err)
 		}
-		runs[i], one.vectors[i] = 1+int(batch/max(ms, .1)), vector
+		runs[i], one.vectors[i] = 1+int(minTurnMilliseconds/max(ms, .1)), vector
 	}
 	for range rounds {
 		for i, s := range r.sides {
 			ms, _, err := s.embed(ctx, t.words, runs[i])
 			if err != nil {
-				return row{}, fmt.Errorf("%s: %w", s.name, err)
+				return tokenRow{}, fmt.Errorf("%s: %w", s.name, err)
 			}
 			one.times[i] = append(one.times[i], ms)
 		}
@@ -85,25 +85,27 @@ func (r *report) row(ctx context.Context, t text, rounds int) (row, error) {
 	return one, nil
 }
 
-// ratios are the pairs that are compared.
-var ratios = [][2]string{{"avx2", "ort fp32"}, {"avx2", "ort fp32 without avx512"}, {"avx512vnni", "ort int8"}}
+// comparedPairs are the pairs that are compared.
+var comparedPairs = [][2]string{{"avx2", "ort fp32"}, {"avx2", "ort fp32 without avx512"}, {"avx512vnni", "ort int8"}}
 
 func (r *report) print(to io.Writer) {
 	if r.version != "" {
 		fmt.Fprintln(to, "ONNX Runtime", r.version)
 	}
-	for _, a := range r.absent {
+	for _, a := range r.skipped {
 		fmt.Fprintln(to, a)
 	}
 	fmt.Fprintln(to, "\nCPU milliseconds of one text, medians of the rounds, and medians of their ratios:")
-	r.table(to, func(row row, i int) string { return fmt.Sprintf("%.2f", median(row.times[i])) }, true)
-	if exact := r.at("ort fp32"); exact >= 0 {
+	r.table(to, func(row tokenRow, i int) string { return fmt.Sprintf("%.2f", median(row.times[i])) }, true)
+	if exact := r.indexOf("ort fp32"); exact >= 0 {
 		fmt.Fprintln(to, "\nCosine with the vector of float32:")
-		r.table(to, func(row row, i int) string { return fmt.Sprintf("%.5f", cosine(row.vectors[i], row.vectors[exact])) }, false)
+		r.table(to, func(row tokenRow, i int) string {
+			return fmt.Sprintf("%.5f", cosine(row.vectors[i], row.vectors[exact]))
+		}, false)
 	}
 }
 
-func (r *report) table(to io.Writer, cell func(row row, side int) string, compared bool) {
+func (r *report) table(to io.Writer, cell func(row tokenRow, side int) string, compared bool) {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
 	defer w.Flush()
 	fmt.Fprint(w, "tokens\t")
@@ -120,7 +122,7 @@ func (r *report) table(to io.Writer, cell func(row row, side int) string, compar
 			fmt.Fprint(w, cell(row, i), "\t")
 		}
 		for _, pair := range r.pairs(compared) {
-			fmt.Fprintf(w, "%.2f\t", row.ratio(r.at(pair[0]), r.at(pair[1])))
+			fmt.Fprintf(w, "%.2f\t", row.ratio(r.indexOf(pair[0]), r.indexOf(pair[1])))
 		}
 		fmt.Fprintln(w)
 	}
@@ -128,8 +130,8 @@ func (r *report) table(to io.Writer, cell func(row row, side int) string, compar
 
 // pairs are the ratios whose sides are there.
 func (r *report) pairs(wanted bool) (pairs [][2]string) {
-	for _, p := range ratios {
-		if wanted && r.at(p[0]) >= 0 && r.at(p[1]) >= 0 {
+	for _, p := range comparedPairs {
+		if wanted && r.indexOf(p[0]) >= 0 && r.indexOf(p[1]) >= 0 {
 			pairs = append(pairs, p)
 		}
 	}

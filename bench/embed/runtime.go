@@ -16,13 +16,13 @@ import (
 	"path/filepath"
 )
 
-// files are what is not Go: the Python part, and what hides AVX-512 from it.
+// embeddedFiles are what is not Go: the Python part, and what hides AVX-512 from it.
 //
 //go:embed worker.py graph.py requirements.txt hide/noavx512.c
-var files embed.FS
+var embeddedFiles embed.FS
 
-// An onnx is a process of Python with ONNX Runtime; see worker.py.
-type onnx struct {
+// An onnxProcess is a process of Python with ONNX Runtime; see worker.py.
+type onnxProcess struct {
 	version string
 	name    string // of its sides, after "ort"
 	process *exec.Cmd
@@ -31,17 +31,17 @@ type onnx struct {
 }
 
 // startRuntime starts a process, from which AVX-512 may be hidden.
-func startRuntime(ctx context.Context, hidden bool) (*onnx, error) {
+func startRuntime(ctx context.Context, withoutAVX512 bool) (*onnxProcess, error) {
 	dir, err := install(ctx)
 	if err != nil {
 		return nil, err
 	}
 	c := exec.CommandContext(ctx, filepath.Join(dir, "bin", "python"), "-B", filepath.Join(dir, "worker.py"))
 	c.Env = append(os.Environ(), "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1")
-	o := &onnx{process: c}
-	if hidden {
+	o := &onnxProcess{process: c}
+	if withoutAVX512 {
 		o.name = " without avx512"
-		library, err := hiding(ctx, dir)
+		library, err := buildHideLibrary(ctx, dir)
 		if err != nil {
 			return nil, err
 		}
@@ -69,13 +69,13 @@ func startRuntime(ctx context.Context, hidden bool) (*onnx, error) {
 	return o, nil
 }
 
-func (o *onnx) close() {
+func (o *onnxProcess) close() {
 	_ = o.in.Close() // which ends it
 	_ = o.process.Wait()
 }
 
 // side returns one of the process's models.
-func (o *onnx) side(model string) side {
+func (o *onnxProcess) side(model string) side {
 	return side{"ort " + model + o.name, func(_ context.Context, text string, runs int) (float64, []float32, error) {
 		question := map[string]any{"model": model, "text": text, "runs": runs}
 		if err := json.NewEncoder(o.in).Encode(question); err != nil {
@@ -102,7 +102,7 @@ func install(ctx context.Context) (string, error) {
 	sum := sha256.New()
 	names := []string{"worker.py", "graph.py", "requirements.txt"}
 	for _, name := range names {
-		text, _ := files.ReadFile(name) // is in the program
+		text, _ := embeddedFiles.ReadFile(name) // is in the program
 		sum.Write(text)
 	}
 	dir := filepath.Join(os.TempDir(), "loci-bench", fmt.Sprintf("onnx-%x", sum.Sum(nil)[:6]))
@@ -110,17 +110,17 @@ func install(ctx context.Context) (string, error) {
 		return dir, nil
 	}
 	fmt.Fprintln(os.Stderr, "embed: installing ONNX Runtime and the model (150 MB) into", dir)
-	if err := fill(ctx, python, dir, names); err != nil {
+	if err := installInto(ctx, python, dir, names); err != nil {
 		_ = os.RemoveAll(dir)
 		return "", err
 	}
 	return dir, nil
 }
 
-// hiding builds the library that hides AVX-512.
-func hiding(ctx context.Context, dir string) (library string, err error) {
+// buildHideLibrary builds the library that hides AVX-512.
+func buildHideLibrary(ctx context.Context, dir string) (library string, err error) {
 	source, library := filepath.Join(dir, "noavx512.c"), filepath.Join(dir, "noavx512.so")
-	text, err := files.ReadFile("hide/noavx512.c")
+	text, err := embeddedFiles.ReadFile("hide/noavx512.c")
 	if err == nil {
 		err = os.WriteFile(source, text, 0o600)
 	}
@@ -133,12 +133,12 @@ func hiding(ctx context.Context, dir string) (library string, err error) {
 	return library, nil
 }
 
-func fill(ctx context.Context, python, dir string, names []string) error {
+func installInto(ctx context.Context, python, dir string, names []string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
 	for _, name := range names {
-		text, err := files.ReadFile(name)
+		text, err := embeddedFiles.ReadFile(name)
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, name), text, 0o600)
 		}

@@ -15,12 +15,12 @@ import (
 
 // creator writes the rows of a create on one connection, many in a commit.
 type creator struct {
-	jobs                                chan *job
-	begin, commit, addMemory, addChange *sql.Stmt
-	addSketch, addWaiting               *sql.Stmt
-	who, workspaceID, atlasID           string
-	workspace, atlas                    int64
-	document                            []byte
+	jobs                                  chan *job
+	begin, commit, addMemory, addIndexLog *sql.Stmt
+	addBands, addToQueue                  *sql.Stmt
+	userID, workspaceID, atlasID          string
+	workspace, atlas                      int64
+	document                              []byte
 }
 
 type job struct {
@@ -34,13 +34,13 @@ const (
 	maxWait  = 2 * time.Millisecond
 )
 
-const writes = `BEGIN IMMEDIATE; COMMIT;
-	INSERT INTO memories (id, workspace, atlas, title, content, hash, kind, status, tags, source_name, source_uri, source_group, source_position,
+const createStatements = `BEGIN IMMEDIATE; COMMIT;
+	INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name, source_uri, source_group, source_position,
 		version, created_by, created_at, updated_at, updated_by) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, '', '', '', NULL, 1, ?9, ?10, ?10, ?9);
-	INSERT INTO changes (workspace, memory, atlas, kind, status, tags, made_at, gone, verified, valid_until, memories, bytes, document, kin, position)
+	INSERT INTO index_log (workspace, memory, atlas, type, status, tags, created_at, deleted, verified, valid_until, memories, bytes, document, group_id, position)
 		VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?7, 0, 1, ?8, ?9, 0, 0);
-	INSERT INTO sketches (workspace, band, memory) VALUES (?1, ?3, ?2), (?1, ?4, ?2), (?1, ?5, ?2), (?1, ?6, ?2);
-	INSERT INTO waiting (memory, workspace, due, attempts, error) VALUES (?1, ?2, ?3, 0, '')`
+	INSERT INTO minhash_bands (workspace, band, memory) VALUES (?1, ?3, ?2), (?1, ?4, ?2), (?1, ?5, ?2), (?1, ?6, ?2);
+	INSERT INTO embedding_queue (memory, workspace, due, attempts, error) VALUES (?1, ?2, ?3, 0, '')`
 
 // newCreator answers POST /v1/memories.
 func newCreator(path string, blob int) (http.Handler, error) {
@@ -49,19 +49,19 @@ func newCreator(path string, blob int) (http.Handler, error) {
 		return nil, err
 	}
 	c := &creator{jobs: make(chan *job, maxBatch), document: []byte(strings.Repeat("d", blob))}
-	if c.who, err = user(db); err != nil {
+	if c.userID, err = largestOwner(db); err != nil {
 		return nil, err
 	}
-	err = db.QueryRow(`SELECT w.rid, w.id, a.rid, a.id FROM workspaces w JOIN atlases a ON a.workspace = w.rid AND a.inbox WHERE w.personal_of = ?1`, c.who).
+	err = db.QueryRow(`SELECT w.row_id, w.id, a.row_id, a.id FROM workspaces w JOIN atlases a ON a.workspace = w.row_id AND a.inbox WHERE w.personal_of = ?1`, c.userID).
 		Scan(&c.workspace, &c.workspaceID, &c.atlas, &c.atlasID)
 	if err != nil {
 		return nil, err
 	}
-	list, err := prepared(db, writes, `PRAGMA journal_mode = WAL`, `PRAGMA synchronous = FULL`, `PRAGMA foreign_keys = ON`, `PRAGMA secure_delete = FAST`, `PRAGMA cache_size = -16000`)
+	list, err := prepareOn(db, createStatements, `PRAGMA journal_mode = WAL`, `PRAGMA synchronous = FULL`, `PRAGMA foreign_keys = ON`, `PRAGMA secure_delete = FAST`, `PRAGMA cache_size = -16000`)
 	if err != nil {
 		return nil, err
 	}
-	c.begin, c.commit, c.addMemory, c.addChange, c.addSketch, c.addWaiting = list[0], list[1], list[2], list[3], list[4], list[5]
+	c.begin, c.commit, c.addMemory, c.addIndexLog, c.addBands, c.addToQueue = list[0], list[1], list[2], list[3], list[4], list[5]
 	go c.run()
 	return c, nil
 }
@@ -72,15 +72,15 @@ func (c *creator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Tags           json.RawMessage
 	}
 	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
-		answer(w, 0, nil, err)
+		writeJSON(w, 0, nil, err)
 		return
 	}
 	now := time.Now()
 	m := &memory{ID: loci.NewID(now), WorkspaceID: c.workspaceID, AtlasID: c.atlasID, Title: in.Title, Content: in.Content, Kind: 5, Tags: in.Tags,
-		Version: 1, CreatedBy: c.who, CreatedAt: now.UnixMicro(), UpdatedAt: now.UnixMicro()}
+		Version: 1, CreatedBy: c.userID, CreatedAt: now.UnixMicro(), UpdatedAt: now.UnixMicro()}
 	j := &job{m, make(chan error, 1)}
 	c.jobs <- j
-	answer(w, http.StatusCreated, map[string]any{"memory": m}, <-j.done)
+	writeJSON(w, http.StatusCreated, map[string]any{"memory": m}, <-j.done)
 }
 
 // run commits what has gathered. It waits for as many as wrote together the
@@ -88,11 +88,11 @@ func (c *creator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (c *creator) run() {
 	last := 1
 	for first := range c.jobs {
-		last = c.together(first, last)
+		last = c.commitBatch(first, last)
 	}
 }
 
-func (c *creator) together(first *job, last int) int {
+func (c *creator) commitBatch(first *job, last int) int {
 	_, err := c.begin.Exec()
 	batch := []*job{first}
 	failed := c.add(first.m)
@@ -130,7 +130,7 @@ gather:
 func (c *creator) add(m *memory) error {
 	h := sha256.Sum256([]byte(m.Content))
 	tags := string(m.Tags)
-	r, err := c.addMemory.Exec(m.ID, c.workspace, c.atlas, m.Title, m.Content, int64(binary.BigEndian.Uint64(h[:8])), m.Kind, tags, c.who, m.CreatedAt)
+	r, err := c.addMemory.Exec(m.ID, c.workspace, c.atlas, m.Title, m.Content, int64(binary.BigEndian.Uint64(h[:8])), m.Kind, tags, c.userID, m.CreatedAt)
 	if err != nil {
 		return err
 	}
@@ -138,13 +138,13 @@ func (c *creator) add(m *memory) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.addChange.Exec(c.workspace, rid, c.atlas, m.Kind, tags, m.CreatedAt, false, len(m.Content), c.document); err != nil {
+	if _, err := c.addIndexLog.Exec(c.workspace, rid, c.atlas, m.Kind, tags, m.CreatedAt, false, len(m.Content), c.document); err != nil {
 		return err
 	}
 	band := func(i int) int64 { return int64(binary.LittleEndian.Uint64(h[8*i:])) }
-	if _, err := c.addSketch.Exec(c.workspace, rid, band(0), band(1), band(2), band(3)); err != nil {
+	if _, err := c.addBands.Exec(c.workspace, rid, band(0), band(1), band(2), band(3)); err != nil {
 		return err
 	}
-	_, err = c.addWaiting.Exec(rid, c.workspace, m.CreatedAt)
+	_, err = c.addToQueue.Exec(rid, c.workspace, m.CreatedAt)
 	return err
 }

@@ -42,7 +42,7 @@ func run(args []string) error {
 	var err error
 	switch args[0] {
 	case "empty":
-		h = empty(*size)
+		h = newEmptyHandler(*size)
 	case "get":
 		h, err = newGetter(*path)
 	case "create":
@@ -50,7 +50,7 @@ func run(args []string) error {
 	case "find":
 		h, err = newFinder(*path)
 	case "index":
-		return index(*path)
+		return buildIndex(*path)
 	default:
 		err = fmt.Errorf("there is no %q", args[0])
 	}
@@ -70,8 +70,8 @@ func serve(h http.Handler) error {
 	return http.Serve(l, h)
 }
 
-// empty reads what it is sent and answers always the same.
-func empty(size int) http.Handler {
+// newEmptyHandler reads what it is sent and answers always the same.
+func newEmptyHandler(size int) http.Handler {
 	const frame = `{"ok":true,"text":""}`
 	answer := frame[:len(frame)-2] + strings.Repeat("x", max(0, size-len(frame))) + `"}`
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

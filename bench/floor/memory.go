@@ -26,12 +26,12 @@ type memory struct {
 	Score       float64         `json:"score,omitzero"`
 }
 
-const columns = ` e.id, w.id, a.id, e.title, e.content, e.kind, e.tags, e.status, e.version, e.created_by, e.created_at, e.updated_at,
+const columns = ` e.id, w.id, a.id, e.title, e.content, e.type, e.tags, e.status, e.version, e.created_by, e.created_at, e.updated_at,
 	e.source_name, e.source_uri, e.source_group, e.source_position `
 
-// places are the joins that an answer cannot do without: what belongs to the
+// scopeJoins are the joins that an answer cannot do without: what belongs to the
 // caller, and the ids of its places.
-const places = ` JOIN members m ON m.workspace = e.workspace AND m.user_id = ?1 JOIN workspaces w ON w.rid = e.workspace JOIN atlases a ON a.rid = e.atlas `
+const scopeJoins = ` JOIN members m ON m.workspace = e.workspace AND m.user_id = ?1 JOIN workspaces w ON w.row_id = e.workspace JOIN atlases a ON a.row_id = e.atlas `
 
 func (m *memory) scan(row interface{ Scan(...any) error }, more ...any) error {
 	var tags string
@@ -57,14 +57,14 @@ func open(path string) (*sql.DB, error) {
 	return db, nil
 }
 
-// user returns the owner of the workspace with the most memories.
-func user(db *sql.DB) (id string, err error) {
+// largestOwner returns the owner of the workspace with the most memories.
+func largestOwner(db *sql.DB) (id string, err error) {
 	err = db.QueryRow(`SELECT m.user_id FROM members m WHERE m.role = 'owner' ORDER BY (SELECT count(*) FROM memories e WHERE e.workspace = m.workspace) DESC LIMIT 1`).Scan(&id)
 	return id, err
 }
 
-// answer writes v, or says in a line what went wrong.
-func answer(w http.ResponseWriter, status int, v any, err error) {
+// writeJSON writes v, or says in a line what went wrong.
+func writeJSON(w http.ResponseWriter, status int, v any, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return

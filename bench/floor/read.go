@@ -11,28 +11,28 @@ import (
 
 // newGetter answers GET /v1/memories/{id} by one statement, prepared.
 func newGetter(path string) (http.Handler, error) {
-	return reading(path, `SELECT`+columns+`FROM memories e`+places+`WHERE e.id = ?2`, func(s *sql.Stmt, who string, w http.ResponseWriter, r *http.Request) {
+	return newReadHandler(path, `SELECT`+columns+`FROM memories e`+scopeJoins+`WHERE e.id = ?2`, func(s *sql.Stmt, userID string, w http.ResponseWriter, r *http.Request) {
 		var m memory
-		err := m.scan(s.QueryRow(who, strings.TrimPrefix(r.URL.Path, "/v1/memories/")))
-		answer(w, http.StatusOK, &m, err)
+		err := m.scan(s.QueryRow(userID, strings.TrimPrefix(r.URL.Path, "/v1/memories/")))
+		writeJSON(w, http.StatusOK, &m, err)
 	})
 }
 
-// reading serves f with a statement on connections of their own, that are set
+// newReadHandler serves f with a statement on connections of their own, that are set
 // as Loci's readers are.
-func reading(path, q string, f func(s *sql.Stmt, who string, w http.ResponseWriter, r *http.Request)) (http.Handler, error) {
+func newReadHandler(path, q string, f func(s *sql.Stmt, userID string, w http.ResponseWriter, r *http.Request)) (http.Handler, error) {
 	db, err := open(path)
 	if err != nil {
 		return nil, err
 	}
-	who, err := user(db)
+	userID, err := largestOwner(db)
 	if err != nil {
 		return nil, err
 	}
 	const readers = 2
 	idle := make(chan *sql.Stmt, readers)
 	for range readers {
-		s, err := prepared(db, q, `PRAGMA query_only = ON`, `PRAGMA cache_size = -2000`)
+		s, err := prepareOn(db, q, `PRAGMA query_only = ON`, `PRAGMA cache_size = -2000`)
 		if err != nil {
 			return nil, err
 		}
@@ -41,13 +41,13 @@ func reading(path, q string, f func(s *sql.Stmt, who string, w http.ResponseWrit
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s := <-idle
 		defer func() { idle <- s }()
-		f(s, who, w, r)
+		f(s, userID, w, r)
 	}), nil
 }
 
-// prepared takes a connection for good, and returns the statements in q, which
+// prepareOn takes a connection for good, and returns the statements in q, which
 // stand between semicolons, prepared on it.
-func prepared(db *sql.DB, q string, pragmas ...string) (list []*sql.Stmt, err error) {
+func prepareOn(db *sql.DB, q string, pragmas ...string) (list []*sql.Stmt, err error) {
 	c, err := db.Conn(context.Background())
 	if err != nil {
 		return nil, err
@@ -70,15 +70,15 @@ func prepared(db *sql.DB, q string, pragmas ...string) (list []*sql.Stmt, err er
 	return list, nil
 }
 
-// index makes the table of FTS5, in the best shape that it can have.
-func index(path string) error {
+// buildIndex makes the table of FTS5, in the best shape that it can have.
+func buildIndex(path string) error {
 	db, err := open(path)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
 	for _, q := range []string{
-		`CREATE VIRTUAL TABLE words USING fts5 (title, content, content = 'memories', content_rowid = 'rid', tokenize = 'porter')`,
+		`CREATE VIRTUAL TABLE words USING fts5 (title, content, content = 'memories', content_rowid = 'row_id', tokenize = 'porter')`,
 		`INSERT INTO words (words) VALUES ('rebuild')`,
 		`INSERT INTO words (words) VALUES ('optimize')`,
 	} {
@@ -94,27 +94,27 @@ func index(path string) error {
 // what a search of Loci's says: filters come before the cut, matches are
 // counted, and ties have an order.
 const (
-	best    = `SELECT` + columns + `, words.rank, 0 FROM words CROSS JOIN memories e ON e.rid = words.rowid` + places + `WHERE words MATCH ?2 AND e.status = 0 ORDER BY words.rank LIMIT 20`
-	counted = `SELECT` + columns + `, words.rank, count(*) OVER () FROM words CROSS JOIN memories e ON e.rid = words.rowid` + places + `WHERE words MATCH ?2 AND e.status = 0 ORDER BY words.rank, e.id LIMIT 20`
+	rankedQuery  = `SELECT` + columns + `, words.rank, 0 FROM words CROSS JOIN memories e ON e.row_id = words.rowid` + scopeJoins + `WHERE words MATCH ?2 AND e.status = 0 ORDER BY words.rank LIMIT 20`
+	countedQuery = `SELECT` + columns + `, words.rank, count(*) OVER () FROM words CROSS JOIN memories e ON e.row_id = words.rowid` + scopeJoins + `WHERE words MATCH ?2 AND e.status = 0 ORDER BY words.rank, e.id LIMIT 20`
 )
 
-// rows are some that nobody searched for.
-const rows = `SELECT` + columns + `, 0, 0 FROM memories e` + places + `WHERE e.rid IN (SELECT value FROM json_each(?2))`
+// rowsQuery are some that nobody searched for.
+const rowsQuery = `SELECT` + columns + `, 0, 0 FROM memories e` + scopeJoins + `WHERE e.row_id IN (SELECT value FROM json_each(?2))`
 
 // newFinder answers GET /best?q=... and /counted?q=...; with &stop the words
 // of the question that say nothing are left out. GET /rows?q=[1,2,3] answers with
 // those rows, as if another one had found them.
 func newFinder(path string) (http.Handler, error) {
 	mux := http.NewServeMux()
-	for name, q := range map[string]string{"/best": best, "/counted": counted, "/rows": rows} {
-		h, err := reading(path, q, func(s *sql.Stmt, who string, w http.ResponseWriter, r *http.Request) {
+	for name, q := range map[string]string{"/best": rankedQuery, "/counted": countedQuery, "/rows": rowsQuery} {
+		h, err := newReadHandler(path, q, func(s *sql.Stmt, userID string, w http.ResponseWriter, r *http.Request) {
 			given := r.URL.Query()
-			wanted := given.Get("q")
-			if q != rows {
-				wanted = match(wanted, given.Has("stop"))
+			queryText := given.Get("q")
+			if q != rowsQuery {
+				queryText = matchExpression(queryText, given.Has("stop"))
 			}
-			found, err := find(s, who, wanted)
-			answer(w, http.StatusOK, found, err)
+			found, err := find(s, userID, queryText)
+			writeJSON(w, http.StatusOK, found, err)
 		})
 		if err != nil {
 			return nil, err
@@ -124,13 +124,13 @@ func newFinder(path string) (http.Handler, error) {
 	return mux, nil
 }
 
-type findings struct {
+type searchResult struct {
 	Memories []memory `json:"memories"`
 	Total    int      `json:"total"`
 }
 
-func find(s *sql.Stmt, who, match string) (f findings, err error) {
-	rows, err := s.Query(who, match)
+func find(s *sql.Stmt, userID, match string) (f searchResult, err error) {
+	rows, err := s.Query(userID, match)
 	if err != nil {
 		return f, err
 	}
@@ -145,14 +145,14 @@ func find(s *sql.Stmt, who, match string) (f findings, err error) {
 	return f, rows.Err()
 }
 
-// match joins the words of a text by OR, or those of them that are no stop words.
-func match(text string, drop bool) string {
+// matchExpression joins the words of a text by OR, or those of them that are no stop words.
+func matchExpression(text string, drop bool) string {
 	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	if drop {
-		words = slices.DeleteFunc(words, func(w string) bool { return strings.Contains(stop, " "+strings.ToLower(w)+" ") })
+		words = slices.DeleteFunc(words, func(w string) bool { return strings.Contains(stopWords, " "+strings.ToLower(w)+" ") })
 	}
 	return `"` + strings.Join(words, `" OR "`) + `"`
 }
 
-// stop are the words that Loci drops from a query too.
-const stop = ` a about above after again against all also am an and any are aren as at be because been before being below between both but by can could couldn did didn do does doesn doing don down during each few for from further get gets had hadn has hasn have haven having he her here hers herself him himself his how i if in into is isn it its itself just let ll me more most mustn my myself no nor not now of off on once only or other our ours ourselves out over own re same she should shouldn so some such than that the their theirs them themselves then there these they this those through to too under until up upon us use used using ve very was wasn we were weren what when where which while who whom whose why will with won would wouldn you your yours yourself yourselves s t `
+// stopWords are the words that Loci drops from a query too.
+const stopWords = ` a about above after again against all also am an and any are aren as at be because been before being below between both but by can could couldn did didn do does doesn doing don down during each few for from further get gets had hadn has hasn have haven having he her here hers herself him himself his how i if in into is isn it its itself just let ll me more most mustn my myself no nor not now of off on once only or other our ours ourselves out over own re same she should shouldn so some such than that the their theirs them themselves then there these they this those through to too under until up upon us use used using ve very was wasn we were weren what when where which while who whom whose why will with won would wouldn you your yours yourself yourselves s t `

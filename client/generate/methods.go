@@ -29,7 +29,7 @@ const method = `
 //
 // %[4]s
 func (c *Client) %[1]s(ctx context.Context, %[5]soptions ...CallOption) (loci.%[6]s, error) {
-	return call[loci.%[6]s](ctx, c, %[3]q, %[7]s, options)
+	return do[loci.%[6]s](ctx, c, %[3]q, %[7]s, options)
 }
 `
 
@@ -39,26 +39,26 @@ func methods(t *op.Table) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(head)
 	for _, o := range t.Ops {
-		if o.Reach == op.Browser || o.Streams {
+		if o.Exposure == op.BrowserOnly || o.Streams {
 			continue
 		}
-		if err := write(&b, o); err != nil {
+		if err := writeMethod(&b, o); err != nil {
 			return nil, err
 		}
 	}
 	return format.Source(b.Bytes())
 }
 
-func write(b *bytes.Buffer, o *op.Op) error {
+func writeMethod(b *bytes.Buffer, o *op.Op) error {
 	in, out := o.Types()
 	for _, t := range []reflect.Type{in, out} {
-		if t.PkgPath() != reflect.TypeFor[loci.Nothing]().PkgPath() || strings.Contains(t.Name(), "[") {
+		if t.PkgPath() != reflect.TypeFor[loci.Empty]().PkgPath() || strings.Contains(t.Name(), "[") {
 			return fmt.Errorf("%s: %s must be a type of package loci", o.Name, t)
 		}
 	}
 	parameter, argument := "in loci."+in.Name()+", ", "in"
-	if in == reflect.TypeFor[loci.Nothing]() {
-		parameter, argument = "", "loci.Nothing{}"
+	if in == reflect.TypeFor[loci.Empty]() {
+		parameter, argument = "", "loci.Empty{}"
 	}
 	fmt.Fprintf(b, method, goName(o.Name), o.Name, o.Method+" "+o.Path, o.Summary, parameter, out.Name(), argument)
 	return nil

@@ -16,29 +16,31 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file")
 
-type toy struct{}
+type fakeService struct{}
 
-func (toy) Create(context.Context, *loci.Actor, loci.CreateMemory) (out loci.CreatedMemory, err error) {
+func (fakeService) Create(context.Context, *loci.Actor, loci.CreateMemory) (out loci.CreatedMemory, err error) {
 	return out, nil
 }
 
-func (toy) Read(context.Context, *loci.Actor, loci.Nothing) (out loci.OneUser, err error) {
+func (fakeService) Read(context.Context, *loci.Actor, loci.Empty) (out loci.OneUser, err error) {
 	return out, nil
 }
 
-func (toy) Follow(context.Context, *loci.Actor, loci.Nothing) (iter.Seq2[loci.Memory, error], error) {
+func (fakeService) Follow(context.Context, *loci.Actor, loci.Empty) (iter.Seq2[loci.Memory, error], error) {
 	return nil, nil
 }
 
-func (toy) Odd(context.Context, *loci.Actor, struct{}) (out loci.OneUser, err error) { return out, nil }
+func (fakeService) Odd(context.Context, *loci.Actor, struct{}) (out loci.OneUser, err error) {
+	return out, nil
+}
 
-func TestMethodsOfAToyTable(t *testing.T) {
+func TestMethodsMatchGolden(t *testing.T) {
 	t.Parallel()
 	table := &op.Table{}
-	op.Add(table, "memory.create", "POST /v1/memories", "Write a memory.", op.Account, op.Core, toy.Create)
-	op.Add(table, "old_account.me", "GET /v1/me", "See yourself.", op.Account, op.NoTool, toy.Read)
-	op.Add(table, "auth.setup", "POST /v1/auth/setup", "Sign in.", op.Public, op.Browser, toy.Create)
-	op.AddStream(table, "agent.events", "GET /v1/events", "Follow.", op.Account, op.NoTool, toy.Follow)
+	op.Add(table, "memory.create", "POST /v1/memories", "Write a memory.", op.Account, op.ToolCore, fakeService.Create)
+	op.Add(table, "old_account.me", "GET /v1/me", "See yourself.", op.Account, op.NoTool, fakeService.Read)
+	op.Add(table, "auth.setup", "POST /v1/auth/setup", "Sign in.", op.Public, op.BrowserOnly, fakeService.Create)
+	op.AddStream(table, "agent.events", "GET /v1/events", "Follow.", op.Account, op.NoTool, fakeService.Follow)
 	got, err := methods(table)
 	if err != nil {
 		t.Fatal(err)
@@ -55,16 +57,16 @@ func TestMethodsOfAToyTable(t *testing.T) {
 	}
 }
 
-func TestATypeThatAProgramCannotNameIsRefused(t *testing.T) {
+func TestMethodsRejectUnexportedTypes(t *testing.T) {
 	t.Parallel()
 	table := &op.Table{}
-	op.Add(table, "memory.create", "POST /v1/memories", "Write a memory.", op.Account, op.Core, toy.Odd)
+	op.Add(table, "memory.create", "POST /v1/memories", "Write a memory.", op.Account, op.ToolCore, fakeService.Odd)
 	if _, err := methods(table); err == nil || !strings.Contains(err.Error(), "memory.create") {
 		t.Errorf("%v", err)
 	}
 }
 
-func TestTheClientIsWhatTheTableSays(t *testing.T) {
+func TestClientIsUpToDate(t *testing.T) {
 	t.Parallel()
 	want, err := methods(service.Ops)
 	if err != nil {

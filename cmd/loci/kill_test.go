@@ -22,22 +22,22 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// TestKillLosesNothingAcknowledged kills the server again and again while 16
+// TestKillKeepsAcknowledgedWrites kills the server again and again while 16
 // clients write: 5 times, 50 in CI, and LOCI_TORTURE times where that is set.
-func TestKillLosesNothingAcknowledged(t *testing.T) {
+func TestKillKeepsAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
-	v := newVictim(t, program(t), "--data", t.TempDir())
+	v := newTestServer(t, buildBinary(t), "--data", t.TempDir())
 	for round := range rounds(t) {
 		v.start(t)
-		v.repeat(t)
-		v.sample(t, 5)
-		v.write(t, round, time.Duration(20+rand.IntN(280))*time.Millisecond)
+		v.replayKeyed(t)
+		v.verifySample(t, 5)
+		v.writeUntilKilled(t, round, time.Duration(20+rand.IntN(280))*time.Millisecond)
 	}
 	v.start(t)
-	v.repeat(t)
+	v.replayKeyed(t)
 	v.verify(t)
-	v.sample(t, 200)
-	t.Logf("%d memories were acknowledged, %d calls with a key repeated", len(v.sure), v.repeated)
+	v.verifySample(t, 200)
+	t.Logf("%d memories were acknowledged, %d calls with a key repeated", len(v.acked), v.repeated)
 	v.kill()
 }
 
@@ -55,27 +55,27 @@ func rounds(t *testing.T) int {
 	return 5
 }
 
-// A victim is a server that gets killed, and what it has promised.
-type victim struct {
+// A testServer is a server that gets killed, and what it has promised.
+type testServer struct {
 	bin, key string
 	store    []string // the flags that name the database
 	running  *exec.Cmd
 	base     string
 	client   *http.Client
 
-	mu       sync.Mutex
-	sure     map[string]string // acknowledged: the id by the content
-	ids      []string          // of sure's contents, in no order
-	keyed    []call            // of the last round
-	maybe    map[string]bool   // contents that were sent
-	repeated int
+	mu         sync.Mutex
+	acked      map[string]string // acknowledged: the id by the content
+	ids        []string          // of sure's contents, in no order
+	keyedCalls []call            // of the last round
+	sent       map[string]bool   // contents that were sent
+	repeated   int
 }
 
 // A call is a create with an Idempotency-Key; id is empty where no answer came.
 type call struct{ key, content, id string }
 
-// program builds the binary with the tags of the test.
-func program(t *testing.T) string {
+// buildBinary builds the binary with the tags of the test.
+func buildBinary(t *testing.T) string {
 	bin := filepath.Join(t.TempDir(), "loci")
 	args := []string{"build", "-o", bin}
 	if b, ok := debug.ReadBuildInfo(); ok {
@@ -91,8 +91,8 @@ func program(t *testing.T) string {
 	return bin
 }
 
-func newVictim(t *testing.T, bin string, store ...string) *victim {
-	v := &victim{bin: bin, store: store, sure: map[string]string{}, maybe: map[string]bool{}}
+func newTestServer(t *testing.T, bin string, store ...string) *testServer {
+	v := &testServer{bin: bin, store: store, acked: map[string]string{}, sent: map[string]bool{}}
 	v.admin(t, "user", "create", "--email", "ann@example.com")
 	var made struct{ APIKey string }
 	if err := json.Unmarshal(v.admin(t, "key", "create", "--email", "ann@example.com", "--name", "k"), &made); err != nil || made.APIKey == "" {
@@ -103,7 +103,7 @@ func newVictim(t *testing.T, bin string, store ...string) *victim {
 	return v
 }
 
-func (v *victim) admin(t *testing.T, args ...string) []byte {
+func (v *testServer) admin(t *testing.T, args ...string) []byte {
 	t.Helper()
 	out, err := exec.Command(v.bin, slices.Concat([]string{"admin"}, args, []string{"--json"}, v.store)...).Output()
 	if err != nil {
@@ -113,7 +113,7 @@ func (v *victim) admin(t *testing.T, args ...string) []byte {
 }
 
 // start runs the server and waits until it says where it listens.
-func (v *victim) start(t *testing.T) {
+func (v *testServer) start(t *testing.T) {
 	t.Helper()
 	v.running = exec.Command(v.bin, append([]string{"serve", "--listen", "127.0.0.1:0"}, v.store...)...)
 	v.running.Env = append(os.Environ(), "LOCI_RATE_LIMIT=0", "LOCI_LOG_LEVEL=error")
@@ -136,7 +136,7 @@ func (v *victim) start(t *testing.T) {
 	v.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}, Timeout: 20 * time.Second}
 }
 
-func (v *victim) kill() {
+func (v *testServer) kill() {
 	if v.running != nil {
 		v.running.Process.Kill()
 		v.running.Wait()
@@ -146,7 +146,7 @@ func (v *victim) kill() {
 }
 
 // call sends in and reads the answer into out.
-func (v *victim) call(method, path, key string, in, out any) (status int, err error) {
+func (v *testServer) call(method, path, key string, in, out any) (status int, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return 0, err
@@ -182,18 +182,18 @@ func (v *victim) call(method, path, key string, in, out any) (status int, err er
 }
 
 // create stores a memory and returns its id.
-func (v *victim) create(content, key string) (id string, status int, err error) {
+func (v *testServer) create(content, key string) (id string, status int, err error) {
 	var out loci.CreatedMemory
 	status, err = v.call("POST", "/v1/memories", key, map[string]string{"content": content}, &out)
 	return out.Memory.ID, status, err
 }
 
-// write has 16 clients write until the server is killed, after a while.
-func (v *victim) write(t *testing.T, round int, after time.Duration) {
+// writeUntilKilled has 16 clients write until the server is killed, after a while.
+func (v *testServer) writeUntilKilled(t *testing.T, round int, after time.Duration) {
 	var clients sync.WaitGroup
 	for c := range 16 {
 		clients.Go(func() {
-			for n := 0; v.one(t, fmt.Sprintf("r%dc%dn%d", round, c, n), n%8 == 0); n++ {
+			for n := 0; v.createOne(t, fmt.Sprintf("r%dc%dn%d", round, c, n), n%8 == 0); n++ {
 			}
 		})
 	}
@@ -202,14 +202,14 @@ func (v *victim) write(t *testing.T, round int, after time.Duration) {
 	clients.Wait()
 }
 
-// one creates a memory of a word of its own, and reports whether the server lives.
-func (v *victim) one(t *testing.T, word string, keyed bool) bool {
+// createOne creates a memory of a word of its own, and reports whether the server lives.
+func (v *testServer) createOne(t *testing.T, word string, keyed bool) bool {
 	content, key := word+" is a word of its own among many that are shared", ""
 	if keyed {
 		key = "key-" + word
 	}
 	v.mu.Lock()
-	v.maybe[content] = true
+	v.sent[content] = true
 	v.mu.Unlock()
 	id, status, err := v.create(content, key)
 	if status != 0 && status != http.StatusCreated {
@@ -218,29 +218,29 @@ func (v *victim) one(t *testing.T, word string, keyed bool) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if err == nil {
-		v.acknowledged(content, id)
+		v.recordAck(content, id)
 	}
 	if keyed {
-		v.keyed = append(v.keyed, call{key, content, id})
+		v.keyedCalls = append(v.keyedCalls, call{key, content, id})
 	}
 	return err == nil
 }
 
-func (v *victim) acknowledged(content, id string) {
-	if v.sure[content] == "" {
+func (v *testServer) recordAck(content, id string) {
+	if v.acked[content] == "" {
 		v.ids = append(v.ids, content)
 	}
-	v.sure[content] = id
+	v.acked[content] = id
 }
 
-// repeat sends the last round's calls with a key again: what was acknowledged
+// replayKeyed sends the last round's calls with a key again: what was acknowledged
 // gets the same answer, the rest is made once.
-func (v *victim) repeat(t *testing.T) {
+func (v *testServer) replayKeyed(t *testing.T) {
 	t.Helper()
-	rand.Shuffle(len(v.keyed), func(i, j int) { v.keyed[i], v.keyed[j] = v.keyed[j], v.keyed[i] })
+	rand.Shuffle(len(v.keyedCalls), func(i, j int) { v.keyedCalls[i], v.keyedCalls[j] = v.keyedCalls[j], v.keyedCalls[i] })
 	for _, unsure := range []bool{true, false} {
 		n := 0
-		for _, c := range v.keyed {
+		for _, c := range v.keyedCalls {
 			if (c.id == "") != unsure || n == 20 {
 				continue
 			}
@@ -250,29 +250,29 @@ func (v *victim) repeat(t *testing.T) {
 				t.Errorf("%s again: %d, %s after %s: %v", c.key, status, id, c.id, err)
 				continue
 			}
-			v.acknowledged(c.content, id)
+			v.recordAck(c.content, id)
 			v.repeated++
 		}
 	}
-	v.keyed = nil
+	v.keyedCalls = nil
 }
 
-// sample finds some of the acknowledged memories by their word.
-func (v *victim) sample(t *testing.T, n int) {
+// verifySample finds some of the acknowledged memories by their word.
+func (v *testServer) verifySample(t *testing.T, n int) {
 	t.Helper()
 	for range min(n, len(v.ids)) {
 		content := v.ids[rand.IntN(len(v.ids))]
 		word := strings.Fields(content)[0]
 		var out loci.FoundMemories
 		_, err := v.call("POST", "/v1/memories/search", "", map[string]any{"query": word, "mode": "keyword"}, &out)
-		if err != nil || len(out.Memories) != 1 || out.Memories[0].ID != v.sure[content] || out.Memories[0].Content != content {
+		if err != nil || len(out.Memories) != 1 || out.Memories[0].ID != v.acked[content] || out.Memories[0].Content != content {
 			t.Errorf("%s finds %d memories: %v", word, len(out.Memories), err)
 		}
 	}
 }
 
 // verify pages through all that is there.
-func (v *victim) verify(t *testing.T) {
+func (v *testServer) verify(t *testing.T) {
 	t.Helper()
 	have, total := map[string]string{}, 0
 	for query := "?limit=100"; ; {
@@ -282,7 +282,7 @@ func (v *victim) verify(t *testing.T) {
 		}
 		for _, m := range page.Memories {
 			total++
-			if have[m.Content] != "" || !v.maybe[m.Content] {
+			if have[m.Content] != "" || !v.sent[m.Content] {
 				t.Errorf("%q is there as %s and as %q", m.Content, m.ID, have[m.Content])
 			}
 			have[m.Content] = m.ID
@@ -292,7 +292,7 @@ func (v *victim) verify(t *testing.T) {
 		}
 		query = "?limit=100&cursor=" + page.NextCursor
 	}
-	for content, id := range v.sure {
+	for content, id := range v.acked {
 		if have[content] != id {
 			t.Errorf("%q was acknowledged as %s and is there as %q", content, id, have[content])
 		}

@@ -13,8 +13,8 @@ import (
 
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"loci": main}) }
 
-// TestTheBinary runs the scripts of testdata, each in a home of its own.
-func TestTheBinary(t *testing.T) {
+// TestScripts runs the scripts of testdata, each in a home of its own.
+func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata",
@@ -28,7 +28,7 @@ func TestTheBinary(t *testing.T) {
 			e.Setenv("LISTEN", "127.0.0.1:"+port)
 			return err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": code, "await": await},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"code": checkExitCode, "await": waitForServer},
 	})
 }
 
@@ -44,8 +44,8 @@ func freePort() (string, error) {
 	return port, err
 }
 
-// code runs a program that must end with a code: code 2 loci explode.
-func code(ts *testscript.TestScript, _ bool, args []string) {
+// checkExitCode runs a program that must end with a code: code 2 loci explode.
+func checkExitCode(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
 	err = ts.Exec(args[1], args[2:]...)
@@ -60,8 +60,8 @@ func code(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// await waits until an address answers.
-func await(ts *testscript.TestScript, _ bool, args []string) {
+// waitForServer waits until an address answers.
+func waitForServer(ts *testscript.TestScript, _ bool, args []string) {
 	for range 500 {
 		if res, err := http.Get(args[0]); err == nil {
 			ts.Check(res.Body.Close())

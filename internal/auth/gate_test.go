@@ -29,11 +29,11 @@ func newClock(at time.Time) *clock {
 func (c *clock) now() time.Time       { return time.UnixMicro(c.at.Load()) }
 func (c *clock) pass(d time.Duration) { c.at.Add(d.Microseconds()) }
 
-// noon is in the middle of a month.
-var noon = time.Date(2026, 5, 15, 12, 0, 0, 0, time.UTC)
+// testTime is in the middle of a month.
+var testTime = time.Date(2026, 5, 15, 12, 0, 0, 0, time.UTC)
 
-// A gatehouse is a gate before a store with one user.
-type gatehouse struct {
+// A gateFixture is a gate before a store with one user.
+type gateFixture struct {
 	*auth.Gate
 	clock *clock
 	store *store.Store
@@ -42,12 +42,14 @@ type gatehouse struct {
 	user  loci.User
 }
 
-// one is a plan with as many operations.
-func one(operations int64) loci.Plan { return loci.Plan{Name: loci.Free, Operations: operations} }
+// planWithOperations is a plan with as many operations.
+func planWithOperations(operations int64) loci.Plan {
+	return loci.Plan{Name: loci.PlanFree, Operations: operations}
+}
 
-func stand(t *testing.T, s *store.Store, c *clock, o auth.Options) *gatehouse {
+func newFixture(t *testing.T, s *store.Store, c *clock, o auth.Options) *gateFixture {
 	t.Helper()
-	h := &gatehouse{clock: c, store: s, Gate: gate(s, c, o), work: service.New(service.Options{Store: s, Clock: c.now})}
+	h := &gateFixture{clock: c, store: s, Gate: gate(s, c, o), work: service.New(service.Options{Store: s, Clock: c.now})}
 	t.Cleanup(h.Close)
 	var err error
 	if h.user, err = h.work.AddUser(t.Context(), "ada@example.com", "Ada", ""); err != nil {
@@ -61,34 +63,34 @@ func stand(t *testing.T, s *store.Store, c *clock, o auth.Options) *gatehouse {
 
 func gate(s *store.Store, c *clock, o auth.Options) *auth.Gate {
 	if o.Plan.Name == "" {
-		o.Plan = loci.Plans[loci.SelfHosted]
+		o.Plan = loci.Plans[loci.PlanSelfHosted]
 	}
-	o.Free, o.Clock, o.Log = service.AccountStatus.Name, c.now, slog.New(slog.DiscardHandler)
+	o.FreeOperation, o.Clock, o.Log = service.AccountStatus.Name, c.now, slog.New(slog.DiscardHandler)
 	return auth.NewGate(s, o)
 }
 
 // each runs f before a store of every engine.
-func each(t *testing.T, o auth.Options, f func(t *testing.T, d storetest.Database, h *gatehouse)) {
+func each(t *testing.T, o auth.Options, f func(t *testing.T, d storetest.Database, h *gateFixture)) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		c := newClock(noon)
-		f(t, d, stand(t, d.Open(t, store.Options{Clock: c.now}), c, o))
+		c := newClock(testTime)
+		f(t, d, newFixture(t, d.Open(t, store.Options{Clock: c.now}), c, o))
 	})
 }
 
-func sqlite(t *testing.T, o auth.Options) *gatehouse {
+func sqlite(t *testing.T, o auth.Options) *gateFixture {
 	t.Helper()
-	c := newClock(noon)
+	c := newClock(testTime)
 	s, err := store.OpenSQLite(t.Context(), t.TempDir(), store.Options{Clock: c.now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
-	return stand(t, s, c, o)
+	return newFixture(t, s, c, o)
 }
 
-// ask lets a call with the key in, or not.
-func ask(g *auth.Gate, o *op.Op, key string) (*op.Call, error) {
-	c := &op.Call{Proof: key}
+// admit lets a call with the key in, or not.
+func admit(g *auth.Gate, o *op.Op, key string) (*op.Call, error) {
+	c := &op.Call{Credential: key}
 	_, err := g.Admit(context.Background(), o, c)
 	return c, err
 }
@@ -100,87 +102,87 @@ func expect(t *testing.T, err error, code loci.Code) {
 	}
 }
 
-var counted, free = service.MemoryGet.Op, service.AccountStatus.Op
+var metered, unmetered = service.MemoryGet.Op, service.AccountStatus.Op
 
 func TestTheOrderOfRefusal(t *testing.T) {
 	t.Parallel()
 	// A rate of one call a minute and a quota of one call: the third one breaks both.
-	h := sqlite(t, auth.Options{Plan: one(1), Rate: 1, Burst: 2})
+	h := sqlite(t, auth.Options{Plan: planWithOperations(1), Rate: 1, Burst: 2})
 	lost, err := h.work.AddKey(t.Context(), "ada@example.com", "lost")
 	if err != nil {
 		t.Fatal(err)
 	}
-	who := &loci.Actor{UserID: h.user.ID, CredentialID: h.key.Key.ID}
-	if _, err := h.work.RevokeKey(t.Context(), who, loci.RevokeKey{KeyID: lost.Key.ID}); err != nil {
+	actor := &loci.Actor{UserID: h.user.ID, CredentialID: h.key.Key.ID}
+	if _, err := h.work.RevokeKey(t.Context(), actor, loci.RevokeKey{KeyID: lost.Key.ID}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
-		for proof, code := range map[string]loci.Code{"": loci.MissingAPIKey, "loci_live_nonsense": loci.InvalidKey, loci.NewKey(): loci.InvalidKey, lost.APIKey: loci.Revoked} {
-			c, err := ask(h.Gate, counted, proof)
+		for proof, code := range map[string]loci.Code{"": loci.CodeMissingAPIKey, "loci_live_nonsense": loci.CodeInvalidKey, loci.NewKey(): loci.CodeInvalidKey, lost.APIKey: loci.CodeRevoked} {
+			c, err := admit(h.Gate, metered, proof)
 			expect(t, err, code)
 			if c.Quota != nil {
 				t.Errorf("%s: a quota is told to who is not known", code)
 			}
 		}
 	}
-	_, err = ask(h.Gate, counted, h.key.APIKey)
+	_, err = admit(h.Gate, metered, h.key.APIKey)
 	expect(t, err, "")
-	c, err := ask(h.Gate, counted, h.key.APIKey)
-	expect(t, err, loci.QuotaExceeded)
-	if e := loci.AsError(err); c.Quota == nil || c.Quota.Remaining != 0 || e.Retry != c.Quota.Reset {
+	c, err := admit(h.Gate, metered, h.key.APIKey)
+	expect(t, err, loci.CodeQuotaExceeded)
+	if e := loci.AsError(err); c.Quota == nil || c.Quota.Remaining != 0 || e.RetryAfter != c.Quota.Reset {
 		t.Errorf("%+v %+v", c.Quota, e)
 	}
-	_, err = ask(h.Gate, counted, h.key.APIKey)
-	expect(t, err, loci.RateLimited)
-	_, err = ask(h.Gate, free, h.key.APIKey)
-	expect(t, err, loci.RateLimited)
+	_, err = admit(h.Gate, metered, h.key.APIKey)
+	expect(t, err, loci.CodeRateLimited)
+	_, err = admit(h.Gate, unmetered, h.key.APIKey)
+	expect(t, err, loci.CodeRateLimited)
 	if _, err := h.Admit(t.Context(), service.AuthLogin.Op, &op.Call{}); err != nil {
 		t.Errorf("a public operation: %v", err)
 	}
-	_, err = ask(h.Gate, nil, h.key.APIKey)
-	expect(t, err, loci.RateLimited)
+	_, err = admit(h.Gate, nil, h.key.APIKey)
+	expect(t, err, loci.CodeRateLimited)
 }
 
 func TestAKeyOpensNothingAsACookie(t *testing.T) {
 	t.Parallel()
 	h := sqlite(t, auth.Options{})
-	_, err := h.Admit(t.Context(), counted, &op.Call{Proof: h.key.APIKey, Kind: loci.CookieCredential})
-	expect(t, err, loci.InvalidKey)
+	_, err := h.Admit(t.Context(), metered, &op.Call{Credential: h.key.APIKey, CredentialKind: loci.CredentialCookie})
+	expect(t, err, loci.CodeInvalidKey)
 	in, err := h.work.AddUser(t.Context(), "bea@example.com", "", "correct horse battery")
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := h.work.SignIn(t.Context(), &loci.Actor{}, loci.SignIn{Email: "bea@example.com", Password: "correct horse battery"})
+	out, err := h.work.SignIn(t.Context(), &loci.Actor{}, loci.Login{Email: "bea@example.com", Password: "correct horse battery"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	who, err := h.Admit(t.Context(), counted, &op.Call{Proof: out.Cookie().Secret, Kind: loci.CookieCredential})
-	if err != nil || who.UserID != in.ID || who.Credential != loci.CookieCredential {
-		t.Errorf("%+v %v", who, err)
+	actor, err := h.Admit(t.Context(), metered, &op.Call{Credential: out.Cookie().Secret, CredentialKind: loci.CredentialCookie})
+	if err != nil || actor.UserID != in.ID || actor.CredentialKind != loci.CredentialCookie {
+		t.Errorf("%+v %v", actor, err)
 	}
-	_, err = ask(h.Gate, counted, out.Cookie().Secret)
-	expect(t, err, loci.InvalidKey)
+	_, err = admit(h.Gate, metered, out.Cookie().Secret)
+	expect(t, err, loci.CodeInvalidKey)
 }
 
 func TestARevokedKeyIsForgottenAtOnceHereAndSoonElsewhere(t *testing.T) {
 	t.Parallel()
-	each(t, auth.Options{}, func(t *testing.T, d storetest.Database, h *gatehouse) {
+	each(t, auth.Options{}, func(t *testing.T, d storetest.Database, h *gateFixture) {
 		other := d.Open(t, store.Options{Clock: h.clock.now})
 		g := gate(other, h.clock, auth.Options{})
 		t.Cleanup(g.Close)
 		for _, g := range []*auth.Gate{h.Gate, g} {
-			_, err := ask(g, counted, h.key.APIKey)
+			_, err := admit(g, metered, h.key.APIKey)
 			expect(t, err, "")
 		}
-		who := &loci.Actor{UserID: h.user.ID, CredentialID: h.key.Key.ID}
-		if _, err := h.work.RevokeKey(t.Context(), who, loci.RevokeKey{KeyID: h.key.Key.ID}); err != nil {
+		actor := &loci.Actor{UserID: h.user.ID, CredentialID: h.key.Key.ID}
+		if _, err := h.work.RevokeKey(t.Context(), actor, loci.RevokeKey{KeyID: h.key.Key.ID}); err != nil {
 			t.Fatal(err)
 		}
-		_, err := ask(h.Gate, counted, h.key.APIKey)
-		expect(t, err, loci.Revoked)
+		_, err := admit(h.Gate, metered, h.key.APIKey)
+		expect(t, err, loci.CodeRevoked)
 		time.Sleep(1050 * time.Millisecond)
-		_, err = ask(g, counted, h.key.APIKey)
-		expect(t, err, loci.Revoked)
+		_, err = admit(g, metered, h.key.APIKey)
+		expect(t, err, loci.CodeRevoked)
 	})
 }
 
@@ -197,18 +199,18 @@ func TestNoLookUpOutlivesARevocation(t *testing.T) {
 		for range 4 {
 			all.Go(func() {
 				for range 5 {
-					ask(h.Gate, counted, k.APIKey)
+					admit(h.Gate, metered, k.APIKey)
 				}
 			})
 		}
 		_, err = h.work.RevokeKey(t.Context(), &loci.Actor{UserID: h.user.ID}, loci.RevokeKey{KeyID: k.Key.ID})
 		if err == nil {
-			_, err = ask(h.Gate, counted, k.APIKey)
+			_, err = admit(h.Gate, metered, k.APIKey)
 		}
-		expect(t, err, loci.Revoked)
+		expect(t, err, loci.CodeRevoked)
 		all.Wait()
-		_, err = ask(h.Gate, counted, k.APIKey)
-		expect(t, err, loci.Revoked)
+		_, err = admit(h.Gate, metered, k.APIKey)
+		expect(t, err, loci.CodeRevoked)
 	}
 }
 
@@ -222,22 +224,22 @@ func TestTheRateIsKept(t *testing.T) {
 	burst := func(n int) {
 		t.Helper()
 		for range n {
-			_, err := ask(h.Gate, counted, h.key.APIKey)
+			_, err := admit(h.Gate, metered, h.key.APIKey)
 			expect(t, err, "")
 		}
-		_, err := ask(h.Gate, counted, h.key.APIKey)
-		expect(t, err, loci.RateLimited)
+		_, err := admit(h.Gate, metered, h.key.APIKey)
+		expect(t, err, loci.CodeRateLimited)
 	}
 	burst(5)
-	_, err = ask(h.Gate, counted, h.key.APIKey)
-	if wait := loci.AsError(err).Retry; wait != time.Second {
+	_, err = admit(h.Gate, metered, h.key.APIKey)
+	if wait := loci.AsError(err).RetryAfter; wait != time.Second {
 		t.Errorf("wait %v", wait)
 	}
-	_, err = ask(h.Gate, counted, other.APIKey)
+	_, err = admit(h.Gate, metered, other.APIKey)
 	expect(t, err, "")
 	h.clock.pass(time.Second - time.Microsecond)
-	_, err = ask(h.Gate, counted, h.key.APIKey)
-	expect(t, err, loci.RateLimited)
+	_, err = admit(h.Gate, metered, h.key.APIKey)
+	expect(t, err, loci.CodeRateLimited)
 	h.clock.pass(time.Microsecond)
 	burst(1)
 	h.clock.pass(3 * time.Second)
@@ -253,28 +255,28 @@ func TestTheRateIsKept(t *testing.T) {
 // TestMessagesCostTheRateAndNoQuota sends messages of MCP without and with an operation in them.
 func TestMessagesCostTheRateAndNoQuota(t *testing.T) {
 	t.Parallel()
-	h := sqlite(t, auth.Options{Plan: one(100), Rate: 60, Burst: 6})
+	h := sqlite(t, auth.Options{Plan: planWithOperations(100), Rate: 60, Burst: 6})
 	for i := range 6 {
-		c := &op.Call{Proof: h.key.APIKey}
-		who, err := h.Admit(t.Context(), nil, c)
+		c := &op.Call{Credential: h.key.APIKey}
+		actor, err := h.Admit(t.Context(), nil, c)
 		expect(t, err, "")
-		if who.UserID != h.user.ID || who.CredentialID != h.key.Key.ID || who.Credential != loci.KeyCredential || c.Quota.Limit != 100 {
-			t.Errorf("%+v %+v", who, c.Quota)
+		if actor.UserID != h.user.ID || actor.CredentialID != h.key.Key.ID || actor.CredentialKind != loci.CredentialKey || c.Quota.Limit != 100 {
+			t.Errorf("%+v %+v", actor, c.Quota)
 		}
 		if i%2 == 0 {
 			continue
 		}
-		_, err = h.Admit(t.Context(), counted, c)
+		_, err = h.Admit(t.Context(), metered, c)
 		expect(t, err, "")
-		c.Again = true
-		_, err = h.Admit(t.Context(), counted, c)
+		c.Continuation = true
+		_, err = h.Admit(t.Context(), metered, c)
 		expect(t, err, "")
 	}
-	for _, o := range []*op.Op{nil, counted} {
-		c, err := ask(h.Gate, o, h.key.APIKey)
-		expect(t, err, loci.RateLimited)
-		if wait := loci.AsError(err).Retry; wait != time.Second || c.Charged {
-			t.Errorf("wait %v, charged %v", wait, c.Charged)
+	for _, o := range []*op.Op{nil, metered} {
+		c, err := admit(h.Gate, o, h.key.APIKey)
+		expect(t, err, loci.CodeRateLimited)
+		if wait := loci.AsError(err).RetryAfter; wait != time.Second || c.RateCharged {
+			t.Errorf("wait %v, charged %v", wait, c.RateCharged)
 		}
 	}
 	if used, _, err := h.Used(t.Context(), h.user.ID); err != nil || used != 3 {
@@ -287,36 +289,36 @@ func TestWeightedCallsMakeLaterOnesWait(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{false, true} {
 		h := sqlite(t, auth.Options{Rate: 60, Burst: 20, Shared: shared})
-		who := &loci.Actor{CredentialID: h.key.Key.ID}
+		actor := &loci.Actor{CredentialID: h.key.Key.ID}
 		through := func() (n int, wait time.Duration) {
 			for {
-				_, err := ask(h.Gate, counted, h.key.APIKey)
+				_, err := admit(h.Gate, metered, h.key.APIKey)
 				if err != nil {
-					expect(t, err, loci.RateLimited)
-					return n, loci.AsError(err).Retry
+					expect(t, err, loci.CodeRateLimited)
+					return n, loci.AsError(err).RetryAfter
 				}
 				n++
 			}
 		}
-		_, err := ask(h.Gate, counted, h.key.APIKey)
+		_, err := admit(h.Gate, metered, h.key.APIKey)
 		expect(t, err, "")
-		h.Charge(t.Context(), who, 10)
+		h.Charge(t.Context(), actor, 10)
 		if n, wait := through(); n != 9 || wait != time.Second {
 			t.Errorf("shared %v: %d calls beside one of weight 11, then a wait of %v", shared, n, wait)
 		}
 		h.clock.pass(time.Second)
-		_, err = ask(h.Gate, counted, h.key.APIKey)
+		_, err = admit(h.Gate, metered, h.key.APIKey)
 		expect(t, err, "")
-		h.Charge(t.Context(), who, 1000) // a burst, at most; one call less where others share it
+		h.Charge(t.Context(), actor, 1000) // a burst, at most; one call less where others share it
 		n, wait := through()
 		if n != 0 || wait > 20*time.Second || wait < 19*time.Second {
 			t.Errorf("shared %v: %d calls after a large one, then a wait of %v", shared, n, wait)
 		}
 		h.clock.pass(wait - time.Microsecond)
-		_, err = ask(h.Gate, counted, h.key.APIKey)
-		expect(t, err, loci.RateLimited)
+		_, err = admit(h.Gate, metered, h.key.APIKey)
+		expect(t, err, loci.CodeRateLimited)
 		h.clock.pass(time.Microsecond)
-		_, err = ask(h.Gate, counted, h.key.APIKey)
+		_, err = admit(h.Gate, metered, h.key.APIKey)
 		expect(t, err, "")
 	}
 }
@@ -325,10 +327,10 @@ func TestWeightedCallsMakeLaterOnesWait(t *testing.T) {
 // of a burst that each lets go ahead.
 func TestServersShareTheRate(t *testing.T) {
 	t.Parallel()
-	for burst, most := range map[int]int{5: 5, 100: 110} {
+	for burst, maximum := range map[int]int{5: 5, 100: 110} {
 		t.Run(fmt.Sprint(burst), func(t *testing.T) {
 			o := auth.Options{Rate: 60, Burst: burst, Shared: true}
-			each(t, o, func(t *testing.T, d storetest.Database, h *gatehouse) {
+			each(t, o, func(t *testing.T, d storetest.Database, h *gateFixture) {
 				gates := []*auth.Gate{h.Gate, gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, o)}
 				t.Cleanup(gates[1].Close)
 				// through is how many of the calls that all come at once are let through.
@@ -341,11 +343,11 @@ func TestServersShareTheRate(t *testing.T) {
 								all.Wait()
 							}
 							all.Go(func() {
-								switch _, err := ask(g, counted, h.key.APIKey); {
+								switch _, err := admit(g, metered, h.key.APIKey); {
 								case err == nil:
 									let.Add(1)
-								case !loci.Is(err, loci.RateLimited) || loci.AsError(err).Retry <= 0:
-									t.Error(err, loci.AsError(err).Retry)
+								case !loci.Is(err, loci.CodeRateLimited) || loci.AsError(err).RetryAfter <= 0:
+									t.Error(err, loci.AsError(err).RetryAfter)
 								}
 							})
 						}
@@ -353,7 +355,7 @@ func TestServersShareTheRate(t *testing.T) {
 					all.Wait()
 					return int(let.Load())
 				}
-				if n := through(); n < burst || n > most {
+				if n := through(); n < burst || n > maximum {
 					t.Errorf("%d of a burst of %d are let through", n, burst)
 				}
 				if n := through(); n > 0 {
@@ -365,11 +367,11 @@ func TestServersShareTheRate(t *testing.T) {
 					h.clock.pass(5 * time.Second)
 					total += through()
 				}
-				if total < 20*5 || total > 20*5+most {
+				if total < 20*5 || total > 20*5+maximum {
 					t.Errorf("%d are let through in 100 s at one a second and a burst of %d", total, burst)
 				}
 				h.clock.pass(time.Hour)
-				if n := through(); n < burst || n > most {
+				if n := through(); n < burst || n > maximum {
 					t.Errorf("%d of a burst of %d are let through after an hour", n, burst)
 				}
 				for _, g := range gates {
@@ -377,7 +379,7 @@ func TestServersShareTheRate(t *testing.T) {
 				}
 				h.clock.pass(time.Hour)
 				gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, o).Close()
-				if rows := d.Query(t, `SELECT count(*) FROM rates`); rows[0] != "0" {
+				if rows := d.Query(t, `SELECT count(*) FROM rate_limits`); rows[0] != "0" {
 					t.Errorf("%s rates of nobody are kept", rows[0])
 				}
 			})
@@ -395,8 +397,8 @@ func TestARateHoldsWithoutTheDatabase(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	take := auth.Rates(s, auth.Options{Rate: 60, Burst: 40, Shared: true})
-	now, through, failed := noon, 0, 0
+	take := auth.AllowFunc(s, auth.Options{Rate: 60, Burst: 40, Shared: true})
+	now, through, failed := testTime, 0, 0
 	for range 100 {
 		wait, err := take(t.Context(), "key", now)
 		if wait == 0 {
@@ -416,20 +418,20 @@ func TestARateHoldsWithoutTheDatabase(t *testing.T) {
 
 func TestCredentialsSayWhenTheyWereUsed(t *testing.T) {
 	t.Parallel()
-	each(t, auth.Options{}, func(t *testing.T, d storetest.Database, h *gatehouse) {
+	each(t, auth.Options{}, func(t *testing.T, d storetest.Database, h *gateFixture) {
 		h.clock.pass(2 * time.Minute)
 		used := h.clock.now()
-		if _, err := ask(h.Gate, counted, h.key.APIKey); err != nil {
+		if _, err := admit(h.Gate, metered, h.key.APIKey); err != nil {
 			t.Fatal(err)
 		}
 		h.clock.pass(30 * time.Second) // within a minute it is not worth a write
-		if _, err := ask(h.Gate, counted, h.key.APIKey); err != nil {
+		if _, err := admit(h.Gate, metered, h.key.APIKey); err != nil {
 			t.Fatal(err)
 		}
 		h.Close()
 		list, err := h.work.ListKeys(t.Context(), &loci.Actor{UserID: h.user.ID}, loci.ListKeys{})
-		if err != nil || list.Keys[0].LastUsedAt < loci.At(used) || list.Keys[0].LastUsedAt > loci.At(h.clock.now()) {
-			t.Errorf("%+v %v, used %s", list.Keys, err, loci.At(used))
+		if err != nil || list.Keys[0].LastUsedAt < loci.TimeOf(used) || list.Keys[0].LastUsedAt > loci.TimeOf(h.clock.now()) {
+			t.Errorf("%+v %v, used %s", list.Keys, err, loci.TimeOf(used))
 		}
 	})
 }

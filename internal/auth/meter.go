@@ -16,45 +16,45 @@ import (
 // write and the limit holds exactly; where it has none, it only adds up what
 // it saves later.
 type meter struct {
-	store  *store.Store
-	plan   loci.Plan
-	clock  loci.Clock
-	shared bool // other servers count too
-	mu     sync.Mutex
-	users  map[string]*account
+	store       *store.Store
+	plan        loci.Plan
+	clock       loci.Clock
+	multiServer bool // other servers count too
+	mu          sync.Mutex
+	users       map[string]*monthUsage
 }
 
-// account is the month of one user.
-type account struct {
-	mu    sync.Mutex
-	month string
-	read  bool  // used is known, and nobody else has used more since
-	used  int64 // in the store, with what is left of the block
-	left  int64 // of the block that was taken ahead; below zero: not yet saved
+// monthUsage is the month of one user.
+type monthUsage struct {
+	mu       sync.Mutex
+	month    string
+	loaded   bool  // used is known, and nobody else has used more since
+	used     int64 // in the store, with what is left of the block
+	reserved int64 // of the block that was taken ahead; below zero: not yet saved
 
-	asked     time.Time // when a call last needed it, by the machine's clock
-	forgotten bool      // it is no longer the user's account
+	lastUsed time.Time // when a call last needed it, by the machine's clock
+	evicted  bool      // it is no longer the user's account
 }
 
-// block is how many operations are taken ahead at most.
-const block = 100
+// maxReservation is how many operations are taken ahead at most.
+const maxReservation = 100
 
-// keepIdle is how long an account stays in memory after the last call of its user.
-const keepIdle = 5 * time.Minute
+// idleTTL is how long an account stays in memory after the last call of its user.
+const idleTTL = 5 * time.Minute
 
-// account returns the account of a user, locked.
-func (m *meter) account(userID string) *account {
+// lockUser returns the account of a user, locked.
+func (m *meter) lockUser(userID string) *monthUsage {
 	for {
 		m.mu.Lock()
 		a := m.users[userID]
 		if a == nil {
-			a = &account{}
+			a = &monthUsage{}
 			m.users[userID] = a
 		}
 		m.mu.Unlock()
 		a.mu.Lock()
-		if !a.forgotten {
-			a.asked = time.Now()
+		if !a.evicted {
+			a.lastUsed = time.Now()
 			return a
 		}
 		a.mu.Unlock()
@@ -63,89 +63,89 @@ func (m *meter) account(userID string) *account {
 
 // take counts one operation, if it counts, and returns the state of the quota.
 func (m *meter) take(ctx context.Context, userID string, now time.Time, counts bool) (*op.Quota, error) {
-	a := m.account(userID)
+	a := m.lockUser(userID)
 	defer a.mu.Unlock()
-	month, ends := window(now)
-	if err := m.turn(ctx, userID, a, month); err != nil {
+	month, ends := monthWindow(now)
+	if err := m.rollMonth(ctx, userID, a, month); err != nil {
 		return nil, err
 	}
 	var refused error
 	if counts {
 		switch {
 		case m.plan.Operations >= loci.Unlimited:
-			a.left--
+			a.reserved--
 		default:
-			if a.left == 0 {
-				if err := m.lease(ctx, userID, a); err != nil {
+			if a.reserved == 0 {
+				if err := m.reserve(ctx, userID, a); err != nil {
 					return nil, err
 				}
 			}
-			if a.left > 0 {
-				a.left--
+			if a.reserved > 0 {
+				a.reserved--
 			} else {
-				refused = &loci.Error{Code: loci.QuotaExceeded, Message: "The operations of this month are used up: wait for Retry-After seconds, or change the plan.", Retry: ends.Sub(now)}
+				refused = &loci.Error{Code: loci.CodeQuotaExceeded, Message: "The operations of this month are used up: wait for Retry-After seconds, or change the plan.", RetryAfter: ends.Sub(now)}
 			}
 		}
 	}
-	return &op.Quota{Limit: m.plan.Operations, Remaining: max(0, m.plan.Operations-(a.used-a.left)), Reset: ends.Sub(now)}, refused
+	return &op.Quota{Limit: m.plan.Operations, Remaining: max(0, m.plan.Operations-(a.used-a.reserved)), Reset: ends.Sub(now)}, refused
 }
 
-// turn brings an account into the month: what belongs to the old one is saved, and
+// rollMonth brings an account into the month: what belongs to the old one is saved, and
 // what all servers have used is read, where it is not known.
-func (m *meter) turn(ctx context.Context, userID string, a *account, month string) error {
+func (m *meter) rollMonth(ctx context.Context, userID string, a *monthUsage, month string) error {
 	if a.month != month {
-		if err := m.settle(ctx, userID, a); err != nil {
+		if err := m.flush(ctx, userID, a); err != nil {
 			return err
 		}
-		a.month, a.read = month, false
+		a.month, a.loaded = month, false
 	}
-	if a.read {
+	if a.loaded {
 		return nil
 	}
 	used, err := store.SystemRead(ctx, m.store, "read the used operations", func(t *store.SystemTx) (int64, error) {
 		return t.UsedOperations(userID, month)
 	})
 	if err == nil {
-		a.used, a.read = used, true
+		a.used, a.loaded = used, true
 	}
 	return err
 }
 
-// lease takes a block ahead: a part of what remains, so that several processes
+// reserve takes a block ahead: a part of what remains, so that several processes
 // come to the limit together.
-func (m *meter) lease(ctx context.Context, userID string, a *account) error {
-	n := max(1, min(block, (m.plan.Operations-a.used)/10))
+func (m *meter) reserve(ctx context.Context, userID string, a *monthUsage) error {
+	n := max(1, min(maxReservation, (m.plan.Operations-a.used)/10))
 	var got int64
 	used, err := store.System(ctx, m.store, "take operations ahead", func(t *store.SystemTx) (used int64, err error) {
 		got, used, err = t.LeaseOperations(userID, a.month, n, m.plan.Operations)
 		return used, err
 	})
 	if err == nil {
-		a.used, a.left = used, got
+		a.used, a.reserved = used, got
 	}
 	return err
 }
 
-// settle makes the store's count the true one.
-func (m *meter) settle(ctx context.Context, userID string, a *account) error {
-	if a.left == 0 {
+// flush makes the store's count the true one.
+func (m *meter) flush(ctx context.Context, userID string, a *monthUsage) error {
+	if a.reserved == 0 {
 		return nil
 	}
 	used, err := store.System(ctx, m.store, "settle the used operations", func(t *store.SystemTx) (used int64, err error) {
-		if a.left > 0 {
-			return a.used - a.left, t.ReturnOperations(userID, a.month, a.left)
+		if a.reserved > 0 {
+			return a.used - a.reserved, t.ReturnOperations(userID, a.month, a.reserved)
 		}
-		_, used, err = t.LeaseOperations(userID, a.month, -a.left, loci.Unlimited)
+		_, used, err = t.LeaseOperations(userID, a.month, -a.reserved, loci.Unlimited)
 		return used, err
 	})
 	if err == nil {
-		a.used, a.left = used, 0
+		a.used, a.reserved = used, 0
 	}
 	return err
 }
 
-// accounts returns the accounts that are known now.
-func (m *meter) accounts() map[string]*account {
+// snapshot returns the accounts that are known now.
+func (m *meter) snapshot() map[string]*monthUsage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return maps.Clone(m.users)
@@ -154,15 +154,15 @@ func (m *meter) accounts() map[string]*account {
 // save writes down what was counted without a block, and forgets users whose last call was before idle. What
 // others have counted meanwhile is read with the next call.
 func (m *meter) save(ctx context.Context, idle time.Time) error {
-	for id, a := range m.accounts() {
+	for id, a := range m.snapshot() {
 		a.mu.Lock()
 		var err error
-		ends := a.asked.Before(idle)
-		if a.left < 0 || ends {
-			err = m.settle(ctx, id, a)
+		ends := a.lastUsed.Before(idle)
+		if a.reserved < 0 || ends {
+			err = m.flush(ctx, id, a)
 		}
-		if a.read = a.read && !m.shared; ends && err == nil {
-			m.forget(id, a)
+		if a.loaded = a.loaded && !m.multiServer; ends && err == nil {
+			m.evict(id, a)
 		}
 		a.mu.Unlock()
 		if err != nil {
@@ -172,45 +172,45 @@ func (m *meter) save(ctx context.Context, idle time.Time) error {
 	return nil
 }
 
-// forget drops an account that is settled. The caller holds its lock.
-func (m *meter) forget(userID string, a *account) {
-	a.forgotten = true
+// evict drops an account that is settled. The caller holds its lock.
+func (m *meter) evict(userID string, a *monthUsage) {
+	a.evicted = true
 	m.mu.Lock()
 	delete(m.users, userID)
 	m.mu.Unlock()
 }
 
-// giveBack returns the blocks that are not used up; the meter is at its end.
-func (m *meter) giveBack() {
-	for id, a := range m.accounts() {
+// returnReservations returns the blocks that are not used up; the meter is at its end.
+func (m *meter) returnReservations() {
+	for id, a := range m.snapshot() {
 		a.mu.Lock()
-		_ = m.settle(context.Background(), id, a) // a block that is lost makes the count higher, never lower
+		_ = m.flush(context.Background(), id, a) // a block that is lost makes the count higher, never lower
 		a.mu.Unlock()
 	}
 }
 
-// doubt has what others have counted read anew: who asks for the count wants it as it is.
-func (m *meter) doubt(userID string) {
-	a := m.account(userID)
+// invalidate has what others have counted read anew: who asks for the count wants it as it is.
+func (m *meter) invalidate(userID string) {
+	a := m.lockUser(userID)
 	defer a.mu.Unlock()
-	a.read = a.read && !m.shared
+	a.loaded = a.loaded && !m.multiServer
 }
 
 // Used returns how many operations of the month a user has used, and when the
 // month ends.
 func (g *Gate) Used(ctx context.Context, userID string) (used int64, ends time.Time, err error) {
 	now := g.o.Clock()
-	g.meter.doubt(userID)
+	g.meter.invalidate(userID)
 	q, err := g.meter.take(ctx, userID, now, false)
 	if err != nil {
 		return 0, ends, err
 	}
-	_, ends = window(now)
+	_, ends = monthWindow(now)
 	return q.Limit - q.Remaining, ends, nil
 }
 
-// window returns the name of a month and when it ends.
-func window(now time.Time) (month string, ends time.Time) {
+// monthWindow returns the name of a month and when it ends.
+func monthWindow(now time.Time) (month string, ends time.Time) {
 	now = now.UTC()
 	return now.Format("2006-01"), time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC)
 }

@@ -15,18 +15,18 @@ import (
 func TestTheQuotaIsExactUnderParallelCalls(t *testing.T) {
 	t.Parallel()
 	const quota, workers, calls = 500, 32, 25
-	each(t, auth.Options{Plan: one(quota)}, func(t *testing.T, d storetest.Database, h *gatehouse) {
+	each(t, auth.Options{Plan: planWithOperations(quota)}, func(t *testing.T, d storetest.Database, h *gateFixture) {
 		var all sync.WaitGroup
 		var mu sync.Mutex
 		done := 0
 		for range workers {
 			all.Go(func() {
 				for range calls {
-					c, err := ask(h.Gate, counted, h.key.APIKey)
+					c, err := admit(h.Gate, metered, h.key.APIKey)
 					mu.Lock()
 					if err == nil {
 						done++
-					} else if !loci.Is(err, loci.QuotaExceeded) || c.Quota.Remaining != 0 {
+					} else if !loci.Is(err, loci.CodeQuotaExceeded) || c.Quota.Remaining != 0 {
 						t.Errorf("%v %+v", err, c.Quota)
 					}
 					mu.Unlock()
@@ -43,13 +43,13 @@ func TestTheQuotaIsExactUnderParallelCalls(t *testing.T) {
 
 func TestEachCallTellsWhatIsLeft(t *testing.T) {
 	t.Parallel()
-	h := sqlite(t, auth.Options{Plan: one(3)})
+	h := sqlite(t, auth.Options{Plan: planWithOperations(3)})
 	for _, want := range []int64{2, 1, 0} {
-		c, err := ask(h.Gate, counted, h.key.APIKey)
+		c, err := admit(h.Gate, metered, h.key.APIKey)
 		if err != nil || c.Quota.Limit != 3 || c.Quota.Remaining != want || c.Quota.Reset != 16*24*time.Hour+12*time.Hour {
 			t.Errorf("%+v %v, want %d", c.Quota, err, want)
 		}
-		if c, err = ask(h.Gate, free, h.key.APIKey); err != nil || c.Quota.Remaining != want {
+		if c, err = admit(h.Gate, unmetered, h.key.APIKey); err != nil || c.Quota.Remaining != want {
 			t.Errorf("what is free: %+v %v", c.Quota, err)
 		}
 	}
@@ -58,23 +58,23 @@ func TestEachCallTellsWhatIsLeft(t *testing.T) {
 // The count belongs to the user, not to the key.
 func TestAnotherKeyHasTheSameQuota(t *testing.T) {
 	t.Parallel()
-	h := sqlite(t, auth.Options{Plan: one(1)})
+	h := sqlite(t, auth.Options{Plan: planWithOperations(1)})
 	other, err := h.work.AddKey(t.Context(), "ada@example.com", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = ask(h.Gate, counted, h.key.APIKey)
+	_, err = admit(h.Gate, metered, h.key.APIKey)
 	expect(t, err, "")
-	_, err = ask(h.Gate, counted, other.APIKey)
-	expect(t, err, loci.QuotaExceeded)
+	_, err = admit(h.Gate, metered, other.APIKey)
+	expect(t, err, loci.CodeQuotaExceeded)
 }
 
 func TestCountsSurviveARestart(t *testing.T) {
 	t.Parallel()
-	for _, plan := range []loci.Plan{one(1000), loci.Plans[loci.SelfHosted]} {
-		each(t, auth.Options{Plan: plan}, func(t *testing.T, d storetest.Database, h *gatehouse) {
+	for _, plan := range []loci.Plan{planWithOperations(1000), loci.Plans[loci.PlanSelfHosted]} {
+		each(t, auth.Options{Plan: plan}, func(t *testing.T, d storetest.Database, h *gateFixture) {
 			for range 7 {
-				_, err := ask(h.Gate, counted, h.key.APIKey)
+				_, err := admit(h.Gate, metered, h.key.APIKey)
 				expect(t, err, "")
 			}
 			h.Close()
@@ -83,7 +83,7 @@ func TestCountsSurviveARestart(t *testing.T) {
 			if used, _, err := next.Used(t.Context(), h.user.ID); used != 7 || err != nil {
 				t.Errorf("%d are used after the restart, %v", used, err)
 			}
-			c, err := ask(next, counted, h.key.APIKey)
+			c, err := admit(next, metered, h.key.APIKey)
 			expect(t, err, "")
 			if c.Quota.Limit-c.Quota.Remaining != 8 {
 				t.Errorf("%+v", c.Quota)
@@ -94,17 +94,17 @@ func TestCountsSurviveARestart(t *testing.T) {
 
 func TestEachMonthBeginsAnew(t *testing.T) {
 	t.Parallel()
-	each(t, auth.Options{Plan: one(2)}, func(t *testing.T, d storetest.Database, h *gatehouse) {
+	each(t, auth.Options{Plan: planWithOperations(2)}, func(t *testing.T, d storetest.Database, h *gateFixture) {
 		h.clock.at.Store(time.Date(2026, 12, 31, 23, 59, 59, 0, time.UTC).UnixMicro())
-		for _, code := range []loci.Code{"", "", loci.QuotaExceeded} {
-			c, err := ask(h.Gate, counted, h.key.APIKey)
+		for _, code := range []loci.Code{"", "", loci.CodeQuotaExceeded} {
+			c, err := admit(h.Gate, metered, h.key.APIKey)
 			expect(t, err, code)
 			if c.Quota.Reset != time.Second {
 				t.Errorf("the year ends in %v", c.Quota.Reset)
 			}
 		}
 		h.clock.pass(time.Second)
-		c, err := ask(h.Gate, counted, h.key.APIKey)
+		c, err := admit(h.Gate, metered, h.key.APIKey)
 		expect(t, err, "")
 		if c.Quota.Remaining != 1 || c.Quota.Reset != 31*24*time.Hour {
 			t.Errorf("%+v", c.Quota)
@@ -119,15 +119,15 @@ func TestEachMonthBeginsAnew(t *testing.T) {
 func TestSeveralServersShareAQuota(t *testing.T) {
 	t.Parallel()
 	const quota = 300
-	each(t, auth.Options{Plan: one(quota)}, func(t *testing.T, d storetest.Database, h *gatehouse) {
-		second := gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, auth.Options{Plan: one(quota)})
+	each(t, auth.Options{Plan: planWithOperations(quota)}, func(t *testing.T, d storetest.Database, h *gateFixture) {
+		second := gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, auth.Options{Plan: planWithOperations(quota)})
 		t.Cleanup(second.Close)
 		done := [2]int{}
 		var all sync.WaitGroup
 		for i, g := range []*auth.Gate{h.Gate, second} {
 			all.Go(func() {
 				for range quota {
-					if _, err := ask(g, counted, h.key.APIKey); err == nil {
+					if _, err := admit(g, metered, h.key.APIKey); err == nil {
 						done[i]++
 					}
 				}
@@ -144,13 +144,13 @@ func TestSeveralServersShareAQuota(t *testing.T) {
 // asked for, and with the calls that come after a save.
 func TestServersTellWhatAllHaveCounted(t *testing.T) {
 	t.Parallel()
-	for _, plan := range []loci.Plan{one(5000), loci.Plans[loci.SelfHosted]} {
+	for _, plan := range []loci.Plan{planWithOperations(5000), loci.Plans[loci.PlanSelfHosted]} {
 		t.Run(string(plan.Name), func(t *testing.T) {
 			o := auth.Options{Plan: plan, Shared: true}
-			each(t, o, func(t *testing.T, d storetest.Database, h *gatehouse) {
+			each(t, o, func(t *testing.T, d storetest.Database, h *gateFixture) {
 				call := func(g *auth.Gate, n int) (used int64) {
 					for range n {
-						c, err := ask(g, counted, h.key.APIKey)
+						c, err := admit(g, metered, h.key.APIKey)
 						expect(t, err, "")
 						used = c.Quota.Limit - c.Quota.Remaining
 					}
@@ -179,10 +179,10 @@ func TestServersTellWhatAllHaveCounted(t *testing.T) {
 // TestMeterForgetsIdleUsers checks that counts outlive the accounts that hold them in memory.
 func TestMeterForgetsIdleUsers(t *testing.T) {
 	t.Parallel()
-	for _, plan := range []loci.Plan{one(100), loci.Plans[loci.SelfHosted]} {
-		each(t, auth.Options{Plan: plan}, func(t *testing.T, d storetest.Database, h *gatehouse) {
+	for _, plan := range []loci.Plan{planWithOperations(100), loci.Plans[loci.PlanSelfHosted]} {
+		each(t, auth.Options{Plan: plan}, func(t *testing.T, d storetest.Database, h *gateFixture) {
 			for range 7 {
-				_, err := ask(h.Gate, counted, h.key.APIKey)
+				_, err := admit(h.Gate, metered, h.key.APIKey)
 				expect(t, err, "")
 			}
 			h.Gate.Save(t.Context()) // the user is not idle yet
@@ -200,15 +200,15 @@ func TestMeterForgetsIdleUsers(t *testing.T) {
 func TestMeterLosesNoCallWhileItForgets(t *testing.T) {
 	t.Parallel()
 	const quota, workers, calls = 150, 8, 25
-	h := sqlite(t, auth.Options{Plan: one(quota)})
+	h := sqlite(t, auth.Options{Plan: planWithOperations(quota)})
 	var all sync.WaitGroup
 	var done atomic.Int64
 	for range workers {
 		all.Go(func() {
 			for range calls {
-				if _, err := ask(h.Gate, counted, h.key.APIKey); err == nil {
+				if _, err := admit(h.Gate, metered, h.key.APIKey); err == nil {
 					done.Add(1)
-				} else if !loci.Is(err, loci.QuotaExceeded) {
+				} else if !loci.Is(err, loci.CodeQuotaExceeded) {
 					t.Error(err)
 				}
 			}

@@ -14,44 +14,44 @@ import (
 // admin returns the commands of the operator, who needs no account: whoever
 // can read the database is one.
 func (p *program) admin() *cobra.Command {
-	admin := p.group("admin",
+	admin := p.commandGroup("admin",
 		"Make users and keys in the database of a server, erase for good, check it, and back it up")
-	user := p.group("user", "Make users, and erase them")
+	user := p.commandGroup("user", "Make users, and erase them")
 	user.AddCommand(p.createUser(), p.verifyUser(), p.purgeUser())
-	key := p.group("key", "Make API keys")
+	key := p.commandGroup("key", "Make API keys")
 	key.AddCommand(p.createKey())
-	workspace := p.group("workspace", "Erase workspaces")
+	workspace := p.commandGroup("workspace", "Erase workspaces")
 	workspace.AddCommand(p.purgeWorkspace())
-	memory := p.group("memory", "Erase memories")
+	memory := p.commandGroup("memory", "Erase memories")
 	memory.AddCommand(p.purgeMemory())
 	admin.AddCommand(user, key, workspace, memory, p.check(), p.migrate(), p.backup())
 	return admin
 }
 
-// An outcome is what a command of the operator has to say.
-type outcome struct {
+// An adminResult is what a command of the operator has to say.
+type adminResult struct {
 	object any    // with --json
 	text   string // without it
 	hint   string // for people alone, beside the text
-	broken bool   // the exit code says so
+	failed bool   // the exit code says so
 }
 
-// A duty is what a command of the operator does.
-type duty func(ctx context.Context, a *server.Admin, args []string) (outcome, error)
+// A adminFunc is what a command of the operator does.
+type adminFunc func(ctx context.Context, a *server.Admin, args []string) (adminResult, error)
 
-// operator makes a command of one that works in the database of a server,
+// adminCommand makes a command of one that works in the database of a server,
 // which has to be there.
-func (p *program) operator(cmd *cobra.Command, do duty) *cobra.Command {
-	return p.enter(cmd, server.Settings.Present, do)
+func (p *program) adminCommand(cmd *cobra.Command, do adminFunc) *cobra.Command {
+	return p.adminCommandWhen(cmd, server.Settings.RequireDatabase, do)
 }
 
-// enter makes a command of one that works in the database of a server, once
+// adminCommandWhen makes a command of one that works in the database of a server, once
 // allow has nothing against it.
-func (p *program) enter(cmd *cobra.Command, allow func(server.Settings, context.Context) error, do duty) *cobra.Command {
+func (p *program) adminCommandWhen(cmd *cobra.Command, allow func(server.Settings, context.Context) error, do adminFunc) *cobra.Command {
 	settings := p.settings(cmd, "data", "db")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if f := cmd.Flags().Lookup("email"); f != nil && f.Value.String() == "" {
-			return misuse("--email is required")
+			return usageError("--email is required")
 		}
 		s, err := settings()
 		if err == nil {
@@ -65,22 +65,22 @@ func (p *program) enter(cmd *cobra.Command, allow func(server.Settings, context.
 			return err
 		}
 		o, err := do(cmd.Context(), a, args)
-		if err := first(err, a.Close()); err != nil {
+		if err := firstError(err, a.Close()); err != nil {
 			return err
 		}
-		return p.conclude(o)
+		return p.printResult(o)
 	}
 	return cmd
 }
 
-func (p *program) conclude(o outcome) (err error) {
+func (p *program) printResult(o adminResult) (err error) {
 	if p.json {
-		err = p.print(o.object)
+		err = p.printJSON(o.object)
 	} else if _, err = io.WriteString(p.out, o.text); err == nil {
 		_, err = io.WriteString(p.err, o.hint)
 	}
-	if err == nil && o.broken {
-		err = errBroken
+	if err == nil && o.failed {
+		err = errAlreadyReported
 	}
 	return err
 }
@@ -93,22 +93,22 @@ func (p *program) createUser() *cobra.Command {
 		Short:   "Make a user",
 		Long:    "Makes a user with a personal workspace. Without a password the user can use keys, and not sign in.\nWhere there is no database yet, this makes it: no other command of the operator does.",
 		Example: "loci admin user create --email ada@example.org --name Ada\nloci admin user create --email ada@example.org --password-stdin < password.txt",
-		Args:    exactly(),
+		Args:    exactArgs(),
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The address (required)")
 	cmd.Flags().StringVar(&name, "name", "", "The name; default: the local part of the address")
 	cmd.Flags().BoolVar(&password, "password-stdin", false, "Read the password from the standard input")
-	anywhere := func(server.Settings, context.Context) error { return nil } // this may be before the first start
-	return p.enter(cmd, anywhere, func(ctx context.Context, a *server.Admin, _ []string) (o outcome, err error) {
+	allowAny := func(server.Settings, context.Context) error { return nil } // this may be before the first start
+	return p.adminCommandWhen(cmd, allowAny, func(ctx context.Context, a *server.Admin, _ []string) (o adminResult, err error) {
 		var secret string
 		if password {
-			if secret, err = p.stdin(); err != nil {
+			if secret, err = p.readStdin(); err != nil {
 				return o, err
 			}
 			secret = strings.TrimRight(secret, "\r\n")
 		}
 		u, err := a.CreateUser(ctx, email, name, secret)
-		return outcome{object: map[string]string{"userId": u.ID}, text: fmt.Sprintf("Made the user %s with the id %s.\n", u.Email, u.ID)}, err
+		return adminResult{object: map[string]string{"userId": u.ID}, text: fmt.Sprintf("Made the user %s with the id %s.\n", u.Email, u.ID)}, err
 	})
 }
 
@@ -118,12 +118,12 @@ func (p *program) verifyUser() *cobra.Command {
 		Use:     "verify",
 		Short:   "Mark the address of a user as verified",
 		Example: "loci admin user verify --email ada@example.org",
-		Args:    exactly(),
+		Args:    exactArgs(),
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The address (required)")
-	return p.operator(cmd, func(ctx context.Context, a *server.Admin, _ []string) (outcome, error) {
+	return p.adminCommand(cmd, func(ctx context.Context, a *server.Admin, _ []string) (adminResult, error) {
 		u, err := a.MarkVerified(ctx, email)
-		return outcome{object: map[string]any{"userId": u.ID, "emailVerified": u.EmailVerified}, text: fmt.Sprintf("The address %s is verified.\n", u.Email)}, err
+		return adminResult{object: map[string]any{"userId": u.ID, "emailVerified": u.EmailVerified}, text: fmt.Sprintf("The address %s is verified.\n", u.Email)}, err
 	})
 }
 
@@ -133,18 +133,18 @@ func (p *program) createKey() *cobra.Command {
 		Use:     "create",
 		Short:   "Make an API key of a user",
 		Example: "loci admin key create --email ada@example.org --name laptop",
-		Args:    exactly(),
+		Args:    exactArgs(),
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The user's address (required)")
 	cmd.Flags().StringVar(&name, "name", "", "What the key is for")
-	return p.operator(cmd, func(ctx context.Context, a *server.Admin, _ []string) (outcome, error) {
+	return p.adminCommand(cmd, func(ctx context.Context, a *server.Admin, _ []string) (adminResult, error) {
 		k, err := a.CreateKey(ctx, email, name)
-		return outcome{object: map[string]string{"id": k.Key.ID, "apiKey": k.APIKey}, text: k.APIKey + "\n", hint: "This is the key. It is not shown again.\n"}, err
+		return adminResult{object: map[string]string{"id": k.Key.ID, "apiKey": k.APIKey}, text: k.APIKey + "\n", hint: "This is the key. It is not shown again.\n"}, err
 	})
 }
 
-// first returns the first error that is one.
-func first(errs ...error) error {
+// firstError returns the first error that is one.
+func firstError(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {
 			return err

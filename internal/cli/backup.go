@@ -21,30 +21,30 @@ func (p *program) backup() *cobra.Command {
 			"counts and hashes) and loci.db. The server may run and write meanwhile. With - it goes to the standard output. FILE holds all\n" +
 			"that the database holds: keep it as safe. For PostgreSQL the command names the line of pg_dump.",
 		Example: "loci admin backup /backup/loci.tar\nloci admin backup - | ssh host 'cat > loci.tar'",
-		Args:    exactly("FILE"),
+		Args:    exactArgs("FILE"),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "Take the place of a file that is there")
 	settings := p.settings(cmd, "data", "db")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		file := args[0]
-		if width, _ := p.terminal(p.out); file == "-" && width > 0 {
-			return misuse("a backup is no text for a terminal: name a file, or send - elsewhere")
+		if width, _ := p.terminalInfo(p.out); file == "-" && width > 0 {
+			return usageError("a backup is no text for a terminal: name a file, or send - elsewhere")
 		}
 		s, err := settings()
 		if err != nil {
 			return err
 		}
-		b := &bar{p: p, what: "MiB"}
-		m, err := s.Backup(cmd.Context(), file, force, p.out, b.bytes)
-		if b.end(); err != nil {
+		b := &progressBar{p: p, label: "MiB"}
+		m, err := s.Backup(cmd.Context(), file, force, p.out, b.updateBytes)
+		if b.clear(); err != nil {
 			return err
 		}
-		o := outcome{object: backupResult{file, m}, text: fmt.Sprintf("Wrote %s: %s.\n", file, holds(m))}
+		o := adminResult{object: backupResult{file, m}, text: fmt.Sprintf("Wrote %s: %s.\n", file, manifestSummary(m))}
 		if file == "-" { // where the backup went itself
 			_, err := io.WriteString(p.err, o.text)
 			return err
 		}
-		return p.conclude(o)
+		return p.printResult(o)
 	}
 	cmd.AddCommand(p.verifyBackup(), p.restoreBackup())
 	return cmd
@@ -63,20 +63,20 @@ func (p *program) verifyBackup() *cobra.Command {
 		Long: "Reads a backup to its end and compares its files with the hashes in its manifest, and the rows of its database with the counts. The\n" +
 			"database is in the temporary folder (TMPDIR) meanwhile. - is the standard input.",
 		Example: "loci admin backup verify /backup/loci.tar",
-		Args:    exactly("FILE"),
+		Args:    exactArgs("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			from, err := p.source(args[0])
+			from, err := p.openBackup(args[0])
 			if err != nil {
 				return err
 			}
 			defer from.Close()
-			b := &bar{p: p, what: "MiB"}
-			m, err := server.VerifyBackup(cmd.Context(), from, b.bytes)
-			if b.end(); err != nil {
+			b := &progressBar{p: p, label: "MiB"}
+			m, err := server.VerifyBackup(cmd.Context(), from, b.updateBytes)
+			if b.clear(); err != nil {
 				return err
 			}
-			return p.conclude(outcome{object: backupResult{args[0], m}, text: fmt.Sprintf("%s is whole: %s, made %s.\n",
-				args[0], holds(m), m.CreatedAt.Format("2006-01-02 15:04"))})
+			return p.printResult(adminResult{object: backupResult{args[0], m}, text: fmt.Sprintf("%s is whole: %s, made %s.\n",
+				args[0], manifestSummary(m), m.CreatedAt.Format("2006-01-02 15:04"))})
 		},
 	}
 }
@@ -89,7 +89,7 @@ func (p *program) restoreBackup() *cobra.Command {
 			"keys work as they did when the backup was made: the command lists them, because keys that were revoked since work again.\n" +
 			"What was deleted or purged since is back too. - is the standard input. For PostgreSQL the command names the line of pg_restore.",
 		Example: "loci admin backup restore /backup/loci.tar --data /var/lib/loci",
-		Args:    exactly("FILE"),
+		Args:    exactArgs("FILE"),
 	}
 	settings := p.settings(cmd, "data", "db")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -97,32 +97,32 @@ func (p *program) restoreBackup() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		from, err := p.source(args[0])
+		from, err := p.openBackup(args[0])
 		if err != nil {
 			return err
 		}
 		defer from.Close()
-		b := &bar{p: p, what: "MiB"}
-		r, err := s.Restore(cmd.Context(), from, args[0], b.bytes)
-		if b.end(); err != nil {
+		b := &progressBar{p: p, label: "MiB"}
+		r, err := s.Restore(cmd.Context(), from, args[0], b.updateBytes)
+		if b.clear(); err != nil {
 			return err
 		}
 		var text strings.Builder
-		fmt.Fprintf(&text, "Restored %s: %s. %s ended.\n", s.Data, holds(r.Manifest),
-			many(r.Signins, "sign-in", "sign-ins"))
+		fmt.Fprintf(&text, "Restored %s: %s. %s ended.\n", s.Data, manifestSummary(r.Manifest),
+			plural(r.Signins, "sign-in", "sign-ins"))
 		if len(r.Keys) > 0 {
 			text.WriteString("These API keys work; revoke again those that were revoked after the backup was made:\n")
 		}
 		for _, k := range r.Keys {
-			fmt.Fprintf(&text, "  %s  %s  %s\n", k.ID, clean(k.Email, false), clean(k.Name, false))
+			fmt.Fprintf(&text, "  %s  %s  %s\n", k.ID, stripControl(k.Email, false), stripControl(k.Name, false))
 		}
-		return p.conclude(outcome{object: r, text: text.String()})
+		return p.printResult(adminResult{object: r, text: text.String()})
 	}
 	return cmd
 }
 
-// source opens a file that a command reads; - is the standard input.
-func (p *program) source(file string) (io.ReadCloser, error) {
+// openBackup opens a file that a command reads; - is the standard input.
+func (p *program) openBackup(file string) (io.ReadCloser, error) {
 	if file == "-" {
 		return io.NopCloser(p.in), nil
 	}
@@ -136,16 +136,16 @@ func (p *program) source(file string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// holds says what a backup holds.
-func holds(m server.Manifest) string {
+// manifestSummary says what a backup holds.
+func manifestSummary(m server.Manifest) string {
 	size := int64(0)
 	for _, f := range m.Files {
 		size += f.Bytes
 	}
 	return fmt.Sprintf("%s, %s, %s, schema %d, %.1f MiB",
-		many(m.Counts["memories"], "memory", "memories"), many(m.Counts["workspaces"], "workspace", "workspaces"),
-		many(m.Counts["users"], "user", "users"), m.Schema, float64(size)/(1<<20))
+		plural(m.Counts["memories"], "memory", "memories"), plural(m.Counts["workspaces"], "workspace", "workspaces"),
+		plural(m.Counts["users"], "user", "users"), m.Schema, float64(size)/(1<<20))
 }
 
-// bytes tells the bar of bytes.
-func (b *bar) bytes(done, total int64) { b.tell(int(done>>20), int(total>>20)) }
+// updateBytes tells the bar of bytes.
+func (b *progressBar) updateBytes(done, total int64) { b.update(int(done>>20), int(total>>20)) }

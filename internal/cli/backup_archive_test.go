@@ -13,13 +13,13 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// archive makes an archive of a manifest, which names a database of a size, and the header
+// writeTestArchive makes an archive of a manifest, which names a database of a size, and the header
 // of one entry with 1 KiB of zeros behind it. Names of records with GNU- in them become
 // those with a point, which the standard library does not write.
-func archive(t *testing.T, size int64, entry *tar.Header) []byte {
+func writeTestArchive(t *testing.T, size int64, entry *tar.Header) []byte {
 	t.Helper()
-	m := server.Manifest{Format: 1, Version: "test", Contents: store.Contents{Schema: 1},
-		Files: []server.BackupFile{{Name: store.SQLiteFile, Bytes: size, SHA256: strings.Repeat("0", 64)}}}
+	m := server.Manifest{Format: 1, Version: "test", DatabaseContents: store.DatabaseContents{Schema: 1},
+		Files: []server.BackupFile{{Name: store.SQLiteFileName, Bytes: size, SHA256: strings.Repeat("0", 64)}}}
 	text, err := json.Marshal(m)
 	if err != nil {
 		t.Fatal(err)
@@ -37,9 +37,9 @@ func archive(t *testing.T, size int64, entry *tar.Header) []byte {
 	return bytes.ReplaceAll(b.Bytes(), []byte("GNU-sparse."), []byte("GNU.sparse."))
 }
 
-// oldSparse makes the last header of an archive that of a sparse file as GNU tar wrote it
+// gnuSparse makes the last header of an archive that of a sparse file as GNU tar wrote it
 // before PAX: its real size stands in the header.
-func oldSparse(b []byte, size int64) []byte {
+func gnuSparse(b []byte, size int64) []byte {
 	head := b[len(b)-1536 : len(b)-1024]
 	copy(head[124:136], fmt.Sprintf("%011o\x00", 0))
 	copy(head[257:265], "ustar  \x00")
@@ -58,7 +58,7 @@ func oldSparse(b []byte, size int64) []byte {
 }
 
 // A short archive fills neither the disk nor hours.
-func TestABackupIsAsLongAsItsArchive(t *testing.T) {
+func TestRestoreRejectsSparseArchive(t *testing.T) {
 	t.Parallel()
 	const size = 64 << 20
 	hole := map[string]string{"GNU-sparse.major": "0", "GNU-sparse.minor": "1", "GNU-sparse.numblocks": "1",
@@ -67,23 +67,23 @@ func TestABackupIsAsLongAsItsArchive(t *testing.T) {
 		archive []byte
 		says    string
 	}{
-		"sparse": {archive(t, size, &tar.Header{Name: store.SQLiteFile, Mode: 0o600, PAXRecords: hole}),
+		"sparse": {writeTestArchive(t, size, &tar.Header{Name: store.SQLiteFileName, Mode: 0o600, PAXRecords: hole}),
 			"is a sparse file"},
-		"old sparse": {oldSparse(archive(t, size, &tar.Header{Name: store.SQLiteFile, Mode: 0o600}), size),
+		"old sparse": {gnuSparse(writeTestArchive(t, size, &tar.Header{Name: store.SQLiteFileName, Mode: 0o600}), size),
 			"is no regular file"},
-		"a link": {archive(t, 0, &tar.Header{Name: store.SQLiteFile, Typeflag: tar.TypeSymlink, Linkname: "/etc"}),
+		"a link": {writeTestArchive(t, 0, &tar.Header{Name: store.SQLiteFileName, Typeflag: tar.TypeSymlink, Linkname: "/etc"}),
 			"is no regular file"},
-		"a folder": {archive(t, 0, &tar.Header{Name: store.SQLiteFile, Typeflag: tar.TypeDir, Mode: 0o700}),
+		"a folder": {writeTestArchive(t, 0, &tar.Header{Name: store.SQLiteFileName, Typeflag: tar.TypeDir, Mode: 0o700}),
 			"is no regular file"},
-		"other size": {archive(t, 512, &tar.Header{Name: store.SQLiteFile, Mode: 0o600, Size: 511}),
+		"other size": {writeTestArchive(t, 512, &tar.Header{Name: store.SQLiteFileName, Mode: 0o600, Size: 511}),
 			"is not the file that the manifest names"},
-		"beyond file": {archive(t, 1<<50, &tar.Header{Name: store.SQLiteFile, Mode: 0o600, Size: 1 << 50}),
+		"beyond file": {writeTestArchive(t, 1<<50, &tar.Header{Name: store.SQLiteFileName, Mode: 0o600, Size: 1 << 50}),
 			"the whole backup"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			refusesArchive(t, c.archive, c.says)
-			verify(t, refused, "-", bytes.NewReader(c.archive)) // of which nobody knows the length
+			expectRejected(t, c.archive, c.says)
+			runVerify(t, exitFailure, "-", bytes.NewReader(c.archive)) // of which nobody knows the length
 		})
 	}
 }

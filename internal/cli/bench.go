@@ -12,12 +12,12 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
-	"github.com/loci-memory/loci/internal/retrieval"
+	"github.com/loci-memory/loci/internal/relevance"
 	"github.com/loci-memory/loci/internal/server"
 )
 
 func (p *program) bench() *cobra.Command {
-	bench := p.group("bench", "Measure how well Loci finds things")
+	bench := p.commandGroup("bench", "Measure how well Loci finds things")
 	bench.AddCommand(p.benchRetrieval())
 	return bench
 }
@@ -25,19 +25,19 @@ func (p *program) bench() *cobra.Command {
 // A retrievalBench is what loci bench retrieval is asked to do.
 type retrievalBench struct {
 	*program
-	data    []string
-	db      string
-	modes   []string
-	clients int
-	typos   int
-	seed    uint64
-	without bool // ablation
+	data     []string
+	db       string
+	modes    []string
+	clients  int
+	typos    int
+	seed     uint64
+	ablation bool // ablation
 
 	together bool
 }
 
-// modes are those in which one may ask.
-var modes = loci.Mode("").Rule().Enum
+// searchModes are those in which one may ask.
+var searchModes = loci.Mode("").Rule().Enum
 
 func (p *program) benchRetrieval() *cobra.Command {
 	b := &retrievalBench{program: p}
@@ -75,82 +75,82 @@ texts, where those of other sets are wrong answers, and in the atlas of its grou
 	flags.StringSliceVar(&b.modes, "modes", []string{"keyword", "semantic", "hybrid", "auto"}, "Modes in which to ask")
 	flags.IntVar(&b.clients, "clients", 8, "Clients that load at once; questions are asked one by one. With 1, equal scores come in the same order each time")
 	flags.IntVar(&b.typos, "typos", 0, "Typos made in each question, in words of at least 4 letters")
-	flags.BoolVar(&b.without, "ablation", false, "Ask again without each feature, by words and hybrid, to tell what it is worth")
+	flags.BoolVar(&b.ablation, "ablation", false, "Ask again without each feature, by words and hybrid, to tell what it is worth")
 	flags.BoolVar(&b.together, "together", false,
 		"Load all sets into one workspace, an atlas for each group; ask among all texts and in one atlas")
 	flags.Uint64Var(&b.seed, "seed", 1, "Seed of the typos")
 	return cmd
 }
 
-func (b *retrievalBench) check() error {
+func (b *retrievalBench) validate() error {
 	for _, m := range b.modes {
-		if !slices.Contains(modes, m) {
-			return misuse(fmt.Sprintf("--modes: %q is none of %s", m, strings.Join(modes, ", ")))
+		if !slices.Contains(searchModes, m) {
+			return usageError(fmt.Sprintf("--modes: %q is none of %s", m, strings.Join(searchModes, ", ")))
 		}
 	}
 	switch {
 	case len(b.data) == 0:
-		return misuse("--data is required: the folder of a set")
+		return usageError("--data is required: the folder of a set")
 	case len(b.modes) == 0:
-		return misuse("--modes is empty")
+		return usageError("--modes is empty")
 	case b.clients < 1 || b.clients > 64:
-		return misuse("--clients must be 1 to 64")
+		return usageError("--clients must be 1 to 64")
 	case b.typos < 0 || b.typos > 10:
-		return misuse("--typos must be 0 to 10")
-	case b.together && b.without:
-		return misuse("--ablation measures each set alone: leave out --together")
+		return usageError("--typos must be 0 to 10")
+	case b.together && b.ablation:
+		return usageError("--ablation measures each set alone: leave out --together")
 	}
 	return nil
 }
 
 func (b *retrievalBench) run(ctx context.Context) error {
-	if err := b.check(); err != nil {
+	if err := b.validate(); err != nil {
 		return err
 	}
-	sets, err := b.read()
+	sets, err := b.readDatasets()
 	if err != nil {
-		return &loci.Error{Code: loci.InvalidQuery, Message: err.Error(), Err: err}
+		return &loci.Error{Code: loci.CodeInvalidQuery, Message: err.Error(), Err: err}
 	}
 	report := b.newReport()
-	batches := make([][]retrieval.Set, 0, len(sets))
+	batches := make([][]relevance.Dataset, 0, len(sets))
 	for _, s := range sets {
-		batches = append(batches, []retrieval.Set{s})
+		batches = append(batches, []relevance.Dataset{s})
 	}
 	if b.together {
-		batches = [][]retrieval.Set{sets}
+		batches = [][]relevance.Dataset{sets}
 	}
 	for i, batch := range batches {
 		results, err := b.measure(ctx, batch, &report.Settings)
 		if err != nil {
 			return err
 		}
-		report.Sets = append(report.Sets, results...)
+		report.Datasets = append(report.Datasets, results...)
 		if b.json {
 			continue
 		}
 		if i == 0 {
-			b.tellSettings(report.Settings)
+			b.printSettings(report.Settings)
 		}
 		for _, r := range results {
-			b.tellSet(r)
+			b.printDataset(r)
 		}
 	}
 	if b.json {
-		return b.print(report)
+		return b.printJSON(report)
 	}
 	return nil
 }
 
-// read reads all sets before the first one is measured, so that a mistake in
+// readDatasets reads all sets before the first one is measured, so that a mistake in
 // the last one is told at once.
-func (b *retrievalBench) read() (sets []retrieval.Set, err error) {
+func (b *retrievalBench) readDatasets() (sets []relevance.Dataset, err error) {
 	for _, path := range b.data {
-		dirs, err := retrieval.Folders(path)
+		dirs, err := relevance.DatasetFolders(path)
 		if err != nil {
 			return nil, err
 		}
 		for _, dir := range dirs {
-			s, err := retrieval.Read(dir)
+			s, err := relevance.ReadDataset(dir)
 			if err != nil {
 				return nil, err
 			}
@@ -163,78 +163,78 @@ func (b *retrievalBench) read() (sets []retrieval.Set, err error) {
 // measure loads a set, or several into one workspace, into a database of its own and
 // asks the questions. For each mode the server is started anew, so that none finds in
 // a cache what another one asked for.
-func (b *retrievalBench) measure(ctx context.Context, sets []retrieval.Set,
-	settings *settings) (list []setResult, err error) {
-	list = make([]setResult, len(sets))
+func (b *retrievalBench) measure(ctx context.Context, sets []relevance.Dataset,
+	settings *benchSettings) (list []datasetResult, err error) {
+	list = make([]datasetResult, len(sets))
 	sets = slices.Clone(sets)
 	for i, s := range sets {
-		list[i] = setResult{Name: s.Name, Memories: len(s.Documents), Questions: len(s.Questions)}
+		list[i] = datasetResult{Name: s.Name, Memories: len(s.Documents), Questions: len(s.Queries)}
 		if b.typos > 0 {
-			sets[i], list[i].Unspoiled = s.Misspelled(b.typos, b.seed)
+			sets[i], list[i].WithoutTypo = s.WithTypos(b.typos, b.seed)
 		}
 	}
-	trial, err := server.NewTrial(ctx, b.db, b.environ)
+	srv, err := server.NewBenchServer(ctx, b.db, b.environ)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, trial.Close()) }()
-	settings.Database, settings.Model = trial.Engine, trial.Model
-	loaded, err := b.load(ctx, trial, sets)
+	defer func() { err = errors.Join(err, srv.Close()) }()
+	settings.Database, settings.Model = srv.Engine, srv.Model
+	loaded, err := b.load(ctx, srv, sets)
 	if err != nil {
 		return nil, err
 	}
-	bytes, err := trial.Bytes(ctx)
+	bytes, err := srv.Bytes(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for i, l := range loaded {
-		list[i].loaded(l)
+		list[i].setLoad(l)
 		list[i].Bytes = bytes
 	}
 	for _, mode := range b.modes {
-		if err := b.ask(ctx, trial, loaded, loci.Mode(mode), list); err != nil {
+		if err := b.runQueries(ctx, srv, loaded, loci.Mode(mode), list); err != nil {
 			return nil, err
 		}
 	}
-	if b.without {
-		list[0].Ablation, err = b.ablation(ctx, trial, loaded[0])
+	if b.ablation {
+		list[0].Ablation, err = b.runAblation(ctx, srv, loaded[0])
 	}
 	return list, err
 }
 
 // load loads the sets, one into a workspace for each group, several into one.
-func (b *retrievalBench) load(ctx context.Context, trial *server.Trial,
-	sets []retrieval.Set) (loaded []*retrieval.Loaded, err error) {
+func (b *retrievalBench) load(ctx context.Context, srv *server.BenchServer,
+	sets []relevance.Dataset) (loaded []*relevance.LoadedDataset, err error) {
 	what := sets[0].Name
 	if b.together {
 		what = "together"
 	}
-	return loaded, b.with(trial.Start, trial.Key, what+": loading",
-		func(c *client.Client, tell retrieval.Progress) (err error) {
+	return loaded, b.withServer(srv.Start, srv.Key, what+": loading",
+		func(c *client.Client, report relevance.Progress) (err error) {
 			if b.together {
-				loaded, err = retrieval.LoadTogether(ctx, c, sets, b.clients, tell)
+				loaded, err = relevance.LoadTogether(ctx, c, sets, b.clients, report)
 				return err
 			}
-			l, err := retrieval.Load(ctx, c, sets[0], b.clients, tell)
+			l, err := relevance.Load(ctx, c, sets[0], b.clients, report)
 			loaded = append(loaded, l)
 			return err
 		})
 }
 
-// ask asks the questions of the sets in a mode; of sets in one workspace in the atlas
+// runQueries asks the questions of the sets in a mode; of sets in one workspace in the atlas
 // of each group, too.
-func (b *retrievalBench) ask(ctx context.Context, trial *server.Trial, loaded []*retrieval.Loaded, mode loci.Mode,
-	list []setResult) error {
+func (b *retrievalBench) runQueries(ctx context.Context, srv *server.BenchServer, loaded []*relevance.LoadedDataset, mode loci.Mode,
+	list []datasetResult) error {
 	for i, l := range loaded {
-		ways := []func(context.Context, *client.Client, loci.Mode, retrieval.Progress) (retrieval.Result, error){l.Ask}
+		ways := []func(context.Context, *client.Client, loci.Mode, relevance.Progress) (relevance.Result, error){l.Run}
 		if b.together {
-			ways = append(ways, l.AskInAtlas)
+			ways = append(ways, l.RunInAtlas)
 		}
 		for _, ask := range ways {
-			err := b.with(trial.Start, trial.Key, l.Name+": "+string(mode),
-				func(c *client.Client, tell retrieval.Progress) error {
-					answered, err := ask(ctx, c, mode, tell)
-					list[i].Modes = append(list[i].Modes, answered)
+			err := b.withServer(srv.Start, srv.Key, l.Name+": "+string(mode),
+				func(c *client.Client, report relevance.Progress) error {
+					result, err := ask(ctx, c, mode, report)
+					list[i].Modes = append(list[i].Modes, result)
 					return err
 				})
 			if err != nil {
@@ -245,17 +245,17 @@ func (b *retrievalBench) ask(ctx context.Context, trial *server.Trial, loaded []
 	return nil
 }
 
-// with calls f while a server runs.
-func (b *retrievalBench) with(start func(io.Writer) (string, func() error, error), key, what string, f func(*client.Client, retrieval.Progress) error) error {
+// withServer calls f while a server runs.
+func (b *retrievalBench) withServer(start func(io.Writer) (string, func() error, error), key, what string, f func(*client.Client, relevance.Progress) error) error {
 	url, stop, err := start(b.err)
 	if err != nil {
 		return err
 	}
-	bar := &bar{p: b.program, what: what}
+	bar := &progressBar{p: b.program, label: what}
 	c, err := client.New(url, client.WithKey(key), client.WithUserAgent("loci-bench/"+version().Version))
 	if err == nil {
-		err = f(c, bar.tell)
+		err = f(c, bar.update)
 	}
-	bar.end()
+	bar.clear()
 	return errors.Join(err, stop())
 }

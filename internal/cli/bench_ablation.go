@@ -9,32 +9,32 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/client"
-	"github.com/loci-memory/loci/internal/retrieval"
+	"github.com/loci-memory/loci/internal/relevance"
 	"github.com/loci-memory/loci/internal/server"
 )
 
-// An ablated search is one that leaves a feature out; nDCG at 10 in each mode.
-type ablated struct {
+// An ablationResult search is one that leaves a feature out; nDCG at 10 in each mode.
+type ablationResult struct {
 	Without string                `json:"without"` // empty is nothing
 	NDCG10  map[loci.Mode]float64 `json:"ndcg10"`
 }
 
-// ofMeaning are the features of which a search by words alone knows nothing.
-var ofMeaning = []string{"fill", "scores"}
+// semanticFeatures are the features of which a search by words alone knows nothing.
+var semanticFeatures = []string{"fill", "scores"}
 
-// ablation asks the questions again without each feature, by words and hybrid, as
+// runAblation asks the questions again without each feature, by words and hybrid, as
 // far as these modes are asked for. Each has a server of its own on the same database.
-func (b *retrievalBench) ablation(ctx context.Context, t *server.Trial, l *retrieval.Loaded) (list []ablated, err error) {
+func (b *retrievalBench) runAblation(ctx context.Context, t *server.BenchServer, l *relevance.LoadedDataset) (list []ablationResult, err error) {
 	for _, feature := range append([]string{""}, server.Features()...) {
-		a := ablated{feature, map[loci.Mode]float64{}}
+		a := ablationResult{feature, map[loci.Mode]float64{}}
 		for _, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeHybrid} {
-			if !slices.Contains(b.modes, string(mode)) || mode == loci.ModeKeyword && slices.Contains(ofMeaning, feature) {
+			if !slices.Contains(b.modes, string(mode)) || mode == loci.ModeKeyword && slices.Contains(semanticFeatures, feature) {
 				continue
 			}
 			start := func(logs io.Writer) (string, func() error, error) { return t.StartWithout(feature, logs) }
-			err = b.with(start, t.Key, fmt.Sprintf("%s: %s without %s", l.Name, mode, feature), func(c *client.Client, tell retrieval.Progress) error {
-				answered, err := l.Ask(ctx, c, mode, tell)
-				a.NDCG10[mode] = answered.NDCG10.Mean
+			err = b.withServer(start, t.Key, fmt.Sprintf("%s: %s without %s", l.Name, mode, feature), func(c *client.Client, report relevance.Progress) error {
+				result, err := l.Run(ctx, c, mode, report)
+				a.NDCG10[mode] = result.NDCG10.Mean
 				return err
 			})
 			if err != nil {
@@ -46,9 +46,9 @@ func (b *retrievalBench) ablation(ctx context.Context, t *server.Trial, l *retri
 	return list, nil
 }
 
-// tellAblation shows nDCG at 10 without each feature, and what the feature adds, in
+// printAblation shows nDCG at 10 without each feature, and what the feature adds, in
 // points of a hundred.
-func (b *retrievalBench) tellAblation(r setResult) {
+func (b *retrievalBench) printAblation(r datasetResult) {
 	if len(r.Ablation) == 0 {
 		return
 	}
@@ -68,9 +68,9 @@ func (b *retrievalBench) tellAblation(r setResult) {
 			case !there:
 				fmt.Fprint(w, "\t\t")
 			case a.Without == "":
-				fmt.Fprintf(w, "\t%s\t", digits(v))
+				fmt.Fprintf(w, "\t%s\t", formatScore(v))
 			default:
-				fmt.Fprintf(w, "\t%s\t%+.1f", digits(v), 100*(whole-v))
+				fmt.Fprintf(w, "\t%s\t%+.1f", formatScore(v), 100*(whole-v))
 			}
 		}
 		fmt.Fprintln(w)

@@ -21,34 +21,34 @@ func (p *program) check() *cobra.Command {
 			"SQLite it begins with the structure of the file. It names kinds and ids, never a text. The server may run meanwhile. The exit\n" +
 			"code is 1 where something is wrong and was not repaired.",
 		Example: "loci admin check\nloci admin check --repair --json",
-		Args:    exactly(),
+		Args:    exactArgs(),
 	}
 	cmd.Flags().BoolVar(&repair, "repair", false,
 		"Write what is derived anew where it is wrong; a damaged text stays as it is")
-	return p.operator(cmd, func(ctx context.Context, a *server.Admin, _ []string) (outcome, error) {
+	return p.adminCommand(cmd, func(ctx context.Context, a *server.Admin, _ []string) (adminResult, error) {
 		progress, end := p.progress()
 		sum, err := a.Inspect(ctx, repair, progress)
 		end()
 		if err != nil {
-			return outcome{}, err
+			return adminResult{}, err
 		}
 		var text strings.Builder
-		for _, f := range sum.Flaws {
-			fmt.Fprintf(&text, "%s: %s", strings.TrimSpace(f.Kind+" "+f.ID), f.What)
+		for _, f := range sum.Inconsistencies {
+			fmt.Fprintf(&text, "%s: %s", strings.TrimSpace(f.Kind+" "+f.ID), f.Detail)
 			if f.Repair != "" {
 				fmt.Fprintf(&text, " (%s)", f.Repair)
 			}
 			text.WriteString("\n")
 		}
-		if more := sum.Found - int64(len(sum.Flaws)); more > 0 {
+		if more := sum.Found - int64(len(sum.Inconsistencies)); more > 0 {
 			fmt.Fprintf(&text, "and %d more\n", more)
 		}
-		fmt.Fprintf(&text, "Looked at %s in %s: %s, %d repaired.\n", many(sum.Memories, "memory", "memories"), many(sum.Workspaces, "workspace", "workspaces"),
-			many(sum.Found, "flaw", "flaws"), sum.Repaired)
-		o := outcome{object: sum, text: text.String(), broken: sum.Found > sum.Repaired}
-		if o.broken && !repair {
+		fmt.Fprintf(&text, "Looked at %s in %s: %s, %d repaired.\n", plural(sum.Memories, "memory", "memories"), plural(sum.Workspaces, "workspace", "workspaces"),
+			plural(sum.Found, "flaw", "flaws"), sum.Repaired)
+		o := adminResult{object: sum, text: text.String(), failed: sum.Found > sum.Repaired}
+		if o.failed && !repair {
 			o.hint = "loci: --repair writes anew what is derived.\n"
-		} else if o.broken {
+		} else if o.failed {
 			o.hint = "loci: what was not repaired is left as it is: restore it from a backup.\n"
 		}
 		return o, nil
@@ -57,18 +57,18 @@ func (p *program) check() *cobra.Command {
 
 // progress returns what tells people how far a long work is, once it is long,
 // and what takes the line away again.
-func (p *program) progress() (tell func(rows int64), end func()) {
+func (p *program) progress() (report func(rows int64), end func()) {
 	began, last := time.Now(), time.Time{}
-	tell = func(rows int64) {
+	report = func(rows int64) {
 		if now := time.Now(); now.Sub(began) > time.Second && now.Sub(last) > 200*time.Millisecond {
 			last = now
 			fmt.Fprintf(p.err, "\rlooked at %d rows ", rows)
 		}
 	}
-	if width, _ := p.terminal(p.err); width == 0 {
-		tell = func(int64) {}
+	if width, _ := p.terminalInfo(p.err); width == 0 {
+		report = func(int64) {}
 	}
-	return tell, func() {
+	return report, func() {
 		if !last.IsZero() {
 			fmt.Fprint(p.err, "\r\x1b[K")
 		}

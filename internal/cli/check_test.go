@@ -11,12 +11,12 @@ import (
 )
 
 // The exit code of a check is 1 until what is wrong is repaired.
-func TestCheckEndsWithOneUntilAllIsRepaired(t *testing.T) {
+func TestCheckFailsUntilRepaired(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	run := operate(t, dir)
-	run(done, "user", "create", "--email", "ada@example.org")
-	run(done, "check")
+	run := adminRunner(t, dir)
+	run(exitOK, "user", "create", "--email", "ada@example.org")
+	run(exitOK, "check")
 	db, err := sql.Open(store.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -25,38 +25,38 @@ func TestCheckEndsWithOneUntilAllIsRepaired(t *testing.T) {
 	if _, err := db.Exec(`UPDATE atlases SET memories = 7`); err != nil {
 		t.Fatal(err)
 	}
-	if text := run(refused, "check"); !strings.Contains(text, "counters ") || !strings.Contains(text, "the atlas counts 7 memories") || !strings.Contains(text, "--repair") {
+	if text := run(exitFailure, "check"); !strings.Contains(text, "counters ") || !strings.Contains(text, "the atlas counts 7 memories") || !strings.Contains(text, "--repair") {
 		t.Error(text)
 	}
-	if text := run(refused, "check", "--json"); !strings.Contains(text, `"found":1,"repaired":0,"flaws":[{"kind":"counters"`) {
+	if text := run(exitFailure, "check", "--json"); !strings.Contains(text, `"found":1,"repaired":0,"flaws":[{"kind":"counters"`) {
 		t.Error(text)
 	}
-	if text := run(done, "check", "--repair"); !strings.Contains(text, "(counted anew)") {
+	if text := run(exitOK, "check", "--repair"); !strings.Contains(text, "(counted anew)") {
 		t.Error(text)
 	}
-	run(done, "check")
+	run(exitOK, "check")
 }
 
 // A volume that was not mounted is no healthy database without memories.
-func TestCheckRefusesAnEmptyFile(t *testing.T) {
+func TestCheckRejectsEmptyDatabaseFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	run := operate(t, dir)
+	run := adminRunner(t, dir)
 	path := filepath.Join(dir, "loci.db")
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if text := run(refused, "check"); !strings.Contains(text, "loci.db is empty") {
+	if text := run(exitFailure, "check"); !strings.Contains(text, "loci.db is empty") {
 		t.Error(text)
 	}
 	if info, err := os.Stat(path); err != nil || info.Size() != 0 {
 		t.Errorf("%v, %v: something was made in it", info, err)
 	}
-	run(done, "user", "create", "--email", "ada@example.org")
+	run(exitOK, "user", "create", "--email", "ada@example.org")
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	if text := run(refused, "user", "create", "--email", "bob@example.org"); !strings.Contains(text,
+	if text := run(exitFailure, "user", "create", "--email", "bob@example.org"); !strings.Contains(text,
 		"loci.created says that there was a database") {
 		t.Error(text)
 	}

@@ -15,9 +15,9 @@ import (
 
 // The exit codes.
 const (
-	done    = 0
-	refused = 1
-	misused = 2 // an unknown command or flag, a wrong number of arguments, a flag that is missing or a value that is none of its kind
+	exitOK      = 0
+	exitFailure = 1
+	exitUsage   = 2 // an unknown command or flag, a wrong number of arguments, a flag that is missing or a value that is none of its kind
 )
 
 // A program is one run of loci.
@@ -25,35 +25,35 @@ type program struct {
 	in       io.Reader
 	out, err io.Writer
 	environ  []string
-	ring     *ring // nil where the system keeps no secrets
-	parts
+	keyring  *secretStore // nil where the system keeps no secrets
+	deps
 
-	json, local, plain bool   // the flags that every command has
-	server             string // --server
+	json, local, plainHTTP bool   // the flags that every command has
+	server                 string // --server
 
-	began     bool // the command line was understood, and its command runs
-	read      bool // the standard input was used
-	requestID string
-	at        target            // where the command runs
-	question  string            // what a person has to confirm before the call, without its subject
-	names     map[string]string // of atlases, workspaces and memories by id, for tables
-	etag      string            // of the record that is shown
-	misnamed  error             // a word for which help was asked and that is no command
+	started       bool // the command line was understood, and its command runs
+	stdinRead     bool // the standard input was used
+	requestID     string
+	currentTarget target            // where the command runs
+	confirmPrompt string            // what a person has to confirm before the call, without its subject
+	names         map[string]string // of atlases, workspaces and memories by id, for tables
+	etag          string            // of the record that is shown
+	helpError     error             // a word for which help was asked and that is no command
 }
 
 // Main runs the command line and returns the exit code. SIGINT, SIGTERM and
 // SIGHUP cancel what runs; a second one ends it at once. Under nohup SIGHUP stays
 // ignored.
 func Main(args []string) int {
-	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
-		ends = append(ends, syscall.SIGHUP)
+		signals = append(signals, syscall.SIGHUP)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), ends...)
+	ctx, stop := signal.NotifyContext(context.Background(), signals...)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ(), parts: wired}
-	p.ring = systemRing(p.env)
+	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, environ: os.Environ(), deps: defaultDeps}
+	p.keyring = systemKeyring(p.env)
 	return p.run(ctx, args)
 }
 
@@ -72,10 +72,10 @@ func (p *program) run(ctx context.Context, args []string) int {
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
-		err = p.misnamed
+		err = p.helpError
 	}
 	if err != nil {
-		return p.fail(err)
+		return p.reportError(err)
 	}
-	return done
+	return exitOK
 }

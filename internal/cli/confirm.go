@@ -18,15 +18,15 @@ import (
 // errDeclined ends a command to which the person said no.
 var errDeclined = errors.New("nothing was done")
 
-// askable reports whether there is a terminal at which a person can be asked.
-func (p *program) askable() bool {
+// isInteractive reports whether there is a terminal at which a person can be asked.
+func (p *program) isInteractive() bool {
 	in, ok := p.in.(*os.File)
 	return ok && term.IsTerminal(int(in.Fd()))
 }
 
-// subject returns the title or name and the whole id of the record that the input of
+// describeRecord returns the title or name and the whole id of the record that the input of
 // an operation names, for a question to a person. A record that is not there is an error.
-func (p *program) subject(ctx context.Context, caller op.Caller, o *op.Op, input []byte) (string, error) {
+func (p *program) describeRecord(ctx context.Context, caller op.Caller, o *op.Op, input []byte) (string, error) {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(input, &given); err != nil {
 		return "", err
@@ -37,11 +37,11 @@ func (p *program) subject(ctx context.Context, caller op.Caller, o *op.Op, input
 		if !isID || json.Unmarshal(given[f.Name], &id) != nil {
 			continue
 		}
-		r, err := p.one(ctx, caller, resource, f.Name, id)
+		r, err := p.findRecord(ctx, caller, resource, f.Name, id)
 		if err != nil {
 			return "", err
 		}
-		if name := clean(r.Title+r.Name, false); name != "" {
+		if name := stripControl(r.Title+r.Name, false); name != "" {
 			return fmt.Sprintf("%q (%s)", name, id), nil
 		}
 		return id, nil
@@ -49,30 +49,30 @@ func (p *program) subject(ctx context.Context, caller op.Caller, o *op.Op, input
 	return "", nil
 }
 
-// one reads the record of an id: by its own operation, or else from the list.
-func (p *program) one(ctx context.Context, caller op.Caller, resource, field, id string) (r record, err error) {
+// findRecord reads the record of an id: by its own operation, or else from the list.
+func (p *program) findRecord(ctx context.Context, caller op.Caller, resource, field, id string) (r record, err error) {
 	if get := p.table.Op(resource + ".get"); get != nil {
-		raw, err := caller.Call(ctx, get, &op.Call{Door: "command", RequestID: p.requestID},
-			op.Args{JSON: quoteObject(field, id)})
+		raw, err := caller.Call(ctx, get, &op.Call{Transport: "command", RequestID: p.requestID},
+			op.Args{JSON: jsonObject(field, id)})
 		if err == nil {
 			err = json.Unmarshal(raw, &r)
 		}
 		return r, err
 	}
-	list := lister(p.table, resource)
+	list := listOp(p.table, resource)
 	if list == nil {
 		return r, nil
 	}
-	for r, err := range walk(ctx, caller, list, everything(list)) {
+	for r, err := range listRecords(ctx, caller, list, unfiltered(list)) {
 		if err != nil || r.ID == id {
 			return r, err
 		}
 	}
-	return r, loci.Fail(loci.NotFound, "No %s has the id %s.", resource, id)
+	return r, loci.NewError(loci.CodeNotFound, "No %s has the id %s.", resource, id)
 }
 
-// confirmed asks at the terminal whether what cannot be taken back is meant.
-func (p *program) confirmed(ctx context.Context, what string) error {
+// confirm asks at the terminal whether what cannot be taken back is meant.
+func (p *program) confirm(ctx context.Context, what string) error {
 	fmt.Fprintf(p.err, "%s? This cannot be taken back. [y/N] ", what)
 	answer := make(chan string, 1)
 	go func() { // it cannot be interrupted, and ends with the process
@@ -81,7 +81,7 @@ func (p *program) confirmed(ctx context.Context, what string) error {
 	}()
 	select {
 	case line := <-answer:
-		if !agrees(line) {
+		if !isYes(line) {
 			return errDeclined
 		}
 		return nil
@@ -91,8 +91,8 @@ func (p *program) confirmed(ctx context.Context, what string) error {
 	}
 }
 
-// agrees reports whether an answer is yes.
-func agrees(line string) bool {
+// isYes reports whether an answer is yes.
+func isYes(line string) bool {
 	answer := strings.ToLower(strings.TrimSpace(line))
 	return answer == "y" || answer == "yes"
 }

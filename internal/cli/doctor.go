@@ -16,28 +16,28 @@ import (
 	"github.com/loci-memory/loci/internal/embed"
 )
 
-// A check is one thing that the doctor looked at.
-type check struct {
+// A checkResult is one thing that the doctor looked at.
+type checkResult struct {
 	Name   string `json:"name"`
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"`
 }
 
-// A diagnosis is what the doctor found.
-type diagnosis struct {
-	OK      bool    `json:"ok"`
-	Version string  `json:"version"`
-	Target  string  `json:"target"` // "local" or the server's address
-	Why     string  `json:"why"`
-	Path    string  `json:"path,omitzero"` // of the folder on this device
-	Checks  []check `json:"checks"`
+// A doctorReport is what the doctor found.
+type doctorReport struct {
+	OK      bool          `json:"ok"`
+	Version string        `json:"version"`
+	Target  string        `json:"target"` // "local" or the server's address
+	Reason  string        `json:"why"`
+	Path    string        `json:"path,omitzero"` // of the folder on this device
+	Checks  []checkResult `json:"checks"`
 }
 
-func (d *diagnosis) add(name string, err error, detail string) bool {
+func (d *doctorReport) addCheck(name string, err error, detail string) bool {
 	if err != nil {
-		detail = clean(explain(err).Message, false)
+		detail = stripControl(oneLineError(err).Message, false)
 	}
-	d.Checks = append(d.Checks, check{name, err == nil, detail})
+	d.Checks = append(d.Checks, checkResult{name, err == nil, detail})
 	d.OK = d.OK && err == nil
 	return err == nil
 }
@@ -47,75 +47,75 @@ func (p *program) doctor() *cobra.Command {
 		Use:   "doctor",
 		Short: "Say where commands work, and whether they can",
 		Long:  "Names the target of the commands and why it is that one, and looks whether it works.\nThe exit code is 1 if something is broken.",
-		Args:  exactly(),
+		Args:  exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := p.diagnose(cmd.Context())
-			if err := p.tell(d); err != nil {
+			if err := p.printDoctorReport(d); err != nil {
 				return err
 			}
 			if !d.OK {
-				return errBroken
+				return errAlreadyReported
 			}
 			return nil
 		},
 	}
 }
 
-func (p *program) diagnose(ctx context.Context) *diagnosis {
-	d := &diagnosis{OK: true, Version: version().Version, Checks: []check{}}
-	t, err := p.target()
-	if d.Target, d.Why, d.Path = t.url, t.why, t.dir; t.url == "" {
+func (p *program) diagnose(ctx context.Context) *doctorReport {
+	d := &doctorReport{OK: true, Version: version().Version, Checks: []checkResult{}}
+	t, err := p.resolveTarget()
+	if d.Target, d.Reason, d.Path = t.url, t.reason, t.dir; t.url == "" {
 		d.Target = "local"
 	}
 	if err != nil {
-		if t.why != "" && t.why != keyAlone && t.url == "" {
-			d.add("folder", err, "")
+		if t.reason != "" && t.reason != reasonKeyWithoutURL && t.url == "" {
+			d.addCheck("folder", err, "")
 			return d
 		}
 		d.Target = "unknown"
 		name := "login"
-		if t.why == keyAlone {
+		if t.reason == reasonKeyWithoutURL {
 			name = "key"
 		}
-		d.add(name, err, "")
+		d.addCheck(name, err, "")
 		return d
 	}
-	if info, err := os.Stat(p.profilePath()); err == nil {
+	if info, err := os.Stat(p.loginPath()); err == nil {
 		if info.Mode().Perm()&0o077 != 0 {
-			err = fmt.Errorf("others can read %s: chmod 600 it", p.profilePath())
+			err = fmt.Errorf("others can read %s: chmod 600 it", p.loginPath())
 		}
-		d.add("login", err, p.profilePath())
+		d.addCheck("login", err, p.loginPath())
 	}
 	if t.url == "" {
-		p.examineLocal(ctx, d, t)
+		p.checkLocal(ctx, d, t)
 	} else {
-		p.examineServer(ctx, d, t)
+		p.checkServer(ctx, d, t)
 	}
 	return d
 }
 
-// examineLocal looks at the database on this device.
-func (p *program) examineLocal(ctx context.Context, d *diagnosis, t target) {
-	err := private(t.dir)
+// checkLocal looks at the database on this device.
+func (p *program) checkLocal(ctx context.Context, d *doctorReport, t target) {
+	err := ensurePrivateDir(t.dir)
 	if err == nil {
 		probe := filepath.Join(t.dir, fmt.Sprintf(".doctor-%d", os.Getpid()))
 		err = errors.Join(os.WriteFile(probe, []byte("x"), 0o600), os.Remove(probe))
 	}
-	if !d.add("folder", err, "can be written") {
+	if !d.addCheck("folder", err, "can be written") {
 		return
 	}
 	_, end, err := p.openLocal(ctx, t.dir, true)
 	if err == nil {
 		err = end()
 	}
-	d.add("database", err, "opens")
-	detail, err := examineModel(ctx, embed.NewMiniLM())
-	d.add("embedder", err, detail)
+	d.addCheck("database", err, "opens")
+	detail, err := checkModel(ctx, embed.NewMiniLM())
+	d.addCheck("embedder", err, detail)
 }
 
-// examineModel says which model gives texts their vectors, which kernels compute it, and
+// checkModel says which model gives texts their vectors, which kernels compute it, and
 // how long a short text takes once it is loaded.
-func examineModel(ctx context.Context, m *embed.MiniLM) (detail string, err error) {
+func checkModel(ctx context.Context, m *embed.MiniLM) (detail string, err error) {
 	least := time.Hour
 	for range 5 { // the first one loads the model
 		began := time.Now()
@@ -127,41 +127,41 @@ func examineModel(ctx context.Context, m *embed.MiniLM) (detail string, err erro
 	return fmt.Sprintf("%s with %s, %.1f ms for a short text", m.Generation(), m.Kernel(), least.Seconds()*1e3), nil
 }
 
-// maxSkew is how far a clock may be off before tokens and links that expire misbehave.
-const maxSkew = 2 * time.Minute
+// maxClockSkew is how far a clock may be off before tokens and links that expire misbehave.
+const maxClockSkew = 2 * time.Minute
 
-// examineServer looks at a server: is it there, does it take the key, and do
+// checkServer looks at a server: is it there, does it take the key, and do
 // both clocks agree.
-func (p *program) examineServer(ctx context.Context, d *diagnosis, t target) {
-	c, err := t.client(client.WithPatience(1, 0))
-	if !d.add("address", err, "can be used") {
+func (p *program) checkServer(ctx context.Context, d *doctorReport, t target) {
+	c, err := t.newClient(client.WithRetry(1, 0))
+	if !d.addCheck("address", err, "can be used") {
 		return
 	}
 	var answer http.Header
-	_, err = c.Do(ctx, http.MethodGet, "/health", nil, nil, client.Answered(&answer))
-	if !d.add("server", err, "answers") {
+	_, err = c.Do(ctx, http.MethodGet, "/health", []byte("{}"), client.WithResponseHeader(&answer))
+	if !d.addCheck("server", err, "answers") {
 		return
 	}
 	if at, err := http.ParseTime(answer.Get("Date")); err == nil {
 		skew := time.Since(at).Round(time.Second)
-		if skew.Abs() > maxSkew {
+		if skew.Abs() > maxClockSkew {
 			err = fmt.Errorf("this clock and the server's differ by %v", skew.Abs())
 		}
-		d.add("clock", err, "agrees with the server's")
+		d.addCheck("clock", err, "agrees with the server's")
 	}
 	if t.key == "" {
-		d.add("key", loci.Fail(loci.MissingAPIKey, "There is no key for this server: use loci login, or set LOCI_API_KEY."), "")
+		d.addCheck("key", loci.NewError(loci.CodeMissingAPIKey, "There is no key for this server: use loci login, or set LOCI_API_KEY."), "")
 		return
 	}
 	_, err = c.AccountMe(ctx)
-	d.add("key", err, "is valid")
+	d.addCheck("key", err, "is valid")
 }
 
-func (p *program) tell(d *diagnosis) error {
+func (p *program) printDoctorReport(d *doctorReport) error {
 	if p.json {
-		return p.print(d)
+		return p.printJSON(d)
 	}
-	fmt.Fprintf(p.out, "version   %s\ntarget    %s (%s)\n", d.Version, d.Target, d.Why)
+	fmt.Fprintf(p.out, "version   %s\ntarget    %s (%s)\n", d.Version, d.Target, d.Reason)
 	if d.Path != "" {
 		fmt.Fprintf(p.out, "path      %s\n", d.Path)
 	}

@@ -8,20 +8,20 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// page prints the help of a command. It asks the terminal for nothing but its
+// printHelp prints the help of a command. It asks the terminal for nothing but its
 // width: one that does not answer would hold up everybody.
-func (p *program) page(c *cobra.Command, _ []string) {
+func (p *program) printHelp(c *cobra.Command, _ []string) {
 	if c.HasAvailableSubCommands() {
-		if p.misnamed = known(c, c.Flags().Args()); p.misnamed != nil {
+		if p.helpError = rejectUnknownCommand(c, c.Flags().Args()); p.helpError != nil {
 			return
 		}
 	}
-	width, colour := p.terminal(p.out)
+	width, colour := p.terminalInfo(p.out)
 	var b strings.Builder
 	head := func(title string) { fmt.Fprintf(&b, "\n%s\n", bold(title, colour)) }
 	fmt.Fprintln(&b, cmp.Or(c.Long, c.Short))
 	head("USAGE")
-	fmt.Fprintln(&b, indent(usage(c)))
+	fmt.Fprintln(&b, indent(usageLine(c)))
 	if c.HasExample() {
 		head("EXAMPLES")
 		fmt.Fprintln(&b, indent(c.Example))
@@ -50,8 +50,8 @@ func (p *program) page(c *cobra.Command, _ []string) {
 	fmt.Fprint(p.out, b.String())
 }
 
-// usage is the line that shows how the command is called.
-func usage(c *cobra.Command) string {
+// usageLine is the line that shows how the command is called.
+func usageLine(c *cobra.Command) string {
 	if !c.HasAvailableSubCommands() {
 		return c.UseLine()
 	}

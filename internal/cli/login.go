@@ -21,20 +21,20 @@ func (p *program) login() *cobra.Command {
 		Long:  "Keeps the address of a server and an API key, so that every command and loci mcp work there.\nThe key lies in the keyring of the system, or where there is none in a file that only you can read.",
 		Example: "loci login https://loci.example.org --key -\n" +
 			"loci login http://127.0.0.1:7007 --key - < key.txt",
-		Args: exactly("<url>"),
-		RunE: func(cmd *cobra.Command, args []string) error { return p.signIn(cmd, args[0], key) },
+		Args: exactArgs("<url>"),
+		RunE: func(cmd *cobra.Command, args []string) error { return p.logIn(cmd, args[0], key) },
 	}
 	cmd.Flags().StringVar(&key, "key", "", "Read the API key from the terminal or the standard input: `-`")
 	return cmd
 }
 
-// signIn checks the key at the server before it is kept.
-func (p *program) signIn(cmd *cobra.Command, url, key string) error {
-	key, err := p.keyGiven(cmd.Context(), url, key)
+// logIn checks the key at the server before it is kept.
+func (p *program) logIn(cmd *cobra.Command, url, key string) error {
+	key, err := p.readKey(cmd.Context(), url, key)
 	if err != nil {
 		return err
 	}
-	c, err := target{url: url, key: key, plain: p.plain}.client()
+	c, err := target{url: url, key: key, plainHTTP: p.plainHTTP}.newClient()
 	if err != nil {
 		return err
 	}
@@ -43,51 +43,51 @@ func (p *program) signIn(cmd *cobra.Command, url, key string) error {
 		return err
 	}
 	if me.User.ID == "" {
-		return loci.Fail(loci.Unavailable, "%s does not answer as a Loci server does: check the address", c.URL())
+		return loci.NewError(loci.CodeUnavailable, "%s does not answer as a Loci server does: check the address", c.URL())
 	}
-	where, err := p.keep(profile{URL: c.URL(), Key: key, PlainHTTP: p.plain})
+	where, err := p.saveLogin(savedLogin{URL: c.URL(), Key: key, PlainHTTP: p.plainHTTP})
 	if err != nil {
 		return err
 	}
 	if p.json {
-		return p.print(signedIn{true, c.URL(), where, me.User})
+		return p.printJSON(loginResult{true, c.URL(), where, me.User})
 	}
-	_, err = fmt.Fprintf(p.out, "Signed in to %s as %s. The key lies in %s.\n", c.URL(), clean(me.User.Email, false), where)
+	_, err = fmt.Fprintf(p.out, "Signed in to %s as %s. The key lies in %s.\n", c.URL(), stripControl(me.User.Email, false), where)
 	return err
 }
 
-type signedIn struct {
+type loginResult struct {
 	OK   bool      `json:"ok"`
 	URL  string    `json:"url"`
 	Kept string    `json:"kept"`
 	User loci.User `json:"user"`
 }
 
-// keyGiven returns the key from the terminal or from the standard input. A key
+// readKey returns the key from the terminal or from the standard input. A key
 // that is the value of the flag itself works too, though a list of processes
 // shows it: no help offers that.
-func (p *program) keyGiven(ctx context.Context, url, key string) (string, error) {
+func (p *program) readKey(ctx context.Context, url, key string) (string, error) {
 	var err error
 	f, ok := p.in.(*os.File)
 	switch atTerminal := ok && term.IsTerminal(int(f.Fd())); {
 	case key == "-" && atTerminal:
-		key, err = p.askKey(ctx, int(f.Fd()))
+		key, err = p.promptKey(ctx, int(f.Fd()))
 	case key == "-" || key == "" && !atTerminal:
-		key, err = p.stdin()
+		key, err = p.readStdin()
 	}
 	if err != nil {
 		return "", err
 	}
 	if key = strings.TrimSpace(key); key == "" {
-		return "", misuse("login takes an API key: sign in at " + strings.TrimRight(url, "/") + " and make one there," +
+		return "", usageError("login takes an API key: sign in at " + strings.TrimRight(url, "/") + " and make one there," +
 			"\nor make one on the server with loci admin key create; then: loci login " + url +
 			" --key -   (and paste it)")
 	}
 	return key, nil
 }
 
-// askKey reads a line from the terminal without showing it.
-func (p *program) askKey(ctx context.Context, terminal int) (string, error) {
+// promptKey reads a line from the terminal without showing it.
+func (p *program) promptKey(ctx context.Context, terminal int) (string, error) {
 	before, err := term.GetState(terminal)
 	if err != nil {
 		return "", err
@@ -115,14 +115,14 @@ func (p *program) logout() *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout",
 		Short: "Forget the server and its key",
-		Args:  exactly(),
+		Args:  exactArgs(),
 		RunE: func(*cobra.Command, []string) error {
-			was, err := p.forget()
+			was, err := p.deleteLogin()
 			if err != nil {
 				return err
 			}
 			if p.json {
-				return p.print(map[string]bool{"ok": true, "wasSignedIn": was})
+				return p.printJSON(map[string]bool{"ok": true, "wasSignedIn": was})
 			}
 			text := "Signed out. The key itself still works: loci key revoke ends it."
 			if !was {

@@ -10,7 +10,7 @@ import (
 )
 
 // toolsets are the sets of tools by their names.
-var toolsets = []string{op.Core.String(), op.Stable.String(), op.Full.String()}
+var toolsets = []string{op.ToolCore.String(), op.ToolStable.String(), op.ToolFull.String()}
 
 func (p *program) mcp() *cobra.Command {
 	var name, workspace, atlas string
@@ -22,8 +22,8 @@ func (p *program) mcp() *cobra.Command {
 			"searches look there, and calls that name another place are refused. Tools for people, accounts and other places are not offered.\n" +
 			"Nothing but messages of the protocol is written to stdout.",
 		Example: "loci mcp\nloci mcp --atlas Website\nloci mcp --local --toolset full",
-		Args:    exactly(),
-		RunE:    func(cmd *cobra.Command, _ []string) error { return p.serveAgent(cmd, name, workspace, atlas) },
+		Args:    exactArgs(),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return p.serveMCP(cmd, name, workspace, atlas) },
 	}
 	cmd.Flags().StringVar(&name, "toolset", "",
 		"The set of tools: "+strings.Join(toolsets, ", ")+" (LOCI_MCP_TOOLSET; default: core)")
@@ -34,24 +34,24 @@ func (p *program) mcp() *cobra.Command {
 	return cmd
 }
 
-func (p *program) serveAgent(cmd *cobra.Command, name, workspace, atlas string) error {
+func (p *program) serveMCP(cmd *cobra.Command, name, workspace, atlas string) error {
 	set, err := p.toolset(name)
 	if err != nil {
 		return err
 	}
-	t, err := p.target()
+	t, err := p.resolveTarget()
 	if err != nil {
 		return err
 	}
-	caller, end, err := p.open(cmd.Context(), t, false)
+	caller, end, err := p.openCaller(cmd.Context(), t, false)
 	if err != nil {
 		return err
 	}
-	kept, err := narrow(cmd.Context(), caller, p.table, workspace, atlas)
+	narrowed, err := withScope(cmd.Context(), caller, p.table, workspace, atlas)
 	if err == nil {
 		o := mcp.Options{Table: p.table, Caller: caller, Version: version().Version, Toolset: set}
-		if kept != nil {
-			o.Table, o.Caller, o.Place = kept.operations(), kept, kept.name
+		if narrowed != nil {
+			o.Table, o.Caller, o.ScopeName = narrowed.allowedOperations(), narrowed, narrowed.name
 		}
 		err = mcp.New(o).Stdio(cmd.Context(), p.in, p.out)
 	}
@@ -62,16 +62,16 @@ func (p *program) serveAgent(cmd *cobra.Command, name, workspace, atlas string) 
 }
 
 // toolset returns the set of that name, or of the settings, or the core set.
-func (p *program) toolset(name string) (op.Reach, error) {
+func (p *program) toolset(name string) (op.Exposure, error) {
 	for _, text := range []string{name, p.env("LOCI_MCP_TOOLSET"), p.env("SERVICE_MCP_TOOLSET")} {
-		for _, set := range []op.Reach{op.Core, op.Stable, op.Full} {
+		for _, set := range []op.Exposure{op.ToolCore, op.ToolStable, op.ToolFull} {
 			if text == set.String() {
 				return set, nil
 			}
 		}
 		if text != "" {
-			return 0, misuse("the toolset must be one of " + strings.Join(toolsets, ", "))
+			return 0, usageError("the toolset must be one of " + strings.Join(toolsets, ", "))
 		}
 	}
-	return op.Core, nil
+	return op.ToolCore, nil
 }

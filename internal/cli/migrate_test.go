@@ -13,12 +13,12 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// operate runs commands of the operator in a folder, and returns all they say.
-func operate(t *testing.T, dir string) func(want int, args ...string) string {
+// adminRunner runs commands of the operator in a folder, and returns all they say.
+func adminRunner(t *testing.T, dir string) func(want int, args ...string) string {
 	return func(want int, args ...string) string {
 		t.Helper()
 		var out, errs bytes.Buffer
-		p := &program{in: strings.NewReader(""), out: &out, err: &errs, environ: []string{"HOME=" + dir}, parts: wired}
+		p := &program{in: strings.NewReader(""), out: &out, err: &errs, environ: []string{"HOME=" + dir}, deps: defaultDeps}
 		if code := p.run(context.Background(), append([]string{"admin"},
 			append(args, "--data", dir)...)); code != want {
 			t.Errorf("%v ended with %d, not %d: %s%s", args, code, want, &out, &errs)
@@ -27,12 +27,12 @@ func operate(t *testing.T, dir string) func(want int, args ...string) string {
 	}
 }
 
-func TestOnlyMigrateUpgradesTheSchema(t *testing.T) {
+func TestMigrateUpgradesSchema(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	run := operate(t, dir)
-	run(done, "user", "create", "--email", "ada@example.org")
-	if text := run(done, "migrate"); !strings.Contains(text, "the newest one") {
+	run := adminRunner(t, dir)
+	run(exitOK, "user", "create", "--email", "ada@example.org")
+	if text := run(exitOK, "migrate"); !strings.Contains(text, "the newest one") {
 		t.Error(text)
 	}
 	db, err := sql.Open(store.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
@@ -45,13 +45,13 @@ func TestOnlyMigrateUpgradesTheSchema(t *testing.T) {
 	}
 	for _, args := range [][]string{{"check"}, {"check", "--repair"}, {"key", "create", "--email", "ada@example.org"},
 		{"user", "create", "--email", "bob@example.org"}} {
-		if text := run(refused, args...); !strings.Contains(text, "schema 2") ||
+		if text := run(exitFailure, args...); !strings.Contains(text, "schema 2") ||
 			!strings.Contains(text, "run loci admin migrate") {
 			t.Errorf("%v: %s", args, text)
 		}
 	}
 	for range 2 {
-		if text := run(done, "migrate", "--dry-run", "--json"); !strings.Contains(text, `{"schema":2,"newest":`) ||
+		if text := run(exitOK, "migrate", "--dry-run", "--json"); !strings.Contains(text, `{"schema":2,"newest":`) ||
 			!strings.Contains(text, `"pending":["00003_vectors",`) || !strings.Contains(text, `"migrated":false`) {
 			t.Error(text)
 		}
@@ -60,16 +60,16 @@ func TestOnlyMigrateUpgradesTheSchema(t *testing.T) {
 	if ok, err := server.TryLock(); !ok {
 		t.Fatal(err)
 	}
-	if text := run(refused, "migrate"); !strings.Contains(text, "another server works") {
+	if text := run(exitFailure, "migrate"); !strings.Contains(text, "another server works") {
 		t.Error(text)
 	}
 	server.Unlock()
-	if text := run(done, "migrate"); !strings.Contains(text, "The schema was 2 and is") ||
+	if text := run(exitOK, "migrate"); !strings.Contains(text, "The schema was 2 and is") ||
 		!strings.Contains(text, "00003_vectors") {
 		t.Error(text)
 	}
-	run(done, "check")
-	if text := run(done, "migrate", "--json"); !strings.Contains(text, `"pending":[],"migrated":false`) {
+	run(exitOK, "check")
+	if text := run(exitOK, "migrate", "--json"); !strings.Contains(text, `"pending":[],"migrated":false`) {
 		t.Error(text)
 	}
 }

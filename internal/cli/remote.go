@@ -18,11 +18,11 @@ func (r remote) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]by
 		return nil, err
 	}
 	var answer http.Header
-	options := []client.CallOption{client.IdempotencyKey(c.IdempotencyKey), client.IfMatch(c.IfMatch), client.RequestID(c.RequestID), client.Answered(&answer)}
-	if c.Actor == "agent" {
+	options := []client.CallOption{client.IdempotencyKey(c.IdempotencyKey), client.IfMatch(c.IfMatch), client.RequestID(c.RequestID), client.WithResponseHeader(&answer)}
+	if c.ActorHeader == "agent" {
 		options = append(options, client.AsAgent())
 	}
-	raw, err := r.client.Call(ctx, o.Method, o.Path, in, options...)
+	raw, err := r.client.Do(ctx, o.Method, o.Path, in, options...)
 	c.ETag = answer.Get("ETag")
 	c.Replayed = answer.Get("Idempotency-Replayed") == "true"
 	return raw, err

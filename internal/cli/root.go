@@ -14,40 +14,40 @@ import (
 
 // root returns the tree of commands.
 func (p *program) root() *cobra.Command {
-	root := p.group("loci", "A memory for people and their agents")
+	root := p.commandGroup("loci", "A memory for people and their agents")
 	root.Long = "Loci keeps what is worth knowing and finds it again, for people and their agents.\n" +
 		"Without a server it keeps it on this device."
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
-		p.began = true
-		return aimed(c)
+		p.started = true
+		return checkTargetFlags(c)
 	}
 	flags := root.PersistentFlags()
 	flags.BoolVar(&p.json, "json", false, "Print the JSON object of the answer")
 	flags.BoolVar(&p.local, "local", false, "Use the database on this device")
 	flags.StringVar(&p.server, "server", "", "Use the server at this URL")
-	flags.BoolVar(&p.plain, "plain-http", false, "Let the key travel over http to another machine")
-	root.AddGroup(&cobra.Group{ID: memories, Title: "memory"}, &cobra.Group{ID: machine, Title: "this machine and its server"})
-	p.operations(root)
+	flags.BoolVar(&p.plainHTTP, "plain-http", false, "Let the key travel over http to another machine")
+	root.AddGroup(&cobra.Group{ID: groupMemories, Title: "memory"}, &cobra.Group{ID: groupMachine, Title: "this machine and its server"})
+	p.addOperations(root)
 	for _, c := range []*cobra.Command{p.mcp(), p.serve(), p.admin(), p.login(), p.logout(), p.doctor(), p.bench(), p.versionCommand()} {
-		c.GroupID = machine
+		c.GroupID = groupMachine
 		root.AddCommand(c)
 		switch c.Name() {
 		case "doctor": // works on any target
 		case "mcp": // so does this one, and prints no object
-			without(c, "json")
+			excludeFlags(c, "json")
 		case "serve":
-			without(c, append(aims, "json")...)
+			excludeFlags(c, append(targetFlags, "json")...)
 		case "login":
-			without(c, "local", "server")
+			excludeFlags(c, "local", "server")
 		default:
-			without(c, aims...)
+			excludeFlags(c, targetFlags...)
 		}
 	}
 	root.Version = version().String()
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SilenceUsage, root.SilenceErrors = true, true // fail tells
-	root.SetHelpFunc(p.page)
-	root.SetFlagErrorFunc(unknownFlag)
+	root.SetHelpFunc(p.printHelp)
+	root.SetFlagErrorFunc(flagError)
 	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.err)
@@ -56,26 +56,26 @@ func (p *program) root() *cobra.Command {
 	for _, c := range root.Commands() {
 		switch c.Name() {
 		case "completion":
-			c.Args, c.RunE = known, help
-			without(c, append(aims, "json")...)
+			c.Args, c.RunE = rejectUnknownCommand, help
+			excludeFlags(c, append(targetFlags, "json")...)
 		case "help":
-			c.Args, c.Run, c.RunE = nameable, nil, helpOn
+			c.Args, c.Run, c.RunE = validateHelpPath, nil, helpForPath
 		}
 	}
 	return root
 }
 
-// aims are the flags that choose a target. They belong to the root, so that
+// targetFlags are the flags that choose a target. They belong to the root, so that
 // they may stand before the command too.
-var aims = slices.Clip([]string{"local", "server", "plain-http"})
+var targetFlags = slices.Clip([]string{"local", "server", "plain-http"})
 
-// lacking is the annotation of a command for which, and for those below it,
+// excludedFlagsKey is the annotation of a command for which, and for those below it,
 // some of the aims have no meaning.
-const lacking = "loci_lacking"
+const excludedFlagsKey = "loci_lacking"
 
-// without makes a command neither take some of the aims nor show them.
-func without(c *cobra.Command, names ...string) {
-	c.Annotations = map[string]string{lacking: strings.Join(names, " ")}
+// excludeFlags makes a command neither take some of the aims nor show them.
+func excludeFlags(c *cobra.Command, names ...string) {
+	c.Annotations = map[string]string{excludedFlagsKey: strings.Join(names, " ")}
 	c.SetHelpFunc(func(c *cobra.Command, args []string) {
 		for _, name := range names {
 			c.Root().PersistentFlags().Lookup(name).Hidden = true
@@ -84,13 +84,13 @@ func without(c *cobra.Command, names ...string) {
 	})
 }
 
-// aimed refuses an aim that has no meaning for the command: who gives it
+// checkTargetFlags refuses an aim that has no meaning for the command: who gives it
 // expects something else of the command than it does.
-func aimed(c *cobra.Command) error {
+func checkTargetFlags(c *cobra.Command) error {
 	for at := c; at != nil; at = at.Parent() {
-		for _, name := range strings.Fields(at.Annotations[lacking]) {
+		for _, name := range strings.Fields(at.Annotations[excludedFlagsKey]) {
 			if c.Flags().Changed(name) {
-				return misuse(fmt.Sprintf("%q does not take --%s", c.CommandPath(), name))
+				return usageError(fmt.Sprintf("%q does not take --%s", c.CommandPath(), name))
 			}
 		}
 	}
@@ -99,8 +99,8 @@ func aimed(c *cobra.Command) error {
 
 func help(c *cobra.Command, _ []string) error { return c.Help() }
 
-// helpOn is loci help: the page of the command that the words name.
-func helpOn(c *cobra.Command, words []string) error {
+// helpForPath is loci help: the page of the command that the words name.
+func helpForPath(c *cobra.Command, words []string) error {
 	of, _, err := c.Root().Find(words)
 	if err != nil {
 		return err
@@ -110,33 +110,33 @@ func helpOn(c *cobra.Command, words []string) error {
 	return of.Help()
 }
 
-// nameable refuses words that name no command.
-func nameable(c *cobra.Command, words []string) error {
+// validateHelpPath refuses words that name no command.
+func validateHelpPath(c *cobra.Command, words []string) error {
 	of, rest, err := c.Root().Find(words)
 	if err != nil {
 		return err
 	}
-	return known(of, rest)
+	return rejectUnknownCommand(of, rest)
 }
 
 // The groups of the help page.
 const (
-	memories = "memories"
-	machine  = "machine"
+	groupMemories = "memories"
+	groupMachine  = "machine"
 )
 
-// group returns a command that only holds others.
-func (p *program) group(name, short string) *cobra.Command {
+// commandGroup returns a command that only holds others.
+func (p *program) commandGroup(name, short string) *cobra.Command {
 	return &cobra.Command{
 		Use:   name,
 		Short: short,
-		Args:  known,
+		Args:  rejectUnknownCommand,
 		RunE:  help,
 	}
 }
 
-// known refuses a word that is no command, and says which one was meant.
-func known(c *cobra.Command, args []string) error {
+// rejectUnknownCommand refuses a word that is no command, and says which one was meant.
+func rejectUnknownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
@@ -146,11 +146,11 @@ func known(c *cobra.Command, args []string) error {
 			names = append(names, sub.Name())
 		}
 	}
-	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), meant(args[0], names, ""))
+	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), suggestion(args[0], names, ""))
 }
 
-// meant suggests the name that is nearest, or that begins so.
-func meant(word string, names []string, before string) string {
+// suggestion suggests the name that is nearest, or that begins so.
+func suggestion(word string, names []string, before string) string {
 	near := op.Nearest(word, names)
 	for _, name := range names {
 		if near == "" && word != "" && strings.HasPrefix(name, word) {
@@ -163,8 +163,8 @@ func meant(word string, names []string, before string) string {
 	return fmt.Sprintf(": did you mean %q?", before+near)
 }
 
-// unknownFlag adds to the error of a flag that is not known which one is near.
-func unknownFlag(c *cobra.Command, err error) error {
+// flagError adds to the error of a flag that is not known which one is near.
+func flagError(c *cobra.Command, err error) error {
 	var unknown interface {
 		error
 		GetSpecifiedName() string
@@ -173,37 +173,37 @@ func unknownFlag(c *cobra.Command, err error) error {
 		return err
 	}
 	var names []string
-	for _, m := range flagName.FindAllStringSubmatch(c.Flags().FlagUsages(), -1) {
+	for _, m := range flagPattern.FindAllStringSubmatch(c.Flags().FlagUsages(), -1) {
 		names = append(names, m[1])
 	}
 	return fmt.Errorf("unknown flag %q for %q%s", "--"+unknown.GetSpecifiedName(), c.CommandPath(),
-		meant(unknown.GetSpecifiedName(), names, "--"))
+		suggestion(unknown.GetSpecifiedName(), names, "--"))
 }
 
-// flagName finds the flags on a help page.
-var flagName = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z-]+)`)
+// flagPattern finds the flags on a help page.
+var flagPattern = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z-]+)`)
 
-// operations adds a command for each operation: loci <resource> <verb>.
-func (p *program) operations(root *cobra.Command) {
+// addOperations adds a command for each operation: loci <resource> <verb>.
+func (p *program) addOperations(root *cobra.Command) {
 	groups := map[string]*cobra.Command{}
 	for _, o := range p.table.Ops {
-		if o.Reach == op.Browser || o.Streams {
+		if o.Exposure == op.BrowserOnly || o.Streams {
 			continue
 		}
 		resource, _, _ := strings.Cut(o.Name, ".")
 		g := groups[resource]
 		if g == nil {
-			g = p.group(kebab(resource), about(resource))
-			g.GroupID = memories
+			g = p.commandGroup(kebab(resource), resourceSummary(resource))
+			g.GroupID = groupMemories
 			groups[resource] = g
 			root.AddCommand(g)
 		}
-		g.AddCommand(p.operation(o))
+		g.AddCommand(p.opCommand(o))
 	}
 }
 
-// about says in a line what the commands of a resource are for.
-func about(resource string) string {
+// resourceSummary says in a line what the commands of a resource are for.
+func resourceSummary(resource string) string {
 	if text, ok := map[string]string{
 		"memory":     "Write memories and find them again",
 		"atlas":      "Sort memories by matter",

@@ -25,23 +25,23 @@ type scope struct {
 	name        string // for people: the workspace "Team"
 }
 
-// narrow returns a scope within the workspace and atlas of these names or ids, or nil
+// withScope returns a scope within the workspace and atlas of these names or ids, or nil
 // where both are empty.
-func narrow(ctx context.Context, caller op.Caller, table *op.Table, workspace, atlas string) (*scope, error) {
+func withScope(ctx context.Context, caller op.Caller, table *op.Table, workspace, atlas string) (*scope, error) {
 	s := &scope{Caller: caller, table: table}
 	if workspace != "" {
-		w, err := s.place(ctx, "workspace", workspace)
+		w, err := s.resolve(ctx, "workspace", workspace)
 		if err != nil {
 			return nil, err
 		}
 		s.workspaceID, s.name = w.ID, fmt.Sprintf("the workspace %q", w.Name)
 	}
 	if atlas != "" {
-		a, err := s.place(ctx, "atlas", atlas)
+		a, err := s.resolve(ctx, "atlas", atlas)
 		if err != nil {
 			return nil, err
 		}
-		w, err := s.place(ctx, "workspace", a.WorkspaceID)
+		w, err := s.resolve(ctx, "workspace", a.WorkspaceID)
 		if err != nil {
 			return nil, err
 		}
@@ -53,29 +53,29 @@ func narrow(ctx context.Context, caller op.Caller, table *op.Table, workspace, a
 	return s, nil
 }
 
-// operations returns the table of what an agent needs within the scope: all of
+// allowedOperations returns the table of what an agent needs within the scope: all of
 // memories, and the places that hold them. Whatever reaches people, accounts or other
 // places is left out, and so are operations that this list does not know.
-func (s *scope) operations() *op.Table {
-	var beyond []string
+func (s *scope) allowedOperations() *op.Table {
+	var excluded []string
 	for _, o := range s.table.Ops {
 		switch resource, _, _ := strings.Cut(o.Name, "."); {
 		case resource == "memory", resource == "atlas" && s.atlasID == "", o.Name == "atlas.get",
 			o.Name == "workspace.get":
 		default:
-			beyond = append(beyond, o.Name)
+			excluded = append(excluded, o.Name)
 		}
 	}
-	within, _ := s.table.Without(beyond)
+	within, _ := s.table.Without(excluded)
 	return within
 }
 
-// place returns the one workspace or atlas with this name or id.
-func (s *scope) place(ctx context.Context, resource, wanted string) (found record, err error) {
+// resolve returns the one workspace or atlas with this name or id.
+func (s *scope) resolve(ctx context.Context, resource, wanted string) (found record, err error) {
 	var named, begun []record
 	var known []string
 	start := strings.ToLower(wanted)
-	for r, err := range walk(ctx, s.Caller, s.table.Op(resource+".list"), nil) {
+	for r, err := range listRecords(ctx, s.Caller, s.table.Op(resource+".list"), nil) {
 		if err != nil {
 			return record{}, err
 		}
@@ -86,7 +86,7 @@ func (s *scope) place(ctx context.Context, resource, wanted string) (found recor
 			return r, nil
 		case r.Name == wanted:
 			named = append(named, r)
-		case idStart.MatchString(start) && strings.HasPrefix(r.ID, start):
+		case idPrefix.MatchString(start) && strings.HasPrefix(r.ID, start):
 			begun = append(begun, r)
 		}
 		known = append(known, fmt.Sprintf("%q", r.Name))
@@ -98,22 +98,22 @@ func (s *scope) place(ctx context.Context, resource, wanted string) (found recor
 	case 1:
 		return named[0], nil
 	case 0:
-		return record{}, loci.Fail(loci.NotFound, "There is no %s %q: there are %s.", resource, wanted,
+		return record{}, loci.NewError(loci.CodeNotFound, "There is no %s %q: there are %s.", resource, wanted,
 			enumerate(known))
 	}
-	return record{}, s.ambiguous(ctx, resource, wanted, named)
+	return record{}, s.ambiguousError(ctx, resource, wanted, named)
 }
 
-// ambiguous returns the error for a name, or the beginning of an id, that several
+// ambiguousError returns the error for a name, or the beginning of an id, that several
 // records have: it lists them, atlases with their workspaces.
-func (s *scope) ambiguous(ctx context.Context, resource, wanted string, found []record) error {
-	spaces, advice := map[string]string{}, "use a whole id"
+func (s *scope) ambiguousError(ctx context.Context, resource, wanted string, found []record) error {
+	workspaceNames, advice := map[string]string{}, "use a whole id"
 	if resource == "atlas" {
-		for w, err := range walk(ctx, s.Caller, s.table.Op("workspace.list"), nil) {
+		for w, err := range listRecords(ctx, s.Caller, s.table.Op("workspace.list"), nil) {
 			if err != nil {
 				return err
 			}
-			spaces[w.ID] = fmt.Sprintf(" of the workspace %q", w.Name)
+			workspaceNames[w.ID] = fmt.Sprintf(" of the workspace %q", w.Name)
 		}
 		if s.workspaceID == "" {
 			advice += ", or name the workspace with --workspace"
@@ -121,9 +121,9 @@ func (s *scope) ambiguous(ctx context.Context, resource, wanted string, found []
 	}
 	lines := make([]string, len(found))
 	for i, r := range found {
-		lines[i] = fmt.Sprintf("%s %q%s", r.ID, r.Name, spaces[r.WorkspaceID])
+		lines[i] = fmt.Sprintf("%s %q%s", r.ID, r.Name, workspaceNames[r.WorkspaceID])
 	}
-	return loci.Fail(loci.InvalidQuery, "Several %s records answer to %q: %s: %s", resource, wanted, advice,
+	return loci.NewError(loci.CodeInvalidQuery, "Several %s records answer to %q: %s: %s", resource, wanted, advice,
 		enumerate(lines))
 }
 
@@ -137,7 +137,7 @@ func (s *scope) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]by
 	if err := json.Unmarshal(canonical, &given); err != nil {
 		return nil, err
 	}
-	inside := maps.Clone(given)
+	scoped := maps.Clone(given)
 	for _, f := range o.Fields() {
 		resource, isID := resourceOf(f.Name)
 		if !isID {
@@ -147,30 +147,30 @@ func (s *scope) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]by
 		_ = json.Unmarshal(given[f.Name], &id) // ids are texts
 		switch {
 		case resource == "memory" && id != "":
-			err = s.holds(ctx, c, id)
+			err = s.checkMemory(ctx, c, id)
 		case resource == "workspace" && id == "":
-			inside[f.Name] = quote(s.workspaceID)
+			scoped[f.Name] = jsonString(s.workspaceID)
 		case resource == "workspace" && id != s.workspaceID:
-			err = s.outside("workspace", id)
+			err = s.outsideError("workspace", id)
 		case resource == "atlas" && id == "" && s.atlasID != "":
-			inside[f.Name] = quote(s.atlasID)
+			scoped[f.Name] = jsonString(s.atlasID)
 		case resource == "atlas" && id != "":
-			err = s.owns(ctx, c, id)
+			err = s.checkAtlas(ctx, c, id)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	text, err := json.Marshal(inside)
+	text, err := json.Marshal(scoped)
 	if err != nil {
 		return nil, err
 	}
 	return s.Caller.Call(ctx, o, c, op.Args{JSON: text})
 }
 
-// holds refuses a memory that lies elsewhere.
-func (s *scope) holds(ctx context.Context, c *op.Call, id string) error {
-	raw, err := s.read(ctx, c, "memory.get", "memoryId", id)
+// checkMemory refuses a memory that lies elsewhere.
+func (s *scope) checkMemory(ctx context.Context, c *op.Call, id string) error {
+	raw, err := s.getRecord(ctx, c, "memory.get", "memoryId", id)
 	if err != nil {
 		return err
 	}
@@ -179,20 +179,20 @@ func (s *scope) holds(ctx context.Context, c *op.Call, id string) error {
 		return err
 	}
 	if m.WorkspaceID != s.workspaceID || s.atlasID != "" && m.AtlasID != s.atlasID {
-		return s.outside("memory", id)
+		return s.outsideError("memory", id)
 	}
 	return nil
 }
 
-// owns refuses an atlas that is another one, or lies in another workspace.
-func (s *scope) owns(ctx context.Context, c *op.Call, id string) error {
+// checkAtlas refuses an atlas that is another one, or lies in another workspace.
+func (s *scope) checkAtlas(ctx context.Context, c *op.Call, id string) error {
 	if s.atlasID != "" {
 		if id != s.atlasID {
-			return s.outside("atlas", id)
+			return s.outsideError("atlas", id)
 		}
 		return nil
 	}
-	raw, err := s.read(ctx, c, "atlas.get", "atlasId", id)
+	raw, err := s.getRecord(ctx, c, "atlas.get", "atlasId", id)
 	if err != nil {
 		return err
 	}
@@ -201,20 +201,20 @@ func (s *scope) owns(ctx context.Context, c *op.Call, id string) error {
 		return err
 	}
 	if a.Atlas.WorkspaceID != s.workspaceID {
-		return s.outside("atlas", id)
+		return s.outsideError("atlas", id)
 	}
 	return nil
 }
 
-// read runs a read of one record as a part of the call c.
-func (s *scope) read(ctx context.Context, c *op.Call, name, field, id string) ([]byte, error) {
-	part := &op.Call{Door: c.Door, Proof: c.Proof, Kind: c.Kind, Actor: c.Actor, Address: c.Address,
+// getRecord runs a read of one record as a part of the call c.
+func (s *scope) getRecord(ctx context.Context, c *op.Call, name, field, id string) ([]byte, error) {
+	part := &op.Call{Transport: c.Transport, Credential: c.Credential, CredentialKind: c.CredentialKind, ActorHeader: c.ActorHeader, Address: c.Address,
 		RequestID: c.RequestID}
-	return s.Caller.Call(ctx, s.table.Op(name), part, op.Args{JSON: quoteObject(field, id)})
+	return s.Caller.Call(ctx, s.table.Op(name), part, op.Args{JSON: jsonObject(field, id)})
 }
 
-func (s *scope) outside(what, id string) error {
-	return loci.Fail(loci.Forbidden,
+func (s *scope) outsideError(what, id string) error {
+	return loci.NewError(loci.CodeForbidden,
 		"The %s %s is outside of %s, to which this connection is narrowed: leave it out, or start loci mcp without --workspace and --atlas.",
 		what, id, s.name)
 }
@@ -230,12 +230,12 @@ func resourceOf(field string) (resource string, ok bool) {
 	return name, ok && name != ""
 }
 
-func quote(s string) json.RawMessage {
+func jsonString(s string) json.RawMessage {
 	b, _ := json.Marshal(s) // a text
 	return b
 }
 
-func quoteObject(name, value string) []byte {
+func jsonObject(name, value string) []byte {
 	b, _ := json.Marshal(map[string]string{name: value}) // texts
 	return b
 }

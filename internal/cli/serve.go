@@ -19,7 +19,7 @@ func (p *program) serve() *cobra.Command {
 			"A setting is a flag, a variable or a line of loci.toml. A key is no flag here, because a list of processes shows flags:\n" +
 			"set LOCI_EMBED_KEY, or embed-key in loci.toml.",
 		Example: "loci serve\nloci serve --data /var/lib/loci --listen 127.0.0.1:7007",
-		Args:    exactly(),
+		Args:    exactArgs(),
 	}
 	settings := p.settings(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -56,7 +56,7 @@ func (p *program) settings(cmd *cobra.Command, only ...string) func() (server.Se
 			fmt.Fprintf(p.err, "loci: warning: %s\n", w)
 		}
 		if err != nil {
-			err = loci.Fail(loci.InvalidQuery, "%v", err)
+			err = loci.NewError(loci.CodeInvalidQuery, "%v", err)
 		}
 		return s, err
 	}

@@ -10,22 +10,22 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// columns are the fields that a table shows, in this order, of those that its
+// tableColumns are the fields that a table shows, in this order, of those that its
 // records have.
-var columns = []string{"id", "version", "userId", "score", "title", "atlas", "name", "workspace", "workspaceName",
+var tableColumns = []string{"id", "version", "userId", "score", "title", "atlas", "name", "workspace", "workspaceName",
 	"email", "type", "kind", "role", "reason", "prefix", "status", "inviteUrl", "verifiedAt", "updatedAt", "createdAt",
 	"joinedAt", "revokedAt"}
 
-// nameless are columns by which those are told apart that have no id.
-var nameless = map[string]bool{"version": true, "createdAt": true}
+// columnsWithoutID are columns by which those are told apart that have no id.
+var columnsWithoutID = map[string]bool{"version": true, "createdAt": true}
 
-// usual is a value that says nothing: a column that holds no other is left out.
-var usual = map[string]string{"status": "active"}
+// omittedValues is a value that says nothing: a column that holds no other is left out.
+var omittedValues = map[string]string{"status": "active"}
 
-// lists prints a table for each list of an answer, and where the next page begins.
-func (p *program) lists(b *bytes.Buffer, answer []member) error {
+// printLists prints a table for each list of an answer, and where the next page begins.
+func (p *program) printLists(b *bytes.Buffer, answer []jsonMember) error {
 	for _, m := range answer {
-		if !isList(m.value) {
+		if !isArray(m.value) {
 			continue
 		}
 		var records []map[string]json.RawMessage
@@ -38,7 +38,7 @@ func (p *program) lists(b *bytes.Buffer, answer []member) error {
 		if b.Len() > 0 {
 			fmt.Fprintf(b, "\n%s\n", strings.ToUpper(kebab(m.name)))
 		}
-		p.grid(b, records)
+		p.printTable(b, records)
 	}
 	if b.Len() == 0 {
 		fmt.Fprintln(p.err, "Nothing found.")
@@ -51,28 +51,28 @@ type column struct {
 	name  string
 	cells []string // the head first
 	width int      // of the widest cell, or what is left of it
-	whole bool     // it is never cut
+	fixed bool     // it is never cut
 }
 
-// wide are the columns of texts that may be cut, to no less than leastText. What is
+// textColumns are the columns of texts that may be cut, to no less than leastText. What is
 // worth nothing cut, such as an id or a link, is whole or not there.
-var wide = map[string]bool{"title": true, "atlas": true, "name": true, "workspace": true, "workspaceName": true,
+var textColumns = map[string]bool{"title": true, "atlas": true, "name": true, "workspace": true, "workspaceName": true,
 	"email": true, "reason": true}
 
 const (
-	leastText  = 12
-	leastTitle = 28 // of the text for which a table is read
-	easyText   = 32 // up to here texts give way before times do
-	dateWidth  = len("2006-01-02")
+	minTextWidth         = 12
+	minTitleWidth        = 28 // of the text for which a table is read
+	comfortableTextWidth = 32 // up to here texts give way before times do
+	dateWidth            = len("2006-01-02")
 )
 
-// grid prints records below each other.
-func (p *program) grid(b *bytes.Buffer, records []map[string]json.RawMessage) {
-	named(records, p.names)
-	table := tabulate(records)
-	room, colour := p.terminal(p.out)
+// printTable prints records below each other.
+func (p *program) printTable(b *bytes.Buffer, records []map[string]json.RawMessage) {
+	addNames(records, p.names)
+	table := buildColumns(records)
+	room, colour := p.terminalInfo(p.out)
 	if room > 0 {
-		table = fit(table, room)
+		table = fitWidth(table, room)
 	}
 	for n := range len(records) + 1 {
 		line := ""
@@ -100,27 +100,27 @@ func snippet(r map[string]json.RawMessage, room int) string {
 	if len(highlights) == 0 || highlights[0] == title {
 		return ""
 	}
-	line := "    " + strings.Join(strings.Fields(clean(highlights[0], false)), " ")
+	line := "    " + strings.Join(strings.Fields(stripControl(highlights[0], false)), " ")
 	if room > 0 {
 		line = ansi.Truncate(line, room, "…")
 	}
 	return line + "\n"
 }
 
-// tabulate returns the columns that tell something of the records.
-func tabulate(records []map[string]json.RawMessage) (table []*column) {
-	for _, name := range columns {
-		told := false
+// buildColumns returns the columns that tell something of the records.
+func buildColumns(records []map[string]json.RawMessage) (table []*column) {
+	for _, name := range tableColumns {
+		reported := false
 		c := &column{name: name, cells: []string{strings.ToUpper(strings.ReplaceAll(kebab(strings.TrimSuffix(name, "At")), "-", " "))}}
 		for _, r := range records {
 			text := ""
 			if raw, ok := r[name]; ok {
-				text = clean(plain(name, raw), false)
+				text = stripControl(displayValue(name, raw), false)
 			}
-			told = told || text != usual[name] && text != ""
+			reported = reported || text != omittedValues[name] && text != ""
 			c.cells = append(c.cells, text)
 		}
-		if _, named := records[0]["id"]; !told || named && nameless[name] {
+		if _, named := records[0]["id"]; !reported || named && columnsWithoutID[name] {
 			continue
 		}
 		c.measure()
@@ -136,21 +136,21 @@ func (c *column) measure() {
 	}
 }
 
-// fit makes a table as narrow as the room, or as near to it as its columns can be:
+// fitWidth makes a table as narrow as the room, or as near to it as its columns can be:
 // ids are shortened and times become dates, then columns go from the right, and
 // texts take what is left.
 // The first column and those of texts stay. Beside a link to hand on, the address of
 // the person whom it is for stays whole too.
-func fit(table []*column, room int) []*column {
+func fitWidth(table []*column, room int) []*column {
 	if slices.ContainsFunc(table, func(c *column) bool { return c.name == "inviteUrl" }) {
 		for _, c := range table {
-			c.whole = c.name == "email" || c.name == "inviteUrl"
+			c.fixed = c.name == "email" || c.name == "inviteUrl"
 		}
 	}
-	if span(table, 0) > room {
+	if tableWidth(table, 0) > room {
 		shortenIDs(table)
 	}
-	if span(table, easyText) > room {
+	if tableWidth(table, comfortableTextWidth) > room {
 		for _, c := range table {
 			if !strings.HasSuffix(c.name, "At") {
 				continue
@@ -161,15 +161,15 @@ func fit(table []*column, room int) []*column {
 			c.measure()
 		}
 	}
-	for i := len(table) - 1; i > 0 && span(table, 1) > room; i-- {
-		if !wide[table[i].name] && !table[i].whole {
+	for i := len(table) - 1; i > 0 && tableWidth(table, 1) > room; i-- {
+		if !textColumns[table[i].name] && !table[i].fixed {
 			table = slices.Delete(table, i, i+1)
 		}
 	}
-	for over := span(table, 0) - room; over > 0; {
+	for over := tableWidth(table, 0) - room; over > 0; {
 		var widest *column
 		for _, c := range table {
-			if c.gives() && c.width > c.least() && (widest == nil || c.width-c.least() > widest.width-widest.least()) {
+			if c.canShrink() && c.width > c.minWidth() && (widest == nil || c.width-c.minWidth() > widest.width-widest.minWidth()) {
 				widest = c
 			}
 		}
@@ -182,24 +182,24 @@ func fit(table []*column, room int) []*column {
 	return table
 }
 
-// gives reports whether the column may be cut.
-func (c *column) gives() bool { return wide[c.name] && !c.whole }
+// canShrink reports whether the column may be cut.
+func (c *column) canShrink() bool { return textColumns[c.name] && !c.fixed }
 
-// least is the width below which the column of a text is not cut.
-func (c *column) least() int {
+// minWidth is the width below which the column of a text is not cut.
+func (c *column) minWidth() int {
 	if c.name == "title" {
-		return leastTitle
+		return minTitleWidth
 	}
-	return leastText
+	return minTextWidth
 }
 
-// span is how wide a table is; with a bound, if its texts had no more than that
+// tableWidth is how wide a table is; with a bound, if its texts had no more than that
 // or their least width.
-func span(table []*column, bound int) int {
+func tableWidth(table []*column, bound int) int {
 	sum := 2 * (len(table) - 1)
 	for _, c := range table {
-		if bound > 0 && c.gives() {
-			sum += min(c.width, max(bound, c.least()))
+		if bound > 0 && c.canShrink() {
+			sum += min(c.width, max(bound, c.minWidth()))
 		} else {
 			sum += c.width
 		}

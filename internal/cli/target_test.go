@@ -10,14 +10,14 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-func TestTheTargetIsChosenInOrder(t *testing.T) {
+func TestResolveTargetFollowsPrecedence(t *testing.T) {
 	t.Parallel()
 	const a, b = "https://a.example.org", "https://b.example.org"
-	login := &profile{URL: a, Key: "stored"}
+	login := &savedLogin{URL: a, Key: "stored"}
 	for name, c := range map[string]struct {
 		args     []string
 		environ  []string
-		login    *profile
+		login    *savedLogin
 		url, key string
 		why      string
 	}{
@@ -41,33 +41,33 @@ func TestTheTargetIsChosenInOrder(t *testing.T) {
 			why: "--local"},
 		"a key keeps to its own place": {args: []string{"--server", a}, environ: []string{"LOCI_URL=" + b, "LOCI_API_KEY=env"}, url: a, why: "--server"},
 	} {
-		d := newDesk(t, c.environ...)
+		d := newTestTerminal(t, c.environ...)
 		if c.login != nil {
-			if _, err := d.keep(*c.login); err != nil {
+			if _, err := d.saveLogin(*c.login); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if err := d.root().ParseFlags(c.args); err != nil {
 			t.Fatal(err)
 		}
-		got, err := d.target()
-		if err != nil || got.url != c.url || got.key != c.key || !strings.Contains(got.why, c.why) || (got.url == "") != (got.dir != "") {
+		got, err := d.resolveTarget()
+		if err != nil || got.url != c.url || got.key != c.key || !strings.Contains(got.reason, c.why) || (got.url == "") != (got.dir != "") {
 			t.Errorf("%s: %+v %v", name, got, err)
 		}
 	}
 }
 
-func TestAKeyWithoutItsServerIsRefused(t *testing.T) {
+func TestResolveTargetRejectsKeyWithoutServer(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, "LOCI_API_KEY=loci_live_alone")
+	d := newTestTerminal(t, "LOCI_API_KEY=loci_live_alone")
 	for _, login := range []bool{false, true} {
 		if login {
-			if _, err := d.keep(profile{URL: "https://a.example.org", Key: "stored"}); err != nil {
+			if _, err := d.saveLogin(savedLogin{URL: "https://a.example.org", Key: "stored"}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		for _, args := range [][]string{{"memory", "list"}, {"mcp"}} {
-			if code := d.run(args...); code != 1 || d.opened != 0 || !strings.Contains(d.err.String(), "set LOCI_URL") {
+			if code := d.run(args...); code != 1 || d.openCount != 0 || !strings.Contains(d.err.String(), "set LOCI_URL") {
 				t.Errorf("%v: %d %s", args, code, d.err.String())
 			}
 		}
@@ -82,16 +82,16 @@ func TestAKeyWithoutItsServerIsRefused(t *testing.T) {
 	}
 }
 
-func TestLocalDataLiesWhereXDGSaysAndIsPrivate(t *testing.T) {
+func TestLocalDirFollowsXDGAndIsPrivate(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newTestTerminal(t)
 	for data, want := range map[string]string{"": filepath.Join(d.home, ".local/share/loci/local"), "relative": filepath.Join(d.home, ".local/share/loci/local"), "/data": "/data/loci/local"} {
 		p := &program{environ: append(d.environ, "XDG_DATA_HOME="+data)}
-		if got, err := p.target(); err != nil || got.dir != want {
+		if got, err := p.resolveTarget(); err != nil || got.dir != want {
 			t.Errorf("%q: %s %v", data, got.dir, err)
 		}
 	}
-	if code := d.run("memory", "list"); code != 0 || d.opened != 1 {
+	if code := d.run("memory", "list"); code != 0 || d.openCount != 1 {
 		t.Fatal(code, d.err.String())
 	}
 	for _, dir := range []string{".local/share/loci", ".local/share/loci/local"} {
@@ -100,7 +100,7 @@ func TestLocalDataLiesWhereXDGSaysAndIsPrivate(t *testing.T) {
 		}
 	}
 	open := filepath.Join(d.home, "open")
-	if err := errors.Join(os.Mkdir(open, 0o755), private(open)); err != nil {
+	if err := errors.Join(os.Mkdir(open, 0o755), ensurePrivateDir(open)); err != nil {
 		t.Fatal(err)
 	}
 	if info, _ := os.Stat(open); info.Mode().Perm() != 0o700 {
@@ -108,67 +108,67 @@ func TestLocalDataLiesWhereXDGSaysAndIsPrivate(t *testing.T) {
 	}
 }
 
-func TestMemoriesNeverLieBelowTheWorkingFolder(t *testing.T) {
+func TestLocalDirIsNeverRelative(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newTestTerminal(t)
 	for _, environ := range [][]string{nil, {"HOME="}, {"HOME=here"}, {"HOME=here", "XDG_DATA_HOME=there", "XDG_CONFIG_HOME=there"}} {
 		d.environ = environ
-		got, err := d.target()
-		if (err == nil) != filepath.IsAbs(got.dir) || d.profilePath() != "" && !filepath.IsAbs(d.profilePath()) {
-			t.Errorf("%v: %+v, %v, %q", environ, got, err, d.profilePath())
+		got, err := d.resolveTarget()
+		if (err == nil) != filepath.IsAbs(got.dir) || d.loginPath() != "" && !filepath.IsAbs(d.loginPath()) {
+			t.Errorf("%v: %+v, %v, %q", environ, got, err, d.loginPath())
 		}
 	}
-	if err := (target{}).homed(); !loci.Is(err, loci.InvalidQuery) || !strings.Contains(err.Error(), "set HOME") {
+	if err := (target{}).requireDir(); !loci.Is(err, loci.CodeInvalidQuery) || !strings.Contains(err.Error(), "set HOME") {
 		t.Error(err)
 	}
 }
 
-func TestHelpOpensNoDatabase(t *testing.T) {
+func TestHelpDoesNotOpenDatabase(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newTestTerminal(t)
 	for _, args := range [][]string{{"--help"}, {"memory"}, {"memory", "create", "--help"}, {"version"}, {"completion", "bash"}, {"memory", "explode"}} {
 		d.run(args...)
 	}
-	if d.opened != 0 {
-		t.Errorf("opened %d times", d.opened)
+	if d.openCount != 0 {
+		t.Errorf("opened %d times", d.openCount)
 	}
 }
 
-func TestLoginChecksTheKeyAndKeepsItPrivately(t *testing.T) {
+func TestLoginChecksKeyAndSavesItPrivately(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
-	server := toyServer(t, d.toy)
+	d := newTestTerminal(t)
+	server := newFakeServer(t, d.service)
 	if code := d.run("login", server.URL, "--key", "loci_live_wrong"); code != 1 || !strings.Contains(d.err.String(), "invalid_key") {
 		t.Errorf("a wrong key: %d %s", code, d.err.String())
 	}
-	if _, err := os.Stat(d.profilePath()); err == nil {
+	if _, err := os.Stat(d.loginPath()); err == nil {
 		t.Error("a wrong key is kept")
 	}
-	d.in = strings.NewReader(toyKey + "\n")
-	if code := d.run("login", server.URL); code != 0 || strings.Contains(d.out.String()+d.err.String(), toyKey) {
+	d.in = strings.NewReader(fakeKey + "\n")
+	if code := d.run("login", server.URL); code != 0 || strings.Contains(d.out.String()+d.err.String(), fakeKey) {
 		t.Fatalf("%d %s %s", code, d.out.String(), d.err.String())
 	}
-	info, err := os.Stat(d.profilePath())
+	info, err := os.Stat(d.loginPath())
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
 	}
-	if code := d.run("memory", "create", "--content", "x", "--json"); code != 0 || d.opened != 0 || !strings.Contains(d.out.String(), toyID) {
+	if code := d.run("memory", "create", "--content", "x", "--json"); code != 0 || d.openCount != 0 || !strings.Contains(d.out.String(), fakeID) {
 		t.Errorf("after login: %d %s %s", code, d.out.String(), d.err.String())
 	}
 	if code := d.run("logout"); code != 0 {
 		t.Error(d.err.String())
 	}
-	if code := d.run("memory", "list"); code != 0 || d.opened != 1 {
-		t.Errorf("after logout: %d, opened %d", code, d.opened)
+	if code := d.run("memory", "list"); code != 0 || d.openCount != 1 {
+		t.Errorf("after logout: %d, opened %d", code, d.openCount)
 	}
 	if code := d.run("logout", "--json"); code != 0 || d.out.String() != `{"ok":true,"wasSignedIn":false}`+"\n" {
 		t.Errorf("twice: %d %s", code, d.out.String())
 	}
 }
 
-func TestLoginWithoutAKeySaysWhatToDo(t *testing.T) {
+func TestLoginWithoutKeyPrintsHint(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newTestTerminal(t)
 	if code := d.run("login", "https://loci.example.org"); code != 2 || !strings.Contains(d.err.String(), "--key -") {
 		t.Errorf("%d %s", code, d.err.String())
 	}
@@ -177,11 +177,11 @@ func TestLoginWithoutAKeySaysWhatToDo(t *testing.T) {
 	}
 }
 
-func TestTheKeyringHoldsTheKeyWhereThereIsOne(t *testing.T) {
+func TestLoginStoresKeyInKeyring(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
+	d := newTestTerminal(t)
 	held := map[string]string{}
-	d.ring = &ring{
+	d.keyring = &secretStore{
 		set: func(service, user, secret string) error { held[service+" "+user] = secret; return nil },
 		get: func(service, user string) (string, error) {
 			if s, ok := held[service+" "+user]; ok {
@@ -191,11 +191,11 @@ func TestTheKeyringHoldsTheKeyWhereThereIsOne(t *testing.T) {
 		},
 		delete: func(service, user string) error { delete(held, service+" "+user); return nil },
 	}
-	server := toyServer(t, d.toy)
-	if code := d.run("login", server.URL, "--key", toyKey); code != 0 || held["loci "+server.URL] != toyKey {
+	server := newFakeServer(t, d.service)
+	if code := d.run("login", server.URL, "--key", fakeKey); code != 0 || held["loci "+server.URL] != fakeKey {
 		t.Fatalf("%d %v %s", code, held, d.err.String())
 	}
-	if b, err := os.ReadFile(d.profilePath()); err != nil || strings.Contains(string(b), toyKey) {
+	if b, err := os.ReadFile(d.loginPath()); err != nil || strings.Contains(string(b), fakeKey) {
 		t.Errorf("%s %v", b, err)
 	}
 	if code := d.run("account", "me"); code != 0 || !strings.Contains(d.out.String(), "ada@example.org") {
@@ -212,13 +212,13 @@ func TestTheKeyringHoldsTheKeyWhereThereIsOne(t *testing.T) {
 	}
 }
 
-func TestADamagedLoginIsToldAndCanBeRemoved(t *testing.T) {
+func TestDamagedLoginIsReportedAndRemoved(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t)
-	if err := replace(d.profilePath(), []byte("{")); err != nil {
+	d := newTestTerminal(t)
+	if err := writeFileAtomic(d.loginPath(), []byte("{")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.target(); !loci.Is(err, loci.InvalidQuery) {
+	if _, err := d.resolveTarget(); !loci.Is(err, loci.CodeInvalidQuery) {
 		t.Errorf("%v", err)
 	}
 	if code := d.run("doctor"); code != 1 || !strings.Contains(d.out.String(), "BROKEN") {
@@ -227,7 +227,7 @@ func TestADamagedLoginIsToldAndCanBeRemoved(t *testing.T) {
 	if code := d.run("logout"); code != 0 {
 		t.Error(d.err.String())
 	}
-	if _, err := d.target(); err != nil {
+	if _, err := d.resolveTarget(); err != nil {
 		t.Error(err)
 	}
 }

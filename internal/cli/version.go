@@ -11,8 +11,8 @@ import (
 	"github.com/loci-memory/loci/internal/server"
 )
 
-// A build tells what was built from what.
-type build struct {
+// A buildInfo tells what was built from what.
+type buildInfo struct {
 	Version  string `json:"version"`
 	Contract string `json:"contract"` // of the API
 	Commit   string `json:"commit,omitzero"`
@@ -21,8 +21,8 @@ type build struct {
 }
 
 // version returns what this binary is, with what the Go tool wrote into it.
-var version = sync.OnceValue(func() build {
-	b := build{Version: server.Version, Contract: server.Contract, Go: runtime.Version(),
+var version = sync.OnceValue(func() buildInfo {
+	b := buildInfo{Version: server.Version, Contract: server.Contract, Go: runtime.Version(),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -37,7 +37,7 @@ var version = sync.OnceValue(func() build {
 })
 
 // String returns the line that loci version and loci --version print.
-func (b build) String() string {
+func (b buildInfo) String() string {
 	return fmt.Sprintf("loci %s (contract %s), %s, %s", b.Version, b.Contract, b.Go, b.Platform)
 }
 
@@ -45,11 +45,11 @@ func (p *program) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Say which Loci this is",
-		Args:  exactly(),
+		Args:  exactArgs(),
 		RunE: func(*cobra.Command, []string) error {
 			b := version()
 			if p.json {
-				return p.print(b)
+				return p.printJSON(b)
 			}
 			_, err := fmt.Fprintln(p.out, b)
 			return err

@@ -15,14 +15,14 @@ import (
 	"github.com/loci-memory/loci/internal/search"
 )
 
-// embedders are all that the service may stand on.
-var embedders = map[string]func(t *testing.T) search.Embedder{
-	"built in": func(*testing.T) search.Embedder { return minis()[0] },
-	"remote":   func(t *testing.T) search.Embedder { return service(t, bagOfWords) },
+// allEmbedders are all that the service may stand on.
+var allEmbedders = map[string]func(t *testing.T) search.Embedder{
+	"built in": func(*testing.T) search.Embedder { return miniLMs()[0] },
+	"remote":   func(t *testing.T) search.Embedder { return startService(t, hashEmbedder) },
 }
 
-// bagOfWords answers with vectors that are alike where texts share words.
-func bagOfWords(w http.ResponseWriter, _ *http.Request, in request) {
+// hashEmbedder answers with vectors that are alike where texts share words.
+func hashEmbedder(w http.ResponseWriter, _ *http.Request, in request) {
 	type vector struct {
 		Index     int       `json:"index"`
 		Embedding []float64 `json:"embedding"`
@@ -40,21 +40,21 @@ func bagOfWords(w http.ResponseWriter, _ *http.Request, in request) {
 	_ = json.NewEncoder(w).Encode(answer) // who asked has gone
 }
 
-func TestEveryEmbedderKeepsTheContract(t *testing.T) {
+func TestEmbeddersSatisfyContract(t *testing.T) {
 	t.Parallel()
-	for name, open := range embedders {
+	for name, open := range allEmbedders {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			keepsContract(t, open(t))
+			checkContract(t, open(t))
 		})
 	}
 }
 
-// keepsContract tries what search.Embedder promises.
-func keepsContract(t *testing.T, e search.Embedder) {
+// checkContract tries what search.Embedder promises.
+func checkContract(t *testing.T, e search.Embedder) {
 	texts := []string{"The cat sleeps on the warm mat.", "A cat sleeps on a warm mat.", "Quarterly taxes are due in March.",
 		"猫は畳の上で寝る。", "quotes \" and \\ and\nlines\tand <tags> 🐈", "x"}
-	got := embedded(t, e, texts)
+	got := embedOne(t, e, texts)
 	if dot(got[0], got[1]) <= dot(got[0], got[2]) {
 		t.Error("texts of like meaning are less alike than others")
 	}
@@ -62,7 +62,7 @@ func keepsContract(t *testing.T, e search.Embedder) {
 		t.Errorf("the generation is %q", g)
 	}
 	for _, text := range texts {
-		if pieces, unknown := e.Pieces(text); pieces < 0 || unknown < 0 || unknown > pieces || pieces > search.MaxPieces {
+		if pieces, unknown := e.Pieces(text); pieces < 0 || unknown < 0 || unknown > pieces || pieces > search.MaxChunkTokens {
 			t.Errorf("%q has %d pieces, %d of them unknown", text, pieces, unknown)
 		}
 	}
@@ -71,15 +71,15 @@ func keepsContract(t *testing.T, e search.Embedder) {
 		for len(many) < 100 {
 			many = append(many, texts...)
 		}
-		for i, v := range embedded(t, e, many) {
+		for i, v := range embedOne(t, e, many) {
 			if dot(v, got[i%len(texts)]) < .9999 {
 				t.Errorf("text %d of many has another vector than alone", i)
 			}
 		}
 	})
 	t.Run("vectors belong to the caller", func(t *testing.T) {
-		clear(embedded(t, e, texts[:1])[0])
-		embedded(t, e, texts[:1])
+		clear(embedOne(t, e, texts[:1])[0])
+		embedOne(t, e, texts[:1])
 	})
 	t.Run("no texts have no vectors", func(t *testing.T) {
 		if v, err := e.Embed(t.Context(), nil); err != nil || len(v) != 0 {
@@ -107,8 +107,8 @@ func keepsContract(t *testing.T, e search.Embedder) {
 	})
 }
 
-// embedded returns the vectors of texts, which must be of norm 1 and one length.
-func embedded(t *testing.T, e search.Embedder, texts []string) [][]float32 {
+// embedOne returns the vectors of texts, which must be of norm 1 and one length.
+func embedOne(t *testing.T, e search.Embedder, texts []string) [][]float32 {
 	t.Helper()
 	got, err := e.Embed(t.Context(), texts)
 	if err != nil || len(got) != len(texts) {

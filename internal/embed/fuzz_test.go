@@ -30,10 +30,10 @@ func FuzzTokenizer(f *testing.F) {
 		f.Add(strings.Repeat(text, 3), 5)
 	}
 	f.Add(prose, 20)
-	all := vocabularies(f)
-	tokenizers, plains := map[string]*Tokenizer{}, map[string]plain{}
+	all := testVocabularies(f)
+	tokenizers, plains := map[string]*Tokenizer{}, map[string]naiveTokenizer{}
 	for name, vocabulary := range all {
-		tokenizers[name], plains[name] = newTokenizer(f, vocabulary), newPlain(vocabulary)
+		tokenizers[name], plains[name] = newTokenizer(f, vocabulary), newNaiveTokenizer(vocabulary)
 	}
 	f.Fuzz(func(t *testing.T, text string, most int) {
 		for name, tokenizer := range tokenizers {
@@ -42,38 +42,38 @@ func FuzzTokenizer(f *testing.F) {
 					t.Errorf("id %d is out of range", id)
 				}
 			}
-			agree(t, tokenizer, plains[name], text, most)
+			checkAgreement(t, tokenizer, plains[name], text, most)
 		}
 	})
 }
 
 // Whatever a text holds, reading it allocates nothing. Allocations can only be
 // counted while no other test runs.
-func TestReadingTakesNoMemory(t *testing.T) {
-	tokenizer := newTokenizer(t, small)
+func TestTokenizerDoesNotAllocate(t *testing.T) {
+	tokenizer := newTokenizer(t, smallVocabulary)
 	dst := make([]int32, 0, 400)
 	for name, text := range hostile {
 		long := strings.Repeat(text, 1<<12/len(text)+1)
 		if n := testing.AllocsPerRun(5, func() {
 			dst = tokenizer.Encode(dst[:0], long, 256)
 			tokenizer.Count(long)
-			tokenizer.Unknown(long)
+			tokenizer.UnknownWords(long)
 		}); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}
 }
 
-func TestPiecesFindThemselves(t *testing.T) {
+func TestTrieFindsEveryPiece(t *testing.T) {
 	t.Parallel()
-	for name, vocabulary := range vocabularies(t) {
+	for name, vocabulary := range testVocabularies(t) {
 		tree := newTokenizer(t, vocabulary).trie
 		for id, piece := range vocabulary {
-			if got := tree.exact(piece); int(got) != id {
+			if got := tree.lookup(piece); int(got) != id {
 				t.Errorf("%s: %q is %d, want %d", name, piece, got, id)
 			}
 		}
-		if tree.exact("") != none || tree.exact("unaffabl\xff") != none {
+		if tree.lookup("") != noPiece || tree.lookup("unaffabl\xff") != noPiece {
 			t.Errorf("%s has pieces that are not there", name)
 		}
 	}

@@ -9,26 +9,26 @@ import (
 	"testing"
 )
 
-// shared is where the golden data lie, beside the project.
-const shared = "../../../shared/data"
+// sharedFolder is where the golden data lie, beside the project.
+const sharedFolder = "../../../shared/data"
 
 // sharedFile returns a golden file, and skips where none are there.
 func sharedFile(t testing.TB, name string) []byte {
 	t.Helper()
-	if _, err := os.Stat(shared); err != nil {
+	if _, err := os.Stat(sharedFolder); err != nil {
 		t.Skipf("the golden data are not here: %v", err)
 	}
-	data, err := os.ReadFile(filepath.Join(shared, name))
+	data, err := os.ReadFile(filepath.Join(sharedFolder, name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return data
 }
 
-func sharedLines[T any](t testing.TB, name string) []T { return lines[T](t, sharedFile(t, name)) }
+func sharedLines[T any](t testing.TB, name string) []T { return readLines[T](t, sharedFile(t, name)) }
 
-// lines reads JSON, one value a line.
-func lines[T any](t testing.TB, data []byte) (list []T) {
+// readLines reads JSON, one value a line.
+func readLines[T any](t testing.TB, data []byte) (list []T) {
 	t.Helper()
 	for line := range bytes.Lines(data) {
 		var v T
@@ -65,7 +65,7 @@ func newTokenizer(t testing.TB, vocabulary []string) *Tokenizer {
 	return tokenizer
 }
 
-func TestPiecesAreThoseOfTheReference(t *testing.T) {
+func TestTokenizerMatchesReference(t *testing.T) {
 	t.Parallel()
 	vocabulary := bertVocabulary(t)
 	tokenizer := newTokenizer(t, vocabulary)
@@ -94,7 +94,7 @@ func TestPiecesAreThoseOfTheReference(t *testing.T) {
 	}
 }
 
-func TestIDsAreThoseOfTheModel(t *testing.T) {
+func TestEncodeMatchesModelIDs(t *testing.T) {
 	t.Parallel()
 	const most = 256 // of the model, and of the golden ids
 	tokenizer := newTokenizer(t, bertVocabulary(t))

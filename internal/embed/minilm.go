@@ -11,18 +11,18 @@ import (
 	"github.com/loci-memory/loci/internal/embed/model"
 )
 
-// artefact is the file of the model. It is a string, so that it stays where it is: its
+// modelFile is the file of the model. It is a string, so that it stays where it is: its
 // pages come from the disk when they are read, and take no memory of the process's own.
 //
 //go:embed minilm.bin
-var artefact string
+var modelFile string
 
 // A MiniLM is the built-in embedder, all-MiniLM-L6-v2 in int8: vectors of 384 values,
 // of texts of at most 254 pieces; what a text has beyond them is not read. It is safe
 // for concurrent use. Nothing is read or made before it is needed.
 type MiniLM struct {
 	variant   *kernel.Variant
-	running   chan struct{} // has room for as many texts as are embedded at once
+	slots     chan struct{} // has room for as many texts as are embedded at once
 	scratch   sync.Pool     // of *scratch
 	file      func() *model.File
 	tokenizer func() *Tokenizer
@@ -34,9 +34,9 @@ type MiniLM struct {
 func NewMiniLM() *MiniLM { return newMiniLM(kernel.Best()) }
 
 func newMiniLM(v *kernel.Variant) *MiniLM {
-	m := &MiniLM{variant: v, running: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	m := &MiniLM{variant: v, slots: make(chan struct{}, runtime.GOMAXPROCS(0))}
 	m.scratch.New = func() any { return new(scratch) }
-	m.file = sync.OnceValue(func() *model.File { return must(model.Open(artefact)) })
+	m.file = sync.OnceValue(func() *model.File { return must(model.Open(modelFile)) })
 	m.tokenizer = sync.OnceValue(func() *Tokenizer {
 		return must(NewTokenizer(strings.Fields(m.file().Text("vocabulary"))))
 	})
@@ -68,7 +68,7 @@ func (m *MiniLM) Pieces(text string) (pieces, unknown int) { return m.tokenizer(
 func (m *MiniLM) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	for i, text := range texts {
-		if err := m.enter(ctx); err != nil {
+		if err := m.acquire(ctx); err != nil {
 			return nil, err
 		}
 		vectors[i] = m.embed(text)
@@ -76,12 +76,12 @@ func (m *MiniLM) Embed(ctx context.Context, texts []string) ([][]float32, error)
 	return vectors, nil
 }
 
-func (m *MiniLM) enter(ctx context.Context) error {
+func (m *MiniLM) acquire(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	select {
-	case m.running <- struct{}{}:
+	case m.slots <- struct{}{}:
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
@@ -90,7 +90,7 @@ func (m *MiniLM) enter(ctx context.Context) error {
 
 // embed leaves what enter has entered.
 func (m *MiniLM) embed(text string) []float32 {
-	defer func() { <-m.running }()
+	defer func() { <-m.slots }()
 	n := m.network()
 	s := m.scratch.Get().(*scratch)
 	defer m.scratch.Put(s)

@@ -18,19 +18,19 @@ import (
 
 var _ search.Embedder = (*MiniLM)(nil)
 
-// minis has an embedder for each variant of the kernels, the fastest first.
-var minis = sync.OnceValue(func() (all []*MiniLM) {
+// miniLMs has an embedder for each variant of the kernels, the fastest first.
+var miniLMs = sync.OnceValue(func() (all []*MiniLM) {
 	for _, v := range kernel.Variants() {
 		all = append(all, newMiniLM(v))
 	}
 	return all
 })
 
-// every runs f with each of them.
-func every(t *testing.T, f func(t *testing.T, m *MiniLM)) {
+// allTexts runs f with each of them.
+func allTexts(t *testing.T, f func(t *testing.T, m *MiniLM)) {
 	t.Helper()
 	t.Parallel()
-	for _, m := range minis() {
+	for _, m := range miniLMs() {
 		t.Run(m.Kernel(), func(t *testing.T) {
 			t.Parallel()
 			f(t, m)
@@ -38,10 +38,10 @@ func every(t *testing.T, f func(t *testing.T, m *MiniLM)) {
 	}
 }
 
-// some returns what of a list an embedder is tried with: plain Go is slow, and agrees
+// sampleTexts returns what of a list an embedder is tried with: plain Go is slow, and agrees
 // with the others.
-func some[T any](m *MiniLM, list []T) []T {
-	if m.Kernel() == "go" && len(minis()) > 1 {
+func sampleTexts[T any](m *MiniLM, list []T) []T {
+	if m.Kernel() == "go" && len(miniLMs()) > 1 {
 		return list[:6]
 	}
 	return list
@@ -71,9 +71,9 @@ func cosine(t testing.TB, got, want []float32) float64 {
 	return dot / math.Sqrt(one*two)
 }
 
-func TestTheFileIsWhole(t *testing.T) {
+func TestModelFileChecksumMatches(t *testing.T) {
 	t.Parallel()
-	f, err := model.Open(artefact)
+	f, err := model.Open(modelFile)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestTheFileIsWhole(t *testing.T) {
 	}
 }
 
-func TestVectorsAreThoseOfTheModel(t *testing.T) {
+func TestEmbedMatchesPublishedModel(t *testing.T) {
 	golden := sharedLines[struct {
 		ID, Text  string
 		Embedding []float32
@@ -93,10 +93,10 @@ func TestVectorsAreThoseOfTheModel(t *testing.T) {
 	if len(golden) != 253 {
 		t.Errorf("%d golden texts, want 253", len(golden))
 	}
-	every(t, func(t *testing.T, m *MiniLM) {
+	allTexts(t, func(t *testing.T, m *MiniLM) {
 		var all []float64
 		sum := 0.0
-		for _, g := range some(m, golden) {
+		for _, g := range sampleTexts(m, golden) {
 			c := cosine(t, vectors(t, m, g.Text)[0], g.Embedding)
 			all = append(all, c)
 			sum += c
@@ -111,7 +111,7 @@ func TestVectorsAreThoseOfTheModel(t *testing.T) {
 }
 
 // The vectors in testdata are those of the model in float32, rounded to four digits.
-func TestVectorsAreThoseInTestdata(t *testing.T) {
+func TestEmbedMatchesGoldenVectors(t *testing.T) {
 	type golden struct {
 		Text   string
 		Vector []float32
@@ -120,9 +120,9 @@ func TestVectorsAreThoseInTestdata(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list := lines[golden](t, data)
-	every(t, func(t *testing.T, m *MiniLM) {
-		for _, g := range some(m, list) {
+	list := readLines[golden](t, data)
+	allTexts(t, func(t *testing.T, m *MiniLM) {
+		for _, g := range sampleTexts(m, list) {
 			if c := cosine(t, vectors(t, m, g.Text)[0], g.Vector); c < .9985 {
 				t.Errorf("%q: cosine %.6f", g.Text, c)
 			}
@@ -130,8 +130,8 @@ func TestVectorsAreThoseInTestdata(t *testing.T) {
 	})
 }
 
-func TestTextsOfLikeMeaningAreNear(t *testing.T) {
-	every(t, func(t *testing.T, m *MiniLM) {
+func TestSimilarTextsHaveSimilarVectors(t *testing.T) {
+	allTexts(t, func(t *testing.T, m *MiniLM) {
 		v := vectors(t, m, "How do I bake bread at home?", "A recipe for a loaf of sourdough", "The train to Vienna leaves at noon.")
 		near, far := cosine(t, v[0], v[1]), cosine(t, v[0], v[2])
 		if near < .5 || far > .2 {
@@ -140,7 +140,7 @@ func TestTextsOfLikeMeaningAreNear(t *testing.T) {
 	})
 }
 
-var odd = map[string]string{
+var oddTexts = map[string]string{
 	"empty":         "",
 	"one letter":    "a",
 	"one sign":      "?",
@@ -152,9 +152,9 @@ var odd = map[string]string{
 	"emoji":         "👩‍👩‍👧‍👦",
 }
 
-func TestOddTextsHaveVectors(t *testing.T) {
-	every(t, func(t *testing.T, m *MiniLM) {
-		for name, text := range odd {
+func TestEmbedAcceptsOddTexts(t *testing.T) {
+	allTexts(t, func(t *testing.T, m *MiniLM) {
+		for name, text := range oddTexts {
 			v := vectors(t, m, text)[0]
 			for _, x := range v {
 				if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
@@ -168,18 +168,18 @@ func TestOddTextsHaveVectors(t *testing.T) {
 	})
 }
 
-func TestWhatIsBeyondTheLimitIsNotRead(t *testing.T) {
+func TestEmbedTruncatesLongTexts(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("word ", 254)
-	v := vectors(t, minis()[0], text, text+strings.Repeat("and more ", 12<<10), "less "+text)
+	v := vectors(t, miniLMs()[0], text, text+strings.Repeat("and more ", 12<<10), "less "+text)
 	if !slices.Equal(v[0], v[1]) || slices.Equal(v[0], v[2]) {
 		t.Error("the limit is not 254 pieces")
 	}
 }
 
-func TestPiecesAreCountedWithTheUnknown(t *testing.T) {
+func TestPiecesCountsUnknown(t *testing.T) {
 	t.Parallel()
-	m := minis()[0]
+	m := miniLMs()[0]
 	for text, want := range map[string][2]int{"": {}, "unaffable me": {4, 0}, "ᚠᛇᚻ the ᛒᛦᚦ": {3, 2}} {
 		if pieces, unknown := m.Pieces(text); [2]int{pieces, unknown} != want {
 			t.Errorf("%q: %d pieces, %d unknown, want %v", text, pieces, unknown, want)
@@ -188,29 +188,29 @@ func TestPiecesAreCountedWithTheUnknown(t *testing.T) {
 }
 
 // The variants in assembly give the same bits, plain Go nearly.
-func TestAllKernelsAgree(t *testing.T) {
+func TestKernelVariantsAgree(t *testing.T) {
 	t.Parallel()
 	texts := []string{prose, "What did the pilots do?", "x", strings.Repeat(prose, 3)}
-	best := vectors(t, minis()[0], texts...)
-	for _, m := range minis()[1:] {
+	best := vectors(t, miniLMs()[0], texts...)
+	for _, m := range miniLMs()[1:] {
 		if m.Kernel() == "go" {
 			texts = texts[1:3] // it is slow
 			best = best[1:3]
 		}
 		for i, v := range vectors(t, m, texts...) {
 			if c := cosine(t, v, best[i]); c < .999 {
-				t.Errorf("%s and %s: cosine %.6f for %.40q", m.Kernel(), minis()[0].Kernel(), c, texts[i])
+				t.Errorf("%s and %s: cosine %.6f for %.40q", m.Kernel(), miniLMs()[0].Kernel(), c, texts[i])
 			}
 			if m.Kernel() != "go" && !slices.Equal(v, best[i]) {
-				t.Errorf("%s and %s give other bits for %.40q", m.Kernel(), minis()[0].Kernel(), texts[i])
+				t.Errorf("%s and %s give other bits for %.40q", m.Kernel(), miniLMs()[0].Kernel(), texts[i])
 			}
 		}
 	}
 }
 
 // What one text leaves in scratch memory changes no other, also at the same time.
-func TestAVectorDoesNotDependOnOthers(t *testing.T) {
-	every(t, func(t *testing.T, m *MiniLM) {
+func TestEmbedIsIndependentOfBatch(t *testing.T) {
+	allTexts(t, func(t *testing.T, m *MiniLM) {
 		texts := []string{"one", prose[:100], "a text of some length", "two", "?"}
 		want := make([][]float32, len(texts))
 		for i, text := range texts {
@@ -236,7 +236,7 @@ func TestAVectorDoesNotDependOnOthers(t *testing.T) {
 	})
 }
 
-func TestAnEndedContextEndsABatch(t *testing.T) {
+func TestEmbedStopsWhenContextEnds(t *testing.T) {
 	t.Parallel()
 	m := NewMiniLM()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -244,17 +244,17 @@ func TestAnEndedContextEndsABatch(t *testing.T) {
 	if v, err := m.Embed(ctx, []string{"a"}); !errors.Is(err, context.Canceled) || v != nil {
 		t.Errorf("%v, %v", v, err)
 	}
-	if len(m.running) != 0 {
+	if len(m.slots) != 0 {
 		t.Error("a place is taken")
 	}
 }
 
-func TestWhoWaitsForAPlaceGoesWithItsContext(t *testing.T) {
+func TestEmbedStopsWaitingWhenContextEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := NewMiniLM()
-		for range cap(m.running) {
-			m.running <- struct{}{}
+		for range cap(m.slots) {
+			m.slots <- struct{}{}
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var err error
@@ -273,8 +273,8 @@ func TestWhoWaitsForAPlaceGoesWithItsContext(t *testing.T) {
 
 // Embedding takes no memory but a list and its vector, once there is scratch memory, and
 // a few small things in the kernels.
-func TestEmbeddingTakesLittleMemory(t *testing.T) {
-	m := minis()[0]
+func TestEmbedAllocatesLittle(t *testing.T) {
+	m := miniLMs()[0]
 	vectors(t, m, prose)
 	const most = 20 // a collection within the runs takes scratch memory away
 	if n := testing.AllocsPerRun(20, func() { vectors(t, m, prose) }); n > most {
@@ -282,9 +282,9 @@ func TestEmbeddingTakesLittleMemory(t *testing.T) {
 	}
 }
 
-func TestTheModelReadsLatinLetters(t *testing.T) {
+func TestModelReadsLatinLetters(t *testing.T) {
 	t.Parallel()
-	m := minis()[0]
+	m := miniLMs()[0]
 	for text, reads := range map[string]bool{
 		"Where is the database saved every night?": true, "Wo wird die Datenbank nächtlich gesichert?": true, "¿Dónde están las copias de seguridad?": true,
 		"pgx.ErrNoRows at λ=3": true, "": true,

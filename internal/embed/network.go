@@ -19,20 +19,20 @@ const epsilon = 1e-12
 // A network is the model, ready to run. It is immutable. See package model for what
 // its tensors are.
 type network struct {
-	positions int // the most pieces of a text, with [CLS] and [SEP]
-	inner     int
-	words     []int8    // [vocabulary][width], in the file
-	scales    []float32 // [vocabulary]
-	places    []float32 // [positions][width]
-	norm      layerNorm
-	layers    []layer
+	positions          int // the most pieces of a text, with [CLS] and [SEP]
+	feedForwardWidth   int
+	wordEmbeddings     []int8    // [vocabulary][width], in the file
+	scales             []float32 // [vocabulary]
+	positionEmbeddings []float32 // [positions][width]
+	norm               layerNorm
+	layers             []layer
 }
 
 type layerNorm struct{ gamma, beta []float32 }
 
 type layer struct {
-	qkv, mixed, up, down *kernel.Matrix
-	mixedNorm, downNorm  layerNorm
+	qkv, attentionOut, feedForwardIn, feedForwardOut *kernel.Matrix
+	attentionNorm, feedForwardNorm                   layerNorm
 }
 
 func newNetwork(f *model.File) (*network, error) {
@@ -40,23 +40,23 @@ func newNetwork(f *model.File) (*network, error) {
 		return nil, fmt.Errorf("embed: the model has %d heads in a width of %d, not %d in %d", f.Heads, f.Width, heads, width)
 	}
 	n := &network{
-		positions: f.Positions,
-		inner:     f.Inner,
-		words:     f.Int8("words", f.Vocabulary, width),
-		scales:    f.Float32("words.scale", f.Vocabulary),
-		places:    f.Float32("positions", f.Positions, width),
-		norm:      readNorm(f, "norm"),
-		layers:    make([]layer, f.Layers),
+		positions:          f.Positions,
+		feedForwardWidth:   f.Inner,
+		wordEmbeddings:     f.Int8("words", f.Vocabulary, width),
+		scales:             f.Float32("words.scale", f.Vocabulary),
+		positionEmbeddings: f.Float32("positions", f.Positions, width),
+		norm:               readNorm(f, "norm"),
+		layers:             make([]layer, f.Layers),
 	}
 	for i := range n.layers {
 		at := fmt.Sprint(i, ".")
 		n.layers[i] = layer{
-			qkv:       readMatrix(f, at+"qkv", width, 3*width),
-			mixed:     readMatrix(f, at+"mixed", width, width),
-			up:        readMatrix(f, at+"up", width, f.Inner),
-			down:      readMatrix(f, at+"down", f.Inner, width),
-			mixedNorm: readNorm(f, at+"mixed"),
-			downNorm:  readNorm(f, at+"down"),
+			qkv:             readMatrix(f, at+"qkv", width, 3*width),
+			attentionOut:    readMatrix(f, at+"mixed", width, width),
+			feedForwardIn:   readMatrix(f, at+"up", width, f.Inner),
+			feedForwardOut:  readMatrix(f, at+"down", f.Inner, width),
+			attentionNorm:   readNorm(f, at+"mixed"),
+			feedForwardNorm: readNorm(f, at+"down"),
 		}
 	}
 	return n, f.Err()

@@ -15,20 +15,20 @@ import (
 // What a request holds at most. Services refuse larger ones, some of them from
 // 33 texts on.
 const (
-	maxTexts = 32
-	maxBytes = 100 << 10
-	maxText  = 8 << 10 // of one text; only words without an end are longer
+	maxBatchTexts = 32
+	maxBatchBytes = 100 << 10
+	maxTextBytes  = 8 << 10 // of one text; only words without an end are longer
 )
 
-// maxAnswer is the most bytes of an answer that are read: 32 vectors of 8,192
+// maxResponseBytes is the most bytes of an answer that are read: 32 vectors of 8,192
 // numbers fit.
-const maxAnswer = 8 << 20
+const maxResponseBytes = 8 << 20
 
 // How often, how long and with which pauses a service is asked.
 const (
-	tries        = 3
-	answerWithin = 30 * time.Second
-	longestPause = 20 * time.Second
+	maxAttempts    = 3
+	requestTimeout = 30 * time.Second
+	maxRetryDelay  = 20 * time.Second
 )
 
 // A Remote has its vectors from a service that speaks the embeddings API of
@@ -36,10 +36,10 @@ const (
 // Its errors hold neither the key nor anything of a text.
 type Remote struct {
 	endpoint, host string
-	key, model     string
+	apiKey, model  string
 	http           *http.Client
-	pause          time.Duration // before the second try, and twice as long before the third
-	length         atomic.Int64  // of all vectors, once the first is there
+	retryDelay     time.Duration // before the second try, and twice as long before the third
+	dimensions     atomic.Int64  // of all vectors, once the first is there
 }
 
 // NewRemote returns an embedder that asks the service at address, the base of
@@ -53,9 +53,9 @@ func NewRemote(address, key, model string) (*Remote, error) {
 	if err := CheckKey(key); err != nil {
 		return nil, err
 	}
-	r := &Remote{endpoint: endpoint.String(), host: endpoint.Host, key: key, model: model, pause: 250 * time.Millisecond}
+	r := &Remote{endpoint: endpoint.String(), host: endpoint.Host, apiKey: key, model: model, retryDelay: 250 * time.Millisecond}
 	r.http = &http.Client{
-		Timeout: answerWithin,
+		Timeout: requestTimeout,
 		// A redirect could lead key and texts elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -105,8 +105,8 @@ func (r *Remote) Pieces(string) (pieces, unknown int) { return 0, 0 }
 func (r *Remote) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	out := make([][]float32, 0, len(texts))
 	for len(texts) > 0 {
-		list, rest := forRequest(texts)
-		vectors, err := r.ask(ctx, list)
+		list, rest := nextBatch(texts)
+		vectors, err := r.embedWithRetry(ctx, list)
 		if err != nil {
 			return nil, fmt.Errorf("embed: %s %w", r.host, err)
 		}
@@ -115,13 +115,13 @@ func (r *Remote) Embed(ctx context.Context, texts []string) ([][]float32, error)
 	return out, nil
 }
 
-// forRequest takes as many texts as a request holds, and at least one. What is too
+// nextBatch takes as many texts as a request holds, and at least one. What is too
 // long is cut.
-func forRequest(texts []string) (list, rest []string) {
+func nextBatch(texts []string) (list, rest []string) {
 	size := 0
 	for i, t := range texts {
-		t = t[:wholeUpTo(t, maxText)]
-		if size += len(t); i == maxTexts || i > 0 && size > maxBytes {
+		t = t[:truncateUTF8(t, maxTextBytes)]
+		if size += len(t); i == maxBatchTexts || i > 0 && size > maxBatchBytes {
 			return list, texts[i:]
 		}
 		list = append(list, t)
@@ -129,8 +129,8 @@ func forRequest(texts []string) (list, rest []string) {
 	return list, nil
 }
 
-// wholeUpTo is how many of at most n bytes of s hold whole characters.
-func wholeUpTo(s string, n int) int {
+// truncateUTF8 is how many of at most n bytes of s hold whole characters.
+func truncateUTF8(s string, n int) int {
 	if len(s) <= n {
 		return len(s)
 	}

@@ -27,8 +27,8 @@ type request struct {
 	EncodingFormat string `json:"encoding_format"`
 }
 
-// service runs one that answers by f, and returns an embedder that asks it.
-func service(t *testing.T, f func(w http.ResponseWriter, r *http.Request, in request)) *Remote {
+// startService runs one that answers by f, and returns an embedder that asks it.
+func startService(t *testing.T, f func(w http.ResponseWriter, r *http.Request, in request)) *Remote {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in request
@@ -46,23 +46,23 @@ func service(t *testing.T, f func(w http.ResponseWriter, r *http.Request, in req
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.pause = time.Millisecond
+	r.retryDelay = time.Millisecond
 	return r
 }
 
-// says runs a service that answers each request with the next of some bodies,
+// response runs a service that answers each request with the next of some bodies,
 // the last of them again and again, and counts the requests.
-func says(t *testing.T, status int, bodies ...string) (r *Remote, asked *atomic.Int64) {
+func response(t *testing.T, status int, bodies ...string) (r *Remote, asked *atomic.Int64) {
 	t.Helper()
 	asked = &atomic.Int64{}
-	return service(t, func(w http.ResponseWriter, _ *http.Request, _ request) {
+	return startService(t, func(w http.ResponseWriter, _ *http.Request, _ request) {
 		w.WriteHeader(status)
 		io.WriteString(w, bodies[min(int(asked.Add(1)), len(bodies))-1])
 	}), asked
 }
 
-// fails embeds and returns the error, which must hold neither the key nor a text.
-func fails(t *testing.T, r *Remote, texts ...string) string {
+// failure embeds and returns the error, which must hold neither the key nor a text.
+func failure(t *testing.T, r *Remote, texts ...string) string {
 	t.Helper()
 	vectors, err := r.Embed(t.Context(), texts)
 	if err == nil || vectors != nil {
@@ -76,9 +76,9 @@ func fails(t *testing.T, r *Remote, texts ...string) string {
 	return err.Error()
 }
 
-func TestARemoteIsAskedAsTheAPIWants(t *testing.T) {
+func TestRemoteSendsOpenAIRequest(t *testing.T) {
 	t.Parallel()
-	r := service(t, func(w http.ResponseWriter, r *http.Request, in request) {
+	r := startService(t, func(w http.ResponseWriter, r *http.Request, in request) {
 		if r.Method != "POST" || r.URL.Path != "/v1/embeddings" || r.Header.Get("Authorization") != "Bearer "+testKey || r.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
 		}
@@ -93,15 +93,15 @@ func TestARemoteIsAskedAsTheAPIWants(t *testing.T) {
 	}
 }
 
-func TestVectorsWithoutAnIndexAreInOrder(t *testing.T) {
+func TestRemoteUsesOrderWithoutIndex(t *testing.T) {
 	t.Parallel()
-	r, _ := says(t, 200, `{"data": [{"embedding": [1, 0]}, {"embedding": [0, 1]}]}`)
+	r, _ := response(t, 200, `{"data": [{"embedding": [1, 0]}, {"embedding": [0, 1]}]}`)
 	if got, err := r.Embed(t.Context(), []string{"a", "b"}); err != nil || fmt.Sprint(got) != "[[1 0] [0 1]]" {
 		t.Errorf("%v, %v", got, err)
 	}
 }
 
-func TestAFaultyAnswerIsAnErrorAndIsNotAskedForAgain(t *testing.T) {
+func TestRemoteDoesNotRetryMalformedResponse(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ body, says string }{
 		"no JSON":          {testText + testKey, "something else"},
@@ -117,33 +117,33 @@ func TestAFaultyAnswerIsAnErrorAndIsNotAskedForAgain(t *testing.T) {
 		"norm 0":           {`{"data": [{"index": 0, "embedding": [0, -0.0]}]}`, "norm 0"},
 		"a foreign index":  {`{"data": [{"index": 1, "embedding": [1]}]}`, "index 1"},
 		"a negative index": {`{"data": [{"index": -1, "embedding": [1]}]}`, "index -1"},
-		"too long":         {strings.Repeat(" ", maxAnswer+1), "more than 8 MiB"},
+		"too long":         {strings.Repeat(" ", maxResponseBytes+1), "more than 8 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, asked := says(t, 200, c.body)
-			if got := fails(t, r, testText); !strings.Contains(got, c.says) || asked.Load() != 1 {
+			r, asked := response(t, 200, c.body)
+			if got := failure(t, r, testText); !strings.Contains(got, c.says) || asked.Load() != 1 {
 				t.Errorf("says %q after %d requests", got, asked.Load())
 			}
 		})
 	}
-	twice, _ := says(t, 200, `{"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]}`)
-	if got := fails(t, twice, "a", "b"); !strings.Contains(got, "index 0 twice") {
+	twice, _ := response(t, 200, `{"data": [{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]}`)
+	if got := failure(t, twice, "a", "b"); !strings.Contains(got, "index 0 twice") {
 		t.Error(got)
 	}
 }
 
-func TestAllVectorsHaveOneLength(t *testing.T) {
+func TestRemoteRejectsChangedDimensions(t *testing.T) {
 	t.Parallel()
 	mixed := `{"data": [{"embedding": [1, 1, 1]}, {"embedding": [1, 1]}]}`
-	r, _ := says(t, 200, mixed, `{"data": [{"embedding": [1, 1]}]}`, `{"data": [{"embedding": [1, 1, 1]}]}`, `{"data": [{"embedding": [1, 1]}]}`)
-	if got := fails(t, r, "a", "b"); !strings.Contains(got, "vectors of 3 and of 2 numbers") {
+	r, _ := response(t, 200, mixed, `{"data": [{"embedding": [1, 1]}]}`, `{"data": [{"embedding": [1, 1, 1]}]}`, `{"data": [{"embedding": [1, 1]}]}`)
+	if got := failure(t, r, "a", "b"); !strings.Contains(got, "vectors of 3 and of 2 numbers") {
 		t.Error(got)
 	}
 	if _, err := r.Embed(t.Context(), []string{"a"}); err != nil {
 		t.Error("what was refused decides: ", err)
 	}
-	if got := fails(t, r, "a"); !strings.Contains(got, "vectors of 3 numbers, and those before had 2") {
+	if got := failure(t, r, "a"); !strings.Contains(got, "vectors of 3 numbers, and those before had 2") {
 		t.Error(got)
 	}
 	if _, err := r.Embed(t.Context(), []string{"a"}); err != nil {
@@ -151,10 +151,10 @@ func TestAllVectorsHaveOneLength(t *testing.T) {
 	}
 }
 
-func TestManyTextsAreAskedForInParts(t *testing.T) {
+func TestRemoteSplitsBatches(t *testing.T) {
 	t.Parallel()
 	var sizes []int
-	r := service(t, func(w http.ResponseWriter, _ *http.Request, in request) {
+	r := startService(t, func(w http.ResponseWriter, _ *http.Request, in request) {
 		sizes = append(sizes, len(in.Input))
 		var list []string
 		for _, text := range in.Input {
@@ -185,27 +185,27 @@ func TestManyTextsAreAskedForInParts(t *testing.T) {
 	}
 }
 
-func TestALongTextIsCutAtACharacter(t *testing.T) {
+func TestRemoteTruncatesTextAtRune(t *testing.T) {
 	t.Parallel()
-	text := "x" + strings.Repeat("ü", maxText)
-	list, rest := forRequest([]string{text, "next"})
-	if len(list) != 2 || rest != nil || len(list[0]) != maxText-1 || !strings.HasPrefix(text, list[0]) || strings.ToValidUTF8(list[0], "?") != list[0] {
+	text := "x" + strings.Repeat("ü", maxTextBytes)
+	list, rest := nextBatch([]string{text, "next"})
+	if len(list) != 2 || rest != nil || len(list[0]) != maxTextBytes-1 || !strings.HasPrefix(text, list[0]) || strings.ToValidUTF8(list[0], "?") != list[0] {
 		t.Errorf("%d texts, the first of %d bytes", len(list), len(list[0]))
 	}
 }
 
-func TestWhatMayPassIsTriedThreeTimes(t *testing.T) {
+func TestRemoteRetriesTransientErrors(t *testing.T) {
 	t.Parallel()
 	for status, times := range map[int]int64{429: 3, 500: 3, 502: 3, 503: 3, 529: 3, 400: 1, 401: 1, 404: 1, 413: 1, 204: 1} {
-		r, asked := says(t, status, `{"error": {"message": "`+testText+testKey+`", "code": "`+testText+`"}}`)
+		r, asked := response(t, status, `{"error": {"message": "`+testText+testKey+`", "code": "`+testText+`"}}`)
 		if status == 204 {
-			r, asked = says(t, status, "")
+			r, asked = response(t, status, "")
 		}
-		if got := fails(t, r, testText); !strings.Contains(got, fmt.Sprint("status ", status)) || asked.Load() != times {
+		if got := failure(t, r, testText); !strings.Contains(got, fmt.Sprint("status ", status)) || asked.Load() != times {
 			t.Errorf("%d: %q after %d requests", status, got, asked.Load())
 		}
 	}
-	r := service(t, func() func(http.ResponseWriter, *http.Request, request) {
+	r := startService(t, func() func(http.ResponseWriter, *http.Request, request) {
 		tries := 0
 		return func(w http.ResponseWriter, _ *http.Request, _ request) {
 			switch tries++; tries {
@@ -223,19 +223,19 @@ func TestWhatMayPassIsTriedThreeTimes(t *testing.T) {
 	}
 }
 
-func TestARefusalHasItsCode(t *testing.T) {
+func TestRemoteErrorHasStatusCode(t *testing.T) {
 	t.Parallel()
-	r, _ := says(t, 401, `{"error": {"message": "Incorrect API key provided: `+testKey+`", "type": "invalid_request_error", "code": "invalid_api_key"}}`)
-	if got := fails(t, r, testText); !strings.HasSuffix(got, "answers with status 401 (invalid_api_key)") {
+	r, _ := response(t, 401, `{"error": {"message": "Incorrect API key provided: `+testKey+`", "type": "invalid_request_error", "code": "invalid_api_key"}}`)
+	if got := failure(t, r, testText); !strings.HasSuffix(got, "answers with status 401 (invalid_api_key)") {
 		t.Error(got)
 	}
 }
 
-func TestTheServiceSaysWhenToComeAgain(t *testing.T) {
+func TestRemoteHonorsRetryAfter(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
 	after := "1"
-	r := service(t, func(w http.ResponseWriter, _ *http.Request, _ request) {
+	r := startService(t, func(w http.ResponseWriter, _ *http.Request, _ request) {
 		if asked.Add(1) == 1 {
 			w.Header().Set("Retry-After", after)
 			w.WriteHeader(429)
@@ -256,12 +256,12 @@ func TestTheServiceSaysWhenToComeAgain(t *testing.T) {
 	}
 	asked.Store(0)
 	after = "3600"
-	if got := fails(t, r, testText); asked.Load() != 1 || !strings.Contains(got, "429") {
+	if got := failure(t, r, testText); asked.Load() != 1 || !strings.Contains(got, "429") {
 		t.Errorf("an hour: %q after %d requests", got, asked.Load())
 	}
 }
 
-func TestRetryAfterIsSecondsOrADate(t *testing.T) {
+func TestRetryAfterParsesSecondsAndDates(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2031, 2, 3, 4, 5, 6, 0, time.UTC)
 	for value, want := range map[string]time.Duration{"": 0, "soon": 0, " 7": 7 * time.Second, "-1": 0, "Mon, 03 Feb 2031 04:05:16 GMT": 10 * time.Second, "Mon, 03 Feb 2031 04:05:00 GMT": 0} {
@@ -271,10 +271,10 @@ func TestRetryAfterIsSecondsOrADate(t *testing.T) {
 	}
 }
 
-func TestNobodyWaitsLongerThanAllowed(t *testing.T) {
+func TestRemoteHonorsDeadline(t *testing.T) {
 	t.Parallel()
 	end := make(chan struct{})
-	r := service(t, func(http.ResponseWriter, *http.Request, request) { <-end })
+	r := startService(t, func(http.ResponseWriter, *http.Request, request) { <-end })
 	t.Cleanup(func() { close(end) })
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
@@ -282,24 +282,24 @@ func TestNobodyWaitsLongerThanAllowed(t *testing.T) {
 		t.Error("of the caller: ", err)
 	}
 	r.http.Timeout = 50 * time.Millisecond
-	if got := fails(t, r, testText); !strings.Contains(got, "did not answer in time") {
+	if got := failure(t, r, testText); !strings.Contains(got, "did not answer in time") {
 		t.Error("of the request: ", got)
 	}
 }
 
-func TestARedirectIsNotFollowed(t *testing.T) {
+func TestRemoteDoesNotFollowRedirects(t *testing.T) {
 	t.Parallel()
 	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked with %v", r.Header) }))
 	t.Cleanup(other.Close)
 	for _, status := range []int{301, 302, 307, 308} {
-		r := service(t, func(w http.ResponseWriter, r *http.Request, _ request) { http.Redirect(w, r, other.URL, status) })
-		if got := fails(t, r, testText); !strings.Contains(got, "redirects are not followed") {
+		r := startService(t, func(w http.ResponseWriter, r *http.Request, _ request) { http.Redirect(w, r, other.URL, status) })
+		if got := failure(t, r, testText); !strings.Contains(got, "redirects are not followed") {
 			t.Error(got)
 		}
 	}
 }
 
-func TestAServiceThatIsNotThereIsNamed(t *testing.T) {
+func TestRemoteErrorNamesUnreachableHost(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.NotFoundHandler())
 	address := s.URL
@@ -308,8 +308,8 @@ func TestAServiceThatIsNotThereIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.pause = time.Millisecond
-	if got := fails(t, r, testText); !strings.Contains(got, "cannot be reached: dial tcp 127.0.0.1:") || !strings.Contains(got, "refused") {
+	r.retryDelay = time.Millisecond
+	if got := failure(t, r, testText); !strings.Contains(got, "cannot be reached: dial tcp 127.0.0.1:") || !strings.Contains(got, "refused") {
 		t.Error(got)
 	}
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -319,18 +319,18 @@ func TestAServiceThatIsNotThereIsNamed(t *testing.T) {
 	if r, err = NewRemote(secure.URL, testKey, "tiny"); err != nil {
 		t.Fatal(err)
 	}
-	if got := fails(t, r, testText); !strings.Contains(got, "cannot be trusted") {
+	if got := failure(t, r, testText); !strings.Contains(got, "cannot be trusted") {
 		t.Error(got)
 	}
 	if r, err = NewRemote(strings.Replace(secure.URL, "https", "http", 1), testKey, "tiny"); err != nil {
 		t.Fatal(err)
 	}
-	if got := fails(t, r, testText); !strings.Contains(got, "status 400") {
+	if got := failure(t, r, testText); !strings.Contains(got, "status 400") {
 		t.Error(got)
 	}
 }
 
-func TestAnAddressIsTheBaseOrTheWhole(t *testing.T) {
+func TestEndpointAcceptsBaseAndFullURL(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
 		"https://api.openai.com":                "https://api.openai.com/v1/embeddings",
@@ -356,7 +356,7 @@ func TestAnAddressIsTheBaseOrTheWhole(t *testing.T) {
 	}
 }
 
-func TestAnotherModelOrPlaceIsAnotherGeneration(t *testing.T) {
+func TestGenerationNamesModelAndHost(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, c := range [][2]string{{"https://a.example/v1", "m"}, {"https://a.example/v1", "n"}, {"https://b.example/v1", "m"}, {"https://a.example/v2", "m"}} {

@@ -11,22 +11,22 @@ import (
 // A Tokenizer cuts text into pieces of a vocabulary. It never changes, and any
 // number of goroutines may use it at once.
 type Tokenizer struct {
-	trie          *trie
-	looks         *[looksLimit]look
-	begin, inside [256]int32 // by the first byte: the node of pieces that begin a word, or go on with one
-	specials      []special
-	cls, sep, unk int32
-	mute          []bool // by id: pieces that say nothing
+	trie                          *trie
+	runeClasses                   *[runeTableLimit]runeClass
+	startNodes, continuationNodes [256]int32 // by the first byte: the node of pieces that begin a word, or go on with one
+	specials                      []specialToken
+	cls, sep, unk                 int32
+	uninformative                 []bool // by id: pieces that say nothing
 }
 
-// A special is a piece that a text names literally.
-type special struct {
+// A specialToken is a piece that a text names literally.
+type specialToken struct {
 	text string
 	id   int32
 }
 
-// continuation marks, in a vocabulary, pieces that do not begin a word.
-const continuation = "##"
+// continuationPrefix marks, in a vocabulary, pieces that do not begin a word.
+const continuationPrefix = "##"
 
 // NewTokenizer returns a tokenizer for a vocabulary, in which a piece's place is
 // its id. It keeps nothing of the slice. [UNK], [CLS] and [SEP] must be there,
@@ -41,15 +41,15 @@ func NewTokenizer(vocabulary []string) (*Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Tokenizer{trie: tree, looks: looks(), cls: none, sep: none, unk: none}
+	t := &Tokenizer{trie: tree, runeClasses: runeClassTable(), cls: noPiece, sep: noPiece, unk: noPiece}
 	for _, s := range []struct {
 		text string
 		id   *int32
 	}{{"[UNK]", &t.unk}, {"[CLS]", &t.cls}, {"[SEP]", &t.sep}, {"[PAD]", nil}, {"[MASK]", nil}} {
-		id := tree.exact(s.text)
+		id := tree.lookup(s.text)
 		switch {
-		case id != none:
-			t.specials = append(t.specials, special{s.text, id})
+		case id != noPiece:
+			t.specials = append(t.specials, specialToken{s.text, id})
 		case s.id != nil:
 			return nil, errors.New("vocabulary: no piece " + s.text)
 		}
@@ -57,13 +57,13 @@ func NewTokenizer(vocabulary []string) (*Tokenizer, error) {
 			*s.id = id
 		}
 	}
-	t.mute = make([]bool, len(vocabulary))
+	t.uninformative = make([]bool, len(vocabulary))
 	for id, piece := range vocabulary {
-		t.mute[id] = silent(piece) || int32(id) == t.unk
+		t.uninformative[id] = isUninformative(piece) || int32(id) == t.unk
 	}
-	tree.spread(0, &t.begin)
-	if node := tree.walk(continuation); node != 0 {
-		tree.spread(node, &t.inside)
+	tree.childTable(0, &t.startNodes)
+	if node := tree.find(continuationPrefix); node != 0 {
+		tree.childTable(node, &t.continuationNodes)
 	}
 	return t, nil
 }
@@ -78,7 +78,7 @@ func (t *Tokenizer) Encode(dst []int32, text string, most int) []int32 {
 	}
 	from, more := len(dst), true
 	dst = append(dst, t.cls)
-	for c := (cursor{Tokenizer: t, text: text}); more && len(dst)-from < most-1; {
+	for c := (wordReader{Tokenizer: t, text: text}); more && len(dst)-from < most-1; {
 		dst, more = c.next(dst)
 	}
 	return append(dst[:min(len(dst), from+most-1)], t.sep)
@@ -94,37 +94,37 @@ func (t *Tokenizer) Count(text string) (pieces int) {
 // them say nothing: those that are [UNK], and single letters of other scripts, to
 // which the words of those fall.
 func (t *Tokenizer) Pieces(text string) (pieces, unknown int) {
-	var room [longestWord]int32
-	for c := (cursor{Tokenizer: t, text: text}); ; {
+	var room [maxWordRunes]int32
+	for c := (wordReader{Tokenizer: t, text: text}); ; {
 		ids, more := c.next(room[:0])
 		if !more {
 			return pieces, unknown
 		}
 		pieces += len(ids)
 		for _, id := range ids {
-			if t.mute[id] {
+			if t.uninformative[id] {
 				unknown++
 			}
 		}
 	}
 }
 
-// silent reports a piece that says nothing: one letter beyond Latin ones.
-func silent(piece string) bool {
-	letter := strings.TrimPrefix(piece, continuation)
+// isUninformative reports a piece that says nothing: one letter beyond Latin ones.
+func isUninformative(piece string) bool {
+	letter := strings.TrimPrefix(piece, continuationPrefix)
 	r, n := utf8.DecodeRuneInString(letter)
-	return n == len(letter) && r >= firstOther && unicode.IsLetter(r)
+	return n == len(letter) && r >= firstNonLatin && unicode.IsLetter(r)
 }
 
-// firstOther is the first character after Latin letters and what stands upon them.
-const firstOther = 0x370
+// firstNonLatin is the first character after Latin letters and what stands upon them.
+const firstNonLatin = 0x370
 
-// Unknown returns how many words of text are [UNK], and how many there are in
+// UnknownWords returns how many words of text are [UNK], and how many there are in
 // all. Punctuation and Han characters are words of their own. An unknown word is
 // one piece: unknown/Count is the share of pieces that the model cannot read.
-func (t *Tokenizer) Unknown(text string) (unknown, all int) {
-	var room [longestWord]int32
-	for c := (cursor{Tokenizer: t, text: text}); ; all++ {
+func (t *Tokenizer) UnknownWords(text string) (unknown, all int) {
+	var room [maxWordRunes]int32
+	for c := (wordReader{Tokenizer: t, text: text}); ; all++ {
 		ids, more := c.next(room[:0])
 		if !more {
 			return unknown, all
@@ -137,19 +137,19 @@ func (t *Tokenizer) Unknown(text string) (unknown, all int) {
 
 // pieces appends the ids of a word.
 func (t *Tokenizer) pieces(ids []int32, word []byte) []int32 {
-	from, roots := len(ids), &t.begin
+	from, roots := len(ids), &t.startNodes
 	for len(word) > 0 {
-		id, size := t.trie.longest(roots[word[0]], word)
+		id, size := t.trie.longestMatch(roots[word[0]], word)
 		if size == 0 {
 			return append(ids[:from], t.unk)
 		}
-		ids, word, roots = append(ids, id), word[size:], &t.inside
+		ids, word, roots = append(ids, id), word[size:], &t.continuationNodes
 	}
 	return ids
 }
 
 // special returns the special piece that text begins with, if one does.
-func (t *Tokenizer) special(text string) (s special, found bool) {
+func (t *Tokenizer) special(text string) (s specialToken, found bool) {
 	for _, s := range t.specials {
 		if strings.HasPrefix(text, s.text) {
 			return s, true

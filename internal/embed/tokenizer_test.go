@@ -12,9 +12,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// small is a vocabulary for tests that need none of the model: a few words, and
+// smallVocabulary is a vocabulary for tests that need none of the model: a few words, and
 // letters of several scripts.
-var small = func() []string {
+var smallVocabulary = func() []string {
 	list := []string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "un", "una", "##ffa", "##ble", "##able", "aa", "##aa", "東", "。", "中"}
 	for _, r := range "abefgilmnostu0123" + "абвй" + "λσς" + "한ᄀ" + "אעש" + "ाि" + "か" {
 		if parts, n := decompose(r); n == 1 && parts[0] == r {
@@ -29,18 +29,18 @@ var small = func() []string {
 	return list
 }()
 
-// vocabularies are the small one and, where it is there, the model's.
-func vocabularies(t testing.TB) map[string][]string {
-	all := map[string][]string{"small": small}
-	if _, err := os.Stat(filepath.Join(shared, "bert-uncased-tokenizer.json")); err == nil {
+// testVocabularies are the small one and, where it is there, the model's.
+func testVocabularies(t testing.TB) map[string][]string {
+	all := map[string][]string{"small": smallVocabulary}
+	if _, err := os.Stat(filepath.Join(sharedFolder, "bert-uncased-tokenizer.json")); err == nil {
 		all["model"] = bertVocabulary(t)
 	}
 	return all
 }
 
-func TestWordsAreCutGreedily(t *testing.T) {
+func TestTokenizerIsGreedy(t *testing.T) {
 	t.Parallel()
-	tokenizer := newTokenizer(t, small)
+	tokenizer := newTokenizer(t, smallVocabulary)
 	for text, want := range map[string]string{
 		"":                             "",
 		" \t\r\n\u00a0\u2028\u3000":    "",
@@ -66,28 +66,28 @@ func TestWordsAreCutGreedily(t *testing.T) {
 	} {
 		var got []string
 		for _, id := range tokenizer.Encode(nil, text, 1000) {
-			got = append(got, small[id])
+			got = append(got, smallVocabulary[id])
 		}
 		if s := strings.Join(got[1:len(got)-1], " "); s != want {
 			t.Errorf("%q: %s, want %s", text, s, want)
 		}
-		agree(t, tokenizer, newPlain(small), text, 7)
+		checkAgreement(t, tokenizer, newNaiveTokenizer(smallVocabulary), text, 7)
 	}
 }
 
-func TestAnyTextReadsAsDescribed(t *testing.T) {
+func TestTokenizerMatchesNaiveOnAnyText(t *testing.T) {
 	t.Parallel()
 	some := rapid.SampledFrom([]string{"the", "una", "aa", "[SEP]", "[CLS", "]", " ", "#", "é", "\u0344", "한", "東", "豈", "ば", "≠", "\u1fef", "ো",
 		"\u200d", "\u0085", "\x1f", "\xff", "\ufffd", "İ", "ẞ", "ς", "ﬁ", "😀", "\U0002F800", "\U0002B821", "\ue000", "\ufdd0", strings.Repeat("a", 90)})
 	text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.OneOf(some, rapid.StringN(1, 2, 8))), func(parts []string) string {
 		return strings.Join(parts, "")
 	}))
-	for name, vocabulary := range vocabularies(t) {
+	for name, vocabulary := range testVocabularies(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tokenizer, p := newTokenizer(t, vocabulary), newPlain(vocabulary)
+			tokenizer, p := newTokenizer(t, vocabulary), newNaiveTokenizer(vocabulary)
 			rapid.Check(t, func(t *rapid.T) {
-				agree(t, tokenizer, p, text.Draw(t, "text"), rapid.IntRange(-1, 40).Draw(t, "most"))
+				checkAgreement(t, tokenizer, p, text.Draw(t, "text"), rapid.IntRange(-1, 40).Draw(t, "most"))
 			})
 		})
 	}
@@ -95,37 +95,37 @@ func TestAnyTextReadsAsDescribed(t *testing.T) {
 
 // Every character there is, alone, is what the description makes of it, and the
 // order of marks is never a matter of the model's vocabulary.
-func TestEveryCharacterReadsAsDescribed(t *testing.T) {
+func TestTokenizerMatchesNaiveOnEveryRune(t *testing.T) {
 	t.Parallel()
 	for r := range rune(unicode.MaxRune + 1) {
 		if !utf8.ValidRune(r) {
 			continue
 		}
-		l := lookAt(r)
-		if r < looksLimit && looks()[r] != l {
+		l := classify(r)
+		if r < runeTableLimit && runeClassTable()[r] != l {
 			t.Errorf("%U is one thing in the table, and another beside it", r)
 		}
 		got := ""
 		switch l.kind {
-		case letter, sign:
+		case kindLetter, kindSingle:
 			got = string(l.rune)
-		case knot:
+		case kindDecomposed:
 			parts, n := decompose(r)
 			for _, p := range parts[:n] {
 				got += string(p)
-				if lookAt(p).kind != letter {
+				if classify(p).kind != kindLetter {
 					t.Errorf("%U decomposes into %U, no letter, among others", r, p)
 				}
 			}
 		}
-		if want := strings.Join(strings.Fields(plainNormal(string(r))), ""); got != want {
+		if want := strings.Join(strings.Fields(naiveNormalize(string(r))), ""); got != want {
 			t.Errorf("%U becomes %q, want %q", r, got, want)
 		}
-		if parts := plainParts("a" + got + "a"); (len(parts) == 1) == (l.kind == sign) && !unicode.Is(plainHan, r) {
+		if parts := naiveDecompose("a" + got + "a"); (len(parts) == 1) == (l.kind == kindSingle) && !unicode.Is(naiveHan, r) {
 			t.Errorf("%U is of kind %d, and beside letters it makes words %q", r, l.kind, parts)
 		}
 	}
-	for name, vocabulary := range vocabularies(t) {
+	for name, vocabulary := range testVocabularies(t) {
 		for _, piece := range vocabulary {
 			for _, r := range piece {
 				if norm.NFD.PropertiesString(string(r)).CCC() != 0 {
@@ -136,7 +136,7 @@ func TestEveryCharacterReadsAsDescribed(t *testing.T) {
 	}
 }
 
-func TestBrokenVocabulariesAreRefused(t *testing.T) {
+func TestNewTokenizerRejectsBrokenVocabulary(t *testing.T) {
 	t.Parallel()
 	for want, vocabulary := range map[string][]string{
 		"no piece [UNK]": nil,
@@ -153,11 +153,11 @@ func TestBrokenVocabulariesAreRefused(t *testing.T) {
 
 // Without pieces that go on, a word is a piece or unknown; missing [PAD] and
 // [MASK] are text.
-func TestTheLeastVocabularyWillDo(t *testing.T) {
+func TestNewTokenizerAcceptsMinimalVocabulary(t *testing.T) {
 	t.Parallel()
 	least := []string{"[UNK]", "[CLS]", "[SEP]", "a", "[", "]", "pad"}
 	tokenizer := newTokenizer(t, least)
 	for _, text := range []string{"a aa b", "[PAD]a[MASK]", "##a"} {
-		agree(t, tokenizer, newPlain(least), text, 4)
+		checkAgreement(t, tokenizer, newNaiveTokenizer(least), text, 4)
 	}
 }

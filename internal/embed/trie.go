@@ -12,13 +12,13 @@ import (
 // bytes: node n's are first[n] up to first[n+1], and labels[n] is the byte that
 // leads to n. Some 11 bytes a node, all in three slices without pointers.
 type trie struct {
-	first  []int32
-	labels []byte
-	ids    []int32 // of the piece that ends at the node, or none
+	firstChild []int32
+	labels     []byte
+	ids        []int32 // of the piece that ends at the node, or none
 }
 
-// none is the id of no piece.
-const none int32 = -1
+// noPiece is the id of no piece.
+const noPiece int32 = -1
 
 // newTrie makes the trie of pieces, in which a piece's place is its id. A
 // repeated piece is an error.
@@ -43,8 +43,8 @@ func newTrie(pieces []string) (*trie, error) {
 	for level, depth := [][]entry{order}, 0; len(level) > 0; depth++ {
 		var below [][]entry
 		for _, run := range level {
-			t.first = append(t.first, int32(len(t.labels)))
-			id := none
+			t.firstChild = append(t.firstChild, int32(len(t.labels)))
+			id := noPiece
 			if len(run) > 0 && len(run[0].piece) == depth {
 				id, run = run[0].id, run[1:]
 			}
@@ -60,13 +60,13 @@ func newTrie(pieces []string) (*trie, error) {
 		}
 		level = below
 	}
-	t.first = append(t.first, int32(len(t.labels)))
+	t.firstChild = append(t.firstChild, int32(len(t.labels)))
 	return t, nil
 }
 
 // child returns the node that b leads to, or 0.
 func (t *trie) child(node int32, b byte) int32 {
-	for n, end := t.first[node], t.first[node+1]; n < end; n++ {
+	for n, end := t.firstChild[node], t.firstChild[node+1]; n < end; n++ {
 		if label := t.labels[n]; label >= b {
 			if label == b {
 				return n
@@ -77,15 +77,15 @@ func (t *trie) child(node int32, b byte) int32 {
 	return 0
 }
 
-// spread writes the children of a node into a table by their bytes.
-func (t *trie) spread(node int32, to *[256]int32) {
-	for n := t.first[node]; n < t.first[node+1]; n++ {
+// childTable writes the children of a node into a table by their bytes.
+func (t *trie) childTable(node int32, to *[256]int32) {
+	for n := t.firstChild[node]; n < t.firstChild[node+1]; n++ {
 		to[t.labels[n]] = n
 	}
 }
 
-// walk returns the node of s, or 0.
-func (t *trie) walk(s string) (node int32) {
+// find returns the node of s, or 0.
+func (t *trie) find(s string) (node int32) {
 	for i := range len(s) {
 		if node = t.child(node, s[i]); node == 0 {
 			return 0
@@ -94,20 +94,20 @@ func (t *trie) walk(s string) (node int32) {
 	return node
 }
 
-// exact returns the id of a piece, or none.
-func (t *trie) exact(piece string) int32 {
-	if node := t.walk(piece); node != 0 {
+// lookup returns the id of a piece, or none.
+func (t *trie) lookup(piece string) int32 {
+	if node := t.find(piece); node != 0 {
 		return t.ids[node]
 	}
-	return none
+	return noPiece
 }
 
-// longest returns the longest piece that word begins with and its size in bytes,
+// longestMatch returns the longest piece that word begins with and its size in bytes,
 // or size 0. node is where the first byte of word leads, 0 for nowhere.
-func (t *trie) longest(node int32, word []byte) (id int32, size int) {
-	id = none
+func (t *trie) longestMatch(node int32, word []byte) (id int32, size int) {
+	id = noPiece
 	for i := 1; node != 0; i++ {
-		if t.ids[node] != none {
+		if t.ids[node] != noPiece {
 			id, size = t.ids[node], i
 		}
 		if i == len(word) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func twenty(content string) []Group {
+func twentyMemories(content string) []Group {
 	g := Group{Name: "fact"}
 	for range 20 {
 		g.Memories = append(g.Memories, Memory{
@@ -18,7 +18,7 @@ func twenty(content string) []Group {
 // The snapshot of a session's start: 20 memories of 500 bytes.
 func BenchmarkMarkdown(b *testing.B) {
 	for name, piece := range map[string]string{"words": "some plain english words, a dot.\n", "han": "星期五不要部署。", "hostile": "\u202e<|a\n\x00\u200b~~~"} {
-		in := twenty(strings.Repeat(piece, 500/len(piece)))
+		in := twentyMemories(strings.Repeat(piece, 500/len(piece)))
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -30,11 +30,11 @@ func BenchmarkMarkdown(b *testing.B) {
 	}
 }
 
-func BenchmarkCut(b *testing.B) {
-	in := twenty(strings.Repeat("some plain english words, a dot.\n", 15))
+func BenchmarkMarkdownWithin(b *testing.B) {
+	in := twentyMemories(strings.Repeat("some plain english words, a dot.\n", 15))
 	b.ReportAllocs()
 	for b.Loop() {
-		if kept, _ := Cut(in, 2_000, "Inbox"); len(kept) != 1 || len(kept[0].Memories) == 20 {
+		if kept, _ := MarkdownWithin(in, 2_000, "Inbox"); len(kept) != 1 || len(kept[0].Memories) == 20 {
 			b.Fatal("nothing was cut")
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// A shown is a memory as a reader of the text understands it.
-type shown struct {
+// A parsedMemory is a memory as a reader of the text understands it.
+type parsedMemory struct {
 	ID, Kind, Author, Title, Tags, Text string
 	Verified, Expired                   bool
 }
@@ -21,11 +21,11 @@ var (
 	leftOut   = regexp.MustCompile(`^left out: [1-9][0-9]* hidden characters$`)
 )
 
-// read understands a text line by line as its frame tells, and nothing else: a
+// parsePage understands a text line by line as its frame tells, and nothing else: a
 // line that it does not know is an error, so that none can stem from a memory.
 // It shares no code with the writer.
-func read(text string) (all []shown, err error) {
-	var m *shown
+func parsePage(text string) (all []parsedMemory, err error) {
+	var m *parsedMemory
 	var quoted []string
 	head := false
 	for n, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
@@ -36,8 +36,8 @@ func read(text string) (all []shown, err error) {
 			case head:
 				return nil, fmt.Errorf("line %d %q: a head without a fence", n, line)
 			case found != nil:
-				all = append(all, shown{ID: found[1], Verified: found[2] == "verified", Expired: found[3] != "", Kind: found[4]})
-			case line != "" && line != strings.TrimSpace(frame) && line != strings.TrimSpace(nothing) &&
+				all = append(all, parsedMemory{ID: found[1], Verified: found[2] == "verified", Expired: found[3] != "", Kind: found[4]})
+			case line != "" && line != strings.TrimSpace(preamble) && line != strings.TrimSpace(emptyNotice) &&
 				!groupLine.MatchString(line) && (n > 0 || !titleLine.MatchString(line)):
 				return nil, fmt.Errorf("line %d %q is nobody's", n, line)
 			}
@@ -69,7 +69,7 @@ func read(text string) (all []shown, err error) {
 }
 
 // expected is what a reader must find of a memory.
-func expected(m Memory) shown {
+func expected(m Memory) parsedMemory {
 	label := func(s string) string {
 		if s != "" && len(s) <= 64 && regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9-]*$`).MatchString(s) {
 			return s
@@ -79,7 +79,7 @@ func expected(m Memory) shown {
 		}
 		return "`" + strings.ReplaceAll(s, "`", "'") + "`"
 	}
-	e := shown{ID: label(m.ID), Verified: m.Verified, Expired: m.Expired, Author: oneLine(m.Author, 300), Title: oneLine(m.Title, 300)}
+	e := parsedMemory{ID: label(m.ID), Verified: m.Verified, Expired: m.Expired, Author: oneLine(m.Author, 300), Title: oneLine(m.Title, 300)}
 	if m.Type != "" {
 		e.Kind = label(m.Type)
 	}
@@ -112,8 +112,8 @@ func visible(s string) string {
 		switch {
 		case r == '\n' || r == '\t':
 			out.WriteRune(r)
-		case ignorable(r):
-			if (&pen{out: []byte(" " + out.String())}).needs(r) {
+		case isUnicodeIgnorable(r):
+			if (&writer{buf: []byte(" " + out.String())}).keepsMeaning(r) {
 				out.WriteRune(r)
 			}
 		case r < ' ':
@@ -129,29 +129,29 @@ func visible(s string) string {
 	return regexp.MustCompile(`(<[|｜])([a-zA-Z_[:^ascii:]])`).ReplaceAllString(out.String(), "$1 $2")
 }
 
-// ignorable derives Default_Ignorable_Code_Point as DerivedCoreProperties.txt
+// isUnicodeIgnorable derives Default_Ignorable_Code_Point as DerivedCoreProperties.txt
 // tells, with interlinear annotation, which that leaves out.
-func ignorable(r rune) bool {
+func isUnicodeIgnorable(r rune) bool {
 	return unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Cf, unicode.Variation_Selector) &&
 		!unicode.In(r, unicode.White_Space, unicode.Prepended_Concatenation_Mark) && (r < 0x13430 || r > 0x1345f)
 }
 
 var (
-	atx    = regexp.MustCompile(`^ {0,3}#{1,6}(?:[ \t]|$)`)
-	setext = regexp.MustCompile(`^ {0,3}(?:=+|-+)[ \t]*$`)
-	tildes = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})(.*)$")
-	other  = regexp.MustCompile(`^(?: {4}| {0,3}\t| {0,3}(?:[-+*>]|\d{1,9}[.)]|<|\[|(?:[-_*][ \t]*){3,}$))`)
+	atx       = regexp.MustCompile(`^ {0,3}#{1,6}(?:[ \t]|$)`)
+	setext    = regexp.MustCompile(`^ {0,3}(?:=+|-+)[ \t]*$`)
+	tildes    = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})(.*)$")
+	plainLine = regexp.MustCompile(`^(?: {4}| {0,3}\t| {0,3}(?:[-+*>]|\d{1,9}[.)]|<|\[|(?:[-_*][ \t]*){3,}$))`)
 )
 
-// A view is what CommonMark's first phase makes of a text.
-type view struct {
+// A parsedPage is what CommonMark's first phase makes of a text.
+type parsedPage struct {
 	headings []string
 	blocks   int      // fenced code blocks
 	marks    []string // lines outside of blocks that would begin anything else than a paragraph
-	open     bool
+	inMemory bool
 }
 
-func commonMark(text string) (v view) {
+func commonMark(text string) (v parsedPage) {
 	fence := ""
 	paragraph := false
 	for line := range strings.SplitSeq(text, "\n") {
@@ -167,11 +167,11 @@ func commonMark(text string) (v view) {
 			v.blocks++
 		case atx.MatchString(line), paragraph && setext.MatchString(line):
 			v.headings = append(v.headings, line)
-		case other.MatchString(line):
+		case plainLine.MatchString(line):
 			v.marks = append(v.marks, line)
 		}
 		paragraph = fence == "" && strings.TrimSpace(line) != "" && !atx.MatchString(line)
 	}
-	v.open = fence != ""
+	v.inMemory = fence != ""
 	return v
 }

@@ -3,12 +3,12 @@ package fence
 // Tokens estimates what a text costs a language model: four characters are a
 // token, and a character of Chinese, Japanese or Korean is one by itself; the sum
 // is rounded up.
-func Tokens(text string) int { return tokens(quarters(text)) }
+func Tokens(text string) int { return roundUpTokens(quarterTokens(text)) }
 
-func tokens(quarters int) int { return (quarters + 3) / 4 }
+func roundUpTokens(quarters int) int { return (quarters + 3) / 4 }
 
-// quarters counts fourths of tokens, which add up over parts of a text.
-func quarters[T string | []byte](text T) (n int) {
+// quarterTokens counts fourths of tokens, which add up over parts of a text.
+func quarterTokens[T string | []byte](text T) (n int) {
 	for _, r := range string(text) {
 		if r >= 0x1100 && isCJK(r) {
 			n += 4

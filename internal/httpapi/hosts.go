@@ -10,26 +10,26 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// Hosts are the names of a server. A page of another site can point its own name
+// AllowedHosts are the names of a server. A page of another site can point its own name
 // at the server and is then of the same origin as it (DNS rebinding). So the
 // Host header must hold one of these names, or an address of numbers: an address
 // has no name that could be rebound.
-type Hosts struct {
+type AllowedHosts struct {
 	names   []string // without port, in lower case
 	public  string   // the name of them that a proxy may forward, or ""
 	proxies Proxies
 }
 
-// NewHosts returns the hosts of a server: localhost, the host of its public URL
+// NewAllowedHosts returns the hosts of a server: localhost, the host of its public URL
 // and further names. Trusted proxies may name the public host in X-Forwarded-Host:
 // that name alone, because a page can set the header too, and a proxy that serves
 // people has a name.
-func NewHosts(publicURL string, proxies Proxies, more ...string) *Hosts {
-	h := &Hosts{names: []string{"localhost"}, proxies: proxies}
+func NewAllowedHosts(publicURL string, proxies Proxies, more ...string) *AllowedHosts {
+	h := &AllowedHosts{names: []string{"localhost"}, proxies: proxies}
 	if u, err := url.Parse(publicURL); err == nil && u.Host != "" {
 		public := strings.ToLower(u.Hostname())
 		h.names = append(h.names, public)
-		if net.ParseIP(public) == nil && !Loopback(public) {
+		if net.ParseIP(public) == nil && !IsLoopback(public) {
 			h.public = public
 		}
 	}
@@ -40,19 +40,19 @@ func NewHosts(publicURL string, proxies Proxies, more ...string) *Hosts {
 }
 
 // Check refuses a request whose Host header holds a name of another server.
-func (h *Hosts) Check(r *http.Request) error {
-	if h.known(r.Host) {
+func (h *AllowedHosts) Check(r *http.Request) error {
+	if h.contains(r.Host) {
 		return nil
 	}
 	forwarded := r.Header["X-Forwarded-Host"]
-	if len(forwarded) == 1 && h.public != "" && hostname(forwarded[0]) == h.public && h.proxies.Forwarded(r) {
+	if len(forwarded) == 1 && h.public != "" && hostname(forwarded[0]) == h.public && h.proxies.FromTrustedProxy(r) {
 		return nil
 	}
-	return loci.Fail(loci.Forbidden,
+	return loci.NewError(loci.CodeForbidden,
 		"The Host header does not name this server: its operator sets the name with LOCI_PUBLIC_URL.")
 }
 
-func (h *Hosts) known(hostport string) bool {
+func (h *AllowedHosts) contains(hostport string) bool {
 	host := hostname(hostport)
 	return net.ParseIP(host) != nil || strings.HasSuffix(host, ".localhost") || slices.Contains(h.names, host)
 }
@@ -65,9 +65,9 @@ func hostname(hostport string) string {
 	return strings.ToLower(strings.Trim(hostport, "[]"))
 }
 
-// Loopback reports whether the host of a Host header or of a listener's address
+// IsLoopback reports whether the host of a Host header or of a listener's address
 // is this machine.
-func Loopback(hostport string) bool {
+func IsLoopback(hostport string) bool {
 	host := hostname(hostport)
 	ip := net.ParseIP(host)
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()

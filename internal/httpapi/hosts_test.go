@@ -8,9 +8,9 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-func TestHostsRefuseNamesOfOtherServers(t *testing.T) {
+func TestAllowedHostsRejectOtherNames(t *testing.T) {
 	t.Parallel()
-	hosts := NewHosts("https://Loci.example.org:8443", []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, "Box")
+	hosts := NewAllowedHosts("https://Loci.example.org:8443", []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, "Box")
 	for _, c := range []struct {
 		host, forwarded, peer string
 		pass                  bool
@@ -48,21 +48,21 @@ func TestHostsRefuseNamesOfOtherServers(t *testing.T) {
 		if c.forwarded != "" {
 			r.Header.Set("X-Forwarded-Host", c.forwarded)
 		}
-		if err := hosts.Check(r); (err == nil) != c.pass || err != nil && !loci.Is(err, loci.Forbidden) {
+		if err := hosts.Check(r); (err == nil) != c.pass || err != nil && !loci.Is(err, loci.CodeForbidden) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
 }
 
-func TestHostsForwardNoAddressAndNotLocalhost(t *testing.T) {
+func TestAllowedHostsIgnoreForwardedAddresses(t *testing.T) {
 	t.Parallel()
 	for _, public := range []string{"", "http://localhost:7007", "http://127.0.0.1:7007", "http://[::1]:7007"} {
-		hosts := NewHosts(public, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
+		hosts := NewAllowedHosts(public, []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")})
 		for _, forwarded := range []string{"", "localhost", "localhost:7007", "127.0.0.1:7007", "[::1]:7007"} {
 			r := httptest.NewRequest("GET", "/v1/status", nil)
 			r.Host, r.RemoteAddr = "rebound.example:7007", "127.0.0.1:5"
 			r.Header.Set("X-Forwarded-Host", forwarded)
-			if err := hosts.Check(r); !loci.Is(err, loci.Forbidden) {
+			if err := hosts.Check(r); !loci.Is(err, loci.CodeForbidden) {
 				t.Errorf("with the public URL %q, %q is forwarded: %v", public, forwarded, err)
 			}
 		}

@@ -14,34 +14,34 @@ import (
 // BenchmarkCall compares a call of a tool with the same operation behind the
 // least that an HTTP door does. Both skip the network.
 func BenchmarkCall(b *testing.B) {
-	s := newShelf()
+	s := newFakeService()
 	host := s.host()
 	in := json.RawMessage(`{"content":"` + string(bytes.Repeat([]byte("word "), 140)) + `"}`)
-	create := shelves.Op("memory.create")
+	create := fakeTable.Op("memory.create")
 	bare := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			b.Error(err)
 		}
-		out, err := host.Call(r.Context(), create, &op.Call{Proof: "ann"}, op.Args{JSON: body})
+		out, err := host.Call(r.Context(), create, &op.Call{Credential: "ann"}, op.Args{JSON: body})
 		if err != nil {
 			b.Error(err)
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(out)
 	})
-	b.Run("bare", func(b *testing.B) { drive(b, s, bare, client{version: "2025-11-25"}, in) })
-	for _, version := range []string{"2025-11-25", modern} {
+	b.Run("bare", func(b *testing.B) { benchmarkCalls(b, s, bare, client{version: "2025-11-25"}, in) })
+	for _, version := range []string{"2025-11-25", statelessVersion} {
 		c := client{version: version}
 		body, err := json.Marshal(c.message("tools/call", object{"name": "memory_create", "arguments": in}))
 		if err != nil {
 			b.Fatal(err)
 		}
-		b.Run(version, func(b *testing.B) { drive(b, s, s.door().HTTP(), c, body) })
+		b.Run(version, func(b *testing.B) { benchmarkCalls(b, s, s.newServer().HTTP(), c, body) })
 	}
 }
 
-func drive(b *testing.B, s *shelf, h http.Handler, c client, body []byte) {
+func benchmarkCalls(b *testing.B, s *fakeService, h http.Handler, c client, body []byte) {
 	b.ReportAllocs()
 	for b.Loop() {
 		r := httptest.NewRequestWithContext(b.Context(), "POST", "http://localhost/mcp", bytes.NewReader(body))

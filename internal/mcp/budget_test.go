@@ -7,32 +7,32 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-func TestTheTextOfASnapshotIsNeverCut(t *testing.T) {
+func TestTruncateKeepsMarkdownWhole(t *testing.T) {
 	t.Parallel()
 	text, long := strings.Repeat("m", 20_000), strings.Repeat("c", 40_000)
-	out, _ := fit([]byte(`{"groups":[{"memories":[{"content":"`+long+`"}]}],"markdown":"`+text+`"}`), -1, most)
-	if !strings.Contains(string(out), `"markdown":"`+text+`"`) || !strings.Contains(string(out), `"truncated":true`) || len(out) > most {
+	out, _ := truncateResult([]byte(`{"groups":[{"memories":[{"content":"`+long+`"}]}],"markdown":"`+text+`"}`), -1, maxResult)
+	if !strings.Contains(string(out), `"markdown":"`+text+`"`) || !strings.Contains(string(out), `"truncated":true`) || len(out) > maxResult {
 		t.Errorf("%d bytes: %.100s", len(out), out)
 	}
-	if out, _ := fit([]byte(`{"groups":[],"markdown":"`+long+`"}`), -1, most); out != nil {
+	if out, _ := truncateResult([]byte(`{"groups":[],"markdown":"`+long+`"}`), -1, maxResult); out != nil {
 		t.Errorf("a text of %d bytes was cut to %d", len(long), len(out))
 	}
 }
 
-func TestAToolAsksForASmallerText(t *testing.T) {
+func TestToolReducesTokensWhenResultIsTooLong(t *testing.T) {
 	t.Parallel()
-	budgeted := &tool{limit: true, defaults: []op.Field{{Name: "max_tokens", ToolDefault: 8000}}}
+	budgeted := &tool{isPaged: true, defaults: []op.Field{{Name: "max_tokens", ToolDefault: 8000}}}
 	for given, want := range map[string]string{
 		`{"max_tokens":8000}`: `{"max_tokens":6000}`, `{"max_tokens":1e9,"limit":3}`: `{"max_tokens":6000,"limit":3}`,
 		`{"max_tokens":1}`: `{"max_tokens":1}`, `{"limit":3,"max_tokens":100}`: `{"max_tokens":75,"limit":3}`,
 	} {
 		args := []byte(given)
-		if !budgeted.smaller(&args, 9) || string(args) != want {
+		if !budgeted.reduceArguments(&args, 9) || string(args) != want {
 			t.Errorf("%s becomes %s, want %s", given, args, want)
 		}
 	}
 	args := []byte(`{"limit":50}`)
-	if paged := (&tool{limit: true}); !paged.smaller(&args, 33) || string(args) != `{"limit":30}` || paged.smaller(&args, 0) {
+	if paged := (&tool{isPaged: true}); !paged.reduceArguments(&args, 33) || string(args) != `{"limit":30}` || paged.reduceArguments(&args, 0) {
 		t.Errorf("a page: %s", args)
 	}
 }

@@ -9,11 +9,11 @@ import (
 	"testing"
 )
 
-const modern = "2026-07-28"
+const statelessVersion = "2026-07-28"
 
 var (
-	legacy = []string{"2025-06-18", "2025-11-25"}
-	eras   = append(legacy, modern)
+	handshakeVersions = []string{"2025-06-18", "2025-11-25"}
+	revisions         = append(handshakeVersions, statelessVersion)
 )
 
 type object = map[string]any
@@ -36,9 +36,9 @@ func (c client) message(method string, params object) object {
 	if params == nil {
 		params = object{}
 	}
-	if c.version == modern {
+	if c.version == statelessVersion {
 		params["_meta"] = object{
-			"io.modelcontextprotocol/protocolVersion":    modern,
+			"io.modelcontextprotocol/protocolVersion":    statelessVersion,
 			"io.modelcontextprotocol/clientCapabilities": object{},
 			"io.modelcontextprotocol/clientInfo":         object{"name": "test", "version": "1"},
 		}
@@ -73,7 +73,7 @@ func (c client) post(message any, headers ...string) answer {
 	if c.version != "" {
 		r.Header.Set("MCP-Protocol-Version", c.version)
 	}
-	if m, ok := message.(object); ok && c.version == modern {
+	if m, ok := message.(object); ok && c.version == statelessVersion {
 		r.Header.Set("Mcp-Method", m["method"].(string))
 		if params, ok := m["params"].(object); ok && params["name"] != nil {
 			r.Header.Set("Mcp-Name", params["name"].(string))

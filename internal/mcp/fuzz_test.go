@@ -7,46 +7,46 @@ import (
 	"testing"
 )
 
-// FuzzFit cuts lists of whatever JSON there is: what comes out is JSON and
+// FuzzTruncateResult cuts lists of whatever JSON there is: what comes out is JSON and
 // small, and arguments that are taken out leave the others as they are.
-func FuzzFit(f *testing.F) {
+func FuzzTruncateResult(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":"1","content":"\ud83c\udfdb\u00e9\"\\","tags":["a","b"],"source":{"name":null,"n":-1.5e3}}`,
 		`{}`, `[]`, `5`, `" [{,:}] \\"`, `[[[[{"a":[1,2,{}]}]]]]`, `{ "limit" : 5 , "x" : [ ] }`, `{"a":1,"limit":[{"limit":2}]}`,
 	} {
 		f.Add([]byte(seed), 3)
 	}
-	f.Fuzz(func(t *testing.T, item []byte, from int) {
+	f.Fuzz(func(t *testing.T, item []byte, offset int) {
 		if !json.Valid(item) || len(item) > 4096 {
 			t.Skip()
 		}
 		long, _ := json.Marshal(string(bytes.Repeat(item, 40_000/(len(item)+1)+1)))
 		list := bytes.Repeat(append(bytes.Clone(item), ','), 300)
 		raw := append(append(append(append([]byte(`{"content":`), long...), `,"list":[`...), list[:len(list)-1]...), `]}`...)
-		out, room := fit(raw, max(-1, from), most)
-		if out != nil && (!json.Valid(out) || len(out) > most) {
+		out, maxItems := truncateResult(raw, max(-1, offset), maxResult)
+		if out != nil && (!json.Valid(out) || len(out) > maxResult) {
 			t.Fatalf("%d bytes: %s", len(out), out)
 		}
-		if out == nil && (room < 0 || room >= 300) {
-			t.Fatalf("room for %d", room)
+		if out == nil && (maxItems < 0 || maxItems >= 300) {
+			t.Fatalf("room for %d", maxItems)
 		}
-		sift(t, item)
+		checkTruncated(t, item)
 	})
 }
 
-// sift compares without and with to what a map does.
-func sift(t *testing.T, item []byte) {
+// checkTruncated compares without and with to what a map does.
+func checkTruncated(t *testing.T, item []byte) {
 	var want map[string]any
 	if json.Unmarshal(item, &want) != nil || want == nil || bytes.Count(item, []byte("limit")) > 1 || bytes.ContainsAny(item, `\`) {
 		return
 	}
-	value, rest := without(item, "limit")
+	value, rest := removeMember(item, "limit")
 	if _, has := want["limit"]; has != (value != nil) {
 		t.Fatalf("limit in %s: %s", item, value)
 	}
 	want["limit"] = 9.0
 	var got map[string]any
-	if err := json.Unmarshal(with(rest, "limit", 9), &got); err != nil || !reflect.DeepEqual(got, want) {
+	if err := json.Unmarshal(addNumber(rest, "limit", 9), &got); err != nil || !reflect.DeepEqual(got, want) {
 		t.Fatalf("%s: %v, %v: %v", item, got, want, err)
 	}
 }

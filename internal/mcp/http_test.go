@@ -19,10 +19,10 @@ import (
 	"github.com/loci-memory/loci/internal/httpapi"
 )
 
-func TestHandshakeOfTheOlderRevisions(t *testing.T) {
+func TestHTTPHandshakeOfOlderRevisions(t *testing.T) {
 	t.Parallel()
-	url := serve(t, newShelf())
-	for _, version := range legacy {
+	url := serve(t, newFakeService())
+	for _, version := range handshakeVersions {
 		c := client{t: t, url: url, key: "ann"}
 		info := c.result("initialize", object{"protocolVersion": version, "capabilities": object{}, "clientInfo": object{"name": "t", "version": "1"}})
 		if info["protocolVersion"] != version || info["serverInfo"].(object)["version"] != "1.2.3" {
@@ -43,30 +43,30 @@ func TestHandshakeOfTheOlderRevisions(t *testing.T) {
 	}
 }
 
-func TestUnknownRevisionIsOfferedOneOfOurs(t *testing.T) {
+func TestHTTPOffersKnownRevision(t *testing.T) {
 	t.Parallel()
-	c := client{t: t, url: serve(t, newShelf()), key: "ann"}
+	c := client{t: t, url: serve(t, newFakeService()), key: "ann"}
 	info := c.result("initialize", object{"protocolVersion": "1999-01-01", "capabilities": object{}, "clientInfo": object{"name": "t", "version": "1"}})
 	if info["protocolVersion"] != "2025-11-25" {
 		t.Errorf("offered %v", info["protocolVersion"])
 	}
 }
 
-func TestStatelessRevisionNeedsNoHandshake(t *testing.T) {
+func TestHTTPServesStatelessRevision(t *testing.T) {
 	t.Parallel()
-	c := client{t: t, url: serve(t, newShelf()), version: modern, key: "ann"}
+	c := client{t: t, url: serve(t, newFakeService()), version: statelessVersion, key: "ann"}
 	found := c.result("server/discover", nil)
-	conforms(t, modern, "DiscoverResult", found)
+	conforms(t, statelessVersion, "DiscoverResult", found)
 	if found["cacheScope"] != "private" {
 		t.Errorf("cacheScope %v", found["cacheScope"])
 	}
 	list := c.result("tools/list", nil)
-	conforms(t, modern, "ListToolsResult", list)
+	conforms(t, statelessVersion, "ListToolsResult", list)
 	if list["resultType"] != "complete" || list["cacheScope"] != "private" {
 		t.Errorf("tools/list: %v, %v", list["resultType"], list["cacheScope"])
 	}
 	call := c.result("tools/call", object{"name": "memory_create", "arguments": object{"content": "Stateless."}})
-	conforms(t, modern, "CallToolResult", call)
+	conforms(t, statelessVersion, "CallToolResult", call)
 	a := c.post(c.message("tools/list", nil))
 	if a.Header.Get("Mcp-Session-Id") != "" || a.Header.Get("X-Request-Id") == "" {
 		t.Errorf("headers %v", a.Header)
@@ -76,9 +76,9 @@ func TestStatelessRevisionNeedsNoHandshake(t *testing.T) {
 	}
 }
 
-func TestSubscriptionIsAcknowledgedFirst(t *testing.T) {
+func TestHTTPAcknowledgesSubscription(t *testing.T) {
 	t.Parallel()
-	c := client{t: t, url: serve(t, newShelf()), version: modern, key: "ann"}
+	c := client{t: t, url: serve(t, newFakeService()), version: statelessVersion, key: "ann"}
 	a := c.post(c.message("subscriptions/listen", object{"notifications": object{"toolsListChanged": true}}))
 	if a.StatusCode != 200 || !strings.HasPrefix(a.Header.Get("Content-Type"), "text/event-stream") {
 		t.Fatalf("%d %s", a.StatusCode, a.Header.Get("Content-Type"))
@@ -98,9 +98,9 @@ func TestSubscriptionIsAcknowledgedFirst(t *testing.T) {
 	}
 }
 
-func TestVersionRules(t *testing.T) {
+func TestHTTPChecksProtocolVersion(t *testing.T) {
 	t.Parallel()
-	url := serve(t, newShelf())
+	url := serve(t, newFakeService())
 	old := client{t: t, url: url, version: "2025-11-25", key: "ann"}
 	if a := (client{t: t, url: url, key: "ann"}).post(old.message("tools/list", nil)); a.StatusCode != 200 || a.rpc["result"] == nil {
 		t.Errorf("no version header: %d %s", a.StatusCode, a.body)
@@ -114,11 +114,11 @@ func TestVersionRules(t *testing.T) {
 	if a := old.post(old.message("notifications/unheard", nil)); a.StatusCode != 202 || len(a.body) > 0 {
 		t.Errorf("unknown notification: %d %s", a.StatusCode, a.body)
 	}
-	c := client{t: t, url: url, version: modern, key: "ann"}
+	c := client{t: t, url: url, version: statelessVersion, key: "ann"}
 	future := c.message("tools/list", nil)
 	future["params"].(object)["_meta"].(object)["io.modelcontextprotocol/protocolVersion"] = "2099-01-01"
 	a := c.post(future, "MCP-Protocol-Version", "2099-01-01")
-	if data, _ := json.Marshal(a.rpc["error"]); a.StatusCode != 400 || a.code() != -32022 || !bytes.Contains(data, []byte(`"requested":"2099-01-01"`)) || !bytes.Contains(data, []byte(modern)) {
+	if data, _ := json.Marshal(a.rpc["error"]); a.StatusCode != 400 || a.code() != -32022 || !bytes.Contains(data, []byte(`"requested":"2099-01-01"`)) || !bytes.Contains(data, []byte(statelessVersion)) {
 		t.Errorf("a version to come: %d %s", a.StatusCode, a.body)
 	}
 	if a := c.post(c.message("memories/steal", nil)); a.StatusCode != 404 || a.code() != -32601 {
@@ -126,9 +126,9 @@ func TestVersionRules(t *testing.T) {
 	}
 }
 
-func TestMetaAndHeadersOfTheStatelessRevisionMustAgree(t *testing.T) {
+func TestHTTPRejectsHeadersThatDifferFromMeta(t *testing.T) {
 	t.Parallel()
-	c := client{t: t, url: serve(t, newShelf()), version: modern, key: "ann"}
+	c := client{t: t, url: serve(t, newFakeService()), version: statelessVersion, key: "ann"}
 	for field, code := range map[string]int{"protocolVersion": -32602, "clientCapabilities": -32602, "clientInfo": 0} {
 		m := c.message("tools/list", nil)
 		delete(m["params"].(object)["_meta"].(object), "io.modelcontextprotocol/"+field)
@@ -147,10 +147,10 @@ func TestMetaAndHeadersOfTheStatelessRevisionMustAgree(t *testing.T) {
 	}
 }
 
-func TestMalformedBodiesAreRefused(t *testing.T) {
+func TestHTTPRejectsMalformedBody(t *testing.T) {
 	t.Parallel()
-	url := serve(t, newShelf())
-	for _, version := range append(eras, "") {
+	url := serve(t, newFakeService())
+	for _, version := range append(revisions, "") {
 		c := client{t: t, url: url, version: version, key: "ann"}
 		one, _ := json.Marshal(c.message("tools/list", nil))
 		for body, code := range map[string]int{
@@ -170,7 +170,7 @@ func TestMalformedBodiesAreRefused(t *testing.T) {
 			t.Errorf("a body of 1 MiB: %d %s", a.StatusCode, a.body)
 		}
 		if a := c.post(append(large, ' ')); a.StatusCode != 413 || a.rpc["code"] != "payload_too_large" ||
-			a.rpc["message"] != loci.PayloadTooLarge.Hint() {
+			a.rpc["message"] != loci.CodePayloadTooLarge.Hint() {
 			t.Errorf("a larger body: %d %s", a.StatusCode, a.body)
 		}
 		if a := c.post(one, "Content-Type", "text/plain"); a.StatusCode != 415 {
@@ -179,9 +179,9 @@ func TestMalformedBodiesAreRefused(t *testing.T) {
 	}
 }
 
-func TestCredentialIsAskedForFirst(t *testing.T) {
+func TestHTTPChecksCredentialFirst(t *testing.T) {
 	t.Parallel()
-	url := serve(t, newShelf())
+	url := serve(t, newFakeService())
 	for _, test := range []struct {
 		key, code, challenge, retry string
 		status                      int
@@ -209,23 +209,23 @@ func TestCredentialIsAskedForFirst(t *testing.T) {
 	}
 }
 
-func TestKeyInTheQueryOnlyWhereAllowed(t *testing.T) {
+func TestHTTPAcceptsQueryKeyWhenAllowed(t *testing.T) {
 	t.Parallel()
-	d := newShelf().door()
-	d.QueryKey = true
+	d := newFakeService().newServer()
+	d.AllowQueryKey = true
 	c := client{t: t, url: serveHandler(t, d.HTTP()) + "?api_key=ann", version: "2025-11-25"}
 	if a := c.post(c.message("tools/list", nil)); a.StatusCode != 200 {
 		t.Errorf("%d %s", a.StatusCode, a.body)
 	}
-	c.version = modern
+	c.version = statelessVersion
 	if a := c.post(c.message("tools/list", nil)); a.StatusCode != 401 {
 		t.Errorf("the stateless revision: %d %s", a.StatusCode, a.body)
 	}
 }
 
-func TestForeignHostsAndOriginsAreKeptOut(t *testing.T) {
+func TestHTTPRejectsOtherHostsAndOrigins(t *testing.T) {
 	t.Parallel()
-	url := serve(t, newShelf())
+	url := serve(t, newFakeService())
 	c := client{t: t, url: url, version: "2025-11-25", key: "ann"}
 	for _, test := range []struct {
 		name, value string
@@ -252,9 +252,9 @@ func TestForeignHostsAndOriginsAreKeptOut(t *testing.T) {
 	}
 }
 
-func TestOtherMethodsAreNotAllowed(t *testing.T) {
+func TestHTTPAllowsOnlyPost(t *testing.T) {
 	t.Parallel()
-	url := serve(t, newShelf())
+	url := serve(t, newFakeService())
 	for _, method := range []string{"GET", "DELETE", "PUT"} {
 		r, _ := http.NewRequestWithContext(t.Context(), method, url, nil)
 		if a := do(t, r); a.StatusCode != 405 || a.Header.Get("Allow") != "POST" || a.rpc["code"] != "method_not_allowed" {
@@ -263,9 +263,9 @@ func TestOtherMethodsAreNotAllowed(t *testing.T) {
 	}
 }
 
-func TestWhatTravelsWithACall(t *testing.T) {
+func TestCallCarriesHeaders(t *testing.T) {
 	t.Parallel()
-	s := newShelf()
+	s := newFakeService()
 	c := client{t: t, url: serve(t, s), version: "2025-11-25", key: "ann"}
 	call := c.message("tools/call", object{"name": "memory_list"})
 	a := c.post(call, "X-Loci-Actor", "agent", "X-Request-Id", "mine.1")
@@ -274,10 +274,10 @@ func TestWhatTravelsWithACall(t *testing.T) {
 	}
 	c.post(call, "X-Service-Actor", "agent", "X-Request-Id", "not mine")
 	one, two := s.calls[0], s.calls[1]
-	if one.Door != "mcp" || one.Proof != "ann" || one.Actor != "agent" || one.RequestID != "mine.1" || one.Address != "127.0.0.1" {
+	if one.Transport != "mcp" || one.Credential != "ann" || one.ActorHeader != "agent" || one.RequestID != "mine.1" || one.Address != "127.0.0.1" {
 		t.Errorf("call %+v", one)
 	}
-	if two.Actor != "agent" || len(two.RequestID) != 36 {
+	if two.ActorHeader != "agent" || len(two.RequestID) != 36 {
 		t.Errorf("call %+v", two)
 	}
 	for _, headers := range [][]string{{"X-Loci-Actor", "human"}, {"X-Loci-Agent-Id", "agt_1"}, {"X-Loci-Actor", "agent", "X-Service-Actor", "human"}} {
@@ -287,10 +287,10 @@ func TestWhatTravelsWithACall(t *testing.T) {
 	}
 }
 
-func TestHeadersAreGivenOnce(t *testing.T) {
+func TestHTTPRejectsRepeatedHeaders(t *testing.T) {
 	t.Parallel()
-	d := newShelf().door()
-	d.QueryKey = true
+	d := newFakeService().newServer()
+	d.AllowQueryKey = true
 	c := client{t: t, url: serveHandler(t, d.HTTP()) + "?api_key=ann", version: "2025-11-25"}
 	body, _ := json.Marshal(c.message("tools/call", object{"name": "memory_list"}))
 	for _, test := range []struct {
@@ -322,10 +322,10 @@ func TestHeadersAreGivenOnce(t *testing.T) {
 	}
 }
 
-func TestManyCallsAtOnce(t *testing.T) {
+func TestHTTPServesConcurrentCalls(t *testing.T) {
 	t.Parallel()
-	s := newShelf()
-	c := client{t: t, url: serve(t, s), version: modern, key: "ann"}
+	s := newFakeService()
+	c := client{t: t, url: serve(t, s), version: statelessVersion, key: "ann"}
 	var group sync.WaitGroup
 	for range 20 {
 		group.Go(func() {
@@ -340,14 +340,14 @@ func TestManyCallsAtOnce(t *testing.T) {
 	}
 }
 
-func TestLeavingEndsTheCall(t *testing.T) {
+func TestHTTPCancelsCallWhenClientLeaves(t *testing.T) {
 	t.Parallel()
-	s := newShelf()
-	c := client{t: t, url: serve(t, s), version: modern, key: "ann"}
+	s := newFakeService()
+	c := client{t: t, url: serve(t, s), version: statelessVersion, key: "ann"}
 	body, _ := json.Marshal(c.message("tools/call", object{"name": "shelf_rest"}))
 	ctx, leave := context.WithCancel(t.Context())
 	r, _ := http.NewRequestWithContext(ctx, "POST", c.url, bytes.NewReader(body))
-	for name, value := range map[string]string{"Content-Type": "application/json", "Authorization": "Bearer ann", "MCP-Protocol-Version": modern, "Mcp-Method": "tools/call", "Mcp-Name": "shelf_rest"} {
+	for name, value := range map[string]string{"Content-Type": "application/json", "Authorization": "Bearer ann", "MCP-Protocol-Version": statelessVersion, "Mcp-Method": "tools/call", "Mcp-Name": "shelf_rest"} {
 		r.Header.Set(name, value)
 	}
 	go func() {
@@ -365,10 +365,10 @@ func TestLeavingEndsTheCall(t *testing.T) {
 	}
 }
 
-func TestCallHasTheAddressBehindATrustedProxy(t *testing.T) {
+func TestCallHasAddressBehindTrustedProxy(t *testing.T) {
 	t.Parallel()
-	s := newShelf()
-	d := s.door()
+	s := newFakeService()
+	d := s.newServer()
 	d.TrustedProxies = httpapi.Proxies{netip.MustParsePrefix("127.0.0.0/8")}
 	c := client{t: t, url: serveHandler(t, d.HTTP()), version: "2025-11-25", key: "ann"}
 	c.post(c.message("tools/call", object{"name": "memory_list"}), "X-Forwarded-For", "198.51.100.7, 203.0.113.9")
@@ -377,10 +377,10 @@ func TestCallHasTheAddressBehindATrustedProxy(t *testing.T) {
 	}
 }
 
-// TestBodyTakesNoMemoryBeforeItArrives announces large bodies and sends small ones. It measures the whole process, so
+// TestReadBodyAllocatesAsBytesArrive announces large bodies and sends small ones. It measures the whole process, so
 // that it runs alone.
-func TestBodyTakesNoMemoryBeforeItArrives(t *testing.T) {
-	h := newShelf().door().HTTP()
+func TestReadBodyAllocatesAsBytesArrive(t *testing.T) {
+	h := newFakeService().newServer().HTTP()
 	const requests = 32
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

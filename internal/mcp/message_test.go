@@ -5,17 +5,17 @@ import (
 	"testing"
 )
 
-func TestLongIDsAreRefused(t *testing.T) {
+func TestValidateMessageRejectsLongID(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]int{1: 0, maxID - 2: 0, maxID - 1: -32600, 1 << 20: -32600} {
 		message := `{"jsonrpc":"2.0","method":"ping","id":"` + strings.Repeat("x", n) + `"}`
-		if code, text := mistake([]byte(message)); code != want {
+		if code, text := validateMessage([]byte(message)); code != want {
 			t.Errorf("an id of %d bytes and two quotes: %d %s", n, code, text)
 		}
 	}
 }
 
-func TestMisnamedMembersAreRefused(t *testing.T) {
+func TestValidateMessageRejectsMisnamedMembers(t *testing.T) {
 	t.Parallel()
 	for message, want := range map[string]int{
 		`{"jsonrpc":"2.0","method":"ping","id":1}`:          0,
@@ -24,7 +24,7 @@ func TestMisnamedMembersAreRefused(t *testing.T) {
 		`{"jsonrpc":"2.0","method":"ping","\u0069d":1}`:     -32600,
 		`{"jsonrpc":"2.0","Method":"ping","id":1}`:          -32600,
 	} {
-		if code, text := mistake([]byte(message)); code != want {
+		if code, text := validateMessage([]byte(message)); code != want {
 			t.Errorf("%s: %d %s", message, code, text)
 		}
 	}

@@ -20,57 +20,57 @@ import (
 //
 // A read that waits for in when ctx is done is left waiting: nothing
 // interrupts a read of standard input.
-func (d *Door) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	p := &pipe{out: out, over: ctx, lines: make(chan line), done: make(chan struct{}), asked: map[jsonrpc.ID]bool{}}
-	p.answered = sync.NewCond(&p.mu)
-	defer context.AfterFunc(ctx, p.wake)()
-	go p.listen(in)
-	err := d.sets[d.Toolset].Run(ctx, p)
+func (d *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	p := &stdioTransport{out: out, ctx: ctx, lines: make(chan inputLine), done: make(chan struct{}), pending: map[jsonrpc.ID]bool{}}
+	p.changed = sync.NewCond(&p.mu)
+	defer context.AfterFunc(ctx, p.broadcast)()
+	go p.readLines(in)
+	err := d.sdkServers[d.Toolset].Run(ctx, p)
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return nil
 	}
 	return err
 }
 
-// A pipe is a conversation over stdin and stdout: the transport of the SDK
+// A stdioTransport is a conversation over stdin and stdout: the transport of the SDK
 // ends with the first line that is not JSON, and drops what is unanswered at
 // the end of its input.
-type pipe struct {
-	out   io.Writer
-	over  context.Context // the SDK does not tell its reader
-	lines chan line
-	done  chan struct{} // closed with the conversation
-	once  sync.Once
+type stdioTransport struct {
+	out       io.Writer
+	ctx       context.Context // the SDK does not tell its reader
+	lines     chan inputLine
+	done      chan struct{} // closed with the conversation
+	closeOnce sync.Once
 
-	mu       sync.Mutex          // guards out and what follows
-	asked    map[jsonrpc.ID]bool // what runs, and whether its answer is still wanted
-	closed   bool
-	answered *sync.Cond
+	mu      sync.Mutex          // guards out and what follows
+	pending map[jsonrpc.ID]bool // what runs, and whether its answer is still wanted
+	closed  bool
+	changed *sync.Cond
 }
 
-// maxLine is the most bytes of a line: four times the largest body over HTTP, because
+// maxLineBytes is the most bytes of a line: four times the largest body over HTTP, because
 // a message from this device costs nobody else memory.
-const maxLine = 4 << 20
+const maxLineBytes = 4 << 20
 
-// A line is what stood on one, without space around it.
-type line struct {
-	text []byte
-	long bool // it had more than maxLine bytes, and its text is not kept
+// A inputLine is what stood on one, without space around it.
+type inputLine struct {
+	text    []byte
+	tooLong bool // it had more than maxLine bytes, and its text is not kept
 }
 
 // Connect returns the pipe itself.
-func (p *pipe) Connect(context.Context) (sdk.Connection, error) { return p, nil }
+func (p *stdioTransport) Connect(context.Context) (sdk.Connection, error) { return p, nil }
 
 // SessionID returns nothing: a pipe is its own session.
-func (p *pipe) SessionID() string { return "" }
+func (p *stdioTransport) SessionID() string { return "" }
 
-// listen reads lines until in ends.
-func (p *pipe) listen(in io.Reader) {
+// readLines reads lines until in ends.
+func (p *stdioTransport) readLines(in io.Reader) {
 	defer close(p.lines)
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
 		next, err := readLine(r)
-		if next.long || len(next.text) > 0 {
+		if next.tooLong || len(next.text) > 0 {
 			select {
 			case p.lines <- next:
 			case <-p.done:
@@ -83,11 +83,11 @@ func (p *pipe) listen(in io.Reader) {
 	}
 }
 
-func readLine(r *bufio.Reader) (line, error) {
-	var next line
+func readLine(r *bufio.Reader) (inputLine, error) {
+	var next inputLine
 	for {
 		part, err := r.ReadSlice('\n')
-		if next.long = next.long || len(next.text)+len(part) > maxLine; next.long {
+		if next.tooLong = next.tooLong || len(next.text)+len(part) > maxLineBytes; next.tooLong {
 			next.text = nil
 		} else {
 			next.text = append(next.text, part...)
@@ -101,58 +101,58 @@ func readLine(r *bufio.Reader) (line, error) {
 
 // Read returns the next message. At the end of the input it waits until all
 // that was asked has been answered, for the SDK gives up what is unanswered.
-func (p *pipe) Read(context.Context) (jsonrpc.Message, error) {
+func (p *stdioTransport) Read(context.Context) (jsonrpc.Message, error) {
 	for {
 		select {
-		case <-p.over.Done():
+		case <-p.ctx.Done():
 			return nil, io.EOF // which ends the calls that still run
 		case <-p.done:
 			return nil, io.EOF
 		case next, ok := <-p.lines:
 			if !ok {
-				p.drain()
+				p.waitPending()
 				return nil, io.EOF
 			}
-			if m := p.message(next); m != nil {
+			if m := p.decodeLine(next); m != nil {
 				return m, nil
 			}
 		}
 	}
 }
 
-func (p *pipe) drain() {
+func (p *stdioTransport) waitPending() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for len(p.asked) > 0 && !p.closed && p.over.Err() == nil {
-		p.answered.Wait()
+	for len(p.pending) > 0 && !p.closed && p.ctx.Err() == nil {
+		p.changed.Wait()
 	}
 }
 
-func (p *pipe) wake() {
+func (p *stdioTransport) broadcast() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.answered.Broadcast()
+	p.changed.Broadcast()
 }
 
-// message reads a line, and answers one that is no message.
-func (p *pipe) message(next line) jsonrpc.Message {
-	if next.long {
-		p.protest(nil, -32600, "The message is larger than 4 MiB.")
+// decodeLine reads a line, and answers one that is no message.
+func (p *stdioTransport) decodeLine(next inputLine) jsonrpc.Message {
+	if next.tooLong {
+		p.writeError(nil, -32600, "The message is larger than 4 MiB.")
 		return nil
 	}
-	if code, text := mistake(next.text); code != 0 {
-		p.protest(nil, code, text)
+	if code, text := validateMessage(next.text); code != 0 {
+		p.writeError(nil, code, text)
 		return nil
 	}
 	m, err := jsonrpc.DecodeMessage(next.text)
 	if err != nil {
-		p.protest(next.text, -32600, noMessage)
+		p.writeError(next.text, -32600, notAMessage)
 		return nil
 	}
 	q, ok := m.(*jsonrpc.Request)
 	switch {
-	case ok && q.IsCall() && !p.ask(q.ID):
-		p.protest(next.text, -32600, "The id belongs to a request that is still running.")
+	case ok && q.IsCall() && !p.register(q.ID):
+		p.writeError(next.text, -32600, "The id belongs to a request that is still running.")
 		return nil
 	case ok && q.Method == "notifications/cancelled":
 		p.cancel(q.Params)
@@ -160,20 +160,20 @@ func (p *pipe) message(next line) jsonrpc.Message {
 	return m
 }
 
-// ask notes a request, unless its id is taken.
-func (p *pipe) ask(id jsonrpc.ID) bool {
+// register notes a request, unless its id is taken.
+func (p *stdioTransport) register(id jsonrpc.ID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, taken := p.asked[id]; taken {
+	if _, taken := p.pending[id]; taken {
 		return false
 	}
-	p.asked[id] = true
+	p.pending[id] = true
 	return true
 }
 
 // cancel notes that nobody waits any more for the answer to a request: it may
 // have come about all the same, and the protocol asks for silence.
-func (p *pipe) cancel(params json.RawMessage) {
+func (p *stdioTransport) cancel(params json.RawMessage) {
 	var given struct {
 		ID any `json:"requestId"`
 	}
@@ -181,47 +181,47 @@ func (p *pipe) cancel(params json.RawMessage) {
 	id, err := jsonrpc.MakeID(given.ID)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, runs := p.asked[id]; err == nil && runs {
-		p.asked[id] = false
+	if _, runs := p.pending[id]; err == nil && runs {
+		p.pending[id] = false
 	}
 }
 
-func (p *pipe) protest(message []byte, code int, text string) {
-	_ = p.write(newFailure(message, code, text)) // the next answer meets the same error
+func (p *stdioTransport) writeError(message []byte, code int, text string) {
+	_ = p.writeLine(newErrorResponse(message, code, text)) // the next answer meets the same error
 }
 
 // Write sends a message, unless it answers what was cancelled.
-func (p *pipe) Write(_ context.Context, m jsonrpc.Message) error {
+func (p *stdioTransport) Write(_ context.Context, m jsonrpc.Message) error {
 	r, ok := m.(*jsonrpc.Response)
 	if ok {
-		defer p.finish(r.ID)
-		if !p.wanted(r.ID) {
+		defer p.unregister(r.ID)
+		if !p.isWanted(r.ID) {
 			return nil
 		}
 	}
 	data, err := jsonrpc.EncodeMessage(m)
 	if err == nil {
-		err = p.write(reword(data))
+		err = p.writeLine(translateSDKError(data))
 	}
 	return err
 }
 
-func (p *pipe) wanted(id jsonrpc.ID) bool {
+func (p *stdioTransport) isWanted(id jsonrpc.ID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	wanted, runs := p.asked[id]
+	wanted, runs := p.pending[id]
 	return wanted || !runs
 }
 
-// finish notes that a request runs no more.
-func (p *pipe) finish(id jsonrpc.ID) {
+// unregister notes that a request runs no more.
+func (p *stdioTransport) unregister(id jsonrpc.ID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.asked, id)
-	p.answered.Broadcast()
+	delete(p.pending, id)
+	p.changed.Broadcast()
 }
 
-func (p *pipe) write(data []byte) error {
+func (p *stdioTransport) writeLine(data []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_, err := p.out.Write(append(data, '\n'))
@@ -229,12 +229,12 @@ func (p *pipe) write(data []byte) error {
 }
 
 // Close ends the conversation.
-func (p *pipe) Close() error {
-	p.once.Do(func() {
+func (p *stdioTransport) Close() error {
+	p.closeOnce.Do(func() {
 		close(p.done)
 		p.mu.Lock()
 		p.closed = true
-		p.answered.Broadcast()
+		p.changed.Broadcast()
 		p.mu.Unlock()
 	})
 	return nil

@@ -12,21 +12,21 @@ import (
 	"time"
 )
 
-// A talk is a conversation over pipes.
-type talk struct {
+// A stdioClient is a conversation over pipes.
+type stdioClient struct {
 	t     *testing.T
 	in    *io.PipeWriter
 	out   *bufio.Reader
 	ended chan error
 }
 
-func converse(ctx context.Context, t *testing.T, s *shelf) *talk {
+func startStdio(ctx context.Context, t *testing.T, s *fakeService) *stdioClient {
 	t.Helper()
 	in, to := io.Pipe()
-	from, out := io.Pipe()
-	k := &talk{t: t, in: to, out: bufio.NewReader(from), ended: make(chan error, 1)}
+	offset, out := io.Pipe()
+	k := &stdioClient{t: t, in: to, out: bufio.NewReader(offset), ended: make(chan error, 1)}
 	go func() {
-		err := s.door().Stdio(ctx, in, out)
+		err := s.newServer().Stdio(ctx, in, out)
 		out.Close()
 		k.ended <- err
 	}()
@@ -34,14 +34,14 @@ func converse(ctx context.Context, t *testing.T, s *shelf) *talk {
 	return k
 }
 
-func (k *talk) say(line string) {
+func (k *stdioClient) send(line string) {
 	k.t.Helper()
 	if _, err := io.WriteString(k.in, line+"\n"); err != nil {
 		k.t.Fatal(err)
 	}
 }
 
-func (k *talk) hear() object {
+func (k *stdioClient) receive() object {
 	k.t.Helper()
 	line, err := k.out.ReadBytes('\n')
 	if err != nil {
@@ -54,11 +54,11 @@ func (k *talk) hear() object {
 	return m
 }
 
-// ask sends a request and returns the answer's result.
-func (k *talk) ask(id int, method, params string) object {
+// call sends a request and returns the answer's result.
+func (k *stdioClient) call(id int, method, params string) object {
 	k.t.Helper()
-	k.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, params))
-	m := k.hear()
+	k.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`, id, method, params))
+	m := k.receive()
 	result, ok := m["result"].(object)
 	if !ok || m["id"] != float64(id) {
 		k.t.Fatalf("%s: %v", method, m)
@@ -66,14 +66,14 @@ func (k *talk) ask(id int, method, params string) object {
 	return result
 }
 
-func (k *talk) greet(version string) object {
+func (k *stdioClient) initialize(version string) object {
 	k.t.Helper()
-	info := k.ask(1, "initialize", `{"protocolVersion":"`+version+`","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
-	k.say(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	info := k.call(1, "initialize", `{"protocolVersion":"`+version+`","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
+	k.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return info
 }
 
-func (k *talk) end() error {
+func (k *stdioClient) close() error {
 	k.in.Close()
 	rest, err := io.ReadAll(k.out)
 	if err != nil || len(rest) > 0 {
@@ -82,49 +82,49 @@ func (k *talk) end() error {
 	return <-k.ended
 }
 
-func TestStdioConverses(t *testing.T) {
+func TestStdioServesClient(t *testing.T) {
 	t.Parallel()
-	for _, version := range legacy {
-		k := converse(t.Context(), t, newShelf())
-		info := k.greet(version)
+	for _, version := range handshakeVersions {
+		k := startStdio(t.Context(), t, newFakeService())
+		info := k.initialize(version)
 		if info["protocolVersion"] != version {
 			t.Errorf("version %v", info["protocolVersion"])
 		}
 		conforms(t, version, "InitializeResult", info)
-		if got := names(k.ask(2, "tools/list", "{}")); len(got) != 7 {
+		if got := names(k.call(2, "tools/list", "{}")); len(got) != 7 {
 			t.Errorf("tools %v", got)
 		}
-		made, failed := unpack(t, k.ask(3, "tools/call", `{"name":"memory_create","arguments":{"content":"Basalt."}}`))
+		made, failed := unpack(t, k.call(3, "tools/call", `{"name":"memory_create","arguments":{"content":"Basalt."}}`))
 		if id := made["memory"].(object)["id"]; failed || id == "" {
 			t.Errorf("made %v", made)
 		}
-		if v, failed := unpack(t, k.ask(4, "tools/call", `{"name":"memory_get","arguments":{"memoryId":"x"}}`)); !failed || v["code"] != "not_found" {
+		if v, failed := unpack(t, k.call(4, "tools/call", `{"name":"memory_get","arguments":{"memoryId":"x"}}`)); !failed || v["code"] != "not_found" {
 			t.Errorf("got %v", v)
 		}
-		if err := k.end(); err != nil {
+		if err := k.close(); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-func TestStdioSpeaksTheStatelessRevision(t *testing.T) {
+func TestStdioServesStatelessRevision(t *testing.T) {
 	t.Parallel()
 	const meta = `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`
-	k := converse(t.Context(), t, newShelf())
-	found := k.ask(1, "server/discover", meta)
-	conforms(t, modern, "DiscoverResult", found)
-	if list := k.ask(2, "tools/list", meta); list["resultType"] != "complete" {
+	k := startStdio(t.Context(), t, newFakeService())
+	found := k.call(1, "server/discover", meta)
+	conforms(t, statelessVersion, "DiscoverResult", found)
+	if list := k.call(2, "tools/list", meta); list["resultType"] != "complete" {
 		t.Errorf("%v", list)
 	}
-	if err := k.end(); err != nil {
+	if err := k.close(); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestStdioSurvivesGarbage(t *testing.T) {
+func TestStdioContinuesAfterInvalidMessages(t *testing.T) {
 	t.Parallel()
-	k := converse(t.Context(), t, newShelf())
-	k.greet("2025-11-25")
+	k := startStdio(t.Context(), t, newFakeService())
+	k.initialize("2025-11-25")
 	for line, code := range map[string]float64{
 		"this is no json":                       -32700,
 		"{}":                                    -32600,
@@ -135,17 +135,17 @@ func TestStdioSurvivesGarbage(t *testing.T) {
 		strings.Repeat("x", 4<<20+1):            -32600,
 		`{"jsonrpc":"2.0","id":2,"method":"x"}`: -32601,
 	} {
-		k.say("")
-		k.say(line)
-		if m := k.hear(); m["error"].(object)["code"] != code {
+		k.send("")
+		k.send(line)
+		if m := k.receive(); m["error"].(object)["code"] != code {
 			t.Errorf("%.40s: %v", line, m)
 		}
 	}
-	k.say(`{"jsonrpc":"2.0","id":99,"result":{}}` + "\r")
-	if pong := k.ask(3, "ping", "{}"); len(pong) != 0 {
+	k.send(`{"jsonrpc":"2.0","id":99,"result":{}}` + "\r")
+	if pong := k.call(3, "ping", "{}"); len(pong) != 0 {
 		t.Errorf("ping %v", pong)
 	}
-	if err := k.end(); err != nil {
+	if err := k.close(); err != nil {
 		t.Error(err)
 	}
 }
@@ -153,12 +153,12 @@ func TestStdioSurvivesGarbage(t *testing.T) {
 func TestStdioEndsWithItsInput(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := newShelf().door().Stdio(t.Context(), strings.NewReader(""), &out); err != nil || out.Len() > 0 {
+	if err := newFakeService().newServer().Stdio(t.Context(), strings.NewReader(""), &out); err != nil || out.Len() > 0 {
 		t.Errorf("%v, %s", err, &out)
 	}
 }
 
-func TestStdioAnswersWhatWasAskedBeforeTheEnd(t *testing.T) {
+func TestStdioAnswersPendingRequestsAtEOF(t *testing.T) {
 	t.Parallel()
 	var in strings.Builder
 	in.WriteString(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n")
@@ -166,8 +166,8 @@ func TestStdioAnswersWhatWasAskedBeforeTheEnd(t *testing.T) {
 		fmt.Fprintf(&in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"memory_create","arguments":{"content":"%d"}}}`+"\n", i+1, i)
 	}
 	var out bytes.Buffer
-	s := newShelf()
-	if err := s.door().Stdio(t.Context(), strings.NewReader(strings.TrimSuffix(in.String(), "\n")), &out); err != nil {
+	s := newFakeService()
+	if err := s.newServer().Stdio(t.Context(), strings.NewReader(strings.TrimSuffix(in.String(), "\n")), &out); err != nil {
 		t.Fatal(err)
 	}
 	if n := bytes.Count(out.Bytes(), []byte(`"result"`)); n != 51 || len(s.memories) != 50 {
@@ -175,26 +175,26 @@ func TestStdioAnswersWhatWasAskedBeforeTheEnd(t *testing.T) {
 	}
 }
 
-func TestStdioCallCanBeCancelledWhileOthersRun(t *testing.T) {
+func TestStdioCancelsOneCallWhileOthersRun(t *testing.T) {
 	t.Parallel()
-	s := newShelf()
-	k := converse(t.Context(), t, s)
-	k.greet("2025-11-25")
-	k.say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"shelf_rest","arguments":{}}}`)
+	s := newFakeService()
+	k := startStdio(t.Context(), t, s)
+	k.initialize("2025-11-25")
+	k.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"shelf_rest","arguments":{}}}`)
 	<-s.entered
-	k.ask(3, "ping", "{}")
-	k.say(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
-	if m := k.hear(); m["error"].(object)["code"] != -32600.0 {
+	k.call(3, "ping", "{}")
+	k.send(`{"jsonrpc":"2.0","id":2,"method":"ping"}`)
+	if m := k.receive(); m["error"].(object)["code"] != -32600.0 {
 		t.Errorf("a taken id: %v", m)
 	}
-	k.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
+	k.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
 	if err := <-s.woken; err == nil {
 		t.Error("the call was not cancelled")
 	}
-	k.ask(4, "ping", "{}")
-	k.say(`{"jsonrpc":"2.0","id":"two","method":"tools/call","params":{"name":"shelf_rest","arguments":{}}}`)
+	k.call(4, "ping", "{}")
+	k.send(`{"jsonrpc":"2.0","id":"two","method":"tools/call","params":{"name":"shelf_rest","arguments":{}}}`)
 	<-s.entered
-	k.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"two"}}`)
+	k.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"two"}}`)
 	<-s.woken
 	go func() {
 		for {
@@ -208,14 +208,14 @@ func TestStdioCallCanBeCancelledWhileOthersRun(t *testing.T) {
 	}()
 	// Of these, some are cancelled before their tool runs.
 	for id := 5; id < 25; id++ {
-		k.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"shelf_rest","arguments":{}}}`, id))
-		k.say(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id))
+		k.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"shelf_rest","arguments":{}}}`, id))
+		k.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id))
 	}
 	for _, params := range []string{`{"requestId":99}`, `{"requestId":[]}`, `{}`, `5`} {
-		k.say(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":` + params + `}`)
+		k.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":` + params + `}`)
 	}
-	k.ask(30, "ping", "{}")
-	if err := k.end(); err != nil {
+	k.call(30, "ping", "{}")
+	if err := k.close(); err != nil {
 		t.Error(err)
 	}
 }
@@ -223,10 +223,10 @@ func TestStdioCallCanBeCancelledWhileOthersRun(t *testing.T) {
 func TestStdioEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	s := newShelf()
-	k := converse(ctx, t, s)
-	k.greet("2025-11-25")
-	k.say(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"shelf_rest","arguments":{}}}`)
+	s := newFakeService()
+	k := startStdio(ctx, t, s)
+	k.initialize("2025-11-25")
+	k.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"shelf_rest","arguments":{}}}`)
 	<-s.entered
 	cancel()
 	go func() { _, _ = io.Copy(io.Discard, k.out) }()

@@ -17,34 +17,34 @@ import (
 // A tool is an operation as agents see it.
 type tool struct {
 	*sdk.Tool
-	op     *op.Op
-	limit  bool // it answers with a page, whose length the field limit bounds
-	reads  bool // it answers with one long text, and can begin anywhere in it
-	brief  *brief
-	listed int // characters of each text of a list that it shows at most
+	op            *op.Op
+	isPaged       bool // it answers with a page, whose length the field limit bounds
+	readsText     bool // it answers with one long text, and can begin anywhere in it
+	projection    *projection
+	listTextLimit int // characters of each text of a list that it shows at most
 
 	defaults []op.Field // what it sends in place of what is absent
 }
 
-// offset is the one argument that no operation has: a result is bounded, a
+// offsetArgument is the one argument that no operation has: a result is bounded, a
 // memory is not, so that a tool that reads a text reads it in parts.
-const offset = "offset"
+const offsetArgument = "offset"
 
 // newTool makes a tool of an operation. A client pays for the size of the list
 // with each conversation. So the schema has the names, types and choices of the
 // fields alone, and the tool's one line says what each field means.
 func newTool(o *op.Op) *tool {
-	in := bare(o.In())
-	t := &tool{op: o, limit: o.Reads && in.Properties["limit"] != nil, listed: most}
+	in := stripSchema(o.InputSchema())
+	t := &tool{op: o, isPaged: o.ReadOnly && in.Properties["limit"] != nil, listTextLimit: maxResult}
 	_, out := o.Types()
-	if b := newBrief(out); b != nil && b.lists {
-		if t.brief = b; b.cuts {
-			t.listed = found
+	if b := newProjection(out); b != nil && b.trimsLists {
+		if t.projection = b; b.dependsOnCut {
+			t.listTextLimit = maxSearchText
 		}
 	}
-	if o.Reads && o.Out().Properties["content"] != nil && in.Properties[offset] == nil {
-		t.reads = true
-		in.Properties[offset] = &jsonschema.Schema{Type: "integer"}
+	if o.ReadOnly && o.OutputSchema().Properties["content"] != nil && in.Properties[offsetArgument] == nil {
+		t.readsText = true
+		in.Properties[offsetArgument] = &jsonschema.Schema{Type: "integer"}
 	}
 	for _, f := range o.Fields() {
 		if f.ToolDefault != 0 {
@@ -55,18 +55,18 @@ func newTool(o *op.Op) *tool {
 	if err != nil {
 		panic("mcp: " + o.Name + ": " + err.Error())
 	}
-	t.Tool = &sdk.Tool{Name: o.Tool(), Description: t.line(), InputSchema: json.RawMessage(schema),
-		Annotations: hints(o)}
+	t.Tool = &sdk.Tool{Name: o.ToolName(), Description: t.description(), InputSchema: json.RawMessage(schema),
+		Annotations: annotations(o)}
 	return t
 }
 
-// line describes the tool: the summary of its operation, then each field with
+// description describes the tool: the summary of its operation, then each field with
 // its meaning. Fields that mean the same share it; the id of the record that
 // the tool is about needs none.
-func (t *tool) line() string {
+func (t *tool) description() string {
 	var names, meanings []string
 	for _, f := range t.op.Fields() {
-		meaning := meaningOf(f)
+		meaning := fieldDescription(f)
 		if meaning == "" {
 			continue
 		}
@@ -76,8 +76,8 @@ func (t *tool) line() string {
 		}
 		names, meanings = append(names, f.Name), append(meanings, meaning)
 	}
-	if t.reads {
-		names, meanings = append(names, offset), append(meanings, "characters to skip")
+	if t.readsText {
+		names, meanings = append(names, offsetArgument), append(meanings, "characters to skip")
 	}
 	line := t.op.Summary
 	for i := range names {
@@ -90,8 +90,8 @@ func (t *tool) line() string {
 	return line
 }
 
-// meaningOf returns the description of a field within a sentence.
-func meaningOf(f op.Field) string {
+// fieldDescription returns the description of a field within a sentence.
+func fieldDescription(f op.Field) string {
 	text := f.Description
 	if rest, ok := strings.CutPrefix(text, "null:"); ok {
 		text = `"":` + rest // an argument has one type
@@ -105,16 +105,16 @@ func meaningOf(f op.Field) string {
 	return text
 }
 
-// Budget returns how many bytes the list of a set of tools may have.
-func Budget(set op.Reach) int {
-	return map[op.Reach]int{op.Core: 6 << 10, op.Stable: 18 << 10, op.Full: 27 << 10}[set]
+// MaxListBytes returns how many bytes the list of a set of tools may have.
+func MaxListBytes(set op.Exposure) int {
+	return map[op.Exposure]int{op.ToolCore: 6 << 10, op.ToolStable: 18 << 10, op.ToolFull: 27 << 10}[set]
 }
 
 // List returns the tools of a set as tools/list answers them: {"tools": [...]}.
-func List(t *op.Table, set op.Reach) ([]byte, error) {
+func List(t *op.Table, set op.Exposure) ([]byte, error) {
 	list := []*sdk.Tool{}
 	for _, o := range t.Ops {
-		if offered(o, set) {
+		if inToolset(o, set) {
 			list = append(list, newTool(o).Tool)
 		}
 	}
@@ -123,28 +123,28 @@ func List(t *op.Table, set op.Reach) ([]byte, error) {
 	}{list})
 }
 
-// tools returns the tools of a set by their names.
-func tools(t *op.Table, set op.Reach) map[string]*tool {
+// toolsByName returns the tools of a set by their names.
+func toolsByName(t *op.Table, set op.Exposure) map[string]*tool {
 	m := map[string]*tool{}
 	for _, o := range t.Ops {
-		if offered(o, set) {
-			m[o.Tool()] = newTool(o)
+		if inToolset(o, set) {
+			m[o.ToolName()] = newTool(o)
 		}
 	}
 	return m
 }
 
-func offered(o *op.Op, set op.Reach) bool { return o.Reach >= set && !o.Streams }
+func inToolset(o *op.Op, set op.Exposure) bool { return o.Exposure >= set && !o.Streams }
 
-// bare returns a copy of s with nothing but types, choices and required fields,
+// stripSchema returns a copy of s with nothing but types, choices and required fields,
 // one type a field. What is beyond a bound or unknown, the operation refuses in
 // words.
-func bare(s *jsonschema.Schema) *jsonschema.Schema {
+func stripSchema(s *jsonschema.Schema) *jsonschema.Schema {
 	if s == nil {
 		return nil
 	}
 	c := &jsonschema.Schema{Type: s.Type, Enum: s.Enum, Const: s.Const, Required: s.Required,
-		PropertyOrder: s.PropertyOrder, Items: bare(s.Items)}
+		PropertyOrder: s.PropertyOrder, Items: stripSchema(s.Items)}
 	if len(s.Types) > 0 {
 		c.Type = s.Types[0] // the other is null
 	}
@@ -152,21 +152,21 @@ func bare(s *jsonschema.Schema) *jsonschema.Schema {
 		c.Properties = make(map[string]*jsonschema.Schema, len(s.Properties))
 	}
 	for name, p := range s.Properties {
-		c.Properties[name] = bare(p)
+		c.Properties[name] = stripSchema(p)
 	}
 	return c
 }
 
-// hints tells what the operation's method tells. Only DELETE destroys: every
+// annotations tells what the operation's method tells. Only DELETE destroys: every
 // other change of a memory keeps the version before it.
-func hints(o *op.Op) *sdk.ToolAnnotations {
+func annotations(o *op.Op) *sdk.ToolAnnotations {
 	resource, verb, _ := strings.Cut(o.Name, ".")
 	a := &sdk.ToolAnnotations{
 		Title:          strings.ToUpper(resource[:1]) + resource[1:] + " " + verb,
-		ReadOnlyHint:   o.Reads,
-		IdempotentHint: o.Reads || o.Method == "PUT" || o.Method == "DELETE",
+		ReadOnlyHint:   o.ReadOnly,
+		IdempotentHint: o.ReadOnly || o.Method == "PUT" || o.Method == "DELETE",
 	}
-	if !o.Reads {
+	if !o.ReadOnly {
 		a.DestructiveHint = jsonschema.Ptr(o.Method == "DELETE")
 	}
 	return a

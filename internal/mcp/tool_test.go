@@ -22,16 +22,16 @@ func names(list object) []string {
 	return out
 }
 
-func TestToolsetIsChosenByTheQuery(t *testing.T) {
+func TestToolsetIsSelectedByQuery(t *testing.T) {
 	t.Parallel()
-	d := newShelf().door()
-	d.Toolset = op.Stable
+	d := newFakeService().newServer()
+	d.Toolset = op.ToolStable
 	url := serveHandler(t, d.HTTP())
 	core := []string{"memory_create", "memory_get", "memory_list", "memory_search"}
 	stable := append(slices.Clone(core), "shelf_fail", "shelf_rest")
 	full := append([]string{"memory_create", "memory_delete"}, stable[1:]...)
 	for query, want := range map[string][]string{"": stable, "?toolset=core": core, "?toolset=stable": stable, "?toolset=full": full, "?other=1": stable} {
-		for _, version := range eras {
+		for _, version := range revisions {
 			c := client{t: t, url: url + query, version: version, key: "ann"}
 			if got := names(c.result("tools/list", nil)); !slices.Equal(got, want) {
 				t.Errorf("%q: %v", query, got)
@@ -51,9 +51,9 @@ func TestToolsetIsChosenByTheQuery(t *testing.T) {
 	}
 }
 
-func TestToolsTellWhatTheOperationsAre(t *testing.T) {
+func TestToolsDescribeOperations(t *testing.T) {
 	t.Parallel()
-	out, err := mcp.List(shelves, op.Full)
+	out, err := mcp.List(fakeTable, op.ToolFull)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,37 +76,37 @@ func TestToolsTellWhatTheOperationsAre(t *testing.T) {
 			t.Errorf("%s in %s", useless, out)
 		}
 	}
-	if shelves.Op("memory.get").In().Properties["offset"] != nil {
+	if fakeTable.Op("memory.get").InputSchema().Properties["offset"] != nil {
 		t.Error("the operation itself has changed")
 	}
 }
 
-type nobody struct{}
+type emptyService struct{}
 
-func does[In, Out any](nobody, context.Context, *loci.Actor, In) (out Out, err error) { return }
+func noop[In, Out any](emptyService, context.Context, *loci.Actor, In) (out Out, err error) { return }
 
-// TestCoreFitsItsBudget measures the core set with inputs as large as those of
+// TestCoreToolsetFitsMaxListBytes measures the core set with inputs as large as those of
 // the real operations.
-func TestCoreFitsItsBudget(t *testing.T) {
+func TestCoreToolsetFitsMaxListBytes(t *testing.T) {
 	t.Parallel()
 	const line = "Do one thing with a memory, in few words."
 	table := &op.Table{}
-	op.Add(table, "memory.create", "POST /create", line, op.Account, op.Core, does[loci.CreateMemory, loci.CreatedMemory])
-	op.Add(table, "memory.list", "GET /list", line, op.Account, op.Core, does[loci.ListMemories, loci.Memories])
-	op.AddRead(table, "memory.search", "POST /search", line, op.Account, op.Core, does[loci.SearchMemories, loci.FoundMemories])
-	op.Add(table, "memory.update", "PATCH /update/{memoryId}", line, op.Account, op.Core,
-		does[loci.UpdateMemory, loci.OneMemory])
-	op.Add(table, "memory.context", "GET /context", line, op.Account, op.Core,
-		does[loci.ReadContext, loci.MemoryContext])
+	op.Add(table, "memory.create", "POST /create", line, op.Account, op.ToolCore, noop[loci.CreateMemory, loci.CreatedMemory])
+	op.Add(table, "memory.list", "GET /list", line, op.Account, op.ToolCore, noop[loci.ListMemories, loci.Memories])
+	op.AddRead(table, "memory.search", "POST /search", line, op.Account, op.ToolCore, noop[loci.SearchMemories, loci.FoundMemories])
+	op.Add(table, "memory.update", "PATCH /update/{memoryId}", line, op.Account, op.ToolCore,
+		noop[loci.UpdateMemory, loci.OneMemory])
+	op.Add(table, "memory.context", "GET /context", line, op.Account, op.ToolCore,
+		noop[loci.ReadContext, loci.MemoryContext])
 	for _, verb := range []string{"get", "append", "verify", "supersede", "archive", "restore"} {
-		op.Add(table, "memory."+verb, "GET /"+verb+"/{memoryId}", line, op.Account, op.Core, does[loci.GetMemory, loci.MemoryDetail])
+		op.Add(table, "memory."+verb, "GET /"+verb+"/{memoryId}", line, op.Account, op.ToolCore, noop[loci.GetMemory, loci.MemoryDetail])
 	}
-	out, err := mcp.List(table, op.Core)
+	out, err := mcp.List(table, op.ToolCore)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if t.Logf("%d bytes", len(out)); len(out) > mcp.Budget(op.Core) {
-		t.Errorf("%d bytes, at most %d", len(out), mcp.Budget(op.Core))
+	if t.Logf("%d bytes", len(out)); len(out) > mcp.MaxListBytes(op.ToolCore) {
+		t.Errorf("%d bytes, at most %d", len(out), mcp.MaxListBytes(op.ToolCore))
 	}
 	for _, want := range []string{
 		`title (\"\": from the content)`, `"title":{"type":"string"}`, // null would be a second type
@@ -118,10 +118,10 @@ func TestCoreFitsItsBudget(t *testing.T) {
 	}
 }
 
-func TestErrorsAreResultsWithACode(t *testing.T) {
+func TestToolErrorsAreResultsWithCode(t *testing.T) {
 	t.Parallel()
-	url := serve(t, newShelf())
-	for _, version := range eras {
+	url := serve(t, newFakeService())
+	for _, version := range revisions {
 		c := client{t: t, url: url, version: version, key: "ann"}
 		for _, test := range []struct {
 			tool, code, hint string
@@ -149,9 +149,9 @@ func TestErrorsAreResultsWithACode(t *testing.T) {
 	}
 }
 
-func TestArgumentsMayBeLeftOut(t *testing.T) {
+func TestToolAcceptsMissingArguments(t *testing.T) {
 	t.Parallel()
-	c := client{t: t, url: serve(t, newShelf()), version: "2025-11-25", key: "ann"}
+	c := client{t: t, url: serve(t, newFakeService()), version: "2025-11-25", key: "ann"}
 	for _, params := range []string{`{"name":"memory_list"}`, `{"name":"memory_list","arguments":null}`, `{"name":"memory_list","arguments":{}}`} {
 		a := c.post(json.RawMessage(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":` + params + `}`))
 		if v, failed := unpack(t, a.rpc["result"].(object)); failed || v["ok"] != true {

@@ -24,7 +24,7 @@ func (h *Host) Call(ctx context.Context, o *Op, c *Call, a Args) ([]byte, error)
 
 // Do runs an operation with its types: the same line of Go calls it in this
 // process or on a server, as the Caller decides.
-func Do[In, Out any](ctx context.Context, caller Caller, c *Call, o Of[In, Out], in In) (out Out, err error) {
+func Do[In, Out any](ctx context.Context, caller Caller, c *Call, o TypedOp[In, Out], in In) (out Out, err error) {
 	args, err := marshal(in)
 	if err != nil {
 		return out, err
@@ -36,16 +36,16 @@ func Do[In, Out any](ctx context.Context, caller Caller, c *Call, o Of[In, Out],
 	return out, json.Unmarshal(raw, &out)
 }
 
-// Problem is the JSON object of an error, as every door shows it.
-type Problem struct {
+// ErrorBody is the JSON object of an error, as every door shows it.
+type ErrorBody struct {
 	Error     loci.Code `json:"error"`
 	Code      loci.Code `json:"code"`
 	Message   string    `json:"message" jsonschema:"A hint for people; programs decide by code"`
 	RequestID string    `json:"requestId,omitzero"`
 }
 
-// NewProblem returns what of err is shown.
-func NewProblem(err error, requestID string) Problem {
+// NewErrorBody returns what of err is shown.
+func NewErrorBody(err error, requestID string) ErrorBody {
 	e := loci.AsError(err)
-	return Problem{e.Code, e.Code, e.Message, requestID}
+	return ErrorBody{e.Code, e.Code, e.Message, requestID}
 }

@@ -10,20 +10,20 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-func TestCanonicalKeepsWhatWasMeantAndRefusesTheRest(t *testing.T) {
+func TestCanonicalKeepsInputAndRejectsInvalid(t *testing.T) {
 	t.Parallel()
-	got, err := make_.Canonical(op.Args{JSON: []byte(`{ "name":" A<b ","tags":[" x "],"size":5.0,"note":""}`), Texts: []op.Text{{Name: "thingId", Value: "7"}}})
+	got, err := makeOp.Canonical(op.Args{JSON: []byte(`{ "name":" A<b ","tags":[" x "],"size":5.0,"note":""}`), Params: []op.Param{{Name: "thingId", Value: "7"}}})
 	if want := `{"thingId":"7","name":"A<b","tags":["x"],"size":5,"note":""}`; err != nil || string(got) != want {
 		t.Errorf("%s %v, want %s", got, err, want)
 	}
-	if _, err := make_.Canonical(op.Args{JSON: []byte(`{"nmae":"x"}`)}); err == nil || !strings.Contains(err.Error(), "did you mean") {
+	if _, err := makeOp.Canonical(op.Args{JSON: []byte(`{"nmae":"x"}`)}); err == nil || !strings.Contains(err.Error(), "did you mean") {
 		t.Errorf("an unknown field: %v", err)
 	}
 }
 
-func TestAnOpKnowsItsTypes(t *testing.T) {
+func TestOpReturnsItsTypes(t *testing.T) {
 	t.Parallel()
-	if in, out := make_.Types(); in != reflect.TypeFor[thing]() || out != reflect.TypeFor[reply]() {
+	if in, out := makeOp.Types(); in != reflect.TypeFor[thing]() || out != reflect.TypeFor[reply]() {
 		t.Errorf("%v, %v", in, out)
 	}
 }
@@ -36,15 +36,15 @@ type wider struct {
 
 // Shown is embedded in an output.
 type Shown struct {
-	Kind loci.Kind `json:"kind"`
+	Kind loci.MemoryType `json:"kind"`
 }
 
-func TestAnEmbeddedStructLendsItsFieldsToTheSchema(t *testing.T) {
+func TestSchemaIncludesEmbeddedFields(t *testing.T) {
 	t.Parallel()
 	table := &op.Table{}
-	o := op.Add(table, "thing.widen", "POST /things", "Widen.", op.Account, op.Core, func(*toy, context.Context, *loci.Actor, Shown) (wider, error) { return wider{}, nil })
-	kind := o.Out().Properties["kind"]
-	if kind == nil || len(kind.Enum) != len(loci.Kinds) || o.Out().Properties["more"] == nil || o.Out().AdditionalProperties != nil {
-		t.Errorf("%+v", o.Out().Properties)
+	o := op.Add(table, "thing.widen", "POST /things", "Widen.", op.Account, op.ToolCore, func(*fakeService, context.Context, *loci.Actor, Shown) (wider, error) { return wider{}, nil })
+	kind := o.OutputSchema().Properties["kind"]
+	if kind == nil || len(kind.Enum) != len(loci.MemoryTypes) || o.OutputSchema().Properties["more"] == nil || o.OutputSchema().AdditionalProperties != nil {
+		t.Errorf("%+v", o.OutputSchema().Properties)
 	}
 }

@@ -12,22 +12,22 @@ import (
 
 // Args are what a caller sends: a JSON object, and fields that came as texts.
 type Args struct {
-	JSON  []byte // a flat JSON object; empty is {}
-	Texts []Text
-	Split bool // JSON is an HTTP body: it may hold only the fields whose place is the body
+	JSON     []byte // a flat JSON object; empty is {}
+	Params   []Param
+	FromHTTP bool // JSON is an HTTP body: it may hold only the fields whose place is the body
 }
 
-// A Text is a field that was sent as a text: a segment of a path, a query
+// A Param is a field that was sent as a text: a segment of a path, a query
 // value, a flag. A list is sent as several Texts of one name, each of which
 // SplitList reads.
-type Text struct {
+type Param struct {
 	Name, Value string
-	Place       Place // where it was sent; empty where that does not matter
+	Location    Location // where it was sent; empty where that does not matter
 }
 
-// bad refuses an input. The message is a hint: it names the field and the bound.
-func bad(format string, args ...any) error {
-	return loci.Fail(loci.InvalidQuery, append([]any{format}, args...)...)
+// invalidf refuses an input. The message is a hint: it names the field and the bound.
+func invalidf(format string, args ...any) error {
+	return loci.NewError(loci.CodeInvalidQuery, append([]any{format}, args...)...)
 }
 
 // decode reads a into a new value of the operation's input type. It is strict:
@@ -35,22 +35,22 @@ func bad(format string, args ...any) error {
 func (o *Op) decode(a Args) (any, error) {
 	in := reflect.New(o.inType)
 	var given fieldSet
-	d := decoder{scanner: scanner{data: a.JSON}, op: o, split: a.Split}
+	d := decoder{scanner: scanner{data: a.JSON}, op: o, fromHTTP: a.FromHTTP}
 	if len(a.JSON) > 0 {
-		if err := d.document(o.in, in.Elem(), &given); err != nil {
+		if err := d.decodeDocument(o.input, in.Elem(), &given); err != nil {
 			return nil, err
 		}
 	}
-	for _, t := range a.Texts {
-		if err := o.text(in.Elem(), t, &given); err != nil {
+	for _, t := range a.Params {
+		if err := o.setParam(in.Elem(), t, &given); err != nil {
 			return nil, err
 		}
 	}
-	if err := o.in.complete(&given, ""); err != nil {
+	if err := o.input.checkRequired(&given, ""); err != nil {
 		return nil, err
 	}
-	if o.Method == "PATCH" && !o.changes(&given) {
-		return nil, bad("send at least one field to change: %s", strings.Join(o.names(InBody), ", "))
+	if o.Method == "PATCH" && !o.changesSomething(&given) {
+		return nil, invalidf("send at least one field to change: %s", strings.Join(o.fieldNames(InBody), ", "))
 	}
 	return in.Interface(), nil
 }
@@ -66,21 +66,21 @@ func (o *Op) Canonical(a Args) ([]byte, error) {
 	return marshal(in)
 }
 
-// changes reports whether a field beside those of the path was given.
-func (o *Op) changes(given *fieldSet) bool {
-	for i := range o.in.fields {
-		if given.has(i) && o.in.fields[i].place != InPath {
+// changesSomething reports whether a field beside those of the path was given.
+func (o *Op) changesSomething(given *fieldSet) bool {
+	for i := range o.input.fields {
+		if given.has(i) && o.input.fields[i].location != InPath {
 			return true
 		}
 	}
 	return false
 }
 
-func (o *Op) names(places ...Place) []string {
+func (o *Op) fieldNames(places ...Location) []string {
 	var names []string
-	for _, f := range o.in.fields {
+	for _, f := range o.input.fields {
 		for _, p := range places {
-			if f.place == p {
+			if f.location == p {
 				names = append(names, f.name)
 			}
 		}
@@ -97,75 +97,75 @@ type fieldSet uint64
 func (s *fieldSet) has(i int) bool { return *s&(1<<i) != 0 }
 func (s *fieldSet) add(i int)      { *s |= 1 << i }
 
-// complete reports the first required field that is missing.
-func (p *plan) complete(given *fieldSet, where string) error {
+// checkRequired reports the first required field that is missing.
+func (p *inputSpec) checkRequired(given *fieldSet, prefix string) error {
 	for i := range p.fields {
 		if p.fields[i].required && !given.has(i) {
-			return bad("%s is required", where+p.fields[i].name)
+			return invalidf("%s is required", prefix+p.fields[i].name)
 		}
 	}
 	return nil
 }
 
-// text sets a field from a text.
-func (o *Op) text(in reflect.Value, t Text, given *fieldSet) error {
-	for i := range o.in.fields {
-		f := &o.in.fields[i]
-		if f.name != t.Name || t.Place != "" && t.Place != f.place {
+// setParam sets a field from a text.
+func (o *Op) setParam(in reflect.Value, t Param, given *fieldSet) error {
+	for i := range o.input.fields {
+		f := &o.input.fields[i]
+		if f.name != t.Name || t.Location != "" && t.Location != f.location {
 			continue
 		}
-		again := given.has(i)
-		if again && f.plan.kind != listKind {
-			return bad("%s is given twice", f.name)
+		repeated := given.has(i)
+		if repeated && f.spec.kind != arrayKind {
+			return invalidf("%s is given twice", f.name)
 		}
 		given.add(i)
 		v := in.Field(f.index)
-		if again && f.plan.pointer {
+		if repeated && f.spec.pointer {
 			v = v.Elem()
 		} else {
-			v = f.plan.settable(v)
+			v = f.spec.settable(v)
 		}
-		return f.plan.fromText(v, f.name, t.Value)
+		return f.spec.setFromString(v, f.name, t.Value)
 	}
-	places := []Place{InQuery}
-	if t.Place == "" {
-		places = []Place{InPath, InQuery, InBody}
+	places := []Location{InQuery}
+	if t.Location == "" {
+		places = []Location{InPath, InQuery, InBody}
 	}
-	return unknown(t.Name, o.names(places...))
+	return unknownField(t.Name, o.fieldNames(places...))
 }
 
-func (p *plan) fromText(v reflect.Value, name, text string) error {
+func (p *inputSpec) setFromString(v reflect.Value, name, text string) error {
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-		return bad("%s must be valid UTF-8 without NUL", name)
+		return invalidf("%s must be valid UTF-8 without NUL", name)
 	}
 	switch p.kind {
 	case boolKind:
 		if text != "true" && text != "false" {
-			return bad("%s must be true or false", name)
+			return invalidf("%s must be true or false", name)
 		}
 		return p.setBool(v, name, text == "true")
 	case integerKind, numberKind:
-		if end := number([]byte(text), 0); end < 0 || end != len(text) || p.kind == integerKind && strings.ContainsAny(text, ".eE") {
-			return p.mismatch(name)
+		if end := numberEnd([]byte(text), 0); end < 0 || end != len(text) || p.kind == integerKind && strings.ContainsAny(text, ".eE") {
+			return p.typeError(name)
 		}
 		return p.setNumber(v, name, text)
-	case timeKind, textKind:
-		return p.setText(v, name, text)
-	case listKind:
-		return p.appendTexts(v, name, SplitList(text))
+	case timeKind, stringKind:
+		return p.setString(v, name, text)
+	case arrayKind:
+		return p.appendItems(v, name, SplitList(text))
 	}
-	return bad("%s cannot be given as a text", name)
+	return invalidf("%s cannot be given as a text", name)
 }
 
-// appendTexts adds items to the list v.
-func (p *plan) appendTexts(v reflect.Value, name string, items []string) error {
+// appendItems adds items to the list v.
+func (p *inputSpec) appendItems(v reflect.Value, name string, items []string) error {
 	before := v.Slice(0, v.Len())
 	if err := p.grow(v, name, before.Len()+len(items)); err != nil {
 		return err
 	}
 	reflect.Copy(v, before)
 	for i, item := range items {
-		if err := p.elem.fromText(p.elem.settable(v.Index(before.Len()+i)), name, item); err != nil {
+		if err := p.elem.setFromString(p.elem.settable(v.Index(before.Len()+i)), name, item); err != nil {
 			return err
 		}
 	}
@@ -195,49 +195,49 @@ func SplitList(text string) []string {
 }
 
 // grow makes v a list of n items, if the rule allows that many.
-func (p *plan) grow(v reflect.Value, name string, n int) error {
+func (p *inputSpec) grow(v reflect.Value, name string, n int) error {
 	switch {
-	case n > p.most():
-		return bad("%s must have at most %d items", name, p.most())
+	case n > p.maxItems():
+		return invalidf("%s must have at most %d items", name, p.maxItems())
 	case n < p.rule.MinItems:
-		return bad("%s must have at least %d items", name, p.rule.MinItems)
+		return invalidf("%s must have at least %d items", name, p.rule.MinItems)
 	}
 	v.Set(reflect.MakeSlice(v.Type(), n, n))
 	return nil
 }
 
-// most returns how many items a list may have; a bound of its own holds where
+// maxItems returns how many items a list may have; a bound of its own holds where
 // the rule has none.
-func (p *plan) most() int {
+func (p *inputSpec) maxItems() int {
 	if p.rule.MaxItems > 0 {
 		return p.rule.MaxItems
 	}
 	return 1000
 }
 
-func (p *plan) setBool(v reflect.Value, name string, b bool) error {
+func (p *inputSpec) setBool(v reflect.Value, name string, b bool) error {
 	if p.rule.True && !b {
-		return bad("%s must be true", name)
+		return invalidf("%s must be true", name)
 	}
 	v.SetBool(b)
 	return nil
 }
 
 // setNumber reads a number in JSON's form. As in JSON Schema, 5.0 is an integer.
-func (p *plan) setNumber(v reflect.Value, name, text string) error {
+func (p *inputSpec) setNumber(v reflect.Value, name, text string) error {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(f, 0) {
-		return bad("%s is out of range", name)
+		return invalidf("%s is out of range", name)
 	}
 	if p.kind == integerKind && f != math.Trunc(f) {
-		return p.mismatch(name)
+		return p.typeError(name)
 	}
 	if r := p.rule; r.Max > 0 {
 		if f < float64(r.Min) {
-			return bad("%s must be at least %d", name, r.Min)
+			return invalidf("%s must be at least %d", name, r.Min)
 		}
 		if f > float64(r.Max) {
-			return bad("%s must be at most %d", name, r.Max)
+			return invalidf("%s must be at most %d", name, r.Max)
 		}
 	}
 	if p.kind == numberKind {
@@ -245,110 +245,110 @@ func (p *plan) setNumber(v reflect.Value, name, text string) error {
 		return nil
 	}
 	if math.Abs(f) > loci.Unlimited {
-		return bad("%s is out of range", name)
+		return invalidf("%s is out of range", name)
 	}
 	v.SetInt(int64(f))
 	return nil
 }
 
-func (p *plan) setText(v reflect.Value, name, text string) error {
+func (p *inputSpec) setString(v reflect.Value, name, text string) error {
 	if p.kind == timeKind {
 		var at loci.Time
 		if at.UnmarshalText([]byte(text)) != nil {
-			return bad("%s must be a time with an offset, such as 2026-01-02T15:04:05Z", name)
+			return invalidf("%s must be a time with an offset, such as 2026-01-02T15:04:05Z", name)
 		}
 		v.SetInt(int64(at))
 		return nil
 	}
 	if text == "" && p.typ == idType && (strings.HasSuffix(name, "Id") || strings.HasSuffix(name, "_id")) {
-		return loci.Fail(loci.NotFound) // as any id that is ill-formed: an absent one would mean all there is
+		return loci.NewError(loci.CodeNotFound) // as any id that is ill-formed: an absent one would mean all there is
 	}
 	r := &p.rule
 	if r.Trim {
 		text = strings.TrimSpace(text)
 	}
 	if r.Enum != nil {
-		return p.setWord(v, name, text)
+		return p.setEnum(v, name, text)
 	}
 	if r.MaxBytes > 0 && len(text) > r.MaxBytes {
-		return bad("%s must have at most %d bytes", name, r.MaxBytes)
+		return invalidf("%s must have at most %d bytes", name, r.MaxBytes)
 	}
 	if r.MaxLength > 0 && len(text) > r.MaxLength && utf8.RuneCountInString(text) > r.MaxLength {
-		return bad("%s must have at most %d characters", name, r.MaxLength)
+		return invalidf("%s must have at most %d characters", name, r.MaxLength)
 	}
 	if r.MinLength > 0 && len(text) < r.MinLength*utf8.UTFMax && utf8.RuneCountInString(text) < r.MinLength {
 		if r.MinLength == 1 {
-			return bad("%s must not be empty", name)
+			return invalidf("%s must not be empty", name)
 		}
-		return bad("%s must have at least %d characters", name, r.MinLength)
+		return invalidf("%s must have at least %d characters", name, r.MinLength)
 	}
 	v.SetString(text)
 	return nil
 }
 
-func (p *plan) setWord(v reflect.Value, name, text string) error {
+func (p *inputSpec) setEnum(v reflect.Value, name, text string) error {
 	for _, w := range p.rule.Enum {
 		if w == text {
 			v.SetString(w)
 			return nil
 		}
 	}
-	return bad("%s must be one of %s", name, strings.Join(p.rule.Enum, ", "))
+	return invalidf("%s must be one of %s", name, strings.Join(p.rule.Enum, ", "))
 }
 
-// mismatch refuses a value of another JSON type.
-func (p *plan) mismatch(name string) error {
+// typeError refuses a value of another JSON type.
+func (p *inputSpec) typeError(name string) error {
 	switch p.kind {
-	case listKind:
-		return bad("%s must be a list of %ss", name, p.elem.kind)
+	case arrayKind:
+		return invalidf("%s must be a list of %ss", name, p.elem.kind)
 	case integerKind:
-		return bad("%s must be an integer", name)
+		return invalidf("%s must be an integer", name)
 	case objectKind:
-		return bad("%s must be an object", name)
+		return invalidf("%s must be an object", name)
 	}
-	return bad("%s must be a %s", name, p.kind)
+	return invalidf("%s must be a %s", name, p.kind)
 }
 
-// unknown refuses a name and says which is the nearest known one.
-func unknown(name string, known []string) error {
+// unknownField refuses a name and says which is the nearest known one.
+func unknownField(name string, known []string) error {
 	best := Nearest(name, known)
-	switch shown := clip(name); {
+	switch short := truncate(name); {
 	case best != "":
-		return bad("unknown field %q: did you mean %q?", shown, best)
+		return invalidf("unknown field %q: did you mean %q?", short, best)
 	case len(known) == 0:
-		return bad("unknown field %q: there are no fields here", shown)
+		return invalidf("unknown field %q: there are no fields here", short)
 	default:
-		return bad("unknown field %q: the fields are %s", shown, strings.Join(known, ", "))
+		return invalidf("unknown field %q: the fields are %s", short, strings.Join(known, ", "))
 	}
 }
 
 // Nearest returns the known name that is the fewest edits away from name, or
 // "" where none is near.
 func Nearest(name string, known []string) string {
-	best, least := "", len(name)/2+1
+	best, minDistance := "", len(name)/2+1
 	for _, k := range known {
-		if d := distance(fold(name), fold(k)); d < least {
-			best, least = k, d
+		if d := editDistance(foldName(name), foldName(k)); d < minDistance {
+			best, minDistance = k, d
 		}
 	}
 	return best
 }
 
-// clip keeps a foreign name in a message short.
-func clip(s string) string {
+// truncate keeps a foreign name in a message short.
+func truncate(s string) string {
 	if len(s) > 64 {
 		return strings.ToValidUTF8(s[:64], "") + "..."
 	}
 	return s
 }
 
-// fold drops what people mix up: letter case and how words are joined.
-func fold(s string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(clip(s)))
+// foldName drops what people mix up: letter case and how words are joined.
+func foldName(s string) string {
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(truncate(s)))
 }
 
-// distance is the edit distance of two short words (Wagner and Fischer, 1974).
-func distance(a, b string) int {
+// editDistance is the edit distance of two short words (Wagner and Fischer, 1974).
+func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

@@ -14,12 +14,12 @@ import (
 
 func decode(t *testing.T, args op.Args) (*thing, error) {
 	t.Helper()
-	s := &toy{}
-	_, err := host(s).Call(context.Background(), make_.Op, &op.Call{}, args)
-	return s.asked, err
+	s := &fakeService{}
+	_, err := newHost(s).Call(context.Background(), makeOp.Op, &op.Call{}, args)
+	return s.lastInput, err
 }
 
-func TestDecoderReadsEveryKindOfField(t *testing.T) {
+func TestDecoderReadsEveryKind(t *testing.T) {
 	t.Parallel()
 	got, err := decode(t, op.Args{JSON: []byte(` {"thingId": "7", "name": "  A b ", "kind":"fact","tags":[" x ","y"],"size":5.0,"weight":-1.5e2,
 		"open":true,"when":"2026-01-02T03:04:05.678+01:00","note":"","within":{"uri":"caf\u00e9 \ud83d\ude00","position":-3},"places":[{"uri":"a"},{"uri":"\ufffd"}]}`)})
@@ -34,7 +34,7 @@ func TestDecoderReadsEveryKindOfField(t *testing.T) {
 	}
 }
 
-func TestDecoderRefusesWithHints(t *testing.T) {
+func TestDecoderRejectsWithHint(t *testing.T) {
 	t.Parallel()
 	for body, hint := range map[string]string{
 		``:                                     "thingId is required",
@@ -79,42 +79,42 @@ func TestDecoderRefusesWithHints(t *testing.T) {
 		`{"tags":[` + strings.Repeat(`"x",`, 33):      "at most 32 items",
 	} {
 		_, err := decode(t, op.Args{JSON: []byte(body)})
-		if !loci.Is(err, loci.InvalidQuery) || !strings.Contains(err.Error(), hint) {
+		if !loci.Is(err, loci.CodeInvalidQuery) || !strings.Contains(err.Error(), hint) {
 			t.Errorf("%.60s: %v, want a hint with %q", body, err, hint)
 		}
 	}
 }
 
-func TestTextsFillFieldsLikeJSON(t *testing.T) {
+func TestParamsFillFieldsLikeJSON(t *testing.T) {
 	t.Parallel()
-	texts := []op.Text{{Name: "thingId", Value: "a/b"}, {Name: "name", Value: "n"}, {Name: "tags", Value: "x, y"}, {Name: "size", Value: "7"},
+	texts := []op.Param{{Name: "thingId", Value: "a/b"}, {Name: "name", Value: "n"}, {Name: "tags", Value: "x, y"}, {Name: "size", Value: "7"},
 		{Name: "open", Value: "true"}, {Name: "weight", Value: "1e2"}}
-	got, err := decode(t, op.Args{Texts: texts})
+	got, err := decode(t, op.Args{Params: texts})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got.ID != "a/b" || len(got.Tags) != 2 || got.Tags[1] != "y" || got.Size != 7 || !got.Open || got.Weight != 100 {
 		t.Errorf("%+v", got)
 	}
-	for text, hint := range map[op.Text]string{
-		{Name: "size", Value: "1.0"}:                     "must be an integer",
-		{Name: "size", Value: ""}:                        "must be an integer",
-		{Name: "size", Value: "٣"}:                       "must be an integer",
-		{Name: "open", Value: "1"}:                       "true or false",
-		{Name: "tags", Value: ""}:                        "must not be empty",
-		{Name: "name", Value: "a\x00"}:                   "NUL",
-		{Name: "nam", Value: "a"}:                        `did you mean "name"`,
-		{Name: "within", Value: "x"}:                     "cannot be given as a text",
-		{Name: "name", Value: "a", Place: op.InQuery}:    "there are no fields here",
-		{Name: "thingId", Value: "a", Place: op.InQuery}: "there are no fields here",
+	for text, hint := range map[op.Param]string{
+		{Name: "size", Value: "1.0"}:                        "must be an integer",
+		{Name: "size", Value: ""}:                           "must be an integer",
+		{Name: "size", Value: "٣"}:                          "must be an integer",
+		{Name: "open", Value: "1"}:                          "true or false",
+		{Name: "tags", Value: ""}:                           "must not be empty",
+		{Name: "name", Value: "a\x00"}:                      "NUL",
+		{Name: "nam", Value: "a"}:                           `did you mean "name"`,
+		{Name: "within", Value: "x"}:                        "cannot be given as a text",
+		{Name: "name", Value: "a", Location: op.InQuery}:    "there are no fields here",
+		{Name: "thingId", Value: "a", Location: op.InQuery}: "there are no fields here",
 	} {
-		if _, err := decode(t, op.Args{Texts: []op.Text{text}}); err == nil || !strings.Contains(err.Error(), hint) {
+		if _, err := decode(t, op.Args{Params: []op.Param{text}}); err == nil || !strings.Contains(err.Error(), hint) {
 			t.Errorf("%v: %v, want %q", text, err, hint)
 		}
 	}
 }
 
-func TestListsAreWrittenAsTexts(t *testing.T) {
+func TestParamListsAreSplitAtCommas(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ texts, want []string }{
 		{[]string{"a"}, []string{"a"}},
@@ -126,10 +126,10 @@ func TestListsAreWrittenAsTexts(t *testing.T) {
 	} {
 		args := op.Args{JSON: []byte(`{"thingId":"1","name":"x"}`)}
 		for _, text := range c.texts {
-			args.Texts = append(args.Texts, op.Text{Name: "tags", Value: text})
+			args.Params = append(args.Params, op.Param{Name: "tags", Value: text})
 		}
 		got, err := decode(t, args)
-		if err != nil || !slices.Equal(got.Tags.Different(), c.want) {
+		if err != nil || !slices.Equal(got.Tags.Unique(), c.want) {
 			t.Errorf("%q: %q %v, want %q", c.texts, got.Tags, err, c.want)
 		}
 	}
@@ -139,7 +139,7 @@ func TestListsAreWrittenAsTexts(t *testing.T) {
 	} {
 		args := op.Args{JSON: []byte(`{"thingId":"1","name":"x"}`)}
 		for _, text := range texts {
-			args.Texts = append(args.Texts, op.Text{Name: "tags", Value: text})
+			args.Params = append(args.Params, op.Param{Name: "tags", Value: text})
 		}
 		if _, err := decode(t, args); err == nil || !strings.Contains(err.Error(), hint) {
 			t.Errorf("%q: %v, want %q", texts, err, hint)
@@ -147,42 +147,42 @@ func TestListsAreWrittenAsTexts(t *testing.T) {
 	}
 }
 
-func TestABodyHoldsOnlyTheFieldsOfTheBody(t *testing.T) {
+func TestDecoderRejectsPathAndQueryFieldsInBody(t *testing.T) {
 	t.Parallel()
-	_, err := decode(t, op.Args{JSON: []byte(`{"thingId":"x","name":"n"}`), Split: true})
+	_, err := decode(t, op.Args{JSON: []byte(`{"thingId":"x","name":"n"}`), FromHTTP: true})
 	if err == nil || !strings.Contains(err.Error(), "unknown field \"thingId\"") {
 		t.Errorf("a path field in the body: %v", err)
 	}
 }
 
-func TestAnEmptyPatchIsRefused(t *testing.T) {
+func TestDecoderRejectsEmptyPatch(t *testing.T) {
 	t.Parallel()
-	s := &toy{}
-	_, err := host(s).Call(context.Background(), change.Op, &op.Call{}, op.Args{Texts: []op.Text{{Name: "thingId", Value: "x", Place: op.InPath}, {Name: "name", Value: "n"}}})
+	s := &fakeService{}
+	_, err := newHost(s).Call(context.Background(), changeOp.Op, &op.Call{}, op.Args{Params: []op.Param{{Name: "thingId", Value: "x", Location: op.InPath}, {Name: "name", Value: "n"}}})
 	if err != nil {
 		t.Errorf("with a field: %v", err)
 	}
-	if _, err := host(s).Call(context.Background(), change.Op, &op.Call{}, op.Args{JSON: []byte(`{"thingId":"x"}`)}); !loci.Is(err, loci.InvalidQuery) {
+	if _, err := newHost(s).Call(context.Background(), changeOp.Op, &op.Call{}, op.Args{JSON: []byte(`{"thingId":"x"}`)}); !loci.Is(err, loci.CodeInvalidQuery) {
 		t.Errorf("without a field: %v", err)
 	}
 }
 
-// FuzzDecoderAgreesWithTheLibrary holds the decoder to the verdict of the
+// FuzzDecoderAgreesWithStdlib holds the decoder to the verdict of the
 // schema library on the schema that it prints. Where they may differ, the
 // decoder is the stricter one: what a JSON Schema cannot say.
-func FuzzDecoderAgreesWithTheLibrary(f *testing.F) {
+func FuzzDecoderAgreesWithStdlib(f *testing.F) {
 	for _, s := range []string{`{"thingId":"1","name":"x"}`, `{"thingId":"1","name":" ","tags":["a"]}`, `{"thingId":"1","name":"x","size":100,"within":{"uri":"u"}}`,
 		`{"thingId":"1","name":"x","places":[{"uri":"u","position":9}],"when":"2026-01-02T03:04:05Z"}`, `{"thingId":"1","name":"x","weight":1e3,"open":false,"note":"n"}`,
 		`{"thingId":"1","name":"x","heading":null,"sure":0.5}`, `{"thingId":"1","name":"x","heading":"h","sure":-0.1}`, `{"thingId":"1","name":"x","sure":1.01}`} {
 		f.Add([]byte(s))
 	}
-	resolved, err := make_.In().Resolve(nil)
+	resolved, err := makeOp.InputSchema().Resolve(nil)
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s := &toy{}
-		_, mine := host(s).Call(context.Background(), make_.Op, &op.Call{}, op.Args{JSON: data})
+		s := &fakeService{}
+		_, mine := newHost(s).Call(context.Background(), makeOp.Op, &op.Call{}, op.Args{JSON: data})
 		var v map[string]any
 		theirs := json.Unmarshal(data, &v)
 		if theirs == nil {
@@ -191,7 +191,7 @@ func FuzzDecoderAgreesWithTheLibrary(f *testing.F) {
 		if mine == nil && theirs != nil && len(data) > 0 {
 			t.Errorf("the decoder takes %q, the library says %v", data, theirs)
 		}
-		if mine != nil && theirs == nil && !stricter(mine, v) {
+		if mine != nil && theirs == nil && !isStricterThanStdlib(mine, v) {
 			t.Errorf("the decoder refuses %q (%v), the library takes it", data, mine)
 		}
 	})
@@ -199,16 +199,16 @@ func FuzzDecoderAgreesWithTheLibrary(f *testing.F) {
 
 // An empty id is none that exists: taken for an absent one it would widen what is asked
 // for to all there is.
-func TestAnEmptyIdIsNotFound(t *testing.T) {
+func TestDecoderReturnsNotFoundForEmptyID(t *testing.T) {
 	t.Parallel()
-	if _, err := decode(t, op.Args{JSON: []byte(`{"thingId":"","name":"x"}`)}); !loci.Is(err, loci.NotFound) {
+	if _, err := decode(t, op.Args{JSON: []byte(`{"thingId":"","name":"x"}`)}); !loci.Is(err, loci.CodeNotFound) {
 		t.Errorf("%v", err)
 	}
 }
 
-// stricter reports whether a refusal is one that the library cannot know of.
-func stricter(err error, v map[string]any) bool {
-	if loci.Is(err, loci.NotFound) {
+// isStricterThanStdlib reports whether a refusal is one that the library cannot know of.
+func isStricterThanStdlib(err error, v map[string]any) bool {
+	if loci.Is(err, loci.CodeNotFound) {
 		return true // an empty id is a text like any other
 	}
 	message := loci.AsError(err).Message

@@ -13,12 +13,12 @@ type Created interface{ Created() bool }
 // A Tagged output has an entity tag.
 type Tagged interface{ ETag() string }
 
-var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+var bufferPool = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // marshal writes v as JSON and leaves <, > and & as they are.
 func marshal(v any) ([]byte, error) {
-	b := buffers.Get().(*bytes.Buffer)
-	defer buffers.Put(b)
+	b := bufferPool.Get().(*bytes.Buffer)
+	defer bufferPool.Put(b)
 	b.Reset()
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
@@ -28,13 +28,13 @@ func marshal(v any) ([]byte, error) {
 	return bytes.Clone(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-const okTrue = `{"ok":true`
+const okPrefix = `{"ok":true`
 
 // Encode writes the output of an operation as every door shows it: one JSON
 // object that begins with "ok": true.
 func Encode(out any) ([]byte, error) {
-	b := buffers.Get().(*bytes.Buffer)
-	defer buffers.Put(b)
+	b := bufferPool.Get().(*bytes.Buffer)
+	defer bufferPool.Put(b)
 	b.Reset()
 	if err := EncodeTo(b, out); err != nil {
 		return nil, err
@@ -44,10 +44,10 @@ func Encode(out any) ([]byte, error) {
 
 // EncodeTo appends what Encode returns to a buffer of the caller's.
 func EncodeTo(b *bytes.Buffer, out any) error {
-	b.WriteString(okTrue)
+	b.WriteString(okPrefix)
 	end := b.Len()
 	v := reflect.ValueOf(out)
-	text, err := encoderOf(v.Type())(b.AvailableBuffer(), v)
+	text, err := encoderFor(v.Type())(b.AvailableBuffer(), v)
 	if err != nil {
 		return err
 	}

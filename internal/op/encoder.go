@@ -21,7 +21,7 @@ type encoder func(b []byte, v reflect.Value) ([]byte, error)
 
 var encoders sync.Map // encoder by reflect.Type
 
-func encoderOf(t reflect.Type) encoder {
+func encoderFor(t reflect.Type) encoder {
 	if known, ok := encoders.Load(t); ok {
 		return known.(encoder)
 	}
@@ -31,26 +31,26 @@ func encoderOf(t reflect.Type) encoder {
 }
 
 var (
-	marshaler     = reflect.TypeFor[json.Marshaler]()
-	textMarshaler = reflect.TypeFor[encoding.TextMarshaler]()
-	zeroer        = reflect.TypeFor[interface{ IsZero() bool }]()
-	wireName      = regexp.MustCompile(`^[A-Za-z]\w*$`)
+	marshalerType     = reflect.TypeFor[json.Marshaler]()
+	textMarshalerType = reflect.TypeFor[encoding.TextMarshaler]()
+	isZeroerType      = reflect.TypeFor[interface{ IsZero() bool }]()
+	plainJSONName     = regexp.MustCompile(`^[A-Za-z]\w*$`)
 )
 
-// speaks reports whether a type writes itself, or a pointer to it does.
-func speaks(t reflect.Type) bool {
+// marshalsItself reports whether a type writes itself, or a pointer to it does.
+func marshalsItself(t reflect.Type) bool {
 	p := reflect.PointerTo(t)
-	return p.Implements(marshaler) || p.Implements(textMarshaler) || t == reflect.TypeFor[json.Number]()
+	return p.Implements(marshalerType) || p.Implements(textMarshalerType) || t == reflect.TypeFor[json.Number]()
 }
 
 func newEncoder(t reflect.Type) encoder {
 	switch k := t.Kind(); {
 	case t == timeType:
 		return encodeTime
-	case speaks(t):
+	case marshalsItself(t):
 		return encodeAny
 	case k == reflect.String:
-		return func(b []byte, v reflect.Value) ([]byte, error) { return quote(b, v.String()) }
+		return func(b []byte, v reflect.Value) ([]byte, error) { return appendQuoted(b, v.String()) }
 	case k == reflect.Bool:
 		return func(b []byte, v reflect.Value) ([]byte, error) { return strconv.AppendBool(b, v.Bool()), nil }
 	case k == reflect.Int || k == reflect.Int64:
@@ -62,7 +62,7 @@ func newEncoder(t reflect.Type) encoder {
 	case k == reflect.Pointer:
 		return encodePointer
 	case k == reflect.Struct:
-		if list, ok := membersOf(t, map[string]bool{}); ok {
+		if list, ok := structFieldsOf(t, map[string]bool{}); ok {
 			return list.encode
 		}
 	}
@@ -75,11 +75,11 @@ func encodeAny(b []byte, v reflect.Value) ([]byte, error) {
 	if v.CanAddr() {
 		v = v.Addr()
 	}
-	return leave(b, v.Interface())
+	return appendStdlib(b, v.Interface())
 }
 
-// leave appends what encoding/json writes.
-func leave(b []byte, v any) ([]byte, error) {
+// appendStdlib appends what encoding/json writes.
+func appendStdlib(b []byte, v any) ([]byte, error) {
 	text, err := marshal(v)
 	return append(b, text...), err
 }
@@ -103,7 +103,7 @@ func encodeList(b []byte, v reflect.Value) ([]byte, error) {
 		return append(b, "null"...), nil
 	}
 	b = append(b, '[')
-	item := encoderOf(v.Type().Elem())
+	item := encoderFor(v.Type().Elem())
 	for i := range v.Len() {
 		if i > 0 {
 			b = append(b, ',')
@@ -120,51 +120,51 @@ func encodePointer(b []byte, v reflect.Value) ([]byte, error) {
 	if v.IsNil() {
 		return append(b, "null"...), nil
 	}
-	return encoderOf(v.Type().Elem())(b, v.Elem())
+	return encoderFor(v.Type().Elem())(b, v.Elem())
 }
 
-// members are the fields of a struct, in order.
-type members []member
+// structFields are the fields of a struct, in order.
+type structFields []structField
 
-type member struct {
-	lead  string // the name with what stands before and after it: `,"name":`
-	index int
-	omit  bool    // where it is zero
-	value encoder // nil for an embedded struct
-	inner members // of that struct
+type structField struct {
+	prefix   string // the name with what stands before and after it: `,"name":`
+	index    int
+	omitZero bool         // where it is zero
+	encode   encoder      // nil for an embedded struct
+	embedded structFields // of that struct
 }
 
-// membersOf returns the members of a struct, unless there is something about
+// structFieldsOf returns the members of a struct, unless there is something about
 // them that only encoding/json knows: a tag that no output has, or one name
 // twice, in one struct and in another that is embedded.
-func membersOf(t reflect.Type, seen map[string]bool) (members, bool) {
-	list := make(members, 0, t.NumField())
+func structFieldsOf(t reflect.Type, seen map[string]bool) (structFields, bool) {
+	list := make(structFields, 0, t.NumField())
 	for i := range t.NumField() {
 		f := t.Field(i)
 		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
-		switch m := (member{index: i, omit: option == "omitzero"}); {
+		switch m := (structField{index: i, omitZero: option == "omitzero"}); {
 		case f.Anonymous:
 			var plain bool
 			if name == "" && f.Type.Kind() == reflect.Struct {
-				m.inner, plain = membersOf(f.Type, seen)
+				m.embedded, plain = structFieldsOf(f.Type, seen)
 			}
 			if !plain {
 				return nil, false
 			}
 			list = append(list, m)
 		case f.IsExported():
-			if seen[name] || !wireName.MatchString(name) || !m.omit && option != "" || reflect.PointerTo(f.Type).Implements(zeroer) {
+			if seen[name] || !plainJSONName.MatchString(name) || !m.omitZero && option != "" || reflect.PointerTo(f.Type).Implements(isZeroerType) {
 				return nil, false
 			}
 			seen[name] = true
-			m.lead, m.value = `,"`+name+`":`, encoderOf(f.Type)
+			m.prefix, m.encode = `,"`+name+`":`, encoderFor(f.Type)
 			list = append(list, m)
 		}
 	}
 	return list, true
 }
 
-func (m members) encode(b []byte, v reflect.Value) ([]byte, error) {
+func (m structFields) encode(b []byte, v reflect.Value) ([]byte, error) {
 	start := len(b)
 	b, err := m.appendTo(b, v)
 	if len(b) == start {
@@ -175,14 +175,14 @@ func (m members) encode(b []byte, v reflect.Value) ([]byte, error) {
 }
 
 // appendTo appends the members, each with a comma before it.
-func (m members) appendTo(b []byte, v reflect.Value) (_ []byte, err error) {
+func (m structFields) appendTo(b []byte, v reflect.Value) (_ []byte, err error) {
 	for i := range m {
 		f, at := &m[i], v.Field(m[i].index)
 		switch {
-		case f.value == nil:
-			b, err = f.inner.appendTo(b, at)
-		case !f.omit || !at.IsZero():
-			b, err = f.value(append(b, f.lead...), at)
+		case f.encode == nil:
+			b, err = f.embedded.appendTo(b, at)
+		case !f.omitZero || !at.IsZero():
+			b, err = f.encode(append(b, f.prefix...), at)
 		}
 		if err != nil {
 			return b, err

@@ -2,5 +2,5 @@ package op
 
 import "reflect"
 
-// Plan makes the plan of an input type, as Add does.
-func Plan(t reflect.Type) { newPlan(t) }
+// NewInputSpec makes the plan of an input type, as Add does.
+func NewInputSpec(t reflect.Type) { newInputSpec(t) }

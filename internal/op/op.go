@@ -36,56 +36,56 @@ func (a Access) String() string {
 	return [...]string{"", "public", "account", "person", "agent"}[a]
 }
 
-// Reach says which doors beside REST an Op has, and from which set of MCP
+// Exposure says which doors beside REST an Op has, and from which set of MCP
 // tools on it is one.
-type Reach int
+type Exposure int
 
 // The reaches, each with what the one before it has.
 const (
-	_       Reach = iota
-	Browser       // REST alone: what it answers is a cookie
-	NoTool        // REST, the Go client and the commands
-	Full          // an MCP tool of the full set
-	Stable        // of the stable set
-	Core          // of the core set
+	_           Exposure = iota
+	BrowserOnly          // REST alone: what it answers is a cookie
+	NoTool               // REST, the Go client and the commands
+	ToolFull             // an MCP tool of the full set
+	ToolStable           // of the stable set
+	ToolCore             // of the core set
 )
 
-func (r Reach) String() string {
+func (r Exposure) String() string {
 	return [...]string{"", "browser", "command", "full", "stable", "core"}[r]
 }
 
 // An Op is one thing that the service can do, its types erased.
 type Op struct {
-	Name    string // "memory.create": operationId, tool and command
-	Method  string
-	Path    string // a net/http pattern; {memoryId} is the field of that JSON name
-	Summary string // one line: it is the tool's whole description
-	Access  Access
-	Reach   Reach
-	Streams bool // Out is one event, and what Run returns is a Stream
-	Reads   bool // it changes nothing
-	Guarded bool // an If-Match holds it to the state that the caller knows
+	Name           string // "memory.create": operationId, tool and command
+	Method         string
+	Path           string // a net/http pattern; {memoryId} is the field of that JSON name
+	Summary        string // one line: it is the tool's whole description
+	Access         Access
+	Exposure       Exposure
+	Streams        bool // Out is one event, and what Run returns is a Stream
+	ReadOnly       bool // it changes nothing
+	AcceptsIfMatch bool // an If-Match holds it to the state that the caller knows
 
-	workspaceIn, workspaceOut []int // places of a workspace's id, for the log
+	inputWorkspaceField, outputWorkspaceField []int // places of a workspace's id, for the log
 
-	in        *plan
-	inType    reflect.Type
-	outType   reflect.Type
-	types     *schemas
-	described sync.Once
-	schemaIn  *jsonschema.Schema
-	schemaOut *jsonschema.Schema
+	input        *inputSpec
+	inType       reflect.Type
+	outType      reflect.Type
+	schemas      *schemaCache
+	schemaOnce   sync.Once
+	inputSchema  *jsonschema.Schema
+	outputSchema *jsonschema.Schema
 
-	run func(ctx context.Context, svc any, who *loci.Actor, in any) (any, error)
+	run func(ctx context.Context, svc any, actor *loci.Actor, in any) (any, error)
 }
 
-// Of is an Op together with its types.
-type Of[In, Out any] struct{ *Op }
+// TypedOp is an Op together with its types.
+type TypedOp[In, Out any] struct{ *Op }
 
 // A Table lists operations in the order in which they are documented.
 type Table struct {
-	Ops   []*Op
-	types schemas
+	Ops     []*Op
+	schemas schemaCache
 }
 
 // Op returns the operation of that name, or nil.
@@ -118,28 +118,28 @@ type Stream = iter.Seq2[any, error]
 // Add puts an operation into the table. route is "METHOD /path"; do is a
 // method expression, from which the types are inferred. What is wrong with the
 // line is a mistake of the program, and Add panics.
-func Add[S, In, Out any](t *Table, name, route, summary string, access Access, reach Reach, do func(S, context.Context, *loci.Actor, In) (Out, error)) Of[In, Out] {
-	o := define[In, Out](t, name, route, summary, access, reach)
-	o.run = func(ctx context.Context, svc any, who *loci.Actor, in any) (any, error) {
-		return do(svc.(S), ctx, who, *in.(*In))
+func Add[S, In, Out any](t *Table, name, route, summary string, access Access, exposure Exposure, do func(S, context.Context, *loci.Actor, In) (Out, error)) TypedOp[In, Out] {
+	o := define[In, Out](t, name, route, summary, access, exposure)
+	o.run = func(ctx context.Context, svc any, actor *loci.Actor, in any) (any, error) {
+		return do(svc.(S), ctx, actor, *in.(*In))
 	}
-	return Of[In, Out]{o}
+	return TypedOp[In, Out]{o}
 }
 
 // AddRead is Add for an operation that changes nothing, though its route is a
 // POST, because its question needs a body.
-func AddRead[S, In, Out any](t *Table, name, route, summary string, access Access, reach Reach, do func(S, context.Context, *loci.Actor, In) (Out, error)) Of[In, Out] {
-	of := Add(t, name, route, summary, access, reach, do)
-	of.Reads = true
-	return of
+func AddRead[S, In, Out any](t *Table, name, route, summary string, access Access, exposure Exposure, do func(S, context.Context, *loci.Actor, In) (Out, error)) TypedOp[In, Out] {
+	typed := Add(t, name, route, summary, access, exposure, do)
+	typed.ReadOnly = true
+	return typed
 }
 
 // AddStream puts an operation into the table that answers with events.
-func AddStream[S, In, Event any](t *Table, name, route, summary string, access Access, reach Reach, do func(S, context.Context, *loci.Actor, In) (iter.Seq2[Event, error], error)) Of[In, Event] {
-	o := define[In, Event](t, name, route, summary, access, reach)
+func AddStream[S, In, Event any](t *Table, name, route, summary string, access Access, exposure Exposure, do func(S, context.Context, *loci.Actor, In) (iter.Seq2[Event, error], error)) TypedOp[In, Event] {
+	o := define[In, Event](t, name, route, summary, access, exposure)
 	o.Streams = true
-	o.run = func(ctx context.Context, svc any, who *loci.Actor, in any) (any, error) {
-		events, err := do(svc.(S), ctx, who, *in.(*In))
+	o.run = func(ctx context.Context, svc any, actor *loci.Actor, in any) (any, error) {
+		events, err := do(svc.(S), ctx, actor, *in.(*In))
 		if err != nil {
 			return nil, err
 		}
@@ -151,56 +151,56 @@ func AddStream[S, In, Event any](t *Table, name, route, summary string, access A
 			}
 		}), nil
 	}
-	return Of[In, Event]{o}
+	return TypedOp[In, Event]{o}
 }
 
-var placeholder = regexp.MustCompile(`\{(\w+)\}`)
+var pathParam = regexp.MustCompile(`\{(\w+)\}`)
 
-func define[In, Out any](t *Table, name, route, summary string, access Access, reach Reach) *Op {
+func define[In, Out any](t *Table, name, route, summary string, access Access, exposure Exposure) *Op {
 	method, path, ok := strings.Cut(route, " ")
-	if !ok || access == 0 || reach == 0 || summary == "" || !strings.Contains(name, ".") || t.Op(name) != nil {
+	if !ok || access == 0 || exposure == 0 || summary == "" || !strings.Contains(name, ".") || t.Op(name) != nil {
 		panic(fmt.Sprintf("op %q: a new name, route, summary, access and reach are needed", name))
 	}
-	o := &Op{Name: name, Method: method, Path: path, Summary: summary, Access: access, Reach: reach, Reads: method == "GET", inType: reflect.TypeFor[In](), outType: reflect.TypeFor[Out](), types: &t.types}
-	o.in = newPlan(o.inType)
-	o.workspaceIn, o.workspaceOut = workspacePath(o.inType), workspacePath(o.outType)
-	for _, m := range placeholder.FindAllStringSubmatch(path, -1) {
-		f := o.in.field(m[1])
-		if f == nil || f.plan.kind != textKind {
+	o := &Op{Name: name, Method: method, Path: path, Summary: summary, Access: access, Exposure: exposure, ReadOnly: method == "GET", inType: reflect.TypeFor[In](), outType: reflect.TypeFor[Out](), schemas: &t.schemas}
+	o.input = newInputSpec(o.inType)
+	o.inputWorkspaceField, o.outputWorkspaceField = workspaceField(o.inType), workspaceField(o.outType)
+	for _, m := range pathParam.FindAllStringSubmatch(path, -1) {
+		f := o.input.field(m[1])
+		if f == nil || f.spec.kind != stringKind {
 			panic(fmt.Sprintf("op %s: no text field for {%s}", name, m[1]))
 		}
-		f.place, f.required = InPath, true
+		f.location, f.required = InPath, true
 	}
-	for i := range o.in.fields {
-		if f := &o.in.fields[i]; f.place == "" {
-			f.place = o.rest()
+	for i := range o.input.fields {
+		if f := &o.input.fields[i]; f.location == "" {
+			f.location = o.defaultLocation()
 		}
 	}
-	o.Guarded = t.guards(o)
+	o.AcceptsIfMatch = t.acceptsIfMatch(o)
 	t.Ops = append(t.Ops, o)
 	return o
 }
 
-// guards tells whether o changes a record that has an entity tag: it answers
+// acceptsIfMatch tells whether o changes a record that has an entity tag: it answers
 // with one, or removes what can be read.
-func (t *Table) guards(o *Op) bool {
+func (t *Table) acceptsIfMatch(o *Op) bool {
 	_, tagged := reflect.Zero(o.outType).Interface().(Tagged)
 	resource, _, _ := strings.Cut(o.Name, ".")
-	return !o.Reads && placeholder.MatchString(o.Path) && (tagged || o.Method == "PATCH" || o.Method == "DELETE" && t.Op(resource+".get") != nil)
+	return !o.ReadOnly && pathParam.MatchString(o.Path) && (tagged || o.Method == "PATCH" || o.Method == "DELETE" && t.Op(resource+".get") != nil)
 }
 
-// A Place is the part of an HTTP request in which a field travels. There are
+// A Location is the part of an HTTP request in which a field travels. There are
 // no tags for it: the route names the path fields, the method decides the rest.
-type Place string
+type Location string
 
 // The places.
 const (
-	InPath  Place = "path"
-	InQuery Place = "query"
-	InBody  Place = "body"
+	InPath  Location = "path"
+	InQuery Location = "query"
+	InBody  Location = "body"
 )
 
-func (o *Op) rest() Place {
+func (o *Op) defaultLocation() Location {
 	if o.Method == "GET" || o.Method == "DELETE" {
 		return InQuery
 	}
@@ -210,7 +210,7 @@ func (o *Op) rest() Place {
 // A Field is one field of an operation's input, as doors other than JSON need it.
 type Field struct {
 	Name        string
-	Place       Place
+	Location    Location
 	Required    bool
 	List        bool   // a list: in texts it is written as SplitList reads it
 	Type        string // of the value or of an item, in the words of JSON Schema
@@ -221,21 +221,21 @@ type Field struct {
 }
 
 // Fields lists the input's fields, in order.
-func (o *Op) Fields() []Field { return o.in.list() }
+func (o *Op) Fields() []Field { return o.input.describeFields() }
 
-func (p *plan) list() []Field {
+func (p *inputSpec) describeFields() []Field {
 	out := make([]Field, 0, len(p.fields))
 	for i := range p.fields {
 		f := &p.fields[i]
-		value, inner := f.plan, f.plan.list()
-		if value.kind == listKind {
+		value, inner := f.spec, f.spec.describeFields()
+		if value.kind == arrayKind {
 			value = value.elem
 		}
 		description := f.description
 		if description == "" {
-			description = f.plan.rule.Description
+			description = f.spec.rule.Description
 		}
-		out = append(out, Field{f.name, f.place, f.required, f.plan.kind == listKind, value.kind.String(), value.rule.Enum, description, value.rule.ToolDefault, inner})
+		out = append(out, Field{f.name, f.location, f.required, f.spec.kind == arrayKind, value.kind.String(), value.rule.Enum, description, value.rule.ToolDefault, inner})
 	}
 	return out
 }
@@ -243,26 +243,26 @@ func (p *plan) list() []Field {
 // Types returns the Go types of the input and of the output, or of one event.
 func (o *Op) Types() (in, out reflect.Type) { return o.inType, o.outType }
 
-// In returns the JSON Schema of the input. Schemas are made when the first door
+// InputSchema returns the JSON Schema of the input. Schemas are made when the first door
 // asks for them: most commands never do, and start at once.
-func (o *Op) In() *jsonschema.Schema {
-	o.describe()
-	return o.schemaIn
+func (o *Op) InputSchema() *jsonschema.Schema {
+	o.buildSchemas()
+	return o.inputSchema
 }
 
-// Out returns the JSON Schema of the output, or of one event.
-func (o *Op) Out() *jsonschema.Schema {
-	o.describe()
-	return o.schemaOut
+// OutputSchema returns the JSON Schema of the output, or of one event.
+func (o *Op) OutputSchema() *jsonschema.Schema {
+	o.buildSchemas()
+	return o.outputSchema
 }
 
-func (o *Op) describe() {
-	o.described.Do(func() {
-		o.types.Lock()
-		defer o.types.Unlock()
-		o.schemaIn, o.schemaOut = o.types.input(o.in), o.types.output(o.outType)
+func (o *Op) buildSchemas() {
+	o.schemaOnce.Do(func() {
+		o.schemas.Lock()
+		defer o.schemas.Unlock()
+		o.inputSchema, o.outputSchema = o.schemas.inputSchema(o.input), o.schemas.outputSchema(o.outType)
 	})
 }
 
-// Tool returns the operation's name as a tool: memory_create.
-func (o *Op) Tool() string { return strings.ReplaceAll(o.Name, ".", "_") }
+// ToolName returns the operation's name as a tool: memory_create.
+func (o *Op) ToolName() string { return strings.ReplaceAll(o.Name, ".", "_") }

@@ -6,63 +6,63 @@ import (
 	"unicode/utf8"
 )
 
-// quote appends s as a JSON string. It escapes what encoding/json does where
+// appendQuoted appends s as a JSON string. It escapes what encoding/json does where
 // HTML is not escaped: quotes, backslashes, control characters and the line
 // ends of JavaScript (U+2028 and U+2029).
-func quote(b []byte, s string) ([]byte, error) {
+func appendQuoted(b []byte, s string) ([]byte, error) {
 	if !utf8.ValidString(s) {
-		return leave(b, s)
+		return appendStdlib(b, s)
 	}
 	b = append(b, '"')
 	for {
-		n := unescaped(s)
+		n := unescapedPrefix(s)
 		b = append(b, s[:n]...)
 		if s = s[n:]; s == "" {
 			return append(b, '"'), nil
 		}
-		b, n = escape(b, s)
+		b, n = appendEscaped(b, s)
 		s = s[n:]
 	}
 }
 
-// unescaped returns how many bytes at the beginning of s stand for themselves.
-func unescaped(s string) int {
+// unescapedPrefix returns how many bytes at the beginning of s stand for themselves.
+func unescapedPrefix(s string) int {
 	for i := 0; i < len(s); i++ {
 		if len(s)-i >= 8 {
-			odd := oddBytes(s[i : i+8])
-			if odd == 0 {
+			mask := escapeMask(s[i : i+8])
+			if mask == 0 {
 				i += 7
 				continue
 			}
-			i += bits.TrailingZeros64(odd) / 8
+			i += bits.TrailingZeros64(mask) / 8
 		}
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c == endsLines && isLineEnd(s[i:]) {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c == lineSeparatorByte && isLineSeparator(s[i:]) {
 			return i
 		}
 	}
 	return len(s)
 }
 
-// endsLines is the first byte of the line ends of JavaScript in UTF-8.
-const endsLines = 0xE2
+// lineSeparatorByte is the first byte of the line ends of JavaScript in UTF-8.
+const lineSeparatorByte = 0xE2
 
-func isLineEnd(s string) bool { return s[:3] == "\u2028" || s[:3] == "\u2029" }
+func isLineSeparator(s string) bool { return s[:3] == "\u2028" || s[:3] == "\u2029" }
 
-// oddBytes looks at eight bytes of UTF-8 at once. It returns 0 if each stands
+// escapeMask looks at eight bytes of UTF-8 at once. It returns 0 if each stands
 // for itself; else the lowest bit that it sets is the top bit of the first byte
 // that may have to be escaped. The bits above are not to be trusted: a byte is
 // tested by a subtraction from the whole word, which may borrow from the next
 // one (Warren, Hacker's Delight, section 6-1).
-func oddBytes(s string) uint64 {
+func escapeMask(s string) uint64 {
 	const each, top = 0x0101010101010101, 0x8080808080808080
 	w := binary.LittleEndian.Uint64([]byte(s))
-	quotes, backslashes, ends := w^'"'*each, w^'\\'*each, w^endsLines*each
+	quotes, backslashes, ends := w^'"'*each, w^'\\'*each, w^lineSeparatorByte*each
 	return ((w-' '*each)&^w | (quotes-each)&^quotes | (backslashes-each)&^backslashes | (ends-each)&^ends) & top
 }
 
-// escape appends the first character of s, which cannot stand for itself, and
+// appendEscaped appends the first character of s, which cannot stand for itself, and
 // returns its size.
-func escape(b []byte, s string) ([]byte, int) {
+func appendEscaped(b []byte, s string) ([]byte, int) {
 	const hex = "0123456789abcdef"
 	switch c := s[0]; c {
 	case '"', '\\':
@@ -77,7 +77,7 @@ func escape(b []byte, s string) ([]byte, int) {
 		return append(b, `\r`...), 1
 	case '\t':
 		return append(b, `\t`...), 1
-	case endsLines:
+	case lineSeparatorByte:
 		return append(b, '\\', 'u', '2', '0', '2', hex[s[2]&15]), 3
 	default:
 		return append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15]), 1

@@ -14,20 +14,20 @@ import (
 // A Call is what travels with an operation beside its fields. A door fills the
 // first part; Run fills the second.
 type Call struct {
-	Door           string          // "rest", "mcp", "command": for the log
-	Proof          string          // the credential itself: a key, a token, a cookie's secret
-	Kind           loci.Credential // how the proof came: a cookie, or anything else a bearer
-	Actor          string          // of the actor header: "" or "agent"
-	AgentID        bool            // the client sent an agent id, which only the server gives
-	Foreign        bool            // a browser sent it from another origin
-	Address        string          // of the peer
-	RequestID      string
-	IdempotencyKey string
-	Keys           int // how many keys were sent: one may be empty, and of several none counts
-	IfMatch        string
-	Again          bool // a door asks once more for what is one call to its client: it counts once
+	Transport           string              // "rest", "mcp", "command": for the log
+	Credential          string              // the credential itself: a key, a token, a cookie's secret
+	CredentialKind      loci.CredentialKind // how the proof came: a cookie, or anything else a bearer
+	ActorHeader         string              // of the actor header: "" or "agent"
+	AgentIDSent         bool                // the client sent an agent id, which only the server gives
+	CrossOrigin         bool                // a browser sent it from another origin
+	Address             string              // of the peer
+	RequestID           string
+	IdempotencyKey      string
+	IdempotencyKeyCount int // how many keys were sent: one may be empty, and of several none counts
+	IfMatch             string
+	Continuation        bool // a door asks once more for what is one call to its client: it counts once
 
-	Charged bool // the rate was charged for the message that the call came in
+	RateCharged bool // the rate was charged for the message that the call came in
 
 	UserID   string // of the caller, once the credential is known
 	Quota    *Quota // of the caller's plan, once the credential is known
@@ -49,11 +49,11 @@ type Host struct {
 	Admit func(ctx context.Context, o *Op, c *Call) (*loci.Actor, error)
 	// Charge adds to the rate what a call costs beyond one; it may be nil. It
 	// refuses nothing: calls that come later wait for it.
-	Charge func(ctx context.Context, who *loci.Actor, more int)
+	Charge func(ctx context.Context, actor *loci.Actor, more int)
 	// Log gets one line for each call, without contents.
 	Log *slog.Logger
-	// Seen is told of each call that has ended, for metrics; it may be nil.
-	Seen func(o *Op, c *Call, code loci.Code, took time.Duration)
+	// Observe is told of each call that has ended, for metrics; it may be nil.
+	Observe func(o *Op, c *Call, code loci.Code, elapsed time.Duration)
 }
 
 // Run is the one way in. Every door ends here, so every rule that holds for
@@ -62,20 +62,20 @@ type Host struct {
 // role, idempotency and state. args is called once the caller is admitted, so
 // that nobody else's body is read.
 func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error)) (out any, err error) {
-	began := time.Now()
-	var who *loci.Actor
+	start := time.Now()
+	var actor *loci.Actor
 	var in any
 	defer func() {
 		if r := recover(); r != nil {
-			err = &loci.Error{Code: loci.InternalError, Message: loci.InternalError.Hint(), Err: fmt.Errorf("panic: %v\n%s", r, debug.Stack())}
+			err = &loci.Error{Code: loci.CodeInternalError, Message: loci.CodeInternalError.Hint(), Err: fmt.Errorf("panic: %v\n%s", r, debug.Stack())}
 		}
-		h.note(ctx, ended{o, c, who, in, out, err, began})
+		h.logCall(ctx, callRecord{o, c, actor, in, out, err, start})
 	}()
-	if who, err = h.Admit(ctx, o, c); err != nil {
+	if actor, err = h.Admit(ctx, o, c); err != nil {
 		return nil, err
 	}
-	c.UserID = who.UserID
-	if err := c.permits(o, who); err != nil {
+	c.UserID = actor.UserID
+	if err := c.authorize(o, actor); err != nil {
 		return nil, err
 	}
 	a, err := args()
@@ -85,69 +85,69 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 	if in, err = o.decode(a); err != nil {
 		return nil, err
 	}
-	if w, ok := in.(weighted); ok && h.Charge != nil && !c.Again {
+	if w, ok := in.(coster); ok && h.Charge != nil && !c.Continuation {
 		if cost := w.Cost(); cost > 1 {
-			h.Charge(ctx, who, cost-1)
+			h.Charge(ctx, actor, cost-1)
 		}
 	}
-	if err := c.once(o, who, in); err != nil {
+	if err := c.bindIdempotencyKey(o, actor, in); err != nil {
 		return nil, err
 	}
-	out, err = o.run(ctx, h.Service, who, in)
-	c.Replayed = who.Once != nil && who.Once.Replayed
+	out, err = o.run(ctx, h.Service, actor, in)
+	c.Replayed = actor.Idempotency != nil && actor.Idempotency.Replayed
 	if tagged, ok := out.(Tagged); ok && err == nil {
 		c.ETag = tagged.ETag()
 	}
 	return out, err
 }
 
-// A weighted input says how many calls of the rate it counts as.
-type weighted interface{ Cost() int }
+// A coster input says how many calls of the rate it counts as.
+type coster interface{ Cost() int }
 
-// permits checks what of the call is neither credential nor field.
-func (c *Call) permits(o *Op, who *loci.Actor) error {
+// authorize checks what of the call is neither credential nor field.
+func (c *Call) authorize(o *Op, actor *loci.Actor) error {
 	switch {
-	case c.Foreign && (o.Reach == Browser || who.Credential == loci.CookieCredential):
-		return loci.Fail(loci.Forbidden, "A page of another origin cannot do this with a cookie: use an API key.")
-	case c.AgentID:
-		return bad("an agent id is given by the server: leave X-Loci-Agent-Id out")
-	case c.Actor != "" && c.Actor != "agent":
-		return bad("the actor header must be agent")
-	case c.Keys > 1 && o.keyed():
-		return bad("Idempotency-Key is given twice")
-	case o.Access == Person && !who.Person():
-		return loci.Fail(loci.InsufficientScope, "This needs an API key or a sign-in: a token cannot widen its own reach.")
-	case o.Access == Agent && (c.Actor != "agent" || who.Credential != loci.KeyCredential):
-		return loci.Fail(loci.Forbidden, "This is for agents: send X-Loci-Actor: agent with an API key.")
+	case c.CrossOrigin && (o.Exposure == BrowserOnly || actor.CredentialKind == loci.CredentialCookie):
+		return loci.NewError(loci.CodeForbidden, "A page of another origin cannot do this with a cookie: use an API key.")
+	case c.AgentIDSent:
+		return invalidf("an agent id is given by the server: leave X-Loci-Agent-Id out")
+	case c.ActorHeader != "" && c.ActorHeader != "agent":
+		return invalidf("the actor header must be agent")
+	case c.IdempotencyKeyCount > 1 && o.acceptsIdempotencyKey():
+		return invalidf("Idempotency-Key is given twice")
+	case o.Access == Person && !actor.IsPerson():
+		return loci.NewError(loci.CodeInsufficientScope, "This needs an API key or a sign-in: a token cannot widen its own reach.")
+	case o.Access == Agent && (c.ActorHeader != "agent" || actor.CredentialKind != loci.CredentialKey):
+		return loci.NewError(loci.CodeForbidden, "This is for agents: send X-Loci-Actor: agent with an API key.")
 	}
-	who.Agent, who.RequestID, who.IfMatch, who.Address = c.Actor == "agent", c.RequestID, c.IfMatch, c.Address
+	actor.IsAgent, actor.RequestID, actor.IfMatch, actor.ClientAddress = c.ActorHeader == "agent", c.RequestID, c.IfMatch, c.Address
 	return nil
 }
 
-// keyed reports whether an Idempotency-Key counts.
-func (o *Op) keyed() bool { return o.Method == "POST" && o.Access != Public }
+// acceptsIdempotencyKey reports whether an Idempotency-Key counts.
+func (o *Op) acceptsIdempotencyKey() bool { return o.Method == "POST" && o.Access != Public }
 
-// once ties the call to its Idempotency-Key, if it is one that counts.
-func (c *Call) once(o *Op, who *loci.Actor, in any) error {
-	if c.IdempotencyKey == "" && c.Keys == 0 || !o.keyed() {
+// bindIdempotencyKey ties the call to its Idempotency-Key, if it is one that counts.
+func (c *Call) bindIdempotencyKey(o *Op, actor *loci.Actor, in any) error {
+	if c.IdempotencyKey == "" && c.IdempotencyKeyCount == 0 || !o.acceptsIdempotencyKey() {
 		return nil
 	}
 	if n := len(c.IdempotencyKey); n < 1 || n > 200 {
-		return bad("Idempotency-Key must have 1 to 200 characters")
+		return invalidf("Idempotency-Key must have 1 to 200 characters")
 	}
 	for _, b := range []byte(c.IdempotencyKey) {
 		if b < ' ' || b > '~' {
-			return bad("Idempotency-Key must be printable ASCII")
+			return invalidf("Idempotency-Key must be printable ASCII")
 		}
 	}
 	canonical, err := marshal(in)
 	if err != nil {
 		return err
 	}
-	who.Once = &loci.Once{
-		Key:         c.IdempotencyKey,
-		Fingerprint: sha256.Sum256(append([]byte(o.Name+"\n"), canonical...)),
-		Seal:        sha256.Sum256([]byte("loci idempotency seal\n" + c.Proof)),
+	actor.Idempotency = &loci.Idempotency{
+		Key:           c.IdempotencyKey,
+		Fingerprint:   sha256.Sum256(append([]byte(o.Name+"\n"), canonical...)),
+		EncryptionKey: sha256.Sum256([]byte("loci idempotency seal\n" + c.Credential)),
 	}
 	return nil
 }

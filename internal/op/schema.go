@@ -9,80 +9,80 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// schemas turns Go types into JSON Schema 2020-12 by a library, and tells it
+// schemaCache turns Go types into JSON Schema 2020-12 by a library, and tells it
 // what a Go type cannot say of itself: the rules. A schema of a struct has the
 // type's name as its title; the OpenAPI document lists it under that name.
-type schemas struct {
+type schemaCache struct {
 	sync.Mutex
-	known map[reflect.Type]*jsonschema.Schema
+	byType map[reflect.Type]*jsonschema.Schema
 }
 
-// of returns the schema of t, and makes those of the types within first.
-func (s *schemas) of(t reflect.Type) *jsonschema.Schema {
-	if s.known == nil {
-		s.known = map[reflect.Type]*jsonschema.Schema{timeType: {Type: "string", Format: "date-time"}}
+// schemaOf returns the schema of t, and makes those of the types within first.
+func (s *schemaCache) schemaOf(t reflect.Type) *jsonschema.Schema {
+	if s.byType == nil {
+		s.byType = map[reflect.Type]*jsonschema.Schema{timeType: {Type: "string", Format: "date-time"}}
 	}
-	if have := s.known[t]; have != nil {
-		return have.CloneSchemas()
+	if cached := s.byType[t]; cached != nil {
+		return cached.CloneSchemas()
 	}
 	switch t.Kind() {
 	case reflect.Pointer:
-		return s.of(t.Elem())
+		return s.schemaOf(t.Elem())
 	case reflect.Slice:
-		s.of(t.Elem())
+		s.schemaOf(t.Elem())
 	case reflect.Struct:
 		for i := range t.NumField() {
 			if f := t.Field(i); f.IsExported() {
-				s.of(f.Type)
+				s.schemaOf(f.Type)
 			}
 		}
 	}
-	made, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: s.within(t)})
+	made, err := jsonschema.ForType(t, &jsonschema.ForOptions{TypeSchemas: s.memberSchemas(t)})
 	if err != nil {
 		panic("op: " + err.Error())
 	}
-	tidy(made)
-	if r, ok := reflect.Zero(t).Interface().(ruled); ok {
-		apply(made, r.Rule())
+	dropNull(made)
+	if r, ok := reflect.Zero(t).Interface().(ruleProvider); ok {
+		applyRule(made, r.Rule())
 	}
 	if t.Kind() == reflect.Struct {
 		made.Title = t.Name()
 	}
 	if t.Name() != "" && t.PkgPath() != "" {
-		s.known[t] = made
+		s.byType[t] = made
 	}
 	return made.CloneSchemas()
 }
 
-// within returns the known schemas of what t holds, and no others: the library
+// memberSchemas returns the known schemas of what t holds, and no others: the library
 // copies all that it is given. It walks through an embedded struct itself and
 // wants no schema of it.
-func (s *schemas) within(t reflect.Type) map[reflect.Type]*jsonschema.Schema {
-	held := map[reflect.Type]*jsonschema.Schema{}
-	hold := func(t reflect.Type) {
+func (s *schemaCache) memberSchemas(t reflect.Type) map[reflect.Type]*jsonschema.Schema {
+	members := map[reflect.Type]*jsonschema.Schema{}
+	addMember := func(t reflect.Type) {
 		for t.Name() == "" && (t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice) {
 			t = t.Elem()
 		}
-		if have := s.known[t]; have != nil {
-			held[t] = have
+		if cached := s.byType[t]; cached != nil {
+			members[t] = cached
 		}
 	}
 	switch t.Kind() {
 	case reflect.Slice:
-		hold(t.Elem())
+		addMember(t.Elem())
 	case reflect.Struct:
 		for _, f := range reflect.VisibleFields(t) {
 			if !f.Anonymous {
-				hold(f.Type)
+				addMember(f.Type)
 			}
 		}
 	}
-	return held
+	return members
 }
 
-// input returns the schema of an operation's input.
-func (s *schemas) input(p *plan) *jsonschema.Schema {
-	made := s.of(p.typ)
+// inputSchema returns the schema of an operation's input.
+func (s *schemaCache) inputSchema(p *inputSpec) *jsonschema.Schema {
+	made := s.schemaOf(p.typ)
 	for i := range p.fields {
 		if f := &p.fields[i]; f.description != "" {
 			made.Properties[f.name].Description = f.description
@@ -95,10 +95,10 @@ func (s *schemas) input(p *plan) *jsonschema.Schema {
 	return made
 }
 
-// output returns the schema of an operation's output: with ok: true, and open
+// outputSchema returns the schema of an operation's output: with ok: true, and open
 // to fields that are not named yet, for clients must bear additions.
-func (s *schemas) output(t reflect.Type) *jsonschema.Schema {
-	made := unlock(s.of(t))
+func (s *schemaCache) outputSchema(t reflect.Type) *jsonschema.Schema {
+	made := allowAdditional(s.schemaOf(t))
 	made.Title = ""
 	if made.Properties == nil {
 		made.Properties = map[string]*jsonschema.Schema{}
@@ -109,45 +109,45 @@ func (s *schemas) output(t reflect.Type) *jsonschema.Schema {
 	return made
 }
 
-// tidy takes back the null that the library gives to a slice or a pointer: a
+// dropNull takes back the null that the library gives to a slice or a pointer: a
 // field of ours is there or absent, and a list is never null.
-func tidy(s *jsonschema.Schema) {
+func dropNull(s *jsonschema.Schema) {
 	if s == nil {
 		return
 	}
 	if len(s.Types) == 2 && s.Types[0] == "null" {
 		s.Type, s.Types = s.Types[1], nil
 	}
-	tidy(s.Items)
+	dropNull(s.Items)
 	for _, p := range s.Properties {
-		tidy(p)
+		dropNull(p)
 	}
 }
 
-func unlock(s *jsonschema.Schema) *jsonschema.Schema {
+func allowAdditional(s *jsonschema.Schema) *jsonschema.Schema {
 	if s == nil {
 		return nil
 	}
 	c := s.CloneSchemas()
 	c.AdditionalProperties = nil
-	c.Items = unlock(c.Items)
+	c.Items = allowAdditional(c.Items)
 	for name, p := range c.Properties {
-		c.Properties[name] = unlock(p)
+		c.Properties[name] = allowAdditional(p)
 	}
 	return c
 }
 
-// apply writes a rule into a schema. What is measured after trimming has no
+// applyRule writes a rule into a schema. What is measured after trimming has no
 // upper bound there: JSON Schema cannot trim.
-func apply(s *jsonschema.Schema, r loci.Rule) {
+func applyRule(s *jsonschema.Schema, r loci.Rule) {
 	for _, w := range r.Enum {
 		s.Enum = append(s.Enum, w)
 	}
 	if r.Max > 0 {
 		s.Minimum, s.Maximum = jsonschema.Ptr(float64(r.Min)), jsonschema.Ptr(float64(r.Max))
 	}
-	s.MinLength, s.MinItems, s.MaxItems = positive(r.MinLength), positive(r.MinItems), positive(r.MaxItems)
-	if s.MaxLength = positive(max(r.MaxLength, r.MaxBytes)); r.Trim {
+	s.MinLength, s.MinItems, s.MaxItems = positiveOrNil(r.MinLength), positiveOrNil(r.MinItems), positiveOrNil(r.MaxItems)
+	if s.MaxLength = positiveOrNil(max(r.MaxLength, r.MaxBytes)); r.Trim {
 		s.MaxLength, s.Pattern = nil, `\S`
 	}
 	if r.Null {
@@ -166,7 +166,7 @@ func apply(s *jsonschema.Schema, r loci.Rule) {
 	s.Format, s.Description = r.Format, r.Description
 }
 
-func positive(n int) *int {
+func positiveOrNil(n int) *int {
 	if n <= 0 {
 		return nil
 	}

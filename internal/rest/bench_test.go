@@ -80,65 +80,65 @@ func repeat(address string, request []byte, n int) error {
 	return nil
 }
 
-// A librarian stores nothing: what is measured is the way in and out.
-type librarian struct{}
+// A benchService stores nothing: what is measured is the way in and out.
+type benchService struct{}
 
 var stored = loci.Memory{
 	ID: loci.NewID(time.Now()), WorkspaceID: loci.NewID(time.Now()), AtlasID: loci.NewID(time.Now()), Title: "Choose the driver",
-	Content: text700, Type: loci.Decision, Tags: []string{"database", "driver"}, Status: loci.Active, Version: 3,
-	CreatedBy: loci.NewID(time.Now()), CreatedAt: loci.At(time.Now()), UpdatedAt: loci.At(time.Now()),
+	Content: text700, Type: loci.TypeDecision, Tags: []string{"database", "driver"}, Status: loci.MemoryActive, Version: 3,
+	CreatedBy: loci.NewID(time.Now()), CreatedAt: loci.TimeOf(time.Now()), UpdatedAt: loci.TimeOf(time.Now()),
 }
 
 var text700 = strings.Repeat("The driver with cgo is twice as fast. ", 19)[:700]
 
-func (librarian) Get(context.Context, *loci.Actor, loci.GetMemory) (loci.MemoryDetail, error) {
+func (benchService) Get(context.Context, *loci.Actor, loci.GetMemory) (loci.MemoryDetail, error) {
 	return loci.MemoryDetail{Memory: stored, Attachments: []loci.Attachment{}}, nil
 }
 
-func (librarian) Create(_ context.Context, _ *loci.Actor, in loci.CreateMemory) (loci.CreatedMemory, error) {
+func (benchService) Create(_ context.Context, _ *loci.Actor, in loci.CreateMemory) (loci.CreatedMemory, error) {
 	m := stored
 	m.Content = string(in.Content)
 	return loci.CreatedMemory{Memory: loci.NewMemory{Memory: m, Routing: loci.Routing{Matched: []string{}}}}, nil
 }
 
-func library() http.Handler {
+func benchHandler() http.Handler {
 	t := &op.Table{}
-	op.Add(t, "memory.get", "GET /v1/memories/{memoryId}", "Read.", op.Account, op.Core, librarian.Get)
-	op.Add(t, "memory.create", "POST /v1/memories", "Make.", op.Account, op.Core, librarian.Create)
+	op.Add(t, "memory.get", "GET /v1/memories/{memoryId}", "Read.", op.Account, op.ToolCore, benchService.Get)
+	op.Add(t, "memory.create", "POST /v1/memories", "Make.", op.Account, op.ToolCore, benchService.Create)
 	quiet := slog.New(slog.DiscardHandler)
 	return rest.New(rest.Options{Table: t, Log: quiet, Host: &op.Host{
-		Service: librarian{}, Log: quiet,
+		Service: benchService{}, Log: quiet,
 		Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*loci.Actor, error) {
 			c.Quota = &op.Quota{Limit: loci.Unlimited, Remaining: loci.Unlimited - 1, Reset: time.Hour}
-			return &loci.Actor{UserID: "ann", Credential: loci.KeyCredential}, nil
+			return &loci.Actor{UserID: "ann", CredentialKind: loci.CredentialKey}, nil
 		},
 	}})
 }
 
-func empty(w http.ResponseWriter, _ *http.Request) {
+func emptyHandler(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	io.WriteString(w, `{"ok":true}`)
 }
 
-// BenchmarkDoorOverAnEmptyHandler compares the CPU of the server, in user and
+// BenchmarkHandlerOverEmptyHandler compares the CPU of the server, in user and
 // system time, with that of a handler that does nothing. One iteration is one
 // round of every case; the medians are reported.
-func BenchmarkDoorOverAnEmptyHandler(b *testing.B) {
+func BenchmarkHandlerOverEmptyHandler(b *testing.B) {
 	head := " HTTP/1.1\r\nHost: loci.test\r\nUser-Agent: bench\r\nAccept: */*\r\nAuthorization: Bearer loci_live_" + strings.Repeat("a", 43) + "\r\n"
 	get := "GET /v1/memories/" + stored.ID + head + "\r\n"
 	body := `{"content":"` + text700 + `","title":"Choose the driver","type":"decision","tags":["database","driver"]}`
 	post := "POST /v1/memories" + head + "Content-Type: application/json\r\nContent-Length: " + itoa(len(body)) + "\r\n\r\n" + body
-	door, floor := httptest.NewServer(library()), httptest.NewServer(http.HandlerFunc(empty))
-	defer door.Close()
+	server, floor := httptest.NewServer(benchHandler()), httptest.NewServer(http.HandlerFunc(emptyHandler))
+	defer server.Close()
 	defer floor.Close()
 	cases := []struct {
 		name, url, request string
 		spent              []float64
-	}{{"get-floor", floor.URL, get, nil}, {"get", door.URL, get, nil}, {"post-floor", floor.URL, post, nil}, {"post", door.URL, post, nil}}
+	}{{"get-floor", floor.URL, get, nil}, {"get", server.URL, get, nil}, {"post-floor", floor.URL, post, nil}, {"post", server.URL, post, nil}}
 	for b.Loop() {
 		for i := range cases {
 			c := &cases[i]
-			c.spent = append(c.spent, spend(b, c.url, c.request))
+			c.spent = append(c.spent, cpuPerRequest(b, c.url, c.request))
 		}
 	}
 	for i := range cases {
@@ -151,8 +151,8 @@ func BenchmarkDoorOverAnEmptyHandler(b *testing.B) {
 
 func median(sorted []float64) float64 { return sorted[len(sorted)/2] }
 
-// spend returns the microseconds of CPU that this process spends on one request.
-func spend(b *testing.B, url, request string) float64 {
+// cpuPerRequest returns the microseconds of CPU that this process spends on one request.
+func cpuPerRequest(b *testing.B, url, request string) float64 {
 	const n = 1000
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), clientVariable+"="+strings.TrimPrefix(url, "http://")+" "+itoa(n))

@@ -23,17 +23,17 @@ import (
 var pageFiles embed.FS
 
 var (
-	pages      = template.Must(template.ParseFS(pageFiles, "page/*.html"))
-	pageStyle  = pageText("page/page.css")
-	pageScript = pageText("page/page.js")
-	// pagePolicy allows a page its own style and script, by their hashes, and forms
+	pageTemplates = template.Must(template.ParseFS(pageFiles, "page/*.html"))
+	pageStyle     = readPageFile("page/page.css")
+	pageScript    = readPageFile("page/page.js")
+	// pageCSP allows a page its own style and script, by their hashes, and forms
 	// that this server takes; nothing else.
-	pagePolicy = []string{"default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; img-src data:" +
-		"; style-src " + hashOf(pageStyle) + "; script-src " + hashOf(pageScript)}
-	typeHTML = []string{"text/html; charset=utf-8"}
+	pageCSP = []string{"default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; img-src data:" +
+		"; style-src " + cspHash(pageStyle) + "; script-src " + cspHash(pageScript)}
+	contentTypeHTML = []string{"text/html; charset=utf-8"}
 	// A page sends its address to no other site. To its own it does: a browser
 	// that sends no referrer at all sends forms with the Origin null.
-	ownReferrer = []string{"same-origin"}
+	referrerPolicy = []string{"same-origin"}
 )
 
 // Pages are what the pages for people need beside the operations.
@@ -46,29 +46,29 @@ type Pages interface {
 		t loci.InvitationToken) (i loci.Invitation, inviter string, err error)
 }
 
-// A view is what a page shows.
-type view struct {
-	Base  string // address of the server
-	Plain bool   // the connection is not encrypted
-	User  string // address of the signed-in person, empty for nobody
-	Alert string // what went wrong
-	Once  string // idempotency key of a form
-	Next  string // path to go on to
+// A pageData is what a page shows.
+type pageData struct {
+	Base           string // address of the server
+	Insecure       bool   // the connection is not encrypted
+	User           string // address of the signed-in person, empty for nobody
+	Alert          string // what went wrong
+	IdempotencyKey string // idempotency key of a form
+	Next           string // path to go on to
 
 	Valid              bool // of a setup link
 	Token, Email, Name string
 	Key                string // a new API key
-	Invite             invitation
+	Invite             invitationData
 	Answered           *answered // the invitation that was answered just now, or nil
 }
 
 // Style is the one style sheet of all pages.
-func (view) Style() template.CSS { return template.CSS(pageStyle) }
+func (pageData) Style() template.CSS { return template.CSS(pageStyle) }
 
 // Script is the one script of all pages. They work without it.
-func (view) Script() template.JS { return template.JS(pageScript) }
+func (pageData) Script() template.JS { return template.JS(pageScript) }
 
-func pageText(name string) string {
+func readPageFile(name string) string {
 	b, err := pageFiles.ReadFile(name)
 	if err != nil {
 		panic(err)
@@ -76,47 +76,47 @@ func pageText(name string) string {
 	return string(b)
 }
 
-func hashOf(s string) string {
+func cspHash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// view returns what every page shows.
-func (d *door) view(r *http.Request, who loci.User) view {
-	return view{Base: d.base(r), Plain: !d.secure(r), User: who.Email, Once: loci.NewSecret()}
+// newPageData returns what every page shows.
+func (d *handler) newPageData(r *http.Request, user loci.User) pageData {
+	return pageData{Base: d.baseURL(r), Insecure: !d.isSecure(r), User: user.Email, IdempotencyKey: loci.NewSecret()}
 }
 
-// show writes a page. err is what went wrong, or nil.
-func (d *door) show(w http.ResponseWriter, name string, v view, err error) {
+// renderPage writes a page. err is what went wrong, or nil.
+func (d *handler) renderPage(w http.ResponseWriter, name string, v pageData, err error) {
 	status := http.StatusOK
 	h := w.Header()
 	if err != nil {
 		e := loci.AsError(err)
 		status, v.Alert = e.Code.Status(), e.Message
-		if e.Code == loci.RateLimited && e.Retry > 0 {
-			v.Alert = "There were too many attempts. Try again in " + e.Retry.Round(time.Second).String() + "."
+		if e.Code == loci.CodeRateLimited && e.RetryAfter > 0 {
+			v.Alert = "There were too many attempts. Try again in " + e.RetryAfter.Round(time.Second).String() + "."
 		}
-		if wait := patience(e, nil); wait > 0 {
-			h["Retry-After"] = []string{strconv.FormatInt(wholeSeconds(wait), 10)}
+		if wait := retryAfter(e, nil); wait > 0 {
+			h["Retry-After"] = []string{strconv.FormatInt(ceilSeconds(wait), 10)}
 		}
 		if status == http.StatusUnauthorized {
-			h["Www-Authenticate"] = challenge
+			h["Www-Authenticate"] = bearerChallenge
 		}
 	}
 	var b bytes.Buffer
-	if err := pages.ExecuteTemplate(&b, name, v); err != nil {
+	if err := pageTemplates.ExecuteTemplate(&b, name, v); err != nil {
 		panic(err) // the templates are fixed, and tests render them
 	}
-	h["Content-Type"] = typeHTML
-	h["Content-Security-Policy"] = pagePolicy
-	h["Referrer-Policy"] = ownReferrer
+	h["Content-Type"] = contentTypeHTML
+	h["Content-Security-Policy"] = pageCSP
+	h["Referrer-Policy"] = referrerPolicy
 	h["X-Frame-Options"] = []string{"DENY"}
 	w.WriteHeader(status)
 	w.Write(b.Bytes())
 }
 
-// perform runs an operation for a page.
-func (d *door) perform(r *http.Request, c *op.Call, name string, in any) (any, error) {
+// runOp runs an operation for a page.
+func (d *handler) runOp(r *http.Request, c *op.Call, name string, in any) (any, error) {
 	body, err := json.Marshal(in)
 	if err != nil {
 		return nil, err
@@ -124,50 +124,50 @@ func (d *door) perform(r *http.Request, c *op.Call, name string, in any) (any, e
 	return d.Host.Run(r.Context(), d.Table.Op(name), c, func() (op.Args, error) { return op.Args{JSON: body}, nil })
 }
 
-// visitor returns the call of a page's request, and the person who is signed in. A
+// pageCall returns the call of a page's request, and the person who is signed in. A
 // page takes no other credential than the cookie: without it the person has no id.
-func (d *door) visitor(w http.ResponseWriter, r *http.Request) (c *op.Call, who loci.User, err error) {
-	c = d.call(w, r)
-	c.Door, c.IdempotencyKey, c.Keys = "page", "", 0
-	if c.Kind != loci.CookieCredential {
-		c.Proof = ""
-		return c, who, nil
+func (d *handler) pageCall(w http.ResponseWriter, r *http.Request) (c *op.Call, user loci.User, err error) {
+	c = d.newCall(w, r)
+	c.Transport, c.IdempotencyKey, c.IdempotencyKeyCount = "page", "", 0
+	if c.CredentialKind != loci.CredentialCookie {
+		c.Credential = ""
+		return c, user, nil
 	}
-	out, err := d.perform(r, c, "account.me", loci.Nothing{})
-	if loci.Is(err, loci.InvalidKey) || loci.Is(err, loci.Revoked) {
-		c.Proof, c.Kind = "", ""
-		return c, who, nil
+	out, err := d.runOp(r, c, "account.me", loci.Empty{})
+	if loci.Is(err, loci.CodeInvalidKey) || loci.Is(err, loci.CodeRevoked) {
+		c.Credential, c.CredentialKind = "", ""
+		return c, user, nil
 	}
 	if err != nil {
-		return c, who, err
+		return c, user, err
 	}
 	return c, out.(loci.OneUser).User, nil
 }
 
-// signIn gives the browser the cookie of a new sign-in, and the call its proof.
-func (d *door) signIn(w http.ResponseWriter, r *http.Request, c *op.Call, out any) {
-	s := out.(cookied).Cookie()
-	http.SetCookie(w, d.cookie(r, s))
-	c.Proof, c.Kind = s.Secret, loci.CookieCredential
+// startSession gives the browser the cookie of a new sign-in, and the call its proof.
+func (d *handler) startSession(w http.ResponseWriter, r *http.Request, c *op.Call, out any) {
+	s := out.(cookieSetter).Cookie()
+	http.SetCookie(w, d.newCookie(r, s))
+	c.Credential, c.CredentialKind = s.Secret, loci.CredentialCookie
 }
 
 // maxForm is the most bytes that a form of a page has.
 const maxForm = 64 << 10
 
-// form returns the fields of the form that a page sent.
-func form(w http.ResponseWriter, r *http.Request) (url.Values, error) {
+// parseForm returns the fields of the form that a page sent.
+func parseForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/x-www-form-urlencoded" {
-		return nil, loci.Fail(loci.UnsupportedMediaType, "This address takes the form of its page.")
+		return nil, loci.NewError(loci.CodeUnsupportedMediaType, "This address takes the form of its page.")
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
-		return nil, loci.Fail(loci.InvalidQuery, "The form could not be read: send it again.")
+		return nil, loci.NewError(loci.CodeInvalidQuery, "The form could not be read: send it again.")
 	}
 	for _, values := range r.PostForm {
 		for _, v := range values {
 			if !utf8.ValidString(v) {
-				return nil, loci.Fail(loci.InvalidQuery, "The form holds what is no text.")
+				return nil, loci.NewError(loci.CodeInvalidQuery, "The form holds what is no text.")
 			}
 		}
 	}
@@ -176,22 +176,22 @@ func form(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 
 // submitted returns the form that a page sent, its call, and the person who is signed
 // in.
-func (d *door) submitted(w http.ResponseWriter, r *http.Request) (f url.Values, c *op.Call, who loci.User, err error) {
-	if f, err = form(w, r); err != nil {
-		return nil, nil, who, err
+func (d *handler) submitted(w http.ResponseWriter, r *http.Request) (f url.Values, c *op.Call, user loci.User, err error) {
+	if f, err = parseForm(w, r); err != nil {
+		return nil, nil, user, err
 	}
-	c, who, err = d.visitor(w, r)
-	return f, c, who, err
+	c, user, err = d.pageCall(w, r)
+	return f, c, user, err
 }
 
-// forward leads a browser on to another page.
-func forward(w http.ResponseWriter, r *http.Request, path string) {
+// redirect leads a browser on to another page.
+func redirect(w http.ResponseWriter, r *http.Request, path string) {
 	http.Redirect(w, r, path, http.StatusSeeOther)
 }
 
-// ownPath returns the path of a page to go on to after a sign-in. Any other address
+// safeRedirectPath returns the path of a page to go on to after a sign-in. Any other address
 // becomes the start page.
-func ownPath(next string) string {
+func safeRedirectPath(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.Path != "/invite" {
 		return "/"

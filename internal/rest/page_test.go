@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-func TestPagesRunNothingButTheirOwn(t *testing.T) {
+func TestPagePolicyAllowsOnlyOwnScript(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
 	parts := regexp.MustCompile(`(?s)<(style|script)>(.*?)</(style|script)>`)
 	for path, status := range map[string]int{"/": 200, "/signin": 200, "/setup?token=abc-1_2": 200, "/setup": 404,
 		"/setup?token=abc": 404, "/invite": 404, "/invite?id=1&token=abc": 200} {
-		got := ask(t, url, "GET "+path+"\nAccept: text/html,application/xhtml+xml,*/*;q=0.8")
+		got := roundTrip(t, url, "GET "+path+"\nAccept: text/html,application/xhtml+xml,*/*;q=0.8")
 		policy := got.Header.Get("Content-Security-Policy")
 		if got.StatusCode != status || got.Header.Get("Content-Type") != "text/html; charset=utf-8" ||
 			got.Header.Get("Referrer-Policy") != "same-origin" ||
@@ -34,15 +34,15 @@ func TestPagesRunNothingButTheirOwn(t *testing.T) {
 	}
 }
 
-func TestSetupPageSaysAtOnceThatItsTokenIsNoGood(t *testing.T) {
+func TestSetupPageRejectsInvalidToken(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
-	if got := ask(t, url, "GET /setup?token=abc-1_2").text; !strings.Contains(got, `name="token" value="abc-1_2"`) ||
+	if got := roundTrip(t, url, "GET /setup?token=abc-1_2").text; !strings.Contains(got, `name="token" value="abc-1_2"`) ||
 		strings.Contains(got, `<p role="alert"`) {
 		t.Errorf("a good token: %s", got)
 	}
 	for _, token := range []string{"used", "", `%22%3E%3Cscript%3Ealert(1)%3C/script%3E`} {
-		got := ask(t, url, "GET /setup?token="+token)
+		got := roundTrip(t, url, "GET /setup?token="+token)
 		if got.StatusCode != 404 || !strings.Contains(got.text, "does not work") ||
 			strings.Contains(got.text, "<input") || strings.Contains(got.text, "<script>alert") {
 			t.Errorf("token %q: %d %s", token, got.StatusCode, got.text)
@@ -50,50 +50,50 @@ func TestSetupPageSaysAtOnceThatItsTokenIsNoGood(t *testing.T) {
 	}
 }
 
-func TestStartPageIsForBrowsersAlone(t *testing.T) {
+func TestHomePageIsNotFoundWhenHTMLIsNotAccepted(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
 	for _, accept := range []string{"", "\nAccept: */*", "\nAccept: application/json"} {
-		got := ask(t, url, "GET /"+accept)
+		got := roundTrip(t, url, "GET /"+accept)
 		if got.StatusCode != 404 || got.code(t) != "not_found" {
 			t.Errorf("%q: %d %s", accept, got.StatusCode, got.text)
 		}
 	}
-	got := ask(t, url, "GET /\nAccept: text/html")
+	got := roundTrip(t, url, "GET /\nAccept: text/html")
 	for _, want := range []string{`href="/signin"`, "/openapi.json", "https://loci.example.org/mcp"} {
 		if got.StatusCode != 200 || !strings.Contains(got.text, want) {
 			t.Errorf("no %q: %d %s", want, got.StatusCode, got.text)
 		}
 	}
-	if got := ask(t, url, "POST /\nContent-Length: 0"); got.StatusCode != 405 ||
+	if got := roundTrip(t, url, "POST /\nContent-Length: 0"); got.StatusCode != 405 ||
 		got.Header.Get("Allow") != "GET, HEAD" {
 		t.Errorf("POST /: %d %v", got.StatusCode, got.Header)
 	}
 }
 
-const form = "\nContent-Type: application/x-www-form-urlencoded"
+const formHeader = "\nContent-Type: application/x-www-form-urlencoded"
 
-func TestPagesTakeOnlyTheirOwnForms(t *testing.T) {
+func TestPagesRejectOtherContentTypesAndOrigins(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
 	for send, status := range map[string]int{
-		"POST /signin" + jsonish + "\n\n{}":                                                415,
-		"POST /key" + form + "\n\nname=" + strings.Repeat("x", 70_000):                     400,
-		"POST /signout" + form + "\n\nnext=%ff":                                            400,
-		"POST /signin" + form + "\nOrigin: https://evil.example\n\nemail=a@b.c&password=x": 403,
-		"POST /signin" + form + "\nOrigin: null\n\nemail=a@b.c&password=x":                 403,
-		"POST /signin" + form + "\nSec-Fetch-Site: cross-site\n\nemail=a@b.c&password=x":   403,
+		"POST /signin" + jsonHeader + "\n\n{}":                                                   415,
+		"POST /key" + formHeader + "\n\nname=" + strings.Repeat("x", 70_000):                     400,
+		"POST /signout" + formHeader + "\n\nnext=%ff":                                            400,
+		"POST /signin" + formHeader + "\nOrigin: https://evil.example\n\nemail=a@b.c&password=x": 403,
+		"POST /signin" + formHeader + "\nOrigin: null\n\nemail=a@b.c&password=x":                 403,
+		"POST /signin" + formHeader + "\nSec-Fetch-Site: cross-site\n\nemail=a@b.c&password=x":   403,
 	} {
-		if got := ask(t, url, send); got.StatusCode != status || got.Header.Get("Set-Cookie") != "" {
+		if got := roundTrip(t, url, send); got.StatusCode != status || got.Header.Get("Set-Cookie") != "" {
 			t.Errorf("%.90s: %d, want %d", send, got.StatusCode, status)
 		}
 	}
 }
 
-func TestInvitationPageShowsNothingWithoutItsToken(t *testing.T) {
+func TestInvitationPageHidesInvitationWithoutToken(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
-	got := ask(t, url, "GET /invite?id=1&token=abc").text
+	got := roundTrip(t, url, "GET /invite?id=1&token=abc").text
 	for _, want := range []string{"<bdi>Ann</bdi> invites you to <bdi>&lt;Team&gt;</bdi>",
 		"<p><bdi>&lt;Team&gt;</bdi> is a workspace", "cid@example.com",
 		`href="/signin?next=%2Finvite%3Fid%3D1%26token%3Dabc&amp;email=cid%40example.com"`} {
@@ -102,18 +102,18 @@ func TestInvitationPageShowsNothingWithoutItsToken(t *testing.T) {
 		}
 	}
 	for _, query := range []string{"", "?id=1", "?id=1&token=abd", "?id=2&token=abc"} {
-		if got := ask(t, url, "GET /invite"+query); got.StatusCode != 404 || strings.Contains(got.text, "Team") ||
+		if got := roundTrip(t, url, "GET /invite"+query); got.StatusCode != 404 || strings.Contains(got.text, "Team") ||
 			strings.Contains(got.text, "cid@") || !strings.Contains(got.text, "There is no invitation here") {
 			t.Errorf("%s: %d %s", query, got.StatusCode, got.text)
 		}
 	}
 }
 
-func TestInvitationPageSaysWhyThereIsNothingToAnswer(t *testing.T) {
+func TestInvitationPageExplainsClosedInvitation(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
 	for id, title := range map[string]string{"3": "has expired", "4": "was withdrawn", "5": "was accepted"} {
-		got := ask(t, url, "GET /invite?token=abc&id="+id)
+		got := roundTrip(t, url, "GET /invite?token=abc&id="+id)
 		if got.StatusCode != 409 || !strings.Contains(got.text, "This invitation "+title) ||
 			strings.Contains(got.text, "Team") || strings.Contains(got.text, "answer\"") {
 			t.Errorf("%s: %d %s", title, got.StatusCode, got.text)

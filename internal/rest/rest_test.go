@@ -16,11 +16,11 @@ import (
 func itoa(n int) string { return strconv.Itoa(n) }
 
 const (
-	auth    = "\nAuthorization: Bearer good"
-	jsonish = "\nContent-Type: application/json"
+	authHeader = "\nAuthorization: Bearer good"
+	jsonHeader = "\nContent-Type: application/json"
 )
 
-func TestSuccesses(t *testing.T) {
+func TestHandlerWritesOutput(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
 	for _, c := range []struct {
@@ -28,27 +28,27 @@ func TestSuccesses(t *testing.T) {
 		status int
 		body   string
 	}{
-		{"GET /v1/things/7" + auth, 200, `{"ok":true,"id":"7","content":"a < b"}`},
-		{"HEAD /v1/things/7" + auth, 200, ""},
-		{"GET /v1/things/a%20b" + auth, 200, `{"ok":true,"id":"a b","content":"a < b"}`},
-		{"POST /v1/things/7" + auth + jsonish + "\n\n" + `{"content":"new","within":{"uri":"u"}}`, 201, `{"ok":true,"thing":{"id":"7","content":"new","within":{"uri":"u"}}}`},
-		{"POST /v1/things/7" + auth + jsonish + "\n\n" + `{"content":"known"}`, 200, `{"ok":true,"thing":{"id":"7","content":"known"}}`},
-		{"POST /v1/things/7" + auth + "\nContent-Type: Application/JSON; Charset=\"UTF-8\"\n\n" + `{"content":"known"}`, 200, `{"ok":true,"thing":{"id":"7","content":"known"}}`},
-		{"POST /v1/things/7" + auth + jsonish + "\nTransfer-Encoding: chunked\n\n" + "14\r\n{\"content\":\"chunky\"}\r\n0\r\n\r\n", 201, `{"ok":true,"thing":{"id":"7","content":"chunky"}}`},
-		{"POST /v1/keys" + auth, 201, `{"ok":true,"secret":"k"}`},
-		{"POST /v1/keys" + auth + "\nContent-Type: text/plain\nContent-Length: 0", 201, `{"ok":true,"secret":"k"}`},
-		{"POST /v1/keys" + auth + "\nContent-Type: text/plain\nTransfer-Encoding: chunked\n\n0\r\n\r\n", 201, `{"ok":true,"secret":"k"}`},
-		{"DELETE /v1/things/7" + auth, 200, `{"ok":true}`},
-		{"DELETE /v1/things/7" + auth + jsonish + "\n\n{}", 200, `{"ok":true}`},
-		{"GET /v1/things?query=a+b%26c&kinds=fact,note&limit=5" + auth, 200, `{"ok":true,"things":[],"query":"a b&c"}`},
-		{"GET /v1/things?&query=x&" + auth, 200, `{"ok":true,"things":[],"query":"x"}`},
+		{"GET /v1/things/7" + authHeader, 200, `{"ok":true,"id":"7","content":"a < b"}`},
+		{"HEAD /v1/things/7" + authHeader, 200, ""},
+		{"GET /v1/things/a%20b" + authHeader, 200, `{"ok":true,"id":"a b","content":"a < b"}`},
+		{"POST /v1/things/7" + authHeader + jsonHeader + "\n\n" + `{"content":"new","within":{"uri":"u"}}`, 201, `{"ok":true,"thing":{"id":"7","content":"new","within":{"uri":"u"}}}`},
+		{"POST /v1/things/7" + authHeader + jsonHeader + "\n\n" + `{"content":"known"}`, 200, `{"ok":true,"thing":{"id":"7","content":"known"}}`},
+		{"POST /v1/things/7" + authHeader + "\nContent-Type: Application/JSON; Charset=\"UTF-8\"\n\n" + `{"content":"known"}`, 200, `{"ok":true,"thing":{"id":"7","content":"known"}}`},
+		{"POST /v1/things/7" + authHeader + jsonHeader + "\nTransfer-Encoding: chunked\n\n" + "14\r\n{\"content\":\"chunky\"}\r\n0\r\n\r\n", 201, `{"ok":true,"thing":{"id":"7","content":"chunky"}}`},
+		{"POST /v1/keys" + authHeader, 201, `{"ok":true,"secret":"k"}`},
+		{"POST /v1/keys" + authHeader + "\nContent-Type: text/plain\nContent-Length: 0", 201, `{"ok":true,"secret":"k"}`},
+		{"POST /v1/keys" + authHeader + "\nContent-Type: text/plain\nTransfer-Encoding: chunked\n\n0\r\n\r\n", 201, `{"ok":true,"secret":"k"}`},
+		{"DELETE /v1/things/7" + authHeader, 200, `{"ok":true}`},
+		{"DELETE /v1/things/7" + authHeader + jsonHeader + "\n\n{}", 200, `{"ok":true}`},
+		{"GET /v1/things?query=a+b%26c&kinds=fact,note&limit=5" + authHeader, 200, `{"ok":true,"things":[],"query":"a b&c"}`},
+		{"GET /v1/things?&query=x&" + authHeader, 200, `{"ok":true,"things":[],"query":"x"}`},
 		{"GET /v1/things\nAuthorization: bEARER   good", 200, `{"ok":true,"things":[],"query":""}`},
 		{"GET /v1/things\nCookie: a=b; __Host-loci=fresh", 200, `{"ok":true,"things":[],"query":""}`},
 		{"GET /health\nAuthorization: Basic !!", 200,
 			`{"ok":true,"service":"loci","version":"1.2.3","contract":"0.8.3"}`},
 		{"GET /page/x", 200, "page"},
 	} {
-		got := ask(t, url, c.send)
+		got := roundTrip(t, url, c.send)
 		if got.StatusCode != c.status || got.text != c.body {
 			t.Errorf("%s\n got %d %s\nwant %d %s", c.send, got.StatusCode, got.text, c.status, c.body)
 		}
@@ -58,7 +58,7 @@ func TestSuccesses(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestHandlerWritesErrors(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
 	big := strings.Repeat(" ", 1<<20)
@@ -70,20 +70,20 @@ func TestRefusals(t *testing.T) {
 	}{
 		// what the path is comes before everything
 		{"GET /v1/nothing", 404, "not_found", "route"},
-		{"GET /v1/nothing" + auth, 404, "not_found", "route"},
+		{"GET /v1/nothing" + authHeader, 404, "not_found", "route"},
 		{"GET /v1/things/", 404, "not_found", "route"},
 		{"GET /v1//things", 404, "not_found", "route"},
 		{"GET //v1/things", 404, "not_found", "route"},
-		{"GET /v1/./things" + auth, 404, "not_found", "route"},
-		{"GET /v1/x/../things" + auth, 404, "not_found", "route"},
-		{"GET /v1/things/%2e%2e" + auth, 404, "not_found", "route"},
-		{"GET /v1/things/a%2Fb" + auth, 404, "not_found", "route"},
-		{"GET /v1/things/7/" + auth, 404, "not_found", "route"},
-		{"GET /V1/things" + auth, 404, "not_found", "route"},
+		{"GET /v1/./things" + authHeader, 404, "not_found", "route"},
+		{"GET /v1/x/../things" + authHeader, 404, "not_found", "route"},
+		{"GET /v1/things/%2e%2e" + authHeader, 404, "not_found", "route"},
+		{"GET /v1/things/a%2Fb" + authHeader, 404, "not_found", "route"},
+		{"GET /v1/things/7/" + authHeader, 404, "not_found", "route"},
+		{"GET /V1/things" + authHeader, 404, "not_found", "route"},
 		{"OPTIONS *", 404, "not_found", "route"},
 		{"GET /", 404, "not_found", "route"},
 		{"POST /v1/things", 405, "method_not_allowed", ""},
-		{"POST /v1/things" + auth, 405, "method_not_allowed", ""},
+		{"POST /v1/things" + authHeader, 405, "method_not_allowed", ""},
 		{"OPTIONS /v1/things", 405, "method_not_allowed", ""},
 		// the credential comes before the body
 		{"POST /v1/things/7\nContent-Type: text/plain\n\n{", 401, "missing_api_key", ""},
@@ -94,54 +94,54 @@ func TestRefusals(t *testing.T) {
 		{"GET /v1/things\nAuthorization: Token good", 401, "missing_api_key", ""},
 		{"GET /v1/things\nAuthorization: good", 401, "missing_api_key", ""},
 		{"GET /v1/things\nAuthorization: Basic x\nCookie: __Host-loci=fresh", 401, "missing_api_key", ""},
-		{"GET /v1/things" + auth + auth, 401, "missing_api_key", ""},
+		{"GET /v1/things" + authHeader + authHeader, 401, "missing_api_key", ""},
 		{"GET /v1/things?api_key=good", 401, "missing_api_key", ""},
 		{"GET /v1/things\nCookie: __Host-loci=stale", 401, "invalid_key", ""},
 		{"GET /v1/things\nCookie: loci_session=fresh", 401, "missing_api_key", ""},
 		// what is said of the actor
-		{"GET /v1/things" + auth + "\nX-Loci-Actor: robot", 400, "invalid_query", "actor"},
-		{"GET /v1/things" + auth + "\nX-Service-Actor:", 400, "invalid_query", "actor"},
-		{"GET /v1/things" + auth + "\nX-Loci-Actor: agent\nX-Service-Actor: Agent", 400, "invalid_query", "actor"},
-		{"GET /v1/things" + auth + "\nX-Loci-Agent-Id: agt_1", 400, "invalid_query", "agent id"},
-		{"POST /v1/auth/login\nX-Loci-Agent-Id:" + jsonish + "\n\n{}", 400, "invalid_query", "agent id"},
+		{"GET /v1/things" + authHeader + "\nX-Loci-Actor: robot", 400, "invalid_query", "actor"},
+		{"GET /v1/things" + authHeader + "\nX-Service-Actor:", 400, "invalid_query", "actor"},
+		{"GET /v1/things" + authHeader + "\nX-Loci-Actor: agent\nX-Service-Actor: Agent", 400, "invalid_query", "actor"},
+		{"GET /v1/things" + authHeader + "\nX-Loci-Agent-Id: agt_1", 400, "invalid_query", "agent id"},
+		{"POST /v1/auth/login\nX-Loci-Agent-Id:" + jsonHeader + "\n\n{}", 400, "invalid_query", "agent id"},
 		// the type comes before the size, the size before the words
-		{"POST /v1/things/7" + auth + "\nContent-Type: text/plain\n\n{" + big, 415, "unsupported_media_type", ""},
-		{"POST /v1/things/7" + auth + "\nContent-Type: text/plain\nTransfer-Encoding: chunked\n\n1\r\n{\r\n0\r\n\r\n", 415, "unsupported_media_type", ""},
-		{"POST /v1/things/7" + auth + "\n\n{}", 415, "unsupported_media_type", ""},
-		{"POST /v1/things/7" + auth + jsonish + "; charset=latin1\n\n{}", 415, "unsupported_media_type", ""},
-		{"POST /v1/things/7" + auth + jsonish + jsonish + "\n\n{}", 415, "unsupported_media_type", ""},
-		{"POST /v1/things/7" + auth + jsonish + "\nContent-Encoding: gzip\n\n{}", 415, "unsupported_media_type", ""},
-		{"POST /v1/things/7" + auth + jsonish + "\nContent-Encoding: Identity\n\n{}", 400, "invalid_query", ""},
-		{"POST /v1/things/7" + auth + "\nContent-Type: application/jsonl\n\n{}", 415, "unsupported_media_type", ""},
-		{"POST /v1/things/7" + auth + jsonish + "\n\n{" + big, 413, "payload_too_large", ""},
-		{"POST /v1/things/7" + auth + jsonish + "\nTransfer-Encoding: chunked\n\n100001\r\n{" + big + "\r\n0\r\n\r\n", 413, "payload_too_large", ""},
-		{"POST /v1/auth/login" + jsonish + "\n\n{" + big[:65536], 413, "payload_too_large", "64 KiB"},
-		{"POST /v1/auth/login" + jsonish + "\nTransfer-Encoding: chunked\n\n10001\r\n{" + big[:65536] + "\r\n0\r\n\r\n",
+		{"POST /v1/things/7" + authHeader + "\nContent-Type: text/plain\n\n{" + big, 415, "unsupported_media_type", ""},
+		{"POST /v1/things/7" + authHeader + "\nContent-Type: text/plain\nTransfer-Encoding: chunked\n\n1\r\n{\r\n0\r\n\r\n", 415, "unsupported_media_type", ""},
+		{"POST /v1/things/7" + authHeader + "\n\n{}", 415, "unsupported_media_type", ""},
+		{"POST /v1/things/7" + authHeader + jsonHeader + "; charset=latin1\n\n{}", 415, "unsupported_media_type", ""},
+		{"POST /v1/things/7" + authHeader + jsonHeader + jsonHeader + "\n\n{}", 415, "unsupported_media_type", ""},
+		{"POST /v1/things/7" + authHeader + jsonHeader + "\nContent-Encoding: gzip\n\n{}", 415, "unsupported_media_type", ""},
+		{"POST /v1/things/7" + authHeader + jsonHeader + "\nContent-Encoding: Identity\n\n{}", 400, "invalid_query", ""},
+		{"POST /v1/things/7" + authHeader + "\nContent-Type: application/jsonl\n\n{}", 415, "unsupported_media_type", ""},
+		{"POST /v1/things/7" + authHeader + jsonHeader + "\n\n{" + big, 413, "payload_too_large", ""},
+		{"POST /v1/things/7" + authHeader + jsonHeader + "\nTransfer-Encoding: chunked\n\n100001\r\n{" + big + "\r\n0\r\n\r\n", 413, "payload_too_large", ""},
+		{"POST /v1/auth/login" + jsonHeader + "\n\n{" + big[:65536], 413, "payload_too_large", "64 KiB"},
+		{"POST /v1/auth/login" + jsonHeader + "\nTransfer-Encoding: chunked\n\n10001\r\n{" + big[:65536] + "\r\n0\r\n\r\n",
 			413, "payload_too_large", "64 KiB"},
-		{"POST /v1/auth/login" + jsonish + "\n\n{" + big[:65535], 400, "invalid_query", ""},
-		{"POST /v1/things/7" + auth + jsonish + "\n\n" + `{"content":7}` + big[13:], 400, "invalid_query", "content"},
-		{"DELETE /v1/things/7" + auth + "\nContent-Type: text/plain\n\n{", 415, "unsupported_media_type", ""},
-		{"DELETE /v1/things/7" + auth + jsonish + "\n\n" + `{"thingId":"8"}`, 400, "invalid_query", "thingId"},
-		{"POST /v1/things/7" + auth + jsonish + "\n\n[]", 400, "invalid_query", ""},
-		{"POST /v1/things/7" + auth + jsonish + "\nTransfer-Encoding: chunked\n\nnonsense\r\n", 400, "invalid_query", "too early"},
+		{"POST /v1/auth/login" + jsonHeader + "\n\n{" + big[:65535], 400, "invalid_query", ""},
+		{"POST /v1/things/7" + authHeader + jsonHeader + "\n\n" + `{"content":7}` + big[13:], 400, "invalid_query", "content"},
+		{"DELETE /v1/things/7" + authHeader + "\nContent-Type: text/plain\n\n{", 415, "unsupported_media_type", ""},
+		{"DELETE /v1/things/7" + authHeader + jsonHeader + "\n\n" + `{"thingId":"8"}`, 400, "invalid_query", "thingId"},
+		{"POST /v1/things/7" + authHeader + jsonHeader + "\n\n[]", 400, "invalid_query", ""},
+		{"POST /v1/things/7" + authHeader + jsonHeader + "\nTransfer-Encoding: chunked\n\nnonsense\r\n", 400, "invalid_query", "too early"},
 		// path and query
-		{"GET /v1/things/%ff" + auth, 404, "not_found", ""},
-		{"GET /v1/things/a%00b" + auth, 404, "not_found", ""},
-		{"GET /v1/things?limit=1&limit=2" + auth, 400, "invalid_query", "limit is given twice"},
-		{"GET /v1/things?limit=1;query=x" + auth, 400, "invalid_query", "&"},
-		{"GET /v1/things?query=%zz" + auth, 400, "invalid_query", "%25"},
-		{"GET /v1/things?query=%ff" + auth, 400, "invalid_query", "UTF-8"},
-		{"GET /v1/things?limt=1" + auth, 400, "invalid_query", `"limit"`},
-		{"GET /v1/things?limit=101" + auth, 400, "invalid_query", "100"},
-		{"GET /v1/things/7?thingId=8" + auth, 400, "invalid_query", "thingId"},
+		{"GET /v1/things/%ff" + authHeader, 404, "not_found", ""},
+		{"GET /v1/things/a%00b" + authHeader, 404, "not_found", ""},
+		{"GET /v1/things?limit=1&limit=2" + authHeader, 400, "invalid_query", "limit is given twice"},
+		{"GET /v1/things?limit=1;query=x" + authHeader, 400, "invalid_query", "&"},
+		{"GET /v1/things?query=%zz" + authHeader, 400, "invalid_query", "%25"},
+		{"GET /v1/things?query=%ff" + authHeader, 400, "invalid_query", "UTF-8"},
+		{"GET /v1/things?limt=1" + authHeader, 400, "invalid_query", `"limit"`},
+		{"GET /v1/things?limit=101" + authHeader, 400, "invalid_query", "100"},
+		{"GET /v1/things/7?thingId=8" + authHeader, 400, "invalid_query", "thingId"},
 		// what the operation says
-		{"GET /v1/things?query=busy" + auth, 429, "rate_limited", "wait"},
-		{"GET /v1/things?query=broken" + auth, 500, "internal_error", ""},
-		{"GET /v1/things?query=panic" + auth, 500, "internal_error", ""},
-		{"GET /v1/events?query=refused" + auth + "\nX-Loci-Actor: agent", 404, "not_found", ""},
-		{"GET /v1/events" + auth, 403, "forbidden", "X-Loci-Actor"},
+		{"GET /v1/things?query=busy" + authHeader, 429, "rate_limited", "wait"},
+		{"GET /v1/things?query=broken" + authHeader, 500, "internal_error", ""},
+		{"GET /v1/things?query=panic" + authHeader, 500, "internal_error", ""},
+		{"GET /v1/events?query=refused" + authHeader + "\nX-Loci-Actor: agent", 404, "not_found", ""},
+		{"GET /v1/events" + authHeader, 403, "forbidden", "X-Loci-Actor"},
 	} {
-		got := ask(t, url, c.send)
+		got := roundTrip(t, url, c.send)
 		short := c.send[:min(120, len(c.send))]
 		if code := got.code(t); got.StatusCode != c.status || code != c.code || !strings.Contains(got.text, strings.ReplaceAll(c.hint, `"`, `\"`)) {
 			t.Errorf("%s\n got %d %s\nwant %d %s with %q", short, got.StatusCode, got.text, c.status, c.code, c.hint)
@@ -158,7 +158,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestAMethodThatAPathDoesNotHaveIsToldThoseItHas(t *testing.T) {
+func TestMethodNotAllowedListsAllowedMethods(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
 	for line, allow := range map[string]string{
@@ -170,139 +170,139 @@ func TestAMethodThatAPathDoesNotHaveIsToldThoseItHas(t *testing.T) {
 		"POST /openapi.json":   "GET, HEAD",
 		"CONNECT /v1/things/7": "GET, HEAD, POST, PATCH, DELETE",
 	} {
-		if got := ask(t, url, line); got.StatusCode != 405 || got.Header.Get("Allow") != allow {
+		if got := roundTrip(t, url, line); got.StatusCode != 405 || got.Header.Get("Allow") != allow {
 			t.Errorf("%s: %d, Allow: %q, want %q", line, got.StatusCode, got.Header.Get("Allow"), allow)
 		}
 	}
 }
 
-func TestTheQuotaIsToldInWholeSeconds(t *testing.T) {
+func TestQuotaHeadersRoundSecondsUp(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
-	got := ask(t, url, "GET /v1/things/7"+auth).Header
+	got := roundTrip(t, url, "GET /v1/things/7"+authHeader).Header
 	if got.Get("RateLimit-Limit") != "10" || got.Get("RateLimit-Remaining") != "9" || got.Get("RateLimit-Reset") != "91" {
 		t.Errorf("%v", got)
 	}
-	if got := ask(t, url, "GET /health"+auth).Header; got.Get("RateLimit-Limit") != "" {
+	if got := roundTrip(t, url, "GET /health"+authHeader).Header; got.Get("RateLimit-Limit") != "" {
 		t.Errorf("a quota where nobody was admitted: %v", got)
 	}
 	for query, wait := range map[string]string{"busy": "3", "used%20up": "91", "down": "1", "broken": ""} {
-		if got := ask(t, url, "GET /v1/things?query="+query+auth); got.Header.Get("Retry-After") != wait {
+		if got := roundTrip(t, url, "GET /v1/things?query="+query+authHeader); got.Header.Get("Retry-After") != wait {
 			t.Errorf("%s: Retry-After %q, want %q", query, got.Header.Get("Retry-After"), wait)
 		}
 	}
 }
 
-func TestAHarmlessRequestIDIsKept(t *testing.T) {
+func TestRequestIDIsKeptWhenValid(t *testing.T) {
 	t.Parallel()
 	s, url := serve(t)
 	fresh := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7`)
 	for _, id := range []string{"a", "req-1_2.X", strings.Repeat("x", 128)} {
-		if got := ask(t, url, "GET /v1/nothing\nX-Request-Id: "+id); got.Header.Get("X-Request-Id") != id || !strings.Contains(got.text, `"requestId":"`+id+`"`) {
+		if got := roundTrip(t, url, "GET /v1/nothing\nX-Request-Id: "+id); got.Header.Get("X-Request-Id") != id || !strings.Contains(got.text, `"requestId":"`+id+`"`) {
 			t.Errorf("%s became %s", id, got.Header.Get("X-Request-Id"))
 		}
 	}
 	for _, id := range []string{"", "a b", "a<b", "\xe4", strings.Repeat("x", 129), "a\nX-Request-Id: b"} {
-		if got := ask(t, url, "GET /v1/things/7"+auth+"\nX-Request-Id: "+id).Header.Get("X-Request-Id"); !fresh.MatchString(got) || s.asked().RequestID != got {
-			t.Errorf("%q became %q, and the call has %q", id, got, s.asked().RequestID)
+		if got := roundTrip(t, url, "GET /v1/things/7"+authHeader+"\nX-Request-Id: "+id).Header.Get("X-Request-Id"); !fresh.MatchString(got) || s.lastCall().RequestID != got {
+			t.Errorf("%q became %q, and the call has %q", id, got, s.lastCall().RequestID)
 		}
 	}
 }
 
-func TestAnUnchangedThingIsNotSentAgain(t *testing.T) {
+func TestIfNoneMatchReturnsNotModified(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
 	for sent, status := range map[string]int{
 		`"7-1"`: 304, `W/"7-1"`: 304, `"x", "7-1"`: 304, `*`: 304, "\"x\"\nIf-None-Match: \"7-1\"": 304,
 		`"7-2"`: 200, `7-1`: 200, `w/"7-1"`: 200, ``: 200,
 	} {
-		got := ask(t, url, "GET /v1/things/7"+auth+"\nIf-None-Match: "+sent)
+		got := roundTrip(t, url, "GET /v1/things/7"+authHeader+"\nIf-None-Match: "+sent)
 		if got.StatusCode != status || got.Header.Get("ETag") != `"7-1"` || (status == 304) != (got.text == "") || got.Header.Get("RateLimit-Limit") != "10" {
 			t.Errorf("%s: %d %v %s", sent, got.StatusCode, got.Header, got.text)
 		}
 	}
-	if got := ask(t, url, "GET /openapi.json\nIf-None-Match: *"); got.StatusCode != 304 || got.text != "" {
+	if got := roundTrip(t, url, "GET /openapi.json\nIf-None-Match: *"); got.StatusCode != 304 || got.text != "" {
 		t.Errorf("the document: %d", got.StatusCode)
 	}
-	if got := ask(t, url, "POST /v1/things/7"+auth+jsonish+"\nIf-None-Match: *\n\n"+`{"content":"x"}`); got.StatusCode != http.StatusCreated {
+	if got := roundTrip(t, url, "POST /v1/things/7"+authHeader+jsonHeader+"\nIf-None-Match: *\n\n"+`{"content":"x"}`); got.StatusCode != http.StatusCreated {
 		t.Errorf("a POST: %d", got.StatusCode)
 	}
 }
 
-func TestTheCallCarriesWhatIsNoField(t *testing.T) {
+func TestCallCarriesHeaders(t *testing.T) {
 	t.Parallel()
 	s, url := serve(t)
-	ask(t, url, "POST /v1/things/7"+auth+"\nX-Service-Actor: agent\nIdempotency-Key: k 1\nIf-Match: \"a\", \"b\"\nOrigin: https://evil.example")
-	c := s.asked()
-	if c.Door != "rest" || c.Proof != "good" || c.Kind != "" || c.Actor != "agent" || c.AgentID || !c.Foreign || c.Address != "127.0.0.1" || c.IdempotencyKey != "k 1" || c.IfMatch != `"a", "b"` {
+	roundTrip(t, url, "POST /v1/things/7"+authHeader+"\nX-Service-Actor: agent\nIdempotency-Key: k 1\nIf-Match: \"a\", \"b\"\nOrigin: https://evil.example")
+	c := s.lastCall()
+	if c.Transport != "rest" || c.Credential != "good" || c.CredentialKind != "" || c.ActorHeader != "agent" || c.AgentIDSent || !c.CrossOrigin || c.Address != "127.0.0.1" || c.IdempotencyKey != "k 1" || c.IfMatch != `"a", "b"` {
 		t.Errorf("%+v", c)
 	}
-	ask(t, url, "POST /v1/things/7"+auth+"\nIf-Match:\nIdempotency-Key:")
-	if c := s.asked(); c.IfMatch != `""` || c.IdempotencyKey != "" || c.Keys != 1 {
+	roundTrip(t, url, "POST /v1/things/7"+authHeader+"\nIf-Match:\nIdempotency-Key:")
+	if c := s.lastCall(); c.IfMatch != `""` || c.IdempotencyKey != "" || c.IdempotencyKeyCount != 1 {
 		t.Errorf("empty headers: %+v", c)
 	}
 	for headers, foreign := range map[string]bool{
 		"": false, "\nOrigin: https://app.example.org": false, "\nOrigin: https://loci.example.org\nSec-Fetch-Site: cross-site": false,
 		"\nOrigin: http://loci.test": false, "\nOrigin: null": true, "\nSec-Fetch-Site: cross-site": true, "\nSec-Fetch-Site: same-origin": false,
 	} {
-		if ask(t, url, "POST /v1/keys\nCookie: __Host-loci=fresh"+headers); s.asked().Foreign != foreign || s.asked().Kind != loci.CookieCredential {
-			t.Errorf("%q: foreign is %v", headers, s.asked().Foreign)
+		if roundTrip(t, url, "POST /v1/keys\nCookie: __Host-loci=fresh"+headers); s.lastCall().CrossOrigin != foreign || s.lastCall().CredentialKind != loci.CredentialCookie {
+			t.Errorf("%q: foreign is %v", headers, s.lastCall().CrossOrigin)
 		}
 	}
-	if ask(t, url, "GET /v1/things"+auth+"\nOrigin: https://evil.example"); s.asked().Foreign {
+	if roundTrip(t, url, "GET /v1/things"+authHeader+"\nOrigin: https://evil.example"); s.lastCall().CrossOrigin {
 		t.Error("reading is never foreign")
 	}
 }
 
 // What says one thing is not chosen from: neither its first value is, nor its last.
-func TestHeadersAreGivenOnce(t *testing.T) {
+func TestRepeatedHeadersAreRejected(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
-	body := jsonish + "\n\n" + `{"content":"x"}`
+	body := jsonHeader + "\n\n" + `{"content":"x"}`
 	for send, status := range map[string]int{
-		"POST /v1/things/7" + auth + "\nIdempotency-Key: a\nIdempotency-Key: b" + body:                      400,
-		"POST /v1/things/7" + auth + "\nIdempotency-Key: a\nIdempotency-Key: a" + body:                      400,
-		"POST /v1/things/7" + auth + "\nIdempotency-Key: a\nIdempotency-Key:" + body:                        400,
-		"POST /v1/things/7" + auth + "\nIdempotency-Key: a" + body:                                          201,
-		"PATCH /v1/things/7" + auth + "\nIf-Match: \"a\"\nIf-Match: \"b\"" + body:                           200,
-		"PATCH /v1/things/7" + auth + "\nIf-Match: *\nIf-Match:" + body:                                     200,
-		"PATCH /v1/things/7" + auth + "\nIf-Match: \"a\", \"b\"" + body:                                     200,
-		"PATCH /v1/things/7" + auth + "\nIdempotency-Key: a\nIdempotency-Key: b" + body:                     200,
-		"GET /v1/things/7" + auth + "\nIf-Match: a\nIf-Match: b\nIdempotency-Key: a":                        200,
-		"POST /v1/things/7" + auth + auth + body:                                                            401,
-		"POST /v1/things/7" + auth + jsonish + body:                                                         415,
-		"POST /v1/things/7" + auth + "\nX-Loci-Actor: agent\nX-Loci-Actor: human" + body:                    400,
-		"POST /v1/things/7\nIdempotency-Key: a\nIdempotency-Key: b" + body:                                  401,
-		"POST /v1/things/7" + auth + "\nIdempotency-Key: a\nIdempotency-Key: b\n\n":                         400,
-		"POST /v1/auth/login\nIdempotency-Key: a\nIdempotency-Key: b" + jsonish + "\n\n" + `{"name":"ann"}`: 200,
+		"POST /v1/things/7" + authHeader + "\nIdempotency-Key: a\nIdempotency-Key: b" + body:                   400,
+		"POST /v1/things/7" + authHeader + "\nIdempotency-Key: a\nIdempotency-Key: a" + body:                   400,
+		"POST /v1/things/7" + authHeader + "\nIdempotency-Key: a\nIdempotency-Key:" + body:                     400,
+		"POST /v1/things/7" + authHeader + "\nIdempotency-Key: a" + body:                                       201,
+		"PATCH /v1/things/7" + authHeader + "\nIf-Match: \"a\"\nIf-Match: \"b\"" + body:                        200,
+		"PATCH /v1/things/7" + authHeader + "\nIf-Match: *\nIf-Match:" + body:                                  200,
+		"PATCH /v1/things/7" + authHeader + "\nIf-Match: \"a\", \"b\"" + body:                                  200,
+		"PATCH /v1/things/7" + authHeader + "\nIdempotency-Key: a\nIdempotency-Key: b" + body:                  200,
+		"GET /v1/things/7" + authHeader + "\nIf-Match: a\nIf-Match: b\nIdempotency-Key: a":                     200,
+		"POST /v1/things/7" + authHeader + authHeader + body:                                                   401,
+		"POST /v1/things/7" + authHeader + jsonHeader + body:                                                   415,
+		"POST /v1/things/7" + authHeader + "\nX-Loci-Actor: agent\nX-Loci-Actor: human" + body:                 400,
+		"POST /v1/things/7\nIdempotency-Key: a\nIdempotency-Key: b" + body:                                     401,
+		"POST /v1/things/7" + authHeader + "\nIdempotency-Key: a\nIdempotency-Key: b\n\n":                      400,
+		"POST /v1/auth/login\nIdempotency-Key: a\nIdempotency-Key: b" + jsonHeader + "\n\n" + `{"name":"ann"}`: 200,
 	} {
-		if got := ask(t, url, send); got.StatusCode != status {
+		if got := roundTrip(t, url, send); got.StatusCode != status {
 			t.Errorf("%s: %d %s", send, got.StatusCode, got.text)
 		}
 	}
 }
 
-func TestCookies(t *testing.T) {
+func TestCookieAttributes(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
-	if got := ask(t, url, "POST /v1/auth/login"+jsonish+"\n\n"+`{"name":"ann"}`); got.Header.Get("Set-Cookie") != "__Host-loci=s3cret; Path=/; Max-Age=3600; HttpOnly; Secure; SameSite=Lax" || strings.Contains(got.text, "s3cret") {
+	if got := roundTrip(t, url, "POST /v1/auth/login"+jsonHeader+"\n\n"+`{"name":"ann"}`); got.Header.Get("Set-Cookie") != "__Host-loci=s3cret; Path=/; Max-Age=3600; HttpOnly; Secure; SameSite=Lax" || strings.Contains(got.text, "s3cret") {
 		t.Errorf("%v %s", got.Header, got.text)
 	}
-	if got := ask(t, url, "POST /v1/auth/logout"+auth).Header.Get("Set-Cookie"); got != "__Host-loci=; Path=/; Max-Age=0; HttpOnly; Secure; SameSite=Lax" {
+	if got := roundTrip(t, url, "POST /v1/auth/logout"+authHeader).Header.Get("Set-Cookie"); got != "__Host-loci=; Path=/; Max-Age=0; HttpOnly; Secure; SameSite=Lax" {
 		t.Errorf("%s", got)
 	}
-	if got := ask(t, url, "POST /v1/auth/login"+jsonish+"\nSec-Fetch-Site: cross-site\n\n"+`{"name":"ann"}`); got.code(t) != "forbidden" || got.Header.Get("Set-Cookie") != "" {
+	if got := roundTrip(t, url, "POST /v1/auth/login"+jsonHeader+"\nSec-Fetch-Site: cross-site\n\n"+`{"name":"ann"}`); got.code(t) != "forbidden" || got.Header.Get("Set-Cookie") != "" {
 		t.Errorf("a foreign page signs in: %d", got.StatusCode)
 	}
 }
 
-func TestOnlyConfiguredOriginsRead(t *testing.T) {
+func TestCORSAllowsOnlyConfiguredOrigins(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
 	asks := "\nAccess-Control-Request-Method: POST\nAccess-Control-Request-Headers: authorization"
 	mine := "\nOrigin: https://app.example.org"
-	for send, status := range map[string]int{"GET /v1/things" + auth: 200, "GET /v1/things": 401, "GET /v1/nothing": 404, "GET /health": 200, "OPTIONS /v1/things" + asks: 204} {
-		got := ask(t, url, send+mine)
+	for send, status := range map[string]int{"GET /v1/things" + authHeader: 200, "GET /v1/things": 401, "GET /v1/nothing": 404, "GET /health": 200, "OPTIONS /v1/things" + asks: 204} {
+		got := roundTrip(t, url, send+mine)
 		preflight := strings.HasPrefix(send, "OPTIONS")
 		if got.StatusCode != status || got.Header.Get("Access-Control-Allow-Origin") != "https://app.example.org" || !strings.HasPrefix(got.Header.Get("Vary"), "Origin") ||
 			preflight != strings.Contains(got.Header.Get("Access-Control-Allow-Headers"), "authorization") ||
@@ -311,7 +311,7 @@ func TestOnlyConfiguredOriginsRead(t *testing.T) {
 			t.Errorf("%s: %d %v", send, got.StatusCode, got.Header)
 		}
 		for _, other := range []string{"https://evil.example", "https://app.example.org.evil.example", "http://app.example.org", "null"} {
-			got := ask(t, url, send+"\nOrigin: "+other)
+			got := roundTrip(t, url, send+"\nOrigin: "+other)
 			for name := range got.Header {
 				if strings.HasPrefix(name, "Access-Control") {
 					t.Errorf("%s from %s: %s", send, other, name)
@@ -324,10 +324,10 @@ func TestOnlyConfiguredOriginsRead(t *testing.T) {
 	}
 }
 
-func TestLargeAnswersWaitForThoseThatAreNotRead(t *testing.T) {
+func TestLargeResponsesWaitWhenOthersAreUnread(t *testing.T) {
 	t.Parallel()
-	o := options(&toy{})
-	o.Flow = httpapi.NewFlow()
+	o := options(&fakeService{})
+	o.ResponseLimiter = httpapi.NewResponseLimiter()
 	h := rest.New(o)
 	ask := func(query string) *httptest.ResponseRecorder {
 		r, w := httptest.NewRequest("GET", "/v1/things?query="+query, nil), httptest.NewRecorder()
@@ -335,7 +335,7 @@ func TestLargeAnswersWaitForThoseThatAreNotRead(t *testing.T) {
 		h.ServeHTTP(w, r)
 		return w
 	}
-	end, err := o.Flow.Begin(t.Context(), "ann", 1<<30, true) // nothing is in its way
+	end, err := o.ResponseLimiter.Acquire(t.Context(), "ann", 1<<30, true) // nothing is in its way
 	if err != nil {
 		t.Fatal(err)
 	}

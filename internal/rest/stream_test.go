@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-const agent = auth + "\nX-Loci-Actor: agent"
+const agentHeaders = authHeader + "\nX-Loci-Actor: agent"
 
-func TestEventsAreFramed(t *testing.T) {
+func TestStreamWritesServerSentEvents(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
-	got := ask(t, url, "GET /v1/events"+agent)
+	got := roundTrip(t, url, "GET /v1/events"+agentHeaders)
 	want := "retry: 3000\nevent: said\nid: 7\ndata: {\"ok\":true,\"text\":\"one\\ntwo\"}\n\nevent: said\ndata: {\"ok\":true,\"text\":\"three\"}\n\n"
 	if got.StatusCode != 200 || got.text != want {
 		t.Errorf("%d %q", got.StatusCode, got.text)
@@ -29,29 +29,29 @@ func TestEventsAreFramed(t *testing.T) {
 	}
 }
 
-func TestAStreamThatFailsAtOnceIsAnError(t *testing.T) {
+func TestStreamWritesErrorBeforeFirstEvent(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
-	if got := ask(t, url, "GET /v1/events?query=early"+agent); got.StatusCode != 503 || got.code(t) != "unavailable" {
+	if got := roundTrip(t, url, "GET /v1/events?query=early"+agentHeaders); got.StatusCode != 503 || got.code(t) != "unavailable" {
 		t.Errorf("%d %s", got.StatusCode, got.text)
 	}
-	if got := ask(t, url, "GET /v1/events?query=late"+agent); got.StatusCode != 200 || strings.Contains(got.text, "three") || strings.Contains(got.text, "lost") {
+	if got := roundTrip(t, url, "GET /v1/events?query=late"+agentHeaders); got.StatusCode != 200 || strings.Contains(got.text, "three") || strings.Contains(got.text, "lost") {
 		t.Errorf("%d %s", got.StatusCode, got.text)
 	}
 }
 
-func TestAStreamWithoutEventsIsEmpty(t *testing.T) {
+func TestStreamIsEmptyWithoutEvents(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
-	if got := ask(t, url, "GET /v1/events?query=silent"+agent); got.StatusCode != 200 || got.Header.Get("Content-Type") != "text/event-stream" || strings.Contains(got.text, "data") {
+	if got := roundTrip(t, url, "GET /v1/events?query=silent"+agentHeaders); got.StatusCode != 200 || got.Header.Get("Content-Type") != "text/event-stream" || strings.Contains(got.text, "data") {
 		t.Errorf("%d %v %q", got.StatusCode, got.Header, got.text)
 	}
-	if got := ask(t, url, "HEAD /v1/events"+agent); got.StatusCode != 200 || got.Header.Get("Content-Type") != "text/event-stream" {
+	if got := roundTrip(t, url, "HEAD /v1/events"+agentHeaders); got.StatusCode != 200 || got.Header.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("HEAD: %d %v", got.StatusCode, got.Header)
 	}
 }
 
-func TestAStreamEndsWhenItsClientLeaves(t *testing.T) {
+func TestStreamEndsWhenClientLeaves(t *testing.T) {
 	t.Parallel()
 	s, url := serve(t)
 	ctx, leave := context.WithCancel(context.Background())

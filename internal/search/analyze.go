@@ -8,18 +8,18 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// role says what a term is to the word it comes from.
-type role uint8
+// tokenType says what a term is to the word it comes from.
+type tokenType uint8
 
 const (
-	word   role = iota // a word or a part of an identifier
-	whole              // an identifier or a part of it that has parts itself
-	stem               // English stem of the word before
-	plain              // the word before without accents, prefix or version letter
-	gram               // two neighbouring characters of a script without spaces
-	letter             // one character among others of such a script
-	lone               // one character of such a script that stands alone
-	united             // two words with a dash between them, written as one; the last digits of a phone number
+	word        tokenType = iota // a word or a part of an identifier
+	identifier                   // an identifier or a part of it that has parts itself
+	stem                         // English stem of the word before
+	unaccented                   // the word before without accents, prefix or version letter
+	bigram                       // two neighbouring characters of a script without spaces
+	unigram                      // one character among others of such a script
+	loneUnigram                  // one character of such a script that stands alone
+	joined                       // two words with a dash between them, written as one; the last digits of a phone number
 )
 
 // analyzer walks over text once and emits terms: words folded (NFKC, case),
@@ -27,46 +27,46 @@ const (
 // and split; bigrams and characters of scripts without spaces. A term handed to
 // emit is valid until emit returns. from and to are where it stands in the text.
 type analyzer struct {
-	emit     func(term []byte, r role)
-	from, to int
-	moved    moved             // not empty where that is the whole chunk: see place
-	stop     bool              // no more terms are wanted
-	run      func(text string) // is told of each run of characters in scripts without spaces
-	part     [2]int            // where in the run the term stands
-	roots    *roots            // with which the ASCII words begin that are wanted; nil wants all
-	stems    *stems            // nil remembers none
-	low      []byte
-	stem     []byte
-	bare     []byte
+	emit          func(term []byte, r tokenType)
+	from, to      int
+	offsetMap     offsetMap         // not empty where that is the whole chunk: see place
+	done          bool              // no more terms are wanted
+	onRun         func(text string) // is told of each run of characters in scripts without spaces
+	runSpan       [2]int            // where in the run the term stands
+	prefilter     *termPrefilter    // with which the ASCII words begin that are wanted; nil wants all
+	stemCache     *stemCache        // nil remembers none
+	lowerBuf      []byte
+	stemBuf       []byte
+	unaccentedBuf []byte
 }
 
-// maxTerm is the length of the longest term in bytes.
-const maxTerm = 64
+// maxTermBytes is the length of the longest term in bytes.
+const maxTermBytes = 64
 
 func (a *analyzer) analyze(s string) {
 	var number phone
-	for i := 0; i < len(s) && !a.stop; {
+	for i := 0; i < len(s) && !a.done; {
 		c := s[i]
 		switch {
 		case c >= utf8.RuneSelf:
 			r, n := utf8.DecodeRuneInString(s[i:])
-			if isWord(r) {
-				i = a.chunk(s, i)
+			if isWordRune(r) {
+				i = a.scanToken(s, i)
 			} else {
 				i += n
 			}
-		case class[c]&alnum != 0:
-			if class[c] == digit && i >= number.to {
+		case byteClass[c]&alnum != 0:
+			if byteClass[c] == digit && i >= number.to {
 				number = phoneAt(s, i)
 			}
 			if n := a.unwanted(s[i:]); n > 0 {
 				i += n
 			} else {
-				i = a.chunk(s, i)
+				i = a.scanToken(s, i)
 			}
 			if number.suffix != "" && i >= number.to {
 				a.from, a.to = number.last, number.to
-				a.put([]byte(number.suffix), united)
+				a.emitTerm([]byte(number.suffix), joined)
 				number.suffix = ""
 			}
 		default:
@@ -77,10 +77,10 @@ func (a *analyzer) analyze(s string) {
 
 // unwanted is the size of the word that s begins with, if nobody wants it; else zero.
 func (a *analyzer) unwanted(s string) int {
-	if a.roots == nil {
+	if a.prefilter == nil {
 		return 0
 	}
-	if n := simple(s); n > 0 && !a.roots.want(s[:n]) {
+	if n := simpleWordLen(s); n > 0 && !a.prefilter.mayMatch(s[:n]) {
 		return n
 	}
 	return 0
@@ -91,12 +91,12 @@ const (
 	lower = 1 << iota
 	upper
 	digit
-	joint // joins the parts of an identifier
-	wide
+	joiner // joins the parts of an identifier
+	nonASCII
 	alnum = lower | upper | digit
 )
 
-var class = func() (t [256]uint8) {
+var byteClass = func() (t [256]uint8) {
 	for c := range t {
 		switch {
 		case 'a' <= c && c <= 'z':
@@ -106,51 +106,51 @@ var class = func() (t [256]uint8) {
 		case '0' <= c && c <= '9':
 			t[c] = digit
 		case c >= utf8.RuneSelf:
-			t[c] = wide
+			t[c] = nonASCII
 		case strings.ContainsRune("._/-@\\", rune(c)):
-			t[c] = joint
+			t[c] = joiner
 		}
 	}
 	return t
 }()
 
-// chunk analyzes the run of word characters and single joints that begins at i
+// scanToken analyzes the run of word characters and single joints that begins at i
 // and returns where the text goes on.
-func (a *analyzer) chunk(s string, i int) int {
+func (a *analyzer) scanToken(s string, i int) int {
 	j, seen := i, uint8(0)
 	for j < len(s) {
-		k := class[s[j]]
+		k := byteClass[s[j]]
 		n := 1
-		if k == wide {
-			n = wordSize(s[j:])
-		} else if k == joint && wordSize(s[j+1:]) == 0 || k == 0 {
+		if k == nonASCII {
+			n = wordRuneLen(s[j:])
+		} else if k == joiner && wordRuneLen(s[j+1:]) == 0 || k == 0 {
 			n = 0
 		}
-		if n == 0 || j == i+daySize && timed(s, j) {
+		if n == 0 || j == i+isoDateLen && endsDateOfDateTime(s, j) {
 			break
 		}
 		seen |= k
 		j += n
 	}
-	if n := sharp(s[j:]); n > 0 && j == i+1 && seen&(lower|upper) != 0 {
+	if n := languageSuffixLen(s[j:]); n > 0 && j == i+1 && seen&(lower|upper) != 0 {
 		a.from, a.to = i, j+n
-		a.whole(s[i : j+n])
+		a.emitIdentifier(s[i : j+n])
 	}
 	a.from, a.to = i, j
 	switch {
 	case seen == lower:
-		a.ascii(s[i:j])
-	case seen&wide != 0 && seen&(digit|joint) == 0 && a.roots != nil && a.roots.skips(s[i:j]):
-	case seen&wide != 0:
-		a.mixed(s[i:j])
+		a.emitASCII(s[i:j])
+	case seen&nonASCII != 0 && seen&(digit|joiner) == 0 && a.prefilter != nil && a.prefilter.rejects(s[i:j]):
+	case seen&nonASCII != 0:
+		a.scanNonASCII(s[i:j])
 	default:
-		a.token(s[i:j], i > 1 && s[i-1] == '-' && s[i-2] == '-')
+		a.splitToken(s[i:j], i > 1 && s[i-1] == '-' && s[i-2] == '-')
 	}
-	return j + clitic(s[j:])
+	return j + cliticLen(s[j:])
 }
 
-// sharp is the size of what ends the name of a language of one letter: C#, C++.
-func sharp(s string) int {
+// languageSuffixLen is the size of what ends the name of a language of one letter: C#, C++.
+func languageSuffixLen(s string) int {
 	switch {
 	case strings.HasPrefix(s, "#"):
 		return 1
@@ -160,44 +160,44 @@ func sharp(s string) int {
 	return 0
 }
 
-// simple is the size of the word that s begins with, in small letters, with a capital or
+// simpleWordLen is the size of the word that s begins with, in small letters, with a capital or
 // in capitals, or of the number; zero where it may be part of something longer.
-func simple(s string) int {
-	kind, j := class[s[0]], 1
-	if kind == upper && len(s) > 1 && class[s[1]] == lower {
+func simpleWordLen(s string) int {
+	kind, j := byteClass[s[0]], 1
+	if kind == upper && len(s) > 1 && byteClass[s[1]] == lower {
 		kind, j = lower, 2
 	}
-	for j < len(s) && class[s[j]] == kind {
+	for j < len(s) && byteClass[s[j]] == kind {
 		j++
 	}
-	if j == len(s) || class[s[j]] == 0 && s[j] != '\'' || class[s[j]] == joint && wordSize(s[j+1:]) == 0 {
+	if j == len(s) || byteClass[s[j]] == 0 && s[j] != '\'' || byteClass[s[j]] == joiner && wordRuneLen(s[j+1:]) == 0 {
 		return j
 	}
 	return 0
 }
 
-// wordSize is the size of the word character that s begins with and of what is
+// wordRuneLen is the size of the word character that s begins with and of what is
 // unseen before it, or zero.
-func wordSize(s string) int {
+func wordRuneLen(s string) int {
 	if s == "" {
 		return 0
 	}
 	if s[0] < utf8.RuneSelf {
-		return int(class[s[0]] & alnum)
+		return int(byteClass[s[0]] & alnum)
 	}
 	for i, r := range s {
 		switch {
-		case isWord(r):
+		case isWordRune(r):
 			return i + utf8.RuneLen(r)
-		case !unseen(r):
+		case !isIgnorable(r):
 			return 0
 		}
 	}
 	return 0
 }
 
-// clitic is the size of an English 's, 't, 're and the like at the start of s.
-func clitic(s string) int {
+// cliticLen is the size of an English 's, 't, 're and the like at the start of s.
+func cliticLen(s string) int {
 	n := 0
 	switch {
 	case strings.HasPrefix(s, "'"):
@@ -210,7 +210,7 @@ func clitic(s string) int {
 		return 0
 	}
 	end := n
-	for end < len(s) && end < n+3 && class[s[end]]&(lower|upper) != 0 {
+	for end < len(s) && end < n+3 && byteClass[s[end]]&(lower|upper) != 0 {
 		end++
 	}
 	switch strings.ToLower(s[n:end]) {
@@ -220,96 +220,96 @@ func clitic(s string) int {
 	return n
 }
 
-// mixed analyzes a chunk with characters beyond ASCII: normal form first, without
+// scanNonASCII analyzes a chunk with characters beyond ASCII: normal form first, without
 // what is unseen, then each run of one kind of script.
-func (a *analyzer) mixed(s string) {
-	n, origin := normal(s), a.from
+func (a *analyzer) scanNonASCII(s string) {
+	n, origin := normalizeNFKC(s), a.from
 	if n != s {
-		a.moved.text = s
+		a.offsetMap.source = s
 	}
 	for i := 0; i < len(n); {
 		r, size := utf8.DecodeRuneInString(n[i:])
-		dense := isDense(r)
-		if !dense && !isWord(r) {
+		unsegmented := isUnsegmented(r)
+		if !unsegmented && !isWordRune(r) {
 			i += size
 			continue
 		}
-		j := i + runOf(n[i:], dense)
-		if dense {
-			a.grams(n[:j], i, origin)
+		j := i + runLen(n[i:], unsegmented)
+		if unsegmented {
+			a.emitBigrams(n[:j], i, origin)
 		} else {
 			t := strings.TrimRight(n[i:j], "._/-@\\")
-			a.stand(origin, i, i+len(t))
-			a.token(t, false)
+			a.setOffsets(origin, i, i+len(t))
+			a.splitToken(t, false)
 		}
 		i = j
 	}
-	a.moved.forget()
+	a.offsetMap.reset()
 }
 
-// normal is a chunk in normal form, without what is unseen.
-func normal(s string) string {
-	if isPlain(s) {
+// normalizeNFKC is a chunk in normal form, without what is unseen.
+func normalizeNFKC(s string) string {
+	if isNormalized(s) {
 		return s
 	}
-	return strings.Map(seen, norm.NFKC.String(s))
+	return strings.Map(foldRune, norm.NFKC.String(s))
 }
 
-// runOf is the size of the run at the start of s: characters of scripts without
+// runLen is the size of the run at the start of s: characters of scripts without
 // spaces, or words and what joins them.
-func runOf(s string, dense bool) int {
+func runLen(s string, unsegmented bool) int {
 	for i, r := range s {
 		mark := r >= utf8.RuneSelf && unicode.Is(unicode.M, r)
 		switch {
 		case i == 0, mark:
-		case isDense(r) != dense:
+		case isUnsegmented(r) != unsegmented:
 			return i
-		case !dense && !isWord(r) && (r >= utf8.RuneSelf || class[r] != joint):
+		case !unsegmented && !isWordRune(r) && (r >= utf8.RuneSelf || byteClass[r] != joiner):
 			return i
 		}
 	}
 	return len(s)
 }
 
-// grams emits each character (with its marks) and each pair of neighbours of the
+// emitBigrams emits each character (with its marks) and each pair of neighbours of the
 // chunk s from i on. origin is where the chunk stands in the text.
-func (a *analyzer) grams(s string, i, origin int) {
-	single, begin := letter, i
-	if a.run != nil {
-		a.run(s[i:])
+func (a *analyzer) emitBigrams(s string, i, origin int) {
+	single, begin := unigram, i
+	if a.onRun != nil {
+		a.onRun(s[i:])
 	}
 	for last := -1; i < len(s); {
-		j := i + unit(s[i:])
-		if a.roots != nil && j < len(s) && a.strange(s[i:j]) {
-			last, i, single = i, j, letter
+		j := i + clusterLen(s[i:])
+		if a.prefilter != nil && j < len(s) && a.prefilterRejects(s[i:j]) {
+			last, i, single = i, j, unigram
 			continue
 		}
-		a.stand(origin, i, j)
+		a.setOffsets(origin, i, j)
 		if last < 0 && j == len(s) {
-			single = lone
+			single = loneUnigram
 		}
-		a.part = [2]int{i - begin, j - begin}
-		a.low = append(a.low[:0], s[i:j]...)
-		a.put(a.low, single)
+		a.runSpan = [2]int{i - begin, j - begin}
+		a.lowerBuf = append(a.lowerBuf[:0], s[i:j]...)
+		a.emitTerm(a.lowerBuf, single)
 		if last >= 0 {
-			a.stand(origin, last, j)
-			a.part[0] = last - begin
-			a.low = append(a.low[:0], s[last:j]...)
-			a.put(a.low, gram)
+			a.setOffsets(origin, last, j)
+			a.runSpan[0] = last - begin
+			a.lowerBuf = append(a.lowerBuf[:0], s[last:j]...)
+			a.emitTerm(a.lowerBuf, bigram)
 		}
 		last, i = i, j
 	}
 }
 
-// strange reports a character that no wanted term holds. Where it is one of two
+// prefilterRejects reports a character that no wanted term holds. Where it is one of two
 // neighbours, neither is wanted.
-func (a *analyzer) strange(unit string) bool {
+func (a *analyzer) prefilterRejects(unit string) bool {
 	c, n := utf8.DecodeRuneInString(unit)
-	return n == len(unit) && !a.roots.knows(c)
+	return n == len(unit) && !a.prefilter.mayContain(c)
 }
 
-// unit is the size of a character and the marks upon it.
-func unit(s string) int {
+// clusterLen is the size of a character and the marks upon it.
+func clusterLen(s string) int {
 	for i, r := range s {
 		if i > 0 && !unicode.Is(unicode.M, r) {
 			return i
@@ -318,16 +318,16 @@ func unit(s string) int {
 	return len(s)
 }
 
-// word emits one word without joints.
-func (a *analyzer) word(t string) {
-	if beyondASCII(t) {
-		a.foreign(t)
+// emitWord emits one word without joints.
+func (a *analyzer) emitWord(t string) {
+	if hasNonASCII(t) {
+		a.emitNonASCII(t)
 	} else {
-		a.ascii(t)
+		a.emitASCII(t)
 	}
 }
 
-func beyondASCII[T string | []byte](t T) bool {
+func hasNonASCII[T string | []byte](t T) bool {
 	for i := range len(t) {
 		if t[i] >= utf8.RuneSelf {
 			return true
@@ -336,79 +336,79 @@ func beyondASCII[T string | []byte](t T) bool {
 	return false
 }
 
-// ascii emits a word of ASCII letters and digits, and its stem.
-func (a *analyzer) ascii(t string) {
-	if a.roots != nil && !a.roots.want(t) {
+// emitASCII emits a word of ASCII letters and digits, and its stem.
+func (a *analyzer) emitASCII(t string) {
+	if a.prefilter != nil && !a.prefilter.mayMatch(t) {
 		return
 	}
-	a.low = append(a.low[:0], t...)
+	a.lowerBuf = append(a.lowerBuf[:0], t...)
 	alpha := uint8(0)
-	for i, c := range a.low {
-		k := class[c]
+	for i, c := range a.lowerBuf {
+		k := byteClass[c]
 		alpha |= k
 		if k == upper {
-			a.low[i] = c | 0x20
+			a.lowerBuf[i] = c | 0x20
 		}
 	}
-	a.put(a.low, word)
+	a.emitTerm(a.lowerBuf, word)
 	if alpha&^(lower|upper) == 0 {
-		a.english(a.low)
+		a.emitStem(a.lowerBuf)
 	}
 }
 
-// english emits the stem of a word of ASCII letters if it is another word.
-func (a *analyzer) english(t []byte) {
-	if root := a.root(t); string(root) != string(t) {
-		a.put(root, stem)
+// emitStem emits the stem of a word of ASCII letters if it is another word.
+func (a *analyzer) emitStem(t []byte) {
+	if root := a.stemOf(t); string(root) != string(t) {
+		a.emitTerm(root, stem)
 	}
 }
 
-// root is the stem of a word of ASCII letters.
-func (a *analyzer) root(t []byte) []byte {
+// stemOf is the stem of a word of ASCII letters.
+func (a *analyzer) stemOf(t []byte) []byte {
 	switch {
-	case len(t) < 3 || len(t) > maxTerm/2:
+	case len(t) < 3 || len(t) > maxTermBytes/2:
 		return t
-	case a.stems != nil && len(t) <= maxStemmed:
-		return a.stems.of(t)
+	case a.stemCache != nil && len(t) <= maxCachedStem:
+		return a.stemCache.stem(t)
 	}
-	a.stem = porter(append(a.stem[:0], t...))
-	return a.stem
+	a.stemBuf = porter(append(a.stemBuf[:0], t...))
+	return a.stemBuf
 }
 
-// foreign emits a word beyond ASCII, and beside it the word without accents, and
+// emitNonASCII emits a word beyond ASCII, and beside it the word without accents, and
 // without its prefix.
-func (a *analyzer) foreign(t string) {
+func (a *analyzer) emitNonASCII(t string) {
 	var changed, ascii bool
-	a.low = foldCase(a.low[:0], t)
-	a.bare, changed, ascii = unaccent(a.bare[:0], a.low) // before a long word is shortened in its place
-	a.put(a.low, word)
-	rest := afterPrefix(a.bare)
-	if changed && len(a.bare) > 0 {
-		a.put(a.bare, plain)
+	a.lowerBuf = foldCase(a.lowerBuf[:0], t)
+	a.unaccentedBuf, changed, ascii = unaccent(a.unaccentedBuf[:0], a.lowerBuf) // before a long word is shortened in its place
+	a.emitTerm(a.lowerBuf, word)
+	rest := stripPrefix(a.unaccentedBuf)
+	if changed && len(a.unaccentedBuf) > 0 {
+		a.emitTerm(a.unaccentedBuf, unaccented)
 		if ascii {
-			a.english(a.bare)
+			a.emitStem(a.unaccentedBuf)
 		}
 	}
 	if rest != nil {
-		a.put(rest, plain)
+		a.emitTerm(rest, unaccented)
 	}
 }
 
-func (a *analyzer) put(term []byte, r role) {
-	if len(term) > maxTerm {
-		term = shorten(term)
+func (a *analyzer) emitTerm(term []byte, r tokenType) {
+	if len(term) > maxTermBytes {
+		term = truncateTerm(term)
 	}
 	a.emit(term, r)
 }
 
-// shorten keeps the beginning of a long term and names the rest by its FNV-1a
+// truncateTerm keeps the beginning of a long term and names the rest by its FNV-1a
 // hash, so that equal terms stay equal and others differ.
-func shorten(t []byte) []byte {
-	hash := uint64(fnvStart)
+func truncateTerm(t []byte) []byte {
+	hash := uint64(fnvOffset)
 	for _, c := range t {
 		hash = (hash ^ uint64(c)) * fnvPrime
 	}
-	n := maxTerm - 16
+	n := maxTermBytes - 16
 	for !utf8.RuneStart(t[n]) {
 		n--
 	}

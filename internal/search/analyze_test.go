@@ -14,14 +14,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-var roleNames = [...]string{"", "whole:", "stem:", "plain:", "", "letter:", "lone:", "united:"}
+var tokenTypeNames = [...]string{"", "whole:", "stem:", "plain:", "", "letter:", "lone:", "united:"}
 
 func tokens(text string) string {
 	var list []string
 	var a analyzer
-	a.emit = func(term []byte, r role) {
-		name := roleNames[r]
-		if r == gram {
+	a.emit = func(term []byte, r tokenType) {
+		name := tokenTypeNames[r]
+		if r == bigram {
 			name = "gram:"
 		}
 		list = append(list, name+string(term))
@@ -30,7 +30,7 @@ func tokens(text string) string {
 	return strings.Join(list, " ")
 }
 
-func TestAnalyzerGivesGoldenTokens(t *testing.T) {
+func TestAnalyzerEmitsGoldenTokens(t *testing.T) {
 	t.Parallel()
 	file, err := os.Open("testdata/tokens.txt")
 	if err != nil {
@@ -48,7 +48,7 @@ func TestAnalyzerGivesGoldenTokens(t *testing.T) {
 	}
 }
 
-func TestDigitsOfAllScriptsAreAlike(t *testing.T) {
+func TestAnalyzerFoldsDigitsOfAllScripts(t *testing.T) {
 	t.Parallel()
 	digits := 0
 	for r := rune(unicode.MaxASCII + 1); r <= unicode.MaxRune; r++ {
@@ -56,9 +56,9 @@ func TestDigitsOfAllScriptsAreAlike(t *testing.T) {
 			digits++
 			want := '0' // the first of ten
 			if unicode.Is(unicode.Nd, r-1) {
-				want += (seen(r-1) - '0' + 1) % 10
+				want += (foldRune(r-1) - '0' + 1) % 10
 			}
-			if got := seen(r); got != want {
+			if got := foldRune(r); got != want {
 				t.Errorf("%c is %c, want %c", r, got, want)
 			}
 		}
@@ -68,7 +68,7 @@ func TestDigitsOfAllScriptsAreAlike(t *testing.T) {
 	}
 }
 
-func TestQueriesFindTexts(t *testing.T) {
+func TestQueriesMatchTexts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ query, text string }{
 		{"cve-2024-3094", "Patch CVE-2024-3094 today"},
@@ -114,18 +114,18 @@ func TestQueriesFindTexts(t *testing.T) {
 	} {
 		d := Analyze("", c.text)
 		q := Parse(c.query)
-		if covers(d, q) != q.groups || q.groups == 0 {
+		if coveredWords(d, q) != q.wordCount || q.wordCount == 0 {
 			t.Errorf("%q does not find %q: %v in %v", c.query, c.text, q.terms, d.terms)
 		}
 	}
 }
 
-func TestStopWordsAreDroppedFromQueriesOnly(t *testing.T) {
+func TestParseDropsStopWords(t *testing.T) {
 	t.Parallel()
 	if q := Parse("what is the answer"); len(q.terms) != 1 || q.terms[0].text != "answer" {
 		t.Errorf("got %v, want answer alone", q.terms)
 	}
-	if q := Parse("to be or not to be"); q.groups != 4 {
+	if q := Parse("to be or not to be"); q.wordCount != 4 {
 		t.Errorf("got %v, want all four words", q.terms)
 	}
 	if Analyze("", "the").freq("the") != 1 {
@@ -133,9 +133,9 @@ func TestStopWordsAreDroppedFromQueriesOnly(t *testing.T) {
 	}
 }
 
-func TestATitleWeighsThreeTimesUnlessItIsALongFirstLine(t *testing.T) {
+func TestTitleCountsThreeTimesUnlessItRepeatsContent(t *testing.T) {
 	t.Parallel()
-	line := "frozen lake " + strings.Repeat("x", headline)
+	line := "frozen lake " + strings.Repeat("x", maxHeadingRunes)
 	if d := Analyze(line, " "+line+"!"); d.freq("frozen") != 1 || d.length != 3 {
 		t.Errorf("the first line gives %+v", d)
 	}
@@ -145,11 +145,11 @@ func TestATitleWeighsThreeTimesUnlessItIsALongFirstLine(t *testing.T) {
 	}
 }
 
-func TestLongTermsStayDifferent(t *testing.T) {
+func TestTruncateTermKeepsLongTermsDistinct(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a", 100)
 	a, b := Analyze("", long+"x"), Analyze("", long+"y")
-	if len(a.terms) != 1 || len(a.terms[0].text) > maxTerm || a.terms[0] == b.terms[0] {
+	if len(a.terms) != 1 || len(a.terms[0].text) > maxTermBytes || a.terms[0] == b.terms[0] {
 		t.Errorf("got %v and %v", a.terms, b.terms)
 	}
 }
@@ -162,17 +162,17 @@ var hostile = map[string]string{
 }
 
 // Quadratic work on one of these takes minutes: the time limit of the run ends it.
-func TestHostileTextTakesLinearTime(t *testing.T) {
+func TestAnalyzeIsLinearForHostileText(t *testing.T) {
 	t.Parallel()
 	const size = 256 << 10
 	for name, piece := range hostile {
 		text := strings.Repeat(piece, size/len(piece))
 		q := Parse(text[:4*len(piece)])
-		check(t, Analyze(text, text))
+		checkDocument(t, Analyze(text, text))
 		if got := Dates(text + " on 7 May 2023"); len(got) != 1 {
 			t.Errorf("%s: %d dates", name, len(got))
 		}
-		for _, s := range q.Read(text).Highlights() {
+		for _, s := range q.Match(text).Highlights() {
 			if n := utf8.RuneCountInString(s); n > snippetRunes {
 				t.Errorf("%s: snippet of %d characters", name, n)
 			}
@@ -180,18 +180,18 @@ func TestHostileTextTakesLinearTime(t *testing.T) {
 	}
 }
 
-func check(t testing.TB, d Document) {
+func checkDocument(t testing.TB, d Document) {
 	if !d.valid() {
 		t.Error("terms are not sorted, or without frequency")
 	}
 	for _, e := range d.terms {
-		if e.text == "" || len(e.text) > maxTerm || !utf8.ValidString(e.text) {
+		if e.text == "" || len(e.text) > maxTermBytes || !utf8.ValidString(e.text) {
 			t.Errorf("bad term %q", e.text)
 		}
 	}
 }
 
-func TestPorterStems(t *testing.T) {
+func TestPorterStemsWords(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]string{
 		"caresses": "caress", "ponies": "poni", "ties": "ti", "caress": "caress", "cats": "cat", "feed": "feed", "agreed": "agre",
@@ -216,7 +216,7 @@ func TestPorterStems(t *testing.T) {
 }
 
 // What highlights pass over must not be what they look for.
-func TestAWordBeginsWithTheRootOfItsStem(t *testing.T) {
+func TestPrefilterPrefixCoversStem(t *testing.T) {
 	t.Parallel()
 	ends := []string{"", "s", "es", "ies", "sses", "ed", "eed", "ing", "y", "ly", "ational", "tional", "enci", "anci", "izer", "bli", "alli", "entli", "eli", "ousli",
 		"ization", "ation", "ator", "alism", "iveness", "fulness", "ousness", "aliti", "iviti", "biliti", "bility", "logi", "icate", "ative", "alize", "iciti", "ical", "ful",
@@ -228,22 +228,22 @@ func TestAWordBeginsWithTheRootOfItsStem(t *testing.T) {
 		if stem == "" {
 			return
 		}
-		var r roots
-		r.add(stem)
-		r.add(word)
-		if len(r.by[word[0]]) != 2 || !r.want(word) {
-			t.Fatalf("%s becomes %s: %v", word, stem, r.by[word[0]])
+		var r termPrefilter
+		r.addTerm(stem)
+		r.addTerm(word)
+		if len(r.prefixes[word[0]]) != 2 || !r.mayMatch(word) {
+			t.Fatalf("%s becomes %s: %v", word, stem, r.prefixes[word[0]])
 		}
-		r = roots{}
-		r.add(stem)
-		if !r.want(word) {
+		r = termPrefilter{}
+		r.addTerm(stem)
+		if !r.mayMatch(word) {
 			t.Fatalf("%s becomes %s", word, stem)
 		}
 	})
 }
 
 // What a reading passes over in haste is nothing that the query asks for.
-func TestAHastyReadingFindsWhatAThoroughOneFinds(t *testing.T) {
+func TestPrefilterKeepsAllMatches(t *testing.T) {
 	t.Parallel()
 	letters := []rune("aeéiosöuAEBCIÉ'#+0стёежийЁЕЙάαβςדבשהולاأبلوكकनीख़한국漢字かなカ的数ไทย東京ßæŁŉﬁ½ϐ   . _-1२٢\u00ad\u200dـ\ufe0f\u0301\u0306\u05b7\u093c")
 	rapid.Check(t, func(t *rapid.T) {
@@ -254,25 +254,25 @@ func TestAHastyReadingFindsWhatAThoroughOneFinds(t *testing.T) {
 		text := words(80, "text")
 		if rapid.Bool().Draw(t, "families") {
 			for i := range q.terms {
-				if term := &q.terms[i]; utf8.RuneCountInString(term.text) >= familyWord {
-					term.kin = newFamily(term.text)
+				if term := &q.terms[i]; utf8.RuneCountInString(term.text) >= minExpandedRunes {
+					term.expansion = newPrefixExpansion(term.text)
 				}
 			}
-			q.families = nil
-			q.index()
+			q.expansionTerms = nil
+			q.buildLookup()
 		}
 		thorough := q
-		thorough.roots = nil
-		if got, want := q.Read(text).spots, thorough.Read(text).spots; !slices.Equal(got, want) {
+		thorough.prefilter = nil
+		if got, want := q.Match(text).matches, thorough.Match(text).matches; !slices.Equal(got, want) {
 			t.Fatalf("%q in %q: %v, not %v", q.text, text, got, want)
 		}
 	})
 }
 
-func TestAnEncodedTextIsItsDocument(t *testing.T) {
+func TestAnalyzeEncodedEqualsEncodedDocument(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{prose, "", "one", "Снег идёт", "从星期五下午", strings.Repeat(prose+" ", 20), prose} {
-		if got, want := Encoded("A title", text), Analyze("A title", text).Encode(); !bytes.Equal(got, want) {
+		if got, want := AnalyzeEncoded("A title", text), Analyze("A title", text).Encode(); !bytes.Equal(got, want) {
 			t.Errorf("%.20q: got %q, want %q", text, got, want)
 		}
 	}
@@ -290,7 +290,7 @@ func (d Document) valid() bool {
 	return true
 }
 
-func TestALongWordIsFoundWithoutItsAccents(t *testing.T) {
+func TestAnalyzerUnaccentsLongWords(t *testing.T) {
 	t.Parallel()
 	got := strings.Fields(tokens(strings.Repeat("é", 50)))
 	if want := tokens(strings.Repeat("e", 50)); len(got) != 2 || strings.TrimPrefix(got[1], "plain:") != want {
@@ -298,7 +298,7 @@ func TestALongWordIsFoundWithoutItsAccents(t *testing.T) {
 	}
 }
 
-func TestAHastyReadingKnowsWhatNormalizationMakesOfLetters(t *testing.T) {
+func TestPrefilterHonorsNormalization(t *testing.T) {
 	t.Parallel()
 	for query, text := range map[string]string{
 		"айва": "аи\u0306ва", "йод": "И\u0306ОД", "école": "E\u0301cole", "ecole": "l'École", "straße": "STRASSE", "σοφός": "ΣΟΦΌΣ",
@@ -306,21 +306,21 @@ func TestAHastyReadingKnowsWhatNormalizationMakesOfLetters(t *testing.T) {
 		"ÉTAT-major": "état", "ñu": "n\u0303u", "été": "ete",
 		"مدرسة": "والمدرسة", "اعضاء": "الأعضاء", "ספר": "בהספר", "כתב": "וְכָתַב",
 	} {
-		if q := Parse(query); q.Read(text).Empty() {
+		if q := Parse(query); q.Match(text).Empty() {
 			t.Errorf("%q is not read in %q", query, text)
 		}
 	}
 }
 
-func TestPlainLettersStayAsTheyAre(t *testing.T) {
+func TestNormalizedLettersAreUnchanged(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		s := string(rapid.SliceOfN(rapid.Int32Range(0, plainLimit+20), 1, 4).Draw(t, "letters"))
-		if isPlain(s) && strings.Map(seen, norm.NFKC.String(s)) != s {
+		s := string(rapid.SliceOfN(rapid.Int32Range(0, letterTableLimit+20), 1, 4).Draw(t, "letters"))
+		if isNormalized(s) && strings.Map(foldRune, norm.NFKC.String(s)) != s {
 			t.Fatalf("%q changes", s)
 		}
 	})
-	if !isPlain("Привіт") || !isPlain("été") || isPlain("½") || isPlain("e\u0301") {
+	if !isNormalized("Привіт") || !isNormalized("été") || isNormalized("½") || isNormalized("e\u0301") {
 		t.Error("what is plain is not known")
 	}
 }

@@ -54,38 +54,38 @@ func (z *zipf) text(n int) string {
 	return strings.Join(list, " ")
 }
 
-type hundred struct {
-	*disk
-	changes  []Change
+type benchCorpus struct {
+	*fakeStore
+	changes  []DocUpdate
 	zipf     *zipf
 	segments []*Segment
 }
 
 // hundredThousand folds 100,000 notes, 512 at a time, and merges in tiers.
-var hundredThousand = sync.OnceValue(func() *hundred {
-	h := &hundred{disk: newDisk(), zipf: newZipf()}
-	var batch []Change
+var hundredThousand = sync.OnceValue(func() *benchCorpus {
+	h := &benchCorpus{fakeStore: newFakeStore(), zipf: newZipf()}
+	var batch []DocUpdate
 	for i := range 100_000 {
-		batch = append(batch, Change{Seq: int64(i), Attributes: Attributes{
+		batch = append(batch, DocUpdate{Seq: int64(i), DocAttributes: DocAttributes{
 			Memory: int64(i), Atlas: int64(i % 7), Created: int64(i) * 1e6, Kind: uint8(i % 6), Tags: []string{fmt.Sprint("t", i%50)},
 		}, Document: Analyze("", h.zipf.text(68))})
 		if len(batch) == 512 {
-			h.fold(batch)
+			h.flush(batch)
 			h.changes, batch = batch, nil
 		}
 	}
 	return h
 })
 
-func (h *hundred) fold(batch []Change) {
+func (h *benchCorpus) flush(batch []DocUpdate) {
 	blob, err := Build(batch)
 	h.insert(blob, err)
 	for {
 		var docs []int
 		for _, s := range h.segments {
-			docs = append(docs, s.Live())
+			docs = append(docs, s.LiveDocs())
 		}
-		pick := Tiers(docs, FanIn)
+		pick := SelectMerge(docs, FanIn)
 		if pick == nil {
 			return
 		}
@@ -103,12 +103,12 @@ func (h *hundred) fold(batch []Change) {
 	}
 }
 
-func (h *hundred) insert(blob Blob, err error) {
+func (h *benchCorpus) insert(blob EncodedSegment, err error) {
 	if err != nil {
 		panic(err)
 	}
 	id := int64(len(h.heads))
-	h.put(id, blob)
+	h.putSegment(id, blob)
 	s, err := h.open(id)
 	if err != nil {
 		panic(err)
@@ -118,8 +118,8 @@ func (h *hundred) insert(blob Blob, err error) {
 
 func BenchmarkSearch(b *testing.B) {
 	h := hundredThousand()
-	view := NewView(h.segments)
-	fetch := NewCache(DefaultCache).Through(h.fetch)
+	snapshot := NewSnapshot(h.segments)
+	fetch := NewCache(DefaultCacheBytes).ReadThrough(h.fetch)
 	for _, n := range []int{1, 2, 4, 8} {
 		queries := make([]Query, 200)
 		for i := range queries {
@@ -129,7 +129,7 @@ func BenchmarkSearch(b *testing.B) {
 			b.ReportAllocs()
 			i, total := 0, 0
 			for b.Loop() {
-				r, err := view.Search(fetch, queries[i%len(queries)], Filter{Statuses: 1}, 0, 20)
+				r, err := snapshot.Search(fetch, queries[i%len(queries)], Filter{Statuses: 1}, 0, 20)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -181,29 +181,29 @@ func BenchmarkMerge(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*100_000), "ns/doc")
 }
 
-// BenchmarkWith adds one row at a time, beside a tail of up to 512.
-func BenchmarkWith(b *testing.B) {
+// BenchmarkSnapshotApply adds one row at a time, beside a tail of up to 512.
+func BenchmarkSnapshotApply(b *testing.B) {
 	h := hundredThousand()
-	base := NewView(h.segments)
-	view, rows := base, int64(0)
+	base := NewSnapshot(h.segments)
+	snapshot, rows := base, int64(0)
 	for b.Loop() {
 		if rows%512 == 0 {
-			view = base
+			snapshot = base
 		}
 		c := h.changes[rows%512]
 		c.Seq = 1e6 + rows
-		view = view.With([]Change{c})
+		snapshot = snapshot.Apply([]DocUpdate{c})
 		rows++
 	}
 }
 
-func BenchmarkSearchBesideUnfoldedRows(b *testing.B) {
+func BenchmarkSearchWithMemtable(b *testing.B) {
 	h := hundredThousand()
-	view := NewView(h.segments).With(h.changes)
-	fetch := NewCache(DefaultCache).Through(h.fetch)
+	snapshot := NewSnapshot(h.segments).Apply(h.changes)
+	fetch := NewCache(DefaultCacheBytes).ReadThrough(h.fetch)
 	q := Parse(h.zipf.text(2))
 	for b.Loop() {
-		if _, err := view.Search(fetch, q, Filter{Statuses: 1}, 0, 20); err != nil {
+		if _, err := snapshot.Search(fetch, q, Filter{Statuses: 1}, 0, 20); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -212,7 +212,7 @@ func BenchmarkSearchBesideUnfoldedRows(b *testing.B) {
 func BenchmarkHighlights(b *testing.B) {
 	q := Parse("engineer on call, feature flag")
 	for b.Loop() {
-		q.Read(prose).Highlights()
+		q.Match(prose).Highlights()
 	}
 }
 

@@ -7,8 +7,8 @@ import (
 
 func TestUnknownWordsStandForThoseThatBeginWithThem(t *testing.T) {
 	t.Parallel()
-	d := newDisk()
-	v := library(t, d, "Das Datensicherungskonzept liegt bereit", "the kubernetes cluster and with this", "Fahrradversicherungen, Fahrrad",
+	d := newFakeStore()
+	v := buildSnapshot(t, d, "Das Datensicherungskonzept liegt bereit", "the kubernetes cluster and with this", "Fahrradversicherungen, Fahrrad",
 		"call configMapGenerator from you", "Противопожарная защита", "if this returns true", "a house from here", "and more of this")
 	for _, c := range []struct {
 		query string
@@ -27,17 +27,17 @@ func TestUnknownWordsStandForThoseThatBeginWithThem(t *testing.T) {
 		{"\"kuber\"", nil},
 		{"sicherung", nil},
 	} {
-		got, err := answer(v, d, c.query)
+		got, err := searchRewritten(v, d, c.query)
 		if err != nil || !slices.Equal(got, c.want) {
 			t.Errorf("%s finds %v, want %v, %v", c.query, got, c.want, err)
 		}
 	}
-	q, err := v.Adapt(NewCache(0), d.fetch, Parse("kuber"))
-	if err != nil || len(q.Corrected()) != 0 || len(q.families) != 1 {
+	q, err := v.RewriteQuery(NewCache(0), d.fetch, Parse("kuber"))
+	if err != nil || len(q.Corrections()) != 0 || len(q.expansionTerms) != 1 {
 		t.Errorf("%+v, %v", q, err)
 	}
-	q, err = v.Adapt(NewCache(0), d.fetch, Parse("kuber").Without(FeatureRepair))
-	if err != nil || len(q.families) != 0 {
+	q, err = v.RewriteQuery(NewCache(0), d.fetch, Parse("kuber").Without(FeatureRepair))
+	if err != nil || len(q.expansionTerms) != 0 {
 		t.Errorf("without corrections: %+v, %v", q, err)
 	}
 }

@@ -12,26 +12,26 @@ type Date struct {
 	yearly   bool
 }
 
-// daySize is the length of a day in ISO 8601: 2023-05-07.
-const daySize = 10
+// isoDateLen is the length of a day in ISO 8601: 2023-05-07.
+const isoDateLen = 10
 
-// timed reports whether a day ends at a place in a text and the T of its time
+// endsDateOfDateTime reports whether a day ends at a place in a text and the T of its time
 // stands there, as in 2023-05-07T21:30 (ISO 8601, RFC 3339): the day is a word of its
 // own.
-func timed(s string, at int) bool {
-	if at < daySize || at+1 >= len(s) || s[at]|0x20 != 't' || class[s[at+1]] != digit {
+func endsDateOfDateTime(s string, at int) bool {
+	if at < isoDateLen || at+1 >= len(s) || s[at]|0x20 != 't' || byteClass[s[at+1]] != digit {
 		return false
 	}
-	for i, c := range []byte(s[at-daySize : at]) {
-		if dash := i == 4 || i == 7; dash != (c == '-') || !dash && class[c] != digit {
+	for i, c := range []byte(s[at-isoDateLen : at]) {
+		if dash := i == 4 || i == 7; dash != (c == '-') || !dash && byteClass[c] != digit {
 			return false
 		}
 	}
 	return true
 }
 
-// dateOf is a day, or a month where day is zero, of every year where year is.
-func dateOf(year, month, day int) (Date, bool) {
+// newDate is a day, or a month where day is zero, of every year where year is.
+func newDate(year, month, day int) (Date, bool) {
 	yearly := year == 0
 	if yearly {
 		year = 2000
@@ -44,74 +44,74 @@ func dateOf(year, month, day int) (Date, bool) {
 	if day == 0 {
 		last = first.AddDate(0, 1, -1)
 	}
-	return Date{dayOf(first), dayOf(last), yearly}, true
+	return Date{unixDay(first), unixDay(last), yearly}, true
 }
 
-func dayOf(t time.Time) int64 { return int64(math.Floor(float64(t.Unix()) / secondsOfDay)) }
+func unixDay(t time.Time) int64 { return int64(math.Floor(float64(t.Unix()) / secondsOfDay)) }
 
 const secondsOfDay = 86400
 
-// nearest is the date in the year in which it is nearest to a day.
-func (d Date) nearest(day int64) Date {
+// nearestTo is the date in the year in which it is nearest to a day.
+func (d Date) nearestTo(day int64) Date {
 	if !d.yearly {
 		return d
 	}
 	t, year := time.Unix(d.from*secondsOfDay, 0).UTC(), time.Unix(day*secondsOfDay, 0).UTC().Year()
 	in := func(year int) Date {
-		n := dayOf(time.Date(year, t.Month(), t.Day(), 0, 0, 0, 0, time.UTC))
+		n := unixDay(time.Date(year, t.Month(), t.Day(), 0, 0, 0, 0, time.UTC))
 		return Date{from: n, to: n}
 	}
 	best := in(year)
 	for _, other := range []Date{in(year - 1), in(year + 1)} {
-		if best.between(Date{from: day, to: day}) > other.between(Date{from: day, to: day}) {
+		if best.daysBetween(Date{from: day, to: day}) > other.daysBetween(Date{from: day, to: day}) {
 			best = other
 		}
 	}
 	return best
 }
 
-// between is how many days are between two dates.
-func (d Date) between(e Date) int64 { return max(0, d.from-e.to, e.from-d.to) }
+// daysBetween is how many days are between two dates.
+func (d Date) daysBetween(e Date) int64 { return max(0, d.from-e.to, e.from-d.to) }
 
 // What a date in a query adds to a memory of that day, of the best score, beside what
 // its words weigh (see DateLift), and after how many days a third of it is left.
 const (
-	dateShare = .3
-	dateFades = 15
+	dateBoostWeight = .3
+	dateDecayDays   = 15
 )
 
-// dateHead is how much of a text is looked at for its date.
-const dateHead = 80
+// dateScanRunes is how much of a text is looked at for its date.
+const dateScanRunes = 80
 
-// Near lifts a hit whose memory is of a day that was asked for, or near it, by a
+// BoostDate lifts a hit whose memory is of a day that was asked for, or near it, by a
 // part of the lift of these dates: see DateLift.
-func (h Hit) Near(asked []Date, title, content string, lift float32) Hit {
+func (h Hit) BoostDate(asked []Date, title, content string, boost float32) Hit {
 	if len(asked) > 0 {
-		near := nearness(asked, title, content, h.Created)
-		if near < mentionShare && mentions(content[:forward(content, mentionRunes)], asked) {
+		near := dateProximity(asked, title, content, h.Created)
+		if near < mentionShare && mentions(content[:runePrefixLen(content, mentionRunes)], asked) {
 			near = mentionShare
 		}
-		h.Score += h.factor * float32(lift*float32(near))
+		h.Score += h.stateFactor * float32(boost*float32(near))
 	}
 	return h
 }
 
-// nearness is 1 for a memory of a day that was asked for, and falls with the days
+// dateProximity is 1 for a memory of a day that was asked for, and falls with the days
 // between. A memory is of the day that its title or its first words name, or else
 // of the one on which it was made; of both if a day has no year, which may be any.
-func nearness(asked []Date, title, content string, created int64) (best float64) {
-	own, made := Dates(title), dayOf(time.UnixMicro(created))
+func dateProximity(asked []Date, title, content string, created int64) (best float64) {
+	own, made := Dates(title), unixDay(time.UnixMicro(created))
 	if len(own) == 0 {
-		own = Dates(content[:forward(content, dateHead)])
+		own = Dates(content[:runePrefixLen(content, dateScanRunes)])
 	}
 	if len(own) == 0 || own[0].yearly {
 		own = append(own, Date{from: made, to: made})
 	}
 	for _, a := range asked {
 		for _, d := range own {
-			d = d.nearest(made)
-			between := a.nearest(d.from).between(d)
-			best = max(best, math.Exp(-float64(between)/dateFades))
+			d = d.nearestTo(made)
+			between := a.nearestTo(d.from).daysBetween(d)
+			best = max(best, math.Exp(-float64(between)/dateDecayDays))
 		}
 	}
 	return best

@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// wrote is a list of dates as they are read: 2023-05-07, 2023-05, 05-07.
-func wrote(list []Date) string {
+// formatDates is a list of dates as they are read: 2023-05-07, 2023-05, 05-07.
+func formatDates(list []Date) string {
 	var out []string
 	for _, d := range list {
 		layout := "2006-01-02"
@@ -26,7 +26,7 @@ func wrote(list []Date) string {
 	return strings.Join(out, " ")
 }
 
-func TestDatesAreReadAsTheyAreWritten(t *testing.T) {
+func TestDatesParsesWrittenForms(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		// English
@@ -48,13 +48,13 @@ func TestDatesAreReadAsTheyAreWritten(t *testing.T) {
 		"2023年5月7日": "2023-05-07", "在2009 年 8 月，有多少": "2009-08", "２０２３年５月７号": "2023-05-07", "1978年の5月から": "1978-05", "5月7日の会議": "05-07",
 		"2023년 5월 7일에": "2023-05-07", "2023년 5월": "2023-05", "5월 7일": "05-07", "٧ may ٢٠٢٣": "2023-05-07",
 	} {
-		if got := wrote(Dates(text)); got != want {
+		if got := formatDates(Dates(text)); got != want {
 			t.Errorf("%s: got %q, want %q", text, got, want)
 		}
 	}
 }
 
-func TestWhatIsNoDateIsNone(t *testing.T) {
+func TestDatesIgnoresOtherNumbers(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"the rover on Mars", "we may march", "set it out", "in May", "on a May day", "mai et mars", "March", "",
@@ -62,14 +62,14 @@ func TestWhatIsNoDateIsNone(t *testing.T) {
 		"2023", "in 2023", "2023/24", "CVE-2024-3094", "v2023-05-07", "1.2.3", "2023.1.2", "05/07/2023", "07-05-2023", "30.2.2023", "2023-13-01", "7.5.2023.1", "1.7.5.2023",
 		"May 1,000", "at May 10:30", "10:30 May", "令和5年5月7日", "1878年5月", "5月", "99年5月7日", "12023-05-07", "lip 2023", "7 Mai2023px", "7 mayo3 2023",
 	} {
-		if got := wrote(Dates(text)); got != "" {
+		if got := formatDates(Dates(text)); got != "" {
 			t.Errorf("%s: got %q", text, got)
 		}
 	}
 }
 
 // How CLDR writes a day in each language ("long").
-func TestEveryMonthIsReadInEveryLanguage(t *testing.T) {
+func TestDatesParsesMonthsOfAllLanguages(t *testing.T) {
 	t.Parallel()
 	for _, rows := range [][]string{englishMonths, wideMonths, shortMonths} {
 		for _, row := range rows {
@@ -82,8 +82,8 @@ func TestEveryMonthIsReadInEveryLanguage(t *testing.T) {
 					want := fmt.Sprintf("2023-%02d-17", i+1)
 					for _, form := range []string{"17 %s 2023", "17. %s 2023", "17 de %s de 2023", "17-%s-2023", "am 17 %s, 2023."} {
 						for _, name := range []string{name, strings.ToUpper(name)} {
-							if text := fmt.Sprintf(form, name); wrote(Dates(text)) != want {
-								t.Errorf("%s: got %q, want %s", text, wrote(Dates(text)), want)
+							if text := fmt.Sprintf(form, name); formatDates(Dates(text)) != want {
+								t.Errorf("%s: got %q, want %s", text, formatDates(Dates(text)), want)
 							}
 						}
 					}
@@ -93,7 +93,7 @@ func TestEveryMonthIsReadInEveryLanguage(t *testing.T) {
 	}
 }
 
-func TestWhatIsReadAsADateIsOne(t *testing.T) {
+func TestDatesReturnsValidDates(t *testing.T) {
 	t.Parallel()
 	pieces := []string{"7", "07", "31", "2023", "1999", "12023", "May", "mars", "мая", "de", "of", ".", ",", "-", "/", ":", " ", " ", "年", "月", "日", "년", "월", "일", "の", "th", "-го", "T", "x", "é", "数", "٣"}
 	rapid.Check(t, func(t *rapid.T) {
@@ -111,7 +111,7 @@ func TestWhatIsReadAsADateIsOne(t *testing.T) {
 	})
 }
 
-func TestMemoriesOfADayComeFirstInAnyYear(t *testing.T) {
+func TestBoostDateRanksDayFirstInAnyYear(t *testing.T) {
 	t.Parallel()
 	day := func(s string) int64 {
 		when, err := time.Parse(time.DateOnly, s)
@@ -121,7 +121,7 @@ func TestMemoriesOfADayComeFirstInAnyYear(t *testing.T) {
 		return when.UnixMicro()
 	}
 	score := func(query, content, created string) float32 {
-		return Hit{Created: day(created), factor: 1}.Near(Dates(query), "", content, 1).Score
+		return Hit{Created: day(created), stateFactor: 1}.BoostDate(Dates(query), "", content, 1).Score
 	}
 	for _, c := range []struct {
 		query, content, created string

@@ -11,8 +11,8 @@ import (
 // It returns the lines of the hits without their days, best first.
 func dated(t *testing.T, query string, lines ...string) (found []string) {
 	t.Helper()
-	d := newDisk()
-	var changes []Change
+	d := newFakeStore()
+	var changes []DocUpdate
 	var texts []string
 	for i, line := range lines {
 		day, text, _ := strings.Cut(line, " ")
@@ -20,24 +20,24 @@ func dated(t *testing.T, query string, lines ...string) (found []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := note(int64(i+1), int64(i+1), text)
+		c := textUpdate(int64(i+1), int64(i+1), text)
 		c.Created = made.UnixMicro()
 		changes, texts = append(changes, c), append(texts, text)
 	}
-	q, r, err := folded(t, d, 1, changes).Answer(NewCache(0), d.fetch, Parse(query), Filter{}, 0, len(lines))
+	q, r, err := flushedSnapshot(t, d, 1, changes).SearchRewritten(NewCache(0), d.fetch, Parse(query), Filter{}, 0, len(lines))
 	if err != nil || len(r.Hits) == 0 {
 		t.Fatalf("%s finds %v, %v", query, r.Hits, err)
 	}
-	read := make([]*Text, len(r.Hits))
+	read := make([]*DocMatches, len(r.Hits))
 	for i, h := range r.Hits {
-		read[i] = q.Reader().Text("", texts[h.Memory-1])
+		read[i] = q.Matcher().MatchDoc("", texts[h.Memory-1])
 	}
-	lift := r.DateLift(q, r.Hits[0].Score)
-	r.Reread(q, r.Hits, read)
+	boost := r.DateLift(q, r.Hits[0].Score)
+	r.Rescore(q, r.Hits, read)
 	for i, h := range r.Hits {
-		r.Hits[i] = h.Near(Dates(query), "", texts[h.Memory-1], lift)
+		r.Hits[i] = h.BoostDate(Dates(query), "", texts[h.Memory-1], boost)
 	}
-	Sort(r.Hits)
+	SortHits(r.Hits)
 	for _, h := range r.Hits {
 		found = append(found, texts[h.Memory-1])
 	}
@@ -90,7 +90,7 @@ func TestWordsOfADateWeighLessThere(t *testing.T) {
 				words = append(words, x.text)
 			}
 		}
-		for _, g := range q.glyphs {
+		for _, g := range q.unigrams {
 			if strings.ContainsAny(g.text, "年月日") && c.want != "" {
 				words = append(words, g.text)
 			}
@@ -119,11 +119,11 @@ func TestMentionsReadABoundedPartOfAText(t *testing.T) {
 			t.Errorf("%q mentions the day: %t", text, !want)
 		}
 	}
-	h, long := Hit{Score: 1, factor: 1}, strings.Repeat("word ", mentionRunes)
-	if far := h.Near(asked, "", long+"7 May 2023", 1); far.Score > 1.001 {
-		t.Errorf("a date after %d characters lifts to %v", len(long), far.Score)
+	h, long := Hit{Score: 1, stateFactor: 1}, strings.Repeat("word ", mentionRunes)
+	if distance := h.BoostDate(asked, "", long+"7 May 2023", 1); distance.Score > 1.001 {
+		t.Errorf("a date after %d characters lifts to %v", len(long), distance.Score)
 	}
-	if near := h.Near(asked, "", long[:5*(mentionRunes/10)]+"7 May 2023", 1); near.Score != 1+mentionShare {
+	if near := h.BoostDate(asked, "", long[:5*(mentionRunes/10)]+"7 May 2023", 1); near.Score != 1+mentionShare {
 		t.Errorf("a date within the bound lifts to %v", near.Score)
 	}
 }

@@ -15,10 +15,10 @@ const titleWeight = 3
 // frequencies, and its length in words. The zero Document has no terms.
 type Document struct {
 	length uint32
-	terms  []entry // sorted by text, no duplicates
+	terms  []termFreq // sorted by text, no duplicates
 }
 
-type entry struct {
+type termFreq struct {
 	text string
 	freq uint8 // 1 to 255; more changes no score that anybody could see
 }
@@ -27,29 +27,29 @@ type entry struct {
 // linear time. A title that only repeats a long first line counts nothing: it was
 // made of it.
 func Analyze(title, content string) Document {
-	c := counters.Get().(*counter)
-	defer counters.Put(c)
-	c.count(title, content)
+	c := termCounterPool.Get().(*termCounter)
+	defer termCounterPool.Put(c)
+	c.countDoc(title, content)
 	return c.document(nil)
 }
 
-// Encoded is Analyze(title, content).Encode(), for whoever only stores it.
-func Encoded(title, content string) []byte {
-	c := counters.Get().(*counter)
-	defer counters.Put(c)
-	c.count(title, content)
+// AnalyzeEncoded is Analyze(title, content).Encode(), for whoever only stores it.
+func AnalyzeEncoded(title, content string) []byte {
+	c := termCounterPool.Get().(*termCounter)
+	defer termCounterPool.Put(c)
+	c.countDoc(title, content)
 	d := c.document(c.terms)
 	c.terms = d.terms
 	return d.Encode()
 }
 
-// headline is how many characters a line has at most that may be a heading.
-const headline = 40
+// maxHeadingRunes is how many characters a line has at most that may be a heading.
+const maxHeadingRunes = 40
 
-// repeats reports a title that is how the content begins, and too long for a
+// titleRepeatsContent reports a title that is how the content begins, and too long for a
 // heading. One that has the marks of a heading stands behind them.
-func repeats(title, content string) bool {
-	return strings.HasPrefix(strings.TrimLeftFunc(content, unicode.IsSpace), title) && utf8.RuneCountInString(title) > headline
+func titleRepeatsContent(title, content string) bool {
+	return strings.HasPrefix(strings.TrimLeftFunc(content, unicode.IsSpace), title) && utf8.RuneCountInString(title) > maxHeadingRunes
 }
 
 // Encode gives the document's stored form: version byte, length and number of
@@ -62,7 +62,7 @@ func (d Document) Encode() []byte {
 	out = binary.AppendUvarint(out, uint64(len(d.terms)))
 	last := ""
 	for _, t := range d.terms {
-		out = append(appendText(out, last, t.text), t.freq)
+		out = append(appendFrontCoded(out, last, t.text), t.freq)
 		last = t.text
 	}
 	return out
@@ -70,14 +70,14 @@ func (d Document) Encode() []byte {
 
 // DecodeDocument reads what Encode wrote, or gives ErrCorrupt.
 func DecodeDocument(data []byte) (Document, error) {
-	c := cursor{data: data}
+	c := decoder{data: data}
 	c.version()
 	length := c.uvarint()
 	count := c.count(3)
-	if c.bad || length > maxLength {
+	if c.failed || length > maxDocLength {
 		return Document{}, ErrCorrupt
 	}
-	terms, err := c.entries(count)
+	terms, err := c.termFreqs(count)
 	if err == nil {
 		err = c.end()
 	}
@@ -87,18 +87,18 @@ func DecodeDocument(data []byte) (Document, error) {
 	return Document{uint32(length), terms}, nil
 }
 
-// maxLength bounds a document's length so that sums stay far from overflow.
-const maxLength = 1 << 30
+// maxDocLength bounds a document's length so that sums stay far from overflow.
+const maxDocLength = 1 << 30
 
-// entries reads terms, each of which must come after the one before. All texts
+// termFreqs reads terms, each of which must come after the one before. All texts
 // are parts of one.
-func (c *cursor) entries(count int) ([]entry, error) {
+func (c *decoder) termFreqs(count int) ([]termFreq, error) {
 	var arena strings.Builder
-	arena.Grow(min(2*len(c.data), count*maxTerm))
-	terms, last := make([]entry, count), ""
+	arena.Grow(min(2*len(c.data), count*maxTermBytes))
+	terms, last := make([]termFreq, count), ""
 	for i := range terms {
 		shared, n := c.uvarint(), c.uvarint()
-		if shared > uint64(len(last)) || n > uint64(len(c.data)) || shared+n > maxTerm {
+		if shared > uint64(len(last)) || n > uint64(len(c.data)) || shared+n > maxTermBytes {
 			return nil, ErrCorrupt
 		}
 		rest, freq := c.bytes(int(n)), c.byte()
@@ -109,14 +109,14 @@ func (c *cursor) entries(count int) ([]entry, error) {
 		arena.WriteString(last[:shared])
 		arena.Write(rest)
 		last = arena.String()[from:]
-		terms[i] = entry{last, freq}
+		terms[i] = termFreq{last, freq}
 	}
 	return terms, nil
 }
 
 // freq is how often the document holds the term, zero if it does not.
 func (d Document) freq(term string) uint8 {
-	i, ok := slices.BinarySearchFunc(d.terms, term, func(e entry, t string) int { return strings.Compare(e.text, t) })
+	i, ok := slices.BinarySearchFunc(d.terms, term, func(e termFreq, t string) int { return strings.Compare(e.text, t) })
 	if !ok {
 		return 0
 	}

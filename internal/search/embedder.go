@@ -18,9 +18,9 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// MaxPieces is how many pieces of a text are embedded together, without those
+// MaxChunkTokens is how many pieces of a text are embedded together, without those
 // that the model adds at the ends. Longer texts are cut into passages.
-const MaxPieces = 126
+const MaxChunkTokens = 126
 
 // Readable reports whether a model can make something of a text: at most a fifth
 // of its pieces say nothing to it.

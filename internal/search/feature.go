@@ -39,7 +39,7 @@ func (f Features) Has(g Features) bool { return f&g == g }
 // Without is the query answered without some features.
 func (q Query) Without(f Features) Query {
 	if q.without = f; f.Has(FeaturePairs) {
-		q.pairs = nil
+		q.wordBigrams = nil
 	}
 	if f.Has(FeatureDates) {
 		q.terms = slices.Clone(q.terms)

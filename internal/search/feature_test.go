@@ -20,8 +20,8 @@ func TestEveryFeatureHasAName(t *testing.T) {
 // left out with their words.
 func TestWhatIsLeftOutStaysOut(t *testing.T) {
 	t.Parallel()
-	d := newDisk()
-	v := folded(t, d, 1, []Change{note(1, 1, "the harbour master answers letters"), note(2, 2, "резервное копирование")})
+	d := newFakeStore()
+	v := flushedSnapshot(t, d, 1, []DocUpdate{textUpdate(1, 1, "the harbour master answers letters"), textUpdate(2, 2, "резервное копирование")})
 	for _, c := range []struct {
 		query   string
 		without Features
@@ -35,8 +35,8 @@ func TestWhatIsLeftOutStaysOut(t *testing.T) {
 		{"копированию", 0, "копированию", 0, true},
 		{"копированию", FeatureFamilies | FeatureRepair, "копированию", 0, false},
 	} {
-		got, err := v.Adapt(NewCache(0), d.fetch, Parse(c.query).Without(c.without))
-		if err != nil || got.terms[0].text != c.term || len(got.pairs) != c.pairs || len(got.families) > 0 != c.family {
+		got, err := v.RewriteQuery(NewCache(0), d.fetch, Parse(c.query).Without(c.without))
+		if err != nil || got.terms[0].text != c.term || len(got.wordBigrams) != c.pairs || len(got.expansionTerms) > 0 != c.family {
 			t.Errorf("%s without %b: %+v, %v", c.query, c.without, got, err)
 		}
 	}

@@ -18,8 +18,8 @@ func allows(mask uint64, v uint8) bool {
 	return mask == 0 || mask>>v&1 == 1
 }
 
-// admits judges one document by its attributes.
-func (f *Filter) admits(a *Attributes) bool {
+// matches judges one document by its attributes.
+func (f *Filter) matches(a *DocAttributes) bool {
 	if !allows(f.Kinds, a.Kind) || !allows(f.Statuses, a.Status) {
 		return false
 	}
@@ -34,15 +34,15 @@ func (f *Filter) admits(a *Attributes) bool {
 	return true
 }
 
-// gate is a filter applied to the tables of one segment, so that a document
+// segmentFilter is a filter applied to the tables of one segment, so that a document
 // costs a few look-ups at most. What is nil or 0 allows all that the segment holds.
-type gate struct {
-	kinds, statuses uint64
-	atlases, sets   []bool
+type segmentFilter struct {
+	kinds, statuses  uint64
+	atlases, tagSets []bool
 }
 
-func (f *Filter) gate(c *columns) gate {
-	g := gate{kinds: needed(f.Kinds, c.kinds), statuses: needed(f.Statuses, c.statuses)}
+func (f *Filter) forSegment(c *docColumns) segmentFilter {
+	g := segmentFilter{kinds: effectiveMask(f.Kinds, c.kindMask), statuses: effectiveMask(f.Statuses, c.statusMask)}
 	if f.Atlases != nil {
 		g.atlases = make([]bool, len(c.atlases))
 		for i, a := range c.atlases {
@@ -53,20 +53,20 @@ func (f *Filter) gate(c *columns) gate {
 		}
 	}
 	if len(f.Tags) > 0 {
-		g.sets = f.tagSets(c)
+		g.tagSets = f.tagSets(c)
 	}
 	return g
 }
 
-// needed is a mask, or 0 where it allows all the values seen.
-func needed(mask, seen uint64) uint64 {
+// effectiveMask is a mask, or 0 where it allows all the values seen.
+func effectiveMask(mask, seen uint64) uint64 {
 	if seen&^mask == 0 {
 		return 0
 	}
 	return mask
 }
 
-func (f *Filter) tagSets(c *columns) []bool {
+func (f *Filter) tagSets(c *docColumns) []bool {
 	var wanted []uint32
 	for _, t := range f.Tags {
 		i := slices.Index(c.tags, unique.Make(t))
@@ -82,12 +82,12 @@ func (f *Filter) tagSets(c *columns) []bool {
 	return sets
 }
 
-// open reports a gate that admits every document of its segment.
-func (g *gate) open() bool {
-	return g.kinds == 0 && g.statuses == 0 && g.atlases == nil && g.sets == nil
+// matchesAll reports a gate that admits every document of its segment.
+func (g *segmentFilter) matchesAll() bool {
+	return g.kinds == 0 && g.statuses == 0 && g.atlases == nil && g.tagSets == nil
 }
 
-func (g *gate) admits(c *columns, doc int) bool {
+func (g *segmentFilter) matches(c *docColumns, doc int) bool {
 	return allows(g.statuses, c.status[doc]) && allows(g.kinds, c.kind[doc]) &&
-		(g.atlases == nil || g.atlases[c.atlas[doc]]) && (g.sets == nil || g.sets[c.tagSet[doc]])
+		(g.atlases == nil || g.atlases[c.atlas[doc]]) && (g.tagSets == nil || g.tagSets[c.tagSet[doc]])
 }

@@ -20,25 +20,25 @@ func TestDocumentsSurviveEncoding(t *testing.T) {
 	})
 }
 
-func TestAttributesSurviveFoldAndMerge(t *testing.T) {
+func TestAttributesSurviveFlushAndMerge(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		gen := rapid.Custom(func(t *rapid.T) Attributes {
+		gen := rapid.Custom(func(t *rapid.T) DocAttributes {
 			n := rapid.Int64()
-			return Attributes{
+			return DocAttributes{
 				n.Draw(t, "memory"), n.Draw(t, "atlas"), n.Draw(t, "created"), n.Draw(t, "until"),
 				max(1, n.Draw(t, "group")), n.Draw(t, "position"),
 				rapid.Uint8().Draw(t, "kind"), rapid.Uint8().Draw(t, "status"), rapid.Bool().Draw(t, "verified"),
 				rapid.SliceOfNDistinct(rapid.String(), 0, 3, rapid.ID).Draw(t, "tags"),
 			}
 		})
-		want := map[int64]Attributes{}
-		d := newDisk()
+		want := map[int64]DocAttributes{}
+		d := newFakeStore()
 		var parts []*Segment
-		for i, a := range rapid.SliceOfDistinct(gen, func(a Attributes) int64 { return a.Memory }).Draw(t, "all") {
+		for i, a := range rapid.SliceOfDistinct(gen, func(a DocAttributes) int64 { return a.Memory }).Draw(t, "all") {
 			want[a.Memory] = a
-			blob, _ := Build([]Change{{Seq: 1, Attributes: a}})
-			d.put(int64(i), blob)
+			blob, _ := Build([]DocUpdate{{Seq: 1, DocAttributes: a}})
+			d.putSegment(int64(i), blob)
 			s, err := d.open(int64(i))
 			if err != nil {
 				t.Fatal(err)
@@ -49,7 +49,7 @@ func TestAttributesSurviveFoldAndMerge(t *testing.T) {
 		if err != nil || blob.Docs != len(want) {
 			t.Fatal(err, blob.Docs)
 		}
-		s, err := Open(1, blob.Head, nil)
+		s, err := Open(1, blob.Header, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,10 +77,10 @@ func FuzzDecodeDocument(f *testing.F) {
 	})
 }
 
-func someSegment() Blob {
-	var list []Change
+func randomSegment() EncodedSegment {
+	var list []DocUpdate
 	for i := range 200 {
-		list = append(list, Change{Seq: int64(i), Attributes: Attributes{
+		list = append(list, DocUpdate{Seq: int64(i), DocAttributes: DocAttributes{
 			Memory: int64(i), Atlas: int64(i % 3), ValidUntil: int64(i % 2), Tags: []string{"x", "y"}[:i%3%2],
 		}, Document: Analyze("", vocabulary[i%7]+" "+prose)})
 	}
@@ -92,13 +92,13 @@ func someSegment() Blob {
 }
 
 func FuzzOpen(f *testing.F) {
-	blob := someSegment()
-	s, err := Open(1, blob.Head, nil)
+	blob := randomSegment()
+	s, err := Open(1, blob.Header, nil)
 	if err != nil {
 		f.Fatal(err)
 	}
-	s, _ = s.Kill([]int64{3, 70, 199})
-	f.Add(blob.Head, s.Dead())
+	s, _ = s.MarkDeleted([]int64{3, 70, 199})
+	f.Add(blob.Header, s.Tombstones())
 	f.Fuzz(func(t *testing.T, head, dead []byte) {
 		s, err := Open(1, head, dead)
 		if err != nil {
@@ -107,24 +107,24 @@ func FuzzOpen(f *testing.F) {
 		for i := range s.Docs() {
 			s.attributes(i)
 		}
-		s.Kill([]int64{1, 2, 3})
+		s.MarkDeleted([]int64{1, 2, 3})
 		fetch := func(_ int64, page int) ([]byte, error) { return blob.Pages[page%len(blob.Pages)], nil }
-		_, _ = NewView([]*Segment{s}).Search(fetch, Parse("deployments frozen"), Filter{Tags: []string{"x"}}, 1, 5)
+		_, _ = NewSnapshot([]*Segment{s}).Search(fetch, Parse("deployments frozen"), Filter{Tags: []string{"x"}}, 1, 5)
 	})
 }
 
 func FuzzPage(f *testing.F) {
-	blob := someSegment()
+	blob := randomSegment()
 	for _, p := range blob.Pages {
 		f.Add(p)
 	}
 	f.Fuzz(func(t *testing.T, page []byte) {
-		s, err := Open(1, blob.Head, nil)
+		s, err := Open(1, blob.Header, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		fetch := func(int64, int) ([]byte, error) { return page, nil }
-		v := NewView([]*Segment{s})
+		v := NewSnapshot([]*Segment{s})
 		for _, q := range []string{"deployments frozen", "zzz", "a"} {
 			_, _ = v.Search(fetch, Parse(q), Filter{}, 0, 5)
 		}
@@ -142,19 +142,19 @@ func FuzzAnalyze(f *testing.F) {
 			return
 		}
 		d := Analyze("", text)
-		check(t, d)
+		checkDocument(t, d)
 		if got, err := DecodeDocument(d.Encode()); err != nil || len(got.terms) != len(d.terms) {
 			t.Error(err, got)
 		}
 		q := Parse(text)
-		if covers(d, q) != q.groups {
+		if coveredWords(d, q) != q.wordCount {
 			t.Errorf("%q does not find itself", text)
 		}
-		for _, s := range q.Read(text).Highlights() {
+		for _, s := range q.Match(text).Highlights() {
 			if utf8.RuneCountInString(s) > snippetRunes || !strings.Contains(text, s) {
 				t.Errorf("bad snippet %q", s)
 			}
 		}
-		checkPlaces(t, text)
+		checkOffsets(t, text)
 	})
 }

@@ -7,10 +7,10 @@ import (
 
 // A month is what a word names: which one, and in which way.
 type month struct {
-	number  int
-	english bool // a day may stand behind it
-	short   bool // abbreviated in another language: a day and a year belong to it, because many are words elsewhere
-	doubt   bool // a word besides: without a year it needs a capital or an ordinal
+	number      int
+	english     bool // a day may stand behind it
+	abbreviated bool // abbreviated in another language: a day and a year belong to it, because many are words elsewhere
+	ambiguous   bool // a word besides: without a year it needs a capital or an ordinal
 }
 
 // Months in the languages whose dates are read, from the Unicode Common Locale Data
@@ -60,11 +60,11 @@ var months = sync.OnceValue(func() map[string]month {
 		for _, row := range rows {
 			for i, names := range strings.Fields(row) {
 				for name := range strings.SplitSeq(names, "|") {
-					bare, _, _ := unaccent(nil, []byte(name))
-					if _, ok := all[string(bare)]; !ok {
+					unaccented, _, _ := unaccent(nil, []byte(name))
+					if _, ok := all[string(unaccented)]; !ok {
 						m := like
-						m.number, m.doubt = i+1, like.english && (len(name) < 4 || name == "march" || name == "sept")
-						all[string(bare)] = m
+						m.number, m.ambiguous = i+1, like.english && (len(name) < 4 || name == "march" || name == "sept")
+						all[string(unaccented)] = m
 					}
 				}
 			}
@@ -72,6 +72,6 @@ var months = sync.OnceValue(func() map[string]month {
 	}
 	add(englishMonths, month{english: true})
 	add(wideMonths, month{})
-	add(shortMonths, month{short: true})
+	add(shortMonths, month{abbreviated: true})
 	return all
 })

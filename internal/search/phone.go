@@ -28,23 +28,23 @@ func phoneAt(s string, at int) (p phone) {
 	plain := true // one space or dash between all groups
 	for p.to = at; ; {
 		p.last = p.to
-		for p.to < len(s) && class[s[p.to]] == digit && len(digits) <= mostPhoneDigits {
+		for p.to < len(s) && byteClass[s[p.to]] == digit && len(digits) <= mostPhoneDigits {
 			digits = append(digits, s[p.to])
 			p.to++
 		}
 		groups = append(groups, p.to-p.last)
-		if len(digits) > mostPhoneDigits || wordSize(s[p.to:]) > 0 {
+		if len(digits) > mostPhoneDigits || wordRuneLen(s[p.to:]) > 0 {
 			return p
 		}
 		signs, width := phoneSigns(s[p.to:])
 		next := p.to + width
-		if signs == 0 || next == len(s) || class[s[next]] != digit {
+		if signs == 0 || next == len(s) || byteClass[s[next]] != digit {
 			break
 		}
 		plain = plain && signs == 1 && s[p.to] != '.' && s[p.to] != '/'
 		p.to = next
 	}
-	if p.to < len(s) && strings.IndexByte("._/-@:,", s[p.to]) >= 0 && wordSize(s[p.to+1:]) > 0 {
+	if p.to < len(s) && strings.IndexByte("._/-@:,", s[p.to]) >= 0 && wordRuneLen(s[p.to+1:]) > 0 {
 		return p // a time, a decimal number, an identifier
 	}
 	marked := plus || open || digits[0] == '0'

@@ -11,10 +11,10 @@ func TestPhoneNumbersFindEachOtherHoweverTheyAreWritten(t *testing.T) {
 		{"01 23 45 67 89", "+33 1 23 45 67 89", "01.23.45.67.89", "0033 1 23456789"},
 	} {
 		for _, text := range forms {
-			d := newDisk()
-			v := library(t, d, "something else and more", "call "+text+", please", "end of it in 30 days", "more of it", "and with this from you")
+			d := newFakeStore()
+			v := buildSnapshot(t, d, "something else and more", "call "+text+", please", "end of it in 30 days", "more of it", "and with this from you")
 			for _, query := range forms {
-				if got, err := answer(v, d, query); err != nil || len(got) == 0 || got[0] != 2 {
+				if got, err := searchRewritten(v, d, query); err != nil || len(got) == 0 || got[0] != 2 {
 					t.Errorf("%q: %s finds %v, %v", text, query, got, err)
 				}
 			}
@@ -37,13 +37,13 @@ func TestOtherNumbersAreNoPhoneNumbers(t *testing.T) {
 func TestPhoneNumbersAreMarkedInTexts(t *testing.T) {
 	t.Parallel()
 	for _, query := range []string{"+49 30 1234567", "(030) 123 45 67"} {
-		r := Parse(query).Read("call 1234567 now")
-		if len(r.spots) != 1 || r.text[r.spots[0].from:r.spots[0].to] != "1234567" {
-			t.Errorf("%s: %+v, want the number", query, r.spots)
+		r := Parse(query).Match("call 1234567 now")
+		if len(r.matches) != 1 || r.text[r.matches[0].from:r.matches[0].to] != "1234567" {
+			t.Errorf("%s: %+v, want the number", query, r.matches)
 		}
 	}
-	r := Parse("1234567").Read("call (030) 123 45 67 now")
-	if len(r.spots) != 1 || r.text[r.spots[0].from:r.spots[0].to] != "67" {
-		t.Errorf("%+v, want the last digits", r.spots)
+	r := Parse("1234567").Match("call (030) 123 45 67 now")
+	if len(r.matches) != 1 || r.text[r.matches[0].from:r.matches[0].to] != "67" {
+		t.Errorf("%+v, want the last digits", r.matches)
 	}
 }

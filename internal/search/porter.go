@@ -11,21 +11,21 @@ func porter(w []byte) []byte {
 	w = plural(w)
 	w = pastTense(w)
 	w = finalY(w)
-	w = replace(w, step2.of(w))
-	w = replace(w, step3.of(w))
-	w = strip(w)
+	w = replace(w, step2.match(w))
+	w = replace(w, step3.match(w))
+	w = stripSuffix(w)
 	return finalE(w)
 }
 
 // rule replaces a suffix where the stem before it has a measure above zero.
 type rule struct{ suffix, with string }
 
-func vowel(w []byte, i int) bool {
+func isVowel(w []byte, i int) bool {
 	switch w[i] {
 	case 'a', 'e', 'i', 'o', 'u':
 		return true
 	case 'y':
-		return i > 0 && !vowel(w, i-1)
+		return i > 0 && !isVowel(w, i-1)
 	}
 	return false
 }
@@ -55,20 +55,20 @@ func hasVowel(w []byte) bool {
 	return false
 }
 
-func ends(w []byte, suffix string) bool {
+func hasSuffix(w []byte, suffix string) bool {
 	return len(w) >= len(suffix) && string(w[len(w)-len(suffix):]) == suffix
 }
 
-// double reports a word that ends with the same consonant twice.
-func double(w []byte) bool {
+// endsDoubleConsonant reports a word that ends with the same consonant twice.
+func endsDoubleConsonant(w []byte) bool {
 	n := len(w)
-	return n > 1 && w[n-1] == w[n-2] && !vowel(w, n-1)
+	return n > 1 && w[n-1] == w[n-2] && !isVowel(w, n-1)
 }
 
-// short reports consonant, vowel, consonant at the end, the last not w, x or y.
-func short(w []byte) bool {
+// endsCVC reports consonant, vowel, consonant at the end, the last not w, x or y.
+func endsCVC(w []byte) bool {
 	n := len(w)
-	if n < 3 || vowel(w, n-1) || !vowel(w, n-2) || vowel(w, n-3) {
+	if n < 3 || isVowel(w, n-1) || !isVowel(w, n-2) || isVowel(w, n-3) {
 		return false
 	}
 	c := w[n-1]
@@ -79,9 +79,9 @@ func plural(w []byte) []byte {
 	switch {
 	case w[len(w)-1] != 's':
 		return w
-	case ends(w, "sses"), ends(w, "ies"):
+	case hasSuffix(w, "sses"), hasSuffix(w, "ies"):
 		return w[:len(w)-2]
-	case ends(w, "ss"):
+	case hasSuffix(w, "ss"):
 		return w
 	}
 	return w[:len(w)-1]
@@ -90,14 +90,14 @@ func plural(w []byte) []byte {
 func pastTense(w []byte) []byte {
 	stem := w
 	switch {
-	case ends(w, "eed"):
+	case hasSuffix(w, "eed"):
 		if measure(w[:len(w)-3]) > 0 {
 			return w[:len(w)-1]
 		}
 		return w
-	case ends(w, "ed"):
+	case hasSuffix(w, "ed"):
 		stem = w[:len(w)-2]
-	case ends(w, "ing"):
+	case hasSuffix(w, "ing"):
 		stem = w[:len(w)-3]
 	default:
 		return w
@@ -111,11 +111,11 @@ func pastTense(w []byte) []byte {
 func restoreE(w []byte) []byte {
 	n := len(w)
 	switch {
-	case ends(w, "at"), ends(w, "bl"), ends(w, "iz"):
+	case hasSuffix(w, "at"), hasSuffix(w, "bl"), hasSuffix(w, "iz"):
 		return append(w, 'e')
-	case double(w) && w[n-1] != 'l' && w[n-1] != 's' && w[n-1] != 'z':
+	case endsDoubleConsonant(w) && w[n-1] != 'l' && w[n-1] != 's' && w[n-1] != 'z':
 		return w[:n-1]
-	case measure(w) == 1 && short(w):
+	case measure(w) == 1 && endsCVC(w):
 		return append(w, 'e')
 	}
 	return w
@@ -148,12 +148,12 @@ func byPenultimate(list ...rule) *rules {
 	return &t
 }
 
-func (t *rules) of(w []byte) rule {
+func (t *rules) match(w []byte) rule {
 	if len(w) < 3 {
 		return rule{}
 	}
 	for _, r := range t[w[len(w)-2]] {
-		if ends(w, r.suffix) {
+		if hasSuffix(w, r.suffix) {
 			return r
 		}
 	}
@@ -177,14 +177,14 @@ var (
 		rule{suffix: "iti"}, rule{suffix: "ous"}, rule{suffix: "ive"}, rule{suffix: "ize"})
 )
 
-// strip is step 4: suffixes that fall where the stem's measure is above one.
-func strip(w []byte) []byte {
-	suffix := step4.of(w).suffix
+// stripSuffix is step 4: suffixes that fall where the stem's measure is above one.
+func stripSuffix(w []byte) []byte {
+	suffix := step4.match(w).suffix
 	stem := w[:len(w)-len(suffix)]
 	if suffix == "" || measure(stem) < 2 {
 		return w
 	}
-	if suffix == "ion" && !ends(stem, "s") && !ends(stem, "t") {
+	if suffix == "ion" && !hasSuffix(stem, "s") && !hasSuffix(stem, "t") {
 		return w
 	}
 	return stem
@@ -193,7 +193,7 @@ func strip(w []byte) []byte {
 func finalE(w []byte) []byte {
 	n := len(w)
 	if n > 1 && w[n-1] == 'e' {
-		if m := measure(w[:n-1]); m > 1 || m == 1 && !short(w[:n-1]) {
+		if m := measure(w[:n-1]); m > 1 || m == 1 && !endsCVC(w[:n-1]) {
 			w = w[:n-1]
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// retrieval is where the judged sets lie, beside the project.
-const retrieval = "../../../shared/data/retrieval"
+// datasetsFolder is where the judged sets lie, beside the project.
+const datasetsFolder = "../../../shared/data/retrieval"
 
 type judged struct {
 	docs    []struct{ Group, ID, Title, Text string }
@@ -21,7 +21,7 @@ type judged struct {
 }
 
 func readLines[T any](t testing.TB, name string) (list []T) {
-	file, err := os.Open(filepath.Join(retrieval, name))
+	file, err := os.Open(filepath.Join(datasetsFolder, name))
 	if err != nil {
 		t.Skipf("the judged set is not here: %v", err)
 	}
@@ -49,21 +49,21 @@ func readJudged(t testing.TB, set string) (j judged) {
 
 // ndcg is the mean nDCG@10 of a set, each group a workspace of its own.
 func (j judged) ndcg(t testing.TB) float64 {
-	views, ids := map[string]*View{}, map[int64]string{}
-	d := newDisk()
-	groups := map[string][]Change{}
+	snapshots, ids := map[string]*Snapshot{}, map[int64]string{}
+	d := newFakeStore()
+	groups := map[string][]DocUpdate{}
 	for i, doc := range j.docs {
 		ids[int64(i)] = doc.ID
-		c := Change{Seq: int64(i), Attributes: Attributes{Memory: int64(i)}, Document: Analyze(doc.Title, doc.Text)}
+		c := DocUpdate{Seq: int64(i), DocAttributes: DocAttributes{Memory: int64(i)}, Document: Analyze(doc.Title, doc.Text)}
 		groups[doc.Group] = append(groups[doc.Group], c)
 	}
 	for g, changes := range groups {
-		views[g] = folded(t, d, int64(len(views)), changes)
+		snapshots[g] = flushedSnapshot(t, d, int64(len(snapshots)), changes)
 	}
 	sum := 0.
 	for _, q := range j.queries {
 		// Nothing reads the texts for their dates here.
-		r, err := views[q.Group].Search(d.fetch, Parse(q.Text).Without(FeatureDates), Filter{}, 0, 10)
+		r, err := snapshots[q.Group].Search(d.fetch, Parse(q.Text).Without(FeatureDates), Filter{}, 0, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,20 +83,20 @@ func ideal(n int) (sum float64) {
 	return sum
 }
 
-func folded(t testing.TB, d *disk, id int64, changes []Change) *View {
+func flushedSnapshot(t testing.TB, d *fakeStore, id int64, changes []DocUpdate) *Snapshot {
 	blob, err := Build(changes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.put(id, blob)
+	d.putSegment(id, blob)
 	s, err := d.open(id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return NewView([]*Segment{s})
+	return NewSnapshot([]*Segment{s})
 }
 
-func TestRankingIsGoodOnJudgedSets(t *testing.T) {
+func TestSearchReachesQualityFloors(t *testing.T) {
 	t.Parallel()
 	for _, set := range []struct {
 		name  string

@@ -8,10 +8,10 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// isWord reports what words are made of: what is written in them, but for what is
+// isWordRune reports what words are made of: what is written in them, but for what is
 // not seen, the frame of a keycap, and the letter that is an apostrophe.
-func isWord(r rune) bool {
-	return isWritten(r) && !unseen(r) && r != keycap && r != apostrophe
+func isWordRune(r rune) bool {
+	return isTextRune(r) && !isIgnorable(r) && r != keycap && r != apostrophe
 }
 
 const (
@@ -19,12 +19,12 @@ const (
 	apostrophe = '\u02BC'
 )
 
-// isWritten reports letters, marks, numbers and the squared words of East Asia.
+// isTextRune reports letters, marks, numbers and the squared words of East Asia.
 // Sketches go by it alone, because they are stored: see near.go.
-func isWritten(r rune) bool {
+func isTextRune(r rune) bool {
 	switch {
 	case r < utf8.RuneSelf:
-		return class[r]&alnum != 0
+		return byteClass[r]&alnum != 0
 	case r >= 0x4E00 && r <= 0x9FFF, r >= 0xAC00 && r <= 0xD7A3, r >= 0x3041 && r <= 0x3096,
 		r >= 0x30A1 && r <= 0x30FA, r >= 0x0400 && r <= 0x0481:
 		return true
@@ -36,13 +36,13 @@ func isWritten(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.M, unicode.N)
 }
 
-// isDense reports scripts that are written without spaces between words, and
+// isUnsegmented reports scripts that are written without spaces between words, and
 // Hangul, whose particles hang on the words.
-func isDense(r rune) bool {
+func isUnsegmented(r rune) bool {
 	if r < 0x0E00 {
 		return false
 	}
-	for _, s := range dense {
+	for _, s := range unsegmentedRanges {
 		if r <= s.last {
 			return r >= s.first
 		}
@@ -50,7 +50,7 @@ func isDense(r rune) bool {
 	return false
 }
 
-var dense = [...]struct{ first, last rune }{
+var unsegmentedRanges = [...]struct{ first, last rune }{
 	{0x0E00, 0x109F},   // Thai, Lao, Tibetan, Myanmar
 	{0x1100, 0x11FF},   // Hangul letters
 	{0x1780, 0x17FF},   // Khmer
@@ -76,11 +76,11 @@ var dense = [...]struct{ first, last rune }{
 // foldCase appends t in one letter case. Folding is simple but for the sharp s
 // and the final sigma; marks are composed again where folding parted them.
 func foldCase(out []byte, t string) []byte {
-	from, marks, folded := len(out), false, foldings()
+	from, marks, folded := len(out), false, caseFoldTable()
 	for _, r := range t {
 		switch {
 		case r < utf8.RuneSelf:
-			if class[r] == upper {
+			if byteClass[r] == upper {
 				r |= 0x20
 			}
 			out = append(out, byte(r))
@@ -90,7 +90,7 @@ func foldCase(out []byte, t string) []byte {
 			continue
 		case r == 'ς':
 			r = 'σ'
-		case r < plainLimit:
+		case r < letterTableLimit:
 			r = folded[r]
 		default:
 			r = unicode.ToLower(unicode.ToUpper(r))
@@ -104,9 +104,9 @@ func foldCase(out []byte, t string) []byte {
 	return out
 }
 
-var foldings = sync.OnceValue(func() *[plainLimit]rune {
-	var t [plainLimit]rune
-	for r := range rune(plainLimit) {
+var caseFoldTable = sync.OnceValue(func() *[letterTableLimit]rune {
+	var t [letterTableLimit]rune
+	for r := range rune(letterTableLimit) {
 		t[r] = unicode.ToLower(unicode.ToUpper(r))
 	}
 	return &t
@@ -114,17 +114,17 @@ var foldings = sync.OnceValue(func() *[plainLimit]rune {
 
 // unaccent appends t without the accents of Latin, Greek, Cyrillic, Hebrew and
 // Arabic. Elsewhere marks are vowels and stay; й and ї are letters of their own.
-func unaccent(out, t []byte) (bare []byte, changed, ascii bool) {
+func unaccent(out, t []byte) (unaccented []byte, changed, ascii bool) {
 	ascii = true
 	for i := 0; i < len(t); {
 		r, n := utf8.DecodeRune(t[i:])
 		i += n
 		if r < utf8.RuneSelf {
-			ascii = ascii && class[r] == lower
+			ascii = ascii && byteClass[r] == lower
 			out = append(out, byte(r))
 			continue
 		}
-		base := bareForm(r)
+		base := unaccentedForm(r)
 		changed = changed || base != string(r)
 		ascii = ascii && len(base) < 2 && base != string(r)
 		out = append(out, base...)
@@ -132,19 +132,19 @@ func unaccent(out, t []byte) (bare []byte, changed, ascii bool) {
 	return out, changed, ascii && changed
 }
 
-// bareForm is a letter without its accents, empty for an accent alone.
-func bareForm(r rune) string {
-	if r < bareLimit {
-		return bareForms()[r]
+// unaccentedForm is a letter without its accents, empty for an accent alone.
+func unaccentedForm(r rune) string {
+	if r < unaccentTableLimit {
+		return unaccentedForms()[r]
 	}
 	return string(r)
 }
 
-const bareLimit = 0x2000
+const unaccentTableLimit = 0x2000
 
-var bareForms = sync.OnceValue(func() *[bareLimit]string {
-	var t [bareLimit]string
-	for r := range rune(bareLimit) {
+var unaccentedForms = sync.OnceValue(func() *[unaccentTableLimit]string {
+	var t [unaccentTableLimit]string
+	for r := range rune(unaccentTableLimit) {
 		t[r] = string(r)
 		switch {
 		case r == 'й' || r == 'ї':
@@ -164,17 +164,17 @@ var bareForms = sync.OnceValue(func() *[bareLimit]string {
 	return &t
 })
 
-// unseen reports what may stand inside of a word and is no part of it: what Unicode
+// isIgnorable reports what may stand inside of a word and is no part of it: what Unicode
 // calls ignorable by default (soft hyphen, joiners, marks of direction, selectors of
 // variants), and the stretch of Arabic.
-func unseen(r rune) bool {
+func isIgnorable(r rune) bool {
 	switch {
 	case r < 0x0300:
 		return r == 0xAD
 	case r >= 0x2070 && r < 0xFE00:
 		return r == 0x3164 // Hangul filler
 	}
-	for _, s := range ignorable {
+	for _, s := range ignorableRanges {
 		if r <= s.last {
 			return r >= s.first
 		}
@@ -182,7 +182,7 @@ func unseen(r rune) bool {
 	return false
 }
 
-var ignorable = [...]struct{ first, last rune }{
+var ignorableRanges = [...]struct{ first, last rune }{
 	{0x034F, 0x034F},   // grapheme joiner
 	{0x061C, 0x061C},   // Arabic letter mark
 	{0x0640, 0x0640},   // tatweel
@@ -198,23 +198,23 @@ var ignorable = [...]struct{ first, last rune }{
 	{0xE0000, 0xE0FFF}, // tags, variants
 }
 
-// seen takes away what is unseen, and writes the decimal digits of all scripts in
+// foldRune takes away what is unseen, and writes the decimal digits of all scripts in
 // ASCII: for strings.Map.
-func seen(r rune) rune {
+func foldRune(r rune) rune {
 	switch {
-	case unseen(r):
+	case isIgnorable(r):
 		return -1
 	case r < 0x0600, r >= 0x2000 && r < 0xA000, r >= 0xAC00 && r < 0xD800: // no digits
 		return r
 	case unicode.Is(unicode.Nd, r):
-		return '0' + digitOf(r)
+		return '0' + digitValue(r)
 	}
 	return r
 }
 
-// digitOf is the value of a decimal digit. Ten in a row are those of one script, and
+// digitValue is the value of a decimal digit. Ten in a row are those of one script, and
 // a range of the table holds some of these rows.
-func digitOf(r rune) rune {
+func digitValue(r rune) rune {
 	for _, t := range unicode.Nd.R16 {
 		if r <= rune(t.Hi) {
 			return (r - rune(t.Lo)) % 10

@@ -6,57 +6,57 @@ import (
 	"slices"
 )
 
-// Fetch gives a page of a segment's postings. The bytes must stay as they are.
-type Fetch func(segment int64, page int) ([]byte, error)
+// PageFetcher gives a page of a segment's postings. The bytes must stay as they are.
+type PageFetcher func(segment int64, page int) ([]byte, error)
 
-// Blob is a segment to be stored: its head, its pages in order, and the number
+// EncodedSegment is a segment to be stored: its head, its pages in order, and the number
 // of its documents.
-type Blob struct {
-	Head  []byte
-	Pages [][]byte
-	Docs  int
+type EncodedSegment struct {
+	Header []byte
+	Pages  [][]byte
+	Docs   int
 }
 
 // Segment is an immutable part of the index: documents in the order of their
 // memories, and which of them are dead.
 type Segment struct {
 	id int64
-	*columns
-	dead   []uint64 // bit set, nil if all live
-	live   int
-	length int64 // of the live documents
-	scopes *scopes[*Segment]
+	*docColumns
+	deleted     []uint64 // bit set, nil if all live
+	liveDocs    int
+	totalLength int64 // of the live documents
+	scopeCache  *scopeCache[*Segment]
 }
 
 // Open reads a segment's head and its dead bytes (empty if none died). Pages
 // are fetched when a search needs them.
 func Open(id int64, head, dead []byte) (*Segment, error) {
-	c, err := decodeColumns(head)
+	c, err := decodeDocColumns(head)
 	if err != nil {
 		return nil, err
 	}
-	s := &Segment{id: id, columns: c}
-	return s.WithDead(dead)
+	s := &Segment{id: id, docColumns: c}
+	return s.WithTombstones(dead)
 }
 
-// WithDead is the same segment with other dead bytes; it shares the columns.
-func (s *Segment) WithDead(dead []byte) (*Segment, error) {
-	set, err := decodeDead(dead, s.docs())
+// WithTombstones is the same segment with other dead bytes; it shares the columns.
+func (s *Segment) WithTombstones(dead []byte) (*Segment, error) {
+	set, err := decodeTombstones(dead, s.numDocs())
 	if err != nil {
 		return nil, err
 	}
-	return s.with(set), nil
+	return s.withDeleted(set), nil
 }
 
-func (s *Segment) with(dead []uint64) *Segment {
-	t := &Segment{id: s.id, columns: s.columns, dead: dead, live: s.docs(), scopes: new(scopes[*Segment])}
+func (s *Segment) withDeleted(dead []uint64) *Segment {
+	t := &Segment{id: s.id, docColumns: s.docColumns, deleted: dead, liveDocs: s.numDocs(), scopeCache: new(scopeCache[*Segment])}
 	for _, n := range s.lengths {
-		t.length += int64(n)
+		t.totalLength += int64(n)
 	}
 	for i, w := range dead {
 		for ; w != 0; w &= w - 1 {
-			t.live--
-			t.length -= int64(s.lengths[i*64+bits.TrailingZeros64(w)])
+			t.liveDocs--
+			t.totalLength -= int64(s.lengths[i*64+bits.TrailingZeros64(w)])
 		}
 	}
 	return t
@@ -66,30 +66,30 @@ func (s *Segment) with(dead []uint64) *Segment {
 func (s *Segment) ID() int64 { return s.id }
 
 // Docs is the number of documents, Live of those that are not dead.
-func (s *Segment) Docs() int { return s.docs() }
+func (s *Segment) Docs() int { return s.numDocs() }
 
-// Live is the number of documents that were neither replaced nor deleted.
-func (s *Segment) Live() int { return s.live }
+// LiveDocs is the number of documents that were neither replaced nor deleted.
+func (s *Segment) LiveDocs() int { return s.liveDocs }
 
-// Kill marks the documents of these memories dead. It returns the segment with
+// MarkDeleted marks the documents of these memories dead. It returns the segment with
 // them dead and whether any of them was alive in it; memories that it does not
 // hold are passed over. The receiver stays as it is.
-func (s *Segment) Kill(memories []int64) (*Segment, bool) {
+func (s *Segment) MarkDeleted(memories []int64) (*Segment, bool) {
 	var dead []uint64
 	next := *s
 	for _, m := range memories {
-		doc, ok := s.find(m)
-		if !ok || isSet(next.dead, doc) {
+		doc, ok := s.ordinalOf(m)
+		if !ok || isSet(next.deleted, doc) {
 			continue
 		}
 		if dead == nil {
-			dead = make([]uint64, (s.docs()+63)/64)
-			copy(dead, s.dead)
-			next.dead, next.scopes = dead, new(scopes[*Segment])
+			dead = make([]uint64, (s.numDocs()+63)/64)
+			copy(dead, s.deleted)
+			next.deleted, next.scopeCache = dead, new(scopeCache[*Segment])
 		}
 		dead[doc/64] |= 1 << (doc % 64)
-		next.live--
-		next.length -= int64(s.lengths[doc])
+		next.liveDocs--
+		next.totalLength -= int64(s.lengths[doc])
 	}
 	if dead == nil {
 		return s, false
@@ -101,16 +101,16 @@ func isSet(set []uint64, i int) bool {
 	return set != nil && set[i/64]>>(i%64)&1 == 1
 }
 
-// Dead gives the bytes that Open takes: nothing if all documents live, else
+// Tombstones gives the bytes that Open takes: nothing if all documents live, else
 // version byte, uvarint count, and uvarint distance of each dead ordinal to the
 // one before.
-func (s *Segment) Dead() []byte {
-	if s.live == s.docs() {
+func (s *Segment) Tombstones() []byte {
+	if s.liveDocs == s.numDocs() {
 		return nil
 	}
-	out := appendCount([]byte{FormatVersion}, s.docs()-s.live)
+	out := appendCount([]byte{FormatVersion}, s.numDocs()-s.liveDocs)
 	last := 0
-	for i, w := range s.dead {
+	for i, w := range s.deleted {
 		for ; w != 0; w &= w - 1 {
 			doc := i*64 + bits.TrailingZeros64(w)
 			out = binary.AppendUvarint(out, uint64(doc-last))
@@ -120,11 +120,11 @@ func (s *Segment) Dead() []byte {
 	return out
 }
 
-func decodeDead(data []byte, docs int) ([]uint64, error) {
+func decodeTombstones(data []byte, docs int) ([]uint64, error) {
 	if len(data) == 0 {
 		return nil, nil
 	}
-	c := cursor{data: data}
+	c := decoder{data: data}
 	c.version()
 	set := make([]uint64, (docs+63)/64)
 	doc := uint64(0)
@@ -139,10 +139,10 @@ func decodeDead(data []byte, docs int) ([]uint64, error) {
 	return set, c.end()
 }
 
-// Tiers chooses which segments to merge next from their numbers of live
+// SelectMerge chooses which segments to merge next from their numbers of live
 // documents: the smallest, eight at most, of the lowest tier that holds as many as
 // least, a tier being a range of sizes that grows eightfold. Nil if none should.
-func Tiers(docs []int, least int) []int {
+func SelectMerge(docs []int, least int) []int {
 	var tiers [tierCount][]int
 	for i, n := range docs {
 		t := tierOf(n)
@@ -165,16 +165,16 @@ func Tiers(docs []int, least int) []int {
 // QuietFanIn once it does not any more: each of them costs a search a look at every
 // word, and each merge writes all their documents again.
 const (
-	FanIn      = 8
-	QuietFanIn = 3
+	FanIn     = 8
+	IdleFanIn = 3
 
-	baseTier  = 64 // documents in a segment of the lowest tier
-	tierCount = 5  // segments of 32 Ki documents times eight and more rest
+	baseTierDocs = 64 // documents in a segment of the lowest tier
+	tierCount    = 5  // segments of 32 Ki documents times eight and more rest
 )
 
 func tierOf(docs int) int {
 	t := 0
-	for limit := baseTier; docs >= limit*FanIn && t < tierCount; limit *= FanIn {
+	for limit := baseTierDocs; docs >= limit*FanIn && t < tierCount; limit *= FanIn {
 		t++
 	}
 	return t

@@ -20,25 +20,25 @@ func (s termSet) bits(hash uint64) (at int, mask uint64) {
 }
 
 func (s termSet) add(term []byte) {
-	at, mask := s.bits(maphash.Bytes(seed, term))
+	at, mask := s.bits(maphash.Bytes(hashSeed, term))
 	s[at] |= mask
 }
 
 func (s termSet) mayHold(term string) bool {
-	at, mask := s.bits(maphash.String(seed, term))
+	at, mask := s.bits(maphash.String(hashSeed, term))
 	return s[at]&mask == mask
 }
 
 // lacks reports a term that the segment cannot hold. The set is made when it is wanted first, of all pages; while
 // one of them cannot be read there is none.
-func (s *Segment) lacks(fetch Fetch, term string) bool {
-	if len(s.pages) > setPages {
+func (s *Segment) lacks(fetch PageFetcher, term string) bool {
+	if len(s.pageFirstTerms) > setPages {
 		return false
 	}
 	set := s.set.Load()
 	if set == nil {
-		var r reader
-		made := newTermSet(max(1, min(s.terms, setPages*pageBytes)))
+		var r termIterator
+		made := newTermSet(max(1, min(s.termCount, setPages*pageBytes)))
 		for r.begin(s, fetch, "", "\xff"); r.next(); {
 			made.add(r.block.term)
 		}

@@ -11,20 +11,20 @@ func TestTermsThatASmallSegmentLacksReadNoPage(t *testing.T) {
 	word := func(prefix string, i int) string {
 		return prefix + string([]byte{'a' + byte(i%26), 'a' + byte(i/26%26), 'a' + byte(i/676), 'k'})
 	}
-	w := newWorkspace()
+	w := newModelIndex()
 	for i := range 50 {
-		w.write(note(int64(i+1), int64(i+1), word("held", i)+" boats in "+word("harbour", i)))
+		w.write(textUpdate(int64(i+1), int64(i+1), word("held", i)+" boats in "+word("harbour", i)))
 	}
-	if err := w.fold(50); err != nil {
+	if err := w.flush(50); err != nil {
 		t.Fatal(err)
 	}
 	read := 0
 	fetch := func(segment int64, page int) ([]byte, error) {
 		read++
-		return w.disk.fetch(segment, page)
+		return w.fakeStore.fetch(segment, page)
 	}
 	ask := func(text string) Result {
-		r, err := w.view.Search(fetch, Parse(text), Filter{}, 0, 10)
+		r, err := w.snapshot.Search(fetch, Parse(text), Filter{}, 0, 10)
 		if err != nil {
 			t.Fatal(err)
 		}

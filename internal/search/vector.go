@@ -9,10 +9,10 @@ import (
 // A vector is stored as a float32 (little endian) and one signed byte for each
 // dimension: the number times the byte is the component. Against the vector
 // itself the product loses less than a thousandth.
-const vectorHead = 4
+const vectorHeaderBytes = 4
 
 // Dimensions is how many a stored vector has.
-func Dimensions(stored []byte) int { return max(0, len(stored)-vectorHead) }
+func Dimensions(stored []byte) int { return max(0, len(stored)-vectorHeaderBytes) }
 
 // EncodeVector gives the stored form of a vector of norm 1.
 func EncodeVector(v []float32) []byte {
@@ -20,7 +20,7 @@ func EncodeVector(v []float32) []byte {
 	for _, x := range v {
 		most = max(most, float32(math.Abs(float64(x))))
 	}
-	out := make([]byte, vectorHead, vectorHead+len(v))
+	out := make([]byte, vectorHeaderBytes, vectorHeaderBytes+len(v))
 	scale := most / 127
 	binary.LittleEndian.PutUint32(out, math.Float32bits(scale))
 	for _, x := range v {
@@ -35,11 +35,11 @@ func EncodeVector(v []float32) []byte {
 // Dot is the product of a vector with a stored one, the cosine of what lies
 // between them where both have norm 1. It is the same on every machine.
 func Dot(v []float32, stored []byte) (float32, error) {
-	if len(stored) != vectorHead+len(v) {
+	if len(stored) != vectorHeaderBytes+len(v) {
 		return 0, fmt.Errorf("%w: %d bytes for a vector of %d dimensions", ErrCorrupt, len(stored), len(v))
 	}
 	scale := math.Float32frombits(binary.LittleEndian.Uint32(stored))
-	stored = stored[vectorHead:]
+	stored = stored[vectorHeaderBytes:]
 	var a, b, c, d float32 // four sums: they need not wait for each other
 	for ; len(v) >= 8 && len(stored) >= 8; v, stored = v[8:], stored[8:] {
 		x, y := (*[8]float32)(v), (*[8]byte)(stored)
@@ -65,10 +65,10 @@ func Dot(v []float32, stored []byte) (float32, error) {
 	return scale * ((a + b) + (c + d)), nil
 }
 
-// signs packs which components of a stored vector are not below zero.
-func signs(dst []uint64, stored []byte) {
+// packSigns packs which components of a stored vector are not below zero.
+func packSigns(dst []uint64, stored []byte) {
 	clear(dst)
-	values, i := stored[vectorHead:], 0
+	values, i := stored[vectorHeaderBytes:], 0
 	for ; i+8 <= len(values); i += 8 {
 		// The product brings the lowest bits of eight bytes together in the highest.
 		high := ^binary.LittleEndian.Uint64(values[i:]) >> 7 & 0x0101010101010101
@@ -83,12 +83,12 @@ func signs(dst []uint64, stored []byte) {
 
 // DecodeVector gives a stored vector back, nearly.
 func DecodeVector(stored []byte) ([]float32, error) {
-	if len(stored) <= vectorHead {
+	if len(stored) <= vectorHeaderBytes {
 		return nil, fmt.Errorf("%w: %d bytes for a vector", ErrCorrupt, len(stored))
 	}
 	scale := math.Float32frombits(binary.LittleEndian.Uint32(stored))
-	v := make([]float32, len(stored)-vectorHead)
-	for i, x := range stored[vectorHead:] {
+	v := make([]float32, len(stored)-vectorHeaderBytes)
+	for i, x := range stored[vectorHeaderBytes:] {
 		v[i] = scale * float32(int8(x))
 	}
 	return v, nil

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	project = "../.."
-	corpora = "../../../shared/data/retrieval"
+	projectRoot   = "../.."
+	corporaFolder = "../../../shared/data/retrieval"
 )
 
 // corpus returns the texts of a corpus, and skips where it is not there.
 func corpus(t testing.TB, name string) (texts []string) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(corpora, name, "docs.jsonl"))
+	f, err := os.Open(filepath.Join(corporaFolder, name, "docs.jsonl"))
 	if err != nil {
 		t.Skipf("the corpus %s is not here", name)
 	}
@@ -35,13 +35,13 @@ func corpus(t testing.TB, name string) (texts []string) {
 	return texts
 }
 
-func TestCorporaHoldNoSecrets(t *testing.T) {
+func TestScanFindsNothingInCorpora(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"docs", "code", "xquad-en", "xquad-ru", "xquad-zh", "jaquad", "locomo-sessions"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, text := range corpus(t, name) {
-				if got := found(text); got != "" {
+				if got := scanRules(text); got != "" {
 					t.Error(got)
 				}
 			}
@@ -50,14 +50,14 @@ func TestCorporaHoldNoSecrets(t *testing.T) {
 }
 
 // The sources of Loci hold no secret, its tests and lock files included.
-func TestSourcesHoldNoSecrets(t *testing.T) {
+func TestScanFindsNothingInSources(t *testing.T) {
 	t.Parallel()
 	files := 0
-	err := filepath.WalkDir(project, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(projectRoot, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
-		if name := d.Name(); d.IsDir() && path != project && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "testdata" || name == "bin") {
+		if name := d.Name(); d.IsDir() && path != projectRoot && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "testdata" || name == "bin") {
 			return fs.SkipDir
 		}
 		if info, err := d.Info(); err != nil || !info.Mode().IsRegular() || info.Size() > 4<<20 {
@@ -68,7 +68,7 @@ func TestSourcesHoldNoSecrets(t *testing.T) {
 			return err
 		}
 		files++
-		if got := found(string(text)); got != "" {
+		if got := scanRules(string(text)); got != "" {
 			t.Errorf("%s: %s", path, got)
 		}
 		return nil

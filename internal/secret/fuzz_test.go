@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// check holds a text to what Scan and Redact promise for any text.
-func check(t interface {
+// checkFindings holds a text to what Scan and Redact promise for any text.
+func checkFindings(t interface {
 	Helper()
 	Fatalf(string, ...any)
 }, text string) {
@@ -31,15 +31,15 @@ func check(t interface {
 	if rest != text[at:] {
 		t.Fatalf("%q: redacted to %q", text, clean)
 	}
-	if left := found(clean); left != "" {
+	if left := scanRules(clean); left != "" {
 		t.Fatalf("%q: redacted to %q, and that holds %s", text, clean, left)
 	}
 }
 
 // Secrets glued together, cut, and nested in each other leave nothing.
-func TestRedactedTextsHoldNothing(t *testing.T) {
+func TestRedactLeavesNoSecret(t *testing.T) {
 	t.Parallel()
-	all := samples(11)
+	all := drawSamples(11)
 	rapid.Check(t, func(t *rapid.T) {
 		var b strings.Builder
 		for range rapid.IntRange(1, 6).Draw(t, "pieces") {
@@ -51,36 +51,36 @@ func TestRedactedTextsHoldNothing(t *testing.T) {
 			b.WriteString(rapid.SampledFrom([]string{"", "", "-", "=", ".", "/", "_", "+", "\n", " ", `\n`, "%3D", ":", "@", "xoxb", "key=",
 				"pwd=", "\"", "' password='", "!#", "&", "]", "--pass ", " is ", "Bearer "}).Draw(t, "glue"))
 		}
-		check(t, b.String())
+		checkFindings(t, b.String())
 	})
 }
 
-func TestAnyBytesAreScanned(t *testing.T) {
+func TestScanAcceptsAnyBytes(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) { check(t, string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes"))) })
+	rapid.Check(t, func(t *rapid.T) { checkFindings(t, string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes"))) })
 }
 
 const (
-	largest = 256 << 10
-	// patience is far above what the largest text takes, some milliseconds, on a
+	maxFuzzBytes = 256 << 10
+	// scanTimeout is far above what the largest text takes, some milliseconds, on a
 	// busy machine and with the race detector too, and far below what it would
 	// take if time grew with its square.
-	patience = 20 * time.Second
+	scanTimeout = 20 * time.Second
 )
 
-// hurry fails if a text that repeats a piece takes long.
-func hurry(t *testing.T, piece string) {
+// scanWithin fails if a text that repeats a piece takes long.
+func scanWithin(t *testing.T, piece string) {
 	t.Helper()
-	text := strings.Repeat(piece, largest/len(piece))
+	text := strings.Repeat(piece, maxFuzzBytes/len(piece))
 	start := time.Now()
 	Scan(text)
-	if took := time.Since(start); took > patience {
+	if took := time.Since(start); took > scanTimeout {
 		t.Fatalf("%d bytes of %q took %v", len(text), piece, took)
 	}
 }
 
 // It runs beside no other test: what it measures is time.
-func TestHostileTextsTakeLinearTime(t *testing.T) {
+func TestScanIsLinearForHostileText(t *testing.T) {
 	for _, piece := range []string{
 		"eyJ", "ZXlK", "AKIA", "EAAM", "ABSK", "eyJrIjoi", "SK", "AKIA234567ABCDEFGHIJ", "LTAI" + "a1b2c3d4e5f6g7h8i9j0", "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8", "twitter_key=" + "a1b2c3d4e5f6g7h8i9j0k1l2m", "-eyJ", "-eyJhbGciOiJIUzI1NiJ9.eyJhbGciOiJIUzI1NiJ9", "ZXlK+ZXlK", "-xoxb-1234567890-1234567890", "-xoxp-1234567890-1234567890-1234567890",
 		"-----BEGIN", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n", "-----BEGIN PRIVATE KEY" + "-----ABCDabcd0123+/ABCDabcd0123+/ABCDabcd0123+/", "-----END PRIVATE KEY-----",
@@ -92,18 +92,18 @@ func TestHostileTextsTakeLinearTime(t *testing.T) {
 		"tskey-", "tskey-a", "r8_", "+EAAA", "AAAAEAAA", "discord.com/api/webhooks/1", "vcp_",
 		"glpat-", "glrt-t1_", "ops_eyJ", "fm2_", "bedrock-api-key-YmVkcm9jay5hbWF6b25hd3MuY29t", "EAAM", "/EAAM", "sntrys_eyJpYXQiO", "glc_", ".atlasv1.", "a.atlasv1.", "_mmk", "3Q~", "\\n", "%3D",
 	} {
-		hurry(t, piece)
+		scanWithin(t, piece)
 	}
 }
 
 func FuzzScan(f *testing.F) {
-	for _, s := range secrettest.Draw(rand.New(rand.NewPCG(5, 1))) {
+	for _, s := range secrettest.RandomSamples(rand.New(rand.NewPCG(5, 1))) {
 		f.Add(s.Text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		check(t, text)
+		checkFindings(t, text)
 		if text != "" {
-			hurry(t, text)
+			scanWithin(t, text)
 		}
 	})
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/loci-memory/loci/internal/secret/secrettest"
 )
 
-// floors are the least share of the credentials of a kind that are found whole,
+// recallFloors are the least share of the credentials of a kind that are found whole,
 // of all that are drawn in all places. docs/security.md names them.
-var floors = map[string]float64{
+var recallFloors = map[string]float64{
 	"own prefix or shape": .98, "name of a provider": .93, "private keys, signed tokens": .96,
 	"passwords with symbols": .84, "passwords of letters and digits": .84,
 	"keys of letters and digits": .98, "keys of hexadecimal digits": .98, "keys with symbols": .87,
 	"keys in base64": .96, "keys of letters": .72,
 }
 
-// covers reports whether findings leave nothing of a value.
-func covers(all []Finding, from, to int) bool {
+// coversValue reports whether findings leave nothing of a value.
+func coversValue(all []Finding, from, to int) bool {
 	for _, f := range all {
 		if f.From <= from && from < f.To {
 			from = f.To
@@ -27,22 +27,22 @@ func covers(all []Finding, from, to int) bool {
 	return from >= to
 }
 
-func TestScanFindsCredentialsInEveryPlace(t *testing.T) {
+func TestScanFindsCredentialsInEveryContext(t *testing.T) {
 	t.Parallel()
 	const draws = 4
 	formats := map[string]bool{}
 	all, found, places := map[string]int{}, map[string]int{}, map[string][2]int{}
 	missed := map[string]string{}
 	for seed := range uint64(draws) {
-		for _, kind := range secrettest.Kinds(rand.New(rand.NewPCG(seed, 7))) {
+		for _, kind := range secrettest.RandomKinds(rand.New(rand.NewPCG(seed, 7))) {
 			for _, c := range kind.Credentials {
 				formats[fmt.Sprint(kind.Name, c.Format, len(c.Value))] = true
-				for _, p := range secrettest.Places {
-					text, from, to := p.Write(c.Name, c.Value)
+				for _, p := range secrettest.Contexts {
+					text, from, to := p.Render(c.Name, c.Value)
 					at := places[kind.Name+", "+p.Name]
 					all[kind.Name]++
 					at[1]++
-					if covers(Scan(text), from, to) {
+					if coversValue(Scan(text), from, to) {
 						found[kind.Name]++
 						at[0]++
 					} else {
@@ -53,14 +53,14 @@ func TestScanFindsCredentialsInEveryPlace(t *testing.T) {
 			}
 		}
 	}
-	if len(formats) < 100 || len(secrettest.Places) < 20 {
-		t.Errorf("%d formats in %d places", len(formats), len(secrettest.Places))
+	if len(formats) < 100 || len(secrettest.Contexts) < 20 {
+		t.Errorf("%d formats in %d places", len(formats), len(secrettest.Contexts))
 	}
 	for kind, n := range all {
 		share := float64(found[kind]) / float64(n)
 		t.Logf("%s: %d of %d, %.3f", kind, found[kind], n, share)
-		if share < floors[kind] {
-			t.Errorf("%s: %.3f are found, want %.3f", kind, share, floors[kind])
+		if share < recallFloors[kind] {
+			t.Errorf("%s: %.3f are found, want %.3f", kind, share, recallFloors[kind])
 		}
 	}
 	for place, text := range missed {

@@ -2,7 +2,7 @@ package secret
 
 // Values that have no shape of their own, or a weak one. The rules that gitleaks
 // has for mere ids of clients are left out: an id is no secret.
-var assignedValues = []assignedRow{
+var assignedValues = []assignedPattern{
 	{"adafruit-api-key", "adafruit", "*", "<dash:32>", 3},
 	{"airtable-api-key", "airtable", "*", "<alnum:17>", 3},
 	{"algolia-api-key", "algolia", "*", "<alnum:32>", 3},

@@ -1,7 +1,7 @@
 package secret
 
 // Formats of clouds, hosts, and of tools that run machines.
-var cloudTokens = []tokenRow{
+var cloudTokens = []tokenPattern{
 	{"loci-api-key", "loci_live_<alnum:43>", 3},
 	{"1password-secret-key", "A3-<up:6>-<up:11>-<up:5>-<up:5>-<up:5>", 3.8},
 	{"1password-secret-key", "A3-<up:6>-<up:6>-<up:5>-<up:5>-<up:5>-<up:5>", 3.8},

@@ -1,7 +1,7 @@
 package secret
 
 // Formats of places where code, packages and work are kept.
-var codeTokens = []tokenRow{
+var codeTokens = []tokenPattern{
 	{"artifactory-api-key", "AKCp<alnum:69>", 4.5},
 	{"artifactory-reference-token", "cmVmd<alnum:59>", 4.5},
 	{"atlassian-api-token", "ATATT3<eq:186>", 3.5},

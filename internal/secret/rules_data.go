@@ -1,7 +1,7 @@
 package secret
 
 // Formats of models, databases, and of services that watch others.
-var dataTokens = []tokenRow{
+var dataTokens = []tokenPattern{
 	{"airtable-personnal-access-token", "pat<alnum:14>.<hex:64>", 0},
 	{"anthropic-admin-api-key", "sk-ant-admin01-<dash:93>AA", 0},
 	{"anthropic-api-key", "sk-ant-api03-<dash:93>AA", 0},

@@ -21,40 +21,40 @@ const (
 
 // An anchor is three bytes of a fixed piece of a rule.
 type anchor struct {
-	gram uint32 // small letters
-	back int    // from here to where the finder begins
-	rule uint16
-	next uint16 // the next of the same hash, 0 for none
+	trigram uint32 // small letters
+	offset  int    // from here to where the finder begins
+	rule    uint16
+	next    uint16 // the next of the same hash, 0 for none
 }
 
-var heads, anchors = func() (h [1 << hashBits]uint16, list []anchor) {
+var anchorHeads, anchors = func() (h [1 << hashBits]uint16, list []anchor) {
 	list = make([]anchor, 1)
 	for i := len(rules) - 1; i >= 0; i-- {
 		for _, piece := range rules[i].anchors {
-			k := rarest(piece)
+			k := rarestTrigram(piece)
 			g := uint32(piece[k]|0x20) | uint32(piece[k+1]|0x20)<<8 | uint32(piece[k+2]|0x20)<<16
-			at := hash(g)
-			list = append(list, anchor{gram: g, back: rules[i].back + k, rule: uint16(i), next: h[at]})
+			at := hashTrigram(g)
+			list = append(list, anchor{trigram: g, offset: rules[i].anchorOffset + k, rule: uint16(i), next: h[at]})
 			h[at] = uint16(len(list) - 1)
 		}
 	}
 	return h, list
 }()
 
-func hash(gram uint32) uint32 { return gram * hashMul >> (32 - hashBits) }
+func hashTrigram(gram uint32) uint32 { return gram * hashMul >> (32 - hashBits) }
 
-// rarest is where the three bytes of a piece begin that are the rarest in texts,
+// rarestTrigram is where the three bytes of a piece begin that are the rarest in texts,
 // judged by how often its letters are.
-func rarest(piece string) (at int) {
+func rarestTrigram(piece string) (at int) {
 	const common = "zqjxkvbywgpfmucdlhrsnioate"
-	least := 3 * len(common)
+	minimum := 3 * len(common)
 	for i := range len(piece) - 2 {
 		sum := 0
 		for _, b := range []byte(piece[i : i+3]) {
 			sum += strings.IndexByte(common, b|0x20) + 1
 		}
-		if sum < least {
-			at, least = i, sum
+		if sum < minimum {
+			at, minimum = i, sum
 		}
 	}
 	return at
@@ -62,22 +62,22 @@ func rarest(piece string) (at int) {
 
 // A hit is a place where a rule says that a secret is.
 // needs is where a secret must reach for the hit to count, 0 for any hit else.
-type hit struct{ from, to, rule, needs int }
+type hit struct{ from, to, rule, mustReach int }
 
 // A scanner holds what is known of one text: the hits to the right of the
 // current place, and the long runs that a finder measured.
 type scanner struct {
-	text  string
-	hits  []hit
-	parts [4]stretch // of the last JSON Web Token, and of one in base64
-	needs int        // what the last finder asked for
+	text      string
+	hits      []hit
+	runs      [4]measuredRun // of the last JSON Web Token, and of one in base64
+	mustReach int            // what the last finder asked for
 }
 
-// ask tells that what begins at i counts only where a secret reaches it, unless
+// requireReach tells that what begins at i counts only where a secret reaches it, unless
 // it begins clearly.
-func (s *scanner) ask(i int, clear bool) {
+func (s *scanner) requireReach(i int, clear bool) {
 	if !clear {
-		s.needs = i
+		s.mustReach = i
 	}
 }
 
@@ -89,37 +89,37 @@ func Scan(text string) []Finding {
 	var gram uint32
 	for i := len(text) - 1; i >= 0; i-- {
 		gram = (gram<<8 | uint32(text[i]|0x20)) & 0xffffff
-		if a := heads[hash(gram)]; a != 0 {
-			s.look(i, gram, a)
+		if a := anchorHeads[hashTrigram(gram)]; a != 0 {
+			s.runRules(i, gram, a)
 		}
 	}
-	return findings(text, s.hits)
+	return mergeHits(text, s.hits)
 }
 
-// look asks the rules that have an anchor at i. One that finds nothing clear is
+// runRules asks the rules that have an anchor at i. One that finds nothing clear is
 // asked again with the text cut off where a next secret begins.
-func (s *scanner) look(i int, gram uint32, a uint16) {
+func (s *scanner) runRules(i int, gram uint32, a uint16) {
 	for ; a != 0; a = anchors[a].next {
-		if anchors[a].gram != gram {
+		if anchors[a].trigram != gram {
 			continue
 		}
 		r := &rules[anchors[a].rule]
-		start := i - anchors[a].back
+		start := i - anchors[a].offset
 		if start < 0 {
 			continue
 		}
 		ends := [3]int{len(s.text)}
 		if len(s.hits) > 0 {
-			ends[1], ends[2] = s.cuts(i)
+			ends[1], ends[2] = s.nextStarts(i)
 		}
 		for _, end := range ends {
 			if end == 0 {
 				continue
 			}
-			s.needs = 0
+			s.mustReach = 0
 			if from, to := r.find(s, start, end); to > 0 {
-				s.hits = append(s.hits, hit{from, to, int(anchors[a].rule), s.needs})
-				if s.needs == 0 {
+				s.hits = append(s.hits, hit{from, to, int(anchors[a].rule), s.mustReach})
+				if s.mustReach == 0 {
 					break
 				}
 			}
@@ -127,31 +127,31 @@ func (s *scanner) look(i int, gram uint32, a uint16) {
 	}
 }
 
-// nearby is how many hits are looked at for the next one: hits come nearly in
+// maxNearbyHits is how many hits are looked at for the next one: hits come nearly in
 // order, but for those whose anchor stands before or behind their start.
-const nearby = 8
+const maxNearbyHits = 8
 
-// cuts is where the next secret right of i begins, and the next that needs none
+// nextStarts is where the next secret right of i begins, and the next that needs none
 // before it, 0 for none.
-func (s *scanner) cuts(i int) (next, clear int) {
-	for _, h := range s.hits[max(0, len(s.hits)-nearby):] {
+func (s *scanner) nextStarts(i int) (next, clear int) {
+	for _, h := range s.hits[max(0, len(s.hits)-maxNearbyHits):] {
 		if h.from > i && (next == 0 || h.from < next) {
 			next = h.from
 		}
-		if h.from > i && h.needs == 0 && (clear == 0 || h.from < clear) {
+		if h.from > i && h.mustReach == 0 && (clear == 0 || h.from < clear) {
 			clear = h.from
 		}
 	}
 	return next, clear
 }
 
-// reached leaves out the hits behind a letter that no secret reaches. Those that
+// dropUnreached leaves out the hits behind a letter that no secret reaches. Those that
 // count are reached by one further left, so they are in order.
-func reached(hits []hit) []hit {
+func dropUnreached(hits []hit) []hit {
 	slices.SortStableFunc(hits, func(a, b hit) int { return a.from - b.from })
 	end := 0
 	return slices.DeleteFunc(hits, func(h hit) bool {
-		if h.needs > end {
+		if h.mustReach > end {
 			return true
 		}
 		end = max(end, h.to)
@@ -159,9 +159,9 @@ func reached(hits []hit) []hit {
 	})
 }
 
-// names reports whether a hit names a place better than one that begins before
+// outranks reports whether a hit names a place better than one that begins before
 // or with it: by its kind, or among equals by its order, unless it is inside.
-func names(h, first hit) bool {
+func outranks(h, first hit) bool {
 	if a, b := rules[h.rule].kind, rules[first.rule].kind; a != b {
 		return a > b
 	}
@@ -169,14 +169,14 @@ func names(h, first hit) bool {
 	return h.rule < first.rule && !inside
 }
 
-// findings joins hits that overlap, so that nothing of either is left.
-func findings(text string, hits []hit) (all []Finding) {
-	hits = reached(hits)
+// mergeHits joins hits that overlap, so that nothing of either is left.
+func mergeHits(text string, hits []hit) (all []Finding) {
+	hits = dropUnreached(hits)
 	line, counted := 1, 0
 	for len(hits) > 0 {
 		h := hits[0]
 		for hits = hits[1:]; len(hits) > 0 && hits[0].from < h.to; hits = hits[1:] {
-			if names(hits[0], h) {
+			if outranks(hits[0], h) {
 				h.rule = hits[0].rule
 			}
 			h.to = max(h.to, hits[0].to)

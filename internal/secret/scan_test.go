@@ -11,13 +11,13 @@ import (
 	"github.com/loci-memory/loci/internal/secret/secrettest"
 )
 
-// samples draws one text for each format.
-func samples(seed uint64) []secrettest.Sample {
-	return secrettest.Draw(rand.New(rand.NewPCG(seed, 1)))
+// drawSamples draws one text for each format.
+func drawSamples(seed uint64) []secrettest.Sample {
+	return secrettest.RandomSamples(rand.New(rand.NewPCG(seed, 1)))
 }
 
-// found tells the findings of a text in one line.
-func found(text string) string {
+// scanRules tells the findings of a text in one line.
+func scanRules(text string) string {
 	var all []string
 	for _, f := range Scan(text) {
 		all = append(all, fmt.Sprintf("%s@%d:%s", f.Rule, f.Line, text[f.From:f.To]))
@@ -25,10 +25,10 @@ func found(text string) string {
 	return strings.Join(all, " ")
 }
 
-func TestEveryRuleFindsItsTokens(t *testing.T) {
+func TestEveryRuleFindsItsSamples(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(50) {
-		for _, s := range samples(seed) {
+		for _, s := range drawSamples(seed) {
 			for _, text := range []string{s.Text, "so: `" + s.Text + "`.", "(" + s.Text + ")", `"\n` + s.Text + `\n"`, "\r\n" + s.Text + "\r\n", "é" + s.Text + "é"} {
 				at := strings.Index(text, s.Text)
 				want := Finding{s.Rule, 1 + strings.Count(text[:at+s.From], "\n"), at + s.From, at + s.To}
@@ -43,15 +43,15 @@ func TestEveryRuleFindsItsTokens(t *testing.T) {
 // A byte less or a byte of another class makes another text of a token of fixed
 // length. A letter more before or behind does so only where no prefix shows that
 // the text is a token, and a value without a shape is no piece of a word.
-func TestTokensAreWhole(t *testing.T) {
+func TestScanFindsWholeTokens(t *testing.T) {
 	t.Parallel()
 	has := func(text, rule string) bool {
 		return slices.ContainsFunc(Scan(text), func(f Finding) bool { return f.Rule == rule })
 	}
-	others := samples(8)
-	for i, s := range samples(7) {
+	others := drawSamples(8)
+	for i, s := range drawSamples(7) {
 		secret := s.Secret()
-		token, prefixed := has(secret, s.Rule), marked(s, others[i])
+		token, prefixed := has(secret, s.Rule), markFindings(s, others[i])
 		if token && !prefixed && s.Rule != "private-key" && has("x"+secret, s.Rule) {
 			t.Errorf("%s: found behind a letter: x%s", s.Rule, secret)
 		}
@@ -68,68 +68,68 @@ func TestTokensAreWhole(t *testing.T) {
 			texts["in a word"] = secret + "_z"
 		}
 		for what, text := range texts {
-			if text = s.With(text); has(text, s.Rule) {
+			if text = s.WithSecret(text); has(text, s.Rule) {
 				t.Errorf("%s: found although %s: %s", s.Rule, what, text)
 			}
 		}
 	}
 }
 
-// marked reports whether two draws of a format begin with the same bytes, and
+// markFindings reports whether two draws of a format begin with the same bytes, and
 // these have a mark.
-func marked(a, b secrettest.Sample) bool {
+func markFindings(a, b secrettest.Sample) bool {
 	x, y := a.Secret(), b.Secret()
 	n := 0
 	for n < min(len(x), len(y)) && x[n] == y[n] {
 		n++
 	}
-	return strings.ContainsAny(x[:n], marks)
+	return strings.ContainsAny(x[:n], punctuationMarks)
 }
 
-func TestEveryRuleHasAFormat(t *testing.T) {
+func TestEveryRuleHasASample(t *testing.T) {
 	t.Parallel()
-	var drawn []string
-	for _, s := range samples(1) {
-		drawn = append(drawn, s.Rule)
+	var random []string
+	for _, s := range drawSamples(1) {
+		random = append(random, s.Rule)
 	}
-	slices.Sort(drawn)
-	if names := Rules(); !slices.Equal(slices.Compact(drawn), names) || len(names) < 60 {
-		t.Errorf("%d rules %v, formats for %v", len(names), names, slices.Compact(drawn))
+	slices.Sort(random)
+	if names := Rules(); !slices.Equal(slices.Compact(random), names) || len(names) < 60 {
+		t.Errorf("%d rules %v, formats for %v", len(names), names, slices.Compact(random))
 	}
 }
 
-func TestMoreSpecificRulesWin(t *testing.T) {
+func TestScanPrefersSpecificRules(t *testing.T) {
 	t.Parallel()
-	token := "ghp_" + secrettest.Some(rand.New(rand.NewPCG(1, 1)), "0123456789abcdefghijklmnopqrstuvwxyz", 36)
+	token := "ghp_" + secrettest.RandomString(rand.New(rand.NewPCG(1, 1)), "0123456789abcdefghijklmnopqrstuvwxyz", 36)
 	for text, want := range map[string]string{
 		"api_key = " + token:                     "github-pat@1:" + token,
 		"https://joe:" + token + "@host/x.git":   "github-pat@1:" + token,
 		"https://joe:a-" + token + "@host/x.git": "github-pat@1:a-" + token,
 		"\n\n" + token + "\r\n" + token:          "github-pat@3:" + token + " github-pat@4:" + token,
 	} {
-		if got := found(text); got != want {
+		if got := scanRules(text); got != want {
 			t.Errorf("%q: got %s, want %s", text, got, want)
 		}
 	}
 }
 
-func TestEscapesAreBoundaries(t *testing.T) {
+func TestScanTreatsEscapesAsBoundaries(t *testing.T) {
 	t.Parallel()
-	token := "LTAI" + secrettest.Some(rand.New(rand.NewPCG(2, 1)), "0123456789abcdefghijklmnopqrstuvwxyz", 20)
+	token := "LTAI" + secrettest.RandomString(rand.New(rand.NewPCG(2, 1)), "0123456789abcdefghijklmnopqrstuvwxyz", 20)
 	for before, ok := range map[string]bool{
 		`\n`: true, `\t`: true, "%3D": true, `\u003d`: true, "/": true, "-": true, ".": true, "日本": true, "\xff": true, "_": true,
 		"n": false, "3D": false, "u003d": false, "%3": false, `\q`: false,
 	} {
-		if got := found(before + token); (got != "") != ok {
+		if got := scanRules(before + token); (got != "") != ok {
 			t.Errorf("%q before a token: got %q", before, got)
 		}
 	}
 }
 
-func TestWhatIsNoSecret(t *testing.T) {
+func TestScanIgnoresNonSecrets(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 1))
-	some := func(n int) string { return secrettest.Some(r, "0123456789abcdef", n) }
+	some := func(n int) string { return secrettest.RandomString(r, "0123456789abcdef", n) }
 	uuid := some(8) + "-" + some(4) + "-" + some(4) + "-" + some(4) + "-" + some(12)
 	picture := make([]byte, 100<<10)
 	for i := range picture {
@@ -155,7 +155,7 @@ func TestWhatIsNoSecret(t *testing.T) {
 		"-----BEGIN PUBLIC KEY-----\n" + base64.StdEncoding.EncodeToString(picture[:90]) + "\n-----END PUBLIC KEY-----",
 	}
 	for _, text := range texts {
-		if got := found(text); got != "" {
+		if got := scanRules(text); got != "" {
 			t.Errorf("%.80q: got %.200s", text, got)
 		}
 	}

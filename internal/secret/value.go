@@ -2,25 +2,25 @@ package secret
 
 import "strings"
 
-// A value is what a text assigns to a name. It may hold any printable byte of
+// A assignedValue is what a text assigns to a name. It may hold any printable byte of
 // ASCII: between quotes up to the closing one, else up to white space.
-type value struct {
-	from, to int
-	quoted   bool
-	called   bool // an expression of a program, such as f(x)
+type assignedValue struct {
+	from, to     int
+	quoted       bool
+	isExpression bool // an expression of a program, such as f(x)
 }
 
-// mostSpace bounds the white space beside a sign of assignment.
-const mostSpace = 12
+// maxBlanks bounds the white space beside a sign of assignment.
+const maxBlanks = 12
 
 // valueAfter returns the value that a text assigns to the name that ends at i,
 // and ok false for none. Besides the signs of assignment it knows
 // environ["NAME"] = "value", define('NAME', 'value'), <name>value</name>,
 // --name value, NAME 'value', and "the name is value".
-func valueAfter(text string, i int) (v value, ok bool) {
+func valueAfter(text string, i int) (v assignedValue, ok bool) {
 	at, quotedName := skipNameQuote(text, i)
 	sign := skipBlanks(text, at)
-	for _, s := range signs {
+	for _, s := range assignmentSigns {
 		if strings.HasPrefix(text[sign:], s) {
 			return readValue(text, skipBlanks(text, sign+len(s)))
 		}
@@ -28,16 +28,16 @@ func valueAfter(text string, i int) (v value, ok bool) {
 	switch {
 	case strings.HasPrefix(text[at:], ">"):
 		to := at + 1
-		for limit := min(len(text), to+mostGeneric+1); to < limit && isGraphic(text[to]) && text[to] != '<'; {
+		for limit := min(len(text), to+maxGenericLength+1); to < limit && isGraphic(text[to]) && text[to] != '<'; {
 			to++
 		}
-		return value{from: at + 1, to: to, quoted: true}, strings.HasPrefix(text[to:], "</")
+		return assignedValue{from: at + 1, to: to, quoted: true}, strings.HasPrefix(text[to:], "</")
 	case quotedName && strings.HasPrefix(text[sign:], ","):
 		v, ok = readValue(text, skipBlanks(text, sign+1))
 		return v, ok && v.quoted && isArgument(text, i)
 	case sign == i:
-		return value{}, false
-	case hasFold(text, sign, "is ") || hasFold(text, sign, "is: "):
+		return assignedValue{}, false
+	case hasPrefixFold(text, sign, "is ") || hasPrefixFold(text, sign, "is: "):
 		return readValue(text, skipBlanks(text, sign+strings.IndexByte(text[sign:], ' ')))
 	}
 	v, ok = readValue(text, sign)
@@ -84,7 +84,7 @@ func skipNameQuote(text string, i int) (to int, quoted bool) {
 }
 
 func skipBlanks(text string, i int) int {
-	return run(text, blank, i, min(len(text), i+mostSpace))
+	return runEnd(text, blank, i, min(len(text), i+maxBlanks))
 }
 
 // skipQuote returns the end of the quote at i: a quotation mark behind any few
@@ -102,26 +102,26 @@ func skipQuote(text string, i int) (to int, ok bool) {
 }
 
 // readValue reads the value at i.
-func readValue(text string, i int) (v value, ok bool) {
+func readValue(text string, i int) (v assignedValue, ok bool) {
 	if from, quoted := skipQuote(text, i); quoted {
 		if to := closingQuote(text, from, text[i:from]); to > 0 {
-			return value{from: from, to: to, quoted: true}, true
+			return assignedValue{from: from, to: to, quoted: true}, true
 		}
 		i = from
 	}
 	to := i
-	for limit := min(len(text), i+mostGeneric+1); to < limit && isGraphic(text[to]) && !endsBare(text, to); {
+	for limit := min(len(text), i+maxGenericLength+1); to < limit && isGraphic(text[to]) && !isUnquotedEnd(text, to); {
 		to++
 	}
 	whole := text[i:to]
 	to = i + len(strings.TrimRight(whole, ".,;:)]}>\"'`"))
-	return value{from: i, to: to, called: isExpression(whole)}, to > i
+	return assignedValue{from: i, to: to, isExpression: isExpression(whole)}, to > i
 }
 
 // closingQuote returns where the quote stands that ends the value at i, or 0 if
 // white space or another byte that no value has comes first.
 func closingQuote(text string, i int, quote string) int {
-	for limit := min(len(text), i+mostGeneric+1); i < limit && isGraphic(text[i]); i++ {
+	for limit := min(len(text), i+maxGenericLength+1); i < limit && isGraphic(text[i]); i++ {
 		if strings.HasPrefix(text[i:], quote) {
 			return i
 		}
@@ -134,10 +134,10 @@ func closingQuote(text string, i int, quote string) int {
 
 func isGraphic(b byte) bool { return ' ' < b && b < 0x7f }
 
-// endsBare reports whether a value without quotes ends before i: at an escaped
+// isUnquotedEnd reports whether a value without quotes ends before i: at an escaped
 // line end or quote, a quote that closes something, a tag, or a sign behind
 // which another name gets its value, as in URLs and connection strings.
-func endsBare(text string, i int) bool {
+func isUnquotedEnd(text string, i int) bool {
 	rest := text[i+1:]
 	switch text[i] {
 	case '\\':
@@ -166,66 +166,66 @@ func startsAssignment(text, space string) bool {
 	return n >= leastName && n < len(text) && (text[n] == '=' || text[n] == ':')
 }
 
-// notValues are pieces of values that are none: references, formats, addresses,
+// referenceMarkers are pieces of values that are none: references, formats, addresses,
 // expressions, and what Redact leaves.
-var notValues = []string{
+var referenceMarkers = []string{
 	"${", "$(", "{{", "#{", "<%", "%(", "://", "[REDACTED:", "a-z", "A-Z", "0-9", "(?", "ENC[", "ENC(",
 	`\x1b`, `\033[`, `\e[`, `\u001b`,
 }
 
-// operators are pieces of expressions of programs.
-var operators = []string{"&&", "||", "==", "=>", "->", "::", ");", ">>", "<<"}
+// expressionOperators are pieces of expressions of programs.
+var expressionOperators = []string{"&&", "||", "==", "=>", "->", "::", ");", ">>", "<<"}
 
 // isReference reports whether a value stands for another one, or is the hash of
 // one ($2b$12$..., {SSHA}..., sha256:...).
-func isReference(text string, v value) bool {
+func isReference(text string, v assignedValue) bool {
 	whole := text[v.from:v.to]
-	for _, piece := range notValues {
+	for _, piece := range referenceMarkers {
 		if strings.Contains(whole, piece) {
 			return true
 		}
 	}
 	if whole[0] == '$' || whole[0] == '{' || whole[0] == '<' {
-		n := run(whole, word, 1, len(whole))
+		n := runEnd(whole, word, 1, len(whole))
 		if n == len(whole) || n > 1 && strings.IndexByte("$}>", whole[n]) >= 0 {
 			return true
 		}
 	}
 	const leastName = 4 // of an algorithm
-	n := run(whole, low, 0, len(whole))
-	if n >= leastName && n < len(whole) && strings.IndexByte(":-$", whole[n]) >= 0 && bytesOf(whole[:n], digit) > 0 {
+	n := runEnd(whole, lowerAlnum, 0, len(whole))
+	if n >= leastName && n < len(whole) && strings.IndexByte(":-$", whole[n]) >= 0 && countBytes(whole[:n], digit) > 0 {
 		return true
 	}
-	return v.called
+	return v.isExpression
 }
 
 // isExpression reports whether a value is one of a program: brackets are opened
 // and closed, or opened behind a name.
 func isExpression(text string) bool {
 	const end = 2 // letters that a name ends in
-	for _, operator := range operators {
+	for _, operator := range expressionOperators {
 		if strings.Contains(text, operator) {
 			return true
 		}
 	}
 	n := strings.IndexAny(text, "([")
-	if n > end && bytesOf(text[n-end:n], low) == end && classes[text[n-end-1]]&alpha != 0 {
+	if n > end && countBytes(text[n-end:n], lowerAlnum) == end && classes[text[n-end-1]]&alpha != 0 {
 		return true
 	}
 	for _, pair := range []string{"()", "[]", "{}"} {
 		from := strings.IndexByte(text, pair[0]) + 1
-		if n := run(text, dot|b64, from, len(text)); from > 0 && strings.HasPrefix(text[n:], pair[1:]) {
+		if n := runEnd(text, dot|b64, from, len(text)); from > 0 && strings.HasPrefix(text[n:], pair[1:]) {
 			return true
 		}
 	}
 	return false
 }
 
-// shuffled reports whether the bytes of a value look drawn by lot: its small
+// looksShuffled reports whether the bytes of a value look drawn by lot: its small
 // letters, capitals, digits and symbols take turns nearly as often as by chance,
 // and no word stands in it. Marks such as - and . put words together, so they
 // do not count.
-func shuffled(text string, least int) bool {
+func looksShuffled(text string, minimum int) bool {
 	const (
 		longestWord  = 5
 		leastLetters = 20 // of a value of letters alone
@@ -240,9 +240,9 @@ func shuffled(text string, least int) bool {
 			continue
 		case c&digit != 0:
 			kind = 2
-		case c&up != 0:
+		case c&upperAlnum != 0:
 			kind = 1
-		case c&low != 0:
+		case c&lowerAlnum != 0:
 			kind = 0
 		}
 		if n > 0 && kind != last {
@@ -258,12 +258,12 @@ func shuffled(text string, least int) bool {
 	for _, c := range counts {
 		kinds += min(c, 1)
 	}
-	if isPath := counts[3] == 0 && strings.ContainsAny(text, "./:"); isPath && (n < leastGeneric || turns*20 < 11*(n-1)) {
+	if isPath := counts[3] == 0 && strings.ContainsAny(text, "./:"); isPath && (n < minGenericLength || turns*20 < 11*(n-1)) {
 		return false
 	}
 	letters := counts[0] + counts[1]
 	switch {
-	case len(text) < least || n*4 < least*3 || letters*4 < n:
+	case len(text) < minimum || n*4 < minimum*3 || letters*4 < n:
 		return false
 	case kinds >= 3 && counts[2] == 0:
 		return turns*2 > n

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// reachable returns the URLs by which people reach a listener, the most likely one
+// dialableAddr returns the URLs by which people reach a listener, the most likely one
 // first. One that listens on every address of the machine is reached by those of
 // its network interfaces.
-func reachable(addr net.Addr) []string {
+func dialableAddr(addr net.Addr) []string {
 	host, port, err := net.SplitHostPort(addr.String())
 	hosts := []string{host}
 	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
 		// Without addresses this machine alone reaches the server.
 		interfaces, _ := net.InterfaceAddrs()
-		hosts = interfaceHosts(ip.To4() == nil, outgoing(), interfaces)
+		hosts = interfaceHosts(ip.To4() == nil, outboundIP(), interfaces)
 	}
 	urls := make([]string, len(hosts))
 	for i, h := range hosts {
@@ -23,9 +23,9 @@ func reachable(addr net.Addr) []string {
 	return urls
 }
 
-// outgoing returns the address from which this machine sends to others, or nil.
+// outboundIP returns the address from which this machine sends to others, or nil.
 // Connecting a UDP socket chooses a route and sends nothing.
-func outgoing() net.IP {
+func outboundIP() net.IP {
 	c, err := net.Dial("udp4", "192.0.2.1:9")
 	if err != nil {
 		return nil
@@ -40,25 +40,25 @@ func outgoing() net.IP {
 
 // interfaceHosts returns the addresses that other machines can reach: the outgoing
 // one, then IPv4 before IPv6, and the loopback address where there is none.
-func interfaceHosts(six bool, outgoing net.IP, interfaces []net.Addr) []string {
-	var four, long []string
+func interfaceHosts(ipv6 bool, outgoing net.IP, interfaces []net.Addr) []string {
+	var ipv4Hosts, ipv6Hosts []string
 	for _, a := range interfaces {
 		n, ok := a.(*net.IPNet)
 		switch {
 		case !ok || !n.IP.IsGlobalUnicast():
 		case n.IP.To4() == nil:
-			long = append(long, n.IP.String())
+			ipv6Hosts = append(ipv6Hosts, n.IP.String())
 		case n.IP.Equal(outgoing):
-			four = slices.Insert(four, 0, n.IP.String())
+			ipv4Hosts = slices.Insert(ipv4Hosts, 0, n.IP.String())
 		default:
-			four = append(four, n.IP.String())
+			ipv4Hosts = append(ipv4Hosts, n.IP.String())
 		}
 	}
-	if six {
-		four = append(four, long...)
+	if ipv6 {
+		ipv4Hosts = append(ipv4Hosts, ipv6Hosts...)
 	}
-	if len(four) == 0 {
+	if len(ipv4Hosts) == 0 {
 		return []string{"127.0.0.1"}
 	}
-	return four
+	return ipv4Hosts
 }

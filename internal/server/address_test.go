@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestInterfaceHostsAreThoseThatOthersReach(t *testing.T) {
+func TestInterfaceHostsReturnsReachableAddresses(t *testing.T) {
 	t.Parallel()
 	var all []net.Addr
 	for _, s := range []string{"127.0.0.1/8", "::1/128", "169.254.3.4/16", "fe80::1/64", "172.17.0.1/16",
@@ -34,11 +34,11 @@ func TestInterfaceHostsAreThoseThatOthersReach(t *testing.T) {
 	}
 }
 
-func TestListenerOfOneAddressIsReachedByIt(t *testing.T) {
+func TestDialableAddrReturnsBoundAddress(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]string{"127.0.0.1": "http://127.0.0.1:7007", "::1": "http://[::1]:7007",
 		"192.168.1.5": "http://192.168.1.5:7007"} {
-		if got := reachable(&net.TCPAddr{IP: net.ParseIP(host), Port: 7007}); !slices.Equal(got, []string{want}) {
+		if got := dialableAddr(&net.TCPAddr{IP: net.ParseIP(host), Port: 7007}); !slices.Equal(got, []string{want}) {
 			t.Errorf("%s: %v, want %s", host, got, want)
 		}
 	}

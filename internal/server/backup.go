@@ -24,7 +24,7 @@ type Manifest struct {
 	Format    int       `json:"format"`
 	Version   string    `json:"version"` // of the program
 	CreatedAt time.Time `json:"createdAt"`
-	store.Contents
+	store.DatabaseContents
 	Files []BackupFile `json:"files"`
 }
 
@@ -51,20 +51,20 @@ func (s Settings) Backup(
 	ctx context.Context, file string, force bool, out io.Writer, progress Progress,
 ) (m Manifest, err error) {
 	if s.DB != "" {
-		return m, loci.Fail(loci.InvalidQuery, "loci admin backup copies SQLite databases. For PostgreSQL use:\n  %s",
-			dumpLine(s.DB, file))
+		return m, loci.NewError(loci.CodeInvalidQuery, "loci admin backup copies SQLite databases. For PostgreSQL use:\n  %s",
+			pgDumpCommand(s.DB, file))
 	}
-	if err := s.Present(ctx); err != nil {
+	if err := s.RequireDatabase(ctx); err != nil {
 		return m, err
 	}
-	place := "" // the temporary folder
+	parent := "" // the temporary folder
 	if file != "-" {
-		if err := s.mayWrite(file, force); err != nil {
+		if err := s.checkOverwrite(file, force); err != nil {
 			return m, err
 		}
-		place = filepath.Dir(file)
+		parent = filepath.Dir(file)
 	}
-	dir, remove, err := partial(place, "."+filepath.Base(file)+".")
+	dir, remove, err := stagingDir(parent, "."+filepath.Base(file)+".")
 	if err != nil {
 		return m, err
 	}
@@ -72,11 +72,11 @@ func (s Settings) Backup(
 	if err := store.CopySQLite(ctx, s.Data, dir, progress); err != nil {
 		return m, err
 	}
-	if m, err = describe(ctx, dir); err != nil {
+	if m, err = newManifest(ctx, dir); err != nil {
 		return m, err
 	}
 	if file == "-" {
-		return m, pack(ctx, out, m, dir)
+		return m, writeArchive(ctx, out, m, dir)
 	}
 	whole := filepath.Join(dir, "backup")
 	f, err := os.OpenFile(whole, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -84,17 +84,17 @@ func (s Settings) Backup(
 		return m, err
 	}
 	// Chmod: whatever the umask
-	if err := errors.Join(pack(ctx, f, m, dir), f.Chmod(0o600), f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(writeArchive(ctx, f, m, dir), f.Chmod(0o600), f.Sync(), f.Close()); err != nil {
 		return m, err
 	}
-	if err := s.mayWrite(file, force); err != nil { // it may have come meanwhile
+	if err := s.checkOverwrite(file, force); err != nil { // it may have come meanwhile
 		return m, err
 	}
-	return m, errors.Join(os.Rename(whole, file), syncFolder(place))
+	return m, errors.Join(os.Rename(whole, file), syncDir(parent))
 }
 
-// mayWrite refuses a file that is there, what is no file, and those of the database.
-func (s Settings) mayWrite(file string, force bool) error {
+// checkOverwrite refuses a file that is there, what is no file, and those of the database.
+func (s Settings) checkOverwrite(file string, force bool) error {
 	info, err := os.Lstat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -102,39 +102,39 @@ func (s Settings) mayWrite(file string, force bool) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return loci.Fail(loci.Conflict, "%s is no file that a backup can take the place of: name another", file)
+		return loci.NewError(loci.CodeConflict, "%s is no file that a backup can take the place of: name another", file)
 	case !force:
-		return loci.Fail(loci.Conflict, "%s is there already: name another file, or add --force", file)
+		return loci.NewError(loci.CodeConflict, "%s is there already: name another file, or add --force", file)
 	}
 	own, err := os.ReadDir(s.Data)
 	for _, entry := range own {
-		ours := strings.HasPrefix(entry.Name(), store.SQLiteFile) || slices.Contains(beside, entry.Name())
+		ours := strings.HasPrefix(entry.Name(), store.SQLiteFileName) || slices.Contains(allowedFiles, entry.Name())
 		if other, err := entry.Info(); err == nil && ours && os.SameFile(info, other) {
-			return loci.Fail(loci.Conflict, "%s belongs to the database: name another file", file)
+			return loci.NewError(loci.CodeConflict, "%s belongs to the database: name another file", file)
 		}
 	}
 	return err
 }
 
-// describe makes the manifest of the copy in a folder.
-func describe(ctx context.Context, dir string) (m Manifest, err error) {
+// newManifest makes the manifest of the copy in a folder.
+func newManifest(ctx context.Context, dir string) (m Manifest, err error) {
 	m = Manifest{Format: backupFormat, Version: Version, CreatedAt: time.Now().UTC().Truncate(time.Second)}
-	if m.Contents, err = store.SQLiteContents(ctx, dir); err != nil {
+	if m.DatabaseContents, err = store.ReadSQLiteContents(ctx, dir); err != nil {
 		return m, err
 	}
-	f, err := os.Open(filepath.Join(dir, store.SQLiteFile))
+	f, err := os.Open(filepath.Join(dir, store.SQLiteFileName))
 	if err != nil {
 		return m, err
 	}
 	defer f.Close()
 	h := sha256.New()
-	n, err := io.Copy(h, interruptible{ctx, f})
-	m.Files = []BackupFile{{store.SQLiteFile, n, hex.EncodeToString(h.Sum(nil))}}
+	n, err := io.Copy(h, contextReader{ctx, f})
+	m.Files = []BackupFile{{store.SQLiteFileName, n, hex.EncodeToString(h.Sum(nil))}}
 	return m, err
 }
 
-// pack writes the manifest and the files that it names.
-func pack(ctx context.Context, to io.Writer, m Manifest, dir string) error {
+// writeArchive writes the manifest and the files that it names.
+func writeArchive(ctx context.Context, to io.Writer, m Manifest, dir string) error {
 	w := tar.NewWriter(to)
 	text, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
@@ -156,7 +156,7 @@ func pack(ctx context.Context, to io.Writer, m Manifest, dir string) error {
 			return err
 		}
 		if err = entry(file.Name, file.Bytes); err == nil {
-			_, err = io.Copy(w, interruptible{ctx, f})
+			_, err = io.Copy(w, contextReader{ctx, f})
 		}
 		if err := errors.Join(err, f.Close()); err != nil {
 			return err
@@ -165,21 +165,21 @@ func pack(ctx context.Context, to io.Writer, m Manifest, dir string) error {
 	return w.Close()
 }
 
-// interruptible reads until the context ends.
-type interruptible struct {
+// contextReader reads until the context ends.
+type contextReader struct {
 	ctx context.Context
 	r   io.Reader
 }
 
-func (r interruptible) Read(p []byte) (int, error) {
+func (r contextReader) Read(p []byte) (int, error) {
 	if err := r.ctx.Err(); err != nil {
 		return 0, err
 	}
 	return r.r.Read(p)
 }
 
-// syncFolder makes the names in a folder durable, where the system can.
-func syncFolder(dir string) error {
+// syncDir makes the names in a folder durable, where the system can.
+func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -13,36 +13,36 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// plainHTTP warns of a public URL that is reached over a network without TLS.
-const plainHTTP = "passwords, cookies and keys travel over plain http, and can be read on the way: " +
+// plainHTTPWarning warns of a public URL that is reached over a network without TLS.
+const plainHTTPWarning = "passwords, cookies and keys travel over plain http, and can be read on the way: " +
 	"put a proxy with TLS in front, and set --public-url https://..."
 
-// encrypted reports whether nobody on the way reads what goes to a public URL.
-func encrypted(publicURL string) bool {
+// isEncrypted reports whether nobody on the way reads what goes to a public URL.
+func isEncrypted(publicURL string) bool {
 	host, plain := strings.CutPrefix(publicURL, "http://")
-	return !plain || httpapi.Loopback(host)
+	return !plain || httpapi.IsLoopback(host)
 }
 
-// greet prints where the server is, and how the first account is made. The setup
+// printBanner prints where the server is, and how the first account is made. The setup
 // link is a secret: it goes to the console and never to the log.
-func greet(ctx context.Context, console io.Writer, work *service.Service, l net.Listener, urls,
+func printBanner(ctx context.Context, console io.Writer, svc *service.Service, l net.Listener, urls,
 	warnings []string) error {
-	some, err := store.SystemRead(ctx, work.Store, "see whether there is an account",
+	hasUsers, err := store.SystemRead(ctx, svc.Store, "see whether there is an account",
 		func(t *store.SystemTx) (bool, error) {
-			return t.Users()
+			return t.HasUsers()
 		})
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("Loci %s listens on http://%s (%s)\n", Version, l.Addr(), work.Store.Engine())
+	text := fmt.Sprintf("Loci %s listens on http://%s (%s)\n", Version, l.Addr(), svc.Store.Engine())
 	if !slices.Equal(urls, []string{"http://" + l.Addr().String()}) {
 		text += "Open " + strings.Join(urls, "\n  or ") + "\n"
 	}
 	for _, w := range warnings {
 		text += "Warning: " + w + "\n"
 	}
-	if !some {
-		text += "Make the first account within an hour: " + urls[0] + "/setup?token=" + work.OpenSetup() + "\n"
+	if !hasUsers {
+		text += "Make the first account within an hour: " + urls[0] + "/setup?token=" + svc.NewSetupToken() + "\n"
 	}
 	_, err = io.WriteString(console, text)
 	return err

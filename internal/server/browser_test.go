@@ -22,8 +22,8 @@ type browser struct {
 	client *http.Client
 }
 
-// browse returns a browser that writes host into its address bar.
-func browse(t *testing.T, address, host string) *browser {
+// newBrowser returns a browser that writes host into its address bar.
+func newBrowser(t *testing.T, address, host string) *browser {
 	t.Helper()
 	u, err := url.Parse(address)
 	if err != nil {
@@ -57,7 +57,7 @@ func (b *browser) do(r *http.Request) (status int, path, text string) {
 	return res.StatusCode, res.Request.URL.RequestURI(), html.UnescapeString(string(raw))
 }
 
-func (b *browser) open(path string) (status int, at, text string) {
+func (b *browser) get(path string) (status int, at, text string) {
 	b.t.Helper()
 	r, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, b.base+path, nil)
 	if err != nil {
@@ -66,8 +66,8 @@ func (b *browser) open(path string) (status int, at, text string) {
 	return b.do(r)
 }
 
-// send sends a form as a browser does that knows no Sec-Fetch-Site.
-func (b *browser) send(path string, fields ...string) (status int, at, text string) {
+// postForm sends a form as a browser does that knows no Sec-Fetch-Site.
+func (b *browser) postForm(path string, fields ...string) (status int, at, text string) {
 	b.t.Helper()
 	f := url.Values{}
 	for i := 0; i < len(fields); i += 2 {
@@ -101,7 +101,7 @@ var shownKey = regexp.MustCompile(`loci_live_[0-9A-Za-z]{43}`)
 const password = "correct horse battery"
 
 // setupToken returns the token of the link that a server has printed.
-func setupToken(t *testing.T, out *console) string {
+func setupToken(t *testing.T, out *syncBuffer) string {
 	t.Helper()
 	m := regexp.MustCompile(`/setup\?token=(\S+)`).FindStringSubmatch(out.String())
 	if m == nil {
@@ -110,8 +110,8 @@ func setupToken(t *testing.T, out *console) string {
 	return m[1]
 }
 
-// startOpen runs a server that listens on all addresses.
-func startOpen(t *testing.T) (string, *console) {
+// startOnNetwork runs a server that listens on all addresses.
+func startOnNetwork(t *testing.T) (string, *syncBuffer) {
 	t.Helper()
 	address, out, _, _ := start(t, map[string]string{"listen": "0.0.0.0:0"})
 	return strings.Replace(address, "0.0.0.0", "127.0.0.1", 1), out
@@ -119,34 +119,34 @@ func startOpen(t *testing.T) (string, *console) {
 
 // The whole way of a person who opens the setup link from another machine, over
 // plain http.
-func TestSetupOverANetworkEndsWithAWorkingKey(t *testing.T) {
+func TestSetupOverNetworkCreatesWorkingKey(t *testing.T) {
 	t.Parallel()
-	address, out := startOpen(t)
+	address, out := startOnNetwork(t)
 	if !strings.Contains(out.String(), "Warning: passwords, cookies and keys travel over plain http") {
 		t.Errorf("no warning: %s", out)
 	}
 	token := setupToken(t, out)
-	b := browse(t, address, "192.168.1.5")
-	if status, _, text := b.open("/setup?token=" + token + "x"); status != 404 ||
+	b := newBrowser(t, address, "192.168.1.5")
+	if status, _, text := b.get("/setup?token=" + token + "x"); status != 404 ||
 		!strings.Contains(text, "does not work") {
 		t.Errorf("a wrong token: %d %s", status, text)
 	}
-	foreign := browse(t, address, "192.168.1.5")
+	foreign := newBrowser(t, address, "192.168.1.5")
 	foreign.origin = "http://evil.example"
-	if status, _, _ := foreign.send("/setup", "token", token, "email", "eve@example.com", "password",
+	if status, _, _ := foreign.postForm("/setup", "token", token, "email", "eve@example.com", "password",
 		password); status != 403 {
 		t.Errorf("a page of another origin: %d", status)
 	}
-	if status, _, text := b.open("/setup?token=" + token); status != 200 || !strings.Contains(text, "not encrypted") {
+	if status, _, text := b.get("/setup?token=" + token); status != 200 || !strings.Contains(text, "not encrypted") {
 		t.Fatalf("the page: %d %s", status, text)
 	}
 	fields := []string{"token", token, "email", "ann@example.com", "name", "", "password", "short"}
-	if status, _, text := b.send("/setup", fields...); status != 400 ||
+	if status, _, text := b.postForm("/setup", fields...); status != 400 ||
 		!strings.Contains(text, `value="ann@example.com"`) || !strings.Contains(text, "password") {
 		t.Fatalf("a short password: %d %s", status, text)
 	}
 	fields[7] = password
-	status, _, text := b.send("/setup", fields...)
+	status, _, text := b.postForm("/setup", fields...)
 	key := shownKey.FindString(text)
 	if status != 200 || key == "" || !strings.Contains(text, "loci login "+b.base+" --key - --plain-http") ||
 		!strings.Contains(text, "claude mcp add loci -- loci mcp") {
@@ -158,62 +158,62 @@ func TestSetupOverANetworkEndsWithAWorkingKey(t *testing.T) {
 	if got := b.cookie(); got != "loci_session" {
 		t.Errorf("the browser keeps %q", got)
 	}
-	if status, v := ask(t, "GET", address+"/v1/me", key, ""); status != 200 {
+	if status, v := callAPI(t, "GET", address+"/v1/me", key, ""); status != 200 {
 		t.Errorf("the key: %d %v", status, v)
 	}
-	if status, _, text := b.send("/setup", fields...); status != 200 || shownKey.FindString(text) != key {
+	if status, _, text := b.postForm("/setup", fields...); status != 200 || shownKey.FindString(text) != key {
 		t.Errorf("a reload shows another key than %s: %d %s", key, status, text)
 	}
-	if status, at, text := b.open("/setup?token=" + token); status != 200 || at != "/" ||
+	if status, at, text := b.get("/setup?token=" + token); status != 200 || at != "/" ||
 		!strings.Contains(text, "Make an API key") {
 		t.Errorf("the link, when all is done: %d %s %s", status, at, text)
 	}
-	if _, v := ask(t, "GET", address+"/v1/api-keys", key, ""); len(v["keys"].([]any)) != 1 {
+	if _, v := callAPI(t, "GET", address+"/v1/api-keys", key, ""); len(v["keys"].([]any)) != 1 {
 		t.Errorf("a reload has made keys: %v", v)
 	}
-	other := browse(t, address, "192.168.1.5")
-	if status, _, text := other.send("/setup", fields...); status != 404 || !strings.Contains(text, `href="/signin"`) {
+	other := newBrowser(t, address, "192.168.1.5")
+	if status, _, text := other.postForm("/setup", fields...); status != 404 || !strings.Contains(text, `href="/signin"`) {
 		t.Errorf("another browser: %d %s", status, text)
 	}
 }
 
-func TestSignedInPersonMakesAKeyOnTheStartPage(t *testing.T) {
+func TestHomePageCreatesKey(t *testing.T) {
 	t.Parallel()
 	address, out, _, _ := start(t, nil)
 	token := setupToken(t, out)
-	first := browse(t, address, "127.0.0.1")
-	if status, _, text := first.send("/setup", "token", token, "email", "ann@example.com", "password",
+	first := newBrowser(t, address, "127.0.0.1")
+	if status, _, text := first.postForm("/setup", "token", token, "email", "ann@example.com", "password",
 		password); status != 200 || !strings.Contains(text, "loci login "+address+" --key -\n") &&
 		!strings.Contains(text, "loci login "+address+" --key -<") {
 		t.Fatalf("%d %s", status, text)
 	}
-	b := browse(t, address, "localhost")
-	if _, at, text := b.send("/key", "name", "laptop", "once", "1"); at != "/signin" || shownKey.MatchString(text) {
+	b := newBrowser(t, address, "localhost")
+	if _, at, text := b.postForm("/key", "name", "laptop", "once", "1"); at != "/signin" || shownKey.MatchString(text) {
 		t.Errorf("a stranger gets to %s: %s", at, text)
 	}
-	if status, _, text := b.send("/signin", "email", "ann@example.com", "password", "wrong"); status != 401 ||
+	if status, _, text := b.postForm("/signin", "email", "ann@example.com", "password", "wrong"); status != 401 ||
 		!strings.Contains(text, "wrong") || strings.Contains(text, "Authorization") {
 		t.Errorf("a wrong password: %d %s", status, text)
 	}
-	status, at, text := b.send("/signin", "email", "ann@example.com", "password", password, "next",
+	status, at, text := b.postForm("/signin", "email", "ann@example.com", "password", password, "next",
 		"https://evil.example/")
 	if status != 200 || at != "/" || !strings.Contains(text, "ann@example.com") {
 		t.Fatalf("sign-in: %d %s %s", status, at, text)
 	}
-	_, _, text = b.send("/key", "name", "laptop", "once", "1")
-	_, _, again := b.send("/key", "name", "laptop", "once", "1")
-	_, _, another := b.send("/key", "name", "laptop", "once", "2")
+	_, _, text = b.postForm("/key", "name", "laptop", "once", "1")
+	_, _, again := b.postForm("/key", "name", "laptop", "once", "1")
+	_, _, another := b.postForm("/key", "name", "laptop", "once", "2")
 	key := shownKey.FindString(text)
 	if key == "" || shownKey.FindString(again) != key || shownKey.FindString(another) == key {
 		t.Errorf("keys %q, %q, %q", key, shownKey.FindString(again), shownKey.FindString(another))
 	}
-	if status, _, _ := b.send("/key", "name", "", "once", ""); status != 400 {
+	if status, _, _ := b.postForm("/key", "name", "", "once", ""); status != 400 {
 		t.Errorf("no idempotency key: %d", status)
 	}
-	if _, at, text := b.send("/signout"); at != "/" || strings.Contains(text, "ann@example.com") {
+	if _, at, text := b.postForm("/signout"); at != "/" || strings.Contains(text, "ann@example.com") {
 		t.Errorf("sign-out: %s %s", at, text)
 	}
-	if _, _, text := b.open("/"); !strings.Contains(text, `href="/signin"`) {
+	if _, _, text := b.get("/"); !strings.Contains(text, `href="/signin"`) {
 		t.Errorf("still signed in: %s", text)
 	}
 }

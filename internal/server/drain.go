@@ -22,38 +22,38 @@ const (
 	drainGrace  = 10 * time.Second       // for what is in progress
 )
 
-// reliefEvery is the time that a new connection waits for a free one, before those
+// closeIdleAfter is the time that a new connection waits for a free one, before those
 // that are idle are closed for it.
-const reliefEvery = time.Second
+const closeIdleAfter = time.Second
 
-// An acceptor accepts no more connections than there are file descriptors for, so
+// An limitListener accepts no more connections than there are file descriptors for, so
 // that enough are left for the database. It can be drained: what the kernel has
 // accepted by then is accepted, and nothing is afterwards.
-type acceptor struct {
+type limitListener struct {
 	*net.TCPListener
-	slots    chan struct{} // one is taken for each connection
-	relieve  func()        // closes connections that are idle
-	over     chan struct{}
-	draining atomic.Bool
+	slots     chan struct{} // one is taken for each connection
+	closeIdle func()        // closes connections that are idle
+	closed    chan struct{}
+	draining  atomic.Bool
 }
 
-// listen listens for TCP. Multipath TCP, which Go would offer, knows no filter: see
+// listenTCP listens for TCP. Multipath TCP, which Go would offer, knows no filter: see
 // refuseNew.
-func listen(address string) (net.Listener, error) {
+func listenTCP(address string) (net.Listener, error) {
 	var c net.ListenConfig
 	c.SetMultipathTCP(false)
 	return c.Listen(context.Background(), "tcp", address)
 }
 
-func newAcceptor(l net.Listener, most int) *acceptor {
-	return &acceptor{TCPListener: l.(*net.TCPListener), slots: make(chan struct{}, most), relieve: func() {},
-		over: make(chan struct{})}
+func newLimitListener(l net.Listener, most int) *limitListener {
+	return &limitListener{TCPListener: l.(*net.TCPListener), slots: make(chan struct{}, most), closeIdle: func() {},
+		closed: make(chan struct{})}
 }
 
 // Accept returns the next connection. It waits where there are as many as there
 // may be.
-func (a *acceptor) Accept() (net.Conn, error) {
-	if err := a.slot(); err != nil {
+func (a *limitListener) Accept() (net.Conn, error) {
+	if err := a.acquire(); err != nil {
 		return nil, err
 	}
 	c, err := a.AcceptTCP()
@@ -68,40 +68,40 @@ func (a *acceptor) Accept() (net.Conn, error) {
 		<-a.slots
 		return nil, err
 	}
-	return &slotConn{TCPConn: c, free: sync.OnceFunc(func() { <-a.slots })}, nil
+	return &limitConn{TCPConn: c, release: sync.OnceFunc(func() { <-a.slots })}, nil
 }
 
-func (a *acceptor) slot() error {
+func (a *limitListener) acquire() error {
 	for {
-		wait := time.NewTimer(reliefEvery)
+		wait := time.NewTimer(closeIdleAfter)
 		select {
 		case a.slots <- struct{}{}:
 			wait.Stop()
 			return nil
-		case <-a.over:
+		case <-a.closed:
 			wait.Stop()
 			return net.ErrClosed
 		case <-wait.C:
-			a.relieve()
+			a.closeIdle()
 		}
 	}
 }
 
 // drain accepts what waits, and ends Accept. New connections are not taken any
 // more: closing the listener would reset those that the kernel takes meanwhile.
-func (a *acceptor) drain() {
+func (a *limitListener) drain() {
 	a.draining.Store(true)
-	refuseNew(a.TCPListener)
+	dropSYN(a.TCPListener)
 	_ = a.SetDeadline(time.Now().Add(acceptPause)) // it fails where the listener is closed
 	time.AfterFunc(acceptGrace, func() {
-		close(a.over)
+		close(a.closed)
 		_ = a.Close() // where clients still come
 	})
 }
 
-// rotating has clients open a new connection for the next request while the server
+// closeWhenScarce has clients open a new connection for the next request while the server
 // ends, and while connections are scarce.
-func (a *acceptor) rotating(h http.Handler) http.Handler {
+func (a *limitListener) closeWhenScarce(h http.Handler) http.Handler {
 	scarce := max(1, cap(a.slots)*3/4)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if len(a.slots) > scarce || a.draining.Load() {
@@ -111,41 +111,41 @@ func (a *acceptor) rotating(h http.Handler) http.Handler {
 	})
 }
 
-// A slotConn gives its slot back when it is closed.
-type slotConn struct {
+// A limitConn gives its slot back when it is closed.
+type limitConn struct {
 	*net.TCPConn
-	free func()
+	release func()
 }
 
 // Close closes the connection.
-func (c *slotConn) Close() error {
-	defer c.free()
+func (c *limitConn) Close() error {
+	defer c.release()
 	return c.TCPConn.Close()
 }
 
 // A client has readWait to send a request, and bodyWait to send some of its body.
 const (
-	readWait = 2 * time.Minute
-	bodyWait = 30 * time.Second
+	bodyTimeout     = 2 * time.Minute
+	bodyIdleTimeout = 30 * time.Second
 )
 
-// run serves at most that many connections at a time until ctx ends. Then requests in progress and those that were
+// serveHTTP serves at most that many connections at a time until ctx ends. Then requests in progress and those that were
 // accepted come to their end: clients are told to close their connections with the next
 // answer, and only connections without a request are closed.
-func run(ctx context.Context, l net.Listener, connections int, h http.Handler, log *slog.Logger) error {
-	a := newAcceptor(l, connections)
+func serveHTTP(ctx context.Context, l net.Listener, connections int, h http.Handler, log *slog.Logger) error {
+	a := newLimitListener(l, connections)
 	srv := &http.Server{
-		Handler: httpapi.PaceBodies(a.rotating(h), bodyWait, readWait), ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout: readWait, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		Handler: httpapi.WithBodyDeadlines(a.closeWhenScarce(h), bodyIdleTimeout, bodyTimeout), ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout: bodyTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     httpErrorLog(log, "api"),
 	}
-	a.relieve = func() {
+	a.closeIdle = func() {
 		srv.SetKeepAlivesEnabled(false) // closes those that are idle
 		srv.SetKeepAlivesEnabled(true)
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- srv.Serve(Paced(&retryListener{a, "api", log})) }()
+	go func() { ended <- srv.Serve(WithWriteDeadlines(&retryListener{a, "api", log})) }()
 	select {
 	case err := <-ended:
 		return err

@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// TestShutdownCutsNoAcceptedRequestOff ends servers while clients keep connections
+// TestShutdownFinishesAcceptedRequests ends servers while clients keep connections
 // alive, open new ones and wait for slow answers.
-func TestShutdownCutsNoAcceptedRequestOff(t *testing.T) {
+func TestShutdownFinishesAcceptedRequests(t *testing.T) {
 	t.Parallel()
 	var served, closing atomic.Int64
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -29,13 +29,13 @@ func TestShutdownCutsNoAcceptedRequestOff(t *testing.T) {
 		fmt.Fprint(w, "answer")
 	})
 	for range 4 {
-		l, err := listen("127.0.0.1:0")
+		l, err := listenTCP("127.0.0.1:0")
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, stop := context.WithCancel(context.Background())
 		ended := make(chan error, 1)
-		go func() { ended <- run(ctx, l, mostConnections, handler, slog.New(slog.DiscardHandler)) }()
+		go func() { ended <- serveHTTP(ctx, l, maxConnections, handler, slog.New(slog.DiscardHandler)) }()
 		var clients sync.WaitGroup
 		for i := range 16 {
 			path := []string{"/", "/slow"}[i%2]
@@ -91,15 +91,15 @@ func exchange(c net.Conn, in *bufio.Reader, path string) (*http.Response, error)
 	return res, err
 }
 
-func TestConnectionsBeyondTheLimitWait(t *testing.T) {
+func TestLimitListenerQueuesConnectionsBeyondLimit(t *testing.T) {
 	t.Parallel()
-	l, err := listen("127.0.0.1:0")
+	l, err := listenTCP("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := newAcceptor(l, 4)
+	a := newLimitListener(l, 4)
 	var open, most atomic.Int64
-	srv := &http.Server{Handler: a.rotating(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+	srv := &http.Server{Handler: a.closeWhenScarce(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, "answer")
 	})),
 		ConnState: func(_ net.Conn, s http.ConnState) {
@@ -112,7 +112,7 @@ func TestConnectionsBeyondTheLimitWait(t *testing.T) {
 				open.Add(-1)
 			}
 		}}
-	a.relieve = func() {
+	a.closeIdle = func() {
 		srv.SetKeepAlivesEnabled(false)
 		srv.SetKeepAlivesEnabled(true)
 	}

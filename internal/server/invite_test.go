@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// A team is a workspace on a running server, whose owner invites.
-type team struct {
+// A testTeam is a workspace on a running server, whose owner invites.
+type testTeam struct {
 	t            *testing.T
 	address, key string
 	id           string
 	admin        *Admin
 }
 
-func newTeam(t *testing.T) *team {
+func newTestTeam(t *testing.T) *testTeam {
 	t.Helper()
 	dir := t.TempDir()
 	address, _, _, _ := start(t, map[string]string{"data": dir})
@@ -25,7 +25,7 @@ func newTeam(t *testing.T) *team {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { admin.Close() })
-	m := &team{t: t, address: address, admin: admin}
+	m := &testTeam{t: t, address: address, admin: admin}
 	m.user("ann@example.com", "Ann Lee")
 	k, err := admin.CreateKey(t.Context(), "ann@example.com", "")
 	if err != nil {
@@ -36,16 +36,16 @@ func newTeam(t *testing.T) *team {
 	return m
 }
 
-func (m *team) user(email, name string) {
+func (m *testTeam) user(email, name string) {
 	m.t.Helper()
 	if _, err := m.admin.CreateUser(m.t.Context(), email, name, password); err != nil {
 		m.t.Fatal(err)
 	}
 }
 
-func (m *team) post(path, body string) map[string]any {
+func (m *testTeam) post(path, body string) map[string]any {
 	m.t.Helper()
-	status, v := ask(m.t, http.MethodPost, m.address+path, m.key, body)
+	status, v := callAPI(m.t, http.MethodPost, m.address+path, m.key, body)
 	if status >= 300 {
 		m.t.Fatal(path, status, v)
 	}
@@ -53,7 +53,7 @@ func (m *team) post(path, body string) map[string]any {
 }
 
 // invite returns the path of an invitation's link, and its fields.
-func (m *team) invite(email string) (path string, fields []string) {
+func (m *testTeam) invite(email string) (path string, fields []string) {
 	m.t.Helper()
 	v := m.post("/v1/workspaces/"+m.id+"/invitations", `{"emails":["`+email+`"]}`)
 	u, err := url.Parse(v["invitations"].([]any)[0].(map[string]any)["inviteUrl"].(string))
@@ -64,9 +64,9 @@ func (m *team) invite(email string) (path string, fields []string) {
 }
 
 // members returns the addresses of the members, each between spaces.
-func (m *team) members() string {
+func (m *testTeam) members() string {
 	m.t.Helper()
-	_, v := ask(m.t, http.MethodGet, m.address+"/v1/workspaces/"+m.id+"/members", m.key, "")
+	_, v := callAPI(m.t, http.MethodGet, m.address+"/v1/workspaces/"+m.id+"/members", m.key, "")
 	all := " "
 	for _, one := range v["members"].([]any) {
 		all += one.(map[string]any)["email"].(string) + " "
@@ -76,104 +76,104 @@ func (m *team) members() string {
 
 const workspaceName = "Bridge <builders>"
 
-func TestInvitedPersonWithoutAnAccountRegistersAndJoins(t *testing.T) {
+func TestInvitePageRegistersAndJoins(t *testing.T) {
 	t.Parallel()
-	m := newTeam(t)
+	m := newTestTeam(t)
 	path, link := m.invite("Bob@example.com")
-	b := browse(t, m.address, "127.0.0.1")
-	if status, _, text := b.open(path); status != 200 ||
+	b := newBrowser(t, m.address, "127.0.0.1")
+	if status, _, text := b.get(path); status != 200 ||
 		!strings.Contains(text, "<bdi>Ann Lee</bdi> invites you to <bdi>"+workspaceName+"</bdi>") ||
 		!strings.Contains(text, "Bob@example.com") {
 		t.Fatalf("the page: %d %s", status, text)
 	}
-	if _, at, _ := b.send("/invite", append(link, "answer", "accept")...); at != path ||
+	if _, at, _ := b.postForm("/invite", append(link, "answer", "accept")...); at != path ||
 		strings.Contains(m.members(), " Bob@") {
 		t.Errorf("somebody without an account answers: at %s, members %s", at, m.members())
 	}
 	register := append(link, "answer", "register", "password")
-	if status, _, text := b.send("/invite", append(register, "short")...); status != 400 ||
+	if status, _, text := b.postForm("/invite", append(register, "short")...); status != 400 ||
 		!strings.Contains(text, "password must") {
 		t.Errorf("a short password: %d %s", status, text)
 	}
-	status, at, text := b.send("/invite", append(register, password)...)
+	status, at, text := b.postForm("/invite", append(register, password)...)
 	if status != 200 || at != path || !strings.Contains(text, "signed in as Bob@example.com") &&
 		!strings.Contains(text, "<strong>Bob@example.com</strong>") || strings.Contains(m.members(), " Bob@") {
 		t.Fatalf("registered: %d %s %s", status, at, text)
 	}
-	if status, _, text := b.send("/invite", append(link, "answer", "accept")...); status != 200 ||
+	if status, _, text := b.postForm("/invite", append(link, "answer", "accept")...); status != 200 ||
 		!strings.Contains(text, "You are a member of <bdi>"+workspaceName+"</bdi> now.") ||
 		!strings.Contains(m.members(), " Bob@example.com ") {
 		t.Fatalf("accepted: %d %s, members %s", status, text, m.members())
 	}
-	if status, _, text := b.open(path); status != 409 || !strings.Contains(text, "This invitation was accepted") {
+	if status, _, text := b.get(path); status != 409 || !strings.Contains(text, "This invitation was accepted") {
 		t.Errorf("the link, later: %d %s", status, text)
 	}
-	if status, _, text := b.send("/invite", append(link, "answer", "decline")...); status != 409 ||
+	if status, _, text := b.postForm("/invite", append(link, "answer", "decline")...); status != 409 ||
 		!strings.Contains(m.members(), " Bob@") {
 		t.Errorf("a second answer: %d %s", status, text)
 	}
-	stranger := browse(t, m.address, "127.0.0.1")
-	if status, _, text := stranger.open(path); status != 404 || strings.Contains(text, workspaceName) ||
+	stranger := newBrowser(t, m.address, "127.0.0.1")
+	if status, _, text := stranger.get(path); status != 404 || strings.Contains(text, workspaceName) ||
 		strings.Contains(text, "Bob@") {
 		t.Errorf("a stranger with the used link: %d %s", status, text)
 	}
 }
 
-func TestInvitedPersonWithAnAccountSignsInAndAnswers(t *testing.T) {
+func TestInvitePageSignsInAndResponds(t *testing.T) {
 	t.Parallel()
-	m := newTeam(t)
+	m := newTestTeam(t)
 	m.user("bob@example.com", "")
 	path, link := m.invite("bob@example.com")
-	b := browse(t, m.address, "127.0.0.1")
-	if status, _, text := b.send("/invite", append(link, "answer", "register", "password",
+	b := newBrowser(t, m.address, "127.0.0.1")
+	if status, _, text := b.postForm("/invite", append(link, "answer", "register", "password",
 		password)...); status != 409 || !strings.Contains(text, "Sign in to answer") {
 		t.Errorf("an address with an account registers: %d %s", status, text)
 	}
-	if _, at, text := b.send("/signin", "email", "bob@example.com", "password", password, "next", path); at != path ||
+	if _, at, text := b.postForm("/signin", "email", "bob@example.com", "password", password, "next", path); at != path ||
 		!strings.Contains(text, "Decline") {
 		t.Fatalf("sign-in leads to %s: %s", at, text)
 	}
 	withoutToken := "/invite?id=" + link[1] + "&token="
-	if status, _, text := b.open(withoutToken); status != 200 || !strings.Contains(text, "Decline") {
+	if status, _, text := b.get(withoutToken); status != 200 || !strings.Contains(text, "Decline") {
 		t.Errorf("the owner of the address, without the token: %d %s", status, text)
 	}
 	foreign := *b
 	foreign.origin = "http://evil.example"
-	if status, _, _ := foreign.send("/invite", append(link, "answer", "accept")...); status != 403 ||
+	if status, _, _ := foreign.postForm("/invite", append(link, "answer", "accept")...); status != 403 ||
 		strings.Contains(m.members(), " bob@") {
 		t.Errorf("a page of another origin answers: %d", status)
 	}
-	if status, _, text := b.send("/invite", append(link, "answer", "decline")...); status != 200 ||
+	if status, _, text := b.postForm("/invite", append(link, "answer", "decline")...); status != 200 ||
 		!strings.Contains(text, "You declined the invitation to <bdi>"+workspaceName+"</bdi>.") ||
 		strings.Contains(m.members(), " bob@") {
 		t.Errorf("declined: %d %s", status, text)
 	}
-	if status, _, text := b.open(withoutToken); status != 409 ||
+	if status, _, text := b.get(withoutToken); status != 409 ||
 		!strings.Contains(text, "This invitation was declined") {
 		t.Errorf("later: %d %s", status, text)
 	}
 }
 
-func TestInvitationIsNotAnsweredByAnotherPerson(t *testing.T) {
+func TestInvitePageRejectsOtherUser(t *testing.T) {
 	t.Parallel()
-	m := newTeam(t)
+	m := newTestTeam(t)
 	m.user("eve@example.com", "")
 	path, link := m.invite("bob@example.com")
-	b := browse(t, m.address, "127.0.0.1")
-	b.send("/signin", "email", "eve@example.com", "password", password)
-	if status, _, text := b.open("/invite?id=" + link[1]); status != 404 || strings.Contains(text, workspaceName) {
+	b := newBrowser(t, m.address, "127.0.0.1")
+	b.postForm("/signin", "email", "eve@example.com", "password", password)
+	if status, _, text := b.get("/invite?id=" + link[1]); status != 404 || strings.Contains(text, workspaceName) {
 		t.Errorf("without the token: %d %s", status, text)
 	}
-	if status, _, text := b.open(path); status != 200 ||
+	if status, _, text := b.get(path); status != 200 ||
 		!strings.Contains(text, "sign out, and sign in or register as <bdi>bob@example.com</bdi>") ||
 		strings.Contains(text, "Decline") {
 		t.Errorf("with the token: %d %s", status, text)
 	}
-	if status, _, _ := b.send("/invite", append(link, "answer", "accept")...); status != 404 ||
+	if status, _, _ := b.postForm("/invite", append(link, "answer", "accept")...); status != 404 ||
 		strings.Contains(m.members(), " eve@") {
 		t.Errorf("another person joins: %d, members %s", status, m.members())
 	}
-	if _, at, text := b.send("/signout", "next", path); at != path || !strings.Contains(text, "Or make one") {
+	if _, at, text := b.postForm("/signout", "next", path); at != path || !strings.Contains(text, "Or make one") {
 		t.Errorf("after signing out: %s %s", at, text)
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // What a sample finds is in the log by kind and id, and in the metrics.
-func TestSampleTellsOfFlawsWithoutTexts(t *testing.T) {
+func TestSampleIntegrityLogsNoContent(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	l, err := OpenLocal(t.Context(), dir, false)
@@ -22,10 +22,10 @@ func TestSampleTellsOfFlawsWithoutTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	m := remember(t, l, "The bridge stands on basalt.")
+	m := createMemory(t, l, "The bridge stands on basalt.")
 	var out bytes.Buffer
 	log := slog.New(slog.NewJSONHandler(&out, nil))
-	if err := sample(t.Context(), l.store, log); err != nil || out.Len() > 0 {
+	if err := sampleIntegrity(t.Context(), l.store, log); err != nil || out.Len() > 0 {
 		t.Fatalf("a healthy store logs %s, %v", &out, err)
 	}
 	db, err := sql.Open(store.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
@@ -36,8 +36,8 @@ func TestSampleTellsOfFlawsWithoutTexts(t *testing.T) {
 	if _, err := db.Exec(`UPDATE memories SET title = 'Granite'`); err != nil {
 		t.Fatal(err)
 	}
-	before := flaws(t, l.store)
-	if err := sample(t.Context(), l.store, log); err != nil {
+	before := findingsMetric(t, l.store)
+	if err := sampleIntegrity(t.Context(), l.store, log); err != nil {
 		t.Fatal(err)
 	}
 	line := out.String()
@@ -45,28 +45,28 @@ func TestSampleTellsOfFlawsWithoutTexts(t *testing.T) {
 		strings.Contains(line, "asalt") || strings.Contains(line, "ranite") {
 		t.Errorf("the log says %s", line)
 	}
-	if now := flaws(t, l.store); now != before+1 {
+	if now := findingsMetric(t, l.store); now != before+1 {
 		t.Errorf("the metric went from %v to %v", before, now)
 	}
 }
 
-func remember(t *testing.T, l *Local, content string) loci.Memory {
+func createMemory(t *testing.T, l *Local, content string) loci.Memory {
 	t.Helper()
-	me, err := store.SystemRead(t.Context(), l.store, "test", func(x *store.SystemTx) (store.Login, error) { return x.UserByEmail(localOwner) })
+	me, err := store.SystemRead(t.Context(), l.store, "test", func(x *store.SystemTx) (store.UserPassword, error) { return x.UserByEmail(localOwner) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	who := &loci.Actor{UserID: me.User.ID, Credential: loci.LocalCredential, CredentialID: me.User.ID}
-	m, err := store.Write(context.Background(), l.store, who, func(tx *store.Tx) (loci.Memory, error) {
-		shelf, err := tx.Shelf("")
+	actor := &loci.Actor{UserID: me.User.ID, CredentialKind: loci.CredentialLocal, CredentialID: me.User.ID}
+	m, err := store.Write(context.Background(), l.store, actor, func(tx *store.Tx) (loci.Memory, error) {
+		shelf, err := tx.RoutingTargets("")
 		if err != nil {
 			return loci.Memory{}, err
 		}
-		a, err := shelf.Pick(-1, loci.Unlimited)
+		a, err := shelf.Atlas(-1, loci.Unlimited)
 		if err != nil {
 			return loci.Memory{}, err
 		}
-		return a.AddMemory(loci.Memory{Title: content, Content: content, Type: loci.Note}, store.NewEntry(content, content))
+		return a.AddMemory(loci.Memory{Title: content, Content: content, Type: loci.TypeNote}, store.NewIndexEntry(content, content))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -74,10 +74,10 @@ func remember(t *testing.T, l *Local, content string) loci.Memory {
 	return m
 }
 
-// flaws reads the metric.
-func flaws(t *testing.T, st *store.Store) float64 {
+// findingsMetric reads the metric.
+func findingsMetric(t *testing.T, st *store.Store) float64 {
 	t.Helper()
-	families, err := newMetrics(st, &readiness{check: st.Check, log: slog.New(slog.DiscardHandler)}).registry.Gather()
+	families, err := newMetrics(st, &readiness{check: st.Ping, log: slog.New(slog.DiscardHandler)}).registry.Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,9 +20,9 @@ func NewLog(w io.Writer, level string) (log *slog.Logger, flush func()) {
 	if err := l.UnmarshalText([]byte(level)); err != nil {
 		l = slog.LevelInfo
 	}
-	b := &batched{w: bufio.NewWriterSize(w, 64<<10)}
+	b := &bufferedWriter{w: bufio.NewWriterSize(w, 64<<10)}
 	lines := slog.NewJSONHandler(b, &slog.HandlerOptions{Level: l})
-	repeats := &repeats{}
+	repeats := &repeatLimiter{}
 	stop := make(chan struct{})
 	go func() {
 		tick := time.NewTicker(200 * time.Millisecond)
@@ -30,90 +30,90 @@ func NewLog(w io.Writer, level string) (log *slog.Logger, flush func()) {
 		for {
 			select {
 			case now := <-tick.C:
-				repeats.tell(now, lines)
+				repeats.report(now, lines)
 				b.flush()
 			case <-stop:
 				return
 			}
 		}
 	}()
-	return slog.New(&handler{lines, b, true, repeats}), func() {
+	return slog.New(&logHandler{lines, b, true, repeats}), func() {
 		close(stop)
-		repeats.tell(time.Now().Add(repeatsWithin), lines)
+		repeats.report(time.Now().Add(repeatWindow), lines)
 		b.flush()
 	}
 }
 
-type batched struct {
+type bufferedWriter struct {
 	mu sync.Mutex
 	w  *bufio.Writer
 }
 
-func (b *batched) Write(p []byte) (int, error) {
+func (b *bufferedWriter) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.w.Write(p)
 }
 
-func (b *batched) flush() {
+func (b *bufferedWriter) flush() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.w.Flush() // a log that cannot be written has nowhere to say so
 }
 
-// A handler writes the lines of calls itself, and leaves what is less usual to
+// A logHandler writes the lines of calls itself, and leaves what is less usual to
 // slog.JSONHandler, which takes twice as long.
-type handler struct {
+type logHandler struct {
 	slog.Handler
-	to   *batched
-	bare bool // the logger has no attributes and groups of its own
+	out          *bufferedWriter
+	withoutAttrs bool // the logger has no attributes and groups of its own
 
-	repeats *repeats
+	repeatLimiter *repeatLimiter
 }
 
-func (h *handler) WithAttrs(list []slog.Attr) slog.Handler {
-	return &handler{h.Handler.WithAttrs(list), h.to, false, h.repeats}
+func (h *logHandler) WithAttrs(list []slog.Attr) slog.Handler {
+	return &logHandler{h.Handler.WithAttrs(list), h.out, false, h.repeatLimiter}
 }
 
-func (h *handler) WithGroup(name string) slog.Handler {
-	return &handler{h.Handler.WithGroup(name), h.to, false, h.repeats}
+func (h *logHandler) WithGroup(name string) slog.Handler {
+	return &logHandler{h.Handler.WithGroup(name), h.out, false, h.repeatLimiter}
 }
 
-func (h *handler) Handle(ctx context.Context, r slog.Record) (err error) {
-	if r.Level >= slog.LevelWarn && !h.repeats.allow(r.Level, r.Message, time.Now()) {
+func (h *logHandler) Handle(ctx context.Context, r slog.Record) (err error) {
+	if r.Level >= slog.LevelWarn && !h.repeatLimiter.allow(r.Level, r.Message, time.Now()) {
 		return nil
 	}
-	if !h.bare || !h.to.line(&r) {
+	if !h.withoutAttrs || !h.out.writeLine(&r) {
 		err = h.Handler.Handle(ctx, r)
 	}
 	if r.Level >= slog.LevelWarn {
-		h.to.flush()
+		h.out.flush()
 	}
 	return err
 }
 
-// line writes a record, if it is of the usual kind.
-func (b *batched) line(r *slog.Record) bool {
+// writeLine writes a record, if it is of the usual kind.
+func (b *bufferedWriter) writeLine(r *slog.Record) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	l := line{b.w.AvailableBuffer(), true}
+	l := jsonLine{b.w.AvailableBuffer(), true}
 	l.record(r)
-	if l.usual {
+	if l.isPlain {
 		b.w.Write(l.text) // as in flush
 	}
-	return l.usual
+	return l.isPlain
 }
 
-// A line is usual as long as it has texts and integers alone, and no text that
+// A jsonLine is usual as long as it has texts and integers alone, and no text that
 // has to be escaped.
-type line struct {
-	text  []byte
-	usual bool
+type jsonLine struct {
+	text    []byte
+	isPlain bool
 }
 
-func (l *line) record(r *slog.Record) {
+func (l *jsonLine) record(r *slog.Record) {
 	if year := r.Time.Year(); r.Time.IsZero() || year < 0 || year > 9999 {
-		l.usual = false
+		l.isPlain = false
 		return
 	}
 	l.text = append(l.text, `{"time":"`...)
@@ -124,12 +124,12 @@ func (l *line) record(r *slog.Record) {
 	l.quote(r.Message)
 	r.Attrs(func(a slog.Attr) bool {
 		l.attr(a)
-		return l.usual
+		return l.isPlain
 	})
 	l.text = append(l.text, "}\n"...)
 }
 
-func (l *line) attr(a slog.Attr) {
+func (l *jsonLine) attr(a slog.Attr) {
 	l.text = append(l.text, ',')
 	l.quote(a.Key)
 	l.text = append(l.text, ':')
@@ -139,14 +139,14 @@ func (l *line) attr(a slog.Attr) {
 	case slog.KindInt64:
 		l.text = strconv.AppendInt(l.text, v.Int64(), 10)
 	default:
-		l.usual = false
+		l.isPlain = false
 	}
 }
 
-func (l *line) quote(s string) {
+func (l *jsonLine) quote(s string) {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			l.usual = false
+			l.isPlain = false
 			return
 		}
 	}

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// strangeTexts are what a log may have to say.
-var strangeTexts = []string{"", "plain", `a "quote"`, `back\slash`, "<a&b>", "tab\t line\n", "\x00\x1f\x7f", "\u2028 and \u2029", "\xff no UTF-8", "Größe 你好 \U0001f600"}
+// escapedTexts are what a log may have to say.
+var escapedTexts = []string{"", "plain", `a "quote"`, `back\slash`, "<a&b>", "tab\t line\n", "\x00\x1f\x7f", "\u2028 and \u2029", "\xff no UTF-8", "Größe 你好 \U0001f600"}
 
-func TestTheLogIsWrittenAsByTheStandardLibrary(t *testing.T) {
+func TestLogAgreesWithStdlib(t *testing.T) {
 	t.Parallel()
 	var got, want bytes.Buffer
 	log, flush := NewLog(&got, "debug")
@@ -29,7 +29,7 @@ func TestTheLogIsWrittenAsByTheStandardLibrary(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if log.Handler().(*handler).to.flush(); got.String() != want.String() {
+		if log.Handler().(*logHandler).out.flush(); got.String() != want.String() {
 			t.Errorf("%q\nslog.JSONHandler: %q", &got, &want)
 		}
 		got.Reset()
@@ -37,7 +37,7 @@ func TestTheLogIsWrittenAsByTheStandardLibrary(t *testing.T) {
 	}
 	bare := func(h slog.Handler) slog.Handler { return h }
 	now := time.Date(2026, 11, 21, 1, 2, 3, 120_000_000, time.FixedZone("x", 5400))
-	for _, s := range strangeTexts {
+	for _, s := range escapedTexts {
 		both(now, slog.LevelInfo, s, bare, slog.String("a", "first"), slog.Int64("n", -5))
 		both(now, slog.LevelWarn, "call", bare, slog.String(s, "x"), slog.String("after", "x"))
 		both(now, slog.LevelDebug, "call", bare, slog.String("s", s), slog.String("after", "x"))
@@ -54,11 +54,11 @@ func TestTheLogIsWrittenAsByTheStandardLibrary(t *testing.T) {
 	flush()
 }
 
-func TestUsualLinesOfTheLogWait(t *testing.T) {
+func TestLogBuffersInfoLines(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	b := &batched{w: bufio.NewWriter(&out)}
-	log := slog.New(&handler{slog.NewJSONHandler(b, nil), b, true, &repeats{}})
+	b := &bufferedWriter{w: bufio.NewWriter(&out)}
+	log := slog.New(&logHandler{slog.NewJSONHandler(b, nil), b, true, &repeatLimiter{}})
 	log.Info("one", "n", 1)
 	log.Debug("not this")
 	log.With("job", "x").Info("two")
@@ -71,9 +71,9 @@ func TestUsualLinesOfTheLogWait(t *testing.T) {
 	}
 }
 
-func TestOneLineOfACallCostsNoMemory(t *testing.T) {
-	b := &batched{w: bufio.NewWriterSize(new(bytes.Buffer), 64<<10)}
-	h := &handler{slog.NewJSONHandler(b, nil), b, true, &repeats{}}
+func TestLogLineAllocatesNothing(t *testing.T) {
+	b := &bufferedWriter{w: bufio.NewWriterSize(new(bytes.Buffer), 64<<10)}
+	h := &logHandler{slog.NewJSONHandler(b, nil), b, true, &repeatLimiter{}}
 	r := slog.NewRecord(time.Now(), slog.LevelInfo, "call", 0)
 	r.AddAttrs(slog.String("op", "memory.get"), slog.Int64("us", 21))
 	if n := testing.AllocsPerRun(20, func() { h.Handle(context.Background(), r) }); n > 0 {

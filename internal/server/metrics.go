@@ -33,15 +33,15 @@ func newMetrics(st *store.Store, ready *readiness) *metrics {
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "loci_call_seconds", Help: "How long calls took.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}}, []string{"op"}),
 	}
-	m.registry.MustRegister(m.calls, m.seconds, backlog{st, ready}, figures{st, ready}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+	m.registry.MustRegister(m.calls, m.seconds, embeddingCollector{st, ready}, databaseCollector{st, ready}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_statements_total", Help: "Statements sent to the database."},
 			func() float64 { return float64(store.Statements()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_check_findings_total", Help: "Flaws that samples of the memories have shown: see loci admin check."},
-			func() float64 { return float64(store.SeenFlaws()) }),
+			func() float64 { return float64(store.InconsistencyCount()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_check_damage_total", Help: "Of them, damage that only a backup can make good."},
-			func() float64 { return float64(store.SeenDamage()) }),
+			func() float64 { return float64(store.UnrepairableCount()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_database_corrupt_total", Help: "Statements that failed because the file of the database is damaged."},
-			func() float64 { return float64(store.CorruptReads()) }),
+			func() float64 { return float64(store.CorruptionErrors()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_index_corrupt_total", Help: "Searches and jobs that failed because a keyword index is damaged: see loci admin check --repair."},
 			func() float64 { return float64(store.CorruptIndexReads()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "loci_info", Help: "1, with the version and the database.", ConstLabels: prometheus.Labels{"version": Version, "database": st.Engine()}},
@@ -49,16 +49,16 @@ func newMetrics(st *store.Store, ready *readiness) *metrics {
 	return m
 }
 
-func (m *metrics) seen(o *op.Op, c *op.Call, code loci.Code, took time.Duration) {
+func (m *metrics) observe(o *op.Op, c *op.Call, code loci.Code, elapsed time.Duration) {
 	if code == "" {
 		code = "ok"
 	}
-	m.calls.WithLabelValues(o.Name, c.Door, string(code)).Inc()
-	m.seconds.WithLabelValues(o.Name).Observe(took.Seconds())
+	m.calls.WithLabelValues(o.Name, c.Transport, string(code)).Inc()
+	m.seconds.WithLabelValues(o.Name).Observe(elapsed.Seconds())
 }
 
-// watch runs the check of the readiness, until stop is called.
-func (m *metrics) watch() (stop func()) {
+// startReadiness runs the check of the readiness, until stop is called.
+func (m *metrics) startReadiness() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() { m.ready.watch(ctx) })
@@ -70,8 +70,8 @@ func (m *metrics) watch() (stop func()) {
 
 // Bounds of connections to the metrics listener.
 const (
-	metricsReadWait = 30 * time.Second // for a request
-	metricsIdle     = 2 * time.Minute  // longer than the usual pauses between scrapes
+	metricsReadTimeout = 30 * time.Second // for a request
+	metricsIdleTimeout = 2 * time.Minute  // longer than the usual pauses between scrapes
 )
 
 // listen answers /metrics and /ready on an address of its own, if there is one.
@@ -84,14 +84,14 @@ func (m *metrics) listen(addr string, log *slog.Logger) (stop func(), err error)
 		return nil, err
 	}
 	srv := m.server(log)
-	go srv.Serve(Paced(&retryListener{l, "metrics", log})) // ends with Close
+	go srv.Serve(WithWriteDeadlines(&retryListener{l, "metrics", log})) // ends with Close
 	return func() { srv.Close() }, nil
 }
 
 func (m *metrics) server(log *slog.Logger) *http.Server {
 	return &http.Server{
-		Handler: m.handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: metricsReadWait,
-		IdleTimeout: metricsIdle, MaxHeaderBytes: 16 << 10, ErrorLog: httpErrorLog(log, "metrics"),
+		Handler: m.handler(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: metricsReadTimeout,
+		IdleTimeout: metricsIdleTimeout, MaxHeaderBytes: 16 << 10, ErrorLog: httpErrorLog(log, "metrics"),
 	}
 }
 
@@ -103,32 +103,35 @@ func (m *metrics) handler() http.Handler {
 	return mux
 }
 
-// collectWithin is the time for which a figure is waited for.
-const collectWithin = 2 * time.Second
+// collectTimeout is the time for which a figure is waited for.
+const collectTimeout = 2 * time.Second
 
-// backlog tells, when it is asked, how many memories wait for their vectors.
-type backlog struct {
+// embeddingCollector tells, when it is asked, how many memories wait for their vectors.
+type embeddingCollector struct {
 	store *store.Store
 	ready *readiness
 }
 
 var (
-	waiting = prometheus.NewDesc("loci_embeddings_pending", "Memories that wait for their vectors.", nil, nil)
-	failing = prometheus.NewDesc("loci_embeddings_failed", "Of them, those for which it failed; they are tried again. The status of an account and the log tell why.", nil, nil)
+	embeddingsPending = prometheus.NewDesc("loci_embeddings_pending", "Memories that wait for their vectors.", nil, nil)
+	embeddingsFailed  = prometheus.NewDesc("loci_embeddings_failed", "Of them, those for which it failed; they are tried again. The status of an account and the log tell why.", nil, nil)
 )
 
-func (b backlog) Describe(to chan<- *prometheus.Desc) { to <- waiting; to <- failing }
+func (b embeddingCollector) Describe(to chan<- *prometheus.Desc) {
+	to <- embeddingsPending
+	to <- embeddingsFailed
+}
 
-func (b backlog) Collect(to chan<- prometheus.Metric) {
-	if !b.ready.up() {
+func (b embeddingCollector) Collect(to chan<- prometheus.Metric) {
+	if !b.ready.databaseUp() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), collectWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
-	n, err := store.SystemRead(ctx, b.store, "count memories that wait for vectors", func(t *store.SystemTx) (store.Backlog, error) { return t.Backlog() })
+	n, err := store.SystemRead(ctx, b.store, "count memories that wait for vectors", func(t *store.SystemTx) (store.QueueStats, error) { return t.EmbeddingQueue() })
 	if err != nil {
 		return
 	}
-	to <- prometheus.MustNewConstMetric(waiting, prometheus.GaugeValue, float64(n.Pending))
-	to <- prometheus.MustNewConstMetric(failing, prometheus.GaugeValue, float64(n.Failed))
+	to <- prometheus.MustNewConstMetric(embeddingsPending, prometheus.GaugeValue, float64(n.Pending))
+	to <- prometheus.MustNewConstMetric(embeddingsFailed, prometheus.GaugeValue, float64(n.Failed))
 }

@@ -23,7 +23,7 @@ import (
 var Version = "0.1.0-dev"
 
 // Contract is the version of the contract that the API keeps.
-const Contract = rest.Version
+const Contract = rest.ContractVersion
 
 // clock is the machine's, shifted.
 func (s Settings) clock() loci.Clock {
@@ -35,7 +35,7 @@ func (s Settings) clock() loci.Clock {
 
 // embedder gives texts their vectors: the built-in model, or a service, before
 // which there may have been the built-in one.
-func (s Settings) embedder() (e, former search.Embedder, err error) {
+func (s Settings) embedder() (e, previous search.Embedder, err error) {
 	if s.EmbedURL == "" {
 		return embed.NewMiniLM(), nil, nil
 	}
@@ -46,42 +46,42 @@ func (s Settings) embedder() (e, former search.Embedder, err error) {
 // openStore opens the database of a server. Without an embedder it makes no
 // vectors.
 func (s Settings) openStore(ctx context.Context, o store.Options) (*store.Store, error) {
-	o.Clock, o.Storage = s.clock(), max(1, s.Plan.Storage)
+	o.Clock, o.StorageQuota = s.clock(), max(1, s.Plan.Storage)
 	if s.DB != "" {
 		return store.OpenPostgres(ctx, s.DB, o)
 	}
-	return openFile(ctx, s.Data, o)
+	return openSQLite(ctx, s.Data, o)
 }
 
-// openFile opens the SQLite database in a folder. Its errors name the file.
-func openFile(ctx context.Context, dir string, o store.Options) (*store.Store, error) {
+// openSQLite opens the SQLite database in a folder. Its errors name the file.
+func openSQLite(ctx context.Context, dir string, o store.Options) (*store.Store, error) {
 	st, err := store.OpenSQLite(ctx, dir, o)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, store.SQLiteFile), err)
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, store.SQLiteFileName), err)
 	}
 	return st, nil
 }
 
-// Present refuses where there is no database of Loci: who mistypes its name is not
+// RequireDatabase refuses where there is no database of Loci: who mistypes its name is not
 // to get a new one.
-func (s Settings) Present(ctx context.Context) error {
-	there, place, flag := true, s.Data, "its folder with --data"
+func (s Settings) RequireDatabase(ctx context.Context) error {
+	there, parent, flag := true, s.Data, "its folder with --data"
 	if s.DB != "" {
 		var err error
 		if there, err = store.PostgresHasTables(ctx, s.DB); err != nil {
 			return err
 		}
-		place, flag = "this PostgreSQL database", "another with --db"
-	} else if info, err := os.Stat(filepath.Join(s.Data, store.SQLiteFile)); errors.Is(err, fs.ErrNotExist) {
+		parent, flag = "this PostgreSQL database", "another with --db"
+	} else if info, err := os.Stat(filepath.Join(s.Data, store.SQLiteFileName)); errors.Is(err, fs.ErrNotExist) {
 		there = false
 	} else if err != nil {
 		return err
 	} else if info.Size() == 0 {
-		return loci.Fail(loci.Conflict, "%s is empty: mount its volume, or restore a backup",
-			filepath.Join(s.Data, store.SQLiteFile))
+		return loci.NewError(loci.CodeConflict, "%s is empty: mount its volume, or restore a backup",
+			filepath.Join(s.Data, store.SQLiteFileName))
 	}
 	if !there {
-		return loci.Fail(loci.NotFound, "there is no database of Loci in %s: name %s, or make one with loci admin user create", place, flag)
+		return loci.NewError(loci.CodeNotFound, "there is no database of Loci in %s: name %s, or make one with loci admin user create", parent, flag)
 	}
 	return nil
 }
@@ -110,44 +110,44 @@ func (a *Admin) CreateUser(ctx context.Context, email, name, password string) (l
 // CreateKey makes an API key for the user with an address.
 func (a *Admin) CreateKey(ctx context.Context, email, name string) (loci.CreatedKey, error) {
 	k, err := a.AddKey(ctx, loci.Email(email), loci.Name(name))
-	return k, naming(email, err)
+	return k, withEmail(email, err)
 }
 
 // MarkVerified marks the address of a user as verified.
 func (a *Admin) MarkVerified(ctx context.Context, email string) (loci.User, error) {
 	u, err := a.VerifyUser(ctx, loci.Email(email))
-	return u, naming(email, err)
+	return u, withEmail(email, err)
 }
 
-// naming says which address is nobody's.
-func naming(email string, err error) error {
-	if loci.Is(err, loci.NotFound) {
-		return loci.Fail(loci.NotFound, "There is no user with the address %q.", email)
+// withEmail says which address is nobody's.
+func withEmail(email string, err error) error {
+	if loci.Is(err, loci.CodeNotFound) {
+		return loci.NewError(loci.CodeNotFound, "There is no user with the address %q.", email)
 	}
 	return err
 }
 
 // Inspect compares what is derived from memories with them, and repairs it if
 // that is wanted. Progress is told now and then how many rows were looked at.
-func (a *Admin) Inspect(ctx context.Context, repair bool, progress func(rows int64)) (store.Inspected, error) {
-	return a.Store.Inspect(ctx, store.Inspection{Repair: repair, Progress: progress})
+func (a *Admin) Inspect(ctx context.Context, repair bool, progress func(rows int64)) (store.IntegrityReport, error) {
+	return a.Store.CheckIntegrity(ctx, store.IntegrityOptions{Repair: repair, Progress: progress})
 }
 
 // A Migration says how far the schema of a database was, and whether it was upgraded.
 type Migration struct {
-	store.Schema
+	store.SchemaStatus
 	Migrated bool `json:"migrated"`
 }
 
 // Migrate upgrades the schema of the database, or with dry says what it would do. A
 // folder in which a server works is refused.
-func (s Settings) Migrate(ctx context.Context, dry bool) (m Migration, err error) {
+func (s Settings) Migrate(ctx context.Context, dryRun bool) (m Migration, err error) {
 	if s.DB != "" {
-		m.Schema, err = store.PostgresSchema(ctx, s.DB)
+		m.SchemaStatus, err = store.PostgresSchemaStatus(ctx, s.DB)
 	} else {
-		m.Schema, err = store.SQLiteSchema(ctx, s.Data)
+		m.SchemaStatus, err = store.SQLiteSchemaStatus(ctx, s.Data)
 	}
-	if err != nil || dry {
+	if err != nil || dryRun {
 		return m, err
 	}
 	unlock, err := s.lock()
@@ -179,25 +179,25 @@ const localOwner loci.Email = "local@localhost"
 
 // OpenLocal opens the local database in dir. Several processes may. A brief one runs
 // for one command, and is interrupted with ctx.
-func OpenLocal(ctx context.Context, dir string, brief bool) (*Local, error) {
+func OpenLocal(ctx context.Context, dir string, oneShot bool) (*Local, error) {
 	model := embed.NewMiniLM()
-	st, err := openFile(ctx, dir, store.Options{Embedder: model, Brief: brief})
+	st, err := openSQLite(ctx, dir, store.Options{Embedder: model, OneShot: oneShot})
 	if err != nil {
 		return nil, err
 	}
-	s := service.New(service.Options{Store: st, Embedder: model, Plan: loci.Plans[loci.SelfHosted], Clock: time.Now, PublicURL: "http://localhost",
-		Used: func(context.Context, string) (int64, time.Time, error) {
+	s := service.New(service.Options{Store: st, Embedder: model, Plan: loci.Plans[loci.PlanSelfHosted], Clock: time.Now, PublicURL: "http://localhost",
+		UsedOperations: func(context.Context, string) (int64, time.Time, error) {
 			now := time.Now().UTC()
 			return 0, time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC), nil
 		}})
-	owner, err := s.Owner(ctx, localOwner)
+	owner, err := s.EnsureUser(ctx, localOwner)
 	if err != nil {
 		st.Close()
 		return nil, err
 	}
 	return &Local{store: st, Host: &op.Host{Service: s, Log: slog.New(slog.DiscardHandler),
 		Admit: func(context.Context, *op.Op, *op.Call) (*loci.Actor, error) {
-			return &loci.Actor{UserID: owner.ID, Email: owner.Email, Credential: loci.LocalCredential, CredentialID: owner.ID}, nil
+			return &loci.Actor{UserID: owner.ID, Email: owner.Email, CredentialKind: loci.CredentialLocal, CredentialID: owner.ID}, nil
 		}}}, nil
 }
 

@@ -21,17 +21,17 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// Restored says what was restored.
-type Restored struct {
+// RestoreResult says what was restored.
+type RestoreResult struct {
 	Manifest
-	Signins int64               `json:"signinsEnded"`
-	Keys    []store.RestoredKey `json:"keys"` // all that work, also those that were revoked after the backup
+	Signins int64             `json:"signinsEnded"`
+	Keys    []store.ActiveKey `json:"keys"` // all that work, also those that were revoked after the backup
 }
 
 // VerifyBackup reads a backup to its end and compares it with its manifest. Its database
 // is in the temporary folder meanwhile.
 func VerifyBackup(ctx context.Context, from io.Reader, progress Progress) (m Manifest, err error) {
-	dir, remove, err := partial("", "")
+	dir, remove, err := stagingDir("", "")
 	if err != nil {
 		return m, err
 	}
@@ -41,33 +41,33 @@ func VerifyBackup(ctx context.Context, from io.Reader, progress Progress) (m Man
 
 // extract writes the database of a backup to a folder, and compares it with the manifest.
 func extract(ctx context.Context, from io.Reader, dir string, progress Progress) (Manifest, error) {
-	m, err := unpack(ctx, from, progress, func(name string) (io.WriteCloser, error) {
+	m, err := readArchive(ctx, from, progress, func(name string) (io.WriteCloser, error) {
 		return os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	})
 	if err != nil {
 		return m, err
 	}
-	have, err := store.SQLiteContents(ctx, dir)
+	have, err := store.ReadSQLiteContents(ctx, dir)
 	if err != nil {
 		return m, err
 	}
 	if have.Schema != m.Schema || !maps.Equal(have.Counts, m.Counts) {
-		return m, loci.Fail(loci.Conflict, "the database of the backup is not the one that its manifest describes")
+		return m, loci.NewError(loci.CodeConflict, "the database of the backup is not the one that its manifest describes")
 	}
 	return m, nil
 }
 
 // Restore puts the database of a backup into the data folder, which has none. The
 // database appears there when it is whole and verified, and not before.
-func (s Settings) Restore(ctx context.Context, from io.Reader, file string, progress Progress) (r Restored, err error) {
+func (s Settings) Restore(ctx context.Context, from io.Reader, file string, progress Progress) (r RestoreResult, err error) {
 	if s.DB != "" {
-		return r, loci.Fail(loci.InvalidQuery, "loci admin backup restore makes SQLite databases. "+
-			"For PostgreSQL use, with an empty database:\n  %s", restoreLine(s.DB, file))
+		return r, loci.NewError(loci.CodeInvalidQuery, "loci admin backup restore makes SQLite databases. "+
+			"For PostgreSQL use, with an empty database:\n  %s", pgRestoreCommand(s.DB, file))
 	}
 	if err := os.MkdirAll(s.Data, 0o700); err != nil {
 		return r, err
 	}
-	if err := s.vacant(); err != nil {
+	if err := s.checkEmpty(); err != nil {
 		return r, err
 	}
 	unlock, err := s.lock()
@@ -75,7 +75,7 @@ func (s Settings) Restore(ctx context.Context, from io.Reader, file string, prog
 		return r, err
 	}
 	defer unlock()
-	dir, remove, err := partial(s.Data, ".restore.")
+	dir, remove, err := stagingDir(s.Data, ".restore.")
 	if err != nil {
 		return r, err
 	}
@@ -83,10 +83,10 @@ func (s Settings) Restore(ctx context.Context, from io.Reader, file string, prog
 	if r.Manifest, err = extract(ctx, from, dir, progress); err != nil {
 		return r, err
 	}
-	if r.Signins, r.Keys, err = store.EndSignins(ctx, dir); err != nil {
+	if r.Signins, r.Keys, err = store.EndSignIns(ctx, dir); err != nil {
 		return r, err
 	}
-	whole := filepath.Join(dir, store.SQLiteFile)
+	whole := filepath.Join(dir, store.SQLiteFileName)
 	f, err := os.OpenFile(whole, os.O_RDWR, 0)
 	if err != nil {
 		return r, err
@@ -95,61 +95,61 @@ func (s Settings) Restore(ctx context.Context, from io.Reader, file string, prog
 		return r, err
 	}
 	// The marker of a former database counts commits that this one does not have.
-	if err := os.Remove(filepath.Join(s.Data, store.SQLiteMarker)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(filepath.Join(s.Data, store.SQLiteMarkerName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return r, err
 	}
-	return r, errors.Join(os.Rename(whole, filepath.Join(s.Data, store.SQLiteFile)), syncFolder(s.Data))
+	return r, errors.Join(os.Rename(whole, filepath.Join(s.Data, store.SQLiteFileName)), syncDir(s.Data))
 }
 
-// beside are the files that a folder without a database may have.
-var beside = []string{"lost+found", "loci.toml", "serve.lock", store.SQLiteFile + ".lock", store.SQLiteMarker}
+// allowedFiles are the files that a folder without a database may have.
+var allowedFiles = []string{"lost+found", "loci.toml", "serve.lock", store.SQLiteFileName + ".lock", store.SQLiteMarkerName}
 
-// vacant refuses a data folder that holds anything of a database, or anything else: a
+// checkEmpty refuses a data folder that holds anything of a database, or anything else: a
 // log of another database beside the restored one would be played into it.
-func (s Settings) vacant() error {
+func (s Settings) checkEmpty() error {
 	list, err := os.ReadDir(s.Data)
 	for _, entry := range list {
 		stale := strings.HasPrefix(entry.Name(), ".restore.") && strings.HasSuffix(entry.Name(), ".partial")
-		if !stale && !slices.Contains(beside, entry.Name()) {
-			return loci.Fail(loci.Conflict, "%s is not empty, it has %s: move that away, or name another folder with --data",
+		if !stale && !slices.Contains(allowedFiles, entry.Name()) {
+			return loci.NewError(loci.CodeConflict, "%s is not empty, it has %s: move that away, or name another folder with --data",
 				s.Data, entry.Name())
 		}
 	}
 	return err
 }
 
-// unpack reads a backup, gives its files to those that create opens, and compares them with
+// readArchive reads a backup, gives its files to those that create opens, and compares them with
 // the manifest. What differs is an error. No file becomes longer than the bytes of it that
 // the archive holds.
-func unpack(
+func readArchive(
 	ctx context.Context, from io.Reader, progress Progress, create func(name string) (io.WriteCloser, error),
 ) (m Manifest, err error) {
-	in := tar.NewReader(interruptible{ctx, from})
+	in := tar.NewReader(contextReader{ctx, from})
 	head, err := in.Next()
-	if err != nil || head.Name != manifestName || head.Size > maxManifest || plain(head) != nil {
+	if err != nil || head.Name != manifestName || head.Size > maxManifest || checkRegular(head) != nil {
 		if ctx.Err() != nil {
 			return m, ctx.Err()
 		}
-		return m, loci.Fail(loci.InvalidQuery, "this is no backup of Loci: it does not begin with %s", manifestName)
+		return m, loci.NewError(loci.CodeInvalidQuery, "this is no backup of Loci: it does not begin with %s", manifestName)
 	}
-	text, err := io.ReadAll(interruptible{ctx, in})
+	text, err := io.ReadAll(contextReader{ctx, in})
 	if err == nil {
 		err = json.Unmarshal(text, &m)
 	}
 	switch {
 	case err != nil:
-		return m, damaged(err)
-	case m.Format > backupFormat || m.Schema > store.NewestSchema():
-		return m, loci.Fail(loci.Conflict, "the backup was made by loci %s with schema %d, this program knows schema %d: use a newer loci",
-			m.Version, m.Schema, store.NewestSchema())
-	case m.Format != backupFormat || len(m.Files) != 1 || m.Files[0].Name != store.SQLiteFile || m.Schema < 1:
-		return m, loci.Fail(loci.InvalidQuery, "this is no backup of Loci: its manifest names no database")
+		return m, damagedError(err)
+	case m.Format > backupFormat || m.Schema > store.LatestSchema():
+		return m, loci.NewError(loci.CodeConflict, "the backup was made by loci %s with schema %d, this program knows schema %d: use a newer loci",
+			m.Version, m.Schema, store.LatestSchema())
+	case m.Format != backupFormat || len(m.Files) != 1 || m.Files[0].Name != store.SQLiteFileName || m.Schema < 1:
+		return m, loci.NewError(loci.CodeInvalidQuery, "this is no backup of Loci: its manifest names no database")
 	}
-	longest, known := length(from)
+	longest, known := regularFileSize(from)
 	for _, file := range m.Files {
 		head, err := in.Next()
 		if err == nil {
-			err = plain(head)
+			err = checkRegular(head)
 		}
 		switch {
 		case err != nil:
@@ -159,37 +159,37 @@ func unpack(
 			err = fmt.Errorf("%s has %d bytes, the whole backup %d: it is cut off", head.Name, head.Size, longest)
 		}
 		if err != nil {
-			return m, damaged(err)
+			return m, damagedError(err)
 		}
 		to, err := create(file.Name)
 		if err != nil {
 			return m, err
 		}
 		h := sha256.New()
-		read := &counting{r: interruptible{ctx, in}, tell: func(done int64) { progress(done, file.Bytes) }}
+		read := &progressReader{r: contextReader{ctx, in}, report: func(done int64) { progress(done, file.Bytes) }}
 		_, err = io.Copy(io.MultiWriter(to, h), read)
 		if closed := to.Close(); closed != nil && err == nil {
 			err = closed
 		}
 		if read.err != nil {
-			err = damaged(read.err)
+			err = damagedError(read.err)
 		}
 		if err != nil {
 			return m, err
 		}
 		if sum := hex.EncodeToString(h.Sum(nil)); sum != file.SHA256 {
-			return m, damaged(fmt.Errorf("%s has the SHA-256 %s, the manifest says %s", file.Name, sum, file.SHA256))
+			return m, damagedError(fmt.Errorf("%s has the SHA-256 %s, the manifest says %s", file.Name, sum, file.SHA256))
 		}
 	}
 	if _, err := in.Next(); err != io.EOF {
-		return m, damaged(errors.New("it has more files than its manifest names"))
+		return m, damagedError(errors.New("it has more files than its manifest names"))
 	}
 	return m, nil
 }
 
-// plain refuses what is no regular file whose bytes the archive holds one by one: the holes
+// checkRegular refuses what is no regular file whose bytes the archive holds one by one: the holes
 // of a sparse file would make a short archive fill the disk.
-func plain(head *tar.Header) error {
+func checkRegular(head *tar.Header) error {
 	if head.Typeflag != tar.TypeReg {
 		return fmt.Errorf("%q is no regular file", head.Name)
 	}
@@ -201,8 +201,8 @@ func plain(head *tar.Header) error {
 	return nil
 }
 
-// length returns the size of what is read, where that is a regular file.
-func length(from io.Reader) (int64, bool) {
+// regularFileSize returns the size of what is read, where that is a regular file.
+func regularFileSize(from io.Reader) (int64, bool) {
 	f, ok := from.(interface{ Stat() (fs.FileInfo, error) })
 	if !ok {
 		return 0, false
@@ -214,29 +214,29 @@ func length(from io.Reader) (int64, bool) {
 	return info.Size(), true
 }
 
-// damaged is the answer to a backup that is not what was written.
-func damaged(err error) error {
+// damagedError is the answer to a backup that is not what was written.
+func damagedError(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		err = errors.New("it is cut off")
 	}
-	return &loci.Error{Code: loci.Conflict, Message: fmt.Sprintf("the backup is damaged: %v", err), Err: err}
+	return &loci.Error{Code: loci.CodeConflict, Message: fmt.Sprintf("the backup is damaged: %v", err), Err: err}
 }
 
-// counting counts what is read, and keeps the error that ended it.
-type counting struct {
-	r    io.Reader
-	n    int64
-	tell func(int64)
-	err  error
+// progressReader counts what is read, and keeps the error that ended it.
+type progressReader struct {
+	r      io.Reader
+	n      int64
+	report func(int64)
+	err    error
 }
 
-func (c *counting) Read(p []byte) (int, error) {
+func (c *progressReader) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	if c.n += int64(n); n > 0 {
-		c.tell(c.n)
+		c.report(c.n)
 	}
 	if err != nil && err != io.EOF {
 		c.err = err
@@ -249,9 +249,9 @@ var libpqParameters = []string{
 	"host", "port", "user", "dbname", "sslmode", "sslrootcert", "sslcert", "sslkey", "target_session_attrs", "connect_timeout",
 }
 
-// libpq returns an address as the tools of PostgreSQL take it, without the password, and
+// libpqAddress returns an address as the tools of PostgreSQL take it, without the password, and
 // the option that names its schema.
-func libpq(address string) (db, schema string) {
+func libpqAddress(address string) (db, schema string) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return "ADDRESS", ""
@@ -262,7 +262,7 @@ func libpq(address string) (db, schema string) {
 	q := u.Query()
 	if path := q.Get("search_path"); path != "" {
 		name, _, _ := strings.Cut(path, ",")
-		schema = "--schema=" + shellQuoted(name) + " "
+		schema = "--schema=" + shellQuote(name) + " "
 	}
 	for name := range q {
 		if !slices.Contains(libpqParameters, name) {
@@ -270,17 +270,17 @@ func libpq(address string) (db, schema string) {
 		}
 	}
 	u.RawQuery = q.Encode()
-	return shellQuoted(u.String()), schema
+	return shellQuote(u.String()), schema
 }
 
-func shellQuoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-func dumpLine(address, file string) string {
-	db, schema := libpq(address)
-	return fmt.Sprintf("pg_dump --format=custom --no-owner %s--file=%s %s", schema, shellQuoted(file), db)
+func pgDumpCommand(address, file string) string {
+	db, schema := libpqAddress(address)
+	return fmt.Sprintf("pg_dump --format=custom --no-owner %s--file=%s %s", schema, shellQuote(file), db)
 }
 
-func restoreLine(address, file string) string {
-	db, _ := libpq(address)
-	return fmt.Sprintf("pg_restore --no-owner --exit-on-error --single-transaction --dbname=%s %s", db, shellQuoted(file))
+func pgRestoreCommand(address, file string) string {
+	db, _ := libpqAddress(address)
+	return fmt.Sprintf("pg_restore --no-owner --exit-on-error --single-transaction --dbname=%s %s", db, shellQuote(file))
 }

@@ -28,7 +28,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	warnings, err := s.folder()
+	warnings, err := s.ensureDataDir()
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 		return err
 	}
 	defer unlock()
-	model, former, err := s.embedder()
+	model, previous, err := s.embedder()
 	if err != nil {
 		return err
 	}
@@ -46,58 +46,58 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 		return err
 	}
 	defer st.Close()
-	listener, err := listen(s.Listen)
+	listener, err := listenTCP(s.Listen)
 	if err != nil {
 		return explainListen(ctx, err, s.Listen, "listen")
 	}
 	defer listener.Close()
 	urls := []string{s.PublicURL}
 	if s.PublicURL == "" {
-		urls = reachable(listener.Addr())
+		urls = dialableAddr(listener.Addr())
 	}
-	s.guessedURL = s.PublicURL == ""
+	s.inferredURL = s.PublicURL == ""
 	s.PublicURL = urls[0]
-	if !encrypted(s.PublicURL) {
-		warnings = append(warnings, plainHTTP)
+	if !isEncrypted(s.PublicURL) {
+		warnings = append(warnings, plainHTTPWarning)
 	}
 	if w := files.warning(); w != "" {
 		warnings = append(warnings, w)
 	}
-	gate := auth.NewGate(st, auth.Options{Plan: s.Plan, Rate: s.RateLimit, Burst: s.RateBurst, Free: service.AccountStatus.Name, Clock: s.clock(), Log: log, Shared: s.DB != ""})
+	gate := auth.NewGate(st, auth.Options{Plan: s.Plan, Rate: s.RateLimit, Burst: s.RateBurst, FreeOperation: service.AccountStatus.Name, Clock: s.clock(), Log: log, Shared: s.DB != ""})
 	defer gate.Close()
-	work := service.New(service.Options{Store: st, Embedder: model, Former: former, Plan: s.Plan, Clock: s.clock(), Registration: s.Registration, SigninLimit: s.SigninLimit, PublicURL: s.PublicURL, Used: gate.Used, Without: s.without, EmbedLimit: s.embedLimit})
-	ready := &readiness{check: st.Check, damage: seenDamage, log: log}
+	svc := service.New(service.Options{Store: st, Embedder: model, PreviousEmbedder: previous, Plan: s.Plan, Clock: s.clock(), Registration: s.Registration, SignInLimit: s.SigninLimit, PublicURL: s.PublicURL, UsedOperations: gate.Used, Without: s.disabledFeatures, EmbedTimeout: s.embedTimeout})
+	ready := &readiness{check: st.Ping, damage: seenDamage, log: log}
 	context.AfterFunc(ctx, func() { ready.draining.Store(true) })
 	m := newMetrics(st, ready)
-	host := &op.Host{Service: work, Admit: gate.Admit, Charge: gate.Charge, Log: log, Seen: m.seen}
+	host := &op.Host{Service: svc, Admit: gate.Admit, Charge: gate.Charge, Log: log, Observe: m.observe}
 	stopMetrics, err := m.listen(s.MetricsListen, log)
 	if err != nil {
 		return fmt.Errorf("metrics: %w", explainListen(ctx, err, s.MetricsListen, "metrics-listen"))
 	}
 	defer stopMetrics()
-	defer m.watch()()
+	defer m.startReadiness()()
 	for _, w := range warnings {
 		log.Warn(w)
 	}
-	if err := greet(ctx, console, work, listener, urls, warnings); err != nil {
+	if err := printBanner(ctx, console, svc, listener, urls, warnings); err != nil {
 		return err
 	}
-	working, end := context.WithCancel(ctx)
-	jobs := startJobs(working, st, log)
+	jobsCtx, cancelJobs := context.WithCancel(ctx)
+	jobs := startJobs(jobsCtx, st, log)
 	defer jobs.Wait()
-	defer end() // before the wait: the server may end by itself
-	if s.ready != nil {
-		s.ready(s.PublicURL)
+	defer cancelJobs() // before the wait: the server may end by itself
+	if s.onReady != nil {
+		s.onReady(s.PublicURL)
 	}
-	return run(ctx, listener, files.connections(), s.handler(host, work, gate, log), log)
+	return serveHTTP(ctx, listener, files.connections(), s.handler(host, svc, gate, log), log)
 }
 
-// folder makes the data folder, and returns what the operator should mend.
-func (s Settings) folder() (warnings []string, err error) {
+// ensureDataDir makes the data folder, and returns what the operator should mend.
+func (s Settings) ensureDataDir() (warnings []string, err error) {
 	if s.DB != "" {
 		return nil, nil
 	}
-	w, err := privateFolder(s.Data)
+	w, err := ensurePrivateDir(s.Data)
 	if w != "" {
 		warnings = append(warnings, w)
 	}
@@ -120,32 +120,32 @@ func (s Settings) lock() (unlock func(), err error) {
 	return func() { l.Unlock() }, err
 }
 
-func (s Settings) handler(host *op.Host, work *service.Service, gate *auth.Gate, log *slog.Logger) http.Handler {
-	table, absent := service.Ops.Without(service.Lacking[s.Contract])
-	hosts := httpapi.NewHosts(s.PublicURL, s.TrustedProxies)
-	flow := httpapi.NewFlow()
-	door := mcp.New(mcp.Options{
-		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, PublicURL: s.PublicURL, Origins: s.Origins, QueryKey: s.QueryKey, Hosts: hosts, TrustedProxies: s.TrustedProxies, Flow: flow,
+func (s Settings) handler(host *op.Host, svc *service.Service, gate *auth.Gate, log *slog.Logger) http.Handler {
+	table, absent := service.Ops.Without(service.ExcludedByVariant[s.Contract])
+	hosts := httpapi.NewAllowedHosts(s.PublicURL, s.TrustedProxies)
+	flow := httpapi.NewResponseLimiter()
+	mcpServer := mcp.New(mcp.Options{
+		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, PublicURL: s.PublicURL, Origins: s.Origins, AllowQueryKey: s.QueryKey, Hosts: hosts, TrustedProxies: s.TrustedProxies, ResponseLimiter: flow,
 		Authenticate: func(ctx context.Context, c *op.Call) error {
-			who, err := gate.Admit(ctx, nil, c)
+			actor, err := gate.Admit(ctx, nil, c)
 			if err == nil {
-				c.UserID = who.UserID
+				c.UserID = actor.UserID
 			}
 			return err
 		},
 	})
 	return rest.New(rest.Options{
 		ServiceVersion: Version,
-		Table:          table, Host: host, Log: log, PublicURL: s.PublicURL, Origins: s.Origins, Guessed: s.guessedURL, Pages: work, TrustedProxies: s.TrustedProxies,
-		Extra:  []rest.Route{{Pattern: "/mcp", Handler: door.HTTP(), Reason: "it speaks another protocol, in which operations are tools"}},
-		Absent: absent, Flow: flow, Hosts: s.restHosts(hosts),
+		Table:          table, Host: host, Log: log, PublicURL: s.PublicURL, Origins: s.Origins, PublicURLInferred: s.inferredURL, Pages: svc, TrustedProxies: s.TrustedProxies,
+		ExtraRoutes: []rest.Route{{Pattern: "/mcp", Handler: mcpServer.HTTP(), Reason: "it speaks another protocol, in which operations are tools"}},
+		OmittedOps:  absent, ResponseLimiter: flow, Hosts: s.restHosts(hosts),
 	})
 }
 
 // restHosts returns the hosts that REST answers to: any name reaches a server
 // that listens on a network, but no foreign one a server on a loopback address.
-func (s Settings) restHosts(own *httpapi.Hosts) *httpapi.Hosts {
-	if !httpapi.Loopback(s.Listen) {
+func (s Settings) restHosts(own *httpapi.AllowedHosts) *httpapi.AllowedHosts {
+	if !httpapi.IsLoopback(s.Listen) {
 		return nil
 	}
 	return own

@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// A console is a writer that may be read meanwhile.
-type console struct {
+// A syncBuffer is a writer that may be read meanwhile.
+type syncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (c *console) Write(p []byte) (int, error) {
+func (c *syncBuffer) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.b.Write(p)
 }
 
-func (c *console) String() string {
+func (c *syncBuffer) String() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.b.String()
@@ -34,7 +34,7 @@ func (c *console) String() string {
 
 // start runs a server on a free port and returns its address, what it prints,
 // and what ends it.
-func start(t *testing.T, flags map[string]string) (url string, out, log *console, stop func() error) {
+func start(t *testing.T, flags map[string]string) (url string, out, log *syncBuffer, stop func() error) {
 	t.Helper()
 	if flags == nil {
 		flags = map[string]string{}
@@ -50,7 +50,7 @@ func start(t *testing.T, flags map[string]string) (url string, out, log *console
 		t.Fatal(err, warnings)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	out, log = &console{}, &console{}
+	out, log = &syncBuffer{}, &syncBuffer{}
 	ended := make(chan error, 1)
 	go func() { ended <- Serve(ctx, s, out, log) }()
 	var once sync.Once
@@ -69,7 +69,7 @@ func start(t *testing.T, flags map[string]string) (url string, out, log *console
 	return "", nil, nil, nil
 }
 
-func ask(t *testing.T, method, url, key, body string) (int, map[string]any) {
+func callAPI(t *testing.T, method, url, key, body string) (int, map[string]any) {
 	t.Helper()
 	r, err := http.NewRequest(method, url, strings.NewReader(body))
 	if err != nil {
@@ -97,7 +97,7 @@ func ask(t *testing.T, method, url, key, body string) (int, map[string]any) {
 	return w.StatusCode, v
 }
 
-func TestAFreshServerTakesItsFirstAccountByTheLinkAndKeepsAMemory(t *testing.T) {
+func TestServeSetupLinkCreatesFirstAccount(t *testing.T) {
 	t.Parallel()
 	url, out, log, stop := start(t, nil)
 	link := regexp.MustCompile(`\S+/setup\?token=(\S+)`).FindStringSubmatch(out.String())
@@ -105,10 +105,10 @@ func TestAFreshServerTakesItsFirstAccountByTheLinkAndKeepsAMemory(t *testing.T) 
 		t.Fatal("no setup link: ", out)
 	}
 	account := `{"token":"` + link[1] + `","email":"ann@example.com","password":"correct horse"}`
-	if status, v := ask(t, "POST", url+"/v1/auth/setup", "", account); status != 201 {
+	if status, v := callAPI(t, "POST", url+"/v1/auth/setup", "", account); status != 201 {
 		t.Fatal(status, v)
 	}
-	if status, _ := ask(t, "POST", url+"/v1/auth/setup", "", account); status != 404 {
+	if status, _ := callAPI(t, "POST", url+"/v1/auth/setup", "", account); status != 404 {
 		t.Errorf("the link works twice: %d", status)
 	}
 	admin, err := OpenAdmin(context.Background(), Settings{Data: t.TempDir()})
@@ -124,7 +124,7 @@ func TestAFreshServerTakesItsFirstAccountByTheLinkAndKeepsAMemory(t *testing.T) 
 	}
 }
 
-func TestAKeyOfTheOperatorStoresAndFindsWhileTheServerRuns(t *testing.T) {
+func TestAdminKeyWorksWhileServerRuns(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	url, _, _, _ := start(t, map[string]string{"data": dir})
@@ -141,23 +141,23 @@ func TestAKeyOfTheOperatorStoresAndFindsWhileTheServerRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, v := ask(t, "POST", url+"/v1/memories", key.APIKey, `{"content":"# Basalt\nThe bridge stands on basalt."}`)
+	status, v := callAPI(t, "POST", url+"/v1/memories", key.APIKey, `{"content":"# Basalt\nThe bridge stands on basalt."}`)
 	if status != 201 {
 		t.Fatal(status, v)
 	}
 	made := v["memory"].(map[string]any)
-	status, v = ask(t, "POST", url+"/v1/memories/search", key.APIKey, `{"query":"bridge basalt","mode":"keyword"}`)
+	status, v = callAPI(t, "POST", url+"/v1/memories/search", key.APIKey, `{"query":"bridge basalt","mode":"keyword"}`)
 	found, _ := v["memories"].([]any)
 	if status != 200 || len(found) != 1 || found[0].(map[string]any)["id"] != made["id"] {
 		t.Fatal(status, v)
 	}
-	status, v = ask(t, "GET", url+"/v1/memories/"+made["id"].(string), key.APIKey, "")
+	status, v = callAPI(t, "GET", url+"/v1/memories/"+made["id"].(string), key.APIKey, "")
 	if status != 200 || v["title"] != "Basalt" {
 		t.Fatal(status, v)
 	}
 }
 
-func TestAServerWithoutItsMetricsPortEndsBeforeItSaysThatItListens(t *testing.T) {
+func TestServeFailsBeforeBannerWhenMetricsPortIsTaken(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -168,7 +168,7 @@ func TestAServerWithoutItsMetricsPortEndsBeforeItSaysThatItListens(t *testing.T)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, ended := &console{}, make(chan error, 1)
+	out, ended := &syncBuffer{}, make(chan error, 1)
 	go func() { ended <- Serve(t.Context(), s, out, io.Discard) }()
 	select {
 	case err := <-ended:
@@ -181,7 +181,7 @@ func TestAServerWithoutItsMetricsPortEndsBeforeItSaysThatItListens(t *testing.T)
 	}
 }
 
-func TestAServerWhoseAddressIsInUseSaysByWhom(t *testing.T) {
+func TestServeNamesProgramThatUsesAddress(t *testing.T) {
 	t.Parallel()
 	url, _, _, _ := start(t, nil)
 	other, err := net.Listen("tcp", "127.0.0.1:0")
@@ -206,7 +206,7 @@ func TestAServerWhoseAddressIsInUseSaysByWhom(t *testing.T) {
 	}
 }
 
-func TestAVariantLacksWhatItLacks(t *testing.T) {
+func TestContractVariantOmitsOperations(t *testing.T) {
 	t.Parallel()
 	for contract, want := range map[string]int{"full": http.StatusUnauthorized, "a": http.StatusUnauthorized, "b": http.StatusNotFound} {
 		url, _, _, _ := start(t, map[string]string{"contract": contract})
@@ -228,13 +228,13 @@ func TestAVariantLacksWhatItLacks(t *testing.T) {
 		}
 		text, err := io.ReadAll(document.Body)
 		document.Body.Close()
-		if told := bytes.Contains(text, []byte(`"memory.delete"`)); err != nil || told == (contract == "b") {
-			t.Errorf("contract %s: the document tells of memory.delete: %v, %v", contract, told, err)
+		if listed := bytes.Contains(text, []byte(`"memory.delete"`)); err != nil || listed == (contract == "b") {
+			t.Errorf("contract %s: the document tells of memory.delete: %v, %v", contract, listed, err)
 		}
 	}
 }
 
-func TestAPathWithoutAFieldIsNotTheOneWithAField(t *testing.T) {
+func TestLiteralPathIsNotParameterPath(t *testing.T) {
 	t.Parallel()
 	url, _, _, stop := start(t, map[string]string{"data": t.TempDir()})
 	defer stop()

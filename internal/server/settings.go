@@ -33,7 +33,7 @@ type Settings struct {
 	Origins        []string
 	LogLevel       string
 	Contract       string
-	Toolset        op.Reach
+	Toolset        op.Exposure
 	QueryKey       bool
 	Plan           loci.Plan
 	RateLimit      int
@@ -45,10 +45,10 @@ type Settings struct {
 	EmbedKey       string // a secret
 	EmbedModel     string
 
-	guessedURL bool             // nobody has set PublicURL: it follows from the listener
-	ready      func(url string) // told once the server listens
-	without    search.Features  // that searches leave out, in a trial
-	embedLimit time.Duration    // how long they wait for the vector of their query, in a trial; 0 is the limit of everybody
+	inferredURL      bool             // nobody has set PublicURL: it follows from the listener
+	onReady          func(url string) // told once the server listens
+	disabledFeatures search.Features  // that searches leave out, in a trial
+	embedTimeout     time.Duration    // how long they wait for the vector of their query, in a trial; 0 is the limit of everybody
 }
 
 // A Setting is one line of the Catalogue: a flag, a variable and a key of
@@ -61,52 +61,52 @@ type Setting struct {
 
 // Catalogue lists every setting.
 var Catalogue = append([]Setting{
-	{"data", "LOCI_DATA", defaultData(), "Folder of the database and the files", func(s *Settings, v string) error { s.Data = v; return nil }},
+	{"data", "LOCI_DATA", defaultDataDir(), "Folder of the database and the files", func(s *Settings, v string) error { s.Data = v; return nil }},
 	{"db", "LOCI_DB", "", "Address of a PostgreSQL database (postgres://...); default: SQLite in the data folder", setDB},
-	{"listen", "LOCI_LISTEN", "127.0.0.1:7007", "Address to listen on", func(s *Settings, v string) error { s.Listen = v; return hostPort(v) }},
+	{"listen", "LOCI_LISTEN", "127.0.0.1:7007", "Address to listen on", func(s *Settings, v string) error { s.Listen = v; return checkHostPort(v) }},
 	{"public-url", "LOCI_PUBLIC_URL", "", "Where people reach the server; default: the address", setPublicURL},
 	{"trusted-proxies", "LOCI_TRUSTED_PROXIES", "", "Networks whose X-Forwarded-For is believed (10.0.0.0/8,...)", setProxies},
 	{"cors-origins", "LOCI_CORS_ORIGINS", "", "Origins whose pages may call the API (https://app.example.org,...)", setOrigins},
 	{"metrics-listen", "LOCI_METRICS_LISTEN", "",
 		"Address that answers /metrics and /ready, and nothing else; default: none", func(s *Settings, v string) error {
 			s.MetricsListen = v
-			return hostPort(v)
+			return checkHostPort(v)
 		}},
-	{"log-level", "LOCI_LOG_LEVEL", "info", "Least of what is logged: debug, info, warn or error", oneOf(func(s *Settings, v string) { s.LogLevel = v }, "debug", "info", "warn", "error")},
-	{"contract", "LOCI_CONTRACT", "full", "Variant of the routes: full, a or b", oneOf(func(s *Settings, v string) { s.Contract = v }, "full", "a", "b")},
+	{"log-level", "LOCI_LOG_LEVEL", "info", "Least of what is logged: debug, info, warn or error", enumSetting(func(s *Settings, v string) { s.LogLevel = v }, "debug", "info", "warn", "error")},
+	{"contract", "LOCI_CONTRACT", "full", "Variant of the routes: full, a or b", enumSetting(func(s *Settings, v string) { s.Contract = v }, "full", "a", "b")},
 	{"mcp-toolset", "LOCI_MCP_TOOLSET", "full", "Tools of an MCP client that asks for no set: full, stable or core", setToolset},
 	{"mcp-query-key", "LOCI_MCP_QUERY_KEY", "0", "1 lets old MCP clients send ?api_key=", setQueryKey},
 	{"plan", "LOCI_PLAN", "selfhosted", "Plan of every user: selfhosted, free or pro", setPlan},
-	{"rate-limit", "LOCI_RATE_LIMIT", "1200", "Calls a minute and credential; 0 is off", number(func(s *Settings, n int) { s.RateLimit = n })},
-	{"rate-burst", "LOCI_RATE_BURST", "200", "Calls that may come at once", number(func(s *Settings, n int) { s.RateBurst = n })},
+	{"rate-limit", "LOCI_RATE_LIMIT", "1200", "Calls a minute and credential; 0 is off", intSetting(func(s *Settings, n int) { s.RateLimit = n })},
+	{"rate-burst", "LOCI_RATE_BURST", "200", "Calls that may come at once", intSetting(func(s *Settings, n int) { s.RateBurst = n })},
 	{"signin-limit", "LOCI_SIGNIN_LIMIT", "20",
 		"Failed sign-ins, and registrations, of an account or address in 15 minutes; 0 is off",
-		number(func(s *Settings, n int) { s.SigninLimit = n })},
+		intSetting(func(s *Settings, n int) { s.SigninLimit = n })},
 	{"registration", "LOCI_REGISTRATION", "invited",
 		"Who may make an account: invited (with the link of an invitation), open (anybody) or closed (nobody)",
-		oneOf(func(s *Settings, v string) { s.Registration = service.Registration(v) }, "invited", "open", "closed")},
+		enumSetting(func(s *Settings, v string) { s.Registration = service.Registration(v) }, "invited", "open", "closed")},
 	{"embed-url", "LOCI_EMBED_URL", "", "Base address of an OpenAI-compatible embedder (https://api.openai.com/v1); default: the built-in one", setEmbedURL},
 	{"embed-key", "LOCI_EMBED_KEY", "", "Key of the embedder", setEmbedKey},
 	{"embed-model", "LOCI_EMBED_MODEL", "text-embedding-3-small", "Its model", setEmbedModel},
-	{"clock-offset", "LOCI_CLOCK_OFFSET", "0s", "Duration added to the clock, for tests of expiry", setClock},
+	{"clock-offset", "LOCI_CLOCK_OFFSET", "0s", "Duration added to the clock, for tests of expiry", setClockOffset},
 }, planSettings()...)
 
-// secrets are flags of settings that no help offers: a list of processes shows
+// secretFlags are flags of settings that no help offers: a list of processes shows
 // the value of a flag.
-var secrets = []string{"embed-key"}
+var secretFlags = []string{"embed-key"}
 
 // Secret reports whether the value of a setting is a secret.
-func (s Setting) Secret() bool { return slices.Contains(secrets, s.Flag) }
+func (s Setting) Secret() bool { return slices.Contains(secretFlags, s.Flag) }
 
-// later are settings of rooms that this version does not have: it says so.
-var later = []string{"LOCI_DEPRECATE", "LOCI_LLM_URL", "LOCI_SMTP_URL", "LOCI_BLOBS", "LOCI_SSE_HEARTBEAT"}
+// unsupportedEnv are settings of rooms that this version does not have: it says so.
+var unsupportedEnv = []string{"LOCI_DEPRECATE", "LOCI_LLM_URL", "LOCI_SMTP_URL", "LOCI_BLOBS", "LOCI_SSE_HEARTBEAT"}
 
-// elsewhere are variables of the programs that call a server, not of the server.
-var elsewhere = []string{"LOCI_URL", "LOCI_API_KEY"}
+// clientEnv are variables of the programs that call a server, not of the server.
+var clientEnv = []string{"LOCI_URL", "LOCI_API_KEY"}
 
 // planSettings are the numbers of the plans that have some.
 func planSettings() (list []Setting) {
-	for _, p := range []loci.PlanName{loci.Free, loci.Pro} {
+	for _, p := range []loci.PlanName{loci.PlanFree, loci.PlanPro} {
 		for _, n := range []struct {
 			name string
 			of   func(*loci.Plan) *int64
@@ -115,8 +115,8 @@ func planSettings() (list []Setting) {
 			{"TEAM_WORKSPACES", func(p *loci.Plan) *int64 { return &p.Teams }}, {"ATLASES", func(p *loci.Plan) *int64 { return &p.Atlases }},
 		} {
 			env := "LOCI_PLAN_" + strings.ToUpper(string(p)) + "_" + n.name
-			usual := loci.Plans[p]
-			list = append(list, Setting{flagOf(env), env, strconv.FormatInt(*n.of(&usual), 10), "Number of the plan " + string(p), func(s *Settings, v string) error {
+			fallback := loci.Plans[p]
+			list = append(list, Setting{flagOf(env), env, strconv.FormatInt(*n.of(&fallback), 10), "Number of the plan " + string(p), func(s *Settings, v string) error {
 				number, err := strconv.ParseInt(v, 10, 64)
 				if err != nil || number < 0 || number > loci.Unlimited {
 					return fmt.Errorf("must be a whole number")
@@ -147,7 +147,7 @@ func Load(flags map[string]string, environ []string) (s Settings, warnings []str
 			env["LOCI_MCP_TOOLSET"] = v
 		}
 	}
-	file, err := readFile(first(flags["data"], env["LOCI_DATA"], defaultData()))
+	file, err := readConfigFile(firstNonEmpty(flags["data"], env["LOCI_DATA"], defaultDataDir()))
 	if err != nil {
 		return s, nil, err
 	}
@@ -174,19 +174,19 @@ func Load(flags map[string]string, environ []string) (s Settings, warnings []str
 	for name := range file {
 		return s, nil, fmt.Errorf("loci.toml: there is no setting %q", name)
 	}
-	warnings = warn(env)
+	warnings = envWarnings(env)
 	if s.EmbedKey != "" && s.EmbedURL == "" {
 		warnings = append(warnings, "LOCI_EMBED_KEY has no effect without LOCI_EMBED_URL")
 	}
-	return s, warnings, s.check()
+	return s, warnings, s.validate()
 }
 
-func warn(env map[string]string) (warnings []string) {
+func envWarnings(env map[string]string) (warnings []string) {
 	for name := range env {
 		switch {
-		case slices.Contains(later, name):
+		case slices.Contains(unsupportedEnv, name):
 			warnings = append(warnings, name+" has no effect in this version")
-		case !slices.Contains(elsewhere, name):
+		case !slices.Contains(clientEnv, name):
 			warnings = append(warnings, name+" is not known: look for a misspelling")
 		}
 	}
@@ -194,7 +194,7 @@ func warn(env map[string]string) (warnings []string) {
 	return warnings
 }
 
-func first(values ...string) string {
+func firstNonEmpty(values ...string) string {
 	for _, v := range values {
 		if v != "" {
 			return v
@@ -203,8 +203,8 @@ func first(values ...string) string {
 	return ""
 }
 
-// readFile reads loci.toml, if there is one, as texts.
-func readFile(dir string) (map[string]string, error) {
+// readConfigFile reads loci.toml, if there is one, as texts.
+func readConfigFile(dir string) (map[string]string, error) {
 	if dir == "" {
 		return nil, nil
 	}
@@ -228,12 +228,12 @@ func readFile(dir string) (map[string]string, error) {
 	return file, nil
 }
 
-// check refuses what single settings cannot see.
-func (s *Settings) check() error {
+// validate refuses what single settings cannot see.
+func (s *Settings) validate() error {
 	if s.Data == "" && s.DB == "" {
 		return fmt.Errorf("there is no home folder in which to keep the data: name one with --data or LOCI_DATA")
 	}
-	if s.ClockOffset != 0 && !httpapi.Loopback(s.Listen) {
+	if s.ClockOffset != 0 && !httpapi.IsLoopback(s.Listen) {
 		return fmt.Errorf("LOCI_CLOCK_OFFSET (--clock-offset) is for tests: it needs a listener on a loopback address")
 	}
 	return nil

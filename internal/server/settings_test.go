@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestTheEmbedderIsSetByFlagVariableOrFile(t *testing.T) {
+func TestLoadReadsEmbedderFromFlagEnvOrFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "loci.toml"), []byte("embed-key = \"sk-from-the-file\"\n"), 0o600); err != nil {
@@ -26,7 +26,7 @@ func TestTheEmbedderIsSetByFlagVariableOrFile(t *testing.T) {
 	}
 }
 
-func TestABadEmbedderRefusesToStartAndIsNamedAlone(t *testing.T) {
+func TestLoadRejectsInvalidEmbedder(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{
 		"LOCI_EMBED_URL=tuna", "LOCI_EMBED_URL=https://ann:tuna@example.org/v1", "LOCI_EMBED_URL=https://example.org/v1?key=tuna",
@@ -40,7 +40,7 @@ func TestABadEmbedderRefusesToStartAndIsNamedAlone(t *testing.T) {
 	}
 }
 
-func TestAKeyWithoutItsEmbedderIsAWarning(t *testing.T) {
+func TestLoadWarnsOfKeyWithoutEmbedder(t *testing.T) {
 	t.Parallel()
 	_, warnings, err := Load(map[string]string{"data": t.TempDir()}, []string{"LOCI_EMBED_KEY=sk-tuna"})
 	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "LOCI_EMBED_URL") || strings.Contains(warnings[0], "tuna") {

@@ -20,14 +20,14 @@ const (
 	RegistrationClosed  Registration = "closed"
 )
 
-// admits returns nil if somebody may try to register with these proofs. A referral
+// checkAllowed returns nil if somebody may try to register with these proofs. A referral
 // code opens nothing yet.
-func (r Registration) admits(invitation loci.InvitationToken) error {
+func (r Registration) checkAllowed(invitation loci.InvitationToken) error {
 	switch {
 	case r == RegistrationClosed:
-		return loci.Fail(loci.Forbidden, "Registration is closed here: ask the operator for an account.")
+		return loci.NewError(loci.CodeForbidden, "Registration is closed here: ask the operator for an account.")
 	case r != RegistrationOpen && invitation == "":
-		return loci.Fail(loci.Forbidden,
+		return loci.NewError(loci.CodeForbidden,
 			"Registration needs an invitation here: send the token of its link as invitation, or ask the operator for an account.")
 	}
 	return nil
@@ -35,68 +35,68 @@ func (r Registration) admits(invitation loci.InvitationToken) error {
 
 // Register makes an account and signs in. The token of an invitation verifies the
 // address; the invitation still waits for its answer.
-func (s *Service) Register(ctx context.Context, who *loci.Actor, in loci.Register) (_ loci.SignedIn, err error) {
-	if err := s.Registration.admits(in.Invitation); err != nil {
+func (s *Service) Register(ctx context.Context, actor *loci.Actor, in loci.Register) (_ loci.SignedIn, err error) {
+	if err := s.Registration.checkAllowed(in.Invitation); err != nil {
 		return loci.SignedIn{}, err
 	}
-	names := []attempter{{network: networkOf(who.Address)}}
+	names := []attemptKey{{network: networkOf(actor.ClientAddress)}}
 	if in.Invitation == "" { // strangers cannot use up the limit of an invited address
-		names = append(names, attempter{account: accountOf(in.Email)})
+		names = append(names, attemptKey{account: accountOf(in.Email)})
 	}
-	release, err := s.registrations.begin(names)
+	release, err := s.registrations.attempt(names)
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
 	defer func() { releaseUndecided(release, err) }()
 	check := func(*store.SystemTx) error { return nil }
 	if in.Invitation != "" {
-		check = func(t *store.SystemTx) error { return t.CheckInvitation(in.Email, in.Invitation.Hash()) }
+		check = func(t *store.SystemTx) error { return t.CheckInvitationToken(in.Email, in.Invitation.Hash()) }
 		// First, so that a wrong token costs no hash of a password.
 		_, err := store.SystemRead(ctx, s.Store, "look up an invitation",
-			func(t *store.SystemTx) (loci.Nothing, error) {
-				return loci.Nothing{}, check(t)
+			func(t *store.SystemTx) (loci.Empty, error) {
+				return loci.Empty{}, check(t)
 			})
 		if err != nil {
 			return loci.SignedIn{}, err
 		}
 	}
-	n, err := s.newUser(ctx, networkOf(who.Address), in.Email, in.Name, in.Password)
+	n, err := s.newUser(ctx, networkOf(actor.ClientAddress), in.Email, in.Name, in.Password)
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
 	n.Referral, n.Verified = string(in.Ref), in.Invitation != ""
-	return s.signUp(ctx, who, n, "register an account", check)
+	return s.signUp(ctx, actor, n, "register an account", check)
 }
 
 // releaseUndecided takes back an attempt that ended before it could succeed or fail,
 // as one that was malformed or came while the server was busy.
 func releaseUndecided(release func(), err error) {
-	if err != nil && !loci.Is(err, loci.NotFound) && !loci.Is(err, loci.Conflict) {
+	if err != nil && !loci.Is(err, loci.CodeNotFound) && !loci.Is(err, loci.CodeConflict) {
 		release()
 	}
 }
 
 // SetUp makes the first account, with the token of the setup link.
-func (s *Service) SetUp(ctx context.Context, who *loci.Actor, in loci.SetUp) (_ loci.SignedIn, err error) {
+func (s *Service) SetUp(ctx context.Context, actor *loci.Actor, in loci.SetUp) (_ loci.SignedIn, err error) {
 	if !s.setup.valid(in.Token, s.Clock()) {
-		return loci.SignedIn{}, s.deadSetup(ctx)
+		return loci.SignedIn{}, s.setupTokenError(ctx)
 	}
 	// After the token, so that strangers cannot lock the operator out.
-	release, err := s.registrations.begin([]attempter{{network: networkOf(who.Address)}})
+	release, err := s.registrations.attempt([]attemptKey{{network: networkOf(actor.ClientAddress)}})
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
 	defer func() { releaseUndecided(release, err) }()
-	n, err := s.newUser(ctx, networkOf(who.Address), in.Email, in.Name, in.Password)
+	n, err := s.newUser(ctx, networkOf(actor.ClientAddress), in.Email, in.Name, in.Password)
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
 	n.Verified = true // whoever holds the setup link is the operator
-	return s.signUp(ctx, who, n, "make the first account", func(t *store.SystemTx) error {
-		some, err := t.Users()
+	return s.signUp(ctx, actor, n, "make the first account", func(t *store.SystemTx) error {
+		some, err := t.HasUsers()
 		if some {
-			s.setup.end()
-			err = loci.Fail(loci.NotFound, "There is an account already: sign in.")
+			s.setup.revoke()
+			err = loci.NewError(loci.CodeNotFound, "There is an account already: sign in.")
 		}
 		return err
 	})
@@ -106,27 +106,27 @@ func (s *Service) SetUp(ctx context.Context, who *loci.Actor, in loci.SetUp) (_ 
 // uses nothing up.
 func (s *Service) CheckSetup(ctx context.Context, token string) error {
 	if !s.setup.valid(token, s.Clock()) {
-		return s.deadSetup(ctx)
+		return s.setupTokenError(ctx)
 	}
-	return s.mayBeFirst(ctx)
+	return s.requireNoUsers(ctx)
 }
 
-// deadSetup returns the error for a token that makes no account: it says what to do.
-func (s *Service) deadSetup(ctx context.Context) error {
-	if err := s.mayBeFirst(ctx); err != nil {
+// setupTokenError returns the error for a token that makes no account: it says what to do.
+func (s *Service) setupTokenError(ctx context.Context) error {
+	if err := s.requireNoUsers(ctx); err != nil {
 		return err
 	}
-	return loci.Fail(loci.NotFound, "The setup link is used or expired: restart the server for a new one.")
+	return loci.NewError(loci.CodeNotFound, "The setup link is used or expired: restart the server for a new one.")
 }
 
-// mayBeFirst refuses to make the first account where there is one.
-func (s *Service) mayBeFirst(ctx context.Context) error {
+// requireNoUsers refuses to make the first account where there is one.
+func (s *Service) requireNoUsers(ctx context.Context) error {
 	some, err := store.SystemRead(ctx, s.Store, "see whether there is an account",
 		func(t *store.SystemTx) (bool, error) {
-			return t.Users()
+			return t.HasUsers()
 		})
 	if err == nil && some {
-		err = loci.Fail(loci.NotFound, "There is an account already: sign in.")
+		err = loci.NewError(loci.CodeNotFound, "There is an account already: sign in.")
 	}
 	return err
 }
@@ -136,21 +136,21 @@ func (s *Service) newUser(
 	ctx context.Context, network string, e loci.Email, name loci.Name, p loci.Password,
 ) (n store.NewUser, err error) {
 	if !e.Valid() {
-		return n, loci.Fail(loci.InvalidQuery, "email must be an e-mail address")
+		return n, loci.NewError(loci.CodeInvalidQuery, "email must be an e-mail address")
 	}
 	n = store.NewUser{Email: e, Name: string(name)}
 	if n.Name == "" {
 		n.Name, _, _ = strings.Cut(string(e), "@")
 	}
 	if p != "" {
-		n.Password, err = s.passwords.hash(ctx, network, string(p))
+		n.Password, err = s.passwordHasher.hash(ctx, network, string(p))
 	}
 	return n, err
 }
 
 // signUp makes an account and a browser's sign-in in one transaction.
 func (s *Service) signUp(
-	ctx context.Context, who *loci.Actor, n store.NewUser, reason string, first func(*store.SystemTx) error,
+	ctx context.Context, actor *loci.Actor, n store.NewUser, reason string, first func(*store.SystemTx) error,
 ) (loci.SignedIn, error) {
 	secret := loci.NewSecret()
 	u, err := store.System(ctx, s.Store, reason, func(t *store.SystemTx) (loci.User, error) {
@@ -161,33 +161,33 @@ func (s *Service) signUp(
 		if err != nil {
 			return u, err
 		}
-		return u, t.AddSignin(u.ID, loci.SecretHash(secret))
+		return u, t.AddSignIn(u.ID, loci.SecretHash(secret))
 	})
 	if err == nil {
-		s.signins.succeeded(accountOf(n.Email), who.Address)
+		s.signInLimiter.recordSuccess(accountOf(n.Email), actor.ClientAddress)
 	}
-	return loci.NewSignedIn(u, session(secret), true), err
+	return loci.NewSignedIn(u, newSignIn(secret), true), err
 }
 
-func session(secret string) loci.Session {
-	return loci.Session{Secret: secret, MaxAge: store.SigninLife}
+func newSignIn(secret string) loci.SignIn {
+	return loci.SignIn{Secret: secret, MaxAge: store.SignInMaxAge}
 }
 
 // SignIn signs a browser in. An unknown address and a wrong password are
 // answered alike, and take alike long.
-func (s *Service) SignIn(ctx context.Context, who *loci.Actor, in loci.SignIn) (loci.SignedIn, error) {
-	failed := loci.Fail(loci.InvalidKey, "The address or the password is wrong.")
+func (s *Service) SignIn(ctx context.Context, actor *loci.Actor, in loci.Login) (loci.SignedIn, error) {
+	failed := loci.NewError(loci.CodeInvalidKey, "The address or the password is wrong.")
 	account := accountOf(in.Email)
-	release, err := s.signins.begin(account, who.Address)
+	release, err := s.signInLimiter.attempt(account, actor.ClientAddress)
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
-	l, err := store.SystemRead(ctx, s.Store, "look up a sign-in", func(t *store.SystemTx) (store.Login, error) { return t.UserByEmail(in.Email) })
-	if err != nil && !loci.Is(err, loci.NotFound) {
+	l, err := store.SystemRead(ctx, s.Store, "look up a sign-in", func(t *store.SystemTx) (store.UserPassword, error) { return t.UserByEmail(in.Email) })
+	if err != nil && !loci.Is(err, loci.CodeNotFound) {
 		release()
 		return loci.SignedIn{}, err
 	}
-	ok, err := s.passwords.check(ctx, networkOf(who.Address), l.Password, string(in.Password))
+	ok, err := s.passwordHasher.check(ctx, networkOf(actor.ClientAddress), l.Hash, string(in.Password))
 	if err != nil {
 		release() // the password was not looked at
 		return loci.SignedIn{}, err
@@ -196,42 +196,42 @@ func (s *Service) SignIn(ctx context.Context, who *loci.Actor, in loci.SignIn) (
 		return loci.SignedIn{}, failed
 	}
 	release()
-	s.signins.succeeded(account, who.Address)
+	s.signInLimiter.recordSuccess(account, actor.ClientAddress)
 	secret := loci.NewSecret()
-	_, err = store.System(ctx, s.Store, "sign in", func(t *store.SystemTx) (loci.Nothing, error) {
-		return loci.Nothing{}, t.AddSignin(l.User.ID, loci.SecretHash(secret))
+	_, err = store.System(ctx, s.Store, "sign in", func(t *store.SystemTx) (loci.Empty, error) {
+		return loci.Empty{}, t.AddSignIn(l.User.ID, loci.SecretHash(secret))
 	})
-	return loci.NewSignedIn(l.User, session(secret), false), err
+	return loci.NewSignedIn(l.User, newSignIn(secret), false), err
 }
 
 // SignOut ends the sign-in that the call came with.
-func (s *Service) SignOut(ctx context.Context, who *loci.Actor, _ loci.Nothing) (loci.SignedOut, error) {
-	return write(ctx, s, who, func(tx *store.Tx) (out loci.SignedOut, err error) {
-		if _, err := tx.Self(); err != nil || who.Credential != loci.CookieCredential {
+func (s *Service) SignOut(ctx context.Context, actor *loci.Actor, _ loci.Empty) (loci.SignedOut, error) {
+	return write(ctx, s, actor, func(tx *store.Tx) (out loci.SignedOut, err error) {
+		if _, err := tx.Account(); err != nil || actor.CredentialKind != loci.CredentialCookie {
 			return out, err
 		}
-		return out, tx.EndSignin()
+		return out, tx.EndSignIn()
 	})
 }
 
 // Me tells who the actor is.
-func (s *Service) Me(ctx context.Context, who *loci.Actor, _ loci.Nothing) (loci.OneUser, error) {
-	return read(ctx, s, who, func(tx *store.Tx) (loci.OneUser, error) {
-		u, err := tx.Me()
+func (s *Service) Me(ctx context.Context, actor *loci.Actor, _ loci.Empty) (loci.OneUser, error) {
+	return read(ctx, s, actor, func(tx *store.Tx) (loci.OneUser, error) {
+		u, err := tx.CurrentUser()
 		return loci.OneUser{User: u}, err
 	})
 }
 
 // Status tells what the actor uses of the plan.
-func (s *Service) Status(ctx context.Context, who *loci.Actor, _ loci.Nothing) (loci.AccountStatus, error) {
-	used, ends, err := s.Used(ctx, who.UserID)
+func (s *Service) Status(ctx context.Context, actor *loci.Actor, _ loci.Empty) (loci.AccountStatus, error) {
+	used, ends, err := s.UsedOperations(ctx, actor.UserID)
 	if err != nil {
 		return loci.AccountStatus{}, err
 	}
-	return read(ctx, s, who, func(tx *store.Tx) (loci.AccountStatus, error) {
+	return read(ctx, s, actor, func(tx *store.Tx) (loci.AccountStatus, error) {
 		out, err := tx.Usage()
 		out.Plan, out.BasePlan = s.Plan.Name, s.Plan.Name
-		out.Usage.Operations = loci.OperationQuota{Used: used, Limit: s.Plan.Operations, ResetsAt: loci.At(ends.Truncate(time.Millisecond))}
+		out.Usage.Operations = loci.OperationQuota{Used: used, Limit: s.Plan.Operations, ResetsAt: loci.TimeOf(ends.Truncate(time.Millisecond))}
 		out.Usage.Storage.LimitBytes = s.Plan.Storage
 		out.Workspaces.Personal.Limit, out.Workspaces.Team.Limit, out.Workspaces.Atlases.Limit = 1, s.Plan.Teams, s.Plan.Atlases
 		return out, err
@@ -241,12 +241,12 @@ func (s *Service) Status(ctx context.Context, who *loci.Actor, _ loci.Nothing) (
 // AddUser makes an account for somebody, as the operator. What comes here
 // was not checked by a door.
 func (s *Service) AddUser(ctx context.Context, e loci.Email, name loci.Name, p loci.Password) (loci.User, error) {
-	name, err := held(name)
+	name, err := normalizeName(name)
 	if err != nil {
 		return loci.User{}, err
 	}
 	if n, r := utf8.RuneCountInString(string(p)), p.Rule(); p != "" && (n < r.MinLength || n > r.MaxLength) {
-		return loci.User{}, loci.Fail(loci.InvalidQuery, "a password must have %d to %d characters", r.MinLength, r.MaxLength)
+		return loci.User{}, loci.NewError(loci.CodeInvalidQuery, "a password must have %d to %d characters", r.MinLength, r.MaxLength)
 	}
 	n, err := s.newUser(ctx, "", e, name, p)
 	if err != nil {
@@ -256,11 +256,11 @@ func (s *Service) AddUser(ctx context.Context, e loci.Email, name loci.Name, p l
 	return store.System(ctx, s.Store, "make an account as the operator", func(t *store.SystemTx) (loci.User, error) { return t.AddUser(n) })
 }
 
-// held trims a name that no door has checked; one that is empty stays so.
-func held(name loci.Name) (loci.Name, error) {
+// normalizeName trims a name that no door has checked; one that is empty stays so.
+func normalizeName(name loci.Name) (loci.Name, error) {
 	name = loci.Name(strings.TrimSpace(string(name)))
-	if most := name.Rule().MaxLength; utf8.RuneCountInString(string(name)) > most {
-		return "", loci.Fail(loci.InvalidQuery, "a name must have at most %d characters", most)
+	if maximum := name.Rule().MaxLength; utf8.RuneCountInString(string(name)) > maximum {
+		return "", loci.NewError(loci.CodeInvalidQuery, "a name must have at most %d characters", maximum)
 	}
 	return name, nil
 }
@@ -270,18 +270,18 @@ func (s *Service) VerifyUser(ctx context.Context, e loci.Email) (loci.User, erro
 	return store.System(ctx, s.Store, "verify an address as the operator", func(t *store.SystemTx) (loci.User, error) { return t.VerifyUser(e) })
 }
 
-// Owner returns the user with an address, and makes it where it is not there
+// EnsureUser returns the user with an address, and makes it where it is not there
 // yet. Several processes may ask at once.
-func (s *Service) Owner(ctx context.Context, e loci.Email) (loci.User, error) {
-	find := func() (store.Login, error) {
-		return store.SystemRead(ctx, s.Store, "look up the owner", func(t *store.SystemTx) (store.Login, error) { return t.UserByEmail(e) })
+func (s *Service) EnsureUser(ctx context.Context, e loci.Email) (loci.User, error) {
+	find := func() (store.UserPassword, error) {
+		return store.SystemRead(ctx, s.Store, "look up the owner", func(t *store.SystemTx) (store.UserPassword, error) { return t.UserByEmail(e) })
 	}
 	l, err := find()
-	if !loci.Is(err, loci.NotFound) {
+	if !loci.Is(err, loci.CodeNotFound) {
 		return l.User, err
 	}
 	u, err := s.AddUser(ctx, e, "", "")
-	if loci.Is(err, loci.Conflict) {
+	if loci.Is(err, loci.CodeConflict) {
 		l, err = find()
 		return l.User, err
 	}

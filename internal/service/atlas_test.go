@@ -7,39 +7,39 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
-	"github.com/loci-memory/loci/internal/proof"
 	"github.com/loci-memory/loci/internal/service"
 )
 
-func named(id, name string) loci.UpdateAtlas {
+func renameInput(id, name string) loci.UpdateAtlas {
 	n := loci.Name(name)
 	return loci.UpdateAtlas{AtlasID: id, Name: &n}
 }
 
 // tagOf asks the method itself: times on the wire are too short for a tag.
-func tagOf(t *testing.T, w *proof.World, id string) string {
+func tagOf(t *testing.T, w *conformance.World, id string) string {
 	t.Helper()
-	return proof.Must(w.Service.GetAtlas(t.Context(), w.Ann.Actor(), loci.GetAtlas{AtlasID: id}))(t).ETag()
+	return conformance.Must(w.Service.GetAtlas(t.Context(), w.Ann.Actor(), loci.GetAtlas{AtlasID: id}))(t).ETag()
 }
 
 // rename changes an atlas while it has a tag.
-func rename(t *testing.T, w *proof.World, id, name, tag string) (loci.OneAtlas, error) {
-	c := w.Call(proof.Owner)
+func rename(t *testing.T, w *conformance.World, id, name, tag string) (loci.OneAtlas, error) {
+	c := w.Call(conformance.CallerOwner)
 	c.IfMatch = tag
-	return op.Do(t.Context(), w.Host, c, service.AtlasUpdate, named(id, name))
+	return op.Do(t.Context(), w.Host, c, service.AtlasUpdate, renameInput(id, name))
 }
 
 func TestAChangeInsistsOnWhatWasRead(t *testing.T) {
 	t.Parallel()
-	each(t, proof.Options{}, func(t *testing.T, w *proof.World) {
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		id := w.Atlas(t, "Shelf")
 		read := func() string { return tagOf(t, w, id) }
 		tag := read()
 		if _, err := rename(t, w, id, "One", tag); err != nil || tag == read() {
 			t.Fatalf("%v: %s, then %s", err, tag, read())
 		}
-		if _, err := rename(t, w, id, "Two", tag); !loci.Is(err, loci.VersionConflict) {
+		if _, err := rename(t, w, id, "Two", tag); !loci.Is(err, loci.CodeVersionConflict) {
 			t.Errorf("stale: %v", err)
 		}
 		for _, before := range []string{"", "*", "=", `"other", =`, `=,"other"`} {
@@ -48,7 +48,7 @@ func TestAChangeInsistsOnWhatWasRead(t *testing.T) {
 			}
 		}
 		for _, bad := range []string{`"other"`, "W/" + read(), strings.Trim(read(), `"`), ","} {
-			if _, err := rename(t, w, id, "No", bad); !loci.Is(err, loci.VersionConflict) {
+			if _, err := rename(t, w, id, "No", bad); !loci.Is(err, loci.CodeVersionConflict) {
 				t.Errorf("%s: %v", bad, err)
 			}
 		}
@@ -57,15 +57,15 @@ func TestAChangeInsistsOnWhatWasRead(t *testing.T) {
 		if read() == tag {
 			t.Error("the tag does not change with the count that the atlas shows")
 		}
-		name := named(id, "Other")
-		refused(t, w, proof.Member, service.AtlasUpdate, name, loci.Forbidden)
+		name := renameInput(id, "Other")
+		mustFail(t, w, conformance.CallerMember, service.AtlasUpdate, name, loci.CodeForbidden)
 	})
 }
 
 // Of many who change what they read, one does.
 func TestOneOfManyChangesWithOneTag(t *testing.T) {
 	t.Parallel()
-	each(t, proof.Options{}, func(t *testing.T, w *proof.World) {
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		id := w.Atlas(t, "Shelf")
 		tag := tagOf(t, w, id)
 		errs := make([]error, 8)
@@ -78,7 +78,7 @@ func TestOneOfManyChangesWithOneTag(t *testing.T) {
 		for _, err := range errs {
 			if err == nil {
 				done++
-			} else if !loci.Is(err, loci.VersionConflict) {
+			} else if !loci.Is(err, loci.CodeVersionConflict) {
 				t.Error(err)
 			}
 		}
@@ -90,10 +90,10 @@ func TestOneOfManyChangesWithOneTag(t *testing.T) {
 
 func TestWhatIsAbsentStays(t *testing.T) {
 	t.Parallel()
-	w := world(t, proof.Options{})
-	made := do(t, w, proof.Owner, service.AtlasCreate, loci.CreateAtlas{Name: " Ships ", WorkspaceID: w.Crew, Keywords: loci.Keywords{"bark", "brig", "bark"}, Description: "What floats."}).Atlas
-	want := loci.Atlas{ID: made.ID, WorkspaceID: w.Crew, Name: "Ships", Keywords: []string{"bark", "brig"}, Description: "What floats.",
-		Status: loci.PlaceActive, CreatedAt: made.CreatedAt, UpdatedAt: made.CreatedAt}
+	w := newWorld(t, conformance.Options{})
+	made := mustCall(t, w, conformance.CallerOwner, service.AtlasCreate, loci.CreateAtlas{Name: " Ships ", WorkspaceID: w.Team, Keywords: loci.Keywords{"bark", "brig", "bark"}, Description: "What floats."}).Atlas
+	want := loci.Atlas{ID: made.ID, WorkspaceID: w.Team, Name: "Ships", Keywords: []string{"bark", "brig"}, Description: "What floats.",
+		Status: loci.ContainerActive, CreatedAt: made.CreatedAt, UpdatedAt: made.CreatedAt}
 	if !reflect.DeepEqual(made, want) {
 		t.Errorf("made\n%+v, want\n%+v", made, want)
 	}
@@ -102,13 +102,13 @@ func TestWhatIsAbsentStays(t *testing.T) {
 		in     loci.UpdateAtlas
 		change func(*loci.Atlas)
 	}{
-		{named(made.ID, "Boats"), func(a *loci.Atlas) { a.Name = "Boats" }},
+		{renameInput(made.ID, "Boats"), func(a *loci.Atlas) { a.Name = "Boats" }},
 		{loci.UpdateAtlas{AtlasID: made.ID, Keywords: &loci.Keywords{"raft"}}, func(a *loci.Atlas) { a.Keywords = []string{"raft"} }},
 		{loci.UpdateAtlas{AtlasID: made.ID, Description: &no}, func(a *loci.Atlas) { a.Description = "" }},
 		{loci.UpdateAtlas{AtlasID: made.ID, Keywords: &none}, func(a *loci.Atlas) { a.Keywords = []string{} }},
 	} {
 		c.change(&want)
-		got := do(t, w, proof.Admin, service.AtlasUpdate, c.in).Atlas
+		got := mustCall(t, w, conformance.CallerAdmin, service.AtlasUpdate, c.in).Atlas
 		if got.UpdatedAt <= want.UpdatedAt-1 {
 			t.Errorf("updatedAt %s after %s", got.UpdatedAt, want.UpdatedAt)
 		}

@@ -12,12 +12,12 @@ import (
 )
 
 // ReadContext gathers what an agent should know before it begins.
-func (s *Service) ReadContext(ctx context.Context, who *loci.Actor, in loci.ReadContext) (loci.MemoryContext, error) {
+func (s *Service) ReadContext(ctx context.Context, actor *loci.Actor, in loci.ReadContext) (loci.MemoryContext, error) {
 	var out loci.MemoryContext
 	if in.Query != "" && in.Query.Empty() {
-		return out, emptyQuery()
+		return out, emptyQueryError()
 	}
-	list, err := read(ctx, s, who, func(tx *store.Tx) (list []loci.Memory, err error) {
+	list, err := read(ctx, s, actor, func(tx *store.Tx) (list []loci.Memory, err error) {
 		f := store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID}
 		if in.AtlasID != "" {
 			a, err := tx.AtlasRecord(in.AtlasID)
@@ -27,16 +27,16 @@ func (s *Service) ReadContext(ctx context.Context, who *loci.Actor, in loci.Read
 			out.Atlas = &a
 		}
 		if in.Query != "" {
-			return relevant(tx, f, string(in.Query), in.Limit.Or20())
+			return searchRelevant(tx, f, string(in.Query), in.Limit.OrDefault())
 		}
-		return foremost(tx, f, in.Limit.Or20())
+		return verifiedAndNewest(tx, f, in.Limit.OrDefault())
 	})
 	if err != nil {
 		return loci.MemoryContext{}, err
 	}
 	for {
-		out.Groups, out.Markdown = snapshot(slices.Clone(list), int(in.MaxTokens))
-		if len(list) <= 1 || store.JSONSize(&out) <= store.MaxPage {
+		out.Groups, out.Markdown = renderContext(slices.Clone(list), int(in.MaxTokens))
+		if len(list) <= 1 || store.JSONSize(&out) <= store.MaxPageBytes {
 			break
 		}
 		list = list[:len(list)*3/4] // what matters least comes last
@@ -45,19 +45,19 @@ func (s *Service) ReadContext(ctx context.Context, who *loci.Actor, in loci.Read
 	return out, nil
 }
 
-// relevant returns the memories that answer a query best.
-func relevant(tx *store.Tx, f store.Filter, query string, limit int) ([]loci.Memory, error) {
-	found, err := tx.Find(store.Ask(query, 0), f, "", limit)
-	list := make([]loci.Memory, len(found.Page))
-	for i, m := range found.Page {
+// searchRelevant returns the memories that answer a query best.
+func searchRelevant(tx *store.Tx, f store.Filter, query string, limit int) ([]loci.Memory, error) {
+	found, err := tx.Search(store.NewSearchQuery(query, 0), f, "", limit)
+	list := make([]loci.Memory, len(found.Hits))
+	for i, m := range found.Hits {
 		list[i] = m.Memory
 	}
 	return list, err
 }
 
-// foremost returns the newest verified memories and the newest of all: reviewed
+// verifiedAndNewest returns the newest verified memories and the newest of all: reviewed
 // ones have three quarters of the room, so that what is new is never crowded out.
-func foremost(tx *store.Tx, f store.Filter, limit int) ([]loci.Memory, error) {
+func verifiedAndNewest(tx *store.Tx, f store.Filter, limit int) ([]loci.Memory, error) {
 	p := store.Page{Limit: limit}
 	newest, err := tx.Memories(f, p)
 	if err != nil {
@@ -82,18 +82,18 @@ func foremost(tx *store.Tx, f store.Filter, limit int) ([]loci.Memory, error) {
 	return list, nil
 }
 
-// snapshot groups memories and writes them as a text of at most that many
+// renderContext groups memories and writes them as a text of at most that many
 // tokens; 0 is no bound.
-func snapshot(list []loci.Memory, tokens int) ([]loci.ContextGroup, string) {
+func renderContext(list []loci.Memory, tokens int) ([]loci.ContextGroup, string) {
 	slices.SortFunc(list, func(a, b loci.Memory) int {
-		return cmp.Or(cmp.Compare(slices.Index(loci.ContextOrder, a.Type), slices.Index(loci.ContextOrder, b.Type)),
-			-compare(a.Reviewed(), b.Reviewed()), compare(a.Expired, b.Expired),
+		return cmp.Or(cmp.Compare(slices.Index(loci.ContextGroupOrder, a.Type), slices.Index(loci.ContextGroupOrder, b.Type)),
+			-compareBool(a.Reviewed(), b.Reviewed()), compareBool(a.Expired, b.Expired),
 			cmp.Compare(b.CreatedAt, a.CreatedAt), strings.Compare(b.ID, a.ID))
 	})
 	groups, fenced, tooLarge := []loci.ContextGroup{}, []fence.Group{}, []fence.Group(nil)
 	for _, m := range list {
 		f := fence.Memory{ID: m.ID, Author: m.CreatedBy, Title: m.Title, Content: m.Content, Type: string(m.Type), Verified: m.Reviewed(), Expired: m.Expired, Tags: m.Tags}
-		if tokens > 0 && !fits(f, tokens) {
+		if tokens > 0 && !fitsAlone(f, tokens) {
 			tooLarge = append(tooLarge, fence.Group{Name: string(m.Type), Memories: []fence.Memory{f}})
 			continue // it fits in no case, and shall not keep others out
 		}
@@ -109,7 +109,7 @@ func snapshot(list []loci.Memory, tokens int) ([]loci.ContextGroup, string) {
 	if len(fenced) == 0 {
 		fenced = tooLarge // of which nothing is kept, but the text tells that there is something
 	}
-	kept, markdown := fence.Cut(fenced, tokens, contextTitle)
+	kept, markdown := fence.MarkdownWithin(fenced, tokens, contextTitle)
 	groups = groups[:len(kept)]
 	for i := range groups {
 		groups[i].Memories = groups[i].Memories[:len(kept[i].Memories)]
@@ -117,19 +117,19 @@ func snapshot(list []loci.Memory, tokens int) ([]loci.ContextGroup, string) {
 	return groups, markdown
 }
 
-// fits reports whether a text of that many tokens can show the memory alone.
-func fits(m fence.Memory, tokens int) bool {
+// fitsAlone reports whether a text of that many tokens can show the memory alone.
+func fitsAlone(m fence.Memory, tokens int) bool {
 	if fence.Tokens(m.Content) > tokens {
 		return false
 	}
-	kept, _ := fence.Cut([]fence.Group{{Name: m.Type, Memories: []fence.Memory{m}}}, tokens, contextTitle)
+	kept, _ := fence.MarkdownWithin([]fence.Group{{Name: m.Type, Memories: []fence.Memory{m}}}, tokens, contextTitle)
 	return len(kept) > 0
 }
 
 const contextTitle = "What is known"
 
-// compare orders false before true.
-func compare(a, b bool) int {
+// compareBool orders false before true.
+func compareBool(a, b bool) int {
 	switch {
 	case a == b:
 		return 0

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/proof"
+	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -22,10 +22,10 @@ func prose(from, n int) string {
 	return strings.Join(words, " ")
 }
 
-// alike lists what is called similar to a memory.
-func alike(t *testing.T, w *proof.World, who proof.Caller, id string) []loci.Alike {
+// similarMemories lists what is called similar to a memory.
+func similarMemories(t *testing.T, w *conformance.World, actor conformance.Caller, id string) []loci.Similarity {
 	t.Helper()
-	out := do(t, w, who, service.MemorySimilar, loci.SimilarMemories{MemoryID: id})
+	out := mustCall(t, w, actor, service.MemorySimilar, loci.SimilarMemories{MemoryID: id})
 	if out.Similar == nil {
 		t.Error("no list")
 	}
@@ -39,9 +39,9 @@ func alike(t *testing.T, w *proof.World, who proof.Caller, id string) []loci.Ali
 
 func TestOnlyActiveMemoriesOfTheAtlasAreDuplicates(t *testing.T) {
 	t.Parallel()
-	each(t, proof.Options{}, func(t *testing.T, w *proof.World) {
-		shelf, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
-		in := loci.CreateMemory{Content: "the same", AtlasID: shelf}
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		targets, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
+		in := loci.CreateMemory{Content: "the same", AtlasID: targets}
 		first := create(t, w, in).Memory.ID
 		duplicate := func(why, want string, in loci.CreateMemory) string {
 			t.Helper()
@@ -52,17 +52,17 @@ func TestOnlyActiveMemoriesOfTheAtlasAreDuplicates(t *testing.T) {
 			return m.ID
 		}
 		second := duplicate("beside the first", first, in)
-		do(t, w, proof.Owner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: first})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: first})
 		third := duplicate("beside the second", second, in)
-		do(t, w, proof.Owner, service.MemorySupersede, loci.SupersedeMemory{MemoryID: second, ReplacementMemoryID: third})
-		do(t, w, proof.Owner, service.MemoryUpdate, loci.UpdateMemory{MemoryID: third, Content: ptr(loci.Content("changed"))})
+		mustCall(t, w, conformance.CallerOwner, service.MemorySupersede, loci.SupersedeMemory{MemoryID: second, ReplacementMemoryID: third})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate, loci.UpdateMemory{MemoryID: third, Content: ptr(loci.Content("changed"))})
 		back := in
 		back.OnDuplicate = loci.OnDuplicateReturn
 		fourth := create(t, w, back)
 		if !fourth.Created() || fourth.Memory.DuplicateOf != "" || slices.Contains([]string{first, second, third}, fourth.Memory.ID) {
 			t.Errorf("what is put away or changed is returned: %+v", fourth)
 		}
-		do(t, w, proof.Owner, service.MemoryUpdate, loci.UpdateMemory{MemoryID: third, Content: ptr(loci.Content("the same"))})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate, loci.UpdateMemory{MemoryID: third, Content: ptr(loci.Content("the same"))})
 		duplicate("changed back", third, in)
 		sourced := in
 		sourced.OnDuplicate, sourced.Source = loci.OnDuplicateVersion, &loci.Source{Name: "log", URI: "/1"}
@@ -71,65 +71,65 @@ func TestOnlyActiveMemoriesOfTheAtlasAreDuplicates(t *testing.T) {
 		duplicate("of no address", third, sourced)
 		in.AtlasID = other
 		duplicate("in another atlas", "", in)
-		in.AtlasID, in.WorkspaceID = "", w.Team(t, w.Ann)
+		in.AtlasID, in.WorkspaceID = "", w.NewTeam(t, w.Ann)
 		duplicate("in another workspace", "", in)
 	})
 }
 
 func TestWhatIsSimilarIsActiveAndOfTheSameWorkspace(t *testing.T) {
 	t.Parallel()
-	each(t, proof.Options{}, func(t *testing.T, w *proof.World) {
-		shelf, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
-		team, text := w.Team(t, w.Ann), prose(0, 400)
-		id := stored(t, w, proof.Owner, shelf, text)
-		equal, marked := stored(t, w, proof.Member, other, text), stored(t, w, proof.Owner, shelf, "# "+strings.ToUpper(text)+"!")
-		near := stored(t, w, proof.Admin, other, text+" and two more")
-		stored(t, w, proof.Owner, shelf, prose(5000, 400))
-		private := do(t, w, proof.Owner, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(text)}).Memory
-		elsewhere := do(t, w, proof.Owner, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(text), WorkspaceID: team}).Memory
-		eves := do(t, w, proof.Stranger, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(text)}).Memory
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		targets, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
+		team, text := w.NewTeam(t, w.Ann), prose(0, 400)
+		id := mustCreate(t, w, conformance.CallerOwner, targets, text)
+		equal, marked := mustCreate(t, w, conformance.CallerMember, other, text), mustCreate(t, w, conformance.CallerOwner, targets, "# "+strings.ToUpper(text)+"!")
+		near := mustCreate(t, w, conformance.CallerAdmin, other, text+" and two more")
+		mustCreate(t, w, conformance.CallerOwner, targets, prose(5000, 400))
+		private := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(text)}).Memory
+		elsewhere := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(text), WorkspaceID: team}).Memory
+		eves := mustCall(t, w, conformance.CallerStranger, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(text)}).Memory
 		for _, m := range []loci.NewMemory{private, elsewhere, eves} {
 			if len(m.Similar) != 0 || m.DuplicateOf != "" {
 				t.Errorf("of another workspace: %+v", m)
 			}
 		}
-		ids := func(list []loci.Alike) (out []string) {
+		ids := func(list []loci.Similarity) (out []string) {
 			for _, a := range list {
 				out = append(out, a.ID)
 			}
 			return out
 		}
-		got := alike(t, w, proof.Member, id)
+		got := similarMemories(t, w, conformance.CallerMember, id)
 		if len(got) != 3 || got[0].Score != 1 || got[1].Score != 1 || got[2].ID != near || got[2].Score < .97 || got[2].Score == 1 {
 			t.Errorf("similar are %+v", got)
 		}
-		if some := do(t, w, proof.Member, service.MemorySimilar, loci.SimilarMemories{MemoryID: id, Limit: 1}).Similar; len(some) != 1 || some[0] != got[0] {
+		if some := mustCall(t, w, conformance.CallerMember, service.MemorySimilar, loci.SimilarMemories{MemoryID: id, Limit: 1}).Similar; len(some) != 1 || some[0] != got[0] {
 			t.Errorf("the best is %+v", some)
 		}
-		if made := create(t, w, loci.CreateMemory{Content: loci.Content(text), AtlasID: shelf}).Memory; made.DuplicateOf != id || len(made.Similar) != 3 || slices.Contains(ids(made.Similar), id) {
+		if made := create(t, w, loci.CreateMemory{Content: loci.Content(text), AtlasID: targets}).Memory; made.DuplicateOf != id || len(made.Similar) != 3 || slices.Contains(ids(made.Similar), id) {
 			t.Errorf("a new one is a duplicate of %s and similar to %+v", made.DuplicateOf, made.Similar)
 		} else {
-			do(t, w, proof.Owner, service.MemoryDelete, loci.DeleteMemory{MemoryID: made.ID})
+			mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: made.ID})
 		}
-		do(t, w, proof.Owner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: equal})
-		do(t, w, proof.Owner, service.MemorySupersede, loci.SupersedeMemory{MemoryID: marked, ReplacementMemoryID: id})
-		if got := alike(t, w, proof.Member, id); len(got) != 1 || got[0].ID != near {
+		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: equal})
+		mustCall(t, w, conformance.CallerOwner, service.MemorySupersede, loci.SupersedeMemory{MemoryID: marked, ReplacementMemoryID: id})
+		if got := similarMemories(t, w, conformance.CallerMember, id); len(got) != 1 || got[0].ID != near {
 			t.Errorf("beside what is put away similar are %+v", got)
 		}
-		if got := ids(alike(t, w, proof.Member, equal)); len(got) != 2 || !slices.Contains(got, id) || !slices.Contains(got, near) {
+		if got := ids(similarMemories(t, w, conformance.CallerMember, equal)); len(got) != 2 || !slices.Contains(got, id) || !slices.Contains(got, near) {
 			t.Errorf("to what is archived similar are %v", got)
 		}
-		do(t, w, proof.Owner, service.MemoryRestore, loci.RestoreMemory{MemoryID: equal})
-		if got := ids(alike(t, w, proof.Member, id)); !slices.Equal(got, []string{equal, near}) {
+		mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: equal})
+		if got := ids(similarMemories(t, w, conformance.CallerMember, id)); !slices.Equal(got, []string{equal, near}) {
 			t.Errorf("after it is restored similar are %v", got)
 		}
-		do(t, w, proof.Owner, service.MemoryUpdate, loci.UpdateMemory{MemoryID: equal, Content: ptr(loci.Content(prose(9000, 400)))})
-		do(t, w, proof.Owner, service.MemoryDelete, loci.DeleteMemory{MemoryID: near})
-		if got := alike(t, w, proof.Member, id); len(got) != 0 {
+		mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate, loci.UpdateMemory{MemoryID: equal, Content: ptr(loci.Content(prose(9000, 400)))})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: near})
+		if got := similarMemories(t, w, conformance.CallerMember, id); len(got) != 0 {
 			t.Errorf("after changes similar are %+v", got)
 		}
-		do(t, w, proof.Owner, service.MemoryRevert, loci.RevertMemory{MemoryID: equal, Version: 1})
-		if got := ids(alike(t, w, proof.Member, id)); !slices.Equal(got, []string{equal}) {
+		mustCall(t, w, conformance.CallerOwner, service.MemoryRevert, loci.RevertMemory{MemoryID: equal, Version: 1})
+		if got := ids(similarMemories(t, w, conformance.CallerMember, id)); !slices.Equal(got, []string{equal}) {
 			t.Errorf("after a revert similar are %v", got)
 		}
 	})
@@ -137,9 +137,9 @@ func TestWhatIsSimilarIsActiveAndOfTheSameWorkspace(t *testing.T) {
 
 func TestWhatComesFromASourceAgainIsAVersionWhereItDiffers(t *testing.T) {
 	t.Parallel()
-	each(t, proof.Options{}, func(t *testing.T, w *proof.World) {
-		shelf, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
-		in := loci.CreateMemory{Content: "# First\nof it", AtlasID: shelf, OnDuplicate: loci.OnDuplicateVersion, Tags: loci.Tags{"a"}, Type: loci.Fact,
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		targets, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
+		in := loci.CreateMemory{Content: "# First\nof it", AtlasID: targets, OnDuplicate: loci.OnDuplicateVersion, Tags: loci.Tags{"a"}, Type: loci.TypeFact,
 			Source: &loci.Source{Name: "notes", URI: "file:///a.md", Group: "g", Position: ptr(int64(3))}}
 		first := create(t, w, in)
 		if !first.Created() || first.Memory.Version != 1 {
@@ -147,28 +147,28 @@ func TestWhatComesFromASourceAgainIsAVersionWhereItDiffers(t *testing.T) {
 		}
 		id := first.Memory.ID
 		same := in
-		same.Title, same.Tags, same.Type = "Another title", loci.Tags{"b"}, loci.Task
+		same.Title, same.Tags, same.Type = "Another title", loci.Tags{"b"}, loci.TypeTask
 		if out := create(t, w, same); out.Created() || out.Memory.ID != id || out.Memory.Version != 1 || out.Memory.Title != "First" || out.Memory.UpdatedAt != first.Memory.UpdatedAt {
 			t.Errorf("the same content: %+v", out)
 		}
 		in.Content, in.Tags, in.Type = "# Second\nof it", nil, ""
 		out := create(t, w, in)
-		if m := out.Memory; out.Created() || m.ID != id || m.Version != 2 || m.Title != "Second" || m.Content != string(in.Content) || m.Type != loci.Fact || !slices.Equal(m.Tags, []string{"a"}) ||
-			m.Source.Group != "g" || m.Routing.AtlasID != shelf || m.Similar == nil || m.DuplicateOf != "" {
+		if m := out.Memory; out.Created() || m.ID != id || m.Version != 2 || m.Title != "Second" || m.Content != string(in.Content) || m.Type != loci.TypeFact || !slices.Equal(m.Tags, []string{"a"}) ||
+			m.Source.Group != "g" || m.Routing.AtlasID != targets || m.Similar == nil || m.DuplicateOf != "" {
 			t.Errorf("other content: %+v", m)
 		}
-		in.Content, in.Tags, in.Type, in.Title = "Third", loci.Tags{}, loci.Decision, "Named"
-		if m := create(t, w, in).Memory; m.Version != 3 || m.Title != "Named" || m.Type != loci.Decision || len(m.Tags) != 0 {
+		in.Content, in.Tags, in.Type, in.Title = "Third", loci.Tags{}, loci.TypeDecision, "Named"
+		if m := create(t, w, in).Memory; m.Version != 3 || m.Title != "Named" || m.Type != loci.TypeDecision || len(m.Tags) != 0 {
 			t.Errorf("with other fields: %+v", m)
 		}
-		versions := do(t, w, proof.Member, service.MemoryVersions, loci.ListVersions{MemoryID: id}).Versions
+		versions := mustCall(t, w, conformance.CallerMember, service.MemoryVersions, loci.ListVersions{MemoryID: id}).Versions
 		if len(versions) != 3 || versions[2].Content != "# First\nof it" || versions[1].Title != "Second" {
 			t.Errorf("%+v", versions)
 		}
 		// A member may not change what another has imported, and brings no second one.
-		refused(t, w, proof.Member, service.MemoryCreate, in, loci.Forbidden)
-		refused(t, w, proof.Stranger, service.MemoryCreate, in, loci.NotFound)
-		if m := do(t, w, proof.Admin, service.MemoryCreate, in).Memory; m.ID != id || m.Version != 3 || m.CreatedBy != w.Ann.ID {
+		mustFail(t, w, conformance.CallerMember, service.MemoryCreate, in, loci.CodeForbidden)
+		mustFail(t, w, conformance.CallerStranger, service.MemoryCreate, in, loci.CodeNotFound)
+		if m := mustCall(t, w, conformance.CallerAdmin, service.MemoryCreate, in).Memory; m.ID != id || m.Version != 3 || m.CreatedBy != w.Ann.ID {
 			t.Errorf("by an admin: %+v", m)
 		}
 		for why, change := range map[string]func(*loci.CreateMemory){
@@ -184,27 +184,27 @@ func TestWhatComesFromASourceAgainIsAVersionWhereItDiffers(t *testing.T) {
 				t.Errorf("%s: %+v", why, out)
 			}
 		}
-		do(t, w, proof.Owner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
 		if out := create(t, w, in); !out.Created() || out.Memory.ID == id {
 			t.Errorf("beside an archived one: %+v", out)
 		}
-		repeat(t, w, service.MemoryCreate, in)
+		callTwice(t, w, service.MemoryCreate, in)
 	})
 }
 
 func TestWhatTheModelCannotReadMeansNothing(t *testing.T) {
 	t.Parallel()
-	each(t, proof.Options{Embedder: &storetest.Model{Name: "words"}}, func(t *testing.T, w *proof.World) {
-		shelf := w.Atlas(t, "Shelf")
-		id := stored(t, w, proof.Owner, shelf, "the tide turns at noon and fog lies over it")
-		other := stored(t, w, proof.Owner, shelf, "fog lies over noon and it turns the tide at")
-		strange := stored(t, w, proof.Owner, shelf, "at ?x? tide ?y? the it turns ?z? noon over and lies fog")
-		stored(t, w, proof.Owner, shelf, "?x? ?y? ?z? the tide turns at noon and fog lies over it today")
-		w.Embedded(t)
-		if got := alike(t, w, proof.Owner, id); len(got) != 1 || got[0].ID != other || got[0].Score > 1 || got[0].Score < .99 {
+	eachEngine(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}}, func(t *testing.T, w *conformance.World) {
+		targets := w.Atlas(t, "Shelf")
+		id := mustCreate(t, w, conformance.CallerOwner, targets, "the tide turns at noon and fog lies over it")
+		other := mustCreate(t, w, conformance.CallerOwner, targets, "fog lies over noon and it turns the tide at")
+		strange := mustCreate(t, w, conformance.CallerOwner, targets, "at ?x? tide ?y? the it turns ?z? noon over and lies fog")
+		mustCreate(t, w, conformance.CallerOwner, targets, "?x? ?y? ?z? the tide turns at noon and fog lies over it today")
+		w.WaitForEmbeddings(t)
+		if got := similarMemories(t, w, conformance.CallerOwner, id); len(got) != 1 || got[0].ID != other || got[0].Score > 1 || got[0].Score < .99 {
 			t.Errorf("similar are %+v", got)
 		}
-		if got := alike(t, w, proof.Owner, strange); len(got) != 0 {
+		if got := similarMemories(t, w, conformance.CallerOwner, strange); len(got) != 0 {
 			t.Errorf("to what the model cannot read similar are %+v", got)
 		}
 	})

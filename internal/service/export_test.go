@@ -10,23 +10,23 @@ const (
 
 // HoldHashes takes every slot for hashing, until free is called.
 func (s *Service) HoldHashes() (free func()) {
-	n := s.passwords.queue.free
+	n := s.passwordHasher.queue.free
 	for range n {
-		if err := s.passwords.queue.acquire(context.Background(), hashSignIn, ""); err != nil {
+		if err := s.passwordHasher.queue.acquire(context.Background(), hashSignIn, ""); err != nil {
 			panic(err)
 		}
 	}
 	return func() {
 		for range n {
-			s.passwords.queue.release("")
+			s.passwordHasher.queue.release("")
 		}
 	}
 }
 
 // WaitingHashes returns how many callers wait for a slot.
 func (s *Service) WaitingHashes() (signIns, signUps int) {
-	q := s.passwords.queue
+	q := s.passwordHasher.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.waiting[hashSignIn]), len(q.waiting[hashSignUp])
+	return len(q.waiters[hashSignIn]), len(q.waiters[hashSignUp])
 }

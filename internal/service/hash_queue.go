@@ -26,22 +26,22 @@ const (
 type hashQueue struct {
 	bounds [hashPriorities]int // callers that may wait
 
-	mu      sync.Mutex
-	free    int            // hashes that may begin
-	running map[string]int // by network
-	turns   int            // that were handed on
-	waiting [hashPriorities][]*hashCaller
+	mu       sync.Mutex
+	free     int            // hashes that may begin
+	running  map[string]int // by network
+	releases int            // that were handed on
+	waiters  [hashPriorities][]*hashWaiter
 }
 
-// A hashCaller waits for its turn.
-type hashCaller struct {
+// A hashWaiter waits for its turn.
+type hashWaiter struct {
 	network string
 	done    chan struct{} // closed when it gets its turn, or is refused
 	refused bool
 }
 
-// signUpTurns is the number of turns of which sign-ups get one while they wait.
-const signUpTurns = 4
+// signUpShare is the number of turns of which sign-ups get one while they wait.
+const signUpShare = 4
 
 func newHashQueue(slots int, bounds [hashPriorities]int) *hashQueue {
 	return &hashQueue{free: slots, bounds: bounds, running: map[string]int{}}
@@ -57,7 +57,7 @@ func (q *hashQueue) run(ctx context.Context, p hashPriority, network string, f f
 	return nil
 }
 
-var errHashQueue = &loci.Error{Code: loci.Unavailable, Retry: 2 * time.Second,
+var errHashQueue = &loci.Error{Code: loci.CodeUnavailable, RetryAfter: 2 * time.Second,
 	Message: "Too many people sign in or register at this moment: wait for Retry-After seconds."}
 
 func (q *hashQueue) acquire(ctx context.Context, p hashPriority, network string) error {
@@ -71,12 +71,12 @@ func (q *hashQueue) acquire(ctx context.Context, p hashPriority, network string)
 		q.mu.Unlock()
 		return nil
 	}
-	if len(q.waiting[p]) >= q.bounds[p] && !q.refuse(p, network) {
+	if len(q.waiters[p]) >= q.bounds[p] && !q.evictFor(p, network) {
 		q.mu.Unlock()
 		return errHashQueue
 	}
-	c := &hashCaller{network: network, done: make(chan struct{})}
-	q.waiting[p] = append(q.waiting[p], c)
+	c := &hashWaiter{network: network, done: make(chan struct{})}
+	q.waiters[p] = append(q.waiters[p], c)
 	q.mu.Unlock()
 	select {
 	case <-c.done:
@@ -85,37 +85,37 @@ func (q *hashQueue) acquire(ctx context.Context, p hashPriority, network string)
 		}
 		return nil
 	case <-ctx.Done():
-		q.leave(p, c)
+		q.cancel(p, c)
 		return ctx.Err()
 	}
 }
 
-// refuse makes room for a caller from a network: the last caller of the network that has
+// evictFor makes room for a caller from a network: the last caller of the network that has
 // the most is refused. It reports false where that is the network itself.
-func (q *hashQueue) refuse(p hashPriority, network string) bool {
+func (q *hashQueue) evictFor(p hashPriority, network string) bool {
 	callers := map[string]int{}
-	last, most := -1, 0
-	for i, c := range q.waiting[p] {
-		if callers[c.network]++; callers[c.network] >= most {
-			last, most = i, callers[c.network]
+	last, maximum := -1, 0
+	for i, c := range q.waiters[p] {
+		if callers[c.network]++; callers[c.network] >= maximum {
+			last, maximum = i, callers[c.network]
 		}
 	}
-	if last < 0 || most <= callers[network]+1 {
+	if last < 0 || maximum <= callers[network]+1 {
 		return false
 	}
-	c := q.waiting[p][last]
-	q.waiting[p] = slices.Delete(q.waiting[p], last, last+1)
+	c := q.waiters[p][last]
+	q.waiters[p] = slices.Delete(q.waiters[p], last, last+1)
 	c.refused = true
 	close(c.done)
 	return true
 }
 
-// leave takes a caller out of the queue, and passes on a turn that it got meanwhile.
-func (q *hashQueue) leave(p hashPriority, c *hashCaller) {
+// cancel takes a caller out of the queue, and passes on a turn that it got meanwhile.
+func (q *hashQueue) cancel(p hashPriority, c *hashWaiter) {
 	q.mu.Lock()
-	i := slices.Index(q.waiting[p], c)
+	i := slices.Index(q.waiters[p], c)
 	if i >= 0 {
-		q.waiting[p] = slices.Delete(q.waiting[p], i, i+1)
+		q.waiters[p] = slices.Delete(q.waiters[p], i, i+1)
 	}
 	granted := i < 0 && !c.refused
 	q.mu.Unlock()
@@ -131,30 +131,30 @@ func (q *hashQueue) release(network string) {
 	if q.running[network]--; q.running[network] <= 0 {
 		delete(q.running, network)
 	}
-	q.turns++
+	q.releases++
 	order := []hashPriority{hashSignIn, hashSignUp}
-	if q.turns%signUpTurns == 0 {
+	if q.releases%signUpShare == 0 {
 		slices.Reverse(order)
 	}
 	for _, p := range order {
-		if len(q.waiting[p]) > 0 {
-			q.grant(p)
+		if len(q.waiters[p]) > 0 {
+			q.grantNext(p)
 			return
 		}
 	}
 	q.free++
 }
 
-// grant gives a turn to the first caller of the networks with the fewest hashes under way.
-func (q *hashQueue) grant(p hashPriority) {
+// grantNext gives a turn to the first caller of the networks with the fewest hashes under way.
+func (q *hashQueue) grantNext(p hashPriority) {
 	next := 0
-	for i, c := range q.waiting[p] {
-		if q.running[c.network] < q.running[q.waiting[p][next].network] {
+	for i, c := range q.waiters[p] {
+		if q.running[c.network] < q.running[q.waiters[p][next].network] {
 			next = i
 		}
 	}
-	c := q.waiting[p][next]
-	q.waiting[p] = slices.Delete(q.waiting[p], next, next+1)
+	c := q.waiters[p][next]
+	q.waiters[p] = slices.Delete(q.waiters[p], next, next+1)
 	q.running[c.network]++
 	close(c.done)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// waitUntil returns when the condition holds.
-func waitUntil(t *testing.T, what string, holds func() bool) {
+// waitFor returns when the condition holds.
+func waitFor(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
@@ -23,7 +23,7 @@ func waitUntil(t *testing.T, what string, holds func() bool) {
 func (q *hashQueue) waitingAs(p hashPriority) int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.waiting[p])
+	return len(q.waiters[p])
 }
 
 func TestHashQueueServesSignInsFirst(t *testing.T) {
@@ -40,13 +40,13 @@ func TestHashQueueServesSignInsFirst(t *testing.T) {
 		})
 	}
 	hash(hashSignUp, func() { <-hold })
-	waitUntil(t, "the slot is taken", func() bool { q.mu.Lock(); defer q.mu.Unlock(); return q.free == 0 })
+	waitFor(t, "the slot is taken", func() bool { q.mu.Lock(); defer q.mu.Unlock(); return q.free == 0 })
 	for range 50 {
 		hash(hashSignUp, func() {})
 	}
-	waitUntil(t, "all wait", func() bool { return q.waitingAs(hashSignUp) == 50 })
+	waitFor(t, "all wait", func() bool { return q.waitingAs(hashSignUp) == 50 })
 	hash(hashSignIn, func() {})
-	waitUntil(t, "the sign-in waits", func() bool { return q.waitingAs(hashSignIn) == 1 })
+	waitFor(t, "the sign-in waits", func() bool { return q.waitingAs(hashSignIn) == 1 })
 	close(hold)
 	all.Wait()
 	if len(order) != 52 || slices.Index(order, hashSignIn) != 1 {
@@ -65,13 +65,13 @@ func TestHashQueueRefusesWhenFull(t *testing.T) {
 	}
 	done := make(chan error, 2)
 	go func() { done <- q.run(t.Context(), hashSignUp, "", func() {}) }()
-	waitUntil(t, "one waits", func() bool { return q.waitingAs(hashSignUp) == 1 })
+	waitFor(t, "one waits", func() bool { return q.waitingAs(hashSignUp) == 1 })
 	err := q.run(t.Context(), hashSignUp, "", func() { t.Error("ran") })
-	if !loci.Is(err, loci.Unavailable) || loci.AsError(err).Retry <= 0 {
+	if !loci.Is(err, loci.CodeUnavailable) || loci.AsError(err).RetryAfter <= 0 {
 		t.Errorf("one more is answered %v", err)
 	}
 	go func() { done <- q.run(t.Context(), hashSignIn, "", func() {}) }()
-	waitUntil(t, "a sign-in waits all the same", func() bool { return q.waitingAs(hashSignIn) == 1 })
+	waitFor(t, "a sign-in waits all the same", func() bool { return q.waitingAs(hashSignIn) == 1 })
 	q.release("")
 	for range 2 {
 		if err := <-done; err != nil {
@@ -89,7 +89,7 @@ func TestHashQueueForgetsCallersThatLeave(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error)
 	go func() { done <- q.run(ctx, hashSignIn, "", func() { t.Error("ran") }) }()
-	waitUntil(t, "one waits", func() bool { return q.waitingAs(hashSignIn) == 1 })
+	waitFor(t, "one waits", func() bool { return q.waitingAs(hashSignIn) == 1 })
 	cancel()
 	if err := <-done; err != context.Canceled {
 		t.Error(err)
@@ -98,9 +98,9 @@ func TestHashQueueForgetsCallersThatLeave(t *testing.T) {
 		t.Error("it still waits")
 	}
 	// A turn that comes while its caller leaves goes to the next one.
-	granted := &hashCaller{done: make(chan struct{})}
+	granted := &hashWaiter{done: make(chan struct{})}
 	close(granted.done)
-	q.leave(hashSignIn, granted)
+	q.cancel(hashSignIn, granted)
 	if q.free != 1 {
 		t.Errorf("%d slots are free", q.free)
 	}
@@ -119,18 +119,18 @@ func TestHashQueueIsFairBetweenNetworks(t *testing.T) {
 	for range 4 {
 		go func() { flood <- q.run(t.Context(), hashSignIn, "flood", func() {}) }()
 	}
-	waitUntil(t, "the queue is full", func() bool { return q.waitingAs(hashSignIn) == 4 })
-	if err := q.run(t.Context(), hashSignIn, "flood", func() { t.Error("ran") }); !loci.Is(err, loci.Unavailable) {
+	waitFor(t, "the queue is full", func() bool { return q.waitingAs(hashSignIn) == 4 })
+	if err := q.run(t.Context(), hashSignIn, "flood", func() { t.Error("ran") }); !loci.Is(err, loci.CodeUnavailable) {
 		t.Errorf("one more of the flood is answered %v", err)
 	}
 	order := make(chan int, 1)
 	go func() {
 		victim <- q.run(t.Context(), hashSignIn, "victim", func() { order <- q.waitingAs(hashSignIn) })
 	}()
-	if err := <-flood; !loci.Is(err, loci.Unavailable) {
+	if err := <-flood; !loci.Is(err, loci.CodeUnavailable) {
 		t.Errorf("the last of the flood is answered %v", err)
 	}
-	waitUntil(t, "the victim waits", func() bool { return q.waitingAs(hashSignIn) == 4 })
+	waitFor(t, "the victim waits", func() bool { return q.waitingAs(hashSignIn) == 4 })
 	q.mu.Lock()
 	q.running["flood"]++ // as in another slot
 	q.mu.Unlock()
@@ -167,10 +167,10 @@ func TestHashQueueStarvesNoSignUp(t *testing.T) {
 			}
 		})
 	}
-	waitUntil(t, "all wait", func() bool { return q.waitingAs(hashSignIn) == 20 && q.waitingAs(hashSignUp) == 1 })
+	waitFor(t, "all wait", func() bool { return q.waitingAs(hashSignIn) == 20 && q.waitingAs(hashSignUp) == 1 })
 	q.release("")
 	all.Wait()
-	if n := slices.Index(order, hashSignUp); n < 0 || n >= signUpTurns {
+	if n := slices.Index(order, hashSignUp); n < 0 || n >= signUpShare {
 		t.Errorf("the sign-up was number %d of %d", n, len(order))
 	}
 }

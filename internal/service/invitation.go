@@ -9,22 +9,22 @@ import (
 
 // CreateInvitations invites addresses into a workspace. One malformed address
 // refuses them all.
-func (s *Service) CreateInvitations(ctx context.Context, who *loci.Actor, in loci.CreateInvitations) (loci.CreatedInvitations, error) {
+func (s *Service) CreateInvitations(ctx context.Context, actor *loci.Actor, in loci.CreateInvitations) (loci.CreatedInvitations, error) {
 	for _, e := range in.Emails {
 		if !e.Valid() {
-			return loci.CreatedInvitations{}, loci.Fail(loci.InvalidQuery, "emails must be e-mail addresses: one of them is not")
+			return loci.CreatedInvitations{}, loci.NewError(loci.CodeInvalidQuery, "emails must be e-mail addresses: one of them is not")
 		}
 	}
-	return write(ctx, s, who, func(tx *store.Tx) (out loci.CreatedInvitations, err error) {
+	return write(ctx, s, actor, func(tx *store.Tx) (out loci.CreatedInvitations, err error) {
 		out.Invitations, out.Skipped = []loci.NewInvitation{}, []loci.SkippedInvitation{}
-		w, err := tx.Workspace(in.WorkspaceID, loci.Admin)
+		w, err := tx.Workspace(in.WorkspaceID, loci.RoleAdmin)
 		if err != nil {
 			return out, err
 		}
-		tx.Concerns(in.WorkspaceID)
+		tx.LinkReplay(in.WorkspaceID)
 		for _, e := range in.Emails {
 			token := loci.InvitationToken(loci.NewSecret())
-			i, skipped, err := w.Invite(e, in.Role.Or(), in.ExpiresInDays.Span(), token.Hash())
+			i, skipped, err := w.Invite(e, in.Role.RoleOrDefault(), in.ExpiresInDays.Duration(), token.Hash())
 			switch {
 			case err != nil:
 				return out, err
@@ -40,33 +40,33 @@ func (s *Service) CreateInvitations(ctx context.Context, who *loci.Actor, in loc
 }
 
 // ListInvitations lists the invitations of a workspace that the actor manages.
-func (s *Service) ListInvitations(ctx context.Context, who *loci.Actor, in loci.ListInvitations) (loci.Invitations, error) {
+func (s *Service) ListInvitations(ctx context.Context, actor *loci.Actor, in loci.ListInvitations) (loci.Invitations, error) {
 	cursor, limit := in.Cursor, in.Limit
 	in.Cursor, in.Limit = "", 0
-	q := question{s, who, "invitation.list", in}
-	p, err := q.page(cursor, limit)
+	q := pageQuery{s, actor, "invitation.list", in}
+	p, err := q.parse(cursor, limit)
 	if err != nil {
 		return loci.Invitations{}, err
 	}
-	return read(ctx, s, who, func(tx *store.Tx) (out loci.Invitations, err error) {
+	return read(ctx, s, actor, func(tx *store.Tx) (out loci.Invitations, err error) {
 		list, err := tx.Invitations(in.WorkspaceID, p)
-		out.Invitations, out.NextCursor = paged(q, list, invitationMark)
+		out.Invitations, out.NextCursor = itemsAndCursor(q, list, invitationKey)
 		return out, err
 	})
 }
 
 // ListPendingInvitations lists the invitations to the actor.
-func (s *Service) ListPendingInvitations(ctx context.Context, who *loci.Actor, in loci.ListPendingInvitations) (loci.Invitations, error) {
+func (s *Service) ListPendingInvitations(ctx context.Context, actor *loci.Actor, in loci.ListPendingInvitations) (loci.Invitations, error) {
 	cursor, limit := in.Cursor, in.Limit
 	in.Cursor, in.Limit = "", 0
-	q := question{s, who, "invitation.pending", in}
-	p, err := q.page(cursor, limit)
+	q := pageQuery{s, actor, "invitation.pending", in}
+	p, err := q.parse(cursor, limit)
 	if err != nil {
 		return loci.Invitations{}, err
 	}
-	return read(ctx, s, who, func(tx *store.Tx) (out loci.Invitations, err error) {
+	return read(ctx, s, actor, func(tx *store.Tx) (out loci.Invitations, err error) {
 		list, err := tx.PendingInvitations(p)
-		out.Invitations, out.NextCursor = paged(q, list, invitationMark)
+		out.Invitations, out.NextCursor = itemsAndCursor(q, list, invitationKey)
 		return out, err
 	})
 }
@@ -81,25 +81,25 @@ func (s *Service) inviteURL(id string, t loci.InvitationToken) string {
 func (s *Service) ViewInvitation(ctx context.Context, userID, id string,
 	t loci.InvitationToken) (i loci.Invitation, inviter string, err error) {
 	_, err = store.SystemRead(ctx, s.Store, "show an invitation to the holder of its link",
-		func(x *store.SystemTx) (loci.Nothing, error) {
-			i, inviter, err = x.InvitationFor(userID, id, t.Hash())
-			return loci.Nothing{}, err
+		func(x *store.SystemTx) (loci.Empty, error) {
+			i, inviter, err = x.ViewInvitation(userID, id, t.Hash())
+			return loci.Empty{}, err
 		})
 	return i, inviter, err
 }
 
-func invitationMark(i loci.Invitation) store.Mark { return store.Mark{At: i.CreatedAt, ID: i.ID} }
+func invitationKey(i loci.Invitation) store.PageKey { return store.PageKey{At: i.CreatedAt, ID: i.ID} }
 
 // RespondInvitation accepts or declines an invitation to the actor. The token of its
 // link stands in for an address that is not verified, and verifies it.
-func (s *Service) RespondInvitation(ctx context.Context, who *loci.Actor, in loci.RespondInvitation) (loci.OneInvitation, error) {
-	return write(ctx, s, who, func(tx *store.Tx) (out loci.OneInvitation, err error) {
-		i, err := tx.Invited(in.InvitationID, in.Token.Hash())
+func (s *Service) RespondInvitation(ctx context.Context, actor *loci.Actor, in loci.RespondInvitation) (loci.OneInvitation, error) {
+	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneInvitation, err error) {
+		i, err := tx.IncomingInvitation(in.InvitationID, in.Token.Hash())
 		if err != nil {
 			return out, err
 		}
 		out.Invitation, err = i.Respond(in.Accept)
-		tx.Concerns(out.Invitation.WorkspaceID)
+		tx.LinkReplay(out.Invitation.WorkspaceID)
 		return out, err
 	})
 }

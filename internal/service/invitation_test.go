@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/proof"
+	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
 )
 
-func invite(w *proof.World, emails ...loci.Email) loci.CreateInvitations {
-	return loci.CreateInvitations{WorkspaceID: w.Crew, Emails: emails}
+func invite(w *conformance.World, emails ...loci.Email) loci.CreateInvitations {
+	return loci.CreateInvitations{WorkspaceID: w.Team, Emails: emails}
 }
 
 // tokenOf returns the token of an invitation's link.
@@ -30,24 +30,24 @@ func answerTo(id string, accept bool) loci.RespondInvitation {
 
 func TestWhoNeedsNoInvitationIsSkipped(t *testing.T) {
 	t.Parallel()
-	each(t, proof.Options{}, func(t *testing.T, w *proof.World) {
-		out := do(t, w, proof.Admin, service.InvitationCreate, invite(w, "new@example.com", "NEW@example.com", "CID@Example.com", "Eve@Example.com"))
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		out := mustCall(t, w, conformance.CallerAdmin, service.InvitationCreate, invite(w, "new@example.com", "NEW@example.com", "CID@Example.com", "Eve@Example.com"))
 		if len(out.Invitations) != 2 || out.Invitations[0].Email != "new@example.com" || out.Invitations[1].Email != "Eve@Example.com" {
 			t.Errorf("invited: %+v", out.Invitations)
 		}
-		if len(out.Skipped) != 2 || out.Skipped[0] != (loci.SkippedInvitation{Email: "NEW@example.com", Reason: loci.AlreadyInvited}) ||
-			out.Skipped[1] != (loci.SkippedInvitation{Email: "CID@Example.com", Reason: loci.AlreadyMember}) {
+		if len(out.Skipped) != 2 || out.Skipped[0] != (loci.SkippedInvitation{Email: "NEW@example.com", Reason: loci.SkipAlreadyInvited}) ||
+			out.Skipped[1] != (loci.SkippedInvitation{Email: "CID@Example.com", Reason: loci.SkipAlreadyMember}) {
 			t.Errorf("skipped: %+v", out.Skipped)
 		}
 		for _, i := range out.Invitations {
-			if i.Status != loci.Pending || i.Role != loci.Member || i.InvitedBy != w.Bob.ID ||
+			if i.Status != loci.InvitationPending || i.Role != loci.RoleMember || i.InvitedBy != w.Bob.ID ||
 				len(tokenOf(t, i)) != 43 {
 				t.Errorf("%+v", i)
 			}
 		}
-		before := len(do(t, w, proof.Owner, service.InvitationList, loci.ListInvitations{WorkspaceID: w.Crew}).Invitations)
-		refused(t, w, proof.Owner, service.InvitationCreate, invite(w, "good@example.com", "not an address"), loci.InvalidQuery)
-		if after := len(do(t, w, proof.Owner, service.InvitationList, loci.ListInvitations{WorkspaceID: w.Crew}).Invitations); after != before {
+		before := len(mustCall(t, w, conformance.CallerOwner, service.InvitationList, loci.ListInvitations{WorkspaceID: w.Team}).Invitations)
+		mustFail(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w, "good@example.com", "not an address"), loci.CodeInvalidQuery)
+		if after := len(mustCall(t, w, conformance.CallerOwner, service.InvitationList, loci.ListInvitations{WorkspaceID: w.Team}).Invitations); after != before {
 			t.Error("one malformed address does not refuse them all")
 		}
 	})
@@ -55,24 +55,24 @@ func TestWhoNeedsNoInvitationIsSkipped(t *testing.T) {
 
 func TestAnInvitationIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
-	each(t, proof.Options{}, func(t *testing.T, w *proof.World) {
-		id := do(t, w, proof.Owner, service.InvitationCreate, invite(w, loci.Email(w.Eve.Email))).Invitations[0].ID
-		refused(t, w, proof.Member, service.InvitationRespond, answerTo(id, true), loci.NotFound)
-		pending := do(t, w, proof.Stranger, service.InvitationPending, loci.ListPendingInvitations{}).Invitations
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		id := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w, loci.Email(w.Eve.Email))).Invitations[0].ID
+		mustFail(t, w, conformance.CallerMember, service.InvitationRespond, answerTo(id, true), loci.CodeNotFound)
+		pending := mustCall(t, w, conformance.CallerStranger, service.InvitationPending, loci.ListPendingInvitations{}).Invitations
 		if len(pending) != 1 || pending[0].ID != id || pending[0].WorkspaceName != "Crew" {
 			t.Errorf("pending: %+v", pending)
 		}
-		refused(t, w, proof.Stranger, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Crew}, loci.NotFound)
-		if i := do(t, w, proof.Stranger, service.InvitationRespond, answerTo(id, true)).Invitation; i.Status != loci.Accepted {
+		mustFail(t, w, conformance.CallerStranger, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team}, loci.CodeNotFound)
+		if i := mustCall(t, w, conformance.CallerStranger, service.InvitationRespond, answerTo(id, true)).Invitation; i.Status != loci.InvitationAccepted {
 			t.Errorf("%+v", i)
 		}
-		if got := do(t, w, proof.Stranger, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Crew}).Workspace; got.Role != loci.Member || got.MemberCount != 4 {
+		if got := mustCall(t, w, conformance.CallerStranger, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team}).Workspace; got.Role != loci.RoleMember || got.MemberCount != 4 {
 			t.Errorf("%+v", got)
 		}
 		for _, accept := range []bool{true, false} {
-			refused(t, w, proof.Stranger, service.InvitationRespond, answerTo(id, accept), loci.StateConflict)
+			mustFail(t, w, conformance.CallerStranger, service.InvitationRespond, answerTo(id, accept), loci.CodeStateConflict)
 		}
-		if left := do(t, w, proof.Stranger, service.InvitationPending, loci.ListPendingInvitations{}).Invitations; len(left) != 0 {
+		if left := mustCall(t, w, conformance.CallerStranger, service.InvitationPending, loci.ListPendingInvitations{}).Invitations; len(left) != 0 {
 			t.Errorf("still pending: %+v", left)
 		}
 	})
@@ -80,47 +80,47 @@ func TestAnInvitationIsAnsweredOnce(t *testing.T) {
 
 func TestWhoDeclinedMayBeInvitedAgain(t *testing.T) {
 	t.Parallel()
-	w := world(t, proof.Options{})
+	w := newWorld(t, conformance.Options{})
 	for range 2 {
-		out := do(t, w, proof.Owner, service.InvitationCreate, invite(w, loci.Email(w.Eve.Email)))
+		out := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w, loci.Email(w.Eve.Email)))
 		if len(out.Invitations) != 1 {
 			t.Fatalf("%+v", out)
 		}
-		if i := do(t, w, proof.Stranger, service.InvitationRespond, answerTo(out.Invitations[0].ID, false)).Invitation; i.Status != loci.Declined {
+		if i := mustCall(t, w, conformance.CallerStranger, service.InvitationRespond, answerTo(out.Invitations[0].ID, false)).Invitation; i.Status != loci.InvitationDeclined {
 			t.Errorf("%+v", i)
 		}
-		refused(t, w, proof.Stranger, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Crew}, loci.NotFound)
+		mustFail(t, w, conformance.CallerStranger, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team}, loci.CodeNotFound)
 	}
 }
 
 func TestInvitationsExpire(t *testing.T) {
 	t.Parallel()
-	each(t, proof.Options{}, func(t *testing.T, w *proof.World) {
-		usual := do(t, w, proof.Owner, service.InvitationCreate, invite(w, loci.Email(w.Eve.Email))).Invitations[0]
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		usual := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w, loci.Email(w.Eve.Email))).Invitations[0]
 		if d := time.Duration(usual.ExpiresAt-usual.CreatedAt) * time.Microsecond; d != 7*24*time.Hour {
 			t.Errorf("lives %v", d)
 		}
 		short := invite(w, "short@example.com")
 		short.ExpiresInDays = 1
-		do(t, w, proof.Owner, service.InvitationCreate, short)
-		w.Clock.Pass(7*24*time.Hour - time.Minute)
-		again := do(t, w, proof.Owner, service.InvitationCreate, invite(w, "short@example.com", loci.Email(w.Eve.Email)))
-		if len(again.Invitations) != 1 || len(again.Skipped) != 1 || again.Skipped[0].Reason != loci.AlreadyInvited {
+		mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, short)
+		w.Clock.Advance(7*24*time.Hour - time.Minute)
+		again := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w, "short@example.com", loci.Email(w.Eve.Email)))
+		if len(again.Invitations) != 1 || len(again.Skipped) != 1 || again.Skipped[0].Reason != loci.SkipAlreadyInvited {
 			t.Errorf("after one of them has expired: %+v", again)
 		}
-		w.Clock.Pass(time.Minute)
-		refused(t, w, proof.Stranger, service.InvitationRespond, answerTo(usual.ID, true), loci.StateConflict)
-		if left := do(t, w, proof.Stranger, service.InvitationPending, loci.ListPendingInvitations{}).Invitations; len(left) != 0 {
+		w.Clock.Advance(time.Minute)
+		mustFail(t, w, conformance.CallerStranger, service.InvitationRespond, answerTo(usual.ID, true), loci.CodeStateConflict)
+		if left := mustCall(t, w, conformance.CallerStranger, service.InvitationPending, loci.ListPendingInvitations{}).Invitations; len(left) != 0 {
 			t.Errorf("pending: %+v", left)
 		}
 		states := map[loci.InvitationStatus]int{}
-		for _, i := range do(t, w, proof.Admin, service.InvitationList, loci.ListInvitations{WorkspaceID: w.Crew}).Invitations {
+		for _, i := range mustCall(t, w, conformance.CallerAdmin, service.InvitationList, loci.ListInvitations{WorkspaceID: w.Team}).Invitations {
 			states[i.Status]++
 		}
-		if states[loci.Expired] != 2 || states[loci.Pending] != 1 || states[loci.Accepted] != 2 {
+		if states[loci.InvitationExpired] != 2 || states[loci.InvitationPending] != 1 || states[loci.InvitationAccepted] != 2 {
 			t.Errorf("%v", states)
 		}
-		if out := do(t, w, proof.Owner, service.InvitationCreate, invite(w, loci.Email(w.Eve.Email))); len(out.Invitations) != 1 {
+		if out := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w, loci.Email(w.Eve.Email))); len(out.Invitations) != 1 {
 			t.Errorf("after expiry: %+v", out)
 		}
 	})
@@ -128,22 +128,22 @@ func TestInvitationsExpire(t *testing.T) {
 
 func TestOnlyTheOwnerInvitesAsAdmin(t *testing.T) {
 	t.Parallel()
-	w := world(t, proof.Options{})
+	w := newWorld(t, conformance.Options{})
 	in := invite(w, loci.Email(w.Eve.Email))
 	in.Role = "admin"
-	refused(t, w, proof.Admin, service.InvitationCreate, in, loci.Forbidden)
-	id := do(t, w, proof.Owner, service.InvitationCreate, in).Invitations[0].ID
-	do(t, w, proof.Stranger, service.InvitationRespond, answerTo(id, true))
-	if got := do(t, w, proof.Stranger, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Crew}).Workspace.Role; got != loci.Admin {
+	mustFail(t, w, conformance.CallerAdmin, service.InvitationCreate, in, loci.CodeForbidden)
+	id := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, in).Invitations[0].ID
+	mustCall(t, w, conformance.CallerStranger, service.InvitationRespond, answerTo(id, true))
+	if got := mustCall(t, w, conformance.CallerStranger, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team}).Workspace.Role; got != loci.RoleAdmin {
 		t.Errorf("joined as %s", got)
 	}
 }
 
 func TestAPersonalWorkspaceTakesNobodyIn(t *testing.T) {
 	t.Parallel()
-	w := world(t, proof.Options{})
-	for _, x := range do(t, w, proof.Stranger, service.WorkspaceList, loci.ListWorkspaces{}).Workspaces {
+	w := newWorld(t, conformance.Options{})
+	for _, x := range mustCall(t, w, conformance.CallerStranger, service.WorkspaceList, loci.ListWorkspaces{}).Workspaces {
 		in := loci.CreateInvitations{WorkspaceID: x.ID, Emails: loci.Emails{"new@example.com"}}
-		refused(t, w, proof.Stranger, service.InvitationCreate, in, loci.StateConflict)
+		mustFail(t, w, conformance.CallerStranger, service.InvitationCreate, in, loci.CodeStateConflict)
 	}
 }

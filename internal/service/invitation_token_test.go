@@ -6,22 +6,22 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
-	"github.com/loci-memory/loci/internal/proof"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// as calls an operation with the cookie of a sign-in.
-func as[In, Out any](t *testing.T, w *proof.World, s loci.SignedIn, o op.Of[In, Out], in In) (Out, error) {
+// callAs calls an operation with the cookie of a sign-in.
+func callAs[In, Out any](t *testing.T, w *conformance.World, s loci.SignedIn, o op.TypedOp[In, Out], in In) (Out, error) {
 	t.Helper()
-	return op.Do(t.Context(), w.Host, &op.Call{Proof: s.Cookie().Secret, Kind: loci.CookieCredential}, o, in)
+	return op.Do(t.Context(), w.Host, &op.Call{Credential: s.Cookie().Secret, CredentialKind: loci.CredentialCookie}, o, in)
 }
 
 // registered makes an account as anybody does on an open server.
-func registered(t *testing.T, w *proof.World, e loci.Email) loci.SignedIn {
+func registered(t *testing.T, w *conformance.World, e loci.Email) loci.SignedIn {
 	t.Helper()
-	return proof.Must(w.Service.Register(t.Context(), &loci.Actor{}, loci.Register{Email: e, Password: secret}))(t)
+	return conformance.Must(w.Service.Register(t.Context(), &loci.Actor{}, loci.Register{Email: e, Password: secret}))(t)
 }
 
 func tokenHashes(t *testing.T, d storetest.Database) []string {
@@ -31,12 +31,12 @@ func tokenHashes(t *testing.T, d storetest.Database) []string {
 
 func TestInvitationIsHiddenFromUnverifiedAddress(t *testing.T) {
 	t.Parallel()
-	behind(t, func(t *testing.T, w *proof.World, d storetest.Database) {
+	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
 		squatter := registered(t, w, "CEO@corp.example")
 		both := invite(w, "ceo@corp.example", "other@corp.example")
-		made := do(t, w, proof.Owner, service.InvitationCreate, both).Invitations
+		made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, both).Invitations
 		pending := func() int {
-			out, err := as(t, w, squatter, service.InvitationPending, loci.ListPendingInvitations{})
+			out, err := callAs(t, w, squatter, service.InvitationPending, loci.ListPendingInvitations{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,36 +48,36 @@ func TestInvitationIsHiddenFromUnverifiedAddress(t *testing.T) {
 		answer := func(token loci.InvitationToken) error {
 			in := answerTo(made[0].ID, true)
 			in.Token = token
-			_, err := as(t, w, squatter, service.InvitationRespond, in)
+			_, err := callAs(t, w, squatter, service.InvitationRespond, in)
 			return err
 		}
 		for _, wrong := range []loci.InvitationToken{"", "guess", tokenOf(t, made[1])} {
-			if err := answer(wrong); !loci.Is(err, loci.NotFound) {
+			if err := answer(wrong); !loci.Is(err, loci.CodeNotFound) {
 				t.Errorf("with the token %q: %v", wrong, err)
 			}
 		}
-		if me, _ := as(t, w, squatter, service.AccountMe, loci.Nothing{}); me.User.EmailVerified {
+		if me, _ := callAs(t, w, squatter, service.AccountMe, loci.Empty{}); me.User.EmailVerified {
 			t.Error("a wrong token verifies")
 		}
 		if err := answer(tokenOf(t, made[0])); err != nil {
 			t.Fatal(err)
 		}
-		me, _ := as(t, w, squatter, service.AccountMe, loci.Nothing{})
+		me, _ := callAs(t, w, squatter, service.AccountMe, loci.Empty{})
 		if u := me.User; !u.EmailVerified || u.UpdatedAt == u.CreatedAt {
 			t.Errorf("after the token: %+v", u)
 		}
-		got, err := as(t, w, squatter, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Crew})
-		if err != nil || got.Workspace.Role != loci.Member {
+		got, err := callAs(t, w, squatter, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team})
+		if err != nil || got.Workspace.Role != loci.RoleMember {
 			t.Errorf("%+v, %v", got, err)
 		}
-		if err := answer(tokenOf(t, made[0])); !loci.Is(err, loci.StateConflict) {
+		if err := answer(tokenOf(t, made[0])); !loci.Is(err, loci.CodeStateConflict) {
 			t.Errorf("a second answer: %v", err)
 		}
 		if left := tokenHashes(t, d); !slices.Equal(left, []string{made[1].ID}) {
 			t.Errorf("tokens that live: %v", left)
 		}
 		// The address is verified now: the next invitation needs no token.
-		w.Invite(t, w.Team(t, w.Fay), w.Fay, &proof.Person{User: squatter.User}, loci.Member)
+		w.Invite(t, w.NewTeam(t, w.Fay), w.Fay, &conformance.Person{User: squatter.User}, loci.RoleMember)
 		if pending() != 1 {
 			t.Error("a verified address sees no invitation")
 		}
@@ -86,56 +86,56 @@ func TestInvitationIsHiddenFromUnverifiedAddress(t *testing.T) {
 
 func TestInvitationTokenEndsWithItsInvitation(t *testing.T) {
 	t.Parallel()
-	w := world(t, proof.Options{})
+	w := newWorld(t, conformance.Options{})
 	guest := registered(t, w, "guest@example.com")
 	respond := func(i loci.NewInvitation, accept bool) error {
 		in := answerTo(i.ID, accept)
 		in.Token = tokenOf(t, i)
-		_, err := as(t, w, guest, service.InvitationRespond, in)
+		_, err := callAs(t, w, guest, service.InvitationRespond, in)
 		return err
 	}
-	old := do(t, w, proof.Owner, service.InvitationCreate, invite(w, "guest@example.com")).Invitations[0]
-	w.Clock.Pass(7 * 24 * time.Hour)
-	if err := respond(old, true); !loci.Is(err, loci.NotFound) {
+	old := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w, "guest@example.com")).Invitations[0]
+	w.Clock.Advance(7 * 24 * time.Hour)
+	if err := respond(old, true); !loci.Is(err, loci.CodeNotFound) {
 		t.Errorf("the token of an expired invitation: %v", err)
 	}
-	fresh := do(t, w, proof.Owner, service.InvitationCreate, invite(w, "guest@example.com")).Invitations[0]
+	fresh := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w, "guest@example.com")).Invitations[0]
 	if err := respond(fresh, false); err != nil {
 		t.Errorf("to decline: %v", err)
 	}
 	again := loci.Register{Email: "guest@example.com", Password: secret, Invitation: tokenOf(t, fresh)}
-	refused(t, w, proof.Nobody, service.AuthRegister, again, loci.NotFound)
+	mustFail(t, w, conformance.CallerNobody, service.AuthRegister, again, loci.CodeNotFound)
 }
 
 func TestRegistrationTakesAnInvitation(t *testing.T) {
 	t.Parallel()
-	each(t, proof.Options{Registration: service.RegistrationInvited}, func(t *testing.T, w *proof.World) {
+	eachEngine(t, conformance.Options{Registration: service.RegistrationInvited}, func(t *testing.T, w *conformance.World) {
 		both := invite(w, "Guest@example.com", "other@example.com")
-		made := do(t, w, proof.Owner, service.InvitationCreate, both).Invitations
+		made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, both).Invitations
 		in := loci.Register{Email: "guest@example.com", Password: secret}
-		refused(t, w, proof.Nobody, service.AuthRegister, in, loci.Forbidden)
+		mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
 		withRef := in
 		withRef.Ref = "a-friend"
-		refused(t, w, proof.Nobody, service.AuthRegister, withRef, loci.Forbidden)
+		mustFail(t, w, conformance.CallerNobody, service.AuthRegister, withRef, loci.CodeForbidden)
 		for _, wrong := range []loci.InvitationToken{"guess", tokenOf(t, made[1])} {
 			in.Invitation = wrong
-			refused(t, w, proof.Nobody, service.AuthRegister, in, loci.NotFound)
+			mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeNotFound)
 		}
 		in.Invitation = tokenOf(t, made[0])
-		guest := proof.Must(w.Service.Register(t.Context(), &loci.Actor{}, in))(t)
+		guest := conformance.Must(w.Service.Register(t.Context(), &loci.Actor{}, in))(t)
 		if !guest.User.EmailVerified || guest.User.Email != "guest@example.com" {
 			t.Errorf("%+v", guest.User)
 		}
-		refused(t, w, proof.Nobody, service.AuthRegister, in, loci.Conflict)
-		_, err := as(t, w, guest, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Crew})
-		if !loci.Is(err, loci.NotFound) {
+		mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeConflict)
+		_, err := callAs(t, w, guest, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team})
+		if !loci.Is(err, loci.CodeNotFound) {
 			t.Errorf("registration answers the invitation: %v", err)
 		}
-		waiting, err := as(t, w, guest, service.InvitationPending, loci.ListPendingInvitations{})
+		waiting, err := callAs(t, w, guest, service.InvitationPending, loci.ListPendingInvitations{})
 		if err != nil || len(waiting.Invitations) != 1 || waiting.Invitations[0].ID != made[0].ID {
 			t.Fatalf("%+v, %v", waiting, err)
 		}
-		if _, err := as(t, w, guest, service.InvitationRespond, answerTo(made[0].ID, true)); err != nil {
+		if _, err := callAs(t, w, guest, service.InvitationRespond, answerTo(made[0].ID, true)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -143,17 +143,17 @@ func TestRegistrationTakesAnInvitation(t *testing.T) {
 
 func TestClosedRegistrationTakesNoInvitation(t *testing.T) {
 	t.Parallel()
-	w := world(t, proof.Options{Registration: service.RegistrationClosed})
-	made := do(t, w, proof.Owner, service.InvitationCreate, invite(w, "guest@example.com")).Invitations[0]
+	w := newWorld(t, conformance.Options{Registration: service.RegistrationClosed})
+	made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w, "guest@example.com")).Invitations[0]
 	in := loci.Register{Email: "guest@example.com", Password: secret, Invitation: tokenOf(t, made)}
-	refused(t, w, proof.Nobody, service.AuthRegister, in, loci.Forbidden)
+	mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
 }
 
 func TestOperatorVouchesForAddresses(t *testing.T) {
 	t.Parallel()
-	w := proof.Empty(t, proof.SQLite, proof.Options{})
-	first := do(t, w, proof.Nobody, service.AuthSetup, setUp(w.Service.OpenSetup()))
-	made := proof.Must(w.Service.AddUser(t.Context(), "made@example.com", "", ""))(t)
+	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{})
+	first := mustCall(t, w, conformance.CallerNobody, service.AuthSetup, setUp(w.Service.NewSetupToken()))
+	made := conformance.Must(w.Service.AddUser(t.Context(), "made@example.com", "", ""))(t)
 	if !first.User.EmailVerified || !made.EmailVerified {
 		t.Errorf("%+v, %+v", first.User, made)
 	}
@@ -165,29 +165,29 @@ func TestOperatorVouchesForAddresses(t *testing.T) {
 // A stored answer holds the links: it is the answer of one credential alone.
 func TestRepeatedInvitationShowsItsLinkToOneCredential(t *testing.T) {
 	t.Parallel()
-	w := world(t, proof.Options{})
+	w := newWorld(t, conformance.Options{})
 	in := invite(w, "guest@example.com")
-	first, _, err := again(t, w, proof.Owner, "invite", service.InvitationCreate, in)
+	first, _, err := callWithKey(t, w, conformance.CallerOwner, "invite", service.InvitationCreate, in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, replayed, err := again(t, w, proof.Owner, "invite", service.InvitationCreate, in)
+	second, replayed, err := callWithKey(t, w, conformance.CallerOwner, "invite", service.InvitationCreate, in)
 	if err != nil || !replayed || tokenOf(t, second.Invitations[0]) != tokenOf(t, first.Invitations[0]) {
 		t.Errorf("replayed %v, %v, %+v", replayed, err, second)
 	}
-	other, replayed, err := again(t, w, proof.Admin, "invite", service.InvitationCreate, in)
+	other, replayed, err := callWithKey(t, w, conformance.CallerAdmin, "invite", service.InvitationCreate, in)
 	if err != nil || replayed || len(other.Invitations) != 0 || len(other.Skipped) != 1 {
 		t.Errorf("another admin: replayed %v, %v, %+v", replayed, err, other)
 	}
-	if _, _, err := again(t, w, proof.Member, "invite", service.InvitationCreate, in); !loci.Is(err, loci.Forbidden) {
+	if _, _, err := callWithKey(t, w, conformance.CallerMember, "invite", service.InvitationCreate, in); !loci.Is(err, loci.CodeForbidden) {
 		t.Errorf("a member: %v", err)
 	}
 }
 
 func TestInvitationPageIsForItsTokenAndItsVerifiedAddress(t *testing.T) {
 	t.Parallel()
-	behind(t, func(t *testing.T, w *proof.World, d storetest.Database) {
-		made := do(t, w, proof.Owner, service.InvitationCreate,
+	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+		made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
 			invite(w, "ceo@corp.example", loci.Email(w.Eve.Email))).Invitations
 		squatter := registered(t, w, "CEO@corp.example")
 		for _, c := range []struct {
@@ -205,15 +205,15 @@ func TestInvitationPageIsForItsTokenAndItsVerifiedAddress(t *testing.T) {
 			{"a verified address", w.Eve.ID, 1, "", true},
 		} {
 			i, inviter, err := w.Service.ViewInvitation(t.Context(), c.user, made[c.invitation].ID, c.token)
-			if seen := err == nil; seen != c.sees || !seen && !loci.Is(err, loci.NotFound) || seen &&
-				(i.ID != made[c.invitation].ID || i.Status != loci.Pending || i.WorkspaceName != "Crew" ||
+			if seen := err == nil; seen != c.sees || !seen && !loci.Is(err, loci.CodeNotFound) || seen &&
+				(i.ID != made[c.invitation].ID || i.Status != loci.InvitationPending || i.WorkspaceName != "Crew" ||
 					inviter != "ann") {
 				t.Errorf("%s: %+v %q %v", c.name, i, inviter, err)
 			}
 		}
-		w.Clock.Pass(8 * 24 * time.Hour)
+		w.Clock.Advance(8 * 24 * time.Hour)
 		if i, _, err := w.Service.ViewInvitation(t.Context(), "", made[0].ID, tokenOf(t, made[0])); err != nil ||
-			i.Status != loci.Expired {
+			i.Status != loci.InvitationExpired {
 			t.Errorf("expired: %+v %v", i, err)
 		}
 	})

@@ -8,15 +8,15 @@ import (
 )
 
 // CreateKey makes an API key of the actor's.
-func (s *Service) CreateKey(ctx context.Context, who *loci.Actor, in loci.CreateKey) (loci.CreatedKey, error) {
+func (s *Service) CreateKey(ctx context.Context, actor *loci.Actor, in loci.CreateKey) (loci.CreatedKey, error) {
 	secret, n := newKey(in.Name)
-	return write(ctx, s, who, func(tx *store.Tx) (out loci.CreatedKey, err error) {
-		self, err := tx.Self()
+	return write(ctx, s, actor, func(tx *store.Tx) (out loci.CreatedKey, err error) {
+		account, err := tx.Account()
 		if err != nil {
 			return out, err
 		}
-		k, err := self.AddKey(n)
-		tx.Concerns(k.ID)
+		k, err := account.AddKey(n)
+		tx.LinkReplay(k.ID)
 		return loci.CreatedKey{Key: k, APIKey: secret}, err
 	})
 }
@@ -30,37 +30,37 @@ func newKey(name loci.Name) (secret string, n store.NewKey) {
 }
 
 // ListKeys lists the actor's API keys, newest first.
-func (s *Service) ListKeys(ctx context.Context, who *loci.Actor, in loci.ListKeys) (loci.Keys, error) {
+func (s *Service) ListKeys(ctx context.Context, actor *loci.Actor, in loci.ListKeys) (loci.Keys, error) {
 	cursor, limit := in.Cursor, in.Limit
 	in.Cursor, in.Limit = "", 0
-	q := question{s, who, "key.list", in}
-	p, err := q.page(cursor, limit)
+	q := pageQuery{s, actor, "key.list", in}
+	p, err := q.parse(cursor, limit)
 	if err != nil {
 		return loci.Keys{}, err
 	}
-	return read(ctx, s, who, func(tx *store.Tx) (out loci.Keys, err error) {
+	return read(ctx, s, actor, func(tx *store.Tx) (out loci.Keys, err error) {
 		list, err := tx.Keys(p)
-		out.Keys, out.NextCursor = paged(q, list, func(k loci.APIKey) store.Mark {
-			return store.Mark{At: k.CreatedAt, ID: k.ID}
+		out.Keys, out.NextCursor = itemsAndCursor(q, list, func(k loci.APIKey) store.PageKey {
+			return store.PageKey{At: k.CreatedAt, ID: k.ID}
 		})
 		return out, err
 	})
 }
 
 // RevokeKey ends a key of the actor's.
-func (s *Service) RevokeKey(ctx context.Context, who *loci.Actor, in loci.RevokeKey) (loci.Nothing, error) {
-	return write(ctx, s, who, func(tx *store.Tx) (loci.Nothing, error) {
-		self, err := tx.Self()
+func (s *Service) RevokeKey(ctx context.Context, actor *loci.Actor, in loci.RevokeKey) (loci.Empty, error) {
+	return write(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
+		account, err := tx.Account()
 		if err != nil {
-			return loci.Nothing{}, err
+			return loci.Empty{}, err
 		}
-		return loci.Nothing{}, self.RevokeKey(in.KeyID)
+		return loci.Empty{}, account.RevokeKey(in.KeyID)
 	})
 }
 
 // AddKey makes an API key for the user with an address, as the operator.
 func (s *Service) AddKey(ctx context.Context, e loci.Email, name loci.Name) (loci.CreatedKey, error) {
-	name, err := held(name)
+	name, err := normalizeName(name)
 	if err != nil {
 		return loci.CreatedKey{}, err
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
-	"github.com/loci-memory/loci/internal/proof"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -18,25 +18,25 @@ import (
 func TestAKeyIsShownOnceAndKeptAsAHash(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	w := proof.New(t, func(t testing.TB, o store.Options) *store.Store {
-		s := proof.Must(store.OpenSQLite(t.Context(), dir, o))(t)
+	w := conformance.New(t, func(t testing.TB, o store.Options) *store.Store {
+		s := conformance.Must(store.OpenSQLite(t.Context(), dir, o))(t)
 		t.Cleanup(func() { s.Close() })
 		return s
-	}, proof.Options{})
-	c := w.Call(proof.Owner)
+	}, conformance.Options{})
+	c := w.Call(conformance.CallerOwner)
 	c.IdempotencyKey = "once" // a stored answer must not show it either
 	made, err := op.Do(t.Context(), w.Host, c, service.KeyCreate, loci.CreateKey{Name: "laptop"})
 	if err != nil || !loci.ValidKey(made.APIKey) || made.Key.Prefix != made.APIKey[len(loci.KeyPrefix):][:6] || made.Key.Name != "laptop" {
 		t.Fatalf("%+v %v", made, err)
 	}
-	list := do(t, w, proof.Owner, service.KeyList, loci.ListKeys{})
+	list := mustCall(t, w, conformance.CallerOwner, service.KeyList, loci.ListKeys{})
 	if list.Keys[0] != made.Key {
 		t.Errorf("listed %+v, made %+v", list.Keys[0], made.Key)
 	}
 	if b, _ := json.Marshal(list); bytes.Contains(b, []byte(made.APIKey)) {
 		t.Error("a list shows the key")
 	}
-	signed := proof.Must(w.Service.Register(t.Context(), &loci.Actor{}, loci.Register{Email: "ada@example.com", Password: secret}))(t)
+	signed := conformance.Must(w.Service.Register(t.Context(), &loci.Actor{}, loci.Register{Email: "ada@example.com", Password: secret}))(t)
 	for _, s := range []string{made.APIKey, made.APIKey[len(loci.KeyPrefix):], signed.Cookie().Secret, secret} {
 		files, _ := filepath.Glob(filepath.Join(dir, "*"))
 		for _, f := range files {
@@ -61,27 +61,27 @@ func holds(files []string, s string) bool {
 
 func TestARevokedKeyStaysListedAndOpensNothing(t *testing.T) {
 	t.Parallel()
-	each(t, proof.Options{}, func(t *testing.T, w *proof.World) {
-		made := do(t, w, proof.Owner, service.KeyCreate, loci.CreateKey{})
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		made := mustCall(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{})
 		me := func() error {
-			_, err := op.Do(t.Context(), w.Host, &op.Call{Proof: made.APIKey}, service.AccountMe, loci.Nothing{})
+			_, err := op.Do(t.Context(), w.Host, &op.Call{Credential: made.APIKey}, service.AccountMe, loci.Empty{})
 			return err
 		}
 		if err := me(); err != nil || made.Key.Name == "" {
 			t.Fatal(made, err)
 		}
-		refused(t, w, proof.Stranger, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID}, loci.NotFound)
-		do(t, w, proof.Owner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
-		if err := me(); !loci.Is(err, loci.Revoked) {
+		mustFail(t, w, conformance.CallerStranger, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID}, loci.CodeNotFound)
+		mustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
+		if err := me(); !loci.Is(err, loci.CodeRevoked) {
 			t.Errorf("at once after it was revoked: %v", err)
 		}
-		first := do(t, w, proof.Owner, service.KeyList, loci.ListKeys{}).Keys[0]
-		do(t, w, proof.Owner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
-		again := do(t, w, proof.Owner, service.KeyList, loci.ListKeys{}).Keys[0]
+		first := mustCall(t, w, conformance.CallerOwner, service.KeyList, loci.ListKeys{}).Keys[0]
+		mustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
+		again := mustCall(t, w, conformance.CallerOwner, service.KeyList, loci.ListKeys{}).Keys[0]
 		if first.ID != made.Key.ID || first.RevokedAt == 0 || again.RevokedAt != first.RevokedAt {
 			t.Errorf("%+v, then %+v", first, again)
 		}
-		if n := len(do(t, w, proof.Stranger, service.KeyList, loci.ListKeys{}).Keys); n != 1 {
+		if n := len(mustCall(t, w, conformance.CallerStranger, service.KeyList, loci.ListKeys{}).Keys); n != 1 {
 			t.Errorf("eve sees %d keys", n)
 		}
 	})
@@ -89,7 +89,7 @@ func TestARevokedKeyStaysListedAndOpensNothing(t *testing.T) {
 
 func TestTheOperatorsInputIsHeldToTheRules(t *testing.T) {
 	t.Parallel()
-	w := world(t, proof.Options{})
+	w := newWorld(t, conformance.Options{})
 	long := strings.Repeat("x", 201)
 	for name, f := range map[string]func() error{
 		"address":  func() error { _, err := w.Service.AddUser(t.Context(), "no address", "", ""); return err },
@@ -103,35 +103,35 @@ func TestTheOperatorsInputIsHeldToTheRules(t *testing.T) {
 			return err
 		},
 	} {
-		if err := f(); !loci.Is(err, loci.InvalidQuery) {
+		if err := f(); !loci.Is(err, loci.CodeInvalidQuery) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := w.Service.AddKey(t.Context(), "nobody@example.com", ""); !loci.Is(err, loci.NotFound) {
+	if _, err := w.Service.AddKey(t.Context(), "nobody@example.com", ""); !loci.Is(err, loci.CodeNotFound) {
 		t.Error(err)
 	}
 }
 
 func TestLiveKeysOfAUserAreBounded(t *testing.T) {
 	t.Parallel()
-	each(t, proof.Options{}, func(t *testing.T, w *proof.World) {
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		var made loci.CreatedKey
 		for range store.MaxKeys - 1 { // the owner calls with a key that the operator made
-			made = do(t, w, proof.Owner, service.KeyCreate, loci.CreateKey{})
+			made = mustCall(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{})
 		}
-		c := w.Call(proof.Owner)
+		c := w.Call(conformance.CallerOwner)
 		c.IdempotencyKey = "one more"
 		_, err := op.Do(t.Context(), w.Host, c, service.KeyCreate, loci.CreateKey{Name: "one more"})
-		if !loci.Is(err, loci.StateConflict) || !strings.Contains(err.Error(), "revoke one") {
+		if !loci.Is(err, loci.CodeStateConflict) || !strings.Contains(err.Error(), "revoke one") {
 			t.Fatal(err)
 		}
-		do(t, w, proof.Stranger, service.KeyCreate, loci.CreateKey{})
-		proof.Must(w.Service.AddKey(t.Context(), loci.Email(w.Ann.Email), "from the operator"))(t)
+		mustCall(t, w, conformance.CallerStranger, service.KeyCreate, loci.CreateKey{})
+		conformance.Must(w.Service.AddKey(t.Context(), loci.Email(w.Ann.Email), "from the operator"))(t)
 		for range 2 {
-			do(t, w, proof.Owner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
-			made.Key.ID = do(t, w, proof.Owner, service.KeyList, loci.ListKeys{}).Keys[0].ID
+			mustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
+			made.Key.ID = mustCall(t, w, conformance.CallerOwner, service.KeyList, loci.ListKeys{}).Keys[0].ID
 		}
-		do(t, w, proof.Owner, service.KeyCreate, loci.CreateKey{})
-		refused(t, w, proof.Owner, service.KeyCreate, loci.CreateKey{}, loci.StateConflict)
+		mustCall(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{})
+		mustFail(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{}, loci.CodeStateConflict)
 	})
 }

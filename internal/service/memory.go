@@ -10,35 +10,35 @@ import (
 )
 
 // CreateMemory stores a memory in the atlas that was named or that draws it.
-func (s *Service) CreateMemory(ctx context.Context, who *loci.Actor, in loci.CreateMemory) (loci.CreatedMemory, error) {
+func (s *Service) CreateMemory(ctx context.Context, actor *loci.Actor, in loci.CreateMemory) (loci.CreatedMemory, error) {
 	m := newMemory(in)
 	// What can be made before the transaction is: others wait for it.
-	entry, suspect := store.NewEntry(m.Title, m.Content), suspicious(append(labels(m), m.Title, m.Content)...)
-	return write(ctx, s, who, func(tx *store.Tx) (loci.CreatedMemory, error) {
+	entry, suspect := store.NewIndexEntry(m.Title, m.Content), mayHoldSecrets(append(shortTexts(m), m.Title, m.Content)...)
+	return write(ctx, s, actor, func(tx *store.Tx) (loci.CreatedMemory, error) {
 		m, entry := m, entry
-		a, routing, err := s.place(tx, in, m)
+		a, routing, err := s.resolveAtlas(tx, in, m)
 		if err != nil {
 			return loci.CreatedMemory{}, err
 		}
 		if suspect {
-			if m, err = cleaned(a, in); err != nil {
+			if m, err = redactedMemory(a, in); err != nil {
 				return loci.CreatedMemory{}, err
 			}
-			entry = store.NewEntry(m.Title, m.Content)
+			entry = store.NewIndexEntry(m.Title, m.Content)
 		}
 		out := loci.NewMemory{Memory: m, Routing: routing}
 		if in.OnDuplicate == loci.OnDuplicateVersion && m.Source != nil && m.Source.URI != "" {
-			return again(tx, a, in, out, entry)
+			return upsertFromSource(tx, a, in, out, entry)
 		}
-		return added(tx, a, in.OnDuplicate, out, entry)
+		return createOrReturn(tx, a, in.OnDuplicate, out, entry)
 	})
 }
 
 // newMemory returns the memory that is asked for.
 func newMemory(in loci.CreateMemory) loci.Memory {
-	m := loci.Memory{Title: string(in.Title), Content: string(in.Content), Type: in.Type, Tags: in.Tags.Different()}
+	m := loci.Memory{Title: string(in.Title), Content: string(in.Content), Type: in.Type, Tags: in.Tags.Unique()}
 	if m.Type == "" {
-		m.Type = loci.Note
+		m.Type = loci.TypeNote
 	}
 	if strings.TrimSpace(m.Title) == "" {
 		m.Title = loci.DeriveTitle(m.Content)
@@ -49,8 +49,8 @@ func newMemory(in loci.CreateMemory) loci.Memory {
 	return m
 }
 
-// labels are the short texts of a memory: tags, and where it comes from.
-func labels(m loci.Memory) []string {
+// shortTexts are the short texts of a memory: tags, and where it comes from.
+func shortTexts(m loci.Memory) []string {
 	list := slices.Clone(m.Tags)
 	if s := m.Source; s != nil {
 		list = append(list, string(s.Name), string(s.URI), string(s.Group))
@@ -58,59 +58,59 @@ func labels(m loci.Memory) []string {
 	return list
 }
 
-// cleaned is newMemory without the credentials that an atlas does not take.
-func cleaned(a *store.Atlas, in loci.CreateMemory) (loci.Memory, error) {
-	if err := free(a.Secrets(), "tags or source", labels(newMemory(in))...); err != nil {
+// redactedMemory is newMemory without the credentials that an atlas does not take.
+func redactedMemory(a *store.Atlas, in loci.CreateMemory) (loci.Memory, error) {
+	if err := rejectSecrets(a.Secrets(), "tags or source", shortTexts(newMemory(in))...); err != nil {
 		return loci.Memory{}, err
 	}
-	content, err := clean(a.Secrets(), in.Secrets, "content", string(in.Content))
+	content, err := applySecretPolicy(a.Secrets(), in.Secrets, "content", string(in.Content))
 	if err != nil {
 		return loci.Memory{}, err
 	}
-	title, err := clean(a.Secrets(), in.Secrets, "title", string(in.Title))
+	title, err := applySecretPolicy(a.Secrets(), in.Secrets, "title", string(in.Title))
 	in.Content, in.Title = loci.Content(content), loci.Title(title)
 	return newMemory(in), err
 }
 
-// added stores a memory, or returns the one that has the same text already.
-func added(tx *store.Tx, a *store.Atlas, wish loci.OnDuplicate, m loci.NewMemory, e store.Entry) (out loci.CreatedMemory, err error) {
-	if wish == loci.OnDuplicateReturn {
-		if err := a.Alone(m.Content); err != nil {
+// createOrReturn stores a memory, or returns the one that has the same text already.
+func createOrReturn(tx *store.Tx, a *store.Atlas, onSecret loci.OnDuplicate, m loci.NewMemory, e store.IndexEntry) (out loci.CreatedMemory, err error) {
+	if onSecret == loci.OnDuplicateReturn {
+		if err := a.Lock(m.Content); err != nil {
 			return out, err
 		}
 	}
-	equal, found, err := a.Equal(m.Content, e)
+	equal, found, err := a.FindDuplicate(m.Content, e)
 	if err != nil {
 		return out, err
 	}
-	if found && wish == loci.OnDuplicateReturn {
-		tx.Concerns(equal.ID)
-		m.Memory, m.Similar = equal, []loci.Alike{}
+	if found && onSecret == loci.OnDuplicateReturn {
+		tx.LinkReplay(equal.ID)
+		m.Memory, m.Similar = equal, []loci.Similarity{}
 		return loci.ExistingMemory(m), nil
 	}
 	m.DuplicateOf = equal.ID
-	if m.Similar, err = a.Alike(m.Content, e, equal.ID); err != nil {
+	if m.Similar, err = a.FindSimilar(m.Content, e, equal.ID); err != nil {
 		return out, err
 	}
 	m.Memory, err = a.AddMemory(m.Memory, e)
 	return loci.CreatedMemory{Memory: m}, err
 }
 
-// again stores what comes from a source once more: what is there already
+// upsertFromSource stores what comes from a source once more: what is there already
 // becomes a new version where the text is another.
-func again(tx *store.Tx, a *store.Atlas, in loci.CreateMemory, m loci.NewMemory, e store.Entry) (out loci.CreatedMemory, err error) {
-	if err := a.Alone(string(m.Source.Name) + "\n" + string(m.Source.URI)); err != nil {
+func upsertFromSource(tx *store.Tx, a *store.Atlas, in loci.CreateMemory, m loci.NewMemory, e store.IndexEntry) (out loci.CreatedMemory, err error) {
+	if err := a.Lock(string(m.Source.Name) + "\n" + string(m.Source.URI)); err != nil {
 		return out, err
 	}
-	h, found, err := a.Sourced(*m.Source)
+	h, found, err := a.FindBySource(*m.Source)
 	if err != nil {
 		return out, err
 	}
 	if !found {
-		return added(tx, a, "", m, e)
+		return createOrReturn(tx, a, "", m, e)
 	}
 	next := h.Record()
-	if m.Similar, err = a.Alike(m.Content, e, next.ID); err != nil {
+	if m.Similar, err = a.FindSimilar(m.Content, e, next.ID); err != nil {
 		return out, err
 	}
 	if next.Content != m.Content {
@@ -122,65 +122,65 @@ func again(tx *store.Tx, a *store.Atlas, in loci.CreateMemory, m loci.NewMemory,
 			next.Tags = m.Tags
 		}
 	}
-	m.Memory, err = h.Set(next)
+	m.Memory, err = h.Update(next)
 	return loci.ExistingMemory(m), err
 }
 
-// place returns the atlas that a memory goes to, and why.
-func (s *Service) place(tx *store.Tx, in loci.CreateMemory, m loci.Memory) (*store.Atlas, loci.Routing, error) {
+// resolveAtlas returns the atlas that a memory goes to, and why.
+func (s *Service) resolveAtlas(tx *store.Tx, in loci.CreateMemory, m loci.Memory) (*store.Atlas, loci.Routing, error) {
 	if in.AtlasID != "" {
-		a, err := named(tx, in)
+		a, err := requestedAtlas(tx, in)
 		if err != nil {
 			return nil, loci.Routing{}, err
 		}
 		return a, loci.Routing{AtlasID: a.ID(), Matched: []string{}}, nil
 	}
-	shelf, err := tx.Shelf(in.WorkspaceID)
+	targets, err := tx.RoutingTargets(in.WorkspaceID)
 	if err != nil {
 		return nil, loci.Routing{}, err
 	}
-	best, matched := route(shelf.Keywords, append([]string{m.Title, m.Content}, m.Tags...)...)
-	a, err := shelf.Pick(best, s.Plan.Atlases)
+	best, matched := matchAtlas(targets.Keywords, append([]string{m.Title, m.Content}, m.Tags...)...)
+	a, err := targets.Atlas(best, s.Plan.Atlases)
 	if err != nil {
 		return nil, loci.Routing{}, err
 	}
 	return a, loci.Routing{AtlasID: a.ID(), Matched: append([]string{}, matched...)}, nil
 }
 
-// named returns the atlas that was asked for; a workspace beside it must be its own.
-func named(tx *store.Tx, in loci.CreateMemory) (*store.Atlas, error) {
-	a, err := tx.Atlas(in.AtlasID, loci.Member)
+// requestedAtlas returns the atlas that was asked for; a workspace beside it must be its own.
+func requestedAtlas(tx *store.Tx, in loci.CreateMemory) (*store.Atlas, error) {
+	a, err := tx.Atlas(in.AtlasID, loci.RoleMember)
 	if err != nil || in.WorkspaceID == "" || in.WorkspaceID == a.WorkspaceID() {
 		return a, err
 	}
 	if _, err := tx.WorkspaceRecord(in.WorkspaceID); err != nil {
 		return nil, err
 	}
-	return nil, loci.Fail(loci.AtlasWorkspaceMismatch)
+	return nil, loci.NewError(loci.CodeAtlasWorkspaceMismatch)
 }
 
 // GetMemory reads a memory.
-func (s *Service) GetMemory(ctx context.Context, who *loci.Actor, in loci.GetMemory) (loci.MemoryDetail, error) {
-	return read(ctx, s, who, func(tx *store.Tx) (loci.MemoryDetail, error) {
+func (s *Service) GetMemory(ctx context.Context, actor *loci.Actor, in loci.GetMemory) (loci.MemoryDetail, error) {
+	return read(ctx, s, actor, func(tx *store.Tx) (loci.MemoryDetail, error) {
 		m, err := tx.MemoryRecord(in.MemoryID)
 		return loci.MemoryDetail{Memory: m, Attachments: []loci.Attachment{}}, err
 	})
 }
 
 // ListMemories lists memories, newest first.
-func (s *Service) ListMemories(ctx context.Context, who *loci.Actor, in loci.ListMemories) (loci.Memories, error) {
+func (s *Service) ListMemories(ctx context.Context, actor *loci.Actor, in loci.ListMemories) (loci.Memories, error) {
 	cursor, limit := in.Cursor, in.Limit
 	in.Cursor, in.Limit = "", 0
-	q := question{s, who, "memory.list", in}
-	p, err := q.page(cursor, limit)
+	q := pageQuery{s, actor, "memory.list", in}
+	p, err := q.parse(cursor, limit)
 	if err != nil {
 		return loci.Memories{}, err
 	}
-	f := store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID, Kinds: in.Type, Tags: in.Tags.Different(), Include: in.Include}
-	return read(ctx, s, who, func(tx *store.Tx) (out loci.Memories, err error) {
+	f := store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID, Types: in.Type, Tags: in.Tags.Unique(), Include: in.Include}
+	return read(ctx, s, actor, func(tx *store.Tx) (out loci.Memories, err error) {
 		list, err := tx.Memories(f, p)
-		out.Memories, out.NextCursor = paged(q, list, func(m loci.Memory) store.Mark {
-			return store.Mark{At: m.CreatedAt, ID: m.ID}
+		out.Memories, out.NextCursor = itemsAndCursor(q, list, func(m loci.Memory) store.PageKey {
+			return store.PageKey{At: m.CreatedAt, ID: m.ID}
 		})
 		return out, err
 	})

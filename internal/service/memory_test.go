@@ -7,21 +7,21 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/proof"
+	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-func TestKeywordsDrawAMemoryIntoAnAtlas(t *testing.T) {
+func TestKeywordsRouteAMemoryToAnAtlas(t *testing.T) {
 	t.Parallel()
-	each(t, proof.Options{}, func(t *testing.T, w *proof.World) {
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		ids := map[string]string{}
 		for _, a := range []struct {
 			name     string
 			keywords loci.Keywords
 		}{{"ships", loci.Keywords{"Bark", "brig", "tall ship"}}, {"trees", loci.Keywords{"bark", "Leaf", "straße"}}, {"silent", nil}} {
-			in := loci.CreateAtlas{Name: loci.Name(a.name), WorkspaceID: w.Crew, Keywords: a.keywords}
-			ids[a.name] = do(t, w, proof.Owner, service.AtlasCreate, in).Atlas.ID
+			in := loci.CreateAtlas{Name: loci.Name(a.name), WorkspaceID: w.Team, Keywords: a.keywords}
+			ids[a.name] = mustCall(t, w, conformance.CallerOwner, service.AtlasCreate, in).Atlas.ID
 		}
 		for _, c := range []struct {
 			in      loci.CreateMemory
@@ -38,8 +38,8 @@ func TestKeywordsDrawAMemoryIntoAnAtlas(t *testing.T) {
 			{loci.CreateMemory{Content: "Barking leaflets."}, "", nil},
 			{loci.CreateMemory{Content: "A leaf.", AtlasID: ids["silent"]}, "silent", nil},
 		} {
-			c.in.WorkspaceID = w.Crew
-			m := do(t, w, proof.Member, service.MemoryCreate, c.in).Memory
+			c.in.WorkspaceID = w.Team
+			m := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, c.in).Memory
 			want := ids[c.atlas]
 			if want == "" {
 				want = inbox(t, w)
@@ -52,9 +52,9 @@ func TestKeywordsDrawAMemoryIntoAnAtlas(t *testing.T) {
 }
 
 // inbox returns the crew's.
-func inbox(t *testing.T, w *proof.World) string {
+func inbox(t *testing.T, w *conformance.World) string {
 	t.Helper()
-	for _, a := range do(t, w, proof.Owner, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Crew}).Atlases {
+	for _, a := range mustCall(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Team}).Atlases {
 		if a.Default {
 			return a.ID
 		}
@@ -65,30 +65,30 @@ func inbox(t *testing.T, w *proof.World) string {
 
 func TestATeamGetsItsInboxWithTheFirstMemory(t *testing.T) {
 	t.Parallel()
-	w := world(t, proof.Options{})
-	if n := len(do(t, w, proof.Owner, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Crew}).Atlases); n != 0 {
+	w := newWorld(t, conformance.Options{})
+	if n := len(mustCall(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Team}).Atlases); n != 0 {
 		t.Fatalf("a new team has %d atlases", n)
 	}
-	first := do(t, w, proof.Member, service.MemoryCreate, loci.CreateMemory{Content: "one", WorkspaceID: w.Crew}).Memory
-	second := do(t, w, proof.Owner, service.MemoryCreate, loci.CreateMemory{Content: "two", WorkspaceID: w.Crew}).Memory
+	first := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, loci.CreateMemory{Content: "one", WorkspaceID: w.Team}).Memory
+	second := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: "two", WorkspaceID: w.Team}).Memory
 	if a := inbox(t, w); first.AtlasID != a || second.AtlasID != a {
 		t.Errorf("%s and %s, Inbox %s", first.AtlasID, second.AtlasID, a)
 	}
-	own := do(t, w, proof.Member, service.MemoryCreate, loci.CreateMemory{Content: "mine"}).Memory
-	if a := do(t, w, proof.Member, service.AtlasGet, loci.GetAtlas{AtlasID: own.AtlasID}).Atlas; !a.Default || a.Name != loci.InboxName || a.WorkspaceID == w.Crew {
+	own := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, loci.CreateMemory{Content: "mine"}).Memory
+	if a := mustCall(t, w, conformance.CallerMember, service.AtlasGet, loci.GetAtlas{AtlasID: own.AtlasID}).Atlas; !a.Default || a.Name != loci.InboxName || a.WorkspaceID == w.Team {
 		t.Errorf("without a place: %+v", a)
 	}
 }
 
 func TestDuplicatesAreNamedOrReturned(t *testing.T) {
 	t.Parallel()
-	each(t, proof.Options{}, func(t *testing.T, w *proof.World) {
-		shelf := w.Atlas(t, "Shelf")
-		in := loci.CreateMemory{Content: "the same", AtlasID: shelf, Title: "One"}
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		targets := w.Atlas(t, "Shelf")
+		in := loci.CreateMemory{Content: "the same", AtlasID: targets, Title: "One"}
 		first := create(t, w, in)
 		in.Title, in.OnDuplicate = "Two", loci.OnDuplicateReturn
 		back := create(t, w, in)
-		if back.Created() || !first.Created() || back.Memory.ID != first.Memory.ID || back.Memory.Title != "One" || back.Memory.Routing.AtlasID != shelf {
+		if back.Created() || !first.Created() || back.Memory.ID != first.Memory.ID || back.Memory.Title != "One" || back.Memory.Routing.AtlasID != targets {
 			t.Errorf("return: %+v", back)
 		}
 		in.OnDuplicate = ""
@@ -111,14 +111,14 @@ func TestDuplicatesAreNamedOrReturned(t *testing.T) {
 }
 
 // create calls the method itself: whether something was made is not on the wire.
-func create(t *testing.T, w *proof.World, in loci.CreateMemory) loci.CreatedMemory {
+func create(t *testing.T, w *conformance.World, in loci.CreateMemory) loci.CreatedMemory {
 	t.Helper()
-	return proof.Must(w.Service.CreateMemory(t.Context(), w.Ann.Actor(), in))(t)
+	return conformance.Must(w.Service.CreateMemory(t.Context(), w.Ann.Actor(), in))(t)
 }
 
 func TestATitleIsTheFirstHeadingOrLine(t *testing.T) {
 	t.Parallel()
-	w := world(t, proof.Options{})
+	w := newWorld(t, conformance.Options{})
 	for content, want := range map[string]string{
 		"plain":                          "plain",
 		"\n\n  # Heading #\nText":        "Heading",
@@ -130,16 +130,16 @@ func TestATitleIsTheFirstHeadingOrLine(t *testing.T) {
 		"####### Seven is no heading\nx": "####### Seven is no heading",
 	} {
 		for _, title := range []loci.Title{"", "  "} {
-			m := do(t, w, proof.Owner, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(content), Title: title}).Memory
+			m := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(content), Title: title}).Memory
 			if m.Title != want || m.Content != content {
 				t.Errorf("%.20q: title %.30q, want %.30q", content, m.Title, want)
 			}
 		}
 	}
-	if m := do(t, w, proof.Owner, service.MemoryCreate, loci.CreateMemory{Content: "x", Title: "Mine"}).Memory; m.Title != "Mine" || m.Type != loci.Note || m.Version != 1 || m.Tags == nil {
+	if m := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: "x", Title: "Mine"}).Memory; m.Title != "Mine" || m.Type != loci.TypeNote || m.Version != 1 || m.Tags == nil {
 		t.Errorf("%+v", m)
 	}
-	tags := do(t, w, proof.Owner, service.MemoryCreate, loci.CreateMemory{Content: "x", Tags: loci.Tags{" b ", "a", "b", "B"}}).Memory.Tags
+	tags := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: "x", Tags: loci.Tags{" b ", "a", "b", "B"}}).Memory.Tags
 	if !slices.Equal(tags, []string{"b", "a", "B"}) {
 		t.Errorf("tags %q", tags)
 	}
@@ -147,23 +147,23 @@ func TestATitleIsTheFirstHeadingOrLine(t *testing.T) {
 
 func TestAnAtlasAndAWorkspaceBesideItMustAgree(t *testing.T) {
 	t.Parallel()
-	w := world(t, proof.Options{})
-	shelf := w.Atlas(t, "Shelf")
-	do(t, w, proof.Owner, service.MemoryCreate, loci.CreateMemory{Content: "x", AtlasID: shelf, WorkspaceID: w.Crew})
-	other := w.Team(t, w.Ann)
-	refused(t, w, proof.Owner, service.MemoryCreate, loci.CreateMemory{Content: "x", AtlasID: shelf, WorkspaceID: other}, loci.AtlasWorkspaceMismatch)
-	refused(t, w, proof.Member, service.MemoryCreate, loci.CreateMemory{Content: "x", AtlasID: shelf, WorkspaceID: other}, loci.NotFound)
-	refused(t, w, proof.Owner, service.MemoryList, loci.ListMemories{AtlasID: shelf, WorkspaceID: other}, loci.AtlasWorkspaceMismatch)
+	w := newWorld(t, conformance.Options{})
+	targets := w.Atlas(t, "Shelf")
+	mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: "x", AtlasID: targets, WorkspaceID: w.Team})
+	other := w.NewTeam(t, w.Ann)
+	mustFail(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: "x", AtlasID: targets, WorkspaceID: other}, loci.CodeAtlasWorkspaceMismatch)
+	mustFail(t, w, conformance.CallerMember, service.MemoryCreate, loci.CreateMemory{Content: "x", AtlasID: targets, WorkspaceID: other}, loci.CodeNotFound)
+	mustFail(t, w, conformance.CallerOwner, service.MemoryList, loci.ListMemories{AtlasID: targets, WorkspaceID: other}, loci.CodeAtlasWorkspaceMismatch)
 	for _, blank := range []loci.Query{"   ", "?!"} {
-		refused(t, w, proof.Member, service.MemorySearch, loci.SearchMemories{Query: blank}, loci.InvalidQuery)
-		refused(t, w, proof.Member, service.MemoryContext, loci.ReadContext{Query: blank}, loci.InvalidQuery)
+		mustFail(t, w, conformance.CallerMember, service.MemorySearch, loci.SearchMemories{Query: blank}, loci.CodeInvalidQuery)
+		mustFail(t, w, conformance.CallerMember, service.MemoryContext, loci.ReadContext{Query: blank}, loci.CodeInvalidQuery)
 	}
-	refused(t, w, proof.Member, service.MemorySearch, loci.SearchMemories{Query: "x", AtlasID: shelf, WorkspaceID: other}, loci.NotFound)
+	mustFail(t, w, conformance.CallerMember, service.MemorySearch, loci.SearchMemories{Query: "x", AtlasID: targets, WorkspaceID: other}, loci.CodeNotFound)
 }
 
 func TestSearchFallsBackToKeywords(t *testing.T) {
 	t.Parallel()
-	w := world(t, proof.Options{})
+	w := newWorld(t, conformance.Options{})
 	w.Memory(t, w.Atlas(t, "Shelf"), "The tide turns at noon.")
 	for _, c := range []struct {
 		query loci.Query
@@ -172,10 +172,10 @@ func TestSearchFallsBackToKeywords(t *testing.T) {
 		found int
 	}{
 		{"tide noon", loci.ModeAuto, loci.ResolvedKeyword, 1}, {"tide noon", "", loci.ResolvedKeyword, 1},
-		{"tide moon", loci.ModeAuto, loci.KeywordFallback, 1}, {"tide", loci.ModeKeyword, loci.ResolvedKeyword, 1},
-		{"tide", loci.ModeSemantic, loci.KeywordFallback, 1}, {"tide", loci.ModeHybrid, loci.KeywordFallback, 1}, {"moon", loci.ModeKeyword, loci.ResolvedKeyword, 0},
+		{"tide moon", loci.ModeAuto, loci.ResolvedKeywordFallback, 1}, {"tide", loci.ModeKeyword, loci.ResolvedKeyword, 1},
+		{"tide", loci.ModeSemantic, loci.ResolvedKeywordFallback, 1}, {"tide", loci.ModeHybrid, loci.ResolvedKeywordFallback, 1}, {"moon", loci.ModeKeyword, loci.ResolvedKeyword, 0},
 	} {
-		out := do(t, w, proof.Owner, service.MemorySearch, loci.SearchMemories{Query: c.query, Mode: c.mode})
+		out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, loci.SearchMemories{Query: c.query, Mode: c.mode})
 		if out.Mode != c.want || out.Meta.ResolvedMode != c.want || len(out.Memories) != c.found || out.Meta.StrongKeywordReason == "" {
 			t.Errorf("%s %q: %+v", c.mode, c.query, out.Meta)
 		}
@@ -187,14 +187,14 @@ func TestSearchFallsBackToKeywords(t *testing.T) {
 	}
 }
 
-func TestSearchKnowsWhatIsMeant(t *testing.T) {
+func TestSemanticSearchFindsTheMeaning(t *testing.T) {
 	t.Parallel()
-	each(t, proof.Options{Embedder: &storetest.Model{Name: "words"}}, func(t *testing.T, w *proof.World) {
-		shelf := w.Atlas(t, "Shelf")
+	eachEngine(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}}, func(t *testing.T, w *conformance.World) {
+		targets := w.Atlas(t, "Shelf")
 		for _, text := range []string{"The tide turns at noon, says pgx.ErrNoRows.", "A ship of the line.", "Nothing but fog in the bay.", "The harbour is closed in winter."} {
-			w.Memory(t, shelf, text)
+			w.Memory(t, targets, text)
 		}
-		w.Embedded(t)
+		w.WaitForEmbeddings(t)
 		for _, c := range []struct {
 			query  loci.Query
 			mode   loci.Mode
@@ -211,7 +211,7 @@ func TestSearchKnowsWhatIsMeant(t *testing.T) {
 			{"a ship of the line.", loci.ModeSemantic, loci.ResolvedSemantic, false, "A ship"},
 			{"closed", loci.ModeKeyword, loci.ResolvedKeyword, false, "The harbour"},
 		} {
-			out := do(t, w, proof.Owner, service.MemorySearch, loci.SearchMemories{Query: c.query, Mode: c.mode})
+			out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, loci.SearchMemories{Query: c.query, Mode: c.mode})
 			m := out.Meta
 			if out.Mode != c.want || m.ResolvedMode != c.want || m.StrongKeyword != c.strong || m.StrongKeywordReason == "" || !strings.HasPrefix(out.Memories[0].Content, c.first) {
 				t.Errorf("%s %q: %+v, first %q", c.mode, c.query, m, out.Memories[0].Content)
@@ -221,18 +221,18 @@ func TestSearchKnowsWhatIsMeant(t *testing.T) {
 			}
 		}
 		again := loci.SearchMemories{Query: "ships in fog", Mode: loci.ModeHybrid}
-		if out := do(t, w, proof.Owner, service.MemorySearch, again); out.Meta.Cache != loci.CacheQuery {
+		if out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, again); out.Meta.Cache != loci.CacheQuery {
 			t.Errorf("asked again: %+v", out.Meta)
 		}
-		w.Memory(t, shelf, "Another ship, in another fog.") // whose words are not ranked yet
-		if out := do(t, w, proof.Owner, service.MemorySearch, again); out.Meta.Cache != loci.CacheEmbedding || out.Meta.Candidates.Keyword != 3 {
+		w.Memory(t, targets, "Another ship, in another fog.") // whose words are not ranked yet
+		if out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, again); out.Meta.Cache != loci.CacheEmbedding || out.Meta.Candidates.Keyword != 3 {
 			t.Errorf("asked again after a write: %+v", out.Meta)
 		}
-		if out := do(t, w, proof.Member, service.MemorySearch, again); out.Meta.Cache != loci.CacheNone {
+		if out := mustCall(t, w, conformance.CallerMember, service.MemorySearch, again); out.Meta.Cache != loci.CacheNone {
 			t.Errorf("another is told that it was asked before: %+v", out.Meta)
 		}
-		do(t, w, proof.Owner, service.MemorySearch, loci.SearchMemories{Query: "?tide? fog ?x?", Mode: loci.ModeSemantic}) // its vector is kept
-		unread := do(t, w, proof.Owner, service.MemorySearch, loci.SearchMemories{Query: "?tide? fog ?x?", Mode: loci.ModeHybrid})
+		mustCall(t, w, conformance.CallerOwner, service.MemorySearch, loci.SearchMemories{Query: "?tide? fog ?x?", Mode: loci.ModeSemantic}) // its vector is kept
+		unread := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, loci.SearchMemories{Query: "?tide? fog ?x?", Mode: loci.ModeHybrid})
 		if unread.Mode != loci.ResolvedHybrid || unread.Meta.Candidates.Semantic != 0 || len(unread.Memories) != 3 {
 			t.Errorf("what the model cannot read: %+v", unread.Meta)
 		}
@@ -241,28 +241,28 @@ func TestSearchKnowsWhatIsMeant(t *testing.T) {
 
 func TestSearchWaitsForNoModel(t *testing.T) {
 	t.Parallel()
-	model := &storetest.Model{Name: "words", Gate: make(chan struct{})} // answers never
-	w := world(t, proof.Options{Embedder: model, EmbedLimit: 300 * time.Millisecond})
+	model := &storetest.FakeEmbedder{Name: "words", Gate: make(chan struct{})} // answers never
+	w := newWorld(t, conformance.Options{Embedder: model, EmbedTimeout: 300 * time.Millisecond})
 	w.Memory(t, w.Atlas(t, "Shelf"), "The tide turns at noon.")
 	began := time.Now()
-	out := do(t, w, proof.Owner, service.MemorySearch, loci.SearchMemories{Query: "tide", Mode: loci.ModeSemantic})
-	if took := time.Since(began); out.Mode != loci.KeywordFallback || len(out.Memories) != 1 || took > 5*time.Second {
+	out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, loci.SearchMemories{Query: "tide", Mode: loci.ModeSemantic})
+	if took := time.Since(began); out.Mode != loci.ResolvedKeywordFallback || len(out.Memories) != 1 || took > 5*time.Second {
 		t.Errorf("after %v: %+v", took, out.Meta)
 	}
-	status := do(t, w, proof.Owner, service.AccountStatus, loci.Nothing{})
+	status := mustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{})
 	if status.Indexing.Pending != 1 {
 		t.Errorf("%+v", status.Indexing)
 	}
 }
 
-func TestHighlightsShowThePassageThatWasMeant(t *testing.T) {
+func TestHighlightsShowTheMatchedChunk(t *testing.T) {
 	t.Parallel()
-	w := world(t, proof.Options{Embedder: &storetest.Model{Name: "words"}})
+	w := newWorld(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
 	text := strings.Repeat("Fog lies over the bay. ", 24) + "\n\nHere" + strings.Repeat(" ->>", 40) + " it turned.\n\n" + strings.Repeat("Rain fell on the harbour. ", 24)
 	w.Memory(t, w.Atlas(t, "Shelf"), text)
-	w.Embedded(t)
+	w.WaitForEmbeddings(t)
 	for _, mode := range []loci.Mode{loci.ModeSemantic, loci.ModeHybrid} {
-		out := do(t, w, proof.Owner, service.MemorySearch, loci.SearchMemories{Query: "->> ->>", Mode: mode}) // which has no words
+		out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, loci.SearchMemories{Query: "->> ->>", Mode: mode}) // which has no words
 		if len(out.Memories) != 1 || !strings.Contains(out.Memories[0].Highlights[0], "Here ->>") {
 			t.Errorf("%s shows %q", mode, out.Memories[0].Highlights)
 		}

@@ -31,17 +31,17 @@ const (
 	maxWaitingSignUps = 16
 )
 
-// passwords hashes and checks passwords, a bounded number at once.
-type passwords struct{ queue *hashQueue }
+// passwordHasher hashes and checks passwords, a bounded number at once.
+type passwordHasher struct{ queue *hashQueue }
 
-func newPasswords() passwords {
+func newPasswordHasher() passwordHasher {
 	bounds := [hashPriorities]int{hashSignIn: maxWaitingSignIns, hashSignUp: maxWaitingSignUps}
-	return passwords{newHashQueue(min(runtime.GOMAXPROCS(0), maxHashes), bounds)}
+	return passwordHasher{newHashQueue(min(runtime.GOMAXPROCS(0), maxHashes), bounds)}
 }
 
-func (p passwords) argon(ctx context.Context, urgency hashPriority, network, password string,
-	k kept) (hash []byte, err error) {
-	err = p.queue.run(ctx, urgency, network, func() {
+func (p passwordHasher) deriveKey(ctx context.Context, priority hashPriority, network, password string,
+	k phcHash) (hash []byte, err error) {
+	err = p.queue.run(ctx, priority, network, func() {
 		// One form for all keyboards (RFC 8265, section 4.2.2).
 		hash = argon2.IDKey(norm.NFC.Bytes([]byte(password)), k.salt, k.time, k.memory, k.lanes, argonKey)
 	})
@@ -49,42 +49,42 @@ func (p passwords) argon(ctx context.Context, urgency hashPriority, network, pas
 }
 
 // hash returns the PHC string of a new password, which comes from a network.
-func (p passwords) hash(ctx context.Context, network, password string) (string, error) {
+func (p passwordHasher) hash(ctx context.Context, network, password string) (string, error) {
 	salt := make([]byte, 16)
 	rand.Read(salt)
-	k := kept{memory: argonMemory, time: argonTime, lanes: argonLanes, salt: salt}
-	hash, err := p.argon(ctx, hashSignUp, network, password, k)
+	k := phcHash{memory: argonMemory, time: argonTime, lanes: argonLanes, salt: salt}
+	hash, err := p.deriveKey(ctx, hashSignUp, network, password, k)
 	e := base64.RawStdEncoding
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, argonMemory, argonTime, argonLanes,
 		e.EncodeToString(salt), e.EncodeToString(hash)), err
 }
 
-// nobody is compared with where there is no account or no password, so that
+// dummyHash is compared with where there is no account or no password, so that
 // the answer takes as long as for one that is there.
-const nobody = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+const dummyHash = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
 // check reports whether a password, which comes from a network, is the one of a PHC string.
-func (p passwords) check(ctx context.Context, network, phc, password string) (bool, error) {
+func (p passwordHasher) check(ctx context.Context, network, phc, password string) (bool, error) {
 	known := phc != ""
 	if !known {
-		phc = nobody
+		phc = dummyHash
 	}
 	k, err := parsePHC(phc)
 	if err != nil {
 		return false, fmt.Errorf("service: a stored password: %w", err)
 	}
-	hash, err := p.argon(ctx, hashSignIn, network, password, k)
-	return known && err == nil && subtle.ConstantTimeCompare(hash, k.hash) == 1, err
+	hash, err := p.deriveKey(ctx, hashSignIn, network, password, k)
+	return known && err == nil && subtle.ConstantTimeCompare(hash, k.key) == 1, err
 }
 
-// A kept password is what a PHC string holds.
-type kept struct {
+// A phcHash password is what a PHC string holds.
+type phcHash struct {
 	memory, time uint32
 	lanes        uint8
-	salt, hash   []byte
+	salt, key    []byte
 }
 
-func parsePHC(s string) (k kept, err error) {
+func parsePHC(s string) (k phcHash, err error) {
 	parts := strings.Split(s, "$")
 	if len(parts) != 6 || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
 		return k, errors.New("it is no argon2id of this version")
@@ -96,7 +96,7 @@ func parsePHC(s string) (k kept, err error) {
 		return k, errors.New("it names no cost")
 	}
 	if k.salt, err = base64.RawStdEncoding.DecodeString(parts[4]); err == nil {
-		k.hash, err = base64.RawStdEncoding.DecodeString(parts[5])
+		k.key, err = base64.RawStdEncoding.DecodeString(parts[5])
 	}
 	return k, err
 }

@@ -12,15 +12,15 @@ import (
 func TestPasswordsAreKeptAsPHCStrings(t *testing.T) {
 	t.Parallel()
 	for _, password := range []string{"correct horse", "пароль от всего", "with $ and ,=", "\x00nul"} {
-		phc, err := newPasswords().hash(t.Context(), "", password)
+		phc, err := newPasswordHasher().hash(t.Context(), "", password)
 		if err != nil || !regexp.MustCompile(`^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$`).MatchString(phc) {
 			t.Fatalf("%s %v", phc, err)
 		}
-		if again, _ := newPasswords().hash(t.Context(), "", password); again == phc {
+		if again, _ := newPasswordHasher().hash(t.Context(), "", password); again == phc {
 			t.Error("two hashes have one salt")
 		}
 		for try, want := range map[string]bool{password: true, password + " ": false, "": false} {
-			if ok, err := newPasswords().check(t.Context(), "", phc, try); ok != want || err != nil {
+			if ok, err := newPasswordHasher().check(t.Context(), "", phc, try); ok != want || err != nil {
 				t.Errorf("%q for %q: %v %v", try, password, ok, err)
 			}
 		}
@@ -29,12 +29,12 @@ func TestPasswordsAreKeptAsPHCStrings(t *testing.T) {
 
 func TestAPasswordIsTheSameOnEveryKeyboard(t *testing.T) {
 	t.Parallel()
-	phc, err := newPasswords().hash(t.Context(), "", "caf\u00e9 au lait")
+	phc, err := newPasswordHasher().hash(t.Context(), "", "caf\u00e9 au lait")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for try, want := range map[string]bool{"cafe\u0301 au lait": true, "cafe au lait": false} {
-		if ok, err := newPasswords().check(t.Context(), "", phc, try); ok != want || err != nil {
+		if ok, err := newPasswordHasher().check(t.Context(), "", phc, try); ok != want || err != nil {
 			t.Errorf("%q: %v %v", try, ok, err)
 		}
 	}
@@ -44,14 +44,14 @@ func TestAPasswordIsTheSameOnEveryKeyboard(t *testing.T) {
 func TestAHashOfAnotherCostIsChecked(t *testing.T) {
 	t.Parallel()
 	const phc = "$argon2id$v=19$m=64,t=3,p=2$c29tZXNhbHRzb21lc2FsdA$"
-	cost := kept{memory: 64, time: 3, lanes: 2, salt: []byte("somesaltsomesalt")}
-	hash, err := newPasswords().argon(t.Context(), hashSignIn, "", "old", cost)
+	cost := phcHash{memory: 64, time: 3, lanes: 2, salt: []byte("somesaltsomesalt")}
+	hash, err := newPasswordHasher().deriveKey(t.Context(), hashSignIn, "", "old", cost)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for try, want := range map[string]bool{"old": true, "new": false} {
 		stored := phc + base64.RawStdEncoding.EncodeToString(hash)
-		if ok, err := newPasswords().check(t.Context(), "", stored, try); ok != want || err != nil {
+		if ok, err := newPasswordHasher().check(t.Context(), "", stored, try); ok != want || err != nil {
 			t.Errorf("%q: %v %v", try, ok, err)
 		}
 	}
@@ -60,7 +60,7 @@ func TestAHashOfAnotherCostIsChecked(t *testing.T) {
 func TestNoPasswordFitsAnAccountWithoutOne(t *testing.T) {
 	t.Parallel()
 	for _, try := range []string{"", "anything"} {
-		if ok, err := newPasswords().check(t.Context(), "", "", try); ok || err != nil {
+		if ok, err := newPasswordHasher().check(t.Context(), "", "", try); ok || err != nil {
 			t.Errorf("%q: %v %v", try, ok, err)
 		}
 	}
@@ -70,7 +70,7 @@ func TestAHashThatIsNoneIsAnError(t *testing.T) {
 	t.Parallel()
 	for _, phc := range []string{"plain", "$argon2id$v=19$m=x,t=2,p=1$AAAA$AAAA", "$argon2id$v=19$m=64,t=1,p=1$!$AAAA", "$argon2id$v=19$m=64,t=1,p=1$AAAA$!",
 		"$argon2i$v=19$m=64,t=1,p=1$AAAA$AAAA", "$argon2id$v=19$m=64,t=0,p=0$AAAA$AAAA"} {
-		if ok, err := newPasswords().check(t.Context(), "", phc, "x"); ok || err == nil {
+		if ok, err := newPasswordHasher().check(t.Context(), "", phc, "x"); ok || err == nil {
 			t.Errorf("%s: %v %v", phc, ok, err)
 		}
 	}
@@ -78,15 +78,15 @@ func TestAHashThatIsNoneIsAnError(t *testing.T) {
 
 func TestWhoIsNotThereCostsTheSameHash(t *testing.T) {
 	t.Parallel()
-	made, err := newPasswords().hash(context.Background(), "", "correct horse")
+	made, err := newPasswordHasher().hash(context.Background(), "", "correct horse")
 	if err != nil {
 		t.Fatal(err)
 	}
 	// The parameters, and with them the time and the memory, stand before the salt.
-	if got, want := strings.Split(nobody, "$")[:4], strings.Split(made, "$")[:4]; !slices.Equal(got, want) {
+	if got, want := strings.Split(dummyHash, "$")[:4], strings.Split(made, "$")[:4]; !slices.Equal(got, want) {
 		t.Errorf("a try on nobody costs %v, on somebody %v", got, want)
 	}
-	if ok, err := newPasswords().check(context.Background(), "", "", ""); ok || err != nil {
+	if ok, err := newPasswordHasher().check(context.Background(), "", "", ""); ok || err != nil {
 		t.Errorf("nobody has no password: %v, %v", ok, err)
 	}
 }

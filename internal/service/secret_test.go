@@ -14,8 +14,8 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
-	"github.com/loci-memory/loci/internal/proof"
 	"github.com/loci-memory/loci/internal/secret/secrettest"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
@@ -26,39 +26,39 @@ import (
 func samples(n int) (list []secrettest.Sample) {
 	r := rand.New(rand.NewPCG(rand.Uint64(), 1))
 	for len(list) < n {
-		all := secrettest.Draw(r)
+		all := secrettest.RandomSamples(r)
 		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 		list = append(list, all[:20]...)
 	}
 	return list
 }
 
-// A ledger is all that the service has said, in answers and in its log.
-type ledger struct {
+// A logRecorder is all that the service has said, in answers and in its log.
+type logRecorder struct {
 	mu   sync.Mutex
-	said bytes.Buffer
+	text bytes.Buffer
 }
 
-func (l *ledger) Write(b []byte) (int, error) {
+func (l *logRecorder) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.said.Write(b)
+	return l.text.Write(b)
 }
 
-// tell calls an operation and notes what it answers.
-func tell[In, Out any](t *testing.T, l *ledger, w *proof.World, key string, o op.Of[In, Out], in In) (Out, error) {
+// callLogged calls an operation and notes what it answers.
+func callLogged[In, Out any](t *testing.T, l *logRecorder, w *conformance.World, key string, o op.TypedOp[In, Out], in In) (Out, error) {
 	t.Helper()
-	out, _, err := again(t, w, proof.Owner, key, o, in)
+	out, _, err := callWithKey(t, w, conformance.CallerOwner, key, o, in)
 	json.NewEncoder(l).Encode(out)
 	if err != nil {
-		json.NewEncoder(l).Encode(op.NewProblem(err, "x"))
+		json.NewEncoder(l).Encode(op.NewErrorBody(err, "x"))
 		fmt.Fprintln(l, err)
 	}
 	return out, err
 }
 
-// everything is all the bytes that a database holds.
-func everything(t *testing.T, d storetest.Database) []byte {
+// databaseBytes is all the bytes that a database holds.
+func databaseBytes(t *testing.T, d storetest.Database) []byte {
 	t.Helper()
 	var all bytes.Buffer
 	if d.Dir == "" {
@@ -94,11 +94,11 @@ func traces(s secrettest.Sample) (list []string) {
 	return list
 }
 
-// watched is a world whose answers and logs go to a ledger.
-func watched(t *testing.T, d storetest.Database) (*proof.World, *ledger) {
-	l := &ledger{}
+// loggedWorld is a world whose answers and logs go to a ledger.
+func loggedWorld(t *testing.T, d storetest.Database) (*conformance.World, *logRecorder) {
+	l := &logRecorder{}
 	log := slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	w := proof.New(t, func(t testing.TB, o store.Options) *store.Store { o.Log = log; return d.Open(t, o) }, proof.Options{})
+	w := conformance.New(t, func(t testing.TB, o store.Options) *store.Store { o.Log = log; return d.Open(t, o) }, conformance.Options{})
 	w.Host.Log = log
 	return w, l
 }
@@ -114,16 +114,16 @@ var ways = []struct {
 	name     string
 	redacted bool
 	policy   loci.SecretsPolicy
-	send     func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error)
+	send     func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error)
 }{
-	{"create", false, loci.SecretsReject, func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error) {
-		out, err := tell(t, l, w, "", service.MemoryCreate, loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Crew})
+	{"create", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
+		out, err := callLogged(t, l, w, "", service.MemoryCreate, loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Team})
 		return out.Memory.Memory, err
 	}},
-	{"create without, by key", true, loci.SecretsReject, func(t *testing.T, l *ledger, w *proof.World, id, text string) (out loci.Memory, err error) {
+	{"create without, by key", true, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (out loci.Memory, err error) {
 		key := loci.NewID(w.Clock.Now())
 		for range 2 {
-			made, err := tell(t, l, w, key, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Crew, Secrets: loci.OnSecretRedact})
+			made, err := callLogged(t, l, w, key, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Team, Secrets: loci.OnSecretRedact})
 			if err != nil || out.ID != "" && out.ID != made.Memory.ID {
 				t.Errorf("once more: %v", err)
 			}
@@ -131,54 +131,54 @@ var ways = []struct {
 		}
 		return out, err
 	}},
-	{"create for a place without", true, loci.SecretsRedact, func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error) {
-		in := loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Crew, OnDuplicate: loci.OnDuplicateVersion, Source: &loci.Source{Name: "log", URI: "/1"}}
-		out, err := tell(t, l, w, "", service.MemoryCreate, in)
+	{"create for a place without", true, loci.SecretsRedact, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
+		in := loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Team, OnDuplicate: loci.OnDuplicateVersion, Source: &loci.Source{Name: "log", URI: "/1"}}
+		out, err := callLogged(t, l, w, "", service.MemoryCreate, in)
 		return out.Memory.Memory, err
 	}},
-	{"update", false, loci.SecretsReject, func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error) {
-		out, err := tell(t, l, w, "", service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content(text))})
+	{"update", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
+		out, err := callLogged(t, l, w, "", service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content(text))})
 		return out.Memory, err
 	}},
-	{"update without", true, loci.SecretsReject, func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error) {
-		out, err := tell(t, l, w, "", service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content(text)), Secrets: loci.OnSecretRedact})
+	{"update without", true, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
+		out, err := callLogged(t, l, w, "", service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content(text)), Secrets: loci.OnSecretRedact})
 		return out.Memory, err
 	}},
-	{"append", false, loci.SecretsReject, func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error) {
-		out, err := tell(t, l, w, "", service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: loci.Content(text)})
+	{"append", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
+		out, err := callLogged(t, l, w, "", service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: loci.Content(text)})
 		return out.Memory, err
 	}},
-	{"append without", true, loci.SecretsAllow, func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error) {
-		out, err := tell(t, l, w, loci.NewID(w.Clock.Now()), service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: loci.Content(text), Secrets: loci.OnSecretRedact})
+	{"append without", true, loci.SecretsAllow, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
+		out, err := callLogged(t, l, w, loci.NewID(w.Clock.Now()), service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: loci.Content(text), Secrets: loci.OnSecretRedact})
 		return out.Memory, err
 	}},
-	{"append to a place without", true, loci.SecretsRedact, func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error) {
-		out, err := tell(t, l, w, "", service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: loci.Content(text)})
+	{"append to a place without", true, loci.SecretsRedact, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
+		out, err := callLogged(t, l, w, "", service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: loci.Content(text)})
 		return out.Memory, err
 	}},
-	{"evidence", false, loci.SecretsReject, func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error) {
-		out, err := tell(t, l, w, "", service.MemoryVerify, loci.VerifyMemory{MemoryID: id, Evidence: ptr(loci.Evidence(text))})
+	{"evidence", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
+		out, err := callLogged(t, l, w, "", service.MemoryVerify, loci.VerifyMemory{MemoryID: id, Evidence: ptr(loci.Evidence(text))})
 		return out.Memory, err
 	}},
-	{"evidence in a place without", true, loci.SecretsRedact, func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error) {
-		out, err := tell(t, l, w, "", service.MemoryVerify, loci.VerifyMemory{MemoryID: id, Evidence: ptr(loci.Evidence(text))})
+	{"evidence in a place without", true, loci.SecretsRedact, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
+		out, err := callLogged(t, l, w, "", service.MemoryVerify, loci.VerifyMemory{MemoryID: id, Evidence: ptr(loci.Evidence(text))})
 		out.Memory.Content = out.Memory.Evidence // where it is looked for
 		return out.Memory, err
 	}},
-	{"title", false, loci.SecretsReject, func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error) {
-		_, err := tell(t, l, w, "", service.MemoryCreate, loci.CreateMemory{Content: "plain", Title: loci.Title(text), WorkspaceID: w.Crew})
+	{"title", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
+		_, err := callLogged(t, l, w, "", service.MemoryCreate, loci.CreateMemory{Content: "plain", Title: loci.Title(text), WorkspaceID: w.Team})
 		if err == nil {
 			t.Error("a title of a new memory")
 		}
-		out, err := tell(t, l, w, "", service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle(text))})
+		out, err := callLogged(t, l, w, "", service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle(text))})
 		return out.Memory, err
 	}},
-	{"title without", true, loci.SecretsReject, func(t *testing.T, l *ledger, w *proof.World, id, text string) (loci.Memory, error) {
-		_, err := tell(t, l, w, "", service.MemoryCreate, loci.CreateMemory{Content: "plain", Title: loci.Title(text), WorkspaceID: w.Crew, Secrets: loci.OnSecretRedact})
+	{"title without", true, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
+		_, err := callLogged(t, l, w, "", service.MemoryCreate, loci.CreateMemory{Content: "plain", Title: loci.Title(text), WorkspaceID: w.Team, Secrets: loci.OnSecretRedact})
 		if err != nil {
 			t.Error(err)
 		}
-		out, err := tell(t, l, w, "", service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle(text)), Secrets: loci.OnSecretRedact})
+		out, err := callLogged(t, l, w, "", service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle(text)), Secrets: loci.OnSecretRedact})
 		out.Memory.Content = out.Memory.Title
 		return out.Memory, err
 	}},
@@ -187,15 +187,15 @@ var ways = []struct {
 func TestCredentialsAreNeitherKeptNorTold(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		w, l := watched(t, d)
-		id := do(t, w, proof.Owner, service.MemoryCreate, loci.CreateMemory{Content: "a log", WorkspaceID: w.Crew}).Memory.ID
+		w, l := loggedWorld(t, d)
+		id := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: "a log", WorkspaceID: w.Team}).Memory.ID
 		list := samples(204)
 		now := loci.SecretsReject
 		for n := range ways {
 			way := ways[n]
 			if now != way.policy {
 				now = way.policy
-				policy(t, d, w.Crew, now)
+				policy(t, d, w.Team, now)
 			}
 			for i := n; i < len(list); i += len(ways) {
 				s := list[i]
@@ -211,7 +211,7 @@ func TestCredentialsAreNeitherKeptNorTold(t *testing.T) {
 				switch {
 				case way.redacted && (err != nil || !strings.Contains(m.Content, "[REDACTED:")):
 					t.Errorf("%s of a %s: %v, %.80q", way.name, s.Rule, err, m.Content)
-				case !way.redacted && !loci.Is(err, loci.SecretDetected):
+				case !way.redacted && !loci.Is(err, loci.CodeSecretDetected):
 					t.Errorf("%s of a %s: %v", way.name, s.Rule, err)
 				case !way.redacted && !strings.Contains(loci.AsError(err).Message, "("+s.Rule+")"):
 					t.Errorf("%s of a %s: told %v", way.name, s.Rule, err)
@@ -220,13 +220,13 @@ func TestCredentialsAreNeitherKeptNorTold(t *testing.T) {
 				}
 			}
 		}
-		tell(t, l, w, "", service.MemoryVersions, loci.ListVersions{MemoryID: id, Limit: 100})
-		tell(t, l, w, "", service.MemoryContext, loci.ReadContext{WorkspaceID: w.Crew, Limit: 100})
-		tell(t, l, w, "", service.MemoryList, loci.ListMemories{WorkspaceID: w.Crew, Limit: 100})
-		if err := w.Store.Fold(t.Context(), w.Crew); err != nil {
+		callLogged(t, l, w, "", service.MemoryVersions, loci.ListVersions{MemoryID: id, Limit: 100})
+		callLogged(t, l, w, "", service.MemoryContext, loci.ReadContext{WorkspaceID: w.Team, Limit: 100})
+		callLogged(t, l, w, "", service.MemoryList, loci.ListMemories{WorkspaceID: w.Team, Limit: 100})
+		if err := w.Store.Flush(t.Context(), w.Team); err != nil {
 			t.Fatal(err)
 		}
-		kept, said := bytes.ToLower(everything(t, d)), bytes.ToLower(l.said.Bytes())
+		kept, said := bytes.ToLower(databaseBytes(t, d)), bytes.ToLower(l.text.Bytes())
 		if !bytes.Contains(kept, []byte("[redacted:")) || !bytes.Contains(said, []byte("secret_detected")) || !bytes.Contains(said, []byte("level=info")) {
 			t.Fatalf("%d bytes are kept, %d said: one looks at the wrong place", len(kept), len(said))
 		}
@@ -245,43 +245,43 @@ func TestCredentialsAreNeitherKeptNorTold(t *testing.T) {
 
 func TestAWorkspaceDecidesOnCredentials(t *testing.T) {
 	t.Parallel()
-	behind(t, func(t *testing.T, w *proof.World, d storetest.Database) {
+	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
 		key := "ghp_" + strings.Repeat("aB3dE5gH7", 4)
-		in := loci.CreateMemory{Content: loci.Content("key: " + key), Title: loci.Title("Of " + key), WorkspaceID: w.Crew}
+		in := loci.CreateMemory{Content: loci.Content("key: " + key), Title: loci.Title("Of " + key), WorkspaceID: w.Team}
 		const without = "[REDACTED:github-pat]"
-		policy(t, d, w.Crew, loci.SecretsAllow)
-		m := do(t, w, proof.Member, service.MemoryCreate, in).Memory
+		policy(t, d, w.Team, loci.SecretsAllow)
+		m := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, in).Memory
 		if m.Content != string(in.Content) || m.Title != string(in.Title) {
 			t.Fatalf("%q, %q", m.Title, m.Content)
 		}
-		do(t, w, proof.Member, service.MemoryUpdate, loci.UpdateMemory{MemoryID: m.ID, Content: ptr(loci.Content("plain")), Title: ptr(loci.OptionalTitle("Plain"))})
-		kept := do(t, w, proof.Member, service.MemoryCreate, in).Memory.ID
+		mustCall(t, w, conformance.CallerMember, service.MemoryUpdate, loci.UpdateMemory{MemoryID: m.ID, Content: ptr(loci.Content("plain")), Title: ptr(loci.OptionalTitle("Plain"))})
+		kept := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, in).Memory.ID
 
-		policy(t, d, w.Crew, loci.SecretsReject)
-		refused(t, w, proof.Owner, service.MemoryRevert, loci.RevertMemory{MemoryID: m.ID, Version: 1}, loci.SecretDetected)
-		if now := get(t, w, m.ID); now.Version != 2 || now.Content != "plain" {
+		policy(t, d, w.Team, loci.SecretsReject)
+		mustFail(t, w, conformance.CallerOwner, service.MemoryRevert, loci.RevertMemory{MemoryID: m.ID, Version: 1}, loci.CodeSecretDetected)
+		if now := mustGet(t, w, m.ID); now.Version != 2 || now.Content != "plain" {
 			t.Errorf("%+v", now)
 		}
 		// What is there already is nobody's fault who changes something else.
-		do(t, w, proof.Member, service.MemoryUpdate, loci.UpdateMemory{MemoryID: kept, Tags: &loci.Tags{"x"}})
-		out := do(t, w, proof.Member, service.MemoryAppend, loci.AppendMemory{MemoryID: kept, Content: "harmless"})
+		mustCall(t, w, conformance.CallerMember, service.MemoryUpdate, loci.UpdateMemory{MemoryID: kept, Tags: &loci.Tags{"x"}})
+		out := mustCall(t, w, conformance.CallerMember, service.MemoryAppend, loci.AppendMemory{MemoryID: kept, Content: "harmless"})
 		if out.Memory.Content != string(in.Content)+"\nharmless" {
 			t.Errorf("%q", out.Memory.Content)
 		}
-		refused(t, w, proof.Member, service.MemoryAppend, loci.AppendMemory{MemoryID: kept, Content: in.Content}, loci.SecretDetected)
+		mustFail(t, w, conformance.CallerMember, service.MemoryAppend, loci.AppendMemory{MemoryID: kept, Content: in.Content}, loci.CodeSecretDetected)
 
-		policy(t, d, w.Crew, loci.SecretsRedact)
-		out = do(t, w, proof.Owner, service.MemoryRevert, loci.RevertMemory{MemoryID: m.ID, Version: 1})
+		policy(t, d, w.Team, loci.SecretsRedact)
+		out = mustCall(t, w, conformance.CallerOwner, service.MemoryRevert, loci.RevertMemory{MemoryID: m.ID, Version: 1})
 		if out.Memory.Content != "key: "+without || out.Memory.Title != "Of "+without {
 			t.Errorf("%q, %q", out.Memory.Title, out.Memory.Content)
 		}
 		in.Title = ""
-		if m := do(t, w, proof.Member, service.MemoryCreate, in).Memory; m.Content != "key: "+without || m.Title != m.Content {
+		if m := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, in).Memory; m.Content != "key: "+without || m.Title != m.Content {
 			t.Errorf("%q, %q", m.Title, m.Content)
 		}
 		in.Secrets = loci.OnSecretRedact
-		policy(t, d, w.Crew, loci.SecretsAllow)
-		if m := do(t, w, proof.Member, service.MemoryCreate, in).Memory; m.Content != "key: "+without {
+		policy(t, d, w.Team, loci.SecretsAllow)
+		if m := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, in).Memory; m.Content != "key: "+without {
 			t.Errorf("%q", m.Content)
 		}
 	})
@@ -290,10 +290,10 @@ func TestAWorkspaceDecidesOnCredentials(t *testing.T) {
 // A key that comes in parts is one as soon as its parts are together.
 func TestACredentialInPartsIsOneToo(t *testing.T) {
 	t.Parallel()
-	behind(t, func(t *testing.T, w *proof.World, d storetest.Database) {
+	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
 		r := rand.New(rand.NewPCG(rand.Uint64(), 1))
-		pem := strings.SplitAfter(secrettest.PEM(r, "RSA PRIVATE KEY", 8, "\n"), "\n")
-		value := secrettest.Some(r, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 40)
+		pem := strings.SplitAfter(secrettest.RandomPEM(r, "RSA PRIVATE KEY", 8, "\n"), "\n")
+		value := secrettest.RandomString(r, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", 40)
 		for name, c := range map[string]struct {
 			parts  []string
 			secret []string
@@ -305,18 +305,18 @@ func TestACredentialInPartsIsOneToo(t *testing.T) {
 			"name and value":   {[]string{"api_key =", `"` + value + `" is it`}, []string{value}},
 		} {
 			for _, p := range []loci.SecretsPolicy{loci.SecretsReject, loci.SecretsRedact} {
-				policy(t, d, w.Crew, p)
-				id := do(t, w, proof.Owner, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(c.parts[0]), WorkspaceID: w.Crew}).Memory.ID
+				policy(t, d, w.Team, p)
+				id := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(c.parts[0]), WorkspaceID: w.Team}).Memory.ID
 				told := 0
 				for _, part := range c.parts[1:] {
-					_, err := op.Do(t.Context(), w.Host, w.Call(proof.Owner), service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: loci.Content(part)})
-					if err != nil && (p == loci.SecretsRedact || !loci.Is(err, loci.SecretDetected) || strings.Contains(err.Error(), strings.TrimSpace(c.secret[0]))) {
+					_, err := op.Do(t.Context(), w.Host, w.Call(conformance.CallerOwner), service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: loci.Content(part)})
+					if err != nil && (p == loci.SecretsRedact || !loci.Is(err, loci.CodeSecretDetected) || strings.Contains(err.Error(), strings.TrimSpace(c.secret[0]))) {
 						t.Errorf("%s, %s: %v", name, p, err)
 					} else if err != nil {
 						told++
 					}
 				}
-				m := get(t, w, id)
+				m := mustGet(t, w, id)
 				for _, s := range c.secret {
 					if strings.Contains(m.Content, strings.TrimSpace(s)) {
 						t.Errorf("%s, %s: kept is a part of it", name, p)
@@ -337,11 +337,11 @@ func TestACredentialInPartsIsOneToo(t *testing.T) {
 // What stands in the place of a credential may be longer than it.
 func TestATextWithoutItsCredentialsHasItsBoundsToo(t *testing.T) {
 	t.Parallel()
-	w := world(t, proof.Options{})
+	w := newWorld(t, conformance.Options{})
 	key := "AKIA" + "Q3EGRIPYB5MZ7TVA" + "\n"
 	in := loci.CreateMemory{Content: loci.Content(strings.Repeat(key, loci.MaxContent/len(key))), Secrets: loci.OnSecretRedact}
-	refused(t, w, proof.Owner, service.MemoryCreate, in, loci.InvalidQuery)
-	id := stored(t, w, proof.Owner, "", "a memory")
-	refused(t, w, proof.Owner, service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Content: &in.Content, Secrets: loci.OnSecretRedact}, loci.InvalidQuery)
-	do(t, w, proof.Owner, service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: in.Content[:len(in.Content)/2], Secrets: loci.OnSecretRedact})
+	mustFail(t, w, conformance.CallerOwner, service.MemoryCreate, in, loci.CodeInvalidQuery)
+	id := mustCreate(t, w, conformance.CallerOwner, "", "a memory")
+	mustFail(t, w, conformance.CallerOwner, service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Content: &in.Content, Secrets: loci.OnSecretRedact}, loci.CodeInvalidQuery)
+	mustCall(t, w, conformance.CallerOwner, service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: in.Content[:len(in.Content)/2], Secrets: loci.OnSecretRedact})
 }

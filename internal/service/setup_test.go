@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
-	"github.com/loci-memory/loci/internal/proof"
 	"github.com/loci-memory/loci/internal/service"
 )
 
@@ -18,51 +18,51 @@ func setUp(token string) loci.SetUp {
 
 func TestTheSetupLinkWorksOnce(t *testing.T) {
 	t.Parallel()
-	w := proof.Empty(t, proof.SQLite, proof.Options{})
-	if err := refused(t, w, proof.Nobody, service.AuthSetup, setUp("guess"),
-		loci.NotFound); !strings.Contains(err.Error(), "restart the server") {
+	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{})
+	if err := mustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp("guess"),
+		loci.CodeNotFound); !strings.Contains(err.Error(), "restart the server") {
 		t.Error(err)
 	}
-	refused(t, w, proof.Nobody, service.AuthSetup, setUp(""), loci.NotFound)
-	old := w.Service.OpenSetup()
-	token := w.Service.OpenSetup()
-	refused(t, w, proof.Nobody, service.AuthSetup, setUp(old), loci.NotFound)
+	mustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp(""), loci.CodeNotFound)
+	old := w.Service.NewSetupToken()
+	token := w.Service.NewSetupToken()
+	mustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp(old), loci.CodeNotFound)
 	bad := setUp(token)
 	bad.Email = "no address"
-	refused(t, w, proof.Nobody, service.AuthSetup, bad, loci.InvalidQuery)
-	out := do(t, w, proof.Nobody, service.AuthSetup, setUp(token))
+	mustFail(t, w, conformance.CallerNobody, service.AuthSetup, bad, loci.CodeInvalidQuery)
+	out := mustCall(t, w, conformance.CallerNobody, service.AuthSetup, setUp(token))
 	if out.User.Email != "first@example.com" || out.User.Name != "first" {
 		t.Errorf("%+v", out.User)
 	}
 	for name, err := range map[string]error{
-		"used":  refused(t, w, proof.Nobody, service.AuthSetup, setUp(token), loci.NotFound),
-		"guess": refused(t, w, proof.Nobody, service.AuthSetup, setUp("guess"), loci.NotFound),
+		"used":  mustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp(token), loci.CodeNotFound),
+		"guess": mustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp("guess"), loci.CodeNotFound),
 		"page":  w.Service.CheckSetup(t.Context(), token),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "There is an account already: sign in") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	again := setUp(w.Service.OpenSetup())
+	again := setUp(w.Service.NewSetupToken())
 	again.Email = "second@example.com"
-	refused(t, w, proof.Nobody, service.AuthSetup, again, loci.NotFound)
+	mustFail(t, w, conformance.CallerNobody, service.AuthSetup, again, loci.CodeNotFound)
 }
 
 func TestTheSetupLinkExpires(t *testing.T) {
 	t.Parallel()
-	w := proof.Empty(t, proof.SQLite, proof.Options{})
-	token := w.Service.OpenSetup()
-	w.Clock.Pass(time.Hour)
-	refused(t, w, proof.Nobody, service.AuthSetup, setUp(token), loci.NotFound)
-	token = w.Service.OpenSetup()
-	w.Clock.Pass(59 * time.Minute)
-	do(t, w, proof.Nobody, service.AuthSetup, setUp(token))
+	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{})
+	token := w.Service.NewSetupToken()
+	w.Clock.Advance(time.Hour)
+	mustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp(token), loci.CodeNotFound)
+	token = w.Service.NewSetupToken()
+	w.Clock.Advance(59 * time.Minute)
+	mustCall(t, w, conformance.CallerNobody, service.AuthSetup, setUp(token))
 }
 
 func TestOfManyWhoSetUpAtOnceOneDoes(t *testing.T) {
 	t.Parallel()
-	empty(t, func(t *testing.T, w *proof.World) {
-		token := w.Service.OpenSetup()
+	eachEmptyWorld(t, func(t *testing.T, w *conformance.World) {
+		token := w.Service.NewSetupToken()
 		errs := make([]error, 6)
 		var all sync.WaitGroup
 		for i := range errs {
@@ -77,7 +77,7 @@ func TestOfManyWhoSetUpAtOnceOneDoes(t *testing.T) {
 		for _, err := range errs {
 			if err == nil {
 				made++
-			} else if !loci.Is(err, loci.NotFound) {
+			} else if !loci.Is(err, loci.CodeNotFound) {
 				t.Error(err)
 			}
 		}
@@ -89,22 +89,22 @@ func TestOfManyWhoSetUpAtOnceOneDoes(t *testing.T) {
 
 func TestCheckingASetupLinkUsesNothingUp(t *testing.T) {
 	t.Parallel()
-	w := proof.Empty(t, proof.SQLite, proof.Options{})
+	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{})
 	check := func(token string, want bool) {
 		t.Helper()
 		if err := w.Service.CheckSetup(t.Context(), token); (err == nil) != want || err != nil &&
-			!loci.Is(err, loci.NotFound) {
+			!loci.Is(err, loci.CodeNotFound) {
 			t.Errorf("token %q: %v", token, err)
 		}
 	}
 	check("", false)
-	token := w.Service.OpenSetup()
+	token := w.Service.NewSetupToken()
 	check(token+"x", false)
 	check(token, true)
 	check(token, true)
-	w.Clock.Pass(time.Hour)
+	w.Clock.Advance(time.Hour)
 	check(token, false)
-	token = w.Service.OpenSetup()
-	do(t, w, proof.Nobody, service.AuthSetup, setUp(token))
-	check(w.Service.OpenSetup(), false)
+	token = w.Service.NewSetupToken()
+	mustCall(t, w, conformance.CallerNobody, service.AuthSetup, setUp(token))
+	check(w.Service.NewSetupToken(), false)
 }

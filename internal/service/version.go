@@ -8,18 +8,18 @@ import (
 )
 
 // ListVersions lists what a memory was, newest first; the first is what it is.
-func (s *Service) ListVersions(ctx context.Context, who *loci.Actor, in loci.ListVersions) (loci.MemoryVersions, error) {
+func (s *Service) ListVersions(ctx context.Context, actor *loci.Actor, in loci.ListVersions) (loci.MemoryVersions, error) {
 	cursor, limit := in.Cursor, in.Limit
 	in.Cursor, in.Limit = "", 0
-	q := question{s, who, "memory.versions", in}
-	p, err := q.page(cursor, limit)
+	q := pageQuery{s, actor, "memory.versions", in}
+	p, err := q.parse(cursor, limit)
 	if err != nil {
 		return loci.MemoryVersions{}, err
 	}
-	return read(ctx, s, who, func(tx *store.Tx) (out loci.MemoryVersions, err error) {
+	return read(ctx, s, actor, func(tx *store.Tx) (out loci.MemoryVersions, err error) {
 		list, err := tx.Versions(in.MemoryID, p)
-		out.Versions, out.NextCursor = paged(q, list, func(v loci.MemoryVersion) store.Mark {
-			return store.Mark{At: loci.Time(v.Version)}
+		out.Versions, out.NextCursor = itemsAndCursor(q, list, func(v loci.MemoryVersion) store.PageKey {
+			return store.PageKey{At: loci.Time(v.Version)}
 		})
 		return out, err
 	})
@@ -27,20 +27,20 @@ func (s *Service) ListVersions(ctx context.Context, who *loci.Actor, in loci.Lis
 
 // RevertMemory brings the content, title, type and tags of a version back as a
 // new one. The status stays.
-func (s *Service) RevertMemory(ctx context.Context, who *loci.Actor, in loci.RevertMemory) (loci.OneMemory, error) {
-	return s.change(ctx, who, in.MemoryID, func(h *store.Memory, next *loci.Memory) error {
+func (s *Service) RevertMemory(ctx context.Context, actor *loci.Actor, in loci.RevertMemory) (loci.OneMemory, error) {
+	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) error {
 		v, err := h.Version(int(in.Version))
 		if err != nil {
 			return err
 		}
-		if err := active(*next); err != nil {
+		if err := requireActive(*next); err != nil {
 			return err
 		}
 		// What was allowed then may not be now.
-		if next.Content, err = clean(h.Secrets(), "", "content", v.Content); err != nil {
+		if next.Content, err = applySecretPolicy(h.Secrets(), "", "content", v.Content); err != nil {
 			return err
 		}
-		if next.Title, err = clean(h.Secrets(), "", "title", v.Title); err != nil {
+		if next.Title, err = applySecretPolicy(h.Secrets(), "", "title", v.Title); err != nil {
 			return err
 		}
 		next.Type, next.Tags = v.Type, v.Tags

@@ -8,56 +8,56 @@ import (
 )
 
 // CreateWorkspace makes a team workspace.
-func (s *Service) CreateWorkspace(ctx context.Context, who *loci.Actor, in loci.CreateWorkspace) (loci.CreatedWorkspace, error) {
-	return write(ctx, s, who, func(tx *store.Tx) (out loci.CreatedWorkspace, err error) {
-		self, err := tx.Self()
+func (s *Service) CreateWorkspace(ctx context.Context, actor *loci.Actor, in loci.CreateWorkspace) (loci.CreatedWorkspace, error) {
+	return write(ctx, s, actor, func(tx *store.Tx) (out loci.CreatedWorkspace, err error) {
+		account, err := tx.Account()
 		if err != nil {
 			return out, err
 		}
-		out.Workspace, err = self.AddWorkspace(string(in.Name), s.Plan.Teams)
+		out.Workspace, err = account.AddWorkspace(string(in.Name), s.Plan.Teams)
 		return out, err
 	})
 }
 
 // GetWorkspace reads a workspace.
-func (s *Service) GetWorkspace(ctx context.Context, who *loci.Actor, in loci.GetWorkspace) (loci.OneWorkspace, error) {
-	return read(ctx, s, who, func(tx *store.Tx) (loci.OneWorkspace, error) {
+func (s *Service) GetWorkspace(ctx context.Context, actor *loci.Actor, in loci.GetWorkspace) (loci.OneWorkspace, error) {
+	return read(ctx, s, actor, func(tx *store.Tx) (loci.OneWorkspace, error) {
 		w, err := tx.WorkspaceRecord(in.WorkspaceID)
 		return loci.OneWorkspace{Workspace: w}, err
 	})
 }
 
 // ListWorkspaces lists workspaces, newest first.
-func (s *Service) ListWorkspaces(ctx context.Context, who *loci.Actor, in loci.ListWorkspaces) (loci.Workspaces, error) {
+func (s *Service) ListWorkspaces(ctx context.Context, actor *loci.Actor, in loci.ListWorkspaces) (loci.Workspaces, error) {
 	cursor, limit := in.Cursor, in.Limit
 	in.Cursor, in.Limit = "", 0
-	q := question{s, who, "workspace.list", in}
-	p, err := q.page(cursor, limit)
+	q := pageQuery{s, actor, "workspace.list", in}
+	p, err := q.parse(cursor, limit)
 	if err != nil {
 		return loci.Workspaces{}, err
 	}
-	return read(ctx, s, who, func(tx *store.Tx) (out loci.Workspaces, err error) {
+	return read(ctx, s, actor, func(tx *store.Tx) (out loci.Workspaces, err error) {
 		list, err := tx.Workspaces(len(in.Include) > 0, p)
-		out.Workspaces, out.NextCursor = paged(q, list, func(w loci.Workspace) store.Mark {
-			return store.Mark{At: w.CreatedAt, ID: w.ID}
+		out.Workspaces, out.NextCursor = itemsAndCursor(q, list, func(w loci.Workspace) store.PageKey {
+			return store.PageKey{At: w.CreatedAt, ID: w.ID}
 		})
 		return out, err
 	})
 }
 
 // ListMembers lists members, newest first.
-func (s *Service) ListMembers(ctx context.Context, who *loci.Actor, in loci.ListMembers) (loci.Members, error) {
+func (s *Service) ListMembers(ctx context.Context, actor *loci.Actor, in loci.ListMembers) (loci.Members, error) {
 	cursor, limit := in.Cursor, in.Limit
 	in.Cursor, in.Limit = "", 0
-	q := question{s, who, "member.list", in}
-	p, err := q.page(cursor, limit)
+	q := pageQuery{s, actor, "member.list", in}
+	p, err := q.parse(cursor, limit)
 	if err != nil {
 		return loci.Members{}, err
 	}
-	return read(ctx, s, who, func(tx *store.Tx) (out loci.Members, err error) {
+	return read(ctx, s, actor, func(tx *store.Tx) (out loci.Members, err error) {
 		list, err := tx.Members(in.WorkspaceID, p)
-		out.Members, out.NextCursor = paged(q, list, func(m loci.MemberRecord) store.Mark {
-			return store.Mark{At: m.JoinedAt, ID: m.UserID}
+		out.Members, out.NextCursor = itemsAndCursor(q, list, func(m loci.Member) store.PageKey {
+			return store.PageKey{At: m.JoinedAt, ID: m.UserID}
 		})
 		return out, err
 	})

@@ -7,7 +7,7 @@ import (
 )
 
 const atlasColumns = ` a.id, w.id, a.name, a.keywords, a.description, a.inbox, a.archived, a.created_at, a.updated_at,
-	a.memories + (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM changes c WHERE c.workspace = a.workspace AND c.atlas = a.rid) `
+	a.memories + (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM index_log c WHERE c.workspace = a.workspace AND c.atlas = a.row_id) `
 
 func scanAtlas(r row, more ...any) (a loci.Atlas, err error) {
 	var archived bool
@@ -16,17 +16,17 @@ func scanAtlas(r row, more ...any) (a loci.Atlas, err error) {
 	if err != nil {
 		return a, err
 	}
-	a.Status = status(archived)
-	a.Keywords, err = readTexts(keywords)
+	a.Status = containerStatus(archived)
+	a.Keywords, err = decodeStrings(keywords)
 	return a, err
 }
 
 // AtlasRecord returns an atlas within the actor's reach.
 func (t *Tx) AtlasRecord(id string) (loci.Atlas, error) {
-	a, err := scanAtlas(scanned{func(dest ...any) error {
-		return t.one(`SELECT`+atlasColumns+`FROM atlases a`+t.mine("a.workspace")+`WHERE a.id = ?2`, []any{id}, dest...)
+	a, err := scanAtlas(scanFunc{func(dest ...any) error {
+		return t.queryRow(`SELECT`+atlasColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+`WHERE a.id = ?2`, []any{id}, dest...)
 	}})
-	return a, notFound(err)
+	return a, mapNoRows(err)
 }
 
 // Atlases returns the atlases of a workspace, or of all within the actor's
@@ -37,61 +37,61 @@ func (t *Tx) Atlases(workspaceID string, archived bool, p Page) (list List[loci.
 			return list, err
 		}
 	}
-	at, id, limit := p.from()
+	at, id, limit := p.seek()
 	list = newList[loci.Atlas](p)
-	err = t.each(`SELECT`+atlasColumns+`FROM atlases a`+t.mine("a.workspace")+
+	err = t.query(`SELECT`+atlasColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+
 		`WHERE (?2 = '' OR w.id = ?2) AND a.archived IN (?3, ?4) AND (a.created_at, a.id) < (?5, ?6) ORDER BY a.created_at DESC, a.id DESC LIMIT ?7`,
-		[]any{workspaceID, false, archived, at, id, limit}, list.scanning(func(r row) (loci.Atlas, error) { return scanAtlas(r) }))
+		[]any{workspaceID, false, archived, at, id, limit}, list.collect(func(r row) (loci.Atlas, error) { return scanAtlas(r) }))
 	return list, err
 }
 
 // AddAtlas makes an atlas in the workspace, unless its owner has most of them.
-func (w *Workspace) AddAtlas(a loci.Atlas, most int64) (loci.Atlas, error) {
-	if err := w.open(); err != nil {
+func (w *Workspace) AddAtlas(a loci.Atlas, maximum int64) (loci.Atlas, error) {
+	if err := w.requireActive(); err != nil {
 		return a, err
 	}
-	if err := w.another(most); err != nil {
+	if err := w.checkAtlasQuota(maximum); err != nil {
 		return a, err
 	}
-	made, err := w.t.addAtlas(w.rid, a)
+	made, err := w.t.addAtlas(w.rowID, a)
 	made.WorkspaceID = w.id
-	w.t.Concerns(made.ID)
+	w.t.LinkReplay(made.ID)
 	return made, err
 }
 
 func (t *Tx) addAtlas(workspace int64, a loci.Atlas) (loci.Atlas, error) {
-	a.ID, a.CreatedAt, a.UpdatedAt, a.Status = loci.NewID(t.now.Std()), t.now, t.now, loci.PlaceActive
+	a.ID, a.CreatedAt, a.UpdatedAt, a.Status = loci.NewID(t.now.Std()), t.now, t.now, loci.ContainerActive
 	_, err := t.exec(`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes, created_at, updated_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, ?8, ?8)`, a.ID, workspace, a.Name, texts(a.Keywords), a.Description, a.Default, false, a.CreatedAt)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, ?8, ?8)`, a.ID, workspace, a.Name, encodeStrings(a.Keywords), a.Description, a.Default, false, a.CreatedAt)
 	return a, err
 }
 
 // An Atlas is the handle of an atlas that the actor may write to.
 type Atlas struct {
 	t         *Tx
-	rid       int64
+	rowID     int64
 	id        string
 	workspace Workspace
 	archived  bool
 }
 
-const handleColumns = ` a.rid, a.id, a.archived, w.rid, w.id, w.name, w.archived, w.secrets, m.role `
+const atlasHandleColumns = ` a.row_id, a.id, a.archived, w.row_id, w.id, w.name, w.archived, w.secrets, m.role `
 
-func (a *Atlas) scan() []any {
+func (a *Atlas) scanDest() []any {
 	w := &a.workspace
-	return []any{&a.rid, &a.id, &a.archived, &w.rid, &w.id, &w.name, &w.archived, &w.secrets, &w.role}
+	return []any{&a.rowID, &a.id, &a.archived, &w.rowID, &w.id, &w.name, &w.archived, &w.secrets, &w.role}
 }
 
 // Atlas returns the handle of an atlas in whose workspace the actor has at
 // least that role. Managers change it alone, members add to it side by side.
-func (t *Tx) Atlas(id string, least loci.Role) (*Atlas, error) {
+func (t *Tx) Atlas(id string, minimum loci.Role) (*Atlas, error) {
 	a := &Atlas{t: t, workspace: Workspace{t: t}}
 	how := "UPDATE"
-	if least == loci.Member {
+	if minimum == loci.RoleMember {
 		how = "KEY SHARE"
 	}
-	err := t.one(`SELECT`+handleColumns+`FROM atlases a`+t.mine("a.workspace")+`WHERE a.id = ?2`+t.locked(how, "a, m, w"), []any{id}, a.scan()...)
-	return a, a.workspace.granted(err, least)
+	err := t.queryRow(`SELECT`+atlasHandleColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+`WHERE a.id = ?2`+t.lockClause(how, "a, m, w"), []any{id}, a.scanDest()...)
+	return a, a.workspace.authorize(err, minimum)
 }
 
 // WorkspaceID returns the id of the atlas's workspace.
@@ -103,44 +103,44 @@ func (a *Atlas) ID() string { return a.id }
 // Secrets tells what the atlas's workspace does with credentials.
 func (a *Atlas) Secrets() loci.SecretsPolicy { return a.workspace.secrets }
 
-// Alone makes everybody who adds something under that name to the atlas wait
+// Lock makes everybody who adds something under that name to the atlas wait
 // for one another.
-func (a *Atlas) Alone(name string) error {
+func (a *Atlas) Lock(name string) error {
 	return a.t.serialize(a.id, name)
 }
 
 // serialize makes everybody who adds something under that name to a record wait for
 // one another.
 func (t *Tx) serialize(id, name string) error {
-	return t.s.db.dialect().serialize(t.c, id+"/"+name)
+	return t.store.db.dialect().advisoryLock(t.conn, id+"/"+name)
 }
 
-func (a *Atlas) open() error {
+func (a *Atlas) requireActive() error {
 	if a.archived {
-		return loci.Fail(loci.StateConflict, "The atlas is archived: restore it first.")
+		return loci.NewError(loci.CodeStateConflict, "The atlas is archived: restore it first.")
 	}
-	return a.workspace.open()
+	return a.workspace.requireActive()
 }
 
 // Record returns the atlas as it is now.
 func (a *Atlas) Record() (loci.Atlas, error) { return a.t.AtlasRecord(a.id) }
 
-// Set writes name, keywords and description of the record.
-func (a *Atlas) Set(r loci.Atlas) (loci.Atlas, error) {
-	if err := a.open(); err != nil {
+// Update writes name, keywords and description of the record.
+func (a *Atlas) Update(r loci.Atlas) (loci.Atlas, error) {
+	if err := a.requireActive(); err != nil {
 		return r, err
 	}
-	_, err := a.t.exec(`UPDATE atlases SET name = ?2, keywords = ?3, description = ?4, updated_at = ?5 WHERE rid = ?1`,
-		a.rid, r.Name, texts(r.Keywords), r.Description, max(a.t.now, r.UpdatedAt+1))
+	_, err := a.t.exec(`UPDATE atlases SET name = ?2, keywords = ?3, description = ?4, updated_at = ?5 WHERE row_id = ?1`,
+		a.rowID, r.Name, encodeStrings(r.Keywords), r.Description, max(a.t.now, r.UpdatedAt+1))
 	if err != nil {
 		return r, err
 	}
 	return a.Record()
 }
 
-// A Shelf is the handle of a workspace to which a memory goes without naming
+// A RoutingTargets is the handle of a workspace to which a memory goes without naming
 // its atlas: it knows the atlases that could draw it.
-type Shelf struct {
+type RoutingTargets struct {
 	t         *Tx
 	workspace Workspace
 	inbox     *Atlas
@@ -148,76 +148,76 @@ type Shelf struct {
 	Keywords  [][]string // of the atlases that have some, oldest first
 }
 
-// Shelf returns the handle of a workspace; an empty id is the actor's own.
-func (t *Tx) Shelf(workspaceID string) (*Shelf, error) {
-	s := &Shelf{t: t, workspace: Workspace{t: t}}
+// RoutingTargets returns the handle of a workspace; an empty id is the actor's own.
+func (t *Tx) RoutingTargets(workspaceID string) (*RoutingTargets, error) {
+	s := &RoutingTargets{t: t, workspace: Workspace{t: t}}
 	which, args := `WHERE e.personal_of = ?1`, []any(nil)
 	if workspaceID != "" {
 		which, args = `WHERE e.id = ?2`, []any{workspaceID}
 	}
 	w := &s.workspace
-	err := t.few(`SELECT a.rid, a.id, a.keywords, a.inbox, w.rid, w.id, w.name, w.archived, w.secrets, m.role FROM workspaces e`+t.mine("e.rid")+
-		`JOIN atlases a ON a.workspace = e.rid AND NOT a.archived AND (a.inbox OR a.keywords <> '[]') `+which+
-		` ORDER BY a.created_at, a.id`+t.locked("KEY SHARE", "m, w, a"), args, s.add)
-	if err == nil && w.rid == 0 { // a team makes its Inbox late
-		err = t.one(`SELECT w.rid, w.id, w.name, w.archived, w.secrets, m.role FROM workspaces e`+t.mine("e.rid")+which+t.locked("KEY SHARE", "m, w"),
-			args, &w.rid, &w.id, &w.name, &w.archived, &w.secrets, &w.role)
+	err := t.queryFew(`SELECT a.row_id, a.id, a.keywords, a.inbox, w.row_id, w.id, w.name, w.archived, w.secrets, m.role FROM workspaces e`+t.membershipJoin("e.row_id")+
+		`JOIN atlases a ON a.workspace = e.row_id AND NOT a.archived AND (a.inbox OR a.keywords <> '[]') `+which+
+		` ORDER BY a.created_at, a.id`+t.lockClause("KEY SHARE", "m, w, a"), args, s.scanRow)
+	if err == nil && w.rowID == 0 { // a team makes its Inbox late
+		err = t.queryRow(`SELECT w.row_id, w.id, w.name, w.archived, w.secrets, m.role FROM workspaces e`+t.membershipJoin("e.row_id")+which+t.lockClause("KEY SHARE", "m, w"),
+			args, &w.rowID, &w.id, &w.name, &w.archived, &w.secrets, &w.role)
 	}
-	return s, w.granted(err, loci.Member)
+	return s, w.authorize(err, loci.RoleMember)
 }
 
-func (s *Shelf) add(r row) error {
+func (s *RoutingTargets) scanRow(r row) error {
 	var inbox bool
 	var keywords string
 	a, w := &Atlas{t: s.t}, &s.workspace
-	if err := r.Scan(&a.rid, &a.id, &keywords, &inbox, &w.rid, &w.id, &w.name, &w.archived, &w.secrets, &w.role); err != nil {
+	if err := r.Scan(&a.rowID, &a.id, &keywords, &inbox, &w.rowID, &w.id, &w.name, &w.archived, &w.secrets, &w.role); err != nil {
 		return err
 	}
 	a.workspace = *w
 	if inbox {
 		s.inbox = a
 	}
-	list, err := readTexts(keywords)
+	list, err := decodeStrings(keywords)
 	if len(list) > 0 {
 		s.atlases, s.Keywords = append(s.atlases, a), append(s.Keywords, list)
 	}
 	return err
 }
 
-// another refuses one more atlas where the owner of the workspace has most of them.
-func (w *Workspace) another(most int64) error {
-	owner, err := w.t.ownerOf(w.rid)
+// checkAtlasQuota refuses one more atlas where the owner of the workspace has most of them.
+func (w *Workspace) checkAtlasQuota(maximum int64) error {
+	owner, err := w.t.workspaceOwner(w.rowID)
 	if err != nil {
 		return err
 	}
-	return w.t.within(most, owner, `SELECT count(*) FROM members m JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner'`, "atlases")
+	return w.t.checkQuota(maximum, owner, `SELECT count(*) FROM members m JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner'`, "atlases")
 }
 
-// Pick returns the atlas at a place in Keywords, or the Inbox for -1, which a
+// Atlas returns the atlas at a place in Keywords, or the Inbox for -1, which a
 // team makes when it first needs it, unless its owner has most of the atlases.
-func (s *Shelf) Pick(i int, most int64) (*Atlas, error) {
+func (s *RoutingTargets) Atlas(i int, maximum int64) (*Atlas, error) {
 	if i >= 0 {
 		return s.atlases[i], nil
 	}
 	if s.inbox != nil {
 		return s.inbox, nil
 	}
-	if err := s.workspace.open(); err != nil {
+	if err := s.workspace.requireActive(); err != nil {
 		return nil, err
 	}
-	if err := s.workspace.another(most); err != nil {
+	if err := s.workspace.checkAtlasQuota(maximum); err != nil {
 		return nil, err
 	}
 	a := &Atlas{t: s.t, workspace: s.workspace}
 	_, err := s.t.exec(`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes, created_at, updated_at)
 		VALUES (?1, ?2, ?3, '[]', '', ?4, ?5, 0, 0, ?6, ?6) ON CONFLICT (workspace) WHERE inbox DO NOTHING`,
-		loci.NewID(s.t.now.Std()), s.workspace.rid, loci.InboxName, true, false, s.t.now)
+		loci.NewID(s.t.now.Std()), s.workspace.rowID, loci.InboxName, true, false, s.t.now)
 	if err != nil {
 		return nil, err
 	}
-	err = s.t.c.one(`SELECT a.rid, a.id, a.archived FROM atlases a WHERE a.workspace = ?1 AND a.inbox`, []any{s.workspace.rid}, []any{&a.rid, &a.id, &a.archived})
-	if errors.Is(err, errNoRow) {
-		return nil, busy(err)
+	err = s.t.conn.queryRow(`SELECT a.row_id, a.id, a.archived FROM atlases a WHERE a.workspace = ?1 AND a.inbox`, []any{s.workspace.rowID}, []any{&a.rowID, &a.id, &a.archived})
+	if errors.Is(err, errNoRows) {
+		return nil, busyError(err)
 	}
 	return a, err
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// NewestSchema returns the number of the newest schema that this program knows.
-func NewestSchema() int64 { return schemaVersion }
+// LatestSchema returns the number of the newest schema that this program knows.
+func LatestSchema() int64 { return latestSchema }
 
-// Contents says what a database holds.
-type Contents struct {
+// DatabaseContents says what a database holds.
+type DatabaseContents struct {
 	Engine string           `json:"engine"` // "sqlite 3.53.4"
 	Schema int64            `json:"schema"`
 	Counts map[string]int64 `json:"counts"` // rows of the tables of which people ask
@@ -28,17 +28,17 @@ var countedTables = []string{"users", "api_keys", "workspaces", "atlases", "memo
 // snapshot and ends however much is written. Progress is told the bytes written and an
 // estimate of all.
 func CopySQLite(ctx context.Context, dir, to string, progress func(done, total int64)) error {
-	path := filepath.Join(to, SQLiteFile)
+	path := filepath.Join(to, SQLiteFileName)
 	var failed error // of the copy, which is not the fault of the database
-	err := visitSQLite(dir, func(c *sqliteConn) error {
+	err := withSQLite(dir, func(c *sqliteConn) error {
 		var pages, size, schema int64
 		for pragma, n := range map[string]*int64{"page_count": &pages, "page_size": &size, "user_version": &schema} {
-			if err := c.one(`PRAGMA `+pragma, nil, []any{n}); err != nil {
+			if err := c.queryRow(`PRAGMA `+pragma, nil, []any{n}); err != nil {
 				return err
 			}
 		}
 		if schema == 0 {
-			return loci.Fail(loci.Conflict, "there is no database of Loci in %s", dir)
+			return loci.NewError(loci.CodeConflict, "there is no database of Loci in %s", dir)
 		}
 		watched, stop := context.WithCancel(ctx)
 		defer stop()
@@ -55,7 +55,7 @@ func CopySQLite(ctx context.Context, dir, to string, progress func(done, total i
 				}
 			}
 		}()
-		if failed = c.walk(ctx, `VACUUM INTO ?1`, []any{path}, func(row) error { return nil }); corrupt(failed) {
+		if failed = c.queryContext(ctx, `VACUUM INTO ?1`, []any{path}, func(row) error { return nil }); isCorrupt(failed) {
 			return failed
 		}
 		return nil
@@ -66,12 +66,12 @@ func CopySQLite(ctx context.Context, dir, to string, progress func(done, total i
 	return err
 }
 
-// SQLiteContents counts what the database in dir holds.
-func SQLiteContents(ctx context.Context, dir string) (s Contents, err error) {
+// ReadSQLiteContents counts what the database in dir holds.
+func ReadSQLiteContents(ctx context.Context, dir string) (s DatabaseContents, err error) {
 	s.Counts = map[string]int64{}
-	err = visitSQLite(dir, func(c *sqliteConn) error {
+	err = withSQLite(dir, func(c *sqliteConn) error {
 		var version string
-		if err := c.one(`SELECT sqlite_version()`, nil, []any{&version}); err != nil {
+		if err := c.queryRow(`SELECT sqlite_version()`, nil, []any{&version}); err != nil {
 			return err
 		}
 		s.Engine = "sqlite " + version
@@ -80,14 +80,14 @@ func SQLiteContents(ctx context.Context, dir string) (s Contents, err error) {
 		}
 		for _, table := range countedTables {
 			var there, n int64
-			err := c.one(`SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1`, []any{table}, []any{&there})
+			err := c.queryRow(`SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1`, []any{table}, []any{&there})
 			if err != nil {
 				return err
 			}
 			if there == 0 {
 				continue // the schema is an earlier one
 			}
-			if err := c.one(`SELECT count(*) FROM `+table, nil, []any{&n}); err != nil {
+			if err := c.queryRow(`SELECT count(*) FROM `+table, nil, []any{&n}); err != nil {
 				return fmt.Errorf("count %s: %w", table, err)
 			}
 			s.Counts[table] = n
@@ -97,8 +97,8 @@ func SQLiteContents(ctx context.Context, dir string) (s Contents, err error) {
 	return s, err
 }
 
-// A RestoredKey is an API key that works in a restored database.
-type RestoredKey struct {
+// A ActiveKey is an API key that works in a restored database.
+type ActiveKey struct {
 	ID        string    `json:"id"`
 	Prefix    string    `json:"prefix"`
 	Name      string    `json:"name"`
@@ -106,23 +106,23 @@ type RestoredKey struct {
 	CreatedAt loci.Time `json:"createdAt"`
 }
 
-// EndSignins ends all sign-ins in the database in dir, which nobody has open, and returns
+// EndSignIns ends all sign-ins in the database in dir, which nobody has open, and returns
 // how many there were and the API keys that work in it. The file alone is the database
 // afterwards: there is no log beside it.
-func EndSignins(ctx context.Context, dir string) (ended int64, keys []RestoredKey, err error) {
-	keys = []RestoredKey{}
-	err = visitSQLite(dir, func(c *sqliteConn) error {
+func EndSignIns(ctx context.Context, dir string) (ended int64, keys []ActiveKey, err error) {
+	keys = []ActiveKey{}
+	err = withSQLite(dir, func(c *sqliteConn) error {
 		for _, q := range []string{`PRAGMA journal_mode = DELETE`, `PRAGMA synchronous = FULL`, `PRAGMA secure_delete = ON`} {
-			if err := c.run(ctx, q); err != nil {
+			if err := c.execContext(ctx, q); err != nil {
 				return err
 			}
 		}
-		if ended, err = c.exec(`DELETE FROM signins`, nil); err != nil {
+		if ended, err = c.exec(`DELETE FROM sign_ins`, nil); err != nil {
 			return err
 		}
-		return c.walk(ctx, `SELECT k.id, k.prefix, k.name, u.email, k.created_at
+		return c.queryContext(ctx, `SELECT k.id, k.prefix, k.name, u.email, k.created_at
 			FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.revoked_at = 0 ORDER BY u.email, k.created_at, k.id`, nil, func(r row) error {
-			var k RestoredKey
+			var k ActiveKey
 			err := r.Scan(&k.ID, &k.Prefix, &k.Name, &k.Email, &k.CreatedAt)
 			keys = append(keys, k)
 			return err

@@ -49,15 +49,15 @@ func TestACopyEndsWhileOthersWrite(t *testing.T) {
 	all.Wait()
 	last := int64(100)
 	for _, c := range copies {
-		have, err := store.SQLiteContents(ctx, c.Dir)
+		have, err := store.ReadSQLiteContents(ctx, c.Dir)
 		if err != nil || have.Schema != store.SchemaVersion() || have.Counts["memories"] < last {
 			t.Errorf("%+v, %v: %d memories were there before", have, err, last)
 		}
 		last = have.Counts["memories"]
-		if _, err := os.Stat(filepath.Join(c.Dir, store.SQLiteFile+"-wal")); err == nil {
+		if _, err := os.Stat(filepath.Join(c.Dir, store.SQLiteFileName+"-wal")); err == nil {
 			t.Error("the copy has a log beside it")
 		}
-		if sum := healthy(t, c.Open(t, store.Options{})); sum.Memories != last {
+		if sum := checkHealthy(t, c.Open(t, store.Options{})); sum.Memories != last {
 			t.Errorf("%d memories, %d were counted", sum.Memories, last)
 		}
 	}

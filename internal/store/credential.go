@@ -9,8 +9,8 @@ import (
 
 // How long a sign-in lives: 30 days after its last use, 90 at most.
 const (
-	SigninIdle = 30 * 24 * time.Hour
-	SigninLife = 90 * 24 * time.Hour
+	SignInIdleTimeout = 30 * 24 * time.Hour
+	SignInMaxAge      = 90 * 24 * time.Hour
 )
 
 // Bounds of the credentials of one user.
@@ -22,7 +22,7 @@ const (
 // A Credential is what a proof of identity stands for.
 type Credential struct {
 	ID      string
-	Kind    loci.Credential
+	Kind    loci.CredentialKind
 	UserID  string
 	Email   string
 	Revoked bool
@@ -30,30 +30,30 @@ type Credential struct {
 }
 
 // Credential returns what the key or the sign-in with this hash stands for.
-func (t *SystemTx) Credential(kind loci.Credential, hash []byte) (c Credential, err error) {
+func (t *SystemTx) Credential(kind loci.CredentialKind, hash []byte) (c Credential, err error) {
 	c.Kind = kind
-	if kind == loci.CookieCredential {
-		err = t.t.c.one(`SELECT s.id, s.user_id, u.email, s.used_at FROM signins s JOIN users u ON u.id = s.user_id
+	if kind == loci.CredentialCookie {
+		err = t.t.conn.queryRow(`SELECT s.id, s.user_id, u.email, s.used_at FROM sign_ins s JOIN users u ON u.id = s.user_id
 			WHERE s.hash = ?1 AND s.used_at > ?2 AND s.created_at > ?3`,
-			[]any{hash, t.before(SigninIdle), t.before(SigninLife)}, []any{&c.ID, &c.UserID, &c.Email, &c.UsedAt})
-		return c, notFound(err)
+			[]any{hash, t.cutoff(SignInIdleTimeout), t.cutoff(SignInMaxAge)}, []any{&c.ID, &c.UserID, &c.Email, &c.UsedAt})
+		return c, mapNoRows(err)
 	}
 	var revoked loci.Time
-	err = t.t.c.one(`SELECT k.id, k.user_id, u.email, k.last_used_at, k.revoked_at FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.hash = ?1`,
+	err = t.t.conn.queryRow(`SELECT k.id, k.user_id, u.email, k.last_used_at, k.revoked_at FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.hash = ?1`,
 		[]any{hash}, []any{&c.ID, &c.UserID, &c.Email, &c.UsedAt, &revoked})
 	c.Revoked = revoked != 0
-	return c, notFound(err)
+	return c, mapNoRows(err)
 }
 
-func (t *SystemTx) before(d time.Duration) loci.Time {
+func (t *SystemTx) cutoff(d time.Duration) loci.Time {
 	return t.t.now - loci.Time(d.Microseconds())
 }
 
-// UsedCredentials notes when credentials were last used, by id.
-func (t *SystemTx) UsedCredentials(kind loci.Credential, at map[string]loci.Time) error {
+// TouchCredentials notes when credentials were last used, by id.
+func (t *SystemTx) TouchCredentials(kind loci.CredentialKind, at map[string]loci.Time) error {
 	table, column := "api_keys", "last_used_at"
-	if kind == loci.CookieCredential {
-		table, column = "signins", "used_at"
+	if kind == loci.CredentialCookie {
+		table, column = "sign_ins", "used_at"
 	}
 	for id, when := range at {
 		if _, err := t.t.exec(`UPDATE `+table+` SET `+column+` = ?2 WHERE id = ?1 AND `+column+` < ?2`, id, when); err != nil {
@@ -63,37 +63,37 @@ func (t *SystemTx) UsedCredentials(kind loci.Credential, at map[string]loci.Time
 	return nil
 }
 
-// AddSignin stores the hash of a signed-in browser's secret. Of a user with MaxSignins
+// AddSignIn stores the hash of a signed-in browser's secret. Of a user with MaxSignins
 // it ends the sign-ins that were not used for longest.
-func (t *SystemTx) AddSignin(userID string, hash []byte) error {
-	if err := t.t.serialize(userID, "signins"); err != nil {
+func (t *SystemTx) AddSignIn(userID string, hash []byte) error {
+	if err := t.t.serialize(userID, "sign_ins"); err != nil {
 		return err
 	}
-	err := t.t.c.each(`DELETE FROM signins WHERE id IN (
-			SELECT id FROM signins WHERE user_id = ?1 ORDER BY used_at DESC, id DESC LIMIT ?2 OFFSET ?3) RETURNING id`,
+	err := t.t.conn.query(`DELETE FROM sign_ins WHERE id IN (
+			SELECT id FROM sign_ins WHERE user_id = ?1 ORDER BY used_at DESC, id DESC LIMIT ?2 OFFSET ?3) RETURNING id`,
 		[]any{userID, math.MaxInt32, MaxSignins - 1}, func(r row) error {
 			var id string
 			err := r.Scan(&id)
-			t.Emit(Event{Name: CredentialEnded, CredentialID: id})
+			t.Emit(Event{Name: EventCredentialEnded, CredentialID: id})
 			return err
 		})
 	if err != nil {
 		return err
 	}
-	_, err = t.t.exec(`INSERT INTO signins (id, user_id, hash, created_at, used_at) VALUES (?1, ?2, ?3, ?4, ?4)`,
+	_, err = t.t.exec(`INSERT INTO sign_ins (id, user_id, hash, created_at, used_at) VALUES (?1, ?2, ?3, ?4, ?4)`,
 		loci.NewID(t.t.now.Std()), userID, hash, t.t.now)
 	return err
 }
 
-// DropSignins forgets browsers that are signed out by the clock.
-func (t *SystemTx) DropSignins() (int64, error) {
-	return t.t.exec(`DELETE FROM signins WHERE used_at <= ?1 OR created_at <= ?2`, t.before(SigninIdle), t.before(SigninLife))
+// DeleteExpiredSignIns forgets browsers that are signed out by the clock.
+func (t *SystemTx) DeleteExpiredSignIns() (int64, error) {
+	return t.t.exec(`DELETE FROM sign_ins WHERE used_at <= ?1 OR created_at <= ?2`, t.cutoff(SignInIdleTimeout), t.cutoff(SignInMaxAge))
 }
 
-// EndSignin signs the actor's browser out.
-func (t *Tx) EndSignin() error {
-	_, err := t.exec(`DELETE FROM signins WHERE id = ?1 AND user_id = ?2`, t.who.CredentialID, t.who.UserID)
-	t.Emit(Event{Name: CredentialEnded, CredentialID: t.who.CredentialID})
+// EndSignIn signs the actor's browser out.
+func (t *Tx) EndSignIn() error {
+	_, err := t.exec(`DELETE FROM sign_ins WHERE id = ?1 AND user_id = ?2`, t.actor.CredentialID, t.actor.UserID)
+	t.Emit(Event{Name: EventCredentialEnded, CredentialID: t.actor.CredentialID})
 	return err
 }
 
@@ -105,22 +105,22 @@ func scanKey(k *loci.APIKey) []any {
 
 // Keys returns the actor's API keys, revoked ones too.
 func (t *Tx) Keys(p Page) (keys List[loci.APIKey], err error) {
-	at, id, limit := p.from()
+	at, id, limit := p.seek()
 	keys = newList[loci.APIKey](p)
-	err = t.c.each(`SELECT`+keyColumns+`FROM api_keys k WHERE k.user_id = ?1 AND (k.created_at, k.id) < (?2, ?3) ORDER BY k.created_at DESC, k.id DESC LIMIT ?4`,
-		[]any{t.who.UserID, at, id, limit}, keys.scanning(func(r row) (k loci.APIKey, err error) {
+	err = t.conn.query(`SELECT`+keyColumns+`FROM api_keys k WHERE k.user_id = ?1 AND (k.created_at, k.id) < (?2, ?3) ORDER BY k.created_at DESC, k.id DESC LIMIT ?4`,
+		[]any{t.actor.UserID, at, id, limit}, keys.collect(func(r row) (k loci.APIKey, err error) {
 			err = r.Scan(scanKey(&k)...)
 			return k, err
 		}))
 	return keys, err
 }
 
-// A Self is the handle of the actor's own account: what a person owns beside
+// A Account is the handle of the actor's own account: what a person owns beside
 // workspaces is written through it.
-type Self struct{ t *Tx }
+type Account struct{ t *Tx }
 
-// Self returns the handle of the actor's account.
-func (t *Tx) Self() (*Self, error) { return &Self{t}, t.once() }
+// Account returns the handle of the actor's account.
+func (t *Tx) Account() (*Account, error) { return &Account{t}, t.checkIdempotency() }
 
 // A NewKey is an API key that is about to be made; Hash is all that is kept of it.
 type NewKey struct {
@@ -130,19 +130,19 @@ type NewKey struct {
 }
 
 // AddKey stores a key of the actor's, who has at most MaxKeys.
-func (s *Self) AddKey(n NewKey) (k loci.APIKey, err error) {
-	if err := s.t.serialize(s.t.who.UserID, "keys"); err != nil {
+func (s *Account) AddKey(n NewKey) (k loci.APIKey, err error) {
+	if err := s.t.serialize(s.t.actor.UserID, "keys"); err != nil {
 		return k, err
 	}
 	live := 0
-	err = s.t.c.one(`SELECT count(*) FROM api_keys WHERE user_id = ?1 AND revoked_at = 0`, []any{s.t.who.UserID}, []any{&live})
+	err = s.t.conn.queryRow(`SELECT count(*) FROM api_keys WHERE user_id = ?1 AND revoked_at = 0`, []any{s.t.actor.UserID}, []any{&live})
 	if err != nil {
 		return k, err
 	}
 	if live >= MaxKeys {
-		return k, loci.Fail(loci.StateConflict, "You have %d API keys, the most that a user may have: revoke one that you do not need.", live)
+		return k, loci.NewError(loci.CodeStateConflict, "You have %d API keys, the most that a user may have: revoke one that you do not need.", live)
 	}
-	return s.t.addKey(s.t.who.UserID, n)
+	return s.t.addKey(s.t.actor.UserID, n)
 }
 
 // AddKey stores a key of a user's, as the operator: MaxKeys does not bind it, so that
@@ -152,22 +152,22 @@ func (t *SystemTx) AddKey(userID string, n NewKey) (loci.APIKey, error) {
 }
 
 func (t *Tx) addKey(userID string, n NewKey) (k loci.APIKey, err error) {
-	err = t.c.one(`INSERT INTO api_keys (id, user_id, name, prefix, hash, created_at, updated_at, last_used_at, revoked_at)
+	err = t.conn.queryRow(`INSERT INTO api_keys (id, user_id, name, prefix, hash, created_at, updated_at, last_used_at, revoked_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 0, 0) RETURNING`+keyColumns,
 		[]any{loci.NewID(t.now.Std()), userID, n.Name, n.Prefix, n.Hash, t.now}, scanKey(&k))
 	return k, err
 }
 
 // RevokeKey ends a key of the actor's; to do it again changes nothing.
-func (s *Self) RevokeKey(id string) error {
+func (s *Account) RevokeKey(id string) error {
 	n, err := s.t.exec(`UPDATE api_keys SET revoked_at = CASE revoked_at WHEN 0 THEN ?3 ELSE revoked_at END, updated_at = ?3 WHERE id = ?1 AND user_id = ?2`,
-		id, s.t.who.UserID, s.t.now)
+		id, s.t.actor.UserID, s.t.now)
 	if err == nil && n == 0 {
-		return loci.Fail(loci.NotFound)
+		return loci.NewError(loci.CodeNotFound)
 	}
-	s.t.Emit(Event{Name: CredentialEnded, CredentialID: id})
+	s.t.Emit(Event{Name: EventCredentialEnded, CredentialID: id})
 	if err != nil {
 		return err
 	}
-	return s.t.forget(id) // what would show it again
+	return s.t.dropReplays(id) // what would show it again
 }

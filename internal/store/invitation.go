@@ -19,50 +19,50 @@ func scanInvitation(i *loci.Invitation) []any {
 func (w *Workspace) Invite(
 	e loci.Email, role loci.Role, life time.Duration, tokenHash []byte,
 ) (i loci.Invitation, skipped loci.SkipReason, err error) {
-	if err := w.invitable(role); err != nil {
+	if err := w.checkInvitable(role); err != nil {
 		return i, "", err
 	}
 	// Two who invite the same address at once make one invitation.
 	t := w.t
-	reason, err := w.known(e)
+	reason, err := w.skipReason(e)
 	if err != nil || reason != "" {
 		return i, reason, err
 	}
-	i = loci.Invitation{ID: loci.NewID(t.now.Std()), WorkspaceID: w.id, WorkspaceName: w.name, Email: string(e), Role: role, Status: loci.Pending,
-		InvitedBy: t.who.UserID, ExpiresAt: t.now + loci.Time(life.Microseconds()), CreatedAt: t.now, UpdatedAt: t.now}
+	i = loci.Invitation{ID: loci.NewID(t.now.Std()), WorkspaceID: w.id, WorkspaceName: w.name, Email: string(e), Role: role, Status: loci.InvitationPending,
+		InvitedBy: t.actor.UserID, ExpiresAt: t.now + loci.Time(life.Microseconds()), CreatedAt: t.now, UpdatedAt: t.now}
 	_, err = t.exec(`INSERT INTO invitations
-		(id, workspace, email, folded, role, status, invited_by, expires_at, created_at, updated_at, token_hash)
+		(id, workspace, email, email_folded, role, status, invited_by, expires_at, created_at, updated_at, token_hash)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10)`,
-		i.ID, w.rid, i.Email, FoldEmail(e), i.Role, i.Status, i.InvitedBy, i.ExpiresAt, i.CreatedAt, tokenHash)
+		i.ID, w.rowID, i.Email, FoldEmail(e), i.Role, i.Status, i.InvitedBy, i.ExpiresAt, i.CreatedAt, tokenHash)
 	return i, "", err
 }
 
-func (w *Workspace) invitable(role loci.Role) error {
+func (w *Workspace) checkInvitable(role loci.Role) error {
 	if w.personal {
-		return loci.Fail(loci.StateConflict, "A personal workspace takes nobody in: make a team workspace.")
+		return loci.NewError(loci.CodeStateConflict, "A personal workspace takes nobody in: make a team workspace.")
 	}
-	if role != loci.Member && !w.role.AtLeast(loci.Owner) {
-		return loci.Fail(loci.Forbidden, "Only the owner invites as %s: invite as member.", role)
+	if role != loci.RoleMember && !w.role.AtLeast(loci.RoleOwner) {
+		return loci.NewError(loci.CodeForbidden, "Only the owner invites as %s: invite as member.", role)
 	}
-	return w.open()
+	return w.requireActive()
 }
 
-// known tells why an address needs no invitation, if it needs none.
-func (w *Workspace) known(e loci.Email) (loci.SkipReason, error) {
+// skipReason tells why an address needs no invitation, if it needs none.
+func (w *Workspace) skipReason(e loci.Email) (loci.SkipReason, error) {
 	var one int
-	err := w.t.c.one(`SELECT 1 FROM members m JOIN users u ON u.id = m.user_id WHERE m.workspace = ?1 AND u.folded = ?2`, []any{w.rid, FoldEmail(e)}, []any{&one})
+	err := w.t.conn.queryRow(`SELECT 1 FROM members m JOIN users u ON u.id = m.user_id WHERE m.workspace = ?1 AND u.email_folded = ?2`, []any{w.rowID, FoldEmail(e)}, []any{&one})
 	if err == nil {
-		return loci.AlreadyMember, nil
+		return loci.SkipAlreadyMember, nil
 	}
-	if !errors.Is(err, errNoRow) {
+	if !errors.Is(err, errNoRows) {
 		return "", err
 	}
-	err = w.t.c.one(`SELECT 1 FROM invitations i WHERE i.folded = ?1 AND i.status = ?2 AND i.workspace = ?3 AND i.expires_at > ?4`,
-		[]any{FoldEmail(e), loci.Pending, w.rid, w.t.now}, []any{&one})
+	err = w.t.conn.queryRow(`SELECT 1 FROM invitations i WHERE i.email_folded = ?1 AND i.status = ?2 AND i.workspace = ?3 AND i.expires_at > ?4`,
+		[]any{FoldEmail(e), loci.InvitationPending, w.rowID, w.t.now}, []any{&one})
 	if err == nil {
-		return loci.AlreadyInvited, nil
+		return loci.SkipAlreadyInvited, nil
 	}
-	if !errors.Is(err, errNoRow) {
+	if !errors.Is(err, errNoRows) {
 		return "", err
 	}
 	return "", nil
@@ -75,25 +75,25 @@ func (t *Tx) Invitations(workspaceID string, p Page) (list List[loci.Invitation]
 	if err != nil {
 		return list, err
 	}
-	if !w.Role.AtLeast(loci.Admin) {
-		return list, loci.Fail(loci.Forbidden)
+	if !w.Role.AtLeast(loci.RoleAdmin) {
+		return list, loci.NewError(loci.CodeForbidden)
 	}
-	at, id, limit := p.from()
+	at, id, limit := p.seek()
 	list = newList[loci.Invitation](p)
-	err = t.each(`SELECT`+invitationColumns+`FROM invitations i`+t.mine("i.workspace")+
+	err = t.query(`SELECT`+invitationColumns+`FROM invitations i`+t.membershipJoin("i.workspace")+
 		`WHERE w.id = ?2 AND (i.created_at, i.id) < (?3, ?4) ORDER BY i.created_at DESC, i.id DESC LIMIT ?5`,
-		[]any{workspaceID, at, id, limit}, list.scanning(t.scanInvitationAt))
+		[]any{workspaceID, at, id, limit}, list.collect(t.scanInvitationAt))
 	return list, err
 }
 
 // PendingInvitations returns the invitations that wait for the actor's answer. An
 // address that is not verified may be somebody else's: it has none.
 func (t *Tx) PendingInvitations(p Page) (list List[loci.Invitation], err error) {
-	at, id, limit := p.from()
+	at, id, limit := p.seek()
 	list = newList[loci.Invitation](p)
-	err = t.c.each(`SELECT`+invitationColumns+`FROM users u JOIN invitations i ON i.folded = u.folded AND i.status = ?2 JOIN workspaces w ON w.rid = i.workspace
+	err = t.conn.query(`SELECT`+invitationColumns+`FROM users u JOIN invitations i ON i.email_folded = u.email_folded AND i.status = ?2 JOIN workspaces w ON w.row_id = i.workspace
 		WHERE u.id = ?1 AND u.verified AND i.expires_at > ?3 AND (i.created_at, i.id) < (?4, ?5) ORDER BY i.created_at DESC, i.id DESC LIMIT ?6`,
-		[]any{t.who.UserID, loci.Pending, t.now, at, id, limit}, list.scanning(t.scanInvitationAt))
+		[]any{t.actor.UserID, loci.InvitationPending, t.now, at, id, limit}, list.collect(t.scanInvitationAt))
 	return list, err
 }
 
@@ -102,8 +102,8 @@ func (t *Tx) scanInvitationAt(r row) (i loci.Invitation, err error) {
 	return i.At(t.now), err
 }
 
-// An Invited is the handle of an invitation to the actor's own address.
-type Invited struct {
+// An IncomingInvitation is the handle of an invitation to the actor's own address.
+type IncomingInvitation struct {
 	t         *Tx
 	record    loci.Invitation
 	workspace int64
@@ -111,65 +111,65 @@ type Invited struct {
 	verified  bool // the actor's address
 }
 
-// Invited returns the handle of an invitation to the actor; another person's is
+// IncomingInvitation returns the handle of an invitation to the actor; another person's is
 // NotFound. An address that is not verified takes the token of the invitation.
-func (t *Tx) Invited(id string, tokenHash []byte) (*Invited, error) {
-	i := &Invited{t: t}
-	err := t.c.one(`SELECT`+invitationColumns+`, w.rid, w.archived, u.verified
-		FROM users u JOIN invitations i ON i.folded = u.folded JOIN workspaces w ON w.rid = i.workspace
-		WHERE u.id = ?4 AND i.id = ?5 AND (u.verified OR `+liveToken+`)`+t.locked("UPDATE", "i"),
-		[]any{tokenHash, loci.Pending, t.now, t.who.UserID, id},
+func (t *Tx) IncomingInvitation(id string, tokenHash []byte) (*IncomingInvitation, error) {
+	i := &IncomingInvitation{t: t}
+	err := t.conn.queryRow(`SELECT`+invitationColumns+`, w.row_id, w.archived, u.verified
+		FROM users u JOIN invitations i ON i.email_folded = u.email_folded JOIN workspaces w ON w.row_id = i.workspace
+		WHERE u.id = ?4 AND i.id = ?5 AND (u.verified OR `+validTokenCondition+`)`+t.lockClause("UPDATE", "i"),
+		[]any{tokenHash, loci.InvitationPending, t.now, t.actor.UserID, id},
 		append(scanInvitation(&i.record), &i.workspace, &i.archived, &i.verified))
 	if err != nil {
-		return nil, notFound(err)
+		return nil, mapNoRows(err)
 	}
 	i.record = i.record.At(t.now)
-	return i, t.once()
+	return i, t.checkIdempotency()
 }
 
-// liveToken is a condition: ?1 is the hash of the token of an invitation i, which
+// validTokenCondition is a condition: ?1 is the hash of the token of an invitation i, which
 // is pending (?2) now (?3). A token ends with its invitation.
-const liveToken = ` (i.token_hash = ?1 AND i.status = ?2 AND i.expires_at > ?3) `
+const validTokenCondition = ` (i.token_hash = ?1 AND i.status = ?2 AND i.expires_at > ?3) `
 
-// InvitationFor returns an invitation and the name of its inviter. Its token shows it
+// ViewInvitation returns an invitation and the name of its inviter. Its token shows it
 // to anybody, and a user whose verified address it is for sees it without. For all
 // others it is NotFound.
-func (t *SystemTx) InvitationFor(userID, id string, tokenHash []byte) (i loci.Invitation, inviter string, err error) {
-	err = t.t.c.one(`SELECT`+invitationColumns+`, COALESCE(n.name, '')
-		FROM invitations i JOIN workspaces w ON w.rid = i.workspace LEFT JOIN users n ON n.id = i.invited_by
-		WHERE i.id = ?2 AND (i.token_hash = ?3 OR EXISTS (SELECT 1 FROM users u WHERE u.id = ?1 AND u.verified AND u.folded = i.folded))`,
+func (t *SystemTx) ViewInvitation(userID, id string, tokenHash []byte) (i loci.Invitation, inviter string, err error) {
+	err = t.t.conn.queryRow(`SELECT`+invitationColumns+`, COALESCE(n.name, '')
+		FROM invitations i JOIN workspaces w ON w.row_id = i.workspace LEFT JOIN users n ON n.id = i.invited_by
+		WHERE i.id = ?2 AND (i.token_hash = ?3 OR EXISTS (SELECT 1 FROM users u WHERE u.id = ?1 AND u.verified AND u.email_folded = i.email_folded))`,
 		[]any{userID, id, tokenHash}, append(scanInvitation(&i), &inviter))
-	return i.At(t.t.now), inviter, notFound(err)
+	return i.At(t.t.now), inviter, mapNoRows(err)
 }
 
-// CheckInvitation returns NotFound unless the hash is that of the token of a
+// CheckInvitationToken returns NotFound unless the hash is that of the token of a
 // pending invitation to the address.
-func (t *SystemTx) CheckInvitation(e loci.Email, tokenHash []byte) error {
+func (t *SystemTx) CheckInvitationToken(e loci.Email, tokenHash []byte) error {
 	var one int
-	err := t.t.c.one(`SELECT 1 FROM invitations i WHERE `+liveToken+`AND i.folded = ?4`,
-		[]any{tokenHash, loci.Pending, t.t.now, FoldEmail(e)}, []any{&one})
-	return missing(err, "The link is unknown, answered, expired or of another address: ask for a new invitation.")
+	err := t.t.conn.queryRow(`SELECT 1 FROM invitations i WHERE `+validTokenCondition+`AND i.email_folded = ?4`,
+		[]any{tokenHash, loci.InvitationPending, t.t.now, FoldEmail(e)}, []any{&one})
+	return notFoundMessage(err, "The link is unknown, answered, expired or of another address: ask for a new invitation.")
 }
 
 // Respond accepts or declines, and verifies the actor's address. An invitation is
 // answered once; its token ends.
-func (i *Invited) Respond(accept bool) (loci.Invitation, error) {
-	if i.record.Status != loci.Pending {
-		return i.record, loci.Fail(loci.StateConflict, "The invitation is %s already: ask for a new one.", i.record.Status)
+func (i *IncomingInvitation) Respond(accept bool) (loci.Invitation, error) {
+	if i.record.Status != loci.InvitationPending {
+		return i.record, loci.NewError(loci.CodeStateConflict, "The invitation is %s already: ask for a new one.", i.record.Status)
 	}
-	i.record.Status, i.record.UpdatedAt = loci.Declined, i.t.now
+	i.record.Status, i.record.UpdatedAt = loci.InvitationDeclined, i.t.now
 	if accept {
 		if i.archived {
-			return i.record, loci.Fail(loci.StateConflict, "The workspace is archived: nobody can join it now.")
+			return i.record, loci.NewError(loci.CodeStateConflict, "The workspace is archived: nobody can join it now.")
 		}
-		i.record.Status = loci.Accepted
+		i.record.Status = loci.InvitationAccepted
 		if _, err := i.t.exec(`INSERT INTO members (user_id, workspace, role, joined_at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING`,
-			i.t.who.UserID, i.workspace, i.record.Role, i.t.now); err != nil {
+			i.t.actor.UserID, i.workspace, i.record.Role, i.t.now); err != nil {
 			return i.record, err
 		}
 	}
 	if !i.verified {
-		_, err := i.t.exec(`UPDATE users SET verified = ?2, updated_at = ?3 WHERE id = ?1`, i.t.who.UserID, true, i.t.now)
+		_, err := i.t.exec(`UPDATE users SET verified = ?2, updated_at = ?3 WHERE id = ?1`, i.t.actor.UserID, true, i.t.now)
 		if err != nil {
 			return i.record, err
 		}

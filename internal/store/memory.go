@@ -11,17 +11,17 @@ import (
 	"github.com/loci-memory/loci/internal/search"
 )
 
-const memoryColumns = ` e.id, w.id, a.id, e.title, e.content, e.kind, e.tags, e.status, e.version, e.created_by, e.created_at, e.updated_at,
+const memoryColumns = ` e.id, w.id, a.id, e.title, e.content, e.type, e.tags, e.status, e.version, e.created_by, e.created_at, e.updated_at,
 	e.source_name, e.source_uri, e.source_group, e.source_position,
 	e.verified_at, e.verified_by, e.evidence, e.confidence, e.valid_until, e.superseded_by, e.supersedes, e.archived_at `
 
 func (t *Tx) scanMemory(r row, more ...any) (loci.Memory, error) {
-	return t.memoryScanner(more...)(r)
+	return t.newMemoryScanner(more...)(r)
 }
 
-// memoryScanner returns what scans rows of memories, one after another: the places
+// newMemoryScanner returns what scans rows of memories, one after another: the places
 // for their columns are made once.
-func (t *Tx) memoryScanner(more ...any) func(row) (loci.Memory, error) {
+func (t *Tx) newMemoryScanner(more ...any) func(row) (loci.Memory, error) {
 	var x struct {
 		m                loci.Memory
 		kind, status     int
@@ -39,32 +39,32 @@ func (t *Tx) memoryScanner(more ...any) func(row) (loci.Memory, error) {
 			return m, err
 		}
 		m = x.m
-		m.Type, m.Status = loci.KindAt(x.kind), loci.StatusAt(x.status)
+		m.Type, m.Status = loci.MemoryTypeAt(x.kind), loci.MemoryStatusAt(x.status)
 		m.Expired = m.ValidUntil != 0 && m.ValidUntil <= t.now
 		if source := x.source; source != (loci.Source{}) {
 			m.Source = &source
 		}
-		if x.supersedes != noTexts {
-			if m.Supersedes, err = readTexts(x.supersedes); err != nil {
+		if x.supersedes != emptyList {
+			if m.Supersedes, err = decodeStrings(x.supersedes); err != nil {
 				return m, err
 			}
 		}
-		m.Tags, err = readTexts(x.tags)
+		m.Tags, err = decodeStrings(x.tags)
 		return m, err
 	}
 }
 
-// memories joins rows of memories, as e, to their places within the actor's reach.
-func (t *Tx) memories() string {
-	return ` memories e` + t.mine("e.workspace") + ` JOIN atlases a ON a.rid = e.atlas `
+// memoriesJoin joins rows of memories, as e, to their places within the actor's reach.
+func (t *Tx) memoriesJoin() string {
+	return ` memories e` + t.membershipJoin("e.workspace") + ` JOIN atlases a ON a.row_id = e.atlas `
 }
 
 // MemoryRecord returns a memory within the actor's reach.
 func (t *Tx) MemoryRecord(id string) (loci.Memory, error) {
-	m, err := t.scanMemory(scanned{func(dest ...any) error {
-		return t.one(`SELECT`+memoryColumns+`FROM`+t.memories()+`WHERE e.id = ?2`, []any{id}, dest...)
+	m, err := t.scanMemory(scanFunc{func(dest ...any) error {
+		return t.queryRow(`SELECT`+memoryColumns+`FROM`+t.memoriesJoin()+`WHERE e.id = ?2`, []any{id}, dest...)
 	}})
-	return m, notFound(err)
+	return m, mapNoRows(err)
 }
 
 // contentHash finds equal texts; whoever uses it compares them too.
@@ -73,75 +73,75 @@ func contentHash(content string) int64 {
 	return int64(binary.BigEndian.Uint64(h[:8]))
 }
 
-// Equal returns the oldest active memory of the atlas with that content, whose entry
+// FindDuplicate returns the oldest active memory of the atlas with that content, whose entry
 // is e. Mostly there is none, so that only a number is asked for first.
-func (a *Atlas) Equal(content string, e Entry) (m loci.Memory, found bool, err error) {
-	var rid int64
-	err = a.t.c.one(`SELECT e.rid FROM memories e WHERE e.atlas = ?1 AND e.hash = ?2 AND e.content = ?3 AND e.status = 0 ORDER BY e.rid LIMIT 1`,
-		[]any{a.rid, e.hash, content}, []any{&rid})
+func (a *Atlas) FindDuplicate(content string, e IndexEntry) (m loci.Memory, found bool, err error) {
+	var rowID int64
+	err = a.t.conn.queryRow(`SELECT e.row_id FROM memories e WHERE e.atlas = ?1 AND e.hash = ?2 AND e.content = ?3 AND e.status = 0 ORDER BY e.row_id LIMIT 1`,
+		[]any{a.rowID, e.hash, content}, []any{&rowID})
 	if err == nil {
-		m, err = a.t.scanMemory(scanned{func(dest ...any) error {
-			return a.t.c.one(`SELECT`+memoryColumns+`FROM memories e JOIN workspaces w ON w.rid = e.workspace JOIN atlases a ON a.rid = e.atlas
-				WHERE e.rid = ?1 AND e.status = 0`, []any{rid}, dest)
+		m, err = a.t.scanMemory(scanFunc{func(dest ...any) error {
+			return a.t.conn.queryRow(`SELECT`+memoryColumns+`FROM memories e JOIN workspaces w ON w.row_id = e.workspace JOIN atlases a ON a.row_id = e.atlas
+				WHERE e.row_id = ?1 AND e.status = 0`, []any{rowID}, dest)
 		}})
 	}
-	if errors.Is(err, errNoRow) {
+	if errors.Is(err, errNoRows) {
 		return m, false, nil
 	}
 	return m, err == nil, err
 }
 
-// An Entry is what indexes keep of a text: its document in the keyword index,
+// An IndexEntry is what indexes keep of a text: its document in the keyword index,
 // what it is found by among near duplicates, and among equal texts.
-type Entry struct {
-	document []byte
-	sketch   []int64
-	hash     int64
+type IndexEntry struct {
+	document  []byte
+	signature []int64
+	hash      int64
 }
 
-// NewEntry makes the entry of a memory with that title and content.
-func NewEntry(title, content string) Entry {
-	return Entry{search.Encoded(title, content), search.Sketch(content), contentHash(content)}
+// NewIndexEntry makes the entry of a memory with that title and content.
+func NewIndexEntry(title, content string) IndexEntry {
+	return IndexEntry{search.AnalyzeEncoded(title, content), search.Signature(content), contentHash(content)}
 }
 
 // AddMemory stores a memory, whose entry is e, in the atlas.
-func (a *Atlas) AddMemory(m loci.Memory, e Entry) (loci.Memory, error) {
-	if err := a.open(); err != nil {
+func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
+	if err := a.requireActive(); err != nil {
 		return m, err
 	}
 	t := a.t
 	m.ID, m.WorkspaceID, m.AtlasID = loci.NewID(t.now.Std()), a.workspace.id, a.id
-	m.Status, m.Version, m.CreatedBy, m.CreatedAt, m.UpdatedAt = loci.Active, 1, t.who.UserID, t.now, t.now
+	m.Status, m.Version, m.CreatedBy, m.CreatedAt, m.UpdatedAt = loci.MemoryActive, 1, t.actor.UserID, t.now, t.now
 	var source loci.Source
 	if m.Source != nil {
 		source = *m.Source
 	}
-	kind, tags := slices.Index(loci.Kinds, m.Type), texts(m.Tags)
-	rid, err := t.c.insert(`INSERT INTO memories (id, workspace, atlas, title, content, hash, kind, status, tags, source_name, source_uri, source_group, source_position,
+	kind, tags := slices.Index(loci.MemoryTypes, m.Type), encodeStrings(m.Tags)
+	rowID, err := t.conn.insert(`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name, source_uri, source_group, source_position,
 		version, created_by, created_at, updated_at, updated_by, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, 1, ?13, ?14, ?14, ?13, ?15)`,
-		[]any{m.ID, a.workspace.rid, a.rid, m.Title, m.Content, e.hash, kind, tags,
+		[]any{m.ID, a.workspace.rowID, a.rowID, m.Title, m.Content, e.hash, kind, tags,
 			string(source.Name), string(source.URI), string(source.Group), source.Position, m.CreatedBy, t.now, memoryChecksum(m)})
 	if err != nil {
 		return m, err
 	}
-	t.Concerns(m.ID)
-	if err := a.workspace.addSketch(rid, e.sketch); err != nil {
+	t.LinkReplay(m.ID)
+	if err := a.workspace.insertBands(rowID, e.signature); err != nil {
 		return m, err
 	}
-	if err := a.workspace.wait(rid); err != nil {
+	if err := a.workspace.enqueueEmbedding(rowID); err != nil {
 		return m, err
 	}
-	group, position := groupOf(m.Source)
-	return m, a.note(change{memory: rid, group: group, position: position, kind: kind, tags: tags, made: t.now, memories: 1, bytes: len(m.Content), document: e.document})
+	group, position := sourceGroup(m.Source)
+	return m, a.appendLog(logUpdate{memory: rowID, group: group, position: position, kind: kind, tags: tags, createdAt: t.now, memories: 1, bytes: len(m.Content), document: e.document})
 }
 
-// A change is what the log of changes is told of one memory.
-type change struct {
+// A logUpdate is what the log of changes is told of one memory.
+type logUpdate struct {
 	memory          int64
 	kind, status    int
 	tags            string
-	made            loci.Time // when the memory was
-	gone            bool
+	createdAt       loci.Time // when the memory was
+	deleted         bool
 	verified        bool
 	validUntil      loci.Time
 	memories, bytes int // what is added to the counters of the atlas
@@ -150,9 +150,9 @@ type change struct {
 	group, position int64
 }
 
-// groupOf is where a memory stands in what it comes from: the group's number in
+// sourceGroup is where a memory stands in what it comes from: the group's number in
 // the index, or zero, and its position.
-func groupOf(s *loci.Source) (group, position int64) {
+func sourceGroup(s *loci.Source) (group, position int64) {
 	if s == nil || s.Group == "" || s.Position == nil {
 		return 0, 0
 	}
@@ -160,25 +160,25 @@ func groupOf(s *loci.Source) (group, position int64) {
 	return int64(binary.BigEndian.Uint64(h[:8])) | 1, int64(*s.Position)
 }
 
-// note writes a change to the log.
-func (a *Atlas) note(c change) error {
+// appendLog writes a change to the log.
+func (a *Atlas) appendLog(c logUpdate) error {
 	if c.document == nil {
 		c.document = []byte{}
 	}
-	_, err := a.t.exec(`INSERT INTO changes (workspace, memory, atlas, kind, status, tags, made_at, gone, verified, valid_until, memories, bytes, document, kin, position)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`, a.workspace.rid, c.memory, a.rid, c.kind, c.status, c.tags, c.made, c.gone,
+	_, err := a.t.exec(`INSERT INTO index_log (workspace, memory, atlas, type, status, tags, created_at, deleted, verified, valid_until, memories, bytes, document, group_id, position)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`, a.workspace.rowID, c.memory, a.rowID, c.kind, c.status, c.tags, c.createdAt, c.deleted,
 		c.verified, c.validUntil, c.memories, c.bytes, c.document, c.group, c.position)
-	a.t.changed = append(a.t.changed, a.workspace.rid)
+	a.t.updatedWorkspaces = append(a.t.updatedWorkspaces, a.workspace.rowID)
 	if err == nil && c.bytes > 0 {
-		err = a.t.room(a.workspace.rid)
+		err = a.t.checkStorageQuota(a.workspace.rowID)
 	}
 	return err
 }
 
-// integers writes a list of integers for a query's in.
-func integers(list []int64) string {
+// encodeInts writes a list of integers for a query's in.
+func encodeInts(list []int64) string {
 	if list == nil {
-		return noTexts
+		return emptyList
 	}
 	b, _ := json.Marshal(list) // integers always marshal
 	return string(b)

@@ -20,11 +20,11 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// schemaVersion is the number of the newest migration, which is the same in both folders.
-var schemaVersion = newestMigration("sqlite")
+// latestSchema is the number of the newest migration, which is the same in both folders.
+var latestSchema = latestMigration("sqlite")
 
-// newestMigration returns the highest number among the migrations in dir.
-func newestMigration(dir string) (newest int64) {
+// latestMigration returns the highest number among the migrations in dir.
+func latestMigration(dir string) (newest int64) {
 	files, err := fs.ReadDir(migrations, "migrations/"+dir)
 	if err != nil {
 		panic(err) // the folder is embedded
@@ -39,7 +39,7 @@ func newestMigration(dir string) (newest int64) {
 	return newest
 }
 
-func provider(dialect goose.Dialect, db *sql.DB, dir string, options ...goose.ProviderOption) (*goose.Provider, error) {
+func newMigrator(dialect goose.Dialect, db *sql.DB, dir string, options ...goose.ProviderOption) (*goose.Provider, error) {
 	files, err := fs.Sub(migrations, "migrations/"+dir)
 	if err != nil {
 		return nil, err
@@ -47,21 +47,21 @@ func provider(dialect goose.Dialect, db *sql.DB, dir string, options ...goose.Pr
 	return goose.NewProvider(dialect, db, files, append(options, goose.WithDisableGlobalRegistry(true))...)
 }
 
-// upgrades reports whether a database of the schema have needs migrations. An empty
+// needsMigration reports whether a database of the schema have needs migrations. An empty
 // one has schema 0.
-func (o Options) upgrades(have int64) (bool, error) {
+func (o Options) needsMigration(have int64) (bool, error) {
 	switch {
-	case have > schemaVersion:
+	case have > latestSchema:
 		return false, fmt.Errorf("store: the database has version %d, this program knows %d: use a newer loci",
-			have, schemaVersion)
-	case have == schemaVersion:
+			have, latestSchema)
+	case have == latestSchema:
 		return false, nil
 	case have > 0 && o.KeepSchema:
-		return false, loci.Fail(loci.Conflict, "The database has schema %d and this program needs %d: "+
-			"start loci serve, or run loci admin migrate.", have, schemaVersion)
+		return false, loci.NewError(loci.CodeConflict, "The database has schema %d and this program needs %d: "+
+			"start loci serve, or run loci admin migrate.", have, latestSchema)
 	}
 	if o.Log != nil && have > 0 {
-		o.Log.Info("migrate the database", "from", have, "to", schemaVersion)
+		o.Log.Info("migrate the database", "from", have, "to", latestSchema)
 	}
 	return true, nil
 }
@@ -78,8 +78,8 @@ func pendingMigrations(have int64) []string {
 	return names
 }
 
-// longest is a busy timeout for statements that wait as long as it takes.
-const longest = math.MaxInt32
+// maxBusyTimeout is a busy timeout for statements that wait as long as it takes.
+const maxBusyTimeout = math.MaxInt32
 
 // migrate brings the schema up to date; the caller holds the lock of the file.
 // A file that is up to date costs one look at its user_version. A migration takes
@@ -89,41 +89,41 @@ func (c *sqliteConn) migrate(ctx context.Context, db *sql.DB, o Options) error {
 	if err != nil {
 		return err
 	}
-	if due, err := o.upgrades(have); err != nil || !due {
+	if due, err := o.needsMigration(have); err != nil || !due {
 		return err
 	}
 	db.SetMaxOpenConns(1) // which the pragma is for
-	if _, err := db.ExecContext(ctx, fmt.Sprintf(`PRAGMA busy_timeout = %d`, longest)); err != nil {
+	if _, err := db.ExecContext(ctx, fmt.Sprintf(`PRAGMA busy_timeout = %d`, maxBusyTimeout)); err != nil {
 		return err
 	}
-	p, err := provider(goose.DialectSQLite3, db, "sqlite")
+	p, err := newMigrator(goose.DialectSQLite3, db, "sqlite")
 	if err != nil {
 		return err
 	}
 	if _, err := p.Up(ctx); err != nil {
-		return fmt.Errorf("store: migrate from schema %d to %d: %w", have, schemaVersion, err)
+		return fmt.Errorf("store: migrate from schema %d to %d: %w", have, latestSchema, err)
 	}
-	_, err = c.exec(fmt.Sprintf(`PRAGMA user_version = %d`, schemaVersion), nil)
+	_, err = c.exec(fmt.Sprintf(`PRAGMA user_version = %d`, latestSchema), nil)
 	return err
 }
 
 func (c *sqliteConn) userVersion() (v int64, err error) {
-	err = c.one(`PRAGMA user_version`, nil, []any{&v})
+	err = c.queryRow(`PRAGMA user_version`, nil, []any{&v})
 	return v, err
 }
 
 // PostgresHasTables reports whether the database at url, a postgres:// address, was
 // ever opened: OpenPostgres would make what it lacks.
 func PostgresHasTables(ctx context.Context, url string) (has bool, err error) {
-	err = visit(ctx, url, func(c *pgx.Conn) error {
+	err = withPostgres(ctx, url, func(c *pgx.Conn) error {
 		return c.QueryRow(ctx, `SELECT to_regclass('memories') IS NOT NULL`).Scan(&has)
 	})
 	return has, err
 }
 
-// postgresSchema returns the number of the last migration that a database has, 0 where
+// readPostgresSchema returns the number of the last migration that a database has, 0 where
 // it has none.
-func postgresSchema(ctx context.Context, c interface {
+func readPostgresSchema(ctx context.Context, c interface {
 	QueryRow(context.Context, string, ...any) pgx.Row
 }) (have int64, err error) {
 	var schema *string
@@ -132,7 +132,7 @@ func postgresSchema(ctx context.Context, c interface {
 		return 0, err
 	}
 	if schema == nil {
-		return 0, loci.Fail(loci.InvalidQuery, "no schema of the search_path exists: create one, or name another in the address of the database")
+		return 0, loci.NewError(loci.CodeInvalidQuery, "no schema of the search_path exists: create one, or name another in the address of the database")
 	}
 	if migrated {
 		err = c.QueryRow(ctx, `SELECT COALESCE(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&have)
@@ -157,11 +157,11 @@ func migratePostgres(ctx context.Context, config *pgxpool.Config, o Options) err
 		return err
 	}
 	defer pool.Close()
-	have, err := postgresSchema(ctx, pool)
+	have, err := readPostgresSchema(ctx, pool)
 	if err != nil {
 		return err
 	}
-	if due, err := o.upgrades(have); err != nil || !due {
+	if due, err := o.needsMigration(have); err != nil || !due {
 		return err
 	}
 	lock, err := pool.Begin(ctx)
@@ -175,40 +175,42 @@ func migratePostgres(ctx context.Context, config *pgxpool.Config, o Options) err
 	}
 	db := stdlib.OpenDBFromPool(pool)
 	defer db.Close()
-	p, err := provider(goose.DialectPostgres, db, "postgres")
+	p, err := newMigrator(goose.DialectPostgres, db, "postgres")
 	if err != nil {
 		return err
 	}
 	if _, err = p.Up(ctx); err != nil {
-		return fmt.Errorf("store: migrate from schema %d to %d: %w", have, schemaVersion, err)
+		return fmt.Errorf("store: migrate from schema %d to %d: %w", have, latestSchema, err)
 	}
 	return nil
 }
 
-// A Schema says how far the migrations of a database are.
-type Schema struct {
-	Have    int64    `json:"schema"`
-	Newest  int64    `json:"newest"`
+// A SchemaStatus says how far the migrations of a database are.
+type SchemaStatus struct {
+	Current int64    `json:"schema"`
+	Latest  int64    `json:"newest"`
 	Pending []string `json:"pending"` // the names of the migrations that it lacks
 }
 
-func schemaOf(have int64) Schema { return Schema{have, schemaVersion, pendingMigrations(have)} }
+func newSchemaStatus(have int64) SchemaStatus {
+	return SchemaStatus{have, latestSchema, pendingMigrations(have)}
+}
 
-// PostgresSchema returns how far the database at url, a postgres:// address, is.
-func PostgresSchema(ctx context.Context, url string) (s Schema, err error) {
-	err = visit(ctx, url, func(c *pgx.Conn) error {
-		have, err := postgresSchema(ctx, c)
-		s = schemaOf(have)
+// PostgresSchemaStatus returns how far the database at url, a postgres:// address, is.
+func PostgresSchemaStatus(ctx context.Context, url string) (s SchemaStatus, err error) {
+	err = withPostgres(ctx, url, func(c *pgx.Conn) error {
+		have, err := readPostgresSchema(ctx, c)
+		s = newSchemaStatus(have)
 		return err
 	})
 	return s, err
 }
 
-// SQLiteSchema returns how far the database in dir is.
-func SQLiteSchema(ctx context.Context, dir string) (s Schema, err error) {
-	err = visitSQLite(dir, func(c *sqliteConn) error {
+// SQLiteSchemaStatus returns how far the database in dir is.
+func SQLiteSchemaStatus(ctx context.Context, dir string) (s SchemaStatus, err error) {
+	err = withSQLite(dir, func(c *sqliteConn) error {
 		have, err := c.userVersion()
-		s = schemaOf(have)
+		s = newSchemaStatus(have)
 		return err
 	})
 	return s, err

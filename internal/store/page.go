@@ -8,18 +8,18 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// MaxPage is the most bytes of an answer that lists records, as JSON.
-const MaxPage = 4 << 20
+// MaxPageBytes is the most bytes of an answer that lists records, as JSON.
+const MaxPageBytes = 4 << 20
 
 // Bytes of the records of a page, and how many memories one statement reads: with the
 // largest texts that is little more than a page holds.
 const (
-	pageRoom   = MaxPage - 64<<10 // the rest is for what stands beside them, such as the cursor
-	readAtOnce = 20
+	pageByteBudget   = MaxPageBytes - 64<<10 // the rest is for what stands beside them, such as the cursor
+	memoriesPerQuery = 20
 )
 
-// A Mark is a place in a list: newest first by (creation, id).
-type Mark struct {
+// A PageKey is a place in a list: newest first by (creation, id).
+type PageKey struct {
 	At loci.Time
 	ID string
 }
@@ -27,13 +27,13 @@ type Mark struct {
 // A Page is a part of a list: after a Mark, or from the start where it is zero.
 type Page struct {
 	Limit int
-	After Mark
+	After PageKey
 }
 
-// from returns what the first row of the page comes after. One row more than
+// seek returns what the first row of the page comes after. One row more than
 // the limit is read, which tells whether there is another page.
-func (p Page) from() (loci.Time, string, int) {
-	if p.After == (Mark{}) {
+func (p Page) seek() (loci.Time, string, int) {
+	if p.After == (PageKey{}) {
 		return math.MaxInt64, "", p.Limit + 1
 	}
 	return p.After.At, p.After.ID, p.Limit + 1
@@ -41,18 +41,18 @@ func (p Page) from() (loci.Time, string, int) {
 
 // A List is the records of a page.
 type List[T any] struct {
-	Items []T
-	More  bool // other records follow
+	Items   []T
+	HasMore bool // other records follow
 
-	limit int
-	room  room
+	limit  int
+	budget byteBudget
 }
 
-// errEnough ends a query of which no more rows are wanted.
-var errEnough = errors.New("store: enough rows")
+// errStop ends a query of which no more rows are wanted.
+var errStop = errors.New("store: enough rows")
 
 func newList[T any](p Page) List[T] {
-	return List[T]{Items: []T{}, limit: p.Limit, room: room{bytes: pageRoom}}
+	return List[T]{Items: []T{}, limit: p.Limit, budget: byteBudget{remaining: pageByteBudget}}
 }
 
 // add puts a record on the page. Where it has no room, errEnough ends the query.
@@ -60,17 +60,17 @@ func (l *List[T]) add(record T) error {
 	n := len(l.Items)
 	if n < l.limit {
 		l.Items = append(l.Items, record)
-		if l.room.take(JSONSize(&l.Items[n])) {
+		if l.budget.spend(JSONSize(&l.Items[n])) {
 			return nil
 		}
 		l.Items = l.Items[:n]
 	}
-	l.More = true
-	return errEnough
+	l.HasMore = true
+	return errStop
 }
 
-// scanning returns what adds each row of a query to the page.
-func (l *List[T]) scanning(scan func(row) (T, error)) func(row) error {
+// collect returns what adds each row of a query to the page.
+func (l *List[T]) collect(scan func(row) (T, error)) func(row) error {
 	return func(r row) error {
 		record, err := scan(r)
 		if err != nil {
@@ -80,26 +80,26 @@ func (l *List[T]) scanning(scan func(row) (T, error)) func(row) error {
 	}
 }
 
-// A room is the bytes that are left on a page.
-type room struct {
-	bytes int
-	some  bool // a record has taken some of them
+// A byteBudget is the bytes that are left on a page.
+type byteBudget struct {
+	remaining int
+	used      bool // a record has taken some of them
 }
 
-// take reports whether the page has room for that many bytes. It has always room
+// spend reports whether the page has room for that many bytes. It has always room
 // for the first record: so pages end, whatever the size of records.
-func (r *room) take(bytes int) bool {
-	if r.some && bytes > r.bytes {
+func (r *byteBudget) spend(bytes int) bool {
+	if r.used && bytes > r.remaining {
 		return false
 	}
-	r.some = true
-	r.bytes -= bytes
+	r.used = true
+	r.remaining -= bytes
 	return true
 }
 
-// memberSize is the most bytes that a value other than a text takes, or a name
+// jsonScalarSize is the most bytes that a value other than a text takes, or a name
 // with what stands around it.
-const memberSize = 32
+const jsonScalarSize = 32
 
 // JSONSize returns how many bytes a value has at most as JSON. It costs less than
 // to write the value.
@@ -108,40 +108,40 @@ func JSONSize(v any) int { return jsonSize(reflect.ValueOf(v)) }
 func jsonSize(v reflect.Value) (n int) {
 	switch v.Kind() {
 	case reflect.String:
-		return textSize(v.String())
+		return jsonStringSize(v.String())
 	case reflect.Pointer:
 		if v.IsNil() {
-			return memberSize
+			return jsonScalarSize
 		}
 		return jsonSize(v.Elem())
 	case reflect.Slice:
-		n = memberSize
+		n = jsonScalarSize
 		for i := range v.Len() {
 			n += jsonSize(v.Index(i)) + 1
 		}
 		return n
 	case reflect.Struct:
-		n = memberSize
+		n = jsonScalarSize
 		for i := range v.NumField() {
-			n += memberSize + jsonSize(v.Field(i))
+			n += jsonScalarSize + jsonSize(v.Field(i))
 		}
 		return n
 	}
-	return memberSize
+	return jsonScalarSize
 }
 
-// textSize returns the bytes of a text as JSON, quotes included, or a few more.
-func textSize(s string) int {
+// jsonStringSize returns the bytes of a text as JSON, quotes included, or a few more.
+func jsonStringSize(s string) int {
 	n := 2
 	for i := range len(s) {
-		n += int(byteSizes[s[i]])
+		n += int(jsonByteSizes[s[i]])
 	}
 	return n
 }
 
-// byteSizes are the bytes that each byte of a text takes in JSON (RFC 8259,
+// jsonByteSizes are the bytes that each byte of a text takes in JSON (RFC 8259,
 // section 7).
-var byteSizes = func() (sizes [256]uint8) {
+var jsonByteSizes = func() (sizes [256]uint8) {
 	for b := range sizes {
 		sizes[b] = 1
 		if b < ' ' {

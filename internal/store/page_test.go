@@ -32,7 +32,7 @@ func TestJSONSizeIsAnUpperBound(t *testing.T) {
 	texts := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune("\x00\x01\x1f\x7f\t\n\"\\/<>&é\u2028\u2029“—漢🦊"))))
 	rapid.Check(t, func(t *rapid.T) {
 		text := texts.Draw(t, "text")
-		m := loci.Memory{ID: text, Title: text, Content: text, Tags: rapid.SliceOf(texts).Draw(t, "tags"), Status: loci.Active, Version: 1 << 40,
+		m := loci.Memory{ID: text, Title: text, Content: text, Tags: rapid.SliceOf(texts).Draw(t, "tags"), Status: loci.MemoryActive, Version: 1 << 40,
 			Source: &loci.Source{Name: loci.SourceText(text), URI: loci.SourceText(text)}, Supersedes: []string{text}, CreatedAt: 1}
 		if size, written := store.JSONSize(&m), len(jsonOf(t, m)); size < written || size > 2*written+3000 {
 			t.Errorf("the size of %q is %d, and it has %d bytes", text, size, written)
@@ -73,10 +73,10 @@ func TestPagesHaveRoomForSomeBytesAlone(t *testing.T) {
 				}
 				for _, m := range list.Items {
 					got = append(got, m.ID)
-					p.After = store.Mark{At: m.CreatedAt, ID: m.ID}
+					p.After = store.PageKey{At: m.CreatedAt, ID: m.ID}
 				}
-				checkPage(t, limit, len(list.Items), list.More, jsonOf(t, list.Items))
-				if !list.More {
+				checkPage(t, limit, len(list.Items), list.HasMore, jsonOf(t, list.Items))
+				if !list.HasMore {
 					break
 				}
 			}
@@ -89,10 +89,10 @@ func TestPagesHaveRoomForSomeBytesAlone(t *testing.T) {
 
 func checkPage(t *testing.T, limit, items int, more bool, written []byte) {
 	t.Helper()
-	if len(written) > store.MaxPage || items > limit || more && items == 0 {
+	if len(written) > store.MaxPageBytes || items > limit || more && items == 0 {
 		t.Errorf("limit %d: a page of %d records has %d bytes, more %v", limit, items, len(written), more)
 	}
-	if more && items < limit && len(written) < store.MaxPage/4 {
+	if more && items < limit && len(written) < store.MaxPageBytes/4 {
 		t.Errorf("limit %d: a page of %d records ends after %d bytes", limit, items, len(written))
 	}
 }
@@ -121,8 +121,8 @@ func TestVersionsHaveRoomForSomeBytesAlone(t *testing.T) {
 					next--
 					p.After.At = loci.Time(v.Version)
 				}
-				checkPage(t, limit, len(list.Items), list.More, jsonOf(t, list.Items))
-				if !list.More {
+				checkPage(t, limit, len(list.Items), list.HasMore, jsonOf(t, list.Items))
+				if !list.HasMore {
 					break
 				}
 			}

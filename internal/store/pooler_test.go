@@ -78,7 +78,7 @@ func (p *pooler) serve(client net.Conn) {
 			return
 		}
 	}
-	if n, most := p.open.Add(1), p.most.Load(); most != 0 && n > most {
+	if n, maximum := p.open.Add(1), p.most.Load(); maximum != 0 && n > maximum {
 		p.open.Add(-1)
 		refuse("53300", `too many connections for role "loci"`)
 		return

@@ -16,31 +16,31 @@ import (
 )
 
 var postgresDialect = &dialect{
-	name:  "postgres",
-	locks: true,
-	in:    `%[1]s = ANY (` + bigints("%[2]d") + `)`,
+	name:     "postgres",
+	rowLocks: true,
+	inList:   `%[1]s = ANY (` + bigintArray("%[2]d") + `)`,
 	// Of a CASE the planner expects half: it walks in order until the page is
 	// full, instead of sorting all that could match.
-	hasTexts: `CASE WHEN CAST(%[1]s AS jsonb) @> CAST(?%[2]d AS jsonb) THEN TRUE END`,
-	anyOf:    `unnest(` + bigints("%[1]d") + `) AS picked (value) JOIN %[2]s ON %[3]s = picked.value`,
-	grown:    `count(*)`, // a smaller seq may be committed after a larger one
+	containsAll: `CASE WHEN CAST(%[1]s AS jsonb) @> CAST(?%[2]d AS jsonb) THEN TRUE END`,
+	joinIDs:     `unnest(` + bigintArray("%[1]d") + `) AS picked (value) JOIN %[2]s ON %[3]s = picked.value`,
+	logVersion:  `count(*)`, // a smaller seq may be committed after a larger one
 }
 
-// bigints reads a JSON list as an array, of which the planner knows the length.
-func bigints(n string) string {
+// bigintArray reads a JSON list as an array, of which the planner knows the length.
+func bigintArray(n string) string {
 	return `CAST(translate(CAST(?` + n + ` AS TEXT), '[]', '{}') AS BIGINT[])`
 }
 
 // postgres is a database on a server of its own.
 type postgres struct {
-	pool     *pgxpool.Pool
-	patience time.Duration
-	slots    *semaphore   // one is held for each connection in use
-	waits    atomic.Int64 // callers that found no free slot
+	pool        *pgxpool.Pool
+	busyTimeout time.Duration
+	slots       *semaphore   // one is held for each connection in use
+	waitCount   atomic.Int64 // callers that found no free slot
 }
 
-// poolConfig returns the settings of a pool of connections to the database at url.
-func poolConfig(url string) (*pgxpool.Config, error) {
+// parsePoolConfig returns the settings of a pool of connections to the database at url.
+func parsePoolConfig(url string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, errors.New("store: the address of the database is malformed") // err shows the password
@@ -54,11 +54,11 @@ func poolConfig(url string) (*pgxpool.Config, error) {
 
 // OpenPostgres opens the database at url, a postgres:// address.
 func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
-	config, err := poolConfig(url)
+	config, err := parsePoolConfig(url)
 	if err != nil {
 		return nil, err
 	}
-	if err := probe(ctx, config.ConnConfig, url, o.Log); err != nil {
+	if err := probeServer(ctx, config.ConnConfig, url, o.Log); err != nil {
 		return nil, err
 	}
 	if err := migratePostgres(ctx, config, o); err != nil {
@@ -68,29 +68,29 @@ func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&Store{db: &postgres{pool: pool, patience: o.wait(), slots: newSemaphore(int(config.MaxConns))}}).finish(ctx, o)
+	return (&Store{db: &postgres{pool: pool, busyTimeout: o.busyTimeoutOrDefault(), slots: newSemaphore(int(config.MaxConns))}}).start(ctx, o)
 }
 
 func (d *postgres) dialect() *dialect { return postgresDialect }
 
-// refusedFor is how long the slot of a refused connection stays taken.
-const refusedFor = time.Second
+// refusedSlotDelay is how long the slot of a refused connection stays taken.
+const refusedSlotDelay = time.Second
 
-var errNoConnection = errors.New("store: every connection is in use")
+var errPoolExhausted = errors.New("store: every connection is in use")
 
 // acquire takes a connection, and reports that the service is busy where none is
 // free in time. A server that refuses a further connection, as at the limit of a
 // role, makes the caller wait for one that is in use: the slot of the refused one
 // stays taken for a moment, so that the server is not asked again by everybody.
 func (d *postgres) acquire(ctx context.Context, user string) (*pgxpool.Conn, error) {
-	waiting, cancel := context.WithTimeout(ctx, d.patience)
+	waiting, cancel := context.WithTimeout(ctx, d.busyTimeout)
 	defer cancel()
 	for {
-		if err := d.slot(waiting, user); err != nil {
+		if err := d.acquireSlot(waiting, user); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			return nil, busy(errNoConnection)
+			return nil, busyError(errPoolExhausted)
 		}
 		c, err := d.pool.Acquire(waiting)
 		switch {
@@ -101,24 +101,24 @@ func (d *postgres) acquire(ctx context.Context, user string) (*pgxpool.Conn, err
 			return nil, err
 		case waiting.Err() != nil || d.pool.Stat().AcquiredConns() == 0:
 			d.slots.release(user)
-			return nil, busy(err)
+			return nil, busyError(err)
 		}
-		time.AfterFunc(refusedFor, func() { d.slots.release(user) })
+		time.AfterFunc(refusedSlotDelay, func() { d.slots.release(user) })
 	}
 }
 
-// slot waits for a free slot.
-func (d *postgres) slot(ctx context.Context, user string) error {
+// acquireSlot waits for a free slot.
+func (d *postgres) acquireSlot(ctx context.Context, user string) error {
 	t := d.slots.acquire(user)
 	if t == nil {
 		return nil
 	}
-	d.waits.Add(1)
+	d.waitCount.Add(1)
 	select {
 	case <-t.granted:
 		return nil
 	case <-ctx.Done():
-		d.slots.abandon(user, t)
+		d.slots.cancel(user, t)
 		return ctx.Err()
 	}
 }
@@ -137,21 +137,21 @@ func (d *postgres) read(ctx context.Context, user string, f func(conn) error) er
 		return err
 	}
 	defer d.release(c, user)
-	return postgresError(cut(ctx, c, f(&postgresConn{ctx, c.Conn()})))
+	return mapPostgresError(markConnectionLost(ctx, c, f(&postgresConn{ctx, c.Conn()})))
 }
 
 // write tries again where the database gave up on the transaction for
 // another's sake, or went away before it was asked to commit.
 func (d *postgres) write(ctx context.Context, user string, f func(conn) error) (err error) {
 	for range 4 {
-		if err = d.attempt(ctx, user, f); !again(err) {
+		if err = d.tryWrite(ctx, user, f); !isRetryable(err) {
 			break
 		}
 	}
-	return postgresError(err)
+	return mapPostgresError(err)
 }
 
-func (d *postgres) attempt(ctx context.Context, user string, f func(conn) error) error {
+func (d *postgres) tryWrite(ctx context.Context, user string, f func(conn) error) error {
 	c, err := d.acquire(ctx, user)
 	if err != nil {
 		return err
@@ -161,28 +161,28 @@ func (d *postgres) attempt(ctx context.Context, user string, f func(conn) error)
 	ctx = context.WithoutCancel(ctx)
 	tx, err := c.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	if err != nil {
-		return cut(ctx, c, err)
+		return markConnectionLost(ctx, c, err)
 	}
 	defer tx.Rollback(ctx) // no effect after the commit
 	if err := f(&postgresConn{ctx, tx.Conn()}); err != nil {
-		return cut(ctx, c, err)
+		return markConnectionLost(ctx, c, err)
 	}
-	if err = tx.Commit(ctx); err != nil && c.Conn().IsClosed() && state(err) == "" {
-		return &loci.Error{Code: loci.Unavailable, Message: "The database went away during the commit: look whether the change is there before you repeat it.",
-			Retry: time.Second, Err: err}
+	if err = tx.Commit(ctx); err != nil && c.Conn().IsClosed() && sqlState(err) == "" {
+		return &loci.Error{Code: loci.CodeUnavailable, Message: "The database went away during the commit: look whether the change is there before you repeat it.",
+			RetryAfter: time.Second, Err: err}
 	}
 	return err
 }
 
-// errCut tells that the connection was lost before anything was committed.
-var errCut = errors.New("store: the connection to the database was lost")
+// errConnectionLost tells that the connection was lost before anything was committed.
+var errConnectionLost = errors.New("store: the connection to the database was lost")
 
-func cut(ctx context.Context, c *pgxpool.Conn, err error) error {
+func markConnectionLost(ctx context.Context, c *pgxpool.Conn, err error) error {
 	_, meant := errors.AsType[*loci.Error](err)
 	if err == nil || meant || ctx.Err() != nil || !c.Conn().IsClosed() {
 		return err
 	}
-	return errors.Join(errCut, err)
+	return errors.Join(errConnectionLost, err)
 }
 
 func (d *postgres) close() error {
@@ -190,46 +190,46 @@ func (d *postgres) close() error {
 	return nil
 }
 
-// again reports a lost connection, a serialization failure, a deadlock, or two
+// isRetryable reports a lost connection, a serialization failure, a deadlock, or two
 // who made the same thing at once: the second try finds what the other one made.
-func again(err error) bool {
-	if errors.Is(err, errCut) {
+func isRetryable(err error) bool {
+	if errors.Is(err, errConnectionLost) {
 		return true
 	}
-	switch state(err) {
+	switch sqlState(err) {
 	case "40001", "40P01", "23505":
 		return true
 	}
 	return false
 }
 
-func state(err error) string {
+func sqlState(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code
 	}
 	return ""
 }
 
-func postgresError(err error) error {
+func mapPostgresError(err error) error {
 	if err == nil {
 		return nil
 	}
 	if _, ok := errors.AsType[*loci.Error](err); ok {
 		return err
 	}
-	switch code := state(err); {
+	switch code := sqlState(err); {
 	case code == "23505":
-		return taken(err)
+		return conflictError(err)
 	case code == "53100":
-		return &loci.Error{Code: loci.StorageFull, Message: loci.StorageFull.Hint(), Err: err}
-	case code == "57014", code == "55P03", strings.HasPrefix(code, "08"), strings.HasPrefix(code, "53"), strings.HasPrefix(code, "57P"), again(err):
-		return busy(err)
+		return &loci.Error{Code: loci.CodeStorageFull, Message: loci.CodeStorageFull.Hint(), Err: err}
+	case code == "57014", code == "55P03", strings.HasPrefix(code, "08"), strings.HasPrefix(code, "53"), strings.HasPrefix(code, "57P"), isRetryable(err):
+		return busyError(err)
 	case pgconn.SafeToRetry(err):
-		return busy(err)
+		return busyError(err)
 	case code == "23503":
-		return gone(err)
-	case corrupt(err):
-		corruptReads.Add(1)
+		return notFoundError(err)
+	case isCorrupt(err):
+		corruptionErrors.Add(1)
 	}
 	return err
 }
@@ -240,39 +240,41 @@ type postgresConn struct {
 	c   *pgx.Conn
 }
 
-// numbered writes ?1 as $1. No text of ours has a question mark of another meaning.
-var numbered = rewritten{how: func(q string) string { return strings.ReplaceAll(q, "?", "$") }}
+// dollarPlaceholders writes ?1 as $1. No text of ours has a question mark of another meaning.
+var dollarPlaceholders = queryRewriter{rewrite: func(q string) string { return strings.ReplaceAll(q, "?", "$") }}
 
 func (c *postgresConn) exec(q string, args []any) (int64, error) {
 	statements.Add(1)
-	tag, err := c.c.Exec(c.ctx, numbered.text(q), args...)
+	tag, err := c.c.Exec(c.ctx, dollarPlaceholders.get(q), args...)
 	return tag.RowsAffected(), err
 }
 
-func (c *postgresConn) insert(q string, args []any) (rid int64, err error) {
-	return rid, c.one(q+` RETURNING rid`, args, []any{&rid})
+func (c *postgresConn) insert(q string, args []any) (rowID int64, err error) {
+	return rowID, c.queryRow(q+` RETURNING row_id`, args, []any{&rowID})
 }
 
-func (c *postgresConn) one(q string, args []any, dest []any) error {
+func (c *postgresConn) queryRow(q string, args []any, dest []any) error {
 	statements.Add(1)
-	err := c.c.QueryRow(c.ctx, numbered.text(q), args...).Scan(dest...)
+	err := c.c.QueryRow(c.ctx, dollarPlaceholders.get(q), args...).Scan(dest...)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return errNoRow
+		return errNoRows
 	}
 	return err
 }
 
-func (c *postgresConn) few(q string, args []any, f func(row) error) error { return c.each(q, args, f) }
+func (c *postgresConn) queryFew(q string, args []any, f func(row) error) error {
+	return c.query(q, args, f)
+}
 
-func (c *postgresConn) each(q string, args []any, f func(row) error) error {
+func (c *postgresConn) query(q string, args []any, f func(row) error) error {
 	statements.Add(1)
-	rows, err := c.c.Query(c.ctx, numbered.text(q), args...)
+	rows, err := c.c.Query(c.ctx, dollarPlaceholders.get(q), args...)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		if err := f(rows); err == errEnough {
+		if err := f(rows); err == errStop {
 			return nil
 		} else if err != nil {
 			return err
@@ -281,9 +283,9 @@ func (c *postgresConn) each(q string, args []any, f func(row) error) error {
 	return rows.Err()
 }
 
-// serialize makes everybody who names the same thing wait for one another
+// advisoryLock makes everybody who names the same thing wait for one another
 // until the end of the transaction. SQLite has one writer anyway.
-func (d *dialect) serialize(c conn, name string) error {
+func (d *dialect) advisoryLock(c conn, name string) error {
 	if d != postgresDialect {
 		return nil
 	}

@@ -18,11 +18,11 @@ var sessionParameters = map[string]string{
 	"statement_timeout": "10000", "idle_in_transaction_session_timeout": "30000", "lock_timeout": "10000", "application_name": "loci",
 }
 
-// probe connects once, refuses a database that Loci cannot use, and adapts config
+// probeServer connects once, refuses a database that Loci cannot use, and adapts config
 // to a connection pooler. PgBouncer refuses the session parameters, and in
 // transaction mode it gives each transaction another session, in which no prepared
 // statement of the last one exists (https://www.pgbouncer.org/features.html).
-func probe(ctx context.Context, config *pgx.ConnConfig, url string, log *slog.Logger) error {
+func probeServer(ctx context.Context, config *pgx.ConnConfig, url string, log *slog.Logger) error {
 	added := []string{}
 	for name, value := range sessionParameters {
 		if _, set := config.RuntimeParams[name]; !set {
@@ -34,16 +34,16 @@ func probe(ctx context.Context, config *pgx.ConnConfig, url string, log *slog.Lo
 	}
 	config.RuntimeParams["client_encoding"] = "UTF8"
 	c, err := pgx.ConnectConfig(ctx, config.Copy())
-	if refusesParameters(err) {
+	if rejectsStartupParameters(err) {
 		for _, name := range added {
 			delete(config.RuntimeParams, name)
 		}
-		if c, err = pgx.ConnectConfig(ctx, config.Copy()); refusesParameters(err) {
+		if c, err = pgx.ConnectConfig(ctx, config.Copy()); rejectsStartupParameters(err) {
 			return fmt.Errorf("%w: set ignore_startup_parameters in the configuration of the pooler, or leave the parameter out of the address", err)
 		}
 	}
 	if err != nil {
-		return &loci.Error{Code: loci.Unavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err), Err: err}
+		return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err), Err: err}
 	}
 	defer c.Close(context.WithoutCancel(ctx))
 	var pid uint32
@@ -52,9 +52,9 @@ func probe(ctx context.Context, config *pgx.ConnConfig, url string, log *slog.Lo
 		pgx.QueryExecModeSimpleProtocol).Scan(&pid, &encoding, &timeout)
 	switch {
 	case err != nil:
-		return &loci.Error{Code: loci.Unavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err), Err: err}
+		return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err), Err: err}
 	case encoding != "UTF8":
-		return loci.Fail(loci.InvalidQuery, "the database has the encoding %s, Loci needs UTF8: make another one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0", encoding)
+		return loci.NewError(loci.CodeInvalidQuery, "the database has the encoding %s, Loci needs UTF8: make another one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0", encoding)
 	}
 	// A pooler makes up the process id of the session that it shows.
 	if pid == c.PgConn().PID() {
@@ -69,9 +69,9 @@ func probe(ctx context.Context, config *pgx.ConnConfig, url string, log *slog.Lo
 	return nil
 }
 
-// refusesParameters reports the error of a pooler that knows a parameter of the
+// rejectsStartupParameters reports the error of a pooler that knows a parameter of the
 // start of a session not: 08P01 unsupported startup parameter.
-func refusesParameters(err error) bool {
+func rejectsStartupParameters(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.Code == "08P01" && strings.Contains(e.Message, "startup parameter")
 }

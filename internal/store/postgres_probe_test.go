@@ -26,8 +26,8 @@ func TestPoolerInTransactionModeServes(t *testing.T) {
 			defer s.Close()
 			ann := user(t, s, "ann")
 			m := add(t, s, ann, "", "a zebra crosses")
-			if f := found(t, s, ann, "zebra", store.Filter{}); len(f.Page) != 1 || f.Page[0].Memory.ID != m.ID {
-				t.Errorf("found %v", f.Page)
+			if f := searchKeywords(t, s, ann, "zebra", store.Filter{}); len(f.Hits) != 1 || f.Hits[0].Memory.ID != m.ID {
+				t.Errorf("found %v", f.Hits)
 			}
 			if n := p.named.Load(); n != 0 {
 				t.Errorf("%d statements were prepared by name", n)
@@ -65,8 +65,8 @@ func TestCallersWaitForAConnectionInUseWhereTheServerRefusesMore(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 24 {
 			all.Go(func() {
-				err := store.Raw(s, func(exec store.Exec) error {
-					if err := exec(`INSERT INTO instance (name, value) VALUES (?1, '')`, fmt.Sprint("row ", i)); err != nil {
+				err := store.WriteRaw(s, func(exec store.Exec) error {
+					if err := exec(`INSERT INTO metadata (name, value) VALUES (?1, '')`, fmt.Sprint("row ", i)); err != nil {
 						return err
 					}
 					return exec(`SELECT pg_sleep(.05)`)
@@ -80,7 +80,7 @@ func TestCallersWaitForAConnectionInUseWhereTheServerRefusesMore(t *testing.T) {
 		if p.refused.Load() == 0 {
 			t.Error("no connection was refused")
 		}
-		if got := d.Query(t, `SELECT name FROM instance WHERE name LIKE 'row %'`); len(got) != 24 {
+		if got := d.Query(t, `SELECT name FROM metadata WHERE name LIKE 'row %'`); len(got) != 24 {
 			t.Errorf("%d rows of 24", len(got))
 		}
 	})
@@ -108,7 +108,7 @@ func TestCallersAreToldAtOnceWhereTheServerIsAway(t *testing.T) {
 		d.Exec(t, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = '`+name+`'`)
 		began := time.Now()
 		for range 8 {
-			if err := s.Check(ctx); !loci.Is(err, loci.Unavailable) {
+			if err := s.Ping(ctx); !loci.Is(err, loci.CodeUnavailable) {
 				t.Errorf("told %v", err)
 			}
 		}
@@ -131,7 +131,7 @@ func TestDatabaseThatIsNotUTF8IsRefused(t *testing.T) {
 		u.Path = "/" + name
 		u.RawQuery = "sslmode=disable"
 		_, err = store.OpenPostgres(ctx, u.String(), store.Options{})
-		if !loci.Is(err, loci.InvalidQuery) || !strings.Contains(err.Error(), "LATIN1") || !strings.Contains(err.Error(), "ENCODING 'UTF8'") {
+		if !loci.Is(err, loci.CodeInvalidQuery) || !strings.Contains(err.Error(), "LATIN1") || !strings.Contains(err.Error(), "ENCODING 'UTF8'") {
 			t.Errorf("told %v", err)
 		}
 	})
@@ -146,7 +146,7 @@ func TestSchemaThatIsNotThereIsNamed(t *testing.T) {
 		}
 		u.RawQuery = "sslmode=disable&search_path=nowhere"
 		_, err = store.OpenPostgres(ctx, u.String(), store.Options{})
-		if !loci.Is(err, loci.InvalidQuery) || !strings.Contains(err.Error(), "search_path") {
+		if !loci.Is(err, loci.CodeInvalidQuery) || !strings.Contains(err.Error(), "search_path") {
 			t.Errorf("told %v", err)
 		}
 	})

@@ -28,15 +28,15 @@ func onPostgres(t *testing.T, f func(t *testing.T, d storetest.Database, s *stor
 func TestDeadlocksAreTriedAgain(t *testing.T) {
 	t.Parallel()
 	onPostgres(t, func(t *testing.T, d storetest.Database, s *store.Store) {
-		d.Exec(t, `INSERT INTO instance (name, value) VALUES ('a', '0'), ('b', '0')`)
+		d.Exec(t, `INSERT INTO metadata (name, value) VALUES ('a', '0'), ('b', '0')`)
 		var all, both sync.WaitGroup
 		both.Add(2)
 		attempts := [2]int{}
 		for i, order := range [][]string{{"a", "b"}, {"b", "a"}} {
 			all.Go(func() {
-				err := store.Raw(s, func(exec store.Exec) error {
+				err := store.WriteRaw(s, func(exec store.Exec) error {
 					attempts[i]++
-					add := `UPDATE instance SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT) WHERE name = ?1`
+					add := `UPDATE metadata SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT) WHERE name = ?1`
 					if err := exec(add, order[0]); err != nil {
 						return err
 					}
@@ -52,7 +52,7 @@ func TestDeadlocksAreTriedAgain(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if got := d.Query(t, `SELECT value FROM instance WHERE name IN ('a', 'b')`); !slices.Equal(got, []string{"2", "2"}) || attempts[0]+attempts[1] < 3 {
+		if got := d.Query(t, `SELECT value FROM metadata WHERE name IN ('a', 'b')`); !slices.Equal(got, []string{"2", "2"}) || attempts[0]+attempts[1] < 3 {
 			t.Errorf("%v after %v attempts", got, attempts)
 		}
 	})
@@ -64,11 +64,11 @@ func TestSerializationFailuresAreTriedThreeTimes(t *testing.T) {
 		for _, c := range []struct {
 			failures, attempts int
 			code               loci.Code
-		}{{0, 1, ""}, {3, 4, ""}, {4, 4, loci.Unavailable}} {
+		}{{0, 1, ""}, {3, 4, ""}, {4, 4, loci.CodeUnavailable}} {
 			attempts := 0
-			err := store.Raw(s, func(exec store.Exec) error {
+			err := store.WriteRaw(s, func(exec store.Exec) error {
 				attempts++
-				if err := exec(`INSERT INTO instance (name, value) VALUES (?1, '')`, fmt.Sprint("row of ", c.failures)); err != nil {
+				if err := exec(`INSERT INTO metadata (name, value) VALUES (?1, '')`, fmt.Sprint("row of ", c.failures)); err != nil {
 					return err
 				}
 				if attempts <= c.failures {
@@ -80,7 +80,7 @@ func TestSerializationFailuresAreTriedThreeTimes(t *testing.T) {
 				t.Errorf("%d failures: %v after %d attempts", c.failures, err, attempts)
 			}
 		}
-		if rows := d.Query(t, `SELECT name FROM instance WHERE name LIKE 'row of %' ORDER BY name`); !slices.Equal(rows, []string{"row of 0", "row of 3"}) {
+		if rows := d.Query(t, `SELECT name FROM metadata WHERE name LIKE 'row of %' ORDER BY name`); !slices.Equal(rows, []string{"row of 0", "row of 3"}) {
 			t.Errorf("there are %v", rows)
 		}
 	})
@@ -91,8 +91,8 @@ func TestAConnectionThatIsKilledBeforeTheCommitIsReplaced(t *testing.T) {
 	onPostgres(t, func(t *testing.T, d storetest.Database, s *store.Store) {
 		for _, kills := range []int{1, 4} {
 			attempts := 0
-			err := store.Raw(s, func(exec store.Exec) error {
-				if err := exec(`INSERT INTO instance (name, value) VALUES (?1, '')`, fmt.Sprint("row of ", kills)); err != nil {
+			err := store.WriteRaw(s, func(exec store.Exec) error {
+				if err := exec(`INSERT INTO metadata (name, value) VALUES (?1, '')`, fmt.Sprint("row of ", kills)); err != nil {
 					return err
 				}
 				if attempts++; attempts <= kills {
@@ -100,8 +100,8 @@ func TestAConnectionThatIsKilledBeforeTheCommitIsReplaced(t *testing.T) {
 				}
 				return nil
 			})
-			n := len(d.Query(t, fmt.Sprintf(`SELECT name FROM instance WHERE name = 'row of %d'`, kills)))
-			if kills == 1 && (err != nil || n != 1) || kills == 4 && (!loci.Is(err, loci.Unavailable) || n != 0) {
+			n := len(d.Query(t, fmt.Sprintf(`SELECT name FROM metadata WHERE name = 'row of %d'`, kills)))
+			if kills == 1 && (err != nil || n != 1) || kills == 4 && (!loci.Is(err, loci.CodeUnavailable) || n != 0) {
 				t.Errorf("%d kills: %v, %d rows", kills, err, n)
 			}
 		}
@@ -143,7 +143,7 @@ func TestNoAnswerIsWrongWhileConnectionsAreKilled(t *testing.T) {
 					switch {
 					case err == nil:
 						sure[text] = true
-					case loci.Is(err, loci.Unavailable):
+					case loci.Is(err, loci.CodeUnavailable):
 						refused++
 					default:
 						t.Errorf("told %v", err)
@@ -181,8 +181,8 @@ func TestAPanicGivesItsConnectionBack(t *testing.T) {
 		for range 40 { // more than there are connections
 			func() {
 				defer func() { recover() }()
-				store.Raw(s, func(exec store.Exec) error {
-					exec(`INSERT INTO instance (name, value) VALUES ('bad', '')`)
+				store.WriteRaw(s, func(exec store.Exec) error {
+					exec(`INSERT INTO metadata (name, value) VALUES ('bad', '')`)
 					panic("boom")
 				})
 			}()
@@ -191,7 +191,7 @@ func TestAPanicGivesItsConnectionBack(t *testing.T) {
 				store.Read(ctx, s, ann, func(tx *store.Tx) (loci.User, error) { panic("boom") })
 			}()
 		}
-		if err := s.Check(ctx); err != nil || len(d.Query(t, `SELECT name FROM instance WHERE name = 'bad'`)) > 0 {
+		if err := s.Ping(ctx); err != nil || len(d.Query(t, `SELECT name FROM metadata WHERE name = 'bad'`)) > 0 {
 			t.Errorf("afterwards: %v", err)
 		}
 	})
@@ -207,7 +207,7 @@ func TestADatabaseThatIsNotThereIsToldWithoutItsPassword(t *testing.T) {
 	}
 }
 
-func TestAFoldDoesNotWaitForWritersButManagersDo(t *testing.T) {
+func TestFlushDoesNotWaitForWriters(t *testing.T) {
 	t.Parallel()
 	onPostgres(t, func(t *testing.T, d storetest.Database, s *store.Store) {
 		ann := user(t, s, "ann")
@@ -215,18 +215,18 @@ func TestAFoldDoesNotWaitForWritersButManagersDo(t *testing.T) {
 		entered, free := make(chan bool), make(chan bool)
 		var writer, manager sync.WaitGroup
 		writer.Go(func() {
-			if _, err := store.Write(ctx, s, ann, func(tx *store.Tx) (loci.Nothing, error) {
-				_, err := tx.Shelf("")
+			if _, err := store.Write(ctx, s, ann, func(tx *store.Tx) (loci.Empty, error) {
+				_, err := tx.RoutingTargets("")
 				close(entered)
 				<-free
-				return loci.Nothing{}, err
+				return loci.Empty{}, err
 			}); err != nil {
 				t.Error(err)
 			}
 		})
 		<-entered
 		began := time.Now()
-		if err := s.Fold(ctx, m.WorkspaceID); err != nil || time.Since(began) > 8*time.Second {
+		if err := s.Flush(ctx, m.WorkspaceID); err != nil || time.Since(began) > 8*time.Second {
 			t.Errorf("the fold: %v after %v", err, time.Since(began))
 		}
 		if n := d.Query(t, `SELECT memories FROM atlases WHERE inbox`); !slices.Equal(n, []string{"1"}) {
@@ -234,10 +234,10 @@ func TestAFoldDoesNotWaitForWritersButManagersDo(t *testing.T) {
 		}
 		got := make(chan bool)
 		manager.Go(func() {
-			store.Write(ctx, s, ann, func(tx *store.Tx) (loci.Nothing, error) {
-				_, err := tx.Atlas(m.AtlasID, loci.Admin)
+			store.Write(ctx, s, ann, func(tx *store.Tx) (loci.Empty, error) {
+				_, err := tx.Atlas(m.AtlasID, loci.RoleAdmin)
 				close(got)
-				return loci.Nothing{}, err
+				return loci.Empty{}, err
 			})
 		})
 		select {

@@ -62,7 +62,7 @@ func TestProcessesThatWriteAtOnceLoseNothing(t *testing.T) {
 						}
 						made.Store(m.ID, text)
 						if i%5 == 0 {
-							if n := found(t, s, ann, text, store.Filter{}); len(n.Page) == 0 || n.Page[0].Memory.ID != m.ID {
+							if n := searchKeywords(t, s, ann, text, store.Filter{}); len(n.Hits) == 0 || n.Hits[0].Memory.ID != m.ID {
 								t.Errorf("%s is not found by who wrote it", text)
 							}
 						}
@@ -84,8 +84,8 @@ func TestProcessesThatWriteAtOnceLoseNothing(t *testing.T) {
 					t.Errorf("%s holds %q", m.ID, m.Content)
 				}
 			}
-			if f := found(t, s, ann, "shared", store.Filter{}); f.Total != len(list) {
-				t.Errorf("%d found of %d", f.Total, len(list))
+			if f := searchKeywords(t, s, ann, "shared", store.Filter{}); f.KeywordCount != len(list) {
+				t.Errorf("%d found of %d", f.KeywordCount, len(list))
 			}
 		}
 	})

@@ -10,8 +10,8 @@ import (
 	"github.com/loci-memory/loci/internal/search"
 )
 
-// Purged counts what a purge takes away, or would take.
-type Purged struct {
+// PurgeResult counts what a purge takes away, or would take.
+type PurgeResult struct {
 	Users       int64 `json:"users"`
 	Keys        int64 `json:"keys"`
 	Signins     int64 `json:"signins"`
@@ -29,7 +29,7 @@ type Purged struct {
 }
 
 // String lists what is not zero, for people.
-func (p Purged) String() string {
+func (p PurgeResult) String() string {
 	var parts []string
 	for _, x := range []struct {
 		n         int64
@@ -55,71 +55,71 @@ func (p Purged) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// A grave is what a purge is about: a user, a workspace, or one memory of it.
-type grave struct {
-	user      string // id; empty where none goes
-	folded    string // the user's address
-	workspace int64  // rid; 0 where the user has none
-	memory    int64  // rid; 0 where all of the workspace goes
-	memoryID  string
-	atlas     int64 // of the memory
-	bytes     int64
+// A purgeTarget is what a purge is about: a user, a workspace, or one memory of it.
+type purgeTarget struct {
+	user        string // id; empty where none goes
+	emailFolded string // the user's address
+	workspace   int64  // rid; 0 where the user has none
+	memory      int64  // rid; 0 where all of the workspace goes
+	memoryID    string
+	atlas       int64 // of the memory
+	bytes       int64
 }
 
 // PurgeMemory erases a memory, so that no byte of its words is left in the
 // database, or counts what would go where it is not for good. Unlike a deletion
 // it rewrites the segments of the keyword index that hold words of dead
 // documents, forgets stored answers, and clears the free space.
-func (s *Store) PurgeMemory(ctx context.Context, id string, forGood bool) (Purged, error) {
-	return s.purge(ctx, forGood, func(t *SystemTx, lock string) (g grave, err error) {
-		err = t.t.c.one(`SELECT e.id, e.rid, e.workspace, e.atlas, octet_length(e.content) FROM memories e WHERE e.id = ?1`+lock, []any{id},
+func (s *Store) PurgeMemory(ctx context.Context, id string, apply bool) (PurgeResult, error) {
+	return s.purge(ctx, apply, func(t *SystemTx, lock string) (g purgeTarget, err error) {
+		err = t.t.conn.queryRow(`SELECT e.id, e.row_id, e.workspace, e.atlas, octet_length(e.content) FROM memories e WHERE e.id = ?1`+lock, []any{id},
 			[]any{&g.memoryID, &g.memory, &g.workspace, &g.atlas, &g.bytes})
-		return g, missing(err, "There is no memory with this id. What deleted ones have left goes with --deleted.")
+		return g, notFoundMessage(err, "There is no memory with this id. What deleted ones have left goes with --deleted.")
 	})
 }
 
 // PurgeWorkspace erases a team workspace with all that is in it.
-func (s *Store) PurgeWorkspace(ctx context.Context, id string, forGood bool) (Purged, error) {
-	return s.purge(ctx, forGood, func(t *SystemTx, lock string) (g grave, err error) {
+func (s *Store) PurgeWorkspace(ctx context.Context, id string, apply bool) (PurgeResult, error) {
+	return s.purge(ctx, apply, func(t *SystemTx, lock string) (g purgeTarget, err error) {
 		var personal bool
-		err = t.t.c.one(`SELECT w.rid, w.personal_of IS NOT NULL FROM workspaces w WHERE w.id = ?1`+lock, []any{id}, []any{&g.workspace, &personal})
+		err = t.t.conn.queryRow(`SELECT w.row_id, w.personal_of IS NOT NULL FROM workspaces w WHERE w.id = ?1`+lock, []any{id}, []any{&g.workspace, &personal})
 		if personal {
-			return g, loci.Fail(loci.StateConflict, "This is somebody's personal workspace: it goes with its user (loci admin user purge), or memory by memory.")
+			return g, loci.NewError(loci.CodeStateConflict, "This is somebody's personal workspace: it goes with its user (loci admin user purge), or memory by memory.")
 		}
-		return g, missing(err, "There is no workspace with this id.")
+		return g, notFoundMessage(err, "There is no workspace with this id.")
 	})
 }
 
 // PurgeUser erases a user: keys, sign-ins, invitations to the address,
 // memberships, and the personal workspace with all that is in it. One who owns
 // teams is a conflict. What the user wrote in the teams of others stays theirs.
-func (s *Store) PurgeUser(ctx context.Context, email loci.Email, forGood bool) (Purged, error) {
-	return s.purge(ctx, forGood, func(t *SystemTx, lock string) (g grave, err error) {
-		g.folded = FoldEmail(email)
-		if err := t.t.c.one(`SELECT u.id FROM users u WHERE u.folded = ?1`+lock, []any{g.folded}, []any{&g.user}); err != nil {
-			return g, missing(err, "There is no user with this address.")
+func (s *Store) PurgeUser(ctx context.Context, email loci.Email, apply bool) (PurgeResult, error) {
+	return s.purge(ctx, apply, func(t *SystemTx, lock string) (g purgeTarget, err error) {
+		g.emailFolded = FoldEmail(email)
+		if err := t.t.conn.queryRow(`SELECT u.id FROM users u WHERE u.email_folded = ?1`+lock, []any{g.emailFolded}, []any{&g.user}); err != nil {
+			return g, notFoundMessage(err, "There is no user with this address.")
 		}
-		if err := t.ownsNoTeam(g.user); err != nil {
+		if err := t.checkOwnsNoTeam(g.user); err != nil {
 			return g, err
 		}
-		err = t.t.c.one(`SELECT w.rid FROM workspaces w WHERE w.personal_of = ?1`+lock, []any{g.user}, []any{&g.workspace})
-		if errors.Is(err, errNoRow) {
+		err = t.t.conn.queryRow(`SELECT w.row_id FROM workspaces w WHERE w.personal_of = ?1`+lock, []any{g.user}, []any{&g.workspace})
+		if errors.Is(err, errNoRows) {
 			err = nil
 		}
 		return g, err
 	})
 }
 
-func missing(err error, text string) error {
-	if errors.Is(err, errNoRow) {
-		return loci.Fail(loci.NotFound, "%s", text)
+func notFoundMessage(err error, text string) error {
+	if errors.Is(err, errNoRows) {
+		return loci.NewError(loci.CodeNotFound, "%s", text)
 	}
 	return err
 }
 
-func (t *SystemTx) ownsNoTeam(user string) error {
+func (t *SystemTx) checkOwnsNoTeam(user string) error {
 	var teams []string
-	err := t.t.c.few(`SELECT w.name, w.id FROM members m JOIN workspaces w ON w.rid = m.workspace
+	err := t.t.conn.queryFew(`SELECT w.name, w.id FROM members m JOIN workspaces w ON w.row_id = m.workspace
 		WHERE m.user_id = ?1 AND m.role = 'owner' AND w.personal_of IS NULL ORDER BY w.created_at, w.id`, []any{user}, func(r row) error {
 		var name, id string
 		err := r.Scan(&name, &id)
@@ -133,46 +133,46 @@ func (t *SystemTx) ownsNoTeam(user string) error {
 	if len(teams) == 1 {
 		them = "it"
 	}
-	return loci.Fail(loci.StateConflict, "The user owns %s: purge %s first (loci admin workspace purge ID).", strings.Join(teams, ", "), them)
+	return loci.NewError(loci.CodeStateConflict, "The user owns %s: purge %s first (loci admin workspace purge ID).", strings.Join(teams, ", "), them)
 }
 
 // purge finds what a purge is about, under a lock where it is for good, and
 // erases it in one transaction. Then the database is cleared of what only
 // looks gone; where that is cut off, the next purge makes up for it.
-func (s *Store) purge(ctx context.Context, forGood bool, find func(t *SystemTx, lock string) (grave, error)) (Purged, error) {
-	var g grave
-	out, err := SystemRead(ctx, s, "count what a purge would erase", func(t *SystemTx) (out Purged, err error) {
+func (s *Store) purge(ctx context.Context, apply bool, find func(t *SystemTx, lock string) (purgeTarget, error)) (PurgeResult, error) {
+	var g purgeTarget
+	out, err := SystemRead(ctx, s, "count what a purge would erase", func(t *SystemTx) (out PurgeResult, err error) {
 		if g, err = find(t, ""); err != nil {
 			return out, err
 		}
-		return t.count(g)
+		return t.countTarget(g)
 	})
-	if !forGood {
+	if !apply {
 		return out, err
 	}
 	if err == nil && g.memory != 0 {
 		// The log of changes holds words of what was deleted before.
-		err = s.fold(ctx, folding{g.workspace, 1, search.FanIn})
+		err = s.flush(ctx, flushRequest{g.workspace, 1, search.FanIn})
 	}
 	if err == nil {
-		out, err = System(ctx, s, "purge as the operator", func(t *SystemTx) (out Purged, err error) {
-			if err := t.prepare(); err != nil {
+		out, err = System(ctx, s, "purge as the operator", func(t *SystemTx) (out PurgeResult, err error) {
+			if err := t.beginSecureDelete(); err != nil {
 				return out, err
 			}
-			defer t.unprepare()
-			g, err := find(t, forUpdate(t.t.s.db.dialect()))
+			defer t.endSecureDelete()
+			g, err := find(t, forUpdateClause(t.t.store.db.dialect()))
 			if err != nil {
 				return out, err
 			}
-			if out, err = t.count(g); err != nil {
+			if out, err = t.countTarget(g); err != nil {
 				return out, err
 			}
-			return out, t.erase(g)
+			return out, t.eraseTarget(g)
 		})
-		s.indexes.drop(g.workspace)
+		s.indexes.invalidate(g.workspace)
 	}
-	if loci.Is(err, loci.NotFound) {
-		if due, late := s.unfinished(ctx); late != nil || !due {
+	if loci.Is(err, loci.CodeNotFound) {
+		if due, late := s.purgePending(ctx); late != nil || !due {
 			return out, err
 		}
 	} else if err != nil {
@@ -181,8 +181,8 @@ func (s *Store) purge(ctx context.Context, forGood bool, find func(t *SystemTx, 
 	return out, s.finishPurge(ctx)
 }
 
-func forUpdate(d *dialect) string {
-	if d.locks {
+func forUpdateClause(d *dialect) string {
+	if d.rowLocks {
 		return " FOR UPDATE"
 	}
 	return ""

@@ -18,17 +18,17 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// traces are parts of words that only what is purged holds: of titles, texts,
+// traceWords are parts of words that only what is purged holds: of titles, texts,
 // tags, sources and evidence, and of what the keyword index makes of them. The
 // first letters are left out, because the index writes what two terms share once.
-var traces = []string{"mbrosial", "lummoxite", "ozzlewump", "uinceberr", "ibbernack", "ickerdoodle", "Größenwahnsinn", "ssenwahnsin", "東西南北", "東西", "irlimagig", "ankerblossom"}
+var traceWords = []string{"mbrosial", "lummoxite", "ozzlewump", "uinceberr", "ibbernack", "ickerdoodle", "Größenwahnsinn", "ssenwahnsin", "東西南北", "東西", "irlimagig", "ankerblossom"}
 
-// left returns the traces that anything of a database still holds: the bytes of
+// remainingTraces returns the traces that anything of a database still holds: the bytes of
 // its files, or the columns of its tables.
-func left(t *testing.T, d storetest.Database) (found []string) {
+func remainingTraces(t *testing.T, d storetest.Database) (found []string) {
 	t.Helper()
 	look := func(where string, data []byte) {
-		for _, trace := range traces {
+		for _, trace := range traceWords {
 			if bytes.Contains(data, []byte(trace)) || d.Dir == "" && bytes.Contains(data, []byte(hex.EncodeToString([]byte(trace)))) {
 				found = append(found, where+" holds "+trace)
 			}
@@ -56,23 +56,23 @@ func left(t *testing.T, d storetest.Database) (found []string) {
 	return found
 }
 
-// once makes the actor's next call one that can be repeated.
-func once(who *loci.Actor, key string) *loci.Actor {
-	again := *who
-	again.Once = &loci.Once{Key: key, Fingerprint: sha256.Sum256([]byte(key))}
+// withEncryptionKey makes the actor's next call one that can be repeated.
+func withEncryptionKey(actor *loci.Actor, key string) *loci.Actor {
+	again := *actor
+	again.Idempotency = &loci.Idempotency{Key: key, Fingerprint: sha256.Sum256([]byte(key))}
 	return &again
 }
 
-func set(t *testing.T, s *store.Store, who *loci.Actor, id string, change func(h *store.Memory, m *loci.Memory)) loci.Memory {
+func set(t *testing.T, s *store.Store, actor *loci.Actor, id string, change func(h *store.Memory, m *loci.Memory)) loci.Memory {
 	t.Helper()
-	m, err := store.Write(ctx, s, who, func(tx *store.Tx) (loci.Memory, error) {
+	m, err := store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) {
 		h, err := tx.Memory(id)
 		if err != nil {
 			return loci.Memory{}, err
 		}
 		next := h.Record()
 		change(h, &next)
-		return h.Set(next)
+		return h.Update(next)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -80,9 +80,9 @@ func set(t *testing.T, s *store.Store, who *loci.Actor, id string, change func(h
 	return m
 }
 
-func supersede(t *testing.T, s *store.Store, who *loci.Actor, old, by string) {
+func supersede(t *testing.T, s *store.Store, actor *loci.Actor, old, by string) {
 	t.Helper()
-	_, err := store.Write(ctx, s, who, func(tx *store.Tx) (loci.Memory, error) {
+	_, err := store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) {
 		h, err := tx.Memory(old)
 		if err != nil {
 			return loci.Memory{}, err
@@ -98,14 +98,14 @@ func supersede(t *testing.T, s *store.Store, who *loci.Actor, old, by string) {
 	}
 }
 
-func remove(t *testing.T, s *store.Store, who *loci.Actor, id string) {
+func remove(t *testing.T, s *store.Store, actor *loci.Actor, id string) {
 	t.Helper()
-	_, err := store.Write(ctx, s, who, func(tx *store.Tx) (loci.Nothing, error) {
+	_, err := store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
 		h, err := tx.Memory(id)
 		if err != nil {
-			return loci.Nothing{}, err
+			return loci.Empty{}, err
 		}
-		return loci.Nothing{}, h.Delete()
+		return loci.Empty{}, h.Delete()
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -114,68 +114,68 @@ func remove(t *testing.T, s *store.Store, who *loci.Actor, id string) {
 
 func fold(t *testing.T, s *store.Store, workspace string) {
 	t.Helper()
-	if err := s.Fold(ctx, workspace); err != nil {
+	if err := s.Flush(ctx, workspace); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// livedThrough writes a memory with words of its own, and gives it a life: versions,
+// makeHistory writes a memory with words of its own, and gives it a life: versions,
 // folds between them and merges, links both ways, a stored answer, a review.
-func livedThrough(t *testing.T, d storetest.Database, s *store.Store, who *loci.Actor, workspace string) (id string, others []string) {
+func makeHistory(t *testing.T, d storetest.Database, s *store.Store, actor *loci.Actor, workspace string) (id string, others []string) {
 	t.Helper()
 	line := "lummoxites grow by the gozzlewumps, 東西南北 in all winds.\n\n"
 	long := strings.Repeat(line, 400)
 	note := func(i int) string {
-		m := add(t, s, who, workspace, fmt.Sprintf("Common note number %d about deploys", i))
+		m := add(t, s, actor, workspace, fmt.Sprintf("Common note number %d about deploys", i))
 		others = append(others, m.ID)
 		return m.ID
 	}
 	first, after := note(0), note(1)
-	fold(t, s, record(t, s, who, first).WorkspaceID)
-	m := add(t, s, once(who, "create"), workspace, "Umbrosially said\n\n"+long, func(m *loci.Memory) {
+	fold(t, s, record(t, s, actor, first).WorkspaceID)
+	m := add(t, s, withEncryptionKey(actor, "create"), workspace, "Umbrosially said\n\n"+long, func(m *loci.Memory) {
 		m.Title, m.Tags = "Größenwahnsinn 東西", []string{"dibbernacks", "plain"}
 		m.Source = &loci.Source{Name: "notes", URI: "file:///snickerdoodles.md"}
 	})
 	at := m.WorkspaceID
 	fold(t, s, at)
-	set(t, s, who, m.ID, func(_ *store.Memory, m *loci.Memory) { m.Content += "\nA line of quinceberries." })
-	set(t, s, who, m.ID, func(_ *store.Memory, m *loci.Memory) { m.Content = "Short, with quinceberries and a lummoxite" })
+	set(t, s, actor, m.ID, func(_ *store.Memory, m *loci.Memory) { m.Content += "\nA line of quinceberries." })
+	set(t, s, actor, m.ID, func(_ *store.Memory, m *loci.Memory) { m.Content = "Short, with quinceberries and a lummoxite" })
 	for i := range 9 { // enough segments for a merge
 		note(i + 2)
-		set(t, s, once(who, fmt.Sprint("set", i)), m.ID, func(_ *store.Memory, m *loci.Memory) {
+		set(t, s, withEncryptionKey(actor, fmt.Sprint("set", i)), m.ID, func(_ *store.Memory, m *loci.Memory) {
 			m.Content = fmt.Sprintf("%d of quinceberries\n%s", i, long[i*len(line):])
 		})
 		fold(t, s, at)
 	}
-	set(t, s, who, m.ID, func(h *store.Memory, m *loci.Memory) {
+	set(t, s, actor, m.ID, func(h *store.Memory, m *loci.Memory) {
 		m.Evidence, m.ValidUntil = "whirlimagigs were seen", 99
-		h.Reviewed()
+		h.MarkReviewed()
 	})
-	before := add(t, s, who, workspace, "A Clankerblossom was deleted before, with lummoxites")
+	before := add(t, s, actor, workspace, "A Clankerblossom was deleted before, with lummoxites")
 	fold(t, s, at)
-	remove(t, s, who, before.ID)
+	remove(t, s, actor, before.ID)
 	if d.Dir == "" { // samples of the columns, which PostgreSQL takes by itself at some time
-		for _, table := range []string{"memories", "versions", "changes", "segments", "pages"} {
+		for _, table := range []string{"memories", "versions", "index_log", "segments", "segment_pages"} {
 			d.Exec(t, `ANALYZE `+table)
 		}
 	}
-	supersede(t, s, who, first, m.ID)
-	supersede(t, s, who, m.ID, after)
-	set(t, s, who, m.ID, func(h *store.Memory, _ *loci.Memory) { h.Reviewed() }) // in the log
+	supersede(t, s, actor, first, m.ID)
+	supersede(t, s, actor, m.ID, after)
+	set(t, s, actor, m.ID, func(h *store.Memory, _ *loci.Memory) { h.MarkReviewed() }) // in the log
 	return m.ID, others
 }
 
-func record(t *testing.T, s *store.Store, who *loci.Actor, id string) loci.Memory {
+func record(t *testing.T, s *store.Store, actor *loci.Actor, id string) loci.Memory {
 	t.Helper()
-	m, err := store.Read(ctx, s, who, func(tx *store.Tx) (loci.Memory, error) { return tx.MemoryRecord(id) })
+	m, err := store.Read(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) { return tx.MemoryRecord(id) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
 }
 
-// purging opens a database twice, as by a server and its operator's command.
-func purging(t *testing.T, f func(t *testing.T, d storetest.Database, server, operator *store.Store)) {
+// onPurge opens a database twice, as by a server and its operator's command.
+func onPurge(t *testing.T, f func(t *testing.T, d storetest.Database, server, operator *store.Store)) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		server, operator := d.Open(t, store.Options{}), d.Open(t, store.Options{})
@@ -183,7 +183,7 @@ func purging(t *testing.T, f func(t *testing.T, d storetest.Database, server, op
 		if t.Failed() {
 			return
 		}
-		if found := left(t, d); len(found) > 0 {
+		if found := remainingTraces(t, d); len(found) > 0 {
 			t.Error("while the server runs: ", found)
 		}
 		for _, s := range []*store.Store{operator, server} {
@@ -191,19 +191,19 @@ func purging(t *testing.T, f func(t *testing.T, d storetest.Database, server, op
 				t.Error(err)
 			}
 		}
-		if found := left(t, d); len(found) > 0 {
+		if found := remainingTraces(t, d); len(found) > 0 {
 			t.Error("after the end: ", found)
 		}
 	})
 }
 
 func TestPurgedMemoryLeavesNoByte(t *testing.T) {
-	purging(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
+	onPurge(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
 		ann, bob := user(t, server, "ann"), user(t, server, "bob")
-		crew := team(t, server, ann, map[*loci.Actor]loci.Role{bob: loci.Member})
-		id, others := livedThrough(t, d, server, ann, crew)
-		before := strings.Join(left(t, d), "; ")
-		for _, trace := range traces {
+		crew := team(t, server, ann, map[*loci.Actor]loci.Role{bob: loci.RoleMember})
+		id, others := makeHistory(t, d, server, ann, crew)
+		before := strings.Join(remainingTraces(t, d), "; ")
+		for _, trace := range traceWords {
 			if !strings.Contains(before, " holds "+trace) {
 				t.Errorf("the test does not find %s even before: %s", trace, before)
 			}
@@ -219,11 +219,11 @@ func TestPurgedMemoryLeavesNoByte(t *testing.T) {
 		if err != nil || did != would || did.Memories != 1 || did.Versions != 14 || did.Answers != 10 {
 			t.Errorf("purged %+v, of %+v, %v", did, would, err)
 		}
-		if r := found(t, server, ann, "lummoxites quinceberries", store.Filter{}); len(r.Page) > 0 {
-			t.Errorf("the server finds %d memories by words that are gone", len(r.Page))
+		if r := searchKeywords(t, server, ann, "lummoxites quinceberries", store.Filter{}); len(r.Hits) > 0 {
+			t.Errorf("the server finds %d memories by words that are gone", len(r.Hits))
 		}
-		if r := found(t, server, bob, "deploys", store.Filter{Include: []loci.Include{loci.IncludeSuperseded}}); len(r.Page) != len(others) {
-			t.Errorf("the server finds %d others, not %d", len(r.Page), len(others))
+		if r := searchKeywords(t, server, bob, "deploys", store.Filter{Include: []loci.Include{loci.IncludeSuperseded}}); len(r.Hits) != len(others) {
+			t.Errorf("the server finds %d others, not %d", len(r.Hits), len(others))
 		}
 		if list := ids(t, server, ann, store.Filter{Include: []loci.Include{loci.IncludeSuperseded}}, 100); len(list) != len(others) {
 			t.Errorf("%d memories are left", len(list))
@@ -231,31 +231,31 @@ func TestPurgedMemoryLeavesNoByte(t *testing.T) {
 		if old, by := record(t, server, ann, others[0]), record(t, server, ann, others[1]); old.SupersededBy != "" || len(by.Supersedes) != 0 {
 			t.Errorf("links are left: %q, %q", old.SupersededBy, by.Supersedes)
 		}
-		counted(t, server, ann, crew, others)
-		if _, err := operator.PurgeMemory(ctx, id, true); !loci.Is(err, loci.NotFound) {
+		checkCounters(t, server, ann, crew, others)
+		if _, err := operator.PurgeMemory(ctx, id, true); !loci.Is(err, loci.CodeNotFound) {
 			t.Error("purged twice: ", err)
 		}
 	})
 }
 
-// counted compares the counters of the actor's places with the memories there.
-func counted(t *testing.T, s *store.Store, who *loci.Actor, workspace string, memories []string) {
+// checkCounters compares the counters of the actor's places with the memories there.
+func checkCounters(t *testing.T, s *store.Store, actor *loci.Actor, workspace string, memories []string) {
 	t.Helper()
 	size := int64(0)
 	for _, id := range memories {
-		size += int64(len(record(t, s, who, id).Content))
+		size += int64(len(record(t, s, actor, id).Content))
 	}
-	u, err := store.Read(ctx, s, who, func(tx *store.Tx) (loci.AccountStatus, error) { return tx.Usage() })
+	u, err := store.Read(ctx, s, actor, func(tx *store.Tx) (loci.AccountStatus, error) { return tx.Usage() })
 	if err != nil || u.Usage.Memories != int64(len(memories)) || u.Usage.Storage.UsedBytes != size {
 		t.Errorf("%d memories of %d bytes are counted as %+v, %v", len(memories), size, u.Usage, err)
 	}
 }
 
 func TestPurgedWorkspaceLeavesNoByte(t *testing.T) {
-	purging(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
+	onPurge(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
 		ann, bob := user(t, server, "ann"), user(t, server, "bob")
-		crew, other := team(t, server, ann, map[*loci.Actor]loci.Role{bob: loci.Member}), team(t, server, ann, nil)
-		_, others := livedThrough(t, d, server, ann, crew)
+		crew, other := team(t, server, ann, map[*loci.Actor]loci.Role{bob: loci.RoleMember}), team(t, server, ann, nil)
+		_, others := makeHistory(t, d, server, ann, crew)
 		kept := add(t, server, ann, other, "This one stays, about deploys")
 		did, err := operator.PurgeWorkspace(ctx, crew, true)
 		if err != nil || did.Workspaces != 1 || did.Atlases != 1 || did.Memories != int64(len(others)+1) || did.Memberships != 2 || did.Invitations != 1 || did.Users != 0 {
@@ -264,26 +264,26 @@ func TestPurgedWorkspaceLeavesNoByte(t *testing.T) {
 		if list := ids(t, server, ann, store.Filter{}, 100); !slices.Equal(list, []string{kept.ID}) {
 			t.Errorf("%q are left", list)
 		}
-		if r := found(t, server, ann, "deploys", store.Filter{}); len(r.Page) != 1 {
-			t.Errorf("%d memories are found", len(r.Page))
+		if r := searchKeywords(t, server, ann, "deploys", store.Filter{}); len(r.Hits) != 1 {
+			t.Errorf("%d memories are found", len(r.Hits))
 		}
-		counted(t, server, ann, other, []string{kept.ID})
-		for _, table := range []string{"sketches", "versions", "changes"} {
-			if n := d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM `+table); n[0] != map[string]string{"sketches": "4", "versions": "0", "changes": "1"}[table] {
+		checkCounters(t, server, ann, other, []string{kept.ID})
+		for _, table := range []string{"minhash_bands", "versions", "index_log"} {
+			if n := d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM `+table); n[0] != map[string]string{"minhash_bands": "4", "versions": "0", "index_log": "1"}[table] {
 				t.Errorf("%s rows are left in %s", n[0], table)
 			}
 		}
-		if _, err := operator.PurgeWorkspace(ctx, record(t, server, bob, add(t, server, bob, "", "mine").ID).WorkspaceID, true); !loci.Is(err, loci.StateConflict) {
+		if _, err := operator.PurgeWorkspace(ctx, record(t, server, bob, add(t, server, bob, "", "mine").ID).WorkspaceID, true); !loci.Is(err, loci.CodeStateConflict) {
 			t.Error("a personal workspace was purged: ", err)
 		}
 	})
 }
 
 func TestPurgedUserLeavesNoByte(t *testing.T) {
-	purging(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
+	onPurge(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
 		gone, bob := user(t, server, "blankerblossom"), user(t, server, "bob")
-		crew := team(t, server, bob, map[*loci.Actor]loci.Role{gone: loci.Admin})
-		livedThrough(t, d, server, gone, "")
+		crew := team(t, server, bob, map[*loci.Actor]loci.Role{gone: loci.RoleAdmin})
+		makeHistory(t, d, server, gone, "")
 		shared := add(t, server, gone, crew, "A note that stays in the crew")
 		_, err := store.System(ctx, server, "test", func(x *store.SystemTx) (loci.APIKey, error) {
 			return x.AddKey(gone.UserID, store.NewKey{Name: "laptop", Prefix: "prefix", Hash: []byte("hash")})
@@ -292,11 +292,11 @@ func TestPurgedUserLeavesNoByte(t *testing.T) {
 			t.Fatal(err)
 		}
 		asked := loci.CreateInvitations{WorkspaceID: team(t, server, bob, nil), Emails: loci.Emails{"BLANKERBLOSSOM@example.com"}}
-		if out, err := serve(server).CreateInvitations(ctx, once(bob, "invite"), asked); err != nil || len(out.Invitations) != 1 {
+		if out, err := newService(server).CreateInvitations(ctx, withEncryptionKey(bob, "invite"), asked); err != nil || len(out.Invitations) != 1 {
 			t.Fatal(out, err)
 		}
 		own := team(t, server, gone, nil)
-		if _, err := operator.PurgeUser(ctx, "Blankerblossom@example.com", true); !loci.Is(err, loci.StateConflict) || !strings.Contains(err.Error(), own) {
+		if _, err := operator.PurgeUser(ctx, "Blankerblossom@example.com", true); !loci.Is(err, loci.CodeStateConflict) || !strings.Contains(err.Error(), own) {
 			t.Error("an owner of a team was purged: ", err)
 		}
 		if _, err := operator.PurgeWorkspace(ctx, own, true); err != nil {
@@ -306,22 +306,22 @@ func TestPurgedUserLeavesNoByte(t *testing.T) {
 		if err != nil || did.Users != 1 || did.Workspaces != 1 || did.Memberships != 2 || did.Invitations != 2 || did.Keys != 1 {
 			t.Errorf("purged %+v, %v", did, err)
 		}
-		if kept := d.Query(t, `SELECT name FROM onces WHERE credential = '`+bob.CredentialID+`'`); len(kept) != 0 {
+		if kept := d.Query(t, `SELECT key FROM idempotency_keys WHERE credential = '`+bob.CredentialID+`'`); len(kept) != 0 {
 			t.Errorf("a stored answer holds the link of an invitation to the address: %v", kept)
 		}
 		if m := record(t, server, bob, shared.ID); m.CreatedBy != gone.UserID {
 			t.Errorf("what was written for others is by %q", m.CreatedBy)
 		}
-		if _, err := tryAdd(server, gone, "", "Back again"); !loci.Is(err, loci.NotFound) {
+		if _, err := tryAdd(server, gone, "", "Back again"); !loci.Is(err, loci.CodeNotFound) {
 			t.Error("one who is gone writes: ", err)
 		}
-		if _, err := serve(server).CreateKey(ctx, gone, loci.CreateKey{}); !loci.Is(err, loci.NotFound) {
+		if _, err := newService(server).CreateKey(ctx, gone, loci.CreateKey{}); !loci.Is(err, loci.CodeNotFound) {
 			t.Error("one who is gone gets a key: ", err)
 		}
-		if _, err := serve(server).CreateWorkspace(ctx, gone, loci.CreateWorkspace{Name: "Den"}); !loci.Is(err, loci.NotFound) {
+		if _, err := newService(server).CreateWorkspace(ctx, gone, loci.CreateWorkspace{Name: "Den"}); !loci.Is(err, loci.CodeNotFound) {
 			t.Error("one who is gone makes a workspace: ", err)
 		}
-		if _, err := operator.PurgeUser(ctx, "nobody@example.com", true); !loci.Is(err, loci.NotFound) {
+		if _, err := operator.PurgeUser(ctx, "nobody@example.com", true); !loci.Is(err, loci.CodeNotFound) {
 			t.Error(err)
 		}
 	})
@@ -335,33 +335,33 @@ func TestPurgeThatWasCutOffIsFinished(t *testing.T) {
 		s := d.Open(t, store.Options{})
 		ann := user(t, s, "ann")
 		m := add(t, s, ann, "", "lummoxite")
-		d.Exec(t, `INSERT INTO instance (name, value) VALUES ('purge', 'unfinished')`)
+		d.Exec(t, `INSERT INTO metadata (name, value) VALUES ('purge', 'unfinished')`)
 		d.Exec(t, `DELETE FROM memories`)
 		ended, cancel := context.WithCancel(ctx)
 		cancel()
 		if _, err := s.PurgeMemory(ended, m.ID, true); err == nil {
 			t.Error("a call that was cancelled purges")
 		}
-		if did, err := s.PurgeMemory(ctx, m.ID, true); err != nil || did != (store.Purged{}) {
+		if did, err := s.PurgeMemory(ctx, m.ID, true); err != nil || did != (store.PurgeResult{}) {
 			t.Errorf("purged %+v, %v", did, err)
 		}
-		if _, err := s.PurgeMemory(ctx, m.ID, true); !loci.Is(err, loci.NotFound) {
+		if _, err := s.PurgeMemory(ctx, m.ID, true); !loci.Is(err, loci.CodeNotFound) {
 			t.Error("there was nothing left to finish: ", err)
 		}
 	})
 }
 
-func TestAPurgeTakesTheVectorsToo(t *testing.T) {
+func TestPurgeDeletesVectors(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{Embedder: &storetest.Model{Name: "one"}})
+		s := d.Open(t, store.Options{Embedder: &storetest.FakeEmbedder{Name: "one"}})
 		ann := user(t, s, "ann")
 		const before, after = "lummoxite ozzlewump quincebarrow", "lummoxite gibbernack snickerdoodle"
 		a := add(t, s, ann, "", before, func(m *loci.Memory) { m.Title = "T" })
 		b := add(t, s, ann, "", "another one", func(m *loci.Memory) { m.Title = "T" })
-		embedded(t, s)
-		change(t, s, ann, a.ID, after)
-		embedded(t, s)
+		waitForEmbeddings(t, s)
+		changeContent(t, s, ann, a.ID, after)
+		waitForEmbeddings(t, s)
 		if n := d.Query(t, `SELECT count(*) FROM vectors`)[0]; n != "3" {
 			t.Fatalf("%s vectors are stored, with that of the text before", n)
 		}
@@ -372,11 +372,11 @@ func TestAPurgeTakesTheVectorsToo(t *testing.T) {
 			t.Errorf("%s vectors are left", n)
 		}
 		// A search whose codes are of before finds what is left.
-		f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.Findings, error) {
-			return tx.Find(store.Question{Meaning: []store.Meaning{{Generation: "one", Vector: storetest.VectorOf("T\n" + after)}}}, store.Filter{}, "", 5)
+		f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
+			return tx.Search(store.SearchQuery{Embeddings: []store.QueryEmbedding{{Generation: "one", Vector: storetest.VectorOf("T\n" + after)}}}, store.Filter{}, "", 5)
 		})
-		if err != nil || len(f.Page) != 1 || f.Page[0].Memory.ID != b.ID {
-			t.Errorf("found %v, %v", f.Page, err)
+		if err != nil || len(f.Hits) != 1 || f.Hits[0].Memory.ID != b.ID {
+			t.Errorf("found %v, %v", f.Hits, err)
 		}
 		if d.Dir == "" {
 			return

@@ -11,8 +11,8 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// equivalent maps the types of both databases to one name each.
-var equivalent = map[string]string{"REAL": "float", "double": "float",
+// columnTypes maps the types of both databases to one name each.
+var columnTypes = map[string]string{"REAL": "float", "double": "float",
 	"INTEGER": "INTEGER", "BIGINT": "BIGINT", "TEXT": "TEXT", "BLOB": "BYTES", "BOOLEAN": "BOOLEAN",
 	"integer": "INTEGER", "bigint": "BIGINT", "text": "TEXT", "bytea": "BYTES", "boolean": "BOOLEAN",
 }
@@ -20,7 +20,7 @@ var equivalent = map[string]string{"REAL": "float", "double": "float",
 // The introspection of both databases gives the same lines: "table.column type
 // null" and "table index unique columns".
 const (
-	sqliteColumns = `SELECT t.name || '.' || c.name || ' ' || CASE WHEN c.name IN ('rid', 'seq') AND c.pk = 1 THEN 'BIGINT' ELSE c.type END || ' ' || (c."notnull" = 0 AND c.pk = 0)
+	sqliteColumns = `SELECT t.name || '.' || c.name || ' ' || CASE WHEN c.name IN ('row_id', 'seq') AND c.pk = 1 THEN 'BIGINT' ELSE c.type END || ' ' || (c."notnull" = 0 AND c.pk = 0)
 		FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' AND t.name NOT LIKE 'goose%'`
 	postgresColumns = `SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || CASE is_nullable WHEN 'YES' THEN 1 ELSE 0 END
 		FROM information_schema.columns WHERE table_schema = current_schema() AND table_name NOT LIKE 'goose%'`
@@ -51,14 +51,14 @@ func schema(t *testing.T, d storetest.Database) []string {
 	lines := map[string]bool{}
 	for _, line := range d.Query(t, columns) {
 		words := strings.Fields(strings.Replace(line, "double precision", "double", 1))
-		same, known := equivalent[words[1]]
+		same, known := columnTypes[words[1]]
 		if !known {
 			t.Errorf("%s is of the type %s", words[0], words[1])
 		}
 		lines[fmt.Sprint("column ", words[0], " ", same, " ", words[2])] = true
 	}
 	for _, line := range append(d.Query(t, indexes), d.Query(t, references)...) {
-		if !strings.HasSuffix(line, "  1 0 rid") && !strings.HasSuffix(line, "  1 0 seq") {
+		if !strings.HasSuffix(line, "  1 0 row_id") && !strings.HasSuffix(line, "  1 0 seq") {
 			lines[line] = true
 		}
 	}
@@ -117,7 +117,7 @@ func TestAnOpenDatabaseIsOpenedAgainAsItIs(t *testing.T) {
 		if string(again.Secret()) != string(s.Secret()) {
 			t.Error("another secret")
 		}
-		if f := found(t, again, ann, "restart", store.Filter{}); len(f.Page) != 1 || f.Page[0].Memory.Content != m.Content {
+		if f := searchKeywords(t, again, ann, "restart", store.Filter{}); len(f.Hits) != 1 || f.Hits[0].Memory.Content != m.Content {
 			t.Errorf("found %v", f)
 		}
 	})

@@ -12,12 +12,12 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-func TestOthersReachNothing(t *testing.T) {
+func TestOutsidersReadNothing(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
 		ann, bob, eve := user(t, s, "ann"), user(t, s, "bob"), user(t, s, "eve")
-		crew := team(t, s, ann, map[*loci.Actor]loci.Role{bob: loci.Member})
+		crew := team(t, s, ann, map[*loci.Actor]loci.Role{bob: loci.RoleMember})
 		shared, private := add(t, s, ann, crew, "the sky is blue"), add(t, s, ann, "", "the blue diary")
 		for _, c := range []struct {
 			who  *loci.Actor
@@ -26,26 +26,26 @@ func TestOthersReachNothing(t *testing.T) {
 			if got := ids(t, s, c.who, store.Filter{}, 10); !slices.Equal(got, c.want) {
 				t.Errorf("%s lists %v, want %v", c.who.Email, got, c.want)
 			}
-			hits := found(t, s, c.who, "blue", store.Filter{})
-			if len(hits.Page) != len(c.want) || hits.Total != len(c.want) {
-				t.Errorf("%s finds %d of %d, want %d", c.who.Email, len(hits.Page), hits.Total, len(c.want))
+			hits := searchKeywords(t, s, c.who, "blue", store.Filter{})
+			if len(hits.Hits) != len(c.want) || hits.KeywordCount != len(c.want) {
+				t.Errorf("%s finds %d of %d, want %d", c.who.Email, len(hits.Hits), hits.KeywordCount, len(c.want))
 			}
 			for _, m := range []loci.Memory{shared, private} {
 				_, err := store.Read(ctx, s, c.who, func(tx *store.Tx) (loci.Memory, error) { return tx.MemoryRecord(m.ID) })
-				if mine := slices.Contains(c.want, m.ID); mine != (err == nil) || !mine && !loci.Is(err, loci.NotFound) {
+				if mine := slices.Contains(c.want, m.ID); mine != (err == nil) || !mine && !loci.Is(err, loci.CodeNotFound) {
 					t.Errorf("%s reads %s: %v", c.who.Email, m.Title, err)
 				}
 			}
 		}
-		if _, err := tryAdd(s, eve, crew, "planted"); !loci.Is(err, loci.NotFound) {
+		if _, err := tryAdd(s, eve, crew, "planted"); !loci.Is(err, loci.CodeNotFound) {
 			t.Errorf("an outsider writes: %v", err)
 		}
 		narrowed := *ann
-		narrowed.Granted = []string{crew}
+		narrowed.GrantedWorkspaces = []string{crew}
 		if got := ids(t, s, &narrowed, store.Filter{}, 10); !slices.Equal(got, []string{shared.ID}) {
 			t.Errorf("a token that was granted one workspace sees %v", got)
 		}
-		narrowed.Granted = []string{}
+		narrowed.GrantedWorkspaces = []string{}
 		if got := ids(t, s, &narrowed, store.Filter{}, 10); len(got) != 0 {
 			t.Errorf("a token that was granted nothing sees %v", got)
 		}
@@ -57,15 +57,15 @@ func TestRolesDecideWhoGetsAHandle(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
 		ann, bob, cid, eve := user(t, s, "ann"), user(t, s, "bob"), user(t, s, "cid"), user(t, s, "eve")
-		crew := team(t, s, ann, map[*loci.Actor]loci.Role{bob: loci.Admin, cid: loci.Member})
+		crew := team(t, s, ann, map[*loci.Actor]loci.Role{bob: loci.RoleAdmin, cid: loci.RoleMember})
 		for _, c := range []struct {
 			who   *loci.Actor
 			least loci.Role
 			code  loci.Code
-		}{{ann, loci.Owner, ""}, {bob, loci.Owner, loci.Forbidden}, {bob, loci.Admin, ""}, {cid, loci.Admin, loci.Forbidden}, {cid, loci.Member, ""}, {eve, loci.Member, loci.NotFound}} {
-			_, err := store.Write(ctx, s, c.who, func(tx *store.Tx) (loci.Nothing, error) {
+		}{{ann, loci.RoleOwner, ""}, {bob, loci.RoleOwner, loci.CodeForbidden}, {bob, loci.RoleAdmin, ""}, {cid, loci.RoleAdmin, loci.CodeForbidden}, {cid, loci.RoleMember, ""}, {eve, loci.RoleMember, loci.CodeNotFound}} {
+			_, err := store.Write(ctx, s, c.who, func(tx *store.Tx) (loci.Empty, error) {
 				_, err := tx.Workspace(crew, c.least)
-				return loci.Nothing{}, err
+				return loci.Empty{}, err
 			})
 			if c.code == "" && err != nil || c.code != "" && !loci.Is(err, c.code) {
 				t.Errorf("%s as %s: %v, want %q", c.who.Email, c.least, err, c.code)
@@ -83,7 +83,7 @@ func TestListsMergeWorkspacesAndStopAtTheFilter(t *testing.T) {
 		var made []loci.Memory
 		for i := range 30 {
 			made = append(made, add(t, s, ann, places[i%3], strings.Repeat("x", i+1), func(m *loci.Memory) {
-				m.Type = loci.Kinds[i%6]
+				m.Type = loci.MemoryTypes[i%6]
 				if i%4 == 0 {
 					m.Tags = []string{"a", `","`, `b"c`}
 				}
@@ -106,7 +106,7 @@ func TestListsMergeWorkspacesAndStopAtTheFilter(t *testing.T) {
 			"all":       {store.Filter{}, func(loci.Memory) bool { return true }},
 			"workspace": {store.Filter{WorkspaceID: team}, func(m loci.Memory) bool { return m.WorkspaceID == team }},
 			"atlas":     {store.Filter{AtlasID: made[0].AtlasID}, func(m loci.Memory) bool { return m.AtlasID == made[0].AtlasID }},
-			"kinds":     {store.Filter{Kinds: []loci.Kind{loci.Task, loci.Fact}}, func(m loci.Memory) bool { return m.Type == loci.Task || m.Type == loci.Fact }},
+			"kinds":     {store.Filter{Types: []loci.MemoryType{loci.TypeTask, loci.TypeFact}}, func(m loci.Memory) bool { return m.Type == loci.TypeTask || m.Type == loci.TypeFact }},
 			"tags":      {store.Filter{Tags: []string{"a", `b"c`}}, func(m loci.Memory) bool { return len(m.Tags) > 0 }},
 			"odd tag":   {store.Filter{Tags: []string{`","`}}, func(m loci.Memory) bool { return len(m.Tags) > 0 }},
 			"no tag":    {store.Filter{Tags: []string{`a","`}}, func(m loci.Memory) bool { return false }},
@@ -120,9 +120,9 @@ func TestListsMergeWorkspacesAndStopAtTheFilter(t *testing.T) {
 				}
 				for _, m := range list.Items {
 					got = append(got, m.ID)
-					page.After = store.Mark{At: m.CreatedAt, ID: m.ID}
+					page.After = store.PageKey{At: m.CreatedAt, ID: m.ID}
 				}
-				if !list.More {
+				if !list.HasMore {
 					break
 				}
 			}
@@ -168,9 +168,9 @@ func TestListsMergeManyWorkspacesWithEqualTimes(t *testing.T) {
 				l := list(p)
 				for _, m := range l.Items {
 					got = append(got, m.ID)
-					p.After = store.Mark{At: m.CreatedAt, ID: m.ID}
+					p.After = store.PageKey{At: m.CreatedAt, ID: m.ID}
 				}
-				more = l.More
+				more = l.HasMore
 			}
 			if !slices.EqualFunc(got, want, func(id string, m loci.Memory) bool { return id == m.ID }) {
 				t.Errorf("pages of %d hold %d memories, want %d in order", limit, len(got), len(want))

@@ -14,21 +14,21 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// A Scratch is a schema in a PostgreSQL database that held nothing before, for
+// A ScratchSchema is a schema in a PostgreSQL database that held nothing before, for
 // as long as something is measured.
-type Scratch struct {
+type ScratchSchema struct {
 	Address string // of a database that consists of the schema alone
 	Engine  string // "postgres 18.4"
 
-	database string // the address of the whole
-	schema   string
-	before   int64 // bytes of the database without the schema
+	database      string // the address of the whole
+	schema        string
+	baselineBytes int64 // bytes of the database without the schema
 }
 
-// NewScratch makes the schema. A database that holds a table, or anything like
+// NewScratchSchema makes the schema. A database that holds a table, or anything like
 // one, is refused.
-func NewScratch(ctx context.Context, address string) (*Scratch, error) {
-	s := &Scratch{database: address, schema: "loci_scratch_" + strings.ReplaceAll(loci.NewID(time.Now()), "-", "")}
+func NewScratchSchema(ctx context.Context, address string) (*ScratchSchema, error) {
+	s := &ScratchSchema{database: address, schema: "loci_scratch_" + strings.ReplaceAll(loci.NewID(time.Now()), "-", "")}
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, errors.New("store: the address of the database is malformed") // err shows the password
@@ -37,12 +37,12 @@ func NewScratch(ctx context.Context, address string) (*Scratch, error) {
 	q.Set("search_path", s.schema)
 	u.RawQuery = q.Encode()
 	s.Address = u.String()
-	err = s.on(ctx, func(c *pgx.Conn) error {
-		if err := isEmpty(ctx, c); err != nil {
+	err = s.connect(ctx, func(c *pgx.Conn) error {
+		if err := requireEmpty(ctx, c); err != nil {
 			return err
 		}
 		var version string
-		if err := c.QueryRow(ctx, `SELECT split_part(current_setting('server_version'), ' ', 1), pg_database_size(current_database())`).Scan(&version, &s.before); err != nil {
+		if err := c.QueryRow(ctx, `SELECT split_part(current_setting('server_version'), ' ', 1), pg_database_size(current_database())`).Scan(&version, &s.baselineBytes); err != nil {
 			return err
 		}
 		s.Engine = "postgres " + version
@@ -55,9 +55,9 @@ func NewScratch(ctx context.Context, address string) (*Scratch, error) {
 	return s, nil
 }
 
-// isEmpty refuses a database with tables, views or sequences that belong to
+// requireEmpty refuses a database with tables, views or sequences that belong to
 // neither the system nor an extension.
-func isEmpty(ctx context.Context, c *pgx.Conn) error {
+func requireEmpty(ctx context.Context, c *pgx.Conn) error {
 	var name string
 	err := c.QueryRow(ctx, `SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\_%' AND c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
@@ -67,33 +67,33 @@ func isEmpty(ctx context.Context, c *pgx.Conn) error {
 		return nil
 	}
 	if err == nil {
-		err = loci.Fail(loci.Conflict, "the database is not empty, it has %s: name one that holds nothing, such as a new one", name)
+		err = loci.NewError(loci.CodeConflict, "the database is not empty, it has %s: name one that holds nothing, such as a new one", name)
 	}
 	return err
 }
 
 // Bytes returns by how much the database has grown since it was empty.
-func (s *Scratch) Bytes(ctx context.Context) (bytes int64, err error) {
-	err = s.on(ctx, func(c *pgx.Conn) error {
+func (s *ScratchSchema) Bytes(ctx context.Context) (bytes int64, err error) {
+	err = s.connect(ctx, func(c *pgx.Conn) error {
 		return c.QueryRow(ctx, `SELECT pg_database_size(current_database())`).Scan(&bytes)
 	})
-	return bytes - s.before, err
+	return bytes - s.baselineBytes, err
 }
 
 // Drop takes the schema away with all that is in it.
-func (s *Scratch) Drop(ctx context.Context) error {
-	return s.on(ctx, func(c *pgx.Conn) error {
+func (s *ScratchSchema) Drop(ctx context.Context) error {
+	return s.connect(ctx, func(c *pgx.Conn) error {
 		_, err := c.Exec(ctx, `DROP SCHEMA IF EXISTS `+s.schema+` CASCADE`)
 		return err
 	})
 }
 
-func (s *Scratch) on(ctx context.Context, f func(*pgx.Conn) error) error {
-	return visit(ctx, s.database, f)
+func (s *ScratchSchema) connect(ctx context.Context, f func(*pgx.Conn) error) error {
+	return withPostgres(ctx, s.database, f)
 }
 
-// visit opens a connection for as long as f runs.
-func visit(ctx context.Context, address string, f func(*pgx.Conn) error) error {
+// withPostgres opens a connection for as long as f runs.
+func withPostgres(ctx context.Context, address string, f func(*pgx.Conn) error) error {
 	pool, err := pgxpool.ParseConfig(address) // it takes the settings of a pool off, which the server does not know
 	if err != nil {
 		return errors.New("store: the address of the database is malformed") // err shows the password
@@ -105,7 +105,7 @@ func visit(ctx context.Context, address string, f func(*pgx.Conn) error) error {
 	}
 	c, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return &loci.Error{Code: loci.Unavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err), Err: err}
+		return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err), Err: err}
 	}
 	defer c.Close(context.WithoutCancel(ctx))
 	return f(c)

@@ -10,12 +10,12 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-func TestAScratchLeavesTheDatabaseAsItWas(t *testing.T) {
+func TestScratchSchemaLeavesTheDatabaseUnchanged(t *testing.T) {
 	t.Parallel()
-	d := storetest.Own(t)
+	d := storetest.NewPostgresDatabase(t)
 	schemas := func() []string { return d.Query(t, "SELECT nspname FROM pg_namespace ORDER BY 1") }
 	before := schemas()
-	s, err := store.NewScratch(t.Context(), d.Address)
+	s, err := store.NewScratchSchema(t.Context(), d.Address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,13 +41,13 @@ func TestAScratchLeavesTheDatabaseAsItWas(t *testing.T) {
 	}
 }
 
-func TestADatabaseThatHoldsSomethingIsNoScratch(t *testing.T) {
+func TestScratchSchemaNeedsAnEmptyDatabase(t *testing.T) {
 	t.Parallel()
-	d := storetest.Own(t)
+	d := storetest.NewPostgresDatabase(t)
 	d.Exec(t, "CREATE SCHEMA other")
 	d.Exec(t, "CREATE VIEW other.seven AS SELECT 7")
-	_, err := store.NewScratch(t.Context(), d.Address)
-	if !loci.Is(err, loci.Conflict) || !strings.Contains(err.Error(), "other.seven") {
+	_, err := store.NewScratchSchema(t.Context(), d.Address)
+	if !loci.Is(err, loci.CodeConflict) || !strings.Contains(err.Error(), "other.seven") {
 		t.Error("it is taken: ", err)
 	}
 }
@@ -57,7 +57,7 @@ func TestAnAddressThatNobodyAnswersIsNamedWithoutItsPassword(t *testing.T) {
 	word := "tuna" + "4you" // no source holds a credential
 	for _, place := range []string{"127.0.0.1:1/x", "127.0.0.1:port/x", "[::1/x"} {
 		address := "postgres://ann:" + word + "@" + place
-		_, err := store.NewScratch(t.Context(), address)
+		_, err := store.NewScratchSchema(t.Context(), address)
 		if err == nil || strings.Contains(err.Error(), word) {
 			t.Errorf("%s: %v", address, err)
 		}
@@ -66,7 +66,7 @@ func TestAnAddressThatNobodyAnswersIsNamedWithoutItsPassword(t *testing.T) {
 
 func TestADatabaseHasTablesOnceItWasOpened(t *testing.T) {
 	t.Parallel()
-	d := storetest.Own(t)
+	d := storetest.NewPostgresDatabase(t)
 	has := func() bool {
 		t.Helper()
 		has, err := store.PostgresHasTables(t.Context(), d.Address)
@@ -88,7 +88,7 @@ func TestADatabaseHasTablesOnceItWasOpened(t *testing.T) {
 	if !has() {
 		t.Error("a database that was opened has no tables")
 	}
-	if _, err := store.PostgresHasTables(t.Context(), "postgres://loci:hunter2@127.0.0.1:1/loci"); !loci.Is(err, loci.Unavailable) || strings.Contains(err.Error(), "hunter2") {
+	if _, err := store.PostgresHasTables(t.Context(), "postgres://loci:hunter2@127.0.0.1:1/loci"); !loci.Is(err, loci.CodeUnavailable) || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("told %v", err)
 	}
 }

@@ -6,32 +6,32 @@ import "sync"
 // place goes to the waiting user who holds fewest, and no user holds all of them.
 // The work of the service itself has no user: it comes first and has no bound.
 type semaphore struct {
-	mu      sync.Mutex
-	places  int
-	free    int
-	perUser int
-	turns[*ticket]
+	mu       sync.Mutex
+	capacity int
+	free     int
+	perUser  int
+	turns[*waiter]
 }
 
-// A ticket waits for a place.
-type ticket struct {
+// A waiter waits for a place.
+type waiter struct {
 	granted chan struct{} // closed once it holds the place
 }
 
 // newSemaphore keeps a quarter of the places from each user, and one at least.
 func newSemaphore(places int) *semaphore {
-	return &semaphore{places: places, free: places, perUser: max(1, places-max(1, places/4)), turns: newTurns[*ticket]()}
+	return &semaphore{capacity: places, free: places, perUser: max(1, places-max(1, places/4)), turns: newTurns[*waiter]()}
 }
 
 // acquire takes a place. Where none is free for the user it returns a ticket.
-func (s *semaphore) acquire(user string) *ticket {
+func (s *semaphore) acquire(user string) *waiter {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.free > 0 && s.may(user) {
-		s.hold(user)
+	if s.free > 0 && s.canAcquire(user) {
+		s.take(user)
 		return nil
 	}
-	t := &ticket{granted: make(chan struct{})}
+	t := &waiter{granted: make(chan struct{})}
 	s.wait(user, t)
 	return t
 }
@@ -40,10 +40,10 @@ func (s *semaphore) acquire(user string) *ticket {
 func (s *semaphore) tryAcquire(user string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.free == 0 || !s.may(user) {
+	if s.free == 0 || !s.canAcquire(user) {
 		return false
 	}
-	s.hold(user)
+	s.take(user)
 	return true
 }
 
@@ -51,12 +51,12 @@ func (s *semaphore) tryAcquire(user string) bool {
 func (s *semaphore) inUse() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.places - s.free
+	return s.capacity - s.free
 }
 
-func (s *semaphore) may(user string) bool { return user == "" || s.held[user] < s.perUser }
+func (s *semaphore) canAcquire(user string) bool { return user == "" || s.held[user] < s.perUser }
 
-func (s *semaphore) hold(user string) {
+func (s *semaphore) take(user string) {
 	s.free--
 	s.held[user]++
 }
@@ -67,14 +67,14 @@ func (s *semaphore) release(user string) {
 	defer s.mu.Unlock()
 	s.free++
 	s.turns.release(user)
-	if t, ok := s.next(s.may); ok {
+	if t, ok := s.next(s.canAcquire); ok {
 		s.free--
 		close(t.granted)
 	}
 }
 
-// abandon ends a wait. A place that was granted meanwhile goes to the next.
-func (s *semaphore) abandon(user string, t *ticket) {
+// cancel ends a wait. A place that was granted meanwhile goes to the next.
+func (s *semaphore) cancel(user string, t *waiter) {
 	s.mu.Lock()
 	waited := s.leave(user, t)
 	s.mu.Unlock()

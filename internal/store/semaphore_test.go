@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func granted(t *ticket) bool {
+func isGranted(t *waiter) bool {
 	if t == nil {
 		return true
 	}
@@ -24,42 +24,42 @@ func granted(t *ticket) bool {
 func TestSemaphoreServesUsersInTurns(t *testing.T) {
 	t.Parallel()
 	s := newSemaphore(4)
-	var many []*ticket
+	var many []*waiter
 	for range 20 {
 		many = append(many, s.acquire("many"))
 	}
 	held := 0
 	for _, ticket := range many {
-		if granted(ticket) {
+		if isGranted(ticket) {
 			held++
 		}
 	}
 	if held != 3 {
 		t.Fatalf("one user holds %d of 4 places, want 3", held)
 	}
-	if !granted(s.acquire("one")) || s.tryAcquire("") {
+	if !isGranted(s.acquire("one")) || s.tryAcquire("") {
 		t.Fatal("the place that is kept free is not for another user")
 	}
 	two, three, system := s.acquire("two"), s.acquire("three"), s.acquire("")
 	s.release("many")
-	if !granted(system) || granted(two) || granted(many[3]) {
+	if !isGranted(system) || isGranted(two) || isGranted(many[3]) {
 		t.Error("a free place does not go to the service itself")
 	}
 	s.release("many")
-	if !granted(two) || granted(three) || granted(many[3]) {
+	if !isGranted(two) || isGranted(three) || isGranted(many[3]) {
 		t.Error("a free place does not go to the user who holds none and came first")
 	}
 	s.release("")
-	if !granted(three) || granted(many[3]) {
+	if !isGranted(three) || isGranted(many[3]) {
 		t.Error("a free place does not go to the next one who holds none")
 	}
-	s.abandon("many", many[3])
+	s.cancel("many", many[3])
 	s.release("one")
-	if granted(many[3]) || !granted(many[4]) {
+	if isGranted(many[3]) || !isGranted(many[4]) {
 		t.Error("a place goes to a caller who left")
 	}
-	s.abandon("many", many[4]) // it was granted: the place is passed on
-	if !granted(many[5]) {
+	s.cancel("many", many[4]) // it was granted: the place is passed on
+	if !isGranted(many[5]) {
 		t.Error("the place of a caller who left is lost")
 	}
 }
@@ -70,17 +70,17 @@ func TestSemaphoreLosesNoPlace(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		places := rapid.IntRange(1, 9).Draw(t, "places")
 		s, users := newSemaphore(places), []string{"", "a", "b", "c"}
-		tickets := map[string][]*ticket{}
+		tickets := map[string][]*waiter{}
 		for range rapid.IntRange(0, 60).Draw(t, "steps") {
 			user := rapid.SampledFrom(users).Draw(t, "user")
 			if mine := tickets[user]; len(mine) > 0 && rapid.Bool().Draw(t, "end") {
 				i := rapid.IntRange(0, len(mine)-1).Draw(t, "which")
-				if granted(mine[i]) {
+				if isGranted(mine[i]) {
 					s.release(user)
 				} else {
-					s.abandon(user, mine[i])
+					s.cancel(user, mine[i])
 				}
-				tickets[user] = append(append([]*ticket{}, mine[:i]...), mine[i+1:]...)
+				tickets[user] = append(append([]*waiter{}, mine[:i]...), mine[i+1:]...)
 			} else {
 				tickets[user] = append(mine, s.acquire(user))
 			}
@@ -88,7 +88,7 @@ func TestSemaphoreLosesNoPlace(t *testing.T) {
 			for user, mine := range tickets {
 				n := 0
 				for _, ticket := range mine {
-					if granted(ticket) {
+					if isGranted(ticket) {
 						n++
 					}
 				}
@@ -109,7 +109,7 @@ func TestSemaphoreBoundsHoldersAtOnce(t *testing.T) {
 	const places = 4
 	s := newSemaphore(places)
 	var all sync.WaitGroup
-	var now, most atomic.Int64
+	var now, maximum atomic.Int64
 	for i := range 16 {
 		all.Go(func() {
 			user := fmt.Sprint(i % 3)
@@ -117,14 +117,14 @@ func TestSemaphoreBoundsHoldersAtOnce(t *testing.T) {
 				if t := s.acquire(user); t != nil {
 					<-t.granted
 				}
-				most.Store(max(most.Load(), now.Add(1)))
+				maximum.Store(max(maximum.Load(), now.Add(1)))
 				now.Add(-1)
 				s.release(user)
 			}
 		})
 	}
 	all.Wait()
-	if most.Load() > places || s.free != places || len(s.held) > 0 || len(s.waiting) > 0 {
-		t.Errorf("%d held places at once; at the end %d are free, %v held, %v waiting", most.Load(), s.free, s.held, s.waiting)
+	if maximum.Load() > places || s.free != places || len(s.held) > 0 || len(s.waiting) > 0 {
+		t.Errorf("%d held places at once; at the end %d are free, %v held, %v waiting", maximum.Load(), s.free, s.held, s.waiting)
 	}
 }

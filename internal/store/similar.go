@@ -15,128 +15,130 @@ import (
 // Bounds of what one looks at: the newest memories that share a band, and of all
 // those the ones that share most bands, whose texts are compared.
 const (
-	maxInBand = 16
-	maxAlike  = 5
+	maxPerBand  = 16
+	maxCompared = 5
 )
 
 // Every sketch has search.Bands bands, so that the texts of these are made once.
-var addSketch, dropSketch, bandsQuery = func() (add, drop, find string) {
+var insertBandsSQL, deleteBandsSQL, selectBandsSQL = func() (add, drop, find string) {
 	rows, list, bands := make([]string, search.Bands), make([]string, search.Bands), make([]string, search.Bands)
 	for i := range search.Bands {
 		rows[i], list[i] = fmt.Sprintf("(?1, ?%d, ?2)", i+3), fmt.Sprintf("?%d", i+3)
-		bands[i] = fmt.Sprintf(`SELECT * FROM (SELECT s.memory FROM sketches s WHERE s.workspace = ?1 AND s.band = ?%d ORDER BY s.memory DESC LIMIT %d) AS band`, i+2, maxInBand)
+		bands[i] = fmt.Sprintf(`SELECT * FROM (SELECT s.memory FROM minhash_bands s WHERE s.workspace = ?1 AND s.band = ?%d ORDER BY s.memory DESC LIMIT %d) AS band`, i+2, maxPerBand)
 	}
-	return `INSERT INTO sketches (workspace, band, memory) VALUES ` + strings.Join(rows, ", ") + ` ON CONFLICT DO NOTHING`,
-		`DELETE FROM sketches WHERE workspace = ?1 AND memory = ?2 AND band IN (` + strings.Join(list, ", ") + `)`, strings.Join(bands, " UNION ALL ")
+	return `INSERT INTO minhash_bands (workspace, band, memory) VALUES ` + strings.Join(rows, ", ") + ` ON CONFLICT DO NOTHING`,
+		`DELETE FROM minhash_bands WHERE workspace = ?1 AND memory = ?2 AND band IN (` + strings.Join(list, ", ") + `)`, strings.Join(bands, " UNION ALL ")
 }()
 
-func (w *Workspace) addSketch(memory int64, sketch []int64) error {
+func (w *Workspace) insertBands(memory int64, sketch []int64) error {
 	if len(sketch) == 0 {
 		return nil
 	}
-	_, err := w.t.exec(addSketch, append([]any{w.rid, memory}, anys(sketch)...)...)
+	_, err := w.t.exec(insertBandsSQL, append([]any{w.rowID, memory}, toAny(sketch)...)...)
 	return err
 }
 
-// dropSketch takes bands away, as many as a sketch has at most.
-func (w *Workspace) dropSketch(memory int64, bands []int64) error {
+// deleteBands takes bands away, as many as a sketch has at most.
+func (w *Workspace) deleteBands(memory int64, bands []int64) error {
 	if len(bands) == 0 {
 		return nil
 	}
 	for len(bands) < search.Bands {
 		bands = append(bands, bands[0])
 	}
-	_, err := w.t.exec(dropSketch, append([]any{w.rid, memory}, anys(bands)...)...)
+	_, err := w.t.exec(deleteBandsSQL, append([]any{w.rowID, memory}, toAny(bands)...)...)
 	return err
 }
 
-// sketch replaces what the memory is found by as a near duplicate, but for the
+// updateBands replaces what the memory is found by as a near duplicate, but for the
 // bands that its next text has too. Only active ones are found, so that those put
 // away, however many, keep nobody from sight.
-func (m *Memory) sketch(next loci.Memory) error {
+func (m *Memory) updateBands(next loci.Memory) error {
 	var gone, now []int64
-	if m.was.Status == loci.Active {
-		gone = search.Sketch(m.was.Content)
+	if m.current.Status == loci.MemoryActive {
+		gone = search.Signature(m.current.Content)
 	}
-	if next.Status == loci.Active {
-		now = search.Sketch(next.Content)
+	if next.Status == loci.MemoryActive {
+		now = search.Signature(next.Content)
 	}
 	w := &m.atlas.workspace
-	if err := w.dropSketch(m.rid, slices.DeleteFunc(gone, func(band int64) bool { return slices.Contains(now, band) })); err != nil {
+	if err := w.deleteBands(m.rowID, slices.DeleteFunc(gone, func(band int64) bool { return slices.Contains(now, band) })); err != nil {
 		return err
 	}
-	return w.addSketch(m.rid, now)
+	return w.insertBands(m.rowID, now)
 }
 
-// Alike returns the active memories of the atlas's workspace whose texts are
+// FindSimilar returns the active memories of the atlas's workspace whose texts are
 // nearly that one, best first, but for the memory except.
-func (a *Atlas) Alike(content string, e Entry, except string) ([]loci.Alike, error) {
-	return a.t.alike(a.workspace.rid, content, e.sketch, except)
+func (a *Atlas) FindSimilar(content string, e IndexEntry, except string) ([]loci.Similarity, error) {
+	return a.t.similarTexts(a.workspace.rowID, content, e.signature, except)
 }
 
-// AlikeTo returns the active memories that resemble one within the actor's reach,
+// SimilarTo returns the active memories that resemble one within the actor's reach,
 // best first: those with nearly its text, and those that mean nearly the same.
-func (t *Tx) AlikeTo(id string) ([]loci.Alike, error) {
+func (t *Tx) SimilarTo(id string) ([]loci.Similarity, error) {
 	var title, content string
-	var rid, workspace int64
-	err := t.one(`SELECT e.rid, e.title, e.content, e.workspace FROM`+t.memories()+`WHERE e.id = ?2`, []any{id}, &rid, &title, &content, &workspace)
+	var rowID, workspace int64
+	err := t.queryRow(`SELECT e.row_id, e.title, e.content, e.workspace FROM`+t.memoriesJoin()+`WHERE e.id = ?2`, []any{id}, &rowID, &title, &content, &workspace)
 	if err != nil {
-		return nil, notFound(err)
+		return nil, mapNoRows(err)
 	}
-	list, err := t.alike(workspace, content, search.Sketch(content), id)
+	list, err := t.similarTexts(workspace, content, search.Signature(content), id)
 	if err != nil {
 		return nil, err
 	}
-	meant, err := t.meantLike(workspace, rid, title+"\n"+strings.ToValidUTF8(content[:min(len(content), readHead)], ""))
+	meant, err := t.semanticallySimilar(workspace, rowID, title+"\n"+strings.ToValidUTF8(content[:min(len(content), languageSampleBytes)], ""))
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range meant {
-		if !slices.ContainsFunc(list, func(a loci.Alike) bool { return a.ID == m.ID }) {
+		if !slices.ContainsFunc(list, func(a loci.Similarity) bool { return a.ID == m.ID }) {
 			list = append(list, m)
 		}
 	}
-	sortAlike(list)
+	sortSimilar(list)
 	return list, nil
 }
 
-func sortAlike(list []loci.Alike) {
-	slices.SortFunc(list, func(a, b loci.Alike) int { return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.ID, b.ID)) })
+func sortSimilar(list []loci.Similarity) {
+	slices.SortFunc(list, func(a, b loci.Similarity) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.ID, b.ID))
+	})
 }
 
-// alike compares a text with those that share a band of its sketch.
-func (t *Tx) alike(workspace int64, content string, sketch []int64, except string) ([]loci.Alike, error) {
-	list := []loci.Alike{}
+// similarTexts compares a text with those that share a band of its sketch.
+func (t *Tx) similarTexts(workspace int64, content string, sketch []int64, except string) ([]loci.Similarity, error) {
+	list := []loci.Similarity{}
 	if len(sketch) == 0 {
 		return list, nil
 	}
-	d := t.s.db.dialect()
-	candidates, err := t.candidates(workspace, sketch)
+	d := t.store.db.dialect()
+	candidates, err := t.bandCandidates(workspace, sketch)
 	if err != nil || len(candidates) == 0 {
 		return list, err
 	}
 	own := search.NewShingles(content)
-	err = t.c.few(`SELECT e.id, e.content FROM `+fmt.Sprintf(d.anyOf, 1, "memories e", "e.rid")+` WHERE e.workspace = ?2 AND e.status = 0 AND e.id <> ?3`,
-		[]any{integers(candidates), workspace, except}, func(r row) error {
+	err = t.conn.queryFew(`SELECT e.id, e.content FROM `+fmt.Sprintf(d.joinIDs, 1, "memories e", "e.row_id")+` WHERE e.workspace = ?2 AND e.status = 0 AND e.id <> ?3`,
+		[]any{encodeInts(candidates), workspace, except}, func(r row) error {
 			var id, text string
 			if err := r.Scan(&id, &text); err != nil {
 				return err
 			}
-			if score := own.Resemblance(search.NewShingles(text)); score >= search.Near {
-				list = append(list, loci.Alike{ID: id, Score: math.Round(score*1e4) / 1e4})
+			if score := own.Jaccard(search.NewShingles(text)); score >= search.SimilarityThreshold {
+				list = append(list, loci.Similarity{ID: id, Score: math.Round(score*1e4) / 1e4})
 			}
 			return nil
 		})
-	sortAlike(list)
+	sortSimilar(list)
 	return list, err
 }
 
-// candidates finds the memories that share most bands with a sketch, of those
+// bandCandidates finds the memories that share most bands with a sketch, of those
 // the newest. A text that very many share is a long band: of each only the end
 // is read.
-func (t *Tx) candidates(workspace int64, sketch []int64) ([]int64, error) {
+func (t *Tx) bandCandidates(workspace int64, sketch []int64) ([]int64, error) {
 	var list []int64
-	if err := t.c.few(bandsQuery, append([]any{workspace}, anys(sketch)...), into(&list)); err != nil || len(list) < 2 {
+	if err := t.conn.queryFew(selectBandsSQL, append([]any{workspace}, toAny(sketch)...), scanInts(&list)); err != nil || len(list) < 2 {
 		return list, err
 	}
 	shared := map[int64]int{}
@@ -144,10 +146,10 @@ func (t *Tx) candidates(workspace int64, sketch []int64) ([]int64, error) {
 		shared[memory]++
 	}
 	list = slices.SortedFunc(maps.Keys(shared), func(a, b int64) int { return cmp.Or(shared[b]-shared[a], cmp.Compare(b, a)) })
-	return list[:min(len(list), maxAlike+1)], nil
+	return list[:min(len(list), maxCompared+1)], nil
 }
 
-func anys(list []int64) []any {
+func toAny(list []int64) []any {
 	args := make([]any, len(list))
 	for i, n := range list {
 		args[i] = n
@@ -155,11 +157,11 @@ func anys(list []int64) []any {
 	return args
 }
 
-// Sourced returns the handle of the memory of the atlas that comes from a
+// FindBySource returns the handle of the memory of the atlas that comes from a
 // source, if there is one that is active.
-func (a *Atlas) Sourced(s loci.Source) (m *Memory, found bool, err error) {
-	m, err = a.t.memory(`WHERE e.atlas = ?2 AND e.source_name = ?3 AND e.source_uri = ?4 AND e.status = 0 ORDER BY e.rid LIMIT 1`, a.rid, string(s.Name), string(s.URI))
-	if loci.Is(err, loci.NotFound) {
+func (a *Atlas) FindBySource(s loci.Source) (m *Memory, found bool, err error) {
+	m, err = a.t.openMemory(`WHERE e.atlas = ?2 AND e.source_name = ?3 AND e.source_uri = ?4 AND e.status = 0 ORDER BY e.row_id LIMIT 1`, a.rowID, string(s.Name), string(s.URI))
+	if loci.Is(err, loci.CodeNotFound) {
 		return nil, false, nil
 	}
 	return m, err == nil, err

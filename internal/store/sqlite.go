@@ -36,33 +36,33 @@ const (
 )
 
 var sqliteDialect = &dialect{
-	name:     "sqlite",
-	in:       `%[1]s IN (SELECT value FROM json_each(?%[2]d))`,
-	hasTexts: `NOT EXISTS (SELECT 1 FROM json_each(?%[2]d) AS wanted WHERE wanted.value NOT IN (SELECT value FROM json_each(%[1]s)))`,
-	anyOf:    `json_each(?%[1]d) AS picked CROSS JOIN %[2]s ON %[3]s = picked.value`,
-	grown:    `COALESCE(max(c.seq), 0)`, // one look-up, and one writer: commits come in the order of seq
+	name:        "sqlite",
+	inList:      `%[1]s IN (SELECT value FROM json_each(?%[2]d))`,
+	containsAll: `NOT EXISTS (SELECT 1 FROM json_each(?%[2]d) AS wanted WHERE wanted.value NOT IN (SELECT value FROM json_each(%[1]s)))`,
+	joinIDs:     `json_each(?%[1]d) AS picked CROSS JOIN %[2]s ON %[3]s = picked.value`,
+	logVersion:  `COALESCE(max(c.seq), 0)`, // one look-up, and one writer: commits come in the order of seq
 }
 
-// sqliteFile is a database in a file: one connection that writes, some that read.
-type sqliteFile struct {
-	file     *sql.DB // for migrations
-	name     string  // of the file, for the driver
-	path     string
-	patience time.Duration
-	readers  *readers
-	waits    atomic.Int64  // callers that found no free reader
-	over     chan struct{} // closed with the database
-	writer   *sqliteWriter
+// sqliteDB is a database in a file: one connection that writes, some that read.
+type sqliteDB struct {
+	migrationDB *sql.DB // for migrations
+	dsn         string  // of the file, for the driver
+	path        string
+	busyTimeout time.Duration
+	readers     *readerPool
+	waitCount   atomic.Int64  // callers that found no free reader
+	closed      chan struct{} // closed with the database
+	writer      *sqliteWriter
 
-	largestLog, tidyAt int64
+	maxWALSize, checkpointAt int64
 
-	placed []placed
-	lost   atomic.Bool // a file is not where it was opened
-	log    *slog.Logger
+	trackedFiles []trackedFile
+	displaced    atomic.Bool // a file is not where it was opened
+	log          *slog.Logger
 }
 
-// SQLiteFile is the name of the database in its folder.
-const SQLiteFile = "loci.db"
+// SQLiteFileName is the name of the database in its folder.
+const SQLiteFileName = "loci.db"
 
 // OpenSQLite opens the database in dir, which is made if it is not there.
 // Several processes may have it open at once.
@@ -70,18 +70,18 @@ func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	d, err := newSQLiteFile(filepath.Join(dir, SQLiteFile), o)
+	d, err := newSQLiteDB(filepath.Join(dir, SQLiteFileName), o)
 	if err != nil {
 		return nil, err
 	}
 	if err := d.open(ctx, o); err != nil {
-		return nil, errors.Join(err, d.file.Close()) // as it is: the operator is told the cause
+		return nil, errors.Join(err, d.migrationDB.Close()) // as it is: the operator is told the cause
 	}
-	return (&Store{db: d}).finish(ctx, o)
+	return (&Store{db: d}).start(ctx, o)
 }
 
-// newSQLiteFile prepares connections to a file and opens none.
-func newSQLiteFile(path string, o Options) (*sqliteFile, error) {
+// newSQLiteDB prepares connections to a file and opens none.
+func newSQLiteDB(path string, o Options) (*sqliteDB, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -93,20 +93,20 @@ func newSQLiteFile(path string, o Options) (*sqliteFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &sqliteFile{file: db, name: name, path: path, patience: o.wait(), over: make(chan struct{}), log: o.Log}
-	d.largestLog = cmp.Or(o.largestLog, largestLog)
-	d.tidyAt = d.largestLog
+	d := &sqliteDB{migrationDB: db, dsn: name, path: path, busyTimeout: o.busyTimeoutOrDefault(), closed: make(chan struct{}), log: o.Log}
+	d.maxWALSize = cmp.Or(o.maxWALSize, maxWALSize)
+	d.checkpointAt = d.maxWALSize
 	return d, nil
 }
 
-// visitSQLite opens a connection to the database in dir, as it is, for as long as f
+// withSQLite opens a connection to the database in dir, as it is, for as long as f
 // runs. The file must exist.
-func visitSQLite(dir string, f func(*sqliteConn) error) error {
-	path := filepath.Join(dir, SQLiteFile)
+func withSQLite(dir string, f func(*sqliteConn) error) error {
+	path := filepath.Join(dir, SQLiteFileName)
 	if _, err := os.Stat(path); err != nil {
 		return err
 	}
-	d, err := newSQLiteFile(path, Options{})
+	d, err := newSQLiteDB(path, Options{})
 	if err != nil {
 		return err
 	}
@@ -114,14 +114,14 @@ func visitSQLite(dir string, f func(*sqliteConn) error) error {
 	if err == nil {
 		err = errors.Join(f(c), c.close())
 	}
-	if err = errors.Join(err, d.file.Close()); err != nil {
+	if err = errors.Join(err, d.migrationDB.Close()); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return nil
 }
 
-func (d *sqliteFile) open(ctx context.Context, o Options) error {
-	if err := d.emptied(); err != nil {
+func (d *sqliteDB) open(ctx context.Context, o Options) error {
+	if err := d.checkNotEmptied(); err != nil {
 		return err
 	}
 	// The file itself is private, whatever the folder is.
@@ -130,33 +130,33 @@ func (d *sqliteFile) open(ctx context.Context, o Options) error {
 		return err
 	}
 	f.Close()
-	w, commits, err := d.firstConnection(ctx, o)
+	w, commits, err := d.openWriter(ctx, o)
 	if err != nil {
 		return err
 	}
-	d.readers = newReaders(readerCount())
-	if !o.Brief { // a command reads on one connection, mostly
+	d.readers = newReaderPool(readerCount())
+	if !o.OneShot { // a command reads on one connection, mostly
 		if err := d.connectReaders(); err != nil {
 			return errors.Join(err, w.close())
 		}
 	}
-	d.writer = newWriter(w, d.patience)
+	d.writer = newWriter(w, d.busyTimeout)
 	if err := d.writer.mark.open(d.marker(), commits); err != nil && o.Log != nil { // a full disk may take it later
 		o.Log.Warn("mark the folder of the database", "err", err)
 	}
-	d.remember()
-	d.writer.guard = d.displaced
-	go d.writer.run(d.tidy)
-	if !o.Brief {
-		go d.watch()
+	d.trackFiles()
+	d.writer.beforeCommit = d.checkFiles
+	go d.writer.run(d.checkpointIfLarge)
+	if !o.OneShot {
+		go d.watchFiles()
 	}
 	return nil
 }
 
-// firstConnection makes the writer's connection and the schema, one process at
+// openWriter makes the writer's connection and the schema, one process at
 // a time: where two turn a new file to WAL at once, SQLite refuses one of them
 // without waiting. The others wait for as long as a migration takes.
-func (d *sqliteFile) firstConnection(ctx context.Context, o Options) (w *sqliteConn, commits int64, err error) {
+func (d *sqliteDB) openWriter(ctx context.Context, o Options) (w *sqliteConn, commits int64, err error) {
 	l := flock.New(d.path + ".lock")
 	if ok, err := l.TryLockContext(ctx, 5*time.Millisecond); !ok {
 		return nil, 0, fmt.Errorf("store: another process holds the lock for opening: %w", err)
@@ -175,7 +175,7 @@ func (d *sqliteFile) firstConnection(ctx context.Context, o Options) (w *sqliteC
 		err = d.wasThere("empty", d.marker())
 	}
 	if err == nil {
-		err = w.migrate(ctx, d.file, o)
+		err = w.migrate(ctx, d.migrationDB, o)
 	}
 	if err == nil {
 		commits, err = w.compareCommits(marked)
@@ -191,26 +191,26 @@ func (d *sqliteFile) firstConnection(ctx context.Context, o Options) (w *sqliteC
 
 // connect opens a connection, which the pool of d.file knows nothing of, and
 // prepares it.
-func (d *sqliteFile) connect(pragmas ...string) (*sqliteConn, error) {
-	raw, err := d.file.Driver().Open(d.name)
+func (d *sqliteDB) connect(pragmas ...string) (*sqliteConn, error) {
+	raw, err := d.migrationDB.Driver().Open(d.dsn)
 	if err != nil {
 		return nil, err
 	}
-	c := &sqliteConn{conn: raw, prepared: map[string]*statement{}, patience: d.patience}
+	c := &sqliteConn{conn: raw, prepared: map[string]*statement{}, busyTimeout: d.busyTimeout}
 	// The wait for another process comes first: the others may have to wait.
-	wait := fmt.Sprintf(`PRAGMA busy_timeout = %d`, d.patience.Milliseconds())
+	wait := fmt.Sprintf(`PRAGMA busy_timeout = %d`, d.busyTimeout.Milliseconds())
 	for _, q := range append([]string{wait, `PRAGMA temp_store = MEMORY`, `PRAGMA mmap_size = 1073741824`}, pragmas...) {
-		if err := c.run(context.Background(), q); err != nil {
+		if err := c.execContext(context.Background(), q); err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: %w", q, err), c.close())
 		}
 	}
 	return c, nil
 }
 
-func (d *sqliteFile) dialect() *dialect { return sqliteDialect }
+func (d *sqliteDB) dialect() *dialect { return sqliteDialect }
 
-func (d *sqliteFile) read(ctx context.Context, user string, f func(conn) error) (err error) {
-	c, err := d.connected(ctx, user)
+func (d *sqliteDB) read(ctx context.Context, user string, f func(conn) error) (err error) {
+	c, err := d.acquireReader(ctx, user)
 	if err != nil {
 		return err
 	}
@@ -226,19 +226,19 @@ func (d *sqliteFile) read(ctx context.Context, user string, f func(conn) error) 
 		}
 	}()
 	if _, err := c.exec(`BEGIN`, nil); err != nil {
-		return sqliteError(err)
+		return mapSQLiteError(err)
 	}
-	return sqliteError(f(c))
+	return mapSQLiteError(f(c))
 }
 
-func (d *sqliteFile) write(ctx context.Context, user string, f func(conn) error) error {
-	return sqliteError(d.writer.do(ctx, user, f))
+func (d *sqliteDB) write(ctx context.Context, user string, f func(conn) error) error {
+	return mapSQLiteError(d.writer.submit(ctx, user, f))
 }
 
 // close waits for whoever reads or writes, and takes their connections: a pool
 // does not close what is in use. The writer's is the last, which checkpoints.
-func (d *sqliteFile) close() error {
-	close(d.over)
+func (d *sqliteDB) close() error {
+	close(d.closed)
 	d.writer.stop()
 	var errs []error
 	for range d.readers.len() {
@@ -249,11 +249,11 @@ func (d *sqliteFile) close() error {
 			errs = append(errs, c.close())
 		}
 	}
-	return errors.Join(append(errs, d.writer.conn.close(), d.writer.mark.close(), d.file.Close())...)
+	return errors.Join(append(errs, d.writer.conn.close(), d.writer.mark.close(), d.migrationDB.Close())...)
 }
 
-// sqliteError tells what the caller can do something about from the rest.
-func sqliteError(err error) error {
+// mapSQLiteError tells what the caller can do something about from the rest.
+func mapSQLiteError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -262,15 +262,15 @@ func sqliteError(err error) error {
 	}
 	switch code := sqliteCode(err); {
 	case code&0xff == sqliteBusy, code&0xff == sqliteLocked, code&0xff == sqliteCantOpen: // the last for want of file descriptors
-		return busy(err)
+		return busyError(err)
 	case code == sqliteUnique, code == sqlitePrimaryKey:
-		return taken(err)
+		return conflictError(err)
 	case code&0xff == sqliteFull:
-		return &loci.Error{Code: loci.StorageFull, Message: loci.StorageFull.Hint(), Err: err}
+		return &loci.Error{Code: loci.CodeStorageFull, Message: loci.CodeStorageFull.Hint(), Err: err}
 	case code == sqliteForeignKey:
-		return gone(err)
-	case corrupt(err):
-		corruptReads.Add(1)
+		return notFoundError(err)
+	case isCorrupt(err):
+		corruptionErrors.Add(1)
 	}
 	return err
 }

@@ -37,7 +37,7 @@ const (
 var countSize = len(fmt.Sprintf(countFormat, 0))
 
 // markedCommits returns the number in the marker, 0 where it has none.
-func (d *sqliteFile) markedCommits() int64 {
+func (d *sqliteDB) markedCommits() int64 {
 	text, err := os.ReadFile(d.marker())
 	if err != nil {
 		return 0
@@ -56,17 +56,17 @@ func (d *sqliteFile) markedCommits() int64 {
 // compareCommits notes in the database where it counts fewer commits than the marker.
 func (c *sqliteConn) compareCommits(marked int64) (count int64, err error) {
 	var text string
-	err = c.one(`SELECT value FROM instance WHERE name = ?1`, []any{commitsName}, []any{&text})
+	err = c.queryRow(`SELECT value FROM metadata WHERE name = ?1`, []any{commitsName}, []any{&text})
 	if err == nil {
 		count, err = strconv.ParseInt(text, 10, 64)
 	}
-	if err != nil && !errors.Is(err, errNoRow) {
+	if err != nil && !errors.Is(err, errNoRows) {
 		return 0, err
 	}
 	if count >= marked {
 		return count, nil
 	}
-	_, err = c.exec(`INSERT INTO instance (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING`,
+	_, err = c.exec(`INSERT INTO metadata (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING`,
 		[]any{lostCommitsName, time.Now().UTC().Format(time.RFC3339)})
 	return count, err
 }
@@ -75,13 +75,13 @@ func (c *sqliteConn) compareCommits(marked int64) (count int64, err error) {
 // until a repair takes the note away.
 func (c *sqliteConn) tellLostCommits(log *slog.Logger) error {
 	var since string
-	err := c.one(`SELECT value FROM instance WHERE name = ?1`, []any{lostCommitsName}, []any{&since})
-	if errors.Is(err, errNoRow) {
+	err := c.queryRow(`SELECT value FROM metadata WHERE name = ?1`, []any{lostCommitsName}, []any{&since})
+	if errors.Is(err, errNoRows) {
 		return nil
 	}
 	if err == nil {
-		seenFlaws.Add(1)
-		seenDamage.Add(1)
+		inconsistencyCount.Add(1)
+		unrepairableCount.Add(1)
 		if log != nil {
 			log.Error("acknowledged writes are gone: see loci admin check", "noticed", since, "cause", lostCommits)
 		}
@@ -116,7 +116,7 @@ func (m *commitMark) step(c *sqliteConn) error {
 		return nil
 	}
 	var text string
-	err := c.one(`INSERT INTO instance (name, value) VALUES (?1, '1')
+	err := c.queryRow(`INSERT INTO metadata (name, value) VALUES (?1, '1')
 		ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT) RETURNING value`, []any{commitsName}, []any{&text})
 	if err != nil {
 		return err
@@ -143,26 +143,26 @@ func (m *commitMark) close() error {
 
 // inspectCommits tells of commits that are gone. A repair brings nothing back, and takes
 // the note away.
-func (s *Store) inspectCommits(ctx context.Context, sum *Inspected, o Inspection) error {
+func (s *Store) inspectCommits(ctx context.Context, sum *IntegrityReport, o IntegrityOptions) error {
 	since, err := SystemRead(ctx, s, "read whether commits are gone", func(t *SystemTx) (since string, err error) {
-		err = t.t.c.one(`SELECT value FROM instance WHERE name = ?1`, []any{lostCommitsName}, []any{&since})
+		err = t.t.conn.queryRow(`SELECT value FROM metadata WHERE name = ?1`, []any{lostCommitsName}, []any{&since})
 		return since, err
 	})
-	if errors.Is(err, errNoRow) {
+	if errors.Is(err, errNoRows) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	f := Flaw{Kind: FlawStructure, ID: SQLiteFile + "-wal", What: "acknowledged writes are gone, which a start noticed at " + since + ": " + lostCommits}
+	f := Inconsistency{Kind: InconsistentStructure, ID: SQLiteFileName + "-wal", Detail: "acknowledged writes are gone, which a start noticed at " + since + ": " + lostCommits}
 	if o.Repair {
-		_, err = System(ctx, s, "tell of lost commits no more", func(t *SystemTx) (loci.Nothing, error) {
-			_, err := t.t.exec(`DELETE FROM instance WHERE name = ?1`, lostCommitsName)
-			return loci.Nothing{}, err
+		_, err = System(ctx, s, "tell of lost commits no more", func(t *SystemTx) (loci.Empty, error) {
+			_, err := t.t.exec(`DELETE FROM metadata WHERE name = ?1`, lostCommitsName)
+			return loci.Empty{}, err
 		})
 		f.Repair = "nothing here has them, a backup may: this is not told again"
 	}
 	sum.Found++
-	sum.Flaws = append(sum.Flaws, f)
+	sum.Inconsistencies = append(sum.Inconsistencies, f)
 	return err
 }

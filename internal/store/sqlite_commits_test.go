@@ -17,7 +17,7 @@ import (
 func crashed(t *testing.T, d storetest.Database) storetest.Database {
 	t.Helper()
 	to := storetest.Database{Engine: d.Engine, Dir: t.TempDir()}
-	for _, name := range []string{store.SQLiteFile, store.SQLiteFile + "-wal", store.SQLiteMarker} {
+	for _, name := range []string{store.SQLiteFileName, store.SQLiteFileName + "-wal", store.SQLiteMarkerName} {
 		text, err := os.ReadFile(filepath.Join(d.Dir, name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(to.Dir, name), text, 0o600)
@@ -61,30 +61,30 @@ func TestAStartTellsOfCommitsThatTheLogLost(t *testing.T) {
 				add(t, s, ann, "", fmt.Sprint("acknowledged ", i))
 			}
 			after := crashed(t, d)
-			if err := c.do(filepath.Join(after.Dir, store.SQLiteFile+"-wal")); err != nil {
+			if err := c.do(filepath.Join(after.Dir, store.SQLiteFileName+"-wal")); err != nil {
 				t.Fatal(err)
 			}
-			damage := store.SeenDamage()
+			damage := store.UnrepairableCount()
 			for range 2 { // it is told until a repair ends that
 				var log lockedBuffer
 				s = after.Open(t, store.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
-				sum := inspect(t, s, false)
+				sum := checkIntegrity(t, s, false)
 				if told := strings.Contains(log.String(), "acknowledged writes are gone"); told != c.lost || (sum.Found > 0) != c.lost {
 					t.Fatalf("%+v, and the log: %s", sum, log.String())
 				}
-				if c.lost && (sum.Flaws[0].ID != "loci.db-wal" || store.SeenDamage() == damage) {
+				if c.lost && (sum.Inconsistencies[0].ID != "loci.db-wal" || store.UnrepairableCount() == damage) {
 					t.Errorf("%+v", sum)
 				}
 				add(t, s, ann, "", "after the crash")
 				s.Close()
 			}
 			s = after.Open(t, store.Options{})
-			if sum := inspect(t, s, true); (sum.Found > sum.Repaired) != c.lost {
+			if sum := checkIntegrity(t, s, true); (sum.Found > sum.Repaired) != c.lost {
 				t.Errorf("%+v", sum)
 			}
-			healthy(t, s)
+			checkHealthy(t, s)
 			s.Close()
-			healthy(t, after.Open(t, store.Options{}))
+			checkHealthy(t, after.Open(t, store.Options{}))
 		})
 	}
 }
@@ -96,14 +96,14 @@ func TestANewDatabaseThatLostItsLogIsNotMadeAnew(t *testing.T) {
 	s := d.Open(t, store.Options{})
 	add(t, s, user(t, s, "ann"), "", "acknowledged")
 	after := crashed(t, d)
-	if err := os.Remove(filepath.Join(after.Dir, store.SQLiteFile+"-wal")); err != nil {
+	if err := os.Remove(filepath.Join(after.Dir, store.SQLiteFileName+"-wal")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := after.TryOpen(store.Options{}); !loci.Is(err, loci.Conflict) || !strings.Contains(err.Error(), "loci.created says") {
+	if _, err := after.TryOpen(store.Options{}); !loci.Is(err, loci.CodeConflict) || !strings.Contains(err.Error(), "loci.created says") {
 		t.Errorf("told %v", err)
 	}
-	if err := os.Remove(filepath.Join(after.Dir, store.SQLiteMarker)); err != nil {
+	if err := os.Remove(filepath.Join(after.Dir, store.SQLiteMarkerName)); err != nil {
 		t.Fatal(err)
 	}
-	healthy(t, after.Open(t, store.Options{}))
+	checkHealthy(t, after.Open(t, store.Options{}))
 }

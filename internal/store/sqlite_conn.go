@@ -15,11 +15,11 @@ import (
 // statements. It belongs to one goroutine at a time, so that it needs none of
 // the locks and copies of database/sql: they took a twentieth of a create.
 type sqliteConn struct {
-	conn     driver.Conn
-	prepared map[string]*statement
-	args     []driver.NamedValue // of the statement under way
-	ctx      context.Context     // of the transaction under way
-	patience time.Duration
+	conn        driver.Conn
+	prepared    map[string]*statement
+	args        []driver.NamedValue // of the statement under way
+	ctx         context.Context     // of the transaction under way
+	busyTimeout time.Duration
 }
 
 // A statement is one that both drivers of SQLite prepare.
@@ -39,7 +39,7 @@ func (c *sqliteConn) prepare(q string) (*statement, error) {
 		return s, nil
 	}
 	if len(c.prepared) >= maxPrepared {
-		c.forget()
+		c.closeStatements()
 	}
 	raw, err := c.conn.Prepare(q)
 	if err != nil {
@@ -50,7 +50,7 @@ func (c *sqliteConn) prepare(q string) (*statement, error) {
 	return s, nil
 }
 
-func (c *sqliteConn) forget() {
+func (c *sqliteConn) closeStatements() {
 	for q, s := range c.prepared {
 		s.Close()
 		delete(c.prepared, q)
@@ -59,13 +59,13 @@ func (c *sqliteConn) forget() {
 
 // close ends the statements too: SQLite keeps a connection open for them.
 func (c *sqliteConn) close() error {
-	c.forget()
+	c.closeStatements()
 	return c.conn.Close()
 }
 
-// bind returns arguments as the driver takes them. They are good until the next
+// bindArgs returns arguments as the driver takes them. They are good until the next
 // statement: SQLite has copied them by then.
-func (c *sqliteConn) bind(args []any) (_ []driver.NamedValue, err error) {
+func (c *sqliteConn) bindArgs(args []any) (_ []driver.NamedValue, err error) {
 	c.args = c.args[:0]
 	for i, a := range args {
 		var v driver.Value
@@ -86,14 +86,14 @@ func (c *sqliteConn) bind(args []any) (_ []driver.NamedValue, err error) {
 	return c.args, nil
 }
 
-// execute and one touch few rows: they run to their end. A context that could
+// execStatement and one touch few rows: they run to their end. A context that could
 // end would cost a goroutine for each.
-func (c *sqliteConn) execute(q string, args []any) (driver.Result, error) {
+func (c *sqliteConn) execStatement(q string, args []any) (driver.Result, error) {
 	s, err := c.prepare(q)
 	if err != nil {
 		return nil, err
 	}
-	values, err := c.bind(args)
+	values, err := c.bindArgs(args)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (c *sqliteConn) execute(q string, args []any) (driver.Result, error) {
 }
 
 func (c *sqliteConn) exec(q string, args []any) (int64, error) {
-	r, err := c.execute(q, args)
+	r, err := c.execStatement(q, args)
 	if err != nil {
 		return 0, err
 	}
@@ -110,16 +110,16 @@ func (c *sqliteConn) exec(q string, args []any) (int64, error) {
 
 // insert takes the rid from the answer to the write itself: a RETURNING clause
 // would make rows of it.
-func (c *sqliteConn) insert(q string, args []any) (rid int64, err error) {
-	r, err := c.execute(q, args)
+func (c *sqliteConn) insert(q string, args []any) (rowID int64, err error) {
+	r, err := c.execStatement(q, args)
 	if err != nil {
 		return 0, err
 	}
 	return r.LastInsertId()
 }
 
-func (c *sqliteConn) one(q string, args []any, dest []any) error {
-	r, err := c.query(context.Background(), q, args)
+func (c *sqliteConn) queryRow(q string, args []any, dest []any) error {
+	r, err := c.startQuery(context.Background(), q, args)
 	if err != nil {
 		return err
 	}
@@ -127,33 +127,33 @@ func (c *sqliteConn) one(q string, args []any, dest []any) error {
 	case nil:
 		err = r.Scan(dest...)
 	case io.EOF:
-		err = errNoRow
+		err = errNoRows
 	}
-	return r.end(err)
+	return r.closeWith(err)
 }
 
-// each ends a query that runs away, at the connection's patience.
-func (c *sqliteConn) each(q string, args []any, f func(row) error) error {
-	ctx, cancel := context.WithTimeoutCause(c.ctx, c.patience, errSlow)
+// query ends a query that runs away, at the connection's patience.
+func (c *sqliteConn) query(q string, args []any, f func(row) error) error {
+	ctx, cancel := context.WithTimeoutCause(c.ctx, c.busyTimeout, errQueryTimeout)
 	defer cancel()
-	err := c.walk(ctx, q, args, f)
-	if err != nil && context.Cause(ctx) == errSlow {
-		return busy(errors.Join(errSlow, err))
+	err := c.queryContext(ctx, q, args, f)
+	if err != nil && context.Cause(ctx) == errQueryTimeout {
+		return busyError(errors.Join(errQueryTimeout, err))
 	}
 	return err
 }
 
-// few saves what would watch over the query.
-func (c *sqliteConn) few(q string, args []any, f func(row) error) error {
-	return c.walk(context.Background(), q, args, f)
+// queryFew saves what would watch over the query.
+func (c *sqliteConn) queryFew(q string, args []any, f func(row) error) error {
+	return c.queryContext(context.Background(), q, args, f)
 }
 
-func (c *sqliteConn) walk(ctx context.Context, q string, args []any, f func(row) error) (err error) {
-	r, err := c.query(ctx, q, args)
+func (c *sqliteConn) queryContext(ctx context.Context, q string, args []any, f func(row) error) (err error) {
+	r, err := c.startQuery(ctx, q, args)
 	if err != nil {
 		return err
 	}
-	defer func() { err = r.end(err) }() // the connection is used again even where f panics
+	defer func() { err = r.closeWith(err) }() // the connection is used again even where f panics
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -165,7 +165,7 @@ func (c *sqliteConn) walk(ctx context.Context, q string, args []any, f func(row)
 		default:
 			return err
 		}
-		if err := f(r); err == errEnough {
+		if err := f(r); err == errStop {
 			return nil
 		} else if err != nil {
 			return err
@@ -173,13 +173,13 @@ func (c *sqliteConn) walk(ctx context.Context, q string, args []any, f func(row)
 	}
 }
 
-// query begins a query. Its rows must be closed.
-func (c *sqliteConn) query(ctx context.Context, q string, args []any) (*sqliteRows, error) {
+// startQuery begins a query. Its rows must be closed.
+func (c *sqliteConn) startQuery(ctx context.Context, q string, args []any) (*sqliteRows, error) {
 	s, err := c.prepare(q)
 	if err != nil {
 		return nil, err
 	}
-	values, err := c.bind(args)
+	values, err := c.bindArgs(args)
 	if err != nil {
 		return nil, err
 	}
@@ -193,9 +193,9 @@ func (c *sqliteConn) query(ctx context.Context, q string, args []any) (*sqliteRo
 	return &sqliteRows{rows, make([]driver.Value, s.columns)}, nil
 }
 
-// run executes a statement that may take long, and may answer with a row.
-func (c *sqliteConn) run(ctx context.Context, q string) error {
-	return c.walk(ctx, q, nil, func(row) error { return nil })
+// execContext executes a statement that may take long, and may answer with a row.
+func (c *sqliteConn) execContext(ctx context.Context, q string) error {
+	return c.queryContext(ctx, q, nil, func(row) error { return nil })
 }
 
-var errSlow = errors.New("store: a query took too long")
+var errQueryTimeout = errors.New("store: a query took too long")

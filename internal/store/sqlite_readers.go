@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// readers are the connections that read, shared fairly between users. Whoever
+// readerPool are the connections that read, shared fairly between users. Whoever
 // comes next gets the one that came back last: its pages are still mapped, and near
 // the processor.
-type readers struct {
+type readerPool struct {
 	*semaphore
 	mu   sync.Mutex
 	idle []*sqliteConn // nil where its connection was lost
 }
 
-func newReaders(n int) *readers {
-	return &readers{semaphore: newSemaphore(n), idle: make([]*sqliteConn, n)}
+func newReaderPool(n int) *readerPool {
+	return &readerPool{semaphore: newSemaphore(n), idle: make([]*sqliteConn, n)}
 }
 
-func (r *readers) len() int { return r.places }
+func (r *readerPool) len() int { return r.capacity }
 
 // get is for who holds a place.
-func (r *readers) get() *sqliteConn {
+func (r *readerPool) get() *sqliteConn {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	last := len(r.idle) - 1
@@ -34,7 +34,7 @@ func (r *readers) get() *sqliteConn {
 }
 
 // put gives a reader back. One that is not connected is the last to be taken.
-func (r *readers) put(c *sqliteConn, user string) {
+func (r *readerPool) put(c *sqliteConn, user string) {
 	r.mu.Lock()
 	if c == nil {
 		r.idle = slices.Insert(r.idle, 0, nil)
@@ -46,7 +46,7 @@ func (r *readers) put(c *sqliteConn, user string) {
 }
 
 // connectReaders connects every reader, while there are file descriptors for them.
-func (d *sqliteFile) connectReaders() (err error) {
+func (d *sqliteDB) connectReaders() (err error) {
 	for i := range d.readers.idle {
 		if d.readers.idle[i], err = d.connectReader(); err != nil {
 			for _, c := range d.readers.idle[:i] {
@@ -58,20 +58,20 @@ func (d *sqliteFile) connectReaders() (err error) {
 	return nil
 }
 
-func (d *sqliteFile) connectReader() (*sqliteConn, error) {
+func (d *sqliteDB) connectReader() (*sqliteConn, error) {
 	// The last one reads, which opens the write-ahead log too.
 	return d.connect(`PRAGMA query_only = ON`, `PRAGMA cache_size = -2000`, `PRAGMA schema_version`)
 }
 
-// reconnectPause is the pause between two tries to connect a reader.
-const reconnectPause = 20 * time.Millisecond
+// reconnectInterval is the pause between two tries to connect a reader.
+const reconnectInterval = 20 * time.Millisecond
 
-// connected takes a reader that is connected. It must be put back. A reader whose
+// acquireReader takes a reader that is connected. It must be put back. A reader whose
 // connection was lost is connected again; while that fails, as without a free file
 // descriptor, the caller waits for one that is in use.
-func (d *sqliteFile) connected(ctx context.Context, user string) (*sqliteConn, error) {
-	for until := time.Now().Add(d.patience); ; {
-		c, err := d.reader(ctx, user)
+func (d *sqliteDB) acquireReader(ctx context.Context, user string) (*sqliteConn, error) {
+	for until := time.Now().Add(d.busyTimeout); ; {
+		c, err := d.waitForReader(ctx, user)
 		if err != nil || c != nil {
 			return c, err
 		}
@@ -80,11 +80,11 @@ func (d *sqliteFile) connected(ctx context.Context, user string) (*sqliteConn, e
 		}
 		d.readers.put(nil, user)
 		if time.Now().After(until) {
-			return nil, busy(err)
+			return nil, busyError(err)
 		}
 		select {
-		case <-time.After(reconnectPause):
-		case <-d.over:
+		case <-time.After(reconnectInterval):
+		case <-d.closed:
 			return nil, errClosed
 		case <-ctx.Done():
 			return nil, ctx.Err()
@@ -92,10 +92,10 @@ func (d *sqliteFile) connected(ctx context.Context, user string) (*sqliteConn, e
 	}
 }
 
-// reader takes a reader, nil where it is not connected; it must be put back.
-func (d *sqliteFile) reader(ctx context.Context, user string) (*sqliteConn, error) {
+// waitForReader takes a reader, nil where it is not connected; it must be put back.
+func (d *sqliteDB) waitForReader(ctx context.Context, user string) (*sqliteConn, error) {
 	select {
-	case <-d.over:
+	case <-d.closed:
 		return nil, errClosed
 	default:
 	}
@@ -103,20 +103,20 @@ func (d *sqliteFile) reader(ctx context.Context, user string) (*sqliteConn, erro
 	if t == nil {
 		return d.readers.get(), nil
 	}
-	d.waits.Add(1)
-	wait := time.NewTimer(d.patience)
+	d.waitCount.Add(1)
+	wait := time.NewTimer(d.busyTimeout)
 	defer wait.Stop()
 	var err error
 	select {
 	case <-t.granted:
 		return d.readers.get(), nil
-	case <-d.over:
+	case <-d.closed:
 		err = errClosed
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-wait.C:
-		err = busy(errors.New("store: every reader is taken"))
+		err = busyError(errors.New("store: every reader is taken"))
 	}
-	d.readers.abandon(user, t)
+	d.readers.cancel(user, t)
 	return nil, err
 }

@@ -14,9 +14,9 @@ import (
 // that are yet to be made, as a process without file descriptors does.
 func TestReadersWaitForOneInUseWhenNoneCanConnect(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{patience: 10 * time.Second})
-	d := s.db.(*sqliteFile)
-	d.name = "file:" + filepath.Join(t.TempDir(), "away", "loci.db") + "?mode=rw"
+	s := openFile(t, Options{busyTimeout: 10 * time.Second})
+	d := s.db.(*sqliteDB)
+	d.dsn = "file:" + filepath.Join(t.TempDir(), "away", "loci.db") + "?mode=rw"
 	all := d.readers.len()
 	for range all {
 		d.readers.acquire("")
@@ -47,9 +47,9 @@ func TestReadersWaitForOneInUseWhenNoneCanConnect(t *testing.T) {
 		})
 	}
 	callers.Wait()
-	d.patience = 50 * time.Millisecond
+	d.busyTimeout = 50 * time.Millisecond
 	_ = s.db.read(ctx, "", func(conn) error { // while nobody gives it back, callers are told
-		if err := s.db.read(ctx, "", one); !loci.Is(err, loci.Unavailable) {
+		if err := s.db.read(ctx, "", one); !loci.Is(err, loci.CodeUnavailable) {
 			t.Errorf("told %v", err)
 		}
 		gone, cancel := context.WithCancel(ctx)
@@ -63,5 +63,5 @@ func TestReadersWaitForOneInUseWhenNoneCanConnect(t *testing.T) {
 
 func one(c conn) error {
 	var n int
-	return c.one(`SELECT 1`, nil, []any{&n})
+	return c.queryRow(`SELECT 1`, nil, []any{&n})
 }

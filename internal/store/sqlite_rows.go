@@ -15,16 +15,16 @@ type sqliteRows struct {
 	values []driver.Value
 }
 
-// end closes the rows and returns err, or what went wrong here.
-func (r *sqliteRows) end(err error) error {
+// closeWith closes the rows and returns err, or what went wrong here.
+func (r *sqliteRows) closeWith(err error) error {
 	if failed := r.Close(); err == nil {
 		err = failed
 	}
 	return err
 }
 
-// errColumn is a value that its place does not take.
-var errColumn = errors.New("it holds another type")
+// errColumnType is a value that its place does not take.
+var errColumnType = errors.New("it holds another type")
 
 // Scan copies the row's columns to where dest points.
 func (r *sqliteRows) Scan(dest ...any) error {
@@ -33,7 +33,7 @@ func (r *sqliteRows) Scan(dest ...any) error {
 	}
 	for i, v := range r.values {
 		if err := assign(dest[i], v); err != nil {
-			return fmt.Errorf("store: column %d: %w: %w", i+1, errColumn, err)
+			return fmt.Errorf("store: column %d: %w: %w", i+1, errColumnType, err)
 		}
 	}
 	return nil

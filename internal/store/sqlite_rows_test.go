@@ -25,7 +25,7 @@ func TestColumnsFitTheirPlacesOrFail(t *testing.T) {
 		{`NULL`, new(string), nil}, {`NULL`, new(int), nil}, {`7`, new(string), nil}, {`'7'`, new(int), nil}, {`256`, new(uint8), nil}, {`-1`, new(uint8), nil},
 		{`7.5`, new(int), nil}, {`'1'`, new(bool), nil}, {`'a'`, new([]byte), nil}, {`x'61'`, new(string), nil},
 	} {
-		err := s.db.read(ctx, "", func(conn conn) error { return conn.one(`SELECT `+c.column, nil, []any{c.dest}) })
+		err := s.db.read(ctx, "", func(conn conn) error { return conn.queryRow(`SELECT `+c.column, nil, []any{c.dest}) })
 		if c.want == nil {
 			if err == nil {
 				t.Errorf("%s went into %T", c.column, c.dest)
@@ -37,7 +37,7 @@ func TestColumnsFitTheirPlacesOrFail(t *testing.T) {
 		}
 	}
 	var one int
-	if err := s.db.read(ctx, "", func(c conn) error { return c.one(`SELECT 1, 2`, nil, []any{&one}) }); err == nil {
+	if err := s.db.read(ctx, "", func(c conn) error { return c.queryRow(`SELECT 1, 2`, nil, []any{&one}) }); err == nil {
 		t.Error("two columns went into one place")
 	}
 }

@@ -19,11 +19,11 @@ import (
 
 func pragma(t testing.TB, c conn, name string) (value string) {
 	t.Helper()
-	if c.one(`PRAGMA `+name, nil, []any{&value}) == nil {
+	if c.queryRow(`PRAGMA `+name, nil, []any{&value}) == nil {
 		return value
 	}
 	var number int
-	if err := c.one(`PRAGMA `+name, nil, []any{&number}); err != nil {
+	if err := c.queryRow(`PRAGMA `+name, nil, []any{&number}); err != nil {
 		t.Error(err)
 	}
 	return strconv.Itoa(number)
@@ -100,10 +100,10 @@ func TestWhoMakesTheDatabaseIsNotDisturbed(t *testing.T) {
 func TestAReaderCannotWrite(t *testing.T) {
 	t.Parallel()
 	s := openFile(t, Options{})
-	if err := s.db.read(ctx, "", note("smuggled")); err == nil {
+	if err := s.db.read(ctx, "", insertNote("smuggled")); err == nil {
 		t.Error("a reader wrote")
 	}
-	if n := notes(t, s); n != 0 {
+	if n := countNotes(t, s); n != 0 {
 		t.Errorf("%d notes", n)
 	}
 }
@@ -130,7 +130,7 @@ func TestAReaderIsReusedAfterWhateverHappened(t *testing.T) {
 	left, leave := context.WithCancel(ctx)
 	leave()
 	all := func(c conn) error {
-		return c.each(`WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 100) SELECT i FROM n`, nil,
+		return c.query(`WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 100) SELECT i FROM n`, nil,
 			func(r row) error { var i int; return r.Scan(&i) })
 	}
 	calls := map[string]func() error{
@@ -139,31 +139,31 @@ func TestAReaderIsReusedAfterWhateverHappened(t *testing.T) {
 			return s.db.read(ctx, "", func(c conn) error { panic("boom") })
 		},
 		"error":        func() error { return s.db.read(ctx, "", func(c conn) error { return errors.New("boom") }) },
-		"bad query":    func() error { return s.db.read(ctx, "", func(c conn) error { return c.one(`SELECT`, nil, nil) }) },
+		"bad query":    func() error { return s.db.read(ctx, "", func(c conn) error { return c.queryRow(`SELECT`, nil, nil) }) },
 		"left":         func() error { return s.db.read(left, "", all) },
-		"left halfway": func() error { return s.db.read(halfway(), "", all) },
+		"left halfway": func() error { return s.db.read(cancelledSoon(), "", all) },
 		"transaction": func() error {
 			return s.db.read(ctx, "", func(c conn) error { _, err := c.exec(`COMMIT`, nil); return err })
 		},
 	}
-	n := s.db.(*sqliteFile).readers.len()
+	n := s.db.(*sqliteDB).readers.len()
 	var running sync.WaitGroup
 	for name, call := range calls {
 		running.Go(func() {
 			for range 3 * n { // each reader meets each mishap
-				if call(); s.Check(ctx) != nil || s.db.read(ctx, "", all) != nil {
-					t.Errorf("after %s: %v, %v", name, s.Check(ctx), s.db.read(ctx, "", all))
+				if call(); s.Ping(ctx) != nil || s.db.read(ctx, "", all) != nil {
+					t.Errorf("after %s: %v, %v", name, s.Ping(ctx), s.db.read(ctx, "", all))
 				}
 			}
 		})
 	}
 	running.Wait()
-	if free := s.db.(*sqliteFile).readers.free; free != n {
+	if free := s.db.(*sqliteDB).readers.free; free != n {
 		t.Errorf("%d readers of %d came back", free, n)
 	}
 }
 
-func halfway() context.Context {
+func cancelledSoon() context.Context {
 	c, cancel := context.WithCancel(ctx)
 	time.AfterFunc(20*time.Microsecond, cancel)
 	return c
@@ -175,7 +175,7 @@ func TestWhoWaitsTooLongIsToldUnavailable(t *testing.T) {
 	var stores [2]*Store
 	for i := range stores {
 		var err error
-		if stores[i], err = OpenSQLite(ctx, dir, Options{patience: 100 * time.Millisecond}); err != nil {
+		if stores[i], err = OpenSQLite(ctx, dir, Options{busyTimeout: 100 * time.Millisecond}); err != nil {
 			t.Fatal(err)
 		}
 		defer stores[i].Close()
@@ -195,13 +195,13 @@ func TestWhoWaitsTooLongIsToldUnavailable(t *testing.T) {
 				began := time.Now()
 				err := s.db.write(ctx, "", func(conn) error { t.Error("two write at once"); return nil })
 				e, _ := errors.AsType[*loci.Error](err)
-				if e == nil || e.Code != loci.Unavailable || e.Retry == 0 || time.Since(began) > 8*time.Second {
+				if e == nil || e.Code != loci.CodeUnavailable || e.RetryAfter == 0 || time.Since(began) > 8*time.Second {
 					t.Errorf("%s is told %v after %v", name, err, time.Since(began))
 				}
 			})
 		}
 		all.Wait()
-		if err := s.Check(ctx); err != nil {
+		if err := s.Ping(ctx); err != nil {
 			t.Errorf("%s reads meanwhile: %v", name, err)
 		}
 	}
@@ -216,15 +216,15 @@ func TestWhoWaitsTooLongIsToldUnavailable(t *testing.T) {
 
 func TestAQueryThatRunsAwayIsEnded(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{patience: 200 * time.Millisecond})
+	s := openFile(t, Options{busyTimeout: 200 * time.Millisecond})
 	calling, leave := context.WithCancel(ctx) // as every caller's from outside
 	defer leave()
 	if err := s.db.read(calling, "", func(c conn) error {
-		return c.each(`WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0`, nil, func(row) error { return nil })
-	}); !loci.Is(err, loci.Unavailable) {
+		return c.query(`WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0`, nil, func(row) error { return nil })
+	}); !loci.Is(err, loci.CodeUnavailable) {
 		t.Errorf("told %v", err)
 	}
-	if err := s.Check(ctx); err != nil {
+	if err := s.Ping(ctx); err != nil {
 		t.Errorf("afterwards: %v", err)
 	}
 }

@@ -8,23 +8,23 @@ import (
 // Stats are the figures of a database that an operator watches. A figure that is
 // not known is negative.
 type Stats struct {
-	Connections int64 // that read (SQLite), or that the pool may have (PostgreSQL)
-	InUse       int64 // of them
-	Waits       int64 // callers that found none free, since the start
-	Queue       int64 // writes that wait for their turn (SQLite)
-	Database    int64 // bytes
-	Log         int64 // bytes of the write-ahead log (SQLite)
-	Free        int64 // bytes of disk that are free for the database (SQLite)
+	Connections   int64 // that read (SQLite), or that the pool may have (PostgreSQL)
+	InUse         int64 // of them
+	WaitCount     int64 // callers that found none free, since the start
+	QueuedWrites  int64 // writes that wait for their turn (SQLite)
+	DatabaseBytes int64 // bytes
+	WALBytes      int64 // bytes of the write-ahead log (SQLite)
+	DiskFreeBytes int64 // bytes of disk that are free for the database (SQLite)
 }
 
 // Stats returns the figures of the database. Only the size of a PostgreSQL
 // database is asked for there.
 func (s *Store) Stats(ctx context.Context) Stats { return s.db.stats(ctx) }
 
-func (d *sqliteFile) stats(context.Context) Stats {
+func (d *sqliteDB) stats(context.Context) Stats {
 	return Stats{
-		Connections: int64(d.readers.len()), InUse: int64(d.readers.inUse()), Waits: d.waits.Load(), Queue: int64(d.writer.queued()),
-		Database: fileSize(d.path), Log: fileSize(d.path + "-wal"), Free: freeBytes(d.path),
+		Connections: int64(d.readers.len()), InUse: int64(d.readers.inUse()), WaitCount: d.waitCount.Load(), QueuedWrites: int64(d.writer.queued()),
+		DatabaseBytes: fileSize(d.path), WALBytes: fileSize(d.path + "-wal"), DiskFreeBytes: freeBytes(d.path),
 	}
 }
 
@@ -38,9 +38,9 @@ func fileSize(path string) int64 {
 }
 
 func (d *postgres) stats(ctx context.Context) Stats {
-	s := Stats{Connections: int64(d.slots.places), InUse: int64(d.slots.inUse()), Waits: d.waits.Load(), Queue: -1, Database: -1, Log: -1, Free: -1}
+	s := Stats{Connections: int64(d.slots.capacity), InUse: int64(d.slots.inUse()), WaitCount: d.waitCount.Load(), QueuedWrites: -1, DatabaseBytes: -1, WALBytes: -1, DiskFreeBytes: -1}
 	_ = d.read(ctx, "", func(c conn) error { // what is not known stays out
-		return c.one(`SELECT pg_database_size(current_database())`, nil, []any{&s.Database})
+		return c.queryRow(`SELECT pg_database_size(current_database())`, nil, []any{&s.DatabaseBytes})
 	})
 	return s
 }

@@ -23,51 +23,51 @@ import (
 
 // A Store is a database, open.
 type Store struct {
-	db        database
-	clock     loci.Clock
-	log       *slog.Logger
-	indexes   *indexCache
-	secret    []byte       // of this database: signs cursors
-	shown     cipher.Block // writes what a search has shown: see Shown
-	folds     folder
-	embedding embedding
-	storage   int64 // bytes of content that an owner may have
-	renewal   renewal
-	close     func() error
+	db           database
+	clock        loci.Clock
+	log          *slog.Logger
+	indexes      *indexCache
+	secret       []byte       // of this database: signs cursors
+	seenCipher   cipher.Block // writes what a search has shown: see Shown
+	compactor    compactor
+	embedder     embedWorker
+	storageQuota int64 // bytes of content that an owner may have
+	reindexer    reindexer
+	close        func() error
 
-	hearers []func(Event)
+	subscribers []func(Event)
 }
 
 // Options say how a Store behaves.
 type Options struct {
-	Clock loci.Clock   // nil is the machine's
-	Log   *slog.Logger // nil logs nothing
-	Pages int          // bytes of keyword index kept in memory; 0 is 32 MiB
+	Clock          loci.Clock   // nil is the machine's
+	Log            *slog.Logger // nil logs nothing
+	PageCacheBytes int          // bytes of keyword index kept in memory; 0 is 32 MiB
 
 	// Embedder gives memories their vectors. Without one they wait.
 	Embedder search.Embedder
 
-	// Brief says that the process runs for one command: it embeds only once it has
+	// OneShot says that the process runs for one command: it embeds only once it has
 	// written a text itself, and what it is at when it ends is finished. It ends at
 	// once where the context ends with which the store was opened.
-	Brief bool
+	OneShot bool
 
 	// KeepSchema refuses a database of an earlier schema in place of upgrading it. An
 	// empty database gets the newest schema all the same.
 	KeepSchema bool
 
-	// Storage is how many bytes of content the workspaces of one owner may hold
+	// StorageQuota is how many bytes of content the workspaces of one owner may hold
 	// together; 0 is no limit.
-	Storage int64
+	StorageQuota int64
 
-	patience   time.Duration // of who waits for another; 0 is 10 s
-	largestLog int64         // of SQLite; 0 is 64 MiB
-	quiet      time.Duration // after which a workspace's index is tidied; 0 is 10 s
+	busyTimeout time.Duration // of who waits for another; 0 is 10 s
+	maxWALSize  int64         // of SQLite; 0 is 64 MiB
+	idleDelay   time.Duration // after which a workspace's index is tidied; 0 is 10 s
 }
 
-// wait is how long a caller waits for a connection, a lock or its turn before
+// busyTimeoutOrDefault is how long a caller waits for a connection, a lock or its turn before
 // it is told that the service is busy.
-func (o Options) wait() time.Duration { return cmp.Or(o.patience, 10*time.Second) }
+func (o Options) busyTimeoutOrDefault() time.Duration { return cmp.Or(o.busyTimeout, 10*time.Second) }
 
 // An Event tells, after its commit, that something happened that others in
 // this process must know at once.
@@ -80,12 +80,12 @@ type Event struct {
 // An EventName names an Event.
 type EventName string
 
-// CredentialEnded tells that a key or a sign-in is worth nothing from now on.
-const CredentialEnded EventName = "credential.ended"
+// EventCredentialEnded tells that a key or a sign-in is worth nothing from now on.
+const EventCredentialEnded EventName = "credential.ended"
 
-// Hear calls f with each Event after its commit. It must be called before the
+// Subscribe calls f with each Event after its commit. It must be called before the
 // store is used.
-func (s *Store) Hear(f func(Event)) { s.hearers = append(s.hearers, f) }
+func (s *Store) Subscribe(f func(Event)) { s.subscribers = append(s.subscribers, f) }
 
 // database is one of the two that stand behind a Store.
 type database interface {
@@ -105,63 +105,63 @@ type conn interface {
 	// exec returns the number of rows that the statement changed.
 	exec(q string, args []any) (int64, error)
 	// insert adds one row to a table with row ids and returns its own.
-	insert(q string, args []any) (rid int64, err error)
-	// one scans the only row of a query, or returns errNoRow.
-	one(q string, args []any, dest []any) error
-	// each calls f with every row of a query; it ends at f's first error, of which
+	insert(q string, args []any) (rowID int64, err error)
+	// queryRow scans the only row of a query, or returns errNoRow.
+	queryRow(q string, args []any, dest []any) error
+	// query calls f with every row of a query; it ends at f's first error, of which
 	// errEnough is none.
-	each(q string, args []any, f func(row) error) error
-	// few is each for a query that reads few rows, by their keys: nothing ends
+	query(q string, args []any, f func(row) error) error
+	// queryFew is each for a query that reads few rows, by their keys: nothing ends
 	// it, and nothing watches over it.
-	few(q string, args []any, f func(row) error) error
+	queryFew(q string, args []any, f func(row) error) error
 }
 
 // row is one row of a result.
 type row interface{ Scan(dest ...any) error }
 
-var errNoRow = errors.New("store: no row")
+var errNoRows = errors.New("store: no row")
 
 // A dialect is what the two databases say differently.
 type dialect struct {
-	name     string
-	locks    bool   // rows are locked one by one; else there is one writer
-	in       string // a condition: %[1]s is one of the integers of the JSON list ?%[2]d
-	hasTexts string // a condition: the JSON list %[1]s holds all texts of the JSON list ?%[2]d
-	anyOf    string // the start of a query that joins a row for each integer
-	grown    string // an aggregate that tells two states of a log apart to which rows c are only added
+	name        string
+	rowLocks    bool   // rows are locked one by one; else there is one writer
+	inList      string // a condition: %[1]s is one of the integers of the JSON list ?%[2]d
+	containsAll string // a condition: the JSON list %[1]s holds all texts of the JSON list ?%[2]d
+	joinIDs     string // the start of a query that joins a row for each integer
+	logVersion  string // an aggregate that tells two states of a log apart to which rows c are only added
 }
 
-// finish reads what every open store needs to know.
-func (s *Store) finish(ctx context.Context, o Options) (*Store, error) {
+// start reads what every open store needs to know.
+func (s *Store) start(ctx context.Context, o Options) (*Store, error) {
 	if s.clock = o.Clock; s.clock == nil {
 		s.clock = time.Now
 	}
 	if s.log = o.Log; s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	if s.storage = o.Storage; s.storage == 0 {
-		s.storage = loci.Unlimited
+	if s.storageQuota = o.StorageQuota; s.storageQuota == 0 {
+		s.storageQuota = loci.Unlimited
 	}
-	s.indexes = newIndexCache(o.Pages)
-	s.folds.start(s, cmp.Or(o.quiet, quietAfter))
+	s.indexes = newIndexCache(o.PageCacheBytes)
+	s.compactor.start(s, cmp.Or(o.idleDelay, idleDelay))
 	s.close = sync.OnceValue(func() error {
-		s.renewal.stop()
-		s.embedding.stop()
-		s.folds.stop()
+		s.reindexer.stop()
+		s.embedder.stop()
+		s.compactor.stop()
 		return s.db.close()
 	})
 	var err error
-	if s.secret, err = s.instanceSecret(ctx, "cursor"); err != nil {
+	if s.secret, err = s.loadOrCreateSecret(ctx, "cursor"); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.shown = newShown(s.secret)
-	if err = s.normalizeAddresses(ctx); err != nil {
+	s.seenCipher = newSeenCipher(s.secret)
+	if err = s.normalizeEmails(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	if err = s.renewal.start(ctx, s); err != nil {
+	if err = s.reindexer.start(ctx, s); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.embedding.start(ctx, s, o)
+	s.embedder.start(ctx, s, o)
 	return s, nil
 }
 
@@ -173,7 +173,7 @@ func (s *Store) Close() error { return s.close() }
 func (s *Store) Engine() string { return s.db.dialect().name }
 
 // Now returns the store's time.
-func (s *Store) Now() loci.Time { return loci.At(s.clock()) }
+func (s *Store) Now() loci.Time { return loci.TimeOf(s.clock()) }
 
 // Secret signs cursors; it is the same for every process on this database.
 func (s *Store) Secret() []byte { return s.secret }
@@ -184,11 +184,11 @@ var statements atomic.Int64
 // Statements returns how many statements have been sent in this process.
 func Statements() int64 { return statements.Load() }
 
-// Check writes nothing and reads one row of each table without which nobody is served.
+// Ping writes nothing and reads one row of each table without which nobody is served.
 // A database file that was removed or replaced while it is open is an error.
-func (s *Store) Check(ctx context.Context) error {
-	if d, ok := s.db.(*sqliteFile); ok {
-		if err := d.displaced(); err != nil {
+func (s *Store) Ping(ctx context.Context) error {
+	if d, ok := s.db.(*sqliteDB); ok {
+		if err := d.checkFiles(); err != nil {
 			return err
 		}
 	}
@@ -199,8 +199,8 @@ func (s *Store) Check(ctx context.Context) error {
 			if table == "instance" {
 				column = "value"
 			}
-			err := c.one(`SELECT `+column+` FROM `+table+` LIMIT 1`, nil, []any{&text})
-			if err != nil && !errors.Is(err, errNoRow) {
+			err := c.queryRow(`SELECT `+column+` FROM `+table+` LIMIT 1`, nil, []any{&text})
+			if err != nil && !errors.Is(err, errNoRows) {
 				return fmt.Errorf("the table %s: %w", table, err)
 			}
 		}
@@ -208,53 +208,53 @@ func (s *Store) Check(ctx context.Context) error {
 	})
 }
 
-// busy is the answer to who comes while the database cannot take more.
-func busy(err error) error {
-	return &loci.Error{Code: loci.Unavailable, Message: loci.Unavailable.Hint(), Retry: time.Second, Err: err}
+// busyError is the answer to who comes while the database cannot take more.
+func busyError(err error) error {
+	return &loci.Error{Code: loci.CodeUnavailable, Message: loci.CodeUnavailable.Hint(), RetryAfter: time.Second, Err: err}
 }
 
-// taken is the answer to a change that would make a second row with a key that
+// conflictError is the answer to a change that would make a second row with a key that
 // must be unique, which no rule of the service has found before.
-func taken(err error) error {
-	return &loci.Error{Code: loci.Conflict, Message: "Another request has made the same thing: read it again, or choose another name.", Err: err}
+func conflictError(err error) error {
+	return &loci.Error{Code: loci.CodeConflict, Message: "Another request has made the same thing: read it again, or choose another name.", Err: err}
 }
 
-// gone tells that what a new row was to belong to was deleted meanwhile: whose account
+// notFoundError tells that what a new row was to belong to was deleted meanwhile: whose account
 // is purged is still believed for a moment.
-func gone(err error) error {
-	return &loci.Error{Code: loci.NotFound, Message: loci.NotFound.Hint(), Err: err}
+func notFoundError(err error) error {
+	return &loci.Error{Code: loci.CodeNotFound, Message: loci.CodeNotFound.Hint(), Err: err}
 }
 
-func wrap(q string, err error) error {
-	if err == nil || errors.Is(err, errNoRow) {
+func wrapQueryError(q string, err error) error {
+	if err == nil || errors.Is(err, errNoRows) {
 		return err
 	}
 	return fmt.Errorf("store: %.80s: %w", q, err)
 }
 
-// rewritten keeps the texts that queries have in another dialect, up to a number:
+// queryRewriter keeps the texts that queries have in another dialect, up to a number:
 // a list over many places is a text of its own.
-type rewritten struct {
-	mu    sync.RWMutex
-	texts map[string]string
-	how   func(string) string
+type queryRewriter struct {
+	mu      sync.RWMutex
+	cache   map[string]string
+	rewrite func(string) string
 }
 
-const maxRewritten = 1000
+const maxRewrittenQueries = 1000
 
-func (r *rewritten) text(q string) string {
+func (r *queryRewriter) get(q string) string {
 	r.mu.RLock()
-	t, ok := r.texts[q]
+	t, ok := r.cache[q]
 	r.mu.RUnlock()
 	if ok {
 		return t
 	}
-	t = r.how(q)
+	t = r.rewrite(q)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.texts == nil || len(r.texts) >= maxRewritten {
-		r.texts = map[string]string{}
+	if r.cache == nil || len(r.cache) >= maxRewrittenQueries {
+		r.cache = map[string]string{}
 	}
-	r.texts[q] = t
+	r.cache[q] = t
 	return t
 }

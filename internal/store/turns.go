@@ -34,8 +34,8 @@ func (q *turns[T]) next(may func(user string) bool) (of T, ok bool) {
 		if !may(user) {
 			continue
 		}
-		n, least := q.rank(user), q.rank(next)
-		if !ok || n < least || n == least && own[0].number < q.waiting[next][0].number {
+		n, minimum := q.rank(user), q.rank(next)
+		if !ok || n < minimum || n == minimum && own[0].number < q.waiting[next][0].number {
 			next, ok = user, true
 		}
 	}

@@ -33,9 +33,9 @@ func TestMigrationsAreNumberedAlike(t *testing.T) {
 	}
 }
 
-// former makes a database of an earlier schema: two people, of whom the first has
+// createFormerSchema makes a database of an earlier schema: two people, of whom the first has
 // a memory.
-func former(t *testing.T, d storetest.Database, version int64) *loci.Actor {
+func createFormerSchema(t *testing.T, d storetest.Database, version int64) *loci.Actor {
 	t.Helper()
 	db := d.DB(t)
 	store.MigrateTo(t, db, version)
@@ -47,25 +47,25 @@ func former(t *testing.T, d storetest.Database, version int64) *loci.Actor {
 	}
 	text := "Kept from a schema of long ago"
 	for n, name := range []string{"ann", "bob"} {
-		exec(`INSERT INTO users (id, email, folded, name, password, verified, referral, created_at, updated_at) VALUES ($1, $2, $2, $1, '', TRUE, $1, 5, 5)`, name, name+"@example.com")
+		exec(`INSERT INTO users (id, email, email_folded, name, password, verified, referral, created_at, updated_at) VALUES ($1, $2, $2, $1, '', TRUE, $1, 5, 5)`, name, name+"@example.com")
 		exec(`INSERT INTO workspaces (id, name, personal_of, archived, secrets, created_at, updated_at) VALUES ($1, 'Personal', $2, FALSE, 'refuse', 5, 5)`, "home of "+name, name)
 		exec(`INSERT INTO members (user_id, workspace, role, joined_at) VALUES ($1, $2, 'owner', 5)`, name, n+1)
-		exec(`INSERT INTO indexes (workspace, version, analyzer) VALUES ($1, 0, 0)`, n+1)
+		exec(`INSERT INTO keyword_indexes (workspace, version, analyzer) VALUES ($1, 0, 0)`, n+1)
 		exec(`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes, created_at, updated_at)
 			VALUES ($1, $2, 'Inbox', '[]', '', TRUE, FALSE, $3, $4, 5, 5)`, "inbox of "+name, n+1, 1-n, (1-n)*len(text))
 	}
-	exec(`INSERT INTO memories (id, workspace, atlas, title, content, hash, kind, status, tags, source_name, source_uri, source_group, version, created_by, created_at, updated_at)
+	exec(`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name, source_uri, source_group, version, created_by, created_at, updated_at)
 		VALUES ('old', 1, 1, 'Kept', $1, $2, 0, 0, '[]', '', '', '', 1, 'ann', 6, 6)`, text, store.ContentHash(text))
 	if version >= 2 {
 		exec(`UPDATE memories SET version = 2`)
-		exec(`INSERT INTO versions (memory, version, title, prefix, kind, tags, status, verified_at, verified_by, evidence, valid_until, created_by, created_at)
+		exec(`INSERT INTO versions (memory, version, title, prefix_len, type, tags, status, verified_at, verified_by, evidence, valid_until, created_by, created_at)
 			VALUES (1, 1, 'Kept', 4, 0, '[]', 0, 0, '', '', 0, 'ann', 6)`)
 	}
 	if version >= 3 {
 		exec(`INSERT INTO generations (name) VALUES ('old model')`)
-		exec(`INSERT INTO vectors (workspace, memory, generation, text, passage, seq, vector) VALUES (1, 1, 1, 7, 0, 1, $1)`, []byte("vector"))
+		exec(`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector) VALUES (1, 1, 1, 7, 0, 1, $1)`, []byte("vector"))
 	}
-	return &loci.Actor{UserID: "ann", Email: "ann@example.com", Credential: loci.KeyCredential, CredentialID: loci.NewID(time.Now())}
+	return &loci.Actor{UserID: "ann", Email: "ann@example.com", CredentialKind: loci.CredentialKey, CredentialID: loci.NewID(time.Now())}
 }
 
 func TestDatabasesOfFormerSchemasAreUpgraded(t *testing.T) {
@@ -74,26 +74,26 @@ func TestDatabasesOfFormerSchemasAreUpgraded(t *testing.T) {
 		t.Run(fmt.Sprint("schema ", version), func(t *testing.T) {
 			t.Parallel()
 			storetest.Each(t, func(t *testing.T, d storetest.Database) {
-				ann := former(t, d, version)
-				s := d.Open(t, store.Options{Embedder: &storetest.Model{Name: "new"}})
+				ann := createFormerSchema(t, d, version)
+				s := d.Open(t, store.Options{Embedder: &storetest.FakeEmbedder{Name: "new"}})
 				fresh := storetest.Database{Engine: d.Engine, Dir: t.TempDir()}
 				if d.Address != "" {
-					fresh = storetest.Fresh(t, d.Engine)
+					fresh = storetest.NewPostgresSchema(t, d.Engine)
 				}
 				fresh.Open(t, store.Options{})
 				if have, want := schema(t, d), schema(t, fresh); !slices.Equal(have, want) {
 					t.Errorf("the schema is %q, not %q", have, want)
 				}
-				inspect(t, s, true) // bands of near duplicates are younger than the first schema
+				checkIntegrity(t, s, true) // bands of near duplicates are younger than the first schema
 				set(t, s, ann, "old", func(_ *store.Memory, m *loci.Memory) { m.Content += ", and changed" })
 				m := add(t, s, ann, "", "New in a schema of today")
 				if list := ids(t, s, ann, store.Filter{}, 10); !slices.Equal(list, []string{m.ID, "old"}) {
 					t.Errorf("listed %q", list)
 				}
-				if r := found(t, s, ann, "schema long ago changed", store.Filter{}); len(r.Page) != 2 || r.Page[0].Memory.ID != "old" {
-					t.Errorf("found %v", r.Page)
+				if r := searchKeywords(t, s, ann, "schema long ago changed", store.Filter{}); len(r.Hits) != 2 || r.Hits[0].Memory.ID != "old" {
+					t.Errorf("found %v", r.Hits)
 				}
-				healthy(t, s)
+				checkHealthy(t, s)
 				s.Close()
 				if again := d.Open(t, store.Options{}); len(ids(t, again, ann, store.Filter{}, 10)) != 2 {
 					t.Error("something is lost after the second start")
@@ -108,23 +108,23 @@ func TestDatabasesOfFormerSchemasAreUpgraded(t *testing.T) {
 func TestADatabaseOfAFormerSchemaIsKeptWhereThatIsAskedFor(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		former(t, d, 2)
+		createFormerSchema(t, d, 2)
 		before := schema(t, d)
 		_, err := d.TryOpen(store.Options{KeepSchema: true})
-		if !loci.Is(err, loci.Conflict) || !strings.Contains(err.Error(), "schema 2") || !strings.Contains(err.Error(), "loci admin migrate") {
+		if !loci.Is(err, loci.CodeConflict) || !strings.Contains(err.Error(), "schema 2") || !strings.Contains(err.Error(), "loci admin migrate") {
 			t.Errorf("told %v", err)
 		}
 		if after := schema(t, d); !slices.Equal(before, after) {
 			t.Errorf("the schema is %q now", after)
 		}
-		have, err := d.Schema(ctx)
+		have, err := d.SchemaStatus(ctx)
 		names := store.Migrations(t, "sqlite")
-		if err != nil || have.Have != 2 || have.Newest != store.SchemaVersion() || len(have.Pending) != len(names)-2 || have.Pending[0]+".sql" != names[2] {
+		if err != nil || have.Current != 2 || have.Latest != store.SchemaVersion() || len(have.Pending) != len(names)-2 || have.Pending[0]+".sql" != names[2] {
 			t.Errorf("%+v, %v", have, err)
 		}
 		d.Open(t, store.Options{}).Close()
 		d.Open(t, store.Options{KeepSchema: true})
-		if have, err := d.Schema(ctx); err != nil || have.Have != have.Newest || len(have.Pending) > 0 {
+		if have, err := d.SchemaStatus(ctx); err != nil || have.Current != have.Latest || len(have.Pending) > 0 {
 			t.Errorf("%+v, %v", have, err)
 		}
 	})
@@ -140,7 +140,7 @@ func TestADatabaseOfAFormerSchemaIsKeptWhereThatIsAskedFor(t *testing.T) {
 func TestAMigrationHasNoTimeouts(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		former(t, d, 1)
+		createFormerSchema(t, d, 1)
 		lock := `LOCK TABLE memories IN ACCESS SHARE MODE`
 		hasty := d
 		if d.Address != "" {
@@ -158,7 +158,7 @@ func TestAMigrationHasNoTimeouts(t *testing.T) {
 		free := time.AfterFunc(1500*time.Millisecond, func() { tx.Rollback() })
 		defer free.Stop()
 		began := time.Now()
-		s, err := hasty.TryOpen(store.Patient(store.Options{}, 200*time.Millisecond))
+		s, err := hasty.TryOpen(store.WithBusyTimeout(store.Options{}, 200*time.Millisecond))
 		if err != nil || time.Since(began) < time.Second {
 			t.Fatalf("%v after %v", err, time.Since(began))
 		}

@@ -10,16 +10,16 @@ import (
 // without their limits.
 func (t *Tx) Usage() (s loci.AccountStatus, err error) {
 	u, p := &s.Usage, &s.Workspaces
-	err = t.each(`SELECT w.personal_of IS NOT NULL, m.role,
-			(SELECT count(*) FROM atlases a WHERE a.workspace = w.rid),
-			(SELECT CAST(COALESCE(SUM(a.memories), 0) AS BIGINT) FROM atlases a WHERE a.workspace = w.rid)
-				+ (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM changes c WHERE c.workspace = w.rid),
-			(SELECT CAST(COALESCE(SUM(a.bytes), 0) AS BIGINT) FROM atlases a WHERE a.workspace = w.rid)
-				+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM changes c WHERE c.workspace = w.rid),
-			(SELECT count(*) FROM waiting x WHERE x.workspace = w.rid),
-			(SELECT count(*) FROM waiting x WHERE x.workspace = w.rid AND x.error <> ''),
-			(SELECT COALESCE(max(x.error), '') FROM waiting x WHERE x.workspace = w.rid AND x.error <> '')
-		FROM workspaces e`+t.mine("e.rid"), nil, func(r row) error {
+	err = t.query(`SELECT w.personal_of IS NOT NULL, m.role,
+			(SELECT count(*) FROM atlases a WHERE a.workspace = w.row_id),
+			(SELECT CAST(COALESCE(SUM(a.memories), 0) AS BIGINT) FROM atlases a WHERE a.workspace = w.row_id)
+				+ (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM index_log c WHERE c.workspace = w.row_id),
+			(SELECT CAST(COALESCE(SUM(a.bytes), 0) AS BIGINT) FROM atlases a WHERE a.workspace = w.row_id)
+				+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM index_log c WHERE c.workspace = w.row_id),
+			(SELECT count(*) FROM embedding_queue x WHERE x.workspace = w.row_id),
+			(SELECT count(*) FROM embedding_queue x WHERE x.workspace = w.row_id AND x.error <> ''),
+			(SELECT COALESCE(max(x.error), '') FROM embedding_queue x WHERE x.workspace = w.row_id AND x.error <> '')
+		FROM workspaces e`+t.membershipJoin("e.row_id"), nil, func(r row) error {
 		var personal bool
 		var role loci.Role
 		var atlases, memories, bytes int64
@@ -32,7 +32,7 @@ func (t *Tx) Usage() (s loci.AccountStatus, err error) {
 		s.Totals.Workspaces++
 		s.Totals.Atlases += atlases
 		s.Totals.Memories += memories
-		if role != loci.Owner {
+		if role != loci.RoleOwner {
 			return nil
 		}
 		if personal {
@@ -48,20 +48,20 @@ func (t *Tx) Usage() (s loci.AccountStatus, err error) {
 	return s, err
 }
 
-// room refuses what has grown the workspaces of an owner, of which one is named,
+// checkStorageQuota refuses what has grown the workspaces of an owner, of which one is named,
 // beyond the storage of the plan.
-func (t *Tx) room(workspace int64) error {
-	if t.s.storage >= loci.Unlimited {
+func (t *Tx) checkStorageQuota(workspace int64) error {
+	if t.store.storageQuota >= loci.Unlimited {
 		return nil
 	}
-	owner, err := t.ownerOf(workspace)
+	owner, err := t.workspaceOwner(workspace)
 	if err != nil {
 		return err
 	}
-	held, err := t.counted(owner, `SELECT (SELECT CAST(COALESCE(SUM(a.bytes), 0) AS BIGINT) FROM members m JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')
-		+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM members m JOIN changes c ON c.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')`)
-	if err == nil && held > t.s.storage {
-		err = loci.Fail(loci.QuotaExceeded, "The owner's plan has no room for so much: delete something, or change the plan.") // how much there is, is the owner's to know
+	held, err := t.countLocked(owner, `SELECT (SELECT CAST(COALESCE(SUM(a.bytes), 0) AS BIGINT) FROM members m JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')
+		+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM members m JOIN index_log c ON c.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')`)
+	if err == nil && held > t.store.storageQuota {
+		err = loci.NewError(loci.CodeQuotaExceeded, "The owner's plan has no room for so much: delete something, or change the plan.") // how much there is, is the owner's to know
 	}
 	return err
 }
@@ -69,12 +69,12 @@ func (t *Tx) room(workspace int64) error {
 // LeaseOperations takes n operations of a user's month, at most up to limit,
 // and returns how many it took and how many are used with them.
 func (t *SystemTx) LeaseOperations(userID, month string, n, limit int64) (got, used int64, err error) {
-	if err = t.t.s.db.dialect().serialize(t.t.c, "operations/"+userID); err != nil {
+	if err = t.t.store.db.dialect().advisoryLock(t.t.conn, "operations/"+userID); err != nil {
 		return 0, 0, err
 	}
 	var before int64
-	err = notFound(t.t.c.one(`SELECT used FROM operations WHERE user_id = ?1 AND month = ?2`, []any{userID, month}, []any{&before}))
-	if err != nil && !loci.Is(err, loci.NotFound) {
+	err = mapNoRows(t.t.conn.queryRow(`SELECT used FROM operations WHERE user_id = ?1 AND month = ?2`, []any{userID, month}, []any{&before}))
+	if err != nil && !loci.Is(err, loci.CodeNotFound) {
 		return 0, 0, err
 	}
 	got = max(0, min(n, limit-before))
@@ -92,8 +92,8 @@ func (t *SystemTx) ReturnOperations(userID, month string, n int64) error {
 
 // UsedOperations returns how many operations of a user's month are taken.
 func (t *SystemTx) UsedOperations(userID, month string) (used int64, err error) {
-	err = notFound(t.t.c.one(`SELECT used FROM operations WHERE user_id = ?1 AND month = ?2`, []any{userID, month}, []any{&used}))
-	if loci.Is(err, loci.NotFound) {
+	err = mapNoRows(t.t.conn.queryRow(`SELECT used FROM operations WHERE user_id = ?1 AND month = ?2`, []any{userID, month}, []any{&used}))
+	if loci.Is(err, loci.CodeNotFound) {
 		return 0, nil
 	}
 	return used, err

@@ -12,10 +12,10 @@ func scanUser(u *loci.User) []any {
 	return []any{&u.ID, &u.Email, &u.Name, &u.EmailVerified, &u.CreatedAt, &u.UpdatedAt}
 }
 
-// Me returns the actor's user.
-func (t *Tx) Me() (u loci.User, err error) {
-	err = t.c.one(`SELECT`+userColumns+`FROM users WHERE id = ?1`, []any{t.who.UserID}, scanUser(&u))
-	return u, notFound(err)
+// CurrentUser returns the actor's user.
+func (t *Tx) CurrentUser() (u loci.User, err error) {
+	err = t.conn.queryRow(`SELECT`+userColumns+`FROM users WHERE id = ?1`, []any{t.actor.UserID}, scanUser(&u))
+	return u, mapNoRows(err)
 }
 
 // A NewUser is an account that is about to be made.
@@ -31,14 +31,14 @@ type NewUser struct {
 // that is taken, in whatever letter case, is a conflict.
 func (t *SystemTx) AddUser(n NewUser) (u loci.User, err error) {
 	u = loci.User{ID: loci.NewID(t.t.now.Std()), Email: string(n.Email), Name: n.Name, EmailVerified: n.Verified, CreatedAt: t.t.now, UpdatedAt: t.t.now}
-	made, err := t.t.exec(`INSERT INTO users (id, email, folded, name, password, verified, referral, created_at, updated_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8) ON CONFLICT (folded) DO NOTHING`,
+	made, err := t.t.exec(`INSERT INTO users (id, email, email_folded, name, password, verified, referral, created_at, updated_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8) ON CONFLICT (email_folded) DO NOTHING`,
 		u.ID, u.Email, FoldEmail(n.Email), u.Name, n.Password, n.Verified, n.Referral, t.t.now)
 	if err != nil {
 		return u, err
 	}
 	if made == 0 {
-		return u, loci.Fail(loci.Conflict, "There is an account with this address already: sign in, or use another address.")
+		return u, loci.NewError(loci.CodeConflict, "There is an account with this address already: sign in, or use another address.")
 	}
 	w, err := t.t.addWorkspace("Personal", u.ID, true)
 	if err != nil {
@@ -48,28 +48,28 @@ func (t *SystemTx) AddUser(n NewUser) (u loci.User, err error) {
 	return u, err
 }
 
-// A Login is what a sign-in is checked against.
-type Login struct {
-	User     loci.User
-	Password string
+// A UserPassword is what a sign-in is checked against.
+type UserPassword struct {
+	User loci.User
+	Hash string
 }
 
 // UserByEmail returns the user with this address in any letter case, or NotFound.
-func (t *SystemTx) UserByEmail(e loci.Email) (l Login, err error) {
-	err = t.t.c.one(`SELECT`+userColumns+`, password FROM users WHERE folded = ?1`, []any{FoldEmail(e)}, append(scanUser(&l.User), &l.Password))
-	return l, notFound(err)
+func (t *SystemTx) UserByEmail(e loci.Email) (l UserPassword, err error) {
+	err = t.t.conn.queryRow(`SELECT`+userColumns+`, password FROM users WHERE email_folded = ?1`, []any{FoldEmail(e)}, append(scanUser(&l.User), &l.Hash))
+	return l, mapNoRows(err)
 }
 
-// Users reports whether there is any user. In a transaction that writes, it
+// HasUsers reports whether there is any user. In a transaction that writes, it
 // stays true until the commit that there is none: two first users at once, on
 // whichever servers, wait for each other.
-func (t *SystemTx) Users() (bool, error) {
-	if err := t.t.s.db.dialect().serialize(t.t.c, "first user"); err != nil {
+func (t *SystemTx) HasUsers() (bool, error) {
+	if err := t.t.store.db.dialect().advisoryLock(t.t.conn, "first user"); err != nil {
 		return false, err
 	}
 	var one int
-	err := t.t.c.one(`SELECT 1 FROM users LIMIT 1`, nil, []any{&one})
-	if errors.Is(err, errNoRow) {
+	err := t.t.conn.queryRow(`SELECT 1 FROM users LIMIT 1`, nil, []any{&one})
+	if errors.Is(err, errNoRows) {
 		return false, nil
 	}
 	return err == nil, err
@@ -77,7 +77,7 @@ func (t *SystemTx) Users() (bool, error) {
 
 // VerifyUser marks the address of a user as verified.
 func (t *SystemTx) VerifyUser(e loci.Email) (u loci.User, err error) {
-	err = t.t.c.one(`UPDATE users SET verified = ?2, updated_at = ?3 WHERE folded = ?1 RETURNING`+userColumns,
+	err = t.t.conn.queryRow(`UPDATE users SET verified = ?2, updated_at = ?3 WHERE email_folded = ?1 RETURNING`+userColumns,
 		[]any{FoldEmail(e), true, t.t.now}, scanUser(&u))
-	return u, notFound(err)
+	return u, mapNoRows(err)
 }

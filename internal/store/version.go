@@ -7,7 +7,7 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-const versionColumns = ` v.version, v.title, v.content, v.prefix, v.kind, v.tags, v.status, v.verified_at, v.verified_by, v.evidence, v.confidence,
+const versionColumns = ` v.version, v.title, v.content, v.prefix_len, v.type, v.tags, v.status, v.verified_at, v.verified_by, v.evidence, v.confidence,
 	v.valid_until, v.created_by, v.created_at `
 
 // versionRow is a version as it is stored: its text, or as much of the next one's,
@@ -26,13 +26,13 @@ func (v *versionRow) scan(r row) error {
 	if err != nil {
 		return err
 	}
-	v.Type, v.Status = loci.KindAt(kind), loci.StatusAt(status)
-	v.Tags, err = readTexts(tags)
+	v.Type, v.Status = loci.MemoryTypeAt(kind), loci.MemoryStatusAt(status)
+	v.Tags, err = decodeStrings(tags)
 	return err
 }
 
-// text gives the version its text, where next is that of the version after it.
-func (v *versionRow) text(next string) {
+// resolveContent gives the version its text, where next is that of the version after it.
+func (v *versionRow) resolveContent(next string) {
 	switch {
 	case v.content != nil:
 		v.Content = *v.content
@@ -46,64 +46,64 @@ func (v *versionRow) text(next string) {
 // Versions returns a page of what a memory was, newest first; the first of all
 // is the present one. Page.After.At is the number of the version before.
 func (t *Tx) Versions(id string, p Page) (list List[loci.MemoryVersion], err error) {
-	var rid int64
+	var rowID int64
 	var by string
 	var m loci.Memory
-	err = t.snapshot(func() (err error) {
+	err = t.repeatableRead(func() (err error) {
 		list = newList[loci.MemoryVersion](p)
-		m, err = t.scanMemory(scanned{func(dest ...any) error {
-			return t.one(`SELECT`+memoryColumns+`, e.rid, e.updated_by FROM`+t.memories()+`WHERE e.id = ?2`, []any{id}, dest...)
-		}}, &rid, &by)
+		m, err = t.scanMemory(scanFunc{func(dest ...any) error {
+			return t.queryRow(`SELECT`+memoryColumns+`, e.row_id, e.updated_by FROM`+t.memoriesJoin()+`WHERE e.id = ?2`, []any{id}, dest...)
+		}}, &rowID, &by)
 		if err != nil {
-			return notFound(err)
+			return mapNoRows(err)
 		}
 		above, text := m.Version, m.Content
-		if p.After == (Mark{}) {
-			if err := list.add(present(m, by)); err != nil {
+		if p.After == (PageKey{}) {
+			if err := list.add(currentVersion(m, by)); err != nil {
 				return err
 			}
 		} else {
 			above = int(p.After.At)
-			if text, err = t.textOf(rid, above, m.Content); err != nil {
+			if text, err = t.contentAt(rowID, above, m.Content); err != nil {
 				return err
 			}
 		}
-		return t.versions(rid, above, text, p.Limit+1-len(list.Items), list.add)
+		return t.walkVersions(rowID, above, text, p.Limit+1-len(list.Items), list.add)
 	})
 	return list, err
 }
 
-// present is the version that the memory is.
-func present(m loci.Memory, by string) loci.MemoryVersion {
+// currentVersion is the version that the memory is.
+func currentVersion(m loci.Memory, by string) loci.MemoryVersion {
 	return loci.MemoryVersion{Version: m.Version, Title: m.Title, Content: m.Content, Type: m.Type, Tags: m.Tags, Status: m.Status, VerifiedAt: m.VerifiedAt,
 		VerifiedBy: m.VerifiedBy, Evidence: m.Evidence, Confidence: m.Confidence, ValidUntil: m.ValidUntil, CreatedBy: by, CreatedAt: m.UpdatedAt}
 }
 
-// versions calls f with the versions below one whose text is known.
-func (t *Tx) versions(rid int64, below int, text string, limit int, f func(loci.MemoryVersion) error) error {
-	return t.c.each(`SELECT`+versionColumns+`FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`,
-		[]any{rid, below, limit}, func(r row) error {
+// walkVersions calls f with the versions below one whose text is known.
+func (t *Tx) walkVersions(rowID int64, below int, text string, limit int, f func(loci.MemoryVersion) error) error {
+	return t.conn.query(`SELECT`+versionColumns+`FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`,
+		[]any{rowID, below, limit}, func(r row) error {
 			var v versionRow
 			if err := v.scan(r); err != nil {
 				return err
 			}
-			v.text(text)
+			v.resolveContent(text)
 			text = v.Content
 			return f(v.MemoryVersion)
 		})
 }
 
-// textOf returns the text of a version. The nearest one from there on that was
+// contentAt returns the text of a version. The nearest one from there on that was
 // kept whole, or the present one, has it, cut where texts went on from it.
-func (t *Tx) textOf(rid int64, version int, present string) (string, error) {
+func (t *Tx) contentAt(rowID int64, version int, present string) (string, error) {
 	text, whole := present, math.MaxInt32
-	err := t.c.one(`SELECT v.version, v.content FROM versions v WHERE v.memory = ?1 AND v.version >= ?2 AND v.content IS NOT NULL ORDER BY v.version LIMIT 1`,
-		[]any{rid, version}, []any{&whole, &text})
-	if err != nil && !errors.Is(err, errNoRow) {
+	err := t.conn.queryRow(`SELECT v.version, v.content FROM versions v WHERE v.memory = ?1 AND v.version >= ?2 AND v.content IS NOT NULL ORDER BY v.version LIMIT 1`,
+		[]any{rowID, version}, []any{&whole, &text})
+	if err != nil && !errors.Is(err, errNoRows) {
 		return "", err
 	}
 	var shortest *int
-	err = t.c.one(`SELECT min(v.prefix) FROM versions v WHERE v.memory = ?1 AND v.version >= ?2 AND v.version < ?3`, []any{rid, version, whole}, []any{&shortest})
+	err = t.conn.queryRow(`SELECT min(v.prefix_len) FROM versions v WHERE v.memory = ?1 AND v.version >= ?2 AND v.version < ?3`, []any{rowID, version, whole}, []any{&shortest})
 	if err == nil && shortest != nil {
 		text = text[:min(*shortest, len(text))]
 	}
@@ -113,22 +113,22 @@ func (t *Tx) textOf(rid int64, version int, present string) (string, error) {
 // Version returns what the memory was in a version.
 func (m *Memory) Version(n int) (v loci.MemoryVersion, err error) {
 	switch {
-	case n == m.was.Version:
-		return present(m.was, ""), nil
-	case n > m.was.Version: // it may be more than the column holds
-		return v, loci.Fail(loci.NotFound, "The memory has no version %d.", n)
+	case n == m.current.Version:
+		return currentVersion(m.current, ""), nil
+	case n > m.current.Version: // it may be more than the column holds
+		return v, loci.NewError(loci.CodeNotFound, "The memory has no version %d.", n)
 	}
-	text, err := m.t.textOf(m.rid, n, m.was.Content)
+	text, err := m.t.contentAt(m.rowID, n, m.current.Content)
 	if err != nil {
 		return v, err
 	}
 	found := false
-	err = m.t.versions(m.rid, n+1, text, 1, func(one loci.MemoryVersion) error {
+	err = m.t.walkVersions(m.rowID, n+1, text, 1, func(one loci.MemoryVersion) error {
 		v, found = one, one.Version == n
 		return nil
 	})
 	if err == nil && !found {
-		return v, loci.Fail(loci.NotFound, "The memory has no version %d.", n)
+		return v, loci.NewError(loci.CodeNotFound, "The memory has no version %d.", n)
 	}
 	v.Content = text
 	return v, err

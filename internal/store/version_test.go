@@ -19,16 +19,16 @@ import (
 )
 
 // rewrite gives a memory another text.
-func rewrite(t testing.TB, s *store.Store, who *loci.Actor, id, content string) loci.Memory {
+func rewrite(t testing.TB, s *store.Store, actor *loci.Actor, id, content string) loci.Memory {
 	t.Helper()
-	m, err := store.Write(ctx, s, who, func(tx *store.Tx) (loci.Memory, error) {
+	m, err := store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) {
 		h, err := tx.Memory(id)
 		if err != nil {
 			return loci.Memory{}, err
 		}
 		next := h.Record()
 		next.Content = content
-		return h.Set(next)
+		return h.Update(next)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -37,9 +37,9 @@ func rewrite(t testing.TB, s *store.Store, who *loci.Actor, id, content string) 
 }
 
 // version reads what a memory was in a version, as a revert does.
-func version(t testing.TB, s *store.Store, who *loci.Actor, id string, n int) (loci.MemoryVersion, error) {
+func version(t testing.TB, s *store.Store, actor *loci.Actor, id string, n int) (loci.MemoryVersion, error) {
 	t.Helper()
-	return store.Write(ctx, s, who, func(tx *store.Tx) (loci.MemoryVersion, error) {
+	return store.Write(ctx, s, actor, func(tx *store.Tx) (loci.MemoryVersion, error) {
 		h, err := tx.Memory(id)
 		if err != nil {
 			return loci.MemoryVersion{}, err
@@ -49,11 +49,11 @@ func version(t testing.TB, s *store.Store, who *loci.Actor, id string, n int) (l
 }
 
 // paged reads the texts of all versions, newest first, by pages of a size.
-func paged(t testing.TB, s *store.Store, who *loci.Actor, id string, limit int) (texts []string) {
+func paged(t testing.TB, s *store.Store, actor *loci.Actor, id string, limit int) (texts []string) {
 	t.Helper()
 	p := store.Page{Limit: limit}
 	for {
-		list, err := store.Read(ctx, s, who, func(tx *store.Tx) (store.List[loci.MemoryVersion], error) { return tx.Versions(id, p) })
+		list, err := store.Read(ctx, s, actor, func(tx *store.Tx) (store.List[loci.MemoryVersion], error) { return tx.Versions(id, p) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,15 +61,15 @@ func paged(t testing.TB, s *store.Store, who *loci.Actor, id string, limit int) 
 			texts = append(texts, v.Content)
 			p.After.At = loci.Time(v.Version)
 		}
-		if !list.More {
+		if !list.HasMore {
 			return texts
 		}
 	}
 }
 
-// follows draws a text that goes on from another, begins it, or has nothing to
+// continuation draws a text that goes on from another, begins it, or has nothing to
 // do with it. Cuts fall between characters.
-func follows(t *rapid.T, texts []string) string {
+func continuation(t *rapid.T, texts []string) string {
 	last := texts[len(texts)-1]
 	more := rapid.SampledFrom([]string{"é", "日本", "🚢", "\n", " ", "a", "ab", "\u0301", "\r\n"}).Draw(t, "more")
 	switch rapid.IntRange(0, 5).Draw(t, "how") {
@@ -98,7 +98,7 @@ func TestVersionsKeepTheirTextsWhateverComesLater(t *testing.T) {
 			texts := []string{"日本語 é\n"}
 			id := add(t, s, ann, "", texts[0]).ID
 			for range rapid.IntRange(1, 24).Draw(r, "changes") {
-				next := follows(r, texts)
+				next := continuation(r, texts)
 				if m := rewrite(t, s, ann, id, next); next != texts[len(texts)-1] {
 					texts = append(texts, next)
 				} else if m.Version != len(texts) {
@@ -111,7 +111,7 @@ func TestVersionsKeepTheirTextsWhateverComesLater(t *testing.T) {
 				}
 			}
 			for _, n := range []int{0, -1, len(texts) + 1, 1<<31 - 1} {
-				if _, err := version(t, s, ann, id, n); !loci.Is(err, loci.NotFound) {
+				if _, err := version(t, s, ann, id, n); !loci.Is(err, loci.CodeNotFound) {
 					r.Fatalf("version %d of %d: %v", n, len(texts), err)
 				}
 			}
@@ -132,7 +132,7 @@ func TestAnAppendIsKeptAsALength(t *testing.T) {
 		ann := user(t, s, "ann")
 		m := add(t, s, ann, "", strings.Repeat("日本 ", 10_000))
 		for i := range 50 {
-			if _, err := serve(s).AppendMemory(ctx, ann, loci.AppendMemory{MemoryID: m.ID, Content: loci.Content(fmt.Sprint("line ", i))}); err != nil {
+			if _, err := newService(s).AppendMemory(ctx, ann, loci.AppendMemory{MemoryID: m.ID, Content: loci.Content(fmt.Sprint("line ", i))}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -140,7 +140,7 @@ func TestAnAppendIsKeptAsALength(t *testing.T) {
 		if n := d.Query(t, bytes)[0]; n != "0" {
 			t.Errorf("50 appends are kept in %s bytes", n)
 		}
-		if _, err := serve(s).VerifyMemory(ctx, ann, loci.VerifyMemory{MemoryID: m.ID, Confidence: new(loci.Confidence)}); err != nil {
+		if _, err := newService(s).VerifyMemory(ctx, ann, loci.VerifyMemory{MemoryID: m.ID, Confidence: new(loci.Confidence)}); err != nil {
 			t.Fatal(err)
 		}
 		if n := d.Query(t, bytes)[0]; n != "0" {
@@ -158,9 +158,9 @@ func TestAnAppendIsKeptAsALength(t *testing.T) {
 	})
 }
 
-// older makes the database as it was before memories had versions, with a
+// createOlderDatabase makes the database as it was before memories had versions, with a
 // memory of one user in it, and returns them.
-func older(t *testing.T, d storetest.Database) (*loci.Actor, loci.Memory) {
+func createOlderDatabase(t *testing.T, d storetest.Database) (*loci.Actor, loci.Memory) {
 	t.Helper()
 	db, dialect, folder, again := d.DB(t), goose.DialectPostgres, "migrations/postgres", ``
 	if d.Dir != "" {
@@ -174,60 +174,60 @@ func older(t *testing.T, d storetest.Database) (*loci.Actor, loci.Memory) {
 		t.Fatal(err)
 	}
 	now := time.Unix(1_700_000_000, 0)
-	at := loci.At(now)
-	m := loci.Memory{ID: loci.NewID(now), WorkspaceID: loci.NewID(now), AtlasID: loci.NewID(now), Title: "Kept", Content: "kept over an upgrade 日本", Type: loci.Decision,
-		Tags: []string{"old"}, Status: loci.Active, Version: 1, CreatedBy: loci.NewID(now), CreatedAt: at, UpdatedAt: at}
+	at := loci.TimeOf(now)
+	m := loci.Memory{ID: loci.NewID(now), WorkspaceID: loci.NewID(now), AtlasID: loci.NewID(now), Title: "Kept", Content: "kept over an upgrade 日本", Type: loci.TypeDecision,
+		Tags: []string{"old"}, Status: loci.MemoryActive, Version: 1, CreatedBy: loci.NewID(now), CreatedAt: at, UpdatedAt: at}
 	for _, q := range []string{
-		fmt.Sprintf(`INSERT INTO users (id, email, folded, name, password, verified, referral, created_at, updated_at) VALUES ('%s', 'old@example.com', 'old@example.com', 'Old', '', TRUE, 'x', %d, %[2]d)`, m.CreatedBy, at),
+		fmt.Sprintf(`INSERT INTO users (id, email, email_folded, name, password, verified, referral, created_at, updated_at) VALUES ('%s', 'old@example.com', 'old@example.com', 'Old', '', TRUE, 'x', %d, %[2]d)`, m.CreatedBy, at),
 		fmt.Sprintf(`INSERT INTO workspaces (id, name, personal_of, archived, secrets, created_at, updated_at) VALUES ('%s', 'Personal', '%s', FALSE, 'reject', %d, %[3]d)`, m.WorkspaceID, m.CreatedBy, at),
-		fmt.Sprintf(`INSERT INTO members (user_id, workspace, role, joined_at) SELECT '%s', rid, 'owner', %d FROM workspaces`, m.CreatedBy, at),
+		fmt.Sprintf(`INSERT INTO members (user_id, workspace, role, joined_at) SELECT '%s', row_id, 'owner', %d FROM workspaces`, m.CreatedBy, at),
 		fmt.Sprintf(`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes, created_at, updated_at)
-			SELECT '%s', rid, 'Inbox', '[]', '', TRUE, FALSE, 0, 0, %d, %[2]d FROM workspaces`, m.AtlasID, at),
-		fmt.Sprintf(`INSERT INTO indexes (workspace, version, analyzer) SELECT rid, 0, %d FROM workspaces`, search.AnalyzerVersion),
-		fmt.Sprintf(`INSERT INTO memories (id, workspace, atlas, title, content, hash, kind, status, tags, source_name, source_uri, source_group, version, created_by, created_at, updated_at)
-			SELECT '%s', workspace, rid, '%s', '%s', 7, 1, 0, '["old"]', '', '', '', 1, '%s', %d, %[5]d FROM atlases`, m.ID, m.Title, m.Content, m.CreatedBy, at),
+			SELECT '%s', row_id, 'Inbox', '[]', '', TRUE, FALSE, 0, 0, %d, %[2]d FROM workspaces`, m.AtlasID, at),
+		fmt.Sprintf(`INSERT INTO keyword_indexes (workspace, version, analyzer) SELECT row_id, 0, %d FROM workspaces`, search.AnalyzerVersion),
+		fmt.Sprintf(`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name, source_uri, source_group, version, created_by, created_at, updated_at)
+			SELECT '%s', workspace, row_id, '%s', '%s', 7, 1, 0, '["old"]', '', '', '', 1, '%s', %d, %[5]d FROM atlases`, m.ID, m.Title, m.Content, m.CreatedBy, at),
 		again,
 	} {
 		if _, err := db.Exec(q); err != nil {
 			t.Fatalf("%s: %v", q, err)
 		}
 	}
-	place := `INSERT INTO changes (workspace, memory, atlas, kind, status, tags, made_at, gone, memories, bytes, document) SELECT workspace, rid, atlas, kind, status, tags, created_at, FALSE, 1, %d, $1 FROM memories`
+	place := `INSERT INTO index_log (workspace, memory, atlas, type, status, tags, created_at, deleted, memories, bytes, document) SELECT workspace, row_id, atlas, type, status, tags, created_at, FALSE, 1, %d, $1 FROM memories`
 	if _, err := db.Exec(fmt.Sprintf(place, len(m.Content)), search.Analyze(m.Title, m.Content).Encode()); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return &loci.Actor{UserID: m.CreatedBy, Email: "old@example.com", Credential: loci.KeyCredential, CredentialID: loci.NewID(now)}, m
+	return &loci.Actor{UserID: m.CreatedBy, Email: "old@example.com", CredentialKind: loci.CredentialKey, CredentialID: loci.NewID(now)}, m
 }
 
 func TestAnOlderDatabaseComesAlong(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		who, m := older(t, d)
+		actor, m := createOlderDatabase(t, d)
 		s := d.Open(t, store.Options{})
-		if got, there := lookUp(t, s, who, m.ID); !there || asJSON(got) != asJSON(m) {
+		if got, there := lookUp(t, s, actor, m.ID); !there || asJSON(got) != asJSON(m) {
 			t.Fatalf("it is\n%s\nwant\n%s", asJSON(got), asJSON(m))
 		}
 		if by := d.Query(t, `SELECT updated_by FROM memories`); !slices.Equal(by, []string{m.CreatedBy}) {
 			t.Errorf("changed last by %q", by)
 		}
 		present := loci.MemoryVersion{Version: 1, Title: m.Title, Content: m.Content, Type: m.Type, Tags: m.Tags, Status: m.Status, CreatedBy: m.CreatedBy, CreatedAt: m.CreatedAt}
-		if got := versionsOf(t, s, who, m.ID); asJSON(got) != asJSON([]loci.MemoryVersion{present}) {
+		if got := versionsOf(t, s, actor, m.ID); asJSON(got) != asJSON([]loci.MemoryVersion{present}) {
 			t.Errorf("the versions are %s", asJSON(got))
 		}
-		if f := found(t, s, who, "upgrade", store.Filter{}); f.Total != 1 || f.Page[0].Memory.ID != m.ID {
+		if f := searchKeywords(t, s, actor, "upgrade", store.Filter{}); f.KeywordCount != 1 || f.Hits[0].Memory.ID != m.ID {
 			t.Errorf("found %v", f)
 		}
-		after := rewrite(t, s, who, m.ID, m.Content+", and goes on")
-		if versions := versionsOf(t, s, who, m.ID); len(versions) != 2 || versions[0].Content != m.Content || versions[1].Content != after.Content {
+		after := rewrite(t, s, actor, m.ID, m.Content+", and goes on")
+		if versions := versionsOf(t, s, actor, m.ID); len(versions) != 2 || versions[0].Content != m.Content || versions[1].Content != after.Content {
 			t.Errorf("after a change the versions are %s", asJSON(versions))
 		}
-		if err := s.Fold(ctx, m.WorkspaceID); err != nil {
+		if err := s.Flush(ctx, m.WorkspaceID); err != nil {
 			t.Fatal(err)
 		}
-		if f := found(t, s, who, "goes", store.Filter{}); f.Total != 1 {
+		if f := searchKeywords(t, s, actor, "goes", store.Filter{}); f.KeywordCount != 1 {
 			t.Errorf("after a change found %v", f)
 		}
 	})
@@ -250,7 +250,7 @@ func TestVersionsAreOfOneStateWhileOthersWrite(t *testing.T) {
 		ann := user(t, stores[0], "ann")
 		id := add(t, stores[0], ann, "", textAt(1)).ID
 		const last = 150
-		errs := together(4, func(i int) error {
+		errs := runConcurrently(4, func(i int) error {
 			if i == 0 {
 				for n := 2; n <= last; n++ {
 					rewrite(t, stores[0], ann, id, textAt(n))
@@ -271,13 +271,13 @@ func TestVersionsAreOfOneStateWhileOthersWrite(t *testing.T) {
 						above, seen = v.Version, max(seen, v.Version)
 						p.After.At = loci.Time(v.Version)
 					}
-					if !list.More {
+					if !list.HasMore {
 						break
 					}
 				}
 			}
 			return nil
 		})
-		done(t, errs)
+		countDone(t, errs)
 	})
 }

@@ -20,12 +20,12 @@ type Activations struct {
 	tokens, width int
 	bytes         []byte    // [Padded(tokens)][width], in the form that the variant wants
 	signs         []byte    // the same for what a variant needs beside it
-	start         []int32   // [Padded(tokens)], likewise
-	reach         []uint16  // [Padded(tokens)/4][width/2], likewise
+	offsets       []int32   // [Padded(tokens)], likewise
+	maxSquares    []uint16  // [Padded(tokens)/4][width/2], likewise
 	scale         []float32 // [Padded(tokens)]
 	row           []float32 // one rotated row
-	active        []float32 // one row after GELU
-	joined        []int64   // weights of plain Go
+	geluRow       []float32 // one row after GELU
+	packedWeights []int64   // weights of plain Go
 }
 
 // Quantize takes the rows of x, which is [tokens][width] of values up to 1e36. Width
@@ -41,10 +41,10 @@ func (v *Variant) Quantize(a *Activations, x []float32, tokens, width int) {
 // known to 2e-6, a thousandth of what rounding to int8 leaves.
 func (v *Variant) QuantizeGELU(a *Activations, x []float32, tokens, width int) {
 	a.reset(v, tokens, width)
-	a.active = resize(a.active, width)
+	a.geluRow = resize(a.geluRow, width)
 	for t := range tokens {
-		v.gelu(a.active, x[t*width:][:width])
-		v.quantize(a, t, a.active)
+		v.gelu(a.geluRow, x[t*width:][:width])
+		v.quantize(a, t, a.geluRow)
 	}
 }
 
@@ -79,7 +79,7 @@ func quantizeGo(a *Activations, token int, x []float32) {
 		top = max(top, rotate((*[Block]float32)(a.row[at:])))
 	}
 	to := a.bytes[token*a.width:][:len(x)]
-	step, scale := steps(top)
+	step, scale := quantizationStep(top)
 	a.scale[token] = scale
 	for i, v := range a.row[:len(to)] {
 		to[i] = byte(round(v * step))
@@ -104,23 +104,23 @@ func rotate(x *[Block]float32) (top float32) {
 		v := (*[4]float32)(x[from:])
 		a, b, c, d := v[0]+v[2], v[1]+v[3], v[0]-v[2], v[1]-v[3]
 		v[0], v[1], v[2], v[3] = a+b, a-b, c+d, c-d
-		bits = max(bits, size(a+b), size(a-b), size(c+d), size(c-d))
+		bits = max(bits, magnitudeBits(a+b), magnitudeBits(a-b), magnitudeBits(c+d), magnitudeBits(c-d))
 	}
 	return math.Float32frombits(bits)
 }
 
-// size returns the bits of x without its sign, which compare as the magnitude does.
-func size(x float32) uint32 { return math.Float32bits(x) &^ (1 << 31) }
+// magnitudeBits returns the bits of x without its sign, which compare as the magnitude does.
+func magnitudeBits(x float32) uint32 { return math.Float32bits(x) &^ (1 << 31) }
 
-// least is the largest magnitude of a row that counts as zero: below it the inverse
+// minMagnitude is the largest magnitude of a row that counts as zero: below it the inverse
 // is no finite number.
-const least = 1e-30
+const minMagnitude = 1e-30
 
-// steps returns by what to multiply a rotated row, whose largest magnitude is top, to
+// quantizationStep returns by what to multiply a rotated row, whose largest magnitude is top, to
 // have values up to 127, and the scale that undoes it and makes the rotation
 // orthonormal.
-func steps(top float32) (step, scale float32) {
-	if top < least {
+func quantizationStep(top float32) (step, scale float32) {
+	if top < minMagnitude {
 		return 0, 0
 	}
 	return 127 / top, top * (1 / (127 * 11.313708498984761))

@@ -1,15 +1,15 @@
 package kernel
 
 const (
-	width = 384 // of a token in attention
-	heads = 12
-	depth = width / heads // of a head
+	width     = 384 // of a token in attention
+	headCount = 12
+	headWidth = width / headCount // of a head
 )
 
 // ScratchLen is how many values Attention needs to work with.
 func ScratchLen(tokens int) int {
 	const scores, mask = 12, 1
-	return padKeys(tokens) * (2*depth + scores + mask)
+	return padKeys(tokens) * (2*headWidth + scores + mask)
 }
 
 // padKeys rounds up to the sixteen keys that kernels take together.
@@ -21,38 +21,38 @@ func padKeys(tokens int) int { return (tokens + 15) &^ 15 }
 // [ScratchLen](tokens) values without meaning.
 func (v *Variant) Attention(dst, qkv []float32, tokens int, scratch []float32) {
 	padded := Padded(tokens)
-	v.attend(dst[:padded*width], qkv[:padded*3*width], tokens, scratch[:ScratchLen(tokens)])
+	v.attention(dst[:padded*width], qkv[:padded*3*width], tokens, scratch[:ScratchLen(tokens)])
 }
 
 // attendGo takes one query of a head at a time. Keys and values of the head are copied
 // to where they lie side by side.
 func attendGo(dst, qkv []float32, tokens int, scratch []float32) {
 	clear(dst[tokens*width:])
-	keys, scratch := scratch[:tokens*depth], scratch[tokens*depth:]
-	values, scratch := scratch[:Padded(tokens)*depth], scratch[Padded(tokens)*depth:]
+	keys, scratch := scratch[:tokens*headWidth], scratch[tokens*headWidth:]
+	values, scratch := scratch[:Padded(tokens)*headWidth], scratch[Padded(tokens)*headWidth:]
 	weights := scratch[:Padded(tokens)]
-	clear(values[tokens*depth:])
+	clear(values[tokens*headWidth:])
 	clear(weights[tokens:])
-	for head := 0; head < width; head += depth {
+	for head := 0; head < width; head += headWidth {
 		for t := range tokens {
 			row := qkv[t*3*width+head:]
-			copy(keys[t*depth:][:depth], row[width:])
-			copy(values[t*depth:][:depth], row[2*width:])
+			copy(keys[t*headWidth:][:headWidth], row[width:])
+			copy(values[t*headWidth:][:headWidth], row[2*width:])
 		}
 		for t := range tokens {
-			scoreGo(weights[:tokens], (*[depth]float32)(qkv[t*3*width+head:]), keys)
+			scoreGo(weights[:tokens], (*[headWidth]float32)(qkv[t*3*width+head:]), keys)
 			sum := softmaxGo(weights[:tokens])
-			mixGo((*[depth]float32)(dst[t*width+head:]), weights, values, 1/sum)
+			mixGo((*[headWidth]float32)(dst[t*width+head:]), weights, values, 1/sum)
 		}
 	}
 }
 
 // scoreGo writes the products of a query and each key.
-func scoreGo(scores []float32, query *[depth]float32, keys []float32) {
+func scoreGo(scores []float32, query *[headWidth]float32, keys []float32) {
 	for i := range scores {
-		key := (*[depth]float32)(keys[i*depth:])
+		key := (*[headWidth]float32)(keys[i*headWidth:])
 		var a, b, c, d float32
-		for j := 0; j < depth; j += 4 {
+		for j := 0; j < headWidth; j += 4 {
 			a += query[j] * key[j]
 			b += query[j+1] * key[j+1]
 			c += query[j+2] * key[j+2]
@@ -79,12 +79,12 @@ func softmaxGo(scores []float32) (sum float32) {
 }
 
 // mixGo writes the sum of values by their weights times factor, of four at a time.
-func mixGo(to *[depth]float32, weights []float32, values []float32, factor float32) {
-	var sum [depth]float32
+func mixGo(to *[headWidth]float32, weights []float32, values []float32, factor float32) {
+	var sum [headWidth]float32
 	for i := 0; i < len(weights); i += 4 {
-		w, v := (*[4]float32)(weights[i:]), (*[4 * depth]float32)(values[i*depth:])
+		w, v := (*[4]float32)(weights[i:]), (*[4 * headWidth]float32)(values[i*headWidth:])
 		for j := range sum {
-			sum[j] += (w[0]*v[j] + w[1]*v[depth+j]) + (w[2]*v[2*depth+j] + w[3]*v[3*depth+j])
+			sum[j] += (w[0]*v[j] + w[1]*v[headWidth+j]) + (w[2]*v[2*headWidth+j] + w[3]*v[3*headWidth+j])
 		}
 	}
 	for j, v := range sum {

@@ -22,9 +22,9 @@ func newModel(r *rand.Rand) *model {
 		for i := range w {
 			w[i] = int8(max(-127, min(127, r.NormFloat64()*40)))
 		}
-		return Pack(w, scale, gauss(r, out, .1), in)
+		return Pack(w, scale, randomNormal(r, out, .1), in)
 	}
-	return &model{layer(384, 1152), layer(384, 384), layer(384, 1536), layer(1536, 384), gauss(r, 384, 1), gauss(r, 384, .1)}
+	return &model{layer(384, 1152), layer(384, 384), layer(384, 1536), layer(1536, 384), randomNormal(r, 384, 1), randomNormal(r, 384, .1)}
 }
 
 func BenchmarkKernels(b *testing.B) {
@@ -34,8 +34,8 @@ func BenchmarkKernels(b *testing.B) {
 		for _, tokens := range []int{12, 64, 256} {
 			var a Activations
 			n := Padded(tokens)
-			x, y, wide, scratch := gauss(r, n*384, 1), gauss(r, n*384, 1), gauss(r, n*1536, 1), gauss(r, ScratchLen(tokens), 1)
-			qkv := gauss(r, n*1152, 1)
+			x, y, wide, scratch := randomNormal(r, n*384, 1), randomNormal(r, n*384, 1), randomNormal(r, n*1536, 1), randomNormal(r, ScratchLen(tokens), 1)
+			qkv := randomNormal(r, n*1152, 1)
 			bench := func(name string, f func()) {
 				b.Run(fmt.Sprintf("%s/%d/%s", v.Name(), tokens, name), func(b *testing.B) {
 					for b.Loop() {

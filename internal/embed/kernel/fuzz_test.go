@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// seeds adds inputs of every sort to a target of values, a seed and two sizes.
-func seeds(f *testing.F) {
+// addSeeds adds inputs of every sort to a target of values, a seed and two sizes.
+func addSeeds(f *testing.F) {
 	f.Add([]byte{}, uint64(1), byte(0), byte(0))
 	f.Add([]byte{0, 0, 128, 127, 1, 0, 0, 0, 255, 255, 127, 255}, uint64(2), byte(2), byte(2))
 	f.Add([]byte("\x00\x00\x80\x3f\x00\x00\x80\xbf"), uint64(3), byte(6), byte(11))
@@ -17,14 +17,14 @@ func seeds(f *testing.F) {
 // FuzzMul compares products with sums of integers. Any int8 values can be given, as
 // the transform of whole numbers is exact and undoes itself but for the factor.
 func FuzzMul(f *testing.F) {
-	seeds(f)
+	addSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64, shape, tokenCount byte) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		in, out, tokens := Block*(1+int(shape%3)), rows*(1+int(shape/3%2)), 1+int(tokenCount)
+		in, out, tokens := Block*(1+int(shape%3)), rowMultiple*(1+int(shape/3%2)), 1+int(tokenCount)
 		if shape < 250 {
 			tokens = 1 + int(tokenCount)%21
 		}
-		w, q := corners(r, data, in*out), corners(r, data, in*tokens)
+		w, q := edgeCases(r, data, in*out), edgeCases(r, data, in*tokens)
 		scale, bias := make([]float32, out), make([]float32, out)
 		for i := range scale {
 			scale[i] = 1
@@ -59,8 +59,8 @@ func FuzzMul(f *testing.F) {
 	})
 }
 
-// corners returns n integers from -127 to 127, many of them at the ends.
-func corners(r *rand.Rand, data []byte, n int) []int8 {
+// edgeCases returns n integers from -127 to 127, many of them at the ends.
+func edgeCases(r *rand.Rand, data []byte, n int) []int8 {
 	w := weights(r, n)
 	for i := range w {
 		if i < len(data) {
@@ -91,7 +91,7 @@ func product(a, b []int8) (sum int32) {
 
 // FuzzQuantize holds every variant to the bits of plain Go.
 func FuzzQuantize(f *testing.F) {
-	seeds(f)
+	addSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64, shape, tokenCount byte) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		width, tokens := Block*(1+int(shape%12)), 1+int(tokenCount%9)
@@ -101,7 +101,7 @@ func FuzzQuantize(f *testing.F) {
 			clear(x[:width])
 		}
 		var want Activations
-		plain.Quantize(&want, x, tokens, width)
+		portable.Quantize(&want, x, tokens, width)
 		for _, v := range Variants() {
 			var a Activations
 			v.Quantize(&a, guard(r, x), tokens, width)
@@ -116,7 +116,7 @@ func FuzzQuantize(f *testing.F) {
 }
 
 func FuzzGELU(f *testing.F) {
-	seeds(f)
+	addSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64, shape, size byte) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		most := []float32{8, 1e18, 1e-30}[shape%3]
@@ -126,11 +126,11 @@ func FuzzGELU(f *testing.F) {
 }
 
 func FuzzAddNorm(f *testing.F) {
-	seeds(f)
+	addSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64, shape, size byte) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		n, most := 16*(1+int(size%97)), []float32{8, 1e15, 1e-30}[shape%3]
-		y, gamma, beta := values(r, nil, n, most), gauss(r, n, 1), gauss(r, n, 1)
+		y, gamma, beta := values(r, nil, n, most), randomNormal(r, n, 1), randomNormal(r, n, 1)
 		compare(t, r, values(r, data, n, most), 1e-3, func(v *Variant, x []float32) {
 			v.AddNorm(x, guard(r, y), guard(r, gamma), guard(r, beta), 1e-12)
 		})
@@ -138,7 +138,7 @@ func FuzzAddNorm(f *testing.F) {
 }
 
 func FuzzAttention(f *testing.F) {
-	seeds(f)
+	addSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64, shape, tokenCount byte) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		tokens := 1 + int(tokenCount)%20
@@ -149,7 +149,7 @@ func FuzzAttention(f *testing.F) {
 			tolerance = 2.0001 * float64(most)
 		}
 		compare(t, r, make([]float32, n*width), tolerance, func(v *Variant, x []float32) {
-			v.Attention(x, guard(r, qkv), tokens, guard(r, gauss(r, ScratchLen(tokens), 1)))
+			v.Attention(x, guard(r, qkv), tokens, guard(r, randomNormal(r, ScratchLen(tokens), 1)))
 			clear(x[tokens*width:])
 		})
 	})
@@ -160,16 +160,16 @@ func FuzzAttention(f *testing.F) {
 func compare(t *testing.T, r *rand.Rand, x []float32, tolerance float64, f func(v *Variant, x []float32)) {
 	t.Helper()
 	want := slices.Clone(x)
-	f(plain, want)
+	f(portable, want)
 	var first guarded
-	for _, v := range native() {
+	for _, v := range assemblyVariants() {
 		got := guard(r, x)
 		f(v, got)
 		got.check(t)
-		near(t, v.Name(), got, want, tolerance)
+		assertNear(t, v.Name(), got, want, tolerance)
 		if first == nil {
 			first = got
 		}
-		same(t, v.Name()+" and "+native()[0].Name(), got, first)
+		same(t, v.Name()+" and "+assemblyVariants()[0].Name(), got, first)
 	}
 }

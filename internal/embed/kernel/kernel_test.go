@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// each runs f with every variant of this machine.
-func each(t *testing.T, f func(t *testing.T, v *Variant)) {
+// eachVariant runs f with every variant of this machine.
+func eachVariant(t *testing.T, f func(t *testing.T, v *Variant)) {
 	for _, v := range Variants() {
 		t.Run(v.Name(), func(t *testing.T) {
 			t.Parallel()
@@ -16,8 +16,8 @@ func each(t *testing.T, f func(t *testing.T, v *Variant)) {
 	}
 }
 
-// gauss returns n values of a normal distribution.
-func gauss(r *rand.Rand, n int, deviation float64) []float32 {
+// randomNormal returns n values of a normal distribution.
+func randomNormal(r *rand.Rand, n int, deviation float64) []float32 {
 	x := make([]float32, n)
 	for i := range x {
 		x[i] = float32(r.NormFloat64() * deviation)
@@ -34,7 +34,7 @@ func weights(r *rand.Rand, n int) []int8 {
 	return w
 }
 
-func near(t *testing.T, what string, got, want []float32, tolerance float64) {
+func assertNear(t *testing.T, what string, got, want []float32, tolerance float64) {
 	t.Helper()
 	for i := range want {
 		if d := math.Abs(float64(got[i]) - float64(want[i])); !(d <= tolerance) {
@@ -43,13 +43,13 @@ func near(t *testing.T, what string, got, want []float32, tolerance float64) {
 	}
 }
 
-func TestTheRotationUndoesTheRotationOfTheWeights(t *testing.T) {
+func TestQuantizeRotationCancelsWeightRotation(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, v *Variant) {
+	eachVariant(t, func(t *testing.T, v *Variant) {
 		r := rand.New(rand.NewPCG(1, 1))
 		const in, out, tokens = 384, 64, 7
-		x, plain := gauss(r, tokens*in, 1), gauss(r, out*in, .05)
-		scale, bias, rounded := make([]float32, out), gauss(r, out, 1), make([]int8, out*in)
+		x, plain := randomNormal(r, tokens*in, 1), randomNormal(r, out*in, .05)
+		scale, bias, rounded := make([]float32, out), randomNormal(r, out, 1), make([]int8, out*in)
 		for o := range out {
 			row, top := append([]float32(nil), plain[o*in:][:in]...), float32(0)
 			for at := 0; at < in; at += Block {
@@ -79,16 +79,16 @@ func TestTheRotationUndoesTheRotationOfTheWeights(t *testing.T) {
 }
 
 // Sums of two pairs have just room in 16 bits, or just not.
-func TestSumsAreExactAtTheBorder(t *testing.T) {
+func TestMulIsExactAtExtremes(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, v *Variant) {
-		one, x := make([]float32, rows), make([]float32, 4*Block)
+	eachVariant(t, func(t *testing.T, v *Variant) {
+		one, x := make([]float32, rowMultiple), make([]float32, 4*Block)
 		for i := range one {
 			one[i] = 1
 		}
 		for weight := int8(58); weight < 70; weight++ {
 			for sign := range 4 {
-				w := make([]int8, rows*Block)
+				w := make([]int8, rowMultiple*Block)
 				for i := range w {
 					w[i] = weight * int8(1-sign&2)
 				}
@@ -101,10 +101,10 @@ func TestSumsAreExactAtTheBorder(t *testing.T) {
 					rotate((*[Block]float32)(x[at:]))
 				}
 				var a Activations
-				got := make([]float32, 4*rows)
+				got := make([]float32, 4*rowMultiple)
 				v.Quantize(&a, x, 4, Block)
 				copy(a.scale, one)
-				v.Mul(got, Pack(w, one, make([]float32, rows), Block), &a)
+				v.Mul(got, Pack(w, one, make([]float32, rowMultiple), Block), &a)
 				want := float32(product(q, w[:Block]))
 				for i := range got {
 					if got[i] != want {
@@ -116,16 +116,16 @@ func TestSumsAreExactAtTheBorder(t *testing.T) {
 	})
 }
 
-func TestAttentionIsTheWeightedMean(t *testing.T) {
+func TestAttentionEqualsWeightedMean(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(2, 2))
 	for _, tokens := range []int{1, 2, 3, 4, 5, 15, 16, 17, 31, 64, 100, 256} {
-		qkv := gauss(r, Padded(tokens)*3*width, 2)
+		qkv := randomNormal(r, Padded(tokens)*3*width, 2)
 		want := attention(qkv, tokens)
 		for _, v := range Variants() {
-			got := gauss(r, Padded(tokens)*width, 1)
-			v.Attention(got, qkv, tokens, gauss(r, ScratchLen(tokens), 1))
-			near(t, v.Name(), got, want, 5e-5)
+			got := randomNormal(r, Padded(tokens)*width, 1)
+			v.Attention(got, qkv, tokens, randomNormal(r, ScratchLen(tokens), 1))
+			assertNear(t, v.Name(), got, want, 5e-5)
 		}
 	}
 }
@@ -133,18 +133,18 @@ func TestAttentionIsTheWeightedMean(t *testing.T) {
 // attention is the definition, in float64.
 func attention(qkv []float32, tokens int) []float32 {
 	dst, weight := make([]float32, tokens*width), make([]float64, tokens)
-	for head := 0; head < width; head += depth {
+	for head := 0; head < width; head += headWidth {
 		for q := range tokens {
 			sum := 0.0
 			for k := range tokens {
 				dot := 0.0
-				for j := range depth {
+				for j := range headWidth {
 					dot += float64(qkv[q*3*width+head+j]) * float64(qkv[k*3*width+width+head+j])
 				}
-				weight[k] = math.Exp(dot / math.Sqrt(depth))
+				weight[k] = math.Exp(dot / math.Sqrt(headWidth))
 				sum += weight[k]
 			}
-			for j := range depth {
+			for j := range headWidth {
 				mixed := 0.0
 				for k := range tokens {
 					mixed += weight[k] / sum * float64(qkv[k*3*width+2*width+head+j])
@@ -156,9 +156,9 @@ func attention(qkv []float32, tokens int) []float32 {
 	return dst
 }
 
-func TestGELUIsItsFormula(t *testing.T) {
+func TestGELUEqualsFormula(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, v *Variant) {
+	eachVariant(t, func(t *testing.T, v *Variant) {
 		for _, n := range []int{32, 128, 1536} {
 			x, want := make([]float32, n), make([]float32, n)
 			for i := range x {
@@ -167,19 +167,19 @@ func TestGELUIsItsFormula(t *testing.T) {
 			}
 			got := make([]float32, n)
 			v.gelu(got, x)
-			near(t, "GELU", got, want, 2.5e-6)
+			assertNear(t, "GELU", got, want, 2.5e-6)
 		}
 	})
 }
 
-func TestAddNormIsItsFormula(t *testing.T) {
+func TestAddNormEqualsFormula(t *testing.T) {
 	t.Parallel()
-	each(t, func(t *testing.T, v *Variant) {
+	eachVariant(t, func(t *testing.T, v *Variant) {
 		r := rand.New(rand.NewPCG(3, 3))
 		const eps = 1e-12
 		for _, tokens := range []int{1, 3} {
-			x, y := gauss(r, tokens*width, 3), gauss(r, tokens*width, 1)
-			gamma, beta := gauss(r, width, 1), gauss(r, width, 1)
+			x, y := randomNormal(r, tokens*width, 3), randomNormal(r, tokens*width, 1)
+			gamma, beta := randomNormal(r, width, 1), randomNormal(r, width, 1)
 			want := make([]float32, len(x))
 			for at := 0; at < len(x); at += width {
 				mean, variance := 0.0, 0.0
@@ -195,27 +195,27 @@ func TestAddNormIsItsFormula(t *testing.T) {
 				}
 			}
 			v.AddNorm(x, y, gamma, beta, eps)
-			near(t, "layer norm", x, want, 1e-5)
+			assertNear(t, "layer norm", x, want, 1e-5)
 		}
 	})
 }
 
-func TestTheMeanHasLengthOne(t *testing.T) {
+func TestNormalizeMakesUnitLength(t *testing.T) {
 	t.Parallel()
 	x, dst := []float32{1, 2, 3, 6, 9, 9}, make([]float32, 2)
 	Mean(dst, x, 2)
-	near(t, "mean", dst, []float32{2, 4}, 0)
+	assertNear(t, "mean", dst, []float32{2, 4}, 0)
 	Normalize(dst)
-	near(t, "unit", dst, []float32{.4472136, .8944272}, 1e-7)
+	assertNear(t, "unit", dst, []float32{.4472136, .8944272}, 1e-7)
 	Normalize(x[:0])
 	zero := make([]float32, 3)
 	Normalize(zero)
-	near(t, "nothing", zero, make([]float32, 3), 0)
+	assertNear(t, "nothing", zero, make([]float32, 3), 0)
 }
 
 func TestDequantizeScales(t *testing.T) {
 	t.Parallel()
 	dst := make([]float32, 3)
 	Dequantize(dst, []int8{-127, 0, 64}, .5)
-	near(t, "row", dst, []float32{-63.5, 0, 32}, 0)
+	assertNear(t, "row", dst, []float32{-63.5, 0, 32}, 0)
 }

@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	panel = 16 // rows of a matrix that lie together
-	rows  = 64 // rows of which the outputs are a multiple
+	panelRows   = 16 // rows of a matrix that lie together
+	rowMultiple = 64 // rows of which the outputs are a multiple
 )
 
 // A Matrix is a dense layer, packed for the kernels. It is immutable.
 type Matrix struct {
 	in, out int
 	weights []int8          // [out/panel][in/4][panel][4]
-	start   []int32         // [out]: -128 times the sum of the row's weights
+	offsets []int32         // [out]: -128 times the sum of the row's weights
 	scale   []float32       // [out]
 	bias    []float32       // [out]
 	bounds  func() []uint16 // for AVX2, made when first needed
@@ -28,11 +28,11 @@ type Matrix struct {
 // and the number of outputs a multiple of 64, and the lengths agree.
 func Pack(weights []int8, scale, bias []float32, in int) *Matrix {
 	out := len(scale)
-	if in <= 0 || in%Block != 0 || out%rows != 0 || len(bias) != out || len(weights) != in*out {
+	if in <= 0 || in%Block != 0 || out%rowMultiple != 0 || len(bias) != out || len(weights) != in*out {
 		panic(fmt.Sprintf("kernel: a matrix of %d weights, %d scales and %d biases for %d inputs", len(weights), out, len(bias), in))
 	}
-	m := &Matrix{in: in, out: out, weights: make([]int8, in*out), start: make([]int32, out), scale: scale, bias: bias}
-	m.bounds = sync.OnceValue(m.makeBounds)
+	m := &Matrix{in: in, out: out, weights: make([]int8, in*out), offsets: make([]int32, out), scale: scale, bias: bias}
+	m.bounds = sync.OnceValue(m.computeBounds)
 	for row := range out {
 		m.pack(row, weights[row*in:][:in])
 	}
@@ -40,28 +40,28 @@ func Pack(weights []int8, scale, bias []float32, in int) *Matrix {
 }
 
 func (m *Matrix) pack(row int, weights []int8) {
-	to := m.weights[row/panel*panel*m.in+row%panel*4:]
+	to := m.weights[row/panelRows*panelRows*m.in+row%panelRows*4:]
 	sum := int32(0)
 	for k := 0; k < len(weights); k += 4 {
 		w := weights[k : k+4 : k+4]
-		copy(to[k*panel:], w)
+		copy(to[k*panelRows:], w)
 		sum += int32(w[0]) + int32(w[1]) + int32(w[2]) + int32(w[3])
 	}
-	m.start[row] = -128 * sum
+	m.offsets[row] = -128 * sum
 }
 
-// makeBounds returns for each panel and each pair of k the largest sum of four
+// computeBounds returns for each panel and each pair of k the largest sum of four
 // squares: of the pair's weights in a row, and those of the pair four k away, which is
 // before or behind it in a block of eight. It is [out/panel][in/2]. A weight counts
 // one more than it is, for it may be complemented.
-func (m *Matrix) makeBounds() []uint16 {
-	bounds := make([]uint16, m.out/panel*m.in/2)
+func (m *Matrix) computeBounds() []uint16 {
+	bounds := make([]uint16, m.out/panelRows*m.in/2)
 	for at := 0; at < len(bounds); at += 4 {
-		eight := (*[8 * panel]int8)(m.weights[at*2*panel:])
-		for row := 0; row < 4*panel; row += 4 {
+		octet := (*[8 * panelRows]int8)(m.weights[at*2*panelRows:])
+		for row := 0; row < 4*panelRows; row += 4 {
 			for i := range 2 {
 				k := row + 2*i
-				sum := square(eight[k]) + square(eight[k+1]) + square(eight[k+4*panel]) + square(eight[k+4*panel+1])
+				sum := square(octet[k]) + square(octet[k+1]) + square(octet[k+4*panelRows]) + square(octet[k+4*panelRows+1])
 				bounds[at+i] = max(bounds[at+i], uint16(min(sum, math.MaxUint16)))
 			}
 		}

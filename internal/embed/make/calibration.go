@@ -12,18 +12,18 @@ import (
 // all that the vocabulary can spell has its share; both in texts of one piece to 128,
 // because short texts have inputs of their own. None of it is a text that the result is
 // measured by.
-func (p *published) calibration() ([][]int32, error) {
+func (p *sourceModel) calibration() ([][]int32, error) {
 	tokenizer, err := embed.NewTokenizer(strings.Fields(p.vocabulary))
 	if err != nil {
 		return nil, err
 	}
 	const first = 999 // before it stand pieces without a text
-	lot := rand.NewPCG(1, 2)
+	rng := rand.NewPCG(1, 2)
 	drawn := make([]int32, 3000)
 	for i := range drawn {
-		drawn[i] = int32(first + lot.Uint64()%(vocabulary-first))
+		drawn[i] = int32(first + rng.Uint64()%(vocabulary-first))
 	}
-	card := tokenizer.Encode(nil, p.card, len(p.card))
+	card := tokenizer.Encode(nil, p.modelCard, len(p.modelCard))
 	cls, sep := card[0], card[len(card)-1]
 	var texts [][]int32
 	add := func(ids []int32, lengths ...int) {

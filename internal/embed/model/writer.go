@@ -18,7 +18,7 @@ type Writer struct {
 
 // Int8 adds a tensor of type i8.
 func (w *Writer) Int8(name string, values []int8, shape ...int) {
-	w.begin(name, "i8", len(values), shape)
+	w.addTensor(name, "i8", len(values), shape)
 	for _, v := range values {
 		w.data.WriteByte(byte(v))
 	}
@@ -26,7 +26,7 @@ func (w *Writer) Int8(name string, values []int8, shape ...int) {
 
 // Float32 adds a tensor of type f32.
 func (w *Writer) Float32(name string, values []float32, shape ...int) {
-	w.begin(name, "f32", len(values), shape)
+	w.addTensor(name, "f32", len(values), shape)
 	for _, v := range values {
 		w.data.Write(binary.LittleEndian.AppendUint32(w.data.AvailableBuffer(), math.Float32bits(v)))
 	}
@@ -34,11 +34,11 @@ func (w *Writer) Float32(name string, values []float32, shape ...int) {
 
 // Text adds a tensor of type text.
 func (w *Writer) Text(name, text string) {
-	w.begin(name, "text", len(text), []int{len(text)})
+	w.addTensor(name, "text", len(text), []int{len(text)})
 	w.data.WriteString(text)
 }
 
-func (w *Writer) begin(name, kind string, length int, shape []int) {
+func (w *Writer) addTensor(name, kind string, length int, shape []int) {
 	product := 1
 	for _, n := range shape {
 		product *= n
@@ -50,11 +50,11 @@ func (w *Writer) begin(name, kind string, length int, shape []int) {
 	w.tensors = append(w.tensors, Tensor{name, kind, shape, w.data.Len()})
 }
 
-func (w *Writer) pad() { w.data.Write(make([]byte, aligned(w.data.Len())-w.data.Len())) }
+func (w *Writer) pad() { w.data.Write(make([]byte, alignUp(w.data.Len())-w.data.Len())) }
 
 // File returns the file, with the head completed by the tensors and the sum of the
 // data.
-func (w *Writer) File(head Head) ([]byte, error) {
+func (w *Writer) File(head Header) ([]byte, error) {
 	w.pad()
 	sum := sha256.Sum256(w.data.Bytes())
 	head.SHA256, head.Tensors = hex.EncodeToString(sum[:]), w.tensors
@@ -65,6 +65,6 @@ func (w *Writer) File(head Head) ([]byte, error) {
 	file := binary.LittleEndian.AppendUint32([]byte(magic), version)
 	file = binary.LittleEndian.AppendUint32(file, uint32(len(text)))
 	file = append(file, text...)
-	file = append(file, make([]byte, aligned(len(file))-len(file))...)
+	file = append(file, make([]byte, alignUp(len(file))-len(file))...)
 	return append(file, w.data.Bytes()...), nil
 }

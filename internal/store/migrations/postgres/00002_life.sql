@@ -15,19 +15,19 @@ CREATE INDEX memories_verified ON memories (workspace, status, created_at, id) W
 CREATE INDEX memories_verified_of_atlas ON memories (atlas, status, created_at, id) WHERE verified_at > 0;
 CREATE INDEX memories_source ON memories (atlas, source_name, source_uri) WHERE source_uri <> '';
 
-ALTER TABLE changes ADD COLUMN verified    BOOLEAN NOT NULL DEFAULT FALSE;
-ALTER TABLE changes ADD COLUMN valid_until BIGINT  NOT NULL DEFAULT 0;
+ALTER TABLE index_log ADD COLUMN verified    BOOLEAN NOT NULL DEFAULT FALSE;
+ALTER TABLE index_log ADD COLUMN valid_until BIGINT  NOT NULL DEFAULT 0;
 
 -- What memories were before: the present version is the row of the memory
 -- itself. A text is kept only where the next version has another one: either
 -- whole, or, where the next one begins with it, as its length in bytes.
 CREATE TABLE versions (
-	memory      BIGINT  NOT NULL REFERENCES memories (rid) ON DELETE CASCADE,
+	memory      BIGINT  NOT NULL REFERENCES memories (row_id) ON DELETE CASCADE,
 	version     INTEGER NOT NULL,
 	title       TEXT    NOT NULL,
 	content     TEXT,
-	prefix      BIGINT,
-	kind        INTEGER NOT NULL,
+	prefix_len      BIGINT,
+	type        INTEGER NOT NULL,
 	tags        TEXT    NOT NULL,
 	status      INTEGER NOT NULL,
 	verified_at BIGINT  NOT NULL,
@@ -43,7 +43,7 @@ CREATE TABLE versions (
 -- By what near duplicates find one another: hashes of what a text is made of.
 -- Rows are written and removed with the text; one that is left over only costs
 -- a look, because texts are compared.
-CREATE TABLE sketches (
+CREATE TABLE minhash_bands (
 	workspace BIGINT NOT NULL,
 	band      BIGINT NOT NULL,
 	memory    BIGINT NOT NULL,

@@ -4,9 +4,9 @@
 -- when the next one would come if all came evenly (in nanoseconds since 1970), more
 -- whether one more was let through the last time. No row is needed for long: what
 -- is lost in a crash of the database waits for nothing on its way to the disk.
-CREATE UNLOGGED TABLE rates (
+CREATE UNLOGGED TABLE rate_limits (
 	credential TEXT    NOT NULL PRIMARY KEY,
-	due        BIGINT  NOT NULL,
-	more       BOOLEAN NOT NULL
+	tat        BIGINT  NOT NULL,
+	allowed       BOOLEAN NOT NULL
 );
-CREATE INDEX rates_due ON rates (due);
+CREATE INDEX rate_limits_tat ON rate_limits (tat);

@@ -1,14 +1,14 @@
 -- +goose Up
-CREATE TABLE instance (
+CREATE TABLE metadata (
 	name  TEXT NOT NULL PRIMARY KEY,
 	value TEXT NOT NULL
 ) WITHOUT ROWID;
 
 CREATE TABLE users (
-	rid        INTEGER PRIMARY KEY,
+	row_id        INTEGER PRIMARY KEY,
 	id         TEXT    NOT NULL UNIQUE,
 	email      TEXT    NOT NULL,
-	folded     TEXT    NOT NULL UNIQUE,
+	email_folded     TEXT    NOT NULL UNIQUE,
 	name       TEXT    NOT NULL,
 	password   TEXT    NOT NULL,
 	verified   BOOLEAN NOT NULL,
@@ -18,7 +18,7 @@ CREATE TABLE users (
 );
 
 CREATE TABLE api_keys (
-	rid          INTEGER PRIMARY KEY,
+	row_id          INTEGER PRIMARY KEY,
 	id           TEXT   NOT NULL UNIQUE,
 	user_id      TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
 	name         TEXT   NOT NULL,
@@ -31,20 +31,20 @@ CREATE TABLE api_keys (
 );
 CREATE INDEX api_keys_newest ON api_keys (user_id, created_at, id);
 
-CREATE TABLE signins (
-	rid        INTEGER PRIMARY KEY,
+CREATE TABLE sign_ins (
+	row_id        INTEGER PRIMARY KEY,
 	id         TEXT   NOT NULL UNIQUE,
 	user_id    TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
 	hash       BLOB   NOT NULL UNIQUE,
 	created_at BIGINT NOT NULL,
 	used_at    BIGINT NOT NULL
 );
-CREATE INDEX signins_user ON signins (user_id);
+CREATE INDEX sign_ins_user ON sign_ins (user_id);
 
 -- What is cached or counted by a rid must never meet another row under it, so
 -- rids of workspaces, atlases and segments are not used twice.
 CREATE TABLE workspaces (
-	rid         INTEGER PRIMARY KEY AUTOINCREMENT,
+	row_id         INTEGER PRIMARY KEY AUTOINCREMENT,
 	id          TEXT    NOT NULL UNIQUE,
 	name        TEXT    NOT NULL,
 	personal_of TEXT    UNIQUE REFERENCES users (id) ON DELETE CASCADE,
@@ -56,7 +56,7 @@ CREATE TABLE workspaces (
 
 CREATE TABLE members (
 	user_id   TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-	workspace BIGINT NOT NULL REFERENCES workspaces (rid) ON DELETE CASCADE,
+	workspace BIGINT NOT NULL REFERENCES workspaces (row_id) ON DELETE CASCADE,
 	role      TEXT   NOT NULL,
 	joined_at BIGINT NOT NULL,
 	PRIMARY KEY (user_id, workspace)
@@ -65,11 +65,11 @@ CREATE INDEX members_newest ON members (workspace, joined_at, user_id);
 CREATE UNIQUE INDEX members_owner ON members (workspace) WHERE role = 'owner';
 
 CREATE TABLE invitations (
-	rid        INTEGER PRIMARY KEY,
+	row_id        INTEGER PRIMARY KEY,
 	id         TEXT   NOT NULL UNIQUE,
-	workspace  BIGINT NOT NULL REFERENCES workspaces (rid) ON DELETE CASCADE,
+	workspace  BIGINT NOT NULL REFERENCES workspaces (row_id) ON DELETE CASCADE,
 	email      TEXT   NOT NULL,
-	folded     TEXT   NOT NULL,
+	email_folded     TEXT   NOT NULL,
 	role       TEXT   NOT NULL,
 	status     TEXT   NOT NULL,
 	invited_by TEXT   NOT NULL,
@@ -78,12 +78,12 @@ CREATE TABLE invitations (
 	updated_at BIGINT NOT NULL
 );
 CREATE INDEX invitations_newest ON invitations (workspace, created_at, id);
-CREATE INDEX invitations_invited ON invitations (folded, status, created_at, id);
+CREATE INDEX invitations_invited ON invitations (email_folded, status, created_at, id);
 
 CREATE TABLE atlases (
-	rid         INTEGER PRIMARY KEY AUTOINCREMENT,
+	row_id         INTEGER PRIMARY KEY AUTOINCREMENT,
 	id          TEXT    NOT NULL UNIQUE,
-	workspace   BIGINT  NOT NULL REFERENCES workspaces (rid) ON DELETE CASCADE,
+	workspace   BIGINT  NOT NULL REFERENCES workspaces (row_id) ON DELETE CASCADE,
 	name        TEXT    NOT NULL,
 	keywords    TEXT    NOT NULL,
 	description TEXT    NOT NULL,
@@ -98,14 +98,14 @@ CREATE INDEX atlases_newest ON atlases (workspace, created_at, id);
 CREATE UNIQUE INDEX atlases_inbox ON atlases (workspace) WHERE inbox;
 
 CREATE TABLE memories (
-	rid             INTEGER PRIMARY KEY,
+	row_id             INTEGER PRIMARY KEY,
 	id              TEXT    NOT NULL UNIQUE,
-	workspace       BIGINT  NOT NULL REFERENCES workspaces (rid) ON DELETE CASCADE,
-	atlas           BIGINT  NOT NULL REFERENCES atlases (rid) ON DELETE CASCADE,
+	workspace       BIGINT  NOT NULL REFERENCES workspaces (row_id) ON DELETE CASCADE,
+	atlas           BIGINT  NOT NULL REFERENCES atlases (row_id) ON DELETE CASCADE,
 	title           TEXT    NOT NULL,
 	content         TEXT    NOT NULL,
 	hash            BIGINT  NOT NULL,
-	kind            INTEGER NOT NULL,
+	type            INTEGER NOT NULL,
 	status          INTEGER NOT NULL,
 	tags            TEXT    NOT NULL,
 	source_name     TEXT    NOT NULL,
@@ -123,57 +123,57 @@ CREATE INDEX memories_equal ON memories (atlas, hash);
 
 -- What has changed since the last fold: one row for each change of a memory.
 -- It is the young end of the keyword index and of the counters of atlases.
-CREATE TABLE changes (
+CREATE TABLE index_log (
 	seq       INTEGER PRIMARY KEY,
-	workspace BIGINT  NOT NULL REFERENCES workspaces (rid) ON DELETE CASCADE,
+	workspace BIGINT  NOT NULL REFERENCES workspaces (row_id) ON DELETE CASCADE,
 	memory    BIGINT  NOT NULL,
 	atlas     BIGINT  NOT NULL,
-	kind      INTEGER NOT NULL,
+	type      INTEGER NOT NULL,
 	status    INTEGER NOT NULL,
 	tags      TEXT    NOT NULL,
-	made_at   BIGINT  NOT NULL,
-	gone      BOOLEAN NOT NULL,
+	created_at   BIGINT  NOT NULL,
+	deleted      BOOLEAN NOT NULL,
 	memories  INTEGER NOT NULL,
 	bytes     BIGINT  NOT NULL,
 	document  BLOB    NOT NULL
 );
-CREATE INDEX changes_of_workspace ON changes (workspace, seq);
+CREATE INDEX index_log_workspace ON index_log (workspace, seq);
 
 -- The state of a workspace's keyword index: the version rises with every fold.
-CREATE TABLE indexes (
-	workspace BIGINT  NOT NULL PRIMARY KEY REFERENCES workspaces (rid) ON DELETE CASCADE,
+CREATE TABLE keyword_indexes (
+	workspace BIGINT  NOT NULL PRIMARY KEY REFERENCES workspaces (row_id) ON DELETE CASCADE,
 	version   BIGINT  NOT NULL,
 	analyzer  INTEGER NOT NULL
 ) WITHOUT ROWID;
 
 CREATE TABLE segments (
-	rid       INTEGER PRIMARY KEY AUTOINCREMENT,
-	workspace BIGINT  NOT NULL REFERENCES workspaces (rid) ON DELETE CASCADE,
-	documents INTEGER NOT NULL,
-	head      BLOB    NOT NULL,
-	dead      BLOB    NOT NULL
+	row_id       INTEGER PRIMARY KEY AUTOINCREMENT,
+	workspace BIGINT  NOT NULL REFERENCES workspaces (row_id) ON DELETE CASCADE,
+	doc_count INTEGER NOT NULL,
+	header      BLOB    NOT NULL,
+	tombstones      BLOB    NOT NULL
 );
 CREATE INDEX segments_of_workspace ON segments (workspace);
 
-CREATE TABLE pages (
-	segment BIGINT  NOT NULL REFERENCES segments (rid) ON DELETE CASCADE,
-	number  INTEGER NOT NULL,
-	bytes   BLOB    NOT NULL,
-	PRIMARY KEY (segment, number)
+CREATE TABLE segment_pages (
+	segment BIGINT  NOT NULL REFERENCES segments (row_id) ON DELETE CASCADE,
+	page  INTEGER NOT NULL,
+	data   BLOB    NOT NULL,
+	PRIMARY KEY (segment, page)
 );
 
-CREATE TABLE onces (
+CREATE TABLE idempotency_keys (
 	credential  TEXT    NOT NULL,
-	name        TEXT    NOT NULL,
+	key        TEXT    NOT NULL,
 	fingerprint BLOB    NOT NULL,
 	resource    TEXT    NOT NULL,
 	created     BOOLEAN NOT NULL,
-	answer      BLOB    NOT NULL,
-	made_at     BIGINT  NOT NULL,
-	PRIMARY KEY (credential, name)
+	response      BLOB    NOT NULL,
+	created_at     BIGINT  NOT NULL,
+	PRIMARY KEY (credential, key)
 ) WITHOUT ROWID;
-CREATE INDEX onces_made ON onces (made_at);
-CREATE INDEX onces_resource ON onces (resource);
+CREATE INDEX idempotency_keys_made ON idempotency_keys (created_at);
+CREATE INDEX idempotency_keys_resource ON idempotency_keys (resource);
 
 CREATE TABLE operations (
 	user_id TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,

@@ -1,0 +1,94 @@
+package loci
+
+// Unlimited stands where a plan has no limit: the largest integer that every
+// JSON reader keeps exact.
+const Unlimited = 1<<53 - 1
+
+// A PlanName names a plan.
+type PlanName string
+
+// The plans.
+const (
+	PlanFree       PlanName = "free"
+	PlanPro        PlanName = "pro"
+	PlanSelfHosted PlanName = "selfhosted"
+)
+
+// Rule lists the plans.
+func (PlanName) Rule() Rule {
+	return Rule{Enum: enumValues([]PlanName{PlanFree, PlanPro, PlanSelfHosted})}
+}
+
+// A Plan is what an account may use.
+type Plan struct {
+	Name       PlanName
+	Operations int64 // a calendar month (UTC)
+	Storage    int64 // bytes
+	Teams      int64 // team workspaces that one owns
+	Atlases    int64 // atlases of workspaces that one owns
+}
+
+// Plans are the plans with their usual numbers.
+var Plans = map[PlanName]Plan{
+	PlanFree:       {PlanFree, 10_000, 1 << 30, 3, 20},
+	PlanPro:        {PlanPro, 1_000_000, 50 << 30, 50, 1_000},
+	PlanSelfHosted: {PlanSelfHosted, Unlimited, Unlimited, Unlimited, Unlimited},
+}
+
+// A Quota tells how much of something is used.
+type Quota struct {
+	Used  int64 `json:"used"`
+	Limit int64 `json:"limit" jsonschema:"9007199254740991 where the plan has no limit"`
+}
+
+// An OperationQuota tells how many operations of the month are used.
+type OperationQuota struct {
+	Used     int64 `json:"used"`
+	Limit    int64 `json:"limit" jsonschema:"9007199254740991 where the plan has no limit"`
+	ResetsAt Time  `json:"resetsAt"`
+}
+
+// A StorageQuota tells how many bytes of storage are used.
+type StorageQuota struct {
+	UsedBytes  int64 `json:"usedBytes"`
+	LimitBytes int64 `json:"limitBytes"`
+}
+
+// Usage is what the caller uses.
+type Usage struct {
+	Operations OperationQuota `json:"operations"`
+	Storage    StorageQuota   `json:"storage" jsonschema:"Current content of the workspaces that one owns"`
+	Memories   int64          `json:"memories" jsonschema:"Memories of the workspaces that one owns"`
+}
+
+// WorkspaceQuotas are the places that the caller owns.
+type WorkspaceQuotas struct {
+	Personal Quota `json:"personal"`
+	Team     Quota `json:"team"`
+	Atlases  Quota `json:"atlases"`
+}
+
+// Indexing counts the memories that wait for their vectors: until they have them,
+// words alone find them.
+type Indexing struct {
+	Pending   int64  `json:"pending"`
+	Failed    int64  `json:"failed" jsonschema:"Of the pending ones; they are tried again"`
+	LastError string `json:"lastError,omitzero" jsonschema:"Why one of them failed"`
+}
+
+// Totals count everything within the caller's reach.
+type Totals struct {
+	Workspaces int64 `json:"workspaces"`
+	Atlases    int64 `json:"atlases"`
+	Memories   int64 `json:"memories"`
+}
+
+// AccountStatus is the output of account.status.
+type AccountStatus struct {
+	Plan       PlanName        `json:"plan"`
+	BasePlan   PlanName        `json:"basePlan"`
+	Usage      Usage           `json:"usage"`
+	Workspaces WorkspaceQuotas `json:"workspaces"`
+	Indexing   Indexing        `json:"indexing" jsonschema:"Memories that wait for their vectors"`
+	Totals     Totals          `json:"totals"`
+}

@@ -1,0 +1,197 @@
+package loci_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/loci-memory/loci"
+
+// allowedImports are the packages and what of ours each may import: the arrows of
+// docs/architecture.md. A new arrow is a decision, and stands in both places.
+var allowedImports = map[string][]string{
+	"":                           {},
+	"client":                     {""},
+	"client/generate":            {"", "internal/op", "internal/service"},
+	"cmd/loci":                   {"internal/cli"},
+	"internal/op":                {""},
+	"internal/search":            {},
+	"internal/secret":            {},
+	"internal/fence":             {},
+	"internal/embed":             {"internal/embed/kernel", "internal/embed/model"},
+	"internal/embed/kernel":      {},
+	"internal/embed/model":       {},
+	"internal/embed/make":        {"internal/embed", "internal/embed/model"},
+	"internal/secret/secrettest": {"internal/secret"},
+	"internal/relevance":         {"", "client"},
+	"internal/store":             {"", "internal/search"},
+	"internal/service":           {"", "internal/fence", "internal/op", "internal/search", "internal/secret", "internal/store"},
+	"internal/auth":              {"", "internal/op", "internal/store"},
+	"internal/httpapi":           {""},
+	"internal/rest":              {"", "internal/httpapi", "internal/op"},
+	"internal/mcp":               {"", "internal/httpapi", "internal/op"},
+	"internal/server": {"", "internal/auth", "internal/embed", "internal/httpapi", "internal/mcp",
+		"internal/op", "internal/rest", "internal/search", "internal/service", "internal/store"},
+	"internal/cli": {"", "client", "internal/embed", "internal/mcp", "internal/op", "internal/relevance",
+		"internal/server", "internal/service"},
+	"internal/store/storetest": {"internal/store"},
+	"internal/conformance": {"", "internal/auth", "internal/op", "internal/search", "internal/service",
+		"internal/store"},
+	"bench": {"", "client", "internal/embed", "internal/op", "internal/rest", "internal/relevance",
+		"internal/search", "internal/server", "internal/service", "internal/store"},
+	"bench/floor": {""},
+	"bench/embed": {"internal/embed", "internal/embed/kernel"},
+}
+
+// testOnly are rooms that only tests enter.
+var testOnly = []string{"internal/store/storetest", "internal/conformance", "internal/secret/secrettest"}
+
+// A listedPackage package is what go list tells of one.
+type listedPackage struct {
+	ImportPath string
+	Dir        string
+	GoFiles    []string
+	Imports    []string
+	Standard   bool
+}
+
+func (p listedPackage) path() string {
+	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+}
+
+// listPackages returns the packages of the module.
+func listPackages(t *testing.T) (all []listedPackage) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Dir,GoFiles,Imports", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listedPackage
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+func TestImportsPointDown(t *testing.T) {
+	t.Parallel()
+	for _, p := range listPackages(t) {
+		allowed, known := allowedImports[p.path()]
+		if !known {
+			t.Errorf("%s is a room without a line in the table", p.path())
+		}
+		for _, i := range p.Imports {
+			to, internal := strings.CutPrefix(i, module)
+			to = strings.TrimPrefix(to, "/")
+			if internal && !slices.Contains(allowed, to) {
+				t.Errorf("%s imports %q, and the table has no such arrow", p.path(), to)
+			}
+			if slices.Contains(testOnly, to) && !slices.Contains(testOnly, p.path()) {
+				t.Errorf("%s is for tests, and %s imports it", to, p.path())
+			}
+		}
+	}
+}
+
+// Foreign code comes into as few rooms as can be.
+func TestThirdPartyImportsStayInTheirPackages(t *testing.T) {
+	t.Parallel()
+	drivers := regexp.MustCompile(`^(database/sql|modernc\.org/sqlite|github\.com/(mattn/go-sqlite3|jackc/pgx|pressly/goose))`)
+	http := []string{"client", "internal/cli", "internal/embed", "internal/httpapi", "internal/mcp", "internal/rest",
+		"internal/server"}
+	for _, p := range listPackages(t) {
+		pkg := p.path()
+		for _, i := range p.Imports {
+			first, _, _ := strings.Cut(i, "/")
+			foreign := strings.Contains(first, ".") && !strings.HasPrefix(i, module)
+			switch {
+			case foreign && (pkg == "" || pkg == "client"):
+				t.Errorf("%s imports %s: what is public stands on the standard library", pkg, i)
+			case drivers.MatchString(i) && !strings.HasPrefix(pkg, "internal/store") && !strings.HasPrefix(pkg, "bench"):
+				t.Errorf("%s imports %s: only the store speaks to databases", pkg, i)
+			case i == "net/http" && !slices.Contains(http, pkg) && !strings.HasPrefix(pkg, "bench"):
+				t.Errorf("%s imports net/http: only doors do, and the embedder that asks a service", pkg)
+			}
+		}
+	}
+}
+
+// walkSources calls f with every Go file of the project.
+func walkSources(t *testing.T, f func(path string)) {
+	t.Helper()
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && path != "." || d.Name() == "node_modules") {
+			return fs.SkipDir
+		}
+		if strings.HasSuffix(path, ".go") {
+			f(path)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestFilesAreShort(t *testing.T) {
+	t.Parallel()
+	const most = 600
+	walkSources(t, func(path string) {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		lines, generated := 0, false
+		for s := bufio.NewScanner(f); s.Scan(); lines++ {
+			generated = generated || lines < 3 && strings.HasPrefix(s.Text(), "// Code generated ")
+		}
+		if lines > most && !generated {
+			t.Errorf("%s has %d lines, and %d are the most", path, lines, most)
+		}
+	})
+}
+
+func TestOnlyTheStoreSpeaksSQL(t *testing.T) {
+	t.Parallel()
+	sql := regexp.MustCompile(`(?i)\b(SELECT\s.+\sFROM|INSERT\s+INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+TABLE)\b`)
+	walkSources(t, func(path string) {
+		if strings.HasPrefix(path, "internal/store/") || strings.HasPrefix(path, "bench/") || strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+				if text, err := strconv.Unquote(l.Value); err == nil && sql.MatchString(text) {
+					t.Errorf("%s says %.80q: only the store speaks SQL", path, text)
+				}
+			}
+			return true
+		})
+	})
+}

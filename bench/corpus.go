@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// corpus are what notes and questions are made of: sentences and questions of
+// real sets where they are present, else invented ones.
+type corpus struct {
+	origin    string // what they are made of, for the report
+	sentences []string
+	words     []string // every word of the sentences, as often as it stands there
+	questions []string // of 8 to 12 words
+	rare      []string // invented words, for names and numbers that only few notes hold
+	common    []string // the most frequent longer words
+}
+
+// corpusVersion changes whenever the same number gives another note.
+const corpusVersion = "2"
+
+// readCorpus reads English sets of documents and questions below dir.
+func readCorpus(dir string) (*corpus, error) {
+	t := &corpus{origin: "sentences and questions of docs, xquad-en and locomo-sessions, words as frequent as there, and invented ones"}
+	for _, set := range []string{"docs", "xquad-en", "locomo-sessions"} {
+		err := readLines(filepath.Join(dir, set, "docs.jsonl"), func(text string) { t.addDocument(text) })
+		if err == nil {
+			err = readLines(filepath.Join(dir, set, "queries.jsonl"), t.addQuestion)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	t.rare = inventWords(rand.New(rand.NewPCG(1, 1)), 120_000)
+	if len(t.sentences) == 0 {
+		t.inventSentences()
+	}
+	t.common = mostFrequent(t.words, 40)
+	return t, nil
+}
+
+// mostFrequent returns the n words of five letters and more that stand most often in a list.
+func mostFrequent(words []string, n int) []string {
+	times := map[string]int{}
+	for _, w := range words {
+		if w = strings.ToLower(strings.Trim(w, ".,;:()?!\"'`")); len(w) >= 5 {
+			times[w]++
+		}
+	}
+	list := slices.SortedFunc(maps.Keys(times), func(a, b string) int { return cmp.Or(times[b]-times[a], strings.Compare(a, b)) })
+	return list[:min(n, len(list))]
+}
+
+// readLines calls f with the text of every line of a file of JSON lines.
+func readLines(path string, f func(text string)) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var l struct{ Text string }
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			return err
+		}
+		f(l.Text)
+	}
+	return lines.Err()
+}
+
+// addDocument cuts a document into sentences, as good as it takes here.
+func (t *corpus) addDocument(text string) {
+	text = strings.Join(strings.Fields(text), " ")
+	for _, s := range strings.SplitAfter(text, ". ") {
+		if s = strings.TrimSpace(s); len(s) >= 20 && len(s) <= 300 {
+			t.sentences = append(t.sentences, s)
+			t.words = append(t.words, strings.Fields(s)...)
+		}
+	}
+}
+
+func (t *corpus) addQuestion(text string) {
+	if n := len(strings.Fields(text)); n >= 8 && n <= 12 {
+		t.questions = append(t.questions, text)
+	}
+}
+
+// inventWords returns words that nobody uses.
+func inventWords(r *rand.Rand, n int) []string {
+	list := make([]string, n)
+	for i := range list {
+		w := make([]byte, 3+r.IntN(9))
+		for j := range w {
+			w[j] = "etaoinshrdlucmfwypvbgk"[r.IntN(22)]
+		}
+		list[i] = string(w)
+	}
+	return list
+}
+
+// inventSentences makes up sentences whose words are as unevenly frequent as those of a
+// language (Zipf's law), and questions.
+func (t *corpus) inventSentences() {
+	t.origin = "invented words by Zipf's law: ../shared/data/retrieval is not here"
+	r := rand.New(rand.NewPCG(1, 2))
+	z := rand.NewZipf(r, 1.07, 8, uint64(len(t.rare)-1))
+	sentence := func(n int) string {
+		words := make([]string, n)
+		for i := range words {
+			words[i] = t.rare[z.Uint64()]
+		}
+		return strings.Join(words, " ")
+	}
+	for range 10_000 {
+		t.addDocument(sentence(8+r.IntN(12)) + ".")
+	}
+	for range 1000 {
+		t.questions = append(t.questions, sentence(8+r.IntN(5))+"?")
+	}
+}
+
+// newRand returns the randomness of the thing with that number: the same in
+// every run, and in whatever order things are made.
+func newRand(kind, i int) *rand.Rand { return rand.New(rand.NewPCG(uint64(kind), uint64(i))) }
+
+// Kinds of randomness.
+const (
+	seedNotes = iota
+	seedProse
+	seedPairs
+	seedQuestions
+	seedReads
+	seedFrequent
+)
+
+// note returns a note of about 470 bytes: real sentences, then words as
+// frequent as in them, among which every 25th is a rare one.
+func (t *corpus) note(i int) string {
+	r := newRand(seedNotes, i)
+	size := 290 + r.IntN(360)
+	var b strings.Builder
+	for b.Len() < size*2/5 {
+		b.WriteString(t.sentences[r.IntN(len(t.sentences))])
+		b.WriteByte(' ')
+	}
+	z := rand.NewZipf(r, 1.07, 8, uint64(len(t.rare)-1))
+	for b.Len() < size {
+		if r.IntN(25) == 0 {
+			b.WriteString(t.rare[z.Uint64()])
+		} else {
+			b.WriteString(t.words[r.IntN(len(t.words))])
+		}
+		b.WriteByte(' ')
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// chunk returns a text of one passage.
+func (t *corpus) chunk(i int) string {
+	words := strings.Fields(t.note(i))
+	return strings.Join(words[:min(80, len(words))], " ")
+}
+
+// prose returns 700 bytes of sentences, different for every number.
+func (t *corpus) prose(i int) string {
+	r := newRand(seedProse, i)
+	var b strings.Builder
+	for b.Len() < 700 {
+		b.WriteString(t.sentences[r.IntN(len(t.sentences))])
+		b.WriteByte(' ')
+	}
+	return strings.ToValidUTF8(b.String()[:690], "") + " #" + t.rare[i%len(t.rare)]
+}
+
+// question returns one of 8 to 12 words.
+func (t *corpus) question(i int) string {
+	return t.questions[newRand(seedQuestions, i).IntN(len(t.questions))]
+}
+
+// frequentPair returns two words that very many notes hold.
+func (t *corpus) frequentPair(i int) string {
+	r := newRand(seedFrequent, i)
+	return t.common[r.IntN(len(t.common))] + " " + t.common[r.IntN(len(t.common))]
+}
+
+// wordPair returns two words of a question that carry its sense.
+func (t *corpus) wordPair(i int) string {
+	for r := newRand(seedPairs, i); ; {
+		words := strings.Fields(strings.Trim(t.questions[r.IntN(len(t.questions))], "?"))
+		var long []string
+		for _, w := range words {
+			if len(w) >= 5 {
+				long = append(long, w)
+			}
+		}
+		if len(long) >= 2 {
+			return long[len(long)-2] + " " + long[len(long)-1]
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"encoding/json"
+	"hash/fnv"
+	"math"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// stubModel is the model that the stub says it is. It changes whenever the same
+// text gets another vector.
+const stubModel = "stub-1"
+
+// stubDimensions is the length of its vectors, as of the built-in model.
+const stubDimensions = 384
+
+// A embedderStub stands in the place of an embedder whose cost is not what is measured. It
+// speaks the embeddings API of OpenAI. Servers reach it as a proxy, so that the
+// name of their vectors holds no port, and a loaded database serves later runs.
+type embedderStub struct {
+	address string
+	silent  bool // never answers: memories wait, and nothing is spent
+}
+
+func newStub(silent bool) (*embedderStub, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &embedderStub{address: l.Addr().String(), silent: silent}
+	go http.Serve(l, s)
+	return s, nil
+}
+
+// env is what makes a server ask the stub.
+func (s *embedderStub) env() []string {
+	return []string{"HTTP_PROXY=http://" + s.address, "http_proxy=", "NO_PROXY=", "no_proxy=", "LOCI_EMBED_URL=http://stub.test/v1", "LOCI_EMBED_MODEL=" + stubModel}
+}
+
+func (s *embedderStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.silent {
+		<-r.Context().Done()
+		return
+	}
+	var in struct{ Input []string }
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	out := []byte(`{"data":[`)
+	for i, text := range in.Input {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(out, `{"embedding":[`...)
+		for j, x := range stubVector(text) {
+			if j > 0 {
+				out = append(out, ',')
+			}
+			out = strconv.AppendFloat(out, float64(x), 'g', 5, 32)
+		}
+		out = append(out, `]}`...)
+	}
+	out = append(out, `]}`...)
+	w.Header().Set("Content-Type", "application/json")
+	w.Write(out)
+}
+
+// stubVector is the sum of a random direction for each word of four letters and
+// more: texts that share words, or whole sentences, are near each other.
+func stubVector(text string) []float32 {
+	v := make([]float32, stubDimensions)
+	v[0] = 1 // where there is no such word
+	for _, w := range strings.Fields(strings.ToLower(text)) {
+		if w = strings.Trim(w, ".,;:()?!\"'`"); len(w) < 4 {
+			continue
+		}
+		h := fnv.New64a()
+		h.Write([]byte(w))
+		addDirection(v, h.Sum64())
+	}
+	sum := 0.
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	for i := range v {
+		v[i] = float32(float64(v[i]) / math.Sqrt(sum))
+	}
+	return v
+}
+
+// addDirection adds the direction that a seed stands for, by splitmix64 (Steele,
+// Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+func addDirection(v []float32, seed uint64) {
+	for i := 0; i < len(v); i += 8 {
+		seed += 0x9e3779b97f4a7c15
+		z := (seed ^ seed>>30) * 0xbf58476d1ce4e5b9
+		z = (z ^ z>>27) * 0x94d049bb133111eb
+		z ^= z >> 31
+		for j := range 8 {
+			v[i+j] += float32(int8(z >> (8 * j)))
+		}
+	}
+}

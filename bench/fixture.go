@@ -1,0 +1,203 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// A fixture is a database of Loci's, with a key of the user whose it is.
+type fixture struct {
+	Dir  string            `json:"-"`
+	DB   string            `json:"db"`  // address of PostgreSQL; empty is SQLite in Dir
+	Key  string            `json:"key"` // of ann
+	Keys map[string]string `json:"keys"`
+	IDs  []string          `json:"ids"`
+	Load map[string]float64
+
+	embedder []string // environment that names it; nil is one that never answers
+}
+
+func (p *fixture) flags() []string {
+	if p.DB != "" {
+		return []string{"--db", p.DB, "--data", p.Dir}
+	}
+	return []string{"--data", p.Dir}
+}
+
+// fixture returns the loaded database with that name, from the cache if it is
+// there. Else fill loads it, through the server.
+func (b *bench) fixture(name, db string, fill func(p *fixture, s *process) error) (*fixture, error) {
+	return b.loadFixture(&fixture{DB: db}, name, fill)
+}
+
+// loadFixture fills in what a place is not yet.
+func (b *bench) loadFixture(p *fixture, name string, fill func(p *fixture, s *process) error) (*fixture, error) {
+	s, err := cacheKey()
+	if err != nil {
+		return nil, err
+	}
+	db := p.DB
+	p.Dir = filepath.Join(b.cache, name+"-"+s)
+	known := filepath.Join(p.Dir, "place.json")
+	raw, err := os.ReadFile(known)
+	if err == nil {
+		if err = json.Unmarshal(raw, p); err == nil && p.DB == db {
+			return p, nil
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	fmt.Fprintln(os.Stderr, "  loading", name)
+	p.DB, p.Keys = db, map[string]string{}
+	if err := b.loadFromEmpty(p, fill); err != nil {
+		return nil, err
+	}
+	if raw, err = json.Marshal(p); err != nil {
+		return nil, err
+	}
+	return p, os.WriteFile(known, raw, 0o600)
+}
+
+// loadFromEmpty makes a database from nothing.
+func (b *bench) loadFromEmpty(p *fixture, fill func(p *fixture, s *process) error) error {
+	if err := os.RemoveAll(p.Dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(p.Dir, 0o700); err != nil {
+		return err
+	}
+	if p.DB != "" {
+		if err := b.recreateDatabase(p.DB); err != nil {
+			return err
+		}
+	}
+	if err := b.createAccounts(p); err != nil {
+		return err
+	}
+	s, err := b.serve(b.drivers[0], p, false)
+	if err != nil {
+		return err
+	}
+	defer s.stop()
+	if err := fill(p, s); err != nil || len(p.IDs) < memoriesEach {
+		return err
+	}
+	// What searches meet is an index that was tidied: who loads so much goes on to use it.
+	before := s.cpu()
+	s.waitMerged()
+	if p.Load == nil {
+		p.Load = map[string]float64{}
+	}
+	p.Load["tidying"] = (s.cpu() - before) / 1e6
+	return nil
+}
+
+// createAccounts makes two users in the database of a place, with a key each.
+func (b *bench) createAccounts(p *fixture) error {
+	for _, who := range []string{"ann", "bob"} {
+		email := []string{"--json", "--email", who + "@example.org"}
+		loci := b.binary("loci", b.drivers[0])
+		if _, err := b.runJSON(append(append([]string{loci, "admin", "user", "create"}, email...), p.flags()...)...); err != nil {
+			return err
+		}
+		makeRequest, err := b.runJSON(append(append([]string{loci, "admin", "key", "create"}, email...), p.flags()...)...)
+		if err != nil {
+			return err
+		}
+		p.Keys[who] = makeRequest["apiKey"]
+	}
+	p.Key = p.Keys["ann"]
+	return nil
+}
+
+// serve starts Loci on a database.
+func (b *bench) serve(driver string, p *fixture, measured bool) (*process, error) {
+	argv := []string{b.binary("loci", driver), "serve"}
+	var env []string
+	if measured && b.profile != "" {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		argv[0], env = self, []string{profileVariable + "=" + b.nextProfile()}
+	}
+	if p.embedder == nil {
+		env = append(env, b.silentStub.env()...)
+	}
+	env = append(env, p.embedder...)
+	return b.start(append(env, "LOCI_RATE_LIMIT=0"), append(append(argv, "--listen", "127.0.0.1:0"), p.flags()...)...)
+}
+
+// copyFixture makes a place of this run's own, which the run may change.
+func (b *bench) copyFixture(p *fixture, name string) (*fixture, error) {
+	c := *p
+	c.Dir = filepath.Join(b.scratch, name)
+	return &c, copyDir(p.Dir, c.Dir)
+}
+
+// recreateDatabase makes the database that an address names, empty.
+func (b *bench) recreateDatabase(address string) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	c, err := pgx.Connect(b.ctx, b.postgres)
+	if err != nil {
+		return err
+	}
+	defer c.Close(b.ctx)
+	name := pgx.Identifier{u.Path[1:]}.Sanitize()
+	if _, err := c.Exec(b.ctx, `DROP DATABASE IF EXISTS `+name+` WITH (FORCE)`); err != nil {
+		return err
+	}
+	_, err = c.Exec(b.ctx, `CREATE DATABASE `+name)
+	return err
+}
+
+// databaseURL returns the address of another database on the same server.
+func (b *bench) databaseURL(name string) (string, error) {
+	u, err := url.Parse(b.postgres)
+	if err != nil {
+		return "", err
+	}
+	u.Path = "/" + name
+	return u.String(), nil
+}
+
+// createRequest is the request that stores a text.
+func createRequest(p *fixture, content string) request {
+	return newRequest("POST", "/v1/memories", p.Key, map[string]any{"content": content, "title": content[:32], "type": "note", "tags": []string{"bench"}})
+}
+
+// loader loads n memories, and keeps their ids and what it took.
+func (b *bench) loader(n int, text func(i int) string) func(p *fixture, s *process) error {
+	return func(p *fixture, s *process) error {
+		p.IDs = make([]string, n)
+		before, start := s.cpu(), time.Now()
+		err := s.sendAll(32, n, func(i int) request { return createRequest(p, text(i)) }, func(i int, body []byte) { p.IDs[i] = firstID(body) })
+		elapsed := time.Since(start).Seconds()
+		p.Load = map[string]float64{"cpu": (s.waitIdle() - before) / float64(n), "seconds": elapsed}
+		if err != nil {
+			return err
+		}
+		p.Load["anonymous"], err = s.anonymousMemory()
+		return err
+	}
+}
+
+// firstID returns the first id in an answer.
+func firstID(body []byte) string {
+	_, rest, _ := bytes.Cut(body, []byte(`"id":"`))
+	id, _, _ := bytes.Cut(rest, []byte(`"`))
+	return string(id)
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// A request is the bytes of an HTTP request: clients that only write them take
+// little of the processors that they share with the server.
+type request []byte
+
+func newRequest(method, path, key string, body any) request {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: bench\r\nAccept: */*\r\n", method, path)
+	if key != "" {
+		fmt.Fprintf(&b, "Authorization: Bearer %s\r\n", key)
+	}
+	if body != nil {
+		raw, err := json.Marshal(body)
+		if err != nil {
+			panic(err) // bodies are made of texts
+		}
+		fmt.Fprintf(&b, "Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(raw), raw)
+	} else {
+		b.WriteString("\r\n")
+	}
+	return request(b.String())
+}
+
+// A conn is one connection.
+type conn struct {
+	net.Conn
+	in *bufio.Reader
+}
+
+func (p *process) dial() (*conn, error) {
+	c, err := net.Dial("tcp", p.address)
+	if err != nil {
+		return nil, err
+	}
+	return &conn{c, bufio.NewReader(c)}, nil
+}
+
+// do sends one request and returns the body of the answer.
+func (w *conn) do(r request) ([]byte, error) {
+	if _, err := w.Write(r); err != nil {
+		return nil, err
+	}
+	res, err := http.ReadResponse(w.in, nil)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(res.Body)
+	if err == nil && res.StatusCode >= 300 {
+		err = fmt.Errorf("%s: %.300s", res.Status, body)
+	}
+	return body, err
+}
+
+// sendAll sends n requests over some connections at once; made makes the request
+// with a number, and heard, if it is there, gets its answer.
+func (p *process) sendAll(connections, n int, makeRequest func(i int) request, onResponse func(i int, body []byte)) error {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	failed := make([]error, connections)
+	for c := range connections {
+		all.Go(func() {
+			w, err := p.dial()
+			if err != nil {
+				failed[c] = err
+				return
+			}
+			defer w.Close()
+			for i := int(next.Add(1)) - 1; i < n && failed[c] == nil; i = int(next.Add(1)) - 1 {
+				var body []byte
+				if body, failed[c] = w.do(makeRequest(i)); onResponse != nil && failed[c] == nil {
+					onResponse(i, body)
+				}
+			}
+		})
+	}
+	all.Wait()
+	return errors.Join(failed...)
+}
+
+// cpuPerRequest returns the microseconds of CPU that the server spends on one of n
+// requests, with all that it does after them.
+func (p *process) cpuPerRequest(connections, n int, makeRequest func(i int) request) (map[string]float64, error) {
+	before := p.cpu()
+	start := time.Now()
+	err := p.sendAll(connections, n, makeRequest, nil)
+	elapsed := time.Since(start)
+	return map[string]float64{"cpu": (p.waitIdle() - before) / float64(n), "wall": float64(elapsed.Microseconds()) / float64(n)}, err
+}
+
+// sendSequentially asks one after another and returns, for each request, the
+// microseconds of the server's CPU and of time until its answer is here.
+func (p *process) sendSequentially(n int, makeRequest func(i int) request) (cpu, wall []float64, err error) {
+	w, err := p.dial()
+	if err != nil {
+		return nil, nil, err
+	}
+	defer w.Close()
+	for i := range n {
+		r := makeRequest(i)
+		before, start := p.cpu(), time.Now()
+		if _, err := w.do(r); err != nil {
+			return nil, nil, err
+		}
+		wall = append(wall, float64(time.Since(start).Nanoseconds())/1000)
+		cpu = append(cpu, p.cpu()-before)
+	}
+	return cpu, wall, nil
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// semanticSearches are the searches of a kind in a round.
+const semanticSearches = 200
+
+// semantic measures searches by meaning in many memories, and in a tenth of them.
+func (b *bench) semantic() error {
+	var sides []benchSide
+	var largest *process
+	for _, n := range []int{b.memories / 10, b.memories} {
+		at, p, err := b.startWithVectors(n)
+		if err != nil {
+			return err
+		}
+		largest = p
+		sides = append(sides, benchSide{fmt.Sprint(n), b.measureModes(p, at.Key)})
+	}
+	s, err := b.interleave(1, sides...)
+	if err != nil {
+		return err
+	}
+	b.report.saveSeries("meaning", s)
+	memoryBytes, err := largest.anonymousMemory()
+	if err != nil {
+		return err
+	}
+	b.reportSemantic(s, sides[1].name, sides[0].name)
+	b.report.add(line{Row: "meaning", What: "anonymous memory after these searches", Unit: "MB", Loci: memoryBytes / 1e6, Threshold: 150, IsAbsolute: true})
+	return b.coldSemantic()
+}
+
+// startWithVectors starts Loci on a copy of n memories that have vectors of the stub.
+func (b *bench) startWithVectors(n int) (*fixture, *process, error) {
+	from, err := b.vectorsFixture(n)
+	if err != nil {
+		return nil, nil, err
+	}
+	at, err := b.copyFixture(from, fmt.Sprintf("meaning-%d", n))
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := b.serve(b.drivers[0], at, true)
+	return at, p, err
+}
+
+// vectorsFixture returns the database of n memories of one passage each, all of which have
+// their vectors.
+func (b *bench) vectorsFixture(n int) (*fixture, error) {
+	load := b.loader(n, b.corpus.chunk)
+	p := &fixture{embedder: b.stub.env()}
+	return b.loadFixture(p, fmt.Sprintf("meaning-%d-%s", n, stubModel), func(p *fixture, s *process) error {
+		if err := load(p, s); err != nil {
+			return err
+		}
+		for start := time.Now(); ; time.Sleep(200 * time.Millisecond) {
+			left, err := s.pending(p.Key)
+			if err != nil || left == 0 {
+				return err
+			}
+			if time.Since(start) > 20*time.Minute {
+				return fmt.Errorf("%d memories still wait for vectors", left)
+			}
+		}
+	})
+}
+
+// pending is how many memories wait for vectors.
+func (p *process) pending(key string) (n int, err error) {
+	var status struct{ Indexing struct{ Pending int } }
+	err = p.sendAll(1, 1, func(int) request { return newRequest("GET", "/v1/status", key, nil) }, func(_ int, body []byte) {
+		err = json.Unmarshal(body, &status)
+	})
+	return status.Indexing.Pending, err
+}
+
+// searchInModeRequest is a search for the best 20 in a mode, of some types, or of all.
+func searchInModeRequest(key, query, mode string, types ...string) request {
+	body := map[string]any{"query": query, "mode": mode, "limit": 20}
+	if len(types) > 0 {
+		body["type"] = types
+	}
+	return newRequest("POST", "/v1/memories/search", key, body)
+}
+
+// Kinds of searches, in the order in which they are asked: the first asks what
+// nobody has asked before, the others the same again, so that its vector is known.
+// All memories are notes; other types beside are for the server not to know the
+// ranking too.
+var semanticKinds = []struct {
+	name, mode string
+	types      []string
+}{
+	{"hybrid, new questions", "hybrid", nil}, {"hybrid", "hybrid", []string{"note", "fact"}}, {"semantic", "semantic", nil},
+	{"keyword", "keyword", []string{"note", "decision"}}, {"auto", "auto", []string{"note", "preference"}},
+}
+
+// measureModes asks whole questions in each mode, one after another.
+func (b *bench) measureModes(p *process, key string) func(turn int) (map[string]float64, error) {
+	return func(turn int) (map[string]float64, error) {
+		figures := map[string]float64{}
+		for _, k := range semanticKinds {
+			text := func(i int) string {
+				return b.corpus.questions[(turn*semanticSearches+i)%len(b.corpus.questions)] + strings.Repeat("?", turn)
+			}
+			timings, err := p.searchTimings(semanticSearches, func(i int) request { return searchInModeRequest(key, text(i), k.mode, k.types...) })
+			if err != nil {
+				return nil, err
+			}
+			for what, list := range timings {
+				figures[k.name+" "+what+" p50"], figures[k.name+" "+what+" p99"] = quantile(list, .5), quantile(list, .99)
+			}
+		}
+		return figures, nil
+	}
+}
+
+// searchTimings asks one after another, and returns for each search its milliseconds: those
+// of the server's CPU, of time until the answer is here, and those that the answer
+// tells of itself.
+func (p *process) searchTimings(n int, makeRequest func(i int) request) (map[string][]float64, error) {
+	w, err := p.dial()
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	all, late := map[string][]float64{}, 0
+	for i := range n {
+		r := makeRequest(i)
+		before, start := p.cpu(), time.Now()
+		body, err := w.do(r)
+		if err != nil {
+			return nil, err
+		}
+		figures := map[string]float64{"wall": float64(time.Since(start).Nanoseconds()) / 1e6, "cpu": (p.cpu() - before) / 1000}
+		var answer struct {
+			Mode string
+			Meta struct {
+				Timings struct{ EmbedMs, KeywordMs, SemanticMs, FuseMs float64 }
+			}
+		}
+		if err := json.Unmarshal(body, &answer); err != nil {
+			return nil, err
+		}
+		if answer.Mode == "keyword_fallback" { // the machine was too busy for the stub
+			if late++; late > n/10 {
+				return nil, fmt.Errorf("%d of %d queries got no vector", late, i+1)
+			}
+			continue
+		}
+		t := answer.Meta.Timings
+		figures["embed"], figures["words"], figures["meaning"], figures["fuse"] = t.EmbedMs, t.KeywordMs, t.SemanticMs, t.FuseMs
+		for what, v := range figures {
+			all[what] = append(all[what], v)
+		}
+	}
+	return all, nil
+}
+
+func (b *bench) reportSemantic(s series, many, few string) {
+	add := func(what, unit, key string, threshold float64) {
+		b.report.add(line{Row: "meaning", What: what, Unit: unit, Loci: s.median(many + " " + key), Threshold: threshold, IsAbsolute: true})
+	}
+	for _, k := range semanticKinds {
+		threshold := map[string]float64{"hybrid": 3}[k.name]
+		add(k.name+", p50", "ms CPU", k.name+" cpu p50", threshold)
+		add(k.name+", p99", "ms CPU", k.name+" cpu p99", 0)
+	}
+	add("new questions: the stub and the way to it, p50", "ms", "hybrid, new questions embed p50", 0)
+	add("hybrid: of it by words, p50", "ms", "hybrid words p50", 0)
+	add("hybrid: of it by meaning, p50", "ms", "hybrid meaning p50", 0)
+	for _, k := range semanticKinds[1:4] {
+		b.report.add(s.ratioLine(line{Row: "meaning", What: fmt.Sprintf("%s, p50, %s over %s memories", k.name, many, few), Unit: "ms CPU", Threshold: 10},
+			many+" "+k.name+" cpu p50", few+" "+k.name+" cpu p50"))
+	}
+}
+
+// coldSemantic tells what the first search by meaning costs after a start, beside
+// one by words.
+func (b *bench) coldSemantic() error {
+	from, err := b.vectorsFixture(b.memories)
+	if err != nil {
+		return err
+	}
+	at, err := b.copyFixture(from, "cold-meaning")
+	if err != nil {
+		return err
+	}
+	var sides []benchSide
+	for _, mode := range []string{"semantic", "keyword"} {
+		sides = append(sides, benchSide{mode, func(int) (map[string]float64, error) {
+			return b.coldStart(at, searchInModeRequest(at.Key, b.corpus.question(0), mode))
+		}})
+	}
+	s, err := b.interleave(1, sides...)
+	if err != nil {
+		return err
+	}
+	b.report.saveSeries("meaning cold", s)
+	for _, unit := range []string{"wall", "cpu"} {
+		b.report.add(s.ratioLine(line{Row: "meaning", What: "from the start to the first answer by meaning, over one by words", Unit: map[string]string{"wall": "ms", "cpu": "ms CPU"}[unit]},
+			"semantic "+unit, "keyword "+unit))
+	}
+	return nil
+}

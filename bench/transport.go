@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/rest"
+	"github.com/loci-memory/loci/internal/server"
+)
+
+// A fakeService keeps nothing: what remains is the way in and out.
+type fakeService struct{ stored loci.Memory }
+
+func (l fakeService) Get(context.Context, *loci.Actor, loci.GetMemory) (loci.MemoryDetail, error) {
+	return loci.MemoryDetail{Memory: l.stored, Attachments: []loci.Attachment{}}, nil
+}
+
+func (l fakeService) Create(_ context.Context, _ *loci.Actor, in loci.CreateMemory) (loci.CreatedMemory, error) {
+	m := l.stored
+	m.Content = string(in.Content)
+	return loci.CreatedMemory{Memory: loci.NewMemory{Memory: m, Routing: loci.Routing{AtlasID: m.AtlasID, Matched: []string{}}}}, nil
+}
+
+// serveTransport serves the waist and the door with a librarian behind them. Callers
+// are taken for granted. A line of each call goes to the log, unless it is
+// quiet; the log and the pace of the collector are those of a server.
+func serveTransport(content string, quiet bool) error {
+	now := time.Now()
+	id := loci.NewID(now)
+	who := fakeService{loci.Memory{ID: id, WorkspaceID: id, AtlasID: id, Title: "Choose the driver", Content: content, Type: loci.TypeDecision, Tags: []string{"bench"},
+		Status: loci.MemoryActive, Version: 1, CreatedBy: id, CreatedAt: loci.TimeOf(now), UpdatedAt: loci.TimeOf(now)}}
+	table := &op.Table{}
+	op.Add(table, "memory.get", "GET /v1/memories/{memoryId}", "Read.", op.Account, op.ToolCore, fakeService.Get)
+	op.Add(table, "memory.create", "POST /v1/memories", "Make.", op.Account, op.ToolCore, fakeService.Create)
+	log, flush := server.NewLog(os.Stderr, "info")
+	defer flush()
+	if quiet {
+		log = slog.New(slog.DiscardHandler)
+	}
+	h := rest.New(rest.Options{Table: table, Log: log, Host: &op.Host{Service: who, Log: log,
+		Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*loci.Actor, error) {
+			c.Quota = &op.Quota{Limit: loci.Unlimited, Remaining: loci.Unlimited - 1, Reset: time.Hour}
+			return &loci.Actor{UserID: id, CredentialKind: loci.CredentialKey}, nil
+		}}})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	go server.TuneGC(context.Background())
+	fmt.Printf("door listens on http://%s\n", l.Addr())
+	return http.Serve(server.WithWriteDeadlines(l), h)
+}
+
+// connections keep a server busy: one that waits between two requests spends
+// its time on falling asleep and waking up.
+const connections = 8
+
+// Where a request takes microseconds, a round has some turns of many requests.
+const (
+	turnsPerRound   = 5
+	requestsPerTurn = 2000
+)
+
+// transport compares the way in and out with an empty handler.
+func (b *bench) transport() error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	logged, err := b.start(nil, self, "door", b.corpus.prose(0))
+	if err != nil {
+		return err
+	}
+	quiet, err := b.start(nil, self, "door", b.corpus.prose(0), "quiet")
+	if err != nil {
+		return err
+	}
+	key := "loci_live_" + "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopq"
+	get := newRequest("GET", "/v1/memories/"+loci.NewID(time.Now()), key, nil)
+	create := newRequest("POST", "/v1/memories", key, map[string]any{"content": b.corpus.prose(1), "title": "Choose the driver", "type": "decision", "tags": []string{"bench"}})
+	if err := b.compareTransport(logged, quiet, "get", get, 1.5); err != nil {
+		return err
+	}
+	return b.compareTransport(logged, quiet, "create", create, 2)
+}
+
+func (b *bench) compareTransport(logged, quiet *process, name string, r request, threshold float64) error {
+	w, err := logged.dial()
+	if err != nil {
+		return err
+	}
+	defer w.Close()
+	body, err := w.do(r)
+	if err != nil {
+		return err
+	}
+	floor, err := b.start(nil, b.binary("floor", b.drivers[0]), "empty", "-size", strconv.Itoa(len(body)))
+	if err != nil {
+		return err
+	}
+	turn := func(p *process) func(int) (map[string]float64, error) {
+		return func(int) (map[string]float64, error) {
+			return p.cpuPerRequest(connections, requestsPerTurn, func(int) request { return r })
+		}
+	}
+	s, err := b.interleave(turnsPerRound, benchSide{"floor", turn(floor)}, benchSide{"loci", turn(logged)}, benchSide{"quiet", turn(quiet)})
+	if err != nil {
+		return err
+	}
+	b.report.saveSeries("door "+name, s)
+	b.report.add(s.ratioLine(line{Row: "door", What: name + " without store, over an empty handler", Unit: "us CPU", Threshold: threshold}, "loci cpu", "floor cpu"))
+	b.report.add(s.ratioLine(line{Row: "door", What: name + ", the same without the log line", Unit: "us CPU"}, "quiet cpu", "floor cpu"))
+	return nil
+}

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+)
+
+// memory tells how much of its own memory the server holds once it has loaded
+// the notes and searched them. It loads them anew.
+func (b *bench) memory() error {
+	s, err := cacheKey()
+	if err != nil {
+		return err
+	}
+	if err := os.RemoveAll(fmt.Sprintf("%s/notes-%d-%s", b.cache, b.memories, s)); err != nil {
+		return err
+	}
+	var after float64
+	load := b.loader(b.memories, b.corpus.note)
+	at, err := b.fixture(fmt.Sprintf("notes-%d", b.memories), "", func(p *fixture, s *process) error {
+		if err := load(p, s); err != nil {
+			return err
+		}
+		for _, q := range b.querySets() {
+			if err := s.sendAll(connections, 2000, func(i int) request { return searchRequest(p.Key, q.text(i)) }, nil); err != nil {
+				return err
+			}
+		}
+		after, err = s.anonymousMemory()
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	b.report.add(line{Row: "memory", What: "anonymous memory after the load", Unit: "MB", Loci: at.Load["anonymous"] / 1e6})
+	b.report.add(line{Row: "memory", What: "anonymous memory after load and 4,000 searches", Unit: "MB", Loci: after / 1e6, Threshold: 150, IsAbsolute: true})
+	b.report.add(line{Row: "memory", What: "load of the notes by 32 clients, for each", Unit: "us CPU", Loci: at.Load["cpu"]})
+	b.report.add(line{Row: "memory", What: "load of the notes by 32 clients, wall time", Unit: "s", Loci: at.Load["seconds"]})
+	b.report.add(line{Row: "memory", What: "tidying of the index, once they rest", Unit: "s CPU", Loci: at.Load["tidying"]})
+	return nil
+}
+
+// others and each are the sizes of the world beside the workspace that is
+// searched, which has each memories too.
+const memoriesEach = 100
+
+func (b *bench) otherWorkspaces() int { return max(1, b.memories/memoriesEach) }
+
+// neighbours compares the same search of a workspace that is alone and of one
+// that has many others beside it.
+func (b *bench) neighbours() error {
+	alone, err := b.fixture("alone", "", b.loader(memoriesEach, b.corpus.note))
+	if err != nil {
+		return err
+	}
+	beside, err := b.crowdedFixture()
+	if err != nil {
+		return err
+	}
+	var sides []benchSide
+	for _, side := range []struct {
+		name string
+		from *fixture
+	}{{"alone", alone}, {"beside", beside}} {
+		at, err := b.copyFixture(side.from, "neighbours-"+side.name)
+		if err != nil {
+			return err
+		}
+		p, err := b.serve(b.drivers[0], at, true)
+		if err != nil {
+			return err
+		}
+		// The others have been searched too.
+		if err := p.sendAll(1, 1, func(int) request { return searchRequest(at.Keys["bob"], b.corpus.wordPair(0)) }, nil); err != nil {
+			return err
+		}
+		sides = append(sides, benchSide{side.name, func(turn int) (map[string]float64, error) {
+			return p.cpuPerRequest(connections, 2000, func(i int) request { return searchRequest(at.Key, b.corpus.question(turn*2000+i)) })
+		}})
+	}
+	s, err := b.interleave(1, sides...)
+	if err != nil {
+		return err
+	}
+	b.report.saveSeries("neighbours", s)
+	b.report.add(s.ratioLine(line{Row: "neighbours", What: fmt.Sprintf("search of 100 beside %d workspaces of 100, over alone", b.otherWorkspaces()), Unit: "us CPU", Threshold: 1.2},
+		"beside cpu", "alone cpu"))
+	return nil
+}
+
+// crowdedFixture is a workspace with many of another user's beside it.
+func (b *bench) crowdedFixture() (*fixture, error) {
+	own := b.loader(memoriesEach, b.corpus.note)
+	return b.fixture(fmt.Sprintf("beside-%d", b.otherWorkspaces()), "", func(p *fixture, s *process) error {
+		if err := own(p, s); err != nil {
+			return err
+		}
+		return b.fillOtherWorkspaces(p, s)
+	})
+}
+
+// manyWorkspaces compares what a user of many workspaces reads of all of them with the same of one of them.
+func (b *bench) manyWorkspaces() error {
+	from, err := b.crowdedFixture()
+	if err != nil {
+		return err
+	}
+	at, err := b.copyFixture(from, "reach")
+	if err != nil {
+		return err
+	}
+	p, err := b.serve(b.drivers[0], at, true)
+	if err != nil {
+		return err
+	}
+	bob := at.Keys["bob"]
+	var one string
+	err = p.sendAll(1, 1, func(int) request { return newRequest("GET", "/v1/workspaces?limit=2", bob, nil) }, func(_ int, body []byte) {
+		var list struct{ Workspaces []struct{ ID string } }
+		if json.Unmarshal(body, &list) == nil && len(list.Workspaces) > 0 {
+			one = list.Workspaces[0].ID
+		}
+	})
+	if err != nil || one == "" {
+		return fmt.Errorf("no workspace of bob's: %w", err)
+	}
+	kinds := []struct {
+		name string
+		made func(i int, scope string) request
+	}{
+		{"list", func(_ int, scope string) request { return newRequest("GET", "/v1/memories?limit=20"+scope, bob, nil) }},
+		{"context", func(_ int, scope string) request {
+			return newRequest("GET", "/v1/memories/context?limit=20"+scope, bob, nil)
+		}},
+		{"search", func(i int, scope string) request {
+			body := map[string]any{"query": b.corpus.wordPair(i), "mode": "keyword", "limit": 20}
+			if scope != "" {
+				body["workspace_id"] = one
+			}
+			return newRequest("POST", "/v1/memories/search", bob, body)
+		}},
+	}
+	var sides []benchSide
+	for _, k := range kinds {
+		for _, scope := range []string{"one", "all"} {
+			in := ""
+			if scope == "one" {
+				in = "&workspace_id=" + one
+			}
+			sides = append(sides, benchSide{k.name + " " + scope, func(turn int) (map[string]float64, error) {
+				return p.cpuPerRequest(1, 300, func(i int) request { return k.made(turn*300+i, in) })
+			}})
+		}
+	}
+	s, err := b.interleave(1, sides...)
+	if err != nil {
+		return err
+	}
+	b.report.saveSeries("reach", s)
+	for _, k := range kinds {
+		b.report.add(s.ratioLine(line{Row: "reach", What: fmt.Sprintf("%s of %d workspaces, over one of them", k.name, b.otherWorkspaces()), Unit: "us CPU", Threshold: 10},
+			k.name+" all cpu", k.name+" one cpu"))
+	}
+	return nil
+}
+
+// fillOtherWorkspaces makes many workspaces of another user's, each with memories.
+func (b *bench) fillOtherWorkspaces(p *fixture, s *process) error {
+	bob := p.Keys["bob"]
+	ids := make([]string, b.otherWorkspaces())
+	err := s.sendAll(8, len(ids), func(i int) request {
+		return newRequest("POST", "/v1/workspaces", bob, map[string]any{"name": fmt.Sprint("Team ", i)})
+	}, func(i int, body []byte) { ids[i] = firstID(body) })
+	if err != nil {
+		return err
+	}
+	defer s.waitIdle()
+	return s.sendAll(32, memoriesEach*len(ids), func(i int) request {
+		return newRequest("POST", "/v1/memories", bob, map[string]any{"content": b.corpus.note(i), "workspaceId": ids[i%len(ids)]})
+	}, nil)
+}
+
+// startup tells how long it takes from the start of the process to the answer of
+// its first search. Nothing is dropped from the page cache.
+func (b *bench) startup() error {
+	from, err := b.notesFixture("")
+	if err != nil {
+		return err
+	}
+	at, err := b.copyFixture(from, "cold")
+	if err != nil {
+		return err
+	}
+	s, err := b.interleave(1, benchSide{"loci", func(int) (map[string]float64, error) { return b.coldSearch(at) }})
+	if err != nil {
+		return err
+	}
+	b.report.saveSeries("start", s)
+	b.report.add(line{Row: "start", What: "from the start to the first answered search, wall time", Unit: "ms", Loci: s.median("loci wall"), Threshold: 150, IsAbsolute: true})
+	b.report.add(line{Row: "start", What: "the same", Unit: "ms CPU", Loci: s.median("loci cpu")})
+	return nil
+}
+
+// coldSearch starts Loci once and asks it for words.
+func (b *bench) coldSearch(at *fixture) (map[string]float64, error) {
+	return b.coldStart(at, searchRequest(at.Key, b.corpus.question(0)))
+}
+
+// coldStart starts Loci once, and tells what it takes until the first answer.
+func (b *bench) coldStart(at *fixture, first request) (map[string]float64, error) {
+	start := time.Now()
+	p, err := b.serve(b.drivers[0], at, false)
+	if err != nil {
+		return nil, err
+	}
+	defer p.stop()
+	err = p.sendAll(1, 1, func(int) request { return first }, nil)
+	return map[string]float64{"wall": float64(time.Since(start).Microseconds()) / 1000, "cpu": p.cpu() / 1000}, err
+}

@@ -1,0 +1,347 @@
+package main
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// TestKillKeepsHistoriesConsistent kills the server again and again, as often as
+// TestKillLosesNothingAcknowledged does, while 16 clients do to memories of their
+// own all that can be done. What was acknowledged is so afterwards, with links and
+// versions and to searches; what was under way has happened whole or not at all.
+func TestKillKeepsHistoriesConsistent(t *testing.T) {
+	t.Parallel()
+	bin := buildBinary(t)
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		store := []string{"--data", d.Dir}
+		if d.Address != "" {
+			store = []string{"--data", t.TempDir(), "--db", d.Address}
+		}
+		c := newWorkload(newTestServer(t, bin, store...), 16)
+		for range rounds(t) {
+			c.restartAndCheck(t)
+			c.runUntilKilled(t, time.Duration(20+rand.IntN(280))*time.Millisecond)
+		}
+		c.restartAndCheck(t)
+		steps, open := 0, 0
+		for _, k := range c.workers {
+			steps, open = steps+k.steps, open+k.applied
+		}
+		t.Logf("%d changes were acknowledged, %d more had happened", steps, open)
+	})
+}
+
+// A workload is the clients of a victim.
+type workload struct {
+	*testServer
+	workers []*worker
+}
+
+func newWorkload(v *testServer, n int) *workload {
+	c := &workload{testServer: v}
+	for i := range n {
+		c.workers = append(c.workers, &worker{v: v, n: i, memories: map[string]memoryHistory{}})
+	}
+	return c
+}
+
+// runUntilKilled has all clients work until the server is killed, after a while.
+func (c *workload) runUntilKilled(t *testing.T, after time.Duration) {
+	server := c.running.Process
+	time.AfterFunc(after, func() { server.Kill() })
+	c.forAll(func(k *worker) {
+		for k.runStep(t) {
+		}
+	})
+	c.kill()
+}
+
+// restartAndCheck starts the server and compares all that there is with what the clients know.
+func (c *workload) restartAndCheck(t *testing.T) {
+	t.Helper()
+	c.start(t)
+	c.forAll(func(k *worker) { k.resolveUnanswered(t) })
+	c.forAll(func(k *worker) { k.check(t) })
+	want := 0
+	for _, k := range c.workers {
+		want += len(k.memories)
+	}
+	var status loci.AccountStatus
+	if _, err := c.call("GET", "/v1/status", "", nil, &status); err != nil || status.Totals.Memories != int64(want) {
+		t.Errorf("%d memories are counted, %d should be there: %v", status.Totals.Memories, want, err)
+	}
+	c.admin(t, "check")
+	if t.Failed() {
+		t.FailNow()
+	}
+}
+
+func (c *workload) forAll(f func(*worker)) {
+	var clients sync.WaitGroup
+	for _, k := range c.workers {
+		clients.Go(func() { f(k) })
+	}
+	clients.Wait()
+}
+
+// A memoryHistory is what a memory is and was. It is a value: a change makes another one.
+type memoryHistory struct {
+	versions     []memoryVersion // its versions, oldest first; the last is the present one
+	supersededBy string
+	supersedes   []string
+	words        []string // that it has, or had
+}
+
+// A memoryVersion is what a version tells.
+type memoryVersion struct {
+	title, content, tag, evidence string
+	status                        loci.MemoryStatus
+}
+
+func (l memoryHistory) current() memoryVersion { return l.versions[len(l.versions)-1] }
+
+// withVersion is the life with a further version.
+func (l memoryHistory) withVersion(s memoryVersion) memoryHistory {
+	l.versions = append(slices.Clip(l.versions), s)
+	return l
+}
+
+// A worker is a client with memories of its own, which nobody else changes.
+type worker struct {
+	v          *testServer
+	n          int
+	memories   map[string]memoryHistory
+	unanswered *mutation // sent, and not answered
+
+	words, steps, applied int
+}
+
+// A mutation is a call and what it makes of memories; one that is gone has no
+// versions. The first id is that of the memory whose change it is, empty for a
+// new one.
+type mutation struct {
+	method, path string
+	body         any
+	id           string
+	after        map[string]memoryHistory
+}
+
+// newWord returns a word that is nowhere else. It has no vowel, so that it is its own
+// stem, and is so far from all others that no search takes one for a slip of another.
+func (k *worker) newWord() string {
+	k.words++
+	h := sha256.Sum256(fmt.Append(nil, k.n, " ", k.words))
+	return strings.Map(func(r rune) rune { return rune("bcdfghjkmnpqrstv"[strings.IndexRune("0123456789abcdef", r)]) }, fmt.Sprintf("%x", h[:8]))
+}
+
+// runStep does something and reports whether the server lives.
+func (k *worker) runStep(t *testing.T) bool {
+	k.unanswered = k.nextMutation()
+	var out loci.OneMemory
+	status, err := k.v.call(k.unanswered.method, k.unanswered.path, "", k.unanswered.body, &out)
+	switch {
+	case status == 0:
+		return false
+	case err != nil:
+		t.Errorf("told %v", err)
+		return false
+	}
+	k.steps++
+	k.commit(out.Memory.ID)
+	return true
+}
+
+// commit takes over what the open step has made; id is that of a new memory.
+func (k *worker) commit(id string) {
+	for of, l := range k.unanswered.after {
+		if of == "" {
+			of = id
+		}
+		if k.memories[of] = l; l.versions == nil {
+			delete(k.memories, of)
+		}
+	}
+	k.unanswered = nil
+}
+
+// nextMutation chooses what to do next among what is allowed.
+func (k *worker) nextMutation() *mutation {
+	if n := len(k.memories); n < 2 || n < 8 && rand.IntN(4) == 0 {
+		w := k.newWord()
+		text := w + " is where it begins" // and its title for good
+		return &mutation{"POST", "/v1/memories", map[string]any{"content": text}, "",
+			map[string]memoryHistory{"": {versions: []memoryVersion{{title: text, content: text, status: loci.MemoryActive}}, words: []string{w}}}}
+	}
+	for {
+		ids := make([]string, 0, len(k.memories))
+		for id := range k.memories {
+			ids = append(ids, id)
+		}
+		if s := k.mutate(ids[rand.IntN(len(ids))], ids[rand.IntN(len(ids))]); s != nil {
+			return s
+		}
+	}
+}
+
+// mutate draws a change of a memory, nil where it does not suit its state. Other
+// is one that may replace it.
+func (k *worker) mutate(id, other string) *mutation {
+	l := k.memories[id]
+	s := l.current()
+	active := s.status == loci.MemoryActive
+	made := func(verb string, body any, after memoryHistory) *mutation {
+		return &mutation{"POST", "/v1/memories/" + id + verb, body, id, map[string]memoryHistory{id: after}}
+	}
+	switch what := rand.IntN(10); {
+	case what == 0:
+		return k.deletion(id)
+	case what == 1:
+		s.evidence = "seen " + k.newWord()
+		return made("/verify", map[string]any{"evidence": s.evidence}, l.withVersion(s))
+	case what == 2 && !active && l.supersededBy == "":
+		s.status = loci.MemoryActive
+		return made("/restore", nil, l.withVersion(s))
+	case !active:
+		return nil
+	case what == 3:
+		s.status = loci.MemoryArchived
+		return made("/archive", nil, l.withVersion(s))
+	case what == 4 && other != id && k.memories[other].current().status == loci.MemoryActive:
+		s.status = loci.MemorySuperseded
+		done := made("/supersede", map[string]any{"replacementMemoryId": other}, l.withVersion(s))
+		mine, its := done.after[id], k.memories[other]
+		mine.supersededBy, its.supersedes = other, append(slices.Clip(its.supersedes), id)
+		done.after[id], done.after[other] = mine, its
+		return done
+	case what == 5:
+		n := rand.IntN(len(l.versions))
+		if s.content, s.tag = l.versions[n].content, l.versions[n].tag; s != l.current() {
+			return made("/revert", map[string]any{"version": n + 1}, l.withVersion(s))
+		}
+	case what == 6:
+		if s.tag = []string{"red", "blue"}[rand.IntN(2)]; s != l.current() {
+			return &mutation{"PATCH", "/v1/memories/" + id, map[string]any{"tags": []string{s.tag}}, id, map[string]memoryHistory{id: l.withVersion(s)}}
+		}
+	case what == 7:
+		w := k.newWord()
+		s.content += "\n" + w + " goes on"
+		l.words = append(slices.Clip(l.words), w)
+		return made("/append", map[string]any{"content": w + " goes on"}, l.withVersion(s))
+	case what > 7:
+		w := k.newWord()
+		s.content = w + " is what it says now"
+		l.words = append(slices.Clip(l.words), w)
+		return &mutation{"PATCH", "/v1/memories/" + id, map[string]any{"content": s.content}, id, map[string]memoryHistory{id: l.withVersion(s)}}
+	}
+	return nil
+}
+
+// deletion deletes a memory, and so its links.
+func (k *worker) deletion(id string) *mutation {
+	after := map[string]memoryHistory{id: {}}
+	for of, l := range k.memories {
+		if of == id {
+			continue
+		}
+		if l.supersededBy == id {
+			l.supersededBy = ""
+			after[of] = l
+		}
+		if slices.Contains(l.supersedes, id) {
+			l.supersedes = slices.DeleteFunc(slices.Clone(l.supersedes), func(s string) bool { return s == id })
+			after[of] = l
+		}
+	}
+	return &mutation{"DELETE", "/v1/memories/" + id, nil, id, after}
+}
+
+// resolveUnanswered finds out whether the step happened that was open when the server was
+// killed: by the memory whose change it was. Whether all of it did, check tells.
+func (k *worker) resolveUnanswered(t *testing.T) {
+	if k.unanswered == nil {
+		return
+	}
+	id, happened := k.unanswered.id, false
+	after := k.unanswered.after[id]
+	if id == "" {
+		for _, m := range k.find(t, after.words[0]) {
+			id, happened = m, true
+		}
+	} else {
+		var m loci.Memory
+		status, err := k.v.call("GET", "/v1/memories/"+id, "", nil, &m)
+		if err != nil && status != http.StatusNotFound {
+			t.Error(err)
+		}
+		happened = m.Version == len(after.versions)
+	}
+	if happened {
+		k.applied++
+		k.commit(id)
+	}
+	k.unanswered = nil
+}
+
+// check compares the client's memories with what it knows of them.
+func (k *worker) check(t *testing.T) {
+	for id, l := range k.memories {
+		var m loci.Memory
+		if _, err := k.v.call("GET", "/v1/memories/"+id, "", nil, &m); err != nil {
+			t.Errorf("a memory of %d versions: %v", len(l.versions), err)
+			continue
+		}
+		if got := newVersion(m.Title, m.Content, m.Evidence, m.Tags, m.Status); got != l.current() || m.Version != len(l.versions) || m.SupersededBy != l.supersededBy || !slices.Equal(m.Supersedes, l.supersedes) {
+			t.Errorf("%s is version %d, %+v, %s, %v\nwant %d, %+v, %s, %v", id, m.Version, got, m.SupersededBy, m.Supersedes, len(l.versions), l.current(), l.supersededBy, l.supersedes)
+		}
+		k.checkVersions(t, id, l)
+		for _, w := range l.words[max(0, len(l.words)-3):] {
+			var want []string
+			if l.current().status == loci.MemoryActive && strings.Contains(l.current().title+l.current().content, w) {
+				want = []string{id}
+			}
+			if got := k.find(t, w); !slices.Equal(got, want) {
+				t.Errorf("%s finds %v, want %v: %+v", w, got, want, l.current())
+			}
+		}
+	}
+}
+
+func (k *worker) checkVersions(t *testing.T, id string, l memoryHistory) {
+	var page loci.MemoryVersions
+	if _, err := k.v.call("GET", "/v1/memories/"+id+"/versions?limit=100", "", nil, &page); err != nil {
+		t.Error(err)
+	}
+	var got []memoryVersion
+	for _, v := range page.Versions {
+		got = append([]memoryVersion{newVersion(v.Title, v.Content, v.Evidence, v.Tags, v.Status)}, got...)
+	}
+	if want := l.versions[max(0, len(l.versions)-100):]; !slices.Equal(got, want) {
+		t.Errorf("the versions of %s are\n%+v\nwant\n%+v", id, got, want)
+	}
+}
+
+func newVersion(title, content, evidence string, tags []string, status loci.MemoryStatus) memoryVersion {
+	return memoryVersion{title, content, strings.Join(tags, " "), evidence, status}
+}
+
+// find returns the ids of what a word finds.
+func (k *worker) find(t *testing.T, word string) (ids []string) {
+	var out loci.FoundMemories
+	if _, err := k.v.call("POST", "/v1/memories/search", "", map[string]any{"query": word, "mode": "keyword"}, &out); err != nil {
+		t.Error(err)
+	}
+	for _, m := range out.Memories {
+		ids = append(ids, m.ID)
+	}
+	return ids
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// TestServerServesManyClientsWithFewDescriptors has more clients than the
+// process may have file descriptors. The server then ends by SIGHUP as by SIGTERM.
+func TestServerServesManyClientsWithFewDescriptors(t *testing.T) {
+	t.Parallel()
+	bin := buildBinary(t)
+	v := newTestServer(t, bin, "--data", t.TempDir())
+	v.bin = filepath.Join(t.TempDir(), "limited")
+	if err := os.WriteFile(v.bin, []byte("#!/bin/sh\nulimit -n 64\nexec "+bin+` "$@"`+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	v.start(t)
+	v.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}, Timeout: 2 * time.Minute}
+	var clients sync.WaitGroup
+	for i := range 100 {
+		clients.Go(func() {
+			for n := range 3 {
+				if _, status, err := v.create(fmt.Sprintf("note %d of client %d", n, i), ""); err != nil || status != http.StatusCreated {
+					t.Errorf("told %d: %v", status, err)
+				}
+			}
+		})
+	}
+	clients.Wait()
+	v.client.CloseIdleConnections()
+	end := syscall.SIGHUP
+	if signal.Ignored(end) { // as under nohup, which the server inherits
+		end = syscall.SIGTERM
+	}
+	if err := v.running.Process.Signal(end); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.running.Wait(); err != nil {
+		t.Errorf("%v: %v", end, err)
+	}
+	v.running = nil
+}

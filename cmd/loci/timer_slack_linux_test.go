@@ -1,0 +1,26 @@
+//go:build cgo
+
+package main
+
+import (
+	"runtime"
+	"syscall"
+	"testing"
+)
+
+// A thread that the runtime made has what was said before there was a runtime.
+func TestThreadsInheritTimerSlack(t *testing.T) {
+	t.Parallel()
+	slack := make(chan uintptr)
+	go func() {
+		runtime.LockOSThread() // the thread ends with the goroutine
+		n, _, failed := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_GET_TIMERSLACK, 0, 0)
+		if failed != 0 {
+			t.Error(failed)
+		}
+		slack <- n
+	}()
+	if n := <-slack; n != 1_000_000 {
+		t.Errorf("a thread may sleep %d ns longer than it asks to, not 1 ms", n)
+	}
+}

@@ -1,0 +1,127 @@
+package loci_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+)
+
+func TestIDsRiseWithinAMillisecondAndWhenTheClockStepsBack(t *testing.T) {
+	t.Parallel()
+	now := time.Now()
+	last := loci.NewID(now)
+	for i := range 10_000 {
+		id := loci.NewID(now.Add(time.Duration(-i) * time.Microsecond))
+		if id <= last || !loci.ValidID(id) {
+			t.Fatalf("%s after %s", id, last)
+		}
+		last = id
+	}
+}
+
+func TestIDsOfOtherFormsAreNone(t *testing.T) {
+	t.Parallel()
+	good := loci.NewID(time.Now())
+	for _, bad := range []string{"", "x", strings.ToUpper(good), good + "0", good[:35], good[:14] + "4" + good[15:], "{" + good[1:], strings.ReplaceAll(good, "-", "_")} {
+		if loci.ValidID(bad) {
+			t.Errorf("%q passes", bad)
+		}
+	}
+}
+
+func TestKeysHaveAFormAndAChecksum(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for range 1000 {
+		k := loci.NewKey()
+		if len(k) != len("loci_live_")+43 || !loci.ValidKey(k) || seen[k] {
+			t.Fatal(k)
+		}
+		seen[k] = true
+		for _, near := range []string{k[:len(k)-1], k + "a", k[:20] + swap(k[20]) + k[21:], strings.Replace(k, "live", "test", 1)} {
+			if loci.ValidKey(near) {
+				t.Fatalf("%s passes beside %s", near, k)
+			}
+		}
+	}
+}
+
+func swap(c byte) string {
+	if c == 'a' {
+		return "b"
+	}
+	return "a"
+}
+
+func TestTitlesComeFromTheFirstHeadingOrLine(t *testing.T) {
+	t.Parallel()
+	for content, want := range map[string]string{
+		"# The heading\n\nbody": "The heading", "First line\nsecond": "First line", "\n\n  only  ": "only", "## Closed ##\nx": "Closed", "#hashtag first": "#hashtag first",
+		"#\n\ntext": "text", "####### seven": "####### seven", "  \n\t\n": "", "日本語の題名\n本文": "日本語の題名", strings.Repeat("é", 301): strings.Repeat("é", 300),
+	} {
+		if got := loci.DeriveTitle(content); got != want {
+			t.Errorf("%.30q: %q, want %q", content, got, want)
+		}
+	}
+}
+
+func TestAddressesThatAMailCouldReach(t *testing.T) {
+	t.Parallel()
+	for e, want := range map[loci.Email]bool{
+		"a@b.c": true, "ann.lee+x@mail.example.org": true, "o'hara@example.com": true, "jörg@exämple.de": true, "a@localhost": true,
+		"": false, "a": false, "@b": false, "a@": false, "a@b@c": false, "a b@c.d": false, "a@b\n.c": false, "a@b..c": false, ".a@b.c": false, "a@.c": false,
+		"a@-b.c": false, "<a@b.c>": false, "a,b@c.d": false, loci.Email(strings.Repeat("x", 65) + "@b.c"): false,
+	} {
+		if e.Valid() != want {
+			t.Errorf("%q: %v", e, !want)
+		}
+	}
+}
+
+func TestEveryCodeHasAStatusAndAHint(t *testing.T) {
+	t.Parallel()
+	seen := map[loci.Code]bool{}
+	for _, e := range loci.Catalogue {
+		if seen[e.Code] || e.Status < 400 || e.Status > 599 || len(e.Hint) < 10 {
+			t.Errorf("%+v", e)
+		}
+		seen[e.Code] = true
+	}
+	if loci.Code("made up").Status() != 500 {
+		t.Error("a code outside of the catalogue has a status")
+	}
+}
+
+func TestAPendingInvitationExpiresByTheClock(t *testing.T) {
+	t.Parallel()
+	i := loci.Invitation{Status: loci.InvitationPending, ExpiresAt: 100}
+	if i.At(99).Status != loci.InvitationPending || i.At(100).Status != loci.InvitationExpired {
+		t.Error("it does not expire when it should")
+	}
+	if i.Status = loci.InvitationAccepted; i.At(200).Status != loci.InvitationAccepted {
+		t.Error("an answered invitation expires")
+	}
+}
+
+func TestQueryOfNothingIsEmpty(t *testing.T) {
+	t.Parallel()
+	for q, want := range map[loci.Query]bool{"": true, "   ": true, "\t\n\u3000": true, "\"\"": true, "?!...": true,
+		"\u200b": true, "。": true,
+		"a": false, "#1": false, "+": false, "$": false, "🙂": false, "日本": false, "\u0301": false} {
+		if q.Empty() != want {
+			t.Errorf("%q: %v", q, !want)
+		}
+	}
+}
+
+func TestSearchesCostByTheLengthOfTheirQuery(t *testing.T) {
+	t.Parallel()
+	for n, want := range map[int]int{0: 1, 1: 1, 199: 1, 200: 2, 2000: 11} {
+		q := loci.Query(strings.Repeat("é", n))
+		if a, b := (loci.SearchMemories{Query: q}).Cost(), (loci.ReadContext{Query: q}).Cost(); a != want || b != want {
+			t.Errorf("%d characters cost %d and %d, want %d", n, a, b, want)
+		}
+	}
+}

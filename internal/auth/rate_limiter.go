@@ -1,0 +1,160 @@
+package auth
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// rateLimiter limits how quickly a credential calls, by the generic cell rate
+// algorithm (ITU-T I.371, annex A): for each one it keeps the time at which
+// the next call would be due if all came evenly.
+//
+// Where several servers let calls through, each lets a few go ahead before it
+// charges them to what all of them know: the limit holds but for those few, and
+// most calls wait for nobody.
+type rateLimiter struct {
+	rate         store.Rate
+	maxUncharged int          // calls that are not charged yet, at most
+	store        *store.Store // nil: this server is alone
+	mu           sync.Mutex
+	buckets      map[string]*bucket
+}
+
+// bucket is that of one credential, as far as this server knows.
+type bucket struct {
+	mu         sync.Mutex
+	due        time.Time
+	uncharged  int       // calls that are not charged yet
+	localUntil time.Time // until then this server counts by itself: the last charge failed
+}
+
+// aheadOf is the part of a burst that one server lets go ahead. Nobody waits for a
+// charge for long, nor soon again after one that failed.
+const (
+	localShare    = 20
+	chargeTimeout = 2 * time.Second
+	localFallback = 5 * time.Second
+)
+
+func newRateLimiter(s *store.Store, o Options) *rateLimiter {
+	r := &rateLimiter{buckets: map[string]*bucket{}}
+	if o.Rate > 0 {
+		r.rate.Interval = time.Minute / time.Duration(o.Rate)
+		r.rate.Tolerance = r.rate.Interval * time.Duration(max(o.Burst, 1)-1)
+		r.maxUncharged = o.Burst / localShare
+		if o.Shared {
+			r.store = s
+		}
+	}
+	return r
+}
+
+func (r *rateLimiter) bucket(id string) *bucket {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p := r.buckets[id]
+	if p == nil {
+		p = &bucket{}
+		r.buckets[id] = p
+	}
+	return p
+}
+
+// allow lets a call through, or returns how long it has to wait. What other servers
+// know is asked for where it matters; while it can't be, this one counts alone.
+func (r *rateLimiter) allow(ctx context.Context, id string, now time.Time) (wait time.Duration, failed error) {
+	if r.rate.Interval == 0 {
+		return 0, nil
+	}
+	p := r.bucket(id)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.due.Before(now) {
+		p.due = now
+	}
+	if wait := p.due.Sub(now) - r.rate.Tolerance; wait > 0 {
+		return wait, nil
+	}
+	if r.store != nil && p.uncharged >= r.maxUncharged && !now.Before(p.localUntil) {
+		due, more, err := r.chargeStore(ctx, id, now, p.uncharged)
+		if err == nil {
+			if p.due, p.uncharged = due, 0; !more {
+				wait = due.Sub(now) - r.rate.Tolerance
+			}
+			return wait, nil
+		}
+		p.localUntil, failed = now.Add(localFallback), err
+	}
+	p.due, p.uncharged = p.due.Add(r.rate.Interval), p.uncharged+1
+	return 0, failed
+}
+
+// charge counts calls that are let through already, but no more than come in a
+// burst together with the one that they belong to. The calls after them wait.
+// Other servers learn of them at once: many calls that are charged late would
+// be charged twice, by the time that has passed and by their number.
+func (r *rateLimiter) charge(ctx context.Context, id string, calls int, now time.Time) (failed error) {
+	if r.rate.Interval == 0 {
+		return nil
+	}
+	p := r.bucket(id)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.due.Before(now) {
+		p.due = now
+	}
+	calls = min(calls, int(r.rate.Tolerance/r.rate.Interval))
+	if r.store != nil && calls > 0 && !now.Before(p.localUntil) {
+		// The last one is charged only if it may come now.
+		due, _, err := r.chargeStore(ctx, id, now, p.uncharged+calls-1)
+		if err == nil {
+			p.due, p.uncharged = due, 0
+			return nil
+		}
+		p.localUntil, failed = now.Add(localFallback), err
+	}
+	p.due, p.uncharged = p.due.Add(time.Duration(calls)*r.rate.Interval), p.uncharged+calls
+	return failed
+}
+
+// chargeStore notes calls that went ahead, and one more if it may come now. Who hangs up
+// has called all the same.
+func (r *rateLimiter) chargeStore(ctx context.Context, id string, now time.Time, ahead int) (due time.Time, more bool, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), chargeTimeout)
+	defer cancel()
+	due, err = store.System(ctx, r.store, "charge calls to a credential", func(t *store.SystemTx) (due time.Time, err error) {
+		due, more, err = t.ChargeCalls(id, r.rate, now, ahead)
+		return due, err
+	})
+	return due, more, err
+}
+
+// expire drops credentials that have nothing to wait for: of the few calls that one
+// of them may have gone ahead nobody hears then.
+func (r *rateLimiter) expire(ctx context.Context, now time.Time) error {
+	r.evictIdle(now)
+	if r.store == nil {
+		return nil
+	}
+	_, err := store.System(ctx, r.store, "forget calls of credentials", func(t *store.SystemTx) (loci.Empty, error) {
+		return loci.Empty{}, t.DeleteIdleRates(now)
+	})
+	return err
+}
+
+func (r *rateLimiter) evictIdle(now time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, p := range r.buckets {
+		if p.mu.TryLock() {
+			if p.due.Before(now) {
+				delete(r.buckets, id)
+			}
+			p.mu.Unlock()
+		}
+	}
+}

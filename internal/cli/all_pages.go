@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// isPaged reports whether an operation answers page by page.
+func isPaged(o *op.Op) bool {
+	limit, cursor := false, false
+	for _, f := range o.Fields() {
+		limit, cursor = limit || f.Name == "limit", cursor || f.Name == "cursor"
+	}
+	return o.ReadOnly && limit && cursor
+}
+
+// callAllPages asks for page after page and returns them as one answer.
+func (p *program) callAllPages(ctx context.Context, caller op.Caller, o *op.Op, c *op.Call, input []byte) ([]byte, error) {
+	var in map[string]any
+	if err := json.Unmarshal(input, &in); err != nil {
+		return nil, err
+	}
+	if in["limit"] == nil {
+		in["limit"] = 100
+	}
+	var first []jsonMember
+	var items []json.RawMessage
+	width, _ := p.terminalInfo(p.err)
+	for {
+		args, err := json.Marshal(in)
+		if err != nil {
+			return nil, err
+		}
+		next := *c // each page is a call
+		raw, err := caller.Call(ctx, o, &next, op.Args{JSON: args})
+		if err != nil {
+			return nil, err
+		}
+		page, err := parseMembers(raw)
+		if err != nil {
+			return nil, err
+		}
+		cursor := ""
+		for _, m := range page {
+			var part []json.RawMessage
+			switch {
+			case m.name == "nextCursor":
+				cursor = displayValue(m.name, m.value)
+			case isArray(m.value):
+				err = json.Unmarshal(m.value, &part)
+				items = append(items, part...)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		if first == nil {
+			first = page
+		}
+		if cursor == "" {
+			break
+		}
+		in["cursor"] = cursor
+		if width > 0 {
+			fmt.Fprintf(p.err, "\r\x1b[K%d read", len(items))
+		}
+	}
+	if width > 0 {
+		fmt.Fprint(p.err, "\r\x1b[K")
+	}
+	return replaceItems(first, items), nil
+}
+
+// replaceItems writes an answer with other items in its list, and no next page.
+func replaceItems(answer []jsonMember, items []json.RawMessage) []byte {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for _, m := range answer {
+		if m.name == "nextCursor" {
+			continue
+		}
+		if isArray(m.value) {
+			m.value = append(append(json.RawMessage{'['}, bytes.Join(asBytes(items), []byte(","))...), ']')
+		}
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "%q:%s", m.name, m.value)
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+func asBytes(items []json.RawMessage) [][]byte {
+	out := make([][]byte, len(items))
+	for i := range items {
+		out[i] = items[i]
+	}
+	return out
+}

@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/relevance"
+)
+
+// benchSettings are those of a run, so that it can be repeated.
+type benchSettings struct {
+	buildInfo
+	At        loci.Time `json:"at"`
+	Database  string    `json:"database"`
+	Model     string    `json:"model"` // generation of the vectors
+	Processor string    `json:"processor"`
+	Modes     []string  `json:"modes"`
+	Limit     int       `json:"limit"`
+	Clients   int       `json:"clients"` // that loaded at once
+	Typos     int       `json:"typos"`   // in each question
+	Seed      uint64    `json:"seed"`    // of the typos
+	Resamples int       `json:"resamples"`
+}
+
+// A datasetResult tells what was measured with one set.
+type datasetResult struct {
+	Name        string  `json:"name"`
+	Memories    int     `json:"memories"`
+	Questions   int     `json:"questions"`
+	WithoutTypo int     `json:"unspoiled,omitzero"` // questions that have no word for a typo
+	Bytes       int64   `json:"bytes"`              // of the database after the load
+	Seconds     float64 `json:"loadSeconds"`        // until the last vector was there
+	Rate        float64 `json:"loadPerSecond"`      // memories
+	Failed      int64   `json:"failed"`             // passages that got no vector
+
+	Modes []relevance.Result `json:"modes"`
+
+	Ablation []ablationResult `json:"ablation,omitempty"`
+}
+
+func (r *datasetResult) setLoad(l *relevance.LoadedDataset) {
+	r.Seconds = l.Duration.Round(time.Millisecond).Seconds()
+	r.Rate = float64(int(float64(r.Memories)/l.Duration.Seconds()*10)) / 10
+	r.Failed = l.FailedEmbeddings
+}
+
+// A retrievalReport is what loci bench retrieval prints with --json.
+type retrievalReport struct {
+	Settings benchSettings   `json:"settings"`
+	Datasets []datasetResult `json:"sets"`
+}
+
+func (b *retrievalBench) newReport() *retrievalReport {
+	return &retrievalReport{Settings: benchSettings{buildInfo: version(), At: loci.TimeOf(time.Now()), Processor: relevance.Processor(), Modes: b.modes, Limit: relevance.CutoffDepth,
+		Clients: b.clients, Typos: b.typos, Seed: b.seed, Resamples: relevance.BootstrapResamples}}
+}
+
+func (b *retrievalBench) printSettings(s benchSettings) {
+	fmt.Fprintf(b.out, "loci %s, %s, model %s, %s, %s, %s\n", s.Version, s.Database, s.Model, s.Go, s.Platform, s.Processor)
+	fmt.Fprintf(b.out, "The first %d memories count. Below each measure is its 95 %% interval, of %d resamples.\n", s.Limit, s.Resamples)
+	if s.Typos > 0 {
+		fmt.Fprintf(b.out, "Each question has %s, of seed %d.\n", plural(s.Typos, "typo", "typos"), s.Seed)
+	}
+}
+
+func (b *retrievalBench) printDataset(r datasetResult) {
+	fmt.Fprintf(b.out, "\n%s: %s, %s; loaded by %s in %.2f s (%.0f a second); %.1f MB\n", stripControl(r.Name, false),
+		plural(r.Memories, "memory", "memories"), plural(r.Questions, "question", "questions"), plural(b.clients, "client", "clients"), r.Seconds, r.Rate, float64(r.Bytes)/1e6)
+	if r.Failed > 0 {
+		fmt.Fprintf(b.out, "%s got no vector.\n", plural(r.Failed, "passage", "passages"))
+	}
+	if r.WithoutTypo > 0 {
+		fmt.Fprintf(b.out, "%s without a word for a typo.\n", plural(r.WithoutTypo, "question", "questions"))
+	}
+	w := tabwriter.NewWriter(b.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "MODE\tR@5\tR@10\tMRR\tNDCG@10\tP50 MS\tP95 MS\tSERVER P50\tANSWERED BY")
+	for _, m := range r.Modes {
+		measures := []relevance.Estimate{m.Recall5, m.Recall10, m.MRR, m.NDCG10}
+		mode := string(m.Mode)
+		if m.Atlas {
+			mode += ", atlas"
+		}
+		fmt.Fprintf(w, "%s\t", mode)
+		for _, e := range measures {
+			fmt.Fprintf(w, "%s\t", formatScore(e.Mean))
+		}
+		fmt.Fprintf(w, "%.2f\t%.2f\t%.2f\t%s\n\t", m.P50, m.P95, m.ServerP50, resolvedModes(m))
+		for _, e := range measures {
+			fmt.Fprintf(w, "%s-%s\t", formatScore(e.Low), formatScore(e.High))
+		}
+		fmt.Fprintln(w, "\t\t\t")
+	}
+	w.Flush()
+	b.printAblation(r)
+}
+
+// formatScore writes .743 and 1.000.
+func formatScore(v float64) string { return strings.TrimPrefix(fmt.Sprintf("%.3f", v), "0") }
+
+// resolvedModes counts the modes in which questions were answered, and answers
+// that a cache had a part in.
+func resolvedModes(r relevance.Result) string {
+	var list []string
+	for _, mode := range slices.Sorted(maps.Keys(r.Resolved)) {
+		list = append(list, fmt.Sprintf("%s %d", mode, r.Resolved[mode]))
+	}
+	if r.Cached > 0 {
+		list = append(list, fmt.Sprintf("cached %d", r.Cached))
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// errAlreadyReported ends a command that has already said what is wrong.
+var errAlreadyReported = errors.New("something is broken")
+
+// A usageError is a command line that was understood too late to be one.
+type usageError string
+
+func (m usageError) Error() string { return string(m) }
+
+// A inputError is what the operation says of a command line that makes no sense: in
+// its own words, which every door has.
+type inputError struct {
+	error
+	missing *flagSpec // the flag that is to be given, if it is a text
+}
+
+func (m inputError) Unwrap() error { return m.error }
+
+// reportError tells the person what went wrong, or with --json the program, and
+// returns the exit code. What fails before the command begins is a command
+// line that was not understood.
+func (p *program) reportError(err error) int {
+	if err == errAlreadyReported {
+		return exitFailure
+	}
+	if late, ok := errors.AsType[usageError](err); ok || !p.started {
+		if ok {
+			err = late
+		}
+		p.printMessage(fmt.Sprintf("%v\nTry --help.", err))
+		return exitUsage
+	}
+	if errors.Is(err, context.Canceled) {
+		p.printMessage("interrupted")
+		return exitFailure
+	}
+	code, more := exitFailure, ""
+	invalid, ok := errors.AsType[inputError](err)
+	if ok {
+		code, more = exitUsage, "\nTry --help."
+	}
+	if p.json {
+		_ = p.printJSON(op.NewErrorBody(oneLineError(err), p.requestID)) // there is nobody left to tell
+		return code
+	}
+	text := joinLines(err.Error())
+	if e := oneLineError(err); e.Code != loci.CodeInternalError || loci.AsError(err).Err == nil {
+		message := strings.TrimSuffix(p.errorText(e), ".")
+		if invalid.missing != nil {
+			message += fmt.Sprintf(": --%s \"...\", or --%s - to read it from the standard input", invalid.missing.flag,
+				invalid.missing.flag)
+		}
+		text = fmt.Sprintf("%s (%s)", message, e.Code)
+		if e.RetryAfter > 0 {
+			text += fmt.Sprintf("\nTry again in %v.", e.RetryAfter.Round(time.Second))
+		}
+	}
+	p.printMessage(stripControl(text, true) + more)
+	return code
+}
+
+// errorText returns the message of an error as the command line puts it: what is
+// missing is told by the names of its flags and variables.
+func (p *program) errorText(e *loci.Error) string {
+	switch {
+	case p.currentTarget.url == "":
+	case e.Code == loci.CodeMissingAPIKey && p.currentTarget.key == "":
+		return fmt.Sprintf("There is no key for %s: use loci login %s, or set LOCI_API_KEY", p.currentTarget.url, p.currentTarget.url)
+	case e.Code == loci.CodeInvalidKey || e.Code == loci.CodeRevoked:
+		return fmt.Sprintf("%s does not take this key: use loci login %s with another one, or set LOCI_API_KEY",
+			p.currentTarget.url, p.currentTarget.url)
+	case e.Code == loci.CodeUnavailable && strings.Contains(e.Message, "cannot be reached"):
+		return fmt.Sprintf("%s (the server of %s): start it, name another with --server or LOCI_URL, or work on this device with --local",
+			e.Message, p.currentTarget.reason)
+	}
+	return e.Message
+}
+
+// oneLineError returns err as an Error whose message is one line. On this device nobody
+// reads a log: a message that says nothing beyond its code tells the cause too.
+func oneLineError(err error) *loci.Error {
+	e := loci.AsError(err)
+	message := e.Message
+	if e.Err != nil && message == e.Code.Hint() {
+		if message = e.Err.Error(); e.Code != loci.CodeInternalError {
+			message = strings.TrimSuffix(e.Message, ".") + ": " + message
+		}
+	}
+	return &loci.Error{Code: e.Code, Message: joinLines(message), RetryAfter: e.RetryAfter}
+}
+
+// joinLines tells the lines of an error in one, each of them once: a database
+// with several addresses fails at each of them, in lines of its own.
+func joinLines(text string) string {
+	var out string
+	reported := map[string]bool{}
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line == "" || reported[line] {
+			continue
+		}
+		reported[line] = true
+		switch {
+		case strings.HasSuffix(out, ":"):
+			out += " "
+		case out != "":
+			out += "; "
+		}
+		out += line
+	}
+	return out
+}
+
+// printMessage writes to the person.
+func (p *program) printMessage(text string) {
+	_, colour := p.terminalInfo(p.err)
+	_, _ = fmt.Fprintln(p.err, bold("loci:", colour), text)
+}
+
+// printJSON writes v as one line of JSON.
+func (p *program) printJSON(v any) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return err
+	}
+	_, err := p.out.Write(b.Bytes())
+	return err
+}

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// handwrittenExamples are the examples that say more than a field can.
+var handwrittenExamples = map[string][]string{
+	"memory.create": {
+		`loci memory create --content "The cat is called Ada." --type fact --tags home,cat`,
+		"loci memory create --title Minutes --content - < minutes.md",
+	},
+	"memory.search": {
+		`loci memory search "who feeds the cat"`,
+		`loci memory search "\"front door\"" --type fact,decision --limit 5 --json`,
+	},
+	"memory.list": {
+		"loci memory list",
+		"loci memory list --tags home --include archived --limit 100",
+	},
+	"memory.context": {
+		"loci memory context",
+		`loci memory context --query "release of the harbour service" --max-tokens 2000`,
+	},
+	"memory.append":      {`loci memory append 01890000-0000-7000-8000-000000000000 --content "She prefers tuna."`},
+	"memory.verify":      {`loci memory verify 01890000-0000-7000-8000-000000000000 --evidence "asked the vet" --confidence 0.9 --valid-until 2031-01-01T00:00:00Z`},
+	"memory.get":         {"loci memory get 01890000-0000-7000-8000-000000000000"},
+	"invitation.respond": {"loci invitation respond 01890000-0000-7000-8000-000000000000 --accept --confirm"},
+}
+
+// examples returns the examples of an operation's help page: those written by
+// hand, or one with every value that is required.
+func (f *flagSet) examples(o *op.Op) string {
+	if lines := handwrittenExamples[o.Name]; lines != nil {
+		return strings.Join(lines, "\n")
+	}
+	line := "loci " + kebab(strings.Replace(o.Name, ".", " ", 1))
+	for _, s := range f.args {
+		line += " " + s.example()
+	}
+	shown := false
+	for _, s := range f.flags {
+		if s.required || o.Method == "PATCH" && !shown {
+			line += " --" + s.flag
+			if s.jsonType != "boolean" {
+				line += " " + s.example()
+			}
+			shown = true
+		}
+	}
+	return line
+}
+
+// example returns a value that the slot might take.
+func (s *flagSpec) example() string {
+	switch {
+	case s.enum != nil:
+		return s.enum[0]
+	case strings.HasSuffix(s.flag, "id"):
+		return "01890000-0000-7000-8000-000000000000"
+	case strings.HasPrefix(s.flag, "email"):
+		return "ada@example.org"
+	case s.jsonType == "integer":
+		return "5"
+	case s.jsonType == "object":
+		return "'{}'"
+	case s.list:
+		return "one,two"
+	}
+	return fmt.Sprintf("%q", "Some "+strings.ReplaceAll(s.flag, "-", " "))
+}

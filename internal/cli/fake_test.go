@@ -1,0 +1,205 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// A fakeService is a service that answers with what it was asked.
+type fakeService struct {
+	actor   loci.Actor
+	create  loci.CreateMemory
+	search  loci.SearchMemories
+	list    loci.ListMemories
+	deleted string
+	pages   int // of the list; 0 is one that never ends
+	update  loci.UpdateAtlas
+	invite  loci.CreateInvitations
+	respond loci.RespondInvitation
+	sort    sortInput
+}
+
+// A sortInput has what the first operations lack: nested lists and booleans.
+type sortInput struct {
+	Rules []loci.Source `json:"rules,omitzero"`
+	Deep  bool          `json:"deep,omitzero"`
+	Speed float64       `json:"speed,omitzero"`
+}
+
+const (
+	fakeID     = "01890000-0000-7000-8000-000000000001"
+	fakeTwinID = "01890000-0000-7000-8001-000000000002" // of the same millisecond
+)
+
+func (t *fakeService) Create(_ context.Context, actor *loci.Actor, in loci.CreateMemory) (out loci.CreatedMemory, err error) {
+	t.actor, t.create = *actor, in
+	out.Memory.Memory = fakeMemory(string(in.Content))
+	out.Memory.Routing.Matched = []string{}
+	return out, nil
+}
+
+func fakeMemory(content string) loci.Memory {
+	return loci.Memory{ID: fakeID, Title: loci.DeriveTitle(content), Content: content, Type: loci.TypeFact, Tags: []string{"a", "b"}, Status: loci.MemoryActive, Version: 1, CreatedAt: 1e15, UpdatedAt: 1e15}
+}
+
+func (t *fakeService) Get(_ context.Context, _ *loci.Actor, in loci.GetMemory) (out loci.MemoryDetail, err error) {
+	if in.MemoryID != fakeID {
+		return out, loci.NewError(loci.CodeNotFound)
+	}
+	return loci.MemoryDetail{Memory: fakeMemory("# Rock\nHard <b>\x1b[31m."), Attachments: []loci.Attachment{}}, nil
+}
+
+func (t *fakeService) List(_ context.Context, _ *loci.Actor, in loci.ListMemories) (loci.Memories, error) {
+	t.list = in
+	if in.Limit == 1 {
+		return loci.Memories{Memories: []loci.Memory{}}, nil
+	}
+	two := fakeMemory("日本語 two")
+	two.ID = fakeTwinID
+	page := loci.Memories{Memories: []loci.Memory{fakeMemory("One"), two}, NextCursor: "next"}
+	if n, _ := strconv.Atoi(strings.TrimPrefix(string(in.Cursor), "next")); t.pages > 0 {
+		page.NextCursor = ""
+		if n+1 < t.pages {
+			page.NextCursor = fmt.Sprint("next", n+1)
+		}
+	}
+	return page, nil
+}
+
+func (t *fakeService) Delete(_ context.Context, _ *loci.Actor, in loci.GetMemory) (loci.Empty, error) {
+	t.deleted = in.MemoryID
+	return loci.Empty{}, nil
+}
+
+func (t *fakeService) Search(_ context.Context, _ *loci.Actor, in loci.SearchMemories) (loci.FoundMemories, error) {
+	t.search = in
+	return loci.FoundMemories{Memories: []loci.FoundMemory{}, Mode: loci.ResolvedKeyword}, nil
+}
+
+func (t *fakeService) Update(_ context.Context, actor *loci.Actor, in loci.UpdateAtlas) (loci.OneAtlas, error) {
+	t.actor, t.update = *actor, in
+	return loci.OneAtlas{}, nil
+}
+
+func (t *fakeService) Invite(_ context.Context, _ *loci.Actor, in loci.CreateInvitations) (loci.CreatedInvitations, error) {
+	t.invite = in
+	return loci.CreatedInvitations{Invitations: []loci.NewInvitation{}, Skipped: []loci.SkippedInvitation{{Email: "a@b.c", Reason: loci.SkipAlreadyMember}}}, nil
+}
+
+func (t *fakeService) Respond(_ context.Context, _ *loci.Actor, in loci.RespondInvitation) (loci.Empty, error) {
+	t.respond = in
+	return loci.Empty{}, nil
+}
+
+func (t *fakeService) Sort(_ context.Context, _ *loci.Actor, in sortInput) (loci.Empty, error) {
+	t.sort = in
+	return loci.Empty{}, nil
+}
+
+func (t *fakeService) Me(context.Context, *loci.Actor, loci.Empty) (loci.OneUser, error) {
+	return loci.OneUser{User: loci.User{ID: fakeID, Email: "ada@example.org"}}, nil
+}
+
+func fakeTable() *op.Table {
+	t := &op.Table{}
+	op.Add(t, "memory.create", "POST /v1/memories", "Write a memory.", op.Account, op.ToolCore, (*fakeService).Create)
+	op.Add(t, "memory.get", "GET /v1/memories/{memoryId}", "Read a memory.", op.Account, op.ToolCore, (*fakeService).Get)
+	op.Add(t, "memory.list", "GET /v1/memories", "List memories.", op.Account, op.ToolCore, (*fakeService).List)
+	op.Add(t, "memory.delete", "DELETE /v1/memories/{memoryId}", "Delete a memory.", op.Account, op.ToolFull, (*fakeService).Delete)
+	op.AddRead(t, "memory.search", "POST /v1/memories/search", "Find memories.", op.Account, op.ToolCore, (*fakeService).Search)
+	op.Add(t, "atlas.update", "PATCH /v1/atlases/{atlasId}", "Change an atlas.", op.Account, op.ToolCore, (*fakeService).Update)
+	op.Add(t, "invitation.create", "POST /v1/workspaces/{workspaceId}/invitations", "Invite people.", op.Account, op.ToolStable, (*fakeService).Invite)
+	op.Add(t, "invitation.respond", "POST /v1/invitations/{invitationId}/respond", "Answer.", op.Account, op.ToolStable, (*fakeService).Respond)
+	op.Add(t, "toy_box.sort", "POST /v1/sort", "Sort toys.", op.Account, op.ToolFull, (*fakeService).Sort)
+	op.Add(t, "account.me", "GET /v1/me", "See yourself.", op.Account, op.NoTool, (*fakeService).Me)
+	op.Add(t, "auth.setup", "POST /v1/auth/setup", "Set up.", op.Public, op.BrowserOnly, (*fakeService).Sort)
+	return t
+}
+
+func (t *fakeService) host() *op.Host {
+	return &op.Host{Service: t, Log: slog.New(slog.DiscardHandler), Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*loci.Actor, error) {
+		if c.Transport == "rest" && c.Credential != fakeKey {
+			return nil, loci.NewError(loci.CodeInvalidKey)
+		}
+		return &loci.Actor{UserID: "ann", CredentialKind: loci.CredentialKey}, nil
+	}}
+}
+
+const fakeKey = "loci_live_toy"
+
+// A testTerminal is a person's machine on which loci runs.
+type testTerminal struct {
+	*program
+	service   *fakeService
+	out, err  bytes.Buffer
+	home      string
+	in        io.Reader
+	openCount int
+}
+
+func newTestTerminal(t *testing.T, environ ...string) *testTerminal {
+	d := &testTerminal{service: &fakeService{}, home: t.TempDir()}
+	d.program = &program{environ: append([]string{"HOME=" + d.home}, environ...)}
+	d.deps = deps{table: fakeTable(), openLocal: func(context.Context, string, bool) (op.Caller, func() error, error) {
+		d.openCount++
+		return d.service.host(), func() error { return nil }, nil
+	}}
+	return d
+}
+
+// run runs one command and returns its exit code.
+func (d *testTerminal) run(args ...string) int {
+	d.out.Reset()
+	d.err.Reset()
+	p := &program{in: d.in, out: &d.out, err: &d.err, environ: d.environ, keyring: d.keyring, deps: d.deps}
+	if p.in == nil {
+		p.in = strings.NewReader("")
+	}
+	return p.run(context.Background(), args)
+}
+
+// newFakeServer serves the toy as a Loci server does.
+func newFakeServer(t *testing.T, s *fakeService) *httptest.Server {
+	mux := http.NewServeMux()
+	host := s.host()
+	for _, o := range fakeTable().Ops {
+		mux.HandleFunc(o.Method+" "+o.Path, func(w http.ResponseWriter, r *http.Request) {
+			c := &op.Call{Transport: "rest", Credential: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), IdempotencyKey: r.Header.Get("Idempotency-Key"),
+				IfMatch: r.Header.Get("If-Match"), ActorHeader: r.Header.Get("X-Loci-Actor"), RequestID: r.Header.Get("X-Request-Id")}
+			body, _ := io.ReadAll(r.Body)
+			a := op.Args{JSON: body, FromHTTP: true}
+			for _, f := range o.Fields() {
+				if f.Location == op.InPath {
+					a.Params = append(a.Params, op.Param{Name: f.Name, Value: r.PathValue(f.Name), Location: op.InPath})
+				}
+			}
+			for name, values := range r.URL.Query() {
+				for _, value := range values {
+					a.Params = append(a.Params, op.Param{Name: name, Value: value, Location: op.InQuery})
+				}
+			}
+			raw, err := host.Call(r.Context(), o, c, a)
+			if err != nil {
+				w.WriteHeader(loci.AsError(err).Code.Status())
+				raw, _ = op.Encode(op.NewErrorBody(err, c.RequestID))
+			}
+			w.Header().Set("ETag", c.ETag)
+			_, _ = w.Write(raw)
+		})
+	}
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"ok":true}`) })
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	return server
+}

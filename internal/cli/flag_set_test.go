@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/server"
+)
+
+func TestFlagsFillInput(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	if code := d.run("memory", "create", "--content", "x", "--tags", "a,b", "--tags", "c", "--workspace-id", "w", "--source-name", "n", "--source-position", "-3", "--on-duplicate", "return", "--idempotency-key", "k", "--agent"); code != 0 {
+		t.Fatal(code, d.err.String())
+	}
+	three := int64(-3)
+	want := loci.CreateMemory{Content: "x", Tags: loci.Tags{"a", "b", "c"}, WorkspaceID: "w", Source: &loci.Source{Name: "n", Position: &three}, OnDuplicate: "return"}
+	if !reflect.DeepEqual(d.service.create, want) {
+		t.Errorf("%+v", d.service.create)
+	}
+	if d.service.actor.Idempotency == nil || d.service.actor.Idempotency.Key != "k" || !d.service.actor.IsAgent || len(d.service.actor.RequestID) != 36 {
+		t.Errorf("the call: %+v", d.service.actor)
+	}
+}
+
+func TestQueryAndIDsArePositional(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	if code := d.run("memory", "search", "two words", "--atlas-id", "a", "--type", "fact,note", "--limit", "5"); code != 0 {
+		t.Fatal(code, d.err.String())
+	}
+	want := loci.SearchMemories{Query: "two words", AtlasID: "a", Type: []loci.MemoryType{"fact", "note"}, Limit: 5}
+	if !reflect.DeepEqual(d.service.search, want) {
+		t.Errorf("%+v", d.service.search)
+	}
+	if code := d.run("invitation", "create", "w1", "--emails", "a@b.c,d@e.f", "--expires-in-days", "3"); code != 0 {
+		t.Fatal(code, d.err.String())
+	}
+	if in := d.service.invite; in.WorkspaceID != "w1" || len(in.Emails) != 2 || in.ExpiresInDays != 3 {
+		t.Errorf("%+v", in)
+	}
+}
+
+func TestEmptyListFlagClearsList(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	if code := d.run("atlas", "update", "a1", "--keywords", "", "--if-match", `"t"`); code != 0 {
+		t.Fatal(code, d.err.String())
+	}
+	if in := d.service.update; in.Keywords == nil || len(*in.Keywords) != 0 || in.Name != nil || d.service.actor.IfMatch != `"t"` {
+		t.Errorf("%+v %+v", in, d.service.actor)
+	}
+}
+
+func TestListFlagsReachServerUnchanged(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	server := newFakeServer(t, d.service)
+	for _, environ := range [][]string{nil, {"LOCI_URL=" + server.URL, "LOCI_API_KEY=" + fakeKey}} {
+		d.environ = append([]string{"HOME=" + d.home}, environ...)
+		for line, want := range map[string]loci.Tags{
+			"":              nil,
+			"--tags=":       {},
+			"--tags=a,b":    {"a", "b"},
+			`--tags=a\,b,c`: {"a,b", "c"},
+			`--tags=a\`:     {`a\`},
+		} {
+			d.service.list = loci.ListMemories{}
+			code := d.run(append([]string{"memory", "list", "--json", "--include", "archived"},
+				strings.Fields(line)...)...)
+			if got := d.service.list.Tags; code != 0 || !slices.Equal(got, want) || len(d.service.list.Include) != 1 {
+				t.Errorf("%v %s: %d %q, want %q %s", environ, line, code, got, want, d.out.String())
+			}
+		}
+		if code := d.run("memory", "list", "--tags", "a,,b"); code == 0 ||
+			!strings.Contains(d.err.String(), "tags must not be empty") {
+			t.Errorf("%v: an empty item: %d %s", environ, code, d.err.String())
+		}
+	}
+}
+
+func TestFlagsAcceptBooleansAndJSON(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	if code := d.run("invitation", "respond", "i1", "--accept=false", "--confirm"); code != 0 || d.service.respond.Accept || !bool(d.service.respond.Confirm) {
+		t.Errorf("%d %+v %s", code, d.service.respond, d.err.String())
+	}
+	if code := d.run("toy-box", "sort", "--rules", `[{"name":"x"},{"uri":"y"}]`, "--deep", "--speed", "1.5"); code != 0 {
+		t.Fatal(code, d.err.String())
+	}
+	if in := d.service.sort; len(in.Rules) != 2 || in.Rules[1].URI != "y" || !in.Deep || in.Speed != 1.5 {
+		t.Errorf("%+v", in)
+	}
+}
+
+func TestDashReadsStdinOnce(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	d.in = strings.NewReader("# From a pipe\n\n")
+	if code := d.run("memory", "create", "--content", "-"); code != 0 || d.service.create.Content != "# From a pipe\n\n" {
+		t.Errorf("%d %q", code, d.service.create.Content)
+	}
+	d.in = strings.NewReader("x")
+	if code := d.run("memory", "create", "--content", "-", "--title", "-"); code != 2 {
+		t.Errorf("two values from one input: %d", code)
+	}
+	d.in = strings.NewReader(strings.Repeat("x", maxStdin+1))
+	if code := d.run("memory", "create", "--content", "-", "--json"); code != 1 || !strings.Contains(d.out.String(), "payload_too_large") {
+		t.Errorf("too much input: %d %.100s", code, d.out.String())
+	}
+}
+
+func TestInvalidFlagValueReturnsOperationError(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	for hint, args := range map[string][]string{
+		"2 limit must be an integer":   {"memory", "list", "--limit", "five"},
+		"2 content is required":        {"memory", "create"},
+		"2 type must be one of fact":   {"memory", "create", "--content", "x", "--type", "Fact"},
+		"2 mode must be one of auto":   {"memory", "search", "x", "--mode", "fast"},
+		"2 accept must be a boolean":   {"invitation", "respond", "i", "--accept=maybe", "--confirm"},
+		"1 content must not be empty":  {"memory", "create", "--content", ""},
+		"1 limit must be at most":      {"memory", "list", "--limit", "1000"},
+		"1 not valid UTF-8":            {"memory", "create", "--content", "a\xff"},
+		"1 rules must be a list":       {"toy-box", "sort", "--rules", "{}"},
+		"1 at least one field to chan": {"atlas", "update", "a"},
+	} {
+		code := d.run(args...)
+		said := d.err.String()
+		if fmt.Sprint(code) != hint[:1] || !strings.Contains(said, hint[2:]) || strings.HasSuffix(said, "(invalid_query)\nTry --help.\n") != (code == 2) {
+			t.Errorf("%v: %d %s", args, code, said)
+		}
+	}
+	if code := d.run("memory", "create", "--json"); code != 2 || !strings.Contains(d.out.String(), `"code":"invalid_query"`) || !strings.Contains(d.out.String(), `"requestId":"`) {
+		t.Errorf("%d %s", code, d.out.String())
+	}
+	if d.openCount != 0 {
+		t.Errorf("the database was opened %d times", d.openCount)
+	}
+}
+
+func TestKebabConvertsWireNames(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"atlas_id": "atlas-id", "atlasId": "atlas-id", "inviteURL": "invite-url", "content": "content", "agent_message": "agent-message", "expiresInDays": "expires-in-days"} {
+		if got := kebab(name); got != want {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+func TestHelpListsOnlyValidValues(t *testing.T) {
+	t.Parallel()
+	for want, s := range map[string]flagSpec{
+		"One of admin, member":              {enum: []string{"admin", "member"}},
+		"Who (admin, member)":               {enum: []string{"admin", "member"}, description: "Who"},
+		"With redact: cut (refuse, redact)": {enum: []string{"refuse", "redact"}, description: "redact: cut"},
+		`With "": derived anew`:             {description: "null: derived anew"},
+		"How many":                          {description: "How many"},
+	} {
+		if got := s.usage(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	for _, s := range server.Catalogue {
+		if first := s.Help[:1]; first != strings.ToUpper(first) {
+			t.Errorf("--%s begins with a small letter: %q", s.Flag, s.Help)
+		}
+	}
+}
+
+func TestJoinLinesDropsDuplicates(t *testing.T) {
+	t.Parallel()
+	if got := joinLines("failed to connect:\n\t::1: refused\n\t::1: refused\n\t127.0.0.1: refused"); got != "failed to connect: ::1: refused; 127.0.0.1: refused" {
+		t.Errorf("%q", got)
+	}
+}

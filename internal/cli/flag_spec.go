@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// A flagSpec is one value of a form. It is a pflag.Value.
+type flagSpec struct {
+	path        []string // in the JSON object: "source", "name"
+	flag        string
+	jsonType    string // of the value or of an item, in the words of JSON Schema
+	list        bool
+	enum        []string
+	description string
+	required    bool
+	values      []string
+}
+
+// Set takes a value; of a list it may be one of several, each with items
+// between commas.
+func (s *flagSpec) Set(text string) error {
+	if !s.list {
+		s.values = nil
+	}
+	s.values = append(s.values, text)
+	return nil
+}
+
+func (s *flagSpec) String() string { return strings.Join(s.values, ",") }
+
+// Type names the value on the help page.
+func (s *flagSpec) Type() string {
+	if s.list && s.jsonType != "object" {
+		return s.jsonType + "s"
+	}
+	if s.jsonType == "object" {
+		return "json"
+	}
+	if s.jsonType == "boolean" {
+		return "bool" // the name under which the help page knows what needs no value
+	}
+	return s.jsonType
+}
+
+// items are the values that were given, one by one. An empty text is an empty list.
+func (s *flagSpec) items() (items []string) {
+	for _, text := range s.values {
+		switch {
+		case !s.list:
+			items = append(items, text)
+		case text != "":
+			items = append(items, op.SplitList(text)...)
+		}
+	}
+	return items
+}
+
+// accepts reports whether a text can be a value of this kind. An empty one may stand for
+// none.
+func (s *flagSpec) accepts(text string) bool {
+	if text == "" {
+		return true
+	}
+	if s.enum != nil {
+		return slices.Contains(s.enum, text)
+	}
+	var v any
+	known := json.Unmarshal([]byte(text), &v) == nil
+	switch _, number := v.(float64); s.jsonType {
+	case "integer", "number":
+		return known && number
+	case "boolean":
+		return text == "true" || text == "false"
+	}
+	return true
+}
+
+// jsonValue returns what was given as JSON has it. An empty list is given as "".
+func (s *flagSpec) jsonValue(stdin func() (string, error)) (any, error) {
+	if s.jsonType == "object" {
+		return jsonScalar("object", s.values[len(s.values)-1])
+	}
+	if !s.list {
+		text := s.values[0]
+		if text == "-" && s.jsonType == "string" && s.enum == nil {
+			var err error
+			if text, err = stdin(); err != nil {
+				return nil, err
+			}
+		}
+		return jsonScalar(s.jsonType, text)
+	}
+	items := []any{}
+	for _, item := range s.items() {
+		v, err := jsonScalar(s.jsonType, item)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, v)
+	}
+	return items, nil
+}
+
+// jsonScalar returns a text as a value of the kind; one that is not of the kind
+// stays a text, for the operation to refuse.
+func jsonScalar(kind, text string) (any, error) {
+	if !utf8.ValidString(text) {
+		return nil, loci.NewError(loci.CodeInvalidQuery, "an argument is not valid UTF-8")
+	}
+	if kind != "string" && json.Valid([]byte(text)) {
+		return json.RawMessage(text), nil
+	}
+	return text, nil
+}
+
+// kebab returns a name of the wire as a flag or command: atlas_id and atlasId
+// are both atlas-id.
+func kebab(name string) string {
+	var b strings.Builder
+	lower := false
+	for _, r := range name {
+		if unicode.IsUpper(r) && lower {
+			b.WriteByte('-')
+		}
+		lower = !unicode.IsUpper(r)
+		if r == '_' || r == '.' {
+			r, lower = '-', false
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}

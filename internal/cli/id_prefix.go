@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// idPrefix is the beginning of an id that stands for it: at least 8 digits. An id
+// begins with the time of its creation in milliseconds, and 8 digits are a minute.
+var idPrefix = regexp.MustCompile(`^[0-9a-f]{8}[0-9a-f-]*$`)
+
+// tooShortIDPrefix is the beginning of an id that is too short to stand for it.
+var tooShortIDPrefix = regexp.MustCompile(`^[0-9a-f]{1,7}$`)
+
+// expandIDs replaces beginnings of ids in the input of an operation by the ids.
+func expandIDs(ctx context.Context, caller op.Caller, table *op.Table, o *op.Op, input []byte) ([]byte, error) {
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(input, &given); err != nil {
+		return nil, err
+	}
+	changed := false
+	for _, f := range o.Fields() {
+		resource, isID := resourceOf(f.Name)
+		var text string
+		if !isID || json.Unmarshal(given[f.Name], &text) != nil {
+			continue
+		}
+		text = strings.ToLower(text)
+		list := listOp(table, resource)
+		if list != nil && tooShortIDPrefix.MatchString(text) {
+			return nil, loci.NewError(loci.CodeInvalidQuery,
+				"A %s is named by its id, or by at least the first 8 characters of it: %s has %d",
+				resource, text, len(text))
+		}
+		if loci.ValidID(text) || !idPrefix.MatchString(text) || list == nil {
+			continue
+		}
+		id, err := expandID(ctx, caller, list, resource, text)
+		if err != nil {
+			return nil, err
+		}
+		given[f.Name], changed = jsonString(id), true
+	}
+	if !changed {
+		return input, nil
+	}
+	return json.Marshal(given)
+}
+
+// listOp returns the operation that lists the records of a resource which the
+// caller may name, or nil.
+func listOp(table *op.Table, resource string) *op.Op {
+	for _, verb := range []string{".list", ".pending"} {
+		o := table.Op(resource + verb)
+		if o != nil && !slices.ContainsFunc(o.Fields(), func(f op.Field) bool { return f.Required }) {
+			return o
+		}
+	}
+	return nil
+}
+
+// maxScanned is how many records are looked through for the beginning of an id.
+const maxScanned = 10_000
+
+// expandID returns the one id of a list that begins so. It looks at all records:
+// an imported one is older than its id.
+func expandID(ctx context.Context, caller op.Caller, list *op.Op, resource, start string) (string, error) {
+	var found []record
+	scanned := 0
+	for r, err := range listRecords(ctx, caller, list, unfiltered(list)) {
+		if err != nil {
+			return "", err
+		}
+		if scanned++; scanned > maxScanned {
+			return "", loci.NewError(loci.CodeInvalidQuery, "There are more than %d %s records: give the whole id instead of %s",
+				maxScanned, resource, start)
+		}
+		if strings.HasPrefix(r.ID, start) {
+			found = append(found, r)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0].ID, nil
+	case 0:
+		return "", loci.NewError(loci.CodeNotFound, "No %s has an id that begins with %s.", resource, start)
+	}
+	lines := make([]string, len(found))
+	for i, r := range found {
+		lines[i] = strings.TrimSpace(fmt.Sprintf("%s %s%s", r.ID, r.Title, r.Name))
+	}
+	return "", loci.NewError(loci.CodeInvalidQuery, "%d ids begin with %s: give more of the one that you mean: %s", len(found),
+		start, enumerate(lines))
+}
+
+// unfiltered is the filter with which a list leaves out nothing.
+func unfiltered(list *op.Op) map[string]any {
+	for _, f := range list.Fields() {
+		if f.Name == "include" {
+			return map[string]any{f.Name: f.Enum}
+		}
+	}
+	return nil
+}
+
+// Lengths of ids.
+const (
+	minShownID = len("01a20489-bb9f") // in a narrow table: the whole time
+	idLength   = 36
+)
+
+// shortenIDs cuts the ids of a table to as much as tells them apart.
+func shortenIDs(table []*column) {
+	for _, c := range table {
+		if c.name != "id" {
+			continue
+		}
+		n := minShownID
+		for cells := c.cells[1:]; n < idLength && !distinctPrefixes(cells, n); {
+			n++
+		}
+		for i, cell := range c.cells[1:] {
+			if loci.ValidID(cell) {
+				c.cells[i+1] = cell[:n]
+			}
+		}
+		c.measure()
+	}
+}
+
+// distinctPrefixes reports whether no two of the ids have the same first n characters.
+func distinctPrefixes(ids []string, n int) bool {
+	seen := map[string]bool{}
+	for _, id := range ids {
+		start := id[:min(n, len(id))]
+		if seen[start] {
+			return false
+		}
+		seen[start] = true
+	}
+	return true
+}

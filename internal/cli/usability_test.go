@@ -1,0 +1,266 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+)
+
+func TestDeleteAsksForConfirmation(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	if code := d.run("memory", "delete", fakeID); code != 2 || d.service.deleted != "" ||
+		!strings.Contains(d.err.String(), "add --yes") {
+		t.Errorf("nobody was asked: %d %q %s", code, d.service.deleted, d.err.String())
+	}
+	if code := d.run("memory", "delete", fakeID, "--yes"); code != 0 || d.service.deleted != fakeID {
+		t.Errorf("%d %q %s", code, d.service.deleted, d.err.String())
+	}
+	for line, want := range map[string]bool{"y\n": true, " YES \n": true, "\n": false, "": false, "no\n": false,
+		"yess\n": false} {
+		if isYes(line) != want {
+			t.Errorf("%q: %v", line, !want)
+		}
+	}
+}
+
+func TestIDPrefixIsExpanded(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	server := newFakeServer(t, d.service)
+	d.service.pages = 1
+	for _, environ := range [][]string{nil, {"LOCI_URL=" + server.URL, "LOCI_API_KEY=" + fakeKey}} {
+		d.environ = append([]string{"HOME=" + d.home}, environ...)
+		for start, want := range map[string]string{fakeID[:8]: "", fakeID[:20]: "", fakeID: fakeID, fakeID[:23]: fakeID,
+			strings.ToUpper(fakeTwinID[:35]): fakeTwinID} {
+			d.service.deleted = ""
+			code := d.run("memory", "delete", start, "--yes")
+			if d.service.deleted != want || (code == 0) != (want != "") {
+				t.Errorf("%v %s: %d, %q deleted, want %q: %s", environ, start, code, d.service.deleted, want,
+					d.err.String())
+			}
+			if said := d.err.String(); want == "" &&
+				(!strings.Contains(said, "2 ids begin with "+start) || !strings.Contains(said, fakeID+" One")) {
+				t.Errorf("%v %s: %s", environ, start, said)
+			}
+		}
+		if code := d.run("memory", "get", "01890000-1"); code != 1 ||
+			!strings.Contains(d.err.String(), "No memory has an id that begins with 01890000-1") {
+			t.Errorf("%v: %d %s", environ, code, d.err.String())
+		}
+	}
+}
+
+func TestIDPrefixErrorNamesMinimumLength(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	for start, want := range map[string]string{"0189": "at least the first 8 characters of it: 0189 has 4",
+		"ABC1234": "abc1234 has 7", "nowhere": "not_found"} {
+		if code := d.run("memory", "get", start); code != 1 || !strings.Contains(d.err.String(), want) {
+			t.Errorf("%s: %d %s", start, code, d.err.String())
+		}
+	}
+}
+
+func TestAllFlagJoinsPages(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	d.service.pages = 3
+	if code := d.run("memory", "list", "--all", "--json"); code != 0 {
+		t.Fatal(d.err.String())
+	}
+	var page loci.Memories
+	if err := json.Unmarshal(d.out.Bytes(), &page); err != nil || len(page.Memories) != 6 || page.NextCursor != "" ||
+		!strings.HasPrefix(d.out.String(), `{"ok":true,"memories":[`) {
+		t.Errorf("%v: %s", err, d.out.String())
+	}
+	if code := d.run("memory", "list", "--all"); code != 0 || strings.Count(d.out.String(), "One") != 3 ||
+		strings.Contains(d.err.String(), "There is more") {
+		t.Errorf("%d %s %s", code, d.out.String(), d.err.String())
+	}
+	if code := d.run("memory", "create", "--all"); code != 2 {
+		t.Errorf("a command without pages takes --all: %d", code)
+	}
+}
+
+func TestTableShortensIDsToDistinctPrefixes(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ ids, want []string }{
+		{[]string{fakeID, "01990000-0000-7000-8000-000000000001"}, []string{"01890000-0000", "01990000-0000"}},
+		{[]string{fakeID, fakeTwinID}, []string{fakeID[:23], fakeTwinID[:23]}},
+		{[]string{fakeID, ""}, []string{fakeID[:13], ""}},
+	} {
+		table := []*column{{name: "id", cells: append([]string{"ID"}, c.ids...)}}
+		shortenIDs(table)
+		if got := table[0].cells[1:]; !slices.Equal(got, c.want) {
+			t.Errorf("%v become %v, want %v", c.ids, got, c.want)
+		}
+	}
+}
+
+func TestSearchShowsAtlasAndHighlight(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	p := &program{out: &d.out, err: &d.err, names: map[string]string{"a1": "Team/Inbox"}}
+	raw := `{"ok":true,"memories":[{"id":"` + fakeID + `","atlasId":"a1","title":"Basalt","score":0.9,"highlights":["the stone\nis basalt"]},` +
+		`{"id":"` + fakeTwinID + `","atlasId":"a2","title":"Same","score":0.8,"highlights":["Same"]}],"mode":"keyword","nextCursor":"next"}`
+	if err := p.printAnswer(fakeTable().Op("memory.search"), []byte(raw)); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(d.out.String(), "\n")
+	if len(lines) != 5 || !strings.Contains(lines[0], "ATLAS") || !strings.Contains(lines[1], "Basalt  Team/Inbox") ||
+		lines[2] != "    the stone is basalt" || !strings.Contains(lines[3], "Same") {
+		t.Errorf("%q", lines)
+	}
+	if d.err.String() != "There is more: --all, or --cursor next\n" {
+		t.Errorf("%q", d.err.String())
+	}
+}
+
+func TestSearchPrintsCorrectedAndIgnoredTerms(t *testing.T) {
+	t.Parallel()
+	for meta, want := range map[string]string{
+		`{"corrected":[{"from":"basallt","to":"basalt"},{"from":"berlim","to":"ber\u001b[31mlin"}]}`: "Corrected: basalt for basallt, ber[31mlin for berlim\n",
+		`{"ignoredTerms":["a1","a2","a3","a4","a5","a6","a7","a8","a9","b1","b2","b3"]}`: "Ignored, because the query has too many words: " +
+			"a1, a2, a3, a4, a5, a6, a7, a8, a9, b1, and 2 more\n",
+		`{"requestedMode":"auto"}`: "",
+	} {
+		for list, nothing := range map[string]string{`[{"id":"` + fakeID + `","title":"Basalt"}]`: "",
+			`[]`: "Nothing found.\n"} {
+			d := newTestTerminal(t)
+			p := &program{out: &d.out, err: &d.err}
+			if err := p.printAnswer(fakeTable().Op("memory.search"),
+				[]byte(`{"ok":true,"memories":`+list+`,"mode":"keyword","meta":`+meta+`}`)); err != nil {
+				t.Fatal(err)
+			}
+			if got := d.err.String(); got != nothing+want {
+				t.Errorf("%s: %q, want %q", meta, got, nothing+want)
+			}
+			if strings.Contains(d.out.String(), "orrected") {
+				t.Errorf("the table has %s", d.out.String())
+			}
+		}
+	}
+}
+
+func TestSimilarShowsTitles(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	host, call := d.service.host(), fakeTable().Op("memory.create")
+	p := &program{out: &d.out, err: &d.err, deps: d.deps}
+	for raw, want := range map[string]string{
+		`{"ok":true,"memory":{"id":"` + fakeTwinID + `","similar":[{"id":"` + fakeID + `","score":0.9},{"id":"gone","score":0.8}]}}`: `similar  "Rock" (` + fakeID + `, 0.9), gone (0.8)`,
+		`{"ok":true,"similar":[{"id":"` + fakeID + `","score":0.9}]}`: fakeID +
+			"  0.9    Rock",
+	} {
+		d.out.Reset()
+		p.names = p.lookUpSimilarTitles(t.Context(), host, []byte(raw))
+		if err := p.printAnswer(call, []byte(raw)); err != nil || !strings.Contains(d.out.String(), want) {
+			t.Errorf("%v: %s, want %s", err, d.out.String(), want)
+		}
+	}
+}
+
+func TestTableNamesWorkspacesWhenSeveral(t *testing.T) {
+	t.Parallel()
+	record := func(id, name, workspace string) string {
+		return `{"id":"` + id + `","workspaceId":"` + workspace + `","name":"` + name + `"}`
+	}
+	for _, c := range []struct{ list, want string }{
+		{record(fakeID, "Inbox", fakeID) + "," + record(fakeTwinID, "Inbox", fakeTwinID),
+			"ID NAME WORKSPACE " + fakeID + " Inbox Team " + fakeTwinID + " Inbox 01890000-0000"},
+		{record(fakeID, "Inbox", fakeID) + "," + record(fakeTwinID, "Plans", fakeID),
+			"ID NAME " + fakeID + " Inbox " + fakeTwinID + " Plans"},
+	} {
+		d := newTestTerminal(t)
+		p := &program{out: &d.out, err: &d.err, names: map[string]string{fakeID: "Team"}}
+		if err := p.printAnswer(fakeTable().Op("memory.list"), []byte(`{"ok":true,"atlases":[`+c.list+`]}`)); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(strings.Fields(d.out.String()), " "); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+}
+
+func TestUnknownNameSuggestsNearest(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	for want, line := range map[string]string{
+		`did you mean "list"?`:                    "memory lst",
+		`did you mean "memory"?`:                  "mem list",
+		`did you mean "--content"?`:               "memory create --contents x",
+		`unknown flag "--zzzzzz" for "loci memor`: "memory create --zzzzzz",
+		`did you mean --content "hello"?`:         "memory create hello",
+		`--content "...", or --content - to read`: "memory create",
+		`unknown command "auth"`:                  "auth --help",
+		`does not take --json`:                    "serve --json",
+	} {
+		if code := d.run(strings.Fields(line)...); code != 2 || !strings.Contains(d.err.String(), want) ||
+			d.out.Len() > 0 {
+			t.Errorf("%s: %d %s%s, want %s", line, code, d.out.String(), d.err.String(), want)
+		}
+	}
+}
+
+func TestMissingKeyErrorNamesLoginCommand(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	server := newFakeServer(t, d.service)
+	d.environ = append(d.environ, "LOCI_URL="+server.URL)
+	if code := d.run("memory", "list"); code != 1 || !strings.Contains(d.err.String(), "loci login "+server.URL) ||
+		strings.Contains(d.err.String(), "Authorization") {
+		t.Errorf("%d %s", code, d.err.String())
+	}
+	server.Close()
+	if code := d.run("memory", "create", "--content", "x", "--server", server.URL); code != 1 ||
+		!strings.Contains(d.err.String(), "--local") {
+		t.Errorf("%d %s", code, d.err.String())
+	}
+}
+
+func TestGetPrintsETagForIfMatch(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	server := newFakeServer(t, d.service)
+	var tags []string
+	for _, environ := range [][]string{nil, {"LOCI_URL=" + server.URL, "LOCI_API_KEY=" + fakeKey}} {
+		d.environ = append([]string{"HOME=" + d.home}, environ...)
+		if code := d.run("memory", "get", fakeID); code != 0 {
+			t.Fatal(d.err.String())
+		}
+		_, rest, found := strings.Cut(d.out.String(), "\netag ")
+		tag, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
+		if !found || len(tag) != 13 {
+			t.Errorf("%v: no entity tag: %s", environ, d.out.String())
+		}
+		tags = append(tags, tag)
+		if code := d.run("atlas", "update", fakeID, "--name", "N", "--if-match", strings.Trim(tag, `"`)); code != 0 ||
+			d.service.actor.IfMatch != tag {
+			t.Errorf("%v: %d %s %s", environ, code, d.service.actor.IfMatch, d.err.String())
+		}
+	}
+	if tags[0] != tags[1] {
+		t.Errorf("%v", tags)
+	}
+}
+
+func TestVersionPrintsProgramAndContract(t *testing.T) {
+	t.Parallel()
+	d := newTestTerminal(t)
+	var b buildInfo
+	if code := d.run("version", "--json"); code != 0 || json.Unmarshal(d.out.Bytes(), &b) != nil || b.Version == "" ||
+		b.Contract != "0.8.3" {
+		t.Errorf("%d %s", code, d.out.String())
+	}
+	for _, line := range []string{"version", "--version", "-v"} {
+		if code := d.run(line); code != 0 || !strings.HasPrefix(d.out.String(),
+			fmt.Sprintf("loci %s (contract %s), ", b.Version, b.Contract)) {
+			t.Errorf("%s: %d %s", line, code, d.out.String())
+		}
+	}
+}

@@ -1,0 +1,171 @@
+package conformance_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// A accessRule is what a caller needs beside a credential.
+type accessRule string
+
+// The claims. The first two touch nothing of anybody else's.
+const (
+	publicAccess     accessRule = "-"      // to ask
+	accountAccess    accessRule = "self"   // to be somebody: it is about the caller alone
+	ownerOfRecord    accessRule = "own"    // that the record is the caller's own: a key, an invitation to one's address
+	member           accessRule = "member" // a role in the workspace of what is named
+	admin            accessRule = "admin"
+	owner            accessRule = "owner"
+	creatorOrManager accessRule = "maker" // to have made the memory, or to be an admin of its workspace: ann has made all
+)
+
+// accessRules is the second table: what each operation needs, written down by
+// hand. What a call must be answered is computed from it and the access word.
+var accessRules = map[string]accessRule{
+	"memory.create": member, "memory.get": member, "memory.list": member, "memory.search": member,
+	"memory.context": member, "memory.versions": member, "memory.similar": member,
+	"memory.update": creatorOrManager, "memory.append": creatorOrManager, "memory.verify": creatorOrManager, "memory.supersede": creatorOrManager,
+	"memory.archive": creatorOrManager, "memory.restore": creatorOrManager, "memory.delete": creatorOrManager, "memory.revert": creatorOrManager,
+	"atlas.list": member, "atlas.get": member, "atlas.create": admin, "atlas.update": admin,
+	"workspace.list": accountAccess, "workspace.get": member, "workspace.create": accountAccess, "member.list": member,
+	"invitation.list": admin, "invitation.create": admin, "invitation.pending": accountAccess, "invitation.respond": ownerOfRecord,
+	"account.status": accountAccess, "account.me": accountAccess,
+	"key.list": accountAccess, "key.create": accountAccess, "key.revoke": ownerOfRecord,
+	"auth.register": publicAccess, "auth.setup": publicAccess, "auth.login": publicAccess, "auth.logout": accountAccess,
+}
+
+// roles are those that the callers have in the crew.
+var roles = map[conformance.Caller]loci.Role{
+	conformance.CallerMember: loci.RoleMember, conformance.CallerAdmin: loci.RoleAdmin,
+	conformance.CallerOwner: loci.RoleOwner, conformance.CallerAgent: loci.RoleOwner, conformance.CallerToken: loci.RoleOwner, conformance.CallerDevice: loci.RoleOwner,
+}
+
+// expected returns the code with which the caller is refused, or "".
+func expected(o *op.Op, caller conformance.Caller) loci.Code {
+	switch {
+	case o.Access == op.Public:
+		return ""
+	case caller == conformance.CallerNobody:
+		return loci.CodeMissingAPIKey
+	case caller == conformance.CallerRevoked:
+		return loci.CodeRevoked
+	case o.Access == op.Person && (caller == conformance.CallerToken || caller == conformance.CallerElsewhere):
+		return loci.CodeInsufficientScope
+	case o.Access == op.Agent && caller != conformance.CallerAgent:
+		return loci.CodeForbidden
+	}
+	role := roles[caller]
+	switch c := accessRules[o.Name]; c {
+	case publicAccess, accountAccess:
+		return ""
+	case ownerOfRecord:
+		if role != loci.RoleOwner && caller != conformance.CallerElsewhere { // all of these are ann
+			return loci.CodeNotFound
+		}
+	default:
+		if role == "" {
+			return loci.CodeNotFound
+		}
+		if c == creatorOrManager {
+			c = admin
+		}
+		if !role.AtLeast(loci.Role(c)) {
+			return loci.CodeForbidden
+		}
+	}
+	return ""
+}
+
+// tryCall calls an operation as somebody, on records of ann's, and returns the
+// code of the refusal.
+func tryCall(t *testing.T, w *conformance.World, o *op.Op, caller conformance.Caller) loci.Code {
+	t.Helper()
+	f := fixtureOf(t, o.Name)
+	if f.empty {
+		w = conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{}) // who is there does not depend on the engine
+	}
+	in := conformance.Must(json.Marshal(f.args(testScene{w, t})))(t)
+	_, err := w.Host.Call(t.Context(), o, w.Call(caller), op.Args{JSON: in})
+	if err == nil {
+		return ""
+	}
+	return loci.AsError(err).Code
+}
+
+func TestAccessIsAsTheGoldenPageSays(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		golden(t, "../../docs/access.md", accessMatrix(t, conformance.New(t, d.Open, conformance.Options{})))
+	})
+}
+
+// accessMatrix calls every operation as everybody, and prints the page.
+func accessMatrix(t *testing.T, w *conformance.World) []byte {
+	t.Helper()
+	var page bytes.Buffer
+	page.WriteString(accessHeader)
+	resource := ""
+	for _, o := range service.Ops.Ops {
+		if accessRules[o.Name] == "" {
+			t.Errorf("%s: claims does not say what it needs", o.Name)
+		}
+		if r, _, _ := strings.Cut(o.Name, "."); r != resource {
+			resource = r
+			fmt.Fprintf(&page, "\n## %s\n\n%s", r, accessColumns)
+		}
+		fmt.Fprintf(&page, "| `%s` | `%s %s` | %s | %s |", o.Name, o.Method, o.Path, o.Access, accessRules[o.Name])
+		for _, caller := range conformance.Callers {
+			want := expected(o, caller)
+			if got := tryCall(t, w, o, caller); got != want {
+				t.Errorf("%s by %s: %s, want %s", o.Name, caller, cell(got), cell(want))
+			}
+			fmt.Fprintf(&page, " %s |", cell(want))
+		}
+		page.WriteByte('\n')
+	}
+	return page.Bytes()
+}
+
+// cell says for people what a code says.
+func cell(c loci.Code) string {
+	if c == "" {
+		return "yes"
+	}
+	return string(c)
+}
+
+const accessHeader = "# Who may do what\n\n" +
+	"This page is printed by a test that calls every operation as each of these callers, and compares with what access word and need\n" +
+	"say. Every call names records of a team workspace (or the key, or the invitation) of its owner.\n\n" +
+	"| caller | who that is |\n|---|---|\n" +
+	"| nobody | shows no credential |\n" +
+	"| revoked | shows an API key that was revoked |\n" +
+	"| stranger | has an account, and nothing to do with the workspace |\n" +
+	"| elsewhere | an access token of the owner's that was granted another workspace |\n" +
+	"| member, admin, owner | has that role in the workspace |\n" +
+	"| agent | the owner's API key with `X-Loci-Actor: agent` |\n" +
+	"| token | an access token of the owner's that was granted this one workspace |\n" +
+	"| device | the owner of a local database, where the file is the proof |\n\n" +
+	"**Access** says which credential a call needs: `public` none, `account` any, `person` an API key or a signed-in browser (a token must\n" +
+	"not widen its own reach), `agent` an API key with the actor header. **Needs** says what else: `-` nothing; `self`, for it is about the\n" +
+	"caller alone; `own`, that the record is the caller's own; or the least role in the workspace of what is named.\n\n" +
+	"A cell is *yes*, or the [code](errors.md) of the refusal. What is out of reach is not found, whether it exists or not; what is in\n" +
+	"reach and above one's role is forbidden. Lists and searches that name no place are open to every account, and show what is within\n" +
+	"the caller's reach.\n"
+
+var accessColumns = func() string {
+	head, rule := "| operation | route | access | needs |", "|---|---|---|---|"
+	for _, caller := range conformance.Callers {
+		head, rule = head+" "+string(caller)+" |", rule+"---|"
+	}
+	return head + "\n" + rule + "\n"
+}()

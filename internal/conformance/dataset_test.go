@@ -1,0 +1,213 @@
+package conformance
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/relevance"
+	"github.com/loci-memory/loci/internal/server"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// datasets are sets of real texts and questions. They lie beside the project,
+// not in it.
+var datasets = []string{"docs", "code", "xquad-zh"}
+
+const datasetDir = "../../../shared/data/retrieval"
+
+func readDataset(t *testing.T, name string) relevance.Dataset {
+	t.Helper()
+	return Must(relevance.ReadDataset(filepath.Join(datasetDir, name)))(t)
+}
+
+// A runningServer is a running server with a person's key and an atlas for each corpus.
+type runningServer struct {
+	url, key string
+	atlases  map[string]string
+	names    map[string]string // the corpus's name of a document, by the memory's id
+}
+
+// startServer runs a server on a database.
+func startServer(t *testing.T, flags map[string]string) *runningServer {
+	t.Helper()
+	flags["data"], flags["listen"], flags["rate-limit"] = t.TempDir(), "127.0.0.1:0", "0"
+	s, _, err := server.Load(flags, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	url, stop, err := server.Start(s, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop() })
+	ctx := t.Context()
+	admin, err := server.OpenAdmin(ctx, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	if _, err := admin.CreateUser(ctx, "ann@example.com", "", ""); err != nil {
+		t.Fatal(err)
+	}
+	key, err := admin.CreateKey(ctx, "ann@example.com", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &runningServer{url: url, key: key.APIKey, atlases: map[string]string{}, names: map[string]string{}}
+}
+
+// post sends a body and reads the answer into out.
+func (p *runningServer) post(t *testing.T, path string, body, out any) {
+	t.Helper()
+	b, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequest("POST", p.url+path, bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	r.Header.Set("Authorization", "Bearer "+p.key)
+	w, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Body.Close()
+	raw, err := io.ReadAll(w.Body)
+	if err != nil || w.StatusCode >= 300 {
+		t.Fatal(path, w.StatusCode, string(raw), err)
+	}
+	if err := json.Unmarshal(raw, out); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ingest stores a corpus in an atlas of its own, in order.
+func (p *runningServer) ingest(t *testing.T, name string) {
+	var made loci.CreatedAtlas
+	p.post(t, "/v1/atlases", loci.CreateAtlas{Name: loci.Name(name)}, &made)
+	p.atlases[name] = made.Atlas.ID
+	for _, d := range readDataset(t, name).Documents {
+		var out loci.CreatedMemory
+		p.post(t, "/v1/memories", loci.CreateMemory{AtlasID: made.Atlas.ID, Title: loci.Title(d.Title), Content: loci.Content(d.Text)}, &out)
+		p.names[out.Memory.ID] = d.ID
+	}
+}
+
+func (p *runningServer) searchBody(name, query string) map[string]any {
+	return map[string]any{"query": query, "mode": "keyword", "atlas_id": p.atlases[name], "limit": 10}
+}
+
+func (p *runningServer) namesOf(found loci.FoundMemories) (list []string) {
+	for _, m := range found.Memories {
+		list = append(list, p.names[m.ID])
+	}
+	return list
+}
+
+func (p *runningServer) byREST(t *testing.T, name, query string) []string {
+	var found loci.FoundMemories
+	p.post(t, "/v1/memories/search", p.searchBody(name, query), &found)
+	return p.namesOf(found)
+}
+
+func (p *runningServer) byMCP(t *testing.T, name, query string) []string {
+	var answer struct {
+		Result struct {
+			Content []struct{ Text string } `json:"content"`
+		} `json:"result"`
+	}
+	p.post(t, "/mcp", map[string]any{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+		"params": map[string]any{"name": "memory_search", "arguments": p.searchBody(name, query)}}, &answer)
+	var found loci.FoundMemories
+	if len(answer.Result.Content) != 1 {
+		t.Fatalf("%d texts answer %q", len(answer.Result.Content), query)
+	}
+	if err := json.Unmarshal([]byte(answer.Result.Content[0].Text), &found); err != nil {
+		t.Fatal(err)
+	}
+	return p.namesOf(found)
+}
+
+func (p *runningServer) byCommand(t *testing.T, binary, name, query string) []string {
+	cmd := exec.Command(binary, "memory", "search", "--json", "--mode", "keyword", "--limit", "10", "--atlas-id", p.atlases[name], "--", query)
+	cmd.Env = append(os.Environ(), "LOCI_URL="+p.url, "LOCI_API_KEY="+p.key)
+	raw, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found loci.FoundMemories
+	if err := json.Unmarshal(raw, &found); err != nil {
+		t.Fatal(err)
+	}
+	return p.namesOf(found)
+}
+
+// program builds the binary with the driver of this test.
+func program(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "loci")
+	args := []string{"build", "-o", path}
+	if store.Driver == "mattn" {
+		args = append(args, "-tags", "sqlite_fts5")
+	}
+	if out, err := exec.Command("go", append(args, "../../cmd/loci")...).CombinedOutput(); err != nil {
+		t.Fatal(err, string(out))
+	}
+	return path
+}
+
+// TestEveryTransportAndDatabaseReturnsTheSameHits is the main job on real texts: what is
+// written through REST is found through every door, and both databases have
+// the same top ten for every question.
+func TestEveryTransportAndDatabaseReturnsTheSameHits(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat(datasetDir); err != nil {
+		t.Skip("the texts are not here: ", err)
+	}
+	address := os.Getenv("LOCI_TEST_PG18")
+	if address == "" {
+		t.Skip("LOCI_TEST_PG18 names no server")
+	}
+	file, served := startServer(t, map[string]string{}), startServer(t, map[string]string{"db": storetest.NewSchema(t, address)})
+	binary := program(t)
+	for _, name := range datasets {
+		file.ingest(t, name)
+		served.ingest(t, name)
+		questions := readDataset(t, name).Queries
+		empty := 0
+		for i, q := range questions {
+			want := file.byREST(t, name, q.Text)
+			if len(want) == 0 {
+				empty++
+			}
+			others := map[string][]string{"postgres": served.byREST(t, name, q.Text)}
+			if i%10 == 0 {
+				others["mcp"] = file.byMCP(t, name, q.Text)
+			}
+			if i%100 == 0 {
+				others["command"] = file.byCommand(t, binary, name, q.Text)
+			}
+			for handler, got := range others {
+				if !slices.Equal(got, want) {
+					t.Errorf("%s, %q: %s finds\n%s\nSQLite by REST\n%s", name, q.Text, handler, strings.Join(got, "\n"), strings.Join(want, "\n"))
+				}
+			}
+		}
+		if empty > len(questions)/50 {
+			t.Errorf("%s: %d of %d questions find nothing", name, empty, len(questions))
+		}
+		t.Logf("%s: %d questions, the same ten on both databases", name, len(questions))
+	}
+}

@@ -1,0 +1,163 @@
+package conformance_test
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/mcp"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+func TestErrorsAreThoseOfTheGoldenPage(t *testing.T) {
+	t.Parallel()
+	var page bytes.Buffer
+	page.WriteString("# Errors\n\n" +
+		"What is refused is answered with `{\"error\": code, \"code\": code, \"message\": hint, \"requestId\": id}`, at every door the same.\n" +
+		"Programs decide by the code, whose text never changes; the message is a hint for people and agents, and mostly more exact than the\n" +
+		"one below. 429 and 503 carry `Retry-After` in seconds, 401 `WWW-Authenticate`, 405 `Allow`.\n\n" +
+		"| status | code | hint |\n|---|---|---|\n")
+	last := 0
+	seen := map[loci.Code]bool{}
+	for _, e := range loci.Catalogue {
+		if e.Status < last || seen[e.Code] || !strings.HasSuffix(e.Hint, ".") {
+			t.Errorf("%s: the catalogue goes by status, has each code once, and hints are sentences", e.Code)
+		}
+		last, seen[e.Code] = e.Status, true
+		fmt.Fprintf(&page, "| %d | `%s` | %s |\n", e.Status, e.Code, e.Hint)
+	}
+	golden(t, "../../docs/errors.md", page.Bytes())
+}
+
+func TestToolsAreThoseOfTheGoldenFileAndWithinBudget(t *testing.T) {
+	t.Parallel()
+	sets := map[string]json.RawMessage{}
+	for _, set := range []op.Exposure{op.ToolCore, op.ToolStable, op.ToolFull} {
+		list := conformance.Must(mcp.List(service.Ops, set))(t)
+		if len(list) > mcp.MaxListBytes(set) {
+			t.Errorf("the list of the %s set has %d bytes, and its budget is %d", set, len(list), mcp.MaxListBytes(set))
+		}
+		sets[set.String()] = list
+	}
+	for _, o := range service.Ops.Ops {
+		for _, f := range o.Fields() {
+			if o.Exposure > op.NoTool && f.Location != op.InPath && f.Description == "" {
+				t.Errorf("%s: %s has no description, and agents know of nothing else", o.Name, f.Name)
+			}
+		}
+	}
+	b := conformance.Must(json.MarshalIndent(sets, "", "  "))(t)
+	golden(t, "../../docs/tools.json", append(b, '\n'))
+}
+
+func TestOperationsAreThoseOfTheGoldenPage(t *testing.T) {
+	t.Parallel()
+	var page bytes.Buffer
+	page.WriteString("# Operations\n\n" +
+		"Everything that Loci does is an operation: one flat JSON object in, one out. Over REST, fields in braces stand in the path, those\n" +
+		"of GET and DELETE in the query, the others in a JSON body. The same object is the arguments of the tool (`memory.create` is\n" +
+		"`memory_create`) and the flags of the command (`loci memory create --atlas-id ...`). Fields are optional unless they are marked\n" +
+		"with a star. [openapi.json](openapi.json) says the same to machines, [access.md](access.md) who may call what,\n" +
+		"[errors.md](errors.md) how it is refused.\n")
+	resource := ""
+	for _, o := range service.Ops.Ops {
+		if r, _, _ := strings.Cut(o.Name, "."); r != resource {
+			resource = r
+			fmt.Fprintf(&page, "\n## %s\n", r)
+		}
+		describeOperation(&page, o)
+	}
+	golden(t, "../../docs/api.md", page.Bytes())
+}
+
+// exposures say for people which ones an operation has.
+var exposures = map[op.Exposure]string{
+	op.BrowserOnly: "REST alone: it answers with a cookie",
+	op.NoTool:      "REST and command",
+	op.ToolFull:    "REST, command and tool (full)",
+	op.ToolStable:  "REST, command and tool (stable, full)",
+	op.ToolCore:    "REST, command and tool (core, stable, full)",
+}
+
+func describeOperation(page *bytes.Buffer, o *op.Op) {
+	fmt.Fprintf(page, "\n### %s\n`%s %s` · %s · %s\n\n%s\n", o.Name, o.Method, o.Path, o.Access, exposures[o.Exposure], o.Summary)
+	if fields := o.Fields(); len(fields) > 0 {
+		page.WriteString("\n| field | in | type | |\n|---|---|---|---|\n")
+		for _, f := range fields {
+			name := "`" + f.Name + "`"
+			if f.Required {
+				name += " *"
+			}
+			fmt.Fprintf(page, "| %s | %s | %s | %s |\n", name, f.Location, typeOf(o.InputSchema().Properties[f.Name]), f.Description)
+		}
+	}
+	_, out := o.Types()
+	fmt.Fprintf(page, "\nAnswers %s.\n", outputType(out))
+}
+
+// typeOf names a schema for people: its type and what bounds it.
+func typeOf(s *jsonschema.Schema) string {
+	if s.Items != nil {
+		return strings.TrimSpace("list of " + typeOf(s.Items) + bounds(s.MinItems, s.MaxItems, "items"))
+	}
+	text := cmp.Or(s.Type, strings.Join(s.Types, " or "))
+	switch {
+	case s.Const != nil:
+		text = fmt.Sprintf("`%v`", *s.Const)
+	case s.Enum != nil:
+		words := make([]string, len(s.Enum))
+		for i, w := range s.Enum {
+			words[i] = fmt.Sprintf("`%v`", w)
+		}
+		text = strings.Join(words, ", ")
+	case s.Minimum != nil:
+		text += fmt.Sprintf(" %s-%s", formatNumber(*s.Minimum), formatNumber(*s.Maximum))
+	case s.Format == "date-time":
+		text = "time"
+	}
+	if s.Type == "object" {
+		return "object {" + strings.Join(s.PropertyOrder, ", ") + "}"
+	}
+	text += bounds(s.MinLength, s.MaxLength, "characters")
+	if s.Default != nil {
+		text += " (default " + strings.Trim(string(s.Default), `"`) + ")"
+	}
+	return text
+}
+
+// formatNumber writes a number without an exponent.
+func formatNumber(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+
+func bounds(least, most *int, of string) string {
+	switch {
+	case least != nil && most != nil:
+		return fmt.Sprintf(", %d-%d %s", *least, *most, of)
+	case most != nil:
+		return fmt.Sprintf(", at most %d %s", *most, of)
+	}
+	return ""
+}
+
+// outputType names the fields of an output.
+func outputType(t reflect.Type) string {
+	var names []string
+	for _, f := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			names = append(names, "`"+name+"`")
+		}
+	}
+	if names == nil {
+		return "`ok`"
+	}
+	return strings.Join(names, ", ")
+}

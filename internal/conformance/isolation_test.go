@@ -1,0 +1,393 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// allowedDisclosures are the fields in which an answer may tell that something of another
+// tenant exists, with the reason.
+var allowedDisclosures = map[string]string{
+	"auth.register email": "an address has one account: the contract answers conflict",
+}
+
+// TestTenantsAreIsolated tries what ann was told (ids, cursors,
+// addresses, names) in every text that eve can send, at every door. Each answer
+// equals that for a text of the same form that nobody was ever told.
+func TestTenantsAreIsolated(t *testing.T) {
+	t.Parallel()
+	h := newTestServer(t, conformance.New(t, conformance.OpenSQLite, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "blind", Constant: true}}))
+	addRecords(h)
+	h.WaitForEmbeddings(t)
+	eve := *h.World
+	eve.Ann, eve.Team = h.Eve, h.NewTeam(t, h.Eve)
+	annDisclosures := collectDisclosures(h, h.World)
+	secrets := secretTexts(annDisclosures, collectDisclosures(h, &eve))
+	if len(secrets) < 20 {
+		t.Fatalf("ann was told %d things only: %q", len(secrets), secrets)
+	}
+	twins := map[string]string{}
+	for _, s := range secrets {
+		twins[s] = lookalike(s)
+	}
+	ops := slices.Clone(service.Ops.Ops)
+	slices.SortStableFunc(ops, func(a, b *op.Op) int { return readsFirst(a) - readsFirst(b) })
+	tried := 0
+	for _, o := range ops {
+		base := fixtureOf(t, o.Name).args(testScene{&eve, t})
+		for n, w := range transports {
+			if !w.supports(o, callShape{}) || o.Access == op.Public && w.name != "rest" {
+				continue
+			}
+			at := &testServer{&eve, t, h.url}
+			w.call(at, o, eve.Call(conformance.CallerOwner), base) // what it changes is changed now
+			for _, field := range textFields(o) {
+				secrets := secrets
+				if n >= 4 { // a pipe or a command takes a session or a process for each call, and stands before the same host
+					secrets = namedBy(field, annDisclosures, secrets)
+					if len(secrets) == 0 && strings.HasSuffix(strings.ToLower(field), "id") {
+						t.Errorf("%s: ann was told no id for %s", o.Name, field)
+					}
+				}
+				for i, s := range secrets {
+					if allowedDisclosures[o.Name+" "+field] != "" || i > 0 && !acceptsText(o, s) {
+						continue
+					}
+					for _, in := range baseArgs(o, base, field) {
+						compareAnswers(t, at, w, o, in, field, s, twins[s])
+						tried++
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d secrets in %d calls, each beside its twin", len(secrets), tried)
+}
+
+// baseArgs are the arguments beside a text: all that there are, and where the
+// text may name a record or a page, none but those that are needed.
+func baseArgs(o *op.Op, all args, field string) []args {
+	if !strings.HasSuffix(strings.ToLower(field), "id") && field != "cursor" {
+		return []args{all}
+	}
+	few := args{}
+	for _, f := range o.Fields() {
+		if v, given := all[f.Name]; given && f.Required {
+			few[f.Name] = v
+		}
+	}
+	return []args{all, few}
+}
+
+// readsFirst puts what changes nothing first: a search would find what was just written.
+func readsFirst(o *op.Op) int {
+	if o.ReadOnly {
+		return 0
+	}
+	return 1
+}
+
+// A disclosures tells of each text that a tenant was told at which places of the answers.
+type disclosures map[string][]string
+
+// secretTexts picks what ann was told and eve was not: one of each place. Words
+// that the schemas name are known to all, and a text that quotes one of eve's, as the
+// context of like memories does, asks for what is eve's own.
+func secretTexts(annDisclosures, eveDisclosures disclosures) (list []string) {
+	places := map[string][]string{}
+	for s, at := range annDisclosures {
+		for _, place := range at {
+			if eveDisclosures[s] == nil && !schemaWords()[s] && !quotedBy(s, eveDisclosures) {
+				places[place] = append(places[place], s)
+			}
+		}
+	}
+	for _, some := range places {
+		list = append(list, slices.Max(some))
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// quotedBy reports whether a text holds a sentence that somebody was told.
+func quotedBy(text string, disclosed disclosures) bool {
+	for s := range disclosed {
+		if strings.Count(s, " ") > 2 && strings.Contains(text, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// recordFields are what fields name by an id, and as answers list them.
+var recordFields = map[string]string{"workspace": "workspaces", "atlas": "atlases", "memory": "memories", "invitation": "invitations", "key": "keys", "user": "members"}
+
+// namedBy picks an id of what a field names: of a memory for "replacementMemoryId".
+func namedBy(field string, annDisclosures disclosures, secrets []string) []string {
+	field = strings.ReplaceAll(strings.ToLower(field), "_", "")
+	for record, list := range recordFields {
+		ends := []string{"." + record + "id", "." + record + ".id", "." + list + ".id"}
+		for _, s := range secrets {
+			named := slices.ContainsFunc(annDisclosures[s], func(place string) bool {
+				return slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(strings.ToLower(place), end) })
+			})
+			if named && loci.ValidID(s) && strings.HasSuffix(field, record+"id") {
+				return []string{s}
+			}
+		}
+	}
+	return nil
+}
+
+// schemaWords are the enums of all inputs.
+var schemaWords = sync.OnceValue(func() map[string]bool {
+	all := map[string]bool{}
+	for _, o := range service.Ops.Ops {
+		for _, f := range o.Fields() {
+			for _, w := range f.Enum {
+				all[w] = true
+			}
+		}
+	}
+	return all
+})
+
+// acceptsText leaves all but addresses out where each call hashes a password.
+func acceptsText(o *op.Op, s string) bool { return o.Access != op.Public || strings.Contains(s, "@") }
+
+// addRecords gives ann what eve has nothing like.
+func addRecords(h *testServer) {
+	ctx, ann, t := h.t.Context(), h.Ann.Actor(), h.t
+	team := conformance.Must(h.Service.CreateWorkspace(ctx, ann, loci.CreateWorkspace{Name: "Tapir guild"}))(t).Workspace
+	atlas := conformance.Must(h.Service.CreateAtlas(ctx, ann, loci.CreateAtlas{Name: "Okapi plans", WorkspaceID: team.ID, Keywords: loci.Keywords{"quagga"}, Description: "Where okapis go."}))(t).Atlas
+	for i := range 3 {
+		content := loci.Content(fmt.Sprintf("Zebra %d: the launch code of the quagga is %d", i, 7000+i))
+		source := &loci.Source{Name: "bongo", URI: "https://kudu.example.org/gerenuk", Group: "impala"}
+		conformance.Must(h.Service.CreateMemory(ctx, ann, loci.CreateMemory{Content: content, AtlasID: atlas.ID, Tags: loci.Tags{"oryx"}, Source: source}))(t)
+	}
+	conformance.Must(h.Service.CreateInvitations(ctx, ann, loci.CreateInvitations{WorkspaceID: team.ID, Emails: loci.Emails{"gnu@example.org", "topi@example.org"}}))(t)
+	h.Join(t, team.ID, h.Ann, h.Cid, loci.RoleMember)
+}
+
+// collectDisclosures notes every text that the operations answer to the owner of w, but
+// times. Lists are asked for whole, and in parts for their cursors.
+func collectDisclosures(h *testServer, w *conformance.World) disclosures {
+	h.t.Helper()
+	disclosed := disclosures{}
+	for _, o := range service.Ops.Ops {
+		if o.Access == op.Public {
+			continue
+		}
+		in := fixtureOf(h.t, o.Name).args(testScene{w, h.t})
+		wide := mergeArgs(in, nil)
+		for _, name := range []string{"workspace_id", "atlas_id", "limit"} {
+			delete(wide, name)
+		}
+		parts := mergeArgs(wide, args{"limit": 1})
+		if o.InputSchema().Properties["limit"] == nil {
+			parts = wide
+		}
+		for _, in := range []args{in, wide, parts} {
+			raw, err := w.Host.Call(h.t.Context(), o, w.Call(conformance.CallerOwner), op.Args{JSON: conformance.Must(json.Marshal(in))(h.t)})
+			if !loci.Is(err, loci.CodeStateConflict) { // an invitation is answered once
+				disclosed.record("", h.parseAnswer(raw, err).object)
+			}
+		}
+	}
+	return disclosed
+}
+
+func (disclosed disclosures) record(place string, v any) {
+	switch v := v.(type) {
+	case args:
+		for name, inner := range v {
+			if cursor, ok := inner.(string); ok && name == "nextCursor" {
+				name = cursor // each is of another question
+			}
+			disclosed.record(place+"."+name, inner)
+		}
+	case []any:
+		for _, inner := range v {
+			disclosed.record(place, inner)
+		}
+	case string:
+		if _, err := time.Parse(time.RFC3339, v); err != nil && v != "" {
+			disclosed[v] = append(disclosed[v], place)
+		}
+	}
+}
+
+// textFields lists the texts that an operation takes: "title", "tags", "source.uri".
+func textFields(o *op.Op) (names []string) {
+	for _, f := range o.Fields() {
+		switch {
+		case f.Type == "string":
+			names = append(names, f.Name)
+		case f.Type == "object":
+			for _, inner := range o.InputSchema().Properties[f.Name].PropertyOrder {
+				if o.InputSchema().Properties[f.Name].Properties[inner].Type == "string" {
+					names = append(names, f.Name+"."+inner)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// withText returns the arguments with a text in a field.
+func withText(o *op.Op, base args, field, s string) args {
+	outer, inner, nested := strings.Cut(field, ".")
+	if nested {
+		return mergeArgs(base, args{outer: args{inner: s}})
+	}
+	for _, f := range o.Fields() {
+		if f.Name == field && f.List {
+			return mergeArgs(base, args{field: []any{s}})
+		}
+	}
+	return mergeArgs(base, args{field: s})
+}
+
+// lookalike returns a text of the same form that is nobody's: letters and digits
+// are others, an id is a new one.
+func lookalike(s string) string {
+	if loci.ValidID(s) {
+		return loci.NewID(time.Now())
+	}
+	if loci.ValidKey(s) {
+		return loci.NewKey()
+	}
+	if link, token, ok := strings.Cut(s, "&token="); ok {
+		address, id, _ := strings.Cut(link, "?id=")
+		return address + "?id=" + lookalike(id) + "&token=" + lookalike(token)
+	}
+	at := strings.IndexByte(s, '@')
+	return strings.Map(func(r rune) rune {
+		if at--; at < -1 && strings.Contains(s, "@") {
+			return r // the host of an address stays
+		}
+		switch {
+		case 'a' <= r && r <= 'z':
+			return 'a' + (r-'a'+13)%26
+		case 'A' <= r && r <= 'Z':
+			return 'A' + (r-'A'+13)%26
+		case '0' <= r && r <= '9':
+			return '0' + (r-'0'+5)%10
+		}
+		return r
+	}, s)
+}
+
+func compareAnswers(t *testing.T, h *testServer, w transport, o *op.Op, base args, field, secret, other string) {
+	t.Helper()
+	a, b := normalizedAnswer(h, w, o, base, field, secret), normalizedAnswer(h, w, o, base, field, other)
+	if a != b {
+		t.Errorf("%s by %s tells of %q in %s:\n%s\nand of %q\n%s", o.Name, w.name, secret, field, a, other, b)
+	}
+}
+
+// normalizedAnswer calls the operation with a text, and returns all that the door says,
+// but for what differs from call to call and for the text itself.
+func normalizedAnswer(h *testServer, w transport, o *op.Op, base args, field, s string) string {
+	h.t.Helper()
+	if o.Name == service.MemoryAppend.Name && field == "content" { // the memory grows with each call
+		base = fixtureOf(h.t, o.Name).args(testScene{h.World, h.t})
+	}
+	in := withText(o, base, field, s)
+	c := h.Call(conformance.CallerOwner)
+	var head string
+	var a answer
+	if w.name == "rest" {
+		res, raw := exchange(h, o, c, in)
+		a, head = h.parseAnswer(raw, nil), header(res)
+	} else {
+		a = w.call(h, o, c, in)
+	}
+	if key, ok := a.object["key"].(args); ok && o.Name == service.KeyCreate.Name { // a user has at most 100 live keys
+		if _, err := h.Service.RevokeKey(h.t.Context(), h.Ann.Actor(), loci.RevokeKey{KeyID: key["id"].(string)}); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+	if m, ok := a.object["memory"].(args); ok {
+		if m["title"] == loci.DeriveTitle(s) {
+			m["title"] = s
+		}
+		if content, ok := m["content"].(string); ok {
+			m["content"] = strings.TrimSuffix(content, "\n"+s)
+		}
+		if alike, ok := m["similar"].([]any); ok { // by chance, and growing: what is one's own tells nothing
+			m["similar"] = slices.DeleteFunc(alike, func(v any) bool { return ownsRecord(h, v.(args)["id"]) })
+		}
+		if ownsRecord(h, m["duplicateOf"]) {
+			delete(m, "duplicateOf")
+		}
+	}
+	return head + aVersion.ReplaceAllString(normalize(h.t, withoutText(a.object, s).(args), false), `"version"`)
+}
+
+// ownsRecord reports whether the caller can read a memory.
+func ownsRecord(h *testServer, id any) bool {
+	s, ok := id.(string)
+	if !ok {
+		return false
+	}
+	_, err := h.Service.GetMemory(h.t.Context(), h.Ann.Actor(), loci.GetMemory{MemoryID: s})
+	return err == nil
+}
+
+// aVersion is how often a record was changed.
+var aVersion = regexp.MustCompile(`"version":\d+`)
+
+// header writes status and headers, without those that differ from call to call.
+func header(res *http.Response) string {
+	var lines []string
+	for name, values := range res.Header {
+		switch name {
+		case "Date", "X-Request-Id", "Etag", "Content-Length", "Set-Cookie", "Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset":
+			continue
+		}
+		lines = append(lines, name+": "+strings.Join(values, ", "))
+	}
+	slices.Sort(lines)
+	return res.Status + "\n" + strings.Join(lines, "\n") + "\n"
+}
+
+// withoutText takes out the text itself where an answer repeats it.
+func withoutText(v any, s string) any {
+	switch v := v.(type) {
+	case args:
+		out := args{}
+		for name, inner := range v {
+			out[name] = withoutText(inner, s)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = withoutText(v[i], s)
+		}
+		return out
+	case string:
+		local, _, _ := strings.Cut(s, "@")
+		if v == s || v == local {
+			return "it"
+		}
+		if len(s) >= 8 {
+			return strings.ReplaceAll(v, s, "it")
+		}
+	}
+	return v
+}

@@ -1,0 +1,232 @@
+package conformance
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/embed"
+	"github.com/loci-memory/loci/internal/relevance"
+	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// A memoizedModel is the built-in model. It embeds each text once, for all databases.
+type memoizedModel struct {
+	*embed.MiniLM
+	mu    sync.Mutex
+	known map[string]func() []float32
+}
+
+func (m *memoizedModel) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	list := make([][]float32, len(texts))
+	for i, text := range texts {
+		m.mu.Lock()
+		f := m.known[text]
+		if f == nil {
+			f = sync.OnceValue(func() []float32 {
+				v, err := m.MiniLM.Embed(context.Background(), []string{text})
+				if err != nil {
+					panic(err) // its only error is that of the context
+				}
+				return v[0]
+			})
+			m.known[text] = f
+		}
+		m.mu.Unlock()
+		list[i] = f()
+	}
+	return list, nil
+}
+
+// readSets are sets of which each has at most so many texts.
+func readSets(t *testing.T, most map[string]int) (sets []relevance.Dataset) {
+	t.Helper()
+	if _, err := os.Stat(datasetDir); err != nil {
+		t.Skip("the texts are not here: ", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(most)) {
+		s := readDataset(t, name)
+		s.Documents = s.Documents[:min(len(s.Documents), most[name])]
+		sets = append(sets, s)
+	}
+	return sets
+}
+
+// A datasetWorld has the texts of all sets in a database, and asks their questions.
+type datasetWorld struct {
+	*World
+	who        *loci.Actor
+	workspaces map[string]string // by set
+	names      map[string]string // of texts, by the ids of their memories
+	answers    map[string]string // by set, mode and question: names and scores
+}
+
+func newDatasetWorld(t *testing.T, d storetest.Database, m search.Embedder) *datasetWorld {
+	w := NewEmpty(t, func(t testing.TB, o store.Options) *store.Store { return d.Open(t, o) }, Options{Embedder: m})
+	return &datasetWorld{w, w.Person(t, "ann").Actor(), map[string]string{}, map[string]string{}, map[string]string{}}
+}
+
+func (l *datasetWorld) ingest(t *testing.T, s relevance.Dataset) {
+	ctx := t.Context()
+	w := Must(l.Service.CreateWorkspace(ctx, l.who, loci.CreateWorkspace{Name: loci.Name(s.Name)}))(t).Workspace.ID
+	l.workspaces[s.Name] = w
+	for _, d := range s.Documents {
+		in := loci.CreateMemory{WorkspaceID: w, Title: loci.Title(d.Title), Content: loci.Content(d.Text)}
+		l.names[Must(l.Service.CreateMemory(ctx, l.who, in))(t).Memory.Memory.ID] = d.ID
+	}
+}
+
+// waitForEmbeddings waits until nothing waits for its vectors, and looks whether all is as it
+// should be.
+func (l *datasetWorld) waitForEmbeddings(t *testing.T) {
+	for end := time.Now().Add(4 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		x := Must(l.Service.Status(t.Context(), l.who, loci.Empty{}))(t).Indexing
+		if x.Failed > 0 || time.Now().After(end) {
+			t.Fatalf("waiting for vectors: %+v", x)
+		}
+		if x.Pending == 0 {
+			break
+		}
+	}
+	if sum := Must(l.Store.CheckIntegrity(t.Context(), store.IntegrityOptions{}))(t); sum.Found > 0 {
+		t.Errorf("%d flaws: %+v", sum.Found, sum.Inconsistencies)
+	}
+}
+
+func (l *datasetWorld) search(t *testing.T, s relevance.Dataset, mode loci.Mode) {
+	for _, q := range s.Queries {
+		in := loci.SearchMemories{Query: loci.Query(q.Text), Mode: mode, WorkspaceID: l.workspaces[s.Name], Limit: 10}
+		found := Must(l.Service.SearchMemories(t.Context(), l.who, in))(t)
+		for i := 0; i < 20 && found.Mode == loci.ResolvedKeywordFallback; i++ { // the machine is busy
+			found = Must(l.Service.SearchMemories(t.Context(), l.who, in))(t)
+		}
+		var b strings.Builder
+		fmt.Fprintln(&b, found.Mode)
+		for _, m := range found.Memories {
+			fmt.Fprintln(&b, m.Score, l.names[m.ID])
+		}
+		l.answers[s.Name+", "+string(mode)+", "+q.Text] = b.String()
+	}
+}
+
+// TestEveryDatabaseReturnsTheSameSemanticHits is search by meaning on real texts, by the
+// real model: each database has the same ten, with the same scores, in every mode.
+func TestEveryDatabaseReturnsTheSameSemanticHits(t *testing.T) {
+	t.Parallel()
+	sets := readSets(t, map[string]int{"docs": 80, "code": 737})
+	model := &memoizedModel{MiniLM: embed.NewMiniLM(), known: map[string]func() []float32{}}
+	for _, s := range sets {
+		for _, q := range s.Queries { // so that none comes too late
+			Must(model.Embed(t.Context(), search.Chunks("", q.Text, model)))(t)
+		}
+	}
+	var mu sync.Mutex
+	engines := map[string]map[string]string{}
+	t.Run("databases", func(t *testing.T) {
+		storetest.Each(t, func(t *testing.T, d storetest.Database) {
+			l := newDatasetWorld(t, d, model)
+			for _, s := range sets {
+				l.ingest(t, s)
+			}
+			l.waitForEmbeddings(t)
+			for _, s := range sets {
+				for _, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeSemantic, loci.ModeHybrid, loci.ModeAuto} {
+					l.search(t, s, mode)
+				}
+			}
+			mu.Lock()
+			engines[d.Engine] = l.answers
+			mu.Unlock()
+		})
+	})
+	first := engines[store.Driver]
+	for engine, answers := range engines {
+		for question, answer := range answers {
+			if answer != first[question] {
+				t.Errorf("%s: %s finds\n%s%s\n%s", question, engine, answer, store.Driver, first[question])
+			}
+		}
+	}
+	for question, answer := range first {
+		if strings.HasPrefix(answer, string(loci.ResolvedKeywordFallback)) {
+			t.Errorf("%s: answered by words alone", question)
+		}
+	}
+	t.Logf("%d databases, %d answers, %d vectors", len(engines), len(first), len(model.known))
+	checkRecall(t, sets, model)
+}
+
+// checkRecall compares what is picked by signs and weighed in int8 with what is nearest
+// by the vectors as the model gives them.
+func checkRecall(t *testing.T, sets []relevance.Dataset, model *memoizedModel) {
+	asked := map[string]bool{}
+	var queries [][]float32
+	for _, s := range sets {
+		for _, q := range s.Queries {
+			for _, p := range search.Chunks("", q.Text, model) {
+				asked[p] = true
+			}
+			queries = append(queries, search.Mean(Must(model.Embed(t.Context(), search.Chunks("", q.Text, model)))(t)))
+		}
+	}
+	var vectors [][]float32
+	var codes []search.StoredVector
+	var changes []search.DocUpdate
+	for text, f := range model.known {
+		if asked[text] {
+			continue
+		}
+		i := int64(len(vectors))
+		vectors = append(vectors, f())
+		codes = append(codes, search.StoredVector{Memory: i, Key: i, Vector: search.EncodeVector(f())})
+		changes = append(changes, search.DocUpdate{Seq: i + 1, DocAttributes: search.DocAttributes{Memory: i}})
+	}
+	signs := Must(search.NewBinaryCodes().Apply(codes))(t)
+	view := search.NewSnapshot(nil).Apply(changes)
+	found := 0
+	for _, q := range queries {
+		exact := topIndexes(len(vectors), func(i int) float64 { return dot(q, vectors[i]) })
+		probe := search.NewQueryVector(q)
+		picked := view.Nearest(signs, probe, search.Filter{}, 200)
+		near := topIndexes(len(picked), func(i int) float64 {
+			return float64(Must(probe.Dot(codes[picked[i].Key].Vector))(t))
+		})
+		for _, i := range near {
+			if slices.Contains(exact, int(picked[i].Key)) {
+				found++
+			}
+		}
+	}
+	share := float64(found) / float64(10*len(queries))
+	t.Logf("%.4f of the ten nearest of %d passages are found", share, len(vectors))
+	if share < .98 {
+		t.Errorf("only %.4f of the ten nearest of %d passages are found", share, len(vectors))
+	}
+}
+
+// topIndexes are the ten of n with the highest scores.
+func topIndexes(n int, score func(i int) float64) []int {
+	list, scores := make([]int, n), make([]float64, n)
+	for i := range n {
+		list[i], scores[i] = i, score(i)
+	}
+	slices.SortFunc(list, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
+	return list[:min(10, n)]
+}
+
+func dot(a, b []float32) (sum float64) {
+	for i := range a {
+		sum += float64(a[i]) * float64(b[i])
+	}
+	return sum
+}

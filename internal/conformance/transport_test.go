@@ -1,0 +1,324 @@
+package conformance_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/client"
+	"github.com/loci-memory/loci/internal/cli"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/mcp"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/rest"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+// commandEnv makes the test binary the program loci: a command is a process of
+// its own, as for people.
+const commandEnv = "LOCI_PROOF_COMMAND"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(commandEnv) != "" {
+		os.Exit(cli.Main(os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+// A testServer is a world with all its doors open.
+type testServer struct {
+	*conformance.World
+	t   testing.TB
+	url string
+}
+
+func newTestServer(t testing.TB, w *conformance.World) *testServer {
+	t.Helper()
+	handler := mcp.New(mcp.Options{Table: service.Ops, Caller: w.Host, Version: "proof",
+		Authenticate: func(ctx context.Context, c *op.Call) error { _, err := w.Host.Admit(ctx, nil, c); return err }})
+	server := httptest.NewServer(rest.New(rest.Options{Table: service.Ops, Host: w.Host, Log: slog.New(slog.DiscardHandler),
+		ExtraRoutes: []rest.Route{{Pattern: "/mcp", Handler: handler.HTTP(), Reason: "it speaks another protocol"}}}))
+	t.Cleanup(server.Close)
+	return &testServer{w, t, server.URL}
+}
+
+// An answer is what a door said: the object, and beside it what only HTTP tells.
+type answer struct {
+	object args
+	status int
+}
+
+// code returns the code of a refusal.
+func (a answer) code() loci.Code {
+	code, _ := a.object["code"].(string)
+	return loci.Code(code)
+}
+
+func (h *testServer) parseAnswer(raw []byte, err error) answer {
+	h.t.Helper()
+	if err != nil {
+		raw = conformance.Must(json.Marshal(op.NewErrorBody(err, "")))(h.t)
+	}
+	var a answer
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if err := d.Decode(&a.object); err != nil {
+		h.t.Fatalf("%v: %s", err, raw)
+	}
+	return a
+}
+
+// A transport is how a call reaches an operation.
+type transport struct {
+	name string
+	// supports tells whether the door has the operation, and can say what the call says.
+	supports func(o *op.Op, q callShape) bool
+	call     func(h *testServer, o *op.Op, c *op.Call, in args) answer
+}
+
+// A callShape is what a case wants of a door.
+type callShape struct {
+	in        args
+	invalid   bool // the input has what the operation does not know, or lacks what it needs
+	headers   bool // something travels beside the fields: If-Match, Idempotency-Key
+	duplicate bool // another case says the same of commands, each of which is a process
+}
+
+var transports = []transport{
+	{"host", func(*op.Op, callShape) bool { return true }, viaHost},
+	{"rest", func(*op.Op, callShape) bool { return true }, viaREST},
+	{"client", func(o *op.Op, _ callShape) bool { return o.Exposure != op.BrowserOnly }, viaClient},
+	{"tool", func(o *op.Op, q callShape) bool { return o.Exposure > op.NoTool && !q.headers }, viaTool},
+	{"pipe", func(o *op.Op, q callShape) bool { return o.Exposure > op.NoTool && !q.headers }, viaStdio},
+	{"command", func(o *op.Op, q callShape) bool {
+		return o.Exposure != op.BrowserOnly && !q.invalid && !q.duplicate && (!q.headers || !o.ReadOnly)
+	}, viaCommand},
+}
+
+func viaHost(h *testServer, o *op.Op, c *op.Call, in args) answer {
+	return h.parseAnswer(h.Host.Call(h.t.Context(), o, c, op.Args{JSON: conformance.Must(json.Marshal(in))(h.t)}))
+}
+
+// text writes a value as a path, a query or a flag has it.
+func text(v any) string {
+	if list, ok := v.([]any); ok {
+		items := make([]string, len(list))
+		for i := range list {
+			items[i] = text(list[i])
+		}
+		return strings.Join(items, ",")
+	}
+	if object, ok := v.(args); ok {
+		b, _ := json.Marshal(object) // it came from JSON
+		return string(b)
+	}
+	return fmt.Sprint(v)
+}
+
+func viaREST(h *testServer, o *op.Op, c *op.Call, in args) answer {
+	h.t.Helper()
+	res, raw := exchange(h, o, c, in)
+	a := h.parseAnswer(raw, nil)
+	a.status = res.StatusCode
+	return a
+}
+
+// exchange sends the request that the arguments mean.
+func exchange(h *testServer, o *op.Op, c *op.Call, in args) (*http.Response, []byte) {
+	h.t.Helper()
+	path, rest := o.Path, args{}
+	for name, v := range in {
+		if place := "{" + name + "}"; strings.Contains(path, place) {
+			path = strings.ReplaceAll(path, place, url.PathEscape(text(v)))
+		} else {
+			rest[name] = v
+		}
+	}
+	var body io.Reader
+	if o.Method == "GET" || o.Method == "DELETE" {
+		query := url.Values{}
+		for name, v := range rest {
+			query.Set(name, text(v))
+		}
+		path += "?" + query.Encode()
+	} else {
+		body = bytes.NewReader(conformance.Must(json.Marshal(rest))(h.t))
+	}
+	return h.send(o.Method, path, c, body)
+}
+
+func (h *testServer) send(method, path string, c *op.Call, body io.Reader) (*http.Response, []byte) {
+	h.t.Helper()
+	r := conformance.Must(http.NewRequestWithContext(h.t.Context(), method, h.url+path, body))(h.t)
+	for name, value := range map[string]string{"X-Loci-Actor": c.ActorHeader, "If-Match": c.IfMatch, "Idempotency-Key": c.IdempotencyKey} {
+		if value != "" {
+			r.Header.Set(name, value)
+		}
+	}
+	if c.Credential != "" {
+		r.Header.Set("Authorization", "Bearer "+c.Credential)
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	res := conformance.Must(http.DefaultClient.Do(r))(h.t)
+	defer res.Body.Close()
+	return res, conformance.Must(io.ReadAll(res.Body))(h.t)
+}
+
+func viaClient(h *testServer, o *op.Op, c *op.Call, in args) answer {
+	h.t.Helper()
+	options := []client.CallOption{client.IfMatch(c.IfMatch), client.IdempotencyKey(c.IdempotencyKey)}
+	if c.ActorHeader != "" {
+		options = append(options, client.AsAgent())
+	}
+	return h.parseAnswer(h.client(c).Do(h.t.Context(), o.Method, o.Path, conformance.Must(json.Marshal(in))(h.t), options...))
+}
+
+func (h *testServer) client(c *op.Call) *client.Client {
+	h.t.Helper()
+	return conformance.Must(client.New(h.url, client.WithKey(c.Credential), client.WithRetry(1, 0)))(h.t)
+}
+
+func toolCall(h *testServer, o *op.Op, in args) []byte {
+	return conformance.Must(json.Marshal(args{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": args{"name": o.ToolName(), "arguments": in}}))(h.t)
+}
+
+// result takes the object out of the answer to a call of a tool.
+func result(h *testServer, raw []byte) answer {
+	h.t.Helper()
+	var m struct {
+		Result struct {
+			Content           []struct{ Text string }
+			StructuredContent json.RawMessage
+			IsError           bool
+		}
+	}
+	if err := json.Unmarshal(raw, &m); err != nil || len(m.Result.Content) != 1 || m.Result.StructuredContent != nil {
+		h.t.Fatalf("%v: %s", err, raw)
+	}
+	a := h.parseAnswer([]byte(m.Result.Content[0].Text), nil)
+	if m.Result.IsError != (a.code() != "") {
+		h.t.Errorf("isError: %s", raw)
+	}
+	return a
+}
+
+func viaTool(h *testServer, o *op.Op, c *op.Call, in args) answer {
+	h.t.Helper()
+	res, raw := h.send("POST", "/mcp", c, bytes.NewReader(toolCall(h, o, in)))
+	if res.StatusCode != http.StatusOK {
+		return h.parseAnswer(raw, nil) // who is not let in is told so before a word of the protocol
+	}
+	return result(h, raw)
+}
+
+// A keyedCaller caller shows a credential, as a server's client does; a pipe has none.
+type keyedCaller struct {
+	op.Caller
+	c *op.Call
+}
+
+func (k keyedCaller) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]byte, error) {
+	c.Credential, c.ActorHeader = k.c.Credential, k.c.ActorHeader
+	return k.Caller.Call(ctx, o, c, a)
+}
+
+func viaStdio(h *testServer, o *op.Op, c *op.Call, in args) answer {
+	h.t.Helper()
+	var out bytes.Buffer
+	lines := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"proof","version":"1"}}}` +
+		"\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + string(toolCall(h, o, in)) + "\n"
+	handler := mcp.New(mcp.Options{Table: service.Ops, Caller: keyedCaller{h.Host, c}, Version: "proof"})
+	if err := handler.Stdio(h.t.Context(), strings.NewReader(lines), &out); err != nil {
+		h.t.Fatal(err)
+	}
+	for s := bufio.NewScanner(bufio.NewReaderSize(&out, 1<<20)); s.Scan(); {
+		if bytes.Contains(s.Bytes(), []byte(`"id":1,`)) {
+			return result(h, bytes.Clone(s.Bytes()))
+		}
+	}
+	h.t.Fatalf("no answer: %s", out.Bytes())
+	return answer{}
+}
+
+func viaCommand(h *testServer, o *op.Op, c *op.Call, in args) answer {
+	h.t.Helper()
+	words, stdin := commandLine(o, in)
+	line := []string{"--json"}
+	for flag, value := range map[string]string{"--if-match": c.IfMatch, "--idempotency-key": c.IdempotencyKey} {
+		if value != "" {
+			line = append(line, flag, value)
+		}
+	}
+	if c.ActorHeader != "" {
+		line = append(line, "--agent")
+	}
+	if o.Method == "DELETE" {
+		line = append(line, "--yes") // nobody can be asked
+	}
+	line = append(slices.Clone(words[:2]), append(line, words[2:]...)...)
+	cmd := exec.CommandContext(h.t.Context(), conformance.Must(os.Executable())(h.t), line...)
+	home := h.t.TempDir()
+	cmd.Env = []string{commandEnv + "=1", "LOCI_URL=" + h.url, "LOCI_API_KEY=" + c.Credential, "HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_DATA_HOME=" + home}
+	cmd.Stdin = strings.NewReader(stdin)
+	out, err := cmd.Output()
+	a := h.parseAnswer(out, nil)
+	if (err == nil) != (a.code() == "") {
+		h.t.Errorf("loci %s: %v %s", line, err, out)
+	}
+	return a
+}
+
+// commandLine writes arguments as people would; what is too long for a line
+// comes by the standard input.
+func commandLine(o *op.Op, in args) (line []string, stdin string) {
+	resource, verb, _ := strings.Cut(o.Name, ".")
+	line = []string{resource, verb}
+	var words, flags []string
+	for _, f := range o.Fields() {
+		v, given := in[f.Name]
+		switch object, nested := v.(args); {
+		case !given:
+		case f.Location == op.InPath || f.Name == "query" && f.Required:
+			words = append(words, text(v))
+		case nested:
+			for name, inner := range object {
+				flags = append(flags, "--"+flagName(f.Name)+"-"+flagName(name)+"="+text(inner))
+			}
+		default:
+			value := text(v)
+			if len(value) > 100_000 {
+				value, stdin = "-", value
+			}
+			flags = append(flags, "--"+flagName(f.Name)+"="+value)
+		}
+	}
+	slices.Sort(flags)
+	return append(append(line, flags...), append([]string{"--"}, words...)...), stdin
+}
+
+func flagName(name string) string {
+	var b strings.Builder
+	for _, r := range name {
+		if unicode.IsUpper(r) {
+			b.WriteByte('-')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return strings.ReplaceAll(b.String(), "_", "-")
+}

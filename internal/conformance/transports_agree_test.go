@@ -1,0 +1,283 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+// An testCase is one call that every door answers alike.
+type testCase struct {
+	callShape
+	name      string
+	caller    conformance.Caller
+	code      loci.Code // "" is success
+	args      func(s testScene) args
+	call      func(s testScene, c *op.Call) // what travels beside the fields
+	lenient   bool                          // the message names fields, which depends on where they travel
+	exhausted bool
+	empty     bool
+}
+
+// testCases are one success and every documented refusal of an operation.
+func testCases(t *testing.T, o *op.Op) []testCase {
+	f := fixtureOf(t, o.Name)
+	list := []testCase{{name: "success", caller: conformance.CallerOwner, args: f.args, empty: f.empty}}
+	for _, caller := range conformance.Callers {
+		if code := expected(o, caller); code != "" {
+			plain := caller == conformance.CallerNobody || caller == conformance.CallerRevoked || caller == conformance.CallerMember
+			list = append(list, testCase{name: "as " + string(caller), caller: caller, code: code, args: f.args, callShape: callShape{duplicate: !plain}})
+		}
+	}
+	for _, name := range f.names {
+		change := func(s testScene) args { return mergeArgs(f.args(s), args{name: loci.NewID(time.Now())}) }
+		list = append(list, testCase{name: "unknown " + name, caller: conformance.CallerOwner, code: loci.CodeNotFound, args: change})
+		ill := func(s testScene) args { return mergeArgs(f.args(s), args{name: "no-id"}) }
+		list = append(list, testCase{name: "ill-formed " + name, caller: conformance.CallerOwner, code: loci.CodeNotFound, args: ill, callShape: callShape{duplicate: true}})
+	}
+	list = append(list, generatedCases(o, f)...)
+	for _, r := range f.refusals {
+		e := testCase{name: r.name, caller: conformance.CallerOwner, code: r.code, args: r.args, exhausted: r.exhausted, empty: f.empty}
+		if e.headers = r.ifMatch != ""; e.headers {
+			e.call = func(_ testScene, c *op.Call) { c.IfMatch = r.ifMatch }
+		}
+		list = append(list, e)
+	}
+	if o.Method == "POST" && o.Access != op.Public {
+		list = append(list, testCase{name: "key of another call", caller: conformance.CallerOwner, code: loci.CodeIdempotencyConflict, args: f.args, callShape: callShape{headers: true}, call: useIdempotencyKey})
+	}
+	return list
+}
+
+// useIdempotencyKey gives the call an Idempotency-Key that another one had.
+func useIdempotencyKey(s testScene, c *op.Call) {
+	c.IdempotencyKey = uniqueText("key")
+	before := *c
+	_, err := s.Host.Call(s.t.Context(), service.KeyCreate.Op, &before, op.Args{JSON: []byte(`{"name":"` + uniqueText("k") + `"}`)})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// generatedCases are the refusals of what an operation does not understand.
+func generatedCases(o *op.Op, f fixture) (list []testCase) {
+	change := func(name string, v any) func(testScene) args {
+		return func(s testScene) args {
+			in := mergeArgs(f.args(s), args{name: v})
+			if v == nil {
+				delete(in, name)
+			}
+			return in
+		}
+	}
+	bad := func(name string, make func(testScene) args, words, lenient bool) {
+		list = append(list, testCase{name: name, caller: conformance.CallerOwner, code: loci.CodeInvalidQuery, args: make, lenient: lenient, callShape: callShape{invalid: words}, empty: f.empty})
+	}
+	bad("unknown field", change("zzzzzz", "x"), true, true)
+	typed := false
+	for _, field := range o.Fields() {
+		if field.Required && field.Location != op.InPath {
+			bad("no "+field.Name, change(field.Name, nil), field.Name == "query", false)
+		}
+		if !typed && field.Location != op.InPath && field.Type != "string" && !field.List {
+			typed = true
+			bad(field.Name+" of another type", change(field.Name, "many"), field.Type == "object", field.Location == op.InQuery)
+		}
+	}
+	return list
+}
+
+// exhaustedPlan is a plan whose places are all taken by the people of a world.
+var exhaustedPlan = loci.Plan{Name: loci.PlanFree, Operations: 1e6, Storage: 1 << 30, Teams: 2, Atlases: 1}
+
+func TestTransportsAgree(t *testing.T) {
+	t.Parallel()
+	for _, o := range service.Ops.Ops {
+		t.Run(o.Name, func(t *testing.T) {
+			t.Parallel()
+			h := newTestServer(t, conformance.New(t, conformance.OpenSQLite, conformance.Options{}))
+			for _, e := range testCases(t, o) {
+				at := h
+				if e.exhausted {
+					at = newTestServer(t, conformance.New(t, conformance.OpenSQLite, conformance.Options{Plan: exhaustedPlan}))
+				}
+				checkAgreement(t, at, o, e)
+			}
+		})
+	}
+}
+
+// checkAgreement asks every door and holds its answer to that of the host itself.
+func checkAgreement(t *testing.T, h *testServer, o *op.Op, e testCase) {
+	t.Helper()
+	var first answer
+	for _, w := range transports {
+		at := h
+		if e.empty {
+			at = newTestServer(t, conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{}))
+		}
+		s := testScene{at.World, t}
+		e.in = e.args(s)
+		if !w.supports(o, e.callShape) {
+			continue
+		}
+		c := at.Call(e.caller)
+		if e.call != nil {
+			e.call(s, c)
+		}
+		a := w.call(at, o, c, e.in)
+		if a.code() != e.code {
+			t.Errorf("%s, %s: %s answers %q, want %q: %v", o.Name, e.name, w.name, a.code(), e.code, a.object)
+		}
+		if a.status != 0 && e.code != "" && a.status != e.code.Status() {
+			t.Errorf("%s, %s: status %d", o.Name, e.name, a.status)
+		}
+		if first.object == nil {
+			first = a
+		}
+		expected := first.object
+		if w.name == "tool" || w.name == "pipe" {
+			expected = briefFields(o.Name, expected)
+		}
+		got, want := normalize(t, a.object, e.lenient), normalize(t, expected, e.lenient)
+		if got != want {
+			t.Errorf("%s, %s: %s answers\n%s\nand the host\n%s", o.Name, e.name, w.name, got, want)
+		}
+	}
+}
+
+// briefFields returns an answer as a tool shows it: lists of memories without what
+// says nothing to an agent.
+func briefFields(name string, object args) args {
+	out := mergeArgs(object, nil)
+	short := func(list any, without ...string) any {
+		records, _ := list.([]any)
+		brief := make([]any, len(records))
+		for i := range records {
+			record := mergeArgs(records[i].(args), nil)
+			for _, name := range append(without, "workspaceId", "version", "createdBy", "createdAt", "source", "verifiedBy", "evidence", "confidence",
+				"validUntil", "supersedes", "archivedAt", "highlights") {
+				delete(record, name)
+			}
+			for name, usual := range (args{"type": "note", "status": "active", "tags": []any{}}) {
+				if reflect.DeepEqual(record[name], usual) {
+					delete(record, name)
+				}
+			}
+			brief[i] = record
+		}
+		return brief
+	}
+	switch {
+	case object["code"] != nil: // a refusal is told whole
+	case name == "memory.list":
+		out["memories"] = short(object["memories"])
+	case name == "memory.search":
+		out["memories"], out["meta"] = short(object["memories"]), args{"requestedMode": object["meta"].(args)["requestedMode"]}
+	case name == "memory.context":
+		groups := []any{}
+		for _, g := range object["groups"].([]any) {
+			groups = append(groups, args{"type": g.(args)["type"], "memories": short(g.(args)["memories"], "title", "content", "type")})
+		}
+		out["groups"] = groups
+	}
+	return out
+}
+
+var (
+	anID     = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}`)
+	aTime    = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`)
+	aKey     = regexp.MustCompile(`(loci_live_|token=)[0-9A-Za-z]{43}`)
+	aCounter = regexp.MustCompile(`(guest|new|walker|rope)\d{6}`)
+)
+
+// normalize writes an object without what differs from call to call: ids become
+// numbers in the order in which they appear.
+func normalize(t testing.TB, object args, lenient bool) string {
+	t.Helper()
+	b := string(conformance.Must(json.Marshal(normalizeValue("", object, lenient)))(t))
+	seen := map[string]string{}
+	b = anID.ReplaceAllStringFunc(b, func(id string) string {
+		if seen[id] == "" {
+			seen[id] = fmt.Sprintf("id-%d", len(seen)+1)
+		}
+		return seen[id]
+	})
+	return aCounter.ReplaceAllString(aKey.ReplaceAllString(aTime.ReplaceAllString(b, "time"), "key"), "$1")
+}
+
+// normalizeValue replaces the values of fields that are never twice the same.
+func normalizeValue(name string, v any, lenient bool) any {
+	switch v := v.(type) {
+	case args:
+		out := args{}
+		for name, inner := range v {
+			if name != "requestId" && name != "lastUsedAt" && (!lenient || name != "message") {
+				out[name] = normalizeValue(name, inner, lenient)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = normalizeValue(name, v[i], lenient)
+		}
+		return out
+	}
+	switch {
+	case name == "nextCursor" || name == "cache" || name == "prefix" || name == "used" || strings.HasSuffix(name, "Ms"):
+		return name
+	}
+	return v
+}
+
+func TestGeneratedMethodsAnswerAsTheHost(t *testing.T) {
+	t.Parallel()
+	h := newTestServer(t, conformance.New(t, conformance.OpenSQLite, conformance.Options{}))
+	for _, o := range service.Ops.Ops {
+		if o.Exposure == op.BrowserOnly {
+			continue
+		}
+		f := fixtureOf(t, o.Name)
+		want := viaHost(h, o, h.Call(conformance.CallerOwner), f.args(testScene{h.World, t}))
+		got := callGenerated(h, o, f.args(testScene{h.World, t}))
+		delete(want.object, "ok")
+		if a, b := normalize(t, got, false), normalize(t, want.object, false); a != b {
+			t.Errorf("%s: the method answers\n%s\nand the host\n%s", o.Name, a, b)
+		}
+	}
+}
+
+// callGenerated calls the method of the Go client that an operation has: memory.get
+// is MemoryGet.
+func callGenerated(h *testServer, o *op.Op, in args) args {
+	h.t.Helper()
+	resource, verb, _ := strings.Cut(o.Name, ".")
+	name := strings.ToUpper(resource[:1]) + resource[1:] + strings.ToUpper(verb[:1]) + verb[1:]
+	m := reflect.ValueOf(h.client(h.Call(conformance.CallerOwner))).MethodByName(name)
+	if !m.IsValid() {
+		h.t.Fatalf("the client has no %s: go generate ./client", name)
+	}
+	given := []reflect.Value{reflect.ValueOf(h.t.Context())}
+	if typ, _ := o.Types(); typ.NumField() > 0 {
+		input := reflect.New(typ)
+		if err := json.Unmarshal(conformance.Must(json.Marshal(in))(h.t), input.Interface()); err != nil {
+			h.t.Fatal(err)
+		}
+		given = append(given, input.Elem())
+	}
+	out := m.Call(given)
+	if err, _ := out[1].Interface().(error); err != nil {
+		h.t.Fatalf("%s: %v", name, err)
+	}
+	return h.parseAnswer(json.Marshal(out[0].Interface())).object
+}

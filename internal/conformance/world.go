@@ -1,0 +1,189 @@
+// Package proof is the small world in which the whole service is tried: a few
+// people, a team and their credentials on a real store, behind the real gate.
+// It is for tests alone. Its own tests range over the whole table of operations
+// and over all doors, and print the documents that follow from the table.
+package conformance
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/auth"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// A Clock is the machine's, and can be set forward.
+type Clock struct{ offset atomic.Int64 }
+
+// Now returns the time.
+func (c *Clock) Now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) }
+
+// Advance lets d go by.
+func (c *Clock) Advance(d time.Duration) { c.offset.Add(int64(d)) }
+
+// A Person has an account and an API key.
+type Person struct {
+	loci.User
+	Key   string
+	KeyID string
+}
+
+// Actor returns the person, as known by the key.
+func (p *Person) Actor() *loci.Actor {
+	return &loci.Actor{UserID: p.ID, Email: p.Email, CredentialKind: loci.CredentialKey, CredentialID: p.KeyID}
+}
+
+// A World has a team, the crew: ann owns it, bob is an admin, cid a member.
+// Eve is a stranger to it. Fay has a team of her own and invites others.
+type World struct {
+	Clock   *Clock
+	Store   *store.Store
+	Service *service.Service
+	Gate    *auth.Gate
+	Host    *op.Host
+
+	Ann, Bob, Cid, Eve, Fay *Person
+	Team                    string // id of the workspace
+	revoked                 string // a key of ann's
+	actors                  map[string]loci.Actor
+}
+
+// Options of a World; the zero value has no limits.
+type Options struct {
+	Plan         loci.Plan // the zero plan is that without limits
+	SignInLimit  int
+	Registration service.Registration // empty is open
+	Embedder     search.Embedder
+	EmbedTimeout time.Duration // how long a search waits for it; 0 is a minute, on a busy machine too
+}
+
+// NewEmpty returns a world without people.
+func NewEmpty(t testing.TB, open func(t testing.TB, o store.Options) *store.Store, o Options) *World {
+	t.Helper()
+	if o.Plan.Name == "" {
+		o.Plan = loci.Plans[loci.PlanSelfHosted]
+	}
+	w := &World{Clock: &Clock{}, actors: map[string]loci.Actor{}}
+	log := slog.New(slog.NewTextHandler(io.Discard, nil))
+	w.Store = open(t, store.Options{Clock: w.Clock.Now, Embedder: o.Embedder, StorageQuota: o.Plan.Storage})
+	w.Gate = auth.NewGate(w.Store, auth.Options{Plan: o.Plan, FreeOperation: service.AccountStatus.Name, Clock: w.Clock.Now, Log: log})
+	t.Cleanup(w.Gate.Close)
+	w.Service = service.New(service.Options{Store: w.Store, Plan: o.Plan, Clock: w.Clock.Now,
+		Registration: cmp.Or(o.Registration, service.RegistrationOpen),
+		SignInLimit:  o.SignInLimit, PublicURL: "http://localhost", UsedOperations: w.Gate.Used, Embedder: o.Embedder, EmbedTimeout: cmp.Or(o.EmbedTimeout, time.Minute)})
+	w.Host = &op.Host{Service: w.Service, Log: log, Admit: w.admit}
+	return w
+}
+
+// admit is the gate's, but for the credentials that no gate knows yet.
+func (w *World) admit(ctx context.Context, o *op.Op, c *op.Call) (*loci.Actor, error) {
+	if caller, ok := w.actors[c.Credential]; ok && (o == nil || o.Access != op.Public) {
+		return &caller, nil
+	}
+	return w.Gate.Admit(ctx, o, c)
+}
+
+// OpenSQLite opens a database in a folder of the test.
+func OpenSQLite(t testing.TB, o store.Options) *store.Store {
+	t.Helper()
+	s, err := store.OpenSQLite(context.Background(), t.TempDir(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// New returns a world with its people.
+func New(t testing.TB, open func(t testing.TB, o store.Options) *store.Store, o Options) *World {
+	t.Helper()
+	w := NewEmpty(t, open, o)
+	w.Ann, w.Bob, w.Cid, w.Eve, w.Fay = w.Person(t, "ann"), w.Person(t, "bob"), w.Person(t, "cid"), w.Person(t, "eve"), w.Person(t, "fay")
+	w.Team = w.NewTeam(t, w.Ann)
+	w.Join(t, w.Team, w.Ann, w.Bob, loci.RoleAdmin)
+	w.Join(t, w.Team, w.Ann, w.Cid, loci.RoleMember)
+
+	k := Must(w.Service.AddKey(t.Context(), loci.Email(w.Ann.Email), "lost"))(t)
+	Must(w.Service.RevokeKey(t.Context(), w.Ann.Actor(), loci.RevokeKey{KeyID: k.Key.ID}))(t)
+	w.revoked = k.APIKey
+	for token, granted := range map[string]string{narrowedToken: w.Team, otherWorkspaceToken: w.NewTeam(t, w.Ann)} {
+		w.actors[token] = loci.Actor{UserID: w.Ann.ID, Email: w.Ann.Email, CredentialKind: loci.CredentialToken, CredentialID: loci.NewID(w.Clock.Now()), GrantedWorkspaces: []string{granted}}
+	}
+	w.actors[localDevice] = loci.Actor{UserID: w.Ann.ID, Email: w.Ann.Email, CredentialKind: loci.CredentialLocal, CredentialID: w.Ann.ID}
+	return w
+}
+
+// Must takes a result that must be there.
+func Must[T any](v T, err error) func(testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// Person makes an account without a password, and a key.
+func (w *World) Person(t testing.TB, name string) *Person {
+	t.Helper()
+	email := loci.Email(name + "@example.com")
+	u := Must(w.Service.AddUser(t.Context(), email, loci.Name(name), ""))(t)
+	k := Must(w.Service.AddKey(t.Context(), email, ""))(t)
+	return &Person{u, k.APIKey, k.Key.ID}
+}
+
+// NewTeam makes a workspace of owner's.
+func (w *World) NewTeam(t testing.TB, owner *Person) string {
+	t.Helper()
+	return Must(w.Service.CreateWorkspace(t.Context(), owner.Actor(), loci.CreateWorkspace{Name: "Crew"}))(t).Workspace.ID
+}
+
+// Invite asks p into a workspace of owner's and returns the invitation's id.
+func (w *World) Invite(t testing.TB, workspace string, owner, p *Person, role loci.Role) string {
+	t.Helper()
+	in := loci.CreateInvitations{WorkspaceID: workspace, Emails: loci.Emails{loci.Email(p.Email)}, Role: loci.InvitedRole(role)}
+	return Must(w.Service.CreateInvitations(t.Context(), owner.Actor(), in))(t).Invitations[0].ID
+}
+
+// Join takes p into a workspace of owner's.
+func (w *World) Join(t testing.TB, workspace string, owner, p *Person, role loci.Role) {
+	t.Helper()
+	id := w.Invite(t, workspace, owner, p, role)
+	Must(w.Service.RespondInvitation(t.Context(), p.Actor(), loci.RespondInvitation{InvitationID: id, Accept: true, Confirm: true}))(t)
+}
+
+// Atlas makes an atlas of the crew.
+func (w *World) Atlas(t testing.TB, name string) string {
+	t.Helper()
+	return Must(w.Service.CreateAtlas(t.Context(), w.Ann.Actor(), loci.CreateAtlas{Name: loci.Name(name), WorkspaceID: w.Team}))(t).Atlas.ID
+}
+
+// Memory stores a memory of ann's in an atlas of the crew.
+func (w *World) Memory(t testing.TB, atlas, content string, tags ...loci.Tag) string {
+	t.Helper()
+	return Must(w.Service.CreateMemory(t.Context(), w.Ann.Actor(), loci.CreateMemory{Content: loci.Content(content), AtlasID: atlas, Tags: tags}))(t).Memory.ID
+}
+
+// WaitForEmbeddings waits until no memory waits for its vectors.
+func (w *World) WaitForEmbeddings(t testing.TB) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+		b, err := store.SystemRead(context.Background(), w.Store, "test", func(x *store.SystemTx) (store.QueueStats, error) { return x.EmbeddingQueue() })
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("still waiting: %+v, %v", b, err)
+		}
+		if b.Pending == 0 {
+			return
+		}
+	}
+}

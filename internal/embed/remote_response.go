@@ -1,0 +1,155 @@
+package embed
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A transientError error may be none at the next try, after a while if the service
+// has named one.
+type transientError struct {
+	error
+	retryAfter time.Duration
+}
+
+// transportError tells that there was no whole answer. Of a foreign error only what
+// cannot hold a part of the request or the answer is told.
+func transportError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return fmt.Errorf("was not waited for: %w", ctx.Err())
+	}
+	if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
+		return transientError{error: errors.New("did not answer in time")}
+	}
+	if e, ok := errors.AsType[*net.OpError](err); ok {
+		return transientError{error: fmt.Errorf("cannot be reached: %v", e)}
+	}
+	if e, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return fmt.Errorf("cannot be trusted: %v", e)
+	}
+	return transientError{error: errors.New("broke the connection, or does not speak HTTP")}
+}
+
+// safeErrorCodes are the codes of a refusal that say what to do about it. Others, and the
+// message, could hold a text or the key.
+var safeErrorCodes = []string{"invalid_api_key", "model_not_found", "context_length_exceeded", "insufficient_quota", "rate_limit_exceeded"}
+
+// statusError tells what another status than 200 means.
+func statusError(res *http.Response, body []byte) error {
+	text := fmt.Sprintf("answers with status %d", res.StatusCode)
+	var p struct {
+		Error struct{ Code any }
+	}
+	if json.Unmarshal(body, &p) == nil {
+		if code, ok := p.Error.Code.(string); ok && slices.Contains(safeErrorCodes, code) {
+			text += " (" + code + ")"
+		}
+	}
+	switch status := res.StatusCode; {
+	case status/100 == 3:
+		return errors.New(text + ": redirects are not followed, name the address that it leads to")
+	case status == http.StatusTooManyRequests || status/100 == 5:
+		return transientError{errors.New(text), retryAfter(res.Header.Get("Retry-After"), time.Now())}
+	}
+	return errors.New(text)
+}
+
+// retryAfter reads seconds or a date (RFC 9110, section 10.2.3); 0 says nothing.
+func retryAfter(value string, now time.Time) time.Duration {
+	if seconds, err := strconv.ParseUint(strings.TrimSpace(value), 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, at.Sub(now))
+	}
+	return 0
+}
+
+// finiteFloats are those of one vector. A number that is null, as some write NaN, or
+// too large is an error.
+type finiteFloats []float32
+
+func (n *finiteFloats) UnmarshalJSON(raw []byte) error {
+	if bytes.Contains(raw, []byte("null")) {
+		return errors.New("null")
+	}
+	return json.Unmarshal(raw, (*[]float32)(n))
+}
+
+// decodeVectors reads an answer to so many texts.
+func (r *Remote) decodeVectors(answer []byte, texts int) ([][]float32, error) {
+	var a struct {
+		Data []struct {
+			Index     *int
+			Embedding finiteFloats
+		}
+	}
+	if err := json.Unmarshal(answer, &a); err != nil {
+		return nil, errors.New("answers with something else than lists of finite numbers") // err could show what
+	}
+	if len(a.Data) != texts {
+		return nil, fmt.Errorf("answers with another number of vectors (%d) than of texts (%d)", len(a.Data), texts)
+	}
+	out := make([][]float32, texts)
+	for i, d := range a.Data {
+		if d.Index != nil {
+			i = *d.Index
+		}
+		if i < 0 || i >= texts || out[i] != nil {
+			return nil, fmt.Errorf("answers with the index %d twice, or beyond the %d texts", i, texts)
+		}
+		if len(d.Embedding) == 0 {
+			return nil, errors.New("answers with an empty vector")
+		}
+		if err := normalize(d.Embedding); err != nil {
+			return nil, err
+		}
+		out[i] = d.Embedding
+	}
+	if err := r.checkDimensions(out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// normalize gives a vector norm 1.
+func normalize(v []float32) error {
+	sum := 0.
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	if sum == 0 {
+		return errors.New("answers with a vector of norm 0")
+	}
+	norm := math.Sqrt(sum)
+	for i, x := range v {
+		v[i] = float32(float64(x) / norm)
+	}
+	return nil
+}
+
+// checkDimensions looks whether the vectors have the length of all. The first answer
+// says which.
+func (r *Remote) checkDimensions(list [][]float32) error {
+	want := int64(len(list[0]))
+	for _, v := range list {
+		if int64(len(v)) != want {
+			return fmt.Errorf("answers with vectors of %d and of %d numbers", want, len(v))
+		}
+	}
+	if !r.dimensions.CompareAndSwap(0, want) && r.dimensions.Load() != want {
+		return fmt.Errorf("answers with vectors of %d numbers, and those before had %d: another model needs another name", want, r.dimensions.Load())
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package embed
+
+import (
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// runeKind is what a character is to the tokenizer.
+type runeKind uint8
+
+const (
+	kindLetter     runeKind = iota // part of a word
+	kindDropped                    // not there
+	kindSpace                      // parts words
+	kindSingle                     // a word of its own
+	kindDecomposed                 // several letters, to be had from decompose
+)
+
+// A runeClass is a character normalized (of a knot: as it stood), and its kind.
+type runeClass struct {
+	rune rune
+	kind runeKind
+}
+
+// runeTableLimit bounds the table of looks: up to kana, a hundred kilobytes.
+const runeTableLimit = 0x3100
+
+var runeClassTable = sync.OnceValue(func() *[runeTableLimit]runeClass {
+	var t [runeTableLimit]runeClass
+	for r := range rune(runeTableLimit) {
+		t[r] = classify(r)
+	}
+	return &t
+})
+
+// classify says what a character is. The order matters: tab and line ends are
+// white space before they are control characters, other control characters that
+// are white space as well vanish.
+func classify(r rune) runeClass {
+	switch {
+	case r == '\t' || r == '\n' || r == '\r':
+		return runeClass{' ', kindSpace}
+	case r >= 0x3400 && r <= 0x4DBF, r >= 0x4E00 && r <= 0x9FFF:
+		return runeClass{r, kindSingle}
+	case r >= hangulFirst && r <= hangulLast:
+		return runeClass{r, kindDecomposed}
+	case r == utf8.RuneError || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co):
+		return runeClass{r, kindDropped}
+	case unicode.IsSpace(r):
+		return runeClass{' ', kindSpace}
+	}
+	parts, n := decompose(r)
+	switch {
+	case n == 0:
+		return runeClass{r, kindDropped}
+	case n > 1:
+		return runeClass{r, kindDecomposed}
+	case isHan(r) || isPunctuation(parts[0]):
+		return runeClass{parts[0], kindSingle}
+	}
+	return runeClass{parts[0], kindLetter}
+}
+
+// isHan reports the Han characters beyond the two great blocks that stand alone.
+// The ranges are the tokenizer's, with its hole from U+2B820.
+func isHan(r rune) bool {
+	return r >= 0xF900 && r <= 0xFAFF || r >= 0x20000 && r <= 0x2A6DF || r >= 0x2A700 && r <= 0x2B73F ||
+		r >= 0x2B740 && r <= 0x2B81F || r >= 0x2B920 && r <= 0x2CEAF || r >= 0x2F800 && r <= 0x2FA1F
+}
+
+// isPunctuation reports Unicode's punctuation and all symbols of ASCII.
+func isPunctuation(r rune) bool {
+	return unicode.IsPunct(r) || r < utf8.RuneSelf && unicode.IsSymbol(r)
+}
+
+// Hangul syllables are decomposed by arithmetic (The Unicode Standard, 3.12).
+const (
+	hangulFirst, hangulLast                 = 0xAC00, 0xD7A3
+	hangulLeads, hangulVowels, hangulTrails = 0x1100, 0x1161, 0x11A7 // trails is one before the first, for none
+	vowelsPerLead, trailsPerPair            = 21, 28
+)
+
+// decompose returns the first n of parts: the canonical decomposition of a
+// character in lower case, without nonspacing marks. Marks that are not
+// nonspacing are not put in canonical order, since none of a class other than
+// zero is in the vocabulary.
+func decompose(r rune) (parts [4]rune, n int) {
+	if r >= hangulFirst && r <= hangulLast {
+		s := r - hangulFirst
+		pair, trail := s/trailsPerPair, s%trailsPerPair
+		parts = [4]rune{hangulLeads + pair/vowelsPerLead, hangulVowels + pair%vowelsPerLead, hangulTrails + trail}
+		if trail == 0 {
+			return parts, 2
+		}
+		return parts, 3
+	}
+	var room [utf8.UTFMax]byte
+	from := room[:utf8.EncodeRune(room[:], r)]
+	if d := norm.NFD.Properties(from).Decomposition(); d != nil {
+		from = d
+	}
+	for len(from) > 0 {
+		r, size := utf8.DecodeRune(from)
+		if !unicode.Is(unicode.Mn, r) {
+			parts[n] = unicode.ToLower(r)
+			n++
+		}
+		from = from[size:]
+	}
+	return parts, n
+}

@@ -1,0 +1,146 @@
+package fence
+
+import (
+	"bytes"
+	"unicode"
+	"unicode/utf8"
+)
+
+// verbatimASCII is the ASCII that is copied without a look: what is shown, but for the
+// bar, behind which a control token may begin.
+var verbatimASCII = func() (set [256]bool) {
+	for c := ' '; c <= '~'; c++ {
+		set[c] = c != '|'
+	}
+	set['\t'] = true
+	return set
+}()
+
+// writeSanitized writes a text in which everything can be seen; newLine stands for each
+// end of a line.
+func (p *writer) writeSanitized(s, newLine string) {
+	for i := 0; i < len(s); {
+		if n := verbatimPrefixLen(s[i:]); n > 0 {
+			p.breakControlToken(rune(s[i])) // of what is no ASCII, the first byte says enough
+			p.buf = append(p.buf, s[i:i+n]...)
+			i += n
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		i += n
+		switch {
+		case r == '\r' && i < len(s) && s[i] == '\n':
+			// The \n that follows ends the line.
+		case endsLine(r):
+			p.writeOwn(newLine)
+		case isIgnorable(r) && !p.keepsMeaning(r):
+			p.hiddenCount++
+		default:
+			r = controlPicture(r)
+			p.breakControlToken(r)
+			p.buf = utf8.AppendRune(p.buf, r)
+		}
+	}
+}
+
+// verbatimPrefixLen is the size of the beginning of s that is copied as it is: plain
+// ASCII, Han and Hangul are most of what there is.
+func verbatimPrefixLen(s string) (n int) {
+	for n < len(s) {
+		size := 1
+		if !verbatimASCII[s[n]] {
+			var r rune
+			if r, size = utf8.DecodeRuneInString(s[n:]); !isAlwaysVisible(r) {
+				break
+			}
+		}
+		n += size
+	}
+	return n
+}
+
+// isAlwaysVisible reports whether r is of the blocks from U+3165 to U+FDFF, in which
+// nothing is hidden.
+func isAlwaysVisible(r rune) bool { return 0x3164 < r && r < 0xfe00 }
+
+// controlPicture shows a control.
+func controlPicture(r rune) rune {
+	switch {
+	case r < ' ':
+		return '\u2400' + r
+	case r == '\x7f':
+		return '\u2421'
+	case r < '\u00a0' && r > '\x7f':
+		return utf8.RuneError
+	}
+	return r
+}
+
+func endsLine(r rune) bool {
+	switch r {
+	case '\n', '\v', '\f', '\r', '\u0085', '\u2028', '\u2029':
+		return true
+	}
+	return false
+}
+
+// breakControlToken writes a blank before what would be the word of a control token like
+// <|im_start|>. It looks at what was written, not at what was given, so that
+// nothing left out in between deceives it. Operators, which have blanks or marks
+// there, stay whole.
+func (p *writer) breakControlToken(next rune) {
+	if bytes.HasSuffix(p.buf, []byte("<|")) || bytes.HasSuffix(p.buf, []byte("<\uff5c")) {
+		if next > unicode.MaxASCII || next == '_' || 'a' <= next|0x20 && next|0x20 <= 'z' {
+			p.buf = append(p.buf, ' ')
+		}
+	}
+}
+
+// ignorable are the characters that show nothing by themselves: Unicode's
+// Default_Ignorable_Code_Point (DerivedCoreProperties.txt), and interlinear
+// annotation, which hides what it annotates.
+var ignorable = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{0x00ad, 0x00ad, 1}, {0x034f, 0x034f, 1}, {0x061c, 0x061c, 1}, {0x115f, 0x1160, 1},
+		{0x17b4, 0x17b5, 1}, {0x180b, 0x180f, 1}, {0x200b, 0x200f, 1}, {0x202a, 0x202e, 1},
+		{0x2060, 0x206f, 1}, {0x3164, 0x3164, 1}, {0xfe00, 0xfe0f, 1}, {0xfeff, 0xfeff, 1},
+		{0xffa0, 0xffa0, 1}, {0xfff0, 0xfffb, 1},
+	},
+	R32: []unicode.Range32{{0x1bca0, 0x1bca3, 1}, {0x1d173, 0x1d17a, 1}, {0xe0000, 0xe0fff, 1}},
+}
+
+func isIgnorable(r rune) bool {
+	return r >= 0xad && !isAlwaysVisible(r) && unicode.Is(ignorable, r)
+}
+
+// keepsMeaning reports whether the character before gives a hidden one a meaning:
+// joiners in Arabic, Indic and kindred scripts and in emoji, one selector behind
+// a symbol, a digit (keycaps), a Han or a Mongolian character. One is enough for
+// any of them; a row of selectors is how bytes are smuggled.
+func (p *writer) keepsMeaning(r rune) bool {
+	before, _ := utf8.DecodeLastRune(p.buf)
+	switch {
+	case r == '\u200c' || r == '\u200d':
+		return before == '\ufe0f' || 0x0600 <= before && before <= 0x1cff && !isIgnorable(before) ||
+			0xa840 <= before && before <= 0xabff || isSymbol(before)
+	case 0xfe00 <= r && r <= 0xfe0f:
+		return isSymbol(before) || unicode.Is(unicode.Han, before) || before == '#' || before == '*' || '0' <= before && before <= '9'
+	case 0xe0100 <= r && r <= 0xe01ef:
+		return unicode.Is(unicode.Han, before)
+	case 0x180b <= r && r <= 0x180f:
+		return unicode.Is(unicode.Mongolian, before) && !isIgnorable(before)
+	}
+	return false
+}
+
+// isSymbol reports whether r may be an emoji or one of its colours: a symbol,
+// but none of ASCII or its wide forms, or one of the few emoji that Unicode counts as letters or
+// punctuation.
+func isSymbol(r rune) bool {
+	switch r {
+	case '\u203c', '\u2049', '\u2139', '\u3030':
+		return true
+	}
+	wide := 0xfe00 <= r && r <= 0xffff
+	return r > unicode.MaxASCII && !wide && unicode.In(r, unicode.So, unicode.Sk, unicode.Sm)
+}

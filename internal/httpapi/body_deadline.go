@@ -1,0 +1,69 @@
+package httpapi
+
+import (
+	"io"
+	"net/http"
+	"time"
+)
+
+// WithBodyDeadlines returns a handler whose requests lose their connection when nothing of
+// their body arrives for idle, or when not all of it has arrived after whole.
+func WithBodyDeadlines(h http.Handler, idle, total time.Duration) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body == nil || r.Body == http.NoBody {
+			h.ServeHTTP(w, r)
+			return
+		}
+		now := time.Now()
+		b := &deadlineBody{ReadCloser: r.Body, controller: http.NewResponseController(w), idle: idle, lastDeadline: now.Add(total)}
+		b.extend(now)
+		wrapped := *r // the server keeps the body of its own request
+		wrapped.Body = b
+		h.ServeHTTP(w, &wrapped)
+	})
+}
+
+// A deadlineBody moves the deadline of its connection while it is read.
+type deadlineBody struct {
+	io.ReadCloser
+	controller             *http.ResponseController
+	idle                   time.Duration
+	deadline, lastDeadline time.Time // the deadline, and the last one that it can have
+	final                  bool      // the deadline does not move any more
+}
+
+func (b *deadlineBody) Read(p []byte) (n int, err error) {
+	if !b.final {
+		// One that is far enough away stays: moving it costs more than a small read.
+		if now := time.Now(); b.deadline.Sub(now) < b.idle*2/3 {
+			b.extend(now)
+		}
+	}
+	n, err = b.ReadCloser.Read(p)
+	if err == io.EOF && !b.final {
+		b.setFinal(b.lastDeadline) // what follows is the handler's time, not the client's
+	}
+	return n, err
+}
+
+func (b *deadlineBody) extend(now time.Time) {
+	if b.deadline = now.Add(b.idle); b.deadline.After(b.lastDeadline) {
+		b.deadline = b.lastDeadline
+	}
+	_ = b.controller.SetReadDeadline(b.deadline) // a writer of a test has no connection
+}
+
+func (b *deadlineBody) setFinal(deadline time.Time) {
+	b.final = true
+	_ = b.controller.SetReadDeadline(deadline)
+}
+
+// SetBodyDeadline gives the rest of a request's body so long to arrive, however it arrives.
+func SetBodyDeadline(w http.ResponseWriter, r *http.Request, d time.Duration) {
+	deadline := time.Now().Add(d)
+	if b, ok := r.Body.(*deadlineBody); ok {
+		b.setFinal(deadline)
+		return
+	}
+	_ = http.NewResponseController(w).SetReadDeadline(deadline) // a writer of a test has no connection
+}

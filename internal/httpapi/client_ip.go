@@ -1,0 +1,59 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// Proxies are the networks of reverse proxies whose X-Forwarded-For is believed.
+type Proxies []netip.Prefix
+
+// ClientIP returns the IP address of the client. It is the peer's, or, where the
+// peer is a trusted proxy, the last one in X-Forwarded-For that is none.
+func (p Proxies) ClientIP(r *http.Request) string {
+	if len(p) == 0 {
+		host := r.RemoteAddr
+		if i := strings.LastIndexByte(host, ':'); i >= 0 {
+			host = host[:i]
+		}
+		return strings.Trim(host, "[]")
+	}
+	at, ok := parseAddress(r.RemoteAddr)
+	if !ok {
+		return r.RemoteAddr
+	}
+	hops := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
+	for i := len(hops) - 1; i >= 0 && p.contains(at); i-- {
+		before, ok := parseAddress(strings.TrimSpace(hops[i]))
+		if !ok {
+			break
+		}
+		at = before
+	}
+	return at.String()
+}
+
+// FromTrustedProxy reports whether a trusted proxy sent the request.
+func (p Proxies) FromTrustedProxy(r *http.Request) bool {
+	peer, ok := parseAddress(r.RemoteAddr)
+	return ok && p.contains(peer)
+}
+
+// parseAddress reads an address with or without a port.
+func parseAddress(s string) (netip.Addr, bool) {
+	if both, err := netip.ParseAddrPort(s); err == nil {
+		return both.Addr().Unmap(), true
+	}
+	a, err := netip.ParseAddr(strings.Trim(s, "[]"))
+	return a.Unmap(), err == nil
+}
+
+func (p Proxies) contains(a netip.Addr) bool {
+	for _, network := range p {
+		if network.Contains(a) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,42 @@
+package httpapi_test
+
+import (
+	"net"
+	"net/http/httptest"
+	"net/netip"
+	"testing"
+
+	"github.com/loci-memory/loci/internal/httpapi"
+)
+
+func TestClientIPTrustsOnlyConfiguredProxies(t *testing.T) {
+	t.Parallel()
+	proxies := httpapi.Proxies{netip.MustParsePrefix("10.0.0.0/8")}
+	for _, c := range []struct {
+		peer string
+		sent []string
+		want string
+	}{
+		{"192.0.2.1:5", []string{"203.0.113.9"}, "192.0.2.1"},
+		{"10.0.0.1:5", nil, "10.0.0.1"},
+		{"10.0.0.1:5", []string{"203.0.113.9"}, "203.0.113.9"},
+		{"[::ffff:10.0.0.1]:5", []string{"203.0.113.9"}, "203.0.113.9"},
+		{"10.0.0.1:5", []string{"1.1.1.1, 203.0.113.9"}, "203.0.113.9"},
+		{"10.0.0.1:5", []string{"1.1.1.1, 203.0.113.9", "10.9.9.9"}, "203.0.113.9"},
+		{"10.0.0.1:5", []string{"10.2.2.2, 10.9.9.9"}, "10.2.2.2"},
+		{"10.0.0.1:5", []string{"203.0.113.9:80"}, "203.0.113.9"},
+		{"10.0.0.1:5", []string{"[2001:db8::1]:80"}, "2001:db8::1"},
+		{"10.0.0.1:5", []string{"203.0.113.9, nonsense"}, "10.0.0.1"},
+		{"[2001:db8::2]:5", []string{"203.0.113.9"}, "2001:db8::2"},
+	} {
+		r := httptest.NewRequest("GET", "/v1/things", nil)
+		r.RemoteAddr = c.peer
+		r.Header["X-Forwarded-For"] = c.sent
+		if got := proxies.ClientIP(r); got != c.want {
+			t.Errorf("%s for %q is %s, want %s", c.peer, c.sent, got, c.want)
+		}
+		if host, _, _ := net.SplitHostPort(c.peer); httpapi.Proxies(nil).ClientIP(r) != host {
+			t.Errorf("without proxies %s is %s", c.peer, httpapi.Proxies(nil).ClientIP(r))
+		}
+	}
+}

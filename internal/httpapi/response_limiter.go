@@ -1,0 +1,112 @@
+package httpapi
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/loci-memory/loci"
+)
+
+// Bounds of the answers that are being written to one user, in bytes.
+const (
+	minLimitedSize = 32 << 10 // which is not counted: most of it fits into the buffers of a connection
+	maxInFlight    = 16 << 20 // four of the largest pages
+	maxWaiting     = 16 << 20 // of answers that wait for those to end
+)
+
+// acquireTimeout is how long an answer waits for others to be read.
+const acquireTimeout = 2 * time.Second
+
+// A ResponseLimiter bounds the bytes of answers in memory that their readers have not taken
+// yet. It counts by user: one may have any number of credentials. A nil Flow has
+// no bounds.
+type ResponseLimiter struct {
+	mu    sync.Mutex
+	users map[string]*userResponses
+}
+
+// userResponses are those of one user.
+type userResponses struct {
+	inFlight, waiting int
+	freed             chan struct{} // closed when one has ended
+}
+
+// NewResponseLimiter returns a Flow without answers.
+func NewResponseLimiter() *ResponseLimiter {
+	return &ResponseLimiter{users: map[string]*userResponses{}}
+}
+
+var errTooManyUnread = &loci.Error{Code: loci.CodeUnavailable, RetryAfter: acquireTimeout,
+	Message: "Your other answers are not read yet: read them, or ask for fewer at once, and try again."}
+
+// Acquire counts an answer until end is called. While the answers before it are
+// not read, it waits for a moment, and is then refused. An answer that cannot be
+// asked for again, because it tells what was written, is never refused.
+func (f *ResponseLimiter) Acquire(ctx context.Context, user string, bytes int, repeatable bool) (release func(), err error) {
+	if f == nil || bytes <= minLimitedSize {
+		return func() {}, nil
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	a := f.users[user]
+	if a == nil {
+		a = &userResponses{freed: make(chan struct{})}
+		f.users[user] = a
+	}
+	if repeatable && !a.fits(bytes) {
+		if err := f.wait(ctx, a, bytes); err != nil {
+			f.dropIdle(user, a)
+			return nil, err
+		}
+	}
+	a.inFlight += bytes
+	return func() { f.release(user, a, bytes) }, nil
+}
+
+func (a *userResponses) fits(bytes int) bool {
+	return a.inFlight == 0 || a.inFlight+bytes <= maxInFlight
+}
+
+// wait returns once there is room. It gives the lock of the Flow back meanwhile.
+func (f *ResponseLimiter) wait(ctx context.Context, a *userResponses, bytes int) error {
+	if a.waiting+bytes > maxWaiting {
+		return errTooManyUnread
+	}
+	a.waiting += bytes
+	defer func() { a.waiting -= bytes }()
+	timeout := time.NewTimer(acquireTimeout)
+	defer timeout.Stop()
+	for !a.fits(bytes) {
+		freed := a.freed
+		f.mu.Unlock()
+		var err error
+		select {
+		case <-freed:
+		case <-timeout.C:
+			err = errTooManyUnread
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		if f.mu.Lock(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *ResponseLimiter) release(user string, a *userResponses, bytes int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	a.inFlight -= bytes
+	close(a.freed)
+	a.freed = make(chan struct{})
+	f.dropIdle(user, a)
+}
+
+// dropIdle drops a user without answers.
+func (f *ResponseLimiter) dropIdle(user string, a *userResponses) {
+	if a.inFlight == 0 && a.waiting == 0 {
+		delete(f.users, user)
+	}
+}

@@ -1,0 +1,134 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestFastPathAgreesWithSDK sends each call a second time with a field
+// that the direct way leaves to the SDK.
+func TestFastPathAgreesWithSDK(t *testing.T) {
+	t.Parallel()
+	c := client{t: t, url: serve(t, newFakeService()), key: "ann"}
+	c.tool("memory_create", object{"content": "<One> & \u2028 \"two\" 宮殿"})
+	for _, version := range append(revisions, "", "2025-03-26") {
+		c.version = version
+		for _, call := range []object{
+			{"name": "memory_list"},
+			{"name": "memory_list", "arguments": object{"limit": 0}},
+			{"name": "memory_search", "arguments": object{"query": "One"}},
+		} {
+			m := c.message("tools/call", call)
+			direct := c.post(m, "X-Request-Id", "same")
+			m["params"].(object)["requestState"] = ""
+			sdkRequest := c.post(m, "X-Request-Id", "same")
+			if direct.StatusCode != sdkRequest.StatusCode || !reflect.DeepEqual(direct.rpc, sdkRequest.rpc) {
+				t.Errorf("%s %v:\n%d %s\n%d %s", version, call, direct.StatusCode, direct.body, sdkRequest.StatusCode, sdkRequest.body)
+			}
+			if version != "" && version != "2025-03-26" {
+				conforms(t, version, "CallToolResult", direct.rpc["result"])
+			}
+		}
+	}
+}
+
+func TestFastPathReturnsIDUnchanged(t *testing.T) {
+	t.Parallel()
+	c := client{t: t, url: serve(t, newFakeService()), version: "2025-11-25", key: "ann"}
+	for _, id := range []any{0.0, -5.0, 9007199254740991.0, "seven", "", "\u2028<\""} {
+		m := c.message("tools/call", object{"name": "memory_list"})
+		m["id"] = id
+		if a := c.post(m); a.rpc["id"] != id || a.rpc["result"] == nil {
+			t.Errorf("%v: %s", id, a.body)
+		}
+	}
+	var m object
+	_ = json.Unmarshal([]byte(`{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"memory_list"}}`), &m)
+	if a := c.post(m); a.StatusCode != 400 {
+		t.Errorf("no id: %d %s", a.StatusCode, a.body)
+	}
+}
+
+// What is not one JSON value in UTF-8 is not carried out, not even its first part.
+func TestValidateMessageRejectsInvalidIDs(t *testing.T) {
+	t.Parallel()
+	s := newFakeService()
+	c := client{t: t, url: serve(t, s), version: "2025-11-25", key: "ann"}
+	call := `{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"memory_create","arguments":{"content":"x"}}}`
+	one := fmt.Sprintf(call, "1")
+	for message, code := range map[string]int{
+		one + "\n" + fmt.Sprintf(call, "2"):          -32700,
+		one + " garbage}{":                           -32700,
+		fmt.Sprintf(call, "\"\xff\""):                -32700,
+		fmt.Sprintf(call, "9007199254740993"):        -32600,
+		fmt.Sprintf(call, "1.5"):                     -32600,
+		fmt.Sprintf(call, "1e3"):                     -32600,
+		fmt.Sprintf(call, "{}"):                      -32600,
+		"[" + one + "]":                              -32600,
+		`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`: -32600,
+	} {
+		if a := c.post([]byte(message)); a.StatusCode != 400 || a.code() != code || a.rpc["id"] != nil {
+			t.Errorf("%q: %d %s", message, a.StatusCode, a.body)
+		}
+	}
+	if len(s.memories) > 0 {
+		t.Errorf("%d memories were stored", len(s.memories))
+	}
+}
+
+// What two readers could take for two calls is neither of them; the arguments
+// are judged by the operation, and refused in its way.
+func TestValidateMessageRejectsAmbiguousJSON(t *testing.T) {
+	t.Parallel()
+	s := newFakeService()
+	url := serve(t, s)
+	k := startStdio(t.Context(), t, s)
+	k.initialize("2025-11-25")
+	const head = `{"jsonrpc":"2.0","id":1,"method":"tools/call",`
+	for message, hint := range map[string]string{
+		head + `"params":{"name":"memory_list","name":"memory_create","arguments":{"content":"x"}}}`:                          "params.name is given twice",
+		head + `"params":{"name":"memory_list","n\u0061me":"memory_create","arguments":{"content":"x"}}}`:                     "params.name is given twice",
+		head + `"params":{"name":"memory_create","arguments":{},"arguments":{"content":"x"}}}`:                                "params.arguments is given twice",
+		head + `"params":{"name":"memory_list"},"params":{"name":"memory_create","arguments":{"content":"x"}}}`:               "params is given twice",
+		head + `"id":2,"params":{"name":"memory_create","arguments":{"content":"x"}}}`:                                        "id is given twice",
+		head + `"params":{"name":"memory_create","_meta":{"progressToken":1,"progressToken":2},"arguments":{"content":"x"}}}`: "params._meta.progressToken is given twice",
+		`{"jsonrpc":"2.0","id":"\ud800","method":"ping"}`:                                                                     "id must hold no NUL and no lone surrogate",
+		`{"jsonrpc":"2.0","id":"\u0000","method":"ping"}`:                                                                     "id must hold no NUL and no lone surrogate",
+		`{"jsonrpc":"2.0","id":"\ud800","method":"tools/call","params":{"name":"memory_create","arguments":{"content":"x"}}}`: "id must hold no NUL and no lone surrogate",
+		head + `"params":{"name":"memory_create","_meta":{"progressToken":"\udc00"},"arguments":{"content":"x"}}}`:            "params._meta.progressToken must hold",
+		`{"jsonrpc":"2.0","id":1,"method":"` + "ping\\ud800" + `"}`:                                                           "method must hold",
+	} {
+		for _, version := range append(revisions, "") {
+			c := client{t: t, url: url, version: version, key: "ann"}
+			a := c.post([]byte(message))
+			if text, _ := a.rpc["error"].(object)["message"].(string); a.StatusCode != 400 || a.code() != -32700 || a.rpc["id"] != nil || !strings.Contains(text, hint) {
+				t.Errorf("%s of %s: %d %s", message, version, a.StatusCode, a.body)
+			}
+		}
+		k.send(message)
+		m := k.receive()
+		if e, _ := m["error"].(object); e["code"] != -32700.0 || m["id"] != nil || !strings.Contains(e["message"].(string), hint) {
+			t.Errorf("%s: %v", message, m)
+		}
+	}
+	c := client{t: t, url: url, version: "2025-11-25", key: "ann"}
+	for args, hint := range map[string]string{`{"content":"x","content":"y"}`: "content is given twice", `{"content":"\ud800"}`: "lone surrogate"} {
+		a := c.post([]byte(head + `"params":{"name":"memory_create","arguments":` + args + `}}`))
+		if v, failed := unpack(t, a.rpc["result"].(object)); !failed || v["code"] != "invalid_query" || !strings.Contains(v["message"].(string), hint) {
+			t.Errorf("%s: %s", args, a.body)
+		}
+	}
+	// The letters of a name count.
+	if a := c.post([]byte(head + `"params":{"name":"memory_list","NAME":"memory_create","Arguments":{"content":"x"}}}`)); a.rpc["result"] == nil {
+		t.Errorf("%s", a.body)
+	}
+	if len(s.memories) > 0 {
+		t.Errorf("%d memories were stored", len(s.memories))
+	}
+	if err := k.close(); err != nil {
+		t.Error(err)
+	}
+}

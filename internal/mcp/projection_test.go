@@ -1,0 +1,95 @@
+package mcp
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// fullMemory is a memory of a team with all that a memory may have.
+func fullMemory(content string) loci.Memory {
+	const id = "01a20489-bb9f-728a-887c-2ed41f3c95f8"
+	sure := loci.Confidence(.9)
+	return loci.Memory{
+		ID: id, WorkspaceID: id, AtlasID: id, Title: loci.DeriveTitle(content), Content: content,
+		Type: loci.TypeArchitecture, Tags: []string{"hosts", "staging"},
+		Status: loci.MemoryActive, Version: 12, CreatedBy: id, CreatedAt: 1e15, UpdatedAt: 2e15, VerifiedAt: 3e15,
+		VerifiedBy: id, Evidence: strings.Repeat("seen ", 100),
+		Confidence: &sure, ValidUntil: 4e15, Expired: true, Supersedes: []string{id, id},
+		Source: &loci.Source{Name: "wiki", URI: "https://wiki.example.com/hosts"},
+	}
+}
+
+func TestProjectionOfListIsSmall(t *testing.T) {
+	t.Parallel()
+	const most = 300
+	for _, content := range []string{"The staging host is called basalt.", strings.Repeat("A long text. ", 60)} {
+		m := fullMemory(content)
+		for name, answer := range map[string]any{
+			"list": loci.Memories{Memories: []loci.Memory{m, m, m}},
+			"search": loci.FoundMemories{Memories: []loci.FoundMemory{{Memory: m, Score: .0159,
+				Highlights: []string{content}}, {Memory: m, Score: 12.3456, Highlights: []string{content}}}},
+		} {
+			raw, err := op.Encode(answer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b := newProjection(reflect.TypeOf(answer))
+			var shown struct{ Memories []map[string]json.RawMessage }
+			if err := json.Unmarshal(b.apply(raw), &shown); err != nil || len(shown.Memories) < 2 {
+				t.Fatalf("%s: %v", name, err)
+			}
+			for _, m := range shown.Memories {
+				whole, _ := json.Marshal(m)
+				beside := len(whole) - len(m["title"]) - len(m["content"])
+				if beside > most || m["id"] == nil || m["atlasId"] == nil || m["verifiedAt"] == nil ||
+					m["expired"] == nil {
+					t.Errorf("%s: %d bytes, at most %d: %s", name, beside, most, whole)
+				}
+			}
+		}
+	}
+}
+
+func TestProjectionOmitsDefaults(t *testing.T) {
+	t.Parallel()
+	type part struct {
+		Name  string   `json:"name"`
+		State string   `json:"state" brief:"well"`
+		Marks []string `json:"marks" brief:"[]"`
+		Owner string   `json:"owner" brief:"-"`
+	}
+	type record struct {
+		part
+		Content string   `json:"content"`
+		Spots   []string `json:"spots" brief:"cut"`
+	}
+	type answer struct {
+		Records []record `json:"records"`
+		Groups  []struct {
+			Parts []part `json:"parts" brief:"without name"`
+		} `json:"groups"`
+		Alone *part `json:"alone"`
+	}
+	long := strings.Repeat("é", maxSearchText)
+	for in, want := range map[string]string{
+		`{"ok":true, "records": [ ]}`: `{"ok":true,"records":[]}`,
+		`{"records":[{"name":"a","state":"well","marks":[],"owner":"o","content":"c","spots":["c"]},{"name":"b","state":"ill","marks":["m"],"content":"` + long + `x","spots":["x"]}],"more":{"owner":1}}`: `{"records":[{"name":"a","content":"c"},{"name":"b","state":"ill","marks":["m"],"content":"` + long + `x","spots":["x"]}],"more":{"owner":1}}`,
+		`{"records":[{"content":"` + long + `","spots":["é"]}]}`:                                  `{"records":[{"content":"` + long + `"}]}`,
+		`{"groups":[{"parts":[{"name":"a","owner":"o"},{"name":"b","state":"x"}]},{"parts":[]}]}`: `{"groups":[{"parts":[{},{"state":"x"}]},{"parts":[]}]}`,
+	} {
+		if got := newProjection(reflect.TypeFor[answer]()).apply([]byte(in)); string(got) != want {
+			t.Errorf("%s becomes\n%s, want\n%s", in, got, want)
+		}
+	}
+	if b := newProjection(reflect.TypeFor[loci.MemoryDetail]()); b == nil || b.trimsLists {
+		t.Error("a memory that stands alone is not shown whole")
+	}
+	if b := newProjection(reflect.TypeFor[loci.Atlases]()); b != nil {
+		t.Error("a type without tags has a brief")
+	}
+}

@@ -1,0 +1,88 @@
+package mcp_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// recordedSession is one request of a real client, as it was seen on the wire.
+type recordedSession struct {
+	Method  string            `json:"m"`
+	URL     string            `json:"url"`
+	Headers map[string]string `json:"h"`
+	RPC     string            `json:"rpc"`
+	Version string            `json:"ver"`
+	Info    object            `json:"ci"`
+	Caps    object            `json:"caps"`
+	Status  int               `json:"status"`
+}
+
+func TestHTTPServesRecordedClients(t *testing.T) {
+	t.Parallel()
+	files, _ := filepath.Glob("../../../shared/data/wire/mcp-wire-*.jsonl")
+	if len(files) == 0 {
+		t.Skip("the recordings are not here")
+	}
+	url := serve(t, newFakeService())
+	for _, file := range files {
+		f, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for lines := bufio.NewScanner(f); lines.Scan(); {
+			var q recordedSession
+			if err := json.Unmarshal(lines.Bytes(), &q); err != nil {
+				t.Fatal(err)
+			}
+			if q.URL == "/" {
+				q.replay(t, url, filepath.Base(file))
+			}
+		}
+	}
+}
+
+// replay sends the request again, with a key, and expects the same status.
+func (q recordedSession) replay(t *testing.T, url, file string) {
+	var body string
+	if q.RPC != "" {
+		m := object{"jsonrpc": "2.0", "method": q.RPC, "params": q.params()}
+		if !strings.HasPrefix(q.RPC, "notifications/") {
+			m["id"] = 0
+		}
+		b, _ := json.Marshal(m)
+		body = string(b)
+	}
+	r, _ := http.NewRequestWithContext(t.Context(), q.Method, url, strings.NewReader(body))
+	for name, value := range q.Headers {
+		r.Header.Set(name, value)
+	}
+	r.Header.Set("Authorization", "Bearer ann")
+	a := do(t, r)
+	if a.StatusCode != q.Status || a.code() != 0 {
+		t.Errorf("%s: %s %s: %d %s, recorded %d", file, q.Method, q.RPC, a.StatusCode, a.body, q.Status)
+	}
+}
+
+func (q recordedSession) params() object {
+	switch {
+	case q.RPC == "initialize":
+		return object{"protocolVersion": q.Version, "capabilities": q.Caps, "clientInfo": q.Info}
+	case q.Version == "":
+		return object{}
+	}
+	params := object{"_meta": object{
+		"io.modelcontextprotocol/protocolVersion":    q.Version,
+		"io.modelcontextprotocol/clientCapabilities": q.Caps,
+		"io.modelcontextprotocol/clientInfo":         q.Info,
+	}}
+	if q.RPC == "subscriptions/listen" {
+		params["notifications"] = object{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
+	}
+	return params
+}

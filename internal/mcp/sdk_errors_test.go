@@ -1,0 +1,96 @@
+package mcp_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// sdkErrorCases are requests of which the params, or the time, are wrong.
+var sdkErrorCases = []struct {
+	method, params string
+	code           int
+	hint           string
+}{
+	{"initialize", `{"protocolVersion":1}`, -32602, "params.protocolVersion must be a string."},
+	{"initialize", `{"clientInfo":{"name":5}}`, -32602, "params.clientInfo.name must be a string."},
+	{"initialize", `{"capabilities":[]}`, -32602, "params.capabilities has another type"},
+	{"initialize", `[]`, -32602, "params must be an object."},
+	{"initialize", `null`, -32602, "params is required."},
+	{"tools/call", `{"name":5}`, -32602, "params.name must be a string."},
+	{"tools/call", `{"name":"into Go struct field mcp.X.y of type z","inputResponses":5}`, -32602, "params.inputResponses must be an object."},
+	{"tools/call", `null`, -32602, "params is required."},
+	{"tools/call", `{"name":"unmarshaling "}`, -32602, `unknown tool "unmarshaling "`},
+	{"tools/list", `[]`, -32602, "params must be an object."},
+	{"tools/list", `{"_meta":5}`, -32602, "params._meta must be an object."},
+	{"tools/list", `{"cursor":"x"}`, -32602, "params.cursor does not belong"},
+	{"ping", `5`, -32602, "params must be an object."},
+	{"resources/read", `{"uri":"x"}`, -32602, "Resource not found"},
+	{"prompts/steal", `{}`, -32601, "There is no such method."},
+}
+
+// checkError compares an error with what it should be; none tells of types of Go.
+func checkError(t *testing.T, what string, e object, code int, hint string) {
+	t.Helper()
+	text, _ := e["message"].(string)
+	if e["code"] != float64(code) || !strings.Contains(text, hint) || strings.Contains(text, "mcp.") || strings.Contains(text, "json:") {
+		t.Errorf("%s: %v, want %d %s", what, e, code, hint)
+	}
+}
+
+func TestSDKErrorsAreTranslated(t *testing.T) {
+	t.Parallel()
+	s := newFakeService()
+	c := client{t: t, url: serve(t, s), version: "2025-11-25", key: "ann"}
+	k := startStdio(t.Context(), t, s)
+	for _, f := range sdkErrorCases[:5] {
+		k.send(`{"jsonrpc":"2.0","id":1,"method":"` + f.method + `","params":` + f.params + `}`)
+		checkError(t, f.params, k.receive()["error"].(object), f.code, f.hint)
+	}
+	k.send(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_list"}}`)
+	checkError(t, "before initialize", k.receive()["error"].(object), -32600, "send initialize first")
+	k.initialize("2025-11-25")
+	k.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`)
+	checkError(t, "a second initialize", k.receive()["error"].(object), -32600, "initialize is sent once")
+	for i, f := range sdkErrorCases {
+		message := `{"jsonrpc":"2.0","id":"a","method":"` + f.method + `","params":` + f.params + `}`
+		a := c.post([]byte(message))
+		e, _ := a.rpc["error"].(object)
+		if checkError(t, message, e, f.code, f.hint); a.StatusCode != 200 || a.rpc["id"] != "a" {
+			t.Errorf("%s: %d %s", message, a.StatusCode, a.body)
+		}
+		if i < 5 {
+			continue
+		}
+		k.send(message)
+		m := k.receive()
+		e, _ = m["error"].(object)
+		if checkError(t, message, e, f.code, f.hint); m["id"] != "a" {
+			t.Errorf("%s: %v", message, m)
+		}
+		if data, _ := e["data"].(object); f.method == "resources/read" && data["uri"] != "x" {
+			t.Errorf("%s: %v", message, m)
+		}
+	}
+	for _, message := range []string{`"x"`, `{"jsonrpc":1,"id":1}`, `{"jsonrpc":"2.0","id":1,"method":5}`, `{"jsonrpc":"2.0","id":1,"error":5}`} {
+		e, _ := c.post([]byte(message)).rpc["error"].(object)
+		checkError(t, message, e, -32600, "It is no message")
+		k.send(message)
+		e, _ = k.receive()["error"].(object)
+		checkError(t, message, e, -32600, "It is no message")
+	}
+	c.version = statelessVersion
+	m := c.message("tools/list", object{"cursor": 5})
+	a := c.post(m)
+	e, _ := a.rpc["error"].(object)
+	if checkError(t, "the stateless revision", e, -32602, "params.cursor must be a string."); a.StatusCode != 400 {
+		t.Errorf("%d", a.StatusCode)
+	}
+	c.version = "2025-11-25"
+	a = c.post([]byte(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":5}}`))
+	if body := string(a.body); strings.Contains(body, "mcp.") || !strings.Contains(body, "params.notifications has another type") || !strings.HasSuffix(body, "}\n\n") || strings.HasSuffix(body, "\n\n\n") {
+		t.Errorf("an event: %q", a.body)
+	}
+	if err := k.close(); err != nil {
+		t.Error(err)
+	}
+}

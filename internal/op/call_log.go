@@ -1,0 +1,165 @@
+package op
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"reflect"
+	"time"
+
+	"github.com/loci-memory/loci"
+)
+
+// codeClientGone is noted in place of a code where the caller did not wait for the end.
+const codeClientGone loci.Code = "left"
+
+// SlowCall is the duration from which on a call gets a line of its own in the log.
+const SlowCall = time.Second
+
+// An callRecord call is one that has its answer.
+type callRecord struct {
+	op    *Op
+	call  *Call
+	actor *loci.Actor // nil where the caller was not admitted
+	in    any         // *In, nil where the input was refused
+	out   any
+	err   error
+	start time.Time
+}
+
+// logCall writes the one line of the call: what was asked by whom and how it ended,
+// by ids alone, never what was said. That the caller has left is no error of
+// ours. While the database is away each call fails for the same reason: its line
+// is like any other, and the reason has a line of its own, which the log may
+// leave out when it repeats.
+func (h *Host) logCall(ctx context.Context, e callRecord) {
+	elapsed := time.Since(e.start)
+	var code loci.Code
+	level := slog.LevelInfo
+	if e.err != nil {
+		switch code = loci.AsError(e.err).Code; {
+		case ctx.Err() != nil && errors.Is(e.err, context.Canceled):
+			code = codeClientGone
+		case code == loci.CodeUnavailable:
+		case code.Status() >= 500:
+			level = slog.LevelError
+		}
+	}
+	if h.Observe != nil {
+		h.Observe(e.op, e.call, code, elapsed)
+	}
+	if h.Log.Enabled(ctx, level) {
+		h.logLine(ctx, level, "call", e, code, elapsed)
+	}
+	if code == loci.CodeUnavailable {
+		h.Log.LogAttrs(ctx, slog.LevelWarn, "unavailable", slog.String("op", e.op.Name),
+			slog.String("request", e.call.RequestID), slog.Any("err", loci.AsError(e.err).Err))
+	}
+	if elapsed >= SlowCall && !e.op.Streams && code != codeClientGone && h.Log.Enabled(ctx, slog.LevelWarn) {
+		h.logLine(ctx, slog.LevelWarn, "slow", e, code, elapsed)
+	}
+}
+
+func (h *Host) logLine(ctx context.Context, level slog.Level, message string, e callRecord, code loci.Code,
+	elapsed time.Duration) {
+	var list [11]slog.Attr
+	attrs := append(list[:0], slog.String("op", e.op.Name), slog.String("door", e.call.Transport),
+		slog.String("method", e.op.Method), slog.String("request", e.call.RequestID))
+	if e.actor != nil && e.actor.UserID != "" {
+		attrs = append(attrs, slog.String("user", e.actor.UserID), slog.String("credential", e.actor.CredentialID))
+		if id := e.workspaceID(); id != "" {
+			attrs = append(attrs, slog.String("workspace", id))
+		}
+	}
+	attrs = append(attrs, slog.Int64("status", int64(e.status(code))), slog.Int64("us", elapsed.Microseconds()),
+		slog.String("code", string(code)))
+	if level == slog.LevelError {
+		attrs = append(attrs, slog.Any("err", loci.AsError(e.err).Err))
+	}
+	// The line goes to the handler itself: a logger would look for the place in
+	// the source, which is this one every time.
+	line := slog.NewRecord(e.start.Add(elapsed), level, message, 0)
+	line.AddAttrs(attrs...)
+	// An error of the log has nowhere else to go.
+	_ = h.Log.Handler().Handle(ctx, line)
+}
+
+// Statuses of HTTP for the log; 499 is what other servers log for a caller that did not wait (nginx).
+const (
+	statusOK                  = 200
+	statusCreated             = 201
+	statusClientClosedRequest = 499
+)
+
+// status returns the HTTP status of the answer, on other transports the one that
+// REST would give.
+func (e callRecord) status(code loci.Code) int {
+	switch code {
+	case "":
+	case codeClientGone:
+		return statusClientClosedRequest
+	default:
+		return code.Status()
+	}
+	if made, ok := e.out.(Created); ok && made.Created() {
+		return statusCreated
+	}
+	return statusOK
+}
+
+// workspaceID returns the id of the workspace that the call names, or that its
+// answer lies in; empty where there is none.
+func (e callRecord) workspaceID() string {
+	if id := idAt(reflect.ValueOf(e.in), e.op.inputWorkspaceField); id != "" {
+		return id
+	}
+	return idAt(reflect.ValueOf(e.out), e.op.outputWorkspaceField)
+}
+
+func idAt(v reflect.Value, path []int) string {
+	if path == nil || !v.IsValid() {
+		return ""
+	}
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if !v.IsValid() {
+		return ""
+	}
+	field, err := v.FieldByIndexErr(path)
+	if err != nil || !loci.ValidID(field.String()) { // a client may send anything as an id
+		return ""
+	}
+	return field.String()
+}
+
+// workspaceField returns the place of a workspace's id in values of a type: in a
+// field of the type, or of a record that it holds.
+func workspaceField(t reflect.Type) []int {
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	text := func(t reflect.Type, name string) []int {
+		if f, ok := t.FieldByName(name); ok && f.Type.Kind() == reflect.String {
+			return f.Index
+		}
+		return nil
+	}
+	if path := text(t, "WorkspaceID"); path != nil {
+		return path
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Type.Kind() != reflect.Struct || !f.IsExported() {
+			continue
+		}
+		name := "WorkspaceID"
+		if f.Type == reflect.TypeFor[loci.Workspace]() {
+			name = "ID"
+		}
+		if path := text(f.Type, name); path != nil {
+			return append([]int{i}, path...)
+		}
+	}
+	return nil
+}

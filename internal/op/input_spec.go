@@ -1,0 +1,121 @@
+package op
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/loci-memory/loci"
+)
+
+// A kind is what a value looks like in JSON.
+type kind int
+
+const (
+	stringKind kind = iota
+	boolKind
+	integerKind
+	numberKind
+	timeKind
+	arrayKind
+	objectKind
+)
+
+func (k kind) String() string {
+	return [...]string{"string", "boolean", "integer", "number", "string", "array", "object"}[k]
+}
+
+// A inputSpec is how values of a Go type are read and checked. It is made once per
+// type, when the operation is defined.
+type inputSpec struct {
+	kind    kind
+	rule    loci.Rule
+	pointer bool       // the Go type is a pointer: nil is absent
+	elem    *inputSpec // of a list
+	fields  []field
+	typ     reflect.Type // without the pointer
+}
+
+type field struct {
+	name        string
+	index       int
+	location    Location
+	required    bool
+	description string
+	spec        *inputSpec
+}
+
+// A ruleProvider type states its own bounds.
+type ruleProvider interface{ Rule() loci.Rule }
+
+var (
+	timeType = reflect.TypeFor[loci.Time]()
+	idType   = reflect.TypeFor[string]() // ids are the only texts without a type of their own
+)
+
+func newInputSpec(t reflect.Type) *inputSpec {
+	p := &inputSpec{typ: t}
+	if t.Kind() == reflect.Pointer {
+		p.pointer, p.typ = true, t.Elem()
+	}
+	if r, ok := reflect.Zero(p.typ).Interface().(ruleProvider); ok {
+		p.rule = r.Rule()
+	}
+	switch k := p.typ.Kind(); {
+	case p.typ == timeType:
+		p.kind = timeKind
+	case k == reflect.String:
+		p.kind = stringKind
+	case k == reflect.Bool:
+		p.kind = boolKind
+	case k == reflect.Int || k == reflect.Int64:
+		p.kind = integerKind
+	case k == reflect.Float64:
+		p.kind = numberKind
+	case k == reflect.Slice:
+		p.kind, p.elem = arrayKind, newInputSpec(p.typ.Elem())
+	case k == reflect.Struct:
+		p.kind = objectKind
+		p.addFields()
+	default:
+		panic(fmt.Sprintf("op: a field cannot be a %s", t))
+	}
+	return p
+}
+
+func (p *inputSpec) addFields() {
+	if n := p.typ.NumField(); n > maxFields {
+		panic(fmt.Sprintf("op: %s has %d fields, and %d are the most", p.typ, n, maxFields))
+	}
+	for i := range p.typ.NumField() {
+		f := p.typ.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if !f.IsExported() || name == "" || name == "-" {
+			panic(fmt.Sprintf("op: %s.%s needs a name on the wire", p.typ, f.Name))
+		}
+		p.fields = append(p.fields, field{
+			name: name, index: i, required: options != "omitzero",
+			description: f.Tag.Get("jsonschema"), spec: newInputSpec(f.Type),
+		})
+	}
+}
+
+// field returns the field of that name, or nil. Inputs have few fields, so
+// that a walk is faster than a map.
+func (p *inputSpec) field(name string) *field {
+	for i := range p.fields {
+		if p.fields[i].name == name {
+			return &p.fields[i]
+		}
+	}
+	return nil
+}
+
+// settable returns the value to fill for a field or an item of v's type.
+func (p *inputSpec) settable(v reflect.Value) reflect.Value {
+	if !p.pointer {
+		return v
+	}
+	v.Set(reflect.New(p.typ))
+	return v.Elem()
+}

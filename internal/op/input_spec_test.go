@@ -1,0 +1,35 @@
+package op_test
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// TestNewInputSpecPanicsWhenFieldsAreTooMany checks objects of 64 and 65 fields, at the top and within another one.
+func TestNewInputSpecPanicsWhenFieldsAreTooMany(t *testing.T) {
+	t.Parallel()
+	for n, wants := range map[int]bool{64: false, 65: true} {
+		fields := make([]reflect.StructField, n)
+		for i := range fields {
+			fields[i] = reflect.StructField{Name: fmt.Sprintf("F%d", i), Type: reflect.TypeFor[bool](),
+				Tag: reflect.StructTag(fmt.Sprintf(`json:"f%d,omitzero"`, i))}
+		}
+		flat := reflect.StructOf(fields)
+		nested := reflect.StructOf([]reflect.StructField{{Name: "Inner", Type: reflect.SliceOf(flat),
+			Tag: `json:"inner"`}})
+		for _, typ := range []reflect.Type{flat, nested} {
+			if panics(func() { op.NewInputSpec(typ) }) != wants {
+				t.Errorf("%d fields: panic is not %v", n, wants)
+			}
+		}
+	}
+}
+
+func panics(f func()) (did bool) {
+	defer func() { did = recover() != nil }()
+	f()
+	return false
+}

@@ -1,0 +1,185 @@
+package relevance
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/loci-memory/loci"
+)
+
+// The files of a set.
+const (
+	documentsFileName = "docs.jsonl"
+	queriesFileName   = "queries.jsonl"
+)
+
+// A Document is one text of a set.
+type Document struct{ Group, ID, Title, Text string }
+
+// A Query has the ids of the documents of its group that answer it, and how
+// well each one does: more than 0.
+type Query struct {
+	Group, ID, Text string
+	Relevant        map[string]float64
+}
+
+// A Dataset is a folder of documents and questions.
+type Dataset struct {
+	Name      string
+	Documents []Document
+	Queries   []Query
+}
+
+// documentKey names a document among all of a set.
+type documentKey struct{ group, id string }
+
+// ReadDataset reads the set of a folder and checks it. An error names the file, and
+// the line where it is one line's fault.
+func ReadDataset(dir string) (Dataset, error) {
+	s := Dataset{Name: filepath.Base(filepath.Clean(dir))}
+	known := map[documentKey]bool{}
+	err := eachLine(filepath.Join(dir, documentsFileName), func(d Document) error {
+		s.Documents = append(s.Documents, d)
+		return d.check(known)
+	})
+	if err != nil {
+		return Dataset{}, err
+	}
+	seenIDs := map[documentKey]bool{}
+	err = eachLine(filepath.Join(dir, queriesFileName), func(q Query) error {
+		s.Queries = append(s.Queries, q)
+		return q.check(known, seenIDs)
+	})
+	return s, err
+}
+
+func (d Document) check(known map[documentKey]bool) error {
+	k := documentKey{d.Group, d.ID}
+	switch {
+	case d.ID == "":
+		return errors.New(`a text needs an "id"`)
+	case known[k]:
+		return fmt.Errorf("the id %q stands here for the second time%s", d.ID, inGroup(d.Group))
+	case strings.TrimSpace(d.Text) == "":
+		return fmt.Errorf(`the "text" of %q is empty`, d.ID)
+	case len(d.Text) > loci.MaxContent:
+		return fmt.Errorf("the text of %q has %d bytes, and %d are the most", d.ID, len(d.Text), loci.MaxContent)
+	case utf8.RuneCountInString(d.Title) > loci.MaxTitle:
+		return fmt.Errorf("the title of %q has more than %d characters", d.ID, loci.MaxTitle)
+	}
+	known[k] = true
+	return nil
+}
+
+func (q Query) check(known, seenIDs map[documentKey]bool) error {
+	maximum := loci.Query("").Rule().MaxLength
+	k := documentKey{q.Group, q.ID}
+	switch {
+	case q.ID != "" && seenIDs[k]:
+		return fmt.Errorf("the question %q stands here for the second time%s", q.ID, inGroup(q.Group))
+	case strings.TrimSpace(q.Text) == "":
+		return errors.New(`a question needs a "text"`)
+	case utf8.RuneCountInString(q.Text) > maximum:
+		return fmt.Errorf("the question has more than %d characters", maximum)
+	case len(q.Relevant) == 0:
+		return errors.New(`a question needs "relevant": the ids of the texts that answer it, each with a number above 0`)
+	}
+	for id, grade := range q.Relevant {
+		if !known[documentKey{q.Group, id}] {
+			return fmt.Errorf(`"relevant" names %q, and %s has no such text%s`, id, documentsFileName, inGroup(q.Group))
+		}
+		if grade <= 0 {
+			return fmt.Errorf(`"relevant" gives %q the number %v: it must be above 0`, id, grade)
+		}
+	}
+	seenIDs[k] = true
+	return nil
+}
+
+func inGroup(group string) string {
+	if group == "" {
+		return ""
+	}
+	return fmt.Sprintf(" in the group %q", group)
+}
+
+// maxLineBytes is more than any text takes in JSON.
+const maxLineBytes = 6*loci.MaxContent + 64<<10
+
+// eachLine calls f with what every line of a file holds; empty ones are passed over.
+func eachLine[T any](path string, f func(T) error) error {
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: a set is a folder with %s and %s", err, documentsFileName, queriesFileName)
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	lines.Buffer(nil, maxLineBytes)
+	number, found := 0, false
+	for lines.Scan() {
+		number++
+		if strings.TrimSpace(lines.Text()) == "" {
+			continue
+		}
+		found = true
+		v, err := decode[T](lines.Bytes())
+		if err == nil {
+			err = f(v)
+		}
+		if err != nil {
+			return fmt.Errorf("%s, line %d: %w", path, number, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return fmt.Errorf("%s, line %d: %w", path, number+1, err)
+	}
+	if !found {
+		return fmt.Errorf("%s is empty", path)
+	}
+	return nil
+}
+
+func decode[T any](line []byte) (v T, err error) {
+	if !utf8.Valid(line) {
+		return v, errors.New("this is not UTF-8")
+	}
+	if err = json.Unmarshal(line, &v); err != nil {
+		err = fmt.Errorf("this is not the JSON object that it should be: %w", err)
+	}
+	return v, err
+}
+
+// DatasetFolders returns the folders of sets that a path stands for: itself, or those
+// right below it that hold documents, in the order of their names.
+func DatasetFolders(path string) ([]string, error) {
+	if _, err := os.Stat(filepath.Join(path, documentsFileName)); err == nil {
+		return []string{path}, nil
+	}
+	if _, err := os.ReadDir(path); err != nil {
+		return nil, err
+	}
+	below, err := filepath.Glob(filepath.Join(globEscaper.Replace(path), "*", documentsFileName))
+	if err != nil {
+		return nil, err
+	}
+	if len(below) == 0 {
+		return nil, fmt.Errorf("%s holds no set: a set is a folder with %s and %s", path, documentsFileName, queriesFileName)
+	}
+	for i := range below {
+		below[i] = filepath.Dir(below[i])
+	}
+	return below, nil
+}
+
+// globEscaper keeps a path from being read as a pattern.
+var globEscaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)

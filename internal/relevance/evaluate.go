@@ -1,0 +1,86 @@
+package relevance
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/client"
+)
+
+// A Result tells how the questions of a set were answered in one mode. Times
+// are milliseconds.
+type Result struct {
+	Mode     loci.Mode `json:"mode"`
+	Atlas    bool      `json:"atlas,omitzero"` // each question was asked in the atlas of its group alone
+	Recall5  Estimate  `json:"recall5"`
+	Recall10 Estimate  `json:"recall10"`
+	MRR      Estimate  `json:"mrr"`
+	NDCG10   Estimate  `json:"ndcg10"`
+
+	P50       float64 `json:"p50Ms"`       // as the client sees it
+	P95       float64 `json:"p95Ms"`       // as the client sees it
+	ServerP50 float64 `json:"serverP50Ms"` // meta.timings.totalMs
+
+	Resolved map[loci.ResolvedMode]int `json:"resolved"` // how many questions were answered in which mode
+	Cached   int                       `json:"cached"`   // answered with something that was there already
+}
+
+// Run asks every question of the set, one after another, among all that is in the
+// workspace of its group, and judges the answers.
+func (l *LoadedDataset) Run(ctx context.Context, c *client.Client, mode loci.Mode, progress Progress) (Result, error) {
+	return l.run(ctx, c, mode, false, progress)
+}
+
+// RunInAtlas is Ask in the atlas of each question's group, for sets that were loaded
+// together.
+func (l *LoadedDataset) RunInAtlas(ctx context.Context, c *client.Client, mode loci.Mode, progress Progress) (Result, error) {
+	return l.run(ctx, c, mode, true, progress)
+}
+
+func (l *LoadedDataset) run(ctx context.Context, c *client.Client, mode loci.Mode, atlas bool, progress Progress) (Result, error) {
+	r := Result{Mode: mode, Atlas: atlas, Resolved: map[loci.ResolvedMode]int{}}
+	var values [4][]float64
+	var seen, served []float64
+	for i, q := range l.Queries {
+		began := time.Now()
+		in := loci.SearchMemories{Query: loci.Query(q.Text), Mode: mode, WorkspaceID: l.targets[q.Group].workspace, Limit: CutoffDepth}
+		if atlas {
+			in.AtlasID = l.targets[q.Group].atlas
+		}
+		found, err := c.MemorySearch(ctx, in)
+		if err != nil {
+			return r, withContext(fmt.Sprintf("the question %q", q.Text), err)
+		}
+		seen = append(seen, float64(time.Since(began).Microseconds())/1000)
+		served = append(served, found.Meta.Timings.TotalMs)
+		r.Resolved[found.Mode]++
+		if found.Meta.Cache != loci.CacheNone {
+			r.Cached++
+		}
+		m := Evaluate(q.Relevant, l.resultIDs(q.Group, found))
+		for j, v := range []float64{m.Recall5, m.Recall10, m.MRR, m.NDCG10} {
+			values[j] = append(values[j], v)
+		}
+		progress(i+1, len(l.Queries))
+	}
+	r.Recall5, r.Recall10, r.MRR, r.NDCG10 = Bootstrap(values[0]), Bootstrap(values[1]), Bootstrap(values[2]), Bootstrap(values[3])
+	slices.Sort(seen)
+	slices.Sort(served)
+	r.P50, r.P95, r.ServerP50 = quantile(seen, .5), quantile(seen, .95), quantile(served, .5)
+	return r, nil
+}
+
+// resultIDs returns the ids that the memories of an answer have in the set; those of
+// another group or set have none.
+func (l *LoadedDataset) resultIDs(group string, found loci.FoundMemories) []string {
+	list := make([]string, len(found.Memories))
+	for i, m := range found.Memories {
+		if d := l.documents[m.ID]; d.group == group {
+			list[i] = d.id
+		}
+	}
+	return list
+}

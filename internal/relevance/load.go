@@ -1,0 +1,197 @@
+package relevance
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/client"
+)
+
+// Progress is told how much of a work is done. It may be called by several
+// goroutines at once.
+type Progress func(done, total int)
+
+// A LoadedDataset set is one whose documents are the memories of a server.
+type LoadedDataset struct {
+	Dataset
+	Duration time.Duration // from the first memory to the last one's vector
+
+	FailedEmbeddings int64 // passages that got no vector
+
+	targets   map[string]target      // by group
+	documents map[string]documentKey // by the ids of memories
+}
+
+// A target is where the documents of a group are: a workspace of their own, or an atlas
+// of one that all share.
+type target struct{ workspace, atlas string }
+
+// Load makes a workspace for each group of the set and a memory for each
+// document, with some clients at once, and returns when nothing waits for its
+// vector any more. Credentials in the texts are redacted, not refused.
+func Load(ctx context.Context, c *client.Client, s Dataset, clients int, progress Progress) (*LoadedDataset, error) {
+	l := newLoadedDataset(s)
+	for i, g := range l.groups() {
+		made, err := c.WorkspaceCreate(ctx, loci.CreateWorkspace{Name: loci.Name(fmt.Sprintf("Group %d", i+1))})
+		if err != nil {
+			return nil, err
+		}
+		l.targets[g] = target{workspace: made.Workspace.ID}
+	}
+	return l, l.createMemories(ctx, c, clients, progress)
+}
+
+// LoadTogether is Load of several sets into one workspace, in which each group of a
+// set has an atlas.
+func LoadTogether(ctx context.Context, c *client.Client, sets []Dataset, clients int, progress Progress) (list []*LoadedDataset, err error) {
+	shared, err := c.WorkspaceCreate(ctx, loci.CreateWorkspace{Name: "Together"})
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range sets {
+		l := newLoadedDataset(s)
+		for i, g := range l.groups() {
+			name := fmt.Sprintf("Set %d, group %d", len(list)+1, i+1)
+			made, err := c.AtlasCreate(ctx, loci.CreateAtlas{Name: loci.Name(name), WorkspaceID: shared.Workspace.ID})
+			if err != nil {
+				return nil, err
+			}
+			l.targets[g] = target{shared.Workspace.ID, made.Atlas.ID}
+		}
+		if err := l.createMemories(ctx, c, clients, progress); err != nil {
+			return nil, err
+		}
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+func newLoadedDataset(s Dataset) *LoadedDataset {
+	return &LoadedDataset{Dataset: s, targets: map[string]target{}, documents: map[string]documentKey{}}
+}
+
+// groups lists the groups of the set's documents in their order.
+func (l *LoadedDataset) groups() (list []string) {
+	known := map[string]bool{}
+	for _, d := range l.Documents {
+		if !known[d.Group] {
+			known[d.Group] = true
+			list = append(list, d.Group)
+		}
+	}
+	return list
+}
+
+// createMemories makes the memories, in the places of their groups.
+func (l *LoadedDataset) createMemories(ctx context.Context, c *client.Client, clients int, progress Progress) error {
+	ids := make([]string, len(l.Documents))
+	began := time.Now()
+	err := forEach(ctx, len(ids), clients, progress, func(ctx context.Context, i int) error {
+		d := l.Documents[i]
+		made, err := c.MemoryCreate(ctx, l.createInput(d))
+		if err != nil {
+			return withContext(fmt.Sprintf("the text %q", d.ID), err)
+		}
+		ids[i] = made.Memory.ID
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i, id := range ids {
+		l.documents[id] = documentKey{l.Documents[i].Group, l.Documents[i].ID}
+	}
+	err = l.waitForEmbeddings(ctx, c, progress)
+	l.Duration = time.Since(began)
+	return err
+}
+
+func (l *LoadedDataset) createInput(d Document) loci.CreateMemory {
+	at := l.targets[d.Group]
+	return loci.CreateMemory{WorkspaceID: at.workspace, AtlasID: at.atlas, Title: loci.Title(d.Title), Content: loci.Content(d.Text),
+		Source: d.source(), Secrets: loci.OnSecretRedact}
+}
+
+// partID is the id of a part of a conversation or a document: D3:14.
+var partID = regexp.MustCompile(`^([^\s/]+):([0-9]{1,9})$`)
+
+// source tells where a part stands; nil for a document that is none.
+func (d Document) source() *loci.Source {
+	m := partID.FindStringSubmatch(d.ID)
+	if m == nil {
+		return nil
+	}
+	position, err := strconv.ParseInt(m[2], 10, 64)
+	if err != nil {
+		return nil
+	}
+	group := m[1]
+	if d.Group != "" {
+		group = d.Group + "/" + group
+	}
+	return &loci.Source{Group: loci.SourceText(group), Position: &position}
+}
+
+// stallTimeout is how long one waits for a vector while none comes.
+const stallTimeout = 2 * time.Minute
+
+// waitForEmbeddings returns once no memory waits for its vector.
+func (l *LoadedDataset) waitForEmbeddings(ctx context.Context, c *client.Client, progress Progress) error {
+	maximum, minimum, since := int64(0), int64(-1), time.Now()
+	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		status, err := c.AccountStatus(ctx)
+		if err != nil {
+			return err
+		}
+		l.FailedEmbeddings = status.Indexing.Failed
+		left := status.Indexing.Pending
+		if left == 0 {
+			return nil
+		}
+		if maximum = max(maximum, left); minimum < 0 || left < minimum {
+			minimum, since = left, time.Now()
+		}
+		if time.Since(since) > stallTimeout {
+			return fmt.Errorf("%d passages wait for their vector, and none came for %v", left, stallTimeout)
+		}
+		progress(int(maximum-left), int(maximum))
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(pause):
+		}
+	}
+}
+
+// withContext says what an error is about.
+func withContext(what string, err error) error {
+	e := loci.AsError(err)
+	return &loci.Error{Code: e.Code, Message: what + ": " + e.Message, Err: err}
+}
+
+// forEach calls f with the numbers below n, some at once, and ends at the first error.
+func forEach(ctx context.Context, n, workers int, progress Progress, f func(ctx context.Context, i int) error) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var next, done atomic.Int64
+	var all sync.WaitGroup
+	for range workers {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				if err := f(ctx, i); err != nil {
+					stop(err)
+					return
+				}
+				progress(int(done.Add(1)), n)
+			}
+		})
+	}
+	all.Wait()
+	return context.Cause(ctx)
+}

@@ -1,0 +1,139 @@
+package relevance_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/client"
+	"github.com/loci-memory/loci/internal/relevance"
+	"github.com/loci-memory/loci/internal/server"
+)
+
+// open runs a server with an empty database until the end of the test.
+func open(t *testing.T) *client.Client {
+	t.Helper()
+	trial, err := server.NewBenchServer(t.Context(), "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	url, stop, err := trial.Start(io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(stop(), trial.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	c, err := client.New(url, client.WithKey(trial.Key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// talks are two conversations that say the same.
+var talks = relevance.Dataset{
+	Documents: []relevance.Document{
+		{Group: "one", ID: "D1:1", Text: "Who feeds the cat?"}, {Group: "one", ID: "D1:2", Title: "Ada", Text: "Ann feeds the cat."}, {Group: "one", ID: "D2:1", Text: "It rains."},
+		{Group: "two", ID: "D1:1", Text: "Who feeds the cat?"}, {Group: "two", ID: "D1:2", Text: "Bob feeds the cat."},
+	},
+	Queries: []relevance.Query{
+		{Group: "one", Text: "rains", Relevant: map[string]float64{"D2:1": 1}},
+		{Group: "two", Text: "Ann", Relevant: map[string]float64{"D1:1": 1}},
+		{Group: "two", Text: "Bob", Relevant: map[string]float64{"D1:2": 2}},
+	},
+}
+
+func TestAQuestionIsAskedAmongItsGroup(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	var told atomic.Int64
+	l, err := relevance.Load(t.Context(), c, talks, 3, func(int, int) { told.Add(1) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if told.Load() < 5 || l.Duration <= 0 || l.FailedEmbeddings != 0 {
+		t.Errorf("told %d times, took %v, failed %d", told.Load(), l.Duration, l.FailedEmbeddings)
+	}
+	r, err := l.Run(t.Context(), c, loci.ModeKeyword, func(int, int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// No text of its group holds a word of the second question.
+	if r.Recall10.Mean != 2./3 || r.MRR.Mean != 2./3 || r.Resolved[loci.ResolvedKeyword] != 3 || r.P95 < r.P50 || r.P50 < r.ServerP50 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestSetsThatAreLoadedTogetherShareAWorkspace(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	other := relevance.Dataset{
+		Documents: []relevance.Document{{ID: "D1:1", Text: "Bob feeds the cat."}},
+		Queries:   []relevance.Query{{Text: "cat", Relevant: map[string]float64{"D1:1": 1}}},
+	}
+	list, err := relevance.LoadTogether(t.Context(), c, []relevance.Dataset{talks, other}, 2, func(int, int) {})
+	if err != nil || len(list) != 2 {
+		t.Fatal(list, err)
+	}
+	for i, want := range []float64{2. / 3, 1} {
+		all, err := list[i].Run(t.Context(), c, loci.ModeKeyword, func(int, int) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone, err := list[i].RunInAtlas(t.Context(), c, loci.ModeKeyword, func(int, int) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all.Atlas || !alone.Atlas || all.MRR.Mean > want || i == 1 && all.MRR.Mean == want || alone.MRR.Mean != want {
+			t.Errorf("set %d: %+v\n%+v", i, all, alone)
+		}
+	}
+	workspaces, err := c.WorkspaceList(t.Context(), loci.ListWorkspaces{})
+	if err != nil || len(workspaces.Workspaces) != 2 { // one is personal
+		t.Errorf("%+v, %v", workspaces, err)
+	}
+}
+
+func TestMemoriesKnowTheirConversationAndPlace(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	if _, err := relevance.Load(t.Context(), c, talks, 1, func(int, int) {}); err != nil {
+		t.Fatal(err)
+	}
+	list, err := c.MemoryList(t.Context(), loci.ListMemories{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := map[string]int64{}
+	for _, m := range list.Memories {
+		places[string(m.Source.Group)] += *m.Source.Position
+		if m.Title == "Ada" && (m.Source.Group != "one/D1" || *m.Source.Position != 2) {
+			t.Errorf("%+v", m.Source)
+		}
+	}
+	if len(list.Memories) != 5 || places["one/D1"] != 3 || places["one/D2"] != 1 || places["two/D1"] != 3 {
+		t.Errorf("%d memories at %v", len(list.Memories), places)
+	}
+}
+
+func TestARefusalSaysOfWhatItIs(t *testing.T) {
+	t.Parallel()
+	c := open(t)
+	bad := relevance.Dataset{Documents: []relevance.Document{{ID: "good", Text: "x"}, {ID: "nul", Text: "a\x00b"}}}
+	_, err := relevance.Load(t.Context(), c, bad, 2, func(int, int) {})
+	if !loci.Is(err, loci.CodeInvalidQuery) || !strings.HasPrefix(loci.AsError(err).Message, `the text "nul": `) {
+		t.Error(err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := relevance.Load(gone, c, talks, 2, func(int, int) {}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}

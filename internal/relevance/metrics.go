@@ -1,0 +1,108 @@
+package relevance
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"slices"
+)
+
+// CutoffDepth is how many memories of an answer are looked at.
+const CutoffDepth = 10
+
+// Metrics tell how good the answer to one question is, each from 0 to 1.
+type Metrics struct {
+	Recall5, Recall10, MRR, NDCG10 float64
+}
+
+// Evaluate compares an answer, the ids in their order, with the grades of what is
+// relevant. The measures are those of trec_eval (recall_5, recall_10,
+// recip_rank, ndcg_cut_10; https://github.com/usnistgov/trec_eval):
+//
+//   - Recall at k: the part of all that is relevant that stands among the first k.
+//   - MRR: 1 over the rank of the first relevant one (Voorhees, TREC-8, 1999),
+//     0 if it is not among the first Depth.
+//   - nDCG at k: the sum of grade / log2(rank + 1) over the first k, divided by
+//     that of the best order there is (Järvelin and Kekäläinen, ACM TOIS 20(4),
+//     2002). Judgements without grades have grade 1.
+func Evaluate(relevant map[string]float64, answer []string) Metrics {
+	return Metrics{recall(relevant, answer, 5), recall(relevant, answer, CutoffDepth), reciprocalRank(relevant, answer), ndcg(relevant, answer)}
+}
+
+func recall(relevant map[string]float64, answer []string, k int) float64 {
+	found := 0
+	for _, id := range answer[:min(k, len(answer))] {
+		if relevant[id] > 0 {
+			found++
+		}
+	}
+	return float64(found) / float64(len(relevant))
+}
+
+func reciprocalRank(relevant map[string]float64, answer []string) float64 {
+	for i, id := range answer[:min(CutoffDepth, len(answer))] {
+		if relevant[id] > 0 {
+			return 1 / float64(i+1)
+		}
+	}
+	return 0
+}
+
+func ndcg(relevant map[string]float64, answer []string) float64 {
+	grades := make([]float64, len(answer))
+	for i, id := range answer {
+		grades[i] = relevant[id]
+	}
+	best := slices.SortedFunc(maps.Values(relevant), func(a, b float64) int { return cmp.Compare(b, a) })
+	return discountedGain(grades) / discountedGain(best)
+}
+
+func discountedGain(grades []float64) (sum float64) {
+	for i, g := range grades[:min(CutoffDepth, len(grades))] {
+		sum += g / math.Log2(float64(i+2))
+	}
+	return sum
+}
+
+// An Estimate is the mean of a measure over the questions of a set, with the
+// interval in which 95 % of such means lie.
+type Estimate struct {
+	Mean float64 `json:"mean"`
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+}
+
+// BootstrapResamples is how often the bootstrap draws the questions anew.
+const BootstrapResamples = 1000
+
+// Bootstrap returns the mean and its percentile interval: the 2.5th and 97.5th
+// percentiles of the means of questions drawn with replacement (Efron and
+// Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13). The draws
+// are the same for every list of one length.
+func Bootstrap(values []float64) Estimate {
+	r := rand.New(rand.NewPCG(1, 2))
+	means := make([]float64, BootstrapResamples)
+	for i := range means {
+		sum := 0.
+		for range values {
+			sum += values[r.IntN(len(values))]
+		}
+		means[i] = sum / float64(len(values))
+	}
+	slices.Sort(means)
+	return Estimate{mean(values), quantile(means, .025), quantile(means, .975)}
+}
+
+func mean(values []float64) (sum float64) {
+	for _, v := range values {
+		sum += v
+	}
+	return sum / float64(len(values))
+}
+
+// quantile returns the value below or at which the part q of a sorted list
+// lies (the nearest rank).
+func quantile(sorted []float64, q float64) float64 {
+	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
+}

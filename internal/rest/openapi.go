@@ -1,0 +1,228 @@
+package rest
+
+import (
+	"encoding/json"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// An jsonObject is a JSON object of the document. Its keys are written in order,
+// so that equal tables give equal bytes.
+type jsonObject = map[string]any
+
+// A openAPIBuilder makes the OpenAPI 3.1 document. Components are listed once
+// something refers to them.
+type openAPIBuilder struct {
+	cookie     string
+	paths      jsonObject
+	tags       map[string]string
+	parameters jsonObject
+	headers    jsonObject
+	responses  jsonObject
+	schemas    map[string]*jsonschema.Schema
+}
+
+// openAPIDocument describes the operations and the routes.
+func (d *handler) openAPIDocument(routes []Route) []byte {
+	s := &openAPIBuilder{cookieName(isSecureURL(d.PublicURL)), jsonObject{}, map[string]string{}, jsonObject{}, jsonObject{}, jsonObject{},
+		map[string]*jsonschema.Schema{"Error": errorSchema()}}
+	for _, o := range d.Table.Ops {
+		s.addOperation(o.Method, o.Path, s.operationObject(o))
+	}
+	for _, r := range routes {
+		method, path, ok := strings.Cut(r.Pattern, " ")
+		if r.Describe != nil && ok {
+			s.addOperation(method, path, s.routeObject(r.Describe))
+		}
+	}
+	b, err := json.Marshal(s.build(d.PublicURL, d.ServiceVersion))
+	if err != nil {
+		panic("rest: " + err.Error())
+	}
+	return b
+}
+
+// addOperation lists an operation object; its id is "resource.verb", its tag the resource.
+func (s *openAPIBuilder) addOperation(method, path string, operation jsonObject) {
+	if s.paths[path] == nil {
+		s.paths[path] = jsonObject{}
+	}
+	s.paths[path].(jsonObject)[strings.ToLower(method)] = operation
+	id, _ := operation["operationId"].(string)
+	tag, _, _ := strings.Cut(id, ".")
+	operation["tags"] = []string{tag}
+	s.tags[tag] = "Operations whose names begin with " + tag + "."
+}
+
+func (s *openAPIBuilder) build(url, serviceVersion string) jsonObject {
+	if url == "" {
+		url = "/"
+	}
+	info := jsonObject{
+		"title": "Loci", "version": ContractVersion,
+		"summary":     "Durable memory for people and their agents",
+		"description": "Memories are Markdown, belong to an atlas, and an atlas belongs to a workspace. Programs decide by the `code` of an error, never by its message. Fields may be added within /v1.",
+		"license":     jsonObject{"name": "Apache-2.0", "identifier": "Apache-2.0"},
+		"contact":     jsonObject{"name": "Loci", "url": "https://github.com/loci-memory/loci"},
+	}
+	if serviceVersion != "" {
+		info["x-service-version"] = serviceVersion
+	}
+	return jsonObject{
+		"openapi": "3.1.0",
+		"info":    info,
+		"servers": []jsonObject{{"url": url}},
+		"tags":    s.tagList(),
+		"paths":   s.paths,
+		"components": jsonObject{
+			"schemas": s.schemas, "parameters": s.parameters, "headers": s.headers, "responses": s.responses,
+			"securitySchemes": jsonObject{
+				"bearer": jsonObject{"type": "http", "scheme": "bearer", "description": "An API key (" + loci.KeyPrefix + "...) or an access token"},
+				"cookie": jsonObject{"type": "apiKey", "in": "cookie", "name": s.cookie, "description": "A signed-in browser"},
+			},
+		},
+	}
+}
+
+func (s *openAPIBuilder) tagList() []jsonObject {
+	var list []jsonObject
+	for _, name := range sortedKeys(s.tags) {
+		list = append(list, jsonObject{"name": name, "description": s.tags[name]})
+	}
+	return list
+}
+
+// securityRequirements says which credentials an operation takes.
+func securityRequirements(a op.Access) []jsonObject {
+	switch a {
+	case op.Public:
+		return []jsonObject{}
+	case op.Agent:
+		return []jsonObject{{"bearer": []string{}}}
+	}
+	return []jsonObject{{"bearer": []string{}}, {"cookie": []string{}}}
+}
+
+var accessDescriptions = map[op.Access]string{
+	op.Public:  "It needs no credential.",
+	op.Account: "It takes any credential.",
+	op.Person:  "It takes an API key or a signed-in browser, never an access token.",
+	op.Agent:   "It takes an API key together with X-Loci-Actor: agent.",
+}
+
+func (s *openAPIBuilder) operationObject(o *op.Op) jsonObject {
+	out := jsonObject{
+		"operationId": o.Name,
+		"summary":     strings.TrimSuffix(o.Summary, "."),
+		"description": o.Summary + " " + accessDescriptions[o.Access],
+		"security":    securityRequirements(o.Access),
+		"parameters":  s.operationParameters(o),
+		"responses":   s.operationResponses(o),
+	}
+	if body := requestBody(o); body != nil {
+		out["requestBody"] = body
+	}
+	return out
+}
+
+// requestBody describes the fields of the body in one closed object, or nothing
+// where there are none.
+func requestBody(o *op.Op) jsonObject {
+	in := *o.InputSchema()
+	in.Properties, in.Required, in.PropertyOrder = map[string]*jsonschema.Schema{}, nil, nil
+	for _, f := range o.Fields() {
+		if f.Location != op.InBody {
+			continue
+		}
+		in.Properties[f.Name] = withoutTitles(o.InputSchema().Properties[f.Name])
+		in.PropertyOrder = append(in.PropertyOrder, f.Name)
+		if f.Required {
+			in.Required = append(in.Required, f.Name)
+		}
+	}
+	if len(in.Properties) == 0 {
+		return nil
+	}
+	return jsonObject{"required": in.Required != nil, "content": jsonContent(&in)}
+}
+
+// withoutTitles returns a schema without the names of Go types.
+func withoutTitles(s *jsonschema.Schema) *jsonschema.Schema {
+	if s == nil {
+		return nil
+	}
+	c := s.CloneSchemas()
+	c.Title = ""
+	c.Items = withoutTitles(c.Items)
+	for name, p := range c.Properties {
+		c.Properties[name] = withoutTitles(p)
+	}
+	return c
+}
+
+func jsonContent(schema any) jsonObject {
+	return jsonObject{"application/json": jsonObject{"schema": schema}}
+}
+
+// successStatuses returns the statuses of success. An output that says whether
+// something was made knows it by a field of its own that is not on the wire;
+// without one it says the same each time.
+func successStatuses(t reflect.Type) []int {
+	made, ok := reflect.Zero(t).Interface().(op.Created)
+	if !ok {
+		return []int{http.StatusOK}
+	}
+	for i := range t.NumField() {
+		if !t.Field(i).IsExported() {
+			return []int{http.StatusOK, http.StatusCreated}
+		}
+	}
+	if made.Created() {
+		return []int{http.StatusCreated}
+	}
+	return []int{http.StatusOK}
+}
+
+// operationResponses describes every answer of an operation.
+func (s *openAPIBuilder) operationResponses(o *op.Op) jsonObject {
+	_, t := o.Types()
+	out := jsonObject{"default": s.errorResponse(0)}
+	for _, status := range errorStatuses {
+		out[strconv.Itoa(status)] = s.errorResponse(status)
+	}
+	headers := s.responseHeaders(o, t)
+	if o.Streams {
+		out["200"] = jsonObject{"description": "Events, as long as the client stays", "headers": headers, "content": jsonObject{
+			"text/event-stream": jsonObject{"schema": jsonObject{"type": "string", "description": "Server-Sent Events; the data of each is one JSON object",
+				"contentSchema": op.WithRefs(o.OutputSchema(), schemaPrefix, s.schemas)}},
+		}}
+		return out
+	}
+	for _, status := range successStatuses(t) {
+		out[strconv.Itoa(status)] = jsonObject{"description": statusDescriptions[status], "headers": headers, "content": jsonContent(op.WithRefs(o.OutputSchema(), schemaPrefix, s.schemas))}
+	}
+	if o.Method == http.MethodPatch {
+		out["412"] = s.errorResponse(http.StatusPreconditionFailed)
+	}
+	if acceptsIfNoneMatch(o, t) {
+		out["304"] = jsonObject{"description": "Not changed since the tag in If-None-Match", "headers": jsonObject{"ETag": s.headerRef("ETag")}}
+	}
+	return out
+}
+
+const schemaPrefix = "#/components/schemas/"
+
+var statusDescriptions = map[int]string{http.StatusOK: "Done", http.StatusCreated: "Made"}
+
+// acceptsIfNoneMatch reports whether an operation answers If-None-Match.
+func acceptsIfNoneMatch(o *op.Op, t reflect.Type) bool {
+	_, ok := reflect.Zero(t).Interface().(op.Tagged)
+	return ok && o.Method == http.MethodGet
+}

@@ -1,0 +1,66 @@
+package rest
+
+import (
+	"encoding/json"
+	"maps"
+)
+
+// What the hand-written routes of this package do, as OpenAPI operation objects.
+var (
+	describeHealth = jsonObject{
+		"operationId": "service.health",
+		"summary":     "Tell whether the server is there",
+		"responses": jsonObject{"200": jsonObject{"description": "It is", "content": jsonContent(jsonObject{
+			"type": "object", "required": []string{"ok", "service", "version", "contract"},
+			"properties": jsonObject{"ok": jsonObject{"type": "boolean", "const": true}, "service": jsonObject{"type": "string"},
+				"version":  jsonObject{"type": "string", "description": "Of the program"},
+				"contract": jsonObject{"type": "string", "description": "The version of this document, info.version"}},
+		})}},
+	}
+	describeOpenAPI = jsonObject{
+		"operationId": "service.document",
+		"summary":     "Describe the whole interface",
+		"responses":   jsonObject{"200": jsonObject{"description": "This document", "content": jsonContent(jsonObject{"type": "object"})}},
+	}
+)
+
+func describePage(name, summary string) jsonObject {
+	out := jsonObject{
+		"operationId": "page." + name,
+		"summary":     summary,
+		"responses":   jsonObject{"200": jsonObject{"description": "A page for people", "content": jsonObject{"text/html": jsonObject{"schema": jsonObject{"type": "string"}}}}},
+	}
+	if link := "the one-time setup link"; name == "setup" {
+		out["parameters"] = []jsonObject{linkParameter("token", link)}
+	} else {
+		link = "the link of an invitation"
+		out["parameters"] = []jsonObject{linkParameter("id", link), linkParameter("token", link)}
+	}
+	return out
+}
+
+func linkParameter(name, link string) jsonObject {
+	return jsonObject{"in": "query", "name": name, "description": "From " + link, "schema": jsonObject{"type": "string"}}
+}
+
+// routeObject completes the description of a hand-written route with what holds for
+// all of them: no credential unless it says so, and errors in their one shape.
+func (s *openAPIBuilder) routeObject(operation any) jsonObject {
+	out := jsonObject{"security": []jsonObject{}}
+	b, err := json.Marshal(operation)
+	if err == nil {
+		err = json.Unmarshal(b, &out)
+	}
+	if err != nil {
+		panic("rest: " + err.Error())
+	}
+	if out["description"] == nil {
+		out["description"] = out["summary"]
+	}
+	responses := jsonObject{"4XX": s.errorResponse(0), "default": s.errorResponse(0)}
+	if given, ok := out["responses"].(jsonObject); ok {
+		maps.Copy(responses, given)
+	}
+	out["responses"] = responses
+	return out
+}

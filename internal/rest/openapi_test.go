@@ -1,0 +1,123 @@
+package rest_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/rest"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func document(t *testing.T, o rest.Options) []byte {
+	t.Helper()
+	w := httptest.NewRecorder()
+	rest.New(o).ServeHTTP(w, httptest.NewRequest("GET", "/openapi.json", nil))
+	if w.Code != 200 || w.Header().Get("Content-Type") != "application/json" {
+		t.Fatalf("%d %v", w.Code, w.Header())
+	}
+	return w.Body.Bytes()
+}
+
+// fullOptions are the options of a server as anybody starts it first.
+func fullOptions() rest.Options {
+	o := options(&fakeService{})
+	o.Table, o.ExtraRoutes, o.PublicURL = service.Ops, nil, "http://127.0.0.1:7007"
+	return o
+}
+
+func TestOpenAPIMatchesGolden(t *testing.T) {
+	t.Parallel()
+	for golden, o := range map[string]rest.Options{"testdata/openapi.json": options(&fakeService{}), "../../docs/openapi.json": fullOptions()} {
+		var got bytes.Buffer
+		if err := json.Indent(&got, document(t, o), "", "  "); err != nil {
+			t.Fatal(err)
+		}
+		got.WriteByte('\n')
+		if *update {
+			if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(got.Bytes(), want) {
+			t.Errorf("%s is another one: look at it, tell it in CHANGELOG.md, then go test ./internal/rest -update", golden)
+		}
+	}
+}
+
+func TestOpenAPIIsDeterministic(t *testing.T) {
+	t.Parallel()
+	if one := document(t, fullOptions()); !bytes.Equal(one, document(t, fullOptions())) {
+		t.Error("two servers describe themselves differently")
+	}
+}
+
+// A described is the part of the document that the tests look at.
+type described struct {
+	Paths map[string]map[string]struct {
+		Security   []map[string][]string
+		Parameters []struct{ In, Name string }
+		Responses  map[string]struct {
+			Content map[string]struct{ Schema map[string]any }
+		}
+		RequestBody struct {
+			Required bool
+			Content  map[string]struct{ Schema map[string]any }
+		}
+	}
+	Components struct {
+		Schemas map[string]struct {
+			Required   []string
+			Properties map[string]struct{ Enum []string }
+		}
+	}
+}
+
+func TestOpenAPIListsSuccessStatuses(t *testing.T) {
+	t.Parallel()
+	var d described
+	if err := json.Unmarshal(document(t, options(&fakeService{})), &d); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		path, method string
+		statuses     []string
+	}{
+		{"/v1/things/{thingId}", "get", []string{"200", "304"}},
+		{"/v1/things/{thingId}", "post", []string{"200", "201"}},
+		{"/v1/things/{thingId}", "patch", []string{"200", "412"}},
+		{"/v1/keys", "post", []string{"201"}},
+		{"/health", "get", []string{"200"}},
+	} {
+		for _, s := range []string{"200", "201", "304", "412"} {
+			if _, got := d.Paths[c.path][c.method].Responses[s]; got != slices.Contains(c.statuses, s) {
+				t.Errorf("%s %s: %s is %v", c.method, c.path, s, got)
+			}
+		}
+	}
+	for _, public := range []string{"/health", "/openapi.json", "/setup"} {
+		if got := d.Paths[public]["get"].Security; got == nil || len(got) > 0 {
+			t.Errorf("%s needs %v", public, got)
+		}
+	}
+	if got := d.Paths["/v1/events"]["get"]; len(got.Security) != 1 || got.Responses["200"].Content["text/event-stream"].Schema == nil {
+		t.Errorf("a stream for agents: %+v", got)
+	}
+	if got := d.Paths["/v1/things/{thingId}"]["post"].RequestBody; !got.Required || got.Content["application/json"].Schema["additionalProperties"] != false {
+		t.Errorf("a body: %+v", got)
+	}
+	if got := d.Components.Schemas["Error"]; len(got.Properties["code"].Enum) != len(loci.Catalogue) || !slices.Equal(got.Required, []string{"error", "code", "message"}) {
+		t.Errorf("the error: %+v", got)
+	}
+}

@@ -1,0 +1,137 @@
+package search
+
+import (
+	"slices"
+	"unicode"
+	"unicode/utf8"
+)
+
+// languageStats is what tells whether a query is English.
+type languageStats struct {
+	words, stopWords, otherStopWords int
+	nonASCII, accented               int // words beyond ASCII, and of them those in Latin letters
+}
+
+func (t *languageStats) observe(word []byte) {
+	t.words++
+	switch {
+	case stopWords[string(word)]:
+		t.stopWords++
+	case otherStopWords[string(word)]:
+		t.otherStopWords++
+	}
+	if hasNonASCII(word) {
+		t.nonASCII++
+		if r, _ := utf8.DecodeRune(word); unicode.Is(unicode.Latin, r) {
+			t.accented++
+		}
+	}
+}
+
+// nonEnglish reports a query in which some words stand for their families: those
+// beyond ASCII, whatever stands beside them.
+func (t *languageStats) nonEnglish() bool { return t.nonASCII > 0 || t.nonEnglishLatin() }
+
+// nonEnglishLatin reports a query in another language in Latin letters, whose words in ASCII
+// do so too: it has stop words of one, or several accents, and hardly an English
+// stop word. Names and lists of English words are not enough.
+func (t *languageStats) nonEnglishLatin() bool {
+	return (t.otherStopWords > 0 || t.accented > 1) && 5*t.stopWords < t.words
+}
+
+// ambiguous reports a query whose words do not tell its language: all in spaces are in
+// Latin letters, none is a stop word of another one, and fewer than half are English
+// ones, which may be those of others ("in", "an"). The workspace tells: see settle.
+func (t *languageStats) ambiguous() bool {
+	return !t.nonEnglishLatin() && t.nonASCII == t.accented && 2*t.stopWords < t.words
+}
+
+// englishMarkers are frequent words of English that hardly another language has, with
+// or without its accents: "the" is Vietnamese too, "for" Danish, "of" Dutch, "to"
+// Polish, "is" Turkish. Half of them are words of programming languages, because
+// names in programs are English.
+var englishMarkers = []string{"and", "with", "this", "from", "you", "if", "return", "true"}
+
+// A workspace of fewer memories tells nothing. One in which words of English alone
+// stand less often than in one memory of so many is not English. Measured: the first
+// six are held .06 times by a memory in another language at most, .47 times and more
+// by code, .93 by English sentences, and still .15 without their articles, most
+// prepositions and forms of "be" and "have".
+const (
+	minLanguageDocs      = 8
+	docsPerEnglishMarker = 8
+)
+
+// resolveLanguage takes an open query for one in another language where the workspace is not
+// English.
+func (v *Snapshot) resolveLanguage(cache *Cache, fetch PageFetcher, q Query) (Query, error) {
+	if !q.ambiguousLanguage || v.docCount < minLanguageDocs {
+		return q, nil
+	}
+	other := q
+	other.nonEnglish, other.nonEnglishLatin = true, true
+	if !slices.ContainsFunc(q.terms, func(t queryTerm) bool { return other.isExpandable(&t) }) {
+		return q, nil
+	}
+	english, err := v.isEnglish(cache, fetch)
+	if english || err != nil {
+		return q, err
+	}
+	other.weakenStopWords()
+	return other, nil
+}
+
+// isEnglish reports whether the workspace is English. A view never changes, and neither does the answer.
+func (v *Snapshot) isEnglish(cache *Cache, fetch PageFetcher) (bool, error) {
+	if known := v.english.Load(); known != nil {
+		return *known, nil
+	}
+	words := termDictScanner{snapshot: v, cache: cache, fetch: fetch}
+	english, err := words.isEnglish()
+	if err == nil {
+		v.english.Store(&english)
+	}
+	return english, err
+}
+
+// isEnglish reports whether the workspace is English. Which documents died is looked
+// up only where it decides, because that takes reading all that hold a word.
+func (d *termDictScanner) isEnglish() (bool, error) {
+	enough := (d.snapshot.docCount + docsPerEnglishMarker - 1) / docsPerEnglishMarker
+	least, most := 0, 0
+	for _, w := range englishMarkers {
+		rows := d.snapshot.memtableDocFreq(w)
+		least, most = least+rows, most+rows
+		for _, g := range d.snapshot.segments {
+			n, err := d.docFreqWithDeleted(g, w)
+			if err != nil {
+				return false, err
+			}
+			least, most = least+max(0, n-g.numDocs()+g.liveDocs), most+n
+			if least >= enough {
+				return true, nil
+			}
+		}
+	}
+	if most < enough {
+		return false, nil
+	}
+	held := 0
+	for _, x := range d.segmentTerms(englishMarkers) {
+		n, err := d.liveDocFreq(x)
+		if err != nil {
+			return false, err
+		}
+		held += n
+	}
+	return held >= enough, nil
+}
+
+// docFreqWithDeleted counts the documents of a segment that hold a word, living or dead.
+func (d *termDictScanner) docFreqWithDeleted(g *Segment, word string) (n int, err error) {
+	d.iterator.seekRange(g, d.fetch, word, word)
+	for d.iterator.next() {
+		n += d.iterator.block.count
+	}
+	return n, d.iterator.err
+}

@@ -1,0 +1,263 @@
+package search
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// What makes a family: a word has at least familyWord characters, its family the
+// same beginning, at least familyRoot of them, and at most familyEnd characters more
+// than the word has. Of a large one the most frequent words count. The numbers were
+// measured on Russian: others around them are as good.
+const (
+	minExpandedRunes   = 5
+	minExpansionPrefix = 4
+	maxSuffixRunes     = 3
+	maxExpansionTerms  = 32
+)
+
+// originalTermWeight is the weight of a word as it is spelled, and of its other forms,
+// beside its family.
+const originalTermWeight = .3
+
+// prefixExpansion is the words of a workspace that begin like a word and end as they like:
+// what endings are is not known of most languages.
+type prefixExpansion struct {
+	prefix     string
+	upperBound string   // what comes after all that begin with it
+	maxRunes   int      // how many a word has at most
+	terms      []string // sorted
+	docFreq    int      // documents that hold each of them, in all
+	begun      bool     // of a word that no document holds: see newBeginning
+}
+
+// newPrefixExpansion is the family of a word, of an Arabic one behind its prefix: what has the
+// article is no other word. In Hebrew the letters are too often the word's own.
+func newPrefixExpansion(word string) *prefixExpansion {
+	if rest := stripArabicPrefix([]byte(word)); rest != nil {
+		if unaccented, _, _ := unaccent(nil, rest); utf8.RuneCount(unaccented) >= minExpansionPrefix {
+			word = string(unaccented)
+		}
+	}
+	n := utf8.RuneCountInString(word)
+	keep := max(minExpansionPrefix, n-maxSuffixRunes)
+	prefix := word[:runePrefixLen(word, keep)]
+	return &prefixExpansion{prefix: prefix, upperBound: prefixUpperBound(prefix), maxRunes: n + maxSuffixRunes}
+}
+
+// newBeginning is the words that begin with an unknown one, such as compounds.
+func newBeginning(word string) *prefixExpansion {
+	return &prefixExpansion{prefix: word, upperBound: prefixUpperBound(word), maxRunes: maxMisspelledRunes, begun: true}
+}
+
+// prefixUpperBound comes after all terms that begin with a prefix: no UTF-8 has its byte.
+func prefixUpperBound(prefix string) string { return prefix + "\xff" }
+
+// upperBound is the end of the range of terms that a term of a query stands for.
+func (t *queryTerm) upperBound() string {
+	if t.expansion != nil {
+		return t.expansion.upperBound
+	}
+	return t.text
+}
+
+// matches reports whether a term may be of the family.
+func (k *prefixExpansion) matches(term []byte) bool {
+	return len(term) >= len(k.prefix) && string(term[:len(k.prefix)]) == k.prefix &&
+		utf8.RuneCount(term) <= k.maxRunes && onlyLetters(term)
+}
+
+func (k *prefixExpansion) contains(term []byte) bool {
+	_, ok := slices.BinarySearchFunc(k.terms, term, func(w string, t []byte) int { return strings.Compare(w, string(t)) })
+	return ok
+}
+
+// selectTerms takes the most frequent words, ties by text. What no live document holds
+// has no frequency.
+func (k *prefixExpansion) selectTerms(dfs map[string]int) {
+	for w := range dfs {
+		k.terms = append(k.terms, w)
+	}
+	slices.SortFunc(k.terms, func(a, b string) int { return cmp.Or(cmp.Compare(dfs[b], dfs[a]), strings.Compare(a, b)) })
+	k.terms = k.terms[:min(len(k.terms), maxExpansionTerms)]
+	for _, w := range k.terms {
+		k.docFreq += dfs[w]
+	}
+	slices.Sort(k.terms)
+}
+
+// onlyLetters reports a term of letters and the marks upon them.
+func onlyLetters(term []byte) bool {
+	for i := 0; i < len(term); {
+		if c := term[i]; c < utf8.RuneSelf {
+			if byteClass[c]&(lower|upper) == 0 {
+				return false
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRune(term[i:])
+		if !unicode.In(r, unicode.L, unicode.M) {
+			return false
+		}
+		i += n
+	}
+	return true
+}
+
+// isExpandable reports whether a term of a query stands for its family too.
+func (q *Query) isExpandable(t *queryTerm) bool {
+	n := utf8.RuneCountInString(t.text)
+	return q.nonEnglish && !q.without.Has(FeatureFamilies) && t.tokenType == word && !t.verbatim && n >= minExpandedRunes && (q.nonEnglishLatin || n < len(t.text)) &&
+		onlyLetters([]byte(t.text)) && !stopWords[t.text]
+}
+
+// withExpansions is the query with the families of its words, each behind the forms
+// of its word.
+func (q Query) withExpansions(expansions map[string]*prefixExpansion) Query {
+	terms := q.terms
+	q.terms, q.expansionTerms = make([]queryTerm, 0, len(terms)+len(expansions)), nil
+	for len(terms) > 0 {
+		n := groupSize(terms)
+		q.terms = append(q.terms, terms[:n]...)
+		if k := expansions[terms[0].text]; k != nil && (k.begun || q.isExpandable(&terms[0])) {
+			q.addExpansion(n, k)
+		}
+		terms = terms[n:]
+	}
+	q.buildLookup()
+	return q
+}
+
+// groupSize counts the terms at the start of a list that are forms of one word.
+func groupSize(terms []queryTerm) (n int) {
+	for n < len(terms) && terms[n].wordIndex == terms[0].wordIndex {
+		n++
+	}
+	return n
+}
+
+// addExpansion adds the family of the word whose forms are the last n terms, with the
+// weight that the word has in all.
+func (q *Query) addExpansion(n int, k *prefixExpansion) {
+	own, weight := q.terms[len(q.terms)-n:], float32(0)
+	for _, t := range own {
+		weight = max(weight, t.weight)
+	}
+	for i := range own {
+		own[i].weight = min(own[i].weight, originalTermWeight*weight)
+	}
+	q.terms = append(q.terms, queryTerm{text: k.prefix, wordIndex: own[0].wordIndex, weight: weight, expansion: k})
+}
+
+// postingsUnion makes one list of the postings of several words.
+type postingsUnion struct {
+	freqs []uint8
+	seen  []uint64
+}
+
+// mergeDuplicates unites the hits behind the first n, which are of documents below docs, each
+// plus base: in the order of the documents, frequencies summed up to 255.
+func (u *postingsUnion) mergeDuplicates(h *decodedPostings, n, base, docs int) {
+	if len(u.freqs) < docs {
+		u.freqs, u.seen = make([]uint8, padTo64(docs)), make([]uint64, padTo64(docs)/64)
+	}
+	for i := n; i < len(h.docs); i++ {
+		doc := int(h.docs[i]) - base
+		u.seen[doc/64] |= 1 << (doc % 64)
+		u.freqs[doc] = uint8(min(int(u.freqs[doc])+int(h.freqs[i]), math.MaxUint8))
+	}
+	h.docs, h.freqs = h.docs[:n], h.freqs[:n]
+	for i, w := range u.seen[:padTo64(docs)/64] {
+		u.seen[i] = 0
+		for ; w != 0; w &= w - 1 {
+			doc := i*64 + bits.TrailingZeros64(w)
+			h.docs, h.freqs = append(h.docs, uint32(base+doc)), append(h.freqs, u.freqs[doc])
+			u.freqs[doc] = 0
+		}
+	}
+}
+
+// expandPrefixes finds the families of a query's words that are not among those found,
+// by word; nil where nothing in the workspace is of it.
+func (d *termDictScanner) expandPrefixes(q *Query, found map[string]*prefixExpansion) error {
+	var fresh []*prefixExpansion
+	var words, prefixes []string
+	for i := range q.terms {
+		t := &q.terms[i]
+		if _, done := found[t.text]; done || !q.isExpandable(t) {
+			continue
+		}
+		k := newPrefixExpansion(t.text)
+		found[t.text] = nil
+		fresh, words, prefixes = append(fresh, k), append(words, t.text), append(prefixes, k.prefix)
+	}
+	return d.fill(found, fresh, words, prefixes)
+}
+
+// fill finds the words of families, and keeps those families that have any.
+func (d *termDictScanner) fill(found map[string]*prefixExpansion, fresh []*prefixExpansion, words, prefixes []string) error {
+	dfs, err := d.expansionDocFreqs(fresh, prefixes)
+	if err != nil {
+		return err
+	}
+	for i, k := range fresh {
+		if k.selectTerms(dfs[i]); len(k.terms) > 0 {
+			found[words[i]] = k
+		}
+	}
+	return nil
+}
+
+// beginnings finds the words that begin with unknown ones for which no correction stands.
+func (d *termDictScanner) beginnings(unknown []string, corrections []Correction, found map[string]*prefixExpansion) error {
+	var fresh []*prefixExpansion
+	var words []string
+	for _, w := range unknown {
+		corrected := slices.ContainsFunc(corrections, func(c Correction) bool { return c.From == w })
+		if !corrected && utf8.RuneCountInString(w) >= minExpandedRunes && onlyLetters([]byte(w)) {
+			fresh, words = append(fresh, newBeginning(w)), append(words, w)
+		}
+	}
+	return d.fill(found, fresh, words, slices.Clone(words))
+}
+
+// expansionDocFreqs counts for each family the live documents of each word that may be
+// of it and that any document holds.
+func (d *termDictScanner) expansionDocFreqs(expansions []*prefixExpansion, prefixes []string) ([]map[string]int, error) {
+	dfs := make([]map[string]int, len(expansions))
+	for i := range dfs {
+		dfs[i] = map[string]int{}
+	}
+	return dfs, d.eachTerm(minimalPrefixes(prefixes), func(term []byte, live func() (int, error)) error {
+		for i, k := range expansions {
+			if !k.matches(term) {
+				continue
+			}
+			n, err := live()
+			if err != nil {
+				return err
+			}
+			if n > 0 {
+				dfs[i][string(term)] += n
+			}
+		}
+		return nil
+	})
+}
+
+// minimalPrefixes leaves out prefixes that begin with another one.
+func minimalPrefixes(prefixes []string) (list []string) {
+	slices.Sort(prefixes)
+	for _, p := range prefixes {
+		if n := len(list); n == 0 || !strings.HasPrefix(p, list[n-1]) {
+			list = append(list, p)
+		}
+	}
+	return list
+}

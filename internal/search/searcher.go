@@ -1,0 +1,291 @@
+package search
+
+import (
+	"math/bits"
+	"slices"
+	"sync"
+)
+
+// Hit is a document that a search found.
+type Hit struct {
+	Memory, Created int64
+	Score           float32
+	Chunk           int // whose meaning counted, from 1 on; 0 if none did
+
+	stateFactor float32 // in the score: what the memory's state makes of it
+	exactBoost  float32 // in the score: what puts it first as exactly what was asked for
+	lengthCode  uint8   // of its length
+}
+
+// Result is what a search found: the best hits first (ties by lower memory), and
+// how many documents match in all.
+type Result struct {
+	Hits  []Hit
+	Total int
+
+	idf      []float32 // of the query's terms; zero for those that nothing holds
+	bm25     *bm25Table
+	docCount int // of the workspace
+}
+
+// Search ranks the documents that hold any of the query's terms and that the
+// filter admits, and returns the best k. now is in microseconds: documents whose
+// validity has ended by then count .8 of their score, and reviewed ones a little
+// more than others.
+func (v *Snapshot) Search(fetch PageFetcher, q Query, f Filter, now int64, k int) (r Result, err error) {
+	if v.docCount == 0 || q.Empty() {
+		return r, nil
+	}
+	s := scorerPool.Get().(*scorer)
+	s.reset(v, fetch)
+	r.idf, r.bm25, r.docCount = make([]float32, len(q.terms)), v.bm25(), v.docCount
+	for i, t := range q.terms {
+		if r.idf[i], err = s.scoreTerm(t); err != nil {
+			return Result{}, err // s may hold scores: it does not go back
+		}
+	}
+	s.top.reset(k)
+	s.collect(&f, now)
+	r.Total = s.total
+	r.Hits = s.topHits(now)
+	s.snapshot, s.fetch, s.iterator = nil, nil, termIterator{}
+	scorerPool.Put(s)
+	return r, nil
+}
+
+// scorer is the working memory of one search: a score for each document, and
+// a bit for each that has one. Each segment begins at a multiple of 64; the
+// unfolded rows come last.
+type scorer struct {
+	snapshot    *Snapshot
+	fetch       PageFetcher
+	scores      []float32
+	hasScore    []uint64
+	iterator    termIterator
+	union       postingsUnion
+	postings    decodedPostings
+	segmentEnds []int // in hits, by segment
+	scoredDocs  []scoredDoc
+	total       int
+	top         topN
+}
+
+var scorerPool = sync.Pool{New: func() any {
+	s := new(scorer)
+	s.top.memoryOf = s.memoryOf
+	return s
+}}
+
+// padTo64 is the room that n documents take.
+func padTo64(n int) int { return (n + 63) &^ 63 }
+
+func (s *scorer) reset(v *Snapshot, fetch PageFetcher) {
+	s.snapshot, s.fetch, s.total = v, fetch, 0
+	n := padTo64(len(v.rows))
+	for _, g := range v.segments {
+		n += padTo64(g.numDocs())
+	}
+	if n > len(s.scores) {
+		s.scores, s.hasScore = make([]float32, n), make([]uint64, n/64)
+	}
+}
+
+// scoreTerm adds one term to the scores and returns its weight in this workspace. The
+// postings are decoded first, because the weight needs to know how many of their
+// documents live.
+func (s *scorer) scoreTerm(t queryTerm) (float32, error) {
+	s.postings.reset()
+	s.segmentEnds = s.segmentEnds[:0]
+	base := 0
+	for _, g := range s.snapshot.segments {
+		if err := s.segmentPostings(g, t, base); err != nil {
+			return 0, err
+		}
+		s.segmentEnds = append(s.segmentEnds, len(s.postings.docs))
+		base += padTo64(g.numDocs())
+	}
+	s.memtablePostings(t, base)
+	df := len(s.postings.docs)
+	if df == 0 {
+		return 0, nil
+	}
+	weight := idf(s.snapshot.docCount, df)
+	s.accumulateTerm(t.weight * weight)
+	return weight, nil
+}
+
+func (s *scorer) segmentPostings(g *Segment, t queryTerm, base int) error {
+	from := len(s.postings.docs)
+	s.iterator.seekRange(g, s.fetch, t.text, t.upperBound())
+	for s.iterator.next() {
+		if t.expansion != nil && !t.expansion.contains(s.iterator.block.term) {
+			continue
+		}
+		if err := s.iterator.block.decode(&s.postings, uint32(base), g.numDocs()); err != nil {
+			return err
+		}
+	}
+	if s.iterator.err != nil {
+		return s.iterator.err
+	}
+	if t.expansion != nil {
+		s.union.mergeDuplicates(&s.postings, from, base, g.numDocs())
+	}
+	if g.deleted == nil {
+		return nil
+	}
+	to := from
+	for i := from; i < len(s.postings.docs); i++ {
+		if !isSet(g.deleted, int(s.postings.docs[i])-base) {
+			s.postings.docs[to], s.postings.freqs[to] = s.postings.docs[i], s.postings.freqs[i]
+			to++
+		}
+	}
+	s.postings.docs, s.postings.freqs = s.postings.docs[:to], s.postings.freqs[:to]
+	return nil
+}
+
+// memtablePostings adds the unfolded rows that hold a term or any word of a family.
+func (s *scorer) memtablePostings(t queryTerm, base int) {
+	if t.expansion == nil {
+		s.memtableTermPostings(t.text, base)
+		return
+	}
+	from := len(s.postings.docs)
+	for _, w := range t.expansion.terms {
+		s.memtableTermPostings(w, base)
+	}
+	s.union.mergeDuplicates(&s.postings, from, base, len(s.snapshot.rows))
+}
+
+// memtableTermPostings adds the unfolded rows that hold a word.
+func (s *scorer) memtableTermPostings(term string, base int) {
+	for _, p := range s.snapshot.memtable.postings(term) {
+		if int(p.doc) >= len(s.snapshot.rows) {
+			break
+		}
+		if !isSet(s.snapshot.deleted, int(p.doc)) {
+			s.postings.docs = append(s.postings.docs, uint32(base)+p.doc)
+			s.postings.freqs = append(s.postings.freqs, p.freq)
+		}
+	}
+}
+
+func (s *scorer) accumulateTerm(weight float32) {
+	n := s.snapshot.bm25()
+	from, base := 0, 0
+	for i, g := range s.snapshot.segments {
+		s.accumulate(n, weight, g.lengthCodes, from, s.segmentEnds[i], base)
+		from, base = s.segmentEnds[i], base+padTo64(g.numDocs())
+	}
+	s.accumulate(n, weight, s.snapshot.lengthCodes, from, len(s.postings.docs), base)
+}
+
+// accumulate adds the decoded postings from one segment. The conversion keeps
+// product and sum apart: a fused one would round differently on other machines.
+func (s *scorer) accumulate(n *bm25Table, weight float32, codes []uint8, from, to, base int) {
+	freqs := s.postings.freqs[from:to]
+	for i, doc := range s.postings.docs[from:to] {
+		s.scores[doc] += float32(weight * n.tf(freqs[i], codes[int(doc)-base]))
+		s.hasScore[doc/64] |= 1 << (doc % 64)
+	}
+}
+
+// collect filters and ranks the documents that have a score, and takes the
+// scores away for the next search. Of a document that is not among the best
+// nothing but its score is looked at, as a rule: the columns lie far apart in memory.
+func (s *scorer) collect(f *Filter, now int64) {
+	base := 0
+	for _, g := range s.snapshot.segments {
+		s.scoredDocs = s.drainScores(s.scoredDocs[:0], base, g.numDocs())
+		if filter := f.forSegment(g.docColumns); !filter.matchesAll() {
+			s.scoredDocs = slices.DeleteFunc(s.scoredDocs, func(x scoredDoc) bool { return !filter.matches(g.docColumns, int(x.doc)) })
+		}
+		s.total += len(s.scoredDocs)
+		for _, x := range s.scoredDocs {
+			if x.score*verifiedFactor >= s.top.threshold {
+				s.top.add(scoredDoc{x.doc + uint32(base), x.score * stateFactor(g.validUntil(int(x.doc)), g.isVerified(int(x.doc)), now)})
+			}
+		}
+		base += padTo64(g.numDocs())
+	}
+	for _, x := range s.drainScores(s.scoredDocs[:0], base, len(s.snapshot.rows)) {
+		if a := &s.snapshot.rows[x.doc]; f.matches(a) {
+			s.total++
+			s.top.add(scoredDoc{x.doc + uint32(base), x.score * stateFactor(a.ValidUntil, a.Verified, now)})
+		}
+	}
+}
+
+// topHits are the best documents, best first.
+func (s *scorer) topHits(now int64) []Hit {
+	s.top.trim()
+	hits := make([]Hit, len(s.top.list))
+	for i, x := range s.top.list {
+		g, doc := s.locate(x)
+		h := &hits[i]
+		h.Score = x.score
+		if g == nil {
+			a := &s.snapshot.rows[doc]
+			h.Memory, h.Created, h.stateFactor, h.lengthCode = a.Memory, a.Created, stateFactor(a.ValidUntil, a.Verified, now), s.snapshot.lengthCodes[doc]
+		} else {
+			h.Memory, h.Created, h.stateFactor, h.lengthCode = g.memories[doc], g.created[doc], stateFactor(g.validUntil(doc), g.isVerified(doc), now), g.lengthCodes[doc]
+		}
+	}
+	SortHits(hits)
+	return hits
+}
+
+// locate is the segment of what has a score, none for an unfolded row, and which of its
+// documents or rows it is.
+func (s *scorer) locate(x scoredDoc) (*Segment, int) {
+	doc := int(x.doc)
+	for _, g := range s.snapshot.segments {
+		n := padTo64(g.numDocs())
+		if doc < n {
+			return g, doc
+		}
+		doc -= n
+	}
+	return nil, doc
+}
+
+func (s *scorer) memoryOf(x scoredDoc) int64 {
+	g, doc := s.locate(x)
+	if g == nil {
+		return s.snapshot.rows[doc].Memory
+	}
+	return g.memories[doc]
+}
+
+// stateFactor is what the state of a memory makes of its score.
+func stateFactor(validUntil int64, verified bool, now int64) float32 {
+	switch {
+	case validUntil != 0 && validUntil <= now:
+		return expiredFactor
+	case verified:
+		return verifiedFactor
+	}
+	return 1
+}
+
+// drainScores appends the documents of one segment that have a score, and clears them.
+func (s *scorer) drainScores(found []scoredDoc, base, n int) []scoredDoc {
+	scores, seen := s.scores[base:base+padTo64(n)], s.hasScore[base/64:(base+padTo64(n))/64]
+	for i, w := range seen {
+		seen[i] = 0
+		for ; w != 0; w &= w - 1 {
+			doc := i*64 + bits.TrailingZeros64(w)
+			found = append(found, scoredDoc{uint32(doc), scores[doc]})
+			scores[doc] = 0
+		}
+	}
+	return found
+}
+
+// scoredDoc is a document with its score: its ordinal in one segment, or its place among
+// all scores.
+type scoredDoc struct {
+	doc   uint32
+	score float32
+}

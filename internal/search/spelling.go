@@ -1,0 +1,329 @@
+package search
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Repairs: a word of at least repairWord characters is taken for another one of at
+// least shortestRepair, with one letter other, missing, too much or swapped with
+// the next, from twoErrors characters on two of them. Of a query so many words are
+// repaired at most, and of so many the first letter is doubted, which takes some
+// fifty look-ups, .3 ms among 100,000 memories.
+const (
+	minMisspelledRunes    = 4
+	minCorrectionRunes    = 3
+	twoEditsMinRunes      = 8
+	maxEdits              = 2
+	maxMisspelledRunes    = 32
+	maxCorrections        = 6
+	maxFirstLetterLookups = 2
+)
+
+// correctionWeight is the weight of a word that stands for another one.
+const correctionWeight = .8
+
+// mayBeMisspelled reports whether a term of a query may have been misspelled.
+func mayBeMisspelled(t *queryTerm) bool {
+	n := utf8.RuneCountInString(t.text)
+	return t.tokenType == word && !t.verbatim && n >= minMisspelledRunes && n <= maxMisspelledRunes &&
+		!strings.ContainsAny(t.text, "0123456789") && !isCommonWord(t.text)
+}
+
+// Suspects lists the words of a query that a workspace which does not know them takes for misspelled ones.
+func (q Query) Suspects() (words []string) {
+	if q.without.Has(FeatureRepair) {
+		return nil
+	}
+	for _, at := range q.firstTerm {
+		if mayBeMisspelled(&q.terms[at]) {
+			words = append(words, q.terms[at].text)
+		}
+	}
+	return words
+}
+
+// Doubting is the query of which a workspace corrects no words but these.
+func (q Query) Doubting(words []string) Query {
+	q.checked, q.doubted = true, words
+	return q
+}
+
+// trusts reports a word that is not corrected, whatever the workspace knows.
+func (q *Query) trusts(word string) bool { return q.checked && !slices.Contains(q.doubted, word) }
+
+// Unknown leaves those words in a list of which a workspace knows no form. It has answered q with r.
+func (r Result) Unknown(q Query, words []string) []string {
+	known := q.ignored
+	for i, weight := range r.idf {
+		if weight > 0 {
+			known = append(known[:len(known):len(known)], q.terms[q.firstTerm[q.terms[i].wordIndex]].text)
+		}
+	}
+	return slices.DeleteFunc(words, func(w string) bool { return slices.Contains(known, w) })
+}
+
+// A Correction is a word of a query for which another one was searched.
+type Correction struct{ From, To string }
+
+// corrections finds what words are most likely meant to be.
+func (d *termDictScanner) corrections(words []string) (list []Correction, err error) {
+	for _, w := range words {
+		x, ok, err := d.breakWord(w)
+		if err == nil && !ok {
+			x, ok, err = d.nearestTerm(w)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			list = append(list, Correction{w, x})
+		}
+	}
+	return list, nil
+}
+
+// nearestTerm finds the word of the vocabulary that an unknown word is most likely
+// meant to be: at the least distance, then the most frequent, then by its text.
+// Whoever types mostly hits the first letter, or swaps it with the second; where
+// nothing is near, that letter alone may be wrong: see otherwise.
+func (d *termDictScanner) nearestTerm(word string) (string, bool, error) {
+	s := newEditDistanceMatcher(word)
+	var found []segmentTerm // at the distance s.most; if that was lowered, one of them lives
+	for _, prefix := range s.prefixes() {
+		err := d.eachTermDict(prefix, func(g *Segment, l *termDict) error {
+			return l.eachFuzzyMatch(s, prefix, func(term []byte, distance int) error {
+				x := segmentTerm{string(term), g}
+				if distance < s.maxDistance {
+					if n, err := d.liveDocFreq(x); n == 0 || err != nil {
+						return err
+					}
+					if ok, err := d.isSurfaceWord(x.term); !ok || err != nil {
+						return err
+					}
+					s.maxDistance, found = distance, found[:0]
+				}
+				found = append(found, x)
+				return nil
+			})
+		})
+		if err != nil {
+			return "", false, err
+		}
+	}
+	best, ok, err := d.mostFrequent(found)
+	if ok || err != nil || d.firstLetterLookups == maxFirstLetterLookups {
+		return best, ok, err
+	}
+	others := firstLetterVariants(s.word)
+	if len(others) > 0 {
+		d.firstLetterLookups++
+	}
+	return d.mostFrequent(d.segmentTerms(others))
+}
+
+// segmentTerms are words wherever they may be found.
+func (d *termDictScanner) segmentTerms(words []string) (list []segmentTerm) {
+	for _, w := range words {
+		list = append(list, segmentTerm{w, nil})
+		for _, g := range d.snapshot.segments {
+			list = append(list, segmentTerm{w, g})
+		}
+	}
+	return list
+}
+
+// firstLetterVariants is all that a word can be whose first letter is another one, missing or
+// too much, where it is long enough that this means something. Words of the Latin
+// script are more alike than others.
+func firstLetterVariants(word []rune) (list []string) {
+	at := slices.IndexFunc(alphabets[:], func(s alphabet) bool { return s.first <= word[0] && word[0] <= s.last })
+	if at < 0 || len(word) < alphabets[at].minRunes || !onlyLetters([]byte(string(word))) {
+		return nil
+	}
+	rest := string(word[1:])
+	list = append(list, rest)
+	for c := alphabets[at].first; c <= alphabets[at].last; c++ {
+		if c != word[0] {
+			list = append(list, string(c)+rest)
+		}
+		list = append(list, string(c)+string(word))
+	}
+	return list
+}
+
+// alphabet is the letters of one in small case, and how many characters the shortest
+// word has whose first letter is looked for.
+type alphabet struct {
+	first, last rune
+	minRunes    int
+}
+
+var alphabets = [...]alphabet{{'a', 'z', 6}, {'α', 'ω', 5}, {'а', 'џ', 5}, {'א', 'ת', 5}, {'ء', 'ي', 5}}
+
+// mostFrequent is the word that most live documents hold, if any does, ties by text.
+func (d *termDictScanner) mostFrequent(found []segmentTerm) (best string, ok bool, err error) {
+	dfs := map[string]int{}
+	for _, x := range found {
+		n, err := d.liveDocFreq(x)
+		if err != nil {
+			return "", false, err
+		}
+		dfs[x.term] += n
+	}
+	words := slices.SortedFunc(maps.Keys(dfs), func(a, b string) int {
+		return cmp.Or(cmp.Compare(dfs[b], dfs[a]), strings.Compare(a, b))
+	})
+	for _, w := range words {
+		if dfs[w] == 0 {
+			break
+		}
+		if ok, err := d.isSurfaceWord(w); ok || err != nil {
+			return w, ok, err
+		}
+	}
+	return "", false, nil
+}
+
+// isSurfaceWord reports whether a term of the index stands in a document as a word. The index
+// does not tell words from stems; a term is a word if no known word has it as its stem,
+// or if more documents hold it than hold these.
+func (d *termDictScanner) isSurfaceWord(term string) (bool, error) {
+	if hasNonASCII(term) || len(term) <= maxStemChange {
+		return true, nil
+	}
+	own, err := d.docFreq(term)
+	if err != nil {
+		return false, err
+	}
+	inflected := 0
+	err = d.eachTerm([]string{term[:len(term)-maxStemChange]}, func(other []byte, live func() (int, error)) error {
+		if !isStemOf(other, term) {
+			return nil
+		}
+		n, err := live()
+		inflected += n
+		return err
+	})
+	return inflected < own, err
+}
+
+// isStemOf reports whether a term is the stem of a word that is another one.
+func isStemOf(word []byte, term string) bool {
+	if string(word) == term || len(word) < 3 || len(word) > maxTermBytes/2 || hasNonASCII(word) || !onlyLetters(word) {
+		return false
+	}
+	return string(porter(slices.Clone(word))) == term
+}
+
+// editDistanceMatcher measures how far terms are from a word: optimal string alignment, the
+// restricted distance of Damerau (A technique for computer detection and
+// correction of spelling errors, 1964), in characters. Terms that come in order
+// share the rows of what they begin with.
+type editDistanceMatcher struct {
+	word        []rune
+	letterMask  uint64 // what it is made of
+	maxDistance int    // more is not told apart
+
+	prefix     []byte                    // of the term before, what there are rows of
+	rows       [maxTermBytes + 2][]uint8 // after so many characters of the term, the distance to each beginning of the word
+	prefixEnds [maxTermBytes + 2]int     // where in seen they end
+	runes      [maxTermBytes + 2]rune
+	depth      int
+	exceeded   bool // all that begins so is too far
+}
+
+func newEditDistanceMatcher(word string) *editDistanceMatcher {
+	s := &editDistanceMatcher{word: []rune(word), maxDistance: 1}
+	s.letterMask, _ = letterMaskOf([]byte(word))
+	if len(s.word) >= twoEditsMinRunes {
+		s.maxDistance = maxEdits
+	}
+	all := make([]uint8, len(s.rows)*(len(s.word)+1))
+	for i := range s.rows {
+		s.rows[i], all = all[:len(s.word)+1], all[len(s.word)+1:]
+	}
+	for j := range s.rows[0] {
+		s.rows[0][j] = uint8(j)
+	}
+	return s
+}
+
+// prefixes are what a word may begin with that the word is taken for.
+func (s *editDistanceMatcher) prefixes() []string {
+	a, b := s.word[0], s.word[1]
+	if a == b {
+		return []string{string(a)}
+	}
+	return []string{string(a), string([]rune{b, a})}
+}
+
+// maxMaskDiff is in how many bits of lettersOf a term of so many characters may differ.
+// Another letter changes two, one missing or too much changes one; negative if the
+// length alone is too far.
+func (s *editDistanceMatcher) maxMaskDiff(runes int) int {
+	short := len(s.word) - runes
+	if short = max(short, -short); short > s.maxDistance {
+		return -1
+	}
+	return 2*s.maxDistance - short
+}
+
+// distance is that of a term to the word, or something above most.
+func (s *editDistanceMatcher) distance(term []byte) int {
+	n := commonPrefixLen(s.prefix, term)
+	if n == len(s.prefix) && s.exceeded {
+		return s.maxDistance + 1
+	}
+	for s.prefixEnds[s.depth] > n {
+		s.depth--
+	}
+	n = s.prefixEnds[s.depth]
+	s.exceeded = false
+	for n < len(term) && !s.exceeded {
+		r, size := utf8.DecodeRune(term[n:])
+		n += size
+		s.exceeded = s.extend(r) > s.maxDistance
+		s.prefixEnds[s.depth] = n
+	}
+	s.prefix = append(s.prefix[:0], term[:n]...)
+	if s.exceeded {
+		return s.maxDistance + 1
+	}
+	return int(s.rows[s.depth][len(s.word)])
+}
+
+// extend goes on by a character and returns the least distance that words which
+// begin so can have.
+func (s *editDistanceMatcher) extend(r rune) int {
+	s.depth++
+	s.runes[s.depth] = r
+	row, before := s.rows[s.depth], s.rows[s.depth-1]
+	row[0] = uint8(s.depth)
+	for j, c := range s.word {
+		d := before[j]
+		if c != r {
+			d++
+		}
+		d = min(d, before[j+1]+1, row[j]+1)
+		if j > 0 && s.depth > 1 && r == s.word[j-1] && c == s.runes[s.depth-1] {
+			d = min(d, s.rows[s.depth-2][j-1]+1)
+		}
+		row[j+1] = d
+	}
+	return int(slices.Min(row))
+}
+
+// commonPrefixLen is how many bytes two terms begin with alike.
+func commonPrefixLen(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}

@@ -1,0 +1,84 @@
+package secret
+
+import (
+	"slices"
+	"strings"
+)
+
+// credentialWords are words that make a name one of a credential.
+var credentialWords = []string{"key", "token", "secret", "pass", "auth", "api", "cred", "login"}
+
+// valueStart is where the value begins that a text assigns to the name with the
+// keyword at i, 0 for none. Names and assignments are those of programs, YAML,
+// JSON, .env files and shells: DISCORD_BOT_TOKEN=, "discord.secret": ", :=, =>.
+func (s *scanner) valueStart(i int, keyword, word string, end int) int {
+	const rest = 20 // bytes of a name after the keyword
+	text := s.text[:end]
+	if !hasPrefixFold(text, i, keyword) {
+		return 0
+	}
+	name := i + len(keyword)
+	j := name
+	for limit := min(end, name+rest); j < limit && (classes[text[j]]&(dash|blank) != 0 && text[j] != '\n' || text[j] == '.'); {
+		j++
+	}
+	if word != "" && !namesCredential(strings.ToLower(text[name:j]), word) {
+		return 0
+	}
+	sign, _ := skipNameQuote(text, j)
+	from := skipAssignment(text, sign, allAssignmentSigns...)
+	if from > 0 {
+		s.requireReach(i, isNameStart(text, i))
+	}
+	return from
+}
+
+// isNameStart reports whether a name begins at i, or a part of one: the keyword
+// "sonar" stands in mySonar and in my_sonar, and not in personary. One that
+// begins with no letter begins anywhere.
+func isNameStart(text string, i int) bool {
+	if i == 0 || classes[text[i]]&alpha == 0 || classes[text[i-1]]&alpha == 0 {
+		return true
+	}
+	upper := func(b byte) bool { return classes[b]&alpha != 0 && b < 'a' }
+	return upper(text[i]) && !upper(text[i-1]) || endsWithEscape(text[:i])
+}
+
+func namesCredential(name, word string) bool {
+	if word != "*" {
+		return strings.Contains(name, word)
+	}
+	for _, w := range credentialWords {
+		if strings.Contains(name, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// signs assign a value to a name. The last three do in some languages only.
+var (
+	assignmentSigns    = []string{":::=", "::=", ":=", "=>", "?=", "=", ":"}
+	allAssignmentSigns = append(slices.Clone(assignmentSigns), ">", "||", ",")
+)
+
+// skipAssignment skips a sign of assignment with what may stand around it, quotes, white
+// space and backslashes, and returns where the value begins, 0 for no sign.
+func skipAssignment(text string, i int, signs ...string) int {
+	i = skipSpaceAnd(text, i, "\"'`\\")
+	for _, sign := range signs {
+		if strings.HasPrefix(text[i:], sign) {
+			return skipSpaceAnd(text, i+len(sign), "\"'`\\=")
+		}
+	}
+	return 0
+}
+
+// skipSpaceAnd skips white space and some other bytes, few of them.
+func skipSpaceAnd(text string, i int, others string) int {
+	const maximum = 6
+	for end := min(len(text), i+maximum); i < end && (classes[text[i]]&blank != 0 || strings.IndexByte(others, text[i]) >= 0); {
+		i++
+	}
+	return i
+}

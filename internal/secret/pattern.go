@@ -1,0 +1,153 @@
+package secret
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// A patternPart is a literal, or from least to most bytes of a class. Padding is a run
+// of at most three equals signs, which may be absent.
+type patternPart struct {
+	literal  string
+	class    class
+	min, max int
+	padding  bool
+}
+
+// A pattern is the format of a token, written so:
+//
+//	ghp_<alnum:36>                     a literal, then 36 letters and digits
+//	glc_<b64:32-400><pad>              32 to 400 of base64, then padding
+//	<alnum:6>_<alnum:29>_mmk           parts of fixed length before a literal
+//	HEROKU<uuid>                       short for the five hexadecimal parts
+//
+// No part needs to look ahead: a part of fixed length takes just so much, any
+// other takes all it can.
+type pattern []patternPart
+
+const uuidPattern = "<Hex:8>-<Hex:4>-<Hex:4>-<Hex:4>-<Hex:12>"
+
+// maxUnboundedPart is the most bytes of a part without an end. Only a token with a mark
+// in its prefix that the part cannot hold has one: so no run is measured twice.
+const maxUnboundedPart = 1 << 16
+
+// parsePattern reads a shape; the tables are ours, so a slip in one is a panic.
+func parsePattern(format string) (s pattern) {
+	format = strings.ReplaceAll(format, "<uuid>", uuidPattern)
+	for format != "" {
+		literal, rest, found := strings.Cut(format, "<")
+		if literal != "" {
+			s = append(s, patternPart{literal: literal})
+		}
+		if !found {
+			break
+		}
+		var body string
+		body, format, _ = strings.Cut(rest, ">")
+		s = append(s, parsePart(body))
+	}
+	return s
+}
+
+func parsePart(body string) patternPart {
+	if body == "pad" {
+		return patternPart{padding: true}
+	}
+	name, size, _ := strings.Cut(body, ":")
+	from, to, ranged := strings.Cut(size, "-")
+	minimum, err := strconv.Atoi(from)
+	maximum := minimum
+	if ranged {
+		maximum = maxUnboundedPart
+		if to != "" {
+			maximum, err = strconv.Atoi(to)
+		}
+	}
+	if classNames[name] == 0 || err != nil {
+		panic(fmt.Sprintf("a shape has the part <%s>", body))
+	}
+	return patternPart{class: classNames[name], min: minimum, max: maximum}
+}
+
+// match is the end of the token that begins at i, or 0 for none, and the class
+// that what comes next must not be of. Nothing from end on is looked at: end is
+// where the text ends, or another secret begins.
+func (s pattern) match(text string, i, end int, fold bool) (to int, last class) {
+	for k, p := range s {
+		switch {
+		case p.literal != "":
+			if len(p.literal) > end-i || text[i:i+len(p.literal)] != p.literal && !(fold && strings.EqualFold(text[i:i+len(p.literal)], p.literal)) {
+				return 0, 0
+			}
+			i, last = i+len(p.literal), alnum
+		case p.padding:
+			if n := skipPadding(text[:end], i); n > i {
+				return n, 0
+			}
+		default:
+			limit := i + p.max
+			if p.min < p.max && k < len(s)-1 {
+				limit++
+			}
+			n := runEnd(text, p.class, i, min(end, limit)) - i
+			if n < p.min || n > p.max {
+				return 0, 0
+			}
+			i, last = i+n, p.class
+		}
+	}
+	return i, last
+}
+
+// anchor is a fixed piece of three bytes or more, and how far from the start of
+// the token it stands. A shorter literal is made longer by each byte that may
+// follow it, so there can be many.
+func (s pattern) anchor() (pieces []string, back int) {
+	best, at, offset := -1, 0, 0
+	for k, p := range s {
+		if p.literal != "" && (best < 0 || len(p.literal) > len(s[best].literal)) {
+			best, at = k, offset
+		}
+		if p.literal == "" && p.min != p.max {
+			break
+		}
+		offset += len(p.literal) + p.min
+	}
+	literal := s[best].literal
+	if len(literal) >= 3 {
+		return []string{literal}, at
+	}
+	for b := range 256 {
+		if classes[b]&s[best+1].class != 0 {
+			pieces = append(pieces, literal+string(rune(b)))
+		}
+	}
+	return pieces, at
+}
+
+// prefix is the fixed piece that a token begins with, if it has a mark and so is
+// the end of no word: ghp_, glpat-, SG.; the prefix of AKIA and of eyJ is empty.
+func (s pattern) prefix() string {
+	if !strings.ContainsAny(s[0].literal, punctuationMarks) {
+		return ""
+	}
+	return s[0].literal
+}
+
+// alphabetSize is how many letters the widest alphabet of a shape has, in one case.
+func (s pattern) alphabetSize() (maximum int) {
+	for _, p := range s {
+		n := 0
+		for b := range 256 {
+			if classes[b]&p.class != 0 && (b < 'A' || b > 'Z' || classes[b|0x20]&p.class == 0) {
+				n++
+			}
+		}
+		maximum = max(maximum, n)
+	}
+	return maximum
+}
+
+// isVariableLength reports whether the last part has no fixed length.
+func (s pattern) isVariableLength() bool { return s[len(s)-1].min < s[len(s)-1].max }

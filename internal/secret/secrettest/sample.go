@@ -1,0 +1,109 @@
+// Package secrettest draws texts that hold a credential, for the tests of
+// package secret. Its table of formats is written apart from the rules, and no
+// source holds a whole token: they are put together when drawn.
+package secrettest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+)
+
+// A Sample is a text with one credential.
+type Sample struct {
+	Rule     string
+	Text     string
+	From, To int  // where the credential is
+	Fixed    bool // one byte more or less, and it is none
+}
+
+// Secret is the credential of a sample.
+func (s Sample) Secret() string { return s.Text[s.From:s.To] }
+
+// WithSecret is the text with another one in place of the credential.
+func (s Sample) WithSecret(secret string) string { return s.Text[:s.From] + secret + s.Text[s.To:] }
+
+const (
+	digitLetters = "0123456789"
+	lowerLetters = "abcdefghijklmnopqrstuvwxyz"
+)
+
+// alphabets have the letters that formats are written with.
+var alphabets = map[byte]string{
+	'd': digitLetters, 'h': digitLetters + "abcdef", 'l': digitLetters + lowerLetters, 'u': digitLetters + strings.ToUpper(lowerLetters), '2': "234567" + strings.ToUpper(lowerLetters),
+	'q': strings.ToUpper("qpzry9x8gf2tvdw0s3jn54khce6mua7l"), 'z': lowerLetters + strings.ToUpper(lowerLetters), 'o': "abcdefgh" + digitLetters,
+	'a': digitLetters + lowerLetters + strings.ToUpper(lowerLetters), 'w': digitLetters + lowerLetters + strings.ToUpper(lowerLetters) + "_",
+	's': "!@#%^*+=?",
+	'-': digitLetters + lowerLetters + strings.ToUpper(lowerLetters) + "_-", '+': digitLetters + lowerLetters + strings.ToUpper(lowerLetters) + "+/",
+}
+
+// RandomSamples returns a sample of each format.
+func RandomSamples(r *rand.Rand) (all []Sample) {
+	for _, table := range [][]format{tokenFormats, assignedFormats} {
+		for _, f := range table {
+			all = append(all, f.sample(r))
+		}
+	}
+	return append(all, keySamples(r)...)
+}
+
+// A format is a rule and a text. In the text, {a36} stands for 36 bytes of the
+// alphabet a, and {uuid} for a UUID; the credential is between < and >, and the
+// whole text where these are absent. A format that ends in ! has a fixed length.
+type format struct{ rule, text string }
+
+func (f format) sample(r *rand.Rand) Sample {
+	s := Sample{Rule: f.rule}
+	text, fixed := strings.CutSuffix(f.text, "!")
+	s.Fixed = fixed
+	text = strings.ReplaceAll(text, "{uuid}", "{h8}-{h4}-{h4}-{h4}-{h12}")
+	before, rest, marked := strings.Cut(text, "<")
+	if !marked {
+		before, rest = "", text
+	}
+	secret, behind, _ := strings.Cut(rest, ">")
+	s.Text = expand(r, before)
+	s.From = len(s.Text)
+	s.Text += expand(r, secret)
+	s.To = len(s.Text)
+	s.Text += expand(r, behind)
+	return s
+}
+
+func expand(r *rand.Rand, text string) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, "{")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		var field string
+		field, text, _ = strings.Cut(rest, "}")
+		n, err := strconv.Atoi(field[1:])
+		if err != nil {
+			panic(fmt.Sprintf("a format has the hole {%s}", field))
+		}
+		b.WriteString(RandomString(r, alphabets[field[0]], n))
+	}
+}
+
+// RandomString draws n bytes of an alphabet. It goes through the whole alphabet before
+// any byte comes again, so that no draw is poor by chance, has no dash, plus or
+// slash at an end, and a digit where eight bytes or more may have one: a word of
+// letters alone is nothing that a detector could tell from a name.
+func RandomString(r *rand.Rand, alphabet string, n int) string {
+	for {
+		b := make([]byte, 0, n+len(alphabet))
+		for len(b) < n {
+			for _, i := range r.Perm(len(alphabet)) {
+				b = append(b, alphabet[i])
+			}
+		}
+		s := string(b[:n])
+		if lacksDigit := n >= 8 && strings.ContainsAny(alphabet, digitLetters) && !strings.ContainsAny(s, digitLetters); !lacksDigit && strings.Trim(s, "-+/_") == s {
+			return s
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+)
+
+// healthTimeout is the time in which the program that uses an address must answer.
+const healthTimeout = time.Second
+
+// explainListen adds to the error of a listener what to do where its address is in
+// use. setting is the flag that chooses the address.
+func explainListen(ctx context.Context, err error, address, setting string) error {
+	if !errors.Is(err, syscall.EADDRINUSE) {
+		return err
+	}
+	if version := detectRunningLoci(ctx, address); version != "" {
+		return fmt.Errorf("Loci %s runs at %s already: use that server, or choose another address with --%s",
+			version, address, setting)
+	}
+	return fmt.Errorf("another program uses the address %s: end it, or choose another address with --%s", address,
+		setting)
+}
+
+// detectRunningLoci returns the version of the Loci that answers at an address, or nothing.
+func detectRunningLoci(ctx context.Context, address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return ""
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/health", nil)
+	if err != nil {
+		return ""
+	}
+	w, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return ""
+	}
+	defer w.Body.Close()
+	var health struct{ Version, Contract string }
+	if json.NewDecoder(io.LimitReader(w.Body, 4096)).Decode(&health) != nil || health.Contract == "" {
+		return ""
+	}
+	return health.Version
+}

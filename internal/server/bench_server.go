@@ -1,0 +1,135 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// Start runs a server until stop is called, and returns once it listens at
+// url. What it logs goes to logs.
+func Start(s Settings, logs io.Writer) (url string, stop func() error, err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	listening, ended := make(chan string, 1), make(chan error, 1)
+	s.onReady = func(url string) { listening <- url }
+	go func() { ended <- Serve(ctx, s, io.Discard, logs) }()
+	stop = sync.OnceValue(func() error { cancel(); return <-ended })
+	select {
+	case url = <-listening:
+		return url, stop, nil
+	case err = <-ended:
+		cancel()
+		return "", nil, err
+	}
+}
+
+// A BenchServer is an empty database with one user, and a server on it whenever one
+// is wanted: for measurements that touch nothing else.
+type BenchServer struct {
+	Key    string // of the user
+	Engine string // the database and, of SQLite, the driver
+	Model  string // the generation of the vectors
+
+	settings Settings
+	scratch  *store.ScratchSchema // of PostgreSQL
+}
+
+// NewBenchServer makes a database in a folder for temporary files, or in the empty
+// PostgreSQL database at address. Of the variables of environ those of the
+// embedder alone count.
+func NewBenchServer(ctx context.Context, address string, environ []string) (t *BenchServer, err error) {
+	dir, err := os.MkdirTemp("", "loci-trial-")
+	if err != nil {
+		return nil, err
+	}
+	t = &BenchServer{settings: Settings{Data: dir}, Engine: "sqlite (" + store.Driver + ")"}
+	if err = t.open(ctx, address, environ); err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	return t, nil
+}
+
+func (t *BenchServer) open(ctx context.Context, address string, environ []string) (err error) {
+	flags := map[string]string{"data": t.settings.Data, "listen": "127.0.0.1:0", "rate-limit": "0", "log-level": "error"}
+	if address != "" {
+		if err := setDB(&t.settings, address); err != nil {
+			return loci.NewError(loci.CodeInvalidQuery, "--db: %v", err)
+		}
+		if t.scratch, err = store.NewScratchSchema(ctx, address); err != nil {
+			return err
+		}
+		t.Engine, flags["db"] = t.scratch.Engine, t.scratch.Address
+	}
+	environ = slices.DeleteFunc(slices.Clone(environ), func(e string) bool { return !strings.HasPrefix(e, "LOCI_EMBED_") })
+	if t.settings, _, err = Load(flags, environ); err != nil {
+		return err
+	}
+	model, _, err := t.settings.embedder()
+	if err != nil {
+		return err
+	}
+	t.Model = model.Generation()
+	admin, err := OpenAdmin(ctx, t.settings)
+	if err != nil {
+		return err
+	}
+	defer admin.Close()
+	const email = "trial@localhost"
+	if _, err := admin.CreateUser(ctx, email, "", ""); err != nil {
+		return err
+	}
+	made, err := admin.CreateKey(ctx, email, "")
+	t.Key = made.APIKey
+	return err
+}
+
+// Start runs a server on the database until stop is called.
+func (t *BenchServer) Start(logs io.Writer) (url string, stop func() error, err error) {
+	return Start(t.settings, logs)
+}
+
+// Features lists what StartWithout can leave out.
+func Features() []string { return search.FeatureNames() }
+
+// StartWithout is Start for a server whose searches leave a feature out. They wait
+// for the vector of a query however busy the machine is: what one feature is worth
+// shows only where the same questions are answered in the same mode.
+func (t *BenchServer) StartWithout(feature string, logs io.Writer) (url string, stop func() error, err error) {
+	s := t.settings
+	s.disabledFeatures, s.embedTimeout = search.FeatureNamed(feature), time.Minute
+	return Start(s, logs)
+}
+
+// Bytes returns the size of the database: of SQLite's file, while no server
+// runs, or what the PostgreSQL database has grown by.
+func (t *BenchServer) Bytes(ctx context.Context) (int64, error) {
+	if t.scratch != nil {
+		return t.scratch.Bytes(ctx)
+	}
+	info, err := os.Stat(filepath.Join(t.settings.Data, store.SQLiteFileName))
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+// Close takes the database away. No server may run on it any more.
+func (t *BenchServer) Close() error {
+	err := os.RemoveAll(t.settings.Data)
+	if t.scratch == nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	return errors.Join(err, t.scratch.Drop(ctx))
+}

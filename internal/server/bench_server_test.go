@@ -1,0 +1,131 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// exerciseBenchServer makes a trial, writes a memory and reads it from another server on it.
+func exerciseBenchServer(t *testing.T, address string) *BenchServer {
+	t.Helper()
+	benchServer, err := NewBenchServer(t.Context(), address, []string{"LOCI_DB=postgres://nobody@127.0.0.1:1/x", "LOCI_CONTRACT=nonsense", "HOME=/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, call := range [][3]string{{"POST", "/v1/memories", `{"content": "The cat is called Ada."}`}, {"GET", "/v1/memories", ""}} {
+		url, stop, err := benchServer.Start(io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		status, answer := callAPI(t, call[0], url+call[1], benchServer.Key, call[2])
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+		if list, _ := answer["memories"].([]any); status/100 != 2 || call[0] == http.MethodGet && len(list) != 1 {
+			t.Errorf("%v: %d %v", call, status, answer)
+		}
+	}
+	if n, err := benchServer.Bytes(t.Context()); err != nil || n < 100<<10 {
+		t.Errorf("the database has %d bytes, %v", n, err)
+	}
+	return benchServer
+}
+
+func TestBenchServerLeavesNoFiles(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	left := func() {
+		t.Helper()
+		if files, err := os.ReadDir(folder); err != nil || len(files) > 0 {
+			t.Error("left behind: ", files, err)
+		}
+	}
+	benchServer := exerciseBenchServer(t, "")
+	if want := "sqlite (" + store.Driver + ")"; benchServer.Engine != want {
+		t.Errorf("the engine is %q, not %q", benchServer.Engine, want)
+	}
+	if !strings.HasPrefix(benchServer.Model, "minilm") {
+		t.Errorf("the model is %q", benchServer.Model)
+	}
+	if _, err := os.Stat(filepath.Join(benchServer.settings.Data, "loci.db")); err != nil {
+		t.Error(err)
+	}
+	if err := benchServer.Close(); err != nil {
+		t.Error(err)
+	}
+	left()
+	interrupted, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := NewBenchServer(interrupted, "", nil); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	left()
+	if _, err := NewBenchServer(t.Context(), "mysql://x", nil); err == nil {
+		t.Error("a database that is none is taken")
+	}
+	if _, err := NewBenchServer(t.Context(), "", []string{"LOCI_EMBED_URL=nowhere"}); err == nil || !strings.HasPrefix(err.Error(), "LOCI_EMBED_URL: ") {
+		t.Error("the embedder is not that of the environment: ", err)
+	}
+	left()
+}
+
+// A busy machine would else make a feature look worth what meaning is.
+func TestBenchServerWithoutFeatureWaitsForEmbedding(t *testing.T) {
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var asked struct{ Input []string }
+		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || len(asked.Input) != 1 {
+			t.Errorf("asked for %v, %v", asked.Input, err)
+			return
+		}
+		if asked.Input[0] == "a question" {
+			time.Sleep(400 * time.Millisecond)
+		}
+		io.WriteString(w, `{"data": [{"index": 0, "embedding": [0.6, 0.8]}]}`)
+	}))
+	defer provider.Close()
+	benchServer, err := NewBenchServer(t.Context(), "", []string{"LOCI_EMBED_URL=" + provider.URL, "LOCI_EMBED_MODEL=slow"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer benchServer.Close()
+	for want, start := range map[string]func(io.Writer) (string, func() error, error){
+		"keyword_fallback": benchServer.Start,
+		"hybrid":           func(logs io.Writer) (string, func() error, error) { return benchServer.StartWithout("pairs", logs) },
+	} {
+		url, stop, err := start(io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, answer := callAPI(t, "POST", url+"/v1/memories/search", benchServer.Key, `{"query": "a question", "mode": "hybrid"}`)
+		if meta, _ := answer["meta"].(map[string]any); meta["resolvedMode"] != want {
+			t.Errorf("%v is not answered by %s", answer, want)
+		}
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestBenchServerLeavesNoTablesInPostgres(t *testing.T) {
+	t.Parallel()
+	d := storetest.NewPostgresDatabase(t)
+	benchServer := exerciseBenchServer(t, d.Address)
+	if err := benchServer.Close(); err != nil {
+		t.Error(err)
+	}
+	if left := d.Query(t, `SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE nspname LIKE 'loci%' OR nspname = 'public'`); len(left) > 0 {
+		t.Error("left behind: ", left)
+	}
+}

@@ -1,0 +1,68 @@
+package server
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestDataDirIsMadePrivateWhenOnlyLociFiles(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		files []string
+		mode  os.FileMode
+		want  os.FileMode
+	}{
+		"an empty folder": {mode: 0o755, want: 0o700},
+		"a database": {files: []string{"loci.db", "loci.db-wal", "loci.toml", "serve.lock"},
+			mode: 0o755 | os.ModeSetgid, want: 0o700 | os.ModeSetgid},
+		"for the group alone":     {mode: 0o750, want: 0o700},
+		"files of others":         {files: []string{"loci.db", "notes.txt"}, mode: 0o755, want: 0o755},
+		"a sticky folder for all": {files: []string{"else"}, mode: 0o777 | os.ModeSticky, want: 0o777 | os.ModeSticky},
+		"private already":         {files: []string{"notes.txt"}, mode: 0o700, want: 0o700},
+	} {
+		dir := filepath.Join(t.TempDir(), "data")
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range c.files {
+			if err := os.WriteFile(filepath.Join(dir, f), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Chmod(dir, c.mode); err != nil {
+			t.Fatal(err)
+		}
+		warning, err := ensurePrivateDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode() &^ os.ModeDir; got != c.want {
+			t.Errorf("%s: mode %v, want %v", name, got, c.want)
+		}
+		if open := c.want.Perm()&0o077 != 0; open != (warning != "") || open &&
+			!strings.Contains(warning, "chmod 700 "+dir) {
+			t.Errorf("%s: warning %q", name, warning)
+		}
+	}
+}
+
+func TestServeWarnsOfSharedDataDir(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, out, log, _ := start(t, map[string]string{"data": dir})
+	if !strings.Contains(out.String(), "Warning: other users") || !strings.Contains(log.String(), "chmod 700") {
+		t.Errorf("console %s\nlog %s", out, log)
+	}
+}

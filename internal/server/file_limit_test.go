@@ -1,0 +1,52 @@
+package server
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci/internal/store"
+)
+
+func TestConnectionLimitReservesFileDescriptors(t *testing.T) {
+	t.Parallel()
+	for files, want := range map[uint64]int{0: 8, 64: 24, 256: 216, 1024: 896, 65536: 57344,
+		math.MaxUint64: maxConnections} {
+		if got := (fileBudget{files, 29}).connections(); got != want {
+			t.Errorf("%d file descriptors: %d connections, want %d", files, got, want)
+		}
+	}
+	if got := (fileBudget{1024, 277}).connections(); got != 747 {
+		t.Errorf("a database with many readers leaves %d connections", got)
+	}
+}
+
+func TestFileBudgetRejectsOrWarnsOfLowLimit(t *testing.T) {
+	t.Parallel()
+	for _, db := range []string{"", "postgres://loci@127.0.0.1/loci?pool_max_conns=30"} {
+		need, err := store.FileDescriptors(db)
+		if err != nil || need < 12 {
+			t.Fatalf("%q needs %d: %v", db, need, err)
+		}
+		if db != "" && need != 30 {
+			t.Errorf("%q needs %d", db, need)
+		}
+		least := uint64(need) + baseFiles + minConnections
+		s := Settings{DB: db}
+		for limit, want := range map[uint64]string{
+			least - 1: "ulimit -n ", 8: "LimitNOFILE=", least: "",
+		} {
+			b, err := s.fileBudget(limit)
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%q with %d: %v", db, limit, err)
+			}
+			if err == nil && !strings.Contains(b.warning(), "at most 8 connections") {
+				t.Errorf("%q with %d warns: %q", db, limit, b.warning())
+			}
+		}
+		b, err := s.fileBudget(65536)
+		if err != nil || b.warning() != "" {
+			t.Errorf("%q: %v, %q", db, err, b.warning())
+		}
+	}
+}

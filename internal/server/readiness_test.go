@@ -1,0 +1,179 @@
+package server
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+func TestReadinessReportsFailures(t *testing.T) {
+	t.Parallel()
+	out := &syncBuffer{}
+	var away error
+	r := &readiness{check: func(context.Context) error { return away }, log: slog.New(slog.NewTextHandler(out, nil))}
+	for _, c := range []struct {
+		away     error
+		draining bool
+		status   int
+		says     []string
+	}{
+		{nil, false, 200, []string{`{"ok":true}`}},
+		{errors.New("connection refused"), false, 503, []string{`"ok":false`, `"check":"database"`, "connection refused"}},
+		{errors.New("connection refused"), false, 503, []string{"database"}},
+		{nil, false, 200, []string{`{"ok":true}`}},
+		{nil, true, 503, []string{`"check":"server"`, "shutting down"}},
+	} {
+		away = c.away
+		r.draining.Store(c.draining)
+		r.checkOnce(context.Background())
+		w := httptest.NewRecorder()
+		r.ServeHTTP(w, httptest.NewRequest("GET", "/ready", nil))
+		for _, s := range c.says {
+			if w.Code != c.status || !strings.Contains(w.Body.String(), s) {
+				t.Errorf("%+v: %d %s", c, w.Code, w.Body)
+			}
+		}
+	}
+	if got := out.String(); strings.Count(got, "does not answer") != 1 || strings.Count(got, "answers again") != 1 {
+		t.Errorf("the log has %s", got)
+	}
+}
+
+// page reads a page of the listener of the metrics.
+func page(t *testing.T, h http.Handler, path string) (int, string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+	text, err := io.ReadAll(w.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.Code, string(text)
+}
+
+// A server that met damage goes on: a restart would mend nothing.
+func TestReadyTellsOfDamage(t *testing.T) {
+	t.Parallel()
+	r := &readiness{check: func(context.Context) error { return nil }, log: slog.New(slog.DiscardHandler),
+		damage: func() []readinessFailure { return []readinessFailure{{"index", "1 search met it"}} }}
+	r.checkOnce(context.Background())
+	w := httptest.NewRecorder()
+	r.ServeHTTP(w, httptest.NewRequest("GET", "/ready", nil))
+	if want := `{"ok":true,"damage":[{"check":"index","cause":"1 search met it"}]}`; w.Code != 200 || strings.TrimSpace(w.Body.String()) != want {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// The process counts what it meets, which /ready and the metrics show.
+func TestADamagedIndexShowsWhereServersAreWatched(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l, err := OpenLocal(t.Context(), dir, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := createMemory(t, l, "The bridge stands on basalt.")
+	if err := errors.Join(l.store.Flush(t.Context(), m.WorkspaceID), l.Close()); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open(store.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(`UPDATE segments SET header = x'ff01'`); err != nil {
+		t.Fatal(err)
+	}
+	if l, err = OpenLocal(t.Context(), dir, false); err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	createMemory(t, l, "Another one.")
+	if err := l.store.Flush(t.Context(), m.WorkspaceID); err == nil {
+		t.Fatal("the fold met no damage")
+	}
+	ready := &readiness{check: l.store.Ping, damage: seenDamage, log: slog.New(slog.DiscardHandler)}
+	h := newMetrics(l.store, ready).handler()
+	if status, text := page(t, h, "/ready"); status != 200 || !strings.Contains(text, `{"check":"index","cause":"`) || !strings.Contains(text, "--repair") {
+		t.Errorf("%d %s", status, text)
+	}
+	if _, text := page(t, h, "/metrics"); !strings.Contains(text, "\nloci_index_corrupt_total ") || strings.Contains(text, "\nloci_index_corrupt_total 0\n") {
+		t.Error("the metrics show no damaged index")
+	}
+}
+
+func TestMetricsAnswerWhenDatabaseIsDown(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		st := d.Open(t, store.Options{})
+		ready := &readiness{check: st.Ping, log: slog.New(slog.DiscardHandler)}
+		h := newMetrics(st, ready).handler()
+		want := []string{"loci_database_up 1", "loci_embeddings_pending 0", "loci_database_connections ", "loci_database_connections_in_use ",
+			"loci_database_connection_waits_total ", "loci_database_bytes ", "process_open_fds"}
+		if d.Dir != "" {
+			want = append(want, "loci_writer_queue 0", "loci_wal_bytes ", "loci_disk_free_bytes ")
+		}
+		ready.checkOnce(context.Background())
+		status, text := page(t, h, "/metrics")
+		for _, s := range want {
+			if status != 200 || !strings.Contains(text, "\n"+s) {
+				t.Errorf("%d without %s", status, s)
+			}
+		}
+		if status, _ := page(t, h, "/ready"); status != 200 {
+			t.Errorf("/ready is %d", status)
+		}
+		if err := st.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, looked := range []bool{false, true} {
+			if looked {
+				ready.checkOnce(context.Background())
+			}
+			status, text = page(t, h, "/metrics")
+			up := map[bool]string{false: "\nloci_database_up 1\n", true: "\nloci_database_up 0\n"}[looked]
+			if status != 200 || !strings.Contains(text, up) || strings.Contains(text, "\nloci_embeddings_pending ") || !strings.Contains(text, "\nloci_statements_total ") {
+				t.Errorf("of a closed database, looked %v: %d %s", looked, status, text)
+			}
+		}
+		if status, text := page(t, h, "/ready"); status != 503 || !strings.Contains(text, "database") {
+			t.Errorf("/ready is %d %s", status, text)
+		}
+	})
+}
+
+func TestMetricsListenerServesOnlyMetricsAndReady(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics := "http://" + l.Addr().String()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	url, _, _, _ := start(t, map[string]string{"metrics-listen": l.Addr().String()})
+	for address, want := range map[string]int{
+		metrics + "/metrics": 200, metrics + "/ready": 200, metrics + "/health": 404, metrics + "/v1/status": 404,
+		url + "/metrics": 404, url + "/ready": 404, url + "/health": 200,
+	} {
+		res, err := http.Get(address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := res.Body.Close(); err != nil || res.StatusCode != want {
+			t.Errorf("%s is %d, not %d: %v", address, res.StatusCode, want, err)
+		}
+	}
+}

@@ -1,0 +1,144 @@
+package server
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/embed"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// checkHostPort reports an address that cannot be listened on.
+func checkHostPort(v string) error {
+	_, port, err := net.SplitHostPort(v)
+	if n, bad := strconv.Atoi(port); err != nil || bad != nil || n < 0 || n > 65535 {
+		return fmt.Errorf("must be host:port, such as 127.0.0.1:7007")
+	}
+	return nil
+}
+
+func enumSetting(set func(*Settings, string), words ...string) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		if !slices.Contains(words, v) {
+			return fmt.Errorf("must be one of %s", strings.Join(words, ", "))
+		}
+		set(s, v)
+		return nil
+	}
+}
+
+func intSetting(set func(*Settings, int)) func(*Settings, string) error {
+	return func(s *Settings, v string) error {
+		n, err := strconv.Atoi(v)
+		if err != nil || n < 0 || n > 1_000_000_000 {
+			return fmt.Errorf("must be a whole number from 0")
+		}
+		set(s, n)
+		return nil
+	}
+}
+
+func setToolset(s *Settings, v string) error {
+	for _, r := range []op.Exposure{op.ToolFull, op.ToolStable, op.ToolCore} {
+		if r.String() == v {
+			s.Toolset = r
+			return nil
+		}
+	}
+	return fmt.Errorf("must be one of full, stable, core")
+}
+
+func setQueryKey(s *Settings, v string) error {
+	on, err := strconv.ParseBool(v)
+	if err != nil {
+		return fmt.Errorf("must be 0 or 1")
+	}
+	s.QueryKey = on
+	return nil
+}
+
+func setPlan(s *Settings, v string) error {
+	p, ok := loci.Plans[loci.PlanName(v)]
+	if !ok {
+		return fmt.Errorf("must be one of selfhosted, free, pro")
+	}
+	s.Plan = p
+	return nil
+}
+
+func setClockOffset(s *Settings, v string) (err error) {
+	if s.ClockOffset, err = time.ParseDuration(v); err != nil {
+		return fmt.Errorf("must be a duration, such as 25h")
+	}
+	return nil
+}
+
+func setEmbedURL(s *Settings, v string) error {
+	_, err := embed.Endpoint(v)
+	s.EmbedURL = v
+	return err
+}
+
+func setEmbedKey(s *Settings, v string) error {
+	s.EmbedKey = v
+	return embed.CheckKey(v)
+}
+
+func setEmbedModel(s *Settings, v string) error {
+	if len(v) > 200 || strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return fmt.Errorf("must be the name of a model, such as text-embedding-3-small")
+	}
+	s.EmbedModel = v
+	return nil
+}
+
+func setPublicURL(s *Settings, v string) error {
+	u, err := url.Parse(v)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
+		return fmt.Errorf("must be an address like https://loci.example.org")
+	}
+	s.PublicURL = u.Scheme + "://" + u.Host
+	return nil
+}
+
+func setOrigins(s *Settings, v string) error {
+	for _, o := range splitList(v) {
+		u, err := url.Parse(o)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.Scheme+"://"+u.Host != o {
+			return fmt.Errorf("must be origins like https://app.example.org")
+		}
+		s.Origins = append(s.Origins, o)
+	}
+	return nil
+}
+
+func setProxies(s *Settings, v string) error {
+	for _, p := range splitList(v) {
+		prefix, err := netip.ParsePrefix(p)
+		if err != nil {
+			ip, bad := netip.ParseAddr(p)
+			if bad != nil {
+				return fmt.Errorf("must be networks like 10.0.0.0/8")
+			}
+			prefix = netip.PrefixFrom(ip, ip.BitLen())
+		}
+		s.TrustedProxies = append(s.TrustedProxies, prefix)
+	}
+	return nil
+}
+
+func splitList(v string) (items []string) {
+	for item := range strings.SplitSeq(v, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			items = append(items, item)
+		}
+	}
+	return items
+}

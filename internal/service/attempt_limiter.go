@@ -1,0 +1,125 @@
+package service
+
+import (
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+const (
+	attemptWindow  = 15 * time.Minute
+	maxAttemptKeys = 100_000
+)
+
+// A attemptLimiter bounds how many attempts an account, a network, or both together make
+// within attemptWindow. It counts in memory, for this process.
+type attemptLimiter struct {
+	clock   loci.Clock
+	limit   int // 0 is off
+	refusal string
+
+	mu       sync.Mutex
+	attempts *lruMap[attemptKey, []time.Time] // oldest first
+}
+
+// An attemptKey is a name under which attempts count; one of both may be empty.
+type attemptKey struct{ account, network string }
+
+func newAttemptLimiter(clock loci.Clock, limit int, refusal string) *attemptLimiter {
+	attempts := newLRU[attemptKey, []time.Time](maxAttemptKeys)
+	return &attemptLimiter{clock: clock, limit: limit, refusal: refusal, attempts: attempts}
+}
+
+// attempt counts an attempt under every name, until release takes it back, or refuses
+// it because of the names of checked. A refused attempt counts nowhere, so that it
+// cannot evict the attempts of others.
+func (l *attemptLimiter) attempt(checked []attemptKey, also ...attemptKey) (release func(), err error) {
+	if l.limit == 0 {
+		return func() {}, nil
+	}
+	now := l.clock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.evictExpired(now)
+	for _, n := range checked {
+		if recent := l.recentAttempts(n, now); len(recent) >= l.limit {
+			wait := attemptWindow - now.Sub(recent[0])
+			return nil, &loci.Error{Code: loci.CodeRateLimited, Message: l.refusal, RetryAfter: wait}
+		}
+	}
+	names := slices.Concat(checked, also)
+	for _, n := range names {
+		a := l.attempts.getOrAdd(n)
+		if len(*a) >= l.limit { // of a name that was not checked
+			*a = slices.Delete(*a, 0, 1)
+		}
+		*a = append(*a, now)
+	}
+	return func() { l.release(names, now) }, nil
+}
+
+// recentAttempts returns the attempts under a name that still count.
+func (l *attemptLimiter) recentAttempts(n attemptKey, now time.Time) []time.Time {
+	a := l.attempts.get(n)
+	if a == nil {
+		return nil
+	}
+	*a = slices.DeleteFunc(*a, func(t time.Time) bool { return expired(t, now) })
+	return *a
+}
+
+func expired(t, now time.Time) bool { return now.Sub(t) >= attemptWindow }
+
+// evictExpired removes the names whose last attempt counts no more.
+func (l *attemptLimiter) evictExpired(now time.Time) {
+	for {
+		n, a := l.attempts.oldest()
+		if a == nil || len(*a) > 0 && !expired((*a)[len(*a)-1], now) {
+			return
+		}
+		l.attempts.remove(n)
+	}
+}
+
+func (l *attemptLimiter) release(names []attemptKey, at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, n := range names {
+		a := l.attempts.get(n)
+		if a == nil {
+			continue
+		}
+		if i := slices.Index(*a, at); i >= 0 {
+			*a = slices.Delete(*a, i, i+1)
+		}
+		if len(*a) == 0 {
+			l.attempts.remove(n)
+		}
+	}
+}
+
+// networkOf returns the network under which the attempts of an address count: the
+// address itself, or the /64 of IPv6 that one subscriber has (RFC 6177).
+func networkOf(address string) string {
+	ip, err := netip.ParseAddr(address)
+	if err != nil {
+		return address
+	}
+	if ip = ip.Unmap().WithZone(""); ip.Is4() {
+		return ip.String()
+	}
+	return netip.PrefixFrom(ip, 64).Masked().String()
+}
+
+// accountOf returns the name under which the attempts on an account count. Texts
+// that are no address are nobody's account, and count as one.
+func accountOf(e loci.Email) string {
+	if !e.Valid() {
+		return ""
+	}
+	return store.FoldEmail(e)
+}

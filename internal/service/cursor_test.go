@@ -1,0 +1,280 @@
+package service_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+func TestCursorFitsItsQueryAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{})
+	for i := range 6 {
+		w.Memory(t, w.Atlas(t, "Shelf"), fmt.Sprintf("the tide %d", i))
+	}
+	first := mustCall(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Team, Limit: 2})
+	c := loci.Cursor(first.NextCursor)
+	again := mustCall(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Team, Limit: 4, Cursor: c})
+	if len(again.Atlases) != 4 || again.NextCursor != "" || again.Atlases[0].ID >= first.Atlases[1].ID {
+		t.Errorf("another limit: %+v", again)
+	}
+	mustFail(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{Cursor: c}, loci.CodeInvalidQuery)
+	mustFail(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Team, Include: []loci.IncludeArchivedOnly{"archived"}, Cursor: c}, loci.CodeInvalidQuery)
+	mustFail(t, w, conformance.CallerOwner, service.MemoryList, loci.ListMemories{WorkspaceID: w.Team, Cursor: c}, loci.CodeInvalidQuery)
+	mustFail(t, w, conformance.CallerAdmin, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Team, Cursor: c}, loci.CodeInvalidQuery)
+	mustFail(t, w, conformance.CallerToken, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Team, Cursor: c}, loci.CodeInvalidQuery)
+
+	found := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, loci.SearchMemories{Query: "tide", Limit: 2})
+	next := loci.SearchMemories{Query: "tide", Limit: 3, Cursor: loci.Cursor(found.NextCursor)}
+	if more := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, next); len(more.Memories) != 3 {
+		t.Errorf("the search goes on with %d", len(more.Memories))
+	}
+	next.Mode = loci.ModeAuto // what stands where nothing is said
+	mustCall(t, w, conformance.CallerOwner, service.MemorySearch, next)
+	for _, other := range []loci.SearchMemories{{Query: "tides", Cursor: next.Cursor}, {Query: "tide", Mode: loci.ModeKeyword, Cursor: next.Cursor}, {Query: "tide", Type: []loci.MemoryType{loci.TypeNote}, Cursor: next.Cursor}} {
+		mustFail(t, w, conformance.CallerOwner, service.MemorySearch, other, loci.CodeInvalidQuery)
+	}
+}
+
+func TestABrokenCursorIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{})
+	for range 2 {
+		w.Atlas(t, "Shelf")
+	}
+	ask := func(c string) error {
+		_, err := op.Do(t.Context(), w.Host, w.Call(conformance.CallerOwner), service.AtlasList, loci.ListAtlases{Limit: 1, Cursor: loci.Cursor(c)})
+		return err
+	}
+	good := mustCall(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{Limit: 1}).NextCursor
+	if err := ask(good); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := []string{good + "A", good[1:], good[:len(good)-1], good + "=", "A", " " + good, good + "\n", good + "\r\n", "\n" + good, good[:9] + "\r" + good[9:], base64.RawURLEncoding.EncodeToString(raw[:20])}
+	for i := range raw {
+		changed := slices.Clone(raw)
+		changed[i] ^= 1
+		broken = append(broken, base64.RawURLEncoding.EncodeToString(changed))
+	}
+	for _, c := range broken {
+		if err := ask(c); !loci.Is(err, loci.CodeInvalidQuery) {
+			t.Errorf("%q: %v", c, err)
+		}
+	}
+}
+
+// Whatever the limit, pages show everything once, newest first, and what
+// comes meanwhile moves nothing.
+func TestPagesMeetEndToEnd(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		var made []string
+		for i := range 7 {
+			made = append(made, w.Memory(t, w.Atlas(t, "Shelf"), fmt.Sprintf("tide %d", i)))
+		}
+		slices.Reverse(made)
+		for limit := range loci.Limit(8) {
+			var got []string
+			in := loci.ListMemories{WorkspaceID: w.Team, Limit: limit + 1}
+			for page := 0; page == 0 || in.Cursor != ""; page++ {
+				out := mustCall(t, w, conformance.CallerMember, service.MemoryList, in)
+				for _, m := range out.Memories {
+					got = append(got, m.ID)
+				}
+				in.Cursor = loci.Cursor(out.NextCursor)
+				if page == 0 {
+					made = append([]string{w.Memory(t, w.Atlas(t, "Shelf"), "meanwhile")}, made...)
+				}
+			}
+			if want := made[1:]; !slices.Equal(got, want) {
+				t.Fatalf("limit %d: %d memories, want %d", limit+1, len(got), len(want))
+			}
+		}
+	})
+}
+
+func TestEveryPageOfASearchIsThere(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
+	targets := w.Atlas(t, "Shelf")
+	const n = 260
+	for i := range n {
+		w.Memory(t, targets, fmt.Sprintf("The tide of day %d.", i))
+	}
+	w.WaitForEmbeddings(t)
+	for _, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeHybrid, loci.ModeAuto} {
+		seen := map[string]bool{}
+		for _, m := range allPages(t, w, loci.SearchMemories{Query: "tide", Mode: mode, Limit: 70}) {
+			seen[m.ID] = true
+		}
+		if len(seen) != n {
+			t.Errorf("%s shows %d of %d", mode, len(seen), n)
+		}
+	}
+}
+
+// Memories of several passages crowd each other out: more passages are compared for
+// later pages, and nothing is shown twice or never.
+func TestEveryPageOfASearchByMeaningIsThereOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
+	targets := w.Atlas(t, "Shelf")
+	const n = 120
+	for i := range n {
+		var text strings.Builder
+		for paragraph := range 2 + i%4 {
+			for word := range 70 {
+				fmt.Fprintf(&text, "w%d ", (i*31+paragraph*17+word*word)%400)
+			}
+			text.WriteString("tide.\n\n")
+		}
+		w.Memory(t, targets, text.String())
+	}
+	w.WaitForEmbeddings(t)
+	all, seen, last := allPages(t, w, loci.SearchMemories{Query: "tide w7 w11", Mode: loci.ModeSemantic, Limit: 20}), map[string]bool{}, 2.0
+	for _, m := range all {
+		if m.Score > last {
+			t.Errorf("%v comes behind %v", m.Score, last)
+		}
+		seen[m.ID], last = true, m.Score
+	}
+	if len(seen) != n || len(all) != n {
+		t.Errorf("%d answers show %d of %d", len(all), len(seen), n)
+	}
+}
+
+// What is written between two pages moves ranks. What is there all the time is shown
+// once.
+func TestPagesOfASearchMissNothingWhileOthersComeAndGo(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}}, func(t *testing.T, w *conformance.World) {
+		targets := w.Atlas(t, "Shelf")
+		var stay, leave []string
+		for i := range 12 {
+			stay = append(stay, w.Memory(t, targets, fmt.Sprintf("The tide of day %d.", i)))
+			leave = append(leave, w.Memory(t, targets, fmt.Sprintf("tide %d", i)))
+		}
+		w.WaitForEmbeddings(t)
+		for _, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeHybrid, loci.ModeSemantic, loci.ModeAuto} {
+			times, in := map[string]int{}, loci.SearchMemories{Query: "tide", Mode: mode, Limit: 5}
+			for page := 0; page == 0 || in.Cursor != ""; page++ {
+				out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)
+				for _, m := range out.Memories {
+					times[m.ID]++
+				}
+				mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: leave[0]})
+				leave = leave[1:]
+				if page < 2 {
+					leave = append(leave, w.Memory(t, targets, fmt.Sprintf("tide %d tide %s", page, mode)))
+				}
+				in.Cursor = loci.Cursor(out.NextCursor)
+			}
+			for id, n := range times {
+				if n > 1 {
+					t.Errorf("%s: %s is shown %d times", mode, id, n)
+				}
+			}
+			for _, id := range stay {
+				if times[id] == 0 {
+					t.Errorf("%s: %s is on no page", mode, id)
+				}
+			}
+		}
+	})
+}
+
+// allPages are the answers of all pages of a search.
+func allPages(t *testing.T, w *conformance.World, in loci.SearchMemories) (list []loci.FoundMemory) {
+	t.Helper()
+	for {
+		out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)
+		list = append(list, out.Memories...)
+		if out.NextCursor == "" {
+			return list
+		}
+		in.Cursor = loci.Cursor(out.NextCursor)
+	}
+}
+
+func TestExpiredMemoryRanksLowerDespiteTheRankingCache(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{})
+	targets := w.Atlas(t, "Shelf")
+	id, other := w.Memory(t, targets, "giraffe facts"), w.Memory(t, targets, "giraffe facts and others")
+	mustCall(t, w, conformance.CallerOwner, service.MemoryVerify, loci.VerifyMemory{MemoryID: id, ValidUntil: ptr(loci.TimeOf(w.Clock.Now().Add(2 * time.Second)))})
+	for pass, want := range []string{id, id, other} {
+		out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, loci.SearchMemories{Query: "giraffe facts", Mode: loci.ModeKeyword})
+		if out.Memories[0].ID != want || (out.Meta.Cache == loci.CacheQuery) != (pass == 1) {
+			t.Errorf("after %d s %q is best, cache %s", pass, out.Memories[0].Content, out.Meta.Cache)
+		}
+		w.Clock.Advance(time.Second)
+	}
+}
+
+// TestSearchPagesHaveRoomForSomeBytesAlone walks through large memories by pages of several limits.
+func TestSearchPagesHaveRoomForSomeBytesAlone(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		targets := w.Atlas(t, "Shelf")
+		const n = 45
+		for i := range n {
+			text := fmt.Sprintf("The tide of day %d.\n", i)
+			if i%3 != 0 {
+				text += strings.Repeat("\x01", 120<<10+i<<10) // six bytes each as JSON
+			}
+			w.Memory(t, targets, text)
+		}
+		for _, limit := range []loci.Limit{7, 40, 100} {
+			seen, in := map[string]bool{}, loci.SearchMemories{Query: "tide", Mode: loci.ModeKeyword, Limit: limit}
+			for {
+				out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)
+				if size := len(encoded(t, out)); size > store.MaxPageBytes || len(out.Memories) == 0 ||
+					len(out.Memories) > int(limit) {
+					t.Errorf("limit %d: a page of %d memories has %d bytes", limit, len(out.Memories), size)
+				}
+				for _, m := range out.Memories {
+					if seen[m.ID] {
+						t.Errorf("limit %d: %s is shown twice", limit, m.ID)
+					}
+					seen[m.ID] = true
+				}
+				if out.NextCursor == "" {
+					break
+				}
+				in.Cursor = loci.Cursor(out.NextCursor)
+			}
+			if len(seen) != n {
+				t.Errorf("limit %d: %d of %d are shown", limit, len(seen), n)
+			}
+		}
+		for _, query := range []loci.Query{"", "tide"} {
+			out := mustCall(t, w, conformance.CallerOwner, service.MemoryContext, loci.ReadContext{Query: query, Limit: 100})
+			if size := len(encoded(t, out)); size > store.MaxPageBytes || len(out.Groups) == 0 {
+				t.Errorf("the context of %q has %d groups and %d bytes", query, len(out.Groups), size)
+			}
+		}
+	})
+}
+
+func encoded(t *testing.T, out any) []byte {
+	t.Helper()
+	b, err := op.Encode(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

@@ -1,0 +1,168 @@
+package service_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+// callWithKey calls with an Idempotency-Key, and tells whether the answer is a stored one.
+func callWithKey[In, Out any](t *testing.T, w *conformance.World, actor conformance.Caller, key string, o op.TypedOp[In, Out], in In) (Out, bool, error) {
+	c := w.Call(actor)
+	c.IdempotencyKey = key
+	out, err := op.Do(t.Context(), w.Host, c, o, in)
+	return out, c.Replayed, err
+}
+
+func TestARepeatedCallIsAnsweredAsTheFirst(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		in := loci.CreateMemory{Content: "the tide", AtlasID: w.Atlas(t, "Shelf")}
+		first, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in)
+		if err != nil || replayed {
+			t.Fatal(replayed, err)
+		}
+		for range 2 {
+			second, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in)
+			if err != nil || !replayed || second.Memory.ID != first.Memory.ID || second.Memory.CreatedAt != first.Memory.CreatedAt || second.Memory.DuplicateOf != "" {
+				t.Errorf("%v %v %+v", replayed, err, second)
+			}
+		}
+		if other, replayed, err := callWithKey(t, w, conformance.CallerOwner, "b", service.MemoryCreate, in); err != nil || replayed || other.Memory.ID == first.Memory.ID {
+			t.Errorf("another key: %v %v", replayed, err)
+		}
+		if other, replayed, err := callWithKey(t, w, conformance.CallerAdmin, "a", service.MemoryCreate, in); err != nil || replayed || other.Memory.ID == first.Memory.ID {
+			t.Errorf("another credential: %v %v", replayed, err)
+		}
+		in.Content = "the tides"
+		if _, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in); !loci.Is(err, loci.CodeIdempotencyConflict) {
+			t.Errorf("another body: %v", err)
+		}
+		if _, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.WorkspaceCreate, loci.CreateWorkspace{Name: "x"}); !loci.Is(err, loci.CodeIdempotencyConflict) {
+			t.Errorf("another operation: %v", err)
+		}
+		w.Clock.Advance(24*time.Hour + time.Second)
+		if later, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in); err != nil || replayed || later.Memory.ID == first.Memory.ID {
+			t.Errorf("a day later: %v %v", replayed, err)
+		}
+	})
+}
+
+func TestAFailureIsNotKept(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{})
+	in := loci.CreateMemory{Content: "x", AtlasID: loci.NewID(time.Now())}
+	if _, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in); !loci.Is(err, loci.CodeNotFound) {
+		t.Fatal(err)
+	}
+	in.AtlasID = w.Atlas(t, "Shelf")
+	if _, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in); err != nil || replayed {
+		t.Error(replayed, err)
+	}
+}
+
+func TestManyWhoRepeatAtOnceMakeOneThing(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		in := loci.CreateMemory{Content: "the tide", AtlasID: w.Atlas(t, "Shelf")}
+		ids := make([]string, 12)
+		var all sync.WaitGroup
+		for i := range ids {
+			all.Go(func() {
+				out, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in)
+				if err != nil {
+					t.Error(err)
+				}
+				ids[i] = out.Memory.ID
+			})
+		}
+		all.Wait()
+		for _, id := range ids {
+			if id != ids[0] {
+				t.Errorf("%s and %s", id, ids[0])
+			}
+		}
+		if n := len(mustCall(t, w, conformance.CallerOwner, service.MemoryList, loci.ListMemories{AtlasID: in.AtlasID}).Memories); n != 1 {
+			t.Errorf("%d memories", n)
+		}
+	})
+}
+
+// Whether something was made is told again, too: a replay has the stored status.
+func TestAReplayOfADuplicateIsNoCreation(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{})
+	in := loci.CreateMemory{Content: "the tide", AtlasID: w.Atlas(t, "Shelf"), OnDuplicate: loci.OnDuplicateReturn}
+	for i, want := range []bool{true, false, false} {
+		actor := w.Ann.Actor()
+		if i > 0 {
+			actor.Idempotency = &loci.Idempotency{Key: "a"}
+		}
+		out, err := w.Service.CreateMemory(t.Context(), actor, in)
+		if err != nil || out.Created() != want || i > 0 && actor.Idempotency.Replayed != (i == 2) {
+			t.Errorf("call %d: created %v, %v", i, out.Created(), err)
+		}
+	}
+}
+
+// A search is kept with the texts that it found.
+func TestARepeatedSearchShowsNothingThatIsGone(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		mine := w.Memory(t, w.Atlas(t, "Shelf"), "the tide at noon")
+		in := loci.SearchMemories{Query: "tide", Mode: loci.ModeKeyword}
+		find := func(actor conformance.Caller, replayed bool, want int) {
+			t.Helper()
+			out, again, err := callWithKey(t, w, actor, "a", service.MemorySearch, in)
+			if err != nil || again != replayed || len(out.Memories) != want {
+				t.Errorf("found %d, replayed %v, %v", len(out.Memories), again, err)
+			}
+		}
+		for _, replayed := range []bool{false, true} {
+			find(conformance.CallerOwner, replayed, 1)
+		}
+		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: mine})
+		find(conformance.CallerOwner, false, 0)
+	})
+}
+
+func TestARevokedKeyIsNotShownAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{})
+	in := loci.CreateKey{Name: "laptop"}
+	made, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.KeyCreate, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
+	if other, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.KeyCreate, in); err != nil || replayed || other.APIKey == made.APIKey {
+		t.Errorf("replayed %v: %v", replayed, err)
+	}
+}
+
+func TestEveryPostCanBeRepeated(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{})
+	id := w.Invite(t, w.NewTeam(t, w.Fay), w.Fay, w.Ann, loci.RoleMember)
+	w.Memory(t, w.Atlas(t, "Shelf"), "the tide")
+	callTwice(t, w, service.AtlasCreate, loci.CreateAtlas{Name: "One", WorkspaceID: w.Team})
+	callTwice(t, w, service.WorkspaceCreate, loci.CreateWorkspace{Name: "One"})
+	callTwice(t, w, service.InvitationCreate, loci.CreateInvitations{WorkspaceID: w.Team, Emails: loci.Emails{"new@example.com"}})
+	callTwice(t, w, service.InvitationRespond, loci.RespondInvitation{InvitationID: id, Accept: true, Confirm: true})
+	callTwice(t, w, service.KeyCreate, loci.CreateKey{Name: "One"})
+	callTwice(t, w, service.MemorySearch, loci.SearchMemories{Query: "tide"})
+}
+
+func callTwice[In, Out any](t *testing.T, w *conformance.World, o op.TypedOp[In, Out], in In) {
+	t.Helper()
+	for i := range 2 {
+		if _, replayed, err := callWithKey(t, w, conformance.CallerOwner, o.Name, o, in); err != nil || replayed != (i == 1) {
+			t.Errorf("%s, call %d: replayed %v, %v", o.Name, i, replayed, err)
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package service
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// updateMemory lets f make the next state of a memory that the actor may change, and
+// stores it. What f leaves as it was is no new version.
+func (s *Service) updateMemory(ctx context.Context, actor *loci.Actor, id string, f func(h *store.Memory, next *loci.Memory) error) (loci.OneMemory, error) {
+	return write(ctx, s, actor, func(tx *store.Tx) (loci.OneMemory, error) {
+		h, err := memoryIfMatch(tx, actor, id)
+		if err != nil {
+			return loci.OneMemory{}, err
+		}
+		next := h.Record()
+		if err := f(h, &next); err != nil {
+			return loci.OneMemory{}, err
+		}
+		m, err := h.Update(next)
+		return loci.OneMemory{Memory: m}, err
+	})
+}
+
+// memoryIfMatch returns the handle of a memory that is still what the caller knows.
+func memoryIfMatch(tx *store.Tx, actor *loci.Actor, id string) (*store.Memory, error) {
+	h, err := tx.Memory(id)
+	if err != nil {
+		return nil, err
+	}
+	return h, checkIfMatch(actor, h.Record().EntityTag())
+}
+
+// requireActive refuses what only an active memory takes.
+func requireActive(m loci.Memory) error {
+	switch m.Status {
+	case loci.MemoryArchived:
+		return loci.NewError(loci.CodeStateConflict, "The memory is archived: restore it first.")
+	case loci.MemorySuperseded:
+		return loci.NewError(loci.CodeStateConflict, "The memory is superseded: change its replacement instead.")
+	}
+	return nil
+}
+
+// UpdateMemory changes what is given of a memory.
+func (s *Service) UpdateMemory(ctx context.Context, actor *loci.Actor, in loci.UpdateMemory) (loci.OneMemory, error) {
+	if in.Content == nil && in.Title == nil && in.Type == "" && in.Tags == nil {
+		return loci.OneMemory{}, loci.NewError(loci.CodeInvalidQuery, "send at least one field to change: content, title, type, tags")
+	}
+	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) (err error) {
+		if err := requireActive(*next); err != nil {
+			return err
+		}
+		if in.Content != nil {
+			if next.Content, err = applySecretPolicy(h.Secrets(), in.Secrets, "content", string(*in.Content)); err != nil {
+				return err
+			}
+		}
+		if in.Title != nil {
+			if next.Title, err = applySecretPolicy(h.Secrets(), in.Secrets, "title", string(*in.Title)); err != nil {
+				return err
+			}
+			if strings.TrimSpace(next.Title) == "" {
+				next.Title = loci.DeriveTitle(next.Content)
+			}
+		}
+		if in.Type != "" {
+			next.Type = in.Type
+		}
+		if in.Tags != nil {
+			next.Tags = in.Tags.Unique()
+			if err := rejectSecrets(h.Secrets(), "tags", next.Tags...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// AppendMemory adds a text at the end of a memory, on a line of its own.
+func (s *Service) AppendMemory(ctx context.Context, actor *loci.Actor, in loci.AppendMemory) (loci.OneMemory, error) {
+	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) (err error) {
+		if err := requireActive(*next); err != nil {
+			return err
+		}
+		if next.Content, err = appendWithPolicy(h.Secrets(), in.Secrets, next.Content, string(in.Content)); err != nil {
+			return err
+		}
+		if len(next.Content) > loci.MaxContent {
+			return loci.NewError(loci.CodeInvalidQuery, "content must have at most %d bytes together with what is there", loci.MaxContent)
+		}
+		return nil
+	})
+}
+
+// VerifyMemory notes that somebody has reviewed a memory, in whatever state.
+func (s *Service) VerifyMemory(ctx context.Context, actor *loci.Actor, in loci.VerifyMemory) (loci.OneMemory, error) {
+	if in.Evidence == nil && in.Confidence == nil && in.ValidUntil == nil {
+		return loci.OneMemory{}, loci.NewError(loci.CodeInvalidQuery, "send at least one of evidence, confidence, validUntil")
+	}
+	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) (err error) {
+		if in.Evidence != nil {
+			if next.Evidence, err = applySecretPolicy(h.Secrets(), "", "evidence", string(*in.Evidence)); err != nil {
+				return err
+			}
+		}
+		if in.Confidence != nil {
+			next.Confidence = in.Confidence
+		}
+		if in.ValidUntil != nil {
+			// The zero Time is none: an instant later is the same on the wire.
+			next.ValidUntil = cmp.Or(*in.ValidUntil, 1)
+		}
+		h.MarkReviewed()
+		return nil
+	})
+}
+
+// SupersedeMemory puts another memory in the place of one.
+func (s *Service) SupersedeMemory(ctx context.Context, actor *loci.Actor, in loci.SupersedeMemory) (loci.OneMemory, error) {
+	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneMemory, err error) {
+		if err := tx.LockMemories(in.MemoryID, in.ReplacementMemoryID); err != nil {
+			return out, err
+		}
+		if _, err := tx.MemoryRecord(in.ReplacementMemoryID); err != nil {
+			return out, err // what is out of reach is told before what is not allowed
+		}
+		h, err := tx.Memory(in.MemoryID)
+		if err != nil {
+			return out, err
+		}
+		if in.ReplacementMemoryID == in.MemoryID {
+			return out, loci.NewError(loci.CodeInvalidQuery, "replacementMemoryId must name another memory")
+		}
+		r, err := h.Replacement(in.ReplacementMemoryID)
+		if err != nil {
+			return out, err
+		}
+		if err := checkIfMatch(actor, h.Record().EntityTag()); err != nil {
+			return out, err
+		}
+		if err := requireActive(h.Record()); err != nil {
+			return out, err
+		}
+		if r.Record().Status != loci.MemoryActive {
+			return out, loci.NewError(loci.CodeStateConflict, "The replacement is not active: name one that is.")
+		}
+		out.Memory, err = h.Supersede(r)
+		return out, err
+	})
+}
+
+// ArchiveMemory takes a memory out of lists and searches.
+func (s *Service) ArchiveMemory(ctx context.Context, actor *loci.Actor, in loci.ArchiveMemory) (loci.OneMemory, error) {
+	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) error {
+		if next.Status != loci.MemoryActive {
+			return loci.NewError(loci.CodeStateConflict, "The memory is %s: only an active one can be archived.", next.Status)
+		}
+		next.Status = loci.MemoryArchived
+		return nil
+	})
+}
+
+// RestoreMemory brings an archived memory back, or one that has lost its replacement.
+func (s *Service) RestoreMemory(ctx context.Context, actor *loci.Actor, in loci.RestoreMemory) (loci.OneMemory, error) {
+	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) error {
+		switch {
+		case next.Status == loci.MemoryActive:
+			return loci.NewError(loci.CodeStateConflict, "The memory is active already.")
+		case next.SupersededBy != "":
+			return loci.NewError(loci.CodeStateConflict, "The memory is superseded: it can be restored once its replacement is deleted.")
+		}
+		next.Status = loci.MemoryActive
+		return nil
+	})
+}
+
+// DeleteMemory removes a memory for good, with all its versions.
+func (s *Service) DeleteMemory(ctx context.Context, actor *loci.Actor, in loci.DeleteMemory) (loci.Empty, error) {
+	return write(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
+		if err := tx.LockLinkedMemories(in.MemoryID); err != nil {
+			return loci.Empty{}, err
+		}
+		h, err := memoryIfMatch(tx, actor, in.MemoryID)
+		if err != nil {
+			return loci.Empty{}, err
+		}
+		return loci.Empty{}, h.Delete()
+	})
+}
+
+// SimilarMemories lists active memories of the workspace with nearly the same text.
+func (s *Service) SimilarMemories(ctx context.Context, actor *loci.Actor, in loci.SimilarMemories) (loci.Similar, error) {
+	return read(ctx, s, actor, func(tx *store.Tx) (loci.Similar, error) {
+		list, err := tx.SimilarTo(in.MemoryID)
+		return loci.Similar{Similar: list[:min(len(list), in.Limit.OrDefault())]}, err
+	})
+}

@@ -1,0 +1,289 @@
+package service_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+// A memoryWrite is a change of a memory, by somebody who insists on a tag or on none.
+type memoryWrite struct {
+	name string
+	run  func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error
+}
+
+// memoryWrites lists every change that an active memory takes.
+func memoryWrites(replacement string) []memoryWrite {
+	return []memoryWrite{
+		{"update", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error {
+			_, err := callIfMatch(t, w, actor, tag, service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle("Other"))})
+			return err
+		}},
+		{"append", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error {
+			_, err := callIfMatch(t, w, actor, tag, service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: "more"})
+			return err
+		}},
+		{"verify", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error {
+			_, err := callIfMatch(t, w, actor, tag, service.MemoryVerify, loci.VerifyMemory{MemoryID: id, Confidence: ptr(loci.Confidence(0))})
+			return err
+		}},
+		{"supersede", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error {
+			_, err := callIfMatch(t, w, actor, tag, service.MemorySupersede, loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: replacement})
+			return err
+		}},
+		{"archive", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error {
+			_, err := callIfMatch(t, w, actor, tag, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
+			return err
+		}},
+		{"revert", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error {
+			_, err := callIfMatch(t, w, actor, tag, service.MemoryRevert, loci.RevertMemory{MemoryID: id, Version: 1})
+			return err
+		}},
+		{"delete", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error {
+			_, err := callIfMatch(t, w, actor, tag, service.MemoryDelete, loci.DeleteMemory{MemoryID: id})
+			return err
+		}},
+	}
+}
+
+// expect compares an error with a code; none is no error.
+func expect(t *testing.T, what string, err error, want loci.Code) {
+	t.Helper()
+	if want == "" && err != nil || want != "" && !loci.Is(err, want) {
+		t.Errorf("%s: %v, want %q", what, err, want)
+	}
+}
+
+func TestMembersChangeWhatTheyMadeAndManagersEverything(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		targets := w.Atlas(t, "Shelf")
+		for _, c := range []struct {
+			maker, who conformance.Caller
+			want       loci.Code
+		}{
+			{conformance.CallerMember, conformance.CallerMember, ""}, {conformance.CallerMember, conformance.CallerAdmin, ""}, {conformance.CallerMember, conformance.CallerOwner, ""}, {conformance.CallerMember, conformance.CallerToken, ""},
+			{conformance.CallerOwner, conformance.CallerMember, loci.CodeForbidden}, {conformance.CallerAdmin, conformance.CallerMember, loci.CodeForbidden}, {conformance.CallerOwner, conformance.CallerAdmin, ""}, {conformance.CallerAdmin, conformance.CallerOwner, ""},
+			{conformance.CallerMember, conformance.CallerStranger, loci.CodeNotFound}, {conformance.CallerOwner, conformance.CallerElsewhere, loci.CodeNotFound}, {conformance.CallerMember, conformance.CallerNobody, loci.CodeMissingAPIKey},
+		} {
+			replacement := mustCreate(t, w, conformance.CallerOwner, targets, "a replacement")
+			for _, d := range memoryWrites(replacement) {
+				id := mustCreate(t, w, c.maker, targets, "a memory")
+				before := mustGet(t, w, id)
+				expect(t, fmt.Sprintf("%s by %s of what %s made", d.name, c.who, c.maker), d.run(t, w, c.who, "", id), c.want)
+				if c.want != "" && mustGet(t, w, id).EntityTag() != before.EntityTag() {
+					t.Errorf("%s by %s changed it", d.name, c.who)
+				}
+			}
+			id := mustCreate(t, w, c.maker, targets, "put away")
+			mustCall(t, w, c.maker, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
+			_, err := callIfMatch(t, w, c.who, "", service.MemoryRestore, loci.RestoreMemory{MemoryID: id})
+			expect(t, fmt.Sprintf("restore by %s of what %s made", c.who, c.maker), err, c.want)
+		}
+		id := mustCreate(t, w, conformance.CallerOwner, targets, "no memory of the member's")
+		mustFail(t, w, conformance.CallerMember, service.MemorySupersede, loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: loci.NewID(w.Clock.Now())}, loci.CodeNotFound)
+	})
+}
+
+func TestWhoIsNoMemberAnyMoreReachesNothing(t *testing.T) {
+	t.Parallel()
+	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+		targets := w.Atlas(t, "Shelf")
+		id, replacement := mustCreate(t, w, conformance.CallerMember, targets, "cid was here"), mustCreate(t, w, conformance.CallerMember, targets, "cid was here too")
+		d.Exec(t, `DELETE FROM members WHERE user_id = '`+w.Cid.ID+`' AND role = 'member'`)
+		for _, deed := range memoryWrites(replacement) {
+			expect(t, deed.name, deed.run(t, w, conformance.CallerMember, "", id), loci.CodeNotFound)
+		}
+		mustFail(t, w, conformance.CallerMember, service.MemoryGet, loci.GetMemory{MemoryID: id}, loci.CodeNotFound)
+		mustFail(t, w, conformance.CallerMember, service.MemoryVersions, loci.ListVersions{MemoryID: id}, loci.CodeNotFound)
+		mustFail(t, w, conformance.CallerMember, service.MemorySimilar, loci.SimilarMemories{MemoryID: id}, loci.CodeNotFound)
+		mustFail(t, w, conformance.CallerMember, service.MemoryContext, loci.ReadContext{AtlasID: targets}, loci.CodeNotFound)
+		own := mustCreate(t, w, conformance.CallerMember, "", "his own")
+		mustFail(t, w, conformance.CallerMember, service.MemorySupersede, loci.SupersedeMemory{MemoryID: own, ReplacementMemoryID: id}, loci.CodeNotFound)
+		if m := mustGet(t, w, id); m.Version != 1 || m.CreatedBy != w.Cid.ID {
+			t.Errorf("%+v", m)
+		}
+	})
+}
+
+func TestAStaleTagChangesNothing(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		targets := w.Atlas(t, "Shelf")
+		replacement := mustCreate(t, w, conformance.CallerOwner, targets, "a replacement")
+		for _, d := range memoryWrites(replacement) {
+			id := mustCreate(t, w, conformance.CallerMember, targets, "first")
+			stale := mustGet(t, w, id).EntityTag()
+			mustCall(t, w, conformance.CallerOwner, service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: "second"})
+			now, then := mustGet(t, w, id).EntityTag(), mustGet(t, w, replacement).EntityTag()
+			for _, tag := range []string{stale, `"x"`, "W/" + now, strings.Trim(now, `"`), stale + `, "x"`} {
+				expect(t, d.name+" with "+tag, d.run(t, w, conformance.CallerOwner, tag, id), loci.CodeVersionConflict)
+			}
+			if mustGet(t, w, id).EntityTag() != now || mustGet(t, w, replacement).EntityTag() != then {
+				t.Errorf("%s changed something", d.name)
+			}
+			expect(t, d.name+" of another's", d.run(t, w, conformance.CallerStranger, stale, id), loci.CodeNotFound)
+			for n, tag := range []string{now, "*", `"x", ` + now + ` , ` + stale} {
+				id := mustCreate(t, w, conformance.CallerMember, targets, "fresh")
+				if n != 1 {
+					tag = strings.ReplaceAll(tag, now, mustGet(t, w, id).EntityTag())
+				}
+				expect(t, d.name+" with "+tag, d.run(t, w, conformance.CallerMember, tag, id), "")
+			}
+		}
+	})
+}
+
+func TestTheTagChangesWithAllThatIsShown(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		targets := w.Atlas(t, "Shelf")
+		old, by, older := mustCreate(t, w, conformance.CallerOwner, targets, "old"), mustCreate(t, w, conformance.CallerOwner, targets, "new"), mustCreate(t, w, conformance.CallerOwner, targets, "older")
+		seen := map[string]string{}
+		look := func(what string, changed bool, ids ...string) {
+			t.Helper()
+			for _, id := range ids {
+				m := mustCall(t, w, conformance.CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: id})
+				tag := m.ETag()
+				if before, known := seen[id+tag]; known == changed {
+					t.Errorf("%s: the tag is that of %q", what, before)
+				}
+				seen[id+tag] = what
+			}
+		}
+		look("created", true, old, by, older)
+		until := loci.TimeOf(w.Clock.Now().Add(time.Hour))
+		for _, id := range []string{old, by} {
+			for _, d := range memoryWrites(by)[:3] {
+				expect(t, d.name, d.run(t, w, conformance.CallerAdmin, "", id), "")
+				look(d.name, true, id)
+			}
+			mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle("Other"))})
+			look("an update that changes nothing", false, id)
+			mustCall(t, w, conformance.CallerOwner, service.MemoryVerify, loci.VerifyMemory{MemoryID: id, ValidUntil: &until})
+			look("valid for an hour", true, id)
+			mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
+			look("archived", true, id)
+			mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: id})
+			look("restored", true, id)
+		}
+		for _, id := range []string{old, older} {
+			out := mustCall(t, w, conformance.CallerOwner, service.MemorySupersede, loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: by})
+			if out.ETag() != mustGet(t, w, id).EntityTag() {
+				t.Error("the answer of a change has another tag than what is read then")
+			}
+			look("superseded", true, id, by)
+		}
+		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: older})
+		if m := mustGet(t, w, by); len(m.Supersedes) != 1 || m.Supersedes[0] != old || m.Version != 7 {
+			t.Errorf("it replaces %v in version %d", m.Supersedes, m.Version)
+		}
+		// Its tag is the one that it had with one link: it shows the same again.
+		w.Clock.Advance(2 * time.Hour)
+		if !mustGet(t, w, by).Expired {
+			t.Error("not expired after two hours")
+		}
+		look("expired", true, old, by)
+		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: by})
+		look("its replacement is gone", true, old)
+		mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: old})
+		look("restored at last", true, old)
+	})
+}
+
+func TestARepeatedChangeIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+		id, by := mustCreate(t, w, conformance.CallerOwner, "", "log"), mustCreate(t, w, conformance.CallerOwner, "", "new log")
+		in := loci.AppendMemory{MemoryID: id, Content: "line"}
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				if out, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryAppend, in); err != nil || out.Memory.Content != "log\nline" || out.Memory.Version != 2 {
+					t.Errorf("%+v, %v", out.Memory, err)
+				}
+			})
+		}
+		all.Wait()
+		in.Content = "another line"
+		if _, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryAppend, in); !loci.Is(err, loci.CodeIdempotencyConflict) {
+			t.Errorf("another text: %v", err)
+		}
+		in.Content = "line"
+		mustCall(t, w, conformance.CallerOwner, service.MemoryAppend, in)
+		callTwice(t, w, service.MemoryAppend, in)
+		callTwice(t, w, service.MemoryVerify, loci.VerifyMemory{MemoryID: id, Confidence: ptr(loci.Confidence(1))})
+		callTwice(t, w, service.MemoryRevert, loci.RevertMemory{MemoryID: id, Version: 2})
+		callTwice(t, w, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
+		callTwice(t, w, service.MemoryRestore, loci.RestoreMemory{MemoryID: id})
+		callTwice(t, w, service.MemorySupersede, loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: by})
+		if m := mustGet(t, w, id); m.Version != 9 || m.Content != "log\nline" || m.Status != loci.MemorySuperseded {
+			t.Errorf("%+v", m)
+		}
+		answers := `SELECT CAST(count(*) AS TEXT) FROM idempotency_keys WHERE resource = '` + id + `'`
+		if n := d.Query(t, answers)[0]; n != "7" {
+			t.Errorf("%s answers are kept", n)
+		}
+		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: id})
+		if n := d.Query(t, answers)[0]; n != "0" {
+			t.Errorf("%s answers outlive the memory", n)
+		}
+		if _, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryAppend, in); replayed || !loci.Is(err, loci.CodeNotFound) {
+			t.Errorf("of what is gone: %v, %v", replayed, err)
+		}
+	})
+}
+
+// A mistake of the form is told before anything is looked up.
+func TestAChangeOfNothingIsAMistakeWhoeverMakesIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{})
+	id := mustCreate(t, w, conformance.CallerOwner, w.Atlas(t, "Shelf"), "a memory")
+	for _, actor := range []conformance.Caller{conformance.CallerOwner, conformance.CallerMember, conformance.CallerStranger} {
+		for _, tag := range []string{"", `"stale"`} {
+			_, err := callIfMatch(t, w, actor, tag, service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Secrets: loci.OnSecretRedact})
+			expect(t, "update by "+string(actor), err, loci.CodeInvalidQuery)
+			_, err = callIfMatch(t, w, actor, tag, service.MemoryVerify, loci.VerifyMemory{MemoryID: id})
+			expect(t, "verify by "+string(actor), err, loci.CodeInvalidQuery)
+		}
+	}
+}
+
+func TestAnArchivedAtlasTakesReviewsAlone(t *testing.T) {
+	t.Parallel()
+	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
+		targets := w.Atlas(t, "Shelf")
+		id, replacement := mustCreate(t, w, conformance.CallerOwner, targets, "first"), mustCreate(t, w, conformance.CallerOwner, targets, "replacement")
+		mustCall(t, w, conformance.CallerOwner, service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: "second"})
+		d.Exec(t, `UPDATE atlases SET archived = TRUE WHERE id = '`+targets+`'`)
+		for _, deed := range memoryWrites(replacement)[:6] {
+			want := loci.CodeStateConflict
+			if deed.name == "verify" {
+				want = ""
+			}
+			expect(t, deed.name, deed.run(t, w, conformance.CallerOwner, "", id), want)
+		}
+		if m := mustGet(t, w, id); m.Version != 3 || m.Content != "first\nsecond" || m.VerifiedBy != w.Ann.ID {
+			t.Errorf("%+v", m)
+		}
+	})
+}
+
+func TestATimeThatIsZeroIsATimeToo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{})
+	id := mustCreate(t, w, conformance.CallerOwner, "", "a memory")
+	out := mustCall(t, w, conformance.CallerOwner, service.MemoryVerify, loci.VerifyMemory{MemoryID: id, ValidUntil: ptr(loci.Time(0)), Confidence: ptr(loci.Confidence(0))})
+	if m := mustGet(t, w, id); !m.Expired || !out.Memory.Expired || m.ValidUntil.String() != "1970-01-01T00:00:00.000Z" || m.Confidence == nil || *m.Confidence != 0 {
+		t.Errorf("%+v", m)
+	}
+}

@@ -1,0 +1,36 @@
+package service
+
+import (
+	"strings"
+
+	"github.com/loci-memory/loci/internal/search"
+)
+
+// matchAtlas returns the place in keywords of the atlas whose routing keywords match
+// the texts best, and the keywords that did; -1 if none does. A word is a run of
+// letters and digits as a search sees it: any letter case, ß as in STRASSE; in
+// scripts without spaces a keyword matches wherever its characters follow one
+// another. A keyword of several words matches where they follow one another. The
+// most different keywords win, then the first atlas.
+func matchAtlas(keywords [][]string, texts ...string) (best int, matched []string) {
+	best = -1
+	var text string
+	for i, list := range keywords {
+		if len(list) > 0 && text == "" {
+			text = search.NormalizedWords(texts...)
+		}
+		var hit []string
+		seen := map[string]bool{}
+		for _, k := range list {
+			row := search.NormalizedWords(k)
+			if row != " " && !seen[row] && strings.Contains(text, row) {
+				seen[row] = true
+				hit = append(hit, k)
+			}
+		}
+		if len(hit) > len(matched) {
+			best, matched = i, hit
+		}
+	}
+	return best, matched
+}

@@ -1,0 +1,339 @@
+package service_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
+)
+
+const secret = "correct horse battery"
+
+// addUsers makes accounts that can sign in.
+func addUsers(t *testing.T, w *conformance.World, emails ...loci.Email) {
+	t.Helper()
+	for _, e := range emails {
+		conformance.Must(w.Service.AddUser(t.Context(), e, "", secret))(t)
+	}
+}
+
+// signIn tries to sign in from an address.
+func signIn(t *testing.T, w *conformance.World, from string, e loci.Email, p loci.PasswordAttempt) error {
+	t.Helper()
+	_, err := op.Do(t.Context(), w.Host, &op.Call{Address: from}, service.AuthLogin, loci.Login{Email: e, Password: p})
+	return err
+}
+
+func TestFailedSignInsAreLimited(t *testing.T) {
+	t.Parallel()
+	const limit = 3
+	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{SignInLimit: limit})
+	addUsers(t, w, "ada@example.com", "bea@example.com")
+	expect := func(from string, e loci.Email, p loci.PasswordAttempt, code loci.Code) {
+		t.Helper()
+		err := signIn(t, w, from, e, p)
+		if code == "" && err != nil || code != "" && !loci.Is(err, code) {
+			t.Fatalf("%s from %s: %v, want %q", e, from, err, code)
+		}
+		if retry := loci.AsError(err).RetryAfter; code == loci.CodeRateLimited && (retry <= 0 || retry > 15*time.Minute) {
+			t.Errorf("wait %v", retry)
+		}
+	}
+	for range 2 * limit {
+		expect("192.0.2.1", "ada@example.com", secret, "") // success does not count
+	}
+	for range limit - 1 {
+		expect("192.0.2.1", "ADA@example.com", "wrong", loci.CodeInvalidKey)
+	}
+	expect("192.0.2.1", "ada@example.com", secret, "")
+	w.Clock.Advance(time.Minute)
+	expect("192.0.2.1", "ada@example.com", "wrong", loci.CodeInvalidKey)
+	expect("192.0.2.9", "ada@example.com", secret, loci.CodeRateLimited) // the account
+	expect("192.0.2.1", "bea@example.com", secret, loci.CodeRateLimited) // the address
+	expect("192.0.2.2", "bea@example.com", secret, "")
+	w.Clock.Advance(14 * time.Minute) // two of the three are too old to count
+	expect("192.0.2.1", "ada@example.com", secret, "")
+	for range limit - 1 {
+		expect("192.0.2.1", "ada@example.com", "wrong", loci.CodeInvalidKey)
+	}
+	expect("192.0.2.1", "ada@example.com", secret, loci.CodeRateLimited)
+	w.Clock.Advance(15 * time.Minute)
+	expect("192.0.2.1", "ada@example.com", secret, "")
+}
+
+// Refused attempts under names that were never seen must not push out the failures
+// of others, however many they are.
+func TestSignInLimitCannotBeEmptied(t *testing.T) {
+	t.Parallel()
+	const limit = 2
+	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{SignInLimit: limit})
+	addUsers(t, w, "ada@example.com", "bea@example.com")
+	for range limit {
+		if err := signIn(t, w, "192.0.2.5", "ada@example.com", "wrong"); !loci.Is(err, loci.CodeInvalidKey) {
+			t.Fatal(err)
+		}
+	}
+	for i := range 100_001 {
+		e := loci.Email(fmt.Sprintf("nobody%d@example.com", i))
+		if err := signIn(t, w, "192.0.2.5", e, "wrong"); !loci.Is(err, loci.CodeRateLimited) {
+			t.Fatalf("attempt %d from the limited address: %v", i, err)
+		}
+	}
+	if err := signIn(t, w, "192.0.2.7", "bea@example.com", secret); err != nil {
+		t.Error(err)
+	}
+	if err := signIn(t, w, "192.0.2.8", "ada@example.com", secret); !loci.Is(err, loci.CodeRateLimited) {
+		t.Errorf("the account was let go: %v", err)
+	}
+	if err := signIn(t, w, "192.0.2.5", "bea@example.com", secret); !loci.Is(err, loci.CodeRateLimited) {
+		t.Errorf("the address was let go: %v", err)
+	}
+}
+
+func TestStrangersDoNotLockOutTheOwnerAtAKnownAddress(t *testing.T) {
+	t.Parallel()
+	const limit, home = 3, "2001:db8:1:2::1"
+	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{SignInLimit: limit})
+	addUsers(t, w, "ada@example.com", "bea@example.com")
+	expect := func(from string, e loci.Email, p loci.PasswordAttempt, code loci.Code) {
+		t.Helper()
+		err := signIn(t, w, from, e, p)
+		if code == "" && err != nil || code != "" && !loci.Is(err, code) {
+			t.Fatalf("%s from %s: %v, want %q", e, from, err, code)
+		}
+	}
+	expect(home, "ada@example.com", secret, "")
+	for i := range limit {
+		expect(fmt.Sprint("192.0.2.", i), "ada@example.com", "wrong", loci.CodeInvalidKey)
+	}
+	expect("192.0.2.99", "ada@example.com", secret, loci.CodeRateLimited)
+	for range limit {
+		expect("2001:db8:1:2::66", "bea@example.com", "wrong", loci.CodeInvalidKey) // a neighbour of the same network
+	}
+	expect(home, "bea@example.com", secret, loci.CodeRateLimited)
+	expect("2001:db8:1:2::2", "ADA@example.com", secret, "")
+	for range limit {
+		expect(home, "ada@example.com", "wrong", loci.CodeInvalidKey)
+	}
+	expect(home, "ada@example.com", secret, loci.CodeRateLimited) // even there it is bounded
+}
+
+func TestRegistrationIsLimited(t *testing.T) {
+	t.Parallel()
+	const limit = 3
+	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{SignInLimit: limit})
+	register := func(from string, e loci.Email, token loci.InvitationToken) error {
+		in := loci.Register{Email: e, Password: secret, Invitation: token}
+		_, err := op.Do(t.Context(), w.Host, &op.Call{Address: from}, service.AuthRegister, in)
+		return err
+	}
+	for range 2 * limit {
+		if err := register("192.0.2.1", "no address", ""); !loci.Is(err, loci.CodeInvalidQuery) {
+			t.Fatal(err) // and does not count
+		}
+	}
+	if err := register("192.0.2.1", "ada@example.com", ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := register("192.0.2.1", "ada@example.com", ""); !loci.Is(err, loci.CodeConflict) {
+		t.Fatal(err)
+	}
+	if err := register("192.0.2.1", "bea@example.com", "guess"); !loci.Is(err, loci.CodeNotFound) {
+		t.Fatal(err)
+	}
+	err := register("192.0.2.1", "cid@example.com", "")
+	if retry := loci.AsError(err).RetryAfter; !loci.Is(err, loci.CodeRateLimited) || retry <= 0 || retry > 15*time.Minute {
+		t.Errorf("%v, wait %v", err, retry)
+	}
+	if err := signIn(t, w, "192.0.2.1", "ada@example.com", secret); err != nil {
+		t.Errorf("registrations are counted as sign-ins: %v", err)
+	}
+	if err := register("192.0.2.2", "ada@example.com", ""); !loci.Is(err, loci.CodeConflict) {
+		t.Error(err)
+	}
+	if err := register("192.0.2.3", "ada@example.com", ""); !loci.Is(err, loci.CodeRateLimited) {
+		t.Errorf("whether an address is taken can be asked without a limit: %v", err)
+	}
+	w.Clock.Advance(15 * time.Minute)
+	if err := register("192.0.2.1", "cid@example.com", ""); err != nil {
+		t.Error(err)
+	}
+}
+
+// Many registrations at once take no sign-in's place, and no more memory than the
+// bound of the queue.
+func TestBusyServerRefusesRegistrationsBeforeSignIns(t *testing.T) {
+	t.Parallel()
+	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{SignInLimit: 1000})
+	addUsers(t, w, "ada@example.com")
+	free := w.Service.HoldHashes()
+	const more = 10
+	registered, refusals := make(chan error, service.MaxWaitingSignUps+more), 0
+	for i := range service.MaxWaitingSignUps + more {
+		go func() {
+			in := loci.Register{Email: loci.Email(fmt.Sprintf("new%d@example.com", i)), Password: secret}
+			_, err := op.Do(t.Context(), w.Host, &op.Call{Address: "192.0.2.1"}, service.AuthRegister, in)
+			registered <- err
+		}()
+	}
+	for ; refusals < more; refusals++ {
+		if err := <-registered; !loci.Is(err, loci.CodeUnavailable) || loci.AsError(err).RetryAfter <= 0 {
+			t.Fatalf("beyond the bound: %v", err)
+		}
+	}
+	signedIn := make(chan error, 1)
+	go func() { signedIn <- signIn(t, w, "192.0.2.2", "ada@example.com", secret) }()
+	for end := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+		signIns, signUps := w.Service.WaitingHashes()
+		if signIns == 1 && signUps == service.MaxWaitingSignUps {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d sign-ins and %d registrations wait", signIns, signUps)
+		}
+	}
+	free()
+	if err := <-signedIn; err != nil {
+		t.Error(err)
+	}
+	for range service.MaxWaitingSignUps {
+		if err := <-registered; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestWithoutALimitNobodyWaits(t *testing.T) {
+	t.Parallel()
+	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{})
+	addUsers(t, w, "ada@example.com")
+	for range 25 {
+		if err := signIn(t, w, "192.0.2.1", "ada@example.com", "wrong"); !loci.Is(err, loci.CodeInvalidKey) {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestUnknownAccountsAndWrongPasswordsAreAlike(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{}) // ann has no password
+	addUsers(t, w, "ada@example.com")
+	said := map[string]bool{}
+	for _, e := range []loci.Email{"ada@example.com", "ann@example.com", "nobody@example.com", "no address"} {
+		err := signIn(t, w, "", e, "wrong")
+		if !loci.Is(err, loci.CodeInvalidKey) {
+			t.Errorf("%s: %v", e, err)
+		}
+		said[err.Error()] = true
+	}
+	if len(said) != 1 {
+		t.Errorf("the messages differ: %v", said)
+	}
+	if err := signIn(t, w, "", "ann@example.com", ""); !loci.Is(err, loci.CodeInvalidKey) {
+		t.Errorf("an account without a password, signed in to without one: %v", err)
+	}
+}
+
+func TestACookieSignsInUntilItIsSignedOut(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		in := loci.Register{Email: "Ada@Example.com", Password: secret}
+		made := conformance.Must(w.Service.Register(t.Context(), &loci.Actor{}, in))(t)
+		if made.User.Name != "Ada" || made.User.EmailVerified || !made.Created() {
+			t.Errorf("%+v", made.User)
+		}
+		mustFail(t, w, conformance.CallerNobody, service.AuthRegister, loci.Register{Email: "ADA@example.com", Password: secret}, loci.CodeConflict)
+		back := conformance.Must(w.Service.SignIn(t.Context(), &loci.Actor{}, loci.Login{Email: "ada@EXAMPLE.com", Password: secret}))(t)
+		if back.User != made.User || back.Created() || back.Cookie().Secret == made.Cookie().Secret {
+			t.Errorf("%+v", back)
+		}
+		me := func(s string) error {
+			_, err := op.Do(t.Context(), w.Host, &op.Call{Credential: s, CredentialKind: loci.CredentialCookie}, service.AccountMe, loci.Empty{})
+			return err
+		}
+		for _, s := range []loci.SignedIn{made, back} {
+			if err := me(s.Cookie().Secret); err != nil {
+				t.Error(err)
+			}
+		}
+		out := &op.Call{Credential: made.Cookie().Secret, CredentialKind: loci.CredentialCookie}
+		if _, err := op.Do(t.Context(), w.Host, out, service.AuthLogout, loci.Empty{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := me(made.Cookie().Secret); !loci.Is(err, loci.CodeInvalidKey) {
+			t.Errorf("after signing out: %v", err)
+		}
+		w.Clock.Advance(31 * 24 * time.Hour)
+		time.Sleep(1100 * time.Millisecond) // what the gate knows is believed for a second
+		if err := me(back.Cookie().Secret); !loci.Is(err, loci.CodeInvalidKey) {
+			t.Errorf("idle for 31 days: %v", err)
+		}
+	})
+}
+
+func TestRegistrationCanBeClosed(t *testing.T) {
+	t.Parallel()
+	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{Registration: service.RegistrationClosed})
+	mustFail(t, w, conformance.CallerNobody, service.AuthRegister, loci.Register{Email: "ada@example.com", Password: secret}, loci.CodeForbidden)
+	in := loci.SetUp{Token: w.Service.NewSetupToken(), Email: "ada@example.com", Password: secret}
+	mustCall(t, w, conformance.CallerNobody, service.AuthSetup, in)
+}
+
+func TestSignInsOfAUserAreBounded(t *testing.T) {
+	t.Parallel()
+	eachEmptyWorld(t, func(t *testing.T, w *conformance.World) {
+		addUsers(t, w, "ada@example.com", "bea@example.com")
+		var ended []string
+		w.Service.Store.Subscribe(func(e store.Event) {
+			if e.Name == store.EventCredentialEnded {
+				ended = append(ended, e.CredentialID)
+			}
+		})
+		system := func(f func(*store.SystemTx) (string, error)) (id string, err error) {
+			return store.System(t.Context(), w.Service.Store, "test", f)
+		}
+		credential := func(browser string) (string, error) {
+			return system(func(tx *store.SystemTx) (string, error) {
+				c, err := tx.Credential(loci.CredentialCookie, loci.SecretHash(browser))
+				return c.ID, err
+			})
+		}
+		add := func(e loci.Email, browser string) {
+			w.Clock.Advance(time.Second)
+			conformance.Must(system(func(tx *store.SystemTx) (string, error) {
+				l, err := tx.UserByEmail(e)
+				if err != nil {
+					return "", err
+				}
+				return "", tx.AddSignIn(l.User.ID, loci.SecretHash(browser))
+			}))(t)
+		}
+		add("bea@example.com", "bea")
+		for _, browser := range []string{"used", "first", "second"} {
+			add("ada@example.com", browser)
+		}
+		for i := range store.MaxSignins - 3 {
+			add("ada@example.com", fmt.Sprint(i))
+		}
+		used, first := conformance.Must(credential("used"))(t), conformance.Must(credential("first"))(t)
+		conformance.Must(system(func(tx *store.SystemTx) (string, error) {
+			return "", tx.TouchCredentials(loci.CredentialCookie, map[string]loci.Time{used: tx.Now()})
+		}))(t)
+		if err := signIn(t, w, "192.0.2.1", "ada@example.com", secret); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := credential("first"); !loci.Is(err, loci.CodeNotFound) || len(ended) != 1 || ended[0] != first {
+			t.Errorf("the oldest: %v, ended %v, not %s", err, ended, first)
+		}
+		for _, browser := range []string{"used", "second", "0", "bea"} {
+			if _, err := credential(browser); err != nil {
+				t.Errorf("%s: %v", browser, err)
+			}
+		}
+	})
+}

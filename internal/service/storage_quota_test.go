@@ -1,0 +1,36 @@
+package service_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+// The content of all workspaces that somebody owns counts, and what does not fit leaves
+// nothing behind; what is deleted makes room.
+func TestContentBeyondTheStorageOfThePlanIsRefused(t *testing.T) {
+	t.Parallel()
+	plan := loci.Plans[loci.PlanSelfHosted]
+	plan.Storage = 2000
+	w := newWorld(t, conformance.Options{Plan: plan})
+	targets := w.Atlas(t, "Shelf")
+	text := strings.Repeat("tide ", 180) // 899 bytes, less the space at the end
+	first := w.Memory(t, targets, text+"one")
+	w.Memory(t, targets, text+"two")
+	create := func(content string) loci.CreateMemory {
+		return loci.CreateMemory{AtlasID: targets, Content: loci.Content(content)}
+	}
+	if e := mustFail(t, w, conformance.CallerOwner, service.MemoryCreate, create(text+"three"), loci.CodeQuotaExceeded); e.RetryAfter == 0 {
+		t.Error("nothing says when to come again")
+	}
+	mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, create("short"))
+	mustFail(t, w, conformance.CallerOwner, service.MemoryAppend, loci.AppendMemory{MemoryID: first, Content: loci.Content(text)}, loci.CodeQuotaExceeded)
+	if used := mustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{}).Usage.Storage.UsedBytes; used > 2000 {
+		t.Errorf("%d bytes are used", used)
+	}
+	mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: first})
+	mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, create(text+"three"))
+}

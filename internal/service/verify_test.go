@@ -1,0 +1,55 @@
+package service_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+// A review speaks of the text that was there: a later change must not borrow it.
+func TestAChangeAfterAReviewIsNotShownAsVerified(t *testing.T) {
+	t.Parallel()
+	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
+		atlas := w.Atlas(t, "Shelf")
+		id := mustCreate(t, w, conformance.CallerOwner, atlas, "Deploy on Mondays.")
+		seen, past := loci.Evidence("read twice"), loci.Time(1)
+		mustCall(t, w, conformance.CallerOwner, service.MemoryVerify, loci.VerifyMemory{MemoryID: id, Evidence: &seen})
+		shows := func(words string) {
+			t.Helper()
+			if c := mustCall(t, w, conformance.CallerMember, service.MemoryContext, loci.ReadContext{AtlasID: atlas}); !strings.Contains(c.Markdown, "Memory "+id+" ("+words+", note)") {
+				t.Errorf("not %s:\n%s", words, c.Markdown)
+			}
+		}
+		shows("verified")
+		mustCall(t, w, conformance.CallerOwner, service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: "Or whenever you like."})
+		shows("not verified")
+		if m := mustGet(t, w, id); m.VerifiedAt == 0 || m.Evidence != "read twice" || m.Reviewed() {
+			t.Errorf("the review itself stays: %+v", m)
+		}
+		mustCall(t, w, conformance.CallerOwner, service.MemoryVerify, loci.VerifyMemory{MemoryID: id, ValidUntil: &past})
+		shows("verified, expired")
+	})
+}
+
+func TestTagsAndSourcesHoldNoCredential(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, conformance.Options{})
+	atlas := w.Atlas(t, "Shelf")
+	leak := "ghp_" + strings.Repeat("aB3dE5gH7", 4)
+	for name, in := range map[string]loci.CreateMemory{
+		"a tag":          {Tags: loci.Tags{"sea", loci.Tag(leak)}},
+		"a source":       {Source: &loci.Source{URI: loci.SourceText("https://example.org/?token=" + leak)}},
+		"a tag, redact":  {Tags: loci.Tags{loci.Tag(leak)}, Secrets: loci.OnSecretRedact},
+		"a source group": {Source: &loci.Source{Group: loci.SourceText(leak)}},
+	} {
+		in.AtlasID, in.Content = atlas, loci.Content("Nothing to hide, "+name)
+		if e := mustFail(t, w, conformance.CallerOwner, service.MemoryCreate, in, loci.CodeSecretDetected); strings.Contains(e.Message, leak) || !strings.Contains(e.Message, "github-pat") {
+			t.Errorf("%s: %s", name, e.Message)
+		}
+	}
+	id := mustCreate(t, w, conformance.CallerOwner, atlas, "Nothing to hide.")
+	mustFail(t, w, conformance.CallerOwner, service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Tags: &loci.Tags{loci.Tag(leak)}}, loci.CodeSecretDetected)
+}

@@ -1,0 +1,52 @@
+package store_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// What writing leaves is too little to be merged while more may come. Searches of a
+// workspace that rests look at one segment, and find what they found.
+func TestIdleIndexIsMerged(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.WithIdleDelay(store.Options{}, 400*time.Millisecond))
+		ann := user(t, s, "ann")
+		crew := team(t, s, ann, nil)
+		segments := func() string {
+			return fmt.Sprint(d.Query(t, `SELECT count(*) FROM segments g JOIN workspaces w ON w.row_id = g.workspace WHERE w.id = '`+crew+`'`))
+		}
+		for range search.IdleFanIn {
+			for i := range 3 {
+				add(t, s, ann, crew, fmt.Sprint("a rested word number ", i))
+			}
+			fold(t, s, crew)
+		}
+		for i := range 70 { // less than writing folds
+			add(t, s, ann, crew, fmt.Sprint("it waits in the log of changes ", i))
+		}
+		waiting := func() string {
+			return fmt.Sprint(d.Query(t, `SELECT count(*) FROM index_log c JOIN workspaces w ON w.row_id = c.workspace WHERE w.id = '`+crew+`'`))
+		}
+		for end := time.Now().Add(20 * time.Second); waiting() != "[0]"; time.Sleep(50 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s changes wait in a workspace that rests", waiting())
+			}
+		}
+		for end := time.Now().Add(20 * time.Second); segments() != "[1]"; time.Sleep(50 * time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%s segments in a workspace that rests", segments())
+			}
+		}
+		found, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
+			return tx.Search(store.NewSearchQuery("rested number", 0), store.Filter{WorkspaceID: crew}, "", 50)
+		})
+		if err != nil || len(found.Hits) != 3*search.IdleFanIn || found.KeywordCount != len(found.Hits) {
+			t.Errorf("%d of %d memories are found: %v", len(found.Hits), found.KeywordCount, err)
+		}
+	})
+}

@@ -1,0 +1,174 @@
+package store
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/loci-memory/loci"
+)
+
+// idempotencyTTL is how long the answer to a call with an Idempotency-Key is kept.
+const idempotencyTTL = 24 * time.Hour
+
+// replay ends a closure whose call was answered before.
+type replay struct {
+	answer  []byte
+	created bool
+}
+
+func (r *replay) Error() string { return "store: answered before" }
+
+// decode writes the stored answer over out.
+func (r *replay) decode(out any) error {
+	if err := json.Unmarshal(r.answer, out); err != nil {
+		return fmt.Errorf("store: stored answer: %w", err)
+	}
+	if o, ok := out.(interface{ Replay(created bool) }); ok {
+		o.Replay(r.created)
+	}
+	return nil
+}
+
+// checkIdempotency looks up whether the call was answered before. Every handle that grants
+// a write calls it, so that access and role are checked first and the state
+// after. It returns a replay, an idempotency conflict, or nil.
+func (t *Tx) checkIdempotency() error {
+	o := t.actor.Idempotency
+	if t.idempotencyChecked || o == nil {
+		return nil
+	}
+	t.idempotencyChecked = true
+	if err := t.store.db.dialect().advisoryLock(t.conn, t.actor.CredentialID+"/"+o.Key); err != nil {
+		return err
+	}
+	var r replay
+	var fingerprint, sealed []byte
+	err := t.conn.queryRow(`SELECT fingerprint, response, created FROM idempotency_keys WHERE credential = ?1 AND key = ?2 AND created_at > ?3`,
+		[]any{t.actor.CredentialID, o.Key, t.now - loci.Time(idempotencyTTL.Microseconds())}, []any{&fingerprint, &sealed, &r.created})
+	switch {
+	case errors.Is(err, errNoRows):
+		return nil
+	case err != nil:
+		return err
+	case subtle.ConstantTimeCompare(fingerprint, o.Fingerprint[:]) != 1:
+		return loci.NewError(loci.CodeIdempotencyConflict)
+	}
+	if r.answer, err = decrypt(o.EncryptionKey, sealed); err == nil {
+		r.answer, err = decompress(r.answer)
+	}
+	if err != nil {
+		return fmt.Errorf("store: stored answer: %w", err)
+	}
+	o.Replayed = true
+	return &r
+}
+
+// LinkReplay names the record whose deletion takes the stored answer with it.
+func (t *Tx) LinkReplay(id string) { t.replayResource = id }
+
+// dropReplays takes away the stored answers that concern a record.
+func (t *Tx) dropReplays(id string) error {
+	_, err := t.exec(`DELETE FROM idempotency_keys WHERE resource = ?1`, id)
+	return err
+}
+
+// storeReplay stores the answer of a call that has an Idempotency-Key.
+func (t *Tx) storeReplay(out any) error {
+	o := t.actor.Idempotency
+	if o == nil {
+		return nil
+	}
+	if !t.idempotencyChecked {
+		return errors.New("store: a write without a handle cannot be repeated safely")
+	}
+	o.Replayed = false
+	answer, err := json.Marshal(out)
+	if err != nil {
+		return err
+	}
+	created := true
+	if c, ok := out.(interface{ Created() bool }); ok {
+		created = c.Created()
+	}
+	_, err = t.exec(`INSERT INTO idempotency_keys (credential, key, fingerprint, resource, created, response, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+		ON CONFLICT (credential, key) DO UPDATE SET fingerprint = excluded.fingerprint, resource = excluded.resource,
+			created = excluded.created, response = excluded.response, created_at = excluded.created_at`,
+		t.actor.CredentialID, o.Key, o.Fingerprint[:], t.replayResource, created, encrypt(o.EncryptionKey, compress(answer)), t.now)
+	return err
+}
+
+// Bounds of stored answers in bytes: from which on they are compressed, and how long none is.
+const (
+	compressThreshold = 4 << 10
+	maxReplayBytes    = 64 << 20
+)
+
+// compress compresses a long answer with gzip. An answer is JSON, which never begins as gzip does.
+func compress(answer []byte) []byte {
+	if len(answer) < compressThreshold {
+		return answer
+	}
+	var b bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level is known
+	w.Write(answer)                                 // a buffer takes all
+	w.Close()
+	if b.Len() >= len(answer) {
+		return answer
+	}
+	return b.Bytes()
+}
+
+// decompress returns the answer that pack was given.
+func decompress(packed []byte) ([]byte, error) {
+	if !bytes.HasPrefix(packed, []byte{0x1f, 0x8b}) {
+		return packed, nil
+	}
+	r, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(io.LimitReader(r, maxReplayBytes))
+}
+
+// encrypt encrypts a stored answer with AES-256-GCM: who reads the database
+// without the credential learns nothing from it.
+func encrypt(key [32]byte, plain []byte) []byte {
+	g := newGCM(key)
+	nonce := make([]byte, g.NonceSize())
+	rand.Read(nonce)
+	return g.Seal(nonce, nonce, plain, nil)
+}
+
+func decrypt(key [32]byte, sealed []byte) ([]byte, error) {
+	g := newGCM(key)
+	if len(sealed) < g.NonceSize() {
+		return nil, errors.New("too short")
+	}
+	return g.Open(nil, sealed[:g.NonceSize()], sealed[g.NonceSize():], nil)
+}
+
+func newGCM(key [32]byte) cipher.AEAD {
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		panic(err) // the key has the right length
+	}
+	g, err := cipher.NewGCM(block)
+	if err != nil {
+		panic(err)
+	}
+	return g
+}
+
+// DeleteExpiredReplays forgets stored answers that are too old to be asked for again.
+func (t *SystemTx) DeleteExpiredReplays() (int64, error) {
+	return t.t.exec(`DELETE FROM idempotency_keys WHERE created_at <= ?1`, t.t.now-loci.Time(idempotencyTTL.Microseconds()))
+}

@@ -1,0 +1,77 @@
+package store_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// Whoever inspects or purges beside those who write, fold and search sees no flaw
+// that is none, and makes none.
+func TestInspectingAndPurgingBesideWritersIsSafe(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		server, operator := d.Open(t, store.Options{}), d.Open(t, store.Options{})
+		ann := user(t, server, "ann")
+		at := add(t, server, ann, "", "The first one").WorkspaceID
+		var all sync.WaitGroup
+		made, over := make(chan string, 1000), make(chan bool)
+		loop := func(f func(i int) error) {
+			all.Go(func() {
+				for i := 0; ; i++ {
+					select {
+					case <-over:
+						return
+					default:
+					}
+					if err := f(i); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		for w := range 2 {
+			loop(func(i int) error {
+				m, err := tryAdd(server, ann, "", fmt.Sprintf("Note %d of writer %d beside others", i, w))
+				if err != nil {
+					return err
+				}
+				_, err = store.Write(ctx, server, ann, func(tx *store.Tx) (loci.Memory, error) {
+					h, err := tx.Memory(m.ID)
+					if err != nil {
+						return m, err
+					}
+					next := h.Record()
+					next.Content += ", with more"
+					return h.Update(next)
+				})
+				select {
+				case made <- m.ID:
+				default:
+				}
+				return err
+			})
+		}
+		loop(func(int) error { return server.Flush(ctx, at) })
+		for range 4 {
+			checkHealthy(t, operator)
+			if _, err := operator.PurgeMemory(ctx, <-made, true); err != nil {
+				t.Error(err)
+			}
+			if sum := checkIntegrity(t, operator, true); sum.Found > 0 {
+				t.Error(sum.Inconsistencies)
+			}
+		}
+		close(over)
+		all.Wait()
+		sum := checkHealthy(t, server)
+		if r := searchKeywords(t, server, ann, "others", store.Filter{}); r.KeywordCount != int(sum.Memories)-1 {
+			t.Errorf("%d of %d memories are found", r.KeywordCount, sum.Memories-1)
+		}
+	})
+}

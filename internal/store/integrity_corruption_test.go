@@ -1,0 +1,326 @@
+package store_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// onSQLiteFile fills a database in a file with memories, and closes it. The pages of each
+// tree are then in the file, in which damage does as a disk does.
+func onSQLiteFile(t *testing.T, f func(t *testing.T, d storetest.Database, actor *loci.Actor, ids []string)) {
+	t.Helper()
+	d := storetest.Database{Engine: store.Driver, Dir: t.TempDir()}
+	s := d.Open(t, store.Options{})
+	ann := user(t, s, "ann")
+	var ids []string
+	for i := range 150 {
+		m := add(t, s, ann, "", fmt.Sprintf("Memory %d %s", i, strings.Repeat("filler ", 60)))
+		set(t, s, ann, m.ID, func(_ *store.Memory, m *loci.Memory) { m.Content = "Another text, " + m.Content })
+		ids = append(ids, m.ID)
+	}
+	fold(t, s, record(t, s, ann, ids[0]).WorkspaceID)
+	checkHealthy(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f(t, d, ann, ids)
+}
+
+// damage changes bytes of a database that is closed.
+func corruptFile(t *testing.T, d storetest.Database, change func(file []byte, pageSize int)) {
+	t.Helper()
+	path := filepath.Join(d.Dir, store.SQLiteFileName)
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(file, int(file[16])<<8|int(file[17]))
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rootPage returns the page at which a table or an index begins.
+func rootPage(t *testing.T, d storetest.Database, name string) int {
+	t.Helper()
+	n, err := strconv.Atoi(d.Query(t, `SELECT rootpage FROM sqlite_schema WHERE name = '`+name+`'`)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// kindsOf returns the kinds and places of flaws.
+func kindsOf(sum store.IntegrityReport) (list []string) {
+	for _, f := range sum.Inconsistencies {
+		list = append(list, f.Kind+" "+f.ID)
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func TestADamagedIndexOfTheDatabaseIsNamedAndMadeAnew(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"memories_newest", "sqlite_autoindex_memories_1", "memories_source", "index_log_workspace"} {
+		for _, how := range []string{"a bit", "the root page", "another page"} {
+			if how != "the root page" && strings.HasSuffix(name, "_source") || name == "index_log_workspace" && how != "the root page" {
+				continue // it is one page
+			}
+			t.Run(name+" "+how, func(t *testing.T) {
+				t.Parallel()
+				onSQLiteFile(t, func(t *testing.T, d storetest.Database, actor *loci.Actor, ids []string) {
+					damageAnIndex(t, d, actor, ids, name, how)
+				})
+			})
+		}
+	}
+}
+
+func damageAnIndex(t *testing.T, d storetest.Database, actor *loci.Actor, ids []string, name, how string) {
+	t.Helper()
+	page := rootPage(t, d, name)
+	statement := d.Query(t, `SELECT COALESCE(sql, '') FROM sqlite_schema WHERE name = '`+name+`'`)
+	corruptFile(t, d, func(file []byte, size int) {
+		if how == "the root page" {
+			clear(file[(page-1)*size : page*size])
+			return
+		}
+		at := (page - 1) * size
+		cell := at + int(binary.BigEndian.Uint16(file[at+12:])) // the first of an interior page
+		leaf := (int(binary.BigEndian.Uint32(file[cell:])) - 1) * size
+		if how == "another page" {
+			clear(file[leaf : leaf+size])
+			return
+		}
+		cell = leaf + int(binary.BigEndian.Uint16(file[leaf+8:]))
+		file[cell+20] ^= 4 // within the id
+	})
+	s := d.Open(t, store.Options{})
+	if how != "a bit" && name == "memories_newest" {
+		before := store.CorruptionErrors()
+		if _, err := store.Read(ctx, s, actor, func(tx *store.Tx) (store.List[loci.Memory], error) {
+			return tx.Memories(store.Filter{}, store.Page{Limit: 1000})
+		}); err == nil || store.CorruptionErrors() == before {
+			t.Errorf("told %v, and nobody counted it", err)
+		}
+	}
+	sum := checkIntegrity(t, s, false)
+	if !slices.Contains(kindsOf(sum), "structure "+name) || sum.Memories != int64(len(ids)) {
+		t.Fatalf("%+v", sum)
+	}
+	for _, f := range sum.Inconsistencies {
+		if f.ID == name && !strings.Contains(f.Repair, "--repair") {
+			t.Errorf("the check advises %q", f.Repair)
+		}
+	}
+	if sum := checkIntegrity(t, s, true); sum.Found != sum.Repaired {
+		t.Errorf("%+v", sum)
+	}
+	checkHealthy(t, s)
+	if list := memoriesOf(t, s, actor); len(list) != len(ids) {
+		t.Errorf("%d memories are listed", len(list))
+	}
+	add(t, s, actor, "", "Another one")
+	if now := d.Query(t, `SELECT COALESCE(sql, '') FROM sqlite_schema WHERE name = '`+name+`'`); !slices.Equal(now, statement) {
+		t.Errorf("the index is %q, it was %q", now, statement)
+	}
+	if sum := checkHealthy(t, s); sum.Memories != int64(len(ids)+1) {
+		t.Errorf("%+v", sum)
+	}
+}
+
+func memoriesOf(t *testing.T, s *store.Store, actor *loci.Actor) []string {
+	t.Helper()
+	return ids(t, s, actor, store.Filter{}, 1000)
+}
+
+func TestMemoriesOnALostPageAreNamedAndTheOthersInspected(t *testing.T) {
+	t.Parallel()
+	onSQLiteFile(t, func(t *testing.T, d storetest.Database, actor *loci.Actor, all []string) {
+		hit := false
+		corruptFile(t, d, func(file []byte, size int) { // a leaf with the newest texts of some
+			for at := size; at < len(file) && !hit; at += size {
+				if page := file[at : at+size]; page[0] == 13 && bytes.Contains(page, []byte("Another text, Memory 77 ")) && bytes.Contains(page, []byte("Another text, Memory 78 ")) {
+					clear(page)
+					hit = true
+				}
+			}
+		})
+		if !hit {
+			t.Fatal("no page has them")
+		}
+		s := d.Open(t, store.Options{})
+		for _, repair := range []bool{false, true} {
+			sum := checkIntegrity(t, s, repair)
+			kinds := kindsOf(sum)
+			if !slices.Contains(kinds, "structure memories") || !slices.Contains(kinds, "rows "+all[77]) || slices.Contains(kinds, "rows "+all[5]) {
+				t.Errorf("repair %v: %q", repair, kinds)
+			}
+			if sum.Memories != int64(len(all)) || sum.Found == sum.Repaired {
+				t.Errorf("repair %v: looked at %d of %d memories, repaired %d of %d", repair, sum.Memories, len(all), sum.Repaired, sum.Found)
+			}
+			for _, f := range sum.Inconsistencies {
+				if strings.Contains(f.Detail, "filler") {
+					t.Errorf("a flaw says %q", f.Detail)
+				}
+			}
+		}
+		if r := searchKeywords(t, s, actor, "another", store.Filter{}); r.KeywordCount < len(all)-20 {
+			t.Errorf("after the repair %d are found", r.KeywordCount)
+		}
+	})
+}
+
+// A page that is written over by a well-formed one: nothing but checksums shows that.
+func TestFlippedBitsInTextsAndVersionsAreDamage(t *testing.T) {
+	t.Parallel()
+	onSQLiteFile(t, func(t *testing.T, d storetest.Database, _ *loci.Actor, all []string) {
+		flips := 0
+		corruptFile(t, d, func(file []byte, size int) {
+			for _, text := range []string{"Another text, Memory 31 filler", "Memory 32 filler"} {
+				for at := 0; ; {
+					n := bytes.Index(file[at:], []byte(text))
+					if n < 0 {
+						break
+					}
+					at += n + len(text)
+					file[at-2] ^= 1
+					flips++
+				}
+			}
+		})
+		if flips < 2 {
+			t.Fatalf("%d flips", flips)
+		}
+		s := d.Open(t, store.Options{})
+		for range 2 { // a repair leaves the evidence
+			sum := checkIntegrity(t, s, true)
+			kinds := kindsOf(sum)
+			if !slices.Contains(kinds, "rows "+all[31]) || !slices.Contains(kinds, "versions "+all[32]) || sum.Found == sum.Repaired {
+				t.Errorf("%+v", sum)
+			}
+		}
+	})
+}
+
+func TestBrokenVectorsAreMadeAnew(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		model := &storetest.FakeEmbedder{Name: "words"}
+		s := d.Open(t, store.Options{Embedder: model})
+		ann := user(t, s, "ann")
+		for i := range 3 {
+			add(t, s, ann, "", fmt.Sprintf("Number %d of the harbour", i))
+		}
+		waitForEmbeddings(t, s)
+		checkHealthy(t, s)
+		id := d.Query(t, `SELECT min(id) FROM memories`)[0]
+		d.Exec(t, `UPDATE vectors SET vector = (SELECT o.vector FROM vectors o ORDER BY o.row_id DESC LIMIT 1) WHERE memory = (SELECT row_id FROM memories WHERE id = '`+id+`')`)
+		sum := checkIntegrity(t, s, true)
+		if sum.Found != 1 || sum.Repaired != 1 || sum.Inconsistencies[0].Kind != store.InconsistentVectors || sum.Inconsistencies[0].ID != id {
+			t.Fatalf("%+v", sum)
+		}
+		waitForEmbeddings(t, s)
+		checkHealthy(t, s)
+		if n := d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM vectors`)[0]; n != "3" {
+			t.Errorf("%s vectors", n)
+		}
+	})
+}
+
+// A damaged table may lose what a repair writes. The repair ends all the same.
+func TestRepairEndsWhereNothingIsKept(t *testing.T) {
+	t.Parallel()
+	s, err := store.OpenSQLite(t.Context(), t.TempDir(), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ann := user(t, s, "ann")
+	runConcurrently(1100, func(i int) error { // more than one round repairs
+		_, err := tryAdd(s, ann, "", fmt.Sprintf("memory %d stands beside memory %d and before memory %d", i, 7*i, 11*i))
+		return err
+	})
+	err = store.WriteRaw(s, func(exec store.Exec) error {
+		return errors.Join(exec(`DELETE FROM minhash_bands`), exec(`CREATE TRIGGER lost AFTER INSERT ON minhash_bands
+			BEGIN DELETE FROM minhash_bands WHERE workspace = new.workspace AND band = new.band AND memory = new.memory; END`))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sum := checkIntegrity(t, s, true); sum.Found == 0 || sum.Repaired == 0 {
+		t.Errorf("found %d, repaired %d", sum.Found, sum.Repaired)
+	}
+	if sum := checkIntegrity(t, s, false); sum.Found == 0 {
+		t.Error("the damage is gone: the test shows nothing")
+	}
+}
+
+// A search shows at run time what an inspection would find.
+func TestASearchThatMeetsADamagedIndexIsCounted(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		for _, damage := range []string{`UPDATE segment_pages SET data = segments.header FROM segments`, `DELETE FROM segment_pages`} {
+			s := d.Open(t, store.Options{})
+			ann := user(t, s, fmt.Sprint("ann", len(damage)))
+			fold(t, s, add(t, s, ann, "", "Found by its harbour").WorkspaceID)
+			s.Close()
+			d.Exec(t, damage)
+			s = d.Open(t, store.Options{})
+			before := store.CorruptIndexReads()
+			_, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
+				return tx.Search(store.SearchQuery{Keywords: search.Parse("harbour")}, store.Filter{}, "", 10)
+			})
+			if err == nil || store.CorruptIndexReads() == before {
+				t.Errorf("%s: told %v, and nobody counted it", damage, err)
+			}
+			s.Close()
+		}
+	})
+}
+
+// Whoever watches a server learns of a damaged table that no search reads.
+func TestCheckReadsTheTablesWithoutWhichNobodyIsServed(t *testing.T) {
+	t.Parallel()
+	for _, table := range []string{"users", "api_keys", "workspaces"} {
+		t.Run(table, func(t *testing.T) {
+			t.Parallel()
+			onSQLiteFile(t, func(t *testing.T, d storetest.Database, _ *loci.Actor, _ []string) {
+				page := rootPage(t, d, table)
+				s := d.Open(t, store.Options{})
+				if err := s.Ping(ctx); err != nil {
+					t.Fatal(err)
+				}
+				f, err := os.OpenFile(filepath.Join(d.Dir, store.SQLiteFileName), os.O_RDWR, 0)
+				if err == nil {
+					zeros := make([]byte, 4096)
+					_, err = f.WriteAt(zeros, int64(page-1)*int64(len(zeros)))
+				}
+				if err = errors.Join(err, f.Close()); err != nil {
+					t.Fatal(err)
+				}
+				for range 100 { // a connection may hold the page for one more
+					if err = s.Ping(ctx); err != nil {
+						break
+					}
+				}
+				if err == nil || !strings.Contains(err.Error(), table) {
+					t.Errorf("told %v", err)
+				}
+			})
+		})
+	}
+}

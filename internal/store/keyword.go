@@ -1,0 +1,225 @@
+package store
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/loci-memory/loci/internal/search"
+)
+
+// Hits by words that are looked at where more than a page of them is needed: to be
+// fused with those by meaning, and in conversations, whose turns lend each other
+// their scores.
+const (
+	fusionDepth    = search.MaxFused
+	maxKeywordHits = 1000
+)
+
+// searchKeywords is the keyword leg: the statistics of the index first, then what the texts
+// of the best and their neighbours tell.
+func (s *searchRun) searchKeywords() error {
+	key := rankingKey{s.t.actor.UserID, s.q.Text, fmt.Sprint(s.scope, s.filter)}
+	if s.lookupRanking(key) {
+		s.hits = mergeHits(s.workspaces, keywordHits, max(s.want, maxKeywordHits))
+		return nil
+	}
+	if err := s.rankKeywords(); err != nil {
+		return err
+	}
+	if err := s.rescore(); err != nil {
+		return err
+	}
+	for _, p := range s.workspaces {
+		p.keywordHits = s.boostNeighbors(p, p.keywordHits, search.KeywordNeighborWeights)
+	}
+	s.hits = mergeHits(s.workspaces, keywordHits, max(s.want, maxKeywordHits))
+	if err := s.assessTopHit(s.hits); err != nil {
+		return err
+	}
+	s.saveRanking(key)
+	return nil
+}
+
+// boostNeighbors gives hits what they get of those beside them.
+func (s *searchRun) boostNeighbors(p *workspaceSearch, hits []search.Hit, ties search.NeighborWeights) []search.Hit {
+	if s.q.Without.Has(search.FeatureNeighbours) {
+		return hits
+	}
+	return p.snapshot.BoostNeighbors(hits, ties, s.filter, int64(s.t.now))
+}
+
+// rankKeywords ranks by the index alone. A word that one of several workspaces knows is misspelled in none: only what
+// nobody knows is corrected.
+func (s *searchRun) rankKeywords() error {
+	q := s.q.Keywords
+	if len(s.workspaces) == 1 {
+		return s.answer(q)
+	}
+	if err := s.answer(q.Doubting(nil)); err != nil {
+		return err
+	}
+	unknown := q.Suspects()
+	for _, p := range s.workspaces {
+		if len(unknown) > 0 {
+			unknown = p.result.Unknown(p.query, unknown)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	return s.answer(q.Doubting(unknown))
+}
+
+// answer lets each place answer a query.
+func (s *searchRun) answer(q search.Query) error {
+	s.result.KeywordCount = 0
+	for _, p := range s.workspaces {
+		want := max(s.want, search.RescoreDepth)
+		if s.q.Exact.Active() {
+			want = max(want, exactRescoreDepth)
+		}
+		if s.needsFusionDepth() {
+			want = max(want, fusionDepth)
+		}
+		if p.snapshot.HasGroups() {
+			want = maxKeywordHits
+		}
+		var err error
+		if p.query, p.result, err = p.snapshot.SearchRewritten(s.t.store.indexes.pages, s.t.segmentPage, q, s.filter, int64(s.t.now), want); err != nil {
+			return err
+		}
+		p.keywordHits = p.result.Hits
+		s.result.KeywordCount += p.result.Total
+	}
+	return nil
+}
+
+// exactRescoreDepth is of how many hits the texts are looked at for what must be found as
+// it stands.
+const exactRescoreDepth = 100
+
+// rescore corrects the scores of the best hits by their texts, of as many whatever
+// the limit. All others keep their order behind them.
+func (s *searchRun) rescore() error {
+	deep := search.RescoreDepth
+	if s.q.Exact.Active() {
+		deep = exactRescoreDepth
+	}
+	top := mergeHits(s.workspaces, keywordHits, deep+1)
+	if len(top) == 0 {
+		return nil
+	}
+	if err := s.loadRows(top[:min(len(top), deep)]); err != nil {
+		return err
+	}
+	best, minimum := top[0].Score, float32(math.Inf(1))
+	read := make([]int, len(s.workspaces))
+	here := map[*workspaceSearch]bool{}
+	for _, x := range s.loaded {
+		here[x.workspace] = true
+	}
+	for i, p := range s.workspaces {
+		if here[p] {
+			read[i] = s.rescoreWorkspace(p, best)
+		}
+		if read[i] > 0 {
+			minimum = min(minimum, p.keywordHits[read[i]-1].Score)
+		}
+	}
+	if len(top) > deep && top[deep].Score > minimum {
+		for i, p := range s.workspaces {
+			search.CapScores(p.keywordHits[read[i]:], minimum, top[deep].Score)
+		}
+	}
+	return nil
+}
+
+// rescoreWorkspace corrects the scores of those hits of a place whose rows are here, puts
+// them first, and returns how many they are.
+func (s *searchRun) rescoreWorkspace(p *workspaceSearch, best float32) int {
+	n := len(s.loaded)
+	hits, texts, rows := make([]search.Hit, 0, len(p.keywordHits)), make([]*search.DocMatches, 0, n), make([]*loadedMemory, 0, n)
+	var others []search.Hit
+	for _, h := range p.keywordHits {
+		if x := s.loaded[h.Memory]; x != nil {
+			hits, texts, rows = append(hits, h), append(texts, s.matchText(x)), append(rows, x)
+		} else {
+			others = append(others, h)
+		}
+	}
+	p.result.Rescore(p.query, hits, texts)
+	lift := p.result.DateLift(p.query, best)
+	for i, h := range hits {
+		m := &rows[i].memory
+		h = h.BoostDate(s.q.Dates, m.Title, m.Content, lift)
+		if s.q.Exact.Active() && s.q.Exact.Match(m.Title, m.Content) != "" {
+			h = h.BoostExact(best)
+		}
+		hits[i] = h
+	}
+	search.SortHits(hits)
+	p.keywordHits = append(hits, others...)
+	return len(hits)
+}
+
+// noRunnerUp is the margin of a hit that has no other behind it.
+const noRunnerUp = 1e9
+
+// assessTopHit looks at the best hit by words.
+func (s *searchRun) assessTopHit(hits []search.Hit) error {
+	s.result.TopHit.QueryTerms = s.q.Keywords.WordCount()
+	if len(hits) == 0 {
+		return nil
+	}
+	if err := s.loadRows(hits[:1]); err != nil {
+		return err
+	}
+	x := s.loaded[hits[0].Memory]
+	if x == nil {
+		return nil // it went meanwhile
+	}
+	s.result.TopHit.QueryTerms = x.workspace.query.WordCount()
+	s.result.TopHit.ExactMatch = s.q.Exact.Match(x.memory.Title, x.memory.Content)
+	s.result.TopHit.MatchedTerms = s.matchText(x).MatchedWords()
+	s.result.TopHit.Margin = noRunnerUp
+	if len(hits) > 1 && hits[1].Score > 0 {
+		s.result.TopHit.Margin = float64(hits[0].Score / hits[1].Score)
+	}
+	return nil
+}
+
+// matchText reads the text of a memory.
+func (s *searchRun) matchText(x *loadedMemory) *search.DocMatches {
+	if x.matches == nil {
+		if x.workspace.matcher == nil {
+			x.workspace.matcher = x.workspace.query.Matcher()
+		}
+		x.matches = x.workspace.matcher.MatchDoc(x.memory.Title, x.memory.Content)
+	}
+	return x.matches
+}
+
+// queryRewrites lists the words of the query that do not count in some place although it
+// knows them, and those for which a place took others.
+func (s *searchRun) queryRewrites() (ignored []string, corrected []search.Correction) {
+	for _, p := range s.workspaces {
+		for _, w := range p.query.Ignored() {
+			if !slices.Contains(ignored, w) {
+				ignored = append(ignored, w)
+			}
+		}
+		for _, c := range p.query.Corrections() {
+			if !slices.Contains(corrected, c) {
+				corrected = append(corrected, c)
+			}
+		}
+	}
+	return ignored[:min(len(ignored), maxIgnored)], corrected[:min(len(corrected), maxCorrected)]
+}
+
+// Bounds of what an answer tells of the words of the query.
+const (
+	maxIgnored   = 100
+	maxCorrected = 20
+)

@@ -1,0 +1,287 @@
+package store
+
+import (
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
+)
+
+// A Memory is the handle of a memory that the actor may change: who made it,
+// and who manages its workspace. Its row stays as it is until the commit.
+type Memory struct {
+	t       *Tx
+	rowID   int64
+	atlas   Atlas
+	current loci.Memory
+
+	reviewed bool
+}
+
+// Memory returns the handle of a memory. One that is out of reach is NotFound,
+// one that the actor may only read Forbidden.
+func (t *Tx) Memory(id string) (*Memory, error) {
+	return t.openMemory(`WHERE e.id = ?2`, id)
+}
+
+func (t *Tx) openMemory(which string, args ...any) (*Memory, error) {
+	m := &Memory{t: t, atlas: Atlas{t: t, workspace: Workspace{t: t}}}
+	var err error
+	m.current, err = t.scanMemory(scanFunc{func(dest ...any) error {
+		return t.queryRow(`SELECT`+memoryColumns+`, e.row_id,`+atlasHandleColumns+`FROM`+t.memoriesJoin()+which+t.lockClause("NO KEY UPDATE", "e")+t.lockClause("KEY SHARE", "a, m, w"),
+			args, dest...)
+	}}, append([]any{&m.rowID}, m.atlas.scanDest()...)...)
+	minimum := loci.RoleAdmin
+	if m.current.CreatedBy == t.actor.UserID {
+		minimum = loci.RoleMember
+	}
+	return m, m.atlas.workspace.authorize(err, minimum)
+}
+
+// LockMemories keeps memories within the actor's reach as they are until the commit, in
+// one order for all: of those who need the same ones nobody waits for one who
+// waits for him.
+func (t *Tx) LockMemories(ids ...string) error {
+	if !t.store.db.dialect().rowLocks {
+		return nil
+	}
+	return t.queryFew(`SELECT e.row_id FROM memories e`+t.membershipJoin("e.workspace")+`WHERE e.id IN (SELECT jsonb_array_elements_text(CAST(?2 AS jsonb))) ORDER BY e.row_id`+
+		t.lockClause("NO KEY UPDATE", "e"), []any{encodeStrings(ids)}, func(r row) error { return r.Scan(new(int64)) })
+}
+
+// LockLinkedMemories holds a memory with what it replaced and what replaced it: whoever
+// deletes it changes all of them.
+func (t *Tx) LockLinkedMemories(id string) error {
+	if !t.store.db.dialect().rowLocks {
+		return nil
+	}
+	var by, list string
+	err := t.queryRow(`SELECT e.superseded_by, e.supersedes FROM memories e`+t.membershipJoin("e.workspace")+`WHERE e.id = ?2`, []any{id}, &by, &list)
+	if errors.Is(err, errNoRows) {
+		return nil // the handle will tell
+	}
+	if err != nil {
+		return err
+	}
+	ids, err := decodeStrings(list)
+	if err != nil {
+		return err
+	}
+	return t.LockMemories(append(ids, id, by)...)
+}
+
+// Record returns the memory as it stands.
+func (m *Memory) Record() loci.Memory { return m.current }
+
+// Secrets tells what the memory's workspace does with credentials.
+func (m *Memory) Secrets() loci.SecretsPolicy { return m.atlas.Secrets() }
+
+// MarkReviewed makes the next version say that the actor has looked at the memory.
+// It is possible in every state, of archived places too.
+func (m *Memory) MarkReviewed() { m.reviewed = true }
+
+// Update makes next the present version, and what the memory was one that can be
+// read. Only content, title, type, tags, status and what a review left change;
+// where nothing does, nothing happens.
+func (m *Memory) Update(next loci.Memory) (loci.Memory, error) {
+	if !m.reviewed {
+		if err := m.atlas.requireActive(); err != nil {
+			return next, err
+		}
+	}
+	if m.unchanged(next) {
+		m.t.LinkReplay(next.ID)
+		return m.current, nil
+	}
+	return m.applyUpdate(next)
+}
+
+func (m *Memory) unchanged(next loci.Memory) bool {
+	was := m.current
+	return !m.reviewed && next.Content == was.Content && next.Title == was.Title && next.Type == was.Type && next.Status == was.Status &&
+		next.SupersededBy == was.SupersededBy && slices.Equal(next.Tags, was.Tags)
+}
+
+func (m *Memory) applyUpdate(next loci.Memory) (loci.Memory, error) {
+	t, was := m.t, m.current
+	if err := m.saveVersion(next.Content); err != nil {
+		return next, err
+	}
+	if next.Status != was.Status {
+		next.ArchivedAt = 0
+		if next.Status == loci.MemoryArchived {
+			next.ArchivedAt = t.now
+		}
+	}
+	next.Version, next.UpdatedAt = was.Version+1, max(t.now, was.UpdatedAt+1)
+	if m.reviewed {
+		next.VerifiedAt, next.VerifiedBy = next.UpdatedAt, t.actor.UserID
+	}
+	next.Expired = next.ValidUntil != 0 && next.ValidUntil <= t.now
+	if next.Content != was.Content || next.Status != was.Status {
+		if err := m.updateBands(next); err != nil {
+			return next, err
+		}
+	}
+	if next.Content != was.Content || next.Title != was.Title {
+		if err := m.atlas.workspace.enqueueEmbedding(m.rowID); err != nil {
+			return next, err
+		}
+	}
+	columns, args := m.changedColumns(next)
+	if _, err := t.exec(`UPDATE memories SET `+columns+` WHERE row_id = ?1`, args...); err != nil {
+		return next, err
+	}
+	t.LinkReplay(next.ID)
+	m.current = next
+	group, position := sourceGroup(was.Source)
+	return next, m.atlas.appendLog(logUpdate{memory: m.rowID, group: group, position: position, kind: slices.Index(loci.MemoryTypes, next.Type), status: slices.Index(loci.MemoryStatuses, next.Status), tags: encodeStrings(next.Tags),
+		createdAt: was.CreatedAt, verified: next.VerifiedAt != 0, validUntil: next.ValidUntil, bytes: len(next.Content) - len(was.Content),
+		document: search.AnalyzeEncoded(next.Title, next.Content)})
+}
+
+// changedColumns names what the row gets. An index is written where a column of its own
+// is named, even if the value stays: so the rarer ones are named only where they
+// change.
+func (m *Memory) changedColumns(next loci.Memory) (string, []any) {
+	var set []string
+	args := []any{m.rowID}
+	to := func(column string, v any) {
+		args = append(args, v)
+		set = append(set, column+" = ?"+strconv.Itoa(len(args)))
+	}
+	to("version", next.Version)
+	to("title", next.Title)
+	if next.Type != m.current.Type { // a kind that this version does not know stays
+		to("type", slices.Index(loci.MemoryTypes, next.Type))
+	}
+	to("tags", encodeStrings(next.Tags))
+	to("updated_at", next.UpdatedAt)
+	to("updated_by", m.t.actor.UserID)
+	if m.reviewed {
+		to("verified_at", next.VerifiedAt)
+		to("verified_by", next.VerifiedBy)
+		to("evidence", next.Evidence)
+		to("confidence", next.Confidence)
+		to("valid_until", next.ValidUntil)
+	}
+	if next.Status != m.current.Status {
+		to("status", slices.Index(loci.MemoryStatuses, next.Status))
+		to("archived_at", next.ArchivedAt)
+		to("superseded_by", next.SupersededBy)
+	}
+	if next.Content != m.current.Content {
+		to("content", next.Content)
+		to("hash", contentHash(next.Content))
+	}
+	to("checksum", memoryChecksum(m.asStored(next)))
+	return strings.Join(set, ", "), args
+}
+
+// asStored returns the memory as its row says after a change to next.
+func (m *Memory) asStored(next loci.Memory) loci.Memory {
+	was := m.current
+	next.ID, next.CreatedBy, next.CreatedAt, next.Source = was.ID, was.CreatedBy, was.CreatedAt, was.Source
+	if !m.reviewed {
+		next.VerifiedAt, next.VerifiedBy, next.Evidence = was.VerifiedAt, was.VerifiedBy, was.Evidence
+		next.Confidence, next.ValidUntil = was.Confidence, was.ValidUntil
+	}
+	if next.Status == was.Status {
+		next.ArchivedAt = was.ArchivedAt
+	}
+	return next
+}
+
+// saveVersion makes a version of what the memory is. Its text is kept only where the
+// next one is another: as a length where the next one goes on from it.
+func (m *Memory) saveVersion(next string) error {
+	was := m.current
+	var content *string
+	var prefix *int
+	switch n := len(was.Content); {
+	case next == was.Content:
+	case strings.HasPrefix(next, was.Content):
+		prefix = &n
+	default:
+		content = &was.Content
+	}
+	_, err := m.t.exec(`INSERT INTO versions (memory, version, title, content, prefix_len, type, tags, status, verified_at, verified_by, evidence, confidence, valid_until,
+		created_by, created_at, checksum) SELECT e.row_id, e.version, e.title, ?2, ?3, e.type, e.tags, e.status, e.verified_at, e.verified_by, e.evidence, e.confidence,
+		e.valid_until, e.updated_by, e.updated_at, ?4 FROM memories e WHERE e.row_id = ?1`, m.rowID, content, prefix, versionChecksum(currentVersion(was, "")))
+	return err
+}
+
+// Replacement finds the memory that may take this one's place, and holds it. One
+// that is out of reach is NotFound, one of another workspace a mistake.
+func (m *Memory) Replacement(id string) (*Memory, error) {
+	t := m.t
+	r := &Memory{t: t}
+	var err error
+	r.current, err = t.scanMemory(scanFunc{func(dest ...any) error {
+		return t.queryRow(`SELECT`+memoryColumns+`, e.row_id FROM`+t.memoriesJoin()+`WHERE e.id = ?2`+t.lockClause("NO KEY UPDATE", "e"), []any{id}, dest...)
+	}}, &r.rowID)
+	if err != nil {
+		return nil, mapNoRows(err)
+	}
+	if r.current.WorkspaceID != m.current.WorkspaceID {
+		return nil, loci.NewError(loci.CodeInvalidQuery, "replacementMemoryId must name a memory of the same workspace")
+	}
+	return r, nil
+}
+
+// Supersede puts r in the memory's place. Both are active, so that no circle
+// can come about: what is replaced never replaces.
+func (m *Memory) Supersede(r *Memory) (loci.Memory, error) {
+	next := m.current
+	next.Status, next.SupersededBy = loci.MemorySuperseded, r.current.ID
+	out, err := m.Update(next)
+	if err != nil {
+		return out, err
+	}
+	return out, m.t.setSupersedes(r.current.ID, append(r.current.Supersedes, m.current.ID))
+}
+
+func (t *Tx) setSupersedes(id string, list []string) error {
+	_, err := t.exec(`UPDATE memories SET supersedes = ?2 WHERE id = ?1`, id, encodeStrings(list))
+	return err
+}
+
+// Delete removes the memory with all its versions. What it replaced has no
+// replacement then, and may be restored.
+func (m *Memory) Delete() error {
+	t, was := m.t, m.current
+	for _, old := range was.Supersedes {
+		if _, err := t.exec(`UPDATE memories SET superseded_by = '' WHERE id = ?1`, old); err != nil {
+			return err
+		}
+	}
+	if was.SupersededBy != "" {
+		var list string
+		err := t.conn.queryRow(`SELECT e.supersedes FROM memories e WHERE e.id = ?1`+t.lockClause("NO KEY UPDATE", "e"), []any{was.SupersededBy}, []any{&list})
+		if err != nil {
+			return err
+		}
+		ids, err := decodeStrings(list)
+		if err != nil {
+			return err
+		}
+		if err := t.setSupersedes(was.SupersededBy, slices.DeleteFunc(ids, func(id string) bool { return id == was.ID })); err != nil {
+			return err
+		}
+	}
+	if was.Status == loci.MemoryActive { // only these have one
+		if err := m.atlas.workspace.deleteBands(m.rowID, search.Signature(was.Content)); err != nil {
+			return err
+		}
+	}
+	if err := t.dropReplays(was.ID); err != nil {
+		return err
+	}
+	if _, err := t.exec(`DELETE FROM memories WHERE id = ?1`, was.ID); err != nil {
+		return err
+	}
+	return m.atlas.appendLog(logUpdate{memory: m.rowID, createdAt: was.CreatedAt, tags: emptyList, deleted: true, memories: -1, bytes: -len(was.Content)})
+}

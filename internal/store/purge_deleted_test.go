@@ -1,0 +1,88 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+func TestPurgeDeletedLeavesNoByte(t *testing.T) {
+	onPurge(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
+		ann := user(t, server, "ann")
+		crew := team(t, server, ann, nil)
+		id, others := makeHistory(t, d, server, ann, crew)
+		fold(t, server, crew)
+		remove(t, server, ann, id)
+		fold(t, server, crew)
+		if len(remainingTraces(t, d)) == 0 {
+			t.Error("a deletion alone leaves nothing: there is nothing to test")
+		}
+		would, err := operator.PurgeDeleted(ctx, false)
+		if err != nil || would.Documents == 0 {
+			t.Errorf("would purge %+v, %v", would, err)
+		}
+		did, err := operator.PurgeDeleted(ctx, true)
+		if err != nil || did != would {
+			t.Errorf("purged %+v of %+v, %v", did, would, err)
+		}
+		if again, err := operator.PurgeDeleted(ctx, false); err != nil || again.Documents != 0 {
+			t.Errorf("there is more: %+v, %v", again, err)
+		}
+		if list := ids(t, server, ann, store.Filter{}, 100); len(list) == 0 || len(list) > len(others) {
+			t.Errorf("%d memories are left of %d others", len(list), len(others))
+		}
+		checkCounters(t, server, ann, crew, others)
+	})
+}
+
+func TestPurgeDeletedCountsRowsOfTheLog(t *testing.T) {
+	onPurge(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
+		ann := user(t, server, "ann")
+		crew := team(t, server, ann, nil)
+		id, _ := makeHistory(t, d, server, ann, crew)
+		remove(t, server, ann, id) // no fold: its words are in the log of changes
+		for _, apply := range []bool{false, true} {
+			out, err := operator.PurgeDeleted(ctx, apply)
+			if err != nil || out.Changes == 0 || !strings.Contains(out.String(), "of the log of changes, words of deleted memories") {
+				t.Errorf("for good %v: %+v, %v", apply, out, err)
+			}
+		}
+		would, err := operator.PurgeDeleted(ctx, false)
+		if err != nil || would.Changes != 0 || strings.Contains(would.String(), "earlier purge") {
+			t.Errorf("after it: %v, %v", would, err)
+		}
+	})
+}
+
+func TestPurgedUserIsNotCharged(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		lease := func(id string) (got int64) {
+			t.Helper()
+			got, err := store.System(ctx, s, "test", func(x *store.SystemTx) (int64, error) {
+				got, _, err := x.LeaseOperations(id, "2031-01", 5, 100)
+				return got, err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			return got
+		}
+		ann := user(t, s, "ann")
+		for range 2 {
+			if got := lease(ann.UserID); got != 5 {
+				t.Errorf("ann gets %d operations", got)
+			}
+		}
+		lease(loci.NewID(s.Now().Std()))
+		var used int64
+		store.QueryRow(t, s, `SELECT sum(used) FROM operations WHERE month = ?1`, "2031-01", &used)
+		if used != 10 {
+			t.Errorf("%d operations are used", used)
+		}
+	})
+}

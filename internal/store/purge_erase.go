@@ -1,0 +1,152 @@
+package store
+
+import (
+	"slices"
+
+	"github.com/loci-memory/loci/internal/search"
+)
+
+// countTarget counts what goes with a grave.
+func (t *SystemTx) countTarget(g purgeTarget) (n PurgeResult, err error) {
+	if err := t.t.conn.queryRow(`SELECT count(*) FROM idempotency_keys WHERE `+replayCondition, []any{g.workspace, g.memoryID, g.emailFolded}, []any{&n.Answers}); err != nil {
+		return n, err
+	}
+	if g.memory != 0 {
+		n.Memories = 1
+		return n, t.t.conn.queryRow(`SELECT count(*) FROM versions WHERE memory = ?1`, []any{g.memory}, []any{&n.Versions})
+	}
+	err = t.t.conn.queryRow(`SELECT (SELECT count(*) FROM workspaces WHERE row_id = ?1), (SELECT count(*) FROM atlases WHERE workspace = ?1), (SELECT count(*) FROM memories WHERE workspace = ?1),
+			(SELECT count(*) FROM versions v JOIN memories e ON e.row_id = v.memory WHERE e.workspace = ?1),
+			(SELECT count(*) FROM members WHERE workspace = ?1 OR user_id = ?2), (SELECT count(*) FROM invitations WHERE workspace = ?1 OR email_folded = ?3),
+			(SELECT count(*) FROM users WHERE id = ?2), (SELECT count(*) FROM api_keys WHERE user_id = ?2), (SELECT count(*) FROM sign_ins WHERE user_id = ?2)`,
+		[]any{g.workspace, g.user, g.emailFolded},
+		[]any{&n.Workspaces, &n.Atlases, &n.Memories, &n.Versions, &n.Memberships, &n.Invitations, &n.Users, &n.Keys, &n.Signins})
+	return n, err
+}
+
+// replayCondition are the stored answers that may hold words of what goes: those that
+// concern it, those that concern nothing by name (searches and lists), and, to
+// be certain, all of whoever belongs to the workspace ?1. They are sealed, so
+// nobody can look. ?2 is the id of the memory, empty where all goes. ?3 is the
+// folded address of a user: answers of workspaces that invited it hold address and link.
+const replayCondition = ` resource IN ('', CAST(?2 AS TEXT)) OR (CAST(?2 AS TEXT) = '' AND resource IN (SELECT id FROM workspaces WHERE row_id = ?1
+		UNION ALL SELECT id FROM atlases WHERE workspace = ?1 UNION ALL SELECT id FROM memories WHERE workspace = ?1))
+	OR credential IN (SELECT k.id FROM api_keys k JOIN members m ON m.user_id = k.user_id WHERE m.workspace = ?1
+		UNION ALL SELECT s.id FROM sign_ins s JOIN members m ON m.user_id = s.user_id WHERE m.workspace = ?1
+		UNION ALL SELECT m.user_id FROM members m WHERE m.workspace = ?1)
+	OR resource IN (SELECT w.id FROM invitations i JOIN workspaces w ON w.row_id = i.workspace WHERE i.email_folded = ?3) `
+
+// eraseTarget removes the rows of a grave, and what is derived from them.
+func (t *SystemTx) eraseTarget(g purgeTarget) error {
+	run := func(q string, args ...any) (err error) {
+		_, err = t.t.exec(q, args...)
+		return err
+	}
+	err := t.markPurgePending()
+	if err == nil {
+		err = run(`DELETE FROM idempotency_keys WHERE `+replayCondition, g.workspace, g.memoryID, g.emailFolded)
+	}
+	switch {
+	case err != nil:
+		return err
+	case g.memory != 0:
+		return t.eraseMemory(g)
+	}
+	if err := run(`DELETE FROM minhash_bands WHERE workspace = ?1`, g.workspace); err != nil {
+		return err
+	}
+	if err := run(`DELETE FROM workspaces WHERE row_id = ?1`, g.workspace); err != nil || g.user == "" {
+		return err
+	}
+	if err := run(`DELETE FROM invitations WHERE email_folded = ?1`, g.emailFolded); err != nil {
+		return err
+	}
+	return run(`DELETE FROM users WHERE id = ?1`, g.user)
+}
+
+func (t *SystemTx) eraseMemory(g purgeTarget) error {
+	// First the index, which a fold then leaves alone until the commit.
+	if err := t.lockIndex(g.workspace); err != nil {
+		return err
+	}
+	if err := t.rewriteSegments(g.workspace, []int64{g.memory}); err != nil {
+		return err
+	}
+	if err := t.removeLinks(g.workspace, g.memoryID); err != nil {
+		return err
+	}
+	_, err := t.t.exec(`UPDATE atlases SET
+			memories = memories - 1 + (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM index_log c WHERE c.workspace = ?2 AND c.memory = ?3),
+			bytes = bytes - CAST(?4 AS BIGINT) + (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM index_log c WHERE c.workspace = ?2 AND c.memory = ?3)
+		WHERE row_id = ?1`, g.atlas, g.workspace, g.memory, g.bytes)
+	if err != nil {
+		return err
+	}
+	for _, q := range []string{`DELETE FROM index_log WHERE workspace = ?1 AND memory = ?2`, `DELETE FROM minhash_bands WHERE workspace = ?1 AND memory = ?2`,
+		`DELETE FROM memories WHERE workspace = ?1 AND row_id = ?2`} {
+		if _, err := t.t.exec(q, g.workspace, g.memory); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rewriteSegments writes every segment anew that holds a dead document, with these
+// memories dead: the words of the dead are not in it.
+func (t *SystemTx) rewriteSegments(workspace int64, gone []int64) error {
+	segments, err := t.t.segments(workspace)
+	if err != nil {
+		return err
+	}
+	for _, s := range segments {
+		s, _ = s.MarkDeleted(gone)
+		if s.LiveDocs() == s.Docs() {
+			continue
+		}
+		blob, err := search.Merge(t.t.ctx, t.t.segmentPage, []*search.Segment{s})
+		if err != nil {
+			return err
+		}
+		if err := t.dropSegment(s.ID()); err != nil {
+			return err
+		}
+		if err := t.insertSegment(workspace, blob); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *SystemTx) dropSegment(rowID int64) error {
+	if _, err := t.t.exec(`DELETE FROM segment_pages WHERE segment = ?1`, rowID); err != nil {
+		return err
+	}
+	_, err := t.t.exec(`DELETE FROM segments WHERE row_id = ?1`, rowID)
+	return err
+}
+
+// removeLinks takes a memory out of the links of others, whichever of both ends
+// knows of it.
+func (t *SystemTx) removeLinks(workspace int64, id string) error {
+	if _, err := t.t.exec(`UPDATE memories SET superseded_by = '' WHERE workspace = ?1 AND superseded_by = ?2`, workspace, id); err != nil {
+		return err
+	}
+	lists := map[int64]string{}
+	err := t.t.conn.query(`SELECT row_id, supersedes FROM memories WHERE workspace = ?1 AND supersedes LIKE ?2`, []any{workspace, "%" + id + "%"}, func(r row) error {
+		var rowID int64
+		var list string
+		err := r.Scan(&rowID, &list)
+		lists[rowID] = list
+		return err
+	})
+	for rowID, list := range lists {
+		var ids []string
+		if ids, err = decodeStrings(list); err != nil {
+			return err
+		}
+		if _, err = t.t.exec(`UPDATE memories SET supersedes = ?2 WHERE row_id = ?1`, rowID, encodeStrings(slices.DeleteFunc(ids, func(x string) bool { return x == id }))); err != nil {
+			return err
+		}
+	}
+	return err
+}

@@ -1,0 +1,99 @@
+package store_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+func TestSearchReportsIgnoredAndCorrectedTerms(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann, bob := user(t, s, "ann"), user(t, s, "bob")
+		crew := team(t, s, ann, nil)
+		long := "heliotropes"
+		for i := range 40 {
+			long += fmt.Sprintf(" %c%cz", 'a'+i%26, 'b'+i/26)
+		}
+		for range 2 {
+			add(t, s, ann, "", long)
+		}
+		add(t, s, ann, "", "the heliotropes of the harbour")
+		add(t, s, ann, crew, "abz of a crew with leather bags")
+		add(t, s, bob, "", "another harbuorx")
+		ask := func(query string, f store.Filter) store.SearchResult {
+			r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
+				return tx.Search(store.NewSearchQuery(query, 0), f, "", 5)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r
+		}
+		for range 2 { // the second time it is known
+			f := ask(long, store.Filter{})
+			if len(f.Ignored) != 9 || slices.Contains(f.Ignored, "abz") || !slices.Contains(f.Ignored, "heliotropes") || f.Corrected != nil {
+				t.Errorf("ignored %v, corrected %v", f.Ignored, f.Corrected)
+			}
+			f = ask("harbuor and laether", store.Filter{})
+			if want := []search.Correction{{From: "harbuor", To: "harbour"}, {From: "laether", To: "leather"}}; f.Ignored != nil || !slices.Equal(f.Corrected, want) {
+				t.Errorf("ignored %v, corrected %v", f.Ignored, f.Corrected)
+			}
+		}
+		if f := ask("laether", store.Filter{WorkspaceID: crew}); len(f.Hits) != 1 || len(f.Corrected) != 1 || f.Hits[0].Memory.Status != loci.MemoryActive {
+			t.Errorf("found %v, corrected %v", f.Hits, f.Corrected)
+		}
+	})
+}
+
+func TestAWordThatOneWorkspaceKnowsIsCorrectedInNone(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		s := d.Open(t, store.Options{})
+		ann := user(t, s, "ann")
+		crew := team(t, s, ann, nil)
+		journey := add(t, s, ann, "", "the journey of the sculptors")
+		tourney := add(t, s, ann, crew, "the tourney of the sculptors")
+		ask := func(query string, f store.Filter) (ids []string, corrected []search.Correction) {
+			r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
+				return tx.Search(store.NewSearchQuery(query, 0), f, "", 5)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.KeywordCount != len(r.Hits) {
+				t.Errorf("%q: a total of %d, %d on the page", query, r.KeywordCount, len(r.Hits))
+			}
+			for _, x := range r.Hits {
+				ids = append(ids, x.Memory.ID)
+			}
+			slices.Sort(ids)
+			return ids, r.Corrected
+		}
+		both := []string{journey.ID, tourney.ID}
+		slices.Sort(both)
+		sculptors := search.Correction{From: "sculptros", To: "sculptors"}
+		for _, x := range []struct {
+			query     string
+			workspace string
+			ids       []string
+			corrected []search.Correction
+		}{
+			{"tourney", "", []string{tourney.ID}, nil},
+			{"tourney", journey.WorkspaceID, []string{journey.ID}, []search.Correction{{From: "tourney", To: "journey"}}},
+			{"sculptros", "", both, []search.Correction{sculptors}},
+			{"tourney sculptros", "", both, []search.Correction{sculptors}},
+		} {
+			ids, corrected := ask(x.query, store.Filter{WorkspaceID: x.workspace})
+			if !slices.Equal(ids, x.ids) || !slices.Equal(corrected, x.corrected) {
+				t.Errorf("%q in %q: found %v, corrected %v", x.query, x.workspace, ids, corrected)
+			}
+		}
+	})
+}

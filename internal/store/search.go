@@ -1,0 +1,363 @@
+package store
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
+)
+
+// A SearchQuery is what a search looks for: words, a meaning, or both, whose ranks
+// are fused then.
+type SearchQuery struct {
+	Text       string
+	Keywords   search.Query
+	Exact      search.ExactMatcher // what of it is to be found as it stands
+	Dates      []search.Date       // that it names
+	Embeddings []QueryEmbedding    // of each model that may answer; without one words alone count
+	Without    search.Features
+	Hybrid     bool // words and meaning; else meaning alone, where there is one
+	MayFuse    bool // it may be asked again to be fused
+
+	previous *loadedRows
+}
+
+// WithPrevious is q asked after it was answered by words: what was read then is not read
+// again where nothing has changed since.
+func (q SearchQuery) WithPrevious(f SearchResult) SearchQuery {
+	q.previous = f.loaded
+	return q
+}
+
+// A loadedRows is the rows that a search has read, and the places that they are of.
+type loadedRows struct {
+	workspaces []*workspaceSearch
+	rows       map[int64]*loadedMemory
+}
+
+// NewSearchQuery makes a Question of a text, to be answered without some features.
+func NewSearchQuery(text string, without search.Features) SearchQuery {
+	q := SearchQuery{Text: text, Keywords: search.Parse(text).Without(without), Without: without}
+	if !without.Has(search.FeatureExact) {
+		q.Exact = search.NewExactMatcher(text)
+	}
+	if !without.Has(search.FeatureDates) {
+		q.Dates = search.Dates(text)
+	}
+	return q
+}
+
+// A QueryEmbedding is the vector of a query. A workspace that answers from the vectors of
+// another model knows nothing of it.
+type QueryEmbedding struct {
+	Generation string // as the embedder names it
+	Vector     []float32
+}
+
+// A SearchHit is a memory with its score, and where in it the words stand.
+type SearchHit struct {
+	Memory  loci.Memory
+	Score   float64
+	Matches search.Matches
+	Chunk   int // whose meaning counted, from 1 on; 0 if none did
+}
+
+// SearchResult are what a search found: a page of the candidates, best first, of equal
+// ones the earlier made first, and how many each leg found in all.
+type SearchResult struct {
+	Hits          []SearchHit
+	HasMore       bool
+	Seen          SeenSet // what this page and those before it show
+	KeywordCount  int     // memories that hold a word of the query
+	SemanticCount int     // memories that were compared by their meaning
+	CacheHit      bool    // the words had been ranked before
+	TopHit        TopHit
+
+	Ignored   []string            // words of the query that did not count: see search.Query.Ignored
+	Corrected []search.Correction // words for which others were searched
+
+	loaded *loadedRows
+
+	KeywordTime, SemanticTime, FusionTime time.Duration
+}
+
+// TopHit tells how well the best memory answers a query by its words.
+type TopHit struct {
+	QueryTerms   int     // that the query asks for
+	MatchedTerms int     // of them, those that it holds
+	Margin       float64 // its score over that of the next one
+	ExactMatch   string  // in which way it is exactly what was asked for: see search.Exact
+}
+
+// Search searches the places of a filter. Each workspace is ranked by its own
+// statistics alone, then they are merged by score. What was shown before is passed
+// over; at most limit candidates are shown then.
+func (t *Tx) Search(q SearchQuery, f Filter, before SeenSet, limit int) (found SearchResult, err error) {
+	r, err := t.resolveScope(f)
+	if err != nil {
+		return found, err
+	}
+	once := func() (err error) {
+		s := &searchRun{t: t, q: q, scope: r, filter: f.indexFilter(r), want: before.Len() + limit + 1, loaded: map[int64]*loadedMemory{}}
+		if err = s.run(); err == nil {
+			found, err = s.buildPage(before, limit)
+		}
+		return err
+	}
+	for range 3 {
+		if err = once(); !errors.Is(err, errStale) {
+			return found, err
+		}
+		for _, w := range r.workspaces {
+			t.store.indexes.invalidate(w)
+		}
+	}
+	// Folds come faster than the search reads, or pages of the index are lost.
+	if err = t.repeatableRead(once); errors.Is(err, errStale) {
+		corruptIndexReads.Add(1)
+		err = busyError(err)
+	}
+	return found, err
+}
+
+// A searchRun is one search under way.
+type searchRun struct {
+	t      *Tx
+	q      SearchQuery
+	scope  scopeFilter
+	filter search.Filter
+	want   int // hits
+
+	workspaces []*workspaceSearch
+	loaded     map[int64]*loadedMemory
+	hits       []search.Hit // of all places, best first
+	result     SearchResult
+}
+
+// A loadedMemory memory is one whose row was read, and its text once that was read for
+// the words of the question.
+type loadedMemory struct {
+	memory    loci.Memory
+	workspace *workspaceSearch
+	matches   *search.DocMatches
+}
+
+// A workspaceSearch is one workspace in a finding.
+type workspaceSearch struct {
+	state        indexState
+	snapshot     *search.Snapshot
+	query        search.Query    // of the question, as this workspace can answer it
+	matcher      *search.Matcher // of texts for them
+	result       search.Result
+	keywordHits  []search.Hit // by words
+	semanticHits []search.Hit // by meaning
+
+	codes       *search.BinaryCodes
+	queryVector *search.QueryVector
+	exhausted   bool // nearest holds all that can be found by meaning
+}
+
+func (s *searchRun) run() error {
+	if err := s.openSnapshots(); err != nil {
+		return err
+	}
+	if len(s.q.Embeddings) == 0 || s.q.Hybrid {
+		began := time.Now()
+		if err := s.searchKeywords(); err != nil {
+			return err
+		}
+		s.result.KeywordTime = time.Since(began)
+	}
+	if len(s.q.Embeddings) == 0 {
+		return nil
+	}
+	began := time.Now()
+	if err := s.searchSemantic(); err != nil {
+		return err
+	}
+	nearest := mergeHits(s.workspaces, semanticHits, math.MaxInt)
+	s.result.SemanticCount, s.result.SemanticTime = len(nearest), time.Since(began)
+	if !s.q.Hybrid {
+		s.hits = nearest
+		return nil
+	}
+	began = time.Now()
+	s.hits = s.fuse(nearest)
+	s.result.FusionTime = time.Since(began)
+	if len(s.hits) < s.want {
+		return s.appendUnfused()
+	}
+	return nil
+}
+
+// fuse ranks the best of both legs together, the same for every page. What words
+// found beyond them comes behind.
+func (s *searchRun) fuse(nearest []search.Hit) []search.Hit {
+	best := min(len(s.hits), fusionDepth)
+	fused := search.Fuse(s.hits[:best], nearest, s.want, s.q.Without)
+	if len(fused) == 0 || len(fused) >= s.want {
+		return fused
+	}
+	last := fused[len(fused)-1].Score
+	for _, h := range s.hits[best:] {
+		if !slices.ContainsFunc(nearest, func(n search.Hit) bool { return n.Memory == h.Memory }) {
+			h.Score = last
+			fused = append(fused, h)
+		}
+	}
+	return fused
+}
+
+// openSnapshots reads the states of the indexes.
+func (s *searchRun) openSnapshots() error {
+	states, err := s.t.indexStates(s.scope)
+	if err != nil {
+		return err
+	}
+	all := make([]workspaceSearch, len(states))
+	s.workspaces = make([]*workspaceSearch, len(states))
+	for i, state := range states {
+		x, err := s.t.indexSnapshot(state)
+		if err != nil {
+			return err
+		}
+		all[i] = workspaceSearch{state: state, snapshot: x.snapshot, query: s.q.Keywords}
+		s.workspaces[i] = &all[i]
+	}
+	return nil
+}
+
+// mergedAtOnce is how many hits are gathered at least before those are dropped that are not wanted.
+const mergedAtOnce = 64
+
+// mergeHits are the hits of all places by score, the best ones, at most that many. The hits of each place are best
+// first: none is looked at behind one that is too bad.
+func mergeHits(places []*workspaceSearch, of func(*workspaceSearch) []search.Hit, maximum int) (hits []search.Hit) {
+	if len(places) == 1 {
+		hits = of(places[0])
+		return hits[:min(len(hits), maximum)]
+	}
+	minimum := float32(math.Inf(-1))
+	for _, p := range places {
+		for _, h := range of(p) {
+			if h.Score < minimum {
+				break
+			}
+			hits = append(hits, h)
+		}
+		if len(hits) > mergedAtOnce && len(hits)/2 > maximum {
+			hits = search.TopHits(hits, maximum)
+			minimum = hits[maximum-1].Score
+		}
+	}
+	return search.TopHits(hits, maximum)
+}
+
+func keywordHits(p *workspaceSearch) []search.Hit { return p.keywordHits }
+
+func semanticHits(p *workspaceSearch) []search.Hit { return p.semanticHits }
+
+// buildPage shows a page of the hits. Scores are shown with four digits.
+func (s *searchRun) buildPage(before SeenSet, limit int) (SearchResult, error) {
+	hits, more, shown := s.nextPage(before, limit)
+	s.result.loaded = &loadedRows{s.workspaces, s.loaded}
+	s.result.Ignored, s.result.Corrected = s.queryRewrites()
+	fit, err := s.fillPage(hits)
+	if err != nil {
+		return s.result, err
+	}
+	if fit < len(hits) {
+		hits, more, shown = s.nextPage(before, fit)
+	}
+	s.result.HasMore, s.result.Seen = more, shown
+	s.result.Hits = make([]SearchHit, 0, len(hits))
+	for _, h := range hits {
+		if x := s.loaded[h.Memory]; x != nil {
+			s.result.Hits = append(s.result.Hits, SearchHit{x.memory, math.Round(float64(h.Score)*1e4) / 1e4, s.matchText(x).Content, h.Chunk})
+		}
+	}
+	return s.result, nil
+}
+
+// nextPage are the best hits that were not shown before, whether there are more of them,
+// and what is shown then.
+func (s *searchRun) nextPage(before SeenSet, limit int) (hits []search.Hit, more bool, shown SeenSet) {
+	known, next := before.tags(), []byte(before)
+	for _, h := range s.hits {
+		m := s.t.store.seenTag(h.Memory)
+		switch {
+		case known[m]:
+		case len(hits) == limit:
+			return hits, true, SeenSet(next)
+		default:
+			hits, next = append(hits, h), append(next, m[:]...)
+		}
+	}
+	return hits, false, SeenSet(next)
+}
+
+// highlightBytes is what the highlights of a memory may take on a page.
+const highlightBytes = 8 << 10
+
+// fillPage reads the rows of hits, some at a time, and returns how many of the hits a
+// page has room for.
+func (s *searchRun) fillPage(hits []search.Hit) (int, error) {
+	page := byteBudget{remaining: pageByteBudget}
+	for i := 0; i < len(hits); i += memoriesPerQuery {
+		some := hits[i:min(i+memoriesPerQuery, len(hits))]
+		if err := s.loadRows(some); err != nil {
+			return 0, err
+		}
+		for j, h := range some {
+			if x := s.loaded[h.Memory]; x != nil && !page.spend(JSONSize(&x.memory)+highlightBytes) {
+				return i + j, nil
+			}
+		}
+	}
+	return len(hits), nil
+}
+
+// loadRows reads the rows of hits that were not read before.
+func (s *searchRun) loadRows(hits []search.Hit) error {
+	var rowIDs []int64
+	for _, h := range hits {
+		if s.loaded[h.Memory] == nil {
+			rowIDs = append(rowIDs, h.Memory)
+		}
+	}
+	if len(rowIDs) == 0 {
+		return nil
+	}
+	q := `SELECT` + memoryColumns + `, e.row_id, e.workspace FROM ` + fmt.Sprintf(s.t.store.db.dialect().joinIDs, 2, "memories e", "e.row_id") +
+		s.t.membershipJoin("e.workspace") + `JOIN atlases a ON a.row_id = e.atlas`
+	var rowID, home int64
+	scan := s.t.newMemoryScanner(&rowID, &home)
+	return s.t.queryFew(q, []any{encodeInts(rowIDs)}, func(r row) error {
+		m, err := scan(r)
+		at, there := slices.BinarySearchFunc(s.workspaces, home, func(p *workspaceSearch, w int64) int { return cmp.Compare(p.state.workspace, w) })
+		if there {
+			s.loaded[rowID] = &loadedMemory{memory: m, workspace: s.workspaces[at]}
+		}
+		return err
+	})
+}
+
+// indexFilter returns the filter in the words of the index.
+func (f Filter) indexFilter(r scopeFilter) (s search.Filter) {
+	if r.atlas != 0 {
+		s.Atlases = []int64{r.atlas}
+	}
+	for _, k := range f.Types {
+		s.Kinds |= 1 << slices.Index(loci.MemoryTypes, k)
+	}
+	for _, n := range f.statuses() {
+		s.Statuses |= 1 << n
+	}
+	s.Tags = f.Tags
+	return s
+}

@@ -1,0 +1,49 @@
+package store
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/sha256"
+	"encoding/binary"
+)
+
+// SeenSet are the memories that earlier pages of a search have shown, as a cursor carries
+// them: a few bytes of each, which tell nothing to who has no secret of the store. What
+// is written between two pages moves ranks, so that a number of ranks to skip would
+// show some memories twice and others never.
+type SeenSet string
+
+// seenTagSize is the size of one memory. Of the most that can be shown, two look alike
+// once in a million walks.
+const seenTagSize = 5
+
+// Len is how many memories were shown.
+func (s SeenSet) Len() int { return len(s) / seenTagSize }
+
+// A seenTag is one memory.
+type seenTag [seenTagSize]byte
+
+func (s SeenSet) tags() map[seenTag]bool {
+	known := make(map[seenTag]bool, s.Len())
+	for i := range s.Len() {
+		known[seenTag([]byte(s[i*seenTagSize:][:seenTagSize]))] = true
+	}
+	return known
+}
+
+// newSeenCipher makes what writes memories as the secret of a store has it.
+func newSeenCipher(secret []byte) cipher.Block {
+	key := sha256.Sum256(append([]byte("loci pages of a search\n"), secret...))
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		panic(err) // the key has the right length
+	}
+	return block
+}
+
+func (s *Store) seenTag(memory int64) seenTag {
+	var block [aes.BlockSize]byte
+	binary.BigEndian.PutUint64(block[:], uint64(memory))
+	s.seenCipher.Encrypt(block[:], block[:])
+	return seenTag(block[:seenTagSize])
+}

@@ -1,0 +1,252 @@
+package store
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/search"
+)
+
+// Bounds of the semantic leg: vectors that are compared whole in each workspace,
+// of the best by words, and of the passages of one of those. Twice as many of the
+// best by words change nothing.
+const (
+	minCandidates  = 200
+	maxCandidates  = 2 * maxKeywordHits
+	fillHits       = 50
+	fillKeysPerHit = 4
+)
+
+// searchSemantic is the semantic leg: the vectors that promise most, and those of the
+// best by words, are read and compared with that of the query.
+func (s *searchRun) searchSemantic() error {
+	if len(s.workspaces) == 0 {
+		return nil
+	}
+	workspaces := make([]int64, len(s.workspaces))
+	for i, p := range s.workspaces {
+		workspaces[i] = p.state.workspace
+	}
+	states, err := s.t.vectorStates(workspaces)
+	if err != nil {
+		return err
+	}
+	probes := map[string]*search.QueryVector{}
+	for _, m := range s.q.Embeddings {
+		probes[generationName(m.Generation)] = search.NewQueryVector(m.Vector)
+	}
+	for _, state := range states {
+		at := slices.IndexFunc(s.workspaces, func(p *workspaceSearch) bool { return p.state.workspace == state.workspace })
+		probe := probes[state.name]
+		if at < 0 || probe == nil {
+			continue
+		}
+		codes, err := s.t.binaryCodes(state)
+		if err != nil {
+			return err
+		}
+		p := s.workspaces[at]
+		p.codes, p.queryVector = codes, probe
+		if err := s.scoreNearest(p, minCandidates); err != nil {
+			return err
+		}
+		if !s.q.Hybrid { // else the words have told of the neighbours
+			p.semanticHits = s.boostNeighbors(p, p.semanticHits, search.SemanticNeighborWeights)
+			if err := s.widenCandidates(p); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// widenCandidates compares more passages of one place where more is wanted than those compared
+// belong to. What they add comes behind: so the first pages stay as they were, however
+// far somebody reads.
+func (s *searchRun) widenCandidates(p *workspaceSearch) error {
+	for many := minCandidates; !p.exhausted && len(p.semanticHits) < s.want && many < maxCandidates; {
+		many *= 2
+		if err := s.scoreNearest(p, many); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendUnfused adds what is near and was not among the candidates that were fused: passages
+// of few memories may have taken all their places.
+func (s *searchRun) appendUnfused() error {
+	for _, p := range s.workspaces {
+		if p.queryVector == nil {
+			continue
+		}
+		if err := s.widenCandidates(p); err != nil {
+			return err
+		}
+	}
+	s.hits = appendBelow(s.hits, mergeHits(s.workspaces, semanticHits, math.MaxInt))
+	return nil
+}
+
+// appendBelow adds hits to a list that are not in it, with lower scores than its last.
+func appendBelow(list, more []search.Hit) []search.Hit {
+	if len(list) == 0 {
+		return more
+	}
+	known := map[int64]bool{}
+	for _, h := range list {
+		known[h.Memory] = true
+	}
+	below := math.Nextafter32(list[len(list)-1].Score, float32(math.Inf(-1)))
+	for _, h := range more {
+		if !known[h.Memory] {
+			h.Score = min(h.Score, below)
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// scoreNearest compares the passages of one place that promise most, so many of them. What
+// is not among its nearest comes behind them.
+func (s *searchRun) scoreNearest(p *workspaceSearch, many int) error {
+	picked := p.snapshot.Nearest(p.codes, p.queryVector, s.filter, many)
+	p.exhausted = len(picked) < many
+	fill := p.keywordHits[:min(len(p.keywordHits), fillHits)]
+	if s.q.Without.Has(search.FeatureFill) {
+		fill = nil
+	}
+	for _, h := range fill {
+		picked = p.codes.NearestInMemory(picked, h.Memory, p.queryVector, fillKeysPerHit)
+	}
+	// Who reads in the order of the table reads less of it. What was picked by its
+	// signs comes before the same by words: it knows its place.
+	slices.SortStableFunc(picked, func(a, b search.VectorRef) int { return cmp.Compare(a.Key, b.Key) })
+	picked = slices.CompactFunc(picked, func(a, b search.VectorRef) bool { return a.Key == b.Key })
+	passages, err := s.exactScores(p, picked)
+	if err == nil {
+		p.semanticHits = appendBelow(p.semanticHits, search.MaxPerMemory(passages))
+	}
+	return err
+}
+
+// exactScores compares vectors whole, in the order of their keys. Those that were read not
+// long ago need not be read again.
+func (s *searchRun) exactScores(p *workspaceSearch, picked []search.VectorRef) (hits []search.Hit, err error) {
+	keys := make([]int64, len(picked))
+	for i, v := range picked {
+		keys[i] = v.Key
+	}
+	hits = make([]search.Hit, 0, len(picked))
+	take := func(i, passage int, vector []byte) {
+		score, broken := p.queryVector.Dot(vector)
+		if h, there := p.snapshot.VectorHit(picked[i], passage+1, score, int64(s.t.now)); there {
+			hits = append(hits, h)
+		}
+		err = errors.Join(err, broken)
+	}
+	recent := s.t.store.indexes.vectors
+	others := recent.Each(keys, take)
+	if len(others) == 0 || err != nil {
+		return hits, err
+	}
+	var key int64
+	var passage int
+	var vector []byte
+	err = s.t.conn.queryFew(`SELECT v.row_id, v.chunk, v.vector FROM `+fmt.Sprintf(s.t.store.db.dialect().joinIDs, 1, "vectors v", "v.row_id")+` WHERE v.workspace = ?2`,
+		[]any{encodeInts(others), p.state.workspace}, func(r row) error {
+			if err := r.Scan(&key, &passage, &vector); err != nil {
+				return err
+			}
+			recent.Put(key, passage, vector)
+			i, _ := slices.BinarySearch(keys, key)
+			take(i, passage, vector)
+			return err
+		})
+	return hits, err
+}
+
+// Meanings that are shown as similar: at least so near, and so many of them. Of a
+// text so many bytes tell whether the model can read it.
+const (
+	minSimilarity       = .5
+	maxSimilar          = 100
+	languageSampleBytes = 1000
+)
+
+// semanticallySimilar returns the active memories of a workspace that mean nearly what one of
+// them does, by the mean of its passages, best first. Where it has no vectors yet,
+// or the index moves meanwhile, there are none; nor where the model cannot read how
+// its text begins: what it cannot read is all alike to it.
+func (t *Tx) semanticallySimilar(workspace, memory int64, text string) (list []loci.Similarity, err error) {
+	states, err := t.vectorStates([]int64{workspace})
+	if err != nil || len(states) == 0 || !t.store.embedder.canRead(states[0].name, text) {
+		return nil, err
+	}
+	own, err := t.memoryVectors(states[0], memory)
+	if err != nil || len(own) == 0 {
+		return nil, err
+	}
+	codes, err := t.binaryCodes(states[0])
+	if err != nil {
+		return nil, err
+	}
+	s := &searchRun{t: t, scope: scopeFilter{workspaces: []int64{workspace}}, filter: search.Filter{Statuses: 1}, want: maxSimilar}
+	if err := s.openSnapshots(); err != nil || len(s.workspaces) == 0 {
+		if errors.Is(err, errStale) {
+			err = nil
+		}
+		return nil, err
+	}
+	p := s.workspaces[0]
+	p.codes, p.queryVector = codes, search.NewQueryVector(search.Mean(own))
+	if err := s.scoreNearest(p, minCandidates); err != nil {
+		return nil, err
+	}
+	if err := s.widenCandidates(p); err != nil {
+		return nil, err
+	}
+	return t.similarFromHits(p.semanticHits, memory, states[0].name)
+}
+
+// memoryVectors reads the present vectors of a memory.
+func (t *Tx) memoryVectors(state vectorState, memory int64) (list [][]float32, err error) {
+	err = t.conn.queryFew(`SELECT v.vector FROM vectors v WHERE v.memory = ?1 AND v.generation = ?2
+		AND v.seq = (SELECT max(p.seq) FROM vectors p WHERE p.memory = ?1 AND p.generation = ?2)`, []any{memory, state.generation}, func(r row) error {
+		var stored []byte
+		if err := r.Scan(&stored); err != nil {
+			return err
+		}
+		v, err := search.DecodeVector(stored)
+		list = append(list, v)
+		return err
+	})
+	return list, err
+}
+
+// similarFromHits names the hits that are near enough and that the model of the generation
+// reads, but for one memory.
+func (t *Tx) similarFromHits(hits []search.Hit, except int64, generation string) (list []loci.Similarity, err error) {
+	scores := map[int64]float64{}
+	var rowIDs []int64
+	for _, h := range hits[:min(len(hits), maxSimilar+1)] {
+		if h.Memory != except && h.Score >= minSimilarity {
+			rowIDs, scores[h.Memory] = append(rowIDs, h.Memory), math.Round(min(float64(h.Score), 1)*1e4)/1e4
+		}
+	}
+	head := fmt.Sprintf(`e.title || ' ' || substr(e.content, 1, %d)`, languageSampleBytes)
+	err = t.conn.queryFew(`SELECT e.row_id, e.id, `+head+` FROM `+fmt.Sprintf(t.store.db.dialect().joinIDs, 1, "memories e", "e.row_id"), []any{encodeInts(rowIDs)}, func(r row) error {
+		var rowID int64
+		var id, text string
+		err := r.Scan(&rowID, &id, &text)
+		if t.store.embedder.canRead(generation, text) {
+			list = append(list, loci.Similarity{ID: id, Score: scores[rowID]})
+		}
+		return err
+	})
+	return list, err
+}

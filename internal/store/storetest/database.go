@@ -1,0 +1,152 @@
+// Package storetest runs tests on every database that Loci knows: SQLite by
+// the driver of the build, and the PostgreSQL servers that LOCI_TEST_PG15 and
+// LOCI_TEST_PG18 name.
+package storetest
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"encoding/hex"
+	"net/url"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	_ "github.com/jackc/pgx/v5/stdlib" // for DB
+
+	"github.com/loci-memory/loci/internal/store"
+)
+
+// servers are the PostgreSQL servers by the names of their engines.
+var servers = map[string]string{"pg15": "LOCI_TEST_PG15", "pg18": "LOCI_TEST_PG18"}
+
+// A Database can be opened several times, as by several processes.
+type Database struct {
+	Engine  string
+	Dir     string // of SQLite's files
+	Address string // of PostgreSQL
+}
+
+// Open opens the database until the end of the test.
+func (d Database) Open(t testing.TB, o store.Options) *store.Store {
+	t.Helper()
+	s, err := d.TryOpen(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// TryOpen opens the database, which the caller closes.
+func (d Database) TryOpen(o store.Options) (*store.Store, error) {
+	if d.Dir != "" {
+		return store.OpenSQLite(context.Background(), d.Dir, o)
+	}
+	return store.OpenPostgres(context.Background(), d.Address, o)
+}
+
+// SchemaStatus returns how far the migrations of the database are.
+func (d Database) SchemaStatus(ctx context.Context) (store.SchemaStatus, error) {
+	if d.Dir != "" {
+		return store.SQLiteSchemaStatus(ctx, d.Dir)
+	}
+	return store.PostgresSchemaStatus(ctx, d.Address)
+}
+
+// DB opens the database behind the store's back, until the end of the test.
+func (d Database) DB(t testing.TB) *sql.DB {
+	t.Helper()
+	driver, name := "pgx", d.Address
+	if d.Dir != "" {
+		driver, name = store.SQLDriver, "file:"+filepath.Join(d.Dir, "loci.db")
+	}
+	db, err := sql.Open(driver, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// Exec runs a statement behind the store's back.
+func (d Database) Exec(t testing.TB, q string) {
+	t.Helper()
+	if _, err := d.DB(t).Exec(q); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Query returns the only column of a query.
+func (d Database) Query(t testing.TB, q string) (list []string) {
+	t.Helper()
+	rows, err := d.DB(t).Query(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		if err := rows.Scan(&s); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+// Each runs f on a fresh database of every engine.
+func Each(t *testing.T, f func(t *testing.T, d Database)) {
+	t.Helper()
+	t.Run(store.Driver, func(t *testing.T) {
+		t.Parallel()
+		f(t, Database{Engine: store.Driver, Dir: t.TempDir()})
+	})
+	for _, engine := range []string{"pg15", "pg18"} {
+		t.Run(engine, func(t *testing.T) {
+			address := os.Getenv(servers[engine])
+			if address == "" {
+				t.Skipf("%s names no server", servers[engine])
+			}
+			t.Parallel()
+			f(t, Database{Engine: engine, Address: NewSchema(t, address)})
+		})
+	}
+}
+
+// NewSchema makes a fresh schema on a PostgreSQL server and returns the address
+// of a database that consists of it alone.
+func NewSchema(t testing.TB, address string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var random [8]byte
+	rand.Read(random[:])
+	name := "t" + hex.EncodeToString(random[:])
+	exec := func(q string) {
+		c, err := pgx.Connect(ctx, address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close(ctx)
+		if _, err := c.Exec(ctx, q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("CREATE SCHEMA " + name)
+	t.Cleanup(func() {
+		ctx, cancel = context.WithTimeout(context.Background(), time.Minute)
+		exec("DROP SCHEMA " + name + " CASCADE")
+	})
+	u, err := url.Parse(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := u.Query()
+	q.Set("search_path", name)
+	u.RawQuery = q.Encode()
+	return u.String()
+}

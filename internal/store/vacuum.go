@@ -1,0 +1,184 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/loci-memory/loci"
+)
+
+// purgePendingKey is the row of table instance that stands while rows are gone and
+// their bytes may not be.
+const purgePendingKey = "purge"
+
+// vacuumTimeout is how long a purge waits, in all, for others to let it clear
+// the free space.
+const vacuumTimeout = time.Minute
+
+// A vacuumer is a database that can clear the space of what was deleted.
+type vacuumer interface {
+	vacuum(ctx context.Context) error
+}
+
+// purgePending reports whether a purge was cut off before the free space was cleared.
+func (s *Store) purgePending(ctx context.Context) (bool, error) {
+	return SystemRead(ctx, s, "see whether a purge was cut off", func(t *SystemTx) (bool, error) {
+		var n int
+		err := t.t.conn.queryRow(`SELECT count(*) FROM metadata WHERE name = ?1`, []any{purgePendingKey}, []any{&n})
+		return n > 0, err
+	})
+}
+
+// markPurgePending notes that bytes may be left from here on, until finishPurge.
+func (t *SystemTx) markPurgePending() error {
+	_, err := t.t.exec(`INSERT INTO metadata (name, value) VALUES (?1, 'unfinished') ON CONFLICT (name) DO NOTHING`, purgePendingKey)
+	return err
+}
+
+// finishPurge clears the space of what was deleted.
+func (s *Store) finishPurge(ctx context.Context) error {
+	if err := s.db.(vacuumer).vacuum(ctx); err != nil {
+		return &loci.Error{Code: loci.CodeUnavailable, Err: err, Message: fmt.Sprintf(
+			"The rows are gone, but their bytes are still in free space that could not be cleared (%v): run the same command again, with the server stopped if need be.", err)}
+	}
+	_, err := System(ctx, s, "note that a purge is finished", func(t *SystemTx) (loci.Empty, error) {
+		_, err := t.t.exec(`DELETE FROM metadata WHERE name = ?1`, purgePendingKey)
+		return loci.Empty{}, err
+	})
+	return err
+}
+
+// beginSecureDelete makes a transaction one that overwrites what it deletes, or that may
+// delete for long. unprepare ends what does not end with it.
+func (t *SystemTx) beginSecureDelete() error {
+	q := `PRAGMA secure_delete = ON`
+	if t.t.store.db.dialect().rowLocks {
+		q = `SET LOCAL statement_timeout = 0`
+	}
+	_, err := t.t.exec(q)
+	return err
+}
+
+func (t *SystemTx) endSecureDelete() {
+	if !t.t.store.db.dialect().rowLocks {
+		_, _ = t.t.exec(`PRAGMA secure_delete = FAST`) // where it fails, more is overwritten than need be
+	}
+}
+
+// vacuum writes the file anew, without free pages and without what is left in
+// the gaps of others, and empties the write-ahead log. Pages that were freed
+// before are overwritten by no pragma, so nothing less is certain. Others may
+// read meanwhile, and wait to write.
+func (d *sqliteDB) vacuum(ctx context.Context) error {
+	// The copy would not fit into memory where the file does not.
+	c, err := d.connect(`PRAGMA temp_store = FILE`, `PRAGMA secure_delete = ON`)
+	if err != nil {
+		return err
+	}
+	err = retryWhileBusy(func() error { return mapSQLiteError(c.execContext(ctx, `VACUUM`)) })
+	if err == nil {
+		err = retryWhileBusy(func() error {
+			var stuck, frames, done int
+			err := c.queryRow(`PRAGMA wal_checkpoint(TRUNCATE)`, nil, []any{&stuck, &frames, &done})
+			if err == nil && stuck != 0 {
+				err = busyError(errors.New("somebody reads an old state of the database"))
+			}
+			return mapSQLiteError(err)
+		})
+	}
+	return errors.Join(err, c.close())
+}
+
+// vacuumedTables are the tables of which a purge deletes rows, or that hold words, or
+// stand beside those.
+var vacuumedTables = []string{"memories", "versions", "index_log", "segments", "segment_pages", "minhash_bands", "vectors", "embedding_queue", "idempotency_keys", "atlases", "keyword_indexes",
+	"workspaces", "members", "invitations", "users", "api_keys", "sign_ins", "operations", "rate_limits", "generations"}
+
+// vacuum writes the tables anew, and what the planner knows of their columns,
+// which are samples of them. Others wait while a table is written.
+func (d *postgres) vacuum(ctx context.Context) error {
+	c, err := d.acquire(ctx, "")
+	if err != nil {
+		return err
+	}
+	defer d.release(c, "")
+	p := &postgresConn{ctx, c.Conn()}
+	if _, err := p.exec(`SET statement_timeout = 0`, nil); err != nil {
+		return mapPostgresError(err)
+	}
+	defer c.Exec(context.WithoutCancel(ctx), `RESET statement_timeout`) // where it fails, the connection is lost
+	if err := p.waitForOldSnapshots(); err != nil {
+		return err
+	}
+	for _, table := range vacuumedTables {
+		err := retryWhileBusy(func() error {
+			_, err := p.exec(`VACUUM (FULL, ANALYZE) `+table, nil)
+			return mapPostgresError(err)
+		})
+		if err == nil {
+			err = p.dropStatistics(table)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// waitForOldSnapshots waits until nobody sees the database as it was before now: a table
+// that is written anew keeps rows that somebody may still see.
+func (c *postgresConn) waitForOldSnapshots() error {
+	var now string
+	if err := c.queryRow(`SELECT CAST(CAST(pg_current_xact_id() AS xid) AS TEXT)`, nil, []any{&now}); err != nil {
+		return mapPostgresError(err)
+	}
+	return retryWhileBusy(func() error {
+		var older int
+		err := c.queryRow(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+			AND age(backend_xmin) > age(CAST(CAST(?1 AS TEXT) AS xid))`, []any{now}, []any{&older})
+		if err == nil && older > 0 {
+			err = busyError(errors.New("a transaction is open that began before the purge"))
+		}
+		return mapPostgresError(err)
+	})
+}
+
+// dropStatistics makes the planner forget the samples of a table that is empty now:
+// ANALYZE leaves them. To give a column the type that it has is what does it.
+func (c *postgresConn) dropStatistics(table string) error {
+	var some bool
+	if err := c.queryRow(`SELECT EXISTS (SELECT 1 FROM `+table+`)`, nil, []any{&some}); err != nil || some {
+		return mapPostgresError(err)
+	}
+	var columns []string
+	err := c.query(`SELECT format('ALTER COLUMN %I TYPE %s', s.attname, i.data_type) FROM pg_stats s JOIN information_schema.columns i
+			ON i.table_schema = s.schemaname AND i.table_name = s.tablename AND i.column_name = s.attname
+		WHERE s.schemaname = current_schema() AND s.tablename = ?1 AND i.data_type IN ('text', 'bytea')`, []any{table}, func(r row) error {
+		var column string
+		err := r.Scan(&column)
+		columns = append(columns, column)
+		return err
+	})
+	if err == nil && len(columns) > 0 {
+		err = retryWhileBusy(func() error {
+			_, err := c.exec(`ALTER TABLE `+table+` `+strings.Join(columns, ", "), nil)
+			return mapPostgresError(err)
+		})
+	}
+	return mapPostgresError(err)
+}
+
+// retryWhileBusy tries again while others are in the way.
+func retryWhileBusy(f func() error) error {
+	end := time.Now().Add(vacuumTimeout)
+	for {
+		err := f()
+		if !loci.Is(err, loci.CodeUnavailable) || time.Now().After(end) {
+			return err
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}

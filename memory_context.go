@@ -1,0 +1,41 @@
+package loci
+
+// A TokenBudget bounds a text for an agent.
+type TokenBudget int
+
+// Rule says that a budget has at least one token of about four characters. An
+// agent's tool has room for 8,000.
+func (TokenBudget) Rule() Rule {
+	return Rule{Min: 1, Max: 1_000_000, ToolDefault: 8000, Description: "Memories beyond are left out"}
+}
+
+// ReadContext is the input of memory.context.
+type ReadContext struct {
+	AtlasID     string      `json:"atlas_id,omitzero" jsonschema:"Only this one"`
+	WorkspaceID string      `json:"workspace_id,omitzero" jsonschema:"Only this one"`
+	Limit       Limit       `json:"limit,omitzero" jsonschema:"Most memories"`
+	Query       Query       `json:"query,omitzero" jsonschema:"Your task or question"`
+	MaxTokens   TokenBudget `json:"max_tokens,omitzero"`
+}
+
+// Cost returns how many calls of the rate a snapshot counts as.
+func (in ReadContext) Cost() int { return in.Query.cost() }
+
+// ContextGroup holds memories of one type, verified and recent ones first.
+type ContextGroup struct {
+	Type     MemoryType `json:"type"`
+	Memories []Memory   `json:"memories" brief:"without title content type"`
+}
+
+// MemoryContext is the output of memory.context: what an agent should know
+// before it begins. Equal input gives equal bytes but for GeneratedAt.
+type MemoryContext struct {
+	Atlas       *Atlas         `json:"atlas,omitzero" jsonschema:"Where one was asked for"`
+	Groups      []ContextGroup `json:"groups"`
+	Markdown    string         `json:"markdown" jsonschema:"The same as a text; each memory is fenced as data"`
+	Tokens      int            `json:"tokens" jsonschema:"Of the text, about four characters each"`
+	GeneratedAt Time           `json:"generatedAt"`
+}
+
+// ContextGroupOrder is the order of the groups.
+var ContextGroupOrder = []MemoryType{TypePreference, TypeDecision, TypeArchitecture, TypeFact, TypeTask, TypeNote}

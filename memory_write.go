@@ -1,0 +1,87 @@
+package loci
+
+// An OptionalTitle is a title that may be taken back.
+type OptionalTitle string
+
+// Rule says that a title has at most 300 characters, and that null or an empty
+// one stands for the title that the content gives.
+func (OptionalTitle) Rule() Rule {
+	return Rule{MaxLength: MaxTitle, Null: true, Description: "null: from the content"}
+}
+
+// Evidence is what a review rests on.
+type Evidence string
+
+// Rule says that evidence has 1 to 4,000 characters.
+func (Evidence) Rule() Rule { return Rule{MinLength: 1, MaxLength: 4000} }
+
+// Confidence tells how sure a reviewer is.
+type Confidence float64
+
+// Rule says that it goes from 0 to 1.
+func (Confidence) Rule() Rule { return Rule{Min: 0, Max: 1, Description: "0 to 1"} }
+
+// OneMemory is an output that holds a memory.
+type OneMemory struct {
+	Memory Memory `json:"memory"`
+}
+
+// ETag identifies this representation of the memory.
+func (o OneMemory) ETag() string { return o.Memory.EntityTag() }
+
+// UpdateMemory is the input of memory.update; what is absent stays.
+type UpdateMemory struct {
+	MemoryID string         `json:"memoryId"`
+	Content  *Content       `json:"content,omitzero" jsonschema:"The new one"`
+	Title    *OptionalTitle `json:"title,omitzero"`
+	Type     MemoryType     `json:"type,omitzero" jsonschema:"The new one"`
+	Tags     *Tags          `json:"tags,omitzero" jsonschema:"Replaces all of them"`
+	Secrets  OnSecret       `json:"secrets,omitzero" jsonschema:"redact: take credentials out"`
+}
+
+// AppendMemory is the input of memory.append.
+type AppendMemory struct {
+	MemoryID string   `json:"memoryId"`
+	Content  Content  `json:"content" jsonschema:"On a new line"`
+	Secrets  OnSecret `json:"secrets,omitzero" jsonschema:"redact: take credentials out"`
+}
+
+// VerifyMemory is the input of memory.verify: at least one field beside the id.
+type VerifyMemory struct {
+	MemoryID   string      `json:"memoryId"`
+	Evidence   *Evidence   `json:"evidence,omitzero" jsonschema:"What the review rests on"`
+	Confidence *Confidence `json:"confidence,omitzero"`
+	ValidUntil *Time       `json:"validUntil,omitzero" jsonschema:"When it expires"`
+}
+
+// SupersedeMemory is the input of memory.supersede.
+type SupersedeMemory struct {
+	MemoryID            string `json:"memoryId"`
+	ReplacementMemoryID string `json:"replacementMemoryId" jsonschema:"The better one"`
+}
+
+// ArchiveMemory is the input of memory.archive.
+type ArchiveMemory struct {
+	MemoryID string `json:"memoryId"`
+}
+
+// RestoreMemory is the input of memory.restore.
+type RestoreMemory struct {
+	MemoryID string `json:"memoryId"`
+}
+
+// DeleteMemory is the input of memory.delete.
+type DeleteMemory struct {
+	MemoryID string `json:"memoryId"`
+}
+
+// SimilarMemories is the input of memory.similar.
+type SimilarMemories struct {
+	MemoryID string `json:"memoryId"`
+	Limit    Limit  `json:"limit,omitzero" jsonschema:"Most memories"`
+}
+
+// Similar is the output of memory.similar, best first.
+type Similar struct {
+	Similar []Similarity `json:"similar"`
+}
