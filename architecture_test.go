@@ -40,11 +40,12 @@ var allowedImports = map[string][]string{
 	"internal/secret/secrettest": {"internal/secret"},
 	"internal/relevance":         {"", "client"},
 	"internal/store":             {"", "internal/search"},
-	"internal/service":           {"", "internal/fence", "internal/op", "internal/search", "internal/secret", "internal/store"},
-	"internal/auth":              {"", "internal/op", "internal/store"},
-	"internal/httpapi":           {""},
-	"internal/rest":              {"", "internal/httpapi", "internal/op"},
-	"internal/mcp":               {"", "internal/httpapi", "internal/op"},
+	"internal/service": {"", "internal/fence", "internal/op", "internal/search", "internal/secret",
+		"internal/store"},
+	"internal/auth":    {"", "internal/op", "internal/store"},
+	"internal/httpapi": {""},
+	"internal/rest":    {"", "internal/httpapi", "internal/op"},
+	"internal/mcp":     {"", "internal/httpapi", "internal/op"},
 	"internal/server": {"", "internal/auth", "internal/embed", "internal/httpapi", "internal/mcp",
 		"internal/op", "internal/rest", "internal/search", "internal/service", "internal/store"},
 	"internal/cli": {"", "client", "internal/embed", "internal/mcp", "internal/op", "internal/relevance",
@@ -115,7 +116,8 @@ func TestImportsPointDown(t *testing.T) {
 // Foreign code comes into as few rooms as can be.
 func TestThirdPartyImportsStayInTheirPackages(t *testing.T) {
 	t.Parallel()
-	drivers := regexp.MustCompile(`^(database/sql|modernc\.org/sqlite|github\.com/(mattn/go-sqlite3|jackc/pgx|pressly/goose))`)
+	drivers := regexp.MustCompile(
+		`^(database/sql|modernc\.org/sqlite|github\.com/(mattn/go-sqlite3|jackc/pgx|pressly/goose))`)
 	http := []string{"client", "internal/cli", "internal/embed", "internal/httpapi", "internal/mcp", "internal/rest",
 		"internal/server"}
 	for _, p := range listPackages(t) {
@@ -126,7 +128,8 @@ func TestThirdPartyImportsStayInTheirPackages(t *testing.T) {
 			switch {
 			case foreign && (pkg == "" || pkg == "client"):
 				t.Errorf("%s imports %s: what is public stands on the standard library", pkg, i)
-			case drivers.MatchString(i) && !strings.HasPrefix(pkg, "internal/store") && !strings.HasPrefix(pkg, "bench"):
+			case drivers.MatchString(i) && !strings.HasPrefix(pkg, "internal/store") &&
+				!strings.HasPrefix(pkg, "bench"):
 				t.Errorf("%s imports %s: only the store speaks to databases", pkg, i)
 			case i == "net/http" && !slices.Contains(http, pkg) && !strings.HasPrefix(pkg, "bench"):
 				t.Errorf("%s imports net/http: only doors do, and the embedder that asks a service", pkg)
@@ -176,9 +179,11 @@ func TestFilesAreShort(t *testing.T) {
 
 func TestOnlyTheStoreSpeaksSQL(t *testing.T) {
 	t.Parallel()
-	sql := regexp.MustCompile(`(?i)\b(SELECT\s.+\sFROM|INSERT\s+INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+TABLE)\b`)
+	sql := regexp.MustCompile(
+		`(?i)\b(SELECT\s.+\sFROM|INSERT\s+INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+TABLE)\b`)
 	walkSources(t, func(path string) {
-		if strings.HasPrefix(path, "internal/store/") || strings.HasPrefix(path, "bench/") || strings.HasSuffix(path, "_test.go") {
+		if strings.HasPrefix(path, "internal/store/") || strings.HasPrefix(path, "bench/") ||
+			strings.HasSuffix(path, "_test.go") {
 			return
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)

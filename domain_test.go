@@ -24,7 +24,8 @@ func TestIDsRiseWithinAMillisecondAndWhenTheClockStepsBack(t *testing.T) {
 func TestIDsOfOtherFormsAreNone(t *testing.T) {
 	t.Parallel()
 	good := loci.NewID(time.Now())
-	for _, bad := range []string{"", "x", strings.ToUpper(good), good + "0", good[:35], good[:14] + "4" + good[15:], "{" + good[1:], strings.ReplaceAll(good, "-", "_")} {
+	for _, bad := range []string{"", "x", strings.ToUpper(good), good + "0", good[:35], good[:14] + "4" + good[15:],
+		"{" + good[1:], strings.ReplaceAll(good, "-", "_")} {
 		if loci.ValidID(bad) {
 			t.Errorf("%q passes", bad)
 		}
@@ -40,7 +41,8 @@ func TestKeysHaveAFormAndAChecksum(t *testing.T) {
 			t.Fatal(k)
 		}
 		seen[k] = true
-		for _, near := range []string{k[:len(k)-1], k + "a", k[:20] + swap(k[20]) + k[21:], strings.Replace(k, "live", "test", 1)} {
+		for _, near := range []string{k[:len(k)-1], k + "a", k[:20] + swap(k[20]) + k[21:],
+			strings.Replace(k, "live", "test", 1)} {
 			if loci.ValidKey(near) {
 				t.Fatalf("%s passes beside %s", near, k)
 			}
@@ -58,8 +60,10 @@ func swap(c byte) string {
 func TestTitlesComeFromTheFirstHeadingOrLine(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
-		"# The heading\n\nbody": "The heading", "First line\nsecond": "First line", "\n\n  only  ": "only", "## Closed ##\nx": "Closed", "#hashtag first": "#hashtag first",
-		"#\n\ntext": "text", "####### seven": "####### seven", "  \n\t\n": "", "日本語の題名\n本文": "日本語の題名", strings.Repeat("é", 301): strings.Repeat("é", 300),
+		"# The heading\n\nbody": "The heading", "First line\nsecond": "First line", "\n\n  only  ": "only",
+		"## Closed ##\nx": "Closed", "#hashtag first": "#hashtag first",
+		"#\n\ntext": "text", "####### seven": "####### seven", "  \n\t\n": "", "日本語の題名\n本文": "日本語の題名",
+		strings.Repeat("é", 301): strings.Repeat("é", 300),
 	} {
 		if got := loci.DeriveTitle(content); got != want {
 			t.Errorf("%.30q: %q, want %q", content, got, want)
@@ -70,8 +74,10 @@ func TestTitlesComeFromTheFirstHeadingOrLine(t *testing.T) {
 func TestAddressesThatAMailCouldReach(t *testing.T) {
 	t.Parallel()
 	for e, want := range map[loci.Email]bool{
-		"a@b.c": true, "ann.lee+x@mail.example.org": true, "o'hara@example.com": true, "jörg@exämple.de": true, "a@localhost": true,
-		"": false, "a": false, "@b": false, "a@": false, "a@b@c": false, "a b@c.d": false, "a@b\n.c": false, "a@b..c": false, ".a@b.c": false, "a@.c": false,
+		"a@b.c": true, "ann.lee+x@mail.example.org": true, "o'hara@example.com": true, "jörg@exämple.de": true,
+		"a@localhost": true,
+		"":            false, "a": false, "@b": false, "a@": false, "a@b@c": false, "a b@c.d": false, "a@b\n.c": false,
+		"a@b..c": false, ".a@b.c": false, "a@.c": false,
 		"a@-b.c": false, "<a@b.c>": false, "a,b@c.d": false, loci.Email(strings.Repeat("x", 65) + "@b.c"): false,
 	} {
 		if e.Valid() != want {

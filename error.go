@@ -49,7 +49,8 @@ type CodeEntry struct {
 // Catalogue lists every code, in the order of their statuses.
 var Catalogue = []CodeEntry{
 	{CodeInvalidQuery, 400, "Correct the body or the query; the message names the field."},
-	{CodeAtlasWorkspaceMismatch, 400, "The atlas belongs to another workspace: leave workspaceId out, or name the workspace of the atlas."},
+	{CodeAtlasWorkspaceMismatch, 400, "The atlas belongs to another workspace: leave workspaceId out, or name the " +
+		"workspace of the atlas."},
 	{CodeSecretDetected, 400, "The text holds a credential or a private key: remove it, or send secrets: \"redact\"."},
 	{CodeMissingAPIKey, 401, "Send the header Authorization: Bearer <API key>."},
 	{CodeInvalidKey, 401, "The credential is not known here: check it, or make a new one."},

@@ -24,7 +24,8 @@ func (e Email) Valid() bool {
 		return false
 	}
 	for _, r := range string(e) {
-		if unicode.IsSpace(r) || unicode.IsControl(r) || !unicode.IsGraphic(r) || strings.ContainsRune(`"(),:;<>[\]`, r) {
+		if unicode.IsSpace(r) || unicode.IsControl(r) || !unicode.IsGraphic(r) ||
+			strings.ContainsRune(`"(),:;<>[\]`, r) {
 			return false
 		}
 	}
@@ -97,7 +98,8 @@ const (
 
 // Rule lists the states.
 func (InvitationStatus) Rule() Rule {
-	return Rule{Enum: enumValues([]InvitationStatus{InvitationPending, InvitationAccepted, InvitationDeclined, InvitationRevoked, InvitationExpired})}
+	return Rule{Enum: enumValues([]InvitationStatus{InvitationPending, InvitationAccepted, InvitationDeclined,
+		InvitationRevoked, InvitationExpired})}
 }
 
 // An Invitation asks somebody into a workspace.

@@ -143,7 +143,8 @@ func (m Memory) Reviewed() bool { return m.VerifiedAt != 0 && m.VerifiedAt >= m.
 // EntityTag is the entity tag of the memory: it changes with all that is shown, the
 // links that others make too.
 func (m Memory) EntityTag() string {
-	return entityTag(append([]string{m.ID, strconv.Itoa(m.Version), strconv.FormatBool(m.Expired), m.SupersededBy}, m.Supersedes...)...)
+	return entityTag(append([]string{m.ID, strconv.Itoa(m.Version), strconv.FormatBool(m.Expired), m.SupersededBy},
+		m.Supersedes...)...)
 }
 
 // An Attachment is a file that belongs to a memory.
@@ -262,7 +263,8 @@ type Memories struct {
 func DeriveTitle(content string) string {
 	for line := range strings.Lines(content) {
 		line = strings.TrimSpace(line)
-		if rest := strings.TrimLeft(line, "#"); len(rest) < len(line) && len(line)-len(rest) <= 6 && (rest == "" || rest[0] == ' ' || rest[0] == '\t') {
+		if rest := strings.TrimLeft(line, "#"); len(rest) < len(line) && len(line)-len(rest) <= 6 &&
+			(rest == "" || rest[0] == ' ' || rest[0] == '\t') {
 			line = strings.TrimSpace(strings.TrimRight(rest, "# \t"))
 		}
 		if line != "" {

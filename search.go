@@ -58,7 +58,8 @@ const (
 
 // Rule lists the modes of an answer.
 func (ResolvedMode) Rule() Rule {
-	return Rule{Enum: enumValues([]ResolvedMode{ResolvedKeyword, ResolvedSemantic, ResolvedHybrid, ResolvedKeywordFallback})}
+	return Rule{Enum: enumValues([]ResolvedMode{ResolvedKeyword, ResolvedSemantic, ResolvedHybrid,
+		ResolvedKeywordFallback})}
 }
 
 // A CacheLevel tells what of a search was there already.

@@ -25,7 +25,8 @@ func (b *bench) build() error {
 			return fmt.Errorf("there is no driver %q: mattn, modernc", driver)
 		}
 		for name, path := range map[string]string{"loci": "./cmd/loci", "floor": "./bench/floor"} {
-			c := exec.CommandContext(b.ctx, "go", "build", "-trimpath", "-tags", config.tags, "-o", b.binary(name, driver), path)
+			c := exec.CommandContext(b.ctx, "go", "build", "-trimpath", "-tags", config.tags, "-o",
+				b.binary(name, driver), path)
 			c.Env = append(os.Environ(), "GOAMD64=v2", "CGO_ENABLED="+config.cgo)
 			if out, err := c.CombinedOutput(); err != nil {
 				return fmt.Errorf("build %s with %s: %w\n%s", path, driver, err, out)

@@ -30,7 +30,9 @@ const corpusVersion = "2"
 
 // readCorpus reads English sets of documents and questions below dir.
 func readCorpus(dir string) (*corpus, error) {
-	t := &corpus{origin: "sentences and questions of docs, xquad-en and locomo-sessions, words as frequent as there, and invented ones"}
+	t := &corpus{origin: "sentences and questions of docs, xquad-en and locomo-sessions, words as frequent as there, " +
+		"and " +
+		"invented ones"}
 	for _, set := range []string{"docs", "xquad-en", "locomo-sessions"} {
 		err := readLines(filepath.Join(dir, set, "docs.jsonl"), func(text string) { t.addDocument(text) })
 		if err == nil {
@@ -59,7 +61,9 @@ func mostFrequent(words []string, n int) []string {
 			times[w]++
 		}
 	}
-	list := slices.SortedFunc(maps.Keys(times), func(a, b string) int { return cmp.Or(times[b]-times[a], strings.Compare(a, b)) })
+	list := slices.SortedFunc(maps.Keys(times), func(a, b string) int {
+		return cmp.Or(times[b]-times[a], strings.Compare(a, b))
+	})
 	return list[:min(n, len(list))]
 }
 

@@ -26,7 +26,8 @@ func fdatasync(f *os.File) error { return syscall.Fdatasync(int(f.Fd())) }
 func cpuTicks() (all, others float64) {
 	var user, nice, system, idle, wait, hard, soft, steal float64
 	if stat, err := os.ReadFile("/proc/stat"); err == nil {
-		fmt.Sscanf(string(stat), "cpu %f %f %f %f %f %f %f %f", &user, &nice, &system, &idle, &wait, &hard, &soft, &steal)
+		fmt.Sscanf(string(stat), "cpu %f %f %f %f %f %f %f %f", &user, &nice, &system, &idle, &wait, &hard, &soft,
+			&steal)
 	}
 	busy := user + nice + system + hard + soft + steal
 	own := 0.0

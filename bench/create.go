@@ -96,7 +96,8 @@ func (b *bench) createSerial(from *fixture) error {
 	b.report.saveSeries("create alone", s)
 	loci, disk := s.median("loci p50"), s.median("fsync p50")
 	b.report.add(line{Row: "create", What: "one client, p50", Unit: "ms", Loci: loci, Floor: disk, Ratio: loci / disk})
-	b.report.add(line{Row: "create", What: "one client, p50 beyond an fdatasync's p50", Unit: "ms", Loci: loci - disk, Threshold: 1, IsAbsolute: true})
+	b.report.add(line{Row: "create", What: "one client, p50 beyond an fdatasync's p50", Unit: "ms", Loci: loci - disk,
+		Threshold: 1, IsAbsolute: true})
 	return nil
 }
 
@@ -137,8 +138,10 @@ func (b *bench) countSyncs(from *fixture) error {
 		return err
 	}
 	counts := filepath.Join(b.scratch, "counts")
-	p, err := b.start([]string{"LOCI_RATE_LIMIT=0"}, append([]string{"strace", "-f", "--seccomp-bpf", "-qq", "-c", "-U", "time,total-time,avg-time,calls,name", "-e", "trace=fdatasync,fsync", "-o", counts,
-		b.binary("loci", b.drivers[0]), "serve", "--listen", "127.0.0.1:0"}, at.flags()...)...)
+	p, err := b.start([]string{"LOCI_RATE_LIMIT=0"},
+		append([]string{"strace", "-f", "--seccomp-bpf", "-qq", "-c", "-U", "time,total-time,avg-time,calls,name", "-e",
+			"trace=fdatasync,fsync", "-o", counts,
+			b.binary("loci", b.drivers[0]), "serve", "--listen", "127.0.0.1:0"}, at.flags()...)...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "  no strace, no count of fdatasync:", err)
 		return nil
@@ -160,7 +163,8 @@ func (b *bench) countSyncs(from *fixture) error {
 		n, _ := strconv.ParseFloat(found[1], 64) // digits
 		sum += n
 	}
-	b.report.add(line{Row: "create", What: "fdatasync and fsync for one create, 32 clients", Unit: "calls", Loci: sum / concurrentCreates, Threshold: .25, IsAbsolute: true})
+	b.report.add(line{Row: "create", What: "fdatasync and fsync for one create, 32 clients", Unit: "calls",
+		Loci: sum / concurrentCreates, Threshold: .25, IsAbsolute: true})
 	return nil
 }
 

@@ -37,7 +37,8 @@ func newStub(silent bool) (*embedderStub, error) {
 
 // env is what makes a server ask the stub.
 func (s *embedderStub) env() []string {
-	return []string{"HTTP_PROXY=http://" + s.address, "http_proxy=", "NO_PROXY=", "no_proxy=", "LOCI_EMBED_URL=http://stub.test/v1", "LOCI_EMBED_MODEL=" + stubModel}
+	return []string{"HTTP_PROXY=http://" + s.address, "http_proxy=", "NO_PROXY=", "no_proxy=",
+		"LOCI_EMBED_URL=http://stub.test/v1", "LOCI_EMBED_MODEL=" + stubModel}
 }
 
 func (s *embedderStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -107,10 +107,12 @@ func (b *bench) createAccounts(p *fixture) error {
 	for _, who := range []string{"ann", "bob"} {
 		email := []string{"--json", "--email", who + "@example.org"}
 		loci := b.binary("loci", b.drivers[0])
-		if _, err := b.runJSON(append(append([]string{loci, "admin", "user", "create"}, email...), p.flags()...)...); err != nil {
+		if _, err := b.runJSON(append(append([]string{loci, "admin", "user", "create"}, email...),
+			p.flags()...)...); err != nil {
 			return err
 		}
-		makeRequest, err := b.runJSON(append(append([]string{loci, "admin", "key", "create"}, email...), p.flags()...)...)
+		makeRequest, err := b.runJSON(append(append([]string{loci, "admin", "key", "create"}, email...),
+			p.flags()...)...)
 		if err != nil {
 			return err
 		}
@@ -176,7 +178,8 @@ func (b *bench) databaseURL(name string) (string, error) {
 
 // createRequest is the request that stores a text.
 func createRequest(p *fixture, content string) request {
-	return newRequest("POST", "/v1/memories", p.Key, map[string]any{"content": content, "title": content[:32], "type": "note", "tags": []string{"bench"}})
+	return newRequest("POST", "/v1/memories", p.Key,
+		map[string]any{"content": content, "title": content[:32], "type": "note", "tags": []string{"bench"}})
 }
 
 // loader loads n memories, and keeps their ids and what it took.
@@ -184,7 +187,9 @@ func (b *bench) loader(n int, text func(i int) string) func(p *fixture, s *proce
 	return func(p *fixture, s *process) error {
 		p.IDs = make([]string, n)
 		before, start := s.cpu(), time.Now()
-		err := s.sendAll(32, n, func(i int) request { return createRequest(p, text(i)) }, func(i int, body []byte) { p.IDs[i] = firstID(body) })
+		err := s.sendAll(32, n, func(i int) request { return createRequest(p, text(i)) }, func(i int, body []byte) {
+			p.IDs[i] = firstID(body)
+		})
 		elapsed := time.Since(start).Seconds()
 		p.Load = map[string]float64{"cpu": (s.waitIdle() - before) / float64(n), "seconds": elapsed}
 		if err != nil {

@@ -34,7 +34,8 @@ func (b *bench) startPair(from *fixture, driver string, floor ...string) (*serve
 	if p.loci, err = b.serve(driver, at, true); err != nil {
 		return p, err
 	}
-	p.floor, err = b.start(nil, append(append([]string{b.binary("floor", driver)}, floor...), "-db", filepath.Join(floorFixture.Dir, "loci.db"))...)
+	p.floor, err = b.start(nil, append(append([]string{b.binary("floor", driver)}, floor...), "-db",
+		filepath.Join(floorFixture.Dir, "loci.db"))...)
 	return p, err
 }
 
@@ -57,7 +58,9 @@ func (b *bench) get() error {
 			name string
 			p    *process
 		}{{"floor", p.floor}, {"loci", p.loci}} {
-			sides = append(sides, benchSide{side.name + " " + driver, func(int) (map[string]float64, error) { return side.p.cpuPerRequest(connections, requestsPerTurn, read) }})
+			sides = append(sides, benchSide{side.name + " " + driver, func(int) (map[string]float64, error) {
+				return side.p.cpuPerRequest(connections, requestsPerTurn, read)
+			}})
 		}
 	}
 	s, err := b.interleave(turnsPerRound, sides...)
@@ -73,7 +76,8 @@ func (b *bench) get() error {
 // with the first.
 func (b *bench) compare(row, what, unit string, s series, figure string, threshold float64) {
 	for i, driver := range b.drivers {
-		l := s.ratioLine(line{Row: row, What: what + ", " + driver, Unit: unit}, "loci "+driver+" "+figure, "floor "+driver+" "+figure)
+		l := s.ratioLine(line{Row: row, What: what + ", " + driver, Unit: unit}, "loci "+driver+" "+figure,
+			"floor "+driver+" "+figure)
 		if i == 0 {
 			l.Threshold = threshold
 		}
@@ -88,5 +92,6 @@ func (b *bench) compareDrivers(row, what, unit string, s series, figure string) 
 		return
 	}
 	first, second := b.drivers[0], b.drivers[1]
-	b.report.add(s.ratioLine(line{Row: row, What: what + ", " + second + " over " + first, Unit: unit, Threshold: 2.5}, "loci "+second+" "+figure, "loci "+first+" "+figure))
+	b.report.add(s.ratioLine(line{Row: row, What: what + ", " + second + " over " + first, Unit: unit, Threshold: 2.5},
+		"loci "+second+" "+figure, "loci "+first+" "+figure))
 }

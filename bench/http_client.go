@@ -68,7 +68,8 @@ func (w *conn) do(r request) ([]byte, error) {
 
 // sendAll sends n requests over some connections at once; made makes the request
 // with a number, and heard, if it is there, gets its answer.
-func (p *process) sendAll(connections, n int, makeRequest func(i int) request, onResponse func(i int, body []byte)) error {
+func (p *process) sendAll(connections, n int, makeRequest func(i int) request,
+	onResponse func(i int, body []byte)) error {
 	var next atomic.Int64
 	var all sync.WaitGroup
 	failed := make([]error, connections)
@@ -99,7 +100,8 @@ func (p *process) cpuPerRequest(connections, n int, makeRequest func(i int) requ
 	start := time.Now()
 	err := p.sendAll(connections, n, makeRequest, nil)
 	elapsed := time.Since(start)
-	return map[string]float64{"cpu": (p.waitIdle() - before) / float64(n), "wall": float64(elapsed.Microseconds()) / float64(n)}, err
+	return map[string]float64{"cpu": (p.waitIdle() - before) / float64(n),
+		"wall": float64(elapsed.Microseconds()) / float64(n)}, err
 }
 
 // sendSequentially asks one after another and returns, for each request, the

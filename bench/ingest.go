@@ -41,7 +41,8 @@ func (b *bench) ingest() error {
 		{"server", b.measureIngest(at, noSearches)},
 	}
 	for _, c := range []searchLoad{{"busy", 0}, {"reading", thinkTime}} {
-		sides = append(sides, benchSide{c.name, b.measureIngest(withoutEmbedder, c)}, benchSide{c.name + " ingest", b.measureIngest(at, c)})
+		sides = append(sides, benchSide{c.name, b.measureIngest(withoutEmbedder, c)},
+			benchSide{c.name + " ingest", b.measureIngest(at, c)})
 	}
 	s, err := b.interleave(1, sides...)
 	if err != nil {
@@ -53,19 +54,26 @@ func (b *bench) ingest() error {
 }
 
 func (b *bench) reportIngest(s series) {
-	b.report.add(s.ratioLine(line{Row: "ingest", What: "embedder alone, one thread, over the memories of a server that is not searched", Unit: "us CPU", Threshold: .9, HigherIsBetter: true}, "server cpu", "alone cpu"))
+	b.report.add(s.ratioLine(line{Row: "ingest", What: "embedder alone, one thread, over the memories of a server " +
+		"that " +
+		"is not searched", Unit: "us CPU", Threshold: .9, HigherIsBetter: true}, "server cpu", "alone cpu"))
 	for _, c := range []struct {
 		name, what string
 		bar        float64
-	}{{"server", "nobody searches", .9}, {"reading ingest", "8 clients search who read for 100 ms", .9}, {"busy ingest", "8 clients search without a pause", .9}} {
-		l := s.ratioLine(line{Row: "ingest", What: "memories a second while " + c.what + ", over the embedder alone", Unit: "1/s", Threshold: c.bar}, c.name+" rate", "alone rate")
+	}{{"server", "nobody searches", .9}, {"reading ingest", "8 clients search who read for 100 ms", .9},
+		{"busy ingest", "8 clients search without a pause", .9}} {
+		l := s.ratioLine(line{Row: "ingest", What: "memories a second while " + c.what + ", over the embedder alone",
+			Unit: "1/s", Threshold: c.bar}, c.name+" rate", "alone rate")
 		l.HigherIsBetter = true
 		b.report.add(l)
 	}
-	for _, c := range []struct{ name, what string }{{"reading", "8 clients who read for 100 ms"}, {"busy", "8 clients without a pause"}} {
+	for _, c := range []struct{ name, what string }{{"reading", "8 clients who read for 100 ms"},
+		{"busy", "8 clients without a pause"}} {
 		for _, p := range []string{"p50", "p99"} {
 			threshold := map[string]float64{"p99": 1.5}[p]
-			b.report.add(s.ratioLine(line{Row: "ingest", What: "search of " + c.what + ", " + p + " while memories are embedded, over without", Unit: "ms", Threshold: threshold}, c.name+" ingest "+p, c.name+" "+p))
+			b.report.add(s.ratioLine(line{Row: "ingest", What: "search of " + c.what + ", " + p +
+				" while memories are embedded, over without", Unit: "ms", Threshold: threshold}, c.name+" ingest "+p,
+				c.name+" "+p))
 		}
 	}
 }
@@ -81,7 +89,8 @@ func (b *bench) measureEmbedder(m *embed.MiniLM) func(turn int) (map[string]floa
 				return nil, err
 			}
 		}
-		return map[string]float64{"rate": float64(n) / time.Since(start).Seconds(), "cpu": (selfCPU() - before) / float64(n)}, nil
+		return map[string]float64{"rate": float64(n) / time.Since(start).Seconds(),
+			"cpu": (selfCPU() - before) / float64(n)}, nil
 	}
 }
 
@@ -102,7 +111,9 @@ func (b *bench) measureIngest(at *fixture, c searchLoad) func(turn int) (map[str
 			return nil, err
 		}
 		defer p.stop()
-		if err := p.sendAll(connections, 200, func(i int) request { return searchRequest(at.Key, b.corpus.question(i)) }, nil); err != nil {
+		if err := p.sendAll(connections, 200, func(i int) request {
+			return searchRequest(at.Key, b.corpus.question(i))
+		}, nil); err != nil {
 			return nil, err
 		}
 		left, start, err := p.waitForProgress(at)
@@ -110,13 +121,16 @@ func (b *bench) measureIngest(at *fixture, c searchLoad) func(turn int) (map[str
 			return nil, err
 		}
 		before := p.cpu()
-		wall, err := p.runSearches(c, func(i int) request { return uncachedSearchRequest(at.Key, b.corpus.question(turn*1000+i), i) })
+		wall, err := p.runSearches(c, func(i int) request {
+			return uncachedSearchRequest(at.Key, b.corpus.question(turn*1000+i), i)
+		})
 		if err != nil {
 			return nil, err
 		}
 		now, ended, err := p.waitForProgress(at)
 		n, spent := float64(left-now), p.cpu()-before
-		return map[string]float64{"rate": n / ended.Sub(start).Seconds(), "cpu": spent / max(n, 1), "p50": quantile(wall, .5), "p99": quantile(wall, .99)}, err
+		return map[string]float64{"rate": n / ended.Sub(start).Seconds(), "cpu": spent / max(n, 1),
+			"p50": quantile(wall, .5), "p99": quantile(wall, .99)}, err
 	}
 }
 

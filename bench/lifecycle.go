@@ -47,9 +47,15 @@ func (b *bench) lifecycle() error {
 		bar  float64
 		run  func(turn int) (map[string]float64, error)
 	}{
-		{"append", 1.3, on("POST", "/append", func(n int) any { return map[string]any{"content": b.corpus.prose(n)[:120]} })},
-		{"update", 1.3, on("PATCH", "", func(n int) any { return map[string]any{"content": b.corpus.prose(2_000_000 + n)} })},
-		{"verify", 1, on("POST", "/verify", func(n int) any { return map[string]any{"evidence": "seen", "confidence": .9} })},
+		{"append", 1.3, on("POST", "/append", func(n int) any {
+			return map[string]any{"content": b.corpus.prose(n)[:120]}
+		})},
+		{"update", 1.3, on("PATCH", "", func(n int) any {
+			return map[string]any{"content": b.corpus.prose(2_000_000 + n)}
+		})},
+		{"verify", 1, on("POST", "/verify", func(n int) any {
+			return map[string]any{"evidence": "seen", "confidence": .9}
+		})},
 		{"archive", 1, on("POST", "/archive", nothing)},
 		{"restore", 1, on("POST", "/restore", nothing)},
 	}
@@ -65,7 +71,8 @@ func (b *bench) lifecycle() error {
 	}
 	b.report.saveSeries("life", s)
 	for _, k := range kinds {
-		b.report.add(s.ratioLine(line{Row: "life", What: k.name + ", 32 clients, over create", Unit: "us CPU", Threshold: k.bar}, k.name+" cpu", "create cpu"))
+		b.report.add(s.ratioLine(line{Row: "life", What: k.name + ", 32 clients, over create", Unit: "us CPU",
+			Threshold: k.bar}, k.name+" cpu", "create cpu"))
 	}
 	p.stop()
 	return b.context()
@@ -86,14 +93,17 @@ func (b *bench) context() error {
 		return err
 	}
 	s, err := b.interleave(1, benchSide{"loci", func(int) (map[string]float64, error) {
-		cpu, _, err := p.sendSequentially(200, func(int) request { return newRequest("GET", "/v1/memories/context", from.Key, nil) })
+		cpu, _, err := p.sendSequentially(200, func(int) request {
+			return newRequest("GET", "/v1/memories/context", from.Key, nil)
+		})
 		return map[string]float64{"p50": quantile(cpu, .5) / 1000}, err
 	}})
 	if err != nil {
 		return err
 	}
 	b.report.saveSeries("context", s)
-	b.report.add(line{Row: "life", What: "context snapshot of 20 of " + strconv.Itoa(b.memories) + ", p50", Unit: "ms CPU", Loci: s.median("loci p50"), Threshold: 2, IsAbsolute: true})
+	b.report.add(line{Row: "life", What: "context snapshot of 20 of " + strconv.Itoa(b.memories) + ", p50",
+		Unit: "ms CPU", Loci: s.median("loci p50"), Threshold: 2, IsAbsolute: true})
 	return nil
 }
 
@@ -117,7 +127,9 @@ func (b *bench) list() error {
 			return err
 		}
 		sides = append(sides, benchSide{strconv.Itoa(n), func(int) (map[string]float64, error) {
-			return p.cpuPerRequest(connections, requestsPerTurn, func(int) request { return newRequest("GET", "/v1/memories?limit=20", at.Key, nil) })
+			return p.cpuPerRequest(connections, requestsPerTurn, func(int) request {
+				return newRequest("GET", "/v1/memories?limit=20", at.Key, nil)
+			})
 		}})
 	}
 	s, err := b.interleave(1, sides...)
@@ -125,7 +137,8 @@ func (b *bench) list() error {
 		return err
 	}
 	b.report.saveSeries("list", s)
-	b.report.add(s.ratioLine(line{Row: "life", What: fmt.Sprintf("page of 20 of %d memories, over 1000", 10*b.memories), Unit: "us CPU", Threshold: 1.3}, sides[1].name+" cpu", sides[0].name+" cpu"))
+	b.report.add(s.ratioLine(line{Row: "life", What: fmt.Sprintf("page of 20 of %d memories, over 1000", 10*b.memories),
+		Unit: "us CPU", Threshold: 1.3}, sides[1].name+" cpu", sides[0].name+" cpu"))
 	return nil
 }
 
@@ -146,9 +159,11 @@ func resizeDatabase(path string, n int) error {
 		return err
 	}
 	for round := 1; have < n; round++ {
-		r, err := db.Exec(`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name, source_uri, source_group, source_position,
+		r, err := db.Exec(
+			`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name, source_uri, source_group, source_position,
 			version, created_by, created_at, updated_at) SELECT printf('%08x-%04x', ?1, row_id % 65536) || substr(id, 14), workspace, atlas, title, content, hash + ?1, type, status, tags,
-			'', '', '', NULL, 1, created_by, created_at + ?1, updated_at FROM memories WHERE row_id <= ?2 LIMIT ?3`, round, last, n-have)
+			'', '', '', NULL, 1, created_by, created_at + ?1, updated_at FROM memories WHERE row_id <= ?2 LIMIT ?3`,
+			round, last, n-have)
 		if err != nil {
 			return err
 		}

@@ -4,7 +4,8 @@
 // CPU is that of the server process alone, in user and system time; clients
 // are in this process. Wall time is shown only where a row is about it.
 //
-//	go run -tags sqlite_fts5 ./bench [-run door,get,...] [-rounds 7] [-memories 100000] [-driver mattn,modernc] [-json FILE] [-profile FILE]
+// go run -tags sqlite_fts5 ./bench [-run door,get,...] [-rounds 7] [-memories 100000] [-driver mattn,modernc] [-json
+// FILE] [-profile FILE]
 //
 // docs/benchmarks.md tells what the rows mean.
 package main
@@ -43,8 +44,10 @@ var rows = []struct {
 	name string
 	run  func(*bench) error
 }{
-	{"door", (*bench).transport}, {"get", (*bench).get}, {"create", (*bench).create}, {"life", (*bench).lifecycle}, {"list", (*bench).list}, {"memory", (*bench).memory},
-	{"search", (*bench).search}, {"neighbours", (*bench).neighbours}, {"reach", (*bench).manyWorkspaces}, {"start", (*bench).startup},
+	{"door", (*bench).transport}, {"get", (*bench).get}, {"create", (*bench).create}, {"life", (*bench).lifecycle},
+	{"list", (*bench).list}, {"memory", (*bench).memory},
+	{"search", (*bench).search}, {"neighbours", (*bench).neighbours}, {"reach", (*bench).manyWorkspaces},
+	{"start", (*bench).startup},
 	{"meaning", (*bench).semantic}, {"ingest", (*bench).ingest},
 }
 
@@ -73,13 +76,17 @@ func exit(err error) {
 
 func run(ctx context.Context) (err error) {
 	b := &bench{ctx: ctx}
-	only := flag.String("run", "", "rows to run, with commas: door, get, create, life, list, memory, search, neighbours, reach, start, meaning, ingest; default: all")
+	only := flag.String("run", "", "rows to run, with commas: door, get, create, life, list, memory, search, "+
+		"neighbours, "+
+		"reach, start, meaning, ingest; default: all")
 	drivers := flag.String("driver", "mattn,modernc", "drivers of SQLite, with commas; the first is held to the bars")
 	out := flag.String("json", "", "file for the raw figures of every round")
 	flag.IntVar(&b.rounds, "rounds", 7, "rounds")
 	flag.IntVar(&b.memories, "memories", 100_000, "memories in the workspace that is searched")
-	flag.StringVar(&b.postgres, "postgres", os.Getenv("LOCI_TEST_PG18"), "address of a PostgreSQL server; empty leaves its figures out")
-	flag.StringVar(&b.profile, "profile", "", "file for CPU profiles of Loci, one for each server that is started: FILE.1, FILE.2 ...")
+	flag.StringVar(&b.postgres, "postgres", os.Getenv("LOCI_TEST_PG18"),
+		"address of a PostgreSQL server; empty leaves its figures out")
+	flag.StringVar(&b.profile, "profile", "", "file for CPU profiles of Loci, one for each server that is started: "+
+		"FILE.1, FILE.2 ...")
 	flag.Parse()
 	b.drivers = strings.Split(*drivers, ",")
 	if _, err := processCPU(os.Getpid()); err != nil {

@@ -113,7 +113,8 @@ func (r *report) add(l line) {
 	if l.IsAbsolute {
 		judged = l.Loci
 	}
-	l.Passed = l.Threshold == 0 || !l.HigherIsBetter && judged <= l.Threshold || l.HigherIsBetter && judged >= l.Threshold
+	l.Passed = l.Threshold == 0 || !l.HigherIsBetter && judged <= l.Threshold ||
+		l.HigherIsBetter && judged >= l.Threshold
 	r.lines = append(r.lines, l)
 	fmt.Fprintln(os.Stderr, "  "+l.String())
 }
@@ -145,7 +146,8 @@ func (l line) String() string {
 			threshold += " " + l.Unit
 		}
 	}
-	return "| " + strings.Join([]string{l.Row, l.What, l.Unit, formatFigure(l.Loci), floor, ratio, threshold, verdict}, " | ") + " |"
+	return "| " + strings.Join([]string{l.Row, l.What, l.Unit, formatFigure(l.Loci), floor, ratio, threshold, verdict},
+		" | ") + " |"
 }
 
 // formatFigure shows three digits.
@@ -173,7 +175,8 @@ func (r *report) save(path string, b *bench) error {
 		return nil
 	}
 	raw, err := json.MarshalIndent(map[string]any{
-		"made": time.Now().UTC().Format(time.DateTime), "go": runtime.Version(), "processors": runtime.NumCPU(), "machine": relevance.Processor(), "others": r.otherWork,
+		"made": time.Now().UTC().Format(time.DateTime), "go": runtime.Version(), "processors": runtime.NumCPU(),
+		"machine": relevance.Processor(), "others": r.otherWork,
 		"rounds": b.rounds, "memories": b.memories, "texts": b.corpus.origin, "lines": r.lines, "figures": r.rounds,
 	}, "", "\t")
 	if err != nil {

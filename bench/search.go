@@ -22,7 +22,8 @@ func (b *bench) notesFixture(db string) (*fixture, error) {
 
 // searchRequest is a search for the best 20.
 func searchRequest(key, query string) request {
-	return newRequest("POST", "/v1/memories/search", key, map[string]any{"query": query, "mode": "keyword", "limit": 20})
+	return newRequest("POST", "/v1/memories/search", key,
+		map[string]any{"query": query, "mode": "keyword", "limit": 20})
 }
 
 // uncachedSearchRequest is ask number i. All notes are notes: other types beside change nothing
@@ -46,7 +47,9 @@ type querySet struct {
 }
 
 func (b *bench) querySets() []querySet {
-	return []querySet{{"two words", b.corpus.wordPair, [2]float64{.6, 0}, 100}, {"two frequent words", b.corpus.frequentPair, [2]float64{}, 20}, {"whole questions", b.corpus.question, [2]float64{1, 6}, 20}}
+	return []querySet{{"two words", b.corpus.wordPair, [2]float64{.6, 0}, 100},
+		{"two frequent words", b.corpus.frequentPair, [2]float64{}, 20},
+		{"whole questions", b.corpus.question, [2]float64{1, 6}, 20}}
 }
 
 // searchesPerTurn are those of one kind in a round.
@@ -109,19 +112,26 @@ func (b *bench) startSearchSides(from *fixture) ([]benchSide, error) {
 func (b *bench) reportSearch(q querySet, s series) {
 	first := "loci " + b.drivers[0] + " " + q.name
 	for i, p := range []string{"p50", "p99"} {
-		b.report.add(line{Row: "search", What: q.name + ", " + p + ", " + b.drivers[0], Unit: "ms CPU", Loci: s.median(first + " " + p), Threshold: q.maxCPU[i], IsAbsolute: true})
+		b.report.add(line{Row: "search", What: q.name + ", " + p + ", " + b.drivers[0], Unit: "ms CPU",
+			Loci: s.median(first + " " + p), Threshold: q.maxCPU[i], IsAbsolute: true})
 	}
-	b.report.add(line{Row: "search", What: q.name + ", mean of 8 clients, " + b.drivers[0], Unit: "ms CPU", Loci: s.median(first + " busy")})
-	b.report.add(line{Row: "search", What: q.name + ", p50 of wall time, one client", Unit: "ms", Loci: s.median(first + " wall")})
+	b.report.add(line{Row: "search", What: q.name + ", mean of 8 clients, " + b.drivers[0], Unit: "ms CPU",
+		Loci: s.median(first + " busy")})
+	b.report.add(line{Row: "search", What: q.name + ", p50 of wall time, one client", Unit: "ms",
+		Loci: s.median(first + " wall")})
 	for _, way := range ftsVariants {
-		b.report.add(s.ratioLine(line{Row: "search", What: q.name + ", p50, " + way.what + " over Loci", Unit: "ms CPU", Threshold: 20, HigherIsBetter: true},
+		b.report.add(s.ratioLine(line{Row: "search", What: q.name + ", p50, " + way.what + " over Loci", Unit: "ms CPU",
+			Threshold: 20, HigherIsBetter: true},
 			first+" p50", "floor "+q.name+" "+way.what))
 	}
-	b.report.add(s.ratioLine(line{Row: "search", What: q.name + ", p50, Loci over 20 rows that nobody searched for", Unit: "ms CPU"}, first+" p50", "floor rows"))
+	b.report.add(s.ratioLine(line{Row: "search", What: q.name + ", p50, Loci over 20 rows that nobody searched for",
+		Unit: "ms CPU"}, first+" p50", "floor rows"))
 	b.compareDrivers("search", q.name, "ms CPU", s, q.name+" p50")
 	if b.postgres != "" {
-		b.report.add(s.ratioLine(line{Row: "search", What: q.name + ", p50, PostgreSQL over SQLite", Unit: "ms CPU", Threshold: 2}, "loci postgres "+q.name+" p50", first+" p50"))
-		b.report.add(s.ratioLine(line{Row: "search", What: q.name + ", p50 of wall time, PostgreSQL over SQLite", Unit: "ms"}, "loci postgres "+q.name+" wall", first+" wall"))
+		b.report.add(s.ratioLine(line{Row: "search", What: q.name + ", p50, PostgreSQL over SQLite", Unit: "ms CPU",
+			Threshold: 2}, "loci postgres "+q.name+" p50", first+" p50"))
+		b.report.add(s.ratioLine(line{Row: "search", What: q.name + ", p50 of wall time, PostgreSQL over SQLite",
+			Unit: "ms"}, "loci postgres "+q.name+" wall", first+" wall"))
 	}
 }
 
@@ -136,8 +146,11 @@ func (b *bench) measureSearch(p *process, key string) func(turn int) (map[string
 			if err != nil {
 				return nil, err
 			}
-			figures[q.name+" p50"], figures[q.name+" p99"], figures[q.name+" wall"] = quantile(cpu, .5)/1000, quantile(cpu, .99)/1000, quantile(wall, .5)/1000
-			busy, err := p.cpuPerRequest(connections, searchesPerTurn, func(i int) request { return uncachedSearchRequest(key, q.text(turn*searchesPerTurn+i), i+1) })
+			figures[q.name+" p50"], figures[q.name+" p99"], figures[q.name+" wall"] = quantile(cpu, .5)/1000,
+				quantile(cpu, .99)/1000, quantile(wall, .5)/1000
+			busy, err := p.cpuPerRequest(connections, searchesPerTurn, func(i int) request {
+				return uncachedSearchRequest(key, q.text(turn*searchesPerTurn+i), i+1)
+			})
 			if err != nil {
 				return nil, err
 			}
@@ -170,7 +183,9 @@ func (b *bench) rowsRequest(i int) request {
 func (b *bench) measureFTS(p *process) func(turn int) (map[string]float64, error) {
 	return func(turn int) (map[string]float64, error) {
 		figures := map[string]float64{}
-		cpu, _, err := p.sendSequentially(searchesPerTurn, func(i int) request { return b.rowsRequest(turn*searchesPerTurn + i) })
+		cpu, _, err := p.sendSequentially(searchesPerTurn, func(i int) request {
+			return b.rowsRequest(turn*searchesPerTurn + i)
+		})
 		if err != nil {
 			return nil, err
 		}

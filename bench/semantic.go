@@ -32,7 +32,8 @@ func (b *bench) semantic() error {
 		return err
 	}
 	b.reportSemantic(s, sides[1].name, sides[0].name)
-	b.report.add(line{Row: "meaning", What: "anonymous memory after these searches", Unit: "MB", Loci: memoryBytes / 1e6, Threshold: 150, IsAbsolute: true})
+	b.report.add(line{Row: "meaning", What: "anonymous memory after these searches", Unit: "MB",
+		Loci: memoryBytes / 1e6, Threshold: 150, IsAbsolute: true})
 	return b.coldSemantic()
 }
 
@@ -74,9 +75,10 @@ func (b *bench) vectorsFixture(n int) (*fixture, error) {
 // pending is how many memories wait for vectors.
 func (p *process) pending(key string) (n int, err error) {
 	var status struct{ Indexing struct{ Pending int } }
-	err = p.sendAll(1, 1, func(int) request { return newRequest("GET", "/v1/status", key, nil) }, func(_ int, body []byte) {
-		err = json.Unmarshal(body, &status)
-	})
+	err = p.sendAll(1, 1, func(int) request { return newRequest("GET", "/v1/status", key, nil) },
+		func(_ int, body []byte) {
+			err = json.Unmarshal(body, &status)
+		})
 	return status.Indexing.Pending, err
 }
 
@@ -97,7 +99,8 @@ var semanticKinds = []struct {
 	name, mode string
 	types      []string
 }{
-	{"hybrid, new questions", "hybrid", nil}, {"hybrid", "hybrid", []string{"note", "fact"}}, {"semantic", "semantic", nil},
+	{"hybrid, new questions", "hybrid", nil}, {"hybrid", "hybrid", []string{"note", "fact"}},
+	{"semantic", "semantic", nil},
 	{"keyword", "keyword", []string{"note", "decision"}}, {"auto", "auto", []string{"note", "preference"}},
 }
 
@@ -109,12 +112,15 @@ func (b *bench) measureModes(p *process, key string) func(turn int) (map[string]
 			text := func(i int) string {
 				return b.corpus.questions[(turn*semanticSearches+i)%len(b.corpus.questions)] + strings.Repeat("?", turn)
 			}
-			timings, err := p.searchTimings(semanticSearches, func(i int) request { return searchInModeRequest(key, text(i), k.mode, k.types...) })
+			timings, err := p.searchTimings(semanticSearches, func(i int) request {
+				return searchInModeRequest(key, text(i), k.mode, k.types...)
+			})
 			if err != nil {
 				return nil, err
 			}
 			for what, list := range timings {
-				figures[k.name+" "+what+" p50"], figures[k.name+" "+what+" p99"] = quantile(list, .5), quantile(list, .99)
+				figures[k.name+" "+what+" p50"], figures[k.name+" "+what+" p99"] = quantile(list, .5),
+					quantile(list, .99)
 			}
 		}
 		return figures, nil
@@ -138,7 +144,8 @@ func (p *process) searchTimings(n int, makeRequest func(i int) request) (map[str
 		if err != nil {
 			return nil, err
 		}
-		figures := map[string]float64{"wall": float64(time.Since(start).Nanoseconds()) / 1e6, "cpu": (p.cpu() - before) / 1000}
+		figures := map[string]float64{"wall": float64(time.Since(start).Nanoseconds()) / 1e6,
+			"cpu": (p.cpu() - before) / 1000}
 		var answer struct {
 			Mode string
 			Meta struct {
@@ -155,7 +162,8 @@ func (p *process) searchTimings(n int, makeRequest func(i int) request) (map[str
 			continue
 		}
 		t := answer.Meta.Timings
-		figures["embed"], figures["words"], figures["meaning"], figures["fuse"] = t.EmbedMs, t.KeywordMs, t.SemanticMs, t.FuseMs
+		figures["embed"], figures["words"], figures["meaning"], figures["fuse"] = t.EmbedMs, t.KeywordMs, t.SemanticMs,
+			t.FuseMs
 		for what, v := range figures {
 			all[what] = append(all[what], v)
 		}
@@ -165,7 +173,8 @@ func (p *process) searchTimings(n int, makeRequest func(i int) request) (map[str
 
 func (b *bench) reportSemantic(s series, many, few string) {
 	add := func(what, unit, key string, threshold float64) {
-		b.report.add(line{Row: "meaning", What: what, Unit: unit, Loci: s.median(many + " " + key), Threshold: threshold, IsAbsolute: true})
+		b.report.add(line{Row: "meaning", What: what, Unit: unit, Loci: s.median(many + " " + key),
+			Threshold: threshold, IsAbsolute: true})
 	}
 	for _, k := range semanticKinds {
 		threshold := map[string]float64{"hybrid": 3}[k.name]
@@ -176,7 +185,8 @@ func (b *bench) reportSemantic(s series, many, few string) {
 	add("hybrid: of it by words, p50", "ms", "hybrid words p50", 0)
 	add("hybrid: of it by meaning, p50", "ms", "hybrid meaning p50", 0)
 	for _, k := range semanticKinds[1:4] {
-		b.report.add(s.ratioLine(line{Row: "meaning", What: fmt.Sprintf("%s, p50, %s over %s memories", k.name, many, few), Unit: "ms CPU", Threshold: 10},
+		b.report.add(s.ratioLine(line{Row: "meaning",
+			What: fmt.Sprintf("%s, p50, %s over %s memories", k.name, many, few), Unit: "ms CPU", Threshold: 10},
 			many+" "+k.name+" cpu p50", few+" "+k.name+" cpu p50"))
 	}
 }
@@ -204,7 +214,9 @@ func (b *bench) coldSemantic() error {
 	}
 	b.report.saveSeries("meaning cold", s)
 	for _, unit := range []string{"wall", "cpu"} {
-		b.report.add(s.ratioLine(line{Row: "meaning", What: "from the start to the first answer by meaning, over one by words", Unit: map[string]string{"wall": "ms", "cpu": "ms CPU"}[unit]},
+		b.report.add(s.ratioLine(line{Row: "meaning",
+			What: "from the start to the first answer by meaning, over one by words",
+			Unit: map[string]string{"wall": "ms", "cpu": "ms CPU"}[unit]},
 			"semantic "+unit, "keyword "+unit))
 	}
 	return nil

@@ -61,7 +61,8 @@ func runSoak(ctx context.Context, args []string) error {
 	flags.DurationVar(&s.duration, "for", 30*time.Minute, "how long the load lasts")
 	flags.IntVar(&s.rate, "rate", 60, "operations a second")
 	flags.IntVar(&s.clients, "clients", 8, "connections")
-	flags.IntVar(&s.memoriesPerClient, "keep", 400, "memories that a client keeps: with many, the caches fill over hours")
+	flags.IntVar(&s.memoriesPerClient, "keep", 400,
+		"memories that a client keeps: with many, the caches fill over hours")
 	flags.StringVar(&s.drivers[0], "driver", s.drivers[0], "driver of SQLite: mattn or modernc")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -107,7 +108,8 @@ func (s *soak) startServer() (err error) {
 	if err := l.Close(); err != nil {
 		return err
 	}
-	s.fixture = &fixture{Dir: filepath.Join(s.scratch, "soak"), Keys: map[string]string{}, embedder: []string{"LOCI_METRICS_LISTEN=" + s.metrics}}
+	s.fixture = &fixture{Dir: filepath.Join(s.scratch, "soak"), Keys: map[string]string{},
+		embedder: []string{"LOCI_METRICS_LISTEN=" + s.metrics}}
 	if err := s.createAccounts(s.fixture); err != nil {
 		return err
 	}
@@ -130,7 +132,10 @@ func (s *soak) runLoad() {
 	sampleTick, minute := time.NewTicker(every), time.NewTicker(time.Minute)
 	defer sampleTick.Stop()
 	defer minute.Stop()
-	fmt.Println("minute  calls  failed  create p50/p99  search p50/p99 ms  anonymous  Go heap  Go all  mapped  database  log MB  files  goroutines")
+	fmt.Println("minute  calls  failed  create p50/p99  search p50/p99 ms  anonymous  Go heap  Go all  mapped  " +
+		"database " +
+		" " +
+		"log MB  files  goroutines")
 	for n := 0; ; {
 		select {
 		case <-tick.C:
@@ -219,7 +224,8 @@ func (s *soak) request(n int, own []string) (kind string, r request) {
 	case pick < 84:
 		return "update", newRequest("PATCH", "/v1/memories/"+id(), key, map[string]any{"content": s.corpus.prose(n)})
 	case pick < 88:
-		return "append", newRequest("POST", "/v1/memories/"+id()+"/append", key, map[string]any{"content": s.corpus.prose(n)[:120]})
+		return "append", newRequest("POST", "/v1/memories/"+id()+"/append", key,
+			map[string]any{"content": s.corpus.prose(n)[:120]})
 	case pick < 91:
 		return "context", newRequest("GET", "/v1/memories/context", key, nil)
 	case pick < 93:
@@ -256,7 +262,8 @@ func (s *soak) sample() {
 		text, _ := io.ReadAll(res.Body)
 		res.Body.Close()
 		of := parseNumbers(string(text))
-		x.heap, x.goMemory, x.goroutines = of["go_memstats_heap_inuse_bytes"]/1e6, (of["go_memstats_sys_bytes"]-of["go_memstats_heap_released_bytes"])/1e6, of["go_goroutines"]
+		x.heap, x.goMemory, x.goroutines = of["go_memstats_heap_inuse_bytes"]/1e6,
+			(of["go_memstats_sys_bytes"]-of["go_memstats_heap_released_bytes"])/1e6, of["go_goroutines"]
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -298,8 +305,10 @@ func (s *soak) printMinute() {
 		x = s.samples[len(s.samples)-1]
 	}
 	c, q := s.latencies["create"], s.latencies["search"]
-	fmt.Printf("%6.1f %6d %7d %7.1f %7.1f %8.1f %8.1f %12.1f %8.1f %7.1f %7.1f %9.1f %7.1f %6d %11.0f\n", time.Since(s.start).Minutes(), s.calls, s.failed,
-		quantile(c, .5), quantile(c, .99), quantile(q, .5), quantile(q, .99), x.anonymous, x.heap, x.goMemory, x.mapped, x.database, x.wal, x.files, x.goroutines)
+	fmt.Printf("%6.1f %6d %7d %7.1f %7.1f %8.1f %8.1f %12.1f %8.1f %7.1f %7.1f %9.1f %7.1f %6d %11.0f\n",
+		time.Since(s.start).Minutes(), s.calls, s.failed,
+		quantile(c, .5), quantile(c, .99), quantile(q, .5), quantile(q, .99), x.anonymous, x.heap, x.goMemory, x.mapped,
+		x.database, x.wal, x.files, x.goroutines)
 	clear(s.latencies)
 }
 
@@ -307,7 +316,9 @@ func (s *soak) printMinute() {
 func (s *soak) verdict() error {
 	second, third := s.meanOfThird(1), s.meanOfThird(2)
 	ratio := third / cmp.Or(second, 1)
-	fmt.Printf("soak: %d calls in %v, %d failed; anonymous memory %.1f MB in the second third, %.1f MB in the last: %.3f (at most %.2f)\n",
+	fmt.Printf("soak: %d calls in %v, %d failed; anonymous memory %.1f MB in the second third, %.1f MB in the last: "+
+		"%.3f "+
+		"(at most %.2f)\n",
 		s.calls, time.Since(s.start).Round(time.Second), s.failed, second, third, ratio, maxSoakGrowth)
 	switch {
 	case s.ctx.Err() != nil:

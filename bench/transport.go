@@ -26,7 +26,8 @@ func (l fakeService) Get(context.Context, *loci.Actor, loci.GetMemory) (loci.Mem
 func (l fakeService) Create(_ context.Context, _ *loci.Actor, in loci.CreateMemory) (loci.CreatedMemory, error) {
 	m := l.stored
 	m.Content = string(in.Content)
-	return loci.CreatedMemory{Memory: loci.NewMemory{Memory: m, Routing: loci.Routing{AtlasID: m.AtlasID, Matched: []string{}}}}, nil
+	return loci.CreatedMemory{Memory: loci.NewMemory{Memory: m,
+		Routing: loci.Routing{AtlasID: m.AtlasID, Matched: []string{}}}}, nil
 }
 
 // serveTransport serves the waist and the door with a librarian behind them. Callers
@@ -35,7 +36,8 @@ func (l fakeService) Create(_ context.Context, _ *loci.Actor, in loci.CreateMemo
 func serveTransport(content string, quiet bool) error {
 	now := time.Now()
 	id := loci.NewID(now)
-	who := fakeService{loci.Memory{ID: id, WorkspaceID: id, AtlasID: id, Title: "Choose the driver", Content: content, Type: loci.TypeDecision, Tags: []string{"bench"},
+	who := fakeService{loci.Memory{ID: id, WorkspaceID: id, AtlasID: id, Title: "Choose the driver", Content: content,
+		Type: loci.TypeDecision, Tags: []string{"bench"},
 		Status: loci.MemoryActive, Version: 1, CreatedBy: id, CreatedAt: loci.TimeOf(now), UpdatedAt: loci.TimeOf(now)}}
 	table := &op.Table{}
 	op.Add(table, "memory.get", "GET /v1/memories/{memoryId}", "Read.", op.Account, op.ToolCore, fakeService.Get)
@@ -85,7 +87,9 @@ func (b *bench) transport() error {
 	}
 	key := "loci_live_" + "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopq"
 	get := newRequest("GET", "/v1/memories/"+loci.NewID(time.Now()), key, nil)
-	create := newRequest("POST", "/v1/memories", key, map[string]any{"content": b.corpus.prose(1), "title": "Choose the driver", "type": "decision", "tags": []string{"bench"}})
+	create := newRequest("POST", "/v1/memories", key,
+		map[string]any{"content": b.corpus.prose(1), "title": "Choose the driver", "type": "decision",
+			"tags": []string{"bench"}})
 	if err := b.compareTransport(logged, quiet, "get", get, 1.5); err != nil {
 		return err
 	}
@@ -111,12 +115,15 @@ func (b *bench) compareTransport(logged, quiet *process, name string, r request,
 			return p.cpuPerRequest(connections, requestsPerTurn, func(int) request { return r })
 		}
 	}
-	s, err := b.interleave(turnsPerRound, benchSide{"floor", turn(floor)}, benchSide{"loci", turn(logged)}, benchSide{"quiet", turn(quiet)})
+	s, err := b.interleave(turnsPerRound, benchSide{"floor", turn(floor)}, benchSide{"loci", turn(logged)},
+		benchSide{"quiet", turn(quiet)})
 	if err != nil {
 		return err
 	}
 	b.report.saveSeries("door "+name, s)
-	b.report.add(s.ratioLine(line{Row: "door", What: name + " without store, over an empty handler", Unit: "us CPU", Threshold: threshold}, "loci cpu", "floor cpu"))
-	b.report.add(s.ratioLine(line{Row: "door", What: name + ", the same without the log line", Unit: "us CPU"}, "quiet cpu", "floor cpu"))
+	b.report.add(s.ratioLine(line{Row: "door", What: name + " without store, over an empty handler", Unit: "us CPU",
+		Threshold: threshold}, "loci cpu", "floor cpu"))
+	b.report.add(s.ratioLine(line{Row: "door", What: name + ", the same without the log line", Unit: "us CPU"},
+		"quiet cpu", "floor cpu"))
 	return nil
 }

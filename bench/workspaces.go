@@ -24,7 +24,9 @@ func (b *bench) memory() error {
 			return err
 		}
 		for _, q := range b.querySets() {
-			if err := s.sendAll(connections, 2000, func(i int) request { return searchRequest(p.Key, q.text(i)) }, nil); err != nil {
+			if err := s.sendAll(connections, 2000, func(i int) request {
+				return searchRequest(p.Key, q.text(i))
+			}, nil); err != nil {
 				return err
 			}
 		}
@@ -34,11 +36,16 @@ func (b *bench) memory() error {
 	if err != nil {
 		return err
 	}
-	b.report.add(line{Row: "memory", What: "anonymous memory after the load", Unit: "MB", Loci: at.Load["anonymous"] / 1e6})
-	b.report.add(line{Row: "memory", What: "anonymous memory after load and 4,000 searches", Unit: "MB", Loci: after / 1e6, Threshold: 150, IsAbsolute: true})
-	b.report.add(line{Row: "memory", What: "load of the notes by 32 clients, for each", Unit: "us CPU", Loci: at.Load["cpu"]})
-	b.report.add(line{Row: "memory", What: "load of the notes by 32 clients, wall time", Unit: "s", Loci: at.Load["seconds"]})
-	b.report.add(line{Row: "memory", What: "tidying of the index, once they rest", Unit: "s CPU", Loci: at.Load["tidying"]})
+	b.report.add(line{Row: "memory", What: "anonymous memory after the load", Unit: "MB",
+		Loci: at.Load["anonymous"] / 1e6})
+	b.report.add(line{Row: "memory", What: "anonymous memory after load and 4,000 searches", Unit: "MB",
+		Loci: after / 1e6, Threshold: 150, IsAbsolute: true})
+	b.report.add(line{Row: "memory", What: "load of the notes by 32 clients, for each", Unit: "us CPU",
+		Loci: at.Load["cpu"]})
+	b.report.add(line{Row: "memory", What: "load of the notes by 32 clients, wall time", Unit: "s",
+		Loci: at.Load["seconds"]})
+	b.report.add(line{Row: "memory", What: "tidying of the index, once they rest", Unit: "s CPU",
+		Loci: at.Load["tidying"]})
 	return nil
 }
 
@@ -73,11 +80,14 @@ func (b *bench) neighbours() error {
 			return err
 		}
 		// The others have been searched too.
-		if err := p.sendAll(1, 1, func(int) request { return searchRequest(at.Keys["bob"], b.corpus.wordPair(0)) }, nil); err != nil {
+		if err := p.sendAll(1, 1, func(int) request { return searchRequest(at.Keys["bob"], b.corpus.wordPair(0)) },
+			nil); err != nil {
 			return err
 		}
 		sides = append(sides, benchSide{side.name, func(turn int) (map[string]float64, error) {
-			return p.cpuPerRequest(connections, 2000, func(i int) request { return searchRequest(at.Key, b.corpus.question(turn*2000+i)) })
+			return p.cpuPerRequest(connections, 2000, func(i int) request {
+				return searchRequest(at.Key, b.corpus.question(turn*2000+i))
+			})
 		}})
 	}
 	s, err := b.interleave(1, sides...)
@@ -85,7 +95,9 @@ func (b *bench) neighbours() error {
 		return err
 	}
 	b.report.saveSeries("neighbours", s)
-	b.report.add(s.ratioLine(line{Row: "neighbours", What: fmt.Sprintf("search of 100 beside %d workspaces of 100, over alone", b.otherWorkspaces()), Unit: "us CPU", Threshold: 1.2},
+	b.report.add(s.ratioLine(line{Row: "neighbours",
+		What: fmt.Sprintf("search of 100 beside %d workspaces of 100, over alone", b.otherWorkspaces()), Unit: "us CPU",
+		Threshold: 1.2},
 		"beside cpu", "alone cpu"))
 	return nil
 }
@@ -117,12 +129,13 @@ func (b *bench) manyWorkspaces() error {
 	}
 	bob := at.Keys["bob"]
 	var one string
-	err = p.sendAll(1, 1, func(int) request { return newRequest("GET", "/v1/workspaces?limit=2", bob, nil) }, func(_ int, body []byte) {
-		var list struct{ Workspaces []struct{ ID string } }
-		if json.Unmarshal(body, &list) == nil && len(list.Workspaces) > 0 {
-			one = list.Workspaces[0].ID
-		}
-	})
+	err = p.sendAll(1, 1, func(int) request { return newRequest("GET", "/v1/workspaces?limit=2", bob, nil) },
+		func(_ int, body []byte) {
+			var list struct{ Workspaces []struct{ ID string } }
+			if json.Unmarshal(body, &list) == nil && len(list.Workspaces) > 0 {
+				one = list.Workspaces[0].ID
+			}
+		})
 	if err != nil || one == "" {
 		return fmt.Errorf("no workspace of bob's: %w", err)
 	}
@@ -130,7 +143,10 @@ func (b *bench) manyWorkspaces() error {
 		name string
 		made func(i int, scope string) request
 	}{
-		{"list", func(_ int, scope string) request { return newRequest("GET", "/v1/memories?limit=20"+scope, bob, nil) }},
+		{"list", func(_ int, scope string) request {
+			return newRequest("GET", "/v1/memories?limit=20"+scope, bob,
+				nil)
+		}},
 		{"context", func(_ int, scope string) request {
 			return newRequest("GET", "/v1/memories/context?limit=20"+scope, bob, nil)
 		}},
@@ -160,7 +176,8 @@ func (b *bench) manyWorkspaces() error {
 	}
 	b.report.saveSeries("reach", s)
 	for _, k := range kinds {
-		b.report.add(s.ratioLine(line{Row: "reach", What: fmt.Sprintf("%s of %d workspaces, over one of them", k.name, b.otherWorkspaces()), Unit: "us CPU", Threshold: 10},
+		b.report.add(s.ratioLine(line{Row: "reach", What: fmt.Sprintf("%s of %d workspaces, over one of them", k.name,
+			b.otherWorkspaces()), Unit: "us CPU", Threshold: 10},
 			k.name+" all cpu", k.name+" one cpu"))
 	}
 	return nil
@@ -178,7 +195,8 @@ func (b *bench) fillOtherWorkspaces(p *fixture, s *process) error {
 	}
 	defer s.waitIdle()
 	return s.sendAll(32, memoriesEach*len(ids), func(i int) request {
-		return newRequest("POST", "/v1/memories", bob, map[string]any{"content": b.corpus.note(i), "workspaceId": ids[i%len(ids)]})
+		return newRequest("POST", "/v1/memories", bob,
+			map[string]any{"content": b.corpus.note(i), "workspaceId": ids[i%len(ids)]})
 	}, nil)
 }
 
@@ -198,7 +216,8 @@ func (b *bench) startup() error {
 		return err
 	}
 	b.report.saveSeries("start", s)
-	b.report.add(line{Row: "start", What: "from the start to the first answered search, wall time", Unit: "ms", Loci: s.median("loci wall"), Threshold: 150, IsAbsolute: true})
+	b.report.add(line{Row: "start", What: "from the start to the first answered search, wall time", Unit: "ms",
+		Loci: s.median("loci wall"), Threshold: 150, IsAbsolute: true})
 	b.report.add(line{Row: "start", What: "the same", Unit: "ms CPU", Loci: s.median("loci cpu")})
 	return nil
 }

@@ -61,7 +61,8 @@ func do[Out any](ctx context.Context, c *Client, route string, in any, options [
 		return out, err
 	}
 	if err := json.Unmarshal(raw, &out); err != nil {
-		return out, &loci.Error{Code: loci.CodeInternalError, Message: "The answer of the server cannot be read: is it newer than this program?", Err: err}
+		return out, &loci.Error{Code: loci.CodeInternalError,
+			Message: "The answer of the server cannot be read: is it newer than this program?", Err: err}
 	}
 	return out, nil
 }

@@ -65,7 +65,8 @@ func WithRetry(tries int, maxPause time.Duration) Option {
 // New returns a client of the server at address, such as
 // https://loci.example.org.
 func New(address string, options ...Option) (*Client, error) {
-	c := &Client{http: &http.Client{Transport: sharedTransport(), Timeout: time.Minute}, userAgent: "loci-go", maxBackoff: 20 * time.Second, maxTries: 4}
+	c := &Client{http: &http.Client{Transport: sharedTransport(), Timeout: time.Minute}, userAgent: "loci-go",
+		maxBackoff: 20 * time.Second, maxTries: 4}
 	for _, o := range options {
 		o(c)
 	}
@@ -78,7 +79,8 @@ func New(address string, options ...Option) (*Client, error) {
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
 		return nil, loci.NewError(loci.CodeInvalidQuery, "the server's address must hold no user, query or fragment")
 	case c.key != "" && u.Scheme == "http" && !c.allowPlainHTTP && !isLoopback(u.Hostname()):
-		return nil, loci.NewError(loci.CodeInvalidQuery, "%s would show the key to everybody on the way: use https", u.Host)
+		return nil, loci.NewError(loci.CodeInvalidQuery, "%s would show the key to everybody on the way: use https",
+			u.Host)
 	}
 	for i := range len(c.key) {
 		if c.key[i] <= ' ' || c.key[i] > '~' {

@@ -15,9 +15,11 @@ import (
 func TestNewRejectsKeyOverPlainHTTP(t *testing.T) {
 	t.Parallel()
 	for address, ok := range map[string]bool{
-		"https://loci.example.org": true, "http://127.0.0.1:7007": true, "http://localhost:7007": true, "http://[::1]:7007/sub/": true,
+		"https://loci.example.org": true, "http://127.0.0.1:7007": true, "http://localhost:7007": true,
+		"http://[::1]:7007/sub/":  true,
 		"http://loci.example.org": false, "http://127.0.0.1.example.org": false, "http://localhost.example.org": false,
-		"loci.example.org": false, "ftp://127.0.0.1": false, "https://a:b@loci.example.org": false, "https://loci.example.org/?k=1": false, "": false,
+		"loci.example.org": false, "ftp://127.0.0.1": false, "https://a:b@loci.example.org": false,
+		"https://loci.example.org/?k=1": false, "": false,
 	} {
 		if _, err := New(address, WithKey("loci_live_x")); (err == nil) != ok {
 			t.Errorf("%s: %v", address, err)
@@ -70,7 +72,8 @@ func TestDoPlacesFieldsInPathQueryAndBody(t *testing.T) {
 			return err
 		},
 		"GET /v1/memories/" + anID + " ": func() error {
-			_, err := do[loci.MemoryDetail](t.Context(), c, "GET /v1/memories/{memoryId}", loci.GetMemory{MemoryID: anID}, nil)
+			_, err := do[loci.MemoryDetail](t.Context(), c, "GET /v1/memories/{memoryId}",
+				loci.GetMemory{MemoryID: anID}, nil)
 			return err
 		},
 		"GET /v1/things/a%2Fb%3F ": func() error {
@@ -82,7 +85,8 @@ func TestDoPlacesFieldsInPathQueryAndBody(t *testing.T) {
 			return err
 		},
 		"PATCH /v1/atlases/" + anID + ` {"keywords":["\u003cx\u003e"]}`: func() error {
-			_, err := do[loci.OneAtlas](t.Context(), c, "PATCH /v1/atlases/{atlasId}", loci.UpdateAtlas{AtlasID: anID, Keywords: &keywords}, nil)
+			_, err := do[loci.OneAtlas](t.Context(), c, "PATCH /v1/atlases/{atlasId}",
+				loci.UpdateAtlas{AtlasID: anID, Keywords: &keywords}, nil)
 			return err
 		},
 		"GET /v1/me ": func() error {
@@ -103,11 +107,14 @@ const anID = "01890000-0000-7000-8000-000000000001"
 func TestDoEscapesInvalidID(t *testing.T) {
 	t.Parallel()
 	c, last := newTestServer(t, `{"ok":true}`)
-	for _, id := range []string{"context", "search", "a/b", "a?b", "..", ".", "", strings.ToUpper("0189abcd-0000-7000-8000-000000000001"), anID + "/versions"} {
-		if _, err := c.MemoryGet(t.Context(), loci.GetMemory{MemoryID: id}); err != nil || last.line != "GET /v1/memories/-" {
+	for _, id := range []string{"context", "search", "a/b", "a?b", "..", ".", "",
+		strings.ToUpper("0189abcd-0000-7000-8000-000000000001"), anID + "/versions"} {
+		if _, err := c.MemoryGet(t.Context(), loci.GetMemory{MemoryID: id}); err != nil ||
+			last.line != "GET /v1/memories/-" {
 			t.Errorf("%q: %s %v", id, last.line, err)
 		}
-		if _, err := c.MemoryVersions(t.Context(), loci.ListVersions{MemoryID: id}); err != nil || last.line != "GET /v1/memories/-/versions" {
+		if _, err := c.MemoryVersions(t.Context(), loci.ListVersions{MemoryID: id}); err != nil ||
+			last.line != "GET /v1/memories/-/versions" {
 			t.Errorf("%q: %s %v", id, last.line, err)
 		}
 	}
@@ -122,7 +129,8 @@ func TestDoSendsHeaders(t *testing.T) {
 	if err != nil || out.Memory.ID != "7" || answer.Get("ETag") != `"e"` {
 		t.Errorf("%+v %v %v", out, answer, err)
 	}
-	for name, want := range map[string]string{"Authorization": "Bearer loci_live_x", "Idempotency-Key": "once", "If-Match": `"t"`, "X-Request-Id": "r",
+	for name, want := range map[string]string{"Authorization": "Bearer loci_live_x", "Idempotency-Key": "once",
+		"If-Match": `"t"`, "X-Request-Id": "r",
 		"X-Loci-Actor": "agent", "Content-Type": "application/json", "User-Agent": "tester"} {
 		if got := last.header.Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
@@ -133,7 +141,8 @@ func TestDoSendsHeaders(t *testing.T) {
 func TestDoRejectsUnreadableResponse(t *testing.T) {
 	t.Parallel()
 	c, _ := newTestServer(t, `<html>`)
-	if _, err := do[loci.OneUser](t.Context(), c, "GET /v1/me", loci.Empty{}, nil); !loci.Is(err, loci.CodeInternalError) {
+	if _, err := do[loci.OneUser](t.Context(), c, "GET /v1/me", loci.Empty{}, nil); !loci.Is(err,
+		loci.CodeInternalError) {
 		t.Errorf("%v", err)
 	}
 	if _, err := c.Do(t.Context(), "GET", "/v1/me", []byte("[]")); !loci.Is(err, loci.CodeInvalidQuery) {
@@ -188,7 +197,8 @@ func TestDoReturnsUnavailableWhenServerIsDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = c.roundTrip(t.Context(), "GET", "/v1/me", nil, nil)
-	if !loci.Is(err, loci.CodeUnavailable) || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), server.URL) {
+	if !loci.Is(err, loci.CodeUnavailable) || strings.Contains(err.Error(), "secret") ||
+		!strings.Contains(err.Error(), server.URL) {
 		t.Errorf("%v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

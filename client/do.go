@@ -25,7 +25,8 @@ const MaxResponse = 64 << 20
 // is a *loci.Error. path begins with a slash and is escaped. It tries again
 // what was refused for now (429, 503), and after a broken connection what is
 // safe to repeat: a GET, or a call with an Idempotency-Key.
-func (c *Client) roundTrip(ctx context.Context, method, path string, query url.Values, body []byte, options ...CallOption) ([]byte, error) {
+func (c *Client) roundTrip(ctx context.Context, method, path string, query url.Values, body []byte,
+	options ...CallOption) ([]byte, error) {
 	x := &request{method: method, url: c.baseURL + path, body: body, header: http.Header{}}
 	if len(query) > 0 {
 		x.url += "?" + query.Encode()
@@ -82,13 +83,15 @@ func (c *Client) send(ctx context.Context, x *request) (answer []byte, retryable
 	case err != nil:
 		return nil, idempotent && ctx.Err() == nil, c.unreachableError(ctx, err)
 	case len(answer) > MaxResponse:
-		return nil, false, loci.NewError(loci.CodePayloadTooLarge, "the answer is larger than %d MiB: ask for less at a time", MaxResponse>>20)
+		return nil, false, loci.NewError(loci.CodePayloadTooLarge,
+			"the answer is larger than %d MiB: ask for less at a time", MaxResponse>>20)
 	case res.StatusCode/100 == 2:
 		return bytes.TrimSpace(answer), false, nil
 	}
 	serverErr, fromLoci := c.decodeError(res, answer)
 	temporary := res.StatusCode == http.StatusTooManyRequests || res.StatusCode == http.StatusServiceUnavailable
-	return nil, temporary && (fromLoci || idempotent) || idempotent && res.StatusCode == http.StatusBadGateway, serverErr
+	return nil, temporary && (fromLoci || idempotent) || idempotent && res.StatusCode == http.StatusBadGateway,
+		serverErr
 }
 
 func (c *Client) newHTTPRequest(ctx context.Context, x *request) (*http.Request, error) {
@@ -118,7 +121,8 @@ func (c *Client) unreachableError(ctx context.Context, err error) error {
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err
 	}
-	return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("%s cannot be reached: %v", c.baseURL, err), Err: err}
+	return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("%s cannot be reached: %v", c.baseURL, err),
+		Err: err}
 }
 
 // decodeError rebuilds the error of an answer; ours tells that Loci itself wrote it.
@@ -133,7 +137,8 @@ func (c *Client) decodeError(res *http.Response, body []byte) (e *loci.Error, fr
 		return e, true
 	}
 	e.Code = codeOfStatus(res.StatusCode)
-	e.Message = fmt.Sprintf("%s answered %s, and not as Loci does: check the address and what stands before it.", c.baseURL, res.Status)
+	e.Message = fmt.Sprintf("%s answered %s, and not as Loci does: check the address and what stands before it.",
+		c.baseURL, res.Status)
 	if to := res.Header.Get("Location"); res.StatusCode/100 == 3 && to != "" {
 		e.Message = fmt.Sprintf("%s sends to %.200s: use that address.", c.baseURL, to)
 	}

@@ -36,7 +36,8 @@ func (s *scriptedTransport) RoundTrip(*http.Request) (*http.Response, error) {
 	if a.after != "" {
 		h.Set("Retry-After", a.after)
 	}
-	return &http.Response{StatusCode: a.status, Status: http.StatusText(a.status), Header: h, Body: io.NopCloser(strings.NewReader(a.body))}, nil
+	return &http.Response{StatusCode: a.status, Status: http.StatusText(a.status), Header: h,
+		Body: io.NopCloser(strings.NewReader(a.body))}, nil
 }
 
 const (
@@ -55,17 +56,23 @@ func TestDoRetriesOnlySafeRequests(t *testing.T) {
 		waited  time.Duration // at least
 		fails   bool
 	}{
-		"a rate limit":              {"POST", nil, []scriptedResponse{{429, "3", quick}, fine}, 2, 3 * time.Second, false},
-		"a busy server":             {"POST", nil, []scriptedResponse{{503, "1", busy}, {503, "1", busy}, fine}, 3, 2 * time.Second, false},
-		"without an end":            {"GET", nil, []scriptedResponse{{503, "1", busy}}, 4, 3 * time.Second, true},
-		"a quota until next month":  {"GET", nil, []scriptedResponse{{429, "86400", quick}}, 1, 0, true},
-		"a date":                    {"GET", nil, []scriptedResponse{{429, "Sat, 01 Jan 2000 00:00:05 GMT", quick}, fine}, 2, 5 * time.Second, false},
-		"a read that broke":         {"GET", nil, []scriptedResponse{{}, {502, "", "x"}, fine}, 3, 300 * time.Millisecond, false},
-		"a write that broke":        {"POST", nil, []scriptedResponse{{}}, 1, 0, true},
-		"a proxy without a server":  {"POST", nil, []scriptedResponse{{503, "", "<html>"}}, 1, 0, true},
-		"a keyed write that broke":  {"POST", []CallOption{IdempotencyKey("k")}, []scriptedResponse{{}, fine}, 2, 100 * time.Millisecond, false},
-		"a refusal":                 {"GET", nil, []scriptedResponse{{404, "", `{"code":"not_found"}`}}, 1, 0, true},
-		"a mistake of the server's": {"GET", nil, []scriptedResponse{{500, "", `{"code":"internal_error"}`}}, 1, 0, true},
+		"a rate limit": {"POST", nil, []scriptedResponse{{429, "3", quick}, fine}, 2, 3 * time.Second,
+			false},
+		"a busy server": {"POST", nil, []scriptedResponse{{503, "1", busy}, {503, "1", busy}, fine}, 3,
+			2 * time.Second, false},
+		"without an end":           {"GET", nil, []scriptedResponse{{503, "1", busy}}, 4, 3 * time.Second, true},
+		"a quota until next month": {"GET", nil, []scriptedResponse{{429, "86400", quick}}, 1, 0, true},
+		"a date": {"GET", nil, []scriptedResponse{{429, "Sat, 01 Jan 2000 00:00:05 GMT", quick},
+			fine}, 2, 5 * time.Second, false},
+		"a read that broke": {"GET", nil, []scriptedResponse{{}, {502, "", "x"}, fine}, 3,
+			300 * time.Millisecond, false},
+		"a write that broke":       {"POST", nil, []scriptedResponse{{}}, 1, 0, true},
+		"a proxy without a server": {"POST", nil, []scriptedResponse{{503, "", "<html>"}}, 1, 0, true},
+		"a keyed write that broke": {"POST", []CallOption{IdempotencyKey("k")}, []scriptedResponse{{}, fine}, 2,
+			100 * time.Millisecond, false},
+		"a refusal": {"GET", nil, []scriptedResponse{{404, "", `{"code":"not_found"}`}}, 1, 0, true},
+		"a mistake of the server's": {"GET", nil, []scriptedResponse{{500, "", `{"code":"internal_error"}`}}, 1, 0,
+			true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -77,7 +84,8 @@ func TestDoRetriesOnlySafeRequests(t *testing.T) {
 				}
 				began := time.Now()
 				_, err = cl.roundTrip(t.Context(), c.method, "/v1/x", nil, nil, c.options...)
-				if took := time.Since(began); s.calls != c.calls || (err != nil) != c.fails || took < c.waited || took > c.waited+time.Minute {
+				if took := time.Since(began); s.calls != c.calls || (err != nil) != c.fails || took < c.waited ||
+					took > c.waited+time.Minute {
 					t.Errorf("%d calls in %v: %v", s.calls, took, err)
 				}
 			})
@@ -97,7 +105,8 @@ func TestBackoffEndsWithContext(t *testing.T) {
 		short, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
 		_, err = c.roundTrip(short, "GET", "/v1/x", nil, nil)
-		if !loci.Is(err, loci.CodeRateLimited) || time.Since(began) != 0 || loci.AsError(err).RetryAfter != 10*time.Second {
+		if !loci.Is(err, loci.CodeRateLimited) || time.Since(began) != 0 ||
+			loci.AsError(err).RetryAfter != 10*time.Second {
 			t.Errorf("a wait beyond the deadline: %v after %v", err, time.Since(began))
 		}
 		leaving, leave := context.WithCancel(t.Context())

@@ -127,7 +127,8 @@ func buildHideLibrary(ctx context.Context, dir string) (library string, err erro
 	if err != nil {
 		return "", err
 	}
-	if out, err := exec.CommandContext(ctx, "cc", "-shared", "-fPIC", "-O2", "-o", library, source).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(ctx, "cc", "-shared", "-fPIC", "-O2", "-o", library,
+		source).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("cc: %w: %.500s", err, out)
 	}
 	return library, nil
@@ -149,7 +150,8 @@ func installInto(ctx context.Context, python, dir string, names []string) error 
 	if out, err := exec.CommandContext(ctx, python, "-m", "venv", dir).CombinedOutput(); err != nil {
 		return fmt.Errorf("python3 -m venv: %w: %s", err, out)
 	}
-	pip := exec.CommandContext(ctx, filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check",
+	pip := exec.CommandContext(ctx, filepath.Join(dir, "bin", "python"), "-m", "pip", "install", "-q",
+		"--disable-pip-version-check",
 		"--no-deps", "--require-hashes", "--only-binary", ":all:", "-r", filepath.Join(dir, "requirements.txt"))
 	if out, err := pip.CombinedOutput(); err != nil {
 		return fmt.Errorf("pip install: %w: %.500s", err, out)

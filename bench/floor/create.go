@@ -52,16 +52,19 @@ func newCreator(path string, blob int) (http.Handler, error) {
 	if c.userID, err = largestOwner(db); err != nil {
 		return nil, err
 	}
-	err = db.QueryRow(`SELECT w.row_id, w.id, a.row_id, a.id FROM workspaces w JOIN atlases a ON a.workspace = w.row_id AND a.inbox WHERE w.personal_of = ?1`, c.userID).
+	err = db.QueryRow(
+		`SELECT w.row_id, w.id, a.row_id, a.id FROM workspaces w JOIN atlases a ON a.workspace = w.row_id AND a.inbox WHERE w.personal_of = ?1`, c.userID).
 		Scan(&c.workspace, &c.workspaceID, &c.atlas, &c.atlasID)
 	if err != nil {
 		return nil, err
 	}
-	list, err := prepareOn(db, createStatements, `PRAGMA journal_mode = WAL`, `PRAGMA synchronous = FULL`, `PRAGMA foreign_keys = ON`, `PRAGMA secure_delete = FAST`, `PRAGMA cache_size = -16000`)
+	list, err := prepareOn(db, createStatements, `PRAGMA journal_mode = WAL`, `PRAGMA synchronous = FULL`,
+		`PRAGMA foreign_keys = ON`, `PRAGMA secure_delete = FAST`, `PRAGMA cache_size = -16000`)
 	if err != nil {
 		return nil, err
 	}
-	c.begin, c.commit, c.addMemory, c.addIndexLog, c.addBands, c.addToQueue = list[0], list[1], list[2], list[3], list[4], list[5]
+	c.begin, c.commit, c.addMemory, c.addIndexLog, c.addBands, c.addToQueue = list[0], list[1], list[2], list[3],
+		list[4], list[5]
 	go c.run()
 	return c, nil
 }
@@ -76,7 +79,8 @@ func (c *creator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	now := time.Now()
-	m := &memory{ID: loci.NewID(now), WorkspaceID: c.workspaceID, AtlasID: c.atlasID, Title: in.Title, Content: in.Content, Kind: 5, Tags: in.Tags,
+	m := &memory{ID: loci.NewID(now), WorkspaceID: c.workspaceID, AtlasID: c.atlasID, Title: in.Title,
+		Content: in.Content, Kind: 5, Tags: in.Tags,
 		Version: 1, CreatedBy: c.userID, CreatedAt: now.UnixMicro(), UpdatedAt: now.UnixMicro()}
 	j := &job{m, make(chan error, 1)}
 	c.jobs <- j
@@ -130,7 +134,8 @@ gather:
 func (c *creator) add(m *memory) error {
 	h := sha256.Sum256([]byte(m.Content))
 	tags := string(m.Tags)
-	r, err := c.addMemory.Exec(m.ID, c.workspace, c.atlas, m.Title, m.Content, int64(binary.BigEndian.Uint64(h[:8])), m.Kind, tags, c.userID, m.CreatedAt)
+	r, err := c.addMemory.Exec(m.ID, c.workspace, c.atlas, m.Title, m.Content, int64(binary.BigEndian.Uint64(h[:8])),
+		m.Kind, tags, c.userID, m.CreatedAt)
 	if err != nil {
 		return err
 	}
@@ -138,7 +143,8 @@ func (c *creator) add(m *memory) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.addIndexLog.Exec(c.workspace, rid, c.atlas, m.Kind, tags, m.CreatedAt, false, len(m.Content), c.document); err != nil {
+	if _, err := c.addIndexLog.Exec(c.workspace, rid, c.atlas, m.Kind, tags, m.CreatedAt, false, len(m.Content),
+		c.document); err != nil {
 		return err
 	}
 	band := func(i int) int64 { return int64(binary.LittleEndian.Uint64(h[8*i:])) }

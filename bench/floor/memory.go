@@ -37,7 +37,8 @@ func (m *memory) scan(row interface{ Scan(...any) error }, more ...any) error {
 	var tags string
 	var name, uri, group string
 	var position *int64
-	err := row.Scan(append([]any{&m.ID, &m.WorkspaceID, &m.AtlasID, &m.Title, &m.Content, &m.Kind, &tags, &m.Status, &m.Version,
+	err := row.Scan(append([]any{&m.ID, &m.WorkspaceID, &m.AtlasID, &m.Title, &m.Content, &m.Kind, &tags, &m.Status,
+		&m.Version,
 		&m.CreatedBy, &m.CreatedAt, &m.UpdatedAt, &name, &uri, &group, &position}, more...)...)
 	m.Tags = json.RawMessage(tags)
 	return err
@@ -48,7 +49,8 @@ func open(path string) (*sql.DB, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
 	}
-	db, err := sql.Open(driver, (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "_mutex=no"}).String())
+	db, err := sql.Open(driver, (&url.URL{Scheme: "file", Path: filepath.ToSlash(path),
+		RawQuery: "_mutex=no"}).String())
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +61,8 @@ func open(path string) (*sql.DB, error) {
 
 // largestOwner returns the owner of the workspace with the most memories.
 func largestOwner(db *sql.DB) (id string, err error) {
-	err = db.QueryRow(`SELECT m.user_id FROM members m WHERE m.role = 'owner' ORDER BY (SELECT count(*) FROM memories e WHERE e.workspace = m.workspace) DESC LIMIT 1`).Scan(&id)
+	err = db.QueryRow(
+		`SELECT m.user_id FROM members m WHERE m.role = 'owner' ORDER BY (SELECT count(*) FROM memories e WHERE e.workspace = m.workspace) DESC LIMIT 1`).Scan(&id)
 	return id, err
 }
 

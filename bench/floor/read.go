@@ -11,16 +11,18 @@ import (
 
 // newGetter answers GET /v1/memories/{id} by one statement, prepared.
 func newGetter(path string) (http.Handler, error) {
-	return newReadHandler(path, `SELECT`+columns+`FROM memories e`+scopeJoins+`WHERE e.id = ?2`, func(s *sql.Stmt, userID string, w http.ResponseWriter, r *http.Request) {
-		var m memory
-		err := m.scan(s.QueryRow(userID, strings.TrimPrefix(r.URL.Path, "/v1/memories/")))
-		writeJSON(w, http.StatusOK, &m, err)
-	})
+	return newReadHandler(path, `SELECT`+columns+`FROM memories e`+scopeJoins+`WHERE e.id = ?2`,
+		func(s *sql.Stmt, userID string, w http.ResponseWriter, r *http.Request) {
+			var m memory
+			err := m.scan(s.QueryRow(userID, strings.TrimPrefix(r.URL.Path, "/v1/memories/")))
+			writeJSON(w, http.StatusOK, &m, err)
+		})
 }
 
 // newReadHandler serves f with a statement on connections of their own, that are set
 // as Loci's readers are.
-func newReadHandler(path, q string, f func(s *sql.Stmt, userID string, w http.ResponseWriter, r *http.Request)) (http.Handler, error) {
+func newReadHandler(path, q string, f func(s *sql.Stmt, userID string, w http.ResponseWriter,
+	r *http.Request)) (http.Handler, error) {
 	db, err := open(path)
 	if err != nil {
 		return nil, err
@@ -52,7 +54,8 @@ func prepareOn(db *sql.DB, q string, pragmas ...string) (list []*sql.Stmt, err e
 	if err != nil {
 		return nil, err
 	}
-	for _, p := range append([]string{`PRAGMA busy_timeout = 10000`, `PRAGMA temp_store = MEMORY`, `PRAGMA mmap_size = 1073741824`}, pragmas...) {
+	for _, p := range append([]string{`PRAGMA busy_timeout = 10000`, `PRAGMA temp_store = MEMORY`,
+		`PRAGMA mmap_size = 1073741824`}, pragmas...) {
 		rows, err := c.QueryContext(context.Background(), p)
 		if err != nil {
 			return nil, err
@@ -94,12 +97,16 @@ func buildIndex(path string) error {
 // what a search of Loci's says: filters come before the cut, matches are
 // counted, and ties have an order.
 const (
-	rankedQuery  = `SELECT` + columns + `, words.rank, 0 FROM words CROSS JOIN memories e ON e.row_id = words.rowid` + scopeJoins + `WHERE words MATCH ?2 AND e.status = 0 ORDER BY words.rank LIMIT 20`
-	countedQuery = `SELECT` + columns + `, words.rank, count(*) OVER () FROM words CROSS JOIN memories e ON e.row_id = words.rowid` + scopeJoins + `WHERE words MATCH ?2 AND e.status = 0 ORDER BY words.rank, e.id LIMIT 20`
+	rankedQuery = `SELECT` + columns + `, words.rank, 0 FROM words CROSS JOIN memories e ON e.row_id = words.rowid` +
+		scopeJoins + `WHERE words MATCH ?2 AND e.status = 0 ORDER BY words.rank LIMIT 20`
+	countedQuery = `SELECT` + columns +
+		`, words.rank, count(*) OVER () FROM words CROSS JOIN memories e ON e.row_id = words.rowid` + scopeJoins +
+		`WHERE words MATCH ?2 AND e.status = 0 ORDER BY words.rank, e.id LIMIT 20`
 )
 
 // rowsQuery are some that nobody searched for.
-const rowsQuery = `SELECT` + columns + `, 0, 0 FROM memories e` + scopeJoins + `WHERE e.row_id IN (SELECT value FROM json_each(?2))`
+const rowsQuery = `SELECT` + columns + `, 0, 0 FROM memories e` + scopeJoins +
+	`WHERE e.row_id IN (SELECT value FROM json_each(?2))`
 
 // newFinder answers GET /best?q=... and /counted?q=...; with &stop the words
 // of the question that say nothing are left out. GET /rows?q=[1,2,3] answers with
@@ -149,7 +156,9 @@ func find(s *sql.Stmt, userID, match string) (f searchResult, err error) {
 func matchExpression(text string, drop bool) string {
 	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	if drop {
-		words = slices.DeleteFunc(words, func(w string) bool { return strings.Contains(stopWords, " "+strings.ToLower(w)+" ") })
+		words = slices.DeleteFunc(words, func(w string) bool {
+			return strings.Contains(stopWords, " "+strings.ToLower(w)+" ")
+		})
 	}
 	return `"` + strings.Join(words, `" OR "`) + `"`
 }

@@ -141,7 +141,8 @@ type mutation struct {
 func (k *worker) newWord() string {
 	k.words++
 	h := sha256.Sum256(fmt.Append(nil, k.n, " ", k.words))
-	return strings.Map(func(r rune) rune { return rune("bcdfghjkmnpqrstv"[strings.IndexRune("0123456789abcdef", r)]) }, fmt.Sprintf("%x", h[:8]))
+	return strings.Map(func(r rune) rune { return rune("bcdfghjkmnpqrstv"[strings.IndexRune("0123456789abcdef", r)]) },
+		fmt.Sprintf("%x", h[:8]))
 }
 
 // runStep does something and reports whether the server lives.
@@ -180,7 +181,8 @@ func (k *worker) nextMutation() *mutation {
 		w := k.newWord()
 		text := w + " is where it begins" // and its title for good
 		return &mutation{"POST", "/v1/memories", map[string]any{"content": text}, "",
-			map[string]memoryHistory{"": {versions: []memoryVersion{{title: text, content: text, status: loci.MemoryActive}}, words: []string{w}}}}
+			map[string]memoryHistory{"": {versions: []memoryVersion{{title: text, content: text,
+				status: loci.MemoryActive}}, words: []string{w}}}}
 	}
 	for {
 		ids := make([]string, 0, len(k.memories))
@@ -230,7 +232,8 @@ func (k *worker) mutate(id, other string) *mutation {
 		}
 	case what == 6:
 		if s.tag = []string{"red", "blue"}[rand.IntN(2)]; s != l.current() {
-			return &mutation{"PATCH", "/v1/memories/" + id, map[string]any{"tags": []string{s.tag}}, id, map[string]memoryHistory{id: l.withVersion(s)}}
+			return &mutation{"PATCH", "/v1/memories/" + id, map[string]any{"tags": []string{s.tag}}, id,
+				map[string]memoryHistory{id: l.withVersion(s)}}
 		}
 	case what == 7:
 		w := k.newWord()
@@ -241,7 +244,8 @@ func (k *worker) mutate(id, other string) *mutation {
 		w := k.newWord()
 		s.content = w + " is what it says now"
 		l.words = append(slices.Clip(l.words), w)
-		return &mutation{"PATCH", "/v1/memories/" + id, map[string]any{"content": s.content}, id, map[string]memoryHistory{id: l.withVersion(s)}}
+		return &mutation{"PATCH", "/v1/memories/" + id, map[string]any{"content": s.content}, id,
+			map[string]memoryHistory{id: l.withVersion(s)}}
 	}
 	return nil
 }
@@ -300,8 +304,11 @@ func (k *worker) check(t *testing.T) {
 			t.Errorf("a memory of %d versions: %v", len(l.versions), err)
 			continue
 		}
-		if got := newVersion(m.Title, m.Content, m.Evidence, m.Tags, m.Status); got != l.current() || m.Version != len(l.versions) || m.SupersededBy != l.supersededBy || !slices.Equal(m.Supersedes, l.supersedes) {
-			t.Errorf("%s is version %d, %+v, %s, %v\nwant %d, %+v, %s, %v", id, m.Version, got, m.SupersededBy, m.Supersedes, len(l.versions), l.current(), l.supersededBy, l.supersedes)
+		if got := newVersion(m.Title, m.Content, m.Evidence, m.Tags,
+			m.Status); got != l.current() || m.Version != len(l.versions) || m.SupersededBy != l.supersededBy ||
+			!slices.Equal(m.Supersedes, l.supersedes) {
+			t.Errorf("%s is version %d, %+v, %s, %v\nwant %d, %+v, %s, %v", id, m.Version, got, m.SupersededBy,
+				m.Supersedes, len(l.versions), l.current(), l.supersededBy, l.supersedes)
 		}
 		k.checkVersions(t, id, l)
 		for _, w := range l.words[max(0, len(l.words)-3):] {
@@ -337,7 +344,8 @@ func newVersion(title, content, evidence string, tags []string, status loci.Memo
 // find returns the ids of what a word finds.
 func (k *worker) find(t *testing.T, word string) (ids []string) {
 	var out loci.FoundMemories
-	if _, err := k.v.call("POST", "/v1/memories/search", "", map[string]any{"query": word, "mode": "keyword"}, &out); err != nil {
+	if _, err := k.v.call("POST", "/v1/memories/search", "", map[string]any{"query": word, "mode": "keyword"},
+		&out); err != nil {
 		t.Error(err)
 	}
 	for _, m := range out.Memories {

@@ -95,7 +95,8 @@ func newTestServer(t *testing.T, bin string, store ...string) *testServer {
 	v := &testServer{bin: bin, store: store, acked: map[string]string{}, sent: map[string]bool{}}
 	v.admin(t, "user", "create", "--email", "ann@example.com")
 	var made struct{ APIKey string }
-	if err := json.Unmarshal(v.admin(t, "key", "create", "--email", "ann@example.com", "--name", "k"), &made); err != nil || made.APIKey == "" {
+	if err := json.Unmarshal(v.admin(t, "key", "create", "--email", "ann@example.com", "--name", "k"),
+		&made); err != nil || made.APIKey == "" {
 		t.Fatalf("no key was made: %v", err)
 	}
 	v.key = made.APIKey
@@ -237,7 +238,9 @@ func (v *testServer) recordAck(content, id string) {
 // gets the same answer, the rest is made once.
 func (v *testServer) replayKeyed(t *testing.T) {
 	t.Helper()
-	rand.Shuffle(len(v.keyedCalls), func(i, j int) { v.keyedCalls[i], v.keyedCalls[j] = v.keyedCalls[j], v.keyedCalls[i] })
+	rand.Shuffle(len(v.keyedCalls), func(i, j int) {
+		v.keyedCalls[i], v.keyedCalls[j] = v.keyedCalls[j], v.keyedCalls[i]
+	})
 	for _, unsure := range []bool{true, false} {
 		n := 0
 		for _, c := range v.keyedCalls {
@@ -265,7 +268,8 @@ func (v *testServer) verifySample(t *testing.T, n int) {
 		word := strings.Fields(content)[0]
 		var out loci.FoundMemories
 		_, err := v.call("POST", "/v1/memories/search", "", map[string]any{"query": word, "mode": "keyword"}, &out)
-		if err != nil || len(out.Memories) != 1 || out.Memories[0].ID != v.acked[content] || out.Memories[0].Content != content {
+		if err != nil || len(out.Memories) != 1 || out.Memories[0].ID != v.acked[content] ||
+			out.Memories[0].Content != content {
 			t.Errorf("%s finds %d memories: %v", word, len(out.Memories), err)
 		}
 	}

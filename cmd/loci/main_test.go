@@ -20,7 +20,8 @@ func TestScripts(t *testing.T) {
 		Dir: "testdata",
 		Setup: func(e *testscript.Env) error {
 			for _, name := range []string{"data", "config", "state", "cache"} {
-				e.Setenv("XDG_"+map[string]string{"data": "DATA", "config": "CONFIG", "state": "STATE", "cache": "CACHE"}[name]+"_HOME", e.WorkDir+"/xdg/"+name)
+				e.Setenv("XDG_"+map[string]string{"data": "DATA", "config": "CONFIG", "state": "STATE",
+					"cache": "CACHE"}[name]+"_HOME", e.WorkDir+"/xdg/"+name)
 			}
 			e.Setenv("HOME", e.WorkDir+"/home")
 			e.Setenv("DBUS_SESSION_BUS_ADDRESS", "")

@@ -28,7 +28,8 @@ func TestServerServesManyClientsWithFewDescriptors(t *testing.T) {
 	for i := range 100 {
 		clients.Go(func() {
 			for n := range 3 {
-				if _, status, err := v.create(fmt.Sprintf("note %d of client %d", n, i), ""); err != nil || status != http.StatusCreated {
+				if _, status, err := v.create(fmt.Sprintf("note %d of client %d", n, i), ""); err != nil ||
+					status != http.StatusCreated {
 					t.Errorf("told %d: %v", status, err)
 				}
 			}

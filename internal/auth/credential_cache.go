@@ -34,7 +34,8 @@ const (
 )
 
 // get returns what a proof stands for, asking lookup where that is not known.
-func (k *credentialCache) get(p credentialKey, lookup func(credentialKey) (store.Credential, error)) (store.Credential, error) {
+func (k *credentialCache) get(p credentialKey, lookup func(credentialKey) (store.Credential, error)) (store.Credential,
+	error) {
 	now := time.Now() // how long something is believed does not follow a shifted clock
 	k.mu.Lock()
 	e, ok := k.entries[p]

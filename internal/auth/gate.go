@@ -42,7 +42,8 @@ type Gate struct {
 func NewGate(s *store.Store, o Options) *Gate {
 	ctx, cancel := context.WithCancel(context.Background())
 	g := &Gate{o: o, store: s, cancel: cancel}
-	g.credentials = credentialCache{clock: o.Clock, entries: map[credentialKey]cacheEntry{}, uses: map[loci.CredentialKind]map[string]loci.Time{}}
+	g.credentials = credentialCache{clock: o.Clock, entries: map[credentialKey]cacheEntry{},
+		uses: map[loci.CredentialKind]map[string]loci.Time{}}
 	g.rateLimiter = newRateLimiter(s, o)
 	g.meter = meter{store: s, plan: o.Plan, clock: o.Clock, multiServer: o.Shared, users: map[string]*monthUsage{}}
 	s.Subscribe(g.credentials.onEvent)
@@ -81,9 +82,10 @@ func (g *Gate) save(ctx context.Context) {
 
 func (g *Gate) saveUses(ctx context.Context) error {
 	for kind, at := range g.credentials.takeUses() {
-		_, err := store.System(ctx, g.store, "note when credentials were used", func(t *store.SystemTx) (loci.Empty, error) {
-			return loci.Empty{}, t.TouchCredentials(kind, at)
-		})
+		_, err := store.System(ctx, g.store, "note when credentials were used",
+			func(t *store.SystemTx) (loci.Empty, error) {
+				return loci.Empty{}, t.TouchCredentials(kind, at)
+			})
 		if err != nil {
 			return err
 		}
@@ -120,7 +122,8 @@ func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*loci.Actor, er
 		}
 	}
 	c.RateCharged = o == nil && wait == 0
-	quota, err := g.meter.take(ctx, e.UserID, now, wait == 0 && o != nil && o.Name != g.o.FreeOperation && !c.Continuation)
+	quota, err := g.meter.take(ctx, e.UserID, now,
+		wait == 0 && o != nil && o.Name != g.o.FreeOperation && !c.Continuation)
 	c.Quota = quota
 	if wait > 0 {
 		return nil, &loci.Error{Code: loci.CodeRateLimited, Message: loci.CodeRateLimited.Hint(), RetryAfter: wait}
@@ -146,11 +149,13 @@ func (g *Gate) identify(ctx context.Context, c *op.Call) (store.Credential, erro
 			return store.Credential{}, loci.NewError(loci.CodeInvalidKey)
 		}
 	}
-	e, err := g.credentials.get(credentialKey{kind, [32]byte(loci.SecretHash(c.Credential))}, func(p credentialKey) (store.Credential, error) {
-		return store.SystemRead(ctx, g.store, "look up a credential", func(t *store.SystemTx) (store.Credential, error) {
-			return t.Credential(p.kind, p.hash[:])
+	e, err := g.credentials.get(credentialKey{kind, [32]byte(loci.SecretHash(c.Credential))},
+		func(p credentialKey) (store.Credential, error) {
+			return store.SystemRead(ctx, g.store, "look up a credential",
+				func(t *store.SystemTx) (store.Credential, error) {
+					return t.Credential(p.kind, p.hash[:])
+				})
 		})
-	})
 	if loci.Is(err, loci.CodeNotFound) {
 		return e, loci.NewError(loci.CodeInvalidKey)
 	}

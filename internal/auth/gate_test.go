@@ -49,7 +49,8 @@ func planWithOperations(operations int64) loci.Plan {
 
 func newFixture(t *testing.T, s *store.Store, c *clock, o auth.Options) *gateFixture {
 	t.Helper()
-	h := &gateFixture{clock: c, store: s, Gate: gate(s, c, o), work: service.New(service.Options{Store: s, Clock: c.now})}
+	h := &gateFixture{clock: c, store: s, Gate: gate(s, c, o),
+		work: service.New(service.Options{Store: s, Clock: c.now})}
 	t.Cleanup(h.Close)
 	var err error
 	if h.user, err = h.work.AddUser(t.Context(), "ada@example.com", "Ada", ""); err != nil {
@@ -117,7 +118,9 @@ func TestTheOrderOfRefusal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		for proof, code := range map[string]loci.Code{"": loci.CodeMissingAPIKey, "loci_live_nonsense": loci.CodeInvalidKey, loci.NewKey(): loci.CodeInvalidKey, lost.APIKey: loci.CodeRevoked} {
+		for proof, code := range map[string]loci.Code{"": loci.CodeMissingAPIKey,
+			"loci_live_nonsense": loci.CodeInvalidKey, loci.NewKey(): loci.CodeInvalidKey,
+			lost.APIKey: loci.CodeRevoked} {
 			c, err := admit(h.Gate, metered, proof)
 			expect(t, err, code)
 			if c.Quota != nil {
@@ -152,11 +155,13 @@ func TestAKeyOpensNothingAsACookie(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := h.work.SignIn(t.Context(), &loci.Actor{}, loci.Login{Email: "bea@example.com", Password: "correct horse battery"})
+	out, err := h.work.SignIn(t.Context(), &loci.Actor{},
+		loci.Login{Email: "bea@example.com", Password: "correct horse battery"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	actor, err := h.Admit(t.Context(), metered, &op.Call{Credential: out.Cookie().Secret, CredentialKind: loci.CredentialCookie})
+	actor, err := h.Admit(t.Context(), metered, &op.Call{Credential: out.Cookie().Secret,
+		CredentialKind: loci.CredentialCookie})
 	if err != nil || actor.UserID != in.ID || actor.CredentialKind != loci.CredentialCookie {
 		t.Errorf("%+v %v", actor, err)
 	}
@@ -260,7 +265,8 @@ func TestMessagesCostTheRateAndNoQuota(t *testing.T) {
 		c := &op.Call{Credential: h.key.APIKey}
 		actor, err := h.Admit(t.Context(), nil, c)
 		expect(t, err, "")
-		if actor.UserID != h.user.ID || actor.CredentialID != h.key.Key.ID || actor.CredentialKind != loci.CredentialKey || c.Quota.Limit != 100 {
+		if actor.UserID != h.user.ID || actor.CredentialID != h.key.Key.ID ||
+			actor.CredentialKind != loci.CredentialKey || c.Quota.Limit != 100 {
 			t.Errorf("%+v %+v", actor, c.Quota)
 		}
 		if i%2 == 0 {
@@ -409,7 +415,8 @@ func TestARateHoldsWithoutTheDatabase(t *testing.T) {
 		}
 	}
 	if through != 40 || failed != 1 {
-		t.Errorf("%d of 100 are let through, of a burst of 40; the database was asked %d times in vain", through, failed)
+		t.Errorf("%d of 100 are let through, of a burst of 40; the database was asked %d times in vain", through,
+			failed)
 	}
 	if _, err := take(t.Context(), "key", now.Add(10*time.Second)); err == nil {
 		t.Error("the database is not asked again")
@@ -430,7 +437,8 @@ func TestCredentialsSayWhenTheyWereUsed(t *testing.T) {
 		}
 		h.Close()
 		list, err := h.work.ListKeys(t.Context(), &loci.Actor{UserID: h.user.ID}, loci.ListKeys{})
-		if err != nil || list.Keys[0].LastUsedAt < loci.TimeOf(used) || list.Keys[0].LastUsedAt > loci.TimeOf(h.clock.now()) {
+		if err != nil || list.Keys[0].LastUsedAt < loci.TimeOf(used) ||
+			list.Keys[0].LastUsedAt > loci.TimeOf(h.clock.now()) {
 			t.Errorf("%+v %v, used %s", list.Keys, err, loci.TimeOf(used))
 		}
 	})

@@ -83,11 +83,14 @@ func (m *meter) take(ctx context.Context, userID string, now time.Time, counts b
 			if a.reserved > 0 {
 				a.reserved--
 			} else {
-				refused = &loci.Error{Code: loci.CodeQuotaExceeded, Message: "The operations of this month are used up: wait for Retry-After seconds, or change the plan.", RetryAfter: ends.Sub(now)}
+				refused = &loci.Error{Code: loci.CodeQuotaExceeded,
+					Message: "The operations of this month are used up: wait for Retry-After seconds, or change the " +
+						"plan.", RetryAfter: ends.Sub(now)}
 			}
 		}
 	}
-	return &op.Quota{Limit: m.plan.Operations, Remaining: max(0, m.plan.Operations-(a.used-a.reserved)), Reset: ends.Sub(now)}, refused
+	return &op.Quota{Limit: m.plan.Operations, Remaining: max(0, m.plan.Operations-(a.used-a.reserved)),
+		Reset: ends.Sub(now)}, refused
 }
 
 // rollMonth brings an account into the month: what belongs to the old one is saved, and
@@ -131,13 +134,14 @@ func (m *meter) flush(ctx context.Context, userID string, a *monthUsage) error {
 	if a.reserved == 0 {
 		return nil
 	}
-	used, err := store.System(ctx, m.store, "settle the used operations", func(t *store.SystemTx) (used int64, err error) {
-		if a.reserved > 0 {
-			return a.used - a.reserved, t.ReturnOperations(userID, a.month, a.reserved)
-		}
-		_, used, err = t.LeaseOperations(userID, a.month, -a.reserved, loci.Unlimited)
-		return used, err
-	})
+	used, err := store.System(ctx, m.store, "settle the used operations",
+		func(t *store.SystemTx) (used int64, err error) {
+			if a.reserved > 0 {
+				return a.used - a.reserved, t.ReturnOperations(userID, a.month, a.reserved)
+			}
+			_, used, err = t.LeaseOperations(userID, a.month, -a.reserved, loci.Unlimited)
+			return used, err
+		})
 	if err == nil {
 		a.used, a.reserved = used, 0
 	}

@@ -46,7 +46,8 @@ func TestEachCallTellsWhatIsLeft(t *testing.T) {
 	h := sqlite(t, auth.Options{Plan: planWithOperations(3)})
 	for _, want := range []int64{2, 1, 0} {
 		c, err := admit(h.Gate, metered, h.key.APIKey)
-		if err != nil || c.Quota.Limit != 3 || c.Quota.Remaining != want || c.Quota.Reset != 16*24*time.Hour+12*time.Hour {
+		if err != nil || c.Quota.Limit != 3 || c.Quota.Remaining != want ||
+			c.Quota.Reset != 16*24*time.Hour+12*time.Hour {
 			t.Errorf("%+v %v, want %d", c.Quota, err, want)
 		}
 		if c, err = admit(h.Gate, unmetered, h.key.APIKey); err != nil || c.Quota.Remaining != want {
@@ -109,7 +110,8 @@ func TestEachMonthBeginsAnew(t *testing.T) {
 		if c.Quota.Remaining != 1 || c.Quota.Reset != 31*24*time.Hour {
 			t.Errorf("%+v", c.Quota)
 		}
-		if used, ends, err := h.Used(t.Context(), h.user.ID); used != 1 || err != nil || !ends.Equal(time.Date(2027, 2, 1, 0, 0, 0, 0, time.UTC)) {
+		if used, ends, err := h.Used(t.Context(), h.user.ID); used != 1 || err != nil ||
+			!ends.Equal(time.Date(2027, 2, 1, 0, 0, 0, 0, time.UTC)) {
 			t.Errorf("%d until %s, %v", used, ends, err)
 		}
 	})
@@ -120,7 +122,8 @@ func TestSeveralServersShareAQuota(t *testing.T) {
 	t.Parallel()
 	const quota = 300
 	each(t, auth.Options{Plan: planWithOperations(quota)}, func(t *testing.T, d storetest.Database, h *gateFixture) {
-		second := gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, auth.Options{Plan: planWithOperations(quota)})
+		second := gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock,
+			auth.Options{Plan: planWithOperations(quota)})
 		t.Cleanup(second.Close)
 		done := [2]int{}
 		var all sync.WaitGroup

@@ -123,13 +123,15 @@ func (r *rateLimiter) charge(ctx context.Context, id string, calls int, now time
 
 // chargeStore notes calls that went ahead, and one more if it may come now. Who hangs up
 // has called all the same.
-func (r *rateLimiter) chargeStore(ctx context.Context, id string, now time.Time, ahead int) (due time.Time, more bool, err error) {
+func (r *rateLimiter) chargeStore(ctx context.Context, id string, now time.Time, ahead int) (due time.Time, more bool,
+	err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), chargeTimeout)
 	defer cancel()
-	due, err = store.System(ctx, r.store, "charge calls to a credential", func(t *store.SystemTx) (due time.Time, err error) {
-		due, more, err = t.ChargeCalls(id, r.rate, now, ahead)
-		return due, err
-	})
+	due, err = store.System(ctx, r.store, "charge calls to a credential",
+		func(t *store.SystemTx) (due time.Time, err error) {
+			due, more, err = t.ChargeCalls(id, r.rate, now, ahead)
+			return due, err
+		})
 	return due, more, err
 }
 

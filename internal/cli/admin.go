@@ -47,7 +47,8 @@ func (p *program) adminCommand(cmd *cobra.Command, do adminFunc) *cobra.Command 
 
 // adminCommandWhen makes a command of one that works in the database of a server, once
 // allow has nothing against it.
-func (p *program) adminCommandWhen(cmd *cobra.Command, allow func(server.Settings, context.Context) error, do adminFunc) *cobra.Command {
+func (p *program) adminCommandWhen(cmd *cobra.Command, allow func(server.Settings, context.Context) error,
+	do adminFunc) *cobra.Command {
 	settings := p.settings(cmd, "data", "db")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if f := cmd.Flags().Lookup("email"); f != nil && f.Value.String() == "" {
@@ -89,17 +90,20 @@ func (p *program) createUser() *cobra.Command {
 	var email, name string
 	var password bool
 	cmd := &cobra.Command{
-		Use:     "create",
-		Short:   "Make a user",
-		Long:    "Makes a user with a personal workspace. Without a password the user can use keys, and not sign in.\nWhere there is no database yet, this makes it: no other command of the operator does.",
-		Example: "loci admin user create --email ada@example.org --name Ada\nloci admin user create --email ada@example.org --password-stdin < password.txt",
-		Args:    exactArgs(),
+		Use:   "create",
+		Short: "Make a user",
+		Long: "Makes a user with a personal workspace. Without a password the user can use keys, and not sign " +
+			"in.\nWhere there is no database yet, this makes it: no other command of the operator does.",
+		Example: "loci admin user create --email ada@example.org --name Ada\nloci admin user create --email " +
+			"ada@example.org --password-stdin < password.txt",
+		Args: exactArgs(),
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The address (required)")
 	cmd.Flags().StringVar(&name, "name", "", "The name; default: the local part of the address")
 	cmd.Flags().BoolVar(&password, "password-stdin", false, "Read the password from the standard input")
 	allowAny := func(server.Settings, context.Context) error { return nil } // this may be before the first start
-	return p.adminCommandWhen(cmd, allowAny, func(ctx context.Context, a *server.Admin, _ []string) (o adminResult, err error) {
+	return p.adminCommandWhen(cmd, allowAny, func(ctx context.Context, a *server.Admin, _ []string) (o adminResult,
+		err error) {
 		var secret string
 		if password {
 			if secret, err = p.readStdin(); err != nil {
@@ -108,7 +112,8 @@ func (p *program) createUser() *cobra.Command {
 			secret = strings.TrimRight(secret, "\r\n")
 		}
 		u, err := a.CreateUser(ctx, email, name, secret)
-		return adminResult{object: map[string]string{"userId": u.ID}, text: fmt.Sprintf("Made the user %s with the id %s.\n", u.Email, u.ID)}, err
+		return adminResult{object: map[string]string{"userId": u.ID},
+			text: fmt.Sprintf("Made the user %s with the id %s.\n", u.Email, u.ID)}, err
 	})
 }
 
@@ -123,7 +128,8 @@ func (p *program) verifyUser() *cobra.Command {
 	cmd.Flags().StringVar(&email, "email", "", "The address (required)")
 	return p.adminCommand(cmd, func(ctx context.Context, a *server.Admin, _ []string) (adminResult, error) {
 		u, err := a.MarkVerified(ctx, email)
-		return adminResult{object: map[string]any{"userId": u.ID, "emailVerified": u.EmailVerified}, text: fmt.Sprintf("The address %s is verified.\n", u.Email)}, err
+		return adminResult{object: map[string]any{"userId": u.ID, "emailVerified": u.EmailVerified},
+			text: fmt.Sprintf("The address %s is verified.\n", u.Email)}, err
 	})
 }
 
@@ -139,7 +145,8 @@ func (p *program) createKey() *cobra.Command {
 	cmd.Flags().StringVar(&name, "name", "", "What the key is for")
 	return p.adminCommand(cmd, func(ctx context.Context, a *server.Admin, _ []string) (adminResult, error) {
 		k, err := a.CreateKey(ctx, email, name)
-		return adminResult{object: map[string]string{"id": k.Key.ID, "apiKey": k.APIKey}, text: k.APIKey + "\n", hint: "This is the key. It is not shown again.\n"}, err
+		return adminResult{object: map[string]string{"id": k.Key.ID, "apiKey": k.APIKey}, text: k.APIKey + "\n",
+			hint: "This is the key. It is not shown again.\n"}, err
 	})
 }
 

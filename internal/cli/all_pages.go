@@ -19,7 +19,8 @@ func isPaged(o *op.Op) bool {
 }
 
 // callAllPages asks for page after page and returns them as one answer.
-func (p *program) callAllPages(ctx context.Context, caller op.Caller, o *op.Op, c *op.Call, input []byte) ([]byte, error) {
+func (p *program) callAllPages(ctx context.Context, caller op.Caller, o *op.Op, c *op.Call, input []byte) ([]byte,
+	error) {
 	var in map[string]any
 	if err := json.Unmarshal(input, &in); err != nil {
 		return nil, err

@@ -17,8 +17,11 @@ func (p *program) backup() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a backup of the database to a file",
-		Long: "Writes a backup of the SQLite database to FILE, which appears when it is whole: a tar of manifest.json (version, schema,\n" +
-			"counts and hashes) and loci.db. The server may run and write meanwhile. With - it goes to the standard output. FILE holds all\n" +
+		Long: "Writes a backup of the SQLite database to FILE, which appears when it is whole: a tar of " +
+			"manifest.json " +
+			"(version, schema,\n" +
+			"counts and hashes) and loci.db. The server may run and write meanwhile. With - it goes to the standard " +
+			"output. FILE holds all\n" +
 			"that the database holds: keep it as safe. For PostgreSQL the command names the line of pg_dump.",
 		Example: "loci admin backup /backup/loci.tar\nloci admin backup - | ssh host 'cat > loci.tar'",
 		Args:    exactArgs("FILE"),
@@ -60,7 +63,8 @@ func (p *program) verifyBackup() *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify FILE",
 		Short: "Compare a backup with its manifest",
-		Long: "Reads a backup to its end and compares its files with the hashes in its manifest, and the rows of its database with the counts. The\n" +
+		Long: "Reads a backup to its end and compares its files with the hashes in its manifest, and the rows of its " +
+			"database with the counts. The\n" +
 			"database is in the temporary folder (TMPDIR) meanwhile. - is the standard input.",
 		Example: "loci admin backup verify /backup/loci.tar",
 		Args:    exactArgs("FILE"),
@@ -75,8 +79,9 @@ func (p *program) verifyBackup() *cobra.Command {
 			if b.clear(); err != nil {
 				return err
 			}
-			return p.printResult(adminResult{object: backupResult{args[0], m}, text: fmt.Sprintf("%s is whole: %s, made %s.\n",
-				args[0], manifestSummary(m), m.CreatedAt.Format("2006-01-02 15:04"))})
+			return p.printResult(adminResult{object: backupResult{args[0], m},
+				text: fmt.Sprintf("%s is whole: %s, made %s.\n",
+					args[0], manifestSummary(m), m.CreatedAt.Format("2006-01-02 15:04"))})
 		},
 	}
 }
@@ -85,9 +90,14 @@ func (p *program) restoreBackup() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Make a database from a backup",
-		Long: "Makes the SQLite database of a backup in a data folder that has none, once its hashes are verified. All sign-ins end. API\n" +
-			"keys work as they did when the backup was made: the command lists them, because keys that were revoked since work again.\n" +
-			"What was deleted or purged since is back too. - is the standard input. For PostgreSQL the command names the line of pg_restore.",
+		Long: "Makes the SQLite database of a backup in a data folder that has none, once its hashes are verified. " +
+			"All " +
+			"sign-ins end. API\n" +
+			"keys work as they did when the backup was made: the command lists them, because keys that were revoked " +
+			"since work again.\n" +
+			"What was deleted or purged since is back too. - is the standard input. For PostgreSQL the command names " +
+			"the " +
+			"line of pg_restore.",
 		Example: "loci admin backup restore /backup/loci.tar --data /var/lib/loci",
 		Args:    exactArgs("FILE"),
 	}

@@ -98,7 +98,8 @@ func TestBackupIsRestored(t *testing.T) {
 	if text := run(exitFailure, "backup", "restore", file); !strings.Contains(text, "is not empty, it has loci.") {
 		t.Error(text)
 	}
-	if text := adminRunner(t, dir)(exitOK, "backup", filepath.Join(t.TempDir(), "b.tar"), "--json"); !strings.Contains(text,
+	if text := adminRunner(t, dir)(exitOK, "backup", filepath.Join(t.TempDir(), "b.tar"),
+		"--json"); !strings.Contains(text,
 		`"counts":{"api_keys":2,`) || !strings.Contains(text, `"sha256":"`) {
 		t.Error(text)
 	}
@@ -219,7 +220,8 @@ func TestRestoreRejectsDamagedBackup(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(stale, "loci.db-wal"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if text := adminRunner(t, stale)(exitFailure, "backup", "restore", file); !strings.Contains(text, "it has loci.db-wal") {
+	if text := adminRunner(t, stale)(exitFailure, "backup", "restore", file); !strings.Contains(text,
+		"it has loci.db-wal") {
 		t.Error(text)
 	}
 }
@@ -237,7 +239,8 @@ func TestBackupNamesPgDumpForPostgreSQL(t *testing.T) {
 	db := "postgres://ann:" + word + "@db.example.org/loci?sslmode=require&pool_max_conns=4&search_path=memory"
 	text := run(exitFailure, "backup", "loci.dump", "--db", db)
 	if !strings.Contains(text,
-		"pg_dump --format=custom --no-owner --schema='memory' --file='loci.dump' 'postgres://ann@db.example.org/loci?sslmode=require'") ||
+		"pg_dump --format=custom --no-owner --schema='memory' --file='loci.dump' "+
+			"'postgres://ann@db.example.org/loci?sslmode=require'") ||
 		strings.Contains(text, word) {
 		t.Error(text)
 	}
@@ -247,7 +250,8 @@ func TestBackupNamesPgDumpForPostgreSQL(t *testing.T) {
 	}
 	text = run(exitFailure, "backup", "restore", file, "--db", db)
 	if !strings.Contains(text,
-		"pg_restore --no-owner --exit-on-error --single-transaction --dbname='postgres://ann@db.example.org/loci?sslmode=require' '"+file+
+		"pg_restore --no-owner --exit-on-error --single-transaction "+
+			"--dbname='postgres://ann@db.example.org/loci?sslmode=require' '"+file+
 			"'") {
 		t.Error(text)
 	}

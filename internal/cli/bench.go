@@ -62,8 +62,10 @@ Texts are written with POST /v1/memories; credentials in them are redacted.
 
 With --together all sets share one workspace, in which each group has an atlas. Each question is asked among all
 texts, where those of other sets are wrong answers, and in the atlas of its group.`,
-		Example: "loci bench retrieval --data my-set\nloci bench retrieval --data sets --modes keyword,hybrid --json\n" +
-			"loci bench retrieval --data my-set --typos 2 --seed 1\nloci bench retrieval --data my-set --db postgres://me@localhost/empty",
+		Example: "loci bench retrieval --data my-set\nloci bench retrieval --data sets --modes keyword,hybrid " +
+			"--json\n" +
+			"loci bench retrieval --data my-set --typos 2 --seed 1\nloci bench retrieval --data my-set --db " +
+			"postgres://me@localhost/empty",
 		RunE: func(cmd *cobra.Command, more []string) error {
 			b.data = append(b.data, more...)
 			return b.run(cmd.Context())
@@ -73,9 +75,11 @@ texts, where those of other sets are wrong answers, and in the atlas of its grou
 	flags.StringArrayVar(&b.data, "data", nil, "Folder of a set, or of sets; may be given several times (required)")
 	flags.StringVar(&b.db, "db", "", "Address of an empty PostgreSQL database (postgres://...) in place of SQLite")
 	flags.StringSliceVar(&b.modes, "modes", []string{"keyword", "semantic", "hybrid", "auto"}, "Modes in which to ask")
-	flags.IntVar(&b.clients, "clients", 8, "Clients that load at once; questions are asked one by one. With 1, equal scores come in the same order each time")
+	flags.IntVar(&b.clients, "clients", 8, "Clients that load at once; questions are asked one by one. With 1, equal "+
+		"scores come in the same order each time")
 	flags.IntVar(&b.typos, "typos", 0, "Typos made in each question, in words of at least 4 letters")
-	flags.BoolVar(&b.ablation, "ablation", false, "Ask again without each feature, by words and hybrid, to tell what it is worth")
+	flags.BoolVar(&b.ablation, "ablation", false,
+		"Ask again without each feature, by words and hybrid, to tell what it is worth")
 	flags.BoolVar(&b.together, "together", false,
 		"Load all sets into one workspace, an atlas for each group; ask among all texts and in one atlas")
 	flags.Uint64Var(&b.seed, "seed", 1, "Seed of the typos")
@@ -223,7 +227,8 @@ func (b *retrievalBench) load(ctx context.Context, srv *server.BenchServer,
 
 // runQueries asks the questions of the sets in a mode; of sets in one workspace in the atlas
 // of each group, too.
-func (b *retrievalBench) runQueries(ctx context.Context, srv *server.BenchServer, loaded []*relevance.LoadedDataset, mode loci.Mode,
+func (b *retrievalBench) runQueries(ctx context.Context, srv *server.BenchServer, loaded []*relevance.LoadedDataset,
+	mode loci.Mode,
 	list []datasetResult) error {
 	for i, l := range loaded {
 		ways := []func(context.Context, *client.Client, loci.Mode, relevance.Progress) (relevance.Result, error){l.Run}
@@ -246,7 +251,8 @@ func (b *retrievalBench) runQueries(ctx context.Context, srv *server.BenchServer
 }
 
 // withServer calls f while a server runs.
-func (b *retrievalBench) withServer(start func(io.Writer) (string, func() error, error), key, what string, f func(*client.Client, relevance.Progress) error) error {
+func (b *retrievalBench) withServer(start func(io.Writer) (string, func() error, error), key, what string,
+	f func(*client.Client, relevance.Progress) error) error {
 	url, stop, err := start(b.err)
 	if err != nil {
 		return err

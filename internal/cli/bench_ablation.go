@@ -24,19 +24,22 @@ var semanticFeatures = []string{"fill", "scores"}
 
 // runAblation asks the questions again without each feature, by words and hybrid, as
 // far as these modes are asked for. Each has a server of its own on the same database.
-func (b *retrievalBench) runAblation(ctx context.Context, t *server.BenchServer, l *relevance.LoadedDataset) (list []ablationResult, err error) {
+func (b *retrievalBench) runAblation(ctx context.Context, t *server.BenchServer,
+	l *relevance.LoadedDataset) (list []ablationResult, err error) {
 	for _, feature := range append([]string{""}, server.Features()...) {
 		a := ablationResult{feature, map[loci.Mode]float64{}}
 		for _, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeHybrid} {
-			if !slices.Contains(b.modes, string(mode)) || mode == loci.ModeKeyword && slices.Contains(semanticFeatures, feature) {
+			if !slices.Contains(b.modes, string(mode)) ||
+				mode == loci.ModeKeyword && slices.Contains(semanticFeatures, feature) {
 				continue
 			}
 			start := func(logs io.Writer) (string, func() error, error) { return t.StartWithout(feature, logs) }
-			err = b.withServer(start, t.Key, fmt.Sprintf("%s: %s without %s", l.Name, mode, feature), func(c *client.Client, report relevance.Progress) error {
-				result, err := l.Run(ctx, c, mode, report)
-				a.NDCG10[mode] = result.NDCG10.Mean
-				return err
-			})
+			err = b.withServer(start, t.Key, fmt.Sprintf("%s: %s without %s", l.Name, mode, feature),
+				func(c *client.Client, report relevance.Progress) error {
+					result, err := l.Run(ctx, c, mode, report)
+					a.NDCG10[mode] = result.NDCG10.Mean
+					return err
+				})
 			if err != nil {
 				return nil, err
 			}

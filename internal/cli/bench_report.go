@@ -56,13 +56,16 @@ type retrievalReport struct {
 }
 
 func (b *retrievalBench) newReport() *retrievalReport {
-	return &retrievalReport{Settings: benchSettings{buildInfo: version(), At: loci.TimeOf(time.Now()), Processor: relevance.Processor(), Modes: b.modes, Limit: relevance.CutoffDepth,
+	return &retrievalReport{Settings: benchSettings{buildInfo: version(), At: loci.TimeOf(time.Now()),
+		Processor: relevance.Processor(), Modes: b.modes, Limit: relevance.CutoffDepth,
 		Clients: b.clients, Typos: b.typos, Seed: b.seed, Resamples: relevance.BootstrapResamples}}
 }
 
 func (b *retrievalBench) printSettings(s benchSettings) {
-	fmt.Fprintf(b.out, "loci %s, %s, model %s, %s, %s, %s\n", s.Version, s.Database, s.Model, s.Go, s.Platform, s.Processor)
-	fmt.Fprintf(b.out, "The first %d memories count. Below each measure is its 95 %% interval, of %d resamples.\n", s.Limit, s.Resamples)
+	fmt.Fprintf(b.out, "loci %s, %s, model %s, %s, %s, %s\n", s.Version, s.Database, s.Model, s.Go, s.Platform,
+		s.Processor)
+	fmt.Fprintf(b.out, "The first %d memories count. Below each measure is its 95 %% interval, of %d resamples.\n",
+		s.Limit, s.Resamples)
 	if s.Typos > 0 {
 		fmt.Fprintf(b.out, "Each question has %s, of seed %d.\n", plural(s.Typos, "typo", "typos"), s.Seed)
 	}
@@ -70,7 +73,8 @@ func (b *retrievalBench) printSettings(s benchSettings) {
 
 func (b *retrievalBench) printDataset(r datasetResult) {
 	fmt.Fprintf(b.out, "\n%s: %s, %s; loaded by %s in %.2f s (%.0f a second); %.1f MB\n", stripControl(r.Name, false),
-		plural(r.Memories, "memory", "memories"), plural(r.Questions, "question", "questions"), plural(b.clients, "client", "clients"), r.Seconds, r.Rate, float64(r.Bytes)/1e6)
+		plural(r.Memories, "memory", "memories"), plural(r.Questions, "question", "questions"),
+		plural(b.clients, "client", "clients"), r.Seconds, r.Rate, float64(r.Bytes)/1e6)
 	if r.Failed > 0 {
 		fmt.Fprintf(b.out, "%s got no vector.\n", plural(r.Failed, "passage", "passages"))
 	}

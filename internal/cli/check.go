@@ -16,9 +16,13 @@ func (p *program) check() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Compare what is derived from memories with the memories",
-		Long: "Compares the keyword index, the counters of atlases, what near duplicates are found by and the links between memories with the\n" +
-			"rows of the memories, and looks whether every version can be read and texts, versions and vectors have their checksums. With\n" +
-			"SQLite it begins with the structure of the file. It names kinds and ids, never a text. The server may run meanwhile. The exit\n" +
+		Long: "Compares the keyword index, the counters of atlases, what near duplicates are found by and the links " +
+			"between memories with the\n" +
+			"rows of the memories, and looks whether every version can be read and texts, versions and vectors have " +
+			"their checksums. With\n" +
+			"SQLite it begins with the structure of the file. It names kinds and ids, never a text. The server may " +
+			"run " +
+			"meanwhile. The exit\n" +
 			"code is 1 where something is wrong and was not repaired.",
 		Example: "loci admin check\nloci admin check --repair --json",
 		Args:    exactArgs(),
@@ -43,7 +47,8 @@ func (p *program) check() *cobra.Command {
 		if more := sum.Found - int64(len(sum.Inconsistencies)); more > 0 {
 			fmt.Fprintf(&text, "and %d more\n", more)
 		}
-		fmt.Fprintf(&text, "Looked at %s in %s: %s, %d repaired.\n", plural(sum.Memories, "memory", "memories"), plural(sum.Workspaces, "workspace", "workspaces"),
+		fmt.Fprintf(&text, "Looked at %s in %s: %s, %d repaired.\n", plural(sum.Memories, "memory", "memories"),
+			plural(sum.Workspaces, "workspace", "workspaces"),
 			plural(sum.Found, "flaw", "flaws"), sum.Repaired)
 		o := adminResult{object: sum, text: text.String(), failed: sum.Found > sum.Repaired}
 		if o.failed && !repair {

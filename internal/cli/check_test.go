@@ -25,10 +25,12 @@ func TestCheckFailsUntilRepaired(t *testing.T) {
 	if _, err := db.Exec(`UPDATE atlases SET memories = 7`); err != nil {
 		t.Fatal(err)
 	}
-	if text := run(exitFailure, "check"); !strings.Contains(text, "counters ") || !strings.Contains(text, "the atlas counts 7 memories") || !strings.Contains(text, "--repair") {
+	if text := run(exitFailure, "check"); !strings.Contains(text, "counters ") ||
+		!strings.Contains(text, "the atlas counts 7 memories") || !strings.Contains(text, "--repair") {
 		t.Error(text)
 	}
-	if text := run(exitFailure, "check", "--json"); !strings.Contains(text, `"found":1,"repaired":0,"flaws":[{"kind":"counters"`) {
+	if text := run(exitFailure, "check", "--json"); !strings.Contains(text,
+		`"found":1,"repaired":0,"flaws":[{"kind":"counters"`) {
 		t.Error(text)
 	}
 	if text := run(exitOK, "check", "--repair"); !strings.Contains(text, "(counted anew)") {

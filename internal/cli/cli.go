@@ -17,7 +17,9 @@ import (
 const (
 	exitOK      = 0
 	exitFailure = 1
-	exitUsage   = 2 // an unknown command or flag, a wrong number of arguments, a flag that is missing or a value that is none of its kind
+	// an unknown command or flag, a wrong number of arguments, a flag that is missing or a value that is none of its
+	// kind
+	exitUsage = 2
 )
 
 // A program is one run of loci.

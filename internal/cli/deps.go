@@ -14,7 +14,8 @@ type deps struct {
 	openLocal func(ctx context.Context, dir string, oneShot bool) (op.Caller, func() error, error)
 }
 
-var defaultDeps = deps{table: service.Ops, openLocal: func(ctx context.Context, dir string, oneShot bool) (op.Caller, func() error, error) {
+var defaultDeps = deps{table: service.Ops, openLocal: func(ctx context.Context, dir string, oneShot bool) (op.Caller,
+	func() error, error) {
 	l, err := server.OpenLocal(ctx, dir, oneShot)
 	if err != nil {
 		return nil, nil, err

@@ -46,8 +46,11 @@ func (p *program) doctor() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Say where commands work, and whether they can",
-		Long:  "Names the target of the commands and why it is that one, and looks whether it works.\nThe exit code is 1 if something is broken.",
-		Args:  exactArgs(),
+		Long: "Names the target of the commands and why it is that one, and looks whether it works.\nThe exit code " +
+			"is " +
+			"1 " +
+			"if something is broken.",
+		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := p.diagnose(cmd.Context())
 			if err := p.printDoctorReport(d); err != nil {
@@ -150,7 +153,8 @@ func (p *program) checkServer(ctx context.Context, d *doctorReport, t target) {
 		d.addCheck("clock", err, "agrees with the server's")
 	}
 	if t.key == "" {
-		d.addCheck("key", loci.NewError(loci.CodeMissingAPIKey, "There is no key for this server: use loci login, or set LOCI_API_KEY."), "")
+		d.addCheck("key", loci.NewError(loci.CodeMissingAPIKey,
+			"There is no key for this server: use loci login, or set LOCI_API_KEY."), "")
 		return
 	}
 	_, err = c.AccountMe(ctx)

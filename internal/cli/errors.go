@@ -79,12 +79,14 @@ func (p *program) errorText(e *loci.Error) string {
 	switch {
 	case p.currentTarget.url == "":
 	case e.Code == loci.CodeMissingAPIKey && p.currentTarget.key == "":
-		return fmt.Sprintf("There is no key for %s: use loci login %s, or set LOCI_API_KEY", p.currentTarget.url, p.currentTarget.url)
+		return fmt.Sprintf("There is no key for %s: use loci login %s, or set LOCI_API_KEY", p.currentTarget.url,
+			p.currentTarget.url)
 	case e.Code == loci.CodeInvalidKey || e.Code == loci.CodeRevoked:
 		return fmt.Sprintf("%s does not take this key: use loci login %s with another one, or set LOCI_API_KEY",
 			p.currentTarget.url, p.currentTarget.url)
 	case e.Code == loci.CodeUnavailable && strings.Contains(e.Message, "cannot be reached"):
-		return fmt.Sprintf("%s (the server of %s): start it, name another with --server or LOCI_URL, or work on this device with --local",
+		return fmt.Sprintf("%s (the server of %s): start it, name another with --server or LOCI_URL, or work on this "+
+			"device with --local",
 			e.Message, p.currentTarget.reason)
 	}
 	return e.Message

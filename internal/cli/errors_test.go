@@ -18,9 +18,11 @@ func TestErrorsIncludeCause(t *testing.T) {
 		says string
 	}{
 		{cause, loci.CodeInternalError, "unable to open; database file"},
-		{fmt.Errorf("open: %w", &loci.Error{Code: loci.CodeUnavailable, Message: loci.CodeUnavailable.Hint(), Err: cause}),
+		{fmt.Errorf("open: %w", &loci.Error{Code: loci.CodeUnavailable, Message: loci.CodeUnavailable.Hint(),
+			Err: cause}),
 			loci.CodeUnavailable, "unable to open; database file"},
-		{&loci.Error{Code: loci.CodeStorageFull, Message: loci.CodeStorageFull.Hint(), Err: cause}, loci.CodeStorageFull,
+		{&loci.Error{Code: loci.CodeStorageFull, Message: loci.CodeStorageFull.Hint(), Err: cause},
+			loci.CodeStorageFull,
 			"is full: tell its operator: unable to open"},
 		{&loci.Error{Code: loci.CodeConflict, Message: "There is one already.", Err: cause}, loci.CodeConflict,
 			"There is one already."},

@@ -25,8 +25,9 @@ var handwrittenExamples = map[string][]string{
 		"loci memory context",
 		`loci memory context --query "release of the harbour service" --max-tokens 2000`,
 	},
-	"memory.append":      {`loci memory append 01890000-0000-7000-8000-000000000000 --content "She prefers tuna."`},
-	"memory.verify":      {`loci memory verify 01890000-0000-7000-8000-000000000000 --evidence "asked the vet" --confidence 0.9 --valid-until 2031-01-01T00:00:00Z`},
+	"memory.append": {`loci memory append 01890000-0000-7000-8000-000000000000 --content "She prefers tuna."`},
+	"memory.verify": {
+		`loci memory verify 01890000-0000-7000-8000-000000000000 --evidence "asked the vet" --confidence 0.9 --valid-until 2031-01-01T00:00:00Z`},
 	"memory.get":         {"loci memory get 01890000-0000-7000-8000-000000000000"},
 	"invitation.respond": {"loci invitation respond 01890000-0000-7000-8000-000000000000 --accept --confirm"},
 }

@@ -42,7 +42,8 @@ const (
 	fakeTwinID = "01890000-0000-7000-8001-000000000002" // of the same millisecond
 )
 
-func (t *fakeService) Create(_ context.Context, actor *loci.Actor, in loci.CreateMemory) (out loci.CreatedMemory, err error) {
+func (t *fakeService) Create(_ context.Context, actor *loci.Actor, in loci.CreateMemory) (out loci.CreatedMemory,
+	err error) {
 	t.actor, t.create = *actor, in
 	out.Memory.Memory = fakeMemory(string(in.Content))
 	out.Memory.Routing.Matched = []string{}
@@ -50,7 +51,8 @@ func (t *fakeService) Create(_ context.Context, actor *loci.Actor, in loci.Creat
 }
 
 func fakeMemory(content string) loci.Memory {
-	return loci.Memory{ID: fakeID, Title: loci.DeriveTitle(content), Content: content, Type: loci.TypeFact, Tags: []string{"a", "b"}, Status: loci.MemoryActive, Version: 1, CreatedAt: 1e15, UpdatedAt: 1e15}
+	return loci.Memory{ID: fakeID, Title: loci.DeriveTitle(content), Content: content, Type: loci.TypeFact,
+		Tags: []string{"a", "b"}, Status: loci.MemoryActive, Version: 1, CreatedAt: 1e15, UpdatedAt: 1e15}
 }
 
 func (t *fakeService) Get(_ context.Context, _ *loci.Actor, in loci.GetMemory) (out loci.MemoryDetail, err error) {
@@ -92,9 +94,11 @@ func (t *fakeService) Update(_ context.Context, actor *loci.Actor, in loci.Updat
 	return loci.OneAtlas{}, nil
 }
 
-func (t *fakeService) Invite(_ context.Context, _ *loci.Actor, in loci.CreateInvitations) (loci.CreatedInvitations, error) {
+func (t *fakeService) Invite(_ context.Context, _ *loci.Actor, in loci.CreateInvitations) (loci.CreatedInvitations,
+	error) {
 	t.invite = in
-	return loci.CreatedInvitations{Invitations: []loci.NewInvitation{}, Skipped: []loci.SkippedInvitation{{Email: "a@b.c", Reason: loci.SkipAlreadyMember}}}, nil
+	return loci.CreatedInvitations{Invitations: []loci.NewInvitation{},
+		Skipped: []loci.SkippedInvitation{{Email: "a@b.c", Reason: loci.SkipAlreadyMember}}}, nil
 }
 
 func (t *fakeService) Respond(_ context.Context, _ *loci.Actor, in loci.RespondInvitation) (loci.Empty, error) {
@@ -114,13 +118,19 @@ func (t *fakeService) Me(context.Context, *loci.Actor, loci.Empty) (loci.OneUser
 func fakeTable() *op.Table {
 	t := &op.Table{}
 	op.Add(t, "memory.create", "POST /v1/memories", "Write a memory.", op.Account, op.ToolCore, (*fakeService).Create)
-	op.Add(t, "memory.get", "GET /v1/memories/{memoryId}", "Read a memory.", op.Account, op.ToolCore, (*fakeService).Get)
+	op.Add(t, "memory.get", "GET /v1/memories/{memoryId}", "Read a memory.", op.Account, op.ToolCore,
+		(*fakeService).Get)
 	op.Add(t, "memory.list", "GET /v1/memories", "List memories.", op.Account, op.ToolCore, (*fakeService).List)
-	op.Add(t, "memory.delete", "DELETE /v1/memories/{memoryId}", "Delete a memory.", op.Account, op.ToolFull, (*fakeService).Delete)
-	op.AddRead(t, "memory.search", "POST /v1/memories/search", "Find memories.", op.Account, op.ToolCore, (*fakeService).Search)
-	op.Add(t, "atlas.update", "PATCH /v1/atlases/{atlasId}", "Change an atlas.", op.Account, op.ToolCore, (*fakeService).Update)
-	op.Add(t, "invitation.create", "POST /v1/workspaces/{workspaceId}/invitations", "Invite people.", op.Account, op.ToolStable, (*fakeService).Invite)
-	op.Add(t, "invitation.respond", "POST /v1/invitations/{invitationId}/respond", "Answer.", op.Account, op.ToolStable, (*fakeService).Respond)
+	op.Add(t, "memory.delete", "DELETE /v1/memories/{memoryId}", "Delete a memory.", op.Account, op.ToolFull,
+		(*fakeService).Delete)
+	op.AddRead(t, "memory.search", "POST /v1/memories/search", "Find memories.", op.Account, op.ToolCore,
+		(*fakeService).Search)
+	op.Add(t, "atlas.update", "PATCH /v1/atlases/{atlasId}", "Change an atlas.", op.Account, op.ToolCore,
+		(*fakeService).Update)
+	op.Add(t, "invitation.create", "POST /v1/workspaces/{workspaceId}/invitations", "Invite people.", op.Account,
+		op.ToolStable, (*fakeService).Invite)
+	op.Add(t, "invitation.respond", "POST /v1/invitations/{invitationId}/respond", "Answer.", op.Account, op.ToolStable,
+		(*fakeService).Respond)
 	op.Add(t, "toy_box.sort", "POST /v1/sort", "Sort toys.", op.Account, op.ToolFull, (*fakeService).Sort)
 	op.Add(t, "account.me", "GET /v1/me", "See yourself.", op.Account, op.NoTool, (*fakeService).Me)
 	op.Add(t, "auth.setup", "POST /v1/auth/setup", "Set up.", op.Public, op.BrowserOnly, (*fakeService).Sort)
@@ -128,12 +138,13 @@ func fakeTable() *op.Table {
 }
 
 func (t *fakeService) host() *op.Host {
-	return &op.Host{Service: t, Log: slog.New(slog.DiscardHandler), Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*loci.Actor, error) {
-		if c.Transport == "rest" && c.Credential != fakeKey {
-			return nil, loci.NewError(loci.CodeInvalidKey)
-		}
-		return &loci.Actor{UserID: "ann", CredentialKind: loci.CredentialKey}, nil
-	}}
+	return &op.Host{Service: t, Log: slog.New(slog.DiscardHandler),
+		Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*loci.Actor, error) {
+			if c.Transport == "rest" && c.Credential != fakeKey {
+				return nil, loci.NewError(loci.CodeInvalidKey)
+			}
+			return &loci.Actor{UserID: "ann", CredentialKind: loci.CredentialKey}, nil
+		}}
 }
 
 const fakeKey = "loci_live_toy"
@@ -175,8 +186,10 @@ func newFakeServer(t *testing.T, s *fakeService) *httptest.Server {
 	host := s.host()
 	for _, o := range fakeTable().Ops {
 		mux.HandleFunc(o.Method+" "+o.Path, func(w http.ResponseWriter, r *http.Request) {
-			c := &op.Call{Transport: "rest", Credential: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), IdempotencyKey: r.Header.Get("Idempotency-Key"),
-				IfMatch: r.Header.Get("If-Match"), ActorHeader: r.Header.Get("X-Loci-Actor"), RequestID: r.Header.Get("X-Request-Id")}
+			c := &op.Call{Transport: "rest", Credential: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "),
+				IdempotencyKey: r.Header.Get("Idempotency-Key"),
+				IfMatch:        r.Header.Get("If-Match"), ActorHeader: r.Header.Get("X-Loci-Actor"),
+				RequestID: r.Header.Get("X-Request-Id")}
 			body, _ := io.ReadAll(r.Body)
 			a := op.Args{JSON: body, FromHTTP: true}
 			for _, f := range o.Fields() {
@@ -198,7 +211,9 @@ func newFakeServer(t *testing.T, s *fakeService) *httptest.Server {
 			_, _ = w.Write(raw)
 		})
 	}
-	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"ok":true}`) })
+	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"ok":true}`)
+	})
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	return server

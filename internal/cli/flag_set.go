@@ -59,7 +59,8 @@ func (f *flagSet) addNested(s *flagSpec, fields []op.Field) {
 		if usage == "" {
 			usage = s.description
 		}
-		inner = append(inner, &flagSpec{path: []string{s.path[0], field.Name}, flag: s.flag + "-" + kebab(field.Name), jsonType: field.Type, enum: field.Enum, description: usage})
+		inner = append(inner, &flagSpec{path: []string{s.path[0], field.Name}, flag: s.flag + "-" + kebab(field.Name),
+			jsonType: field.Type, enum: field.Enum, description: usage})
 	}
 	f.flags = append(f.flags, inner...)
 }
@@ -78,7 +79,9 @@ func (f *flagSet) bind(cmd *cobra.Command) {
 			flag.NoOptDefVal = "true"
 		}
 		if s.enum != nil {
-			_ = cmd.RegisterFlagCompletionFunc(s.flag, cobra.FixedCompletions(s.enum, cobra.ShellCompDirectiveNoFileComp)) // fails for a flag that is not there
+			// fails for a flag that is not there
+			_ = cmd.RegisterFlagCompletionFunc(s.flag, cobra.FixedCompletions(s.enum,
+				cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
 }
@@ -106,7 +109,9 @@ func (s *flagSpec) usage() string {
 // has a value that is none of its kind.
 func (f *flagSet) incomplete() bool {
 	return slices.ContainsFunc(f.flags, func(s *flagSpec) bool {
-		return s.required && s.values == nil || slices.ContainsFunc(s.items(), func(text string) bool { return !s.accepts(text) })
+		return s.required && s.values == nil || slices.ContainsFunc(s.items(), func(text string) bool {
+			return !s.accepts(text)
+		})
 	})
 }
 

@@ -14,15 +14,19 @@ import (
 func TestFlagsFillInput(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	if code := d.run("memory", "create", "--content", "x", "--tags", "a,b", "--tags", "c", "--workspace-id", "w", "--source-name", "n", "--source-position", "-3", "--on-duplicate", "return", "--idempotency-key", "k", "--agent"); code != 0 {
+	if code := d.run("memory", "create", "--content", "x", "--tags", "a,b", "--tags", "c", "--workspace-id", "w",
+		"--source-name", "n", "--source-position", "-3", "--on-duplicate", "return", "--idempotency-key", "k",
+		"--agent"); code != 0 {
 		t.Fatal(code, d.err.String())
 	}
 	three := int64(-3)
-	want := loci.CreateMemory{Content: "x", Tags: loci.Tags{"a", "b", "c"}, WorkspaceID: "w", Source: &loci.Source{Name: "n", Position: &three}, OnDuplicate: "return"}
+	want := loci.CreateMemory{Content: "x", Tags: loci.Tags{"a", "b", "c"}, WorkspaceID: "w",
+		Source: &loci.Source{Name: "n", Position: &three}, OnDuplicate: "return"}
 	if !reflect.DeepEqual(d.service.create, want) {
 		t.Errorf("%+v", d.service.create)
 	}
-	if d.service.actor.Idempotency == nil || d.service.actor.Idempotency.Key != "k" || !d.service.actor.IsAgent || len(d.service.actor.RequestID) != 36 {
+	if d.service.actor.Idempotency == nil || d.service.actor.Idempotency.Key != "k" || !d.service.actor.IsAgent ||
+		len(d.service.actor.RequestID) != 36 {
 		t.Errorf("the call: %+v", d.service.actor)
 	}
 }
@@ -30,7 +34,8 @@ func TestFlagsFillInput(t *testing.T) {
 func TestQueryAndIDsArePositional(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	if code := d.run("memory", "search", "two words", "--atlas-id", "a", "--type", "fact,note", "--limit", "5"); code != 0 {
+	if code := d.run("memory", "search", "two words", "--atlas-id", "a", "--type", "fact,note", "--limit",
+		"5"); code != 0 {
 		t.Fatal(code, d.err.String())
 	}
 	want := loci.SearchMemories{Query: "two words", AtlasID: "a", Type: []loci.MemoryType{"fact", "note"}, Limit: 5}
@@ -51,7 +56,8 @@ func TestEmptyListFlagClearsList(t *testing.T) {
 	if code := d.run("atlas", "update", "a1", "--keywords", "", "--if-match", `"t"`); code != 0 {
 		t.Fatal(code, d.err.String())
 	}
-	if in := d.service.update; in.Keywords == nil || len(*in.Keywords) != 0 || in.Name != nil || d.service.actor.IfMatch != `"t"` {
+	if in := d.service.update; in.Keywords == nil || len(*in.Keywords) != 0 || in.Name != nil ||
+		d.service.actor.IfMatch != `"t"` {
 		t.Errorf("%+v %+v", in, d.service.actor)
 	}
 }
@@ -86,10 +92,12 @@ func TestListFlagsReachServerUnchanged(t *testing.T) {
 func TestFlagsAcceptBooleansAndJSON(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	if code := d.run("invitation", "respond", "i1", "--accept=false", "--confirm"); code != 0 || d.service.respond.Accept || !bool(d.service.respond.Confirm) {
+	if code := d.run("invitation", "respond", "i1", "--accept=false", "--confirm"); code != 0 ||
+		d.service.respond.Accept || !bool(d.service.respond.Confirm) {
 		t.Errorf("%d %+v %s", code, d.service.respond, d.err.String())
 	}
-	if code := d.run("toy-box", "sort", "--rules", `[{"name":"x"},{"uri":"y"}]`, "--deep", "--speed", "1.5"); code != 0 {
+	if code := d.run("toy-box", "sort", "--rules", `[{"name":"x"},{"uri":"y"}]`, "--deep", "--speed",
+		"1.5"); code != 0 {
 		t.Fatal(code, d.err.String())
 	}
 	if in := d.service.sort; len(in.Rules) != 2 || in.Rules[1].URI != "y" || !in.Deep || in.Speed != 1.5 {
@@ -101,7 +109,8 @@ func TestDashReadsStdinOnce(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
 	d.in = strings.NewReader("# From a pipe\n\n")
-	if code := d.run("memory", "create", "--content", "-"); code != 0 || d.service.create.Content != "# From a pipe\n\n" {
+	if code := d.run("memory", "create", "--content", "-"); code != 0 ||
+		d.service.create.Content != "# From a pipe\n\n" {
 		t.Errorf("%d %q", code, d.service.create.Content)
 	}
 	d.in = strings.NewReader("x")
@@ -109,7 +118,8 @@ func TestDashReadsStdinOnce(t *testing.T) {
 		t.Errorf("two values from one input: %d", code)
 	}
 	d.in = strings.NewReader(strings.Repeat("x", maxStdin+1))
-	if code := d.run("memory", "create", "--content", "-", "--json"); code != 1 || !strings.Contains(d.out.String(), "payload_too_large") {
+	if code := d.run("memory", "create", "--content", "-", "--json"); code != 1 ||
+		!strings.Contains(d.out.String(), "payload_too_large") {
 		t.Errorf("too much input: %d %.100s", code, d.out.String())
 	}
 }
@@ -131,11 +141,14 @@ func TestInvalidFlagValueReturnsOperationError(t *testing.T) {
 	} {
 		code := d.run(args...)
 		said := d.err.String()
-		if fmt.Sprint(code) != hint[:1] || !strings.Contains(said, hint[2:]) || strings.HasSuffix(said, "(invalid_query)\nTry --help.\n") != (code == 2) {
+		if fmt.Sprint(code) != hint[:1] || !strings.Contains(said, hint[2:]) ||
+			strings.HasSuffix(said, "(invalid_query)\nTry --help.\n") != (code == 2) {
 			t.Errorf("%v: %d %s", args, code, said)
 		}
 	}
-	if code := d.run("memory", "create", "--json"); code != 2 || !strings.Contains(d.out.String(), `"code":"invalid_query"`) || !strings.Contains(d.out.String(), `"requestId":"`) {
+	if code := d.run("memory", "create", "--json"); code != 2 ||
+		!strings.Contains(d.out.String(), `"code":"invalid_query"`) ||
+		!strings.Contains(d.out.String(), `"requestId":"`) {
 		t.Errorf("%d %s", code, d.out.String())
 	}
 	if d.openCount != 0 {
@@ -145,7 +158,8 @@ func TestInvalidFlagValueReturnsOperationError(t *testing.T) {
 
 func TestKebabConvertsWireNames(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"atlas_id": "atlas-id", "atlasId": "atlas-id", "inviteURL": "invite-url", "content": "content", "agent_message": "agent-message", "expiresInDays": "expires-in-days"} {
+	for name, want := range map[string]string{"atlas_id": "atlas-id", "atlasId": "atlas-id", "inviteURL": "invite-url",
+		"content": "content", "agent_message": "agent-message", "expiresInDays": "expires-in-days"} {
 		if got := kebab(name); got != want {
 			t.Errorf("%s: %s", name, got)
 		}
@@ -174,7 +188,8 @@ func TestHelpListsOnlyValidValues(t *testing.T) {
 
 func TestJoinLinesDropsDuplicates(t *testing.T) {
 	t.Parallel()
-	if got := joinLines("failed to connect:\n\t::1: refused\n\t::1: refused\n\t127.0.0.1: refused"); got != "failed to connect: ::1: refused; 127.0.0.1: refused" {
+	if got := joinLines("failed to connect:\n\t::1: refused\n\t::1: refused\n\t127.0.0.1: refused"); got !=
+		"failed to connect: ::1: refused; 127.0.0.1: refused" {
 		t.Errorf("%q", got)
 	}
 }

@@ -79,7 +79,8 @@ func expandID(ctx context.Context, caller op.Caller, list *op.Op, resource, star
 			return "", err
 		}
 		if scanned++; scanned > maxScanned {
-			return "", loci.NewError(loci.CodeInvalidQuery, "There are more than %d %s records: give the whole id instead of %s",
+			return "", loci.NewError(loci.CodeInvalidQuery,
+				"There are more than %d %s records: give the whole id instead of %s",
 				maxScanned, resource, start)
 		}
 		if strings.HasPrefix(r.ID, start) {
@@ -96,7 +97,8 @@ func expandID(ctx context.Context, caller op.Caller, list *op.Op, resource, star
 	for i, r := range found {
 		lines[i] = strings.TrimSpace(fmt.Sprintf("%s %s%s", r.ID, r.Title, r.Name))
 	}
-	return "", loci.NewError(loci.CodeInvalidQuery, "%d ids begin with %s: give more of the one that you mean: %s", len(found),
+	return "", loci.NewError(loci.CodeInvalidQuery, "%d ids begin with %s: give more of the one that you mean: %s",
+		len(found),
 		start, enumerate(lines))
 }
 

@@ -62,7 +62,8 @@ func readPage(ctx context.Context, caller op.Caller, o *op.Op, in map[string]any
 	if err != nil {
 		return page, err
 	}
-	raw, err := caller.Call(ctx, o, &op.Call{Transport: "command", RequestID: loci.NewID(time.Now())}, op.Args{JSON: args})
+	raw, err := caller.Call(ctx, o, &op.Call{Transport: "command", RequestID: loci.NewID(time.Now())},
+		op.Args{JSON: args})
 	if err != nil {
 		return page, err
 	}

@@ -18,7 +18,8 @@ func (p *program) login() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "login <url>",
 		Short: "Use a server from now on",
-		Long:  "Keeps the address of a server and an API key, so that every command and loci mcp work there.\nThe key lies in the keyring of the system, or where there is none in a file that only you can read.",
+		Long: "Keeps the address of a server and an API key, so that every command and loci mcp work there.\nThe key " +
+			"lies in the keyring of the system, or where there is none in a file that only you can read.",
 		Example: "loci login https://loci.example.org --key -\n" +
 			"loci login http://127.0.0.1:7007 --key - < key.txt",
 		Args: exactArgs("<url>"),
@@ -43,7 +44,8 @@ func (p *program) logIn(cmd *cobra.Command, url, key string) error {
 		return err
 	}
 	if me.User.ID == "" {
-		return loci.NewError(loci.CodeUnavailable, "%s does not answer as a Loci server does: check the address", c.URL())
+		return loci.NewError(loci.CodeUnavailable, "%s does not answer as a Loci server does: check the address",
+			c.URL())
 	}
 	where, err := p.saveLogin(savedLogin{URL: c.URL(), Key: key, PlainHTTP: p.plainHTTP})
 	if err != nil {
@@ -52,7 +54,8 @@ func (p *program) logIn(cmd *cobra.Command, url, key string) error {
 	if p.json {
 		return p.printJSON(loginResult{true, c.URL(), where, me.User})
 	}
-	_, err = fmt.Fprintf(p.out, "Signed in to %s as %s. The key lies in %s.\n", c.URL(), stripControl(me.User.Email, false), where)
+	_, err = fmt.Fprintf(p.out, "Signed in to %s as %s. The key lies in %s.\n", c.URL(),
+		stripControl(me.User.Email, false), where)
 	return err
 }
 
@@ -79,7 +82,8 @@ func (p *program) readKey(ctx context.Context, url, key string) (string, error) 
 		return "", err
 	}
 	if key = strings.TrimSpace(key); key == "" {
-		return "", usageError("login takes an API key: sign in at " + strings.TrimRight(url, "/") + " and make one there," +
+		return "", usageError("login takes an API key: sign in at " + strings.TrimRight(url, "/") +
+			" and make one there," +
 			"\nor make one on the server with loci admin key create; then: loci login " + url +
 			" --key -   (and paste it)")
 	}

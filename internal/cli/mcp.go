@@ -19,7 +19,9 @@ func (p *program) mcp() *cobra.Command {
 		Short: "Serve an agent over stdin and stdout (Model Context Protocol)",
 		Long: "Serves one agent on this device: its memories are those of the login, or of this device.\n" +
 			"With --workspace or --atlas the agent works in that place alone: what it stores goes there, lists and\n" +
-			"searches look there, and calls that name another place are refused. Tools for people, accounts and other places are not offered.\n" +
+			"searches look there, and calls that name another place are refused. Tools for people, accounts and " +
+			"other " +
+			"places are not offered.\n" +
 			"Nothing but messages of the protocol is written to stdout.",
 		Example: "loci mcp\nloci mcp --atlas Website\nloci mcp --local --toolset full",
 		Args:    exactArgs(),
@@ -30,7 +32,8 @@ func (p *program) mcp() *cobra.Command {
 	cmd.Flags().StringVar(&workspace, "workspace", "",
 		"Keep to the workspace of this name or id, or beginning of an id")
 	cmd.Flags().StringVar(&atlas, "atlas", "", "Keep to the atlas of this name or id, or beginning of an id")
-	_ = cmd.RegisterFlagCompletionFunc("toolset", cobra.FixedCompletions(toolsets, cobra.ShellCompDirectiveNoFileComp)) // the flag is there
+	// the flag is there
+	_ = cmd.RegisterFlagCompletionFunc("toolset", cobra.FixedCompletions(toolsets, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

@@ -18,7 +18,8 @@ func adminRunner(t *testing.T, dir string) func(want int, args ...string) string
 	return func(want int, args ...string) string {
 		t.Helper()
 		var out, errs bytes.Buffer
-		p := &program{in: strings.NewReader(""), out: &out, err: &errs, environ: []string{"HOME=" + dir}, deps: defaultDeps}
+		p := &program{in: strings.NewReader(""), out: &out, err: &errs, environ: []string{"HOME=" + dir},
+			deps: defaultDeps}
 		if code := p.run(context.Background(), append([]string{"admin"},
 			append(args, "--data", dir)...)); code != want {
 			t.Errorf("%v ended with %d, not %d: %s%s", args, code, want, &out, &errs)

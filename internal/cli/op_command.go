@@ -48,7 +48,8 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 				return err
 			}
 			if o.Method == "DELETE" && !yes {
-				p.confirmPrompt = strings.ToUpper(verb[:1]) + verb[1:] + " the " + strings.ReplaceAll(resource, "_", " ")
+				p.confirmPrompt = strings.ToUpper(verb[:1]) + verb[1:] + " the " +
+					strings.ReplaceAll(resource, "_", " ")
 				if !p.isInteractive() {
 					return usageError(strings.Join(append([]string{p.confirmPrompt}, args...), " ") +
 						" cannot be taken back, and nobody can be asked here: add --yes")
@@ -66,7 +67,8 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 		cmd.Flags().BoolVar(&yes, "yes", false, "Do not ask")
 	}
 	if o.Method == "POST" && o.Access != op.Public && !o.ReadOnly {
-		cmd.Flags().StringVar(&c.IdempotencyKey, "idempotency-key", "", "Makes a repeated call harmless: the same key, the same answer")
+		cmd.Flags().StringVar(&c.IdempotencyKey, "idempotency-key", "",
+			"Makes a repeated call harmless: the same key, the same answer")
 	}
 	if o.AcceptsIfMatch {
 		cmd.Flags().StringVar(&c.IfMatch, "if-match", "",

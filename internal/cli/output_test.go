@@ -20,10 +20,12 @@ func TestJSONFlagPrintsOperationObject(t *testing.T) {
 	if code := d.run("memory", "get", fakeID, "--json"); code != 0 {
 		t.Fatal(d.err.String())
 	}
-	if got := d.out.String(); !strings.HasPrefix(got, `{"ok":true,"id":"`+fakeID) || !strings.Contains(got, `<b>`) || strings.Count(got, "\n") != 1 {
+	if got := d.out.String(); !strings.HasPrefix(got, `{"ok":true,"id":"`+fakeID) || !strings.Contains(got, `<b>`) ||
+		strings.Count(got, "\n") != 1 {
 		t.Errorf("%s", got)
 	}
-	if code := d.run("invitation", "respond", "i", "--accept", "--confirm", "--json"); code != 0 || d.out.String() != "{\"ok\":true}\n" {
+	if code := d.run("invitation", "respond", "i", "--accept", "--confirm", "--json"); code != 0 ||
+		d.out.String() != "{\"ok\":true}\n" {
 		t.Errorf("%d %q", code, d.out.String())
 	}
 }
@@ -47,10 +49,12 @@ func TestListPrintsTable(t *testing.T) {
 	if !strings.Contains(d.err.String(), "--cursor next") || strings.Contains(d.out.String(), "\x1b") {
 		t.Errorf("%q %q", d.out.String(), d.err.String())
 	}
-	if code := d.run("memory", "list", "--limit", "1"); code != 0 || d.out.Len() != 0 || d.err.String() != "Nothing found.\n" {
+	if code := d.run("memory", "list", "--limit", "1"); code != 0 || d.out.Len() != 0 ||
+		d.err.String() != "Nothing found.\n" {
 		t.Errorf("an empty list: %q %q", d.out.String(), d.err.String())
 	}
-	if code := d.run("invitation", "create", "w", "--emails", "a@b.c"); code != 0 || !strings.Contains(d.out.String(), "a@b.c  already_member") {
+	if code := d.run("invitation", "create", "w", "--emails", "a@b.c"); code != 0 ||
+		!strings.Contains(d.out.String(), "a@b.c  already_member") {
 		t.Errorf("the second list: %q", d.out.String())
 	}
 }
@@ -70,7 +74,8 @@ func TestGetPrintsFieldsAndContent(t *testing.T) {
 	if strings.Contains(got, "\x1b") {
 		t.Error("a memory commands the terminal")
 	}
-	if code := d.run("memory", "create", "--content", "Hidden text"); code != 0 || !strings.Contains(d.out.String(), "routing.atlas-id") && strings.Contains(d.out.String(), "content") {
+	if code := d.run("memory", "create", "--content", "Hidden text"); code != 0 ||
+		!strings.Contains(d.out.String(), "routing.atlas-id") && strings.Contains(d.out.String(), "content") {
 		t.Errorf("%s", d.out.String())
 	}
 	if code := d.run("toy-box", "sort"); code != 0 || d.out.String() != "Done.\n" {
@@ -82,7 +87,8 @@ func TestEmptyAnswerPrintsDone(t *testing.T) {
 	t.Parallel()
 	var out, err bytes.Buffer
 	p := &program{out: &out, err: &err}
-	if e := p.printAnswer(fakeTable().Op("account.me"), []byte(`{"ok":true,"routing":{"matched":[]}}`)); e != nil || out.Len() != 0 || err.String() != "Nothing found.\n" {
+	if e := p.printAnswer(fakeTable().Op("account.me"), []byte(`{"ok":true,"routing":{"matched":[]}}`)); e != nil ||
+		out.Len() != 0 || err.String() != "Nothing found.\n" {
 		t.Errorf("%v %q %q", e, out.String(), err.String())
 	}
 }
@@ -91,8 +97,9 @@ func TestTableFitsTerminal(t *testing.T) {
 	t.Parallel()
 	const id, title, at = fakeID, "A rather long title that goes on for a while", `"2026-11-22T09:30:00.000Z"`
 	record := func(kind string) map[string]json.RawMessage {
-		return map[string]json.RawMessage{"id": json.RawMessage(`"` + id + `"`), "score": json.RawMessage("0.4909"), "title": json.RawMessage(`"` + title + `"`),
-			"type": json.RawMessage(`"` + kind + `"`), "updatedAt": json.RawMessage(at)}
+		return map[string]json.RawMessage{"id": json.RawMessage(`"` + id + `"`), "score": json.RawMessage("0.4909"),
+			"title": json.RawMessage(`"` + title + `"`),
+			"type":  json.RawMessage(`"` + kind + `"`), "updatedAt": json.RawMessage(at)}
 	}
 	for _, c := range []struct {
 		room, width int
@@ -129,8 +136,9 @@ func TestInvitationTableKeepsAddressAndLink(t *testing.T) {
 	const email, link = "ada.lovelace.of.london@analytical-engines.example.org",
 		"https://loci.example.org/invite?id=01890000&token=abcdefghijklmnopqrstuvwxyz"
 	record := map[string]json.RawMessage{"id": jsonString(fakeID),
-		"workspaceName": jsonString("A workspace with quite a long name"), "email": jsonString(email), "inviteUrl": jsonString(link),
-		"role": jsonString("member")}
+		"workspaceName": jsonString("A workspace with quite a long name"), "email": jsonString(email),
+		"inviteUrl": jsonString(link),
+		"role":      jsonString("member")}
 	for _, room := range []int{30, 80, 120, 400} {
 		cut := false
 		for _, c := range fitWidth(buildColumns([]map[string]json.RawMessage{record}), room) {
@@ -160,7 +168,9 @@ func TestSlowCloseIsExplained(t *testing.T) {
 		}
 		return c, func() error { time.Sleep(1200 * time.Millisecond); return nil }, err
 	}
-	if code := d.run("memory", "create", "--content", "x", "--json"); code != 0 || !strings.Contains(d.err.String(), "a long text is still being read") || strings.Count(d.out.String(), "\n") != 1 {
+	if code := d.run("memory", "create", "--content", "x", "--json"); code != 0 ||
+		!strings.Contains(d.err.String(), "a long text is still being read") ||
+		strings.Count(d.out.String(), "\n") != 1 {
 		t.Errorf("%d %s %s", code, d.out.String(), d.err.String())
 	}
 }
@@ -168,16 +178,20 @@ func TestSlowCloseIsExplained(t *testing.T) {
 func TestErrorsArePrintedAsTextAndJSON(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	if code := d.run("memory", "get", "nowhere"); code != 1 || d.out.Len() != 0 || !strings.Contains(d.err.String(), "(not_found)") {
+	if code := d.run("memory", "get", "nowhere"); code != 1 || d.out.Len() != 0 ||
+		!strings.Contains(d.err.String(), "(not_found)") {
 		t.Errorf("%d %q %q", code, d.out.String(), d.err.String())
 	}
 	code := d.run("memory", "get", "nowhere", "--json")
 	var p map[string]string
-	if err := json.Unmarshal(d.out.Bytes(), &p); code != 1 || err != nil || p["code"] != "not_found" || p["error"] != "not_found" || len(p["requestId"]) != 36 || d.err.Len() != 0 {
+	if err := json.Unmarshal(d.out.Bytes(), &p); code != 1 || err != nil || p["code"] != "not_found" ||
+		p["error"] != "not_found" || len(p["requestId"]) != 36 || d.err.Len() != 0 {
 		t.Errorf("%d %s %q", code, d.out.String(), d.err.String())
 	}
-	for _, args := range [][]string{{"explode"}, {"memory", "explode"}, {"memory", "list", "extra"}, {"memory", "get"}, {"memory", "list", "--nope"}, {"memory", "list", "--limit"},
-		{"--local", "--server", "https://x.example.org", "memory", "list"}, {"auth", "setup"}, {"mcp", "--toolset", "most"}, {"completion", "none"}, {"login"}} {
+	for _, args := range [][]string{{"explode"}, {"memory", "explode"}, {"memory", "list", "extra"}, {"memory", "get"},
+		{"memory", "list", "--nope"}, {"memory", "list", "--limit"},
+		{"--local", "--server", "https://x.example.org", "memory", "list"}, {"auth", "setup"},
+		{"mcp", "--toolset", "most"}, {"completion", "none"}, {"login"}} {
 		if code := d.run(args...); code != 2 || d.err.Len() == 0 || d.out.Len() != 0 {
 			t.Errorf("%v: %d %q %q", args, code, d.out.String(), d.err.String())
 		}
@@ -193,7 +207,8 @@ func TestHelpListsFlagsAndExample(t *testing.T) {
 	if code := d.run("memory", "create", "--help"); code != 0 {
 		t.Fatal(code)
 	}
-	for _, want := range []string{"--content", "--source-position", "--idempotency-key", "(required)", "fact, decision", "minutes.md"} {
+	for _, want := range []string{"--content", "--source-position", "--idempotency-key", "(required)", "fact, decision",
+		"minutes.md"} {
 		if !strings.Contains(d.out.String(), want) {
 			t.Errorf("no %s in:\n%s", want, d.out.String())
 		}
@@ -201,7 +216,8 @@ func TestHelpListsFlagsAndExample(t *testing.T) {
 	if d.run("memory", "list", "--help"); !strings.Contains(d.out.String(), " last nextCursor\n") {
 		t.Errorf("a name has lost its letters:\n%s", d.out.String())
 	}
-	for _, args := range [][]string{{"atlas", "update"}, {"invitation", "create"}, {"toy-box", "sort"}, {"account", "me"}} {
+	for _, args := range [][]string{{"atlas", "update"}, {"invitation", "create"}, {"toy-box", "sort"},
+		{"account", "me"}} {
 		if d.run(append(args, "--help")...); !strings.Contains(d.out.String(), "loci "+strings.Join(args, " ")) {
 			t.Errorf("%v: %s", args, d.out.String())
 		}
@@ -213,7 +229,9 @@ func TestCommandsWorkOnServer(t *testing.T) {
 	d := newTestTerminal(t)
 	server := newFakeServer(t, d.service)
 	local := map[string]string{}
-	commands := []string{"memory get " + fakeID, "memory get nowhere", "memory list --type fact,note", "memory list --limit x", "memory search rock", "memory create --content x --tags a,b", "atlas update a1 --name N"}
+	commands := []string{"memory get " + fakeID, "memory get nowhere", "memory list --type fact,note",
+		"memory list --limit x", "memory search rock", "memory create --content x --tags a,b",
+		"atlas update a1 --name N"}
 	for _, line := range commands {
 		d.run(append(strings.Fields(line), "--json")...)
 		local[line] = withoutRequestID(d.out.String())
@@ -225,7 +243,8 @@ func TestCommandsWorkOnServer(t *testing.T) {
 			t.Errorf("%s\nlocal  %s\nremote %s", line, local[line], got)
 		}
 	}
-	if code := d.run("atlas", "update", "a1", "--name", "N", "--if-match", `"t"`, "--agent"); code != 0 || d.service.actor.IfMatch != `"t"` || !d.service.actor.IsAgent {
+	if code := d.run("atlas", "update", "a1", "--name", "N", "--if-match", `"t"`, "--agent"); code != 0 ||
+		d.service.actor.IfMatch != `"t"` || !d.service.actor.IsAgent {
 		t.Errorf("%d %+v", code, d.service.actor)
 	}
 	if d.openCount != len(commands)-1 { // --limit x needs none
@@ -241,17 +260,21 @@ func withoutRequestID(s string) string {
 func TestDoctorPrintsTargetAndFailures(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	if code := d.run("doctor", "--json"); code != 0 || !strings.Contains(d.out.String(), `"target":"local"`) || !strings.Contains(d.out.String(), `"name":"database","ok":true`) {
+	if code := d.run("doctor", "--json"); code != 0 || !strings.Contains(d.out.String(), `"target":"local"`) ||
+		!strings.Contains(d.out.String(), `"name":"database","ok":true`) {
 		t.Errorf("%d %s %s", code, d.out.String(), d.err.String())
 	}
-	if code := d.run("doctor"); code != 0 || !regexp.MustCompile(`(?m)^embedder  ok: minilm-l6-v2/int8-h128/1 with (go|avx2|avx512vnni), \d+\.\d ms for a short text$`).MatchString(d.out.String()) {
+	if code := d.run("doctor"); code != 0 || !regexp.MustCompile(
+		`(?m)^embedder  ok: minilm-l6-v2/int8-h128/1 with (go|avx2|avx512vnni), \d+\.\d ms for a short text$`).
+		MatchString(d.out.String()) {
 		t.Errorf("%d %s %s", code, d.out.String(), d.err.String())
 	}
 	server := newFakeServer(t, d.service)
 	d.environ = append(d.environ, "LOCI_URL="+server.URL)
 	for key, want := range map[string]int{fakeKey: 0, "loci_live_wrong": 1, "": 1} {
 		d.environ = append(d.environ, "LOCI_API_KEY="+key)
-		if code := d.run("doctor"); code != want || !strings.Contains(d.out.String(), "LOCI_URL") || strings.Contains(d.out.String(), "loci_live") || strings.Contains(d.out.String(), "embedder") {
+		if code := d.run("doctor"); code != want || !strings.Contains(d.out.String(), "LOCI_URL") ||
+			strings.Contains(d.out.String(), "loci_live") || strings.Contains(d.out.String(), "embedder") {
 			t.Errorf("%q: %d\n%s", key, code, d.out.String())
 		}
 	}
@@ -274,16 +297,21 @@ func TestMCPCommandServesStdio(t *testing.T) {
 	if code := d.run("mcp"); code != 0 || d.out.Len() != 0 || d.err.Len() != 0 {
 		t.Errorf("%d %q %q", code, d.out.String(), d.err.String())
 	}
-	d.in = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n" +
-		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"memory_get","arguments":{"memoryId":"` + fakeID + `"}}}` + "\n")
-	if code := d.run("mcp", "--toolset", "core"); code != 0 || strings.Count(d.out.String(), "\n") != 2 || !strings.Contains(d.out.String(), "Rock") {
+	d.in = strings.NewReader(
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n" +
+			`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+			`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"memory_get","arguments":{"memoryId":"` +
+			fakeID + `"}}}` + "\n")
+	if code := d.run("mcp", "--toolset", "core"); code != 0 || strings.Count(d.out.String(), "\n") != 2 ||
+		!strings.Contains(d.out.String(), "Rock") {
 		t.Errorf("%d %s", code, d.out.String())
 	}
 }
 
 func TestDisplayValueFormatsForPeople(t *testing.T) {
 	t.Parallel()
-	for raw, want := range map[string]string{`9007199254740991`: "unlimited", `7`: "7", `"a"`: "a", `["a","b"]`: "a, b", `[]`: "", `true`: "true", `0.25`: "0.25"} {
+	for raw, want := range map[string]string{`9007199254740991`: "unlimited", `7`: "7", `"a"`: "a", `["a","b"]`: "a, b",
+		`[]`: "", `true`: "true", `0.25`: "0.25"} {
 		if got := displayValue("limit", json.RawMessage(raw)); got != want {
 			t.Errorf("%s: %q, want %q", raw, got, want)
 		}

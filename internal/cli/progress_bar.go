@@ -37,7 +37,8 @@ func (b *progressBar) update(done, total int) {
 // render is the bar with its figures and what they are of, as far as there is room.
 func (b *progressBar) render(done, total, room int) string {
 	full := barWidth * done / total
-	text := fmt.Sprintf("[%s%s] %d/%d %s", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), done, total, stripControl(b.label, false))
+	text := fmt.Sprintf("[%s%s] %d/%d %s", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), done, total,
+		stripControl(b.label, false))
 	return ansi.Truncate(text, room, "")
 }
 

@@ -25,9 +25,12 @@ func (p *program) purgeMemory() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "purge ID",
 		Short: "Erase a memory, so that no byte of it is left",
-		Long: "Erases a memory for good. With --deleted and no ID: whatever deletions and changes have left, in all workspaces; it\n" +
-			"counts documents of the keyword index, and rows of its log of changes, of which some may hold such words." + purgeNotes,
-		Example: "loci admin memory purge 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d\nloci admin memory purge 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d --yes --json\nloci admin memory purge --deleted --yes",
+		Long: "Erases a memory for good. With --deleted and no ID: whatever deletions and changes have left, in all " +
+			"workspaces; it\n" +
+			"counts documents of the keyword index, and rows of its log of changes, of which some may hold such " +
+			"words." + purgeNotes,
+		Example: "loci admin memory purge 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d\nloci admin memory purge " +
+			"01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d --yes --json\nloci admin memory purge --deleted --yes",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 1 != deleted && len(args) < 2 {
 				return nil
@@ -46,11 +49,14 @@ func (p *program) purgeMemory() *cobra.Command {
 
 func (p *program) purgeWorkspace() *cobra.Command {
 	return p.purge(&cobra.Command{
-		Use:     "purge ID",
-		Short:   "Erase a team workspace with all that is in it",
-		Long:    "Erases a team workspace with its atlases, memories, members and invitations. A personal workspace goes with its user." + purgeNotes,
-		Example: "loci admin workspace purge 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d\nloci admin workspace purge 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d --yes",
-		Args:    exactArgs("ID"),
+		Use:   "purge ID",
+		Short: "Erase a team workspace with all that is in it",
+		Long: "Erases a team workspace with its atlases, memories, members and invitations. A personal workspace " +
+			"goes " +
+			"with its user." + purgeNotes,
+		Example: "loci admin workspace purge 01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d\nloci admin workspace purge " +
+			"01997b2e-5d1c-7c3a-9f5e-3f0c8a1b2c3d --yes",
+		Args: exactArgs("ID"),
 	}, func(ctx context.Context, a *server.Admin, args []string, yes bool) (fmt.Stringer, error) {
 		return a.Store.PurgeWorkspace(ctx, args[0], yes)
 	})
@@ -61,11 +67,16 @@ func (p *program) purgeUser() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "purge",
 		Short: "Erase a user with the personal workspace",
-		Long: "Erases a user with keys, sign-ins, memberships, invitations to the address, and the personal workspace with all that is in it.\n" +
-			"Teams that the user owns are to be purged first. What the user wrote in the teams of others belongs to them and stays: its\n" +
+		Long: "Erases a user with keys, sign-ins, memberships, invitations to the address, and the personal " +
+			"workspace " +
+			"with all that is in it.\n" +
+			"Teams that the user owns are to be purged first. What the user wrote in the teams of others belongs to " +
+			"them " +
+			"and stays: its\n" +
 			"author is then an id that nobody has." + purgeNotes,
-		Example: "loci admin user purge --email ada@example.org\nloci admin user purge --email ada@example.org --yes --json",
-		Args:    exactArgs(),
+		Example: "loci admin user purge --email ada@example.org\nloci admin user purge --email ada@example.org --yes " +
+			"--json",
+		Args: exactArgs(),
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The user's address (required)")
 	return p.purge(cmd, func(ctx context.Context, a *server.Admin, _ []string, yes bool) (fmt.Stringer, error) {
@@ -74,7 +85,8 @@ func (p *program) purgeUser() *cobra.Command {
 }
 
 // purge makes a command of one that erases, or counts what would go.
-func (p *program) purge(cmd *cobra.Command, do func(ctx context.Context, a *server.Admin, args []string, yes bool) (fmt.Stringer, error)) *cobra.Command {
+func (p *program) purge(cmd *cobra.Command, do func(ctx context.Context, a *server.Admin, args []string,
+	yes bool) (fmt.Stringer, error)) *cobra.Command {
 	var yes bool
 	cmd.Flags().BoolVar(&yes, "yes", false, "Erase it, for good")
 	return p.adminCommand(cmd, func(ctx context.Context, a *server.Admin, args []string) (adminResult, error) {
@@ -86,6 +98,7 @@ func (p *program) purge(cmd *cobra.Command, do func(ctx context.Context, a *serv
 			return adminResult{object: map[string]any{"purged": counts}, text: fmt.Sprintf("Erased %v.\n", counts)}, nil
 		}
 		hint := "Nothing was erased: add --yes to erase it for good."
-		return adminResult{object: map[string]any{"wouldPurge": counts, "hint": hint}, text: fmt.Sprintf("This would erase %v.\n", counts), hint: "loci: " + hint + "\n", failed: true}, nil
+		return adminResult{object: map[string]any{"wouldPurge": counts, "hint": hint},
+			text: fmt.Sprintf("This would erase %v.\n", counts), hint: "loci: " + hint + "\n", failed: true}, nil
 	})
 }

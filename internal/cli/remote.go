@@ -18,7 +18,8 @@ func (r remote) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]by
 		return nil, err
 	}
 	var answer http.Header
-	options := []client.CallOption{client.IdempotencyKey(c.IdempotencyKey), client.IfMatch(c.IfMatch), client.RequestID(c.RequestID), client.WithResponseHeader(&answer)}
+	options := []client.CallOption{client.IdempotencyKey(c.IdempotencyKey), client.IfMatch(c.IfMatch),
+		client.RequestID(c.RequestID), client.WithResponseHeader(&answer)}
 	if c.ActorHeader == "agent" {
 		options = append(options, client.AsAgent())
 	}

@@ -26,9 +26,11 @@ func (p *program) root() *cobra.Command {
 	flags.BoolVar(&p.local, "local", false, "Use the database on this device")
 	flags.StringVar(&p.server, "server", "", "Use the server at this URL")
 	flags.BoolVar(&p.plainHTTP, "plain-http", false, "Let the key travel over http to another machine")
-	root.AddGroup(&cobra.Group{ID: groupMemories, Title: "memory"}, &cobra.Group{ID: groupMachine, Title: "this machine and its server"})
+	root.AddGroup(&cobra.Group{ID: groupMemories, Title: "memory"},
+		&cobra.Group{ID: groupMachine, Title: "this machine and its server"})
 	p.addOperations(root)
-	for _, c := range []*cobra.Command{p.mcp(), p.serve(), p.admin(), p.login(), p.logout(), p.doctor(), p.bench(), p.versionCommand()} {
+	for _, c := range []*cobra.Command{p.mcp(), p.serve(), p.admin(), p.login(), p.logout(), p.doctor(), p.bench(),
+		p.versionCommand()} {
 		c.GroupID = groupMachine
 		root.AddCommand(c)
 		switch c.Name() {

@@ -75,7 +75,8 @@ func (p *program) loadKey(l *savedLogin) (string, error) {
 			return key, nil
 		}
 	}
-	return "", loci.NewError(loci.CodeMissingAPIKey, "The keyring does not give the key of %s: unlock it, or use loci login again.", l.URL)
+	return "", loci.NewError(loci.CodeMissingAPIKey,
+		"The keyring does not give the key of %s: unlock it, or use loci login again.", l.URL)
 }
 
 // saveLogin stores the login and says where the key lies now.

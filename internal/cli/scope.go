@@ -208,14 +208,16 @@ func (s *scope) checkAtlas(ctx context.Context, c *op.Call, id string) error {
 
 // getRecord runs a read of one record as a part of the call c.
 func (s *scope) getRecord(ctx context.Context, c *op.Call, name, field, id string) ([]byte, error) {
-	part := &op.Call{Transport: c.Transport, Credential: c.Credential, CredentialKind: c.CredentialKind, ActorHeader: c.ActorHeader, Address: c.Address,
+	part := &op.Call{Transport: c.Transport, Credential: c.Credential, CredentialKind: c.CredentialKind,
+		ActorHeader: c.ActorHeader, Address: c.Address,
 		RequestID: c.RequestID}
 	return s.Caller.Call(ctx, s.table.Op(name), part, op.Args{JSON: jsonObject(field, id)})
 }
 
 func (s *scope) outsideError(what, id string) error {
 	return loci.NewError(loci.CodeForbidden,
-		"The %s %s is outside of %s, to which this connection is narrowed: leave it out, or start loci mcp without --workspace and --atlas.",
+		"The %s %s is outside of %s, to which this connection is narrowed: leave it out, or start loci mcp without "+
+			"--workspace and --atlas.",
 		what, id, s.name)
 }
 

@@ -15,8 +15,12 @@ func (p *program) serve() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run the server",
-		Long: "Runs the server until SIGINT or SIGTERM. Without settings it listens on 127.0.0.1:7007 and keeps all in one folder.\n" +
-			"A setting is a flag, a variable or a line of loci.toml. A key is no flag here, because a list of processes shows flags:\n" +
+		Long: "Runs the server until SIGINT or SIGTERM. Without settings it listens on 127.0.0.1:7007 and keeps all " +
+			"in " +
+			"one folder.\n" +
+			"A setting is a flag, a variable or a line of loci.toml. A key is no flag here, because a list of " +
+			"processes " +
+			"shows flags:\n" +
 			"set LOCI_EMBED_KEY, or embed-key in loci.toml.",
 		Example: "loci serve\nloci serve --data /var/lib/loci --listen 127.0.0.1:7007",
 		Args:    exactArgs(),

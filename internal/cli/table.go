@@ -111,7 +111,8 @@ func snippet(r map[string]json.RawMessage, room int) string {
 func buildColumns(records []map[string]json.RawMessage) (table []*column) {
 	for _, name := range tableColumns {
 		reported := false
-		c := &column{name: name, cells: []string{strings.ToUpper(strings.ReplaceAll(kebab(strings.TrimSuffix(name, "At")), "-", " "))}}
+		c := &column{name: name, cells: []string{strings.ToUpper(strings.ReplaceAll(kebab(strings.TrimSuffix(name,
+			"At")), "-", " "))}}
 		for _, r := range records {
 			text := ""
 			if raw, ok := r[name]; ok {
@@ -169,7 +170,8 @@ func fitWidth(table []*column, room int) []*column {
 	for over := tableWidth(table, 0) - room; over > 0; {
 		var widest *column
 		for _, c := range table {
-			if c.canShrink() && c.width > c.minWidth() && (widest == nil || c.width-c.minWidth() > widest.width-widest.minWidth()) {
+			if c.canShrink() && c.width > c.minWidth() &&
+				(widest == nil || c.width-c.minWidth() > widest.width-widest.minWidth()) {
 				widest = c
 			}
 		}

@@ -105,7 +105,8 @@ func (p *program) openCaller(ctx context.Context, t target, oneShot bool) (op.Ca
 
 // newClient returns a client of the target's server.
 func (t target) newClient(more ...client.Option) (*client.Client, error) {
-	options := append([]client.Option{client.WithKey(t.key), client.WithUserAgent("loci/" + version().Version)}, more...)
+	options := append([]client.Option{client.WithKey(t.key), client.WithUserAgent("loci/" + version().Version)},
+		more...)
 	if t.plainHTTP {
 		options = append(options, client.WithPlainHTTP())
 	}

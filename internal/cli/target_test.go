@@ -39,7 +39,8 @@ func TestResolveTargetFollowsPrecedence(t *testing.T) {
 			why: "LOCI_URL"},
 		"a key and this device": {args: []string{"--local"}, environ: []string{"LOCI_API_KEY=env"}, login: login,
 			why: "--local"},
-		"a key keeps to its own place": {args: []string{"--server", a}, environ: []string{"LOCI_URL=" + b, "LOCI_API_KEY=env"}, url: a, why: "--server"},
+		"a key keeps to its own place": {args: []string{"--server", a},
+			environ: []string{"LOCI_URL=" + b, "LOCI_API_KEY=env"}, url: a, why: "--server"},
 	} {
 		d := newTestTerminal(t, c.environ...)
 		if c.login != nil {
@@ -51,7 +52,8 @@ func TestResolveTargetFollowsPrecedence(t *testing.T) {
 			t.Fatal(err)
 		}
 		got, err := d.resolveTarget()
-		if err != nil || got.url != c.url || got.key != c.key || !strings.Contains(got.reason, c.why) || (got.url == "") != (got.dir != "") {
+		if err != nil || got.url != c.url || got.key != c.key || !strings.Contains(got.reason, c.why) ||
+			(got.url == "") != (got.dir != "") {
 			t.Errorf("%s: %+v %v", name, got, err)
 		}
 	}
@@ -67,7 +69,8 @@ func TestResolveTargetRejectsKeyWithoutServer(t *testing.T) {
 			}
 		}
 		for _, args := range [][]string{{"memory", "list"}, {"mcp"}} {
-			if code := d.run(args...); code != 1 || d.openCount != 0 || !strings.Contains(d.err.String(), "set LOCI_URL") {
+			if code := d.run(args...); code != 1 || d.openCount != 0 ||
+				!strings.Contains(d.err.String(), "set LOCI_URL") {
 				t.Errorf("%v: %d %s", args, code, d.err.String())
 			}
 		}
@@ -85,7 +88,8 @@ func TestResolveTargetRejectsKeyWithoutServer(t *testing.T) {
 func TestLocalDirFollowsXDGAndIsPrivate(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	for data, want := range map[string]string{"": filepath.Join(d.home, ".local/share/loci/local"), "relative": filepath.Join(d.home, ".local/share/loci/local"), "/data": "/data/loci/local"} {
+	for data, want := range map[string]string{"": filepath.Join(d.home, ".local/share/loci/local"),
+		"relative": filepath.Join(d.home, ".local/share/loci/local"), "/data": "/data/loci/local"} {
 		p := &program{environ: append(d.environ, "XDG_DATA_HOME="+data)}
 		if got, err := p.resolveTarget(); err != nil || got.dir != want {
 			t.Errorf("%q: %s %v", data, got.dir, err)
@@ -111,14 +115,16 @@ func TestLocalDirFollowsXDGAndIsPrivate(t *testing.T) {
 func TestLocalDirIsNeverRelative(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	for _, environ := range [][]string{nil, {"HOME="}, {"HOME=here"}, {"HOME=here", "XDG_DATA_HOME=there", "XDG_CONFIG_HOME=there"}} {
+	for _, environ := range [][]string{nil, {"HOME="}, {"HOME=here"},
+		{"HOME=here", "XDG_DATA_HOME=there", "XDG_CONFIG_HOME=there"}} {
 		d.environ = environ
 		got, err := d.resolveTarget()
 		if (err == nil) != filepath.IsAbs(got.dir) || d.loginPath() != "" && !filepath.IsAbs(d.loginPath()) {
 			t.Errorf("%v: %+v, %v, %q", environ, got, err, d.loginPath())
 		}
 	}
-	if err := (target{}).requireDir(); !loci.Is(err, loci.CodeInvalidQuery) || !strings.Contains(err.Error(), "set HOME") {
+	if err := (target{}).requireDir(); !loci.Is(err, loci.CodeInvalidQuery) ||
+		!strings.Contains(err.Error(), "set HOME") {
 		t.Error(err)
 	}
 }
@@ -126,7 +132,8 @@ func TestLocalDirIsNeverRelative(t *testing.T) {
 func TestHelpDoesNotOpenDatabase(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	for _, args := range [][]string{{"--help"}, {"memory"}, {"memory", "create", "--help"}, {"version"}, {"completion", "bash"}, {"memory", "explode"}} {
+	for _, args := range [][]string{{"--help"}, {"memory"}, {"memory", "create", "--help"}, {"version"},
+		{"completion", "bash"}, {"memory", "explode"}} {
 		d.run(args...)
 	}
 	if d.openCount != 0 {
@@ -138,7 +145,8 @@ func TestLoginChecksKeyAndSavesItPrivately(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
 	server := newFakeServer(t, d.service)
-	if code := d.run("login", server.URL, "--key", "loci_live_wrong"); code != 1 || !strings.Contains(d.err.String(), "invalid_key") {
+	if code := d.run("login", server.URL, "--key", "loci_live_wrong"); code != 1 ||
+		!strings.Contains(d.err.String(), "invalid_key") {
 		t.Errorf("a wrong key: %d %s", code, d.err.String())
 	}
 	if _, err := os.Stat(d.loginPath()); err == nil {
@@ -152,7 +160,8 @@ func TestLoginChecksKeyAndSavesItPrivately(t *testing.T) {
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
 	}
-	if code := d.run("memory", "create", "--content", "x", "--json"); code != 0 || d.openCount != 0 || !strings.Contains(d.out.String(), fakeID) {
+	if code := d.run("memory", "create", "--content", "x", "--json"); code != 0 || d.openCount != 0 ||
+		!strings.Contains(d.out.String(), fakeID) {
 		t.Errorf("after login: %d %s %s", code, d.out.String(), d.err.String())
 	}
 	if code := d.run("logout"); code != 0 {
@@ -172,7 +181,8 @@ func TestLoginWithoutKeyPrintsHint(t *testing.T) {
 	if code := d.run("login", "https://loci.example.org"); code != 2 || !strings.Contains(d.err.String(), "--key -") {
 		t.Errorf("%d %s", code, d.err.String())
 	}
-	if code := d.run("login", "http://loci.example.org", "--key", "k"); code != 1 || !strings.Contains(d.err.String(), "--plain-http") {
+	if code := d.run("login", "http://loci.example.org", "--key", "k"); code != 1 ||
+		!strings.Contains(d.err.String(), "--plain-http") {
 		t.Errorf("%d %s", code, d.err.String())
 	}
 }

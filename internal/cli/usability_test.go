@@ -106,8 +106,10 @@ func TestSearchShowsAtlasAndHighlight(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
 	p := &program{out: &d.out, err: &d.err, names: map[string]string{"a1": "Team/Inbox"}}
-	raw := `{"ok":true,"memories":[{"id":"` + fakeID + `","atlasId":"a1","title":"Basalt","score":0.9,"highlights":["the stone\nis basalt"]},` +
-		`{"id":"` + fakeTwinID + `","atlasId":"a2","title":"Same","score":0.8,"highlights":["Same"]}],"mode":"keyword","nextCursor":"next"}`
+	raw := `{"ok":true,"memories":[{"id":"` + fakeID +
+		`","atlasId":"a1","title":"Basalt","score":0.9,"highlights":["the stone\nis basalt"]},` +
+		`{"id":"` + fakeTwinID +
+		`","atlasId":"a2","title":"Same","score":0.8,"highlights":["Same"]}],"mode":"keyword","nextCursor":"next"}`
 	if err := p.printAnswer(fakeTable().Op("memory.search"), []byte(raw)); err != nil {
 		t.Fatal(err)
 	}
@@ -124,8 +126,12 @@ func TestSearchShowsAtlasAndHighlight(t *testing.T) {
 func TestSearchPrintsCorrectedAndIgnoredTerms(t *testing.T) {
 	t.Parallel()
 	for meta, want := range map[string]string{
-		`{"corrected":[{"from":"basallt","to":"basalt"},{"from":"berlim","to":"ber\u001b[31mlin"}]}`: "Corrected: basalt for basallt, ber[31mlin for berlim\n",
-		`{"ignoredTerms":["a1","a2","a3","a4","a5","a6","a7","a8","a9","b1","b2","b3"]}`: "Ignored, because the query has too many words: " +
+		`{"corrected":[{"from":"basallt","to":"basalt"},{"from":"berlim","to":"ber\u001b[31mlin"}]}`: "Corrected: " +
+			"basalt " +
+			"for basallt, ber[31mlin for berlim\n",
+		`{"ignoredTerms":["a1","a2","a3","a4","a5","a6","a7","a8","a9","b1","b2","b3"]}`: "Ignored, because the " +
+			"query " +
+			"has too many words: " +
 			"a1, a2, a3, a4, a5, a6, a7, a8, a9, b1, and 2 more\n",
 		`{"requestedMode":"auto"}`: "",
 	} {
@@ -153,7 +159,8 @@ func TestSimilarShowsTitles(t *testing.T) {
 	host, call := d.service.host(), fakeTable().Op("memory.create")
 	p := &program{out: &d.out, err: &d.err, deps: d.deps}
 	for raw, want := range map[string]string{
-		`{"ok":true,"memory":{"id":"` + fakeTwinID + `","similar":[{"id":"` + fakeID + `","score":0.9},{"id":"gone","score":0.8}]}}`: `similar  "Rock" (` + fakeID + `, 0.9), gone (0.8)`,
+		`{"ok":true,"memory":{"id":"` + fakeTwinID + `","similar":[{"id":"` + fakeID +
+			`","score":0.9},{"id":"gone","score":0.8}]}}`: `similar  "Rock" (` + fakeID + `, 0.9), gone (0.8)`,
 		`{"ok":true,"similar":[{"id":"` + fakeID + `","score":0.9}]}`: fakeID +
 			"  0.9    Rock",
 	} {
@@ -178,7 +185,8 @@ func TestTableNamesWorkspacesWhenSeveral(t *testing.T) {
 	} {
 		d := newTestTerminal(t)
 		p := &program{out: &d.out, err: &d.err, names: map[string]string{fakeID: "Team"}}
-		if err := p.printAnswer(fakeTable().Op("memory.list"), []byte(`{"ok":true,"atlases":[`+c.list+`]}`)); err != nil {
+		if err := p.printAnswer(fakeTable().Op("memory.list"),
+			[]byte(`{"ok":true,"atlases":[`+c.list+`]}`)); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Join(strings.Fields(d.out.String()), " "); got != c.want {

@@ -19,13 +19,14 @@ type accessRule string
 
 // The claims. The first two touch nothing of anybody else's.
 const (
-	publicAccess     accessRule = "-"      // to ask
-	accountAccess    accessRule = "self"   // to be somebody: it is about the caller alone
-	ownerOfRecord    accessRule = "own"    // that the record is the caller's own: a key, an invitation to one's address
-	member           accessRule = "member" // a role in the workspace of what is named
-	admin            accessRule = "admin"
-	owner            accessRule = "owner"
-	creatorOrManager accessRule = "maker" // to have made the memory, or to be an admin of its workspace: ann has made all
+	publicAccess  accessRule = "-"      // to ask
+	accountAccess accessRule = "self"   // to be somebody: it is about the caller alone
+	ownerOfRecord accessRule = "own"    // that the record is the caller's own: a key, an invitation to one's address
+	member        accessRule = "member" // a role in the workspace of what is named
+	admin         accessRule = "admin"
+	owner         accessRule = "owner"
+	// to have made the memory, or to be an admin of its workspace: ann has made all
+	creatorOrManager accessRule = "maker"
 )
 
 // accessRules is the second table: what each operation needs, written down by
@@ -33,12 +34,15 @@ const (
 var accessRules = map[string]accessRule{
 	"memory.create": member, "memory.get": member, "memory.list": member, "memory.search": member,
 	"memory.context": member, "memory.versions": member, "memory.similar": member,
-	"memory.update": creatorOrManager, "memory.append": creatorOrManager, "memory.verify": creatorOrManager, "memory.supersede": creatorOrManager,
-	"memory.archive": creatorOrManager, "memory.restore": creatorOrManager, "memory.delete": creatorOrManager, "memory.revert": creatorOrManager,
-	"atlas.list": member, "atlas.get": member, "atlas.create": admin, "atlas.update": admin,
+	"memory.update": creatorOrManager, "memory.append": creatorOrManager, "memory.verify": creatorOrManager,
+	"memory.supersede": creatorOrManager,
+	"memory.archive":   creatorOrManager, "memory.restore": creatorOrManager, "memory.delete": creatorOrManager,
+	"memory.revert": creatorOrManager,
+	"atlas.list":    member, "atlas.get": member, "atlas.create": admin, "atlas.update": admin,
 	"workspace.list": accountAccess, "workspace.get": member, "workspace.create": accountAccess, "member.list": member,
-	"invitation.list": admin, "invitation.create": admin, "invitation.pending": accountAccess, "invitation.respond": ownerOfRecord,
-	"account.status": accountAccess, "account.me": accountAccess,
+	"invitation.list": admin, "invitation.create": admin, "invitation.pending": accountAccess,
+	"invitation.respond": ownerOfRecord,
+	"account.status":     accountAccess, "account.me": accountAccess,
 	"key.list": accountAccess, "key.create": accountAccess, "key.revoke": ownerOfRecord,
 	"auth.register": publicAccess, "auth.setup": publicAccess, "auth.login": publicAccess, "auth.logout": accountAccess,
 }
@@ -46,7 +50,8 @@ var accessRules = map[string]accessRule{
 // roles are those that the callers have in the crew.
 var roles = map[conformance.Caller]loci.Role{
 	conformance.CallerMember: loci.RoleMember, conformance.CallerAdmin: loci.RoleAdmin,
-	conformance.CallerOwner: loci.RoleOwner, conformance.CallerAgent: loci.RoleOwner, conformance.CallerToken: loci.RoleOwner, conformance.CallerDevice: loci.RoleOwner,
+	conformance.CallerOwner: loci.RoleOwner, conformance.CallerAgent: loci.RoleOwner,
+	conformance.CallerToken: loci.RoleOwner, conformance.CallerDevice: loci.RoleOwner,
 }
 
 // expected returns the code with which the caller is refused, or "".
@@ -91,7 +96,8 @@ func tryCall(t *testing.T, w *conformance.World, o *op.Op, caller conformance.Ca
 	t.Helper()
 	f := fixtureOf(t, o.Name)
 	if f.empty {
-		w = conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{}) // who is there does not depend on the engine
+		// who is there does not depend on the engine
+		w = conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{})
 	}
 	in := conformance.Must(json.Marshal(f.args(testScene{w, t})))(t)
 	_, err := w.Host.Call(t.Context(), o, w.Call(caller), op.Args{JSON: in})
@@ -144,7 +150,9 @@ func cell(c loci.Code) string {
 }
 
 const accessHeader = "# Who may do what\n\n" +
-	"This page is printed by a test that calls every operation as each of these callers, and compares with what access word and need\n" +
+	"This page is printed by a test that calls every operation as each of these callers, and compares with what " +
+	"access " +
+	"word and need\n" +
 	"say. Every call names records of a team workspace (or the key, or the invitation) of its owner.\n\n" +
 	"| caller | who that is |\n|---|---|\n" +
 	"| nobody | shows no credential |\n" +
@@ -155,11 +163,19 @@ const accessHeader = "# Who may do what\n\n" +
 	"| agent | the owner's API key with `X-Loci-Actor: agent` |\n" +
 	"| token | an access token of the owner's that was granted this one workspace |\n" +
 	"| device | the owner of a local database, where the file is the proof |\n\n" +
-	"**Access** says which credential a call needs: `public` none, `account` any, `person` an API key or a signed-in browser (a token must\n" +
-	"not widen its own reach), `agent` an API key with the actor header. **Needs** says what else: `-` nothing; `self`, for it is about the\n" +
-	"caller alone; `own`, that the record is the caller's own; or the least role in the workspace of what is named.\n\n" +
-	"A cell is *yes*, or the [code](errors.md) of the refusal. What is out of reach is not found, whether it exists or not; what is in\n" +
-	"reach and above one's role is forbidden. Lists and searches that name no place are open to every account, and show what is within\n" +
+	"**Access** says which credential a call needs: `public` none, `account` any, `person` an API key or a signed-in " +
+	"browser (a token must\n" +
+	"not widen its own reach), `agent` an API key with the actor header. **Needs** says what else: `-` nothing; " +
+	"`self`, " +
+	"for it is about the\n" +
+	"caller alone; `own`, that the record is the caller's own; or the least role in the workspace of what is " +
+	"named.\n\n" +
+	"A cell is *yes*, or the [code](errors.md) of the refusal. What is out of reach is not found, whether it exists " +
+	"or " +
+	"not; what is in\n" +
+	"reach and above one's role is forbidden. Lists and searches that name no place are open to every account, and " +
+	"show " +
+	"what is within\n" +
 	"the caller's reach.\n"
 
 var accessColumns = func() string {

@@ -108,7 +108,8 @@ func TestANarrowedAgentHasNoToolsBeyondItsPlace(t *testing.T) {
 	team := d.create("workspace", "workspace", "create", "--name", "Team")
 	d.create("atlas", "atlas", "create", "--name", "Website", "--workspace-id", team)
 	list := args{"method": "tools/list"}
-	create := args{"method": "tools/call", "params": args{"name": "workspace_create", "arguments": args{"name": "Beyond"}}}
+	create := args{"method": "tools/call", "params": args{"name": "workspace_create",
+		"arguments": args{"name": "Beyond"}}}
 	for _, c := range []struct {
 		flags []string
 		place string
@@ -117,17 +118,20 @@ func TestANarrowedAgentHasNoToolsBeyondItsPlace(t *testing.T) {
 	}{
 		{nil, "", "workspace_create", 0},
 		{[]string{"--workspace", "Team"}, `You work in the workspace "Team" alone.`, "atlas_create", 17},
-		{[]string{"--atlas", "Website"}, `You work in the atlas "Website" of the workspace "Team" alone.`, "atlas_get", 14},
+		{[]string{"--atlas", "Website"}, `You work in the atlas "Website" of the workspace "Team" alone.`, "atlas_get",
+			14},
 	} {
 		got := d.ask(append(c.flags, "--toolset", "full"), list, create)
 		var tools []string
 		for _, tool := range got[1].Result.Tools {
 			tools = append(tools, tool.Name)
 		}
-		if !slices.Contains(tools, "memory_create") || !slices.Contains(tools, c.has) || c.tools > 0 && len(tools) > c.tools {
+		if !slices.Contains(tools, "memory_create") || !slices.Contains(tools, c.has) ||
+			c.tools > 0 && len(tools) > c.tools {
 			t.Errorf("%v: %q", c.flags, tools)
 		}
-		if instructions := got[0].Result.Instructions; !strings.HasSuffix(instructions, c.place) || (c.place == "") == strings.Contains(instructions, "You work in") {
+		if instructions := got[0].Result.Instructions; !strings.HasSuffix(instructions, c.place) ||
+			(c.place == "") == strings.Contains(instructions, "You work in") {
 			t.Errorf("%v: %s", c.flags, instructions)
 		}
 		if c.place == "" {
@@ -156,7 +160,8 @@ func TestAnAgentIsKeptWithinAnAtlasOrAWorkspace(t *testing.T) {
 	shop := d.create("atlas", "atlas", "create", "--name", "Shop", "--workspace-id", team)
 	outside := d.create("memory", "memory", "create", "--content", "Elsewhere the stone is basalt.")
 	sold := d.create("memory", "memory", "create", "--content", "In the shop the stone is basalt.", "--atlas-id", shop)
-	inside := d.create("memory", "memory", "create", "--content", "On the site the stone is basalt.", "--atlas-id", site)
+	inside := d.create("memory", "memory", "create", "--content", "On the site the stone is basalt.", "--atlas-id",
+		site)
 
 	forbidden := func(answer args) bool {
 		return answer["code"] == "forbidden" && strings.Contains(answer["message"].(string), "narrowed")
@@ -167,28 +172,36 @@ func TestAnAgentIsKeptWithinAnAtlasOrAWorkspace(t *testing.T) {
 		}
 		return list
 	}
-	for _, flags := range [][]string{{"--atlas", "Website"}, {"--atlas", site}, {"--workspace", "Team", "--atlas", "Website"}} {
+	for _, flags := range [][]string{{"--atlas", "Website"}, {"--atlas", site},
+		{"--workspace", "Team", "--atlas", "Website"}} {
 		got := d.agent(flags,
-			step{"memory_list", args{}}, step{"memory_search", args{"query": "basalt", "atlas_id": site}}, step{"memory_get", args{"memoryId": inside}},
-			step{"memory_get", args{"memoryId": sold}}, step{"memory_list", args{"atlas_id": shop}}, step{"memory_create", args{"content": "x", "atlasId": shop}},
-			step{"memory_supersede", args{"memoryId": inside, "replacementMemoryId": outside}}, step{"memory_get", args{"memoryId": "no-id"}},
+			step{"memory_list", args{}}, step{"memory_search", args{"query": "basalt", "atlas_id": site}},
+			step{"memory_get", args{"memoryId": inside}},
+			step{"memory_get", args{"memoryId": sold}}, step{"memory_list", args{"atlas_id": shop}},
+			step{"memory_create", args{"content": "x", "atlasId": shop}},
+			step{"memory_supersede", args{"memoryId": inside, "replacementMemoryId": outside}},
+			step{"memory_get", args{"memoryId": "no-id"}},
 			step{"memory_list", args{"limit": 101}})
 		for i := range 2 {
 			if list := ids(got[i]); len(list) != 1 || list[0] != inside {
 				t.Errorf("%v: found %v, want %s alone", flags, list, inside)
 			}
 		}
-		if got[2]["id"] != inside || !forbidden(got[3]) || !forbidden(got[4]) || !forbidden(got[5]) || !forbidden(got[6]) || got[7]["code"] != "not_found" || got[8]["code"] != "invalid_query" {
+		if got[2]["id"] != inside || !forbidden(got[3]) || !forbidden(got[4]) || !forbidden(got[5]) ||
+			!forbidden(got[6]) || got[7]["code"] != "not_found" || got[8]["code"] != "invalid_query" {
 			t.Errorf("%v: %v", flags, got)
 		}
 	}
 	got := d.agent([]string{"--workspace", "Team"},
-		step{"memory_list", args{}}, step{"memory_create", args{"content": "Into the team."}}, step{"memory_create", args{"content": "Into the shop.", "atlasId": shop}},
-		step{"memory_get", args{"memoryId": outside}}, step{"memory_archive", args{"memoryId": outside}}, step{"memory_context", args{"workspace_id": "01a20489-bb9f-728a-887c-2ed41f3c95f8"}})
+		step{"memory_list", args{}}, step{"memory_create", args{"content": "Into the team."}},
+		step{"memory_create", args{"content": "Into the shop.", "atlasId": shop}},
+		step{"memory_get", args{"memoryId": outside}}, step{"memory_archive", args{"memoryId": outside}},
+		step{"memory_context", args{"workspace_id": "01a20489-bb9f-728a-887c-2ed41f3c95f8"}})
 	if list := ids(got[0]); len(list) != 2 {
 		t.Errorf("found %v", list)
 	}
-	if got[1]["memory"].(args)["workspaceId"] != team || got[2]["memory"].(args)["atlasId"] != shop || !forbidden(got[3]) || !forbidden(got[4]) || !forbidden(got[5]) {
+	if got[1]["memory"].(args)["workspaceId"] != team || got[2]["memory"].(args)["atlasId"] != shop ||
+		!forbidden(got[3]) || !forbidden(got[4]) || !forbidden(got[5]) {
 		t.Errorf("%v", got)
 	}
 	// The other atlas is as it was, and so is what lies outside.

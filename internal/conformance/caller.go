@@ -20,7 +20,8 @@ const (
 )
 
 // Callers lists them all.
-var Callers = []Caller{CallerNobody, CallerRevoked, CallerStranger, CallerElsewhere, CallerMember, CallerAdmin, CallerOwner, CallerAgent, CallerToken, CallerDevice}
+var Callers = []Caller{CallerNobody, CallerRevoked, CallerStranger, CallerElsewhere, CallerMember, CallerAdmin,
+	CallerOwner, CallerAgent, CallerToken, CallerDevice}
 
 // Proofs that no gate knows: the world itself says who shows them.
 const (

@@ -101,7 +101,8 @@ func (p *runningServer) ingest(t *testing.T, name string) {
 	p.atlases[name] = made.Atlas.ID
 	for _, d := range readDataset(t, name).Documents {
 		var out loci.CreatedMemory
-		p.post(t, "/v1/memories", loci.CreateMemory{AtlasID: made.Atlas.ID, Title: loci.Title(d.Title), Content: loci.Content(d.Text)}, &out)
+		p.post(t, "/v1/memories", loci.CreateMemory{AtlasID: made.Atlas.ID, Title: loci.Title(d.Title),
+			Content: loci.Content(d.Text)}, &out)
 		p.names[out.Memory.ID] = d.ID
 	}
 }
@@ -142,7 +143,8 @@ func (p *runningServer) byMCP(t *testing.T, name, query string) []string {
 }
 
 func (p *runningServer) byCommand(t *testing.T, binary, name, query string) []string {
-	cmd := exec.Command(binary, "memory", "search", "--json", "--mode", "keyword", "--limit", "10", "--atlas-id", p.atlases[name], "--", query)
+	cmd := exec.Command(binary, "memory", "search", "--json", "--mode", "keyword", "--limit", "10", "--atlas-id",
+		p.atlases[name], "--", query)
 	cmd.Env = append(os.Environ(), "LOCI_URL="+p.url, "LOCI_API_KEY="+p.key)
 	raw, err := cmd.Output()
 	if err != nil {
@@ -180,7 +182,8 @@ func TestEveryTransportAndDatabaseReturnsTheSameHits(t *testing.T) {
 	if address == "" {
 		t.Skip("LOCI_TEST_PG18 names no server")
 	}
-	file, served := startServer(t, map[string]string{}), startServer(t, map[string]string{"db": storetest.NewSchema(t, address)})
+	file, served := startServer(t, map[string]string{}),
+		startServer(t, map[string]string{"db": storetest.NewSchema(t, address)})
 	binary := program(t)
 	for _, name := range datasets {
 		file.ingest(t, name)
@@ -201,7 +204,8 @@ func TestEveryTransportAndDatabaseReturnsTheSameHits(t *testing.T) {
 			}
 			for handler, got := range others {
 				if !slices.Equal(got, want) {
-					t.Errorf("%s, %q: %s finds\n%s\nSQLite by REST\n%s", name, q.Text, handler, strings.Join(got, "\n"), strings.Join(want, "\n"))
+					t.Errorf("%s, %q: %s finds\n%s\nSQLite by REST\n%s", name, q.Text, handler, strings.Join(got, "\n"),
+						strings.Join(want, "\n"))
 				}
 			}
 		}

@@ -23,8 +23,12 @@ func TestErrorsAreThoseOfTheGoldenPage(t *testing.T) {
 	t.Parallel()
 	var page bytes.Buffer
 	page.WriteString("# Errors\n\n" +
-		"What is refused is answered with `{\"error\": code, \"code\": code, \"message\": hint, \"requestId\": id}`, at every door the same.\n" +
-		"Programs decide by the code, whose text never changes; the message is a hint for people and agents, and mostly more exact than the\n" +
+		"What is refused is answered with `{\"error\": code, \"code\": code, \"message\": hint, \"requestId\": id}`, " +
+		"at " +
+		"every door the same.\n" +
+		"Programs decide by the code, whose text never changes; the message is a hint for people and agents, and " +
+		"mostly " +
+		"more exact than the\n" +
 		"one below. 429 and 503 carry `Retry-After` in seconds, 401 `WWW-Authenticate`, 405 `Allow`.\n\n" +
 		"| status | code | hint |\n|---|---|---|\n")
 	last := 0
@@ -64,10 +68,16 @@ func TestOperationsAreThoseOfTheGoldenPage(t *testing.T) {
 	t.Parallel()
 	var page bytes.Buffer
 	page.WriteString("# Operations\n\n" +
-		"Everything that Loci does is an operation: one flat JSON object in, one out. Over REST, fields in braces stand in the path, those\n" +
-		"of GET and DELETE in the query, the others in a JSON body. The same object is the arguments of the tool (`memory.create` is\n" +
-		"`memory_create`) and the flags of the command (`loci memory create --atlas-id ...`). Fields are optional unless they are marked\n" +
-		"with a star. [openapi.json](openapi.json) says the same to machines, [access.md](access.md) who may call what,\n" +
+		"Everything that Loci does is an operation: one flat JSON object in, one out. Over REST, fields in braces " +
+		"stand " +
+		"in the path, those\n" +
+		"of GET and DELETE in the query, the others in a JSON body. The same object is the arguments of the tool " +
+		"(`memory.create` is\n" +
+		"`memory_create`) and the flags of the command (`loci memory create --atlas-id ...`). Fields are optional " +
+		"unless " +
+		"they are marked\n" +
+		"with a star. [openapi.json](openapi.json) says the same to machines, [access.md](access.md) who may call " +
+		"what,\n" +
 		"[errors.md](errors.md) how it is refused.\n")
 	resource := ""
 	for _, o := range service.Ops.Ops {
@@ -90,7 +100,8 @@ var exposures = map[op.Exposure]string{
 }
 
 func describeOperation(page *bytes.Buffer, o *op.Op) {
-	fmt.Fprintf(page, "\n### %s\n`%s %s` · %s · %s\n\n%s\n", o.Name, o.Method, o.Path, o.Access, exposures[o.Exposure], o.Summary)
+	fmt.Fprintf(page, "\n### %s\n`%s %s` · %s · %s\n\n%s\n", o.Name, o.Method, o.Path, o.Access, exposures[o.Exposure],
+		o.Summary)
 	if fields := o.Fields(); len(fields) > 0 {
 		page.WriteString("\n| field | in | type | |\n|---|---|---|---|\n")
 		for _, f := range fields {
@@ -98,7 +109,8 @@ func describeOperation(page *bytes.Buffer, o *op.Op) {
 			if f.Required {
 				name += " *"
 			}
-			fmt.Fprintf(page, "| %s | %s | %s | %s |\n", name, f.Location, typeOf(o.InputSchema().Properties[f.Name]), f.Description)
+			fmt.Fprintf(page, "| %s | %s | %s | %s |\n", name, f.Location, typeOf(o.InputSchema().Properties[f.Name]),
+				f.Description)
 		}
 	}
 	_, out := o.Types()

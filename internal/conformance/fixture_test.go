@@ -55,7 +55,9 @@ const password = "correct horse battery"
 var foreignCursor = strings.Repeat("A", 80)
 
 func badCursor(in args) refusal {
-	return refusal{name: "foreign cursor", code: loci.CodeInvalidQuery, args: func(s testScene) args { return mergeArgs(in, args{"cursor": foreignCursor}) }}
+	return refusal{name: "foreign cursor", code: loci.CodeInvalidQuery, args: func(s testScene) args {
+		return mergeArgs(in, args{"cursor": foreignCursor})
+	}}
 }
 
 func mergeArgs(a, b args) args {
@@ -72,7 +74,8 @@ func mergeArgs(a, b args) args {
 // newMemory returns an atlas of the crew with two memories. There is one in a
 // world, for what others hold moves scores.
 func (s testScene) newMemory() (atlas, memory string) {
-	list := conformance.Must(s.Service.ListMemories(s.t.Context(), s.Ann.Actor(), loci.ListMemories{WorkspaceID: s.Team, Tags: loci.Tags{"shelf"}}))(s.t)
+	list := conformance.Must(s.Service.ListMemories(s.t.Context(), s.Ann.Actor(),
+		loci.ListMemories{WorkspaceID: s.Team, Tags: loci.Tags{"shelf"}}))(s.t)
 	if len(list.Memories) == 0 {
 		atlas = s.Atlas(s.t, "Shelf")
 		s.Memory(s.t, atlas, "# Tide\nThe tide turns at noon.", "shelf")
@@ -96,7 +99,8 @@ func inTeam(s testScene) args { return args{"workspaceId": s.Team} }
 var fixtures = map[string]fixture{
 	service.MemoryCreate.Name: {
 		args: func(s testScene) args {
-			return args{"content": longText(), "atlasId": s.Atlas(s.t, "Shelf"), "tags": []any{"sea", "time"}, "type": "fact",
+			return args{"content": longText(), "atlasId": s.Atlas(s.t, "Shelf"), "tags": []any{"sea", "time"},
+				"type":   "fact",
 				"source": args{"name": "log", "position": 7}}
 		},
 		names: []string{"atlasId"},
@@ -104,9 +108,15 @@ var fixtures = map[string]fixture{
 			{name: "atlas and workspace disagree", code: loci.CodeAtlasWorkspaceMismatch, args: func(s testScene) args {
 				return args{"content": "x", "atlasId": s.Atlas(s.t, "Shelf"), "workspaceId": s.personal()}
 			}},
-			{name: "title too long", code: loci.CodeInvalidQuery, args: func(testScene) args { return args{"content": "x", "title": strings.Repeat("é", 301)} }},
-			{name: "content too long", code: loci.CodeInvalidQuery, args: func(testScene) args { return args{"content": strings.Repeat("x", loci.MaxContent+1)} }},
-			{name: "unknown type", code: loci.CodeInvalidQuery, args: func(testScene) args { return args{"content": "x", "type": "opinion"} }},
+			{name: "title too long", code: loci.CodeInvalidQuery, args: func(testScene) args {
+				return args{"content": "x", "title": strings.Repeat("é", 301)}
+			}},
+			{name: "content too long", code: loci.CodeInvalidQuery, args: func(testScene) args {
+				return args{"content": strings.Repeat("x", loci.MaxContent+1)}
+			}},
+			{name: "unknown type", code: loci.CodeInvalidQuery, args: func(testScene) args {
+				return args{"content": "x", "type": "opinion"}
+			}},
 		},
 	},
 	service.MemoryGet.Name: {
@@ -132,7 +142,9 @@ var fixtures = map[string]fixture{
 		refusals: []refusal{
 			badCursor(args{"query": "tide"}),
 			{name: "empty query", code: loci.CodeInvalidQuery, args: func(testScene) args { return args{"query": ""} }},
-			{name: "unknown mode", code: loci.CodeInvalidQuery, args: func(testScene) args { return args{"query": "tide", "mode": "magic"} }},
+			{name: "unknown mode", code: loci.CodeInvalidQuery, args: func(testScene) args {
+				return args{"query": "tide", "mode": "magic"}
+			}},
 		},
 	},
 
@@ -147,11 +159,14 @@ var fixtures = map[string]fixture{
 	},
 	service.AtlasCreate.Name: {
 		args: func(s testScene) args {
-			return args{"name": "Ships", "workspaceId": s.Team, "keywords": []any{"bark", "brig"}, "description": "What floats."}
+			return args{"name": "Ships", "workspaceId": s.Team, "keywords": []any{"bark", "brig"},
+				"description": "What floats."}
 		},
 		names: []string{"workspaceId"},
 		refusals: []refusal{
-			{name: "no room in the plan", code: loci.CodeQuotaExceeded, exhausted: true, args: func(testScene) args { return args{"name": "One more"} }},
+			{name: "no room in the plan", code: loci.CodeQuotaExceeded, exhausted: true, args: func(testScene) args {
+				return args{"name": "One more"}
+			}},
 			{name: "blank name", code: loci.CodeInvalidQuery, args: func(testScene) args { return args{"name": "  "} }},
 		},
 	},
@@ -161,42 +176,57 @@ var fixtures = map[string]fixture{
 		},
 		names: []string{"atlasId"},
 		refusals: []refusal{
-			{name: "changed meanwhile", code: loci.CodeVersionConflict, ifMatch: `"stale"`, args: func(s testScene) args { return args{"atlasId": s.Atlas(s.t, "Shelf"), "name": "Ships"} }},
-			{name: "nothing to change", code: loci.CodeInvalidQuery, args: func(s testScene) args { return args{"atlasId": s.Atlas(s.t, "Shelf")} }},
+			{name: "changed meanwhile", code: loci.CodeVersionConflict, ifMatch: `"stale"`,
+				args: func(s testScene) args { return args{"atlasId": s.Atlas(s.t, "Shelf"), "name": "Ships"} }},
+			{name: "nothing to change", code: loci.CodeInvalidQuery, args: func(s testScene) args {
+				return args{"atlasId": s.Atlas(s.t, "Shelf")}
+			}},
 		},
 	},
 
-	service.WorkspaceList.Name: {args: func(testScene) args { return args{"limit": 1} }, refusals: []refusal{badCursor(nil)}},
-	service.WorkspaceGet.Name:  {args: inTeam, names: []string{"workspaceId"}},
+	service.WorkspaceList.Name: {args: func(testScene) args { return args{"limit": 1} },
+		refusals: []refusal{badCursor(nil)}},
+	service.WorkspaceGet.Name: {args: inTeam, names: []string{"workspaceId"}},
 	service.WorkspaceCreate.Name: {
-		args:     func(testScene) args { return args{"name": "Harbour"} },
-		refusals: []refusal{{name: "no room in the plan", code: loci.CodeQuotaExceeded, exhausted: true, args: func(testScene) args { return args{"name": "One more"} }}},
+		args: func(testScene) args { return args{"name": "Harbour"} },
+		refusals: []refusal{{name: "no room in the plan", code: loci.CodeQuotaExceeded, exhausted: true,
+			args: func(testScene) args { return args{"name": "One more"} }}},
 	},
 	service.MemberList.Name: {
-		args:     func(s testScene) args { return args{"workspaceId": s.Team, "limit": 2} },
-		names:    []string{"workspaceId"},
-		refusals: []refusal{{name: "foreign cursor", code: loci.CodeInvalidQuery, args: func(s testScene) args { return mergeArgs(inTeam(s), args{"cursor": foreignCursor}) }}},
+		args:  func(s testScene) args { return args{"workspaceId": s.Team, "limit": 2} },
+		names: []string{"workspaceId"},
+		refusals: []refusal{{name: "foreign cursor", code: loci.CodeInvalidQuery, args: func(s testScene) args {
+			return mergeArgs(inTeam(s), args{"cursor": foreignCursor})
+		}}},
 	},
 
 	service.InvitationList.Name: {
-		args:     func(s testScene) args { return inTeam(s) },
-		names:    []string{"workspaceId"},
-		refusals: []refusal{{name: "foreign cursor", code: loci.CodeInvalidQuery, args: func(s testScene) args { return mergeArgs(inTeam(s), args{"cursor": foreignCursor}) }}},
+		args:  func(s testScene) args { return inTeam(s) },
+		names: []string{"workspaceId"},
+		refusals: []refusal{{name: "foreign cursor", code: loci.CodeInvalidQuery, args: func(s testScene) args {
+			return mergeArgs(inTeam(s), args{"cursor": foreignCursor})
+		}}},
 	},
 	service.InvitationCreate.Name: {
 		args: func(s testScene) args {
-			return args{"workspaceId": s.Team, "emails": []any{uniqueText("guest") + "@example.com", s.Cid.Email}, "expiresInDays": 3}
+			return args{"workspaceId": s.Team, "emails": []any{uniqueText("guest") + "@example.com", s.Cid.Email},
+				"expiresInDays": 3}
 		},
 		names: []string{"workspaceId"},
 		refusals: []refusal{
 			{name: "personal workspace", code: loci.CodeStateConflict, args: func(s testScene) args {
 				return args{"workspaceId": s.personal(), "emails": []any{"guest@example.com"}}
 			}},
-			{name: "malformed address", code: loci.CodeInvalidQuery, args: func(s testScene) args { return mergeArgs(inTeam(s), args{"emails": []any{"a guest"}}) }},
-			{name: "nobody", code: loci.CodeInvalidQuery, args: func(s testScene) args { return mergeArgs(inTeam(s), args{"emails": []any{}}) }},
+			{name: "malformed address", code: loci.CodeInvalidQuery, args: func(s testScene) args {
+				return mergeArgs(inTeam(s), args{"emails": []any{"a guest"}})
+			}},
+			{name: "nobody", code: loci.CodeInvalidQuery, args: func(s testScene) args {
+				return mergeArgs(inTeam(s), args{"emails": []any{}})
+			}},
 		},
 	},
-	service.InvitationPending.Name: {args: func(testScene) args { return args{"limit": 1} }, refusals: []refusal{badCursor(nil)}},
+	service.InvitationPending.Name: {args: func(testScene) args { return args{"limit": 1} },
+		refusals: []refusal{badCursor(nil)}},
 	service.InvitationRespond.Name: {
 		args:  func(s testScene) args { return args{"invitationId": s.invitation(), "accept": true, "confirm": true} },
 		names: []string{"invitationId"},
@@ -207,14 +237,17 @@ var fixtures = map[string]fixture{
 				conformance.Must(s.Service.RespondInvitation(s.t.Context(), s.Ann.Actor(), in))(s.t)
 				return args{"invitationId": id, "accept": true, "confirm": true}
 			}},
-			{name: "not confirmed", code: loci.CodeInvalidQuery, args: func(s testScene) args { return args{"invitationId": s.Team, "accept": true, "confirm": false} }},
+			{name: "not confirmed", code: loci.CodeInvalidQuery, args: func(s testScene) args {
+				return args{"invitationId": s.Team, "accept": true, "confirm": false}
+			}},
 		},
 	},
 
 	service.AccountStatus.Name: {args: noArgs},
 	service.AccountMe.Name:     {args: noArgs},
 
-	service.KeyList.Name:   {args: func(testScene) args { return args{"limit": 1} }, refusals: []refusal{badCursor(nil)}},
+	service.KeyList.Name: {args: func(testScene) args { return args{"limit": 1} },
+		refusals: []refusal{badCursor(nil)}},
 	service.KeyCreate.Name: {args: func(testScene) args { return args{"name": "laptop"} }},
 	service.KeyRevoke.Name: {
 		args: func(s testScene) args {
@@ -229,9 +262,15 @@ var fixtures = map[string]fixture{
 			return args{"email": uniqueText("new") + "@example.com", "password": password, "name": "New"}
 		},
 		refusals: []refusal{
-			{name: "taken address", code: loci.CodeConflict, args: func(testScene) args { return args{"email": "ANN@example.com", "password": password} }},
-			{name: "short password", code: loci.CodeInvalidQuery, args: func(testScene) args { return args{"email": "new@example.com", "password": "short"} }},
-			{name: "malformed address", code: loci.CodeInvalidQuery, args: func(testScene) args { return args{"email": "a new one", "password": password} }},
+			{name: "taken address", code: loci.CodeConflict, args: func(testScene) args {
+				return args{"email": "ANN@example.com", "password": password}
+			}},
+			{name: "short password", code: loci.CodeInvalidQuery, args: func(testScene) args {
+				return args{"email": "new@example.com", "password": "short"}
+			}},
+			{name: "malformed address", code: loci.CodeInvalidQuery, args: func(testScene) args {
+				return args{"email": "a new one", "password": password}
+			}},
 		},
 	},
 	service.AuthSetup.Name: {
@@ -250,8 +289,12 @@ var fixtures = map[string]fixture{
 			return args{"email": email, "password": password}
 		},
 		refusals: []refusal{
-			{name: "wrong password", code: loci.CodeInvalidKey, args: func(s testScene) args { return args{"email": s.Ann.Email, "password": password} }},
-			{name: "unknown account", code: loci.CodeInvalidKey, args: func(testScene) args { return args{"email": "nobody@example.com", "password": password} }},
+			{name: "wrong password", code: loci.CodeInvalidKey, args: func(s testScene) args {
+				return args{"email": s.Ann.Email, "password": password}
+			}},
+			{name: "unknown account", code: loci.CodeInvalidKey, args: func(testScene) args {
+				return args{"email": "nobody@example.com", "password": password}
+			}},
 		},
 	},
 	service.AuthLogout.Name: {args: noArgs},

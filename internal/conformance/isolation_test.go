@@ -29,7 +29,8 @@ var allowedDisclosures = map[string]string{
 // equals that for a text of the same form that nobody was ever told.
 func TestTenantsAreIsolated(t *testing.T) {
 	t.Parallel()
-	h := newTestServer(t, conformance.New(t, conformance.OpenSQLite, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "blind", Constant: true}}))
+	h := newTestServer(t, conformance.New(t, conformance.OpenSQLite,
+		conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "blind", Constant: true}}))
 	addRecords(h)
 	h.WaitForEmbeddings(t)
 	eve := *h.World
@@ -56,7 +57,8 @@ func TestTenantsAreIsolated(t *testing.T) {
 			w.call(at, o, eve.Call(conformance.CallerOwner), base) // what it changes is changed now
 			for _, field := range textFields(o) {
 				secrets := secrets
-				if n >= 4 { // a pipe or a command takes a session or a process for each call, and stands before the same host
+				// a pipe or a command takes a session or a process for each call, and stands before the same host
+				if n >= 4 {
 					secrets = namedBy(field, annDisclosures, secrets)
 					if len(secrets) == 0 && strings.HasSuffix(strings.ToLower(field), "id") {
 						t.Errorf("%s: ann was told no id for %s", o.Name, field)
@@ -133,7 +135,8 @@ func quotedBy(text string, disclosed disclosures) bool {
 }
 
 // recordFields are what fields name by an id, and as answers list them.
-var recordFields = map[string]string{"workspace": "workspaces", "atlas": "atlases", "memory": "memories", "invitation": "invitations", "key": "keys", "user": "members"}
+var recordFields = map[string]string{"workspace": "workspaces", "atlas": "atlases", "memory": "memories",
+	"invitation": "invitations", "key": "keys", "user": "members"}
 
 // namedBy picks an id of what a field names: of a memory for "replacementMemoryId".
 func namedBy(field string, annDisclosures disclosures, secrets []string) []string {
@@ -142,7 +145,9 @@ func namedBy(field string, annDisclosures disclosures, secrets []string) []strin
 		ends := []string{"." + record + "id", "." + record + ".id", "." + list + ".id"}
 		for _, s := range secrets {
 			named := slices.ContainsFunc(annDisclosures[s], func(place string) bool {
-				return slices.ContainsFunc(ends, func(end string) bool { return strings.HasSuffix(strings.ToLower(place), end) })
+				return slices.ContainsFunc(ends, func(end string) bool {
+					return strings.HasSuffix(strings.ToLower(place), end)
+				})
 			})
 			if named && loci.ValidID(s) && strings.HasSuffix(field, record+"id") {
 				return []string{s}
@@ -171,14 +176,19 @@ func acceptsText(o *op.Op, s string) bool { return o.Access != op.Public || stri
 // addRecords gives ann what eve has nothing like.
 func addRecords(h *testServer) {
 	ctx, ann, t := h.t.Context(), h.Ann.Actor(), h.t
-	team := conformance.Must(h.Service.CreateWorkspace(ctx, ann, loci.CreateWorkspace{Name: "Tapir guild"}))(t).Workspace
-	atlas := conformance.Must(h.Service.CreateAtlas(ctx, ann, loci.CreateAtlas{Name: "Okapi plans", WorkspaceID: team.ID, Keywords: loci.Keywords{"quagga"}, Description: "Where okapis go."}))(t).Atlas
+	team := conformance.Must(h.Service.CreateWorkspace(ctx, ann,
+		loci.CreateWorkspace{Name: "Tapir guild"}))(t).Workspace
+	atlas := conformance.Must(h.Service.CreateAtlas(ctx, ann,
+		loci.CreateAtlas{Name: "Okapi plans", WorkspaceID: team.ID, Keywords: loci.Keywords{"quagga"},
+			Description: "Where okapis go."}))(t).Atlas
 	for i := range 3 {
 		content := loci.Content(fmt.Sprintf("Zebra %d: the launch code of the quagga is %d", i, 7000+i))
 		source := &loci.Source{Name: "bongo", URI: "https://kudu.example.org/gerenuk", Group: "impala"}
-		conformance.Must(h.Service.CreateMemory(ctx, ann, loci.CreateMemory{Content: content, AtlasID: atlas.ID, Tags: loci.Tags{"oryx"}, Source: source}))(t)
+		conformance.Must(h.Service.CreateMemory(ctx, ann,
+			loci.CreateMemory{Content: content, AtlasID: atlas.ID, Tags: loci.Tags{"oryx"}, Source: source}))(t)
 	}
-	conformance.Must(h.Service.CreateInvitations(ctx, ann, loci.CreateInvitations{WorkspaceID: team.ID, Emails: loci.Emails{"gnu@example.org", "topi@example.org"}}))(t)
+	conformance.Must(h.Service.CreateInvitations(ctx, ann,
+		loci.CreateInvitations{WorkspaceID: team.ID, Emails: loci.Emails{"gnu@example.org", "topi@example.org"}}))(t)
 	h.Join(t, team.ID, h.Ann, h.Cid, loci.RoleMember)
 }
 
@@ -201,7 +211,8 @@ func collectDisclosures(h *testServer, w *conformance.World) disclosures {
 			parts = wide
 		}
 		for _, in := range []args{in, wide, parts} {
-			raw, err := w.Host.Call(h.t.Context(), o, w.Call(conformance.CallerOwner), op.Args{JSON: conformance.Must(json.Marshal(in))(h.t)})
+			raw, err := w.Host.Call(h.t.Context(), o, w.Call(conformance.CallerOwner),
+				op.Args{JSON: conformance.Must(json.Marshal(in))(h.t)})
 			if !loci.Is(err, loci.CodeStateConflict) { // an invitation is answered once
 				disclosed.record("", h.parseAnswer(raw, err).object)
 			}
@@ -317,7 +328,8 @@ func normalizedAnswer(h *testServer, w transport, o *op.Op, base args, field, s 
 		a = w.call(h, o, c, in)
 	}
 	if key, ok := a.object["key"].(args); ok && o.Name == service.KeyCreate.Name { // a user has at most 100 live keys
-		if _, err := h.Service.RevokeKey(h.t.Context(), h.Ann.Actor(), loci.RevokeKey{KeyID: key["id"].(string)}); err != nil {
+		if _, err := h.Service.RevokeKey(h.t.Context(), h.Ann.Actor(),
+			loci.RevokeKey{KeyID: key["id"].(string)}); err != nil {
 			h.t.Fatal(err)
 		}
 	}
@@ -356,7 +368,8 @@ func header(res *http.Response) string {
 	var lines []string
 	for name, values := range res.Header {
 		switch name {
-		case "Date", "X-Request-Id", "Etag", "Content-Length", "Set-Cookie", "Ratelimit-Limit", "Ratelimit-Remaining", "Ratelimit-Reset":
+		case "Date", "X-Request-Id", "Etag", "Content-Length", "Set-Cookie", "Ratelimit-Limit", "Ratelimit-Remaining",
+			"Ratelimit-Reset":
 			continue
 		}
 		lines = append(lines, name+": "+strings.Join(values, ", "))

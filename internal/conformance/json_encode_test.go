@@ -42,7 +42,9 @@ func TestOutputsAreEncodedAsByTheStandardLibrary(t *testing.T) {
 	}
 }
 
-var randomTexts = []string{"", "<b>&amp;</b>", "a line\nand \"another\"\r\n", "\x00\x1f\x7f\b\f\t\\", "long enough to be looked at in words of eight bytes", "\u2028\u2029", "Größe – 你好, мир", "\xff\xfe", "cut \xe2\x80"}
+var randomTexts = []string{"", "<b>&amp;</b>", "a line\nand \"another\"\r\n", "\x00\x1f\x7f\b\f\t\\",
+	"long enough to be looked at in words of eight bytes", "\u2028\u2029", "Größe – 你好, мир", "\xff\xfe",
+	"cut \xe2\x80"}
 
 // fillRandom fills v: every second field stays empty.
 func fillRandom(r *rand.Rand, v reflect.Value) {

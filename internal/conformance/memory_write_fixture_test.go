@@ -43,7 +43,8 @@ func withMemory(memory func(testScene) string, more args) func(testScene) args {
 
 // staleVersion is a change that was based on another state.
 func staleVersion(more args) refusal {
-	return refusal{name: "changed meanwhile", code: loci.CodeVersionConflict, ifMatch: `"stale"`, args: withMemory(testScene.newVersions, more)}
+	return refusal{name: "changed meanwhile", code: loci.CodeVersionConflict, ifMatch: `"stale"`,
+		args: withMemory(testScene.newVersions, more)}
 }
 
 func stateConflict(more args) refusal {
@@ -65,13 +66,17 @@ func init() {
 		service.MemoryContext.Name: {
 			args:  func(s testScene) args { a, _ := s.newMemory(); return args{"atlas_id": a, "max_tokens": 500} },
 			names: []string{"atlas_id"},
-			refusals: []refusal{{name: "no budget", code: loci.CodeInvalidQuery, args: func(testScene) args { return args{"max_tokens": 0} }},
-				{name: "atlas and workspace disagree", code: loci.CodeAtlasWorkspaceMismatch, args: func(s testScene) args {
-					return args{"atlas_id": s.Atlas(s.t, "Shelf"), "workspace_id": s.personal()}
-				}}},
+			refusals: []refusal{{name: "no budget", code: loci.CodeInvalidQuery, args: func(testScene) args {
+				return args{"max_tokens": 0}
+			}},
+				{name: "atlas and workspace disagree", code: loci.CodeAtlasWorkspaceMismatch,
+					args: func(s testScene) args {
+						return args{"atlas_id": s.Atlas(s.t, "Shelf"), "workspace_id": s.personal()}
+					}}},
 		},
 		service.MemoryUpdate.Name: {
-			args:  withMemory(testScene.newVersions, args{"content": "Twelve ships.", "title": "Ships", "type": "fact", "tags": []any{"sea"}}),
+			args: withMemory(testScene.newVersions, args{"content": "Twelve ships.", "title": "Ships", "type": "fact",
+				"tags": []any{"sea"}}),
 			names: named,
 			refusals: []refusal{staleVersion(args{"title": "x"}), stateConflict(args{"title": "x"}), secretRefusal,
 				{name: "nothing to change", code: loci.CodeInvalidQuery, args: withMemory(testScene.newVersions, nil)}},
@@ -80,14 +85,19 @@ func init() {
 			args:  withMemory(testScene.newVersions, args{"content": "And two boats."}),
 			names: named,
 			refusals: []refusal{staleVersion(args{"content": "x"}), stateConflict(args{"content": "x"}), secretRefusal,
-				{name: "too much", code: loci.CodeInvalidQuery, args: withMemory(testScene.newVersions, args{"content": strings.Repeat("x", loci.MaxContent)})}},
+				{name: "too much", code: loci.CodeInvalidQuery,
+					args: withMemory(testScene.newVersions, args{"content": strings.Repeat("x", loci.MaxContent)})}},
 		},
 		service.MemoryVerify.Name: {
-			args:  withMemory(testScene.archived, args{"evidence": "counted twice", "confidence": .9, "validUntil": "2050-01-02T03:04:05Z"}),
+			args: withMemory(testScene.archived, args{"evidence": "counted twice", "confidence": .9,
+				"validUntil": "2050-01-02T03:04:05Z"}),
 			names: named,
-			refusals: []refusal{staleVersion(args{"confidence": 1}), {name: "nothing seen", code: loci.CodeInvalidQuery, args: withMemory(testScene.newVersions, nil)},
-				{name: "too sure", code: loci.CodeInvalidQuery, args: withMemory(testScene.newVersions, args{"confidence": 1.1})},
-				{name: "a credential", code: loci.CodeSecretDetected, args: withMemory(testScene.newVersions, args{"evidence": credential()})}},
+			refusals: []refusal{staleVersion(args{"confidence": 1}),
+				{name: "nothing seen", code: loci.CodeInvalidQuery, args: withMemory(testScene.newVersions, nil)},
+				{name: "too sure", code: loci.CodeInvalidQuery,
+					args: withMemory(testScene.newVersions, args{"confidence": 1.1})},
+				{name: "a credential", code: loci.CodeSecretDetected,
+					args: withMemory(testScene.newVersions, args{"evidence": credential()})}},
 		},
 		service.MemorySupersede.Name: {
 			args: func(s testScene) args {
@@ -95,23 +105,35 @@ func init() {
 			},
 			names: []string{"memoryId", "replacementMemoryId"},
 			refusals: []refusal{
-				{name: "changed meanwhile", code: loci.CodeVersionConflict, ifMatch: `"stale"`, args: func(s testScene) args {
-					return args{"memoryId": s.newVersions(), "replacementMemoryId": s.newVersions()}
+				{name: "changed meanwhile", code: loci.CodeVersionConflict, ifMatch: `"stale"`,
+					args: func(s testScene) args {
+						return args{"memoryId": s.newVersions(), "replacementMemoryId": s.newVersions()}
+					}},
+				{name: "by itself", code: loci.CodeInvalidQuery, args: func(s testScene) args {
+					id := s.newVersions()
+					return args{"memoryId": id, "replacementMemoryId": id}
 				}},
-				{name: "by itself", code: loci.CodeInvalidQuery, args: func(s testScene) args { id := s.newVersions(); return args{"memoryId": id, "replacementMemoryId": id} }},
 				{name: "by one that is archived", code: loci.CodeStateConflict, args: func(s testScene) args {
 					return args{"memoryId": s.newVersions(), "replacementMemoryId": s.archived()}
 				}},
 			},
 		},
-		service.MemoryArchive.Name:  {args: withMemory(testScene.newVersions, nil), names: named, refusals: []refusal{staleVersion(nil), stateConflict(nil)}},
-		service.MemoryRestore.Name:  {args: withMemory(testScene.archived, nil), names: named, refusals: []refusal{{name: "active", code: loci.CodeStateConflict, args: withMemory(testScene.newVersions, nil)}}},
-		service.MemoryDelete.Name:   {args: withMemory(testScene.newVersions, nil), names: named, refusals: []refusal{staleVersion(nil)}},
-		service.MemoryVersions.Name: {args: withMemory(testScene.archived, args{"limit": 1}), names: named, refusals: []refusal{{name: "foreign cursor", code: loci.CodeInvalidQuery, args: withMemory(testScene.newVersions, args{"cursor": foreignCursor})}}},
+		service.MemoryArchive.Name: {args: withMemory(testScene.newVersions, nil), names: named,
+			refusals: []refusal{staleVersion(nil), stateConflict(nil)}},
+		service.MemoryRestore.Name: {args: withMemory(testScene.archived, nil), names: named,
+			refusals: []refusal{{name: "active", code: loci.CodeStateConflict,
+				args: withMemory(testScene.newVersions, nil)}}},
+		service.MemoryDelete.Name: {args: withMemory(testScene.newVersions, nil), names: named,
+			refusals: []refusal{staleVersion(nil)}},
+		service.MemoryVersions.Name: {args: withMemory(testScene.archived, args{"limit": 1}), names: named,
+			refusals: []refusal{{name: "foreign cursor", code: loci.CodeInvalidQuery,
+				args: withMemory(testScene.newVersions, args{"cursor": foreignCursor})}}},
 		service.MemoryRevert.Name: {
-			args:     withMemory(testScene.newVersions, args{"version": 1}),
-			names:    named,
-			refusals: []refusal{staleVersion(args{"version": 1}), stateConflict(args{"version": 1}), {name: "unknown version", code: loci.CodeNotFound, args: withMemory(testScene.newVersions, args{"version": 9})}},
+			args:  withMemory(testScene.newVersions, args{"version": 1}),
+			names: named,
+			refusals: []refusal{staleVersion(args{"version": 1}), stateConflict(args{"version": 1}),
+				{name: "unknown version", code: loci.CodeNotFound,
+					args: withMemory(testScene.newVersions, args{"version": 9})}},
 		},
 		service.MemorySimilar.Name: {args: withMemory(testScene.newDuplicates, args{"limit": 2}), names: named},
 	})

@@ -18,7 +18,9 @@ import (
 
 const (
 	statementsFile = "testdata/statements.golden"
-	statementsHead = "# Statements that each operation sends, warm. SQLite counts BEGIN, COMMIT, SAVEPOINT and RELEASE; PostgreSQL does not.\n"
+	statementsHead = "# Statements that each operation sends, warm. SQLite counts BEGIN, COMMIT, SAVEPOINT and " +
+		"RELEASE; " +
+		"PostgreSQL does not.\n"
 )
 
 // It counts for the whole process, so that it runs while no other test does.

@@ -23,7 +23,8 @@ func TestSystemCallsAreInTheGoldenList(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if name := d.Name(); d.IsDir() && (strings.HasPrefix(name, ".") && name != ".." || name == "node_modules" || name == "bench" || name == "conformance") {
+		if name := d.Name(); d.IsDir() && (strings.HasPrefix(name, ".") && name != ".." || name == "node_modules" ||
+			name == "bench" || name == "conformance") {
 			return fs.SkipDir
 		}
 		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
@@ -54,7 +55,8 @@ func systemCalls(t *testing.T, path string) (lines []string) {
 		ast.Inspect(f, func(n ast.Node) bool {
 			if call, ok := n.(*ast.CallExpr); ok {
 				if name := systemFunc(pkg, call.Fun); name != "" {
-					lines = append(lines, fmt.Sprintf("%-10s %-18s %-10s %s\n", filepath.Base(pkg), f.Name.Name, name, reason(t, call)))
+					lines = append(lines, fmt.Sprintf("%-10s %-18s %-10s %s\n", filepath.Base(pkg), f.Name.Name, name,
+						reason(t, call)))
 				}
 			}
 			return true

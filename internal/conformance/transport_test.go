@@ -50,7 +50,8 @@ func newTestServer(t testing.TB, w *conformance.World) *testServer {
 	t.Helper()
 	handler := mcp.New(mcp.Options{Table: service.Ops, Caller: w.Host, Version: "proof",
 		Authenticate: func(ctx context.Context, c *op.Call) error { _, err := w.Host.Admit(ctx, nil, c); return err }})
-	server := httptest.NewServer(rest.New(rest.Options{Table: service.Ops, Host: w.Host, Log: slog.New(slog.DiscardHandler),
+	server := httptest.NewServer(rest.New(rest.Options{Table: service.Ops, Host: w.Host,
+		Log:         slog.New(slog.DiscardHandler),
 		ExtraRoutes: []rest.Route{{Pattern: "/mcp", Handler: handler.HTTP(), Reason: "it speaks another protocol"}}}))
 	t.Cleanup(server.Close)
 	return &testServer{w, t, server.URL}
@@ -164,7 +165,8 @@ func exchange(h *testServer, o *op.Op, c *op.Call, in args) (*http.Response, []b
 func (h *testServer) send(method, path string, c *op.Call, body io.Reader) (*http.Response, []byte) {
 	h.t.Helper()
 	r := conformance.Must(http.NewRequestWithContext(h.t.Context(), method, h.url+path, body))(h.t)
-	for name, value := range map[string]string{"X-Loci-Actor": c.ActorHeader, "If-Match": c.IfMatch, "Idempotency-Key": c.IdempotencyKey} {
+	for name, value := range map[string]string{"X-Loci-Actor": c.ActorHeader, "If-Match": c.IfMatch,
+		"Idempotency-Key": c.IdempotencyKey} {
 		if value != "" {
 			r.Header.Set(name, value)
 		}
@@ -186,7 +188,8 @@ func viaClient(h *testServer, o *op.Op, c *op.Call, in args) answer {
 	if c.ActorHeader != "" {
 		options = append(options, client.AsAgent())
 	}
-	return h.parseAnswer(h.client(c).Do(h.t.Context(), o.Method, o.Path, conformance.Must(json.Marshal(in))(h.t), options...))
+	return h.parseAnswer(h.client(c).Do(h.t.Context(), o.Method, o.Path, conformance.Must(json.Marshal(in))(h.t),
+		options...))
 }
 
 func (h *testServer) client(c *op.Call) *client.Client {
@@ -195,7 +198,8 @@ func (h *testServer) client(c *op.Call) *client.Client {
 }
 
 func toolCall(h *testServer, o *op.Op, in args) []byte {
-	return conformance.Must(json.Marshal(args{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": args{"name": o.ToolName(), "arguments": in}}))(h.t)
+	return conformance.Must(json.Marshal(args{"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+		"params": args{"name": o.ToolName(), "arguments": in}}))(h.t)
 }
 
 // result takes the object out of the answer to a call of a tool.
@@ -274,7 +278,8 @@ func viaCommand(h *testServer, o *op.Op, c *op.Call, in args) answer {
 	line = append(slices.Clone(words[:2]), append(line, words[2:]...)...)
 	cmd := exec.CommandContext(h.t.Context(), conformance.Must(os.Executable())(h.t), line...)
 	home := h.t.TempDir()
-	cmd.Env = []string{commandEnv + "=1", "LOCI_URL=" + h.url, "LOCI_API_KEY=" + c.Credential, "HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_DATA_HOME=" + home}
+	cmd.Env = []string{commandEnv + "=1", "LOCI_URL=" + h.url, "LOCI_API_KEY=" + c.Credential, "HOME=" + home,
+		"XDG_CONFIG_HOME=" + home, "XDG_DATA_HOME=" + home}
 	cmd.Stdin = strings.NewReader(stdin)
 	out, err := cmd.Output()
 	a := h.parseAnswer(out, nil)

@@ -34,26 +34,33 @@ func testCases(t *testing.T, o *op.Op) []testCase {
 	list := []testCase{{name: "success", caller: conformance.CallerOwner, args: f.args, empty: f.empty}}
 	for _, caller := range conformance.Callers {
 		if code := expected(o, caller); code != "" {
-			plain := caller == conformance.CallerNobody || caller == conformance.CallerRevoked || caller == conformance.CallerMember
-			list = append(list, testCase{name: "as " + string(caller), caller: caller, code: code, args: f.args, callShape: callShape{duplicate: !plain}})
+			plain := caller == conformance.CallerNobody || caller == conformance.CallerRevoked ||
+				caller == conformance.CallerMember
+			list = append(list, testCase{name: "as " + string(caller), caller: caller, code: code, args: f.args,
+				callShape: callShape{duplicate: !plain}})
 		}
 	}
 	for _, name := range f.names {
 		change := func(s testScene) args { return mergeArgs(f.args(s), args{name: loci.NewID(time.Now())}) }
-		list = append(list, testCase{name: "unknown " + name, caller: conformance.CallerOwner, code: loci.CodeNotFound, args: change})
+		list = append(list, testCase{name: "unknown " + name, caller: conformance.CallerOwner, code: loci.CodeNotFound,
+			args: change})
 		ill := func(s testScene) args { return mergeArgs(f.args(s), args{name: "no-id"}) }
-		list = append(list, testCase{name: "ill-formed " + name, caller: conformance.CallerOwner, code: loci.CodeNotFound, args: ill, callShape: callShape{duplicate: true}})
+		list = append(list, testCase{name: "ill-formed " + name, caller: conformance.CallerOwner,
+			code: loci.CodeNotFound, args: ill, callShape: callShape{duplicate: true}})
 	}
 	list = append(list, generatedCases(o, f)...)
 	for _, r := range f.refusals {
-		e := testCase{name: r.name, caller: conformance.CallerOwner, code: r.code, args: r.args, exhausted: r.exhausted, empty: f.empty}
+		e := testCase{name: r.name, caller: conformance.CallerOwner, code: r.code, args: r.args, exhausted: r.exhausted,
+			empty: f.empty}
 		if e.headers = r.ifMatch != ""; e.headers {
 			e.call = func(_ testScene, c *op.Call) { c.IfMatch = r.ifMatch }
 		}
 		list = append(list, e)
 	}
 	if o.Method == "POST" && o.Access != op.Public {
-		list = append(list, testCase{name: "key of another call", caller: conformance.CallerOwner, code: loci.CodeIdempotencyConflict, args: f.args, callShape: callShape{headers: true}, call: useIdempotencyKey})
+		list = append(list, testCase{name: "key of another call", caller: conformance.CallerOwner,
+			code: loci.CodeIdempotencyConflict, args: f.args, callShape: callShape{headers: true},
+			call: useIdempotencyKey})
 	}
 	return list
 }
@@ -62,7 +69,8 @@ func testCases(t *testing.T, o *op.Op) []testCase {
 func useIdempotencyKey(s testScene, c *op.Call) {
 	c.IdempotencyKey = uniqueText("key")
 	before := *c
-	_, err := s.Host.Call(s.t.Context(), service.KeyCreate.Op, &before, op.Args{JSON: []byte(`{"name":"` + uniqueText("k") + `"}`)})
+	_, err := s.Host.Call(s.t.Context(), service.KeyCreate.Op, &before,
+		op.Args{JSON: []byte(`{"name":"` + uniqueText("k") + `"}`)})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -80,7 +88,8 @@ func generatedCases(o *op.Op, f fixture) (list []testCase) {
 		}
 	}
 	bad := func(name string, make func(testScene) args, words, lenient bool) {
-		list = append(list, testCase{name: name, caller: conformance.CallerOwner, code: loci.CodeInvalidQuery, args: make, lenient: lenient, callShape: callShape{invalid: words}, empty: f.empty})
+		list = append(list, testCase{name: name, caller: conformance.CallerOwner, code: loci.CodeInvalidQuery,
+			args: make, lenient: lenient, callShape: callShape{invalid: words}, empty: f.empty})
 	}
 	bad("unknown field", change("zzzzzz", "x"), true, true)
 	typed := false
@@ -90,7 +99,8 @@ func generatedCases(o *op.Op, f fixture) (list []testCase) {
 		}
 		if !typed && field.Location != op.InPath && field.Type != "string" && !field.List {
 			typed = true
-			bad(field.Name+" of another type", change(field.Name, "many"), field.Type == "object", field.Location == op.InQuery)
+			bad(field.Name+" of another type", change(field.Name, "many"), field.Type == "object",
+				field.Location == op.InQuery)
 		}
 	}
 	return list
@@ -108,7 +118,8 @@ func TestTransportsAgree(t *testing.T) {
 			for _, e := range testCases(t, o) {
 				at := h
 				if e.exhausted {
-					at = newTestServer(t, conformance.New(t, conformance.OpenSQLite, conformance.Options{Plan: exhaustedPlan}))
+					at = newTestServer(t, conformance.New(t, conformance.OpenSQLite,
+						conformance.Options{Plan: exhaustedPlan}))
 				}
 				checkAgreement(t, at, o, e)
 			}
@@ -164,7 +175,8 @@ func briefFields(name string, object args) args {
 		brief := make([]any, len(records))
 		for i := range records {
 			record := mergeArgs(records[i].(args), nil)
-			for _, name := range append(without, "workspaceId", "version", "createdBy", "createdAt", "source", "verifiedBy", "evidence", "confidence",
+			for _, name := range append(without, "workspaceId", "version", "createdBy", "createdAt", "source",
+				"verifiedBy", "evidence", "confidence",
 				"validUntil", "supersedes", "archivedAt", "highlights") {
 				delete(record, name)
 			}
@@ -182,11 +194,13 @@ func briefFields(name string, object args) args {
 	case name == "memory.list":
 		out["memories"] = short(object["memories"])
 	case name == "memory.search":
-		out["memories"], out["meta"] = short(object["memories"]), args{"requestedMode": object["meta"].(args)["requestedMode"]}
+		out["memories"], out["meta"] = short(object["memories"]),
+			args{"requestedMode": object["meta"].(args)["requestedMode"]}
 	case name == "memory.context":
 		groups := []any{}
 		for _, g := range object["groups"].([]any) {
-			groups = append(groups, args{"type": g.(args)["type"], "memories": short(g.(args)["memories"], "title", "content", "type")})
+			groups = append(groups, args{"type": g.(args)["type"],
+				"memories": short(g.(args)["memories"], "title", "content", "type")})
 		}
 		out["groups"] = groups
 	}

@@ -75,11 +75,13 @@ func NewEmpty(t testing.TB, open func(t testing.TB, o store.Options) *store.Stor
 	w := &World{Clock: &Clock{}, actors: map[string]loci.Actor{}}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	w.Store = open(t, store.Options{Clock: w.Clock.Now, Embedder: o.Embedder, StorageQuota: o.Plan.Storage})
-	w.Gate = auth.NewGate(w.Store, auth.Options{Plan: o.Plan, FreeOperation: service.AccountStatus.Name, Clock: w.Clock.Now, Log: log})
+	w.Gate = auth.NewGate(w.Store, auth.Options{Plan: o.Plan, FreeOperation: service.AccountStatus.Name,
+		Clock: w.Clock.Now, Log: log})
 	t.Cleanup(w.Gate.Close)
 	w.Service = service.New(service.Options{Store: w.Store, Plan: o.Plan, Clock: w.Clock.Now,
 		Registration: cmp.Or(o.Registration, service.RegistrationOpen),
-		SignInLimit:  o.SignInLimit, PublicURL: "http://localhost", UsedOperations: w.Gate.Used, Embedder: o.Embedder, EmbedTimeout: cmp.Or(o.EmbedTimeout, time.Minute)})
+		SignInLimit:  o.SignInLimit, PublicURL: "http://localhost", UsedOperations: w.Gate.Used, Embedder: o.Embedder,
+		EmbedTimeout: cmp.Or(o.EmbedTimeout, time.Minute)})
 	w.Host = &op.Host{Service: w.Service, Log: log, Admit: w.admit}
 	return w
 }
@@ -107,7 +109,8 @@ func OpenSQLite(t testing.TB, o store.Options) *store.Store {
 func New(t testing.TB, open func(t testing.TB, o store.Options) *store.Store, o Options) *World {
 	t.Helper()
 	w := NewEmpty(t, open, o)
-	w.Ann, w.Bob, w.Cid, w.Eve, w.Fay = w.Person(t, "ann"), w.Person(t, "bob"), w.Person(t, "cid"), w.Person(t, "eve"), w.Person(t, "fay")
+	w.Ann, w.Bob, w.Cid, w.Eve, w.Fay = w.Person(t, "ann"), w.Person(t, "bob"), w.Person(t, "cid"), w.Person(t, "eve"),
+		w.Person(t, "fay")
 	w.Team = w.NewTeam(t, w.Ann)
 	w.Join(t, w.Team, w.Ann, w.Bob, loci.RoleAdmin)
 	w.Join(t, w.Team, w.Ann, w.Cid, loci.RoleMember)
@@ -116,9 +119,11 @@ func New(t testing.TB, open func(t testing.TB, o store.Options) *store.Store, o 
 	Must(w.Service.RevokeKey(t.Context(), w.Ann.Actor(), loci.RevokeKey{KeyID: k.Key.ID}))(t)
 	w.revoked = k.APIKey
 	for token, granted := range map[string]string{narrowedToken: w.Team, otherWorkspaceToken: w.NewTeam(t, w.Ann)} {
-		w.actors[token] = loci.Actor{UserID: w.Ann.ID, Email: w.Ann.Email, CredentialKind: loci.CredentialToken, CredentialID: loci.NewID(w.Clock.Now()), GrantedWorkspaces: []string{granted}}
+		w.actors[token] = loci.Actor{UserID: w.Ann.ID, Email: w.Ann.Email, CredentialKind: loci.CredentialToken,
+			CredentialID: loci.NewID(w.Clock.Now()), GrantedWorkspaces: []string{granted}}
 	}
-	w.actors[localDevice] = loci.Actor{UserID: w.Ann.ID, Email: w.Ann.Email, CredentialKind: loci.CredentialLocal, CredentialID: w.Ann.ID}
+	w.actors[localDevice] = loci.Actor{UserID: w.Ann.ID, Email: w.Ann.Email, CredentialKind: loci.CredentialLocal,
+		CredentialID: w.Ann.ID}
 	return w
 }
 
@@ -145,13 +150,15 @@ func (w *World) Person(t testing.TB, name string) *Person {
 // NewTeam makes a workspace of owner's.
 func (w *World) NewTeam(t testing.TB, owner *Person) string {
 	t.Helper()
-	return Must(w.Service.CreateWorkspace(t.Context(), owner.Actor(), loci.CreateWorkspace{Name: "Crew"}))(t).Workspace.ID
+	return Must(w.Service.CreateWorkspace(t.Context(), owner.Actor(),
+		loci.CreateWorkspace{Name: "Crew"}))(t).Workspace.ID
 }
 
 // Invite asks p into a workspace of owner's and returns the invitation's id.
 func (w *World) Invite(t testing.TB, workspace string, owner, p *Person, role loci.Role) string {
 	t.Helper()
-	in := loci.CreateInvitations{WorkspaceID: workspace, Emails: loci.Emails{loci.Email(p.Email)}, Role: loci.InvitedRole(role)}
+	in := loci.CreateInvitations{WorkspaceID: workspace, Emails: loci.Emails{loci.Email(p.Email)},
+		Role: loci.InvitedRole(role)}
 	return Must(w.Service.CreateInvitations(t.Context(), owner.Actor(), in))(t).Invitations[0].ID
 }
 
@@ -159,26 +166,30 @@ func (w *World) Invite(t testing.TB, workspace string, owner, p *Person, role lo
 func (w *World) Join(t testing.TB, workspace string, owner, p *Person, role loci.Role) {
 	t.Helper()
 	id := w.Invite(t, workspace, owner, p, role)
-	Must(w.Service.RespondInvitation(t.Context(), p.Actor(), loci.RespondInvitation{InvitationID: id, Accept: true, Confirm: true}))(t)
+	Must(w.Service.RespondInvitation(t.Context(), p.Actor(),
+		loci.RespondInvitation{InvitationID: id, Accept: true, Confirm: true}))(t)
 }
 
 // Atlas makes an atlas of the crew.
 func (w *World) Atlas(t testing.TB, name string) string {
 	t.Helper()
-	return Must(w.Service.CreateAtlas(t.Context(), w.Ann.Actor(), loci.CreateAtlas{Name: loci.Name(name), WorkspaceID: w.Team}))(t).Atlas.ID
+	return Must(w.Service.CreateAtlas(t.Context(), w.Ann.Actor(),
+		loci.CreateAtlas{Name: loci.Name(name), WorkspaceID: w.Team}))(t).Atlas.ID
 }
 
 // Memory stores a memory of ann's in an atlas of the crew.
 func (w *World) Memory(t testing.TB, atlas, content string, tags ...loci.Tag) string {
 	t.Helper()
-	return Must(w.Service.CreateMemory(t.Context(), w.Ann.Actor(), loci.CreateMemory{Content: loci.Content(content), AtlasID: atlas, Tags: tags}))(t).Memory.ID
+	return Must(w.Service.CreateMemory(t.Context(), w.Ann.Actor(),
+		loci.CreateMemory{Content: loci.Content(content), AtlasID: atlas, Tags: tags}))(t).Memory.ID
 }
 
 // WaitForEmbeddings waits until no memory waits for its vectors.
 func (w *World) WaitForEmbeddings(t testing.TB) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(2 * time.Millisecond) {
-		b, err := store.SystemRead(context.Background(), w.Store, "test", func(x *store.SystemTx) (store.QueueStats, error) { return x.EmbeddingQueue() })
+		b, err := store.SystemRead(context.Background(), w.Store, "test",
+			func(x *store.SystemTx) (store.QueueStats, error) { return x.EmbeddingQueue() })
 		if err != nil || time.Now().After(end) {
 			t.Fatalf("still waiting: %+v, %v", b, err)
 		}

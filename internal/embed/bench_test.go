@@ -31,7 +31,9 @@ func BenchmarkEncode(b *testing.B) {
 }
 
 func BenchmarkCount(b *testing.B) {
-	texts := map[string]string{"prose": prose, "code": "func (c *cursor) next(ids []int32) (more []int32, found bool) {\n\tc.bytes, c.runes = 0, 0\n"}
+	texts := map[string]string{"prose": prose, "code": "func (c *cursor) next(ids []int32) (more []int32, found " +
+		"bool) " +
+		"{\n\tc.bytes, c.runes = 0, 0\n"}
 	for name, text := range hostile {
 		texts[name] = text
 	}

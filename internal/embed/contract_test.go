@@ -52,17 +52,21 @@ func TestEmbeddersSatisfyContract(t *testing.T) {
 
 // checkContract tries what search.Embedder promises.
 func checkContract(t *testing.T, e search.Embedder) {
-	texts := []string{"The cat sleeps on the warm mat.", "A cat sleeps on a warm mat.", "Quarterly taxes are due in March.",
+	texts := []string{"The cat sleeps on the warm mat.", "A cat sleeps on a warm mat.",
+		"Quarterly taxes are due in March.",
 		"猫は畳の上で寝る。", "quotes \" and \\ and\nlines\tand <tags> 🐈", "x"}
 	got := embedOne(t, e, texts)
 	if dot(got[0], got[1]) <= dot(got[0], got[2]) {
 		t.Error("texts of like meaning are less alike than others")
 	}
-	if g := e.Generation(); g == "" || g != e.Generation() || strings.ContainsFunc(g, func(r rune) bool { return r <= ' ' || r > '~' }) {
+	if g := e.Generation(); g == "" || g != e.Generation() || strings.ContainsFunc(g, func(r rune) bool {
+		return r <= ' ' || r > '~'
+	}) {
 		t.Errorf("the generation is %q", g)
 	}
 	for _, text := range texts {
-		if pieces, unknown := e.Pieces(text); pieces < 0 || unknown < 0 || unknown > pieces || pieces > search.MaxChunkTokens {
+		if pieces, unknown := e.Pieces(text); pieces < 0 || unknown < 0 || unknown > pieces ||
+			pieces > search.MaxChunkTokens {
 			t.Errorf("%q has %d pieces, %d of them unknown", text, pieces, unknown)
 		}
 	}

@@ -132,7 +132,8 @@ func TestEmbedMatchesGoldenVectors(t *testing.T) {
 
 func TestSimilarTextsHaveSimilarVectors(t *testing.T) {
 	allTexts(t, func(t *testing.T, m *MiniLM) {
-		v := vectors(t, m, "How do I bake bread at home?", "A recipe for a loaf of sourdough", "The train to Vienna leaves at noon.")
+		v := vectors(t, m, "How do I bake bread at home?", "A recipe for a loaf of sourdough",
+			"The train to Vienna leaves at noon.")
 		near, far := cosine(t, v[0], v[1]), cosine(t, v[0], v[2])
 		if near < .5 || far > .2 {
 			t.Errorf("near %.3f, far %.3f", near, far)
@@ -286,9 +287,11 @@ func TestModelReadsLatinLetters(t *testing.T) {
 	t.Parallel()
 	m := miniLMs()[0]
 	for text, reads := range map[string]bool{
-		"Where is the database saved every night?": true, "Wo wird die Datenbank nächtlich gesichert?": true, "¿Dónde están las copias de seguridad?": true,
-		"pgx.ErrNoRows at λ=3": true, "": true,
-		"Где хранится резервная копия базы данных?": false, "我们的数据库备份每天凌晨三点运行": false, "データセンターの障害": false, "Που είναι το αντίγραφο;": false,
+		"Where is the database saved every night?": true, "Wo wird die Datenbank nächtlich gesichert?": true,
+		"¿Dónde están las copias de seguridad?": true,
+		"pgx.ErrNoRows at λ=3":                  true, "": true,
+		"Где хранится резервная копия базы данных?": false, "我们的数据库备份每天凌晨三点运行": false, "データセンターの障害": false,
+		"Που είναι το αντίγραφο;": false,
 	} {
 		if got := search.Readable(text, m); got != reads {
 			t.Errorf("%q: reads %v", text, got)

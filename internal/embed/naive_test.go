@@ -66,9 +66,11 @@ func naiveNormalize(text string) string {
 }
 
 var naiveHan = &unicode.RangeTable{
-	R16: []unicode.Range16{{Lo: 0x3400, Hi: 0x4DBF, Stride: 1}, {Lo: 0x4E00, Hi: 0x9FFF, Stride: 1}, {Lo: 0xF900, Hi: 0xFAFF, Stride: 1}},
+	R16: []unicode.Range16{{Lo: 0x3400, Hi: 0x4DBF, Stride: 1}, {Lo: 0x4E00, Hi: 0x9FFF, Stride: 1},
+		{Lo: 0xF900, Hi: 0xFAFF, Stride: 1}},
 	R32: []unicode.Range32{
-		{Lo: 0x20000, Hi: 0x2A6DF, Stride: 1}, {Lo: 0x2A700, Hi: 0x2B73F, Stride: 1}, {Lo: 0x2B740, Hi: 0x2B81F, Stride: 1},
+		{Lo: 0x20000, Hi: 0x2A6DF, Stride: 1}, {Lo: 0x2A700, Hi: 0x2B73F, Stride: 1},
+		{Lo: 0x2B740, Hi: 0x2B81F, Stride: 1},
 		{Lo: 0x2B920, Hi: 0x2CEAF, Stride: 1}, {Lo: 0x2F800, Hi: 0x2FA1F, Stride: 1},
 	},
 }
@@ -135,7 +137,8 @@ func (p naiveTokenizer) encode(text string) (ids []int32, unknown, all int) {
 }
 
 // checkAgreement checks everything that holds of every text.
-func checkAgreement(t interface{ Errorf(string, ...any) }, tokenizer *Tokenizer, p naiveTokenizer, text string, most int) {
+func checkAgreement(t interface{ Errorf(string, ...any) }, tokenizer *Tokenizer, p naiveTokenizer, text string,
+	most int) {
 	want, wantUnknown, wantAll := p.encode(text)
 	got := tokenizer.Encode([]int32{-7}, text, len(text)+2)
 	if got[0] != -7 || got[1] != tokenizer.cls || got[len(got)-1] != tokenizer.sep {

@@ -37,7 +37,8 @@ type layer struct {
 
 func newNetwork(f *model.File) (*network, error) {
 	if f.Width != width || f.Heads != heads {
-		return nil, fmt.Errorf("embed: the model has %d heads in a width of %d, not %d in %d", f.Heads, f.Width, heads, width)
+		return nil, fmt.Errorf("embed: the model has %d heads in a width of %d, not %d in %d", f.Heads, f.Width, heads,
+			width)
 	}
 	n := &network{
 		positions:          f.Positions,

@@ -53,7 +53,8 @@ func NewRemote(address, key, model string) (*Remote, error) {
 	if err := CheckKey(key); err != nil {
 		return nil, err
 	}
-	r := &Remote{endpoint: endpoint.String(), host: endpoint.Host, apiKey: key, model: model, retryDelay: 250 * time.Millisecond}
+	r := &Remote{endpoint: endpoint.String(), host: endpoint.Host, apiKey: key, model: model,
+		retryDelay: 250 * time.Millisecond}
 	r.http = &http.Client{
 		Timeout: requestTimeout,
 		// A redirect could lead key and texts elsewhere.
@@ -67,8 +68,10 @@ func NewRemote(address, key, model string) (*Remote, error) {
 // without a path it is /v1/embeddings.
 func Endpoint(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return nil, errors.New("must be an address like https://api.openai.com/v1, without user and query") // err shows what it is
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" ||
+		u.Fragment != "" {
+		// err shows what it is
+		return nil, errors.New("must be an address like https://api.openai.com/v1, without user and query")
 	}
 	u.Host = strings.ToLower(u.Host)
 	if u.Path = strings.TrimRight(u.Path, "/"); u.Path == "" {

@@ -43,7 +43,8 @@ func transportError(ctx context.Context, err error) error {
 
 // safeErrorCodes are the codes of a refusal that say what to do about it. Others, and the
 // message, could hold a text or the key.
-var safeErrorCodes = []string{"invalid_api_key", "model_not_found", "context_length_exceeded", "insufficient_quota", "rate_limit_exceeded"}
+var safeErrorCodes = []string{"invalid_api_key", "model_not_found", "context_length_exceeded", "insufficient_quota",
+	"rate_limit_exceeded"}
 
 // statusError tells what another status than 200 means.
 func statusError(res *http.Response, body []byte) error {
@@ -149,7 +150,8 @@ func (r *Remote) checkDimensions(list [][]float32) error {
 		}
 	}
 	if !r.dimensions.CompareAndSwap(0, want) && r.dimensions.Load() != want {
-		return fmt.Errorf("answers with vectors of %d numbers, and those before had %d: another model needs another name", want, r.dimensions.Load())
+		return fmt.Errorf("answers with vectors of %d numbers, and those before had %d: another model needs another "+
+			"name", want, r.dimensions.Load())
 	}
 	return nil
 }

@@ -79,13 +79,15 @@ func failure(t *testing.T, r *Remote, texts ...string) string {
 func TestRemoteSendsOpenAIRequest(t *testing.T) {
 	t.Parallel()
 	r := startService(t, func(w http.ResponseWriter, r *http.Request, in request) {
-		if r.Method != "POST" || r.URL.Path != "/v1/embeddings" || r.Header.Get("Authorization") != "Bearer "+testKey || r.Header.Get("Content-Type") != "application/json" {
+		if r.Method != "POST" || r.URL.Path != "/v1/embeddings" || r.Header.Get("Authorization") != "Bearer "+testKey ||
+			r.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s %s %v", r.Method, r.URL, r.Header)
 		}
 		if in.Model != "tiny" || in.EncodingFormat != "float" || len(in.Input) != 2 || in.Input[0] != testText {
 			t.Errorf("asked for %+v", in)
 		}
-		io.WriteString(w, `{"object": "list", "data": [{"object": "embedding", "index": 1, "embedding": [0, -2]}, {"index": 0, "embedding": [3e0, 4]}], "model": "tiny-2", "usage": {}}`)
+		io.WriteString(w,
+			`{"object": "list", "data": [{"object": "embedding", "index": 1, "embedding": [0, -2]}, {"index": 0, "embedding": [3e0, 4]}], "model": "tiny-2", "usage": {}}`)
 	})
 	got, err := r.Embed(t.Context(), []string{testText, "two"})
 	if err != nil || fmt.Sprint(got) != "[[0.6 0.8] [0 -1]]" {
@@ -136,7 +138,8 @@ func TestRemoteDoesNotRetryMalformedResponse(t *testing.T) {
 func TestRemoteRejectsChangedDimensions(t *testing.T) {
 	t.Parallel()
 	mixed := `{"data": [{"embedding": [1, 1, 1]}, {"embedding": [1, 1]}]}`
-	r, _ := response(t, 200, mixed, `{"data": [{"embedding": [1, 1]}]}`, `{"data": [{"embedding": [1, 1, 1]}]}`, `{"data": [{"embedding": [1, 1]}]}`)
+	r, _ := response(t, 200, mixed, `{"data": [{"embedding": [1, 1]}]}`, `{"data": [{"embedding": [1, 1, 1]}]}`,
+		`{"data": [{"embedding": [1, 1]}]}`)
 	if got := failure(t, r, "a", "b"); !strings.Contains(got, "vectors of 3 and of 2 numbers") {
 		t.Error(got)
 	}
@@ -189,19 +192,22 @@ func TestRemoteTruncatesTextAtRune(t *testing.T) {
 	t.Parallel()
 	text := "x" + strings.Repeat("ü", maxTextBytes)
 	list, rest := nextBatch([]string{text, "next"})
-	if len(list) != 2 || rest != nil || len(list[0]) != maxTextBytes-1 || !strings.HasPrefix(text, list[0]) || strings.ToValidUTF8(list[0], "?") != list[0] {
+	if len(list) != 2 || rest != nil || len(list[0]) != maxTextBytes-1 || !strings.HasPrefix(text, list[0]) ||
+		strings.ToValidUTF8(list[0], "?") != list[0] {
 		t.Errorf("%d texts, the first of %d bytes", len(list), len(list[0]))
 	}
 }
 
 func TestRemoteRetriesTransientErrors(t *testing.T) {
 	t.Parallel()
-	for status, times := range map[int]int64{429: 3, 500: 3, 502: 3, 503: 3, 529: 3, 400: 1, 401: 1, 404: 1, 413: 1, 204: 1} {
+	for status, times := range map[int]int64{429: 3, 500: 3, 502: 3, 503: 3, 529: 3, 400: 1, 401: 1, 404: 1, 413: 1,
+		204: 1} {
 		r, asked := response(t, status, `{"error": {"message": "`+testText+testKey+`", "code": "`+testText+`"}}`)
 		if status == 204 {
 			r, asked = response(t, status, "")
 		}
-		if got := failure(t, r, testText); !strings.Contains(got, fmt.Sprint("status ", status)) || asked.Load() != times {
+		if got := failure(t, r, testText); !strings.Contains(got, fmt.Sprint("status ", status)) ||
+			asked.Load() != times {
 			t.Errorf("%d: %q after %d requests", status, got, asked.Load())
 		}
 	}
@@ -225,7 +231,8 @@ func TestRemoteRetriesTransientErrors(t *testing.T) {
 
 func TestRemoteErrorHasStatusCode(t *testing.T) {
 	t.Parallel()
-	r, _ := response(t, 401, `{"error": {"message": "Incorrect API key provided: `+testKey+`", "type": "invalid_request_error", "code": "invalid_api_key"}}`)
+	r, _ := response(t, 401, `{"error": {"message": "Incorrect API key provided: `+testKey+
+		`", "type": "invalid_request_error", "code": "invalid_api_key"}}`)
 	if got := failure(t, r, testText); !strings.HasSuffix(got, "answers with status 401 (invalid_api_key)") {
 		t.Error(got)
 	}
@@ -251,7 +258,8 @@ func TestRemoteHonorsRetryAfter(t *testing.T) {
 	hurried, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	began = time.Now()
-	if _, err := r.Embed(hurried, []string{"a"}); err == nil || asked.Load() != 1 || time.Since(began) > 250*time.Millisecond {
+	if _, err := r.Embed(hurried, []string{"a"}); err == nil || asked.Load() != 1 ||
+		time.Since(began) > 250*time.Millisecond {
 		t.Errorf("one who has no time waits for %v: %v", time.Since(began), err)
 	}
 	asked.Store(0)
@@ -264,7 +272,8 @@ func TestRemoteHonorsRetryAfter(t *testing.T) {
 func TestRetryAfterParsesSecondsAndDates(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2031, 2, 3, 4, 5, 6, 0, time.UTC)
-	for value, want := range map[string]time.Duration{"": 0, "soon": 0, " 7": 7 * time.Second, "-1": 0, "Mon, 03 Feb 2031 04:05:16 GMT": 10 * time.Second, "Mon, 03 Feb 2031 04:05:00 GMT": 0} {
+	for value, want := range map[string]time.Duration{"": 0, "soon": 0, " 7": 7 * time.Second, "-1": 0,
+		"Mon, 03 Feb 2031 04:05:16 GMT": 10 * time.Second, "Mon, 03 Feb 2031 04:05:00 GMT": 0} {
 		if got := retryAfter(value, now); got != want {
 			t.Errorf("%q is %v, want %v", value, got, want)
 		}
@@ -289,10 +298,14 @@ func TestRemoteHonorsDeadline(t *testing.T) {
 
 func TestRemoteDoesNotFollowRedirects(t *testing.T) {
 	t.Parallel()
-	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked with %v", r.Header) }))
+	other := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("asked with %v", r.Header)
+	}))
 	t.Cleanup(other.Close)
 	for _, status := range []int{301, 302, 307, 308} {
-		r := startService(t, func(w http.ResponseWriter, r *http.Request, _ request) { http.Redirect(w, r, other.URL, status) })
+		r := startService(t, func(w http.ResponseWriter, r *http.Request, _ request) {
+			http.Redirect(w, r, other.URL, status)
+		})
 		if got := failure(t, r, testText); !strings.Contains(got, "redirects are not followed") {
 			t.Error(got)
 		}
@@ -309,7 +322,8 @@ func TestRemoteErrorNamesUnreachableHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.retryDelay = time.Millisecond
-	if got := failure(t, r, testText); !strings.Contains(got, "cannot be reached: dial tcp 127.0.0.1:") || !strings.Contains(got, "refused") {
+	if got := failure(t, r, testText); !strings.Contains(got, "cannot be reached: dial tcp 127.0.0.1:") ||
+		!strings.Contains(got, "refused") {
 		t.Error(got)
 	}
 	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -338,7 +352,8 @@ func TestEndpointAcceptsBaseAndFullURL(t *testing.T) {
 		"http://[::1]:8080/api":                 "http://[::1]:8080/api/embeddings",
 		"https://x.example/openai/embeddings":   "https://x.example/openai/embeddings",
 		"https://x.example/openai/embeddings//": "https://x.example/openai/embeddings",
-		"api.openai.com/v1":                     "", "ftp://x/v1": "", "https://": "", "https://ann:tuna@x/v1": "", "https://x/v1?key=tuna": "", "https://x/#tuna": "", "https://tuna:port": "",
+		"api.openai.com/v1":                     "", "ftp://x/v1": "", "https://": "", "https://ann:tuna@x/v1": "",
+		"https://x/v1?key=tuna": "", "https://x/#tuna": "", "https://tuna:port": "",
 	} {
 		u, err := Endpoint(address)
 		if want == "" {
@@ -359,7 +374,8 @@ func TestEndpointAcceptsBaseAndFullURL(t *testing.T) {
 func TestGenerationNamesModelAndHost(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for _, c := range [][2]string{{"https://a.example/v1", "m"}, {"https://a.example/v1", "n"}, {"https://b.example/v1", "m"}, {"https://a.example/v2", "m"}} {
+	for _, c := range [][2]string{{"https://a.example/v1", "m"}, {"https://a.example/v1", "n"},
+		{"https://b.example/v1", "m"}, {"https://a.example/v2", "m"}} {
 		r, err := NewRemote(c[0], testKey, c[1])
 		if err != nil {
 			t.Fatal(err)

@@ -11,9 +11,10 @@ import (
 // A Tokenizer cuts text into pieces of a vocabulary. It never changes, and any
 // number of goroutines may use it at once.
 type Tokenizer struct {
-	trie                          *trie
-	runeClasses                   *[runeTableLimit]runeClass
-	startNodes, continuationNodes [256]int32 // by the first byte: the node of pieces that begin a word, or go on with one
+	trie        *trie
+	runeClasses *[runeTableLimit]runeClass
+	// by the first byte: the node of pieces that begin a word, or go on with one
+	startNodes, continuationNodes [256]int32
 	specials                      []specialToken
 	cls, sep, unk                 int32
 	uninformative                 []bool // by id: pieces that say nothing

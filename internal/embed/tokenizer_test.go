@@ -15,7 +15,8 @@ import (
 // smallVocabulary is a vocabulary for tests that need none of the model: a few words, and
 // letters of several scripts.
 var smallVocabulary = func() []string {
-	list := []string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "un", "una", "##ffa", "##ble", "##able", "aa", "##aa", "東", "。", "中"}
+	list := []string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "un", "una", "##ffa", "##ble", "##able", "aa",
+		"##aa", "東", "。", "中"}
 	for _, r := range "abefgilmnostu0123" + "абвй" + "λσς" + "한ᄀ" + "אעש" + "ाि" + "か" {
 		if parts, n := decompose(r); n == 1 && parts[0] == r {
 			list = append(list, string(r), "##"+string(r))
@@ -77,11 +78,14 @@ func TestTokenizerIsGreedy(t *testing.T) {
 
 func TestTokenizerMatchesNaiveOnAnyText(t *testing.T) {
 	t.Parallel()
-	some := rapid.SampledFrom([]string{"the", "una", "aa", "[SEP]", "[CLS", "]", " ", "#", "é", "\u0344", "한", "東", "豈", "ば", "≠", "\u1fef", "ো",
-		"\u200d", "\u0085", "\x1f", "\xff", "\ufffd", "İ", "ẞ", "ς", "ﬁ", "😀", "\U0002F800", "\U0002B821", "\ue000", "\ufdd0", strings.Repeat("a", 90)})
-	text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.OneOf(some, rapid.StringN(1, 2, 8))), func(parts []string) string {
-		return strings.Join(parts, "")
-	}))
+	some := rapid.SampledFrom([]string{"the", "una", "aa", "[SEP]", "[CLS", "]", " ", "#", "é", "\u0344", "한", "東", "豈",
+		"ば", "≠", "\u1fef", "ো",
+		"\u200d", "\u0085", "\x1f", "\xff", "\ufffd", "İ", "ẞ", "ς", "ﬁ", "😀", "\U0002F800", "\U0002B821", "\ue000",
+		"\ufdd0", strings.Repeat("a", 90)})
+	text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.OneOf(some, rapid.StringN(1, 2, 8))),
+		func(parts []string) string {
+			return strings.Join(parts, "")
+		}))
 	for name, vocabulary := range testVocabularies(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -121,7 +125,8 @@ func TestTokenizerMatchesNaiveOnEveryRune(t *testing.T) {
 		if want := strings.Join(strings.Fields(naiveNormalize(string(r))), ""); got != want {
 			t.Errorf("%U becomes %q, want %q", r, got, want)
 		}
-		if parts := naiveDecompose("a" + got + "a"); (len(parts) == 1) == (l.kind == kindSingle) && !unicode.Is(naiveHan, r) {
+		if parts := naiveDecompose("a" + got + "a"); (len(parts) == 1) == (l.kind == kindSingle) &&
+			!unicode.Is(naiveHan, r) {
 			t.Errorf("%U is of kind %d, and beside letters it makes words %q", r, l.kind, parts)
 		}
 	}
@@ -145,7 +150,8 @@ func TestNewTokenizerRejectsBrokenVocabulary(t *testing.T) {
 		"piece 0 is":     {"\xff", "[UNK]", "[CLS]", "[SEP]"},
 		"0 and 3":        {"a", "[UNK]", "[CLS]", "a", "[SEP]"},
 	} {
-		if tokenizer, err := NewTokenizer(vocabulary); err == nil || tokenizer != nil || !strings.Contains(err.Error(), want) {
+		if tokenizer, err := NewTokenizer(vocabulary); err == nil || tokenizer != nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", vocabulary, err, want)
 		}
 	}

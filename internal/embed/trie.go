@@ -31,7 +31,10 @@ func newTrie(pieces []string) (*trie, error) {
 	for id, piece := range pieces {
 		order[id] = entry{piece, int32(id)}
 	}
-	slices.SortFunc(order, func(a, b entry) int { return cmp.Or(strings.Compare(a.piece, b.piece), cmp.Compare(a.id, b.id)) })
+	slices.SortFunc(order, func(a, b entry) int {
+		return cmp.Or(strings.Compare(a.piece, b.piece),
+			cmp.Compare(a.id, b.id))
+	})
 	for i := 1; i < len(order); i++ {
 		if a, b := order[i-1], order[i]; a.piece == b.piece {
 			return nil, fmt.Errorf("vocabulary: pieces %d and %d are the same, %q", a.id, b.id, a.piece)

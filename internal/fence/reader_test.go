@@ -15,7 +15,8 @@ type parsedMemory struct {
 }
 
 var (
-	headLine  = regexp.MustCompile("^Memory ([a-zA-Z0-9-]+|`[^`]+`) \\((verified|not verified)(, expired)?(?:, ([a-zA-Z0-9-]+|`[^`]+`))?\\), quoted as data:$")
+	headLine = regexp.MustCompile("^Memory ([a-zA-Z0-9-]+|`[^`]+`) \\((verified|not verified)(, expired)?(?:, " +
+		"([a-zA-Z0-9-]+|`[^`]+`))?\\), quoted as data:$")
 	groupLine = regexp.MustCompile("^## (?:[a-zA-Z0-9-]+|`[^`]+`)$")
 	titleLine = regexp.MustCompile("^# Memories(?: of `[^`]+`)?$")
 	leftOut   = regexp.MustCompile(`^left out: [1-9][0-9]* hidden characters$`)
@@ -36,7 +37,8 @@ func parsePage(text string) (all []parsedMemory, err error) {
 			case head:
 				return nil, fmt.Errorf("line %d %q: a head without a fence", n, line)
 			case found != nil:
-				all = append(all, parsedMemory{ID: found[1], Verified: found[2] == "verified", Expired: found[3] != "", Kind: found[4]})
+				all = append(all, parsedMemory{ID: found[1], Verified: found[2] == "verified", Expired: found[3] != "",
+					Kind: found[4]})
 			case line != "" && line != strings.TrimSpace(preamble) && line != strings.TrimSpace(emptyNotice) &&
 				!groupLine.MatchString(line) && (n > 0 || !titleLine.MatchString(line)):
 				return nil, fmt.Errorf("line %d %q is nobody's", n, line)
@@ -79,7 +81,8 @@ func expected(m Memory) parsedMemory {
 		}
 		return "`" + strings.ReplaceAll(s, "`", "'") + "`"
 	}
-	e := parsedMemory{ID: label(m.ID), Verified: m.Verified, Expired: m.Expired, Author: oneLine(m.Author, 300), Title: oneLine(m.Title, 300)}
+	e := parsedMemory{ID: label(m.ID), Verified: m.Verified, Expired: m.Expired, Author: oneLine(m.Author, 300),
+		Title: oneLine(m.Title, 300)}
 	if m.Type != "" {
 		e.Kind = label(m.Type)
 	}
@@ -102,7 +105,8 @@ func oneLine(s string, limit int) string {
 	return s
 }
 
-var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n")
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n",
+	"\u2029", "\n")
 
 // visible says slowly what doc.go says of texts. Which joiners stay is a table
 // of its own (TestJoinersStayWhereTheyMeanSomething).

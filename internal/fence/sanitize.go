@@ -124,7 +124,8 @@ func (p *writer) keepsMeaning(r rune) bool {
 		return before == '\ufe0f' || 0x0600 <= before && before <= 0x1cff && !isIgnorable(before) ||
 			0xa840 <= before && before <= 0xabff || isSymbol(before)
 	case 0xfe00 <= r && r <= 0xfe0f:
-		return isSymbol(before) || unicode.Is(unicode.Han, before) || before == '#' || before == '*' || '0' <= before && before <= '9'
+		return isSymbol(before) || unicode.Is(unicode.Han, before) || before == '#' || before == '*' ||
+			'0' <= before && before <= '9'
 	case 0xe0100 <= r && r <= 0xe01ef:
 		return unicode.Is(unicode.Han, before)
 	case 0x180b <= r && r <= 0x180f:

@@ -23,5 +23,6 @@ func quarterTokens[T string | []byte](text T) (n int) {
 // wide forms, and Han of the planes 2 and 3.
 func isCJK(r rune) bool {
 	return r <= 0x11ff || 0x2e80 <= r && r <= 0xa4cf || 0xac00 <= r && r <= 0xd7ff ||
-		0xf900 <= r && r <= 0xfaff || 0xfe30 <= r && r <= 0xfe4f || 0xff00 <= r && r <= 0xffef || 0x20000 <= r && r <= 0x3ffff
+		0xf900 <= r && r <= 0xfaff || 0xfe30 <= r && r <= 0xfe4f || 0xff00 <= r && r <= 0xffef ||
+		0x20000 <= r && r <= 0x3ffff
 }

@@ -15,7 +15,8 @@ func WithBodyDeadlines(h http.Handler, idle, total time.Duration) http.Handler {
 			return
 		}
 		now := time.Now()
-		b := &deadlineBody{ReadCloser: r.Body, controller: http.NewResponseController(w), idle: idle, lastDeadline: now.Add(total)}
+		b := &deadlineBody{ReadCloser: r.Body, controller: http.NewResponseController(w), idle: idle,
+			lastDeadline: now.Add(total)}
 		b.extend(now)
 		wrapped := *r // the server keeps the body of its own request
 		wrapped.Body = b

@@ -50,7 +50,8 @@ func TestBodyDeadlineClosesConnectionWhenBodyStalls(t *testing.T) {
 	ignored := serveWithDeadlines(t, 100*time.Millisecond, time.Hour, func(http.ResponseWriter, *http.Request) {})
 	chunked := strings.Replace(requestHead, "Content-Length: 1000", "Transfer-Encoding: chunked", 1) + "5\r\n"
 	for _, c := range []net.Conn{
-		sendParts(t, address, 0, requestHead), sendParts(t, address, 0, requestHead+"some"), sendParts(t, address, 0, chunked+"so"),
+		sendParts(t, address, 0, requestHead), sendParts(t, address, 0, requestHead+"some"),
+		sendParts(t, address, 0, chunked+"so"),
 		sendParts(t, ignored, 0, requestHead+"some"),
 	} {
 		if _, err := io.ReadAll(c); err != nil {
@@ -66,7 +67,8 @@ func TestBodyDeadlineClosesConnectionWhenBodyIsLate(t *testing.T) {
 		_, err := io.ReadAll(r.Body)
 		ended <- err
 	})
-	sendParts(t, address, 20*time.Millisecond, append([]string{requestHead}, strings.Split(strings.Repeat("x", 20), "")...)...)
+	sendParts(t, address, 20*time.Millisecond, append([]string{requestHead},
+		strings.Split(strings.Repeat("x", 20), "")...)...)
 	if err := <-ended; err == nil {
 		t.Error("it was read to its end")
 	}

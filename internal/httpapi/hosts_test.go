@@ -10,7 +10,8 @@ import (
 
 func TestAllowedHostsRejectOtherNames(t *testing.T) {
 	t.Parallel()
-	hosts := NewAllowedHosts("https://Loci.example.org:8443", []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, "Box")
+	hosts := NewAllowedHosts("https://Loci.example.org:8443", []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+		"Box")
 	for _, c := range []struct {
 		host, forwarded, peer string
 		pass                  bool

@@ -43,7 +43,8 @@ var errTooManyUnread = &loci.Error{Code: loci.CodeUnavailable, RetryAfter: acqui
 // Acquire counts an answer until end is called. While the answers before it are
 // not read, it waits for a moment, and is then refused. An answer that cannot be
 // asked for again, because it tells what was written, is never refused.
-func (f *ResponseLimiter) Acquire(ctx context.Context, user string, bytes int, repeatable bool) (release func(), err error) {
+func (f *ResponseLimiter) Acquire(ctx context.Context, user string, bytes int, repeatable bool) (release func(),
+	err error) {
 	if f == nil || bytes <= minLimitedSize {
 		return func() {}, nil
 	}

@@ -29,7 +29,8 @@ func TestResponseLimiterRejectsWhenResponsesAreUnread(t *testing.T) {
 	}
 	began := time.Now()
 	_, err := f.Acquire(t.Context(), "ann", pageSize, true)
-	if e := loci.AsError(err); !loci.Is(err, loci.CodeUnavailable) || e.RetryAfter <= 0 || time.Since(began) < acquireTimeout {
+	if e := loci.AsError(err); !loci.Is(err, loci.CodeUnavailable) || e.RetryAfter <= 0 ||
+		time.Since(began) < acquireTimeout {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
 	acquire(t, f, "ann", minLimitedSize)()

@@ -45,7 +45,9 @@ func benchmarkCalls(b *testing.B, s *fakeService, h http.Handler, c client, body
 	b.ReportAllocs()
 	for b.Loop() {
 		r := httptest.NewRequestWithContext(b.Context(), "POST", "http://localhost/mcp", bytes.NewReader(body))
-		for name, value := range map[string]string{"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Authorization": "Bearer ann", "MCP-Protocol-Version": c.version, "Mcp-Method": "tools/call", "Mcp-Name": "memory_create"} {
+		for name, value := range map[string]string{"Content-Type": "application/json",
+			"Accept": "application/json, text/event-stream", "Authorization": "Bearer ann",
+			"MCP-Protocol-Version": c.version, "Mcp-Method": "tools/call", "Mcp-Name": "memory_create"} {
 			r.Header.Set(name, value)
 		}
 		w := httptest.NewRecorder()

@@ -10,8 +10,10 @@ import (
 func TestTruncateKeepsMarkdownWhole(t *testing.T) {
 	t.Parallel()
 	text, long := strings.Repeat("m", 20_000), strings.Repeat("c", 40_000)
-	out, _ := truncateResult([]byte(`{"groups":[{"memories":[{"content":"`+long+`"}]}],"markdown":"`+text+`"}`), -1, maxResult)
-	if !strings.Contains(string(out), `"markdown":"`+text+`"`) || !strings.Contains(string(out), `"truncated":true`) || len(out) > maxResult {
+	out, _ := truncateResult([]byte(`{"groups":[{"memories":[{"content":"`+long+`"}]}],"markdown":"`+text+`"}`), -1,
+		maxResult)
+	if !strings.Contains(string(out), `"markdown":"`+text+`"`) || !strings.Contains(string(out), `"truncated":true`) ||
+		len(out) > maxResult {
 		t.Errorf("%d bytes: %.100s", len(out), out)
 	}
 	if out, _ := truncateResult([]byte(`{"groups":[],"markdown":"`+long+`"}`), -1, maxResult); out != nil {
@@ -32,7 +34,8 @@ func TestToolReducesTokensWhenResultIsTooLong(t *testing.T) {
 		}
 	}
 	args := []byte(`{"limit":50}`)
-	if paged := (&tool{isPaged: true}); !paged.reduceArguments(&args, 33) || string(args) != `{"limit":30}` || paged.reduceArguments(&args, 0) {
+	if paged := (&tool{isPaged: true}); !paged.reduceArguments(&args, 33) || string(args) != `{"limit":30}` ||
+		paged.reduceArguments(&args, 0) {
 		t.Errorf("a page: %s", args)
 	}
 }

@@ -82,7 +82,8 @@ const statelessRevision = "2026-07-28"
 // every point is answered here; what is wrong with any other, the SDK says.
 func (d *Server) serveFast(set op.Exposure, w *responseWriter, r *http.Request, message []byte) bool {
 	m := parseToolCall(message)
-	if string(m.version) != `"2.0"` || string(m.method) != `"tools/call"` || m.id == nil || string(m.id) == "null" || m.needsSDK || m.meta != nil && m.meta[0] != '{' {
+	if string(m.version) != `"2.0"` || string(m.method) != `"tools/call"` || m.id == nil || string(m.id) == "null" ||
+		m.needsSDK || m.meta != nil && m.meta[0] != '{' {
 		return false
 	}
 	t := d.tools[set][unquote(m.name)]
@@ -107,7 +108,8 @@ func (d *Server) serveFast(set op.Exposure, w *responseWriter, r *http.Request, 
 // isHandshakeRevision reports whether the call is of a revision with a handshake.
 func (m *toolCall) isHandshakeRevision(h http.Header) bool {
 	version := h.Get("MCP-Protocol-Version")
-	return m.revision == nil && (version == "" || version < statelessRevision && slices.Contains(sdk.SupportedProtocolVersions(), version))
+	return m.revision == nil && (version == "" ||
+		version < statelessRevision && slices.Contains(sdk.SupportedProtocolVersions(), version))
 }
 
 // matchesHeaders reports whether the call has what the stateless revision asks for,

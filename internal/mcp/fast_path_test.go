@@ -26,7 +26,8 @@ func TestFastPathAgreesWithSDK(t *testing.T) {
 			m["params"].(object)["requestState"] = ""
 			sdkRequest := c.post(m, "X-Request-Id", "same")
 			if direct.StatusCode != sdkRequest.StatusCode || !reflect.DeepEqual(direct.rpc, sdkRequest.rpc) {
-				t.Errorf("%s %v:\n%d %s\n%d %s", version, call, direct.StatusCode, direct.body, sdkRequest.StatusCode, sdkRequest.body)
+				t.Errorf("%s %v:\n%d %s\n%d %s", version, call, direct.StatusCode, direct.body, sdkRequest.StatusCode,
+					sdkRequest.body)
 			}
 			if version != "" && version != "2025-03-26" {
 				conforms(t, version, "CallToolResult", direct.rpc["result"])
@@ -89,40 +90,61 @@ func TestValidateMessageRejectsAmbiguousJSON(t *testing.T) {
 	k.initialize("2025-11-25")
 	const head = `{"jsonrpc":"2.0","id":1,"method":"tools/call",`
 	for message, hint := range map[string]string{
-		head + `"params":{"name":"memory_list","name":"memory_create","arguments":{"content":"x"}}}`:                          "params.name is given twice",
-		head + `"params":{"name":"memory_list","n\u0061me":"memory_create","arguments":{"content":"x"}}}`:                     "params.name is given twice",
-		head + `"params":{"name":"memory_create","arguments":{},"arguments":{"content":"x"}}}`:                                "params.arguments is given twice",
-		head + `"params":{"name":"memory_list"},"params":{"name":"memory_create","arguments":{"content":"x"}}}`:               "params is given twice",
-		head + `"id":2,"params":{"name":"memory_create","arguments":{"content":"x"}}}`:                                        "id is given twice",
-		head + `"params":{"name":"memory_create","_meta":{"progressToken":1,"progressToken":2},"arguments":{"content":"x"}}}`: "params._meta.progressToken is given twice",
+		head +
+			`"params":{"name":"memory_list","name":"memory_create","arguments":{"content":"x"}}}`: "params.name is " +
+			"given " +
+			"twice",
+		head +
+			`"params":{"name":"memory_list","n\u0061me":"memory_create","arguments":{"content":"x"}}}`: "params.name " +
+			"is " +
+			"given twice",
+		head +
+			`"params":{"name":"memory_create","arguments":{},"arguments":{"content":"x"}}}`: "params.arguments is " +
+			"given " +
+			"twice",
+		head +
+			`"params":{"name":"memory_list"},"params":{"name":"memory_create","arguments":{"content":"x"}}}`: "params " +
+			"is " +
+			"given twice",
+		head +
+			`"id":2,"params":{"name":"memory_create","arguments":{"content":"x"}}}`: "id is given twice",
+		head +
+			`"params":{"name":"memory_create","_meta":{"progressToken":1,"progressToken":2},"arguments":{"content":"x"}}}`: "params._meta.progressToken is given twice",
 		`{"jsonrpc":"2.0","id":"\ud800","method":"ping"}`:                                                                     "id must hold no NUL and no lone surrogate",
 		`{"jsonrpc":"2.0","id":"\u0000","method":"ping"}`:                                                                     "id must hold no NUL and no lone surrogate",
 		`{"jsonrpc":"2.0","id":"\ud800","method":"tools/call","params":{"name":"memory_create","arguments":{"content":"x"}}}`: "id must hold no NUL and no lone surrogate",
-		head + `"params":{"name":"memory_create","_meta":{"progressToken":"\udc00"},"arguments":{"content":"x"}}}`:            "params._meta.progressToken must hold",
-		`{"jsonrpc":"2.0","id":1,"method":"` + "ping\\ud800" + `"}`:                                                           "method must hold",
+		head +
+			`"params":{"name":"memory_create","_meta":{"progressToken":"\udc00"},"arguments":{"content":"x"}}}`: "params._meta.progressToken must hold",
+		`{"jsonrpc":"2.0","id":1,"method":"` + "ping\\ud800" + `"}`: "method must hold",
 	} {
 		for _, version := range append(revisions, "") {
 			c := client{t: t, url: url, version: version, key: "ann"}
 			a := c.post([]byte(message))
-			if text, _ := a.rpc["error"].(object)["message"].(string); a.StatusCode != 400 || a.code() != -32700 || a.rpc["id"] != nil || !strings.Contains(text, hint) {
+			if text, _ := a.rpc["error"].(object)["message"].(string); a.StatusCode != 400 || a.code() != -32700 ||
+				a.rpc["id"] != nil || !strings.Contains(text, hint) {
 				t.Errorf("%s of %s: %d %s", message, version, a.StatusCode, a.body)
 			}
 		}
 		k.send(message)
 		m := k.receive()
-		if e, _ := m["error"].(object); e["code"] != -32700.0 || m["id"] != nil || !strings.Contains(e["message"].(string), hint) {
+		if e, _ := m["error"].(object); e["code"] != -32700.0 || m["id"] != nil ||
+			!strings.Contains(e["message"].(string), hint) {
 			t.Errorf("%s: %v", message, m)
 		}
 	}
 	c := client{t: t, url: url, version: "2025-11-25", key: "ann"}
-	for args, hint := range map[string]string{`{"content":"x","content":"y"}`: "content is given twice", `{"content":"\ud800"}`: "lone surrogate"} {
+	for args, hint := range map[string]string{`{"content":"x","content":"y"}`: "content is given twice",
+		`{"content":"\ud800"}`: "lone surrogate"} {
 		a := c.post([]byte(head + `"params":{"name":"memory_create","arguments":` + args + `}}`))
-		if v, failed := unpack(t, a.rpc["result"].(object)); !failed || v["code"] != "invalid_query" || !strings.Contains(v["message"].(string), hint) {
+		if v, failed := unpack(t, a.rpc["result"].(object)); !failed || v["code"] != "invalid_query" ||
+			!strings.Contains(v["message"].(string), hint) {
 			t.Errorf("%s: %s", args, a.body)
 		}
 	}
 	// The letters of a name count.
-	if a := c.post([]byte(head + `"params":{"name":"memory_list","NAME":"memory_create","Arguments":{"content":"x"}}}`)); a.rpc["result"] == nil {
+	if a := c.post([]byte(head +
+		`"params":{"name":"memory_list","NAME":"memory_create","Arguments":{"content":"x"}}}`)); a.rpc["result"] ==
+		nil {
 		t.Errorf("%s", a.body)
 	}
 	if len(s.memories) > 0 {

@@ -12,7 +12,8 @@ import (
 func FuzzTruncateResult(f *testing.F) {
 	for _, seed := range []string{
 		`{"id":"1","content":"\ud83c\udfdb\u00e9\"\\","tags":["a","b"],"source":{"name":null,"n":-1.5e3}}`,
-		`{}`, `[]`, `5`, `" [{,:}] \\"`, `[[[[{"a":[1,2,{}]}]]]]`, `{ "limit" : 5 , "x" : [ ] }`, `{"a":1,"limit":[{"limit":2}]}`,
+		`{}`, `[]`, `5`, `" [{,:}] \\"`, `[[[[{"a":[1,2,{}]}]]]]`, `{ "limit" : 5 , "x" : [ ] }`,
+		`{"a":1,"limit":[{"limit":2}]}`,
 	} {
 		f.Add([]byte(seed), 3)
 	}
@@ -22,7 +23,8 @@ func FuzzTruncateResult(f *testing.F) {
 		}
 		long, _ := json.Marshal(string(bytes.Repeat(item, 40_000/(len(item)+1)+1)))
 		list := bytes.Repeat(append(bytes.Clone(item), ','), 300)
-		raw := append(append(append(append([]byte(`{"content":`), long...), `,"list":[`...), list[:len(list)-1]...), `]}`...)
+		raw := append(append(append(append([]byte(`{"content":`), long...), `,"list":[`...), list[:len(list)-1]...),
+			`]}`...)
 		out, maxItems := truncateResult(raw, max(-1, offset), maxResult)
 		if out != nil && (!json.Valid(out) || len(out) > maxResult) {
 			t.Fatalf("%d bytes: %s", len(out), out)
@@ -37,7 +39,8 @@ func FuzzTruncateResult(f *testing.F) {
 // checkTruncated compares without and with to what a map does.
 func checkTruncated(t *testing.T, item []byte) {
 	var want map[string]any
-	if json.Unmarshal(item, &want) != nil || want == nil || bytes.Count(item, []byte("limit")) > 1 || bytes.ContainsAny(item, `\`) {
+	if json.Unmarshal(item, &want) != nil || want == nil || bytes.Count(item, []byte("limit")) > 1 ||
+		bytes.ContainsAny(item, `\`) {
 		return
 	}
 	value, rest := removeMember(item, "limit")

@@ -27,7 +27,9 @@ func (d *Server) HTTP() http.Handler {
 	g := d.newOriginChecker()
 	sets := map[op.Exposure]http.Handler{}
 	for set, s := range d.sdkServers {
-		sets[set] = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, &sdk.StreamableHTTPOptions{
+		sets[set] = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server {
+			return s
+		}, &sdk.StreamableHTTPOptions{
 			Stateless: true, JSONResponse: true, MaxRequestBodyBytes: -1,
 			// Its own check refuses what comes through a reverse proxy: ours stands before it.
 			DisableLocalhostProtection:   true,
@@ -89,7 +91,8 @@ func decodeNameHeader(h http.Header) {
 
 // newCall makes the op.Call of a request.
 func (d *Server) newCall(r *http.Request) *op.Call {
-	c := &op.Call{Transport: "mcp", Credential: d.credential(r), ActorHeader: actorHeader(r.Header), Address: d.TrustedProxies.ClientIP(r),
+	c := &op.Call{Transport: "mcp", Credential: d.credential(r), ActorHeader: actorHeader(r.Header),
+		Address:   d.TrustedProxies.ClientIP(r),
 		RequestID: r.Header.Get("X-Request-Id")}
 	_, c.AgentIDSent = r.Header["X-Loci-Agent-Id"]
 	if !validRequestID(c.RequestID) {

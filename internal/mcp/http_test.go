@@ -24,7 +24,8 @@ func TestHTTPHandshakeOfOlderRevisions(t *testing.T) {
 	url := serve(t, newFakeService())
 	for _, version := range handshakeVersions {
 		c := client{t: t, url: url, key: "ann"}
-		info := c.result("initialize", object{"protocolVersion": version, "capabilities": object{}, "clientInfo": object{"name": "t", "version": "1"}})
+		info := c.result("initialize", object{"protocolVersion": version, "capabilities": object{},
+			"clientInfo": object{"name": "t", "version": "1"}})
 		if info["protocolVersion"] != version || info["serverInfo"].(object)["version"] != "1.2.3" {
 			t.Errorf("initialize of %s: %v", version, info)
 		}
@@ -46,7 +47,8 @@ func TestHTTPHandshakeOfOlderRevisions(t *testing.T) {
 func TestHTTPOffersKnownRevision(t *testing.T) {
 	t.Parallel()
 	c := client{t: t, url: serve(t, newFakeService()), key: "ann"}
-	info := c.result("initialize", object{"protocolVersion": "1999-01-01", "capabilities": object{}, "clientInfo": object{"name": "t", "version": "1"}})
+	info := c.result("initialize", object{"protocolVersion": "1999-01-01", "capabilities": object{},
+		"clientInfo": object{"name": "t", "version": "1"}})
 	if info["protocolVersion"] != "2025-11-25" {
 		t.Errorf("offered %v", info["protocolVersion"])
 	}
@@ -71,7 +73,8 @@ func TestHTTPServesStatelessRevision(t *testing.T) {
 	if a.Header.Get("Mcp-Session-Id") != "" || a.Header.Get("X-Request-Id") == "" {
 		t.Errorf("headers %v", a.Header)
 	}
-	if a := c.post(c.message("notifications/cancelled", object{"requestId": 99})); a.StatusCode != 202 || len(a.body) > 0 {
+	if a := c.post(c.message("notifications/cancelled", object{"requestId": 99})); a.StatusCode != 202 ||
+		len(a.body) > 0 {
 		t.Errorf("a notification: %d %s", a.StatusCode, a.body)
 	}
 }
@@ -93,7 +96,8 @@ func TestHTTPAcknowledgesSubscription(t *testing.T) {
 	if err := json.NewDecoder(strings.NewReader(data)).Decode(&first); err != nil {
 		t.Fatal(err)
 	}
-	if first.Method != "notifications/subscriptions/acknowledged" || first.Params.Meta["io.modelcontextprotocol/subscriptionId"] != 7.0 {
+	if first.Method != "notifications/subscriptions/acknowledged" ||
+		first.Params.Meta["io.modelcontextprotocol/subscriptionId"] != 7.0 {
 		t.Errorf("first %+v", first)
 	}
 }
@@ -102,13 +106,16 @@ func TestHTTPChecksProtocolVersion(t *testing.T) {
 	t.Parallel()
 	url := serve(t, newFakeService())
 	old := client{t: t, url: url, version: "2025-11-25", key: "ann"}
-	if a := (client{t: t, url: url, key: "ann"}).post(old.message("tools/list", nil)); a.StatusCode != 200 || a.rpc["result"] == nil {
+	if a := (client{t: t, url: url, key: "ann"}).post(old.message("tools/list", nil)); a.StatusCode != 200 ||
+		a.rpc["result"] == nil {
 		t.Errorf("no version header: %d %s", a.StatusCode, a.body)
 	}
-	if a := old.post(old.message("tools/list", nil), "MCP-Protocol-Version", "1999-01-01"); a.StatusCode != 400 || a.code() != -32600 {
+	if a := old.post(old.message("tools/list", nil), "MCP-Protocol-Version", "1999-01-01"); a.StatusCode != 400 ||
+		a.code() != -32600 {
 		t.Errorf("a version header that names nothing: %d %s", a.StatusCode, a.body)
 	}
-	if a := old.post(old.message("memories/steal", nil)); a.StatusCode != 200 || a.code() != -32601 || a.rpc["id"] != 7.0 {
+	if a := old.post(old.message("memories/steal", nil)); a.StatusCode != 200 || a.code() != -32601 ||
+		a.rpc["id"] != 7.0 {
 		t.Errorf("unknown method: %d %s", a.StatusCode, a.body)
 	}
 	if a := old.post(old.message("notifications/unheard", nil)); a.StatusCode != 202 || len(a.body) > 0 {
@@ -118,7 +125,8 @@ func TestHTTPChecksProtocolVersion(t *testing.T) {
 	future := c.message("tools/list", nil)
 	future["params"].(object)["_meta"].(object)["io.modelcontextprotocol/protocolVersion"] = "2099-01-01"
 	a := c.post(future, "MCP-Protocol-Version", "2099-01-01")
-	if data, _ := json.Marshal(a.rpc["error"]); a.StatusCode != 400 || a.code() != -32022 || !bytes.Contains(data, []byte(`"requested":"2099-01-01"`)) || !bytes.Contains(data, []byte(statelessVersion)) {
+	if data, _ := json.Marshal(a.rpc["error"]); a.StatusCode != 400 || a.code() != -32022 ||
+		!bytes.Contains(data, []byte(`"requested":"2099-01-01"`)) || !bytes.Contains(data, []byte(statelessVersion)) {
 		t.Errorf("a version to come: %d %s", a.StatusCode, a.body)
 	}
 	if a := c.post(c.message("memories/steal", nil)); a.StatusCode != 404 || a.code() != -32601 {
@@ -142,7 +150,8 @@ func TestHTTPRejectsHeadersThatDifferFromMeta(t *testing.T) {
 			t.Errorf("%v: %d %s", headers, a.StatusCode, a.body)
 		}
 	}
-	if a := c.post(call, "Mcp-Name", "=?base64?"+base64.StdEncoding.EncodeToString([]byte("memory_list"))+"?="); a.StatusCode != 200 {
+	if a := c.post(call, "Mcp-Name", "=?base64?"+base64.StdEncoding.EncodeToString([]byte("memory_list"))+
+		"?="); a.StatusCode != 200 {
 		t.Errorf("an encoded name: %d %s", a.StatusCode, a.body)
 	}
 }
@@ -193,7 +202,8 @@ func TestHTTPChecksCredentialFirst(t *testing.T) {
 	} {
 		c := client{t: t, url: url, version: "2025-11-25", key: test.key}
 		a := c.post([]byte("{ no json"))
-		if a.StatusCode != test.status || a.rpc["error"] != test.code || a.rpc["code"] != test.code || a.rpc["message"] == "" || a.rpc["requestId"] != a.Header.Get("X-Request-Id") {
+		if a.StatusCode != test.status || a.rpc["error"] != test.code || a.rpc["code"] != test.code ||
+			a.rpc["message"] == "" || a.rpc["requestId"] != a.Header.Get("X-Request-Id") {
 			t.Errorf("%q: %d %s", test.key, a.StatusCode, a.body)
 		}
 		if a.Header.Get("WWW-Authenticate") != test.challenge || a.Header.Get("Retry-After") != test.retry {
@@ -257,7 +267,8 @@ func TestHTTPAllowsOnlyPost(t *testing.T) {
 	url := serve(t, newFakeService())
 	for _, method := range []string{"GET", "DELETE", "PUT"} {
 		r, _ := http.NewRequestWithContext(t.Context(), method, url, nil)
-		if a := do(t, r); a.StatusCode != 405 || a.Header.Get("Allow") != "POST" || a.rpc["code"] != "method_not_allowed" {
+		if a := do(t, r); a.StatusCode != 405 || a.Header.Get("Allow") != "POST" ||
+			a.rpc["code"] != "method_not_allowed" {
 			t.Errorf("%s: %d %s", method, a.StatusCode, a.body)
 		}
 	}
@@ -269,19 +280,23 @@ func TestCallCarriesHeaders(t *testing.T) {
 	c := client{t: t, url: serve(t, s), version: "2025-11-25", key: "ann"}
 	call := c.message("tools/call", object{"name": "memory_list"})
 	a := c.post(call, "X-Loci-Actor", "agent", "X-Request-Id", "mine.1")
-	if a.Header.Get("X-Request-Id") != "mine.1" || a.Header.Get("RateLimit-Limit") != "100" || a.Header.Get("RateLimit-Remaining") != "99" || a.Header.Get("RateLimit-Reset") != "60" {
+	if a.Header.Get("X-Request-Id") != "mine.1" || a.Header.Get("RateLimit-Limit") != "100" ||
+		a.Header.Get("RateLimit-Remaining") != "99" || a.Header.Get("RateLimit-Reset") != "60" {
 		t.Errorf("headers %v", a.Header)
 	}
 	c.post(call, "X-Service-Actor", "agent", "X-Request-Id", "not mine")
 	one, two := s.calls[0], s.calls[1]
-	if one.Transport != "mcp" || one.Credential != "ann" || one.ActorHeader != "agent" || one.RequestID != "mine.1" || one.Address != "127.0.0.1" {
+	if one.Transport != "mcp" || one.Credential != "ann" || one.ActorHeader != "agent" || one.RequestID != "mine.1" ||
+		one.Address != "127.0.0.1" {
 		t.Errorf("call %+v", one)
 	}
 	if two.ActorHeader != "agent" || len(two.RequestID) != 36 {
 		t.Errorf("call %+v", two)
 	}
-	for _, headers := range [][]string{{"X-Loci-Actor", "human"}, {"X-Loci-Agent-Id", "agt_1"}, {"X-Loci-Actor", "agent", "X-Service-Actor", "human"}} {
-		if v, failed := unpack(t, c.post(call, headers...).rpc["result"].(object)); !failed || v["code"] != "invalid_query" {
+	for _, headers := range [][]string{{"X-Loci-Actor", "human"}, {"X-Loci-Agent-Id", "agt_1"},
+		{"X-Loci-Actor", "agent", "X-Service-Actor", "human"}} {
+		if v, failed := unpack(t, c.post(call, headers...).rpc["result"].(object)); !failed ||
+			v["code"] != "invalid_query" {
 			t.Errorf("%v: %v", headers, v)
 		}
 	}
@@ -330,7 +345,8 @@ func TestHTTPServesConcurrentCalls(t *testing.T) {
 	for range 20 {
 		group.Go(func() {
 			for range 5 {
-				c.post(c.message("tools/call", object{"name": "memory_create", "arguments": object{"content": "One of many."}}))
+				c.post(c.message("tools/call", object{"name": "memory_create",
+					"arguments": object{"content": "One of many."}}))
 			}
 		})
 	}
@@ -347,7 +363,8 @@ func TestHTTPCancelsCallWhenClientLeaves(t *testing.T) {
 	body, _ := json.Marshal(c.message("tools/call", object{"name": "shelf_rest"}))
 	ctx, leave := context.WithCancel(t.Context())
 	r, _ := http.NewRequestWithContext(ctx, "POST", c.url, bytes.NewReader(body))
-	for name, value := range map[string]string{"Content-Type": "application/json", "Authorization": "Bearer ann", "MCP-Protocol-Version": statelessVersion, "Mcp-Method": "tools/call", "Mcp-Name": "shelf_rest"} {
+	for name, value := range map[string]string{"Content-Type": "application/json", "Authorization": "Bearer ann",
+		"MCP-Protocol-Version": statelessVersion, "Mcp-Method": "tools/call", "Mcp-Name": "shelf_rest"} {
 		r.Header.Set(name, value)
 	}
 	go func() {

@@ -27,7 +27,9 @@ func validateMessage(message []byte) (code int, text string) {
 		return -32600, "Batches are not supported: send one message at a time."
 	case hasMisnamedMember(message):
 		return -32600,
-			"The members of a message are jsonrpc, id, method, params, result and error, in small letters and without escapes."
+			"The members of a message are jsonrpc, id, method, params, result and error, in small letters and " +
+				"without " +
+				"escapes."
 	case len(messageID(message)) > maxID:
 		return -32600, "The id must have at most 256 bytes."
 	case !isValidID(messageID(message)):

@@ -32,10 +32,13 @@ func (g originChecker) check(r *http.Request) error {
 		return err
 	}
 	for _, origin := range r.Header.Values("Origin") {
-		if u, err := url.Parse(origin); slices.Contains(g.origins, origin) || err == nil && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(u.Host, r.Host) {
+		if u, err := url.Parse(origin); slices.Contains(g.origins, origin) ||
+			err == nil && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(u.Host, r.Host) {
 			continue
 		}
-		return loci.NewError(loci.CodeForbidden, "Pages of this origin may not call: the server's operator can allow the origin.")
+		return loci.NewError(loci.CodeForbidden, "Pages of this origin may not call: the server's operator can allow "+
+			"the "+
+			"origin.")
 	}
 	return nil
 }

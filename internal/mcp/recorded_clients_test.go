@@ -82,7 +82,8 @@ func (q recordedSession) params() object {
 		"io.modelcontextprotocol/clientInfo":         q.Info,
 	}}
 	if q.RPC == "subscriptions/listen" {
-		params["notifications"] = object{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
+		params["notifications"] = object{"toolsListChanged": true, "promptsListChanged": true,
+			"resourcesListChanged": true}
 	}
 	return params
 }

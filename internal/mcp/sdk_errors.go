@@ -69,7 +69,8 @@ var unmarshalErrorPattern = regexp.MustCompile(`^.*into Go struct field .*mcp\.\
 
 // paramTypeError says which of the params has the wrong type.
 func paramTypeError(text string) string {
-	if strings.HasSuffix(text, "Params") || strings.HasSuffix(text, "ParamsV2") || strings.HasSuffix(text, "ParamsRaw") {
+	if strings.HasSuffix(text, "Params") || strings.HasSuffix(text, "ParamsV2") ||
+		strings.HasSuffix(text, "ParamsRaw") {
 		return "params must be an object."
 	}
 	m := unmarshalErrorPattern.FindStringSubmatch(text)

@@ -17,7 +17,8 @@ var sdkErrorCases = []struct {
 	{"initialize", `[]`, -32602, "params must be an object."},
 	{"initialize", `null`, -32602, "params is required."},
 	{"tools/call", `{"name":5}`, -32602, "params.name must be a string."},
-	{"tools/call", `{"name":"into Go struct field mcp.X.y of type z","inputResponses":5}`, -32602, "params.inputResponses must be an object."},
+	{"tools/call", `{"name":"into Go struct field mcp.X.y of type z","inputResponses":5}`, -32602,
+		"params.inputResponses must be an object."},
 	{"tools/call", `null`, -32602, "params is required."},
 	{"tools/call", `{"name":"unmarshaling "}`, -32602, `unknown tool "unmarshaling "`},
 	{"tools/list", `[]`, -32602, "params must be an object."},
@@ -32,7 +33,8 @@ var sdkErrorCases = []struct {
 func checkError(t *testing.T, what string, e object, code int, hint string) {
 	t.Helper()
 	text, _ := e["message"].(string)
-	if e["code"] != float64(code) || !strings.Contains(text, hint) || strings.Contains(text, "mcp.") || strings.Contains(text, "json:") {
+	if e["code"] != float64(code) || !strings.Contains(text, hint) || strings.Contains(text, "mcp.") ||
+		strings.Contains(text, "json:") {
 		t.Errorf("%s: %v, want %d %s", what, e, code, hint)
 	}
 }
@@ -71,7 +73,8 @@ func TestSDKErrorsAreTranslated(t *testing.T) {
 			t.Errorf("%s: %v", message, m)
 		}
 	}
-	for _, message := range []string{`"x"`, `{"jsonrpc":1,"id":1}`, `{"jsonrpc":"2.0","id":1,"method":5}`, `{"jsonrpc":"2.0","id":1,"error":5}`} {
+	for _, message := range []string{`"x"`, `{"jsonrpc":1,"id":1}`, `{"jsonrpc":"2.0","id":1,"method":5}`,
+		`{"jsonrpc":"2.0","id":1,"error":5}`} {
 		e, _ := c.post([]byte(message)).rpc["error"].(object)
 		checkError(t, message, e, -32600, "It is no message")
 		k.send(message)
@@ -87,7 +90,9 @@ func TestSDKErrorsAreTranslated(t *testing.T) {
 	}
 	c.version = "2025-11-25"
 	a = c.post([]byte(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":5}}`))
-	if body := string(a.body); strings.Contains(body, "mcp.") || !strings.Contains(body, "params.notifications has another type") || !strings.HasSuffix(body, "}\n\n") || strings.HasSuffix(body, "\n\n\n") {
+	if body := string(a.body); strings.Contains(body, "mcp.") ||
+		!strings.Contains(body, "params.notifications has another type") || !strings.HasSuffix(body, "}\n\n") ||
+		strings.HasSuffix(body, "\n\n\n") {
 		t.Errorf("an event: %q", a.body)
 	}
 	if err := k.close(); err != nil {

@@ -37,8 +37,10 @@ func (s *fakeService) Create(_ context.Context, actor *loci.Actor, in loci.Creat
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := loci.Memory{
-		ID: loci.NewID(time.Now()), WorkspaceID: loci.NewID(time.Now()), AtlasID: loci.NewID(time.Now()), Title: loci.DeriveTitle(string(in.Content)),
-		Content: string(in.Content), Type: loci.TypeNote, Tags: in.Tags.Unique(), Status: loci.MemoryActive, Version: 1, CreatedBy: actor.UserID,
+		ID: loci.NewID(time.Now()), WorkspaceID: loci.NewID(time.Now()), AtlasID: loci.NewID(time.Now()),
+		Title:   loci.DeriveTitle(string(in.Content)),
+		Content: string(in.Content), Type: loci.TypeNote, Tags: in.Tags.Unique(), Status: loci.MemoryActive, Version: 1,
+		CreatedBy: actor.UserID,
 	}
 	s.memories = append(s.memories, m)
 	return loci.CreatedMemory{Memory: loci.NewMemory{Memory: m}}, nil
@@ -105,12 +107,16 @@ func (s *fakeService) Delete(context.Context, *loci.Actor, loci.GetMemory) (loci
 var fakeTable = &op.Table{}
 
 func init() {
-	op.Add(fakeTable, "memory.create", "POST /v1/memories", "Store a memory: Markdown that is worth keeping.", op.Account, op.ToolCore, (*fakeService).Create)
+	op.Add(fakeTable, "memory.create", "POST /v1/memories", "Store a memory: Markdown that is worth keeping.",
+		op.Account, op.ToolCore, (*fakeService).Create)
 	op.Add(fakeTable, "memory.get", "GET /v1/memories/{memoryId}", "Read one memory whole.", op.Account, op.ToolCore,
 		(*fakeService).Get)
-	op.Add(fakeTable, "memory.list", "GET /v1/memories", "List memories, newest first.", op.Account, op.ToolCore, (*fakeService).List)
-	op.AddRead(fakeTable, "memory.search", "POST /v1/memories/search", "Find memories by words, names or a question.", op.Account, op.ToolCore, (*fakeService).Search)
-	op.Add(fakeTable, "memory.delete", "DELETE /v1/memories/{memoryId}", "Delete a memory for good.", op.Account, op.ToolFull, (*fakeService).Delete)
+	op.Add(fakeTable, "memory.list", "GET /v1/memories", "List memories, newest first.", op.Account, op.ToolCore,
+		(*fakeService).List)
+	op.AddRead(fakeTable, "memory.search", "POST /v1/memories/search", "Find memories by words, names or a question.",
+		op.Account, op.ToolCore, (*fakeService).Search)
+	op.Add(fakeTable, "memory.delete", "DELETE /v1/memories/{memoryId}", "Delete a memory for good.", op.Account,
+		op.ToolFull, (*fakeService).Delete)
 	op.Add(fakeTable, "shelf.rest", "POST /v1/rest", "Rest.", op.Account, op.ToolStable, (*fakeService).Rest)
 	op.Add(fakeTable, "shelf.fail", "POST /v1/fail", "Fail.", op.Account, op.ToolStable, (*fakeService).Fail)
 	op.Add(fakeTable, "key.create", "POST /v1/keys", "Make a key.", op.Person, op.NoTool, (*fakeService).Fail)
@@ -118,13 +124,14 @@ func init() {
 
 // host admits ann with her key, and keeps what travelled with each call.
 func (s *fakeService) host() *op.Host {
-	return &op.Host{Service: s, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*loci.Actor, error) {
-		c.Quota = &op.Quota{Limit: 100, Remaining: 99, Reset: time.Minute}
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.calls = append(s.calls, *c)
-		return &loci.Actor{UserID: "ann", CredentialKind: loci.CredentialKey}, nil
-	}}
+	return &op.Host{Service: s, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
+		Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*loci.Actor, error) {
+			c.Quota = &op.Quota{Limit: 100, Remaining: 99, Reset: time.Minute}
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.calls = append(s.calls, *c)
+			return &loci.Actor{UserID: "ann", CredentialKind: loci.CredentialKey}, nil
+		}}
 }
 
 func authenticate(_ context.Context, c *op.Call) error {

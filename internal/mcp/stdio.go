@@ -21,7 +21,8 @@ import (
 // A read that waits for in when ctx is done is left waiting: nothing
 // interrupts a read of standard input.
 func (d *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	p := &stdioTransport{out: out, ctx: ctx, lines: make(chan inputLine), done: make(chan struct{}), pending: map[jsonrpc.ID]bool{}}
+	p := &stdioTransport{out: out, ctx: ctx, lines: make(chan inputLine), done: make(chan struct{}),
+		pending: map[jsonrpc.ID]bool{}}
 	p.changed = sync.NewCond(&p.mu)
 	defer context.AfterFunc(ctx, p.broadcast)()
 	go p.readLines(in)

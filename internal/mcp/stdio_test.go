@@ -68,7 +68,8 @@ func (k *stdioClient) call(id int, method, params string) object {
 
 func (k *stdioClient) initialize(version string) object {
 	k.t.Helper()
-	info := k.call(1, "initialize", `{"protocolVersion":"`+version+`","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
+	info := k.call(1, "initialize", `{"protocolVersion":"`+version+
+		`","capabilities":{},"clientInfo":{"name":"t","version":"1"}}`)
 	k.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	return info
 }
@@ -98,7 +99,8 @@ func TestStdioServesClient(t *testing.T) {
 		if id := made["memory"].(object)["id"]; failed || id == "" {
 			t.Errorf("made %v", made)
 		}
-		if v, failed := unpack(t, k.call(4, "tools/call", `{"name":"memory_get","arguments":{"memoryId":"x"}}`)); !failed || v["code"] != "not_found" {
+		if v, failed := unpack(t, k.call(4, "tools/call",
+			`{"name":"memory_get","arguments":{"memoryId":"x"}}`)); !failed || v["code"] != "not_found" {
 			t.Errorf("got %v", v)
 		}
 		if err := k.close(); err != nil {
@@ -153,7 +155,8 @@ func TestStdioContinuesAfterInvalidMessages(t *testing.T) {
 func TestStdioEndsWithItsInput(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := newFakeService().newServer().Stdio(t.Context(), strings.NewReader(""), &out); err != nil || out.Len() > 0 {
+	if err := newFakeService().newServer().Stdio(t.Context(), strings.NewReader(""), &out); err != nil ||
+		out.Len() > 0 {
 		t.Errorf("%v, %s", err, &out)
 	}
 }
@@ -161,13 +164,16 @@ func TestStdioEndsWithItsInput(t *testing.T) {
 func TestStdioAnswersPendingRequestsAtEOF(t *testing.T) {
 	t.Parallel()
 	var in strings.Builder
-	in.WriteString(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n")
+	in.WriteString(
+		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n")
 	for i := range 50 {
-		fmt.Fprintf(&in, `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"memory_create","arguments":{"content":"%d"}}}`+"\n", i+1, i)
+		fmt.Fprintf(&in,
+			`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"memory_create","arguments":{"content":"%d"}}}`+"\n", i+1, i)
 	}
 	var out bytes.Buffer
 	s := newFakeService()
-	if err := s.newServer().Stdio(t.Context(), strings.NewReader(strings.TrimSuffix(in.String(), "\n")), &out); err != nil {
+	if err := s.newServer().Stdio(t.Context(), strings.NewReader(strings.TrimSuffix(in.String(), "\n")),
+		&out); err != nil {
 		t.Fatal(err)
 	}
 	if n := bytes.Count(out.Bytes(), []byte(`"result"`)); n != 51 || len(s.memories) != 50 {
@@ -208,7 +214,9 @@ func TestStdioCancelsOneCallWhileOthersRun(t *testing.T) {
 	}()
 	// Of these, some are cancelled before their tool runs.
 	for id := 5; id < 25; id++ {
-		k.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"shelf_rest","arguments":{}}}`, id))
+		k.send(
+			fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"shelf_rest","arguments":{}}}`,
+				id))
 		k.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}`, id))
 	}
 	for _, params := range []string{`{"requestId":99}`, `{"requestId":[]}`, `{}`, `5`} {

@@ -30,7 +30,8 @@ func TestToolsetIsSelectedByQuery(t *testing.T) {
 	core := []string{"memory_create", "memory_get", "memory_list", "memory_search"}
 	stable := append(slices.Clone(core), "shelf_fail", "shelf_rest")
 	full := append([]string{"memory_create", "memory_delete"}, stable[1:]...)
-	for query, want := range map[string][]string{"": stable, "?toolset=core": core, "?toolset=stable": stable, "?toolset=full": full, "?other=1": stable} {
+	for query, want := range map[string][]string{"": stable, "?toolset=core": core, "?toolset=stable": stable,
+		"?toolset=full": full, "?other=1": stable} {
 		for _, version := range revisions {
 			c := client{t: t, url: url + query, version: version, key: "ann"}
 			if got := names(c.result("tools/list", nil)); !slices.Equal(got, want) {
@@ -91,15 +92,18 @@ func TestCoreToolsetFitsMaxListBytes(t *testing.T) {
 	t.Parallel()
 	const line = "Do one thing with a memory, in few words."
 	table := &op.Table{}
-	op.Add(table, "memory.create", "POST /create", line, op.Account, op.ToolCore, noop[loci.CreateMemory, loci.CreatedMemory])
+	op.Add(table, "memory.create", "POST /create", line, op.Account, op.ToolCore,
+		noop[loci.CreateMemory, loci.CreatedMemory])
 	op.Add(table, "memory.list", "GET /list", line, op.Account, op.ToolCore, noop[loci.ListMemories, loci.Memories])
-	op.AddRead(table, "memory.search", "POST /search", line, op.Account, op.ToolCore, noop[loci.SearchMemories, loci.FoundMemories])
+	op.AddRead(table, "memory.search", "POST /search", line, op.Account, op.ToolCore,
+		noop[loci.SearchMemories, loci.FoundMemories])
 	op.Add(table, "memory.update", "PATCH /update/{memoryId}", line, op.Account, op.ToolCore,
 		noop[loci.UpdateMemory, loci.OneMemory])
 	op.Add(table, "memory.context", "GET /context", line, op.Account, op.ToolCore,
 		noop[loci.ReadContext, loci.MemoryContext])
 	for _, verb := range []string{"get", "append", "verify", "supersede", "archive", "restore"} {
-		op.Add(table, "memory."+verb, "GET /"+verb+"/{memoryId}", line, op.Account, op.ToolCore, noop[loci.GetMemory, loci.MemoryDetail])
+		op.Add(table, "memory."+verb, "GET /"+verb+"/{memoryId}", line, op.Account, op.ToolCore,
+			noop[loci.GetMemory, loci.MemoryDetail])
 	}
 	out, err := mcp.List(table, op.ToolCore)
 	if err != nil {
@@ -131,19 +135,23 @@ func TestToolErrorsAreResultsWithCode(t *testing.T) {
 			{"memory_get", "invalid_query", "memoryId", object{}},
 			{"memory_get", "invalid_query", "offset", object{"memoryId": "x", "offset": -1}},
 			{"memory_get", "invalid_query", "offset", object{"memoryId": "x", "offset": "1"}},
-			{"memory_create", "invalid_query", `"contents": did you mean "content"`, object{"content": "x", "contents": "y"}},
+			{"memory_create", "invalid_query", `"contents": did you mean "content"`,
+				object{"content": "x", "contents": "y"}},
 			{"memory_create", "invalid_query", "content", object{"content": ""}},
 			{"memory_list", "invalid_query", "limit", object{"limit": 101}},
 			{"shelf_fail", "internal_error", "", object{}},
 		} {
 			v, failed := c.tool(test.tool, test.args)
-			if !failed || v["code"] != test.code || v["error"] != test.code || len(v["requestId"].(string)) != 36 || !strings.Contains(v["message"].(string), test.hint) {
+			if !failed || v["code"] != test.code || v["error"] != test.code || len(v["requestId"].(string)) != 36 ||
+				!strings.Contains(v["message"].(string), test.hint) {
 				t.Errorf("%s %v: %v", test.tool, test.args, v)
 			}
 		}
 	}
 	c := client{t: t, url: url, version: "2025-11-25", key: "ann"}
-	a := c.post([]byte(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"memory_create","arguments":{"content":"x","content":"y"}}}`))
+	a := c.post(
+		[]byte(
+			`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"memory_create","arguments":{"content":"x","content":"y"}}}`))
 	if v, failed := unpack(t, a.rpc["result"].(object)); !failed || v["code"] != "invalid_query" {
 		t.Errorf("a duplicate key: %s", a.body)
 	}
@@ -152,7 +160,8 @@ func TestToolErrorsAreResultsWithCode(t *testing.T) {
 func TestToolAcceptsMissingArguments(t *testing.T) {
 	t.Parallel()
 	c := client{t: t, url: serve(t, newFakeService()), version: "2025-11-25", key: "ann"}
-	for _, params := range []string{`{"name":"memory_list"}`, `{"name":"memory_list","arguments":null}`, `{"name":"memory_list","arguments":{}}`} {
+	for _, params := range []string{`{"name":"memory_list"}`, `{"name":"memory_list","arguments":null}`,
+		`{"name":"memory_list","arguments":{}}`} {
 		a := c.post(json.RawMessage(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":` + params + `}`))
 		if v, failed := unpack(t, a.rpc["result"].(object)); failed || v["ok"] != true {
 			t.Errorf("%s: %v", params, v)

@@ -206,7 +206,8 @@ func prefixBytes(s []byte, n int) int {
 		case s[i+1] != 'u':
 			i += 2
 		default:
-			if i += 6; s[i-4]|0x20 == 'd' && bytes.IndexByte([]byte("89abAB"), s[i-3]) >= 0 && bytes.HasPrefix(s[i:], []byte(`\u`)) {
+			if i += 6; s[i-4]|0x20 == 'd' && bytes.IndexByte([]byte("89abAB"), s[i-3]) >= 0 &&
+				bytes.HasPrefix(s[i:], []byte(`\u`)) {
 				i += 6
 			}
 		}

@@ -54,7 +54,8 @@ func TestGetReturnsNextOffsetWhenContentIsLong(t *testing.T) {
 		if got.String() != want || parts < 2 {
 			t.Errorf("%s: %d parts, %d bytes of %d", name, parts, got.Len(), len(want))
 		}
-		if v, _ := c.tool("memory_get", object{"offset": 1_000_000, "memoryId": id}); v["content"] != "" || v["truncated"] != nil {
+		if v, _ := c.tool("memory_get", object{"offset": 1_000_000, "memoryId": id}); v["content"] != "" ||
+			v["truncated"] != nil {
 			t.Errorf("%s: beyond the end: %v", name, v["content"])
 		}
 	}
@@ -139,7 +140,8 @@ func TestTruncateLimitsListsOfTexts(t *testing.T) {
 	for i := range 900 {
 		s.memories[1].Supersedes = append(s.memories[1].Supersedes, fmt.Sprintf("01a20154-2c96-728a-887c-%012d", i))
 	}
-	for tool, args := range map[string]object{"memory_list": {}, "memory_search": {"query": "note"}, "memory_get": {"memoryId": s.memories[1].ID}} {
+	for tool, args := range map[string]object{"memory_list": {}, "memory_search": {"query": "note"},
+		"memory_get": {"memoryId": s.memories[1].ID}} {
 		v, failed := c.tool(tool, args)
 		list, _ := v["memories"].([]any)
 		if tool == "memory_get" {

@@ -46,7 +46,8 @@ func TestCallLogNamesCallerAndResult(t *testing.T) {
 		workspace string
 		has, not  []string
 	}{
-		{&loci.Actor{UserID: "ann", CredentialID: "key-1", Email: "ann@example.com", CredentialKind: loci.CredentialKey},
+		{&loci.Actor{UserID: "ann", CredentialID: "key-1", Email: "ann@example.com",
+			CredentialKind: loci.CredentialKey},
 			nil, id,
 			[]string{"msg=call", "level=INFO", "op=place.get", "door=rest", "method=GET", "request=r-1", "user=ann",
 				"credential=key-1", "workspace=" + id, "status=200", "us="},
@@ -75,7 +76,8 @@ func TestCallLogNamesCallerAndResult(t *testing.T) {
 				}
 				return c.who, nil
 			}}
-		_, err := h.Call(context.Background(), get.Op, &op.Call{Transport: "rest", RequestID: "r-1", Credential: "secret"},
+		_, err := h.Call(context.Background(), get.Op,
+			&op.Call{Transport: "rest", RequestID: "r-1", Credential: "secret"},
 			op.Args{Params: []op.Param{{Name: "workspaceId", Value: c.workspace}}})
 		if (err == nil) != (c.err == nil) {
 			t.Errorf("%v: %v", c.err, err)

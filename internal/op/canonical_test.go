@@ -12,11 +12,13 @@ import (
 
 func TestCanonicalKeepsInputAndRejectsInvalid(t *testing.T) {
 	t.Parallel()
-	got, err := makeOp.Canonical(op.Args{JSON: []byte(`{ "name":" A<b ","tags":[" x "],"size":5.0,"note":""}`), Params: []op.Param{{Name: "thingId", Value: "7"}}})
+	got, err := makeOp.Canonical(op.Args{JSON: []byte(`{ "name":" A<b ","tags":[" x "],"size":5.0,"note":""}`),
+		Params: []op.Param{{Name: "thingId", Value: "7"}}})
 	if want := `{"thingId":"7","name":"A<b","tags":["x"],"size":5,"note":""}`; err != nil || string(got) != want {
 		t.Errorf("%s %v, want %s", got, err, want)
 	}
-	if _, err := makeOp.Canonical(op.Args{JSON: []byte(`{"nmae":"x"}`)}); err == nil || !strings.Contains(err.Error(), "did you mean") {
+	if _, err := makeOp.Canonical(op.Args{JSON: []byte(`{"nmae":"x"}`)}); err == nil ||
+		!strings.Contains(err.Error(), "did you mean") {
 		t.Errorf("an unknown field: %v", err)
 	}
 }
@@ -42,9 +44,11 @@ type Shown struct {
 func TestSchemaIncludesEmbeddedFields(t *testing.T) {
 	t.Parallel()
 	table := &op.Table{}
-	o := op.Add(table, "thing.widen", "POST /things", "Widen.", op.Account, op.ToolCore, func(*fakeService, context.Context, *loci.Actor, Shown) (wider, error) { return wider{}, nil })
+	o := op.Add(table, "thing.widen", "POST /things", "Widen.", op.Account, op.ToolCore,
+		func(*fakeService, context.Context, *loci.Actor, Shown) (wider, error) { return wider{}, nil })
 	kind := o.OutputSchema().Properties["kind"]
-	if kind == nil || len(kind.Enum) != len(loci.MemoryTypes) || o.OutputSchema().Properties["more"] == nil || o.OutputSchema().AdditionalProperties != nil {
+	if kind == nil || len(kind.Enum) != len(loci.MemoryTypes) || o.OutputSchema().Properties["more"] == nil ||
+		o.OutputSchema().AdditionalProperties != nil {
 		t.Errorf("%+v", o.OutputSchema().Properties)
 	}
 }

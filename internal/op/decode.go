@@ -145,7 +145,8 @@ func (p *inputSpec) setFromString(v reflect.Value, name, text string) error {
 		}
 		return p.setBool(v, name, text == "true")
 	case integerKind, numberKind:
-		if end := numberEnd([]byte(text), 0); end < 0 || end != len(text) || p.kind == integerKind && strings.ContainsAny(text, ".eE") {
+		if end := numberEnd([]byte(text), 0); end < 0 || end != len(text) ||
+			p.kind == integerKind && strings.ContainsAny(text, ".eE") {
 			return p.typeError(name)
 		}
 		return p.setNumber(v, name, text)

@@ -21,7 +21,8 @@ func decode(t *testing.T, args op.Args) (*thing, error) {
 
 func TestDecoderReadsEveryKind(t *testing.T) {
 	t.Parallel()
-	got, err := decode(t, op.Args{JSON: []byte(` {"thingId": "7", "name": "  A b ", "kind":"fact","tags":[" x ","y"],"size":5.0,"weight":-1.5e2,
+	got, err := decode(t, op.Args{
+		JSON: []byte(` {"thingId": "7", "name": "  A b ", "kind":"fact","tags":[" x ","y"],"size":5.0,"weight":-1.5e2,
 		"open":true,"when":"2026-01-02T03:04:05.678+01:00","note":"","within":{"uri":"caf\u00e9 \ud83d\ude00","position":-3},"places":[{"uri":"a"},{"uri":"\ufffd"}]}`)})
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +88,8 @@ func TestDecoderRejectsWithHint(t *testing.T) {
 
 func TestParamsFillFieldsLikeJSON(t *testing.T) {
 	t.Parallel()
-	texts := []op.Param{{Name: "thingId", Value: "a/b"}, {Name: "name", Value: "n"}, {Name: "tags", Value: "x, y"}, {Name: "size", Value: "7"},
+	texts := []op.Param{{Name: "thingId", Value: "a/b"}, {Name: "name", Value: "n"}, {Name: "tags", Value: "x, y"},
+		{Name: "size", Value: "7"},
 		{Name: "open", Value: "true"}, {Name: "weight", Value: "1e2"}}
 	got, err := decode(t, op.Args{Params: texts})
 	if err != nil {
@@ -158,11 +160,13 @@ func TestDecoderRejectsPathAndQueryFieldsInBody(t *testing.T) {
 func TestDecoderRejectsEmptyPatch(t *testing.T) {
 	t.Parallel()
 	s := &fakeService{}
-	_, err := newHost(s).Call(context.Background(), changeOp.Op, &op.Call{}, op.Args{Params: []op.Param{{Name: "thingId", Value: "x", Location: op.InPath}, {Name: "name", Value: "n"}}})
+	_, err := newHost(s).Call(context.Background(), changeOp.Op, &op.Call{},
+		op.Args{Params: []op.Param{{Name: "thingId", Value: "x", Location: op.InPath}, {Name: "name", Value: "n"}}})
 	if err != nil {
 		t.Errorf("with a field: %v", err)
 	}
-	if _, err := newHost(s).Call(context.Background(), changeOp.Op, &op.Call{}, op.Args{JSON: []byte(`{"thingId":"x"}`)}); !loci.Is(err, loci.CodeInvalidQuery) {
+	if _, err := newHost(s).Call(context.Background(), changeOp.Op, &op.Call{},
+		op.Args{JSON: []byte(`{"thingId":"x"}`)}); !loci.Is(err, loci.CodeInvalidQuery) {
 		t.Errorf("without a field: %v", err)
 	}
 }
@@ -171,9 +175,12 @@ func TestDecoderRejectsEmptyPatch(t *testing.T) {
 // schema library on the schema that it prints. Where they may differ, the
 // decoder is the stricter one: what a JSON Schema cannot say.
 func FuzzDecoderAgreesWithStdlib(f *testing.F) {
-	for _, s := range []string{`{"thingId":"1","name":"x"}`, `{"thingId":"1","name":" ","tags":["a"]}`, `{"thingId":"1","name":"x","size":100,"within":{"uri":"u"}}`,
-		`{"thingId":"1","name":"x","places":[{"uri":"u","position":9}],"when":"2026-01-02T03:04:05Z"}`, `{"thingId":"1","name":"x","weight":1e3,"open":false,"note":"n"}`,
-		`{"thingId":"1","name":"x","heading":null,"sure":0.5}`, `{"thingId":"1","name":"x","heading":"h","sure":-0.1}`, `{"thingId":"1","name":"x","sure":1.01}`} {
+	for _, s := range []string{`{"thingId":"1","name":"x"}`, `{"thingId":"1","name":" ","tags":["a"]}`,
+		`{"thingId":"1","name":"x","size":100,"within":{"uri":"u"}}`,
+		`{"thingId":"1","name":"x","places":[{"uri":"u","position":9}],"when":"2026-01-02T03:04:05Z"}`,
+		`{"thingId":"1","name":"x","weight":1e3,"open":false,"note":"n"}`,
+		`{"thingId":"1","name":"x","heading":null,"sure":0.5}`, `{"thingId":"1","name":"x","heading":"h","sure":-0.1}`,
+		`{"thingId":"1","name":"x","sure":1.01}`} {
 		f.Add([]byte(s))
 	}
 	resolved, err := makeOp.InputSchema().Resolve(nil)
@@ -212,7 +219,8 @@ func isStricterThanStdlib(err error, v map[string]any) bool {
 		return true // an empty id is a text like any other
 	}
 	message := loci.AsError(err).Message
-	for _, known := range []string{"twice", "UTF-8", "NUL", "surrogate", "with an offset", "out of range", "at most 1000 items", "must not be empty", "at most 200 characters", "at most 64 characters"} {
+	for _, known := range []string{"twice", "UTF-8", "NUL", "surrogate", "with an offset", "out of range",
+		"at most 1000 items", "must not be empty", "at most 200 characters", "at most 64 characters"} {
 		if strings.Contains(message, known) {
 			return true
 		}

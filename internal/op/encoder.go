@@ -153,7 +153,8 @@ func structFieldsOf(t reflect.Type, seen map[string]bool) (structFields, bool) {
 			}
 			list = append(list, m)
 		case f.IsExported():
-			if seen[name] || !plainJSONName.MatchString(name) || !m.omitZero && option != "" || reflect.PointerTo(f.Type).Implements(isZeroerType) {
+			if seen[name] || !plainJSONName.MatchString(name) || !m.omitZero && option != "" ||
+				reflect.PointerTo(f.Type).Implements(isZeroerType) {
 				return nil, false
 			}
 			seen[name] = true

@@ -34,7 +34,9 @@ func expectSameAsStdlib(t *testing.T, out any) {
 }
 
 func FuzzEncoderAgreesWithStdlib(f *testing.F) {
-	for _, s := range []string{"", "plain", "<a&b>", "\x00\b\t\n\f\r\x1f \"\\/\x7f", "a long text with a \" in it", "\u2028, \u2029 and \u2027", "â‚¬ – € “x”", "\xe2", "\xe2\x80", "1234567\xe2\x80", "\xff half", "你好世界, привет", "\ufffd \U0001f600"} {
+	for _, s := range []string{"", "plain", "<a&b>", "\x00\b\t\n\f\r\x1f \"\\/\x7f", "a long text with a \" in it",
+		"\u2028, \u2029 and \u2027", "â‚¬ – € “x”", "\xe2", "\xe2\x80", "1234567\xe2\x80", "\xff half", "你好世界, привет",
+		"\ufffd \U0001f600"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -91,9 +93,12 @@ func TestEncoderAgreesWithStdlibOnOddTypes(t *testing.T) {
 	t.Parallel()
 	one := 1
 	s := oddOutput{
-		inner: inner{"x", &one}, Self: selfMarshaler{3}, Selves: []selfMarshaler{{4}}, At: &selfMarshaler{5}, Number: "1e3", Raw: json.RawMessage(`{"a": 1}`), Bytes: []byte("x"),
-		Map: map[string]int{"b": 1, "a": 2}, Any: inner{"<", nil}, Never: "seen", Quoted: 7, Hidden: "x", Named: "N", private: "p",
-		Floats: []float64{0, math.Copysign(0, -1), .1, 1e-6, 9.99e-7, 1e20, 1e21, -1e300, 5e-324, 1.0 / 3}, Times: []loci.Time{0, 1, 1e15},
+		inner: inner{"x", &one}, Self: selfMarshaler{3}, Selves: []selfMarshaler{{4}}, At: &selfMarshaler{5},
+		Number: "1e3", Raw: json.RawMessage(`{"a": 1}`), Bytes: []byte("x"),
+		Map: map[string]int{"b": 1, "a": 2}, Any: inner{"<", nil}, Never: "seen", Quoted: 7, Hidden: "x", Named: "N",
+		private: "p",
+		Floats:  []float64{0, math.Copysign(0, -1), .1, 1e-6, 9.99e-7, 1e20, 1e21, -1e300, 5e-324, 1.0 / 3},
+		Times:   []loci.Time{0, 1, 1e15},
 	}
 	for _, out := range []any{
 		s, &s, oddOutput{}, s.inner, inner{}, &s.Memory, loci.Empty{}, tree{"a", []tree{{"b", nil, nil}}, &tree{}},
@@ -127,7 +132,8 @@ func TestEncoderAgreesWithStdlibOnOddTypes(t *testing.T) {
 			Raw   json.RawMessage `json:"raw"`
 			N     json.Number     `json:"n"`
 			F     float32         `json:"f"`
-		}{Self: selfMarshaler{1}, Map: map[string]any{"<": 1}, Array: [2]loci.Time{1, 2}, Bytes: []byte("x"), Raw: json.RawMessage("1"), F: .1},
+		}{Self: selfMarshaler{1}, Map: map[string]any{"<": 1}, Array: [2]loci.Time{1, 2}, Bytes: []byte("x"),
+			Raw: json.RawMessage("1"), F: .1},
 	} {
 		expectSameAsStdlib(t, out)
 	}

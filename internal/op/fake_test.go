@@ -73,10 +73,14 @@ func (t *fakeService) Follow(context.Context, *loci.Actor, loci.Empty) (iter.Seq
 
 var (
 	fakeTable = &op.Table{}
-	makeOp    = op.Add(fakeTable, "thing.make", "POST /things/{thingId}", "Make a thing.", op.Account, op.ToolCore, (*fakeService).Make)
-	changeOp  = op.Add(fakeTable, "thing.change", "PATCH /things/{thingId}", "Change a thing.", op.Person, op.ToolCore, (*fakeService).Change)
-	findOp    = op.Add(fakeTable, "thing.find", "GET /things", "Find things.", op.Account, op.ToolCore, (*fakeService).Find)
-	followOp  = op.AddStream(fakeTable, "thing.follow", "GET /events", "Follow things.", op.Agent, op.NoTool, (*fakeService).Follow)
+	makeOp    = op.Add(fakeTable, "thing.make", "POST /things/{thingId}", "Make a thing.", op.Account, op.ToolCore,
+		(*fakeService).Make)
+	changeOp = op.Add(fakeTable, "thing.change", "PATCH /things/{thingId}", "Change a thing.", op.Person, op.ToolCore,
+		(*fakeService).Change)
+	findOp = op.Add(fakeTable, "thing.find", "GET /things", "Find things.", op.Account, op.ToolCore,
+		(*fakeService).Find)
+	followOp = op.AddStream(fakeTable, "thing.follow", "GET /events", "Follow things.", op.Agent, op.NoTool,
+		(*fakeService).Follow)
 )
 
 // newHost admits ann, whatever she shows; a proof of "stranger" is refused.

@@ -118,7 +118,8 @@ type Stream = iter.Seq2[any, error]
 // Add puts an operation into the table. route is "METHOD /path"; do is a
 // method expression, from which the types are inferred. What is wrong with the
 // line is a mistake of the program, and Add panics.
-func Add[S, In, Out any](t *Table, name, route, summary string, access Access, exposure Exposure, do func(S, context.Context, *loci.Actor, In) (Out, error)) TypedOp[In, Out] {
+func Add[S, In, Out any](t *Table, name, route, summary string, access Access, exposure Exposure,
+	do func(S, context.Context, *loci.Actor, In) (Out, error)) TypedOp[In, Out] {
 	o := define[In, Out](t, name, route, summary, access, exposure)
 	o.run = func(ctx context.Context, svc any, actor *loci.Actor, in any) (any, error) {
 		return do(svc.(S), ctx, actor, *in.(*In))
@@ -128,14 +129,16 @@ func Add[S, In, Out any](t *Table, name, route, summary string, access Access, e
 
 // AddRead is Add for an operation that changes nothing, though its route is a
 // POST, because its question needs a body.
-func AddRead[S, In, Out any](t *Table, name, route, summary string, access Access, exposure Exposure, do func(S, context.Context, *loci.Actor, In) (Out, error)) TypedOp[In, Out] {
+func AddRead[S, In, Out any](t *Table, name, route, summary string, access Access, exposure Exposure,
+	do func(S, context.Context, *loci.Actor, In) (Out, error)) TypedOp[In, Out] {
 	typed := Add(t, name, route, summary, access, exposure, do)
 	typed.ReadOnly = true
 	return typed
 }
 
 // AddStream puts an operation into the table that answers with events.
-func AddStream[S, In, Event any](t *Table, name, route, summary string, access Access, exposure Exposure, do func(S, context.Context, *loci.Actor, In) (iter.Seq2[Event, error], error)) TypedOp[In, Event] {
+func AddStream[S, In, Event any](t *Table, name, route, summary string, access Access, exposure Exposure,
+	do func(S, context.Context, *loci.Actor, In) (iter.Seq2[Event, error], error)) TypedOp[In, Event] {
 	o := define[In, Event](t, name, route, summary, access, exposure)
 	o.Streams = true
 	o.run = func(ctx context.Context, svc any, actor *loci.Actor, in any) (any, error) {
@@ -161,7 +164,8 @@ func define[In, Out any](t *Table, name, route, summary string, access Access, e
 	if !ok || access == 0 || exposure == 0 || summary == "" || !strings.Contains(name, ".") || t.Op(name) != nil {
 		panic(fmt.Sprintf("op %q: a new name, route, summary, access and reach are needed", name))
 	}
-	o := &Op{Name: name, Method: method, Path: path, Summary: summary, Access: access, Exposure: exposure, ReadOnly: method == "GET", inType: reflect.TypeFor[In](), outType: reflect.TypeFor[Out](), schemas: &t.schemas}
+	o := &Op{Name: name, Method: method, Path: path, Summary: summary, Access: access, Exposure: exposure,
+		ReadOnly: method == "GET", inType: reflect.TypeFor[In](), outType: reflect.TypeFor[Out](), schemas: &t.schemas}
 	o.input = newInputSpec(o.inType)
 	o.inputWorkspaceField, o.outputWorkspaceField = workspaceField(o.inType), workspaceField(o.outType)
 	for _, m := range pathParam.FindAllStringSubmatch(path, -1) {
@@ -186,7 +190,8 @@ func define[In, Out any](t *Table, name, route, summary string, access Access, e
 func (t *Table) acceptsIfMatch(o *Op) bool {
 	_, tagged := reflect.Zero(o.outType).Interface().(Tagged)
 	resource, _, _ := strings.Cut(o.Name, ".")
-	return !o.ReadOnly && pathParam.MatchString(o.Path) && (tagged || o.Method == "PATCH" || o.Method == "DELETE" && t.Op(resource+".get") != nil)
+	return !o.ReadOnly && pathParam.MatchString(o.Path) &&
+		(tagged || o.Method == "PATCH" || o.Method == "DELETE" && t.Op(resource+".get") != nil)
 }
 
 // A Location is the part of an HTTP request in which a field travels. There are
@@ -235,7 +240,8 @@ func (p *inputSpec) describeFields() []Field {
 		if description == "" {
 			description = f.spec.rule.Description
 		}
-		out = append(out, Field{f.name, f.location, f.required, f.spec.kind == arrayKind, value.kind.String(), value.rule.Enum, description, value.rule.ToolDefault, inner})
+		out = append(out, Field{f.name, f.location, f.required, f.spec.kind == arrayKind, value.kind.String(),
+			value.rule.Enum, description, value.rule.ToolDefault, inner})
 	}
 	return out
 }

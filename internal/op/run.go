@@ -67,7 +67,8 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 	var in any
 	defer func() {
 		if r := recover(); r != nil {
-			err = &loci.Error{Code: loci.CodeInternalError, Message: loci.CodeInternalError.Hint(), Err: fmt.Errorf("panic: %v\n%s", r, debug.Stack())}
+			err = &loci.Error{Code: loci.CodeInternalError, Message: loci.CodeInternalError.Hint(),
+				Err: fmt.Errorf("panic: %v\n%s", r, debug.Stack())}
 		}
 		h.logCall(ctx, callRecord{o, c, actor, in, out, err, start})
 	}()
@@ -108,7 +109,8 @@ type coster interface{ Cost() int }
 func (c *Call) authorize(o *Op, actor *loci.Actor) error {
 	switch {
 	case c.CrossOrigin && (o.Exposure == BrowserOnly || actor.CredentialKind == loci.CredentialCookie):
-		return loci.NewError(loci.CodeForbidden, "A page of another origin cannot do this with a cookie: use an API key.")
+		return loci.NewError(loci.CodeForbidden, "A page of another origin cannot do this with a cookie: use an API "+
+			"key.")
 	case c.AgentIDSent:
 		return invalidf("an agent id is given by the server: leave X-Loci-Agent-Id out")
 	case c.ActorHeader != "" && c.ActorHeader != "agent":
@@ -116,11 +118,13 @@ func (c *Call) authorize(o *Op, actor *loci.Actor) error {
 	case c.IdempotencyKeyCount > 1 && o.acceptsIdempotencyKey():
 		return invalidf("Idempotency-Key is given twice")
 	case o.Access == Person && !actor.IsPerson():
-		return loci.NewError(loci.CodeInsufficientScope, "This needs an API key or a sign-in: a token cannot widen its own reach.")
+		return loci.NewError(loci.CodeInsufficientScope,
+			"This needs an API key or a sign-in: a token cannot widen its own reach.")
 	case o.Access == Agent && (c.ActorHeader != "agent" || actor.CredentialKind != loci.CredentialKey):
 		return loci.NewError(loci.CodeForbidden, "This is for agents: send X-Loci-Actor: agent with an API key.")
 	}
-	actor.IsAgent, actor.RequestID, actor.IfMatch, actor.ClientAddress = c.ActorHeader == "agent", c.RequestID, c.IfMatch, c.Address
+	actor.IsAgent, actor.RequestID, actor.IfMatch, actor.ClientAddress = c.ActorHeader == "agent", c.RequestID,
+		c.IfMatch, c.Address
 	return nil
 }
 

@@ -20,7 +20,10 @@ func args(json string) func() (op.Args, error) {
 func TestRunReadsNoBodyBeforeAdmission(t *testing.T) {
 	t.Parallel()
 	read := false
-	_, err := newHost(&fakeService{}).Run(ctx, findOp.Op, &op.Call{Credential: "stranger"}, func() (op.Args, error) { read = true; return op.Args{}, nil })
+	_, err := newHost(&fakeService{}).Run(ctx, findOp.Op, &op.Call{Credential: "stranger"}, func() (op.Args, error) {
+		read = true
+		return op.Args{}, nil
+	})
 	if !loci.Is(err, loci.CodeInvalidKey) || read {
 		t.Errorf("%v; read: %v", err, read)
 	}
@@ -38,11 +41,14 @@ func TestRunRejectsInvalidHeaders(t *testing.T) {
 		"an agent":                      {findOp.Op, op.Call{ActorHeader: "agent"}, ""},
 		"an operation of agents by one": {followOp.Op, op.Call{ActorHeader: "agent"}, ""},
 		"and by a person":               {followOp.Op, op.Call{}, loci.CodeForbidden},
-		"and by an agent's cookie":      {followOp.Op, op.Call{ActorHeader: "agent", CredentialKind: loci.CredentialCookie}, loci.CodeForbidden},
-		"a token that widens itself":    {changeOp.Op, op.Call{CredentialKind: loci.CredentialToken}, loci.CodeInsufficientScope},
-		"a token that does not":         {findOp.Op, op.Call{CredentialKind: loci.CredentialToken}, ""},
-		"a cookie from another origin":  {findOp.Op, op.Call{CredentialKind: loci.CredentialCookie, CrossOrigin: true}, loci.CodeForbidden},
-		"a key from another origin":     {findOp.Op, op.Call{CrossOrigin: true}, ""},
+		"and by an agent's cookie": {followOp.Op,
+			op.Call{ActorHeader: "agent", CredentialKind: loci.CredentialCookie}, loci.CodeForbidden},
+		"a token that widens itself": {changeOp.Op, op.Call{CredentialKind: loci.CredentialToken},
+			loci.CodeInsufficientScope},
+		"a token that does not": {findOp.Op, op.Call{CredentialKind: loci.CredentialToken}, ""},
+		"a cookie from another origin": {findOp.Op, op.Call{CredentialKind: loci.CredentialCookie, CrossOrigin: true},
+			loci.CodeForbidden},
+		"a key from another origin": {findOp.Op, op.Call{CrossOrigin: true}, ""},
 	} {
 		_, err := newHost(&fakeService{}).Run(ctx, c.o, &c.call, args(`{"thingId":"x","name":"y"}`))
 		if c.o == findOp.Op || c.o == followOp.Op {
@@ -59,7 +65,8 @@ func TestRunRecoversAndLogsPanic(t *testing.T) {
 	var log bytes.Buffer
 	h := newHost(&fakeService{})
 	h.Log = slog.New(slog.NewTextHandler(&log, nil))
-	_, err := h.Run(ctx, findOp.Op, &op.Call{RequestID: "r1"}, args(`{"kinds":["fact","note","task","decision","preference","architecture"]}`))
+	_, err := h.Run(ctx, findOp.Op, &op.Call{RequestID: "r1"},
+		args(`{"kinds":["fact","note","task","decision","preference","architecture"]}`))
 	if !loci.Is(err, loci.CodeInternalError) || strings.Contains(loci.AsError(err).Message, "mistake") {
 		t.Errorf("%v", err)
 	}
@@ -88,11 +95,13 @@ func TestRunChecksIdempotencyKeyOfPosts(t *testing.T) {
 		o    *op.Op
 		code loci.Code
 	}{
-		{strings.Repeat("x", 200), makeOp.Op, ""}, {strings.Repeat("x", 201), makeOp.Op, loci.CodeInvalidQuery}, {"a\tb", makeOp.Op, loci.CodeInvalidQuery},
+		{strings.Repeat("x", 200), makeOp.Op, ""}, {strings.Repeat("x", 201), makeOp.Op, loci.CodeInvalidQuery},
+		{"a\tb", makeOp.Op, loci.CodeInvalidQuery},
 		{"ä", makeOp.Op, loci.CodeInvalidQuery}, {"~ a,b", makeOp.Op, ""}, {"ä", changeOp.Op, ""},
 		{"", makeOp.Op, loci.CodeInvalidQuery}, {"", changeOp.Op, ""},
 	} {
-		_, err := newHost(&fakeService{}).Run(ctx, c.o, &op.Call{IdempotencyKey: c.key, IdempotencyKeyCount: 1}, args(`{"thingId":"x","name":"y"}`))
+		_, err := newHost(&fakeService{}).Run(ctx, c.o, &op.Call{IdempotencyKey: c.key, IdempotencyKeyCount: 1},
+			args(`{"thingId":"x","name":"y"}`))
 		if c.code == "" && err != nil || c.code != "" && !loci.Is(err, c.code) {
 			t.Errorf("%q: %v, want %q", c.key, err, c.code)
 		}
@@ -141,10 +150,22 @@ func TestStreamYieldsEvents(t *testing.T) {
 func TestAddPanicsWhenLineIsWrong(t *testing.T) {
 	t.Parallel()
 	for name, add := range map[string]func(*op.Table){
-		"no access":          func(x *op.Table) { op.Add(x, "a.b", "GET /x", "S.", 0, op.ToolCore, (*fakeService).Find) },
-		"no reach":           func(x *op.Table) { op.Add(x, "a.b", "GET /x", "S.", op.Account, 0, (*fakeService).Find) },
-		"no summary":         func(x *op.Table) { op.Add(x, "a.b", "GET /x", "", op.Account, op.ToolCore, (*fakeService).Find) },
-		"no such path field": func(x *op.Table) { op.Add(x, "a.b", "GET /x/{id}", "S.", op.Account, op.ToolCore, (*fakeService).Find) },
+		"no access": func(x *op.Table) {
+			op.Add(x, "a.b", "GET /x", "S.", 0, op.ToolCore,
+				(*fakeService).Find)
+		},
+		"no reach": func(x *op.Table) {
+			op.Add(x, "a.b", "GET /x", "S.", op.Account, 0,
+				(*fakeService).Find)
+		},
+		"no summary": func(x *op.Table) {
+			op.Add(x, "a.b", "GET /x", "", op.Account, op.ToolCore,
+				(*fakeService).Find)
+		},
+		"no such path field": func(x *op.Table) {
+			op.Add(x, "a.b", "GET /x/{id}", "S.", op.Account, op.ToolCore,
+				(*fakeService).Find)
+		},
 		"twice": func(x *op.Table) {
 			op.Add(x, "a.b", "GET /x", "S.", op.Account, op.ToolCore, (*fakeService).Find)
 			op.Add(x, "a.b", "GET /y", "S.", op.Account, op.ToolCore, (*fakeService).Find)

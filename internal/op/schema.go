@@ -146,7 +146,8 @@ func applyRule(s *jsonschema.Schema, r loci.Rule) {
 	if r.Max > 0 {
 		s.Minimum, s.Maximum = jsonschema.Ptr(float64(r.Min)), jsonschema.Ptr(float64(r.Max))
 	}
-	s.MinLength, s.MinItems, s.MaxItems = positiveOrNil(r.MinLength), positiveOrNil(r.MinItems), positiveOrNil(r.MaxItems)
+	s.MinLength, s.MinItems, s.MaxItems = positiveOrNil(r.MinLength), positiveOrNil(r.MinItems),
+		positiveOrNil(r.MaxItems)
 	if s.MaxLength = positiveOrNil(max(r.MaxLength, r.MaxBytes)); r.Trim {
 		s.MaxLength, s.Pattern = nil, `\S`
 	}

@@ -59,7 +59,8 @@ func (w *validator) validateValue(name string, step int) error {
 		}
 		w.pos = end
 		return nil
-	case c == 't' && w.consumeLiteral("true"), c == 'f' && w.consumeLiteral("false"), c == 'n' && w.consumeLiteral("null"):
+	case c == 't' && w.consumeLiteral("true"), c == 'f' && w.consumeLiteral("false"),
+		c == 'n' && w.consumeLiteral("null"):
 		return nil
 	}
 	return w.syntaxError()

@@ -12,7 +12,8 @@ import (
 func TestValidateAcceptsUnambiguousJSON(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		`{}`, ` [ ] `, `"\ud83d\ude00"`, `-1.5e3`, `null`, "true\n", `{"a":{"b":1},"c":{"b":[{"b":1},{"b":1}]}}`, `{"a":1,"A":2}`,
+		`{}`, ` [ ] `, `"\ud83d\ude00"`, `-1.5e3`, `null`, "true\n", `{"a":{"b":1},"c":{"b":[{"b":1},{"b":1}]}}`,
+		`{"a":1,"A":2}`,
 		`{"a":{"b":{"x":1,"x":"\ud800\u0000","y":[{"z":1,"z":2}]}}}`, `{"a":{"\u0062":{"x":1,"x":2}}}`,
 		strings.Repeat("[", 1000) + strings.Repeat("]", 1000),
 	} {
@@ -49,7 +50,8 @@ func TestValidateRejectsWithPath(t *testing.T) {
 		strings.Repeat("[", 1001):                "nested deeper",
 		`{"a":{"b":` + strings.Repeat("[", 1001): "nested deeper",
 	} {
-		if err := op.Validate([]byte(text), "a", "b"); !loci.Is(err, loci.CodeInvalidQuery) || !strings.Contains(err.Error(), hint) {
+		if err := op.Validate([]byte(text), "a", "b"); !loci.Is(err, loci.CodeInvalidQuery) ||
+			!strings.Contains(err.Error(), hint) {
 			t.Errorf("%.60s: %v, want %s", text, err, hint)
 		}
 	}
@@ -57,7 +59,8 @@ func TestValidateRejectsWithPath(t *testing.T) {
 
 // FuzzValidate holds the reader to the library's verdict on what is JSON.
 func FuzzValidate(f *testing.F) {
-	for _, seed := range []string{`{"a":{"b":[1,{"c":"\ud83d\ude00\n"}]},"d":-0.5e-3}`, `[true,false,null,""]`, `{"a":1,"a":2}`, `"\ud800"`, ` 5 `} {
+	for _, seed := range []string{`{"a":{"b":[1,{"c":"\ud83d\ude00\n"}]},"d":-0.5e-3}`, `[true,false,null,""]`,
+		`{"a":1,"a":2}`, `"\ud800"`, ` 5 `} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

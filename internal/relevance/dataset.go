@@ -89,7 +89,8 @@ func (q Query) check(known, seenIDs map[documentKey]bool) error {
 	case utf8.RuneCountInString(q.Text) > maximum:
 		return fmt.Errorf("the question has more than %d characters", maximum)
 	case len(q.Relevant) == 0:
-		return errors.New(`a question needs "relevant": the ids of the texts that answer it, each with a number above 0`)
+		return errors.New(
+			`a question needs "relevant": the ids of the texts that answer it, each with a number above 0`)
 	}
 	for id, grade := range q.Relevant {
 		if !known[documentKey{q.Group, id}] {
@@ -173,7 +174,8 @@ func DatasetFolders(path string) ([]string, error) {
 		return nil, err
 	}
 	if len(below) == 0 {
-		return nil, fmt.Errorf("%s holds no set: a set is a folder with %s and %s", path, documentsFileName, queriesFileName)
+		return nil, fmt.Errorf("%s holds no set: a set is a folder with %s and %s", path, documentsFileName,
+			queriesFileName)
 	}
 	for i := range below {
 		below[i] = filepath.Dir(below[i])

@@ -35,15 +35,18 @@ const (
 
 func TestReadDatasetReadsFiles(t *testing.T) {
 	t.Parallel()
-	s, err := ReadDataset(writeDataset(t, `{"group": "g", "id": "D1:2", "title": "T", "text": "Two.", "more": 1}`+"\r\n\n"+`{"group": "h", "id": "D1:2", "text": "Other."}`,
+	s, err := ReadDataset(writeDataset(t, `{"group": "g", "id": "D1:2", "title": "T", "text": "Two.", "more": 1}`+
+		"\r\n\n"+`{"group": "h", "id": "D1:2", "text": "Other."}`,
 		`{"group": "g", "id": "q", "text": "two", "relevant": {"D1:2": 2.5}, "category": "x"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Name != "set" || !slices.Equal(s.Documents, []Document{{"g", "D1:2", "T", "Two."}, {"h", "D1:2", "", "Other."}}) {
+	if s.Name != "set" || !slices.Equal(s.Documents,
+		[]Document{{"g", "D1:2", "T", "Two."}, {"h", "D1:2", "", "Other."}}) {
 		t.Errorf("documents of %q: %+v", s.Name, s.Documents)
 	}
-	if q := s.Queries; len(q) != 1 || q[0].Group != "g" || q[0].ID != "q" || q[0].Text != "two" || q[0].Relevant["D1:2"] != 2.5 {
+	if q := s.Queries; len(q) != 1 || q[0].Group != "g" || q[0].ID != "q" || q[0].Text != "two" ||
+		q[0].Relevant["D1:2"] != 2.5 {
 		t.Errorf("questions: %+v", q)
 	}
 }
@@ -57,27 +60,37 @@ func TestReadDatasetReportsFileAndLine(t *testing.T) {
 		{"empty questions", documentLine, "\n", "queries.jsonl is empty"},
 		{"no JSON", documentLine + "\n{\"id\": \n", queryLine, "docs.jsonl, line 3: this is not the JSON object"},
 		{"a list", "[]\n", queryLine, "docs.jsonl, line 1: this is not the JSON object"},
-		{"two objects", `{"id": "a", "text": "x"} {"id": "b", "text": "y"}`, queryLine, "docs.jsonl, line 1: this is not the JSON object"},
+		{"two objects", `{"id": "a", "text": "x"} {"id": "b", "text": "y"}`, queryLine,
+			"docs.jsonl, line 1: this is not the JSON object"},
 		{"a number as id", `{"id": 1, "text": "x"}`, queryLine, "line 1"},
 		{"no UTF-8", "{\"id\": \"\xff\", \"text\": \"x\"}", queryLine, "docs.jsonl, line 1: this is not UTF-8"},
 		{"no id", `{"text": "x"}`, queryLine, `line 1: a text needs an "id"`},
 		{"no text", `{"id": "a", "text": " "}`, queryLine, `line 1: the "text" of "a" is empty`},
-		{"an id twice", documentLine + documentLine, queryLine, `docs.jsonl, line 2: the id "a" stands here for the second time`},
-		{"a long text", `{"id": "a", "text": "` + strings.Repeat("x", 256<<10+1) + `"}`, queryLine, "line 1: the text of \"a\" has 262145 bytes"},
-		{"a long title", `{"id": "a", "text": "x", "title": "` + strings.Repeat("ü", 301) + `"}`, queryLine, "more than 300 characters"},
-		{"a long line", documentLine + strings.Repeat(" ", maxLineBytes+1), queryLine, "docs.jsonl, line 2: bufio.Scanner: token too long"},
-		{"an unknown id", documentLine, queryLine + `{"text": "two", "relevant": {"a": 1, "b": 1}}`, `queries.jsonl, line 2: "relevant" names "b", and docs.jsonl has no such text`},
-		{"an id of another group", documentLine, `{"group": "g", "text": "two", "relevant": {"a": 1}}`, `no such text in the group "g"`},
+		{"an id twice", documentLine + documentLine, queryLine,
+			`docs.jsonl, line 2: the id "a" stands here for the second time`},
+		{"a long text", `{"id": "a", "text": "` + strings.Repeat("x", 256<<10+1) + `"}`, queryLine,
+			"line 1: the text of \"a\" has 262145 bytes"},
+		{"a long title", `{"id": "a", "text": "x", "title": "` + strings.Repeat("ü", 301) + `"}`, queryLine,
+			"more than 300 characters"},
+		{"a long line", documentLine + strings.Repeat(" ", maxLineBytes+1), queryLine,
+			"docs.jsonl, line 2: bufio.Scanner: token too long"},
+		{"an unknown id", documentLine, queryLine + `{"text": "two", "relevant": {"a": 1, "b": 1}}`,
+			`queries.jsonl, line 2: "relevant" names "b", and docs.jsonl has no such text`},
+		{"an id of another group", documentLine, `{"group": "g", "text": "two", "relevant": {"a": 1}}`,
+			`no such text in the group "g"`},
 		{"nothing relevant", documentLine, `{"text": "two"}`, `line 1: a question needs "relevant"`},
 		{"a grade of 0", documentLine, `{"text": "two", "relevant": {"a": 0}}`, `gives "a" the number 0`},
 		{"grades as a list", documentLine, `{"text": "two", "relevant": ["a"]}`, "line 1: this is not the JSON object"},
 		{"no question", documentLine, `{"relevant": {"a": 1}}`, `line 1: a question needs a "text"`},
-		{"a long question", documentLine, `{"text": "` + strings.Repeat("x", 2001) + `", "relevant": {"a": 1}}`, "more than 2000 characters"},
-		{"a question twice", documentLine, strings.Repeat(`{"id": "q", "text": "x", "relevant": {"a": 1}}`+"\n", 2), `line 2: the question "q" stands here for the second time`},
+		{"a long question", documentLine, `{"text": "` + strings.Repeat("x", 2001) + `", "relevant": {"a": 1}}`,
+			"more than 2000 characters"},
+		{"a question twice", documentLine, strings.Repeat(`{"id": "q", "text": "x", "relevant": {"a": 1}}`+"\n", 2),
+			`line 2: the question "q" stands here for the second time`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := ReadDataset(writeDataset(t, c.documents, c.questions)); err == nil || !strings.Contains(err.Error(), c.says) {
+			if _, err := ReadDataset(writeDataset(t, c.documents, c.questions)); err == nil ||
+				!strings.Contains(err.Error(), c.says) {
 				t.Errorf("says %v, and not %q", err, c.says)
 			}
 		})
@@ -103,7 +116,8 @@ func TestDatasetFoldersListsSubfolders(t *testing.T) {
 			t.Errorf("%s stands for %q, %v", path, got, err)
 		}
 	}
-	if _, err := DatasetFolders(filepath.Join(above, "none")); err == nil || !strings.Contains(err.Error(), "holds no set") {
+	if _, err := DatasetFolders(filepath.Join(above, "none")); err == nil ||
+		!strings.Contains(err.Error(), "holds no set") {
 		t.Error(err)
 	}
 	if _, err := DatasetFolders(filepath.Join(above, "nowhere")); !errors.Is(err, fs.ErrNotExist) {
@@ -119,11 +133,13 @@ func TestDocumentSourceHasGroupAndPosition(t *testing.T) {
 	}{
 		{"conv-1", "D3:14", "conv-1/D3", 14}, {"", "D3:14", "D3", 14}, {"g", "talk:one:7", "g/talk:one", 7},
 	} {
-		if s := (Document{Group: c.group, ID: c.id}).source(); s == nil || string(s.Group) != c.in || *s.Position != c.position {
+		if s := (Document{Group: c.group, ID: c.id}).source(); s == nil || string(s.Group) != c.in ||
+			*s.Position != c.position {
 			t.Errorf("%s of %q: %+v", c.id, c.group, s)
 		}
 	}
-	for _, id := range []string{"p0", "D3:", ":4", "D3:x", "https://host:8080/page", "http://host:80", "a b:1", "D3:1234567890"} {
+	for _, id := range []string{"p0", "D3:", ":4", "D3:x", "https://host:8080/page", "http://host:80", "a b:1",
+		"D3:1234567890"} {
 		if s := (Document{ID: id}).source(); s != nil {
 			t.Errorf("%s is no part, and has %+v", id, s)
 		}

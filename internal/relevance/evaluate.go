@@ -36,17 +36,20 @@ func (l *LoadedDataset) Run(ctx context.Context, c *client.Client, mode loci.Mod
 
 // RunInAtlas is Ask in the atlas of each question's group, for sets that were loaded
 // together.
-func (l *LoadedDataset) RunInAtlas(ctx context.Context, c *client.Client, mode loci.Mode, progress Progress) (Result, error) {
+func (l *LoadedDataset) RunInAtlas(ctx context.Context, c *client.Client, mode loci.Mode, progress Progress) (Result,
+	error) {
 	return l.run(ctx, c, mode, true, progress)
 }
 
-func (l *LoadedDataset) run(ctx context.Context, c *client.Client, mode loci.Mode, atlas bool, progress Progress) (Result, error) {
+func (l *LoadedDataset) run(ctx context.Context, c *client.Client, mode loci.Mode, atlas bool,
+	progress Progress) (Result, error) {
 	r := Result{Mode: mode, Atlas: atlas, Resolved: map[loci.ResolvedMode]int{}}
 	var values [4][]float64
 	var seen, served []float64
 	for i, q := range l.Queries {
 		began := time.Now()
-		in := loci.SearchMemories{Query: loci.Query(q.Text), Mode: mode, WorkspaceID: l.targets[q.Group].workspace, Limit: CutoffDepth}
+		in := loci.SearchMemories{Query: loci.Query(q.Text), Mode: mode, WorkspaceID: l.targets[q.Group].workspace,
+			Limit: CutoffDepth}
 		if atlas {
 			in.AtlasID = l.targets[q.Group].atlas
 		}
@@ -66,7 +69,8 @@ func (l *LoadedDataset) run(ctx context.Context, c *client.Client, mode loci.Mod
 		}
 		progress(i+1, len(l.Queries))
 	}
-	r.Recall5, r.Recall10, r.MRR, r.NDCG10 = Bootstrap(values[0]), Bootstrap(values[1]), Bootstrap(values[2]), Bootstrap(values[3])
+	r.Recall5, r.Recall10, r.MRR, r.NDCG10 = Bootstrap(values[0]), Bootstrap(values[1]), Bootstrap(values[2]),
+		Bootstrap(values[3])
 	slices.Sort(seen)
 	slices.Sort(served)
 	r.P50, r.P95, r.ServerP50 = quantile(seen, .5), quantile(seen, .95), quantile(served, .5)

@@ -49,7 +49,8 @@ func Load(ctx context.Context, c *client.Client, s Dataset, clients int, progres
 
 // LoadTogether is Load of several sets into one workspace, in which each group of a
 // set has an atlas.
-func LoadTogether(ctx context.Context, c *client.Client, sets []Dataset, clients int, progress Progress) (list []*LoadedDataset, err error) {
+func LoadTogether(ctx context.Context, c *client.Client, sets []Dataset, clients int,
+	progress Progress) (list []*LoadedDataset, err error) {
 	shared, err := c.WorkspaceCreate(ctx, loci.CreateWorkspace{Name: "Together"})
 	if err != nil {
 		return nil, err
@@ -114,8 +115,9 @@ func (l *LoadedDataset) createMemories(ctx context.Context, c *client.Client, cl
 
 func (l *LoadedDataset) createInput(d Document) loci.CreateMemory {
 	at := l.targets[d.Group]
-	return loci.CreateMemory{WorkspaceID: at.workspace, AtlasID: at.atlas, Title: loci.Title(d.Title), Content: loci.Content(d.Text),
-		Source: d.source(), Secrets: loci.OnSecretRedact}
+	return loci.CreateMemory{WorkspaceID: at.workspace, AtlasID: at.atlas, Title: loci.Title(d.Title),
+		Content: loci.Content(d.Text),
+		Source:  d.source(), Secrets: loci.OnSecretRedact}
 }
 
 // partID is the id of a part of a conversation or a document: D3:14.

@@ -40,7 +40,9 @@ func open(t *testing.T) *client.Client {
 // talks are two conversations that say the same.
 var talks = relevance.Dataset{
 	Documents: []relevance.Document{
-		{Group: "one", ID: "D1:1", Text: "Who feeds the cat?"}, {Group: "one", ID: "D1:2", Title: "Ada", Text: "Ann feeds the cat."}, {Group: "one", ID: "D2:1", Text: "It rains."},
+		{Group: "one", ID: "D1:1", Text: "Who feeds the cat?"},
+		{Group: "one", ID: "D1:2", Title: "Ada", Text: "Ann feeds the cat."},
+		{Group: "one", ID: "D2:1", Text: "It rains."},
 		{Group: "two", ID: "D1:1", Text: "Who feeds the cat?"}, {Group: "two", ID: "D1:2", Text: "Bob feeds the cat."},
 	},
 	Queries: []relevance.Query{
@@ -66,7 +68,8 @@ func TestAQuestionIsAskedAmongItsGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	// No text of its group holds a word of the second question.
-	if r.Recall10.Mean != 2./3 || r.MRR.Mean != 2./3 || r.Resolved[loci.ResolvedKeyword] != 3 || r.P95 < r.P50 || r.P50 < r.ServerP50 {
+	if r.Recall10.Mean != 2./3 || r.MRR.Mean != 2./3 || r.Resolved[loci.ResolvedKeyword] != 3 || r.P95 < r.P50 ||
+		r.P50 < r.ServerP50 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -91,7 +94,8 @@ func TestSetsThatAreLoadedTogetherShareAWorkspace(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if all.Atlas || !alone.Atlas || all.MRR.Mean > want || i == 1 && all.MRR.Mean == want || alone.MRR.Mean != want {
+		if all.Atlas || !alone.Atlas || all.MRR.Mean > want || i == 1 && all.MRR.Mean == want ||
+			alone.MRR.Mean != want {
 			t.Errorf("set %d: %+v\n%+v", i, all, alone)
 		}
 	}

@@ -27,7 +27,8 @@ type Metrics struct {
 //     that of the best order there is (Järvelin and Kekäläinen, ACM TOIS 20(4),
 //     2002). Judgements without grades have grade 1.
 func Evaluate(relevant map[string]float64, answer []string) Metrics {
-	return Metrics{recall(relevant, answer, 5), recall(relevant, answer, CutoffDepth), reciprocalRank(relevant, answer), ndcg(relevant, answer)}
+	return Metrics{recall(relevant, answer, 5), recall(relevant, answer, CutoffDepth), reciprocalRank(relevant, answer),
+		ndcg(relevant, answer)}
 }
 
 func recall(relevant map[string]float64, answer []string, k int) float64 {

@@ -11,7 +11,8 @@ import (
 
 func TestWithTyposIsDeterministic(t *testing.T) {
 	t.Parallel()
-	s := Dataset{Queries: []Query{{Text: "How do I start the auxiliary pump?"}, {Text: "Was ist das Passwort?"}, {Text: "why me"}}}
+	s := Dataset{Queries: []Query{{Text: "How do I start the auxiliary pump?"}, {Text: "Was ist das Passwort?"},
+		{Text: "why me"}}}
 	one, unchanged := s.WithTypos(2, 7)
 	if unchanged != 1 || one.Queries[2].Text != "why me" {
 		t.Errorf("%d questions without a long word, the last is %q", unchanged, one.Queries[2].Text)

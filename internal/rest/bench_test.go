@@ -84,8 +84,10 @@ func repeat(address string, request []byte, n int) error {
 type benchService struct{}
 
 var stored = loci.Memory{
-	ID: loci.NewID(time.Now()), WorkspaceID: loci.NewID(time.Now()), AtlasID: loci.NewID(time.Now()), Title: "Choose the driver",
-	Content: text700, Type: loci.TypeDecision, Tags: []string{"database", "driver"}, Status: loci.MemoryActive, Version: 3,
+	ID: loci.NewID(time.Now()), WorkspaceID: loci.NewID(time.Now()), AtlasID: loci.NewID(time.Now()),
+	Title:   "Choose the driver",
+	Content: text700, Type: loci.TypeDecision, Tags: []string{"database", "driver"}, Status: loci.MemoryActive,
+	Version:   3,
 	CreatedBy: loci.NewID(time.Now()), CreatedAt: loci.TimeOf(time.Now()), UpdatedAt: loci.TimeOf(time.Now()),
 }
 
@@ -124,17 +126,20 @@ func emptyHandler(w http.ResponseWriter, _ *http.Request) {
 // system time, with that of a handler that does nothing. One iteration is one
 // round of every case; the medians are reported.
 func BenchmarkHandlerOverEmptyHandler(b *testing.B) {
-	head := " HTTP/1.1\r\nHost: loci.test\r\nUser-Agent: bench\r\nAccept: */*\r\nAuthorization: Bearer loci_live_" + strings.Repeat("a", 43) + "\r\n"
+	head := " HTTP/1.1\r\nHost: loci.test\r\nUser-Agent: bench\r\nAccept: */*\r\nAuthorization: Bearer loci_live_" +
+		strings.Repeat("a", 43) + "\r\n"
 	get := "GET /v1/memories/" + stored.ID + head + "\r\n"
 	body := `{"content":"` + text700 + `","title":"Choose the driver","type":"decision","tags":["database","driver"]}`
-	post := "POST /v1/memories" + head + "Content-Type: application/json\r\nContent-Length: " + itoa(len(body)) + "\r\n\r\n" + body
+	post := "POST /v1/memories" + head + "Content-Type: application/json\r\nContent-Length: " + itoa(len(body)) +
+		"\r\n\r\n" + body
 	server, floor := httptest.NewServer(benchHandler()), httptest.NewServer(http.HandlerFunc(emptyHandler))
 	defer server.Close()
 	defer floor.Close()
 	cases := []struct {
 		name, url, request string
 		spent              []float64
-	}{{"get-floor", floor.URL, get, nil}, {"get", server.URL, get, nil}, {"post-floor", floor.URL, post, nil}, {"post", server.URL, post, nil}}
+	}{{"get-floor", floor.URL, get, nil}, {"get", server.URL, get, nil}, {"post-floor", floor.URL, post, nil},
+		{"post", server.URL, post, nil}}
 	for b.Loop() {
 		for i := range cases {
 			c := &cases[i]

@@ -9,9 +9,11 @@ var (
 	varyOrigin    = []string{"Origin"}
 	varyPreflight = []string{"Origin, Access-Control-Request-Method, Access-Control-Request-Headers"}
 	allowMethods  = []string{strings.Join(methods, ", ")}
-	allowHeaders  = []string{"authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id, x-loci-actor, x-request-id, x-service-actor"}
+	allowHeaders  = []string{"authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id, " +
+		"x-loci-actor, x-request-id, x-service-actor"}
 	maxAge        = []string{"600"}
-	exposeHeaders = []string{"Allow, Deprecation, ETag, Idempotency-Replayed, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"}
+	exposeHeaders = []string{"Allow, Deprecation, ETag, Idempotency-Replayed, RateLimit-Limit, RateLimit-Remaining, " +
+		"RateLimit-Reset, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"}
 )
 
 // handleCORS tells a browser that a page of a configured origin may read the answer

@@ -124,7 +124,8 @@ func (t *fakeService) Change(_ context.Context, _ *loci.Actor, in createInput) (
 func (t *fakeService) Find(_ context.Context, _ *loci.Actor, in findInput) (findOutput, error) {
 	switch in.Query {
 	case "busy":
-		return findOutput{}, &loci.Error{Code: loci.CodeRateLimited, Message: "wait", RetryAfter: 2100 * time.Millisecond}
+		return findOutput{}, &loci.Error{Code: loci.CodeRateLimited, Message: "wait",
+			RetryAfter: 2100 * time.Millisecond}
 	case "used up":
 		return findOutput{}, loci.NewError(loci.CodeQuotaExceeded)
 	case "down":
@@ -167,7 +168,8 @@ func (t *fakeService) Follow(ctx context.Context, _ *loci.Actor, in findInput) (
 			yield(event{}, loci.NewError(loci.CodeUnavailable))
 			return
 		}
-		if !yield(event{"one\ntwo", "7"}, nil) || in.Query == "late" && !yield(event{}, errors.New("lost")) || !yield(event{"three", ""}, nil) {
+		if !yield(event{"one\ntwo", "7"}, nil) || in.Query == "late" && !yield(event{}, errors.New("lost")) ||
+			!yield(event{"three", ""}, nil) {
 			return
 		}
 		if in.Query == "forever" {
@@ -188,7 +190,8 @@ func (t *fakeService) CheckSetup(_ context.Context, token string) error {
 // ViewInvitation shows a few invitations to the holder of their token.
 func (t *fakeService) ViewInvitation(_ context.Context, _, id string,
 	token loci.InvitationToken) (i loci.Invitation, inviter string, err error) {
-	status, known := map[string]loci.InvitationStatus{"1": loci.InvitationPending, "3": loci.InvitationExpired, "4": loci.InvitationRevoked,
+	status, known := map[string]loci.InvitationStatus{"1": loci.InvitationPending, "3": loci.InvitationExpired,
+		"4": loci.InvitationRevoked,
 		"5": loci.InvitationAccepted}[id]
 	if !known || token != "abc" {
 		return i, "", loci.NewError(loci.CodeNotFound)
@@ -200,9 +203,12 @@ func (t *fakeService) ViewInvitation(_ context.Context, _, id string,
 func table() *op.Table {
 	t := &op.Table{}
 	op.Add(t, "thing.get", "GET /v1/things/{thingId}", "Read a thing.", op.Account, op.ToolCore, (*fakeService).Get)
-	op.Add(t, "thing.create", "POST /v1/things/{thingId}", "Make a thing.", op.Account, op.ToolCore, (*fakeService).Create)
-	op.Add(t, "thing.update", "PATCH /v1/things/{thingId}", "Change a thing.", op.Account, op.ToolCore, (*fakeService).Change)
-	op.Add(t, "thing.delete", "DELETE /v1/things/{thingId}", "Remove a thing.", op.Person, op.ToolCore, (*fakeService).Remove)
+	op.Add(t, "thing.create", "POST /v1/things/{thingId}", "Make a thing.", op.Account, op.ToolCore,
+		(*fakeService).Create)
+	op.Add(t, "thing.update", "PATCH /v1/things/{thingId}", "Change a thing.", op.Account, op.ToolCore,
+		(*fakeService).Change)
+	op.Add(t, "thing.delete", "DELETE /v1/things/{thingId}", "Remove a thing.", op.Person, op.ToolCore,
+		(*fakeService).Remove)
 	op.Add(t, "thing.find", "GET /v1/things", "Find things.", op.Account, op.ToolCore, (*fakeService).Find)
 	op.Add(t, "key.create", "POST /v1/keys", "Make a key.", op.Person, op.NoTool, (*fakeService).Key)
 	op.Add(t, "auth.login", "POST /v1/auth/login", "Sign in.", op.Public, op.BrowserOnly, (*fakeService).SignIn)
@@ -247,7 +253,9 @@ func options(t *fakeService) rest.Options {
 		Origins:        []string{"https://app.example.org"},
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 		ExtraRoutes: []rest.Route{{Pattern: "/extra", Handler: http.NotFoundHandler(), Reason: "a test"}, {
-			Pattern: "GET /page/", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "page") }), Reason: "a test",
+			Pattern: "GET /page/", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				io.WriteString(w, "page")
+			}), Reason: "a test",
 		}},
 	}
 }
@@ -272,7 +280,8 @@ type response struct {
 func (a response) code(t *testing.T) string {
 	t.Helper()
 	var p op.ErrorBody
-	if err := json.Unmarshal([]byte(a.text), &p); err != nil || p.Error != p.Code || p.Message == "" || p.RequestID == "" || p.RequestID != a.Header.Get("X-Request-Id") {
+	if err := json.Unmarshal([]byte(a.text), &p); err != nil || p.Error != p.Code || p.Message == "" ||
+		p.RequestID == "" || p.RequestID != a.Header.Get("X-Request-Id") {
 		t.Errorf("not the shape of an error: %q, %v", a.text, err)
 	}
 	if got := a.Header.Get("Content-Type"); got != "application/json" {
@@ -297,7 +306,8 @@ func roundTrip(t *testing.T, url, text string) response {
 	if headers != "" {
 		raw += strings.ReplaceAll(headers, "\n", "\r\n") + "\r\n"
 	}
-	if low := strings.ToLower(headers); body != "" && !strings.Contains(low, "content-length") && !strings.Contains(low, "transfer-encoding") {
+	if low := strings.ToLower(headers); body != "" && !strings.Contains(low, "content-length") &&
+		!strings.Contains(low, "transfer-encoding") {
 		raw += "Content-Length: " + itoa(len(body)) + "\r\n"
 	}
 	go io.WriteString(c, raw+"\r\n"+body)

@@ -31,7 +31,8 @@ type openAPIBuilder struct {
 
 // openAPIDocument describes the operations and the routes.
 func (d *handler) openAPIDocument(routes []Route) []byte {
-	s := &openAPIBuilder{cookieName(isSecureURL(d.PublicURL)), jsonObject{}, map[string]string{}, jsonObject{}, jsonObject{}, jsonObject{},
+	s := &openAPIBuilder{cookieName(isSecureURL(d.PublicURL)), jsonObject{}, map[string]string{}, jsonObject{},
+		jsonObject{}, jsonObject{},
 		map[string]*jsonschema.Schema{"Error": errorSchema()}}
 	for _, o := range d.Table.Ops {
 		s.addOperation(o.Method, o.Path, s.operationObject(o))
@@ -67,10 +68,12 @@ func (s *openAPIBuilder) build(url, serviceVersion string) jsonObject {
 	}
 	info := jsonObject{
 		"title": "Loci", "version": ContractVersion,
-		"summary":     "Durable memory for people and their agents",
-		"description": "Memories are Markdown, belong to an atlas, and an atlas belongs to a workspace. Programs decide by the `code` of an error, never by its message. Fields may be added within /v1.",
-		"license":     jsonObject{"name": "Apache-2.0", "identifier": "Apache-2.0"},
-		"contact":     jsonObject{"name": "Loci", "url": "https://github.com/loci-memory/loci"},
+		"summary": "Durable memory for people and their agents",
+		"description": "Memories are Markdown, belong to an atlas, and an atlas belongs to a workspace. Programs " +
+			"decide " +
+			"by the `code` of an error, never by its message. Fields may be added within /v1.",
+		"license": jsonObject{"name": "Apache-2.0", "identifier": "Apache-2.0"},
+		"contact": jsonObject{"name": "Loci", "url": "https://github.com/loci-memory/loci"},
 	}
 	if serviceVersion != "" {
 		info["x-service-version"] = serviceVersion
@@ -84,8 +87,10 @@ func (s *openAPIBuilder) build(url, serviceVersion string) jsonObject {
 		"components": jsonObject{
 			"schemas": s.schemas, "parameters": s.parameters, "headers": s.headers, "responses": s.responses,
 			"securitySchemes": jsonObject{
-				"bearer": jsonObject{"type": "http", "scheme": "bearer", "description": "An API key (" + loci.KeyPrefix + "...) or an access token"},
-				"cookie": jsonObject{"type": "apiKey", "in": "cookie", "name": s.cookie, "description": "A signed-in browser"},
+				"bearer": jsonObject{"type": "http", "scheme": "bearer",
+					"description": "An API key (" + loci.KeyPrefix + "...) or an access token"},
+				"cookie": jsonObject{"type": "apiKey", "in": "cookie", "name": s.cookie,
+					"description": "A signed-in browser"},
 			},
 		},
 	}
@@ -199,20 +204,24 @@ func (s *openAPIBuilder) operationResponses(o *op.Op) jsonObject {
 	}
 	headers := s.responseHeaders(o, t)
 	if o.Streams {
-		out["200"] = jsonObject{"description": "Events, as long as the client stays", "headers": headers, "content": jsonObject{
-			"text/event-stream": jsonObject{"schema": jsonObject{"type": "string", "description": "Server-Sent Events; the data of each is one JSON object",
-				"contentSchema": op.WithRefs(o.OutputSchema(), schemaPrefix, s.schemas)}},
-		}}
+		out["200"] = jsonObject{"description": "Events, as long as the client stays", "headers": headers,
+			"content": jsonObject{
+				"text/event-stream": jsonObject{"schema": jsonObject{"type": "string",
+					"description":   "Server-Sent Events; the data of each is one JSON object",
+					"contentSchema": op.WithRefs(o.OutputSchema(), schemaPrefix, s.schemas)}},
+			}}
 		return out
 	}
 	for _, status := range successStatuses(t) {
-		out[strconv.Itoa(status)] = jsonObject{"description": statusDescriptions[status], "headers": headers, "content": jsonContent(op.WithRefs(o.OutputSchema(), schemaPrefix, s.schemas))}
+		out[strconv.Itoa(status)] = jsonObject{"description": statusDescriptions[status], "headers": headers,
+			"content": jsonContent(op.WithRefs(o.OutputSchema(), schemaPrefix, s.schemas))}
 	}
 	if o.Method == http.MethodPatch {
 		out["412"] = s.errorResponse(http.StatusPreconditionFailed)
 	}
 	if acceptsIfNoneMatch(o, t) {
-		out["304"] = jsonObject{"description": "Not changed since the tag in If-None-Match", "headers": jsonObject{"ETag": s.headerRef("ETag")}}
+		out["304"] = jsonObject{"description": "Not changed since the tag in If-None-Match",
+			"headers": jsonObject{"ETag": s.headerRef("ETag")}}
 	}
 	return out
 }

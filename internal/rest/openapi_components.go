@@ -56,7 +56,8 @@ func (s *openAPIBuilder) errorResponse(status int) jsonObject {
 	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
 		headers["Retry-After"] = s.headerRef("Retry-After")
 	}
-	s.responses[name] = jsonObject{"description": description, "headers": headers, "content": jsonContent(ref("schemas", "Error"))}
+	s.responses[name] = jsonObject{"description": description, "headers": headers,
+		"content": jsonContent(ref("schemas", "Error"))}
 	return ref("responses", name)
 }
 
@@ -115,11 +116,16 @@ func (s *openAPIBuilder) responseHeaders(o *op.Op, t reflect.Type) jsonObject {
 // headerParameters are the headers that a request may carry: their names in
 // the components, on the wire, and their schemas.
 var headerParameters = map[string]jsonObject{
-	"RequestID":      {"name": "X-Request-Id", "description": "Names the request; 1 to 128 of A-Z a-z 0-9 . _ -", "schema": jsonObject{"type": "string"}},
-	"Actor":          {"name": "X-Loci-Actor", "description": "Names a trusted agent as the actor; X-Service-Actor means the same", "schema": jsonObject{"type": "string", "const": "agent"}},
-	"IdempotencyKey": {"name": "Idempotency-Key", "description": "Makes a repetition within 24 hours harmless", "schema": jsonObject{"type": "string", "minLength": 1, "maxLength": 200}},
-	"IfMatch":        {"name": "If-Match", "description": "The entity tag that the change is based on", "schema": jsonObject{"type": "string"}},
-	"IfNoneMatch":    {"name": "If-None-Match", "description": "The entity tag of what the client has", "schema": jsonObject{"type": "string"}},
+	"RequestID": {"name": "X-Request-Id", "description": "Names the request; 1 to 128 of A-Z a-z 0-9 . _ -",
+		"schema": jsonObject{"type": "string"}},
+	"Actor": {"name": "X-Loci-Actor", "description": "Names a trusted agent as the actor; X-Service-Actor means " +
+		"the same", "schema": jsonObject{"type": "string", "const": "agent"}},
+	"IdempotencyKey": {"name": "Idempotency-Key", "description": "Makes a repetition within 24 hours harmless",
+		"schema": jsonObject{"type": "string", "minLength": 1, "maxLength": 200}},
+	"IfMatch": {"name": "If-Match", "description": "The entity tag that the change is based on",
+		"schema": jsonObject{"type": "string"}},
+	"IfNoneMatch": {"name": "If-None-Match", "description": "The entity tag of what the client has",
+		"schema": jsonObject{"type": "string"}},
 }
 
 func (s *openAPIBuilder) parameterRef(name string) jsonObject {

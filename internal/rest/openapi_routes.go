@@ -12,7 +12,8 @@ var (
 		"summary":     "Tell whether the server is there",
 		"responses": jsonObject{"200": jsonObject{"description": "It is", "content": jsonContent(jsonObject{
 			"type": "object", "required": []string{"ok", "service", "version", "contract"},
-			"properties": jsonObject{"ok": jsonObject{"type": "boolean", "const": true}, "service": jsonObject{"type": "string"},
+			"properties": jsonObject{"ok": jsonObject{"type": "boolean", "const": true},
+				"service":  jsonObject{"type": "string"},
 				"version":  jsonObject{"type": "string", "description": "Of the program"},
 				"contract": jsonObject{"type": "string", "description": "The version of this document, info.version"}},
 		})}},
@@ -20,7 +21,8 @@ var (
 	describeOpenAPI = jsonObject{
 		"operationId": "service.document",
 		"summary":     "Describe the whole interface",
-		"responses":   jsonObject{"200": jsonObject{"description": "This document", "content": jsonContent(jsonObject{"type": "object"})}},
+		"responses": jsonObject{"200": jsonObject{"description": "This document",
+			"content": jsonContent(jsonObject{"type": "object"})}},
 	}
 )
 
@@ -28,7 +30,8 @@ func describePage(name, summary string) jsonObject {
 	out := jsonObject{
 		"operationId": "page." + name,
 		"summary":     summary,
-		"responses":   jsonObject{"200": jsonObject{"description": "A page for people", "content": jsonObject{"text/html": jsonObject{"schema": jsonObject{"type": "string"}}}}},
+		"responses": jsonObject{"200": jsonObject{"description": "A page for people",
+			"content": jsonObject{"text/html": jsonObject{"schema": jsonObject{"type": "string"}}}}},
 	}
 	if link := "the one-time setup link"; name == "setup" {
 		out["parameters"] = []jsonObject{linkParameter("token", link)}
@@ -40,7 +43,8 @@ func describePage(name, summary string) jsonObject {
 }
 
 func linkParameter(name, link string) jsonObject {
-	return jsonObject{"in": "query", "name": name, "description": "From " + link, "schema": jsonObject{"type": "string"}}
+	return jsonObject{"in": "query", "name": name, "description": "From " + link,
+		"schema": jsonObject{"type": "string"}}
 }
 
 // routeObject completes the description of a hand-written route with what holds for

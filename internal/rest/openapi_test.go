@@ -35,7 +35,8 @@ func fullOptions() rest.Options {
 
 func TestOpenAPIMatchesGolden(t *testing.T) {
 	t.Parallel()
-	for golden, o := range map[string]rest.Options{"testdata/openapi.json": options(&fakeService{}), "../../docs/openapi.json": fullOptions()} {
+	for golden, o := range map[string]rest.Options{"testdata/openapi.json": options(&fakeService{}),
+		"../../docs/openapi.json": fullOptions()} {
 		var got bytes.Buffer
 		if err := json.Indent(&got, document(t, o), "", "  "); err != nil {
 			t.Fatal(err)
@@ -51,7 +52,8 @@ func TestOpenAPIMatchesGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(got.Bytes(), want) {
-			t.Errorf("%s is another one: look at it, tell it in CHANGELOG.md, then go test ./internal/rest -update", golden)
+			t.Errorf("%s is another one: look at it, tell it in CHANGELOG.md, then go test ./internal/rest -update",
+				golden)
 		}
 	}
 }
@@ -111,13 +113,16 @@ func TestOpenAPIListsSuccessStatuses(t *testing.T) {
 			t.Errorf("%s needs %v", public, got)
 		}
 	}
-	if got := d.Paths["/v1/events"]["get"]; len(got.Security) != 1 || got.Responses["200"].Content["text/event-stream"].Schema == nil {
+	if got := d.Paths["/v1/events"]["get"]; len(got.Security) != 1 ||
+		got.Responses["200"].Content["text/event-stream"].Schema == nil {
 		t.Errorf("a stream for agents: %+v", got)
 	}
-	if got := d.Paths["/v1/things/{thingId}"]["post"].RequestBody; !got.Required || got.Content["application/json"].Schema["additionalProperties"] != false {
+	if got := d.Paths["/v1/things/{thingId}"]["post"].RequestBody; !got.Required ||
+		got.Content["application/json"].Schema["additionalProperties"] != false {
 		t.Errorf("a body: %+v", got)
 	}
-	if got := d.Components.Schemas["Error"]; len(got.Properties["code"].Enum) != len(loci.Catalogue) || !slices.Equal(got.Required, []string{"error", "code", "message"}) {
+	if got := d.Components.Schemas["Error"]; len(got.Properties["code"].Enum) != len(loci.Catalogue) ||
+		!slices.Equal(got.Required, []string{"error", "code", "message"}) {
 		t.Errorf("the error: %+v", got)
 	}
 }

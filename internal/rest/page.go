@@ -28,7 +28,8 @@ var (
 	pageScript    = readPageFile("page/page.js")
 	// pageCSP allows a page its own style and script, by their hashes, and forms
 	// that this server takes; nothing else.
-	pageCSP = []string{"default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; img-src data:" +
+	pageCSP = []string{"default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; img-src " +
+		"data:" +
 		"; style-src " + cspHash(pageStyle) + "; script-src " + cspHash(pageScript)}
 	contentTypeHTML = []string{"text/html; charset=utf-8"}
 	// A page sends its address to no other site. To its own it does: a browser
@@ -176,7 +177,8 @@ func parseForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 
 // submitted returns the form that a page sent, its call, and the person who is signed
 // in.
-func (d *handler) submitted(w http.ResponseWriter, r *http.Request) (f url.Values, c *op.Call, user loci.User, err error) {
+func (d *handler) submitted(w http.ResponseWriter, r *http.Request) (f url.Values, c *op.Call, user loci.User,
+	err error) {
 	if f, err = parseForm(w, r); err != nil {
 		return nil, nil, user, err
 	}

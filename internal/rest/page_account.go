@@ -81,7 +81,8 @@ func (d *handler) setupPage(w http.ResponseWriter, r *http.Request) {
 	v := d.newPageData(r, loci.User{})
 	v.Token = r.URL.Query().Get("token")
 	if err == nil && v.Token == "" {
-		err = loci.NewError(loci.CodeNotFound, "This page needs the whole setup link, which the server prints when it starts.")
+		err = loci.NewError(loci.CodeNotFound, "This page needs the whole setup link, which the server prints when it "+
+			"starts.")
 	}
 	if err == nil {
 		err = d.Pages.CheckSetup(r.Context(), v.Token)
@@ -135,7 +136,8 @@ func (d *handler) keyForm(w http.ResponseWriter, r *http.Request) {
 
 // createKey makes an API key, or finds the one that was made under the idempotency
 // key, and shows it on the start page.
-func (d *handler) createKey(w http.ResponseWriter, r *http.Request, c *op.Call, user loci.User, name, idempotencyKey string) {
+func (d *handler) createKey(w http.ResponseWriter, r *http.Request, c *op.Call, user loci.User,
+	name, idempotencyKey string) {
 	v := d.newPageData(r, user)
 	c.IdempotencyKey, c.IdempotencyKeyCount = idempotencyKey, 1
 	out, err := d.runOp(r, c, "key.create", loci.CreateKey{Name: loci.Name(name)})

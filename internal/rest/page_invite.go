@@ -104,7 +104,8 @@ func (d *handler) renderInvitation(w http.ResponseWriter, r *http.Request, user 
 	v.Name, v.Next = link.Get("name"), invitePath(link)
 	v.Invite = invitationData{ID: link.Get("id"), Token: link.Get("token"),
 		SignIn: "/signin?" + url.Values{"next": {v.Next}}.Encode()}
-	i, inviter, viewErr := d.Pages.ViewInvitation(r.Context(), user.ID, v.Invite.ID, loci.InvitationToken(v.Invite.Token))
+	i, inviter, viewErr := d.Pages.ViewInvitation(r.Context(), user.ID, v.Invite.ID,
+		loci.InvitationToken(v.Invite.Token))
 	switch {
 	case loci.Is(viewErr, loci.CodeNotFound):
 		v.Invite.Closed = "There is no invitation here"

@@ -18,7 +18,8 @@ func TestPagePolicyAllowsOnlyOwnScript(t *testing.T) {
 		policy := got.Header.Get("Content-Security-Policy")
 		if got.StatusCode != status || got.Header.Get("Content-Type") != "text/html; charset=utf-8" ||
 			got.Header.Get("Referrer-Policy") != "same-origin" ||
-			got.Header.Get("Cache-Control") != "no-store" || !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") || strings.Contains(policy, "unsafe") {
+			got.Header.Get("Cache-Control") != "no-store" || !strings.Contains(policy, "default-src 'none'") ||
+			!strings.Contains(policy, "frame-ancestors 'none'") || strings.Contains(policy, "unsafe") {
 			t.Errorf("%s: %d %v", path, got.StatusCode, got.Header)
 		}
 		found := parts.FindAllStringSubmatch(got.text, -1)
@@ -27,7 +28,8 @@ func TestPagePolicyAllowsOnlyOwnScript(t *testing.T) {
 		}
 		for _, part := range found {
 			sum := sha256.Sum256([]byte(part[2]))
-			if hash := base64.StdEncoding.EncodeToString(sum[:]); !strings.Contains(policy, part[1]+"-src 'sha256-"+hash) {
+			if hash := base64.StdEncoding.EncodeToString(sum[:]); !strings.Contains(policy,
+				part[1]+"-src 'sha256-"+hash) {
 				t.Errorf("%s: the policy %q forbids the %s", path, policy, part[1])
 			}
 		}
@@ -37,7 +39,8 @@ func TestPagePolicyAllowsOnlyOwnScript(t *testing.T) {
 func TestSetupPageRejectsInvalidToken(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
-	if got := roundTrip(t, url, "GET /setup?token=abc-1_2").text; !strings.Contains(got, `name="token" value="abc-1_2"`) ||
+	if got := roundTrip(t, url, "GET /setup?token=abc-1_2").text; !strings.Contains(got,
+		`name="token" value="abc-1_2"`) ||
 		strings.Contains(got, `<p role="alert"`) {
 		t.Errorf("a good token: %s", got)
 	}

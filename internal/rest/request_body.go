@@ -118,7 +118,8 @@ func (in *requestReader) readQuery(query string) error {
 		name, err := url.QueryUnescape(rawName)
 		value, err2 := url.QueryUnescape(rawValue)
 		if err != nil || err2 != nil {
-			return loci.NewError(loci.CodeInvalidQuery, "the query holds a %% that is not followed by two hexadecimal digits: write %%25 for it")
+			return loci.NewError(loci.CodeInvalidQuery, "the query holds a %% that is not followed by two hexadecimal "+
+				"digits: write %%25 for it")
 		}
 		in.params = append(in.params, op.Param{Name: name, Value: value, Location: op.InQuery})
 	}

@@ -22,7 +22,8 @@ func (d *handler) newCall(w http.ResponseWriter, r *http.Request) *op.Call {
 		RequestID:   w.Header()["X-Request-Id"][0],
 	}
 	if tags := r.Header["If-Match"]; len(tags) > 0 {
-		c.IfMatch = cmp.Or(strings.Join(tags, ", "), `""`) // lines are one list (RFC 9110, 5.3); an empty one is no licence: it matches nothing
+		// lines are one list (RFC 9110, 5.3); an empty one is no licence: it matches nothing
+		c.IfMatch = cmp.Or(strings.Join(tags, ", "), `""`)
 	}
 	c.Credential, c.CredentialKind = d.credential(r)
 	if keys := r.Header["Idempotency-Key"]; len(keys) > 0 {

@@ -64,7 +64,8 @@ type handler struct {
 // those of this package. It panics on routes that contradict one another and
 // on an origin that is none.
 func New(o Options) http.Handler {
-	d := &handler{Options: o, mux: http.NewServeMux(), crossOrigin: http.NewCrossOriginProtection(), allowedOrigins: map[string][]string{}, methodNotAllowed: map[string]bool{}}
+	d := &handler{Options: o, mux: http.NewServeMux(), crossOrigin: http.NewCrossOriginProtection(),
+		allowedOrigins: map[string][]string{}, methodNotAllowed: map[string]bool{}}
 	for _, origin := range o.Origins {
 		d.addTrustedOrigin(origin)
 		d.allowedOrigins[origin] = []string{origin}
@@ -79,7 +80,9 @@ func New(o Options) http.Handler {
 		d.mux.Handle(r.Pattern, r.Handler)
 	}
 	for _, o := range o.OmittedOps {
-		d.mux.HandleFunc(o.Method+" "+o.Path, func(w http.ResponseWriter, r *http.Request) { d.writeError(w, r, &op.Call{}, errNoRoute()) })
+		d.mux.HandleFunc(o.Method+" "+o.Path, func(w http.ResponseWriter, r *http.Request) {
+			d.writeError(w, r, &op.Call{}, errNoRoute())
+		})
 	}
 	d.reserveLiterals()
 	d.mux.HandleFunc(catchAll, d.serveNotFound)
@@ -213,7 +216,8 @@ func isCleanPath(u *url.URL) bool {
 		switch rest := u.Path[i+1:]; {
 		case rest[0] == '/':
 			return false
-		case rest[0] == '.' && (rest == "." || rest == ".." || strings.HasPrefix(rest, "./") || strings.HasPrefix(rest, "../")):
+		case rest[0] == '.' && (rest == "." || rest == ".." || strings.HasPrefix(rest, "./") ||
+			strings.HasPrefix(rest, "../")):
 			return false
 		}
 	}

@@ -31,16 +31,23 @@ func TestHandlerWritesOutput(t *testing.T) {
 		{"GET /v1/things/7" + authHeader, 200, `{"ok":true,"id":"7","content":"a < b"}`},
 		{"HEAD /v1/things/7" + authHeader, 200, ""},
 		{"GET /v1/things/a%20b" + authHeader, 200, `{"ok":true,"id":"a b","content":"a < b"}`},
-		{"POST /v1/things/7" + authHeader + jsonHeader + "\n\n" + `{"content":"new","within":{"uri":"u"}}`, 201, `{"ok":true,"thing":{"id":"7","content":"new","within":{"uri":"u"}}}`},
-		{"POST /v1/things/7" + authHeader + jsonHeader + "\n\n" + `{"content":"known"}`, 200, `{"ok":true,"thing":{"id":"7","content":"known"}}`},
-		{"POST /v1/things/7" + authHeader + "\nContent-Type: Application/JSON; Charset=\"UTF-8\"\n\n" + `{"content":"known"}`, 200, `{"ok":true,"thing":{"id":"7","content":"known"}}`},
-		{"POST /v1/things/7" + authHeader + jsonHeader + "\nTransfer-Encoding: chunked\n\n" + "14\r\n{\"content\":\"chunky\"}\r\n0\r\n\r\n", 201, `{"ok":true,"thing":{"id":"7","content":"chunky"}}`},
+		{"POST /v1/things/7" + authHeader + jsonHeader + "\n\n" + `{"content":"new","within":{"uri":"u"}}`, 201,
+			`{"ok":true,"thing":{"id":"7","content":"new","within":{"uri":"u"}}}`},
+		{"POST /v1/things/7" + authHeader + jsonHeader + "\n\n" + `{"content":"known"}`, 200,
+			`{"ok":true,"thing":{"id":"7","content":"known"}}`},
+		{"POST /v1/things/7" + authHeader + "\nContent-Type: Application/JSON; Charset=\"UTF-8\"\n\n" +
+			`{"content":"known"}`, 200, `{"ok":true,"thing":{"id":"7","content":"known"}}`},
+		{"POST /v1/things/7" + authHeader + jsonHeader + "\nTransfer-Encoding: chunked\n\n" +
+			"14\r\n{\"content\":\"chunky\"}\r\n0\r\n\r\n", 201, `{"ok":true,"thing":{"id":"7","content":"chunky"}}`},
 		{"POST /v1/keys" + authHeader, 201, `{"ok":true,"secret":"k"}`},
-		{"POST /v1/keys" + authHeader + "\nContent-Type: text/plain\nContent-Length: 0", 201, `{"ok":true,"secret":"k"}`},
-		{"POST /v1/keys" + authHeader + "\nContent-Type: text/plain\nTransfer-Encoding: chunked\n\n0\r\n\r\n", 201, `{"ok":true,"secret":"k"}`},
+		{"POST /v1/keys" + authHeader + "\nContent-Type: text/plain\nContent-Length: 0", 201,
+			`{"ok":true,"secret":"k"}`},
+		{"POST /v1/keys" + authHeader + "\nContent-Type: text/plain\nTransfer-Encoding: chunked\n\n0\r\n\r\n", 201,
+			`{"ok":true,"secret":"k"}`},
 		{"DELETE /v1/things/7" + authHeader, 200, `{"ok":true}`},
 		{"DELETE /v1/things/7" + authHeader + jsonHeader + "\n\n{}", 200, `{"ok":true}`},
-		{"GET /v1/things?query=a+b%26c&kinds=fact,note&limit=5" + authHeader, 200, `{"ok":true,"things":[],"query":"a b&c"}`},
+		{"GET /v1/things?query=a+b%26c&kinds=fact,note&limit=5" + authHeader, 200,
+			`{"ok":true,"things":[],"query":"a b&c"}`},
 		{"GET /v1/things?&query=x&" + authHeader, 200, `{"ok":true,"things":[],"query":"x"}`},
 		{"GET /v1/things\nAuthorization: bEARER   good", 200, `{"ok":true,"things":[],"query":""}`},
 		{"GET /v1/things\nCookie: a=b; __Host-loci=fresh", 200, `{"ok":true,"things":[],"query":""}`},
@@ -52,7 +59,8 @@ func TestHandlerWritesOutput(t *testing.T) {
 		if got.StatusCode != c.status || got.text != c.body {
 			t.Errorf("%s\n got %d %s\nwant %d %s", c.send, got.StatusCode, got.text, c.status, c.body)
 		}
-		if got.Header.Get("X-Request-Id") == "" || got.Header.Get("X-Content-Type-Options") != "nosniff" || got.Header.Get("Cache-Control") != "no-store" {
+		if got.Header.Get("X-Request-Id") == "" || got.Header.Get("X-Content-Type-Options") != "nosniff" ||
+			got.Header.Get("Cache-Control") != "no-store" {
 			t.Errorf("%s: headers %v", c.send, got.Header)
 		}
 	}
@@ -101,29 +109,38 @@ func TestHandlerWritesErrors(t *testing.T) {
 		// what is said of the actor
 		{"GET /v1/things" + authHeader + "\nX-Loci-Actor: robot", 400, "invalid_query", "actor"},
 		{"GET /v1/things" + authHeader + "\nX-Service-Actor:", 400, "invalid_query", "actor"},
-		{"GET /v1/things" + authHeader + "\nX-Loci-Actor: agent\nX-Service-Actor: Agent", 400, "invalid_query", "actor"},
+		{"GET /v1/things" + authHeader + "\nX-Loci-Actor: agent\nX-Service-Actor: Agent", 400, "invalid_query",
+			"actor"},
 		{"GET /v1/things" + authHeader + "\nX-Loci-Agent-Id: agt_1", 400, "invalid_query", "agent id"},
 		{"POST /v1/auth/login\nX-Loci-Agent-Id:" + jsonHeader + "\n\n{}", 400, "invalid_query", "agent id"},
 		// the type comes before the size, the size before the words
 		{"POST /v1/things/7" + authHeader + "\nContent-Type: text/plain\n\n{" + big, 415, "unsupported_media_type", ""},
-		{"POST /v1/things/7" + authHeader + "\nContent-Type: text/plain\nTransfer-Encoding: chunked\n\n1\r\n{\r\n0\r\n\r\n", 415, "unsupported_media_type", ""},
+		{"POST /v1/things/7" + authHeader + "\nContent-Type: text/plain\nTransfer-Encoding: " +
+			"chunked\n\n1\r\n{\r\n0\r\n\r\n", 415, "unsupported_media_type", ""},
 		{"POST /v1/things/7" + authHeader + "\n\n{}", 415, "unsupported_media_type", ""},
 		{"POST /v1/things/7" + authHeader + jsonHeader + "; charset=latin1\n\n{}", 415, "unsupported_media_type", ""},
 		{"POST /v1/things/7" + authHeader + jsonHeader + jsonHeader + "\n\n{}", 415, "unsupported_media_type", ""},
-		{"POST /v1/things/7" + authHeader + jsonHeader + "\nContent-Encoding: gzip\n\n{}", 415, "unsupported_media_type", ""},
-		{"POST /v1/things/7" + authHeader + jsonHeader + "\nContent-Encoding: Identity\n\n{}", 400, "invalid_query", ""},
-		{"POST /v1/things/7" + authHeader + "\nContent-Type: application/jsonl\n\n{}", 415, "unsupported_media_type", ""},
+		{"POST /v1/things/7" + authHeader + jsonHeader + "\nContent-Encoding: gzip\n\n{}", 415,
+			"unsupported_media_type", ""},
+		{"POST /v1/things/7" + authHeader + jsonHeader + "\nContent-Encoding: Identity\n\n{}", 400, "invalid_query",
+			""},
+		{"POST /v1/things/7" + authHeader + "\nContent-Type: application/jsonl\n\n{}", 415, "unsupported_media_type",
+			""},
 		{"POST /v1/things/7" + authHeader + jsonHeader + "\n\n{" + big, 413, "payload_too_large", ""},
-		{"POST /v1/things/7" + authHeader + jsonHeader + "\nTransfer-Encoding: chunked\n\n100001\r\n{" + big + "\r\n0\r\n\r\n", 413, "payload_too_large", ""},
+		{"POST /v1/things/7" + authHeader + jsonHeader + "\nTransfer-Encoding: chunked\n\n100001\r\n{" + big +
+			"\r\n0\r\n\r\n", 413, "payload_too_large", ""},
 		{"POST /v1/auth/login" + jsonHeader + "\n\n{" + big[:65536], 413, "payload_too_large", "64 KiB"},
-		{"POST /v1/auth/login" + jsonHeader + "\nTransfer-Encoding: chunked\n\n10001\r\n{" + big[:65536] + "\r\n0\r\n\r\n",
+		{"POST /v1/auth/login" + jsonHeader + "\nTransfer-Encoding: chunked\n\n10001\r\n{" + big[:65536] +
+			"\r\n0\r\n\r\n",
 			413, "payload_too_large", "64 KiB"},
 		{"POST /v1/auth/login" + jsonHeader + "\n\n{" + big[:65535], 400, "invalid_query", ""},
-		{"POST /v1/things/7" + authHeader + jsonHeader + "\n\n" + `{"content":7}` + big[13:], 400, "invalid_query", "content"},
+		{"POST /v1/things/7" + authHeader + jsonHeader + "\n\n" + `{"content":7}` + big[13:], 400, "invalid_query",
+			"content"},
 		{"DELETE /v1/things/7" + authHeader + "\nContent-Type: text/plain\n\n{", 415, "unsupported_media_type", ""},
 		{"DELETE /v1/things/7" + authHeader + jsonHeader + "\n\n" + `{"thingId":"8"}`, 400, "invalid_query", "thingId"},
 		{"POST /v1/things/7" + authHeader + jsonHeader + "\n\n[]", 400, "invalid_query", ""},
-		{"POST /v1/things/7" + authHeader + jsonHeader + "\nTransfer-Encoding: chunked\n\nnonsense\r\n", 400, "invalid_query", "too early"},
+		{"POST /v1/things/7" + authHeader + jsonHeader + "\nTransfer-Encoding: chunked\n\nnonsense\r\n", 400,
+			"invalid_query", "too early"},
 		// path and query
 		{"GET /v1/things/%ff" + authHeader, 404, "not_found", ""},
 		{"GET /v1/things/a%00b" + authHeader, 404, "not_found", ""},
@@ -143,13 +160,15 @@ func TestHandlerWritesErrors(t *testing.T) {
 	} {
 		got := roundTrip(t, url, c.send)
 		short := c.send[:min(120, len(c.send))]
-		if code := got.code(t); got.StatusCode != c.status || code != c.code || !strings.Contains(got.text, strings.ReplaceAll(c.hint, `"`, `\"`)) {
+		if code := got.code(t); got.StatusCode != c.status || code != c.code ||
+			!strings.Contains(got.text, strings.ReplaceAll(c.hint, `"`, `\"`)) {
 			t.Errorf("%s\n got %d %s\nwant %d %s with %q", short, got.StatusCode, got.text, c.status, c.code, c.hint)
 		}
 		if strings.Contains(got.text, "of ours") {
 			t.Errorf("%s tells what is inside: %s", short, got.text)
 		}
-		if strings.Contains(c.send, "Bearer good") && !strings.Contains(c.code, "api_key") && c.hint != "route" && c.status != 405 && got.Header.Get("RateLimit-Remaining") != "9" {
+		if strings.Contains(c.send, "Bearer good") && !strings.Contains(c.code, "api_key") && c.hint != "route" &&
+			c.status != 405 && got.Header.Get("RateLimit-Remaining") != "9" {
 			t.Errorf("%s: no quota in %v", short, got.Header)
 		}
 		if (c.status == 401) != (got.Header.Get("WWW-Authenticate") == "Bearer") {
@@ -180,7 +199,8 @@ func TestQuotaHeadersRoundSecondsUp(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
 	got := roundTrip(t, url, "GET /v1/things/7"+authHeader).Header
-	if got.Get("RateLimit-Limit") != "10" || got.Get("RateLimit-Remaining") != "9" || got.Get("RateLimit-Reset") != "91" {
+	if got.Get("RateLimit-Limit") != "10" || got.Get("RateLimit-Remaining") != "9" ||
+		got.Get("RateLimit-Reset") != "91" {
 		t.Errorf("%v", got)
 	}
 	if got := roundTrip(t, url, "GET /health"+authHeader).Header; got.Get("RateLimit-Limit") != "" {
@@ -198,12 +218,14 @@ func TestRequestIDIsKeptWhenValid(t *testing.T) {
 	s, url := serve(t)
 	fresh := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-7`)
 	for _, id := range []string{"a", "req-1_2.X", strings.Repeat("x", 128)} {
-		if got := roundTrip(t, url, "GET /v1/nothing\nX-Request-Id: "+id); got.Header.Get("X-Request-Id") != id || !strings.Contains(got.text, `"requestId":"`+id+`"`) {
+		if got := roundTrip(t, url, "GET /v1/nothing\nX-Request-Id: "+id); got.Header.Get("X-Request-Id") != id ||
+			!strings.Contains(got.text, `"requestId":"`+id+`"`) {
 			t.Errorf("%s became %s", id, got.Header.Get("X-Request-Id"))
 		}
 	}
 	for _, id := range []string{"", "a b", "a<b", "\xe4", strings.Repeat("x", 129), "a\nX-Request-Id: b"} {
-		if got := roundTrip(t, url, "GET /v1/things/7"+authHeader+"\nX-Request-Id: "+id).Header.Get("X-Request-Id"); !fresh.MatchString(got) || s.lastCall().RequestID != got {
+		if got := roundTrip(t, url, "GET /v1/things/7"+authHeader+"\nX-Request-Id: "+
+			id).Header.Get("X-Request-Id"); !fresh.MatchString(got) || s.lastCall().RequestID != got {
 			t.Errorf("%q became %q, and the call has %q", id, got, s.lastCall().RequestID)
 		}
 	}
@@ -217,14 +239,16 @@ func TestIfNoneMatchReturnsNotModified(t *testing.T) {
 		`"7-2"`: 200, `7-1`: 200, `w/"7-1"`: 200, ``: 200,
 	} {
 		got := roundTrip(t, url, "GET /v1/things/7"+authHeader+"\nIf-None-Match: "+sent)
-		if got.StatusCode != status || got.Header.Get("ETag") != `"7-1"` || (status == 304) != (got.text == "") || got.Header.Get("RateLimit-Limit") != "10" {
+		if got.StatusCode != status || got.Header.Get("ETag") != `"7-1"` || (status == 304) != (got.text == "") ||
+			got.Header.Get("RateLimit-Limit") != "10" {
 			t.Errorf("%s: %d %v %s", sent, got.StatusCode, got.Header, got.text)
 		}
 	}
 	if got := roundTrip(t, url, "GET /openapi.json\nIf-None-Match: *"); got.StatusCode != 304 || got.text != "" {
 		t.Errorf("the document: %d", got.StatusCode)
 	}
-	if got := roundTrip(t, url, "POST /v1/things/7"+authHeader+jsonHeader+"\nIf-None-Match: *\n\n"+`{"content":"x"}`); got.StatusCode != http.StatusCreated {
+	if got := roundTrip(t, url, "POST /v1/things/7"+authHeader+jsonHeader+"\nIf-None-Match: *\n\n"+
+		`{"content":"x"}`); got.StatusCode != http.StatusCreated {
 		t.Errorf("a POST: %d", got.StatusCode)
 	}
 }
@@ -232,9 +256,12 @@ func TestIfNoneMatchReturnsNotModified(t *testing.T) {
 func TestCallCarriesHeaders(t *testing.T) {
 	t.Parallel()
 	s, url := serve(t)
-	roundTrip(t, url, "POST /v1/things/7"+authHeader+"\nX-Service-Actor: agent\nIdempotency-Key: k 1\nIf-Match: \"a\", \"b\"\nOrigin: https://evil.example")
+	roundTrip(t, url, "POST /v1/things/7"+authHeader+
+		"\nX-Service-Actor: agent\nIdempotency-Key: k 1\nIf-Match: \"a\", \"b\"\nOrigin: https://evil.example")
 	c := s.lastCall()
-	if c.Transport != "rest" || c.Credential != "good" || c.CredentialKind != "" || c.ActorHeader != "agent" || c.AgentIDSent || !c.CrossOrigin || c.Address != "127.0.0.1" || c.IdempotencyKey != "k 1" || c.IfMatch != `"a", "b"` {
+	if c.Transport != "rest" || c.Credential != "good" || c.CredentialKind != "" || c.ActorHeader != "agent" ||
+		c.AgentIDSent || !c.CrossOrigin || c.Address != "127.0.0.1" || c.IdempotencyKey != "k 1" ||
+		c.IfMatch != `"a", "b"` {
 		t.Errorf("%+v", c)
 	}
 	roundTrip(t, url, "POST /v1/things/7"+authHeader+"\nIf-Match:\nIdempotency-Key:")
@@ -242,10 +269,13 @@ func TestCallCarriesHeaders(t *testing.T) {
 		t.Errorf("empty headers: %+v", c)
 	}
 	for headers, foreign := range map[string]bool{
-		"": false, "\nOrigin: https://app.example.org": false, "\nOrigin: https://loci.example.org\nSec-Fetch-Site: cross-site": false,
-		"\nOrigin: http://loci.test": false, "\nOrigin: null": true, "\nSec-Fetch-Site: cross-site": true, "\nSec-Fetch-Site: same-origin": false,
+		"": false, "\nOrigin: https://app.example.org": false,
+		"\nOrigin: https://loci.example.org\nSec-Fetch-Site: cross-site": false,
+		"\nOrigin: http://loci.test":                                     false, "\nOrigin: null": true,
+		"\nSec-Fetch-Site: cross-site": true, "\nSec-Fetch-Site: same-origin": false,
 	} {
-		if roundTrip(t, url, "POST /v1/keys\nCookie: __Host-loci=fresh"+headers); s.lastCall().CrossOrigin != foreign || s.lastCall().CredentialKind != loci.CredentialCookie {
+		if roundTrip(t, url, "POST /v1/keys\nCookie: __Host-loci=fresh"+headers); s.lastCall().CrossOrigin != foreign ||
+			s.lastCall().CredentialKind != loci.CredentialCookie {
 			t.Errorf("%q: foreign is %v", headers, s.lastCall().CrossOrigin)
 		}
 	}
@@ -285,13 +315,18 @@ func TestRepeatedHeadersAreRejected(t *testing.T) {
 func TestCookieAttributes(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
-	if got := roundTrip(t, url, "POST /v1/auth/login"+jsonHeader+"\n\n"+`{"name":"ann"}`); got.Header.Get("Set-Cookie") != "__Host-loci=s3cret; Path=/; Max-Age=3600; HttpOnly; Secure; SameSite=Lax" || strings.Contains(got.text, "s3cret") {
+	if got := roundTrip(t, url, "POST /v1/auth/login"+jsonHeader+"\n\n"+
+		`{"name":"ann"}`); got.Header.Get("Set-Cookie") !=
+		"__Host-loci=s3cret; Path=/; Max-Age=3600; HttpOnly; Secure; SameSite=Lax" ||
+		strings.Contains(got.text, "s3cret") {
 		t.Errorf("%v %s", got.Header, got.text)
 	}
-	if got := roundTrip(t, url, "POST /v1/auth/logout"+authHeader).Header.Get("Set-Cookie"); got != "__Host-loci=; Path=/; Max-Age=0; HttpOnly; Secure; SameSite=Lax" {
+	if got := roundTrip(t, url, "POST /v1/auth/logout"+authHeader).Header.Get("Set-Cookie"); got !=
+		"__Host-loci=; Path=/; Max-Age=0; HttpOnly; Secure; SameSite=Lax" {
 		t.Errorf("%s", got)
 	}
-	if got := roundTrip(t, url, "POST /v1/auth/login"+jsonHeader+"\nSec-Fetch-Site: cross-site\n\n"+`{"name":"ann"}`); got.code(t) != "forbidden" || got.Header.Get("Set-Cookie") != "" {
+	if got := roundTrip(t, url, "POST /v1/auth/login"+jsonHeader+"\nSec-Fetch-Site: cross-site\n\n"+
+		`{"name":"ann"}`); got.code(t) != "forbidden" || got.Header.Get("Set-Cookie") != "" {
 		t.Errorf("a foreign page signs in: %d", got.StatusCode)
 	}
 }
@@ -301,16 +336,19 @@ func TestCORSAllowsOnlyConfiguredOrigins(t *testing.T) {
 	_, url := serve(t)
 	asks := "\nAccess-Control-Request-Method: POST\nAccess-Control-Request-Headers: authorization"
 	mine := "\nOrigin: https://app.example.org"
-	for send, status := range map[string]int{"GET /v1/things" + authHeader: 200, "GET /v1/things": 401, "GET /v1/nothing": 404, "GET /health": 200, "OPTIONS /v1/things" + asks: 204} {
+	for send, status := range map[string]int{"GET /v1/things" + authHeader: 200, "GET /v1/things": 401,
+		"GET /v1/nothing": 404, "GET /health": 200, "OPTIONS /v1/things" + asks: 204} {
 		got := roundTrip(t, url, send+mine)
 		preflight := strings.HasPrefix(send, "OPTIONS")
-		if got.StatusCode != status || got.Header.Get("Access-Control-Allow-Origin") != "https://app.example.org" || !strings.HasPrefix(got.Header.Get("Vary"), "Origin") ||
+		if got.StatusCode != status || got.Header.Get("Access-Control-Allow-Origin") != "https://app.example.org" ||
+			!strings.HasPrefix(got.Header.Get("Vary"), "Origin") ||
 			preflight != strings.Contains(got.Header.Get("Access-Control-Allow-Headers"), "authorization") ||
 			preflight != strings.Contains(got.Header.Get("Access-Control-Allow-Methods"), "PATCH") ||
 			preflight == strings.Contains(got.Header.Get("Access-Control-Expose-Headers"), "ETag") {
 			t.Errorf("%s: %d %v", send, got.StatusCode, got.Header)
 		}
-		for _, other := range []string{"https://evil.example", "https://app.example.org.evil.example", "http://app.example.org", "null"} {
+		for _, other := range []string{"https://evil.example", "https://app.example.org.evil.example",
+			"http://app.example.org", "null"} {
 			got := roundTrip(t, url, send+"\nOrigin: "+other)
 			for name := range got.Header {
 				if strings.HasPrefix(name, "Access-Control") {

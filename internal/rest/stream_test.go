@@ -16,12 +16,14 @@ func TestStreamWritesServerSentEvents(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
 	got := roundTrip(t, url, "GET /v1/events"+agentHeaders)
-	want := "retry: 3000\nevent: said\nid: 7\ndata: {\"ok\":true,\"text\":\"one\\ntwo\"}\n\nevent: said\ndata: {\"ok\":true,\"text\":\"three\"}\n\n"
+	want := "retry: 3000\nevent: said\nid: 7\ndata: {\"ok\":true,\"text\":\"one\\ntwo\"}\n\nevent: said\ndata: " +
+		"{\"ok\":true,\"text\":\"three\"}\n\n"
 	if got.StatusCode != 200 || got.text != want {
 		t.Errorf("%d %q", got.StatusCode, got.text)
 	}
 	for name, value := range map[string]string{
-		"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no", "Content-Encoding": "", "Content-Length": "", "RateLimit-Limit": "10",
+		"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no",
+		"Content-Encoding": "", "Content-Length": "", "RateLimit-Limit": "10",
 	} {
 		if got.Header.Get(name) != value {
 			t.Errorf("%s: %q", name, got.Header.Get(name))
@@ -32,10 +34,12 @@ func TestStreamWritesServerSentEvents(t *testing.T) {
 func TestStreamWritesErrorBeforeFirstEvent(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
-	if got := roundTrip(t, url, "GET /v1/events?query=early"+agentHeaders); got.StatusCode != 503 || got.code(t) != "unavailable" {
+	if got := roundTrip(t, url, "GET /v1/events?query=early"+agentHeaders); got.StatusCode != 503 ||
+		got.code(t) != "unavailable" {
 		t.Errorf("%d %s", got.StatusCode, got.text)
 	}
-	if got := roundTrip(t, url, "GET /v1/events?query=late"+agentHeaders); got.StatusCode != 200 || strings.Contains(got.text, "three") || strings.Contains(got.text, "lost") {
+	if got := roundTrip(t, url, "GET /v1/events?query=late"+agentHeaders); got.StatusCode != 200 ||
+		strings.Contains(got.text, "three") || strings.Contains(got.text, "lost") {
 		t.Errorf("%d %s", got.StatusCode, got.text)
 	}
 }
@@ -43,10 +47,12 @@ func TestStreamWritesErrorBeforeFirstEvent(t *testing.T) {
 func TestStreamIsEmptyWithoutEvents(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
-	if got := roundTrip(t, url, "GET /v1/events?query=silent"+agentHeaders); got.StatusCode != 200 || got.Header.Get("Content-Type") != "text/event-stream" || strings.Contains(got.text, "data") {
+	if got := roundTrip(t, url, "GET /v1/events?query=silent"+agentHeaders); got.StatusCode != 200 ||
+		got.Header.Get("Content-Type") != "text/event-stream" || strings.Contains(got.text, "data") {
 		t.Errorf("%d %v %q", got.StatusCode, got.Header, got.text)
 	}
-	if got := roundTrip(t, url, "HEAD /v1/events"+agentHeaders); got.StatusCode != 200 || got.Header.Get("Content-Type") != "text/event-stream" {
+	if got := roundTrip(t, url, "HEAD /v1/events"+agentHeaders); got.StatusCode != 200 ||
+		got.Header.Get("Content-Type") != "text/event-stream" {
 		t.Errorf("HEAD: %d %v", got.StatusCode, got.Header)
 	}
 }

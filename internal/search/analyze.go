@@ -19,7 +19,8 @@ const (
 	bigram                       // two neighbouring characters of a script without spaces
 	unigram                      // one character among others of such a script
 	loneUnigram                  // one character of such a script that stands alone
-	joined                       // two words with a dash between them, written as one; the last digits of a phone number
+	// two words with a dash between them, written as one; the last digits of a phone number
+	joined
 )
 
 // analyzer walks over text once and emits terms: words folded (NFKC, case),
@@ -380,7 +381,8 @@ func (a *analyzer) stemOf(t []byte) []byte {
 func (a *analyzer) emitNonASCII(t string) {
 	var changed, ascii bool
 	a.lowerBuf = foldCase(a.lowerBuf[:0], t)
-	a.unaccentedBuf, changed, ascii = unaccent(a.unaccentedBuf[:0], a.lowerBuf) // before a long word is shortened in its place
+	// before a long word is shortened in its place
+	a.unaccentedBuf, changed, ascii = unaccent(a.unaccentedBuf[:0], a.lowerBuf)
 	a.emitTerm(a.lowerBuf, word)
 	rest := stripPrefix(a.unaccentedBuf)
 	if changed && len(a.unaccentedBuf) > 0 {

@@ -67,7 +67,8 @@ var hundredThousand = sync.OnceValue(func() *benchCorpus {
 	var batch []DocUpdate
 	for i := range 100_000 {
 		batch = append(batch, DocUpdate{Seq: int64(i), DocAttributes: DocAttributes{
-			Memory: int64(i), Atlas: int64(i % 7), Created: int64(i) * 1e6, Kind: uint8(i % 6), Tags: []string{fmt.Sprint("t", i%50)},
+			Memory: int64(i), Atlas: int64(i % 7), Created: int64(i) * 1e6, Kind: uint8(i % 6),
+			Tags: []string{fmt.Sprint("t", i%50)},
 		}, Document: Analyze("", h.zipf.text(68))})
 		if len(batch) == 512 {
 			h.flush(batch)

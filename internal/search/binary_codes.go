@@ -56,7 +56,8 @@ func (c *BinaryCodes) Apply(list []StoredVector) (*BinaryCodes, error) {
 	}
 	next := &BinaryCodes{base: c.base, delta: mergeCodeTables(c.delta, nil, add), locations: c.locations}
 	if len(next.delta.keys) > max(1024, len(c.base.keys)/8) {
-		return &BinaryCodes{base: mergeCodeTables(c.base, c.replaced, next.delta), delta: &codeTable{}, locations: new(atomic.Pointer[docLocations])}, nil
+		return &BinaryCodes{base: mergeCodeTables(c.base, c.replaced, next.delta), delta: &codeTable{},
+			locations: new(atomic.Pointer[docLocations])}, nil
 	}
 	next.replaced = make([]uint64, (len(c.base.keys)+63)/64)
 	copy(next.replaced, c.replaced)
@@ -100,7 +101,8 @@ func (c *codeTable) rangeOf(memory int64) (from, to int) {
 // mergeCodeTables puts add in place of what a holds of the same memories.
 func mergeCodeTables(a *codeTable, dead []uint64, add *codeTable) *codeTable {
 	n := len(a.keys) + len(add.keys)
-	out := &codeTable{memories: make([]int64, 0, n), keys: make([]int64, 0, n), wordsPerCode: add.wordsPerCode, bits: make([]uint64, 0, n*add.wordsPerCode)}
+	out := &codeTable{memories: make([]int64, 0, n), keys: make([]int64, 0, n), wordsPerCode: add.wordsPerCode,
+		bits: make([]uint64, 0, n*add.wordsPerCode)}
 	i, j := 0, 0
 	for i < len(a.keys) || j < len(add.keys) {
 		switch {

@@ -14,7 +14,8 @@ func TestMayExceedWordsNeverUnderestimates(t *testing.T) {
 	if mayExceedWords(strings.Repeat("word ", 90), maxChunkWords) {
 		t.Error("90 words are taken for more than", maxChunkWords)
 	}
-	parts := []string{"a", "word", " ", "  ", "\n", "\t", "\u00a0", "\u2003", "é", "漢", "字", "が", "-", ". ", "\u0301", "ไทย", "\xff"}
+	parts := []string{"a", "word", " ", "  ", "\n", "\t", "\u00a0", "\u2003", "é", "漢", "字", "が", "-", ". ", "\u0301",
+		"ไทย", "\xff"}
 	r := rand.New(rand.NewPCG(1, 1))
 	for range 20_000 {
 		var b strings.Builder

@@ -8,8 +8,10 @@ import (
 func TestUnknownWordsStandForThoseThatBeginWithThem(t *testing.T) {
 	t.Parallel()
 	d := newFakeStore()
-	v := buildSnapshot(t, d, "Das Datensicherungskonzept liegt bereit", "the kubernetes cluster and with this", "Fahrradversicherungen, Fahrrad",
-		"call configMapGenerator from you", "Противопожарная защита", "if this returns true", "a house from here", "and more of this")
+	v := buildSnapshot(t, d, "Das Datensicherungskonzept liegt bereit", "the kubernetes cluster and with this",
+		"Fahrradversicherungen, Fahrrad",
+		"call configMapGenerator from you", "Противопожарная защита", "if this returns true", "a house from here",
+		"and more of this")
 	for _, c := range []struct {
 		query string
 		want  []int64

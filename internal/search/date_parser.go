@@ -98,7 +98,8 @@ func (r *dateParser) continuesAfter(i int, signs string) bool {
 
 // continuesBefore reports a number that began before it: the 5 of 7.5.
 func (r *dateParser) continuesBefore(i int, signs string) bool {
-	return r.token(i).afterLetter || !r.token(i).afterSpace && r.token(i-2).kind == dateNumber && r.separator(i-1, signs) != 0
+	return r.token(i).afterLetter || !r.token(i).afterSpace && r.token(i-2).kind == dateNumber &&
+		r.separator(i-1, signs) != 0
 }
 
 // isDayOrMonth reports a number that may be a day or a month.
@@ -109,7 +110,8 @@ func (p dateToken) isDayOrMonth() bool {
 func (p dateToken) isDay() bool { return p.isDayOrMonth() && daySuffixes[p.suffix] }
 
 func (p dateToken) isYear() bool {
-	return p.kind == dateNumber && p.digits == 4 && !p.afterLetter && yearSuffixes[p.suffix] && 1900 <= p.value && p.value < 2100
+	return p.kind == dateNumber && p.digits == 4 && !p.afterLetter && yearSuffixes[p.suffix] && 1900 <= p.value &&
+		p.value < 2100
 }
 
 // addDate keeps a date, and returns where the text goes on. A day of zero is a month, a
@@ -136,12 +138,15 @@ func (r *dateParser) addDate(year, month, day, next int) int {
 func (r *dateParser) parseNumeric(i int) int {
 	sign := r.separator(i+1, "-./")
 	a, b, c := r.token(i), r.token(i+2), r.token(i+4)
-	if sign == 0 || r.continuesBefore(i, "-./:") || a.suffix != "" || !b.isDayOrMonth() || b.suffix != "" || b.afterSpace && sign != '.' {
+	if sign == 0 || r.continuesBefore(i, "-./:") || a.suffix != "" || !b.isDayOrMonth() || b.suffix != "" ||
+		b.afterSpace && sign != '.' {
 		return 0
 	}
 	three := r.separator(i+3, "-./") == sign && c.kind == dateNumber && (!c.afterSpace || sign == '.')
 	switch {
-	case three && a.isYear() && c.isDayOrMonth() && (c.suffix == "" || c.suffix == "t" && r.token(i+5).kind == dateNumber) && (sign != '.' || c.afterSpace || b.digits+c.digits == 4):
+	case three && a.isYear() && c.isDayOrMonth() &&
+		(c.suffix == "" || c.suffix == "t" && r.token(i+5).kind == dateNumber) &&
+		(sign != '.' || c.afterSpace || b.digits+c.digits == 4):
 		return r.addDate(a.value, b.value, c.value, i+5)
 	case a.isYear() && sign == '-' && !r.continuesAfter(i+3, "."):
 		return r.addDate(a.value, b.value, 0, i+3)

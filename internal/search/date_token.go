@@ -37,8 +37,9 @@ const (
 
 var (
 	dateLinkWords = map[string]bool{"of": true, "de": true, "del": true, "di": true, "do": true}
-	daySuffixes   = map[string]bool{"": true, "st": true, "nd": true, "rd": true, "th": true, "er": true, "e": true, "o": true, "го": true}
-	yearSuffixes  = map[string]bool{"": true, "r": true, "г": true, "р": true}
+	daySuffixes   = map[string]bool{"": true, "st": true, "nd": true, "rd": true, "th": true, "er": true, "e": true,
+		"o": true, "го": true}
+	yearSuffixes = map[string]bool{"": true, "r": true, "г": true, "р": true}
 )
 
 // slavicOrdinal is what stands behind days in Russian and Ukrainian.

@@ -24,7 +24,8 @@ func dated(t *testing.T, query string, lines ...string) (found []string) {
 		c.Created = made.UnixMicro()
 		changes, texts = append(changes, c), append(texts, text)
 	}
-	q, r, err := flushedSnapshot(t, d, 1, changes).SearchRewritten(NewCache(0), d.fetch, Parse(query), Filter{}, 0, len(lines))
+	q, r, err := flushedSnapshot(t, d, 1, changes).SearchRewritten(NewCache(0), d.fetch, Parse(query), Filter{}, 0,
+		len(lines))
 	if err != nil || len(r.Hits) == 0 {
 		t.Fatalf("%s finds %v, %v", query, r.Hits, err)
 	}
@@ -46,15 +47,29 @@ func dated(t *testing.T, query string, lines ...string) (found []string) {
 
 func TestSearchPrefersTheDateToItsWordsApart(t *testing.T) {
 	t.Parallel()
-	apart := "2024-01-09 The march to the north took 14 days; we decide in 2025 again whether it was worth it, and tell all."
-	rest := []string{"2024-02-02 Nothing of it.", "2024-02-03 And more of this.", "2024-02-04 The end from here.", "2024-02-05 A red house.", "2024-02-06 A green boat."}
+	apart := "2024-01-09 The march to the north took 14 days; we decide in 2025 again whether it was worth it, and " +
+		"tell " +
+		"all."
+	rest := []string{"2024-02-02 Nothing of it.", "2024-02-03 And more of this.", "2024-02-04 The end from here.",
+		"2024-02-05 A red house.", "2024-02-06 A green boat."}
 	for _, c := range []struct{ query, want string }{
-		{"what did we decide on 14 March 2025", "2025-03-14 We decided to buy the larger pump for the second hall, and to sell the old one."},
-		{"what did we decide on 14 March 2025", "2024-06-01 The pump was decided upon in a long meeting in the second hall (2025-03-14), and nobody objected."},
-		{"what did we decide on 14 March 2025", "2024-06-01 The pump was decided upon in a long meeting in the second hall, on the 14th of March 2025."},
-		{"what did we decide on 2025-03-14", "2024-06-01 The pump was decided upon in a long meeting in the second hall (2025-03-14), and nobody objected."},
-		{"what did we decide on March 14", "2023-03-14 We decided to buy the larger pump for the second hall, and to sell the old one."},
-		{"what did we decide in March 2025", "2025-03-20 We decided to buy the larger pump for the second hall, and to sell the old one."},
+		{"what did we decide on 14 March 2025", "2025-03-14 We decided to buy the larger pump for the second hall, " +
+			"and " +
+			"to sell the old one."},
+		{"what did we decide on 14 March 2025", "2024-06-01 The pump was decided upon in a long meeting in the " +
+			"second " +
+			"hall (2025-03-14), and nobody objected."},
+		{"what did we decide on 14 March 2025", "2024-06-01 The pump was decided upon in a long meeting in the " +
+			"second " +
+			"hall, on the 14th of March 2025."},
+		{"what did we decide on 2025-03-14", "2024-06-01 The pump was decided upon in a long meeting in the second " +
+			"hall " +
+			"(2025-03-14), and nobody objected."},
+		{"what did we decide on March 14", "2023-03-14 We decided to buy the larger pump for the second hall, and to " +
+			"sell the old one."},
+		{"what did we decide in March 2025", "2025-03-20 We decided to buy the larger pump for the second hall, and " +
+			"to " +
+			"sell the old one."},
 	} {
 		_, want, _ := strings.Cut(c.want, " ")
 		if got := dated(t, c.query, append([]string{apart, c.want}, rest...)...); got[0] != want {
@@ -65,7 +80,8 @@ func TestSearchPrefersTheDateToItsWordsApart(t *testing.T) {
 
 func TestTheFormOfADateIsRewarded(t *testing.T) {
 	t.Parallel()
-	got := dated(t, "release 2025-03-14", "2025-03-14 The release went out to all.", "2025-03-14 The release of 2025-03-14 went out.", "2024-01-01 And this from here.")
+	got := dated(t, "release 2025-03-14", "2025-03-14 The release went out to all.",
+		"2025-03-14 The release of 2025-03-14 went out.", "2024-01-01 And this from here.")
 	if want := "The release of 2025-03-14 went out."; got[0] != want {
 		t.Errorf("found %q first", got[0])
 	}
@@ -101,7 +117,8 @@ func TestWordsOfADateWeighLessThere(t *testing.T) {
 		}
 		full := Parse(c.query).Without(FeatureDates)
 		for i, x := range full.terms {
-			if want := q.terms[i].weight; x.dated || q.terms[i].dated && x.weight != 2*want || !q.terms[i].dated && x.weight != want {
+			if want := q.terms[i].weight; x.dated || q.terms[i].dated && x.weight != 2*want ||
+				!q.terms[i].dated && x.weight != want {
 				t.Errorf("%s without dates: %+v, was %+v", c.query, x, q.terms[i])
 			}
 		}
@@ -112,7 +129,8 @@ func TestMentionsReadABoundedPartOfAText(t *testing.T) {
 	t.Parallel()
 	asked := Dates("7 May 2023")
 	for text, want := range map[string]bool{
-		"we met (2023-05-07) in the hall": true, "on 7 мая 2023": true, "on 8 May 2023": false, "7 and May, 2023": false, "": false,
+		"we met (2023-05-07) in the hall": true, "on 7 мая 2023": true, "on 8 May 2023": false,
+		"7 and May, 2023": false, "": false,
 		"the 7th of May, as in every year": true,
 	} {
 		if mentions(text, asked) != want {

@@ -49,7 +49,8 @@ const maxHeadingRunes = 40
 // titleRepeatsContent reports a title that is how the content begins, and too long for a
 // heading. One that has the marks of a heading stands behind them.
 func titleRepeatsContent(title, content string) bool {
-	return strings.HasPrefix(strings.TrimLeftFunc(content, unicode.IsSpace), title) && utf8.RuneCountInString(title) > maxHeadingRunes
+	return strings.HasPrefix(strings.TrimLeftFunc(content, unicode.IsSpace), title) &&
+		utf8.RuneCountInString(title) > maxHeadingRunes
 }
 
 // Encode gives the document's stored form: version byte, length and number of
@@ -116,7 +117,9 @@ func (c *decoder) termFreqs(count int) ([]termFreq, error) {
 
 // freq is how often the document holds the term, zero if it does not.
 func (d Document) freq(term string) uint8 {
-	i, ok := slices.BinarySearchFunc(d.terms, term, func(e termFreq, t string) int { return strings.Compare(e.text, t) })
+	i, ok := slices.BinarySearchFunc(d.terms, term, func(e termFreq, t string) int {
+		return strings.Compare(e.text, t)
+	})
 	if !ok {
 		return 0
 	}

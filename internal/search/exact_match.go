@@ -73,7 +73,8 @@ func (e ExactMatcher) Match(title, content string) string {
 			}
 		}
 		return "phrase"
-	case e.identifier != "" && (containsPhrase(normalizeExact(title), e.identifier) || containsPhrase(normalizeExact(content), e.identifier)):
+	case e.identifier != "" && (containsPhrase(normalizeExact(title), e.identifier) ||
+		containsPhrase(normalizeExact(content), e.identifier)):
 		return "identifier"
 	case e.title != "" && normalizeExact(title) == e.title && !titleRepeatsContent(title, content):
 		return "title"

@@ -5,8 +5,10 @@ import "testing"
 func TestEveryFeatureHasAName(t *testing.T) {
 	t.Parallel()
 	names := FeatureNames()
-	for name, want := range map[string]Features{"passages": FeaturePassages, "pairs": FeaturePairs, "neighbours": FeatureNeighbours, "dates": FeatureDates, "repair": FeatureRepair,
-		"families": FeatureFamilies, "exact": FeatureExact, "fill": FeatureFill, "scores": FeatureScores, "no such": 0, "": 0} {
+	for name, want := range map[string]Features{"passages": FeaturePassages, "pairs": FeaturePairs,
+		"neighbours": FeatureNeighbours, "dates": FeatureDates, "repair": FeatureRepair,
+		"families": FeatureFamilies, "exact": FeatureExact, "fill": FeatureFill, "scores": FeatureScores, "no such": 0,
+		"": 0} {
 		if got := FeatureNamed(name); got != want {
 			t.Errorf("%q is %b, not %b", name, got, want)
 		}
@@ -21,7 +23,8 @@ func TestEveryFeatureHasAName(t *testing.T) {
 func TestWhatIsLeftOutStaysOut(t *testing.T) {
 	t.Parallel()
 	d := newFakeStore()
-	v := flushedSnapshot(t, d, 1, []DocUpdate{textUpdate(1, 1, "the harbour master answers letters"), textUpdate(2, 2, "резервное копирование")})
+	v := flushedSnapshot(t, d, 1, []DocUpdate{textUpdate(1, 1, "the harbour master answers letters"),
+		textUpdate(2, 2, "резервное копирование")})
 	for _, c := range []struct {
 		query   string
 		without Features
@@ -36,7 +39,8 @@ func TestWhatIsLeftOutStaysOut(t *testing.T) {
 		{"копированию", FeatureFamilies | FeatureRepair, "копированию", 0, false},
 	} {
 		got, err := v.RewriteQuery(NewCache(0), d.fetch, Parse(c.query).Without(c.without))
-		if err != nil || got.terms[0].text != c.term || len(got.wordBigrams) != c.pairs || len(got.expansionTerms) > 0 != c.family {
+		if err != nil || got.terms[0].text != c.term || len(got.wordBigrams) != c.pairs ||
+			len(got.expansionTerms) > 0 != c.family {
 			t.Errorf("%s without %b: %+v, %v", c.query, c.without, got, err)
 		}
 	}

@@ -23,7 +23,8 @@ const MaxFused = 200
 // first, and holds its score of every candidate that it knows; what only one of them
 // knows counts nothing in the other. Of MaxFused by words counts what their scores
 // are above the last one's: else what means most, and has almost its score without
-// being one of them, is outvoted by all that share frequent words with the query. What is exactly what was asked for comes first,
+// being one of them, is outvoted by all that share frequent words with the query. What is exactly what was asked for
+// comes first,
 // which weighs nothing else. The best possible score is 1.
 func Fuse(words, semantic []Hit, k int, without Features) []Hit {
 	words, boosted := withoutExactBoost(words)

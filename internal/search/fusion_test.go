@@ -14,7 +14,8 @@ func TestFuseSumsScoresOfBothRetrievers(t *testing.T) {
 	part := func(score, best, rank, weight float64) float64 {
 		return weight / 1.7 * 1001 / (1000 + rank) * score / best
 	}
-	want := map[int64]float64{1: part(8, 8, 1, 1), 2: part(6, 8, 2, 1) + part(.8, .9, 2, .7), 3: part(2, 8, 3, 1) + part(.9, .9, 1, .7), 4: 0}
+	want := map[int64]float64{1: part(8, 8, 1, 1), 2: part(6, 8, 2, 1) + part(.8, .9, 2, .7),
+		3: part(2, 8, 3, 1) + part(.9, .9, 1, .7), 4: 0}
 	if len(got) != len(want) {
 		t.Fatalf("%d hits: %v", len(got), got)
 	}
@@ -29,7 +30,8 @@ func TestFuseSumsScoresOfBothRetrievers(t *testing.T) {
 	if two := Fuse(words, semantic, 2, 0); len(two) != 2 || two[0] != got[0] || two[1] != got[1] {
 		t.Errorf("the best two of %v are %v", got, two)
 	}
-	if plain := Fuse(words, semantic, 10, FeatureScores); plain[0].Memory != 3 || math.Abs(float64(plain[0].Score)-(61./63+1)/2) > 1e-5 {
+	if plain := Fuse(words, semantic, 10, FeatureScores); plain[0].Memory != 3 ||
+		math.Abs(float64(plain[0].Score)-(61./63+1)/2) > 1e-5 {
 		t.Errorf("by ranks alone: %v", plain)
 	}
 	if got := Fuse(nil, semantic, 10, 0); len(got) != 3 || got[0].Memory != 3 {
@@ -50,7 +52,9 @@ func TestFuseRanksExactHitsFirst(t *testing.T) {
 		t.Fatalf("%v", got)
 	}
 	for i, h := range got[1:] {
-		if at := slices.IndexFunc(before, func(b Hit) bool { return b.Memory == h.Memory }); h.Score != before[at].Score/2 || i > 0 && h.Score > got[i].Score {
+		if at := slices.IndexFunc(before, func(b Hit) bool {
+			return b.Memory == h.Memory
+		}); h.Score != before[at].Score/2 || i > 0 && h.Score > got[i].Score {
 			t.Errorf("memory %d has %f of %f", h.Memory, h.Score, before[at].Score)
 		}
 	}

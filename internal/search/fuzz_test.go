@@ -14,7 +14,8 @@ func TestDocumentsSurviveEncoding(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := Analyze(rapid.String().Draw(t, "title"), rapid.String().Draw(t, "content"))
 		got, err := DecodeDocument(d.Encode())
-		if err != nil || got.length != d.length || len(got.terms) != len(d.terms) || len(d.terms) > 0 && !reflect.DeepEqual(got, d) {
+		if err != nil || got.length != d.length || len(got.terms) != len(d.terms) ||
+			len(d.terms) > 0 && !reflect.DeepEqual(got, d) {
 			t.Fatalf("%v: got %v, want %v", err, got, d)
 		}
 	})

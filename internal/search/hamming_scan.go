@@ -56,7 +56,8 @@ func (s *hammingScan) estimateLimit(all int) int {
 	for _, p := range s.tables {
 		for from := 0; from < len(p.keys); from += sampleRun * s.stride() {
 			for i := from; i < min(from+sampleRun, len(p.keys)); i++ {
-				sample = append(sample, candidate{number: int32(p.firstNumber + i), distance: int32(hammingDistance(s.query.signBits, p.code(i)))})
+				sample = append(sample, candidate{number: int32(p.firstNumber + i),
+					distance: int32(hammingDistance(s.query.signBits, p.code(i)))})
 			}
 		}
 	}
@@ -92,7 +93,8 @@ func (s *hammingScan) collect(limit int) int {
 	s.maxDistance, s.withinCount = limit, 0
 	s.counts, s.candidates = make([]int, limit+1), make([]candidate, 0, 3*s.wanted)
 	for _, p := range s.tables {
-		for i, d := p.nextWithin(0, s.query.signBits, s.maxDistance); i < len(p.keys); i, d = p.nextWithin(i+1, s.query.signBits, s.maxDistance) {
+		for i, d := p.nextWithin(0, s.query.signBits, s.maxDistance); i < len(p.keys); i, d = p.nextWithin(i+1,
+			s.query.signBits, s.maxDistance) {
 			if s.mayMatch(&p, i) {
 				s.add(candidate{number: int32(p.firstNumber + i), distance: int32(d)})
 			}

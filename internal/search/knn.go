@@ -179,10 +179,12 @@ func (v *Snapshot) VectorHit(x VectorRef, chunk int, score float32, now int64) (
 	h := Hit{Memory: x.Memory, Score: score, Chunk: chunk}
 	if segment >= 0 {
 		g := v.segments[segment]
-		h.Created, h.stateFactor, h.lengthCode = g.created[doc], stateFactor(g.validUntil(doc), g.isVerified(doc), now), g.lengthCodes[doc]
+		h.Created, h.stateFactor, h.lengthCode = g.created[doc], stateFactor(g.validUntil(doc), g.isVerified(doc), now),
+			g.lengthCodes[doc]
 	} else {
 		a := &v.rows[doc]
-		h.Created, h.stateFactor, h.lengthCode = a.Created, stateFactor(a.ValidUntil, a.Verified, now), v.lengthCodes[doc]
+		h.Created, h.stateFactor, h.lengthCode = a.Created, stateFactor(a.ValidUntil, a.Verified, now),
+			v.lengthCodes[doc]
 	}
 	return h, true
 }

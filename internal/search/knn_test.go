@@ -110,7 +110,10 @@ func TestBinaryCodesRecallNearest(t *testing.T) {
 		for i := range order {
 			order[i] = int64(i)
 		}
-		slices.SortFunc(order, func(a, b int64) int { return cmp.Compare(exactDot(q, vectors[b]), exactDot(q, vectors[a])) })
+		slices.SortFunc(order, func(a, b int64) int {
+			return cmp.Compare(exactDot(q, vectors[b]),
+				exactDot(q, vectors[a]))
+		})
 		for _, m := range order[:10] {
 			all++
 			if slices.Contains(hits, m) {
@@ -152,7 +155,8 @@ func TestNearestEqualsNaiveScan(t *testing.T) {
 						k = &known{}
 						model[m] = k
 					}
-					k.attributes, k.there = DocAttributes{Memory: m, Status: uint8(r.IntN(2)), Atlas: r.Int64N(2)}, r.IntN(5) > 0
+					k.attributes, k.there = DocAttributes{Memory: m, Status: uint8(r.IntN(2)), Atlas: r.Int64N(2)},
+						r.IntN(5) > 0
 					changes = append(changes, DocUpdate{Seq: seq, DocAttributes: k.attributes, Deleted: !k.there})
 				}
 				v, unfolded = v.Apply(changes), append(unfolded, changes...)
@@ -238,7 +242,8 @@ func TestNearestEqualsNaiveScan(t *testing.T) {
 			t.Fatalf("%d vectors, not %d", c.Len(), total)
 		}
 		for m, k := range model {
-			if n := len(c.NearestInMemory(nil, m, NewQueryVector(randomUnitVector(r, dimensions)), 10)); n != len(k.keys) {
+			if n := len(c.NearestInMemory(nil, m, NewQueryVector(randomUnitVector(r, dimensions)),
+				10)); n != len(k.keys) {
 				t.Fatalf("memory %d has %d vectors, not %d", m, n, len(k.keys))
 			}
 		}
@@ -260,14 +265,16 @@ func TestNearestEqualsScanWithoutEstimate(t *testing.T) {
 				v = q
 			}
 			list[i] = StoredVector{int64(i), int64(i), EncodeVector(v)}
-			changes[i] = DocUpdate{Seq: int64(i + 1), DocAttributes: DocAttributes{Memory: int64(i), Kind: uint8(i / 7 % 2)}}
+			changes[i] = DocUpdate{Seq: int64(i + 1), DocAttributes: DocAttributes{Memory: int64(i),
+				Kind: uint8(i / 7 % 2)}}
 		}
 		c, err := NewBinaryCodes().Apply(list)
 		if err != nil {
 			t.Fatal(err)
 		}
 		v, p, f := NewSnapshot(nil).Apply(changes), NewQueryVector(q), Filter{Kinds: 1}
-		s := &hammingScan{snapshot: v, filter: &f, query: p, tables: []scanTable{{codeTable: c.base}}, wanted: k * oversampling}
+		s := &hammingScan{snapshot: v, filter: &f, query: p, tables: []scanTable{{codeTable: c.base}},
+			wanted: k * oversampling}
 		if limit := s.estimateLimit(384); limit == 384 || (s.collect(limit) < s.wanted) != misled {
 			t.Fatalf("the guess is %d, within which there are %d", limit, s.withinCount)
 		}
@@ -343,7 +350,8 @@ func BenchmarkNearestOf100k(b *testing.B) {
 	list, changes := make([]StoredVector, n), make([]DocUpdate, n)
 	for i := range list {
 		list[i] = StoredVector{int64(i), int64(i), EncodeVector(randomUnitVector(r, 384))}
-		changes[i] = DocUpdate{Seq: int64(i + 1), DocAttributes: DocAttributes{Memory: int64(i), Status: uint8(i % 50 / 49)}}
+		changes[i] = DocUpdate{Seq: int64(i + 1), DocAttributes: DocAttributes{Memory: int64(i),
+			Status: uint8(i % 50 / 49)}}
 	}
 	blob, err := Build(changes)
 	if err != nil {

@@ -8,21 +8,35 @@ import (
 
 // languageSamples are workspaces of eight memories, by their languages.
 var languageSamples = map[string][]string{
-	"German": {"Die Rechnungen der Lieferanten liegen im Keller", "Der Drucker braucht Tinte", "Das Lager wird im Juni inventarisiert", "Im Sommer ist die Kantine geschlossen",
-		"Der Mietvertrag endet bald", "Die Heizung ist laut", "Neue Kollegen bekommen einen Laptop", "Der Parkplatz liegt vor dem Haus"},
-	"Spanish": {"Las facturas de los proveedores", "La impresora necesita tinta negra", "Las copias antiguas se borran", "La llave cuelga junto a la puerta",
-		"Las bicicletas se dejan en el patio", "El comedor cierra en verano", "El ascensor se revisa en marzo", "La base se copia cada noche"},
-	"French": {"Les factures des fournisseurs", "L'imprimante manque d'encre noire", "Les anciennes sauvegardes sont supprimées", "La cave est fermée",
-		"Les vélos vont dans la cour", "La cantine ferme en été", "Le chauffage fait trop de bruit", "Le camion est d'occasion"},
-	"Polish": {"Faktury sprawdza księgowość", "Drukarka nie ma czarnego tuszu", "Stare kopie usuwamy po kwartale", "Klucz wisi obok drzwi",
-		"Rowery zostawiamy na podwórku", "Stołówka jest zamknięta latem", "Winda stoi w marcu", "Baza kopiuje się nocą"},
-	"Turkish": {"Faturalar muhasebede duruyor", "Yazıcının mürekkebi bitti", "Eski yedekler siliniyor", "Bodrumun kapısı kilitli",
+	"German": {"Die Rechnungen der Lieferanten liegen im Keller", "Der Drucker braucht Tinte",
+		"Das Lager wird im Juni inventarisiert", "Im Sommer ist die Kantine geschlossen",
+		"Der Mietvertrag endet bald", "Die Heizung ist laut", "Neue Kollegen bekommen einen Laptop",
+		"Der Parkplatz liegt vor dem Haus"},
+	"Spanish": {"Las facturas de los proveedores", "La impresora necesita tinta negra", "Las copias antiguas se borran",
+		"La llave cuelga junto a la puerta",
+		"Las bicicletas se dejan en el patio", "El comedor cierra en verano", "El ascensor se revisa en marzo",
+		"La base se copia cada noche"},
+	"French": {"Les factures des fournisseurs", "L'imprimante manque d'encre noire",
+		"Les anciennes sauvegardes sont supprimées", "La cave est fermée",
+		"Les vélos vont dans la cour", "La cantine ferme en été", "Le chauffage fait trop de bruit",
+		"Le camion est d'occasion"},
+	"Polish": {"Faktury sprawdza księgowość", "Drukarka nie ma czarnego tuszu", "Stare kopie usuwamy po kwartale",
+		"Klucz wisi obok drzwi",
+		"Rowery zostawiamy na podwórku", "Stołówka jest zamknięta latem", "Winda stoi w marcu",
+		"Baza kopiuje się nocą"},
+	"Turkish": {"Faturalar muhasebede duruyor", "Yazıcının mürekkebi bitti", "Eski yedekler siliniyor",
+		"Bodrumun kapısı kilitli",
 		"Bisikletler avluda duruyor", "Yemekhane yazın kapalı", "Asansör martta bakımda", "Kalorifer çok ses yapıyor"},
-	"Vietnamese": {"Hóa đơn của nhà cung cấp để trong tủ", "Máy in có thể hết mực", "Bản sao cũ có thể bị xóa", "Chìa khóa ở cạnh cửa",
-		"Xe đạp có thể để ngoài sân", "Nhà ăn đóng cửa mùa hè", "Thang máy có thể bảo trì", "Cơ sở dữ liệu sao lưu mỗi đêm"},
-	"English": {"The invoices of suppliers and customers", "The printer needs ink", "Old copies are deleted from it", "The key hangs at the door",
-		"Bicycles stay in the yard, with others", "The canteen is closed in summer", "The lift stops in March", "The heating is loud"},
-	"code": {"if err != nil { return err }", "let total = sum(invoices)", "SELECT name FROM suppliers", "def close(self): pass",
+	"Vietnamese": {"Hóa đơn của nhà cung cấp để trong tủ", "Máy in có thể hết mực", "Bản sao cũ có thể bị xóa",
+		"Chìa khóa ở cạnh cửa",
+		"Xe đạp có thể để ngoài sân", "Nhà ăn đóng cửa mùa hè", "Thang máy có thể bảo trì",
+		"Cơ sở dữ liệu sao lưu mỗi đêm"},
+	"English": {"The invoices of suppliers and customers", "The printer needs ink", "Old copies are deleted from it",
+		"The key hangs at the door",
+		"Bicycles stay in the yard, with others", "The canteen is closed in summer", "The lift stops in March",
+		"The heating is loud"},
+	"code": {"if err != nil { return err }", "let total = sum(invoices)", "SELECT name FROM suppliers",
+		"def close(self): pass",
 		"func (p *printer) print() {}", "const retries = 3", "use std::fmt;", "for (;;) {}"},
 }
 
@@ -72,7 +86,8 @@ func TestLanguageIsUnknownForFewMemories(t *testing.T) {
 	t.Parallel()
 	d := newFakeStore()
 	for n, widened := range map[int]bool{minLanguageDocs - 1: false, minLanguageDocs: true} {
-		q, err := buildSnapshot(t, d, languageSamples["German"][:n]...).RewriteQuery(NewCache(0), d.fetch, Parse("Rechnung Lieferant"))
+		q, err := buildSnapshot(t, d, languageSamples["German"][:n]...).RewriteQuery(NewCache(0), d.fetch,
+			Parse("Rechnung Lieferant"))
 		if err != nil || len(q.expansionTerms) > 0 != widened {
 			t.Errorf("%d memories: %s, %v", n, formatTerms(q), err)
 		}
@@ -96,9 +111,11 @@ func TestLanguageIgnoresDeletedMemories(t *testing.T) {
 			list = append(list, textUpdate(int64(i+10), int64(i+10), "invoices and printers"))
 		}
 		for i := range c.dead {
-			deletedCount = append(deletedCount, DocUpdate{Seq: int64(100 + i), DocAttributes: DocAttributes{Memory: int64(i + 10)}, Deleted: true})
+			deletedCount = append(deletedCount, DocUpdate{Seq: int64(100 + i),
+				DocAttributes: DocAttributes{Memory: int64(i + 10)}, Deleted: true})
 		}
-		q, err := flushedSnapshot(t, d, 1, list).Apply(deletedCount).RewriteQuery(NewCache(0), d.fetch, Parse("Rechnung"))
+		q, err := flushedSnapshot(t, d, 1, list).Apply(deletedCount).RewriteQuery(NewCache(0), d.fetch,
+			Parse("Rechnung"))
 		if err != nil || len(q.expansionTerms) > 0 != c.widened {
 			t.Errorf("%d, of them dead %d: %s, %v", c.english, c.dead, formatTerms(q), err)
 		}
@@ -112,7 +129,8 @@ func TestLanguageUsesOneWorkspace(t *testing.T) {
 	for _, language := range []string{"Spanish", "English", "Spanish", "code"} {
 		d := newFakeStore()
 		got, err := buildSnapshot(t, d, languageSamples[language]...).RewriteQuery(NewCache(0), d.fetch, q)
-		if widened := len(got.expansionTerms) > 0; err != nil || widened != (language == "Spanish") || q.nonEnglish || q.nonEnglishLatin {
+		if widened := len(got.expansionTerms) > 0; err != nil || widened != (language == "Spanish") || q.nonEnglish ||
+			q.nonEnglishLatin {
 			t.Errorf("%s: %s, %v", language, formatTerms(got), err)
 		}
 	}
@@ -121,8 +139,10 @@ func TestLanguageUsesOneWorkspace(t *testing.T) {
 func TestLanguageOfQueryIsNotAmbiguousWithStopWords(t *testing.T) {
 	t.Parallel()
 	for query, open := range map[string]bool{
-		"deployment container registry": true, "faktury": true, "café menu": true, "Rechnung in Kopie": true, "is kubernetes deployed safely": true,
-		"where is the parser configured": false, "welche Rechnungen": false, "où sont les clés": false, "Где docker": false, "what if docker fails": false, "docker 镜像": true, "": false,
+		"deployment container registry": true, "faktury": true, "café menu": true, "Rechnung in Kopie": true,
+		"is kubernetes deployed safely":  true,
+		"where is the parser configured": false, "welche Rechnungen": false, "où sont les clés": false,
+		"Где docker": false, "what if docker fails": false, "docker 镜像": true, "": false,
 	} {
 		if q := Parse(query); q.ambiguousLanguage != open {
 			t.Errorf("%q: %v", query, q.ambiguousLanguage)
@@ -135,7 +155,8 @@ func TestLanguageReportsUnreadablePage(t *testing.T) {
 	d := newFakeStore()
 	v := buildSnapshot(t, d, languageSamples["German"]...)
 	lost := func(int64, int) ([]byte, error) { return nil, errNoPage }
-	if _, _, err := v.SearchRewritten(NewCache(0), lost, Parse("Rechnung"), Filter{}, 0, 9); err == nil || !strings.Contains(err.Error(), errNoPage.Error()) {
+	if _, _, err := v.SearchRewritten(NewCache(0), lost, Parse("Rechnung"), Filter{}, 0, 9); err == nil ||
+		!strings.Contains(err.Error(), errNoPage.Error()) {
 		t.Errorf("got %v", err)
 	}
 }

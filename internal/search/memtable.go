@@ -31,7 +31,8 @@ const bucketPrefixBytes = 4
 func bucketPrefix(term string) string { return term[:min(len(term), bucketPrefixBytes)] }
 
 func newMemtable() *memtable {
-	return &memtable{latestRow: map[int64]int32{}, rowBySeq: map[int64]int32{}, postingLists: map[string][]posting{}, termsByPrefix: map[string][]string{}}
+	return &memtable{latestRow: map[int64]int32{}, rowBySeq: map[int64]int32{}, postingLists: map[string][]posting{},
+		termsByPrefix: map[string][]string{}}
 }
 
 // add appends a row. A late row, older than what is known of its memory, is kept
@@ -143,7 +144,8 @@ func (t *memtable) cloneRows(n int) *memtable {
 	f := &memtable{
 		rows: slices.Clone(t.rows[:n]), seqs: slices.Clone(t.seqs[:n]), lengths: slices.Clone(t.lengths[:n]),
 		lengthCodes: slices.Clone(t.lengthCodes[:n]), previousRow: slices.Clone(t.previousRow[:n]),
-		latestRow: map[int64]int32{}, rowBySeq: maps.Clone(t.rowBySeq), postingLists: map[string][]posting{}, termsByPrefix: map[string][]string{},
+		latestRow: map[int64]int32{}, rowBySeq: maps.Clone(t.rowBySeq), postingLists: map[string][]posting{},
+		termsByPrefix: map[string][]string{},
 	}
 	maps.DeleteFunc(f.rowBySeq, func(_ int64, row int32) bool { return int(row) >= n })
 	for memory := range t.latestRow {

@@ -157,11 +157,13 @@ func TestSignatureFindsEditedTexts(t *testing.T) {
 					other := edits[(k+1+e.IntN(len(edits)-1))%len(edits)]
 					twice.add(a, i, other.make(e, edited))
 				}
-				t.Logf("%-18s %4d texts, recall %.3f, with another edit %.3f", edit.name, once.edits, once.recall(), twice.recall())
+				t.Logf("%-18s %4d texts, recall %.3f, with another edit %.3f", edit.name, once.edits, once.recall(),
+					twice.recall())
 				all.join(once)
 				all.join(twice)
 			}
-			t.Logf("%s: %d edits, recall %.3f, precision %.4f (%.4f with near copies in the set, %.4f with licence headers too), %.2f share a band",
+			t.Logf("%s: %d edits, recall %.3f, precision %.4f (%.4f with near copies in the set, %.4f with licence "+
+				"headers too), %.2f share a band",
 				set.name, all.edits, all.recall(), all.precision(all.different), all.precision(all.unlicensed),
 				all.precision(all.strangers), float64(all.shareBand)/float64(all.edits))
 			if all.recall() < set.recall || all.precision(all.different) < set.precision {

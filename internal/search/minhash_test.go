@@ -45,7 +45,8 @@ func TestSignatureEqualsDefinition(t *testing.T) {
 	}
 	one, two, han, zi := hash("one"), hash("two"), hash("漢"), hash("字")
 	turn := func(x uint64, n int) uint64 { return x<<n | x>>(64-n) }
-	shingles := []uint64{mix64(two ^ turn(one, 32)), mix64(han ^ turn(two, 21) ^ turn(one, 42)), mix64(zi ^ turn(han, 21) ^ turn(two, 42))}
+	shingles := []uint64{mix64(two ^ turn(one, 32)), mix64(han ^ turn(two, 21) ^ turn(one, 42)),
+		mix64(zi ^ turn(han, 21) ^ turn(two, 42))}
 	for b, got := range Signature("One, **TWO** 漢字") {
 		want := uint64(b + 1)
 		for row := range 3 {
@@ -201,7 +202,8 @@ func TestJaccardIsSymmetricAndBounded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.Custom(func(t *rapid.T) string {
-			pieces := rapid.SampledFrom([]string{"a ", "b ", "Long ", "é", "e\u0301 ", "数", "字", "\u0301", "ก", "**", "1", "ﷺ", "\xff"})
+			pieces := rapid.SampledFrom([]string{"a ", "b ", "Long ", "é", "e\u0301 ", "数", "字", "\u0301", "ก", "**",
+				"1", "ﷺ", "\xff"})
 			return strings.Join(rapid.SliceOf(pieces).Draw(t, "pieces"), "")
 		})
 		checkSimilarity(t, text.Draw(t, "a"), text.Draw(t, "b"))

@@ -157,7 +157,8 @@ func (w *modelIndex) naiveSearch(q Query, f Filter, now int64, k int) Result {
 		if found && f.matches(&c.DocAttributes) {
 			r.Total++
 			factor := stateFactor(c.ValidUntil, c.Verified, now)
-			r.Hits = append(r.Hits, Hit{Memory: c.Memory, Created: c.Created, Score: score * factor, stateFactor: factor, lengthCode: encodeLength(c.Document.length)})
+			r.Hits = append(r.Hits, Hit{Memory: c.Memory, Created: c.Created, Score: score * factor,
+				stateFactor: factor, lengthCode: encodeLength(c.Document.length)})
 		}
 	}
 	slices.SortFunc(r.Hits, compareHits)
@@ -299,7 +300,9 @@ func TestSearchEqualsNaiveScorerWithManyBlocks(t *testing.T) {
 		c.Memory = r.Int64N(7500)
 		w.write(c)
 	}
-	steps := []func() error{func() error { return nil }, func() error { return w.merge(0, 2) }, func() error { return w.flush(300) }, func() error { return w.merge(0, 3) }}
+	steps := []func() error{func() error { return nil }, func() error { return w.merge(0, 2) }, func() error {
+		return w.flush(300)
+	}, func() error { return w.merge(0, 3) }}
 	for i, step := range steps {
 		if err := step(); err != nil {
 			t.Fatal(err)

@@ -23,19 +23,26 @@ var (
 		"jan feb mar apr may jun jul aug sep|sept oct nov dec",
 	}
 	wideMonths = []string{
-		/* de */ "januar|jänner februar|feber märz|maerz april mai juni juli august september oktober november dezember",
+		/* de */ "januar|jänner februar|feber märz|maerz april mai juni juli august september oktober november " +
+			"dezember",
 		/* fr */ "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
 		/* es */ "enero febrero marzo abril mayo junio julio agosto septiembre|setiembre octubre noviembre diciembre",
 		/* it */ "gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre",
 		/* pt */ "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
 		/* nl */ "januari februari maart april mei juni juli augustus september oktober november december",
-		/* pl */ "styczeń|stycznia|styczniu luty|lutego|lutym marzec|marca|marcu kwiecień|kwietnia|kwietniu maj|maja|maju czerwiec|czerwca|czerwcu " +
-			"lipiec|lipca|lipcu sierpień|sierpnia|sierpniu wrzesień|września|wrześniu październik|października|październiku " +
+		/* pl */ "styczeń|stycznia|styczniu luty|lutego|lutym marzec|marca|marcu kwiecień|kwietnia|kwietniu " +
+			"maj|maja|maju czerwiec|czerwca|czerwcu " +
+			"lipiec|lipca|lipcu sierpień|sierpnia|sierpniu wrzesień|września|wrześniu " +
+			"październik|października|październiku " +
 			"listopad|listopada|listopadzie grudzień|grudnia|grudniu",
-		/* ru */ "январь|января|январе февраль|февраля|феврале март|марта|марте апрель|апреля|апреле май|мая|мае июнь|июня|июне " +
-			"июль|июля|июле август|августа|августе сентябрь|сентября|сентябре октябрь|октября|октябре ноябрь|ноября|ноябре декабрь|декабря|декабре",
-		/* uk */ "січень|січня|січні лютий|лютого|лютому березень|березня|березні квітень|квітня|квітні травень|травня|травні червень|червня|червні " +
-			"липень|липня|липні серпень|серпня|серпні вересень|вересня|вересні жовтень|жовтня|жовтні листопад|листопада|листопаді грудень|грудня|грудні",
+		/* ru */ "январь|января|январе февраль|февраля|феврале март|марта|марте апрель|апреля|апреле май|мая|мае " +
+			"июнь|июня|июне " +
+			"июль|июля|июле август|августа|августе сентябрь|сентября|сентябре октябрь|октября|октябре " +
+			"ноябрь|ноября|ноябре декабрь|декабря|декабре",
+		/* uk */ "січень|січня|січні лютий|лютого|лютому березень|березня|березні квітень|квітня|квітні " +
+			"травень|травня|травні червень|червня|червні " +
+			"липень|липня|липні серпень|серпня|серпні вересень|вересня|вересні жовтень|жовтня|жовтні " +
+			"листопад|листопада|листопаді грудень|грудня|грудні",
 		/* tr */ "ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık",
 	}
 	shortMonths = []string{
@@ -63,7 +70,8 @@ var months = sync.OnceValue(func() map[string]month {
 					unaccented, _, _ := unaccent(nil, []byte(name))
 					if _, ok := all[string(unaccented)]; !ok {
 						m := like
-						m.number, m.ambiguous = i+1, like.english && (len(name) < 4 || name == "march" || name == "sept")
+						m.number, m.ambiguous = i+1, like.english && (len(name) < 4 || name == "march" ||
+							name == "sept")
 						all[string(unaccented)] = m
 					}
 				}

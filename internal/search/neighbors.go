@@ -119,7 +119,8 @@ func (w *neighborBooster) addNeighborsAt(group, position int64) {
 
 func (w *neighborBooster) addIfMatching(a DocAttributes, code uint8) {
 	if _, exists := w.hitIndex[a.Memory]; !exists && w.filter.matches(&a) {
-		w.appendHit(Hit{Memory: a.Memory, Created: a.Created, stateFactor: stateFactor(a.ValidUntil, a.Verified, w.now), lengthCode: code}, a.Group, a.Position)
+		w.appendHit(Hit{Memory: a.Memory, Created: a.Created, stateFactor: stateFactor(a.ValidUntil, a.Verified, w.now),
+			lengthCode: code}, a.Group, a.Position)
 	}
 }
 
@@ -202,9 +203,10 @@ func (w *neighborBooster) weightAt(distance int64) float32 {
 // docsAt lists the documents of a segment at a place in a group.
 func (c *docColumns) docsAt(group, position int64) (docs []uint32) {
 	order := c.groupOrder()
-	i, _ := slices.BinarySearchFunc(order, groupPosition{group: group, position: position}, func(x uint32, p groupPosition) int {
-		return cmp.Or(cmp.Compare(c.groups[x], p.group), cmp.Compare(c.positions[x], p.position))
-	})
+	i, _ := slices.BinarySearchFunc(order, groupPosition{group: group, position: position},
+		func(x uint32, p groupPosition) int {
+			return cmp.Or(cmp.Compare(c.groups[x], p.group), cmp.Compare(c.positions[x], p.position))
+		})
 	for ; i < len(order) && c.groups[order[i]] == group && c.positions[order[i]] == position; i++ {
 		docs = append(docs, c.groupedDocs[order[i]])
 	}
@@ -217,7 +219,8 @@ func (c *docColumns) sortGroups() []uint32 {
 		order[i] = uint32(i)
 	}
 	slices.SortFunc(order, func(a, b uint32) int {
-		return cmp.Or(cmp.Compare(c.groups[a], c.groups[b]), cmp.Compare(c.positions[a], c.positions[b]), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(c.groups[a], c.groups[b]), cmp.Compare(c.positions[a], c.positions[b]),
+			cmp.Compare(a, b))
 	})
 	return order
 }

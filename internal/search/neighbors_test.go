@@ -20,7 +20,8 @@ func sectionSnapshot(t *testing.T, d *fakeStore, words int) *Snapshot {
 	}
 	list = append(list, textUpdate(6, 6, "moon harbour"+strings.Repeat(" other", words)))
 	for i := range 40 {
-		list = append(list, textUpdate(int64(i+10), int64(i+10), fmt.Sprintf("tide note%d", i)+strings.Repeat(" other", words)))
+		list = append(list, textUpdate(int64(i+10), int64(i+10),
+			fmt.Sprintf("tide note%d", i)+strings.Repeat(" other", words)))
 	}
 	return flushedSnapshot(t, d, 1, list[:30]).Apply(list[30:])
 }
@@ -51,7 +52,8 @@ func TestBoostNeighborsKeepsMatchBeforeNeighbors(t *testing.T) {
 	t.Parallel()
 	d := newFakeStore()
 	var list []DocUpdate
-	for i, text := range []string{"tide moon", "nothing", "tide moon", "nothing", "tide moon harbour", "else", "tide moon"} {
+	for i, text := range []string{"tide moon", "nothing", "tide moon", "nothing", "tide moon harbour", "else",
+		"tide moon"} {
 		c := textUpdate(int64(i+1), int64(i+1), text)
 		c.Group, c.Position = 7, int64(i)
 		list = append(list, c)

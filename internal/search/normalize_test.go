@@ -8,8 +8,10 @@ import (
 func TestNormalizedWordsListsWords(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"": " ", "!! -": " ", "Code, REVIEW v1.2": " code review v1 2 ", "STRASSE Straße": " strasse strasse ", "ΣΟΦΌΣ": " σοφόσ ", "Cafe\u0301": " café ",
-		"東京へ": " 東 京 へ ", "使用Docker部署": " 使 用 docker 部 署 ", "ที่นี่": " ที่ นี่ ", "ﾃﾞｰﾀ ＡＢ": " デ ー タ ab ", "soft\u00adhyphen": " softhyphen ", "हिन्दी": " हिन्दी ",
+		"": " ", "!! -": " ", "Code, REVIEW v1.2": " code review v1 2 ", "STRASSE Straße": " strasse strasse ",
+		"ΣΟΦΌΣ": " σοφόσ ", "Cafe\u0301": " café ",
+		"東京へ": " 東 京 へ ", "使用Docker部署": " 使 用 docker 部 署 ", "ที่นี่": " ที่ นี่ ", "ﾃﾞｰﾀ ＡＢ": " デ ー タ ab ",
+		"soft\u00adhyphen": " softhyphen ", "हिन्दी": " हिन्दी ",
 	} {
 		if got := NormalizedWords(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
@@ -21,7 +23,8 @@ func TestNormalizedWordsListsWords(t *testing.T) {
 }
 
 func BenchmarkNormalizedWords(b *testing.B) {
-	for name, piece := range map[string]string{"English": prose + " ", "Russian": "Снег идёт третий день подряд. ", "Chinese": "我们在凌晨迁移了数据库。"} {
+	for name, piece := range map[string]string{"English": prose + " ", "Russian": "Снег идёт третий день подряд. ",
+		"Chinese": "我们在凌晨迁移了数据库。"} {
 		text := strings.Repeat(piece, 10_000/len(piece))
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))

@@ -54,7 +54,9 @@ func (m *offsetMap) sourceOffsets(origin int) (from, to int) {
 
 // segmentAt finds the segment of a byte of the normal form.
 func (m *offsetMap) segmentAt(at int) int {
-	i, _ := slices.BinarySearchFunc(m.segments, at, func(s segmentEnd, at int) int { return cmp.Compare(s.normal, at+1) })
+	i, _ := slices.BinarySearchFunc(m.segments, at, func(s segmentEnd, at int) int {
+		return cmp.Compare(s.normal, at+1)
+	})
 	return i
 }
 

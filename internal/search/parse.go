@@ -32,7 +32,8 @@ type parser struct {
 type termPosition struct{ word, term int }
 
 func newParser(text string, corrections map[string]string) *parser {
-	p := &parser{termPositions: map[string]termPosition{}, currentWord: -1, corrections: corrections, weightFactor: 1, quotedSpans: quotedSpans(text), dates: dateRanges(text)}
+	p := &parser{termPositions: map[string]termPosition{}, currentWord: -1, corrections: corrections, weightFactor: 1,
+		quotedSpans: quotedSpans(text), dates: dateRanges(text)}
 	p.emit = p.onToken
 	p.onRun = func(text string) { p.questionSpans = questionSpans(text) }
 	return p
@@ -98,7 +99,8 @@ func (p *parser) addTerm(term []byte, r tokenType) {
 	if r == stem || r == unaccented || r == joined && p.words[word][0].tokenType == identifier {
 		p.words[word][0].weight = surfaceFormWeight * p.weightFactor
 	}
-	p.appendTerm(word, queryTerm{text: text, weight: weight, tokenType: r, verbatim: p.verbatim, dated: p.inDate(r), count: 1})
+	p.appendTerm(word, queryTerm{text: text, weight: weight, tokenType: r, verbatim: p.verbatim, dated: p.inDate(r),
+		count: 1})
 }
 
 // appendTerm adds a term to a word.
@@ -130,7 +132,9 @@ func (p *parser) beginWord(text string, r tokenType) {
 
 // inQuestionPhrase reports whether the term is part of a phrase that asks.
 func (p *parser) inQuestionPhrase() bool {
-	return slices.ContainsFunc(p.questionSpans, func(x [2]int) bool { return x[0] <= p.runSpan[0] && p.runSpan[1] <= x[1] })
+	return slices.ContainsFunc(p.questionSpans, func(x [2]int) bool {
+		return x[0] <= p.runSpan[0] && p.runSpan[1] <= x[1]
+	})
 }
 
 // joinedWordWeight is the weight of two words of the query as one. With more, the questions of docs and code lose .003.
@@ -145,7 +149,8 @@ func (p *parser) joinAdjacentWords() {
 		}
 		first, second := p.words[a][0], p.words[b][0]
 		if first.tokenType != word || second.tokenType != word || first.verbatim || second.verbatim ||
-			len(first.text)+len(second.text) > maxJoinedPair || !onlyLetters([]byte(first.text)) || !onlyLetters([]byte(second.text)) {
+			len(first.text)+len(second.text) > maxJoinedPair || !onlyLetters([]byte(first.text)) ||
+			!onlyLetters([]byte(second.text)) {
 			continue
 		}
 		term := []byte(first.text + second.text)
@@ -163,7 +168,8 @@ func (p *parser) finish(text string) Query {
 	p.joinAdjacentWords()
 	q := p.query
 	q.text, q.wordCount = text, len(p.words)
-	q.nonEnglish, q.nonEnglishLatin, q.ambiguousLanguage = p.language.nonEnglish(), p.language.nonEnglishLatin(), p.language.ambiguous()
+	q.nonEnglish, q.nonEnglishLatin, q.ambiguousLanguage = p.language.nonEnglish(), p.language.nonEnglishLatin(),
+		p.language.ambiguous()
 	for i, terms := range p.words {
 		for _, t := range terms {
 			t.wordIndex, t.weight = i, t.weight*queryTermFreqWeight(t.count)

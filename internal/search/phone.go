@@ -48,8 +48,10 @@ func phoneAt(s string, at int) (p phone) {
 		return p // a time, a decimal number, an identifier
 	}
 	marked := plus || open || digits[0] == '0'
-	if len(digits) < phoneSuffix || !plus && writtenAsDate(groups) || !marked && !plain || !plus && 2*len(groups) > len(digits) ||
-		len(groups) == 1 && (open || !marked || len(digits) == phoneSuffix) || len(groups) == 2 && groups[0] == 1 && !plus {
+	if len(digits) < phoneSuffix || !plus && writtenAsDate(groups) || !marked && !plain ||
+		!plus && 2*len(groups) > len(digits) ||
+		len(groups) == 1 && (open || !marked || len(digits) == phoneSuffix) ||
+		len(groups) == 2 && groups[0] == 1 && !plus {
 		return p
 	}
 	p.suffix = string(digits[len(digits)-phoneSuffix:])

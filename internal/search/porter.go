@@ -165,7 +165,8 @@ var (
 		rule{"ational", "ate"}, rule{"tional", "tion"}, rule{"enci", "ence"}, rule{"anci", "ance"}, rule{"izer", "ize"},
 		rule{"bli", "ble"}, rule{"alli", "al"}, rule{"entli", "ent"}, rule{"eli", "e"}, rule{"ousli", "ous"},
 		rule{"ization", "ize"}, rule{"ation", "ate"}, rule{"ator", "ate"}, rule{"alism", "al"}, rule{"iveness", "ive"},
-		rule{"fulness", "ful"}, rule{"ousness", "ous"}, rule{"aliti", "al"}, rule{"iviti", "ive"}, rule{"biliti", "ble"},
+		rule{"fulness", "ful"}, rule{"ousness", "ous"}, rule{"aliti", "al"}, rule{"iviti", "ive"},
+		rule{"biliti", "ble"},
 		rule{"logi", "log"})
 	step3 = byPenultimate(
 		rule{"icate", "ic"}, rule{"ative", ""}, rule{"alize", "al"}, rule{"iciti", "ic"}, rule{"ical", "ic"},

@@ -73,7 +73,9 @@ func (k *prefixExpansion) matches(term []byte) bool {
 }
 
 func (k *prefixExpansion) contains(term []byte) bool {
-	_, ok := slices.BinarySearchFunc(k.terms, term, func(w string, t []byte) int { return strings.Compare(w, string(t)) })
+	_, ok := slices.BinarySearchFunc(k.terms, term, func(w string, t []byte) int {
+		return strings.Compare(w, string(t))
+	})
 	return ok
 }
 
@@ -83,7 +85,9 @@ func (k *prefixExpansion) selectTerms(dfs map[string]int) {
 	for w := range dfs {
 		k.terms = append(k.terms, w)
 	}
-	slices.SortFunc(k.terms, func(a, b string) int { return cmp.Or(cmp.Compare(dfs[b], dfs[a]), strings.Compare(a, b)) })
+	slices.SortFunc(k.terms, func(a, b string) int {
+		return cmp.Or(cmp.Compare(dfs[b], dfs[a]), strings.Compare(a, b))
+	})
 	k.terms = k.terms[:min(len(k.terms), maxExpansionTerms)]
 	for _, w := range k.terms {
 		k.docFreq += dfs[w]
@@ -113,7 +117,8 @@ func onlyLetters(term []byte) bool {
 // isExpandable reports whether a term of a query stands for its family too.
 func (q *Query) isExpandable(t *queryTerm) bool {
 	n := utf8.RuneCountInString(t.text)
-	return q.nonEnglish && !q.without.Has(FeatureFamilies) && t.tokenType == word && !t.verbatim && n >= minExpandedRunes && (q.nonEnglishLatin || n < len(t.text)) &&
+	return q.nonEnglish && !q.without.Has(FeatureFamilies) && t.tokenType == word && !t.verbatim &&
+		n >= minExpandedRunes && (q.nonEnglishLatin || n < len(t.text)) &&
 		onlyLetters([]byte(t.text)) && !stopWords[t.text]
 }
 
@@ -201,7 +206,8 @@ func (d *termDictScanner) expandPrefixes(q *Query, found map[string]*prefixExpan
 }
 
 // fill finds the words of families, and keeps those families that have any.
-func (d *termDictScanner) fill(found map[string]*prefixExpansion, fresh []*prefixExpansion, words, prefixes []string) error {
+func (d *termDictScanner) fill(found map[string]*prefixExpansion, fresh []*prefixExpansion,
+	words, prefixes []string) error {
 	dfs, err := d.expansionDocFreqs(fresh, prefixes)
 	if err != nil {
 		return err
@@ -215,7 +221,8 @@ func (d *termDictScanner) fill(found map[string]*prefixExpansion, fresh []*prefi
 }
 
 // beginnings finds the words that begin with unknown ones for which no correction stands.
-func (d *termDictScanner) beginnings(unknown []string, corrections []Correction, found map[string]*prefixExpansion) error {
+func (d *termDictScanner) beginnings(unknown []string, corrections []Correction,
+	found map[string]*prefixExpansion) error {
 	var fresh []*prefixExpansion
 	var words []string
 	for _, w := range unknown {
@@ -229,7 +236,8 @@ func (d *termDictScanner) beginnings(unknown []string, corrections []Correction,
 
 // expansionDocFreqs counts for each family the live documents of each word that may be
 // of it and that any document holds.
-func (d *termDictScanner) expansionDocFreqs(expansions []*prefixExpansion, prefixes []string) ([]map[string]int, error) {
+func (d *termDictScanner) expansionDocFreqs(expansions []*prefixExpansion, prefixes []string) ([]map[string]int,
+	error) {
 	dfs := make([]map[string]int, len(expansions))
 	for i := range dfs {
 		dfs[i] = map[string]int{}

@@ -54,7 +54,8 @@ func (j judged) ndcg(t testing.TB) float64 {
 	groups := map[string][]DocUpdate{}
 	for i, doc := range j.docs {
 		ids[int64(i)] = doc.ID
-		c := DocUpdate{Seq: int64(i), DocAttributes: DocAttributes{Memory: int64(i)}, Document: Analyze(doc.Title, doc.Text)}
+		c := DocUpdate{Seq: int64(i), DocAttributes: DocAttributes{Memory: int64(i)},
+			Document: Analyze(doc.Title, doc.Text)}
 		groups[doc.Group] = append(groups[doc.Group], c)
 	}
 	for g, changes := range groups {

@@ -83,7 +83,8 @@ func parse(text string, corrections map[string]string) Query {
 }
 
 func (q *Query) buildLookup() {
-	q.termIndex, q.firstTerm, q.prefilter = make(map[string]int, len(q.terms)), make([]int, q.wordCount), new(termPrefilter)
+	q.termIndex, q.firstTerm, q.prefilter = make(map[string]int, len(q.terms)), make([]int, q.wordCount),
+		new(termPrefilter)
 	for i, t := range q.terms {
 		if i == 0 || t.wordIndex != q.terms[i-1].wordIndex {
 			q.firstTerm[t.wordIndex] = i

@@ -33,11 +33,13 @@ func TestQueryLimitKeepsRarestWords(t *testing.T) {
 		t.Errorf("finds %v, %v", got, err)
 	}
 	q, err := v.RewriteQuery(NewCache(0), d.fetch, Parse(text))
-	if err != nil || q.wordCount != maxQueryWords || q.WordCount() != 63 || len(q.Ignored()) != 62-maxQueryWords || !slices.Contains(q.Ignored(), "gardeners") ||
+	if err != nil || q.wordCount != maxQueryWords || q.WordCount() != 63 || len(q.Ignored()) != 62-maxQueryWords ||
+		!slices.Contains(q.Ignored(), "gardeners") ||
 		slices.Contains(q.Ignored(), "heliotropes") {
 		t.Errorf("%d words of %d, ignored %v, %v", q.wordCount, q.WordCount(), q.Ignored(), err)
 	}
-	if q, err = v.RewriteQuery(NewCache(0), d.fetch, Parse(longText(12, "where do we put the heliotropes"))); err != nil || q.Ignored() != nil {
+	if q, err = v.RewriteQuery(NewCache(0), d.fetch,
+		Parse(longText(12, "where do we put the heliotropes"))); err != nil || q.Ignored() != nil {
 		t.Errorf("a short one ignores %v, %v", q.Ignored(), err)
 	}
 }
@@ -62,8 +64,12 @@ func TestQueryLimitKeepsBigramsOfUnsegmentedText(t *testing.T) {
 
 func TestQueryLimitCountsWordsNotForms(t *testing.T) {
 	t.Parallel()
-	words := "relational databases migrations deployments schedules engineers pipelines translations features settings changes tables queues " +
-		"backgrounds minutes operations handbooks describing releasing deciding reviewing proving testing asking writing waiting freezing paging wanting heliotropes"
+	words := "relational databases migrations deployments schedules engineers pipelines translations features " +
+		"settings " +
+		"changes tables queues " +
+		"backgrounds minutes operations handbooks describing releasing deciding reviewing proving testing asking " +
+		"writing " +
+		"waiting freezing paging wanting heliotropes"
 	d := newFakeStore()
 	v := buildSnapshot(t, d, words, "end")
 	q, err := v.RewriteQuery(NewCache(0), d.fetch, Parse(words))
@@ -93,7 +99,9 @@ func TestQueryLimitEqualsNaiveCount(t *testing.T) {
 		}
 		q := Parse("where is the " + inflectedText(r, 90))
 		got, err := w.snapshot.limitQuery(cache, w.fetch, q)
-		if err != nil || got.size() > maxQuerySize || len(got.droppedWords) > 0 && got.size() <= maxQuerySize-bigramsPerWord || got.wordCount+len(got.droppedWords) != q.wordCount {
+		if err != nil || got.size() > maxQuerySize ||
+			len(got.droppedWords) > 0 && got.size() <= maxQuerySize-bigramsPerWord ||
+			got.wordCount+len(got.droppedWords) != q.wordCount {
 			t.Fatalf("%d of %d words, %v", got.wordCount, q.wordCount, err)
 		}
 		held := map[string]int{}
@@ -108,7 +116,8 @@ func TestQueryLimitEqualsNaiveCount(t *testing.T) {
 		for word := range got.droppedWords {
 			for _, t := range got.terms {
 				if kept := got.terms[got.firstTerm[t.wordIndex]].text; rarity(kept) > rarity(word) {
-					panic(fmt.Sprintf("%s counts, which %d hold, and %s does not, which %d hold", kept, held[kept], word, held[word]))
+					panic(fmt.Sprintf("%s counts, which %d hold, and %s does not, which %d hold", kept, held[kept],
+						word, held[word]))
 				}
 			}
 		}

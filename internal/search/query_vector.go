@@ -9,7 +9,8 @@ type QueryVector struct {
 
 // NewQueryVector makes a vector ready.
 func NewQueryVector(vector []float32) *QueryVector {
-	p := &QueryVector{vector: vector, signBits: make([]uint64, (len(vector)+63)/64), byteSums: make([][256]float32, (len(vector)+63)/64*8)}
+	p := &QueryVector{vector: vector, signBits: make([]uint64, (len(vector)+63)/64),
+		byteSums: make([][256]float32, (len(vector)+63)/64*8)}
 	for i, x := range vector {
 		if x >= 0 {
 			p.signBits[i/64] |= 1 << (i % 64)

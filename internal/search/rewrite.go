@@ -8,7 +8,8 @@ import "slices"
 // English and some form of every word is known. Where one atlas alone is searched, its
 // statistics and words count, if it is large enough: see scoped. Pages that the cache
 // does not hold are fetched.
-func (v *Snapshot) SearchRewritten(cache *Cache, fetch PageFetcher, q Query, f Filter, now int64, k int) (Query, Result, error) {
+func (v *Snapshot) SearchRewritten(cache *Cache, fetch PageFetcher, q Query, f Filter, now int64, k int) (Query, Result,
+	error) {
 	fetch = cache.ReadThrough(fetch)
 	v = v.scopedTo(&f)
 	q, err := v.prepare(cache, fetch, q)
@@ -72,7 +73,8 @@ func (q *Query) allWordsFound(idf []float32) bool {
 }
 
 // rewrite takes from known which of the query's terms are, if it is not nil.
-func (v *Snapshot) rewrite(cache *Cache, fetch PageFetcher, q Query, known func(i int) (bool, error)) (_ Query, changed bool, err error) {
+func (v *Snapshot) rewrite(cache *Cache, fetch PageFetcher, q Query, known func(i int) (bool, error)) (_ Query,
+	changed bool, err error) {
 	words, expansions := termDictScanner{snapshot: v, cache: cache, fetch: fetch}, map[string]*prefixExpansion{}
 	if known == nil {
 		known = func(i int) (bool, error) { return words.containsTerm(q.terms[i].text) }
@@ -131,7 +133,8 @@ func correctionMap(list []Correction) map[string]string {
 
 // unknownWords lists the words without a family that may be misspelled and of which no
 // form is known.
-func (q *Query) unknownWords(expansions map[string]*prefixExpansion, known func(i int) (bool, error)) (words []string, err error) {
+func (q *Query) unknownWords(expansions map[string]*prefixExpansion, known func(i int) (bool, error)) (words []string,
+	err error) {
 	for i := 0; i < len(q.terms) && len(words) < maxCorrections; {
 		head := &q.terms[i]
 		found := expansions[head.text] != nil || q.trusts(head.text) || !mayBeMisspelled(head)

@@ -24,7 +24,8 @@ func BenchmarkSearchRewritten(b *testing.B) {
 		name         string
 		wrong, words int
 		foreign      bool
-	}{{"known", 0, 4, false}, {"open", 0, 4, false}, {"wrong=1", 1, 4, false}, {"wrong=2", 2, 4, false}, {"foreign", 0, 4, true}, {"foreign", 0, 8, true}} {
+	}{{"known", 0, 4, false}, {"open", 0, 4, false}, {"wrong=1", 1, 4, false}, {"wrong=2", 2, 4, false},
+		{"foreign", 0, 4, true}, {"foreign", 0, 8, true}} {
 		r := rand.New(rand.NewPCG(3, 4))
 		queries := make([]Query, 200)
 		for i := range queries {
@@ -52,7 +53,8 @@ func BenchmarkSearchRewritten(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/words=%d/rows=%d", c.name, c.words, rows), func(b *testing.B) {
 				b.ReportAllocs()
 				for i := 0; b.Loop(); i++ {
-					if _, _, err := snapshot.SearchRewritten(cache, h.fetch, queries[i%len(queries)], Filter{Statuses: 1}, 0, 20); err != nil {
+					if _, _, err := snapshot.SearchRewritten(cache, h.fetch, queries[i%len(queries)],
+						Filter{Statuses: 1}, 0, 20); err != nil {
 						b.Fatal(err)
 					}
 				}

@@ -27,7 +27,8 @@ func (w *modelIndex) naiveRewrite(q Query) Query {
 	for i := 0; i < len(q.terms); i += groupSize(q.terms[i:]) {
 		head, all := &q.terms[i], q.terms[i:i+groupSize(q.terms[i:])]
 		known := slices.ContainsFunc(all, func(t queryTerm) bool { return df[t.text] > 0 })
-		if known || !mayBeMisspelled(head) || q.isExpandable(head) && naiveExpansion(df, head.text) != nil || unknown == maxCorrections {
+		if known || !mayBeMisspelled(head) || q.isExpandable(head) && naiveExpansion(df, head.text) != nil ||
+			unknown == maxCorrections {
 			continue
 		}
 		unknown++
@@ -79,7 +80,8 @@ func (w *modelIndex) naiveWordBreak(word string) (best string) {
 				n++
 			}
 		}
-		if n > 0 && n >= most && utf8.RuneCountInString(a) >= minFirstPart && utf8.RuneCountInString(b) >= minSecondPart && !stopWords[a] && !stopWords[b] {
+		if n > 0 && n >= most && utf8.RuneCountInString(a) >= minFirstPart &&
+			utf8.RuneCountInString(b) >= minSecondPart && !stopWords[a] && !stopWords[b] {
 			best, most = a+" "+b, n
 		}
 	}
@@ -147,10 +149,12 @@ func naiveCorrection(df map[string]int, word string) string {
 	for w, n := range df {
 		b := []rune(w)
 		swapped := len(b) > 1 && b[0] == a[1] && b[1] == a[0]
-		if len(b) < minCorrectionRunes || b[0] != a[0] && !swapped || !onlyLetters([]byte(w)) || !naiveIsSurfaceWord(df, w) {
+		if len(b) < minCorrectionRunes || b[0] != a[0] && !swapped || !onlyLetters([]byte(w)) ||
+			!naiveIsSurfaceWord(df, w) {
 			continue
 		}
-		if d := osaDistance(a, b); d < distance || d == distance && best != "" && cmp.Or(df[best]-n, strings.Compare(w, best)) < 0 {
+		if d := osaDistance(a, b); d < distance || d == distance && best != "" &&
+			cmp.Or(df[best]-n, strings.Compare(w, best)) < 0 {
 			best, distance = w, d
 		}
 	}
@@ -159,7 +163,8 @@ func naiveCorrection(df map[string]int, word string) string {
 
 func naiveFirstLetterCorrection(df map[string]int, word string) (best string) {
 	for w, n := range df {
-		if differsInFirstLetter([]rune(word), []rune(w)) && naiveIsSurfaceWord(df, w) && (best == "" || cmp.Or(df[best]-n, strings.Compare(w, best)) < 0) {
+		if differsInFirstLetter([]rune(word), []rune(w)) && naiveIsSurfaceWord(df, w) &&
+			(best == "" || cmp.Or(df[best]-n, strings.Compare(w, best)) < 0) {
 			best = w
 		}
 	}
@@ -181,7 +186,8 @@ const latinLetters, cyrillicLetters = "abcdefghijklmnopqrstuvwxyz", "абвгд�
 
 // mayHaveWrongFirstLetter reports a word whose first letter may be wrong.
 func mayHaveWrongFirstLetter(a []rune) bool {
-	return onlyLetters([]byte(string(a))) && (len(a) >= 6 && strings.ContainsRune(latinLetters, a[0]) || len(a) >= 5 && strings.ContainsRune(cyrillicLetters, a[0]))
+	return onlyLetters([]byte(string(a))) && (len(a) >= 6 && strings.ContainsRune(latinLetters, a[0]) ||
+		len(a) >= 5 && strings.ContainsRune(cyrillicLetters, a[0]))
 }
 
 // differsInFirstLetter reports that a word becomes another one by its first letter, which is
@@ -273,7 +279,8 @@ func TestRewriteQueryEqualsNaiveRewrite(t *testing.T) {
 				t.Fatalf("%q: %v\ngot  %s\nwant %s", q.text, err, formatTerms(got), formatTerms(want))
 			}
 			words, got, err := w.snapshot.SearchRewritten(cache, w.fetch, q, f, 500, 20)
-			if err != nil || !reflect.DeepEqual(words, want) || !w.matchesNaive(want, got, w.naiveSearch(want, f, 500, 20)) {
+			if err != nil || !reflect.DeepEqual(words, want) ||
+				!w.matchesNaive(want, got, w.naiveSearch(want, f, 500, 20)) {
 				t.Fatalf("%q: %v\ngot  %+v\nwant %+v", q.text, err, got, w.naiveSearch(want, f, 500, 20))
 			}
 		}

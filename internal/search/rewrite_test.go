@@ -42,7 +42,8 @@ func buildSnapshot(t testing.TB, d *fakeStore, lines ...string) *Snapshot {
 func TestSpellingCorrectsMisspelledWords(t *testing.T) {
 	t.Parallel()
 	d := newFakeStore()
-	v := buildSnapshot(t, d, "the harbour master answers letters", "harbour gates, a café in Kraków, naïveté", "резервное копирование ёлка", "letter harbour deployment")
+	v := buildSnapshot(t, d, "the harbour master answers letters", "harbour gates, a café in Kraków, naïveté",
+		"резервное копирование ёлка", "letter harbour deployment")
 	for _, c := range []struct{ query, want string }{
 		{"the harbuor", "harbour:0.80"},
 		{"the habour", "harbour:0.80"},
@@ -76,9 +77,11 @@ func TestSpellingCorrectsMisspelledWords(t *testing.T) {
 func TestSpellingKeepsCorrectWords(t *testing.T) {
 	t.Parallel()
 	d := newFakeStore()
-	v := buildSnapshot(t, d, "the harbour master answers letters", "we saw harbours v1234 getHarbour", "let tern harbor_gate")
+	v := buildSnapshot(t, d, "the harbour master answers letters", "we saw harbours v1234 getHarbour",
+		"let tern harbor_gate")
 	for _, query := range []string{
-		"", "  ", "the harbour", "the arbor", "the letterbox", "the hxrbxur", "let the lte", "get_harbuor", "the harbou7", `"harbuor"`, "harbuor-2",
+		"", "  ", "the harbour", "the arbor", "the letterbox", "the hxrbxur", "let the lte", "get_harbuor",
+		"the harbou7", `"harbuor"`, "harbuor-2",
 		"the who", "where", "the master answers harbours", "the 数据库", "«harbuor» the",
 	} {
 		q := Parse(query)
@@ -86,7 +89,8 @@ func TestSpellingKeepsCorrectWords(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, q) {
 			t.Errorf("%s: %s, want %s, %v", query, formatTerms(got), formatTerms(q), err)
 		}
-		if words, _, err := v.SearchRewritten(NewCache(0), d.fetch, q, Filter{}, 0, 5); err != nil || !reflect.DeepEqual(words, q) {
+		if words, _, err := v.SearchRewritten(NewCache(0), d.fetch, q, Filter{}, 0, 5); err != nil ||
+			!reflect.DeepEqual(words, q) {
 			t.Errorf("%s: answered for %s, %v", query, formatTerms(words), err)
 		}
 	}
@@ -97,7 +101,8 @@ func TestSpellingLimitsFirstLetterLookups(t *testing.T) {
 	d := newFakeStore()
 	v := buildSnapshot(t, d, "harbour deployment schedule", "end")
 	q, err := v.RewriteQuery(NewCache(0), d.fetch, Parse("garbour feployment dchedule"))
-	if err != nil || formatTerms(q) != "harbour:0.80 | deployment:0.24 deploy:0.80 harbourdeploy:0.10 | dchedule:0.30 dchedul:1.00 deploymentdchedul:0.10" {
+	if err != nil || formatTerms(q) != "harbour:0.80 | deployment:0.24 deploy:0.80 harbourdeploy:0.10 | dchedule:0.30 "+
+		"dchedul:1.00 deploymentdchedul:0.10" {
 		t.Errorf("%s, %v", formatTerms(q), err)
 	}
 }
@@ -107,7 +112,8 @@ func TestRewriteQueryDropsMisspelledStopWords(t *testing.T) {
 	d := newFakeStore()
 	v := buildSnapshot(t, d, "where the harbour ends", "where the river begins")
 	q, err := v.RewriteQuery(NewCache(0), d.fetch, Parse("is the rivre whree teh harbour"))
-	if err != nil || formatTerms(q) != "river:0.80 | teh:1.00 riverteh:0.10 | harbour:1.00 tehharbour:0.10" || !slices.Equal(q.wordBigrams, [][2]int{{0, 1}, {1, 2}}) {
+	if err != nil || formatTerms(q) != "river:0.80 | teh:1.00 riverteh:0.10 | harbour:1.00 tehharbour:0.10" ||
+		!slices.Equal(q.wordBigrams, [][2]int{{0, 1}, {1, 2}}) {
 		t.Errorf("%s %v, %v", formatTerms(q), q.wordBigrams, err)
 	}
 	if q, err = v.RewriteQuery(NewCache(0), d.fetch, Parse("whree")); err != nil || formatTerms(q) != "where:0.80" {
@@ -142,7 +148,8 @@ func searchRewritten(v *Snapshot, d *fakeStore, query string) (list []int64, err
 func TestPrefixExpansionFindsInflectedWords(t *testing.T) {
 	t.Parallel()
 	d := newFakeStore()
-	v := buildSnapshot(t, d, "Он читал книги о программах.", "Проекты и программа", "die Straßenbahn der Straßen", "one table, some tables, a tableau", "Книга", "с историями")
+	v := buildSnapshot(t, d, "Он читал книги о программах.", "Проекты и программа", "die Straßenbahn der Straßen",
+		"one table, some tables, a tableau", "Книга", "с историями")
 	for _, c := range []struct {
 		query string
 		want  []int64
@@ -167,7 +174,8 @@ func TestPrefixExpansionFindsInflectedWords(t *testing.T) {
 func TestAnalyzerJoinsHyphenatedPairs(t *testing.T) {
 	t.Parallel()
 	d := newFakeStore()
-	v := buildSnapshot(t, d, "Send an e-mail to the back-end team.", "The email of the backend", "Sign-ins by the login page", "Mail ends here", "Онлайн-курс по садоводству")
+	v := buildSnapshot(t, d, "Send an e-mail to the back-end team.", "The email of the backend",
+		"Sign-ins by the login page", "Mail ends here", "Онлайн-курс по садоводству")
 	for _, c := range []struct {
 		query string
 		want  []int64
@@ -253,7 +261,8 @@ func TestPrefixExpansionCountsEachDocumentOnce(t *testing.T) {
 func TestMatcherMatchesRewrittenQuery(t *testing.T) {
 	t.Parallel()
 	d := newFakeStore()
-	text := strings.Repeat("Лето прошло. ", 40) + "Он читал КНИГИ о море и о étude, nothing else. " + strings.Repeat("Лето прошло. ", 40)
+	text := strings.Repeat("Лето прошло. ", 40) + "Он читал КНИГИ о море и о étude, nothing else. " +
+		strings.Repeat("Лето прошло. ", 40)
 	v := buildSnapshot(t, d, text, "The harbour was frozen.", "end")
 	q, err := v.RewriteQuery(NewCache(0), d.fetch, Parse("книга"))
 	if got := q.Match(text).Highlights(); err != nil || !strings.Contains(got[0], "КНИГИ") {
@@ -300,7 +309,8 @@ func TestSpellingUsesTermsOfOneWorkspace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := flushedSnapshot(t, d, 2, []DocUpdate{textUpdate(1, 1, "harbour harbours книги"), textUpdate(2, 2, "harbour книгам")})
+	other := flushedSnapshot(t, d, 2, []DocUpdate{textUpdate(1, 1, "harbour harbours книги"),
+		textUpdate(2, 2, "harbour книгам")})
 	theirs, _ := other.RewriteQuery(cache, d.fetch, Parse("harbuor книгами"))
 	after, err := mine.RewriteQuery(cache, d.fetch, Parse("harbuor книгами"))
 	if err != nil || !reflect.DeepEqual(after, before) || formatTerms(theirs) == formatTerms(before) {
@@ -315,7 +325,8 @@ func TestRewriteQueryReportsUnreadablePage(t *testing.T) {
 		if _, err := v.RewriteQuery(NewCache(0), newFakeStore().fetch, Parse(query)); !errors.Is(err, errNoPage) {
 			t.Errorf("%s: %v", query, err)
 		}
-		if _, _, err := v.SearchRewritten(NewCache(0), newFakeStore().fetch, Parse(query), Filter{}, 0, 5); !errors.Is(err, errNoPage) {
+		if _, _, err := v.SearchRewritten(NewCache(0), newFakeStore().fetch, Parse(query), Filter{}, 0,
+			5); !errors.Is(err, errNoPage) {
 			t.Errorf("%s answered: %v", query, err)
 		}
 	}
@@ -338,7 +349,8 @@ func FuzzRewriteQuery(f *testing.F) {
 			t.Fatal(err)
 		}
 		fetch := func(_ int64, page int) ([]byte, error) { return blob.Pages[page], nil }
-		cache, v := NewCache(1<<20), NewSnapshot([]*Segment{s}).Apply([]DocUpdate{textUpdate(1, 1, text), textUpdate(2, 2, "книга "+prose)})
+		cache, v := NewCache(1<<20), NewSnapshot([]*Segment{s}).Apply([]DocUpdate{textUpdate(1, 1, text),
+			textUpdate(2, 2, "книга "+prose)})
 		for _, q := range []Query{Parse(text), Parse(strings.ToUpper(text) + " книгами"), Parse(text + "s")} {
 			words, _, err := v.SearchRewritten(cache, fetch, q, Filter{}, 0, 5)
 			if err != nil || words.size() > maxQuerySize+bigramsPerWord*len(words.unigrams) {
@@ -369,8 +381,10 @@ func TestLanguageIsEnglishForListsOfWordsAndNames(t *testing.T) {
 func TestSpellingKeepsCommonWordsAndKnownStems(t *testing.T) {
 	t.Parallel()
 	d := newFakeStore()
-	v := buildSnapshot(t, d, "whether the plans of the university have changed", "leather bags, coffers", "animated films", "the universe of stars", "end")
-	for _, query := range []string{"weather", "coffee", "weathered", "the universities of universal planners", "arnim", "unanimate"} {
+	v := buildSnapshot(t, d, "whether the plans of the university have changed", "leather bags, coffers",
+		"animated films", "the universe of stars", "end")
+	for _, query := range []string{"weather", "coffee", "weathered", "the universities of universal planners", "arnim",
+		"unanimate"} {
 		q, err := v.RewriteQuery(NewCache(0), d.fetch, Parse(query))
 		if err != nil || q.Corrections() != nil || formatTerms(q) != formatTerms(Parse(query)) {
 			t.Errorf("%s: %s, %v, %v", query, formatTerms(q), q.Corrections(), err)

@@ -27,7 +27,8 @@ func (v *Snapshot) scopedTo(f *Filter) *Snapshot {
 
 // scopeToAtlas returns the view of one atlas.
 func (v *Snapshot) scopeToAtlas(atlas int64) *Snapshot {
-	w := &Snapshot{memtable: v.memtable, rows: v.rows, lengths: v.lengths, lengthCodes: v.lengthCodes, appliedSeqs: v.appliedSeqs, deleted: make([]uint64, (len(v.rows)+63)/64)}
+	w := &Snapshot{memtable: v.memtable, rows: v.rows, lengths: v.lengths, lengthCodes: v.lengthCodes,
+		appliedSeqs: v.appliedSeqs, deleted: make([]uint64, (len(v.rows)+63)/64)}
 	for _, s := range v.segments {
 		w.segments = append(w.segments, s.scopeCache.get(atlas, s.scopeToAtlas))
 	}

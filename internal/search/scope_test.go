@@ -62,7 +62,8 @@ func TestSearchUsesVocabularyOfOneAtlas(t *testing.T) {
 	d := newFakeStore()
 	v := flushedSnapshot(t, d, 1, list[:3*minScopeDocs]).Apply(list[3*minScopeDocs:])
 	for atlas, widened := range map[int64]bool{1: true, 2: false} {
-		q, _, err := v.SearchRewritten(NewCache(0), d.fetch, Parse("Rechnung Lieferant"), Filter{Atlases: []int64{atlas}}, 0, 3)
+		q, _, err := v.SearchRewritten(NewCache(0), d.fetch, Parse("Rechnung Lieferant"),
+			Filter{Atlases: []int64{atlas}}, 0, 3)
 		if err != nil || len(q.expansionTerms) > 0 != widened {
 			t.Errorf("atlas %d: %s, %v", atlas, formatTerms(q), err)
 		}
@@ -110,8 +111,11 @@ func TestParseWeakensStopWordsOfQueryLanguage(t *testing.T) {
 	} {
 		q := Parse(query)
 		for _, term := range q.terms {
-			low := term.weight == stopWordWeight || term.weight == float32(surfaceFormWeight*stopWordWeight) || term.weight == float32(joinedWordWeight*stopWordWeight)
-			if head := q.terms[slices.IndexFunc(q.terms, func(x queryTerm) bool { return x.wordIndex == term.wordIndex })]; low != slices.Contains(stops, head.text) {
+			low := term.weight == stopWordWeight || term.weight == float32(surfaceFormWeight*stopWordWeight) ||
+				term.weight == float32(joinedWordWeight*stopWordWeight)
+			if head := q.terms[slices.IndexFunc(q.terms, func(x queryTerm) bool {
+				return x.wordIndex == term.wordIndex
+			})]; low != slices.Contains(stops, head.text) {
 				t.Errorf("%s: %q has the weight %v", query, term.text, term.weight)
 			}
 		}

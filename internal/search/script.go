@@ -157,7 +157,8 @@ var unaccentedForms = sync.OnceValue(func() *[unaccentTableLimit]string {
 			t[r] = string(base)
 		}
 	}
-	for _, p := range [][2]string{{"ø", "o"}, {"ł", "l"}, {"đ", "d"}, {"ð", "d"}, {"þ", "th"}, {"æ", "ae"}, {"œ", "oe"}, {"ı", "i"}, {"ħ", "h"}} {
+	for _, p := range [][2]string{{"ø", "o"}, {"ł", "l"}, {"đ", "d"}, {"ð", "d"}, {"þ", "th"}, {"æ", "ae"}, {"œ", "oe"},
+		{"ı", "i"}, {"ħ", "h"}} {
 		r, _ := utf8.DecodeRuneInString(p[0])
 		t[r] = p[1]
 	}

@@ -199,12 +199,15 @@ func (s *scorer) collect(f *Filter, now int64) {
 	for _, g := range s.snapshot.segments {
 		s.scoredDocs = s.drainScores(s.scoredDocs[:0], base, g.numDocs())
 		if filter := f.forSegment(g.docColumns); !filter.matchesAll() {
-			s.scoredDocs = slices.DeleteFunc(s.scoredDocs, func(x scoredDoc) bool { return !filter.matches(g.docColumns, int(x.doc)) })
+			s.scoredDocs = slices.DeleteFunc(s.scoredDocs, func(x scoredDoc) bool {
+				return !filter.matches(g.docColumns, int(x.doc))
+			})
 		}
 		s.total += len(s.scoredDocs)
 		for _, x := range s.scoredDocs {
 			if x.score*verifiedFactor >= s.top.threshold {
-				s.top.add(scoredDoc{x.doc + uint32(base), x.score * stateFactor(g.validUntil(int(x.doc)), g.isVerified(int(x.doc)), now)})
+				s.top.add(scoredDoc{x.doc + uint32(base), x.score * stateFactor(g.validUntil(int(x.doc)),
+					g.isVerified(int(x.doc)), now)})
 			}
 		}
 		base += padTo64(g.numDocs())
@@ -227,9 +230,11 @@ func (s *scorer) topHits(now int64) []Hit {
 		h.Score = x.score
 		if g == nil {
 			a := &s.snapshot.rows[doc]
-			h.Memory, h.Created, h.stateFactor, h.lengthCode = a.Memory, a.Created, stateFactor(a.ValidUntil, a.Verified, now), s.snapshot.lengthCodes[doc]
+			h.Memory, h.Created, h.stateFactor, h.lengthCode = a.Memory, a.Created,
+				stateFactor(a.ValidUntil, a.Verified, now), s.snapshot.lengthCodes[doc]
 		} else {
-			h.Memory, h.Created, h.stateFactor, h.lengthCode = g.memories[doc], g.created[doc], stateFactor(g.validUntil(doc), g.isVerified(doc), now), g.lengthCodes[doc]
+			h.Memory, h.Created, h.stateFactor, h.lengthCode = g.memories[doc], g.created[doc],
+				stateFactor(g.validUntil(doc), g.isVerified(doc), now), g.lengthCodes[doc]
 		}
 	}
 	SortHits(hits)

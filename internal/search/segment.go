@@ -49,7 +49,8 @@ func (s *Segment) WithTombstones(dead []byte) (*Segment, error) {
 }
 
 func (s *Segment) withDeleted(dead []uint64) *Segment {
-	t := &Segment{id: s.id, docColumns: s.docColumns, deleted: dead, liveDocs: s.numDocs(), scopeCache: new(scopeCache[*Segment])}
+	t := &Segment{id: s.id, docColumns: s.docColumns, deleted: dead, liveDocs: s.numDocs(),
+		scopeCache: new(scopeCache[*Segment])}
 	for _, n := range s.lengths {
 		t.totalLength += int64(n)
 	}

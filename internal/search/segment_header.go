@@ -117,7 +117,8 @@ type docColumnsBuilder struct {
 }
 
 func newDocColumnsBuilder() *docColumnsBuilder {
-	return &docColumnsBuilder{atlasIndex: map[int64]uint32{}, tagIndex: map[unique.Handle[string]]uint32{}, setIndex: map[string]uint32{}}
+	return &docColumnsBuilder{atlasIndex: map[int64]uint32{}, tagIndex: map[unique.Handle[string]]uint32{},
+		setIndex: map[string]uint32{}}
 }
 
 func (b *docColumnsBuilder) add(a DocAttributes, length uint32) {

@@ -94,7 +94,8 @@ func (g *shingler) addNonASCIIRun(s string, i int) int {
 func (g *shingler) classify(s string, normalized bool) (size int) {
 	g.classes, g.hasComplex = g.classes[:0], false
 	if normalized {
-		g.classes = slices.Grow(g.classes, utf8.RuneCountInString(s)) // normal form may be many times as long as its text
+		// normal form may be many times as long as its text
+		g.classes = slices.Grow(g.classes, utf8.RuneCountInString(s))
 	}
 	for size < len(s) {
 		r, n := utf8.DecodeRuneInString(s[size:])
@@ -200,7 +201,8 @@ var runeClassTable = sync.OnceValue(func() *[runeTableLimit]runeClass {
 		t[r].folded = r
 		switch {
 		case !isTextRune(r):
-		case !norm.NFKC.IsNormalString(s), !norm.NFKC.PropertiesString(s).BoundaryBefore(), n < len(low), folded >= runeTableLimit:
+		case !norm.NFKC.IsNormalString(s), !norm.NFKC.PropertiesString(s).BoundaryBefore(), n < len(low),
+			folded >= runeTableLimit:
 			t[r].kind = complexRune
 		case isUnsegmented(r):
 			t[r].kind = singleRune

@@ -37,7 +37,9 @@ func (v *Snapshot) Apply(changes []DocUpdate) *Snapshot {
 	t := v.memtable
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	fresh := slices.DeleteFunc(slices.Clone(changes), func(c DocUpdate) bool { return t.containsSeq(c.Seq, len(v.rows)) })
+	fresh := slices.DeleteFunc(slices.Clone(changes), func(c DocUpdate) bool {
+		return t.containsSeq(c.Seq, len(v.rows))
+	})
 	if len(fresh) == 0 {
 		return v
 	}

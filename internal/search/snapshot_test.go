@@ -28,7 +28,8 @@ func searchMemories(t *testing.T, v *Snapshot, d *fakeStore, query string) (list
 
 func TestApplyKeepsHighestSeqInAnyOrder(t *testing.T) {
 	t.Parallel()
-	rows := []DocUpdate{textUpdate(1, 7, "apple"), textUpdate(2, 7, "banana"), {Seq: 3, DocAttributes: DocAttributes{Memory: 8}, Deleted: true}, textUpdate(4, 9, "cherry")}
+	rows := []DocUpdate{textUpdate(1, 7, "apple"), textUpdate(2, 7, "banana"),
+		{Seq: 3, DocAttributes: DocAttributes{Memory: 8}, Deleted: true}, textUpdate(4, 9, "cherry")}
 	d := newFakeStore()
 	base := flushedSnapshot(t, d, 1, []DocUpdate{textUpdate(0, 7, "quince"), textUpdate(0, 8, "banana")})
 	for _, order := range [][]int{{0, 1, 2, 3}, {3, 2, 1, 0}, {1, 3, 0, 2}, {1, 1, 0, 2, 3}} {
@@ -103,7 +104,8 @@ func TestSnapshotServesSearchesDuringApply(t *testing.T) {
 	for range 4 {
 		all.Go(func() {
 			for v := range snapshots {
-				if r, err := v.Search(d.fetch, Parse("gamma"), Filter{}, 0, 1); err != nil || r.Total != len(v.AppliedSeqs()) {
+				if r, err := v.Search(d.fetch, Parse("gamma"), Filter{}, 0, 1); err != nil ||
+					r.Total != len(v.AppliedSeqs()) {
 					t.Errorf("%d of %d, %v", r.Total, len(v.AppliedSeqs()), err)
 				}
 			}
@@ -208,8 +210,10 @@ func TestSelectMergePicksSegmentsOfOneTier(t *testing.T) {
 	}{
 		{[]int{500, 500, 500}, nil, []int{0, 1, 2}},
 		{[]int{500, 9000, 500, 9000}, nil, nil},
-		{[]int{9000, 500, 500, 400, 300, 500, 400, 300, 200}, []int{1, 2, 3, 4, 5, 6, 7, 8}, []int{1, 2, 3, 4, 5, 6, 7, 8}},
-		{[]int{300, 300, 300, 300, 300, 300, 300, 300, 1}, []int{0, 1, 2, 3, 4, 5, 6, 8}, []int{0, 1, 2, 3, 4, 5, 6, 8}},
+		{[]int{9000, 500, 500, 400, 300, 500, 400, 300, 200}, []int{1, 2, 3, 4, 5, 6, 7, 8},
+			[]int{1, 2, 3, 4, 5, 6, 7, 8}},
+		{[]int{300, 300, 300, 300, 300, 300, 300, 300, 1}, []int{0, 1, 2, 3, 4, 5, 6, 8},
+			[]int{0, 1, 2, 3, 4, 5, 6, 8}},
 		{slices.Repeat([]int{1 << 22}, 20), nil, nil},
 	} {
 		if got := SelectMerge(c.docs, FanIn); !slices.Equal(got, c.busy) {
@@ -241,7 +245,8 @@ func TestHighlightsKeepSpelling(t *testing.T) {
 func TestHighlightsPreferSnippetWithMostWords(t *testing.T) {
 	t.Parallel()
 	filler := strings.Repeat("lorem ipsum dolor sit amet ", 40)
-	got := Parse("apple cherry").Match("apple alone. " + filler + "apple with cherry. " + filler + "cherry. " + filler + " apple").Highlights()
+	got := Parse("apple cherry").Match("apple alone. " + filler + "apple with cherry. " + filler + "cherry. " + filler +
+		" apple").Highlights()
 	if len(got) != maxSnippets || !strings.Contains(got[0], "apple with cherry") {
 		t.Errorf("got %q", got)
 	}

@@ -228,9 +228,10 @@ type editDistanceMatcher struct {
 	letterMask  uint64 // what it is made of
 	maxDistance int    // more is not told apart
 
-	prefix     []byte                    // of the term before, what there are rows of
-	rows       [maxTermBytes + 2][]uint8 // after so many characters of the term, the distance to each beginning of the word
-	prefixEnds [maxTermBytes + 2]int     // where in seen they end
+	prefix []byte // of the term before, what there are rows of
+	// after so many characters of the term, the distance to each beginning of the word
+	rows       [maxTermBytes + 2][]uint8
+	prefixEnds [maxTermBytes + 2]int // where in seen they end
 	runes      [maxTermBytes + 2]rune
 	depth      int
 	exceeded   bool // all that begins so is too far

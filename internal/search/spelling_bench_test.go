@@ -25,7 +25,8 @@ func BenchmarkSpelling(b *testing.B) {
 		words []string
 		rows  int
 		keep  int
-	}{{"near", near, 0, DefaultCacheBytes}, {"far", distance, 0, DefaultCacheBytes}, {"near", near, 512, DefaultCacheBytes}, {"far", distance, 512, DefaultCacheBytes}, {"first", near, 0, 0}} {
+	}{{"near", near, 0, DefaultCacheBytes}, {"far", distance, 0, DefaultCacheBytes},
+		{"near", near, 512, DefaultCacheBytes}, {"far", distance, 512, DefaultCacheBytes}, {"first", near, 0, 0}} {
 		lists, snapshot := NewCache(c.keep), NewSnapshot(h.segments).Apply(h.changes[:c.rows])
 		d := termDictScanner{snapshot: snapshot, cache: lists, fetch: NewCache(DefaultCacheBytes).ReadThrough(h.fetch)}
 		for _, w := range c.words {

@@ -52,7 +52,8 @@ func (d *termDictScanner) naiveNearest(word string) (string, error) {
 }
 
 // testAlphabets are letters that get into one word, and what is none.
-var testAlphabets = []string{"abc", "etao", "абвё", "éaeò", "aàáé", "e\u0301\u0302o", "nññ", "ab1", "ab_", "𐐨𐐩𐐪", "straß", "пp а", "aaaab"}
+var testAlphabets = []string{"abc", "etao", "абвё", "éaeò", "aàáé", "e\u0301\u0302o", "nññ", "ab1", "ab_", "𐐨𐐩𐐪",
+	"straß", "пp а", "aaaab"}
 
 // randomWord is of 1 to 40 characters, now and then too long for a term.
 func randomWord(r *rand.Rand) string {
@@ -192,7 +193,8 @@ func TestTermDictIsCachedPerLetter(t *testing.T) {
 	for _, c := range []struct {
 		word  string
 		asked bool // for pages: of words that may be meant they tell how many hold them
-	}{{"hhqqq", true}, {"hhxxx", false}, {"hbxxx", true}, {"bbxxx", true}, {"bbqqq", false}, {"hbxxx", false}, {"bhaxx", false}, {"harbuor", true}} {
+	}{{"hhqqq", true}, {"hhxxx", false}, {"hbxxx", true}, {"bbxxx", true}, {"bbqqq", false}, {"hbxxx", false},
+		{"bhaxx", false}, {"harbuor", true}} {
 		asked = 0
 		d := termDictScanner{snapshot: v, cache: cache, fetch: fetch}
 		if _, _, err := d.nearestTerm(c.word); err != nil || asked > 0 != c.asked {
@@ -239,7 +241,8 @@ func TestCacheCountsTermDicts(t *testing.T) {
 				size += 8*len(s.letterMasks) + len(s.texts)
 			}
 		}
-		if cache.size > cache.limit || cache.size <= size || len(cache.entries) == 0 || len(cache.entries) == len(letters) {
+		if cache.size > cache.limit || cache.size <= size || len(cache.entries) == 0 ||
+			len(cache.entries) == len(letters) {
 			t.Fatalf("%d bytes in %d lists, of %d", cache.size, len(cache.entries), size)
 		}
 	}
@@ -262,7 +265,8 @@ func TestSpellingIgnoresErasedWords(t *testing.T) {
 	if s, err = d.open(2); err != nil {
 		t.Fatal(err)
 	}
-	if q, err = NewSnapshot([]*Segment{s}).RewriteQuery(cache, d.fetch, Parse("the secretray")); err != nil || formatTerms(q) != formatTerms(Parse("the secretray")) {
+	if q, err = NewSnapshot([]*Segment{s}).RewriteQuery(cache, d.fetch, Parse("the secretray")); err != nil ||
+		formatTerms(q) != formatTerms(Parse("the secretray")) {
 		t.Errorf("after: %s, %v", formatTerms(q), err)
 	}
 }

@@ -12,7 +12,9 @@ func TestStemCacheEqualsPorter(t *testing.T) {
 	words := strings.FieldsFunc(strings.ToLower(prose), func(r rune) bool { return r < 'a' || r > 'z' })
 	words = slices.DeleteFunc(words, func(w string) bool { return len(w) > maxCachedStem })
 	for i := range 3 << stemCacheBits { // more than there are places
-		words = append(words, fmt.Sprintf("%sings", strings.Map(func(r rune) rune { return r - '0' + 'a' }, fmt.Sprint(i))))
+		words = append(words, fmt.Sprintf("%sings", strings.Map(func(r rune) rune {
+			return r - '0' + 'a'
+		}, fmt.Sprint(i))))
 	}
 	words = append(words, "internationalize", "responsibilities")
 	s := new(stemCache)

@@ -110,7 +110,8 @@ func (c *termCounter) document(budget []termFreq) Document {
 		c.sortKeys = append(c.sortKeys, prefixKey(arena[t.from:t.to])>>indexBits<<indexBits|uint64(i))
 	}
 	slices.Sort(c.sortKeys)
-	d := Document{length: uint32(min(c.length, maxDocLength)), terms: slices.Grow(budget[:0], len(c.sortKeys))[:len(c.sortKeys)]}
+	d := Document{length: uint32(min(c.length, maxDocLength)),
+		terms: slices.Grow(budget[:0], len(c.sortKeys))[:len(c.sortKeys)]}
 	for i, o := range c.sortKeys {
 		t := c.entries[o&(1<<indexBits-1)]
 		d.terms[i] = termFreq{arena[t.from:t.to], uint8(min(t.freq, math.MaxUint8))}

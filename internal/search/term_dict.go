@@ -55,7 +55,8 @@ func (l *termDict) clone() *termDict {
 	c := &termDict{sorted: true}
 	for i, s := range l.buckets {
 		if len(s.letterMasks) > 0 {
-			c.lengthClasses, c.buckets = append(c.lengthClasses, l.lengthClasses[i]), append(c.buckets, lengthBucket{slices.Clone(s.letterMasks), slices.Clone(s.texts)})
+			c.lengthClasses, c.buckets = append(c.lengthClasses, l.lengthClasses[i]),
+				append(c.buckets, lengthBucket{slices.Clone(s.letterMasks), slices.Clone(s.texts)})
 		}
 	}
 	return c
@@ -80,7 +81,8 @@ func (l *termDict) memoryBytes() int {
 // eachFuzzyMatch calls take with the words that begin with a prefix and are no further from
 // the speller's word than it tells apart, which take may lower. Where the prefix is
 // one letter it is that of all words of the list.
-func (l *termDict) eachFuzzyMatch(s *editDistanceMatcher, prefix string, take func(term []byte, distance int) error) error {
+func (l *termDict) eachFuzzyMatch(s *editDistanceMatcher, prefix string,
+	take func(term []byte, distance int) error) error {
 	for i, x := range l.buckets {
 		z := l.lengthClasses[i]
 		budget := s.maxMaskDiff(z.runes())

@@ -47,7 +47,9 @@ func (t *topN) trim() {
 		above := t.partition(0, func(x scoredDoc) bool { return x.score > t.threshold })
 		equal := t.partition(above, func(x scoredDoc) bool { return x.score == t.threshold })
 		if equal > t.k {
-			quickselect(t.list[above:equal], t.k-above, func(a, b scoredDoc) int { return cmp.Compare(t.memoryOf(a), t.memoryOf(b)) })
+			quickselect(t.list[above:equal], t.k-above, func(a, b scoredDoc) int {
+				return cmp.Compare(t.memoryOf(a), t.memoryOf(b))
+			})
 		}
 	}
 	t.list = t.list[:t.k]

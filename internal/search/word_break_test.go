@@ -11,7 +11,8 @@ func TestSearchFindsJoinedAndSplitSpellings(t *testing.T) {
 		text    string
 		queries []string
 	}{
-		{"set max_shards to five", []string{"maxshards", "maxShards", "max-shards", "max_shards", "max shards", "MAXSHARDS"}},
+		{"set max_shards to five", []string{"maxshards", "maxShards", "max-shards", "max_shards", "max shards",
+			"MAXSHARDS"}},
 		{"set maxshards to five", []string{"max_shards", "maxShards", "max-shards", "max shards"}},
 		{"set maxShards to five", []string{"max_shards", "maxshards", "max-shards"}},
 		{"runs on node.js today", []string{"nodejs", "NodeJS", "node js", "node-js"}},
@@ -53,7 +54,8 @@ func TestBreakWordNeedsDocumentWithBothParts(t *testing.T) {
 	d := newFakeStore()
 	v := buildSnapshot(t, d, "a red house", "a boat and a house by the sea", "a row of boats", "end of it")
 	q, err := v.RewriteQuery(NewCache(0), d.fetch, Parse("boathouse redboat"))
-	if err != nil || !slices.Equal(q.Corrections(), []Correction{{"boathouse", "boat house"}}) || len(q.wordBigrams) == 0 {
+	if err != nil || !slices.Equal(q.Corrections(), []Correction{{"boathouse", "boat house"}}) ||
+		len(q.wordBigrams) == 0 {
 		t.Errorf("%v, %v, %v", q.Corrections(), q.wordBigrams, err)
 	}
 	if v = v.Apply([]DocUpdate{{Seq: 9, DocAttributes: DocAttributes{Memory: 2}, Deleted: true}}); true {

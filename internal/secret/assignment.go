@@ -19,7 +19,8 @@ func (s *scanner) valueStart(i int, keyword, word string, end int) int {
 	}
 	name := i + len(keyword)
 	j := name
-	for limit := min(end, name+rest); j < limit && (classes[text[j]]&(dash|blank) != 0 && text[j] != '\n' || text[j] == '.'); {
+	for limit := min(end, name+rest); j < limit &&
+		(classes[text[j]]&(dash|blank) != 0 && text[j] != '\n' || text[j] == '.'); {
 		j++
 	}
 	if word != "" && !namesCredential(strings.ToLower(text[name:j]), word) {
@@ -77,7 +78,8 @@ func skipAssignment(text string, i int, signs ...string) int {
 // skipSpaceAnd skips white space and some other bytes, few of them.
 func skipSpaceAnd(text string, i int, others string) int {
 	const maximum = 6
-	for end := min(len(text), i+maximum); i < end && (classes[text[i]]&blank != 0 || strings.IndexByte(others, text[i]) >= 0); {
+	for end := min(len(text), i+maximum); i < end &&
+		(classes[text[i]]&blank != 0 || strings.IndexByte(others, text[i]) >= 0); {
 		i++
 	}
 	return i

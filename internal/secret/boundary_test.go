@@ -44,7 +44,8 @@ func TestScanFindsAdjacentTokens(t *testing.T) {
 			}
 			text := a.Text + b.Text
 			all := Scan(text)
-			for _, s := range []Finding{{From: a.From, To: a.To}, {From: len(a.Text) + b.From, To: len(text) - len(b.Text) + b.To}} {
+			for _, s := range []Finding{{From: a.From, To: a.To},
+				{From: len(a.Text) + b.From, To: len(text) - len(b.Text) + b.To}} {
 				at := s.From
 				for _, f := range all {
 					if f.From <= at && at < f.To {
@@ -72,7 +73,8 @@ func TestScanFindsPrefixedTokensBetweenLetters(t *testing.T) {
 				continue
 			}
 			found++
-			for _, a := range []secrettest.Surrounding{{Before: "X"}, {Before: "the2"}, {Behind: "x"}, {Before: "X", Behind: "9"}, {Behind: "Gword"}} {
+			for _, a := range []secrettest.Surrounding{{Before: "X"}, {Before: "the2"}, {Behind: "x"},
+				{Before: "X", Behind: "9"}, {Behind: "Gword"}} {
 				in := a.Wrap(s)
 				if clean, _ := Redact(in.Text); clean != a.Before+"[REDACTED:"+s.Rule+"]"+a.Behind {
 					t.Errorf("%q: redacted to %q", in.Text, clean)

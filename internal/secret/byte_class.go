@@ -31,8 +31,10 @@ const (
 )
 
 var classNames = map[string]class{
-	"digit": digit, "hex": hex, "Hex": hexAnyCase, "low": lowerAlnum, "up": upperAlnum, "b32": b32, "bech": bech32, "alpha": alpha, "alnum": alnum,
-	"toH": digitsAToH, "word": word, "dash": dash, "eq": eq, "dot": dot, "tilde": tilde, "b64": b64, "b64all": b64all, "percent": percent,
+	"digit": digit, "hex": hex, "Hex": hexAnyCase, "low": lowerAlnum, "up": upperAlnum, "b32": b32, "bech": bech32,
+	"alpha": alpha, "alnum": alnum,
+	"toH": digitsAToH, "word": word, "dash": dash, "eq": eq, "dot": dot, "tilde": tilde, "b64": b64, "b64all": b64all,
+	"percent": percent,
 }
 
 var classes = func() (t [256]class) {
@@ -169,7 +171,8 @@ func entropy(text string) float64 {
 
 // placeholders are pieces of texts that stand for a credential in documentation.
 // Each is long enough that no random token holds one.
-var placeholders = []string{"example", "placeholder", "changeme", "redacted", "your-", "your_", "xxxxx", "abcdefghij", "0123456789", "1234567890", "..."}
+var placeholders = []string{"example", "placeholder", "changeme", "redacted", "your-", "your_", "xxxxx", "abcdefghij",
+	"0123456789", "1234567890", "..."}
 
 // isPlaceholder reports whether a text stands for a credential and is none.
 func isPlaceholder(text string) bool {

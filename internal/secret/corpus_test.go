@@ -57,7 +57,8 @@ func TestScanFindsNothingInSources(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if name := d.Name(); d.IsDir() && path != projectRoot && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "testdata" || name == "bin") {
+		if name := d.Name(); d.IsDir() && path != projectRoot &&
+			(strings.HasPrefix(name, ".") || name == "node_modules" || name == "testdata" || name == "bin") {
 			return fs.SkipDir
 		}
 		if info, err := d.Info(); err != nil || !info.Mode().IsRegular() || info.Size() > 4<<20 {

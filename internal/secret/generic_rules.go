@@ -5,7 +5,8 @@ import "strings"
 // keyQualifiers are the words before "key" that make a credential of it: a key
 // alone may be one of a map.
 var keyQualifiers = []string{
-	"api", "secret", "access", "private", "auth", "signing", "encryption", "master", "service", "account", "refresh", "bearer", "bot", "personal", "client",
+	"api", "secret", "access", "private", "auth", "signing", "encryption", "master", "service", "account", "refresh",
+	"bearer", "bot", "personal", "client",
 }
 
 // cursorQualifiers are the words before "token" that make a place in a list of it.
@@ -61,7 +62,8 @@ func plainValue(text string, name int) (from, to int) {
 	if countBytes(piece, hexAnyCase) == len(piece) {
 		minimum = minHexEntropy
 	}
-	if !isPlausible(piece, minimum) || !looksRandom(piece) && !looksShuffled(piece, minGenericLength) && !isUUID(piece) {
+	if !isPlausible(piece, minimum) || !looksRandom(piece) && !looksShuffled(piece, minGenericLength) &&
+		!isUUID(piece) {
 		return 0, 0
 	}
 	return from, from + len(strings.TrimRight(piece, punctuationMarks))
@@ -74,7 +76,8 @@ func symbolValue(text string, name, minimum int) (from, to int) {
 	if !ok || v.to-v.from < minimum || v.to-v.from > maxGenericLength {
 		return 0, 0
 	}
-	if whole := text[v.from:v.to]; !looksShuffled(whole, minimum) || !isPlausible(whole, leastEntropy) || isReference(text, v) {
+	if whole := text[v.from:v.to]; !looksShuffled(whole, minimum) || !isPlausible(whole, leastEntropy) ||
+		isReference(text, v) {
 		return 0, 0
 	}
 	return v.from, v.to
@@ -154,7 +157,8 @@ func endsWithAny(text string, words []string) bool {
 
 // isValueEnd reports whether a value ends at i: calls, indexes and paths go on.
 func isValueEnd(text string, i int) bool {
-	return i == len(text) || text[i] >= 0x80 || classes[text[i]]&blank != 0 || strings.IndexByte("\"'`;,\\)}]<>&*~?!", text[i]) >= 0
+	return i == len(text) || text[i] >= 0x80 || classes[text[i]]&blank != 0 ||
+		strings.IndexByte("\"'`;,\\)}]<>&*~?!", text[i]) >= 0
 }
 
 // looksRandom reports whether a value looks drawn by lot: somewhere between its
@@ -165,7 +169,8 @@ func looksRandom(value string) bool {
 	const few = 3
 	for i := 0; i < len(value); i++ {
 		n := runEnd(value, alnum, i, len(value))
-		if piece := value[i:n]; n-i >= minGenericLength && countBytes(piece, digit) > 0 && (countClassChanges(piece, digit) >= few || countClassChanges(piece, digit|lowerAlnum) >= len(piece)/2) {
+		if piece := value[i:n]; n-i >= minGenericLength && countBytes(piece, digit) > 0 &&
+			(countClassChanges(piece, digit) >= few || countClassChanges(piece, digit|lowerAlnum) >= len(piece)/2) {
 			return true
 		}
 		i = n

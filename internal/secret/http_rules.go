@@ -88,7 +88,8 @@ func findBasic(text string, i int) (from, to int) {
 	}
 	decoded, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(text[from:to], "="))
 	_, password, found := strings.Cut(string(decoded), ":")
-	if err != nil || !found || len(password) < minSecretLength || strings.Contains(password, " ") || isExamplePassword(password) {
+	if err != nil || !found || len(password) < minSecretLength || strings.Contains(password, " ") ||
+		isExamplePassword(password) {
 		return 0, 0
 	}
 	for _, b := range decoded {

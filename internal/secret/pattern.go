@@ -77,7 +77,8 @@ func (s pattern) match(text string, i, end int, fold bool) (to int, last class) 
 	for k, p := range s {
 		switch {
 		case p.literal != "":
-			if len(p.literal) > end-i || text[i:i+len(p.literal)] != p.literal && !(fold && strings.EqualFold(text[i:i+len(p.literal)], p.literal)) {
+			if len(p.literal) > end-i || text[i:i+len(p.literal)] != p.literal &&
+				!(fold && strings.EqualFold(text[i:i+len(p.literal)], p.literal)) {
 				return 0, 0
 			}
 			i, last = i+len(p.literal), alnum

@@ -125,7 +125,8 @@ func hasRandomRun(text string) bool {
 
 // hasMixedClasses reports letters of both cases and digits.
 func hasMixedClasses(text string) bool {
-	return countBytes(text, digit) > 0 && countBytes(text, lowerAlnum&^digit) > countBytes(text, digit) && countBytes(text, upperAlnum) > countBytes(text, digit)
+	return countBytes(text, digit) > 0 && countBytes(text, lowerAlnum&^digit) > countBytes(text, digit) &&
+		countBytes(text, upperAlnum) > countBytes(text, digit)
 }
 
 // countBytes counts the bytes of a class.

@@ -48,13 +48,15 @@ type rule struct {
 // caseInsensitiveRules are tokens whose fixed pieces have no case of their own.
 var caseInsensitiveRules = []string{
 	"clojars-api-token", "digitalocean-refresh-token", "grafana-api-key", "grafana-cloud-api-token",
-	"grafana-service-account-token", "npm-access-token", "slack-app-token", "slack-config-access-token", "slack-config-refresh-token",
+	"grafana-service-account-token", "npm-access-token", "slack-app-token", "slack-config-access-token",
+	"slack-config-refresh-token",
 }
 
 // rules are all of them; among equals, the first one names a place.
 var rules = func() (all []rule) {
 	all = append(all, rule{name: "private-key", kind: kindPrivateKey, find: findPEM, anchors: []string{"begin"}})
-	all = append(all, rule{name: "putty-private-key", kind: kindPrivateKey, find: findPuTTYKey, anchors: []string{"private-lines"}})
+	all = append(all, rule{name: "putty-private-key", kind: kindPrivateKey, find: findPuTTYKey,
+		anchors: []string{"private-lines"}})
 	for _, table := range [][]tokenPattern{cloudTokens, codeTokens, messagingTokens, paymentTokens, dataTokens} {
 		for _, row := range table {
 			all = append(all, row.compile())
@@ -93,7 +95,8 @@ func Rules() []string {
 
 func (row tokenPattern) compile() rule {
 	s := parsePattern(row.pattern)
-	f := &tokenFinder{s, s.prefix(), s.alphabetSize(), slices.Contains(caseInsensitiveRules, row.rule), max(row.entropy, minEntropy)}
+	f := &tokenFinder{s, s.prefix(), s.alphabetSize(), slices.Contains(caseInsensitiveRules, row.rule),
+		max(row.entropy, minEntropy)}
 	anchors, back := s.anchor()
 	return rule{name: row.rule, kind: kindToken, anchors: anchors, anchorOffset: back, find: f.find}
 }
@@ -167,17 +170,20 @@ func (f *tokenFinder) looksRandom(body string) bool {
 func (row assignedPattern) compile() rule {
 	s, minimum := parsePattern(row.pattern), max(row.entropy, minEntropy)
 	hasLiteral := s[0].literal != ""
-	return rule{name: row.rule, kind: kindAssigned, anchors: []string{row.keyword}, find: func(t *scanner, i, end int) (from, to int) {
-		from = t.valueStart(i, row.keyword, row.word, end)
-		if from == 0 {
-			return 0, 0
-		}
-		to, last := s.match(t.text, from, end, true)
-		if to == 0 || last != 0 && !isTokenEnd(t.text, last|word, to, end) || !isPlausible(t.text[from:to], minimum) || !hasLiteral && !strings.ContainsAny(t.text[from:to], "0123456789") {
-			return 0, 0
-		}
-		return from, to
-	}}
+	return rule{name: row.rule, kind: kindAssigned, anchors: []string{row.keyword},
+		find: func(t *scanner, i, end int) (from, to int) {
+			from = t.valueStart(i, row.keyword, row.word, end)
+			if from == 0 {
+				return 0, 0
+			}
+			to, last := s.match(t.text, from, end, true)
+			if to == 0 || last != 0 && !isTokenEnd(t.text, last|word, to, end) ||
+				!isPlausible(t.text[from:to], minimum) || !hasLiteral &&
+				!strings.ContainsAny(t.text[from:to], "0123456789") {
+				return 0, 0
+			}
+			return from, to
+		}}
 }
 
 // isPlausible reports whether a token may be real: random enough, no dummy.

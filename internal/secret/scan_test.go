@@ -29,7 +29,8 @@ func TestEveryRuleFindsItsSamples(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(50) {
 		for _, s := range drawSamples(seed) {
-			for _, text := range []string{s.Text, "so: `" + s.Text + "`.", "(" + s.Text + ")", `"\n` + s.Text + `\n"`, "\r\n" + s.Text + "\r\n", "é" + s.Text + "é"} {
+			for _, text := range []string{s.Text, "so: `" + s.Text + "`.", "(" + s.Text + ")", `"\n` + s.Text + `\n"`,
+				"\r\n" + s.Text + "\r\n", "é" + s.Text + "é"} {
 				at := strings.Index(text, s.Text)
 				want := Finding{s.Rule, 1 + strings.Count(text[:at+s.From], "\n"), at + s.From, at + s.To}
 				if got := Scan(text); !slices.Equal(got, []Finding{want}) {
@@ -117,7 +118,8 @@ func TestScanTreatsEscapesAsBoundaries(t *testing.T) {
 	t.Parallel()
 	token := "LTAI" + secrettest.RandomString(rand.New(rand.NewPCG(2, 1)), "0123456789abcdefghijklmnopqrstuvwxyz", 20)
 	for before, ok := range map[string]bool{
-		`\n`: true, `\t`: true, "%3D": true, `\u003d`: true, "/": true, "-": true, ".": true, "日本": true, "\xff": true, "_": true,
+		`\n`: true, `\t`: true, "%3D": true, `\u003d`: true, "/": true, "-": true, ".": true, "日本": true, "\xff": true,
+		"_": true,
 		"n": false, "3D": false, "u003d": false, "%3": false, `\q`: false,
 	} {
 		if got := scanRules(before + token); (got != "") != ok {
@@ -137,21 +139,34 @@ func TestScanIgnoresNonSecrets(t *testing.T) {
 	}
 	texts := []string{
 		"AKIA" + "IOSFODNN7EXAMPLE", "aws_secret_access_key = wJalrXUtnFEMI/K7MDENG/" + "bPxRfiCYEXAMPLEKEY",
-		"ghp_" + strings.Repeat("x", 36), "ghp_" + strings.Repeat("a", 36), "sk_live_" + "your_api_key_here", "sk-ant-api03-" + "your-api-key",
-		"api_key = your-api-key-0123", "password: ${DB_PASSWORD_2}", "token=<your token 1>", "GITHUB_TOKEN=${TOKEN}", "secret_key = os.environ['SECRET_KEY_1']",
-		"api_key = \"" + strings.Repeat("0", 32) + "\"", "access_token = getAccessTokenFromStore2(ctx)", "secret: projects/p1/secrets/s2/versions/3",
-		"img/favico-" + some(32) + ".png", "the glrt-" + "runner-config-template-file of a host", "msg_shelf_" + strings.Repeat("someLongCamelCase", 2), "aghp_" + strings.Repeat("refreshTokensOfUsers", 2),
-		"const sm_pat_" + "configurationOptionsOfIt = 1", "a.tk-us-this-is-a-slug-of-many-words-that-people-use-to-link-pages-with", "studio-u-" + strings.Repeat("another-word-", 6), "k_AKIA" + strings.Repeat("WORD", 4) + "S",
+		"ghp_" + strings.Repeat("x", 36), "ghp_" + strings.Repeat("a", 36), "sk_live_" + "your_api_key_here",
+		"sk-ant-api03-" + "your-api-key",
+		"api_key = your-api-key-0123", "password: ${DB_PASSWORD_2}", "token=<your token 1>", "GITHUB_TOKEN=${TOKEN}",
+		"secret_key = os.environ['SECRET_KEY_1']",
+		"api_key = \"" + strings.Repeat("0", 32) + "\"", "access_token = getAccessTokenFromStore2(ctx)",
+		"secret: projects/p1/secrets/s2/versions/3",
+		"img/favico-" + some(32) + ".png", "the glrt-" + "runner-config-template-file of a host",
+		"msg_shelf_" + strings.Repeat("someLongCamelCase", 2), "aghp_" + strings.Repeat("refreshTokensOfUsers", 2),
+		"const sm_pat_" + "configurationOptionsOfIt = 1",
+		"a.tk-us-this-is-a-slug-of-many-words-that-people-use-to-link-pages-with",
+		"studio-u-" + strings.Repeat("another-word-", 6), "k_AKIA" + strings.Repeat("WORD", 4) + "S",
 		"loci_live_" + strings.Repeat("0", 43), "AIza" + "SyabcdefghijklmnopqrstuvwxyzABCDEFG1234",
-		"https://user:password@host", "postgres://loci:loci@localhost/loci", "https://u:<password>@host", "https://u:${PASS_1}@host", "https://user:xxxxxxxx@h",
+		"https://user:password@host", "postgres://loci:loci@localhost/loci", "https://u:<password>@host",
+		"https://u:${PASS_1}@host", "https://user:xxxxxxxx@h",
 		"mailto:joe@example.com", "http://host:8080/@x", "git@github.com:a/b.git", "see https://a.b/c:d@e",
-		uuid, some(32), some(40), some(64), some(96), some(128), "id: " + uuid, "heroku release " + uuid, "sha256:" + some(64), "sentry release: " + some(40),
-		"commit " + some(40), "\tindex " + some(40) + ".." + some(40) + " 100644", "key: " + some(64), "etag = \"" + some(32) + "\"", "cache_key=" + some(40),
-		"golang.org/x/text v0.43.0 h1:" + base64.StdEncoding.EncodeToString(picture[:32]) + "\ngolang.org/x/text v0.43.0/go.mod h1:" + base64.StdEncoding.EncodeToString(picture[32:64]),
+		uuid, some(32), some(40), some(64), some(96), some(128), "id: " + uuid, "heroku release " + uuid,
+		"sha256:" + some(64), "sentry release: " + some(40),
+		"commit " + some(40), "\tindex " + some(40) + ".." + some(40) + " 100644", "key: " + some(64),
+		"etag = \"" + some(32) + "\"", "cache_key=" + some(40),
+		"golang.org/x/text v0.43.0 h1:" + base64.StdEncoding.EncodeToString(picture[:32]) +
+			"\ngolang.org/x/text v0.43.0/go.mod h1:" + base64.StdEncoding.EncodeToString(picture[32:64]),
 		`"integrity": "sha512-` + base64.StdEncoding.EncodeToString(picture[64:128]) + `",`,
-		"data:image/png;base64," + base64.StdEncoding.EncodeToString(picture), "data:image/png;base64," + base64.URLEncoding.EncodeToString(picture),
-		"-----BEGIN RSA PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----", "a `-----BEGIN PRIVATE KEY-----` line and what comes after it in the file",
-		"-----BEGIN CERTIFICATE-----\n" + base64.StdEncoding.EncodeToString(picture[:480]) + "\n-----END CERTIFICATE-----",
+		"data:image/png;base64," + base64.StdEncoding.EncodeToString(picture),
+		"data:image/png;base64," + base64.URLEncoding.EncodeToString(picture),
+		"-----BEGIN RSA PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
+		"a `-----BEGIN PRIVATE KEY-----` line and what comes after it in the file",
+		"-----BEGIN CERTIFICATE-----\n" + base64.StdEncoding.EncodeToString(picture[:480]) +
+			"\n-----END CERTIFICATE-----",
 		"-----BEGIN PUBLIC KEY-----\n" + base64.StdEncoding.EncodeToString(picture[:90]) + "\n-----END PUBLIC KEY-----",
 	}
 	for _, text := range texts {

@@ -160,7 +160,8 @@ func isUnquotedEnd(text string, i int) bool {
 func startsAssignment(text, space string) bool {
 	const leastName, mostName = 3, 24
 	n := 0
-	for n < min(len(text), mostName) && (classes[text[n]]&dash != 0 || strings.HasPrefix(text[n:], space) && space != "") {
+	for n < min(len(text), mostName) && (classes[text[n]]&dash != 0 ||
+		strings.HasPrefix(text[n:], space) && space != "") {
 		n++
 	}
 	return n >= leastName && n < len(text) && (text[n] == '=' || text[n] == ':')
@@ -258,7 +259,8 @@ func looksShuffled(text string, minimum int) bool {
 	for _, c := range counts {
 		kinds += min(c, 1)
 	}
-	if isPath := counts[3] == 0 && strings.ContainsAny(text, "./:"); isPath && (n < minGenericLength || turns*20 < 11*(n-1)) {
+	if isPath := counts[3] == 0 && strings.ContainsAny(text, "./:"); isPath &&
+		(n < minGenericLength || turns*20 < 11*(n-1)) {
 		return false
 	}
 	letters := counts[0] + counts[1]

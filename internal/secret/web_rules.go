@@ -106,7 +106,8 @@ func findURLPassword(s *scanner, i, end int) (from, to int) {
 	}
 	user, password, found := strings.Cut(authority[:host], ":")
 	// Brackets are what Redact leaves, and no part of a user's name or password.
-	if !found || strings.ContainsAny(authority[:host], "[]") || len(password) < minSecretLength || password == user || isExamplePassword(password) {
+	if !found || strings.ContainsAny(authority[:host], "[]") || len(password) < minSecretLength || password == user ||
+		isExamplePassword(password) {
 		return 0, 0
 	}
 	to = i + host
@@ -115,7 +116,8 @@ func findURLPassword(s *scanner, i, end int) (from, to int) {
 
 // isExamplePassword reports what people write for a password in documentation.
 func isExamplePassword(password string) bool {
-	if strings.ContainsAny(password, "{}<>$*%()") && !strings.ContainsAny(password, "0123456789") || strings.ContainsAny(password[:1], "${<*(") || isPlaceholder(password) {
+	if strings.ContainsAny(password, "{}<>$*%()") && !strings.ContainsAny(password, "0123456789") ||
+		strings.ContainsAny(password[:1], "${<*(") || isPlaceholder(password) {
 		return true
 	}
 	small := strings.ToLower(password)

@@ -51,7 +51,8 @@ func (s Settings) Backup(
 	ctx context.Context, file string, force bool, out io.Writer, progress Progress,
 ) (m Manifest, err error) {
 	if s.DB != "" {
-		return m, loci.NewError(loci.CodeInvalidQuery, "loci admin backup copies SQLite databases. For PostgreSQL use:\n  %s",
+		return m, loci.NewError(loci.CodeInvalidQuery,
+			"loci admin backup copies SQLite databases. For PostgreSQL use:\n  %s",
 			pgDumpCommand(s.DB, file))
 	}
 	if err := s.RequireDatabase(ctx); err != nil {

@@ -60,7 +60,8 @@ func NewBenchServer(ctx context.Context, address string, environ []string) (t *B
 }
 
 func (t *BenchServer) open(ctx context.Context, address string, environ []string) (err error) {
-	flags := map[string]string{"data": t.settings.Data, "listen": "127.0.0.1:0", "rate-limit": "0", "log-level": "error"}
+	flags := map[string]string{"data": t.settings.Data, "listen": "127.0.0.1:0", "rate-limit": "0",
+		"log-level": "error"}
 	if address != "" {
 		if err := setDB(&t.settings, address); err != nil {
 			return loci.NewError(loci.CodeInvalidQuery, "--db: %v", err)
@@ -70,7 +71,9 @@ func (t *BenchServer) open(ctx context.Context, address string, environ []string
 		}
 		t.Engine, flags["db"] = t.scratch.Engine, t.scratch.Address
 	}
-	environ = slices.DeleteFunc(slices.Clone(environ), func(e string) bool { return !strings.HasPrefix(e, "LOCI_EMBED_") })
+	environ = slices.DeleteFunc(slices.Clone(environ), func(e string) bool {
+		return !strings.HasPrefix(e, "LOCI_EMBED_")
+	})
 	if t.settings, _, err = Load(flags, environ); err != nil {
 		return err
 	}

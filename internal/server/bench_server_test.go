@@ -20,11 +20,13 @@ import (
 // exerciseBenchServer makes a trial, writes a memory and reads it from another server on it.
 func exerciseBenchServer(t *testing.T, address string) *BenchServer {
 	t.Helper()
-	benchServer, err := NewBenchServer(t.Context(), address, []string{"LOCI_DB=postgres://nobody@127.0.0.1:1/x", "LOCI_CONTRACT=nonsense", "HOME=/"})
+	benchServer, err := NewBenchServer(t.Context(), address,
+		[]string{"LOCI_DB=postgres://nobody@127.0.0.1:1/x", "LOCI_CONTRACT=nonsense", "HOME=/"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, call := range [][3]string{{"POST", "/v1/memories", `{"content": "The cat is called Ada."}`}, {"GET", "/v1/memories", ""}} {
+	for _, call := range [][3]string{{"POST", "/v1/memories", `{"content": "The cat is called Ada."}`},
+		{"GET", "/v1/memories", ""}} {
 		url, stop, err := benchServer.Start(io.Discard)
 		if err != nil {
 			t.Fatal(err)
@@ -75,7 +77,8 @@ func TestBenchServerLeavesNoFiles(t *testing.T) {
 	if _, err := NewBenchServer(t.Context(), "mysql://x", nil); err == nil {
 		t.Error("a database that is none is taken")
 	}
-	if _, err := NewBenchServer(t.Context(), "", []string{"LOCI_EMBED_URL=nowhere"}); err == nil || !strings.HasPrefix(err.Error(), "LOCI_EMBED_URL: ") {
+	if _, err := NewBenchServer(t.Context(), "", []string{"LOCI_EMBED_URL=nowhere"}); err == nil ||
+		!strings.HasPrefix(err.Error(), "LOCI_EMBED_URL: ") {
 		t.Error("the embedder is not that of the environment: ", err)
 	}
 	left()
@@ -95,20 +98,24 @@ func TestBenchServerWithoutFeatureWaitsForEmbedding(t *testing.T) {
 		io.WriteString(w, `{"data": [{"index": 0, "embedding": [0.6, 0.8]}]}`)
 	}))
 	defer provider.Close()
-	benchServer, err := NewBenchServer(t.Context(), "", []string{"LOCI_EMBED_URL=" + provider.URL, "LOCI_EMBED_MODEL=slow"})
+	benchServer, err := NewBenchServer(t.Context(), "",
+		[]string{"LOCI_EMBED_URL=" + provider.URL, "LOCI_EMBED_MODEL=slow"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer benchServer.Close()
 	for want, start := range map[string]func(io.Writer) (string, func() error, error){
 		"keyword_fallback": benchServer.Start,
-		"hybrid":           func(logs io.Writer) (string, func() error, error) { return benchServer.StartWithout("pairs", logs) },
+		"hybrid": func(logs io.Writer) (string, func() error, error) {
+			return benchServer.StartWithout("pairs", logs)
+		},
 	} {
 		url, stop, err := start(io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, answer := callAPI(t, "POST", url+"/v1/memories/search", benchServer.Key, `{"query": "a question", "mode": "hybrid"}`)
+		_, answer := callAPI(t, "POST", url+"/v1/memories/search", benchServer.Key,
+			`{"query": "a question", "mode": "hybrid"}`)
 		if meta, _ := answer["meta"].(map[string]any); meta["resolvedMode"] != want {
 			t.Errorf("%v is not answered by %s", answer, want)
 		}
@@ -125,7 +132,8 @@ func TestBenchServerLeavesNoTablesInPostgres(t *testing.T) {
 	if err := benchServer.Close(); err != nil {
 		t.Error(err)
 	}
-	if left := d.Query(t, `SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE nspname LIKE 'loci%' OR nspname = 'public'`); len(left) > 0 {
+	if left := d.Query(t,
+		`SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE nspname LIKE 'loci%' OR nspname = 'public'`); len(left) > 0 {
 		t.Error("left behind: ", left)
 	}
 }

@@ -172,7 +172,8 @@ func TestSetupOverNetworkCreatesWorkingKey(t *testing.T) {
 		t.Errorf("a reload has made keys: %v", v)
 	}
 	other := newBrowser(t, address, "192.168.1.5")
-	if status, _, text := other.postForm("/setup", fields...); status != 404 || !strings.Contains(text, `href="/signin"`) {
+	if status, _, text := other.postForm("/setup", fields...); status != 404 ||
+		!strings.Contains(text, `href="/signin"`) {
 		t.Errorf("another browser: %d %s", status, text)
 	}
 }

@@ -129,14 +129,16 @@ const (
 	bodyIdleTimeout = 30 * time.Second
 )
 
-// serveHTTP serves at most that many connections at a time until ctx ends. Then requests in progress and those that were
+// serveHTTP serves at most that many connections at a time until ctx ends. Then requests in progress and those that
+// were
 // accepted come to their end: clients are told to close their connections with the next
 // answer, and only connections without a request are closed.
 func serveHTTP(ctx context.Context, l net.Listener, connections int, h http.Handler, log *slog.Logger) error {
 	a := newLimitListener(l, connections)
 	srv := &http.Server{
-		Handler: httpapi.WithBodyDeadlines(a.closeWhenScarce(h), bodyIdleTimeout, bodyTimeout), ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout: bodyTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		Handler:           httpapi.WithBodyDeadlines(a.closeWhenScarce(h), bodyIdleTimeout, bodyTimeout),
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       bodyTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     httpErrorLog(log, "api"),
 	}

@@ -129,7 +129,8 @@ func TestInvitePageSignsInAndResponds(t *testing.T) {
 		password)...); status != 409 || !strings.Contains(text, "Sign in to answer") {
 		t.Errorf("an address with an account registers: %d %s", status, text)
 	}
-	if _, at, text := b.postForm("/signin", "email", "bob@example.com", "password", password, "next", path); at != path ||
+	if _, at, text := b.postForm("/signin", "email", "bob@example.com", "password", password, "next",
+		path); at != path ||
 		!strings.Contains(text, "Decline") {
 		t.Fatalf("sign-in leads to %s: %s", at, text)
 	}

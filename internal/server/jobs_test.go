@@ -52,7 +52,9 @@ func TestSampleIntegrityLogsNoContent(t *testing.T) {
 
 func createMemory(t *testing.T, l *Local, content string) loci.Memory {
 	t.Helper()
-	me, err := store.SystemRead(t.Context(), l.store, "test", func(x *store.SystemTx) (store.UserPassword, error) { return x.UserByEmail(localOwner) })
+	me, err := store.SystemRead(t.Context(), l.store, "test", func(x *store.SystemTx) (store.UserPassword, error) {
+		return x.UserByEmail(localOwner)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +68,8 @@ func createMemory(t *testing.T, l *Local, content string) loci.Memory {
 		if err != nil {
 			return loci.Memory{}, err
 		}
-		return a.AddMemory(loci.Memory{Title: content, Content: content, Type: loci.TypeNote}, store.NewIndexEntry(content, content))
+		return a.AddMemory(loci.Memory{Title: content, Content: content, Type: loci.TypeNote},
+			store.NewIndexEntry(content, content))
 	})
 	if err != nil {
 		t.Fatal(err)

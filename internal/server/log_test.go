@@ -13,7 +13,8 @@ import (
 )
 
 // escapedTexts are what a log may have to say.
-var escapedTexts = []string{"", "plain", `a "quote"`, `back\slash`, "<a&b>", "tab\t line\n", "\x00\x1f\x7f", "\u2028 and \u2029", "\xff no UTF-8", "Größe 你好 \U0001f600"}
+var escapedTexts = []string{"", "plain", `a "quote"`, `back\slash`, "<a&b>", "tab\t line\n", "\x00\x1f\x7f",
+	"\u2028 and \u2029", "\xff no UTF-8", "Größe 你好 \U0001f600"}
 
 func TestLogAgreesWithStdlib(t *testing.T) {
 	t.Parallel()
@@ -43,14 +44,21 @@ func TestLogAgreesWithStdlib(t *testing.T) {
 		both(now, slog.LevelDebug, "call", bare, slog.String("s", s), slog.String("after", "x"))
 		both(now, slog.LevelError, "call", bare, slog.Any("err", fmt.Errorf("%s: %w", s, errors.New("x"))))
 	}
-	for _, at := range []time.Time{{}, time.Now(), time.Now().UTC(), time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)} {
+	for _, at := range []time.Time{{}, time.Now(), time.Now().UTC(), time.Date(-1, 1, 1, 0, 0, 0, 0, time.UTC),
+		time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)} {
 		both(at, slog.LevelInfo+2, "when", bare, slog.Int64("n", 1))
 	}
 	both(now, slog.LevelInfo, "call", bare)
-	both(now, slog.LevelInfo, "call", bare, slog.Attr{}, slog.String("", ""), slog.Int64("", 0), slog.Any("nil", nil), slog.Bool("b", true), slog.Float64("f", .5),
-		slog.Group("g", slog.Int("n", 1)), slog.Group("none"), slog.Time("t", now), slog.Duration("d", time.Second), slog.Any("v", struct{ A string }{"<"}))
-	both(now, slog.LevelInfo, "call", func(h slog.Handler) slog.Handler { return h.WithAttrs([]slog.Attr{slog.Int("job", 7)}) }, slog.String("a", "x"))
-	both(now, slog.LevelInfo, "call", func(h slog.Handler) slog.Handler { return h.WithGroup("g") }, slog.String("a", "x"))
+	both(now, slog.LevelInfo, "call", bare, slog.Attr{}, slog.String("", ""), slog.Int64("", 0), slog.Any("nil", nil),
+		slog.Bool("b", true), slog.Float64("f", .5),
+		slog.Group("g", slog.Int("n", 1)), slog.Group("none"), slog.Time("t", now), slog.Duration("d", time.Second),
+		slog.Any("v", struct{ A string }{"<"}))
+	both(now, slog.LevelInfo, "call", func(h slog.Handler) slog.Handler {
+		return h.WithAttrs([]slog.Attr{slog.Int("job", 7)})
+	}, slog.String("a", "x"))
+	both(now, slog.LevelInfo, "call", func(h slog.Handler) slog.Handler {
+		return h.WithGroup("g")
+	}, slog.String("a", "x"))
 	flush()
 }
 
@@ -66,7 +74,8 @@ func TestLogBuffersInfoLines(t *testing.T) {
 		t.Errorf("%s is there at once", &out)
 	}
 	log.WithGroup("g").Warn("three", "n", 3)
-	if lines := strings.Split(out.String(), "\n"); len(lines) != 4 || !strings.Contains(lines[1], `"job":"x"`) || !strings.Contains(lines[2], `"g":{"n":3}`) {
+	if lines := strings.Split(out.String(), "\n"); len(lines) != 4 || !strings.Contains(lines[1], `"job":"x"`) ||
+		!strings.Contains(lines[2], `"g":{"n":3}`) {
 		t.Errorf("a warning leaves %s", &out)
 	}
 }

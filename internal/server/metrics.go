@@ -29,22 +29,31 @@ func newMetrics(st *store.Store, ready *readiness) *metrics {
 	m := &metrics{
 		ready:    ready,
 		registry: prometheus.NewRegistry(),
-		calls:    prometheus.NewCounterVec(prometheus.CounterOpts{Name: "loci_calls_total", Help: "Calls of operations, by how they ended."}, []string{"op", "door", "code"}),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "loci_call_seconds", Help: "How long calls took.",
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "loci_calls_total",
+			Help: "Calls of operations, by how they ended."}, []string{"op", "door", "code"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "loci_call_seconds",
+			Help:    "How long calls took.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}}, []string{"op"}),
 	}
-	m.registry.MustRegister(m.calls, m.seconds, embeddingCollector{st, ready}, databaseCollector{st, ready}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_statements_total", Help: "Statements sent to the database."},
+	m.registry.MustRegister(m.calls, m.seconds, embeddingCollector{st, ready}, databaseCollector{st, ready},
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_statements_total",
+			Help: "Statements sent to the database."},
 			func() float64 { return float64(store.Statements()) }),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_check_findings_total", Help: "Flaws that samples of the memories have shown: see loci admin check."},
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_check_findings_total",
+			Help: "Flaws that samples of the memories have shown: see loci admin check."},
 			func() float64 { return float64(store.InconsistencyCount()) }),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_check_damage_total", Help: "Of them, damage that only a backup can make good."},
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_check_damage_total",
+			Help: "Of them, damage that only a backup can make good."},
 			func() float64 { return float64(store.UnrepairableCount()) }),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_database_corrupt_total", Help: "Statements that failed because the file of the database is damaged."},
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_database_corrupt_total",
+			Help: "Statements that failed because the file of the database is damaged."},
 			func() float64 { return float64(store.CorruptionErrors()) }),
-		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_index_corrupt_total", Help: "Searches and jobs that failed because a keyword index is damaged: see loci admin check --repair."},
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_index_corrupt_total",
+			Help: "Searches and jobs that failed because a keyword index is damaged: see loci admin check --repair."},
 			func() float64 { return float64(store.CorruptIndexReads()) }),
-		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "loci_info", Help: "1, with the version and the database.", ConstLabels: prometheus.Labels{"version": Version, "database": st.Engine()}},
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "loci_info", Help: "1, with the version and the database.",
+			ConstLabels: prometheus.Labels{"version": Version, "database": st.Engine()}},
 			func() float64 { return 1 }))
 	return m
 }
@@ -98,7 +107,8 @@ func (m *metrics) server(log *slog.Logger) *http.Server {
 func (m *metrics) handler() http.Handler {
 	mux := http.NewServeMux()
 	// A figure that cannot be had is left out: the others tell most when it is.
-	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry,
+		promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
 	mux.Handle("GET /ready", m.ready)
 	return mux
 }
@@ -114,7 +124,9 @@ type embeddingCollector struct {
 
 var (
 	embeddingsPending = prometheus.NewDesc("loci_embeddings_pending", "Memories that wait for their vectors.", nil, nil)
-	embeddingsFailed  = prometheus.NewDesc("loci_embeddings_failed", "Of them, those for which it failed; they are tried again. The status of an account and the log tell why.", nil, nil)
+	embeddingsFailed  = prometheus.NewDesc("loci_embeddings_failed",
+		"Of them, those for which it failed; they are tried again. The status of an account and the log tell why.", nil,
+		nil)
 )
 
 func (b embeddingCollector) Describe(to chan<- *prometheus.Desc) {
@@ -128,7 +140,8 @@ func (b embeddingCollector) Collect(to chan<- prometheus.Metric) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
-	n, err := store.SystemRead(ctx, b.store, "count memories that wait for vectors", func(t *store.SystemTx) (store.QueueStats, error) { return t.EmbeddingQueue() })
+	n, err := store.SystemRead(ctx, b.store, "count memories that wait for vectors",
+		func(t *store.SystemTx) (store.QueueStats, error) { return t.EmbeddingQueue() })
 	if err != nil {
 		return
 	}

@@ -81,7 +81,8 @@ func (s Settings) RequireDatabase(ctx context.Context) error {
 			filepath.Join(s.Data, store.SQLiteFileName))
 	}
 	if !there {
-		return loci.NewError(loci.CodeNotFound, "there is no database of Loci in %s: name %s, or make one with loci admin user create", parent, flag)
+		return loci.NewError(loci.CodeNotFound, "there is no database of Loci in %s: name %s, or make one with loci "+
+			"admin user create", parent, flag)
 	}
 	return nil
 }
@@ -185,7 +186,8 @@ func OpenLocal(ctx context.Context, dir string, oneShot bool) (*Local, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := service.New(service.Options{Store: st, Embedder: model, Plan: loci.Plans[loci.PlanSelfHosted], Clock: time.Now, PublicURL: "http://localhost",
+	s := service.New(service.Options{Store: st, Embedder: model, Plan: loci.Plans[loci.PlanSelfHosted], Clock: time.Now,
+		PublicURL: "http://localhost",
 		UsedOperations: func(context.Context, string) (int64, time.Time, error) {
 			now := time.Now().UTC()
 			return 0, time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC), nil
@@ -197,7 +199,8 @@ func OpenLocal(ctx context.Context, dir string, oneShot bool) (*Local, error) {
 	}
 	return &Local{store: st, Host: &op.Host{Service: s, Log: slog.New(slog.DiscardHandler),
 		Admit: func(context.Context, *op.Op, *op.Call) (*loci.Actor, error) {
-			return &loci.Actor{UserID: owner.ID, Email: owner.Email, CredentialKind: loci.CredentialLocal, CredentialID: owner.ID}, nil
+			return &loci.Actor{UserID: owner.ID, Email: owner.Email, CredentialKind: loci.CredentialLocal,
+				CredentialID: owner.ID}, nil
 		}}}, nil
 }
 

@@ -130,7 +130,8 @@ func seenDamage() (list []readinessFailure) {
 		n     int64
 		cause string
 	}{
-		{"index", store.CorruptIndexReads(), "searches or jobs met a damaged keyword index: run loci admin check --repair"},
+		{"index", store.CorruptIndexReads(), "searches or jobs met a damaged keyword index: run loci admin check " +
+			"--repair"},
 		{"file", store.CorruptionErrors(), "statements met a damaged file: run loci admin check"},
 		{"samples", store.InconsistencyCount(), "findings of samples and of the start: run loci admin check"},
 	} {

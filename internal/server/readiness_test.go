@@ -29,7 +29,8 @@ func TestReadinessReportsFailures(t *testing.T) {
 		says     []string
 	}{
 		{nil, false, 200, []string{`{"ok":true}`}},
-		{errors.New("connection refused"), false, 503, []string{`"ok":false`, `"check":"database"`, "connection refused"}},
+		{errors.New("connection refused"), false, 503,
+			[]string{`"ok":false`, `"check":"database"`, "connection refused"}},
 		{errors.New("connection refused"), false, 503, []string{"database"}},
 		{nil, false, 200, []string{`{"ok":true}`}},
 		{nil, true, 503, []string{`"check":"server"`, "shutting down"}},
@@ -70,7 +71,8 @@ func TestReadyTellsOfDamage(t *testing.T) {
 	r.checkOnce(context.Background())
 	w := httptest.NewRecorder()
 	r.ServeHTTP(w, httptest.NewRequest("GET", "/ready", nil))
-	if want := `{"ok":true,"damage":[{"check":"index","cause":"1 search met it"}]}`; w.Code != 200 || strings.TrimSpace(w.Body.String()) != want {
+	if want := `{"ok":true,"damage":[{"check":"index","cause":"1 search met it"}]}`; w.Code != 200 ||
+		strings.TrimSpace(w.Body.String()) != want {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
@@ -105,10 +107,12 @@ func TestADamagedIndexShowsWhereServersAreWatched(t *testing.T) {
 	}
 	ready := &readiness{check: l.store.Ping, damage: seenDamage, log: slog.New(slog.DiscardHandler)}
 	h := newMetrics(l.store, ready).handler()
-	if status, text := page(t, h, "/ready"); status != 200 || !strings.Contains(text, `{"check":"index","cause":"`) || !strings.Contains(text, "--repair") {
+	if status, text := page(t, h, "/ready"); status != 200 || !strings.Contains(text, `{"check":"index","cause":"`) ||
+		!strings.Contains(text, "--repair") {
 		t.Errorf("%d %s", status, text)
 	}
-	if _, text := page(t, h, "/metrics"); !strings.Contains(text, "\nloci_index_corrupt_total ") || strings.Contains(text, "\nloci_index_corrupt_total 0\n") {
+	if _, text := page(t, h, "/metrics"); !strings.Contains(text, "\nloci_index_corrupt_total ") ||
+		strings.Contains(text, "\nloci_index_corrupt_total 0\n") {
 		t.Error("the metrics show no damaged index")
 	}
 }
@@ -119,7 +123,8 @@ func TestMetricsAnswerWhenDatabaseIsDown(t *testing.T) {
 		st := d.Open(t, store.Options{})
 		ready := &readiness{check: st.Ping, log: slog.New(slog.DiscardHandler)}
 		h := newMetrics(st, ready).handler()
-		want := []string{"loci_database_up 1", "loci_embeddings_pending 0", "loci_database_connections ", "loci_database_connections_in_use ",
+		want := []string{"loci_database_up 1", "loci_embeddings_pending 0", "loci_database_connections ",
+			"loci_database_connections_in_use ",
 			"loci_database_connection_waits_total ", "loci_database_bytes ", "process_open_fds"}
 		if d.Dir != "" {
 			want = append(want, "loci_writer_queue 0", "loci_wal_bytes ", "loci_disk_free_bytes ")
@@ -143,7 +148,8 @@ func TestMetricsAnswerWhenDatabaseIsDown(t *testing.T) {
 			}
 			status, text = page(t, h, "/metrics")
 			up := map[bool]string{false: "\nloci_database_up 1\n", true: "\nloci_database_up 0\n"}[looked]
-			if status != 200 || !strings.Contains(text, up) || strings.Contains(text, "\nloci_embeddings_pending ") || !strings.Contains(text, "\nloci_statements_total ") {
+			if status != 200 || !strings.Contains(text, up) || strings.Contains(text, "\nloci_embeddings_pending ") ||
+				!strings.Contains(text, "\nloci_statements_total ") {
 				t.Errorf("of a closed database, looked %v: %d %s", looked, status, text)
 			}
 		}

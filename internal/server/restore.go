@@ -52,14 +52,16 @@ func extract(ctx context.Context, from io.Reader, dir string, progress Progress)
 		return m, err
 	}
 	if have.Schema != m.Schema || !maps.Equal(have.Counts, m.Counts) {
-		return m, loci.NewError(loci.CodeConflict, "the database of the backup is not the one that its manifest describes")
+		return m, loci.NewError(loci.CodeConflict, "the database of the backup is not the one that its manifest "+
+			"describes")
 	}
 	return m, nil
 }
 
 // Restore puts the database of a backup into the data folder, which has none. The
 // database appears there when it is whole and verified, and not before.
-func (s Settings) Restore(ctx context.Context, from io.Reader, file string, progress Progress) (r RestoreResult, err error) {
+func (s Settings) Restore(ctx context.Context, from io.Reader, file string, progress Progress) (r RestoreResult,
+	err error) {
 	if s.DB != "" {
 		return r, loci.NewError(loci.CodeInvalidQuery, "loci admin backup restore makes SQLite databases. "+
 			"For PostgreSQL use, with an empty database:\n  %s", pgRestoreCommand(s.DB, file))
@@ -102,7 +104,8 @@ func (s Settings) Restore(ctx context.Context, from io.Reader, file string, prog
 }
 
 // allowedFiles are the files that a folder without a database may have.
-var allowedFiles = []string{"lost+found", "loci.toml", "serve.lock", store.SQLiteFileName + ".lock", store.SQLiteMarkerName}
+var allowedFiles = []string{"lost+found", "loci.toml", "serve.lock", store.SQLiteFileName + ".lock",
+	store.SQLiteMarkerName}
 
 // checkEmpty refuses a data folder that holds anything of a database, or anything else: a
 // log of another database beside the restored one would be played into it.
@@ -111,7 +114,9 @@ func (s Settings) checkEmpty() error {
 	for _, entry := range list {
 		stale := strings.HasPrefix(entry.Name(), ".restore.") && strings.HasSuffix(entry.Name(), ".partial")
 		if !stale && !slices.Contains(allowedFiles, entry.Name()) {
-			return loci.NewError(loci.CodeConflict, "%s is not empty, it has %s: move that away, or name another folder with --data",
+			return loci.NewError(loci.CodeConflict, "%s is not empty, it has %s: move that away, or name another "+
+				"folder "+
+				"with --data",
 				s.Data, entry.Name())
 		}
 	}
@@ -130,7 +135,8 @@ func readArchive(
 		if ctx.Err() != nil {
 			return m, ctx.Err()
 		}
-		return m, loci.NewError(loci.CodeInvalidQuery, "this is no backup of Loci: it does not begin with %s", manifestName)
+		return m, loci.NewError(loci.CodeInvalidQuery, "this is no backup of Loci: it does not begin with %s",
+			manifestName)
 	}
 	text, err := io.ReadAll(contextReader{ctx, in})
 	if err == nil {
@@ -140,7 +146,8 @@ func readArchive(
 	case err != nil:
 		return m, damagedError(err)
 	case m.Format > backupFormat || m.Schema > store.LatestSchema():
-		return m, loci.NewError(loci.CodeConflict, "the backup was made by loci %s with schema %d, this program knows schema %d: use a newer loci",
+		return m, loci.NewError(loci.CodeConflict, "the backup was made by loci %s with schema %d, this program knows "+
+			"schema %d: use a newer loci",
 			m.Version, m.Schema, store.LatestSchema())
 	case m.Format != backupFormat || len(m.Files) != 1 || m.Files[0].Name != store.SQLiteFileName || m.Schema < 1:
 		return m, loci.NewError(loci.CodeInvalidQuery, "this is no backup of Loci: its manifest names no database")
@@ -178,7 +185,8 @@ func readArchive(
 			return m, err
 		}
 		if sum := hex.EncodeToString(h.Sum(nil)); sum != file.SHA256 {
-			return m, damagedError(fmt.Errorf("%s has the SHA-256 %s, the manifest says %s", file.Name, sum, file.SHA256))
+			return m, damagedError(fmt.Errorf("%s has the SHA-256 %s, the manifest says %s", file.Name, sum,
+				file.SHA256))
 		}
 	}
 	if _, err := in.Next(); err != io.EOF {
@@ -246,7 +254,8 @@ func (c *progressReader) Read(p []byte) (int, error) {
 
 // libpqParameters are those parameters of an address that the tools of PostgreSQL know too.
 var libpqParameters = []string{
-	"host", "port", "user", "dbname", "sslmode", "sslrootcert", "sslcert", "sslkey", "target_session_attrs", "connect_timeout",
+	"host", "port", "user", "dbname", "sslmode", "sslrootcert", "sslcert", "sslkey", "target_session_attrs",
+	"connect_timeout",
 }
 
 // libpqAddress returns an address as the tools of PostgreSQL take it, without the password, and
@@ -282,5 +291,6 @@ func pgDumpCommand(address, file string) string {
 
 func pgRestoreCommand(address, file string) string {
 	db, _ := libpqAddress(address)
-	return fmt.Sprintf("pg_restore --no-owner --exit-on-error --single-transaction --dbname=%s %s", db, shellQuote(file))
+	return fmt.Sprintf("pg_restore --no-owner --exit-on-error --single-transaction --dbname=%s %s", db,
+		shellQuote(file))
 }

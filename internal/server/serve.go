@@ -63,9 +63,12 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	if w := files.warning(); w != "" {
 		warnings = append(warnings, w)
 	}
-	gate := auth.NewGate(st, auth.Options{Plan: s.Plan, Rate: s.RateLimit, Burst: s.RateBurst, FreeOperation: service.AccountStatus.Name, Clock: s.clock(), Log: log, Shared: s.DB != ""})
+	gate := auth.NewGate(st, auth.Options{Plan: s.Plan, Rate: s.RateLimit, Burst: s.RateBurst,
+		FreeOperation: service.AccountStatus.Name, Clock: s.clock(), Log: log, Shared: s.DB != ""})
 	defer gate.Close()
-	svc := service.New(service.Options{Store: st, Embedder: model, PreviousEmbedder: previous, Plan: s.Plan, Clock: s.clock(), Registration: s.Registration, SignInLimit: s.SigninLimit, PublicURL: s.PublicURL, UsedOperations: gate.Used, Without: s.disabledFeatures, EmbedTimeout: s.embedTimeout})
+	svc := service.New(service.Options{Store: st, Embedder: model, PreviousEmbedder: previous, Plan: s.Plan,
+		Clock: s.clock(), Registration: s.Registration, SignInLimit: s.SigninLimit, PublicURL: s.PublicURL,
+		UsedOperations: gate.Used, Without: s.disabledFeatures, EmbedTimeout: s.embedTimeout})
 	ready := &readiness{check: st.Ping, damage: seenDamage, log: log}
 	context.AfterFunc(ctx, func() { ready.draining.Store(true) })
 	m := newMetrics(st, ready)
@@ -125,7 +128,8 @@ func (s Settings) handler(host *op.Host, svc *service.Service, gate *auth.Gate, 
 	hosts := httpapi.NewAllowedHosts(s.PublicURL, s.TrustedProxies)
 	flow := httpapi.NewResponseLimiter()
 	mcpServer := mcp.New(mcp.Options{
-		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, PublicURL: s.PublicURL, Origins: s.Origins, AllowQueryKey: s.QueryKey, Hosts: hosts, TrustedProxies: s.TrustedProxies, ResponseLimiter: flow,
+		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, PublicURL: s.PublicURL, Origins: s.Origins,
+		AllowQueryKey: s.QueryKey, Hosts: hosts, TrustedProxies: s.TrustedProxies, ResponseLimiter: flow,
 		Authenticate: func(ctx context.Context, c *op.Call) error {
 			actor, err := gate.Admit(ctx, nil, c)
 			if err == nil {
@@ -136,9 +140,11 @@ func (s Settings) handler(host *op.Host, svc *service.Service, gate *auth.Gate, 
 	})
 	return rest.New(rest.Options{
 		ServiceVersion: Version,
-		Table:          table, Host: host, Log: log, PublicURL: s.PublicURL, Origins: s.Origins, PublicURLInferred: s.inferredURL, Pages: svc, TrustedProxies: s.TrustedProxies,
-		ExtraRoutes: []rest.Route{{Pattern: "/mcp", Handler: mcpServer.HTTP(), Reason: "it speaks another protocol, in which operations are tools"}},
-		OmittedOps:  absent, ResponseLimiter: flow, Hosts: s.restHosts(hosts),
+		Table:          table, Host: host, Log: log, PublicURL: s.PublicURL, Origins: s.Origins,
+		PublicURLInferred: s.inferredURL, Pages: svc, TrustedProxies: s.TrustedProxies,
+		ExtraRoutes: []rest.Route{{Pattern: "/mcp", Handler: mcpServer.HTTP(),
+			Reason: "it speaks another protocol, in which operations are tools"}},
+		OmittedOps: absent, ResponseLimiter: flow, Hosts: s.restHosts(hosts),
 	})
 }
 

@@ -141,7 +141,8 @@ func TestAdminKeyWorksWhileServerRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	status, v := callAPI(t, "POST", url+"/v1/memories", key.APIKey, `{"content":"# Basalt\nThe bridge stands on basalt."}`)
+	status, v := callAPI(t, "POST", url+"/v1/memories", key.APIKey,
+		`{"content":"# Basalt\nThe bridge stands on basalt."}`)
 	if status != 201 {
 		t.Fatal(status, v)
 	}
@@ -164,7 +165,8 @@ func TestServeFailsBeforeBannerWhenMetricsPortIsTaken(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	s, _, err := Load(map[string]string{"data": t.TempDir(), "listen": "127.0.0.1:0", "metrics-listen": taken.Addr().String()}, nil)
+	s, _, err := Load(map[string]string{"data": t.TempDir(), "listen": "127.0.0.1:0",
+		"metrics-listen": taken.Addr().String()}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,9 +210,11 @@ func TestServeNamesProgramThatUsesAddress(t *testing.T) {
 
 func TestContractVariantOmitsOperations(t *testing.T) {
 	t.Parallel()
-	for contract, want := range map[string]int{"full": http.StatusUnauthorized, "a": http.StatusUnauthorized, "b": http.StatusNotFound} {
+	for contract, want := range map[string]int{"full": http.StatusUnauthorized, "a": http.StatusUnauthorized,
+		"b": http.StatusNotFound} {
 		url, _, _, _ := start(t, map[string]string{"contract": contract})
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, url+"/v1/memories/01890000-0000-7000-8000-000000000000", nil)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodDelete,
+			url+"/v1/memories/01890000-0000-7000-8000-000000000000", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

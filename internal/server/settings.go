@@ -48,7 +48,8 @@ type Settings struct {
 	inferredURL      bool             // nobody has set PublicURL: it follows from the listener
 	onReady          func(url string) // told once the server listens
 	disabledFeatures search.Features  // that searches leave out, in a trial
-	embedTimeout     time.Duration    // how long they wait for the vector of their query, in a trial; 0 is the limit of everybody
+	// how long they wait for the vector of their query, in a trial; 0 is the limit of everybody
+	embedTimeout time.Duration
 }
 
 // A Setting is one line of the Catalogue: a flag, a variable and a key of
@@ -61,31 +62,48 @@ type Setting struct {
 
 // Catalogue lists every setting.
 var Catalogue = append([]Setting{
-	{"data", "LOCI_DATA", defaultDataDir(), "Folder of the database and the files", func(s *Settings, v string) error { s.Data = v; return nil }},
-	{"db", "LOCI_DB", "", "Address of a PostgreSQL database (postgres://...); default: SQLite in the data folder", setDB},
-	{"listen", "LOCI_LISTEN", "127.0.0.1:7007", "Address to listen on", func(s *Settings, v string) error { s.Listen = v; return checkHostPort(v) }},
+	{"data", "LOCI_DATA", defaultDataDir(), "Folder of the database and the files", func(s *Settings, v string) error {
+		s.Data = v
+		return nil
+	}},
+	{"db", "LOCI_DB", "", "Address of a PostgreSQL database (postgres://...); default: SQLite in the data folder",
+		setDB},
+	{"listen", "LOCI_LISTEN", "127.0.0.1:7007", "Address to listen on", func(s *Settings, v string) error {
+		s.Listen = v
+		return checkHostPort(v)
+	}},
 	{"public-url", "LOCI_PUBLIC_URL", "", "Where people reach the server; default: the address", setPublicURL},
-	{"trusted-proxies", "LOCI_TRUSTED_PROXIES", "", "Networks whose X-Forwarded-For is believed (10.0.0.0/8,...)", setProxies},
-	{"cors-origins", "LOCI_CORS_ORIGINS", "", "Origins whose pages may call the API (https://app.example.org,...)", setOrigins},
+	{"trusted-proxies", "LOCI_TRUSTED_PROXIES", "", "Networks whose X-Forwarded-For is believed (10.0.0.0/8,...)",
+		setProxies},
+	{"cors-origins", "LOCI_CORS_ORIGINS", "", "Origins whose pages may call the API (https://app.example.org,...)",
+		setOrigins},
 	{"metrics-listen", "LOCI_METRICS_LISTEN", "",
 		"Address that answers /metrics and /ready, and nothing else; default: none", func(s *Settings, v string) error {
 			s.MetricsListen = v
 			return checkHostPort(v)
 		}},
-	{"log-level", "LOCI_LOG_LEVEL", "info", "Least of what is logged: debug, info, warn or error", enumSetting(func(s *Settings, v string) { s.LogLevel = v }, "debug", "info", "warn", "error")},
-	{"contract", "LOCI_CONTRACT", "full", "Variant of the routes: full, a or b", enumSetting(func(s *Settings, v string) { s.Contract = v }, "full", "a", "b")},
-	{"mcp-toolset", "LOCI_MCP_TOOLSET", "full", "Tools of an MCP client that asks for no set: full, stable or core", setToolset},
+	{"log-level", "LOCI_LOG_LEVEL", "info", "Least of what is logged: debug, info, warn or error",
+		enumSetting(func(s *Settings, v string) { s.LogLevel = v }, "debug", "info", "warn", "error")},
+	{"contract", "LOCI_CONTRACT", "full", "Variant of the routes: full, a or b",
+		enumSetting(func(s *Settings, v string) { s.Contract = v }, "full", "a", "b")},
+	{"mcp-toolset", "LOCI_MCP_TOOLSET", "full", "Tools of an MCP client that asks for no set: full, stable or core",
+		setToolset},
 	{"mcp-query-key", "LOCI_MCP_QUERY_KEY", "0", "1 lets old MCP clients send ?api_key=", setQueryKey},
 	{"plan", "LOCI_PLAN", "selfhosted", "Plan of every user: selfhosted, free or pro", setPlan},
-	{"rate-limit", "LOCI_RATE_LIMIT", "1200", "Calls a minute and credential; 0 is off", intSetting(func(s *Settings, n int) { s.RateLimit = n })},
-	{"rate-burst", "LOCI_RATE_BURST", "200", "Calls that may come at once", intSetting(func(s *Settings, n int) { s.RateBurst = n })},
+	{"rate-limit", "LOCI_RATE_LIMIT", "1200", "Calls a minute and credential; 0 is off",
+		intSetting(func(s *Settings, n int) { s.RateLimit = n })},
+	{"rate-burst", "LOCI_RATE_BURST", "200", "Calls that may come at once", intSetting(func(s *Settings, n int) {
+		s.RateBurst = n
+	})},
 	{"signin-limit", "LOCI_SIGNIN_LIMIT", "20",
 		"Failed sign-ins, and registrations, of an account or address in 15 minutes; 0 is off",
 		intSetting(func(s *Settings, n int) { s.SigninLimit = n })},
 	{"registration", "LOCI_REGISTRATION", "invited",
 		"Who may make an account: invited (with the link of an invitation), open (anybody) or closed (nobody)",
-		enumSetting(func(s *Settings, v string) { s.Registration = service.Registration(v) }, "invited", "open", "closed")},
-	{"embed-url", "LOCI_EMBED_URL", "", "Base address of an OpenAI-compatible embedder (https://api.openai.com/v1); default: the built-in one", setEmbedURL},
+		enumSetting(func(s *Settings, v string) { s.Registration = service.Registration(v) }, "invited", "open",
+			"closed")},
+	{"embed-url", "LOCI_EMBED_URL", "", "Base address of an OpenAI-compatible embedder (https://api.openai.com/v1); " +
+		"default: the built-in one", setEmbedURL},
 	{"embed-key", "LOCI_EMBED_KEY", "", "Key of the embedder", setEmbedKey},
 	{"embed-model", "LOCI_EMBED_MODEL", "text-embedding-3-small", "Its model", setEmbedModel},
 	{"clock-offset", "LOCI_CLOCK_OFFSET", "0s", "Duration added to the clock, for tests of expiry", setClockOffset},
@@ -111,21 +129,25 @@ func planSettings() (list []Setting) {
 			name string
 			of   func(*loci.Plan) *int64
 		}{
-			{"OPERATIONS", func(p *loci.Plan) *int64 { return &p.Operations }}, {"STORAGE_BYTES", func(p *loci.Plan) *int64 { return &p.Storage }},
-			{"TEAM_WORKSPACES", func(p *loci.Plan) *int64 { return &p.Teams }}, {"ATLASES", func(p *loci.Plan) *int64 { return &p.Atlases }},
+			{"OPERATIONS", func(p *loci.Plan) *int64 { return &p.Operations }},
+			{"STORAGE_BYTES", func(p *loci.Plan) *int64 { return &p.Storage }},
+			{"TEAM_WORKSPACES", func(p *loci.Plan) *int64 { return &p.Teams }}, {"ATLASES", func(p *loci.Plan) *int64 {
+				return &p.Atlases
+			}},
 		} {
 			env := "LOCI_PLAN_" + strings.ToUpper(string(p)) + "_" + n.name
 			fallback := loci.Plans[p]
-			list = append(list, Setting{flagOf(env), env, strconv.FormatInt(*n.of(&fallback), 10), "Number of the plan " + string(p), func(s *Settings, v string) error {
-				number, err := strconv.ParseInt(v, 10, 64)
-				if err != nil || number < 0 || number > loci.Unlimited {
-					return fmt.Errorf("must be a whole number")
-				}
-				if s.Plan.Name == p {
-					*n.of(&s.Plan) = number
-				}
-				return nil
-			}})
+			list = append(list, Setting{flagOf(env), env, strconv.FormatInt(*n.of(&fallback), 10),
+				"Number of the plan " + string(p), func(s *Settings, v string) error {
+					number, err := strconv.ParseInt(v, 10, 64)
+					if err != nil || number < 0 || number > loci.Unlimited {
+						return fmt.Errorf("must be a whole number")
+					}
+					if s.Plan.Name == p {
+						*n.of(&s.Plan) = number
+					}
+					return nil
+				}})
 		}
 	}
 	return list

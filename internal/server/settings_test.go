@@ -10,10 +10,12 @@ import (
 func TestLoadReadsEmbedderFromFlagEnvOrFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "loci.toml"), []byte("embed-key = \"sk-from-the-file\"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "loci.toml"), []byte("embed-key = \"sk-from-the-file\"\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
-	s, warnings, err := Load(map[string]string{"data": dir, "embed-model": "tiny"}, []string{"LOCI_EMBED_URL=http://127.0.0.1:9/v1"})
+	s, warnings, err := Load(map[string]string{"data": dir, "embed-model": "tiny"},
+		[]string{"LOCI_EMBED_URL=http://127.0.0.1:9/v1"})
 	if err != nil || len(warnings) > 0 {
 		t.Fatal(err, warnings)
 	}
@@ -29,8 +31,10 @@ func TestLoadReadsEmbedderFromFlagEnvOrFile(t *testing.T) {
 func TestLoadRejectsInvalidEmbedder(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{
-		"LOCI_EMBED_URL=tuna", "LOCI_EMBED_URL=https://ann:tuna@example.org/v1", "LOCI_EMBED_URL=https://example.org/v1?key=tuna",
-		"LOCI_EMBED_KEY=sk tuna", "LOCI_EMBED_KEY=sk-tuna\n", "LOCI_EMBED_MODEL=two tuna", "LOCI_EMBED_MODEL=" + strings.Repeat("tuna", 51),
+		"LOCI_EMBED_URL=tuna", "LOCI_EMBED_URL=https://ann:tuna@example.org/v1",
+		"LOCI_EMBED_URL=https://example.org/v1?key=tuna",
+		"LOCI_EMBED_KEY=sk tuna", "LOCI_EMBED_KEY=sk-tuna\n", "LOCI_EMBED_MODEL=two tuna",
+		"LOCI_EMBED_MODEL=" + strings.Repeat("tuna", 51),
 	} {
 		name, _, _ := strings.Cut(bad, "=")
 		_, _, err := Load(map[string]string{"data": t.TempDir()}, []string{bad})
@@ -43,7 +47,8 @@ func TestLoadRejectsInvalidEmbedder(t *testing.T) {
 func TestLoadWarnsOfKeyWithoutEmbedder(t *testing.T) {
 	t.Parallel()
 	_, warnings, err := Load(map[string]string{"data": t.TempDir()}, []string{"LOCI_EMBED_KEY=sk-tuna"})
-	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "LOCI_EMBED_URL") || strings.Contains(warnings[0], "tuna") {
+	if err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], "LOCI_EMBED_URL") ||
+		strings.Contains(warnings[0], "tuna") {
 		t.Error(warnings, err)
 	}
 }

@@ -101,7 +101,8 @@ func setEmbedModel(s *Settings, v string) error {
 
 func setPublicURL(s *Settings, v string) error {
 	u, err := url.Parse(v)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" ||
+		u.Fragment != "" || strings.Trim(u.Path, "/") != "" {
 		return fmt.Errorf("must be an address like https://loci.example.org")
 	}
 	s.PublicURL = u.Scheme + "://" + u.Host

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// serveWithDeadline serves answers of 64 MiB, more than the buffers of a connection take, and returns how each write of one ended.
+// serveWithDeadline serves answers of 64 MiB, more than the buffers of a connection take, and returns how each write of
+// one ended.
 func serveWithDeadline(t *testing.T, wait time.Duration) (address string, ended <-chan error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

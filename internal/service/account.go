@@ -28,7 +28,9 @@ func (r Registration) checkAllowed(invitation loci.InvitationToken) error {
 		return loci.NewError(loci.CodeForbidden, "Registration is closed here: ask the operator for an account.")
 	case r != RegistrationOpen && invitation == "":
 		return loci.NewError(loci.CodeForbidden,
-			"Registration needs an invitation here: send the token of its link as invitation, or ask the operator for an account.")
+			"Registration needs an invitation here: send the token of its link as invitation, or ask the operator for "+
+				"an "+
+				"account.")
 	}
 	return nil
 }
@@ -182,7 +184,9 @@ func (s *Service) SignIn(ctx context.Context, actor *loci.Actor, in loci.Login) 
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
-	l, err := store.SystemRead(ctx, s.Store, "look up a sign-in", func(t *store.SystemTx) (store.UserPassword, error) { return t.UserByEmail(in.Email) })
+	l, err := store.SystemRead(ctx, s.Store, "look up a sign-in", func(t *store.SystemTx) (store.UserPassword, error) {
+		return t.UserByEmail(in.Email)
+	})
 	if err != nil && !loci.Is(err, loci.CodeNotFound) {
 		release()
 		return loci.SignedIn{}, err
@@ -231,9 +235,11 @@ func (s *Service) Status(ctx context.Context, actor *loci.Actor, _ loci.Empty) (
 	return read(ctx, s, actor, func(tx *store.Tx) (loci.AccountStatus, error) {
 		out, err := tx.Usage()
 		out.Plan, out.BasePlan = s.Plan.Name, s.Plan.Name
-		out.Usage.Operations = loci.OperationQuota{Used: used, Limit: s.Plan.Operations, ResetsAt: loci.TimeOf(ends.Truncate(time.Millisecond))}
+		out.Usage.Operations = loci.OperationQuota{Used: used, Limit: s.Plan.Operations,
+			ResetsAt: loci.TimeOf(ends.Truncate(time.Millisecond))}
 		out.Usage.Storage.LimitBytes = s.Plan.Storage
-		out.Workspaces.Personal.Limit, out.Workspaces.Team.Limit, out.Workspaces.Atlases.Limit = 1, s.Plan.Teams, s.Plan.Atlases
+		out.Workspaces.Personal.Limit, out.Workspaces.Team.Limit, out.Workspaces.Atlases.Limit = 1, s.Plan.Teams,
+			s.Plan.Atlases
 		return out, err
 	})
 }
@@ -246,14 +252,17 @@ func (s *Service) AddUser(ctx context.Context, e loci.Email, name loci.Name, p l
 		return loci.User{}, err
 	}
 	if n, r := utf8.RuneCountInString(string(p)), p.Rule(); p != "" && (n < r.MinLength || n > r.MaxLength) {
-		return loci.User{}, loci.NewError(loci.CodeInvalidQuery, "a password must have %d to %d characters", r.MinLength, r.MaxLength)
+		return loci.User{}, loci.NewError(loci.CodeInvalidQuery, "a password must have %d to %d characters",
+			r.MinLength, r.MaxLength)
 	}
 	n, err := s.newUser(ctx, "", e, name, p)
 	if err != nil {
 		return loci.User{}, err
 	}
 	n.Verified = true // the operator vouches for the address
-	return store.System(ctx, s.Store, "make an account as the operator", func(t *store.SystemTx) (loci.User, error) { return t.AddUser(n) })
+	return store.System(ctx, s.Store, "make an account as the operator", func(t *store.SystemTx) (loci.User, error) {
+		return t.AddUser(n)
+	})
 }
 
 // normalizeName trims a name that no door has checked; one that is empty stays so.
@@ -267,14 +276,18 @@ func normalizeName(name loci.Name) (loci.Name, error) {
 
 // VerifyUser marks an address as verified, as the operator.
 func (s *Service) VerifyUser(ctx context.Context, e loci.Email) (loci.User, error) {
-	return store.System(ctx, s.Store, "verify an address as the operator", func(t *store.SystemTx) (loci.User, error) { return t.VerifyUser(e) })
+	return store.System(ctx, s.Store, "verify an address as the operator", func(t *store.SystemTx) (loci.User, error) {
+		return t.VerifyUser(e)
+	})
 }
 
 // EnsureUser returns the user with an address, and makes it where it is not there
 // yet. Several processes may ask at once.
 func (s *Service) EnsureUser(ctx context.Context, e loci.Email) (loci.User, error) {
 	find := func() (store.UserPassword, error) {
-		return store.SystemRead(ctx, s.Store, "look up the owner", func(t *store.SystemTx) (store.UserPassword, error) { return t.UserByEmail(e) })
+		return store.SystemRead(ctx, s.Store, "look up the owner", func(t *store.SystemTx) (store.UserPassword, error) {
+			return t.UserByEmail(e)
+		})
 	}
 	l, err := find()
 	if !loci.Is(err, loci.CodeNotFound) {

@@ -20,7 +20,8 @@ func (s *Service) CreateAtlas(ctx context.Context, actor *loci.Actor, in loci.Cr
 		if err != nil {
 			return out, err
 		}
-		out.Atlas, err = w.AddAtlas(loci.Atlas{Name: string(in.Name), Keywords: in.Keywords.Unique(), Description: string(in.Description)}, s.Plan.Atlases)
+		out.Atlas, err = w.AddAtlas(loci.Atlas{Name: string(in.Name), Keywords: in.Keywords.Unique(),
+			Description: string(in.Description)}, s.Plan.Atlases)
 		return out, err
 	})
 }

@@ -91,9 +91,12 @@ func TestOneOfManyChangesWithOneTag(t *testing.T) {
 func TestWhatIsAbsentStays(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
-	made := mustCall(t, w, conformance.CallerOwner, service.AtlasCreate, loci.CreateAtlas{Name: " Ships ", WorkspaceID: w.Team, Keywords: loci.Keywords{"bark", "brig", "bark"}, Description: "What floats."}).Atlas
-	want := loci.Atlas{ID: made.ID, WorkspaceID: w.Team, Name: "Ships", Keywords: []string{"bark", "brig"}, Description: "What floats.",
-		Status: loci.ContainerActive, CreatedAt: made.CreatedAt, UpdatedAt: made.CreatedAt}
+	made := mustCall(t, w, conformance.CallerOwner, service.AtlasCreate,
+		loci.CreateAtlas{Name: " Ships ", WorkspaceID: w.Team, Keywords: loci.Keywords{"bark", "brig", "bark"},
+			Description: "What floats."}).Atlas
+	want := loci.Atlas{ID: made.ID, WorkspaceID: w.Team, Name: "Ships", Keywords: []string{"bark", "brig"},
+		Description: "What floats.",
+		Status:      loci.ContainerActive, CreatedAt: made.CreatedAt, UpdatedAt: made.CreatedAt}
 	if !reflect.DeepEqual(made, want) {
 		t.Errorf("made\n%+v, want\n%+v", made, want)
 	}
@@ -103,7 +106,9 @@ func TestWhatIsAbsentStays(t *testing.T) {
 		change func(*loci.Atlas)
 	}{
 		{renameInput(made.ID, "Boats"), func(a *loci.Atlas) { a.Name = "Boats" }},
-		{loci.UpdateAtlas{AtlasID: made.ID, Keywords: &loci.Keywords{"raft"}}, func(a *loci.Atlas) { a.Keywords = []string{"raft"} }},
+		{loci.UpdateAtlas{AtlasID: made.ID, Keywords: &loci.Keywords{"raft"}}, func(a *loci.Atlas) {
+			a.Keywords = []string{"raft"}
+		}},
 		{loci.UpdateAtlas{AtlasID: made.ID, Description: &no}, func(a *loci.Atlas) { a.Description = "" }},
 		{loci.UpdateAtlas{AtlasID: made.ID, Keywords: &none}, func(a *loci.Atlas) { a.Keywords = []string{} }},
 	} {

@@ -86,22 +86,26 @@ func verifiedAndNewest(tx *store.Tx, f store.Filter, limit int) ([]loci.Memory, 
 // tokens; 0 is no bound.
 func renderContext(list []loci.Memory, tokens int) ([]loci.ContextGroup, string) {
 	slices.SortFunc(list, func(a, b loci.Memory) int {
-		return cmp.Or(cmp.Compare(slices.Index(loci.ContextGroupOrder, a.Type), slices.Index(loci.ContextGroupOrder, b.Type)),
+		return cmp.Or(cmp.Compare(slices.Index(loci.ContextGroupOrder, a.Type),
+			slices.Index(loci.ContextGroupOrder, b.Type)),
 			-compareBool(a.Reviewed(), b.Reviewed()), compareBool(a.Expired, b.Expired),
 			cmp.Compare(b.CreatedAt, a.CreatedAt), strings.Compare(b.ID, a.ID))
 	})
 	groups, fenced, tooLarge := []loci.ContextGroup{}, []fence.Group{}, []fence.Group(nil)
 	for _, m := range list {
-		f := fence.Memory{ID: m.ID, Author: m.CreatedBy, Title: m.Title, Content: m.Content, Type: string(m.Type), Verified: m.Reviewed(), Expired: m.Expired, Tags: m.Tags}
+		f := fence.Memory{ID: m.ID, Author: m.CreatedBy, Title: m.Title, Content: m.Content, Type: string(m.Type),
+			Verified: m.Reviewed(), Expired: m.Expired, Tags: m.Tags}
 		if tokens > 0 && !fitsAlone(f, tokens) {
 			tooLarge = append(tooLarge, fence.Group{Name: string(m.Type), Memories: []fence.Memory{f}})
 			continue // it fits in no case, and shall not keep others out
 		}
 		if n := len(groups); n == 0 || groups[n-1].Type != m.Type {
-			groups, fenced = append(groups, loci.ContextGroup{Type: m.Type}), append(fenced, fence.Group{Name: string(m.Type)})
+			groups, fenced = append(groups, loci.ContextGroup{Type: m.Type}),
+				append(fenced, fence.Group{Name: string(m.Type)})
 		}
 		last := len(groups) - 1
-		groups[last].Memories, fenced[last].Memories = append(groups[last].Memories, m), append(fenced[last].Memories, f)
+		groups[last].Memories, fenced[last].Memories = append(groups[last].Memories, m),
+			append(fenced[last].Memories, f)
 	}
 	if tokens == 0 {
 		return groups, fence.Markdown(contextTitle, fenced)

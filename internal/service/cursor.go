@@ -32,8 +32,10 @@ func (q pageQuery) parse(c loci.Cursor, l loci.Limit) (p store.Page, err error) 
 	}
 	// The decoder passes over line breaks, so they are looked for apart.
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(string(c))
-	if err != nil || strings.ContainsAny(string(c), "\r\n") || len(raw) < 8+signatureSize || !hmac.Equal(raw[len(raw)-signatureSize:], q.sign(raw[:len(raw)-signatureSize])) {
-		return p, loci.NewError(loci.CodeInvalidQuery, "cursor does not belong to this question: start again without it")
+	if err != nil || strings.ContainsAny(string(c), "\r\n") || len(raw) < 8+signatureSize ||
+		!hmac.Equal(raw[len(raw)-signatureSize:], q.sign(raw[:len(raw)-signatureSize])) {
+		return p, loci.NewError(loci.CodeInvalidQuery,
+			"cursor does not belong to this question: start again without it")
 	}
 	raw = raw[:len(raw)-signatureSize]
 	p.After = store.PageKey{At: loci.Time(binary.BigEndian.Uint64(raw)), ID: string(raw[8:])}
@@ -47,7 +49,8 @@ func (q pageQuery) cursor(m store.PageKey) string {
 }
 
 func (q pageQuery) sign(raw []byte) []byte {
-	canonical, err := json.Marshal([]any{q.name, q.who.UserID, q.who.CredentialID != "" && q.who.GrantedWorkspaces != nil, q.who.GrantedWorkspaces, q.in})
+	canonical, err := json.Marshal([]any{q.name, q.who.UserID,
+		q.who.CredentialID != "" && q.who.GrantedWorkspaces != nil, q.who.GrantedWorkspaces, q.in})
 	if err != nil {
 		panic(err) // inputs marshal: they were decoded
 	}

@@ -24,15 +24,21 @@ func TestCursorFitsItsQueryAlone(t *testing.T) {
 	}
 	first := mustCall(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Team, Limit: 2})
 	c := loci.Cursor(first.NextCursor)
-	again := mustCall(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Team, Limit: 4, Cursor: c})
+	again := mustCall(t, w, conformance.CallerOwner, service.AtlasList,
+		loci.ListAtlases{WorkspaceID: w.Team, Limit: 4, Cursor: c})
 	if len(again.Atlases) != 4 || again.NextCursor != "" || again.Atlases[0].ID >= first.Atlases[1].ID {
 		t.Errorf("another limit: %+v", again)
 	}
 	mustFail(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{Cursor: c}, loci.CodeInvalidQuery)
-	mustFail(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Team, Include: []loci.IncludeArchivedOnly{"archived"}, Cursor: c}, loci.CodeInvalidQuery)
-	mustFail(t, w, conformance.CallerOwner, service.MemoryList, loci.ListMemories{WorkspaceID: w.Team, Cursor: c}, loci.CodeInvalidQuery)
-	mustFail(t, w, conformance.CallerAdmin, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Team, Cursor: c}, loci.CodeInvalidQuery)
-	mustFail(t, w, conformance.CallerToken, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Team, Cursor: c}, loci.CodeInvalidQuery)
+	mustFail(t, w, conformance.CallerOwner, service.AtlasList,
+		loci.ListAtlases{WorkspaceID: w.Team, Include: []loci.IncludeArchivedOnly{"archived"}, Cursor: c},
+		loci.CodeInvalidQuery)
+	mustFail(t, w, conformance.CallerOwner, service.MemoryList, loci.ListMemories{WorkspaceID: w.Team, Cursor: c},
+		loci.CodeInvalidQuery)
+	mustFail(t, w, conformance.CallerAdmin, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Team, Cursor: c},
+		loci.CodeInvalidQuery)
+	mustFail(t, w, conformance.CallerToken, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Team, Cursor: c},
+		loci.CodeInvalidQuery)
 
 	found := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, loci.SearchMemories{Query: "tide", Limit: 2})
 	next := loci.SearchMemories{Query: "tide", Limit: 3, Cursor: loci.Cursor(found.NextCursor)}
@@ -41,7 +47,9 @@ func TestCursorFitsItsQueryAlone(t *testing.T) {
 	}
 	next.Mode = loci.ModeAuto // what stands where nothing is said
 	mustCall(t, w, conformance.CallerOwner, service.MemorySearch, next)
-	for _, other := range []loci.SearchMemories{{Query: "tides", Cursor: next.Cursor}, {Query: "tide", Mode: loci.ModeKeyword, Cursor: next.Cursor}, {Query: "tide", Type: []loci.MemoryType{loci.TypeNote}, Cursor: next.Cursor}} {
+	for _, other := range []loci.SearchMemories{{Query: "tides", Cursor: next.Cursor},
+		{Query: "tide", Mode: loci.ModeKeyword, Cursor: next.Cursor},
+		{Query: "tide", Type: []loci.MemoryType{loci.TypeNote}, Cursor: next.Cursor}} {
 		mustFail(t, w, conformance.CallerOwner, service.MemorySearch, other, loci.CodeInvalidQuery)
 	}
 }
@@ -53,7 +61,8 @@ func TestABrokenCursorIsRefused(t *testing.T) {
 		w.Atlas(t, "Shelf")
 	}
 	ask := func(c string) error {
-		_, err := op.Do(t.Context(), w.Host, w.Call(conformance.CallerOwner), service.AtlasList, loci.ListAtlases{Limit: 1, Cursor: loci.Cursor(c)})
+		_, err := op.Do(t.Context(), w.Host, w.Call(conformance.CallerOwner), service.AtlasList,
+			loci.ListAtlases{Limit: 1, Cursor: loci.Cursor(c)})
 		return err
 	}
 	good := mustCall(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{Limit: 1}).NextCursor
@@ -64,7 +73,8 @@ func TestABrokenCursorIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	broken := []string{good + "A", good[1:], good[:len(good)-1], good + "=", "A", " " + good, good + "\n", good + "\r\n", "\n" + good, good[:9] + "\r" + good[9:], base64.RawURLEncoding.EncodeToString(raw[:20])}
+	broken := []string{good + "A", good[1:], good[:len(good)-1], good + "=", "A", " " + good, good + "\n",
+		good + "\r\n", "\n" + good, good[:9] + "\r" + good[9:], base64.RawURLEncoding.EncodeToString(raw[:20])}
 	for i := range raw {
 		changed := slices.Clone(raw)
 		changed[i] ^= 1
@@ -145,7 +155,8 @@ func TestEveryPageOfASearchByMeaningIsThereOnce(t *testing.T) {
 		w.Memory(t, targets, text.String())
 	}
 	w.WaitForEmbeddings(t)
-	all, seen, last := allPages(t, w, loci.SearchMemories{Query: "tide w7 w11", Mode: loci.ModeSemantic, Limit: 20}), map[string]bool{}, 2.0
+	all, seen, last := allPages(t, w, loci.SearchMemories{Query: "tide w7 w11", Mode: loci.ModeSemantic, Limit: 20}),
+		map[string]bool{}, 2.0
 	for _, m := range all {
 		if m.Score > last {
 			t.Errorf("%v comes behind %v", m.Score, last)
@@ -161,40 +172,42 @@ func TestEveryPageOfASearchByMeaningIsThereOnce(t *testing.T) {
 // once.
 func TestPagesOfASearchMissNothingWhileOthersComeAndGo(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}}, func(t *testing.T, w *conformance.World) {
-		targets := w.Atlas(t, "Shelf")
-		var stay, leave []string
-		for i := range 12 {
-			stay = append(stay, w.Memory(t, targets, fmt.Sprintf("The tide of day %d.", i)))
-			leave = append(leave, w.Memory(t, targets, fmt.Sprintf("tide %d", i)))
-		}
-		w.WaitForEmbeddings(t)
-		for _, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeHybrid, loci.ModeSemantic, loci.ModeAuto} {
-			times, in := map[string]int{}, loci.SearchMemories{Query: "tide", Mode: mode, Limit: 5}
-			for page := 0; page == 0 || in.Cursor != ""; page++ {
-				out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)
-				for _, m := range out.Memories {
-					times[m.ID]++
-				}
-				mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: leave[0]})
-				leave = leave[1:]
-				if page < 2 {
-					leave = append(leave, w.Memory(t, targets, fmt.Sprintf("tide %d tide %s", page, mode)))
-				}
-				in.Cursor = loci.Cursor(out.NextCursor)
+	eachEngine(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}},
+		func(t *testing.T, w *conformance.World) {
+			targets := w.Atlas(t, "Shelf")
+			var stay, leave []string
+			for i := range 12 {
+				stay = append(stay, w.Memory(t, targets, fmt.Sprintf("The tide of day %d.", i)))
+				leave = append(leave, w.Memory(t, targets, fmt.Sprintf("tide %d", i)))
 			}
-			for id, n := range times {
-				if n > 1 {
-					t.Errorf("%s: %s is shown %d times", mode, id, n)
+			w.WaitForEmbeddings(t)
+			for _, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeHybrid, loci.ModeSemantic, loci.ModeAuto} {
+				times, in := map[string]int{}, loci.SearchMemories{Query: "tide", Mode: mode, Limit: 5}
+				for page := 0; page == 0 || in.Cursor != ""; page++ {
+					out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)
+					for _, m := range out.Memories {
+						times[m.ID]++
+					}
+					mustCall(t, w, conformance.CallerOwner, service.MemoryArchive,
+						loci.ArchiveMemory{MemoryID: leave[0]})
+					leave = leave[1:]
+					if page < 2 {
+						leave = append(leave, w.Memory(t, targets, fmt.Sprintf("tide %d tide %s", page, mode)))
+					}
+					in.Cursor = loci.Cursor(out.NextCursor)
+				}
+				for id, n := range times {
+					if n > 1 {
+						t.Errorf("%s: %s is shown %d times", mode, id, n)
+					}
+				}
+				for _, id := range stay {
+					if times[id] == 0 {
+						t.Errorf("%s: %s is on no page", mode, id)
+					}
 				}
 			}
-			for _, id := range stay {
-				if times[id] == 0 {
-					t.Errorf("%s: %s is on no page", mode, id)
-				}
-			}
-		}
-	})
+		})
 }
 
 // allPages are the answers of all pages of a search.
@@ -215,9 +228,11 @@ func TestExpiredMemoryRanksLowerDespiteTheRankingCache(t *testing.T) {
 	w := newWorld(t, conformance.Options{})
 	targets := w.Atlas(t, "Shelf")
 	id, other := w.Memory(t, targets, "giraffe facts"), w.Memory(t, targets, "giraffe facts and others")
-	mustCall(t, w, conformance.CallerOwner, service.MemoryVerify, loci.VerifyMemory{MemoryID: id, ValidUntil: ptr(loci.TimeOf(w.Clock.Now().Add(2 * time.Second)))})
+	mustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
+		loci.VerifyMemory{MemoryID: id, ValidUntil: ptr(loci.TimeOf(w.Clock.Now().Add(2 * time.Second)))})
 	for pass, want := range []string{id, id, other} {
-		out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, loci.SearchMemories{Query: "giraffe facts", Mode: loci.ModeKeyword})
+		out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+			loci.SearchMemories{Query: "giraffe facts", Mode: loci.ModeKeyword})
 		if out.Memories[0].ID != want || (out.Meta.Cache == loci.CacheQuery) != (pass == 1) {
 			t.Errorf("after %d s %q is best, cache %s", pass, out.Memories[0].Content, out.Meta.Cache)
 		}
@@ -262,7 +277,8 @@ func TestSearchPagesHaveRoomForSomeBytesAlone(t *testing.T) {
 			}
 		}
 		for _, query := range []loci.Query{"", "tide"} {
-			out := mustCall(t, w, conformance.CallerOwner, service.MemoryContext, loci.ReadContext{Query: query, Limit: 100})
+			out := mustCall(t, w, conformance.CallerOwner, service.MemoryContext,
+				loci.ReadContext{Query: query, Limit: 100})
 			if size := len(encoded(t, out)); size > store.MaxPageBytes || len(out.Groups) == 0 {
 				t.Errorf("the context of %q has %d groups and %d bytes", query, len(out.Groups), size)
 			}

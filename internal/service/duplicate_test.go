@@ -30,7 +30,8 @@ func similarMemories(t *testing.T, w *conformance.World, actor conformance.Calle
 		t.Error("no list")
 	}
 	for i, a := range out.Similar {
-		if a.Score < 0 || a.Score > 1 || math.Round(a.Score*1e4)/1e4 != a.Score || i > 0 && a.Score > out.Similar[i-1].Score || a.ID == id {
+		if a.Score < 0 || a.Score > 1 || math.Round(a.Score*1e4)/1e4 != a.Score ||
+			i > 0 && a.Score > out.Similar[i-1].Score || a.ID == id {
 			t.Errorf("place %d: %+v", i, a)
 		}
 	}
@@ -54,15 +55,19 @@ func TestOnlyActiveMemoriesOfTheAtlasAreDuplicates(t *testing.T) {
 		second := duplicate("beside the first", first, in)
 		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: first})
 		third := duplicate("beside the second", second, in)
-		mustCall(t, w, conformance.CallerOwner, service.MemorySupersede, loci.SupersedeMemory{MemoryID: second, ReplacementMemoryID: third})
-		mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate, loci.UpdateMemory{MemoryID: third, Content: ptr(loci.Content("changed"))})
+		mustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
+			loci.SupersedeMemory{MemoryID: second, ReplacementMemoryID: third})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
+			loci.UpdateMemory{MemoryID: third, Content: ptr(loci.Content("changed"))})
 		back := in
 		back.OnDuplicate = loci.OnDuplicateReturn
 		fourth := create(t, w, back)
-		if !fourth.Created() || fourth.Memory.DuplicateOf != "" || slices.Contains([]string{first, second, third}, fourth.Memory.ID) {
+		if !fourth.Created() || fourth.Memory.DuplicateOf != "" ||
+			slices.Contains([]string{first, second, third}, fourth.Memory.ID) {
 			t.Errorf("what is put away or changed is returned: %+v", fourth)
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate, loci.UpdateMemory{MemoryID: third, Content: ptr(loci.Content("the same"))})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
+			loci.UpdateMemory{MemoryID: third, Content: ptr(loci.Content("the same"))})
 		duplicate("changed back", third, in)
 		sourced := in
 		sourced.OnDuplicate, sourced.Source = loci.OnDuplicateVersion, &loci.Source{Name: "log", URI: "/1"}
@@ -82,12 +87,16 @@ func TestWhatIsSimilarIsActiveAndOfTheSameWorkspace(t *testing.T) {
 		targets, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
 		team, text := w.NewTeam(t, w.Ann), prose(0, 400)
 		id := mustCreate(t, w, conformance.CallerOwner, targets, text)
-		equal, marked := mustCreate(t, w, conformance.CallerMember, other, text), mustCreate(t, w, conformance.CallerOwner, targets, "# "+strings.ToUpper(text)+"!")
+		equal, marked := mustCreate(t, w, conformance.CallerMember, other, text),
+			mustCreate(t, w, conformance.CallerOwner, targets, "# "+strings.ToUpper(text)+"!")
 		near := mustCreate(t, w, conformance.CallerAdmin, other, text+" and two more")
 		mustCreate(t, w, conformance.CallerOwner, targets, prose(5000, 400))
-		private := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(text)}).Memory
-		elsewhere := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(text), WorkspaceID: team}).Memory
-		eves := mustCall(t, w, conformance.CallerStranger, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(text)}).Memory
+		private := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+			loci.CreateMemory{Content: loci.Content(text)}).Memory
+		elsewhere := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+			loci.CreateMemory{Content: loci.Content(text), WorkspaceID: team}).Memory
+		eves := mustCall(t, w, conformance.CallerStranger, service.MemoryCreate,
+			loci.CreateMemory{Content: loci.Content(text)}).Memory
 		for _, m := range []loci.NewMemory{private, elsewhere, eves} {
 			if len(m.Similar) != 0 || m.DuplicateOf != "" {
 				t.Errorf("of another workspace: %+v", m)
@@ -100,30 +109,37 @@ func TestWhatIsSimilarIsActiveAndOfTheSameWorkspace(t *testing.T) {
 			return out
 		}
 		got := similarMemories(t, w, conformance.CallerMember, id)
-		if len(got) != 3 || got[0].Score != 1 || got[1].Score != 1 || got[2].ID != near || got[2].Score < .97 || got[2].Score == 1 {
+		if len(got) != 3 || got[0].Score != 1 || got[1].Score != 1 || got[2].ID != near || got[2].Score < .97 ||
+			got[2].Score == 1 {
 			t.Errorf("similar are %+v", got)
 		}
-		if some := mustCall(t, w, conformance.CallerMember, service.MemorySimilar, loci.SimilarMemories{MemoryID: id, Limit: 1}).Similar; len(some) != 1 || some[0] != got[0] {
+		if some := mustCall(t, w, conformance.CallerMember, service.MemorySimilar,
+			loci.SimilarMemories{MemoryID: id, Limit: 1}).Similar; len(some) != 1 || some[0] != got[0] {
 			t.Errorf("the best is %+v", some)
 		}
-		if made := create(t, w, loci.CreateMemory{Content: loci.Content(text), AtlasID: targets}).Memory; made.DuplicateOf != id || len(made.Similar) != 3 || slices.Contains(ids(made.Similar), id) {
+		if made := create(t, w, loci.CreateMemory{Content: loci.Content(text),
+			AtlasID: targets}).Memory; made.DuplicateOf != id || len(made.Similar) != 3 ||
+			slices.Contains(ids(made.Similar), id) {
 			t.Errorf("a new one is a duplicate of %s and similar to %+v", made.DuplicateOf, made.Similar)
 		} else {
 			mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: made.ID})
 		}
 		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: equal})
-		mustCall(t, w, conformance.CallerOwner, service.MemorySupersede, loci.SupersedeMemory{MemoryID: marked, ReplacementMemoryID: id})
+		mustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
+			loci.SupersedeMemory{MemoryID: marked, ReplacementMemoryID: id})
 		if got := similarMemories(t, w, conformance.CallerMember, id); len(got) != 1 || got[0].ID != near {
 			t.Errorf("beside what is put away similar are %+v", got)
 		}
-		if got := ids(similarMemories(t, w, conformance.CallerMember, equal)); len(got) != 2 || !slices.Contains(got, id) || !slices.Contains(got, near) {
+		if got := ids(similarMemories(t, w, conformance.CallerMember, equal)); len(got) != 2 ||
+			!slices.Contains(got, id) || !slices.Contains(got, near) {
 			t.Errorf("to what is archived similar are %v", got)
 		}
 		mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: equal})
 		if got := ids(similarMemories(t, w, conformance.CallerMember, id)); !slices.Equal(got, []string{equal, near}) {
 			t.Errorf("after it is restored similar are %v", got)
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate, loci.UpdateMemory{MemoryID: equal, Content: ptr(loci.Content(prose(9000, 400)))})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
+			loci.UpdateMemory{MemoryID: equal, Content: ptr(loci.Content(prose(9000, 400)))})
 		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: near})
 		if got := similarMemories(t, w, conformance.CallerMember, id); len(got) != 0 {
 			t.Errorf("after changes similar are %+v", got)
@@ -139,7 +155,8 @@ func TestWhatComesFromASourceAgainIsAVersionWhereItDiffers(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
-		in := loci.CreateMemory{Content: "# First\nof it", AtlasID: targets, OnDuplicate: loci.OnDuplicateVersion, Tags: loci.Tags{"a"}, Type: loci.TypeFact,
+		in := loci.CreateMemory{Content: "# First\nof it", AtlasID: targets, OnDuplicate: loci.OnDuplicateVersion,
+			Tags: loci.Tags{"a"}, Type: loci.TypeFact,
 			Source: &loci.Source{Name: "notes", URI: "file:///a.md", Group: "g", Position: ptr(int64(3))}}
 		first := create(t, w, in)
 		if !first.Created() || first.Memory.Version != 1 {
@@ -148,35 +165,46 @@ func TestWhatComesFromASourceAgainIsAVersionWhereItDiffers(t *testing.T) {
 		id := first.Memory.ID
 		same := in
 		same.Title, same.Tags, same.Type = "Another title", loci.Tags{"b"}, loci.TypeTask
-		if out := create(t, w, same); out.Created() || out.Memory.ID != id || out.Memory.Version != 1 || out.Memory.Title != "First" || out.Memory.UpdatedAt != first.Memory.UpdatedAt {
+		if out := create(t, w, same); out.Created() || out.Memory.ID != id || out.Memory.Version != 1 ||
+			out.Memory.Title != "First" || out.Memory.UpdatedAt != first.Memory.UpdatedAt {
 			t.Errorf("the same content: %+v", out)
 		}
 		in.Content, in.Tags, in.Type = "# Second\nof it", nil, ""
 		out := create(t, w, in)
-		if m := out.Memory; out.Created() || m.ID != id || m.Version != 2 || m.Title != "Second" || m.Content != string(in.Content) || m.Type != loci.TypeFact || !slices.Equal(m.Tags, []string{"a"}) ||
+		if m := out.Memory; out.Created() || m.ID != id || m.Version != 2 || m.Title != "Second" ||
+			m.Content != string(in.Content) || m.Type != loci.TypeFact || !slices.Equal(m.Tags, []string{"a"}) ||
 			m.Source.Group != "g" || m.Routing.AtlasID != targets || m.Similar == nil || m.DuplicateOf != "" {
 			t.Errorf("other content: %+v", m)
 		}
 		in.Content, in.Tags, in.Type, in.Title = "Third", loci.Tags{}, loci.TypeDecision, "Named"
-		if m := create(t, w, in).Memory; m.Version != 3 || m.Title != "Named" || m.Type != loci.TypeDecision || len(m.Tags) != 0 {
+		if m := create(t, w, in).Memory; m.Version != 3 || m.Title != "Named" || m.Type != loci.TypeDecision ||
+			len(m.Tags) != 0 {
 			t.Errorf("with other fields: %+v", m)
 		}
-		versions := mustCall(t, w, conformance.CallerMember, service.MemoryVersions, loci.ListVersions{MemoryID: id}).Versions
+		versions := mustCall(t, w, conformance.CallerMember, service.MemoryVersions,
+			loci.ListVersions{MemoryID: id}).Versions
 		if len(versions) != 3 || versions[2].Content != "# First\nof it" || versions[1].Title != "Second" {
 			t.Errorf("%+v", versions)
 		}
 		// A member may not change what another has imported, and brings no second one.
 		mustFail(t, w, conformance.CallerMember, service.MemoryCreate, in, loci.CodeForbidden)
 		mustFail(t, w, conformance.CallerStranger, service.MemoryCreate, in, loci.CodeNotFound)
-		if m := mustCall(t, w, conformance.CallerAdmin, service.MemoryCreate, in).Memory; m.ID != id || m.Version != 3 || m.CreatedBy != w.Ann.ID {
+		if m := mustCall(t, w, conformance.CallerAdmin, service.MemoryCreate, in).Memory; m.ID != id ||
+			m.Version != 3 || m.CreatedBy != w.Ann.ID {
 			t.Errorf("by an admin: %+v", m)
 		}
 		for why, change := range map[string]func(*loci.CreateMemory){
-			"another address": func(in *loci.CreateMemory) { in.Source = &loci.Source{Name: "notes", URI: "file:///b.md"} },
-			"another name":    func(in *loci.CreateMemory) { in.Source = &loci.Source{Name: "others", URI: "file:///a.md"} },
-			"no name":         func(in *loci.CreateMemory) { in.Source = &loci.Source{URI: "file:///a.md"} },
-			"another atlas":   func(in *loci.CreateMemory) { in.AtlasID = other },
-			"no wish":         func(in *loci.CreateMemory) { in.OnDuplicate, in.Source = "", &loci.Source{URI: "file:///c.md"} },
+			"another address": func(in *loci.CreateMemory) {
+				in.Source = &loci.Source{Name: "notes", URI: "file:///b.md"}
+			},
+			"another name": func(in *loci.CreateMemory) {
+				in.Source = &loci.Source{Name: "others", URI: "file:///a.md"}
+			},
+			"no name":       func(in *loci.CreateMemory) { in.Source = &loci.Source{URI: "file:///a.md"} },
+			"another atlas": func(in *loci.CreateMemory) { in.AtlasID = other },
+			"no wish": func(in *loci.CreateMemory) {
+				in.OnDuplicate, in.Source = "", &loci.Source{URI: "file:///c.md"}
+			},
 		} {
 			in := in
 			change(&in)
@@ -194,18 +222,22 @@ func TestWhatComesFromASourceAgainIsAVersionWhereItDiffers(t *testing.T) {
 
 func TestWhatTheModelCannotReadMeansNothing(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}}, func(t *testing.T, w *conformance.World) {
-		targets := w.Atlas(t, "Shelf")
-		id := mustCreate(t, w, conformance.CallerOwner, targets, "the tide turns at noon and fog lies over it")
-		other := mustCreate(t, w, conformance.CallerOwner, targets, "fog lies over noon and it turns the tide at")
-		strange := mustCreate(t, w, conformance.CallerOwner, targets, "at ?x? tide ?y? the it turns ?z? noon over and lies fog")
-		mustCreate(t, w, conformance.CallerOwner, targets, "?x? ?y? ?z? the tide turns at noon and fog lies over it today")
-		w.WaitForEmbeddings(t)
-		if got := similarMemories(t, w, conformance.CallerOwner, id); len(got) != 1 || got[0].ID != other || got[0].Score > 1 || got[0].Score < .99 {
-			t.Errorf("similar are %+v", got)
-		}
-		if got := similarMemories(t, w, conformance.CallerOwner, strange); len(got) != 0 {
-			t.Errorf("to what the model cannot read similar are %+v", got)
-		}
-	})
+	eachEngine(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}},
+		func(t *testing.T, w *conformance.World) {
+			targets := w.Atlas(t, "Shelf")
+			id := mustCreate(t, w, conformance.CallerOwner, targets, "the tide turns at noon and fog lies over it")
+			other := mustCreate(t, w, conformance.CallerOwner, targets, "fog lies over noon and it turns the tide at")
+			strange := mustCreate(t, w, conformance.CallerOwner, targets,
+				"at ?x? tide ?y? the it turns ?z? noon over and lies fog")
+			mustCreate(t, w, conformance.CallerOwner, targets,
+				"?x? ?y? ?z? the tide turns at noon and fog lies over it today")
+			w.WaitForEmbeddings(t)
+			if got := similarMemories(t, w, conformance.CallerOwner, id); len(got) != 1 || got[0].ID != other ||
+				got[0].Score > 1 || got[0].Score < .99 {
+				t.Errorf("similar are %+v", got)
+			}
+			if got := similarMemories(t, w, conformance.CallerOwner, strange); len(got) != 0 {
+				t.Errorf("to what the model cannot read similar are %+v", got)
+			}
+		})
 }

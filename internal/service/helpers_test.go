@@ -30,7 +30,8 @@ func eachEmptyWorld(t *testing.T, f func(t *testing.T, w *conformance.World)) {
 }
 
 // mustCall calls an operation as somebody, and expects it to be done.
-func mustCall[In, Out any](t *testing.T, w *conformance.World, actor conformance.Caller, o op.TypedOp[In, Out], in In) Out {
+func mustCall[In, Out any](t *testing.T, w *conformance.World, actor conformance.Caller, o op.TypedOp[In, Out],
+	in In) Out {
 	t.Helper()
 	out, err := op.Do(t.Context(), w.Host, w.Call(actor), o, in)
 	if err != nil {
@@ -40,7 +41,8 @@ func mustCall[In, Out any](t *testing.T, w *conformance.World, actor conformance
 }
 
 // mustFail calls an operation as somebody, and expects a refusal.
-func mustFail[In, Out any](t *testing.T, w *conformance.World, actor conformance.Caller, o op.TypedOp[In, Out], in In, code loci.Code) *loci.Error {
+func mustFail[In, Out any](t *testing.T, w *conformance.World, actor conformance.Caller, o op.TypedOp[In, Out], in In,
+	code loci.Code) *loci.Error {
 	t.Helper()
 	_, err := op.Do(t.Context(), w.Host, w.Call(actor), o, in)
 	if !loci.Is(err, code) {
@@ -57,7 +59,8 @@ func eachEngineWithDB(t *testing.T, f func(t *testing.T, w *conformance.World, d
 }
 
 // callIfMatch calls an operation that insists on a tag.
-func callIfMatch[In, Out any](t *testing.T, w *conformance.World, actor conformance.Caller, tag string, o op.TypedOp[In, Out], in In) (Out, error) {
+func callIfMatch[In, Out any](t *testing.T, w *conformance.World, actor conformance.Caller, tag string,
+	o op.TypedOp[In, Out], in In) (Out, error) {
 	c := w.Call(actor)
 	c.IfMatch = tag
 	return op.Do(t.Context(), w.Host, c, o, in)
@@ -66,7 +69,8 @@ func callIfMatch[In, Out any](t *testing.T, w *conformance.World, actor conforma
 // mustCreate makes a memory of somebody's in an atlas.
 func mustCreate(t *testing.T, w *conformance.World, actor conformance.Caller, atlas, content string) string {
 	t.Helper()
-	return mustCall(t, w, actor, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(content), AtlasID: atlas}).Memory.ID
+	return mustCall(t, w, actor, service.MemoryCreate,
+		loci.CreateMemory{Content: loci.Content(content), AtlasID: atlas}).Memory.ID
 }
 
 // mustGet reads a memory as its owner does.

@@ -12,7 +12,8 @@ import (
 )
 
 // callWithKey calls with an Idempotency-Key, and tells whether the answer is a stored one.
-func callWithKey[In, Out any](t *testing.T, w *conformance.World, actor conformance.Caller, key string, o op.TypedOp[In, Out], in In) (Out, bool, error) {
+func callWithKey[In, Out any](t *testing.T, w *conformance.World, actor conformance.Caller, key string,
+	o op.TypedOp[In, Out], in In) (Out, bool, error) {
 	c := w.Call(actor)
 	c.IdempotencyKey = key
 	out, err := op.Do(t.Context(), w.Host, c, o, in)
@@ -29,25 +30,31 @@ func TestARepeatedCallIsAnsweredAsTheFirst(t *testing.T) {
 		}
 		for range 2 {
 			second, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in)
-			if err != nil || !replayed || second.Memory.ID != first.Memory.ID || second.Memory.CreatedAt != first.Memory.CreatedAt || second.Memory.DuplicateOf != "" {
+			if err != nil || !replayed || second.Memory.ID != first.Memory.ID ||
+				second.Memory.CreatedAt != first.Memory.CreatedAt || second.Memory.DuplicateOf != "" {
 				t.Errorf("%v %v %+v", replayed, err, second)
 			}
 		}
-		if other, replayed, err := callWithKey(t, w, conformance.CallerOwner, "b", service.MemoryCreate, in); err != nil || replayed || other.Memory.ID == first.Memory.ID {
+		if other, replayed, err := callWithKey(t, w, conformance.CallerOwner, "b", service.MemoryCreate,
+			in); err != nil || replayed || other.Memory.ID == first.Memory.ID {
 			t.Errorf("another key: %v %v", replayed, err)
 		}
-		if other, replayed, err := callWithKey(t, w, conformance.CallerAdmin, "a", service.MemoryCreate, in); err != nil || replayed || other.Memory.ID == first.Memory.ID {
+		if other, replayed, err := callWithKey(t, w, conformance.CallerAdmin, "a", service.MemoryCreate,
+			in); err != nil || replayed || other.Memory.ID == first.Memory.ID {
 			t.Errorf("another credential: %v %v", replayed, err)
 		}
 		in.Content = "the tides"
-		if _, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in); !loci.Is(err, loci.CodeIdempotencyConflict) {
+		if _, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in); !loci.Is(err,
+			loci.CodeIdempotencyConflict) {
 			t.Errorf("another body: %v", err)
 		}
-		if _, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.WorkspaceCreate, loci.CreateWorkspace{Name: "x"}); !loci.Is(err, loci.CodeIdempotencyConflict) {
+		if _, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.WorkspaceCreate,
+			loci.CreateWorkspace{Name: "x"}); !loci.Is(err, loci.CodeIdempotencyConflict) {
 			t.Errorf("another operation: %v", err)
 		}
 		w.Clock.Advance(24*time.Hour + time.Second)
-		if later, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in); err != nil || replayed || later.Memory.ID == first.Memory.ID {
+		if later, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate,
+			in); err != nil || replayed || later.Memory.ID == first.Memory.ID {
 			t.Errorf("a day later: %v %v", replayed, err)
 		}
 	})
@@ -57,11 +64,13 @@ func TestAFailureIsNotKept(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	in := loci.CreateMemory{Content: "x", AtlasID: loci.NewID(time.Now())}
-	if _, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in); !loci.Is(err, loci.CodeNotFound) {
+	if _, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in); !loci.Is(err,
+		loci.CodeNotFound) {
 		t.Fatal(err)
 	}
 	in.AtlasID = w.Atlas(t, "Shelf")
-	if _, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in); err != nil || replayed {
+	if _, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryCreate, in); err != nil ||
+		replayed {
 		t.Error(replayed, err)
 	}
 }
@@ -87,7 +96,8 @@ func TestManyWhoRepeatAtOnceMakeOneThing(t *testing.T) {
 				t.Errorf("%s and %s", id, ids[0])
 			}
 		}
-		if n := len(mustCall(t, w, conformance.CallerOwner, service.MemoryList, loci.ListMemories{AtlasID: in.AtlasID}).Memories); n != 1 {
+		if n := len(mustCall(t, w, conformance.CallerOwner, service.MemoryList,
+			loci.ListMemories{AtlasID: in.AtlasID}).Memories); n != 1 {
 			t.Errorf("%d memories", n)
 		}
 	})
@@ -140,7 +150,8 @@ func TestARevokedKeyIsNotShownAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	mustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
-	if other, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.KeyCreate, in); err != nil || replayed || other.APIKey == made.APIKey {
+	if other, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.KeyCreate, in); err != nil ||
+		replayed || other.APIKey == made.APIKey {
 		t.Errorf("replayed %v: %v", replayed, err)
 	}
 }
@@ -152,7 +163,8 @@ func TestEveryPostCanBeRepeated(t *testing.T) {
 	w.Memory(t, w.Atlas(t, "Shelf"), "the tide")
 	callTwice(t, w, service.AtlasCreate, loci.CreateAtlas{Name: "One", WorkspaceID: w.Team})
 	callTwice(t, w, service.WorkspaceCreate, loci.CreateWorkspace{Name: "One"})
-	callTwice(t, w, service.InvitationCreate, loci.CreateInvitations{WorkspaceID: w.Team, Emails: loci.Emails{"new@example.com"}})
+	callTwice(t, w, service.InvitationCreate, loci.CreateInvitations{WorkspaceID: w.Team,
+		Emails: loci.Emails{"new@example.com"}})
 	callTwice(t, w, service.InvitationRespond, loci.RespondInvitation{InvitationID: id, Accept: true, Confirm: true})
 	callTwice(t, w, service.KeyCreate, loci.CreateKey{Name: "One"})
 	callTwice(t, w, service.MemorySearch, loci.SearchMemories{Query: "tide"})
@@ -161,7 +173,8 @@ func TestEveryPostCanBeRepeated(t *testing.T) {
 func callTwice[In, Out any](t *testing.T, w *conformance.World, o op.TypedOp[In, Out], in In) {
 	t.Helper()
 	for i := range 2 {
-		if _, replayed, err := callWithKey(t, w, conformance.CallerOwner, o.Name, o, in); err != nil || replayed != (i == 1) {
+		if _, replayed, err := callWithKey(t, w, conformance.CallerOwner, o.Name, o, in); err != nil ||
+			replayed != (i == 1) {
 			t.Errorf("%s, call %d: replayed %v, %v", o.Name, i, replayed, err)
 		}
 	}

@@ -9,10 +9,12 @@ import (
 
 // CreateInvitations invites addresses into a workspace. One malformed address
 // refuses them all.
-func (s *Service) CreateInvitations(ctx context.Context, actor *loci.Actor, in loci.CreateInvitations) (loci.CreatedInvitations, error) {
+func (s *Service) CreateInvitations(ctx context.Context, actor *loci.Actor,
+	in loci.CreateInvitations) (loci.CreatedInvitations, error) {
 	for _, e := range in.Emails {
 		if !e.Valid() {
-			return loci.CreatedInvitations{}, loci.NewError(loci.CodeInvalidQuery, "emails must be e-mail addresses: one of them is not")
+			return loci.CreatedInvitations{}, loci.NewError(loci.CodeInvalidQuery,
+				"emails must be e-mail addresses: one of them is not")
 		}
 	}
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.CreatedInvitations, err error) {
@@ -40,7 +42,8 @@ func (s *Service) CreateInvitations(ctx context.Context, actor *loci.Actor, in l
 }
 
 // ListInvitations lists the invitations of a workspace that the actor manages.
-func (s *Service) ListInvitations(ctx context.Context, actor *loci.Actor, in loci.ListInvitations) (loci.Invitations, error) {
+func (s *Service) ListInvitations(ctx context.Context, actor *loci.Actor, in loci.ListInvitations) (loci.Invitations,
+	error) {
 	cursor, limit := in.Cursor, in.Limit
 	in.Cursor, in.Limit = "", 0
 	q := pageQuery{s, actor, "invitation.list", in}
@@ -56,7 +59,8 @@ func (s *Service) ListInvitations(ctx context.Context, actor *loci.Actor, in loc
 }
 
 // ListPendingInvitations lists the invitations to the actor.
-func (s *Service) ListPendingInvitations(ctx context.Context, actor *loci.Actor, in loci.ListPendingInvitations) (loci.Invitations, error) {
+func (s *Service) ListPendingInvitations(ctx context.Context, actor *loci.Actor,
+	in loci.ListPendingInvitations) (loci.Invitations, error) {
 	cursor, limit := in.Cursor, in.Limit
 	in.Cursor, in.Limit = "", 0
 	q := pageQuery{s, actor, "invitation.pending", in}
@@ -92,7 +96,8 @@ func invitationKey(i loci.Invitation) store.PageKey { return store.PageKey{At: i
 
 // RespondInvitation accepts or declines an invitation to the actor. The token of its
 // link stands in for an address that is not verified, and verifies it.
-func (s *Service) RespondInvitation(ctx context.Context, actor *loci.Actor, in loci.RespondInvitation) (loci.OneInvitation, error) {
+func (s *Service) RespondInvitation(ctx context.Context, actor *loci.Actor,
+	in loci.RespondInvitation) (loci.OneInvitation, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneInvitation, err error) {
 		i, err := tx.IncomingInvitation(in.InvitationID, in.Token.Hash())
 		if err != nil {

@@ -31,11 +31,14 @@ func answerTo(id string, accept bool) loci.RespondInvitation {
 func TestWhoNeedsNoInvitationIsSkipped(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		out := mustCall(t, w, conformance.CallerAdmin, service.InvitationCreate, invite(w, "new@example.com", "NEW@example.com", "CID@Example.com", "Eve@Example.com"))
-		if len(out.Invitations) != 2 || out.Invitations[0].Email != "new@example.com" || out.Invitations[1].Email != "Eve@Example.com" {
+		out := mustCall(t, w, conformance.CallerAdmin, service.InvitationCreate,
+			invite(w, "new@example.com", "NEW@example.com", "CID@Example.com", "Eve@Example.com"))
+		if len(out.Invitations) != 2 || out.Invitations[0].Email != "new@example.com" ||
+			out.Invitations[1].Email != "Eve@Example.com" {
 			t.Errorf("invited: %+v", out.Invitations)
 		}
-		if len(out.Skipped) != 2 || out.Skipped[0] != (loci.SkippedInvitation{Email: "NEW@example.com", Reason: loci.SkipAlreadyInvited}) ||
+		if len(out.Skipped) != 2 || out.Skipped[0] != (loci.SkippedInvitation{Email: "NEW@example.com",
+			Reason: loci.SkipAlreadyInvited}) ||
 			out.Skipped[1] != (loci.SkippedInvitation{Email: "CID@Example.com", Reason: loci.SkipAlreadyMember}) {
 			t.Errorf("skipped: %+v", out.Skipped)
 		}
@@ -45,9 +48,12 @@ func TestWhoNeedsNoInvitationIsSkipped(t *testing.T) {
 				t.Errorf("%+v", i)
 			}
 		}
-		before := len(mustCall(t, w, conformance.CallerOwner, service.InvitationList, loci.ListInvitations{WorkspaceID: w.Team}).Invitations)
-		mustFail(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w, "good@example.com", "not an address"), loci.CodeInvalidQuery)
-		if after := len(mustCall(t, w, conformance.CallerOwner, service.InvitationList, loci.ListInvitations{WorkspaceID: w.Team}).Invitations); after != before {
+		before := len(mustCall(t, w, conformance.CallerOwner, service.InvitationList,
+			loci.ListInvitations{WorkspaceID: w.Team}).Invitations)
+		mustFail(t, w, conformance.CallerOwner, service.InvitationCreate,
+			invite(w, "good@example.com", "not an address"), loci.CodeInvalidQuery)
+		if after := len(mustCall(t, w, conformance.CallerOwner, service.InvitationList,
+			loci.ListInvitations{WorkspaceID: w.Team}).Invitations); after != before {
 			t.Error("one malformed address does not refuse them all")
 		}
 	})
@@ -56,23 +62,30 @@ func TestWhoNeedsNoInvitationIsSkipped(t *testing.T) {
 func TestAnInvitationIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		id := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w, loci.Email(w.Eve.Email))).Invitations[0].ID
+		id := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+			invite(w, loci.Email(w.Eve.Email))).Invitations[0].ID
 		mustFail(t, w, conformance.CallerMember, service.InvitationRespond, answerTo(id, true), loci.CodeNotFound)
-		pending := mustCall(t, w, conformance.CallerStranger, service.InvitationPending, loci.ListPendingInvitations{}).Invitations
+		pending := mustCall(t, w, conformance.CallerStranger, service.InvitationPending,
+			loci.ListPendingInvitations{}).Invitations
 		if len(pending) != 1 || pending[0].ID != id || pending[0].WorkspaceName != "Crew" {
 			t.Errorf("pending: %+v", pending)
 		}
-		mustFail(t, w, conformance.CallerStranger, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team}, loci.CodeNotFound)
-		if i := mustCall(t, w, conformance.CallerStranger, service.InvitationRespond, answerTo(id, true)).Invitation; i.Status != loci.InvitationAccepted {
+		mustFail(t, w, conformance.CallerStranger, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team},
+			loci.CodeNotFound)
+		if i := mustCall(t, w, conformance.CallerStranger, service.InvitationRespond,
+			answerTo(id, true)).Invitation; i.Status != loci.InvitationAccepted {
 			t.Errorf("%+v", i)
 		}
-		if got := mustCall(t, w, conformance.CallerStranger, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team}).Workspace; got.Role != loci.RoleMember || got.MemberCount != 4 {
+		if got := mustCall(t, w, conformance.CallerStranger, service.WorkspaceGet,
+			loci.GetWorkspace{WorkspaceID: w.Team}).Workspace; got.Role != loci.RoleMember || got.MemberCount != 4 {
 			t.Errorf("%+v", got)
 		}
 		for _, accept := range []bool{true, false} {
-			mustFail(t, w, conformance.CallerStranger, service.InvitationRespond, answerTo(id, accept), loci.CodeStateConflict)
+			mustFail(t, w, conformance.CallerStranger, service.InvitationRespond, answerTo(id, accept),
+				loci.CodeStateConflict)
 		}
-		if left := mustCall(t, w, conformance.CallerStranger, service.InvitationPending, loci.ListPendingInvitations{}).Invitations; len(left) != 0 {
+		if left := mustCall(t, w, conformance.CallerStranger, service.InvitationPending,
+			loci.ListPendingInvitations{}).Invitations; len(left) != 0 {
 			t.Errorf("still pending: %+v", left)
 		}
 	})
@@ -86,17 +99,20 @@ func TestWhoDeclinedMayBeInvitedAgain(t *testing.T) {
 		if len(out.Invitations) != 1 {
 			t.Fatalf("%+v", out)
 		}
-		if i := mustCall(t, w, conformance.CallerStranger, service.InvitationRespond, answerTo(out.Invitations[0].ID, false)).Invitation; i.Status != loci.InvitationDeclined {
+		if i := mustCall(t, w, conformance.CallerStranger, service.InvitationRespond,
+			answerTo(out.Invitations[0].ID, false)).Invitation; i.Status != loci.InvitationDeclined {
 			t.Errorf("%+v", i)
 		}
-		mustFail(t, w, conformance.CallerStranger, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team}, loci.CodeNotFound)
+		mustFail(t, w, conformance.CallerStranger, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team},
+			loci.CodeNotFound)
 	}
 }
 
 func TestInvitationsExpire(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
-		usual := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w, loci.Email(w.Eve.Email))).Invitations[0]
+		usual := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+			invite(w, loci.Email(w.Eve.Email))).Invitations[0]
 		if d := time.Duration(usual.ExpiresAt-usual.CreatedAt) * time.Microsecond; d != 7*24*time.Hour {
 			t.Errorf("lives %v", d)
 		}
@@ -104,23 +120,30 @@ func TestInvitationsExpire(t *testing.T) {
 		short.ExpiresInDays = 1
 		mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, short)
 		w.Clock.Advance(7*24*time.Hour - time.Minute)
-		again := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w, "short@example.com", loci.Email(w.Eve.Email)))
-		if len(again.Invitations) != 1 || len(again.Skipped) != 1 || again.Skipped[0].Reason != loci.SkipAlreadyInvited {
+		again := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+			invite(w, "short@example.com", loci.Email(w.Eve.Email)))
+		if len(again.Invitations) != 1 || len(again.Skipped) != 1 ||
+			again.Skipped[0].Reason != loci.SkipAlreadyInvited {
 			t.Errorf("after one of them has expired: %+v", again)
 		}
 		w.Clock.Advance(time.Minute)
-		mustFail(t, w, conformance.CallerStranger, service.InvitationRespond, answerTo(usual.ID, true), loci.CodeStateConflict)
-		if left := mustCall(t, w, conformance.CallerStranger, service.InvitationPending, loci.ListPendingInvitations{}).Invitations; len(left) != 0 {
+		mustFail(t, w, conformance.CallerStranger, service.InvitationRespond, answerTo(usual.ID, true),
+			loci.CodeStateConflict)
+		if left := mustCall(t, w, conformance.CallerStranger, service.InvitationPending,
+			loci.ListPendingInvitations{}).Invitations; len(left) != 0 {
 			t.Errorf("pending: %+v", left)
 		}
 		states := map[loci.InvitationStatus]int{}
-		for _, i := range mustCall(t, w, conformance.CallerAdmin, service.InvitationList, loci.ListInvitations{WorkspaceID: w.Team}).Invitations {
+		for _, i := range mustCall(t, w, conformance.CallerAdmin, service.InvitationList,
+			loci.ListInvitations{WorkspaceID: w.Team}).Invitations {
 			states[i.Status]++
 		}
-		if states[loci.InvitationExpired] != 2 || states[loci.InvitationPending] != 1 || states[loci.InvitationAccepted] != 2 {
+		if states[loci.InvitationExpired] != 2 || states[loci.InvitationPending] != 1 ||
+			states[loci.InvitationAccepted] != 2 {
 			t.Errorf("%v", states)
 		}
-		if out := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w, loci.Email(w.Eve.Email))); len(out.Invitations) != 1 {
+		if out := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+			invite(w, loci.Email(w.Eve.Email))); len(out.Invitations) != 1 {
 			t.Errorf("after expiry: %+v", out)
 		}
 	})
@@ -134,7 +157,8 @@ func TestOnlyTheOwnerInvitesAsAdmin(t *testing.T) {
 	mustFail(t, w, conformance.CallerAdmin, service.InvitationCreate, in, loci.CodeForbidden)
 	id := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, in).Invitations[0].ID
 	mustCall(t, w, conformance.CallerStranger, service.InvitationRespond, answerTo(id, true))
-	if got := mustCall(t, w, conformance.CallerStranger, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team}).Workspace.Role; got != loci.RoleAdmin {
+	if got := mustCall(t, w, conformance.CallerStranger, service.WorkspaceGet,
+		loci.GetWorkspace{WorkspaceID: w.Team}).Workspace.Role; got != loci.RoleAdmin {
 		t.Errorf("joined as %s", got)
 	}
 }
@@ -142,7 +166,8 @@ func TestOnlyTheOwnerInvitesAsAdmin(t *testing.T) {
 func TestAPersonalWorkspaceTakesNobodyIn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
-	for _, x := range mustCall(t, w, conformance.CallerStranger, service.WorkspaceList, loci.ListWorkspaces{}).Workspaces {
+	for _, x := range mustCall(t, w, conformance.CallerStranger, service.WorkspaceList,
+		loci.ListWorkspaces{}).Workspaces {
 		in := loci.CreateInvitations{WorkspaceID: x.ID, Emails: loci.Emails{"new@example.com"}}
 		mustFail(t, w, conformance.CallerStranger, service.InvitationCreate, in, loci.CodeStateConflict)
 	}

@@ -13,15 +13,18 @@ import (
 )
 
 // callAs calls an operation with the cookie of a sign-in.
-func callAs[In, Out any](t *testing.T, w *conformance.World, s loci.SignedIn, o op.TypedOp[In, Out], in In) (Out, error) {
+func callAs[In, Out any](t *testing.T, w *conformance.World, s loci.SignedIn, o op.TypedOp[In, Out], in In) (Out,
+	error) {
 	t.Helper()
-	return op.Do(t.Context(), w.Host, &op.Call{Credential: s.Cookie().Secret, CredentialKind: loci.CredentialCookie}, o, in)
+	return op.Do(t.Context(), w.Host, &op.Call{Credential: s.Cookie().Secret, CredentialKind: loci.CredentialCookie}, o,
+		in)
 }
 
 // registered makes an account as anybody does on an open server.
 func registered(t *testing.T, w *conformance.World, e loci.Email) loci.SignedIn {
 	t.Helper()
-	return conformance.Must(w.Service.Register(t.Context(), &loci.Actor{}, loci.Register{Email: e, Password: secret}))(t)
+	return conformance.Must(w.Service.Register(t.Context(), &loci.Actor{},
+		loci.Register{Email: e, Password: secret}))(t)
 }
 
 func tokenHashes(t *testing.T, d storetest.Database) []string {
@@ -94,12 +97,14 @@ func TestInvitationTokenEndsWithItsInvitation(t *testing.T) {
 		_, err := callAs(t, w, guest, service.InvitationRespond, in)
 		return err
 	}
-	old := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w, "guest@example.com")).Invitations[0]
+	old := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+		invite(w, "guest@example.com")).Invitations[0]
 	w.Clock.Advance(7 * 24 * time.Hour)
 	if err := respond(old, true); !loci.Is(err, loci.CodeNotFound) {
 		t.Errorf("the token of an expired invitation: %v", err)
 	}
-	fresh := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w, "guest@example.com")).Invitations[0]
+	fresh := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+		invite(w, "guest@example.com")).Invitations[0]
 	if err := respond(fresh, false); err != nil {
 		t.Errorf("to decline: %v", err)
 	}
@@ -109,42 +114,44 @@ func TestInvitationTokenEndsWithItsInvitation(t *testing.T) {
 
 func TestRegistrationTakesAnInvitation(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{Registration: service.RegistrationInvited}, func(t *testing.T, w *conformance.World) {
-		both := invite(w, "Guest@example.com", "other@example.com")
-		made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, both).Invitations
-		in := loci.Register{Email: "guest@example.com", Password: secret}
-		mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
-		withRef := in
-		withRef.Ref = "a-friend"
-		mustFail(t, w, conformance.CallerNobody, service.AuthRegister, withRef, loci.CodeForbidden)
-		for _, wrong := range []loci.InvitationToken{"guess", tokenOf(t, made[1])} {
-			in.Invitation = wrong
-			mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeNotFound)
-		}
-		in.Invitation = tokenOf(t, made[0])
-		guest := conformance.Must(w.Service.Register(t.Context(), &loci.Actor{}, in))(t)
-		if !guest.User.EmailVerified || guest.User.Email != "guest@example.com" {
-			t.Errorf("%+v", guest.User)
-		}
-		mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeConflict)
-		_, err := callAs(t, w, guest, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team})
-		if !loci.Is(err, loci.CodeNotFound) {
-			t.Errorf("registration answers the invitation: %v", err)
-		}
-		waiting, err := callAs(t, w, guest, service.InvitationPending, loci.ListPendingInvitations{})
-		if err != nil || len(waiting.Invitations) != 1 || waiting.Invitations[0].ID != made[0].ID {
-			t.Fatalf("%+v, %v", waiting, err)
-		}
-		if _, err := callAs(t, w, guest, service.InvitationRespond, answerTo(made[0].ID, true)); err != nil {
-			t.Error(err)
-		}
-	})
+	eachEngine(t, conformance.Options{Registration: service.RegistrationInvited},
+		func(t *testing.T, w *conformance.World) {
+			both := invite(w, "Guest@example.com", "other@example.com")
+			made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, both).Invitations
+			in := loci.Register{Email: "guest@example.com", Password: secret}
+			mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
+			withRef := in
+			withRef.Ref = "a-friend"
+			mustFail(t, w, conformance.CallerNobody, service.AuthRegister, withRef, loci.CodeForbidden)
+			for _, wrong := range []loci.InvitationToken{"guess", tokenOf(t, made[1])} {
+				in.Invitation = wrong
+				mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeNotFound)
+			}
+			in.Invitation = tokenOf(t, made[0])
+			guest := conformance.Must(w.Service.Register(t.Context(), &loci.Actor{}, in))(t)
+			if !guest.User.EmailVerified || guest.User.Email != "guest@example.com" {
+				t.Errorf("%+v", guest.User)
+			}
+			mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeConflict)
+			_, err := callAs(t, w, guest, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team})
+			if !loci.Is(err, loci.CodeNotFound) {
+				t.Errorf("registration answers the invitation: %v", err)
+			}
+			waiting, err := callAs(t, w, guest, service.InvitationPending, loci.ListPendingInvitations{})
+			if err != nil || len(waiting.Invitations) != 1 || waiting.Invitations[0].ID != made[0].ID {
+				t.Fatalf("%+v, %v", waiting, err)
+			}
+			if _, err := callAs(t, w, guest, service.InvitationRespond, answerTo(made[0].ID, true)); err != nil {
+				t.Error(err)
+			}
+		})
 }
 
 func TestClosedRegistrationTakesNoInvitation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{Registration: service.RegistrationClosed})
-	made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate, invite(w, "guest@example.com")).Invitations[0]
+	made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
+		invite(w, "guest@example.com")).Invitations[0]
 	in := loci.Register{Email: "guest@example.com", Password: secret, Invitation: tokenOf(t, made)}
 	mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
 }
@@ -179,7 +186,8 @@ func TestRepeatedInvitationShowsItsLinkToOneCredential(t *testing.T) {
 	if err != nil || replayed || len(other.Invitations) != 0 || len(other.Skipped) != 1 {
 		t.Errorf("another admin: replayed %v, %v, %+v", replayed, err, other)
 	}
-	if _, _, err := callWithKey(t, w, conformance.CallerMember, "invite", service.InvitationCreate, in); !loci.Is(err, loci.CodeForbidden) {
+	if _, _, err := callWithKey(t, w, conformance.CallerMember, "invite", service.InvitationCreate, in); !loci.Is(err,
+		loci.CodeForbidden) {
 		t.Errorf("a member: %v", err)
 	}
 }

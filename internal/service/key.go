@@ -65,12 +65,13 @@ func (s *Service) AddKey(ctx context.Context, e loci.Email, name loci.Name) (loc
 		return loci.CreatedKey{}, err
 	}
 	secret, n := newKey(name)
-	return store.System(ctx, s.Store, "make an API key as the operator", func(t *store.SystemTx) (out loci.CreatedKey, err error) {
-		l, err := t.UserByEmail(e)
-		if err != nil {
-			return out, err
-		}
-		k, err := t.AddKey(l.User.ID, n)
-		return loci.CreatedKey{Key: k, APIKey: secret}, err
-	})
+	return store.System(ctx, s.Store, "make an API key as the operator",
+		func(t *store.SystemTx) (out loci.CreatedKey, err error) {
+			l, err := t.UserByEmail(e)
+			if err != nil {
+				return out, err
+			}
+			k, err := t.AddKey(l.User.ID, n)
+			return loci.CreatedKey{Key: k, APIKey: secret}, err
+		})
 }

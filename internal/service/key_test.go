@@ -26,7 +26,8 @@ func TestAKeyIsShownOnceAndKeptAsAHash(t *testing.T) {
 	c := w.Call(conformance.CallerOwner)
 	c.IdempotencyKey = "once" // a stored answer must not show it either
 	made, err := op.Do(t.Context(), w.Host, c, service.KeyCreate, loci.CreateKey{Name: "laptop"})
-	if err != nil || !loci.ValidKey(made.APIKey) || made.Key.Prefix != made.APIKey[len(loci.KeyPrefix):][:6] || made.Key.Name != "laptop" {
+	if err != nil || !loci.ValidKey(made.APIKey) || made.Key.Prefix != made.APIKey[len(loci.KeyPrefix):][:6] ||
+		made.Key.Name != "laptop" {
 		t.Fatalf("%+v %v", made, err)
 	}
 	list := mustCall(t, w, conformance.CallerOwner, service.KeyList, loci.ListKeys{})
@@ -36,7 +37,8 @@ func TestAKeyIsShownOnceAndKeptAsAHash(t *testing.T) {
 	if b, _ := json.Marshal(list); bytes.Contains(b, []byte(made.APIKey)) {
 		t.Error("a list shows the key")
 	}
-	signed := conformance.Must(w.Service.Register(t.Context(), &loci.Actor{}, loci.Register{Email: "ada@example.com", Password: secret}))(t)
+	signed := conformance.Must(w.Service.Register(t.Context(), &loci.Actor{},
+		loci.Register{Email: "ada@example.com", Password: secret}))(t)
 	for _, s := range []string{made.APIKey, made.APIKey[len(loci.KeyPrefix):], signed.Cookie().Secret, secret} {
 		files, _ := filepath.Glob(filepath.Join(dir, "*"))
 		for _, f := range files {
@@ -70,7 +72,8 @@ func TestARevokedKeyStaysListedAndOpensNothing(t *testing.T) {
 		if err := me(); err != nil || made.Key.Name == "" {
 			t.Fatal(made, err)
 		}
-		mustFail(t, w, conformance.CallerStranger, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID}, loci.CodeNotFound)
+		mustFail(t, w, conformance.CallerStranger, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID},
+			loci.CodeNotFound)
 		mustCall(t, w, conformance.CallerOwner, service.KeyRevoke, loci.RevokeKey{KeyID: made.Key.ID})
 		if err := me(); !loci.Is(err, loci.CodeRevoked) {
 			t.Errorf("at once after it was revoked: %v", err)
@@ -92,8 +95,12 @@ func TestTheOperatorsInputIsHeldToTheRules(t *testing.T) {
 	w := newWorld(t, conformance.Options{})
 	long := strings.Repeat("x", 201)
 	for name, f := range map[string]func() error{
-		"address":  func() error { _, err := w.Service.AddUser(t.Context(), "no address", "", ""); return err },
-		"password": func() error { _, err := w.Service.AddUser(t.Context(), "ada@example.com", "", "short"); return err },
+		"address": func() error { _, err := w.Service.AddUser(t.Context(), "no address", "", ""); return err },
+		"password": func() error {
+			_, err := w.Service.AddUser(t.Context(), "ada@example.com", "",
+				"short")
+			return err
+		},
 		"name": func() error {
 			_, err := w.Service.AddUser(t.Context(), "ada@example.com", loci.Name(long), "")
 			return err

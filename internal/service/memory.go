@@ -10,10 +10,12 @@ import (
 )
 
 // CreateMemory stores a memory in the atlas that was named or that draws it.
-func (s *Service) CreateMemory(ctx context.Context, actor *loci.Actor, in loci.CreateMemory) (loci.CreatedMemory, error) {
+func (s *Service) CreateMemory(ctx context.Context, actor *loci.Actor, in loci.CreateMemory) (loci.CreatedMemory,
+	error) {
 	m := newMemory(in)
 	// What can be made before the transaction is: others wait for it.
-	entry, suspect := store.NewIndexEntry(m.Title, m.Content), mayHoldSecrets(append(shortTexts(m), m.Title, m.Content)...)
+	entry, suspect := store.NewIndexEntry(m.Title, m.Content),
+		mayHoldSecrets(append(shortTexts(m), m.Title, m.Content)...)
 	return write(ctx, s, actor, func(tx *store.Tx) (loci.CreatedMemory, error) {
 		m, entry := m, entry
 		a, routing, err := s.resolveAtlas(tx, in, m)
@@ -73,7 +75,8 @@ func redactedMemory(a *store.Atlas, in loci.CreateMemory) (loci.Memory, error) {
 }
 
 // createOrReturn stores a memory, or returns the one that has the same text already.
-func createOrReturn(tx *store.Tx, a *store.Atlas, onSecret loci.OnDuplicate, m loci.NewMemory, e store.IndexEntry) (out loci.CreatedMemory, err error) {
+func createOrReturn(tx *store.Tx, a *store.Atlas, onSecret loci.OnDuplicate, m loci.NewMemory,
+	e store.IndexEntry) (out loci.CreatedMemory, err error) {
 	if onSecret == loci.OnDuplicateReturn {
 		if err := a.Lock(m.Content); err != nil {
 			return out, err
@@ -98,7 +101,8 @@ func createOrReturn(tx *store.Tx, a *store.Atlas, onSecret loci.OnDuplicate, m l
 
 // upsertFromSource stores what comes from a source once more: what is there already
 // becomes a new version where the text is another.
-func upsertFromSource(tx *store.Tx, a *store.Atlas, in loci.CreateMemory, m loci.NewMemory, e store.IndexEntry) (out loci.CreatedMemory, err error) {
+func upsertFromSource(tx *store.Tx, a *store.Atlas, in loci.CreateMemory, m loci.NewMemory,
+	e store.IndexEntry) (out loci.CreatedMemory, err error) {
 	if err := a.Lock(string(m.Source.Name) + "\n" + string(m.Source.URI)); err != nil {
 		return out, err
 	}
@@ -176,7 +180,8 @@ func (s *Service) ListMemories(ctx context.Context, actor *loci.Actor, in loci.L
 	if err != nil {
 		return loci.Memories{}, err
 	}
-	f := store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID, Types: in.Type, Tags: in.Tags.Unique(), Include: in.Include}
+	f := store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID, Types: in.Type, Tags: in.Tags.Unique(),
+		Include: in.Include}
 	return read(ctx, s, actor, func(tx *store.Tx) (out loci.Memories, err error) {
 		list, err := tx.Memories(f, p)
 		out.Memories, out.NextCursor = itemsAndCursor(q, list, func(m loci.Memory) store.PageKey {

@@ -19,7 +19,8 @@ func TestKeywordsRouteAMemoryToAnAtlas(t *testing.T) {
 		for _, a := range []struct {
 			name     string
 			keywords loci.Keywords
-		}{{"ships", loci.Keywords{"Bark", "brig", "tall ship"}}, {"trees", loci.Keywords{"bark", "Leaf", "straße"}}, {"silent", nil}} {
+		}{{"ships", loci.Keywords{"Bark", "brig", "tall ship"}}, {"trees", loci.Keywords{"bark", "Leaf", "straße"}},
+			{"silent", nil}} {
 			in := loci.CreateAtlas{Name: loci.Name(a.name), WorkspaceID: w.Team, Keywords: a.keywords}
 			ids[a.name] = mustCall(t, w, conformance.CallerOwner, service.AtlasCreate, in).Atlas.ID
 		}
@@ -32,7 +33,8 @@ func TestKeywordsRouteAMemoryToAnAtlas(t *testing.T) {
 			{loci.CreateMemory{Content: "Bark and leaf."}, "trees", []string{"bark", "Leaf"}},
 			{loci.CreateMemory{Content: "Nothing of it.", Title: "A brig"}, "ships", []string{"brig"}},
 			{loci.CreateMemory{Content: "Nothing of it.", Tags: loci.Tags{"leaf"}}, "trees", []string{"Leaf"}},
-			{loci.CreateMemory{Content: "Two tall  ships, no tall\nship? A tall ship!"}, "ships", []string{"tall ship"}},
+			{loci.CreateMemory{Content: "Two tall  ships, no tall\nship? A tall ship!"}, "ships",
+				[]string{"tall ship"}},
 			{loci.CreateMemory{Content: "In der STRASSE."}, "trees", []string{"straße"}},
 			{loci.CreateMemory{Content: "In der STRAẞE."}, "trees", []string{"straße"}},
 			{loci.CreateMemory{Content: "Barking leaflets."}, "", nil},
@@ -44,7 +46,8 @@ func TestKeywordsRouteAMemoryToAnAtlas(t *testing.T) {
 			if want == "" {
 				want = inbox(t, w)
 			}
-			if m.AtlasID != want || m.Routing.AtlasID != want || m.Routing.Matched == nil || !slices.Equal(m.Routing.Matched, c.matched) {
+			if m.AtlasID != want || m.Routing.AtlasID != want || m.Routing.Matched == nil ||
+				!slices.Equal(m.Routing.Matched, c.matched) {
 				t.Errorf("%q goes by %q, want %s by %q", c.in.Content, m.Routing.Matched, c.atlas, c.matched)
 			}
 		}
@@ -54,7 +57,8 @@ func TestKeywordsRouteAMemoryToAnAtlas(t *testing.T) {
 // inbox returns the crew's.
 func inbox(t *testing.T, w *conformance.World) string {
 	t.Helper()
-	for _, a := range mustCall(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Team}).Atlases {
+	for _, a := range mustCall(t, w, conformance.CallerOwner, service.AtlasList,
+		loci.ListAtlases{WorkspaceID: w.Team}).Atlases {
 		if a.Default {
 			return a.ID
 		}
@@ -66,16 +70,20 @@ func inbox(t *testing.T, w *conformance.World) string {
 func TestATeamGetsItsInboxWithTheFirstMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
-	if n := len(mustCall(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Team}).Atlases); n != 0 {
+	if n := len(mustCall(t, w, conformance.CallerOwner, service.AtlasList,
+		loci.ListAtlases{WorkspaceID: w.Team}).Atlases); n != 0 {
 		t.Fatalf("a new team has %d atlases", n)
 	}
-	first := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, loci.CreateMemory{Content: "one", WorkspaceID: w.Team}).Memory
-	second := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: "two", WorkspaceID: w.Team}).Memory
+	first := mustCall(t, w, conformance.CallerMember, service.MemoryCreate,
+		loci.CreateMemory{Content: "one", WorkspaceID: w.Team}).Memory
+	second := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+		loci.CreateMemory{Content: "two", WorkspaceID: w.Team}).Memory
 	if a := inbox(t, w); first.AtlasID != a || second.AtlasID != a {
 		t.Errorf("%s and %s, Inbox %s", first.AtlasID, second.AtlasID, a)
 	}
 	own := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, loci.CreateMemory{Content: "mine"}).Memory
-	if a := mustCall(t, w, conformance.CallerMember, service.AtlasGet, loci.GetAtlas{AtlasID: own.AtlasID}).Atlas; !a.Default || a.Name != loci.InboxName || a.WorkspaceID == w.Team {
+	if a := mustCall(t, w, conformance.CallerMember, service.AtlasGet,
+		loci.GetAtlas{AtlasID: own.AtlasID}).Atlas; !a.Default || a.Name != loci.InboxName || a.WorkspaceID == w.Team {
 		t.Errorf("without a place: %+v", a)
 	}
 }
@@ -88,7 +96,8 @@ func TestDuplicatesAreNamedOrReturned(t *testing.T) {
 		first := create(t, w, in)
 		in.Title, in.OnDuplicate = "Two", loci.OnDuplicateReturn
 		back := create(t, w, in)
-		if back.Created() || !first.Created() || back.Memory.ID != first.Memory.ID || back.Memory.Title != "One" || back.Memory.Routing.AtlasID != targets {
+		if back.Created() || !first.Created() || back.Memory.ID != first.Memory.ID || back.Memory.Title != "One" ||
+			back.Memory.Routing.AtlasID != targets {
 			t.Errorf("return: %+v", back)
 		}
 		in.OnDuplicate = ""
@@ -130,16 +139,20 @@ func TestATitleIsTheFirstHeadingOrLine(t *testing.T) {
 		"####### Seven is no heading\nx": "####### Seven is no heading",
 	} {
 		for _, title := range []loci.Title{"", "  "} {
-			m := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(content), Title: title}).Memory
+			m := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+				loci.CreateMemory{Content: loci.Content(content), Title: title}).Memory
 			if m.Title != want || m.Content != content {
 				t.Errorf("%.20q: title %.30q, want %.30q", content, m.Title, want)
 			}
 		}
 	}
-	if m := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: "x", Title: "Mine"}).Memory; m.Title != "Mine" || m.Type != loci.TypeNote || m.Version != 1 || m.Tags == nil {
+	if m := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+		loci.CreateMemory{Content: "x", Title: "Mine"}).Memory; m.Title != "Mine" || m.Type != loci.TypeNote ||
+		m.Version != 1 || m.Tags == nil {
 		t.Errorf("%+v", m)
 	}
-	tags := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: "x", Tags: loci.Tags{" b ", "a", "b", "B"}}).Memory.Tags
+	tags := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+		loci.CreateMemory{Content: "x", Tags: loci.Tags{" b ", "a", "b", "B"}}).Memory.Tags
 	if !slices.Equal(tags, []string{"b", "a", "B"}) {
 		t.Errorf("tags %q", tags)
 	}
@@ -149,16 +162,23 @@ func TestAnAtlasAndAWorkspaceBesideItMustAgree(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	targets := w.Atlas(t, "Shelf")
-	mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: "x", AtlasID: targets, WorkspaceID: w.Team})
+	mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+		loci.CreateMemory{Content: "x", AtlasID: targets, WorkspaceID: w.Team})
 	other := w.NewTeam(t, w.Ann)
-	mustFail(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: "x", AtlasID: targets, WorkspaceID: other}, loci.CodeAtlasWorkspaceMismatch)
-	mustFail(t, w, conformance.CallerMember, service.MemoryCreate, loci.CreateMemory{Content: "x", AtlasID: targets, WorkspaceID: other}, loci.CodeNotFound)
-	mustFail(t, w, conformance.CallerOwner, service.MemoryList, loci.ListMemories{AtlasID: targets, WorkspaceID: other}, loci.CodeAtlasWorkspaceMismatch)
+	mustFail(t, w, conformance.CallerOwner, service.MemoryCreate,
+		loci.CreateMemory{Content: "x", AtlasID: targets, WorkspaceID: other}, loci.CodeAtlasWorkspaceMismatch)
+	mustFail(t, w, conformance.CallerMember, service.MemoryCreate,
+		loci.CreateMemory{Content: "x", AtlasID: targets, WorkspaceID: other}, loci.CodeNotFound)
+	mustFail(t, w, conformance.CallerOwner, service.MemoryList, loci.ListMemories{AtlasID: targets, WorkspaceID: other},
+		loci.CodeAtlasWorkspaceMismatch)
 	for _, blank := range []loci.Query{"   ", "?!"} {
-		mustFail(t, w, conformance.CallerMember, service.MemorySearch, loci.SearchMemories{Query: blank}, loci.CodeInvalidQuery)
-		mustFail(t, w, conformance.CallerMember, service.MemoryContext, loci.ReadContext{Query: blank}, loci.CodeInvalidQuery)
+		mustFail(t, w, conformance.CallerMember, service.MemorySearch, loci.SearchMemories{Query: blank},
+			loci.CodeInvalidQuery)
+		mustFail(t, w, conformance.CallerMember, service.MemoryContext, loci.ReadContext{Query: blank},
+			loci.CodeInvalidQuery)
 	}
-	mustFail(t, w, conformance.CallerMember, service.MemorySearch, loci.SearchMemories{Query: "x", AtlasID: targets, WorkspaceID: other}, loci.CodeNotFound)
+	mustFail(t, w, conformance.CallerMember, service.MemorySearch,
+		loci.SearchMemories{Query: "x", AtlasID: targets, WorkspaceID: other}, loci.CodeNotFound)
 }
 
 func TestSearchFallsBackToKeywords(t *testing.T) {
@@ -172,11 +192,15 @@ func TestSearchFallsBackToKeywords(t *testing.T) {
 		found int
 	}{
 		{"tide noon", loci.ModeAuto, loci.ResolvedKeyword, 1}, {"tide noon", "", loci.ResolvedKeyword, 1},
-		{"tide moon", loci.ModeAuto, loci.ResolvedKeywordFallback, 1}, {"tide", loci.ModeKeyword, loci.ResolvedKeyword, 1},
-		{"tide", loci.ModeSemantic, loci.ResolvedKeywordFallback, 1}, {"tide", loci.ModeHybrid, loci.ResolvedKeywordFallback, 1}, {"moon", loci.ModeKeyword, loci.ResolvedKeyword, 0},
+		{"tide moon", loci.ModeAuto, loci.ResolvedKeywordFallback, 1},
+		{"tide", loci.ModeKeyword, loci.ResolvedKeyword, 1},
+		{"tide", loci.ModeSemantic, loci.ResolvedKeywordFallback, 1},
+		{"tide", loci.ModeHybrid, loci.ResolvedKeywordFallback, 1}, {"moon", loci.ModeKeyword, loci.ResolvedKeyword, 0},
 	} {
-		out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, loci.SearchMemories{Query: c.query, Mode: c.mode})
-		if out.Mode != c.want || out.Meta.ResolvedMode != c.want || len(out.Memories) != c.found || out.Meta.StrongKeywordReason == "" {
+		out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+			loci.SearchMemories{Query: c.query, Mode: c.mode})
+		if out.Mode != c.want || out.Meta.ResolvedMode != c.want || len(out.Memories) != c.found ||
+			out.Meta.StrongKeywordReason == "" {
 			t.Errorf("%s %q: %+v", c.mode, c.query, out.Meta)
 		}
 		for _, m := range out.Memories {
@@ -189,54 +213,66 @@ func TestSearchFallsBackToKeywords(t *testing.T) {
 
 func TestSemanticSearchFindsTheMeaning(t *testing.T) {
 	t.Parallel()
-	eachEngine(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}}, func(t *testing.T, w *conformance.World) {
-		targets := w.Atlas(t, "Shelf")
-		for _, text := range []string{"The tide turns at noon, says pgx.ErrNoRows.", "A ship of the line.", "Nothing but fog in the bay.", "The harbour is closed in winter."} {
-			w.Memory(t, targets, text)
-		}
-		w.WaitForEmbeddings(t)
-		for _, c := range []struct {
-			query  loci.Query
-			mode   loci.Mode
-			want   loci.ResolvedMode
-			strong bool
-			first  string
-		}{
-			{"the tide turns", loci.ModeAuto, loci.ResolvedKeyword, true, "The tide"},      // no other comes near
-			{`"turns at noon"`, loci.ModeAuto, loci.ResolvedKeyword, true, "The tide"},     // a phrase
-			{"pgx.ErrNoRows", loci.ModeAuto, loci.ResolvedKeyword, true, "The tide"},       // an identifier
-			{"tide", loci.ModeAuto, loci.ResolvedHybrid, false, "The tide"},                // one word
-			{"fog and wind", loci.ModeAuto, loci.ResolvedHybrid, false, "Nothing but fog"}, // not all words
-			{"ships in fog", loci.ModeHybrid, loci.ResolvedHybrid, false, "Nothing but fog"},
-			{"a ship of the line.", loci.ModeSemantic, loci.ResolvedSemantic, false, "A ship"},
-			{"closed", loci.ModeKeyword, loci.ResolvedKeyword, false, "The harbour"},
-		} {
-			out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, loci.SearchMemories{Query: c.query, Mode: c.mode})
-			m := out.Meta
-			if out.Mode != c.want || m.ResolvedMode != c.want || m.StrongKeyword != c.strong || m.StrongKeywordReason == "" || !strings.HasPrefix(out.Memories[0].Content, c.first) {
-				t.Errorf("%s %q: %+v, first %q", c.mode, c.query, m, out.Memories[0].Content)
+	eachEngine(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}},
+		func(t *testing.T, w *conformance.World) {
+			targets := w.Atlas(t, "Shelf")
+			for _, text := range []string{"The tide turns at noon, says pgx.ErrNoRows.", "A ship of the line.",
+				"Nothing but fog in the bay.", "The harbour is closed in winter."} {
+				w.Memory(t, targets, text)
 			}
-			if semantic := c.want == loci.ResolvedSemantic || c.want == loci.ResolvedHybrid; (m.Candidates.Semantic > 0) != semantic || (m.Timings.SemanticMs > 0) != semantic {
-				t.Errorf("%s %q: %+v", c.mode, c.query, m)
+			w.WaitForEmbeddings(t)
+			for _, c := range []struct {
+				query  loci.Query
+				mode   loci.Mode
+				want   loci.ResolvedMode
+				strong bool
+				first  string
+			}{
+				{"the tide turns", loci.ModeAuto, loci.ResolvedKeyword, true, "The tide"},      // no other comes near
+				{`"turns at noon"`, loci.ModeAuto, loci.ResolvedKeyword, true, "The tide"},     // a phrase
+				{"pgx.ErrNoRows", loci.ModeAuto, loci.ResolvedKeyword, true, "The tide"},       // an identifier
+				{"tide", loci.ModeAuto, loci.ResolvedHybrid, false, "The tide"},                // one word
+				{"fog and wind", loci.ModeAuto, loci.ResolvedHybrid, false, "Nothing but fog"}, // not all words
+				{"ships in fog", loci.ModeHybrid, loci.ResolvedHybrid, false, "Nothing but fog"},
+				{"a ship of the line.", loci.ModeSemantic, loci.ResolvedSemantic, false, "A ship"},
+				{"closed", loci.ModeKeyword, loci.ResolvedKeyword, false, "The harbour"},
+			} {
+				out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+					loci.SearchMemories{Query: c.query, Mode: c.mode})
+				m := out.Meta
+				if out.Mode != c.want || m.ResolvedMode != c.want || m.StrongKeyword != c.strong ||
+					m.StrongKeywordReason == "" || !strings.HasPrefix(out.Memories[0].Content, c.first) {
+					t.Errorf("%s %q: %+v, first %q", c.mode, c.query, m, out.Memories[0].Content)
+				}
+				if semantic := c.want == loci.ResolvedSemantic ||
+					c.want == loci.ResolvedHybrid; (m.Candidates.Semantic > 0) != semantic ||
+					(m.Timings.SemanticMs > 0) != semantic {
+					t.Errorf("%s %q: %+v", c.mode, c.query, m)
+				}
 			}
-		}
-		again := loci.SearchMemories{Query: "ships in fog", Mode: loci.ModeHybrid}
-		if out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, again); out.Meta.Cache != loci.CacheQuery {
-			t.Errorf("asked again: %+v", out.Meta)
-		}
-		w.Memory(t, targets, "Another ship, in another fog.") // whose words are not ranked yet
-		if out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, again); out.Meta.Cache != loci.CacheEmbedding || out.Meta.Candidates.Keyword != 3 {
-			t.Errorf("asked again after a write: %+v", out.Meta)
-		}
-		if out := mustCall(t, w, conformance.CallerMember, service.MemorySearch, again); out.Meta.Cache != loci.CacheNone {
-			t.Errorf("another is told that it was asked before: %+v", out.Meta)
-		}
-		mustCall(t, w, conformance.CallerOwner, service.MemorySearch, loci.SearchMemories{Query: "?tide? fog ?x?", Mode: loci.ModeSemantic}) // its vector is kept
-		unread := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, loci.SearchMemories{Query: "?tide? fog ?x?", Mode: loci.ModeHybrid})
-		if unread.Mode != loci.ResolvedHybrid || unread.Meta.Candidates.Semantic != 0 || len(unread.Memories) != 3 {
-			t.Errorf("what the model cannot read: %+v", unread.Meta)
-		}
-	})
+			again := loci.SearchMemories{Query: "ships in fog", Mode: loci.ModeHybrid}
+			if out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+				again); out.Meta.Cache != loci.CacheQuery {
+				t.Errorf("asked again: %+v", out.Meta)
+			}
+			w.Memory(t, targets, "Another ship, in another fog.") // whose words are not ranked yet
+			if out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+				again); out.Meta.Cache != loci.CacheEmbedding || out.Meta.Candidates.Keyword != 3 {
+				t.Errorf("asked again after a write: %+v", out.Meta)
+			}
+			if out := mustCall(t, w, conformance.CallerMember, service.MemorySearch,
+				again); out.Meta.Cache != loci.CacheNone {
+				t.Errorf("another is told that it was asked before: %+v", out.Meta)
+			}
+			// its vector is kept
+			mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+				loci.SearchMemories{Query: "?tide? fog ?x?", Mode: loci.ModeSemantic})
+			unread := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+				loci.SearchMemories{Query: "?tide? fog ?x?", Mode: loci.ModeHybrid})
+			if unread.Mode != loci.ResolvedHybrid || unread.Meta.Candidates.Semantic != 0 || len(unread.Memories) != 3 {
+				t.Errorf("what the model cannot read: %+v", unread.Meta)
+			}
+		})
 }
 
 func TestSearchWaitsForNoModel(t *testing.T) {
@@ -245,8 +281,10 @@ func TestSearchWaitsForNoModel(t *testing.T) {
 	w := newWorld(t, conformance.Options{Embedder: model, EmbedTimeout: 300 * time.Millisecond})
 	w.Memory(t, w.Atlas(t, "Shelf"), "The tide turns at noon.")
 	began := time.Now()
-	out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, loci.SearchMemories{Query: "tide", Mode: loci.ModeSemantic})
-	if took := time.Since(began); out.Mode != loci.ResolvedKeywordFallback || len(out.Memories) != 1 || took > 5*time.Second {
+	out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+		loci.SearchMemories{Query: "tide", Mode: loci.ModeSemantic})
+	if took := time.Since(began); out.Mode != loci.ResolvedKeywordFallback || len(out.Memories) != 1 ||
+		took > 5*time.Second {
 		t.Errorf("after %v: %+v", took, out.Meta)
 	}
 	status := mustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{})
@@ -258,11 +296,14 @@ func TestSearchWaitsForNoModel(t *testing.T) {
 func TestHighlightsShowTheMatchedChunk(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
-	text := strings.Repeat("Fog lies over the bay. ", 24) + "\n\nHere" + strings.Repeat(" ->>", 40) + " it turned.\n\n" + strings.Repeat("Rain fell on the harbour. ", 24)
+	text := strings.Repeat("Fog lies over the bay. ", 24) + "\n\nHere" + strings.Repeat(" ->>", 40) +
+		" it turned.\n\n" + strings.Repeat("Rain fell on the harbour. ", 24)
 	w.Memory(t, w.Atlas(t, "Shelf"), text)
 	w.WaitForEmbeddings(t)
 	for _, mode := range []loci.Mode{loci.ModeSemantic, loci.ModeHybrid} {
-		out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, loci.SearchMemories{Query: "->> ->>", Mode: mode}) // which has no words
+		// which has no words
+		out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+			loci.SearchMemories{Query: "->> ->>", Mode: mode})
 		if len(out.Memories) != 1 || !strings.Contains(out.Memories[0].Highlights[0], "Here ->>") {
 			t.Errorf("%s shows %q", mode, out.Memories[0].Highlights)
 		}

@@ -11,7 +11,8 @@ import (
 
 // updateMemory lets f make the next state of a memory that the actor may change, and
 // stores it. What f leaves as it was is no new version.
-func (s *Service) updateMemory(ctx context.Context, actor *loci.Actor, id string, f func(h *store.Memory, next *loci.Memory) error) (loci.OneMemory, error) {
+func (s *Service) updateMemory(ctx context.Context, actor *loci.Actor, id string,
+	f func(h *store.Memory, next *loci.Memory) error) (loci.OneMemory, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (loci.OneMemory, error) {
 		h, err := memoryIfMatch(tx, actor, id)
 		if err != nil {
@@ -49,14 +50,16 @@ func requireActive(m loci.Memory) error {
 // UpdateMemory changes what is given of a memory.
 func (s *Service) UpdateMemory(ctx context.Context, actor *loci.Actor, in loci.UpdateMemory) (loci.OneMemory, error) {
 	if in.Content == nil && in.Title == nil && in.Type == "" && in.Tags == nil {
-		return loci.OneMemory{}, loci.NewError(loci.CodeInvalidQuery, "send at least one field to change: content, title, type, tags")
+		return loci.OneMemory{}, loci.NewError(loci.CodeInvalidQuery,
+			"send at least one field to change: content, title, type, tags")
 	}
 	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) (err error) {
 		if err := requireActive(*next); err != nil {
 			return err
 		}
 		if in.Content != nil {
-			if next.Content, err = applySecretPolicy(h.Secrets(), in.Secrets, "content", string(*in.Content)); err != nil {
+			if next.Content, err = applySecretPolicy(h.Secrets(), in.Secrets, "content",
+				string(*in.Content)); err != nil {
 				return err
 			}
 		}
@@ -91,7 +94,8 @@ func (s *Service) AppendMemory(ctx context.Context, actor *loci.Actor, in loci.A
 			return err
 		}
 		if len(next.Content) > loci.MaxContent {
-			return loci.NewError(loci.CodeInvalidQuery, "content must have at most %d bytes together with what is there", loci.MaxContent)
+			return loci.NewError(loci.CodeInvalidQuery, "content must have at most %d bytes together with what is "+
+				"there", loci.MaxContent)
 		}
 		return nil
 	})
@@ -100,7 +104,8 @@ func (s *Service) AppendMemory(ctx context.Context, actor *loci.Actor, in loci.A
 // VerifyMemory notes that somebody has reviewed a memory, in whatever state.
 func (s *Service) VerifyMemory(ctx context.Context, actor *loci.Actor, in loci.VerifyMemory) (loci.OneMemory, error) {
 	if in.Evidence == nil && in.Confidence == nil && in.ValidUntil == nil {
-		return loci.OneMemory{}, loci.NewError(loci.CodeInvalidQuery, "send at least one of evidence, confidence, validUntil")
+		return loci.OneMemory{}, loci.NewError(loci.CodeInvalidQuery,
+			"send at least one of evidence, confidence, validUntil")
 	}
 	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) (err error) {
 		if in.Evidence != nil {
@@ -121,7 +126,8 @@ func (s *Service) VerifyMemory(ctx context.Context, actor *loci.Actor, in loci.V
 }
 
 // SupersedeMemory puts another memory in the place of one.
-func (s *Service) SupersedeMemory(ctx context.Context, actor *loci.Actor, in loci.SupersedeMemory) (loci.OneMemory, error) {
+func (s *Service) SupersedeMemory(ctx context.Context, actor *loci.Actor, in loci.SupersedeMemory) (loci.OneMemory,
+	error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneMemory, err error) {
 		if err := tx.LockMemories(in.MemoryID, in.ReplacementMemoryID); err != nil {
 			return out, err
@@ -158,7 +164,8 @@ func (s *Service) SupersedeMemory(ctx context.Context, actor *loci.Actor, in loc
 func (s *Service) ArchiveMemory(ctx context.Context, actor *loci.Actor, in loci.ArchiveMemory) (loci.OneMemory, error) {
 	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) error {
 		if next.Status != loci.MemoryActive {
-			return loci.NewError(loci.CodeStateConflict, "The memory is %s: only an active one can be archived.", next.Status)
+			return loci.NewError(loci.CodeStateConflict, "The memory is %s: only an active one can be archived.",
+				next.Status)
 		}
 		next.Status = loci.MemoryArchived
 		return nil
@@ -172,7 +179,8 @@ func (s *Service) RestoreMemory(ctx context.Context, actor *loci.Actor, in loci.
 		case next.Status == loci.MemoryActive:
 			return loci.NewError(loci.CodeStateConflict, "The memory is active already.")
 		case next.SupersededBy != "":
-			return loci.NewError(loci.CodeStateConflict, "The memory is superseded: it can be restored once its replacement is deleted.")
+			return loci.NewError(loci.CodeStateConflict, "The memory is superseded: it can be restored once its "+
+				"replacement is deleted.")
 		}
 		next.Status = loci.MemoryActive
 		return nil
@@ -194,7 +202,8 @@ func (s *Service) DeleteMemory(ctx context.Context, actor *loci.Actor, in loci.D
 }
 
 // SimilarMemories lists active memories of the workspace with nearly the same text.
-func (s *Service) SimilarMemories(ctx context.Context, actor *loci.Actor, in loci.SimilarMemories) (loci.Similar, error) {
+func (s *Service) SimilarMemories(ctx context.Context, actor *loci.Actor, in loci.SimilarMemories) (loci.Similar,
+	error) {
 	return read(ctx, s, actor, func(tx *store.Tx) (loci.Similar, error) {
 		list, err := tx.SimilarTo(in.MemoryID)
 		return loci.Similar{Similar: list[:min(len(list), in.Limit.OrDefault())]}, err

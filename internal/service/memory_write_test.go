@@ -25,19 +25,23 @@ type memoryWrite struct {
 func memoryWrites(replacement string) []memoryWrite {
 	return []memoryWrite{
 		{"update", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error {
-			_, err := callIfMatch(t, w, actor, tag, service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle("Other"))})
+			_, err := callIfMatch(t, w, actor, tag, service.MemoryUpdate,
+				loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle("Other"))})
 			return err
 		}},
 		{"append", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error {
-			_, err := callIfMatch(t, w, actor, tag, service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: "more"})
+			_, err := callIfMatch(t, w, actor, tag, service.MemoryAppend,
+				loci.AppendMemory{MemoryID: id, Content: "more"})
 			return err
 		}},
 		{"verify", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error {
-			_, err := callIfMatch(t, w, actor, tag, service.MemoryVerify, loci.VerifyMemory{MemoryID: id, Confidence: ptr(loci.Confidence(0))})
+			_, err := callIfMatch(t, w, actor, tag, service.MemoryVerify,
+				loci.VerifyMemory{MemoryID: id, Confidence: ptr(loci.Confidence(0))})
 			return err
 		}},
 		{"supersede", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error {
-			_, err := callIfMatch(t, w, actor, tag, service.MemorySupersede, loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: replacement})
+			_, err := callIfMatch(t, w, actor, tag, service.MemorySupersede,
+				loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: replacement})
 			return err
 		}},
 		{"archive", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error {
@@ -71,15 +75,24 @@ func TestMembersChangeWhatTheyMadeAndManagersEverything(t *testing.T) {
 			maker, who conformance.Caller
 			want       loci.Code
 		}{
-			{conformance.CallerMember, conformance.CallerMember, ""}, {conformance.CallerMember, conformance.CallerAdmin, ""}, {conformance.CallerMember, conformance.CallerOwner, ""}, {conformance.CallerMember, conformance.CallerToken, ""},
-			{conformance.CallerOwner, conformance.CallerMember, loci.CodeForbidden}, {conformance.CallerAdmin, conformance.CallerMember, loci.CodeForbidden}, {conformance.CallerOwner, conformance.CallerAdmin, ""}, {conformance.CallerAdmin, conformance.CallerOwner, ""},
-			{conformance.CallerMember, conformance.CallerStranger, loci.CodeNotFound}, {conformance.CallerOwner, conformance.CallerElsewhere, loci.CodeNotFound}, {conformance.CallerMember, conformance.CallerNobody, loci.CodeMissingAPIKey},
+			{conformance.CallerMember, conformance.CallerMember, ""},
+			{conformance.CallerMember, conformance.CallerAdmin, ""},
+			{conformance.CallerMember, conformance.CallerOwner, ""},
+			{conformance.CallerMember, conformance.CallerToken, ""},
+			{conformance.CallerOwner, conformance.CallerMember, loci.CodeForbidden},
+			{conformance.CallerAdmin, conformance.CallerMember, loci.CodeForbidden},
+			{conformance.CallerOwner, conformance.CallerAdmin, ""},
+			{conformance.CallerAdmin, conformance.CallerOwner, ""},
+			{conformance.CallerMember, conformance.CallerStranger, loci.CodeNotFound},
+			{conformance.CallerOwner, conformance.CallerElsewhere, loci.CodeNotFound},
+			{conformance.CallerMember, conformance.CallerNobody, loci.CodeMissingAPIKey},
 		} {
 			replacement := mustCreate(t, w, conformance.CallerOwner, targets, "a replacement")
 			for _, d := range memoryWrites(replacement) {
 				id := mustCreate(t, w, c.maker, targets, "a memory")
 				before := mustGet(t, w, id)
-				expect(t, fmt.Sprintf("%s by %s of what %s made", d.name, c.who, c.maker), d.run(t, w, c.who, "", id), c.want)
+				expect(t, fmt.Sprintf("%s by %s of what %s made", d.name, c.who, c.maker), d.run(t, w, c.who, "", id),
+					c.want)
 				if c.want != "" && mustGet(t, w, id).EntityTag() != before.EntityTag() {
 					t.Errorf("%s by %s changed it", d.name, c.who)
 				}
@@ -90,7 +103,8 @@ func TestMembersChangeWhatTheyMadeAndManagersEverything(t *testing.T) {
 			expect(t, fmt.Sprintf("restore by %s of what %s made", c.who, c.maker), err, c.want)
 		}
 		id := mustCreate(t, w, conformance.CallerOwner, targets, "no memory of the member's")
-		mustFail(t, w, conformance.CallerMember, service.MemorySupersede, loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: loci.NewID(w.Clock.Now())}, loci.CodeNotFound)
+		mustFail(t, w, conformance.CallerMember, service.MemorySupersede,
+			loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: loci.NewID(w.Clock.Now())}, loci.CodeNotFound)
 	})
 }
 
@@ -98,17 +112,22 @@ func TestWhoIsNoMemberAnyMoreReachesNothing(t *testing.T) {
 	t.Parallel()
 	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
 		targets := w.Atlas(t, "Shelf")
-		id, replacement := mustCreate(t, w, conformance.CallerMember, targets, "cid was here"), mustCreate(t, w, conformance.CallerMember, targets, "cid was here too")
+		id, replacement := mustCreate(t, w, conformance.CallerMember, targets, "cid was here"),
+			mustCreate(t, w, conformance.CallerMember, targets, "cid was here too")
 		d.Exec(t, `DELETE FROM members WHERE user_id = '`+w.Cid.ID+`' AND role = 'member'`)
 		for _, deed := range memoryWrites(replacement) {
 			expect(t, deed.name, deed.run(t, w, conformance.CallerMember, "", id), loci.CodeNotFound)
 		}
 		mustFail(t, w, conformance.CallerMember, service.MemoryGet, loci.GetMemory{MemoryID: id}, loci.CodeNotFound)
-		mustFail(t, w, conformance.CallerMember, service.MemoryVersions, loci.ListVersions{MemoryID: id}, loci.CodeNotFound)
-		mustFail(t, w, conformance.CallerMember, service.MemorySimilar, loci.SimilarMemories{MemoryID: id}, loci.CodeNotFound)
-		mustFail(t, w, conformance.CallerMember, service.MemoryContext, loci.ReadContext{AtlasID: targets}, loci.CodeNotFound)
+		mustFail(t, w, conformance.CallerMember, service.MemoryVersions, loci.ListVersions{MemoryID: id},
+			loci.CodeNotFound)
+		mustFail(t, w, conformance.CallerMember, service.MemorySimilar, loci.SimilarMemories{MemoryID: id},
+			loci.CodeNotFound)
+		mustFail(t, w, conformance.CallerMember, service.MemoryContext, loci.ReadContext{AtlasID: targets},
+			loci.CodeNotFound)
 		own := mustCreate(t, w, conformance.CallerMember, "", "his own")
-		mustFail(t, w, conformance.CallerMember, service.MemorySupersede, loci.SupersedeMemory{MemoryID: own, ReplacementMemoryID: id}, loci.CodeNotFound)
+		mustFail(t, w, conformance.CallerMember, service.MemorySupersede,
+			loci.SupersedeMemory{MemoryID: own, ReplacementMemoryID: id}, loci.CodeNotFound)
 		if m := mustGet(t, w, id); m.Version != 1 || m.CreatedBy != w.Cid.ID {
 			t.Errorf("%+v", m)
 		}
@@ -123,7 +142,8 @@ func TestAStaleTagChangesNothing(t *testing.T) {
 		for _, d := range memoryWrites(replacement) {
 			id := mustCreate(t, w, conformance.CallerMember, targets, "first")
 			stale := mustGet(t, w, id).EntityTag()
-			mustCall(t, w, conformance.CallerOwner, service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: "second"})
+			mustCall(t, w, conformance.CallerOwner, service.MemoryAppend,
+				loci.AppendMemory{MemoryID: id, Content: "second"})
 			now, then := mustGet(t, w, id).EntityTag(), mustGet(t, w, replacement).EntityTag()
 			for _, tag := range []string{stale, `"x"`, "W/" + now, strings.Trim(now, `"`), stale + `, "x"`} {
 				expect(t, d.name+" with "+tag, d.run(t, w, conformance.CallerOwner, tag, id), loci.CodeVersionConflict)
@@ -147,7 +167,9 @@ func TestTheTagChangesWithAllThatIsShown(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets := w.Atlas(t, "Shelf")
-		old, by, older := mustCreate(t, w, conformance.CallerOwner, targets, "old"), mustCreate(t, w, conformance.CallerOwner, targets, "new"), mustCreate(t, w, conformance.CallerOwner, targets, "older")
+		old, by, older := mustCreate(t, w, conformance.CallerOwner, targets, "old"),
+			mustCreate(t, w, conformance.CallerOwner, targets, "new"),
+			mustCreate(t, w, conformance.CallerOwner, targets, "older")
 		seen := map[string]string{}
 		look := func(what string, changed bool, ids ...string) {
 			t.Helper()
@@ -167,9 +189,11 @@ func TestTheTagChangesWithAllThatIsShown(t *testing.T) {
 				expect(t, d.name, d.run(t, w, conformance.CallerAdmin, "", id), "")
 				look(d.name, true, id)
 			}
-			mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle("Other"))})
+			mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
+				loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle("Other"))})
 			look("an update that changes nothing", false, id)
-			mustCall(t, w, conformance.CallerOwner, service.MemoryVerify, loci.VerifyMemory{MemoryID: id, ValidUntil: &until})
+			mustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
+				loci.VerifyMemory{MemoryID: id, ValidUntil: &until})
 			look("valid for an hour", true, id)
 			mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
 			look("archived", true, id)
@@ -177,7 +201,8 @@ func TestTheTagChangesWithAllThatIsShown(t *testing.T) {
 			look("restored", true, id)
 		}
 		for _, id := range []string{old, older} {
-			out := mustCall(t, w, conformance.CallerOwner, service.MemorySupersede, loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: by})
+			out := mustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
+				loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: by})
 			if out.ETag() != mustGet(t, w, id).EntityTag() {
 				t.Error("the answer of a change has another tag than what is read then")
 			}
@@ -203,19 +228,22 @@ func TestTheTagChangesWithAllThatIsShown(t *testing.T) {
 func TestARepeatedChangeIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
-		id, by := mustCreate(t, w, conformance.CallerOwner, "", "log"), mustCreate(t, w, conformance.CallerOwner, "", "new log")
+		id, by := mustCreate(t, w, conformance.CallerOwner, "", "log"),
+			mustCreate(t, w, conformance.CallerOwner, "", "new log")
 		in := loci.AppendMemory{MemoryID: id, Content: "line"}
 		var all sync.WaitGroup
 		for range 8 {
 			all.Go(func() {
-				if out, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryAppend, in); err != nil || out.Memory.Content != "log\nline" || out.Memory.Version != 2 {
+				if out, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryAppend,
+					in); err != nil || out.Memory.Content != "log\nline" || out.Memory.Version != 2 {
 					t.Errorf("%+v, %v", out.Memory, err)
 				}
 			})
 		}
 		all.Wait()
 		in.Content = "another line"
-		if _, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryAppend, in); !loci.Is(err, loci.CodeIdempotencyConflict) {
+		if _, _, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryAppend, in); !loci.Is(err,
+			loci.CodeIdempotencyConflict) {
 			t.Errorf("another text: %v", err)
 		}
 		in.Content = "line"
@@ -237,7 +265,8 @@ func TestARepeatedChangeIsMadeOnce(t *testing.T) {
 		if n := d.Query(t, answers)[0]; n != "0" {
 			t.Errorf("%s answers outlive the memory", n)
 		}
-		if _, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryAppend, in); replayed || !loci.Is(err, loci.CodeNotFound) {
+		if _, replayed, err := callWithKey(t, w, conformance.CallerOwner, "a", service.MemoryAppend, in); replayed ||
+			!loci.Is(err, loci.CodeNotFound) {
 			t.Errorf("of what is gone: %v, %v", replayed, err)
 		}
 	})
@@ -248,9 +277,11 @@ func TestAChangeOfNothingIsAMistakeWhoeverMakesIt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	id := mustCreate(t, w, conformance.CallerOwner, w.Atlas(t, "Shelf"), "a memory")
-	for _, actor := range []conformance.Caller{conformance.CallerOwner, conformance.CallerMember, conformance.CallerStranger} {
+	for _, actor := range []conformance.Caller{conformance.CallerOwner, conformance.CallerMember,
+		conformance.CallerStranger} {
 		for _, tag := range []string{"", `"stale"`} {
-			_, err := callIfMatch(t, w, actor, tag, service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Secrets: loci.OnSecretRedact})
+			_, err := callIfMatch(t, w, actor, tag, service.MemoryUpdate,
+				loci.UpdateMemory{MemoryID: id, Secrets: loci.OnSecretRedact})
 			expect(t, "update by "+string(actor), err, loci.CodeInvalidQuery)
 			_, err = callIfMatch(t, w, actor, tag, service.MemoryVerify, loci.VerifyMemory{MemoryID: id})
 			expect(t, "verify by "+string(actor), err, loci.CodeInvalidQuery)
@@ -262,8 +293,10 @@ func TestAnArchivedAtlasTakesReviewsAlone(t *testing.T) {
 	t.Parallel()
 	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
 		targets := w.Atlas(t, "Shelf")
-		id, replacement := mustCreate(t, w, conformance.CallerOwner, targets, "first"), mustCreate(t, w, conformance.CallerOwner, targets, "replacement")
-		mustCall(t, w, conformance.CallerOwner, service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: "second"})
+		id, replacement := mustCreate(t, w, conformance.CallerOwner, targets, "first"),
+			mustCreate(t, w, conformance.CallerOwner, targets, "replacement")
+		mustCall(t, w, conformance.CallerOwner, service.MemoryAppend,
+			loci.AppendMemory{MemoryID: id, Content: "second"})
 		d.Exec(t, `UPDATE atlases SET archived = TRUE WHERE id = '`+targets+`'`)
 		for _, deed := range memoryWrites(replacement)[:6] {
 			want := loci.CodeStateConflict
@@ -282,8 +315,10 @@ func TestATimeThatIsZeroIsATimeToo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	id := mustCreate(t, w, conformance.CallerOwner, "", "a memory")
-	out := mustCall(t, w, conformance.CallerOwner, service.MemoryVerify, loci.VerifyMemory{MemoryID: id, ValidUntil: ptr(loci.Time(0)), Confidence: ptr(loci.Confidence(0))})
-	if m := mustGet(t, w, id); !m.Expired || !out.Memory.Expired || m.ValidUntil.String() != "1970-01-01T00:00:00.000Z" || m.Confidence == nil || *m.Confidence != 0 {
+	out := mustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
+		loci.VerifyMemory{MemoryID: id, ValidUntil: ptr(loci.Time(0)), Confidence: ptr(loci.Confidence(0))})
+	if m := mustGet(t, w, id); !m.Expired || !out.Memory.Expired ||
+		m.ValidUntil.String() != "1970-01-01T00:00:00.000Z" || m.Confidence == nil || *m.Confidence != 0 {
 		t.Errorf("%+v", m)
 	}
 }

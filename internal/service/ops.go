@@ -10,8 +10,10 @@ var Ops = &op.Table{}
 var (
 	MemoryCreate = op.Add(Ops, "memory.create", "POST /v1/memories", "Store one durable piece of knowledge.",
 		op.Account, op.ToolCore, (*Service).CreateMemory)
-	MemoryGet    = op.Add(Ops, "memory.get", "GET /v1/memories/{memoryId}", "Read one memory whole.", op.Account, op.ToolCore, (*Service).GetMemory)
-	MemoryList   = op.Add(Ops, "memory.list", "GET /v1/memories", "List active memories, newest first.", op.Account, op.ToolCore, (*Service).ListMemories)
+	MemoryGet = op.Add(Ops, "memory.get", "GET /v1/memories/{memoryId}", "Read one memory whole.", op.Account,
+		op.ToolCore, (*Service).GetMemory)
+	MemoryList = op.Add(Ops, "memory.list", "GET /v1/memories", "List active memories, newest first.", op.Account,
+		op.ToolCore, (*Service).ListMemories)
 	MemorySearch = op.AddRead(Ops, "memory.search", "POST /v1/memories/search", "Find memories, best first.",
 		op.Account, op.ToolCore, (*Service).SearchMemories)
 
@@ -40,32 +42,52 @@ var (
 	MemorySimilar = op.Add(Ops, "memory.similar", "GET /v1/memories/{memoryId}/similar",
 		"List memories with nearly the same text.", op.Account, op.NoTool, (*Service).SimilarMemories)
 
-	AtlasList   = op.Add(Ops, "atlas.list", "GET /v1/atlases", "List atlases (knowledge bases), newest first.", op.Account, op.ToolStable, (*Service).ListAtlases)
-	AtlasGet    = op.Add(Ops, "atlas.get", "GET /v1/atlases/{atlasId}", "Read one atlas.", op.Account, op.ToolStable, (*Service).GetAtlas)
-	AtlasCreate = op.Add(Ops, "atlas.create", "POST /v1/atlases", "Make an atlas. Its keywords draw memories into it.", op.Account, op.ToolStable, (*Service).CreateAtlas)
-	AtlasUpdate = op.Add(Ops, "atlas.update", "PATCH /v1/atlases/{atlasId}", "Rename an atlas, or replace its keywords or description.", op.Account, op.ToolStable, (*Service).UpdateAtlas)
+	AtlasList = op.Add(Ops, "atlas.list", "GET /v1/atlases", "List atlases (knowledge bases), newest first.",
+		op.Account, op.ToolStable, (*Service).ListAtlases)
+	AtlasGet = op.Add(Ops, "atlas.get", "GET /v1/atlases/{atlasId}", "Read one atlas.", op.Account, op.ToolStable,
+		(*Service).GetAtlas)
+	AtlasCreate = op.Add(Ops, "atlas.create", "POST /v1/atlases", "Make an atlas. Its keywords draw memories into it.",
+		op.Account, op.ToolStable, (*Service).CreateAtlas)
+	AtlasUpdate = op.Add(Ops, "atlas.update", "PATCH /v1/atlases/{atlasId}",
+		"Rename an atlas, or replace its keywords or description.", op.Account, op.ToolStable, (*Service).UpdateAtlas)
 
-	WorkspaceList   = op.Add(Ops, "workspace.list", "GET /v1/workspaces", "List the workspaces you belong to, newest first.", op.Account, op.ToolStable, (*Service).ListWorkspaces)
-	WorkspaceGet    = op.Add(Ops, "workspace.get", "GET /v1/workspaces/{workspaceId}", "Read one workspace.", op.Account, op.ToolStable, (*Service).GetWorkspace)
-	WorkspaceCreate = op.Add(Ops, "workspace.create", "POST /v1/workspaces", "Make a team workspace that you own.", op.Person, op.ToolStable, (*Service).CreateWorkspace)
-	MemberList      = op.Add(Ops, "member.list", "GET /v1/workspaces/{workspaceId}/members", "List the members of a workspace and their roles.", op.Account, op.ToolStable, (*Service).ListMembers)
+	WorkspaceList = op.Add(Ops, "workspace.list", "GET /v1/workspaces",
+		"List the workspaces you belong to, newest first.", op.Account, op.ToolStable, (*Service).ListWorkspaces)
+	WorkspaceGet = op.Add(Ops, "workspace.get", "GET /v1/workspaces/{workspaceId}", "Read one workspace.",
+		op.Account, op.ToolStable, (*Service).GetWorkspace)
+	WorkspaceCreate = op.Add(Ops, "workspace.create", "POST /v1/workspaces", "Make a team workspace that you own.",
+		op.Person, op.ToolStable, (*Service).CreateWorkspace)
+	MemberList = op.Add(Ops, "member.list", "GET /v1/workspaces/{workspaceId}/members",
+		"List the members of a workspace and their roles.", op.Account, op.ToolStable, (*Service).ListMembers)
 
-	InvitationList    = op.Add(Ops, "invitation.list", "GET /v1/workspaces/{workspaceId}/invitations", "List the invitations sent from a workspace.", op.Account, op.ToolStable, (*Service).ListInvitations)
-	InvitationCreate  = op.Add(Ops, "invitation.create", "POST /v1/workspaces/{workspaceId}/invitations", "Invite people into a workspace by e-mail.", op.Account, op.ToolStable, (*Service).CreateInvitations)
-	InvitationPending = op.Add(Ops, "invitation.pending", "GET /v1/workspace-invitations", "List the invitations that wait for your answer.", op.Account, op.ToolStable, (*Service).ListPendingInvitations)
-	InvitationRespond = op.Add(Ops, "invitation.respond", "POST /v1/workspace-invitations/{invitationId}/respond", "Accept or decline an invitation.", op.Account, op.ToolStable, (*Service).RespondInvitation)
+	InvitationList = op.Add(Ops, "invitation.list", "GET /v1/workspaces/{workspaceId}/invitations",
+		"List the invitations sent from a workspace.", op.Account, op.ToolStable, (*Service).ListInvitations)
+	InvitationCreate = op.Add(Ops, "invitation.create", "POST /v1/workspaces/{workspaceId}/invitations",
+		"Invite people into a workspace by e-mail.", op.Account, op.ToolStable, (*Service).CreateInvitations)
+	InvitationPending = op.Add(Ops, "invitation.pending", "GET /v1/workspace-invitations",
+		"List the invitations that wait for your answer.", op.Account, op.ToolStable, (*Service).ListPendingInvitations)
+	InvitationRespond = op.Add(Ops, "invitation.respond", "POST /v1/workspace-invitations/{invitationId}/respond",
+		"Accept or decline an invitation.", op.Account, op.ToolStable, (*Service).RespondInvitation)
 
-	AccountStatus = op.Add(Ops, "account.status", "GET /v1/status", "Show plan, usage and quotas.", op.Account, op.ToolStable, (*Service).Status)
-	AccountMe     = op.Add(Ops, "account.me", "GET /v1/me", "Show who you are.", op.Account, op.NoTool, (*Service).Me)
+	AccountStatus = op.Add(Ops, "account.status", "GET /v1/status", "Show plan, usage and quotas.", op.Account,
+		op.ToolStable, (*Service).Status)
+	AccountMe = op.Add(Ops, "account.me", "GET /v1/me", "Show who you are.", op.Account, op.NoTool, (*Service).Me)
 
-	KeyList   = op.Add(Ops, "key.list", "GET /v1/api-keys", "List your API keys, revoked ones too.", op.Person, op.NoTool, (*Service).ListKeys)
-	KeyCreate = op.Add(Ops, "key.create", "POST /v1/api-keys", "Make an API key. It is shown once.", op.Person, op.NoTool, (*Service).CreateKey)
-	KeyRevoke = op.Add(Ops, "key.revoke", "DELETE /v1/api-keys/{keyId}", "Revoke an API key. This cannot be taken back.", op.Person, op.NoTool, (*Service).RevokeKey)
+	KeyList = op.Add(Ops, "key.list", "GET /v1/api-keys", "List your API keys, revoked ones too.", op.Person,
+		op.NoTool, (*Service).ListKeys)
+	KeyCreate = op.Add(Ops, "key.create", "POST /v1/api-keys", "Make an API key. It is shown once.", op.Person,
+		op.NoTool, (*Service).CreateKey)
+	KeyRevoke = op.Add(Ops, "key.revoke", "DELETE /v1/api-keys/{keyId}",
+		"Revoke an API key. This cannot be taken back.", op.Person, op.NoTool, (*Service).RevokeKey)
 
-	AuthRegister = op.Add(Ops, "auth.register", "POST /v1/auth/register", "Make an account and sign in.", op.Public, op.BrowserOnly, (*Service).Register)
-	AuthSetup    = op.Add(Ops, "auth.setup", "POST /v1/auth/setup", "Make the first account with the one-time setup token.", op.Public, op.BrowserOnly, (*Service).SetUp)
-	AuthLogin    = op.Add(Ops, "auth.login", "POST /v1/auth/login", "Sign in with a password.", op.Public, op.BrowserOnly, (*Service).SignIn)
-	AuthLogout   = op.Add(Ops, "auth.logout", "POST /v1/auth/logout", "Sign out.", op.Account, op.BrowserOnly, (*Service).SignOut)
+	AuthRegister = op.Add(Ops, "auth.register", "POST /v1/auth/register", "Make an account and sign in.", op.Public,
+		op.BrowserOnly, (*Service).Register)
+	AuthSetup = op.Add(Ops, "auth.setup", "POST /v1/auth/setup",
+		"Make the first account with the one-time setup token.", op.Public, op.BrowserOnly, (*Service).SetUp)
+	AuthLogin = op.Add(Ops, "auth.login", "POST /v1/auth/login", "Sign in with a password.", op.Public, op.BrowserOnly,
+		(*Service).SignIn)
+	AuthLogout = op.Add(Ops, "auth.logout", "POST /v1/auth/logout", "Sign out.", op.Account, op.BrowserOnly,
+		(*Service).SignOut)
 )
 
 // ExcludedByVariant are the operations that a variant of the contract does not have.

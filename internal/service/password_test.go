@@ -13,7 +13,8 @@ func TestPasswordsAreKeptAsPHCStrings(t *testing.T) {
 	t.Parallel()
 	for _, password := range []string{"correct horse", "пароль от всего", "with $ and ,=", "\x00nul"} {
 		phc, err := newPasswordHasher().hash(t.Context(), "", password)
-		if err != nil || !regexp.MustCompile(`^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$`).MatchString(phc) {
+		if err != nil || !regexp.MustCompile(
+			`^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$`).MatchString(phc) {
 			t.Fatalf("%s %v", phc, err)
 		}
 		if again, _ := newPasswordHasher().hash(t.Context(), "", password); again == phc {
@@ -68,7 +69,8 @@ func TestNoPasswordFitsAnAccountWithoutOne(t *testing.T) {
 
 func TestAHashThatIsNoneIsAnError(t *testing.T) {
 	t.Parallel()
-	for _, phc := range []string{"plain", "$argon2id$v=19$m=x,t=2,p=1$AAAA$AAAA", "$argon2id$v=19$m=64,t=1,p=1$!$AAAA", "$argon2id$v=19$m=64,t=1,p=1$AAAA$!",
+	for _, phc := range []string{"plain", "$argon2id$v=19$m=x,t=2,p=1$AAAA$AAAA", "$argon2id$v=19$m=64,t=1,p=1$!$AAAA",
+		"$argon2id$v=19$m=64,t=1,p=1$AAAA$!",
 		"$argon2i$v=19$m=64,t=1,p=1$AAAA$AAAA", "$argon2id$v=19$m=64,t=0,p=0$AAAA$AAAA"} {
 		if ok, err := newPasswordHasher().check(t.Context(), "", phc, "x"); ok || err == nil {
 			t.Errorf("%s: %v %v", phc, ok, err)

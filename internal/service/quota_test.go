@@ -26,16 +26,23 @@ func TestPlansLimitTeamsAndAtlases(t *testing.T) {
 			}
 		}
 		mustCall(t, w, conformance.CallerOwner, service.WorkspaceCreate, loci.CreateWorkspace{Name: "Third"})
-		full(mustFail(t, w, conformance.CallerOwner, service.WorkspaceCreate, loci.CreateWorkspace{Name: "Fourth"}, loci.CodeQuotaExceeded))
-		mustCall(t, w, conformance.CallerAdmin, service.WorkspaceCreate, loci.CreateWorkspace{Name: "Bob has none of his own"})
+		full(mustFail(t, w, conformance.CallerOwner, service.WorkspaceCreate, loci.CreateWorkspace{Name: "Fourth"},
+			loci.CodeQuotaExceeded))
+		mustCall(t, w, conformance.CallerAdmin, service.WorkspaceCreate,
+			loci.CreateWorkspace{Name: "Bob has none of his own"})
 
-		mustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, loci.CreateAtlas{Name: "Counts for ann", WorkspaceID: w.Team})
+		mustCall(t, w, conformance.CallerAdmin, service.AtlasCreate,
+			loci.CreateAtlas{Name: "Counts for ann", WorkspaceID: w.Team})
 		mustCall(t, w, conformance.CallerOwner, service.AtlasCreate, loci.CreateAtlas{Name: "Mine"})
-		full(mustFail(t, w, conformance.CallerOwner, service.AtlasCreate, loci.CreateAtlas{Name: "More"}, loci.CodeQuotaExceeded))
-		full(mustFail(t, w, conformance.CallerAdmin, service.AtlasCreate, loci.CreateAtlas{Name: "More", WorkspaceID: w.Team}, loci.CodeQuotaExceeded))
-		full(mustFail(t, w, conformance.CallerAdmin, service.MemoryCreate, loci.CreateMemory{Content: "Its team has no Inbox yet.", WorkspaceID: w.Team}, loci.CodeQuotaExceeded))
+		full(mustFail(t, w, conformance.CallerOwner, service.AtlasCreate, loci.CreateAtlas{Name: "More"},
+			loci.CodeQuotaExceeded))
+		full(mustFail(t, w, conformance.CallerAdmin, service.AtlasCreate,
+			loci.CreateAtlas{Name: "More", WorkspaceID: w.Team}, loci.CodeQuotaExceeded))
+		full(mustFail(t, w, conformance.CallerAdmin, service.MemoryCreate,
+			loci.CreateMemory{Content: "Its team has no Inbox yet.", WorkspaceID: w.Team}, loci.CodeQuotaExceeded))
 		mustCall(t, w, conformance.CallerAdmin, service.AtlasCreate, loci.CreateAtlas{Name: "Bob's own"})
-		mustFail(t, w, conformance.CallerMember, service.AtlasCreate, loci.CreateAtlas{Name: "More", WorkspaceID: w.Team}, loci.CodeForbidden)
+		mustFail(t, w, conformance.CallerMember, service.AtlasCreate,
+			loci.CreateAtlas{Name: "More", WorkspaceID: w.Team}, loci.CodeForbidden)
 	})
 }
 
@@ -48,9 +55,11 @@ func TestPlansHoldUnderParallelCalls(t *testing.T) {
 		for i := range errs {
 			all.Go(func() {
 				if i%2 == 0 {
-					_, errs[i] = op.Do(t.Context(), w.Host, w.Call(conformance.CallerOwner), service.WorkspaceCreate, loci.CreateWorkspace{Name: "Team"})
+					_, errs[i] = op.Do(t.Context(), w.Host, w.Call(conformance.CallerOwner), service.WorkspaceCreate,
+						loci.CreateWorkspace{Name: "Team"})
 				} else {
-					_, errs[i] = op.Do(t.Context(), w.Host, w.Call(conformance.CallerAdmin), service.AtlasCreate, loci.CreateAtlas{Name: "Atlas", WorkspaceID: w.Team})
+					_, errs[i] = op.Do(t.Context(), w.Host, w.Call(conformance.CallerAdmin), service.AtlasCreate,
+						loci.CreateAtlas{Name: "Atlas", WorkspaceID: w.Team})
 				}
 			})
 		}
@@ -75,26 +84,31 @@ func TestStatusCountsWhatOneOwnsAndReaches(t *testing.T) {
 		targets := w.Atlas(t, "Shelf")
 		w.Memory(t, targets, "tide")
 		w.Memory(t, targets, "größe") // 7 bytes
-		mustCall(t, w, conformance.CallerMember, service.MemoryCreate, loci.CreateMemory{Content: "cid in the crew", AtlasID: targets})
+		mustCall(t, w, conformance.CallerMember, service.MemoryCreate,
+			loci.CreateMemory{Content: "cid in the crew", AtlasID: targets})
 		mustCall(t, w, conformance.CallerMember, service.MemoryCreate, loci.CreateMemory{Content: "cid's own"})
 
 		ann := mustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{})
 		want := loci.AccountStatus{Plan: loci.PlanFree, BasePlan: loci.PlanFree}
-		want.Usage = loci.Usage{Memories: 3, Storage: loci.StorageQuota{UsedBytes: 4 + 7 + 15, LimitBytes: smallPlan.Storage},
+		want.Usage = loci.Usage{Memories: 3, Storage: loci.StorageQuota{UsedBytes: 4 + 7 + 15,
+			LimitBytes: smallPlan.Storage},
 			Operations: loci.OperationQuota{Limit: smallPlan.Operations, ResetsAt: ann.Usage.Operations.ResetsAt}}
-		want.Workspaces = loci.WorkspaceQuotas{Personal: loci.Quota{Used: 1, Limit: 1}, Team: loci.Quota{Used: 2, Limit: 3}, Atlases: loci.Quota{Used: 2, Limit: 3}}
+		want.Workspaces = loci.WorkspaceQuotas{Personal: loci.Quota{Used: 1, Limit: 1},
+			Team: loci.Quota{Used: 2, Limit: 3}, Atlases: loci.Quota{Used: 2, Limit: 3}}
 		want.Totals = loci.Totals{Workspaces: 3, Atlases: 2, Memories: 3}
 		want.Indexing = loci.Indexing{Pending: 3} // nobody makes vectors here
 		if ann != want {
 			t.Errorf("ann\n%+v, want\n%+v", ann, want)
 		}
 		cid := mustCall(t, w, conformance.CallerMember, service.AccountStatus, loci.Empty{})
-		if cid.Usage.Memories != 1 || cid.Usage.Storage.UsedBytes != 9 || cid.Usage.Operations.Used != 2 || cid.Workspaces.Team.Used != 0 ||
+		if cid.Usage.Memories != 1 || cid.Usage.Storage.UsedBytes != 9 || cid.Usage.Operations.Used != 2 ||
+			cid.Workspaces.Team.Used != 0 ||
 			cid.Workspaces.Atlases.Used != 1 || cid.Totals != (loci.Totals{Workspaces: 2, Atlases: 2, Memories: 4}) {
 			t.Errorf("cid\n%+v", cid)
 		}
 		now := w.Clock.Now().UTC()
-		if ends := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0, time.UTC); ann.Usage.Operations.ResetsAt.Std() != ends {
+		if ends := time.Date(now.Year(), now.Month()+1, 1, 0, 0, 0, 0,
+			time.UTC); ann.Usage.Operations.ResetsAt.Std() != ends {
 			t.Errorf("resets at %s, want %s", ann.Usage.Operations.ResetsAt, ends)
 		}
 	})
@@ -104,8 +118,10 @@ func TestAPlanWithoutLimitsSaysSo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	s := mustCall(t, w, conformance.CallerStranger, service.AccountStatus, loci.Empty{})
-	if s.Plan != loci.PlanSelfHosted || s.Usage.Operations.Limit != loci.Unlimited || s.Usage.Storage.LimitBytes != loci.Unlimited ||
-		s.Workspaces.Team.Limit != loci.Unlimited || s.Workspaces.Atlases.Limit != loci.Unlimited || s.Workspaces.Personal != (loci.Quota{Used: 1, Limit: 1}) {
+	if s.Plan != loci.PlanSelfHosted || s.Usage.Operations.Limit != loci.Unlimited ||
+		s.Usage.Storage.LimitBytes != loci.Unlimited ||
+		s.Workspaces.Team.Limit != loci.Unlimited || s.Workspaces.Atlases.Limit != loci.Unlimited ||
+		s.Workspaces.Personal != (loci.Quota{Used: 1, Limit: 1}) {
 		t.Errorf("%+v", s)
 	}
 }

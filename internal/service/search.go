@@ -14,7 +14,8 @@ import (
 const maxPagedResults = 1000
 
 // SearchMemories finds memories by their words, their meaning, or both.
-func (s *Service) SearchMemories(ctx context.Context, actor *loci.Actor, in loci.SearchMemories) (loci.FoundMemories, error) {
+func (s *Service) SearchMemories(ctx context.Context, actor *loci.Actor, in loci.SearchMemories) (loci.FoundMemories,
+	error) {
 	// The answer comes about in several transactions, of which none knows of an
 	// Idempotency-Key; the last one keeps it, or gives the one that was kept.
 	plain := *actor
@@ -72,7 +73,8 @@ func emptyQueryError() error {
 		"query holds no letter, digit or symbol: give it words, a question or a \"quoted phrase\"")
 }
 
-func (s *Service) search(ctx context.Context, actor *loci.Actor, in loci.SearchMemories) (out loci.FoundMemories, err error) {
+func (s *Service) search(ctx context.Context, actor *loci.Actor, in loci.SearchMemories) (out loci.FoundMemories,
+	err error) {
 	began := time.Now()
 	if in.Query.Empty() {
 		return out, emptyQueryError()
@@ -87,9 +89,11 @@ func (s *Service) search(ctx context.Context, actor *loci.Actor, in loci.SearchM
 	if err != nil {
 		return out, err
 	}
-	k := &searchRequest{Service: s, ctx: ctx, who: actor, seen: store.SeenSet(p.After.ID), query: store.NewSearchQuery(string(in.Query), s.Without)}
+	k := &searchRequest{Service: s, ctx: ctx, who: actor, seen: store.SeenSet(p.After.ID),
+		query: store.NewSearchQuery(string(in.Query), s.Without)}
 	k.limit = min(p.Limit, maxPagedResults-k.seen.Len())
-	k.filter = store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID, Types: in.Type, Tags: in.Tags.Unique(), Include: in.Include}
+	k.filter = store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID, Types: in.Type, Tags: in.Tags.Unique(),
+		Include: in.Include}
 	k.meta = loci.SearchMeta{RequestedMode: in.Mode, Cache: loci.CacheNone}
 	if err := k.run(string(in.Query)); err != nil {
 		return out, err
@@ -100,7 +104,8 @@ func (s *Service) search(ctx context.Context, actor *loci.Actor, in loci.SearchM
 		k.meta.Corrected = append(k.meta.Corrected, loci.Correction{From: c.From, To: c.To})
 	}
 	k.meta.Timings.TotalMs = toMilliseconds(time.Since(began))
-	out = loci.FoundMemories{Memories: make([]loci.FoundMemory, len(k.result.Hits)), Mode: k.meta.ResolvedMode, Meta: k.meta}
+	out = loci.FoundMemories{Memories: make([]loci.FoundMemory, len(k.result.Hits)), Mode: k.meta.ResolvedMode,
+		Meta: k.meta}
 	for i, m := range k.result.Hits {
 		out.Memories[i] = loci.FoundMemory{Memory: m.Memory, Score: m.Score, Highlights: k.highlights(m)}
 	}
@@ -150,7 +155,9 @@ func (k *searchRequest) search(mode loci.ResolvedMode) (err error) {
 	if mode == loci.ResolvedSemantic || mode == loci.ResolvedHybrid {
 		q.Embeddings, q.Hybrid = k.embeddings, mode == loci.ResolvedHybrid
 	}
-	k.result, err = read(k.ctx, k.Service, k.who, func(tx *store.Tx) (store.SearchResult, error) { return tx.Search(q, k.filter, k.seen, k.limit) })
+	k.result, err = read(k.ctx, k.Service, k.who, func(tx *store.Tx) (store.SearchResult, error) {
+		return tx.Search(q, k.filter, k.seen, k.limit)
+	})
 	if k.meta.ResolvedMode == "" && k.result.CacheHit { // not by this question itself
 		k.meta.Cache = loci.CacheQuery
 	}

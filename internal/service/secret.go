@@ -21,7 +21,9 @@ func applySecretPolicy(policy loci.SecretsPolicy, onSecret loci.OnSecret, field,
 	}
 	if onSecret == loci.OnSecretRedact || policy == loci.SecretsRedact {
 		if text, _ = secret.Redact(text); len(text) > loci.MaxContent {
-			return "", loci.NewError(loci.CodeInvalidQuery, "%s must have at most %d bytes with [REDACTED:rule] in place of its credentials", field, loci.MaxContent)
+			return "", loci.NewError(loci.CodeInvalidQuery,
+				"%s must have at most %d bytes with [REDACTED:rule] in place of its credentials", field,
+				loci.MaxContent)
 		}
 		if field == "title" && utf8.RuneCountInString(text) > loci.MaxTitle {
 			text = loci.DeriveTitle(text) // a mark may be longer than what it stands for
@@ -36,7 +38,8 @@ func secretError(field, rule string, line int) error {
 	if field != "evidence" {
 		advice = "remove it, or send secrets: \"redact\""
 	}
-	return loci.NewError(loci.CodeSecretDetected, "%s holds a credential in line %d (%s): %s.", field, line, rule, advice)
+	return loci.NewError(loci.CodeSecretDetected, "%s holds a credential in line %d (%s): %s.", field, line, rule,
+		advice)
 }
 
 // rejectSecrets refuses short texts that hold a credential. They say what a memory is or
@@ -47,7 +50,8 @@ func rejectSecrets(policy loci.SecretsPolicy, field string, texts ...string) err
 	}
 	for _, t := range texts {
 		if found := secret.Scan(t); len(found) > 0 {
-			return loci.NewError(loci.CodeSecretDetected, "%s holds a credential (%s): remove it.", field, found[0].Rule)
+			return loci.NewError(loci.CodeSecretDetected, "%s holds a credential (%s): remove it.", field,
+				found[0].Rule)
 		}
 	}
 	return nil

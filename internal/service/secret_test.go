@@ -46,7 +46,8 @@ func (l *logRecorder) Write(b []byte) (int, error) {
 }
 
 // callLogged calls an operation and notes what it answers.
-func callLogged[In, Out any](t *testing.T, l *logRecorder, w *conformance.World, key string, o op.TypedOp[In, Out], in In) (Out, error) {
+func callLogged[In, Out any](t *testing.T, l *logRecorder, w *conformance.World, key string, o op.TypedOp[In, Out],
+	in In) (Out, error) {
 	t.Helper()
 	out, _, err := callWithKey(t, w, conformance.CallerOwner, key, o, in)
 	json.NewEncoder(l).Encode(out)
@@ -62,7 +63,8 @@ func databaseBytes(t *testing.T, d storetest.Database) []byte {
 	t.Helper()
 	var all bytes.Buffer
 	if d.Dir == "" {
-		for _, table := range d.Query(t, `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()`) {
+		for _, table := range d.Query(t,
+			`SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()`) {
 			for _, row := range d.Query(t, `SELECT CAST(x AS TEXT) FROM `+table+` x`) {
 				fmt.Fprintln(&all, row)
 			}
@@ -98,7 +100,10 @@ func traces(s secrettest.Sample) (list []string) {
 func loggedWorld(t *testing.T, d storetest.Database) (*conformance.World, *logRecorder) {
 	l := &logRecorder{}
 	log := slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	w := conformance.New(t, func(t testing.TB, o store.Options) *store.Store { o.Log = log; return d.Open(t, o) }, conformance.Options{})
+	w := conformance.New(t, func(t testing.TB, o store.Options) *store.Store {
+		o.Log = log
+		return d.Open(t, o)
+	}, conformance.Options{})
 	w.Host.Log = log
 	return w, l
 }
@@ -116,69 +121,96 @@ var ways = []struct {
 	policy   loci.SecretsPolicy
 	send     func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error)
 }{
-	{"create", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
-		out, err := callLogged(t, l, w, "", service.MemoryCreate, loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Team})
+	{"create", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World,
+		id, text string) (loci.Memory, error) {
+		out, err := callLogged(t, l, w, "", service.MemoryCreate,
+			loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Team})
 		return out.Memory.Memory, err
 	}},
-	{"create without, by key", true, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (out loci.Memory, err error) {
-		key := loci.NewID(w.Clock.Now())
-		for range 2 {
-			made, err := callLogged(t, l, w, key, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Team, Secrets: loci.OnSecretRedact})
-			if err != nil || out.ID != "" && out.ID != made.Memory.ID {
-				t.Errorf("once more: %v", err)
+	{"create without, by key", true, loci.SecretsReject,
+		func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (out loci.Memory, err error) {
+			key := loci.NewID(w.Clock.Now())
+			for range 2 {
+				made, err := callLogged(t, l, w, key, service.MemoryCreate,
+					loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Team, Secrets: loci.OnSecretRedact})
+				if err != nil || out.ID != "" && out.ID != made.Memory.ID {
+					t.Errorf("once more: %v", err)
+				}
+				out = made.Memory.Memory
 			}
-			out = made.Memory.Memory
-		}
-		return out, err
-	}},
-	{"create for a place without", true, loci.SecretsRedact, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
-		in := loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Team, OnDuplicate: loci.OnDuplicateVersion, Source: &loci.Source{Name: "log", URI: "/1"}}
-		out, err := callLogged(t, l, w, "", service.MemoryCreate, in)
-		return out.Memory.Memory, err
-	}},
-	{"update", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
-		out, err := callLogged(t, l, w, "", service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content(text))})
+			return out, err
+		}},
+	{"create for a place without", true, loci.SecretsRedact,
+		func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
+			in := loci.CreateMemory{Content: loci.Content(text), WorkspaceID: w.Team,
+				OnDuplicate: loci.OnDuplicateVersion, Source: &loci.Source{Name: "log", URI: "/1"}}
+			out, err := callLogged(t, l, w, "", service.MemoryCreate, in)
+			return out.Memory.Memory, err
+		}},
+	{"update", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World,
+		id, text string) (loci.Memory, error) {
+		out, err := callLogged(t, l, w, "", service.MemoryUpdate,
+			loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content(text))})
 		return out.Memory, err
 	}},
-	{"update without", true, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
-		out, err := callLogged(t, l, w, "", service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content(text)), Secrets: loci.OnSecretRedact})
+	{"update without", true, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World,
+		id, text string) (loci.Memory, error) {
+		out, err := callLogged(t, l, w, "", service.MemoryUpdate,
+			loci.UpdateMemory{MemoryID: id, Content: ptr(loci.Content(text)), Secrets: loci.OnSecretRedact})
 		return out.Memory, err
 	}},
-	{"append", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
-		out, err := callLogged(t, l, w, "", service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: loci.Content(text)})
+	{"append", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World,
+		id, text string) (loci.Memory, error) {
+		out, err := callLogged(t, l, w, "", service.MemoryAppend,
+			loci.AppendMemory{MemoryID: id, Content: loci.Content(text)})
 		return out.Memory, err
 	}},
-	{"append without", true, loci.SecretsAllow, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
-		out, err := callLogged(t, l, w, loci.NewID(w.Clock.Now()), service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: loci.Content(text), Secrets: loci.OnSecretRedact})
+	{"append without", true, loci.SecretsAllow, func(t *testing.T, l *logRecorder, w *conformance.World,
+		id, text string) (loci.Memory, error) {
+		out, err := callLogged(t, l, w, loci.NewID(w.Clock.Now()), service.MemoryAppend,
+			loci.AppendMemory{MemoryID: id, Content: loci.Content(text), Secrets: loci.OnSecretRedact})
 		return out.Memory, err
 	}},
-	{"append to a place without", true, loci.SecretsRedact, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
-		out, err := callLogged(t, l, w, "", service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: loci.Content(text)})
+	{"append to a place without", true, loci.SecretsRedact,
+		func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
+			out, err := callLogged(t, l, w, "", service.MemoryAppend,
+				loci.AppendMemory{MemoryID: id, Content: loci.Content(text)})
+			return out.Memory, err
+		}},
+	{"evidence", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World,
+		id, text string) (loci.Memory, error) {
+		out, err := callLogged(t, l, w, "", service.MemoryVerify,
+			loci.VerifyMemory{MemoryID: id, Evidence: ptr(loci.Evidence(text))})
 		return out.Memory, err
 	}},
-	{"evidence", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
-		out, err := callLogged(t, l, w, "", service.MemoryVerify, loci.VerifyMemory{MemoryID: id, Evidence: ptr(loci.Evidence(text))})
-		return out.Memory, err
-	}},
-	{"evidence in a place without", true, loci.SecretsRedact, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
-		out, err := callLogged(t, l, w, "", service.MemoryVerify, loci.VerifyMemory{MemoryID: id, Evidence: ptr(loci.Evidence(text))})
-		out.Memory.Content = out.Memory.Evidence // where it is looked for
-		return out.Memory, err
-	}},
-	{"title", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
-		_, err := callLogged(t, l, w, "", service.MemoryCreate, loci.CreateMemory{Content: "plain", Title: loci.Title(text), WorkspaceID: w.Team})
+	{"evidence in a place without", true, loci.SecretsRedact,
+		func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
+			out, err := callLogged(t, l, w, "", service.MemoryVerify,
+				loci.VerifyMemory{MemoryID: id, Evidence: ptr(loci.Evidence(text))})
+			out.Memory.Content = out.Memory.Evidence // where it is looked for
+			return out.Memory, err
+		}},
+	{"title", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World,
+		id, text string) (loci.Memory, error) {
+		_, err := callLogged(t, l, w, "", service.MemoryCreate,
+			loci.CreateMemory{Content: "plain", Title: loci.Title(text), WorkspaceID: w.Team})
 		if err == nil {
 			t.Error("a title of a new memory")
 		}
-		out, err := callLogged(t, l, w, "", service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle(text))})
+		out, err := callLogged(t, l, w, "", service.MemoryUpdate,
+			loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle(text))})
 		return out.Memory, err
 	}},
-	{"title without", true, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
-		_, err := callLogged(t, l, w, "", service.MemoryCreate, loci.CreateMemory{Content: "plain", Title: loci.Title(text), WorkspaceID: w.Team, Secrets: loci.OnSecretRedact})
+	{"title without", true, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World,
+		id, text string) (loci.Memory, error) {
+		_, err := callLogged(t, l, w, "", service.MemoryCreate,
+			loci.CreateMemory{Content: "plain", Title: loci.Title(text), WorkspaceID: w.Team,
+				Secrets: loci.OnSecretRedact})
 		if err != nil {
 			t.Error(err)
 		}
-		out, err := callLogged(t, l, w, "", service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle(text)), Secrets: loci.OnSecretRedact})
+		out, err := callLogged(t, l, w, "", service.MemoryUpdate,
+			loci.UpdateMemory{MemoryID: id, Title: ptr(loci.OptionalTitle(text)), Secrets: loci.OnSecretRedact})
 		out.Memory.Content = out.Memory.Title
 		return out.Memory, err
 	}},
@@ -188,7 +220,8 @@ func TestCredentialsAreNeitherKeptNorTold(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		w, l := loggedWorld(t, d)
-		id := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: "a log", WorkspaceID: w.Team}).Memory.ID
+		id := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+			loci.CreateMemory{Content: "a log", WorkspaceID: w.Team}).Memory.ID
 		list := samples(204)
 		now := loci.SecretsReject
 		for n := range ways {
@@ -215,7 +248,8 @@ func TestCredentialsAreNeitherKeptNorTold(t *testing.T) {
 					t.Errorf("%s of a %s: %v", way.name, s.Rule, err)
 				case !way.redacted && !strings.Contains(loci.AsError(err).Message, "("+s.Rule+")"):
 					t.Errorf("%s of a %s: told %v", way.name, s.Rule, err)
-				case !way.redacted && strings.HasPrefix(text, "A note,") && strings.HasPrefix(s.Text, s.Secret()) && !strings.Contains(loci.AsError(err).Message, "in line 2 "):
+				case !way.redacted && strings.HasPrefix(text, "A note,") && strings.HasPrefix(s.Text, s.Secret()) &&
+					!strings.Contains(loci.AsError(err).Message, "in line 2 "):
 					t.Errorf("%s of a %s: told %v", way.name, s.Rule, err)
 				}
 			}
@@ -227,12 +261,14 @@ func TestCredentialsAreNeitherKeptNorTold(t *testing.T) {
 			t.Fatal(err)
 		}
 		kept, said := bytes.ToLower(databaseBytes(t, d)), bytes.ToLower(l.text.Bytes())
-		if !bytes.Contains(kept, []byte("[redacted:")) || !bytes.Contains(said, []byte("secret_detected")) || !bytes.Contains(said, []byte("level=info")) {
+		if !bytes.Contains(kept, []byte("[redacted:")) || !bytes.Contains(said, []byte("secret_detected")) ||
+			!bytes.Contains(said, []byte("level=info")) {
 			t.Fatalf("%d bytes are kept, %d said: one looks at the wrong place", len(kept), len(said))
 		}
 		for _, s := range list {
 			for _, trace := range traces(s) {
-				if bytes.Contains(kept, []byte(trace)) || bytes.Contains(kept, []byte(hex.EncodeToString([]byte(trace)))) {
+				if bytes.Contains(kept, []byte(trace)) || bytes.Contains(kept,
+					[]byte(hex.EncodeToString([]byte(trace)))) {
 					t.Errorf("a %s is kept", s.Rule)
 				}
 				if bytes.Contains(said, []byte(trace)) {
@@ -247,41 +283,51 @@ func TestAWorkspaceDecidesOnCredentials(t *testing.T) {
 	t.Parallel()
 	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
 		key := "ghp_" + strings.Repeat("aB3dE5gH7", 4)
-		in := loci.CreateMemory{Content: loci.Content("key: " + key), Title: loci.Title("Of " + key), WorkspaceID: w.Team}
+		in := loci.CreateMemory{Content: loci.Content("key: " + key), Title: loci.Title("Of " + key),
+			WorkspaceID: w.Team}
 		const without = "[REDACTED:github-pat]"
 		policy(t, d, w.Team, loci.SecretsAllow)
 		m := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, in).Memory
 		if m.Content != string(in.Content) || m.Title != string(in.Title) {
 			t.Fatalf("%q, %q", m.Title, m.Content)
 		}
-		mustCall(t, w, conformance.CallerMember, service.MemoryUpdate, loci.UpdateMemory{MemoryID: m.ID, Content: ptr(loci.Content("plain")), Title: ptr(loci.OptionalTitle("Plain"))})
+		mustCall(t, w, conformance.CallerMember, service.MemoryUpdate,
+			loci.UpdateMemory{MemoryID: m.ID, Content: ptr(loci.Content("plain")),
+				Title: ptr(loci.OptionalTitle("Plain"))})
 		kept := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, in).Memory.ID
 
 		policy(t, d, w.Team, loci.SecretsReject)
-		mustFail(t, w, conformance.CallerOwner, service.MemoryRevert, loci.RevertMemory{MemoryID: m.ID, Version: 1}, loci.CodeSecretDetected)
+		mustFail(t, w, conformance.CallerOwner, service.MemoryRevert, loci.RevertMemory{MemoryID: m.ID, Version: 1},
+			loci.CodeSecretDetected)
 		if now := mustGet(t, w, m.ID); now.Version != 2 || now.Content != "plain" {
 			t.Errorf("%+v", now)
 		}
 		// What is there already is nobody's fault who changes something else.
-		mustCall(t, w, conformance.CallerMember, service.MemoryUpdate, loci.UpdateMemory{MemoryID: kept, Tags: &loci.Tags{"x"}})
-		out := mustCall(t, w, conformance.CallerMember, service.MemoryAppend, loci.AppendMemory{MemoryID: kept, Content: "harmless"})
+		mustCall(t, w, conformance.CallerMember, service.MemoryUpdate,
+			loci.UpdateMemory{MemoryID: kept, Tags: &loci.Tags{"x"}})
+		out := mustCall(t, w, conformance.CallerMember, service.MemoryAppend,
+			loci.AppendMemory{MemoryID: kept, Content: "harmless"})
 		if out.Memory.Content != string(in.Content)+"\nharmless" {
 			t.Errorf("%q", out.Memory.Content)
 		}
-		mustFail(t, w, conformance.CallerMember, service.MemoryAppend, loci.AppendMemory{MemoryID: kept, Content: in.Content}, loci.CodeSecretDetected)
+		mustFail(t, w, conformance.CallerMember, service.MemoryAppend,
+			loci.AppendMemory{MemoryID: kept, Content: in.Content}, loci.CodeSecretDetected)
 
 		policy(t, d, w.Team, loci.SecretsRedact)
-		out = mustCall(t, w, conformance.CallerOwner, service.MemoryRevert, loci.RevertMemory{MemoryID: m.ID, Version: 1})
+		out = mustCall(t, w, conformance.CallerOwner, service.MemoryRevert,
+			loci.RevertMemory{MemoryID: m.ID, Version: 1})
 		if out.Memory.Content != "key: "+without || out.Memory.Title != "Of "+without {
 			t.Errorf("%q, %q", out.Memory.Title, out.Memory.Content)
 		}
 		in.Title = ""
-		if m := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, in).Memory; m.Content != "key: "+without || m.Title != m.Content {
+		if m := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, in).Memory; m.Content != "key: "+
+			without || m.Title != m.Content {
 			t.Errorf("%q, %q", m.Title, m.Content)
 		}
 		in.Secrets = loci.OnSecretRedact
 		policy(t, d, w.Team, loci.SecretsAllow)
-		if m := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, in).Memory; m.Content != "key: "+without {
+		if m := mustCall(t, w, conformance.CallerMember, service.MemoryCreate, in).Memory; m.Content != "key: "+
+			without {
 			t.Errorf("%q", m.Content)
 		}
 	})
@@ -298,19 +344,24 @@ func TestACredentialInPartsIsOneToo(t *testing.T) {
 			parts  []string
 			secret []string
 		}{
-			"head and body":    {[]string{"A key:\n" + pem[0], strings.Join(pem[1:], "") + "\nAnd more."}, pem[1:9]},
-			"head, no end":     {[]string{"A key:\n" + strings.TrimSpace(pem[0]), strings.Join(pem[1:9], "")}, pem[1:9]},
-			"line by line":     {append([]string{"A key:\n" + pem[0]}, pem[1:]...), pem[1:9]},
-			"behind long text": {[]string{strings.Repeat("日本", 20_000) + "\n" + pem[0], strings.Join(pem[1:], "")}, pem[1:9]},
-			"name and value":   {[]string{"api_key =", `"` + value + `" is it`}, []string{value}},
+			"head and body": {[]string{"A key:\n" + pem[0], strings.Join(pem[1:], "") + "\nAnd more."}, pem[1:9]},
+			"head, no end": {[]string{"A key:\n" + strings.TrimSpace(pem[0]), strings.Join(pem[1:9], "")},
+				pem[1:9]},
+			"line by line": {append([]string{"A key:\n" + pem[0]}, pem[1:]...), pem[1:9]},
+			"behind long text": {[]string{strings.Repeat("日本", 20_000) + "\n" + pem[0], strings.Join(pem[1:], "")},
+				pem[1:9]},
+			"name and value": {[]string{"api_key =", `"` + value + `" is it`}, []string{value}},
 		} {
 			for _, p := range []loci.SecretsPolicy{loci.SecretsReject, loci.SecretsRedact} {
 				policy(t, d, w.Team, p)
-				id := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, loci.CreateMemory{Content: loci.Content(c.parts[0]), WorkspaceID: w.Team}).Memory.ID
+				id := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
+					loci.CreateMemory{Content: loci.Content(c.parts[0]), WorkspaceID: w.Team}).Memory.ID
 				told := 0
 				for _, part := range c.parts[1:] {
-					_, err := op.Do(t.Context(), w.Host, w.Call(conformance.CallerOwner), service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: loci.Content(part)})
-					if err != nil && (p == loci.SecretsRedact || !loci.Is(err, loci.CodeSecretDetected) || strings.Contains(err.Error(), strings.TrimSpace(c.secret[0]))) {
+					_, err := op.Do(t.Context(), w.Host, w.Call(conformance.CallerOwner), service.MemoryAppend,
+						loci.AppendMemory{MemoryID: id, Content: loci.Content(part)})
+					if err != nil && (p == loci.SecretsRedact || !loci.Is(err, loci.CodeSecretDetected) ||
+						strings.Contains(err.Error(), strings.TrimSpace(c.secret[0]))) {
 						t.Errorf("%s, %s: %v", name, p, err)
 					} else if err != nil {
 						told++
@@ -323,10 +374,12 @@ func TestACredentialInPartsIsOneToo(t *testing.T) {
 						break
 					}
 				}
-				if p == loci.SecretsReject && told == 0 || p == loci.SecretsRedact && !strings.Contains(m.Content, "[REDACTED:") || !strings.HasPrefix(m.Content, c.parts[0]) {
+				if p == loci.SecretsReject && told == 0 || p == loci.SecretsRedact &&
+					!strings.Contains(m.Content, "[REDACTED:") || !strings.HasPrefix(m.Content, c.parts[0]) {
 					t.Errorf("%s, %s: %d refusals", name, p, told)
 				}
-				if strings.Contains(c.parts[1], "And more.") && p == loci.SecretsRedact && !strings.HasSuffix(m.Content, "\nAnd more.") {
+				if strings.Contains(c.parts[1], "And more.") && p == loci.SecretsRedact &&
+					!strings.HasSuffix(m.Content, "\nAnd more.") {
 					t.Errorf("%s: what follows is lost", name)
 				}
 			}
@@ -339,9 +392,12 @@ func TestATextWithoutItsCredentialsHasItsBoundsToo(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	key := "AKIA" + "Q3EGRIPYB5MZ7TVA" + "\n"
-	in := loci.CreateMemory{Content: loci.Content(strings.Repeat(key, loci.MaxContent/len(key))), Secrets: loci.OnSecretRedact}
+	in := loci.CreateMemory{Content: loci.Content(strings.Repeat(key, loci.MaxContent/len(key))),
+		Secrets: loci.OnSecretRedact}
 	mustFail(t, w, conformance.CallerOwner, service.MemoryCreate, in, loci.CodeInvalidQuery)
 	id := mustCreate(t, w, conformance.CallerOwner, "", "a memory")
-	mustFail(t, w, conformance.CallerOwner, service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Content: &in.Content, Secrets: loci.OnSecretRedact}, loci.CodeInvalidQuery)
-	mustCall(t, w, conformance.CallerOwner, service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: in.Content[:len(in.Content)/2], Secrets: loci.OnSecretRedact})
+	mustFail(t, w, conformance.CallerOwner, service.MemoryUpdate,
+		loci.UpdateMemory{MemoryID: id, Content: &in.Content, Secrets: loci.OnSecretRedact}, loci.CodeInvalidQuery)
+	mustCall(t, w, conformance.CallerOwner, service.MemoryAppend,
+		loci.AppendMemory{MemoryID: id, Content: in.Content[:len(in.Content)/2], Secrets: loci.OnSecretRedact})
 }

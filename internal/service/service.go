@@ -45,8 +45,10 @@ type Options struct {
 
 // New returns a Service.
 func New(o Options) *Service {
-	return &Service{Options: o, passwordHasher: newPasswordHasher(), signInLimiter: newSignInLimiter(o.Clock, o.SignInLimit),
-		registrations:    newAttemptLimiter(o.Clock, o.SignInLimit, "Too many registrations: wait for Retry-After seconds."),
+	return &Service{Options: o, passwordHasher: newPasswordHasher(),
+		signInLimiter: newSignInLimiter(o.Clock, o.SignInLimit),
+		registrations: newAttemptLimiter(o.Clock, o.SignInLimit,
+			"Too many registrations: wait for Retry-After seconds."),
 		queryEmbedder:    queryEmbedder{model: o.Embedder, timeout: o.EmbedTimeout},
 		previousEmbedder: queryEmbedder{model: o.PreviousEmbedder, timeout: o.EmbedTimeout}}
 }

@@ -26,7 +26,8 @@ const (
 )
 
 func newSignInLimiter(clock loci.Clock, limit int) *signInLimiter {
-	return &signInLimiter{attemptLimiter: newAttemptLimiter(clock, limit, "Too many failed sign-ins: wait for Retry-After seconds."),
+	return &signInLimiter{attemptLimiter: newAttemptLimiter(clock, limit,
+		"Too many failed sign-ins: wait for Retry-After seconds."),
 		networks: newLRU[string, []string](maxKnownAccounts)}
 }
 

@@ -40,7 +40,8 @@ func TestFailedSignInsAreLimited(t *testing.T) {
 		if code == "" && err != nil || code != "" && !loci.Is(err, code) {
 			t.Fatalf("%s from %s: %v, want %q", e, from, err, code)
 		}
-		if retry := loci.AsError(err).RetryAfter; code == loci.CodeRateLimited && (retry <= 0 || retry > 15*time.Minute) {
+		if retry := loci.AsError(err).RetryAfter; code == loci.CodeRateLimited &&
+			(retry <= 0 || retry > 15*time.Minute) {
 			t.Errorf("wait %v", retry)
 		}
 	}
@@ -147,7 +148,8 @@ func TestRegistrationIsLimited(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := register("192.0.2.1", "cid@example.com", "")
-	if retry := loci.AsError(err).RetryAfter; !loci.Is(err, loci.CodeRateLimited) || retry <= 0 || retry > 15*time.Minute {
+	if retry := loci.AsError(err).RetryAfter; !loci.Is(err, loci.CodeRateLimited) || retry <= 0 ||
+		retry > 15*time.Minute {
 		t.Errorf("%v, wait %v", err, retry)
 	}
 	if err := signIn(t, w, "192.0.2.1", "ada@example.com", secret); err != nil {
@@ -247,13 +249,16 @@ func TestACookieSignsInUntilItIsSignedOut(t *testing.T) {
 		if made.User.Name != "Ada" || made.User.EmailVerified || !made.Created() {
 			t.Errorf("%+v", made.User)
 		}
-		mustFail(t, w, conformance.CallerNobody, service.AuthRegister, loci.Register{Email: "ADA@example.com", Password: secret}, loci.CodeConflict)
-		back := conformance.Must(w.Service.SignIn(t.Context(), &loci.Actor{}, loci.Login{Email: "ada@EXAMPLE.com", Password: secret}))(t)
+		mustFail(t, w, conformance.CallerNobody, service.AuthRegister,
+			loci.Register{Email: "ADA@example.com", Password: secret}, loci.CodeConflict)
+		back := conformance.Must(w.Service.SignIn(t.Context(), &loci.Actor{},
+			loci.Login{Email: "ada@EXAMPLE.com", Password: secret}))(t)
 		if back.User != made.User || back.Created() || back.Cookie().Secret == made.Cookie().Secret {
 			t.Errorf("%+v", back)
 		}
 		me := func(s string) error {
-			_, err := op.Do(t.Context(), w.Host, &op.Call{Credential: s, CredentialKind: loci.CredentialCookie}, service.AccountMe, loci.Empty{})
+			_, err := op.Do(t.Context(), w.Host, &op.Call{Credential: s, CredentialKind: loci.CredentialCookie},
+				service.AccountMe, loci.Empty{})
 			return err
 		}
 		for _, s := range []loci.SignedIn{made, back} {
@@ -279,7 +284,8 @@ func TestACookieSignsInUntilItIsSignedOut(t *testing.T) {
 func TestRegistrationCanBeClosed(t *testing.T) {
 	t.Parallel()
 	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{Registration: service.RegistrationClosed})
-	mustFail(t, w, conformance.CallerNobody, service.AuthRegister, loci.Register{Email: "ada@example.com", Password: secret}, loci.CodeForbidden)
+	mustFail(t, w, conformance.CallerNobody, service.AuthRegister,
+		loci.Register{Email: "ada@example.com", Password: secret}, loci.CodeForbidden)
 	in := loci.SetUp{Token: w.Service.NewSetupToken(), Email: "ada@example.com", Password: secret}
 	mustCall(t, w, conformance.CallerNobody, service.AuthSetup, in)
 }

@@ -23,12 +23,15 @@ func TestContentBeyondTheStorageOfThePlanIsRefused(t *testing.T) {
 	create := func(content string) loci.CreateMemory {
 		return loci.CreateMemory{AtlasID: targets, Content: loci.Content(content)}
 	}
-	if e := mustFail(t, w, conformance.CallerOwner, service.MemoryCreate, create(text+"three"), loci.CodeQuotaExceeded); e.RetryAfter == 0 {
+	if e := mustFail(t, w, conformance.CallerOwner, service.MemoryCreate, create(text+"three"),
+		loci.CodeQuotaExceeded); e.RetryAfter == 0 {
 		t.Error("nothing says when to come again")
 	}
 	mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, create("short"))
-	mustFail(t, w, conformance.CallerOwner, service.MemoryAppend, loci.AppendMemory{MemoryID: first, Content: loci.Content(text)}, loci.CodeQuotaExceeded)
-	if used := mustCall(t, w, conformance.CallerOwner, service.AccountStatus, loci.Empty{}).Usage.Storage.UsedBytes; used > 2000 {
+	mustFail(t, w, conformance.CallerOwner, service.MemoryAppend,
+		loci.AppendMemory{MemoryID: first, Content: loci.Content(text)}, loci.CodeQuotaExceeded)
+	if used := mustCall(t, w, conformance.CallerOwner, service.AccountStatus,
+		loci.Empty{}).Usage.Storage.UsedBytes; used > 2000 {
 		t.Errorf("%d bytes are used", used)
 	}
 	mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: first})

@@ -19,17 +19,20 @@ func TestAChangeAfterAReviewIsNotShownAsVerified(t *testing.T) {
 		mustCall(t, w, conformance.CallerOwner, service.MemoryVerify, loci.VerifyMemory{MemoryID: id, Evidence: &seen})
 		shows := func(words string) {
 			t.Helper()
-			if c := mustCall(t, w, conformance.CallerMember, service.MemoryContext, loci.ReadContext{AtlasID: atlas}); !strings.Contains(c.Markdown, "Memory "+id+" ("+words+", note)") {
+			if c := mustCall(t, w, conformance.CallerMember, service.MemoryContext,
+				loci.ReadContext{AtlasID: atlas}); !strings.Contains(c.Markdown, "Memory "+id+" ("+words+", note)") {
 				t.Errorf("not %s:\n%s", words, c.Markdown)
 			}
 		}
 		shows("verified")
-		mustCall(t, w, conformance.CallerOwner, service.MemoryAppend, loci.AppendMemory{MemoryID: id, Content: "Or whenever you like."})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryAppend,
+			loci.AppendMemory{MemoryID: id, Content: "Or whenever you like."})
 		shows("not verified")
 		if m := mustGet(t, w, id); m.VerifiedAt == 0 || m.Evidence != "read twice" || m.Reviewed() {
 			t.Errorf("the review itself stays: %+v", m)
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryVerify, loci.VerifyMemory{MemoryID: id, ValidUntil: &past})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
+			loci.VerifyMemory{MemoryID: id, ValidUntil: &past})
 		shows("verified, expired")
 	})
 }
@@ -46,10 +49,12 @@ func TestTagsAndSourcesHoldNoCredential(t *testing.T) {
 		"a source group": {Source: &loci.Source{Group: loci.SourceText(leak)}},
 	} {
 		in.AtlasID, in.Content = atlas, loci.Content("Nothing to hide, "+name)
-		if e := mustFail(t, w, conformance.CallerOwner, service.MemoryCreate, in, loci.CodeSecretDetected); strings.Contains(e.Message, leak) || !strings.Contains(e.Message, "github-pat") {
+		if e := mustFail(t, w, conformance.CallerOwner, service.MemoryCreate, in,
+			loci.CodeSecretDetected); strings.Contains(e.Message, leak) || !strings.Contains(e.Message, "github-pat") {
 			t.Errorf("%s: %s", name, e.Message)
 		}
 	}
 	id := mustCreate(t, w, conformance.CallerOwner, atlas, "Nothing to hide.")
-	mustFail(t, w, conformance.CallerOwner, service.MemoryUpdate, loci.UpdateMemory{MemoryID: id, Tags: &loci.Tags{loci.Tag(leak)}}, loci.CodeSecretDetected)
+	mustFail(t, w, conformance.CallerOwner, service.MemoryUpdate,
+		loci.UpdateMemory{MemoryID: id, Tags: &loci.Tags{loci.Tag(leak)}}, loci.CodeSecretDetected)
 }

@@ -8,7 +8,8 @@ import (
 )
 
 // ListVersions lists what a memory was, newest first; the first is what it is.
-func (s *Service) ListVersions(ctx context.Context, actor *loci.Actor, in loci.ListVersions) (loci.MemoryVersions, error) {
+func (s *Service) ListVersions(ctx context.Context, actor *loci.Actor, in loci.ListVersions) (loci.MemoryVersions,
+	error) {
 	cursor, limit := in.Cursor, in.Limit
 	in.Cursor, in.Limit = "", 0
 	q := pageQuery{s, actor, "memory.versions", in}

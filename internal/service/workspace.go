@@ -8,7 +8,8 @@ import (
 )
 
 // CreateWorkspace makes a team workspace.
-func (s *Service) CreateWorkspace(ctx context.Context, actor *loci.Actor, in loci.CreateWorkspace) (loci.CreatedWorkspace, error) {
+func (s *Service) CreateWorkspace(ctx context.Context, actor *loci.Actor,
+	in loci.CreateWorkspace) (loci.CreatedWorkspace, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.CreatedWorkspace, err error) {
 		account, err := tx.Account()
 		if err != nil {
@@ -20,7 +21,8 @@ func (s *Service) CreateWorkspace(ctx context.Context, actor *loci.Actor, in loc
 }
 
 // GetWorkspace reads a workspace.
-func (s *Service) GetWorkspace(ctx context.Context, actor *loci.Actor, in loci.GetWorkspace) (loci.OneWorkspace, error) {
+func (s *Service) GetWorkspace(ctx context.Context, actor *loci.Actor, in loci.GetWorkspace) (loci.OneWorkspace,
+	error) {
 	return read(ctx, s, actor, func(tx *store.Tx) (loci.OneWorkspace, error) {
 		w, err := tx.WorkspaceRecord(in.WorkspaceID)
 		return loci.OneWorkspace{Workspace: w}, err
@@ -28,7 +30,8 @@ func (s *Service) GetWorkspace(ctx context.Context, actor *loci.Actor, in loci.G
 }
 
 // ListWorkspaces lists workspaces, newest first.
-func (s *Service) ListWorkspaces(ctx context.Context, actor *loci.Actor, in loci.ListWorkspaces) (loci.Workspaces, error) {
+func (s *Service) ListWorkspaces(ctx context.Context, actor *loci.Actor, in loci.ListWorkspaces) (loci.Workspaces,
+	error) {
 	cursor, limit := in.Cursor, in.Limit
 	in.Cursor, in.Limit = "", 0
 	q := pageQuery{s, actor, "workspace.list", in}

@@ -14,7 +14,8 @@ import (
 
 // claimModel makes a generation the one that is made.
 func (t *SystemTx) claimModel(name string) error {
-	_, err := t.t.exec(`INSERT INTO metadata (name, value) VALUES ('model', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name)
+	_, err := t.t.exec(
+		`INSERT INTO metadata (name, value) VALUES ('model', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name)
 	return err
 }
 
@@ -26,7 +27,9 @@ func (t *SystemTx) isActiveModel(generation int64) (bool, error) {
 		lock = t.t.lockClause("SHARE", "n")
 	}
 	var rowID int64
-	err := t.t.conn.queryRow(`SELECT g.row_id FROM metadata n JOIN generations g ON g.name = n.value WHERE n.name = 'model'`+lock, nil, []any{&rowID})
+	err := t.t.conn.queryRow(
+		`SELECT g.row_id FROM metadata n JOIN generations g ON g.name = n.value WHERE n.name = 'model'`+lock, nil,
+		[]any{&rowID})
 	if errors.Is(err, errNoRows) {
 		return false, nil
 	}
@@ -37,7 +40,8 @@ func (t *SystemTx) isActiveModel(generation int64) (bool, error) {
 // workspaces answer meanwhile.
 func (e *embedWorker) yield(ctx context.Context) error {
 	if !e.standby.Swap(true) {
-		e.store.log.Warn("another process makes vectors with another embedding model: this one leaves them to it, and answers by words alone where those of its own model are gone",
+		e.store.log.Warn("another process makes vectors with another embedding model: this one leaves them to it, and "+
+			"answers by words alone where those of its own model are gone",
 			"model", e.model.Generation())
 	}
 	e.failures = 0
@@ -48,7 +52,8 @@ func (e *embedWorker) yield(ctx context.Context) error {
 func (e *embedWorker) detectDimensions(ctx context.Context) error {
 	n, err := SystemRead(ctx, e.store, "measure a stored vector", func(t *SystemTx) (n int64, err error) {
 		var vector []byte
-		err = t.t.conn.queryRow(`SELECT vector FROM vectors WHERE generation = ?1 LIMIT 1`, []any{e.generation}, []any{&vector})
+		err = t.t.conn.queryRow(`SELECT vector FROM vectors WHERE generation = ?1 LIMIT 1`, []any{e.generation},
+			[]any{&vector})
 		if errors.Is(err, errNoRows) {
 			return 0, nil
 		}

@@ -35,7 +35,8 @@ func TestLastStartedModelIsActive(t *testing.T) {
 		})
 		s := <-after
 		left := func() string {
-			return d.Query(t, `SELECT count(*) FROM memories e WHERE NOT EXISTS (SELECT 1 FROM vectors v JOIN generations g ON g.row_id = v.generation WHERE v.memory = e.row_id AND g.name LIKE 'two/%')
+			return d.Query(t,
+				`SELECT count(*) FROM memories e WHERE NOT EXISTS (SELECT 1 FROM vectors v JOIN generations g ON g.row_id = v.generation WHERE v.memory = e.row_id AND g.name LIKE 'two/%')
 				UNION ALL SELECT count(*) FROM vectors v JOIN generations g ON g.row_id = v.generation WHERE g.name NOT LIKE 'two/%'`)[0]
 		}
 		wait := func(what string, done func() bool) {
@@ -46,13 +47,20 @@ func TestLastStartedModelIsActive(t *testing.T) {
 				}
 			}
 		}
-		wait("some memories have no vector of the model that came last", func() bool { return backlog(t, s).Pending == 0 && left() == "0" })
-		wait("vectors of the model before are left", func() bool { return d.Query(t, `SELECT count(*) FROM generations`)[0] == "1" })
-		wait("the process before does not know that it stands aside", func() bool { return !before.AcceptsVector(storetest.VectorOf("memory")) })
+		wait("some memories have no vector of the model that came last", func() bool {
+			return backlog(t, s).Pending == 0 && left() == "0"
+		})
+		wait("vectors of the model before are left", func() bool {
+			return d.Query(t, `SELECT count(*) FROM generations`)[0] == "1"
+		})
+		wait("the process before does not know that it stands aside", func() bool {
+			return !before.AcceptsVector(storetest.VectorOf("memory"))
+		})
 		if !s.AcceptsVector(storetest.VectorOf("memory")) {
 			t.Error("the process that came last is not understood")
 		}
-		found, err := service.New(service.Options{Store: before, Embedder: one, Clock: time.Now}).SearchMemories(ctx, ann, loci.SearchMemories{Query: "memory number 3", Mode: loci.ModeSemantic})
+		found, err := service.New(service.Options{Store: before, Embedder: one, Clock: time.Now}).SearchMemories(ctx,
+			ann, loci.SearchMemories{Query: "memory number 3", Mode: loci.ModeSemantic})
 		if err != nil || found.Mode != loci.ResolvedKeywordFallback || len(found.Memories) == 0 {
 			t.Errorf("the process before answers by %s: %d memories, %v", found.Mode, len(found.Memories), err)
 		}
@@ -83,13 +91,15 @@ func TestAModelWithVectorsOfAnotherLengthIsRefused(t *testing.T) {
 		longer := &longerVectors{storetest.FakeEmbedder{Name: "one"}}
 		s = d.Open(t, store.Options{Embedder: longer})
 		add(t, s, ann, "", "the red bicycle")
-		for end := time.Now().Add(20 * time.Second); !strings.Contains(backlog(t, s).LastError, "name another model"); time.Sleep(10 * time.Millisecond) {
+		for end := time.Now().Add(20 * time.Second); !strings.Contains(backlog(t, s).LastError,
+			"name another model"); time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("%+v", backlog(t, s))
 			}
 		}
 		for _, mode := range []loci.Mode{loci.ModeSemantic, loci.ModeHybrid} {
-			found, err := service.New(service.Options{Store: s, Embedder: longer, Clock: time.Now}).SearchMemories(ctx, ann, loci.SearchMemories{Query: "blue boat", Mode: mode})
+			found, err := service.New(service.Options{Store: s, Embedder: longer, Clock: time.Now}).SearchMemories(ctx,
+				ann, loci.SearchMemories{Query: "blue boat", Mode: mode})
 			if err != nil || found.Mode != loci.ResolvedKeywordFallback || len(found.Memories) != 1 {
 				t.Errorf("%s: %s, %d memories, %v", mode, found.Mode, len(found.Memories), err)
 			}

@@ -12,7 +12,8 @@ const atlasColumns = ` a.id, w.id, a.name, a.keywords, a.description, a.inbox, a
 func scanAtlas(r row, more ...any) (a loci.Atlas, err error) {
 	var archived bool
 	var keywords string
-	err = r.Scan(append([]any{&a.ID, &a.WorkspaceID, &a.Name, &keywords, &a.Description, &a.Default, &archived, &a.CreatedAt, &a.UpdatedAt, &a.MemoryCount}, more...)...)
+	err = r.Scan(append([]any{&a.ID, &a.WorkspaceID, &a.Name, &keywords, &a.Description, &a.Default, &archived,
+		&a.CreatedAt, &a.UpdatedAt, &a.MemoryCount}, more...)...)
 	if err != nil {
 		return a, err
 	}
@@ -24,7 +25,8 @@ func scanAtlas(r row, more ...any) (a loci.Atlas, err error) {
 // AtlasRecord returns an atlas within the actor's reach.
 func (t *Tx) AtlasRecord(id string) (loci.Atlas, error) {
 	a, err := scanAtlas(scanFunc{func(dest ...any) error {
-		return t.queryRow(`SELECT`+atlasColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+`WHERE a.id = ?2`, []any{id}, dest...)
+		return t.queryRow(`SELECT`+atlasColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+`WHERE a.id = ?2`,
+			[]any{id}, dest...)
 	}})
 	return a, mapNoRows(err)
 }
@@ -41,7 +43,9 @@ func (t *Tx) Atlases(workspaceID string, archived bool, p Page) (list List[loci.
 	list = newList[loci.Atlas](p)
 	err = t.query(`SELECT`+atlasColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+
 		`WHERE (?2 = '' OR w.id = ?2) AND a.archived IN (?3, ?4) AND (a.created_at, a.id) < (?5, ?6) ORDER BY a.created_at DESC, a.id DESC LIMIT ?7`,
-		[]any{workspaceID, false, archived, at, id, limit}, list.collect(func(r row) (loci.Atlas, error) { return scanAtlas(r) }))
+		[]any{workspaceID, false, archived, at, id, limit}, list.collect(func(r row) (loci.Atlas, error) {
+			return scanAtlas(r)
+		}))
 	return list, err
 }
 
@@ -61,8 +65,10 @@ func (w *Workspace) AddAtlas(a loci.Atlas, maximum int64) (loci.Atlas, error) {
 
 func (t *Tx) addAtlas(workspace int64, a loci.Atlas) (loci.Atlas, error) {
 	a.ID, a.CreatedAt, a.UpdatedAt, a.Status = loci.NewID(t.now.Std()), t.now, t.now, loci.ContainerActive
-	_, err := t.exec(`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes, created_at, updated_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, ?8, ?8)`, a.ID, workspace, a.Name, encodeStrings(a.Keywords), a.Description, a.Default, false, a.CreatedAt)
+	_, err := t.exec(
+		`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes, created_at, updated_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, ?8, ?8)`, a.ID, workspace, a.Name, encodeStrings(a.Keywords),
+		a.Description, a.Default, false, a.CreatedAt)
 	return a, err
 }
 
@@ -90,7 +96,8 @@ func (t *Tx) Atlas(id string, minimum loci.Role) (*Atlas, error) {
 	if minimum == loci.RoleMember {
 		how = "KEY SHARE"
 	}
-	err := t.queryRow(`SELECT`+atlasHandleColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+`WHERE a.id = ?2`+t.lockClause(how, "a, m, w"), []any{id}, a.scanDest()...)
+	err := t.queryRow(`SELECT`+atlasHandleColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+`WHERE a.id = ?2`+
+		t.lockClause(how, "a, m, w"), []any{id}, a.scanDest()...)
 	return a, a.workspace.authorize(err, minimum)
 }
 
@@ -130,7 +137,8 @@ func (a *Atlas) Update(r loci.Atlas) (loci.Atlas, error) {
 	if err := a.requireActive(); err != nil {
 		return r, err
 	}
-	_, err := a.t.exec(`UPDATE atlases SET name = ?2, keywords = ?3, description = ?4, updated_at = ?5 WHERE row_id = ?1`,
+	_, err := a.t.exec(
+		`UPDATE atlases SET name = ?2, keywords = ?3, description = ?4, updated_at = ?5 WHERE row_id = ?1`,
 		a.rowID, r.Name, encodeStrings(r.Keywords), r.Description, max(a.t.now, r.UpdatedAt+1))
 	if err != nil {
 		return r, err
@@ -156,11 +164,13 @@ func (t *Tx) RoutingTargets(workspaceID string) (*RoutingTargets, error) {
 		which, args = `WHERE e.id = ?2`, []any{workspaceID}
 	}
 	w := &s.workspace
-	err := t.queryFew(`SELECT a.row_id, a.id, a.keywords, a.inbox, w.row_id, w.id, w.name, w.archived, w.secrets, m.role FROM workspaces e`+t.membershipJoin("e.row_id")+
-		`JOIN atlases a ON a.workspace = e.row_id AND NOT a.archived AND (a.inbox OR a.keywords <> '[]') `+which+
-		` ORDER BY a.created_at, a.id`+t.lockClause("KEY SHARE", "m, w, a"), args, s.scanRow)
+	err := t.queryFew(
+		`SELECT a.row_id, a.id, a.keywords, a.inbox, w.row_id, w.id, w.name, w.archived, w.secrets, m.role FROM workspaces e`+t.membershipJoin("e.row_id")+
+			`JOIN atlases a ON a.workspace = e.row_id AND NOT a.archived AND (a.inbox OR a.keywords <> '[]') `+which+
+			` ORDER BY a.created_at, a.id`+t.lockClause("KEY SHARE", "m, w, a"), args, s.scanRow)
 	if err == nil && w.rowID == 0 { // a team makes its Inbox late
-		err = t.queryRow(`SELECT w.row_id, w.id, w.name, w.archived, w.secrets, m.role FROM workspaces e`+t.membershipJoin("e.row_id")+which+t.lockClause("KEY SHARE", "m, w"),
+		err = t.queryRow(`SELECT w.row_id, w.id, w.name, w.archived, w.secrets, m.role FROM workspaces e`+
+			t.membershipJoin("e.row_id")+which+t.lockClause("KEY SHARE", "m, w"),
 			args, &w.rowID, &w.id, &w.name, &w.archived, &w.secrets, &w.role)
 	}
 	return s, w.authorize(err, loci.RoleMember)
@@ -170,7 +180,8 @@ func (s *RoutingTargets) scanRow(r row) error {
 	var inbox bool
 	var keywords string
 	a, w := &Atlas{t: s.t}, &s.workspace
-	if err := r.Scan(&a.rowID, &a.id, &keywords, &inbox, &w.rowID, &w.id, &w.name, &w.archived, &w.secrets, &w.role); err != nil {
+	if err := r.Scan(&a.rowID, &a.id, &keywords, &inbox, &w.rowID, &w.id, &w.name, &w.archived, &w.secrets,
+		&w.role); err != nil {
 		return err
 	}
 	a.workspace = *w
@@ -190,7 +201,8 @@ func (w *Workspace) checkAtlasQuota(maximum int64) error {
 	if err != nil {
 		return err
 	}
-	return w.t.checkQuota(maximum, owner, `SELECT count(*) FROM members m JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner'`, "atlases")
+	return w.t.checkQuota(maximum, owner,
+		`SELECT count(*) FROM members m JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner'`, "atlases")
 }
 
 // Atlas returns the atlas at a place in Keywords, or the Inbox for -1, which a
@@ -209,13 +221,15 @@ func (s *RoutingTargets) Atlas(i int, maximum int64) (*Atlas, error) {
 		return nil, err
 	}
 	a := &Atlas{t: s.t, workspace: s.workspace}
-	_, err := s.t.exec(`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes, created_at, updated_at)
+	_, err := s.t.exec(
+		`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes, created_at, updated_at)
 		VALUES (?1, ?2, ?3, '[]', '', ?4, ?5, 0, 0, ?6, ?6) ON CONFLICT (workspace) WHERE inbox DO NOTHING`,
 		loci.NewID(s.t.now.Std()), s.workspace.rowID, loci.InboxName, true, false, s.t.now)
 	if err != nil {
 		return nil, err
 	}
-	err = s.t.conn.queryRow(`SELECT a.row_id, a.id, a.archived FROM atlases a WHERE a.workspace = ?1 AND a.inbox`, []any{s.workspace.rowID}, []any{&a.rowID, &a.id, &a.archived})
+	err = s.t.conn.queryRow(`SELECT a.row_id, a.id, a.archived FROM atlases a WHERE a.workspace = ?1 AND a.inbox`,
+		[]any{s.workspace.rowID}, []any{&a.rowID, &a.id, &a.archived})
 	if errors.Is(err, errNoRows) {
 		return nil, busyError(err)
 	}

@@ -55,7 +55,9 @@ func CopySQLite(ctx context.Context, dir, to string, progress func(done, total i
 				}
 			}
 		}()
-		if failed = c.queryContext(ctx, `VACUUM INTO ?1`, []any{path}, func(row) error { return nil }); isCorrupt(failed) {
+		if failed = c.queryContext(ctx, `VACUUM INTO ?1`, []any{path}, func(row) error {
+			return nil
+		}); isCorrupt(failed) {
 			return failed
 		}
 		return nil
@@ -80,7 +82,8 @@ func ReadSQLiteContents(ctx context.Context, dir string) (s DatabaseContents, er
 		}
 		for _, table := range countedTables {
 			var there, n int64
-			err := c.queryRow(`SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1`, []any{table}, []any{&there})
+			err := c.queryRow(`SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1`, []any{table},
+				[]any{&there})
 			if err != nil {
 				return err
 			}
@@ -112,7 +115,8 @@ type ActiveKey struct {
 func EndSignIns(ctx context.Context, dir string) (ended int64, keys []ActiveKey, err error) {
 	keys = []ActiveKey{}
 	err = withSQLite(dir, func(c *sqliteConn) error {
-		for _, q := range []string{`PRAGMA journal_mode = DELETE`, `PRAGMA synchronous = FULL`, `PRAGMA secure_delete = ON`} {
+		for _, q := range []string{`PRAGMA journal_mode = DELETE`, `PRAGMA synchronous = FULL`,
+			`PRAGMA secure_delete = ON`} {
 			if err := c.execContext(ctx, q); err != nil {
 				return err
 			}

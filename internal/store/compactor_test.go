@@ -18,7 +18,8 @@ func TestIdleIndexIsMerged(t *testing.T) {
 		ann := user(t, s, "ann")
 		crew := team(t, s, ann, nil)
 		segments := func() string {
-			return fmt.Sprint(d.Query(t, `SELECT count(*) FROM segments g JOIN workspaces w ON w.row_id = g.workspace WHERE w.id = '`+crew+`'`))
+			return fmt.Sprint(d.Query(t,
+				`SELECT count(*) FROM segments g JOIN workspaces w ON w.row_id = g.workspace WHERE w.id = '`+crew+`'`))
 		}
 		for range search.IdleFanIn {
 			for i := range 3 {
@@ -30,7 +31,8 @@ func TestIdleIndexIsMerged(t *testing.T) {
 			add(t, s, ann, crew, fmt.Sprint("it waits in the log of changes ", i))
 		}
 		waiting := func() string {
-			return fmt.Sprint(d.Query(t, `SELECT count(*) FROM index_log c JOIN workspaces w ON w.row_id = c.workspace WHERE w.id = '`+crew+`'`))
+			return fmt.Sprint(d.Query(t,
+				`SELECT count(*) FROM index_log c JOIN workspaces w ON w.row_id = c.workspace WHERE w.id = '`+crew+`'`))
 		}
 		for end := time.Now().Add(20 * time.Second); waiting() != "[0]"; time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(end) {

@@ -47,21 +47,24 @@ func TestUnknownKindsAndStatesAreRead(t *testing.T) {
 			change loci.Code // of a change of something else
 		}{
 			{`kind = 60`, loci.TypeNote, loci.MemoryActive, ""}, {`kind = -1`, loci.TypeNote, loci.MemoryActive, ""},
-			{`status = 60`, loci.TypeFact, loci.MemoryArchived, loci.CodeStateConflict}, {`status = -1`, loci.TypeFact, loci.MemoryArchived, loci.CodeStateConflict},
+			{`status = 60`, loci.TypeFact, loci.MemoryArchived, loci.CodeStateConflict},
+			{`status = -1`, loci.TypeFact, loci.MemoryArchived, loci.CodeStateConflict},
 		} {
 			m := add(t, s, ann, "", "about zebras", func(m *loci.Memory) { m.Type = loci.TypeFact })
 			title := loci.OptionalTitle("changed")
 			if _, err := w.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: m.ID, Title: &title}); err != nil {
 				t.Fatal(err)
 			}
-			d.Exec(t, `UPDATE versions SET `+c.set+` WHERE memory = (SELECT row_id FROM memories WHERE id = '`+m.ID+`')`)
+			d.Exec(t, `UPDATE versions SET `+c.set+` WHERE memory = (SELECT row_id FROM memories WHERE id = '`+m.ID+
+				`')`)
 			d.Exec(t, `UPDATE memories SET `+c.set+` WHERE id = '`+m.ID+`'`)
 			got, err := w.GetMemory(ctx, ann, loci.GetMemory{MemoryID: m.ID})
 			if err != nil || got.Type != c.kind || got.Status != c.status {
 				t.Errorf("%s: %v %v, %v", c.set, got.Type, got.Status, err)
 			}
 			list, err := w.ListVersions(ctx, ann, loci.ListVersions{MemoryID: m.ID})
-			if err != nil || len(list.Versions) != 2 || list.Versions[1].Type != c.kind || list.Versions[1].Status != c.status {
+			if err != nil || len(list.Versions) != 2 || list.Versions[1].Type != c.kind ||
+				list.Versions[1].Status != c.status {
 				t.Errorf("%s: versions %+v, %v", c.set, list.Versions, err)
 			}
 			if ids(t, s, ann, store.Filter{}, 100); len(searchKeywords(t, s, ann, "zebras", store.Filter{}).Hits) == 0 {
@@ -69,10 +72,12 @@ func TestUnknownKindsAndStatesAreRead(t *testing.T) {
 			}
 			// A change of something else, or a refusal, leaves the stored kind.
 			title = "changed again"
-			if _, err := w.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: m.ID, Title: &title}); codeOf(err) != c.change {
+			if _, err := w.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: m.ID,
+				Title: &title}); codeOf(err) != c.change {
 				t.Errorf("%s: %v", c.set, err)
 			}
-			if have := d.Query(t, `SELECT 'as it was' FROM memories WHERE `+c.set+` AND id = '`+m.ID+`'`); len(have) != 1 {
+			if have := d.Query(t, `SELECT 'as it was' FROM memories WHERE `+c.set+` AND id = '`+m.ID+
+				`'`); len(have) != 1 {
 				t.Errorf("%s was overwritten", c.set)
 			}
 		}

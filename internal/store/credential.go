@@ -33,13 +33,16 @@ type Credential struct {
 func (t *SystemTx) Credential(kind loci.CredentialKind, hash []byte) (c Credential, err error) {
 	c.Kind = kind
 	if kind == loci.CredentialCookie {
-		err = t.t.conn.queryRow(`SELECT s.id, s.user_id, u.email, s.used_at FROM sign_ins s JOIN users u ON u.id = s.user_id
+		err = t.t.conn.queryRow(
+			`SELECT s.id, s.user_id, u.email, s.used_at FROM sign_ins s JOIN users u ON u.id = s.user_id
 			WHERE s.hash = ?1 AND s.used_at > ?2 AND s.created_at > ?3`,
-			[]any{hash, t.cutoff(SignInIdleTimeout), t.cutoff(SignInMaxAge)}, []any{&c.ID, &c.UserID, &c.Email, &c.UsedAt})
+			[]any{hash, t.cutoff(SignInIdleTimeout), t.cutoff(SignInMaxAge)},
+			[]any{&c.ID, &c.UserID, &c.Email, &c.UsedAt})
 		return c, mapNoRows(err)
 	}
 	var revoked loci.Time
-	err = t.t.conn.queryRow(`SELECT k.id, k.user_id, u.email, k.last_used_at, k.revoked_at FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.hash = ?1`,
+	err = t.t.conn.queryRow(
+		`SELECT k.id, k.user_id, u.email, k.last_used_at, k.revoked_at FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.hash = ?1`,
 		[]any{hash}, []any{&c.ID, &c.UserID, &c.Email, &c.UsedAt, &revoked})
 	c.Revoked = revoked != 0
 	return c, mapNoRows(err)
@@ -56,7 +59,8 @@ func (t *SystemTx) TouchCredentials(kind loci.CredentialKind, at map[string]loci
 		table, column = "sign_ins", "used_at"
 	}
 	for id, when := range at {
-		if _, err := t.t.exec(`UPDATE `+table+` SET `+column+` = ?2 WHERE id = ?1 AND `+column+` < ?2`, id, when); err != nil {
+		if _, err := t.t.exec(`UPDATE `+table+` SET `+column+` = ?2 WHERE id = ?1 AND `+column+` < ?2`, id,
+			when); err != nil {
 			return err
 		}
 	}
@@ -87,7 +91,8 @@ func (t *SystemTx) AddSignIn(userID string, hash []byte) error {
 
 // DeleteExpiredSignIns forgets browsers that are signed out by the clock.
 func (t *SystemTx) DeleteExpiredSignIns() (int64, error) {
-	return t.t.exec(`DELETE FROM sign_ins WHERE used_at <= ?1 OR created_at <= ?2`, t.cutoff(SignInIdleTimeout), t.cutoff(SignInMaxAge))
+	return t.t.exec(`DELETE FROM sign_ins WHERE used_at <= ?1 OR created_at <= ?2`, t.cutoff(SignInIdleTimeout),
+		t.cutoff(SignInMaxAge))
 }
 
 // EndSignIn signs the actor's browser out.
@@ -107,7 +112,8 @@ func scanKey(k *loci.APIKey) []any {
 func (t *Tx) Keys(p Page) (keys List[loci.APIKey], err error) {
 	at, id, limit := p.seek()
 	keys = newList[loci.APIKey](p)
-	err = t.conn.query(`SELECT`+keyColumns+`FROM api_keys k WHERE k.user_id = ?1 AND (k.created_at, k.id) < (?2, ?3) ORDER BY k.created_at DESC, k.id DESC LIMIT ?4`,
+	err = t.conn.query(`SELECT`+keyColumns+
+		`FROM api_keys k WHERE k.user_id = ?1 AND (k.created_at, k.id) < (?2, ?3) ORDER BY k.created_at DESC, k.id DESC LIMIT ?4`,
 		[]any{t.actor.UserID, at, id, limit}, keys.collect(func(r row) (k loci.APIKey, err error) {
 			err = r.Scan(scanKey(&k)...)
 			return k, err
@@ -135,12 +141,14 @@ func (s *Account) AddKey(n NewKey) (k loci.APIKey, err error) {
 		return k, err
 	}
 	live := 0
-	err = s.t.conn.queryRow(`SELECT count(*) FROM api_keys WHERE user_id = ?1 AND revoked_at = 0`, []any{s.t.actor.UserID}, []any{&live})
+	err = s.t.conn.queryRow(`SELECT count(*) FROM api_keys WHERE user_id = ?1 AND revoked_at = 0`,
+		[]any{s.t.actor.UserID}, []any{&live})
 	if err != nil {
 		return k, err
 	}
 	if live >= MaxKeys {
-		return k, loci.NewError(loci.CodeStateConflict, "You have %d API keys, the most that a user may have: revoke one that you do not need.", live)
+		return k, loci.NewError(loci.CodeStateConflict,
+			"You have %d API keys, the most that a user may have: revoke one that you do not need.", live)
 	}
 	return s.t.addKey(s.t.actor.UserID, n)
 }
@@ -152,7 +160,8 @@ func (t *SystemTx) AddKey(userID string, n NewKey) (loci.APIKey, error) {
 }
 
 func (t *Tx) addKey(userID string, n NewKey) (k loci.APIKey, err error) {
-	err = t.conn.queryRow(`INSERT INTO api_keys (id, user_id, name, prefix, hash, created_at, updated_at, last_used_at, revoked_at)
+	err = t.conn.queryRow(
+		`INSERT INTO api_keys (id, user_id, name, prefix, hash, created_at, updated_at, last_used_at, revoked_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 0, 0) RETURNING`+keyColumns,
 		[]any{loci.NewID(t.now.Std()), userID, n.Name, n.Prefix, n.Hash, t.now}, scanKey(&k))
 	return k, err
@@ -160,7 +169,8 @@ func (t *Tx) addKey(userID string, n NewKey) (k loci.APIKey, err error) {
 
 // RevokeKey ends a key of the actor's; to do it again changes nothing.
 func (s *Account) RevokeKey(id string) error {
-	n, err := s.t.exec(`UPDATE api_keys SET revoked_at = CASE revoked_at WHEN 0 THEN ?3 ELSE revoked_at END, updated_at = ?3 WHERE id = ?1 AND user_id = ?2`,
+	n, err := s.t.exec(
+		`UPDATE api_keys SET revoked_at = CASE revoked_at WHEN 0 THEN ?3 ELSE revoked_at END, updated_at = ?3 WHERE id = ?1 AND user_id = ?2`,
 		id, s.t.actor.UserID, s.t.now)
 	if err == nil && n == 0 {
 		return loci.NewError(loci.CodeNotFound)

@@ -32,13 +32,15 @@ func (s *Store) normalizeEmails(ctx context.Context) error {
 		for _, q := range []struct{ read, write string }{
 			{`SELECT row_id, email_folded FROM users ORDER BY row_id`,
 				`UPDATE users SET email_folded = ?2 WHERE row_id = ?1 AND NOT EXISTS (SELECT 1 FROM users u WHERE u.email_folded = ?2)`},
-			{`SELECT row_id, email_folded FROM invitations ORDER BY row_id`, `UPDATE invitations SET email_folded = ?2 WHERE row_id = ?1`},
+			{`SELECT row_id, email_folded FROM invitations ORDER BY row_id`,
+				`UPDATE invitations SET email_folded = ?2 WHERE row_id = ?1`},
 		} {
 			if err := normalizeEmailColumn(c, q.read, q.write); err != nil {
 				return err
 			}
 		}
-		_, err := c.exec(`INSERT INTO metadata (name, value) VALUES (?1, '') ON CONFLICT (name) DO NOTHING`, []any{done})
+		_, err := c.exec(`INSERT INTO metadata (name, value) VALUES (?1, '') ON CONFLICT (name) DO NOTHING`,
+			[]any{done})
 		return err
 	})
 }

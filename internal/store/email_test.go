@@ -9,7 +9,8 @@ import (
 )
 
 // One address in composed and in decomposed characters, and in both letter cases.
-var nfcVariants = []loci.Email{"zo\u00e9@example.com", "zoe\u0301@example.com", "ZO\u00c9@example.com", "ZOE\u0301@EXAMPLE.com"}
+var nfcVariants = []loci.Email{"zo\u00e9@example.com", "zoe\u0301@example.com", "ZO\u00c9@example.com",
+	"ZOE\u0301@EXAMPLE.com"}
 
 func TestFoldEmailComparesInNFC(t *testing.T) {
 	t.Parallel()
@@ -25,7 +26,9 @@ func TestFoldEmailComparesInNFC(t *testing.T) {
 
 // login looks up who signs in with an address.
 func login(s *store.Store, e loci.Email) (loci.User, error) {
-	l, err := store.SystemRead(ctx, s, "test", func(x *store.SystemTx) (store.UserPassword, error) { return x.UserByEmail(e) })
+	l, err := store.SystemRead(ctx, s, "test", func(x *store.SystemTx) (store.UserPassword, error) {
+		return x.UserByEmail(e)
+	})
 	return l.User, err
 }
 

@@ -70,11 +70,13 @@ func (e *embedWorker) chunkJob(ctx context.Context, x embedJob) (c *chunkedJob, 
 	return c, err
 }
 
-// add makes a task part of the batch. A text of more chunks than a turn has is embedded in slices, and one that its owner
+// add makes a task part of the batch. A text of more chunks than a turn has is embedded in slices, and one that its
+// owner
 // has no room for in this turn waits for the next.
 func (b *embedBatch) add(ctx context.Context, c *chunkedJob) error {
 	if len(c.chunks) > chunksPerTurn {
-		b.worker.longJobs = append(b.worker.longJobs, &longJob{chunkedJob: c, leaseUntil: b.leaseUntil, leasedAt: b.leasedAt})
+		b.worker.longJobs = append(b.worker.longJobs,
+			&longJob{chunkedJob: c, leaseUntil: b.leaseUntil, leasedAt: b.leasedAt})
 		return nil
 	}
 	turn := len(c.chunks)
@@ -184,7 +186,9 @@ func (e *embedWorker) embedChunks(ctx context.Context, chunks []string) ([][]byt
 	list := make([][]byte, len(vectors))
 	for i, v := range vectors {
 		if !e.acceptsDimensions(v) {
-			return nil, fmt.Errorf("the embedding service answers with vectors of %d dimensions, and had others before under the same name: name another model", len(v))
+			return nil, fmt.Errorf("the embedding service answers with vectors of %d dimensions, and had others "+
+				"before "+
+				"under the same name: name another model", len(v))
 		}
 		list[i] = search.EncodeVector(v)
 	}
@@ -213,11 +217,13 @@ func (b *embedBatch) renewLeases(ctx context.Context) (err error) {
 }
 
 // renewLeases makes the leases of tasks longer, and returns how many are still held.
-func (e *embedWorker) renewLeases(ctx context.Context, tasks []embedJob, due loci.Time) (until loci.Time, left int64, err error) {
-	until, err = System(ctx, e.store, "keep memories that take long to embed", func(t *SystemTx) (until loci.Time, err error) {
-		until, left, err = t.renewLeases(tasks, due)
-		return until, err
-	})
+func (e *embedWorker) renewLeases(ctx context.Context, tasks []embedJob, due loci.Time) (until loci.Time, left int64,
+	err error) {
+	until, err = System(ctx, e.store, "keep memories that take long to embed",
+		func(t *SystemTx) (until loci.Time, err error) {
+			until, left, err = t.renewLeases(tasks, due)
+			return until, err
+		})
 	return until, left, err
 }
 

@@ -23,7 +23,8 @@ func longText(name string, paragraphs int) string {
 // isQueued reports whether a memory waits for its vectors.
 func isQueued(t *testing.T, d storetest.Database, m loci.Memory) bool {
 	t.Helper()
-	return d.Query(t, `SELECT count(*) FROM embedding_queue w JOIN memories e ON e.row_id = w.memory WHERE e.id = '`+m.ID+`'`)[0] != "0"
+	return d.Query(t, `SELECT count(*) FROM embedding_queue w JOIN memories e ON e.row_id = w.memory WHERE e.id = '`+
+		m.ID+`'`)[0] != "0"
 }
 
 // callsUntil lets a gated model answer call by call until a memory has its vectors, and returns how many that took.
@@ -48,7 +49,8 @@ func TestEmbeddingTakesTurnsByOwner(t *testing.T) {
 		s := d.Open(t, store.Options{})
 		ann, bob := user(t, s, "ann"), user(t, s, "bob")
 		for i := range 12 { // workspaces cost nothing
-			w, err := newService(s).CreateWorkspace(ctx, ann, loci.CreateWorkspace{Name: loci.Name(fmt.Sprint("team ", i))})
+			w, err := newService(s).CreateWorkspace(ctx, ann,
+				loci.CreateWorkspace{Name: loci.Name(fmt.Sprint("team ", i))})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +100,8 @@ func TestEmbeddingGivesAnOwnerAtMostOneTurnOfChunks(t *testing.T) {
 		}
 		close(m.Gate)
 		waitForEmbeddings(t, s)
-		chunks := d.Query(t, `SELECT count(*) FROM vectors v JOIN memories e ON e.row_id = v.memory WHERE e.id = '`+long[0].ID+`'`)[0]
+		chunks := d.Query(t, `SELECT count(*) FROM vectors v JOIN memories e ON e.row_id = v.memory WHERE e.id = '`+
+			long[0].ID+`'`)[0]
 		if sum := checkIntegrity(t, s, true); sum.Found != 0 || len(chunks) < 2 {
 			t.Errorf("a long text has %s vectors: %v", chunks, sum.Inconsistencies)
 		}
@@ -139,7 +142,8 @@ func TestEmbeddingGivesALongTextBackWhenTheProcessEnds(t *testing.T) {
 		if b := backlog(t, s); b.Pending != 1 || b.Failed != 0 {
 			t.Errorf("%+v", b)
 		}
-		if due := d.Query(t, fmt.Sprintf(`SELECT count(*) FROM embedding_queue WHERE due <= %d AND attempts = 0`, time.Now().Add(time.Second).UnixMicro()))[0]; due != "1" {
+		if due := d.Query(t, fmt.Sprintf(`SELECT count(*) FROM embedding_queue WHERE due <= %d AND attempts = 0`,
+			time.Now().Add(time.Second).UnixMicro()))[0]; due != "1" {
 			t.Error("the memory is not due at once")
 		}
 		s.Close()

@@ -68,7 +68,8 @@ func TestACommandFinishesTheLongTextThatItWrote(t *testing.T) {
 func TestConcurrentOneShotProcessesEmbedATextOnce(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		slow, quick := &storetest.FakeEmbedder{Name: "one", Gate: make(chan struct{})}, &storetest.FakeEmbedder{Name: "one"}
+		slow, quick := &storetest.FakeEmbedder{Name: "one", Gate: make(chan struct{})},
+			&storetest.FakeEmbedder{Name: "one"}
 		s := d.Open(t, store.Options{Embedder: slow, OneShot: true})
 		ann := user(t, s, "ann")
 		add(t, s, ann, "", "the one is at it")

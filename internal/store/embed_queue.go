@@ -12,7 +12,8 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// enqueueSQL makes memories wait. Their turn depends on the owner of the workspace, and on whether the text is long: more
+// enqueueSQL makes memories wait. Their turn depends on the owner of the workspace, and on whether the text is long:
+// more
 // than 12,288 characters hardly fit into one turn. The condition comes behind it.
 const enqueueSQL = `INSERT INTO embedding_queue (memory, workspace, owner, is_long, due, attempts, error)
 	SELECT e.row_id, e.workspace, COALESCE(u.row_id, 0), length(e.content) > 12288, CAST(?1 AS BIGINT), 0, ''
@@ -65,7 +66,8 @@ func (t *SystemTx) dueJobs(from roundRobin, maximum int) (list []int64, next rou
 	for _, part := range [][2]int64{{from.after, math.MaxInt64}, {-1, from.after}} {
 		for owner := part[0]; len(list) < maximum && text < maxBatchChars; {
 			var first loci.Time
-			err := t.t.conn.queryRow(`SELECT owner, due FROM embedding_queue WHERE is_long = ?1 AND owner > ?2 ORDER BY owner, due LIMIT 1`,
+			err := t.t.conn.queryRow(
+				`SELECT owner, due FROM embedding_queue WHERE is_long = ?1 AND owner > ?2 ORDER BY owner, due LIMIT 1`,
 				[]any{from.long, owner}, []any{&owner, &first})
 			if errors.Is(err, errNoRows) || err == nil && owner > part[1] {
 				break
@@ -88,15 +90,17 @@ func (t *SystemTx) dueJobs(from roundRobin, maximum int) (list []int64, next rou
 
 // dueJobsOf lists due memories of one owner, the oldest first, and the characters of their texts.
 func (t *SystemTx) dueJobsOf(owner int64, long bool, maximum int) (list []int64, text int64, err error) {
-	err = t.t.conn.queryFew(`SELECT w.memory, length(e.content) FROM embedding_queue w JOIN memories e ON e.row_id = w.memory
-		WHERE w.is_long = ?1 AND w.owner = ?2 AND w.due <= ?3 ORDER BY w.due LIMIT ?4`, []any{long, owner, t.t.now, maximum}, func(r row) error {
-		var memory, size int64
-		err := r.Scan(&memory, &size)
-		if len(list) == 0 || text+size <= maxOwnerChars {
-			list, text = append(list, memory), text+size
-		}
-		return err
-	})
+	err = t.t.conn.queryFew(
+		`SELECT w.memory, length(e.content) FROM embedding_queue w JOIN memories e ON e.row_id = w.memory
+		WHERE w.is_long = ?1 AND w.owner = ?2 AND w.due <= ?3 ORDER BY w.due LIMIT ?4`,
+		[]any{long, owner, t.t.now, maximum}, func(r row) error {
+			var memory, size int64
+			err := r.Scan(&memory, &size)
+			if len(list) == 0 || text+size <= maxOwnerChars {
+				list, text = append(list, memory), text+size
+			}
+			return err
+		})
 	return list, text, err
 }
 
@@ -110,17 +114,20 @@ func (t *SystemTx) leaseJobs(memories []int64) (list []embedJob, until loci.Time
 	}
 	until = t.leaseEnd()
 	taken := map[int64]embedJob{}
-	err = t.t.conn.queryFew(`UPDATE embedding_queue SET due = ?3, attempts = attempts + 1 WHERE memory IN (SELECT memory FROM embedding_queue
-		WHERE `+fmt.Sprintf(d.inList, "memory", 1)+` AND due <= ?2`+skip+`) RETURNING memory, owner, attempts`, []any{encodeInts(memories), t.t.now, until}, func(r row) error {
-		var x embedJob
-		err := r.Scan(&x.memory, &x.owner, &x.attempts)
-		taken[x.memory] = x
-		return err
-	})
+	err = t.t.conn.queryFew(
+		`UPDATE embedding_queue SET due = ?3, attempts = attempts + 1 WHERE memory IN (SELECT memory FROM embedding_queue
+		WHERE `+fmt.Sprintf(d.inList, "memory", 1)+` AND due <= ?2`+skip+`) RETURNING memory, owner, attempts`,
+		[]any{encodeInts(memories), t.t.now, until}, func(r row) error {
+			var x embedJob
+			err := r.Scan(&x.memory, &x.owner, &x.attempts)
+			taken[x.memory] = x
+			return err
+		})
 	if err != nil {
 		return nil, 0, err
 	}
-	err = t.t.conn.queryFew(`SELECT e.row_id, e.workspace, e.title, e.content FROM memories e WHERE `+fmt.Sprintf(d.inList, "e.row_id", 1), []any{encodeInts(slices.Sorted(maps.Keys(taken)))}, func(r row) error {
+	err = t.t.conn.queryFew(`SELECT e.row_id, e.workspace, e.title, e.content FROM memories e WHERE `+
+		fmt.Sprintf(d.inList, "e.row_id", 1), []any{encodeInts(slices.Sorted(maps.Keys(taken)))}, func(r row) error {
 		var x embedJob
 		err := r.Scan(&x.memory, &x.workspace, &x.title, &x.content)
 		x.owner, x.attempts = taken[x.memory].owner, taken[x.memory].attempts
@@ -138,7 +145,8 @@ func (t *SystemTx) renewLeases(list []embedJob, due loci.Time) (until loci.Time,
 		memories[i] = x.memory
 	}
 	until = t.leaseEnd()
-	left, err = t.t.exec(`UPDATE embedding_queue SET due = ?3 WHERE due = ?2 AND `+fmt.Sprintf(t.t.store.db.dialect().inList, "memory", 1), encodeInts(memories), due, until)
+	left, err = t.t.exec(`UPDATE embedding_queue SET due = ?3 WHERE due = ?2 AND `+
+		fmt.Sprintf(t.t.store.db.dialect().inList, "memory", 1), encodeInts(memories), due, until)
 	return until, left, err
 }
 
@@ -150,7 +158,8 @@ func (t *SystemTx) requeue(x embedJob, due loci.Time, reason string) error {
 		pause := min(time.Hour, time.Second<<min(x.attempts, 12))
 		next, tried = loci.TimeOf(t.t.now.Std().Add(pause/2+rand.N(pause))), x.attempts
 	}
-	_, err := t.t.exec(`UPDATE embedding_queue SET due = ?3, attempts = ?4, error = ?5 WHERE memory = ?1 AND due = ?2`, x.memory, due, next, tried, reason)
+	_, err := t.t.exec(`UPDATE embedding_queue SET due = ?3, attempts = ?4, error = ?5 WHERE memory = ?1 AND due = ?2`,
+		x.memory, due, next, tried, reason)
 	return err
 }
 
@@ -170,6 +179,8 @@ type QueueStats struct {
 
 // EmbeddingQueue tells what waits in the whole store.
 func (t *SystemTx) EmbeddingQueue() (b QueueStats, err error) {
-	err = t.t.conn.queryRow(`SELECT count(*), count(CASE WHEN error <> '' THEN 1 END), COALESCE(max(error), '') FROM embedding_queue`, nil, []any{&b.Pending, &b.Failed, &b.LastError})
+	err = t.t.conn.queryRow(
+		`SELECT count(*), count(CASE WHEN error <> '' THEN 1 END), COALESCE(max(error), '') FROM embedding_queue`, nil,
+		[]any{&b.Pending, &b.Failed, &b.LastError})
 	return b, err
 }

@@ -153,16 +153,17 @@ func (e *embedWorker) sleep(ctx context.Context, pause time.Duration) {
 // no vectors of it.
 func (e *embedWorker) openGeneration(ctx context.Context) (err error) {
 	var prepared bool
-	e.generation, err = System(ctx, e.store, "know the generation of vectors", func(t *SystemTx) (rowID int64, err error) {
-		name := generationName(e.model.Generation())
-		if prepared, rowID, err = t.ensureGeneration(name); err == nil {
-			err = t.claimModel(name)
-		}
-		if err == nil && !e.oneShot { // another command may be at work
-			err = t.releaseLeases()
-		}
-		return rowID, err
-	})
+	e.generation, err = System(ctx, e.store, "know the generation of vectors",
+		func(t *SystemTx) (rowID int64, err error) {
+			name := generationName(e.model.Generation())
+			if prepared, rowID, err = t.ensureGeneration(name); err == nil {
+				err = t.claimModel(name)
+			}
+			if err == nil && !e.oneShot { // another command may be at work
+				err = t.releaseLeases()
+			}
+			return rowID, err
+		})
 	if err != nil {
 		return err
 	}
@@ -185,14 +186,15 @@ func (e *embedWorker) openGeneration(ctx context.Context) (err error) {
 // runRound embeds a batch of short texts and one slice of a long one, and returns how long to wait for more.
 func (e *embedWorker) runRound(ctx context.Context) (time.Duration, error) {
 	pause, leads := pollInterval, false
-	memories, err := SystemRead(ctx, e.store, "look who waits for vectors", func(t *SystemTx) (list []int64, err error) {
-		if leads, err = t.isActiveModel(e.generation); err != nil || !leads || e.draining.Load() {
-			return nil, err
-		}
-		list, next, err := e.nextJobs(t)
-		pause = max(time.Millisecond, min(pause, next.Std().Sub(t.t.now.Std())))
-		return list, err
-	})
+	memories, err := SystemRead(ctx, e.store, "look who waits for vectors",
+		func(t *SystemTx) (list []int64, err error) {
+			if leads, err = t.isActiveModel(e.generation); err != nil || !leads || e.draining.Load() {
+				return nil, err
+			}
+			list, next, err := e.nextJobs(t)
+			pause = max(time.Millisecond, min(pause, next.Std().Sub(t.t.now.Std())))
+			return list, err
+		})
 	if err != nil {
 		return 0, err
 	}
@@ -230,7 +232,9 @@ func (e *embedWorker) switchGeneration(ctx context.Context) (err error) {
 	if !e.switching || isClosed(e.stopping) {
 		return nil
 	}
-	e.switching, err = System(ctx, e.store, "turn to the new generation of vectors", func(t *SystemTx) (bool, error) { return t.switchGeneration(e.generation) })
+	e.switching, err = System(ctx, e.store, "turn to the new generation of vectors", func(t *SystemTx) (bool, error) {
+		return t.switchGeneration(e.generation)
+	})
 	if err == nil {
 		err = e.publishGenerations(ctx)
 	}
@@ -239,13 +243,15 @@ func (e *embedWorker) switchGeneration(ctx context.Context) (err error) {
 
 // publishGenerations lets searches know from which generations workspaces answer.
 func (e *embedWorker) publishGenerations(ctx context.Context) error {
-	names, err := SystemRead(ctx, e.store, "list the generations that answer", func(t *SystemTx) (list []string, err error) {
-		err = t.t.conn.queryFew(`SELECT name FROM generations g WHERE EXISTS (SELECT 1 FROM keyword_indexes x WHERE x.generation = g.row_id)`, nil, func(r row) error {
-			list = append(list, "")
-			return r.Scan(&list[len(list)-1])
+	names, err := SystemRead(ctx, e.store, "list the generations that answer",
+		func(t *SystemTx) (list []string, err error) {
+			err = t.t.conn.queryFew(
+				`SELECT name FROM generations g WHERE EXISTS (SELECT 1 FROM keyword_indexes x WHERE x.generation = g.row_id)`, nil, func(r row) error {
+					list = append(list, "")
+					return r.Scan(&list[len(list)-1])
+				})
+			return list, err
 		})
-		return list, err
-	})
 	e.served.Store(&names)
 	return err
 }

@@ -13,7 +13,9 @@ import (
 
 func backlog(t testing.TB, s *store.Store) store.QueueStats {
 	t.Helper()
-	b, err := store.SystemRead(ctx, s, "test", func(x *store.SystemTx) (store.QueueStats, error) { return x.EmbeddingQueue() })
+	b, err := store.SystemRead(ctx, s, "test", func(x *store.SystemTx) (store.QueueStats, error) {
+		return x.EmbeddingQueue()
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +81,8 @@ func TestATextThatIsRefusedKeepsNoOtherWaitingAndHeals(t *testing.T) {
 			add(t, s, ann, "", fmt.Sprint("memory number ", i))
 		}
 		deadline := time.Now().Add(20 * time.Second)
-		for b := backlog(t, s); b.Pending != 1 || b.Failed != 1 || b.LastError != "the model says no"; b = backlog(t, s) {
+		for b := backlog(t, s); b.Pending != 1 || b.Failed != 1 ||
+			b.LastError != "the model says no"; b = backlog(t, s) {
 			if time.Now().After(deadline) {
 				t.Fatalf("it is %+v", b)
 			}
@@ -128,7 +131,8 @@ func TestAVectorIsOfTheTextThatStands(t *testing.T) {
 		}
 		waitForEmbeddings(t, s)
 		have, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
-			return tx.Search(store.SearchQuery{Embeddings: []store.QueryEmbedding{{Generation: "one", Vector: storetest.VectorOf("before\nafter 29")}}}, store.Filter{}, "", 5)
+			return tx.Search(store.SearchQuery{Embeddings: []store.QueryEmbedding{{Generation: "one",
+				Vector: storetest.VectorOf("before\nafter 29")}}}, store.Filter{}, "", 5)
 		})
 		if err != nil || len(have.Hits) != 1 || have.Hits[0].Score < .99 {
 			t.Errorf("found %+v, %v", have.Hits, err)
@@ -152,21 +156,26 @@ func TestTheOldGenerationAnswersUntilTheNewOneIsWhole(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 		}
 		answers := func() string {
-			return strings.Join(d.Query(t, `SELECT g.name FROM keyword_indexes x JOIN generations g ON g.row_id = x.generation`), " ")
+			return strings.Join(d.Query(t,
+				`SELECT g.name FROM keyword_indexes x JOIN generations g ON g.row_id = x.generation`), " ")
 		}
 		if got := answers(); !strings.HasPrefix(got, "one/") || !s.ServesGeneration("one") {
 			t.Errorf("%s answers while one is missing", got)
 		}
 		for name, n := range map[string]int{"one": 5, "two": 0} {
-			q := store.SearchQuery{Embeddings: []store.QueryEmbedding{{Generation: name, Vector: storetest.VectorOf("memory number 7")}}}
-			f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) { return tx.Search(q, store.Filter{}, "", 5) })
+			q := store.SearchQuery{Embeddings: []store.QueryEmbedding{{Generation: name,
+				Vector: storetest.VectorOf("memory number 7")}}}
+			f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
+				return tx.Search(q, store.Filter{}, "", 5)
+			})
 			if err != nil || len(f.Hits) != n {
 				t.Errorf("by the vectors of %s %d are found: %v", name, len(f.Hits), err)
 			}
 		}
 		two.RejectTexts("")
 		waitForEmbeddings(t, s)
-		for end := time.Now().Add(20 * time.Second); !strings.HasPrefix(answers(), "two/") || d.Query(t, `SELECT count(*) FROM generations`)[0] != "1"; time.Sleep(10 * time.Millisecond) {
+		for end := time.Now().Add(20 * time.Second); !strings.HasPrefix(answers(), "two/") ||
+			d.Query(t, `SELECT count(*) FROM generations`)[0] != "1"; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("%s answers", answers())
 			}
@@ -181,7 +190,8 @@ func TestSeveralProcessesShareTheWork(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		m := &storetest.FakeEmbedder{Name: "one"}
-		stores := []*store.Store{d.Open(t, store.Options{Embedder: m}), d.Open(t, store.Options{Embedder: m}), d.Open(t, store.Options{Embedder: m})}
+		stores := []*store.Store{d.Open(t, store.Options{Embedder: m}), d.Open(t, store.Options{Embedder: m}),
+			d.Open(t, store.Options{Embedder: m})}
 		for _, s := range stores {
 			for !store.EmbedderReady(s) {
 				time.Sleep(time.Millisecond)
@@ -204,13 +214,16 @@ func TestVectorsThatAreMissingOrFalseAreFoundAndMade(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{Embedder: &storetest.FakeEmbedder{Name: "one"}})
 		ann := user(t, s, "ann")
-		lost, other, whole := add(t, s, ann, "", "lost words"), add(t, s, ann, "", "false words"), add(t, s, ann, "", "whole words")
+		lost, other, whole := add(t, s, ann, "", "lost words"), add(t, s, ann, "", "false words"),
+			add(t, s, ann, "", "whole words")
 		waitForEmbeddings(t, s)
 		if sum := checkIntegrity(t, s, true); sum.Found != 0 {
 			t.Fatalf("found %v", sum.Inconsistencies)
 		}
 		d.Exec(t, `DELETE FROM vectors WHERE memory = (SELECT row_id FROM memories WHERE id = '`+lost.ID+`')`)
-		d.Exec(t, `UPDATE vectors SET text_hash = text_hash + 1 WHERE memory = (SELECT row_id FROM memories WHERE id = '`+other.ID+`')`)
+		d.Exec(t,
+			`UPDATE vectors SET text_hash = text_hash + 1 WHERE memory = (SELECT row_id FROM memories WHERE id = '`+
+				other.ID+`')`)
 		sum := checkIntegrity(t, s, true)
 		if sum.Found != 2 || sum.Repaired != 2 || sum.Inconsistencies[0].Kind != store.InconsistentVectors {
 			t.Fatalf("found %v", sum.Inconsistencies)
@@ -219,7 +232,8 @@ func TestVectorsThatAreMissingOrFalseAreFoundAndMade(t *testing.T) {
 		if sum := checkIntegrity(t, s, false); sum.Found != 0 {
 			t.Errorf("left is %v", sum.Inconsistencies)
 		}
-		if n := d.Query(t, `SELECT count(*) FROM vectors v JOIN memories e ON e.row_id = v.memory WHERE e.id <> '`+whole.ID+`'`)[0]; n != "2" {
+		if n := d.Query(t, `SELECT count(*) FROM vectors v JOIN memories e ON e.row_id = v.memory WHERE e.id <> '`+
+			whole.ID+`'`)[0]; n != "2" {
 			t.Errorf("%s vectors of the two", n)
 		}
 	})
@@ -239,7 +253,9 @@ func TestSimilarFindsTheSameMeaning(t *testing.T) {
 		if _, err := newService(s).ArchiveMemory(ctx, ann, loci.ArchiveMemory{MemoryID: gone.ID}); err != nil {
 			t.Fatal(err)
 		}
-		like, err := store.Read(ctx, s, ann, func(tx *store.Tx) ([]loci.Similarity, error) { return tx.SimilarTo(a.ID) })
+		like, err := store.Read(ctx, s, ann, func(tx *store.Tx) ([]loci.Similarity, error) {
+			return tx.SimilarTo(a.ID)
+		})
 		if err != nil || len(like) != 1 || like[0].ID != b.ID || like[0].Score < .9 {
 			t.Errorf("similar are %v, %v", like, err)
 		}

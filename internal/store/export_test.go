@@ -137,7 +137,8 @@ func KeywordHits(t testing.TB, s *Store, actor *loci.Actor, q search.Query, f Fi
 		if err != nil {
 			return 0, err
 		}
-		finding := &searchRun{t: tx, q: SearchQuery{Keywords: q}, scope: r, filter: f.indexFilter(r), want: 1000, loaded: map[int64]*loadedMemory{}}
+		finding := &searchRun{t: tx, q: SearchQuery{Keywords: q}, scope: r, filter: f.indexFilter(r), want: 1000,
+			loaded: map[int64]*loadedMemory{}}
 		if err := finding.openSnapshots(); err != nil {
 			return 0, err
 		}
@@ -146,7 +147,8 @@ func KeywordHits(t testing.TB, s *Store, actor *loci.Actor, q search.Query, f Fi
 		}
 		for _, h := range mergeHits(finding.workspaces, keywordHits, math.MaxInt) {
 			m, err := tx.scanMemory(scanFunc{func(dest ...any) error {
-				return tx.queryRow(`SELECT`+memoryColumns+`FROM`+tx.memoriesJoin()+`WHERE e.row_id = ?2`, []any{h.Memory}, dest...)
+				return tx.queryRow(`SELECT`+memoryColumns+`FROM`+tx.memoriesJoin()+`WHERE e.row_id = ?2`,
+					[]any{h.Memory}, dest...)
 			}})
 			if err != nil {
 				return 0, err
@@ -164,7 +166,9 @@ func KeywordHits(t testing.TB, s *Store, actor *loci.Actor, q search.Query, f Fi
 // QueryRow scans the only row of a query.
 func QueryRow(t testing.TB, s *Store, q string, arg any, dest ...any) {
 	t.Helper()
-	if err := s.db.read(context.Background(), "", func(c conn) error { return c.queryRow(q, []any{arg}, dest) }); err != nil {
+	if err := s.db.read(context.Background(), "", func(c conn) error {
+		return c.queryRow(q, []any{arg}, dest)
+	}); err != nil {
 		t.Fatal(err)
 	}
 }

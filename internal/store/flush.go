@@ -21,7 +21,9 @@ const (
 
 // Flush folds what a workspace has gathered, however little.
 func (s *Store) Flush(ctx context.Context, workspaceID string) error {
-	rowID, err := SystemRead(ctx, s, "find a workspace to fold", func(t *SystemTx) (int64, error) { return t.workspaceRowID(workspaceID) })
+	rowID, err := SystemRead(ctx, s, "find a workspace to fold", func(t *SystemTx) (int64, error) {
+		return t.workspaceRowID(workspaceID)
+	})
 	if err != nil {
 		return err
 	}
@@ -111,7 +113,8 @@ func (t *SystemTx) planFlush(n *compactionStep, segments []*search.Segment) (err
 	n.atlases = map[int64]atlasCounters{}
 	var changes []search.DocUpdate
 	var memories []int64
-	err = t.t.conn.query(`SELECT`+logColumns+`, memories, bytes FROM index_log WHERE workspace = ?1 ORDER BY seq LIMIT ?2`,
+	err = t.t.conn.query(`SELECT`+logColumns+
+		`, memories, bytes FROM index_log WHERE workspace = ?1 ORDER BY seq LIMIT ?2`,
 		[]any{n.state.workspace, maxFlushRows}, func(r row) error {
 			var add atlasCounters
 			c, err := scanLogRow(r, &add.memories, &add.bytes)
@@ -134,7 +137,8 @@ func (t *SystemTx) planFlush(n *compactionStep, segments []*search.Segment) (err
 
 // applyStep writes a step, if its state is still the state.
 func (t *SystemTx) applyStep(n *compactionStep) error {
-	moved, err := t.t.exec(`UPDATE keyword_indexes SET version = version + 1 WHERE workspace = ?1 AND version = ?2`, n.state.workspace, n.state.version)
+	moved, err := t.t.exec(`UPDATE keyword_indexes SET version = version + 1 WHERE workspace = ?1 AND version = ?2`,
+		n.state.workspace, n.state.version)
 	if err != nil {
 		return err
 	}
@@ -147,7 +151,8 @@ func (t *SystemTx) applyStep(n *compactionStep) error {
 		}
 	}
 	for _, s := range n.tombstoned {
-		if _, err := t.t.exec(`UPDATE segments SET tombstones = ?2 WHERE row_id = ?1`, s.ID(), s.Tombstones()); err != nil {
+		if _, err := t.t.exec(`UPDATE segments SET tombstones = ?2 WHERE row_id = ?1`, s.ID(),
+			s.Tombstones()); err != nil {
 			return err
 		}
 	}
@@ -161,13 +166,15 @@ func (t *SystemTx) insertSegment(workspace int64, b search.EncodedSegment) error
 	if b.Docs == 0 {
 		return nil
 	}
-	rowID, err := t.t.conn.insert(`INSERT INTO segments (workspace, doc_count, header, tombstones) VALUES (?1, ?2, ?3, ?4)`,
+	rowID, err := t.t.conn.insert(
+		`INSERT INTO segments (workspace, doc_count, header, tombstones) VALUES (?1, ?2, ?3, ?4)`,
 		[]any{workspace, b.Docs, b.Header, []byte{}})
 	if err != nil {
 		return err
 	}
 	for i, page := range b.Pages {
-		if _, err := t.t.exec(`INSERT INTO segment_pages (segment, page, data) VALUES (?1, ?2, ?3)`, rowID, i, page); err != nil {
+		if _, err := t.t.exec(`INSERT INTO segment_pages (segment, page, data) VALUES (?1, ?2, ?3)`, rowID, i,
+			page); err != nil {
 			return err
 		}
 	}
@@ -177,13 +184,15 @@ func (t *SystemTx) insertSegment(workspace int64, b search.EncodedSegment) error
 // applyFlushed takes the folded changes off the log and into the counters.
 func (t *SystemTx) applyFlushed(n *compactionStep) error {
 	if len(n.flushed) > 0 {
-		if _, err := t.t.exec(`DELETE FROM index_log WHERE `+fmt.Sprintf(t.t.store.db.dialect().inList, "seq", 1), encodeInts(n.flushed)); err != nil {
+		if _, err := t.t.exec(`DELETE FROM index_log WHERE `+fmt.Sprintf(t.t.store.db.dialect().inList, "seq", 1),
+			encodeInts(n.flushed)); err != nil {
 			return err
 		}
 	}
 	for _, atlas := range slices.Sorted(maps.Keys(n.atlases)) { // in the order in which writers lock them
 		add := n.atlases[atlas]
-		if _, err := t.t.exec(`UPDATE atlases SET memories = memories + ?2, bytes = bytes + ?3 WHERE row_id = ?1`, atlas, add.memories, add.bytes); err != nil {
+		if _, err := t.t.exec(`UPDATE atlases SET memories = memories + ?2, bytes = bytes + ?3 WHERE row_id = ?1`,
+			atlas, add.memories, add.bytes); err != nil {
 			return err
 		}
 	}

@@ -29,11 +29,13 @@ func user(t testing.TB, s *store.Store, name string) *loci.Actor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &loci.Actor{UserID: u.ID, Email: u.Email, CredentialKind: loci.CredentialKey, CredentialID: loci.NewID(s.Now().Std())}
+	return &loci.Actor{UserID: u.ID, Email: u.Email, CredentialKind: loci.CredentialKey,
+		CredentialID: loci.NewID(s.Now().Std())}
 }
 
 // add stores a memory in a workspace; an empty one is the actor's own.
-func add(t testing.TB, s *store.Store, actor *loci.Actor, workspace, content string, change ...func(*loci.Memory)) loci.Memory {
+func add(t testing.TB, s *store.Store, actor *loci.Actor, workspace, content string,
+	change ...func(*loci.Memory)) loci.Memory {
 	t.Helper()
 	m, err := tryAdd(s, actor, workspace, content, change...)
 	if err != nil {
@@ -42,7 +44,8 @@ func add(t testing.TB, s *store.Store, actor *loci.Actor, workspace, content str
 	return m
 }
 
-func tryAdd(s *store.Store, actor *loci.Actor, workspace, content string, change ...func(*loci.Memory)) (loci.Memory, error) {
+func tryAdd(s *store.Store, actor *loci.Actor, workspace, content string, change ...func(*loci.Memory)) (loci.Memory,
+	error) {
 	m := loci.Memory{Title: loci.DeriveTitle(content), Content: content, Type: loci.TypeNote}
 	for _, c := range change {
 		c(&m)

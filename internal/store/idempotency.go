@@ -52,8 +52,10 @@ func (t *Tx) checkIdempotency() error {
 	}
 	var r replay
 	var fingerprint, sealed []byte
-	err := t.conn.queryRow(`SELECT fingerprint, response, created FROM idempotency_keys WHERE credential = ?1 AND key = ?2 AND created_at > ?3`,
-		[]any{t.actor.CredentialID, o.Key, t.now - loci.Time(idempotencyTTL.Microseconds())}, []any{&fingerprint, &sealed, &r.created})
+	err := t.conn.queryRow(
+		`SELECT fingerprint, response, created FROM idempotency_keys WHERE credential = ?1 AND key = ?2 AND created_at > ?3`,
+		[]any{t.actor.CredentialID, o.Key, t.now - loci.Time(idempotencyTTL.Microseconds())},
+		[]any{&fingerprint, &sealed, &r.created})
 	switch {
 	case errors.Is(err, errNoRows):
 		return nil
@@ -99,10 +101,12 @@ func (t *Tx) storeReplay(out any) error {
 	if c, ok := out.(interface{ Created() bool }); ok {
 		created = c.Created()
 	}
-	_, err = t.exec(`INSERT INTO idempotency_keys (credential, key, fingerprint, resource, created, response, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+	_, err = t.exec(
+		`INSERT INTO idempotency_keys (credential, key, fingerprint, resource, created, response, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 		ON CONFLICT (credential, key) DO UPDATE SET fingerprint = excluded.fingerprint, resource = excluded.resource,
 			created = excluded.created, response = excluded.response, created_at = excluded.created_at`,
-		t.actor.CredentialID, o.Key, o.Fingerprint[:], t.replayResource, created, encrypt(o.EncryptionKey, compress(answer)), t.now)
+		t.actor.CredentialID, o.Key, o.Fingerprint[:], t.replayResource, created,
+		encrypt(o.EncryptionKey, compress(answer)), t.now)
 	return err
 }
 
@@ -170,5 +174,6 @@ func newGCM(key [32]byte) cipher.AEAD {
 
 // DeleteExpiredReplays forgets stored answers that are too old to be asked for again.
 func (t *SystemTx) DeleteExpiredReplays() (int64, error) {
-	return t.t.exec(`DELETE FROM idempotency_keys WHERE created_at <= ?1`, t.t.now-loci.Time(idempotencyTTL.Microseconds()))
+	return t.t.exec(`DELETE FROM idempotency_keys WHERE created_at <= ?1`,
+		t.t.now-loci.Time(idempotencyTTL.Microseconds()))
 }

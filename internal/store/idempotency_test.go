@@ -19,7 +19,8 @@ import (
 // withIdempotencyKey returns the actor as it makes one more call with an Idempotency-Key.
 func withIdempotencyKey(actor *loci.Actor, key, arguments string) *loci.Actor {
 	call := *actor
-	call.Idempotency = &loci.Idempotency{Key: key, Fingerprint: sha256.Sum256([]byte(arguments)), EncryptionKey: sha256.Sum256([]byte(actor.CredentialID))}
+	call.Idempotency = &loci.Idempotency{Key: key, Fingerprint: sha256.Sum256([]byte(arguments)),
+		EncryptionKey: sha256.Sum256([]byte(actor.CredentialID))}
 	return &call
 }
 
@@ -43,13 +44,15 @@ func TestIdempotencyKeyRunsAWriteOnce(t *testing.T) {
 			{"other arguments", 0, withIdempotencyKey(ann, "k", "b"), false, loci.CodeIdempotencyConflict, false},
 			{"another key", 0, withIdempotencyKey(ann, "l", "a"), false, "", false},
 			{"another person", 0, withIdempotencyKey(bob, "k", "a"), false, "", false},
-			{"just before a day has passed", 24*time.Hour - time.Millisecond, withIdempotencyKey(ann, "k", "a"), true, "", true},
+			{"just before a day has passed", 24*time.Hour - time.Millisecond, withIdempotencyKey(ann, "k", "a"), true,
+				"", true},
 			{"after a day", time.Millisecond, withIdempotencyKey(ann, "k", "a"), false, "", false},
 			{"after a day with other arguments", 0, withIdempotencyKey(ann, "l", "z"), false, "", false},
 		} {
 			now.add(c.later)
 			got, err := tryAdd(s, c.who, "", "text")
-			if c.code != "" && !loci.Is(err, c.code) || c.code == "" && err != nil || c.code == "" && (got.ID == m.ID) != c.same || c.who.Idempotency.Replayed != c.replayed {
+			if c.code != "" && !loci.Is(err, c.code) || c.code == "" && err != nil ||
+				c.code == "" && (got.ID == m.ID) != c.same || c.who.Idempotency.Replayed != c.replayed {
 				t.Errorf("%s: %s after %s, %v, replayed %v", c.name, got.ID, m.ID, err, c.who.Idempotency.Replayed)
 			}
 		}
@@ -97,7 +100,8 @@ func TestAccessIsCheckedBeforeAReplay(t *testing.T) {
 		}
 		d.Exec(t, "DELETE FROM members WHERE role = 'member'")
 		for _, arguments := range []string{"a", "b"} {
-			if m, err := tryAdd(s, withIdempotencyKey(bob, "k", arguments), crew, "text"); !loci.Is(err, loci.CodeNotFound) || m.WorkspaceID != "" {
+			if m, err := tryAdd(s, withIdempotencyKey(bob, "k", arguments), crew,
+				"text"); !loci.Is(err, loci.CodeNotFound) || m.WorkspaceID != "" {
 				t.Errorf("somebody who was a member is told %v, %v", m, err)
 			}
 		}
@@ -158,14 +162,18 @@ func TestStoredAnswersAreSealed(t *testing.T) {
 		}
 		if d.Dir != "" {
 			for _, name := range []string{"loci.db", "loci.db-wal"} {
-				if b, err := os.ReadFile(filepath.Join(d.Dir, name)); err != nil || bytes.Contains(b, []byte("plainly_secret")) {
+				if b, err := os.ReadFile(filepath.Join(d.Dir, name)); err != nil ||
+					bytes.Contains(b, []byte("plainly_secret")) {
 					t.Errorf("%s shows the answer (%v)", name, err)
 				}
 			}
 		}
 		other := withIdempotencyKey(ann, "k", "a")
 		other.Idempotency.EncryptionKey[0]++
-		if out, err := store.Write(ctx, s, other, func(tx *store.Tx) (map[string]string, error) { _, err := tx.Account(); return nil, err }); err == nil {
+		if out, err := store.Write(ctx, s, other, func(tx *store.Tx) (map[string]string, error) {
+			_, err := tx.Account()
+			return nil, err
+		}); err == nil {
 			t.Errorf("another credential opens it: %v", out)
 		}
 	})
@@ -178,10 +186,11 @@ func TestLongStoredAnswersAreCompressed(t *testing.T) {
 		ann := user(t, s, "ann")
 		long := strings.Repeat("\u0001", 260_000)
 		answer := func(text string) (map[string]string, error) {
-			return store.Write(ctx, s, withIdempotencyKey(ann, "k", "a"), func(tx *store.Tx) (map[string]string, error) {
-				_, err := tx.Account()
-				return map[string]string{"text": text}, err
-			})
+			return store.Write(ctx, s, withIdempotencyKey(ann, "k", "a"),
+				func(tx *store.Tx) (map[string]string, error) {
+					_, err := tx.Account()
+					return map[string]string{"text": text}, err
+				})
 		}
 		first, err := answer(long)
 		if err != nil {
@@ -201,7 +210,9 @@ func TestAKeyWithoutAHandleIsRefused(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
 		ann := user(t, s, "ann")
-		if _, err := store.Write(ctx, s, withIdempotencyKey(ann, "k", "a"), func(tx *store.Tx) (loci.User, error) { return tx.CurrentUser() }); err == nil {
+		if _, err := store.Write(ctx, s, withIdempotencyKey(ann, "k", "a"), func(tx *store.Tx) (loci.User, error) {
+			return tx.CurrentUser()
+		}); err == nil {
 			t.Error("a write that nothing repeats safely went through with a key")
 		}
 	})
@@ -241,7 +252,9 @@ func TestStoredAnswersAreForgottenAfterADay(t *testing.T) {
 		s := d.Open(t, store.Options{Clock: now.time})
 		add(t, s, withIdempotencyKey(user(t, s, "ann"), "k", "a"), "", "text")
 		for _, want := range []int64{0, 1, 0} {
-			n, err := store.System(ctx, s, "test", func(x *store.SystemTx) (int64, error) { return x.DeleteExpiredReplays() })
+			n, err := store.System(ctx, s, "test", func(x *store.SystemTx) (int64, error) {
+				return x.DeleteExpiredReplays()
+			})
 			if err != nil || n != want {
 				t.Errorf("%d dropped, want %d (%v)", n, want, err)
 			}

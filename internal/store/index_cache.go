@@ -53,12 +53,16 @@ func newIndexCache(pages int) *indexCache {
 		pages = search.DefaultCacheBytes
 	}
 	return &indexCache{
-		snapshots: boundedCache[int64, *cachedSnapshot]{maxEntries: maxSnapshots, maxTotal: maxCachedDocs, sizeOf: func(x *cachedSnapshot) int { return x.snapshot.Docs() }},
-		segments:  boundedCache[int64, map[int64]cachedSegment]{maxEntries: maxSnapshots, maxTotal: maxCachedDocs, sizeOf: countDocs},
-		codes:     boundedCache[int64, *cachedCodes]{maxEntries: maxSnapshots, maxTotal: maxCachedCodes, sizeOf: func(x *cachedCodes) int { return x.codes.Len() }},
-		rankings:  boundedCache[rankingKey, *cachedRanking]{maxEntries: maxRankings, maxTotal: maxRankings, sizeOf: func(*cachedRanking) int { return 1 }},
-		pages:     search.NewCache(pages),
-		vectors:   search.NewVectorCache(search.DefaultVectorCacheBytes),
+		snapshots: boundedCache[int64, *cachedSnapshot]{maxEntries: maxSnapshots, maxTotal: maxCachedDocs,
+			sizeOf: func(x *cachedSnapshot) int { return x.snapshot.Docs() }},
+		segments: boundedCache[int64, map[int64]cachedSegment]{maxEntries: maxSnapshots, maxTotal: maxCachedDocs,
+			sizeOf: countDocs},
+		codes: boundedCache[int64, *cachedCodes]{maxEntries: maxSnapshots, maxTotal: maxCachedCodes,
+			sizeOf: func(x *cachedCodes) int { return x.codes.Len() }},
+		rankings: boundedCache[rankingKey, *cachedRanking]{maxEntries: maxRankings, maxTotal: maxRankings,
+			sizeOf: func(*cachedRanking) int { return 1 }},
+		pages:   search.NewCache(pages),
+		vectors: search.NewVectorCache(search.DefaultVectorCacheBytes),
 	}
 }
 
@@ -140,7 +144,8 @@ func (d *dialect) logVersionOf(seqs []int64) int64 {
 // indexStates reads the states of the indexes of a reach.
 func (t *Tx) indexStates(r scopeFilter) (states []indexState, err error) {
 	d := t.store.db.dialect()
-	q := `SELECT` + stateColumns(d.logVersion) + `FROM keyword_indexes x WHERE ` + fmt.Sprintf(d.inList, "x.workspace", 1) + ` ORDER BY x.workspace`
+	q := `SELECT` + stateColumns(d.logVersion) + `FROM keyword_indexes x WHERE ` +
+		fmt.Sprintf(d.inList, "x.workspace", 1) + ` ORDER BY x.workspace`
 	err = t.conn.queryFew(q, []any{encodeInts(r.workspaces)}, func(row row) error {
 		var s indexState
 		err := row.Scan(s.scan()...)
@@ -201,7 +206,8 @@ func (t *Tx) catchUp(x *cachedSnapshot) error {
 		x.snapshot = x.snapshot.Apply(changes)
 	}
 	var now indexState
-	if err := t.conn.queryRow(`SELECT`+stateColumns(t.store.db.dialect().logVersion)+`FROM keyword_indexes x WHERE x.workspace = ?1`, []any{w}, now.scan()); err != nil {
+	if err := t.conn.queryRow(`SELECT`+stateColumns(t.store.db.dialect().logVersion)+
+		`FROM keyword_indexes x WHERE x.workspace = ?1`, []any{w}, now.scan()); err != nil {
 		return err
 	}
 	if now.version != x.state.version {
@@ -215,7 +221,8 @@ const logColumns = ` seq, memory, atlas, type, status, tags, created_at, deleted
 
 // readLog reads rows of the change log.
 func (t *Tx) readLog(workspace int64, seqs []int64) (list []search.DocUpdate, err error) {
-	q := `SELECT` + logColumns + `FROM index_log WHERE workspace = ?1 AND ` + fmt.Sprintf(t.store.db.dialect().inList, "seq", 2) + ` ORDER BY seq`
+	q := `SELECT` + logColumns + `FROM index_log WHERE workspace = ?1 AND ` +
+		fmt.Sprintf(t.store.db.dialect().inList, "seq", 2) + ` ORDER BY seq`
 	list = make([]search.DocUpdate, 0, len(seqs))
 	err = t.conn.query(q, []any{workspace, encodeInts(seqs)}, func(r row) error {
 		c, err := scanLogRow(r)
@@ -228,7 +235,8 @@ func (t *Tx) readLog(workspace int64, seqs []int64) (list []search.DocUpdate, er
 func scanLogRow(r row, more ...any) (c search.DocUpdate, err error) {
 	var tags string
 	var document []byte
-	if err = r.Scan(append([]any{&c.Seq, &c.Memory, &c.Atlas, &c.Kind, &c.Status, &tags, &c.Created, &c.Deleted, &c.Verified, &c.ValidUntil, &document, &c.Group, &c.Position}, more...)...); err != nil {
+	if err = r.Scan(append([]any{&c.Seq, &c.Memory, &c.Atlas, &c.Kind, &c.Status, &tags, &c.Created, &c.Deleted,
+		&c.Verified, &c.ValidUntil, &document, &c.Group, &c.Position}, more...)...); err != nil {
 		return c, err
 	}
 	if c.Tags, err = decodeStrings(tags); err != nil || c.Deleted {
@@ -240,7 +248,8 @@ func scanLogRow(r row, more ...any) (c search.DocUpdate, err error) {
 
 // segmentPage fetches a page of a segment.
 func (t *Tx) segmentPage(segment int64, number int) (bytes []byte, err error) {
-	err = t.conn.queryRow(`SELECT data FROM segment_pages WHERE segment = ?1 AND page = ?2`, []any{segment, number}, []any{&bytes})
+	err = t.conn.queryRow(`SELECT data FROM segment_pages WHERE segment = ?1 AND page = ?2`, []any{segment, number},
+		[]any{&bytes})
 	if errors.Is(err, errNoRows) {
 		return nil, errStale
 	}

@@ -36,7 +36,8 @@ type modelMemory struct {
 }
 
 func newIndexModel(t *testing.T, d storetest.Database, stores []*store.Store, seed uint64) *indexModel {
-	m := &indexModel{t: t, d: d, r: rand.New(rand.NewPCG(seed, 1)), stores: stores, memories: map[string]map[int64]modelMemory{}}
+	m := &indexModel{t: t, d: d, r: rand.New(rand.NewPCG(seed, 1)), stores: stores,
+		memories: map[string]map[int64]modelMemory{}}
 	m.ann = user(t, stores[0], loci.NewID(stores[0].Now().Std()))
 	m.workspaces = []string{"", team(t, stores[0], m.ann, nil), team(t, stores[0], m.ann, nil)}
 	return m
@@ -48,7 +49,8 @@ func (m *indexModel) store() *store.Store { return m.stores[m.r.IntN(len(m.store
 func (m *indexModel) text(n int) string {
 	words := make([]string, n)
 	for i := range words {
-		words[i] = []string{"deploy", "deploys", "café", "数据库", "getUserName", "the", "v1.2.3", "alpha", "beta", "gamma", "delta"}[min(10, int(m.r.ExpFloat64()*4))]
+		words[i] = []string{"deploy", "deploys", "café", "数据库", "getUserName", "the", "v1.2.3", "alpha", "beta",
+			"gamma", "delta"}[min(10, int(m.r.ExpFloat64()*4))]
 	}
 	return strings.Join(words, " ")
 }
@@ -60,8 +62,10 @@ func (m *indexModel) create() {
 	})
 	x := modelMemory{Memory: made}
 	var rowID int64
-	store.QueryRow(m.t, m.stores[0], `SELECT row_id, workspace, atlas FROM memories WHERE id = ?1`, made.ID, &rowID, &x.workspace, &x.atlas)
-	x.change = search.DocUpdate{DocAttributes: search.DocAttributes{Memory: rowID, Atlas: x.atlas, Kind: uint8(slices.Index(loci.MemoryTypes, made.Type)), Tags: made.Tags,
+	store.QueryRow(m.t, m.stores[0], `SELECT row_id, workspace, atlas FROM memories WHERE id = ?1`, made.ID, &rowID,
+		&x.workspace, &x.atlas)
+	x.change = search.DocUpdate{DocAttributes: search.DocAttributes{Memory: rowID, Atlas: x.atlas,
+		Kind: uint8(slices.Index(loci.MemoryTypes, made.Type)), Tags: made.Tags,
 		Created: int64(made.CreatedAt)}, Document: search.Analyze(made.Title, made.Content)}
 	if m.memories[made.WorkspaceID] == nil {
 		m.memories[made.WorkspaceID] = map[int64]modelMemory{}
@@ -96,10 +100,12 @@ func (m *indexModel) change() {
 	c.Status, c.Tags = uint8(m.r.IntN(3)), []string{"red", "blue"}[:m.r.IntN(3)]
 	tags, _ := json.Marshal(c.Tags)
 	m.raw(func(exec store.Exec) error {
-		if err := exec(`UPDATE memories SET status = ?2, tags = ?3 WHERE row_id = ?1`, c.Memory, int(c.Status), string(tags)); err != nil {
+		if err := exec(`UPDATE memories SET status = ?2, tags = ?3 WHERE row_id = ?1`, c.Memory, int(c.Status),
+			string(tags)); err != nil {
 			return err
 		}
-		return exec(insertLogSQL, x.workspace, c.Memory, x.atlas, int(c.Kind), int(c.Status), string(tags), c.Created, false, 0, 0, c.Document.Encode())
+		return exec(insertLogSQL, x.workspace, c.Memory, x.atlas, int(c.Kind), int(c.Status), string(tags), c.Created,
+			false, 0, 0, c.Document.Encode())
 	})
 	m.memories[x.WorkspaceID][c.Memory] = x
 }
@@ -113,7 +119,8 @@ func (m *indexModel) remove() {
 		if err := exec(`DELETE FROM memories WHERE row_id = ?1`, x.change.Memory); err != nil {
 			return err
 		}
-		return exec(insertLogSQL, x.workspace, x.change.Memory, x.atlas, 0, 0, "[]", 0, true, -1, -len(x.Content), []byte{})
+		return exec(insertLogSQL, x.workspace, x.change.Memory, x.atlas, 0, 0, "[]", 0, true, -1, -len(x.Content),
+			[]byte{})
 	})
 	delete(m.memories[x.WorkspaceID], x.change.Memory)
 }
@@ -159,7 +166,8 @@ func (m *indexModel) act() {
 func (m *indexModel) filter() (f store.Filter, s search.Filter) {
 	s.Statuses = 1
 	if m.r.IntN(2) == 0 {
-		f.Include, s.Statuses = []loci.Include{loci.Include(loci.MemoryArchived), loci.Include(loci.MemorySuperseded)}, 7
+		f.Include, s.Statuses = []loci.Include{loci.Include(loci.MemoryArchived), loci.Include(loci.MemorySuperseded)},
+			7
 	}
 	if m.r.IntN(3) == 0 {
 		f.Types, s.Kinds = []loci.MemoryType{loci.MemoryTypes[0], loci.MemoryTypes[3]}, 1|1<<3
@@ -193,7 +201,8 @@ func (m *indexModel) expected(q search.Query, f store.Filter, s search.Filter) (
 			c.Seq = int64(len(changes) + 1)
 			changes = append(changes, c)
 		}
-		_, r, err := search.NewSnapshot(nil).Apply(changes).SearchRewritten(search.NewCache(0), nil, q, s, 0, len(changes))
+		_, r, err := search.NewSnapshot(nil).Apply(changes).SearchRewritten(search.NewCache(0), nil, q, s, 0,
+			len(changes))
 		if err != nil || len(r.Hits) != r.Total {
 			m.t.Fatal(err)
 		}
@@ -201,7 +210,10 @@ func (m *indexModel) expected(q search.Query, f store.Filter, s search.Filter) (
 			hits = append(hits, hit{h.Score, h.Memory, place[h.Memory].ID})
 		}
 	}
-	slices.SortFunc(hits, func(a, b hit) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.rid, b.rid)) })
+	slices.SortFunc(hits, func(a, b hit) int {
+		return cmp.Or(cmp.Compare(b.score, a.score),
+			cmp.Compare(a.rid, b.rid))
+	})
 	for _, h := range hits {
 		lines = append(lines, fmt.Sprintf("%s %.9g", h.id, h.score))
 	}
@@ -224,7 +236,8 @@ func (m *indexModel) check() {
 			}
 			return tx.Search(store.SearchQuery{Keywords: q}, f, first.Seen, 3)
 		})
-		if err != nil || found.KeywordCount != len(want) || found.HasMore != (len(want) > 5) || len(found.Hits) != max(0, min(3, len(want)-2)) {
+		if err != nil || found.KeywordCount != len(want) || found.HasMore != (len(want) > 5) ||
+			len(found.Hits) != max(0, min(3, len(want)-2)) {
 			m.t.Fatalf("a page of %d has %d, more %v: %v", found.KeywordCount, len(found.Hits), found.HasMore, err)
 		}
 		m.count(st)
@@ -252,7 +265,8 @@ func (m *indexModel) count(s *store.Store) {
 		}
 	}
 	if got.Usage.Memories != int64(memories) || got.Usage.Storage.UsedBytes != int64(bytes) {
-		m.t.Fatalf("%d memories of %d bytes, want %d of %d", got.Usage.Memories, got.Usage.Storage.UsedBytes, memories, bytes)
+		m.t.Fatalf("%d memories of %d bytes, want %d of %d", got.Usage.Memories, got.Usage.Storage.UsedBytes, memories,
+			bytes)
 	}
 	for _, a := range atlases {
 		if int(a.MemoryCount) != len(m.memories[a.WorkspaceID]) {

@@ -110,7 +110,8 @@ func (s *Store) reportUnreadable(err error, sum *IntegrityReport, what string) e
 		return err
 	}
 	sum.Found++
-	sum.Inconsistencies = append(sum.Inconsistencies, Inconsistency{Kind: InconsistentStructure, Detail: what + ": " + why})
+	sum.Inconsistencies = append(sum.Inconsistencies,
+		Inconsistency{Kind: InconsistentStructure, Detail: what + ": " + why})
 	return nil
 }
 
@@ -119,22 +120,26 @@ const restoreAdvice = "restore it from a backup: nothing else says what it shoul
 
 func (s *Store) nextWorkspaces(ctx context.Context, after int64) (list []integrityChecker, err error) {
 	return SystemRead(ctx, s, "list workspaces to inspect", func(t *SystemTx) (list []integrityChecker, err error) {
-		err = t.t.conn.query(`SELECT row_id, id FROM workspaces WHERE row_id > ?1 ORDER BY row_id LIMIT 1000`, []any{after}, func(r row) error {
-			var i integrityChecker
-			err := r.Scan(&i.workspace, &i.id)
-			list = append(list, i)
-			return err
-		})
+		err = t.t.conn.query(`SELECT row_id, id FROM workspaces WHERE row_id > ?1 ORDER BY row_id LIMIT 1000`,
+			[]any{after}, func(r row) error {
+				var i integrityChecker
+				err := r.Scan(&i.workspace, &i.id)
+				list = append(list, i)
+				return err
+			})
 		return list, err
 	})
 }
 
 // checkWorkspace inspects a workspace, and again where there was more to repair than
 // one round takes.
-func (s *Store) checkWorkspace(ctx context.Context, i integrityChecker, sum *IntegrityReport, o IntegrityOptions) error {
+func (s *Store) checkWorkspace(ctx context.Context, i integrityChecker, sum *IntegrityReport,
+	o IntegrityOptions) error {
 	for found := int64(math.MaxInt64); ; {
 		i := i // a round starts anew
-		_, err := SystemRead(ctx, s, "inspect a workspace", func(t *SystemTx) (loci.Empty, error) { return loci.Empty{}, i.check(t.t) })
+		_, err := SystemRead(ctx, s, "inspect a workspace", func(t *SystemTx) (loci.Empty, error) {
+			return loci.Empty{}, i.check(t.t)
+		})
 		if err != nil {
 			return err
 		}
@@ -153,7 +158,8 @@ func (s *Store) checkWorkspace(ctx context.Context, i integrityChecker, sum *Int
 }
 
 // reportAndRepair tells of flaws, and repairs them if that is wanted.
-func (s *Store) reportAndRepair(ctx context.Context, flaws []Inconsistency, sum *IntegrityReport, o IntegrityOptions) error {
+func (s *Store) reportAndRepair(ctx context.Context, flaws []Inconsistency, sum *IntegrityReport,
+	o IntegrityOptions) error {
 	for _, f := range flaws {
 		sum.Found++
 		switch {
@@ -186,7 +192,9 @@ func (s *Store) checkUnowned(ctx context.Context, sum *IntegrityReport, o Integr
 		return err
 	}
 	if due {
-		f := Inconsistency{Kind: InconsistentRows, Detail: "a purge was cut off: bytes of what it erased may be in free space"}
+		f := Inconsistency{Kind: InconsistentRows, Detail: "a purge was cut off: bytes of what it erased may be in " +
+			"free " +
+			"space"}
 		if sum.Found++; o.Repair {
 			if err := s.finishPurge(ctx); err != nil {
 				return err
@@ -199,17 +207,20 @@ func (s *Store) checkUnowned(ctx context.Context, sum *IntegrityReport, o Integr
 	if err := s.inspectCommits(ctx, sum, o); err != nil {
 		return err
 	}
-	flaws, err := SystemRead(ctx, s, "look for what belongs to no workspace", func(t *SystemTx) (flaws []Inconsistency, err error) {
-		const stray = ` FROM minhash_bands WHERE workspace NOT IN (SELECT row_id FROM workspaces)`
-		var n int64
-		if err := t.t.conn.queryRow(`SELECT count(*)`+stray, nil, []any{&n}); err != nil || n == 0 {
-			return nil, err
-		}
-		return []Inconsistency{{Kind: InconsistentSignatures, Detail: fmt.Sprintf("%d rows are of workspaces that are gone", n), repair: func(t *SystemTx) (string, error) {
-			_, err := t.t.exec(`DELETE` + stray)
-			return "removed them", err
-		}}}, nil
-	})
+	flaws, err := SystemRead(ctx, s, "look for what belongs to no workspace",
+		func(t *SystemTx) (flaws []Inconsistency, err error) {
+			const stray = ` FROM minhash_bands WHERE workspace NOT IN (SELECT row_id FROM workspaces)`
+			var n int64
+			if err := t.t.conn.queryRow(`SELECT count(*)`+stray, nil, []any{&n}); err != nil || n == 0 {
+				return nil, err
+			}
+			return []Inconsistency{{Kind: InconsistentSignatures,
+				Detail: fmt.Sprintf("%d rows are of workspaces that are gone", n),
+				repair: func(t *SystemTx) (string, error) {
+					_, err := t.t.exec(`DELETE` + stray)
+					return "removed them", err
+				}}}, nil
+		})
 	if err != nil {
 		return err
 	}
@@ -223,13 +234,16 @@ func (s *Store) SampleIntegrity(ctx context.Context, memories int) (sum Integrit
 	sum.Inconsistencies = []Inconsistency{}
 	i, err := SystemRead(ctx, s, "choose memories to inspect", func(t *SystemTx) (i integrityChecker, err error) {
 		var minimum, maximum int64
-		err = t.t.conn.queryRow(`SELECT COALESCE((SELECT min(row_id) FROM memories), 0), COALESCE((SELECT max(row_id) FROM memories), 0)`, nil, []any{&minimum, &maximum})
+		err = t.t.conn.queryRow(
+			`SELECT COALESCE((SELECT min(row_id) FROM memories), 0), COALESCE((SELECT max(row_id) FROM memories), 0)`,
+			nil, []any{&minimum, &maximum})
 		if err != nil {
 			return i, err
 		}
 		i.sampleSize, i.sampleFrom = memories, minimum+rand.Int64N(maximum-minimum+1)
 		var analyzer int
-		err = t.t.conn.queryRow(`SELECT w.row_id, w.id, x.analyzer FROM memories e JOIN workspaces w ON w.row_id = e.workspace JOIN keyword_indexes x ON x.workspace = e.workspace
+		err = t.t.conn.queryRow(
+			`SELECT w.row_id, w.id, x.analyzer FROM memories e JOIN workspaces w ON w.row_id = e.workspace JOIN keyword_indexes x ON x.workspace = e.workspace
 			WHERE e.row_id >= ?1 ORDER BY e.row_id LIMIT 1`, []any{i.sampleFrom}, []any{&i.workspace, &i.id, &analyzer})
 		if err == nil && analyzer != search.AnalyzerVersion {
 			err = errNoRows // it is not what it will be

@@ -56,7 +56,8 @@ func unreadableReason(err error) string {
 	var connect *pgconn.ConnectError
 	_, told := errors.AsType[*loci.Error](err)
 	switch {
-	case err == nil, told, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.As(err, &connect):
+	case err == nil, told, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
+		errors.As(err, &connect):
 		return ""
 	case isCorrupt(err), sqliteCode(err)&0xff == sqliteIO:
 		return rootCause(err).Error()
@@ -142,7 +143,8 @@ func (i *integrityChecker) reportUnreadable() error {
 		if ids[rowID] != "" {
 			i.report(InconsistentRows, ids[rowID], nil, "it cannot be read: %s", i.unreadable[rowID])
 		} else {
-			i.report(InconsistentRows, i.id, nil, "row %d of the memories cannot be read: %s", rowID, i.unreadable[rowID])
+			i.report(InconsistentRows, i.id, nil, "row %d of the memories cannot be read: %s", rowID,
+				i.unreadable[rowID])
 		}
 	}
 	return err
@@ -164,7 +166,8 @@ func (i *integrityChecker) listMemories() error {
 		last := int64(math.MinInt64)
 		for n := listBatchSize; n == listBatchSize; {
 			n = 0
-			err := i.t.conn.query(`SELECT row_id FROM memories WHERE +workspace = ?1 AND row_id > ?2 ORDER BY row_id LIMIT ?3`,
+			err := i.t.conn.query(
+				`SELECT row_id FROM memories WHERE +workspace = ?1 AND row_id > ?2 ORDER BY row_id LIMIT ?3`,
 				[]any{i.workspace, last, listBatchSize}, func(r row) error {
 					err := r.Scan(&last)
 					i.rowIDs = append(i.rowIDs, last)
@@ -185,14 +188,16 @@ func (i *integrityChecker) walkMemoryIndex(f func(rowID int64, id string)) error
 	status, at, id := -1<<31, int64(math.MinInt64), ""
 	for n := listBatchSize; n == listBatchSize; {
 		n = 0
-		err := i.t.conn.query(`SELECT row_id, status, created_at, id FROM memories WHERE workspace = ?1 AND (status, created_at, id) > (?2, ?3, ?4)
-			ORDER BY status, created_at, id LIMIT ?5`, []any{i.workspace, status, at, id, listBatchSize}, func(r row) error {
-			var rowID int64
-			err := r.Scan(&rowID, &status, &at, &id)
-			f(rowID, id)
-			n++
-			return err
-		})
+		err := i.t.conn.query(
+			`SELECT row_id, status, created_at, id FROM memories WHERE workspace = ?1 AND (status, created_at, id) > (?2, ?3, ?4)
+			ORDER BY status, created_at, id LIMIT ?5`, []any{i.workspace, status, at, id, listBatchSize},
+			func(r row) error {
+				var rowID int64
+				err := r.Scan(&rowID, &status, &at, &id)
+				f(rowID, id)
+				n++
+				return err
+			})
 		if err != nil {
 			return err
 		}
@@ -230,7 +235,8 @@ func (i *integrityChecker) runStep(s checkStep) error {
 		return nil
 	})
 	if why != "" {
-		i.report(InconsistentStructure, i.id, nil, "%s", fmt.Sprintf("the %s of the workspace cannot be looked at: %s", s.name, why))
+		i.report(InconsistentStructure, i.id, nil, "%s",
+			fmt.Sprintf("the %s of the workspace cannot be looked at: %s", s.name, why))
 	}
 	return err
 }

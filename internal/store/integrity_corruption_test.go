@@ -74,9 +74,11 @@ func kindsOf(sum store.IntegrityReport) (list []string) {
 
 func TestADamagedIndexOfTheDatabaseIsNamedAndMadeAnew(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"memories_newest", "sqlite_autoindex_memories_1", "memories_source", "index_log_workspace"} {
+	for _, name := range []string{"memories_newest", "sqlite_autoindex_memories_1", "memories_source",
+		"index_log_workspace"} {
 		for _, how := range []string{"a bit", "the root page", "another page"} {
-			if how != "the root page" && strings.HasSuffix(name, "_source") || name == "index_log_workspace" && how != "the root page" {
+			if how != "the root page" && strings.HasSuffix(name, "_source") ||
+				name == "index_log_workspace" && how != "the root page" {
 				continue // it is one page
 			}
 			t.Run(name+" "+how, func(t *testing.T) {
@@ -134,7 +136,8 @@ func damageAnIndex(t *testing.T, d storetest.Database, actor *loci.Actor, ids []
 		t.Errorf("%d memories are listed", len(list))
 	}
 	add(t, s, actor, "", "Another one")
-	if now := d.Query(t, `SELECT COALESCE(sql, '') FROM sqlite_schema WHERE name = '`+name+`'`); !slices.Equal(now, statement) {
+	if now := d.Query(t, `SELECT COALESCE(sql, '') FROM sqlite_schema WHERE name = '`+name+`'`); !slices.Equal(now,
+		statement) {
 		t.Errorf("the index is %q, it was %q", now, statement)
 	}
 	if sum := checkHealthy(t, s); sum.Memories != int64(len(ids)+1) {
@@ -153,7 +156,9 @@ func TestMemoriesOnALostPageAreNamedAndTheOthersInspected(t *testing.T) {
 		hit := false
 		corruptFile(t, d, func(file []byte, size int) { // a leaf with the newest texts of some
 			for at := size; at < len(file) && !hit; at += size {
-				if page := file[at : at+size]; page[0] == 13 && bytes.Contains(page, []byte("Another text, Memory 77 ")) && bytes.Contains(page, []byte("Another text, Memory 78 ")) {
+				if page := file[at : at+size]; page[0] == 13 &&
+					bytes.Contains(page, []byte("Another text, Memory 77 ")) &&
+					bytes.Contains(page, []byte("Another text, Memory 78 ")) {
 					clear(page)
 					hit = true
 				}
@@ -166,11 +171,13 @@ func TestMemoriesOnALostPageAreNamedAndTheOthersInspected(t *testing.T) {
 		for _, repair := range []bool{false, true} {
 			sum := checkIntegrity(t, s, repair)
 			kinds := kindsOf(sum)
-			if !slices.Contains(kinds, "structure memories") || !slices.Contains(kinds, "rows "+all[77]) || slices.Contains(kinds, "rows "+all[5]) {
+			if !slices.Contains(kinds, "structure memories") || !slices.Contains(kinds, "rows "+all[77]) ||
+				slices.Contains(kinds, "rows "+all[5]) {
 				t.Errorf("repair %v: %q", repair, kinds)
 			}
 			if sum.Memories != int64(len(all)) || sum.Found == sum.Repaired {
-				t.Errorf("repair %v: looked at %d of %d memories, repaired %d of %d", repair, sum.Memories, len(all), sum.Repaired, sum.Found)
+				t.Errorf("repair %v: looked at %d of %d memories, repaired %d of %d", repair, sum.Memories, len(all),
+					sum.Repaired, sum.Found)
 			}
 			for _, f := range sum.Inconsistencies {
 				if strings.Contains(f.Detail, "filler") {
@@ -209,7 +216,8 @@ func TestFlippedBitsInTextsAndVersionsAreDamage(t *testing.T) {
 		for range 2 { // a repair leaves the evidence
 			sum := checkIntegrity(t, s, true)
 			kinds := kindsOf(sum)
-			if !slices.Contains(kinds, "rows "+all[31]) || !slices.Contains(kinds, "versions "+all[32]) || sum.Found == sum.Repaired {
+			if !slices.Contains(kinds, "rows "+all[31]) || !slices.Contains(kinds, "versions "+all[32]) ||
+				sum.Found == sum.Repaired {
 				t.Errorf("%+v", sum)
 			}
 		}
@@ -228,9 +236,11 @@ func TestBrokenVectorsAreMadeAnew(t *testing.T) {
 		waitForEmbeddings(t, s)
 		checkHealthy(t, s)
 		id := d.Query(t, `SELECT min(id) FROM memories`)[0]
-		d.Exec(t, `UPDATE vectors SET vector = (SELECT o.vector FROM vectors o ORDER BY o.row_id DESC LIMIT 1) WHERE memory = (SELECT row_id FROM memories WHERE id = '`+id+`')`)
+		d.Exec(t,
+			`UPDATE vectors SET vector = (SELECT o.vector FROM vectors o ORDER BY o.row_id DESC LIMIT 1) WHERE memory = (SELECT row_id FROM memories WHERE id = '`+id+`')`)
 		sum := checkIntegrity(t, s, true)
-		if sum.Found != 1 || sum.Repaired != 1 || sum.Inconsistencies[0].Kind != store.InconsistentVectors || sum.Inconsistencies[0].ID != id {
+		if sum.Found != 1 || sum.Repaired != 1 || sum.Inconsistencies[0].Kind != store.InconsistentVectors ||
+			sum.Inconsistencies[0].ID != id {
 			t.Fatalf("%+v", sum)
 		}
 		waitForEmbeddings(t, s)
@@ -251,7 +261,8 @@ func TestRepairEndsWhereNothingIsKept(t *testing.T) {
 	defer s.Close()
 	ann := user(t, s, "ann")
 	runConcurrently(1100, func(i int) error { // more than one round repairs
-		_, err := tryAdd(s, ann, "", fmt.Sprintf("memory %d stands beside memory %d and before memory %d", i, 7*i, 11*i))
+		_, err := tryAdd(s, ann, "", fmt.Sprintf("memory %d stands beside memory %d and before memory %d", i, 7*i,
+			11*i))
 		return err
 	})
 	err = store.WriteRaw(s, func(exec store.Exec) error {
@@ -273,7 +284,8 @@ func TestRepairEndsWhereNothingIsKept(t *testing.T) {
 func TestASearchThatMeetsADamagedIndexIsCounted(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		for _, damage := range []string{`UPDATE segment_pages SET data = segments.header FROM segments`, `DELETE FROM segment_pages`} {
+		for _, damage := range []string{`UPDATE segment_pages SET data = segments.header FROM segments`,
+			`DELETE FROM segment_pages`} {
 			s := d.Open(t, store.Options{})
 			ann := user(t, s, fmt.Sprint("ann", len(damage)))
 			fold(t, s, add(t, s, ann, "", "Found by its harbour").WorkspaceID)

@@ -88,17 +88,20 @@ func (i *integrityChecker) exists(rowID int64) bool {
 func (i *integrityChecker) checkSegments() error {
 	i.segmentCounts = map[int64]int{}
 	var states int
-	if err := i.t.conn.queryRow(`SELECT count(*) FROM keyword_indexes WHERE workspace = ?1`, []any{i.workspace}, []any{&states}); err != nil {
+	if err := i.t.conn.queryRow(`SELECT count(*) FROM keyword_indexes WHERE workspace = ?1`, []any{i.workspace},
+		[]any{&states}); err != nil {
 		return err
 	}
 	if states == 0 {
 		i.report(InconsistentIndex, i.id, func(t *SystemTx) (string, error) {
-			_, err := t.t.exec(`INSERT INTO keyword_indexes (workspace, version, analyzer) VALUES (?1, 0, ?2) ON CONFLICT (workspace) DO NOTHING`, i.workspace, search.AnalyzerVersion)
+			_, err := t.t.exec(
+				`INSERT INTO keyword_indexes (workspace, version, analyzer) VALUES (?1, 0, ?2) ON CONFLICT (workspace) DO NOTHING`, i.workspace, search.AnalyzerVersion)
 			return "given a state", err
 		}, "the index has no state")
 	}
 	var ids []int64
-	err := i.t.conn.query(`SELECT row_id FROM segments WHERE workspace = ?1 ORDER BY row_id`, []any{i.workspace}, scanInts(&ids))
+	err := i.t.conn.query(`SELECT row_id FROM segments WHERE workspace = ?1 ORDER BY row_id`, []any{i.workspace},
+		scanInts(&ids))
 	for _, id := range ids {
 		if err == nil {
 			err = i.checkSegment(id)
@@ -109,7 +112,8 @@ func (i *integrityChecker) checkSegments() error {
 
 func (i *integrityChecker) checkSegment(id int64) error {
 	var head, dead []byte
-	if err := i.t.conn.queryRow(`SELECT header, tombstones FROM segments WHERE row_id = ?1`, []any{id}, []any{&head, &dead}); err != nil {
+	if err := i.t.conn.queryRow(`SELECT header, tombstones FROM segments WHERE row_id = ?1`, []any{id},
+		[]any{&head, &dead}); err != nil {
 		return err
 	}
 	s, err := search.Open(id, head, dead)
@@ -120,7 +124,8 @@ func (i *integrityChecker) checkSegment(id int64) error {
 	s, _ = s.MarkDeleted(slices.Collect(maps.Keys(i.lastLogged))) // the log knows better, as it does for a view
 	held := liveMemories(s, i.rowIDs, nil)
 	if left, _ := s.MarkDeleted(held); left.LiveDocs() > 0 {
-		i.report(InconsistentIndex, i.id, i.repairSegment(id, held), "segment %d holds %d documents of memories that are gone", id, left.LiveDocs())
+		i.report(InconsistentIndex, i.id, i.repairSegment(id, held),
+			"segment %d holds %d documents of memories that are gone", id, left.LiveDocs())
 	}
 	if rest, _ := s.MarkDeleted(held); rest.LiveDocs() == 0 {
 		var why string
@@ -244,7 +249,8 @@ func (i *integrityChecker) compareSegment(s *search.Segment, fetch search.PageFe
 func (i *integrityChecker) reportDifference(rowID int64) error {
 	return i.readRows([]int64{rowID}, func(m rawMemory) error {
 		if m.corruption() == "" {
-			i.report(InconsistentIndex, m.id, i.repairByReindex(rowID), "its document in the index is not that of its row")
+			i.report(InconsistentIndex, m.id, i.repairByReindex(rowID),
+				"its document in the index is not that of its row")
 		}
 		return nil
 	})

@@ -13,7 +13,9 @@ var supersededStatus = slices.Index(loci.MemoryStatuses, loci.MemorySuperseded)
 // checkLinks looks at both ends of the links of a memory.
 func (i *integrityChecker) checkLinks(m rawMemory) error {
 	tell := func(what string) {
-		i.report(InconsistentLinks, m.id, func(t *SystemTx) (string, error) { return t.repairLinks(m.rowID) }, "%s", what)
+		i.report(InconsistentLinks, m.id, func(t *SystemTx) (string, error) {
+			return t.repairLinks(m.rowID)
+		}, "%s", what)
 	}
 	if m.supersededBy != "" {
 		by, found, err := i.t.linkedMemory(i.workspace, m.supersededBy)
@@ -44,7 +46,8 @@ func (i *integrityChecker) checkLinks(m rawMemory) error {
 // linkedMemory returns the row of a memory that another one of the workspace names.
 func (t *Tx) linkedMemory(workspace int64, id string) (m rawMemory, found bool, err error) {
 	err = m.scan(scanFunc{func(dest ...any) error {
-		return t.conn.queryRow(`SELECT`+rawMemoryColumns+`FROM memories e WHERE e.id = ?1 AND e.workspace = ?2`, []any{id, workspace}, dest)
+		return t.conn.queryRow(`SELECT`+rawMemoryColumns+`FROM memories e WHERE e.id = ?1 AND e.workspace = ?2`,
+			[]any{id, workspace}, dest)
 	}})
 	if errors.Is(err, errNoRows) {
 		return m, false, nil

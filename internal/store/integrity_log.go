@@ -15,22 +15,25 @@ func (i *integrityChecker) loadLog() error {
 	seq := int64(math.MinInt64)
 	for n := listBatchSize; n == listBatchSize; {
 		n = 0
-		err := i.t.conn.query(`SELECT seq, memory, deleted FROM index_log WHERE workspace = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3`, []any{i.workspace, seq, listBatchSize}, func(r row) error {
-			var memory int64
-			var gone bool
-			err := r.Scan(&seq, &memory, &gone)
-			i.logEntries = append(i.logEntries, loggedUpdate{seq, memory, gone})
-			i.lastLogged[memory] = i.logEntries[len(i.logEntries)-1]
-			n++
-			return err
-		})
+		err := i.t.conn.query(
+			`SELECT seq, memory, deleted FROM index_log WHERE workspace = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3`,
+			[]any{i.workspace, seq, listBatchSize}, func(r row) error {
+				var memory int64
+				var gone bool
+				err := r.Scan(&seq, &memory, &gone)
+				i.logEntries = append(i.logEntries, loggedUpdate{seq, memory, gone})
+				i.lastLogged[memory] = i.logEntries[len(i.logEntries)-1]
+				n++
+				return err
+			})
 		if err != nil {
 			return err
 		}
 	}
 	for _, memory := range slices.Sorted(maps.Keys(i.lastLogged)) {
 		if !i.lastLogged[memory].deleted && !i.exists(memory) {
-			i.report(InconsistentIndex, i.id, i.repairByReindex(memory), "the log of changes holds a document of row %d, which is gone", memory)
+			i.report(InconsistentIndex, i.id, i.repairByReindex(memory),
+				"the log of changes holds a document of row %d, which is gone", memory)
 		}
 	}
 	return nil
@@ -54,7 +57,8 @@ func (i *integrityChecker) checkLog() error {
 			if c.Deleted {
 				i.report(InconsistentIndex, m.id, i.repairByReindex(m.rowID), "the log of changes says that it is gone")
 			} else if !equalUpdates(c, m.docUpdate()) && m.corruption() == "" {
-				i.report(InconsistentIndex, m.id, i.repairByReindex(m.rowID), "its document in the log of changes is not that of its row")
+				i.report(InconsistentIndex, m.id, i.repairByReindex(m.rowID),
+					"its document in the log of changes is not that of its row")
 			}
 			return nil
 		})
@@ -82,15 +86,18 @@ func (i *integrityChecker) readableUpdates(part []loggedUpdate) (list []search.D
 		if err == nil {
 			list = append(list, one...)
 		} else if i.t.ctx.Err() == nil {
-			i.report(InconsistentIndex, i.id, i.repairByReindex(l.memory), "the log of changes has a row of row %d that cannot be read", l.memory)
+			i.report(InconsistentIndex, i.id, i.repairByReindex(l.memory),
+				"the log of changes has a row of row %d that cannot be read", l.memory)
 		}
 	}
 	return list
 }
 
 func equalUpdates(a, b search.DocUpdate) bool {
-	return a.Atlas == b.Atlas && a.Created == b.Created && a.ValidUntil == b.ValidUntil && a.Kind == b.Kind && a.Status == b.Status &&
-		a.Verified == b.Verified && slices.Equal(a.Tags, b.Tags) && bytes.Equal(a.Document.Encode(), b.Document.Encode())
+	return a.Atlas == b.Atlas && a.Created == b.Created && a.ValidUntil == b.ValidUntil && a.Kind == b.Kind &&
+		a.Status == b.Status &&
+		a.Verified == b.Verified && slices.Equal(a.Tags, b.Tags) &&
+		bytes.Equal(a.Document.Encode(), b.Document.Encode())
 }
 
 // checkIndexed tells of memories that no search finds, or any finds twice.

@@ -31,7 +31,9 @@ func (i *integrityChecker) checkSignatures() error {
 			err := i.readRows(part, func(m rawMemory) error {
 				got, want := have[m.rowID], m.signature()
 				if slices.Sort(got); !slices.Equal(got, want) && m.corruption() == "" {
-					i.report(InconsistentSignatures, m.id, i.repairSignature(m.rowID, got), "it is found by %d bands, of which %d are its own; its text has %d", len(got), countCommon(got, want), len(want))
+					i.report(InconsistentSignatures, m.id, i.repairSignature(m.rowID, got),
+						"it is found by %d bands, of which %d are its own; its text has %d", len(got),
+						countCommon(got, want), len(want))
 				}
 				return nil
 			})
@@ -43,7 +45,8 @@ func (i *integrityChecker) checkSignatures() error {
 			}
 		}
 		for _, rowID := range slices.Sorted(maps.Keys(have)) {
-			i.report(InconsistentSignatures, i.id, i.repairSignature(rowID, have[rowID]), "%d bands are of row %d, which is gone", len(have[rowID]), rowID)
+			i.report(InconsistentSignatures, i.id, i.repairSignature(rowID, have[rowID]),
+				"%d bands are of row %d, which is gone", len(have[rowID]), rowID)
 		}
 		from = to + 1 // of no memory beyond the last window
 	}
@@ -65,7 +68,8 @@ func (i *integrityChecker) readBands(from, to int64) (map[int64][]int64, error) 
 	band, memory := int64(math.MinInt64), int64(math.MinInt64)
 	for n := listBatchSize; n == listBatchSize; {
 		n = 0
-		err := i.t.conn.query(`SELECT band, memory FROM minhash_bands WHERE workspace = ?1 AND (band, memory) > (?2, ?3) ORDER BY band, memory LIMIT ?4`,
+		err := i.t.conn.query(
+			`SELECT band, memory FROM minhash_bands WHERE workspace = ?1 AND (band, memory) > (?2, ?3) ORDER BY band, memory LIMIT ?4`,
 			[]any{i.workspace, band, memory, listBatchSize}, func(r row) error {
 				err := r.Scan(&band, &memory)
 				if n++; memory >= from && memory <= to {
@@ -87,7 +91,8 @@ func (i *integrityChecker) repairSignature(rowID int64, had []int64) func(*Syste
 		if err != nil && err != errNoRows {
 			return "", err
 		}
-		_, err = t.t.exec(`DELETE FROM minhash_bands WHERE workspace = ?1 AND memory = ?2 AND `+fmt.Sprintf(t.t.store.db.dialect().inList, "band", 3), i.workspace, rowID, encodeInts(had))
+		_, err = t.t.exec(`DELETE FROM minhash_bands WHERE workspace = ?1 AND memory = ?2 AND `+
+			fmt.Sprintf(t.t.store.db.dialect().inList, "band", 3), i.workspace, rowID, encodeInts(had))
 		if err != nil || m.rowID == 0 || m.workspace != i.workspace {
 			return "removed them", err
 		}

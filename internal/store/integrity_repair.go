@@ -18,7 +18,8 @@ func (t *SystemTx) lockIndex(workspace int64) error {
 // lockMemoryRow returns the row of a memory, which stays as it is until the commit.
 func (t *SystemTx) lockMemoryRow(rowID int64) (m rawMemory, err error) {
 	err = m.scan(scanFunc{func(dest ...any) error {
-		return t.t.conn.queryRow(`SELECT`+rawMemoryColumns+`FROM memories e WHERE e.row_id = ?1`+t.t.lockClause("NO KEY UPDATE", "e"), []any{rowID}, dest)
+		return t.t.conn.queryRow(`SELECT`+rawMemoryColumns+`FROM memories e WHERE e.row_id = ?1`+
+			t.t.lockClause("NO KEY UPDATE", "e"), []any{rowID}, dest)
 	}})
 	return m, err
 }
@@ -46,14 +47,16 @@ func (t *SystemTx) replaceLogRows(workspace, rowID int64) error {
 	case err == nil && m.workspace == workspace:
 		a.rowID = m.atlas
 		group, position := sourceGroup(&m.source)
-		c = logUpdate{memory: rowID, group: group, position: position, kind: m.kind, status: m.status, tags: m.tags, createdAt: loci.Time(m.created), verified: m.verifiedAt != 0,
+		c = logUpdate{memory: rowID, group: group, position: position, kind: m.kind, status: m.status, tags: m.tags,
+			createdAt: loci.Time(m.created), verified: m.verifiedAt != 0,
 			validUntil: loci.Time(m.validUntil), document: search.AnalyzeEncoded(m.title, m.content)}
 	case err != nil && !errors.Is(err, errNoRows):
 		return err
 	}
 	// What the rows add to the counters stays what it was, for each atlas.
 	sums := map[int64]atlasCounters{a.rowID: {}}
-	err := t.t.conn.query(`SELECT atlas, CAST(SUM(memories) AS BIGINT), CAST(SUM(bytes) AS BIGINT) FROM index_log WHERE workspace = ?1 AND memory = ?2 GROUP BY atlas`,
+	err := t.t.conn.query(
+		`SELECT atlas, CAST(SUM(memories) AS BIGINT), CAST(SUM(bytes) AS BIGINT) FROM index_log WHERE workspace = ?1 AND memory = ?2 GROUP BY atlas`,
 		[]any{workspace, rowID}, func(r row) error {
 			var atlas int64
 			var sum atlasCounters
@@ -68,7 +71,9 @@ func (t *SystemTx) replaceLogRows(workspace, rowID int64) error {
 		return err
 	}
 	last := a.rowID
-	for _, atlas := range append(slices.DeleteFunc(slices.Sorted(maps.Keys(sums)), func(x int64) bool { return x == last }), last) {
+	for _, atlas := range append(slices.DeleteFunc(slices.Sorted(maps.Keys(sums)), func(x int64) bool {
+		return x == last
+	}), last) {
 		a.rowID, c.memories, c.bytes = atlas, int(sums[atlas].memories), int(sums[atlas].bytes)
 		if err := a.appendLog(c); err != nil {
 			return err

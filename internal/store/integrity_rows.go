@@ -22,11 +22,13 @@ type rawMemory struct {
 	createdBy, verifiedBy, evidence                                string
 	source                                                         loci.Source
 	confidence                                                     *loci.Confidence
-	checksum                                                       *int64 // nil where a program of an earlier schema wrote the row
+	// nil where a program of an earlier schema wrote the row
+	checksum *int64
 }
 
 func (m *rawMemory) scan(r row) error {
-	return r.Scan(&m.rowID, &m.id, &m.workspace, &m.atlas, &m.title, &m.content, &m.hash, &m.kind, &m.status, &m.tags, &m.version, &m.created, &m.verifiedAt, &m.validUntil,
+	return r.Scan(&m.rowID, &m.id, &m.workspace, &m.atlas, &m.title, &m.content, &m.hash, &m.kind, &m.status, &m.tags,
+		&m.version, &m.created, &m.verifiedAt, &m.validUntil,
 		&m.supersededBy, &m.supersedes, &m.source.Name, &m.source.URI, &m.source.Group, &m.source.Position,
 		&m.createdBy, &m.updated, &m.archivedAt, &m.verifiedBy, &m.evidence, &m.confidence, &m.checksum)
 }
@@ -35,7 +37,8 @@ func (m *rawMemory) scan(r row) error {
 // from such a row is left as it is: it may be the only witness of what the row was.
 func (m *rawMemory) corruption() string {
 	tags, err := decodeStrings(m.tags)
-	if err != nil || m.kind < 0 || m.kind >= len(loci.MemoryTypes) || m.status < 0 || m.status >= len(loci.MemoryStatuses) {
+	if err != nil || m.kind < 0 || m.kind >= len(loci.MemoryTypes) || m.status < 0 ||
+		m.status >= len(loci.MemoryStatuses) {
 		return "its type, status or tags are none that there are"
 	}
 	if m.checksum == nil {
@@ -44,10 +47,13 @@ func (m *rawMemory) corruption() string {
 		}
 		return ""
 	}
-	if *m.checksum != memoryChecksum(loci.Memory{ID: m.id, Title: m.title, Content: m.content, Type: loci.MemoryTypeAt(m.kind), Tags: tags,
-		Status: loci.MemoryStatusAt(m.status), Version: m.version, CreatedBy: m.createdBy, CreatedAt: loci.Time(m.created), UpdatedAt: loci.Time(m.updated),
-		ArchivedAt: loci.Time(m.archivedAt), VerifiedAt: loci.Time(m.verifiedAt), VerifiedBy: m.verifiedBy, ValidUntil: loci.Time(m.validUntil),
-		Evidence: m.evidence, Confidence: m.confidence, Source: &m.source}) {
+	if *m.checksum != memoryChecksum(loci.Memory{ID: m.id, Title: m.title, Content: m.content,
+		Type: loci.MemoryTypeAt(m.kind), Tags: tags,
+		Status: loci.MemoryStatusAt(m.status), Version: m.version, CreatedBy: m.createdBy,
+		CreatedAt: loci.Time(m.created), UpdatedAt: loci.Time(m.updated),
+		ArchivedAt: loci.Time(m.archivedAt), VerifiedAt: loci.Time(m.verifiedAt), VerifiedBy: m.verifiedBy,
+		ValidUntil: loci.Time(m.validUntil),
+		Evidence:   m.evidence, Confidence: m.confidence, Source: &m.source}) {
 		return "its checksum is another one: its text, title, tags, source, type, status or review is damaged"
 	}
 	return ""
@@ -57,9 +63,11 @@ func (m *rawMemory) corruption() string {
 func (m *rawMemory) docUpdate() search.DocUpdate {
 	tags, _ := decodeStrings(m.tags) // what is none has no tags; the row is told of by itself
 	group, position := sourceGroup(&m.source)
-	return search.DocUpdate{Document: search.Analyze(m.title, m.content), DocAttributes: search.DocAttributes{Memory: m.rowID, Atlas: m.atlas, Created: m.created,
-		ValidUntil: m.validUntil, Kind: uint8(m.kind), Status: uint8(m.status), Verified: m.verifiedAt != 0, Tags: tags,
-		Group: group, Position: position}}
+	return search.DocUpdate{Document: search.Analyze(m.title, m.content),
+		DocAttributes: search.DocAttributes{Memory: m.rowID, Atlas: m.atlas, Created: m.created,
+			ValidUntil: m.validUntil, Kind: uint8(m.kind), Status: uint8(m.status), Verified: m.verifiedAt != 0,
+			Tags:  tags,
+			Group: group, Position: position}}
 }
 
 // signature is what the memory should be found by as a near duplicate, rising.
@@ -79,10 +87,12 @@ func (i *integrityChecker) readRows(rowIDs []int64, f func(rawMemory) error) err
 	var list []rawMemory
 	err := i.readInBatches(rowIDs, func(part []int64) error {
 		before := len(list)
-		err := i.t.conn.query(`SELECT`+rawMemoryColumns+`FROM memories e WHERE +e.workspace = ?2 AND `+fmt.Sprintf(i.t.store.db.dialect().inList, "e.row_id", 1)+` ORDER BY e.row_id`, []any{encodeInts(part), i.workspace}, func(r row) error {
-			list = append(list, rawMemory{})
-			return list[len(list)-1].scan(r)
-		})
+		err := i.t.conn.query(`SELECT`+rawMemoryColumns+`FROM memories e WHERE +e.workspace = ?2 AND `+
+			fmt.Sprintf(i.t.store.db.dialect().inList, "e.row_id", 1)+` ORDER BY e.row_id`,
+			[]any{encodeInts(part), i.workspace}, func(r row) error {
+				list = append(list, rawMemory{})
+				return list[len(list)-1].scan(r)
+			})
 		if err != nil {
 			list = list[:before]
 		}
@@ -126,22 +136,27 @@ func (i *integrityChecker) checkCounters() error {
 		have atlasCounters
 	}
 	var list []atlas
-	err := i.t.conn.query(`SELECT a.row_id, a.id, a.memories + (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM index_log c WHERE c.workspace = ?1 AND c.atlas = a.row_id),
+	err := i.t.conn.query(
+		`SELECT a.row_id, a.id, a.memories + (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM index_log c WHERE c.workspace = ?1 AND c.atlas = a.row_id),
 		a.bytes + (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM index_log c WHERE c.workspace = ?1 AND c.atlas = a.row_id)
 		FROM atlases a WHERE a.workspace = ?1 ORDER BY a.row_id`, []any{i.workspace}, func(r row) error {
-		var a atlas
-		err := r.Scan(&a.rid, &a.id, &a.have.memories, &a.have.bytes)
-		list = append(list, a)
-		return err
-	})
+			var a atlas
+			err := r.Scan(&a.rid, &a.id, &a.have.memories, &a.have.bytes)
+			list = append(list, a)
+			return err
+		})
 	for _, a := range list {
 		var is atlasCounters
 		if err == nil {
-			err = i.t.conn.queryRow(`SELECT count(*), CAST(COALESCE(SUM(octet_length(e.content)), 0) AS BIGINT) FROM memories e WHERE e.atlas = ?1`, []any{a.rid}, []any{&is.memories, &is.bytes})
+			err = i.t.conn.queryRow(
+				`SELECT count(*), CAST(COALESCE(SUM(octet_length(e.content)), 0) AS BIGINT) FROM memories e WHERE e.atlas = ?1`, []any{a.rid}, []any{&is.memories, &is.bytes})
 		}
 		if err == nil && is != a.have {
-			i.report(InconsistentCounters, a.id, func(t *SystemTx) (string, error) { return t.recount(i.workspace, a.rid) },
-				"the atlas counts %d memories of %d bytes and has %d of %d", a.have.memories, a.have.bytes, is.memories, is.bytes)
+			i.report(InconsistentCounters, a.id, func(t *SystemTx) (string, error) {
+				return t.recount(i.workspace, a.rid)
+			},
+				"the atlas counts %d memories of %d bytes and has %d of %d", a.have.memories, a.have.bytes, is.memories,
+				is.bytes)
 		}
 	}
 	return err
@@ -170,10 +185,12 @@ func (i *integrityChecker) checkRow(m rawMemory) error {
 	if what := m.corruption(); what != "" {
 		i.report(InconsistentRows, m.id, nil, "%s", what)
 	} else if m.hash != contentHash(m.content) {
-		i.report(InconsistentRows, m.id, i.repairHash(m.rowID), "the hash of its text is another one, and the text has its checksum")
+		i.report(InconsistentRows, m.id, i.repairHash(m.rowID),
+			"the hash of its text is another one, and the text has its checksum")
 	}
 	var home int64
-	if err := i.t.conn.queryRow(`SELECT COALESCE((SELECT a.workspace FROM atlases a WHERE a.row_id = ?1), 0)`, []any{m.atlas}, []any{&home}); err != nil {
+	if err := i.t.conn.queryRow(`SELECT COALESCE((SELECT a.workspace FROM atlases a WHERE a.row_id = ?1), 0)`,
+		[]any{m.atlas}, []any{&home}); err != nil {
 		return err
 	}
 	if home != i.workspace {

@@ -107,15 +107,16 @@ func (d *sqliteDB) checkStructure(ctx context.Context) ([]structureError, error)
 	defer c.close()
 	k := structureScan{c: c, roots: map[int64]string{}, indexes: map[string]bool{}, position: map[string]int{}}
 	var tables []string
-	err = c.queryContext(ctx, `SELECT name, type, rootpage FROM sqlite_schema WHERE rootpage > 0`, nil, func(r row) error {
-		var name, kind string
-		var root int64
-		err := r.Scan(&name, &kind, &root)
-		if k.roots[root], k.indexes[name] = name, kind == "index"; kind == "table" {
-			tables = append(tables, name)
-		}
-		return err
-	})
+	err = c.queryContext(ctx, `SELECT name, type, rootpage FROM sqlite_schema WHERE rootpage > 0`, nil,
+		func(r row) error {
+			var name, kind string
+			var root int64
+			err := r.Scan(&name, &kind, &root)
+			if k.roots[root], k.indexes[name] = name, kind == "index"; kind == "table" {
+				tables = append(tables, name)
+			}
+			return err
+		})
 	if err != nil {
 		return nil, err
 	}

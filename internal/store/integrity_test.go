@@ -40,7 +40,8 @@ func busyStore(t *testing.T, s *store.Store, actor *loci.Actor, places []string,
 	text := func() string {
 		words := make([]string, 1+r.IntN(30))
 		for i := range words {
-			words[i] = []string{"deploy", "café", "数据库", "getUserName", "the", "v1.2.3", "alpha", "gamma", "naïve"}[r.IntN(9)]
+			words[i] = []string{"deploy", "café", "数据库", "getUserName", "the", "v1.2.3", "alpha", "gamma",
+				"naïve"}[r.IntN(9)]
 		}
 		return strings.Join(words, " ")
 	}
@@ -49,7 +50,8 @@ func busyStore(t *testing.T, s *store.Store, actor *loci.Actor, places []string,
 		switch k := r.IntN(20); {
 		case k < 8 || len(all) < 4:
 			m := add(t, s, actor, places[r.IntN(len(places))], text(), func(m *loci.Memory) {
-				m.Type, m.Tags = loci.MemoryTypes[r.IntN(len(loci.MemoryTypes))], []string{"red", "blue", "ärger"}[:r.IntN(4)]
+				m.Type, m.Tags = loci.MemoryTypes[r.IntN(len(loci.MemoryTypes))],
+					[]string{"red", "blue", "ärger"}[:r.IntN(4)]
 			})
 			all = append(all, m.ID)
 		case k < 10:
@@ -57,7 +59,10 @@ func busyStore(t *testing.T, s *store.Store, actor *loci.Actor, places []string,
 		case k < 12:
 			set(t, s, actor, one(), func(_ *store.Memory, m *loci.Memory) { m.Content, m.Tags = text(), nil })
 		case k < 13:
-			set(t, s, actor, one(), func(h *store.Memory, m *loci.Memory) { m.ValidUntil = loci.Time(r.IntN(9)); h.MarkReviewed() })
+			set(t, s, actor, one(), func(h *store.Memory, m *loci.Memory) {
+				m.ValidUntil = loci.Time(r.IntN(9))
+				h.MarkReviewed()
+			})
 		case k < 15:
 			set(t, s, actor, one(), func(_ *store.Memory, m *loci.Memory) {
 				if m.Status == loci.MemoryActive {
@@ -68,7 +73,8 @@ func busyStore(t *testing.T, s *store.Store, actor *loci.Actor, places []string,
 			})
 		case k < 16:
 			old, by := record(t, s, actor, one()), record(t, s, actor, one())
-			if old.Status == loci.MemoryActive && by.Status == loci.MemoryActive && old.ID != by.ID && old.WorkspaceID == by.WorkspaceID {
+			if old.Status == loci.MemoryActive && by.Status == loci.MemoryActive && old.ID != by.ID &&
+				old.WorkspaceID == by.WorkspaceID {
 				supersede(t, s, actor, old.ID, by.ID)
 			}
 		case k < 18:
@@ -128,48 +134,87 @@ type corruption struct {
 
 var corruptions = []corruption{
 	{"title", []string{`UPDATE memories SET title = 'Behind the back' WHERE row_id = ?1`}, "folded", []string{"rows!"}},
-	{"title in the log", []string{`UPDATE memories SET title = 'Behind the back' WHERE row_id = ?1`}, "logged", []string{"rows!"}},
-	{"title of a row of an earlier schema", []string{`UPDATE memories SET title = 'Behind the back', checksum = NULL WHERE row_id = ?1`}, "folded", []string{"index"}},
-	{"text of a row of an earlier schema", []string{`UPDATE memories SET content = 'Behind the back', checksum = NULL WHERE row_id = ?1`}, "logged", []string{"counters", "rows!", "versions!"}},
-	{"source", []string{`UPDATE memories SET source_uri = 'https://example.com' WHERE row_id = ?1`}, "folded", []string{"rows!"}},
+	{"title in the log", []string{`UPDATE memories SET title = 'Behind the back' WHERE row_id = ?1`}, "logged",
+		[]string{"rows!"}},
+	{"title of a row of an earlier schema", []string{
+		`UPDATE memories SET title = 'Behind the back', checksum = NULL WHERE row_id = ?1`}, "folded",
+		[]string{"index"}},
+	{"text of a row of an earlier schema", []string{
+		`UPDATE memories SET content = 'Behind the back', checksum = NULL WHERE row_id = ?1`}, "logged",
+		[]string{"counters", "rows!", "versions!"}},
+	{"source", []string{`UPDATE memories SET source_uri = 'https://example.com' WHERE row_id = ?1`}, "folded",
+		[]string{"rows!"}},
 	{"group", []string{`UPDATE memories SET source_group = 'another' WHERE row_id = ?1`}, "folded", []string{"rows!"}},
-	{"evidence", []string{`UPDATE memories SET evidence = 'Behind the back' WHERE row_id = ?1`}, "logged", []string{"rows!"}},
+	{"evidence", []string{`UPDATE memories SET evidence = 'Behind the back' WHERE row_id = ?1`}, "logged",
+		[]string{"rows!"}},
 	{"confidence", []string{`UPDATE memories SET confidence = 0.5 WHERE row_id = ?1`}, "logged", []string{"rows!"}},
 	{"tags", []string{`UPDATE memories SET tags = '["purple"]' WHERE row_id = ?1`}, "folded", []string{"rows!"}},
 	{"type", []string{`UPDATE memories SET type = 4 WHERE row_id = ?1`}, "folded", []string{"rows!"}},
-	{"review", []string{`UPDATE memories SET verified_at = 5, valid_until = 7 WHERE row_id = ?1`}, "logged", []string{"rows!"}},
-	{"content", []string{`UPDATE memories SET content = 'Another text altogether, and a longer one than what stood there' WHERE row_id = ?1`}, "folded", []string{"counters", "rows!", "versions!"}},
-	{"row gone", []string{`DELETE FROM memories WHERE row_id = ?1`}, "folded", []string{"counters", "index", "sketches"}},
-	{"logged row gone", []string{`DELETE FROM memories WHERE row_id = ?1`}, "logged", []string{"counters", "index", "sketches"}},
+	{"review", []string{`UPDATE memories SET verified_at = 5, valid_until = 7 WHERE row_id = ?1`}, "logged",
+		[]string{"rows!"}},
+	{"content",
+		[]string{
+			`UPDATE memories SET content = 'Another text altogether, and a longer one than what stood there' WHERE row_id = ?1`}, "folded", []string{"counters", "rows!", "versions!"}},
+	{"row gone", []string{`DELETE FROM memories WHERE row_id = ?1`}, "folded",
+		[]string{"counters", "index", "sketches"}},
+	{"logged row gone", []string{`DELETE FROM memories WHERE row_id = ?1`}, "logged",
+		[]string{"counters", "index", "sketches"}},
 	{"change lost", []string{`DELETE FROM index_log WHERE memory = ?1`}, "logged", []string{"counters", "index"}},
-	{"change says gone", []string{`UPDATE index_log SET deleted = TRUE, document = ?3 WHERE memory = ?1`}, "logged", []string{"index"}},
+	{"change says gone", []string{`UPDATE index_log SET deleted = TRUE, document = ?3 WHERE memory = ?1`}, "logged",
+		[]string{"index"}},
 	{"change broken", []string{`UPDATE index_log SET document = ?3 WHERE memory = ?1`}, "logged", []string{"index"}},
 	{"segments lost", []string{`DELETE FROM segments WHERE workspace = ?2`}, "folded", []string{"index"}},
-	{"pages lost", []string{`DELETE FROM segment_pages WHERE segment IN (SELECT row_id FROM segments WHERE workspace = ?2)`}, "folded", []string{"index"}},
-	{"pages broken", []string{`UPDATE segment_pages SET data = ?3 WHERE segment IN (SELECT row_id FROM segments WHERE workspace = ?2)`}, "folded", []string{"index"}},
-	{"head broken", []string{`UPDATE segments SET header = ?3 WHERE row_id = (SELECT min(row_id) FROM segments WHERE workspace = ?2)`}, "folded", []string{"index"}},
-	{"the dead rise", []string{`UPDATE segments SET tombstones = ?4 WHERE workspace = ?2`}, "folded", []string{"index"}},
+	{"pages lost", []string{
+		`DELETE FROM segment_pages WHERE segment IN (SELECT row_id FROM segments WHERE workspace = ?2)`}, "folded",
+		[]string{"index"}},
+	{"pages broken", []string{
+		`UPDATE segment_pages SET data = ?3 WHERE segment IN (SELECT row_id FROM segments WHERE workspace = ?2)`},
+		"folded", []string{"index"}},
+	{"head broken", []string{
+		`UPDATE segments SET header = ?3 WHERE row_id = (SELECT min(row_id) FROM segments WHERE workspace = ?2)`},
+		"folded", []string{"index"}},
+	{"the dead rise", []string{`UPDATE segments SET tombstones = ?4 WHERE workspace = ?2`}, "folded",
+		[]string{"index"}},
 	{"state lost", []string{`DELETE FROM keyword_indexes WHERE workspace = ?2`}, "folded", []string{"index"}},
-	{"counter", []string{`UPDATE atlases SET memories = memories + 3 WHERE workspace = ?2`}, "folded", []string{"counters"}},
-	{"bytes in the log", []string{`UPDATE index_log SET bytes = bytes - 1 WHERE memory = ?1`}, "logged", []string{"counters"}},
+	{"counter", []string{`UPDATE atlases SET memories = memories + 3 WHERE workspace = ?2`}, "folded",
+		[]string{"counters"}},
+	{"bytes in the log", []string{`UPDATE index_log SET bytes = bytes - 1 WHERE memory = ?1`}, "logged",
+		[]string{"counters"}},
 	{"bands lost", []string{`DELETE FROM minhash_bands WHERE memory = ?1`}, "folded", []string{"sketches"}},
-	{"bands too many", []string{`INSERT INTO minhash_bands (workspace, band, memory) VALUES (?2, 1, ?1), (?2, 2, 999999), (999999, 1, 1)`}, "folded", []string{"sketches"}},
+	{"bands too many", []string{
+		`INSERT INTO minhash_bands (workspace, band, memory) VALUES (?2, 1, ?1), (?2, 2, 999999), (999999, 1, 1)`},
+		"folded", []string{"sketches"}},
 	{"hash", []string{`UPDATE memories SET hash = hash + 1 WHERE row_id = ?1`}, "folded", []string{"rows"}},
-	{"replacement forgets", []string{`UPDATE memories SET supersedes = '[]' WHERE workspace = ?2`}, "old", []string{"links"}},
+	{"replacement forgets", []string{`UPDATE memories SET supersedes = '[]' WHERE workspace = ?2`}, "old",
+		[]string{"links"}},
 	{"old one forgets", []string{`UPDATE memories SET superseded_by = '' WHERE row_id = ?1`}, "old", []string{"links"}},
-	{"link to nowhere", []string{`UPDATE memories SET superseded_by = 'nobody' WHERE row_id = ?1`}, "old2", []string{"links"}},
-	{"link of the living", []string{`UPDATE memories SET superseded_by = id WHERE row_id = ?1`}, "folded", []string{"links"}},
+	{"link to nowhere", []string{`UPDATE memories SET superseded_by = 'nobody' WHERE row_id = ?1`}, "old2",
+		[]string{"links"}},
+	{"link of the living", []string{`UPDATE memories SET superseded_by = id WHERE row_id = ?1`}, "folded",
+		[]string{"links"}},
 	{"list broken", []string{`UPDATE memories SET supersedes = '{' WHERE row_id = ?1`}, "folded", []string{"links"}},
-	{"purge cut off", []string{`INSERT INTO metadata (name, value) VALUES ('purge', 'unfinished')`}, "folded", []string{"rows"}},
-	{"evidence of a version", []string{`UPDATE versions SET evidence = 'Behind the back' WHERE memory = ?1`}, "folded", []string{"versions!"}},
-	{"tag of a version", []string{`UPDATE versions SET tags = '["purple"]' WHERE memory = ?1`}, "logged", []string{"versions!"}},
-	{"text of a version", []string{`UPDATE versions SET content = 'Behind the back', prefix_len = NULL WHERE memory = ?1`}, "folded", []string{"versions!"}},
-	{"version beyond", []string{`UPDATE versions SET prefix_len = 999999 WHERE memory = ?1 AND version = 2`}, "many", []string{"versions!"}},
-	{"version within a character", []string{`UPDATE versions SET prefix_len = 2 WHERE memory = ?1 AND version = 2`}, "many2", []string{"versions!"}},
-	{"version of two minds", []string{`UPDATE versions SET content = '', prefix_len = 1 WHERE memory = ?1 AND version = 2`}, "many3", []string{"versions!"}},
-	{"version lost", []string{`DELETE FROM versions WHERE memory = ?1 AND version = 2`}, "many4", []string{"versions!"}},
-	{"first version lost", []string{`DELETE FROM versions WHERE memory = ?1 AND version = 1`}, "many5", []string{"versions!"}},
-	{"version of the future", []string{`UPDATE memories SET version = 3 WHERE row_id = ?1`}, "many6", []string{"rows!", "versions!"}},
+	{"purge cut off", []string{`INSERT INTO metadata (name, value) VALUES ('purge', 'unfinished')`}, "folded",
+		[]string{"rows"}},
+	{"evidence of a version", []string{`UPDATE versions SET evidence = 'Behind the back' WHERE memory = ?1`}, "folded",
+		[]string{"versions!"}},
+	{"tag of a version", []string{`UPDATE versions SET tags = '["purple"]' WHERE memory = ?1`}, "logged",
+		[]string{"versions!"}},
+	{"text of a version", []string{
+		`UPDATE versions SET content = 'Behind the back', prefix_len = NULL WHERE memory = ?1`}, "folded",
+		[]string{"versions!"}},
+	{"version beyond", []string{`UPDATE versions SET prefix_len = 999999 WHERE memory = ?1 AND version = 2`}, "many",
+		[]string{"versions!"}},
+	{"version within a character", []string{`UPDATE versions SET prefix_len = 2 WHERE memory = ?1 AND version = 2`},
+		"many2", []string{"versions!"}},
+	{"version of two minds",
+		[]string{`UPDATE versions SET content = '', prefix_len = 1 WHERE memory = ?1 AND version = 2`}, "many3",
+		[]string{"versions!"}},
+	{"version lost", []string{`DELETE FROM versions WHERE memory = ?1 AND version = 2`}, "many4",
+		[]string{"versions!"}},
+	{"first version lost", []string{`DELETE FROM versions WHERE memory = ?1 AND version = 1`}, "many5",
+		[]string{"versions!"}},
+	{"version of the future", []string{`UPDATE memories SET version = 3 WHERE row_id = ?1`}, "many6",
+		[]string{"rows!", "versions!"}},
 	{"type that is none", []string{`UPDATE memories SET type = 60 WHERE row_id = ?1`}, "logged", []string{"rows!"}},
 }
 
@@ -198,7 +243,8 @@ func TestDamageIsFoundAndRepaired(t *testing.T) {
 						t.Errorf("%s: of %s the repair says %q", x.name, k, f.Repair)
 					}
 				}
-				if text, _ := json.Marshal(f); strings.Contains(string(text), "sentence") || f.ID == "" && x.name != "bands too many" && x.name != "purge cut off" {
+				if text, _ := json.Marshal(f); strings.Contains(string(text), "sentence") ||
+					f.ID == "" && x.name != "bands too many" && x.name != "purge cut off" {
 					t.Errorf("a flaw says %s", text)
 				}
 			}
@@ -217,7 +263,8 @@ func TestDamageIsFoundAndRepaired(t *testing.T) {
 				continue // a search that meets it cannot say what it is
 			}
 			kept := add(t, s, ann, crew, fmt.Sprintf("Search works after case%d", i))
-			if r := searchKeywords(t, s, ann, fmt.Sprintf("search works after case%d", i), store.Filter{}); len(r.Hits) == 0 || r.Hits[0].Memory.ID != kept.ID {
+			if r := searchKeywords(t, s, ann, fmt.Sprintf("search works after case%d", i),
+				store.Filter{}); len(r.Hits) == 0 || r.Hits[0].Memory.ID != kept.ID {
 				t.Errorf("after %s a search finds %v", x.name, r.Hits)
 			}
 		}
@@ -299,7 +346,8 @@ func TestSampleFindsDamage(t *testing.T) {
 			t.Errorf("%+v, %v", sum, err)
 		}
 		d.Exec(t, `UPDATE memories SET title = title || 'x'`)
-		if sum, err := s.SampleIntegrity(ctx, 10); err != nil || sum.Found != 10 || store.UnrepairableCount() < damage+10 {
+		if sum, err := s.SampleIntegrity(ctx, 10); err != nil || sum.Found != 10 ||
+			store.UnrepairableCount() < damage+10 {
 			t.Errorf("%+v, %v: %d of damage", sum, err, store.UnrepairableCount()-damage)
 		}
 		d.Exec(t, `UPDATE memories SET title = substr(title, 1, length(title) - 1)`)
@@ -324,7 +372,8 @@ func TestAnIndexOfAnEarlierAnalyzerIsMadeAnew(t *testing.T) {
 		d.Exec(t, `DELETE FROM index_log`)
 		d.Exec(t, `DELETE FROM segments`)
 		s = d.Open(t, store.Options{})
-		for end := time.Now().Add(20 * time.Second); searchKeywords(t, s, ann, "harbour", store.Filter{}).KeywordCount < 450; time.Sleep(5 * time.Millisecond) {
+		for end := time.Now().Add(20 * time.Second); searchKeywords(t, s, ann, "harbour",
+			store.Filter{}).KeywordCount < 450; time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatalf("%d are found", searchKeywords(t, s, ann, "harbour", store.Filter{}).KeywordCount)
 			}
@@ -350,7 +399,9 @@ func TestBandWindowsCoverEveryMemory(t *testing.T) {
 		}
 		d.Exec(t, `DELETE FROM memories WHERE id = '`+last.ID+`'`)
 		sum, err := s.CheckIntegrity(ctx, store.WithBandWindow(store.IntegrityOptions{Repair: true}, 4))
-		if sketches := slices.DeleteFunc(sum.Inconsistencies, func(f store.Inconsistency) bool { return f.Kind != store.InconsistentSignatures }); err != nil || len(sketches) != 1 {
+		if sketches := slices.DeleteFunc(sum.Inconsistencies, func(f store.Inconsistency) bool {
+			return f.Kind != store.InconsistentSignatures
+		}); err != nil || len(sketches) != 1 {
 			t.Errorf("%+v, %v", sum, err)
 		}
 		checkHealthy(t, s)

@@ -10,7 +10,9 @@ import (
 // has worked here, there are none.
 func (i *integrityChecker) checkVectors() error {
 	var generation int64
-	err := i.t.conn.queryRow(`SELECT g.row_id FROM generations g JOIN metadata n ON n.name = 'vectors' AND n.value = g.name`, nil, []any{&generation})
+	err := i.t.conn.queryRow(
+		`SELECT g.row_id FROM generations g JOIN metadata n ON n.name = 'vectors' AND n.value = g.name`, nil,
+		[]any{&generation})
 	if errors.Is(err, errNoRows) {
 		return nil
 	}
@@ -30,11 +32,14 @@ func (i *integrityChecker) checkVectors() error {
 			text, there := have[m.rowID]
 			switch {
 			case broken[m.rowID]:
-				i.report(InconsistentVectors, m.id, i.repairByReembedding(m.rowID, generation), "the checksum of a vector is another one")
+				i.report(InconsistentVectors, m.id, i.repairByReembedding(m.rowID, generation),
+					"the checksum of a vector is another one")
 			case !there:
-				i.report(InconsistentVectors, m.id, i.repairByEmbedding(m.rowID), "it has no vectors and does not wait for any")
+				i.report(InconsistentVectors, m.id, i.repairByEmbedding(m.rowID),
+					"it has no vectors and does not wait for any")
 			case text != 0 && text != textHash(m.title, m.content) && m.corruption() == "":
-				i.report(InconsistentVectors, m.id, i.repairByEmbedding(m.rowID), "its vectors are those of another text")
+				i.report(InconsistentVectors, m.id, i.repairByEmbedding(m.rowID),
+					"its vectors are those of another text")
 			}
 			return nil
 		})
@@ -48,14 +53,15 @@ func (i *integrityChecker) embeddedTexts(rowIDs []int64, generation int64) (map[
 	in := fmt.Sprintf(i.t.store.db.dialect().inList, "memory", 1)
 	err := i.t.conn.query(`SELECT memory, text_hash FROM vectors v WHERE `+in+` AND generation = ?2 AND chunk = 0
 		AND seq = (SELECT max(p.seq) FROM vectors p WHERE p.memory = v.memory AND p.generation = ?2)
-		UNION ALL SELECT memory, 0 FROM embedding_queue WHERE `+in, []any{encodeInts(rowIDs), generation}, func(r row) error {
-		var memory, text int64
-		err := r.Scan(&memory, &text)
-		if _, twice := have[memory]; !twice || text == 0 {
-			have[memory] = text
-		}
-		return err
-	})
+		UNION ALL SELECT memory, 0 FROM embedding_queue WHERE `+in, []any{encodeInts(rowIDs), generation},
+		func(r row) error {
+			var memory, text int64
+			err := r.Scan(&memory, &text)
+			if _, twice := have[memory]; !twice || text == 0 {
+				have[memory] = text
+			}
+			return err
+		})
 	return have, err
 }
 
@@ -63,7 +69,8 @@ func (i *integrityChecker) embeddedTexts(rowIDs []int64, generation int64) (map[
 // checksum than its own.
 func (i *integrityChecker) corruptVectors(rowIDs []int64, generation int64) (map[int64]bool, error) {
 	broken := map[int64]bool{}
-	err := i.t.conn.query(`SELECT memory, text_hash, chunk, vector, checksum FROM vectors WHERE `+fmt.Sprintf(i.t.store.db.dialect().inList, "memory", 1)+`
+	err := i.t.conn.query(`SELECT memory, text_hash, chunk, vector, checksum FROM vectors WHERE `+
+		fmt.Sprintf(i.t.store.db.dialect().inList, "memory", 1)+`
 		AND generation = ?2 AND checksum IS NOT NULL`, []any{encodeInts(rowIDs), generation}, func(r row) error {
 		var memory, text, sum int64
 		var passage int
@@ -93,7 +100,8 @@ func (i *integrityChecker) repairByEmbedding(rowID int64) func(*SystemTx) (strin
 // repairByReembedding takes the vectors of a memory away, so that none of them is used again.
 func (i *integrityChecker) repairByReembedding(rowID, generation int64) func(*SystemTx) (string, error) {
 	return func(t *SystemTx) (string, error) {
-		if _, err := t.t.exec(`DELETE FROM vectors WHERE memory = ?1 AND generation = ?2`, rowID, generation); err != nil {
+		if _, err := t.t.exec(`DELETE FROM vectors WHERE memory = ?1 AND generation = ?2`, rowID,
+			generation); err != nil {
 			return "", err
 		}
 		return i.repairByEmbedding(rowID)(t)

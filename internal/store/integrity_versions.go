@@ -21,39 +21,43 @@ func (i *integrityChecker) checkVersions(m rawMemory) (what string, err error) {
 	above := math.MaxInt32
 	for n := maximum; n == maximum && what == ""; {
 		n = 0
-		err := i.t.conn.query(`SELECT`+versionColumns+`, v.checksum FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`, []any{m.rowID, above, maximum}, func(r row) error {
-			var v versionRow
-			var kind, status int
-			var tags string
-			var sum *int64
-			err := r.Scan(&v.Version, &v.Title, &v.content, &v.prefix, &kind, &tags, &status, &v.VerifiedAt, &v.VerifiedBy, &v.Evidence, &v.Confidence, &v.ValidUntil, &v.CreatedBy, &v.CreatedAt, &sum)
-			n++
-			switch above = v.Version; {
-			case err != nil:
-				return err
-			case v.Version >= m.version:
-				wrong("version %d is not below the present one, %d", v.Version, m.version)
-			case v.Version != next-1:
-				wrong("version %d is missing", next-1)
-			case v.content != nil && v.prefix != nil:
-				wrong("version %d has a text and a length", v.Version)
-			case v.prefix != nil && (*v.prefix < 0 || *v.prefix > len(text)):
-				wrong("version %d is %d bytes of a text of %d", v.Version, *v.prefix, len(text))
-			case kind < 0 || kind >= len(loci.MemoryTypes) || status < 0 || status >= len(loci.MemoryStatuses):
-				wrong("version %d has a type or status that is none", v.Version)
-			default:
-				v.resolveContent(text)
-				if text = v.Content; !utf8.ValidString(text) {
-					wrong("version %d ends within a character", v.Version)
+		err := i.t.conn.query(`SELECT`+versionColumns+
+			`, v.checksum FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`,
+			[]any{m.rowID, above, maximum}, func(r row) error {
+				var v versionRow
+				var kind, status int
+				var tags string
+				var sum *int64
+				err := r.Scan(&v.Version, &v.Title, &v.content, &v.prefix, &kind, &tags, &status, &v.VerifiedAt,
+					&v.VerifiedBy, &v.Evidence, &v.Confidence, &v.ValidUntil, &v.CreatedBy, &v.CreatedAt, &sum)
+				n++
+				switch above = v.Version; {
+				case err != nil:
+					return err
+				case v.Version >= m.version:
+					wrong("version %d is not below the present one, %d", v.Version, m.version)
+				case v.Version != next-1:
+					wrong("version %d is missing", next-1)
+				case v.content != nil && v.prefix != nil:
+					wrong("version %d has a text and a length", v.Version)
+				case v.prefix != nil && (*v.prefix < 0 || *v.prefix > len(text)):
+					wrong("version %d is %d bytes of a text of %d", v.Version, *v.prefix, len(text))
+				case kind < 0 || kind >= len(loci.MemoryTypes) || status < 0 || status >= len(loci.MemoryStatuses):
+					wrong("version %d has a type or status that is none", v.Version)
+				default:
+					v.resolveContent(text)
+					if text = v.Content; !utf8.ValidString(text) {
+						wrong("version %d ends within a character", v.Version)
+					}
+					v.Type, v.Status = loci.MemoryTypes[kind], loci.MemoryStatuses[status]
+					if v.Tags, err = decodeStrings(tags); err != nil ||
+						sum != nil && *sum != versionChecksum(v.MemoryVersion) {
+						wrong("the checksum of version %d is another one", v.Version)
+					}
 				}
-				v.Type, v.Status = loci.MemoryTypes[kind], loci.MemoryStatuses[status]
-				if v.Tags, err = decodeStrings(tags); err != nil || sum != nil && *sum != versionChecksum(v.MemoryVersion) {
-					wrong("the checksum of version %d is another one", v.Version)
-				}
-			}
-			next = v.Version
-			return nil
-		})
+				next = v.Version
+				return nil
+			})
 		if err != nil {
 			return "", err
 		}

@@ -10,7 +10,8 @@ import (
 const invitationColumns = ` i.id, w.id, w.name, i.email, i.role, i.status, i.invited_by, i.expires_at, i.created_at, i.updated_at `
 
 func scanInvitation(i *loci.Invitation) []any {
-	return []any{&i.ID, &i.WorkspaceID, &i.WorkspaceName, &i.Email, &i.Role, &i.Status, &i.InvitedBy, &i.ExpiresAt, &i.CreatedAt, &i.UpdatedAt}
+	return []any{&i.ID, &i.WorkspaceID, &i.WorkspaceName, &i.Email, &i.Role, &i.Status, &i.InvitedBy, &i.ExpiresAt,
+		&i.CreatedAt, &i.UpdatedAt}
 }
 
 // Invite asks the owner of an address into the workspace. Somebody who is a
@@ -28,8 +29,10 @@ func (w *Workspace) Invite(
 	if err != nil || reason != "" {
 		return i, reason, err
 	}
-	i = loci.Invitation{ID: loci.NewID(t.now.Std()), WorkspaceID: w.id, WorkspaceName: w.name, Email: string(e), Role: role, Status: loci.InvitationPending,
-		InvitedBy: t.actor.UserID, ExpiresAt: t.now + loci.Time(life.Microseconds()), CreatedAt: t.now, UpdatedAt: t.now}
+	i = loci.Invitation{ID: loci.NewID(t.now.Std()), WorkspaceID: w.id, WorkspaceName: w.name, Email: string(e),
+		Role: role, Status: loci.InvitationPending,
+		InvitedBy: t.actor.UserID, ExpiresAt: t.now + loci.Time(life.Microseconds()), CreatedAt: t.now,
+		UpdatedAt: t.now}
 	_, err = t.exec(`INSERT INTO invitations
 		(id, workspace, email, email_folded, role, status, invited_by, expires_at, created_at, updated_at, token_hash)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10)`,
@@ -50,14 +53,17 @@ func (w *Workspace) checkInvitable(role loci.Role) error {
 // skipReason tells why an address needs no invitation, if it needs none.
 func (w *Workspace) skipReason(e loci.Email) (loci.SkipReason, error) {
 	var one int
-	err := w.t.conn.queryRow(`SELECT 1 FROM members m JOIN users u ON u.id = m.user_id WHERE m.workspace = ?1 AND u.email_folded = ?2`, []any{w.rowID, FoldEmail(e)}, []any{&one})
+	err := w.t.conn.queryRow(
+		`SELECT 1 FROM members m JOIN users u ON u.id = m.user_id WHERE m.workspace = ?1 AND u.email_folded = ?2`,
+		[]any{w.rowID, FoldEmail(e)}, []any{&one})
 	if err == nil {
 		return loci.SkipAlreadyMember, nil
 	}
 	if !errors.Is(err, errNoRows) {
 		return "", err
 	}
-	err = w.t.conn.queryRow(`SELECT 1 FROM invitations i WHERE i.email_folded = ?1 AND i.status = ?2 AND i.workspace = ?3 AND i.expires_at > ?4`,
+	err = w.t.conn.queryRow(
+		`SELECT 1 FROM invitations i WHERE i.email_folded = ?1 AND i.status = ?2 AND i.workspace = ?3 AND i.expires_at > ?4`,
 		[]any{FoldEmail(e), loci.InvitationPending, w.rowID, w.t.now}, []any{&one})
 	if err == nil {
 		return loci.SkipAlreadyInvited, nil
@@ -91,7 +97,8 @@ func (t *Tx) Invitations(workspaceID string, p Page) (list List[loci.Invitation]
 func (t *Tx) PendingInvitations(p Page) (list List[loci.Invitation], err error) {
 	at, id, limit := p.seek()
 	list = newList[loci.Invitation](p)
-	err = t.conn.query(`SELECT`+invitationColumns+`FROM users u JOIN invitations i ON i.email_folded = u.email_folded AND i.status = ?2 JOIN workspaces w ON w.row_id = i.workspace
+	err = t.conn.query(`SELECT`+invitationColumns+
+		`FROM users u JOIN invitations i ON i.email_folded = u.email_folded AND i.status = ?2 JOIN workspaces w ON w.row_id = i.workspace
 		WHERE u.id = ?1 AND u.verified AND i.expires_at > ?3 AND (i.created_at, i.id) < (?4, ?5) ORDER BY i.created_at DESC, i.id DESC LIMIT ?6`,
 		[]any{t.actor.UserID, loci.InvitationPending, t.now, at, id, limit}, list.collect(t.scanInvitationAt))
 	return list, err
@@ -148,14 +155,16 @@ func (t *SystemTx) CheckInvitationToken(e loci.Email, tokenHash []byte) error {
 	var one int
 	err := t.t.conn.queryRow(`SELECT 1 FROM invitations i WHERE `+validTokenCondition+`AND i.email_folded = ?4`,
 		[]any{tokenHash, loci.InvitationPending, t.t.now, FoldEmail(e)}, []any{&one})
-	return notFoundMessage(err, "The link is unknown, answered, expired or of another address: ask for a new invitation.")
+	return notFoundMessage(err, "The link is unknown, answered, expired or of another address: ask for a new "+
+		"invitation.")
 }
 
 // Respond accepts or declines, and verifies the actor's address. An invitation is
 // answered once; its token ends.
 func (i *IncomingInvitation) Respond(accept bool) (loci.Invitation, error) {
 	if i.record.Status != loci.InvitationPending {
-		return i.record, loci.NewError(loci.CodeStateConflict, "The invitation is %s already: ask for a new one.", i.record.Status)
+		return i.record, loci.NewError(loci.CodeStateConflict, "The invitation is %s already: ask for a new one.",
+			i.record.Status)
 	}
 	i.record.Status, i.record.UpdatedAt = loci.InvitationDeclined, i.t.now
 	if accept {
@@ -163,13 +172,15 @@ func (i *IncomingInvitation) Respond(accept bool) (loci.Invitation, error) {
 			return i.record, loci.NewError(loci.CodeStateConflict, "The workspace is archived: nobody can join it now.")
 		}
 		i.record.Status = loci.InvitationAccepted
-		if _, err := i.t.exec(`INSERT INTO members (user_id, workspace, role, joined_at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING`,
+		if _, err := i.t.exec(
+			`INSERT INTO members (user_id, workspace, role, joined_at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING`,
 			i.t.actor.UserID, i.workspace, i.record.Role, i.t.now); err != nil {
 			return i.record, err
 		}
 	}
 	if !i.verified {
-		_, err := i.t.exec(`UPDATE users SET verified = ?2, updated_at = ?3 WHERE id = ?1`, i.t.actor.UserID, true, i.t.now)
+		_, err := i.t.exec(`UPDATE users SET verified = ?2, updated_at = ?3 WHERE id = ?1`, i.t.actor.UserID, true,
+			i.t.now)
 		if err != nil {
 			return i.record, err
 		}

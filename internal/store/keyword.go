@@ -86,7 +86,8 @@ func (s *searchRun) answer(q search.Query) error {
 			want = maxKeywordHits
 		}
 		var err error
-		if p.query, p.result, err = p.snapshot.SearchRewritten(s.t.store.indexes.pages, s.t.segmentPage, q, s.filter, int64(s.t.now), want); err != nil {
+		if p.query, p.result, err = p.snapshot.SearchRewritten(s.t.store.indexes.pages, s.t.segmentPage, q, s.filter,
+			int64(s.t.now), want); err != nil {
 			return err
 		}
 		p.keywordHits = p.result.Hits
@@ -139,7 +140,8 @@ func (s *searchRun) rescore() error {
 // them first, and returns how many they are.
 func (s *searchRun) rescoreWorkspace(p *workspaceSearch, best float32) int {
 	n := len(s.loaded)
-	hits, texts, rows := make([]search.Hit, 0, len(p.keywordHits)), make([]*search.DocMatches, 0, n), make([]*loadedMemory, 0, n)
+	hits, texts, rows := make([]search.Hit, 0, len(p.keywordHits)), make([]*search.DocMatches, 0, n),
+		make([]*loadedMemory, 0, n)
 	var others []search.Hit
 	for _, h := range p.keywordHits {
 		if x := s.loaded[h.Memory]; x != nil {

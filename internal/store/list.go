@@ -43,18 +43,23 @@ func (t *Tx) resolveScope(f Filter) (r scopeFilter, err error) {
 	var id string
 	switch {
 	case f.AtlasID != "":
-		err = t.queryRow(`SELECT a.row_id, w.row_id, w.id FROM atlases a`+t.membershipJoin("a.workspace")+`WHERE a.id = ?2`, []any{f.AtlasID}, &r.atlas, &workspace, &id)
+		err = t.queryRow(`SELECT a.row_id, w.row_id, w.id FROM atlases a`+t.membershipJoin("a.workspace")+
+			`WHERE a.id = ?2`, []any{f.AtlasID}, &r.atlas, &workspace, &id)
 		r.workspaces = []int64{workspace}
 		if err == nil && f.WorkspaceID != "" && f.WorkspaceID != id {
 			if _, err = t.WorkspaceRecord(f.WorkspaceID); err == nil {
-				err = loci.NewError(loci.CodeAtlasWorkspaceMismatch, "The atlas belongs to another workspace: leave workspace_id out, or name the workspace of the atlas.")
+				err = loci.NewError(loci.CodeAtlasWorkspaceMismatch,
+					"The atlas belongs to another workspace: leave workspace_id out, or name the workspace of the "+
+						"atlas.")
 			}
 		}
 	case f.WorkspaceID != "":
-		err = t.queryRow(`SELECT w.row_id FROM workspaces e`+t.membershipJoin("e.row_id")+`WHERE e.id = ?2`, []any{f.WorkspaceID}, &workspace)
+		err = t.queryRow(`SELECT w.row_id FROM workspaces e`+t.membershipJoin("e.row_id")+`WHERE e.id = ?2`,
+			[]any{f.WorkspaceID}, &workspace)
 		r.workspaces = []int64{workspace}
 	default:
-		err = t.queryFew(`SELECT w.row_id FROM`+t.membershipSubquery()+`ORDER BY w.row_id`, nil, scanInts(&r.workspaces))
+		err = t.queryFew(`SELECT w.row_id FROM`+t.membershipSubquery()+`ORDER BY w.row_id`, nil,
+			scanInts(&r.workspaces))
 	}
 	return r, mapNoRows(err)
 }
@@ -117,7 +122,8 @@ func (t *Tx) loadPageEntries(list *List[loci.Memory], heads []pageEntry) error {
 	var rowID int64
 	scan := t.newMemoryScanner(&rowID)
 	memories := make([]loci.Memory, len(heads))
-	q := `SELECT` + memoryColumns + `, e.row_id FROM ` + fmt.Sprintf(t.store.db.dialect().joinIDs, 2, "memories e", "e.row_id") +
+	q := `SELECT` + memoryColumns + `, e.row_id FROM ` +
+		fmt.Sprintf(t.store.db.dialect().joinIDs, 2, "memories e", "e.row_id") +
 		t.membershipJoin("e.workspace") + `JOIN atlases a ON a.row_id = e.atlas`
 	err := t.queryFew(q, []any{encodeInts(rowIDs)}, func(r row) error {
 		m, err := scan(r)
@@ -169,21 +175,26 @@ func (t *Tx) memoryRanges(f Filter, p Page) (list []memoryRange, err error) {
 	return list, nil
 }
 
-// newestRanges adds the ranges of a status that have the newest memories in all of the actor's workspaces. A page has no
-// memories of more ranges than it has rows: one look at each workspace costs less than to merge them all. The inner limit
+// newestRanges adds the ranges of a status that have the newest memories in all of the actor's workspaces. A page has
+// no
+// memories of more ranges than it has rows: one look at each workspace costs less than to merge them all. The inner
+// limit
 // keeps SQLite from looking three times.
 func (t *Tx) newestRanges(list *[]memoryRange, f Filter, p Page, status int) error {
 	_, _, rows := p.seek()
 	c := t.newPagePredicate(f, p, 1)
 	limit := c.bind(rows)
-	return t.queryFew(fmt.Sprintf(`SELECT place FROM (SELECT place, newest, rank() OVER (ORDER BY newest DESC) AS standing FROM (SELECT w.row_id AS place,
+	return t.queryFew(fmt.Sprintf(
+		`SELECT place FROM (SELECT place, newest, rank() OVER (ORDER BY newest DESC) AS standing FROM (SELECT w.row_id AS place,
 		(SELECT h.created_at FROM memories h WHERE h.workspace = w.row_id AND h.status = %d AND %s ORDER BY h.created_at DESC, h.id DESC LIMIT 1) AS newest
-		FROM`, status, c.sql)+t.membershipSubquery()+fmt.Sprintf(`LIMIT 1000000000) AS places WHERE newest IS NOT NULL) AS ranked WHERE standing <= ?%d`, limit), c.args, func(r row) error {
-		x := memoryRange{column: "workspace", status: status}
-		err := r.Scan(&x.container)
-		*list = append(*list, x)
-		return err
-	})
+		FROM`, status, c.sql)+t.membershipSubquery()+fmt.Sprintf(
+		`LIMIT 1000000000) AS places WHERE newest IS NOT NULL) AS ranked WHERE standing <= ?%d`, limit), c.args,
+		func(r row) error {
+			x := memoryRange{column: "workspace", status: status}
+			err := r.Scan(&x.container)
+			*list = append(*list, x)
+			return err
+		})
 }
 
 // pagePredicate are what a memory h of a page fulfils, with their arguments.
@@ -226,12 +237,15 @@ func (t *Tx) mergedPages(list *[]pageEntry, f Filter, p Page, ranges []memoryRan
 	limit := c.bind(rows)
 	selects := make([]string, len(ranges))
 	for i, x := range ranges {
-		selects[i] = fmt.Sprintf(`SELECT * FROM (SELECT h.row_id, h.created_at, h.id FROM memories h WHERE h.%s = ?%d AND h.status = %d
-			AND %s ORDER BY h.created_at DESC, h.id DESC LIMIT ?%d) AS head`, x.column, c.bind(x.container), x.status, c.sql, limit)
+		selects[i] = fmt.Sprintf(
+			`SELECT * FROM (SELECT h.row_id, h.created_at, h.id FROM memories h WHERE h.%s = ?%d AND h.status = %d
+			AND %s ORDER BY h.created_at DESC, h.id DESC LIMIT ?%d) AS head`, x.column, c.bind(x.container), x.status,
+			c.sql, limit)
 	}
 	// The sum makes SQLite sort the heads together: it would merge them two at a time
 	// where all columns that it sorts by are shown.
-	q := `SELECT row_id, created_at + 0, id FROM (` + strings.Join(selects, " UNION ALL ") + `) AS heads ORDER BY created_at DESC, id DESC LIMIT ?` + strconv.Itoa(limit)
+	q := `SELECT row_id, created_at + 0, id FROM (` + strings.Join(selects, " UNION ALL ") +
+		`) AS heads ORDER BY created_at DESC, id DESC LIMIT ?` + strconv.Itoa(limit)
 	return t.conn.query(q, c.args, func(r row) error {
 		var h pageEntry
 		err := r.Scan(&h.rowID, &h.at, &h.id)

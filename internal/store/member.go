@@ -9,7 +9,8 @@ func (t *Tx) Members(workspaceID string, p Page) (list List[loci.Member], err er
 	}
 	at, id, limit := p.seek()
 	list = newList[loci.Member](p)
-	err = t.query(`SELECT u.id, u.email, u.name, x.role, x.joined_at FROM members x JOIN users u ON u.id = x.user_id`+t.membershipJoin("x.workspace")+
+	err = t.query(`SELECT u.id, u.email, u.name, x.role, x.joined_at FROM members x JOIN users u ON u.id = x.user_id`+
+		t.membershipJoin("x.workspace")+
 		`WHERE w.id = ?2 AND (x.joined_at, x.user_id) < (?3, ?4) ORDER BY x.joined_at DESC, x.user_id DESC LIMIT ?5`,
 		[]any{workspaceID, at, id, limit}, list.collect(func(r row) (m loci.Member, err error) {
 			err = r.Scan(&m.UserID, &m.Email, &m.Name, &m.Role, &m.JoinedAt)
@@ -19,6 +20,7 @@ func (t *Tx) Members(workspaceID string, p Page) (list List[loci.Member], err er
 }
 
 func (t *Tx) addMember(workspace int64, userID string, role loci.Role) error {
-	_, err := t.exec(`INSERT INTO members (user_id, workspace, role, joined_at) VALUES (?1, ?2, ?3, ?4)`, userID, workspace, role, t.now)
+	_, err := t.exec(`INSERT INTO members (user_id, workspace, role, joined_at) VALUES (?1, ?2, ?3, ?4)`, userID,
+		workspace, role, t.now)
 	return err
 }

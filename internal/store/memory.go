@@ -29,9 +29,12 @@ func (t *Tx) newMemoryScanner(more ...any) func(row) (loci.Memory, error) {
 		source           loci.Source
 		dest             [32]any
 	}
-	dest := append(x.dest[:0], &x.m.ID, &x.m.WorkspaceID, &x.m.AtlasID, &x.m.Title, &x.m.Content, &x.kind, &x.tags, &x.status, &x.m.Version,
-		&x.m.CreatedBy, &x.m.CreatedAt, &x.m.UpdatedAt, &x.source.Name, &x.source.URI, &x.source.Group, &x.source.Position,
-		&x.m.VerifiedAt, &x.m.VerifiedBy, &x.m.Evidence, &x.m.Confidence, &x.m.ValidUntil, &x.m.SupersededBy, &x.supersedes, &x.m.ArchivedAt)
+	dest := append(x.dest[:0], &x.m.ID, &x.m.WorkspaceID, &x.m.AtlasID, &x.m.Title, &x.m.Content, &x.kind, &x.tags,
+		&x.status, &x.m.Version,
+		&x.m.CreatedBy, &x.m.CreatedAt, &x.m.UpdatedAt, &x.source.Name, &x.source.URI, &x.source.Group,
+		&x.source.Position,
+		&x.m.VerifiedAt, &x.m.VerifiedBy, &x.m.Evidence, &x.m.Confidence, &x.m.ValidUntil, &x.m.SupersededBy,
+		&x.supersedes, &x.m.ArchivedAt)
 	dest = append(dest, more...)
 	return func(r row) (m loci.Memory, err error) {
 		x.m, x.source = loci.Memory{}, loci.Source{}
@@ -77,11 +80,13 @@ func contentHash(content string) int64 {
 // is e. Mostly there is none, so that only a number is asked for first.
 func (a *Atlas) FindDuplicate(content string, e IndexEntry) (m loci.Memory, found bool, err error) {
 	var rowID int64
-	err = a.t.conn.queryRow(`SELECT e.row_id FROM memories e WHERE e.atlas = ?1 AND e.hash = ?2 AND e.content = ?3 AND e.status = 0 ORDER BY e.row_id LIMIT 1`,
+	err = a.t.conn.queryRow(
+		`SELECT e.row_id FROM memories e WHERE e.atlas = ?1 AND e.hash = ?2 AND e.content = ?3 AND e.status = 0 ORDER BY e.row_id LIMIT 1`,
 		[]any{a.rowID, e.hash, content}, []any{&rowID})
 	if err == nil {
 		m, err = a.t.scanMemory(scanFunc{func(dest ...any) error {
-			return a.t.conn.queryRow(`SELECT`+memoryColumns+`FROM memories e JOIN workspaces w ON w.row_id = e.workspace JOIN atlases a ON a.row_id = e.atlas
+			return a.t.conn.queryRow(`SELECT`+memoryColumns+
+				`FROM memories e JOIN workspaces w ON w.row_id = e.workspace JOIN atlases a ON a.row_id = e.atlas
 				WHERE e.row_id = ?1 AND e.status = 0`, []any{rowID}, dest)
 		}})
 	}
@@ -117,10 +122,12 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 		source = *m.Source
 	}
 	kind, tags := slices.Index(loci.MemoryTypes, m.Type), encodeStrings(m.Tags)
-	rowID, err := t.conn.insert(`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name, source_uri, source_group, source_position,
+	rowID, err := t.conn.insert(
+		`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name, source_uri, source_group, source_position,
 		version, created_by, created_at, updated_at, updated_by, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, 1, ?13, ?14, ?14, ?13, ?15)`,
 		[]any{m.ID, a.workspace.rowID, a.rowID, m.Title, m.Content, e.hash, kind, tags,
-			string(source.Name), string(source.URI), string(source.Group), source.Position, m.CreatedBy, t.now, memoryChecksum(m)})
+			string(source.Name), string(source.URI), string(source.Group), source.Position, m.CreatedBy, t.now,
+			memoryChecksum(m)})
 	if err != nil {
 		return m, err
 	}
@@ -132,7 +139,8 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 		return m, err
 	}
 	group, position := sourceGroup(m.Source)
-	return m, a.appendLog(logUpdate{memory: rowID, group: group, position: position, kind: kind, tags: tags, createdAt: t.now, memories: 1, bytes: len(m.Content), document: e.document})
+	return m, a.appendLog(logUpdate{memory: rowID, group: group, position: position, kind: kind, tags: tags,
+		createdAt: t.now, memories: 1, bytes: len(m.Content), document: e.document})
 }
 
 // A logUpdate is what the log of changes is told of one memory.
@@ -165,8 +173,10 @@ func (a *Atlas) appendLog(c logUpdate) error {
 	if c.document == nil {
 		c.document = []byte{}
 	}
-	_, err := a.t.exec(`INSERT INTO index_log (workspace, memory, atlas, type, status, tags, created_at, deleted, verified, valid_until, memories, bytes, document, group_id, position)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`, a.workspace.rowID, c.memory, a.rowID, c.kind, c.status, c.tags, c.createdAt, c.deleted,
+	_, err := a.t.exec(
+		`INSERT INTO index_log (workspace, memory, atlas, type, status, tags, created_at, deleted, verified, valid_until, memories, bytes, document, group_id, position)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`, a.workspace.rowID, c.memory,
+		a.rowID, c.kind, c.status, c.tags, c.createdAt, c.deleted,
 		c.verified, c.validUntil, c.memories, c.bytes, c.document, c.group, c.position)
 	a.t.updatedWorkspaces = append(a.t.updatedWorkspaces, a.workspace.rowID)
 	if err == nil && c.bytes > 0 {

@@ -53,7 +53,8 @@ func newMemoryModel(t *rapid.T, test *testing.T, d storetest.Database, s *store.
 	for range 5 {
 		m.people = append(m.people, user(test, s, loci.NewID(now.time())))
 	}
-	m.crew = team(test, s, m.people[owner], map[*loci.Actor]loci.Role{m.people[admin]: loci.RoleAdmin, m.people[2]: loci.RoleMember, m.people[3]: loci.RoleMember})
+	m.crew = team(test, s, m.people[owner], map[*loci.Actor]loci.Role{m.people[admin]: loci.RoleAdmin,
+		m.people[2]: loci.RoleMember, m.people[3]: loci.RoleMember})
 	for _, name := range []loci.Name{"One", "Two"} {
 		a, err := m.service.CreateAtlas(ctx, m.people[owner], loci.CreateAtlas{Name: name, WorkspaceID: m.crew})
 		m.must(err)
@@ -80,7 +81,8 @@ func (m *memoryModel) below(n int, what string) int { return rapid.IntRange(0, n
 func (m *memoryModel) text(maximum int) string {
 	var b strings.Builder
 	for range 1 + m.below(maximum, "words") {
-		b.WriteString(rapid.SampledFrom([]string{"tide ", "noon ", "rope\n", "日本 ", "é", "mast ", "🚢 ", "\n", "# Knots\n", "tide noon rope mast keel hull "}).Draw(m.t, "word"))
+		b.WriteString(rapid.SampledFrom([]string{"tide ", "noon ", "rope\n", "日本 ", "é", "mast ", "🚢 ", "\n",
+			"# Knots\n", "tide noon rope mast keel hull "}).Draw(m.t, "word"))
 	}
 	return cmp.Or(strings.TrimLeft(b.String(), "\n"), "keel")
 }
@@ -139,13 +141,16 @@ func (m *memoryModel) may(actor int, l *memoryState) loci.Code {
 func (m *memoryModel) created() {
 	actor := m.below(5, "who")
 	a := m.below(2, "atlas")
-	in := loci.CreateMemory{Content: loci.Content(m.text(6)), AtlasID: m.atlases[a], Type: m.kind(), Tags: tagsOf(m.tags()),
-		OnDuplicate: rapid.SampledFrom([]loci.OnDuplicate{"", "", loci.OnDuplicateReturn, loci.OnDuplicateVersion}).Draw(m.t, "wish")}
+	in := loci.CreateMemory{Content: loci.Content(m.text(6)), AtlasID: m.atlases[a], Type: m.kind(),
+		Tags: tagsOf(m.tags()),
+		OnDuplicate: rapid.SampledFrom([]loci.OnDuplicate{"", "", loci.OnDuplicateReturn,
+			loci.OnDuplicateVersion}).Draw(m.t, "wish")}
 	if len(m.all) > 0 && m.below(3, "a copy") == 0 {
 		in.Content = loci.Content(m.all[m.below(len(m.all), "original")].Content)
 	}
 	if m.below(2, "sourced") == 0 {
-		in.Source = &loci.Source{Name: "logbook", URI: rapid.SampledFrom([]loci.SourceText{"/1", "/2"}).Draw(m.t, "uri")}
+		in.Source = &loci.Source{Name: "logbook", URI: rapid.SampledFrom([]loci.SourceText{"/1", "/2"}).Draw(m.t,
+			"uri")}
 	}
 	out, err := m.service.CreateMemory(ctx, m.people[actor], in)
 	if actor == stranger {
@@ -154,7 +159,8 @@ func (m *memoryModel) created() {
 	}
 	var twin *memoryState
 	for _, l := range m.all {
-		sourced := in.OnDuplicate == loci.OnDuplicateVersion && in.Source != nil && l.Source != nil && *l.Source == *in.Source
+		sourced := in.OnDuplicate == loci.OnDuplicateVersion && in.Source != nil && l.Source != nil &&
+			*l.Source == *in.Source
 		equal := in.OnDuplicate == loci.OnDuplicateReturn && l.Content == string(in.Content)
 		if twin == nil && l.Status == loci.MemoryActive && l.AtlasID == in.AtlasID && (sourced || equal) {
 			twin = l
@@ -168,15 +174,18 @@ func (m *memoryModel) created() {
 		code := m.may(actor, twin)
 		if code == "" && twin.Content != string(in.Content) {
 			m.next(twin, actor, func(n *loci.Memory) {
-				n.Content, n.Title, n.Type, n.Tags = string(in.Content), loci.DeriveTitle(string(in.Content)), in.Type, in.Tags.Unique()
+				n.Content, n.Title, n.Type, n.Tags = string(in.Content), loci.DeriveTitle(string(in.Content)), in.Type,
+					in.Tags.Unique()
 			})
 		}
 		m.agree("version", out.Memory.Memory, err, twin, code)
 		return
 	}
 	m.must(err)
-	l := &memoryState{Memory: loci.Memory{ID: out.Memory.ID, WorkspaceID: m.crew, AtlasID: in.AtlasID, Content: string(in.Content), Title: loci.DeriveTitle(string(in.Content)),
-		Type: in.Type, Tags: in.Tags.Unique(), Status: loci.MemoryActive, Version: 1, CreatedBy: m.people[actor].UserID, CreatedAt: m.s.Now(), UpdatedAt: m.s.Now(), Source: in.Source}}
+	l := &memoryState{Memory: loci.Memory{ID: out.Memory.ID, WorkspaceID: m.crew, AtlasID: in.AtlasID,
+		Content: string(in.Content), Title: loci.DeriveTitle(string(in.Content)),
+		Type: in.Type, Tags: in.Tags.Unique(), Status: loci.MemoryActive, Version: 1, CreatedBy: m.people[actor].UserID,
+		CreatedAt: m.s.Now(), UpdatedAt: m.s.Now(), Source: in.Source}}
 	m.agree("create", out.Memory.Memory, err, l, "")
 	duplicate := ""
 	for _, o := range m.all {
@@ -194,8 +203,10 @@ func (m *memoryModel) created() {
 
 // version is the present one of a memory that somebody has just made.
 func (m *memoryModel) version(l *memoryState, actor int) loci.MemoryVersion {
-	return loci.MemoryVersion{Version: l.Version, Title: l.Title, Content: l.Content, Type: l.Type, Tags: l.Tags, Status: l.Status, VerifiedAt: l.VerifiedAt,
-		VerifiedBy: l.VerifiedBy, Evidence: l.Evidence, Confidence: l.Confidence, ValidUntil: l.ValidUntil, CreatedBy: m.people[actor].UserID, CreatedAt: l.UpdatedAt}
+	return loci.MemoryVersion{Version: l.Version, Title: l.Title, Content: l.Content, Type: l.Type, Tags: l.Tags,
+		Status: l.Status, VerifiedAt: l.VerifiedAt,
+		VerifiedBy: l.VerifiedBy, Evidence: l.Evidence, Confidence: l.Confidence, ValidUntil: l.ValidUntil,
+		CreatedBy: m.people[actor].UserID, CreatedAt: l.UpdatedAt}
 }
 
 // next makes a version by f, unless that changes nothing.
@@ -243,7 +254,8 @@ func (m *memoryModel) act() {
 	}
 	var out loci.OneMemory
 	var err error
-	what := rapid.SampledFrom([]string{"update", "append", "append", "verify", "supersede", "archive", "restore", "restore", "delete", "revert", "revert"}).Draw(m.t, "what")
+	what := rapid.SampledFrom([]string{"update", "append", "append", "verify", "supersede", "archive", "restore",
+		"restore", "delete", "revert", "revert"}).Draw(m.t, "what")
 	switch what {
 	case "update":
 		in := loci.UpdateMemory{MemoryID: l.ID}
@@ -280,12 +292,16 @@ func (m *memoryModel) act() {
 		}
 	case "revert":
 		n := 1 + m.below(l.Version+1, "version")
-		out, err = m.service.RevertMemory(ctx, caller, loci.RevertMemory{MemoryID: l.ID, Version: loci.VersionNumber(n)})
+		out, err = m.service.RevertMemory(ctx, caller,
+			loci.RevertMemory{MemoryID: l.ID, Version: loci.VersionNumber(n)})
 		if code == "" && n > l.Version {
 			code = loci.CodeNotFound
 		} else if code = conflict(active); code == "" {
 			v := l.versions[n-1]
-			m.next(l, actor, func(n *loci.Memory) { n.Content, n.Title, n.Type, n.Tags = v.Content, v.Title, v.Type, v.Tags })
+			m.next(l, actor, func(n *loci.Memory) {
+				n.Content, n.Title, n.Type, n.Tags = v.Content, v.Title, v.Type,
+					v.Tags
+			})
 		}
 	case "delete":
 		if _, err = m.service.DeleteMemory(ctx, caller, loci.DeleteMemory{MemoryID: l.ID}); code == "" {
@@ -300,7 +316,8 @@ func (m *memoryModel) act() {
 // changes draws what an update changes.
 func (m *memoryModel) changes(in *loci.UpdateMemory) func(*loci.Memory) {
 	which := 1 + m.below(15, "fields")
-	content, title, kind, tags := loci.Content(m.text(6)), loci.OptionalTitle(rapid.SampledFrom([]string{"", "Knots", "日本"}).Draw(m.t, "title")), m.kind(), m.tags()
+	content, title, kind, tags := loci.Content(m.text(6)),
+		loci.OptionalTitle(rapid.SampledFrom([]string{"", "Knots", "日本"}).Draw(m.t, "title")), m.kind(), m.tags()
 	if which&1 != 0 {
 		in.Content = &content
 	}
@@ -330,7 +347,8 @@ func (m *memoryModel) changes(in *loci.UpdateMemory) func(*loci.Memory) {
 // reviews draws what a review says.
 func (m *memoryModel) reviews(in *loci.VerifyMemory, actor int) func(*loci.Memory) {
 	which := 1 + m.below(7, "fields")
-	evidence, sure, until := loci.Evidence(m.text(2)), loci.Confidence(m.below(3, "sure"))/2, m.s.Now()+loci.Time(m.below(12, "until")-2)*1000
+	evidence, sure, until := loci.Evidence(m.text(2)), loci.Confidence(m.below(3, "sure"))/2,
+		m.s.Now()+loci.Time(m.below(12, "until")-2)*1000
 	if which&1 != 0 {
 		in.Evidence = &evidence
 	}
@@ -361,7 +379,8 @@ func (m *memoryModel) superseded(actor int, l *memoryState) {
 		r = m.all[m.below(len(m.all), "replacement")]
 		id = r.ID
 	}
-	out, err := m.service.SupersedeMemory(ctx, m.people[actor], loci.SupersedeMemory{MemoryID: l.ID, ReplacementMemoryID: id})
+	out, err := m.service.SupersedeMemory(ctx, m.people[actor],
+		loci.SupersedeMemory{MemoryID: l.ID, ReplacementMemoryID: id})
 	code := m.may(actor, l)
 	switch {
 	case r == nil && (id != m.elsewhere || actor != owner): // out of reach
@@ -385,7 +404,9 @@ func (m *memoryModel) forget(l *memoryState) {
 		if o.SupersededBy == l.ID {
 			o.SupersededBy = ""
 		}
-		if o.Supersedes = slices.DeleteFunc(o.Supersedes, func(id string) bool { return id == l.ID }); len(o.Supersedes) == 0 {
+		if o.Supersedes = slices.DeleteFunc(o.Supersedes, func(id string) bool {
+			return id == l.ID
+		}); len(o.Supersedes) == 0 {
 			o.Supersedes = nil
 		}
 	}
@@ -406,7 +427,8 @@ func (m *memoryModel) checkMemory(l *memoryState) {
 	actor := m.below(5, "reader")
 	got, err := m.service.GetMemory(ctx, m.people[actor], loci.GetMemory{MemoryID: l.ID})
 	in := loci.ListVersions{MemoryID: l.ID, Limit: loci.Limit(1 + m.below(5, "limit"))}
-	similar, alikeErr := m.service.SimilarMemories(ctx, m.people[actor], loci.SimilarMemories{MemoryID: l.ID, Limit: 100})
+	similar, alikeErr := m.service.SimilarMemories(ctx, m.people[actor],
+		loci.SimilarMemories{MemoryID: l.ID, Limit: 100})
 	if actor == stranger {
 		_, versionsErr := m.service.ListVersions(ctx, m.people[actor], in)
 		for _, err := range []error{err, versionsErr, alikeErr} {
@@ -445,7 +467,8 @@ func (m *memoryModel) checkAlike(l *memoryState, got []loci.Similarity) {
 		if o == nil || o == l || o.Status != loci.MemoryActive {
 			m.t.Fatalf("%s is called similar to %s", a.ID, l.ID)
 		}
-		if s := math.Round(own.Jaccard(search.NewShingles(o.Content))*1e4) / 1e4; s != a.Score || s < search.SimilarityThreshold || i > 0 && s > got[i-1].Score {
+		if s := math.Round(own.Jaccard(search.NewShingles(o.Content))*1e4) / 1e4; s != a.Score ||
+			s < search.SimilarityThreshold || i > 0 && s > got[i-1].Score {
 			m.t.Fatalf("%q and %q: %v, want %v", l.Content, o.Content, got, s)
 		}
 		scores[a.ID] = a.Score
@@ -461,7 +484,8 @@ func (m *memoryModel) checkAlike(l *memoryState, got []loci.Similarity) {
 // filter draws what of the crew is asked for.
 func (m *memoryModel) filter() (f store.Filter, s search.Filter, keep func(*memoryState) bool) {
 	f.WorkspaceID = m.crew
-	f.Include = rapid.SampledFrom([][]loci.Include{nil, {loci.IncludeArchived}, {loci.IncludeSuperseded}, {loci.IncludeSuperseded, loci.IncludeArchived}}).Draw(m.t, "include")
+	f.Include = rapid.SampledFrom([][]loci.Include{nil, {loci.IncludeArchived}, {loci.IncludeSuperseded},
+		{loci.IncludeSuperseded, loci.IncludeArchived}}).Draw(m.t, "include")
 	if m.below(3, "narrow") == 0 {
 		f.Types, s.Kinds = []loci.MemoryType{loci.TypeFact, loci.TypeTask}, 1|1<<3
 	}
@@ -475,7 +499,8 @@ func (m *memoryModel) filter() (f store.Filter, s search.Filter, keep func(*memo
 		}
 	}
 	return f, s, func(l *memoryState) bool {
-		return (l.Status == loci.MemoryActive || slices.Contains(f.Include, loci.Include(l.Status))) && (f.Tags == nil || slices.Contains(l.Tags, "red")) &&
+		return (l.Status == loci.MemoryActive || slices.Contains(f.Include, loci.Include(l.Status))) &&
+			(f.Tags == nil || slices.Contains(l.Tags, "red")) &&
 			(f.Types == nil || slices.Contains(f.Types, l.Type))
 	}
 }
@@ -499,7 +524,8 @@ func (m *memoryModel) checkLists() {
 			verified = append([]string{l.ID}, verified...)
 		}
 	}
-	if got := ids(m.test, m.s, m.people[2], store.Filter{WorkspaceID: m.crew, Verified: true}, 100); !slices.Equal(got, verified) {
+	if got := ids(m.test, m.s, m.people[2], store.Filter{WorkspaceID: m.crew, Verified: true}, 100); !slices.Equal(got,
+		verified) {
 		m.t.Fatalf("verified are %v, want %v", got, verified)
 	}
 }
@@ -507,16 +533,20 @@ func (m *memoryModel) checkLists() {
 // checkSearch compares hits and scores with an index built at once from the truth.
 func (m *memoryModel) checkSearch() {
 	f, s, _ := m.filter()
-	q := search.Parse(rapid.SampledFrom([]string{"tide", "noon rope", "日本", "knots keel", "é mast", "hull"}).Draw(m.t, "query"))
+	q := search.Parse(rapid.SampledFrom([]string{"tide", "noon rope", "日本", "knots keel", "é mast", "hull"}).Draw(m.t,
+		"query"))
 	var changes []search.DocUpdate
 	byRow := map[int64]string{}
 	for i, l := range m.all {
 		byRow[l.rowID] = l.ID
-		changes = append(changes, search.DocUpdate{Seq: int64(i + 1), Document: search.Analyze(l.Title, l.Content), DocAttributes: search.DocAttributes{Memory: l.rowID, Atlas: l.atlas,
-			Created: int64(l.CreatedAt), Kind: uint8(slices.Index(loci.MemoryTypes, l.Type)), Status: uint8(slices.Index(loci.MemoryStatuses, l.Status)), Tags: l.Tags,
-			Verified: l.VerifiedAt != 0, ValidUntil: int64(l.ValidUntil)}})
+		changes = append(changes, search.DocUpdate{Seq: int64(i + 1), Document: search.Analyze(l.Title, l.Content),
+			DocAttributes: search.DocAttributes{Memory: l.rowID, Atlas: l.atlas,
+				Created: int64(l.CreatedAt), Kind: uint8(slices.Index(loci.MemoryTypes, l.Type)),
+				Status: uint8(slices.Index(loci.MemoryStatuses, l.Status)), Tags: l.Tags,
+				Verified: l.VerifiedAt != 0, ValidUntil: int64(l.ValidUntil)}})
 	}
-	_, r, err := search.NewSnapshot(nil).Apply(changes).SearchRewritten(search.NewCache(0), nil, q, s, int64(m.s.Now()), len(changes)+1)
+	_, r, err := search.NewSnapshot(nil).Apply(changes).SearchRewritten(search.NewCache(0), nil, q, s, int64(m.s.Now()),
+		len(changes)+1)
 	m.must(err)
 	var want []string
 	for _, h := range r.Hits {
@@ -529,7 +559,9 @@ func (m *memoryModel) checkSearch() {
 }
 
 func (m *memoryModel) checkCounters() {
-	usage, err := store.Read(ctx, m.s, m.people[owner], func(tx *store.Tx) (loci.AccountStatus, error) { return tx.Usage() })
+	usage, err := store.Read(ctx, m.s, m.people[owner], func(tx *store.Tx) (loci.AccountStatus, error) {
+		return tx.Usage()
+	})
 	m.must(err)
 	bytes, counts, bands := len("tide elsewhere"), map[string]int{}, 0
 	for _, l := range m.all {
@@ -543,14 +575,18 @@ func (m *memoryModel) checkCounters() {
 		m.t.Fatalf("%d memories of %d bytes, want %d of %d", u.Memories, u.Storage.UsedBytes, len(m.all)+1, bytes)
 	}
 	var off int
-	store.QueryRow(m.test, m.s, `SELECT count(*) FROM index_log c JOIN memories e ON e.row_id = c.memory AND e.workspace = c.workspace JOIN workspaces w ON w.row_id = e.workspace
+	store.QueryRow(m.test, m.s,
+		`SELECT count(*) FROM index_log c JOIN memories e ON e.row_id = c.memory AND e.workspace = c.workspace JOIN workspaces w ON w.row_id = e.workspace
 		WHERE w.id = ?1 AND c.seq = (SELECT max(x.seq) FROM index_log x WHERE x.memory = c.memory AND x.workspace = c.workspace) AND (c.status <> e.status OR c.type <> e.type OR c.tags <> e.tags
-			OR c.verified <> (e.verified_at > 0) OR c.valid_until <> e.valid_until OR c.created_at <> e.created_at)`, m.crew, &off)
+			OR c.verified <> (e.verified_at > 0) OR c.valid_until <> e.valid_until OR c.created_at <> e.created_at)`,
+		m.crew, &off)
 	if off != 0 {
 		m.t.Fatalf("the log of changes tells something else of %d memories", off)
 	}
 	var kept int
-	store.QueryRow(m.test, m.s, `SELECT count(*) FROM minhash_bands s JOIN workspaces w ON w.row_id = s.workspace WHERE w.id = ?1`, m.crew, &kept)
+	store.QueryRow(m.test, m.s,
+		`SELECT count(*) FROM minhash_bands s JOIN workspaces w ON w.row_id = s.workspace WHERE w.id = ?1`, m.crew,
+		&kept)
 	if kept != bands {
 		m.t.Fatalf("%d bands are kept, want %d", kept, bands)
 	}

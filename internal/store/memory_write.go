@@ -31,7 +31,8 @@ func (t *Tx) openMemory(which string, args ...any) (*Memory, error) {
 	m := &Memory{t: t, atlas: Atlas{t: t, workspace: Workspace{t: t}}}
 	var err error
 	m.current, err = t.scanMemory(scanFunc{func(dest ...any) error {
-		return t.queryRow(`SELECT`+memoryColumns+`, e.row_id,`+atlasHandleColumns+`FROM`+t.memoriesJoin()+which+t.lockClause("NO KEY UPDATE", "e")+t.lockClause("KEY SHARE", "a, m, w"),
+		return t.queryRow(`SELECT`+memoryColumns+`, e.row_id,`+atlasHandleColumns+`FROM`+t.memoriesJoin()+which+
+			t.lockClause("NO KEY UPDATE", "e")+t.lockClause("KEY SHARE", "a, m, w"),
 			args, dest...)
 	}}, append([]any{&m.rowID}, m.atlas.scanDest()...)...)
 	minimum := loci.RoleAdmin
@@ -48,7 +49,8 @@ func (t *Tx) LockMemories(ids ...string) error {
 	if !t.store.db.dialect().rowLocks {
 		return nil
 	}
-	return t.queryFew(`SELECT e.row_id FROM memories e`+t.membershipJoin("e.workspace")+`WHERE e.id IN (SELECT jsonb_array_elements_text(CAST(?2 AS jsonb))) ORDER BY e.row_id`+
+	return t.queryFew(`SELECT e.row_id FROM memories e`+t.membershipJoin("e.workspace")+
+		`WHERE e.id IN (SELECT jsonb_array_elements_text(CAST(?2 AS jsonb))) ORDER BY e.row_id`+
 		t.lockClause("NO KEY UPDATE", "e"), []any{encodeStrings(ids)}, func(r row) error { return r.Scan(new(int64)) })
 }
 
@@ -59,7 +61,8 @@ func (t *Tx) LockLinkedMemories(id string) error {
 		return nil
 	}
 	var by, list string
-	err := t.queryRow(`SELECT e.superseded_by, e.supersedes FROM memories e`+t.membershipJoin("e.workspace")+`WHERE e.id = ?2`, []any{id}, &by, &list)
+	err := t.queryRow(`SELECT e.superseded_by, e.supersedes FROM memories e`+t.membershipJoin("e.workspace")+
+		`WHERE e.id = ?2`, []any{id}, &by, &list)
 	if errors.Is(err, errNoRows) {
 		return nil // the handle will tell
 	}
@@ -101,7 +104,8 @@ func (m *Memory) Update(next loci.Memory) (loci.Memory, error) {
 
 func (m *Memory) unchanged(next loci.Memory) bool {
 	was := m.current
-	return !m.reviewed && next.Content == was.Content && next.Title == was.Title && next.Type == was.Type && next.Status == was.Status &&
+	return !m.reviewed && next.Content == was.Content && next.Title == was.Title && next.Type == was.Type &&
+		next.Status == was.Status &&
 		next.SupersededBy == was.SupersededBy && slices.Equal(next.Tags, was.Tags)
 }
 
@@ -138,8 +142,11 @@ func (m *Memory) applyUpdate(next loci.Memory) (loci.Memory, error) {
 	t.LinkReplay(next.ID)
 	m.current = next
 	group, position := sourceGroup(was.Source)
-	return next, m.atlas.appendLog(logUpdate{memory: m.rowID, group: group, position: position, kind: slices.Index(loci.MemoryTypes, next.Type), status: slices.Index(loci.MemoryStatuses, next.Status), tags: encodeStrings(next.Tags),
-		createdAt: was.CreatedAt, verified: next.VerifiedAt != 0, validUntil: next.ValidUntil, bytes: len(next.Content) - len(was.Content),
+	return next, m.atlas.appendLog(logUpdate{memory: m.rowID, group: group, position: position,
+		kind: slices.Index(loci.MemoryTypes, next.Type), status: slices.Index(loci.MemoryStatuses, next.Status),
+		tags:      encodeStrings(next.Tags),
+		createdAt: was.CreatedAt, verified: next.VerifiedAt != 0, validUntil: next.ValidUntil,
+		bytes:    len(next.Content) - len(was.Content),
 		document: search.AnalyzeEncoded(next.Title, next.Content)})
 }
 
@@ -208,9 +215,11 @@ func (m *Memory) saveVersion(next string) error {
 	default:
 		content = &was.Content
 	}
-	_, err := m.t.exec(`INSERT INTO versions (memory, version, title, content, prefix_len, type, tags, status, verified_at, verified_by, evidence, confidence, valid_until,
+	_, err := m.t.exec(
+		`INSERT INTO versions (memory, version, title, content, prefix_len, type, tags, status, verified_at, verified_by, evidence, confidence, valid_until,
 		created_by, created_at, checksum) SELECT e.row_id, e.version, e.title, ?2, ?3, e.type, e.tags, e.status, e.verified_at, e.verified_by, e.evidence, e.confidence,
-		e.valid_until, e.updated_by, e.updated_at, ?4 FROM memories e WHERE e.row_id = ?1`, m.rowID, content, prefix, versionChecksum(currentVersion(was, "")))
+		e.valid_until, e.updated_by, e.updated_at, ?4 FROM memories e WHERE e.row_id = ?1`, m.rowID, content, prefix,
+		versionChecksum(currentVersion(was, "")))
 	return err
 }
 
@@ -221,7 +230,8 @@ func (m *Memory) Replacement(id string) (*Memory, error) {
 	r := &Memory{t: t}
 	var err error
 	r.current, err = t.scanMemory(scanFunc{func(dest ...any) error {
-		return t.queryRow(`SELECT`+memoryColumns+`, e.row_id FROM`+t.memoriesJoin()+`WHERE e.id = ?2`+t.lockClause("NO KEY UPDATE", "e"), []any{id}, dest...)
+		return t.queryRow(`SELECT`+memoryColumns+`, e.row_id FROM`+t.memoriesJoin()+`WHERE e.id = ?2`+
+			t.lockClause("NO KEY UPDATE", "e"), []any{id}, dest...)
 	}}, &r.rowID)
 	if err != nil {
 		return nil, mapNoRows(err)
@@ -260,7 +270,8 @@ func (m *Memory) Delete() error {
 	}
 	if was.SupersededBy != "" {
 		var list string
-		err := t.conn.queryRow(`SELECT e.supersedes FROM memories e WHERE e.id = ?1`+t.lockClause("NO KEY UPDATE", "e"), []any{was.SupersededBy}, []any{&list})
+		err := t.conn.queryRow(`SELECT e.supersedes FROM memories e WHERE e.id = ?1`+t.lockClause("NO KEY UPDATE", "e"),
+			[]any{was.SupersededBy}, []any{&list})
 		if err != nil {
 			return err
 		}
@@ -268,7 +279,9 @@ func (m *Memory) Delete() error {
 		if err != nil {
 			return err
 		}
-		if err := t.setSupersedes(was.SupersededBy, slices.DeleteFunc(ids, func(id string) bool { return id == was.ID })); err != nil {
+		if err := t.setSupersedes(was.SupersededBy, slices.DeleteFunc(ids, func(id string) bool {
+			return id == was.ID
+		})); err != nil {
 			return err
 		}
 	}
@@ -283,5 +296,6 @@ func (m *Memory) Delete() error {
 	if _, err := t.exec(`DELETE FROM memories WHERE id = ?1`, was.ID); err != nil {
 		return err
 	}
-	return m.atlas.appendLog(logUpdate{memory: m.rowID, createdAt: was.CreatedAt, tags: emptyList, deleted: true, memories: -1, bytes: -len(was.Content)})
+	return m.atlas.appendLog(logUpdate{memory: m.rowID, createdAt: was.CreatedAt, tags: emptyList, deleted: true,
+		memories: -1, bytes: -len(was.Content)})
 }

@@ -82,7 +82,8 @@ func TestOfManyWhoAppendAtOnceNobodyIsLost(t *testing.T) {
 		m := add(t, stores[0], ann, "", "log")
 		const n = 32
 		errs := runConcurrently(n, func(i int) error {
-			_, err := newService(stores[i%2]).AppendMemory(ctx, ann, loci.AppendMemory{MemoryID: m.ID, Content: loci.Content(fmt.Sprint("line ", i))})
+			_, err := newService(stores[i%2]).AppendMemory(ctx, ann,
+				loci.AppendMemory{MemoryID: m.ID, Content: loci.Content(fmt.Sprint("line ", i))})
 			return err
 		})
 		if got := countDone(t, errs); got != n {
@@ -99,11 +100,13 @@ func TestOfManyWhoAppendAtOnceNobodyIsLost(t *testing.T) {
 		}
 		versions := versionsOf(t, stores[1], ann, m.ID)
 		for i, v := range versions {
-			if v.Content != strings.Join(strings.SplitAfterN(after.Content, "\n", i+2)[:i+1], "") && v.Content+"\n" != strings.Join(strings.SplitAfterN(after.Content, "\n", i+2)[:i+1], "") {
+			if v.Content != strings.Join(strings.SplitAfterN(after.Content, "\n", i+2)[:i+1], "") &&
+				v.Content+"\n" != strings.Join(strings.SplitAfterN(after.Content, "\n", i+2)[:i+1], "") {
 				t.Errorf("version %d is %q", v.Version, v.Content)
 			}
 		}
-		if f := searchKeywords(t, stores[1], ann, "line", store.Filter{}); len(versions) != n+1 || f.KeywordCount != 1 || f.Hits[0].Memory.Content != after.Content {
+		if f := searchKeywords(t, stores[1], ann, "line", store.Filter{}); len(versions) != n+1 ||
+			f.KeywordCount != 1 || f.Hits[0].Memory.Content != after.Content {
 			t.Errorf("%d versions, found %d", len(versions), f.KeywordCount)
 		}
 	})
@@ -144,7 +147,8 @@ func TestAllWhoAreReplacedByOneAtOnceAreKnownToIt(t *testing.T) {
 			ids = append(ids, add(t, stores[0], ann, "", fmt.Sprint("old ", i)).ID)
 		}
 		supersede := func(i int) error {
-			_, err := newService(stores[i%2]).SupersedeMemory(ctx, ann, loci.SupersedeMemory{MemoryID: ids[i+1], ReplacementMemoryID: by.ID})
+			_, err := newService(stores[i%2]).SupersedeMemory(ctx, ann,
+				loci.SupersedeMemory{MemoryID: ids[i+1], ReplacementMemoryID: by.ID})
 			return err
 		}
 		if got := countDone(t, runConcurrently(n, supersede)); got != n {
@@ -179,7 +183,8 @@ func checkLinks(t testing.TB, s *store.Store, actor *loci.Actor, ids []string) {
 	}
 	for id, m := range all {
 		by, there := all[m.SupersededBy]
-		if m.SupersededBy != "" && (!there || m.Status != loci.MemorySuperseded || !slices.Contains(by.Supersedes, id)) {
+		if m.SupersededBy != "" && (!there || m.Status != loci.MemorySuperseded ||
+			!slices.Contains(by.Supersedes, id)) {
 			t.Errorf("%s is %s by %s, which knows of %v", id, m.Status, m.SupersededBy, by.Supersedes)
 		}
 		for i, old := range m.Supersedes {
@@ -227,7 +232,8 @@ func TestArchivingAndDeletingAtOnceEndsWithNothing(t *testing.T) {
 				t.Errorf("%s rows of %s are left", n, table)
 			}
 		}
-		if f := searchKeywords(t, s, ann, "short", store.Filter{Include: []loci.Include{loci.IncludeArchived}}); f.KeywordCount != 0 {
+		if f := searchKeywords(t, s, ann, "short", store.Filter{
+			Include: []loci.Include{loci.IncludeArchived}}); f.KeywordCount != 0 {
 			t.Errorf("%d are found", f.KeywordCount)
 		}
 		usage, err := store.Read(ctx, s, ann, func(tx *store.Tx) (loci.AccountStatus, error) { return tx.Usage() })
@@ -247,9 +253,11 @@ func TestOfManyWhoStoreTheSameAtOnceOneDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for round, wish := range []loci.OnDuplicate{loci.OnDuplicateReturn, loci.OnDuplicateVersion, loci.OnDuplicateVersion} {
-			in := loci.CreateMemory{Content: loci.Content(fmt.Sprint("the tide ", round)), AtlasID: atlas.Atlas.ID, OnDuplicate: wish,
-				Source: &loci.Source{Name: "log", URI: loci.SourceText(fmt.Sprint("/", round))}}
+		for round, wish := range []loci.OnDuplicate{loci.OnDuplicateReturn, loci.OnDuplicateVersion,
+			loci.OnDuplicateVersion} {
+			in := loci.CreateMemory{Content: loci.Content(fmt.Sprint("the tide ", round)), AtlasID: atlas.Atlas.ID,
+				OnDuplicate: wish,
+				Source:      &loci.Source{Name: "log", URI: loci.SourceText(fmt.Sprint("/", round))}}
 			const n = 8
 			made, ids := make([]bool, n), make([]string, n)
 			errs := runConcurrently(n, func(i int) error {
@@ -290,7 +298,9 @@ func TestManyWhoDoEverythingAtOnceBreakNoRule(t *testing.T) {
 			r := rand.New(rand.NewPCG(uint64(i), 7))
 			s, actor := newService(stores[i%2]), []*loci.Actor{ann, bob}[r.IntN(2)]
 			for n := range acts {
-				if err := randomOperation(s, actor, r, ids, fmt.Sprint("word", i, "x", n)); err != nil && !loci.Is(err, loci.CodeNotFound) && !loci.Is(err, loci.CodeStateConflict) && !loci.Is(err, loci.CodeInvalidQuery) {
+				if err := randomOperation(s, actor, r, ids, fmt.Sprint("word", i, "x", n)); err != nil &&
+					!loci.Is(err, loci.CodeNotFound) && !loci.Is(err, loci.CodeStateConflict) &&
+					!loci.Is(err, loci.CodeInvalidQuery) {
 					return err
 				}
 			}
@@ -345,17 +355,22 @@ func checkConsistent(t testing.TB, s *store.Store, actor *loci.Actor, crew strin
 		}
 		versions := versionsOf(t, s, actor, id)
 		last := versions[len(versions)-1]
-		if last.Content != m.Content || last.Status != m.Status || last.Version != m.Version || !strings.HasPrefix(versions[0].Content, "begin ") {
+		if last.Content != m.Content || last.Status != m.Status || last.Version != m.Version ||
+			!strings.HasPrefix(versions[0].Content, "begin ") {
 			t.Errorf("%s is %+v, and its versions end with %+v", id, m, last)
 		}
 		for i, v := range versions[1:] {
 			if v.Content == "" || v.CreatedAt <= versions[i].CreatedAt {
-				t.Errorf("version %d of %s: %q made at %v, after %v", v.Version, id, v.Content, v.CreatedAt, versions[i].CreatedAt)
+				t.Errorf("version %d of %s: %q made at %v, after %v", v.Version, id, v.Content, v.CreatedAt,
+					versions[i].CreatedAt)
 			}
 		}
 		word := m.Content[strings.LastIndex(m.Content, "\n")+1:]
-		include := store.Filter{WorkspaceID: crew, Include: []loci.Include{loci.IncludeArchived, loci.IncludeSuperseded}}
-		if f := searchKeywords(t, s, actor, word, include); !slices.ContainsFunc(f.Hits, func(f store.SearchHit) bool { return f.Memory.ID == id && f.Memory.Content == m.Content }) {
+		include := store.Filter{WorkspaceID: crew, Include: []loci.Include{loci.IncludeArchived,
+			loci.IncludeSuperseded}}
+		if f := searchKeywords(t, s, actor, word, include); !slices.ContainsFunc(f.Hits, func(f store.SearchHit) bool {
+			return f.Memory.ID == id && f.Memory.Content == m.Content
+		}) {
 			t.Errorf("%s is not found by %q", id, word)
 		}
 	}
@@ -364,9 +379,11 @@ func checkConsistent(t testing.TB, s *store.Store, actor *loci.Actor, crew strin
 		t.Errorf("listed are %v, want %v", got, active)
 	}
 	var counted, stored int
-	store.QueryRow(t, s, `SELECT (SELECT sum(a.memories) FROM atlases a WHERE a.workspace = w.row_id) + (SELECT coalesce(sum(c.memories), 0) FROM index_log c WHERE c.workspace = w.row_id)
+	store.QueryRow(t, s,
+		`SELECT (SELECT sum(a.memories) FROM atlases a WHERE a.workspace = w.row_id) + (SELECT coalesce(sum(c.memories), 0) FROM index_log c WHERE c.workspace = w.row_id)
 		FROM workspaces w WHERE w.id = ?1`, crew, &counted)
-	store.QueryRow(t, s, `SELECT (SELECT sum(a.bytes) FROM atlases a WHERE a.workspace = w.row_id) + (SELECT coalesce(sum(c.bytes), 0) FROM index_log c WHERE c.workspace = w.row_id)
+	store.QueryRow(t, s,
+		`SELECT (SELECT sum(a.bytes) FROM atlases a WHERE a.workspace = w.row_id) + (SELECT coalesce(sum(c.bytes), 0) FROM index_log c WHERE c.workspace = w.row_id)
 		FROM workspaces w WHERE w.id = ?1`, crew, &stored)
 	if counted != memories || stored != bytes {
 		t.Errorf("%d memories of %d bytes are counted, want %d of %d", counted, stored, memories, bytes)
@@ -383,7 +400,8 @@ func TestArchivedMemoriesHideNoNearDuplicate(t *testing.T) {
 		const text = "The harbour opens at six in the morning and closes when the last boat is in."
 		kept := add(t, s, ann, "", text)
 		for range 40 {
-			if _, err := newService(s).ArchiveMemory(ctx, ann, loci.ArchiveMemory{MemoryID: add(t, s, ann, "", text).ID}); err != nil {
+			if _, err := newService(s).ArchiveMemory(ctx, ann,
+				loci.ArchiveMemory{MemoryID: add(t, s, ann, "", text).ID}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -402,7 +420,9 @@ func TestStaleMinHashBandIsIgnored(t *testing.T) {
 		s := d.Open(t, store.Options{})
 		ann := user(t, s, "ann")
 		m := add(t, s, ann, "", "two words")
-		if err := store.WriteRaw(s, func(exec store.Exec) error { return exec(`DELETE FROM memories WHERE id = ?1`, m.ID) }); err != nil {
+		if err := store.WriteRaw(s, func(exec store.Exec) error {
+			return exec(`DELETE FROM memories WHERE id = ?1`, m.ID)
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := tryAdd(s, ann, "", "two words"); err != nil {

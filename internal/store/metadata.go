@@ -16,7 +16,8 @@ func (s *Store) loadOrCreateSecret(ctx context.Context, name string) ([]byte, er
 		rand.Read(made)
 		text, err = System(ctx, s, "make a secret of the instance", func(t *SystemTx) (text string, err error) {
 			return text, t.t.conn.queryRow(`INSERT INTO metadata (name, value) VALUES (?1, ?2)
-				ON CONFLICT (name) DO UPDATE SET value = metadata.value RETURNING value`, []any{name, hex.EncodeToString(made)}, []any{&text})
+				ON CONFLICT (name) DO UPDATE SET value = metadata.value RETURNING value`,
+				[]any{name, hex.EncodeToString(made)}, []any{&text})
 		})
 	}
 	if err != nil {

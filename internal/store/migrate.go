@@ -39,7 +39,8 @@ func latestMigration(dir string) (newest int64) {
 	return newest
 }
 
-func newMigrator(dialect goose.Dialect, db *sql.DB, dir string, options ...goose.ProviderOption) (*goose.Provider, error) {
+func newMigrator(dialect goose.Dialect, db *sql.DB, dir string, options ...goose.ProviderOption) (*goose.Provider,
+	error) {
 	files, err := fs.Sub(migrations, "migrations/"+dir)
 	if err != nil {
 		return nil, err
@@ -128,11 +129,13 @@ func readPostgresSchema(ctx context.Context, c interface {
 }) (have int64, err error) {
 	var schema *string
 	var migrated bool
-	if err := c.QueryRow(ctx, `SELECT current_schema(), to_regclass('goose_db_version') IS NOT NULL`).Scan(&schema, &migrated); err != nil {
+	if err := c.QueryRow(ctx, `SELECT current_schema(), to_regclass('goose_db_version') IS NOT NULL`).Scan(&schema,
+		&migrated); err != nil {
 		return 0, err
 	}
 	if schema == nil {
-		return 0, loci.NewError(loci.CodeInvalidQuery, "no schema of the search_path exists: create one, or name another in the address of the database")
+		return 0, loci.NewError(loci.CodeInvalidQuery,
+			"no schema of the search_path exists: create one, or name another in the address of the database")
 	}
 	if migrated {
 		err = c.QueryRow(ctx, `SELECT COALESCE(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&have)
@@ -169,7 +172,8 @@ func migratePostgres(ctx context.Context, config *pgxpool.Config, o Options) err
 		return err
 	}
 	defer lock.Rollback(context.WithoutCancel(ctx))
-	_, err = lock.Exec(ctx, `SELECT pg_advisory_xact_lock(hashtextextended('loci migration of ' || current_schema(), 0))`)
+	_, err = lock.Exec(ctx,
+		`SELECT pg_advisory_xact_lock(hashtextextended('loci migration of ' || current_schema(), 0))`)
 	if err != nil {
 		return err
 	}

@@ -29,11 +29,14 @@ func jsonOf(t rapid.TB, v any) []byte {
 
 func TestJSONSizeIsAnUpperBound(t *testing.T) {
 	t.Parallel()
-	texts := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune("\x00\x01\x1f\x7f\t\n\"\\/<>&é\u2028\u2029“—漢🦊"))))
+	texts := rapid.OneOf(rapid.String(), rapid.StringOf(
+		rapid.SampledFrom([]rune("\x00\x01\x1f\x7f\t\n\"\\/<>&é\u2028\u2029“—漢🦊"))))
 	rapid.Check(t, func(t *rapid.T) {
 		text := texts.Draw(t, "text")
-		m := loci.Memory{ID: text, Title: text, Content: text, Tags: rapid.SliceOf(texts).Draw(t, "tags"), Status: loci.MemoryActive, Version: 1 << 40,
-			Source: &loci.Source{Name: loci.SourceText(text), URI: loci.SourceText(text)}, Supersedes: []string{text}, CreatedAt: 1}
+		m := loci.Memory{ID: text, Title: text, Content: text, Tags: rapid.SliceOf(texts).Draw(t, "tags"),
+			Status: loci.MemoryActive, Version: 1 << 40,
+			Source: &loci.Source{Name: loci.SourceText(text), URI: loci.SourceText(text)}, Supersedes: []string{text},
+			CreatedAt: 1}
 		if size, written := store.JSONSize(&m), len(jsonOf(t, m)); size < written || size > 2*written+3000 {
 			t.Errorf("the size of %q is %d, and it has %d bytes", text, size, written)
 		}
@@ -67,7 +70,9 @@ func TestPagesHaveRoomForSomeBytesAlone(t *testing.T) {
 			var got []string
 			p := store.Page{Limit: limit}
 			for {
-				list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.List[loci.Memory], error) { return tx.Memories(store.Filter{}, p) })
+				list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.List[loci.Memory], error) {
+					return tx.Memories(store.Filter{}, p)
+				})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -110,7 +115,9 @@ func TestVersionsHaveRoomForSomeBytesAlone(t *testing.T) {
 		for _, limit := range []int{1, 7, 100} {
 			p, next := store.Page{Limit: limit}, last
 			for {
-				list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.List[loci.MemoryVersion], error) { return tx.Versions(id, p) })
+				list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.List[loci.MemoryVersion], error) {
+					return tx.Versions(id, p)
+				})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -68,7 +68,8 @@ func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&Store{db: &postgres{pool: pool, busyTimeout: o.busyTimeoutOrDefault(), slots: newSemaphore(int(config.MaxConns))}}).start(ctx, o)
+	return (&Store{db: &postgres{pool: pool, busyTimeout: o.busyTimeoutOrDefault(),
+		slots: newSemaphore(int(config.MaxConns))}}).start(ctx, o)
 }
 
 func (d *postgres) dialect() *dialect { return postgresDialect }
@@ -168,7 +169,9 @@ func (d *postgres) tryWrite(ctx context.Context, user string, f func(conn) error
 		return markConnectionLost(ctx, c, err)
 	}
 	if err = tx.Commit(ctx); err != nil && c.Conn().IsClosed() && sqlState(err) == "" {
-		return &loci.Error{Code: loci.CodeUnavailable, Message: "The database went away during the commit: look whether the change is there before you repeat it.",
+		return &loci.Error{Code: loci.CodeUnavailable,
+			Message: "The database went away during the commit: look whether the change is there before you repeat " +
+				"it.",
 			RetryAfter: time.Second, Err: err}
 	}
 	return err
@@ -222,7 +225,8 @@ func mapPostgresError(err error) error {
 		return conflictError(err)
 	case code == "53100":
 		return &loci.Error{Code: loci.CodeStorageFull, Message: loci.CodeStorageFull.Hint(), Err: err}
-	case code == "57014", code == "55P03", strings.HasPrefix(code, "08"), strings.HasPrefix(code, "53"), strings.HasPrefix(code, "57P"), isRetryable(err):
+	case code == "57014", code == "55P03", strings.HasPrefix(code, "08"), strings.HasPrefix(code, "53"),
+		strings.HasPrefix(code, "57P"), isRetryable(err):
 		return busyError(err)
 	case pgconn.SafeToRetry(err):
 		return busyError(err)

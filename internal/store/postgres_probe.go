@@ -15,7 +15,8 @@ import (
 
 // sessionParameters are those that every session has, unless the address names another value.
 var sessionParameters = map[string]string{
-	"statement_timeout": "10000", "idle_in_transaction_session_timeout": "30000", "lock_timeout": "10000", "application_name": "loci",
+	"statement_timeout": "10000", "idle_in_transaction_session_timeout": "30000", "lock_timeout": "10000",
+	"application_name": "loci",
 }
 
 // probeServer connects once, refuses a database that Loci cannot use, and adapts config
@@ -39,22 +40,28 @@ func probeServer(ctx context.Context, config *pgx.ConnConfig, url string, log *s
 			delete(config.RuntimeParams, name)
 		}
 		if c, err = pgx.ConnectConfig(ctx, config.Copy()); rejectsStartupParameters(err) {
-			return fmt.Errorf("%w: set ignore_startup_parameters in the configuration of the pooler, or leave the parameter out of the address", err)
+			return fmt.Errorf("%w: set ignore_startup_parameters in the configuration of the pooler, or leave the "+
+				"parameter out of the address", err)
 		}
 	}
 	if err != nil {
-		return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err), Err: err}
+		return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err),
+			Err: err}
 	}
 	defer c.Close(context.WithoutCancel(ctx))
 	var pid uint32
 	var encoding, timeout string
-	err = c.QueryRow(ctx, `SELECT pg_backend_pid(), current_setting('server_encoding'), current_setting('statement_timeout')`,
+	err = c.QueryRow(ctx,
+		`SELECT pg_backend_pid(), current_setting('server_encoding'), current_setting('statement_timeout')`,
 		pgx.QueryExecModeSimpleProtocol).Scan(&pid, &encoding, &timeout)
 	switch {
 	case err != nil:
-		return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err), Err: err}
+		return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err),
+			Err: err}
 	case encoding != "UTF8":
-		return loci.NewError(loci.CodeInvalidQuery, "the database has the encoding %s, Loci needs UTF8: make another one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0", encoding)
+		return loci.NewError(loci.CodeInvalidQuery, "the database has the encoding %s, Loci needs UTF8: make another "+
+			"one "+
+			"with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0", encoding)
 	}
 	// A pooler makes up the process id of the session that it shows.
 	if pid == c.PgConn().PID() {
@@ -64,7 +71,10 @@ func probeServer(ctx context.Context, config *pgx.ConnConfig, url string, log *s
 		config.DefaultQueryExecMode = pgx.QueryExecModeExec
 	}
 	if log != nil && timeout == "0" {
-		log.Warn("the pooler sets no statement_timeout: set it for the role, with ALTER ROLE ... SET statement_timeout = '10s'")
+		log.Warn("the pooler sets no statement_timeout: set it for the role, with ALTER ROLE ... SET " +
+			"statement_timeout " +
+			"= " +
+			"'10s'")
 	}
 	return nil
 }

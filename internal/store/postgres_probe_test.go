@@ -26,7 +26,8 @@ func TestPoolerInTransactionModeServes(t *testing.T) {
 			defer s.Close()
 			ann := user(t, s, "ann")
 			m := add(t, s, ann, "", "a zebra crosses")
-			if f := searchKeywords(t, s, ann, "zebra", store.Filter{}); len(f.Hits) != 1 || f.Hits[0].Memory.ID != m.ID {
+			if f := searchKeywords(t, s, ann, "zebra", store.Filter{}); len(f.Hits) != 1 ||
+				f.Hits[0].Memory.ID != m.ID {
 				t.Errorf("found %v", f.Hits)
 			}
 			if n := p.named.Load(); n != 0 {
@@ -45,7 +46,8 @@ func TestPoolerWithAnUnknownParameterIsRefusedWithWhatHelps(t *testing.T) {
 		p := &pooler{parameters: true}
 		startPooler(t, p, d.Address)
 		_, err := store.OpenPostgres(ctx, p.address+"&statement_timeout=5000", store.Options{})
-		if err == nil || !strings.Contains(err.Error(), "ignore_startup_parameters") || !strings.Contains(err.Error(), "statement_timeout") {
+		if err == nil || !strings.Contains(err.Error(), "ignore_startup_parameters") ||
+			!strings.Contains(err.Error(), "statement_timeout") {
 			t.Errorf("told %v", err)
 		}
 	})
@@ -66,7 +68,8 @@ func TestCallersWaitForAConnectionInUseWhereTheServerRefusesMore(t *testing.T) {
 		for i := range 24 {
 			all.Go(func() {
 				err := store.WriteRaw(s, func(exec store.Exec) error {
-					if err := exec(`INSERT INTO metadata (name, value) VALUES (?1, '')`, fmt.Sprint("row ", i)); err != nil {
+					if err := exec(`INSERT INTO metadata (name, value) VALUES (?1, '')`,
+						fmt.Sprint("row ", i)); err != nil {
 						return err
 					}
 					return exec(`SELECT pg_sleep(.05)`)
@@ -131,7 +134,8 @@ func TestDatabaseThatIsNotUTF8IsRefused(t *testing.T) {
 		u.Path = "/" + name
 		u.RawQuery = "sslmode=disable"
 		_, err = store.OpenPostgres(ctx, u.String(), store.Options{})
-		if !loci.Is(err, loci.CodeInvalidQuery) || !strings.Contains(err.Error(), "LATIN1") || !strings.Contains(err.Error(), "ENCODING 'UTF8'") {
+		if !loci.Is(err, loci.CodeInvalidQuery) || !strings.Contains(err.Error(), "LATIN1") ||
+			!strings.Contains(err.Error(), "ENCODING 'UTF8'") {
 			t.Errorf("told %v", err)
 		}
 	})

@@ -52,7 +52,8 @@ func TestDeadlocksAreTriedAgain(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if got := d.Query(t, `SELECT value FROM metadata WHERE name IN ('a', 'b')`); !slices.Equal(got, []string{"2", "2"}) || attempts[0]+attempts[1] < 3 {
+		if got := d.Query(t, `SELECT value FROM metadata WHERE name IN ('a', 'b')`); !slices.Equal(got,
+			[]string{"2", "2"}) || attempts[0]+attempts[1] < 3 {
 			t.Errorf("%v after %v attempts", got, attempts)
 		}
 	})
@@ -68,7 +69,8 @@ func TestSerializationFailuresAreTriedThreeTimes(t *testing.T) {
 			attempts := 0
 			err := store.WriteRaw(s, func(exec store.Exec) error {
 				attempts++
-				if err := exec(`INSERT INTO metadata (name, value) VALUES (?1, '')`, fmt.Sprint("row of ", c.failures)); err != nil {
+				if err := exec(`INSERT INTO metadata (name, value) VALUES (?1, '')`,
+					fmt.Sprint("row of ", c.failures)); err != nil {
 					return err
 				}
 				if attempts <= c.failures {
@@ -80,7 +82,8 @@ func TestSerializationFailuresAreTriedThreeTimes(t *testing.T) {
 				t.Errorf("%d failures: %v after %d attempts", c.failures, err, attempts)
 			}
 		}
-		if rows := d.Query(t, `SELECT name FROM metadata WHERE name LIKE 'row of %' ORDER BY name`); !slices.Equal(rows, []string{"row of 0", "row of 3"}) {
+		if rows := d.Query(t, `SELECT name FROM metadata WHERE name LIKE 'row of %' ORDER BY name`); !slices.Equal(rows,
+			[]string{"row of 0", "row of 3"}) {
 			t.Errorf("there are %v", rows)
 		}
 	})
@@ -92,7 +95,8 @@ func TestAConnectionThatIsKilledBeforeTheCommitIsReplaced(t *testing.T) {
 		for _, kills := range []int{1, 4} {
 			attempts := 0
 			err := store.WriteRaw(s, func(exec store.Exec) error {
-				if err := exec(`INSERT INTO metadata (name, value) VALUES (?1, '')`, fmt.Sprint("row of ", kills)); err != nil {
+				if err := exec(`INSERT INTO metadata (name, value) VALUES (?1, '')`,
+					fmt.Sprint("row of ", kills)); err != nil {
 					return err
 				}
 				if attempts++; attempts <= kills {
@@ -124,7 +128,8 @@ func TestNoAnswerIsWrongWhileConnectionsAreKilled(t *testing.T) {
 				case <-stop:
 					return
 				case <-time.After(15 * time.Millisecond):
-					if _, err := db.Exec(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'victim' AND datname = current_database()
+					if _, err := db.Exec(
+						`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'victim' AND datname = current_database()
 						AND pid IN (SELECT pid FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE c.relnamespace = current_schema()::regnamespace)`); err != nil {
 						t.Error(err)
 					}
@@ -199,7 +204,8 @@ func TestAPanicGivesItsConnectionBack(t *testing.T) {
 
 func TestADatabaseThatIsNotThereIsToldWithoutItsPassword(t *testing.T) {
 	t.Parallel()
-	for _, address := range []string{"postgres://loci:hunter2@127.0.0.1:1/loci", "postgres://loci:hunter2@127.0.0.1:port/loci"} {
+	for _, address := range []string{"postgres://loci:hunter2@127.0.0.1:1/loci",
+		"postgres://loci:hunter2@127.0.0.1:port/loci"} {
 		_, err := store.OpenPostgres(ctx, address, store.Options{})
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("told %v", err)

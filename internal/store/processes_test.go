@@ -62,7 +62,8 @@ func TestProcessesThatWriteAtOnceLoseNothing(t *testing.T) {
 						}
 						made.Store(m.ID, text)
 						if i%5 == 0 {
-							if n := searchKeywords(t, s, ann, text, store.Filter{}); len(n.Hits) == 0 || n.Hits[0].Memory.ID != m.ID {
+							if n := searchKeywords(t, s, ann, text, store.Filter{}); len(n.Hits) == 0 ||
+								n.Hits[0].Memory.ID != m.ID {
 								t.Errorf("%s is not found by who wrote it", text)
 							}
 						}

@@ -23,7 +23,8 @@ type PurgeResult struct {
 	Versions    int64 `json:"versions"`           // what the memories were before
 	Answers     int64 `json:"answers"`            // kept for calls with an Idempotency-Key
 	Documents   int64 `json:"documents,omitzero"` // of the keyword index that are no longer true
-	Changes     int64 `json:"changes,omitzero"`   // rows of the log of changes, in which words of deleted memories may be
+	// rows of the log of changes, in which words of deleted memories may be
+	Changes int64 `json:"changes,omitzero"`
 
 	deleted bool // it is about what deletions have left
 }
@@ -34,10 +35,14 @@ func (p PurgeResult) String() string {
 	for _, x := range []struct {
 		n         int64
 		one, many string
-	}{{p.Users, "user", "users"}, {p.Keys, "key", "keys"}, {p.Signins, "sign-in", "sign-ins"}, {p.Memberships, "membership", "memberships"},
-		{p.Invitations, "invitation", "invitations"}, {p.Workspaces, "workspace", "workspaces"}, {p.Atlases, "atlas", "atlases"},
-		{p.Memories, "memory", "memories"}, {p.Versions, "earlier version", "earlier versions"}, {p.Answers, "stored answer", "stored answers"},
-		{p.Documents, "document of the index", "documents of the index"}, {p.Changes, "row of the log of changes", "rows of the log of changes"}} {
+	}{{p.Users, "user", "users"}, {p.Keys, "key", "keys"}, {p.Signins, "sign-in", "sign-ins"},
+		{p.Memberships, "membership", "memberships"},
+		{p.Invitations, "invitation", "invitations"}, {p.Workspaces, "workspace", "workspaces"},
+		{p.Atlases, "atlas", "atlases"},
+		{p.Memories, "memory", "memories"}, {p.Versions, "earlier version", "earlier versions"},
+		{p.Answers, "stored answer", "stored answers"},
+		{p.Documents, "document of the index", "documents of the index"},
+		{p.Changes, "row of the log of changes", "rows of the log of changes"}} {
 		switch x.n {
 		case 0:
 		case 1:
@@ -47,7 +52,8 @@ func (p PurgeResult) String() string {
 		}
 	}
 	if p.deleted {
-		parts = append(parts, "words of deleted memories wherever they may be left: in stored answers, in the log of changes, in free space")
+		parts = append(parts, "words of deleted memories wherever they may be left: in stored answers, in the log of "+
+			"changes, in free space")
 	}
 	if len(parts) == 0 {
 		return "what an earlier purge had left"
@@ -72,9 +78,12 @@ type purgeTarget struct {
 // documents, forgets stored answers, and clears the free space.
 func (s *Store) PurgeMemory(ctx context.Context, id string, apply bool) (PurgeResult, error) {
 	return s.purge(ctx, apply, func(t *SystemTx, lock string) (g purgeTarget, err error) {
-		err = t.t.conn.queryRow(`SELECT e.id, e.row_id, e.workspace, e.atlas, octet_length(e.content) FROM memories e WHERE e.id = ?1`+lock, []any{id},
+		err = t.t.conn.queryRow(
+			`SELECT e.id, e.row_id, e.workspace, e.atlas, octet_length(e.content) FROM memories e WHERE e.id = ?1`+lock,
+			[]any{id},
 			[]any{&g.memoryID, &g.memory, &g.workspace, &g.atlas, &g.bytes})
-		return g, notFoundMessage(err, "There is no memory with this id. What deleted ones have left goes with --deleted.")
+		return g, notFoundMessage(err, "There is no memory with this id. What deleted ones have left goes with "+
+			"--deleted.")
 	})
 }
 
@@ -82,9 +91,12 @@ func (s *Store) PurgeMemory(ctx context.Context, id string, apply bool) (PurgeRe
 func (s *Store) PurgeWorkspace(ctx context.Context, id string, apply bool) (PurgeResult, error) {
 	return s.purge(ctx, apply, func(t *SystemTx, lock string) (g purgeTarget, err error) {
 		var personal bool
-		err = t.t.conn.queryRow(`SELECT w.row_id, w.personal_of IS NOT NULL FROM workspaces w WHERE w.id = ?1`+lock, []any{id}, []any{&g.workspace, &personal})
+		err = t.t.conn.queryRow(`SELECT w.row_id, w.personal_of IS NOT NULL FROM workspaces w WHERE w.id = ?1`+lock,
+			[]any{id}, []any{&g.workspace, &personal})
 		if personal {
-			return g, loci.NewError(loci.CodeStateConflict, "This is somebody's personal workspace: it goes with its user (loci admin user purge), or memory by memory.")
+			return g, loci.NewError(loci.CodeStateConflict,
+				"This is somebody's personal workspace: it goes with its user (loci admin user purge), or memory by "+
+					"memory.")
 		}
 		return g, notFoundMessage(err, "There is no workspace with this id.")
 	})
@@ -96,13 +108,15 @@ func (s *Store) PurgeWorkspace(ctx context.Context, id string, apply bool) (Purg
 func (s *Store) PurgeUser(ctx context.Context, email loci.Email, apply bool) (PurgeResult, error) {
 	return s.purge(ctx, apply, func(t *SystemTx, lock string) (g purgeTarget, err error) {
 		g.emailFolded = FoldEmail(email)
-		if err := t.t.conn.queryRow(`SELECT u.id FROM users u WHERE u.email_folded = ?1`+lock, []any{g.emailFolded}, []any{&g.user}); err != nil {
+		if err := t.t.conn.queryRow(`SELECT u.id FROM users u WHERE u.email_folded = ?1`+lock, []any{g.emailFolded},
+			[]any{&g.user}); err != nil {
 			return g, notFoundMessage(err, "There is no user with this address.")
 		}
 		if err := t.checkOwnsNoTeam(g.user); err != nil {
 			return g, err
 		}
-		err = t.t.conn.queryRow(`SELECT w.row_id FROM workspaces w WHERE w.personal_of = ?1`+lock, []any{g.user}, []any{&g.workspace})
+		err = t.t.conn.queryRow(`SELECT w.row_id FROM workspaces w WHERE w.personal_of = ?1`+lock, []any{g.user},
+			[]any{&g.workspace})
 		if errors.Is(err, errNoRows) {
 			err = nil
 		}
@@ -120,12 +134,13 @@ func notFoundMessage(err error, text string) error {
 func (t *SystemTx) checkOwnsNoTeam(user string) error {
 	var teams []string
 	err := t.t.conn.queryFew(`SELECT w.name, w.id FROM members m JOIN workspaces w ON w.row_id = m.workspace
-		WHERE m.user_id = ?1 AND m.role = 'owner' AND w.personal_of IS NULL ORDER BY w.created_at, w.id`, []any{user}, func(r row) error {
-		var name, id string
-		err := r.Scan(&name, &id)
-		teams = append(teams, fmt.Sprintf("%q (%s)", name, id))
-		return err
-	})
+		WHERE m.user_id = ?1 AND m.role = 'owner' AND w.personal_of IS NULL ORDER BY w.created_at, w.id`, []any{user},
+		func(r row) error {
+			var name, id string
+			err := r.Scan(&name, &id)
+			teams = append(teams, fmt.Sprintf("%q (%s)", name, id))
+			return err
+		})
 	if err != nil || len(teams) == 0 {
 		return err
 	}
@@ -133,13 +148,15 @@ func (t *SystemTx) checkOwnsNoTeam(user string) error {
 	if len(teams) == 1 {
 		them = "it"
 	}
-	return loci.NewError(loci.CodeStateConflict, "The user owns %s: purge %s first (loci admin workspace purge ID).", strings.Join(teams, ", "), them)
+	return loci.NewError(loci.CodeStateConflict, "The user owns %s: purge %s first (loci admin workspace purge ID).",
+		strings.Join(teams, ", "), them)
 }
 
 // purge finds what a purge is about, under a lock where it is for good, and
 // erases it in one transaction. Then the database is cleared of what only
 // looks gone; where that is cut off, the next purge makes up for it.
-func (s *Store) purge(ctx context.Context, apply bool, find func(t *SystemTx, lock string) (purgeTarget, error)) (PurgeResult, error) {
+func (s *Store) purge(ctx context.Context, apply bool,
+	find func(t *SystemTx, lock string) (purgeTarget, error)) (PurgeResult, error) {
 	var g purgeTarget
 	out, err := SystemRead(ctx, s, "count what a purge would erase", func(t *SystemTx) (out PurgeResult, err error) {
 		if g, err = find(t, ""); err != nil {

@@ -13,19 +13,22 @@ import (
 // the rows of the log of changes: what those hold is known once they are folded.
 func (s *Store) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult, err error) {
 	out.deleted = true
-	workspaces, err := SystemRead(ctx, s, "list the workspaces in which something was deleted", func(t *SystemTx) (list []int64, err error) {
-		if err = t.t.conn.queryRow(`SELECT count(*) FROM index_log`, nil, []any{&out.Changes}); err == nil {
-			err = t.t.conn.query(`SELECT x.workspace FROM keyword_indexes x ORDER BY x.workspace`, nil, scanInts(&list))
-		}
-		return list, err
-	})
-	if err == nil && apply {
-		_, err = System(ctx, s, "forget answers that may name what was deleted", func(t *SystemTx) (_ loci.Empty, err error) {
-			if err = t.markPurgePending(); err == nil {
-				_, err = t.t.exec(`DELETE FROM idempotency_keys WHERE resource = ''`)
+	workspaces, err := SystemRead(ctx, s, "list the workspaces in which something was deleted",
+		func(t *SystemTx) (list []int64, err error) {
+			if err = t.t.conn.queryRow(`SELECT count(*) FROM index_log`, nil, []any{&out.Changes}); err == nil {
+				err = t.t.conn.query(`SELECT x.workspace FROM keyword_indexes x ORDER BY x.workspace`, nil,
+					scanInts(&list))
 			}
-			return loci.Empty{}, err
+			return list, err
 		})
+	if err == nil && apply {
+		_, err = System(ctx, s, "forget answers that may name what was deleted",
+			func(t *SystemTx) (_ loci.Empty, err error) {
+				if err = t.markPurgePending(); err == nil {
+					_, err = t.t.exec(`DELETE FROM idempotency_keys WHERE resource = ''`)
+				}
+				return loci.Empty{}, err
+			})
 	}
 	if err != nil {
 		return out, err

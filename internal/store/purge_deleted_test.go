@@ -46,7 +46,8 @@ func TestPurgeDeletedCountsRowsOfTheLog(t *testing.T) {
 		remove(t, server, ann, id) // no fold: its words are in the log of changes
 		for _, apply := range []bool{false, true} {
 			out, err := operator.PurgeDeleted(ctx, apply)
-			if err != nil || out.Changes == 0 || !strings.Contains(out.String(), "of the log of changes, words of deleted memories") {
+			if err != nil || out.Changes == 0 || !strings.Contains(out.String(),
+				"of the log of changes, words of deleted memories") {
 				t.Errorf("for good %v: %+v, %v", apply, out, err)
 			}
 		}

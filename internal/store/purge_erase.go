@@ -8,19 +8,23 @@ import (
 
 // countTarget counts what goes with a grave.
 func (t *SystemTx) countTarget(g purgeTarget) (n PurgeResult, err error) {
-	if err := t.t.conn.queryRow(`SELECT count(*) FROM idempotency_keys WHERE `+replayCondition, []any{g.workspace, g.memoryID, g.emailFolded}, []any{&n.Answers}); err != nil {
+	if err := t.t.conn.queryRow(`SELECT count(*) FROM idempotency_keys WHERE `+replayCondition,
+		[]any{g.workspace, g.memoryID, g.emailFolded}, []any{&n.Answers}); err != nil {
 		return n, err
 	}
 	if g.memory != 0 {
 		n.Memories = 1
-		return n, t.t.conn.queryRow(`SELECT count(*) FROM versions WHERE memory = ?1`, []any{g.memory}, []any{&n.Versions})
+		return n, t.t.conn.queryRow(`SELECT count(*) FROM versions WHERE memory = ?1`, []any{g.memory},
+			[]any{&n.Versions})
 	}
-	err = t.t.conn.queryRow(`SELECT (SELECT count(*) FROM workspaces WHERE row_id = ?1), (SELECT count(*) FROM atlases WHERE workspace = ?1), (SELECT count(*) FROM memories WHERE workspace = ?1),
+	err = t.t.conn.queryRow(
+		`SELECT (SELECT count(*) FROM workspaces WHERE row_id = ?1), (SELECT count(*) FROM atlases WHERE workspace = ?1), (SELECT count(*) FROM memories WHERE workspace = ?1),
 			(SELECT count(*) FROM versions v JOIN memories e ON e.row_id = v.memory WHERE e.workspace = ?1),
 			(SELECT count(*) FROM members WHERE workspace = ?1 OR user_id = ?2), (SELECT count(*) FROM invitations WHERE workspace = ?1 OR email_folded = ?3),
 			(SELECT count(*) FROM users WHERE id = ?2), (SELECT count(*) FROM api_keys WHERE user_id = ?2), (SELECT count(*) FROM sign_ins WHERE user_id = ?2)`,
 		[]any{g.workspace, g.user, g.emailFolded},
-		[]any{&n.Workspaces, &n.Atlases, &n.Memories, &n.Versions, &n.Memberships, &n.Invitations, &n.Users, &n.Keys, &n.Signins})
+		[]any{&n.Workspaces, &n.Atlases, &n.Memories, &n.Versions, &n.Memberships, &n.Invitations, &n.Users, &n.Keys,
+			&n.Signins})
 	return n, err
 }
 
@@ -82,7 +86,8 @@ func (t *SystemTx) eraseMemory(g purgeTarget) error {
 	if err != nil {
 		return err
 	}
-	for _, q := range []string{`DELETE FROM index_log WHERE workspace = ?1 AND memory = ?2`, `DELETE FROM minhash_bands WHERE workspace = ?1 AND memory = ?2`,
+	for _, q := range []string{`DELETE FROM index_log WHERE workspace = ?1 AND memory = ?2`,
+		`DELETE FROM minhash_bands WHERE workspace = ?1 AND memory = ?2`,
 		`DELETE FROM memories WHERE workspace = ?1 AND row_id = ?2`} {
 		if _, err := t.t.exec(q, g.workspace, g.memory); err != nil {
 			return err
@@ -128,23 +133,26 @@ func (t *SystemTx) dropSegment(rowID int64) error {
 // removeLinks takes a memory out of the links of others, whichever of both ends
 // knows of it.
 func (t *SystemTx) removeLinks(workspace int64, id string) error {
-	if _, err := t.t.exec(`UPDATE memories SET superseded_by = '' WHERE workspace = ?1 AND superseded_by = ?2`, workspace, id); err != nil {
+	if _, err := t.t.exec(`UPDATE memories SET superseded_by = '' WHERE workspace = ?1 AND superseded_by = ?2`,
+		workspace, id); err != nil {
 		return err
 	}
 	lists := map[int64]string{}
-	err := t.t.conn.query(`SELECT row_id, supersedes FROM memories WHERE workspace = ?1 AND supersedes LIKE ?2`, []any{workspace, "%" + id + "%"}, func(r row) error {
-		var rowID int64
-		var list string
-		err := r.Scan(&rowID, &list)
-		lists[rowID] = list
-		return err
-	})
+	err := t.t.conn.query(`SELECT row_id, supersedes FROM memories WHERE workspace = ?1 AND supersedes LIKE ?2`,
+		[]any{workspace, "%" + id + "%"}, func(r row) error {
+			var rowID int64
+			var list string
+			err := r.Scan(&rowID, &list)
+			lists[rowID] = list
+			return err
+		})
 	for rowID, list := range lists {
 		var ids []string
 		if ids, err = decodeStrings(list); err != nil {
 			return err
 		}
-		if _, err = t.t.exec(`UPDATE memories SET supersedes = ?2 WHERE row_id = ?1`, rowID, encodeStrings(slices.DeleteFunc(ids, func(x string) bool { return x == id }))); err != nil {
+		if _, err = t.t.exec(`UPDATE memories SET supersedes = ?2 WHERE row_id = ?1`, rowID,
+			encodeStrings(slices.DeleteFunc(ids, func(x string) bool { return x == id }))); err != nil {
 			return err
 		}
 	}

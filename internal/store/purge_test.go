@@ -21,7 +21,8 @@ import (
 // traceWords are parts of words that only what is purged holds: of titles, texts,
 // tags, sources and evidence, and of what the keyword index makes of them. The
 // first letters are left out, because the index writes what two terms share once.
-var traceWords = []string{"mbrosial", "lummoxite", "ozzlewump", "uinceberr", "ibbernack", "ickerdoodle", "Größenwahnsinn", "ssenwahnsin", "東西南北", "東西", "irlimagig", "ankerblossom"}
+var traceWords = []string{"mbrosial", "lummoxite", "ozzlewump", "uinceberr", "ibbernack", "ickerdoodle",
+	"Größenwahnsinn", "ssenwahnsin", "東西南北", "東西", "irlimagig", "ankerblossom"}
 
 // remainingTraces returns the traces that anything of a database still holds: the bytes of
 // its files, or the columns of its tables.
@@ -29,15 +30,18 @@ func remainingTraces(t *testing.T, d storetest.Database) (found []string) {
 	t.Helper()
 	look := func(where string, data []byte) {
 		for _, trace := range traceWords {
-			if bytes.Contains(data, []byte(trace)) || d.Dir == "" && bytes.Contains(data, []byte(hex.EncodeToString([]byte(trace)))) {
+			if bytes.Contains(data, []byte(trace)) || d.Dir == "" &&
+				bytes.Contains(data, []byte(hex.EncodeToString([]byte(trace)))) {
 				found = append(found, where+" holds "+trace)
 			}
 		}
 	}
 	if d.Dir == "" {
-		for _, table := range d.Query(t, `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()`) {
+		for _, table := range d.Query(t,
+			`SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()`) {
 			look(table, []byte(strings.Join(d.Query(t, `SELECT CAST(x AS TEXT) FROM `+table+` x`), "\n")))
-			look("statistics of "+table, []byte(strings.Join(d.Query(t, `SELECT concat(most_common_vals, histogram_bounds) FROM pg_stats
+			look("statistics of "+table, []byte(strings.Join(d.Query(t,
+				`SELECT concat(most_common_vals, histogram_bounds) FROM pg_stats
 				WHERE schemaname = current_schema() AND tablename = '`+table+`'`), "\n")))
 		}
 		return found
@@ -63,7 +67,8 @@ func withEncryptionKey(actor *loci.Actor, key string) *loci.Actor {
 	return &again
 }
 
-func set(t *testing.T, s *store.Store, actor *loci.Actor, id string, change func(h *store.Memory, m *loci.Memory)) loci.Memory {
+func set(t *testing.T, s *store.Store, actor *loci.Actor, id string,
+	change func(h *store.Memory, m *loci.Memory)) loci.Memory {
 	t.Helper()
 	m, err := store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) {
 		h, err := tx.Memory(id)
@@ -121,7 +126,8 @@ func fold(t *testing.T, s *store.Store, workspace string) {
 
 // makeHistory writes a memory with words of its own, and gives it a life: versions,
 // folds between them and merges, links both ways, a stored answer, a review.
-func makeHistory(t *testing.T, d storetest.Database, s *store.Store, actor *loci.Actor, workspace string) (id string, others []string) {
+func makeHistory(t *testing.T, d storetest.Database, s *store.Store, actor *loci.Actor, workspace string) (id string,
+	others []string) {
 	t.Helper()
 	line := "lummoxites grow by the gozzlewumps, 東西南北 in all winds.\n\n"
 	long := strings.Repeat(line, 400)
@@ -139,7 +145,9 @@ func makeHistory(t *testing.T, d storetest.Database, s *store.Store, actor *loci
 	at := m.WorkspaceID
 	fold(t, s, at)
 	set(t, s, actor, m.ID, func(_ *store.Memory, m *loci.Memory) { m.Content += "\nA line of quinceberries." })
-	set(t, s, actor, m.ID, func(_ *store.Memory, m *loci.Memory) { m.Content = "Short, with quinceberries and a lummoxite" })
+	set(t, s, actor, m.ID, func(_ *store.Memory, m *loci.Memory) {
+		m.Content = "Short, with quinceberries and a lummoxite"
+	})
 	for i := range 9 { // enough segments for a merge
 		note(i + 2)
 		set(t, s, withEncryptionKey(actor, fmt.Sprint("set", i)), m.ID, func(_ *store.Memory, m *loci.Memory) {
@@ -222,13 +230,16 @@ func TestPurgedMemoryLeavesNoByte(t *testing.T) {
 		if r := searchKeywords(t, server, ann, "lummoxites quinceberries", store.Filter{}); len(r.Hits) > 0 {
 			t.Errorf("the server finds %d memories by words that are gone", len(r.Hits))
 		}
-		if r := searchKeywords(t, server, bob, "deploys", store.Filter{Include: []loci.Include{loci.IncludeSuperseded}}); len(r.Hits) != len(others) {
+		if r := searchKeywords(t, server, bob, "deploys",
+			store.Filter{Include: []loci.Include{loci.IncludeSuperseded}}); len(r.Hits) != len(others) {
 			t.Errorf("the server finds %d others, not %d", len(r.Hits), len(others))
 		}
-		if list := ids(t, server, ann, store.Filter{Include: []loci.Include{loci.IncludeSuperseded}}, 100); len(list) != len(others) {
+		if list := ids(t, server, ann, store.Filter{Include: []loci.Include{loci.IncludeSuperseded}},
+			100); len(list) != len(others) {
 			t.Errorf("%d memories are left", len(list))
 		}
-		if old, by := record(t, server, ann, others[0]), record(t, server, ann, others[1]); old.SupersededBy != "" || len(by.Supersedes) != 0 {
+		if old, by := record(t, server, ann, others[0]), record(t, server, ann, others[1]); old.SupersededBy != "" ||
+			len(by.Supersedes) != 0 {
 			t.Errorf("links are left: %q, %q", old.SupersededBy, by.Supersedes)
 		}
 		checkCounters(t, server, ann, crew, others)
@@ -258,7 +269,8 @@ func TestPurgedWorkspaceLeavesNoByte(t *testing.T) {
 		_, others := makeHistory(t, d, server, ann, crew)
 		kept := add(t, server, ann, other, "This one stays, about deploys")
 		did, err := operator.PurgeWorkspace(ctx, crew, true)
-		if err != nil || did.Workspaces != 1 || did.Atlases != 1 || did.Memories != int64(len(others)+1) || did.Memberships != 2 || did.Invitations != 1 || did.Users != 0 {
+		if err != nil || did.Workspaces != 1 || did.Atlases != 1 || did.Memories != int64(len(others)+1) ||
+			did.Memberships != 2 || did.Invitations != 1 || did.Users != 0 {
 			t.Errorf("purged %+v, %v", did, err)
 		}
 		if list := ids(t, server, ann, store.Filter{}, 100); !slices.Equal(list, []string{kept.ID}) {
@@ -269,11 +281,13 @@ func TestPurgedWorkspaceLeavesNoByte(t *testing.T) {
 		}
 		checkCounters(t, server, ann, other, []string{kept.ID})
 		for _, table := range []string{"minhash_bands", "versions", "index_log"} {
-			if n := d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM `+table); n[0] != map[string]string{"minhash_bands": "4", "versions": "0", "index_log": "1"}[table] {
+			if n := d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM `+
+				table); n[0] != map[string]string{"minhash_bands": "4", "versions": "0", "index_log": "1"}[table] {
 				t.Errorf("%s rows are left in %s", n[0], table)
 			}
 		}
-		if _, err := operator.PurgeWorkspace(ctx, record(t, server, bob, add(t, server, bob, "", "mine").ID).WorkspaceID, true); !loci.Is(err, loci.CodeStateConflict) {
+		if _, err := operator.PurgeWorkspace(ctx, record(t, server, bob,
+			add(t, server, bob, "", "mine").ID).WorkspaceID, true); !loci.Is(err, loci.CodeStateConflict) {
 			t.Error("a personal workspace was purged: ", err)
 		}
 	})
@@ -291,22 +305,27 @@ func TestPurgedUserLeavesNoByte(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		asked := loci.CreateInvitations{WorkspaceID: team(t, server, bob, nil), Emails: loci.Emails{"BLANKERBLOSSOM@example.com"}}
-		if out, err := newService(server).CreateInvitations(ctx, withEncryptionKey(bob, "invite"), asked); err != nil || len(out.Invitations) != 1 {
+		asked := loci.CreateInvitations{WorkspaceID: team(t, server, bob, nil),
+			Emails: loci.Emails{"BLANKERBLOSSOM@example.com"}}
+		if out, err := newService(server).CreateInvitations(ctx, withEncryptionKey(bob, "invite"), asked); err != nil ||
+			len(out.Invitations) != 1 {
 			t.Fatal(out, err)
 		}
 		own := team(t, server, gone, nil)
-		if _, err := operator.PurgeUser(ctx, "Blankerblossom@example.com", true); !loci.Is(err, loci.CodeStateConflict) || !strings.Contains(err.Error(), own) {
+		if _, err := operator.PurgeUser(ctx, "Blankerblossom@example.com",
+			true); !loci.Is(err, loci.CodeStateConflict) || !strings.Contains(err.Error(), own) {
 			t.Error("an owner of a team was purged: ", err)
 		}
 		if _, err := operator.PurgeWorkspace(ctx, own, true); err != nil {
 			t.Fatal(err)
 		}
 		did, err := operator.PurgeUser(ctx, "Blankerblossom@example.com", true)
-		if err != nil || did.Users != 1 || did.Workspaces != 1 || did.Memberships != 2 || did.Invitations != 2 || did.Keys != 1 {
+		if err != nil || did.Users != 1 || did.Workspaces != 1 || did.Memberships != 2 || did.Invitations != 2 ||
+			did.Keys != 1 {
 			t.Errorf("purged %+v, %v", did, err)
 		}
-		if kept := d.Query(t, `SELECT key FROM idempotency_keys WHERE credential = '`+bob.CredentialID+`'`); len(kept) != 0 {
+		if kept := d.Query(t, `SELECT key FROM idempotency_keys WHERE credential = '`+bob.CredentialID+
+			`'`); len(kept) != 0 {
 			t.Errorf("a stored answer holds the link of an invitation to the address: %v", kept)
 		}
 		if m := record(t, server, bob, shared.ID); m.CreatedBy != gone.UserID {
@@ -318,7 +337,8 @@ func TestPurgedUserLeavesNoByte(t *testing.T) {
 		if _, err := newService(server).CreateKey(ctx, gone, loci.CreateKey{}); !loci.Is(err, loci.CodeNotFound) {
 			t.Error("one who is gone gets a key: ", err)
 		}
-		if _, err := newService(server).CreateWorkspace(ctx, gone, loci.CreateWorkspace{Name: "Den"}); !loci.Is(err, loci.CodeNotFound) {
+		if _, err := newService(server).CreateWorkspace(ctx, gone, loci.CreateWorkspace{Name: "Den"}); !loci.Is(err,
+			loci.CodeNotFound) {
 			t.Error("one who is gone makes a workspace: ", err)
 		}
 		if _, err := operator.PurgeUser(ctx, "nobody@example.com", true); !loci.Is(err, loci.CodeNotFound) {
@@ -373,7 +393,8 @@ func TestPurgeDeletesVectors(t *testing.T) {
 		}
 		// A search whose codes are of before finds what is left.
 		f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
-			return tx.Search(store.SearchQuery{Embeddings: []store.QueryEmbedding{{Generation: "one", Vector: storetest.VectorOf("T\n" + after)}}}, store.Filter{}, "", 5)
+			return tx.Search(store.SearchQuery{Embeddings: []store.QueryEmbedding{{Generation: "one",
+				Vector: storetest.VectorOf("T\n" + after)}}}, store.Filter{}, "", 5)
 		})
 		if err != nil || len(f.Hits) != 1 || f.Hits[0].Memory.ID != b.ID {
 			t.Errorf("found %v, %v", f.Hits, err)

@@ -22,7 +22,9 @@ func fillStore(t *testing.T, s *store.Store, each int) (ann *loci.Actor, crew st
 	places := []string{"", crew, team(t, s, ann, nil)}
 	for i := range each {
 		for _, w := range places {
-			add(t, s, ann, w, fmt.Sprint("common words number ", i), func(m *loci.Memory) { m.Tags = []string{"b", "c", "a"} })
+			add(t, s, ann, w, fmt.Sprint("common words number ", i), func(m *loci.Memory) {
+				m.Tags = []string{"b", "c", "a"}
+			})
 		}
 		add(t, s, eve, "", fmt.Sprint("common words of another number ", i))
 		if i == each/2 {
@@ -43,7 +45,8 @@ func multiplyRows(t *testing.T, d storetest.Database) {
 	if d.Address == "" {
 		return
 	}
-	d.Exec(t, `INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name, source_uri, source_group, version, created_by, created_at, updated_at)
+	d.Exec(t,
+		`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name, source_uri, source_group, version, created_by, created_at, updated_at)
 		SELECT m.id || '-' || n, workspace, atlas, title, content, hash, type, n % 3, tags, '', '', '', version, created_by, created_at - n * 1000000, updated_at
 		FROM memories m, generate_series(1, 50) n`)
 	d.Exec(t, `ANALYZE `+strings.Join(tables, ", ")) // not those of other tests, which vanish meanwhile
@@ -75,7 +78,8 @@ func readQueries(crew, atlas string, after store.PageKey) map[string]func(*store
 	}
 	for name, f := range map[string]store.Filter{
 		"all": {}, "place": {WorkspaceID: crew}, "atlas": {AtlasID: atlas}, "states": {Include: all},
-		"kinds and tags": {Types: []loci.MemoryType{loci.TypeNote, loci.TypeFact}, Tags: []string{"a", "b"}}, "states of an atlas": {AtlasID: atlas, Include: all},
+		"kinds and tags":     {Types: []loci.MemoryType{loci.TypeNote, loci.TypeFact}, Tags: []string{"a", "b"}},
+		"states of an atlas": {AtlasID: atlas, Include: all},
 	} {
 		out["list "+name], out["find "+name] = list(f), find(f)
 	}
@@ -104,7 +108,9 @@ func TestNoReadWalksThroughATable(t *testing.T) {
 		for name, f := range readQueries(crew, m.AtlasID, store.PageKey{At: m.CreatedAt, ID: m.ID}) {
 			for _, actor := range []*loci.Actor{ann, &narrowed} {
 				sent = nil
-				if _, err := store.Read(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) { return loci.Empty{}, f(tx) }); err != nil {
+				if _, err := store.Read(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
+					return loci.Empty{}, f(tx)
+				}); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
 				if len(sent) == 0 {
@@ -119,7 +125,8 @@ func TestNoReadWalksThroughATable(t *testing.T) {
 }
 
 // tables may not be walked through, whatever they hold.
-var tables = []string{"memories", "index_log", "members", "atlases", "workspaces", "users", "invitations", "api_keys", "segments", "segment_pages", "keyword_indexes", "idempotency_keys", "metadata", "vectors", "embedding_queue"}
+var tables = []string{"memories", "index_log", "members", "atlases", "workspaces", "users", "invitations", "api_keys",
+	"segments", "segment_pages", "keyword_indexes", "idempotency_keys", "metadata", "vectors", "embedding_queue"}
 
 // checkPlan fails where a statement walks through a table, or a list of
 // memories sorts more than the heads of its ranges.
@@ -175,7 +182,8 @@ func scannedRows(plan []string) int {
 }
 
 // aliases are the names that queries give to tables.
-var aliases = map[string]string{"memories": "h e", "index_log": "c", "members": "m x", "atlases": "a", "workspaces": "w e", "users": "u", "invitations": "i", "api_keys": "k", "keyword_indexes": "x"}
+var aliases = map[string]string{"memories": "h e", "index_log": "c", "members": "m x", "atlases": "a",
+	"workspaces": "w e", "users": "u", "invitations": "i", "api_keys": "k", "keyword_indexes": "x"}
 
 // isFullScan reports whether a line of a plan reads all of a table or of an index.
 func isFullScan(line, table string) bool {

@@ -38,15 +38,18 @@ func TestSearchReportsIgnoredAndCorrectedTerms(t *testing.T) {
 		}
 		for range 2 { // the second time it is known
 			f := ask(long, store.Filter{})
-			if len(f.Ignored) != 9 || slices.Contains(f.Ignored, "abz") || !slices.Contains(f.Ignored, "heliotropes") || f.Corrected != nil {
+			if len(f.Ignored) != 9 || slices.Contains(f.Ignored, "abz") || !slices.Contains(f.Ignored, "heliotropes") ||
+				f.Corrected != nil {
 				t.Errorf("ignored %v, corrected %v", f.Ignored, f.Corrected)
 			}
 			f = ask("harbuor and laether", store.Filter{})
-			if want := []search.Correction{{From: "harbuor", To: "harbour"}, {From: "laether", To: "leather"}}; f.Ignored != nil || !slices.Equal(f.Corrected, want) {
+			if want := []search.Correction{{From: "harbuor", To: "harbour"},
+				{From: "laether", To: "leather"}}; f.Ignored != nil || !slices.Equal(f.Corrected, want) {
 				t.Errorf("ignored %v, corrected %v", f.Ignored, f.Corrected)
 			}
 		}
-		if f := ask("laether", store.Filter{WorkspaceID: crew}); len(f.Hits) != 1 || len(f.Corrected) != 1 || f.Hits[0].Memory.Status != loci.MemoryActive {
+		if f := ask("laether", store.Filter{WorkspaceID: crew}); len(f.Hits) != 1 || len(f.Corrected) != 1 ||
+			f.Hits[0].Memory.Status != loci.MemoryActive {
 			t.Errorf("found %v, corrected %v", f.Hits, f.Corrected)
 		}
 	})
@@ -86,7 +89,8 @@ func TestAWordThatOneWorkspaceKnowsIsCorrectedInNone(t *testing.T) {
 			corrected []search.Correction
 		}{
 			{"tourney", "", []string{tourney.ID}, nil},
-			{"tourney", journey.WorkspaceID, []string{journey.ID}, []search.Correction{{From: "tourney", To: "journey"}}},
+			{"tourney", journey.WorkspaceID, []string{journey.ID},
+				[]search.Correction{{From: "tourney", To: "journey"}}},
 			{"sculptros", "", both, []search.Correction{sculptors}},
 			{"tourney sculptros", "", both, []search.Correction{sculptors}},
 		} {

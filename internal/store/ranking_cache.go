@@ -35,7 +35,8 @@ func (s *searchRun) needsFusionDepth() bool { return s.q.Hybrid || s.q.MayFuse }
 // lookupRanking takes the ranking of the same question from before, if it still holds.
 func (s *searchRun) lookupRanking(key rankingKey) bool {
 	known := s.t.store.indexes.rankings.get(key)
-	if known == nil || s.q.Text == "" || s.needsFusionDepth() && !known.forFusion || s.want > known.depth || s.t.now >= known.expiresAt ||
+	if known == nil || s.q.Text == "" || s.needsFusionDepth() && !known.forFusion || s.want > known.depth ||
+		s.t.now >= known.expiresAt ||
 		!s.sameStates(known.workspaces) {
 		return false
 	}
@@ -59,7 +60,8 @@ func (s *searchRun) saveRanking(key rankingKey) {
 	if s.q.Text == "" {
 		return
 	}
-	r := &cachedRanking{expiresAt: s.t.now + loci.Time(rankingTTL.Microseconds()), forFusion: s.needsFusionDepth(), depth: max(s.want, search.RescoreDepth), total: s.result.KeywordCount, topHit: s.result.TopHit}
+	r := &cachedRanking{expiresAt: s.t.now + loci.Time(rankingTTL.Microseconds()), forFusion: s.needsFusionDepth(),
+		depth: max(s.want, search.RescoreDepth), total: s.result.KeywordCount, topHit: s.result.TopHit}
 	if r.forFusion {
 		r.depth = max(r.depth, fusionDepth)
 	}

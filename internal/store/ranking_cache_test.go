@@ -34,7 +34,9 @@ func TestHybridSearchReusesLoadedRows(t *testing.T) {
 		find := func(q store.SearchQuery) store.SearchResult {
 			t.Helper()
 			rows = 0
-			f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) { return tx.Search(q, store.Filter{}, "", 10) })
+			f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
+				return tx.Search(q, store.Filter{}, "", 10)
+			})
 			if err != nil || len(f.Hits) != 6 {
 				t.Fatalf("%d found, %v", len(f.Hits), err)
 			}
@@ -46,7 +48,8 @@ func TestHybridSearchReusesLoadedRows(t *testing.T) {
 		if rows != 6 {
 			t.Errorf("words read %d rows", rows)
 		}
-		q.Embeddings, q.Hybrid = []store.QueryEmbedding{{Generation: "one", Vector: storetest.VectorOf("memory number 3")}}, true
+		q.Embeddings, q.Hybrid = []store.QueryEmbedding{{Generation: "one",
+			Vector: storetest.VectorOf("memory number 3")}}, true
 		alone := find(q)
 		if rows != 6 {
 			t.Errorf("without what words have read, %d rows are read", rows)

@@ -72,7 +72,9 @@ func (s *Store) reindexOutdated(ctx context.Context) error {
 // nextOutdatedIndex finds a workspace with an index of an earlier analyzer.
 func (s *Store) nextOutdatedIndex(ctx context.Context) (workspace int64, err error) {
 	return SystemRead(ctx, s, "look for indexes of an earlier analyzer", func(t *SystemTx) (rowID int64, err error) {
-		return rowID, t.t.conn.queryRow(`SELECT workspace FROM keyword_indexes WHERE analyzer < ?1 ORDER BY analyzer, workspace LIMIT 1`, []any{search.AnalyzerVersion}, []any{&rowID})
+		return rowID, t.t.conn.queryRow(
+			`SELECT workspace FROM keyword_indexes WHERE analyzer < ?1 ORDER BY analyzer, workspace LIMIT 1`,
+			[]any{search.AnalyzerVersion}, []any{&rowID})
 	})
 }
 
@@ -84,14 +86,17 @@ func (s *Store) reindexWorkspace(ctx context.Context, workspace int64) error {
 	})
 	for some := range slices.Chunk(rowIDs, reindexBatchSize) {
 		if err == nil {
-			_, err = System(ctx, s, "index memories anew", func(t *SystemTx) (string, error) { return t.reindex(workspace, some...) })
+			_, err = System(ctx, s, "index memories anew", func(t *SystemTx) (string, error) {
+				return t.reindex(workspace, some...)
+			})
 		}
 	}
 	if err != nil {
 		return err
 	}
 	_, err = System(ctx, s, "know that an index is of this analyzer", func(t *SystemTx) (int64, error) {
-		return t.t.exec(`UPDATE keyword_indexes SET analyzer = ?2 WHERE workspace = ?1`, workspace, search.AnalyzerVersion)
+		return t.t.exec(`UPDATE keyword_indexes SET analyzer = ?2 WHERE workspace = ?1`, workspace,
+			search.AnalyzerVersion)
 	})
 	return err
 }

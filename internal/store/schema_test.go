@@ -117,7 +117,8 @@ func TestAnOpenDatabaseIsOpenedAgainAsItIs(t *testing.T) {
 		if string(again.Secret()) != string(s.Secret()) {
 			t.Error("another secret")
 		}
-		if f := searchKeywords(t, again, ann, "restart", store.Filter{}); len(f.Hits) != 1 || f.Hits[0].Memory.Content != m.Content {
+		if f := searchKeywords(t, again, ann, "restart", store.Filter{}); len(f.Hits) != 1 ||
+			f.Hits[0].Memory.Content != m.Content {
 			t.Errorf("found %v", f)
 		}
 	})

@@ -25,7 +25,9 @@ func BenchmarkScope(b *testing.B) {
 			return err
 		}
 		for j := range each {
-			if _, err := tryAdd(s, ann, w.Workspace.ID, fmt.Sprintf("memory %d of team%d: the blue boat ship%d of pier%d lies in berth%d", j, i, (i*each+j)%1009, j%7, (i+j)%97)); err != nil {
+			if _, err := tryAdd(s, ann, w.Workspace.ID, fmt.Sprintf(
+				"memory %d of team%d: the blue boat ship%d of pier%d lies in berth%d", j, i, (i*each+j)%1009, j%7,
+				(i+j)%97)); err != nil {
 				return err
 			}
 		}
@@ -57,7 +59,9 @@ func BenchmarkScope(b *testing.B) {
 		b.Run("search/"+scope, func(b *testing.B) {
 			for i := range b.N {
 				q := store.NewSearchQuery(fmt.Sprintf("who saw ship%d in berth%d %d", i%100, i%37, i), 0)
-				if _, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) { return tx.Search(q, f, "", 20) }); err != nil {
+				if _, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
+					return tx.Search(q, f, "", 20)
+				}); err != nil {
 					b.Fatal(err)
 				}
 			}

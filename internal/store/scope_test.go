@@ -31,8 +31,11 @@ func TestOutsidersReadNothing(t *testing.T) {
 				t.Errorf("%s finds %d of %d, want %d", c.who.Email, len(hits.Hits), hits.KeywordCount, len(c.want))
 			}
 			for _, m := range []loci.Memory{shared, private} {
-				_, err := store.Read(ctx, s, c.who, func(tx *store.Tx) (loci.Memory, error) { return tx.MemoryRecord(m.ID) })
-				if mine := slices.Contains(c.want, m.ID); mine != (err == nil) || !mine && !loci.Is(err, loci.CodeNotFound) {
+				_, err := store.Read(ctx, s, c.who, func(tx *store.Tx) (loci.Memory, error) {
+					return tx.MemoryRecord(m.ID)
+				})
+				if mine := slices.Contains(c.want, m.ID); mine != (err == nil) ||
+					!mine && !loci.Is(err, loci.CodeNotFound) {
 					t.Errorf("%s reads %s: %v", c.who.Email, m.Title, err)
 				}
 			}
@@ -62,7 +65,9 @@ func TestRolesDecideWhoGetsAHandle(t *testing.T) {
 			who   *loci.Actor
 			least loci.Role
 			code  loci.Code
-		}{{ann, loci.RoleOwner, ""}, {bob, loci.RoleOwner, loci.CodeForbidden}, {bob, loci.RoleAdmin, ""}, {cid, loci.RoleAdmin, loci.CodeForbidden}, {cid, loci.RoleMember, ""}, {eve, loci.RoleMember, loci.CodeNotFound}} {
+		}{{ann, loci.RoleOwner, ""}, {bob, loci.RoleOwner, loci.CodeForbidden}, {bob, loci.RoleAdmin, ""},
+			{cid, loci.RoleAdmin, loci.CodeForbidden}, {cid, loci.RoleMember, ""},
+			{eve, loci.RoleMember, loci.CodeNotFound}} {
 			_, err := store.Write(ctx, s, c.who, func(tx *store.Tx) (loci.Empty, error) {
 				_, err := tx.Workspace(crew, c.least)
 				return loci.Empty{}, err
@@ -105,16 +110,22 @@ func TestListsMergeWorkspacesAndStopAtTheFilter(t *testing.T) {
 		}{
 			"all":       {store.Filter{}, func(loci.Memory) bool { return true }},
 			"workspace": {store.Filter{WorkspaceID: team}, func(m loci.Memory) bool { return m.WorkspaceID == team }},
-			"atlas":     {store.Filter{AtlasID: made[0].AtlasID}, func(m loci.Memory) bool { return m.AtlasID == made[0].AtlasID }},
-			"kinds":     {store.Filter{Types: []loci.MemoryType{loci.TypeTask, loci.TypeFact}}, func(m loci.Memory) bool { return m.Type == loci.TypeTask || m.Type == loci.TypeFact }},
-			"tags":      {store.Filter{Tags: []string{"a", `b"c`}}, func(m loci.Memory) bool { return len(m.Tags) > 0 }},
-			"odd tag":   {store.Filter{Tags: []string{`","`}}, func(m loci.Memory) bool { return len(m.Tags) > 0 }},
-			"no tag":    {store.Filter{Tags: []string{`a","`}}, func(m loci.Memory) bool { return false }},
+			"atlas": {store.Filter{AtlasID: made[0].AtlasID}, func(m loci.Memory) bool {
+				return m.AtlasID == made[0].AtlasID
+			}},
+			"kinds": {store.Filter{Types: []loci.MemoryType{loci.TypeTask, loci.TypeFact}}, func(m loci.Memory) bool {
+				return m.Type == loci.TypeTask || m.Type == loci.TypeFact
+			}},
+			"tags":    {store.Filter{Tags: []string{"a", `b"c`}}, func(m loci.Memory) bool { return len(m.Tags) > 0 }},
+			"odd tag": {store.Filter{Tags: []string{`","`}}, func(m loci.Memory) bool { return len(m.Tags) > 0 }},
+			"no tag":  {store.Filter{Tags: []string{`a","`}}, func(m loci.Memory) bool { return false }},
 		} {
 			var got []string
 			page := store.Page{Limit: 4}
 			for {
-				list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.List[loci.Memory], error) { return tx.Memories(c.f, page) })
+				list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.List[loci.Memory], error) {
+					return tx.Memories(c.f, page)
+				})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -150,7 +161,9 @@ func TestListsMergeManyWorkspacesWithEqualTimes(t *testing.T) {
 		d.Exec(t, `UPDATE memories SET created_at = created_at / 20000 * 20000`)
 		list := func(p store.Page) store.List[loci.Memory] {
 			t.Helper()
-			l, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.List[loci.Memory], error) { return tx.Memories(store.Filter{}, p) })
+			l, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.List[loci.Memory], error) {
+				return tx.Memories(store.Filter{}, p)
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

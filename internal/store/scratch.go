@@ -28,7 +28,8 @@ type ScratchSchema struct {
 // NewScratchSchema makes the schema. A database that holds a table, or anything like
 // one, is refused.
 func NewScratchSchema(ctx context.Context, address string) (*ScratchSchema, error) {
-	s := &ScratchSchema{database: address, schema: "loci_scratch_" + strings.ReplaceAll(loci.NewID(time.Now()), "-", "")}
+	s := &ScratchSchema{database: address, schema: "loci_scratch_" +
+		strings.ReplaceAll(loci.NewID(time.Now()), "-", "")}
 	u, err := url.Parse(address)
 	if err != nil {
 		return nil, errors.New("store: the address of the database is malformed") // err shows the password
@@ -42,7 +43,9 @@ func NewScratchSchema(ctx context.Context, address string) (*ScratchSchema, erro
 			return err
 		}
 		var version string
-		if err := c.QueryRow(ctx, `SELECT split_part(current_setting('server_version'), ' ', 1), pg_database_size(current_database())`).Scan(&version, &s.baselineBytes); err != nil {
+		if err := c.QueryRow(ctx,
+			`SELECT split_part(current_setting('server_version'), ' ', 1), pg_database_size(current_database())`).Scan(
+			&version, &s.baselineBytes); err != nil {
 			return err
 		}
 		s.Engine = "postgres " + version
@@ -59,7 +62,8 @@ func NewScratchSchema(ctx context.Context, address string) (*ScratchSchema, erro
 // neither the system nor an extension.
 func requireEmpty(ctx context.Context, c *pgx.Conn) error {
 	var name string
-	err := c.QueryRow(ctx, `SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	err := c.QueryRow(ctx,
+		`SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\_%' AND c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
 			AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
 		ORDER BY c.oid LIMIT 1`).Scan(&name)
@@ -67,7 +71,9 @@ func requireEmpty(ctx context.Context, c *pgx.Conn) error {
 		return nil
 	}
 	if err == nil {
-		err = loci.NewError(loci.CodeConflict, "the database is not empty, it has %s: name one that holds nothing, such as a new one", name)
+		err = loci.NewError(loci.CodeConflict, "the database is not empty, it has %s: name one that holds nothing, "+
+			"such "+
+			"as a new one", name)
 	}
 	return err
 }
@@ -105,7 +111,8 @@ func withPostgres(ctx context.Context, address string, f func(*pgx.Conn) error) 
 	}
 	c, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err), Err: err}
+		return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err),
+			Err: err}
 	}
 	defer c.Close(context.WithoutCancel(ctx))
 	return f(c)

@@ -88,7 +88,9 @@ func TestADatabaseHasTablesOnceItWasOpened(t *testing.T) {
 	if !has() {
 		t.Error("a database that was opened has no tables")
 	}
-	if _, err := store.PostgresHasTables(t.Context(), "postgres://loci:hunter2@127.0.0.1:1/loci"); !loci.Is(err, loci.CodeUnavailable) || strings.Contains(err.Error(), "hunter2") {
+	if _, err := store.PostgresHasTables(t.Context(),
+		"postgres://loci:hunter2@127.0.0.1:1/loci"); !loci.Is(err, loci.CodeUnavailable) ||
+		strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("told %v", err)
 	}
 }

@@ -103,7 +103,8 @@ func (t *Tx) Search(q SearchQuery, f Filter, before SeenSet, limit int) (found S
 		return found, err
 	}
 	once := func() (err error) {
-		s := &searchRun{t: t, q: q, scope: r, filter: f.indexFilter(r), want: before.Len() + limit + 1, loaded: map[int64]*loadedMemory{}}
+		s := &searchRun{t: t, q: q, scope: r, filter: f.indexFilter(r), want: before.Len() + limit + 1,
+			loaded: map[int64]*loadedMemory{}}
 		if err = s.run(); err == nil {
 			found, err = s.buildPage(before, limit)
 		}
@@ -278,7 +279,8 @@ func (s *searchRun) buildPage(before SeenSet, limit int) (SearchResult, error) {
 	s.result.Hits = make([]SearchHit, 0, len(hits))
 	for _, h := range hits {
 		if x := s.loaded[h.Memory]; x != nil {
-			s.result.Hits = append(s.result.Hits, SearchHit{x.memory, math.Round(float64(h.Score)*1e4) / 1e4, s.matchText(x).Content, h.Chunk})
+			s.result.Hits = append(s.result.Hits, SearchHit{x.memory, math.Round(float64(h.Score)*1e4) / 1e4,
+				s.matchText(x).Content, h.Chunk})
 		}
 	}
 	return s.result, nil
@@ -333,13 +335,16 @@ func (s *searchRun) loadRows(hits []search.Hit) error {
 	if len(rowIDs) == 0 {
 		return nil
 	}
-	q := `SELECT` + memoryColumns + `, e.row_id, e.workspace FROM ` + fmt.Sprintf(s.t.store.db.dialect().joinIDs, 2, "memories e", "e.row_id") +
+	q := `SELECT` + memoryColumns + `, e.row_id, e.workspace FROM ` +
+		fmt.Sprintf(s.t.store.db.dialect().joinIDs, 2, "memories e", "e.row_id") +
 		s.t.membershipJoin("e.workspace") + `JOIN atlases a ON a.row_id = e.atlas`
 	var rowID, home int64
 	scan := s.t.newMemoryScanner(&rowID, &home)
 	return s.t.queryFew(q, []any{encodeInts(rowIDs)}, func(r row) error {
 		m, err := scan(r)
-		at, there := slices.BinarySearchFunc(s.workspaces, home, func(p *workspaceSearch, w int64) int { return cmp.Compare(p.state.workspace, w) })
+		at, there := slices.BinarySearchFunc(s.workspaces, home, func(p *workspaceSearch, w int64) int {
+			return cmp.Compare(p.state.workspace, w)
+		})
 		if there {
 			s.loaded[rowID] = &loadedMemory{memory: m, workspace: s.workspaces[at]}
 		}

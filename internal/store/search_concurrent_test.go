@@ -49,13 +49,15 @@ func TestSearchIsConsistentDuringFlushesAndWrites(t *testing.T) {
 				searching.Go(func() {
 					for range 60 {
 						r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
-							return tx.Search(store.SearchQuery{Keywords: search.Parse("anchor")}, store.Filter{}, "", 50)
+							return tx.Search(store.SearchQuery{Keywords: search.Parse("anchor")}, store.Filter{}, "",
+								50)
 						})
 						var got []string
 						for _, f := range r.Hits {
 							got = append(got, f.Memory.ID)
 						}
-						if slices.Sort(got); err != nil || !slices.Equal(got, anchors) || r.KeywordCount != len(anchors) {
+						if slices.Sort(got); err != nil || !slices.Equal(got, anchors) ||
+							r.KeywordCount != len(anchors) {
 							t.Errorf("%d of %d: %v, %v", r.KeywordCount, len(anchors), got, err)
 							return
 						}
@@ -83,7 +85,8 @@ func TestWhatOthersWriteMovesNoScoreOfMine(t *testing.T) {
 		ann, eve := user(t, s, "ann"), user(t, s, "eve")
 		crew := team(t, s, ann, nil)
 		for i := range 30 {
-			add(t, s, ann, []string{"", crew}[i%2], strings.Repeat("apple pie ", i%4+1)+strings.Repeat("with cream ", i%7))
+			add(t, s, ann, []string{"", crew}[i%2], strings.Repeat("apple pie ", i%4+1)+
+				strings.Repeat("with cream ", i%7))
 		}
 		if err := s.Flush(ctx, crew); err != nil {
 			t.Fatal(err)
@@ -94,7 +97,8 @@ func TestWhatOthersWriteMovesNoScoreOfMine(t *testing.T) {
 			random := rand.New(rand.NewPCG(rapid.Uint64().Draw(r, "seed"), 2))
 			place := team(t, s, eve, nil)
 			for range random.IntN(20) {
-				words := rapid.SliceOfN(rapid.SampledFrom([]string{"apple", "pie", "cream", "other", "数据库"}), 1, 80).Draw(r, "words")
+				words := rapid.SliceOfN(rapid.SampledFrom([]string{"apple", "pie", "cream", "other", "数据库"}), 1,
+					80).Draw(r, "words")
 				add(t, s, eve, []string{"", place}[random.IntN(2)], strings.Join(words, " "))
 				if random.IntN(5) == 0 {
 					if err := s.Flush(ctx, place); err != nil {
@@ -160,7 +164,9 @@ func statementCost(t *testing.T, d storetest.Database, actor *loci.Actor, crew s
 		}
 		for range 2 { // the first brings a view up to date
 			n = [2]int{}
-			if _, err := store.Read(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) { return loci.Empty{}, f(tx) }); err != nil {
+			if _, err := store.Read(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
+				return loci.Empty{}, f(tx)
+			}); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -180,7 +186,8 @@ func TestReadsCostTheSameInALargerStore(t *testing.T) {
 		}
 		for name, after := range statementCost(t, d, ann, crew) {
 			if after != before[name] || after[0] > 8 {
-				t.Errorf("%s took %d statements and %d rows, and %d and %d with more memories", name, before[name][0], before[name][1], after[0], after[1])
+				t.Errorf("%s took %d statements and %d rows, and %d and %d with more memories", name, before[name][0],
+					before[name][1], after[0], after[1])
 			}
 		}
 	})

@@ -36,17 +36,18 @@ func (t *Tx) segments(workspace int64) (list []*search.Segment, err error) {
 	known := t.store.indexes.segments.get(workspace)
 	now := map[int64]cachedSegment{}
 	var rowIDs []int64
-	err = t.conn.query(`SELECT row_id, tombstones FROM segments WHERE workspace = ?1 ORDER BY row_id`, []any{workspace}, func(r row) error {
-		var rowID int64
-		var dead []byte
-		if err := r.Scan(&rowID, &dead); err != nil {
+	err = t.conn.query(`SELECT row_id, tombstones FROM segments WHERE workspace = ?1 ORDER BY row_id`, []any{workspace},
+		func(r row) error {
+			var rowID int64
+			var dead []byte
+			if err := r.Scan(&rowID, &dead); err != nil {
+				return err
+			}
+			rowIDs = append(rowIDs, rowID)
+			o, err := known[rowID].withTombstones(dead)
+			now[rowID] = o
 			return err
-		}
-		rowIDs = append(rowIDs, rowID)
-		o, err := known[rowID].withTombstones(dead)
-		now[rowID] = o
-		return err
-	})
+		})
 	if err != nil {
 		return nil, err
 	}

@@ -40,7 +40,9 @@ func (s *searchRun) searchSemantic() error {
 		probes[generationName(m.Generation)] = search.NewQueryVector(m.Vector)
 	}
 	for _, state := range states {
-		at := slices.IndexFunc(s.workspaces, func(p *workspaceSearch) bool { return p.state.workspace == state.workspace })
+		at := slices.IndexFunc(s.workspaces, func(p *workspaceSearch) bool {
+			return p.state.workspace == state.workspace
+		})
 		probe := probes[state.name]
 		if at < 0 || probe == nil {
 			continue
@@ -157,7 +159,8 @@ func (s *searchRun) exactScores(p *workspaceSearch, picked []search.VectorRef) (
 	var key int64
 	var passage int
 	var vector []byte
-	err = s.t.conn.queryFew(`SELECT v.row_id, v.chunk, v.vector FROM `+fmt.Sprintf(s.t.store.db.dialect().joinIDs, 1, "vectors v", "v.row_id")+` WHERE v.workspace = ?2`,
+	err = s.t.conn.queryFew(`SELECT v.row_id, v.chunk, v.vector FROM `+
+		fmt.Sprintf(s.t.store.db.dialect().joinIDs, 1, "vectors v", "v.row_id")+` WHERE v.workspace = ?2`,
 		[]any{encodeInts(others), p.state.workspace}, func(r row) error {
 			if err := r.Scan(&key, &passage, &vector); err != nil {
 				return err
@@ -195,7 +198,8 @@ func (t *Tx) semanticallySimilar(workspace, memory int64, text string) (list []l
 	if err != nil {
 		return nil, err
 	}
-	s := &searchRun{t: t, scope: scopeFilter{workspaces: []int64{workspace}}, filter: search.Filter{Statuses: 1}, want: maxSimilar}
+	s := &searchRun{t: t, scope: scopeFilter{workspaces: []int64{workspace}}, filter: search.Filter{Statuses: 1},
+		want: maxSimilar}
 	if err := s.openSnapshots(); err != nil || len(s.workspaces) == 0 {
 		if errors.Is(err, errStale) {
 			err = nil
@@ -216,15 +220,16 @@ func (t *Tx) semanticallySimilar(workspace, memory int64, text string) (list []l
 // memoryVectors reads the present vectors of a memory.
 func (t *Tx) memoryVectors(state vectorState, memory int64) (list [][]float32, err error) {
 	err = t.conn.queryFew(`SELECT v.vector FROM vectors v WHERE v.memory = ?1 AND v.generation = ?2
-		AND v.seq = (SELECT max(p.seq) FROM vectors p WHERE p.memory = ?1 AND p.generation = ?2)`, []any{memory, state.generation}, func(r row) error {
-		var stored []byte
-		if err := r.Scan(&stored); err != nil {
+		AND v.seq = (SELECT max(p.seq) FROM vectors p WHERE p.memory = ?1 AND p.generation = ?2)`,
+		[]any{memory, state.generation}, func(r row) error {
+			var stored []byte
+			if err := r.Scan(&stored); err != nil {
+				return err
+			}
+			v, err := search.DecodeVector(stored)
+			list = append(list, v)
 			return err
-		}
-		v, err := search.DecodeVector(stored)
-		list = append(list, v)
-		return err
-	})
+		})
 	return list, err
 }
 
@@ -239,14 +244,16 @@ func (t *Tx) similarFromHits(hits []search.Hit, except int64, generation string)
 		}
 	}
 	head := fmt.Sprintf(`e.title || ' ' || substr(e.content, 1, %d)`, languageSampleBytes)
-	err = t.conn.queryFew(`SELECT e.row_id, e.id, `+head+` FROM `+fmt.Sprintf(t.store.db.dialect().joinIDs, 1, "memories e", "e.row_id"), []any{encodeInts(rowIDs)}, func(r row) error {
-		var rowID int64
-		var id, text string
-		err := r.Scan(&rowID, &id, &text)
-		if t.store.embedder.canRead(generation, text) {
-			list = append(list, loci.Similarity{ID: id, Score: scores[rowID]})
-		}
-		return err
-	})
+	err = t.conn.queryFew(`SELECT e.row_id, e.id, `+head+` FROM `+
+		fmt.Sprintf(t.store.db.dialect().joinIDs, 1, "memories e", "e.row_id"), []any{encodeInts(rowIDs)},
+		func(r row) error {
+			var rowID int64
+			var id, text string
+			err := r.Scan(&rowID, &id, &text)
+			if t.store.embedder.canRead(generation, text) {
+				list = append(list, loci.Similarity{ID: id, Score: scores[rowID]})
+			}
+			return err
+		})
 	return list, err
 }

@@ -22,7 +22,8 @@ func TestALongMemoryHidesNoOther(t *testing.T) {
 		crew := team(t, s, ann, nil)
 		var b strings.Builder
 		for i := range 300 {
-			fmt.Fprintf(&b, "## Chapter %d\n\n%s. %s.\n\n", i, question, strings.Repeat("the pump is started by the red switch number ", 9))
+			fmt.Fprintf(&b, "## Chapter %d\n\n%s. %s.\n\n", i, question,
+				strings.Repeat("the pump is started by the red switch number ", 9))
 		}
 		manual := add(t, s, ann, crew, b.String())
 		for i := range 9 {
@@ -31,9 +32,12 @@ func TestALongMemoryHidesNoOther(t *testing.T) {
 		waitForEmbeddings(t, s)
 		found := func(fuse bool, f store.Filter) int {
 			q := store.NewSearchQuery(question, 0)
-			q.Embeddings, q.Hybrid = []store.QueryEmbedding{{Generation: "one", Vector: storetest.VectorOf(question)}}, fuse
+			q.Embeddings, q.Hybrid = []store.QueryEmbedding{{Generation: "one", Vector: storetest.VectorOf(question)}},
+				fuse
 			f.WorkspaceID = crew
-			list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) { return tx.Search(q, f, "", 20) })
+			list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
+				return tx.Search(q, f, "", 20)
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -20,7 +20,8 @@ type waiter struct {
 
 // newSemaphore keeps a quarter of the places from each user, and one at least.
 func newSemaphore(places int) *semaphore {
-	return &semaphore{capacity: places, free: places, perUser: max(1, places-max(1, places/4)), turns: newTurns[*waiter]()}
+	return &semaphore{capacity: places, free: places, perUser: max(1, places-max(1, places/4)),
+		turns: newTurns[*waiter]()}
 }
 
 // acquire takes a place. Where none is free for the user it returns a ticket.

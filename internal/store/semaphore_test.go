@@ -125,6 +125,7 @@ func TestSemaphoreBoundsHoldersAtOnce(t *testing.T) {
 	}
 	all.Wait()
 	if maximum.Load() > places || s.free != places || len(s.held) > 0 || len(s.waiting) > 0 {
-		t.Errorf("%d held places at once; at the end %d are free, %v held, %v waiting", maximum.Load(), s.free, s.held, s.waiting)
+		t.Errorf("%d held places at once; at the end %d are free, %v held, %v waiting", maximum.Load(), s.free, s.held,
+			s.waiting)
 	}
 }

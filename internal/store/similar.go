@@ -24,10 +24,13 @@ var insertBandsSQL, deleteBandsSQL, selectBandsSQL = func() (add, drop, find str
 	rows, list, bands := make([]string, search.Bands), make([]string, search.Bands), make([]string, search.Bands)
 	for i := range search.Bands {
 		rows[i], list[i] = fmt.Sprintf("(?1, ?%d, ?2)", i+3), fmt.Sprintf("?%d", i+3)
-		bands[i] = fmt.Sprintf(`SELECT * FROM (SELECT s.memory FROM minhash_bands s WHERE s.workspace = ?1 AND s.band = ?%d ORDER BY s.memory DESC LIMIT %d) AS band`, i+2, maxPerBand)
+		bands[i] = fmt.Sprintf(
+			`SELECT * FROM (SELECT s.memory FROM minhash_bands s WHERE s.workspace = ?1 AND s.band = ?%d ORDER BY s.memory DESC LIMIT %d) AS band`, i+2, maxPerBand)
 	}
-	return `INSERT INTO minhash_bands (workspace, band, memory) VALUES ` + strings.Join(rows, ", ") + ` ON CONFLICT DO NOTHING`,
-		`DELETE FROM minhash_bands WHERE workspace = ?1 AND memory = ?2 AND band IN (` + strings.Join(list, ", ") + `)`, strings.Join(bands, " UNION ALL ")
+	return `INSERT INTO minhash_bands (workspace, band, memory) VALUES ` + strings.Join(rows, ", ") +
+			` ON CONFLICT DO NOTHING`,
+		`DELETE FROM minhash_bands WHERE workspace = ?1 AND memory = ?2 AND band IN (` + strings.Join(list, ", ") + `)`,
+		strings.Join(bands, " UNION ALL ")
 }()
 
 func (w *Workspace) insertBands(memory int64, sketch []int64) error {
@@ -62,7 +65,9 @@ func (m *Memory) updateBands(next loci.Memory) error {
 		now = search.Signature(next.Content)
 	}
 	w := &m.atlas.workspace
-	if err := w.deleteBands(m.rowID, slices.DeleteFunc(gone, func(band int64) bool { return slices.Contains(now, band) })); err != nil {
+	if err := w.deleteBands(m.rowID, slices.DeleteFunc(gone, func(band int64) bool {
+		return slices.Contains(now, band)
+	})); err != nil {
 		return err
 	}
 	return w.insertBands(m.rowID, now)
@@ -79,7 +84,8 @@ func (a *Atlas) FindSimilar(content string, e IndexEntry, except string) ([]loci
 func (t *Tx) SimilarTo(id string) ([]loci.Similarity, error) {
 	var title, content string
 	var rowID, workspace int64
-	err := t.queryRow(`SELECT e.row_id, e.title, e.content, e.workspace FROM`+t.memoriesJoin()+`WHERE e.id = ?2`, []any{id}, &rowID, &title, &content, &workspace)
+	err := t.queryRow(`SELECT e.row_id, e.title, e.content, e.workspace FROM`+t.memoriesJoin()+`WHERE e.id = ?2`,
+		[]any{id}, &rowID, &title, &content, &workspace)
 	if err != nil {
 		return nil, mapNoRows(err)
 	}
@@ -87,7 +93,8 @@ func (t *Tx) SimilarTo(id string) ([]loci.Similarity, error) {
 	if err != nil {
 		return nil, err
 	}
-	meant, err := t.semanticallySimilar(workspace, rowID, title+"\n"+strings.ToValidUTF8(content[:min(len(content), languageSampleBytes)], ""))
+	meant, err := t.semanticallySimilar(workspace, rowID,
+		title+"\n"+strings.ToValidUTF8(content[:min(len(content), languageSampleBytes)], ""))
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +125,8 @@ func (t *Tx) similarTexts(workspace int64, content string, sketch []int64, excep
 		return list, err
 	}
 	own := search.NewShingles(content)
-	err = t.conn.queryFew(`SELECT e.id, e.content FROM `+fmt.Sprintf(d.joinIDs, 1, "memories e", "e.row_id")+` WHERE e.workspace = ?2 AND e.status = 0 AND e.id <> ?3`,
+	err = t.conn.queryFew(`SELECT e.id, e.content FROM `+fmt.Sprintf(d.joinIDs, 1, "memories e", "e.row_id")+
+		` WHERE e.workspace = ?2 AND e.status = 0 AND e.id <> ?3`,
 		[]any{encodeInts(candidates), workspace, except}, func(r row) error {
 			var id, text string
 			if err := r.Scan(&id, &text); err != nil {
@@ -138,14 +146,17 @@ func (t *Tx) similarTexts(workspace int64, content string, sketch []int64, excep
 // is read.
 func (t *Tx) bandCandidates(workspace int64, sketch []int64) ([]int64, error) {
 	var list []int64
-	if err := t.conn.queryFew(selectBandsSQL, append([]any{workspace}, toAny(sketch)...), scanInts(&list)); err != nil || len(list) < 2 {
+	if err := t.conn.queryFew(selectBandsSQL, append([]any{workspace}, toAny(sketch)...),
+		scanInts(&list)); err != nil || len(list) < 2 {
 		return list, err
 	}
 	shared := map[int64]int{}
 	for _, memory := range list {
 		shared[memory]++
 	}
-	list = slices.SortedFunc(maps.Keys(shared), func(a, b int64) int { return cmp.Or(shared[b]-shared[a], cmp.Compare(b, a)) })
+	list = slices.SortedFunc(maps.Keys(shared), func(a, b int64) int {
+		return cmp.Or(shared[b]-shared[a], cmp.Compare(b, a))
+	})
 	return list[:min(len(list), maxCompared+1)], nil
 }
 
@@ -160,7 +171,9 @@ func toAny(list []int64) []any {
 // FindBySource returns the handle of the memory of the atlas that comes from a
 // source, if there is one that is active.
 func (a *Atlas) FindBySource(s loci.Source) (m *Memory, found bool, err error) {
-	m, err = a.t.openMemory(`WHERE e.atlas = ?2 AND e.source_name = ?3 AND e.source_uri = ?4 AND e.status = 0 ORDER BY e.row_id LIMIT 1`, a.rowID, string(s.Name), string(s.URI))
+	m, err = a.t.openMemory(
+		`WHERE e.atlas = ?2 AND e.source_name = ?3 AND e.source_uri = ?4 AND e.status = 0 ORDER BY e.row_id LIMIT 1`,
+		a.rowID, string(s.Name), string(s.URI))
 	if loci.Is(err, loci.CodeNotFound) {
 		return nil, false, nil
 	}

@@ -93,7 +93,8 @@ func newSQLiteDB(path string, o Options) (*sqliteDB, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &sqliteDB{migrationDB: db, dsn: name, path: path, busyTimeout: o.busyTimeoutOrDefault(), closed: make(chan struct{}), log: o.Log}
+	d := &sqliteDB{migrationDB: db, dsn: name, path: path, busyTimeout: o.busyTimeoutOrDefault(),
+		closed: make(chan struct{}), log: o.Log}
 	d.maxWALSize = cmp.Or(o.maxWALSize, maxWALSize)
 	d.checkpointAt = d.maxWALSize
 	return d, nil
@@ -199,7 +200,8 @@ func (d *sqliteDB) connect(pragmas ...string) (*sqliteConn, error) {
 	c := &sqliteConn{conn: raw, prepared: map[string]*statement{}, busyTimeout: d.busyTimeout}
 	// The wait for another process comes first: the others may have to wait.
 	wait := fmt.Sprintf(`PRAGMA busy_timeout = %d`, d.busyTimeout.Milliseconds())
-	for _, q := range append([]string{wait, `PRAGMA temp_store = MEMORY`, `PRAGMA mmap_size = 1073741824`}, pragmas...) {
+	for _, q := range append([]string{wait, `PRAGMA temp_store = MEMORY`, `PRAGMA mmap_size = 1073741824`},
+		pragmas...) {
 		if err := c.execContext(context.Background(), q); err != nil {
 			return nil, errors.Join(fmt.Errorf("%s: %w", q, err), c.close())
 		}
@@ -261,7 +263,8 @@ func mapSQLiteError(err error) error {
 		return err
 	}
 	switch code := sqliteCode(err); {
-	case code&0xff == sqliteBusy, code&0xff == sqliteLocked, code&0xff == sqliteCantOpen: // the last for want of file descriptors
+	// the last for want of file descriptors
+	case code&0xff == sqliteBusy, code&0xff == sqliteLocked, code&0xff == sqliteCantOpen:
 		return busyError(err)
 	case code == sqliteUnique, code == sqlitePrimaryKey:
 		return conflictError(err)

@@ -89,7 +89,9 @@ func (c *sqliteConn) tellLostCommits(log *slog.Logger) error {
 	return err
 }
 
-const lostCommits = "the write-ahead log was cut, emptied or removed after a crash, or an older copy of the database was put in its place"
+const lostCommits = "the write-ahead log was cut, emptied or removed after a crash, or an older copy of the database " +
+	"was " +
+	"put in its place"
 
 // open opens the marker, which is written whole where it is not as it should be.
 func (m *commitMark) open(path string, count int64) error {
@@ -117,7 +119,8 @@ func (m *commitMark) step(c *sqliteConn) error {
 	}
 	var text string
 	err := c.queryRow(`INSERT INTO metadata (name, value) VALUES (?1, '1')
-		ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT) RETURNING value`, []any{commitsName}, []any{&text})
+		ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT) RETURNING value`,
+		[]any{commitsName}, []any{&text})
 	if err != nil {
 		return err
 	}
@@ -154,7 +157,8 @@ func (s *Store) inspectCommits(ctx context.Context, sum *IntegrityReport, o Inte
 	if err != nil {
 		return err
 	}
-	f := Inconsistency{Kind: InconsistentStructure, ID: SQLiteFileName + "-wal", Detail: "acknowledged writes are gone, which a start noticed at " + since + ": " + lostCommits}
+	f := Inconsistency{Kind: InconsistentStructure, ID: SQLiteFileName + "-wal",
+		Detail: "acknowledged writes are gone, which a start noticed at " + since + ": " + lostCommits}
 	if o.Repair {
 		_, err = System(ctx, s, "tell of lost commits no more", func(t *SystemTx) (loci.Empty, error) {
 			_, err := t.t.exec(`DELETE FROM metadata WHERE name = ?1`, lostCommitsName)

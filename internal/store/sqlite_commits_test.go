@@ -69,7 +69,8 @@ func TestAStartTellsOfCommitsThatTheLogLost(t *testing.T) {
 				var log lockedBuffer
 				s = after.Open(t, store.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 				sum := checkIntegrity(t, s, false)
-				if told := strings.Contains(log.String(), "acknowledged writes are gone"); told != c.lost || (sum.Found > 0) != c.lost {
+				if told := strings.Contains(log.String(), "acknowledged writes are gone"); told != c.lost ||
+					(sum.Found > 0) != c.lost {
 					t.Fatalf("%+v, and the log: %s", sum, log.String())
 				}
 				if c.lost && (sum.Inconsistencies[0].ID != "loci.db-wal" || store.UnrepairableCount() == damage) {
@@ -99,7 +100,8 @@ func TestANewDatabaseThatLostItsLogIsNotMadeAnew(t *testing.T) {
 	if err := os.Remove(filepath.Join(after.Dir, store.SQLiteFileName+"-wal")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := after.TryOpen(store.Options{}); !loci.Is(err, loci.CodeConflict) || !strings.Contains(err.Error(), "loci.created says") {
+	if _, err := after.TryOpen(store.Options{}); !loci.Is(err, loci.CodeConflict) ||
+		!strings.Contains(err.Error(), "loci.created says") {
 		t.Errorf("told %v", err)
 	}
 	if err := os.Remove(filepath.Join(after.Dir, store.SQLiteMarkerName)); err != nil {

@@ -45,7 +45,8 @@ func (c *sqliteConn) prepare(q string) (*statement, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &statement{Stmt: raw, StmtExecContext: raw.(driver.StmtExecContext), StmtQueryContext: raw.(driver.StmtQueryContext)}
+	s := &statement{Stmt: raw, StmtExecContext: raw.(driver.StmtExecContext),
+		StmtQueryContext: raw.(driver.StmtQueryContext)}
 	c.prepared[q] = s
 	return s, nil
 }

@@ -48,7 +48,9 @@ func TestNothingIsWrittenToADatabaseThatIsNotThereAnyMore(t *testing.T) {
 			}
 			return os.Rename(path+".other", path)
 		}, nil},
-		{"moved", func(path string) error { return os.Rename(path, path+".away") }, func(path string) error { return os.Rename(path+".away", path) }},
+		{"moved", func(path string) error { return os.Rename(path, path+".away") }, func(path string) error {
+			return os.Rename(path+".away", path)
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -64,7 +66,8 @@ func TestNothingIsWrittenToADatabaseThatIsNotThereAnyMore(t *testing.T) {
 			if err := c.do(path); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := tryAdd(s, ann, "", "written afterwards"); !loci.Is(err, loci.CodeUnavailable) || !strings.Contains(err.Error(), "removed or replaced") {
+			if _, err := tryAdd(s, ann, "", "written afterwards"); !loci.Is(err, loci.CodeUnavailable) ||
+				!strings.Contains(err.Error(), "removed or replaced") {
 				t.Errorf("a write is told %v", err)
 			}
 			if err := s.Ping(ctx); !loci.Is(err, loci.CodeUnavailable) {
@@ -97,7 +100,8 @@ func TestAnIdleServerLogsThatItsDatabaseIsGone(t *testing.T) {
 	if err := os.Remove(filepath.Join(d.Dir, store.SQLiteFileName)); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(30 * time.Second); !strings.Contains(log.String(), "loci.db was removed"); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); !strings.Contains(log.String(),
+		"loci.db was removed"); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the log says %q", log.String())
 		}
@@ -114,7 +118,8 @@ func TestAnEmptyDatabaseIsNotMadeWhereThereWasOne(t *testing.T) {
 		{"removed", func(path string) error { return os.Remove(path) }, false},
 		{"emptied", func(path string) error { return os.Truncate(path, 0) }, false},
 		{"all but the log removed", func(path string) error {
-			return firstError(os.Remove(path), os.Remove(filepath.Join(filepath.Dir(path), store.SQLiteMarkerName)), os.WriteFile(path+"-wal", []byte("commits"), 0o600))
+			return firstError(os.Remove(path), os.Remove(filepath.Join(filepath.Dir(path), store.SQLiteMarkerName)),
+				os.WriteFile(path+"-wal", []byte("commits"), 0o600))
 		}, false},
 		{"removed with the marker", func(path string) error {
 			return firstError(os.Remove(path), os.Remove(filepath.Join(filepath.Dir(path), store.SQLiteMarkerName)))
@@ -133,7 +138,8 @@ func TestAnEmptyDatabaseIsNotMadeWhereThereWasOne(t *testing.T) {
 				if err == nil {
 					s.Close()
 				}
-				if c.new != (err == nil) || err != nil && (!loci.Is(err, loci.CodeConflict) || !strings.Contains(err.Error(), "restore a backup")) {
+				if c.new != (err == nil) || err != nil && (!loci.Is(err, loci.CodeConflict) ||
+					!strings.Contains(err.Error(), "restore a backup")) {
 					t.Errorf("told %v", err)
 				}
 			}

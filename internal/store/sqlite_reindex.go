@@ -12,7 +12,8 @@ const tempIndexName = "loci_new_index"
 
 // rebuildIndexes makes indexes anew. Whatever else damage did to an index, its table has all that
 // is in it. Errors of one index keep nothing from the others.
-func (d *sqliteDB) rebuildIndexes(ctx context.Context, names []string, space bool) (failed map[string]error, err error) {
+func (d *sqliteDB) rebuildIndexes(ctx context.Context, names []string, space bool) (failed map[string]error,
+	err error) {
 	c, err := d.connect()
 	if err != nil {
 		return nil, err
@@ -20,7 +21,10 @@ func (d *sqliteDB) rebuildIndexes(ctx context.Context, names []string, space boo
 	defer func() { err = errors.Join(err, c.close()) }()
 	failed = map[string]error{}
 	for _, name := range names {
-		err := retryWhileBusy(func() error { return mapSQLiteError(c.execContext(ctx, `REINDEX `+quoteIdentifier(name))) })
+		err := retryWhileBusy(func() error {
+			return mapSQLiteError(c.execContext(ctx,
+				`REINDEX `+quoteIdentifier(name)))
+		})
 		if unreadableReason(err) != "" { // SQLite reads an index to give its pages back
 			err = retryWhileBusy(func() error { return mapSQLiteError(c.rebuildIndex(ctx, name)) })
 			space = true // the pages of the damaged index belong to nothing
@@ -46,7 +50,8 @@ func (c *sqliteConn) rebuildIndex(ctx context.Context, name string) error {
 		return err
 	}
 	list := []string{`PRAGMA writable_schema = ON`, `BEGIN IMMEDIATE`, make,
-		`UPDATE sqlite_schema SET rootpage = (SELECT n.rootpage FROM sqlite_schema n WHERE n.name = '` + tempIndexName + `') WHERE type = 'index' AND name = ` + quoteLiteral(name),
+		`UPDATE sqlite_schema SET rootpage = (SELECT n.rootpage FROM sqlite_schema n WHERE n.name = '` + tempIndexName +
+			`') WHERE type = 'index' AND name = ` + quoteLiteral(name),
 		`DELETE FROM sqlite_schema WHERE type = 'index' AND name = '` + tempIndexName + `'`,
 	}
 	for _, q := range list {
@@ -67,14 +72,16 @@ func (c *sqliteConn) rebuildIndex(ctx context.Context, name string) error {
 	if err != nil {
 		_ = c.execContext(context.WithoutCancel(ctx), `ROLLBACK`) // nothing may be under way
 	}
-	return errors.Join(err, c.execContext(context.WithoutCancel(ctx), `PRAGMA writable_schema = RESET`)) // reads the schema again
+	// reads the schema again
+	return errors.Join(err, c.execContext(context.WithoutCancel(ctx), `PRAGMA writable_schema = RESET`))
 }
 
 // indexStatement returns the statement that makes an index like another.
 func (c *sqliteConn) indexStatement(ctx context.Context, name string) (string, error) {
 	var table string
 	var text *string // NULL of the index of a UNIQUE column
-	if err := c.queryRow(`SELECT tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND name = ?1`, []any{name}, []any{&table, &text}); err != nil {
+	if err := c.queryRow(`SELECT tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND name = ?1`, []any{name},
+		[]any{&table, &text}); err != nil {
 		return "", err
 	}
 	if text != nil {
@@ -91,7 +98,8 @@ func (c *sqliteConn) indexStatement(ctx context.Context, name string) (string, e
 		columns = append(columns, quoteIdentifier(column))
 		return err
 	})
-	return `CREATE UNIQUE INDEX ` + tempIndexName + ` ON ` + quoteIdentifier(table) + ` (` + strings.Join(columns, ", ") + `)`, err
+	return `CREATE UNIQUE INDEX ` + tempIndexName + ` ON ` + quoteIdentifier(table) + ` (` +
+		strings.Join(columns, ", ") + `)`, err
 }
 
 func quoteLiteral(s string) string { return `'` + strings.ReplaceAll(s, `'`, `''`) + `'` }

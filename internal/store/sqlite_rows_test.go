@@ -18,14 +18,20 @@ func TestColumnsFitTheirPlacesOrFail(t *testing.T) {
 		dest   any // a pointer
 		want   any // nil: an error
 	}{
-		{`'a'`, new(string), "a"}, {`'a'`, new(loci.Role), loci.Role("a")}, {`7`, new(int), 7}, {`7`, new(int64), int64(7)}, {`7`, new(uint8), uint8(7)},
-		{`7`, new(loci.Time), loci.Time(7)}, {`1`, new(bool), true}, {`0`, new(bool), false}, {`1 = 1`, new(bool), true}, {`.5`, new(float64), .5},
+		{`'a'`, new(string), "a"}, {`'a'`, new(loci.Role), loci.Role("a")}, {`7`, new(int), 7},
+		{`7`, new(int64), int64(7)}, {`7`, new(uint8), uint8(7)},
+		{`7`, new(loci.Time), loci.Time(7)}, {`1`, new(bool), true}, {`0`, new(bool), false},
+		{`1 = 1`, new(bool), true}, {`.5`, new(float64), .5},
 		{`x'6100'`, new([]byte), []byte("a\x00")}, {`''`, new(string), ""},
-		{`7`, new(*int), &seven}, {`NULL`, new(*int), (*int)(nil)}, {`.5`, new(*loci.Confidence), &half}, {`NULL`, new(*string), (*string)(nil)},
-		{`NULL`, new(string), nil}, {`NULL`, new(int), nil}, {`7`, new(string), nil}, {`'7'`, new(int), nil}, {`256`, new(uint8), nil}, {`-1`, new(uint8), nil},
+		{`7`, new(*int), &seven}, {`NULL`, new(*int), (*int)(nil)}, {`.5`, new(*loci.Confidence), &half},
+		{`NULL`, new(*string), (*string)(nil)},
+		{`NULL`, new(string), nil}, {`NULL`, new(int), nil}, {`7`, new(string), nil}, {`'7'`, new(int), nil},
+		{`256`, new(uint8), nil}, {`-1`, new(uint8), nil},
 		{`7.5`, new(int), nil}, {`'1'`, new(bool), nil}, {`'a'`, new([]byte), nil}, {`x'61'`, new(string), nil},
 	} {
-		err := s.db.read(ctx, "", func(conn conn) error { return conn.queryRow(`SELECT `+c.column, nil, []any{c.dest}) })
+		err := s.db.read(ctx, "", func(conn conn) error {
+			return conn.queryRow(`SELECT `+c.column, nil, []any{c.dest})
+		})
 		if c.want == nil {
 			if err == nil {
 				t.Errorf("%s went into %T", c.column, c.dest)
@@ -37,7 +43,9 @@ func TestColumnsFitTheirPlacesOrFail(t *testing.T) {
 		}
 	}
 	var one int
-	if err := s.db.read(ctx, "", func(c conn) error { return c.queryRow(`SELECT 1, 2`, nil, []any{&one}) }); err == nil {
+	if err := s.db.read(ctx, "", func(c conn) error {
+		return c.queryRow(`SELECT 1, 2`, nil, []any{&one})
+	}); err == nil {
 		t.Error("two columns went into one place")
 	}
 }

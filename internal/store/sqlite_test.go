@@ -33,8 +33,9 @@ func TestConnectionsAreDurableCheckedAndPatient(t *testing.T) {
 	t.Parallel()
 	s := openFile(t, Options{})
 	for pragmas, on := range map[*map[string]string]func(context.Context, string, func(conn) error) error{
-		{"synchronous": "2", "journal_mode": "wal", "foreign_keys": "1", "busy_timeout": "10000", "query_only": "0"}: s.db.write,
-		{"journal_mode": "wal", "busy_timeout": "10000", "query_only": "1"}:                                          s.db.read,
+		{"synchronous": "2", "journal_mode": "wal", "foreign_keys": "1", "busy_timeout": "10000",
+			"query_only": "0"}: s.db.write,
+		{"journal_mode": "wal", "busy_timeout": "10000", "query_only": "1"}: s.db.read,
 	} {
 		if err := on(ctx, "", func(c conn) error {
 			for name, want := range *pragmas {
@@ -116,7 +117,8 @@ func TestFilesArePrivate(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	for name, want := range map[string]fs.FileMode{"": 0o700, "loci.db": 0o600, "loci.db-wal": 0o600, "loci.db-shm": 0o600, "loci.db.lock": 0o600} {
+	for name, want := range map[string]fs.FileMode{"": 0o700, "loci.db": 0o600, "loci.db-wal": 0o600,
+		"loci.db-shm": 0o600, "loci.db.lock": 0o600} {
 		i, err := os.Stat(filepath.Join(dir, name))
 		if err != nil || i.Mode().Perm() != want {
 			t.Errorf("%q: %v, %v", name, i, err)
@@ -130,7 +132,8 @@ func TestAReaderIsReusedAfterWhateverHappened(t *testing.T) {
 	left, leave := context.WithCancel(ctx)
 	leave()
 	all := func(c conn) error {
-		return c.query(`WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 100) SELECT i FROM n`, nil,
+		return c.query(
+			`WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 100) SELECT i FROM n`, nil,
 			func(r row) error { var i int; return r.Scan(&i) })
 	}
 	calls := map[string]func() error{
@@ -138,8 +141,12 @@ func TestAReaderIsReusedAfterWhateverHappened(t *testing.T) {
 			defer func() { recover() }()
 			return s.db.read(ctx, "", func(c conn) error { panic("boom") })
 		},
-		"error":        func() error { return s.db.read(ctx, "", func(c conn) error { return errors.New("boom") }) },
-		"bad query":    func() error { return s.db.read(ctx, "", func(c conn) error { return c.queryRow(`SELECT`, nil, nil) }) },
+		"error": func() error { return s.db.read(ctx, "", func(c conn) error { return errors.New("boom") }) },
+		"bad query": func() error {
+			return s.db.read(ctx, "", func(c conn) error {
+				return c.queryRow(`SELECT`, nil, nil)
+			})
+		},
 		"left":         func() error { return s.db.read(left, "", all) },
 		"left halfway": func() error { return s.db.read(cancelledSoon(), "", all) },
 		"transaction": func() error {
@@ -195,7 +202,8 @@ func TestWhoWaitsTooLongIsToldUnavailable(t *testing.T) {
 				began := time.Now()
 				err := s.db.write(ctx, "", func(conn) error { t.Error("two write at once"); return nil })
 				e, _ := errors.AsType[*loci.Error](err)
-				if e == nil || e.Code != loci.CodeUnavailable || e.RetryAfter == 0 || time.Since(began) > 8*time.Second {
+				if e == nil || e.Code != loci.CodeUnavailable || e.RetryAfter == 0 ||
+					time.Since(began) > 8*time.Second {
 					t.Errorf("%s is told %v after %v", name, err, time.Since(began))
 				}
 			})
@@ -220,7 +228,8 @@ func TestAQueryThatRunsAwayIsEnded(t *testing.T) {
 	calling, leave := context.WithCancel(ctx) // as every caller's from outside
 	defer leave()
 	if err := s.db.read(calling, "", func(c conn) error {
-		return c.query(`WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0`, nil, func(row) error { return nil })
+		return c.query(`WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0`,
+			nil, func(row) error { return nil })
 	}); !loci.Is(err, loci.CodeUnavailable) {
 		t.Errorf("told %v", err)
 	}

@@ -44,7 +44,8 @@ const (
 )
 
 func newWriter(c *sqliteConn, patience time.Duration) *sqliteWriter {
-	return &sqliteWriter{jobs: newTurns[*writeJob](), arrived: make(chan struct{}, 1), done: make(chan struct{}), conn: c, busyTimeout: patience}
+	return &sqliteWriter{jobs: newTurns[*writeJob](), arrived: make(chan struct{}, 1), done: make(chan struct{}),
+		conn: c, busyTimeout: patience}
 }
 
 // submit hands f over and waits for its commit. A caller that leaves before its

@@ -34,7 +34,8 @@ func openFile(t testing.TB, o Options) *Store {
 	}
 	t.Cleanup(func() { s.Close() })
 	if err := s.db.write(ctx, "", func(c conn) error {
-		_, err := c.exec(`CREATE TABLE notes (text TEXT NOT NULL, workspace BIGINT REFERENCES workspaces (row_id) DEFERRABLE INITIALLY DEFERRED)`, nil)
+		_, err := c.exec(
+			`CREATE TABLE notes (text TEXT NOT NULL, workspace BIGINT REFERENCES workspaces (row_id) DEFERRABLE INITIALLY DEFERRED)`, nil)
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -52,7 +53,9 @@ func insertNote(text string) func(conn) error {
 
 func countNotes(t testing.TB, s *Store) (n int) {
 	t.Helper()
-	if err := s.db.read(ctx, "", func(c conn) error { return c.queryRow(`SELECT count(*) FROM notes`, nil, []any{&n}) }); err != nil {
+	if err := s.db.read(ctx, "", func(c conn) error {
+		return c.queryRow(`SELECT count(*) FROM notes`, nil, []any{&n})
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return n
@@ -152,8 +155,12 @@ func TestAClosureThatFailsRollsBackAlone(t *testing.T) {
 		bad  func(conn) error
 		want func(error) bool
 	}{
-		"error": {func(c conn) error { return errors.Join(insertNote("bad")(c), boom) }, func(err error) bool { return errors.Is(err, boom) }},
-		"panic": {func(c conn) error { insertNote("bad")(c); panic("boom") }, func(err error) bool { return err != nil }},
+		"error": {func(c conn) error { return errors.Join(insertNote("bad")(c), boom) }, func(err error) bool {
+			return errors.Is(err, boom)
+		}},
+		"panic": {func(c conn) error { insertNote("bad")(c); panic("boom") }, func(err error) bool {
+			return err != nil
+		}},
 		"statement": {func(c conn) error {
 			insertNote("bad")(c)
 			_, err := c.exec(`INSERT INTO notes (text) VALUES (NULL)`, nil)
@@ -218,7 +225,9 @@ func TestNobodyIsAnsweredBeforeTheCommit(t *testing.T) {
 					t.Error(err)
 				}
 				var one int
-				if err := s.db.read(ctx, "", func(c conn) error { return c.queryRow(`SELECT 1 FROM notes WHERE text = ?1`, []any{text}, []any{&one}) }); err != nil {
+				if err := s.db.read(ctx, "", func(c conn) error {
+					return c.queryRow(`SELECT 1 FROM notes WHERE text = ?1`, []any{text}, []any{&one})
+				}); err != nil {
 					t.Errorf("%s was acknowledged and another connection does not see it: %v", text, err)
 				}
 			}
@@ -233,14 +242,19 @@ func TestACallerThatLeavesBeforeItsTurnIsForgotten(t *testing.T) {
 	entered, free := make(chan bool), make(chan bool)
 	var first sync.WaitGroup
 	first.Go(func() {
-		if err := s.db.write(ctx, "", func(c conn) error { close(entered); <-free; return insertNote("first")(c) }); err != nil {
+		if err := s.db.write(ctx, "", func(c conn) error {
+			close(entered)
+			<-free
+			return insertNote("first")(c)
+		}); err != nil {
 			t.Error(err)
 		}
 	})
 	<-entered
 	leaving, leave := context.WithCancel(ctx)
 	time.AfterFunc(20*time.Millisecond, leave)
-	if err := s.db.write(leaving, "", insertNote("never")); !errors.Is(err, context.Canceled) { // returns while the writer is held
+	// returns while the writer is held
+	if err := s.db.write(leaving, "", insertNote("never")); !errors.Is(err, context.Canceled) {
 		t.Errorf("who left is told %v", err)
 	}
 	close(free)
@@ -320,7 +334,11 @@ func TestUsersTakeTurnsInACommit(t *testing.T) {
 	write := func(ctx context.Context, user string, f func()) {
 		n := w.queued()
 		all.Go(func() {
-			err := s.db.write(ctx, user, func(c conn) error { f(); order = append(order, user); return insertNote(user)(c) })
+			err := s.db.write(ctx, user, func(c conn) error {
+				f()
+				order = append(order, user)
+				return insertNote(user)(c)
+			})
 			if err != nil && ctx.Err() == nil {
 				t.Error(err)
 			}

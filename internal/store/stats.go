@@ -23,7 +23,8 @@ func (s *Store) Stats(ctx context.Context) Stats { return s.db.stats(ctx) }
 
 func (d *sqliteDB) stats(context.Context) Stats {
 	return Stats{
-		Connections: int64(d.readers.len()), InUse: int64(d.readers.inUse()), WaitCount: d.waitCount.Load(), QueuedWrites: int64(d.writer.queued()),
+		Connections: int64(d.readers.len()), InUse: int64(d.readers.inUse()), WaitCount: d.waitCount.Load(),
+		QueuedWrites:  int64(d.writer.queued()),
 		DatabaseBytes: fileSize(d.path), WALBytes: fileSize(d.path + "-wal"), DiskFreeBytes: freeBytes(d.path),
 	}
 }
@@ -38,7 +39,8 @@ func fileSize(path string) int64 {
 }
 
 func (d *postgres) stats(ctx context.Context) Stats {
-	s := Stats{Connections: int64(d.slots.capacity), InUse: int64(d.slots.inUse()), WaitCount: d.waitCount.Load(), QueuedWrites: -1, DatabaseBytes: -1, WALBytes: -1, DiskFreeBytes: -1}
+	s := Stats{Connections: int64(d.slots.capacity), InUse: int64(d.slots.inUse()), WaitCount: d.waitCount.Load(),
+		QueuedWrites: -1, DatabaseBytes: -1, WALBytes: -1, DiskFreeBytes: -1}
 	_ = d.read(ctx, "", func(c conn) error { // what is not known stays out
 		return c.queryRow(`SELECT pg_database_size(current_database())`, nil, []any{&s.DatabaseBytes})
 	})

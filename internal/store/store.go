@@ -210,13 +210,15 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // busyError is the answer to who comes while the database cannot take more.
 func busyError(err error) error {
-	return &loci.Error{Code: loci.CodeUnavailable, Message: loci.CodeUnavailable.Hint(), RetryAfter: time.Second, Err: err}
+	return &loci.Error{Code: loci.CodeUnavailable, Message: loci.CodeUnavailable.Hint(), RetryAfter: time.Second,
+		Err: err}
 }
 
 // conflictError is the answer to a change that would make a second row with a key that
 // must be unique, which no rule of the service has found before.
 func conflictError(err error) error {
-	return &loci.Error{Code: loci.CodeConflict, Message: "Another request has made the same thing: read it again, or choose another name.", Err: err}
+	return &loci.Error{Code: loci.CodeConflict, Message: "Another request has made the same thing: read it again, or " +
+		"choose another name.", Err: err}
 }
 
 // notFoundError tells that what a new row was to belong to was deleted meanwhile: whose account

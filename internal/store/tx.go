@@ -104,7 +104,8 @@ func (s *Store) publish(t *Tx) {
 
 // System runs f without an actor, for the jobs of the service itself. The
 // reason stands in the log of whoever asks why; a test lists every one.
-func System[Out any](ctx context.Context, s *Store, reason string, f func(*SystemTx) (Out, error)) (out Out, err error) {
+func System[Out any](ctx context.Context, s *Store, reason string, f func(*SystemTx) (Out, error)) (out Out,
+	err error) {
 	var t *Tx
 	err = s.db.write(ctx, "", func(c conn) error {
 		t = s.begin(ctx, c, &loci.Actor{})
@@ -120,7 +121,8 @@ func System[Out any](ctx context.Context, s *Store, reason string, f func(*Syste
 }
 
 // SystemRead is System for who changes nothing.
-func SystemRead[Out any](ctx context.Context, s *Store, reason string, f func(*SystemTx) (Out, error)) (out Out, err error) {
+func SystemRead[Out any](ctx context.Context, s *Store, reason string, f func(*SystemTx) (Out, error)) (out Out,
+	err error) {
 	err = s.db.read(ctx, "", func(c conn) error {
 		out, err = f(&SystemTx{s.begin(ctx, c, &loci.Actor{})})
 		return err
@@ -232,7 +234,8 @@ func decodeStrings(column string) ([]string, error) {
 	if column == emptyList {
 		return list, nil
 	}
-	if strings.HasPrefix(column, `["`) && strings.HasSuffix(column, `"]`) && len(column) > 4 && !strings.Contains(column, `\`) {
+	if strings.HasPrefix(column, `["`) && strings.HasSuffix(column, `"]`) && len(column) > 4 &&
+		!strings.Contains(column, `\`) {
 		return strings.Split(column[2:len(column)-2], `","`), nil // as texts writes what needs no escape
 	}
 	err := json.Unmarshal([]byte(column), &list)

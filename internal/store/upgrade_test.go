@@ -47,25 +47,32 @@ func createFormerSchema(t *testing.T, d storetest.Database, version int64) *loci
 	}
 	text := "Kept from a schema of long ago"
 	for n, name := range []string{"ann", "bob"} {
-		exec(`INSERT INTO users (id, email, email_folded, name, password, verified, referral, created_at, updated_at) VALUES ($1, $2, $2, $1, '', TRUE, $1, 5, 5)`, name, name+"@example.com")
-		exec(`INSERT INTO workspaces (id, name, personal_of, archived, secrets, created_at, updated_at) VALUES ($1, 'Personal', $2, FALSE, 'refuse', 5, 5)`, "home of "+name, name)
+		exec(
+			`INSERT INTO users (id, email, email_folded, name, password, verified, referral, created_at, updated_at) VALUES ($1, $2, $2, $1, '', TRUE, $1, 5, 5)`, name, name+"@example.com")
+		exec(
+			`INSERT INTO workspaces (id, name, personal_of, archived, secrets, created_at, updated_at) VALUES ($1, 'Personal', $2, FALSE, 'refuse', 5, 5)`, "home of "+name, name)
 		exec(`INSERT INTO members (user_id, workspace, role, joined_at) VALUES ($1, $2, 'owner', 5)`, name, n+1)
 		exec(`INSERT INTO keyword_indexes (workspace, version, analyzer) VALUES ($1, 0, 0)`, n+1)
-		exec(`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes, created_at, updated_at)
+		exec(
+			`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes, created_at, updated_at)
 			VALUES ($1, $2, 'Inbox', '[]', '', TRUE, FALSE, $3, $4, 5, 5)`, "inbox of "+name, n+1, 1-n, (1-n)*len(text))
 	}
-	exec(`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name, source_uri, source_group, version, created_by, created_at, updated_at)
+	exec(
+		`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name, source_uri, source_group, version, created_by, created_at, updated_at)
 		VALUES ('old', 1, 1, 'Kept', $1, $2, 0, 0, '[]', '', '', '', 1, 'ann', 6, 6)`, text, store.ContentHash(text))
 	if version >= 2 {
 		exec(`UPDATE memories SET version = 2`)
-		exec(`INSERT INTO versions (memory, version, title, prefix_len, type, tags, status, verified_at, verified_by, evidence, valid_until, created_by, created_at)
+		exec(
+			`INSERT INTO versions (memory, version, title, prefix_len, type, tags, status, verified_at, verified_by, evidence, valid_until, created_by, created_at)
 			VALUES (1, 1, 'Kept', 4, 0, '[]', 0, 0, '', '', 0, 'ann', 6)`)
 	}
 	if version >= 3 {
 		exec(`INSERT INTO generations (name) VALUES ('old model')`)
-		exec(`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector) VALUES (1, 1, 1, 7, 0, 1, $1)`, []byte("vector"))
+		exec(
+			`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector) VALUES (1, 1, 1, 7, 0, 1, $1)`, []byte("vector"))
 	}
-	return &loci.Actor{UserID: "ann", Email: "ann@example.com", CredentialKind: loci.CredentialKey, CredentialID: loci.NewID(time.Now())}
+	return &loci.Actor{UserID: "ann", Email: "ann@example.com", CredentialKind: loci.CredentialKey,
+		CredentialID: loci.NewID(time.Now())}
 }
 
 func TestDatabasesOfFormerSchemasAreUpgraded(t *testing.T) {
@@ -90,7 +97,8 @@ func TestDatabasesOfFormerSchemasAreUpgraded(t *testing.T) {
 				if list := ids(t, s, ann, store.Filter{}, 10); !slices.Equal(list, []string{m.ID, "old"}) {
 					t.Errorf("listed %q", list)
 				}
-				if r := searchKeywords(t, s, ann, "schema long ago changed", store.Filter{}); len(r.Hits) != 2 || r.Hits[0].Memory.ID != "old" {
+				if r := searchKeywords(t, s, ann, "schema long ago changed", store.Filter{}); len(r.Hits) != 2 ||
+					r.Hits[0].Memory.ID != "old" {
 					t.Errorf("found %v", r.Hits)
 				}
 				checkHealthy(t, s)
@@ -111,7 +119,8 @@ func TestADatabaseOfAFormerSchemaIsKeptWhereThatIsAskedFor(t *testing.T) {
 		createFormerSchema(t, d, 2)
 		before := schema(t, d)
 		_, err := d.TryOpen(store.Options{KeepSchema: true})
-		if !loci.Is(err, loci.CodeConflict) || !strings.Contains(err.Error(), "schema 2") || !strings.Contains(err.Error(), "loci admin migrate") {
+		if !loci.Is(err, loci.CodeConflict) || !strings.Contains(err.Error(), "schema 2") ||
+			!strings.Contains(err.Error(), "loci admin migrate") {
 			t.Errorf("told %v", err)
 		}
 		if after := schema(t, d); !slices.Equal(before, after) {
@@ -119,7 +128,8 @@ func TestADatabaseOfAFormerSchemaIsKeptWhereThatIsAskedFor(t *testing.T) {
 		}
 		have, err := d.SchemaStatus(ctx)
 		names := store.Migrations(t, "sqlite")
-		if err != nil || have.Current != 2 || have.Latest != store.SchemaVersion() || len(have.Pending) != len(names)-2 || have.Pending[0]+".sql" != names[2] {
+		if err != nil || have.Current != 2 || have.Latest != store.SchemaVersion() ||
+			len(have.Pending) != len(names)-2 || have.Pending[0]+".sql" != names[2] {
 			t.Errorf("%+v, %v", have, err)
 		}
 		d.Open(t, store.Options{}).Close()
@@ -175,7 +185,8 @@ func TestAMigrationThatFailsTellsTheCause(t *testing.T) {
 		if err == nil {
 			s.Close()
 		}
-		if _, coded := errors.AsType[*loci.Error](err); coded || !strings.Contains(fmt.Sprint(err), "users") || !strings.Contains(fmt.Sprint(err), "already exists") {
+		if _, coded := errors.AsType[*loci.Error](err); coded || !strings.Contains(fmt.Sprint(err), "users") ||
+			!strings.Contains(fmt.Sprint(err), "already exists") {
 			t.Errorf("told %v", err)
 		}
 	})

@@ -24,7 +24,8 @@ func (t *Tx) Usage() (s loci.AccountStatus, err error) {
 		var role loci.Role
 		var atlases, memories, bytes int64
 		var waits loci.Indexing
-		if err := r.Scan(&personal, &role, &atlases, &memories, &bytes, &waits.Pending, &waits.Failed, &waits.LastError); err != nil {
+		if err := r.Scan(&personal, &role, &atlases, &memories, &bytes, &waits.Pending, &waits.Failed,
+			&waits.LastError); err != nil {
 			return err
 		}
 		s.Indexing.Pending, s.Indexing.Failed = s.Indexing.Pending+waits.Pending, s.Indexing.Failed+waits.Failed
@@ -58,10 +59,13 @@ func (t *Tx) checkStorageQuota(workspace int64) error {
 	if err != nil {
 		return err
 	}
-	held, err := t.countLocked(owner, `SELECT (SELECT CAST(COALESCE(SUM(a.bytes), 0) AS BIGINT) FROM members m JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')
+	held, err := t.countLocked(owner,
+		`SELECT (SELECT CAST(COALESCE(SUM(a.bytes), 0) AS BIGINT) FROM members m JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')
 		+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM members m JOIN index_log c ON c.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')`)
 	if err == nil && held > t.store.storageQuota {
-		err = loci.NewError(loci.CodeQuotaExceeded, "The owner's plan has no room for so much: delete something, or change the plan.") // how much there is, is the owner's to know
+		// how much there is, is the owner's to know
+		err = loci.NewError(loci.CodeQuotaExceeded, "The owner's plan has no room for so much: delete something, or "+
+			"change the plan.")
 	}
 	return err
 }
@@ -73,13 +77,15 @@ func (t *SystemTx) LeaseOperations(userID, month string, n, limit int64) (got, u
 		return 0, 0, err
 	}
 	var before int64
-	err = mapNoRows(t.t.conn.queryRow(`SELECT used FROM operations WHERE user_id = ?1 AND month = ?2`, []any{userID, month}, []any{&before}))
+	err = mapNoRows(t.t.conn.queryRow(`SELECT used FROM operations WHERE user_id = ?1 AND month = ?2`,
+		[]any{userID, month}, []any{&before}))
 	if err != nil && !loci.Is(err, loci.CodeNotFound) {
 		return 0, 0, err
 	}
 	got = max(0, min(n, limit-before))
 	// A user who was purged meanwhile is charged nothing.
-	_, err = t.t.exec(`INSERT INTO operations (user_id, month, used) SELECT u.id, CAST(?2 AS TEXT), CAST(?3 AS BIGINT) FROM users u WHERE u.id = ?1
+	_, err = t.t.exec(
+		`INSERT INTO operations (user_id, month, used) SELECT u.id, CAST(?2 AS TEXT), CAST(?3 AS BIGINT) FROM users u WHERE u.id = ?1
 		ON CONFLICT (user_id, month) DO UPDATE SET used = operations.used + excluded.used`, userID, month, got)
 	return got, before + got, err
 }
@@ -92,7 +98,8 @@ func (t *SystemTx) ReturnOperations(userID, month string, n int64) error {
 
 // UsedOperations returns how many operations of a user's month are taken.
 func (t *SystemTx) UsedOperations(userID, month string) (used int64, err error) {
-	err = mapNoRows(t.t.conn.queryRow(`SELECT used FROM operations WHERE user_id = ?1 AND month = ?2`, []any{userID, month}, []any{&used}))
+	err = mapNoRows(t.t.conn.queryRow(`SELECT used FROM operations WHERE user_id = ?1 AND month = ?2`,
+		[]any{userID, month}, []any{&used}))
 	if loci.Is(err, loci.CodeNotFound) {
 		return 0, nil
 	}

@@ -30,15 +30,18 @@ type NewUser struct {
 // AddUser makes a user with a personal workspace and its Inbox. An address
 // that is taken, in whatever letter case, is a conflict.
 func (t *SystemTx) AddUser(n NewUser) (u loci.User, err error) {
-	u = loci.User{ID: loci.NewID(t.t.now.Std()), Email: string(n.Email), Name: n.Name, EmailVerified: n.Verified, CreatedAt: t.t.now, UpdatedAt: t.t.now}
-	made, err := t.t.exec(`INSERT INTO users (id, email, email_folded, name, password, verified, referral, created_at, updated_at)
+	u = loci.User{ID: loci.NewID(t.t.now.Std()), Email: string(n.Email), Name: n.Name, EmailVerified: n.Verified,
+		CreatedAt: t.t.now, UpdatedAt: t.t.now}
+	made, err := t.t.exec(
+		`INSERT INTO users (id, email, email_folded, name, password, verified, referral, created_at, updated_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8) ON CONFLICT (email_folded) DO NOTHING`,
 		u.ID, u.Email, FoldEmail(n.Email), u.Name, n.Password, n.Verified, n.Referral, t.t.now)
 	if err != nil {
 		return u, err
 	}
 	if made == 0 {
-		return u, loci.NewError(loci.CodeConflict, "There is an account with this address already: sign in, or use another address.")
+		return u, loci.NewError(loci.CodeConflict, "There is an account with this address already: sign in, or use "+
+			"another address.")
 	}
 	w, err := t.t.addWorkspace("Personal", u.ID, true)
 	if err != nil {
@@ -56,7 +59,8 @@ type UserPassword struct {
 
 // UserByEmail returns the user with this address in any letter case, or NotFound.
 func (t *SystemTx) UserByEmail(e loci.Email) (l UserPassword, err error) {
-	err = t.t.conn.queryRow(`SELECT`+userColumns+`, password FROM users WHERE email_folded = ?1`, []any{FoldEmail(e)}, append(scanUser(&l.User), &l.Hash))
+	err = t.t.conn.queryRow(`SELECT`+userColumns+`, password FROM users WHERE email_folded = ?1`, []any{FoldEmail(e)},
+		append(scanUser(&l.User), &l.Hash))
 	return l, mapNoRows(err)
 }
 
@@ -77,7 +81,8 @@ func (t *SystemTx) HasUsers() (bool, error) {
 
 // VerifyUser marks the address of a user as verified.
 func (t *SystemTx) VerifyUser(e loci.Email) (u loci.User, err error) {
-	err = t.t.conn.queryRow(`UPDATE users SET verified = ?2, updated_at = ?3 WHERE email_folded = ?1 RETURNING`+userColumns,
+	err = t.t.conn.queryRow(`UPDATE users SET verified = ?2, updated_at = ?3 WHERE email_folded = ?1 RETURNING`+
+		userColumns,
 		[]any{FoldEmail(e), true, t.t.now}, scanUser(&u))
 	return u, mapNoRows(err)
 }

@@ -34,7 +34,8 @@ func (s *Store) purgePending(ctx context.Context) (bool, error) {
 
 // markPurgePending notes that bytes may be left from here on, until finishPurge.
 func (t *SystemTx) markPurgePending() error {
-	_, err := t.t.exec(`INSERT INTO metadata (name, value) VALUES (?1, 'unfinished') ON CONFLICT (name) DO NOTHING`, purgePendingKey)
+	_, err := t.t.exec(`INSERT INTO metadata (name, value) VALUES (?1, 'unfinished') ON CONFLICT (name) DO NOTHING`,
+		purgePendingKey)
 	return err
 }
 
@@ -42,7 +43,8 @@ func (t *SystemTx) markPurgePending() error {
 func (s *Store) finishPurge(ctx context.Context) error {
 	if err := s.db.(vacuumer).vacuum(ctx); err != nil {
 		return &loci.Error{Code: loci.CodeUnavailable, Err: err, Message: fmt.Sprintf(
-			"The rows are gone, but their bytes are still in free space that could not be cleared (%v): run the same command again, with the server stopped if need be.", err)}
+			"The rows are gone, but their bytes are still in free space that could not be cleared (%v): run the same "+
+				"command again, with the server stopped if need be.", err)}
 	}
 	_, err := System(ctx, s, "note that a purge is finished", func(t *SystemTx) (loci.Empty, error) {
 		_, err := t.t.exec(`DELETE FROM metadata WHERE name = ?1`, purgePendingKey)
@@ -94,7 +96,8 @@ func (d *sqliteDB) vacuum(ctx context.Context) error {
 
 // vacuumedTables are the tables of which a purge deletes rows, or that hold words, or
 // stand beside those.
-var vacuumedTables = []string{"memories", "versions", "index_log", "segments", "segment_pages", "minhash_bands", "vectors", "embedding_queue", "idempotency_keys", "atlases", "keyword_indexes",
+var vacuumedTables = []string{"memories", "versions", "index_log", "segments", "segment_pages", "minhash_bands",
+	"vectors", "embedding_queue", "idempotency_keys", "atlases", "keyword_indexes",
 	"workspaces", "members", "invitations", "users", "api_keys", "sign_ins", "operations", "rate_limits", "generations"}
 
 // vacuum writes the tables anew, and what the planner knows of their columns,
@@ -137,7 +140,8 @@ func (c *postgresConn) waitForOldSnapshots() error {
 	}
 	return retryWhileBusy(func() error {
 		var older int
-		err := c.queryRow(`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+		err := c.queryRow(
+			`SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
 			AND age(backend_xmin) > age(CAST(CAST(?1 AS TEXT) AS xid))`, []any{now}, []any{&older})
 		if err == nil && older > 0 {
 			err = busyError(errors.New("a transaction is open that began before the purge"))
@@ -154,14 +158,16 @@ func (c *postgresConn) dropStatistics(table string) error {
 		return mapPostgresError(err)
 	}
 	var columns []string
-	err := c.query(`SELECT format('ALTER COLUMN %I TYPE %s', s.attname, i.data_type) FROM pg_stats s JOIN information_schema.columns i
+	err := c.query(
+		`SELECT format('ALTER COLUMN %I TYPE %s', s.attname, i.data_type) FROM pg_stats s JOIN information_schema.columns i
 			ON i.table_schema = s.schemaname AND i.table_name = s.tablename AND i.column_name = s.attname
-		WHERE s.schemaname = current_schema() AND s.tablename = ?1 AND i.data_type IN ('text', 'bytea')`, []any{table}, func(r row) error {
-		var column string
-		err := r.Scan(&column)
-		columns = append(columns, column)
-		return err
-	})
+		WHERE s.schemaname = current_schema() AND s.tablename = ?1 AND i.data_type IN ('text', 'bytea')`, []any{table},
+		func(r row) error {
+			var column string
+			err := r.Scan(&column)
+			columns = append(columns, column)
+			return err
+		})
 	if err == nil && len(columns) > 0 {
 		err = retryWhileBusy(func() error {
 			_, err := c.exec(`ALTER TABLE `+table+` `+strings.Join(columns, ", "), nil)

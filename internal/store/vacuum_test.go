@@ -16,10 +16,11 @@ func TestPurgeKnowsEveryTable(t *testing.T) {
 	defer s.Close()
 	var tables []string
 	err = s.db.read(context.Background(), "", func(c conn) error {
-		return c.query(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose%' AND name <> 'metadata'`, nil, func(r row) error {
-			tables = append(tables, "")
-			return r.Scan(&tables[len(tables)-1])
-		})
+		return c.query(
+			`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose%' AND name <> 'metadata'`, nil, func(r row) error {
+				tables = append(tables, "")
+				return r.Scan(&tables[len(tables)-1])
+			})
 	})
 	if err != nil {
 		t.Fatal(err)

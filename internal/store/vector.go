@@ -23,10 +23,12 @@ type embedResult struct {
 // ensureGeneration returns the number of a generation, which is made if it is not
 // there, and whether all memories of then were made to wait for it.
 func (t *SystemTx) ensureGeneration(name string) (prepared bool, rowID int64, err error) {
-	if _, err := t.t.exec(`INSERT INTO generations (name) VALUES (?1) ON CONFLICT (name) DO NOTHING`, name); err != nil {
+	if _, err := t.t.exec(`INSERT INTO generations (name) VALUES (?1) ON CONFLICT (name) DO NOTHING`,
+		name); err != nil {
 		return false, 0, err
 	}
-	if err = t.t.conn.queryRow(`SELECT row_id FROM generations WHERE name = ?1`, []any{name}, []any{&rowID}); err != nil {
+	if err = t.t.conn.queryRow(`SELECT row_id FROM generations WHERE name = ?1`, []any{name},
+		[]any{&rowID}); err != nil {
 		return false, 0, err
 	}
 	var done string
@@ -47,7 +49,8 @@ func (t *SystemTx) enqueueMissing(generation, after int64) (last int64, err erro
 	if leads, err := t.isActiveModel(generation); err != nil || !leads {
 		return last, err
 	}
-	err = t.t.conn.queryFew(`SELECT row_id FROM memories WHERE row_id > ?1 ORDER BY row_id LIMIT ?2`, []any{after, prepareBatchSize}, func(r row) error { return r.Scan(&last) })
+	err = t.t.conn.queryFew(`SELECT row_id FROM memories WHERE row_id > ?1 ORDER BY row_id LIMIT ?2`,
+		[]any{after, prepareBatchSize}, func(r row) error { return r.Scan(&last) })
 	if err != nil {
 		return after, err
 	}
@@ -73,16 +76,20 @@ func (t *SystemTx) switchGeneration(generation int64) (more bool, err error) {
 	if leads, err := t.isActiveModel(generation); err != nil || !leads {
 		return false, err
 	}
-	_, err = t.t.exec(`UPDATE keyword_indexes SET generation = ?1, vector_seq = vector_seq + 1 WHERE generation NOT IN (0, ?1)
+	_, err = t.t.exec(
+		`UPDATE keyword_indexes SET generation = ?1, vector_seq = vector_seq + 1 WHERE generation NOT IN (0, ?1)
 		AND NOT EXISTS (SELECT 1 FROM embedding_queue w WHERE w.workspace = keyword_indexes.workspace AND w.attempts < ?2)`, generation, maxAttempts)
 	if err != nil {
 		return false, err
 	}
 	var left int64
-	if err = t.t.conn.queryRow(`SELECT count(*) FROM keyword_indexes WHERE generation NOT IN (0, ?1)`, []any{generation}, []any{&left}); err != nil || left > 0 {
+	if err = t.t.conn.queryRow(`SELECT count(*) FROM keyword_indexes WHERE generation NOT IN (0, ?1)`,
+		[]any{generation}, []any{&left}); err != nil || left > 0 {
 		return true, err
 	}
-	n, err := t.t.exec(`DELETE FROM vectors WHERE row_id IN (SELECT row_id FROM vectors WHERE generation <> ?1 LIMIT ?2)`, generation, prepareBatchSize)
+	n, err := t.t.exec(
+		`DELETE FROM vectors WHERE row_id IN (SELECT row_id FROM vectors WHERE generation <> ?1 LIMIT ?2)`, generation,
+		prepareBatchSize)
 	if err != nil || n > 0 {
 		return true, err
 	}
@@ -92,7 +99,9 @@ func (t *SystemTx) switchGeneration(generation int64) (more bool, err error) {
 
 // findEmbeddedText finds a memory of a workspace with the vectors of a text, or zero.
 func (t *SystemTx) findEmbeddedText(workspace, generation, text int64) (memory int64, err error) {
-	err = t.t.conn.queryRow(`SELECT memory FROM vectors WHERE workspace = ?1 AND generation = ?2 AND text_hash = ?3 LIMIT 1`, []any{workspace, generation, text}, []any{&memory})
+	err = t.t.conn.queryRow(
+		`SELECT memory FROM vectors WHERE workspace = ?1 AND generation = ?2 AND text_hash = ?3 LIMIT 1`,
+		[]any{workspace, generation, text}, []any{&memory})
 	if errors.Is(err, errNoRows) {
 		return 0, nil
 	}
@@ -109,11 +118,14 @@ func (t *SystemTx) storeResults(generation int64, due loci.Time, results []embed
 		return err
 	}
 	// In the order in which others hold indexes.
-	results = slices.SortedStableFunc(slices.Values(results), func(a, b embedResult) int { return cmp.Compare(a.workspace, b.workspace) })
+	results = slices.SortedStableFunc(slices.Values(results), func(a, b embedResult) int {
+		return cmp.Compare(a.workspace, b.workspace)
+	})
 	var seq int64
 	for i, r := range results {
 		if i == 0 || r.workspace != results[i-1].workspace {
-			err := t.t.conn.queryRow(`UPDATE keyword_indexes SET vector_seq = vector_seq + 1, generation = CASE WHEN generation = 0 THEN CAST(?2 AS BIGINT) ELSE generation END
+			err := t.t.conn.queryRow(
+				`UPDATE keyword_indexes SET vector_seq = vector_seq + 1, generation = CASE WHEN generation = 0 THEN CAST(?2 AS BIGINT) ELSE generation END
 				WHERE workspace = ?1 RETURNING vector_seq`, []any{r.workspace, generation}, []any{&seq})
 			if errors.Is(err, errNoRows) {
 				seq = 0 // the workspace is gone
@@ -143,22 +155,26 @@ func (t *SystemTx) storeResult(generation, seq int64, r embedResult) error {
 		n, err := t.t.exec(`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector, checksum)
 			SELECT workspace, CAST(?1 AS BIGINT), generation, text_hash, chunk, CAST(?2 AS BIGINT), vector, checksum FROM vectors
 			WHERE memory = ?3 AND generation = ?4 AND text_hash = ?5
-			ON CONFLICT (memory, generation, text_hash, chunk) DO UPDATE SET seq = excluded.seq`, r.memory, seq, r.copyFrom, generation, r.textHash)
+			ON CONFLICT (memory, generation, text_hash, chunk) DO UPDATE SET seq = excluded.seq`, r.memory, seq,
+			r.copyFrom, generation, r.textHash)
 		return t.requeueIfMissing(r, n, err)
 	}
 	if r.copyFrom != 0 {
-		n, err := t.t.exec(`UPDATE vectors SET seq = ?1 WHERE memory = ?2 AND generation = ?3 AND text_hash = ?4`, seq, r.memory, generation, r.textHash)
+		n, err := t.t.exec(`UPDATE vectors SET seq = ?1 WHERE memory = ?2 AND generation = ?3 AND text_hash = ?4`, seq,
+			r.memory, generation, r.textHash)
 		return t.requeueIfMissing(r, n, err)
 	}
 	for i, v := range r.vectors {
-		_, err := t.t.exec(`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+		_, err := t.t.exec(
+			`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
 			ON CONFLICT (memory, generation, text_hash, chunk) DO UPDATE SET seq = excluded.seq, vector = excluded.vector, checksum = excluded.checksum`,
 			r.workspace, r.memory, generation, r.textHash, i, seq, v, vectorChecksum(r.textHash, i, v))
 		if err != nil {
 			return err
 		}
 	}
-	_, err := t.t.exec(`DELETE FROM vectors WHERE memory = ?1 AND generation = ?2 AND seq < (SELECT max(v.seq) FROM vectors v WHERE v.memory = ?1 AND v.generation = ?2 AND v.seq < ?3)`,
+	_, err := t.t.exec(
+		`DELETE FROM vectors WHERE memory = ?1 AND generation = ?2 AND seq < (SELECT max(v.seq) FROM vectors v WHERE v.memory = ?1 AND v.generation = ?2 AND v.seq < ?3)`,
 		r.memory, generation, seq)
 	return err
 }
@@ -179,13 +195,15 @@ type vectorState struct {
 
 // vectorStates reads the states of workspaces that have vectors.
 func (t *Tx) vectorStates(workspaces []int64) (list []vectorState, err error) {
-	err = t.conn.queryFew(`SELECT x.workspace, x.vector_seq, x.generation, g.name FROM keyword_indexes x JOIN generations g ON g.row_id = x.generation
-		WHERE `+fmt.Sprintf(t.store.db.dialect().inList, "x.workspace", 1)+` ORDER BY x.workspace`, []any{encodeInts(workspaces)}, func(r row) error {
-		var v vectorState
-		err := r.Scan(&v.workspace, &v.seq, &v.generation, &v.name)
-		list = append(list, v)
-		return err
-	})
+	err = t.conn.queryFew(
+		`SELECT x.workspace, x.vector_seq, x.generation, g.name FROM keyword_indexes x JOIN generations g ON g.row_id = x.generation
+		WHERE `+fmt.Sprintf(t.store.db.dialect().inList, "x.workspace", 1)+` ORDER BY x.workspace`,
+		[]any{encodeInts(workspaces)}, func(r row) error {
+			var v vectorState
+			err := r.Scan(&v.workspace, &v.seq, &v.generation, &v.name)
+			list = append(list, v)
+			return err
+		})
 	return list, err
 }
 
@@ -223,7 +241,8 @@ func (t *Tx) vectorsSince(state vectorState, since int64) (list []search.StoredV
 			return nil, err
 		}
 		n = 0
-		err := t.conn.queryFew(`SELECT v.row_id, v.memory, v.seq, v.vector FROM vectors v WHERE v.workspace = ?1 AND v.generation = ?2
+		err := t.conn.queryFew(
+			`SELECT v.row_id, v.memory, v.seq, v.vector FROM vectors v WHERE v.workspace = ?1 AND v.generation = ?2
 			AND (v.seq, v.row_id) > (?3, ?4) AND v.seq <= ?5 ORDER BY v.seq, v.row_id LIMIT ?6`,
 			[]any{state.workspace, state.generation, seq, key, state.seq, vectorBatchSize}, func(r row) error {
 				var c search.StoredVector

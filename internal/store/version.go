@@ -21,7 +21,8 @@ type versionRow struct {
 func (v *versionRow) scan(r row) error {
 	var kind, status int
 	var tags string
-	err := r.Scan(&v.Version, &v.Title, &v.content, &v.prefix, &kind, &tags, &status, &v.VerifiedAt, &v.VerifiedBy, &v.Evidence, &v.Confidence,
+	err := r.Scan(&v.Version, &v.Title, &v.content, &v.prefix, &kind, &tags, &status, &v.VerifiedAt, &v.VerifiedBy,
+		&v.Evidence, &v.Confidence,
 		&v.ValidUntil, &v.CreatedBy, &v.CreatedAt)
 	if err != nil {
 		return err
@@ -52,7 +53,8 @@ func (t *Tx) Versions(id string, p Page) (list List[loci.MemoryVersion], err err
 	err = t.repeatableRead(func() (err error) {
 		list = newList[loci.MemoryVersion](p)
 		m, err = t.scanMemory(scanFunc{func(dest ...any) error {
-			return t.queryRow(`SELECT`+memoryColumns+`, e.row_id, e.updated_by FROM`+t.memoriesJoin()+`WHERE e.id = ?2`, []any{id}, dest...)
+			return t.queryRow(`SELECT`+memoryColumns+`, e.row_id, e.updated_by FROM`+t.memoriesJoin()+`WHERE e.id = ?2`,
+				[]any{id}, dest...)
 		}}, &rowID, &by)
 		if err != nil {
 			return mapNoRows(err)
@@ -75,13 +77,16 @@ func (t *Tx) Versions(id string, p Page) (list List[loci.MemoryVersion], err err
 
 // currentVersion is the version that the memory is.
 func currentVersion(m loci.Memory, by string) loci.MemoryVersion {
-	return loci.MemoryVersion{Version: m.Version, Title: m.Title, Content: m.Content, Type: m.Type, Tags: m.Tags, Status: m.Status, VerifiedAt: m.VerifiedAt,
-		VerifiedBy: m.VerifiedBy, Evidence: m.Evidence, Confidence: m.Confidence, ValidUntil: m.ValidUntil, CreatedBy: by, CreatedAt: m.UpdatedAt}
+	return loci.MemoryVersion{Version: m.Version, Title: m.Title, Content: m.Content, Type: m.Type, Tags: m.Tags,
+		Status: m.Status, VerifiedAt: m.VerifiedAt,
+		VerifiedBy: m.VerifiedBy, Evidence: m.Evidence, Confidence: m.Confidence, ValidUntil: m.ValidUntil,
+		CreatedBy: by, CreatedAt: m.UpdatedAt}
 }
 
 // walkVersions calls f with the versions below one whose text is known.
 func (t *Tx) walkVersions(rowID int64, below int, text string, limit int, f func(loci.MemoryVersion) error) error {
-	return t.conn.query(`SELECT`+versionColumns+`FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`,
+	return t.conn.query(`SELECT`+versionColumns+
+		`FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`,
 		[]any{rowID, below, limit}, func(r row) error {
 			var v versionRow
 			if err := v.scan(r); err != nil {
@@ -97,13 +102,16 @@ func (t *Tx) walkVersions(rowID int64, below int, text string, limit int, f func
 // kept whole, or the present one, has it, cut where texts went on from it.
 func (t *Tx) contentAt(rowID int64, version int, present string) (string, error) {
 	text, whole := present, math.MaxInt32
-	err := t.conn.queryRow(`SELECT v.version, v.content FROM versions v WHERE v.memory = ?1 AND v.version >= ?2 AND v.content IS NOT NULL ORDER BY v.version LIMIT 1`,
+	err := t.conn.queryRow(
+		`SELECT v.version, v.content FROM versions v WHERE v.memory = ?1 AND v.version >= ?2 AND v.content IS NOT NULL ORDER BY v.version LIMIT 1`,
 		[]any{rowID, version}, []any{&whole, &text})
 	if err != nil && !errors.Is(err, errNoRows) {
 		return "", err
 	}
 	var shortest *int
-	err = t.conn.queryRow(`SELECT min(v.prefix_len) FROM versions v WHERE v.memory = ?1 AND v.version >= ?2 AND v.version < ?3`, []any{rowID, version, whole}, []any{&shortest})
+	err = t.conn.queryRow(
+		`SELECT min(v.prefix_len) FROM versions v WHERE v.memory = ?1 AND v.version >= ?2 AND v.version < ?3`,
+		[]any{rowID, version, whole}, []any{&shortest})
 	if err == nil && shortest != nil {
 		text = text[:min(*shortest, len(text))]
 	}

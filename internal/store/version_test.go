@@ -53,7 +53,9 @@ func paged(t testing.TB, s *store.Store, actor *loci.Actor, id string, limit int
 	t.Helper()
 	p := store.Page{Limit: limit}
 	for {
-		list, err := store.Read(ctx, s, actor, func(tx *store.Tx) (store.List[loci.MemoryVersion], error) { return tx.Versions(id, p) })
+		list, err := store.Read(ctx, s, actor, func(tx *store.Tx) (store.List[loci.MemoryVersion], error) {
+			return tx.Versions(id, p)
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,7 +134,8 @@ func TestAnAppendIsKeptAsALength(t *testing.T) {
 		ann := user(t, s, "ann")
 		m := add(t, s, ann, "", strings.Repeat("日本 ", 10_000))
 		for i := range 50 {
-			if _, err := newService(s).AppendMemory(ctx, ann, loci.AppendMemory{MemoryID: m.ID, Content: loci.Content(fmt.Sprint("line ", i))}); err != nil {
+			if _, err := newService(s).AppendMemory(ctx, ann,
+				loci.AppendMemory{MemoryID: m.ID, Content: loci.Content(fmt.Sprint("line ", i))}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -140,7 +143,8 @@ func TestAnAppendIsKeptAsALength(t *testing.T) {
 		if n := d.Query(t, bytes)[0]; n != "0" {
 			t.Errorf("50 appends are kept in %s bytes", n)
 		}
-		if _, err := newService(s).VerifyMemory(ctx, ann, loci.VerifyMemory{MemoryID: m.ID, Confidence: new(loci.Confidence)}); err != nil {
+		if _, err := newService(s).VerifyMemory(ctx, ann,
+			loci.VerifyMemory{MemoryID: m.ID, Confidence: new(loci.Confidence)}); err != nil {
 			t.Fatal(err)
 		}
 		if n := d.Query(t, bytes)[0]; n != "0" {
@@ -152,7 +156,8 @@ func TestAnAppendIsKeptAsALength(t *testing.T) {
 			t.Errorf("another text keeps %s bytes of %d", n, len(before.Content))
 		}
 		texts := paged(t, s, ann, m.ID, 7)
-		if len(texts) != 53 || texts[1] != before.Content || texts[52] != m.Content || texts[50] != m.Content+"\nline 0\nline 1" {
+		if len(texts) != 53 || texts[1] != before.Content || texts[52] != m.Content ||
+			texts[50] != m.Content+"\nline 0\nline 1" {
 			t.Errorf("%d texts, of which the first is %d bytes", len(texts), len(texts[len(texts)-1]))
 		}
 	})
@@ -175,16 +180,24 @@ func createOlderDatabase(t *testing.T, d storetest.Database) (*loci.Actor, loci.
 	}
 	now := time.Unix(1_700_000_000, 0)
 	at := loci.TimeOf(now)
-	m := loci.Memory{ID: loci.NewID(now), WorkspaceID: loci.NewID(now), AtlasID: loci.NewID(now), Title: "Kept", Content: "kept over an upgrade 日本", Type: loci.TypeDecision,
-		Tags: []string{"old"}, Status: loci.MemoryActive, Version: 1, CreatedBy: loci.NewID(now), CreatedAt: at, UpdatedAt: at}
+	m := loci.Memory{ID: loci.NewID(now), WorkspaceID: loci.NewID(now), AtlasID: loci.NewID(now), Title: "Kept",
+		Content: "kept over an upgrade 日本", Type: loci.TypeDecision,
+		Tags: []string{"old"}, Status: loci.MemoryActive, Version: 1, CreatedBy: loci.NewID(now), CreatedAt: at,
+		UpdatedAt: at}
 	for _, q := range []string{
-		fmt.Sprintf(`INSERT INTO users (id, email, email_folded, name, password, verified, referral, created_at, updated_at) VALUES ('%s', 'old@example.com', 'old@example.com', 'Old', '', TRUE, 'x', %d, %[2]d)`, m.CreatedBy, at),
-		fmt.Sprintf(`INSERT INTO workspaces (id, name, personal_of, archived, secrets, created_at, updated_at) VALUES ('%s', 'Personal', '%s', FALSE, 'reject', %d, %[3]d)`, m.WorkspaceID, m.CreatedBy, at),
-		fmt.Sprintf(`INSERT INTO members (user_id, workspace, role, joined_at) SELECT '%s', row_id, 'owner', %d FROM workspaces`, m.CreatedBy, at),
-		fmt.Sprintf(`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes, created_at, updated_at)
+		fmt.Sprintf(
+			`INSERT INTO users (id, email, email_folded, name, password, verified, referral, created_at, updated_at) VALUES ('%s', 'old@example.com', 'old@example.com', 'Old', '', TRUE, 'x', %d, %[2]d)`, m.CreatedBy, at),
+		fmt.Sprintf(
+			`INSERT INTO workspaces (id, name, personal_of, archived, secrets, created_at, updated_at) VALUES ('%s', 'Personal', '%s', FALSE, 'reject', %d, %[3]d)`, m.WorkspaceID, m.CreatedBy, at),
+		fmt.Sprintf(
+			`INSERT INTO members (user_id, workspace, role, joined_at) SELECT '%s', row_id, 'owner', %d FROM workspaces`, m.CreatedBy, at),
+		fmt.Sprintf(
+			`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes, created_at, updated_at)
 			SELECT '%s', row_id, 'Inbox', '[]', '', TRUE, FALSE, 0, 0, %d, %[2]d FROM workspaces`, m.AtlasID, at),
-		fmt.Sprintf(`INSERT INTO keyword_indexes (workspace, version, analyzer) SELECT row_id, 0, %d FROM workspaces`, search.AnalyzerVersion),
-		fmt.Sprintf(`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name, source_uri, source_group, version, created_by, created_at, updated_at)
+		fmt.Sprintf(`INSERT INTO keyword_indexes (workspace, version, analyzer) SELECT row_id, 0, %d FROM workspaces`,
+			search.AnalyzerVersion),
+		fmt.Sprintf(
+			`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name, source_uri, source_group, version, created_by, created_at, updated_at)
 			SELECT '%s', workspace, row_id, '%s', '%s', 7, 1, 0, '["old"]', '', '', '', 1, '%s', %d, %[5]d FROM atlases`, m.ID, m.Title, m.Content, m.CreatedBy, at),
 		again,
 	} {
@@ -199,7 +212,8 @@ func createOlderDatabase(t *testing.T, d storetest.Database) (*loci.Actor, loci.
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return &loci.Actor{UserID: m.CreatedBy, Email: "old@example.com", CredentialKind: loci.CredentialKey, CredentialID: loci.NewID(now)}, m
+	return &loci.Actor{UserID: m.CreatedBy, Email: "old@example.com", CredentialKind: loci.CredentialKey,
+		CredentialID: loci.NewID(now)}, m
 }
 
 func TestAnOlderDatabaseComesAlong(t *testing.T) {
@@ -213,15 +227,18 @@ func TestAnOlderDatabaseComesAlong(t *testing.T) {
 		if by := d.Query(t, `SELECT updated_by FROM memories`); !slices.Equal(by, []string{m.CreatedBy}) {
 			t.Errorf("changed last by %q", by)
 		}
-		present := loci.MemoryVersion{Version: 1, Title: m.Title, Content: m.Content, Type: m.Type, Tags: m.Tags, Status: m.Status, CreatedBy: m.CreatedBy, CreatedAt: m.CreatedAt}
+		present := loci.MemoryVersion{Version: 1, Title: m.Title, Content: m.Content, Type: m.Type, Tags: m.Tags,
+			Status: m.Status, CreatedBy: m.CreatedBy, CreatedAt: m.CreatedAt}
 		if got := versionsOf(t, s, actor, m.ID); asJSON(got) != asJSON([]loci.MemoryVersion{present}) {
 			t.Errorf("the versions are %s", asJSON(got))
 		}
-		if f := searchKeywords(t, s, actor, "upgrade", store.Filter{}); f.KeywordCount != 1 || f.Hits[0].Memory.ID != m.ID {
+		if f := searchKeywords(t, s, actor, "upgrade", store.Filter{}); f.KeywordCount != 1 ||
+			f.Hits[0].Memory.ID != m.ID {
 			t.Errorf("found %v", f)
 		}
 		after := rewrite(t, s, actor, m.ID, m.Content+", and goes on")
-		if versions := versionsOf(t, s, actor, m.ID); len(versions) != 2 || versions[0].Content != m.Content || versions[1].Content != after.Content {
+		if versions := versionsOf(t, s, actor, m.ID); len(versions) != 2 || versions[0].Content != m.Content ||
+			versions[1].Content != after.Content {
 			t.Errorf("after a change the versions are %s", asJSON(versions))
 		}
 		if err := s.Flush(ctx, m.WorkspaceID); err != nil {
@@ -260,7 +277,8 @@ func TestVersionsAreOfOneStateWhileOthersWrite(t *testing.T) {
 			for seen := 0; seen < last; {
 				p := store.Page{Limit: i * 2}
 				for above := 0; ; {
-					list, err := store.Read(ctx, stores[i%2], ann, func(tx *store.Tx) (store.List[loci.MemoryVersion], error) { return tx.Versions(id, p) })
+					list, err := store.Read(ctx, stores[i%2], ann,
+						func(tx *store.Tx) (store.List[loci.MemoryVersion], error) { return tx.Versions(id, p) })
 					if err != nil {
 						return err
 					}

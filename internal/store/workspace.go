@@ -10,7 +10,8 @@ const workspaceColumns = ` w.id, w.name, w.personal_of IS NOT NULL, m.role, w.ar
 
 func scanWorkspace(r row, more ...any) (w loci.Workspace, err error) {
 	var personal, archived bool
-	err = r.Scan(append([]any{&w.ID, &w.Name, &personal, &w.Role, &archived, &w.Settings.Secrets, &w.CreatedAt, &w.UpdatedAt, &w.MemberCount, &w.AtlasCount}, more...)...)
+	err = r.Scan(append([]any{&w.ID, &w.Name, &personal, &w.Role, &archived, &w.Settings.Secrets, &w.CreatedAt,
+		&w.UpdatedAt, &w.MemberCount, &w.AtlasCount}, more...)...)
 	w.Kind, w.Status = loci.WorkspaceTeam, containerStatus(archived)
 	if personal {
 		w.Kind = loci.WorkspacePersonal
@@ -35,7 +36,8 @@ func (s scanFunc) Scan(dest ...any) error { return s.scan(dest...) }
 // WorkspaceRecord returns a workspace within the actor's reach.
 func (t *Tx) WorkspaceRecord(id string) (loci.Workspace, error) {
 	w, err := scanWorkspace(scanFunc{func(dest ...any) error {
-		return t.queryRow(`SELECT`+workspaceColumns+`FROM workspaces e`+t.membershipJoin("e.row_id")+`WHERE e.id = ?2`, []any{id}, dest...)
+		return t.queryRow(`SELECT`+workspaceColumns+`FROM workspaces e`+t.membershipJoin("e.row_id")+`WHERE e.id = ?2`,
+			[]any{id}, dest...)
 	}})
 	return w, mapNoRows(err)
 }
@@ -46,7 +48,9 @@ func (t *Tx) Workspaces(archived bool, p Page) (list List[loci.Workspace], err e
 	list = newList[loci.Workspace](p)
 	err = t.query(`SELECT`+workspaceColumns+`FROM workspaces e`+t.membershipJoin("e.row_id")+
 		`WHERE w.archived IN (?2, ?3) AND (w.created_at, w.id) < (?4, ?5) ORDER BY w.created_at DESC, w.id DESC LIMIT ?6`,
-		[]any{false, archived, at, id, limit}, list.collect(func(r row) (loci.Workspace, error) { return scanWorkspace(r) }))
+		[]any{false, archived, at, id, limit}, list.collect(func(r row) (loci.Workspace, error) {
+			return scanWorkspace(r)
+		}))
 	return list, err
 }
 
@@ -68,16 +72,20 @@ type Workspace struct {
 // NotFound, too low a role Forbidden.
 func (t *Tx) Workspace(id string, minimum loci.Role) (*Workspace, error) {
 	w := &Workspace{t: t}
-	err := t.queryRow(`SELECT w.row_id, w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived FROM workspaces e`+t.membershipJoin("e.row_id")+
-		`WHERE e.id = ?2`+t.lockClause("UPDATE", "m, w"), []any{id}, &w.rowID, &w.id, &w.name, &w.personal, &w.role, &w.archived)
+	err := t.queryRow(`SELECT w.row_id, w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived FROM workspaces e`+
+		t.membershipJoin("e.row_id")+
+		`WHERE e.id = ?2`+t.lockClause("UPDATE", "m, w"), []any{id}, &w.rowID, &w.id, &w.name, &w.personal, &w.role,
+		&w.archived)
 	return w, w.authorize(err, minimum)
 }
 
 // PersonalWorkspace returns the handle of the actor's own workspace.
 func (t *Tx) PersonalWorkspace() (*Workspace, error) {
 	w := &Workspace{t: t}
-	err := t.queryRow(`SELECT w.row_id, w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived FROM workspaces e`+t.membershipJoin("e.row_id")+
-		`WHERE e.personal_of = ?1`+t.lockClause("KEY SHARE", "m, w"), nil, &w.rowID, &w.id, &w.name, &w.personal, &w.role, &w.archived)
+	err := t.queryRow(`SELECT w.row_id, w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived FROM workspaces e`+
+		t.membershipJoin("e.row_id")+
+		`WHERE e.personal_of = ?1`+t.lockClause("KEY SHARE", "m, w"), nil, &w.rowID, &w.id, &w.name, &w.personal,
+		&w.role, &w.archived)
 	return w, w.authorize(err, loci.RoleOwner)
 }
 
@@ -103,7 +111,8 @@ func (w *Workspace) requireActive() error {
 
 // AddWorkspace makes a team workspace that the actor owns, unless most are there.
 func (s *Account) AddWorkspace(name string, maximum int64) (loci.Workspace, error) {
-	if err := s.t.checkQuota(maximum, s.t.actor.UserID, `SELECT count(*) FROM members m JOIN workspaces w ON w.row_id = m.workspace
+	if err := s.t.checkQuota(maximum, s.t.actor.UserID,
+		`SELECT count(*) FROM members m JOIN workspaces w ON w.row_id = m.workspace
 		WHERE m.user_id = ?1 AND m.role = 'owner' AND w.personal_of IS NULL`, "team workspaces"); err != nil {
 		return loci.Workspace{}, err
 	}
@@ -112,7 +121,8 @@ func (s *Account) AddWorkspace(name string, maximum int64) (loci.Workspace, erro
 		return loci.Workspace{}, err
 	}
 	w, err := scanWorkspace(scanFunc{func(dest ...any) error {
-		return s.t.conn.queryRow(`SELECT`+workspaceColumns+`FROM workspaces w JOIN members m ON m.workspace = w.row_id AND m.user_id = ?2 WHERE w.row_id = ?1`,
+		return s.t.conn.queryRow(`SELECT`+workspaceColumns+
+			`FROM workspaces w JOIN members m ON m.workspace = w.row_id AND m.user_id = ?2 WHERE w.row_id = ?1`,
 			[]any{rowID, s.t.actor.UserID}, dest)
 	}})
 	s.t.LinkReplay(w.ID)
@@ -124,12 +134,14 @@ func (t *Tx) addWorkspace(name, owner string, personal bool) (rowID int64, err e
 	if personal {
 		of = &owner
 	}
-	rowID, err = t.conn.insert(`INSERT INTO workspaces (id, name, personal_of, archived, secrets, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)`,
+	rowID, err = t.conn.insert(
+		`INSERT INTO workspaces (id, name, personal_of, archived, secrets, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)`,
 		[]any{loci.NewID(t.now.Std()), name, of, false, loci.SecretsReject, t.now})
 	if err != nil {
 		return 0, err
 	}
-	if _, err = t.exec(`INSERT INTO keyword_indexes (workspace, version, analyzer) VALUES (?1, 0, ?2)`, rowID, search.AnalyzerVersion); err != nil {
+	if _, err = t.exec(`INSERT INTO keyword_indexes (workspace, version, analyzer) VALUES (?1, 0, ?2)`, rowID,
+		search.AnalyzerVersion); err != nil {
 		return 0, err
 	}
 	return rowID, t.addMember(rowID, owner, loci.RoleOwner)
@@ -145,7 +157,9 @@ func (t *Tx) checkQuota(maximum int64, owner, count, what string) error {
 		return err
 	}
 	if have >= maximum {
-		return loci.NewError(loci.CodeQuotaExceeded, "The plan's limit of %s is %d, and it is reached: use one that is there, or change the plan.", what, maximum)
+		return loci.NewError(loci.CodeQuotaExceeded, "The plan's limit of %s is %d, and it is reached: use one that "+
+			"is "+
+			"there, or change the plan.", what, maximum)
 	}
 	return nil
 }
@@ -160,6 +174,7 @@ func (t *Tx) countLocked(owner, count string) (n int64, err error) {
 }
 
 func (t *Tx) workspaceOwner(workspace int64) (user string, err error) {
-	err = t.conn.queryRow(`SELECT user_id FROM members WHERE workspace = ?1 AND role = 'owner'`, []any{workspace}, []any{&user})
+	err = t.conn.queryRow(`SELECT user_id FROM members WHERE workspace = ?1 AND role = 'owner'`, []any{workspace},
+		[]any{&user})
 	return user, err
 }

@@ -24,7 +24,8 @@ func newModel(r *rand.Rand) *model {
 		}
 		return Pack(w, scale, randomNormal(r, out, .1), in)
 	}
-	return &model{layer(384, 1152), layer(384, 384), layer(384, 1536), layer(1536, 384), randomNormal(r, 384, 1), randomNormal(r, 384, .1)}
+	return &model{layer(384, 1152), layer(384, 384), layer(384, 1536), layer(1536, 384), randomNormal(r, 384, 1),
+		randomNormal(r, 384, .1)}
 }
 
 func BenchmarkKernels(b *testing.B) {
@@ -34,7 +35,8 @@ func BenchmarkKernels(b *testing.B) {
 		for _, tokens := range []int{12, 64, 256} {
 			var a Activations
 			n := Padded(tokens)
-			x, y, wide, scratch := randomNormal(r, n*384, 1), randomNormal(r, n*384, 1), randomNormal(r, n*1536, 1), randomNormal(r, ScratchLen(tokens), 1)
+			x, y, wide, scratch := randomNormal(r, n*384, 1), randomNormal(r, n*384, 1), randomNormal(r, n*1536, 1),
+				randomNormal(r, ScratchLen(tokens), 1)
 			qkv := randomNormal(r, n*1152, 1)
 			bench := func(name string, f func()) {
 				b.Run(fmt.Sprintf("%s/%d/%s", v.Name(), tokens, name), func(b *testing.B) {

@@ -78,7 +78,8 @@ func addNormGo(x, residual, gamma, beta []float32, eps float32) {
 // erfCoefficients are the coefficients of erf(x/sqrt 2)/x as a polynomial of s = 2/25 x^2 - 1, from
 // the highest: of those of degree 12 the one with the smallest error of erf between -5
 // and 5, by Lawson's algorithm, moved by less than that to be 1 at 5, where erf is.
-var erfCoefficients = [...]float32{0.0012174296, -0.0032265205, 0.003445669, -0.005371175, 0.012820947, -0.022328656, 0.032804385,
+var erfCoefficients = [...]float32{0.0012174296, -0.0032265205, 0.003445669, -0.005371175, 0.012820947, -0.022328656,
+	0.032804385,
 	-0.046537314, 0.06288434, -0.08088522, 0.103041045, -0.14059256, 0.28272763}
 
 // erfLimit is from where on erf(x/sqrt 2) is 1.
@@ -107,6 +108,7 @@ func exp2(x float32) float32 {
 	const shift = 3 << 22
 	n := float32(x+shift) - shift
 	r := x - n
-	p := ((((0.001326472731307149*r+0.009671512991189957)*r+0.05550733581185341)*r+0.24022242426872253)*r+0.6931470036506653)*r + 1
+	p := ((((0.001326472731307149*r+0.009671512991189957)*r+0.05550733581185341)*r+0.24022242426872253)*r+
+		0.6931470036506653)*r + 1
 	return math.Float32frombits(math.Float32bits(p) + uint32(int32(n))<<23)
 }

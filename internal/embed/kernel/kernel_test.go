@@ -191,7 +191,8 @@ func TestAddNormEqualsFormula(t *testing.T) {
 					variance += d * d / width
 				}
 				for i := range width {
-					want[at+i] = float32((float64(x[at+i])+float64(y[at+i])-mean)/math.Sqrt(variance+eps)*float64(gamma[i]) + float64(beta[i]))
+					want[at+i] = float32((float64(x[at+i])+float64(y[at+i])-mean)/math.Sqrt(variance+
+						eps)*float64(gamma[i]) + float64(beta[i]))
 				}
 			}
 			v.AddNorm(x, y, gamma, beta, eps)

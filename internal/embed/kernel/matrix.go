@@ -29,7 +29,8 @@ type Matrix struct {
 func Pack(weights []int8, scale, bias []float32, in int) *Matrix {
 	out := len(scale)
 	if in <= 0 || in%Block != 0 || out%rowMultiple != 0 || len(bias) != out || len(weights) != in*out {
-		panic(fmt.Sprintf("kernel: a matrix of %d weights, %d scales and %d biases for %d inputs", len(weights), out, len(bias), in))
+		panic(fmt.Sprintf("kernel: a matrix of %d weights, %d scales and %d biases for %d inputs", len(weights), out,
+			len(bias), in))
 	}
 	m := &Matrix{in: in, out: out, weights: make([]int8, in*out), offsets: make([]int32, out), scale: scale, bias: bias}
 	m.bounds = sync.OnceValue(m.computeBounds)
@@ -61,7 +62,8 @@ func (m *Matrix) computeBounds() []uint16 {
 		for row := 0; row < 4*panelRows; row += 4 {
 			for i := range 2 {
 				k := row + 2*i
-				sum := square(octet[k]) + square(octet[k+1]) + square(octet[k+4*panelRows]) + square(octet[k+4*panelRows+1])
+				sum := square(octet[k]) + square(octet[k+1]) + square(octet[k+4*panelRows]) +
+					square(octet[k+4*panelRows+1])
 				bounds[at+i] = max(bounds[at+i], uint16(min(sum, math.MaxUint16)))
 			}
 		}
@@ -80,7 +82,8 @@ func square(w int8) int32 {
 // variant and as wide as the matrix.
 func (v *Variant) Mul(dst []float32, m *Matrix, a *Activations) {
 	if a.variant != v || a.width != m.in {
-		panic(fmt.Sprintf("kernel: %s multiplies activations of another variant or width %d with a matrix for %d inputs", v.name, a.width, m.in))
+		panic(fmt.Sprintf("kernel: %s multiplies activations of another variant or width %d with a matrix for %d "+
+			"inputs", v.name, a.width, m.in))
 	}
 	v.mul(dst[:Padded(a.tokens)*m.out], m, a)
 }

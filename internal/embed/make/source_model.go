@@ -103,7 +103,8 @@ type tensorReader struct {
 func (r *tensorReader) floats(length int, name ...string) []float32 {
 	t, values := r.tensors[strings.Join(name, "")], make([]float32, length)
 	if t.Type != "F32" || t.Offsets[1]-t.Offsets[0] != 4*length {
-		r.err = errors.Join(r.err, fmt.Errorf("the model has no tensor %s of %d floats", strings.Join(name, ""), length))
+		r.err = errors.Join(r.err, fmt.Errorf("the model has no tensor %s of %d floats", strings.Join(name, ""),
+			length))
 		return values
 	}
 	for i := range values {

@@ -28,25 +28,27 @@ var own = []string{
 
 // narrower are rules that find less than those of gitleaks, on purpose.
 var narrower = map[string]string{
-	"atlassian-api-token":                    "a value without a shape needs a name that begins with the keyword and speaks of a credential",
+	"atlassian-api-token": "a value without a shape needs a name that begins with the keyword and " +
+		"speaks of a credential",
 	"aws-amazon-bedrock-api-key-short-lived": "the fixed start of a key, which every key shares, is no key",
 	"cisco-meraki-api-key":                   "as atlassian-api-token",
 	"cohere-api-token":                       "as atlassian-api-token",
 	"facebook-access-token":                  "the number of an app is a token only when assigned to its name",
-	"generic-api-key":                        "only long random values, assigned to names that end in a word for a credential",
-	"jwt":                                    "a token begins with the base64 of a JSON object",
-	"jwt-base64":                             "what is inside must be the header of a token",
-	"microsoft-teams-webhook":                "the ids in the address are UUIDs",
-	"okta-access-token":                      "as atlassian-api-token",
-	"planetscale-password":                   "the prefix is written in small letters",
-	"private-key":                            "between the lines stands base64",
-	"privateai-api-token":                    "as atlassian-api-token",
-	"sendgrid-api-token":                     "its two parts have a length each",
-	"slack-config-access-token":              "the dot is a dot",
-	"slack-webhook-url":                      "the dots are dots",
-	"sourcegraph-access-token":               "a commit id beside the word is no token",
-	"square-access-token":                    "a piece of a program in base64 begins with EAAA too, and is less random",
-	"vault-service-token":                    "the old form, s. and 24 letters, is that of a method too: it needs a name",
+	"generic-api-key": "only long random values, assigned to names that end in a word for a " +
+		"credential",
+	"jwt":                       "a token begins with the base64 of a JSON object",
+	"jwt-base64":                "what is inside must be the header of a token",
+	"microsoft-teams-webhook":   "the ids in the address are UUIDs",
+	"okta-access-token":         "as atlassian-api-token",
+	"planetscale-password":      "the prefix is written in small letters",
+	"private-key":               "between the lines stands base64",
+	"privateai-api-token":       "as atlassian-api-token",
+	"sendgrid-api-token":        "its two parts have a length each",
+	"slack-config-access-token": "the dot is a dot",
+	"slack-webhook-url":         "the dots are dots",
+	"sourcegraph-access-token":  "a commit id beside the word is no token",
+	"square-access-token":       "a piece of a program in base64 begins with EAAA too, and is less random",
+	"vault-service-token":       "the old form, s. and 24 letters, is that of a method too: it needs a name",
 }
 
 // left out are rules of gitleaks that Loci does not have, and why.
@@ -62,10 +64,12 @@ var leftOut = map[string]string{
 	"authress-service-client-access-key": "its prefixes, sc_ and ext_, are everywhere",
 	"curl-auth-header":                   "authorization-header finds it, in commands and elsewhere",
 	"curl-auth-user":                     "documentation is full of commands with a user",
-	"freemius-secret-key":                "one line of one framework", "nuget-config-password": "a password of any shape",
-	"hashicorp-tf-password":  "a password of any shape",
-	"kubernetes-secret-yaml": "a manifest of any value, ConfigMaps look alike", "pkcs12-file": "a name of a file",
-	"sidekiq-secret": "a name of one gem", "sidekiq-sensitive-url": "url-password finds it",
+	"freemius-secret-key":                "one line of one framework",
+	"nuget-config-password":              "a password of any shape",
+	"hashicorp-tf-password":              "a password of any shape",
+	"kubernetes-secret-yaml":             "a manifest of any value, ConfigMaps look alike",
+	"pkcs12-file":                        "a name of a file",
+	"sidekiq-secret":                     "a name of one gem", "sidekiq-sensitive-url": "url-password finds it",
 }
 
 func detector(t *testing.T) *detect.Detector {

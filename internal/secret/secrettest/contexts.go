@@ -18,7 +18,9 @@ var Contexts = []Context{
 	{"shell", "#!/bin/sh\nexport {N}={v}\nrun --all\n", nil},
 	{".env, quoted", "DEBUG=1\n{N}=\"{v}\"\nPORT=8080\n", nil},
 	{"JSON", "{\"host\": \"db\", \"{n}\": \"{v}\", \"port\": 5432}", escapeJSON},
-	{"JSON in JSON", `{"body": "{\"{n}\":\"{v}\",\"a\":1}"}`, func(s string) string { return escapeJSON(escapeJSON(s)) }},
+	{"JSON in JSON", `{"body": "{\"{n}\":\"{v}\",\"a\":1}"}`, func(s string) string {
+		return escapeJSON(escapeJSON(s))
+	}},
 	{"YAML", "db:\n  host: x\n  {n}: {v}\n  port: 5432\n", nil},
 	{"YAML, quoted", "- {n}: '{v}'\n", nil},
 	{"TOML", "[service]\n{n} = \"{v}\"\n", nil},

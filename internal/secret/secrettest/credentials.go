@@ -41,13 +41,17 @@ func RandomKinds(r *rand.Rand) []Kind {
 		{"own prefix or shape", prefixedCredentials(r)},
 		{"name of a provider", namedCredentials(r)},
 		{"private keys, signed tokens", signedCredentials(r)},
-		{"passwords with symbols", randomCredentials(r, passwordNames, passwordSymbols+digitLetters+asciiLetters, 12, 14, 16, 20, 24, 32)},
-		{"passwords of letters and digits", randomCredentials(r, passwordNames, digitLetters+asciiLetters, 12, 14, 16, 20, 24, 32)},
+		{"passwords with symbols", randomCredentials(r, passwordNames, passwordSymbols+digitLetters+asciiLetters, 12,
+			14, 16, 20, 24, 32)},
+		{"passwords of letters and digits", randomCredentials(r, passwordNames, digitLetters+asciiLetters, 12, 14, 16,
+			20, 24, 32)},
 		{"keys of letters and digits", append(
 			randomCredentials(r, keyNames, digitLetters+asciiLetters, 20, 24, 32, 40, 64),
 			randomCredentials(r, keyNames, digitLetters+lowerLetters, 20, 24, 32, 40)...)},
-		{"keys of hexadecimal digits", append(randomCredentials(r, keyNames, digitLetters+"abcdef", 32, 40, 64), uuidCredentials(r)...)},
-		{"keys with symbols", randomCredentials(r, keyNames, passwordSymbols+digitLetters+asciiLetters, 16, 20, 24, 32, 40)},
+		{"keys of hexadecimal digits", append(randomCredentials(r, keyNames, digitLetters+"abcdef", 32, 40, 64),
+			uuidCredentials(r)...)},
+		{"keys with symbols", randomCredentials(r, keyNames, passwordSymbols+digitLetters+asciiLetters, 16, 20, 24, 32,
+			40)},
 		{"keys in base64", base64Credentials(r)},
 		{"keys of letters", randomCredentials(r, keyNames, asciiLetters, 24, 32, 40)},
 	}
@@ -66,7 +70,9 @@ func namedCredentials(r *rand.Rand) (all []Credential) {
 	for _, f := range assignedFormats {
 		s := f.sample(r)
 		name := strings.TrimLeft(s.Text[:s.From], "\"'_")
-		name = name[:strings.IndexFunc(name, func(c rune) bool { return !strings.ContainsRune(asciiLetters+digitLetters+"_-.", c) })]
+		name = name[:strings.IndexFunc(name, func(c rune) bool {
+			return !strings.ContainsRune(asciiLetters+digitLetters+"_-.", c)
+		})]
 		other := strings.HasPrefix(s.Rule, "generic-") || s.Rule == "authorization-header" || s.Rule == "netrc-password"
 		if name != "" && !other {
 			all = append(all, Credential{s.Rule, name, s.Secret()})

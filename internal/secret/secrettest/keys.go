@@ -9,8 +9,11 @@ import (
 // keySamples draws what has more than letters: private keys, tokens made of JSON.
 func keySamples(r *rand.Rand) (all []Sample) {
 	encode := base64.RawURLEncoding.EncodeToString
-	token := encode([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." + encode([]byte(`{"sub":"`+RandomString(r, alphabets['a'], 20)+`"}`)) + "." + RandomString(r, alphabets['-'], 43)
-	region := base64.StdEncoding.EncodeToString([]byte(`{"iat":` + RandomString(r, digitLetters[1:], 9) + `.5,"url":"https://sentry.io","region_url":"https://us.sentry.io","org":"` + RandomString(r, lowerLetters, 6) + `"}`))
+	token := encode([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." +
+		encode([]byte(`{"sub":"`+RandomString(r, alphabets['a'], 20)+`"}`)) + "." + RandomString(r, alphabets['-'], 43)
+	region := base64.StdEncoding.EncodeToString([]byte(`{"iat":` + RandomString(r, digitLetters[1:], 9) +
+		`.5,"url":"https://sentry.io","region_url":"https://us.sentry.io","org":"` + RandomString(r, lowerLetters, 6) +
+		`"}`))
 	all = append(all,
 		wholeSample("jwt", token),
 		wholeSample("jwt-base64", base64.StdEncoding.EncodeToString([]byte(token))),
@@ -25,7 +28,8 @@ func keySamples(r *rand.Rand) (all []Sample) {
 	all = append(all,
 		embeddedSample("putty-private-key", "PuTTY-User-Key-File-3: ssh-ed25519\nPrivate-Lines: 3\n", lines,
 			"\nPrivate-MAC: "+RandomString(r, alphabets['h'], 64)+"\n"),
-		wholeSample("discord-bot-token", id+"."+RandomString(r, alphabets['-'], 6)+"."+RandomString(r, alphabets['-'], 38)),
+		wholeSample("discord-bot-token", id+"."+RandomString(r, alphabets['-'], 6)+"."+
+			RandomString(r, alphabets['-'], 38)),
 		embeddedSample("authorization-header", "Authorization: Basic ", user, "\n"),
 	)
 	return append(all, wholeSample("private-key", RandomPEM(r, "PGP PRIVATE KEY BLOCK", 9, "\n")))

@@ -31,11 +31,15 @@ const (
 
 // alphabets have the letters that formats are written with.
 var alphabets = map[byte]string{
-	'd': digitLetters, 'h': digitLetters + "abcdef", 'l': digitLetters + lowerLetters, 'u': digitLetters + strings.ToUpper(lowerLetters), '2': "234567" + strings.ToUpper(lowerLetters),
-	'q': strings.ToUpper("qpzry9x8gf2tvdw0s3jn54khce6mua7l"), 'z': lowerLetters + strings.ToUpper(lowerLetters), 'o': "abcdefgh" + digitLetters,
-	'a': digitLetters + lowerLetters + strings.ToUpper(lowerLetters), 'w': digitLetters + lowerLetters + strings.ToUpper(lowerLetters) + "_",
+	'd': digitLetters, 'h': digitLetters + "abcdef", 'l': digitLetters + lowerLetters,
+	'u': digitLetters + strings.ToUpper(lowerLetters), '2': "234567" + strings.ToUpper(lowerLetters),
+	'q': strings.ToUpper("qpzry9x8gf2tvdw0s3jn54khce6mua7l"), 'z': lowerLetters + strings.ToUpper(lowerLetters),
+	'o': "abcdefgh" + digitLetters,
+	'a': digitLetters + lowerLetters + strings.ToUpper(lowerLetters),
+	'w': digitLetters + lowerLetters + strings.ToUpper(lowerLetters) + "_",
 	's': "!@#%^*+=?",
-	'-': digitLetters + lowerLetters + strings.ToUpper(lowerLetters) + "_-", '+': digitLetters + lowerLetters + strings.ToUpper(lowerLetters) + "+/",
+	'-': digitLetters + lowerLetters + strings.ToUpper(lowerLetters) + "_-",
+	'+': digitLetters + lowerLetters + strings.ToUpper(lowerLetters) + "+/",
 }
 
 // RandomSamples returns a sample of each format.
@@ -102,7 +106,8 @@ func RandomString(r *rand.Rand, alphabet string, n int) string {
 			}
 		}
 		s := string(b[:n])
-		if lacksDigit := n >= 8 && strings.ContainsAny(alphabet, digitLetters) && !strings.ContainsAny(s, digitLetters); !lacksDigit && strings.Trim(s, "-+/_") == s {
+		if lacksDigit := n >= 8 && strings.ContainsAny(alphabet, digitLetters) &&
+			!strings.ContainsAny(s, digitLetters); !lacksDigit && strings.Trim(s, "-+/_") == s {
 			return s
 		}
 	}

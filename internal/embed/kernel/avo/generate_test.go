@@ -76,7 +76,8 @@ func TestAVX2HasSixteenRegisters(t *testing.T) {
 func TestEveryReturnClearsTheUpperHalves(t *testing.T) {
 	t.Parallel()
 	code := body(t, "../simd_amd64.s")
-	if all, clean := strings.Count(code, "\tRET\n"), strings.Count(code, "\tVZEROUPPER\n\tRET\n"); all != clean || all == 0 {
+	if all, clean := strings.Count(code, "\tRET\n"), strings.Count(code, "\tVZEROUPPER\n\tRET\n"); all != clean ||
+		all == 0 {
 		t.Errorf("%d of %d returns come after VZEROUPPER", clean, all)
 	}
 }

@@ -65,7 +65,8 @@ func (p product) finish(to Mem, token int, sums []VecVirtual, each VecVirtual) {
 // at -128 times that of the weights.
 func mulVNNI() {
 	m := machine{suffix: "AVX512VNNI", wide: true}
-	m.text("mul", "func(dst *float32, out int, a *byte, width, groups int, weights *int8, start *int32, scale, bias, each *float32)",
+	m.text("mul", "func(dst *float32, out int, a *byte, width, groups int, weights *int8, start *int32, scale, bias, "+
+		"each *float32)",
 		"writes the products of 64 rows with groups of four tokens.")
 	p := newProduct()
 	p.each = pointer("each")

@@ -133,7 +133,9 @@ func store512() {
 func store2() {
 	m := machine{suffix: "AVX2"}
 	m.text("store", "func(dst, signs *byte, reach *uint16, x *float32, n int, step float32) int32",
-		"writes the magnitudes of n values times step, rounded, and 255 for each that is negative, 0 for the others; raises reach to the square sums of magnitudes; and returns the sum of the magnitudes of the negative ones.")
+		"writes the magnitudes of n values times step, rounded, and 255 for each that is negative, 0 for the others; "+
+			"raises reach to the square sums of magnitudes; and returns the sum of the magnitudes of the negative "+
+			"ones.")
 	dst, neg, reach, x, n := pointer("dst"), pointer("signs"), pointer("reach"), pointer("x"), pointer("n")
 	step, sum, zero := m.vector(), m.vector(), m.vector()
 	VBROADCASTSS(NewParamAddr("step", 40), step)

@@ -8,7 +8,8 @@ import (
 
 // power are the coefficients of 2^f for f within a half of 0, from the highest, with
 // the last one left out, which is 1 (see exp2 in package kernel).
-var power = []float32{0.001326472731307149, 0.009671512991189957, 0.05550733581185341, 0.24022242426872253, 0.6931470036506653}
+var power = []float32{0.001326472731307149, 0.009671512991189957, 0.05550733581185341, 0.24022242426872253,
+	0.6931470036506653}
 
 // least is where exp2 ends: the exponent of what is smaller has no room.
 const least = -125
