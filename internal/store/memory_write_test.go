@@ -227,7 +227,7 @@ func TestArchivingAndDeletingAtOnceEndsWithNothing(t *testing.T) {
 				t.Error("it is still there")
 			}
 		}
-		for _, table := range []string{"memories", "versions", "sketches"} {
+		for _, table := range []string{"memories", "versions", "minhash_bands"} {
 			if n := d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM `+table)[0]; n != "0" {
 				t.Errorf("%s rows of %s are left", n, table)
 			}

@@ -30,7 +30,7 @@ const (
 	countEvery  = time.Second
 	countFormat = "Commits: %020d\n"
 
-	commitsName     = "commits"      // of the count, in the table instance
+	commitsName     = "commits"      // of the count, in the table metadata
 	lostCommitsName = "lost commits" // of what a start has found
 )
 

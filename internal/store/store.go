@@ -193,10 +193,10 @@ func (s *Store) Ping(ctx context.Context) error {
 		}
 	}
 	return s.db.read(ctx, "", func(c conn) error {
-		for _, table := range []string{"instance", "users", "api_keys", "workspaces"} {
+		for _, table := range []string{"metadata", "users", "api_keys", "workspaces"} {
 			var text string // of a column that no index has: the table itself is read
 			column := "name"
-			if table == "instance" {
+			if table == "metadata" {
 				column = "value"
 			}
 			err := c.queryRow(`SELECT `+column+` FROM `+table+` LIMIT 1`, nil, []any{&text})
