@@ -108,7 +108,7 @@ func TestHTTPErrorLogIsStructured(t *testing.T) {
 	flush()
 	text := out.String()
 	for _, want := range []string{
-		`"msg":"a request handler panicked","listener":"metrics","stack":"goroutine `, "accept_test.go:",
+		`"msg":"a request handler panicked","listener":"metrics","stack":"goroutine `, "accept_retry_test.go:",
 		`"msg":"the HTTP library reports a misuse","listener":"metrics","err":"superfluous response.WriteHeader call from `,
 	} {
 		if !strings.Contains(text, want) {

@@ -46,7 +46,7 @@ func TestUnknownKindsAndStatesAreRead(t *testing.T) {
 			status loci.MemoryStatus
 			change loci.Code // of a change of something else
 		}{
-			{`kind = 60`, loci.TypeNote, loci.MemoryActive, ""}, {`kind = -1`, loci.TypeNote, loci.MemoryActive, ""},
+			{`type = 60`, loci.TypeNote, loci.MemoryActive, ""}, {`type = -1`, loci.TypeNote, loci.MemoryActive, ""},
 			{`status = 60`, loci.TypeFact, loci.MemoryArchived, loci.CodeStateConflict},
 			{`status = -1`, loci.TypeFact, loci.MemoryArchived, loci.CodeStateConflict},
 		} {
