@@ -43,7 +43,7 @@ var allowedImports = map[string][]string{
 	"internal/service": {"", "internal/fence", "internal/op", "internal/search", "internal/secret",
 		"internal/store"},
 	"internal/auth":    {"", "internal/op", "internal/store"},
-	"internal/httpapi": {""},
+	"internal/httpapi": {"", "internal/op"},
 	"internal/rest":    {"", "internal/httpapi", "internal/op"},
 	"internal/mcp":     {"", "internal/httpapi", "internal/op"},
 	"internal/server": {"", "internal/auth", "internal/embed", "internal/httpapi", "internal/mcp",

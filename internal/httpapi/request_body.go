@@ -3,7 +3,10 @@ package httpapi
 import (
 	"bytes"
 	"io"
+	"mime"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -50,4 +53,24 @@ func drainBody(w http.ResponseWriter, r *http.Request) {
 	}
 	SetBodyDeadline(w, r, time.Second)
 	io.CopyN(io.Discard, r.Body, 4*MaxBody)
+}
+
+// IsJSON reports whether a body is declared as JSON in UTF-8, uncompressed.
+func IsJSON(h http.Header) bool {
+	types := h.Values("Content-Type")
+	if len(types) != 1 || isCompressed(h.Values("Content-Encoding")) {
+		return false
+	}
+	switch types[0] {
+	case "application/json", "application/json; charset=utf-8":
+		return true
+	}
+	media, params, err := mime.ParseMediaType(types[0])
+	charset, given := params["charset"]
+	return err == nil && media == "application/json" && (!given || strings.EqualFold(charset, "utf-8"))
+}
+
+// isCompressed reports codings that change the bytes.
+func isCompressed(codings []string) bool {
+	return slices.ContainsFunc(codings, func(c string) bool { return !strings.EqualFold(c, "identity") })
 }

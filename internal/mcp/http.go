@@ -2,14 +2,11 @@ package mcp
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/base64"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
-	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -37,9 +34,8 @@ func (d *Server) HTTP() http.Handler {
 		})
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		c := d.newCall(r)
-		w.Header().Set("X-Request-Id", c.RequestID)
-		w.Header().Set("Cache-Control", "no-store")
+		httpapi.InitHeaders(w, r)
+		c := d.newCall(w, r)
 		set, err := d.admit(g, w, r, c)
 		out := &responseWriter{ResponseWriter: w, call: c}
 		if err == nil {
@@ -49,7 +45,7 @@ func (d *Server) HTTP() http.Handler {
 			err = out.writeResponse(r.Context(), d.ResponseLimiter)
 		}
 		if err != nil {
-			writeHTTPError(w, c, err)
+			httpapi.WriteError(w, r, c.Quota, err)
 		}
 	})
 }
@@ -89,52 +85,15 @@ func decodeNameHeader(h http.Header) {
 	}
 }
 
-// newCall makes the op.Call of a request.
-func (d *Server) newCall(r *http.Request) *op.Call {
-	c := &op.Call{Transport: "mcp", Credential: d.credential(r), ActorHeader: actorHeader(r.Header),
-		Address:   d.TrustedProxies.ClientIP(r),
-		RequestID: r.Header.Get("X-Request-Id")}
-	_, c.AgentIDSent = r.Header["X-Loci-Agent-Id"]
-	if !validRequestID(c.RequestID) {
-		c.RequestID = loci.NewID(time.Now())
+// newCall returns the call of a request. Where the operator allows it, a client of an older revision may send its
+// key in the query.
+func (d *Server) newCall(w http.ResponseWriter, r *http.Request) *op.Call {
+	c := httpapi.NewCall(w, r, "mcp", d.TrustedProxies)
+	if d.AllowQueryKey && len(r.Header["Authorization"]) == 0 &&
+		r.Header.Get("MCP-Protocol-Version") < statelessRevision {
+		c.Credential = r.URL.Query().Get("api_key")
 	}
 	return c
-}
-
-// credential returns the credential that came with a request, or "".
-func (d *Server) credential(r *http.Request) string {
-	given := r.Header["Authorization"]
-	if len(given) > 1 {
-		return ""
-	}
-	scheme, key, _ := strings.Cut(strings.Join(given, ""), " ")
-	if strings.EqualFold(scheme, "Bearer") {
-		return strings.TrimSpace(key)
-	}
-	if d.AllowQueryKey && scheme == "" && r.Header.Get("MCP-Protocol-Version") < "2026-07-28" {
-		return r.URL.Query().Get("api_key")
-	}
-	return ""
-}
-
-// actorHeader returns what the actor headers say; of several, one that is refused.
-func actorHeader(h http.Header) string {
-	named := ""
-	for _, a := range slices.Concat(h["X-Loci-Actor"], h["X-Service-Actor"]) {
-		if named == "" || named == "agent" {
-			named = cmp.Or(a, "nobody") // an empty one is refused too
-		}
-	}
-	return named
-}
-
-func validRequestID(id string) bool {
-	for _, b := range []byte(id) {
-		if (b|0x20 < 'a' || b|0x20 > 'z') && (b < '0' || b > '9') && b != '.' && b != '_' && b != '-' {
-			return false
-		}
-	}
-	return 1 <= len(id) && len(id) <= 128
 }
 
 // admit checks all that is not in the body.
@@ -152,8 +111,7 @@ func (d *Server) admit(g originChecker, w http.ResponseWriter, r *http.Request, 
 	if err := d.Authenticate(r.Context(), c); err != nil {
 		return 0, err
 	}
-	kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
-	if len(r.Header["Content-Type"]) > 1 || !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
+	if !httpapi.IsJSON(r.Header) {
 		return 0, loci.NewError(loci.CodeUnsupportedMediaType)
 	}
 	return d.toolset(r)
@@ -174,20 +132,4 @@ func (d *Server) toolset(r *http.Request) (op.Exposure, error) {
 		return op.ToolFull, nil
 	}
 	return 0, loci.NewError(loci.CodeInvalidQuery, "toolset must be one of core, stable, full")
-}
-
-// writeHTTPError answers as the other doors do: a problem, and its status.
-func writeHTTPError(w http.ResponseWriter, c *op.Call, err error) {
-	p := op.NewErrorBody(err, c.RequestID)
-	switch p.Code {
-	case loci.CodeMissingAPIKey:
-		w.Header().Set("WWW-Authenticate", "Bearer")
-	case loci.CodeInvalidKey:
-		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
-	}
-	setQuotaHeaders(w.Header(), c)
-	setRetryAfter(w.Header(), err)
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(p.Code.Status())
-	_, _ = w.Write(append(errorJSON(err, c), '\n')) // a client that has left is told nothing
 }

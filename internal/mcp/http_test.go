@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -199,6 +200,7 @@ func TestHTTPChecksCredentialFirst(t *testing.T) {
 		{"stranger", "invalid_key", `Bearer error="invalid_token"`, "", 401},
 		{"revoked", "revoked", "", "", 403},
 		{"quick", "rate_limited", "", "2", 429},
+		{"later", "unavailable", "", "1", 503},
 	} {
 		c := client{t: t, url: url, version: "2025-11-25", key: test.key}
 		a := c.post([]byte("{ no json"))
@@ -302,7 +304,7 @@ func TestCallCarriesHeaders(t *testing.T) {
 	}
 }
 
-func TestHTTPRejectsRepeatedHeaders(t *testing.T) {
+func TestHTTPChecksRepeatedHeadersAndMediaType(t *testing.T) {
 	t.Parallel()
 	d := newFakeService().newServer()
 	d.AllowQueryKey = true
@@ -321,6 +323,10 @@ func TestHTTPRejectsRepeatedHeaders(t *testing.T) {
 		{"X-Loci-Actor", []string{"human", "agent"}, 200, "invalid_query"},
 		{"X-Loci-Actor", []string{""}, 200, "invalid_query"},
 		{"X-Loci-Actor", []string{"agent", "agent"}, 200, nil},
+		{"X-Request-Id", []string{"one", "two"}, 200, nil},
+		{"Content-Type", []string{"application/json; charset=utf-8"}, 200, nil},
+		{"Content-Type", []string{"application/json; charset=latin1"}, 415, "unsupported_media_type"},
+		{"Content-Encoding", []string{"gzip"}, 415, "unsupported_media_type"},
 	} {
 		r, _ := http.NewRequestWithContext(t.Context(), "POST", c.url, bytes.NewReader(body))
 		r.Header.Set("Content-Type", "application/json")
@@ -331,8 +337,9 @@ func TestHTTPRejectsRepeatedHeaders(t *testing.T) {
 			v, _ := unpack(t, result)
 			code = v["code"]
 		}
-		if a.StatusCode != test.status || code != test.code {
-			t.Errorf("%s %q: %d %s", test.name, test.values, a.StatusCode, a.body)
+		if a.StatusCode != test.status || code != test.code || a.Header.Get("X-Content-Type-Options") != "nosniff" ||
+			slices.Contains(test.values, a.Header.Get("X-Request-Id")) {
+			t.Errorf("%s %q: %d %v %s", test.name, test.values, a.StatusCode, a.Header, a.body)
 		}
 	}
 }

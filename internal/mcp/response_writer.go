@@ -4,15 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"math"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"sync/atomic"
-	"time"
 
-	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 )
@@ -43,7 +39,7 @@ func (w *responseWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter 
 func (w *responseWriter) WriteHeader(status int) {
 	w.status = status
 	if w.isStream = w.hasContentType("text/event-stream"); w.isStream {
-		setQuotaHeaders(w.Header(), w.call)
+		httpapi.SetQuotaHeaders(w.Header(), w.call.Quota)
 		w.ResponseWriter.WriteHeader(status)
 	}
 }
@@ -110,7 +106,7 @@ func (w *responseWriter) writeResponse(ctx context.Context, f *httpapi.ResponseL
 		return err
 	}
 	defer end()
-	setQuotaHeaders(w.Header(), w.call)
+	httpapi.SetQuotaHeaders(w.Header(), w.call.Quota)
 	if w.status != 0 {
 		w.ResponseWriter.WriteHeader(w.status)
 	}
@@ -141,24 +137,4 @@ func (f *errorResponse) encode() []byte {
 	f.Version = "2.0"
 	out, _ := json.Marshal(f) // an id that was just read is valid
 	return out
-}
-
-// setQuotaHeaders writes the state of the caller's operations.
-func setQuotaHeaders(h http.Header, c *op.Call) {
-	if q := c.Quota; q != nil {
-		h.Set("RateLimit-Limit", strconv.FormatInt(q.Limit, 10))
-		h.Set("RateLimit-Remaining", strconv.FormatInt(q.Remaining, 10))
-		h.Set("RateLimit-Reset", ceilSeconds(q.Reset))
-	}
-}
-
-// setRetryAfter writes how long to wait before the next try.
-func setRetryAfter(h http.Header, err error) {
-	if e := loci.AsError(err); e.RetryAfter > 0 {
-		h.Set("Retry-After", ceilSeconds(e.RetryAfter))
-	}
-}
-
-func ceilSeconds(d time.Duration) string {
-	return strconv.FormatInt(max(1, int64(math.Ceil(d.Seconds()))), 10)
 }

@@ -141,6 +141,8 @@ func authenticate(_ context.Context, c *op.Call) error {
 		return nil
 	case "revoked":
 		return loci.NewError(loci.CodeRevoked)
+	case "later":
+		return loci.NewError(loci.CodeUnavailable)
 	case "quick":
 		return &loci.Error{Code: loci.CodeRateLimited, Message: "slower", RetryAfter: 1500 * time.Millisecond}
 	}

@@ -80,7 +80,7 @@ var headerDescriptions = map[string]struct{ kind, words string }{
 	"RateLimit-Remaining":  {"integer", "Operations left in the window"},
 	"RateLimit-Reset":      {"integer", "Seconds until the window ends"},
 	"Retry-After":          {"integer", "Seconds to wait, at least 1"},
-	"WWW-Authenticate":     {"string", "Bearer"},
+	"WWW-Authenticate":     {"string", `Bearer, with error="invalid_token" when a token was sent that is not known`},
 	"Set-Cookie":           {"string", "The cookie of the signed-in browser"},
 }
 

@@ -11,11 +11,11 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -88,7 +88,7 @@ func (d *handler) newPageData(r *http.Request, user loci.User) pageData {
 }
 
 // renderPage writes a page. err is what went wrong, or nil.
-func (d *handler) renderPage(w http.ResponseWriter, name string, v pageData, err error) {
+func (d *handler) renderPage(w http.ResponseWriter, r *http.Request, name string, v pageData, err error) {
 	status := http.StatusOK
 	h := w.Header()
 	if err != nil {
@@ -97,12 +97,7 @@ func (d *handler) renderPage(w http.ResponseWriter, name string, v pageData, err
 		if e.Code == loci.CodeRateLimited && e.RetryAfter > 0 {
 			v.Alert = "There were too many attempts. Try again in " + e.RetryAfter.Round(time.Second).String() + "."
 		}
-		if wait := retryAfter(e, nil); wait > 0 {
-			h["Retry-After"] = []string{strconv.FormatInt(ceilSeconds(wait), 10)}
-		}
-		if status == http.StatusUnauthorized {
-			h["Www-Authenticate"] = bearerChallenge
-		}
+		httpapi.SetErrorHeaders(h, r, e, nil)
 	}
 	var b bytes.Buffer
 	if err := pageTemplates.ExecuteTemplate(&b, name, v); err != nil {

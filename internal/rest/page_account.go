@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -14,15 +15,15 @@ import (
 // that asks for no page is told where the API is.
 func (d *handler) homePage(w http.ResponseWriter, r *http.Request) {
 	if !strings.Contains(strings.Join(r.Header["Accept"], ","), "text/html") {
-		d.writeError(w, r, &op.Call{}, errNoRoute())
+		httpapi.WriteError(w, r, nil, errNoRoute())
 		return
 	}
 	_, user, err := d.pageCall(w, r)
 	if err != nil {
-		d.renderPage(w, "problem.html", d.newPageData(r, user), err)
+		d.renderPage(w, r, "problem.html", d.newPageData(r, user), err)
 		return
 	}
-	d.renderPage(w, "home.html", d.newPageData(r, user), nil)
+	d.renderPage(w, r, "home.html", d.newPageData(r, user), nil)
 }
 
 func (d *handler) signInPage(w http.ResponseWriter, r *http.Request) {
@@ -34,7 +35,7 @@ func (d *handler) signInPage(w http.ResponseWriter, r *http.Request) {
 	}
 	v := d.newPageData(r, loci.User{})
 	v.Next, v.Email = next, r.URL.Query().Get("email")
-	d.renderPage(w, "signin.html", v, err)
+	d.renderPage(w, r, "signin.html", v, err)
 }
 
 func (d *handler) signInForm(w http.ResponseWriter, r *http.Request) {
@@ -53,7 +54,7 @@ func (d *handler) signInForm(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	d.renderPage(w, "signin.html", v, err)
+	d.renderPage(w, r, "signin.html", v, err)
 }
 
 func (d *handler) signOutForm(w http.ResponseWriter, r *http.Request) {
@@ -65,7 +66,7 @@ func (d *handler) signOutForm(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if err != nil {
-		d.renderPage(w, "problem.html", d.newPageData(r, loci.User{}), err)
+		d.renderPage(w, r, "problem.html", d.newPageData(r, loci.User{}), err)
 		return
 	}
 	redirect(w, r, safeRedirectPath(f.Get("next")))
@@ -88,7 +89,7 @@ func (d *handler) setupPage(w http.ResponseWriter, r *http.Request) {
 		err = d.Pages.CheckSetup(r.Context(), v.Token)
 	}
 	v.Valid = err == nil
-	d.renderPage(w, "setup.html", v, err)
+	d.renderPage(w, r, "setup.html", v, err)
 }
 
 // setupForm makes the first account and its first API key. A browser that sends the
@@ -98,7 +99,7 @@ func (d *handler) setupForm(w http.ResponseWriter, r *http.Request) {
 	v := d.newPageData(r, loci.User{})
 	f, err := parseForm(w, r)
 	if err != nil {
-		d.renderPage(w, "problem.html", v, err)
+		d.renderPage(w, r, "problem.html", v, err)
 		return
 	}
 	c, user, err := d.pageCall(w, r)
@@ -115,7 +116,7 @@ func (d *handler) setupForm(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		v.Valid = !loci.Is(err, loci.CodeNotFound)
-		d.renderPage(w, "setup.html", v, err)
+		d.renderPage(w, r, "setup.html", v, err)
 		return
 	}
 	sum := sha256.Sum256([]byte(f.Get("token")))
@@ -126,7 +127,7 @@ func (d *handler) keyForm(w http.ResponseWriter, r *http.Request) {
 	f, c, user, err := d.submitted(w, r)
 	switch {
 	case err != nil:
-		d.renderPage(w, "problem.html", d.newPageData(r, loci.User{}), err)
+		d.renderPage(w, r, "problem.html", d.newPageData(r, loci.User{}), err)
 	case user.ID == "":
 		redirect(w, r, "/signin")
 	default:
@@ -144,5 +145,5 @@ func (d *handler) createKey(w http.ResponseWriter, r *http.Request, c *op.Call, 
 	if err == nil {
 		v.Key = out.(loci.CreatedKey).APIKey
 	}
-	d.renderPage(w, "home.html", v, err)
+	d.renderPage(w, r, "home.html", v, err)
 }

@@ -42,7 +42,7 @@ func (d *handler) invitePage(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	_, user, err := d.pageCall(w, r)
 	if err != nil {
-		d.renderPage(w, "problem.html", d.newPageData(r, user), err)
+		d.renderPage(w, r, "problem.html", d.newPageData(r, user), err)
 		return
 	}
 	d.renderInvitation(w, r, user, q, nil)
@@ -54,7 +54,7 @@ func (d *handler) inviteForm(w http.ResponseWriter, r *http.Request) {
 	f, c, user, err := d.submitted(w, r)
 	switch answer := f.Get("answer"); {
 	case err != nil:
-		d.renderPage(w, "problem.html", d.newPageData(r, user), err)
+		d.renderPage(w, r, "problem.html", d.newPageData(r, user), err)
 	case answer == "register" && user.ID == "":
 		d.registerInvited(w, r, c, f)
 	case user.ID == "" || answer != "accept" && answer != "decline":
@@ -94,7 +94,7 @@ func (d *handler) answerInvitation(w http.ResponseWriter, r *http.Request, c *op
 	}
 	v := d.newPageData(r, user)
 	v.Answered = &answered{Workspace: out.(loci.OneInvitation).Invitation.WorkspaceName, Accepted: accept}
-	d.renderPage(w, "home.html", v, nil)
+	d.renderPage(w, r, "home.html", v, nil)
 }
 
 // renderInvitation shows the invitation of a link. A visitor who neither has its token
@@ -112,7 +112,7 @@ func (d *handler) renderInvitation(w http.ResponseWriter, r *http.Request, user 
 		err = loci.NewError(loci.CodeNotFound,
 			"The link is not complete, or its invitation was answered or withdrawn: ask for a new one.")
 	case viewErr != nil:
-		d.renderPage(w, "problem.html", v, viewErr)
+		d.renderPage(w, r, "problem.html", v, viewErr)
 		return
 	case i.Status != loci.InvitationPending:
 		v.Invite.Closed = cmp.Or(closedTitles[i.Status], "This invitation is closed")
@@ -126,7 +126,7 @@ func (d *handler) renderInvitation(w http.ResponseWriter, r *http.Request, user 
 		v.Invite.SignIn += "&" + url.Values{"email": {i.Email}}.Encode()
 		v.Invite.SignedInAsOther = user.ID != "" && loci.Email(user.Email).Fold() != loci.Email(i.Email).Fold()
 	}
-	d.renderPage(w, "invite.html", v, err)
+	d.renderPage(w, r, "invite.html", v, err)
 }
 
 // invitePath returns the path of an invitation's page.

@@ -1,10 +1,8 @@
 package rest
 
 import (
-	"mime"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -64,7 +62,7 @@ func (in *requestReader) readBody(w http.ResponseWriter, r *http.Request, public
 	if r.ContentLength == 0 || r.Body == nil || r.Body == http.NoBody {
 		return nil
 	}
-	isJSON := isJSON(r.Header)
+	isJSON := httpapi.IsJSON(r.Header)
 	if !isJSON && r.ContentLength > 0 {
 		return loci.NewError(loci.CodeUnsupportedMediaType)
 	}
@@ -80,26 +78,6 @@ func (in *requestReader) readBody(w http.ResponseWriter, r *http.Request, public
 		return loci.NewError(loci.CodePayloadTooLarge, "The body of this operation is larger than 64 KiB: send less.")
 	}
 	return err
-}
-
-// isCompressed reports codings that change the bytes.
-func isCompressed(codings []string) bool {
-	return slices.ContainsFunc(codings, func(c string) bool { return !strings.EqualFold(c, "identity") })
-}
-
-// isJSON reports whether the body is declared as JSON in UTF-8, uncompressed.
-func isJSON(h http.Header) bool {
-	types := h["Content-Type"]
-	if len(types) != 1 || isCompressed(h["Content-Encoding"]) {
-		return false
-	}
-	switch types[0] {
-	case "application/json", "application/json; charset=utf-8":
-		return true
-	}
-	media, params, err := mime.ParseMediaType(types[0])
-	charset, given := params["charset"]
-	return err == nil && media == "application/json" && (!given || strings.EqualFold(charset, "utf-8"))
 }
 
 // readQuery reads the fields of a query in their order; url.ParseQuery would

@@ -81,7 +81,7 @@ func New(o Options) http.Handler {
 	}
 	for _, o := range o.OmittedOps {
 		d.mux.HandleFunc(o.Method+" "+o.Path, func(w http.ResponseWriter, r *http.Request) {
-			d.writeError(w, r, &op.Call{}, errNoRoute())
+			httpapi.WriteError(w, r, nil, errNoRoute())
 		})
 	}
 	d.reserveLiterals()
@@ -139,7 +139,7 @@ func (d *handler) opHandler(o *op.Op) http.HandlerFunc {
 		out, err := d.Host.Run(r.Context(), o, c, func() (op.Args, error) { return in.read(w, r, o, names) })
 		in.release() // a client that reads slowly does not keep its request in memory
 		if err != nil {
-			d.writeError(w, r, c, err)
+			httpapi.WriteError(w, r, c.Quota, err)
 			return
 		}
 		if s, ok := out.(op.Stream); ok {
@@ -150,19 +150,11 @@ func (d *handler) opHandler(o *op.Op) http.HandlerFunc {
 	}
 }
 
-var (
-	noSniff = []string{"nosniff"}
-	noStore = []string{"no-store"}
-)
-
 func (d *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	h := w.Header()
-	h["X-Request-Id"] = []string{requestID(r)}
-	h["X-Content-Type-Options"] = noSniff
-	h["Cache-Control"] = noStore
+	httpapi.InitHeaders(w, r)
 	if d.Hosts != nil {
 		if err := d.Hosts.Check(r); err != nil {
-			d.writeError(w, r, &op.Call{}, err)
+			httpapi.WriteError(w, r, nil, err)
 			return
 		}
 	}
@@ -170,7 +162,7 @@ func (d *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !isCleanPath(r.URL) {
-		d.writeError(w, r, &op.Call{}, errNoRoute())
+		httpapi.WriteError(w, r, nil, errNoRoute())
 		return
 	}
 	d.mux.ServeHTTP(w, r)
@@ -191,11 +183,11 @@ func (d *handler) serveNotFound(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	if allowed == nil {
-		d.writeError(w, r, &op.Call{}, errNoRoute())
+		httpapi.WriteError(w, r, nil, errNoRoute())
 		return
 	}
 	w.Header()["Allow"] = []string{strings.Join(allowed, ", ")}
-	d.writeError(w, r, &op.Call{}, loci.NewError(loci.CodeMethodNotAllowed))
+	httpapi.WriteError(w, r, nil, loci.NewError(loci.CodeMethodNotAllowed))
 }
 
 func errNoRoute() error {

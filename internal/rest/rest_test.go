@@ -171,7 +171,11 @@ func TestHandlerWritesErrors(t *testing.T) {
 			c.status != 405 && got.Header.Get("RateLimit-Remaining") != "9" {
 			t.Errorf("%s: no quota in %v", short, got.Header)
 		}
-		if (c.status == 401) != (got.Header.Get("WWW-Authenticate") == "Bearer") {
+		challenge := map[int]string{401: "Bearer"}[c.status]
+		if c.code == "invalid_key" && strings.Contains(c.send, "Authorization") {
+			challenge = `Bearer error="invalid_token"`
+		}
+		if got.Header.Get("WWW-Authenticate") != challenge {
 			t.Errorf("%s: WWW-Authenticate %q", short, got.Header.Get("WWW-Authenticate"))
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -54,7 +55,7 @@ func (d *handler) writeStream(w http.ResponseWriter, r *http.Request, c *op.Call
 // that expects answers to end.
 func openStream(w http.ResponseWriter, out *http.ResponseController, c *op.Call) {
 	h := w.Header()
-	setQuotaHeaders(h, c.Quota)
+	httpapi.SetQuotaHeaders(h, c.Quota)
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
 	out.SetReadDeadline(time.Time{})
@@ -63,7 +64,7 @@ func openStream(w http.ResponseWriter, out *http.ResponseController, c *op.Call)
 func (d *handler) streamFailed(w http.ResponseWriter, r *http.Request, c *op.Call, err error, started bool) {
 	switch {
 	case !started:
-		d.writeError(w, r, c, err)
+		httpapi.WriteError(w, r, c.Quota, err)
 	case r.Context().Err() == nil:
 		d.Log.WarnContext(r.Context(), "stream", "request", c.RequestID, "err", err)
 	}

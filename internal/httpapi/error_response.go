@@ -1,0 +1,74 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
+)
+
+// WriteError writes an error response. It writes nothing when the client has left.
+func WriteError(w http.ResponseWriter, r *http.Request, q *op.Quota, err error) {
+	if r.Context().Err() != nil && errors.Is(err, context.Canceled) {
+		return
+	}
+	h := w.Header()
+	e := loci.AsError(err)
+	SetQuotaHeaders(h, q)
+	SetErrorHeaders(h, r, e, q)
+	h.Del("Etag")
+	h.Set("Content-Type", "application/json")
+	w.WriteHeader(e.Code.Status())
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(op.NewErrorBody(e, h.Get("X-Request-Id"))) // a client that has left reads nothing
+}
+
+// SetErrorHeaders sets Retry-After and the challenge of an error.
+func SetErrorHeaders(h http.Header, r *http.Request, e *loci.Error, q *op.Quota) {
+	if wait := retryAfter(e, q); wait > 0 {
+		h.Set("Retry-After", ceilSeconds(wait))
+	}
+	if e.Code.Status() != http.StatusUnauthorized {
+		return
+	}
+	challenge := "Bearer"
+	if e.Code == loci.CodeInvalidKey && r.Header.Get("Authorization") != "" {
+		challenge = `Bearer error="invalid_token"` // only where a token was sent (RFC 6750, section 3.1)
+	}
+	h.Set("WWW-Authenticate", challenge)
+}
+
+// retryAfter returns the time to wait before the next try, or 0. A used-up quota lasts as long as its window.
+func retryAfter(e *loci.Error, q *op.Quota) time.Duration {
+	status := e.Code.Status()
+	switch {
+	case e.RetryAfter > 0:
+		return e.RetryAfter
+	case e.Code == loci.CodeQuotaExceeded && q != nil && q.Reset > 0:
+		return q.Reset
+	case status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable:
+		return time.Second
+	}
+	return 0
+}
+
+// SetQuotaHeaders sets the state of the caller's operations, if it is known.
+func SetQuotaHeaders(h http.Header, q *op.Quota) {
+	if q == nil {
+		return
+	}
+	h.Set("RateLimit-Limit", strconv.FormatInt(q.Limit, 10))
+	h.Set("RateLimit-Remaining", strconv.FormatInt(max(0, q.Remaining), 10))
+	h.Set("RateLimit-Reset", ceilSeconds(q.Reset))
+}
+
+// ceilSeconds rounds up, to 1 at least.
+func ceilSeconds(d time.Duration) string {
+	return strconv.FormatInt(max(1, int64((d+time.Second-1)/time.Second)), 10)
+}
