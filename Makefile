@@ -40,8 +40,8 @@ bench-embed: ## measure the built-in embedder beside ONNX Runtime, which it inst
 
 SETS := ../shared/data/retrieval
 
-bench-retrieval: ## ask the questions of the judged sets, and tell how good the answers are and what each feature is worth
-	@if [ -d $(SETS) ]; then go run $(TAGS) ./cmd/loci bench retrieval --data $(SETS) --ablation; \
+bench-retrieval: ## ask the questions of the judged sets, and tell how good the answers are
+	@if [ -d $(SETS) ]; then go run $(TAGS) ./cmd/loci bench retrieval --data $(SETS); \
 	else echo "$(SETS) is not here: nothing to measure (loci bench retrieval --data takes sets of your own)"; fi
 
 SOAK := 30m

@@ -25,13 +25,12 @@ func (p *program) bench() *cobra.Command {
 // A retrievalBench is what loci bench retrieval is asked to do.
 type retrievalBench struct {
 	*program
-	data     []string
-	db       string
-	modes    []string
-	clients  int
-	typos    int
-	seed     uint64
-	ablation bool // ablation
+	data    []string
+	db      string
+	modes   []string
+	clients int
+	typos   int
+	seed    uint64
 
 	together bool
 }
@@ -78,8 +77,6 @@ texts, where those of other sets are wrong answers, and in the atlas of its grou
 	flags.IntVar(&b.clients, "clients", 8, "Clients that load at once; questions are asked one by one. With 1, equal "+
 		"scores come in the same order each time")
 	flags.IntVar(&b.typos, "typos", 0, "Typos made in each question, in words of at least 4 letters")
-	flags.BoolVar(&b.ablation, "ablation", false,
-		"Ask again without each feature, by words and hybrid, to tell what it is worth")
 	flags.BoolVar(&b.together, "together", false,
 		"Load all sets into one workspace, an atlas for each group; ask among all texts and in one atlas")
 	flags.Uint64Var(&b.seed, "seed", 1, "Seed of the typos")
@@ -101,8 +98,6 @@ func (b *retrievalBench) validate() error {
 		return usageError("--clients must be 1 to 64")
 	case b.typos < 0 || b.typos > 10:
 		return usageError("--typos must be 0 to 10")
-	case b.together && b.ablation:
-		return usageError("--ablation measures each set alone: leave out --together")
 	}
 	return nil
 }
@@ -200,10 +195,7 @@ func (b *retrievalBench) measure(ctx context.Context, sets []relevance.Dataset,
 			return nil, err
 		}
 	}
-	if b.ablation {
-		list[0].Ablation, err = b.runAblation(ctx, srv, loaded[0])
-	}
-	return list, err
+	return list, nil
 }
 
 // load loads the sets, one into a workspace for each group, several into one.

@@ -39,8 +39,6 @@ type datasetResult struct {
 	Failed      int64   `json:"failed"`             // passages that got no vector
 
 	Modes []relevance.Result `json:"modes"`
-
-	Ablation []ablationResult `json:"ablation,omitempty"`
 }
 
 func (r *datasetResult) setLoad(l *relevance.LoadedDataset) {
@@ -100,7 +98,6 @@ func (b *retrievalBench) printDataset(r datasetResult) {
 		fmt.Fprintln(w, "\t\t\t")
 	}
 	w.Flush()
-	b.printAblation(r)
 }
 
 // formatScore writes .743 and 1.000.

@@ -38,8 +38,4 @@ func TestUnknownWordsStandForThoseThatBeginWithThem(t *testing.T) {
 	if err != nil || len(q.Corrections()) != 0 || len(q.expansionTerms) != 1 {
 		t.Errorf("%+v, %v", q, err)
 	}
-	q, err = v.RewriteQuery(NewCache(0), d.fetch, Parse("kuber").Without(FeatureRepair))
-	if err != nil || len(q.expansionTerms) != 0 {
-		t.Errorf("without corrections: %+v, %v", q, err)
-	}
 }

@@ -26,12 +26,9 @@ const MaxFused = 200
 // being one of them, is outvoted by all that share frequent words with the query. What is exactly what was asked for
 // comes first,
 // which weighs nothing else. The best possible score is 1.
-func Fuse(words, semantic []Hit, k int, without Features) []Hit {
+func Fuse(words, semantic []Hit, k int) []Hit {
 	words, boosted := withoutExactBoost(words)
-	share, weight, floor := rrfScore, float32(semanticWeight), float32(0)
-	if without.Has(FeatureScores) {
-		share, weight = plainRRFScore, 1
-	}
+	weight, floor := float32(semanticWeight), float32(0)
 	if len(words) >= MaxFused {
 		floor = words[len(words)-1].Score
 	}
@@ -42,16 +39,16 @@ func Fuse(words, semantic []Hit, k int, without Features) []Hit {
 	both := make([]bool, len(semantic))
 	out := make([]Hit, 0, len(words)+len(semantic))
 	for i, h := range words {
-		h.Score = share(words, i, floor, 1/(1+weight))
+		h.Score = rrfScore(words, i, floor, 1/(1+weight))
 		if j, known := at[h.Memory]; known {
 			both[j], h.Chunk = true, semantic[j].Chunk
-			h.Score += share(semantic, j, 0, weight/(1+weight))
+			h.Score += rrfScore(semantic, j, 0, weight/(1+weight))
 		}
 		out = append(out, h)
 	}
 	for j, h := range semantic {
 		if !both[j] {
-			h.Score = share(semantic, j, 0, weight/(1+weight))
+			h.Score = rrfScore(semantic, j, 0, weight/(1+weight))
 			out = append(out, h)
 		}
 	}
@@ -94,13 +91,6 @@ func rrfScore(hits []Hit, i int, floor, weight float32) float32 {
 	}
 	whole := float32(weight * (rrfK + 1))
 	return float32(whole * max(0, hits[i].Score-floor) / best / float32(rrfK+1+i))
-}
-
-// plainRRFK is the constant of reciprocal ranks without scores, to compare with.
-const plainRRFK = 60
-
-func plainRRFScore(_ []Hit, i int, _, weight float32) float32 {
-	return float32(weight*(plainRRFK+1)) / float32(plainRRFK+1+i)
 }
 
 // MaxPerMemory keeps for each memory its best score of several passages, and makes of it what

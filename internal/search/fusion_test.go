@@ -10,7 +10,7 @@ func TestFuseSumsScoresOfBothRetrievers(t *testing.T) {
 	t.Parallel()
 	words := []Hit{{Memory: 1, Score: 8}, {Memory: 2, Score: 6}, {Memory: 3, Score: 2}}
 	semantic := []Hit{{Memory: 3, Score: .9}, {Memory: 2, Score: .8}, {Memory: 4, Score: -.1}}
-	got := Fuse(words, semantic, 10, 0)
+	got := Fuse(words, semantic, 10)
 	part := func(score, best, rank, weight float64) float64 {
 		return weight / 1.7 * 1001 / (1000 + rank) * score / best
 	}
@@ -27,17 +27,13 @@ func TestFuseSumsScoresOfBothRetrievers(t *testing.T) {
 			t.Errorf("hit %d is better than the one before", i)
 		}
 	}
-	if two := Fuse(words, semantic, 2, 0); len(two) != 2 || two[0] != got[0] || two[1] != got[1] {
+	if two := Fuse(words, semantic, 2); len(two) != 2 || two[0] != got[0] || two[1] != got[1] {
 		t.Errorf("the best two of %v are %v", got, two)
 	}
-	if plain := Fuse(words, semantic, 10, FeatureScores); plain[0].Memory != 3 ||
-		math.Abs(float64(plain[0].Score)-(61./63+1)/2) > 1e-5 {
-		t.Errorf("by ranks alone: %v", plain)
-	}
-	if got := Fuse(nil, semantic, 10, 0); len(got) != 3 || got[0].Memory != 3 {
+	if got := Fuse(nil, semantic, 10); len(got) != 3 || got[0].Memory != 3 {
 		t.Errorf("without words: %v", got)
 	}
-	if got := Fuse(words, nil, 10, 0); len(got) != 3 || got[0].Memory != 1 {
+	if got := Fuse(words, nil, 10); len(got) != 3 || got[0].Memory != 1 {
 		t.Errorf("without meaning: %v", got)
 	}
 }
@@ -46,8 +42,8 @@ func TestFuseRanksExactHitsFirst(t *testing.T) {
 	t.Parallel()
 	words := []Hit{{Memory: 1, Score: 8}, {Memory: 2, Score: 6}, {Memory: 3, Score: 2}}
 	semantic := []Hit{{Memory: 2, Score: .9}, {Memory: 4, Score: .8}, {Memory: 1, Score: .3}}
-	before := Fuse(words, semantic, 10, 0)
-	got := Fuse([]Hit{words[2].BoostExact(8), words[0], words[1]}, semantic, 10, 0)
+	before := Fuse(words, semantic, 10)
+	got := Fuse([]Hit{words[2].BoostExact(8), words[0], words[1]}, semantic, 10)
 	if len(got) != len(before) || got[0].Memory != 3 || got[0].Score <= .5 || got[0].Score > 1 {
 		t.Fatalf("%v", got)
 	}
@@ -86,7 +82,7 @@ func TestFuseKeepsSemanticHitsWhenKeywordScoresAreFlat(t *testing.T) {
 		for i := range 50 {
 			semantic = append(semantic, Hit{Memory: int64(i + 1), Score: .2})
 		}
-		if got := Fuse(words, semantic, 10, 0); got[0].Memory != c.first {
+		if got := Fuse(words, semantic, 10); got[0].Memory != c.first {
 			t.Errorf("%s: %v", c.name, got[:3])
 		}
 	}

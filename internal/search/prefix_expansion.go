@@ -117,7 +117,7 @@ func onlyLetters(term []byte) bool {
 // isExpandable reports whether a term of a query stands for its family too.
 func (q *Query) isExpandable(t *queryTerm) bool {
 	n := utf8.RuneCountInString(t.text)
-	return q.nonEnglish && !q.without.Has(FeatureFamilies) && t.tokenType == word && !t.verbatim &&
+	return q.nonEnglish && t.tokenType == word && !t.verbatim &&
 		n >= minExpandedRunes && (q.nonEnglishLatin || n < len(t.text)) &&
 		onlyLetters([]byte(t.text)) && !stopWords[t.text]
 }

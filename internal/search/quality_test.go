@@ -64,7 +64,7 @@ func (j judged) ndcg(t testing.TB) float64 {
 	sum := 0.
 	for _, q := range j.queries {
 		// Nothing reads the texts for their dates here.
-		r, err := snapshots[q.Group].Search(d.fetch, Parse(q.Text).Without(FeatureDates), Filter{}, 0, 10)
+		r, err := snapshots[q.Group].Search(d.fetch, withFullDates(Parse(q.Text)), Filter{}, 0, 10)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,6 @@ type Query struct {
 	nonEnglish        bool // some of its words end in ways that no stemmer here knows:
 	nonEnglishLatin   bool // those in ASCII too
 	ambiguousLanguage bool // they do where the workspace is not English: see settle
-	without           Features
 
 	droppedWords map[string]bool // words that do not count because others are rarer: see limit
 	ignored      []string        // those of them that the workspace knows

@@ -63,7 +63,7 @@ func (r Result) Rescore(q Query, hits []Hit, texts []*DocMatches) {
 	for i := range hits {
 		h := &hits[i]
 		score := h.Score / h.stateFactor
-		if len(x.chunks[i]) > 1 && !q.without.Has(FeaturePassages) {
+		if len(x.chunks[i]) > 1 {
 			score += float32(chunkWeight * (x.bestChunkScore(i) - score))
 		}
 		h.Score = h.stateFactor * (score + x.proximityBonus(i, h.lengthCode))

@@ -82,12 +82,9 @@ func (v *Snapshot) rewrite(cache *Cache, fetch PageFetcher, q Query, known func(
 	if err := words.expandPrefixes(&q, expansions); err != nil {
 		return q, false, err
 	}
-	var unknown []string
-	if !q.without.Has(FeatureRepair) {
-		var err error
-		if unknown, err = q.unknownWords(expansions, known); err != nil {
-			return q, false, err
-		}
+	unknown, err := q.unknownWords(expansions, known)
+	if err != nil {
+		return q, false, err
 	}
 	corrections, err := words.corrections(unknown)
 	if err != nil {
@@ -102,7 +99,7 @@ func (v *Snapshot) rewrite(cache *Cache, fetch PageFetcher, q Query, known func(
 	}
 	if len(corrections) > 0 {
 		before := q
-		q = parse(q.text, correctionMap(corrections)).Without(q.without)
+		q = parse(q.text, correctionMap(corrections))
 		q.corrections = corrections
 		if before.nonEnglish && !q.nonEnglish {
 			q.weakenStopWords()

@@ -35,9 +35,6 @@ func mayBeMisspelled(t *queryTerm) bool {
 
 // Suspects lists the words of a query that a workspace which does not know them takes for misspelled ones.
 func (q Query) Suspects() (words []string) {
-	if q.without.Has(FeatureRepair) {
-		return nil
-	}
 	for _, at := range q.firstTerm {
 		if mayBeMisspelled(&q.terms[at]) {
 			words = append(words, q.terms[at].text)

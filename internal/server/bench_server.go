@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -99,18 +98,6 @@ func (t *BenchServer) open(ctx context.Context, address string, environ []string
 // Start runs a server on the database until stop is called.
 func (t *BenchServer) Start(logs io.Writer) (url string, stop func() error, err error) {
 	return Start(t.settings, logs)
-}
-
-// Features lists what StartWithout can leave out.
-func Features() []string { return search.FeatureNames() }
-
-// StartWithout is Start for a server whose searches leave a feature out. They wait
-// for the vector of a query however busy the machine is: what one feature is worth
-// shows only where the same questions are answered in the same mode.
-func (t *BenchServer) StartWithout(feature string, logs io.Writer) (url string, stop func() error, err error) {
-	s := t.settings
-	s.disabledFeatures, s.embedTimeout = search.FeatureNamed(feature), time.Minute
-	return Start(s, logs)
 }
 
 // Bytes returns the size of the database: of SQLite's file, while no server

@@ -2,16 +2,13 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -82,47 +79,6 @@ func TestBenchServerLeavesNoFiles(t *testing.T) {
 		t.Error("the embedder is not that of the environment: ", err)
 	}
 	left()
-}
-
-// A busy machine would else make a feature look worth what meaning is.
-func TestBenchServerWithoutFeatureWaitsForEmbedding(t *testing.T) {
-	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var asked struct{ Input []string }
-		if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || len(asked.Input) != 1 {
-			t.Errorf("asked for %v, %v", asked.Input, err)
-			return
-		}
-		if asked.Input[0] == "a question" {
-			time.Sleep(400 * time.Millisecond)
-		}
-		io.WriteString(w, `{"data": [{"index": 0, "embedding": [0.6, 0.8]}]}`)
-	}))
-	defer provider.Close()
-	benchServer, err := NewBenchServer(t.Context(), "",
-		[]string{"LOCI_EMBED_URL=" + provider.URL, "LOCI_EMBED_MODEL=slow"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer benchServer.Close()
-	for want, start := range map[string]func(io.Writer) (string, func() error, error){
-		"keyword_fallback": benchServer.Start,
-		"hybrid": func(logs io.Writer) (string, func() error, error) {
-			return benchServer.StartWithout("pairs", logs)
-		},
-	} {
-		url, stop, err := start(io.Discard)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, answer := callAPI(t, "POST", url+"/v1/memories/search", benchServer.Key,
-			`{"query": "a question", "mode": "hybrid"}`)
-		if meta, _ := answer["meta"].(map[string]any); meta["resolvedMode"] != want {
-			t.Errorf("%v is not answered by %s", answer, want)
-		}
-		if err := stop(); err != nil {
-			t.Error(err)
-		}
-	}
 }
 
 func TestBenchServerLeavesNoTablesInPostgres(t *testing.T) {

@@ -68,7 +68,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	defer gate.Close()
 	svc := service.New(service.Options{Store: st, Embedder: model, PreviousEmbedder: previous, Plan: s.Plan,
 		Clock: s.clock(), Registration: s.Registration, SignInLimit: s.SigninLimit, PublicURL: s.PublicURL,
-		UsedOperations: gate.Used, Without: s.disabledFeatures, EmbedTimeout: s.embedTimeout})
+		UsedOperations: gate.Used})
 	ready := &readiness{check: st.Ping, damage: seenDamage, log: log}
 	context.AfterFunc(ctx, func() { ready.draining.Store(true) })
 	m := newMetrics(st, ready)

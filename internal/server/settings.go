@@ -18,7 +18,6 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
-	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/service"
 )
 
@@ -45,11 +44,8 @@ type Settings struct {
 	EmbedKey       string // a secret
 	EmbedModel     string
 
-	inferredURL      bool             // nobody has set PublicURL: it follows from the listener
-	onReady          func(url string) // told once the server listens
-	disabledFeatures search.Features  // that searches leave out, in a trial
-	// how long they wait for the vector of their query, in a trial; 0 is the limit of everybody
-	embedTimeout time.Duration
+	inferredURL bool             // nobody has set PublicURL: it follows from the listener
+	onReady     func(url string) // told once the server listens
 }
 
 // A Setting is one line of the Catalogue: a flag, a variable and a key of

@@ -47,7 +47,7 @@ func (s *Service) ReadContext(ctx context.Context, actor *loci.Actor, in loci.Re
 
 // searchRelevant returns the memories that answer a query best.
 func searchRelevant(tx *store.Tx, f store.Filter, query string, limit int) ([]loci.Memory, error) {
-	found, err := tx.Search(store.NewSearchQuery(query, 0), f, "", limit)
+	found, err := tx.Search(store.NewSearchQuery(query), f, "", limit)
 	list := make([]loci.Memory, len(found.Hits))
 	for i, m := range found.Hits {
 		list[i] = m.Memory

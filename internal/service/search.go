@@ -90,7 +90,7 @@ func (s *Service) search(ctx context.Context, actor *loci.Actor, in loci.SearchM
 		return out, err
 	}
 	k := &searchRequest{Service: s, ctx: ctx, who: actor, seen: store.SeenSet(p.After.ID),
-		query: store.NewSearchQuery(string(in.Query), s.Without)}
+		query: store.NewSearchQuery(string(in.Query))}
 	k.limit = min(p.Limit, maxPagedResults-k.seen.Len())
 	k.filter = store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID, Types: in.Type, Tags: in.Tags.Unique(),
 		Include: in.Include}

@@ -40,7 +40,6 @@ type Options struct {
 	Embedder, PreviousEmbedder search.Embedder
 	EmbedTimeout               time.Duration // how long a search waits for it; 0 is 300 ms
 
-	Without search.Features // that searches leave out, in a measurement
 }
 
 // New returns a Service.

@@ -45,7 +45,7 @@ func TestIdleIndexIsMerged(t *testing.T) {
 			}
 		}
 		found, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
-			return tx.Search(store.NewSearchQuery("rested number", 0), store.Filter{WorkspaceID: crew}, "", 50)
+			return tx.Search(store.NewSearchQuery("rested number"), store.Filter{WorkspaceID: crew}, "", 50)
 		})
 		if err != nil || len(found.Hits) != 3*search.IdleFanIn || found.KeywordCount != len(found.Hits) {
 			t.Errorf("%d of %d memories are found: %v", len(found.Hits), found.KeywordCount, err)

@@ -31,7 +31,8 @@ func (s *searchRun) searchKeywords() error {
 		return err
 	}
 	for _, p := range s.workspaces {
-		p.keywordHits = s.boostNeighbors(p, p.keywordHits, search.KeywordNeighborWeights)
+		p.keywordHits = p.snapshot.BoostNeighbors(p.keywordHits, search.KeywordNeighborWeights, s.filter,
+			int64(s.t.now))
 	}
 	s.hits = mergeHits(s.workspaces, keywordHits, max(s.want, maxKeywordHits))
 	if err := s.assessTopHit(s.hits); err != nil {
@@ -39,14 +40,6 @@ func (s *searchRun) searchKeywords() error {
 	}
 	s.saveRanking(key)
 	return nil
-}
-
-// boostNeighbors gives hits what they get of those beside them.
-func (s *searchRun) boostNeighbors(p *workspaceSearch, hits []search.Hit, ties search.NeighborWeights) []search.Hit {
-	if s.q.Without.Has(search.FeatureNeighbours) {
-		return hits
-	}
-	return p.snapshot.BoostNeighbors(hits, ties, s.filter, int64(s.t.now))
 }
 
 // rankKeywords ranks by the index alone. A word that one of several workspaces knows is misspelled in none: only what

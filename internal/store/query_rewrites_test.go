@@ -29,7 +29,7 @@ func TestSearchReportsIgnoredAndCorrectedTerms(t *testing.T) {
 		add(t, s, bob, "", "another harbuorx")
 		ask := func(query string, f store.Filter) store.SearchResult {
 			r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
-				return tx.Search(store.NewSearchQuery(query, 0), f, "", 5)
+				return tx.Search(store.NewSearchQuery(query), f, "", 5)
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -65,7 +65,7 @@ func TestAWordThatOneWorkspaceKnowsIsCorrectedInNone(t *testing.T) {
 		tourney := add(t, s, ann, crew, "the tourney of the sculptors")
 		ask := func(query string, f store.Filter) (ids []string, corrected []search.Correction) {
 			r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
-				return tx.Search(store.NewSearchQuery(query, 0), f, "", 5)
+				return tx.Search(store.NewSearchQuery(query), f, "", 5)
 			})
 			if err != nil {
 				t.Fatal(err)

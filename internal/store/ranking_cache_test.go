@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -42,7 +41,7 @@ func TestHybridSearchReusesLoadedRows(t *testing.T) {
 			}
 			return f
 		}
-		q := store.NewSearchQuery("memory number", search.Features(0))
+		q := store.NewSearchQuery("memory number")
 		q.MayFuse = true
 		words := find(q)
 		if rows != 6 {

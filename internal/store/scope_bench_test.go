@@ -58,7 +58,7 @@ func BenchmarkScope(b *testing.B) {
 		})
 		b.Run("search/"+scope, func(b *testing.B) {
 			for i := range b.N {
-				q := store.NewSearchQuery(fmt.Sprintf("who saw ship%d in berth%d %d", i%100, i%37, i), 0)
+				q := store.NewSearchQuery(fmt.Sprintf("who saw ship%d in berth%d %d", i%100, i%37, i))
 				if _, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
 					return tx.Search(q, f, "", 20)
 				}); err != nil {

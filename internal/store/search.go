@@ -20,9 +20,8 @@ type SearchQuery struct {
 	Exact      search.ExactMatcher // what of it is to be found as it stands
 	Dates      []search.Date       // that it names
 	Embeddings []QueryEmbedding    // of each model that may answer; without one words alone count
-	Without    search.Features
-	Hybrid     bool // words and meaning; else meaning alone, where there is one
-	MayFuse    bool // it may be asked again to be fused
+	Hybrid     bool                // words and meaning; else meaning alone, where there is one
+	MayFuse    bool                // it may be asked again to be fused
 
 	previous *loadedRows
 }
@@ -40,16 +39,10 @@ type loadedRows struct {
 	rows       map[int64]*loadedMemory
 }
 
-// NewSearchQuery makes a Question of a text, to be answered without some features.
-func NewSearchQuery(text string, without search.Features) SearchQuery {
-	q := SearchQuery{Text: text, Keywords: search.Parse(text).Without(without), Without: without}
-	if !without.Has(search.FeatureExact) {
-		q.Exact = search.NewExactMatcher(text)
-	}
-	if !without.Has(search.FeatureDates) {
-		q.Dates = search.Dates(text)
-	}
-	return q
+// NewSearchQuery parses the text of a query.
+func NewSearchQuery(text string) SearchQuery {
+	return SearchQuery{Text: text, Keywords: search.Parse(text), Exact: search.NewExactMatcher(text),
+		Dates: search.Dates(text)}
 }
 
 // A QueryEmbedding is the vector of a query. A workspace that answers from the vectors of
@@ -200,7 +193,7 @@ func (s *searchRun) run() error {
 // found beyond them comes behind.
 func (s *searchRun) fuse(nearest []search.Hit) []search.Hit {
 	best := min(len(s.hits), fusionDepth)
-	fused := search.Fuse(s.hits[:best], nearest, s.want, s.q.Without)
+	fused := search.Fuse(s.hits[:best], nearest, s.want)
 	if len(fused) == 0 || len(fused) >= s.want {
 		return fused
 	}

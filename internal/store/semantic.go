@@ -57,7 +57,8 @@ func (s *searchRun) searchSemantic() error {
 			return err
 		}
 		if !s.q.Hybrid { // else the words have told of the neighbours
-			p.semanticHits = s.boostNeighbors(p, p.semanticHits, search.SemanticNeighborWeights)
+			p.semanticHits = p.snapshot.BoostNeighbors(p.semanticHits, search.SemanticNeighborWeights, s.filter,
+				int64(s.t.now))
 			if err := s.widenCandidates(p); err != nil {
 				return err
 			}
@@ -118,11 +119,7 @@ func appendBelow(list, more []search.Hit) []search.Hit {
 func (s *searchRun) scoreNearest(p *workspaceSearch, many int) error {
 	picked := p.snapshot.Nearest(p.codes, p.queryVector, s.filter, many)
 	p.exhausted = len(picked) < many
-	fill := p.keywordHits[:min(len(p.keywordHits), fillHits)]
-	if s.q.Without.Has(search.FeatureFill) {
-		fill = nil
-	}
-	for _, h := range fill {
+	for _, h := range p.keywordHits[:min(len(p.keywordHits), fillHits)] {
 		picked = p.codes.NearestInMemory(picked, h.Memory, p.queryVector, fillKeysPerHit)
 	}
 	// Who reads in the order of the table reads less of it. What was picked by its

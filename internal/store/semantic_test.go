@@ -31,7 +31,7 @@ func TestALongMemoryHidesNoOther(t *testing.T) {
 		}
 		waitForEmbeddings(t, s)
 		found := func(fuse bool, f store.Filter) int {
-			q := store.NewSearchQuery(question, 0)
+			q := store.NewSearchQuery(question)
 			q.Embeddings, q.Hybrid = []store.QueryEmbedding{{Generation: "one", Vector: storetest.VectorOf(question)}},
 				fuse
 			f.WorkspaceID = crew
