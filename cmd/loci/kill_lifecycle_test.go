@@ -15,10 +15,10 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// TestKillKeepsHistoriesConsistent kills the server again and again, as often as
-// TestKillLosesNothingAcknowledged does, while 16 clients do to memories of their
-// own all that can be done. What was acknowledged is so afterwards, with links and
-// versions and to searches; what was under way has happened whole or not at all.
+// TestKillKeepsHistoriesConsistent kills the server repeatedly while 16 clients
+// change their own memories in every way. Every acknowledged change is present
+// afterwards, with its links and versions, and in searches. An unacknowledged
+// change happened as a whole or not at all.
 func TestKillKeepsHistoriesConsistent(t *testing.T) {
 	t.Parallel()
 	bin := buildBinary(t)
@@ -41,7 +41,7 @@ func TestKillKeepsHistoriesConsistent(t *testing.T) {
 	})
 }
 
-// A workload is the clients of a victim.
+// A workload is the set of clients of one server.
 type workload struct {
 	*testServer
 	workers []*worker
@@ -55,7 +55,7 @@ func newWorkload(v *testServer, n int) *workload {
 	return c
 }
 
-// runUntilKilled has all clients work until the server is killed, after a while.
+// runUntilKilled runs all clients until the server is killed after a delay.
 func (c *workload) runUntilKilled(t *testing.T, after time.Duration) {
 	server := c.running.Process
 	time.AfterFunc(after, func() { server.Kill() })
@@ -66,7 +66,8 @@ func (c *workload) runUntilKilled(t *testing.T, after time.Duration) {
 	c.kill()
 }
 
-// restartAndCheck starts the server and compares all that there is with what the clients know.
+// restartAndCheck starts the server and compares its memories with the records
+// of the clients.
 func (c *workload) restartAndCheck(t *testing.T) {
 	t.Helper()
 	c.start(t)
@@ -94,15 +95,16 @@ func (c *workload) forAll(f func(*worker)) {
 	clients.Wait()
 }
 
-// A memoryHistory is what a memory is and was. It is a value: a change makes another one.
+// A memoryHistory is the present and the earlier states of a memory. It is a
+// value: a change returns a new one.
 type memoryHistory struct {
-	versions     []memoryVersion // its versions, oldest first; the last is the present one
+	versions     []memoryVersion // oldest first; the last is the current one
 	supersededBy string
 	supersedes   []string
 	words        []string // that it has, or had
 }
 
-// A memoryVersion is what a version tells.
+// A memoryVersion is the content of one version.
 type memoryVersion struct {
 	title, content, tag, evidence string
 	status                        loci.MemoryStatus
@@ -110,13 +112,13 @@ type memoryVersion struct {
 
 func (l memoryHistory) current() memoryVersion { return l.versions[len(l.versions)-1] }
 
-// withVersion is the life with a further version.
+// withVersion returns the history with one more version.
 func (l memoryHistory) withVersion(s memoryVersion) memoryHistory {
 	l.versions = append(slices.Clip(l.versions), s)
 	return l
 }
 
-// A worker is a client with memories of its own, which nobody else changes.
+// A worker is a client whose memories no other client changes.
 type worker struct {
 	v          *testServer
 	n          int
@@ -126,9 +128,8 @@ type worker struct {
 	words, steps, applied int
 }
 
-// A mutation is a call and what it makes of memories; one that is gone has no
-// versions. The first id is that of the memory whose change it is, empty for a
-// new one.
+// A mutation is a call and its effect on memories; a deleted memory has no
+// versions. The first id is that of the changed memory, empty for a new one.
 type mutation struct {
 	method, path string
 	body         any
@@ -136,8 +137,8 @@ type mutation struct {
 	after        map[string]memoryHistory
 }
 
-// newWord returns a word that is nowhere else. It has no vowel, so that it is its own
-// stem, and is so far from all others that no search takes one for a slip of another.
+// newWord returns a unique word. It has no vowel, so that stemming keeps it,
+// and is so far from all others that spelling correction never confuses two.
 func (k *worker) newWord() string {
 	k.words++
 	h := sha256.Sum256(fmt.Append(nil, k.n, " ", k.words))
@@ -145,7 +146,7 @@ func (k *worker) newWord() string {
 		fmt.Sprintf("%x", h[:8]))
 }
 
-// runStep does something and reports whether the server lives.
+// runStep makes one change and reports whether the server still runs.
 func (k *worker) runStep(t *testing.T) bool {
 	k.unanswered = k.nextMutation()
 	var out loci.OneMemory
@@ -162,7 +163,7 @@ func (k *worker) runStep(t *testing.T) bool {
 	return true
 }
 
-// commit takes over what the open step has made; id is that of a new memory.
+// commit records the effect of the unanswered step; id is that of a new memory.
 func (k *worker) commit(id string) {
 	for of, l := range k.unanswered.after {
 		if of == "" {
@@ -175,11 +176,11 @@ func (k *worker) commit(id string) {
 	k.unanswered = nil
 }
 
-// nextMutation chooses what to do next among what is allowed.
+// nextMutation draws one of the allowed changes.
 func (k *worker) nextMutation() *mutation {
 	if n := len(k.memories); n < 2 || n < 8 && rand.IntN(4) == 0 {
 		w := k.newWord()
-		text := w + " is where it begins" // and its title for good
+		text := w + " is where it begins"
 		return &mutation{"POST", "/v1/memories", map[string]any{"content": text}, "",
 			map[string]memoryHistory{"": {versions: []memoryVersion{{title: text, content: text,
 				status: loci.MemoryActive}}, words: []string{w}}}}
@@ -195,8 +196,8 @@ func (k *worker) nextMutation() *mutation {
 	}
 }
 
-// mutate draws a change of a memory, nil where it does not suit its state. Other
-// is one that may replace it.
+// mutate draws a change of a memory, or returns nil where its state does not
+// allow the change. Other is a memory that may replace it.
 func (k *worker) mutate(id, other string) *mutation {
 	l := k.memories[id]
 	s := l.current()
@@ -250,7 +251,7 @@ func (k *worker) mutate(id, other string) *mutation {
 	return nil
 }
 
-// deletion deletes a memory, and so its links.
+// deletion deletes a memory and its links.
 func (k *worker) deletion(id string) *mutation {
 	after := map[string]memoryHistory{id: {}}
 	for of, l := range k.memories {
@@ -269,8 +270,8 @@ func (k *worker) deletion(id string) *mutation {
 	return &mutation{"DELETE", "/v1/memories/" + id, nil, id, after}
 }
 
-// resolveUnanswered finds out whether the step happened that was open when the server was
-// killed: by the memory whose change it was. Whether all of it did, check tells.
+// resolveUnanswered finds out from the changed memory whether the unanswered
+// step happened. Check compares the whole effect.
 func (k *worker) resolveUnanswered(t *testing.T) {
 	if k.unanswered == nil {
 		return
@@ -296,7 +297,7 @@ func (k *worker) resolveUnanswered(t *testing.T) {
 	k.unanswered = nil
 }
 
-// check compares the client's memories with what it knows of them.
+// check compares the client's memories with its records.
 func (k *worker) check(t *testing.T) {
 	for id, l := range k.memories {
 		var m loci.Memory
@@ -341,7 +342,7 @@ func newVersion(title, content, evidence string, tags []string, status loci.Memo
 	return memoryVersion{title, content, strings.Join(tags, " "), evidence, status}
 }
 
-// find returns the ids of what a word finds.
+// find returns the ids of the memories that a word finds.
 func (k *worker) find(t *testing.T, word string) (ids []string) {
 	var out loci.FoundMemories
 	if _, err := k.v.call("POST", "/v1/memories/search", "", map[string]any{"query": word, "mode": "keyword"},

@@ -22,8 +22,8 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// TestKillKeepsAcknowledgedWrites kills the server again and again while 16
-// clients write: 5 times, 50 in CI, and LOCI_TORTURE times where that is set.
+// TestKillKeepsAcknowledgedWrites kills the server repeatedly while 16 clients
+// write: 5 times, 50 in CI, and LOCI_TORTURE times where that is set.
 func TestKillKeepsAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
 	v := newTestServer(t, buildBinary(t), "--data", t.TempDir())
@@ -45,7 +45,7 @@ func rounds(t *testing.T) int {
 	if s := os.Getenv("LOCI_TORTURE"); s != "" {
 		n, err := strconv.Atoi(s)
 		if err != nil {
-			t.Fatal("LOCI_TORTURE is no number: ", s)
+			t.Fatal("LOCI_TORTURE must be a number: ", s)
 		}
 		return n
 	}
@@ -55,7 +55,8 @@ func rounds(t *testing.T) int {
 	return 5
 }
 
-// A testServer is a server that gets killed, and what it has promised.
+// A testServer is a server that gets killed, and the writes that it has
+// acknowledged.
 type testServer struct {
 	bin, key string
 	store    []string // the flags that name the database
@@ -65,7 +66,7 @@ type testServer struct {
 
 	mu         sync.Mutex
 	acked      map[string]string // acknowledged: the id by the content
-	ids        []string          // of sure's contents, in no order
+	ids        []string          // the acknowledged contents, in no order
 	keyedCalls []call            // of the last round
 	sent       map[string]bool   // contents that were sent
 	repeated   int
@@ -113,7 +114,7 @@ func (v *testServer) admin(t *testing.T, args ...string) []byte {
 	return out
 }
 
-// start runs the server and waits until it says where it listens.
+// start runs the server and waits until it prints its address.
 func (v *testServer) start(t *testing.T) {
 	t.Helper()
 	v.running = exec.Command(v.bin, append([]string{"serve", "--listen", "127.0.0.1:0"}, v.store...)...)
@@ -146,7 +147,7 @@ func (v *testServer) kill() {
 	}
 }
 
-// call sends in and reads the answer into out.
+// call sends in and decodes the answer into out.
 func (v *testServer) call(method, path, key string, in, out any) (status int, err error) {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -189,7 +190,8 @@ func (v *testServer) create(content, key string) (id string, status int, err err
 	return out.Memory.ID, status, err
 }
 
-// writeUntilKilled has 16 clients write until the server is killed, after a while.
+// writeUntilKilled runs 16 writing clients until the server is killed after a
+// delay.
 func (v *testServer) writeUntilKilled(t *testing.T, round int, after time.Duration) {
 	var clients sync.WaitGroup
 	for c := range 16 {
@@ -203,7 +205,8 @@ func (v *testServer) writeUntilKilled(t *testing.T, round int, after time.Durati
 	clients.Wait()
 }
 
-// createOne creates a memory of a word of its own, and reports whether the server lives.
+// createOne creates a memory with a unique word and reports whether the server
+// still runs.
 func (v *testServer) createOne(t *testing.T, word string, keyed bool) bool {
 	content, key := word+" is a word of its own among many that are shared", ""
 	if keyed {
@@ -214,7 +217,7 @@ func (v *testServer) createOne(t *testing.T, word string, keyed bool) bool {
 	v.mu.Unlock()
 	id, status, err := v.create(content, key)
 	if status != 0 && status != http.StatusCreated {
-		t.Errorf("told %d: %v", status, err)
+		t.Errorf("status %d: %v", status, err)
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -234,8 +237,8 @@ func (v *testServer) recordAck(content, id string) {
 	v.acked[content] = id
 }
 
-// replayKeyed sends the last round's calls with a key again: what was acknowledged
-// gets the same answer, the rest is made once.
+// replayKeyed repeats the last round's calls with a key. An acknowledged call
+// gets the same answer; the rest is created once.
 func (v *testServer) replayKeyed(t *testing.T) {
 	t.Helper()
 	rand.Shuffle(len(v.keyedCalls), func(i, j int) {
@@ -260,7 +263,8 @@ func (v *testServer) replayKeyed(t *testing.T) {
 	v.keyedCalls = nil
 }
 
-// verifySample finds some of the acknowledged memories by their word.
+// verifySample searches for some of the acknowledged memories by their unique
+// word.
 func (v *testServer) verifySample(t *testing.T, n int) {
 	t.Helper()
 	for range min(n, len(v.ids)) {
@@ -275,7 +279,7 @@ func (v *testServer) verifySample(t *testing.T, n int) {
 	}
 }
 
-// verify pages through all that is there.
+// verify pages through all memories.
 func (v *testServer) verify(t *testing.T) {
 	t.Helper()
 	have, total := map[string]string{}, 0
@@ -287,7 +291,7 @@ func (v *testServer) verify(t *testing.T) {
 		for _, m := range page.Memories {
 			total++
 			if have[m.Content] != "" || !v.sent[m.Content] {
-				t.Errorf("%q is there as %s and as %q", m.Content, m.ID, have[m.Content])
+				t.Errorf("%q is stored as %s and as %q", m.Content, m.ID, have[m.Content])
 			}
 			have[m.Content] = m.ID
 		}
@@ -298,11 +302,11 @@ func (v *testServer) verify(t *testing.T) {
 	}
 	for content, id := range v.acked {
 		if have[content] != id {
-			t.Errorf("%q was acknowledged as %s and is there as %q", content, id, have[content])
+			t.Errorf("%q was acknowledged as %s and is stored as %q", content, id, have[content])
 		}
 	}
 	var status loci.AccountStatus
 	if _, err := v.call("GET", "/v1/status", "", nil, &status); err != nil || status.Totals.Memories != int64(total) {
-		t.Errorf("%d memories are counted, %d are there: %v", status.Totals.Memories, total, err)
+		t.Errorf("%d memories are counted, %d are listed: %v", status.Totals.Memories, total, err)
 	}
 }

@@ -1,5 +1,5 @@
-// Command loci is the memory service: its server, its commands and its door
-// for agents in one binary.
+// Command loci is the memory service: server, commands and MCP server in one
+// binary.
 package main
 
 import (

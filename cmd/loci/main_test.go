@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"loci": main}) }
 
-// TestScripts runs the scripts of testdata, each in a home of its own.
+// TestScripts runs the scripts of testdata, each with its own home directory.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -45,7 +45,7 @@ func freePort() (string, error) {
 	return port, err
 }
 
-// checkExitCode runs a program that must end with a code: code 2 loci explode.
+// checkExitCode runs a program that must exit with a code: code 2 loci explode.
 func checkExitCode(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -57,7 +57,7 @@ func checkExitCode(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(err)
 	}
 	if got != want {
-		ts.Fatalf("ended with %d, not %d", got, want)
+		ts.Fatalf("exit code %d, want %d", got, want)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestServerServesManyClientsWithFewDescriptors has more clients than the
-// process may have file descriptors. The server then ends by SIGHUP as by SIGTERM.
+// TestServerServesManyClientsWithFewDescriptors opens more clients than the
+// process may have file descriptors. SIGHUP stops the server as SIGTERM does.
 func TestServerServesManyClientsWithFewDescriptors(t *testing.T) {
 	t.Parallel()
 	bin := buildBinary(t)
@@ -30,7 +30,7 @@ func TestServerServesManyClientsWithFewDescriptors(t *testing.T) {
 			for n := range 3 {
 				if _, status, err := v.create(fmt.Sprintf("note %d of client %d", n, i), ""); err != nil ||
 					status != http.StatusCreated {
-					t.Errorf("told %d: %v", status, err)
+					t.Errorf("status %d: %v", status, err)
 				}
 			}
 		})

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A thread that the runtime made has what was said before there was a runtime.
+// TestThreadsInheritTimerSlack checks a thread that the runtime created after
+// the C constructor ran.
 func TestThreadsInheritTimerSlack(t *testing.T) {
 	t.Parallel()
 	slack := make(chan uintptr)
@@ -21,6 +22,6 @@ func TestThreadsInheritTimerSlack(t *testing.T) {
 		slack <- n
 	}()
 	if n := <-slack; n != 1_000_000 {
-		t.Errorf("a thread may sleep %d ns longer than it asks to, not 1 ms", n)
+		t.Errorf("the timer slack is %d ns, want 1 ms", n)
 	}
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// credentialCache remembers for a moment what credentials stand for. One that ends is
-// dropped at the commit in this process, and within believed in others.
+// credentialCache caches the store's answers about credentials. A revoked
+// credential is dropped at the commit in this process, and after cacheTTL in
+// others.
 type credentialCache struct {
 	clock       loci.Clock
 	mu          sync.Mutex
 	entries     map[credentialKey]cacheEntry
-	revocations uint64                                       // rises with every credential that ends
+	revocations uint64                                       // incremented by every revocation
 	uses        map[loci.CredentialKind]map[string]loci.Time // by id, since the last save
 }
 
@@ -33,10 +34,10 @@ const (
 	maxCachedCredentials = 100_000
 )
 
-// get returns what a proof stands for, asking lookup where that is not known.
+// get returns the credential for a key and calls lookup where it is not cached.
 func (k *credentialCache) get(p credentialKey, lookup func(credentialKey) (store.Credential, error)) (store.Credential,
 	error) {
-	now := time.Now() // how long something is believed does not follow a shifted clock
+	now := time.Now() // an expiry must not follow a shifted clock
 	k.mu.Lock()
 	e, ok := k.entries[p]
 	ended := k.revocations
@@ -50,7 +51,7 @@ func (k *credentialCache) get(p credentialKey, lookup func(credentialKey) (store
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.revocations == ended { // else what was read may be older than an end
+	if k.revocations == ended { // otherwise the answer may be older than a revocation
 		if len(k.entries) >= maxCachedCredentials {
 			clear(k.entries)
 		}
@@ -62,7 +63,7 @@ func (k *credentialCache) get(p credentialKey, lookup func(credentialKey) (store
 	return e.Credential, nil
 }
 
-// recordUse notes a use, at most once a minute of each credential.
+// recordUse records a use, at most once a minute for each credential.
 func (k *credentialCache) recordUse(c store.Credential) {
 	at := loci.TimeOf(k.clock())
 	if at-c.UsedAt < loci.Time(time.Minute.Microseconds()) {

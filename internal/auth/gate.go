@@ -1,5 +1,6 @@
-// Package auth tells who makes a call: it turns a credential into an Actor,
-// and refuses one that is unknown, revoked, too quick or out of quota.
+// Package auth authenticates calls: it turns a credential into an Actor. It
+// refuses an unknown or revoked credential, and calls over the rate limit or
+// quota.
 package auth
 
 import (
@@ -13,20 +14,20 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// Options say what the gate lets through.
+// Options configure a gate.
 type Options struct {
 	Plan          loci.Plan
-	Rate          int    // calls a minute and credential; 0 is off
-	Burst         int    // calls that may come at once
-	FreeOperation string // the operation that costs none of the quota
+	Rate          int    // calls a minute for each credential; 0 turns the limit off
+	Burst         int    // calls that may arrive at once
+	FreeOperation string // the operation that uses no quota
 	Clock         loci.Clock
 	Log           *slog.Logger
-	// Shared tells that other servers may let calls through before the same store:
-	// the rate is that of all of them.
+	// Shared means that other servers admit calls to the same store: the rate
+	// limit covers all of them.
 	Shared bool
 }
 
-// A Gate admits calls. It must be closed, so that what it counted is kept.
+// A Gate admits calls. Close it, so that its counts are saved.
 type Gate struct {
 	o           Options
 	store       *store.Store
@@ -37,8 +38,8 @@ type Gate struct {
 	done        sync.WaitGroup
 }
 
-// NewGate returns a gate before a store. It hears from the store of
-// credentials that end.
+// NewGate returns a gate over a store. It subscribes to the store's
+// revocations.
 func NewGate(s *store.Store, o Options) *Gate {
 	ctx, cancel := context.WithCancel(context.Background())
 	g := &Gate{o: o, store: s, cancel: cancel}
@@ -51,10 +52,10 @@ func NewGate(s *store.Store, o Options) *Gate {
 	return g
 }
 
-// saveInterval is how long counts stay in memory alone.
+// saveInterval is how long counts stay in memory only.
 const saveInterval = 20 * time.Second
 
-// saveLoop writes down what was counted, now and then and at the end.
+// saveLoop saves the counts at every saveInterval and at the end.
 func (g *Gate) saveLoop(ctx context.Context) {
 	tick := time.NewTicker(saveInterval)
 	defer tick.Stop()
@@ -76,13 +77,13 @@ func (g *Gate) save(ctx context.Context) {
 		g.o.Log.Error("save when credentials were used", "err", err)
 	}
 	if err := g.rateLimiter.expire(ctx, g.o.Clock()); err != nil && ctx.Err() == nil {
-		g.o.Log.Error("forget the rates of credentials", "err", err)
+		g.o.Log.Error("expire the rates of credentials", "err", err)
 	}
 }
 
 func (g *Gate) saveUses(ctx context.Context) error {
 	for kind, at := range g.credentials.takeUses() {
-		_, err := store.System(ctx, g.store, "note when credentials were used",
+		_, err := store.System(ctx, g.store, "record when credentials were used",
 			func(t *store.SystemTx) (loci.Empty, error) {
 				return loci.Empty{}, t.TouchCredentials(kind, at)
 			})
@@ -93,7 +94,7 @@ func (g *Gate) saveUses(ctx context.Context) error {
 	return nil
 }
 
-// Close keeps what was counted. The store must still be open.
+// Close saves the counts. The store must still be open.
 func (g *Gate) Close() {
 	g.cancel()
 	g.done.Wait()
@@ -101,10 +102,10 @@ func (g *Gate) Close() {
 	g.save(context.Background())
 }
 
-// Admit tells who makes a call, in the order of refusal: the credential (401,
-// 403), then rate and quota (429). Without an operation it admits a message,
-// which costs a call of the rate and none of the quota; the operation in it
-// then costs none of the rate.
+// Admit authenticates a call and checks its limits, in the order of refusal:
+// credential (401, 403), then rate and quota (429). Without an operation it
+// admits a message, which uses the rate limit and no quota. The operation in
+// that message then uses no more of the rate limit.
 func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*loci.Actor, error) {
 	if o != nil && o.Access == op.Public {
 		return &loci.Actor{ClientAddress: c.Address}, nil
@@ -131,7 +132,7 @@ func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*loci.Actor, er
 	return actor, err
 }
 
-// Charge adds calls to what the rate of a caller has counted.
+// Charge adds calls to the rate of a caller.
 func (g *Gate) Charge(ctx context.Context, actor *loci.Actor, more int) {
 	if err := g.rateLimiter.charge(ctx, actor.CredentialID, more, g.o.Clock()); err != nil {
 		g.o.Log.Error("charge calls to a credential", "err", err)

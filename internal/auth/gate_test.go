@@ -17,7 +17,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// A clock stands still until it is set forward.
+// A clock stops until it is advanced.
 type clock struct{ at atomic.Int64 }
 
 func newClock(at time.Time) *clock {
@@ -32,7 +32,7 @@ func (c *clock) pass(d time.Duration) { c.at.Add(d.Microseconds()) }
 // testTime is in the middle of a month.
 var testTime = time.Date(2026, 5, 15, 12, 0, 0, 0, time.UTC)
 
-// A gateFixture is a gate before a store with one user.
+// A gateFixture is a gate over a store with one user.
 type gateFixture struct {
 	*auth.Gate
 	clock *clock
@@ -42,7 +42,7 @@ type gateFixture struct {
 	user  loci.User
 }
 
-// planWithOperations is a plan with as many operations.
+// planWithOperations is a plan with that many operations.
 func planWithOperations(operations int64) loci.Plan {
 	return loci.Plan{Name: loci.PlanFree, Operations: operations}
 }
@@ -70,7 +70,7 @@ func gate(s *store.Store, c *clock, o auth.Options) *auth.Gate {
 	return auth.NewGate(s, o)
 }
 
-// each runs f before a store of every engine.
+// each runs f with a store of every engine.
 func each(t *testing.T, o auth.Options, f func(t *testing.T, d storetest.Database, h *gateFixture)) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		c := newClock(testTime)
@@ -89,7 +89,7 @@ func sqlite(t *testing.T, o auth.Options) *gateFixture {
 	return newFixture(t, s, c, o)
 }
 
-// admit lets a call with the key in, or not.
+// admit passes a call with the key to the gate.
 func admit(g *auth.Gate, o *op.Op, key string) (*op.Call, error) {
 	c := &op.Call{Credential: key}
 	_, err := g.Admit(context.Background(), o, c)
@@ -105,9 +105,10 @@ func expect(t *testing.T, err error, code loci.Code) {
 
 var metered, unmetered = service.MemoryGet.Op, service.AccountStatus.Op
 
-func TestTheOrderOfRefusal(t *testing.T) {
+func TestGateRefusesInFixedOrder(t *testing.T) {
 	t.Parallel()
-	// A rate of one call a minute and a quota of one call: the third one breaks both.
+	// A rate of one call a minute and a quota of one call: the third call
+	// breaks both.
 	h := sqlite(t, auth.Options{Plan: planWithOperations(1), Rate: 1, Burst: 2})
 	lost, err := h.work.AddKey(t.Context(), "ada@example.com", "lost")
 	if err != nil {
@@ -124,7 +125,7 @@ func TestTheOrderOfRefusal(t *testing.T) {
 			c, err := admit(h.Gate, metered, proof)
 			expect(t, err, code)
 			if c.Quota != nil {
-				t.Errorf("%s: a quota is told to who is not known", code)
+				t.Errorf("%s: an unknown caller sees a quota", code)
 			}
 		}
 	}
@@ -146,7 +147,7 @@ func TestTheOrderOfRefusal(t *testing.T) {
 	expect(t, err, loci.CodeRateLimited)
 }
 
-func TestAKeyOpensNothingAsACookie(t *testing.T) {
+func TestGateRejectsKeyAsCookie(t *testing.T) {
 	t.Parallel()
 	h := sqlite(t, auth.Options{})
 	_, err := h.Admit(t.Context(), metered, &op.Call{Credential: h.key.APIKey, CredentialKind: loci.CredentialCookie})
@@ -169,7 +170,7 @@ func TestAKeyOpensNothingAsACookie(t *testing.T) {
 	expect(t, err, loci.CodeInvalidKey)
 }
 
-func TestARevokedKeyIsForgottenAtOnceHereAndSoonElsewhere(t *testing.T) {
+func TestGateForgetsRevokedKey(t *testing.T) {
 	t.Parallel()
 	each(t, auth.Options{}, func(t *testing.T, d storetest.Database, h *gateFixture) {
 		other := d.Open(t, store.Options{Clock: h.clock.now})
@@ -191,8 +192,9 @@ func TestARevokedKeyIsForgottenAtOnceHereAndSoonElsewhere(t *testing.T) {
 	})
 }
 
-// Calls and a revocation at once: no call that begins after the revocation gets in.
-func TestNoLookUpOutlivesARevocation(t *testing.T) {
+// Calls and a revocation run at once: no call that begins after the revocation
+// is admitted.
+func TestGateRejectsLookUpOlderThanRevocation(t *testing.T) {
 	t.Parallel()
 	h := sqlite(t, auth.Options{})
 	for range 30 {
@@ -219,7 +221,7 @@ func TestNoLookUpOutlivesARevocation(t *testing.T) {
 	}
 }
 
-func TestTheRateIsKept(t *testing.T) {
+func TestGateEnforcesRate(t *testing.T) {
 	t.Parallel()
 	h := sqlite(t, auth.Options{Rate: 60, Burst: 5})
 	other, err := h.work.AddKey(t.Context(), "ada@example.com", "")
@@ -253,12 +255,13 @@ func TestTheRateIsKept(t *testing.T) {
 	burst(5)
 	used, _, err := h.Used(t.Context(), h.user.ID)
 	if err != nil || used != 5+1+1+3+5 {
-		t.Errorf("%d are used, %v: what the rate refuses is free", used, err)
+		t.Errorf("%d are used, %v: a call over the rate must use no quota", used, err)
 	}
 }
 
-// TestMessagesCostTheRateAndNoQuota sends messages of MCP without and with an operation in them.
-func TestMessagesCostTheRateAndNoQuota(t *testing.T) {
+// TestMessagesUseRateButNoQuota sends messages of MCP without and with an
+// operation in them.
+func TestMessagesUseRateButNoQuota(t *testing.T) {
 	t.Parallel()
 	h := sqlite(t, auth.Options{Plan: planWithOperations(100), Rate: 60, Burst: 6})
 	for i := range 6 {
@@ -290,8 +293,9 @@ func TestMessagesCostTheRateAndNoQuota(t *testing.T) {
 	}
 }
 
-// TestWeightedCallsMakeLaterOnesWait charges calls with a weight, one of them more than a burst.
-func TestWeightedCallsMakeLaterOnesWait(t *testing.T) {
+// TestWeightedCallsDelayLaterCalls charges calls with a weight, one of them
+// more than a burst.
+func TestWeightedCallsDelayLaterCalls(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{false, true} {
 		h := sqlite(t, auth.Options{Rate: 60, Burst: 20, Shared: shared})
@@ -315,7 +319,8 @@ func TestWeightedCallsMakeLaterOnesWait(t *testing.T) {
 		h.clock.pass(time.Second)
 		_, err = admit(h.Gate, metered, h.key.APIKey)
 		expect(t, err, "")
-		h.Charge(t.Context(), actor, 1000) // a burst, at most; one call less where others share it
+		// a burst, at most; one call less where servers share the rate
+		h.Charge(t.Context(), actor, 1000)
 		n, wait := through()
 		if n != 0 || wait > 20*time.Second || wait < 19*time.Second {
 			t.Errorf("shared %v: %d calls after a large one, then a wait of %v", shared, n, wait)
@@ -329,8 +334,8 @@ func TestWeightedCallsMakeLaterOnesWait(t *testing.T) {
 	}
 }
 
-// Two servers on one database let through what one would, but for the twentieth part
-// of a burst that each lets go ahead.
+// Two servers on one database admit as many calls as one server, plus the
+// twentieth part of a burst that each admits ahead.
 func TestServersShareTheRate(t *testing.T) {
 	t.Parallel()
 	for burst, maximum := range map[int]int{5: 5, 100: 110} {
@@ -339,7 +344,8 @@ func TestServersShareTheRate(t *testing.T) {
 			each(t, o, func(t *testing.T, d storetest.Database, h *gateFixture) {
 				gates := []*auth.Gate{h.Gate, gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, o)}
 				t.Cleanup(gates[1].Close)
-				// through is how many of the calls that all come at once are let through.
+				// through returns how many of the simultaneous calls are
+				// admitted.
 				through := func() int {
 					var let atomic.Int64
 					var all sync.WaitGroup
@@ -367,7 +373,8 @@ func TestServersShareTheRate(t *testing.T) {
 				if n := through(); n > 0 {
 					t.Errorf("%d are let through after a burst", n)
 				}
-				// What went ahead is paid back; so it stays exact in the long run.
+				// Calls admitted ahead are charged later, so that the long-run
+				// rate is exact.
 				total := burst
 				for range 20 {
 					h.clock.pass(5 * time.Second)
@@ -393,8 +400,8 @@ func TestServersShareTheRate(t *testing.T) {
 	}
 }
 
-// A server that cannot ask what others know counts by itself, and asks again later.
-func TestARateHoldsWithoutTheDatabase(t *testing.T) {
+// A server that cannot reach the database counts alone and tries again later.
+func TestGateEnforcesRateWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	s, err := store.OpenSQLite(t.Context(), t.TempDir(), store.Options{})
 	if err != nil {
@@ -423,7 +430,7 @@ func TestARateHoldsWithoutTheDatabase(t *testing.T) {
 	}
 }
 
-func TestCredentialsSayWhenTheyWereUsed(t *testing.T) {
+func TestGateRecordsCredentialUse(t *testing.T) {
 	t.Parallel()
 	each(t, auth.Options{}, func(t *testing.T, d storetest.Database, h *gateFixture) {
 		h.clock.pass(2 * time.Minute)
@@ -431,7 +438,7 @@ func TestCredentialsSayWhenTheyWereUsed(t *testing.T) {
 		if _, err := admit(h.Gate, metered, h.key.APIKey); err != nil {
 			t.Fatal(err)
 		}
-		h.clock.pass(30 * time.Second) // within a minute it is not worth a write
+		h.clock.pass(30 * time.Second) // within a minute: no second write
 		if _, err := admit(h.Gate, metered, h.key.APIKey); err != nil {
 			t.Fatal(err)
 		}

@@ -11,10 +11,10 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// meter counts operations, per user and calendar month (UTC). Where the plan
-// has a limit, it takes blocks from the store ahead, so that a read costs no
-// write and the limit holds exactly; where it has none, it only adds up what
-// it saves later.
+// meter counts operations per user and calendar month (UTC). Where the plan has
+// a limit, it reserves blocks in the store ahead of use: a read needs no write,
+// and the limit is exact. Without a limit it only adds up counts and saves them
+// later.
 type meter struct {
 	store       *store.Store
 	plan        loci.Plan
@@ -24,22 +24,23 @@ type meter struct {
 	users       map[string]*monthUsage
 }
 
-// monthUsage is the month of one user.
+// monthUsage is the usage of one user in a month.
 type monthUsage struct {
 	mu       sync.Mutex
 	month    string
-	loaded   bool  // used is known, and nobody else has used more since
-	used     int64 // in the store, with what is left of the block
-	reserved int64 // of the block that was taken ahead; below zero: not yet saved
+	loaded   bool  // used is known, and no other server has added to it since
+	used     int64 // in the store, including the rest of the reserved block
+	reserved int64 // the rest of the reserved block; below zero: not yet saved
 
-	lastUsed time.Time // when a call last needed it, by the machine's clock
-	evicted  bool      // it is no longer the user's account
+	lastUsed time.Time // the last call that needed it, by the machine's clock
+	evicted  bool      // removed from the meter: look it up again
 }
 
-// maxReservation is how many operations are taken ahead at most.
+// maxReservation is the largest block that is reserved ahead.
 const maxReservation = 100
 
-// idleTTL is how long an account stays in memory after the last call of its user.
+// idleTTL is how long an account stays in memory after the last call of its
+// user.
 const idleTTL = 5 * time.Minute
 
 // lockUser returns the account of a user, locked.
@@ -93,8 +94,8 @@ func (m *meter) take(ctx context.Context, userID string, now time.Time, counts b
 		Reset: ends.Sub(now)}, refused
 }
 
-// rollMonth brings an account into the month: what belongs to the old one is saved, and
-// what all servers have used is read, where it is not known.
+// rollMonth moves an account to the month. It saves the count of the old month,
+// and reads the count of all servers where that is unknown.
 func (m *meter) rollMonth(ctx context.Context, userID string, a *monthUsage, month string) error {
 	if a.month != month {
 		if err := m.flush(ctx, userID, a); err != nil {
@@ -114,12 +115,12 @@ func (m *meter) rollMonth(ctx context.Context, userID string, a *monthUsage, mon
 	return err
 }
 
-// reserve takes a block ahead: a part of what remains, so that several processes
-// come to the limit together.
+// reserve reserves a block: a part of what remains, so that several processes
+// reach the limit together.
 func (m *meter) reserve(ctx context.Context, userID string, a *monthUsage) error {
 	n := max(1, min(maxReservation, (m.plan.Operations-a.used)/10))
 	var got int64
-	used, err := store.System(ctx, m.store, "take operations ahead", func(t *store.SystemTx) (used int64, err error) {
+	used, err := store.System(ctx, m.store, "reserve operations", func(t *store.SystemTx) (used int64, err error) {
 		got, used, err = t.LeaseOperations(userID, a.month, n, m.plan.Operations)
 		return used, err
 	})
@@ -129,12 +130,12 @@ func (m *meter) reserve(ctx context.Context, userID string, a *monthUsage) error
 	return err
 }
 
-// flush makes the store's count the true one.
+// flush writes the exact count to the store.
 func (m *meter) flush(ctx context.Context, userID string, a *monthUsage) error {
 	if a.reserved == 0 {
 		return nil
 	}
-	used, err := store.System(ctx, m.store, "settle the used operations",
+	used, err := store.System(ctx, m.store, "save the used operations",
 		func(t *store.SystemTx) (used int64, err error) {
 			if a.reserved > 0 {
 				return a.used - a.reserved, t.ReturnOperations(userID, a.month, a.reserved)
@@ -148,15 +149,15 @@ func (m *meter) flush(ctx context.Context, userID string, a *monthUsage) error {
 	return err
 }
 
-// snapshot returns the accounts that are known now.
+// snapshot returns the cached accounts.
 func (m *meter) snapshot() map[string]*monthUsage {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return maps.Clone(m.users)
 }
 
-// save writes down what was counted without a block, and forgets users whose last call was before idle. What
-// others have counted meanwhile is read with the next call.
+// save writes unreserved counts and evicts users whose last call was before
+// idle. Counts of other servers are read with the next call.
 func (m *meter) save(ctx context.Context, idle time.Time) error {
 	for id, a := range m.snapshot() {
 		a.mu.Lock()
@@ -176,7 +177,7 @@ func (m *meter) save(ctx context.Context, idle time.Time) error {
 	return nil
 }
 
-// evict drops an account that is settled. The caller holds its lock.
+// evict removes a flushed account. The caller holds its lock.
 func (m *meter) evict(userID string, a *monthUsage) {
 	a.evicted = true
 	m.mu.Lock()
@@ -184,16 +185,17 @@ func (m *meter) evict(userID string, a *monthUsage) {
 	m.mu.Unlock()
 }
 
-// returnReservations returns the blocks that are not used up; the meter is at its end.
+// returnReservations returns the unused blocks when the meter closes.
 func (m *meter) returnReservations() {
 	for id, a := range m.snapshot() {
 		a.mu.Lock()
-		_ = m.flush(context.Background(), id, a) // a block that is lost makes the count higher, never lower
+		_ = m.flush(context.Background(), id, a) // a lost block makes the count higher, never lower
 		a.mu.Unlock()
 	}
 }
 
-// invalidate has what others have counted read anew: who asks for the count wants it as it is.
+// invalidate makes the next call read the counts of other servers: a query for
+// the count must be exact.
 func (m *meter) invalidate(userID string) {
 	a := m.lockUser(userID)
 	defer a.mu.Unlock()

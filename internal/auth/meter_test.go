@@ -12,7 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-func TestTheQuotaIsExactUnderParallelCalls(t *testing.T) {
+func TestQuotaIsExactUnderParallelCalls(t *testing.T) {
 	t.Parallel()
 	const quota, workers, calls = 500, 32, 25
 	each(t, auth.Options{Plan: planWithOperations(quota)}, func(t *testing.T, d storetest.Database, h *gateFixture) {
@@ -41,7 +41,7 @@ func TestTheQuotaIsExactUnderParallelCalls(t *testing.T) {
 	})
 }
 
-func TestEachCallTellsWhatIsLeft(t *testing.T) {
+func TestCallsReportRemainingQuota(t *testing.T) {
 	t.Parallel()
 	h := sqlite(t, auth.Options{Plan: planWithOperations(3)})
 	for _, want := range []int64{2, 1, 0} {
@@ -57,7 +57,7 @@ func TestEachCallTellsWhatIsLeft(t *testing.T) {
 }
 
 // The count belongs to the user, not to the key.
-func TestAnotherKeyHasTheSameQuota(t *testing.T) {
+func TestQuotaIsSharedByKeysOfUser(t *testing.T) {
 	t.Parallel()
 	h := sqlite(t, auth.Options{Plan: planWithOperations(1)})
 	other, err := h.work.AddKey(t.Context(), "ada@example.com", "")
@@ -70,7 +70,7 @@ func TestAnotherKeyHasTheSameQuota(t *testing.T) {
 	expect(t, err, loci.CodeQuotaExceeded)
 }
 
-func TestCountsSurviveARestart(t *testing.T) {
+func TestCountsSurviveRestart(t *testing.T) {
 	t.Parallel()
 	for _, plan := range []loci.Plan{planWithOperations(1000), loci.Plans[loci.PlanSelfHosted]} {
 		each(t, auth.Options{Plan: plan}, func(t *testing.T, d storetest.Database, h *gateFixture) {
@@ -93,7 +93,7 @@ func TestCountsSurviveARestart(t *testing.T) {
 	}
 }
 
-func TestEachMonthBeginsAnew(t *testing.T) {
+func TestQuotaResetsEachMonth(t *testing.T) {
 	t.Parallel()
 	each(t, auth.Options{Plan: planWithOperations(2)}, func(t *testing.T, d storetest.Database, h *gateFixture) {
 		h.clock.at.Store(time.Date(2026, 12, 31, 23, 59, 59, 0, time.UTC).UnixMicro())
@@ -117,8 +117,8 @@ func TestEachMonthBeginsAnew(t *testing.T) {
 	})
 }
 
-// Several servers come to the limit together, and never over it.
-func TestSeveralServersShareAQuota(t *testing.T) {
+// Several servers reach the limit together and never exceed it.
+func TestQuotaIsSharedByServers(t *testing.T) {
 	t.Parallel()
 	const quota = 300
 	each(t, auth.Options{Plan: planWithOperations(quota)}, func(t *testing.T, d storetest.Database, h *gateFixture) {
@@ -143,9 +143,9 @@ func TestSeveralServersShareAQuota(t *testing.T) {
 	})
 }
 
-// Each of several servers tells what all of them have counted: at once where that is
-// asked for, and with the calls that come after a save.
-func TestServersTellWhatAllHaveCounted(t *testing.T) {
+// Each server reports the count of all servers: at once when asked for it, and
+// with the calls after a save.
+func TestServersReportSharedCount(t *testing.T) {
 	t.Parallel()
 	for _, plan := range []loci.Plan{planWithOperations(5000), loci.Plans[loci.PlanSelfHosted]} {
 		t.Run(string(plan.Name), func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestServersTellWhatAllHaveCounted(t *testing.T) {
 				second := gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, o)
 				call(h.Gate, 100)
 				call(second, 20)
-				second.Close() // gives its block back
+				second.Close() // returns its block
 				second = gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, o)
 				t.Cleanup(second.Close)
 				if used, _, err := h.Used(t.Context(), h.user.ID); err != nil || used != 120 {
@@ -179,8 +179,9 @@ func TestServersTellWhatAllHaveCounted(t *testing.T) {
 	}
 }
 
-// TestMeterForgetsIdleUsers checks that counts outlive the accounts that hold them in memory.
-func TestMeterForgetsIdleUsers(t *testing.T) {
+// TestMeterEvictsIdleUsers checks that counts outlive the accounts that hold
+// them in memory.
+func TestMeterEvictsIdleUsers(t *testing.T) {
 	t.Parallel()
 	for _, plan := range []loci.Plan{planWithOperations(100), loci.Plans[loci.PlanSelfHosted]} {
 		each(t, auth.Options{Plan: plan}, func(t *testing.T, d storetest.Database, h *gateFixture) {
@@ -199,8 +200,8 @@ func TestMeterForgetsIdleUsers(t *testing.T) {
 	}
 }
 
-// TestMeterLosesNoCallWhileItForgets counts calls that race with the forgetting.
-func TestMeterLosesNoCallWhileItForgets(t *testing.T) {
+// TestMeterLosesNoCallDuringEviction counts calls that race with an eviction.
+func TestMeterLosesNoCallDuringEviction(t *testing.T) {
 	t.Parallel()
 	const quota, workers, calls = 150, 8, 25
 	h := sqlite(t, auth.Options{Plan: planWithOperations(quota)})

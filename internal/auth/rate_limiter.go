@@ -9,31 +9,31 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// rateLimiter limits how quickly a credential calls, by the generic cell rate
-// algorithm (ITU-T I.371, annex A): for each one it keeps the time at which
-// the next call would be due if all came evenly.
+// rateLimiter limits the call rate of a credential by the generic cell rate
+// algorithm (ITU-T I.371, annex A). For each credential it stores the time at
+// which the next call would be due if all were evenly spaced.
 //
-// Where several servers let calls through, each lets a few go ahead before it
-// charges them to what all of them know: the limit holds but for those few, and
-// most calls wait for nobody.
+// Where several servers share a store, each admits a few calls before it
+// charges them to the shared state. The limit is exact but for those few, and
+// most calls need no query.
 type rateLimiter struct {
 	rate         store.Rate
-	maxUncharged int          // calls that are not charged yet, at most
+	maxUncharged int          // the most calls that are not charged yet
 	store        *store.Store // nil: this server is alone
 	mu           sync.Mutex
 	buckets      map[string]*bucket
 }
 
-// bucket is that of one credential, as far as this server knows.
+// bucket is this server's state of one credential.
 type bucket struct {
 	mu         sync.Mutex
 	due        time.Time
 	uncharged  int       // calls that are not charged yet
-	localUntil time.Time // until then this server counts by itself: the last charge failed
+	localUntil time.Time // this server counts alone until then, because the last charge failed
 }
 
-// aheadOf is the part of a burst that one server lets go ahead. Nobody waits for a
-// charge for long, nor soon again after one that failed.
+// localShare is the part of a burst that one server admits before it charges. A
+// charge has a short timeout and is not retried soon after a failure.
 const (
 	localShare    = 20
 	chargeTimeout = 2 * time.Second
@@ -64,8 +64,8 @@ func (r *rateLimiter) bucket(id string) *bucket {
 	return p
 }
 
-// allow lets a call through, or returns how long it has to wait. What other servers
-// know is asked for where it matters; while it can't be, this one counts alone.
+// allow admits a call or returns how long it must wait. It queries the shared
+// state where that matters, and counts alone while the store does not answer.
 func (r *rateLimiter) allow(ctx context.Context, id string, now time.Time) (wait time.Duration, failed error) {
 	if r.rate.Interval == 0 {
 		return 0, nil
@@ -93,10 +93,10 @@ func (r *rateLimiter) allow(ctx context.Context, id string, now time.Time) (wait
 	return 0, failed
 }
 
-// charge counts calls that are let through already, but no more than come in a
-// burst together with the one that they belong to. The calls after them wait.
-// Other servers learn of them at once: many calls that are charged late would
-// be charged twice, by the time that has passed and by their number.
+// charge counts calls that are admitted already, but at most a burst together
+// with the call that they belong to. Later calls wait for them. The shared
+// state is charged at once: a late charge of many calls would count twice, by
+// the time that has passed and by their number.
 func (r *rateLimiter) charge(ctx context.Context, id string, calls int, now time.Time) (failed error) {
 	if r.rate.Interval == 0 {
 		return nil
@@ -109,7 +109,7 @@ func (r *rateLimiter) charge(ctx context.Context, id string, calls int, now time
 	}
 	calls = min(calls, int(r.rate.Tolerance/r.rate.Interval))
 	if r.store != nil && calls > 0 && !now.Before(p.localUntil) {
-		// The last one is charged only if it may come now.
+		// The last call is charged only if it may be admitted now.
 		due, _, err := r.chargeStore(ctx, id, now, p.uncharged+calls-1)
 		if err == nil {
 			p.due, p.uncharged = due, 0
@@ -121,8 +121,9 @@ func (r *rateLimiter) charge(ctx context.Context, id string, calls int, now time
 	return failed
 }
 
-// chargeStore notes calls that went ahead, and one more if it may come now. Who hangs up
-// has called all the same.
+// chargeStore charges calls that were admitted ahead, and one more if it may be
+// admitted now. A disconnected client has called all the same, so its
+// cancellation is ignored.
 func (r *rateLimiter) chargeStore(ctx context.Context, id string, now time.Time, ahead int) (due time.Time, more bool,
 	err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), chargeTimeout)
@@ -135,14 +136,14 @@ func (r *rateLimiter) chargeStore(ctx context.Context, id string, now time.Time,
 	return due, more, err
 }
 
-// expire drops credentials that have nothing to wait for: of the few calls that one
-// of them may have gone ahead nobody hears then.
+// expire drops credentials without a pending delay. Calls that such a
+// credential was admitted ahead are never charged.
 func (r *rateLimiter) expire(ctx context.Context, now time.Time) error {
 	r.evictIdle(now)
 	if r.store == nil {
 		return nil
 	}
-	_, err := store.System(ctx, r.store, "forget calls of credentials", func(t *store.SystemTx) (loci.Empty, error) {
+	_, err := store.System(ctx, r.store, "expire rates of credentials", func(t *store.SystemTx) (loci.Empty, error) {
 		return loci.Empty{}, t.DeleteIdleRates(now)
 	})
 	return err
