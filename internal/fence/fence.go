@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// A Memory is what is shown of one. Every text in it may be hostile.
+// A Memory holds the shown fields of a memory. Every text in it may be hostile.
 type Memory struct {
 	ID, Author, Title, Content, Type string
 	Verified, Expired                bool
@@ -31,7 +31,7 @@ const (
 	truncatedNotice = "\nThere are memories, but none that fits here: ask for more tokens, or for one by its id.\n"
 )
 
-// Bounds of the fields of one line, in characters, and how many tags are shown.
+// Bounds of the one-line fields, in characters, and of the number of tags.
 const (
 	maxPlainLabel = 64
 	maxFieldRunes = 300
@@ -39,27 +39,28 @@ const (
 	maxTags       = 32
 )
 
-// Markdown writes a snapshot: a frame that says how to read it, then the groups
-// that have memories, in their order. The title names the place that they are
-// from and may be empty. Without memories it says that there are none. Equal
-// input gives equal bytes.
+// Markdown writes a snapshot: a frame that explains the format, then the groups
+// that have memories, in their order. The title names the source of the
+// memories and may be empty. Without memories the text states that there are
+// none. Equal input gives equal bytes.
 func Markdown(title string, groups []Group) string {
 	_, text := MarkdownWithin(groups, 0, title)
 	return text
 }
 
-// MarkdownOne writes a single memory, fenced; it says of itself that it is data.
+// MarkdownOne writes a single memory, fenced; its first line states that it is
+// data.
 func MarkdownOne(m Memory) string {
 	var p writer
 	p.writeMemory(m)
 	return string(p.buf)
 }
 
-// MarkdownWithin is [Markdown] within a budget of tokens (see [Tokens]); 0 or less is none.
-// It keeps whole memories in their order and stops at the first that does not
-// fit. kept shares the arrays of groups, and the text is Markdown(title, kept); but
-// where none of some fits it says so, and a budget too small even for that gives an
-// empty text.
+// MarkdownWithin is [Markdown] within a budget of tokens (see [Tokens]); 0 or
+// less means no budget. It keeps whole memories in their order and stops at the
+// first that does not fit. kept shares the arrays of groups, and the text is
+// Markdown(title, kept). Where no memory fits, the text states that, and a
+// budget too small even for that gives an empty text.
 func MarkdownWithin(groups []Group, maxTokens int, title string) (kept []Group, markdown string) {
 	var p writer
 	p.writeHeading(title)

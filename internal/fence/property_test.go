@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// hostileFragments are what an attacker has at hand; texts are rows of them.
+// hostileFragments are the parts of an attack; texts are sequences of them.
 var hostileFragments = []string{
 	"\n", "\n", "\n", "\r", "\r\n", "\n\n", "\u2028", "\u2029", "\u0085", "\v", "\f", "\x00", "\x1b[2J", "\x7f",
 	"\u009b", "\xff", "\xe2\x94",
@@ -50,13 +50,13 @@ var groupGenerator = rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Group {
 	return Group{textGenerator(3).Draw(t, "name"), rapid.SliceOfN(memoryGenerator, 0, 4).Draw(t, "memories")}
 }), 0, 4)
 
-// A testReporter is what rapid.T and testing.T have in common.
+// A testReporter is the common part of rapid.T and testing.T.
 type testReporter interface {
 	Helper()
 	Fatalf(format string, args ...any)
 }
 
-// containsAll checks all that must be so of a snapshot, whatever the memories say.
+// containsAll checks every property of a snapshot, for any memories.
 func containsAll(t testReporter, title string, in []Group) {
 	t.Helper()
 	text := Markdown(title, in)
@@ -80,7 +80,7 @@ func containsAll(t testReporter, title string, in []Group) {
 	if v := commonMark(text); len(v.headings) != headings || v.blocks != len(want) || v.inMemory || v.marks != nil {
 		t.Fatalf("Markdown sees %+v, want %d headings and %d blocks in\n%s", v, headings, len(want), text)
 	}
-	// The second wall: a reader that does not know our fences sees no mark either.
+	// A reader that does not know the fences must see no Markdown mark either.
 	bare := strings.ReplaceAll(text, "\n~~~\n", "\n\n")
 	if v := commonMark(bare); len(v.headings) != headings || v.blocks != 0 || v.marks != nil {
 		t.Fatalf("without fences Markdown sees %+v in\n%s", v, bare)
@@ -88,7 +88,7 @@ func containsAll(t testReporter, title string, in []Group) {
 	visibleText(t, text)
 }
 
-// visibleText checks that nothing in a text is invisible, but single joiners.
+// visibleText checks that a text has no invisible character but single joiners.
 func visibleText(t testReporter, text string) {
 	t.Helper()
 	if !utf8.ValidString(text) {
@@ -130,7 +130,8 @@ func TestPlainTextIsVerbatim(t *testing.T) {
 	})
 }
 
-// A cleaned text is clean: what was read back and stored again does not wear away.
+// Sanitizing again changes nothing: a text that is read and stored again does
+// not degrade.
 func TestSanitizeIsIdempotent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -145,7 +146,7 @@ func TestSanitizeIsIdempotent(t *testing.T) {
 	})
 }
 
-// naiveMarkdownWithin renders every beginning of the memories anew.
+// naiveMarkdownWithin renders every prefix of the memories anew.
 func naiveMarkdownWithin(in []Group, budget int, title string) (kept []Group, text string) {
 	text = Markdown(title, nil)
 	for _, g := range in {
@@ -193,7 +194,7 @@ func TestMarkdownWithinKeepsWhatFits(t *testing.T) {
 	})
 }
 
-// What is too big ends the cut, also where something small would follow in its
+// A memory that does not fit ends the cut, even if a smaller one follows in its
 // group or in the next one.
 func TestMarkdownWithinStopsAtFirstOverflow(t *testing.T) {
 	t.Parallel()

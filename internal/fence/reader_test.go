@@ -22,9 +22,9 @@ var (
 	leftOut   = regexp.MustCompile(`^left out: [1-9][0-9]* hidden characters$`)
 )
 
-// parsePage understands a text line by line as its frame tells, and nothing else: a
-// line that it does not know is an error, so that none can stem from a memory.
-// It shares no code with the writer.
+// parsePage parses a text line by line as its frame explains. An unknown line
+// is an error, so that none can come from a memory. It shares no code with the
+// writer.
 func parsePage(text string) (all []parsedMemory, err error) {
 	var m *parsedMemory
 	var quoted []string
@@ -41,7 +41,7 @@ func parsePage(text string) (all []parsedMemory, err error) {
 					Kind: found[4]})
 			case line != "" && line != strings.TrimSpace(preamble) && line != strings.TrimSpace(emptyNotice) &&
 				!groupLine.MatchString(line) && (n > 0 || !titleLine.MatchString(line)):
-				return nil, fmt.Errorf("line %d %q is nobody's", n, line)
+				return nil, fmt.Errorf("line %d %q is outside of any memory", n, line)
 			}
 			head = strings.HasPrefix(line, "Memory ")
 			continue
@@ -61,16 +61,16 @@ func parsePage(text string) (all []parsedMemory, err error) {
 			m.Tags = right
 		case line == "author unknown" || leftOut.MatchString(line):
 		default:
-			return nil, fmt.Errorf("line %d %q has no bar and is not ours", n, line)
+			return nil, fmt.Errorf("line %d %q has no bar and is no field", n, line)
 		}
 	}
 	if m != nil || head {
-		return nil, fmt.Errorf("a fence is left open")
+		return nil, fmt.Errorf("a fence is not closed")
 	}
 	return all, nil
 }
 
-// expected is what a reader must find of a memory.
+// expected returns the memory that a reader must find.
 func expected(m Memory) parsedMemory {
 	label := func(s string) string {
 		if s != "" && len(s) <= 64 && regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9-]*$`).MatchString(s) {
@@ -108,8 +108,8 @@ func oneLine(s string, limit int) string {
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "\n", "\u0085", "\n", "\u2028", "\n",
 	"\u2029", "\n")
 
-// visible says slowly what doc.go says of texts. Which joiners stay is a table
-// of its own (TestJoinersStayWhereTheyMeanSomething).
+// visible implements the rules of doc.go slowly. Which joiners stay is another
+// table (TestJoinersAreKeptWhereMeaningful).
 func visible(s string) string {
 	var out strings.Builder
 	for _, r := range lineEnds.Replace(s) {
@@ -133,8 +133,8 @@ func visible(s string) string {
 	return regexp.MustCompile(`(<[|｜])([a-zA-Z_[:^ascii:]])`).ReplaceAllString(out.String(), "$1 $2")
 }
 
-// isUnicodeIgnorable derives Default_Ignorable_Code_Point as DerivedCoreProperties.txt
-// tells, with interlinear annotation, which that leaves out.
+// isUnicodeIgnorable derives Default_Ignorable_Code_Point as
+// DerivedCoreProperties.txt defines it, and adds interlinear annotation.
 func isUnicodeIgnorable(r rune) bool {
 	return unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Cf, unicode.Variation_Selector) &&
 		!unicode.In(r, unicode.White_Space, unicode.Prepended_Concatenation_Mark) && (r < 0x13430 || r > 0x1345f)
@@ -147,11 +147,11 @@ var (
 	plainLine = regexp.MustCompile(`^(?: {4}| {0,3}\t| {0,3}(?:[-+*>]|\d{1,9}[.)]|<|\[|(?:[-_*][ \t]*){3,}$))`)
 )
 
-// A parsedPage is what CommonMark's first phase makes of a text.
+// A parsedPage is the result of CommonMark's first phase.
 type parsedPage struct {
 	headings []string
 	blocks   int      // fenced code blocks
-	marks    []string // lines outside of blocks that would begin anything else than a paragraph
+	marks    []string // lines outside of blocks that would begin a block other than a paragraph
 	inMemory bool
 }
 

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// verbatimASCII is the ASCII that is copied without a look: what is shown, but for the
-// bar, behind which a control token may begin.
+// verbatimASCII is the ASCII that is copied unchecked: visible characters
+// except the bar, because a control token may begin behind a bar.
 var verbatimASCII = func() (set [256]bool) {
 	for c := ' '; c <= '~'; c++ {
 		set[c] = c != '|'
@@ -16,12 +16,12 @@ var verbatimASCII = func() (set [256]bool) {
 	return set
 }()
 
-// writeSanitized writes a text in which everything can be seen; newLine stands for each
-// end of a line.
+// writeSanitized writes a text without invisible characters; newLine replaces
+// each end of a line.
 func (p *writer) writeSanitized(s, newLine string) {
 	for i := 0; i < len(s); {
 		if n := verbatimPrefixLen(s[i:]); n > 0 {
-			p.breakControlToken(rune(s[i])) // of what is no ASCII, the first byte says enough
+			p.breakControlToken(rune(s[i])) // the first byte decides for other scripts
 			p.buf = append(p.buf, s[i:i+n]...)
 			i += n
 			continue
@@ -30,7 +30,8 @@ func (p *writer) writeSanitized(s, newLine string) {
 		i += n
 		switch {
 		case r == '\r' && i < len(s) && s[i] == '\n':
-			// The \n that follows ends the line.
+			// The
+			// that follows ends the line.
 		case endsLine(r):
 			p.writeOwn(newLine)
 		case isIgnorable(r) && !p.keepsMeaning(r):
@@ -43,8 +44,8 @@ func (p *writer) writeSanitized(s, newLine string) {
 	}
 }
 
-// verbatimPrefixLen is the size of the beginning of s that is copied as it is: plain
-// ASCII, Han and Hangul are most of what there is.
+// verbatimPrefixLen returns the length of the prefix of s that is copied
+// unchanged. Plain ASCII, Han and Hangul make up most texts.
 func verbatimPrefixLen(s string) (n int) {
 	for n < len(s) {
 		size := 1
@@ -59,11 +60,11 @@ func verbatimPrefixLen(s string) (n int) {
 	return n
 }
 
-// isAlwaysVisible reports whether r is of the blocks from U+3165 to U+FDFF, in which
-// nothing is hidden.
+// isAlwaysVisible reports whether r is in the blocks from U+3165 to U+FDFF, in
+// which no character is invisible.
 func isAlwaysVisible(r rune) bool { return 0x3164 < r && r < 0xfe00 }
 
-// controlPicture shows a control.
+// controlPicture returns the visible picture of a control character.
 func controlPicture(r rune) rune {
 	switch {
 	case r < ' ':
@@ -84,10 +85,10 @@ func endsLine(r rune) bool {
 	return false
 }
 
-// breakControlToken writes a blank before what would be the word of a control token like
-// <|im_start|>. It looks at what was written, not at what was given, so that
-// nothing left out in between deceives it. Operators, which have blanks or marks
-// there, stay whole.
+// breakControlToken writes a space before the word of a control token like
+// <|im_start|>. It checks the written bytes, not the input, so that characters
+// left out between them cannot hide a token. Operators, which have spaces or
+// marks there, stay unchanged.
 func (p *writer) breakControlToken(next rune) {
 	if bytes.HasSuffix(p.buf, []byte("<|")) || bytes.HasSuffix(p.buf, []byte("<\uff5c")) {
 		if next > unicode.MaxASCII || next == '_' || 'a' <= next|0x20 && next|0x20 <= 'z' {
@@ -96,9 +97,9 @@ func (p *writer) breakControlToken(next rune) {
 	}
 }
 
-// ignorable are the characters that show nothing by themselves: Unicode's
-// Default_Ignorable_Code_Point (DerivedCoreProperties.txt), and interlinear
-// annotation, which hides what it annotates.
+// ignorable are the invisible characters: Unicode's
+// Default_Ignorable_Code_Point (DerivedCoreProperties.txt) and interlinear
+// annotation, which hides the annotated text.
 var ignorable = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x00ad, 0x00ad, 1}, {0x034f, 0x034f, 1}, {0x061c, 0x061c, 1}, {0x115f, 0x1160, 1},
@@ -113,10 +114,11 @@ func isIgnorable(r rune) bool {
 	return r >= 0xad && !isAlwaysVisible(r) && unicode.Is(ignorable, r)
 }
 
-// keepsMeaning reports whether the character before gives a hidden one a meaning:
-// joiners in Arabic, Indic and kindred scripts and in emoji, one selector behind
-// a symbol, a digit (keycaps), a Han or a Mongolian character. One is enough for
-// any of them; a row of selectors is how bytes are smuggled.
+// keepsMeaning reports whether the character before r gives the invisible r a
+// meaning. Joiners have one in Arabic, Indic and related scripts and in emoji.
+// One selector has one behind a symbol, a digit (keycaps), a Han or a Mongolian
+// character. One is enough for any of them; a run of selectors can smuggle
+// bytes.
 func (p *writer) keepsMeaning(r rune) bool {
 	before, _ := utf8.DecodeLastRune(p.buf)
 	switch {
@@ -134,9 +136,9 @@ func (p *writer) keepsMeaning(r rune) bool {
 	return false
 }
 
-// isSymbol reports whether r may be an emoji or one of its colours: a symbol,
-// but none of ASCII or its wide forms, or one of the few emoji that Unicode counts as letters or
-// punctuation.
+// isSymbol reports whether r may be an emoji or one of its colours: a symbol
+// outside of ASCII and its wide forms, or one of the few emoji that Unicode
+// counts as letters or punctuation.
 func isSymbol(r rune) bool {
 	switch r {
 	case '\u203c', '\u2049', '\u2139', '\u3030':

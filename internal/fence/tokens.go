@@ -1,13 +1,13 @@
 package fence
 
-// Tokens estimates what a text costs a language model: four characters are a
-// token, and a character of Chinese, Japanese or Korean is one by itself; the sum
-// is rounded up.
+// Tokens estimates the number of language model tokens of a text. Four
+// characters are a token, and a character of Chinese, Japanese or Korean is one
+// by itself; the sum is rounded up.
 func Tokens(text string) int { return roundUpTokens(quarterTokens(text)) }
 
 func roundUpTokens(quarters int) int { return (quarters + 3) / 4 }
 
-// quarterTokens counts fourths of tokens, which add up over parts of a text.
+// quarterTokens counts quarters of tokens, which add up over parts of a text.
 func quarterTokens[T string | []byte](text T) (n int) {
 	for _, r := range string(text) {
 		if r >= 0x1100 && isCJK(r) {
@@ -19,7 +19,7 @@ func quarterTokens[T string | []byte](text T) (n int) {
 	return n
 }
 
-// isCJK goes by the blocks of Unicode: Hangul, kana, Han with their marks and
+// isCJK checks the blocks of Unicode: Hangul, kana, Han with their marks and
 // wide forms, and Han of the planes 2 and 3.
 func isCJK(r rune) bool {
 	return r <= 0x11ff || 0x2e80 <= r && r <= 0xa4cf || 0xac00 <= r && r <= 0xd7ff ||

@@ -5,15 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// A writer writes foreign text so that it stays where it was put.
+// A writer writes foreign text inside its fence.
 type writer struct {
 	buf         []byte
-	hiddenCount int // characters left out of the memory at hand
+	hiddenCount int // characters left out of the current memory
 }
 
 func (p *writer) writeOwn(literal string) { p.buf = append(p.buf, literal...) }
 
-// writeContent writes each line of a text behind a bar, and at least one.
+// writeContent writes each line of a text behind a bar, and at least one line.
 func (p *writer) writeContent(s string) {
 	mark := len(p.buf)
 	p.writeOwn(quoteBar + " ")
@@ -22,8 +22,8 @@ func (p *writer) writeContent(s string) {
 	p.writeOwn("\n")
 }
 
-// trimTrailingLines takes empty lines off the end of a content, and the blank behind the
-// last bar if nothing follows it.
+// trimTrailingLines removes empty lines at the end of a content, and the space
+// behind the last bar if nothing follows it.
 func trimTrailingLines(quoted []byte) []byte {
 	for bytes.HasSuffix(quoted, []byte("\n"+quoteBar+" ")) {
 		quoted = quoted[:len(quoted)-len("\n"+quoteBar+" ")]
@@ -31,8 +31,8 @@ func trimTrailingLines(quoted []byte) []byte {
 	return quoted
 }
 
-// writeField writes a line with a name of ours before the bar, if the text has
-// anything to show, and reports it.
+// writeField writes a line with a field name before the bar. It reports whether
+// the text has visible characters and writes nothing otherwise.
 func (p *writer) writeField(name, s string) bool {
 	mark := len(p.buf)
 	p.writeOwn(name + " " + quoteBar + " ")
@@ -79,8 +79,9 @@ func (p *writer) writeLine(s string, limit int) bool {
 	return len(p.buf) > mark
 }
 
-// writeLabel writes what stands in a line of ours: a plain word as it is, anything
-// else as a code span, where neither Markdown nor a forged remark is read.
+// writeLabel writes a text into a line of the frame: a plain word unchanged,
+// anything else as a code span. Neither Markdown nor a forged remark is read in
+// a code span.
 func (p *writer) writeLabel(s string) {
 	switch {
 	case isPlainLabel(s):
@@ -101,8 +102,9 @@ func isPlainLabel(s string) bool {
 	return s != "" && len(s) <= maxPlainLabel
 }
 
-// writeCodeSpan writes a code span, if the text has anything to show, and reports it.
-// Backticks in it become apostrophes, since one of them would end it.
+// writeCodeSpan writes a code span if the text has visible characters, and
+// reports whether it has. Backticks in it become apostrophes, since one of them
+// would end it.
 func (p *writer) writeCodeSpan(s string) bool {
 	mark := len(p.buf)
 	p.writeOwn("`")

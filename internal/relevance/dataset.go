@@ -14,34 +14,34 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// The files of a set.
+// The files of a dataset.
 const (
 	documentsFileName = "docs.jsonl"
 	queriesFileName   = "queries.jsonl"
 )
 
-// A Document is one text of a set.
+// A Document is one text of a dataset.
 type Document struct{ Group, ID, Title, Text string }
 
-// A Query has the ids of the documents of its group that answer it, and how
-// well each one does: more than 0.
+// A Query has relevance judgements: the ids of the documents of its group that
+// answer it, each with a grade above 0.
 type Query struct {
 	Group, ID, Text string
 	Relevant        map[string]float64
 }
 
-// A Dataset is a folder of documents and questions.
+// A Dataset is a list of documents and a list of queries.
 type Dataset struct {
 	Name      string
 	Documents []Document
 	Queries   []Query
 }
 
-// documentKey names a document among all of a set.
+// documentKey identifies a document within a dataset.
 type documentKey struct{ group, id string }
 
-// ReadDataset reads the set of a folder and checks it. An error names the file, and
-// the line where it is one line's fault.
+// ReadDataset reads the dataset of a folder and checks it. An error names the
+// file, and the line if one line is wrong.
 func ReadDataset(dir string) (Dataset, error) {
 	s := Dataset{Name: filepath.Base(filepath.Clean(dir))}
 	known := map[documentKey]bool{}
@@ -66,13 +66,13 @@ func (d Document) check(known map[documentKey]bool) error {
 	case d.ID == "":
 		return errors.New(`a text needs an "id"`)
 	case known[k]:
-		return fmt.Errorf("the id %q stands here for the second time%s", d.ID, inGroup(d.Group))
+		return fmt.Errorf("the id %q is used twice%s: give each text its own", d.ID, inGroup(d.Group))
 	case strings.TrimSpace(d.Text) == "":
 		return fmt.Errorf(`the "text" of %q is empty`, d.ID)
 	case len(d.Text) > loci.MaxContent:
-		return fmt.Errorf("the text of %q has %d bytes, and %d are the most", d.ID, len(d.Text), loci.MaxContent)
+		return fmt.Errorf("the text of %q has %d bytes: at most %d are allowed", d.ID, len(d.Text), loci.MaxContent)
 	case utf8.RuneCountInString(d.Title) > loci.MaxTitle:
-		return fmt.Errorf("the title of %q has more than %d characters", d.ID, loci.MaxTitle)
+		return fmt.Errorf("the title of %q has more than %d characters: shorten it", d.ID, loci.MaxTitle)
 	}
 	known[k] = true
 	return nil
@@ -83,11 +83,11 @@ func (q Query) check(known, seenIDs map[documentKey]bool) error {
 	k := documentKey{q.Group, q.ID}
 	switch {
 	case q.ID != "" && seenIDs[k]:
-		return fmt.Errorf("the question %q stands here for the second time%s", q.ID, inGroup(q.Group))
+		return fmt.Errorf("the question %q is used twice%s: give each question its own id", q.ID, inGroup(q.Group))
 	case strings.TrimSpace(q.Text) == "":
 		return errors.New(`a question needs a "text"`)
 	case utf8.RuneCountInString(q.Text) > maximum:
-		return fmt.Errorf("the question has more than %d characters", maximum)
+		return fmt.Errorf("the question has more than %d characters: shorten it", maximum)
 	case len(q.Relevant) == 0:
 		return errors.New(
 			`a question needs "relevant": the ids of the texts that answer it, each with a number above 0`)
@@ -111,14 +111,14 @@ func inGroup(group string) string {
 	return fmt.Sprintf(" in the group %q", group)
 }
 
-// maxLineBytes is more than any text takes in JSON.
+// maxLineBytes is longer than any valid text in JSON.
 const maxLineBytes = 6*loci.MaxContent + 64<<10
 
-// eachLine calls f with what every line of a file holds; empty ones are passed over.
+// eachLine calls f with each non-empty line of a file.
 func eachLine[T any](path string, f func(T) error) error {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: a set is a folder with %s and %s", err, documentsFileName, queriesFileName)
+		return fmt.Errorf("%w: a dataset is a folder with %s and %s", err, documentsFileName, queriesFileName)
 	}
 	if err != nil {
 		return err
@@ -155,13 +155,13 @@ func decode[T any](line []byte) (v T, err error) {
 		return v, errors.New("this is not UTF-8")
 	}
 	if err = json.Unmarshal(line, &v); err != nil {
-		err = fmt.Errorf("this is not the JSON object that it should be: %w", err)
+		err = fmt.Errorf("this is not a JSON object of the expected form: %w", err)
 	}
 	return v, err
 }
 
-// DatasetFolders returns the folders of sets that a path stands for: itself, or those
-// right below it that hold documents, in the order of their names.
+// DatasetFolders returns the dataset folders of a path in the order of their
+// names: the path itself, or its direct subfolders that hold documents.
 func DatasetFolders(path string) ([]string, error) {
 	if _, err := os.Stat(filepath.Join(path, documentsFileName)); err == nil {
 		return []string{path}, nil
@@ -174,7 +174,7 @@ func DatasetFolders(path string) ([]string, error) {
 		return nil, err
 	}
 	if len(below) == 0 {
-		return nil, fmt.Errorf("%s holds no set: a set is a folder with %s and %s", path, documentsFileName,
+		return nil, fmt.Errorf("%s holds no dataset: a dataset is a folder with %s and %s", path, documentsFileName,
 			queriesFileName)
 	}
 	for i := range below {
@@ -183,5 +183,5 @@ func DatasetFolders(path string) ([]string, error) {
 	return below, nil
 }
 
-// globEscaper keeps a path from being read as a pattern.
+// globEscaper escapes a path for filepath.Glob.
 var globEscaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// writeDataset makes a set in a folder of the test. A file without text is not made.
+// writeDataset makes a dataset in a folder of the test. A file without text is
+// not made.
 func writeDataset(t *testing.T, documents, questions string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "set")
@@ -58,16 +59,16 @@ func TestReadDatasetReportsFileAndLine(t *testing.T) {
 		{"no questions", documentLine, "", "queries.jsonl: no such file"},
 		{"empty texts", "\n\n", queryLine, "docs.jsonl is empty"},
 		{"empty questions", documentLine, "\n", "queries.jsonl is empty"},
-		{"no JSON", documentLine + "\n{\"id\": \n", queryLine, "docs.jsonl, line 3: this is not the JSON object"},
-		{"a list", "[]\n", queryLine, "docs.jsonl, line 1: this is not the JSON object"},
+		{"no JSON", documentLine + "\n{\"id\": \n", queryLine, "docs.jsonl, line 3: this is not a JSON object"},
+		{"a list", "[]\n", queryLine, "docs.jsonl, line 1: this is not a JSON object"},
 		{"two objects", `{"id": "a", "text": "x"} {"id": "b", "text": "y"}`, queryLine,
-			"docs.jsonl, line 1: this is not the JSON object"},
+			"docs.jsonl, line 1: this is not a JSON object"},
 		{"a number as id", `{"id": 1, "text": "x"}`, queryLine, "line 1"},
 		{"no UTF-8", "{\"id\": \"\xff\", \"text\": \"x\"}", queryLine, "docs.jsonl, line 1: this is not UTF-8"},
 		{"no id", `{"text": "x"}`, queryLine, `line 1: a text needs an "id"`},
 		{"no text", `{"id": "a", "text": " "}`, queryLine, `line 1: the "text" of "a" is empty`},
 		{"an id twice", documentLine + documentLine, queryLine,
-			`docs.jsonl, line 2: the id "a" stands here for the second time`},
+			`docs.jsonl, line 2: the id "a" is used twice`},
 		{"a long text", `{"id": "a", "text": "` + strings.Repeat("x", 256<<10+1) + `"}`, queryLine,
 			"line 1: the text of \"a\" has 262145 bytes"},
 		{"a long title", `{"id": "a", "text": "x", "title": "` + strings.Repeat("ü", 301) + `"}`, queryLine,
@@ -80,18 +81,18 @@ func TestReadDatasetReportsFileAndLine(t *testing.T) {
 			`no such text in the group "g"`},
 		{"nothing relevant", documentLine, `{"text": "two"}`, `line 1: a question needs "relevant"`},
 		{"a grade of 0", documentLine, `{"text": "two", "relevant": {"a": 0}}`, `gives "a" the number 0`},
-		{"grades as a list", documentLine, `{"text": "two", "relevant": ["a"]}`, "line 1: this is not the JSON object"},
+		{"grades as a list", documentLine, `{"text": "two", "relevant": ["a"]}`, "line 1: this is not a JSON object"},
 		{"no question", documentLine, `{"relevant": {"a": 1}}`, `line 1: a question needs a "text"`},
 		{"a long question", documentLine, `{"text": "` + strings.Repeat("x", 2001) + `", "relevant": {"a": 1}}`,
 			"more than 2000 characters"},
 		{"a question twice", documentLine, strings.Repeat(`{"id": "q", "text": "x", "relevant": {"a": 1}}`+"\n", 2),
-			`line 2: the question "q" stands here for the second time`},
+			`line 2: the question "q" is used twice`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			if _, err := ReadDataset(writeDataset(t, c.documents, c.questions)); err == nil ||
 				!strings.Contains(err.Error(), c.says) {
-				t.Errorf("says %v, and not %q", err, c.says)
+				t.Errorf("got %v, want %q", err, c.says)
 			}
 		})
 	}
@@ -113,11 +114,11 @@ func TestDatasetFoldersListsSubfolders(t *testing.T) {
 	}
 	for path, dirs := range map[string][]string{above: want, want[0]: want[:1], want[1]: want[1:]} {
 		if got, err := DatasetFolders(path); err != nil || !slices.Equal(got, dirs) {
-			t.Errorf("%s stands for %q, %v", path, got, err)
+			t.Errorf("%s returns %q, %v", path, got, err)
 		}
 	}
 	if _, err := DatasetFolders(filepath.Join(above, "none")); err == nil ||
-		!strings.Contains(err.Error(), "holds no set") {
+		!strings.Contains(err.Error(), "holds no dataset") {
 		t.Error(err)
 	}
 	if _, err := DatasetFolders(filepath.Join(above, "nowhere")); !errors.Is(err, fs.ErrNotExist) {

@@ -10,32 +10,33 @@ import (
 	"github.com/loci-memory/loci/client"
 )
 
-// A Result tells how the questions of a set were answered in one mode. Times
+// A Result holds the quality and the times of one dataset in one mode. Times
 // are milliseconds.
 type Result struct {
 	Mode     loci.Mode `json:"mode"`
-	Atlas    bool      `json:"atlas,omitzero"` // each question was asked in the atlas of its group alone
+	Atlas    bool      `json:"atlas,omitzero"` // each query searched the atlas of its group only
 	Recall5  Estimate  `json:"recall5"`
 	Recall10 Estimate  `json:"recall10"`
 	MRR      Estimate  `json:"mrr"`
 	NDCG10   Estimate  `json:"ndcg10"`
 
-	P50       float64 `json:"p50Ms"`       // as the client sees it
-	P95       float64 `json:"p95Ms"`       // as the client sees it
+	P50       float64 `json:"p50Ms"`       // measured by the client
+	P95       float64 `json:"p95Ms"`       // measured by the client
 	ServerP50 float64 `json:"serverP50Ms"` // meta.timings.totalMs
 
-	Resolved map[loci.ResolvedMode]int `json:"resolved"` // how many questions were answered in which mode
-	Cached   int                       `json:"cached"`   // answered with something that was there already
+	// the number of queries that were answered in each mode
+	Resolved map[loci.ResolvedMode]int `json:"resolved"`
+	Cached   int                       `json:"cached"` // the number of answers from a cache
 }
 
-// Run asks every question of the set, one after another, among all that is in the
-// workspace of its group, and judges the answers.
+// Run asks every query of the dataset, one after another, in the workspace of
+// its group, and evaluates the answers.
 func (l *LoadedDataset) Run(ctx context.Context, c *client.Client, mode loci.Mode, progress Progress) (Result, error) {
 	return l.run(ctx, c, mode, false, progress)
 }
 
-// RunInAtlas is Ask in the atlas of each question's group, for sets that were loaded
-// together.
+// RunInAtlas is Run in the atlas of each query's group, for datasets that were
+// loaded together.
 func (l *LoadedDataset) RunInAtlas(ctx context.Context, c *client.Client, mode loci.Mode, progress Progress) (Result,
 	error) {
 	return l.run(ctx, c, mode, true, progress)
@@ -77,8 +78,8 @@ func (l *LoadedDataset) run(ctx context.Context, c *client.Client, mode loci.Mod
 	return r, nil
 }
 
-// resultIDs returns the ids that the memories of an answer have in the set; those of
-// another group or set have none.
+// resultIDs returns the dataset ids of the memories in an answer. A memory of
+// another group or dataset gets an empty id.
 func (l *LoadedDataset) resultIDs(group string, found loci.FoundMemories) []string {
 	list := make([]string, len(found.Memories))
 	for i, m := range found.Memories {

@@ -13,28 +13,28 @@ import (
 	"github.com/loci-memory/loci/client"
 )
 
-// Progress is told how much of a work is done. It may be called by several
+// Progress receives the number of finished steps. It may be called by several
 // goroutines at once.
 type Progress func(done, total int)
 
-// A LoadedDataset set is one whose documents are the memories of a server.
+// A LoadedDataset is a dataset whose documents are memories of a server.
 type LoadedDataset struct {
 	Dataset
-	Duration time.Duration // from the first memory to the last one's vector
+	Duration time.Duration // from the first memory to the last vector
 
-	FailedEmbeddings int64 // passages that got no vector
+	FailedEmbeddings int64 // chunks that got no vector
 
 	targets   map[string]target      // by group
 	documents map[string]documentKey // by the ids of memories
 }
 
-// A target is where the documents of a group are: a workspace of their own, or an atlas
-// of one that all share.
+// A target holds the documents of a group: a workspace for each group, or an
+// atlas of a shared workspace.
 type target struct{ workspace, atlas string }
 
-// Load makes a workspace for each group of the set and a memory for each
-// document, with some clients at once, and returns when nothing waits for its
-// vector any more. Credentials in the texts are redacted, not refused.
+// Load makes a workspace for each group of the dataset and a memory for each
+// document, with several clients at once. It returns when the embedding queue
+// is empty. Credentials in the texts are redacted, not refused.
 func Load(ctx context.Context, c *client.Client, s Dataset, clients int, progress Progress) (*LoadedDataset, error) {
 	l := newLoadedDataset(s)
 	for i, g := range l.groups() {
@@ -47,8 +47,8 @@ func Load(ctx context.Context, c *client.Client, s Dataset, clients int, progres
 	return l, l.createMemories(ctx, c, clients, progress)
 }
 
-// LoadTogether is Load of several sets into one workspace, in which each group of a
-// set has an atlas.
+// LoadTogether is Load of several datasets into one workspace, in which each
+// group of a dataset has an atlas.
 func LoadTogether(ctx context.Context, c *client.Client, sets []Dataset, clients int,
 	progress Progress) (list []*LoadedDataset, err error) {
 	shared, err := c.WorkspaceCreate(ctx, loci.CreateWorkspace{Name: "Together"})
@@ -77,7 +77,7 @@ func newLoadedDataset(s Dataset) *LoadedDataset {
 	return &LoadedDataset{Dataset: s, targets: map[string]target{}, documents: map[string]documentKey{}}
 }
 
-// groups lists the groups of the set's documents in their order.
+// groups lists the groups of the documents in their order.
 func (l *LoadedDataset) groups() (list []string) {
 	known := map[string]bool{}
 	for _, d := range l.Documents {
@@ -89,7 +89,7 @@ func (l *LoadedDataset) groups() (list []string) {
 	return list
 }
 
-// createMemories makes the memories, in the places of their groups.
+// createMemories creates the memories in the targets of their groups.
 func (l *LoadedDataset) createMemories(ctx context.Context, c *client.Client, clients int, progress Progress) error {
 	ids := make([]string, len(l.Documents))
 	began := time.Now()
@@ -123,7 +123,8 @@ func (l *LoadedDataset) createInput(d Document) loci.CreateMemory {
 // partID is the id of a part of a conversation or a document: D3:14.
 var partID = regexp.MustCompile(`^([^\s/]+):([0-9]{1,9})$`)
 
-// source tells where a part stands; nil for a document that is none.
+// source returns the group and the position of a part, or nil for a document
+// without them.
 func (d Document) source() *loci.Source {
 	m := partID.FindStringSubmatch(d.ID)
 	if m == nil {
@@ -140,10 +141,10 @@ func (d Document) source() *loci.Source {
 	return &loci.Source{Group: loci.SourceText(group), Position: &position}
 }
 
-// stallTimeout is how long one waits for a vector while none comes.
+// stallTimeout bounds the wait for a vector while none arrives.
 const stallTimeout = 2 * time.Minute
 
-// waitForEmbeddings returns once no memory waits for its vector.
+// waitForEmbeddings returns when no memory waits for its vector.
 func (l *LoadedDataset) waitForEmbeddings(ctx context.Context, c *client.Client, progress Progress) error {
 	maximum, minimum, since := int64(0), int64(-1), time.Now()
 	for pause := 20 * time.Millisecond; ; pause = min(2*pause, time.Second) {
@@ -160,7 +161,7 @@ func (l *LoadedDataset) waitForEmbeddings(ctx context.Context, c *client.Client,
 			minimum, since = left, time.Now()
 		}
 		if time.Since(since) > stallTimeout {
-			return fmt.Errorf("%d passages wait for their vector, and none came for %v", left, stallTimeout)
+			return fmt.Errorf("%d chunks still have no vector, and none has arrived for %v", left, stallTimeout)
 		}
 		progress(int(maximum-left), int(maximum))
 		select {
@@ -171,13 +172,14 @@ func (l *LoadedDataset) waitForEmbeddings(ctx context.Context, c *client.Client,
 	}
 }
 
-// withContext says what an error is about.
+// withContext prefixes an error with its subject.
 func withContext(what string, err error) error {
 	e := loci.AsError(err)
 	return &loci.Error{Code: e.Code, Message: what + ": " + e.Message, Err: err}
 }
 
-// forEach calls f with the numbers below n, some at once, and ends at the first error.
+// forEach calls f with the numbers below n, several at once, and stops at the
+// first error.
 func forEach(ctx context.Context, n, workers int, progress Progress, f func(ctx context.Context, i int) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -37,7 +37,7 @@ func open(t *testing.T) *client.Client {
 	return c
 }
 
-// talks are two conversations that say the same.
+// talks are two conversations with the same words.
 var talks = relevance.Dataset{
 	Documents: []relevance.Document{
 		{Group: "one", ID: "D1:1", Text: "Who feeds the cat?"},
@@ -52,7 +52,7 @@ var talks = relevance.Dataset{
 	},
 }
 
-func TestAQuestionIsAskedAmongItsGroup(t *testing.T) {
+func TestRunSearchesGroupOfQuery(t *testing.T) {
 	t.Parallel()
 	c := open(t)
 	var told atomic.Int64
@@ -61,20 +61,20 @@ func TestAQuestionIsAskedAmongItsGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	if told.Load() < 5 || l.Duration <= 0 || l.FailedEmbeddings != 0 {
-		t.Errorf("told %d times, took %v, failed %d", told.Load(), l.Duration, l.FailedEmbeddings)
+		t.Errorf("progress %d times, took %v, failed %d", told.Load(), l.Duration, l.FailedEmbeddings)
 	}
 	r, err := l.Run(t.Context(), c, loci.ModeKeyword, func(int, int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
-	// No text of its group holds a word of the second question.
+	// No text of its group contains a word of the second query.
 	if r.Recall10.Mean != 2./3 || r.MRR.Mean != 2./3 || r.Resolved[loci.ResolvedKeyword] != 3 || r.P95 < r.P50 ||
 		r.P50 < r.ServerP50 {
 		t.Errorf("%+v", r)
 	}
 }
 
-func TestSetsThatAreLoadedTogetherShareAWorkspace(t *testing.T) {
+func TestLoadTogetherSharesWorkspace(t *testing.T) {
 	t.Parallel()
 	c := open(t)
 	other := relevance.Dataset{
@@ -105,7 +105,7 @@ func TestSetsThatAreLoadedTogetherShareAWorkspace(t *testing.T) {
 	}
 }
 
-func TestMemoriesKnowTheirConversationAndPlace(t *testing.T) {
+func TestLoadStoresGroupAndPosition(t *testing.T) {
 	t.Parallel()
 	c := open(t)
 	if _, err := relevance.Load(t.Context(), c, talks, 1, func(int, int) {}); err != nil {
@@ -127,7 +127,7 @@ func TestMemoriesKnowTheirConversationAndPlace(t *testing.T) {
 	}
 }
 
-func TestARefusalSaysOfWhatItIs(t *testing.T) {
+func TestLoadNamesRejectedDocument(t *testing.T) {
 	t.Parallel()
 	c := open(t)
 	bad := relevance.Dataset{Documents: []relevance.Document{{ID: "good", Text: "x"}, {ID: "nul", Text: "a\x00b"}}}

@@ -8,23 +8,23 @@ import (
 	"slices"
 )
 
-// CutoffDepth is how many memories of an answer are looked at.
+// CutoffDepth is the number of memories of an answer that are evaluated.
 const CutoffDepth = 10
 
-// Metrics tell how good the answer to one question is, each from 0 to 1.
+// Metrics are the quality of the answer to one query, each from 0 to 1.
 type Metrics struct {
 	Recall5, Recall10, MRR, NDCG10 float64
 }
 
-// Evaluate compares an answer, the ids in their order, with the grades of what is
-// relevant. The measures are those of trec_eval (recall_5, recall_10,
+// Evaluate compares an answer, the ids in their order, with the relevance
+// judgements. The measures are those of trec_eval (recall_5, recall_10,
 // recip_rank, ndcg_cut_10; https://github.com/usnistgov/trec_eval):
 //
-//   - Recall at k: the part of all that is relevant that stands among the first k.
-//   - MRR: 1 over the rank of the first relevant one (Voorhees, TREC-8, 1999),
-//     0 if it is not among the first Depth.
+//   - Recall at k: the share of the relevant documents among the first k.
+//   - MRR: 1 over the rank of the first relevant document (Voorhees, TREC-8,
+//     1999), 0 if it is not among the first CutoffDepth.
 //   - nDCG at k: the sum of grade / log2(rank + 1) over the first k, divided by
-//     that of the best order there is (Järvelin and Kekäläinen, ACM TOIS 20(4),
+//     that of the best possible order (Järvelin and Kekäläinen, ACM TOIS 20(4),
 //     2002). Judgements without grades have grade 1.
 func Evaluate(relevant map[string]float64, answer []string) Metrics {
 	return Metrics{recall(relevant, answer, 5), recall(relevant, answer, CutoffDepth), reciprocalRank(relevant, answer),
@@ -66,21 +66,21 @@ func discountedGain(grades []float64) (sum float64) {
 	return sum
 }
 
-// An Estimate is the mean of a measure over the questions of a set, with the
-// interval in which 95 % of such means lie.
+// An Estimate is the mean of a measure over the queries of a dataset, with its
+// 95 % confidence interval.
 type Estimate struct {
 	Mean float64 `json:"mean"`
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// BootstrapResamples is how often the bootstrap draws the questions anew.
+// BootstrapResamples is the number of bootstrap resamples.
 const BootstrapResamples = 1000
 
 // Bootstrap returns the mean and its percentile interval: the 2.5th and 97.5th
-// percentiles of the means of questions drawn with replacement (Efron and
+// percentiles of the means of queries drawn with replacement (Efron and
 // Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13). The draws
-// are the same for every list of one length.
+// are the same for all lists of one length.
 func Bootstrap(values []float64) Estimate {
 	r := rand.New(rand.NewPCG(1, 2))
 	means := make([]float64, BootstrapResamples)
@@ -102,8 +102,7 @@ func mean(values []float64) (sum float64) {
 	return sum / float64(len(values))
 }
 
-// quantile returns the value below or at which the part q of a sorted list
-// lies (the nearest rank).
+// quantile returns the q-quantile of a sorted list by the nearest rank.
 func quantile(sorted []float64, q float64) float64 {
 	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
 }

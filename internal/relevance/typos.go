@@ -7,14 +7,14 @@ import (
 	"unicode"
 )
 
-// minTypoLetters is the least letters of a word that gets a typo.
+// minTypoLetters is the shortest word that gets a typo.
 const minTypoLetters = 4
 
-// WithTypos returns the set with n typos in each question, each in a word of
-// its own while there are such of 4 letters and more. A typo swaps two letters,
-// drops, doubles, or hits the key beside. The same seed makes the same typos
-// in a question, whatever else the set holds. A question without such a word
-// stays as it is; spared counts those.
+// WithTypos returns the dataset with n typos in each query, each in a different
+// word of at least 4 letters while there are such words. A typo swaps two
+// letters, drops one, doubles one, or hits an adjacent key. Equal seeds make
+// equal typos in a query, independent of the rest of the dataset. A query
+// without such a word is unchanged; unchanged counts those.
 func (s Dataset) WithTypos(n int, seed uint64) (out Dataset, unchanged int) {
 	out = s
 	out.Queries = make([]Query, len(s.Queries))
@@ -54,7 +54,7 @@ func addTypos(text string, n int, r *rand.Rand) string {
 	return b.String()
 }
 
-// splitLetterRuns cuts a text where letters begin and end.
+// splitLetterRuns splits a text at the borders of letter runs.
 func splitLetterRuns(text string) (parts [][]rune) {
 	for _, c := range text {
 		last := len(parts) - 1
@@ -67,8 +67,9 @@ func splitLetterRuns(text string) (parts [][]rune) {
 	return parts
 }
 
-// typo makes one mistake in a word. Where the letter chosen allows none of a
-// kind, it is dropped. A word that earlier ones have made short only grows.
+// typo makes one mistake in a word. Where the letter chosen allows no mistake
+// of a kind, it is dropped. A word that earlier typos have shortened only
+// grows.
 func typo(word []rune, r *rand.Rand) []rune {
 	at := r.IntN(len(word))
 	before, letter, after := word[:at:at], word[at], word[at+1:]
@@ -97,8 +98,8 @@ const (
 // keyboard has the rows of the letters on a QWERTY keyboard.
 var keyboard = []string{"qwertyuiop", "asdfghjkl", "zxcvbnm"}
 
-// adjacentKeys returns the letters left and right of one on the keyboard, in its
-// case; none for a letter that is not there.
+// adjacentKeys returns the letters left and right of a letter on the keyboard,
+// in its case. A letter that is not on the keyboard has none.
 func adjacentKeys(letter rune) (keys []rune) {
 	for _, row := range keyboard {
 		at := strings.IndexRune(row, unicode.ToLower(letter))

@@ -31,8 +31,8 @@ func TestWithTyposIsDeterministic(t *testing.T) {
 	}
 }
 
-// A question with enough long words differs in just as many, each by one
-// mistake of Damerau's four kinds; short words and all else stay.
+// A query with enough long words differs in exactly n of them, each by one edit
+// of Damerau's four kinds; the rest is unchanged.
 func TestTypoIsSingleEditInLongWord(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -69,8 +69,8 @@ func TestTypoIsSingleEditInLongWord(t *testing.T) {
 	})
 }
 
-// isSingleTypo reports whether b is a with two letters swapped, one dropped, one
-// doubled, or another one in the place of one.
+// isSingleTypo reports whether b is a with two letters swapped, one dropped,
+// one doubled, or one replaced.
 func isSingleTypo(a, b []rune) bool {
 	for i := range a {
 		without := slices.Concat(a[:i], a[i+1:])
