@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -41,19 +42,25 @@ func TestMigrateUpgradesSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if _, err := db.Exec(`PRAGMA user_version = 2`); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"check"}, {"check", "--repair"}, {"key", "create", "--email", "ada@example.org"},
-		{"user", "create", "--email", "bob@example.org"}} {
-		if text := run(exitFailure, args...); !strings.Contains(text, "schema 2") ||
-			!strings.Contains(text, "run loci admin migrate") {
-			t.Errorf("%v: %s", args, text)
+	for version, want := range map[int]string{999: "use a newer loci", -1: "run loci admin migrate"} {
+		if _, err := db.Exec(fmt.Sprint(`PRAGMA user_version = `, version)); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"check"}, {"check", "--repair"},
+			{"key", "create", "--email", "ada@example.org"}, {"user", "create", "--email", "bob@example.org"}} {
+			text := run(exitFailure, args...)
+			if !strings.Contains(text, fmt.Sprint("schema ", version)) || !strings.Contains(text, want) {
+				t.Errorf("%v: %s", args, text)
+			}
 		}
 	}
+	// No schema precedes the first one: a negative number stands for it.
+	if _, err := db.Exec(`PRAGMA user_version = -1`); err != nil {
+		t.Fatal(err)
+	}
 	for range 2 {
-		if text := run(exitOK, "migrate", "--dry-run", "--json"); !strings.Contains(text, `{"schema":2,"newest":`) ||
-			!strings.Contains(text, `"pending":["00003_vectors",`) || !strings.Contains(text, `"migrated":false`) {
+		if text := run(exitOK, "migrate", "--dry-run", "--json"); !strings.Contains(text, `{"schema":-1,"newest":`) ||
+			!strings.Contains(text, `"pending":["00001_schema"`) || !strings.Contains(text, `"migrated":false`) {
 			t.Error(text)
 		}
 	}
@@ -65,8 +72,8 @@ func TestMigrateUpgradesSchema(t *testing.T) {
 		t.Error(text)
 	}
 	server.Unlock()
-	if text := run(exitOK, "migrate"); !strings.Contains(text, "The schema was 2 and is") ||
-		!strings.Contains(text, "00003_vectors") {
+	if text := run(exitOK, "migrate"); !strings.Contains(text, "The schema was -1 and is") ||
+		!strings.Contains(text, "00001_schema") {
 		t.Error(text)
 	}
 	run(exitOK, "check")

@@ -55,19 +55,3 @@ func TestAccountIsFoundInEveryForm(t *testing.T) {
 		}
 	})
 }
-
-func TestStoredAddressesAreNormalizedAtOpen(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		s := d.Open(t, store.Options{})
-		actor := user(t, s, "zoe")
-		d.Exec(t, `UPDATE users SET email_folded = 'zoe`+"\u0301"+`@example.com'`)
-		d.Exec(t, `DELETE FROM metadata WHERE name = 'addresses in NFC'`)
-		if _, err := login(s, nfcVariants[0]); !loci.Is(err, loci.CodeNotFound) {
-			t.Fatal(err)
-		}
-		if u, err := login(d.Open(t, store.Options{}), nfcVariants[0]); err != nil || u.ID != actor.UserID {
-			t.Errorf("%+v, %v", u, err)
-		}
-	})
-}

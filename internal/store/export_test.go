@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"path"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -183,24 +185,44 @@ func SchemaVersion() int64 { return latestSchema }
 // Migrations returns the names of the migrations in a folder, oldest first.
 func Migrations(t testing.TB, dir string) (names []string) {
 	t.Helper()
-	files, err := fs.ReadDir(migrations, "migrations/"+dir)
+	files, err := fs.Glob(migrations, "migrations/"+dir+"/*.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range files {
-		names = append(names, f.Name())
+	for _, name := range files {
+		names = append(names, path.Base(name))
 	}
 	return names
 }
 
-// MigrateTo makes the schema of an empty database what it was in a version.
+// WithNextMigration returns options with one more migration than the program has.
+func WithNextMigration(t testing.TB, o Options, statements string) Options {
+	t.Helper()
+	all := fstest.MapFS{}
+	for _, dir := range []string{"sqlite", "postgres"} {
+		for _, name := range Migrations(t, dir) {
+			name = "migrations/" + dir + "/" + name
+			text, err := fs.ReadFile(migrations, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[name] = &fstest.MapFile{Data: text}
+		}
+		next := fmt.Sprintf("migrations/%s/%05d_next.sql", dir, latestSchema+1)
+		all[next] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + statements)}
+	}
+	o.migrations = all
+	return o
+}
+
+// MigrateTo migrates an empty database to a schema.
 func MigrateTo(t testing.TB, db *sql.DB, version int64) {
 	t.Helper()
 	dialect, dir := goose.DialectPostgres, "postgres"
 	if _, err := db.Exec(`PRAGMA journal_mode = WAL`); err == nil { // PostgreSQL has no pragma
 		dialect, dir = goose.DialectSQLite3, "sqlite"
 	}
-	p, err := newMigrator(dialect, db, dir)
+	p, err := newMigrator(dialect, db, migrations, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,6 +234,17 @@ func MigrateTo(t testing.TB, db *sql.DB, version int64) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// MemoryChecksum returns the checksum that a memory's row has.
+func MemoryChecksum(m loci.Memory) int64 { return memoryChecksum(m) }
+
+// VersionChecksum returns the checksum that a version's row has.
+func VersionChecksum(v loci.MemoryVersion) int64 { return versionChecksum(v) }
+
+// VectorChecksum returns the checksum that a vector's row has.
+func VectorChecksum(text int64, chunk int, vector []byte) int64 {
+	return vectorChecksum(text, chunk, vector)
 }
 
 // ContentHash returns the hash that a memory's row has of its content.

@@ -88,7 +88,9 @@ func (m *indexModel) pick() (x modelMemory, ok bool) {
 	return all[m.r.IntN(len(all))], true
 }
 
-const insertLogSQL = `INSERT INTO index_log (workspace, memory, atlas, type, status, tags, created_at, deleted, memories, bytes, document) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`
+const insertLogSQL = `INSERT INTO index_log (workspace, memory, atlas, type, status, tags, created_at, deleted,
+		memories, bytes, document, verified, valid_until, group_id, position)
+	VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, FALSE, 0, 0, 0)`
 
 // change gives a memory another state and other tags, as an update would.
 func (m *indexModel) change() {

@@ -22,8 +22,7 @@ type rawMemory struct {
 	createdBy, verifiedBy, evidence                                string
 	source                                                         loci.Source
 	confidence                                                     *loci.Confidence
-	// nil where a program of an earlier schema wrote the row
-	checksum *int64
+	checksum                                                       int64
 }
 
 func (m *rawMemory) scan(r row) error {
@@ -41,13 +40,7 @@ func (m *rawMemory) corruption() string {
 		m.status >= len(loci.MemoryStatuses) {
 		return "its type, status or tags are none that there are"
 	}
-	if m.checksum == nil {
-		if m.hash != contentHash(m.content) {
-			return "the hash of its text is another one: the text is damaged"
-		}
-		return ""
-	}
-	if *m.checksum != memoryChecksum(loci.Memory{ID: m.id, Title: m.title, Content: m.content,
+	if m.checksum != memoryChecksum(loci.Memory{ID: m.id, Title: m.title, Content: m.content,
 		Type: loci.MemoryTypeAt(m.kind), Tags: tags,
 		Status: loci.MemoryStatusAt(m.status), Version: m.version, CreatedBy: m.createdBy,
 		CreatedAt: loci.Time(m.created), UpdatedAt: loci.Time(m.updated),

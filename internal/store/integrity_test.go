@@ -136,12 +136,6 @@ var corruptions = []corruption{
 	{"title", []string{`UPDATE memories SET title = 'Behind the back' WHERE row_id = ?1`}, "folded", []string{"rows!"}},
 	{"title in the log", []string{`UPDATE memories SET title = 'Behind the back' WHERE row_id = ?1`}, "logged",
 		[]string{"rows!"}},
-	{"title of a row of an earlier schema", []string{
-		`UPDATE memories SET title = 'Behind the back', checksum = NULL WHERE row_id = ?1`}, "folded",
-		[]string{"index"}},
-	{"text of a row of an earlier schema", []string{
-		`UPDATE memories SET content = 'Behind the back', checksum = NULL WHERE row_id = ?1`}, "logged",
-		[]string{"counters", "rows!", "versions!"}},
 	{"source", []string{`UPDATE memories SET source_uri = 'https://example.com' WHERE row_id = ?1`}, "folded",
 		[]string{"rows!"}},
 	{"group", []string{`UPDATE memories SET source_group = 'another' WHERE row_id = ?1`}, "folded", []string{"rows!"}},

@@ -70,17 +70,17 @@ func (i *integrityChecker) embeddedTexts(rowIDs []int64, generation int64) (map[
 func (i *integrityChecker) corruptVectors(rowIDs []int64, generation int64) (map[int64]bool, error) {
 	broken := map[int64]bool{}
 	err := i.t.conn.query(`SELECT memory, text_hash, chunk, vector, checksum FROM vectors WHERE `+
-		fmt.Sprintf(i.t.store.db.dialect().inList, "memory", 1)+`
-		AND generation = ?2 AND checksum IS NOT NULL`, []any{encodeInts(rowIDs), generation}, func(r row) error {
-		var memory, text, sum int64
-		var passage int
-		var vector []byte
-		err := r.Scan(&memory, &text, &passage, &vector, &sum)
-		if err == nil && sum != vectorChecksum(text, passage, vector) {
-			broken[memory] = true
-		}
-		return err
-	})
+		fmt.Sprintf(i.t.store.db.dialect().inList, "memory", 1)+` AND generation = ?2`,
+		[]any{encodeInts(rowIDs), generation}, func(r row) error {
+			var memory, text, sum int64
+			var passage int
+			var vector []byte
+			err := r.Scan(&memory, &text, &passage, &vector, &sum)
+			if err == nil && sum != vectorChecksum(text, passage, vector) {
+				broken[memory] = true
+			}
+			return err
+		})
 	return broken, err
 }
 

@@ -27,7 +27,7 @@ func (i *integrityChecker) checkVersions(m rawMemory) (what string, err error) {
 				var v versionRow
 				var kind, status int
 				var tags string
-				var sum *int64
+				var sum int64
 				err := r.Scan(&v.Version, &v.Title, &v.content, &v.prefix, &kind, &tags, &status, &v.VerifiedAt,
 					&v.VerifiedBy, &v.Evidence, &v.Confidence, &v.ValidUntil, &v.CreatedBy, &v.CreatedAt, &sum)
 				n++
@@ -51,7 +51,7 @@ func (i *integrityChecker) checkVersions(m rawMemory) (what string, err error) {
 					}
 					v.Type, v.Status = loci.MemoryTypes[kind], loci.MemoryStatuses[status]
 					if v.Tags, err = decodeStrings(tags); err != nil ||
-						sum != nil && *sum != versionChecksum(v.MemoryVersion) {
+						sum != versionChecksum(v.MemoryVersion) {
 						wrong("the checksum of version %d is another one", v.Version)
 					}
 				}

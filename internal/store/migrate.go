@@ -20,12 +20,12 @@ import (
 //go:embed migrations
 var migrations embed.FS
 
-// latestSchema is the number of the newest migration, which is the same in both folders.
-var latestSchema = latestMigration("sqlite")
+// latestSchema is the number of this program's newest migration.
+var latestSchema = latestMigration(migrations)
 
-// latestMigration returns the highest number among the migrations in dir.
-func latestMigration(dir string) (newest int64) {
-	files, err := fs.ReadDir(migrations, "migrations/"+dir)
+// latestMigration returns the highest number among migrations. Both folders have the same numbers.
+func latestMigration(migrations fs.FS) (newest int64) {
+	files, err := fs.ReadDir(migrations, "migrations/sqlite")
 	if err != nil {
 		panic(err) // the folder is embedded
 	}
@@ -39,32 +39,41 @@ func latestMigration(dir string) (newest int64) {
 	return newest
 }
 
-func newMigrator(dialect goose.Dialect, db *sql.DB, dir string, options ...goose.ProviderOption) (*goose.Provider,
-	error) {
+// newMigrator returns the migrations of one folder, to be run on db.
+func newMigrator(dialect goose.Dialect, db *sql.DB, migrations fs.FS, dir string) (*goose.Provider, error) {
 	files, err := fs.Sub(migrations, "migrations/"+dir)
 	if err != nil {
 		return nil, err
 	}
-	return goose.NewProvider(dialect, db, files, append(options, goose.WithDisableGlobalRegistry(true))...)
+	return goose.NewProvider(dialect, db, files, goose.WithDisableGlobalRegistry(true))
 }
 
-// needsMigration reports whether a database of the schema have needs migrations. An empty
-// one has schema 0.
-func (o Options) needsMigration(have int64) (bool, error) {
+// migrationsOrDefault returns the migrations of the options, or those of the program.
+func (o Options) migrationsOrDefault() fs.FS {
+	if o.migrations != nil {
+		return o.migrations
+	}
+	return migrations
+}
+
+// needsMigration reports whether a database of schema have needs migrations to schema latest.
+// An empty database has schema 0.
+func (o Options) needsMigration(have int64) (needed bool, latest int64, err error) {
+	latest = latestMigration(o.migrationsOrDefault())
 	switch {
-	case have > latestSchema:
-		return false, fmt.Errorf("store: the database has version %d, this program knows %d: use a newer loci",
-			have, latestSchema)
-	case have == latestSchema:
-		return false, nil
-	case have > 0 && o.KeepSchema:
-		return false, loci.NewError(loci.CodeConflict, "The database has schema %d and this program needs %d: "+
-			"start loci serve, or run loci admin migrate.", have, latestSchema)
+	case have > latest:
+		return false, latest, fmt.Errorf("store: the database has schema %d, this program knows %d: use a newer loci",
+			have, latest)
+	case have == latest:
+		return false, latest, nil
+	case have != 0 && o.KeepSchema:
+		return false, latest, loci.NewError(loci.CodeConflict, "The database has schema %d and this program needs %d: "+
+			"start loci serve, or run loci admin migrate.", have, latest)
 	}
-	if o.Log != nil && have > 0 {
-		o.Log.Info("migrate the database", "from", have, "to", latestSchema)
+	if o.Log != nil && have != 0 {
+		o.Log.Info("migrate the database", "from", have, "to", latest)
 	}
-	return true, nil
+	return true, latest, nil
 }
 
 // pendingMigrations returns the names of the migrations that a schema lacks.
@@ -90,21 +99,22 @@ func (c *sqliteConn) migrate(ctx context.Context, db *sql.DB, o Options) error {
 	if err != nil {
 		return err
 	}
-	if due, err := o.needsMigration(have); err != nil || !due {
+	due, latest, err := o.needsMigration(have)
+	if err != nil || !due {
 		return err
 	}
 	db.SetMaxOpenConns(1) // which the pragma is for
 	if _, err := db.ExecContext(ctx, fmt.Sprintf(`PRAGMA busy_timeout = %d`, maxBusyTimeout)); err != nil {
 		return err
 	}
-	p, err := newMigrator(goose.DialectSQLite3, db, "sqlite")
+	p, err := newMigrator(goose.DialectSQLite3, db, o.migrationsOrDefault(), "sqlite")
 	if err != nil {
 		return err
 	}
 	if _, err := p.Up(ctx); err != nil {
-		return fmt.Errorf("store: migrate from schema %d to %d: %w", have, latestSchema, err)
+		return fmt.Errorf("store: migrate from schema %d to %d: %w", have, latest, err)
 	}
-	_, err = c.exec(fmt.Sprintf(`PRAGMA user_version = %d`, latestSchema), nil)
+	_, err = c.exec(fmt.Sprintf(`PRAGMA user_version = %d`, latest), nil)
 	return err
 }
 
@@ -164,7 +174,8 @@ func migratePostgres(ctx context.Context, config *pgxpool.Config, o Options) err
 	if err != nil {
 		return err
 	}
-	if due, err := o.needsMigration(have); err != nil || !due {
+	due, latest, err := o.needsMigration(have)
+	if err != nil || !due {
 		return err
 	}
 	lock, err := pool.Begin(ctx)
@@ -179,12 +190,12 @@ func migratePostgres(ctx context.Context, config *pgxpool.Config, o Options) err
 	}
 	db := stdlib.OpenDBFromPool(pool)
 	defer db.Close()
-	p, err := newMigrator(goose.DialectPostgres, db, "postgres")
+	p, err := newMigrator(goose.DialectPostgres, db, o.migrationsOrDefault(), "postgres")
 	if err != nil {
 		return err
 	}
 	if _, err = p.Up(ctx); err != nil {
-		return fmt.Errorf("store: migrate from schema %d to %d: %w", have, latestSchema, err)
+		return fmt.Errorf("store: migrate from schema %d to %d: %w", have, latest, err)
 	}
 	return nil
 }

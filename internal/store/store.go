@@ -12,6 +12,7 @@ import (
 	"crypto/cipher"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -62,6 +63,7 @@ type Options struct {
 
 	busyTimeout time.Duration // of who waits for another; 0 is 10 s
 	maxWALSize  int64         // of SQLite; 0 is 64 MiB
+	migrations  fs.FS         // in place of those of the program
 	idleDelay   time.Duration // after which a workspace's index is tidied; 0 is 10 s
 }
 
@@ -155,9 +157,6 @@ func (s *Store) start(ctx context.Context, o Options) (*Store, error) {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.seenCipher = newSeenCipher(s.secret)
-	if err = s.normalizeEmails(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
 	if err = s.reindexer.start(ctx, s); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -33,65 +33,78 @@ func TestMigrationsAreNumberedAlike(t *testing.T) {
 	}
 }
 
-// createFormerSchema makes a database of an earlier schema: two people, of whom the first has
-// a memory.
-func createFormerSchema(t *testing.T, d storetest.Database, version int64) *loci.Actor {
+// createInitialSchema migrates an empty database to schema 1 and fills it as a program of that
+// schema did: two users, of whom ann has a memory with a former version and a vector.
+func createInitialSchema(t *testing.T, d storetest.Database) *loci.Actor {
 	t.Helper()
 	db := d.DB(t)
-	store.MigrateTo(t, db, version)
+	store.MigrateTo(t, db, 1)
 	exec := func(q string, args ...any) {
 		t.Helper()
 		if _, err := db.Exec(q, args...); err != nil {
 			t.Fatal(err)
 		}
 	}
-	text := "Kept from a schema of long ago"
+	m := loci.Memory{ID: "old", Title: "Kept", Content: "Kept from a schema of long ago", Type: loci.MemoryTypeAt(0),
+		Tags: []string{}, Status: loci.MemoryActive, Version: 2, CreatedBy: "ann", CreatedAt: 6, UpdatedAt: 6}
+	was := loci.MemoryVersion{Version: 1, Title: "Kept", Content: "Kept", Type: m.Type, Tags: m.Tags,
+		Status: m.Status, CreatedBy: "ann", CreatedAt: 6}
 	for n, name := range []string{"ann", "bob"} {
-		exec(
-			`INSERT INTO users (id, email, email_folded, name, password, verified, referral, created_at, updated_at) VALUES ($1, $2, $2, $1, '', TRUE, $1, 5, 5)`, name, name+"@example.com")
-		exec(
-			`INSERT INTO workspaces (id, name, personal_of, archived, secrets, created_at, updated_at) VALUES ($1, 'Personal', $2, FALSE, 'refuse', 5, 5)`, "home of "+name, name)
+		exec(`INSERT INTO users (id, email, email_folded, name, password, verified, referral, created_at, updated_at)
+			VALUES ($1, $2, $2, $1, '', TRUE, $1, 5, 5)`, name, name+"@example.com")
+		exec(`INSERT INTO workspaces (id, name, personal_of, archived, secrets, created_at, updated_at)
+			VALUES ($1, 'Personal', $2, FALSE, 'refuse', 5, 5)`, "home of "+name, name)
 		exec(`INSERT INTO members (user_id, workspace, role, joined_at) VALUES ($1, $2, 'owner', 5)`, name, n+1)
 		exec(`INSERT INTO keyword_indexes (workspace, version, analyzer) VALUES ($1, 0, 0)`, n+1)
-		exec(
-			`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes, created_at, updated_at)
-			VALUES ($1, $2, 'Inbox', '[]', '', TRUE, FALSE, $3, $4, 5, 5)`, "inbox of "+name, n+1, 1-n, (1-n)*len(text))
+		exec(`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes,
+				created_at, updated_at)
+			VALUES ($1, $2, 'Inbox', '[]', '', TRUE, FALSE, $3, $4, 5, 5)`, "inbox of "+name, n+1, 1-n,
+			(1-n)*len(m.Content))
 	}
-	exec(
-		`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name, source_uri, source_group, version, created_by, created_at, updated_at)
-		VALUES ('old', 1, 1, 'Kept', $1, $2, 0, 0, '[]', '', '', '', 1, 'ann', 6, 6)`, text, store.ContentHash(text))
-	if version >= 2 {
-		exec(`UPDATE memories SET version = 2`)
-		exec(
-			`INSERT INTO versions (memory, version, title, prefix_len, type, tags, status, verified_at, verified_by, evidence, valid_until, created_by, created_at)
-			VALUES (1, 1, 'Kept', 4, 0, '[]', 0, 0, '', '', 0, 'ann', 6)`)
-	}
-	if version >= 3 {
-		exec(`INSERT INTO generations (name) VALUES ('old model')`)
-		exec(
-			`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector) VALUES (1, 1, 1, 7, 0, 1, $1)`, []byte("vector"))
-	}
+	exec(`INSERT INTO memories (id, workspace, atlas, title, content, hash, checksum, type, status, tags, source_name,
+			source_uri, source_group, version, created_by, updated_by, created_at, updated_at)
+		VALUES ($1, 1, 1, $2, $3, $4, $5, 0, 0, '[]', '', '', '', 2, 'ann', 'ann', 6, 6)`, m.ID, m.Title, m.Content,
+		store.ContentHash(m.Content), store.MemoryChecksum(m))
+	exec(`INSERT INTO versions (memory, version, title, prefix_len, checksum, type, tags, status, verified_at,
+			verified_by, evidence, valid_until, created_by, created_at)
+		VALUES (1, 1, 'Kept', 4, $1, 0, '[]', 0, 0, '', '', 0, 'ann', 6)`, store.VersionChecksum(was))
+	exec(`INSERT INTO generations (name) VALUES ('old model')`)
+	exec(`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector, checksum)
+		VALUES (1, 1, 1, 7, 0, 1, $1, $2)`, []byte("vector"), store.VectorChecksum(7, 0, []byte("vector")))
 	return &loci.Actor{UserID: "ann", Email: "ann@example.com", CredentialKind: loci.CredentialKey,
 		CredentialID: loci.NewID(time.Now())}
 }
 
-func TestDatabasesOfFormerSchemasAreUpgraded(t *testing.T) {
+// The migration after the newest one: a column that every row gets, and a table.
+const nextMigration = `ALTER TABLE memories ADD COLUMN next BIGINT NOT NULL DEFAULT 7;
+CREATE TABLE next_table (name TEXT NOT NULL PRIMARY KEY);
+`
+
+func TestInitialSchemaIsUpgraded(t *testing.T) {
 	t.Parallel()
-	for version := int64(1); version <= store.SchemaVersion(); version++ {
-		t.Run(fmt.Sprint("schema ", version), func(t *testing.T) {
+	for name, o := range map[string]store.Options{
+		"to the newest schema": {},
+		"by a next migration":  store.WithNextMigration(t, store.Options{}, nextMigration),
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			storetest.Each(t, func(t *testing.T, d storetest.Database) {
-				ann := createFormerSchema(t, d, version)
-				s := d.Open(t, store.Options{Embedder: &storetest.FakeEmbedder{Name: "new"}})
+				ann := createInitialSchema(t, d)
+				o.Embedder = &storetest.FakeEmbedder{Name: "new"}
+				s := d.Open(t, o)
 				fresh := storetest.Database{Engine: d.Engine, Dir: t.TempDir()}
 				if d.Address != "" {
 					fresh = storetest.NewPostgresSchema(t, d.Engine)
 				}
-				fresh.Open(t, store.Options{})
-				if have, want := schema(t, d), schema(t, fresh); !slices.Equal(have, want) {
+				fresh.Open(t, o)
+				have, want := schema(t, d), schema(t, fresh)
+				if !slices.Equal(have, want) {
 					t.Errorf("the schema is %q, not %q", have, want)
 				}
-				checkIntegrity(t, s, true) // bands of near duplicates are younger than the first schema
+				if next := slices.Contains(have, "column memories.next BIGINT 0"); next != (name == "by a next migration") {
+					t.Errorf("the column of the next migration exists: %v", next)
+				}
+				checkIntegrity(t, s, true) // the memory has no bands of near duplicates
 				set(t, s, ann, "old", func(_ *store.Memory, m *loci.Memory) { m.Content += ", and changed" })
 				m := add(t, s, ann, "", "New in a schema of today")
 				if list := ids(t, s, ann, store.Filter{}, 10); !slices.Equal(list, []string{m.ID, "old"}) {
@@ -101,9 +114,12 @@ func TestDatabasesOfFormerSchemasAreUpgraded(t *testing.T) {
 					r.Hits[0].Memory.ID != "old" {
 					t.Errorf("found %v", r.Hits)
 				}
+				if list := versionsOf(t, s, ann, "old"); len(list) != 3 {
+					t.Errorf("versions %v", list)
+				}
 				checkHealthy(t, s)
 				s.Close()
-				if again := d.Open(t, store.Options{}); len(ids(t, again, ann, store.Filter{}, 10)) != 2 {
+				if again := d.Open(t, o); len(ids(t, again, ann, store.Filter{}, 10)) != 2 {
 					t.Error("something is lost after the second start")
 				}
 			})
@@ -111,46 +127,55 @@ func TestDatabasesOfFormerSchemasAreUpgraded(t *testing.T) {
 	}
 }
 
-// Commands that only look at a database must not change it under a server of an
-// earlier version.
-func TestADatabaseOfAFormerSchemaIsKeptWhereThatIsAskedFor(t *testing.T) {
+// Commands that only look at a database must not change it under a server of an earlier version.
+func TestFormerSchemaIsKeptWhenAsked(t *testing.T) {
 	t.Parallel()
+	keep := store.WithNextMigration(t, store.Options{KeepSchema: true}, nextMigration)
+	upgrade := keep
+	upgrade.KeepSchema = false
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		createFormerSchema(t, d, 2)
+		latest := store.SchemaVersion()
+		d.Open(t, store.Options{}).Close()
 		before := schema(t, d)
-		_, err := d.TryOpen(store.Options{KeepSchema: true})
-		if !loci.Is(err, loci.CodeConflict) || !strings.Contains(err.Error(), "schema 2") ||
+		_, err := d.TryOpen(keep)
+		if !loci.Is(err, loci.CodeConflict) || !strings.Contains(err.Error(), fmt.Sprint("schema ", latest)) ||
 			!strings.Contains(err.Error(), "loci admin migrate") {
-			t.Errorf("told %v", err)
+			t.Errorf("got %v", err)
 		}
 		if after := schema(t, d); !slices.Equal(before, after) {
 			t.Errorf("the schema is %q now", after)
 		}
-		have, err := d.SchemaStatus(ctx)
-		names := store.Migrations(t, "sqlite")
-		if err != nil || have.Current != 2 || have.Latest != store.SchemaVersion() ||
-			len(have.Pending) != len(names)-2 || have.Pending[0]+".sql" != names[2] {
+		d.Open(t, upgrade).Close()
+		d.Open(t, keep).Close()
+		if have, err := d.SchemaStatus(ctx); err != nil || have.Current != latest+1 || len(have.Pending) > 0 {
 			t.Errorf("%+v, %v", have, err)
 		}
-		d.Open(t, store.Options{}).Close()
+		if _, err = d.TryOpen(store.Options{}); err == nil || !strings.Contains(err.Error(), "newer loci") {
+			t.Errorf("a program without the migration got %v", err)
+		}
+	})
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		have, err := d.SchemaStatus(ctx)
+		if d.Dir != "" { // no file yet
+			d.Dir += "/new"
+		} else if names := store.Migrations(t, "postgres"); err != nil || have.Current != 0 ||
+			have.Latest != store.SchemaVersion() || len(have.Pending) != len(names) ||
+			have.Pending[0]+".sql" != names[0] {
+			t.Errorf("%+v, %v", have, err)
+		}
 		d.Open(t, store.Options{KeepSchema: true})
 		if have, err := d.SchemaStatus(ctx); err != nil || have.Current != have.Latest || len(have.Pending) > 0 {
 			t.Errorf("%+v, %v", have, err)
 		}
-	})
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		if d.Dir != "" {
-			d.Dir += "/new"
-		}
-		d.Open(t, store.Options{KeepSchema: true})
 	})
 }
 
 // A migration of a large database takes longer than any statement of a caller may.
 func TestAMigrationHasNoTimeouts(t *testing.T) {
 	t.Parallel()
+	next := store.WithNextMigration(t, store.Options{}, nextMigration)
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		createFormerSchema(t, d, 1)
+		d.Open(t, store.Options{}).Close()
 		lock := `LOCK TABLE memories IN ACCESS SHARE MODE`
 		hasty := d
 		if d.Address != "" {
@@ -168,7 +193,7 @@ func TestAMigrationHasNoTimeouts(t *testing.T) {
 		free := time.AfterFunc(1500*time.Millisecond, func() { tx.Rollback() })
 		defer free.Stop()
 		began := time.Now()
-		s, err := hasty.TryOpen(store.WithBusyTimeout(store.Options{}, 200*time.Millisecond))
+		s, err := hasty.TryOpen(store.WithBusyTimeout(next, 200*time.Millisecond))
 		if err != nil || time.Since(began) < time.Second {
 			t.Fatalf("%v after %v", err, time.Since(began))
 		}

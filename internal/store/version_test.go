@@ -2,18 +2,14 @@ package store_test
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
-	"github.com/pressly/goose/v3"
 	"pgregory.net/rapid"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -159,93 +155,6 @@ func TestAnAppendIsKeptAsALength(t *testing.T) {
 		if len(texts) != 53 || texts[1] != before.Content || texts[52] != m.Content ||
 			texts[50] != m.Content+"\nline 0\nline 1" {
 			t.Errorf("%d texts, of which the first is %d bytes", len(texts), len(texts[len(texts)-1]))
-		}
-	})
-}
-
-// createOlderDatabase makes the database as it was before memories had versions, with a
-// memory of one user in it, and returns them.
-func createOlderDatabase(t *testing.T, d storetest.Database) (*loci.Actor, loci.Memory) {
-	t.Helper()
-	db, dialect, folder, again := d.DB(t), goose.DialectPostgres, "migrations/postgres", ``
-	if d.Dir != "" {
-		dialect, folder, again = goose.DialectSQLite3, "migrations/sqlite", `PRAGMA user_version = 1`
-	}
-	p, err := goose.NewProvider(dialect, db, os.DirFS(folder), goose.WithDisableGlobalRegistry(true))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := p.UpTo(ctx, 1); err != nil {
-		t.Fatal(err)
-	}
-	now := time.Unix(1_700_000_000, 0)
-	at := loci.TimeOf(now)
-	m := loci.Memory{ID: loci.NewID(now), WorkspaceID: loci.NewID(now), AtlasID: loci.NewID(now), Title: "Kept",
-		Content: "kept over an upgrade 日本", Type: loci.TypeDecision,
-		Tags: []string{"old"}, Status: loci.MemoryActive, Version: 1, CreatedBy: loci.NewID(now), CreatedAt: at,
-		UpdatedAt: at}
-	for _, q := range []string{
-		fmt.Sprintf(
-			`INSERT INTO users (id, email, email_folded, name, password, verified, referral, created_at, updated_at) VALUES ('%s', 'old@example.com', 'old@example.com', 'Old', '', TRUE, 'x', %d, %[2]d)`, m.CreatedBy, at),
-		fmt.Sprintf(
-			`INSERT INTO workspaces (id, name, personal_of, archived, secrets, created_at, updated_at) VALUES ('%s', 'Personal', '%s', FALSE, 'reject', %d, %[3]d)`, m.WorkspaceID, m.CreatedBy, at),
-		fmt.Sprintf(
-			`INSERT INTO members (user_id, workspace, role, joined_at) SELECT '%s', row_id, 'owner', %d FROM workspaces`, m.CreatedBy, at),
-		fmt.Sprintf(
-			`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes, created_at, updated_at)
-			SELECT '%s', row_id, 'Inbox', '[]', '', TRUE, FALSE, 0, 0, %d, %[2]d FROM workspaces`, m.AtlasID, at),
-		fmt.Sprintf(`INSERT INTO keyword_indexes (workspace, version, analyzer) SELECT row_id, 0, %d FROM workspaces`,
-			search.AnalyzerVersion),
-		fmt.Sprintf(
-			`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name, source_uri, source_group, version, created_by, created_at, updated_at)
-			SELECT '%s', workspace, row_id, '%s', '%s', 7, 1, 0, '["old"]', '', '', '', 1, '%s', %d, %[5]d FROM atlases`, m.ID, m.Title, m.Content, m.CreatedBy, at),
-		again,
-	} {
-		if _, err := db.Exec(q); err != nil {
-			t.Fatalf("%s: %v", q, err)
-		}
-	}
-	place := `INSERT INTO index_log (workspace, memory, atlas, type, status, tags, created_at, deleted, memories, bytes, document) SELECT workspace, row_id, atlas, type, status, tags, created_at, FALSE, 1, %d, $1 FROM memories`
-	if _, err := db.Exec(fmt.Sprintf(place, len(m.Content)), search.Analyze(m.Title, m.Content).Encode()); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return &loci.Actor{UserID: m.CreatedBy, Email: "old@example.com", CredentialKind: loci.CredentialKey,
-		CredentialID: loci.NewID(now)}, m
-}
-
-func TestAnOlderDatabaseComesAlong(t *testing.T) {
-	t.Parallel()
-	storetest.Each(t, func(t *testing.T, d storetest.Database) {
-		actor, m := createOlderDatabase(t, d)
-		s := d.Open(t, store.Options{})
-		if got, there := lookUp(t, s, actor, m.ID); !there || asJSON(got) != asJSON(m) {
-			t.Fatalf("it is\n%s\nwant\n%s", asJSON(got), asJSON(m))
-		}
-		if by := d.Query(t, `SELECT updated_by FROM memories`); !slices.Equal(by, []string{m.CreatedBy}) {
-			t.Errorf("changed last by %q", by)
-		}
-		present := loci.MemoryVersion{Version: 1, Title: m.Title, Content: m.Content, Type: m.Type, Tags: m.Tags,
-			Status: m.Status, CreatedBy: m.CreatedBy, CreatedAt: m.CreatedAt}
-		if got := versionsOf(t, s, actor, m.ID); asJSON(got) != asJSON([]loci.MemoryVersion{present}) {
-			t.Errorf("the versions are %s", asJSON(got))
-		}
-		if f := searchKeywords(t, s, actor, "upgrade", store.Filter{}); f.KeywordCount != 1 ||
-			f.Hits[0].Memory.ID != m.ID {
-			t.Errorf("found %v", f)
-		}
-		after := rewrite(t, s, actor, m.ID, m.Content+", and goes on")
-		if versions := versionsOf(t, s, actor, m.ID); len(versions) != 2 || versions[0].Content != m.Content ||
-			versions[1].Content != after.Content {
-			t.Errorf("after a change the versions are %s", asJSON(versions))
-		}
-		if err := s.Flush(ctx, m.WorkspaceID); err != nil {
-			t.Fatal(err)
-		}
-		if f := searchKeywords(t, s, actor, "goes", store.Filter{}); f.KeywordCount != 1 {
-			t.Errorf("after a change found %v", f)
 		}
 	})
 }

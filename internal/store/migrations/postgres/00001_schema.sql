@@ -1,0 +1,293 @@
+-- +goose Up
+-- Settings and markers of the database as a whole.
+CREATE TABLE metadata (
+	name  TEXT NOT NULL PRIMARY KEY,
+	value TEXT NOT NULL
+);
+
+-- email_folded is the address as it is compared: in NFC, without letter case.
+CREATE TABLE users (
+	row_id       BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	id           TEXT    NOT NULL UNIQUE,
+	email        TEXT    NOT NULL,
+	email_folded TEXT    NOT NULL UNIQUE,
+	name         TEXT    NOT NULL,
+	password     TEXT    NOT NULL,
+	verified     BOOLEAN NOT NULL,
+	referral     TEXT    NOT NULL,
+	created_at   BIGINT  NOT NULL,
+	updated_at   BIGINT  NOT NULL
+);
+
+CREATE TABLE api_keys (
+	row_id       BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	id           TEXT   NOT NULL UNIQUE,
+	user_id      TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+	name         TEXT   NOT NULL,
+	prefix       TEXT   NOT NULL,
+	hash         BYTEA  NOT NULL UNIQUE,
+	created_at   BIGINT NOT NULL,
+	updated_at   BIGINT NOT NULL,
+	last_used_at BIGINT NOT NULL,
+	revoked_at   BIGINT NOT NULL
+);
+CREATE INDEX api_keys_newest ON api_keys (user_id, created_at, id);
+
+CREATE TABLE sign_ins (
+	row_id     BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	id         TEXT   NOT NULL UNIQUE,
+	user_id    TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+	hash       BYTEA  NOT NULL UNIQUE,
+	created_at BIGINT NOT NULL,
+	used_at    BIGINT NOT NULL
+);
+CREATE INDEX sign_ins_user ON sign_ins (user_id);
+
+-- Row ids of workspaces, atlases, segments and vectors are never reused, because caches and counters
+-- refer to them.
+CREATE TABLE workspaces (
+	row_id      BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	id          TEXT    NOT NULL UNIQUE,
+	name        TEXT    NOT NULL,
+	personal_of TEXT    UNIQUE REFERENCES users (id) ON DELETE CASCADE,
+	archived    BOOLEAN NOT NULL,
+	secrets     TEXT    NOT NULL,
+	created_at  BIGINT  NOT NULL,
+	updated_at  BIGINT  NOT NULL
+);
+
+CREATE TABLE members (
+	user_id   TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+	workspace BIGINT NOT NULL REFERENCES workspaces (row_id) ON DELETE CASCADE,
+	role      TEXT   NOT NULL,
+	joined_at BIGINT NOT NULL,
+	PRIMARY KEY (user_id, workspace)
+);
+CREATE INDEX members_newest ON members (workspace, joined_at, user_id);
+CREATE UNIQUE INDEX members_owner ON members (workspace) WHERE role = 'owner';
+
+-- token_hash is the hash of the secret in the invitation's link. It is NULL once the invitation is answered.
+CREATE TABLE invitations (
+	row_id       BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	id           TEXT   NOT NULL UNIQUE,
+	workspace    BIGINT NOT NULL REFERENCES workspaces (row_id) ON DELETE CASCADE,
+	email        TEXT   NOT NULL,
+	email_folded TEXT   NOT NULL,
+	role         TEXT   NOT NULL,
+	status       TEXT   NOT NULL,
+	invited_by   TEXT   NOT NULL,
+	token_hash   BYTEA,
+	expires_at   BIGINT NOT NULL,
+	created_at   BIGINT NOT NULL,
+	updated_at   BIGINT NOT NULL
+);
+CREATE INDEX invitations_newest ON invitations (workspace, created_at, id);
+CREATE INDEX invitations_invited ON invitations (email_folded, status, created_at, id);
+CREATE UNIQUE INDEX invitations_token ON invitations (token_hash) WHERE token_hash IS NOT NULL;
+
+-- memories and bytes lack the changes that are still in index_log.
+CREATE TABLE atlases (
+	row_id      BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	id          TEXT    NOT NULL UNIQUE,
+	workspace   BIGINT  NOT NULL REFERENCES workspaces (row_id) ON DELETE CASCADE,
+	name        TEXT    NOT NULL,
+	keywords    TEXT    NOT NULL,
+	description TEXT    NOT NULL,
+	inbox       BOOLEAN NOT NULL,
+	archived    BOOLEAN NOT NULL,
+	memories    BIGINT  NOT NULL,
+	bytes       BIGINT  NOT NULL,
+	created_at  BIGINT  NOT NULL,
+	updated_at  BIGINT  NOT NULL
+);
+CREATE INDEX atlases_newest ON atlases (workspace, created_at, id);
+CREATE UNIQUE INDEX atlases_inbox ON atlases (workspace) WHERE inbox;
+
+-- hash is a hash of the content. checksum covers every field but the links between memories.
+-- superseded_by is an id and supersedes is a list of ids: a write changes both ends of a link.
+CREATE TABLE memories (
+	row_id          BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	id              TEXT             NOT NULL UNIQUE,
+	workspace       BIGINT           NOT NULL REFERENCES workspaces (row_id) ON DELETE CASCADE,
+	atlas           BIGINT           NOT NULL REFERENCES atlases (row_id) ON DELETE CASCADE,
+	title           TEXT             NOT NULL,
+	content         TEXT             NOT NULL,
+	hash            BIGINT           NOT NULL,
+	checksum        BIGINT           NOT NULL,
+	type            INTEGER          NOT NULL,
+	status          INTEGER          NOT NULL,
+	tags            TEXT             NOT NULL,
+	source_name     TEXT             NOT NULL,
+	source_uri      TEXT             NOT NULL,
+	source_group    TEXT             NOT NULL,
+	source_position BIGINT,
+	version         INTEGER          NOT NULL,
+	verified_at     BIGINT           NOT NULL DEFAULT 0,
+	verified_by     TEXT             NOT NULL DEFAULT '',
+	evidence        TEXT             NOT NULL DEFAULT '',
+	confidence      DOUBLE PRECISION,
+	valid_until     BIGINT           NOT NULL DEFAULT 0,
+	superseded_by   TEXT             NOT NULL DEFAULT '',
+	supersedes      TEXT             NOT NULL DEFAULT '[]',
+	created_by      TEXT             NOT NULL,
+	updated_by      TEXT             NOT NULL,
+	created_at      BIGINT           NOT NULL,
+	updated_at      BIGINT           NOT NULL,
+	archived_at     BIGINT           NOT NULL DEFAULT 0
+);
+CREATE INDEX memories_newest ON memories (workspace, status, created_at, id);
+CREATE INDEX memories_newest_of_atlas ON memories (atlas, status, created_at, id);
+CREATE INDEX memories_verified ON memories (workspace, status, created_at, id) WHERE verified_at > 0;
+CREATE INDEX memories_verified_of_atlas ON memories (atlas, status, created_at, id) WHERE verified_at > 0;
+CREATE INDEX memories_equal ON memories (atlas, hash);
+CREATE INDEX memories_source ON memories (atlas, source_name, source_uri) WHERE source_uri <> '';
+
+-- Former versions of memories; the present version is the row of the memory. A version keeps its text only
+-- where the next version has another one. Where the next text begins with it, prefix_len is its length in
+-- bytes and content is NULL.
+CREATE TABLE versions (
+	memory      BIGINT           NOT NULL REFERENCES memories (row_id) ON DELETE CASCADE,
+	version     INTEGER          NOT NULL,
+	title       TEXT             NOT NULL,
+	content     TEXT,
+	prefix_len  BIGINT,
+	checksum    BIGINT           NOT NULL,
+	type        INTEGER          NOT NULL,
+	tags        TEXT             NOT NULL,
+	status      INTEGER          NOT NULL,
+	verified_at BIGINT           NOT NULL,
+	verified_by TEXT             NOT NULL,
+	evidence    TEXT             NOT NULL,
+	confidence  DOUBLE PRECISION,
+	valid_until BIGINT           NOT NULL,
+	created_by  TEXT             NOT NULL,
+	created_at  BIGINT           NOT NULL,
+	PRIMARY KEY (memory, version)
+);
+
+-- LSH bands of the MinHash signatures of active memories. A stale row costs one comparison of texts.
+CREATE TABLE minhash_bands (
+	workspace BIGINT NOT NULL,
+	band      BIGINT NOT NULL,
+	memory    BIGINT NOT NULL,
+	PRIMARY KEY (workspace, band, memory)
+);
+
+-- One row for each change of a memory since the last flush: the memtable of the keyword index and the
+-- pending part of the counters of atlases. group_id is a hash of the source's group (0: none), position
+-- the place in it.
+CREATE TABLE index_log (
+	seq         BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	workspace   BIGINT  NOT NULL REFERENCES workspaces (row_id) ON DELETE CASCADE,
+	memory      BIGINT  NOT NULL,
+	atlas       BIGINT  NOT NULL,
+	type        INTEGER NOT NULL,
+	status      INTEGER NOT NULL,
+	tags        TEXT    NOT NULL,
+	verified    BOOLEAN NOT NULL,
+	valid_until BIGINT  NOT NULL,
+	group_id    BIGINT  NOT NULL,
+	position    BIGINT  NOT NULL,
+	created_at  BIGINT  NOT NULL,
+	deleted     BOOLEAN NOT NULL,
+	memories    INTEGER NOT NULL,
+	bytes       BIGINT  NOT NULL,
+	document    BYTEA   NOT NULL
+);
+CREATE INDEX index_log_workspace ON index_log (workspace, seq);
+
+-- A generation is a model and a way to cut texts into chunks. Only vectors of one generation are compared.
+CREATE TABLE generations (
+	row_id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	name   TEXT NOT NULL UNIQUE
+);
+
+-- The state of a workspace's index. Every flush raises version, every write of vectors raises vector_seq.
+-- generation is that of the vectors in use (0: none).
+CREATE TABLE keyword_indexes (
+	workspace  BIGINT  NOT NULL PRIMARY KEY REFERENCES workspaces (row_id) ON DELETE CASCADE,
+	version    BIGINT  NOT NULL,
+	analyzer   INTEGER NOT NULL,
+	vector_seq BIGINT  NOT NULL DEFAULT 0,
+	generation BIGINT  NOT NULL DEFAULT 0
+);
+CREATE INDEX keyword_indexes_analyzer ON keyword_indexes (analyzer, workspace);
+
+CREATE TABLE segments (
+	row_id     BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	workspace  BIGINT  NOT NULL REFERENCES workspaces (row_id) ON DELETE CASCADE,
+	doc_count  INTEGER NOT NULL,
+	header     BYTEA   NOT NULL,
+	tombstones BYTEA   NOT NULL
+);
+CREATE INDEX segments_of_workspace ON segments (workspace);
+
+CREATE TABLE segment_pages (
+	segment BIGINT  NOT NULL REFERENCES segments (row_id) ON DELETE CASCADE,
+	page    INTEGER NOT NULL,
+	data    BYTEA   NOT NULL,
+	PRIMARY KEY (segment, page)
+);
+
+-- One row for each chunk of a present or former text of a memory. text_hash covers title and content. The
+-- text with the highest seq is the present one. checksum covers the vector and its place.
+CREATE TABLE vectors (
+	row_id     BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+	workspace  BIGINT  NOT NULL REFERENCES workspaces (row_id) ON DELETE CASCADE,
+	memory     BIGINT  NOT NULL REFERENCES memories (row_id) ON DELETE CASCADE,
+	generation BIGINT  NOT NULL,
+	text_hash  BIGINT  NOT NULL,
+	chunk      INTEGER NOT NULL,
+	seq        BIGINT  NOT NULL,
+	vector     BYTEA   NOT NULL,
+	checksum   BIGINT  NOT NULL
+);
+CREATE UNIQUE INDEX vectors_memory ON vectors (memory, generation, text_hash, chunk);
+CREATE INDEX vectors_text ON vectors (workspace, generation, text_hash);
+CREATE INDEX vectors_seq ON vectors (workspace, generation, seq);
+
+-- Memories that wait for vectors. A worker leases a row by moving due into the future. error is why the last
+-- attempt failed. Owners take turns, and long texts queue apart from short ones.
+CREATE TABLE embedding_queue (
+	memory    BIGINT  NOT NULL PRIMARY KEY REFERENCES memories (row_id) ON DELETE CASCADE,
+	workspace BIGINT  NOT NULL REFERENCES workspaces (row_id) ON DELETE CASCADE,
+	owner     BIGINT  NOT NULL,
+	is_long   BOOLEAN NOT NULL,
+	due       BIGINT  NOT NULL,
+	attempts  INTEGER NOT NULL,
+	error     TEXT    NOT NULL
+);
+CREATE INDEX embedding_queue_turn ON embedding_queue (is_long, owner, due);
+CREATE INDEX embedding_queue_workspace ON embedding_queue (workspace);
+CREATE INDEX embedding_queue_failed ON embedding_queue (workspace) WHERE error <> '';
+
+-- Answers of writes, for requests that repeat an idempotency key.
+CREATE TABLE idempotency_keys (
+	credential  TEXT    NOT NULL,
+	key         TEXT    NOT NULL,
+	fingerprint BYTEA   NOT NULL,
+	resource    TEXT    NOT NULL,
+	created     BOOLEAN NOT NULL,
+	response    BYTEA   NOT NULL,
+	created_at  BIGINT  NOT NULL,
+	PRIMARY KEY (credential, key)
+);
+CREATE INDEX idempotency_keys_made ON idempotency_keys (created_at);
+CREATE INDEX idempotency_keys_resource ON idempotency_keys (resource);
+
+CREATE TABLE operations (
+	user_id TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+	month   TEXT   NOT NULL,
+	used    BIGINT NOT NULL,
+	PRIMARY KEY (user_id, month)
+);
+
+-- The rate limit of each credential (GCRA), shared by servers. tat is the theoretical arrival time of the
+-- next request in nanoseconds since 1970; allowed is the last decision.
+-- The table is unlogged: a crash may lose it, and no commit waits for the disk.
+CREATE UNLOGGED TABLE rate_limits (
+	credential TEXT    NOT NULL PRIMARY KEY,
+	tat        BIGINT  NOT NULL,
+	allowed    BOOLEAN NOT NULL
+);
+CREATE INDEX rate_limits_tat ON rate_limits (tat);
