@@ -7,9 +7,6 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// Save is the work of a gate at every saveInterval.
-func (g *Gate) Save(ctx context.Context) { g.save(ctx) }
-
 // Forget saves as if every user were idle. It returns the number of cached
 // users afterwards.
 func (g *Gate) Forget(ctx context.Context) (known int, err error) {

@@ -5,8 +5,8 @@ package auth
 
 import (
 	"context"
+	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -27,58 +27,34 @@ type Options struct {
 	Shared bool
 }
 
-// A Gate admits calls. Close it, so that its counts are saved.
+// A Gate admits calls. Call Save at each SaveInterval and Close at the end, so that its counts are saved.
 type Gate struct {
 	o           Options
 	store       *store.Store
 	credentials credentialCache
 	rateLimiter *rateLimiter
 	meter       meter
-	cancel      context.CancelFunc
-	done        sync.WaitGroup
 }
 
 // NewGate returns a gate over a store. It subscribes to the store's
 // revocations.
 func NewGate(s *store.Store, o Options) *Gate {
-	ctx, cancel := context.WithCancel(context.Background())
-	g := &Gate{o: o, store: s, cancel: cancel}
+	g := &Gate{o: o, store: s}
 	g.credentials = credentialCache{clock: o.Clock, entries: map[credentialKey]cacheEntry{},
 		uses: map[loci.CredentialKind]map[string]loci.Time{}}
 	g.rateLimiter = newRateLimiter(s, o)
 	g.meter = meter{store: s, plan: o.Plan, clock: o.Clock, multiServer: o.Shared, users: map[string]*monthUsage{}}
 	s.Subscribe(g.credentials.onEvent)
-	g.done.Go(func() { g.saveLoop(ctx) })
 	return g
 }
 
-// saveInterval is how long counts stay in memory only.
-const saveInterval = 20 * time.Second
+// SaveInterval is how long counts stay in memory only.
+const SaveInterval = 20 * time.Second
 
-// saveLoop saves the counts at every saveInterval and at the end.
-func (g *Gate) saveLoop(ctx context.Context) {
-	tick := time.NewTicker(saveInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			g.save(ctx)
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-func (g *Gate) save(ctx context.Context) {
-	if err := g.meter.save(ctx, time.Now().Add(-idleTTL)); err != nil && ctx.Err() == nil {
-		g.o.Log.Error("save operation counts", "err", err)
-	}
-	if err := g.saveUses(ctx); err != nil && ctx.Err() == nil {
-		g.o.Log.Error("save when credentials were used", "err", err)
-	}
-	if err := g.rateLimiter.expire(ctx, g.o.Clock()); err != nil && ctx.Err() == nil {
-		g.o.Log.Error("expire the rates of credentials", "err", err)
-	}
+// Save writes the counts, and evicts idle users and credentials.
+func (g *Gate) Save(ctx context.Context) error {
+	return errors.Join(g.meter.save(ctx, time.Now().Add(-idleTTL)), g.saveUses(ctx),
+		g.rateLimiter.expire(ctx, g.o.Clock()))
 }
 
 func (g *Gate) saveUses(ctx context.Context) error {
@@ -94,12 +70,12 @@ func (g *Gate) saveUses(ctx context.Context) error {
 	return nil
 }
 
-// Close saves the counts. The store must still be open.
+// Close saves the counts. The store must still be open, and Save must not run.
 func (g *Gate) Close() {
-	g.cancel()
-	g.done.Wait()
 	g.meter.returnReservations()
-	g.save(context.Background())
+	if err := g.Save(context.Background()); err != nil {
+		g.o.Log.Error("save counts", "err", err)
+	}
 }
 
 // Admit authenticates a call and checks its limits, in the order of refusal:

@@ -170,7 +170,9 @@ func TestServersReportSharedCount(t *testing.T) {
 				}
 				call(second, 30)
 				second.Close()
-				h.Gate.Save(t.Context())
+				if err := h.Gate.Save(t.Context()); err != nil {
+					t.Fatal(err)
+				}
 				if used := call(h.Gate, 1); used != 151 {
 					t.Errorf("%d are used after a save", used)
 				}
@@ -189,7 +191,9 @@ func TestMeterEvictsIdleUsers(t *testing.T) {
 				_, err := admit(h.Gate, metered, h.key.APIKey)
 				expect(t, err, "")
 			}
-			h.Gate.Save(t.Context()) // the user is not idle yet
+			if err := h.Gate.Save(t.Context()); err != nil { // the user is not idle yet
+				t.Fatal(err)
+			}
 			if known, err := h.Forget(t.Context()); known != 0 || err != nil {
 				t.Fatalf("%d users are known, %v", known, err)
 			}

@@ -3,47 +3,39 @@ package server
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/auth"
+	"github.com/loci-memory/loci/internal/job"
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// Every how often a sample of the memories is inspected, and how many those are.
 const (
+	sweepInterval  = time.Hour
 	sampleInterval = 10 * time.Minute
-	sampleSize     = 300
+	sampleSize     = 300 // memories
 )
 
-// startJobs forgets, every hour, what has had its time, inspects some memories
-// now and then, and paces the heap.
-func startJobs(ctx context.Context, st *store.Store, log *slog.Logger) *sync.WaitGroup {
-	var jobs sync.WaitGroup
-	jobs.Go(func() { TuneGC(ctx) })
-	every := func(pause time.Duration, name string, do func() error) {
-		jobs.Go(func() {
-			tick := time.NewTicker(pause)
-			defer tick.Stop()
-			for {
-				select {
-				case <-tick.C:
-					if err := do(); err != nil && ctx.Err() == nil {
-						log.Error(name, "err", err)
-					}
-				case <-ctx.Done():
-					return
-				}
-			}
-		})
-	}
-	every(time.Hour, "sweep", func() error { return deleteExpired(ctx, st) })
-	every(sampleInterval, "check", func() error { return sampleIntegrity(ctx, st, log) })
-	return &jobs
+// newJobs returns the jobs of a server. Each server runs all of them: they need no lease, because their transactions
+// change nothing twice.
+func newJobs(st *store.Store, gate *auth.Gate, m *metrics, log *slog.Logger) *job.Runner {
+	r := job.New(log)
+	r.Add(job.Job{Name: "sweep", Every: sweepInterval,
+		Run: func(ctx context.Context) error { return deleteExpired(ctx, st) }})
+	r.Add(job.Job{Name: "integrity_sample", Every: sampleInterval,
+		Run: func(ctx context.Context) error { return sampleIntegrity(ctx, st, log) }})
+	r.Add(job.Job{Name: "save_counts", Every: auth.SaveInterval, Run: gate.Save})
+	checkNow := r.Add(job.Job{Name: "readiness", Every: readinessInterval,
+		Run: func(ctx context.Context) error { m.ready.checkOnce(ctx); return nil }})
+	checkNow()
+	m.registry.MustRegister(jobCollector{r.Status})
+	return r
 }
 
-// sampleIntegrity looks whether what is derived from some memories is what they say. The
-// log gets kinds and ids alone.
+// sampleIntegrity checks the derived data of some memories. The log gets kinds and ids alone.
 func sampleIntegrity(ctx context.Context, st *store.Store, log *slog.Logger) error {
 	sum, err := st.SampleIntegrity(ctx, sampleSize)
 	for _, f := range sum.Inconsistencies {
@@ -52,6 +44,7 @@ func sampleIntegrity(ctx context.Context, st *store.Store, log *slog.Logger) err
 	return err
 }
 
+// deleteExpired deletes idempotency keys and sign-ins that have expired.
 func deleteExpired(ctx context.Context, st *store.Store) error {
 	_, err := store.System(ctx, st, "forget what has expired", func(t *store.SystemTx) (loci.Empty, error) {
 		if _, err := t.DeleteExpiredReplays(); err != nil {
@@ -61,4 +54,30 @@ func deleteExpired(ctx context.Context, st *store.Store) error {
 		return loci.Empty{}, err
 	})
 	return err
+}
+
+// jobCollector reports the states of the jobs.
+type jobCollector struct{ status func() []job.Status }
+
+var (
+	jobFailures = prometheus.NewDesc("loci_job_failures_total", "Rounds of a job that failed.", []string{"job"}, nil)
+	jobLastRun  = prometheus.NewDesc("loci_job_last_run_seconds", "Unix time at which the last round of a job began.",
+		[]string{"job"}, nil)
+)
+
+// Describe lists the metrics.
+func (c jobCollector) Describe(to chan<- *prometheus.Desc) {
+	to <- jobFailures
+	to <- jobLastRun
+}
+
+// Collect reads the metrics. A job that has not run has no time.
+func (c jobCollector) Collect(to chan<- prometheus.Metric) {
+	for _, s := range c.status() {
+		to <- prometheus.MustNewConstMetric(jobFailures, prometheus.CounterValue, float64(s.Failures), s.Name)
+		if !s.LastStart.IsZero() {
+			to <- prometheus.MustNewConstMetric(jobLastRun, prometheus.GaugeValue,
+				float64(s.LastStart.UnixMilli())/1000, s.Name)
+		}
+	}
 }

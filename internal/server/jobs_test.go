@@ -8,8 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/auth"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -75,6 +77,37 @@ func createMemory(t *testing.T, l *Local, content string) loci.Memory {
 		t.Fatal(err)
 	}
 	return m
+}
+
+func TestMetricsShowJobs(t *testing.T) {
+	t.Parallel()
+	l, err := OpenLocal(t.Context(), t.TempDir(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	log := slog.New(slog.DiscardHandler)
+	gate := auth.NewGate(l.store, auth.Options{Clock: time.Now, Log: log})
+	m := newMetrics(l.store, &readiness{check: l.store.Ping, log: log})
+	jobs := newJobs(l.store, gate, m, log)
+	jobs.Start(t.Context())
+	defer jobs.Stop()
+	const lastRun = `loci_job_last_run_seconds{job="readiness"} `
+	var text string
+	for end := time.Now().Add(20 * time.Second); !strings.Contains(text, lastRun); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the readiness job does not run")
+		}
+		_, text = page(t, m.handler(), "/metrics")
+	}
+	for _, name := range []string{"sweep", "integrity_sample", "save_counts", "readiness"} {
+		if !strings.Contains(text, `loci_job_failures_total{job="`+name+`"} 0`) {
+			t.Errorf("the metrics show no job %s", name)
+		}
+	}
+	if strings.Contains(text, `loci_job_last_run_seconds{job="sweep"}`) {
+		t.Error("the hourly job ran at the start")
+	}
 }
 
 // findingsMetric reads the metric.

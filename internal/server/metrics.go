@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -64,17 +63,6 @@ func (m *metrics) observe(o *op.Op, c *op.Call, code loci.Code, elapsed time.Dur
 	}
 	m.calls.WithLabelValues(o.Name, c.Transport, string(code)).Inc()
 	m.seconds.WithLabelValues(o.Name).Observe(elapsed.Seconds())
-}
-
-// startReadiness runs the check of the readiness, until stop is called.
-func (m *metrics) startReadiness() (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	var done sync.WaitGroup
-	done.Go(func() { m.ready.watch(ctx) })
-	return func() {
-		cancel()
-		done.Wait()
-	}
 }
 
 // Bounds of connections to the metrics listener.

@@ -14,8 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// readyEvery is the pause between two checks, and readyWithin the time in which the
-// database must answer one.
+// readinessInterval is the pause between two checks. The database must answer one within readinessTimeout.
 const (
 	readinessInterval = 2 * time.Second
 	readinessTimeout  = 3 * time.Second
@@ -38,20 +37,6 @@ type readiness struct {
 type readinessFailure struct {
 	Check string `json:"check"`
 	Cause string `json:"cause"`
-}
-
-// watch checks until ctx ends.
-func (r *readiness) watch(ctx context.Context) {
-	tick := time.NewTicker(readinessInterval)
-	defer tick.Stop()
-	for {
-		r.checkOnce(ctx)
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // checkOnce checks once. The log gets a line when the database goes away, and one when

@@ -78,17 +78,16 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 		return fmt.Errorf("metrics: %w", explainListen(ctx, err, s.MetricsListen, "metrics-listen"))
 	}
 	defer stopMetrics()
-	defer m.startReadiness()()
+	jobs := newJobs(st, gate, m, log)
+	jobs.Start(context.WithoutCancel(ctx)) // while the last calls are answered, too
+	defer jobs.Stop()
 	for _, w := range warnings {
 		log.Warn(w)
 	}
 	if err := printBanner(ctx, console, svc, listener, urls, warnings); err != nil {
 		return err
 	}
-	jobsCtx, cancelJobs := context.WithCancel(ctx)
-	jobs := startJobs(jobsCtx, st, log)
-	defer jobs.Wait()
-	defer cancelJobs() // before the wait: the server may end by itself
+	go TuneGC(ctx)
 	if s.onReady != nil {
 		s.onReady(s.PublicURL)
 	}
