@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"bytes"
 	"io"
 	"mime"
 	"net/http"
@@ -15,34 +14,24 @@ import (
 // MaxBody is the most bytes that the body of a request has.
 const MaxBody = 1 << 20
 
-// initialBuffer is the most bytes that are set aside for a body before it arrives.
-const initialBuffer = 16 << 10
-
-// A Body holds the body of one request. After Reset it serves another one.
-type Body struct {
-	bytes.Buffer
-	limited io.LimitedReader
-}
-
-// ReadLimited reads a body of at most so many bytes, and refuses a larger one. Memory follows the
-// bytes that arrive, not the length that the client announces.
-func (b *Body) ReadLimited(w http.ResponseWriter, r *http.Request, limit int64) error {
+// ReadBody returns a body of at most limit bytes, and refuses a larger one. Memory follows the
+// bytes that arrive, not the length that the client announces. With an error it returns the bytes
+// that did arrive.
+func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength > limit {
 		drainBody(w, r)
-		return loci.NewError(loci.CodePayloadTooLarge)
+		return nil, loci.NewError(loci.CodePayloadTooLarge)
 	}
-	b.Grow(int(min(max(r.ContentLength, 0), initialBuffer)) + bytes.MinRead)
-	b.limited = io.LimitedReader{R: r.Body, N: limit + 1}
-	_, err := b.ReadFrom(&b.limited)
-	b.limited.R = nil
+	body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 	if err != nil {
-		return &loci.Error{Code: loci.CodeInvalidQuery, Message: "The body ended too early: send it again.", Err: err}
+		return body, &loci.Error{Code: loci.CodeInvalidQuery, Message: "The body ended too early: send it again.",
+			Err: err}
 	}
-	if int64(b.Len()) > limit {
+	if int64(len(body)) > limit {
 		drainBody(w, r)
-		return loci.NewError(loci.CodePayloadTooLarge)
+		return body, loci.NewError(loci.CodePayloadTooLarge)
 	}
-	return nil
+	return body, nil
 }
 
 // drainBody reads on for a little while, so that a client that is still sending
@@ -60,10 +49,6 @@ func IsJSON(h http.Header) bool {
 	types := h.Values("Content-Type")
 	if len(types) != 1 || isCompressed(h.Values("Content-Encoding")) {
 		return false
-	}
-	switch types[0] {
-	case "application/json", "application/json; charset=utf-8":
-		return true
 	}
 	media, params, err := mime.ParseMediaType(types[0])
 	charset, given := params["charset"]

@@ -52,11 +52,10 @@ func (d *Server) HTTP() http.Handler {
 
 // respond reads a message and makes the answer to it.
 func (d *Server) respond(set op.Exposure, sdk http.Handler, out *responseWriter, r *http.Request) error {
-	var body httpapi.Body
-	if err := body.ReadLimited(out.ResponseWriter, r, httpapi.MaxBody); err != nil {
+	message, err := httpapi.ReadBody(out.ResponseWriter, r, httpapi.MaxBody)
+	if err != nil {
 		return err
 	}
-	message := body.Bytes()
 	decodeNameHeader(r.Header)
 	if code, text := validateMessage(message); code != 0 {
 		out.setError(http.StatusBadRequest, nil, code, text)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"math"
 	"strings"
 	"testing"
 
@@ -118,6 +119,9 @@ func TestEncodeBeginsWithOK(t *testing.T) {
 		if got, err := op.Encode(out); err != nil || string(got) != want {
 			t.Errorf("%s, %v; want %s", got, err, want)
 		}
+	}
+	if got, err := op.Encode(struct{ F float64 }{math.NaN()}); err == nil {
+		t.Errorf("NaN is %s", got)
 	}
 }
 

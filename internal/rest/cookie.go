@@ -25,7 +25,7 @@ func (d *handler) isSecure(r *http.Request) bool {
 	if r.TLS != nil || strings.HasPrefix(public, "https://") {
 		return true
 	}
-	if proto := r.Header["X-Forwarded-Proto"]; len(proto) == 1 && d.TrustedProxies.FromTrustedProxy(r) {
+	if proto := r.Header.Values("X-Forwarded-Proto"); len(proto) == 1 && d.TrustedProxies.FromTrustedProxy(r) {
 		first, _, _ := strings.Cut(proto[0], ",")
 		return strings.EqualFold(strings.TrimSpace(first), "https")
 	}

@@ -2,18 +2,15 @@ package rest
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 )
 
-var (
-	varyOrigin    = []string{"Origin"}
-	varyPreflight = []string{"Origin, Access-Control-Request-Method, Access-Control-Request-Headers"}
-	allowMethods  = []string{strings.Join(methods, ", ")}
-	allowHeaders  = []string{"authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id, " +
-		"x-loci-actor, x-request-id, x-service-actor"}
-	maxAge        = []string{"600"}
-	exposeHeaders = []string{"Allow, Deprecation, ETag, Idempotency-Replayed, RateLimit-Limit, RateLimit-Remaining, " +
-		"RateLimit-Reset, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"}
+const (
+	allowHeaders = "authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id, " +
+		"x-loci-actor, x-request-id, x-service-actor"
+	exposeHeaders = "Allow, Deprecation, ETag, Idempotency-Replayed, RateLimit-Limit, RateLimit-Remaining, " +
+		"RateLimit-Reset, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"
 )
 
 // handleCORS tells a browser that a page of a configured origin may read the answer
@@ -22,20 +19,20 @@ var (
 // allowed. Another origin reads nothing.
 func (d *handler) handleCORS(w http.ResponseWriter, r *http.Request) (answered bool) {
 	h := w.Header()
-	h["Vary"] = varyOrigin
-	given := r.Header["Origin"]
-	if len(given) != 1 || d.allowedOrigins[given[0]] == nil {
+	h.Set("Vary", "Origin")
+	given := r.Header.Values("Origin")
+	if len(given) != 1 || !slices.Contains(d.Origins, given[0]) {
 		return false
 	}
-	h["Access-Control-Allow-Origin"] = d.allowedOrigins[given[0]]
-	if r.Method != http.MethodOptions || r.Header["Access-Control-Request-Method"] == nil {
-		h["Access-Control-Expose-Headers"] = exposeHeaders
+	h.Set("Access-Control-Allow-Origin", given[0])
+	if r.Method != http.MethodOptions || r.Header.Values("Access-Control-Request-Method") == nil {
+		h.Set("Access-Control-Expose-Headers", exposeHeaders)
 		return false
 	}
-	h["Vary"] = varyPreflight
-	h["Access-Control-Allow-Methods"] = allowMethods
-	h["Access-Control-Allow-Headers"] = allowHeaders
-	h["Access-Control-Max-Age"] = maxAge
+	h.Set("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
+	h.Set("Access-Control-Allow-Methods", strings.Join(methods, ", "))
+	h.Set("Access-Control-Allow-Headers", allowHeaders)
+	h.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 	return true
 }

@@ -28,13 +28,8 @@ var (
 	pageScript    = readPageFile("page/page.js")
 	// pageCSP allows a page its own style and script, by their hashes, and forms
 	// that this server takes; nothing else.
-	pageCSP = []string{"default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; img-src " +
-		"data:" +
-		"; style-src " + cspHash(pageStyle) + "; script-src " + cspHash(pageScript)}
-	contentTypeHTML = []string{"text/html; charset=utf-8"}
-	// A page sends its address to no other site. To its own it does: a browser
-	// that sends no referrer at all sends forms with the Origin null.
-	referrerPolicy = []string{"same-origin"}
+	pageCSP = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; img-src data:; " +
+		"style-src " + cspHash(pageStyle) + "; script-src " + cspHash(pageScript)
 )
 
 // Pages are what the pages for people need beside the operations.
@@ -103,10 +98,12 @@ func (d *handler) renderPage(w http.ResponseWriter, r *http.Request, name string
 	if err := pageTemplates.ExecuteTemplate(&b, name, v); err != nil {
 		panic(err) // the templates are fixed, and tests render them
 	}
-	h["Content-Type"] = contentTypeHTML
-	h["Content-Security-Policy"] = pageCSP
-	h["Referrer-Policy"] = referrerPolicy
-	h["X-Frame-Options"] = []string{"DENY"}
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", pageCSP)
+	// A page sends its address to no other site. To its own it does: a browser
+	// that sends no referrer at all sends forms with the Origin null.
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("X-Frame-Options", "DENY")
 	w.WriteHeader(status)
 	w.Write(b.Bytes())
 }

@@ -14,7 +14,7 @@ import (
 // homePage is the start page: sign in, connect a device, make an API key. A program
 // that asks for no page is told where the API is.
 func (d *handler) homePage(w http.ResponseWriter, r *http.Request) {
-	if !strings.Contains(strings.Join(r.Header["Accept"], ","), "text/html") {
+	if !strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/html") {
 		httpapi.WriteError(w, r, nil, errNoRoute())
 		return
 	}

@@ -14,16 +14,16 @@ import (
 func (d *handler) newCall(w http.ResponseWriter, r *http.Request) *op.Call {
 	c := httpapi.NewCall(w, r, "rest", d.TrustedProxies)
 	c.CrossOrigin = d.crossOrigin.Check(r) != nil
-	if tags := r.Header["If-Match"]; len(tags) > 0 {
+	if tags := r.Header.Values("If-Match"); tags != nil {
 		// Lines are one list (RFC 9110, section 5.3). An empty one matches nothing.
 		c.IfMatch = cmp.Or(strings.Join(tags, ", "), `""`)
 	}
-	if len(r.Header["Authorization"]) == 0 && len(r.Header["Cookie"]) > 0 {
+	if r.Header.Values("Authorization") == nil {
 		if cookie, err := r.Cookie(d.cookieName(r)); err == nil {
 			c.Credential, c.CredentialKind = cookie.Value, loci.CredentialCookie
 		}
 	}
-	if keys := r.Header["Idempotency-Key"]; len(keys) > 0 {
+	if keys := r.Header.Values("Idempotency-Key"); keys != nil {
 		c.IdempotencyKey, c.IdempotencyKeyCount = keys[0], len(keys)
 	}
 	return c

@@ -1,11 +1,9 @@
 package rest
 
 import (
-	"bytes"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -13,25 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-var (
-	contentTypeJSON = []string{"application/json"}
-	headerTrue      = []string{"true"}
-)
-
-// autoContentLength is the most bytes of an answer of which net/http finds out the
-// length itself. With one header less, a usual answer has eight: as many as a
-// map holds before it grows.
-const autoContentLength = 2000
-
-var bufferPool = sync.Pool{New: func() any { return new(bytes.Buffer) }}
-
-// releaseBuffer keeps a buffer for the next answer, unless it has become large.
-func releaseBuffer(b *bytes.Buffer) {
-	if b.Cap() <= maxPooledBuffer {
-		b.Reset()
-		bufferPool.Put(b)
-	}
-}
+const contentTypeJSON = "application/json"
 
 // A cookieSetter output changes what the browser keeps.
 type cookieSetter interface{ Cookie() loci.SignIn }
@@ -41,21 +21,21 @@ func (d *handler) writeOutput(w http.ResponseWriter, r *http.Request, c *op.Call
 	h := w.Header()
 	if t, ok := out.(op.Tagged); ok {
 		tag := t.ETag()
-		h["Etag"] = []string{tag}
-		if (r.Method == http.MethodGet || r.Method == http.MethodHead) && etagMatches(r.Header["If-None-Match"], tag) {
+		h.Set("ETag", tag)
+		isGet := r.Method == http.MethodGet || r.Method == http.MethodHead
+		if isGet && etagMatches(r.Header.Values("If-None-Match"), tag) {
 			httpapi.SetQuotaHeaders(h, c.Quota)
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
 	}
-	body := bufferPool.Get().(*bytes.Buffer)
-	defer releaseBuffer(body)
-	if err := op.EncodeTo(body, out); err != nil {
+	body, err := op.Encode(out)
+	if err != nil {
 		d.Log.ErrorContext(r.Context(), "answer", "request", c.RequestID, "err", err)
 		httpapi.WriteError(w, r, c.Quota, err)
 		return
 	}
-	end, err := d.ResponseLimiter.Acquire(r.Context(), c.UserID, body.Len(), reads)
+	end, err := d.ResponseLimiter.Acquire(r.Context(), c.UserID, len(body), reads)
 	if err != nil {
 		httpapi.WriteError(w, r, c.Quota, err)
 		return
@@ -63,19 +43,17 @@ func (d *handler) writeOutput(w http.ResponseWriter, r *http.Request, c *op.Call
 	defer end()
 	httpapi.SetQuotaHeaders(h, c.Quota)
 	if c.Replayed {
-		h["Idempotency-Replayed"] = headerTrue
+		h.Set("Idempotency-Replayed", "true")
 	}
 	if s, ok := out.(cookieSetter); ok {
 		http.SetCookie(w, d.newCookie(r, s.Cookie()))
 	}
-	h["Content-Type"] = contentTypeJSON
-	if body.Len() > autoContentLength {
-		h["Content-Length"] = []string{strconv.Itoa(body.Len())}
-	}
+	h.Set("Content-Type", contentTypeJSON)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
 	if made, ok := out.(op.Created); ok && made.Created() {
 		w.WriteHeader(http.StatusCreated)
 	}
-	w.Write(body.Bytes())
+	w.Write(body)
 }
 
 func (d *handler) newCookie(r *http.Request, s loci.SignIn) *http.Cookie {

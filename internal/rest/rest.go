@@ -56,8 +56,7 @@ type handler struct {
 	Options
 	mux              *http.ServeMux
 	crossOrigin      *http.CrossOriginProtection
-	allowedOrigins   map[string][]string // an allowed origin, as the header that allows it
-	methodNotAllowed map[string]bool     // patterns of methods that a path does not have: see narrow
+	methodNotAllowed map[string]bool // patterns of methods that a path does not have: see narrow
 }
 
 // New returns a handler for every operation of the table, the extra routes and
@@ -65,10 +64,9 @@ type handler struct {
 // on an origin that is none.
 func New(o Options) http.Handler {
 	d := &handler{Options: o, mux: http.NewServeMux(), crossOrigin: http.NewCrossOriginProtection(),
-		allowedOrigins: map[string][]string{}, methodNotAllowed: map[string]bool{}}
+		methodNotAllowed: map[string]bool{}}
 	for _, origin := range o.Origins {
 		d.addTrustedOrigin(origin)
-		d.allowedOrigins[origin] = []string{origin}
 	}
 	if u, err := url.Parse(o.PublicURL); err == nil && u.Host != "" {
 		d.addTrustedOrigin(u.Scheme + "://" + u.Host)
@@ -135,9 +133,7 @@ func (d *handler) opHandler(o *op.Op) http.HandlerFunc {
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := d.newCall(w, r)
-		in := requestReaderPool.Get().(*requestReader)
-		out, err := d.Host.Run(r.Context(), o, c, func() (op.Args, error) { return in.read(w, r, o, names) })
-		in.release() // a client that reads slowly does not keep its request in memory
+		out, err := d.Host.Run(r.Context(), o, c, func() (op.Args, error) { return readArgs(w, r, o, names) })
 		if err != nil {
 			httpapi.WriteError(w, r, c.Quota, err)
 			return
@@ -158,7 +154,7 @@ func (d *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if len(d.allowedOrigins) > 0 && d.handleCORS(w, r) {
+	if len(d.Origins) > 0 && d.handleCORS(w, r) {
 		return
 	}
 	if !isCleanPath(r.URL) {
@@ -186,7 +182,7 @@ func (d *handler) serveNotFound(w http.ResponseWriter, r *http.Request) {
 		httpapi.WriteError(w, r, nil, errNoRoute())
 		return
 	}
-	w.Header()["Allow"] = []string{strings.Join(allowed, ", ")}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
 	httpapi.WriteError(w, r, nil, loci.NewError(loci.CodeMethodNotAllowed))
 }
 

@@ -57,7 +57,7 @@ func (d *handler) health() http.HandlerFunc {
 		panic("rest: " + err.Error())
 	}
 	return func(w http.ResponseWriter, _ *http.Request) {
-		w.Header()["Content-Type"] = contentTypeJSON
+		w.Header().Set("Content-Type", contentTypeJSON)
 		w.Write(body)
 	}
 }
@@ -68,14 +68,14 @@ func staticJSON(body []byte) http.Handler {
 	tag := `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h["Etag"] = []string{tag}
-		h["Cache-Control"] = []string{"no-cache"}
-		if etagMatches(r.Header["If-None-Match"], tag) {
+		h.Set("ETag", tag)
+		h.Set("Cache-Control", "no-cache")
+		if etagMatches(r.Header.Values("If-None-Match"), tag) {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
-		h["Content-Type"] = contentTypeJSON
-		h["Content-Length"] = []string{strconv.Itoa(len(body))}
+		h.Set("Content-Type", contentTypeJSON)
+		h.Set("Content-Length", strconv.Itoa(len(body)))
 		w.Write(body)
 	})
 }

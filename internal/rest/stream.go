@@ -78,10 +78,7 @@ func appendEvent(b *bytes.Buffer, e any) error {
 	if i, ok := e.(eventIdentifier); ok && i.EventID() != "" {
 		b.WriteString("id: " + i.EventID() + "\n")
 	}
-	b.WriteString("data: ")
-	if err := op.EncodeTo(b, e); err != nil {
-		return err
-	}
-	b.WriteString("\n\n")
-	return nil
+	data, err := op.Encode(e)
+	b.WriteString("data: " + string(data) + "\n\n")
+	return err
 }
