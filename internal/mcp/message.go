@@ -7,8 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/strictjson"
 )
 
 // maxSafeInteger is the largest integer that no reader of JSON changes (RFC 8259, section 6).
@@ -19,8 +18,8 @@ const maxSafeInteger = 1<<53 - 1
 // numbers as ids that do not come back as they were. What is wrong with the arguments
 // of a tool, its operation says.
 func validateMessage(message []byte) (code int, text string) {
-	if err := op.Validate(message, "params", "arguments"); err != nil {
-		return -32700, "The message is not JSON that can be read in one way: " + loci.AsError(err).Message + "."
+	if err := strictjson.Walk(message, nil, "params", "arguments"); err != nil {
+		return -32700, "The message is not JSON that can be read in one way: " + err.Error() + "."
 	}
 	switch {
 	case bytes.HasPrefix(bytes.TrimSpace(message), []byte("[")):

@@ -1,6 +1,7 @@
 package op
 
 import (
+	"errors"
 	"math"
 	"reflect"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/strictjson"
 )
 
 // Args are what a caller sends: a JSON object, and fields that came as texts.
@@ -35,11 +37,12 @@ func invalidf(format string, args ...any) error {
 func (o *Op) decode(a Args) (any, error) {
 	in := reflect.New(o.inType)
 	var given fieldSet
-	d := decoder{scanner: scanner{data: a.JSON}, op: o, fromHTTP: a.FromHTTP}
-	if len(a.JSON) > 0 {
-		if err := d.decodeDocument(o.input, in.Elem(), &given); err != nil {
-			return nil, err
+	d := decoder{Scanner: strictjson.NewScanner(a.JSON), op: o, fromHTTP: a.FromHTTP}
+	if err := d.decodeDocument(o.input, in.Elem(), &given); err != nil {
+		if syntax, ok := errors.AsType[strictjson.Error](err); ok {
+			err = invalidf("%s", syntax)
 		}
+		return nil, err
 	}
 	for _, t := range a.Params {
 		if err := o.setParam(in.Elem(), t, &given); err != nil {
@@ -145,7 +148,7 @@ func (p *inputSpec) setFromString(v reflect.Value, name, text string) error {
 		}
 		return p.setBool(v, name, text == "true")
 	case integerKind, numberKind:
-		if end := numberEnd([]byte(text), 0); end < 0 || end != len(text) ||
+		if end := strictjson.NumberEnd([]byte(text), 0); end < 0 || end != len(text) ||
 			p.kind == integerKind && strings.ContainsAny(text, ".eE") {
 			return p.typeError(name)
 		}
@@ -313,7 +316,7 @@ func (p *inputSpec) typeError(name string) error {
 // unknownField refuses a name and says which is the nearest known one.
 func unknownField(name string, known []string) error {
 	best := Nearest(name, known)
-	switch short := truncate(name); {
+	switch short := strictjson.Shorten(name); {
 	case best != "":
 		return invalidf("unknown field %q: did you mean %q?", short, best)
 	case len(known) == 0:
@@ -335,17 +338,9 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// truncate keeps a foreign name in a message short.
-func truncate(s string) string {
-	if len(s) > 64 {
-		return strings.ToValidUTF8(s[:64], "") + "..."
-	}
-	return s
-}
-
 // foldName drops what people mix up: letter case and how words are joined.
 func foldName(s string) string {
-	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(truncate(s)))
+	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(strictjson.Shorten(s)))
 }
 
 // editDistance is the edit distance of two short words (Wagner and Fischer, 1974).

@@ -2,260 +2,34 @@ package op
 
 import (
 	"reflect"
-	"unicode/utf16"
-	"unicode/utf8"
+
+	"github.com/loci-memory/loci/internal/strictjson"
 )
-
-// A scanner walks over JSON text (RFC 8259) once, strictly.
-type scanner struct {
-	data []byte
-	pos  int
-}
-
-// skipSpace skips white space and returns the next byte, or 0 at the end.
-func (s *scanner) skipSpace() byte {
-	for s.pos < len(s.data) {
-		switch c := s.data[s.pos]; c {
-		case ' ', '\t', '\n', '\r':
-			s.pos++
-		default:
-			return c
-		}
-	}
-	return 0
-}
-
-// consume skips white space and then c, if c comes next.
-func (s *scanner) consume(c byte) bool {
-	if s.skipSpace() != c {
-		return false
-	}
-	s.pos++
-	return true
-}
-
-func (s *scanner) consumeLiteral(word string) bool {
-	if len(s.data)-s.pos < len(word) || string(s.data[s.pos:s.pos+len(word)]) != word {
-		return false
-	}
-	s.pos += len(word)
-	return true
-}
-
-// syntaxError refuses text that is not JSON and says where it stops to be.
-func (s *scanner) syntaxError() error {
-	if s.pos >= len(s.data) {
-		return invalidf("the JSON text ends too early")
-	}
-	return invalidf("the JSON text is malformed at byte %d", s.pos)
-}
-
-// readString reads a string; the scanner stands at its quote. name is for messages.
-func (s *scanner) readString(name string) (string, error) {
-	s.pos++
-	start := s.pos
-	for s.pos < len(s.data) {
-		switch c := s.data[s.pos]; {
-		case c == '"':
-			raw := s.data[start:s.pos]
-			s.pos++
-			if !utf8.Valid(raw) {
-				return "", invalidf("%s must be valid UTF-8", name)
-			}
-			return string(raw), nil
-		case c == '\\':
-			return s.readEscapedString(name, start)
-		case c < ' ':
-			return "", invalidf("%s holds a control character that is not escaped", name)
-		default:
-			s.pos++
-		}
-	}
-	return "", invalidf("the JSON text ends inside a string")
-}
-
-// readEscapedString reads the rest of a string that holds an escape.
-func (s *scanner) readEscapedString(name string, start int) (string, error) {
-	out := append(make([]byte, 0, s.pos-start+64), s.data[start:s.pos]...)
-	for s.pos < len(s.data) {
-		switch c := s.data[s.pos]; {
-		case c == '"':
-			s.pos++
-			if !utf8.Valid(out) {
-				return "", invalidf("%s must be valid UTF-8", name)
-			}
-			return string(out), nil
-		case c == '\\':
-			r, ok := s.readEscape()
-			if !ok {
-				return "", invalidf("%s holds an escape that is not one of JSON's", name)
-			}
-			if r <= 0 {
-				return "", invalidf("%s must hold no NUL and no lone surrogate", name)
-			}
-			out = utf8.AppendRune(out, r)
-		case c < ' ':
-			return "", invalidf("%s holds a control character that is not escaped", name)
-		default:
-			out = append(out, c)
-			s.pos++
-		}
-	}
-	return "", invalidf("the JSON text ends inside a string")
-}
-
-// loneSurrogate is what an escaped surrogate without its other half is read as.
-const loneSurrogate rune = -1
-
-// readEscape reads one escape.
-func (s *scanner) readEscape() (rune, bool) {
-	if s.pos+1 >= len(s.data) {
-		return 0, false
-	}
-	c := s.data[s.pos+1]
-	s.pos += 2
-	switch c {
-	case '"', '\\', '/':
-		return rune(c), true
-	case 'b':
-		return '\b', true
-	case 'f':
-		return '\f', true
-	case 'n':
-		return '\n', true
-	case 'r':
-		return '\r', true
-	case 't':
-		return '\t', true
-	case 'u':
-		return s.readUnicodeEscape()
-	}
-	return 0, false
-}
-
-func (s *scanner) readUnicodeEscape() (rune, bool) {
-	r, ok := s.readHex4()
-	if !ok || !utf16.IsSurrogate(r) {
-		return r, ok
-	}
-	if !s.consumeLiteral(`\u`) {
-		return loneSurrogate, true
-	}
-	low, ok := s.readHex4()
-	if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
-		r = loneSurrogate
-	}
-	return r, ok
-}
-
-func (s *scanner) readHex4() (rune, bool) {
-	if len(s.data)-s.pos < 4 {
-		return 0, false
-	}
-	var r rune
-	for _, c := range s.data[s.pos : s.pos+4] {
-		switch {
-		case '0' <= c && c <= '9':
-			c -= '0'
-		case 'a' <= c && c <= 'f':
-			c -= 'a' - 10
-		case 'A' <= c && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	s.pos += 4
-	return r, true
-}
-
-// numberEnd returns the end of the JSON number that begins at pos, or -1.
-func numberEnd(b []byte, pos int) int {
-	digits := func() bool {
-		start := pos
-		for pos < len(b) && '0' <= b[pos] && b[pos] <= '9' {
-			pos++
-		}
-		return pos > start
-	}
-	if pos < len(b) && b[pos] == '-' {
-		pos++
-	}
-	if pos < len(b) && b[pos] == '0' {
-		pos++
-	} else if !digits() {
-		return -1
-	}
-	if pos < len(b) && b[pos] == '.' {
-		pos++
-		if !digits() {
-			return -1
-		}
-	}
-	if pos < len(b) && (b[pos] == 'e' || b[pos] == 'E') {
-		pos++
-		if pos < len(b) && (b[pos] == '+' || b[pos] == '-') {
-			pos++
-		}
-		if !digits() {
-			return -1
-		}
-	}
-	return pos
-}
 
 // A decoder reads JSON into an operation's input.
 type decoder struct {
-	scanner
+	strictjson.Scanner
 	op       *Op
 	fromHTTP bool
 }
 
 // decodeDocument reads the whole text: one object and nothing after it.
 func (d *decoder) decodeDocument(p *inputSpec, v reflect.Value, given *fieldSet) error {
-	if d.skipSpace() == 0 && d.pos == len(d.data) {
-		return nil
+	switch d.Next() {
+	case 0:
+		return d.End("object") // white space alone
+	case '{':
+		if err := d.decodeObject(p, v, given, ""); err != nil {
+			return err
+		}
+		return d.End("object")
 	}
-	if d.skipSpace() != '{' {
-		return invalidf("send a JSON object")
-	}
-	if err := d.decodeObject(p, v, given, ""); err != nil {
-		return err
-	}
-	if d.skipSpace(); d.pos < len(d.data) {
-		return invalidf("there is text after the JSON object")
-	}
-	return nil
+	return invalidf("send a JSON object")
 }
 
-// decodeObject reads an object; where is the path to it, "" or "source.".
+// decodeObject reads an object; prefix is the path to it, "" or "source.".
 func (d *decoder) decodeObject(p *inputSpec, v reflect.Value, given *fieldSet, prefix string) error {
-	d.pos++
-	if d.consume('}') {
-		return nil
-	}
-	for {
-		if d.skipSpace() != '"' {
-			return d.syntaxError()
-		}
-		name, err := d.readString("a field's name")
-		if err != nil {
-			return err
-		}
-		if !d.consume(':') {
-			return d.syntaxError()
-		}
-		if err := d.decodeMember(p, v, given, prefix, name); err != nil {
-			return err
-		}
-		if d.consume('}') {
-			return nil
-		}
-		if !d.consume(',') {
-			return d.syntaxError()
-		}
-	}
+	return d.Members(func(name string) error { return d.decodeMember(p, v, given, prefix, name) })
 }
 
 func (d *decoder) decodeMember(p *inputSpec, v reflect.Value, given *fieldSet, prefix, name string) error {
@@ -286,9 +60,9 @@ func (d *decoder) knownNames(p *inputSpec, prefix string) []string {
 }
 
 func (d *decoder) decodeValue(p *inputSpec, v reflect.Value, name string) error {
-	switch c := d.skipSpace(); {
+	switch c := d.Next(); {
 	case c == '"' && (p.kind == stringKind || p.kind == timeKind):
-		text, err := d.readString(name)
+		text, err := d.String(name)
 		if err != nil {
 			return err
 		}
@@ -305,52 +79,44 @@ func (d *decoder) decodeValue(p *inputSpec, v reflect.Value, name string) error 
 		}
 		return p.checkRequired(&given, name+".")
 	case (c == 't' || c == 'f') && p.kind == boolKind:
-		if yes := d.consumeLiteral("true"); yes || d.consumeLiteral("false") {
+		if yes := d.Literal("true"); yes || d.Literal("false") {
 			return p.setBool(v, name, yes)
 		}
-		return d.syntaxError()
+		return d.SyntaxError()
 	case c == '-' || '0' <= c && c <= '9':
-		end := numberEnd(d.data, d.pos)
-		if end < 0 {
-			return d.syntaxError()
+		text, err := d.Number()
+		if err != nil {
+			return err
 		}
-		text := string(d.data[d.pos:end])
-		d.pos = end
 		if p.kind != integerKind && p.kind != numberKind {
 			return p.typeError(name)
 		}
 		return p.setNumber(v, name, text)
-	case c == 'n' && d.consumeLiteral("null"):
+	case c == 'n' && d.Literal("null"):
 		if p.rule.Null {
 			return p.setString(v, name, "")
 		}
 		return invalidf("%s must not be null: leave it out", name)
 	case c != '"' && c != '[' && c != '{' && c != 't' && c != 'f':
-		return d.syntaxError()
+		return d.SyntaxError()
 	}
 	return p.typeError(name)
 }
 
 func (d *decoder) decodeArray(p *inputSpec, v reflect.Value, name string) error {
-	d.pos++
 	n := 0
 	v.Set(reflect.MakeSlice(v.Type(), 0, 4))
-	for !d.consume(']') {
-		if n > 0 && !d.consume(',') {
-			return d.syntaxError()
-		}
+	err := d.Items(']', func() error {
 		if n++; n > p.maxItems() {
 			return invalidf("%s must have at most %d items", name, p.maxItems())
 		}
 		v.Set(reflect.Append(v, reflect.Zero(v.Type().Elem())))
-		if err := d.decodeValue(p.elem, p.elem.settable(v.Index(n-1)), name); err != nil {
-			return err
-		}
-	}
-	if n < p.rule.MinItems {
+		return d.decodeValue(p.elem, p.elem.settable(v.Index(n-1)), name)
+	})
+	if err == nil && n < p.rule.MinItems {
 		return invalidf("%s must have at least %d items", name, p.rule.MinItems)
 	}
-	return nil
+	return err
 }
 
 func hasNUL(s string) bool {

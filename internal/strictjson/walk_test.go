@@ -1,15 +1,15 @@
-package op_test
+package strictjson_test
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
-	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/strictjson"
 )
 
-func TestValidateAcceptsUnambiguousJSON(t *testing.T) {
+func TestWalkAcceptsUnambiguousJSON(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		`{}`, ` [ ] `, `"\ud83d\ude00"`, `-1.5e3`, `null`, "true\n", `{"a":{"b":1},"c":{"b":[{"b":1},{"b":1}]}}`,
@@ -17,13 +17,13 @@ func TestValidateAcceptsUnambiguousJSON(t *testing.T) {
 		`{"a":{"b":{"x":1,"x":"\ud800\u0000","y":[{"z":1,"z":2}]}}}`, `{"a":{"\u0062":{"x":1,"x":2}}}`,
 		strings.Repeat("[", 1000) + strings.Repeat("]", 1000),
 	} {
-		if err := op.Validate([]byte(text), "a", "b"); err != nil {
+		if err := strictjson.Walk([]byte(text), nil, "a", "b"); err != nil {
 			t.Errorf("%.60s: %v", text, err)
 		}
 	}
 }
 
-func TestValidateRejectsWithPath(t *testing.T) {
+func TestWalkRejectsWithPath(t *testing.T) {
 	t.Parallel()
 	for text, hint := range map[string]string{
 		``:                                       "ends too early",
@@ -50,25 +50,36 @@ func TestValidateRejectsWithPath(t *testing.T) {
 		strings.Repeat("[", 1001):                "nested deeper",
 		`{"a":{"b":` + strings.Repeat("[", 1001): "nested deeper",
 	} {
-		if err := op.Validate([]byte(text), "a", "b"); !loci.Is(err, loci.CodeInvalidQuery) ||
-			!strings.Contains(err.Error(), hint) {
+		if err := strictjson.Walk([]byte(text), nil, "a", "b"); err == nil || !strings.Contains(err.Error(), hint) {
 			t.Errorf("%.60s: %v, want %s", text, err, hint)
 		}
 	}
 }
 
-// FuzzValidate holds the reader to the library's verdict on what is JSON.
-func FuzzValidate(f *testing.F) {
+func TestWalkVisitsMembersOutsideLists(t *testing.T) {
+	t.Parallel()
+	got := map[string]string{}
+	err := strictjson.Walk([]byte(` {"a": {"\u0062" : [ {"x":1} ], "c.d":"y"}, "e":{"f":{"f":1,"f":2}}} `),
+		func(path []string, value []byte) { got[strings.Join(path, "/")] = string(value) }, "e", "f")
+	want := map[string]string{"a": `{"\u0062" : [ {"x":1} ], "c.d":"y"}`, "a/b": `[ {"x":1} ]`, "a/c.d": `"y"`,
+		"e": `{"f":{"f":1,"f":2}}`, "e/f": `{"f":1,"f":2}`}
+	if err != nil || !maps.Equal(got, want) {
+		t.Errorf("%v, %q", err, got)
+	}
+}
+
+// FuzzWalk holds the reader to the library's verdict on what is JSON.
+func FuzzWalk(f *testing.F) {
 	for _, seed := range []string{`{"a":{"b":[1,{"c":"\ud83d\ude00\n"}]},"d":-0.5e-3}`, `[true,false,null,""]`,
 		`{"a":1,"a":2}`, `"\ud800"`, ` 5 `} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		err := op.Validate(text)
+		err := strictjson.Walk(text, nil)
 		if err == nil && !json.Valid(text) {
 			t.Errorf("%q is no JSON", text)
 		}
-		if err == nil && op.Validate([]byte(`{"left":`+string(text)+`}`), "left") != nil {
+		if err == nil && strictjson.Walk([]byte(`{"left":`+string(text)+`}`), nil, "left") != nil {
 			t.Errorf("%q is refused where it is left to another reader", text)
 		}
 	})
