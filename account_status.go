@@ -19,22 +19,6 @@ func (PlanName) Rule() Rule {
 	return Rule{Enum: enumValues([]PlanName{PlanFree, PlanPro, PlanSelfHosted})}
 }
 
-// A Plan is what an account may use.
-type Plan struct {
-	Name       PlanName
-	Operations int64 // a calendar month (UTC)
-	Storage    int64 // bytes
-	Teams      int64 // team workspaces that one owns
-	Atlases    int64 // atlases of workspaces that one owns
-}
-
-// Plans are the plans with their usual numbers.
-var Plans = map[PlanName]Plan{
-	PlanFree:       {PlanFree, 10_000, 1 << 30, 3, 20},
-	PlanPro:        {PlanPro, 1_000_000, 50 << 30, 50, 1_000},
-	PlanSelfHosted: {PlanSelfHosted, Unlimited, Unlimited, Unlimited, Unlimited},
-}
-
 // A Quota tells how much of something is used.
 type Quota struct {
 	Used  int64 `json:"used"`

@@ -144,14 +144,6 @@ type InvitationToken string
 // Rule bounds an InvitationToken.
 func (InvitationToken) Rule() Rule { return Rule{MaxLength: 64} }
 
-// Hash returns the hash that is stored of the token, or nil without a token.
-func (t InvitationToken) Hash() []byte {
-	if t == "" {
-		return nil
-	}
-	return SecretHash(string(t))
-}
-
 // A SkipReason says why an address was not invited.
 type SkipReason string
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/server"
@@ -19,11 +20,11 @@ import (
 // A fakeService keeps nothing: what remains is the way in and out.
 type fakeService struct{ stored loci.Memory }
 
-func (l fakeService) Get(context.Context, *loci.Actor, loci.GetMemory) (loci.MemoryDetail, error) {
+func (l fakeService) Get(context.Context, *identity.Actor, loci.GetMemory) (loci.MemoryDetail, error) {
 	return loci.MemoryDetail{Memory: l.stored, Attachments: []loci.Attachment{}}, nil
 }
 
-func (l fakeService) Create(_ context.Context, _ *loci.Actor, in loci.CreateMemory) (loci.CreatedMemory, error) {
+func (l fakeService) Create(_ context.Context, _ *identity.Actor, in loci.CreateMemory) (loci.CreatedMemory, error) {
 	m := l.stored
 	m.Content = string(in.Content)
 	return loci.CreatedMemory{Memory: loci.NewMemory{Memory: m,
@@ -48,9 +49,9 @@ func serveTransport(content string, quiet bool) error {
 		log = slog.New(slog.DiscardHandler)
 	}
 	h := rest.New(rest.Options{Table: table, Log: log, Host: &op.Host{Service: who, Log: log,
-		Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*loci.Actor, error) {
+		Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*identity.Actor, error) {
 			c.Quota = &op.Quota{Limit: loci.Unlimited, Remaining: loci.Unlimited - 1, Reset: time.Hour}
-			return &loci.Actor{UserID: id, CredentialKind: loci.CredentialKey}, nil
+			return &identity.Actor{UserID: id, CredentialKind: identity.CredentialKey}, nil
 		}}})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

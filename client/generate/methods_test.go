@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 )
@@ -18,19 +19,19 @@ var update = flag.Bool("update", false, "write the golden file")
 
 type fakeService struct{}
 
-func (fakeService) Create(context.Context, *loci.Actor, loci.CreateMemory) (out loci.CreatedMemory, err error) {
+func (fakeService) Create(context.Context, *identity.Actor, loci.CreateMemory) (out loci.CreatedMemory, err error) {
 	return out, nil
 }
 
-func (fakeService) Read(context.Context, *loci.Actor, loci.Empty) (out loci.OneUser, err error) {
+func (fakeService) Read(context.Context, *identity.Actor, loci.Empty) (out loci.OneUser, err error) {
 	return out, nil
 }
 
-func (fakeService) Follow(context.Context, *loci.Actor, loci.Empty) (iter.Seq2[loci.Memory, error], error) {
+func (fakeService) Follow(context.Context, *identity.Actor, loci.Empty) (iter.Seq2[loci.Memory, error], error) {
 	return nil, nil
 }
 
-func (fakeService) Odd(context.Context, *loci.Actor, struct{}) (out loci.OneUser, err error) {
+func (fakeService) Odd(context.Context, *identity.Actor, struct{}) (out loci.OneUser, err error) {
 	return out, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -15,12 +16,12 @@ type credentialCache struct {
 	clock       loci.Clock
 	mu          sync.Mutex
 	entries     map[credentialKey]cacheEntry
-	revocations uint64                                       // incremented by every revocation
-	uses        map[loci.CredentialKind]map[string]loci.Time // by id, since the last save
+	revocations uint64                                           // incremented by every revocation
+	uses        map[identity.CredentialKind]map[string]loci.Time // by id, since the last save
 }
 
 type credentialKey struct {
-	kind loci.CredentialKind
+	kind identity.CredentialKind
 	hash [32]byte
 }
 
@@ -75,11 +76,11 @@ func (k *credentialCache) recordUse(c store.Credential) {
 	k.uses[c.Kind][c.ID] = at
 }
 
-func (k *credentialCache) takeUses() map[loci.CredentialKind]map[string]loci.Time {
+func (k *credentialCache) takeUses() map[identity.CredentialKind]map[string]loci.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	used := k.uses
-	k.uses = map[loci.CredentialKind]map[string]loci.Time{}
+	k.uses = map[identity.CredentialKind]map[string]loci.Time{}
 	return used
 }
 

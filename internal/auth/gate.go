@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/store"
 )
 
 // Options configure a gate.
 type Options struct {
-	Plan          loci.Plan
+	Plan          identity.Plan
 	Rate          int    // calls a minute for each credential; 0 turns the limit off
 	Burst         int    // calls that may arrive at once
 	FreeOperation string // the operation that uses no quota
@@ -41,7 +42,7 @@ type Gate struct {
 func NewGate(s *store.Store, o Options) *Gate {
 	g := &Gate{o: o, store: s}
 	g.credentials = credentialCache{clock: o.Clock, entries: map[credentialKey]cacheEntry{},
-		uses: map[loci.CredentialKind]map[string]loci.Time{}}
+		uses: map[identity.CredentialKind]map[string]loci.Time{}}
 	g.rateLimiter = newRateLimiter(s, o)
 	g.meter = meter{store: s, plan: o.Plan, clock: o.Clock, multiServer: o.Shared, users: map[string]*monthUsage{}}
 	s.Subscribe(g.credentials.onEvent)
@@ -82,15 +83,15 @@ func (g *Gate) Close() {
 // credential (401, 403), then rate and quota (429). Without an operation it
 // admits a message, which uses the rate limit and no quota. The operation in
 // that message then uses no more of the rate limit.
-func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*loci.Actor, error) {
+func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor, error) {
 	if o != nil && o.Access == op.Public {
-		return &loci.Actor{ClientAddress: c.Address}, nil
+		return &identity.Actor{ClientAddress: c.Address}, nil
 	}
 	e, err := g.identify(ctx, c)
 	if err != nil {
 		return nil, err
 	}
-	actor := &loci.Actor{UserID: e.UserID, Email: e.Email, CredentialKind: e.Kind, CredentialID: e.ID}
+	actor := &identity.Actor{UserID: e.UserID, Email: e.Email, CredentialKind: e.Kind, CredentialID: e.ID}
 	now := g.o.Clock()
 	var wait time.Duration
 	if !c.RateCharged && !c.Continuation {
@@ -109,7 +110,7 @@ func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*loci.Actor, er
 }
 
 // Charge adds calls to the rate of a caller.
-func (g *Gate) Charge(ctx context.Context, actor *loci.Actor, more int) {
+func (g *Gate) Charge(ctx context.Context, actor *identity.Actor, more int) {
 	if err := g.rateLimiter.charge(ctx, actor.CredentialID, more, g.o.Clock()); err != nil {
 		g.o.Log.Error("charge calls to a credential", "err", err)
 	}
@@ -121,12 +122,12 @@ func (g *Gate) identify(ctx context.Context, c *op.Call) (store.Credential, erro
 		return store.Credential{}, loci.NewError(loci.CodeMissingAPIKey)
 	}
 	kind := c.CredentialKind
-	if kind != loci.CredentialCookie {
-		if kind = loci.CredentialKey; !loci.ValidKey(c.Credential) {
+	if kind != identity.CredentialCookie {
+		if kind = identity.CredentialKey; !identity.ValidKey(c.Credential) {
 			return store.Credential{}, loci.NewError(loci.CodeInvalidKey)
 		}
 	}
-	e, err := g.credentials.get(credentialKey{kind, [32]byte(loci.SecretHash(c.Credential))},
+	e, err := g.credentials.get(credentialKey{kind, [32]byte(identity.SecretHash(c.Credential))},
 		func(p credentialKey) (store.Credential, error) {
 			return store.SystemRead(ctx, g.store, "look up a credential",
 				func(t *store.SystemTx) (store.Credential, error) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/auth"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
@@ -43,8 +44,8 @@ type gateFixture struct {
 }
 
 // planWithOperations is a plan with that many operations.
-func planWithOperations(operations int64) loci.Plan {
-	return loci.Plan{Name: loci.PlanFree, Operations: operations}
+func planWithOperations(operations int64) identity.Plan {
+	return identity.Plan{Name: loci.PlanFree, Operations: operations}
 }
 
 func newFixture(t *testing.T, s *store.Store, c *clock, o auth.Options) *gateFixture {
@@ -64,7 +65,7 @@ func newFixture(t *testing.T, s *store.Store, c *clock, o auth.Options) *gateFix
 
 func gate(s *store.Store, c *clock, o auth.Options) *auth.Gate {
 	if o.Plan.Name == "" {
-		o.Plan = loci.Plans[loci.PlanSelfHosted]
+		o.Plan = identity.Plans[loci.PlanSelfHosted]
 	}
 	o.FreeOperation, o.Clock, o.Log = service.AccountStatus.Name, c.now, slog.New(slog.DiscardHandler)
 	return auth.NewGate(s, o)
@@ -114,13 +115,13 @@ func TestGateRefusesInFixedOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	actor := &loci.Actor{UserID: h.user.ID, CredentialID: h.key.Key.ID}
+	actor := &identity.Actor{UserID: h.user.ID, CredentialID: h.key.Key.ID}
 	if _, err := h.work.RevokeKey(t.Context(), actor, loci.RevokeKey{KeyID: lost.Key.ID}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
 		for proof, code := range map[string]loci.Code{"": loci.CodeMissingAPIKey,
-			"loci_live_nonsense": loci.CodeInvalidKey, loci.NewKey(): loci.CodeInvalidKey,
+			"loci_live_nonsense": loci.CodeInvalidKey, identity.NewKey(): loci.CodeInvalidKey,
 			lost.APIKey: loci.CodeRevoked} {
 			c, err := admit(h.Gate, metered, proof)
 			expect(t, err, code)
@@ -150,20 +151,20 @@ func TestGateRefusesInFixedOrder(t *testing.T) {
 func TestGateRejectsKeyAsCookie(t *testing.T) {
 	t.Parallel()
 	h := sqlite(t, auth.Options{})
-	_, err := h.Admit(t.Context(), metered, &op.Call{Credential: h.key.APIKey, CredentialKind: loci.CredentialCookie})
+	_, err := h.Admit(t.Context(), metered, &op.Call{Credential: h.key.APIKey, CredentialKind: identity.CredentialCookie})
 	expect(t, err, loci.CodeInvalidKey)
 	in, err := h.work.AddUser(t.Context(), "bea@example.com", "", "correct horse battery")
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := h.work.SignIn(t.Context(), &loci.Actor{},
+	out, err := h.work.SignIn(t.Context(), &identity.Actor{},
 		loci.Login{Email: "bea@example.com", Password: "correct horse battery"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	actor, err := h.Admit(t.Context(), metered, &op.Call{Credential: out.Cookie().Secret,
-		CredentialKind: loci.CredentialCookie})
-	if err != nil || actor.UserID != in.ID || actor.CredentialKind != loci.CredentialCookie {
+		CredentialKind: identity.CredentialCookie})
+	if err != nil || actor.UserID != in.ID || actor.CredentialKind != identity.CredentialCookie {
 		t.Errorf("%+v %v", actor, err)
 	}
 	_, err = admit(h.Gate, metered, out.Cookie().Secret)
@@ -180,7 +181,7 @@ func TestGateForgetsRevokedKey(t *testing.T) {
 			_, err := admit(g, metered, h.key.APIKey)
 			expect(t, err, "")
 		}
-		actor := &loci.Actor{UserID: h.user.ID, CredentialID: h.key.Key.ID}
+		actor := &identity.Actor{UserID: h.user.ID, CredentialID: h.key.Key.ID}
 		if _, err := h.work.RevokeKey(t.Context(), actor, loci.RevokeKey{KeyID: h.key.Key.ID}); err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +211,7 @@ func TestGateRejectsLookUpOlderThanRevocation(t *testing.T) {
 				}
 			})
 		}
-		_, err = h.work.RevokeKey(t.Context(), &loci.Actor{UserID: h.user.ID}, loci.RevokeKey{KeyID: k.Key.ID})
+		_, err = h.work.RevokeKey(t.Context(), &identity.Actor{UserID: h.user.ID}, loci.RevokeKey{KeyID: k.Key.ID})
 		if err == nil {
 			_, err = admit(h.Gate, metered, k.APIKey)
 		}
@@ -269,7 +270,7 @@ func TestMessagesUseRateButNoQuota(t *testing.T) {
 		actor, err := h.Admit(t.Context(), nil, c)
 		expect(t, err, "")
 		if actor.UserID != h.user.ID || actor.CredentialID != h.key.Key.ID ||
-			actor.CredentialKind != loci.CredentialKey || c.Quota.Limit != 100 {
+			actor.CredentialKind != identity.CredentialKey || c.Quota.Limit != 100 {
 			t.Errorf("%+v %+v", actor, c.Quota)
 		}
 		if i%2 == 0 {
@@ -299,7 +300,7 @@ func TestWeightedCallsDelayLaterCalls(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{false, true} {
 		h := sqlite(t, auth.Options{Rate: 60, Burst: 20, Shared: shared})
-		actor := &loci.Actor{CredentialID: h.key.Key.ID}
+		actor := &identity.Actor{CredentialID: h.key.Key.ID}
 		through := func() (n int, wait time.Duration) {
 			for {
 				_, err := admit(h.Gate, metered, h.key.APIKey)
@@ -443,7 +444,7 @@ func TestGateRecordsCredentialUse(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.Close()
-		list, err := h.work.ListKeys(t.Context(), &loci.Actor{UserID: h.user.ID}, loci.ListKeys{})
+		list, err := h.work.ListKeys(t.Context(), &identity.Actor{UserID: h.user.ID}, loci.ListKeys{})
 		if err != nil || list.Keys[0].LastUsedAt < loci.TimeOf(used) ||
 			list.Keys[0].LastUsedAt > loci.TimeOf(h.clock.now()) {
 			t.Errorf("%+v %v, used %s", list.Keys, err, loci.TimeOf(used))

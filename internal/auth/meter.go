@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -17,7 +18,7 @@ import (
 // later.
 type meter struct {
 	store       *store.Store
-	plan        loci.Plan
+	plan        identity.Plan
 	clock       loci.Clock
 	multiServer bool // other servers count too
 	mu          sync.Mutex

@@ -8,6 +8,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/auth"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -72,7 +73,7 @@ func TestQuotaIsSharedByKeysOfUser(t *testing.T) {
 
 func TestCountsSurviveRestart(t *testing.T) {
 	t.Parallel()
-	for _, plan := range []loci.Plan{planWithOperations(1000), loci.Plans[loci.PlanSelfHosted]} {
+	for _, plan := range []identity.Plan{planWithOperations(1000), identity.Plans[loci.PlanSelfHosted]} {
 		each(t, auth.Options{Plan: plan}, func(t *testing.T, d storetest.Database, h *gateFixture) {
 			for range 7 {
 				_, err := admit(h.Gate, metered, h.key.APIKey)
@@ -147,7 +148,7 @@ func TestQuotaIsSharedByServers(t *testing.T) {
 // with the calls after a save.
 func TestServersReportSharedCount(t *testing.T) {
 	t.Parallel()
-	for _, plan := range []loci.Plan{planWithOperations(5000), loci.Plans[loci.PlanSelfHosted]} {
+	for _, plan := range []identity.Plan{planWithOperations(5000), identity.Plans[loci.PlanSelfHosted]} {
 		t.Run(string(plan.Name), func(t *testing.T) {
 			o := auth.Options{Plan: plan, Shared: true}
 			each(t, o, func(t *testing.T, d storetest.Database, h *gateFixture) {
@@ -185,7 +186,7 @@ func TestServersReportSharedCount(t *testing.T) {
 // them in memory.
 func TestMeterEvictsIdleUsers(t *testing.T) {
 	t.Parallel()
-	for _, plan := range []loci.Plan{planWithOperations(100), loci.Plans[loci.PlanSelfHosted]} {
+	for _, plan := range []identity.Plan{planWithOperations(100), identity.Plans[loci.PlanSelfHosted]} {
 		each(t, auth.Options{Plan: plan}, func(t *testing.T, d storetest.Database, h *gateFixture) {
 			for range 7 {
 				_, err := admit(h.Gate, metered, h.key.APIKey)

@@ -13,12 +13,13 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 )
 
 // A fakeService is a service that answers with what it was asked.
 type fakeService struct {
-	actor   loci.Actor
+	actor   identity.Actor
 	create  loci.CreateMemory
 	search  loci.SearchMemories
 	list    loci.ListMemories
@@ -42,7 +43,7 @@ const (
 	fakeTwinID = "01890000-0000-7000-8001-000000000002" // of the same millisecond
 )
 
-func (t *fakeService) Create(_ context.Context, actor *loci.Actor, in loci.CreateMemory) (out loci.CreatedMemory,
+func (t *fakeService) Create(_ context.Context, actor *identity.Actor, in loci.CreateMemory) (out loci.CreatedMemory,
 	err error) {
 	t.actor, t.create = *actor, in
 	out.Memory.Memory = fakeMemory(string(in.Content))
@@ -55,14 +56,14 @@ func fakeMemory(content string) loci.Memory {
 		Tags: []string{"a", "b"}, Status: loci.MemoryActive, Version: 1, CreatedAt: 1e15, UpdatedAt: 1e15}
 }
 
-func (t *fakeService) Get(_ context.Context, _ *loci.Actor, in loci.GetMemory) (out loci.MemoryDetail, err error) {
+func (t *fakeService) Get(_ context.Context, _ *identity.Actor, in loci.GetMemory) (out loci.MemoryDetail, err error) {
 	if in.MemoryID != fakeID {
 		return out, loci.NewError(loci.CodeNotFound)
 	}
 	return loci.MemoryDetail{Memory: fakeMemory("# Rock\nHard <b>\x1b[31m."), Attachments: []loci.Attachment{}}, nil
 }
 
-func (t *fakeService) List(_ context.Context, _ *loci.Actor, in loci.ListMemories) (loci.Memories, error) {
+func (t *fakeService) List(_ context.Context, _ *identity.Actor, in loci.ListMemories) (loci.Memories, error) {
 	t.list = in
 	if in.Limit == 1 {
 		return loci.Memories{Memories: []loci.Memory{}}, nil
@@ -79,39 +80,39 @@ func (t *fakeService) List(_ context.Context, _ *loci.Actor, in loci.ListMemorie
 	return page, nil
 }
 
-func (t *fakeService) Delete(_ context.Context, _ *loci.Actor, in loci.GetMemory) (loci.Empty, error) {
+func (t *fakeService) Delete(_ context.Context, _ *identity.Actor, in loci.GetMemory) (loci.Empty, error) {
 	t.deleted = in.MemoryID
 	return loci.Empty{}, nil
 }
 
-func (t *fakeService) Search(_ context.Context, _ *loci.Actor, in loci.SearchMemories) (loci.FoundMemories, error) {
+func (t *fakeService) Search(_ context.Context, _ *identity.Actor, in loci.SearchMemories) (loci.FoundMemories, error) {
 	t.search = in
 	return loci.FoundMemories{Memories: []loci.FoundMemory{}, Mode: loci.ResolvedKeyword}, nil
 }
 
-func (t *fakeService) Update(_ context.Context, actor *loci.Actor, in loci.UpdateAtlas) (loci.OneAtlas, error) {
+func (t *fakeService) Update(_ context.Context, actor *identity.Actor, in loci.UpdateAtlas) (loci.OneAtlas, error) {
 	t.actor, t.update = *actor, in
 	return loci.OneAtlas{}, nil
 }
 
-func (t *fakeService) Invite(_ context.Context, _ *loci.Actor, in loci.CreateInvitations) (loci.CreatedInvitations,
+func (t *fakeService) Invite(_ context.Context, _ *identity.Actor, in loci.CreateInvitations) (loci.CreatedInvitations,
 	error) {
 	t.invite = in
 	return loci.CreatedInvitations{Invitations: []loci.NewInvitation{},
 		Skipped: []loci.SkippedInvitation{{Email: "a@b.c", Reason: loci.SkipAlreadyMember}}}, nil
 }
 
-func (t *fakeService) Respond(_ context.Context, _ *loci.Actor, in loci.RespondInvitation) (loci.Empty, error) {
+func (t *fakeService) Respond(_ context.Context, _ *identity.Actor, in loci.RespondInvitation) (loci.Empty, error) {
 	t.respond = in
 	return loci.Empty{}, nil
 }
 
-func (t *fakeService) Sort(_ context.Context, _ *loci.Actor, in sortInput) (loci.Empty, error) {
+func (t *fakeService) Sort(_ context.Context, _ *identity.Actor, in sortInput) (loci.Empty, error) {
 	t.sort = in
 	return loci.Empty{}, nil
 }
 
-func (t *fakeService) Me(context.Context, *loci.Actor, loci.Empty) (loci.OneUser, error) {
+func (t *fakeService) Me(context.Context, *identity.Actor, loci.Empty) (loci.OneUser, error) {
 	return loci.OneUser{User: loci.User{ID: fakeID, Email: "ada@example.org"}}, nil
 }
 
@@ -139,11 +140,11 @@ func fakeTable() *op.Table {
 
 func (t *fakeService) host() *op.Host {
 	return &op.Host{Service: t, Log: slog.New(slog.DiscardHandler),
-		Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*loci.Actor, error) {
+		Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*identity.Actor, error) {
 			if c.Transport == "rest" && c.Credential != fakeKey {
 				return nil, loci.NewError(loci.CodeInvalidKey)
 			}
-			return &loci.Actor{UserID: "ann", CredentialKind: loci.CredentialKey}, nil
+			return &identity.Actor{UserID: "ann", CredentialKind: identity.CredentialKey}, nil
 		}}
 }
 

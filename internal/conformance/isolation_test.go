@@ -13,6 +13,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -278,8 +279,8 @@ func lookalike(s string) string {
 	if loci.ValidID(s) {
 		return loci.NewID(time.Now())
 	}
-	if loci.ValidKey(s) {
-		return loci.NewKey()
+	if identity.ValidKey(s) {
+		return identity.NewKey()
 	}
 	if link, token, ok := strings.Cut(s, "&token="); ok {
 		address, id, _ := strings.Cut(link, "?id=")

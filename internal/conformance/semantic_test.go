@@ -14,6 +14,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/embed"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/relevance"
 	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
@@ -65,7 +66,7 @@ func readSets(t *testing.T, most map[string]int) (sets []relevance.Dataset) {
 // A datasetWorld has the texts of all sets in a database, and asks their questions.
 type datasetWorld struct {
 	*World
-	who        *loci.Actor
+	who        *identity.Actor
 	workspaces map[string]string // by set
 	names      map[string]string // of texts, by the ids of their memories
 	answers    map[string]string // by set, mode and question: names and scores

@@ -11,6 +11,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 )
@@ -107,7 +108,7 @@ func generatedCases(o *op.Op, f fixture) (list []testCase) {
 }
 
 // exhaustedPlan is a plan whose places are all taken by the people of a world.
-var exhaustedPlan = loci.Plan{Name: loci.PlanFree, Operations: 1e6, Storage: 1 << 30, Teams: 2, Atlases: 1}
+var exhaustedPlan = identity.Plan{Name: loci.PlanFree, Operations: 1e6, Storage: 1 << 30, Teams: 2, Atlases: 1}
 
 func TestTransportsAgree(t *testing.T) {
 	t.Parallel()

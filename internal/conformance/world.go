@@ -15,6 +15,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/auth"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/service"
@@ -38,8 +39,8 @@ type Person struct {
 }
 
 // Actor returns the person, as known by the key.
-func (p *Person) Actor() *loci.Actor {
-	return &loci.Actor{UserID: p.ID, Email: p.Email, CredentialKind: loci.CredentialKey, CredentialID: p.KeyID}
+func (p *Person) Actor() *identity.Actor {
+	return &identity.Actor{UserID: p.ID, Email: p.Email, CredentialKind: identity.CredentialKey, CredentialID: p.KeyID}
 }
 
 // A World has a team, the crew: ann owns it, bob is an admin, cid a member.
@@ -54,12 +55,12 @@ type World struct {
 	Ann, Bob, Cid, Eve, Fay *Person
 	Team                    string // id of the workspace
 	revoked                 string // a key of ann's
-	actors                  map[string]loci.Actor
+	actors                  map[string]identity.Actor
 }
 
 // Options of a World; the zero value has no limits.
 type Options struct {
-	Plan         loci.Plan // the zero plan is that without limits
+	Plan         identity.Plan // the zero plan is that without limits
 	SignInLimit  int
 	Registration service.Registration // empty is open
 	Embedder     search.Embedder
@@ -70,9 +71,9 @@ type Options struct {
 func NewEmpty(t testing.TB, open func(t testing.TB, o store.Options) *store.Store, o Options) *World {
 	t.Helper()
 	if o.Plan.Name == "" {
-		o.Plan = loci.Plans[loci.PlanSelfHosted]
+		o.Plan = identity.Plans[loci.PlanSelfHosted]
 	}
-	w := &World{Clock: &Clock{}, actors: map[string]loci.Actor{}}
+	w := &World{Clock: &Clock{}, actors: map[string]identity.Actor{}}
 	log := slog.New(slog.NewTextHandler(io.Discard, nil))
 	w.Store = open(t, store.Options{Clock: w.Clock.Now, Embedder: o.Embedder, StorageQuota: o.Plan.Storage})
 	w.Gate = auth.NewGate(w.Store, auth.Options{Plan: o.Plan, FreeOperation: service.AccountStatus.Name,
@@ -87,7 +88,7 @@ func NewEmpty(t testing.TB, open func(t testing.TB, o store.Options) *store.Stor
 }
 
 // admit is the gate's, but for the credentials that no gate knows yet.
-func (w *World) admit(ctx context.Context, o *op.Op, c *op.Call) (*loci.Actor, error) {
+func (w *World) admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor, error) {
 	if caller, ok := w.actors[c.Credential]; ok && (o == nil || o.Access != op.Public) {
 		return &caller, nil
 	}
@@ -119,10 +120,10 @@ func New(t testing.TB, open func(t testing.TB, o store.Options) *store.Store, o 
 	Must(w.Service.RevokeKey(t.Context(), w.Ann.Actor(), loci.RevokeKey{KeyID: k.Key.ID}))(t)
 	w.revoked = k.APIKey
 	for token, granted := range map[string]string{narrowedToken: w.Team, otherWorkspaceToken: w.NewTeam(t, w.Ann)} {
-		w.actors[token] = loci.Actor{UserID: w.Ann.ID, Email: w.Ann.Email, CredentialKind: loci.CredentialToken,
+		w.actors[token] = identity.Actor{UserID: w.Ann.ID, Email: w.Ann.Email, CredentialKind: identity.CredentialToken,
 			CredentialID: loci.NewID(w.Clock.Now()), GrantedWorkspaces: []string{granted}}
 	}
-	w.actors[localDevice] = loci.Actor{UserID: w.Ann.ID, Email: w.Ann.Email, CredentialKind: loci.CredentialLocal,
+	w.actors[localDevice] = identity.Actor{UserID: w.Ann.ID, Email: w.Ann.Email, CredentialKind: identity.CredentialLocal,
 		CredentialID: w.Ann.ID}
 	return w
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/mcp"
 	"github.com/loci-memory/loci/internal/op"
 )
@@ -33,7 +34,7 @@ type fakeService struct {
 	woken    chan error    // told how each rest ended
 }
 
-func (s *fakeService) Create(_ context.Context, actor *loci.Actor, in loci.CreateMemory) (loci.CreatedMemory, error) {
+func (s *fakeService) Create(_ context.Context, actor *identity.Actor, in loci.CreateMemory) (loci.CreatedMemory, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := loci.Memory{
@@ -46,7 +47,7 @@ func (s *fakeService) Create(_ context.Context, actor *loci.Actor, in loci.Creat
 	return loci.CreatedMemory{Memory: loci.NewMemory{Memory: m}}, nil
 }
 
-func (s *fakeService) Get(_ context.Context, _ *loci.Actor, in loci.GetMemory) (loci.MemoryDetail, error) {
+func (s *fakeService) Get(_ context.Context, _ *identity.Actor, in loci.GetMemory) (loci.MemoryDetail, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, m := range s.memories {
@@ -58,7 +59,7 @@ func (s *fakeService) Get(_ context.Context, _ *loci.Actor, in loci.GetMemory) (
 }
 
 // List pages by position: the cursor is the number of memories seen.
-func (s *fakeService) List(_ context.Context, _ *loci.Actor, in loci.ListMemories) (loci.Memories, error) {
+func (s *fakeService) List(_ context.Context, _ *identity.Actor, in loci.ListMemories) (loci.Memories, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	seen, limit := 0, 20
@@ -76,7 +77,7 @@ func (s *fakeService) List(_ context.Context, _ *loci.Actor, in loci.ListMemorie
 	return page, nil
 }
 
-func (s *fakeService) Search(_ context.Context, _ *loci.Actor, in loci.SearchMemories) (loci.FoundMemories, error) {
+func (s *fakeService) Search(_ context.Context, _ *identity.Actor, in loci.SearchMemories) (loci.FoundMemories, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	found := loci.FoundMemories{Memories: []loci.FoundMemory{}, Mode: loci.ResolvedKeyword}
@@ -89,18 +90,18 @@ func (s *fakeService) Search(_ context.Context, _ *loci.Actor, in loci.SearchMem
 }
 
 // Rest sleeps until the caller leaves.
-func (s *fakeService) Rest(ctx context.Context, _ *loci.Actor, _ loci.Empty) (loci.Empty, error) {
+func (s *fakeService) Rest(ctx context.Context, _ *identity.Actor, _ loci.Empty) (loci.Empty, error) {
 	s.entered <- struct{}{}
 	<-ctx.Done()
 	s.woken <- ctx.Err()
 	return loci.Empty{}, ctx.Err()
 }
 
-func (s *fakeService) Fail(context.Context, *loci.Actor, loci.Empty) (loci.Empty, error) {
+func (s *fakeService) Fail(context.Context, *identity.Actor, loci.Empty) (loci.Empty, error) {
 	panic("a mistake of ours")
 }
 
-func (s *fakeService) Delete(context.Context, *loci.Actor, loci.GetMemory) (loci.Empty, error) {
+func (s *fakeService) Delete(context.Context, *identity.Actor, loci.GetMemory) (loci.Empty, error) {
 	return loci.Empty{}, nil
 }
 
@@ -125,12 +126,12 @@ func init() {
 // host admits ann with her key, and keeps what travelled with each call.
 func (s *fakeService) host() *op.Host {
 	return &op.Host{Service: s, Log: slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*loci.Actor, error) {
+		Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*identity.Actor, error) {
 			c.Quota = &op.Quota{Limit: 100, Remaining: 99, Reset: time.Minute}
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.calls = append(s.calls, *c)
-			return &loci.Actor{UserID: "ann", CredentialKind: loci.CredentialKey}, nil
+			return &identity.Actor{UserID: "ann", CredentialKind: identity.CredentialKey}, nil
 		}}
 }
 

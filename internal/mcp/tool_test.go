@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/mcp"
 	"github.com/loci-memory/loci/internal/op"
 )
@@ -84,7 +85,9 @@ func TestToolsDescribeOperations(t *testing.T) {
 
 type emptyService struct{}
 
-func noop[In, Out any](emptyService, context.Context, *loci.Actor, In) (out Out, err error) { return }
+func noop[In, Out any](emptyService, context.Context, *identity.Actor, In) (out Out, err error) {
+	return
+}
 
 // TestCoreToolsetFitsMaxListBytes measures the core set with inputs as large as those of
 // the real operations.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 )
 
 // codeClientGone is noted in place of a code where the caller did not wait for the end.
@@ -20,8 +21,8 @@ const SlowCall = time.Second
 type callRecord struct {
 	op    *Op
 	call  *Call
-	actor *loci.Actor // nil where the caller was not admitted
-	in    any         // *In, nil where the input was refused
+	actor *identity.Actor // nil where the caller was not admitted
+	in    any             // *In, nil where the input was refused
 	out   any
 	err   error
 	start time.Time

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -22,7 +23,7 @@ func TestCallLogHasNoErrorWhenClientLeaves(t *testing.T) {
 		var log bytes.Buffer
 		h := newHost(&fakeService{})
 		h.Log = slog.New(slog.NewTextHandler(&log, nil))
-		h.Admit = func(context.Context, *op.Op, *op.Call) (*loci.Actor, error) {
+		h.Admit = func(context.Context, *op.Op, *op.Call) (*identity.Actor, error) {
 			if gone {
 				leave()
 			}
@@ -41,36 +42,36 @@ func TestCallLogNamesCallerAndResult(t *testing.T) {
 	t.Parallel()
 	id := loci.NewID(time.Now())
 	for _, c := range []struct {
-		who       *loci.Actor
+		who       *identity.Actor
 		err       error
 		workspace string
 		has, not  []string
 	}{
-		{&loci.Actor{UserID: "ann", CredentialID: "key-1", Email: "ann@example.com",
-			CredentialKind: loci.CredentialKey},
+		{&identity.Actor{UserID: "ann", CredentialID: "key-1", Email: "ann@example.com",
+			CredentialKind: identity.CredentialKey},
 			nil, id,
 			[]string{"msg=call", "level=INFO", "op=place.get", "door=rest", "method=GET", "request=r-1", "user=ann",
 				"credential=key-1", "workspace=" + id, "status=200", "us="},
 			[]string{"example.com", "msg=slow", "secret"}},
-		{&loci.Actor{UserID: "ann", CredentialID: "key-1", CredentialKind: loci.CredentialKey}, nil, "a secret text",
+		{&identity.Actor{UserID: "ann", CredentialID: "key-1", CredentialKind: identity.CredentialKey}, nil, "a secret text",
 			[]string{"status=200"}, []string{"secret", "workspace="}},
 		{nil, loci.NewError(loci.CodeInvalidKey), id, []string{"status=401", "code=invalid_key"},
 			[]string{"user=", "workspace="}},
-		{&loci.Actor{UserID: "ann", CredentialKind: loci.CredentialKey},
+		{&identity.Actor{UserID: "ann", CredentialKind: identity.CredentialKey},
 			&loci.Error{Code: loci.CodeUnavailable, Err: errors.New("no route")}, id,
 			[]string{"level=INFO msg=call", "status=503",
 				"level=WARN msg=unavailable op=place.get request=r-1 err=\"no route\""}, []string{"ERROR"}},
-		{&loci.Actor{UserID: "ann", CredentialKind: loci.CredentialKey}, errors.New("a flaw"), id,
+		{&identity.Actor{UserID: "ann", CredentialKind: identity.CredentialKey}, errors.New("a flaw"), id,
 			[]string{"level=ERROR msg=call", "status=500", "a flaw"}, []string{"unavailable"}},
 	} {
 		var log bytes.Buffer
 		places := &op.Table{}
 		get := op.Add(places, "place.get", "GET /places/{workspaceId}", "Get a place.", op.Account, op.ToolCore,
-			func(struct{}, context.Context, *loci.Actor, loci.GetWorkspace) (loci.Empty, error) {
+			func(struct{}, context.Context, *identity.Actor, loci.GetWorkspace) (loci.Empty, error) {
 				return loci.Empty{}, c.err
 			})
 		h := &op.Host{Service: struct{}{}, Log: slog.New(slog.NewTextHandler(&log, nil)),
-			Admit: func(context.Context, *op.Op, *op.Call) (*loci.Actor, error) {
+			Admit: func(context.Context, *op.Op, *op.Call) (*identity.Actor, error) {
 				if c.who == nil {
 					return nil, c.err
 				}
@@ -101,7 +102,7 @@ func TestCallLogAddsLineWhenCallIsSlow(t *testing.T) {
 	h := newHost(&fakeService{})
 	h.Log = slog.New(slog.NewTextHandler(&log, nil))
 	admit := h.Admit
-	h.Admit = func(ctx context.Context, o *op.Op, c *op.Call) (*loci.Actor, error) {
+	h.Admit = func(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor, error) {
 		time.Sleep(op.SlowCall)
 		return admit(ctx, o, c)
 	}

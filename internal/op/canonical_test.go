@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -45,7 +46,7 @@ func TestSchemaIncludesEmbeddedFields(t *testing.T) {
 	t.Parallel()
 	table := &op.Table{}
 	o := op.Add(table, "thing.widen", "POST /things", "Widen.", op.Account, op.ToolCore,
-		func(*fakeService, context.Context, *loci.Actor, Shown) (wider, error) { return wider{}, nil })
+		func(*fakeService, context.Context, *identity.Actor, Shown) (wider, error) { return wider{}, nil })
 	kind := o.OutputSchema().Properties["kind"]
 	if kind == nil || len(kind.Enum) != len(loci.MemoryTypes) || o.OutputSchema().Properties["more"] == nil ||
 		o.OutputSchema().AdditionalProperties != nil {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -48,24 +49,24 @@ type find struct {
 // Cost weighs a question by how much it wants.
 func (f find) Cost() int { return int(f.Limit) }
 
-func (t *fakeService) Make(_ context.Context, _ *loci.Actor, in thing) (reply, error) {
+func (t *fakeService) Make(_ context.Context, _ *identity.Actor, in thing) (reply, error) {
 	t.lastInput = &in
 	return reply{in.ID}, nil
 }
 
-func (t *fakeService) Change(_ context.Context, _ *loci.Actor, in thing) (loci.Empty, error) {
+func (t *fakeService) Change(_ context.Context, _ *identity.Actor, in thing) (loci.Empty, error) {
 	t.lastInput = &in
 	return loci.Empty{}, nil
 }
 
-func (t *fakeService) Find(_ context.Context, _ *loci.Actor, in find) (reply, error) {
+func (t *fakeService) Find(_ context.Context, _ *identity.Actor, in find) (reply, error) {
 	if len(in.Kinds) == 6 {
 		panic("a mistake of ours")
 	}
 	return reply{"found"}, nil
 }
 
-func (t *fakeService) Follow(context.Context, *loci.Actor, loci.Empty) (iter.Seq2[reply, error], error) {
+func (t *fakeService) Follow(context.Context, *identity.Actor, loci.Empty) (iter.Seq2[reply, error], error) {
 	return func(yield func(reply, error) bool) {
 		_ = yield(reply{"one"}, nil) && yield(reply{"two"}, nil)
 	}, nil
@@ -88,15 +89,15 @@ func newHost(t *fakeService) *op.Host {
 	return &op.Host{
 		Service: t,
 		Log:     slog.New(slog.NewTextHandler(io.Discard, nil)),
-		Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*loci.Actor, error) {
+		Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*identity.Actor, error) {
 			if c.Credential == "stranger" {
 				return nil, loci.NewError(loci.CodeInvalidKey)
 			}
 			kind := c.CredentialKind
 			if kind == "" {
-				kind = loci.CredentialKey
+				kind = identity.CredentialKey
 			}
-			return &loci.Actor{UserID: "ann", CredentialKind: kind}, nil
+			return &identity.Actor{UserID: "ann", CredentialKind: kind}, nil
 		},
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 )
 
 // Access says who may call an Op at all. What the caller may touch is the
@@ -76,7 +76,7 @@ type Op struct {
 	inputSchema  *jsonschema.Schema
 	outputSchema *jsonschema.Schema
 
-	run func(ctx context.Context, svc any, actor *loci.Actor, in any) (any, error)
+	run func(ctx context.Context, svc any, actor *identity.Actor, in any) (any, error)
 }
 
 // TypedOp is an Op together with its types.
@@ -119,9 +119,9 @@ type Stream = iter.Seq2[any, error]
 // method expression, from which the types are inferred. What is wrong with the
 // line is a mistake of the program, and Add panics.
 func Add[S, In, Out any](t *Table, name, route, summary string, access Access, exposure Exposure,
-	do func(S, context.Context, *loci.Actor, In) (Out, error)) TypedOp[In, Out] {
+	do func(S, context.Context, *identity.Actor, In) (Out, error)) TypedOp[In, Out] {
 	o := define[In, Out](t, name, route, summary, access, exposure)
-	o.run = func(ctx context.Context, svc any, actor *loci.Actor, in any) (any, error) {
+	o.run = func(ctx context.Context, svc any, actor *identity.Actor, in any) (any, error) {
 		return do(svc.(S), ctx, actor, *in.(*In))
 	}
 	return TypedOp[In, Out]{o}
@@ -130,7 +130,7 @@ func Add[S, In, Out any](t *Table, name, route, summary string, access Access, e
 // AddRead is Add for an operation that changes nothing, though its route is a
 // POST, because its question needs a body.
 func AddRead[S, In, Out any](t *Table, name, route, summary string, access Access, exposure Exposure,
-	do func(S, context.Context, *loci.Actor, In) (Out, error)) TypedOp[In, Out] {
+	do func(S, context.Context, *identity.Actor, In) (Out, error)) TypedOp[In, Out] {
 	typed := Add(t, name, route, summary, access, exposure, do)
 	typed.ReadOnly = true
 	return typed
@@ -138,10 +138,10 @@ func AddRead[S, In, Out any](t *Table, name, route, summary string, access Acces
 
 // AddStream puts an operation into the table that answers with events.
 func AddStream[S, In, Event any](t *Table, name, route, summary string, access Access, exposure Exposure,
-	do func(S, context.Context, *loci.Actor, In) (iter.Seq2[Event, error], error)) TypedOp[In, Event] {
+	do func(S, context.Context, *identity.Actor, In) (iter.Seq2[Event, error], error)) TypedOp[In, Event] {
 	o := define[In, Event](t, name, route, summary, access, exposure)
 	o.Streams = true
-	o.run = func(ctx context.Context, svc any, actor *loci.Actor, in any) (any, error) {
+	o.run = func(ctx context.Context, svc any, actor *identity.Actor, in any) (any, error) {
 		events, err := do(svc.(S), ctx, actor, *in.(*In))
 		if err != nil {
 			return nil, err

@@ -9,18 +9,19 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 )
 
 // A Call is what travels with an operation beside its fields. A door fills the
 // first part; Run fills the second.
 type Call struct {
-	Transport           string              // "rest", "mcp", "command": for the log
-	Credential          string              // the credential itself: a key, a token, a cookie's secret
-	CredentialKind      loci.CredentialKind // how the proof came: a cookie, or anything else a bearer
-	ActorHeader         string              // of the actor header: "" or "agent"
-	AgentIDSent         bool                // the client sent an agent id, which only the server gives
-	CrossOrigin         bool                // a browser sent it from another origin
-	Address             string              // of the peer
+	Transport           string                  // "rest", "mcp", "command": for the log
+	Credential          string                  // the credential itself: a key, a token, a cookie's secret
+	CredentialKind      identity.CredentialKind // how the proof came: a cookie, or anything else a bearer
+	ActorHeader         string                  // of the actor header: "" or "agent"
+	AgentIDSent         bool                    // the client sent an agent id, which only the server gives
+	CrossOrigin         bool                    // a browser sent it from another origin
+	Address             string                  // of the peer
 	RequestID           string
 	IdempotencyKey      string
 	IdempotencyKeyCount int // how many keys were sent: one may be empty, and of several none counts
@@ -46,10 +47,10 @@ type Host struct {
 	Service any
 	// Admit tells who the caller is, and refuses one that is unknown, revoked,
 	// too quick or out of quota. It fills the call's Quota.
-	Admit func(ctx context.Context, o *Op, c *Call) (*loci.Actor, error)
+	Admit func(ctx context.Context, o *Op, c *Call) (*identity.Actor, error)
 	// Charge adds to the rate what a call costs beyond one; it may be nil. It
 	// refuses nothing: calls that come later wait for it.
-	Charge func(ctx context.Context, actor *loci.Actor, more int)
+	Charge func(ctx context.Context, actor *identity.Actor, more int)
 	// Log gets one line for each call, without contents.
 	Log *slog.Logger
 	// Observe is told of each call that has ended, for metrics; it may be nil.
@@ -63,7 +64,7 @@ type Host struct {
 // that nobody else's body is read.
 func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error)) (out any, err error) {
 	start := time.Now()
-	var actor *loci.Actor
+	var actor *identity.Actor
 	var in any
 	defer func() {
 		if r := recover(); r != nil {
@@ -106,9 +107,9 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 type coster interface{ Cost() int }
 
 // authorize checks what of the call is neither credential nor field.
-func (c *Call) authorize(o *Op, actor *loci.Actor) error {
+func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 	switch {
-	case c.CrossOrigin && (o.Exposure == BrowserOnly || actor.CredentialKind == loci.CredentialCookie):
+	case c.CrossOrigin && (o.Exposure == BrowserOnly || actor.CredentialKind == identity.CredentialCookie):
 		return loci.NewError(loci.CodeForbidden, "A page of another origin cannot do this with a cookie: use an API "+
 			"key.")
 	case c.AgentIDSent:
@@ -120,7 +121,7 @@ func (c *Call) authorize(o *Op, actor *loci.Actor) error {
 	case o.Access == Person && !actor.IsPerson():
 		return loci.NewError(loci.CodeInsufficientScope,
 			"This needs an API key or a sign-in: a token cannot widen its own reach.")
-	case o.Access == Agent && (c.ActorHeader != "agent" || actor.CredentialKind != loci.CredentialKey):
+	case o.Access == Agent && (c.ActorHeader != "agent" || actor.CredentialKind != identity.CredentialKey):
 		return loci.NewError(loci.CodeForbidden, "This is for agents: send X-Loci-Actor: agent with an API key.")
 	}
 	actor.IsAgent, actor.RequestID, actor.IfMatch, actor.ClientAddress = c.ActorHeader == "agent", c.RequestID,
@@ -132,7 +133,7 @@ func (c *Call) authorize(o *Op, actor *loci.Actor) error {
 func (o *Op) acceptsIdempotencyKey() bool { return o.Method == "POST" && o.Access != Public }
 
 // bindIdempotencyKey ties the call to its Idempotency-Key, if it is one that counts.
-func (c *Call) bindIdempotencyKey(o *Op, actor *loci.Actor, in any) error {
+func (c *Call) bindIdempotencyKey(o *Op, actor *identity.Actor, in any) error {
 	if c.IdempotencyKey == "" && c.IdempotencyKeyCount == 0 || !o.acceptsIdempotencyKey() {
 		return nil
 	}
@@ -148,7 +149,7 @@ func (c *Call) bindIdempotencyKey(o *Op, actor *loci.Actor, in any) error {
 	if err != nil {
 		return err
 	}
-	actor.Idempotency = &loci.Idempotency{
+	actor.Idempotency = &identity.Idempotency{
 		Key:           c.IdempotencyKey,
 		Fingerprint:   sha256.Sum256(append([]byte(o.Name+"\n"), canonical...)),
 		EncryptionKey: sha256.Sum256([]byte("loci idempotency seal\n" + c.Credential)),

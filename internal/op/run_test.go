@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -43,11 +44,11 @@ func TestRunRejectsInvalidHeaders(t *testing.T) {
 		"an operation of agents by one": {followOp.Op, op.Call{ActorHeader: "agent"}, ""},
 		"and by a person":               {followOp.Op, op.Call{}, loci.CodeForbidden},
 		"and by an agent's cookie": {followOp.Op,
-			op.Call{ActorHeader: "agent", CredentialKind: loci.CredentialCookie}, loci.CodeForbidden},
-		"a token that widens itself": {changeOp.Op, op.Call{CredentialKind: loci.CredentialToken},
+			op.Call{ActorHeader: "agent", CredentialKind: identity.CredentialCookie}, loci.CodeForbidden},
+		"a token that widens itself": {changeOp.Op, op.Call{CredentialKind: identity.CredentialToken},
 			loci.CodeInsufficientScope},
-		"a token that does not": {findOp.Op, op.Call{CredentialKind: loci.CredentialToken}, ""},
-		"a cookie from another origin": {findOp.Op, op.Call{CredentialKind: loci.CredentialCookie, CrossOrigin: true},
+		"a token that does not": {findOp.Op, op.Call{CredentialKind: identity.CredentialToken}, ""},
+		"a cookie from another origin": {findOp.Op, op.Call{CredentialKind: identity.CredentialCookie, CrossOrigin: true},
 			loci.CodeForbidden},
 		"a key from another origin": {findOp.Op, op.Call{CrossOrigin: true}, ""},
 	} {
@@ -190,7 +191,7 @@ func TestRunChargesCostOnce(t *testing.T) {
 	t.Parallel()
 	var charged []int
 	h := newHost(&fakeService{})
-	h.Charge = func(_ context.Context, actor *loci.Actor, more int) { charged = append(charged, more) }
+	h.Charge = func(_ context.Context, actor *identity.Actor, more int) { charged = append(charged, more) }
 	for _, call := range []op.Call{{}, {Continuation: true}} {
 		if _, err := h.Run(ctx, findOp.Op, &call, args(`{"limit":4}`)); err != nil {
 			t.Fatal(err)

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
 )
@@ -93,11 +94,11 @@ var stored = loci.Memory{
 
 var text700 = strings.Repeat("The driver with cgo is twice as fast. ", 19)[:700]
 
-func (benchService) Get(context.Context, *loci.Actor, loci.GetMemory) (loci.MemoryDetail, error) {
+func (benchService) Get(context.Context, *identity.Actor, loci.GetMemory) (loci.MemoryDetail, error) {
 	return loci.MemoryDetail{Memory: stored, Attachments: []loci.Attachment{}}, nil
 }
 
-func (benchService) Create(_ context.Context, _ *loci.Actor, in loci.CreateMemory) (loci.CreatedMemory, error) {
+func (benchService) Create(_ context.Context, _ *identity.Actor, in loci.CreateMemory) (loci.CreatedMemory, error) {
 	m := stored
 	m.Content = string(in.Content)
 	return loci.CreatedMemory{Memory: loci.NewMemory{Memory: m, Routing: loci.Routing{Matched: []string{}}}}, nil
@@ -110,9 +111,9 @@ func benchHandler() http.Handler {
 	quiet := slog.New(slog.DiscardHandler)
 	return rest.New(rest.Options{Table: t, Log: quiet, Host: &op.Host{
 		Service: benchService{}, Log: quiet,
-		Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*loci.Actor, error) {
+		Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*identity.Actor, error) {
 			c.Quota = &op.Quota{Limit: loci.Unlimited, Remaining: loci.Unlimited - 1, Reset: time.Hour}
-			return &loci.Actor{UserID: "ann", CredentialKind: loci.CredentialKey}, nil
+			return &identity.Actor{UserID: "ann", CredentialKind: identity.CredentialKey}, nil
 		},
 	}})
 }

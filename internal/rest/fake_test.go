@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
 )
@@ -109,19 +110,19 @@ type event struct {
 func (event) EventName() string { return "said" }
 func (e event) EventID() string { return e.id }
 
-func (t *fakeService) Get(_ context.Context, _ *loci.Actor, in getInput) (record, error) {
+func (t *fakeService) Get(_ context.Context, _ *identity.Actor, in getInput) (record, error) {
 	return record{ID: in.ID, Content: "a < b"}, nil
 }
 
-func (t *fakeService) Create(_ context.Context, _ *loci.Actor, in createInput) (createOutput, error) {
+func (t *fakeService) Create(_ context.Context, _ *identity.Actor, in createInput) (createOutput, error) {
 	return createOutput{record{in.ID, in.Content, in.Within}, in.Content == "known"}, nil
 }
 
-func (t *fakeService) Change(_ context.Context, _ *loci.Actor, in createInput) (loci.Empty, error) {
+func (t *fakeService) Change(_ context.Context, _ *identity.Actor, in createInput) (loci.Empty, error) {
 	return loci.Empty{}, nil
 }
 
-func (t *fakeService) Find(_ context.Context, _ *loci.Actor, in findInput) (findOutput, error) {
+func (t *fakeService) Find(_ context.Context, _ *identity.Actor, in findInput) (findOutput, error) {
 	switch in.Query {
 	case "busy":
 		return findOutput{}, &loci.Error{Code: loci.CodeRateLimited, Message: "wait",
@@ -140,23 +141,23 @@ func (t *fakeService) Find(_ context.Context, _ *loci.Actor, in findInput) (find
 	return findOutput{[]record{}, string(in.Query)}, nil
 }
 
-func (t *fakeService) Remove(context.Context, *loci.Actor, getInput) (loci.Empty, error) {
+func (t *fakeService) Remove(context.Context, *identity.Actor, getInput) (loci.Empty, error) {
 	return loci.Empty{}, nil
 }
 
-func (t *fakeService) Key(context.Context, *loci.Actor, loci.Empty) (keyOutput, error) {
+func (t *fakeService) Key(context.Context, *identity.Actor, loci.Empty) (keyOutput, error) {
 	return keyOutput{"k"}, nil
 }
 
-func (t *fakeService) SignIn(_ context.Context, _ *loci.Actor, in signIn) (signedIn, error) {
+func (t *fakeService) SignIn(_ context.Context, _ *identity.Actor, in signIn) (signedIn, error) {
 	return signedIn{in.Name, loci.SignIn{Secret: "s3cret", MaxAge: time.Hour}}, nil
 }
 
-func (t *fakeService) SignOut(context.Context, *loci.Actor, loci.Empty) (signedIn, error) {
+func (t *fakeService) SignOut(context.Context, *identity.Actor, loci.Empty) (signedIn, error) {
 	return signedIn{}, nil
 }
 
-func (t *fakeService) Follow(ctx context.Context, _ *loci.Actor, in findInput) (iter.Seq2[event, error], error) {
+func (t *fakeService) Follow(ctx context.Context, _ *identity.Actor, in findInput) (iter.Seq2[event, error], error) {
 	if in.Query == "refused" {
 		return nil, loci.NewError(loci.CodeNotFound)
 	}
@@ -218,23 +219,23 @@ func table() *op.Table {
 }
 
 // admit knows whoever shows "good", and a cookie "fresh".
-func (t *fakeService) admit(_ context.Context, o *op.Op, c *op.Call) (*loci.Actor, error) {
+func (t *fakeService) admit(_ context.Context, o *op.Op, c *op.Call) (*identity.Actor, error) {
 	t.mu.Lock()
 	t.call = *c
 	t.mu.Unlock()
 	kind := c.CredentialKind
 	switch {
 	case o.Access == op.Public:
-		return &loci.Actor{}, nil
+		return &identity.Actor{}, nil
 	case c.Credential == "":
 		return nil, loci.NewError(loci.CodeMissingAPIKey)
 	case c.Credential != "good" && c.Credential != "fresh":
 		return nil, loci.NewError(loci.CodeInvalidKey)
 	case kind == "":
-		kind = loci.CredentialKey
+		kind = identity.CredentialKey
 	}
 	c.Quota = &op.Quota{Limit: 10, Remaining: 9, Reset: 90500 * time.Millisecond}
-	return &loci.Actor{UserID: "ann", CredentialKind: kind}, nil
+	return &identity.Actor{UserID: "ann", CredentialKind: kind}, nil
 }
 
 func (t *fakeService) lastCall() op.Call {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -79,7 +80,7 @@ func cspHash(s string) string {
 
 // newPageData returns what every page shows.
 func (d *handler) newPageData(r *http.Request, user loci.User) pageData {
-	return pageData{Base: d.baseURL(r), Insecure: !d.isSecure(r), User: user.Email, IdempotencyKey: loci.NewSecret()}
+	return pageData{Base: d.baseURL(r), Insecure: !d.isSecure(r), User: user.Email, IdempotencyKey: identity.NewSecret()}
 }
 
 // renderPage writes a page. err is what went wrong, or nil.
@@ -122,7 +123,7 @@ func (d *handler) runOp(r *http.Request, c *op.Call, name string, in any) (any, 
 func (d *handler) pageCall(w http.ResponseWriter, r *http.Request) (c *op.Call, user loci.User, err error) {
 	c = d.newCall(w, r)
 	c.Transport, c.IdempotencyKey, c.IdempotencyKeyCount = "page", "", 0
-	if c.CredentialKind != loci.CredentialCookie {
+	if c.CredentialKind != identity.CredentialCookie {
 		c.Credential = ""
 		return c, user, nil
 	}
@@ -141,7 +142,7 @@ func (d *handler) pageCall(w http.ResponseWriter, r *http.Request) (c *op.Call, 
 func (d *handler) startSession(w http.ResponseWriter, r *http.Request, c *op.Call, out any) {
 	s := out.(cookieSetter).Cookie()
 	http.SetCookie(w, d.newCookie(r, s))
-	c.Credential, c.CredentialKind = s.Secret, loci.CredentialCookie
+	c.Credential, c.CredentialKind = s.Secret, identity.CredentialCookie
 }
 
 // maxForm is the most bytes that a form of a page has.

@@ -5,8 +5,8 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -20,7 +20,7 @@ func (d *handler) newCall(w http.ResponseWriter, r *http.Request) *op.Call {
 	}
 	if r.Header.Values("Authorization") == nil {
 		if cookie, err := r.Cookie(d.cookieName(r)); err == nil {
-			c.Credential, c.CredentialKind = cookie.Value, loci.CredentialCookie
+			c.Credential, c.CredentialKind = cookie.Value, identity.CredentialCookie
 		}
 	}
 	if keys := r.Header.Values("Idempotency-Key"); keys != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/rest"
 )
 
@@ -279,7 +279,7 @@ func TestCallCarriesHeaders(t *testing.T) {
 		"\nSec-Fetch-Site: cross-site": true, "\nSec-Fetch-Site: same-origin": false,
 	} {
 		if roundTrip(t, url, "POST /v1/keys\nCookie: __Host-loci=fresh"+headers); s.lastCall().CrossOrigin != foreign ||
-			s.lastCall().CredentialKind != loci.CredentialCookie {
+			s.lastCall().CredentialKind != identity.CredentialCookie {
 			t.Errorf("%q: foreign is %v", headers, s.lastCall().CrossOrigin)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/auth"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -60,7 +61,7 @@ func createMemory(t *testing.T, l *Local, content string) loci.Memory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	actor := &loci.Actor{UserID: me.User.ID, CredentialKind: loci.CredentialLocal, CredentialID: me.User.ID}
+	actor := &identity.Actor{UserID: me.User.ID, CredentialKind: identity.CredentialLocal, CredentialID: me.User.ID}
 	m, err := store.Write(context.Background(), l.store, actor, func(tx *store.Tx) (loci.Memory, error) {
 		shelf, err := tx.RoutingTargets("")
 		if err != nil {

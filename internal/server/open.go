@@ -12,6 +12,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/embed"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/search"
@@ -186,7 +187,7 @@ func OpenLocal(ctx context.Context, dir string, oneShot bool) (*Local, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := service.New(service.Options{Store: st, Embedder: model, Plan: loci.Plans[loci.PlanSelfHosted], Clock: time.Now,
+	s := service.New(service.Options{Store: st, Embedder: model, Plan: identity.Plans[loci.PlanSelfHosted], Clock: time.Now,
 		PublicURL: "http://localhost",
 		UsedOperations: func(context.Context, string) (int64, time.Time, error) {
 			now := time.Now().UTC()
@@ -198,8 +199,8 @@ func OpenLocal(ctx context.Context, dir string, oneShot bool) (*Local, error) {
 		return nil, err
 	}
 	return &Local{store: st, Host: &op.Host{Service: s, Log: slog.New(slog.DiscardHandler),
-		Admit: func(context.Context, *op.Op, *op.Call) (*loci.Actor, error) {
-			return &loci.Actor{UserID: owner.ID, Email: owner.Email, CredentialKind: loci.CredentialLocal,
+		Admit: func(context.Context, *op.Op, *op.Call) (*identity.Actor, error) {
+			return &identity.Actor{UserID: owner.ID, Email: owner.Email, CredentialKind: identity.CredentialLocal,
 				CredentialID: owner.ID}, nil
 		}}}, nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 )
@@ -34,7 +35,7 @@ type Settings struct {
 	Contract       string
 	Toolset        op.Exposure
 	QueryKey       bool
-	Plan           loci.Plan
+	Plan           identity.Plan
 	RateLimit      int
 	RateBurst      int
 	SigninLimit    int
@@ -123,16 +124,16 @@ func planSettings() (list []Setting) {
 	for _, p := range []loci.PlanName{loci.PlanFree, loci.PlanPro} {
 		for _, n := range []struct {
 			name string
-			of   func(*loci.Plan) *int64
+			of   func(*identity.Plan) *int64
 		}{
-			{"OPERATIONS", func(p *loci.Plan) *int64 { return &p.Operations }},
-			{"STORAGE_BYTES", func(p *loci.Plan) *int64 { return &p.Storage }},
-			{"TEAM_WORKSPACES", func(p *loci.Plan) *int64 { return &p.Teams }}, {"ATLASES", func(p *loci.Plan) *int64 {
+			{"OPERATIONS", func(p *identity.Plan) *int64 { return &p.Operations }},
+			{"STORAGE_BYTES", func(p *identity.Plan) *int64 { return &p.Storage }},
+			{"TEAM_WORKSPACES", func(p *identity.Plan) *int64 { return &p.Teams }}, {"ATLASES", func(p *identity.Plan) *int64 {
 				return &p.Atlases
 			}},
 		} {
 			env := "LOCI_PLAN_" + strings.ToUpper(string(p)) + "_" + n.name
-			fallback := loci.Plans[p]
+			fallback := identity.Plans[p]
 			list = append(list, Setting{flagOf(env), env, strconv.FormatInt(*n.of(&fallback), 10),
 				"Number of the plan " + string(p), func(s *Settings, v string) error {
 					number, err := strconv.ParseInt(v, 10, 64)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/embed"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 )
 
@@ -65,7 +66,7 @@ func setQueryKey(s *Settings, v string) error {
 }
 
 func setPlan(s *Settings, v string) error {
-	p, ok := loci.Plans[loci.PlanName(v)]
+	p, ok := identity.Plans[loci.PlanName(v)]
 	if !ok {
 		return fmt.Errorf("must be one of selfhosted, free, pro")
 	}

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -37,7 +38,7 @@ func (r Registration) checkAllowed(invitation loci.InvitationToken) error {
 
 // Register makes an account and signs in. The token of an invitation verifies the
 // address; the invitation still waits for its answer.
-func (s *Service) Register(ctx context.Context, actor *loci.Actor, in loci.Register) (_ loci.SignedIn, err error) {
+func (s *Service) Register(ctx context.Context, actor *identity.Actor, in loci.Register) (_ loci.SignedIn, err error) {
 	if err := s.Registration.checkAllowed(in.Invitation); err != nil {
 		return loci.SignedIn{}, err
 	}
@@ -52,7 +53,7 @@ func (s *Service) Register(ctx context.Context, actor *loci.Actor, in loci.Regis
 	defer func() { releaseUndecided(release, err) }()
 	check := func(*store.SystemTx) error { return nil }
 	if in.Invitation != "" {
-		check = func(t *store.SystemTx) error { return t.CheckInvitationToken(in.Email, in.Invitation.Hash()) }
+		check = func(t *store.SystemTx) error { return t.CheckInvitationToken(in.Email, tokenHash(in.Invitation)) }
 		// First, so that a wrong token costs no hash of a password.
 		_, err := store.SystemRead(ctx, s.Store, "look up an invitation",
 			func(t *store.SystemTx) (loci.Empty, error) {
@@ -79,7 +80,7 @@ func releaseUndecided(release func(), err error) {
 }
 
 // SetUp makes the first account, with the token of the setup link.
-func (s *Service) SetUp(ctx context.Context, actor *loci.Actor, in loci.SetUp) (_ loci.SignedIn, err error) {
+func (s *Service) SetUp(ctx context.Context, actor *identity.Actor, in loci.SetUp) (_ loci.SignedIn, err error) {
 	if !s.setup.valid(in.Token, s.Clock()) {
 		return loci.SignedIn{}, s.setupTokenError(ctx)
 	}
@@ -152,9 +153,9 @@ func (s *Service) newUser(
 
 // signUp makes an account and a browser's sign-in in one transaction.
 func (s *Service) signUp(
-	ctx context.Context, actor *loci.Actor, n store.NewUser, reason string, first func(*store.SystemTx) error,
+	ctx context.Context, actor *identity.Actor, n store.NewUser, reason string, first func(*store.SystemTx) error,
 ) (loci.SignedIn, error) {
-	secret := loci.NewSecret()
+	secret := identity.NewSecret()
 	u, err := store.System(ctx, s.Store, reason, func(t *store.SystemTx) (loci.User, error) {
 		if err := first(t); err != nil {
 			return loci.User{}, err
@@ -163,7 +164,7 @@ func (s *Service) signUp(
 		if err != nil {
 			return u, err
 		}
-		return u, t.AddSignIn(u.ID, loci.SecretHash(secret))
+		return u, t.AddSignIn(u.ID, identity.SecretHash(secret))
 	})
 	if err == nil {
 		s.signInLimiter.recordSuccess(accountOf(n.Email), actor.ClientAddress)
@@ -177,7 +178,7 @@ func newSignIn(secret string) loci.SignIn {
 
 // SignIn signs a browser in. An unknown address and a wrong password are
 // answered alike, and take alike long.
-func (s *Service) SignIn(ctx context.Context, actor *loci.Actor, in loci.Login) (loci.SignedIn, error) {
+func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Login) (loci.SignedIn, error) {
 	failed := loci.NewError(loci.CodeInvalidKey, "The address or the password is wrong.")
 	account := accountOf(in.Email)
 	release, err := s.signInLimiter.attempt(account, actor.ClientAddress)
@@ -201,17 +202,17 @@ func (s *Service) SignIn(ctx context.Context, actor *loci.Actor, in loci.Login) 
 	}
 	release()
 	s.signInLimiter.recordSuccess(account, actor.ClientAddress)
-	secret := loci.NewSecret()
+	secret := identity.NewSecret()
 	_, err = store.System(ctx, s.Store, "sign in", func(t *store.SystemTx) (loci.Empty, error) {
-		return loci.Empty{}, t.AddSignIn(l.User.ID, loci.SecretHash(secret))
+		return loci.Empty{}, t.AddSignIn(l.User.ID, identity.SecretHash(secret))
 	})
 	return loci.NewSignedIn(l.User, newSignIn(secret), false), err
 }
 
 // SignOut ends the sign-in that the call came with.
-func (s *Service) SignOut(ctx context.Context, actor *loci.Actor, _ loci.Empty) (loci.SignedOut, error) {
+func (s *Service) SignOut(ctx context.Context, actor *identity.Actor, _ loci.Empty) (loci.SignedOut, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.SignedOut, err error) {
-		if _, err := tx.Account(); err != nil || actor.CredentialKind != loci.CredentialCookie {
+		if _, err := tx.Account(); err != nil || actor.CredentialKind != identity.CredentialCookie {
 			return out, err
 		}
 		return out, tx.EndSignIn()
@@ -219,7 +220,7 @@ func (s *Service) SignOut(ctx context.Context, actor *loci.Actor, _ loci.Empty) 
 }
 
 // Me tells who the actor is.
-func (s *Service) Me(ctx context.Context, actor *loci.Actor, _ loci.Empty) (loci.OneUser, error) {
+func (s *Service) Me(ctx context.Context, actor *identity.Actor, _ loci.Empty) (loci.OneUser, error) {
 	return read(ctx, s, actor, func(tx *store.Tx) (loci.OneUser, error) {
 		u, err := tx.CurrentUser()
 		return loci.OneUser{User: u}, err
@@ -227,7 +228,7 @@ func (s *Service) Me(ctx context.Context, actor *loci.Actor, _ loci.Empty) (loci
 }
 
 // Status tells what the actor uses of the plan.
-func (s *Service) Status(ctx context.Context, actor *loci.Actor, _ loci.Empty) (loci.AccountStatus, error) {
+func (s *Service) Status(ctx context.Context, actor *identity.Actor, _ loci.Empty) (loci.AccountStatus, error) {
 	used, ends, err := s.UsedOperations(ctx, actor.UserID)
 	if err != nil {
 		return loci.AccountStatus{}, err

@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 )
 
 // CreateAtlas makes an atlas in a workspace that the actor manages.
-func (s *Service) CreateAtlas(ctx context.Context, actor *loci.Actor, in loci.CreateAtlas) (loci.CreatedAtlas, error) {
+func (s *Service) CreateAtlas(ctx context.Context, actor *identity.Actor, in loci.CreateAtlas) (loci.CreatedAtlas, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.CreatedAtlas, err error) {
 		var w *store.Workspace
 		if in.WorkspaceID == "" {
@@ -27,7 +28,7 @@ func (s *Service) CreateAtlas(ctx context.Context, actor *loci.Actor, in loci.Cr
 }
 
 // GetAtlas reads an atlas.
-func (s *Service) GetAtlas(ctx context.Context, actor *loci.Actor, in loci.GetAtlas) (loci.OneAtlas, error) {
+func (s *Service) GetAtlas(ctx context.Context, actor *identity.Actor, in loci.GetAtlas) (loci.OneAtlas, error) {
 	return read(ctx, s, actor, func(tx *store.Tx) (loci.OneAtlas, error) {
 		a, err := tx.AtlasRecord(in.AtlasID)
 		return loci.OneAtlas{Atlas: a}, err
@@ -35,7 +36,7 @@ func (s *Service) GetAtlas(ctx context.Context, actor *loci.Actor, in loci.GetAt
 }
 
 // UpdateAtlas changes what is given of an atlas.
-func (s *Service) UpdateAtlas(ctx context.Context, actor *loci.Actor, in loci.UpdateAtlas) (loci.OneAtlas, error) {
+func (s *Service) UpdateAtlas(ctx context.Context, actor *identity.Actor, in loci.UpdateAtlas) (loci.OneAtlas, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneAtlas, err error) {
 		a, err := tx.Atlas(in.AtlasID, loci.RoleAdmin)
 		if err != nil {
@@ -63,7 +64,7 @@ func (s *Service) UpdateAtlas(ctx context.Context, actor *loci.Actor, in loci.Up
 }
 
 // checkIfMatch holds a change to the If-Match that it came with.
-func checkIfMatch(actor *loci.Actor, tag string) error {
+func checkIfMatch(actor *identity.Actor, tag string) error {
 	if actor.IfMatch == "" {
 		return nil
 	}
@@ -76,7 +77,7 @@ func checkIfMatch(actor *loci.Actor, tag string) error {
 }
 
 // ListAtlases lists atlases, newest first.
-func (s *Service) ListAtlases(ctx context.Context, actor *loci.Actor, in loci.ListAtlases) (loci.Atlases, error) {
+func (s *Service) ListAtlases(ctx context.Context, actor *identity.Actor, in loci.ListAtlases) (loci.Atlases, error) {
 	cursor, limit := in.Cursor, in.Limit
 	in.Cursor, in.Limit = "", 0
 	q := pageQuery{s, actor, "atlas.list", in}

@@ -8,11 +8,12 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/fence"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 )
 
 // ReadContext gathers what an agent should know before it begins.
-func (s *Service) ReadContext(ctx context.Context, actor *loci.Actor, in loci.ReadContext) (loci.MemoryContext, error) {
+func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor, in loci.ReadContext) (loci.MemoryContext, error) {
 	var out loci.MemoryContext
 	if in.Query != "" && in.Query.Empty() {
 		return out, emptyQueryError()

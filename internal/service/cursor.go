@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -16,7 +17,7 @@ import (
 // without limit and cursor. A cursor fits the question that it came from.
 type pageQuery struct {
 	s    *Service
-	who  *loci.Actor
+	who  *identity.Actor
 	name string
 	in   any
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 )
@@ -111,7 +112,7 @@ func TestAReplayOfADuplicateIsNoCreation(t *testing.T) {
 	for i, want := range []bool{true, false, false} {
 		actor := w.Ann.Actor()
 		if i > 0 {
-			actor.Idempotency = &loci.Idempotency{Key: "a"}
+			actor.Idempotency = &identity.Idempotency{Key: "a"}
 		}
 		out, err := w.Service.CreateMemory(t.Context(), actor, in)
 		if err != nil || out.Created() != want || i > 0 && actor.Idempotency.Replayed != (i == 2) {

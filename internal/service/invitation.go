@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 )
 
 // CreateInvitations invites addresses into a workspace. One malformed address
 // refuses them all.
-func (s *Service) CreateInvitations(ctx context.Context, actor *loci.Actor,
+func (s *Service) CreateInvitations(ctx context.Context, actor *identity.Actor,
 	in loci.CreateInvitations) (loci.CreatedInvitations, error) {
 	for _, e := range in.Emails {
 		if !e.Valid() {
@@ -25,8 +26,8 @@ func (s *Service) CreateInvitations(ctx context.Context, actor *loci.Actor,
 		}
 		tx.LinkReplay(in.WorkspaceID)
 		for _, e := range in.Emails {
-			token := loci.InvitationToken(loci.NewSecret())
-			i, skipped, err := w.Invite(e, in.Role.RoleOrDefault(), in.ExpiresInDays.Duration(), token.Hash())
+			token := loci.InvitationToken(identity.NewSecret())
+			i, skipped, err := w.Invite(e, in.Role.RoleOrDefault(), in.ExpiresInDays.Duration(), tokenHash(token))
 			switch {
 			case err != nil:
 				return out, err
@@ -42,7 +43,7 @@ func (s *Service) CreateInvitations(ctx context.Context, actor *loci.Actor,
 }
 
 // ListInvitations lists the invitations of a workspace that the actor manages.
-func (s *Service) ListInvitations(ctx context.Context, actor *loci.Actor, in loci.ListInvitations) (loci.Invitations,
+func (s *Service) ListInvitations(ctx context.Context, actor *identity.Actor, in loci.ListInvitations) (loci.Invitations,
 	error) {
 	cursor, limit := in.Cursor, in.Limit
 	in.Cursor, in.Limit = "", 0
@@ -59,7 +60,7 @@ func (s *Service) ListInvitations(ctx context.Context, actor *loci.Actor, in loc
 }
 
 // ListPendingInvitations lists the invitations to the actor.
-func (s *Service) ListPendingInvitations(ctx context.Context, actor *loci.Actor,
+func (s *Service) ListPendingInvitations(ctx context.Context, actor *identity.Actor,
 	in loci.ListPendingInvitations) (loci.Invitations, error) {
 	cursor, limit := in.Cursor, in.Limit
 	in.Cursor, in.Limit = "", 0
@@ -86,7 +87,7 @@ func (s *Service) ViewInvitation(ctx context.Context, userID, id string,
 	t loci.InvitationToken) (i loci.Invitation, inviter string, err error) {
 	_, err = store.SystemRead(ctx, s.Store, "show an invitation to the holder of its link",
 		func(x *store.SystemTx) (loci.Empty, error) {
-			i, inviter, err = x.ViewInvitation(userID, id, t.Hash())
+			i, inviter, err = x.ViewInvitation(userID, id, tokenHash(t))
 			return loci.Empty{}, err
 		})
 	return i, inviter, err
@@ -96,10 +97,10 @@ func invitationKey(i loci.Invitation) store.PageKey { return store.PageKey{At: i
 
 // RespondInvitation accepts or declines an invitation to the actor. The token of its
 // link stands in for an address that is not verified, and verifies it.
-func (s *Service) RespondInvitation(ctx context.Context, actor *loci.Actor,
+func (s *Service) RespondInvitation(ctx context.Context, actor *identity.Actor,
 	in loci.RespondInvitation) (loci.OneInvitation, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneInvitation, err error) {
-		i, err := tx.IncomingInvitation(in.InvitationID, in.Token.Hash())
+		i, err := tx.IncomingInvitation(in.InvitationID, tokenHash(in.Token))
 		if err != nil {
 			return out, err
 		}
@@ -107,4 +108,12 @@ func (s *Service) RespondInvitation(ctx context.Context, actor *loci.Actor,
 		tx.LinkReplay(out.Invitation.WorkspaceID)
 		return out, err
 	})
+}
+
+// tokenHash returns the hash that is stored of the token of an invitation's link, or nil without a token.
+func tokenHash(t loci.InvitationToken) []byte {
+	if t == "" {
+		return nil
+	}
+	return identity.SecretHash(string(t))
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -16,14 +17,14 @@ import (
 func callAs[In, Out any](t *testing.T, w *conformance.World, s loci.SignedIn, o op.TypedOp[In, Out], in In) (Out,
 	error) {
 	t.Helper()
-	return op.Do(t.Context(), w.Host, &op.Call{Credential: s.Cookie().Secret, CredentialKind: loci.CredentialCookie}, o,
+	return op.Do(t.Context(), w.Host, &op.Call{Credential: s.Cookie().Secret, CredentialKind: identity.CredentialCookie}, o,
 		in)
 }
 
 // registered makes an account as anybody does on an open server.
 func registered(t *testing.T, w *conformance.World, e loci.Email) loci.SignedIn {
 	t.Helper()
-	return conformance.Must(w.Service.Register(t.Context(), &loci.Actor{},
+	return conformance.Must(w.Service.Register(t.Context(), &identity.Actor{},
 		loci.Register{Email: e, Password: secret}))(t)
 }
 
@@ -128,7 +129,7 @@ func TestRegistrationTakesAnInvitation(t *testing.T) {
 				mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeNotFound)
 			}
 			in.Invitation = tokenOf(t, made[0])
-			guest := conformance.Must(w.Service.Register(t.Context(), &loci.Actor{}, in))(t)
+			guest := conformance.Must(w.Service.Register(t.Context(), &identity.Actor{}, in))(t)
 			if !guest.User.EmailVerified || guest.User.Email != "guest@example.com" {
 				t.Errorf("%+v", guest.User)
 			}

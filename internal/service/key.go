@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 )
 
 // CreateKey makes an API key of the actor's.
-func (s *Service) CreateKey(ctx context.Context, actor *loci.Actor, in loci.CreateKey) (loci.CreatedKey, error) {
+func (s *Service) CreateKey(ctx context.Context, actor *identity.Actor, in loci.CreateKey) (loci.CreatedKey, error) {
 	secret, n := newKey(in.Name)
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.CreatedKey, err error) {
 		account, err := tx.Account()
@@ -22,15 +23,15 @@ func (s *Service) CreateKey(ctx context.Context, actor *loci.Actor, in loci.Crea
 }
 
 func newKey(name loci.Name) (secret string, n store.NewKey) {
-	secret = loci.NewKey()
+	secret = identity.NewKey()
 	if name == "" {
 		name = "API key"
 	}
-	return secret, store.NewKey{Name: string(name), Prefix: loci.KeyPreview(secret), Hash: loci.SecretHash(secret)}
+	return secret, store.NewKey{Name: string(name), Prefix: identity.KeyPreview(secret), Hash: identity.SecretHash(secret)}
 }
 
 // ListKeys lists the actor's API keys, newest first.
-func (s *Service) ListKeys(ctx context.Context, actor *loci.Actor, in loci.ListKeys) (loci.Keys, error) {
+func (s *Service) ListKeys(ctx context.Context, actor *identity.Actor, in loci.ListKeys) (loci.Keys, error) {
 	cursor, limit := in.Cursor, in.Limit
 	in.Cursor, in.Limit = "", 0
 	q := pageQuery{s, actor, "key.list", in}
@@ -48,7 +49,7 @@ func (s *Service) ListKeys(ctx context.Context, actor *loci.Actor, in loci.ListK
 }
 
 // RevokeKey ends a key of the actor's.
-func (s *Service) RevokeKey(ctx context.Context, actor *loci.Actor, in loci.RevokeKey) (loci.Empty, error) {
+func (s *Service) RevokeKey(ctx context.Context, actor *identity.Actor, in loci.RevokeKey) (loci.Empty, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
 		account, err := tx.Account()
 		if err != nil {

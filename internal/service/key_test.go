@@ -10,6 +10,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
@@ -26,7 +27,7 @@ func TestAKeyIsShownOnceAndKeptAsAHash(t *testing.T) {
 	c := w.Call(conformance.CallerOwner)
 	c.IdempotencyKey = "once" // a stored answer must not show it either
 	made, err := op.Do(t.Context(), w.Host, c, service.KeyCreate, loci.CreateKey{Name: "laptop"})
-	if err != nil || !loci.ValidKey(made.APIKey) || made.Key.Prefix != made.APIKey[len(loci.KeyPrefix):][:6] ||
+	if err != nil || !identity.ValidKey(made.APIKey) || made.Key.Prefix != made.APIKey[len(loci.KeyPrefix):][:6] ||
 		made.Key.Name != "laptop" {
 		t.Fatalf("%+v %v", made, err)
 	}
@@ -37,7 +38,7 @@ func TestAKeyIsShownOnceAndKeptAsAHash(t *testing.T) {
 	if b, _ := json.Marshal(list); bytes.Contains(b, []byte(made.APIKey)) {
 		t.Error("a list shows the key")
 	}
-	signed := conformance.Must(w.Service.Register(t.Context(), &loci.Actor{},
+	signed := conformance.Must(w.Service.Register(t.Context(), &identity.Actor{},
 		loci.Register{Email: "ada@example.com", Password: secret}))(t)
 	for _, s := range []string{made.APIKey, made.APIKey[len(loci.KeyPrefix):], signed.Cookie().Secret, secret} {
 		files, _ := filepath.Glob(filepath.Join(dir, "*"))

@@ -6,11 +6,12 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 )
 
 // CreateMemory stores a memory in the atlas that was named or that draws it.
-func (s *Service) CreateMemory(ctx context.Context, actor *loci.Actor, in loci.CreateMemory) (loci.CreatedMemory,
+func (s *Service) CreateMemory(ctx context.Context, actor *identity.Actor, in loci.CreateMemory) (loci.CreatedMemory,
 	error) {
 	m := newMemory(in)
 	// What can be made before the transaction is: others wait for it.
@@ -164,7 +165,7 @@ func requestedAtlas(tx *store.Tx, in loci.CreateMemory) (*store.Atlas, error) {
 }
 
 // GetMemory reads a memory.
-func (s *Service) GetMemory(ctx context.Context, actor *loci.Actor, in loci.GetMemory) (loci.MemoryDetail, error) {
+func (s *Service) GetMemory(ctx context.Context, actor *identity.Actor, in loci.GetMemory) (loci.MemoryDetail, error) {
 	return read(ctx, s, actor, func(tx *store.Tx) (loci.MemoryDetail, error) {
 		m, err := tx.MemoryRecord(in.MemoryID)
 		return loci.MemoryDetail{Memory: m, Attachments: []loci.Attachment{}}, err
@@ -172,7 +173,7 @@ func (s *Service) GetMemory(ctx context.Context, actor *loci.Actor, in loci.GetM
 }
 
 // ListMemories lists memories, newest first.
-func (s *Service) ListMemories(ctx context.Context, actor *loci.Actor, in loci.ListMemories) (loci.Memories, error) {
+func (s *Service) ListMemories(ctx context.Context, actor *identity.Actor, in loci.ListMemories) (loci.Memories, error) {
 	cursor, limit := in.Cursor, in.Limit
 	in.Cursor, in.Limit = "", 0
 	q := pageQuery{s, actor, "memory.list", in}

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 )
 
 // updateMemory lets f make the next state of a memory that the actor may change, and
 // stores it. What f leaves as it was is no new version.
-func (s *Service) updateMemory(ctx context.Context, actor *loci.Actor, id string,
+func (s *Service) updateMemory(ctx context.Context, actor *identity.Actor, id string,
 	f func(h *store.Memory, next *loci.Memory) error) (loci.OneMemory, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (loci.OneMemory, error) {
 		h, err := memoryIfMatch(tx, actor, id)
@@ -28,7 +29,7 @@ func (s *Service) updateMemory(ctx context.Context, actor *loci.Actor, id string
 }
 
 // memoryIfMatch returns the handle of a memory that is still what the caller knows.
-func memoryIfMatch(tx *store.Tx, actor *loci.Actor, id string) (*store.Memory, error) {
+func memoryIfMatch(tx *store.Tx, actor *identity.Actor, id string) (*store.Memory, error) {
 	h, err := tx.Memory(id)
 	if err != nil {
 		return nil, err
@@ -48,7 +49,7 @@ func requireActive(m loci.Memory) error {
 }
 
 // UpdateMemory changes what is given of a memory.
-func (s *Service) UpdateMemory(ctx context.Context, actor *loci.Actor, in loci.UpdateMemory) (loci.OneMemory, error) {
+func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor, in loci.UpdateMemory) (loci.OneMemory, error) {
 	if in.Content == nil && in.Title == nil && in.Type == "" && in.Tags == nil {
 		return loci.OneMemory{}, loci.NewError(loci.CodeInvalidQuery,
 			"send at least one field to change: content, title, type, tags")
@@ -85,7 +86,7 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *loci.Actor, in loci.U
 }
 
 // AppendMemory adds a text at the end of a memory, on a line of its own.
-func (s *Service) AppendMemory(ctx context.Context, actor *loci.Actor, in loci.AppendMemory) (loci.OneMemory, error) {
+func (s *Service) AppendMemory(ctx context.Context, actor *identity.Actor, in loci.AppendMemory) (loci.OneMemory, error) {
 	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) (err error) {
 		if err := requireActive(*next); err != nil {
 			return err
@@ -102,7 +103,7 @@ func (s *Service) AppendMemory(ctx context.Context, actor *loci.Actor, in loci.A
 }
 
 // VerifyMemory notes that somebody has reviewed a memory, in whatever state.
-func (s *Service) VerifyMemory(ctx context.Context, actor *loci.Actor, in loci.VerifyMemory) (loci.OneMemory, error) {
+func (s *Service) VerifyMemory(ctx context.Context, actor *identity.Actor, in loci.VerifyMemory) (loci.OneMemory, error) {
 	if in.Evidence == nil && in.Confidence == nil && in.ValidUntil == nil {
 		return loci.OneMemory{}, loci.NewError(loci.CodeInvalidQuery,
 			"send at least one of evidence, confidence, validUntil")
@@ -126,7 +127,7 @@ func (s *Service) VerifyMemory(ctx context.Context, actor *loci.Actor, in loci.V
 }
 
 // SupersedeMemory puts another memory in the place of one.
-func (s *Service) SupersedeMemory(ctx context.Context, actor *loci.Actor, in loci.SupersedeMemory) (loci.OneMemory,
+func (s *Service) SupersedeMemory(ctx context.Context, actor *identity.Actor, in loci.SupersedeMemory) (loci.OneMemory,
 	error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneMemory, err error) {
 		if err := tx.LockMemories(in.MemoryID, in.ReplacementMemoryID); err != nil {
@@ -161,7 +162,7 @@ func (s *Service) SupersedeMemory(ctx context.Context, actor *loci.Actor, in loc
 }
 
 // ArchiveMemory takes a memory out of lists and searches.
-func (s *Service) ArchiveMemory(ctx context.Context, actor *loci.Actor, in loci.ArchiveMemory) (loci.OneMemory, error) {
+func (s *Service) ArchiveMemory(ctx context.Context, actor *identity.Actor, in loci.ArchiveMemory) (loci.OneMemory, error) {
 	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) error {
 		if next.Status != loci.MemoryActive {
 			return loci.NewError(loci.CodeStateConflict, "The memory is %s: only an active one can be archived.",
@@ -173,7 +174,7 @@ func (s *Service) ArchiveMemory(ctx context.Context, actor *loci.Actor, in loci.
 }
 
 // RestoreMemory brings an archived memory back, or one that has lost its replacement.
-func (s *Service) RestoreMemory(ctx context.Context, actor *loci.Actor, in loci.RestoreMemory) (loci.OneMemory, error) {
+func (s *Service) RestoreMemory(ctx context.Context, actor *identity.Actor, in loci.RestoreMemory) (loci.OneMemory, error) {
 	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) error {
 		switch {
 		case next.Status == loci.MemoryActive:
@@ -188,7 +189,7 @@ func (s *Service) RestoreMemory(ctx context.Context, actor *loci.Actor, in loci.
 }
 
 // DeleteMemory removes a memory for good, with all its versions.
-func (s *Service) DeleteMemory(ctx context.Context, actor *loci.Actor, in loci.DeleteMemory) (loci.Empty, error) {
+func (s *Service) DeleteMemory(ctx context.Context, actor *identity.Actor, in loci.DeleteMemory) (loci.Empty, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
 		if err := tx.LockLinkedMemories(in.MemoryID); err != nil {
 			return loci.Empty{}, err
@@ -202,7 +203,7 @@ func (s *Service) DeleteMemory(ctx context.Context, actor *loci.Actor, in loci.D
 }
 
 // SimilarMemories lists active memories of the workspace with nearly the same text.
-func (s *Service) SimilarMemories(ctx context.Context, actor *loci.Actor, in loci.SimilarMemories) (loci.Similar,
+func (s *Service) SimilarMemories(ctx context.Context, actor *identity.Actor, in loci.SimilarMemories) (loci.Similar,
 	error) {
 	return read(ctx, s, actor, func(tx *store.Tx) (loci.Similar, error) {
 		list, err := tx.SimilarTo(in.MemoryID)

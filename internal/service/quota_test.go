@@ -7,12 +7,13 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 )
 
 // smallPlan is a plan that leaves ann one team (she has two) and two atlases (she has her Inbox).
-var smallPlan = loci.Plan{Name: loci.PlanFree, Operations: 10_000, Storage: 1 << 20, Teams: 3, Atlases: 3}
+var smallPlan = identity.Plan{Name: loci.PlanFree, Operations: 10_000, Storage: 1 << 20, Teams: 3, Atlases: 3}
 
 func TestPlansLimitTeamsAndAtlases(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -14,7 +15,7 @@ import (
 const maxPagedResults = 1000
 
 // SearchMemories finds memories by their words, their meaning, or both.
-func (s *Service) SearchMemories(ctx context.Context, actor *loci.Actor, in loci.SearchMemories) (loci.FoundMemories,
+func (s *Service) SearchMemories(ctx context.Context, actor *identity.Actor, in loci.SearchMemories) (loci.FoundMemories,
 	error) {
 	// The answer comes about in several transactions, of which none knows of an
 	// Idempotency-Key; the last one keeps it, or gives the one that was kept.
@@ -37,7 +38,7 @@ func (s *Service) SearchMemories(ctx context.Context, actor *loci.Actor, in loci
 
 // allReadable reports whether all memories of an answer are still within reach. What was
 // deleted meanwhile, or is in a workspace that somebody had to leave, is not shown again.
-func (s *Service) allReadable(ctx context.Context, actor *loci.Actor, answer loci.FoundMemories) (bool, error) {
+func (s *Service) allReadable(ctx context.Context, actor *identity.Actor, answer loci.FoundMemories) (bool, error) {
 	_, err := read(ctx, s, actor, func(tx *store.Tx) (nothing loci.Empty, err error) {
 		for _, m := range answer.Memories {
 			if _, err = tx.MemoryRecord(m.ID); err != nil {
@@ -56,7 +57,7 @@ func (s *Service) allReadable(ctx context.Context, actor *loci.Actor, answer loc
 type searchRequest struct {
 	*Service
 	ctx    context.Context
-	who    *loci.Actor
+	who    *identity.Actor
 	filter store.Filter
 	seen   store.SeenSet
 	limit  int
@@ -73,7 +74,7 @@ func emptyQueryError() error {
 		"query holds no letter, digit or symbol: give it words, a question or a \"quoted phrase\"")
 }
 
-func (s *Service) search(ctx context.Context, actor *loci.Actor, in loci.SearchMemories) (out loci.FoundMemories,
+func (s *Service) search(ctx context.Context, actor *identity.Actor, in loci.SearchMemories) (out loci.FoundMemories,
 	err error) {
 	began := time.Now()
 	if in.Query.Empty() {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -25,7 +26,7 @@ type Service struct {
 // Options are what a Service needs and what its operator decided.
 type Options struct {
 	Store        *store.Store
-	Plan         loci.Plan
+	Plan         identity.Plan
 	Clock        loci.Clock
 	Registration Registration
 	SignInLimit  int    // failed sign-ins of an account or an address in 15 minutes; 0 is off
@@ -53,12 +54,12 @@ func New(o Options) *Service {
 }
 
 // write and read run f on behalf of who.
-func write[Out any](ctx context.Context, s *Service, actor *loci.Actor, f func(*store.Tx) (Out, error)) (Out, error) {
+func write[Out any](ctx context.Context, s *Service, actor *identity.Actor, f func(*store.Tx) (Out, error)) (Out, error) {
 	out, err := store.Write(ctx, s.Store, actor, f)
 	return out, s.addQuotaReset(err)
 }
 
-func read[Out any](ctx context.Context, s *Service, actor *loci.Actor, f func(*store.Tx) (Out, error)) (Out, error) {
+func read[Out any](ctx context.Context, s *Service, actor *identity.Actor, f func(*store.Tx) (Out, error)) (Out, error) {
 	return store.Read(ctx, s.Store, actor, f)
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 )
 
 // A signInLimiter bounds the failed sign-ins of each account and each network. An
@@ -78,7 +79,7 @@ const setupTokenTTL = time.Hour
 func (s *Service) NewSetupToken() string {
 	s.setup.mu.Lock()
 	defer s.setup.mu.Unlock()
-	s.setup.token, s.setup.expires = loci.NewSecret(), s.Clock().Add(setupTokenTTL)
+	s.setup.token, s.setup.expires = identity.NewSecret(), s.Clock().Add(setupTokenTTL)
 	return s.setup.token
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
@@ -245,19 +246,19 @@ func TestACookieSignsInUntilItIsSignedOut(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		in := loci.Register{Email: "Ada@Example.com", Password: secret}
-		made := conformance.Must(w.Service.Register(t.Context(), &loci.Actor{}, in))(t)
+		made := conformance.Must(w.Service.Register(t.Context(), &identity.Actor{}, in))(t)
 		if made.User.Name != "Ada" || made.User.EmailVerified || !made.Created() {
 			t.Errorf("%+v", made.User)
 		}
 		mustFail(t, w, conformance.CallerNobody, service.AuthRegister,
 			loci.Register{Email: "ADA@example.com", Password: secret}, loci.CodeConflict)
-		back := conformance.Must(w.Service.SignIn(t.Context(), &loci.Actor{},
+		back := conformance.Must(w.Service.SignIn(t.Context(), &identity.Actor{},
 			loci.Login{Email: "ada@EXAMPLE.com", Password: secret}))(t)
 		if back.User != made.User || back.Created() || back.Cookie().Secret == made.Cookie().Secret {
 			t.Errorf("%+v", back)
 		}
 		me := func(s string) error {
-			_, err := op.Do(t.Context(), w.Host, &op.Call{Credential: s, CredentialKind: loci.CredentialCookie},
+			_, err := op.Do(t.Context(), w.Host, &op.Call{Credential: s, CredentialKind: identity.CredentialCookie},
 				service.AccountMe, loci.Empty{})
 			return err
 		}
@@ -266,7 +267,7 @@ func TestACookieSignsInUntilItIsSignedOut(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		out := &op.Call{Credential: made.Cookie().Secret, CredentialKind: loci.CredentialCookie}
+		out := &op.Call{Credential: made.Cookie().Secret, CredentialKind: identity.CredentialCookie}
 		if _, err := op.Do(t.Context(), w.Host, out, service.AuthLogout, loci.Empty{}); err != nil {
 			t.Fatal(err)
 		}
@@ -305,7 +306,7 @@ func TestSignInsOfAUserAreBounded(t *testing.T) {
 		}
 		credential := func(browser string) (string, error) {
 			return system(func(tx *store.SystemTx) (string, error) {
-				c, err := tx.Credential(loci.CredentialCookie, loci.SecretHash(browser))
+				c, err := tx.Credential(identity.CredentialCookie, identity.SecretHash(browser))
 				return c.ID, err
 			})
 		}
@@ -316,7 +317,7 @@ func TestSignInsOfAUserAreBounded(t *testing.T) {
 				if err != nil {
 					return "", err
 				}
-				return "", tx.AddSignIn(l.User.ID, loci.SecretHash(browser))
+				return "", tx.AddSignIn(l.User.ID, identity.SecretHash(browser))
 			}))(t)
 		}
 		add("bea@example.com", "bea")
@@ -328,7 +329,7 @@ func TestSignInsOfAUserAreBounded(t *testing.T) {
 		}
 		used, first := conformance.Must(credential("used"))(t), conformance.Must(credential("first"))(t)
 		conformance.Must(system(func(tx *store.SystemTx) (string, error) {
-			return "", tx.TouchCredentials(loci.CredentialCookie, map[string]loci.Time{used: tx.Now()})
+			return "", tx.TouchCredentials(identity.CredentialCookie, map[string]loci.Time{used: tx.Now()})
 		}))(t)
 		if err := signIn(t, w, "192.0.2.1", "ada@example.com", secret); err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/service"
 )
 
@@ -13,7 +14,7 @@ import (
 // nothing behind; what is deleted makes room.
 func TestContentBeyondTheStorageOfThePlanIsRefused(t *testing.T) {
 	t.Parallel()
-	plan := loci.Plans[loci.PlanSelfHosted]
+	plan := identity.Plans[loci.PlanSelfHosted]
 	plan.Storage = 2000
 	w := newWorld(t, conformance.Options{Plan: plan})
 	targets := w.Atlas(t, "Shelf")

@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 )
 
 // ListVersions lists what a memory was, newest first; the first is what it is.
-func (s *Service) ListVersions(ctx context.Context, actor *loci.Actor, in loci.ListVersions) (loci.MemoryVersions,
+func (s *Service) ListVersions(ctx context.Context, actor *identity.Actor, in loci.ListVersions) (loci.MemoryVersions,
 	error) {
 	cursor, limit := in.Cursor, in.Limit
 	in.Cursor, in.Limit = "", 0
@@ -28,7 +29,7 @@ func (s *Service) ListVersions(ctx context.Context, actor *loci.Actor, in loci.L
 
 // RevertMemory brings the content, title, type and tags of a version back as a
 // new one. The status stays.
-func (s *Service) RevertMemory(ctx context.Context, actor *loci.Actor, in loci.RevertMemory) (loci.OneMemory, error) {
+func (s *Service) RevertMemory(ctx context.Context, actor *identity.Actor, in loci.RevertMemory) (loci.OneMemory, error) {
 	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) error {
 		v, err := h.Version(int(in.Version))
 		if err != nil {

@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 )
 
 // CreateWorkspace makes a team workspace.
-func (s *Service) CreateWorkspace(ctx context.Context, actor *loci.Actor,
+func (s *Service) CreateWorkspace(ctx context.Context, actor *identity.Actor,
 	in loci.CreateWorkspace) (loci.CreatedWorkspace, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.CreatedWorkspace, err error) {
 		account, err := tx.Account()
@@ -21,7 +22,7 @@ func (s *Service) CreateWorkspace(ctx context.Context, actor *loci.Actor,
 }
 
 // GetWorkspace reads a workspace.
-func (s *Service) GetWorkspace(ctx context.Context, actor *loci.Actor, in loci.GetWorkspace) (loci.OneWorkspace,
+func (s *Service) GetWorkspace(ctx context.Context, actor *identity.Actor, in loci.GetWorkspace) (loci.OneWorkspace,
 	error) {
 	return read(ctx, s, actor, func(tx *store.Tx) (loci.OneWorkspace, error) {
 		w, err := tx.WorkspaceRecord(in.WorkspaceID)
@@ -30,7 +31,7 @@ func (s *Service) GetWorkspace(ctx context.Context, actor *loci.Actor, in loci.G
 }
 
 // ListWorkspaces lists workspaces, newest first.
-func (s *Service) ListWorkspaces(ctx context.Context, actor *loci.Actor, in loci.ListWorkspaces) (loci.Workspaces,
+func (s *Service) ListWorkspaces(ctx context.Context, actor *identity.Actor, in loci.ListWorkspaces) (loci.Workspaces,
 	error) {
 	cursor, limit := in.Cursor, in.Limit
 	in.Cursor, in.Limit = "", 0
@@ -49,7 +50,7 @@ func (s *Service) ListWorkspaces(ctx context.Context, actor *loci.Actor, in loci
 }
 
 // ListMembers lists members, newest first.
-func (s *Service) ListMembers(ctx context.Context, actor *loci.Actor, in loci.ListMembers) (loci.Members, error) {
+func (s *Service) ListMembers(ctx context.Context, actor *identity.Actor, in loci.ListMembers) (loci.Members, error) {
 	cursor, limit := in.Cursor, in.Limit
 	in.Cursor, in.Limit = "", 0
 	q := pageQuery{s, actor, "member.list", in}

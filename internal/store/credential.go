@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 )
 
 // How long a sign-in lives: 30 days after its last use, 90 at most.
@@ -22,7 +23,7 @@ const (
 // A Credential is what a proof of identity stands for.
 type Credential struct {
 	ID      string
-	Kind    loci.CredentialKind
+	Kind    identity.CredentialKind
 	UserID  string
 	Email   string
 	Revoked bool
@@ -30,9 +31,9 @@ type Credential struct {
 }
 
 // Credential returns what the key or the sign-in with this hash stands for.
-func (t *SystemTx) Credential(kind loci.CredentialKind, hash []byte) (c Credential, err error) {
+func (t *SystemTx) Credential(kind identity.CredentialKind, hash []byte) (c Credential, err error) {
 	c.Kind = kind
-	if kind == loci.CredentialCookie {
+	if kind == identity.CredentialCookie {
 		err = t.t.conn.queryRow(
 			`SELECT s.id, s.user_id, u.email, s.used_at FROM sign_ins s JOIN users u ON u.id = s.user_id
 			WHERE s.hash = ?1 AND s.used_at > ?2 AND s.created_at > ?3`,
@@ -53,9 +54,9 @@ func (t *SystemTx) cutoff(d time.Duration) loci.Time {
 }
 
 // TouchCredentials notes when credentials were last used, by id.
-func (t *SystemTx) TouchCredentials(kind loci.CredentialKind, at map[string]loci.Time) error {
+func (t *SystemTx) TouchCredentials(kind identity.CredentialKind, at map[string]loci.Time) error {
 	table, column := "api_keys", "last_used_at"
-	if kind == loci.CredentialCookie {
+	if kind == identity.CredentialCookie {
 		table, column = "sign_ins", "used_at"
 	}
 	for id, when := range at {

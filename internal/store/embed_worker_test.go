@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -32,7 +33,7 @@ func waitForEmbeddings(t testing.TB, s *store.Store) {
 	}
 }
 
-func changeContent(t testing.TB, s *store.Store, actor *loci.Actor, id, content string) {
+func changeContent(t testing.TB, s *store.Store, actor *identity.Actor, id, content string) {
 	t.Helper()
 	text := loci.Content(content)
 	if _, err := newService(s).UpdateMemory(ctx, actor, loci.UpdateMemory{MemoryID: id, Content: &text}); err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
@@ -21,7 +22,7 @@ func (c *fakeClock) time() time.Time     { return time.Unix(1_800_000_000, c.sin
 func (c *fakeClock) add(d time.Duration) { c.since.Add(int64(d)) }
 
 // user makes a user and returns an actor with a key's credential.
-func user(t testing.TB, s *store.Store, name string) *loci.Actor {
+func user(t testing.TB, s *store.Store, name string) *identity.Actor {
 	t.Helper()
 	u, err := store.System(ctx, s, "test", func(x *store.SystemTx) (loci.User, error) {
 		return x.AddUser(store.NewUser{Email: loci.Email(name + "@example.com"), Name: name, Verified: true})
@@ -29,12 +30,12 @@ func user(t testing.TB, s *store.Store, name string) *loci.Actor {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &loci.Actor{UserID: u.ID, Email: u.Email, CredentialKind: loci.CredentialKey,
+	return &identity.Actor{UserID: u.ID, Email: u.Email, CredentialKind: identity.CredentialKey,
 		CredentialID: loci.NewID(s.Now().Std())}
 }
 
 // add stores a memory in a workspace; an empty one is the actor's own.
-func add(t testing.TB, s *store.Store, actor *loci.Actor, workspace, content string,
+func add(t testing.TB, s *store.Store, actor *identity.Actor, workspace, content string,
 	change ...func(*loci.Memory)) loci.Memory {
 	t.Helper()
 	m, err := tryAdd(s, actor, workspace, content, change...)
@@ -44,7 +45,7 @@ func add(t testing.TB, s *store.Store, actor *loci.Actor, workspace, content str
 	return m
 }
 
-func tryAdd(s *store.Store, actor *loci.Actor, workspace, content string, change ...func(*loci.Memory)) (loci.Memory,
+func tryAdd(s *store.Store, actor *identity.Actor, workspace, content string, change ...func(*loci.Memory)) (loci.Memory,
 	error) {
 	m := loci.Memory{Title: loci.DeriveTitle(content), Content: content, Type: loci.TypeNote}
 	for _, c := range change {
@@ -64,7 +65,7 @@ func tryAdd(s *store.Store, actor *loci.Actor, workspace, content string, change
 }
 
 // team makes a workspace of owner's with members.
-func team(t testing.TB, s *store.Store, owner *loci.Actor, members map[*loci.Actor]loci.Role) string {
+func team(t testing.TB, s *store.Store, owner *identity.Actor, members map[*identity.Actor]loci.Role) string {
 	t.Helper()
 	w, err := store.Write(ctx, s, owner, func(tx *store.Tx) (loci.Workspace, error) {
 		account, err := tx.Account()
@@ -82,14 +83,14 @@ func team(t testing.TB, s *store.Store, owner *loci.Actor, members map[*loci.Act
 	return w.ID
 }
 
-func join(t testing.TB, s *store.Store, owner *loci.Actor, workspace string, actor *loci.Actor, role loci.Role) {
+func join(t testing.TB, s *store.Store, owner *identity.Actor, workspace string, actor *identity.Actor, role loci.Role) {
 	t.Helper()
 	i, err := store.Write(ctx, s, owner, func(tx *store.Tx) (loci.Invitation, error) {
 		w, err := tx.Workspace(workspace, loci.RoleAdmin)
 		if err != nil {
 			return loci.Invitation{}, err
 		}
-		i, _, err := w.Invite(loci.Email(actor.Email), role, loci.Days(1).Duration(), loci.SecretHash(loci.NewSecret()))
+		i, _, err := w.Invite(loci.Email(actor.Email), role, loci.Days(1).Duration(), identity.SecretHash(identity.NewSecret()))
 		return i, err
 	})
 	if err != nil {
@@ -108,7 +109,7 @@ func join(t testing.TB, s *store.Store, owner *loci.Actor, workspace string, act
 }
 
 // ids lists what a filter shows.
-func ids(t testing.TB, s *store.Store, actor *loci.Actor, f store.Filter, limit int) (out []string) {
+func ids(t testing.TB, s *store.Store, actor *identity.Actor, f store.Filter, limit int) (out []string) {
 	t.Helper()
 	list, err := store.Read(ctx, s, actor, func(tx *store.Tx) ([]loci.Memory, error) {
 		list, err := tx.Memories(f, store.Page{Limit: limit})
@@ -124,7 +125,7 @@ func ids(t testing.TB, s *store.Store, actor *loci.Actor, f store.Filter, limit 
 }
 
 // searchKeywords searches by keywords.
-func searchKeywords(t testing.TB, s *store.Store, actor *loci.Actor, query string, f store.Filter) store.SearchResult {
+func searchKeywords(t testing.TB, s *store.Store, actor *identity.Actor, query string, f store.Filter) store.SearchResult {
 	t.Helper()
 	r, err := store.Read(ctx, s, actor, func(tx *store.Tx) (store.SearchResult, error) {
 		return tx.Search(store.SearchQuery{Keywords: search.Parse(query)}, f, "", 50)
@@ -137,5 +138,5 @@ func searchKeywords(t testing.TB, s *store.Store, actor *loci.Actor, query strin
 
 // newService returns a service on the store: the rules of what may be done stand there.
 func newService(s *store.Store) *service.Service {
-	return service.New(service.Options{Store: s, Plan: loci.Plans[loci.PlanSelfHosted], Clock: time.Now})
+	return service.New(service.Options{Store: s, Plan: identity.Plans[loci.PlanSelfHosted], Clock: time.Now})
 }

@@ -11,15 +11,16 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 // withIdempotencyKey returns the actor as it makes one more call with an Idempotency-Key.
-func withIdempotencyKey(actor *loci.Actor, key, arguments string) *loci.Actor {
+func withIdempotencyKey(actor *identity.Actor, key, arguments string) *identity.Actor {
 	call := *actor
-	call.Idempotency = &loci.Idempotency{Key: key, Fingerprint: sha256.Sum256([]byte(arguments)),
+	call.Idempotency = &identity.Idempotency{Key: key, Fingerprint: sha256.Sum256([]byte(arguments)),
 		EncryptionKey: sha256.Sum256([]byte(actor.CredentialID))}
 	return &call
 }
@@ -35,7 +36,7 @@ func TestIdempotencyKeyRunsAWriteOnce(t *testing.T) {
 		for _, c := range []struct {
 			name     string
 			later    time.Duration
-			who      *loci.Actor
+			who      *identity.Actor
 			same     bool
 			code     loci.Code
 			replayed bool
@@ -88,7 +89,7 @@ func TestAccessIsCheckedBeforeAReplay(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
 		ann, bob := user(t, s, "ann"), user(t, s, "bob")
-		crew := team(t, s, ann, map[*loci.Actor]loci.Role{bob: loci.RoleMember})
+		crew := team(t, s, ann, map[*identity.Actor]loci.Role{bob: loci.RoleMember})
 		add(t, s, withIdempotencyKey(bob, "k", "a"), crew, "text")
 		if _, err := tryAdd(s, withIdempotencyKey(bob, "k", "a"), crew, "text"); err != nil {
 			t.Fatal(err)
@@ -224,7 +225,7 @@ func TestAReadWithAKeyIsReplayed(t *testing.T) {
 		s := d.Open(t, store.Options{})
 		ann := user(t, s, "ann")
 		add(t, s, ann, "", "first")
-		search := func(actor *loci.Actor) int {
+		search := func(actor *identity.Actor) int {
 			f, err := store.Read(ctx, s, actor, func(tx *store.Tx) (store.SearchResult, error) {
 				return tx.Search(store.SearchQuery{Keywords: search.Parse("first")}, store.Filter{}, "", 10)
 			})

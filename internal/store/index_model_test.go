@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -24,7 +25,7 @@ type indexModel struct {
 	d          storetest.Database
 	r          *rand.Rand
 	stores     []*store.Store
-	ann        *loci.Actor
+	ann        *identity.Actor
 	workspaces []string
 	memories   map[string]map[int64]modelMemory // by workspace and rid
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -20,7 +21,7 @@ import (
 
 // onSQLiteFile fills a database in a file with memories, and closes it. The pages of each
 // tree are then in the file, in which damage does as a disk does.
-func onSQLiteFile(t *testing.T, f func(t *testing.T, d storetest.Database, actor *loci.Actor, ids []string)) {
+func onSQLiteFile(t *testing.T, f func(t *testing.T, d storetest.Database, actor *identity.Actor, ids []string)) {
 	t.Helper()
 	d := storetest.Database{Engine: store.Driver, Dir: t.TempDir()}
 	s := d.Open(t, store.Options{})
@@ -83,7 +84,7 @@ func TestADamagedIndexOfTheDatabaseIsNamedAndMadeAnew(t *testing.T) {
 			}
 			t.Run(name+" "+how, func(t *testing.T) {
 				t.Parallel()
-				onSQLiteFile(t, func(t *testing.T, d storetest.Database, actor *loci.Actor, ids []string) {
+				onSQLiteFile(t, func(t *testing.T, d storetest.Database, actor *identity.Actor, ids []string) {
 					damageAnIndex(t, d, actor, ids, name, how)
 				})
 			})
@@ -91,7 +92,7 @@ func TestADamagedIndexOfTheDatabaseIsNamedAndMadeAnew(t *testing.T) {
 	}
 }
 
-func damageAnIndex(t *testing.T, d storetest.Database, actor *loci.Actor, ids []string, name, how string) {
+func damageAnIndex(t *testing.T, d storetest.Database, actor *identity.Actor, ids []string, name, how string) {
 	t.Helper()
 	page := rootPage(t, d, name)
 	statement := d.Query(t, `SELECT COALESCE(sql, '') FROM sqlite_schema WHERE name = '`+name+`'`)
@@ -145,14 +146,14 @@ func damageAnIndex(t *testing.T, d storetest.Database, actor *loci.Actor, ids []
 	}
 }
 
-func memoriesOf(t *testing.T, s *store.Store, actor *loci.Actor) []string {
+func memoriesOf(t *testing.T, s *store.Store, actor *identity.Actor) []string {
 	t.Helper()
 	return ids(t, s, actor, store.Filter{}, 1000)
 }
 
 func TestMemoriesOnALostPageAreNamedAndTheOthersInspected(t *testing.T) {
 	t.Parallel()
-	onSQLiteFile(t, func(t *testing.T, d storetest.Database, actor *loci.Actor, all []string) {
+	onSQLiteFile(t, func(t *testing.T, d storetest.Database, actor *identity.Actor, all []string) {
 		hit := false
 		corruptFile(t, d, func(file []byte, size int) { // a leaf with the newest texts of some
 			for at := size; at < len(file) && !hit; at += size {
@@ -194,7 +195,7 @@ func TestMemoriesOnALostPageAreNamedAndTheOthersInspected(t *testing.T) {
 // A page that is written over by a well-formed one: nothing but checksums shows that.
 func TestFlippedBitsInTextsAndVersionsAreDamage(t *testing.T) {
 	t.Parallel()
-	onSQLiteFile(t, func(t *testing.T, d storetest.Database, _ *loci.Actor, all []string) {
+	onSQLiteFile(t, func(t *testing.T, d storetest.Database, _ *identity.Actor, all []string) {
 		flips := 0
 		corruptFile(t, d, func(file []byte, size int) {
 			for _, text := range []string{"Another text, Memory 31 filler", "Memory 32 filler"} {
@@ -310,7 +311,7 @@ func TestCheckReadsTheTablesWithoutWhichNobodyIsServed(t *testing.T) {
 	for _, table := range []string{"users", "api_keys", "workspaces"} {
 		t.Run(table, func(t *testing.T) {
 			t.Parallel()
-			onSQLiteFile(t, func(t *testing.T, d storetest.Database, _ *loci.Actor, _ []string) {
+			onSQLiteFile(t, func(t *testing.T, d storetest.Database, _ *identity.Actor, _ []string) {
 				page := rootPage(t, d, table)
 				s := d.Open(t, store.Options{})
 				if err := s.Ping(ctx); err != nil {

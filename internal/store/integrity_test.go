@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -34,7 +35,7 @@ func checkHealthy(t *testing.T, s *store.Store) store.IntegrityReport {
 }
 
 // busyStore makes random writes of all kinds, with folds between them.
-func busyStore(t *testing.T, s *store.Store, actor *loci.Actor, places []string, n int, seed uint64) (all []string) {
+func busyStore(t *testing.T, s *store.Store, actor *identity.Actor, places []string, n int, seed uint64) (all []string) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 2))
 	text := func() string {
@@ -296,7 +297,7 @@ func corruptRow(t *testing.T, s *store.Store, x corruption, rowID, workspace int
 }
 
 // checkRepair makes memories, the last one of them to be damaged, and returns it.
-func checkRepair(t *testing.T, s *store.Store, actor *loci.Actor, crew, name, of string) string {
+func checkRepair(t *testing.T, s *store.Store, actor *identity.Actor, crew, name, of string) string {
 	t.Helper()
 	var ids []string
 	for i := range 3 {

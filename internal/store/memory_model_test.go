@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -33,7 +34,7 @@ type memoryModel struct {
 	now     *fakeClock
 	service *service.Service
 
-	people    []*loci.Actor // the owner, an admin, two members, a stranger
+	people    []*identity.Actor // the owner, an admin, two members, a stranger
 	crew      string
 	atlases   []string
 	all       []*memoryState // in the order of their creation
@@ -50,7 +51,7 @@ func newMemoryModel(t *rapid.T, test *testing.T, d storetest.Database, s *store.
 	for range 5 {
 		m.people = append(m.people, user(test, s, loci.NewID(now.time())))
 	}
-	m.crew = team(test, s, m.people[owner], map[*loci.Actor]loci.Role{m.people[admin]: loci.RoleAdmin,
+	m.crew = team(test, s, m.people[owner], map[*identity.Actor]loci.Role{m.people[admin]: loci.RoleAdmin,
 		m.people[2]: loci.RoleMember, m.people[3]: loci.RoleMember})
 	for _, name := range []loci.Name{"One", "Two"} {
 		a, err := m.service.CreateAtlas(ctx, m.people[owner], loci.CreateAtlas{Name: name, WorkspaceID: m.crew})
@@ -62,7 +63,7 @@ func newMemoryModel(t *rapid.T, test *testing.T, d storetest.Database, s *store.
 }
 
 func (m *memoryModel) serve() {
-	m.service = service.New(service.Options{Store: m.s, Plan: loci.Plans[loci.PlanSelfHosted], Clock: m.now.time})
+	m.service = service.New(service.Options{Store: m.s, Plan: identity.Plans[loci.PlanSelfHosted], Clock: m.now.time})
 }
 
 func (m *memoryModel) must(err error) {
@@ -239,7 +240,7 @@ func (m *memoryModel) act() {
 	}
 	actor, l := m.below(5, "who"), m.all[m.below(len(m.all), "memory")]
 	if m.below(3, "his own") > 0 { // else members are refused most of the time
-		actor = slices.IndexFunc(m.people, func(p *loci.Actor) bool { return p.UserID == l.CreatedBy })
+		actor = slices.IndexFunc(m.people, func(p *identity.Actor) bool { return p.UserID == l.CreatedBy })
 	}
 	caller := m.people[actor]
 	code, active := m.may(actor, l), l.Status == loci.MemoryActive

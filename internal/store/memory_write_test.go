@@ -10,13 +10,14 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 // versionsOf returns all versions of a memory, oldest first.
-func versionsOf(t testing.TB, s *store.Store, actor *loci.Actor, id string) []loci.MemoryVersion {
+func versionsOf(t testing.TB, s *store.Store, actor *identity.Actor, id string) []loci.MemoryVersion {
 	t.Helper()
 	list, err := store.Read(ctx, s, actor, func(tx *store.Tx) ([]loci.MemoryVersion, error) {
 		list, err := tx.Versions(id, store.Page{Limit: 1000})
@@ -35,7 +36,7 @@ func versionsOf(t testing.TB, s *store.Store, actor *loci.Actor, id string) []lo
 }
 
 // lookUp reads a memory; whether it is there at all comes with it.
-func lookUp(t testing.TB, s *store.Store, actor *loci.Actor, id string) (loci.Memory, bool) {
+func lookUp(t testing.TB, s *store.Store, actor *identity.Actor, id string) (loci.Memory, bool) {
 	t.Helper()
 	m, err := store.Read(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) { return tx.MemoryRecord(id) })
 	if err != nil && !loci.Is(err, loci.CodeNotFound) {
@@ -173,7 +174,7 @@ func TestAllWhoAreReplacedByOneAtOnceAreKnownToIt(t *testing.T) {
 
 // checkLinks checks that links are known at both ends, go nowhere else, and come to
 // an end, and that a replaced memory is one that has or had a replacement.
-func checkLinks(t testing.TB, s *store.Store, actor *loci.Actor, ids []string) {
+func checkLinks(t testing.TB, s *store.Store, actor *identity.Actor, ids []string) {
 	t.Helper()
 	all := map[string]loci.Memory{}
 	for _, id := range ids {
@@ -248,7 +249,7 @@ func TestOfManyWhoStoreTheSameAtOnceOneDoes(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
 		ann, bob := user(t, s, "ann"), user(t, s, "bob")
-		crew := team(t, s, ann, map[*loci.Actor]loci.Role{bob: loci.RoleAdmin})
+		crew := team(t, s, ann, map[*identity.Actor]loci.Role{bob: loci.RoleAdmin})
 		atlas, err := newService(s).CreateAtlas(ctx, ann, loci.CreateAtlas{Name: "Shelf", WorkspaceID: crew})
 		if err != nil {
 			t.Fatal(err)
@@ -265,7 +266,7 @@ func TestOfManyWhoStoreTheSameAtOnceOneDoes(t *testing.T) {
 				if round == 2 { // all texts differ: one is made, the others are its versions
 					in.Content += loci.Content(fmt.Sprint(" of ", i))
 				}
-				out, err := newService(s).CreateMemory(ctx, []*loci.Actor{ann, bob}[i%2], in)
+				out, err := newService(s).CreateMemory(ctx, []*identity.Actor{ann, bob}[i%2], in)
 				made[i], ids[i] = out.Created(), out.Memory.ID
 				return err
 			})
@@ -288,7 +289,7 @@ func TestManyWhoDoEverythingAtOnceBreakNoRule(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		stores := []*store.Store{d.Open(t, store.Options{}), d.Open(t, store.Options{})}
 		ann, bob := user(t, stores[0], "ann"), user(t, stores[0], "bob")
-		crew := team(t, stores[0], ann, map[*loci.Actor]loci.Role{bob: loci.RoleAdmin})
+		crew := team(t, stores[0], ann, map[*identity.Actor]loci.Role{bob: loci.RoleAdmin})
 		var ids []string
 		for i := range 6 {
 			ids = append(ids, add(t, stores[0], ann, crew, fmt.Sprint("begin ", i)).ID)
@@ -296,7 +297,7 @@ func TestManyWhoDoEverythingAtOnceBreakNoRule(t *testing.T) {
 		const writers, acts = 6, 40
 		errs := runConcurrently(writers, func(i int) error {
 			r := rand.New(rand.NewPCG(uint64(i), 7))
-			s, actor := newService(stores[i%2]), []*loci.Actor{ann, bob}[r.IntN(2)]
+			s, actor := newService(stores[i%2]), []*identity.Actor{ann, bob}[r.IntN(2)]
 			for n := range acts {
 				if err := randomOperation(s, actor, r, ids, fmt.Sprint("word", i, "x", n)); err != nil &&
 					!loci.Is(err, loci.CodeNotFound) && !loci.Is(err, loci.CodeStateConflict) &&
@@ -315,7 +316,7 @@ func TestManyWhoDoEverythingAtOnceBreakNoRule(t *testing.T) {
 }
 
 // randomOperation does one thing to one of the memories; the last two are deleted now and then.
-func randomOperation(s *service.Service, actor *loci.Actor, r *rand.Rand, ids []string, word string) (err error) {
+func randomOperation(s *service.Service, actor *identity.Actor, r *rand.Rand, ids []string, word string) (err error) {
 	id, other := ids[r.IntN(len(ids))], ids[r.IntN(len(ids))]
 	content, sure := loci.Content(word), loci.Confidence(r.Float64())
 	switch r.IntN(10) {
@@ -340,7 +341,7 @@ func randomOperation(s *service.Service, actor *loci.Actor, r *rand.Rand, ids []
 }
 
 // checkConsistent checks lists, hits, versions and counters of a place against its rows.
-func checkConsistent(t testing.TB, s *store.Store, actor *loci.Actor, crew string, all []string) {
+func checkConsistent(t testing.TB, s *store.Store, actor *identity.Actor, crew string, all []string) {
 	t.Helper()
 	var active []string
 	memories, bytes := 0, 0

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -61,13 +62,13 @@ func remainingTraces(t *testing.T, d storetest.Database) (found []string) {
 }
 
 // withEncryptionKey makes the actor's next call one that can be repeated.
-func withEncryptionKey(actor *loci.Actor, key string) *loci.Actor {
+func withEncryptionKey(actor *identity.Actor, key string) *identity.Actor {
 	again := *actor
-	again.Idempotency = &loci.Idempotency{Key: key, Fingerprint: sha256.Sum256([]byte(key))}
+	again.Idempotency = &identity.Idempotency{Key: key, Fingerprint: sha256.Sum256([]byte(key))}
 	return &again
 }
 
-func set(t *testing.T, s *store.Store, actor *loci.Actor, id string,
+func set(t *testing.T, s *store.Store, actor *identity.Actor, id string,
 	change func(h *store.Memory, m *loci.Memory)) loci.Memory {
 	t.Helper()
 	m, err := store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) {
@@ -85,7 +86,7 @@ func set(t *testing.T, s *store.Store, actor *loci.Actor, id string,
 	return m
 }
 
-func supersede(t *testing.T, s *store.Store, actor *loci.Actor, old, by string) {
+func supersede(t *testing.T, s *store.Store, actor *identity.Actor, old, by string) {
 	t.Helper()
 	_, err := store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) {
 		h, err := tx.Memory(old)
@@ -103,7 +104,7 @@ func supersede(t *testing.T, s *store.Store, actor *loci.Actor, old, by string) 
 	}
 }
 
-func remove(t *testing.T, s *store.Store, actor *loci.Actor, id string) {
+func remove(t *testing.T, s *store.Store, actor *identity.Actor, id string) {
 	t.Helper()
 	_, err := store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
 		h, err := tx.Memory(id)
@@ -126,7 +127,7 @@ func fold(t *testing.T, s *store.Store, workspace string) {
 
 // makeHistory writes a memory with words of its own, and gives it a life: versions,
 // folds between them and merges, links both ways, a stored answer, a review.
-func makeHistory(t *testing.T, d storetest.Database, s *store.Store, actor *loci.Actor, workspace string) (id string,
+func makeHistory(t *testing.T, d storetest.Database, s *store.Store, actor *identity.Actor, workspace string) (id string,
 	others []string) {
 	t.Helper()
 	line := "lummoxites grow by the gozzlewumps, 東西南北 in all winds.\n\n"
@@ -173,7 +174,7 @@ func makeHistory(t *testing.T, d storetest.Database, s *store.Store, actor *loci
 	return m.ID, others
 }
 
-func record(t *testing.T, s *store.Store, actor *loci.Actor, id string) loci.Memory {
+func record(t *testing.T, s *store.Store, actor *identity.Actor, id string) loci.Memory {
 	t.Helper()
 	m, err := store.Read(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) { return tx.MemoryRecord(id) })
 	if err != nil {
@@ -208,7 +209,7 @@ func onPurge(t *testing.T, f func(t *testing.T, d storetest.Database, server, op
 func TestPurgedMemoryLeavesNoByte(t *testing.T) {
 	onPurge(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
 		ann, bob := user(t, server, "ann"), user(t, server, "bob")
-		crew := team(t, server, ann, map[*loci.Actor]loci.Role{bob: loci.RoleMember})
+		crew := team(t, server, ann, map[*identity.Actor]loci.Role{bob: loci.RoleMember})
 		id, others := makeHistory(t, d, server, ann, crew)
 		before := strings.Join(remainingTraces(t, d), "; ")
 		for _, trace := range traceWords {
@@ -250,7 +251,7 @@ func TestPurgedMemoryLeavesNoByte(t *testing.T) {
 }
 
 // checkCounters compares the counters of the actor's places with the memories there.
-func checkCounters(t *testing.T, s *store.Store, actor *loci.Actor, workspace string, memories []string) {
+func checkCounters(t *testing.T, s *store.Store, actor *identity.Actor, workspace string, memories []string) {
 	t.Helper()
 	size := int64(0)
 	for _, id := range memories {
@@ -265,7 +266,7 @@ func checkCounters(t *testing.T, s *store.Store, actor *loci.Actor, workspace st
 func TestPurgedWorkspaceLeavesNoByte(t *testing.T) {
 	onPurge(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
 		ann, bob := user(t, server, "ann"), user(t, server, "bob")
-		crew, other := team(t, server, ann, map[*loci.Actor]loci.Role{bob: loci.RoleMember}), team(t, server, ann, nil)
+		crew, other := team(t, server, ann, map[*identity.Actor]loci.Role{bob: loci.RoleMember}), team(t, server, ann, nil)
 		_, others := makeHistory(t, d, server, ann, crew)
 		kept := add(t, server, ann, other, "This one stays, about deploys")
 		did, err := operator.PurgeWorkspace(ctx, crew, true)
@@ -296,7 +297,7 @@ func TestPurgedWorkspaceLeavesNoByte(t *testing.T) {
 func TestPurgedUserLeavesNoByte(t *testing.T) {
 	onPurge(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
 		gone, bob := user(t, server, "blankerblossom"), user(t, server, "bob")
-		crew := team(t, server, bob, map[*loci.Actor]loci.Role{gone: loci.RoleAdmin})
+		crew := team(t, server, bob, map[*identity.Actor]loci.Role{gone: loci.RoleAdmin})
 		makeHistory(t, d, server, gone, "")
 		shared := add(t, server, gone, crew, "A note that stays in the crew")
 		_, err := store.System(ctx, server, "test", func(x *store.SystemTx) (loci.APIKey, error) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -15,10 +16,10 @@ import (
 
 // fillStore gives a person three workspaces beside those of others, with memories,
 // atlases, keys and invitations.
-func fillStore(t *testing.T, s *store.Store, each int) (ann *loci.Actor, crew string) {
+func fillStore(t *testing.T, s *store.Store, each int) (ann *identity.Actor, crew string) {
 	t.Helper()
 	ann, eve := user(t, s, "ann"), user(t, s, "eve")
-	crew = team(t, s, ann, map[*loci.Actor]loci.Role{eve: loci.RoleAdmin})
+	crew = team(t, s, ann, map[*identity.Actor]loci.Role{eve: loci.RoleAdmin})
 	places := []string{"", crew, team(t, s, ann, nil)}
 	for i := range each {
 		for _, w := range places {
@@ -108,7 +109,7 @@ func TestNoReadWalksThroughATable(t *testing.T) {
 		var sent []store.Statement
 		store.TraceStatements(s, func(st store.Statement) { sent = append(sent, st) })
 		for name, f := range readQueries(crew, m.AtlasID, store.PageKey{At: m.CreatedAt, ID: m.ID}) {
-			for _, actor := range []*loci.Actor{ann, &narrowed} {
+			for _, actor := range []*identity.Actor{ann, &narrowed} {
 				sent = nil
 				if _, err := store.Read(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
 					return loci.Empty{}, f(tx)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -17,10 +18,10 @@ func TestOutsidersReadNothing(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
 		ann, bob, eve := user(t, s, "ann"), user(t, s, "bob"), user(t, s, "eve")
-		crew := team(t, s, ann, map[*loci.Actor]loci.Role{bob: loci.RoleMember})
+		crew := team(t, s, ann, map[*identity.Actor]loci.Role{bob: loci.RoleMember})
 		shared, private := add(t, s, ann, crew, "the sky is blue"), add(t, s, ann, "", "the blue diary")
 		for _, c := range []struct {
-			who  *loci.Actor
+			who  *identity.Actor
 			want []string
 		}{{ann, []string{private.ID, shared.ID}}, {bob, []string{shared.ID}}, {eve, nil}} {
 			if got := ids(t, s, c.who, store.Filter{}, 10); !slices.Equal(got, c.want) {
@@ -60,9 +61,9 @@ func TestRolesDecideWhoGetsAHandle(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.Options{})
 		ann, bob, cid, eve := user(t, s, "ann"), user(t, s, "bob"), user(t, s, "cid"), user(t, s, "eve")
-		crew := team(t, s, ann, map[*loci.Actor]loci.Role{bob: loci.RoleAdmin, cid: loci.RoleMember})
+		crew := team(t, s, ann, map[*identity.Actor]loci.Role{bob: loci.RoleAdmin, cid: loci.RoleMember})
 		for _, c := range []struct {
-			who   *loci.Actor
+			who   *identity.Actor
 			least loci.Role
 			code  loci.Code
 		}{{ann, loci.RoleOwner, ""}, {bob, loci.RoleOwner, loci.CodeForbidden}, {bob, loci.RoleAdmin, ""},

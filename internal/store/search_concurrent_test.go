@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -152,7 +153,7 @@ func TestEqualScoresOfSeveralWorkspacesSortByID(t *testing.T) {
 
 // statementCost counts the statements, and the rows that came back, of every read in a
 // store that does nothing else.
-func statementCost(t *testing.T, d storetest.Database, actor *loci.Actor, crew string) map[string][2]int {
+func statementCost(t *testing.T, d storetest.Database, actor *identity.Actor, crew string) map[string][2]int {
 	t.Helper()
 	s := d.Open(t, store.Options{})
 	out := map[string][2]int{}

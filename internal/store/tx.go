@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 )
 
 // A Tx is a transaction on behalf of one actor. It sees the workspaces that
@@ -17,7 +18,7 @@ type Tx struct {
 	ctx   context.Context
 	conn  conn
 	store *Store
-	actor *loci.Actor
+	actor *identity.Actor
 	now   loci.Time
 
 	readOnly           bool // outside of a transaction that writes
@@ -32,17 +33,17 @@ type Tx struct {
 func (t *Tx) Now() loci.Time { return t.now }
 
 // Actor returns the actor.
-func (t *Tx) Actor() *loci.Actor { return t.actor }
+func (t *Tx) Actor() *identity.Actor { return t.actor }
 
 // Emit tells the store's hearers of e once the transaction has committed.
 func (t *Tx) Emit(e Event) { t.events = append(t.events, e) }
 
-func (s *Store) begin(ctx context.Context, c conn, actor *loci.Actor) *Tx {
+func (s *Store) begin(ctx context.Context, c conn, actor *identity.Actor) *Tx {
 	return &Tx{ctx: ctx, conn: c, store: s, actor: actor, now: s.Now()}
 }
 
 // Read runs f on behalf of who, without changing anything.
-func Read[Out any](ctx context.Context, s *Store, actor *loci.Actor, f func(*Tx) (Out, error)) (out Out, err error) {
+func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(*Tx) (Out, error)) (out Out, err error) {
 	if actor.Idempotency != nil {
 		return Write(ctx, s, actor, func(t *Tx) (Out, error) {
 			out, err := f(t)
@@ -66,7 +67,7 @@ func Read[Out any](ctx context.Context, s *Store, actor *loci.Actor, f func(*Tx)
 // durable. f may run twice: nothing but what it does to the transaction and
 // Emit may leave it. With an Idempotency-Key the answer is stored in the same
 // transaction, or was there already and is returned instead.
-func Write[Out any](ctx context.Context, s *Store, actor *loci.Actor, f func(*Tx) (Out, error)) (out Out, err error) {
+func Write[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(*Tx) (Out, error)) (out Out, err error) {
 	var t *Tx
 	err = s.db.write(ctx, actor.UserID, func(c conn) error {
 		t = s.begin(ctx, c, actor)
@@ -108,7 +109,7 @@ func System[Out any](ctx context.Context, s *Store, reason string, f func(*Syste
 	err error) {
 	var t *Tx
 	err = s.db.write(ctx, "", func(c conn) error {
-		t = s.begin(ctx, c, &loci.Actor{})
+		t = s.begin(ctx, c, &identity.Actor{})
 		out, err = f(&SystemTx{t})
 		return err
 	})
@@ -124,7 +125,7 @@ func System[Out any](ctx context.Context, s *Store, reason string, f func(*Syste
 func SystemRead[Out any](ctx context.Context, s *Store, reason string, f func(*SystemTx) (Out, error)) (out Out,
 	err error) {
 	err = s.db.read(ctx, "", func(c conn) error {
-		out, err = f(&SystemTx{s.begin(ctx, c, &loci.Actor{})})
+		out, err = f(&SystemTx{s.begin(ctx, c, &identity.Actor{})})
 		return err
 	})
 	if err != nil {

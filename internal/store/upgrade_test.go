@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -35,7 +36,7 @@ func TestMigrationsAreNumberedAlike(t *testing.T) {
 
 // createInitialSchema migrates an empty database to schema 1 and fills it as a program of that
 // schema did: two users, of whom ann has a memory with a former version and a vector.
-func createInitialSchema(t *testing.T, d storetest.Database) *loci.Actor {
+func createInitialSchema(t *testing.T, d storetest.Database) *identity.Actor {
 	t.Helper()
 	db := d.DB(t)
 	store.MigrateTo(t, db, 1)
@@ -71,7 +72,7 @@ func createInitialSchema(t *testing.T, d storetest.Database) *loci.Actor {
 	exec(`INSERT INTO generations (name) VALUES ('old model')`)
 	exec(`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector, checksum)
 		VALUES (1, 1, 1, 7, 0, 1, $1, $2)`, []byte("vector"), store.VectorChecksum(7, 0, []byte("vector")))
-	return &loci.Actor{UserID: "ann", Email: "ann@example.com", CredentialKind: loci.CredentialKey,
+	return &identity.Actor{UserID: "ann", Email: "ann@example.com", CredentialKind: identity.CredentialKey,
 		CredentialID: loci.NewID(time.Now())}
 }
 

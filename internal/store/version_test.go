@@ -10,12 +10,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 // rewrite gives a memory another text.
-func rewrite(t testing.TB, s *store.Store, actor *loci.Actor, id, content string) loci.Memory {
+func rewrite(t testing.TB, s *store.Store, actor *identity.Actor, id, content string) loci.Memory {
 	t.Helper()
 	m, err := store.Write(ctx, s, actor, func(tx *store.Tx) (loci.Memory, error) {
 		h, err := tx.Memory(id)
@@ -33,7 +34,7 @@ func rewrite(t testing.TB, s *store.Store, actor *loci.Actor, id, content string
 }
 
 // version reads what a memory was in a version, as a revert does.
-func version(t testing.TB, s *store.Store, actor *loci.Actor, id string, n int) (loci.MemoryVersion, error) {
+func version(t testing.TB, s *store.Store, actor *identity.Actor, id string, n int) (loci.MemoryVersion, error) {
 	t.Helper()
 	return store.Write(ctx, s, actor, func(tx *store.Tx) (loci.MemoryVersion, error) {
 		h, err := tx.Memory(id)
@@ -45,7 +46,7 @@ func version(t testing.TB, s *store.Store, actor *loci.Actor, id string, n int) 
 }
 
 // paged reads the texts of all versions, newest first, by pages of a size.
-func paged(t testing.TB, s *store.Store, actor *loci.Actor, id string, limit int) (texts []string) {
+func paged(t testing.TB, s *store.Store, actor *identity.Actor, id string, limit int) (texts []string) {
 	t.Helper()
 	p := store.Page{Limit: limit}
 	for {

@@ -1,4 +1,4 @@
-package loci
+package identity
 
 import (
 	"crypto/rand"
@@ -6,17 +6,18 @@ import (
 	"hash/crc32"
 	"math/big"
 	"strings"
+
+	"github.com/loci-memory/loci"
 )
 
 const (
 	base62         = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	keyRandomLen   = 37 // characters: 220 bits
-	keyChecksumLen = 6  // characters: a CRC-32, so that a mistyped key costs no look-up
+	keyChecksumLen = 6  // characters: a CRC-32, so that a mistyped key costs no query
 	keyPreviewLen  = 6
 )
 
-// NewKey returns a new API key: the prefix, 37 random characters and their
-// checksum, all of them base62.
+// NewKey returns a new API key: the prefix, 37 random characters and their checksum, in base62.
 func NewKey() string {
 	b := make([]byte, 0, keyRandomLen)
 	for len(b) < keyRandomLen {
@@ -28,7 +29,7 @@ func NewKey() string {
 			}
 		}
 	}
-	return KeyPrefix + string(b) + keyChecksum(string(b))
+	return loci.KeyPrefix + string(b) + keyChecksum(string(b))
 }
 
 // keyChecksum writes the CRC-32 (IEEE) of s in base62.
@@ -49,21 +50,21 @@ func keyChecksum(s string) string {
 
 // ValidKey reports whether s has the form of an API key, checksum included.
 func ValidKey(s string) bool {
-	s, ok := strings.CutPrefix(s, KeyPrefix)
+	s, ok := strings.CutPrefix(s, loci.KeyPrefix)
 	return ok && len(s) == keyRandomLen+keyChecksumLen && keyChecksum(s[:keyRandomLen]) == s[keyRandomLen:]
 }
 
-// KeyPreview returns what of a key a list may show.
+// KeyPreview returns the characters of a key that a list shows.
 func KeyPreview(key string) string {
-	return key[len(KeyPrefix) : len(KeyPrefix)+keyPreviewLen]
+	return key[len(loci.KeyPrefix) : len(loci.KeyPrefix)+keyPreviewLen]
 }
 
-// SecretHash returns what is kept of a key or another random secret. It needs
-// no salt and no stretching: the secret has more than 200 random bits.
+// SecretHash returns the hash that is stored of a key or another random secret.
+// It needs no salt and no stretching: the secret has more than 200 random bits.
 func SecretHash(secret string) []byte {
 	h := sha256.Sum256([]byte(secret))
 	return h[:]
 }
 
 // NewSecret returns a random secret of 43 characters.
-func NewSecret() string { return strings.TrimPrefix(NewKey(), KeyPrefix) }
+func NewSecret() string { return strings.TrimPrefix(NewKey(), loci.KeyPrefix) }

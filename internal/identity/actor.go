@@ -1,0 +1,40 @@
+package identity
+
+// A CredentialKind is the kind of credential that an Actor presented.
+type CredentialKind string
+
+// The kinds of credentials. CredentialLocal is the owner of a database on the own device: access to the file proves it.
+const (
+	CredentialKey    CredentialKind = "key"
+	CredentialCookie CredentialKind = "cookie"
+	CredentialToken  CredentialKind = "token"
+	CredentialLocal  CredentialKind = "local"
+)
+
+// An Actor is the caller of one call, with the properties of the call that are no fields of its input.
+// Every call has an Actor of its own.
+type Actor struct {
+	UserID            string
+	Email             string
+	CredentialKind    CredentialKind
+	CredentialID      string
+	GrantedWorkspaces []string // the only workspaces that a narrowed token reaches; nil means all of the user's
+	IsAgent           bool     // the call names a trusted agent as its actor
+
+	ClientAddress string // of the peer, where one is known
+	RequestID     string
+	IfMatch       string       // entity tags that a change requires, as sent; empty requires none
+	Idempotency   *Idempotency // nil without an Idempotency-Key
+}
+
+// IsPerson reports whether the actor may widen its own access. A narrowed token may not.
+func (a *Actor) IsPerson() bool { return a.CredentialKind != CredentialToken }
+
+// Idempotency ties a call to its Idempotency-Key. The same key with the same fingerprint
+// returns the stored answer, which is encrypted with EncryptionKey.
+type Idempotency struct {
+	Key           string
+	Fingerprint   [32]byte // of the operation, its path and its canonical arguments
+	EncryptionKey [32]byte // a key that only the credential's holder can derive
+	Replayed      bool     // set where the stored answer was returned
+}

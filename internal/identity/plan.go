@@ -1,0 +1,19 @@
+package identity
+
+import "github.com/loci-memory/loci"
+
+// A Plan holds the limits of an account.
+type Plan struct {
+	Name       loci.PlanName
+	Operations int64 // a calendar month (UTC)
+	Storage    int64 // bytes
+	Teams      int64 // team workspaces that the account owns
+	Atlases    int64 // atlases of workspaces that the account owns
+}
+
+// Plans holds the default limits of every plan.
+var Plans = map[loci.PlanName]Plan{
+	loci.PlanFree:       {loci.PlanFree, 10_000, 1 << 30, 3, 20},
+	loci.PlanPro:        {loci.PlanPro, 1_000_000, 50 << 30, 50, 1_000},
+	loci.PlanSelfHosted: {loci.PlanSelfHosted, loci.Unlimited, loci.Unlimited, loci.Unlimited, loci.Unlimited},
+}
