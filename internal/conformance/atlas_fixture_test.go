@@ -1,0 +1,45 @@
+package conformance_test
+
+import (
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+// atlasFixtures are the fixtures of atlases.
+var atlasFixtures = map[string]fixture{
+	service.AtlasList.Name: {
+		args:     func(s testScene) args { return args{"workspace_id": s.Team} },
+		names:    []string{"workspace_id"},
+		refusals: []refusal{badCursor(nil)},
+	},
+	service.AtlasGet.Name: {
+		args:  func(s testScene) args { return args{"atlasId": s.Atlas(s.t, "Shelf")} },
+		names: []string{"atlasId"},
+	},
+	service.AtlasCreate.Name: {
+		args: func(s testScene) args {
+			return args{"name": "Ships", "workspaceId": s.Team, "keywords": []any{"bark", "brig"},
+				"description": "What floats."}
+		},
+		names: []string{"workspaceId"},
+		refusals: []refusal{
+			{name: "no room in the plan", code: loci.CodeQuotaExceeded, exhausted: true, args: func(testScene) args {
+				return args{"name": "One more"}
+			}},
+			{name: "blank name", code: loci.CodeInvalidQuery, args: func(testScene) args { return args{"name": "  "} }},
+		},
+	},
+	service.AtlasUpdate.Name: {
+		args: func(s testScene) args {
+			return args{"atlasId": s.Atlas(s.t, "Shelf"), "name": "Ships", "keywords": []any{}, "description": ""}
+		},
+		names: []string{"atlasId"},
+		refusals: []refusal{
+			{name: "changed meanwhile", code: loci.CodeVersionConflict, ifMatch: `"stale"`,
+				args: func(s testScene) args { return args{"atlasId": s.Atlas(s.t, "Shelf"), "name": "Ships"} }},
+			{name: "nothing to change", code: loci.CodeInvalidQuery, args: func(s testScene) args {
+				return args{"atlasId": s.Atlas(s.t, "Shelf")}
+			}},
+		},
+	},
+}

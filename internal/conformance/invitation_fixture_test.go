@@ -1,0 +1,57 @@
+package conformance_test
+
+import (
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+// invitationFixtures are the fixtures of invitations.
+var invitationFixtures = map[string]fixture{
+	service.InvitationList.Name: {
+		args:  func(s testScene) args { return inTeam(s) },
+		names: []string{"workspaceId"},
+		refusals: []refusal{{name: "foreign cursor", code: loci.CodeInvalidQuery, args: func(s testScene) args {
+			return mergeArgs(inTeam(s), args{"cursor": foreignCursor})
+		}}},
+	},
+	service.InvitationCreate.Name: {
+		args: func(s testScene) args {
+			return args{"workspaceId": s.Team, "emails": []any{uniqueText("guest") + "@example.com", s.Cid.Email},
+				"expiresInDays": 3}
+		},
+		names: []string{"workspaceId"},
+		refusals: []refusal{
+			{name: "personal workspace", code: loci.CodeStateConflict, args: func(s testScene) args {
+				return args{"workspaceId": s.personal(), "emails": []any{"guest@example.com"}}
+			}},
+			{name: "malformed address", code: loci.CodeInvalidQuery, args: func(s testScene) args {
+				return mergeArgs(inTeam(s), args{"emails": []any{"a guest"}})
+			}},
+			{name: "nobody", code: loci.CodeInvalidQuery, args: func(s testScene) args {
+				return mergeArgs(inTeam(s), args{"emails": []any{}})
+			}},
+		},
+	},
+	service.InvitationPending.Name: {args: func(testScene) args { return args{"limit": 1} },
+		refusals: []refusal{badCursor(nil)}},
+	service.InvitationRespond.Name: {
+		args:  func(s testScene) args { return args{"invitationId": s.invitation(), "accept": true, "confirm": true} },
+		names: []string{"invitationId"},
+		refusals: []refusal{
+			{name: "answered already", code: loci.CodeStateConflict, args: func(s testScene) args {
+				id := s.invitation()
+				in := loci.RespondInvitation{InvitationID: id, Accept: false, Confirm: true}
+				conformance.Must(s.Service.RespondInvitation(s.t.Context(), s.Ann.Actor(), in))(s.t)
+				return args{"invitationId": id, "accept": true, "confirm": true}
+			}},
+			{name: "not confirmed", code: loci.CodeInvalidQuery, args: func(s testScene) args {
+				return args{"invitationId": s.Team, "accept": true, "confirm": false}
+			}},
+		},
+	},
+}
+
+func (s testScene) invitation() string {
+	return s.Invite(s.t, s.NewTeam(s.t, s.Fay), s.Fay, s.Ann, loci.RoleMember)
+}

@@ -1,0 +1,21 @@
+package conformance_test
+
+import (
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+// keyFixtures are the fixtures of API keys.
+var keyFixtures = map[string]fixture{
+	service.KeyList.Name: {args: func(testScene) args { return args{"limit": 1} },
+		refusals: []refusal{badCursor(nil)}},
+	service.KeyCreate.Name: {args: func(testScene) args { return args{"name": "laptop"} }},
+	service.KeyRevoke.Name: {
+		args: func(s testScene) args {
+			k := conformance.Must(s.Service.AddKey(s.t.Context(), loci.Email(s.Ann.Email), "old"))(s.t)
+			return args{"keyId": k.Key.ID}
+		},
+		names: []string{"keyId"},
+	},
+}

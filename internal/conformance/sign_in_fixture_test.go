@@ -1,0 +1,54 @@
+package conformance_test
+
+import (
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/service"
+)
+
+const password = "correct horse battery"
+
+// signInFixtures are the fixtures of registration and sign-ins.
+var signInFixtures = map[string]fixture{
+	service.AuthRegister.Name: {
+		args: func(testScene) args {
+			return args{"email": uniqueText("new") + "@example.com", "password": password, "name": "New"}
+		},
+		refusals: []refusal{
+			{name: "taken address", code: loci.CodeConflict, args: func(testScene) args {
+				return args{"email": "ANN@example.com", "password": password}
+			}},
+			{name: "short password", code: loci.CodeInvalidQuery, args: func(testScene) args {
+				return args{"email": "new@example.com", "password": "short"}
+			}},
+			{name: "malformed address", code: loci.CodeInvalidQuery, args: func(testScene) args {
+				return args{"email": "a new one", "password": password}
+			}},
+		},
+	},
+	service.AuthSetup.Name: {
+		empty: true,
+		args: func(s testScene) args {
+			return args{"token": s.Service.NewSetupToken(), "email": "first@example.com", "password": password}
+		},
+		refusals: []refusal{{name: "used link", code: loci.CodeNotFound, args: func(testScene) args {
+			return args{"token": "used", "email": "first@example.com", "password": password}
+		}}},
+	},
+	service.AuthLogin.Name: {
+		args: func(s testScene) args {
+			email := uniqueText("walker") + "@example.com"
+			conformance.Must(s.Service.AddUser(s.t.Context(), loci.Email(email), "Walker", password))(s.t)
+			return args{"email": email, "password": password}
+		},
+		refusals: []refusal{
+			{name: "wrong password", code: loci.CodeInvalidKey, args: func(s testScene) args {
+				return args{"email": s.Ann.Email, "password": password}
+			}},
+			{name: "unknown account", code: loci.CodeInvalidKey, args: func(testScene) args {
+				return args{"email": "nobody@example.com", "password": password}
+			}},
+		},
+	},
+	service.AuthLogout.Name: {args: noArgs},
+}
