@@ -49,23 +49,20 @@ func (h *Host) logCall(ctx context.Context, e callRecord) {
 	if h.Observe != nil {
 		h.Observe(e.op, e.call, code, elapsed)
 	}
-	if h.Log.Enabled(ctx, level) {
-		h.logLine(ctx, level, "call", e, code, elapsed)
-	}
+	h.logLine(ctx, level, "call", e, code, elapsed)
 	if code == loci.CodeUnavailable {
 		h.Log.LogAttrs(ctx, slog.LevelWarn, "unavailable", slog.String("op", e.op.Name),
 			slog.String("request", e.call.RequestID), slog.Any("err", loci.AsError(e.err).Err))
 	}
-	if elapsed >= SlowCall && !e.op.Streams && code != codeClientGone && h.Log.Enabled(ctx, slog.LevelWarn) {
+	if elapsed >= SlowCall && !e.op.Streams && code != codeClientGone {
 		h.logLine(ctx, slog.LevelWarn, "slow", e, code, elapsed)
 	}
 }
 
 func (h *Host) logLine(ctx context.Context, level slog.Level, message string, e callRecord, code loci.Code,
 	elapsed time.Duration) {
-	var list [11]slog.Attr
-	attrs := append(list[:0], slog.String("op", e.op.Name), slog.String("door", e.call.Transport),
-		slog.String("method", e.op.Method), slog.String("request", e.call.RequestID))
+	attrs := []slog.Attr{slog.String("op", e.op.Name), slog.String("door", e.call.Transport),
+		slog.String("method", e.op.Method), slog.String("request", e.call.RequestID)}
 	if e.actor != nil && e.actor.UserID != "" {
 		attrs = append(attrs, slog.String("user", e.actor.UserID), slog.String("credential", e.actor.CredentialID))
 		if id := e.workspaceID(); id != "" {
@@ -77,12 +74,7 @@ func (h *Host) logLine(ctx context.Context, level slog.Level, message string, e 
 	if level == slog.LevelError {
 		attrs = append(attrs, slog.Any("err", loci.AsError(e.err).Err))
 	}
-	// The line goes to the handler itself: a logger would look for the place in
-	// the source, which is this one every time.
-	line := slog.NewRecord(e.start.Add(elapsed), level, message, 0)
-	line.AddAttrs(attrs...)
-	// An error of the log has nowhere else to go.
-	_ = h.Log.Handler().Handle(ctx, line)
+	h.Log.LogAttrs(ctx, level, message, attrs...)
 }
 
 // Statuses of HTTP for the log; 499 is what other servers log for a caller that did not wait (nginx).

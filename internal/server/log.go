@@ -5,16 +5,13 @@ import (
 	"context"
 	"io"
 	"log/slog"
-	"strconv"
 	"sync"
 	"time"
 )
 
-// NewLog returns a log in JSON, as slog.JSONHandler writes it. Lines are
-// written together, at the latest after a moment, because a write for each call
-// costs more than many calls do; warnings and errors are written at once. Of
-// those that repeat, as in an outage, some are written and the others counted.
-// flush ends the log.
+// NewLog returns a log in JSON. It writes lines together, at most 200 ms late, because a write
+// for each call costs more than many calls do. Warnings and errors are written at once; the
+// repeatLimiter counts those that repeat. flush ends the log.
 func NewLog(w io.Writer, level string) (log *slog.Logger, flush func()) {
 	var l slog.Level
 	if err := l.UnmarshalText([]byte(level)); err != nil {
@@ -37,7 +34,7 @@ func NewLog(w io.Writer, level string) (log *slog.Logger, flush func()) {
 			}
 		}
 	}()
-	return slog.New(&logHandler{lines, b, true, repeats}), func() {
+	return slog.New(&logHandler{lines, b, repeats}), func() {
 		close(stop)
 		repeats.report(time.Now().Add(repeatWindow), lines)
 		b.flush()
@@ -61,96 +58,28 @@ func (b *bufferedWriter) flush() {
 	b.w.Flush() // a log that cannot be written has nowhere to say so
 }
 
-// A logHandler writes the lines of calls itself, and leaves what is less usual to
-// slog.JSONHandler, which takes twice as long.
+// A logHandler counts warnings and errors that repeat, and flushes after each one that it writes.
 type logHandler struct {
 	slog.Handler
-	out          *bufferedWriter
-	withoutAttrs bool // the logger has no attributes and groups of its own
-
+	out           *bufferedWriter
 	repeatLimiter *repeatLimiter
 }
 
 func (h *logHandler) WithAttrs(list []slog.Attr) slog.Handler {
-	return &logHandler{h.Handler.WithAttrs(list), h.out, false, h.repeatLimiter}
+	return &logHandler{h.Handler.WithAttrs(list), h.out, h.repeatLimiter}
 }
 
 func (h *logHandler) WithGroup(name string) slog.Handler {
-	return &logHandler{h.Handler.WithGroup(name), h.out, false, h.repeatLimiter}
+	return &logHandler{h.Handler.WithGroup(name), h.out, h.repeatLimiter}
 }
 
-func (h *logHandler) Handle(ctx context.Context, r slog.Record) (err error) {
-	if r.Level >= slog.LevelWarn && !h.repeatLimiter.allow(r.Level, r.Message, time.Now()) {
+func (h *logHandler) Handle(ctx context.Context, r slog.Record) error {
+	if r.Level < slog.LevelWarn {
+		return h.Handler.Handle(ctx, r)
+	}
+	if !h.repeatLimiter.allow(r.Level, r.Message, time.Now()) {
 		return nil
 	}
-	if !h.withoutAttrs || !h.out.writeLine(&r) {
-		err = h.Handler.Handle(ctx, r)
-	}
-	if r.Level >= slog.LevelWarn {
-		h.out.flush()
-	}
-	return err
-}
-
-// writeLine writes a record, if it is of the usual kind.
-func (b *bufferedWriter) writeLine(r *slog.Record) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	l := jsonLine{b.w.AvailableBuffer(), true}
-	l.record(r)
-	if l.isPlain {
-		b.w.Write(l.text) // as in flush
-	}
-	return l.isPlain
-}
-
-// A jsonLine is usual as long as it has texts and integers alone, and no text that
-// has to be escaped.
-type jsonLine struct {
-	text    []byte
-	isPlain bool
-}
-
-func (l *jsonLine) record(r *slog.Record) {
-	if year := r.Time.Year(); r.Time.IsZero() || year < 0 || year > 9999 {
-		l.isPlain = false
-		return
-	}
-	l.text = append(l.text, `{"time":"`...)
-	l.text = r.Time.AppendFormat(l.text, time.RFC3339Nano)
-	l.text = append(l.text, `","level":"`...)
-	l.text = append(l.text, r.Level.String()...)
-	l.text = append(l.text, `","msg":`...)
-	l.quote(r.Message)
-	r.Attrs(func(a slog.Attr) bool {
-		l.attr(a)
-		return l.isPlain
-	})
-	l.text = append(l.text, "}\n"...)
-}
-
-func (l *jsonLine) attr(a slog.Attr) {
-	l.text = append(l.text, ',')
-	l.quote(a.Key)
-	l.text = append(l.text, ':')
-	switch v := a.Value; v.Kind() {
-	case slog.KindString:
-		l.quote(v.String())
-	case slog.KindInt64:
-		l.text = strconv.AppendInt(l.text, v.Int64(), 10)
-	default:
-		l.isPlain = false
-	}
-}
-
-func (l *jsonLine) quote(s string) {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			l.isPlain = false
-			return
-		}
-	}
-	l.text = append(l.text, '"')
-	l.text = append(l.text, s...)
-	l.text = append(l.text, '"')
+	defer h.out.flush()
+	return h.Handler.Handle(ctx, r)
 }

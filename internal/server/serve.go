@@ -87,7 +87,6 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	if err := printBanner(ctx, console, svc, listener, urls, warnings); err != nil {
 		return err
 	}
-	go TuneGC(ctx)
 	if s.onReady != nil {
 		s.onReady(s.PublicURL)
 	}
