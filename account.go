@@ -121,14 +121,13 @@ func (CreatedKey) Created() bool { return true }
 
 // ListKeys is the input of key.list.
 type ListKeys struct {
-	Limit  Limit  `json:"limit,omitzero"`
-	Cursor Cursor `json:"cursor,omitzero"`
+	Paging
 }
 
 // Keys is a page of keys, newest first.
 type Keys struct {
-	Keys       []APIKey `json:"keys"`
-	NextCursor string   `json:"nextCursor,omitzero" jsonschema:"Absent on the last page"`
+	Keys []APIKey `json:"keys"`
+	Page
 }
 
 // RevokeKey is the input of key.revoke.

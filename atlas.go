@@ -78,8 +78,7 @@ type UpdateAtlas struct {
 type ListAtlases struct {
 	WorkspaceID string                `json:"workspace_id,omitzero" jsonschema:"Only this one"`
 	Include     []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"These too"`
-	Limit       Limit                 `json:"limit,omitzero"`
-	Cursor      Cursor                `json:"cursor,omitzero"`
+	Paging
 }
 
 // CreatedAtlas is the output of atlas.create.
@@ -100,6 +99,6 @@ func (o OneAtlas) ETag() string { return o.Atlas.EntityTag() }
 
 // Atlases is a page of atlases, newest first.
 type Atlases struct {
-	Atlases    []Atlas `json:"atlases"`
-	NextCursor string  `json:"nextCursor,omitzero" jsonschema:"Absent on the last page"`
+	Atlases []Atlas `json:"atlases"`
+	Page
 }

@@ -176,20 +176,18 @@ func (CreatedInvitations) Created() bool { return true }
 // ListInvitations is the input of invitation.list.
 type ListInvitations struct {
 	WorkspaceID string `json:"workspaceId"`
-	Limit       Limit  `json:"limit,omitzero"`
-	Cursor      Cursor `json:"cursor,omitzero"`
+	Paging
 }
 
 // ListPendingInvitations is the input of invitation.pending.
 type ListPendingInvitations struct {
-	Limit  Limit  `json:"limit,omitzero"`
-	Cursor Cursor `json:"cursor,omitzero"`
+	Paging
 }
 
 // Invitations is a page of invitations, newest first.
 type Invitations struct {
 	Invitations []Invitation `json:"invitations"`
-	NextCursor  string       `json:"nextCursor,omitzero" jsonschema:"Absent on the last page"`
+	Page
 }
 
 // RespondInvitation is the input of invitation.respond.

@@ -248,14 +248,13 @@ type ListMemories struct {
 	Type        []MemoryType `json:"type,omitzero" jsonschema:"Only these"`
 	Tags        Tags         `json:"tags,omitzero" jsonschema:"All of these"`
 	Include     []Include    `json:"include,omitzero" jsonschema:"These too"`
-	Limit       Limit        `json:"limit,omitzero"`
-	Cursor      Cursor       `json:"cursor,omitzero"`
+	Paging
 }
 
 // Memories is a page of memories, newest first.
 type Memories struct {
-	Memories   []Memory `json:"memories"`
-	NextCursor string   `json:"nextCursor,omitzero" jsonschema:"Absent on the last page"`
+	Memories []Memory `json:"memories"`
+	Page
 }
 
 // DeriveTitle returns the title of a memory that was given none: its first

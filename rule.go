@@ -20,29 +20,6 @@ type Rule struct {
 	Description string
 }
 
-// A Limit is the size of a page.
-type Limit int
-
-// Rule says that a page has 1 to 100 items, and 20 where nothing is said.
-func (Limit) Rule() Rule { return Rule{Min: 1, Max: 100, Default: 20, Description: "Page size"} }
-
-// OrDefault returns l, or 20 where the caller said nothing.
-func (l Limit) OrDefault() int {
-	if l == 0 {
-		return 20
-	}
-	return int(l)
-}
-
-// A Cursor says where the next page begins. It is opaque and signed: it fits
-// the question that it came from and no other.
-type Cursor string
-
-// Rule bounds the length of a Cursor.
-func (Cursor) Rule() Rule {
-	return Rule{MinLength: 1, MaxLength: 8000, Description: "The last nextCursor"}
-}
-
 // Confirmed is the word true, which an act that cannot be taken back asks for.
 type Confirmed bool
 

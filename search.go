@@ -86,8 +86,7 @@ type SearchMemories struct {
 	Type        []MemoryType `json:"type,omitzero" jsonschema:"Only these"`
 	Tags        Tags         `json:"tags,omitzero" jsonschema:"All of these"`
 	Include     []Include    `json:"include,omitzero" jsonschema:"These too"`
-	Limit       Limit        `json:"limit,omitzero"`
-	Cursor      Cursor       `json:"cursor,omitzero"`
+	Paging
 }
 
 // Cost returns how many calls of the rate a search counts as.
@@ -102,10 +101,10 @@ type FoundMemory struct {
 
 // FoundMemories is the output of memory.search.
 type FoundMemories struct {
-	Memories   []FoundMemory `json:"memories"`
-	Mode       ResolvedMode  `json:"mode"`
-	Meta       SearchMeta    `json:"meta"`
-	NextCursor string        `json:"nextCursor,omitzero" jsonschema:"Absent on the last page"`
+	Memories []FoundMemory `json:"memories"`
+	Mode     ResolvedMode  `json:"mode"`
+	Meta     SearchMeta    `json:"meta"`
+	Page
 }
 
 // SearchMeta tells how a search was answered.

@@ -20,14 +20,13 @@ type MemoryVersion struct {
 // ListVersions is the input of memory.versions.
 type ListVersions struct {
 	MemoryID string `json:"memoryId"`
-	Limit    Limit  `json:"limit,omitzero"`
-	Cursor   Cursor `json:"cursor,omitzero"`
+	Paging
 }
 
 // MemoryVersions is a page of versions, the newest first, which is the present one.
 type MemoryVersions struct {
-	Versions   []MemoryVersion `json:"versions"`
-	NextCursor string          `json:"nextCursor,omitzero" jsonschema:"Absent on the last page"`
+	Versions []MemoryVersion `json:"versions"`
+	Page
 }
 
 // A VersionNumber counts the versions of a memory.

@@ -97,8 +97,7 @@ type GetWorkspace struct {
 // ListWorkspaces is the input of workspace.list.
 type ListWorkspaces struct {
 	Include []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"These too"`
-	Limit   Limit                 `json:"limit,omitzero"`
-	Cursor  Cursor                `json:"cursor,omitzero"`
+	Paging
 }
 
 // CreatedWorkspace is the output of workspace.create.
@@ -120,7 +119,7 @@ func (o OneWorkspace) ETag() string { return o.Workspace.EntityTag() }
 // Workspaces is a page of workspaces, newest first.
 type Workspaces struct {
 	Workspaces []Workspace `json:"workspaces"`
-	NextCursor string      `json:"nextCursor,omitzero" jsonschema:"Absent on the last page"`
+	Page
 }
 
 // A Member is a user in a workspace.
@@ -135,12 +134,11 @@ type Member struct {
 // ListMembers is the input of member.list.
 type ListMembers struct {
 	WorkspaceID string `json:"workspaceId"`
-	Limit       Limit  `json:"limit,omitzero"`
-	Cursor      Cursor `json:"cursor,omitzero"`
+	Paging
 }
 
 // Members is a page of members, newest first.
 type Members struct {
-	Members    []Member `json:"members"`
-	NextCursor string   `json:"nextCursor,omitzero" jsonschema:"Absent on the last page"`
+	Members []Member `json:"members"`
+	Page
 }

@@ -9,15 +9,6 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// isPaged reports whether an operation answers page by page.
-func isPaged(o *op.Op) bool {
-	limit, cursor := false, false
-	for _, f := range o.Fields() {
-		limit, cursor = limit || f.Name == "limit", cursor || f.Name == "cursor"
-	}
-	return o.ReadOnly && limit && cursor
-}
-
 // callAllPages asks for page after page and returns them as one answer.
 func (p *program) callAllPages(ctx context.Context, caller op.Caller, o *op.Op, c *op.Call, input []byte) ([]byte,
 	error) {

@@ -19,7 +19,7 @@ func (p *program) lookUpContainerNames(ctx context.Context, caller op.Caller, o 
 	names := map[string]string{}
 	atlases, workspaces := p.table.Op("atlas.list"), p.table.Op("workspace.list")
 	inAtlases := bytes.Contains(raw, []byte(`"atlasId":`))
-	if atlases == nil || workspaces == nil || !isPaged(o) || !inAtlases && !spansWorkspaces(raw) {
+	if atlases == nil || workspaces == nil || !o.Paged || !inAtlases && !spansWorkspaces(raw) {
 		return names
 	}
 	for w, err := range listRecords(ctx, caller, workspaces, unfiltered(workspaces)) {

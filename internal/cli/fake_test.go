@@ -70,7 +70,7 @@ func (t *fakeService) List(_ context.Context, _ *identity.Actor, in loci.ListMem
 	}
 	two := fakeMemory("日本語 two")
 	two.ID = fakeTwinID
-	page := loci.Memories{Memories: []loci.Memory{fakeMemory("One"), two}, NextCursor: "next"}
+	page := loci.Memories{Memories: []loci.Memory{fakeMemory("One"), two}, Page: loci.Page{NextCursor: "next"}}
 	if n, _ := strconv.Atoi(strings.TrimPrefix(string(in.Cursor), "next")); t.pages > 0 {
 		page.NextCursor = ""
 		if n+1 < t.pages {

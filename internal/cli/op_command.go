@@ -60,7 +60,7 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 		},
 	}
 	f.bind(cmd)
-	if isPaged(o) {
+	if o.Paged {
 		cmd.Flags().BoolVar(&all, "all", false, "Show all pages, from --cursor on")
 	}
 	if o.Method == "DELETE" {

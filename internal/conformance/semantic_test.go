@@ -106,7 +106,7 @@ func (l *datasetWorld) waitForEmbeddings(t *testing.T) {
 
 func (l *datasetWorld) search(t *testing.T, s relevance.Dataset, mode loci.Mode) {
 	for _, q := range s.Queries {
-		in := loci.SearchMemories{Query: loci.Query(q.Text), Mode: mode, WorkspaceID: l.workspaces[s.Name], Limit: 10}
+		in := loci.SearchMemories{Query: loci.Query(q.Text), Mode: mode, WorkspaceID: l.workspaces[s.Name], Paging: loci.Paging{Limit: 10}}
 		found := Must(l.Service.SearchMemories(t.Context(), l.who, in))(t)
 		for i := 0; i < 20 && found.Mode == loci.ResolvedKeywordFallback; i++ { // the machine is busy
 			found = Must(l.Service.SearchMemories(t.Context(), l.who, in))(t)

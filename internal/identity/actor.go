@@ -23,6 +23,7 @@ type Actor struct {
 
 	ClientAddress string // of the peer, where one is known
 	RequestID     string
+	Operation     string       // name of the operation, such as memory.list
 	IfMatch       string       // entity tags that a change requires, as sent; empty requires none
 	Idempotency   *Idempotency // nil without an Idempotency-Key
 }

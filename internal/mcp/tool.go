@@ -35,7 +35,7 @@ const offsetArgument = "offset"
 // fields alone, and the tool's one line says what each field means.
 func newTool(o *op.Op) *tool {
 	in := stripSchema(o.InputSchema())
-	t := &tool{op: o, isPaged: o.ReadOnly && in.Properties["limit"] != nil, listTextLimit: maxResult}
+	t := &tool{op: o, isPaged: o.Paged, listTextLimit: maxResult}
 	_, out := o.Types()
 	if b := newProjection(out); b != nil && b.trimsLists {
 		if t.projection = b; b.dependsOnCut {

@@ -122,7 +122,7 @@ func (o *Op) setParam(in reflect.Value, t Param, given *fieldSet) error {
 			return invalidf("%s is given twice", f.name)
 		}
 		given.add(i)
-		v := in.Field(f.index)
+		v := in.FieldByIndex(f.index)
 		if repeated && f.spec.pointer {
 			v = v.Elem()
 		} else {

@@ -38,7 +38,7 @@ type inputSpec struct {
 
 type field struct {
 	name        string
-	index       int
+	index       []int
 	location    Location
 	required    bool
 	description string
@@ -83,20 +83,23 @@ func newInputSpec(t reflect.Type) *inputSpec {
 	return p
 }
 
+// addFields adds the fields of a struct, and those of the structs that it embeds as its own.
 func (p *inputSpec) addFields() {
-	if n := p.typ.NumField(); n > maxFields {
-		panic(fmt.Sprintf("op: %s has %d fields, and %d are the most", p.typ, n, maxFields))
-	}
-	for i := range p.typ.NumField() {
-		f := p.typ.Field(i)
+	for _, f := range reflect.VisibleFields(p.typ) {
+		if f.Anonymous {
+			continue
+		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if !f.IsExported() || name == "" || name == "-" {
 			panic(fmt.Sprintf("op: %s.%s needs a name on the wire", p.typ, f.Name))
 		}
 		p.fields = append(p.fields, field{
-			name: name, index: i, required: options != "omitzero",
+			name: name, index: f.Index, required: options != "omitzero",
 			description: f.Tag.Get("jsonschema"), spec: newInputSpec(f.Type),
 		})
+	}
+	if n := len(p.fields); n > maxFields {
+		panic(fmt.Sprintf("op: %s has %d fields, and %d are the most", p.typ, n, maxFields))
 	}
 }
 

@@ -42,7 +42,7 @@ func (d *decoder) decodeMember(p *inputSpec, v reflect.Value, given *fieldSet, p
 			return invalidf("%s is given twice", prefix+name)
 		}
 		given.add(i)
-		return d.decodeValue(f.spec, f.spec.settable(v.Field(f.index)), prefix+name)
+		return d.decodeValue(f.spec, f.spec.settable(v.FieldByIndex(f.index)), prefix+name)
 	}
 	return unknownField(name, d.knownNames(p, prefix))
 }

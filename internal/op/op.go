@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 )
 
@@ -64,6 +65,7 @@ type Op struct {
 	Exposure       Exposure
 	Streams        bool // Out is one event, and what Run returns is a Stream
 	ReadOnly       bool // it changes nothing
+	Paged          bool // In embeds loci.Paging: it answers page by page
 	AcceptsIfMatch bool // an If-Match holds it to the state that the caller knows
 
 	inputWorkspaceField, outputWorkspaceField []int // places of a workspace's id, for the log
@@ -167,6 +169,10 @@ func define[In, Out any](t *Table, name, route, summary string, access Access, e
 	o := &Op{Name: name, Method: method, Path: path, Summary: summary, Access: access, Exposure: exposure,
 		ReadOnly: method == "GET", inType: reflect.TypeFor[In](), outType: reflect.TypeFor[Out](), schemas: &t.schemas}
 	o.input = newInputSpec(o.inType)
+	o.Paged = embeds(o.inType, reflect.TypeFor[loci.Paging]())
+	if o.Paged != embeds(o.outType, reflect.TypeFor[loci.Page]()) {
+		panic(fmt.Sprintf("op %s: Paging in the input and Page in the output belong together", name))
+	}
 	o.inputWorkspaceField, o.outputWorkspaceField = workspaceField(o.inType), workspaceField(o.outType)
 	for _, m := range pathParam.FindAllStringSubmatch(path, -1) {
 		f := o.input.field(m[1])
@@ -183,6 +189,15 @@ func define[In, Out any](t *Table, name, route, summary string, access Access, e
 	o.AcceptsIfMatch = t.acceptsIfMatch(o)
 	t.Ops = append(t.Ops, o)
 	return o
+}
+
+// embeds reports whether the struct outer embeds inner.
+func embeds(outer, inner reflect.Type) bool {
+	if outer.Kind() != reflect.Struct {
+		return false
+	}
+	f, ok := outer.FieldByName(inner.Name())
+	return ok && f.Anonymous && f.Type == inner
 }
 
 // acceptsIfMatch tells whether o changes a record that has an entity tag: it answers

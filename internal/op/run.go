@@ -124,8 +124,8 @@ func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 	case o.Access == Agent && (c.ActorHeader != "agent" || actor.CredentialKind != identity.CredentialKey):
 		return loci.NewError(loci.CodeForbidden, "This is for agents: send X-Loci-Actor: agent with an API key.")
 	}
-	actor.IsAgent, actor.RequestID, actor.IfMatch, actor.ClientAddress = c.ActorHeader == "agent", c.RequestID,
-		c.IfMatch, c.Address
+	actor.IsAgent, actor.Operation, actor.RequestID = c.ActorHeader == "agent", o.Name, c.RequestID
+	actor.IfMatch, actor.ClientAddress = c.IfMatch, c.Address
 	return nil
 }
 

@@ -10,7 +10,8 @@ import (
 )
 
 // CreateAtlas makes an atlas in a workspace that the actor manages.
-func (s *Service) CreateAtlas(ctx context.Context, actor *identity.Actor, in loci.CreateAtlas) (loci.CreatedAtlas, error) {
+func (s *Service) CreateAtlas(ctx context.Context, actor *identity.Actor, in loci.CreateAtlas) (loci.CreatedAtlas,
+	error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.CreatedAtlas, err error) {
 		var w *store.Workspace
 		if in.WorkspaceID == "" {
@@ -77,19 +78,12 @@ func checkIfMatch(actor *identity.Actor, tag string) error {
 }
 
 // ListAtlases lists atlases, newest first.
-func (s *Service) ListAtlases(ctx context.Context, actor *identity.Actor, in loci.ListAtlases) (loci.Atlases, error) {
-	cursor, limit := in.Cursor, in.Limit
-	in.Cursor, in.Limit = "", 0
-	q := pageQuery{s, actor, "atlas.list", in}
-	p, err := q.parse(cursor, limit)
-	if err != nil {
-		return loci.Atlases{}, err
-	}
-	return read(ctx, s, actor, func(tx *store.Tx) (out loci.Atlases, err error) {
-		list, err := tx.Atlases(in.WorkspaceID, len(in.Include) > 0, p)
-		out.Atlases, out.NextCursor = itemsAndCursor(q, list, func(a loci.Atlas) store.PageKey {
-			return store.PageKey{At: a.CreatedAt, ID: a.ID}
-		})
-		return out, err
-	})
+func (s *Service) ListAtlases(ctx context.Context, actor *identity.Actor, in loci.ListAtlases) (out loci.Atlases,
+	err error) {
+	out.Atlases, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
+		func(tx *store.Tx, p store.Page) (store.List[loci.Atlas], error) {
+			return tx.Atlases(in.WorkspaceID, len(in.Include) > 0, p)
+		},
+		func(a loci.Atlas) store.PageKey { return store.PageKey{At: a.CreatedAt, ID: a.ID} })
+	return out, err
 }

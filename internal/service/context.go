@@ -13,7 +13,8 @@ import (
 )
 
 // ReadContext gathers what an agent should know before it begins.
-func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor, in loci.ReadContext) (loci.MemoryContext, error) {
+func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor, in loci.ReadContext) (loci.MemoryContext,
+	error) {
 	var out loci.MemoryContext
 	if in.Query != "" && in.Query.Empty() {
 		return out, emptyQueryError()

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
@@ -13,21 +14,20 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// A pageQuery is what a page answers: who asks, which operation, and its input
-// without limit and cursor. A cursor fits the question that it came from.
+// A pageQuery is the question that a cursor belongs to: the caller, its operation, and the input without paging.
 type pageQuery struct {
-	s    *Service
-	who  *identity.Actor
-	name string
-	in   any
+	s     *Service
+	actor *identity.Actor
+	in    any
 }
 
 // signatureSize is the length of a signature, in bytes.
 const signatureSize = 12
 
-// parse returns the page that a cursor and a limit ask for.
-func (q pageQuery) parse(c loci.Cursor, l loci.Limit) (p store.Page, err error) {
-	p.Limit = l.OrDefault()
+// parse returns the page that a limit and a cursor ask for.
+func (q pageQuery) parse(paging loci.Paging) (p store.Page, err error) {
+	c := paging.Cursor
+	p.Limit = paging.Limit.OrDefault()
 	if c == "" {
 		return p, nil
 	}
@@ -50,8 +50,8 @@ func (q pageQuery) cursor(m store.PageKey) string {
 }
 
 func (q pageQuery) sign(raw []byte) []byte {
-	canonical, err := json.Marshal([]any{q.name, q.who.UserID,
-		q.who.CredentialID != "" && q.who.GrantedWorkspaces != nil, q.who.GrantedWorkspaces, q.in})
+	canonical, err := json.Marshal([]any{q.actor.Operation, q.actor.UserID,
+		q.actor.CredentialID != "" && q.actor.GrantedWorkspaces != nil, q.actor.GrantedWorkspaces, q.in})
 	if err != nil {
 		panic(err) // inputs marshal: they were decoded
 	}
@@ -61,10 +61,20 @@ func (q pageQuery) sign(raw []byte) []byte {
 	return h.Sum(nil)[:signatureSize]
 }
 
-// itemsAndCursor returns the items of a page and the cursor of the next one, if there is one.
-func itemsAndCursor[T any](q pageQuery, l store.List[T], mark func(T) store.PageKey) ([]T, string) {
-	if !l.HasMore || len(l.Items) == 0 {
-		return l.Items, ""
+// listPage returns one page of a list and the cursor of the next one. in points to the input and
+// paging to the Paging within, which is cleared: a cursor fits every limit. key returns the position of an item.
+func listPage[T any](ctx context.Context, s *Service, actor *identity.Actor, paging *loci.Paging, in any,
+	list func(*store.Tx, store.Page) (store.List[T], error), key func(T) store.PageKey) ([]T, loci.Page, error) {
+	asked := *paging
+	*paging = loci.Paging{}
+	q := pageQuery{s, actor, in}
+	p, err := q.parse(asked)
+	if err != nil {
+		return nil, loci.Page{}, err
 	}
-	return l.Items, q.cursor(mark(l.Items[len(l.Items)-1]))
+	l, err := read(ctx, s, actor, func(tx *store.Tx) (store.List[T], error) { return list(tx, p) })
+	if err != nil || !l.HasMore || len(l.Items) == 0 {
+		return l.Items, loci.Page{}, err
+	}
+	return l.Items, loci.Page{NextCursor: q.cursor(key(l.Items[len(l.Items)-1]))}, nil
 }

@@ -22,34 +22,41 @@ func TestCursorFitsItsQueryAlone(t *testing.T) {
 	for i := range 6 {
 		w.Memory(t, w.Atlas(t, "Shelf"), fmt.Sprintf("the tide %d", i))
 	}
-	first := mustCall(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Team, Limit: 2})
+	first := mustCall(t, w, conformance.CallerOwner, service.AtlasList,
+		loci.ListAtlases{WorkspaceID: w.Team, Paging: loci.Paging{Limit: 2}})
 	c := loci.Cursor(first.NextCursor)
 	again := mustCall(t, w, conformance.CallerOwner, service.AtlasList,
-		loci.ListAtlases{WorkspaceID: w.Team, Limit: 4, Cursor: c})
+		loci.ListAtlases{WorkspaceID: w.Team, Paging: loci.Paging{Limit: 4, Cursor: c}})
 	if len(again.Atlases) != 4 || again.NextCursor != "" || again.Atlases[0].ID >= first.Atlases[1].ID {
 		t.Errorf("another limit: %+v", again)
 	}
-	mustFail(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{Cursor: c}, loci.CodeInvalidQuery)
+	mustFail(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{Paging: loci.Paging{Cursor: c}},
+		loci.CodeInvalidQuery)
 	mustFail(t, w, conformance.CallerOwner, service.AtlasList,
-		loci.ListAtlases{WorkspaceID: w.Team, Include: []loci.IncludeArchivedOnly{"archived"}, Cursor: c},
+		loci.ListAtlases{WorkspaceID: w.Team, Include: []loci.IncludeArchivedOnly{"archived"},
+			Paging: loci.Paging{Cursor: c}},
 		loci.CodeInvalidQuery)
-	mustFail(t, w, conformance.CallerOwner, service.MemoryList, loci.ListMemories{WorkspaceID: w.Team, Cursor: c},
+	mustFail(t, w, conformance.CallerOwner, service.MemoryList,
+		loci.ListMemories{WorkspaceID: w.Team, Paging: loci.Paging{Cursor: c}},
 		loci.CodeInvalidQuery)
-	mustFail(t, w, conformance.CallerAdmin, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Team, Cursor: c},
+	mustFail(t, w, conformance.CallerAdmin, service.AtlasList,
+		loci.ListAtlases{WorkspaceID: w.Team, Paging: loci.Paging{Cursor: c}},
 		loci.CodeInvalidQuery)
-	mustFail(t, w, conformance.CallerToken, service.AtlasList, loci.ListAtlases{WorkspaceID: w.Team, Cursor: c},
+	mustFail(t, w, conformance.CallerToken, service.AtlasList,
+		loci.ListAtlases{WorkspaceID: w.Team, Paging: loci.Paging{Cursor: c}},
 		loci.CodeInvalidQuery)
 
-	found := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, loci.SearchMemories{Query: "tide", Limit: 2})
-	next := loci.SearchMemories{Query: "tide", Limit: 3, Cursor: loci.Cursor(found.NextCursor)}
+	found := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
+		loci.SearchMemories{Query: "tide", Paging: loci.Paging{Limit: 2}})
+	next := loci.SearchMemories{Query: "tide", Paging: loci.Paging{Limit: 3, Cursor: loci.Cursor(found.NextCursor)}}
 	if more := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, next); len(more.Memories) != 3 {
 		t.Errorf("the search goes on with %d", len(more.Memories))
 	}
 	next.Mode = loci.ModeAuto // what stands where nothing is said
 	mustCall(t, w, conformance.CallerOwner, service.MemorySearch, next)
-	for _, other := range []loci.SearchMemories{{Query: "tides", Cursor: next.Cursor},
-		{Query: "tide", Mode: loci.ModeKeyword, Cursor: next.Cursor},
-		{Query: "tide", Type: []loci.MemoryType{loci.TypeNote}, Cursor: next.Cursor}} {
+	for _, other := range []loci.SearchMemories{{Query: "tides", Paging: next.Paging},
+		{Query: "tide", Mode: loci.ModeKeyword, Paging: next.Paging},
+		{Query: "tide", Type: []loci.MemoryType{loci.TypeNote}, Paging: next.Paging}} {
 		mustFail(t, w, conformance.CallerOwner, service.MemorySearch, other, loci.CodeInvalidQuery)
 	}
 }
@@ -62,10 +69,11 @@ func TestABrokenCursorIsRefused(t *testing.T) {
 	}
 	ask := func(c string) error {
 		_, err := op.Do(t.Context(), w.Host, w.Call(conformance.CallerOwner), service.AtlasList,
-			loci.ListAtlases{Limit: 1, Cursor: loci.Cursor(c)})
+			loci.ListAtlases{Paging: loci.Paging{Limit: 1, Cursor: loci.Cursor(c)}})
 		return err
 	}
-	good := mustCall(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{Limit: 1}).NextCursor
+	good := mustCall(t, w, conformance.CallerOwner, service.AtlasList,
+		loci.ListAtlases{Paging: loci.Paging{Limit: 1}}).NextCursor
 	if err := ask(good); err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +107,7 @@ func TestPagesMeetEndToEnd(t *testing.T) {
 		slices.Reverse(made)
 		for limit := range loci.Limit(8) {
 			var got []string
-			in := loci.ListMemories{WorkspaceID: w.Team, Limit: limit + 1}
+			in := loci.ListMemories{WorkspaceID: w.Team, Paging: loci.Paging{Limit: limit + 1}}
 			for page := 0; page == 0 || in.Cursor != ""; page++ {
 				out := mustCall(t, w, conformance.CallerMember, service.MemoryList, in)
 				for _, m := range out.Memories {
@@ -128,7 +136,8 @@ func TestEveryPageOfASearchIsThere(t *testing.T) {
 	w.WaitForEmbeddings(t)
 	for _, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeHybrid, loci.ModeAuto} {
 		seen := map[string]bool{}
-		for _, m := range allPages(t, w, loci.SearchMemories{Query: "tide", Mode: mode, Limit: 70}) {
+		for _, m := range allPages(t, w, loci.SearchMemories{Query: "tide", Mode: mode,
+			Paging: loci.Paging{Limit: 70}}) {
 			seen[m.ID] = true
 		}
 		if len(seen) != n {
@@ -155,7 +164,8 @@ func TestEveryPageOfASearchByMeaningIsThereOnce(t *testing.T) {
 		w.Memory(t, targets, text.String())
 	}
 	w.WaitForEmbeddings(t)
-	all, seen, last := allPages(t, w, loci.SearchMemories{Query: "tide w7 w11", Mode: loci.ModeSemantic, Limit: 20}),
+	all, seen, last := allPages(t, w, loci.SearchMemories{Query: "tide w7 w11", Mode: loci.ModeSemantic,
+		Paging: loci.Paging{Limit: 20}}),
 		map[string]bool{}, 2.0
 	for _, m := range all {
 		if m.Score > last {
@@ -182,7 +192,8 @@ func TestPagesOfASearchMissNothingWhileOthersComeAndGo(t *testing.T) {
 			}
 			w.WaitForEmbeddings(t)
 			for _, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeHybrid, loci.ModeSemantic, loci.ModeAuto} {
-				times, in := map[string]int{}, loci.SearchMemories{Query: "tide", Mode: mode, Limit: 5}
+				times, in := map[string]int{}, loci.SearchMemories{Query: "tide", Mode: mode,
+					Paging: loci.Paging{Limit: 5}}
 				for page := 0; page == 0 || in.Cursor != ""; page++ {
 					out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)
 					for _, m := range out.Memories {
@@ -254,7 +265,8 @@ func TestSearchPagesHaveRoomForSomeBytesAlone(t *testing.T) {
 			w.Memory(t, targets, text)
 		}
 		for _, limit := range []loci.Limit{7, 40, 100} {
-			seen, in := map[string]bool{}, loci.SearchMemories{Query: "tide", Mode: loci.ModeKeyword, Limit: limit}
+			seen, in := map[string]bool{}, loci.SearchMemories{Query: "tide", Mode: loci.ModeKeyword,
+				Paging: loci.Paging{Limit: limit}}
 			for {
 				out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)
 				if size := len(encoded(t, out)); size > store.MaxPageBytes || len(out.Memories) == 0 ||

@@ -43,37 +43,23 @@ func (s *Service) CreateInvitations(ctx context.Context, actor *identity.Actor,
 }
 
 // ListInvitations lists the invitations of a workspace that the actor manages.
-func (s *Service) ListInvitations(ctx context.Context, actor *identity.Actor, in loci.ListInvitations) (loci.Invitations,
-	error) {
-	cursor, limit := in.Cursor, in.Limit
-	in.Cursor, in.Limit = "", 0
-	q := pageQuery{s, actor, "invitation.list", in}
-	p, err := q.parse(cursor, limit)
-	if err != nil {
-		return loci.Invitations{}, err
-	}
-	return read(ctx, s, actor, func(tx *store.Tx) (out loci.Invitations, err error) {
-		list, err := tx.Invitations(in.WorkspaceID, p)
-		out.Invitations, out.NextCursor = itemsAndCursor(q, list, invitationKey)
-		return out, err
-	})
+func (s *Service) ListInvitations(ctx context.Context, actor *identity.Actor,
+	in loci.ListInvitations) (out loci.Invitations, err error) {
+	out.Invitations, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
+		func(tx *store.Tx, p store.Page) (store.List[loci.Invitation], error) {
+			return tx.Invitations(in.WorkspaceID, p)
+		},
+		invitationKey)
+	return out, err
 }
 
 // ListPendingInvitations lists the invitations to the actor.
 func (s *Service) ListPendingInvitations(ctx context.Context, actor *identity.Actor,
-	in loci.ListPendingInvitations) (loci.Invitations, error) {
-	cursor, limit := in.Cursor, in.Limit
-	in.Cursor, in.Limit = "", 0
-	q := pageQuery{s, actor, "invitation.pending", in}
-	p, err := q.parse(cursor, limit)
-	if err != nil {
-		return loci.Invitations{}, err
-	}
-	return read(ctx, s, actor, func(tx *store.Tx) (out loci.Invitations, err error) {
-		list, err := tx.PendingInvitations(p)
-		out.Invitations, out.NextCursor = itemsAndCursor(q, list, invitationKey)
-		return out, err
-	})
+	in loci.ListPendingInvitations) (out loci.Invitations, err error) {
+	out.Invitations, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
+		func(tx *store.Tx, p store.Page) (store.List[loci.Invitation], error) { return tx.PendingInvitations(p) },
+		invitationKey)
+	return out, err
 }
 
 // inviteURL returns the link of an invitation. Its token stands nowhere else.

@@ -17,7 +17,8 @@ import (
 func callAs[In, Out any](t *testing.T, w *conformance.World, s loci.SignedIn, o op.TypedOp[In, Out], in In) (Out,
 	error) {
 	t.Helper()
-	return op.Do(t.Context(), w.Host, &op.Call{Credential: s.Cookie().Secret, CredentialKind: identity.CredentialCookie}, o,
+	return op.Do(t.Context(), w.Host, &op.Call{Credential: s.Cookie().Secret,
+		CredentialKind: identity.CredentialCookie}, o,
 		in)
 }
 

@@ -27,25 +27,16 @@ func newKey(name loci.Name) (secret string, n store.NewKey) {
 	if name == "" {
 		name = "API key"
 	}
-	return secret, store.NewKey{Name: string(name), Prefix: identity.KeyPreview(secret), Hash: identity.SecretHash(secret)}
+	return secret, store.NewKey{Name: string(name), Prefix: identity.KeyPreview(secret),
+		Hash: identity.SecretHash(secret)}
 }
 
 // ListKeys lists the actor's API keys, newest first.
-func (s *Service) ListKeys(ctx context.Context, actor *identity.Actor, in loci.ListKeys) (loci.Keys, error) {
-	cursor, limit := in.Cursor, in.Limit
-	in.Cursor, in.Limit = "", 0
-	q := pageQuery{s, actor, "key.list", in}
-	p, err := q.parse(cursor, limit)
-	if err != nil {
-		return loci.Keys{}, err
-	}
-	return read(ctx, s, actor, func(tx *store.Tx) (out loci.Keys, err error) {
-		list, err := tx.Keys(p)
-		out.Keys, out.NextCursor = itemsAndCursor(q, list, func(k loci.APIKey) store.PageKey {
-			return store.PageKey{At: k.CreatedAt, ID: k.ID}
-		})
-		return out, err
-	})
+func (s *Service) ListKeys(ctx context.Context, actor *identity.Actor, in loci.ListKeys) (out loci.Keys, err error) {
+	out.Keys, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
+		func(tx *store.Tx, p store.Page) (store.List[loci.APIKey], error) { return tx.Keys(p) },
+		func(k loci.APIKey) store.PageKey { return store.PageKey{At: k.CreatedAt, ID: k.ID} })
+	return out, err
 }
 
 // RevokeKey ends a key of the actor's.

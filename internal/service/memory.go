@@ -173,21 +173,12 @@ func (s *Service) GetMemory(ctx context.Context, actor *identity.Actor, in loci.
 }
 
 // ListMemories lists memories, newest first.
-func (s *Service) ListMemories(ctx context.Context, actor *identity.Actor, in loci.ListMemories) (loci.Memories, error) {
-	cursor, limit := in.Cursor, in.Limit
-	in.Cursor, in.Limit = "", 0
-	q := pageQuery{s, actor, "memory.list", in}
-	p, err := q.parse(cursor, limit)
-	if err != nil {
-		return loci.Memories{}, err
-	}
+func (s *Service) ListMemories(ctx context.Context, actor *identity.Actor, in loci.ListMemories) (out loci.Memories,
+	err error) {
 	f := store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID, Types: in.Type, Tags: in.Tags.Unique(),
 		Include: in.Include}
-	return read(ctx, s, actor, func(tx *store.Tx) (out loci.Memories, err error) {
-		list, err := tx.Memories(f, p)
-		out.Memories, out.NextCursor = itemsAndCursor(q, list, func(m loci.Memory) store.PageKey {
-			return store.PageKey{At: m.CreatedAt, ID: m.ID}
-		})
-		return out, err
-	})
+	out.Memories, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
+		func(tx *store.Tx, p store.Page) (store.List[loci.Memory], error) { return tx.Memories(f, p) },
+		func(m loci.Memory) store.PageKey { return store.PageKey{At: m.CreatedAt, ID: m.ID} })
+	return out, err
 }

@@ -49,7 +49,8 @@ func requireActive(m loci.Memory) error {
 }
 
 // UpdateMemory changes what is given of a memory.
-func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor, in loci.UpdateMemory) (loci.OneMemory, error) {
+func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor, in loci.UpdateMemory) (loci.OneMemory,
+	error) {
 	if in.Content == nil && in.Title == nil && in.Type == "" && in.Tags == nil {
 		return loci.OneMemory{}, loci.NewError(loci.CodeInvalidQuery,
 			"send at least one field to change: content, title, type, tags")
@@ -86,7 +87,8 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor, in lo
 }
 
 // AppendMemory adds a text at the end of a memory, on a line of its own.
-func (s *Service) AppendMemory(ctx context.Context, actor *identity.Actor, in loci.AppendMemory) (loci.OneMemory, error) {
+func (s *Service) AppendMemory(ctx context.Context, actor *identity.Actor, in loci.AppendMemory) (loci.OneMemory,
+	error) {
 	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) (err error) {
 		if err := requireActive(*next); err != nil {
 			return err
@@ -103,7 +105,8 @@ func (s *Service) AppendMemory(ctx context.Context, actor *identity.Actor, in lo
 }
 
 // VerifyMemory notes that somebody has reviewed a memory, in whatever state.
-func (s *Service) VerifyMemory(ctx context.Context, actor *identity.Actor, in loci.VerifyMemory) (loci.OneMemory, error) {
+func (s *Service) VerifyMemory(ctx context.Context, actor *identity.Actor, in loci.VerifyMemory) (loci.OneMemory,
+	error) {
 	if in.Evidence == nil && in.Confidence == nil && in.ValidUntil == nil {
 		return loci.OneMemory{}, loci.NewError(loci.CodeInvalidQuery,
 			"send at least one of evidence, confidence, validUntil")
@@ -162,7 +165,8 @@ func (s *Service) SupersedeMemory(ctx context.Context, actor *identity.Actor, in
 }
 
 // ArchiveMemory takes a memory out of lists and searches.
-func (s *Service) ArchiveMemory(ctx context.Context, actor *identity.Actor, in loci.ArchiveMemory) (loci.OneMemory, error) {
+func (s *Service) ArchiveMemory(ctx context.Context, actor *identity.Actor, in loci.ArchiveMemory) (loci.OneMemory,
+	error) {
 	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) error {
 		if next.Status != loci.MemoryActive {
 			return loci.NewError(loci.CodeStateConflict, "The memory is %s: only an active one can be archived.",
@@ -174,7 +178,8 @@ func (s *Service) ArchiveMemory(ctx context.Context, actor *identity.Actor, in l
 }
 
 // RestoreMemory brings an archived memory back, or one that has lost its replacement.
-func (s *Service) RestoreMemory(ctx context.Context, actor *identity.Actor, in loci.RestoreMemory) (loci.OneMemory, error) {
+func (s *Service) RestoreMemory(ctx context.Context, actor *identity.Actor, in loci.RestoreMemory) (loci.OneMemory,
+	error) {
 	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) error {
 		switch {
 		case next.Status == loci.MemoryActive:

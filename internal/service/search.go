@@ -15,7 +15,8 @@ import (
 const maxPagedResults = 1000
 
 // SearchMemories finds memories by their words, their meaning, or both.
-func (s *Service) SearchMemories(ctx context.Context, actor *identity.Actor, in loci.SearchMemories) (loci.FoundMemories,
+func (s *Service) SearchMemories(ctx context.Context, actor *identity.Actor,
+	in loci.SearchMemories) (loci.FoundMemories,
 	error) {
 	// The answer comes about in several transactions, of which none knows of an
 	// Idempotency-Key; the last one keeps it, or gives the one that was kept.
@@ -80,13 +81,13 @@ func (s *Service) search(ctx context.Context, actor *identity.Actor, in loci.Sea
 	if in.Query.Empty() {
 		return out, emptyQueryError()
 	}
-	cursor, limit := in.Cursor, in.Limit
-	in.Cursor, in.Limit = "", 0
+	paging := in.Paging
+	in.Paging = loci.Paging{}
 	if in.Mode == "" {
 		in.Mode = loci.ModeAuto
 	}
-	q := pageQuery{s, actor, "memory.search", in}
-	p, err := q.parse(cursor, limit)
+	q := pageQuery{s, actor, in}
+	p, err := q.parse(paging)
 	if err != nil {
 		return out, err
 	}

@@ -254,9 +254,11 @@ func TestCredentialsAreNeitherKeptNorTold(t *testing.T) {
 				}
 			}
 		}
-		callLogged(t, l, w, "", service.MemoryVersions, loci.ListVersions{MemoryID: id, Limit: 100})
+		callLogged(t, l, w, "", service.MemoryVersions,
+			loci.ListVersions{MemoryID: id, Paging: loci.Paging{Limit: 100}})
 		callLogged(t, l, w, "", service.MemoryContext, loci.ReadContext{WorkspaceID: w.Team, Limit: 100})
-		callLogged(t, l, w, "", service.MemoryList, loci.ListMemories{WorkspaceID: w.Team, Limit: 100})
+		callLogged(t, l, w, "", service.MemoryList, loci.ListMemories{WorkspaceID: w.Team,
+			Paging: loci.Paging{Limit: 100}})
 		if err := w.Store.Flush(t.Context(), w.Team); err != nil {
 			t.Fatal(err)
 		}

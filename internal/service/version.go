@@ -9,27 +9,20 @@ import (
 )
 
 // ListVersions lists what a memory was, newest first; the first is what it is.
-func (s *Service) ListVersions(ctx context.Context, actor *identity.Actor, in loci.ListVersions) (loci.MemoryVersions,
-	error) {
-	cursor, limit := in.Cursor, in.Limit
-	in.Cursor, in.Limit = "", 0
-	q := pageQuery{s, actor, "memory.versions", in}
-	p, err := q.parse(cursor, limit)
-	if err != nil {
-		return loci.MemoryVersions{}, err
-	}
-	return read(ctx, s, actor, func(tx *store.Tx) (out loci.MemoryVersions, err error) {
-		list, err := tx.Versions(in.MemoryID, p)
-		out.Versions, out.NextCursor = itemsAndCursor(q, list, func(v loci.MemoryVersion) store.PageKey {
-			return store.PageKey{At: loci.Time(v.Version)}
-		})
-		return out, err
-	})
+func (s *Service) ListVersions(ctx context.Context, actor *identity.Actor,
+	in loci.ListVersions) (out loci.MemoryVersions, err error) {
+	out.Versions, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
+		func(tx *store.Tx, p store.Page) (store.List[loci.MemoryVersion], error) {
+			return tx.Versions(in.MemoryID, p)
+		},
+		func(v loci.MemoryVersion) store.PageKey { return store.PageKey{At: loci.Time(v.Version)} })
+	return out, err
 }
 
 // RevertMemory brings the content, title, type and tags of a version back as a
 // new one. The status stays.
-func (s *Service) RevertMemory(ctx context.Context, actor *identity.Actor, in loci.RevertMemory) (loci.OneMemory, error) {
+func (s *Service) RevertMemory(ctx context.Context, actor *identity.Actor, in loci.RevertMemory) (loci.OneMemory,
+	error) {
 	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) error {
 		v, err := h.Version(int(in.Version))
 		if err != nil {

@@ -31,38 +31,23 @@ func (s *Service) GetWorkspace(ctx context.Context, actor *identity.Actor, in lo
 }
 
 // ListWorkspaces lists workspaces, newest first.
-func (s *Service) ListWorkspaces(ctx context.Context, actor *identity.Actor, in loci.ListWorkspaces) (loci.Workspaces,
-	error) {
-	cursor, limit := in.Cursor, in.Limit
-	in.Cursor, in.Limit = "", 0
-	q := pageQuery{s, actor, "workspace.list", in}
-	p, err := q.parse(cursor, limit)
-	if err != nil {
-		return loci.Workspaces{}, err
-	}
-	return read(ctx, s, actor, func(tx *store.Tx) (out loci.Workspaces, err error) {
-		list, err := tx.Workspaces(len(in.Include) > 0, p)
-		out.Workspaces, out.NextCursor = itemsAndCursor(q, list, func(w loci.Workspace) store.PageKey {
-			return store.PageKey{At: w.CreatedAt, ID: w.ID}
-		})
-		return out, err
-	})
+func (s *Service) ListWorkspaces(ctx context.Context, actor *identity.Actor,
+	in loci.ListWorkspaces) (out loci.Workspaces, err error) {
+	out.Workspaces, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
+		func(tx *store.Tx, p store.Page) (store.List[loci.Workspace], error) {
+			return tx.Workspaces(len(in.Include) > 0, p)
+		},
+		func(w loci.Workspace) store.PageKey { return store.PageKey{At: w.CreatedAt, ID: w.ID} })
+	return out, err
 }
 
 // ListMembers lists members, newest first.
-func (s *Service) ListMembers(ctx context.Context, actor *identity.Actor, in loci.ListMembers) (loci.Members, error) {
-	cursor, limit := in.Cursor, in.Limit
-	in.Cursor, in.Limit = "", 0
-	q := pageQuery{s, actor, "member.list", in}
-	p, err := q.parse(cursor, limit)
-	if err != nil {
-		return loci.Members{}, err
-	}
-	return read(ctx, s, actor, func(tx *store.Tx) (out loci.Members, err error) {
-		list, err := tx.Members(in.WorkspaceID, p)
-		out.Members, out.NextCursor = itemsAndCursor(q, list, func(m loci.Member) store.PageKey {
-			return store.PageKey{At: m.JoinedAt, ID: m.UserID}
-		})
-		return out, err
-	})
+func (s *Service) ListMembers(ctx context.Context, actor *identity.Actor, in loci.ListMembers) (out loci.Members,
+	err error) {
+	out.Members, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
+		func(tx *store.Tx, p store.Page) (store.List[loci.Member], error) {
+			return tx.Members(in.WorkspaceID, p)
+		},
+		func(m loci.Member) store.PageKey { return store.PageKey{At: m.JoinedAt, ID: m.UserID} })
+	return out, err
 }

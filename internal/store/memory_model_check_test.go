@@ -26,7 +26,7 @@ func (m *memoryModel) check() {
 func (m *memoryModel) checkMemory(l *memoryState) {
 	actor := m.below(5, "reader")
 	got, err := m.service.GetMemory(ctx, m.people[actor], loci.GetMemory{MemoryID: l.ID})
-	in := loci.ListVersions{MemoryID: l.ID, Limit: loci.Limit(1 + m.below(5, "limit"))}
+	in := loci.ListVersions{MemoryID: l.ID, Paging: loci.Paging{Limit: loci.Limit(1 + m.below(5, "limit"))}}
 	similar, alikeErr := m.service.SimilarMemories(ctx, m.people[actor],
 		loci.SimilarMemories{MemoryID: l.ID, Limit: 100})
 	if actor == stranger {
