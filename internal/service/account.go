@@ -11,18 +11,19 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// A Registration decides who makes an account without the operator.
+// Registration is the policy for accounts that people make without the
+// operator.
 type Registration string
 
-// The decisions. Any other value is RegistrationInvited.
+// The policies. Any other value is RegistrationInvited.
 const (
 	RegistrationInvited Registration = "invited" // with the token of an invitation to the address
 	RegistrationOpen    Registration = "open"
 	RegistrationClosed  Registration = "closed"
 )
 
-// checkAllowed returns nil if somebody may try to register with these proofs. A referral
-// code opens nothing yet.
+// checkAllowed returns nil if the policy allows a registration with this
+// invitation. A referral code opens nothing yet.
 func (r Registration) checkAllowed(invitation loci.InvitationToken) error {
 	switch {
 	case r == RegistrationClosed:
@@ -36,8 +37,8 @@ func (r Registration) checkAllowed(invitation loci.InvitationToken) error {
 	return nil
 }
 
-// Register makes an account and signs in. The token of an invitation verifies the
-// address; the invitation still waits for its answer.
+// Register makes an account and signs in. The token of an invitation verifies
+// the address; the invitation stays pending.
 func (s *Service) Register(ctx context.Context, actor *identity.Actor, in loci.Register) (_ loci.SignedIn, err error) {
 	if err := s.Registration.checkAllowed(in.Invitation); err != nil {
 		return loci.SignedIn{}, err
@@ -54,7 +55,7 @@ func (s *Service) Register(ctx context.Context, actor *identity.Actor, in loci.R
 	check := func(*store.SystemTx) error { return nil }
 	if in.Invitation != "" {
 		check = func(t *store.SystemTx) error { return t.CheckInvitationToken(in.Email, tokenHash(in.Invitation)) }
-		// First, so that a wrong token costs no hash of a password.
+		// First, so that a wrong token costs no password hash.
 		_, err := store.SystemRead(ctx, s.Store, "look up an invitation",
 			func(t *store.SystemTx) (loci.Empty, error) {
 				return loci.Empty{}, check(t)
@@ -71,8 +72,8 @@ func (s *Service) Register(ctx context.Context, actor *identity.Actor, in loci.R
 	return s.signUp(ctx, actor, n, "register an account", check)
 }
 
-// releaseUndecided takes back an attempt that ended before it could succeed or fail,
-// as one that was malformed or came while the server was busy.
+// releaseUndecided releases an attempt that ended before it could succeed or
+// fail: a malformed one, or one that met a busy server.
 func releaseUndecided(release func(), err error) {
 	if err != nil && !loci.Is(err, loci.CodeNotFound) && !loci.Is(err, loci.CodeConflict) {
 		release()
@@ -84,7 +85,7 @@ func (s *Service) SetUp(ctx context.Context, actor *identity.Actor, in loci.SetU
 	if !s.setup.valid(in.Token, s.Clock()) {
 		return loci.SignedIn{}, s.setupTokenError(ctx)
 	}
-	// After the token, so that strangers cannot lock the operator out.
+	// After the token check, so that strangers cannot lock the operator out.
 	release, err := s.registrations.attempt([]attemptKey{{network: networkOf(actor.ClientAddress)}})
 	if err != nil {
 		return loci.SignedIn{}, err
@@ -94,7 +95,7 @@ func (s *Service) SetUp(ctx context.Context, actor *identity.Actor, in loci.SetU
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
-	n.Verified = true // whoever holds the setup link is the operator
+	n.Verified = true // only the operator has the setup link
 	return s.signUp(ctx, actor, n, "make the first account", func(t *store.SystemTx) error {
 		some, err := t.HasUsers()
 		if some {
@@ -105,8 +106,8 @@ func (s *Service) SetUp(ctx context.Context, actor *identity.Actor, in loci.SetU
 	})
 }
 
-// CheckSetup returns nil if the token of a setup link makes the first account. It
-// uses nothing up.
+// CheckSetup returns nil if the token of a setup link makes the first account.
+// It does not use the token up.
 func (s *Service) CheckSetup(ctx context.Context, token string) error {
 	if !s.setup.valid(token, s.Clock()) {
 		return s.setupTokenError(ctx)
@@ -114,7 +115,7 @@ func (s *Service) CheckSetup(ctx context.Context, token string) error {
 	return s.requireNoUsers(ctx)
 }
 
-// setupTokenError returns the error for a token that makes no account: it says what to do.
+// setupTokenError returns the error for an unusable token.
 func (s *Service) setupTokenError(ctx context.Context) error {
 	if err := s.requireNoUsers(ctx); err != nil {
 		return err
@@ -122,9 +123,9 @@ func (s *Service) setupTokenError(ctx context.Context) error {
 	return loci.NewError(loci.CodeNotFound, "The setup link is used or expired: restart the server for a new one.")
 }
 
-// requireNoUsers refuses to make the first account where there is one.
+// requireNoUsers returns an error if an account exists.
 func (s *Service) requireNoUsers(ctx context.Context) error {
-	some, err := store.SystemRead(ctx, s.Store, "see whether there is an account",
+	some, err := store.SystemRead(ctx, s.Store, "check for an account",
 		func(t *store.SystemTx) (bool, error) {
 			return t.HasUsers()
 		})
@@ -176,8 +177,8 @@ func newSignIn(secret string) loci.SignIn {
 	return loci.SignIn{Secret: secret, MaxAge: store.SignInMaxAge}
 }
 
-// SignIn signs a browser in. An unknown address and a wrong password are
-// answered alike, and take alike long.
+// SignIn signs a browser in. An unknown address and a wrong password get the
+// same answer in the same time.
 func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Login) (loci.SignedIn, error) {
 	failed := loci.NewError(loci.CodeInvalidKey, "The address or the password is wrong.")
 	account := accountOf(in.Email)
@@ -194,7 +195,7 @@ func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Log
 	}
 	ok, err := s.passwordHasher.check(ctx, networkOf(actor.ClientAddress), l.Hash, string(in.Password))
 	if err != nil {
-		release() // the password was not looked at
+		release() // the password was not compared
 		return loci.SignedIn{}, err
 	}
 	if !ok {
@@ -209,7 +210,7 @@ func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Log
 	return loci.NewSignedIn(l.User, newSignIn(secret), false), err
 }
 
-// SignOut ends the sign-in that the call came with.
+// SignOut ends the sign-in of the call.
 func (s *Service) SignOut(ctx context.Context, actor *identity.Actor, _ loci.Empty) (loci.SignedOut, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.SignedOut, err error) {
 		if _, err := tx.Account(); err != nil || actor.CredentialKind != identity.CredentialCookie {
@@ -219,7 +220,7 @@ func (s *Service) SignOut(ctx context.Context, actor *identity.Actor, _ loci.Emp
 	})
 }
 
-// Me tells who the actor is.
+// Me returns the actor's user.
 func (s *Service) Me(ctx context.Context, actor *identity.Actor, _ loci.Empty) (loci.OneUser, error) {
 	return read(ctx, s, actor, func(tx *store.Tx) (loci.OneUser, error) {
 		u, err := tx.CurrentUser()
@@ -227,7 +228,7 @@ func (s *Service) Me(ctx context.Context, actor *identity.Actor, _ loci.Empty) (
 	})
 }
 
-// Status tells what the actor uses of the plan.
+// Status returns the actor's usage and plan.
 func (s *Service) Status(ctx context.Context, actor *identity.Actor, _ loci.Empty) (loci.AccountStatus, error) {
 	used, ends, err := s.UsedOperations(ctx, actor.UserID)
 	if err != nil {
@@ -245,8 +246,8 @@ func (s *Service) Status(ctx context.Context, actor *identity.Actor, _ loci.Empt
 	})
 }
 
-// AddUser makes an account for somebody, as the operator. What comes here
-// was not checked by a door.
+// AddUser makes an account as the operator. Its input has not been checked by a
+// transport.
 func (s *Service) AddUser(ctx context.Context, e loci.Email, name loci.Name, p loci.Password) (loci.User, error) {
 	name, err := normalizeName(name)
 	if err != nil {
@@ -260,13 +261,14 @@ func (s *Service) AddUser(ctx context.Context, e loci.Email, name loci.Name, p l
 	if err != nil {
 		return loci.User{}, err
 	}
-	n.Verified = true // the operator vouches for the address
+	n.Verified = true // the operator verifies the address
 	return store.System(ctx, s.Store, "make an account as the operator", func(t *store.SystemTx) (loci.User, error) {
 		return t.AddUser(n)
 	})
 }
 
-// normalizeName trims a name that no door has checked; one that is empty stays so.
+// normalizeName trims and checks a name that no transport has checked. An empty
+// name stays empty.
 func normalizeName(name loci.Name) (loci.Name, error) {
 	name = loci.Name(strings.TrimSpace(string(name)))
 	if maximum := name.Rule().MaxLength; utf8.RuneCountInString(string(name)) > maximum {
@@ -282,8 +284,8 @@ func (s *Service) VerifyUser(ctx context.Context, e loci.Email) (loci.User, erro
 	})
 }
 
-// EnsureUser returns the user with an address, and makes it where it is not there
-// yet. Several processes may ask at once.
+// EnsureUser returns the user with an address and makes it where it is missing.
+// Several processes may call it at once.
 func (s *Service) EnsureUser(ctx context.Context, e loci.Email) (loci.User, error) {
 	find := func() (store.UserPassword, error) {
 		return store.SystemRead(ctx, s.Store, "look up the owner", func(t *store.SystemTx) (store.UserPassword, error) {

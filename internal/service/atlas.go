@@ -36,7 +36,7 @@ func (s *Service) GetAtlas(ctx context.Context, actor *identity.Actor, in loci.G
 	})
 }
 
-// UpdateAtlas changes what is given of an atlas.
+// UpdateAtlas changes the given fields of an atlas.
 func (s *Service) UpdateAtlas(ctx context.Context, actor *identity.Actor, in loci.UpdateAtlas) (loci.OneAtlas, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneAtlas, err error) {
 		a, err := tx.Atlas(in.AtlasID, loci.RoleAdmin)
@@ -64,7 +64,7 @@ func (s *Service) UpdateAtlas(ctx context.Context, actor *identity.Actor, in loc
 	})
 }
 
-// checkIfMatch holds a change to the If-Match that it came with.
+// checkIfMatch compares an entity tag with the If-Match of the call.
 func checkIfMatch(actor *identity.Actor, tag string) error {
 	if actor.IfMatch == "" {
 		return nil

@@ -17,20 +17,20 @@ func renameInput(id, name string) loci.UpdateAtlas {
 	return loci.UpdateAtlas{AtlasID: id, Name: &n}
 }
 
-// tagOf asks the method itself: times on the wire are too short for a tag.
+// tagOf calls the method itself: times on the wire are too short for a tag.
 func tagOf(t *testing.T, w *conformance.World, id string) string {
 	t.Helper()
 	return conformance.Must(w.Service.GetAtlas(t.Context(), w.Ann.Actor(), loci.GetAtlas{AtlasID: id}))(t).ETag()
 }
 
-// rename changes an atlas while it has a tag.
+// rename changes an atlas if it has a tag.
 func rename(t *testing.T, w *conformance.World, id, name, tag string) (loci.OneAtlas, error) {
 	c := w.Call(conformance.CallerOwner)
 	c.IfMatch = tag
 	return op.Do(t.Context(), w.Host, c, service.AtlasUpdate, renameInput(id, name))
 }
 
-func TestAChangeInsistsOnWhatWasRead(t *testing.T) {
+func TestUpdateAtlasChecksIfMatch(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		id := w.Atlas(t, "Shelf")
@@ -62,8 +62,8 @@ func TestAChangeInsistsOnWhatWasRead(t *testing.T) {
 	})
 }
 
-// Of many who change what they read, one does.
-func TestOneOfManyChangesWithOneTag(t *testing.T) {
+// Of many clients that change the version they read, exactly one succeeds.
+func TestUpdateAtlasSucceedsOncePerTag(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		id := w.Atlas(t, "Shelf")
@@ -88,7 +88,7 @@ func TestOneOfManyChangesWithOneTag(t *testing.T) {
 	})
 }
 
-func TestWhatIsAbsentStays(t *testing.T) {
+func TestUpdateAtlasKeepsAbsentFields(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	made := mustCall(t, w, conformance.CallerOwner, service.AtlasCreate,

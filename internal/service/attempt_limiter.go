@@ -15,18 +15,19 @@ const (
 	maxAttemptKeys = 100_000
 )
 
-// A attemptLimiter bounds how many attempts an account, a network, or both together make
-// within attemptWindow. It counts in memory, for this process.
+// An attemptLimiter bounds the attempts of an account, a network, or both
+// together within attemptWindow. It counts in memory, for this process.
 type attemptLimiter struct {
 	clock   loci.Clock
-	limit   int // 0 is off
+	limit   int // 0 turns the limit off
 	refusal string
 
 	mu       sync.Mutex
 	attempts *lruMap[attemptKey, []time.Time] // oldest first
 }
 
-// An attemptKey is a name under which attempts count; one of both may be empty.
+// An attemptKey is a key under which attempts count; account or network may be
+// empty.
 type attemptKey struct{ account, network string }
 
 func newAttemptLimiter(clock loci.Clock, limit int, refusal string) *attemptLimiter {
@@ -34,8 +35,8 @@ func newAttemptLimiter(clock loci.Clock, limit int, refusal string) *attemptLimi
 	return &attemptLimiter{clock: clock, limit: limit, refusal: refusal, attempts: attempts}
 }
 
-// attempt counts an attempt under every name, until release takes it back, or refuses
-// it because of the names of checked. A refused attempt counts nowhere, so that it
+// attempt counts an attempt under every key until release undoes it, or refuses
+// it because of the checked keys. A refused attempt counts nowhere, so that it
 // cannot evict the attempts of others.
 func (l *attemptLimiter) attempt(checked []attemptKey, also ...attemptKey) (release func(), err error) {
 	if l.limit == 0 {
@@ -54,7 +55,7 @@ func (l *attemptLimiter) attempt(checked []attemptKey, also ...attemptKey) (rele
 	names := slices.Concat(checked, also)
 	for _, n := range names {
 		a := l.attempts.getOrAdd(n)
-		if len(*a) >= l.limit { // of a name that was not checked
+		if len(*a) >= l.limit { // of a key that was not checked
 			*a = slices.Delete(*a, 0, 1)
 		}
 		*a = append(*a, now)
@@ -62,7 +63,7 @@ func (l *attemptLimiter) attempt(checked []attemptKey, also ...attemptKey) (rele
 	return func() { l.release(names, now) }, nil
 }
 
-// recentAttempts returns the attempts under a name that still count.
+// recentAttempts returns the attempts of a key within attemptWindow.
 func (l *attemptLimiter) recentAttempts(n attemptKey, now time.Time) []time.Time {
 	a := l.attempts.get(n)
 	if a == nil {
@@ -74,7 +75,7 @@ func (l *attemptLimiter) recentAttempts(n attemptKey, now time.Time) []time.Time
 
 func expired(t, now time.Time) bool { return now.Sub(t) >= attemptWindow }
 
-// evictExpired removes the names whose last attempt counts no more.
+// evictExpired removes the keys without recent attempts.
 func (l *attemptLimiter) evictExpired(now time.Time) {
 	for {
 		n, a := l.attempts.oldest()
@@ -102,8 +103,8 @@ func (l *attemptLimiter) release(names []attemptKey, at time.Time) {
 	}
 }
 
-// networkOf returns the network under which the attempts of an address count: the
-// address itself, or the /64 of IPv6 that one subscriber has (RFC 6177).
+// networkOf returns the network under which the attempts of an address count:
+// the address itself, or the /64 of an IPv6 subscriber (RFC 6177).
 func networkOf(address string) string {
 	ip, err := netip.ParseAddr(address)
 	if err != nil {
@@ -115,8 +116,8 @@ func networkOf(address string) string {
 	return netip.PrefixFrom(ip, 64).Masked().String()
 }
 
-// accountOf returns the name under which the attempts on an account count. Texts
-// that are no address are nobody's account, and count as one.
+// accountOf returns the key under which the attempts on an account count.
+// Invalid addresses share one key.
 func accountOf(e loci.Email) string {
 	if !e.Valid() {
 		return ""

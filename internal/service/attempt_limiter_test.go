@@ -26,7 +26,7 @@ func TestNetworkOfAddress(t *testing.T) {
 	}
 }
 
-// tester is a limiter with a clock of its own.
+// tester returns a limiter and the control of its clock.
 func tester(limit, names int) (l *attemptLimiter, pass func(time.Duration)) {
 	now := time.Unix(1_800_000_000, 0)
 	l = newAttemptLimiter(func() time.Time { return now }, limit, "refused")
@@ -41,7 +41,7 @@ func tryAttempt(l *attemptLimiter, names ...attemptKey) error {
 
 func account(name string) attemptKey { return attemptKey{account: name} }
 
-func TestLimiterEvictsTheLeastRecentWhenFull(t *testing.T) {
+func TestLimiterEvictsLeastRecentWhenFull(t *testing.T) {
 	t.Parallel()
 	l, pass := tester(1, 3)
 	for _, name := range []string{"a", "b", "c", "d"} {
@@ -94,7 +94,7 @@ func TestLimiterCountsNoRefusedAttempt(t *testing.T) {
 	}
 }
 
-func TestLimiterReleasesAnAttempt(t *testing.T) {
+func TestLimiterReleasesAttempt(t *testing.T) {
 	t.Parallel()
 	l, _ := tester(1, 10)
 	for range 3 {
@@ -109,13 +109,13 @@ func TestLimiterReleasesAnAttempt(t *testing.T) {
 	}
 }
 
-func TestSigninLimiterKnowsFewNetworksOfAnAccount(t *testing.T) {
+func TestSignInLimiterKeepsFewNetworksOfAccount(t *testing.T) {
 	t.Parallel()
 	l := newSignInLimiter(time.Now, 1)
 	for i := range maxKnownNetworks + 1 {
 		l.recordSuccess("ada", "192.0.2."+string(rune('0'+i)))
 	}
-	l.recordSuccess("ada", "192.0.2.1") // again: the last one now
+	l.recordSuccess("ada", "192.0.2.1") // again: now the most recent one
 	l.recordSuccess("ada", "")
 	for network, want := range map[string]bool{"192.0.2.0": false, "192.0.2.1": true, "192.0.2.8": true, "": false} {
 		if l.isKnownNetwork("ada", network) != want || l.isKnownNetwork("bea", network) {

@@ -12,7 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// ReadContext gathers what an agent should know before it begins.
+// ReadContext gathers the memories that an agent needs before it begins.
 func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor, in loci.ReadContext) (loci.MemoryContext,
 	error) {
 	var out loci.MemoryContext
@@ -41,7 +41,7 @@ func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor, in loc
 		if len(list) <= 1 || store.JSONSize(&out) <= store.MaxPageBytes {
 			break
 		}
-		list = list[:len(list)*3/4] // what matters least comes last
+		list = list[:len(list)*3/4] // the least important memory is last
 	}
 	out.Tokens, out.GeneratedAt = fence.Tokens(out.Markdown), s.Store.Now()
 	return out, nil
@@ -57,8 +57,9 @@ func searchRelevant(tx *store.Tx, f store.Filter, query string, limit int) ([]lo
 	return list, err
 }
 
-// verifiedAndNewest returns the newest verified memories and the newest of all: reviewed
-// ones have three quarters of the room, so that what is new is never crowded out.
+// verifiedAndNewest returns the newest verified memories and the newest of all.
+// Verified ones get three quarters of the places, so that new ones always have
+// some.
 func verifiedAndNewest(tx *store.Tx, f store.Filter, limit int) ([]loci.Memory, error) {
 	p := store.Page{Limit: limit}
 	newest, err := tx.Memories(f, p)
@@ -85,7 +86,7 @@ func verifiedAndNewest(tx *store.Tx, f store.Filter, limit int) ([]loci.Memory, 
 }
 
 // renderContext groups memories and writes them as a text of at most that many
-// tokens; 0 is no bound.
+// tokens; 0 means no bound.
 func renderContext(list []loci.Memory, tokens int) ([]loci.ContextGroup, string) {
 	slices.SortFunc(list, func(a, b loci.Memory) int {
 		return cmp.Or(cmp.Compare(slices.Index(loci.ContextGroupOrder, a.Type),
@@ -99,7 +100,7 @@ func renderContext(list []loci.Memory, tokens int) ([]loci.ContextGroup, string)
 			Verified: m.Reviewed(), Expired: m.Expired, Tags: m.Tags}
 		if tokens > 0 && !fitsAlone(f, tokens) {
 			tooLarge = append(tooLarge, fence.Group{Name: string(m.Type), Memories: []fence.Memory{f}})
-			continue // it fits in no case, and shall not keep others out
+			continue // too large alone: it must not keep other memories out
 		}
 		if n := len(groups); n == 0 || groups[n-1].Type != m.Type {
 			groups, fenced = append(groups, loci.ContextGroup{Type: m.Type}),
@@ -113,7 +114,7 @@ func renderContext(list []loci.Memory, tokens int) ([]loci.ContextGroup, string)
 		return groups, fence.Markdown(contextTitle, fenced)
 	}
 	if len(fenced) == 0 {
-		fenced = tooLarge // of which nothing is kept, but the text tells that there is something
+		fenced = tooLarge // no memory is kept, but the text states that memories exist
 	}
 	kept, markdown := fence.MarkdownWithin(fenced, tokens, contextTitle)
 	groups = groups[:len(kept)]
@@ -123,7 +124,8 @@ func renderContext(list []loci.Memory, tokens int) ([]loci.ContextGroup, string)
 	return groups, markdown
 }
 
-// fitsAlone reports whether a text of that many tokens can show the memory alone.
+// fitsAlone reports whether a text of that many tokens can show the memory
+// alone.
 func fitsAlone(m fence.Memory, tokens int) bool {
 	if fence.Tokens(m.Content) > tokens {
 		return false

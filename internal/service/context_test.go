@@ -14,7 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 )
 
-// readContext reads a context as the member does.
+// readContext reads a context as the member.
 func readContext(t *testing.T, w *conformance.World, in loci.ReadContext) loci.MemoryContext {
 	t.Helper()
 	out := mustCall(t, w, conformance.CallerMember, service.MemoryContext, in)
@@ -36,7 +36,7 @@ func readContext(t *testing.T, w *conformance.World, in loci.ReadContext) loci.M
 	return out
 }
 
-// titles lists what a context shows, in its order.
+// titles lists the titles of a context in its order.
 func titles(c loci.MemoryContext) (list []string) {
 	for _, g := range c.Groups {
 		for _, m := range g.Memories {
@@ -62,7 +62,7 @@ func note(t *testing.T, w *conformance.World, atlas string, kind loci.MemoryType
 	return id
 }
 
-func TestAContextShowsWhatIsSureAndFreshFirst(t *testing.T) {
+func TestContextShowsVerifiedAndFreshFirst(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets := w.Atlas(t, "Shelf")
@@ -138,7 +138,7 @@ func withoutTime(t *testing.T, v any) string {
 	return string(b)
 }
 
-func TestAContextHoldsTheBudgetInWholeMemories(t *testing.T) {
+func TestContextKeepsBudgetWithWholeMemories(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	targets := w.Atlas(t, "Shelf")
@@ -171,8 +171,8 @@ func TestAContextHoldsTheBudgetInWholeMemories(t *testing.T) {
 	}
 }
 
-// However large one memory is, the others are shown.
-func TestOneLargeMemoryDoesNotEmptyAContext(t *testing.T) {
+// One memory of any size must not hide the others.
+func TestContextSkipsOneLargeMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	for _, budget := range []int{300, 1000} {
@@ -189,7 +189,7 @@ func TestOneLargeMemoryDoesNotEmptyAContext(t *testing.T) {
 	}
 }
 
-func TestAContextWithAQueryShowsWhatItIsAbout(t *testing.T) {
+func TestContextWithQueryShowsRelevantMemories(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
@@ -237,7 +237,7 @@ func TestAContextWithAQueryShowsWhatItIsAbout(t *testing.T) {
 	})
 }
 
-func TestAHostileMemoryStaysInItsFence(t *testing.T) {
+func TestContextQuotesHostileMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	targets := w.Atlas(t, "Shelf")
@@ -282,8 +282,8 @@ func TestAHostileMemoryStaysInItsFence(t *testing.T) {
 	}
 }
 
-// Whoever reads that there are none must be able to believe it.
-func TestASnapshotInWhichNothingFitsSaysThatThereIsSomething(t *testing.T) {
+// The text must not claim that there are no memories.
+func TestContextReportsMemoriesWhenNoneFits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	targets := w.Atlas(t, "Shelf")

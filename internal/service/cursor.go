@@ -31,19 +31,19 @@ func (q pageQuery) parse(paging loci.Paging) (p store.Page, err error) {
 	if c == "" {
 		return p, nil
 	}
-	// The decoder passes over line breaks, so they are looked for apart.
+	// The decoder ignores line breaks, so they are checked separately.
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(string(c))
 	if err != nil || strings.ContainsAny(string(c), "\r\n") || len(raw) < 8+signatureSize ||
 		!hmac.Equal(raw[len(raw)-signatureSize:], q.sign(raw[:len(raw)-signatureSize])) {
 		return p, loci.NewError(loci.CodeInvalidQuery,
-			"cursor does not belong to this question: start again without it")
+			"cursor does not belong to this query: start again without it")
 	}
 	raw = raw[:len(raw)-signatureSize]
 	p.After = store.PageKey{At: loci.Time(binary.BigEndian.Uint64(raw)), ID: string(raw[8:])}
 	return p, nil
 }
 
-// cursor writes a place in the answer.
+// cursor encodes a position in the answer.
 func (q pageQuery) cursor(m store.PageKey) string {
 	raw := append(binary.BigEndian.AppendUint64(nil, uint64(m.At)), m.ID...)
 	return base64.RawURLEncoding.EncodeToString(append(raw, q.sign(raw)...))

@@ -16,7 +16,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-func TestCursorFitsItsQueryAlone(t *testing.T) {
+func TestCursorIsValidForItsQueryOnly(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	for i := range 6 {
@@ -52,7 +52,7 @@ func TestCursorFitsItsQueryAlone(t *testing.T) {
 	if more := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, next); len(more.Memories) != 3 {
 		t.Errorf("the search goes on with %d", len(more.Memories))
 	}
-	next.Mode = loci.ModeAuto // what stands where nothing is said
+	next.Mode = loci.ModeAuto // the default
 	mustCall(t, w, conformance.CallerOwner, service.MemorySearch, next)
 	for _, other := range []loci.SearchMemories{{Query: "tides", Paging: next.Paging},
 		{Query: "tide", Mode: loci.ModeKeyword, Paging: next.Paging},
@@ -61,7 +61,7 @@ func TestCursorFitsItsQueryAlone(t *testing.T) {
 	}
 }
 
-func TestABrokenCursorIsRefused(t *testing.T) {
+func TestInvalidCursorIsRejected(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	for range 2 {
@@ -95,9 +95,9 @@ func TestABrokenCursorIsRefused(t *testing.T) {
 	}
 }
 
-// Whatever the limit, pages show everything once, newest first, and what
-// comes meanwhile moves nothing.
-func TestPagesMeetEndToEnd(t *testing.T) {
+// For any limit, pages show every item once, newest first. Items added
+// meanwhile move nothing.
+func TestPagesShowEveryItemOnce(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		var made []string
@@ -125,7 +125,7 @@ func TestPagesMeetEndToEnd(t *testing.T) {
 	})
 }
 
-func TestEveryPageOfASearchIsThere(t *testing.T) {
+func TestSearchPagesShowEveryMatch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
 	targets := w.Atlas(t, "Shelf")
@@ -146,9 +146,9 @@ func TestEveryPageOfASearchIsThere(t *testing.T) {
 	}
 }
 
-// Memories of several passages crowd each other out: more passages are compared for
-// later pages, and nothing is shown twice or never.
-func TestEveryPageOfASearchByMeaningIsThereOnce(t *testing.T) {
+// Memories of several chunks displace each other: more chunks are compared for
+// later pages, and every memory is shown exactly once.
+func TestSemanticSearchPagesShowEveryMatchOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}})
 	targets := w.Atlas(t, "Shelf")
@@ -178,9 +178,9 @@ func TestEveryPageOfASearchByMeaningIsThereOnce(t *testing.T) {
 	}
 }
 
-// What is written between two pages moves ranks. What is there all the time is shown
-// once.
-func TestPagesOfASearchMissNothingWhileOthersComeAndGo(t *testing.T) {
+// Writes between two pages move ranks. A memory that exists all the time is
+// shown once.
+func TestSearchPagesShowEveryMatchOnceDuringWrites(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}},
 		func(t *testing.T, w *conformance.World) {
@@ -221,7 +221,7 @@ func TestPagesOfASearchMissNothingWhileOthersComeAndGo(t *testing.T) {
 		})
 }
 
-// allPages are the answers of all pages of a search.
+// allPages returns the memories of all pages of a search.
 func allPages(t *testing.T, w *conformance.World, in loci.SearchMemories) (list []loci.FoundMemory) {
 	t.Helper()
 	for {
@@ -234,7 +234,7 @@ func allPages(t *testing.T, w *conformance.World, in loci.SearchMemories) (list 
 	}
 }
 
-func TestExpiredMemoryRanksLowerDespiteTheRankingCache(t *testing.T) {
+func TestExpiredMemoryRanksLowerDespiteRankingCache(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	targets := w.Atlas(t, "Shelf")
@@ -251,8 +251,9 @@ func TestExpiredMemoryRanksLowerDespiteTheRankingCache(t *testing.T) {
 	}
 }
 
-// TestSearchPagesHaveRoomForSomeBytesAlone walks through large memories by pages of several limits.
-func TestSearchPagesHaveRoomForSomeBytesAlone(t *testing.T) {
+// TestSearchPagesAreBoundedInBytes walks through large memories by pages of
+// several limits.
+func TestSearchPagesAreBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets := w.Atlas(t, "Shelf")

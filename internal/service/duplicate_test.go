@@ -13,7 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// prose is a text of that many words, few of which stand twice.
+// prose is a text of that many words with few repetitions.
 func prose(from, n int) string {
 	words := make([]string, n)
 	for i := range words {
@@ -22,7 +22,7 @@ func prose(from, n int) string {
 	return strings.Join(words, " ")
 }
 
-// similarMemories lists what is called similar to a memory.
+// similarMemories lists the similar memories of a memory.
 func similarMemories(t *testing.T, w *conformance.World, actor conformance.Caller, id string) []loci.Similarity {
 	t.Helper()
 	out := mustCall(t, w, actor, service.MemorySimilar, loci.SimilarMemories{MemoryID: id})
@@ -38,7 +38,7 @@ func similarMemories(t *testing.T, w *conformance.World, actor conformance.Calle
 	return out.Similar
 }
 
-func TestOnlyActiveMemoriesOfTheAtlasAreDuplicates(t *testing.T) {
+func TestOnlyActiveMemoriesOfAtlasAreDuplicates(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
@@ -81,7 +81,7 @@ func TestOnlyActiveMemoriesOfTheAtlasAreDuplicates(t *testing.T) {
 	})
 }
 
-func TestWhatIsSimilarIsActiveAndOfTheSameWorkspace(t *testing.T) {
+func TestSimilarMemoriesAreActiveAndOfSameWorkspace(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
@@ -151,7 +151,7 @@ func TestWhatIsSimilarIsActiveAndOfTheSameWorkspace(t *testing.T) {
 	})
 }
 
-func TestWhatComesFromASourceAgainIsAVersionWhereItDiffers(t *testing.T) {
+func TestCreateFromSourceAddsVersionWhenTextDiffers(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
@@ -186,7 +186,8 @@ func TestWhatComesFromASourceAgainIsAVersionWhereItDiffers(t *testing.T) {
 		if len(versions) != 3 || versions[2].Content != "# First\nof it" || versions[1].Title != "Second" {
 			t.Errorf("%+v", versions)
 		}
-		// A member may not change what another has imported, and brings no second one.
+		// A member may not change another member's import, and must not
+		// duplicate it.
 		mustFail(t, w, conformance.CallerMember, service.MemoryCreate, in, loci.CodeForbidden)
 		mustFail(t, w, conformance.CallerStranger, service.MemoryCreate, in, loci.CodeNotFound)
 		if m := mustCall(t, w, conformance.CallerAdmin, service.MemoryCreate, in).Memory; m.ID != id ||
@@ -220,7 +221,7 @@ func TestWhatComesFromASourceAgainIsAVersionWhereItDiffers(t *testing.T) {
 	})
 }
 
-func TestWhatTheModelCannotReadMeansNothing(t *testing.T) {
+func TestUnreadableTextHasNoVector(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}},
 		func(t *testing.T, w *conformance.World) {

@@ -9,7 +9,7 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// A hashPriority says which of the waiting callers hashes next.
+// hashPriority orders the waiting callers.
 type hashPriority int
 
 // The priorities, the most urgent first.
@@ -19,35 +19,36 @@ const (
 	hashPriorities
 )
 
-// A hashQueue bounds how many passwords are hashed at once, because each hash takes
-// 19 MiB and some 20 ms of a processor, and how many callers wait for their turn. It is
-// fair between networks: a turn goes to the network with the fewest hashes under way,
-// and a full queue refuses the one with the most callers in it.
+// A hashQueue bounds how many passwords are hashed at once and how many callers
+// wait, because each hash takes 19 MiB and some 20 ms of a processor. It is
+// fair between networks. A slot goes to the network with the fewest running
+// hashes, and a full queue refuses the network with the most waiting callers.
 type hashQueue struct {
 	bounds [hashPriorities]int // callers that may wait
 
 	mu       sync.Mutex
 	free     int            // hashes that may begin
 	running  map[string]int // by network
-	releases int            // that were handed on
+	releases int            // slots that were passed on
 	waiters  [hashPriorities][]*hashWaiter
 }
 
-// A hashWaiter waits for its turn.
+// A hashWaiter waits for a slot.
 type hashWaiter struct {
 	network string
-	done    chan struct{} // closed when it gets its turn, or is refused
+	done    chan struct{} // closed when the waiter gets a slot or is refused
 	refused bool
 }
 
-// signUpShare is the number of turns of which sign-ups get one while they wait.
+// signUpShare is the number of slots of which sign-ups get one while they wait.
 const signUpShare = 4
 
 func newHashQueue(slots int, bounds [hashPriorities]int) *hashQueue {
 	return &hashQueue{free: slots, bounds: bounds, running: map[string]int{}}
 }
 
-// run calls f in its turn, or returns Unavailable where too many wait already.
+// run calls f in a slot, or returns Unavailable where too many callers wait
+// already.
 func (q *hashQueue) run(ctx context.Context, p hashPriority, network string, f func()) error {
 	if err := q.acquire(ctx, p, network); err != nil {
 		return err
@@ -65,7 +66,7 @@ func (q *hashQueue) acquire(ctx context.Context, p hashPriority, network string)
 		return err
 	}
 	q.mu.Lock()
-	if q.free > 0 { // nobody waits
+	if q.free > 0 { // the queue is empty
 		q.free--
 		q.running[network]++
 		q.mu.Unlock()
@@ -90,8 +91,9 @@ func (q *hashQueue) acquire(ctx context.Context, p hashPriority, network string)
 	}
 }
 
-// evictFor makes room for a caller from a network: the last caller of the network that has
-// the most is refused. It reports false where that is the network itself.
+// evictFor makes a place for a caller of a network: it refuses the last caller
+// of the network with the most callers. It returns false if that is the same
+// network.
 func (q *hashQueue) evictFor(p hashPriority, network string) bool {
 	callers := map[string]int{}
 	last, maximum := -1, 0
@@ -110,7 +112,8 @@ func (q *hashQueue) evictFor(p hashPriority, network string) bool {
 	return true
 }
 
-// cancel takes a caller out of the queue, and passes on a turn that it got meanwhile.
+// cancel removes a caller from the queue, and passes on a slot that it was
+// granted meanwhile.
 func (q *hashQueue) cancel(p hashPriority, c *hashWaiter) {
 	q.mu.Lock()
 	i := slices.Index(q.waiters[p], c)
@@ -124,7 +127,7 @@ func (q *hashQueue) cancel(p hashPriority, c *hashWaiter) {
 	}
 }
 
-// release hands the turn of a caller from a network to the next one.
+// release passes the slot of a caller on to the next caller.
 func (q *hashQueue) release(network string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -145,7 +148,8 @@ func (q *hashQueue) release(network string) {
 	q.free++
 }
 
-// grantNext gives a turn to the first caller of the networks with the fewest hashes under way.
+// grantNext grants a slot to the first caller of the network with the fewest
+// running hashes.
 func (q *hashQueue) grantNext(p hashPriority) {
 	next := 0
 	for i, c := range q.waiters[p] {

@@ -80,7 +80,7 @@ func TestHashQueueRefusesWhenFull(t *testing.T) {
 	}
 }
 
-func TestHashQueueForgetsCallersThatLeave(t *testing.T) {
+func TestHashQueueDropsCancelledCallers(t *testing.T) {
 	t.Parallel()
 	q := newHashQueue(1, [hashPriorities]int{1, 1})
 	if err := q.acquire(t.Context(), hashSignIn, ""); err != nil {
@@ -97,7 +97,7 @@ func TestHashQueueForgetsCallersThatLeave(t *testing.T) {
 	if q.waitingAs(hashSignIn) != 0 {
 		t.Error("it still waits")
 	}
-	// A turn that comes while its caller leaves goes to the next one.
+	// A slot that is granted to a cancelled caller passes on to the next one.
 	granted := &hashWaiter{done: make(chan struct{})}
 	close(granted.done)
 	q.cancel(hashSignIn, granted)
@@ -148,7 +148,7 @@ func TestHashQueueIsFairBetweenNetworks(t *testing.T) {
 	}
 }
 
-func TestHashQueueStarvesNoSignUp(t *testing.T) {
+func TestHashQueueDoesNotStarveSignUps(t *testing.T) {
 	t.Parallel()
 	q := newHashQueue(1, [hashPriorities]int{50, 1})
 	if err := q.acquire(t.Context(), hashSignIn, ""); err != nil {

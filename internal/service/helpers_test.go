@@ -10,7 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// newWorld returns one on SQLite.
+// newWorld returns a world on SQLite.
 func newWorld(t *testing.T, o conformance.Options) *conformance.World {
 	return conformance.New(t, conformance.OpenSQLite, o)
 }
@@ -22,14 +22,14 @@ func eachEngine(t *testing.T, o conformance.Options, f func(t *testing.T, w *con
 	})
 }
 
-// eachEmptyWorld is each with nobody there.
+// eachEmptyWorld is eachEngine without users.
 func eachEmptyWorld(t *testing.T, f func(t *testing.T, w *conformance.World)) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		f(t, conformance.NewEmpty(t, d.Open, conformance.Options{}))
 	})
 }
 
-// mustCall calls an operation as somebody, and expects it to be done.
+// mustCall calls an operation as a caller, and fails on an error.
 func mustCall[In, Out any](t *testing.T, w *conformance.World, actor conformance.Caller, o op.TypedOp[In, Out],
 	in In) Out {
 	t.Helper()
@@ -40,7 +40,7 @@ func mustCall[In, Out any](t *testing.T, w *conformance.World, actor conformance
 	return out
 }
 
-// mustFail calls an operation as somebody, and expects a refusal.
+// mustFail calls an operation as a caller, and expects an error code.
 func mustFail[In, Out any](t *testing.T, w *conformance.World, actor conformance.Caller, o op.TypedOp[In, Out], in In,
 	code loci.Code) *loci.Error {
 	t.Helper()
@@ -51,14 +51,14 @@ func mustFail[In, Out any](t *testing.T, w *conformance.World, actor conformance
 	return loci.AsError(err)
 }
 
-// eachEngineWithDB is each for who looks at the database behind the store's back.
+// eachEngineWithDB is eachEngine for tests that query the database directly.
 func eachEngineWithDB(t *testing.T, f func(t *testing.T, w *conformance.World, d storetest.Database)) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		f(t, conformance.New(t, d.Open, conformance.Options{}), d)
 	})
 }
 
-// callIfMatch calls an operation that insists on a tag.
+// callIfMatch calls an operation with an If-Match tag.
 func callIfMatch[In, Out any](t *testing.T, w *conformance.World, actor conformance.Caller, tag string,
 	o op.TypedOp[In, Out], in In) (Out, error) {
 	c := w.Call(actor)
@@ -66,14 +66,14 @@ func callIfMatch[In, Out any](t *testing.T, w *conformance.World, actor conforma
 	return op.Do(t.Context(), w.Host, c, o, in)
 }
 
-// mustCreate makes a memory of somebody's in an atlas.
+// mustCreate makes a memory of a caller in an atlas.
 func mustCreate(t *testing.T, w *conformance.World, actor conformance.Caller, atlas, content string) string {
 	t.Helper()
 	return mustCall(t, w, actor, service.MemoryCreate,
 		loci.CreateMemory{Content: loci.Content(content), AtlasID: atlas}).Memory.ID
 }
 
-// mustGet reads a memory as its owner does.
+// mustGet reads a memory as its owner.
 func mustGet(t *testing.T, w *conformance.World, id string) loci.Memory {
 	t.Helper()
 	return mustCall(t, w, conformance.CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: id}).Memory

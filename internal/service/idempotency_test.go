@@ -12,7 +12,8 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 )
 
-// callWithKey calls with an Idempotency-Key, and tells whether the answer is a stored one.
+// callWithKey calls with an Idempotency-Key, and reports whether the answer is
+// a replay.
 func callWithKey[In, Out any](t *testing.T, w *conformance.World, actor conformance.Caller, key string,
 	o op.TypedOp[In, Out], in In) (Out, bool, error) {
 	c := w.Call(actor)
@@ -21,7 +22,7 @@ func callWithKey[In, Out any](t *testing.T, w *conformance.World, actor conforma
 	return out, c.Replayed, err
 }
 
-func TestARepeatedCallIsAnsweredAsTheFirst(t *testing.T) {
+func TestRepeatedCallReplaysAnswer(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		in := loci.CreateMemory{Content: "the tide", AtlasID: w.Atlas(t, "Shelf")}
@@ -61,7 +62,7 @@ func TestARepeatedCallIsAnsweredAsTheFirst(t *testing.T) {
 	})
 }
 
-func TestAFailureIsNotKept(t *testing.T) {
+func TestFailureIsNotReplayed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	in := loci.CreateMemory{Content: "x", AtlasID: loci.NewID(time.Now())}
@@ -76,7 +77,7 @@ func TestAFailureIsNotKept(t *testing.T) {
 	}
 }
 
-func TestManyWhoRepeatAtOnceMakeOneThing(t *testing.T) {
+func TestParallelRepeatedCallsCreateOnce(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		in := loci.CreateMemory{Content: "the tide", AtlasID: w.Atlas(t, "Shelf")}
@@ -104,8 +105,8 @@ func TestManyWhoRepeatAtOnceMakeOneThing(t *testing.T) {
 	})
 }
 
-// Whether something was made is told again, too: a replay has the stored status.
-func TestAReplayOfADuplicateIsNoCreation(t *testing.T) {
+// A replay has the stored status, too.
+func TestReplayOfDuplicateReportsNoCreation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	in := loci.CreateMemory{Content: "the tide", AtlasID: w.Atlas(t, "Shelf"), OnDuplicate: loci.OnDuplicateReturn}
@@ -121,8 +122,8 @@ func TestAReplayOfADuplicateIsNoCreation(t *testing.T) {
 	}
 }
 
-// A search is kept with the texts that it found.
-func TestARepeatedSearchShowsNothingThatIsGone(t *testing.T) {
+// A replayed search keeps the texts that it found.
+func TestReplayedSearchHidesDeletedMemories(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		mine := w.Memory(t, w.Atlas(t, "Shelf"), "the tide at noon")
@@ -142,7 +143,7 @@ func TestARepeatedSearchShowsNothingThatIsGone(t *testing.T) {
 	})
 }
 
-func TestARevokedKeyIsNotShownAgain(t *testing.T) {
+func TestReplayHidesRevokedKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	in := loci.CreateKey{Name: "laptop"}
@@ -157,7 +158,7 @@ func TestARevokedKeyIsNotShownAgain(t *testing.T) {
 	}
 }
 
-func TestEveryPostCanBeRepeated(t *testing.T) {
+func TestEveryPostAcceptsIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	id := w.Invite(t, w.NewTeam(t, w.Fay), w.Fay, w.Ann, loci.RoleMember)

@@ -62,13 +62,14 @@ func (s *Service) ListPendingInvitations(ctx context.Context, actor *identity.Ac
 	return out, err
 }
 
-// inviteURL returns the link of an invitation. Its token stands nowhere else.
+// inviteURL returns the link of an invitation. Its token is written nowhere
+// else.
 func (s *Service) inviteURL(id string, t loci.InvitationToken) string {
 	return s.PublicURL + "/invite?id=" + id + "&token=" + string(t)
 }
 
-// ViewInvitation returns an invitation and the name of its inviter, for the page of
-// its link. userID is the person who is signed in, empty for nobody.
+// ViewInvitation returns an invitation and the name of its inviter, for the
+// page of its link. userID is the signed-in user, or empty.
 func (s *Service) ViewInvitation(ctx context.Context, userID, id string,
 	t loci.InvitationToken) (i loci.Invitation, inviter string, err error) {
 	_, err = store.SystemRead(ctx, s.Store, "show an invitation to the holder of its link",
@@ -81,8 +82,8 @@ func (s *Service) ViewInvitation(ctx context.Context, userID, id string,
 
 func invitationKey(i loci.Invitation) store.PageKey { return store.PageKey{At: i.CreatedAt, ID: i.ID} }
 
-// RespondInvitation accepts or declines an invitation to the actor. The token of its
-// link stands in for an address that is not verified, and verifies it.
+// RespondInvitation accepts or declines an invitation to the actor. The token
+// of its link replaces a verified address, and verifies it.
 func (s *Service) RespondInvitation(ctx context.Context, actor *identity.Actor,
 	in loci.RespondInvitation) (loci.OneInvitation, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneInvitation, err error) {

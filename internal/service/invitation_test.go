@@ -28,7 +28,7 @@ func answerTo(id string, accept bool) loci.RespondInvitation {
 	return loci.RespondInvitation{InvitationID: id, Accept: accept, Confirm: true}
 }
 
-func TestWhoNeedsNoInvitationIsSkipped(t *testing.T) {
+func TestInviteSkipsMembersAndDuplicates(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		out := mustCall(t, w, conformance.CallerAdmin, service.InvitationCreate,
@@ -59,7 +59,7 @@ func TestWhoNeedsNoInvitationIsSkipped(t *testing.T) {
 	})
 }
 
-func TestAnInvitationIsAnsweredOnce(t *testing.T) {
+func TestInvitationIsAnsweredOnce(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		id := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
@@ -91,7 +91,7 @@ func TestAnInvitationIsAnsweredOnce(t *testing.T) {
 	})
 }
 
-func TestWhoDeclinedMayBeInvitedAgain(t *testing.T) {
+func TestDeclinedUserCanBeInvitedAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	for range 2 {
@@ -149,7 +149,7 @@ func TestInvitationsExpire(t *testing.T) {
 	})
 }
 
-func TestOnlyTheOwnerInvitesAsAdmin(t *testing.T) {
+func TestOnlyOwnerInvitesAdmins(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	in := invite(w, loci.Email(w.Eve.Email))
@@ -163,7 +163,7 @@ func TestOnlyTheOwnerInvitesAsAdmin(t *testing.T) {
 	}
 }
 
-func TestAPersonalWorkspaceTakesNobodyIn(t *testing.T) {
+func TestPersonalWorkspaceRejectsInvitations(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	for _, x := range mustCall(t, w, conformance.CallerStranger, service.WorkspaceList,

@@ -22,7 +22,7 @@ func callAs[In, Out any](t *testing.T, w *conformance.World, s loci.SignedIn, o 
 		in)
 }
 
-// registered makes an account as anybody does on an open server.
+// registered registers an account on an open server.
 func registered(t *testing.T, w *conformance.World, e loci.Email) loci.SignedIn {
 	t.Helper()
 	return conformance.Must(w.Service.Register(t.Context(), &identity.Actor{},
@@ -114,7 +114,7 @@ func TestInvitationTokenEndsWithItsInvitation(t *testing.T) {
 	mustFail(t, w, conformance.CallerNobody, service.AuthRegister, again, loci.CodeNotFound)
 }
 
-func TestRegistrationTakesAnInvitation(t *testing.T) {
+func TestRegistrationAcceptsInvitation(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{Registration: service.RegistrationInvited},
 		func(t *testing.T, w *conformance.World) {
@@ -149,7 +149,7 @@ func TestRegistrationTakesAnInvitation(t *testing.T) {
 		})
 }
 
-func TestClosedRegistrationTakesNoInvitation(t *testing.T) {
+func TestClosedRegistrationRejectsInvitation(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{Registration: service.RegistrationClosed})
 	made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,
@@ -158,7 +158,7 @@ func TestClosedRegistrationTakesNoInvitation(t *testing.T) {
 	mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeForbidden)
 }
 
-func TestOperatorVouchesForAddresses(t *testing.T) {
+func TestOperatorVerifiesAddresses(t *testing.T) {
 	t.Parallel()
 	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{})
 	first := mustCall(t, w, conformance.CallerNobody, service.AuthSetup, setUp(w.Service.NewSetupToken()))
@@ -171,7 +171,7 @@ func TestOperatorVouchesForAddresses(t *testing.T) {
 	}
 }
 
-// A stored answer holds the links: it is the answer of one credential alone.
+// A stored answer holds the links: it is replayed for one credential only.
 func TestRepeatedInvitationShowsItsLinkToOneCredential(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
@@ -194,7 +194,7 @@ func TestRepeatedInvitationShowsItsLinkToOneCredential(t *testing.T) {
 	}
 }
 
-func TestInvitationPageIsForItsTokenAndItsVerifiedAddress(t *testing.T) {
+func TestInvitationPageNeedsTokenOrVerifiedAddress(t *testing.T) {
 	t.Parallel()
 	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
 		made := mustCall(t, w, conformance.CallerOwner, service.InvitationCreate,

@@ -8,7 +8,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// CreateKey makes an API key of the actor's.
+// CreateKey makes an API key of the actor.
 func (s *Service) CreateKey(ctx context.Context, actor *identity.Actor, in loci.CreateKey) (loci.CreatedKey, error) {
 	secret, n := newKey(in.Name)
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.CreatedKey, err error) {
@@ -39,7 +39,7 @@ func (s *Service) ListKeys(ctx context.Context, actor *identity.Actor, in loci.L
 	return out, err
 }
 
-// RevokeKey ends a key of the actor's.
+// RevokeKey revokes a key of the actor.
 func (s *Service) RevokeKey(ctx context.Context, actor *identity.Actor, in loci.RevokeKey) (loci.Empty, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
 		account, err := tx.Account()

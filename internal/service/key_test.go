@@ -16,7 +16,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-func TestAKeyIsShownOnceAndKeptAsAHash(t *testing.T) {
+func TestKeyIsShownOnceAndStoredAsHash(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	w := conformance.New(t, func(t testing.TB, o store.Options) *store.Store {
@@ -25,7 +25,7 @@ func TestAKeyIsShownOnceAndKeptAsAHash(t *testing.T) {
 		return s
 	}, conformance.Options{})
 	c := w.Call(conformance.CallerOwner)
-	c.IdempotencyKey = "once" // a stored answer must not show it either
+	c.IdempotencyKey = "once" // a replay must not show it either
 	made, err := op.Do(t.Context(), w.Host, c, service.KeyCreate, loci.CreateKey{Name: "laptop"})
 	if err != nil || !identity.ValidKey(made.APIKey) || made.Key.Prefix != made.APIKey[len(loci.KeyPrefix):][:6] ||
 		made.Key.Name != "laptop" {
@@ -62,7 +62,7 @@ func holds(files []string, s string) bool {
 	return false
 }
 
-func TestARevokedKeyStaysListedAndOpensNothing(t *testing.T) {
+func TestRevokedKeyIsListedAndRejected(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		made := mustCall(t, w, conformance.CallerOwner, service.KeyCreate, loci.CreateKey{})
@@ -91,7 +91,7 @@ func TestARevokedKeyStaysListedAndOpensNothing(t *testing.T) {
 	})
 }
 
-func TestTheOperatorsInputIsHeldToTheRules(t *testing.T) {
+func TestOperatorInputIsValidated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	long := strings.Repeat("x", 201)
@@ -120,7 +120,7 @@ func TestTheOperatorsInputIsHeldToTheRules(t *testing.T) {
 	}
 }
 
-func TestLiveKeysOfAUserAreBounded(t *testing.T) {
+func TestLiveKeysOfUserAreBounded(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		var made loci.CreatedKey

@@ -2,8 +2,8 @@ package service
 
 import "container/list"
 
-// An lruMap maps names to values, and evicts the least recently used name when it
-// would hold more than max.
+// An lruMap maps keys to values, and evicts the least recently used key when it
+// exceeds max.
 type lruMap[K comparable, V any] struct {
 	max     int
 	entries map[K]*list.Element
@@ -19,7 +19,7 @@ func newLRU[K comparable, V any](max int) *lruMap[K, V] {
 	return &lruMap[K, V]{max: max, entries: map[K]*list.Element{}}
 }
 
-// get returns the value of a name, or nil.
+// get returns the value of a key, or nil.
 func (l *lruMap[K, V]) get(name K) *V {
 	if e := l.entries[name]; e != nil {
 		return &e.Value.(*lruEntry[K, V]).value
@@ -27,8 +27,8 @@ func (l *lruMap[K, V]) get(name K) *V {
 	return nil
 }
 
-// getOrAdd returns the value of a name, which is added where it is missing, and makes it
-// the most recently used.
+// getOrAdd returns the value of a key, adds it where it is missing, and marks
+// it as the most recently used.
 func (l *lruMap[K, V]) getOrAdd(name K) *V {
 	e := l.entries[name]
 	if e == nil {
@@ -43,7 +43,7 @@ func (l *lruMap[K, V]) getOrAdd(name K) *V {
 	return &e.Value.(*lruEntry[K, V]).value
 }
 
-// oldest returns the least recently used name and its value, or nil.
+// oldest returns the least recently used key and its value, or nil.
 func (l *lruMap[K, V]) oldest() (name K, value *V) {
 	if e := l.order.Front(); e != nil {
 		first := e.Value.(*lruEntry[K, V])

@@ -10,11 +10,12 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// CreateMemory stores a memory in the atlas that was named or that draws it.
+// CreateMemory stores a memory in the requested atlas, or in the one whose
+// routing keywords match.
 func (s *Service) CreateMemory(ctx context.Context, actor *identity.Actor, in loci.CreateMemory) (loci.CreatedMemory,
 	error) {
 	m := newMemory(in)
-	// What can be made before the transaction is: others wait for it.
+	// Prepared before the transaction, because other writers wait for it.
 	entry, suspect := store.NewIndexEntry(m.Title, m.Content),
 		mayHoldSecrets(append(shortTexts(m), m.Title, m.Content)...)
 	return write(ctx, s, actor, func(tx *store.Tx) (loci.CreatedMemory, error) {
@@ -37,7 +38,7 @@ func (s *Service) CreateMemory(ctx context.Context, actor *identity.Actor, in lo
 	})
 }
 
-// newMemory returns the memory that is asked for.
+// newMemory returns the memory of an input.
 func newMemory(in loci.CreateMemory) loci.Memory {
 	m := loci.Memory{Title: string(in.Title), Content: string(in.Content), Type: in.Type, Tags: in.Tags.Unique()}
 	if m.Type == "" {
@@ -52,7 +53,7 @@ func newMemory(in loci.CreateMemory) loci.Memory {
 	return m
 }
 
-// shortTexts are the short texts of a memory: tags, and where it comes from.
+// shortTexts returns the short texts of a memory: tags and source.
 func shortTexts(m loci.Memory) []string {
 	list := slices.Clone(m.Tags)
 	if s := m.Source; s != nil {
@@ -61,7 +62,8 @@ func shortTexts(m loci.Memory) []string {
 	return list
 }
 
-// redactedMemory is newMemory without the credentials that an atlas does not take.
+// redactedMemory is newMemory with the credentials redacted that an atlas
+// refuses.
 func redactedMemory(a *store.Atlas, in loci.CreateMemory) (loci.Memory, error) {
 	if err := rejectSecrets(a.Secrets(), "tags or source", shortTexts(newMemory(in))...); err != nil {
 		return loci.Memory{}, err
@@ -75,7 +77,8 @@ func redactedMemory(a *store.Atlas, in loci.CreateMemory) (loci.Memory, error) {
 	return newMemory(in), err
 }
 
-// createOrReturn stores a memory, or returns the one that has the same text already.
+// createOrReturn stores a memory, or returns an existing one with the same
+// text.
 func createOrReturn(tx *store.Tx, a *store.Atlas, onSecret loci.OnDuplicate, m loci.NewMemory,
 	e store.IndexEntry) (out loci.CreatedMemory, err error) {
 	if onSecret == loci.OnDuplicateReturn {
@@ -100,8 +103,8 @@ func createOrReturn(tx *store.Tx, a *store.Atlas, onSecret loci.OnDuplicate, m l
 	return loci.CreatedMemory{Memory: m}, err
 }
 
-// upsertFromSource stores what comes from a source once more: what is there already
-// becomes a new version where the text is another.
+// upsertFromSource stores the text of a source again: an existing memory of
+// that source gets a new version if the text differs.
 func upsertFromSource(tx *store.Tx, a *store.Atlas, in loci.CreateMemory, m loci.NewMemory,
 	e store.IndexEntry) (out loci.CreatedMemory, err error) {
 	if err := a.Lock(string(m.Source.Name) + "\n" + string(m.Source.URI)); err != nil {
@@ -131,7 +134,7 @@ func upsertFromSource(tx *store.Tx, a *store.Atlas, in loci.CreateMemory, m loci
 	return loci.ExistingMemory(m), err
 }
 
-// resolveAtlas returns the atlas that a memory goes to, and why.
+// resolveAtlas returns the atlas for a memory, and the reason.
 func (s *Service) resolveAtlas(tx *store.Tx, in loci.CreateMemory, m loci.Memory) (*store.Atlas, loci.Routing, error) {
 	if in.AtlasID != "" {
 		a, err := requestedAtlas(tx, in)
@@ -152,7 +155,8 @@ func (s *Service) resolveAtlas(tx *store.Tx, in loci.CreateMemory, m loci.Memory
 	return a, loci.Routing{AtlasID: a.ID(), Matched: append([]string{}, matched...)}, nil
 }
 
-// requestedAtlas returns the atlas that was asked for; a workspace beside it must be its own.
+// requestedAtlas returns the requested atlas; a requested workspace must be its
+// own.
 func requestedAtlas(tx *store.Tx, in loci.CreateMemory) (*store.Atlas, error) {
 	a, err := tx.Atlas(in.AtlasID, loci.RoleMember)
 	if err != nil || in.WorkspaceID == "" || in.WorkspaceID == a.WorkspaceID() {

@@ -12,7 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-func TestKeywordsRouteAMemoryToAnAtlas(t *testing.T) {
+func TestKeywordsRouteMemoryToAtlas(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		ids := map[string]string{}
@@ -29,7 +29,8 @@ func TestKeywordsRouteAMemoryToAnAtlas(t *testing.T) {
 			atlas   string
 			matched []string
 		}{
-			{loci.CreateMemory{Content: "The BARK sails."}, "ships", []string{"Bark"}}, // the older of two equals
+			// the older of two equals
+			{loci.CreateMemory{Content: "The BARK sails."}, "ships", []string{"Bark"}},
 			{loci.CreateMemory{Content: "Bark and leaf."}, "trees", []string{"bark", "Leaf"}},
 			{loci.CreateMemory{Content: "Nothing of it.", Title: "A brig"}, "ships", []string{"brig"}},
 			{loci.CreateMemory{Content: "Nothing of it.", Tags: loci.Tags{"leaf"}}, "trees", []string{"Leaf"}},
@@ -54,7 +55,7 @@ func TestKeywordsRouteAMemoryToAnAtlas(t *testing.T) {
 	})
 }
 
-// inbox returns the crew's.
+// inbox returns the inbox of the team.
 func inbox(t *testing.T, w *conformance.World) string {
 	t.Helper()
 	for _, a := range mustCall(t, w, conformance.CallerOwner, service.AtlasList,
@@ -67,7 +68,7 @@ func inbox(t *testing.T, w *conformance.World) string {
 	return ""
 }
 
-func TestATeamGetsItsInboxWithTheFirstMemory(t *testing.T) {
+func TestTeamGetsInboxWithFirstMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	if n := len(mustCall(t, w, conformance.CallerOwner, service.AtlasList,
@@ -88,7 +89,7 @@ func TestATeamGetsItsInboxWithTheFirstMemory(t *testing.T) {
 	}
 }
 
-func TestDuplicatesAreNamedOrReturned(t *testing.T) {
+func TestDuplicatesAreReportedOrReturned(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets := w.Atlas(t, "Shelf")
@@ -119,13 +120,14 @@ func TestDuplicatesAreNamedOrReturned(t *testing.T) {
 	})
 }
 
-// create calls the method itself: whether something was made is not on the wire.
+// create calls the method itself: the wire does not show whether a memory was
+// created.
 func create(t *testing.T, w *conformance.World, in loci.CreateMemory) loci.CreatedMemory {
 	t.Helper()
 	return conformance.Must(w.Service.CreateMemory(t.Context(), w.Ann.Actor(), in))(t)
 }
 
-func TestATitleIsTheFirstHeadingOrLine(t *testing.T) {
+func TestTitleIsFirstHeadingOrLine(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	for content, want := range map[string]string{
@@ -158,7 +160,7 @@ func TestATitleIsTheFirstHeadingOrLine(t *testing.T) {
 	}
 }
 
-func TestAnAtlasAndAWorkspaceBesideItMustAgree(t *testing.T) {
+func TestAtlasAndWorkspaceMustAgree(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	targets := w.Atlas(t, "Shelf")
@@ -211,7 +213,7 @@ func TestSearchFallsBackToKeywords(t *testing.T) {
 	}
 }
 
-func TestSemanticSearchFindsTheMeaning(t *testing.T) {
+func TestSemanticSearchFindsSynonyms(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}},
 		func(t *testing.T, w *conformance.World) {
@@ -228,11 +230,15 @@ func TestSemanticSearchFindsTheMeaning(t *testing.T) {
 				strong bool
 				first  string
 			}{
-				{"the tide turns", loci.ModeAuto, loci.ResolvedKeyword, true, "The tide"},      // no other comes near
-				{`"turns at noon"`, loci.ModeAuto, loci.ResolvedKeyword, true, "The tide"},     // a phrase
-				{"pgx.ErrNoRows", loci.ModeAuto, loci.ResolvedKeyword, true, "The tide"},       // an identifier
-				{"tide", loci.ModeAuto, loci.ResolvedHybrid, false, "The tide"},                // one word
-				{"fog and wind", loci.ModeAuto, loci.ResolvedHybrid, false, "Nothing but fog"}, // not all words
+				// no other is close
+				{"the tide turns", loci.ModeAuto, loci.ResolvedKeyword, true, "The tide"},
+				// a phrase
+				{`"turns at noon"`, loci.ModeAuto, loci.ResolvedKeyword, true, "The tide"},
+				// an identifier
+				{"pgx.ErrNoRows", loci.ModeAuto, loci.ResolvedKeyword, true, "The tide"},
+				{"tide", loci.ModeAuto, loci.ResolvedHybrid, false, "The tide"}, // one word
+				// not all words
+				{"fog and wind", loci.ModeAuto, loci.ResolvedHybrid, false, "Nothing but fog"},
 				{"ships in fog", loci.ModeHybrid, loci.ResolvedHybrid, false, "Nothing but fog"},
 				{"a ship of the line.", loci.ModeSemantic, loci.ResolvedSemantic, false, "A ship"},
 				{"closed", loci.ModeKeyword, loci.ResolvedKeyword, false, "The harbour"},
@@ -255,7 +261,7 @@ func TestSemanticSearchFindsTheMeaning(t *testing.T) {
 				again); out.Meta.Cache != loci.CacheQuery {
 				t.Errorf("asked again: %+v", out.Meta)
 			}
-			w.Memory(t, targets, "Another ship, in another fog.") // whose words are not ranked yet
+			w.Memory(t, targets, "Another ship, in another fog.") // its words are not ranked yet
 			if out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
 				again); out.Meta.Cache != loci.CacheEmbedding || out.Meta.Candidates.Keyword != 3 {
 				t.Errorf("asked again after a write: %+v", out.Meta)
@@ -264,7 +270,7 @@ func TestSemanticSearchFindsTheMeaning(t *testing.T) {
 				again); out.Meta.Cache != loci.CacheNone {
 				t.Errorf("another is told that it was asked before: %+v", out.Meta)
 			}
-			// its vector is kept
+			// its vector is cached
 			mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
 				loci.SearchMemories{Query: "?tide? fog ?x?", Mode: loci.ModeSemantic})
 			unread := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
@@ -275,9 +281,9 @@ func TestSemanticSearchFindsTheMeaning(t *testing.T) {
 		})
 }
 
-func TestSearchWaitsForNoModel(t *testing.T) {
+func TestSearchDoesNotWaitForModel(t *testing.T) {
 	t.Parallel()
-	model := &storetest.FakeEmbedder{Name: "words", Gate: make(chan struct{})} // answers never
+	model := &storetest.FakeEmbedder{Name: "words", Gate: make(chan struct{})} // never answers
 	w := newWorld(t, conformance.Options{Embedder: model, EmbedTimeout: 300 * time.Millisecond})
 	w.Memory(t, w.Atlas(t, "Shelf"), "The tide turns at noon.")
 	began := time.Now()

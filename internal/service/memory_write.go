@@ -10,8 +10,8 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// updateMemory lets f make the next state of a memory that the actor may change, and
-// stores it. What f leaves as it was is no new version.
+// updateMemory calls f to make the next state of a memory that the actor may
+// change, and stores it. An unchanged state makes no new version.
 func (s *Service) updateMemory(ctx context.Context, actor *identity.Actor, id string,
 	f func(h *store.Memory, next *loci.Memory) error) (loci.OneMemory, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (loci.OneMemory, error) {
@@ -28,7 +28,8 @@ func (s *Service) updateMemory(ctx context.Context, actor *identity.Actor, id st
 	})
 }
 
-// memoryIfMatch returns the handle of a memory that is still what the caller knows.
+// memoryIfMatch returns the handle of a memory that matches the If-Match of the
+// call.
 func memoryIfMatch(tx *store.Tx, actor *identity.Actor, id string) (*store.Memory, error) {
 	h, err := tx.Memory(id)
 	if err != nil {
@@ -37,7 +38,7 @@ func memoryIfMatch(tx *store.Tx, actor *identity.Actor, id string) (*store.Memor
 	return h, checkIfMatch(actor, h.Record().EntityTag())
 }
 
-// requireActive refuses what only an active memory takes.
+// requireActive returns an error unless the memory is active.
 func requireActive(m loci.Memory) error {
 	switch m.Status {
 	case loci.MemoryArchived:
@@ -48,7 +49,7 @@ func requireActive(m loci.Memory) error {
 	return nil
 }
 
-// UpdateMemory changes what is given of a memory.
+// UpdateMemory changes the given fields of a memory.
 func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor, in loci.UpdateMemory) (loci.OneMemory,
 	error) {
 	if in.Content == nil && in.Title == nil && in.Type == "" && in.Tags == nil {
@@ -86,7 +87,7 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor, in lo
 	})
 }
 
-// AppendMemory adds a text at the end of a memory, on a line of its own.
+// AppendMemory appends a text to a memory, on a new line.
 func (s *Service) AppendMemory(ctx context.Context, actor *identity.Actor, in loci.AppendMemory) (loci.OneMemory,
 	error) {
 	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) (err error) {
@@ -97,14 +98,14 @@ func (s *Service) AppendMemory(ctx context.Context, actor *identity.Actor, in lo
 			return err
 		}
 		if len(next.Content) > loci.MaxContent {
-			return loci.NewError(loci.CodeInvalidQuery, "content must have at most %d bytes together with what is "+
-				"there", loci.MaxContent)
+			return loci.NewError(loci.CodeInvalidQuery, "content must have at most %d bytes together with the "+
+				"stored text", loci.MaxContent)
 		}
 		return nil
 	})
 }
 
-// VerifyMemory notes that somebody has reviewed a memory, in whatever state.
+// VerifyMemory records a review of a memory in any state.
 func (s *Service) VerifyMemory(ctx context.Context, actor *identity.Actor, in loci.VerifyMemory) (loci.OneMemory,
 	error) {
 	if in.Evidence == nil && in.Confidence == nil && in.ValidUntil == nil {
@@ -121,7 +122,8 @@ func (s *Service) VerifyMemory(ctx context.Context, actor *identity.Actor, in lo
 			next.Confidence = in.Confidence
 		}
 		if in.ValidUntil != nil {
-			// The zero Time is none: an instant later is the same on the wire.
+			// The zero Time means none: the next instant is the same on the
+			// wire.
 			next.ValidUntil = cmp.Or(*in.ValidUntil, 1)
 		}
 		h.MarkReviewed()
@@ -129,7 +131,7 @@ func (s *Service) VerifyMemory(ctx context.Context, actor *identity.Actor, in lo
 	})
 }
 
-// SupersedeMemory puts another memory in the place of one.
+// SupersedeMemory replaces a memory by another one.
 func (s *Service) SupersedeMemory(ctx context.Context, actor *identity.Actor, in loci.SupersedeMemory) (loci.OneMemory,
 	error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneMemory, err error) {
@@ -137,7 +139,7 @@ func (s *Service) SupersedeMemory(ctx context.Context, actor *identity.Actor, in
 			return out, err
 		}
 		if _, err := tx.MemoryRecord(in.ReplacementMemoryID); err != nil {
-			return out, err // what is out of reach is told before what is not allowed
+			return out, err // not found is reported before forbidden
 		}
 		h, err := tx.Memory(in.MemoryID)
 		if err != nil {
@@ -164,7 +166,7 @@ func (s *Service) SupersedeMemory(ctx context.Context, actor *identity.Actor, in
 	})
 }
 
-// ArchiveMemory takes a memory out of lists and searches.
+// ArchiveMemory removes a memory from lists and searches.
 func (s *Service) ArchiveMemory(ctx context.Context, actor *identity.Actor, in loci.ArchiveMemory) (loci.OneMemory,
 	error) {
 	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) error {
@@ -177,7 +179,8 @@ func (s *Service) ArchiveMemory(ctx context.Context, actor *identity.Actor, in l
 	})
 }
 
-// RestoreMemory brings an archived memory back, or one that has lost its replacement.
+// RestoreMemory restores an archived memory, or a superseded one that has lost
+// its replacement.
 func (s *Service) RestoreMemory(ctx context.Context, actor *identity.Actor, in loci.RestoreMemory) (loci.OneMemory,
 	error) {
 	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) error {
@@ -193,7 +196,7 @@ func (s *Service) RestoreMemory(ctx context.Context, actor *identity.Actor, in l
 	})
 }
 
-// DeleteMemory removes a memory for good, with all its versions.
+// DeleteMemory deletes a memory for good, with all its versions.
 func (s *Service) DeleteMemory(ctx context.Context, actor *identity.Actor, in loci.DeleteMemory) (loci.Empty, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (loci.Empty, error) {
 		if err := tx.LockLinkedMemories(in.MemoryID); err != nil {
@@ -207,7 +210,8 @@ func (s *Service) DeleteMemory(ctx context.Context, actor *identity.Actor, in lo
 	})
 }
 
-// SimilarMemories lists active memories of the workspace with nearly the same text.
+// SimilarMemories lists active memories of the workspace with nearly the same
+// text.
 func (s *Service) SimilarMemories(ctx context.Context, actor *identity.Actor, in loci.SimilarMemories) (loci.Similar,
 	error) {
 	return read(ctx, s, actor, func(tx *store.Tx) (loci.Similar, error) {

@@ -15,13 +15,14 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// A memoryWrite is a change of a memory, by somebody who insists on a tag or on none.
+// A memoryWrite is a change of a memory by a caller, with an If-Match tag or
+// none.
 type memoryWrite struct {
 	name string
 	run  func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error
 }
 
-// memoryWrites lists every change that an active memory takes.
+// memoryWrites lists every change that an active memory accepts.
 func memoryWrites(replacement string) []memoryWrite {
 	return []memoryWrite{
 		{"update", func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error {
@@ -59,7 +60,7 @@ func memoryWrites(replacement string) []memoryWrite {
 	}
 }
 
-// expect compares an error with a code; none is no error.
+// expect compares an error with a code; the empty code means no error.
 func expect(t *testing.T, what string, err error, want loci.Code) {
 	t.Helper()
 	if want == "" && err != nil || want != "" && !loci.Is(err, want) {
@@ -67,7 +68,7 @@ func expect(t *testing.T, what string, err error, want loci.Code) {
 	}
 }
 
-func TestMembersChangeWhatTheyMadeAndManagersEverything(t *testing.T) {
+func TestMembersChangeOwnMemoriesAndManagersAll(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets := w.Atlas(t, "Shelf")
@@ -108,7 +109,7 @@ func TestMembersChangeWhatTheyMadeAndManagersEverything(t *testing.T) {
 	})
 }
 
-func TestWhoIsNoMemberAnyMoreReachesNothing(t *testing.T) {
+func TestFormerMemberReachesNothing(t *testing.T) {
 	t.Parallel()
 	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
 		targets := w.Atlas(t, "Shelf")
@@ -134,7 +135,7 @@ func TestWhoIsNoMemberAnyMoreReachesNothing(t *testing.T) {
 	})
 }
 
-func TestAStaleTagChangesNothing(t *testing.T) {
+func TestStaleTagChangesNothing(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets := w.Atlas(t, "Shelf")
@@ -163,7 +164,7 @@ func TestAStaleTagChangesNothing(t *testing.T) {
 	})
 }
 
-func TestTheTagChangesWithAllThatIsShown(t *testing.T) {
+func TestTagChangesWithShownFields(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets := w.Atlas(t, "Shelf")
@@ -212,7 +213,8 @@ func TestTheTagChangesWithAllThatIsShown(t *testing.T) {
 		if m := mustGet(t, w, by); len(m.Supersedes) != 1 || m.Supersedes[0] != old || m.Version != 7 {
 			t.Errorf("it replaces %v in version %d", m.Supersedes, m.Version)
 		}
-		// Its tag is the one that it had with one link: it shows the same again.
+		// Its tag is the one that it had with one link: it shows the same
+		// again.
 		w.Clock.Advance(2 * time.Hour)
 		if !mustGet(t, w, by).Expired {
 			t.Error("not expired after two hours")
@@ -225,7 +227,7 @@ func TestTheTagChangesWithAllThatIsShown(t *testing.T) {
 	})
 }
 
-func TestARepeatedChangeIsMadeOnce(t *testing.T) {
+func TestRepeatedChangeIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
 		id, by := mustCreate(t, w, conformance.CallerOwner, "", "log"),
@@ -272,8 +274,8 @@ func TestARepeatedChangeIsMadeOnce(t *testing.T) {
 	})
 }
 
-// A mistake of the form is told before anything is looked up.
-func TestAChangeOfNothingIsAMistakeWhoeverMakesIt(t *testing.T) {
+// An invalid input is reported before any lookup.
+func TestEmptyChangeIsInvalidForEveryCaller(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	id := mustCreate(t, w, conformance.CallerOwner, w.Atlas(t, "Shelf"), "a memory")
@@ -289,7 +291,7 @@ func TestAChangeOfNothingIsAMistakeWhoeverMakesIt(t *testing.T) {
 	}
 }
 
-func TestAnArchivedAtlasTakesReviewsAlone(t *testing.T) {
+func TestArchivedAtlasAcceptsReviewsOnly(t *testing.T) {
 	t.Parallel()
 	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
 		targets := w.Atlas(t, "Shelf")
@@ -311,7 +313,7 @@ func TestAnArchivedAtlasTakesReviewsAlone(t *testing.T) {
 	})
 }
 
-func TestATimeThatIsZeroIsATimeToo(t *testing.T) {
+func TestZeroTimeIsTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	id := mustCreate(t, w, conformance.CallerOwner, "", "a memory")

@@ -6,7 +6,7 @@ import "github.com/loci-memory/loci/internal/op"
 var Ops = &op.Table{}
 
 // The operations. A summary is also the whole description of a tool, so it
-// says what an agent has to know.
+// tells agents all they need.
 var (
 	MemoryCreate = op.Add(Ops, "memory.create", "POST /v1/memories", "Store one durable piece of knowledge.",
 		op.Account, op.ToolCore, (*Service).CreateMemory)
@@ -90,5 +90,6 @@ var (
 		(*Service).SignOut)
 )
 
-// ExcludedByVariant are the operations that a variant of the contract does not have.
+// ExcludedByVariant are the operations that a variant of the contract does not
+// have.
 var ExcludedByVariant = map[string][]string{"b": {MemoryDelete.Name}}

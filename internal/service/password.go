@@ -15,7 +15,7 @@ import (
 )
 
 // Parameters of argon2id (RFC 9106): 19 MiB, two passes, one lane. A stored
-// hash names its own, so that these can rise.
+// hash has its own parameters, so that these can rise.
 const (
 	argonMemory = 19 * 1024 // KiB
 	argonTime   = 2
@@ -23,8 +23,8 @@ const (
 	argonKey    = 32 // bytes
 )
 
-// Bounds of the hashes of one process: they take 76 MiB at most, and the last caller
-// in the queue waits for seconds, not minutes.
+// Bounds of the hashes of one process: they take 76 MiB at most, and the last
+// caller in the queue waits for seconds, not minutes.
 const (
 	maxHashes         = 4
 	maxWaitingSignIns = 64
@@ -59,11 +59,12 @@ func (p passwordHasher) hash(ctx context.Context, network, password string) (str
 		e.EncodeToString(salt), e.EncodeToString(hash)), err
 }
 
-// dummyHash is compared with where there is no account or no password, so that
-// the answer takes as long as for one that is there.
+// dummyHash is compared where no account or no password exists, so that the
+// answer takes equally long.
 const dummyHash = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
-// check reports whether a password, which comes from a network, is the one of a PHC string.
+// check reports whether a password, which comes from a network, matches a PHC
+// string.
 func (p passwordHasher) check(ctx context.Context, network, phc, password string) (bool, error) {
 	known := phc != ""
 	if !known {
@@ -77,7 +78,7 @@ func (p passwordHasher) check(ctx context.Context, network, phc, password string
 	return known && err == nil && subtle.ConstantTimeCompare(hash, k.key) == 1, err
 }
 
-// A phcHash password is what a PHC string holds.
+// A phcHash is a decoded PHC string.
 type phcHash struct {
 	memory, time uint32
 	lanes        uint8
@@ -87,13 +88,13 @@ type phcHash struct {
 func parsePHC(s string) (k phcHash, err error) {
 	parts := strings.Split(s, "$")
 	if len(parts) != 6 || parts[1] != "argon2id" || parts[2] != fmt.Sprintf("v=%d", argon2.Version) {
-		return k, errors.New("it is no argon2id of this version")
+		return k, errors.New("not an argon2id hash of this version")
 	}
 	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &k.memory, &k.time, &k.lanes); err != nil {
 		return k, err
 	}
 	if k.time == 0 || k.lanes == 0 {
-		return k, errors.New("it names no cost")
+		return k, errors.New("the cost parameters are missing")
 	}
 	if k.salt, err = base64.RawStdEncoding.DecodeString(parts[4]); err == nil {
 		k.key, err = base64.RawStdEncoding.DecodeString(parts[5])

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestPasswordsAreKeptAsPHCStrings(t *testing.T) {
+func TestPasswordsAreStoredAsPHCStrings(t *testing.T) {
 	t.Parallel()
 	for _, password := range []string{"correct horse", "пароль от всего", "with $ and ,=", "\x00nul"} {
 		phc, err := newPasswordHasher().hash(t.Context(), "", password)
@@ -28,7 +28,7 @@ func TestPasswordsAreKeptAsPHCStrings(t *testing.T) {
 	}
 }
 
-func TestAPasswordIsTheSameOnEveryKeyboard(t *testing.T) {
+func TestPasswordIsNormalized(t *testing.T) {
 	t.Parallel()
 	phc, err := newPasswordHasher().hash(t.Context(), "", "caf\u00e9 au lait")
 	if err != nil {
@@ -41,8 +41,8 @@ func TestAPasswordIsTheSameOnEveryKeyboard(t *testing.T) {
 	}
 }
 
-// An old hash names its own cost.
-func TestAHashOfAnotherCostIsChecked(t *testing.T) {
+// An old hash has its own cost parameters.
+func TestHashWithOtherCostIsChecked(t *testing.T) {
 	t.Parallel()
 	const phc = "$argon2id$v=19$m=64,t=3,p=2$c29tZXNhbHRzb21lc2FsdA$"
 	cost := phcHash{memory: 64, time: 3, lanes: 2, salt: []byte("somesaltsomesalt")}
@@ -58,7 +58,7 @@ func TestAHashOfAnotherCostIsChecked(t *testing.T) {
 	}
 }
 
-func TestNoPasswordFitsAnAccountWithoutOne(t *testing.T) {
+func TestPasswordFailsForAccountWithoutPassword(t *testing.T) {
 	t.Parallel()
 	for _, try := range []string{"", "anything"} {
 		if ok, err := newPasswordHasher().check(t.Context(), "", "", try); ok || err != nil {
@@ -67,7 +67,7 @@ func TestNoPasswordFitsAnAccountWithoutOne(t *testing.T) {
 	}
 }
 
-func TestAHashThatIsNoneIsAnError(t *testing.T) {
+func TestInvalidHashIsError(t *testing.T) {
 	t.Parallel()
 	for _, phc := range []string{"plain", "$argon2id$v=19$m=x,t=2,p=1$AAAA$AAAA", "$argon2id$v=19$m=64,t=1,p=1$!$AAAA",
 		"$argon2id$v=19$m=64,t=1,p=1$AAAA$!",
@@ -78,13 +78,13 @@ func TestAHashThatIsNoneIsAnError(t *testing.T) {
 	}
 }
 
-func TestWhoIsNotThereCostsTheSameHash(t *testing.T) {
+func TestUnknownAccountCostsOneHash(t *testing.T) {
 	t.Parallel()
 	made, err := newPasswordHasher().hash(context.Background(), "", "correct horse")
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The parameters, and with them the time and the memory, stand before the salt.
+	// The parameters, and with them time and memory, come before the salt.
 	if got, want := strings.Split(dummyHash, "$")[:4], strings.Split(made, "$")[:4]; !slices.Equal(got, want) {
 		t.Errorf("a try on nobody costs %v, on somebody %v", got, want)
 	}

@@ -10,15 +10,16 @@ import (
 	"github.com/loci-memory/loci/internal/search"
 )
 
-// defaultEmbedTimeout is how long a search waits for the vector of its query. Then words
-// alone answer.
+// defaultEmbedTimeout is how long a search waits for the vector of its query
+// before keywords alone answer.
 const defaultEmbedTimeout = 300 * time.Millisecond
 
-// maxQueryEmbeddings is how many vectors of queries are kept: some 2 MB.
+// maxQueryEmbeddings is the number of cached query vectors: some 2 MB.
 const maxQueryEmbeddings = 1000
 
-// queryEmbedder embed queries, and keep the vectors of the last ones. Nobody is served
-// by what another has asked: how long an answer takes would tell of it.
+// queryEmbedder embeds queries and caches the vectors of recent ones,
+// separately for each user: the time of an answer must not reveal another
+// user's query.
 type queryEmbedder struct {
 	model   search.Embedder
 	timeout time.Duration
@@ -29,14 +30,14 @@ type queryEmbedder struct {
 // queryKey is a query of a user.
 type queryKey struct{ user, query string }
 
-// embedding returns the vector of a query, and whether it was known. A query that the
-// model cannot read has none, unless always is wanted.
+// embedding returns the vector of a query, and whether it was cached. A query
+// that the model cannot read has none, unless always is set.
 func (m *queryEmbedder) embedding(ctx context.Context, q queryKey, always bool) (v []float32, known bool, err error) {
 	if m.model == nil {
 		return nil, false, errors.New("service: no embedder is configured")
 	}
 	if !always && !search.Readable(q.query, m.model) {
-		return nil, false, nil // though it may be kept, from when it was always wanted
+		return nil, false, nil // a cached vector may stem from a call with always
 	}
 	m.mu.Lock()
 	v, known = m.cache[q]
@@ -51,7 +52,7 @@ func (m *queryEmbedder) embedding(ctx context.Context, q queryKey, always bool) 
 		err error
 	}
 	done := make(chan answer, 1)
-	go func() { // a model may not look at the clock
+	go func() { // a model may ignore its deadline
 		v, err := m.embed(ctx, q)
 		done <- answer{v, err}
 	}()
@@ -63,7 +64,7 @@ func (m *queryEmbedder) embedding(ctx context.Context, q queryKey, always bool) 
 	}
 }
 
-// embed embeds a query; a long one in passages, of which it is the mean.
+// embed embeds a query; the vector of a long one is the mean of its chunks.
 func (m *queryEmbedder) embed(ctx context.Context, q queryKey) ([]float32, error) {
 	vectors, err := m.model.Embed(ctx, search.Chunks("", q.query, m.model))
 	if err != nil {
@@ -75,7 +76,7 @@ func (m *queryEmbedder) embed(ctx context.Context, q queryKey) ([]float32, error
 	if m.cache == nil {
 		m.cache = map[queryKey][]float32{}
 	}
-	for old := range m.cache { // a map's order is a fair choice of what goes
+	for old := range m.cache { // the random order of a map chooses the evicted entry
 		if len(m.cache) < maxQueryEmbeddings {
 			break
 		}

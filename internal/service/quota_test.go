@@ -12,7 +12,8 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 )
 
-// smallPlan is a plan that leaves ann one team (she has two) and two atlases (she has her Inbox).
+// smallPlan is a plan that leaves ann one team (she has two) and two atlases
+// (she has her Inbox).
 var smallPlan = identity.Plan{Name: loci.PlanFree, Operations: 10_000, Storage: 1 << 20, Teams: 3, Atlases: 3}
 
 func TestPlansLimitTeamsAndAtlases(t *testing.T) {
@@ -47,7 +48,7 @@ func TestPlansLimitTeamsAndAtlases(t *testing.T) {
 	})
 }
 
-// All at once get no more than one after another.
+// Parallel calls get no more than sequential ones.
 func TestPlansHoldUnderParallelCalls(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
@@ -79,7 +80,7 @@ func TestPlansHoldUnderParallelCalls(t *testing.T) {
 	})
 }
 
-func TestStatusCountsWhatOneOwnsAndReaches(t *testing.T) {
+func TestStatusCountsOwnedAndReachable(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{Plan: smallPlan}, func(t *testing.T, w *conformance.World) {
 		targets := w.Atlas(t, "Shelf")
@@ -97,7 +98,7 @@ func TestStatusCountsWhatOneOwnsAndReaches(t *testing.T) {
 		want.Workspaces = loci.WorkspaceQuotas{Personal: loci.Quota{Used: 1, Limit: 1},
 			Team: loci.Quota{Used: 2, Limit: 3}, Atlases: loci.Quota{Used: 2, Limit: 3}}
 		want.Totals = loci.Totals{Workspaces: 3, Atlases: 2, Memories: 3}
-		want.Indexing = loci.Indexing{Pending: 3} // nobody makes vectors here
+		want.Indexing = loci.Indexing{Pending: 3} // no embedder runs here
 		if ann != want {
 			t.Errorf("ann\n%+v, want\n%+v", ann, want)
 		}
@@ -115,7 +116,7 @@ func TestStatusCountsWhatOneOwnsAndReaches(t *testing.T) {
 	})
 }
 
-func TestAPlanWithoutLimitsSaysSo(t *testing.T) {
+func TestStatusOfUnlimitedPlanHasNoLimits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	s := mustCall(t, w, conformance.CallerStranger, service.AccountStatus, loci.Empty{})

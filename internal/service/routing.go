@@ -6,12 +6,12 @@ import (
 	"github.com/loci-memory/loci/internal/search"
 )
 
-// matchAtlas returns the place in keywords of the atlas whose routing keywords match
-// the texts best, and the keywords that did; -1 if none does. A word is a run of
-// letters and digits as a search sees it: any letter case, ß as in STRASSE; in
-// scripts without spaces a keyword matches wherever its characters follow one
-// another. A keyword of several words matches where they follow one another. The
-// most different keywords win, then the first atlas.
+// matchAtlas returns the index of the atlas whose routing keywords match the
+// texts best, and the matching keywords; -1 if none does. Words are compared as
+// in a search: runs of letters and digits in any letter case, ß as in STRASSE.
+// In scripts without spaces a keyword matches wherever its characters follow
+// one another. A keyword of several words matches where the words follow one
+// another. The most different keywords win, then the first atlas.
 func matchAtlas(keywords [][]string, texts ...string) (best int, matched []string) {
 	best = -1
 	var text string

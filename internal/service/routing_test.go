@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestRoutingTakesTheMostDifferentKeywordsThenTheFirstAtlas(t *testing.T) {
+func TestRoutingPrefersMostKeywordsThenFirstAtlas(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		keywords [][]string

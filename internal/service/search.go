@@ -11,15 +11,15 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// maxPagedResults is how far one may page through an answer.
+// maxPagedResults is the number of results that pages can reach.
 const maxPagedResults = 1000
 
-// SearchMemories finds memories by their words, their meaning, or both.
+// SearchMemories finds memories by keywords, by vectors, or by both.
 func (s *Service) SearchMemories(ctx context.Context, actor *identity.Actor,
 	in loci.SearchMemories) (loci.FoundMemories,
 	error) {
-	// The answer comes about in several transactions, of which none knows of an
-	// Idempotency-Key; the last one keeps it, or gives the one that was kept.
+	// The search runs in several transactions without the Idempotency-Key. The
+	// last one stores the answer under the key, or replays a stored one.
 	plain := *actor
 	plain.Idempotency = nil
 	out, err := s.search(ctx, &plain, in)
@@ -37,8 +37,9 @@ func (s *Service) SearchMemories(ctx context.Context, actor *identity.Actor,
 	return out, nil
 }
 
-// allReadable reports whether all memories of an answer are still within reach. What was
-// deleted meanwhile, or is in a workspace that somebody had to leave, is not shown again.
+// allReadable reports whether the actor can still read all memories of an
+// answer. A replay must not show deleted memories, or those of a workspace that
+// the actor has left.
 func (s *Service) allReadable(ctx context.Context, actor *identity.Actor, answer loci.FoundMemories) (bool, error) {
 	_, err := read(ctx, s, actor, func(tx *store.Tx) (nothing loci.Empty, err error) {
 		for _, m := range answer.Memories {
@@ -54,7 +55,7 @@ func (s *Service) allReadable(ctx context.Context, actor *identity.Actor, answer
 	return err == nil, err
 }
 
-// A searchRequest is a search under way.
+// A searchRequest is a search in progress.
 type searchRequest struct {
 	*Service
 	ctx    context.Context
@@ -69,7 +70,7 @@ type searchRequest struct {
 	result     store.SearchResult
 }
 
-// emptyQueryError returns the error for a query that nothing could answer.
+// emptyQueryError returns the error for a query without searchable text.
 func emptyQueryError() error {
 	return loci.NewError(loci.CodeInvalidQuery,
 		"query holds no letter, digit or symbol: give it words, a question or a \"quoted phrase\"")
@@ -117,7 +118,8 @@ func (s *Service) search(ctx context.Context, actor *identity.Actor, in loci.Sea
 	return out, nil
 }
 
-// highlights show the words, or else the beginning of the passage that was meant.
+// highlights returns the matches of the query, or else the beginning of the
+// best chunk.
 func (k *searchRequest) highlights(f store.SearchHit) []string {
 	r := f.Matches
 	if r.Empty() && f.Chunk > 1 && k.Embedder != nil {
@@ -126,7 +128,7 @@ func (k *searchRequest) highlights(f store.SearchHit) []string {
 	return r.Highlights()
 }
 
-// run answers in the mode that was asked for, or in the one that is left.
+// run searches in the requested mode, or in the mode that is available.
 func (k *searchRequest) run(query string) error {
 	switch mode := k.meta.RequestedMode; mode {
 	case loci.ModeKeyword:
@@ -160,7 +162,8 @@ func (k *searchRequest) search(mode loci.ResolvedMode) (err error) {
 	k.result, err = read(k.ctx, k.Service, k.who, func(tx *store.Tx) (store.SearchResult, error) {
 		return tx.Search(q, k.filter, k.seen, k.limit)
 	})
-	if k.meta.ResolvedMode == "" && k.result.CacheHit { // not by this question itself
+	// a second run may hit the entry of the first
+	if k.meta.ResolvedMode == "" && k.result.CacheHit {
 		k.meta.Cache = loci.CacheQuery
 	}
 	k.meta.ResolvedMode = mode
@@ -171,15 +174,15 @@ func (k *searchRequest) search(mode loci.ResolvedMode) (err error) {
 	if mode != loci.ResolvedSemantic {
 		k.meta.StrongKeyword, k.meta.StrongKeywordReason = isStrongKeyword(k.result.TopHit)
 	} else {
-		k.meta.StrongKeywordReason = "words were not looked for"
+		k.meta.StrongKeywordReason = "keywords were not searched"
 	}
 	return err
 }
 
-// embedQuery embeds the query, within the time that there is, and reports whether
-// that worked. What the model cannot read has no meaning for it, unless nothing
-// else was asked for. While workspaces turn to another model, the one before
-// answers for those that have not.
+// embedQuery embeds the query within the timeout, and reports whether that
+// worked. A query that the model cannot read has no vector, unless only
+// semantic search was requested. While workspaces migrate to a new model, the
+// previous model serves those that have not.
 func (k *searchRequest) embedQuery(query string, always bool) bool {
 	began := time.Now()
 	ok := k.embedWith(&k.queryEmbedder, query, always)
@@ -207,13 +210,13 @@ func (k *searchRequest) embedWith(m *queryEmbedder, query string, always bool) b
 	return true
 }
 
-// strongMargin is over how many times the score of the next memory the best one is
-// where words alone answer a query of several words. Measured: .92 of what meaning
-// adds is kept on the worst set, and words alone answer up to a quarter of the
-// questions.
+// strongMargin is the ratio of the best score to the next one above which
+// keywords alone answer a query of several words. Measured: .92 of the gain
+// from vectors is kept on the worst dataset, and keywords alone answer up to a
+// quarter of the queries.
 const strongMargin = 2
 
-// isStrongKeyword tells whether words alone answer a query, and why.
+// isStrongKeyword reports whether keywords alone answer a query, and why.
 func isStrongKeyword(b store.TopHit) (bool, string) {
 	switch {
 	case b.ExactMatch != "":
@@ -230,7 +233,7 @@ func isStrongKeyword(b store.TopHit) (bool, string) {
 	return true, "the best memory holds every word of the query, and no other comes near"
 }
 
-// toMilliseconds has three digits.
+// toMilliseconds returns milliseconds with three decimals.
 func toMilliseconds(d time.Duration) float64 {
 	return math.Round(float64(d.Nanoseconds())/1e3) / 1e3
 }

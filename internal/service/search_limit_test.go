@@ -13,7 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// A scoredID is what of a hit must not depend on the limit.
+// A scoredID holds the parts of a hit that must not depend on the limit.
 type scoredID struct {
 	id    string
 	score float64
@@ -26,9 +26,9 @@ func rankedOf(list []loci.FoundMemory) (out []scoredID) {
 	return out
 }
 
-// The list of a limit is the beginning of that of any higher limit, and pages of any
-// size are parts of one list: in all modes, with and without conversations, phrases
-// and dates, in one workspace and over several.
+// The list of a limit is a prefix of that of any higher limit, and pages of any
+// size are parts of one list: in all modes, with and without conversations,
+// phrases and dates, in one workspace and over several.
 func TestSearchRanksTheSameWhateverTheLimit(t *testing.T) {
 	t.Parallel()
 	for _, grouped := range []bool{false, true} {
@@ -48,8 +48,8 @@ func TestSearchRanksTheSameWhateverTheLimit(t *testing.T) {
 	}
 }
 
-// fillForLimits makes memories of one and of several chunks in two workspaces, among
-// them equal ones.
+// fillForLimits makes memories of one and of several chunks in two workspaces,
+// some of them equal.
 func fillForLimits(t *testing.T, w *conformance.World, grouped bool) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -88,8 +88,8 @@ func fillForLimits(t *testing.T, w *conformance.World, grouped bool) {
 	w.WaitForEmbeddings(t)
 }
 
-// checkLimits asks with limits from 1 to 100, and page by page. Spaces behind a query
-// change nothing but keep it from being answered by what was ranked for another limit.
+// checkLimits searches with limits from 1 to 100, and page by page. Spaces
+// behind a query only keep it from the ranking cache of another limit.
 func checkLimits(t *testing.T, w *conformance.World, in loci.SearchMemories) {
 	t.Helper()
 	query := in.Query

@@ -8,9 +8,9 @@ import (
 	"github.com/loci-memory/loci/internal/secret"
 )
 
-// applySecretPolicy returns a text as it may be stored: as it is where no credential is
-// found in it or the workspace allows them, else without them where that is
-// wished. Otherwise it is refused by rule and line, never by what was found.
+// applySecretPolicy returns a text as it may be stored. The text is unchanged
+// if it holds no credential or the workspace allows credentials. Otherwise it
+// is redacted on request, or refused by rule and line, without the credential.
 func applySecretPolicy(policy loci.SecretsPolicy, onSecret loci.OnSecret, field, text string) (string, error) {
 	if policy == loci.SecretsAllow && onSecret == "" {
 		return text, nil
@@ -26,7 +26,7 @@ func applySecretPolicy(policy loci.SecretsPolicy, onSecret loci.OnSecret, field,
 				loci.MaxContent)
 		}
 		if field == "title" && utf8.RuneCountInString(text) > loci.MaxTitle {
-			text = loci.DeriveTitle(text) // a mark may be longer than what it stands for
+			text = loci.DeriveTitle(text) // a mark may be longer than the credential
 		}
 		return text, nil
 	}
@@ -42,8 +42,8 @@ func secretError(field, rule string, line int) error {
 		advice)
 }
 
-// rejectSecrets refuses short texts that hold a credential. They say what a memory is or
-// where it comes from: what is taken out of them would change that.
+// rejectSecrets refuses short texts that hold a credential. Tags and sources
+// are never redacted: that would change their meaning.
 func rejectSecrets(policy loci.SecretsPolicy, field string, texts ...string) error {
 	if policy == loci.SecretsAllow {
 		return nil
@@ -57,7 +57,7 @@ func rejectSecrets(policy loci.SecretsPolicy, field string, texts ...string) err
 	return nil
 }
 
-// mayHoldSecrets reports a text that clean may have something to do with.
+// mayHoldSecrets reports whether applySecretPolicy may have to act on a text.
 func mayHoldSecrets(texts ...string) bool {
 	for _, t := range texts {
 		if len(secret.Scan(t)) > 0 {
@@ -67,14 +67,14 @@ func mayHoldSecrets(texts ...string) bool {
 	return false
 }
 
-// overlap is how much of a text is looked at once more when another is added to
-// it: a private key may have its head in the one and its body in the other.
+// overlap is how much of a text is scanned again when another is appended: a
+// private key may have its head in one and its body in the other.
 const overlap = 4 << 10
 
 const redactedKey = "[REDACTED:private-key]"
 
-// appendWithPolicy returns a text with another added on a line of its own, cleaned as
-// clean does. Lines are counted in the added text.
+// appendWithPolicy returns a text with another appended on a new line, under
+// the policy of applySecretPolicy. Lines are counted in the appended text.
 func appendWithPolicy(policy loci.SecretsPolicy, onSecret loci.OnSecret, text, more string) (string, error) {
 	more, err := applySecretPolicy(policy, onSecret, "content", more)
 	if err != nil {
@@ -88,14 +88,14 @@ func appendWithPolicy(policy loci.SecretsPolicy, onSecret loci.OnSecret, text, m
 		return whole, nil
 	}
 	from := max(0, len(text)-overlap)
-	// A key may come line by line: what was taken out of it is no end of it.
+	// A key may arrive line by line: its redaction mark does not end it.
 	lines := strings.ReplaceAll(whole[from:], redactedKey, strings.Repeat(" ", len(redactedKey)))
 	for _, f := range secret.Scan(lines) {
 		if from+f.To <= len(text) {
-			continue // it is there already
+			continue // found in the stored text already
 		}
 		if onSecret != loci.OnSecretRedact && policy != loci.SecretsRedact {
-			return "", secretError("content, together with what is there,", f.Rule, 1)
+			return "", secretError("content, together with the stored text,", f.Rule, 1)
 		}
 		at := max(from+f.From, len(whole)-len(more))
 		return whole[:at] + "[REDACTED:" + f.Rule + "]" + whole[from+f.To:], nil

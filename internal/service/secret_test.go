@@ -33,7 +33,7 @@ func samples(n int) (list []secrettest.Sample) {
 	return list
 }
 
-// A logRecorder is all that the service has said, in answers and in its log.
+// A logRecorder collects all answers and log lines of the service.
 type logRecorder struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -45,7 +45,7 @@ func (l *logRecorder) Write(b []byte) (int, error) {
 	return l.text.Write(b)
 }
 
-// callLogged calls an operation and notes what it answers.
+// callLogged calls an operation and records its answer.
 func callLogged[In, Out any](t *testing.T, l *logRecorder, w *conformance.World, key string, o op.TypedOp[In, Out],
 	in In) (Out, error) {
 	t.Helper()
@@ -58,7 +58,7 @@ func callLogged[In, Out any](t *testing.T, l *logRecorder, w *conformance.World,
 	return out, err
 }
 
-// databaseBytes is all the bytes that a database holds.
+// databaseBytes returns all bytes of a database.
 func databaseBytes(t *testing.T, d storetest.Database) []byte {
 	t.Helper()
 	var all bytes.Buffer
@@ -85,8 +85,8 @@ func databaseBytes(t *testing.T, d storetest.Database) []byte {
 	return all.Bytes()
 }
 
-// traces are pieces of a credential by which one would know it: all of it, or
-// the lines of a key, in any letter case.
+// traces returns the pieces that identify a credential: all of it, or the lines
+// of a key, in any letter case.
 func traces(s secrettest.Sample) (list []string) {
 	for line := range strings.Lines(s.Secret()) {
 		if line = strings.ToLower(strings.TrimSpace(line)); len(line) >= 12 && !strings.HasPrefix(line, "-----") {
@@ -96,7 +96,7 @@ func traces(s secrettest.Sample) (list []string) {
 	return list
 }
 
-// loggedWorld is a world whose answers and logs go to a ledger.
+// loggedWorld is a world whose answers and logs go to a recorder.
 func loggedWorld(t *testing.T, d storetest.Database) (*conformance.World, *logRecorder) {
 	l := &logRecorder{}
 	log := slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))
@@ -113,8 +113,8 @@ func policy(t *testing.T, d storetest.Database, workspace string, p loci.Secrets
 	d.Exec(t, `UPDATE workspaces SET secrets = '`+string(p)+`' WHERE id = '`+workspace+`'`)
 }
 
-// ways are the ways in for a text with a credential. Those that ask for it, or
-// whose workspace redacts, are answered with the text without it.
+// ways are the ways in for a text with a credential. A redacting call or
+// workspace answers with the redacted text.
 var ways = []struct {
 	name     string
 	redacted bool
@@ -187,7 +187,7 @@ var ways = []struct {
 		func(t *testing.T, l *logRecorder, w *conformance.World, id, text string) (loci.Memory, error) {
 			out, err := callLogged(t, l, w, "", service.MemoryVerify,
 				loci.VerifyMemory{MemoryID: id, Evidence: ptr(loci.Evidence(text))})
-			out.Memory.Content = out.Memory.Evidence // where it is looked for
+			out.Memory.Content = out.Memory.Evidence // the field that is checked
 			return out.Memory, err
 		}},
 	{"title", false, loci.SecretsReject, func(t *testing.T, l *logRecorder, w *conformance.World,
@@ -216,7 +216,7 @@ var ways = []struct {
 	}},
 }
 
-func TestCredentialsAreNeitherKeptNorTold(t *testing.T) {
+func TestCredentialsAreNeitherStoredNorLogged(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		w, l := loggedWorld(t, d)
@@ -234,7 +234,7 @@ func TestCredentialsAreNeitherKeptNorTold(t *testing.T) {
 				s := list[i]
 				text := "A note,\n" + s.Text + "\nand more."
 				if strings.HasPrefix(way.name, "title") && len(text) > loci.MaxTitle {
-					text = "Note " + list[i%len(ways)].Text // another one, of whatever length
+					text = "Note " + list[i%len(ways)].Text // another credential, of any length
 					if len(text) > loci.MaxTitle {
 						continue
 					}
@@ -281,7 +281,7 @@ func TestCredentialsAreNeitherKeptNorTold(t *testing.T) {
 	})
 }
 
-func TestAWorkspaceDecidesOnCredentials(t *testing.T) {
+func TestWorkspacePolicyDecidesOnCredentials(t *testing.T) {
 	t.Parallel()
 	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
 		key := "ghp_" + strings.Repeat("aB3dE5gH7", 4)
@@ -304,7 +304,7 @@ func TestAWorkspaceDecidesOnCredentials(t *testing.T) {
 		if now := mustGet(t, w, m.ID); now.Version != 2 || now.Content != "plain" {
 			t.Errorf("%+v", now)
 		}
-		// What is there already is nobody's fault who changes something else.
+		// A stored credential does not block a change of other fields.
 		mustCall(t, w, conformance.CallerMember, service.MemoryUpdate,
 			loci.UpdateMemory{MemoryID: kept, Tags: &loci.Tags{"x"}})
 		out := mustCall(t, w, conformance.CallerMember, service.MemoryAppend,
@@ -335,8 +335,8 @@ func TestAWorkspaceDecidesOnCredentials(t *testing.T) {
 	})
 }
 
-// A key that comes in parts is one as soon as its parts are together.
-func TestACredentialInPartsIsOneToo(t *testing.T) {
+// A key that arrives in parts is detected when its parts are together.
+func TestCredentialInPartsIsDetected(t *testing.T) {
 	t.Parallel()
 	eachEngineWithDB(t, func(t *testing.T, w *conformance.World, d storetest.Database) {
 		r := rand.New(rand.NewPCG(rand.Uint64(), 1))
@@ -389,8 +389,8 @@ func TestACredentialInPartsIsOneToo(t *testing.T) {
 	})
 }
 
-// What stands in the place of a credential may be longer than it.
-func TestATextWithoutItsCredentialsHasItsBoundsToo(t *testing.T) {
+// A redaction mark may be longer than its credential.
+func TestRedactedTextIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	key := "AKIA" + "Q3EGRIPYB5MZ7TVA" + "\n"

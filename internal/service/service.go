@@ -1,5 +1,5 @@
-// Package service is what Loci does: one method for each operation, one file
-// for each resource. It knows neither HTTP nor SQL.
+// Package service implements the operations: one method for each operation, one
+// file for each resource. It knows neither HTTP nor SQL.
 package service
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// A Service does the work.
+// A Service runs the operations.
 type Service struct {
 	Options
 	passwordHasher   passwordHasher
@@ -23,24 +23,26 @@ type Service struct {
 	previousEmbedder queryEmbedder
 }
 
-// Options are what a Service needs and what its operator decided.
+// Options are the dependencies and settings of a Service.
 type Options struct {
 	Store        *store.Store
 	Plan         identity.Plan
 	Clock        loci.Clock
 	Registration Registration
-	SignInLimit  int    // failed sign-ins of an account or an address in 15 minutes; 0 is off
-	PublicURL    string // where people reach the server, without a slash at the end
+	// failed sign-ins of an account or an address in 15 minutes; 0 turns the
+	// limit off
+	SignInLimit int
+	PublicURL   string // the public address of the server, without a trailing slash
 
-	// UsedOperations returns the operations of the month that a user has used, and when
-	// the month ends.
+	// UsedOperations returns the operations of the month that a user has used,
+	// and when the month ends.
 	UsedOperations func(ctx context.Context, userID string) (used int64, ends time.Time, err error)
 
-	// Embedder reads queries; it is the store's. Without one words alone answer.
-	// Former is one that is at hand, whose vectors may still be there.
+	// Embedder embeds queries; it is the store's. Without it keywords alone
+	// answer. PreviousEmbedder serves workspaces that still have its vectors.
 	Embedder, PreviousEmbedder search.Embedder
-	EmbedTimeout               time.Duration // how long a search waits for it; 0 is 300 ms
-
+	// how long a search waits for the embedder; 0 means 300 ms
+	EmbedTimeout time.Duration
 }
 
 // New returns a Service.
@@ -53,7 +55,7 @@ func New(o Options) *Service {
 		previousEmbedder: queryEmbedder{model: o.PreviousEmbedder, timeout: o.EmbedTimeout}}
 }
 
-// write and read run f on behalf of who.
+// write and read run f for an actor.
 func write[Out any](ctx context.Context, s *Service, actor *identity.Actor, f func(*store.Tx) (Out, error)) (Out,
 	error) {
 	out, err := store.Write(ctx, s.Store, actor, f)
@@ -65,7 +67,7 @@ func read[Out any](ctx context.Context, s *Service, actor *identity.Actor, f fun
 	return store.Read(ctx, s.Store, actor, f)
 }
 
-// addQuotaReset makes a refusal by the plan say when the month ends.
+// addQuotaReset adds the end of the month to a quota error.
 func (s *Service) addQuotaReset(err error) error {
 	if e := loci.AsError(err); err != nil && e.Code == loci.CodeQuotaExceeded && e.RetryAfter == 0 {
 		now := s.Clock().UTC()

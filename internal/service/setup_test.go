@@ -16,7 +16,7 @@ func setUp(token string) loci.SetUp {
 	return loci.SetUp{Token: token, Email: "first@example.com", Password: secret}
 }
 
-func TestTheSetupLinkWorksOnce(t *testing.T) {
+func TestSetupLinkWorksOnce(t *testing.T) {
 	t.Parallel()
 	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{})
 	if err := mustFail(t, w, conformance.CallerNobody, service.AuthSetup, setUp("guess"),
@@ -48,7 +48,7 @@ func TestTheSetupLinkWorksOnce(t *testing.T) {
 	mustFail(t, w, conformance.CallerNobody, service.AuthSetup, again, loci.CodeNotFound)
 }
 
-func TestTheSetupLinkExpires(t *testing.T) {
+func TestSetupLinkExpires(t *testing.T) {
 	t.Parallel()
 	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{})
 	token := w.Service.NewSetupToken()
@@ -59,7 +59,7 @@ func TestTheSetupLinkExpires(t *testing.T) {
 	mustCall(t, w, conformance.CallerNobody, service.AuthSetup, setUp(token))
 }
 
-func TestOfManyWhoSetUpAtOnceOneDoes(t *testing.T) {
+func TestParallelSetUpsMakeOneAccount(t *testing.T) {
 	t.Parallel()
 	eachEmptyWorld(t, func(t *testing.T, w *conformance.World) {
 		token := w.Service.NewSetupToken()
@@ -87,7 +87,7 @@ func TestOfManyWhoSetUpAtOnceOneDoes(t *testing.T) {
 	})
 }
 
-func TestCheckingASetupLinkUsesNothingUp(t *testing.T) {
+func TestCheckSetupDoesNotUseTokenUp(t *testing.T) {
 	t.Parallel()
 	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{})
 	check := func(token string, want bool) {

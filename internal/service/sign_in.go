@@ -10,17 +10,19 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 )
 
-// A signInLimiter bounds the failed sign-ins of each account and each network. An
-// account has a limit of its own in a network from which it signed in before, so
-// that strangers who use up the limits of account and network do not lock it out.
+// A signInLimiter bounds the failed sign-ins of each account and each network.
+// An account has a separate limit in each network from which it signed in
+// before. So strangers who use up the limits of account and network do not lock
+// it out.
 type signInLimiter struct {
 	*attemptLimiter
 
-	networksMu sync.Mutex                // guards what follows
-	networks   *lruMap[string, []string] // networks of an account, the last one last
+	networksMu sync.Mutex                // guards the fields below
+	networks   *lruMap[string, []string] // networks of an account, the most recent last
 }
 
-// Bounds of what is known: the networks of one account, and accounts.
+// Bounds of the known networks: those of one account, and the number of
+// accounts.
 const (
 	maxKnownNetworks = 8
 	maxKnownAccounts = 10_000
@@ -32,7 +34,7 @@ func newSignInLimiter(clock loci.Clock, limit int) *signInLimiter {
 		networks: newLRU[string, []string](maxKnownAccounts)}
 }
 
-// attempt counts an attempt as failed until release says that it was not.
+// attempt counts an attempt as failed until release undoes it.
 func (l *signInLimiter) attempt(account, address string) (release func(), err error) {
 	network := networkOf(address)
 	names := []attemptKey{{account: account}, {network: network}}
@@ -49,7 +51,7 @@ func (l *signInLimiter) isKnownNetwork(account, network string) bool {
 	return list != nil && slices.Contains(*list, network)
 }
 
-// recordSuccess remembers from where an account signed in.
+// recordSuccess records the network of a successful sign-in.
 func (l *signInLimiter) recordSuccess(account, address string) {
 	network := networkOf(address)
 	if l.limit == 0 || network == "" {
@@ -66,16 +68,17 @@ func (l *signInLimiter) recordSuccess(account, address string) {
 	*list = append(*list, network)
 }
 
-// setupLink is the one-time way to the first account.
+// setupLink is the one-time link to make the first account.
 type setupLink struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	token   string
 	expires time.Time
 }
 
 const setupTokenTTL = time.Hour
 
-// NewSetupToken returns a new token for the setup link; the one before is worth nothing.
+// NewSetupToken returns a new token for the setup link and invalidates the
+// previous one.
 func (s *Service) NewSetupToken() string {
 	s.setup.mu.Lock()
 	defer s.setup.mu.Unlock()

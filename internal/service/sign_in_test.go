@@ -68,9 +68,9 @@ func TestFailedSignInsAreLimited(t *testing.T) {
 	expect("192.0.2.1", "ada@example.com", secret, "")
 }
 
-// Refused attempts under names that were never seen must not push out the failures
-// of others, however many they are.
-func TestSignInLimitCannotBeEmptied(t *testing.T) {
+// Refused attempts under unknown names must not evict the failures of others,
+// however many they are.
+func TestSignInLimitCannotBeFlushed(t *testing.T) {
 	t.Parallel()
 	const limit = 2
 	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{SignInLimit: limit})
@@ -97,7 +97,7 @@ func TestSignInLimitCannotBeEmptied(t *testing.T) {
 	}
 }
 
-func TestStrangersDoNotLockOutTheOwnerAtAKnownAddress(t *testing.T) {
+func TestStrangersCannotLockOutOwnerAtKnownAddress(t *testing.T) {
 	t.Parallel()
 	const limit, home = 3, "2001:db8:1:2::1"
 	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{SignInLimit: limit})
@@ -115,14 +115,15 @@ func TestStrangersDoNotLockOutTheOwnerAtAKnownAddress(t *testing.T) {
 	}
 	expect("192.0.2.99", "ada@example.com", secret, loci.CodeRateLimited)
 	for range limit {
-		expect("2001:db8:1:2::66", "bea@example.com", "wrong", loci.CodeInvalidKey) // a neighbour of the same network
+		// a neighbour of the same network
+		expect("2001:db8:1:2::66", "bea@example.com", "wrong", loci.CodeInvalidKey)
 	}
 	expect(home, "bea@example.com", secret, loci.CodeRateLimited)
 	expect("2001:db8:1:2::2", "ADA@example.com", secret, "")
 	for range limit {
 		expect(home, "ada@example.com", "wrong", loci.CodeInvalidKey)
 	}
-	expect(home, "ada@example.com", secret, loci.CodeRateLimited) // even there it is bounded
+	expect(home, "ada@example.com", secret, loci.CodeRateLimited) // bounded even there
 }
 
 func TestRegistrationIsLimited(t *testing.T) {
@@ -168,7 +169,7 @@ func TestRegistrationIsLimited(t *testing.T) {
 	}
 }
 
-// Many registrations at once take no sign-in's place, and no more memory than the
+// Many registrations at once delay no sign-in, and use no more memory than the
 // bound of the queue.
 func TestBusyServerRefusesRegistrationsBeforeSignIns(t *testing.T) {
 	t.Parallel()
@@ -211,7 +212,7 @@ func TestBusyServerRefusesRegistrationsBeforeSignIns(t *testing.T) {
 	}
 }
 
-func TestWithoutALimitNobodyWaits(t *testing.T) {
+func TestSignInsAreUnlimitedWithoutLimit(t *testing.T) {
 	t.Parallel()
 	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{})
 	addUsers(t, w, "ada@example.com")
@@ -242,7 +243,7 @@ func TestUnknownAccountsAndWrongPasswordsAreAlike(t *testing.T) {
 	}
 }
 
-func TestACookieSignsInUntilItIsSignedOut(t *testing.T) {
+func TestCookieSignsInUntilSignOut(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		in := loci.Register{Email: "Ada@Example.com", Password: secret}
@@ -275,7 +276,7 @@ func TestACookieSignsInUntilItIsSignedOut(t *testing.T) {
 			t.Errorf("after signing out: %v", err)
 		}
 		w.Clock.Advance(31 * 24 * time.Hour)
-		time.Sleep(1100 * time.Millisecond) // what the gate knows is believed for a second
+		time.Sleep(1100 * time.Millisecond) // the gate caches credentials for a second
 		if err := me(back.Cookie().Secret); !loci.Is(err, loci.CodeInvalidKey) {
 			t.Errorf("idle for 31 days: %v", err)
 		}
@@ -291,7 +292,7 @@ func TestRegistrationCanBeClosed(t *testing.T) {
 	mustCall(t, w, conformance.CallerNobody, service.AuthSetup, in)
 }
 
-func TestSignInsOfAUserAreBounded(t *testing.T) {
+func TestSignInsOfUserAreBounded(t *testing.T) {
 	t.Parallel()
 	eachEmptyWorld(t, func(t *testing.T, w *conformance.World) {
 		addUsers(t, w, "ada@example.com", "bea@example.com")

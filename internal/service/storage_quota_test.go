@@ -10,9 +10,9 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 )
 
-// The content of all workspaces that somebody owns counts, and what does not fit leaves
-// nothing behind; what is deleted makes room.
-func TestContentBeyondTheStorageOfThePlanIsRefused(t *testing.T) {
+// The content of all workspaces of an owner counts. Refused content leaves
+// nothing behind, and deleted content frees its storage.
+func TestStorageQuotaRefusesContent(t *testing.T) {
 	t.Parallel()
 	plan := identity.Plans[loci.PlanSelfHosted]
 	plan.Storage = 2000

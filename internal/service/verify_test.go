@@ -9,8 +9,8 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 )
 
-// A review speaks of the text that was there: a later change must not borrow it.
-func TestAChangeAfterAReviewIsNotShownAsVerified(t *testing.T) {
+// A review concerns the text at its time: a later change must not inherit it.
+func TestChangeAfterReviewIsNotVerified(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		atlas := w.Atlas(t, "Shelf")
@@ -37,7 +37,7 @@ func TestAChangeAfterAReviewIsNotShownAsVerified(t *testing.T) {
 	})
 }
 
-func TestTagsAndSourcesHoldNoCredential(t *testing.T) {
+func TestTagsAndSourcesRejectCredentials(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	atlas := w.Atlas(t, "Shelf")

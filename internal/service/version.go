@@ -8,7 +8,8 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// ListVersions lists what a memory was, newest first; the first is what it is.
+// ListVersions lists the versions of a memory, newest first; the first is the
+// current one.
 func (s *Service) ListVersions(ctx context.Context, actor *identity.Actor,
 	in loci.ListVersions) (out loci.MemoryVersions, err error) {
 	out.Versions, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
@@ -19,8 +20,8 @@ func (s *Service) ListVersions(ctx context.Context, actor *identity.Actor,
 	return out, err
 }
 
-// RevertMemory brings the content, title, type and tags of a version back as a
-// new one. The status stays.
+// RevertMemory writes the content, title, type and tags of a version as a new
+// one. The status stays.
 func (s *Service) RevertMemory(ctx context.Context, actor *identity.Actor, in loci.RevertMemory) (loci.OneMemory,
 	error) {
 	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) error {
@@ -31,7 +32,7 @@ func (s *Service) RevertMemory(ctx context.Context, actor *identity.Actor, in lo
 		if err := requireActive(*next); err != nil {
 			return err
 		}
-		// What was allowed then may not be now.
+		// The policy may have changed since.
 		if next.Content, err = applySecretPolicy(h.Secrets(), "", "content", v.Content); err != nil {
 			return err
 		}
