@@ -30,7 +30,7 @@ func TestScanFindsTokensInAnyContext(t *testing.T) {
 	}
 }
 
-// Two credentials with nothing between them leave no byte of either.
+// Two adjacent credentials leave no byte of either.
 func TestScanFindsAdjacentTokens(t *testing.T) {
 	t.Parallel()
 	left, right := drawSamples(21), drawSamples(22)
@@ -60,15 +60,15 @@ func TestScanFindsAdjacentTokens(t *testing.T) {
 	}
 }
 
-// A prefix that no word ends with shows a token even between letters, which are
-// left in the text: nobody reads one there by mistake.
+// A prefix that ends no word marks a token even between letters, which stay in
+// the text.
 func TestScanFindsPrefixedTokensBetweenLetters(t *testing.T) {
 	t.Parallel()
 	found := 0
 	for seed := range uint64(10) {
 		others := drawSamples(seed + 10)
 		for i, s := range drawSamples(seed) {
-			// Groups of five letters do not show that they are drawn by lot.
+			// Groups of five letters do not look random.
 			if !s.Fixed || s.Text != s.Secret() || !markFindings(s, others[i]) || s.Rule == "1password-secret-key" {
 				continue
 			}

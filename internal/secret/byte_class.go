@@ -66,7 +66,8 @@ var classes = func() (t [256]class) {
 	return t
 }()
 
-// runEnd is the end of the run of bytes of a class that begins at i, before end.
+// runEnd returns the end of the run of bytes of a class that begins at i,
+// before end.
 func runEnd(text string, c class, i, end int) int {
 	for i < end && classes[text[i]]&c != 0 {
 		i++
@@ -74,19 +75,19 @@ func runEnd(text string, c class, i, end int) int {
 	return i
 }
 
-// isTokenStart reports whether any token may begin at i: no letter and no digit stands
-// before it, unless that is the end of an escape (\n, \u003d, %3D).
+// isTokenStart reports whether a token may begin at i: the byte before it is
+// no letter and no digit, unless it ends an escape (\n, \u003d, %3D).
 func isTokenStart(text string, i int) bool {
 	return i == 0 || classes[text[i-1]]&alnum == 0 || endsWithEscape(text[:i])
 }
 
-// minBase64Run is the least length of a run of base64 that is no word or path, and
-// base64Capitals the least number of capitals in it.
+// minBase64Run is the least length of a run of base64 that is no word or path,
+// and minBase64Capitals the least number of capitals in it.
 const minBase64Run, minBase64Capitals = 20, 3
 
-// base64RunStart returns where a secret must end for one that begins at the end of the
-// text to be no piece of a run of base64 before it, or 0 for no such run. In a
-// long run a short prefix stands by chance.
+// base64RunStart returns the least end of a secret that begins at the end of
+// the text and is no piece of a run of base64 before it, or 0 without such a
+// run. A short prefix occurs in a long run by chance.
 func base64RunStart(text string, c class) (needs int) {
 	length, capitals := 0, 0
 	for i := len(text) - 1; i >= 0 && classes[text[i]]&c != 0 && length < 2*minBase64Run; i-- {
@@ -121,8 +122,8 @@ func endsWithEscape(text string) bool {
 	return false
 }
 
-// isTokenEnd reports whether a token of the class ends before i: its alphabet ends
-// there, or some marks of it do, of which a text has more: _, **, -, three dots.
+// isTokenEnd reports whether a token of the class ends before i: its alphabet
+// ends there, or a sequence of marks of the text does: _, **, -, three dots.
 func isTokenEnd(text string, c class, i, end int) bool {
 	const maximum = 8
 	if i >= end || classes[text[i]]&c == 0 {
@@ -135,11 +136,11 @@ func isTokenEnd(text string, c class, i, end int) bool {
 	return n > i && (n == end || classes[text[n]]&alnum == 0)
 }
 
-// punctuationMarks are what words of a text are put between, and a token may hold too.
+// punctuationMarks separate words of a text, and may occur in a token too.
 const punctuationMarks = "_-.~"
 
-// trimMarks drops from the end of a token of no fixed length what belongs to the
-// text: dots, and as many _ as stand before the token.
+// trimMarks removes marks of the text from the end of a token without a fixed
+// length: dots, and as many _ as precede the token.
 func trimMarks(text string, from, to int) int {
 	for to > from && text[to-1] == '.' {
 		to--
@@ -150,10 +151,12 @@ func trimMarks(text string, from, to int) int {
 	return to
 }
 
-// entropySample bounds the work on one token; what is longer is random all over.
+// entropySample bounds the work on one token; a longer token is random
+// throughout.
 const entropySample = 256
 
-// entropy is that of Shannon in bits a byte, of the first bytes of a text.
+// entropy returns the Shannon entropy of the first bytes of a text, in bits a
+// byte.
 func entropy(text string) float64 {
 	text = text[:min(len(text), entropySample)]
 	var counts [256]uint16
@@ -169,12 +172,12 @@ func entropy(text string) float64 {
 	return sum / max(n, 1)
 }
 
-// placeholders are pieces of texts that stand for a credential in documentation.
-// Each is long enough that no random token holds one.
+// placeholders are pieces of texts that replace a credential in documentation.
+// Each is too long to occur in a random token.
 var placeholders = []string{"example", "placeholder", "changeme", "redacted", "your-", "your_", "xxxxx", "abcdefghij",
 	"0123456789", "1234567890", "..."}
 
-// isPlaceholder reports whether a text stands for a credential and is none.
+// isPlaceholder reports whether a text is a placeholder for a credential.
 func isPlaceholder(text string) bool {
 	if len(text) > entropySample {
 		text = text[:entropySample]
@@ -188,8 +191,8 @@ func isPlaceholder(text string) bool {
 	return strings.Count(text, text[:1]) == len(text)
 }
 
-// hasPrefixFold reports whether the text at i begins with a word in small letters,
-// whatever its case there.
+// hasPrefixFold reports whether the text at i begins with a lower-case word, in
+// any letter case.
 func hasPrefixFold(text string, i int, small string) bool {
 	if len(text)-i < len(small) {
 		return false

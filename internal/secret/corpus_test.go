@@ -15,12 +15,12 @@ const (
 	corporaFolder = "../../../shared/data/retrieval"
 )
 
-// corpus returns the texts of a corpus, and skips where it is not there.
+// corpus returns the texts of a corpus, and skips the test where it is absent.
 func corpus(t testing.TB, name string) (texts []string) {
 	t.Helper()
 	f, err := os.Open(filepath.Join(corporaFolder, name, "docs.jsonl"))
 	if err != nil {
-		t.Skipf("the corpus %s is not here", name)
+		t.Skipf("the corpus %s is absent", name)
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)

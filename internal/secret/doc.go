@@ -1,47 +1,48 @@
-// Package secret finds credentials and private keys in texts, before anything
-// is stored. It knows published formats only and guesses little: a text that is
-// refused for no reason costs more trust than a home-made password costs safety.
+// Package secret finds credentials and private keys in texts before they are
+// stored. It knows published formats and guesses little. A text refused by
+// mistake costs more trust than a home-made password costs safety.
 //
 // # Rules
 //
-// Rules carry the ids of gitleaks, so that whoever reads a refusal can look the
-// format up; [Rules] lists them. Formats that gitleaks lacks have names of the
-// same style. Rules are of four kinds, the most specific first:
+// Rules have the ids of gitleaks, where their formats are documented; [Rules]
+// lists them. Formats that gitleaks lacks have names of the same style. Rules
+// are of four kinds, the most specific first:
 //
 //   - private keys, PEM blocks (RFC 7468, RFC 4880), whole or cut off;
-//   - tokens that show by their own prefix or shape what they are (rules_*.go);
+//   - tokens recognized by their own prefix or shape (rules_*.go);
 //   - values without a shape of their own, which count only when assigned to a
-//     name that speaks of the provider, and mostly of a credential too;
+//     name that contains the provider, and mostly a credential word too;
 //   - passwords in URLs, in HTTP headers and in .netrc files, and random values
 //     assigned to names such as api_key and DB_PASS.
 //
-// # Where a token begins and ends
+// # Boundaries of a token
 //
-// A prefix with a mark in it, such as loci_live_ or glpat-, ends no word: such a
-// token is found behind anything. Any other is found behind all but letters and
-// digits, and behind these only where another secret ends there.
+// A prefix with a mark in it, such as loci_live_ or glpat-, ends no word: such
+// a token is found behind any byte. Any other token is found behind all bytes
+// but letters and digits, and behind these only where another secret ends.
 //
-// A token ends where its alphabet ends. One of a fixed length ends there too if
-// the marks _ - . ~ follow and then no letter or digit: they belong to the text,
-// as does a dot behind any token, and _ if as many stand before it. If letters of
-// its alphabet follow, it is a token only with a prefix that has a mark, and only
-// if what is behind the prefix looks drawn by lot, which is asked behind a letter
-// as well: sm_pat_configurationOptions is a name. A value without a shape of its
-// own, known by the name before it, is never a piece of a word.
+// A token ends where its alphabet ends. A token of fixed length also ends there
+// if the marks _ - . ~ follow and then no letter or digit. Those marks belong
+// to the text, as does a dot behind any token, and _ if as many precede it. If
+// letters of its alphabet follow, it is a token only with a prefix that has a
+// mark and a random body. The body is checked behind a letter as well:
+// sm_pat_configurationOptions is a name. A value without a shape of its own,
+// known by the name before it, is never a piece of a word.
 //
-// A short prefix such as EAAA stands in base64 by chance. A token is none where
-// a long run of base64 goes on beside it, unless another secret ends there.
+// A short prefix such as EAAA occurs in base64 by chance. So a token is ignored
+// where a long run of base64 continues beside it, unless another secret ends
+// there.
 //
-// A value may hold symbols where it is assigned to a name. It ends with its
-// quotes, or at white space. What tells it from code and words is [shuffled].
+// A value may contain symbols where it is assigned to a name. It ends with its
+// quotes, or at white space. The function looksShuffled separates it from code
+// and words.
 //
 // # One pass
 //
-// [Scan] goes over the text once, from its end to its start, and looks up each
+// [Scan] reads the text once, from its end to its start, and looks up each
 // three bytes, case folded, in a table of all anchors: the fixed pieces of the
-// formats. Only where an anchor stands is a format checked, byte by byte, with
-// no regular expressions. The way backwards matters: what stands to the right
-// is known by then, so a token that ends where another secret begins is found
-// although its last byte has no boundary in the text, and [Redact] in its turn
-// uncovers nothing new.
+// formats. A format is checked at its anchors only, byte by byte, without
+// regular expressions. The direction matters: everything to the right is known
+// already. So a token is found where another secret begins directly behind it,
+// and [Redact] uncovers no new secret.
 package secret

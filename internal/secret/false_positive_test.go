@@ -20,9 +20,8 @@ func goSourceFiles(t *testing.T) string {
 	return filepath.Join(strings.TrimSpace(string(out)), "src")
 }
 
-// Go's own source holds real keys and passwords, in the tests of its packages
-// for cryptography, HTTP and URLs. The bound leaves room for those of other
-// versions.
+// Go's own source contains real keys and passwords in its tests for
+// cryptography, HTTP and URLs. The bound allows for other versions.
 func TestScanFindsLittleInGoSource(t *testing.T) {
 	t.Parallel()
 	const maximum = 15
@@ -48,7 +47,7 @@ func TestScanFindsLittleInGoSource(t *testing.T) {
 	}
 }
 
-// Lines of programs, of their files of configuration, and of prose.
+// Lines of programs, of configuration files, and of prose.
 func TestScanFindsNothingInOrdinaryLines(t *testing.T) {
 	t.Parallel()
 	for _, line := range []string{
@@ -99,7 +98,7 @@ func TestScanFindsNothingInOrdinaryLines(t *testing.T) {
 	}
 }
 
-// Base64 of programs holds long runs of zero bytes, and so many tokens of Square
+// Base64 of programs has long runs of zero bytes, and so many tokens of Square
 // by chance.
 func TestScanFindsNothingInBase64Binaries(t *testing.T) {
 	t.Parallel()

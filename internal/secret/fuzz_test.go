@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// checkFindings holds a text to what Scan and Redact promise for any text.
+// checkFindings checks the guarantees of Scan and Redact for a text.
 func checkFindings(t interface {
 	Helper()
 	Fatalf(string, ...any)
@@ -36,7 +36,7 @@ func checkFindings(t interface {
 	}
 }
 
-// Secrets glued together, cut, and nested in each other leave nothing.
+// Secrets that are joined, cut, and nested leave nothing.
 func TestRedactLeavesNoSecret(t *testing.T) {
 	t.Parallel()
 	all := drawSamples(11)
@@ -63,13 +63,13 @@ func TestScanAcceptsAnyBytes(t *testing.T) {
 
 const (
 	maxFuzzBytes = 256 << 10
-	// scanTimeout is far above what the largest text takes, some milliseconds, on a
-	// busy machine and with the race detector too, and far below what it would
-	// take if time grew with its square.
+	// scanTimeout is far above the milliseconds of the largest text, on a busy
+	// machine and with the race detector too. It is far below the time of a
+	// quadratic scan.
 	scanTimeout = 20 * time.Second
 )
 
-// scanWithin fails if a text that repeats a piece takes long.
+// scanWithin fails if a text that repeats a piece takes too long.
 func scanWithin(t *testing.T, piece string) {
 	t.Helper()
 	text := strings.Repeat(piece, maxFuzzBytes/len(piece))
@@ -80,7 +80,7 @@ func scanWithin(t *testing.T, piece string) {
 	}
 }
 
-// It runs beside no other test: what it measures is time.
+// It does not run in parallel, because it measures time.
 func TestScanIsLinearForHostileText(t *testing.T) {
 	for _, piece := range []string{
 		"eyJ", "ZXlK", "AKIA", "EAAM", "ABSK", "eyJrIjoi", "SK", "AKIA234567ABCDEFGHIJ",

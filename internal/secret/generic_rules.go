@@ -2,14 +2,15 @@ package secret
 
 import "strings"
 
-// keyQualifiers are the words before "key" that make a credential of it: a key
-// alone may be one of a map.
+// keyQualifiers are the words before "key" that make it a credential: a key
+// alone may be a key of a map.
 var keyQualifiers = []string{
 	"api", "secret", "access", "private", "auth", "signing", "encryption", "master", "service", "account", "refresh",
 	"bearer", "bot", "personal", "client",
 }
 
-// cursorQualifiers are the words before "token" that make a place in a list of it.
+// cursorQualifiers are the words before "token" that make it a position in a
+// list.
 var cursorQualifiers = []string{"page", "next", "continuation", "cursor", "sync", "resume"}
 
 const (
@@ -19,8 +20,8 @@ const (
 	minHexEntropy     = 3 // of hexadecimal digits, which have at most 4
 )
 
-// findGeneric finds a long random value assigned to a name that ends in api_key,
-// secret, token, password and the like.
+// findGeneric finds a long random value assigned to a name that ends in
+// api_key, secret, token, password and similar words.
 func findGeneric(s *scanner, i, end int) (from, to int) {
 	text := s.text[:end]
 	name := s.nameEnd(text, i)
@@ -34,8 +35,8 @@ func findGeneric(s *scanner, i, end int) (from, to int) {
 	return from, to
 }
 
-// extendWithSymbols returns the value with symbols instead of the plain one from from to
-// to, if it goes on with more than marks of the text.
+// extendWithSymbols returns the value with symbols around the plain value, if
+// it continues with more than marks of the text.
 func extendWithSymbols(text string, from, to, name, minimum int) (start, stop int) {
 	start, stop = symbolValue(text, name, minimum)
 	quoted := stop < len(text) && strings.IndexByte("\\\"'`", text[stop]) >= 0
@@ -69,7 +70,7 @@ func plainValue(text string, name int) (from, to int) {
 	return from, from + len(strings.TrimRight(piece, punctuationMarks))
 }
 
-// symbolValue finds a value of any printable bytes that look drawn by lot.
+// symbolValue finds a random value of any printable bytes.
 func symbolValue(text string, name, minimum int) (from, to int) {
 	const leastEntropy = 2.9
 	v, ok := valueAfter(text, name)
@@ -83,7 +84,7 @@ func symbolValue(text string, name, minimum int) (from, to int) {
 	return v.from, v.to
 }
 
-// isUUID reports whether a value is a UUID, which some providers take for keys.
+// isUUID reports whether a value is a UUID, which some providers use as keys.
 func isUUID(text string) bool {
 	to, _ := compiledUUID.match(text, 0, len(text), false)
 	return to == len(text)
@@ -91,12 +92,12 @@ func isUUID(text string) bool {
 
 var compiledUUID = parsePattern(uuidPattern)
 
-// minPasswordLength is the least length of a password that looks drawn by lot.
+// minPasswordLength is the least length of a random password.
 const minPasswordLength = 10
 
-// findPassword finds a random value of any printable bytes assigned to a name that
-// ends in password, pass, pwd and the like. One that looks like an API key is
-// left to that rule.
+// findPassword finds a random value of any printable bytes assigned to a name
+// that ends in password, pass, pwd and similar words. Values that look like an
+// API key are left to findGeneric.
 func findPassword(s *scanner, i, end int) (from, to int) {
 	text := s.text[:end]
 	name := 0
@@ -123,8 +124,7 @@ func isGoTestResult(text string, i int) bool {
 	return strings.HasPrefix(text[i:], "PASS: ") && (i == 0 || classes[text[i-1]]&blank != 0)
 }
 
-// nameEnd is where the word at i ends that makes a name one of a credential, 0
-// for another word.
+// nameEnd returns the end of the credential word at i, or 0 for another word.
 func (s *scanner) nameEnd(text string, i int) int {
 	for _, w := range []string{"password", "passwd", "secret"} {
 		if hasPrefixFold(text, i, w) {
@@ -155,16 +155,17 @@ func endsWithAny(text string, words []string) bool {
 	return false
 }
 
-// isValueEnd reports whether a value ends at i: calls, indexes and paths go on.
+// isValueEnd reports whether a value ends at i: calls, indexes and paths
+// continue.
 func isValueEnd(text string, i int) bool {
 	return i == len(text) || text[i] >= 0x80 || classes[text[i]]&blank != 0 ||
 		strings.IndexByte("\"'`;,\\)}]<>&*~?!", text[i]) >= 0
 }
 
-// looksRandom reports whether a value looks drawn by lot: somewhere between its
-// dots, dashes and slashes is a long piece in which digits and letters, or
-// digits and letters of both cases, take turns. Names with a number, dates,
-// versions and UUIDs have none.
+// looksRandom reports whether a value looks random: between its dots, dashes
+// and slashes is a long piece in which digits and letters, or digits and
+// letters of both cases, alternate. Names with a number, dates, versions and
+// UUIDs have no such piece.
 func looksRandom(value string) bool {
 	const few = 3
 	for i := 0; i < len(value); i++ {
@@ -178,7 +179,8 @@ func looksRandom(value string) bool {
 	return false
 }
 
-// countClassChanges counts where the bytes change in their membership of some classes.
+// countClassChanges counts the adjacent bytes with different membership in the
+// given classes.
 func countClassChanges(text string, c class) (n int) {
 	for i := 1; i < len(text); i++ {
 		if (classes[text[i]]^classes[text[i-1]])&c != 0 {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A patternPart is a literal, or from least to most bytes of a class. Padding is a run
-// of at most three equals signs, which may be absent.
+// A patternPart is a literal, or min to max bytes of a class. Padding is an
+// optional run of at most three equals signs.
 type patternPart struct {
 	literal  string
 	class    class
@@ -28,11 +28,12 @@ type pattern []patternPart
 
 const uuidPattern = "<Hex:8>-<Hex:4>-<Hex:4>-<Hex:4>-<Hex:12>"
 
-// maxUnboundedPart is the most bytes of a part without an end. Only a token with a mark
-// in its prefix that the part cannot hold has one: so no run is measured twice.
+// maxUnboundedPart is the most bytes of an unbounded part. Only a token with a
+// mark in its prefix that the part cannot hold has one: so no run is measured
+// twice.
 const maxUnboundedPart = 1 << 16
 
-// parsePattern reads a shape; the tables are ours, so a slip in one is a panic.
+// parsePattern parses a shape; the tables are constants, so an error panics.
 func parsePattern(format string) (s pattern) {
 	format = strings.ReplaceAll(format, "<uuid>", uuidPattern)
 	for format != "" {
@@ -65,14 +66,14 @@ func parsePart(body string) patternPart {
 		}
 	}
 	if classNames[name] == 0 || err != nil {
-		panic(fmt.Sprintf("a shape has the part <%s>", body))
+		panic(fmt.Sprintf("a pattern has the unknown part <%s>", body))
 	}
 	return patternPart{class: classNames[name], min: minimum, max: maximum}
 }
 
-// match is the end of the token that begins at i, or 0 for none, and the class
-// that what comes next must not be of. Nothing from end on is looked at: end is
-// where the text ends, or another secret begins.
+// match returns the end of the token that begins at i, or 0, and the class that
+// the next byte must not have. It reads nothing from end on: there the text
+// ends, or another secret begins.
 func (s pattern) match(text string, i, end int, fold bool) (to int, last class) {
 	for k, p := range s {
 		switch {
@@ -101,9 +102,9 @@ func (s pattern) match(text string, i, end int, fold bool) (to int, last class) 
 	return i, last
 }
 
-// anchor is a fixed piece of three bytes or more, and how far from the start of
-// the token it stands. A shorter literal is made longer by each byte that may
-// follow it, so there can be many.
+// anchor returns a fixed piece of three bytes or more, and its distance from
+// the start of the token. A shorter literal is extended by each byte that may
+// follow it, so there can be many pieces.
 func (s pattern) anchor() (pieces []string, back int) {
 	best, at, offset := -1, 0, 0
 	for k, p := range s {
@@ -127,8 +128,8 @@ func (s pattern) anchor() (pieces []string, back int) {
 	return pieces, at
 }
 
-// prefix is the fixed piece that a token begins with, if it has a mark and so is
-// the end of no word: ghp_, glpat-, SG.; the prefix of AKIA and of eyJ is empty.
+// prefix returns the fixed start of a token if it has a mark and so ends no
+// word: ghp_, glpat-, SG.; the prefix of AKIA and of eyJ is empty.
 func (s pattern) prefix() string {
 	if !strings.ContainsAny(s[0].literal, punctuationMarks) {
 		return ""
@@ -136,7 +137,8 @@ func (s pattern) prefix() string {
 	return s[0].literal
 }
 
-// alphabetSize is how many letters the widest alphabet of a shape has, in one case.
+// alphabetSize returns the number of letters in the widest alphabet of a
+// pattern, in one case.
 func (s pattern) alphabetSize() (maximum int) {
 	for _, p := range s {
 		n := 0

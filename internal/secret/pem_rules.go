@@ -11,9 +11,9 @@ const (
 	maxHeaderLines = 8  // lines of headers before the body, as in RFC 1421
 )
 
-// findPEM finds a private key from its BEGIN line to its END line (RFC 7468; PGP
-// calls it a block, RFC 4880), or to the last line that still looks like one. A
-// BEGIN line alone, or one before "...", is no key.
+// findPEM finds a private key from its BEGIN line to its END line (RFC 7468;
+// PGP calls it a block, RFC 4880), or to the last line that still looks like
+// one. A BEGIN line alone, or before "...", is no key.
 func findPEM(s *scanner, i, end int) (from, to int) {
 	const begin = "begin"
 	from = i - len(pemDashes)
@@ -24,7 +24,7 @@ func findPEM(s *scanner, i, end int) (from, to int) {
 	if after == 0 {
 		return 0, 0
 	}
-	// Bodies hold no dashes, so what is searched here is searched once.
+	// Bodies have no dashes, so each byte is searched once.
 	body, ended := s.text[after:end], false
 	if n := strings.Index(body, pemDashes); n >= 0 {
 		body, ended = body[:n], hasPrefixFold(s.text[:end], after+n+len(pemDashes), "end")
@@ -41,7 +41,7 @@ func findPEM(s *scanner, i, end int) (from, to int) {
 	return from, after + len(body)
 }
 
-// labelEnd reads the rest of a line " RSA PRIVATE KEY-----" and returns its end, 0
+// labelEnd returns the end of the rest of a line " RSA PRIVATE KEY-----", or 0
 // for another line.
 func labelEnd(text string, i int) int {
 	n := strings.Index(text[i:min(len(text), i+maxLabel)], pemDashes)
@@ -56,9 +56,9 @@ func labelEnd(text string, i int) int {
 	return i + n + len(pemDashes)
 }
 
-// bodyEnd is where the lines of base64 end that a text begins with, after
-// headers: any number of long ones, and one short one, unless that is a word.
-// Lines may be quoted, joined by +, or have their ends escaped.
+// bodyEnd returns the end of the base64 lines at the start of a text, after
+// headers: any number of long lines, and one short line unless it is a word.
+// Lines may be quoted, joined by +, or have escaped ends.
 func bodyEnd(text string) (end int) {
 	i := 0
 	for range maxHeaderLines {
@@ -92,7 +92,7 @@ func skipPadding(text string, i int) int {
 	return i
 }
 
-// skipLineBreak skips what may stand between two lines of base64.
+// skipLineBreak skips the separators between two lines of base64.
 func skipLineBreak(text string, i int) int {
 	for i < len(text) {
 		switch {
@@ -109,8 +109,8 @@ func skipLineBreak(text string, i int) int {
 	return i
 }
 
-// hasRandomRun reports whether a text has a run of base64 with letters of both cases
-// and digits that is too long for a word.
+// hasRandomRun reports whether a text has a run of base64 with letters of both
+// cases and digits that is too long for a word.
 func hasRandomRun(text string) bool {
 	const minimum = 24
 	for i := 0; i < len(text); i++ {
@@ -123,7 +123,7 @@ func hasRandomRun(text string) bool {
 	return false
 }
 
-// hasMixedClasses reports letters of both cases and digits.
+// hasMixedClasses reports whether a text has letters of both cases and digits.
 func hasMixedClasses(text string) bool {
 	return countBytes(text, digit) > 0 && countBytes(text, lowerAlnum&^digit) > countBytes(text, digit) &&
 		countBytes(text, upperAlnum) > countBytes(text, digit)

@@ -8,8 +8,8 @@ import (
 	"github.com/loci-memory/loci/internal/secret/secrettest"
 )
 
-// recallFloors are the least share of the credentials of a kind that are found whole,
-// of all that are drawn in all places. docs/security.md names them.
+// recallFloors are the least recall of whole credentials of each kind, over all
+// contexts. docs/security.md states them.
 var recallFloors = map[string]float64{
 	"own prefix or shape": .98, "name of a provider": .93, "private keys, signed tokens": .96,
 	"passwords with symbols": .84, "passwords of letters and digits": .84,
@@ -17,7 +17,7 @@ var recallFloors = map[string]float64{
 	"keys in base64": .96, "keys of letters": .72,
 }
 
-// coversValue reports whether findings leave nothing of a value.
+// coversValue reports whether findings cover all of a value.
 func coversValue(all []Finding, from, to int) bool {
 	for _, f := range all {
 		if f.From <= from && from < f.To {

@@ -2,8 +2,9 @@ package secret
 
 import "strings"
 
-// Redact returns the text with [REDACTED:rule] in the place of each secret, and
-// the secrets as they stood in the text. Scan finds nothing in what it returns.
+// Redact returns the text with each secret replaced by [REDACTED:rule], and the
+// secrets at their places in the original text. Scan finds nothing in the
+// returned text.
 func Redact(text string) (string, []Finding) {
 	found := Scan(text)
 	if len(found) == 0 {

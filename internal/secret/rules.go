@@ -6,53 +6,55 @@ import (
 	"strings"
 )
 
-// A kind orders rules: where two hit the same place, the greater one names it.
+// A kind orders rules: where two match the same place, the greater one names
+// it.
 type kind uint8
 
 const (
 	kindGuessed    kind = iota // by the name before it and by its randomness
-	kindAssigned               // by the name of a provider before it, and its shape
+	kindAssigned               // by the provider's name before it, and its shape
 	kindToken                  // by its own shape
 	kindPrivateKey             // a private key
 )
 
-// A token says by its own shape what it is.
+// A tokenPattern is a token recognized by its own shape.
 type tokenPattern struct {
 	rule, pattern string
 	entropy       float64
 }
 
-// An assignment gives a value to a name that holds the keyword and, behind it,
-// the word: "*" is any word for a credential, "" needs none.
+// An assignedPattern is a value assigned to a name that contains the keyword
+// and, behind it, the word: "*" is any credential word, "" needs none.
 type assignedPattern struct {
 	rule, keyword, word, pattern string
 	entropy                      float64
 }
 
-// minEntropy is asked of every token: less is a dummy such as 0000 or abab.
+// minEntropy is the least entropy of every token: less is a dummy such as 0000
+// or abab.
 const minEntropy = 2
 
-// A findFunc looks at the text at an anchor, and returns where the secret is; to
-// is 0 for none. The third argument is where to stop looking.
+// A findFunc checks the text at an anchor, and returns the place of the secret;
+// to is 0 for none. It must not read from the third argument on.
 type findFunc func(s *scanner, i, end int) (from, to int)
 
-// A rule is one way to recognize one kind of credential.
+// A rule recognizes one kind of credential.
 type rule struct {
 	name         string
 	kind         kind
 	find         findFunc
-	anchors      []string // in any case; the finder looks itself
-	anchorOffset int      // from the anchor to where the finder begins
+	anchors      []string // in any case; the finder checks the case itself
+	anchorOffset int      // from the anchor to the start of the finder
 }
 
-// caseInsensitiveRules are tokens whose fixed pieces have no case of their own.
+// caseInsensitiveRules are tokens whose fixed pieces have any case.
 var caseInsensitiveRules = []string{
 	"clojars-api-token", "digitalocean-refresh-token", "grafana-api-key", "grafana-cloud-api-token",
 	"grafana-service-account-token", "npm-access-token", "slack-app-token", "slack-config-access-token",
 	"slack-config-refresh-token",
 }
 
-// rules are all of them; among equals, the first one names a place.
+// rules are all rules; among equals, the first one names a place.
 var rules = func() (all []rule) {
 	all = append(all, rule{name: "private-key", kind: kindPrivateKey, find: findPEM, anchors: []string{"begin"}})
 	all = append(all, rule{name: "putty-private-key", kind: kindPrivateKey, find: findPuTTYKey,
@@ -101,7 +103,7 @@ func (row tokenPattern) compile() rule {
 	return rule{name: row.rule, kind: kindToken, anchors: anchors, anchorOffset: back, find: f.find}
 }
 
-// A tokenFinder is a shape and what is asked of the tokens that have it.
+// A tokenFinder is a pattern and the conditions for its tokens.
 type tokenFinder struct {
 	pattern      pattern
 	prefix       string
@@ -110,9 +112,9 @@ type tokenFinder struct {
 	entropy      float64
 }
 
-// find finds a token with clear ends, or one between letters that begins with a
-// prefix and looks drawn by lot. Of another one right behind a letter it tells
-// that it counts only where a secret ends there.
+// find finds a token with clear boundaries, or a random token between letters
+// that begins with a prefix. It reports a token right behind a letter as one
+// that counts only where a secret ends there.
 func (f *tokenFinder) find(t *scanner, i, end int) (from, to int) {
 	to, last := f.pattern.match(t.text, i, end, f.ignoreCase)
 	if to == 0 {
@@ -138,8 +140,8 @@ func (f *tokenFinder) find(t *scanner, i, end int) (from, to int) {
 	return i, to
 }
 
-// mustReach returns where a secret must end for a token right of the text to count,
-// or 0 for anywhere.
+// mustReach returns the least end of a secret left of the token for the token
+// to count, or 0 for anywhere.
 func (f *tokenFinder) mustReach(text string) int {
 	switch {
 	case !isTokenStart(text, len(text)):
@@ -150,7 +152,7 @@ func (f *tokenFinder) mustReach(text string) int {
 	return 0
 }
 
-// trimMarks leaves to the text what stands around the token, if a token is left.
+// trimMarks removes marks of the text around the token, if a token remains.
 func (f *tokenFinder) trimMarks(text string, from, to int) int {
 	if n := trimMarks(text, from, to); n < to {
 		if m, _ := f.pattern.match(text, from, n, f.ignoreCase); m > 0 {
@@ -160,8 +162,8 @@ func (f *tokenFinder) trimMarks(text string, from, to int) int {
 	return to
 }
 
-// looksRandom reports whether the bytes behind a prefix look drawn by lot: nearly as
-// many letters in turn as chance would have.
+// looksRandom reports whether the bytes behind a prefix look random: letters
+// alternate nearly as often as by chance.
 func (f *tokenFinder) looksRandom(body string) bool {
 	const chance = 0.9
 	return looksRandom(body) || entropy(body) >= chance*math.Log2(float64(min(len(body), f.alphabetSize)))
@@ -186,7 +188,7 @@ func (row assignedPattern) compile() rule {
 		}}
 }
 
-// isPlausible reports whether a token may be real: random enough, no dummy.
+// isPlausible reports whether a token may be real: random enough and no dummy.
 func isPlausible(text string, minimum float64) bool {
 	return entropy(text) >= minimum && !isPlaceholder(text)
 }

@@ -1,7 +1,7 @@
 package secret
 
-// Values that have no shape of their own, or a weak one. The rules that gitleaks
-// has for mere ids of clients are left out: an id is no secret.
+// Values without a shape of their own, or with a weak one. The client id rules
+// of gitleaks are left out: an id is no secret.
 var assignedValues = []assignedPattern{
 	{"adafruit-api-key", "adafruit", "*", "<dash:32>", 3},
 	{"airtable-api-key", "airtable", "*", "<alnum:17>", 3},

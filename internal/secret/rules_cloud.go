@@ -1,6 +1,6 @@
 package secret
 
-// Formats of clouds, hosts, and of tools that run machines.
+// Formats of clouds, hosts, and of infrastructure tools.
 var cloudTokens = []tokenPattern{
 	{"loci-api-key", "loci_live_<alnum:43>", 3},
 	{"1password-secret-key", "A3-<up:6>-<up:11>-<up:5>-<up:5>-<up:5>", 3.8},

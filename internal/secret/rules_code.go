@@ -1,6 +1,6 @@
 package secret
 
-// Formats of places where code, packages and work are kept.
+// Formats of hosts of code, packages and projects.
 var codeTokens = []tokenPattern{
 	{"artifactory-api-key", "AKCp<alnum:69>", 4.5},
 	{"artifactory-reference-token", "cmVmd<alnum:59>", 4.5},

@@ -1,6 +1,6 @@
 package secret
 
-// Formats of models, databases, and of services that watch others.
+// Formats of models, databases, and of monitoring services.
 var dataTokens = []tokenPattern{
 	{"airtable-personnal-access-token", "pat<alnum:14>.<hex:64>", 0},
 	{"anthropic-admin-api-key", "sk-ant-admin01-<dash:93>AA", 0},

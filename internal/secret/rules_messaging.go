@@ -7,7 +7,7 @@ const (
 	teamsWebhook      = ".webhook.office.com/webhookb2/<uuid>@<uuid>/IncomingWebhook/<low:32>/<uuid>"
 )
 
-// Formats of services that carry messages: chats, mail, telephones.
+// Formats of messaging services: chats, mail, telephones.
 var messagingTokens = []tokenPattern{
 	{"discord-webhook-url", discordWebhook + "<digit:17-20>/<dash:60-80>", 4},
 	{"discord-webhook-url", discordAppWebhook + "<digit:17-20>/<dash:60-80>", 4},

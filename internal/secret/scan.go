@@ -9,11 +9,11 @@ import (
 type Finding struct {
 	Rule     string // as gitleaks calls it
 	Line     int    // of its first byte, from 1; lines end with \n
-	From, To int    // the bytes of the secret alone, not of the name before it
+	From, To int    // the bytes of the secret only, without the name before it
 }
 
-// Anchors are found by a hash of three bytes: heads says which rule begins
-// the list of those that share the hash, and 0 that there is none.
+// Anchors are found by a hash of three bytes: heads has the first rule in the
+// list of those that share the hash, or 0.
 const (
 	hashBits = 14
 	hashMul  = 0x9e3779b1
@@ -21,8 +21,8 @@ const (
 
 // An anchor is three bytes of a fixed piece of a rule.
 type anchor struct {
-	trigram uint32 // small letters
-	offset  int    // from here to where the finder begins
+	trigram uint32 // lower case
+	offset  int    // from here to the start of the finder
 	rule    uint16
 	next    uint16 // the next of the same hash, 0 for none
 }
@@ -43,8 +43,8 @@ var anchorHeads, anchors = func() (h [1 << hashBits]uint16, list []anchor) {
 
 func hashTrigram(gram uint32) uint32 { return gram * hashMul >> (32 - hashBits) }
 
-// rarestTrigram is where the three bytes of a piece begin that are the rarest in texts,
-// judged by how often its letters are.
+// rarestTrigram returns the start of the three bytes of a piece that are the
+// rarest in texts, judged by letter frequency.
 func rarestTrigram(piece string) (at int) {
 	const common = "zqjxkvbywgpfmucdlhrsnioate"
 	minimum := 3 * len(common)
@@ -60,30 +60,30 @@ func rarestTrigram(piece string) (at int) {
 	return at
 }
 
-// A hit is a place where a rule says that a secret is.
-// needs is where a secret must reach for the hit to count, 0 for any hit else.
+// A hit is a place where a rule has found a secret. mustReach is the least end
+// of a secret to the left for the hit to count, or 0.
 type hit struct{ from, to, rule, mustReach int }
 
-// A scanner holds what is known of one text: the hits to the right of the
+// A scanner holds the known facts of one text: the hits to the right of the
 // current place, and the long runs that a finder measured.
 type scanner struct {
 	text      string
 	hits      []hit
 	runs      [4]measuredRun // of the last JSON Web Token, and of one in base64
-	mustReach int            // what the last finder asked for
+	mustReach int            // set by the last finder
 }
 
-// requireReach tells that what begins at i counts only where a secret reaches it, unless
-// it begins clearly.
+// requireReach records that a token at i counts only where a secret reaches it,
+// unless its start is clear.
 func (s *scanner) requireReach(i int, clear bool) {
 	if !clear {
 		s.mustReach = i
 	}
 }
 
-// Scan finds the credentials in a text of any bytes, ordered and apart from
-// each other. It takes linear time whatever the text, and finds at most one
-// secret in one place, under the name of the most specific rule.
+// Scan finds the credentials in a text of any bytes, ordered and without
+// overlaps. It takes linear time for any text, and finds at most one secret in
+// one place, under the name of the most specific rule.
 func Scan(text string) []Finding {
 	s := scanner{text: text}
 	var gram uint32
@@ -96,8 +96,8 @@ func Scan(text string) []Finding {
 	return mergeHits(text, s.hits)
 }
 
-// runRules asks the rules that have an anchor at i. One that finds nothing clear is
-// asked again with the text cut off where a next secret begins.
+// runRules runs the rules that have an anchor at i. A rule without a clear
+// result runs again on the text cut off at the next secret.
 func (s *scanner) runRules(i int, gram uint32, a uint16) {
 	for ; a != 0; a = anchors[a].next {
 		if anchors[a].trigram != gram {
@@ -127,12 +127,12 @@ func (s *scanner) runRules(i int, gram uint32, a uint16) {
 	}
 }
 
-// maxNearbyHits is how many hits are looked at for the next one: hits come nearly in
-// order, but for those whose anchor stands before or behind their start.
+// maxNearbyHits is the number of hits that are checked for the next one: hits
+// are nearly in order, except where an anchor is before or behind the start.
 const maxNearbyHits = 8
 
-// nextStarts is where the next secret right of i begins, and the next that needs none
-// before it, 0 for none.
+// nextStarts returns the start of the next secret right of i, and of the next
+// that needs none before it; 0 for none.
 func (s *scanner) nextStarts(i int) (next, clear int) {
 	for _, h := range s.hits[max(0, len(s.hits)-maxNearbyHits):] {
 		if h.from > i && (next == 0 || h.from < next) {
@@ -145,8 +145,8 @@ func (s *scanner) nextStarts(i int) (next, clear int) {
 	return next, clear
 }
 
-// dropUnreached leaves out the hits behind a letter that no secret reaches. Those that
-// count are reached by one further left, so they are in order.
+// dropUnreached removes the hits behind a letter that no secret reaches. A hit
+// that counts is reached by one further left, so the hits are in order.
 func dropUnreached(hits []hit) []hit {
 	slices.SortStableFunc(hits, func(a, b hit) int { return a.from - b.from })
 	end := 0
@@ -159,8 +159,9 @@ func dropUnreached(hits []hit) []hit {
 	})
 }
 
-// outranks reports whether a hit names a place better than one that begins before
-// or with it: by its kind, or among equals by its order, unless it is inside.
+// outranks reports whether a hit names a place better than one that begins
+// before or with it: by its kind, or among equals by its order, unless it is
+// inside.
 func outranks(h, first hit) bool {
 	if a, b := rules[h.rule].kind, rules[first.rule].kind; a != b {
 		return a > b
@@ -169,7 +170,7 @@ func outranks(h, first hit) bool {
 	return h.rule < first.rule && !inside
 }
 
-// mergeHits joins hits that overlap, so that nothing of either is left.
+// mergeHits joins overlapping hits, so that no byte of either remains.
 func mergeHits(text string, hits []hit) (all []Finding) {
 	hits = dropUnreached(hits)
 	line, counted := 1, 0

@@ -16,7 +16,7 @@ func drawSamples(seed uint64) []secrettest.Sample {
 	return secrettest.RandomSamples(rand.New(rand.NewPCG(seed, 1)))
 }
 
-// scanRules tells the findings of a text in one line.
+// scanRules returns the findings of a text in one line.
 func scanRules(text string) string {
 	var all []string
 	for _, f := range Scan(text) {
@@ -41,9 +41,9 @@ func TestEveryRuleFindsItsSamples(t *testing.T) {
 	}
 }
 
-// A byte less or a byte of another class makes another text of a token of fixed
-// length. A letter more before or behind does so only where no prefix shows that
-// the text is a token, and a value without a shape is no piece of a word.
+// A missing byte or a byte of another class invalidates a token of fixed
+// length. An additional letter does so only without a clear prefix, and a value
+// without a shape is no piece of a word.
 func TestScanFindsWholeTokens(t *testing.T) {
 	t.Parallel()
 	has := func(text, rule string) bool {
@@ -56,7 +56,8 @@ func TestScanFindsWholeTokens(t *testing.T) {
 		if token && !prefixed && s.Rule != "private-key" && has("x"+secret, s.Rule) {
 			t.Errorf("%s: found behind a letter: x%s", s.Rule, secret)
 		}
-		// Some keys have a longer and a shorter form: what is left of one is the other.
+		// Some keys have a longer and a shorter form: the rest of one is the
+		// other.
 		if !s.Fixed || s.Rule == "openai-api-key" && len(secret) > 100 {
 			continue
 		}
@@ -76,8 +77,8 @@ func TestScanFindsWholeTokens(t *testing.T) {
 	}
 }
 
-// markFindings reports whether two draws of a format begin with the same bytes, and
-// these have a mark.
+// markFindings reports whether two samples of a format begin with the same
+// bytes, which include a mark.
 func markFindings(a, b secrettest.Sample) bool {
 	x, y := a.Secret(), b.Secret()
 	n := 0

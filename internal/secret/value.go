@@ -2,19 +2,20 @@ package secret
 
 import "strings"
 
-// A assignedValue is what a text assigns to a name. It may hold any printable byte of
-// ASCII: between quotes up to the closing one, else up to white space.
+// An assignedValue is the value that a text assigns to a name. It may contain
+// any printable ASCII byte: between quotes up to the closing quote, otherwise
+// up to white space.
 type assignedValue struct {
 	from, to     int
 	quoted       bool
 	isExpression bool // an expression of a program, such as f(x)
 }
 
-// maxBlanks bounds the white space beside a sign of assignment.
+// maxBlanks bounds the white space beside an assignment sign.
 const maxBlanks = 12
 
-// valueAfter returns the value that a text assigns to the name that ends at i,
-// and ok false for none. Besides the signs of assignment it knows
+// valueAfter returns the value that a text assigns to the name that ends at i;
+// ok is false without one. Besides the assignment signs it knows
 // environ["NAME"] = "value", define('NAME', 'value'), <name>value</name>,
 // --name value, NAME 'value', and "the name is value".
 func valueAfter(text string, i int) (v assignedValue, ok bool) {
@@ -44,7 +45,7 @@ func valueAfter(text string, i int) (v assignedValue, ok bool) {
 	return v, ok && (v.quoted || isOption(text, i))
 }
 
-// nameStart returns where the name begins that ends at i.
+// nameStart returns the start of the name that ends at i.
 func nameStart(text string, i int) (from int) {
 	const mostName = 40
 	for from = i; from > 0 && i-from < mostName && (classes[text[from-1]]&dash != 0 || text[from-1] == '.'); {
@@ -60,8 +61,8 @@ func isArgument(text string, i int) bool {
 	return strings.HasSuffix(before, "(")
 }
 
-// isOption reports whether the name that ends at i is that of an option, such
-// as --db-password.
+// isOption reports whether the name that ends at i is an option, such as
+// --db-password.
 func isOption(text string, i int) bool {
 	from := nameStart(text, i)
 	if !strings.HasPrefix(text[from:i], "--") {
@@ -70,8 +71,8 @@ func isOption(text string, i int) bool {
 	return from == 0 || classes[text[from-1]]&blank != 0 || strings.IndexByte("\"'`,(", text[from-1]) >= 0
 }
 
-// skipNameQuote skips the quote that ends a name, and the bracket of an index,
-// or the stars of Markdown.
+// skipNameQuote skips the quote that ends a name, the bracket of an index, or
+// the stars of Markdown.
 func skipNameQuote(text string, i int) (to int, quoted bool) {
 	for stars := 2; stars > 0 && i < len(text) && text[i] == '*'; stars-- {
 		i++
@@ -118,8 +119,8 @@ func readValue(text string, i int) (v assignedValue, ok bool) {
 	return assignedValue{from: i, to: to, isExpression: isExpression(whole)}, to > i
 }
 
-// closingQuote returns where the quote stands that ends the value at i, or 0 if
-// white space or another byte that no value has comes first.
+// closingQuote returns the place of the quote that ends the value at i, or 0 if
+// white space or another byte outside of values precedes it.
 func closingQuote(text string, i int, quote string) int {
 	for limit := min(len(text), i+maxGenericLength+1); i < limit && isGraphic(text[i]); i++ {
 		if strings.HasPrefix(text[i:], quote) {
@@ -134,9 +135,9 @@ func closingQuote(text string, i int, quote string) int {
 
 func isGraphic(b byte) bool { return ' ' < b && b < 0x7f }
 
-// isUnquotedEnd reports whether a value without quotes ends before i: at an escaped
-// line end or quote, a quote that closes something, a tag, or a sign behind
-// which another name gets its value, as in URLs and connection strings.
+// isUnquotedEnd reports whether a value without quotes ends before i: at an
+// escaped line end or quote, a closing quote, a tag, or a sign behind which
+// another name gets its value, as in URLs and connection strings.
 func isUnquotedEnd(text string, i int) bool {
 	rest := text[i+1:]
 	switch text[i] {
@@ -167,8 +168,8 @@ func startsAssignment(text, space string) bool {
 	return n >= leastName && n < len(text) && (text[n] == '=' || text[n] == ':')
 }
 
-// referenceMarkers are pieces of values that are none: references, formats, addresses,
-// expressions, and what Redact leaves.
+// referenceMarkers are pieces of non-values: references, formats, addresses,
+// expressions, and the marks of Redact.
 var referenceMarkers = []string{
 	"${", "$(", "{{", "#{", "<%", "%(", "://", "[REDACTED:", "a-z", "A-Z", "0-9", "(?", "ENC[", "ENC(",
 	`\x1b`, `\033[`, `\e[`, `\u001b`,
@@ -177,8 +178,8 @@ var referenceMarkers = []string{
 // expressionOperators are pieces of expressions of programs.
 var expressionOperators = []string{"&&", "||", "==", "=>", "->", "::", ");", ">>", "<<"}
 
-// isReference reports whether a value stands for another one, or is the hash of
-// one ($2b$12$..., {SSHA}..., sha256:...).
+// isReference reports whether a value refers to another value, or is a hash
+// ($2b$12$..., {SSHA}..., sha256:...).
 func isReference(text string, v assignedValue) bool {
 	whole := text[v.from:v.to]
 	for _, piece := range referenceMarkers {
@@ -200,8 +201,8 @@ func isReference(text string, v assignedValue) bool {
 	return v.isExpression
 }
 
-// isExpression reports whether a value is one of a program: brackets are opened
-// and closed, or opened behind a name.
+// isExpression reports whether a value is an expression of a program: brackets
+// are opened and closed, or opened behind a name.
 func isExpression(text string) bool {
 	const end = 2 // letters that a name ends in
 	for _, operator := range expressionOperators {
@@ -222,9 +223,9 @@ func isExpression(text string) bool {
 	return false
 }
 
-// looksShuffled reports whether the bytes of a value look drawn by lot: its small
-// letters, capitals, digits and symbols take turns nearly as often as by chance,
-// and no word stands in it. Marks such as - and . put words together, so they
+// looksShuffled reports whether the bytes of a value look random: its
+// lower-case letters, capitals, digits and symbols alternate nearly as often as
+// by chance, and it contains no word. Marks such as - and . join words, so they
 // do not count.
 func looksShuffled(text string, minimum int) bool {
 	const (

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// A measuredRun is a run of one class that was measured.
+// A measuredRun is a measured run of one class.
 type measuredRun struct{ from, to int }
 
-// runEndAt is the end of the run of a class at i. It remembers the last run of
-// each part of a token, and makes it longer to the left: so a text of one run
-// with many starts is measured once.
+// runEndAt returns the end of the run of a class at i. It caches the last run
+// of each part of a token and extends it to the left. So a text of one run with
+// many starts is measured once.
 func (s *scanner) runEndAt(part int, c class, i, end int) int {
 	known := &s.runs[part]
 	switch {
@@ -46,8 +46,8 @@ func findJWT(s *scanner, i, end int) (from, to int) {
 	return i, to
 }
 
-// findBase64JWT finds a token of which the whole was put into base64 once more. It is
-// known by its header, a JSON object.
+// findBase64JWT finds a token that is base64 encoded as a whole once more. Its
+// header is a JSON object.
 func findBase64JWT(s *scanner, i, end int) (from, to int) {
 	const first, minimum = 40, 60
 	text := s.text[:end]
@@ -67,7 +67,7 @@ func findBase64JWT(s *scanner, i, end int) (from, to int) {
 	return i, skipPadding(text, to)
 }
 
-// findSentryOrg finds a token of an organization: base64 of JSON that names a
+// findSentryOrg finds an organization token: base64 of JSON that names a
 // region, and a signature.
 func findSentryOrg(s *scanner, i, end int) (from, to int) {
 	const prefix, minimum, signature = "sntrys_eyJpYXQiO", 30, 43
@@ -90,7 +90,7 @@ const (
 )
 
 // findURLPassword finds the password of scheme://user:password@host (RFC 3986,
-// 3.2.1). Passwords hold all but the ends of an authority, an @ too.
+// 3.2.1). A password contains all bytes but the ends of an authority, an @ too.
 func findURLPassword(s *scanner, i, end int) (from, to int) {
 	if i == 0 || classes[s.text[i-1]]&alnum == 0 || !strings.HasPrefix(s.text[i:end], "://") {
 		return 0, 0
@@ -105,7 +105,7 @@ func findURLPassword(s *scanner, i, end int) (from, to int) {
 		return 0, 0
 	}
 	user, password, found := strings.Cut(authority[:host], ":")
-	// Brackets are what Redact leaves, and no part of a user's name or password.
+	// Brackets belong to the mark of Redact, never to a user name or password.
 	if !found || strings.ContainsAny(authority[:host], "[]") || len(password) < minSecretLength || password == user ||
 		isExamplePassword(password) {
 		return 0, 0
@@ -114,7 +114,8 @@ func findURLPassword(s *scanner, i, end int) (from, to int) {
 	return to - len(password), to
 }
 
-// isExamplePassword reports what people write for a password in documentation.
+// isExamplePassword reports whether a password is a common documentation
+// example.
 func isExamplePassword(password string) bool {
 	if strings.ContainsAny(password, "{}<>$*%()") && !strings.ContainsAny(password, "0123456789") ||
 		strings.ContainsAny(password[:1], "${<*(") || isPlaceholder(password) {

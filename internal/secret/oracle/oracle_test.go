@@ -1,5 +1,5 @@
-// Package oracle holds the rules of secrets to gitleaks, whose names they bear.
-// It is a module of its own, so that Loci does not depend on gitleaks:
+// Package oracle compares the rules with gitleaks, whose names they have. It is
+// a module of its own, so that Loci does not depend on gitleaks:
 //
 //	cd internal/secret/oracle && go test ./...
 package oracle
@@ -95,8 +95,8 @@ func ours(text string) (rules []string) {
 	return rules
 }
 
-// What our formats draw, both find, under the same name.
-func TestGitleaksFindsWhatWeDraw(t *testing.T) {
+// Both scanners find all samples of our formats, under the same name.
+func TestGitleaksFindsOurSamples(t *testing.T) {
 	const seeds = 5
 	d := detector(t)
 	for seed := range uint64(seeds) {
@@ -111,8 +111,8 @@ func TestGitleaksFindsWhatWeDraw(t *testing.T) {
 	}
 }
 
-// In any surroundings both find the same, but for what gitleaks misses there.
-func TestWeFindInSurroundingsWhatGitleaksFinds(t *testing.T) {
+// In any surroundings both find the same, except for known misses of gitleaks.
+func TestScanFindsInSurroundingsWhatGitleaksFinds(t *testing.T) {
 	d := detector(t)
 	compared := 0
 	for _, s := range secrettest.Draw(rand.New(rand.NewPCG(9, 2))) {
@@ -135,10 +135,11 @@ func TestWeFindInSurroundingsWhatGitleaksFinds(t *testing.T) {
 	}
 }
 
-// What their expressions draw, and they find, we find too, under the same name:
-// all of the tokens that have a shape of their own. Expressions that begin with
-// a name draw names that nobody writes; the test above compares those rules.
-func TestWeFindWhatGitleaksDraws(t *testing.T) {
+// Scan finds every sample of gitleaks' expressions that gitleaks finds, under
+// the same name, for all tokens with a shape of their own. Expressions that
+// begin with a name generate unrealistic names; the test above compares those
+// rules.
+func TestScanFindsSamplesOfGitleaks(t *testing.T) {
 	const texts, named = 40, `[\w.-]{0,50}?`
 	d := detector(t)
 	compared := 0
@@ -147,14 +148,15 @@ func TestWeFindWhatGitleaksDraws(t *testing.T) {
 		if slices.Contains(own, name) || strings.HasPrefix(rule.Regex.String(), `(?i)`+named) {
 			continue
 		}
-		r := rand.New(rand.NewPCG(1, 2)) // of each rule, so that a new one moves no other
+		// one source for each rule, so that a new rule changes no other sample
+		r := rand.New(rand.NewPCG(1, 2))
 		missed, drawn := "", 0
 		for range texts {
 			text, err := match(r, rule.Regex.String())
 			if err != nil {
 				t.Fatal(name, err)
 			}
-			// gitleaks wants one of its keywords somewhere in the text.
+			// gitleaks needs one of its keywords somewhere in the text.
 			text = rule.Keywords[0] + "\n\n " + text + " "
 			if !slices.Contains(theirs(d, text), name) {
 				continue
@@ -174,7 +176,7 @@ func TestWeFindWhatGitleaksDraws(t *testing.T) {
 	}
 }
 
-func TestEveryRuleOfGitleaksIsDecided(t *testing.T) {
+func TestEveryRuleOfGitleaksIsClassified(t *testing.T) {
 	for name := range detector(t).Config.Rules {
 		if _, out := leftOut[name]; out == slices.Contains(secret.Rules(), name) {
 			t.Errorf("%s: left out: %v, and the other way round in the rules", name, out)

@@ -12,7 +12,7 @@ type writer struct {
 	*rand.Rand
 }
 
-// match returns a text that matches the expression, of ASCII where it can be.
+// match returns a text that matches the expression, in ASCII where possible.
 func match(r *rand.Rand, expression string) (string, error) {
 	tree, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
@@ -58,7 +58,7 @@ func (w writer) repeat(e *syntax.Regexp, least, most int) {
 	}
 }
 
-// one draws from the printable ASCII of a class, or its first rune.
+// one draws from the printable ASCII of a class, or returns its first rune.
 func (w writer) one(ranges []rune) rune {
 	var all []rune
 	for i := 0; i+1 < len(ranges); i += 2 {

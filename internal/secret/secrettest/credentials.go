@@ -9,13 +9,13 @@ import (
 // A Credential is a value, and the name that a text gives it.
 type Credential struct{ Format, Name, Value string }
 
-// A Kind is a set of credentials that a detector knows in the same way.
+// A Kind is a set of credentials that a detector recognizes in the same way.
 type Kind struct {
 	Name        string
 	Credentials []Credential
 }
 
-// passwordSymbols are those that generators of passwords draw from.
+// passwordSymbols are the symbols of password generators.
 const passwordSymbols = "!@#$%^&*()-_=+[]{};:,.?~|/"
 
 const asciiLetters = lowerLetters + "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -25,8 +25,7 @@ var (
 	keyNames      = []string{"api_key", "client_secret", "access_token", "token", "apiKey", "secret"}
 )
 
-// uniformString draws n bytes of an alphabet, each without regard to the others, as
-// generators do.
+// uniformString draws n independent bytes of an alphabet, as generators do.
 func uniformString(r *rand.Rand, alphabet string, n int) string {
 	b := make([]byte, n)
 	for i := range b {

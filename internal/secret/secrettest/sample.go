@@ -1,6 +1,6 @@
-// Package secrettest draws texts that hold a credential, for the tests of
-// package secret. Its table of formats is written apart from the rules, and no
-// source holds a whole token: they are put together when drawn.
+// Package secrettest draws texts that contain a credential, for the tests of
+// package secret. Its table of formats is written independently of the rules,
+// and no source contains a whole token: they are put together when drawn.
 package secrettest
 
 import (
@@ -15,13 +15,13 @@ type Sample struct {
 	Rule     string
 	Text     string
 	From, To int  // where the credential is
-	Fixed    bool // one byte more or less, and it is none
+	Fixed    bool // one byte more or less makes it invalid
 }
 
-// Secret is the credential of a sample.
+// Secret returns the credential of a sample.
 func (s Sample) Secret() string { return s.Text[s.From:s.To] }
 
-// WithSecret is the text with another one in place of the credential.
+// WithSecret returns the text with another credential in its place.
 func (s Sample) WithSecret(secret string) string { return s.Text[:s.From] + secret + s.Text[s.To:] }
 
 const (
@@ -29,7 +29,7 @@ const (
 	lowerLetters = "abcdefghijklmnopqrstuvwxyz"
 )
 
-// alphabets have the letters that formats are written with.
+// alphabets are the letters of the formats.
 var alphabets = map[byte]string{
 	'd': digitLetters, 'h': digitLetters + "abcdef", 'l': digitLetters + lowerLetters,
 	'u': digitLetters + strings.ToUpper(lowerLetters), '2': "234567" + strings.ToUpper(lowerLetters),
@@ -87,16 +87,16 @@ func expand(r *rand.Rand, text string) string {
 		field, text, _ = strings.Cut(rest, "}")
 		n, err := strconv.Atoi(field[1:])
 		if err != nil {
-			panic(fmt.Sprintf("a format has the hole {%s}", field))
+			panic(fmt.Sprintf("a format has the unknown placeholder {%s}", field))
 		}
 		b.WriteString(RandomString(r, alphabets[field[0]], n))
 	}
 }
 
-// RandomString draws n bytes of an alphabet. It goes through the whole alphabet before
-// any byte comes again, so that no draw is poor by chance, has no dash, plus or
-// slash at an end, and a digit where eight bytes or more may have one: a word of
-// letters alone is nothing that a detector could tell from a name.
+// RandomString draws n bytes of an alphabet. It uses the whole alphabet before
+// any byte repeats, so that no draw has low entropy by chance. It has no dash,
+// plus or slash at an end, and a digit where eight bytes or more may have one:
+// no detector can tell a word of letters from a name.
 func RandomString(r *rand.Rand, alphabet string, n int) string {
 	for {
 		b := make([]byte, 0, n+len(alphabet))

@@ -2,7 +2,7 @@ package secrettest
 
 import "strings"
 
-// An Surrounding is what texts write directly before and behind a credential.
+// A Surrounding is the text directly before and behind a credential.
 type Surrounding struct{ Before, Behind string }
 
 // Surroundings are the ends of sentences, the signs of Markdown, of programs and
@@ -21,9 +21,8 @@ func (a Surrounding) Wrap(s Sample) Sample {
 	return s
 }
 
-// IsAmbiguous reports whether nobody can tell what stands behind a sample from its
-// last bytes: a token without a fixed length may end in a dash, and one behind a
-// name in an underscore too.
+// IsAmbiguous reports whether the end of a sample is ambiguous: a token without
+// a fixed length may end in a dash, and one behind a name in an underscore too.
 func (a Surrounding) IsAmbiguous(s Sample) bool {
 	named := s.Text != s.Secret() && strings.HasPrefix(a.Behind, "_")
 	return !s.Fixed && s.Text[s.To:] == "" && (named || strings.HasPrefix(a.Behind, "-"))
