@@ -11,8 +11,8 @@ import (
 	"github.com/loci-memory/loci/internal/server"
 )
 
-// admin returns the commands of the operator, who needs no account: whoever
-// can read the database is one.
+// admin returns the operator's commands. They need no account: access to the
+// database is the credential.
 func (p *program) admin() *cobra.Command {
 	admin := p.commandGroup("admin",
 		"Make users and keys in the database of a server, erase for good, check it, and back it up")
@@ -28,25 +28,24 @@ func (p *program) admin() *cobra.Command {
 	return admin
 }
 
-// An adminResult is what a command of the operator has to say.
+// An adminResult is the output of an operator's command.
 type adminResult struct {
 	object any    // with --json
 	text   string // without it
-	hint   string // for people alone, beside the text
-	failed bool   // the exit code says so
+	hint   string // for people only, after the text
+	failed bool   // the exit code reports a failure
 }
 
-// A adminFunc is what a command of the operator does.
+// An adminFunc is the action of an operator's command.
 type adminFunc func(ctx context.Context, a *server.Admin, args []string) (adminResult, error)
 
-// adminCommand makes a command of one that works in the database of a server,
-// which has to be there.
+// adminCommand makes a command that works in the existing database of a server.
 func (p *program) adminCommand(cmd *cobra.Command, do adminFunc) *cobra.Command {
 	return p.adminCommandWhen(cmd, server.Settings.RequireDatabase, do)
 }
 
-// adminCommandWhen makes a command of one that works in the database of a server, once
-// allow has nothing against it.
+// adminCommandWhen makes a command that works in the database of a server if
+// allow returns nil.
 func (p *program) adminCommandWhen(cmd *cobra.Command, allow func(server.Settings, context.Context) error,
 	do adminFunc) *cobra.Command {
 	settings := p.settings(cmd, "data", "db")
@@ -92,8 +91,8 @@ func (p *program) createUser() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create",
 		Short: "Make a user",
-		Long: "Makes a user with a personal workspace. Without a password the user can use keys, and not sign " +
-			"in.\nWhere there is no database yet, this makes it: no other command of the operator does.",
+		Long: "Makes a user with a personal workspace. Without a password the user can use keys, but cannot sign " +
+			"in.\nThis command also makes the database if there is none; no other operator's command does.",
 		Example: "loci admin user create --email ada@example.org --name Ada\nloci admin user create --email " +
 			"ada@example.org --password-stdin < password.txt",
 		Args: exactArgs(),
@@ -101,7 +100,8 @@ func (p *program) createUser() *cobra.Command {
 	cmd.Flags().StringVar(&email, "email", "", "The address (required)")
 	cmd.Flags().StringVar(&name, "name", "", "The name; default: the local part of the address")
 	cmd.Flags().BoolVar(&password, "password-stdin", false, "Read the password from the standard input")
-	allowAny := func(server.Settings, context.Context) error { return nil } // this may be before the first start
+	// the database may not exist before the first start
+	allowAny := func(server.Settings, context.Context) error { return nil }
 	return p.adminCommandWhen(cmd, allowAny, func(ctx context.Context, a *server.Admin, _ []string) (o adminResult,
 		err error) {
 		var secret string
@@ -142,7 +142,7 @@ func (p *program) createKey() *cobra.Command {
 		Args:    exactArgs(),
 	}
 	cmd.Flags().StringVar(&email, "email", "", "The user's address (required)")
-	cmd.Flags().StringVar(&name, "name", "", "What the key is for")
+	cmd.Flags().StringVar(&name, "name", "", "The purpose of the key")
 	return p.adminCommand(cmd, func(ctx context.Context, a *server.Admin, _ []string) (adminResult, error) {
 		k, err := a.CreateKey(ctx, email, name)
 		return adminResult{object: map[string]string{"id": k.Key.ID, "apiKey": k.APIKey}, text: k.APIKey + "\n",
@@ -150,7 +150,7 @@ func (p *program) createKey() *cobra.Command {
 	})
 }
 
-// firstError returns the first error that is one.
+// firstError returns the first non-nil error.
 func firstError(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// callAllPages asks for page after page and returns them as one answer.
+// callAllPages reads all pages and returns them as one answer.
 func (p *program) callAllPages(ctx context.Context, caller op.Caller, o *op.Op, c *op.Call, input []byte) ([]byte,
 	error) {
 	var in map[string]any
@@ -67,7 +67,8 @@ func (p *program) callAllPages(ctx context.Context, caller op.Caller, o *op.Op, 
 	return replaceItems(first, items), nil
 }
 
-// replaceItems writes an answer with other items in its list, and no next page.
+// replaceItems returns an answer with other items in its list, and no next
+// page.
 func replaceItems(answer []jsonMember, items []json.RawMessage) []byte {
 	var b bytes.Buffer
 	b.WriteByte('{')

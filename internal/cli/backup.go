@@ -17,7 +17,7 @@ func (p *program) backup() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a backup of the database to a file",
-		Long: "Writes a backup of the SQLite database to FILE, which appears when it is whole: a tar of " +
+		Long: "Writes a backup of the SQLite database to FILE, which appears once it is complete: a tar of " +
 			"manifest.json " +
 			"(version, schema,\n" +
 			"counts and hashes) and loci.db. The server may run and write meanwhile. With - it goes to the standard " +
@@ -26,12 +26,12 @@ func (p *program) backup() *cobra.Command {
 		Example: "loci admin backup /backup/loci.tar\nloci admin backup - | ssh host 'cat > loci.tar'",
 		Args:    exactArgs("FILE"),
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "Take the place of a file that is there")
+	cmd.Flags().BoolVar(&force, "force", false, "Replace an existing file")
 	settings := p.settings(cmd, "data", "db")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		file := args[0]
 		if width, _ := p.terminalInfo(p.out); file == "-" && width > 0 {
-			return usageError("a backup is no text for a terminal: name a file, or send - elsewhere")
+			return usageError("a backup is binary: name a file, or redirect - to a file or a pipe")
 		}
 		s, err := settings()
 		if err != nil {
@@ -43,7 +43,7 @@ func (p *program) backup() *cobra.Command {
 			return err
 		}
 		o := adminResult{object: backupResult{file, m}, text: fmt.Sprintf("Wrote %s: %s.\n", file, manifestSummary(m))}
-		if file == "-" { // where the backup went itself
+		if file == "-" { // the standard output has the backup
 			_, err := io.WriteString(p.err, o.text)
 			return err
 		}
@@ -53,7 +53,7 @@ func (p *program) backup() *cobra.Command {
 	return cmd
 }
 
-// A backupResult is what --json says of a backup.
+// A backupResult is the output of a backup with --json.
 type backupResult struct {
 	File string `json:"file"`
 	server.Manifest
@@ -95,9 +95,8 @@ func (p *program) restoreBackup() *cobra.Command {
 			"sign-ins end. API\n" +
 			"keys work as they did when the backup was made: the command lists them, because keys that were revoked " +
 			"since work again.\n" +
-			"What was deleted or purged since is back too. - is the standard input. For PostgreSQL the command names " +
-			"the " +
-			"line of pg_restore.",
+			"Memories that were deleted or purged since are restored too. - is the standard input.\n" +
+			"For PostgreSQL the command prints the pg_restore command to use.",
 		Example: "loci admin backup restore /backup/loci.tar --data /var/lib/loci",
 		Args:    exactArgs("FILE"),
 	}
@@ -131,7 +130,7 @@ func (p *program) restoreBackup() *cobra.Command {
 	return cmd
 }
 
-// openBackup opens a file that a command reads; - is the standard input.
+// openBackup opens the backup file of a command; - is the standard input.
 func (p *program) openBackup(file string) (io.ReadCloser, error) {
 	if file == "-" {
 		return io.NopCloser(p.in), nil
@@ -146,7 +145,7 @@ func (p *program) openBackup(file string) (io.ReadCloser, error) {
 	return f, nil
 }
 
-// manifestSummary says what a backup holds.
+// manifestSummary describes the contents of a backup.
 func manifestSummary(m server.Manifest) string {
 	size := int64(0)
 	for _, f := range m.Files {
@@ -157,5 +156,5 @@ func manifestSummary(m server.Manifest) string {
 		plural(m.Counts["users"], "user", "users"), m.Schema, float64(size)/(1<<20))
 }
 
-// updateBytes tells the bar of bytes.
+// updateBytes updates the progress bar in MiB.
 func (b *progressBar) updateBytes(done, total int64) { b.update(int(done>>20), int(total>>20)) }

@@ -13,9 +13,10 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// writeTestArchive makes an archive of a manifest, which names a database of a size, and the header
-// of one entry with 1 KiB of zeros behind it. Names of records with GNU- in them become
-// those with a point, which the standard library does not write.
+// writeTestArchive makes an archive of a manifest, which names a database of a
+// size, and the header of one entry followed by 1 KiB of zeros. It replaces
+// GNU- in record names by GNU., because the standard library does not write
+// those names.
 func writeTestArchive(t *testing.T, size int64, entry *tar.Header) []byte {
 	t.Helper()
 	m := server.Manifest{Format: 1, Version: "test", DatabaseContents: store.DatabaseContents{Schema: 1},
@@ -37,8 +38,8 @@ func writeTestArchive(t *testing.T, size int64, entry *tar.Header) []byte {
 	return bytes.ReplaceAll(b.Bytes(), []byte("GNU-sparse."), []byte("GNU.sparse."))
 }
 
-// gnuSparse makes the last header of an archive that of a sparse file as GNU tar wrote it
-// before PAX: its real size stands in the header.
+// gnuSparse turns the last header of an archive into that of a sparse file as
+// GNU tar wrote it before PAX: the real size is in the header.
 func gnuSparse(b []byte, size int64) []byte {
 	head := b[len(b)-1536 : len(b)-1024]
 	copy(head[124:136], fmt.Sprintf("%011o\x00", 0))
@@ -57,7 +58,7 @@ func gnuSparse(b []byte, size int64) []byte {
 	return b
 }
 
-// A short archive fills neither the disk nor hours.
+// A short archive must not fill the disk or run for hours.
 func TestRestoreRejectsSparseArchive(t *testing.T) {
 	t.Parallel()
 	const size = 64 << 20
@@ -85,7 +86,7 @@ func TestRestoreRejectsSparseArchive(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			expectRejected(t, c.archive, c.says)
-			runVerify(t, exitFailure, "-", bytes.NewReader(c.archive)) // of which nobody knows the length
+			runVerify(t, exitFailure, "-", bytes.NewReader(c.archive)) // of unknown length
 		})
 	}
 }

@@ -46,7 +46,7 @@ func execSQL(t *testing.T, dir, q string) {
 	}
 }
 
-// runVerify runs loci admin backup verify, which works in no folder.
+// runVerify runs loci admin backup verify, which needs no data folder.
 func runVerify(t *testing.T, want int, file string, in io.Reader) string {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -109,7 +109,7 @@ func TestBackupOverwritesOnlyWithForce(t *testing.T) {
 	t.Parallel()
 	dir, file := newBackup(t)
 	run := adminRunner(t, dir)
-	if text := run(exitFailure, "backup", file); !strings.Contains(text, "is there already") {
+	if text := run(exitFailure, "backup", file); !strings.Contains(text, "exists already") {
 		t.Error(text)
 	}
 	run(exitOK, "backup", file, "--force")
@@ -120,13 +120,13 @@ func TestBackupOverwritesOnlyWithForce(t *testing.T) {
 			t.Error(text)
 		}
 	}
-	if text := run(exitFailure, "backup", dir, "--force"); !strings.Contains(text, "is no file") {
+	if text := run(exitFailure, "backup", dir, "--force"); !strings.Contains(text, "is not a regular file") {
 		t.Error(text)
 	}
 	run(exitOK, "check")
 }
 
-// A backup that is cut off leaves the old file, and nothing beside it.
+// An interrupted backup leaves the old file, and nothing beside it.
 func TestBackupKeepsOldFileWhenInterrupted(t *testing.T) {
 	t.Parallel()
 	dir, file := newBackup(t)
@@ -134,7 +134,7 @@ func TestBackupKeepsOldFileWhenInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	killed := filepath.Join(filepath.Dir(file), ".loci.tar.1.partial") // of a run that was killed
+	killed := filepath.Join(filepath.Dir(file), ".loci.tar.1.partial") // of a killed run
 	if err := os.Mkdir(killed, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestBackupWritesToPipe(t *testing.T) {
 	}
 }
 
-// A fullDisk disk takes nothing.
+// A fullDisk rejects every write.
 type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
@@ -196,7 +196,8 @@ func TestRestoreRejectsDamagedBackup(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return append(slices.Clone(whole[:len(whole)-1024]), b.Bytes()...) // without the end of the archive
+		// without the end of the archive
+		return append(slices.Clone(whole[:len(whole)-1024]), b.Bytes()...)
 	}
 	users := bytes.Index(whole, []byte(`"users": `)) + len(`"users": `)
 	for name, c := range map[string]struct {
@@ -216,7 +217,7 @@ func TestRestoreRejectsDamagedBackup(t *testing.T) {
 			expectRejected(t, c.bytes, c.says)
 		})
 	}
-	stale := t.TempDir() // the log of another database would be played into the restored one
+	stale := t.TempDir() // SQLite would apply the log of another database to the restored one
 	if err := os.WriteFile(filepath.Join(stale, "loci.db-wal"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +258,8 @@ func TestBackupNamesPgDumpForPostgreSQL(t *testing.T) {
 	}
 }
 
-// expectRejected fails unless verify and restore refuse an archive with a reason, and nothing of it is left.
+// expectRejected fails unless verify and restore refuse an archive with a
+// reason, and leave nothing of it.
 func expectRejected(t *testing.T, archive []byte, says string) {
 	t.Helper()
 	invalid, to := filepath.Join(t.TempDir(), "bad.tar"), filepath.Join(t.TempDir(), "new")

@@ -17,12 +17,12 @@ import (
 )
 
 func (p *program) bench() *cobra.Command {
-	bench := p.commandGroup("bench", "Measure how well Loci finds things")
+	bench := p.commandGroup("bench", "Measure the quality of search")
 	bench.AddCommand(p.benchRetrieval())
 	return bench
 }
 
-// A retrievalBench is what loci bench retrieval is asked to do.
+// A retrievalBench holds the options of loci bench retrieval.
 type retrievalBench struct {
 	*program
 	data    []string
@@ -35,19 +35,20 @@ type retrievalBench struct {
 	together bool
 }
 
-// searchModes are those in which one may ask.
+// searchModes are the search modes.
 var searchModes = loci.Mode("").Rule().Enum
 
 func (p *program) benchRetrieval() *cobra.Command {
 	b := &retrievalBench{program: p}
 	cmd := &cobra.Command{
 		Use:   "retrieval --data DIR...",
-		Short: "Ask questions whose answers are known, and tell how many were found",
-		Long: `Loads texts into a new, empty database of its own, asks questions whose answers you know, and tells how good
-the answers are: recall at 5 and 10, MRR and nDCG at 10, each with its 95 % interval, and how long they took.
+		Short: "Measure search quality with judged queries",
+		Long: `Loads texts into a new, empty database of its own, asks questions whose answers you know, and measures
+the answers: recall at 5 and 10, MRR and nDCG at 10, each with its 95 % interval, and how long they took.
 Your own memories are not touched, and nothing is left behind.
 
-A DIR is a set, or a folder of sets. A set is a folder with two files of JSON lines. docs.jsonl has the texts:
+A DIR is a dataset, or a folder of datasets. A dataset is a folder with two files of JSON lines.
+docs.jsonl has the texts:
 
     {"id": "pump", "title": "The pump", "text": "It is started by the red switch."}
 
@@ -55,12 +56,12 @@ queries.jsonl has the questions, each with the ids of the texts that answer it, 
 
     {"text": "how do I start the pump", "relevant": {"pump": 1}}
 
-The numbers are above 0. Texts and questions may have a "group": a question is then asked among the texts of its
-group alone. An id such as "talk-3:14" says that the text is part 14 of the conversation or document talk-3.
+The numbers are above 0. Texts and questions may have a "group": a question then searches the texts of its
+group only. An id such as "talk-3:14" means that the text is part 14 of the conversation or document talk-3.
 Texts are written with POST /v1/memories; credentials in them are redacted.
 
-With --together all sets share one workspace, in which each group has an atlas. Each question is asked among all
-texts, where those of other sets are wrong answers, and in the atlas of its group.`,
+With --together all datasets share one workspace, in which each group has an atlas. Each question searches all
+texts, where those of other datasets are wrong answers, and then the atlas of its group.`,
 		Example: "loci bench retrieval --data my-set\nloci bench retrieval --data sets --modes keyword,hybrid " +
 			"--json\n" +
 			"loci bench retrieval --data my-set --typos 2 --seed 1\nloci bench retrieval --data my-set --db " +
@@ -86,14 +87,14 @@ texts, where those of other sets are wrong answers, and in the atlas of its grou
 func (b *retrievalBench) validate() error {
 	for _, m := range b.modes {
 		if !slices.Contains(searchModes, m) {
-			return usageError(fmt.Sprintf("--modes: %q is none of %s", m, strings.Join(searchModes, ", ")))
+			return usageError(fmt.Sprintf("--modes: %q must be one of %s", m, strings.Join(searchModes, ", ")))
 		}
 	}
 	switch {
 	case len(b.data) == 0:
-		return usageError("--data is required: the folder of a set")
+		return usageError("--data is required: name the folder of a dataset")
 	case len(b.modes) == 0:
-		return usageError("--modes is empty")
+		return usageError("--modes must name at least one mode")
 	case b.clients < 1 || b.clients > 64:
 		return usageError("--clients must be 1 to 64")
 	case b.typos < 0 || b.typos > 10:
@@ -140,8 +141,8 @@ func (b *retrievalBench) run(ctx context.Context) error {
 	return nil
 }
 
-// readDatasets reads all sets before the first one is measured, so that a mistake in
-// the last one is told at once.
+// readDatasets reads all datasets before the first one is measured, so that an
+// error in any of them is reported at once.
 func (b *retrievalBench) readDatasets() (sets []relevance.Dataset, err error) {
 	for _, path := range b.data {
 		dirs, err := relevance.DatasetFolders(path)
@@ -159,9 +160,9 @@ func (b *retrievalBench) readDatasets() (sets []relevance.Dataset, err error) {
 	return sets, nil
 }
 
-// measure loads a set, or several into one workspace, into a database of its own and
-// asks the questions. For each mode the server is started anew, so that none finds in
-// a cache what another one asked for.
+// measure loads one dataset, or several into one workspace, into a new database
+// and runs the queries. The server restarts for each mode, so that no mode
+// profits from the caches of another.
 func (b *retrievalBench) measure(ctx context.Context, sets []relevance.Dataset,
 	settings *benchSettings) (list []datasetResult, err error) {
 	list = make([]datasetResult, len(sets))
@@ -198,7 +199,8 @@ func (b *retrievalBench) measure(ctx context.Context, sets []relevance.Dataset,
 	return list, nil
 }
 
-// load loads the sets, one into a workspace for each group, several into one.
+// load loads the datasets: one into a workspace for each group, several into
+// one.
 func (b *retrievalBench) load(ctx context.Context, srv *server.BenchServer,
 	sets []relevance.Dataset) (loaded []*relevance.LoadedDataset, err error) {
 	what := sets[0].Name
@@ -217,8 +219,8 @@ func (b *retrievalBench) load(ctx context.Context, srv *server.BenchServer,
 		})
 }
 
-// runQueries asks the questions of the sets in a mode; of sets in one workspace in the atlas
-// of each group, too.
+// runQueries runs the queries of the datasets in a mode. For datasets in one
+// workspace it also runs them in the atlas of each group.
 func (b *retrievalBench) runQueries(ctx context.Context, srv *server.BenchServer, loaded []*relevance.LoadedDataset,
 	mode loci.Mode,
 	list []datasetResult) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/relevance"
 )
 
-// benchSettings are those of a run, so that it can be repeated.
+// benchSettings are the settings of a run, so that it can be repeated.
 type benchSettings struct {
 	buildInfo
 	At        loci.Time `json:"at"`
@@ -21,22 +21,22 @@ type benchSettings struct {
 	Processor string    `json:"processor"`
 	Modes     []string  `json:"modes"`
 	Limit     int       `json:"limit"`
-	Clients   int       `json:"clients"` // that loaded at once
-	Typos     int       `json:"typos"`   // in each question
+	Clients   int       `json:"clients"` // that load at once
+	Typos     int       `json:"typos"`   // in each query
 	Seed      uint64    `json:"seed"`    // of the typos
 	Resamples int       `json:"resamples"`
 }
 
-// A datasetResult tells what was measured with one set.
+// A datasetResult holds the measurements of one dataset.
 type datasetResult struct {
 	Name        string  `json:"name"`
 	Memories    int     `json:"memories"`
 	Questions   int     `json:"questions"`
-	WithoutTypo int     `json:"unspoiled,omitzero"` // questions that have no word for a typo
+	WithoutTypo int     `json:"unspoiled,omitzero"` // queries without a word for a typo
 	Bytes       int64   `json:"bytes"`              // of the database after the load
-	Seconds     float64 `json:"loadSeconds"`        // until the last vector was there
+	Seconds     float64 `json:"loadSeconds"`        // until the last vector is stored
 	Rate        float64 `json:"loadPerSecond"`      // memories
-	Failed      int64   `json:"failed"`             // passages that got no vector
+	Failed      int64   `json:"failed"`             // chunks without a vector
 
 	Modes []relevance.Result `json:"modes"`
 }
@@ -47,7 +47,7 @@ func (r *datasetResult) setLoad(l *relevance.LoadedDataset) {
 	r.Failed = l.FailedEmbeddings
 }
 
-// A retrievalReport is what loci bench retrieval prints with --json.
+// A retrievalReport is the output of loci bench retrieval with --json.
 type retrievalReport struct {
 	Settings benchSettings   `json:"settings"`
 	Datasets []datasetResult `json:"sets"`
@@ -74,7 +74,7 @@ func (b *retrievalBench) printDataset(r datasetResult) {
 		plural(r.Memories, "memory", "memories"), plural(r.Questions, "question", "questions"),
 		plural(b.clients, "client", "clients"), r.Seconds, r.Rate, float64(r.Bytes)/1e6)
 	if r.Failed > 0 {
-		fmt.Fprintf(b.out, "%s got no vector.\n", plural(r.Failed, "passage", "passages"))
+		fmt.Fprintf(b.out, "%s got no vector.\n", plural(r.Failed, "chunk", "chunks"))
 	}
 	if r.WithoutTypo > 0 {
 		fmt.Fprintf(b.out, "%s without a word for a typo.\n", plural(r.WithoutTypo, "question", "questions"))
@@ -103,8 +103,8 @@ func (b *retrievalBench) printDataset(r datasetResult) {
 // formatScore writes .743 and 1.000.
 func formatScore(v float64) string { return strings.TrimPrefix(fmt.Sprintf("%.3f", v), "0") }
 
-// resolvedModes counts the modes in which questions were answered, and answers
-// that a cache had a part in.
+// resolvedModes counts the modes of the answers, and the answers that used a
+// cache.
 func resolvedModes(r relevance.Result) string {
 	var list []string
 	for _, mode := range slices.Sorted(maps.Keys(r.Resolved)) {

@@ -15,10 +15,10 @@ func (p *program) check() *cobra.Command {
 	var repair bool
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Compare what is derived from memories with the memories",
-		Long: "Compares the keyword index, the counters of atlases, what near duplicates are found by and the links " +
+		Short: "Compare derived data with the memories",
+		Long: "Compares the keyword index, the counters of atlases, the index of near duplicates and the links " +
 			"between memories with the\n" +
-			"rows of the memories, and looks whether every version can be read and texts, versions and vectors have " +
+			"rows of the memories, and checks whether every version can be read and texts, versions and vectors have " +
 			"their checksums. With\n" +
 			"SQLite it begins with the structure of the file. It names kinds and ids, never a text. The server may " +
 			"run " +
@@ -28,7 +28,7 @@ func (p *program) check() *cobra.Command {
 		Args:    exactArgs(),
 	}
 	cmd.Flags().BoolVar(&repair, "repair", false,
-		"Write what is derived anew where it is wrong; a damaged text stays as it is")
+		"Rebuild derived data where it is wrong; a damaged text stays unchanged")
 	return p.adminCommand(cmd, func(ctx context.Context, a *server.Admin, _ []string) (adminResult, error) {
 		progress, end := p.progress()
 		sum, err := a.Inspect(ctx, repair, progress)
@@ -47,27 +47,27 @@ func (p *program) check() *cobra.Command {
 		if more := sum.Found - int64(len(sum.Inconsistencies)); more > 0 {
 			fmt.Fprintf(&text, "and %d more\n", more)
 		}
-		fmt.Fprintf(&text, "Looked at %s in %s: %s, %d repaired.\n", plural(sum.Memories, "memory", "memories"),
+		fmt.Fprintf(&text, "Checked %s in %s: %s, %d repaired.\n", plural(sum.Memories, "memory", "memories"),
 			plural(sum.Workspaces, "workspace", "workspaces"),
 			plural(sum.Found, "flaw", "flaws"), sum.Repaired)
 		o := adminResult{object: sum, text: text.String(), failed: sum.Found > sum.Repaired}
 		if o.failed && !repair {
-			o.hint = "loci: --repair writes anew what is derived.\n"
+			o.hint = "loci: --repair rebuilds derived data.\n"
 		} else if o.failed {
-			o.hint = "loci: what was not repaired is left as it is: restore it from a backup.\n"
+			o.hint = "loci: inconsistencies that were not repaired remain: restore from a backup.\n"
 		}
 		return o, nil
 	})
 }
 
-// progress returns what tells people how far a long work is, once it is long,
-// and what takes the line away again.
+// progress returns a function that reports the progress of a long task on a
+// terminal, and one that clears the line.
 func (p *program) progress() (report func(rows int64), end func()) {
 	began, last := time.Now(), time.Time{}
 	report = func(rows int64) {
 		if now := time.Now(); now.Sub(began) > time.Second && now.Sub(last) > 200*time.Millisecond {
 			last = now
-			fmt.Fprintf(p.err, "\rlooked at %d rows ", rows)
+			fmt.Fprintf(p.err, "\rchecked %d rows ", rows)
 		}
 	}
 	if width, _ := p.terminalInfo(p.err); width == 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// The exit code of a check is 1 until what is wrong is repaired.
+// The exit code of a check is 1 until the inconsistencies are repaired.
 func TestCheckFailsUntilRepaired(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -39,7 +39,7 @@ func TestCheckFailsUntilRepaired(t *testing.T) {
 	run(exitOK, "check")
 }
 
-// A volume that was not mounted is no healthy database without memories.
+// A volume that was not mounted must not pass for an empty database.
 func TestCheckRejectsEmptyDatabaseFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

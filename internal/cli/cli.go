@@ -1,4 +1,4 @@
-// Package cli is the roof of Loci: one command for each operation of the
+// Package cli has the command line: one command for each operation of the
 // table, and the few made by hand (serve, mcp, login, doctor, admin). A command
 // runs on a target: a server, or the database on this device.
 package cli
@@ -17,8 +17,8 @@ import (
 const (
 	exitOK      = 0
 	exitFailure = 1
-	// an unknown command or flag, a wrong number of arguments, a flag that is missing or a value that is none of its
-	// kind
+	// an unknown command or flag, a wrong number of arguments, a missing flag,
+	// or a value of another type
 	exitUsage = 2
 )
 
@@ -27,25 +27,25 @@ type program struct {
 	in       io.Reader
 	out, err io.Writer
 	environ  []string
-	keyring  *secretStore // nil where the system keeps no secrets
+	keyring  *secretStore // nil where the system has no keyring
 	deps
 
-	json, local, plainHTTP bool   // the flags that every command has
+	json, local, plainHTTP bool   // the flags of every command
 	server                 string // --server
 
-	started       bool // the command line was understood, and its command runs
+	started       bool // the command line was parsed, and its command runs
 	stdinRead     bool // the standard input was used
 	requestID     string
-	currentTarget target            // where the command runs
-	confirmPrompt string            // what a person has to confirm before the call, without its subject
+	currentTarget target            // the target of the command
+	confirmPrompt string            // the question to a person before the call, without its subject
 	names         map[string]string // of atlases, workspaces and memories by id, for tables
-	etag          string            // of the record that is shown
-	helpError     error             // a word for which help was asked and that is no command
+	etag          string            // of the shown record
+	helpError     error             // an unknown word in a request for help
 }
 
 // Main runs the command line and returns the exit code. SIGINT, SIGTERM and
-// SIGHUP cancel what runs; a second one ends it at once. Under nohup SIGHUP stays
-// ignored.
+// SIGHUP cancel the command; a second signal ends the process at once. Under
+// nohup SIGHUP stays ignored.
 func Main(args []string) int {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -59,7 +59,7 @@ func Main(args []string) int {
 	return p.run(ctx, args)
 }
 
-// env returns the value of a variable; the last one of a name counts.
+// env returns the value of a variable; the last definition counts.
 func (p *program) env(name string) string {
 	for _, line := range slices.Backward(p.environ) {
 		if value, ok := strings.CutPrefix(line, name+"="); ok {

@@ -15,17 +15,18 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// errDeclined ends a command to which the person said no.
+// errDeclined ends a command that the person declined.
 var errDeclined = errors.New("nothing was done")
 
-// isInteractive reports whether there is a terminal at which a person can be asked.
+// isInteractive reports whether a person can answer at a terminal.
 func (p *program) isInteractive() bool {
 	in, ok := p.in.(*os.File)
 	return ok && term.IsTerminal(int(in.Fd()))
 }
 
-// describeRecord returns the title or name and the whole id of the record that the input of
-// an operation names, for a question to a person. A record that is not there is an error.
+// describeRecord returns the title or name and the whole id of the record that
+// the input of an operation names, for a confirmation. A missing record is an
+// error.
 func (p *program) describeRecord(ctx context.Context, caller op.Caller, o *op.Op, input []byte) (string, error) {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(input, &given); err != nil {
@@ -49,7 +50,8 @@ func (p *program) describeRecord(ctx context.Context, caller op.Caller, o *op.Op
 	return "", nil
 }
 
-// findRecord reads the record of an id: by its own operation, or else from the list.
+// findRecord reads the record of an id with its get operation, or else from the
+// list.
 func (p *program) findRecord(ctx context.Context, caller op.Caller, resource, field, id string) (r record, err error) {
 	if get := p.table.Op(resource + ".get"); get != nil {
 		raw, err := caller.Call(ctx, get, &op.Call{Transport: "command", RequestID: p.requestID},
@@ -71,12 +73,12 @@ func (p *program) findRecord(ctx context.Context, caller op.Caller, resource, fi
 	return r, loci.NewError(loci.CodeNotFound, "No %s has the id %s.", resource, id)
 }
 
-// confirm asks at the terminal whether what cannot be taken back is meant.
+// confirm asks at the terminal for confirmation of an irreversible operation.
 func (p *program) confirm(ctx context.Context, what string) error {
-	fmt.Fprintf(p.err, "%s? This cannot be taken back. [y/N] ", what)
+	fmt.Fprintf(p.err, "%s? This cannot be undone. [y/N] ", what)
 	answer := make(chan string, 1)
-	go func() { // it cannot be interrupted, and ends with the process
-		line, _ := bufio.NewReader(p.in).ReadString('\n') // an end without an answer is none
+	go func() { // the read cannot be interrupted, and ends with the process
+		line, _ := bufio.NewReader(p.in).ReadString('\n') // the end of input counts as no
 		answer <- line
 	}()
 	select {

@@ -11,10 +11,10 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// lookUpContainerNames returns the names of the places that the records of a list are in, by
-// their ids: of atlases, with the workspace where the caller has several, and of
-// workspaces where the records have no atlas. What cannot be read has no name: the
-// answer is shown all the same.
+// lookUpContainerNames returns the names of the atlases or workspaces of the
+// records in a list, by their ids. An atlas has its workspace's name too where
+// the caller has several. Workspaces are named where the records have no atlas.
+// Unreadable containers have no name, and the answer is shown all the same.
 func (p *program) lookUpContainerNames(ctx context.Context, caller op.Caller, o *op.Op, raw []byte) map[string]string {
 	names := map[string]string{}
 	atlases, workspaces := p.table.Op("atlas.list"), p.table.Op("workspace.list")
@@ -44,7 +44,8 @@ func (p *program) lookUpContainerNames(ctx context.Context, caller op.Caller, o 
 	return names
 }
 
-// spansWorkspaces reports whether the records of a list are of several workspaces.
+// spansWorkspaces reports whether the records of a list belong to several
+// workspaces.
 func spansWorkspaces(raw []byte) bool {
 	page, err := parsePage(raw)
 	if err != nil {
@@ -58,10 +59,11 @@ func spansWorkspaces(raw []byte) bool {
 	return false
 }
 
-// maxTitles is how many similar memories are read for their titles.
+// maxTitles is the number of similar memories whose titles are read.
 const maxTitles = 20
 
-// lookUpSimilarTitles returns the titles of the similar memories of an answer, by their ids.
+// lookUpSimilarTitles returns the titles of the similar memories of an answer,
+// by their ids.
 func (p *program) lookUpSimilarTitles(ctx context.Context, caller op.Caller, raw []byte) map[string]string {
 	var answer struct {
 		loci.Similar
@@ -80,10 +82,10 @@ func (p *program) lookUpSimilarTitles(ctx context.Context, caller op.Caller, raw
 	return titles
 }
 
-// formatSimilar returns the memories that resemble one, in a line.
+// formatSimilar returns the similar memories of an answer in one line.
 func (p *program) formatSimilar(raw json.RawMessage) string {
 	var list []loci.Similarity
-	_ = json.Unmarshal(raw, &list) // of another shape there are none
+	_ = json.Unmarshal(raw, &list) // an answer of another shape has none
 	texts := make([]string, len(list))
 	for i, s := range list {
 		texts[i] = fmt.Sprintf("%s (%v)", s.ID, s.Score)
@@ -94,11 +96,12 @@ func (p *program) formatSimilar(raw json.RawMessage) string {
 	return strings.Join(texts, ", ")
 }
 
-// addNames adds to each record the name of its atlas, or of its workspace where it has no
-// atlas and the records are of several workspaces; and its title, if that is known.
+// addNames adds to each record its title if that is known, and the name of its
+// atlas. A record without an atlas gets the name of its workspace, if the
+// records belong to several.
 func addNames(records []map[string]json.RawMessage, names map[string]string) {
 	text := func(r map[string]json.RawMessage, field string) (s string) {
-		_ = json.Unmarshal(r[field], &s) // what is absent is empty
+		_ = json.Unmarshal(r[field], &s) // an absent field is empty
 		return s
 	}
 	workspaces := map[string]bool{}

@@ -8,7 +8,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 )
 
-// deps are what the commands of the table stand on.
+// deps are the dependencies of the commands.
 type deps struct {
 	table     *op.Table
 	openLocal func(ctx context.Context, dir string, oneShot bool) (op.Caller, func() error, error)

@@ -16,14 +16,14 @@ import (
 	"github.com/loci-memory/loci/internal/embed"
 )
 
-// A checkResult is one thing that the doctor looked at.
+// A checkResult is the result of one check.
 type checkResult struct {
 	Name   string `json:"name"`
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"`
 }
 
-// A doctorReport is what the doctor found.
+// A doctorReport holds the results of loci doctor.
 type doctorReport struct {
 	OK      bool          `json:"ok"`
 	Version string        `json:"version"`
@@ -45,8 +45,8 @@ func (d *doctorReport) addCheck(name string, err error, detail string) bool {
 func (p *program) doctor() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
-		Short: "Say where commands work, and whether they can",
-		Long: "Names the target of the commands and why it is that one, and looks whether it works.\nThe exit code " +
+		Short: "Show the target of commands, and check it",
+		Long: "Names the target of the commands and why it is that one, and checks it.\nThe exit code " +
 			"is " +
 			"1 " +
 			"if something is broken.",
@@ -97,7 +97,7 @@ func (p *program) diagnose(ctx context.Context) *doctorReport {
 	return d
 }
 
-// checkLocal looks at the database on this device.
+// checkLocal checks the database on this device.
 func (p *program) checkLocal(ctx context.Context, d *doctorReport, t target) {
 	err := ensurePrivateDir(t.dir)
 	if err == nil {
@@ -116,11 +116,11 @@ func (p *program) checkLocal(ctx context.Context, d *doctorReport, t target) {
 	d.addCheck("embedder", err, detail)
 }
 
-// checkModel says which model gives texts their vectors, which kernels compute it, and
-// how long a short text takes once it is loaded.
+// checkModel returns the embedding model, its kernels, and the time for a short
+// text once the model is loaded.
 func checkModel(ctx context.Context, m *embed.MiniLM) (detail string, err error) {
 	least := time.Hour
-	for range 5 { // the first one loads the model
+	for range 5 { // the first call loads the model
 		began := time.Now()
 		if _, err := m.Embed(ctx, []string{"Where did we write down how to restore a backup?"}); err != nil {
 			return "", err
@@ -130,11 +130,11 @@ func checkModel(ctx context.Context, m *embed.MiniLM) (detail string, err error)
 	return fmt.Sprintf("%s with %s, %.1f ms for a short text", m.Generation(), m.Kernel(), least.Seconds()*1e3), nil
 }
 
-// maxClockSkew is how far a clock may be off before tokens and links that expire misbehave.
+// maxClockSkew is how far a clock may be off before tokens and links expire
+// wrongly.
 const maxClockSkew = 2 * time.Minute
 
-// checkServer looks at a server: is it there, does it take the key, and do
-// both clocks agree.
+// checkServer checks a server: its address, the key, and its clock.
 func (p *program) checkServer(ctx context.Context, d *doctorReport, t target) {
 	c, err := t.newClient(client.WithRetry(1, 0))
 	if !d.addCheck("address", err, "can be used") {

@@ -13,26 +13,25 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// errAlreadyReported ends a command that has already said what is wrong.
+// errAlreadyReported ends a command that has printed its errors.
 var errAlreadyReported = errors.New("something is broken")
 
-// A usageError is a command line that was understood too late to be one.
+// A usageError is an invalid command line that was found after parsing.
 type usageError string
 
 func (m usageError) Error() string { return string(m) }
 
-// A inputError is what the operation says of a command line that makes no sense: in
-// its own words, which every door has.
+// An inputError is an operation's error about an incomplete command line, in
+// the words of every transport.
 type inputError struct {
 	error
-	missing *flagSpec // the flag that is to be given, if it is a text
+	missing *flagSpec // the missing flag, if it is a text
 }
 
 func (m inputError) Unwrap() error { return m.error }
 
-// reportError tells the person what went wrong, or with --json the program, and
-// returns the exit code. What fails before the command begins is a command
-// line that was not understood.
+// reportError prints the error, with --json as an object, and returns the exit
+// code. A failure before the command starts is a usage error.
 func (p *program) reportError(err error) int {
 	if err == errAlreadyReported {
 		return exitFailure
@@ -54,7 +53,8 @@ func (p *program) reportError(err error) int {
 		code, more = exitUsage, "\nTry --help."
 	}
 	if p.json {
-		_ = p.printJSON(op.NewErrorBody(oneLineError(err), p.requestID)) // there is nobody left to tell
+		// nobody can read a failed write
+		_ = p.printJSON(op.NewErrorBody(oneLineError(err), p.requestID))
 		return code
 	}
 	text := joinLines(err.Error())
@@ -73,8 +73,8 @@ func (p *program) reportError(err error) int {
 	return code
 }
 
-// errorText returns the message of an error as the command line puts it: what is
-// missing is told by the names of its flags and variables.
+// errorText returns the message of an error in the words of the command line:
+// with the names of flags and variables.
 func (p *program) errorText(e *loci.Error) string {
 	switch {
 	case p.currentTarget.url == "":
@@ -92,8 +92,9 @@ func (p *program) errorText(e *loci.Error) string {
 	return e.Message
 }
 
-// oneLineError returns err as an Error whose message is one line. On this device nobody
-// reads a log: a message that says nothing beyond its code tells the cause too.
+// oneLineError returns err as an Error whose message is one line. On this
+// device no log shows the cause: a message that only repeats its code gets the
+// cause.
 func oneLineError(err error) *loci.Error {
 	e := loci.AsError(err)
 	message := e.Message
@@ -105,8 +106,8 @@ func oneLineError(err error) *loci.Error {
 	return &loci.Error{Code: e.Code, Message: joinLines(message), RetryAfter: e.RetryAfter}
 }
 
-// joinLines tells the lines of an error in one, each of them once: a database
-// with several addresses fails at each of them, in lines of its own.
+// joinLines joins the lines of an error, each of them once: a database with
+// several addresses fails at each of them, in separate lines.
 func joinLines(text string) string {
 	var out string
 	reported := map[string]bool{}
@@ -126,7 +127,7 @@ func joinLines(text string) string {
 	return out
 }
 
-// printMessage writes to the person.
+// printMessage writes to the standard error.
 func (p *program) printMessage(text string) {
 	_, colour := p.terminalInfo(p.err)
 	_, _ = fmt.Fprintln(p.err, bold("loci:", colour), text)

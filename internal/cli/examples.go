@@ -7,7 +7,8 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// handwrittenExamples are the examples that say more than a field can.
+// handwrittenExamples are the examples that need more than one value for each
+// required field.
 var handwrittenExamples = map[string][]string{
 	"memory.create": {
 		`loci memory create --content "The cat is called Ada." --type fact --tags home,cat`,
@@ -27,13 +28,14 @@ var handwrittenExamples = map[string][]string{
 	},
 	"memory.append": {`loci memory append 01890000-0000-7000-8000-000000000000 --content "She prefers tuna."`},
 	"memory.verify": {
-		`loci memory verify 01890000-0000-7000-8000-000000000000 --evidence "asked the vet" --confidence 0.9 --valid-until 2031-01-01T00:00:00Z`},
+		`loci memory verify 01890000-0000-7000-8000-000000000000 --evidence "asked the vet" ` +
+			"--confidence 0.9 --valid-until 2031-01-01T00:00:00Z"},
 	"memory.get":         {"loci memory get 01890000-0000-7000-8000-000000000000"},
 	"invitation.respond": {"loci invitation respond 01890000-0000-7000-8000-000000000000 --accept --confirm"},
 }
 
-// examples returns the examples of an operation's help page: those written by
-// hand, or one with every value that is required.
+// examples returns the examples of an operation's help page: the handwritten
+// ones, or one with every required value.
 func (f *flagSet) examples(o *op.Op) string {
 	if lines := handwrittenExamples[o.Name]; lines != nil {
 		return strings.Join(lines, "\n")
@@ -55,7 +57,7 @@ func (f *flagSet) examples(o *op.Op) string {
 	return line
 }
 
-// example returns a value that the slot might take.
+// example returns a valid value of the flag.
 func (s *flagSpec) example() string {
 	switch {
 	case s.enum != nil:

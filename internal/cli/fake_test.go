@@ -17,21 +17,21 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// A fakeService is a service that answers with what it was asked.
+// A fakeService is a service that returns its input.
 type fakeService struct {
 	actor   identity.Actor
 	create  loci.CreateMemory
 	search  loci.SearchMemories
 	list    loci.ListMemories
 	deleted string
-	pages   int // of the list; 0 is one that never ends
+	pages   int // of the list; 0 never ends
 	update  loci.UpdateAtlas
 	invite  loci.CreateInvitations
 	respond loci.RespondInvitation
 	sort    sortInput
 }
 
-// A sortInput has what the first operations lack: nested lists and booleans.
+// A sortInput has nested lists and booleans, which the first operations lack.
 type sortInput struct {
 	Rules []loci.Source `json:"rules,omitzero"`
 	Deep  bool          `json:"deep,omitzero"`
@@ -181,7 +181,7 @@ func (d *testTerminal) run(args ...string) int {
 	return p.run(context.Background(), args)
 }
 
-// newFakeServer serves the toy as a Loci server does.
+// newFakeServer serves the fake service as a Loci server does.
 func newFakeServer(t *testing.T, s *fakeService) *httptest.Server {
 	mux := http.NewServeMux()
 	host := s.host()

@@ -10,15 +10,15 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// A flagSet is the input of an operation on a command line: words in a fixed
-// order, and flags. It checks nothing that the operation checks itself, so
-// that every door refuses in the same words.
+// A flagSet is the input of an operation on a command line: arguments in a
+// fixed order, and flags. It leaves validation to the operation, so that every
+// transport returns the same errors.
 type flagSet struct {
-	args  []*flagSpec // the ids of the path, then the query without which nothing is found
+	args  []*flagSpec // the ids of the path, then a required query
 	flags []*flagSpec
 }
 
-// newFlagSet returns the form of an operation. A nested object of plain values
+// newFlagSet returns the flags of an operation. A nested object of plain values
 // has a flag for each: --source-name.
 func newFlagSet(o *op.Op) *flagSet {
 	f := &flagSet{}
@@ -38,7 +38,7 @@ func newFlagSet(o *op.Op) *flagSet {
 	return f
 }
 
-// argOrder orders the words: as in the path, and what is not there after it.
+// argOrder orders the arguments: those of the path first, in its order.
 func argOrder(o *op.Op, s *flagSpec) int {
 	if i := strings.Index(o.Path, "{"+s.path[0]+"}"); i >= 0 {
 		return i
@@ -46,7 +46,7 @@ func argOrder(o *op.Op, s *flagSpec) int {
 	return len(o.Path)
 }
 
-// addNested adds a flag for each value of an object; an object that holds more
+// addNested adds a flag for each value of an object; an object that has more
 // than plain values is one flag that takes JSON.
 func (f *flagSet) addNested(s *flagSpec, fields []op.Field) {
 	var inner []*flagSpec
@@ -79,15 +79,15 @@ func (f *flagSet) bind(cmd *cobra.Command) {
 			flag.NoOptDefVal = "true"
 		}
 		if s.enum != nil {
-			// fails for a flag that is not there
+			// fails for an unknown flag only
 			_ = cmd.RegisterFlagCompletionFunc(s.flag, cobra.FixedCompletions(s.enum,
 				cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
 }
 
-// usage describes the slot on the help page as a phrase, in which values and
-// names keep their letters: the others would be refused.
+// usage describes the flag on the help page as a phrase. Values and names keep
+// their letter case, because others are invalid.
 func (s *flagSpec) usage() string {
 	word, rest, _ := strings.Cut(s.description, ":")
 	rest = strings.TrimSpace(rest)
@@ -105,8 +105,8 @@ func (s *flagSpec) usage() string {
 	return s.description + " (" + values + ")"
 }
 
-// incomplete reports whether a flag is missing without which nothing can be done, or
-// has a value that is none of its kind.
+// incomplete reports whether a required flag is missing, or a flag has a value
+// of another type.
 func (f *flagSet) incomplete() bool {
 	return slices.ContainsFunc(f.flags, func(s *flagSpec) bool {
 		return s.required && s.values == nil || slices.ContainsFunc(s.items(), func(text string) bool {
@@ -115,7 +115,7 @@ func (f *flagSet) incomplete() bool {
 	})
 }
 
-// inputJSON returns the JSON object that the command line means.
+// inputJSON returns the input of the command line as a JSON object.
 func (f *flagSet) inputJSON(args []string, stdin func() (string, error)) ([]byte, error) {
 	for i, arg := range args {
 		f.args[i].values = []string{arg}

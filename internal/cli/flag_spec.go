@@ -11,11 +11,11 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// A flagSpec is one value of a form. It is a pflag.Value.
+// A flagSpec is one value of a flag set. It is a pflag.Value.
 type flagSpec struct {
 	path        []string // in the JSON object: "source", "name"
 	flag        string
-	jsonType    string // of the value or of an item, in the words of JSON Schema
+	jsonType    string // of the value or of an item, as in JSON Schema
 	list        bool
 	enum        []string
 	description string
@@ -23,8 +23,8 @@ type flagSpec struct {
 	values      []string
 }
 
-// Set takes a value; of a list it may be one of several, each with items
-// between commas.
+// Set adds a value; a list accepts several values, each with items between
+// commas.
 func (s *flagSpec) Set(text string) error {
 	if !s.list {
 		s.values = nil
@@ -35,7 +35,7 @@ func (s *flagSpec) Set(text string) error {
 
 func (s *flagSpec) String() string { return strings.Join(s.values, ",") }
 
-// Type names the value on the help page.
+// Type returns the name of the value's type on the help page.
 func (s *flagSpec) Type() string {
 	if s.list && s.jsonType != "object" {
 		return s.jsonType + "s"
@@ -44,12 +44,12 @@ func (s *flagSpec) Type() string {
 		return "json"
 	}
 	if s.jsonType == "boolean" {
-		return "bool" // the name under which the help page knows what needs no value
+		return "bool" // the type name for which the help page shows no value
 	}
 	return s.jsonType
 }
 
-// items are the values that were given, one by one. An empty text is an empty list.
+// items returns the given values, one by one. An empty text is an empty list.
 func (s *flagSpec) items() (items []string) {
 	for _, text := range s.values {
 		switch {
@@ -62,8 +62,8 @@ func (s *flagSpec) items() (items []string) {
 	return items
 }
 
-// accepts reports whether a text can be a value of this kind. An empty one may stand for
-// none.
+// accepts reports whether a text can be a value of this type. An empty text may
+// mean no value.
 func (s *flagSpec) accepts(text string) bool {
 	if text == "" {
 		return true
@@ -82,7 +82,8 @@ func (s *flagSpec) accepts(text string) bool {
 	return true
 }
 
-// jsonValue returns what was given as JSON has it. An empty list is given as "".
+// jsonValue returns the given value as JSON has it. An empty list is given as
+// "".
 func (s *flagSpec) jsonValue(stdin func() (string, error)) (any, error) {
 	if s.jsonType == "object" {
 		return jsonScalar("object", s.values[len(s.values)-1])
@@ -108,8 +109,8 @@ func (s *flagSpec) jsonValue(stdin func() (string, error)) (any, error) {
 	return items, nil
 }
 
-// jsonScalar returns a text as a value of the kind; one that is not of the kind
-// stays a text, for the operation to refuse.
+// jsonScalar returns a text as a value of the type; a mismatched text stays a
+// text, for the operation to reject.
 func jsonScalar(kind, text string) (any, error) {
 	if !utf8.ValidString(text) {
 		return nil, loci.NewError(loci.CodeInvalidQuery, "an argument is not valid UTF-8")
@@ -120,8 +121,8 @@ func jsonScalar(kind, text string) (any, error) {
 	return text, nil
 }
 
-// kebab returns a name of the wire as a flag or command: atlas_id and atlasId
-// are both atlas-id.
+// kebab returns a wire name as a flag or command: atlas_id and atlasId are both
+// atlas-id.
 func kebab(name string) string {
 	var b strings.Builder
 	lower := false

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// printHelp prints the help of a command. It asks the terminal for nothing but its
-// width: one that does not answer would hold up everybody.
+// printHelp prints the help of a command. It queries only the width of the
+// terminal: a terminal that does not answer would block the help.
 func (p *program) printHelp(c *cobra.Command, _ []string) {
 	if c.HasAvailableSubCommands() {
 		if p.helpError = rejectUnknownCommand(c, c.Flags().Args()); p.helpError != nil {
@@ -39,8 +39,8 @@ func (p *program) printHelp(c *cobra.Command, _ []string) {
 			fmt.Fprintf(&b, "  %-*s  %s\n", sub.NamePadding(), sub.Name(), sub.Short)
 		}
 	}
-	c.InheritedFlags() // makes those of the commands above it its own
-	for name, text := range map[string]string{"help": "Show this help", "version": "Show which Loci this is"} {
+	c.InheritedFlags() // includes the flags of parent commands
+	for name, text := range map[string]string{"help": "Show this help", "version": "Show the version of Loci"} {
 		if f := c.Flags().Lookup(name); f != nil && f.Value.Type() == "bool" {
 			f.Usage = text
 		}
@@ -50,13 +50,13 @@ func (p *program) printHelp(c *cobra.Command, _ []string) {
 	fmt.Fprint(p.out, b.String())
 }
 
-// usageLine is the line that shows how the command is called.
+// usageLine returns the usage line of a command.
 func usageLine(c *cobra.Command) string {
 	if !c.HasAvailableSubCommands() {
 		return c.UseLine()
 	}
 	commands := c.CommandPath() + " <command>"
-	if strings.Contains(c.Use, " ") { // it takes arguments of its own
+	if strings.Contains(c.Use, " ") { // it has arguments
 		return c.UseLine() + "\n" + commands
 	}
 	return commands

@@ -12,14 +12,15 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// idPrefix is the beginning of an id that stands for it: at least 8 digits. An id
-// begins with the time of its creation in milliseconds, and 8 digits are a minute.
+// idPrefix matches a prefix of an id that may replace it: at least 8 digits. An
+// id begins with the time of its creation in milliseconds, and 8 digits cover a
+// minute.
 var idPrefix = regexp.MustCompile(`^[0-9a-f]{8}[0-9a-f-]*$`)
 
-// tooShortIDPrefix is the beginning of an id that is too short to stand for it.
+// tooShortIDPrefix matches a prefix of an id that is too short.
 var tooShortIDPrefix = regexp.MustCompile(`^[0-9a-f]{1,7}$`)
 
-// expandIDs replaces beginnings of ids in the input of an operation by the ids.
+// expandIDs expands id prefixes in the input of an operation.
 func expandIDs(ctx context.Context, caller op.Caller, table *op.Table, o *op.Op, input []byte) ([]byte, error) {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(input, &given); err != nil {
@@ -54,8 +55,7 @@ func expandIDs(ctx context.Context, caller op.Caller, table *op.Table, o *op.Op,
 	return json.Marshal(given)
 }
 
-// listOp returns the operation that lists the records of a resource which the
-// caller may name, or nil.
+// listOp returns the operation that lists the records of a resource, or nil.
 func listOp(table *op.Table, resource string) *op.Op {
 	for _, verb := range []string{".list", ".pending"} {
 		o := table.Op(resource + verb)
@@ -66,11 +66,11 @@ func listOp(table *op.Table, resource string) *op.Op {
 	return nil
 }
 
-// maxScanned is how many records are looked through for the beginning of an id.
+// maxScanned is the number of records that are searched for an id prefix.
 const maxScanned = 10_000
 
-// expandID returns the one id of a list that begins so. It looks at all records:
-// an imported one is older than its id.
+// expandID returns the one id of a list with a prefix. It reads all records: an
+// imported record is older than its id.
 func expandID(ctx context.Context, caller op.Caller, list *op.Op, resource, start string) (string, error) {
 	var found []record
 	scanned := 0
@@ -102,7 +102,7 @@ func expandID(ctx context.Context, caller op.Caller, list *op.Op, resource, star
 		start, enumerate(lines))
 }
 
-// unfiltered is the filter with which a list leaves out nothing.
+// unfiltered is the filter with which a list contains every record.
 func unfiltered(list *op.Op) map[string]any {
 	for _, f := range list.Fields() {
 		if f.Name == "include" {
@@ -118,7 +118,7 @@ const (
 	idLength   = 36
 )
 
-// shortenIDs cuts the ids of a table to as much as tells them apart.
+// shortenIDs shortens the ids of a table to distinct prefixes.
 func shortenIDs(table []*column) {
 	for _, c := range table {
 		if c.name != "id" {
@@ -137,7 +137,8 @@ func shortenIDs(table []*column) {
 	}
 }
 
-// distinctPrefixes reports whether no two of the ids have the same first n characters.
+// distinctPrefixes reports whether no two of the ids have the same first n
+// characters.
 func distinctPrefixes(ids []string, n int) bool {
 	seen := map[string]bool{}
 	for _, id := range ids {

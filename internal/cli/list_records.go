@@ -11,7 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// A record is what the commands need of any record of a list.
+// A record has the common fields of listed records.
 type record struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
@@ -20,11 +20,11 @@ type record struct {
 	AtlasID     string `json:"atlasId"`
 }
 
-// recordSeq are those of a list, page by page.
+// recordSeq is a sequence of records, read page by page.
 type recordSeq = iter.Seq2[record, error]
 
-// listRecords reads the pages of a list to its end, or until the loop ends. It is the
-// caller's own call each time, without what belongs to another.
+// listRecords reads the pages of a list to its end, or until the loop ends.
+// Each page is a separate call without the headers of another call.
 func listRecords(ctx context.Context, caller op.Caller, o *op.Op, filter map[string]any) recordSeq {
 	return func(yield func(record, error) bool) {
 		in := maps.Clone(filter)

@@ -17,9 +17,9 @@ func (p *program) login() *cobra.Command {
 	var key string
 	cmd := &cobra.Command{
 		Use:   "login <url>",
-		Short: "Use a server from now on",
-		Long: "Keeps the address of a server and an API key, so that every command and loci mcp work there.\nThe key " +
-			"lies in the keyring of the system, or where there is none in a file that only you can read.",
+		Short: "Sign in to a server",
+		Long: "Stores the address of a server and an API key, so that every command and loci mcp work there.\n" +
+			"The key is stored in the keyring of the system, or without one in a file that only you can read.",
 		Example: "loci login https://loci.example.org --key -\n" +
 			"loci login http://127.0.0.1:7007 --key - < key.txt",
 		Args: exactArgs("<url>"),
@@ -29,7 +29,7 @@ func (p *program) login() *cobra.Command {
 	return cmd
 }
 
-// logIn checks the key at the server before it is kept.
+// logIn checks the key at the server before it stores it.
 func (p *program) logIn(cmd *cobra.Command, url, key string) error {
 	key, err := p.readKey(cmd.Context(), url, key)
 	if err != nil {
@@ -54,7 +54,7 @@ func (p *program) logIn(cmd *cobra.Command, url, key string) error {
 	if p.json {
 		return p.printJSON(loginResult{true, c.URL(), where, me.User})
 	}
-	_, err = fmt.Fprintf(p.out, "Signed in to %s as %s. The key lies in %s.\n", c.URL(),
+	_, err = fmt.Fprintf(p.out, "Signed in to %s as %s. The key is stored in %s.\n", c.URL(),
 		stripControl(me.User.Email, false), where)
 	return err
 }
@@ -102,7 +102,7 @@ func (p *program) promptKey(ctx context.Context, terminal int) (string, error) {
 		err  error
 	}
 	read := make(chan line, 1)
-	go func() { // it cannot be interrupted, and ends with the process
+	go func() { // the read cannot be interrupted, and ends with the process
 		text, err := term.ReadPassword(terminal)
 		read <- line{text, err}
 	}()
@@ -118,7 +118,7 @@ func (p *program) promptKey(ctx context.Context, terminal int) (string, error) {
 func (p *program) logout() *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout",
-		Short: "Forget the server and its key",
+		Short: "Remove the stored server and key",
 		Args:  exactArgs(),
 		RunE: func(*cobra.Command, []string) error {
 			was, err := p.deleteLogin()
@@ -128,7 +128,7 @@ func (p *program) logout() *cobra.Command {
 			if p.json {
 				return p.printJSON(map[string]bool{"ok": true, "wasSignedIn": was})
 			}
-			text := "Signed out. The key itself still works: loci key revoke ends it."
+			text := "Signed out. The key itself still works: revoke it with loci key revoke."
 			if !was {
 				text = "There was no login."
 			}

@@ -9,7 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// toolsets are the sets of tools by their names.
+// toolsets are the names of the tool sets.
 var toolsets = []string{op.ToolCore.String(), op.ToolStable.String(), op.ToolFull.String()}
 
 func (p *program) mcp() *cobra.Command {
@@ -18,8 +18,8 @@ func (p *program) mcp() *cobra.Command {
 		Use:   "mcp",
 		Short: "Serve an agent over stdin and stdout (Model Context Protocol)",
 		Long: "Serves one agent on this device: its memories are those of the login, or of this device.\n" +
-			"With --workspace or --atlas the agent works in that place alone: what it stores goes there, lists and\n" +
-			"searches look there, and calls that name another place are refused. Tools for people, accounts and " +
+			"With --workspace or --atlas the agent works there only: new memories are stored there, lists and\n" +
+			"searches read there, and calls that name another place are refused. Tools for people, accounts and " +
 			"other " +
 			"places are not offered.\n" +
 			"Nothing but messages of the protocol is written to stdout.",
@@ -32,7 +32,7 @@ func (p *program) mcp() *cobra.Command {
 	cmd.Flags().StringVar(&workspace, "workspace", "",
 		"Keep to the workspace of this name or id, or beginning of an id")
 	cmd.Flags().StringVar(&atlas, "atlas", "", "Keep to the atlas of this name or id, or beginning of an id")
-	// the flag is there
+	// the flag exists
 	_ = cmd.RegisterFlagCompletionFunc("toolset", cobra.FixedCompletions(toolsets, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -64,7 +64,8 @@ func (p *program) serveMCP(cmd *cobra.Command, name, workspace, atlas string) er
 	return err
 }
 
-// toolset returns the set of that name, or of the settings, or the core set.
+// toolset returns the tool set of that name, or of the settings, or the core
+// set.
 func (p *program) toolset(name string) (op.Exposure, error) {
 	for _, text := range []string{name, p.env("LOCI_MCP_TOOLSET"), p.env("SERVICE_MCP_TOOLSET")} {
 		for _, set := range []op.Exposure{op.ToolCore, op.ToolStable, op.ToolFull} {

@@ -14,7 +14,8 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// adminRunner runs commands of the operator in a folder, and returns all they say.
+// adminRunner returns a function that runs an operator's command in a folder,
+// and returns its output.
 func adminRunner(t *testing.T, dir string) func(want int, args ...string) string {
 	return func(want int, args ...string) string {
 		t.Helper()
@@ -68,7 +69,7 @@ func TestMigrateUpgradesSchema(t *testing.T) {
 	if ok, err := server.TryLock(); !ok {
 		t.Fatal(err)
 	}
-	if text := run(exitFailure, "migrate"); !strings.Contains(text, "another server works") {
+	if text := run(exitFailure, "migrate"); !strings.Contains(text, "another server runs") {
 		t.Error(text)
 	}
 	server.Unlock()

@@ -33,7 +33,7 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 				c.ActorHeader = "agent"
 			}
 			if once := cmd.Flags().Lookup("idempotency-key"); once != nil && once.Changed && c.IdempotencyKey == "" {
-				return usageError("--idempotency-key is empty")
+				return usageError("--idempotency-key must not be empty")
 			}
 			c.RequestID = loci.NewID(time.Now())
 			p.requestID = c.RequestID
@@ -52,7 +52,7 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 					strings.ReplaceAll(resource, "_", " ")
 				if !p.isInteractive() {
 					return usageError(strings.Join(append([]string{p.confirmPrompt}, args...), " ") +
-						" cannot be taken back, and nobody can be asked here: add --yes")
+						" cannot be undone, and needs a terminal to confirm: add --yes")
 				}
 			}
 			c.IfMatch = quoteETag(c.IfMatch)
@@ -64,11 +64,11 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 		cmd.Flags().BoolVar(&all, "all", false, "Show all pages, from --cursor on")
 	}
 	if o.Method == "DELETE" {
-		cmd.Flags().BoolVar(&yes, "yes", false, "Do not ask")
+		cmd.Flags().BoolVar(&yes, "yes", false, "Do not ask for confirmation")
 	}
 	if o.Method == "POST" && o.Access != op.Public && !o.ReadOnly {
 		cmd.Flags().StringVar(&c.IdempotencyKey, "idempotency-key", "",
-			"Makes a repeated call harmless: the same key, the same answer")
+			"Makes a call safe to repeat: the same key returns the same answer")
 	}
 	if o.AcceptsIfMatch {
 		cmd.Flags().StringVar(&c.IfMatch, "if-match", "",
@@ -80,7 +80,7 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 	return cmd
 }
 
-// exactArgs asks for one argument for each word.
+// exactArgs requires one argument for each word.
 func exactArgs(words ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == len(words) {
@@ -90,12 +90,12 @@ func exactArgs(words ...string) cobra.PositionalArgs {
 		if len(words) > 0 {
 			want = strings.Join(words, " ")
 		}
-		return fmt.Errorf("%q takes %s, and was given %d", c.CommandPath(), want, len(args))
+		return fmt.Errorf("%q takes %s, but got %d", c.CommandPath(), want, len(args))
 	}
 }
 
-// positionalArgs asks for one argument for each word of the form. One that is left over
-// may be the value of a flag without which nothing can be done.
+// positionalArgs requires one argument for each word of the flag set. A surplus
+// argument may be the value of a required flag.
 func (f *flagSet) positionalArgs(words []string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		err := exactArgs(words...)(c, args)
@@ -106,7 +106,7 @@ func (f *flagSet) positionalArgs(words []string) cobra.PositionalArgs {
 	}
 }
 
-// missingRequired returns the first flag that is required, is a text, and was not given.
+// missingRequired returns the first required text flag without a value.
 func (f *flagSet) missingRequired() *flagSpec {
 	for _, s := range f.flags {
 		if s.required && s.values == nil && s.jsonType == "string" && !s.list {
@@ -116,7 +116,7 @@ func (f *flagSet) missingRequired() *flagSpec {
 	return nil
 }
 
-// quoteETag puts a tag between its quotation marks, where they were left out.
+// quoteETag adds missing quotation marks to a tag.
 func quoteETag(text string) string {
 	if text == "" || text == "*" || strings.HasPrefix(text, `"`) || strings.HasPrefix(text, "W/") {
 		return text
@@ -124,7 +124,7 @@ func quoteETag(text string) string {
 	return `"` + text + `"`
 }
 
-// runOp runs the operation on the target and shows its answer.
+// runOp runs the operation on the target and prints its answer.
 func (p *program) runOp(cmd *cobra.Command, o *op.Op, c *op.Call, input []byte, all bool) error {
 	t, err := p.resolveTarget()
 	if err != nil {
@@ -139,7 +139,7 @@ func (p *program) runOp(cmd *cobra.Command, o *op.Op, c *op.Call, input []byte, 
 	reported := make(chan struct{})
 	slow := time.AfterFunc(time.Second, func() {
 		defer close(reported)
-		p.printMessage("done; a long text is still being read, so that it is found by its meaning too")
+		p.printMessage("done; a long text is still being embedded for semantic search")
 	})
 	if e := end(); err == nil {
 		err = e
@@ -153,8 +153,7 @@ func (p *program) runOp(cmd *cobra.Command, o *op.Op, c *op.Call, input []byte, 
 	return p.printAnswer(o, raw)
 }
 
-// callOp runs the operation, once its ids are whole, and reads what the answer is
-// shown with.
+// callOp expands ids, runs the operation, and reads the names for the output.
 func (p *program) callOp(ctx context.Context, caller op.Caller, o *op.Op, c *op.Call, input []byte,
 	all bool) (raw []byte, err error) {
 	input, err = expandIDs(ctx, caller, p.table, o, input)

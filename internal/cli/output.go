@@ -16,8 +16,8 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// printAnswer prints the answer of an operation: its JSON object as it came, or a
-// table for a list and lines for one thing.
+// printAnswer prints the answer of an operation: its JSON object unchanged, or
+// a table for a list and lines for one record.
 func (p *program) printAnswer(o *op.Op, raw []byte) error {
 	if p.json {
 		_, err := p.out.Write(append(raw, '\n'))
@@ -52,10 +52,10 @@ func (p *program) printAnswer(o *op.Op, raw []byte) error {
 	return nil
 }
 
-// maxShownCursor is the length from which a cursor is no help on a terminal.
+// maxShownCursor is the longest cursor that a terminal shows.
 const maxShownCursor = 200
 
-// printNextPageHint says below a table how to go on where its page ends.
+// printNextPageHint explains below a table how to get the next page.
 func (p *program) printNextPageHint(answer []jsonMember) {
 	for _, m := range answer {
 		if m.name != "nextCursor" {
@@ -69,7 +69,8 @@ func (p *program) printNextPageHint(answer []jsonMember) {
 	}
 }
 
-// printTermNotes reports below a table which words of a query were corrected or ignored.
+// printTermNotes reports below a table which words of a query were corrected or
+// ignored.
 func (p *program) printTermNotes(answer []jsonMember) {
 	for _, m := range answer {
 		var meta loci.SearchMeta
@@ -90,7 +91,7 @@ func (p *program) printTermNotes(answer []jsonMember) {
 	}
 }
 
-// markdownOf is the answer as a text for people, where it has one.
+// markdownOf returns the Markdown text of an answer, or "".
 func markdownOf(answer []jsonMember) string {
 	for _, m := range answer {
 		if m.name == "markdown" {
@@ -100,7 +101,7 @@ func markdownOf(answer []jsonMember) string {
 	return ""
 }
 
-// A jsonMember is one field of a JSON object, in the order in which it came.
+// A jsonMember is one field of a JSON object, in its original order.
 type jsonMember struct {
 	name  string
 	value json.RawMessage
@@ -130,8 +131,8 @@ func parseMembers(raw []byte) ([]jsonMember, error) {
 func isArray(raw json.RawMessage) bool  { return len(raw) > 0 && raw[0] == '[' }
 func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 
-// displayValue returns a JSON value as a person reads it; a time is that of the
-// person's own clock.
+// displayValue returns a JSON value for people; times are in the local time
+// zone.
 func displayValue(name string, raw json.RawMessage) string {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
@@ -158,7 +159,7 @@ func displayValue(name string, raw json.RawMessage) string {
 	return string(raw)
 }
 
-// listItem returns a value within a list: what is more than a text is told by its id.
+// listItem returns an item of a list; an object is shown by its id.
 func listItem(v any) string {
 	if object, ok := v.(map[string]any); ok {
 		return fmt.Sprint(object["id"])
@@ -167,7 +168,7 @@ func listItem(v any) string {
 }
 
 // printRecord prints one record: a line for each value, then its content. The
-// record that an answer is about stands without its name before it.
+// fields of the answer's main record have no prefix.
 func (p *program) printRecord(b *bytes.Buffer, answer []jsonMember, content bool) error {
 	var lines [][2]string
 	var text string
@@ -236,8 +237,8 @@ func writeAligned(b *bytes.Buffer, lines [][2]string) {
 	}
 }
 
-// stripControl takes out of a text what would command a terminal: it may come from
-// somebody else. With lines, line ends and tabs stay.
+// stripControl removes terminal control characters from a text, which may be
+// foreign. With lines, line ends and tabs stay.
 func stripControl(s string, lines bool) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -252,8 +253,8 @@ func stripControl(s string, lines bool) string {
 	}, s)
 }
 
-// terminalInfo returns the width of the terminal that w is, 0 if it is none, and
-// whether it may show colour.
+// terminalInfo returns the width of the terminal w, 0 if it is none, and
+// whether it supports colour.
 func (p *program) terminalInfo(w io.Writer) (width int, colour bool) {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -266,7 +267,7 @@ func (p *program) terminalInfo(w io.Writer) (width int, colour bool) {
 	return width, p.env("NO_COLOR") == "" && p.env("TERM") != "dumb"
 }
 
-// plural is a number with its noun.
+// plural returns a number with its noun.
 func plural[N int | int64](n N, one, more string) string {
 	if n == 1 {
 		return "1 " + one

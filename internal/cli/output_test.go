@@ -169,7 +169,7 @@ func TestSlowCloseIsExplained(t *testing.T) {
 		return c, func() error { time.Sleep(1200 * time.Millisecond); return nil }, err
 	}
 	if code := d.run("memory", "create", "--content", "x", "--json"); code != 0 ||
-		!strings.Contains(d.err.String(), "a long text is still being read") ||
+		!strings.Contains(d.err.String(), "a long text is still being embedded") ||
 		strings.Count(d.out.String(), "\n") != 1 {
 		t.Errorf("%d %s %s", code, d.out.String(), d.err.String())
 	}
@@ -247,7 +247,7 @@ func TestCommandsWorkOnServer(t *testing.T) {
 		d.service.actor.IfMatch != `"t"` || !d.service.actor.IsAgent {
 		t.Errorf("%d %+v", code, d.service.actor)
 	}
-	if d.openCount != len(commands)-1 { // --limit x needs none
+	if d.openCount != len(commands)-1 { // --limit x needs no call
 		t.Errorf("the local database was opened %d times", d.openCount)
 	}
 }

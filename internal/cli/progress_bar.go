@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A progressBar shows on a terminal how much of a work is done. Elsewhere it shows
+// A progressBar shows on a terminal the progress of a task. Elsewhere it shows
 // nothing.
 type progressBar struct {
 	p     *program
@@ -19,10 +19,10 @@ type progressBar struct {
 	lastDraw time.Time
 }
 
-// barWidth is that of the bar itself.
+// barWidth is the width of the bar itself.
 const barWidth = 30
 
-// update draws the bar anew, at most ten times a second.
+// update redraws the bar, at most ten times a second.
 func (b *progressBar) update(done, total int) {
 	width, _ := b.p.terminalInfo(b.p.err)
 	b.mu.Lock()
@@ -34,7 +34,7 @@ func (b *progressBar) update(done, total int) {
 	fmt.Fprint(b.p.err, "\r\x1b[K"+b.render(done, total, width-1))
 }
 
-// render is the bar with its figures and what they are of, as far as there is room.
+// render returns the bar with its figures and label, cut to the width.
 func (b *progressBar) render(done, total, room int) string {
 	full := barWidth * done / total
 	text := fmt.Sprintf("[%s%s] %d/%d %s", strings.Repeat("#", full), strings.Repeat(".", barWidth-full), done, total,
@@ -42,7 +42,7 @@ func (b *progressBar) render(done, total, room int) string {
 	return ansi.Truncate(text, room, "")
 }
 
-// clear takes the bar away.
+// clear removes the bar.
 func (b *progressBar) clear() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

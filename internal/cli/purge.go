@@ -11,20 +11,20 @@ import (
 	"github.com/loci-memory/loci/internal/server"
 )
 
-// purgeNotes is what every purge does, and what it cannot reach.
+// purgeNotes describes every purge and its limits.
 const purgeNotes = `
 
-The words, the titles and every earlier version go, out of the keyword index, the stored answers of calls with an
-Idempotency-Key, and the free space of the database too. The server may run meanwhile: for as long as the database is
-written anew, its writes wait. Backups, and the archived log of a PostgreSQL server, are out of reach.
+Words, titles and every earlier version are erased, also from the keyword index, the stored answers of calls with an
+Idempotency-Key, and the free space of the database. The server may run meanwhile, but writes wait while the database
+is rewritten. Backups, and the archived log of a PostgreSQL server, are not changed.
 
-Without --yes nothing is erased: the command counts what would go, and ends with 1.`
+Without --yes nothing is erased: the command counts the rows and exits with 1.`
 
 func (p *program) purgeMemory() *cobra.Command {
 	var deleted bool
 	cmd := &cobra.Command{
 		Use:   "purge ID",
-		Short: "Erase a memory, so that no byte of it is left",
+		Short: "Erase every byte of a memory",
 		Long: "Erases a memory for good. With --deleted and no ID: whatever deletions and changes have left, in all " +
 			"workspaces; it\n" +
 			"counts documents of the keyword index, and rows of its log of changes, of which some may hold such " +
@@ -35,10 +35,10 @@ func (p *program) purgeMemory() *cobra.Command {
 			if len(args) == 1 != deleted && len(args) < 2 {
 				return nil
 			}
-			return errors.New("name one memory by its ID, or say --deleted")
+			return errors.New("name one memory by its ID, or use --deleted")
 		},
 	}
-	cmd.Flags().BoolVar(&deleted, "deleted", false, "Erase what deletions and changes have left")
+	cmd.Flags().BoolVar(&deleted, "deleted", false, "Erase the remains of deletions and changes")
 	return p.purge(cmd, func(ctx context.Context, a *server.Admin, args []string, yes bool) (fmt.Stringer, error) {
 		if deleted {
 			return a.Store.PurgeDeleted(ctx, yes)
@@ -50,7 +50,7 @@ func (p *program) purgeMemory() *cobra.Command {
 func (p *program) purgeWorkspace() *cobra.Command {
 	return p.purge(&cobra.Command{
 		Use:   "purge ID",
-		Short: "Erase a team workspace with all that is in it",
+		Short: "Erase a team workspace with all its records",
 		Long: "Erases a team workspace with its atlases, memories, members and invitations. A personal workspace " +
 			"goes " +
 			"with its user." + purgeNotes,
@@ -84,7 +84,7 @@ func (p *program) purgeUser() *cobra.Command {
 	})
 }
 
-// purge makes a command of one that erases, or counts what would go.
+// purge makes a command that erases records, or counts them.
 func (p *program) purge(cmd *cobra.Command, do func(ctx context.Context, a *server.Admin, args []string,
 	yes bool) (fmt.Stringer, error)) *cobra.Command {
 	var yes bool

@@ -11,7 +11,7 @@ import (
 // A remote runs operations on a server.
 type remote struct{ client *client.Client }
 
-// Call checks the input as the server will and sends it.
+// Call checks the input as the server will, and sends it.
 func (r remote) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]byte, error) {
 	in, err := o.Canonical(a)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // root returns the tree of commands.
 func (p *program) root() *cobra.Command {
 	root := p.commandGroup("loci", "A memory for people and their agents")
-	root.Long = "Loci keeps what is worth knowing and finds it again, for people and their agents.\n" +
-		"Without a server it keeps it on this device."
+	root.Long = "Loci stores knowledge and finds it again, for people and their agents.\n" +
+		"Without a server it stores it on this device."
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
 		p.started = true
 		return checkTargetFlags(c)
@@ -35,7 +35,7 @@ func (p *program) root() *cobra.Command {
 		root.AddCommand(c)
 		switch c.Name() {
 		case "doctor": // works on any target
-		case "mcp": // so does this one, and prints no object
+		case "mcp": // works on any target too, and prints no object
 			excludeFlags(c, "json")
 		case "serve":
 			excludeFlags(c, append(targetFlags, "json")...)
@@ -47,13 +47,13 @@ func (p *program) root() *cobra.Command {
 	}
 	root.Version = version().String()
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SilenceUsage, root.SilenceErrors = true, true // fail tells
+	root.SilenceUsage, root.SilenceErrors = true, true // reportError prints errors
 	root.SetHelpFunc(p.printHelp)
 	root.SetFlagErrorFunc(flagError)
 	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.err)
-	root.InitDefaultCompletionCmd() // it keeps the output of this moment
+	root.InitDefaultCompletionCmd() // it captures the current output
 	root.InitDefaultHelpCmd()
 	for _, c := range root.Commands() {
 		switch c.Name() {
@@ -67,15 +67,15 @@ func (p *program) root() *cobra.Command {
 	return root
 }
 
-// targetFlags are the flags that choose a target. They belong to the root, so that
-// they may stand before the command too.
+// targetFlags are the flags that choose a target. They belong to the root, so
+// that they may precede the command too.
 var targetFlags = slices.Clip([]string{"local", "server", "plain-http"})
 
-// excludedFlagsKey is the annotation of a command for which, and for those below it,
-// some of the aims have no meaning.
+// excludedFlagsKey is the annotation of a command to which, with its
+// subcommands, some target flags do not apply.
 const excludedFlagsKey = "loci_lacking"
 
-// excludeFlags makes a command neither take some of the aims nor show them.
+// excludeFlags makes a command reject and hide some target flags.
 func excludeFlags(c *cobra.Command, names ...string) {
 	c.Annotations = map[string]string{excludedFlagsKey: strings.Join(names, " ")}
 	c.SetHelpFunc(func(c *cobra.Command, args []string) {
@@ -86,8 +86,7 @@ func excludeFlags(c *cobra.Command, names ...string) {
 	})
 }
 
-// checkTargetFlags refuses an aim that has no meaning for the command: who gives it
-// expects something else of the command than it does.
+// checkTargetFlags rejects a target flag that does not apply to the command.
 func checkTargetFlags(c *cobra.Command) error {
 	for at := c; at != nil; at = at.Parent() {
 		for _, name := range strings.Fields(at.Annotations[excludedFlagsKey]) {
@@ -101,7 +100,7 @@ func checkTargetFlags(c *cobra.Command) error {
 
 func help(c *cobra.Command, _ []string) error { return c.Help() }
 
-// helpForPath is loci help: the page of the command that the words name.
+// helpForPath is loci help: it prints the page of the named command.
 func helpForPath(c *cobra.Command, words []string) error {
 	of, _, err := c.Root().Find(words)
 	if err != nil {
@@ -112,7 +111,7 @@ func helpForPath(c *cobra.Command, words []string) error {
 	return of.Help()
 }
 
-// validateHelpPath refuses words that name no command.
+// validateHelpPath rejects words that name no command.
 func validateHelpPath(c *cobra.Command, words []string) error {
 	of, rest, err := c.Root().Find(words)
 	if err != nil {
@@ -127,7 +126,7 @@ const (
 	groupMachine  = "machine"
 )
 
-// commandGroup returns a command that only holds others.
+// commandGroup returns a command that only has subcommands.
 func (p *program) commandGroup(name, short string) *cobra.Command {
 	return &cobra.Command{
 		Use:   name,
@@ -137,7 +136,8 @@ func (p *program) commandGroup(name, short string) *cobra.Command {
 	}
 }
 
-// rejectUnknownCommand refuses a word that is no command, and says which one was meant.
+// rejectUnknownCommand rejects an unknown command, and suggests the nearest
+// one.
 func rejectUnknownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -151,7 +151,7 @@ func rejectUnknownCommand(c *cobra.Command, args []string) error {
 	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), suggestion(args[0], names, ""))
 }
 
-// suggestion suggests the name that is nearest, or that begins so.
+// suggestion suggests the nearest name, or the one with that prefix.
 func suggestion(word string, names []string, before string) string {
 	near := op.Nearest(word, names)
 	for _, name := range names {
@@ -165,7 +165,7 @@ func suggestion(word string, names []string, before string) string {
 	return fmt.Sprintf(": did you mean %q?", before+near)
 }
 
-// flagError adds to the error of a flag that is not known which one is near.
+// flagError adds the nearest flag to the error of an unknown flag.
 func flagError(c *cobra.Command, err error) error {
 	var unknown interface {
 		error
@@ -204,16 +204,16 @@ func (p *program) addOperations(root *cobra.Command) {
 	}
 }
 
-// resourceSummary says in a line what the commands of a resource are for.
+// resourceSummary describes the commands of a resource in a line.
 func resourceSummary(resource string) string {
 	if text, ok := map[string]string{
 		"memory":     "Write memories and find them again",
-		"atlas":      "Sort memories by matter",
+		"atlas":      "Group memories by subject",
 		"workspace":  "Share atlases with others",
 		"member":     "See who is in a workspace",
-		"invitation": "Ask others into a workspace, and answer them",
+		"invitation": "Invite people into a workspace, and answer invitations",
 		"key":        "Make and revoke API keys",
-		"account":    "See the own account and what it uses",
+		"account":    "Show your account and its usage",
 	}[resource]; ok {
 		return text
 	}

@@ -14,14 +14,14 @@ import (
 	"github.com/loci-memory/loci/internal/server"
 )
 
-// A savedLogin is the login, as it is kept. Key is empty where the keyring holds it.
+// A savedLogin is a stored login. Key is empty where the keyring has it.
 type savedLogin struct {
 	URL       string `json:"url"`
 	Key       string `json:"key,omitzero"`
 	PlainHTTP bool   `json:"plainHttp,omitzero"`
 }
 
-// A secretStore keeps secrets for the person: the system's keyring.
+// A secretStore stores secrets for the person: the system's keyring.
 type secretStore struct {
 	set    func(service, user, secret string) error
 	get    func(service, user string) (string, error)
@@ -30,8 +30,8 @@ type secretStore struct {
 
 const keyringService = "loci"
 
-// systemKeyring returns the keyring, or nil where there is none to ask: on Linux
-// it hangs on the session bus, and without one the library would start one.
+// systemKeyring returns the keyring, or nil without one. On Linux it needs a
+// session bus, and the library would start one.
 func systemKeyring(env func(string) string) *secretStore {
 	if runtime.GOOS != "darwin" && runtime.GOOS != "windows" && env("DBUS_SESSION_BUS_ADDRESS") == "" {
 		return nil
@@ -39,8 +39,8 @@ func systemKeyring(env func(string) string) *secretStore {
 	return &secretStore{keyring.Set, keyring.Get, keyring.Delete}
 }
 
-// loginPath is the file of the login, empty where nobody knows a home: then
-// there is none.
+// loginPath returns the file of the login, or "" without a home folder: then
+// there is no login.
 func (p *program) loginPath() string {
 	dir := server.XDGDir(p.env, "XDG_CONFIG_HOME", ".config")
 	if dir == "" {
@@ -60,7 +60,7 @@ func (p *program) loadLogin() (*savedLogin, error) {
 	}
 	var l savedLogin
 	if err := json.Unmarshal(b, &l); err != nil || l.URL == "" {
-		return nil, loci.NewError(loci.CodeInvalidQuery, "%s is damaged: loci logout removes it", p.loginPath())
+		return nil, loci.NewError(loci.CodeInvalidQuery, "%s is damaged: remove it with loci logout", p.loginPath())
 	}
 	return &l, nil
 }
@@ -76,10 +76,10 @@ func (p *program) loadKey(l *savedLogin) (string, error) {
 		}
 	}
 	return "", loci.NewError(loci.CodeMissingAPIKey,
-		"The keyring does not give the key of %s: unlock it, or use loci login again.", l.URL)
+		"The keyring does not return the key of %s: unlock it, or use loci login again.", l.URL)
 }
 
-// saveLogin stores the login and says where the key lies now.
+// saveLogin stores the login and returns the place of the key.
 func (p *program) saveLogin(l savedLogin) (where string, err error) {
 	if where = p.loginPath(); where == "" {
 		return "", loci.NewError(loci.CodeInvalidQuery, "%s", noHomeMessage)
@@ -118,7 +118,7 @@ func writeFileAtomic(path string, b []byte) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // it is gone where all went well
+	defer os.Remove(f.Name()) // renamed unless writing failed
 	if _, err := f.Write(append(b, '\n')); err != nil {
 		f.Close()
 		return err

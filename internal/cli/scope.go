@@ -13,20 +13,20 @@ import (
 )
 
 // A scope is a Caller that keeps an agent within one workspace or one atlas:
-// what is created goes there, lists and searches look there alone, and a call
-// that names another place is refused. It is a convenience and no barrier: the
-// credential decides what may be read.
+// new memories are stored there, lists and searches read there only, and a call
+// that names another place is refused. It is a convenience and not a security
+// boundary: the credential decides what may be read.
 type scope struct {
 	op.Caller
 	table *op.Table
 
 	workspaceID string
-	atlasID     string // empty keeps to the whole workspace
+	atlasID     string // empty means the whole workspace
 	name        string // for people: the workspace "Team"
 }
 
-// withScope returns a scope within the workspace and atlas of these names or ids, or nil
-// where both are empty.
+// withScope returns a scope for the workspace and atlas of these names or ids,
+// or nil where both are empty.
 func withScope(ctx context.Context, caller op.Caller, table *op.Table, workspace, atlas string) (*scope, error) {
 	s := &scope{Caller: caller, table: table}
 	if workspace != "" {
@@ -53,9 +53,9 @@ func withScope(ctx context.Context, caller op.Caller, table *op.Table, workspace
 	return s, nil
 }
 
-// allowedOperations returns the table of what an agent needs within the scope: all of
-// memories, and the places that hold them. Whatever reaches people, accounts or other
-// places is left out, and so are operations that this list does not know.
+// allowedOperations returns the operations of an agent in the scope: those of
+// memories, and those that read its workspace and atlas. Operations on people,
+// accounts, other places, and operations missing from this list are left out.
 func (s *scope) allowedOperations() *op.Table {
 	var excluded []string
 	for _, o := range s.table.Ops {
@@ -104,8 +104,8 @@ func (s *scope) resolve(ctx context.Context, resource, wanted string) (found rec
 	return record{}, s.ambiguousError(ctx, resource, wanted, named)
 }
 
-// ambiguousError returns the error for a name, or the beginning of an id, that several
-// records have: it lists them, atlases with their workspaces.
+// ambiguousError returns the error for a name or an id prefix of several
+// records. It lists them, atlases with their workspaces.
 func (s *scope) ambiguousError(ctx context.Context, resource, wanted string, found []record) error {
 	workspaceNames, advice := map[string]string{}, "use a whole id"
 	if resource == "atlas" {
@@ -168,7 +168,7 @@ func (s *scope) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]by
 	return s.Caller.Call(ctx, o, c, op.Args{JSON: text})
 }
 
-// checkMemory refuses a memory that lies elsewhere.
+// checkMemory rejects a memory outside of the scope.
 func (s *scope) checkMemory(ctx context.Context, c *op.Call, id string) error {
 	raw, err := s.getRecord(ctx, c, "memory.get", "memoryId", id)
 	if err != nil {
@@ -184,7 +184,7 @@ func (s *scope) checkMemory(ctx context.Context, c *op.Call, id string) error {
 	return nil
 }
 
-// checkAtlas refuses an atlas that is another one, or lies in another workspace.
+// checkAtlas rejects another atlas, or one in another workspace.
 func (s *scope) checkAtlas(ctx context.Context, c *op.Call, id string) error {
 	if s.atlasID != "" {
 		if id != s.atlasID {
@@ -206,7 +206,7 @@ func (s *scope) checkAtlas(ctx context.Context, c *op.Call, id string) error {
 	return nil
 }
 
-// getRecord runs a read of one record as a part of the call c.
+// getRecord reads one record as a part of the call c.
 func (s *scope) getRecord(ctx context.Context, c *op.Call, name, field, id string) ([]byte, error) {
 	part := &op.Call{Transport: c.Transport, Credential: c.Credential, CredentialKind: c.CredentialKind,
 		ActorHeader: c.ActorHeader, Address: c.Address,

@@ -36,8 +36,9 @@ func (p *program) serve() *cobra.Command {
 	return cmd
 }
 
-// settings adds a flag for each setting of the server, or for those named
-// alone, and returns what loads the settings once the flags are read.
+// settings adds a flag for each setting of the server, or for the given ones
+// only. It returns a function that loads the settings once the flags are
+// parsed.
 func (p *program) settings(cmd *cobra.Command, only ...string) func() (server.Settings, error) {
 	given := map[string]string{}
 	for _, s := range server.Catalogue {

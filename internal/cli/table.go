@@ -10,19 +10,20 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// tableColumns are the fields that a table shows, in this order, of those that its
-// records have.
+// tableColumns are the columns of a table, in this order, as far as its records
+// have them.
 var tableColumns = []string{"id", "version", "userId", "score", "title", "atlas", "name", "workspace", "workspaceName",
 	"email", "type", "kind", "role", "reason", "prefix", "status", "inviteUrl", "verifiedAt", "updatedAt", "createdAt",
 	"joinedAt", "revokedAt"}
 
-// columnsWithoutID are columns by which those are told apart that have no id.
+// columnsWithoutID are columns that distinguish records without an id.
 var columnsWithoutID = map[string]bool{"version": true, "createdAt": true}
 
-// omittedValues is a value that says nothing: a column that holds no other is left out.
+// omittedValues are the usual values: a column with no other value is left out.
 var omittedValues = map[string]string{"status": "active"}
 
-// printLists prints a table for each list of an answer, and where the next page begins.
+// printLists prints a table for each list of an answer, and the hint for the
+// next page.
 func (p *program) printLists(b *bytes.Buffer, answer []jsonMember) error {
 	for _, m := range answer {
 		if !isArray(m.value) {
@@ -49,20 +50,21 @@ func (p *program) printLists(b *bytes.Buffer, answer []jsonMember) error {
 // A column is one field of the records of a table.
 type column struct {
 	name  string
-	cells []string // the head first
-	width int      // of the widest cell, or what is left of it
+	cells []string // the header first
+	width int      // of the widest cell, or of the cut cells
 	fixed bool     // it is never cut
 }
 
-// textColumns are the columns of texts that may be cut, to no less than leastText. What is
-// worth nothing cut, such as an id or a link, is whole or not there.
+// textColumns are the columns that may be cut, to no less than minTitleWidth
+// for titles. Ids and links are useless when cut, so they are shown whole or
+// not at all.
 var textColumns = map[string]bool{"title": true, "atlas": true, "name": true, "workspace": true, "workspaceName": true,
 	"email": true, "reason": true}
 
 const (
 	minTextWidth         = 12
-	minTitleWidth        = 28 // of the text for which a table is read
-	comfortableTextWidth = 32 // up to here texts give way before times do
+	minTitleWidth        = 28 // of the column for which a table is read
+	comfortableTextWidth = 32 // down to this width texts are cut before times
 	dateWidth            = len("2006-01-02")
 )
 
@@ -90,12 +92,12 @@ func (p *program) printTable(b *bytes.Buffer, records []map[string]json.RawMessa
 	}
 }
 
-// snippet returns a line with the first place that a search found, unless the
-// title says the same.
+// snippet returns a line with the first highlight of a search, unless the title
+// has the same text.
 func snippet(r map[string]json.RawMessage, room int) string {
 	var highlights []string
 	var title string
-	// of other records there are none
+	// absent in other records
 	_, _ = json.Unmarshal(r["highlights"], &highlights), json.Unmarshal(r["title"], &title)
 	if len(highlights) == 0 || highlights[0] == title {
 		return ""
@@ -107,7 +109,7 @@ func snippet(r map[string]json.RawMessage, room int) string {
 	return line + "\n"
 }
 
-// buildColumns returns the columns that tell something of the records.
+// buildColumns returns the columns with distinguishing values.
 func buildColumns(records []map[string]json.RawMessage) (table []*column) {
 	for _, name := range tableColumns {
 		reported := false
@@ -137,11 +139,10 @@ func (c *column) measure() {
 	}
 }
 
-// fitWidth makes a table as narrow as the room, or as near to it as its columns can be:
-// ids are shortened and times become dates, then columns go from the right, and
-// texts take what is left.
-// The first column and those of texts stay. Beside a link to hand on, the address of
-// the person whom it is for stays whole too.
+// fitWidth narrows a table to the room, or as far as its columns allow. Ids are
+// shortened and times become dates; then columns are removed from the right,
+// and texts share the remaining width. The first column and texts stay. Beside
+// a link for another person, that person's address stays whole too.
 func fitWidth(table []*column, room int) []*column {
 	if slices.ContainsFunc(table, func(c *column) bool { return c.name == "inviteUrl" }) {
 		for _, c := range table {
@@ -187,7 +188,7 @@ func fitWidth(table []*column, room int) []*column {
 // canShrink reports whether the column may be cut.
 func (c *column) canShrink() bool { return textColumns[c.name] && !c.fixed }
 
-// minWidth is the width below which the column of a text is not cut.
+// minWidth returns the least width of a cut column.
 func (c *column) minWidth() int {
 	if c.name == "title" {
 		return minTitleWidth
@@ -195,8 +196,8 @@ func (c *column) minWidth() int {
 	return minTextWidth
 }
 
-// tableWidth is how wide a table is; with a bound, if its texts had no more than that
-// or their least width.
+// tableWidth returns the width of a table; with a bound, the width with its
+// texts cut to it or to their least width.
 func tableWidth(table []*column, bound int) int {
 	sum := 2 * (len(table) - 1)
 	for _, c := range table {

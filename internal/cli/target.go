@@ -15,18 +15,18 @@ import (
 	"github.com/loci-memory/loci/internal/server"
 )
 
-// A target is where commands run: a server, or the database on this device.
+// A target is a server, or the database on this device.
 type target struct {
-	url       string // of the server; empty is this device
+	url       string // of the server; empty means this device
 	key       string
 	plainHTTP bool
 	dir       string // of the database on this device
 	reason    string
 }
 
-// resolveTarget chooses: the flags, else LOCI_URL with LOCI_API_KEY, else the login,
-// else this device. A key goes only to the server that it was given for, and
-// LOCI_API_KEY without a server is refused.
+// resolveTarget chooses the target: the flags, else LOCI_URL with LOCI_API_KEY,
+// else the login, else this device. A key is sent only to its own server, and
+// LOCI_API_KEY without a server is an error.
 func (p *program) resolveTarget() (target, error) {
 	localTarget := target{dir: p.localDir()}
 	if p.local && p.server != "" {
@@ -69,8 +69,8 @@ func (p *program) resolveTarget() (target, error) {
 // reasonKeyWithoutURL is the reason of a target that has a key and no server.
 const reasonKeyWithoutURL = "LOCI_API_KEY without LOCI_URL"
 
-// requireDir refuses this device where it has no place for memories: the working
-// folder is none.
+// requireDir returns an error where this device has no folder for memories: the
+// working folder must not be used.
 func (t target) requireDir() error {
 	if t.dir == "" {
 		return loci.NewError(loci.CodeInvalidQuery, "%s", noHomeMessage)
@@ -88,7 +88,8 @@ func isSameServer(a, b string) bool {
 		strings.TrimRight(u.Path, "/") == strings.TrimRight(v.Path, "/")
 }
 
-// openCaller returns the target's Caller and what ends it; brief is for one call.
+// openCaller returns the target's Caller and its close function; oneShot is for
+// a single call.
 func (p *program) openCaller(ctx context.Context, t target, oneShot bool) (op.Caller, func() error, error) {
 	if t.url == "" {
 		if err := ensurePrivateDir(t.dir); err != nil {
@@ -117,10 +118,10 @@ func (t target) newClient(more ...client.Option) (*client.Client, error) {
 	return c, err
 }
 
-// ensurePrivateDir makes a folder that nobody else can enter.
+// ensurePrivateDir makes a folder that only its owner can enter.
 func ensurePrivateDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("no folder for the memories of this device: %w", err)
+		return fmt.Errorf("the folder for the memories of this device cannot be made: %w", err)
 	}
 	info, err := os.Stat(dir)
 	if err != nil || info.Mode().Perm()&0o077 == 0 {
@@ -129,8 +130,8 @@ func ensurePrivateDir(dir string) error {
 	return os.Chmod(dir, 0o700)
 }
 
-// localDir is the folder of the database on this device, empty where nobody
-// knows a home.
+// localDir returns the folder of the database on this device, or "" without a
+// home folder.
 func (p *program) localDir() string {
 	dir := server.XDGDir(p.env, "XDG_DATA_HOME", ".local/share")
 	if dir == "" {
@@ -139,18 +140,18 @@ func (p *program) localDir() string {
 	return filepath.Join(dir, "loci", "local")
 }
 
-// maxStdin is more than any input takes.
+// maxStdin is more than any input needs.
 const maxStdin = 1 << 20
 
-// readStdin reads the standard input, which can be done once.
+// readStdin reads the standard input, at most once.
 func (p *program) readStdin() (string, error) {
 	if p.stdinRead {
-		return "", usageError("only one value can be -")
+		return "", usageError("only one value can be -: the standard input is read once")
 	}
 	p.stdinRead = true
 	b, err := io.ReadAll(io.LimitReader(p.in, maxStdin+1))
 	if len(b) > maxStdin {
-		return "", loci.NewError(loci.CodePayloadTooLarge, "the standard input holds more than 1 MiB")
+		return "", loci.NewError(loci.CodePayloadTooLarge, "the standard input has more than 1 MiB: send less")
 	}
 	return string(b), err
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/server"
 )
 
-// A buildInfo tells what was built from what.
+// A buildInfo describes the binary.
 type buildInfo struct {
 	Version  string `json:"version"`
 	Contract string `json:"contract"` // of the API
@@ -20,7 +20,7 @@ type buildInfo struct {
 	Platform string `json:"platform"`
 }
 
-// version returns what this binary is, with what the Go tool wrote into it.
+// version returns the build information that the Go tool wrote into the binary.
 var version = sync.OnceValue(func() buildInfo {
 	b := buildInfo{Version: server.Version, Contract: server.Contract, Go: runtime.Version(),
 		Platform: runtime.GOOS + "/" + runtime.GOARCH}
@@ -44,7 +44,7 @@ func (b buildInfo) String() string {
 func (p *program) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Say which Loci this is",
+		Short: "Show the version of Loci",
 		Args:  exactArgs(),
 		RunE: func(*cobra.Command, []string) error {
 			b := version()
