@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// Pauses between two tries to accept a connection that the system refuses.
+// Pauses between two attempts to accept a connection that the system refuses.
 const (
 	acceptRetry    = 5 * time.Millisecond // doubled with each failure
 	acceptRetryMax = time.Second
 )
 
-// A retryListener retries while the system refuses to accept connections, as without
-// a free file descriptor. It logs when that begins and when it ends. net/http would
-// log every try.
+// A retryListener retries while the system refuses to accept connections, for
+// example without a free file descriptor. It logs the beginning and the end of
+// such an outage. net/http would log every attempt.
 type retryListener struct {
 	net.Listener
 	name string
@@ -48,7 +48,7 @@ func (l *retryListener) Accept() (net.Conn, error) {
 	}
 }
 
-// httpErrorLog returns the log of an http.Server, whose lines it makes structured ones.
+// httpErrorLog returns the log of an http.Server, with structured lines.
 func httpErrorLog(log *slog.Logger, listener string) *stdlog.Logger {
 	return stdlog.New(httpErrorWriter{log.With("listener", listener)}, "", 0)
 }
@@ -57,8 +57,8 @@ type httpErrorWriter struct{ log *slog.Logger }
 
 var panicPrefix = []byte("http: panic serving ")
 
-// Write logs an error of net/http. Of a panic it logs the stack alone, because its
-// value may hold a text of a user.
+// Write logs an error of net/http. It logs only the stack of a panic, because
+// the panic's value may contain a text of a user.
 func (w httpErrorWriter) Write(p []byte) (int, error) {
 	if begin := bytes.LastIndex(p, []byte("\ngoroutine ")); begin >= 0 && bytes.HasPrefix(p, panicPrefix) {
 		w.log.Error("a request handler panicked", "stack", string(p[begin+1:]))

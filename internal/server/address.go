@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// dialableAddr returns the URLs by which people reach a listener, the most likely one
-// first. One that listens on every address of the machine is reached by those of
-// its network interfaces.
+// dialableAddr returns the URLs by which people reach a listener, the most
+// likely one first. A listener on every address of the machine is reached by
+// the addresses of its network interfaces.
 func dialableAddr(addr net.Addr) []string {
 	host, port, err := net.SplitHostPort(addr.String())
 	hosts := []string{host}
 	if ip := net.ParseIP(host); err == nil && ip != nil && ip.IsUnspecified() {
-		// Without addresses this machine alone reaches the server.
+		// Without addresses only this machine reaches the server.
 		interfaces, _ := net.InterfaceAddrs()
 		hosts = interfaceHosts(ip.To4() == nil, outboundIP(), interfaces)
 	}
@@ -23,8 +23,8 @@ func dialableAddr(addr net.Addr) []string {
 	return urls
 }
 
-// outboundIP returns the address from which this machine sends to others, or nil.
-// Connecting a UDP socket chooses a route and sends nothing.
+// outboundIP returns the address from which this machine sends to others, or
+// nil. Connecting a UDP socket chooses a route and sends nothing.
 func outboundIP() net.IP {
 	c, err := net.Dial("udp4", "192.0.2.1:9")
 	if err != nil {
@@ -38,8 +38,9 @@ func outboundIP() net.IP {
 	return local.IP
 }
 
-// interfaceHosts returns the addresses that other machines can reach: the outgoing
-// one, then IPv4 before IPv6, and the loopback address where there is none.
+// interfaceHosts returns the addresses that other machines can reach: the
+// outgoing one, then IPv4 before IPv6, and the loopback address where there is
+// no other.
 func interfaceHosts(ipv6 bool, outgoing net.IP, interfaces []net.Addr) []string {
 	var ipv4Hosts, ipv6Hosts []string
 	for _, a := range interfaces {

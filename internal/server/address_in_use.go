@@ -12,11 +12,12 @@ import (
 	"time"
 )
 
-// healthTimeout is the time in which the program that uses an address must answer.
+// healthTimeout is the time in which the program that uses an address must
+// answer.
 const healthTimeout = time.Second
 
-// explainListen adds to the error of a listener what to do where its address is in
-// use. setting is the flag that chooses the address.
+// explainListen adds advice to a listener's error where the address is in use.
+// setting is the flag that chooses the address.
 func explainListen(ctx context.Context, err error, address, setting string) error {
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return err
@@ -29,7 +30,8 @@ func explainListen(ctx context.Context, err error, address, setting string) erro
 		setting)
 }
 
-// detectRunningLoci returns the version of the Loci that answers at an address, or nothing.
+// detectRunningLoci returns the version of the Loci server at an address, or
+// "".
 func detectRunningLoci(ctx context.Context, address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

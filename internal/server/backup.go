@@ -19,7 +19,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// A Manifest is the first file of a backup: it says what the others are.
+// A Manifest is the first file of a backup: it describes the other files.
 type Manifest struct {
 	Format    int       `json:"format"`
 	Version   string    `json:"version"` // of the program
@@ -41,12 +41,12 @@ const (
 	maxManifest  = 1 << 20
 )
 
-// Progress is told how many bytes of a long work are done, and of how many.
+// Progress receives the number of finished bytes, and their total.
 type Progress func(done, total int64)
 
-// Backup writes a backup of the SQLite database to a file, or to out where the file is
-// "-". The file appears when it is whole, and not before: with force it then takes the
-// place of another.
+// Backup writes a backup of the SQLite database to a file, or to out where the
+// file is "-". The file appears only once it is complete; with force it
+// replaces an existing file.
 func (s Settings) Backup(
 	ctx context.Context, file string, force bool, out io.Writer, progress Progress,
 ) (m Manifest, err error) {
@@ -84,17 +84,18 @@ func (s Settings) Backup(
 	if err != nil {
 		return m, err
 	}
-	// Chmod: whatever the umask
+	// Chmod: independent of the umask
 	if err := errors.Join(writeArchive(ctx, f, m, dir), f.Chmod(0o600), f.Sync(), f.Close()); err != nil {
 		return m, err
 	}
-	if err := s.checkOverwrite(file, force); err != nil { // it may have come meanwhile
+	if err := s.checkOverwrite(file, force); err != nil { // it may have appeared meanwhile
 		return m, err
 	}
 	return m, errors.Join(os.Rename(whole, file), syncDir(parent))
 }
 
-// checkOverwrite refuses a file that is there, what is no file, and those of the database.
+// checkOverwrite rejects an existing file, an object other than a file, and
+// files of the database.
 func (s Settings) checkOverwrite(file string, force bool) error {
 	info, err := os.Lstat(file)
 	switch {
@@ -103,9 +104,9 @@ func (s Settings) checkOverwrite(file string, force bool) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return loci.NewError(loci.CodeConflict, "%s is no file that a backup can take the place of: name another", file)
+		return loci.NewError(loci.CodeConflict, "%s is not a regular file: name another file", file)
 	case !force:
-		return loci.NewError(loci.CodeConflict, "%s is there already: name another file, or add --force", file)
+		return loci.NewError(loci.CodeConflict, "%s exists already: name another file, or add --force", file)
 	}
 	own, err := os.ReadDir(s.Data)
 	for _, entry := range own {
@@ -185,6 +186,6 @@ func syncDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	_ = d.Sync() // not every file system has it
+	_ = d.Sync() // some file systems do not support it
 	return d.Close()
 }

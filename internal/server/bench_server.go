@@ -15,8 +15,8 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// Start runs a server until stop is called, and returns once it listens at
-// url. What it logs goes to logs.
+// Start runs a server until stop is called, and returns once it listens at url.
+// It writes its log to logs.
 func Start(s Settings, logs io.Writer) (url string, stop func() error, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	listening, ended := make(chan string, 1), make(chan error, 1)
@@ -32,20 +32,20 @@ func Start(s Settings, logs io.Writer) (url string, stop func() error, err error
 	}
 }
 
-// A BenchServer is an empty database with one user, and a server on it whenever one
-// is wanted: for measurements that touch nothing else.
+// A BenchServer is an empty database with one user, and a server on it on
+// demand: for measurements that touch no other data.
 type BenchServer struct {
 	Key    string // of the user
-	Engine string // the database and, of SQLite, the driver
+	Engine string // the database and, with SQLite, the driver
 	Model  string // the generation of the vectors
 
 	settings Settings
 	scratch  *store.ScratchSchema // of PostgreSQL
 }
 
-// NewBenchServer makes a database in a folder for temporary files, or in the empty
-// PostgreSQL database at address. Of the variables of environ those of the
-// embedder alone count.
+// NewBenchServer makes a database in a temporary folder, or in the empty
+// PostgreSQL database at address. It uses only the embedder variables of
+// environ.
 func NewBenchServer(ctx context.Context, address string, environ []string) (t *BenchServer, err error) {
 	dir, err := os.MkdirTemp("", "loci-trial-")
 	if err != nil {
@@ -100,8 +100,8 @@ func (t *BenchServer) Start(logs io.Writer) (url string, stop func() error, err 
 	return Start(t.settings, logs)
 }
 
-// Bytes returns the size of the database: of SQLite's file, while no server
-// runs, or what the PostgreSQL database has grown by.
+// Bytes returns the size of the database: that of SQLite's file while no server
+// runs, or the growth of the PostgreSQL database.
 func (t *BenchServer) Bytes(ctx context.Context) (int64, error) {
 	if t.scratch != nil {
 		return t.scratch.Bytes(ctx)
@@ -113,7 +113,7 @@ func (t *BenchServer) Bytes(ctx context.Context) (int64, error) {
 	return info.Size(), nil
 }
 
-// Close takes the database away. No server may run on it any more.
+// Close deletes the database. No server may run on it any more.
 func (t *BenchServer) Close() error {
 	err := os.RemoveAll(t.settings.Data)
 	if t.scratch == nil {

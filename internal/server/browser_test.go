@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// A browser opens pages and sends their forms. It reaches the test's server under
-// the name of another address.
+// A browser opens pages and sends their forms. It reaches the test's server
+// under the name of another address.
 type browser struct {
 	t      *testing.T
 	base   string
@@ -22,7 +22,7 @@ type browser struct {
 	client *http.Client
 }
 
-// newBrowser returns a browser that writes host into its address bar.
+// newBrowser returns a browser with host in its address bar.
 func newBrowser(t *testing.T, address, host string) *browser {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -66,7 +66,7 @@ func (b *browser) get(path string) (status int, at, text string) {
 	return b.do(r)
 }
 
-// postForm sends a form as a browser does that knows no Sec-Fetch-Site.
+// postForm sends a form as a browser without Sec-Fetch-Site does.
 func (b *browser) postForm(path string, fields ...string) (status int, at, text string) {
 	b.t.Helper()
 	f := url.Values{}
@@ -82,7 +82,7 @@ func (b *browser) postForm(path string, fields ...string) (status int, at, text 
 	return b.do(r)
 }
 
-// cookie returns the name of the one cookie that the browser keeps.
+// cookie returns the name of the browser's one cookie.
 func (b *browser) cookie() string {
 	b.t.Helper()
 	u, err := url.Parse(b.base)
@@ -117,8 +117,7 @@ func startOnNetwork(t *testing.T) (string, *syncBuffer) {
 	return strings.Replace(address, "0.0.0.0", "127.0.0.1", 1), out
 }
 
-// The whole way of a person who opens the setup link from another machine, over
-// plain http.
+// A person opens the setup link from another machine, over plain http.
 func TestSetupOverNetworkCreatesWorkingKey(t *testing.T) {
 	t.Parallel()
 	address, out := startOnNetwork(t)

@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// ensurePrivateDir makes the data folder with mode 0700. A folder that other users
-// may enter is tightened where it holds only files of Loci. In another one that
-// could lock others out of theirs, so a warning is returned.
+// ensurePrivateDir makes the data folder with mode 0700. It restricts an
+// existing folder that other users may enter if it contains only files of Loci.
+// Otherwise that could lock other users out of their files, so it returns a
+// warning.
 func ensurePrivateDir(dir string) (warning string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err

@@ -8,7 +8,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// Figures of the database, read when they are asked for.
+// A databaseCollector reads the metrics of the database at each scrape.
 type databaseCollector struct {
 	store *store.Store
 	ready *readiness
@@ -17,16 +17,17 @@ type databaseCollector struct {
 var databaseUp = prometheus.NewDesc("loci_database_up", "1 where the database answered the last check, else 0.", nil,
 	nil)
 
-// databaseMetrics are left out where the database has none of the kind.
+// databaseMetrics are the metrics of the database. A metric that the engine
+// lacks is left out.
 var databaseMetrics = []struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
 	of   func(store.Stats) int64
 }{
 	{prometheus.NewDesc("loci_database_connections",
-		"Connections that the server may have for reading (SQLite), or at all (PostgreSQL).", nil, nil),
+		"The most connections, for reading (SQLite) or of any kind (PostgreSQL).", nil, nil),
 		prometheus.GaugeValue, func(s store.Stats) int64 { return s.Connections }},
-	{prometheus.NewDesc("loci_database_connections_in_use", "Of them, those in use.", nil, nil), prometheus.GaugeValue,
+	{prometheus.NewDesc("loci_database_connections_in_use", "Connections in use.", nil, nil), prometheus.GaugeValue,
 		func(s store.Stats) int64 {
 			return s.InUse
 		}},
@@ -52,7 +53,7 @@ var databaseMetrics = []struct {
 		}},
 }
 
-// Describe lists the figures.
+// Describe lists the metrics.
 func (f databaseCollector) Describe(to chan<- *prometheus.Desc) {
 	to <- databaseUp
 	for _, x := range databaseMetrics {
@@ -60,7 +61,7 @@ func (f databaseCollector) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect reads the figures.
+// Collect reads the metrics.
 func (f databaseCollector) Collect(to chan<- prometheus.Metric) {
 	up := 0.0
 	if f.ready.databaseUp() {
@@ -70,7 +71,7 @@ func (f databaseCollector) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
 	if up == 0 {
-		cancel() // nobody waits for a database that is away
+		cancel() // a scrape must not wait for an absent database
 	}
 	s := f.store.Stats(ctx)
 	for _, x := range databaseMetrics {

@@ -14,31 +14,31 @@ import (
 	"github.com/loci-memory/loci/internal/httpapi"
 )
 
-// Times of the end of a server.
+// Times of a shutdown.
 const (
-	acceptPause = 20 * time.Millisecond  // after which no further connection waits to be accepted
-	acceptGrace = time.Second            // in which they are accepted
+	acceptPause = 20 * time.Millisecond  // after which no connection waits to be accepted
+	acceptGrace = time.Second            // for accepting them
 	idleGrace   = 500 * time.Millisecond // for requests on connections that are kept alive
-	drainGrace  = 10 * time.Second       // for what is in progress
+	drainGrace  = 10 * time.Second       // for requests in progress
 )
 
-// closeIdleAfter is the time that a new connection waits for a free one, before those
-// that are idle are closed for it.
+// closeIdleAfter is how long a new connection waits for a slot before idle
+// connections are closed.
 const closeIdleAfter = time.Second
 
-// An limitListener accepts no more connections than there are file descriptors for, so
-// that enough are left for the database. It can be drained: what the kernel has
-// accepted by then is accepted, and nothing is afterwards.
+// A limitListener limits its connections by the file descriptors, so that
+// enough remain for the database. Draining it accepts the connections that the
+// kernel has accepted already, and none afterwards.
 type limitListener struct {
 	*net.TCPListener
 	slots     chan struct{} // one is taken for each connection
-	closeIdle func()        // closes connections that are idle
+	closeIdle func()        // closes idle connections
 	closed    chan struct{}
 	draining  atomic.Bool
 }
 
-// listenTCP listens for TCP. Multipath TCP, which Go would offer, knows no filter: see
-// refuseNew.
+// listenTCP listens for TCP. It turns off Multipath TCP, Go's default, which
+// has no socket filter: see dropSYN.
 func listenTCP(address string) (net.Listener, error) {
 	var c net.ListenConfig
 	c.SetMultipathTCP(false)
@@ -50,15 +50,14 @@ func newLimitListener(l net.Listener, most int) *limitListener {
 		closed: make(chan struct{})}
 }
 
-// Accept returns the next connection. It waits where there are as many as there
-// may be.
+// Accept returns the next connection. It waits while the limit is reached.
 func (a *limitListener) Accept() (net.Conn, error) {
 	if err := a.acquire(); err != nil {
 		return nil, err
 	}
 	c, err := a.AcceptTCP()
 	if a.draining.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
-		// The deadline may have passed before anything was tried.
+		// The deadline may have passed before the first attempt.
 		_ = a.SetDeadline(time.Now().Add(acceptPause))
 		if c, err = a.AcceptTCP(); errors.Is(err, os.ErrDeadlineExceeded) {
 			err = net.ErrClosed
@@ -87,20 +86,21 @@ func (a *limitListener) acquire() error {
 	}
 }
 
-// drain accepts what waits, and ends Accept. New connections are not taken any
-// more: closing the listener would reset those that the kernel takes meanwhile.
+// drain accepts the waiting connections, and ends Accept. New connections are
+// dropped: closing the listener would reset those that the kernel accepts
+// meanwhile.
 func (a *limitListener) drain() {
 	a.draining.Store(true)
 	dropSYN(a.TCPListener)
-	_ = a.SetDeadline(time.Now().Add(acceptPause)) // it fails where the listener is closed
+	_ = a.SetDeadline(time.Now().Add(acceptPause)) // fails on a closed listener only
 	time.AfterFunc(acceptGrace, func() {
 		close(a.closed)
-		_ = a.Close() // where clients still come
+		_ = a.Close() // while clients still connect
 	})
 }
 
-// closeWhenScarce has clients open a new connection for the next request while the server
-// ends, and while connections are scarce.
+// closeWhenScarce makes clients open a new connection for the next request
+// during shutdown, and while connections are scarce.
 func (a *limitListener) closeWhenScarce(h http.Handler) http.Handler {
 	scarce := max(1, cap(a.slots)*3/4)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -111,7 +111,7 @@ func (a *limitListener) closeWhenScarce(h http.Handler) http.Handler {
 	})
 }
 
-// A limitConn gives its slot back when it is closed.
+// A limitConn returns its slot when it is closed.
 type limitConn struct {
 	*net.TCPConn
 	release func()
@@ -123,16 +123,17 @@ func (c *limitConn) Close() error {
 	return c.TCPConn.Close()
 }
 
-// A client has readWait to send a request, and bodyWait to send some of its body.
+// A client has readTimeout to send a request, and bodyTimeout to send some of
+// its body.
 const (
 	bodyTimeout     = 2 * time.Minute
 	bodyIdleTimeout = 30 * time.Second
 )
 
-// serveHTTP serves at most that many connections at a time until ctx ends. Then requests in progress and those that
-// were
-// accepted come to their end: clients are told to close their connections with the next
-// answer, and only connections without a request are closed.
+// serveHTTP serves at most that many connections at a time until ctx ends. Then
+// it finishes the requests in progress and those that were accepted. The next
+// answer tells clients to close their connections, and only connections without
+// a request are closed.
 func serveHTTP(ctx context.Context, l net.Listener, connections int, h http.Handler, log *slog.Logger) error {
 	a := newLimitListener(l, connections)
 	srv := &http.Server{
@@ -143,7 +144,7 @@ func serveHTTP(ctx context.Context, l net.Listener, connections int, h http.Hand
 		ErrorLog:                     httpErrorLog(log, "api"),
 	}
 	a.closeIdle = func() {
-		srv.SetKeepAlivesEnabled(false) // closes those that are idle
+		srv.SetKeepAlivesEnabled(false) // closes idle connections
 		srv.SetKeepAlivesEnabled(true)
 	}
 	ended := make(chan error, 1)

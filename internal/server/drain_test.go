@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// TestShutdownFinishesAcceptedRequests ends servers while clients keep connections
-// alive, open new ones and wait for slow answers.
+// TestShutdownFinishesAcceptedRequests stops servers while clients keep
+// connections alive, open new ones and wait for slow answers.
 func TestShutdownFinishesAcceptedRequests(t *testing.T) {
 	t.Parallel()
 	var served, closing atomic.Int64
@@ -77,7 +77,8 @@ func TestShutdownFinishesAcceptedRequests(t *testing.T) {
 	}
 }
 
-// exchange sends a request that is not sent again by itself, and reads the answer.
+// exchange sends a request that no client library repeats, and reads the
+// answer.
 func exchange(c net.Conn, in *bufio.Reader, path string) (*http.Response, error) {
 	if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: loci.test\r\nContent-Length: 2\r\n\r\n{}",
 		path); err != nil {
@@ -119,7 +120,7 @@ func TestLimitListenerQueuesConnectionsBeyondLimit(t *testing.T) {
 	go srv.Serve(a)
 	defer srv.Close()
 	var clients sync.WaitGroup
-	for range 24 { // each keeps its connection, as long as it may
+	for range 24 { // each keeps its connection as long as possible
 		clients.Go(func() {
 			c, err := net.Dial("tcp", l.Addr().String())
 			if err != nil {
@@ -137,7 +138,7 @@ func TestLimitListenerQueuesConnectionsBeyondLimit(t *testing.T) {
 	if most.Load() > 4 {
 		t.Errorf("%d connections at once", most.Load())
 	}
-	// Idle connections give way to a new one.
+	// Idle connections are closed for a new one.
 	var idle []net.Conn
 	for range 4 {
 		c, err := net.Dial("tcp", l.Addr().String())

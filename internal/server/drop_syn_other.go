@@ -4,5 +4,5 @@ package server
 
 import "net"
 
-// dropSYN does nothing: this system resets the connections of the last moment.
+// dropSYN does nothing: this system resets the last connections of a shutdown.
 func dropSYN(*net.TCPListener) {}

@@ -6,7 +6,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// Bounds of the connections, and the file descriptors that are left for the rest.
+// Bounds of the connections, and the file descriptors reserved for other uses.
 const (
 	minConnections   = 8
 	maxConnections   = 100_000
@@ -21,8 +21,8 @@ type fileBudget struct {
 	required uint64 // of the server and its database
 }
 
-// fileBudget returns how a server with these settings divides its file descriptors.
-// It refuses a limit with which the server cannot work.
+// fileBudget divides the file descriptors of a server with these settings. It
+// rejects a limit that is too low for the server.
 func (s Settings) fileBudget(limit uint64) (fileBudget, error) {
 	database, err := store.FileDescriptors(s.DB)
 	if err != nil {
@@ -36,8 +36,8 @@ func (s Settings) fileBudget(limit uint64) (fileBudget, error) {
 	return b, nil
 }
 
-// connections returns how many connections the server accepts at a time. Of many
-// file descriptors an eighth is left for the rest.
+// connections returns how many connections the server accepts at a time. An
+// eighth of many file descriptors is left for other uses.
 func (b fileBudget) connections() int {
 	files := min(b.limit, 2*maxConnections)
 	reserved := max(minReservedFiles, files/8, b.required)
@@ -52,7 +52,7 @@ func (b fileBudget) advice() string {
 	return fmt.Sprintf("set it to %d or more (ulimit -n %d, or LimitNOFILE=%d in a unit of systemd)", n, n, n)
 }
 
-// warning returns what the operator should mend, or nothing.
+// warning returns advice to the operator, or "".
 func (b fileBudget) warning() string {
 	if b.limit >= b.recommended() {
 		return ""

@@ -4,8 +4,8 @@ package server
 
 import "io/fs"
 
-// noFollow is no flag here: links are refused by their kind alone.
+// noFollow is zero on this system: links are rejected by their file type.
 const noFollow = 0
 
-// isOwnedByUser returns true: this system gives files no numbers of users.
+// isOwnedByUser returns true: files have no user ids on this system.
 func isOwnedByUser(fs.FileInfo) bool { return true }

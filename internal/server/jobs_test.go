@@ -16,7 +16,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// What a sample finds is in the log by kind and id, and in the metrics.
+// The log and the metrics show a sample's finding by kind and id.
 func TestSampleIntegrityLogsNoContent(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -16,7 +16,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// metrics count what the server does.
+// metrics count the work of the server.
 type metrics struct {
 	registry *prometheus.Registry
 	calls    *prometheus.CounterVec
@@ -29,9 +29,9 @@ func newMetrics(st *store.Store, ready *readiness) *metrics {
 		ready:    ready,
 		registry: prometheus.NewRegistry(),
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "loci_calls_total",
-			Help: "Calls of operations, by how they ended."}, []string{"op", "door", "code"}),
+			Help: "Calls of operations, by result code."}, []string{"op", "door", "code"}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "loci_call_seconds",
-			Help:    "How long calls took.",
+			Help:    "Duration of calls in seconds.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10}}, []string{"op"}),
 	}
 	m.registry.MustRegister(m.calls, m.seconds, embeddingCollector{st, ready}, databaseCollector{st, ready},
@@ -40,16 +40,16 @@ func newMetrics(st *store.Store, ready *readiness) *metrics {
 			Help: "Statements sent to the database."},
 			func() float64 { return float64(store.Statements()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_check_findings_total",
-			Help: "Flaws that samples of the memories have shown: see loci admin check."},
+			Help: "Inconsistencies found in samples of the memories: run loci admin check."},
 			func() float64 { return float64(store.InconsistencyCount()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_check_damage_total",
-			Help: "Of them, damage that only a backup can make good."},
+			Help: "Inconsistencies that only a backup can repair."},
 			func() float64 { return float64(store.UnrepairableCount()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_database_corrupt_total",
 			Help: "Statements that failed because the file of the database is damaged."},
 			func() float64 { return float64(store.CorruptionErrors()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_index_corrupt_total",
-			Help: "Searches and jobs that failed because a keyword index is damaged: see loci admin check --repair."},
+			Help: "Searches and jobs that failed because a keyword index is damaged: run loci admin check --repair."},
 			func() float64 { return float64(store.CorruptIndexReads()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "loci_info", Help: "1, with the version and the database.",
 			ConstLabels: prometheus.Labels{"version": Version, "database": st.Engine()}},
@@ -71,7 +71,7 @@ const (
 	metricsIdleTimeout = 2 * time.Minute  // longer than the usual pauses between scrapes
 )
 
-// listen answers /metrics and /ready on an address of its own, if there is one.
+// listen serves /metrics and /ready on an address of its own, if one is set.
 func (m *metrics) listen(addr string, log *slog.Logger) (stop func(), err error) {
 	if addr == "" {
 		return func() {}, nil
@@ -94,17 +94,17 @@ func (m *metrics) server(log *slog.Logger) *http.Server {
 
 func (m *metrics) handler() http.Handler {
 	mux := http.NewServeMux()
-	// A figure that cannot be had is left out: the others tell most when it is.
+	// A metric that fails is left out: the others matter most then.
 	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry,
 		promhttp.HandlerOpts{ErrorHandling: promhttp.ContinueOnError}))
 	mux.Handle("GET /ready", m.ready)
 	return mux
 }
 
-// collectTimeout is the time for which a figure is waited for.
+// collectTimeout bounds the read of a metric.
 const collectTimeout = 2 * time.Second
 
-// embeddingCollector tells, when it is asked, how many memories wait for their vectors.
+// embeddingCollector reads the length of the embedding queue at each scrape.
 type embeddingCollector struct {
 	store *store.Store
 	ready *readiness
@@ -113,7 +113,7 @@ type embeddingCollector struct {
 var (
 	embeddingsPending = prometheus.NewDesc("loci_embeddings_pending", "Memories that wait for their vectors.", nil, nil)
 	embeddingsFailed  = prometheus.NewDesc("loci_embeddings_failed",
-		"Of them, those for which it failed; they are tried again. The status of an account and the log tell why.", nil,
+		"Pending memories whose last attempt failed; they are retried. The account status and the log show why.", nil,
 		nil)
 )
 

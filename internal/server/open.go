@@ -20,13 +20,13 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// Version names this build; releases set it when they link.
+// Version is the version of this build; releases set it at link time.
 var Version = "0.1.0-dev"
 
-// Contract is the version of the contract that the API keeps.
+// Contract is the version of the contract that the API implements.
 const Contract = rest.ContractVersion
 
-// clock is the machine's, shifted.
+// clock returns the machine's clock, shifted.
 func (s Settings) clock() loci.Clock {
 	if s.ClockOffset == 0 {
 		return time.Now
@@ -34,8 +34,8 @@ func (s Settings) clock() loci.Clock {
 	return func() time.Time { return time.Now().Add(s.ClockOffset) }
 }
 
-// embedder gives texts their vectors: the built-in model, or a service, before
-// which there may have been the built-in one.
+// embedder returns the embedder: the built-in model or a service, and the
+// built-in model as the previous one of a service.
 func (s Settings) embedder() (e, previous search.Embedder, err error) {
 	if s.EmbedURL == "" {
 		return embed.NewMiniLM(), nil, nil
@@ -63,8 +63,8 @@ func openSQLite(ctx context.Context, dir string, o store.Options) (*store.Store,
 	return st, nil
 }
 
-// RequireDatabase refuses where there is no database of Loci: who mistypes its name is not
-// to get a new one.
+// RequireDatabase returns an error without a database of Loci: a mistyped name
+// must not make a new one.
 func (s Settings) RequireDatabase(ctx context.Context) error {
 	there, parent, flag := true, s.Data, "its folder with --data"
 	if s.DB != "" {
@@ -88,13 +88,13 @@ func (s Settings) RequireDatabase(ctx context.Context) error {
 	return nil
 }
 
-// An Admin works in the database of a server, whether that runs or not.
+// An Admin works on the database of a server, whether the server runs or not.
 type Admin struct {
 	*service.Service
 }
 
-// OpenAdmin opens the database of a server for its operator. It leaves the schema as
-// it is: the server that runs may be of an earlier version.
+// OpenAdmin opens the database of a server for its operator. It does not
+// migrate the schema: the running server may have an earlier version.
 func OpenAdmin(ctx context.Context, s Settings) (*Admin, error) {
 	st, err := s.openStore(ctx, store.Options{KeepSchema: true})
 	if err != nil {
@@ -103,8 +103,8 @@ func OpenAdmin(ctx context.Context, s Settings) (*Admin, error) {
 	return &Admin{service.New(service.Options{Store: st, Plan: s.Plan, Clock: s.clock()})}, nil
 }
 
-// CreateUser makes an account. Without a password nobody signs in to it, but
-// keys can be made for it.
+// CreateUser makes an account. An account without a password cannot sign in,
+// but can have keys.
 func (a *Admin) CreateUser(ctx context.Context, email, name, password string) (loci.User, error) {
 	return a.AddUser(ctx, loci.Email(email), loci.Name(name), loci.Password(password))
 }
@@ -121,7 +121,7 @@ func (a *Admin) MarkVerified(ctx context.Context, email string) (loci.User, erro
 	return u, withEmail(email, err)
 }
 
-// withEmail says which address is nobody's.
+// withEmail adds the address to a not-found error.
 func withEmail(email string, err error) error {
 	if loci.Is(err, loci.CodeNotFound) {
 		return loci.NewError(loci.CodeNotFound, "There is no user with the address %q.", email)
@@ -129,20 +129,20 @@ func withEmail(email string, err error) error {
 	return err
 }
 
-// Inspect compares what is derived from memories with them, and repairs it if
-// that is wanted. Progress is told now and then how many rows were looked at.
+// Inspect compares derived data with the memories, and repairs it if repair is
+// set. Progress receives the number of checked rows now and then.
 func (a *Admin) Inspect(ctx context.Context, repair bool, progress func(rows int64)) (store.IntegrityReport, error) {
 	return a.Store.CheckIntegrity(ctx, store.IntegrityOptions{Repair: repair, Progress: progress})
 }
 
-// A Migration says how far the schema of a database was, and whether it was upgraded.
+// A Migration reports the schema version before, and whether it was upgraded.
 type Migration struct {
 	store.SchemaStatus
 	Migrated bool `json:"migrated"`
 }
 
-// Migrate upgrades the schema of the database, or with dry says what it would do. A
-// folder in which a server works is refused.
+// Migrate upgrades the schema of the database, or with dryRun only reports the
+// pending migrations. It rejects a folder in which a server runs.
 func (s Settings) Migrate(ctx context.Context, dryRun bool) (m Migration, err error) {
 	if s.DB != "" {
 		m.SchemaStatus, err = store.PostgresSchemaStatus(ctx, s.DB)
@@ -168,26 +168,27 @@ func (s Settings) Migrate(ctx context.Context, dryRun bool) (m Migration, err er
 // Close closes the database.
 func (a *Admin) Close() error { return a.Store.Close() }
 
-// A Local is the service on the own device: a database, its one owner, no
-// account and no socket.
+// A Local is the service on the own device: a database with one owner, without
+// accounts and sockets.
 type Local struct {
 	Host  *op.Host
 	store *store.Store
 }
 
-// localOwner is the address of the one user of a local database. No mail could
-// reach it.
+// localOwner is the address of the one user of a local database. No mail
+// reaches it.
 const localOwner loci.Email = "local@localhost"
 
-// OpenLocal opens the local database in dir. Several processes may. A brief one runs
-// for one command, and is interrupted with ctx.
+// OpenLocal opens the local database in dir. Several processes may open it.
+// With oneShot it runs for one command, and is interrupted with ctx.
 func OpenLocal(ctx context.Context, dir string, oneShot bool) (*Local, error) {
 	model := embed.NewMiniLM()
 	st, err := openSQLite(ctx, dir, store.Options{Embedder: model, OneShot: oneShot})
 	if err != nil {
 		return nil, err
 	}
-	s := service.New(service.Options{Store: st, Embedder: model, Plan: identity.Plans[loci.PlanSelfHosted], Clock: time.Now,
+	s := service.New(service.Options{Store: st, Embedder: model, Plan: identity.Plans[loci.PlanSelfHosted],
+		Clock:     time.Now,
 		PublicURL: "http://localhost",
 		UsedOperations: func(context.Context, string) (int64, time.Time, error) {
 			now := time.Now().UTC()

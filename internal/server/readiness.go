@@ -20,27 +20,28 @@ const (
 	readinessTimeout  = 3 * time.Second
 )
 
-// Readiness is the result of a check that runs in the background, so that whoever
-// asks costs the database nothing.
+// readiness is the result of a check that runs in the background, so that a
+// request for it costs the database nothing.
 type readiness struct {
-	check    func(context.Context) error
-	damage   func() []readinessFailure // nil, or what is damaged while the server takes calls
+	check func(context.Context) error
+	// nil, or a function that returns the damage seen while the server serves
+	damage   func() []readinessFailure
 	log      *slog.Logger
 	draining atomic.Bool
 
 	mu           sync.Mutex
-	lastErr      error // of the last check; nil is well
+	lastErr      error // of the last check; nil means ready
 	failingSince time.Time
 }
 
-// A readinessFailure is what keeps a server from taking calls, or what is damaged.
+// A readinessFailure is a reason why the server is not ready, or seen damage.
 type readinessFailure struct {
 	Check string `json:"check"`
 	Cause string `json:"cause"`
 }
 
-// checkOnce checks once. The log gets a line when the database goes away, and one when
-// it is back.
+// checkOnce checks once. It logs the start and the end of an outage of the
+// database.
 func (r *readiness) checkOnce(ctx context.Context) {
 	within, cancel := context.WithTimeout(ctx, readinessTimeout)
 	defer cancel()
@@ -60,7 +61,7 @@ func (r *readiness) checkOnce(ctx context.Context) {
 	r.lastErr = err
 }
 
-// causeText returns the text of what went wrong; of a service that is busy, why it is.
+// causeText returns the text of an error, or the cause of a busy service.
 func causeText(err error) string {
 	if e := loci.AsError(err); e.Err != nil {
 		return e.Err.Error()
@@ -68,7 +69,7 @@ func causeText(err error) string {
 	return err.Error()
 }
 
-// failures returns what keeps the server from taking calls; nothing is ready.
+// failures returns the reasons why the server is not ready, none if it is.
 func (r *readiness) failures() []readinessFailure {
 	failed := []readinessFailure{}
 	if r.draining.Load() {
@@ -100,15 +101,15 @@ func (r *readiness) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	if r.damage != nil {
 		damage = r.damage()
 	}
-	_ = json.NewEncoder(w).Encode(struct { // a caller that leaves misses it
+	_ = json.NewEncoder(w).Encode(struct { // a disconnected caller misses it
 		OK     bool               `json:"ok"`
 		Failed []readinessFailure `json:"failed,omitempty"`
 		Damage []readinessFailure `json:"damage,omitempty"`
 	}{len(failed) == 0, failed, damage})
 }
 
-// seenDamage returns the damage that this process has met. The server goes on with it: an
-// operator has to look, and a restart would mend nothing.
+// seenDamage returns the damage that this process has seen. The server
+// continues: a restart would repair nothing, and an operator must check.
 func seenDamage() (list []readinessFailure) {
 	for _, c := range []struct {
 		check string

@@ -51,7 +51,7 @@ func TestReadinessReportsFailures(t *testing.T) {
 	}
 }
 
-// page reads a page of the listener of the metrics.
+// page reads a page of the metrics listener.
 func page(t *testing.T, h http.Handler, path string) (int, string) {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -63,8 +63,8 @@ func page(t *testing.T, h http.Handler, path string) (int, string) {
 	return w.Code, string(text)
 }
 
-// A server that met damage goes on: a restart would mend nothing.
-func TestReadyTellsOfDamage(t *testing.T) {
+// A server with damage continues: a restart would repair nothing.
+func TestReadyReportsDamage(t *testing.T) {
 	t.Parallel()
 	r := &readiness{check: func(context.Context) error { return nil }, log: slog.New(slog.DiscardHandler),
 		damage: func() []readinessFailure { return []readinessFailure{{"index", "1 search met it"}} }}
@@ -77,8 +77,8 @@ func TestReadyTellsOfDamage(t *testing.T) {
 	}
 }
 
-// The process counts what it meets, which /ready and the metrics show.
-func TestADamagedIndexShowsWhereServersAreWatched(t *testing.T) {
+// The process counts the damage, and /ready and the metrics show it.
+func TestDamagedIndexIsReportedByReadyAndMetrics(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	l, err := OpenLocal(t.Context(), dir, false)

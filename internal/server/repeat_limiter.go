@@ -7,34 +7,34 @@ import (
 	"time"
 )
 
-// Bounds of warnings and errors with the same message: how many are written within
-// a time, and how many messages are told apart.
+// Bounds of warnings and errors with the same message: how many are written
+// within a time, and how many messages are distinguished.
 const (
 	maxRepeats    = 20
 	repeatWindow  = 10 * time.Second
 	maxRepeatKeys = 200
 )
 
-// repeatLimiter counts warnings and errors by their messages, so that an outage does not
-// fill the disk with its log.
+// repeatLimiter counts warnings and errors by their messages, so that an outage
+// does not fill the disk with its log.
 type repeatLimiter struct {
 	mu     sync.Mutex
 	counts map[repeatKey]*repeatCount
 }
 
-// A repeatKey is what lines have in common that repeat each other.
+// A repeatKey identifies repeated lines.
 type repeatKey struct {
 	level   slog.Level
 	message string
 }
 
-// A repeatCount message is one of the running time.
+// A repeatCount counts a message within the current window.
 type repeatCount struct {
 	start               time.Time
 	written, suppressed int
 }
 
-// allow reports whether a line with that message is to be written.
+// allow reports whether to write a line with that message.
 func (r *repeatLimiter) allow(level slog.Level, message string, now time.Time) bool {
 	key := repeatKey{level, message}
 	r.mu.Lock()
@@ -58,7 +58,8 @@ func (r *repeatLimiter) allow(level slog.Level, message string, now time.Time) b
 	return true
 }
 
-// report writes how many lines were left out, for each message whose time is over.
+// report writes the number of omitted lines for each message whose window has
+// ended.
 func (r *repeatLimiter) report(now time.Time, to slog.Handler) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -73,6 +74,6 @@ func (r *repeatLimiter) report(now time.Time, to slog.Handler) {
 		line := slog.NewRecord(now, key.level, "left out", 0)
 		line.AddAttrs(slog.String("of", key.message), slog.Int("lines", k.suppressed),
 			slog.Int64("seconds", int64(repeatWindow/time.Second)))
-		_ = to.Handle(context.Background(), line) // what cannot be logged has nowhere else to go
+		_ = to.Handle(context.Background(), line) // a failure to log cannot be logged
 	}
 }

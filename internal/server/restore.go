@@ -21,15 +21,16 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// RestoreResult says what was restored.
+// RestoreResult describes a restored database.
 type RestoreResult struct {
 	Manifest
-	Signins int64             `json:"signinsEnded"`
-	Keys    []store.ActiveKey `json:"keys"` // all that work, also those that were revoked after the backup
+	Signins int64 `json:"signinsEnded"`
+	// all working keys, also those that were revoked after the backup
+	Keys []store.ActiveKey `json:"keys"`
 }
 
-// VerifyBackup reads a backup to its end and compares it with its manifest. Its database
-// is in the temporary folder meanwhile.
+// VerifyBackup reads a backup to its end and compares it with its manifest. It
+// extracts the database to the temporary folder meanwhile.
 func VerifyBackup(ctx context.Context, from io.Reader, progress Progress) (m Manifest, err error) {
 	dir, remove, err := stagingDir("", "")
 	if err != nil {
@@ -39,7 +40,8 @@ func VerifyBackup(ctx context.Context, from io.Reader, progress Progress) (m Man
 	return extract(ctx, from, dir, progress)
 }
 
-// extract writes the database of a backup to a folder, and compares it with the manifest.
+// extract writes the database of a backup to a folder, and compares it with the
+// manifest.
 func extract(ctx context.Context, from io.Reader, dir string, progress Progress) (Manifest, error) {
 	m, err := readArchive(ctx, from, progress, func(name string) (io.WriteCloser, error) {
 		return os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -58,8 +60,8 @@ func extract(ctx context.Context, from io.Reader, dir string, progress Progress)
 	return m, nil
 }
 
-// Restore puts the database of a backup into the data folder, which has none. The
-// database appears there when it is whole and verified, and not before.
+// Restore writes the database of a backup into a data folder without one. The
+// database appears only once it is complete and verified.
 func (s Settings) Restore(ctx context.Context, from io.Reader, file string, progress Progress) (r RestoreResult,
 	err error) {
 	if s.DB != "" {
@@ -96,7 +98,8 @@ func (s Settings) Restore(ctx context.Context, from io.Reader, file string, prog
 	if err := errors.Join(f.Chmod(0o600), f.Sync(), f.Close(), ctx.Err()); err != nil {
 		return r, err
 	}
-	// The marker of a former database counts commits that this one does not have.
+	// The marker of a former database counts commits that this database does
+	// not have.
 	if err := os.Remove(filepath.Join(s.Data, store.SQLiteMarkerName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return r, err
 	}
@@ -107,8 +110,8 @@ func (s Settings) Restore(ctx context.Context, from io.Reader, file string, prog
 var allowedFiles = []string{"lost+found", "loci.toml", "serve.lock", store.SQLiteFileName + ".lock",
 	store.SQLiteMarkerName}
 
-// checkEmpty refuses a data folder that holds anything of a database, or anything else: a
-// log of another database beside the restored one would be played into it.
+// checkEmpty rejects a data folder with other files: SQLite would apply the log
+// of another database to the restored one.
 func (s Settings) checkEmpty() error {
 	list, err := os.ReadDir(s.Data)
 	for _, entry := range list {
@@ -123,9 +126,9 @@ func (s Settings) checkEmpty() error {
 	return err
 }
 
-// readArchive reads a backup, gives its files to those that create opens, and compares them with
-// the manifest. What differs is an error. No file becomes longer than the bytes of it that
-// the archive holds.
+// readArchive reads a backup, writes its files to the writers from create, and
+// compares them with the manifest. Any difference is an error. No file becomes
+// longer than its bytes in the archive.
 func readArchive(
 	ctx context.Context, from io.Reader, progress Progress, create func(name string) (io.WriteCloser, error),
 ) (m Manifest, err error) {
@@ -185,7 +188,7 @@ func readArchive(
 			return m, err
 		}
 		if sum := hex.EncodeToString(h.Sum(nil)); sum != file.SHA256 {
-			return m, damagedError(fmt.Errorf("%s has the SHA-256 %s, the manifest says %s", file.Name, sum,
+			return m, damagedError(fmt.Errorf("%s has the SHA-256 %s, the manifest has %s", file.Name, sum,
 				file.SHA256))
 		}
 	}
@@ -195,8 +198,9 @@ func readArchive(
 	return m, nil
 }
 
-// checkRegular refuses what is no regular file whose bytes the archive holds one by one: the holes
-// of a sparse file would make a short archive fill the disk.
+// checkRegular rejects entries other than regular files with all their bytes in
+// the archive: the holes of a sparse file would let a short archive fill the
+// disk.
 func checkRegular(head *tar.Header) error {
 	if head.Typeflag != tar.TypeReg {
 		return fmt.Errorf("%q is no regular file", head.Name)
@@ -209,7 +213,7 @@ func checkRegular(head *tar.Header) error {
 	return nil
 }
 
-// regularFileSize returns the size of what is read, where that is a regular file.
+// regularFileSize returns the size of a reader that is a regular file.
 func regularFileSize(from io.Reader) (int64, bool) {
 	f, ok := from.(interface{ Stat() (fs.FileInfo, error) })
 	if !ok {
@@ -222,7 +226,7 @@ func regularFileSize(from io.Reader) (int64, bool) {
 	return info.Size(), true
 }
 
-// damagedError is the answer to a backup that is not what was written.
+// damagedError returns the error for a damaged backup.
 func damagedError(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
@@ -233,7 +237,8 @@ func damagedError(err error) error {
 	return &loci.Error{Code: loci.CodeConflict, Message: fmt.Sprintf("the backup is damaged: %v", err), Err: err}
 }
 
-// progressReader counts what is read, and keeps the error that ended it.
+// progressReader counts the bytes that are read, and keeps the error that ended
+// reading.
 type progressReader struct {
 	r      io.Reader
 	n      int64
@@ -252,14 +257,15 @@ func (c *progressReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// libpqParameters are those parameters of an address that the tools of PostgreSQL know too.
+// libpqParameters are the address parameters that the tools of PostgreSQL know
+// too.
 var libpqParameters = []string{
 	"host", "port", "user", "dbname", "sslmode", "sslrootcert", "sslcert", "sslkey", "target_session_attrs",
 	"connect_timeout",
 }
 
-// libpqAddress returns an address as the tools of PostgreSQL take it, without the password, and
-// the option that names its schema.
+// libpqAddress returns an address for the tools of PostgreSQL, without the
+// password, and the option that names its schema.
 func libpqAddress(address string) (db, schema string) {
 	u, err := url.Parse(address)
 	if err != nil {

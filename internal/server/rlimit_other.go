@@ -4,5 +4,5 @@ package server
 
 import "math"
 
-// openFiles returns no limit: this system is not asked.
+// openFiles returns no limit on this system.
 func openFiles() uint64 { return math.MaxUint64 }

@@ -19,8 +19,8 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// Serve runs a server until ctx ends. What people are to read goes to console,
-// the log to the other writer.
+// Serve runs a server until ctx ends. Messages for people go to console, the
+// log to logs.
 func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	log, flush := NewLog(logs, s.LogLevel)
 	defer flush()
@@ -93,7 +93,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	return serveHTTP(ctx, listener, files.connections(), s.handler(host, svc, gate, log), log)
 }
 
-// ensureDataDir makes the data folder, and returns what the operator should mend.
+// ensureDataDir makes the data folder, and returns warnings for the operator.
 func (s Settings) ensureDataDir() (warnings []string, err error) {
 	if s.DB != "" {
 		return nil, nil
@@ -105,10 +105,10 @@ func (s Settings) ensureDataDir() (warnings []string, err error) {
 	return warnings, err
 }
 
-// lockFile is in the data folder of a server that runs.
+// lockFile is in the data folder of a running server.
 const lockFile = "serve.lock"
 
-// lock makes sure that one server alone works in a data folder.
+// lock makes sure that only one server uses a data folder.
 func (s Settings) lock() (unlock func(), err error) {
 	if s.DB != "" {
 		return func() {}, nil
@@ -116,7 +116,7 @@ func (s Settings) lock() (unlock func(), err error) {
 	l := flock.New(filepath.Join(s.Data, lockFile))
 	ok, err := l.TryLock()
 	if err == nil && !ok {
-		err = fmt.Errorf("another server works in %s: stop it first, or choose another --data", s.Data)
+		err = fmt.Errorf("another server runs in %s: stop it first, or choose another --data", s.Data)
 	}
 	return func() { l.Unlock() }, err
 }
@@ -146,8 +146,8 @@ func (s Settings) handler(host *op.Host, svc *service.Service, gate *auth.Gate, 
 	})
 }
 
-// restHosts returns the hosts that REST answers to: any name reaches a server
-// that listens on a network, but no foreign one a server on a loopback address.
+// restHosts returns the hosts that REST accepts. A server on a network accepts
+// any name; a server on a loopback address accepts only its own.
 func (s Settings) restHosts(own *httpapi.AllowedHosts) *httpapi.AllowedHosts {
 	if !httpapi.IsLoopback(s.Listen) {
 		return nil

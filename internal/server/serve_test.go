@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A syncBuffer is a writer that may be read meanwhile.
+// A syncBuffer is a writer that can be read concurrently.
 type syncBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -32,8 +32,8 @@ func (c *syncBuffer) String() string {
 	return c.b.String()
 }
 
-// start runs a server on a free port and returns its address, what it prints,
-// and what ends it.
+// start runs a server on a free port and returns its address, its output, and
+// its stop function.
 func start(t *testing.T, flags map[string]string) (url string, out, log *syncBuffer, stop func() error) {
 	t.Helper()
 	if flags == nil {

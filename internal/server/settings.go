@@ -1,5 +1,5 @@
-// Package server puts the rooms together: settings, wiring, the HTTP server
-// and its end.
+// Package server assembles the program: settings, wiring, the HTTP server and
+// its shutdown.
 package server
 
 import (
@@ -22,10 +22,10 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 )
 
-// Settings are what the operator of a server decides.
+// Settings are the settings of a server.
 type Settings struct {
 	Data           string
-	DB             string // postgres://...; empty is SQLite in Data
+	DB             string // postgres://...; empty means SQLite in Data
 	Listen         string
 	MetricsListen  string
 	PublicURL      string
@@ -41,16 +41,16 @@ type Settings struct {
 	SigninLimit    int
 	Registration   service.Registration
 	ClockOffset    time.Duration
-	EmbedURL       string // of an OpenAI-compatible embedder; empty is the built-in one
+	EmbedURL       string // of an OpenAI-compatible embedder; empty means the built-in one
 	EmbedKey       string // a secret
 	EmbedModel     string
 
-	inferredURL bool             // nobody has set PublicURL: it follows from the listener
-	onReady     func(url string) // told once the server listens
+	inferredURL bool             // PublicURL is not set: it follows from the listener
+	onReady     func(url string) // called once the server listens
 }
 
-// A Setting is one line of the Catalogue: a flag, a variable and a key of
-// loci.toml (the flag's name) are the same thing.
+// A Setting is one entry of the Catalogue: a flag, a variable and a key of
+// loci.toml (the flag's name) set the same value.
 type Setting struct {
 	Flag, Env, Default, Help string
 
@@ -106,20 +106,21 @@ var Catalogue = append([]Setting{
 	{"clock-offset", "LOCI_CLOCK_OFFSET", "0s", "Duration added to the clock, for tests of expiry", setClockOffset},
 }, planSettings()...)
 
-// secretFlags are flags of settings that no help offers: a list of processes shows
-// the value of a flag.
+// secretFlags are flags that no help shows: a list of processes shows the value
+// of a flag.
 var secretFlags = []string{"embed-key"}
 
 // Secret reports whether the value of a setting is a secret.
 func (s Setting) Secret() bool { return slices.Contains(secretFlags, s.Flag) }
 
-// unsupportedEnv are settings of rooms that this version does not have: it says so.
+// unsupportedEnv are settings of later versions: setting them causes a warning.
 var unsupportedEnv = []string{"LOCI_DEPRECATE", "LOCI_LLM_URL", "LOCI_SMTP_URL", "LOCI_BLOBS", "LOCI_SSE_HEARTBEAT"}
 
-// clientEnv are variables of the programs that call a server, not of the server.
+// clientEnv are variables of the programs that call a server, not of the
+// server.
 var clientEnv = []string{"LOCI_URL", "LOCI_API_KEY"}
 
-// planSettings are the numbers of the plans that have some.
+// planSettings are the settings of the plans' limits.
 func planSettings() (list []Setting) {
 	for _, p := range []loci.PlanName{loci.PlanFree, loci.PlanPro} {
 		for _, n := range []struct {
@@ -128,7 +129,8 @@ func planSettings() (list []Setting) {
 		}{
 			{"OPERATIONS", func(p *identity.Plan) *int64 { return &p.Operations }},
 			{"STORAGE_BYTES", func(p *identity.Plan) *int64 { return &p.Storage }},
-			{"TEAM_WORKSPACES", func(p *identity.Plan) *int64 { return &p.Teams }}, {"ATLASES", func(p *identity.Plan) *int64 {
+			{"TEAM_WORKSPACES", func(p *identity.Plan) *int64 { return &p.Teams }},
+			{"ATLASES", func(p *identity.Plan) *int64 {
 				return &p.Atlases
 			}},
 		} {
@@ -154,9 +156,9 @@ func flagOf(env string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(env, "LOCI_"), "_", "-"))
 }
 
-// Load reads the settings: a flag that was given comes before a variable, that
-// before loci.toml in the data folder, that before the default. A value that
-// is none is an error that names it.
+// Load reads the settings. A given flag precedes a variable, which precedes
+// loci.toml in the data folder, which precedes the default. An error names the
+// invalid value.
 func Load(flags map[string]string, environ []string) (s Settings, warnings []string, err error) {
 	env := map[string]string{}
 	for _, e := range environ {
@@ -206,7 +208,7 @@ func envWarnings(env map[string]string) (warnings []string) {
 		case slices.Contains(unsupportedEnv, name):
 			warnings = append(warnings, name+" has no effect in this version")
 		case !slices.Contains(clientEnv, name):
-			warnings = append(warnings, name+" is not known: look for a misspelling")
+			warnings = append(warnings, name+" is not known: check its spelling")
 		}
 	}
 	slices.Sort(warnings)
@@ -222,7 +224,7 @@ func firstNonEmpty(values ...string) string {
 	return ""
 }
 
-// readConfigFile reads loci.toml, if there is one, as texts.
+// readConfigFile reads loci.toml, if it exists, as texts.
 func readConfigFile(dir string) (map[string]string, error) {
 	if dir == "" {
 		return nil, nil
@@ -247,7 +249,7 @@ func readConfigFile(dir string) (map[string]string, error) {
 	return file, nil
 }
 
-// validate refuses what single settings cannot see.
+// validate checks conditions between several settings.
 func (s *Settings) validate() error {
 	if s.Data == "" && s.DB == "" {
 		return fmt.Errorf("there is no home folder in which to keep the data: name one with --data or LOCI_DATA")

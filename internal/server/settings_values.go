@@ -16,7 +16,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// checkHostPort reports an address that cannot be listened on.
+// checkHostPort reports an invalid listen address.
 func checkHostPort(v string) error {
 	_, port, err := net.SplitHostPort(v)
 	if n, bad := strconv.Atoi(port); err != nil || bad != nil || n < 0 || n > 65535 {

@@ -10,9 +10,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// stagingDir makes a private folder for what is not whole yet, and takes away those that
-// earlier runs left because they were killed. Without a place it is one in the temporary
-// folder, in which nothing is taken away: others may have put it there.
+// stagingDir makes a private folder for incomplete files, and removes those of
+// earlier, killed runs. Without a parent it is in the temporary folder, where
+// nothing is removed: other users may own those files.
 func stagingDir(parent, prefix string) (dir string, remove func(), err error) {
 	if parent == "" {
 		if dir, err = os.MkdirTemp("", "loci-backup-*"); err != nil {
@@ -27,7 +27,7 @@ func stagingDir(parent, prefix string) (dir string, remove func(), err error) {
 		return "", nil, err
 	}
 	l := flock.New(filepath.Join(dir, "lock"), flock.SetFlag(os.O_CREATE|os.O_RDWR|noFollow))
-	err = os.Chmod(dir, 0o700) // whatever the umask
+	err = os.Chmod(dir, 0o700) // independent of the umask
 	if err == nil {
 		_, err = l.TryLock()
 	}
@@ -40,8 +40,9 @@ func stagingDir(parent, prefix string) (dir string, remove func(), err error) {
 
 const stagingSuffix = ".partial"
 
-// removeStaleStaging removes the folders of earlier runs with a prefix, where no run holds their
-// lock. It touches neither links nor what belongs to others, and creates nothing.
+// removeStaleStaging removes the folders of earlier runs with a prefix, where
+// no run holds their lock. It does not touch links or foreign files, and
+// creates nothing.
 func removeStaleStaging(parent, prefix string) error {
 	list, err := os.ReadDir(parent)
 	if err != nil {

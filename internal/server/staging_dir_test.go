@@ -21,7 +21,8 @@ func listDir(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// Folders of others beside a backup are neither followed nor removed, and get no file.
+// Foreign folders beside a backup are neither followed nor removed, and get no
+// file.
 func TestStagingDirRemovesOnlyOwnLeftovers(t *testing.T) {
 	t.Parallel()
 	parent, elsewhere := t.TempDir(), t.TempDir()
@@ -80,7 +81,7 @@ func TestStagingDirRemovesOnlyOwnLeftovers(t *testing.T) {
 	}
 }
 
-// The temporary folder is everybody's: nothing in it is cleaned up.
+// The temporary folder is shared: nothing in it is removed.
 func TestStagingDirLeavesTempDirAlone(t *testing.T) {
 	parent, elsewhere := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", parent)

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// A client has writeWait to take some of what is written to it. One that stops
-// reading loses its connection, and what is kept for it is freed. The system lets
-// a writer go on once a third of the write buffer is free (tcp(7)), so that the
-// size of the buffer says how quickly a client must read: some 6 KiB a second.
+// A client has writeTimeout to read some of the written bytes. A client that
+// stops reading loses its connection, and its buffers are freed. The system
+// unblocks a writer once a third of the write buffer is free (tcp(7)), so the
+// buffer size sets the least reading speed: some 6 KiB a second.
 const (
 	writeTimeout = 30 * time.Second
 	writeChunk   = 32 << 10
 	writeBuffer  = 256 << 10 // Linux doubles it
 )
 
-// WithWriteDeadlines returns a listener whose connections end where the client does not read.
-// It holds for whatever is written to them: answers, errors and streams.
+// WithWriteDeadlines returns a listener whose connections end when the client
+// does not read. It covers answers, errors and streams.
 func WithWriteDeadlines(l net.Listener) net.Listener { return deadlineListener{l, writeTimeout} }
 
 type deadlineListener struct {
@@ -34,7 +34,7 @@ func (l deadlineListener) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// A tcpConn is what net/http uses of a TCP connection.
+// A tcpConn has the methods of a TCP connection that net/http uses.
 type tcpConn interface {
 	net.Conn
 	CloseWrite() error
@@ -47,9 +47,9 @@ type deadlineConn struct {
 	deadline time.Time // the deadline
 }
 
-// Write moves the deadline with each part that the client takes. It leaves a
-// deadline as it is that is far enough away: moving it costs a small answer a
-// tenth of its processor time.
+// Write extends the deadline with each part that the client reads. It keeps a
+// deadline that is far enough away: moving it costs a small answer a tenth of
+// its processor time.
 func (c *deadlineConn) Write(p []byte) (n int, err error) {
 	for {
 		if now := time.Now(); c.deadline.Sub(now) < c.timeout {
@@ -65,7 +65,7 @@ func (c *deadlineConn) Write(p []byte) (n int, err error) {
 	}
 }
 
-// ReadFrom writes by Write: that of the connection would know no deadline.
+// ReadFrom writes by Write: the connection's own method has no deadline.
 func (c *deadlineConn) ReadFrom(r io.Reader) (int64, error) {
 	return io.Copy(struct{ io.Writer }{c}, r)
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// serveWithDeadline serves answers of 64 MiB, more than the buffers of a connection take, and returns how each write of
-// one ended.
+// serveWithDeadline serves answers of 64 MiB, more than the buffers of a
+// connection, and returns the result of each write.
 func serveWithDeadline(t *testing.T, wait time.Duration) (address string, ended <-chan error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -64,7 +64,8 @@ func TestWriteDeadlineClosesConnectionWhenClientStalls(t *testing.T) {
 	}
 }
 
-// TestWriteDeadlineIsExtendedWhileClientReads reads for longer than the wait.
+// TestWriteDeadlineIsExtendedWhileClientReads reads for longer than the
+// timeout.
 func TestWriteDeadlineIsExtendedWhileClientReads(t *testing.T) {
 	t.Parallel()
 	const wait = 2 * time.Second
@@ -87,7 +88,8 @@ func TestWriteDeadlineIsExtendedWhileClientReads(t *testing.T) {
 	}
 }
 
-// TestWriteDeadlineDoesNotCloseIdleConnection asks again after a pause.
+// TestWriteDeadlineDoesNotCloseIdleConnection sends a second request after a
+// pause.
 func TestWriteDeadlineDoesNotCloseIdleConnection(t *testing.T) {
 	t.Parallel()
 	address, _ := serveWithDeadline(t, 50*time.Millisecond)
