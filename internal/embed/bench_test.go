@@ -20,7 +20,7 @@ func benchmark(b *testing.B, text string, f func(t *Tokenizer, text string)) {
 	}
 }
 
-// The bar is 20 MB of prose a second.
+// The target is 20 MB of prose a second.
 func BenchmarkEncode(b *testing.B) {
 	dst := make([]int32, 0, 1024)
 	for name, text := range map[string]string{"passage": prose, "query": "why were crates of oranges lost?"} {

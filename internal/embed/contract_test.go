@@ -15,13 +15,13 @@ import (
 	"github.com/loci-memory/loci/internal/search"
 )
 
-// allEmbedders are all that the service may stand on.
+// allEmbedders are all embedders of the service.
 var allEmbedders = map[string]func(t *testing.T) search.Embedder{
 	"built in": func(*testing.T) search.Embedder { return miniLMs()[0] },
 	"remote":   func(t *testing.T) search.Embedder { return startService(t, hashEmbedder) },
 }
 
-// hashEmbedder answers with vectors that are alike where texts share words.
+// hashEmbedder returns vectors that are similar where texts share words.
 func hashEmbedder(w http.ResponseWriter, _ *http.Request, in request) {
 	type vector struct {
 		Index     int       `json:"index"`
@@ -37,7 +37,7 @@ func hashEmbedder(w http.ResponseWriter, _ *http.Request, in request) {
 		}
 		answer["data"] = append(answer["data"], vector{i, v})
 	}
-	_ = json.NewEncoder(w).Encode(answer) // who asked has gone
+	_ = json.NewEncoder(w).Encode(answer) // the client has disconnected
 }
 
 func TestEmbeddersSatisfyContract(t *testing.T) {
@@ -50,7 +50,7 @@ func TestEmbeddersSatisfyContract(t *testing.T) {
 	}
 }
 
-// checkContract tries what search.Embedder promises.
+// checkContract checks the contract of search.Embedder.
 func checkContract(t *testing.T, e search.Embedder) {
 	texts := []string{"The cat sleeps on the warm mat.", "A cat sleeps on a warm mat.",
 		"Quarterly taxes are due in March.",
@@ -111,7 +111,8 @@ func checkContract(t *testing.T, e search.Embedder) {
 	})
 }
 
-// embedOne returns the vectors of texts, which must be of norm 1 and one length.
+// embedOne returns the vectors of texts, which must have norm 1 and equal
+// lengths.
 func embedOne(t *testing.T, e search.Embedder, texts []string) [][]float32 {
 	t.Helper()
 	got, err := e.Embed(t.Context(), texts)

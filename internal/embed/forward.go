@@ -2,10 +2,10 @@ package embed
 
 import "github.com/loci-memory/loci/internal/embed/kernel"
 
-// scratch is what one text needs while it is embedded, 3 MB for the longest.
+// scratch is the working memory for embedding one text, 3 MB for the longest.
 type scratch struct {
 	ids              []int32
-	hidden, residual []float32 // [padded][width]: what goes from layer to layer, and what is added to it
+	hidden, residual []float32 // [padded][width]: the values between layers, and the residual
 	expanded         []float32 // [padded][3*width or inner]
 	attention        []float32
 	inputs           kernel.Activations
@@ -21,7 +21,8 @@ func (s *scratch) resize(inner int) {
 	s.attention = resize(s.attention, kernel.ScratchLen(tokens))
 }
 
-// resize returns a slice of n values without meaning, s itself if it is large enough.
+// resize returns a slice of n values without meaning, s itself if it is large
+// enough.
 func resize(s []float32, n int) []float32 {
 	if cap(s) < n {
 		return make([]float32, n)
@@ -29,8 +30,8 @@ func resize(s []float32, n int) []float32 {
 	return s[:n]
 }
 
-// run returns the vector of s.ids: the mean of what the last layer makes of each of
-// them, [CLS] and [SEP] too, divided by its length.
+// run returns the vector of s.ids: the mean of the last layer's outputs,
+// including [CLS] and [SEP], divided by its length.
 func (n *network) run(v *kernel.Variant, s *scratch) []float32 {
 	s.resize(n.feedForwardWidth)
 	n.embedTokens(v, s)
@@ -43,7 +44,7 @@ func (n *network) run(v *kernel.Variant, s *scratch) []float32 {
 	return vector
 }
 
-// embedTokens writes the embeddings of pieces and places to s.x.
+// embedTokens writes the embeddings of pieces and positions to s.hidden.
 func (n *network) embedTokens(v *kernel.Variant, s *scratch) {
 	for t, id := range s.ids {
 		kernel.Dequantize(s.hidden[t*width:][:width], n.wordEmbeddings[int(id)*width:][:width], n.scales[id])
@@ -52,8 +53,9 @@ func (n *network) embedTokens(v *kernel.Variant, s *scratch) {
 	v.AddNorm(s.hidden[:used], n.positionEmbeddings[:used], n.norm.gamma, n.norm.beta, epsilon)
 }
 
-// run takes s.x through a layer: attention and a dense layer, then two with GELU
-// between; after each what came in is added, and the sum normed.
+// run applies a layer to s.hidden: attention and a dense layer, then two with
+// GELU between them. After each block the input is added, and the sum is
+// normalized.
 func (l *layer) run(v *kernel.Variant, s *scratch, inner int) {
 	tokens := len(s.ids)
 	used := tokens * width

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// hostile are texts of which 256 KiB must cost no more than so much prose, within
-// reason; none may cost the square of its length.
+// hostile are texts of which 256 KiB must not cost much more than prose; none
+// may cost the square of its length.
 var hostile = map[string]string{
 	"letter":      "a",
 	"hundred":     strings.Repeat("a", 99) + " ",
@@ -47,8 +47,8 @@ func FuzzTokenizer(f *testing.F) {
 	})
 }
 
-// Whatever a text holds, reading it allocates nothing. Allocations can only be
-// counted while no other test runs.
+// Reading allocates nothing, for any text. Allocations can only be counted
+// while no other test runs.
 func TestTokenizerDoesNotAllocate(t *testing.T) {
 	tokenizer := newTokenizer(t, smallVocabulary)
 	dst := make([]int32, 0, 400)

@@ -9,14 +9,14 @@ import (
 	"testing"
 )
 
-// sharedFolder is where the golden data lie, beside the project.
+// sharedFolder is the folder of the golden data, beside the project.
 const sharedFolder = "../../../shared/data"
 
-// sharedFile returns a golden file, and skips where none are there.
+// sharedFile returns a golden file, and skips the test where it is absent.
 func sharedFile(t testing.TB, name string) []byte {
 	t.Helper()
 	if _, err := os.Stat(sharedFolder); err != nil {
-		t.Skipf("the golden data are not here: %v", err)
+		t.Skipf("the golden data are absent: %v", err)
 	}
 	data, err := os.ReadFile(filepath.Join(sharedFolder, name))
 	if err != nil {
@@ -40,7 +40,8 @@ func readLines[T any](t testing.TB, data []byte) (list []T) {
 	return list
 }
 
-// bertVocabulary is the vocabulary of the model; it skips where it is not there.
+// bertVocabulary returns the vocabulary of the model, and skips the test where
+// it is absent.
 func bertVocabulary(t testing.TB) []string {
 	t.Helper()
 	var file struct {

@@ -17,20 +17,21 @@ import (
 //go:embed minilm.bin
 var modelFile string
 
-// A MiniLM is the built-in embedder, all-MiniLM-L6-v2 in int8: vectors of 384 values,
-// of texts of at most 254 pieces; what a text has beyond them is not read. It is safe
-// for concurrent use. Nothing is read or made before it is needed.
+// A MiniLM is the built-in embedder, all-MiniLM-L6-v2 in int8. It returns
+// vectors of 384 values for texts of at most 254 pieces, and ignores further
+// pieces. It is safe for concurrent use. Nothing is read or made before it is
+// needed.
 type MiniLM struct {
 	variant   *kernel.Variant
-	slots     chan struct{} // has room for as many texts as are embedded at once
+	slots     chan struct{} // has a slot for each text that may be embedded at once
 	scratch   sync.Pool     // of *scratch
 	file      func() *model.File
 	tokenizer func() *Tokenizer
 	network   func() *network
 }
 
-// NewMiniLM returns the embedder with the fastest kernels of this machine. There are
-// 10.6 MB for each that is used, so a process wants but one.
+// NewMiniLM returns the embedder with the fastest kernels of this machine. Each
+// used embedder takes 10.6 MB, so a process needs only one.
 func NewMiniLM() *MiniLM { return newMiniLM(kernel.Best()) }
 
 func newMiniLM(v *kernel.Variant) *MiniLM {
@@ -44,7 +45,7 @@ func newMiniLM(v *kernel.Variant) *MiniLM {
 	return m
 }
 
-// must takes an error for a broken build: the file is part of the program.
+// must panics on an error of a broken build: the file is part of the program.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -52,19 +53,21 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// Generation names the model and all that shapes its vectors.
+// Generation identifies the model and everything else that determines its
+// vectors.
 func (m *MiniLM) Generation() string { return m.file().Generation }
 
 // Kernel names the implementation of the arithmetic: "avx512vnni", "avx2" or "go".
 func (m *MiniLM) Kernel() string { return m.variant.Name() }
 
-// Pieces returns how many pieces text has for the model, and how many of them are
+// Pieces returns the number of the text's pieces, and how many of them are
 // [UNK].
 func (m *MiniLM) Pieces(text string) (pieces, unknown int) { return m.tokenizer().Pieces(text) }
 
-// Embed returns a vector of norm 1 for each text. Texts are embedded one after another,
-// since several at once are no cheaper; before each of them the call waits until fewer
-// texts are under way in the process than there are processors. The error is that of ctx.
+// Embed returns a vector of norm 1 for each text. Texts are embedded one after
+// another, since several at once are no cheaper. Before each of them the call
+// waits until fewer texts are being embedded in the process than it has
+// processors. The error is that of ctx.
 func (m *MiniLM) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))
 	for i, text := range texts {

@@ -26,7 +26,7 @@ var miniLMs = sync.OnceValue(func() (all []*MiniLM) {
 	return all
 })
 
-// allTexts runs f with each of them.
+// allTexts runs f with each embedder.
 func allTexts(t *testing.T, f func(t *testing.T, m *MiniLM)) {
 	t.Helper()
 	t.Parallel()
@@ -38,8 +38,8 @@ func allTexts(t *testing.T, f func(t *testing.T, m *MiniLM)) {
 	}
 }
 
-// sampleTexts returns what of a list an embedder is tried with: plain Go is slow, and agrees
-// with the others.
+// sampleTexts returns the part of a list that an embedder is tested with: plain
+// Go is slow, and agrees with the others.
 func sampleTexts[T any](m *MiniLM, list []T) []T {
 	if m.Kernel() == "go" && len(miniLMs()) > 1 {
 		return list[:6]
@@ -56,7 +56,7 @@ func vectors(t testing.TB, m *MiniLM, texts ...string) [][]float32 {
 	return v
 }
 
-// cosine is what two vectors have in common; got must have norm 1.
+// cosine returns the cosine of two vectors; got must have norm 1.
 func cosine(t testing.TB, got, want []float32) float64 {
 	t.Helper()
 	var dot, one, two float64
@@ -209,7 +209,7 @@ func TestKernelVariantsAgree(t *testing.T) {
 	}
 }
 
-// What one text leaves in scratch memory changes no other, also at the same time.
+// The scratch memory of one text changes no other text, also at the same time.
 func TestEmbedIsIndependentOfBatch(t *testing.T) {
 	allTexts(t, func(t *testing.T, m *MiniLM) {
 		texts := []string{"one", prose[:100], "a text of some length", "two", "?"}
@@ -272,12 +272,12 @@ func TestEmbedStopsWaitingWhenContextEnds(t *testing.T) {
 	})
 }
 
-// Embedding takes no memory but a list and its vector, once there is scratch memory, and
-// a few small things in the kernels.
+// Embedding allocates only a list and its vector, once scratch memory exists,
+// and a few small values in the kernels.
 func TestEmbedAllocatesLittle(t *testing.T) {
 	m := miniLMs()[0]
 	vectors(t, m, prose)
-	const most = 20 // a collection within the runs takes scratch memory away
+	const most = 20 // a collection during the runs frees scratch memory
 	if n := testing.AllocsPerRun(20, func() { vectors(t, m, prose) }); n > most {
 		t.Errorf("%v allocations", n)
 	}

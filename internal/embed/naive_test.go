@@ -9,8 +9,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// naiveTokenizer is the tokenizer as the description reads, step by step over whole texts,
-// without a thought of speed.
+// naiveTokenizer implements the description of the tokenizer step by step over
+// whole texts, without optimization.
 type naiveTokenizer struct {
 	ids      map[string]int32
 	specials []string
@@ -75,7 +75,7 @@ var naiveHan = &unicode.RangeTable{
 	},
 }
 
-// naiveDecompose parts a word at its punctuation.
+// naiveDecompose splits a word at its punctuation.
 func naiveDecompose(word string) (list []string) {
 	rest := ""
 	flush := func() {
@@ -136,7 +136,7 @@ func (p naiveTokenizer) encode(text string) (ids []int32, unknown, all int) {
 	return ids, unknown, all
 }
 
-// checkAgreement checks everything that holds of every text.
+// checkAgreement checks the properties of every text.
 func checkAgreement(t interface{ Errorf(string, ...any) }, tokenizer *Tokenizer, p naiveTokenizer, text string,
 	most int) {
 	want, wantUnknown, wantAll := p.encode(text)

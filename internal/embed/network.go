@@ -7,17 +7,17 @@ import (
 	"github.com/loci-memory/loci/internal/embed/model"
 )
 
-// width is how many values a vector has; the kernels are made for it.
+// width is the length of a vector; the kernels are made for it.
 const (
 	width = 384
 	heads = 12
 )
 
-// epsilon is what layer norms add to the variance.
+// epsilon is added to the variance in layer norms.
 const epsilon = 1e-12
 
-// A network is the model, ready to run. It is immutable. See package model for what
-// its tensors are.
+// A network is the model, ready to run. It is immutable. Package model
+// describes its tensors.
 type network struct {
 	positions          int // the most pieces of a text, with [CLS] and [SEP]
 	feedForwardWidth   int

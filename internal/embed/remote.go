@@ -12,38 +12,38 @@ import (
 	"unicode/utf8"
 )
 
-// What a request holds at most. Services refuse larger ones, some of them from
-// 33 texts on.
+// Bounds of a request. Services refuse larger ones, some of them from 33 texts
+// on.
 const (
 	maxBatchTexts = 32
 	maxBatchBytes = 100 << 10
-	maxTextBytes  = 8 << 10 // of one text; only words without an end are longer
+	maxTextBytes  = 8 << 10 // of one text; only a text of one endless word is longer
 )
 
-// maxResponseBytes is the most bytes of an answer that are read: 32 vectors of 8,192
-// numbers fit.
+// maxResponseBytes bounds the bytes of an answer: 32 vectors of 8,192 numbers
+// fit.
 const maxResponseBytes = 8 << 20
 
-// How often, how long and with which pauses a service is asked.
+// Attempts, timeout and pauses of requests to a service.
 const (
 	maxAttempts    = 3
 	requestTimeout = 30 * time.Second
 	maxRetryDelay  = 20 * time.Second
 )
 
-// A Remote has its vectors from a service that speaks the embeddings API of
+// A Remote requests its vectors from a service with the embeddings API of
 // OpenAI (https://platform.openai.com/docs/api-reference/embeddings/create).
-// Its errors hold neither the key nor anything of a text.
+// Its errors contain neither the key nor any part of a text.
 type Remote struct {
 	endpoint, host string
 	apiKey, model  string
 	http           *http.Client
-	retryDelay     time.Duration // before the second try, and twice as long before the third
-	dimensions     atomic.Int64  // of all vectors, once the first is there
+	retryDelay     time.Duration // before the second attempt, and twice as long before the third
+	dimensions     atomic.Int64  // of all vectors, once the first is known
 }
 
-// NewRemote returns an embedder that asks the service at address, the base of
-// an API or the whole of its Endpoint, for vectors of a model. A key may be
+// NewRemote returns an embedder that requests vectors of a model from the
+// service at address, the base of an API or its whole Endpoint. A key may be
 // empty. Nothing is sent yet.
 func NewRemote(address, key, model string) (*Remote, error) {
 	endpoint, err := Endpoint(address)
@@ -57,20 +57,20 @@ func NewRemote(address, key, model string) (*Remote, error) {
 		retryDelay: 250 * time.Millisecond}
 	r.http = &http.Client{
 		Timeout: requestTimeout,
-		// A redirect could lead key and texts elsewhere.
+		// A redirect could send key and texts to another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return r, nil
 }
 
-// Endpoint returns where requests go: an address whose path ends with
-// /embeddings is meant as it is; to another path, such as /v1, that is added;
-// without a path it is /v1/embeddings.
+// Endpoint returns the address of requests. An address whose path ends with
+// /embeddings is used unchanged; to another path, such as /v1, that is
+// appended; without a path it is /v1/embeddings.
 func Endpoint(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" ||
 		u.Fragment != "" {
-		// err shows what it is
+		// err would show the address
 		return nil, errors.New("must be an address like https://api.openai.com/v1, without user and query")
 	}
 	u.Host = strings.ToLower(u.Host)
@@ -84,27 +84,27 @@ func Endpoint(address string) (*url.URL, error) {
 	return u, nil
 }
 
-// CheckKey refuses a key that no header can hold, without showing it.
+// CheckKey rejects a key that no header can contain, without showing it.
 func CheckKey(key string) error {
 	for i := range len(key) {
 		if key[i] <= ' ' || key[i] > '~' {
-			return errors.New("holds a character that no key has")
+			return errors.New("contains an invalid character: copy the key again")
 		}
 	}
 	return nil
 }
 
-// Generation names the model and where it is asked.
+// Generation identifies the model and the service.
 func (r *Remote) Generation() string {
 	_, place, _ := strings.Cut(strings.TrimSuffix(r.endpoint, "/embeddings"), "://")
 	return "openai:" + r.model + "@" + place
 }
 
-// Pieces gives zeros: the service does not tell.
+// Pieces returns zeros: the service does not count them.
 func (r *Remote) Pieces(string) (pieces, unknown int) { return 0, 0 }
 
-// Embed returns a vector of norm 1 for each text. All that a Remote ever
-// returns are of one length: a service that changes it is at fault.
+// Embed returns a vector of norm 1 for each text. All vectors of a Remote have
+// one length: a service that changes it causes an error.
 func (r *Remote) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	out := make([][]float32, 0, len(texts))
 	for len(texts) > 0 {
@@ -118,8 +118,8 @@ func (r *Remote) Embed(ctx context.Context, texts []string) ([][]float32, error)
 	return out, nil
 }
 
-// nextBatch takes as many texts as a request holds, and at least one. What is too
-// long is cut.
+// nextBatch returns as many texts as a request may contain, and at least one.
+// Long texts are cut.
 func nextBatch(texts []string) (list, rest []string) {
 	size := 0
 	for i, t := range texts {
@@ -132,7 +132,7 @@ func nextBatch(texts []string) (list, rest []string) {
 	return list, nil
 }
 
-// truncateUTF8 is how many of at most n bytes of s hold whole characters.
+// truncateUTF8 returns how many of at most n bytes of s are whole characters.
 func truncateUTF8(s string, n int) int {
 	if len(s) <= n {
 		return len(s)

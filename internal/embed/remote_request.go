@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// embedWithRetry sends a request, again where that may help.
+// embedWithRetry sends a request, and retries where that may help.
 func (r *Remote) embedWithRetry(ctx context.Context, texts []string) ([][]float32, error) {
 	body, err := json.Marshal(map[string]any{"model": r.model, "input": texts, "encoding_format": "float"})
 	if err != nil {
@@ -31,10 +31,10 @@ func (r *Remote) embedWithRetry(ctx context.Context, texts []string) ([][]float3
 	}
 }
 
-// jitter takes away up to half.
+// jitter subtracts up to half.
 func jitter(d time.Duration) time.Duration { return d - time.Duration(rand.Int64N(int64(d)/2+1)) }
 
-// sleep pauses; false means that there is no time for that.
+// sleep pauses; false means that there is no time for the pause.
 func sleep(ctx context.Context, d time.Duration) bool {
 	if end, ok := ctx.Deadline(); d > maxRetryDelay || ok && time.Until(end) < d {
 		return false
@@ -49,7 +49,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// send tries once and returns the body of an answer of 200.
+// send makes one attempt and returns the body of a 200 answer.
 func (r *Remote) send(ctx context.Context, body []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.endpoint, bytes.NewReader(body))
 	if err != nil {

@@ -16,18 +16,19 @@ import (
 	"time"
 )
 
-// A transientError error may be none at the next try, after a while if the service
-// has named one.
+// A transientError may not recur on a retry, after a pause if the service has
+// requested one.
 type transientError struct {
 	error
 	retryAfter time.Duration
 }
 
-// transportError tells that there was no whole answer. Of a foreign error only what
-// cannot hold a part of the request or the answer is told.
+// transportError returns the error for an incomplete answer. It includes only
+// those parts of foreign errors that cannot contain a part of the request or
+// the answer.
 func transportError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return fmt.Errorf("was not waited for: %w", ctx.Err())
+		return fmt.Errorf("was cancelled: %w", ctx.Err())
 	}
 	if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
 		return transientError{error: errors.New("did not answer in time")}
@@ -41,12 +42,12 @@ func transportError(ctx context.Context, err error) error {
 	return transientError{error: errors.New("broke the connection, or does not speak HTTP")}
 }
 
-// safeErrorCodes are the codes of a refusal that say what to do about it. Others, and the
-// message, could hold a text or the key.
+// safeErrorCodes are the error codes that are shown. Others, and the message,
+// could contain a text or the key.
 var safeErrorCodes = []string{"invalid_api_key", "model_not_found", "context_length_exceeded", "insufficient_quota",
 	"rate_limit_exceeded"}
 
-// statusError tells what another status than 200 means.
+// statusError returns the error for a status other than 200.
 func statusError(res *http.Response, body []byte) error {
 	text := fmt.Sprintf("answers with status %d", res.StatusCode)
 	var p struct {
@@ -66,7 +67,8 @@ func statusError(res *http.Response, body []byte) error {
 	return errors.New(text)
 }
 
-// retryAfter reads seconds or a date (RFC 9110, section 10.2.3); 0 says nothing.
+// retryAfter parses seconds or a date (RFC 9110, section 10.2.3); 0 means
+// absent or invalid.
 func retryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(strings.TrimSpace(value), 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second

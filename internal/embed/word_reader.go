@@ -6,15 +6,15 @@ import "unicode/utf8"
 // word that is looked up; so no word has more pieces.
 const maxWordRunes = 100
 
-// A wordReader reads the words of a text, one after another, in one pass and without
-// allocating. What it has read of a longer word it only counts.
+// A wordReader reads the words of a text, one after another, in one pass and
+// without allocating. It only counts the characters of a longer word.
 type wordReader struct {
 	*Tokenizer
 	text      string
 	offset    int // in bytes
 	word      [maxWordRunes * utf8.UTFMax]byte
 	wordBytes int // of the word
-	wordRunes int // of the word, and of what did not fit
+	wordRunes int // of the word, including the characters that did not fit
 }
 
 // next appends the pieces of the next word, at least one, or reports that there
@@ -58,7 +58,7 @@ func (c *wordReader) next(ids []int32) (more []int32, found bool) {
 	return ids, false
 }
 
-// classAt says what the next character is, and its size in bytes.
+// classAt returns the class of the next character, and its size in bytes.
 func (c *wordReader) classAt() (l runeClass, size int) {
 	if b := c.text[c.offset]; b < utf8.RuneSelf {
 		return c.runeClasses[b], 1

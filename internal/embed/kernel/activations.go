@@ -12,14 +12,14 @@ const Block = 128
 // write.
 func Padded(tokens int) int { return (tokens + 3) &^ 3 }
 
-// Activations are the inputs of a layer, rotated and rounded to int8. The zero value
-// is ready; it may be used again for other texts and widths, by one goroutine at a
-// time.
+// Activations are the inputs of a layer, rotated and rounded to int8. The zero
+// value is ready; it can be reused for other texts and widths, by one goroutine
+// at a time.
 type Activations struct {
 	variant       *Variant
 	tokens, width int
-	bytes         []byte    // [Padded(tokens)][width], in the form that the variant wants
-	signs         []byte    // the same for what a variant needs beside it
+	bytes         []byte    // [Padded(tokens)][width], in the format of the variant
+	signs         []byte    // additional data of a variant, in the same shape
 	offsets       []int32   // [Padded(tokens)], likewise
 	maxSquares    []uint16  // [Padded(tokens)/4][width/2], likewise
 	scale         []float32 // [Padded(tokens)]
@@ -37,8 +37,9 @@ func (v *Variant) Quantize(a *Activations, x []float32, tokens, width int) {
 	}
 }
 
-// QuantizeGELU does so with x/2 (1 + erf(x/sqrt 2)) of each value; of one up to 12 it is
-// known to 2e-6, a thousandth of what rounding to int8 leaves.
+// QuantizeGELU is Quantize of x/2 (1 + erf(x/sqrt 2)) of each value. For values
+// up to 12 its error is at most 2e-6, a thousandth of the rounding error of
+// int8.
 func (v *Variant) QuantizeGELU(a *Activations, x []float32, tokens, width int) {
 	a.reset(v, tokens, width)
 	a.geluRow = resize(a.geluRow, width)
@@ -116,9 +117,9 @@ func magnitudeBits(x float32) uint32 { return math.Float32bits(x) &^ (1 << 31) }
 // is no finite number.
 const minMagnitude = 1e-30
 
-// quantizationStep returns by what to multiply a rotated row, whose largest magnitude is top, to
-// have values up to 127, and the scale that undoes it and makes the rotation
-// orthonormal.
+// quantizationStep returns the factor that scales a rotated row with the
+// largest magnitude top to values up to 127. The returned scale undoes the
+// factor and makes the rotation orthonormal.
 func quantizationStep(top float32) (step, scale float32) {
 	if top < minMagnitude {
 		return 0, 0
@@ -126,8 +127,8 @@ func quantizationStep(top float32) (step, scale float32) {
 	return 127 / top, top * (1 / (127 * 11.313708498984761))
 }
 
-// round rounds to the nearest integer, halves to even, for magnitudes under 2^22: the
-// sum with 1.5 x 2^23 has no room for a fraction.
+// round rounds to the nearest integer, halves to even, for magnitudes under
+// 2^22: the sum with 1.5 x 2^23 has no bits for a fraction.
 func round(x float32) int8 {
 	const shift = 3 << 22
 	return int8(float32(x+shift) - shift)

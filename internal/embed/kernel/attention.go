@@ -6,13 +6,13 @@ const (
 	headWidth = width / headCount // of a head
 )
 
-// ScratchLen is how many values Attention needs to work with.
+// ScratchLen returns the number of values in the working memory of Attention.
 func ScratchLen(tokens int) int {
 	const scores, mask = 12, 1
 	return padKeys(tokens) * (2*headWidth + scores + mask)
 }
 
-// padKeys rounds up to the sixteen keys that kernels take together.
+// padKeys rounds up to the sixteen keys that kernels process together.
 func padKeys(tokens int) int { return (tokens + 15) &^ 15 }
 
 // Attention writes softmax(Q K^T / sqrt(32)) V of each of the twelve heads to dst,
@@ -24,8 +24,8 @@ func (v *Variant) Attention(dst, qkv []float32, tokens int, scratch []float32) {
 	v.attention(dst[:padded*width], qkv[:padded*3*width], tokens, scratch[:ScratchLen(tokens)])
 }
 
-// attendGo takes one query of a head at a time. Keys and values of the head are copied
-// to where they lie side by side.
+// attendGo processes one query of a head at a time. It copies keys and values
+// of the head to adjacent memory.
 func attendGo(dst, qkv []float32, tokens int, scratch []float32) {
 	clear(dst[tokens*width:])
 	keys, scratch := scratch[:tokens*headWidth], scratch[tokens*headWidth:]

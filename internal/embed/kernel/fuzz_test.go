@@ -89,7 +89,7 @@ func product(a, b []int8) (sum int32) {
 	return sum
 }
 
-// FuzzQuantize holds every variant to the bits of plain Go.
+// FuzzQuantize compares every variant with the bits of plain Go.
 func FuzzQuantize(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64, shape, tokenCount byte) {
@@ -155,8 +155,8 @@ func FuzzAttention(f *testing.F) {
 	})
 }
 
-// compare runs f on copies of x: variants in assembly must agree to the bit, and with
-// plain Go within the tolerance.
+// compare runs f on copies of x: variants in assembly must agree to the bit,
+// and with plain Go within the tolerance.
 func compare(t *testing.T, r *rand.Rand, x []float32, tolerance float64, f func(v *Variant, x []float32)) {
 	t.Helper()
 	want := slices.Clone(x)

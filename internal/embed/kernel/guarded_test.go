@@ -27,8 +27,8 @@ func values(r *rand.Rand, data []byte, n int, most float32) []float32 {
 	return x
 }
 
-// A guarded slice lies between values that nobody may write, at an address that is
-// aligned for nothing but float32.
+// A guarded slice lies between values that must not be written, at an address
+// that is aligned for float32 only.
 type guarded []float32
 
 const guardSize = 19

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The whole way through a layer with any number of tokens: what is in assembly agrees
-// to the bit, and nothing is written behind the ends.
+// For any number of tokens in a layer, the variants in assembly agree to the
+// bit, and write nothing beyond the ends.
 func TestAssemblyVariantsAgreeForAllLengths(t *testing.T) {
 	t.Parallel()
 	if len(assemblyVariants()) < 2 {
@@ -17,7 +17,7 @@ func TestAssemblyVariantsAgreeForAllLengths(t *testing.T) {
 	m := newModel(r)
 	for tokens := 1; tokens <= 256; tokens++ {
 		if tokens > 70 && tokens < 253 && tokens%15 > 1 {
-			continue // near the borders of 4, 16 and 64 all has been seen
+			continue // near the borders of 4, 16 and 64 every case is covered
 		}
 		n, x := Padded(tokens), randomNormal(r, tokens*width, 1)
 		var want []float32

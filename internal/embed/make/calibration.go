@@ -7,17 +7,17 @@ import (
 	"github.com/loci-memory/loci/internal/embed"
 )
 
-// calibration returns texts, as ids, for whose inputs the dense layers are rounded: the
-// card of the model, which is English with some code, and pieces drawn by lot, so that
-// all that the vocabulary can spell has its share; both in texts of one piece to 128,
-// because short texts have inputs of their own. None of it is a text that the result is
-// measured by.
+// calibration returns texts, as ids, for rounding the dense layers. One part is
+// the card of the model, which is English with some code. The other part is
+// random pieces, so that the whole vocabulary has its share. Both are cut into
+// texts of one piece to 128, because short texts have different inputs. None of
+// them is used to measure the result.
 func (p *sourceModel) calibration() ([][]int32, error) {
 	tokenizer, err := embed.NewTokenizer(strings.Fields(p.vocabulary))
 	if err != nil {
 		return nil, err
 	}
-	const first = 999 // before it stand pieces without a text
+	const first = 999 // pieces before it have no text
 	rng := rand.NewPCG(1, 2)
 	drawn := make([]int32, 3000)
 	for i := range drawn {

@@ -54,7 +54,7 @@ func run(wheel, file string, check bool) error {
 	}
 	there, err := os.ReadFile(file)
 	if err == nil && !bytes.Equal(made, there) {
-		err = errors.New(file + " is not what is made from the wheel")
+		err = errors.New(file + " differs from the file made from the wheel")
 	}
 	return err
 }

@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// A matrix is row-major. Products are rounded before they are added, which the
-// conversions ask for, so that machines which could do both at once give the same bits.
+// A matrix is row-major. Products are rounded before they are added, as the
+// conversions require, so that machines with fused operations give the same
+// bits.
 type matrix struct {
 	cols   int
 	values []float64

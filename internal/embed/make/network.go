@@ -26,7 +26,7 @@ type denseLayer struct {
 // A layer is one of the transformer's.
 type layer struct{ qkv, attentionOut, feedForwardIn, feedForwardOut denseLayer }
 
-// network puts the tensors together.
+// network builds the network from the tensors.
 func (p *sourceModel) network() (*network, error) {
 	r := &tensorReader{sourceModel: p}
 	n := &network{
@@ -64,7 +64,7 @@ func (r *tensorReader) dense(in, out int, name string) denseLayer {
 	return denseLayer{in: in, out: out, weights: r.floats(in*out, name, ".weight"), bias: r.floats(out, name, ".bias")}
 }
 
-// concatOutputs makes one layer of several that have the same inputs.
+// concatOutputs joins layers with the same inputs into one layer.
 func concatOutputs(parts ...denseLayer) denseLayer {
 	all := denseLayer{in: parts[0].in}
 	for _, p := range parts {

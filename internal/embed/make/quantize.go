@@ -58,11 +58,11 @@ func quantizeRows(values []float32, cols int) (rounded []int8, scales []float32)
 	return rounded, scales
 }
 
-// quantize rotates a dense layer and rounds it, so that its outputs for the inputs change
-// least, rather than its weights: column by column, and what rounding a weight does to
-// the output is made up for by the weights of its row that are not rounded yet. The
-// method is that of "GPTQ: Accurate Post-Training Quantization for Generative
-// Pre-trained Transformers" (2022), with columns in their order.
+// quantize rotates a dense layer and rounds it, so that its outputs for the
+// inputs change least, rather than its weights. It goes column by column, and
+// the weights of a row that are not rounded yet compensate for the rounding of
+// others. The method is that of "GPTQ: Accurate Post-Training Quantization for
+// Generative Pre-trained Transformers" (2022), with columns in their order.
 func quantize(d denseLayer, inputs matrix) (rounded []int8, scales []float32) {
 	hadamardRotate(inputs)
 	columns := inputs.transposed()

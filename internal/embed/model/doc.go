@@ -8,7 +8,7 @@
 //	bytes 0-7    "LOCIMODL"
 //	bytes 8-11   version of the format, 1
 //	bytes 12-15  n, the size of the head in bytes
-//	from 16 on   the head, n bytes of JSON: see [Head]
+//	from 16 on   the head, n bytes of JSON: see [Header]
 //	             zeros up to the next multiple of 64: here the data begin
 //	the data     tensors, each at a multiple of 64 bytes after the beginning of the
 //	             data, zeros between

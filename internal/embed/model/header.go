@@ -9,12 +9,13 @@ const (
 	alignment   = 64
 )
 
-// A Header says what a file holds.
+// A Header describes the contents of a file.
 type Header struct {
-	Model      string `json:"model"`
-	Generation string `json:"generation"` // names the model and all that shapes its vectors
-	Source     string `json:"source"`     // what it was made from
-	License    string `json:"license"`    // SPDX, of the source
+	Model string `json:"model"`
+	// identifies the model and everything else that determines its vectors
+	Generation string `json:"generation"`
+	Source     string `json:"source"`  // its origin
+	License    string `json:"license"` // SPDX, of the source
 
 	Layers     int `json:"layers"`
 	Heads      int `json:"heads"`
@@ -27,7 +28,7 @@ type Header struct {
 	Tensors []Tensor `json:"tensors"`
 }
 
-// A Tensor says where one lies.
+// A Tensor is the position and shape of a tensor.
 type Tensor struct {
 	Name   string `json:"name"`
 	Type   string `json:"type"`

@@ -13,19 +13,18 @@ import (
 	"unsafe"
 )
 
-// A File is one that was opened. It is immutable, but for the error that reading
-// leaves.
+// A File is an open file. It is immutable, except for the first read error.
 type File struct {
 	Header
 	data string
 	err  error
 }
 
-// Open reads the head of a file. Nothing of the data is touched, so that a file which
-// is part of the program stays on the disk until its tensors are used.
+// Open reads the head of a file. It does not touch the data, so that an
+// embedded file stays on the disk until its tensors are used.
 func Open(file string) (*File, error) {
 	if len(file) < prefixBytes || !strings.HasPrefix(file, magic) {
-		return nil, errors.New("model: this is no file of a model")
+		return nil, errors.New("model: this is not a model file")
 	}
 	number := func(at int) uint32 { return binary.LittleEndian.Uint32([]byte(file[at : at+4])) }
 	if v := number(8); v != version {
@@ -47,7 +46,7 @@ func Open(file string) (*File, error) {
 	return f, nil
 }
 
-// Check reads all data and compares them with the sum in the head.
+// Check reads all data and compares them with the checksum in the head.
 func (f *File) Check() error {
 	sum := sha256.New()
 	if _, err := sum.Write(unsafe.Slice(unsafe.StringData(f.data), len(f.data))); err != nil {
@@ -59,16 +58,16 @@ func (f *File) Check() error {
 	return nil
 }
 
-// Int8 returns a tensor of this shape where it lies in the file, whose bytes need no
-// alignment. The file is read-only, and so is the slice: writing to it ends the
-// process. Without such a tensor it returns zeros, and Err tells.
+// Int8 returns a tensor of this shape in place, because its bytes need no
+// alignment. The file is read-only, and so is the slice: writing to it crashes
+// the process. Without such a tensor it returns zeros, and Err reports it.
 func (f *File) Int8(name string, shape ...int) []int8 {
 	raw := f.tensorBytes(name, "i8", shape)
 	return unsafe.Slice((*int8)(unsafe.Pointer(unsafe.StringData(raw))), len(raw))
 }
 
-// Float32 returns a copy of a tensor of this shape. Without such a tensor it returns
-// zeros, and Err tells.
+// Float32 returns a copy of a tensor of this shape. Without such a tensor it
+// returns zeros, and Err reports it.
 func (f *File) Float32(name string, shape ...int) []float32 {
 	raw := f.tensorBytes(name, "f32", shape)
 	values := make([]float32, len(raw)/4)
@@ -89,7 +88,7 @@ func (f *File) Text(name string) string {
 	return f.tensorBytes(name, "text", nil)
 }
 
-// Err says which tensor was asked for first that the file does not have.
+// Err returns an error for the first requested tensor that is missing.
 func (f *File) Err() error { return f.err }
 
 // tensorBytes returns the bytes of a tensor, or as many zeros.

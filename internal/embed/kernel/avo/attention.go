@@ -84,7 +84,7 @@ func (m machine) score() {
 	stride := GP64()
 	MOVQ(n, stride)
 	SHLQ(Imm(2), stride)
-	tiles := []int{3, 2, 1} // registers of keys, by four queries: what there is room for
+	tiles := []int{3, 2, 1} // registers of keys, by four queries: as many as fit
 	if m.wide {
 		tiles = []int{4, 1}
 	}
@@ -191,7 +191,7 @@ func (m machine) softmaxOf(row [tokens]Mem, inverse, n Register) {
 		ADDQ(Imm(64), at)
 	})
 	most := m.lockstep(side)
-	most.each(func(r int, v VecVirtual) { VBROADCASTSS(m.fold(top[r], largest), v) })
+	most.each(func(r int, v VecVirtual) { VBROADCASTSS(m.reduce(top[r], largest), v) })
 
 	sum := make([][]VecVirtual, side)
 	for r := range sum {
@@ -217,7 +217,7 @@ func (m machine) softmaxOf(row [tokens]Mem, inverse, n Register) {
 	for r := range sum {
 		one := XMM()
 		VMOVSS(constant(1), one)
-		VDIVSS(m.fold(sum[r], add), one, one)
+		VDIVSS(m.reduce(sum[r], add), one, one)
 		VMOVSS(one, Mem{Base: inverse, Disp: 4 * r})
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// generated returns what the generator prints under this name now, without the first
-// line, which tells the command.
+// generated returns the current output of the generator, without the first
+// line, which has the command.
 func generated(t *testing.T) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -40,7 +40,7 @@ func body(t *testing.T, path string) string {
 	return string(after)
 }
 
-func TestTheFilesAreWhatTheGeneratorPrints(t *testing.T) {
+func TestFilesMatchGenerator(t *testing.T) {
 	t.Parallel()
 	for name, text := range generated(t) {
 		if body(t, filepath.Join("..", name)) != text {
@@ -49,8 +49,8 @@ func TestTheFilesAreWhatTheGeneratorPrints(t *testing.T) {
 	}
 }
 
-// The assembler takes an AVX2 instruction with a register beyond the sixteenth for one
-// of AVX-512, without a word.
+// The assembler silently encodes an AVX2 instruction with a register beyond the
+// sixteenth as one of AVX-512.
 func TestAVX2HasSixteenRegisters(t *testing.T) {
 	t.Parallel()
 	beyond := regexp.MustCompile(`\b([XY](1[6-9]|[23]\d)|Z\d+|K[0-7])\b`)
@@ -71,9 +71,9 @@ func TestAVX2HasSixteenRegisters(t *testing.T) {
 	}
 }
 
-// What the Go caller does next may be SSE code, which is slow while the upper halves
-// of registers are in use.
-func TestEveryReturnClearsTheUpperHalves(t *testing.T) {
+// The Go caller may continue with SSE code, which is slow while the upper
+// halves of registers are in use.
+func TestEveryReturnClearsUpperHalves(t *testing.T) {
 	t.Parallel()
 	code := body(t, "../simd_amd64.s")
 	if all, clean := strings.Count(code, "\tRET\n"), strings.Count(code, "\tVZEROUPPER\n\tRET\n"); all != clean ||

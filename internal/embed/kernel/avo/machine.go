@@ -9,7 +9,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// A machine is what a kernel is printed for.
+// A machine is the target of a kernel.
 type machine struct {
 	suffix string
 	wide   bool // AVX-512: registers of sixteen lanes
@@ -23,7 +23,7 @@ func (m machine) size() int {
 	return 32
 }
 
-// parts is how many registers sixteen lanes take.
+// parts returns the number of registers for sixteen lanes.
 func (m machine) parts() int { return 64 / m.size() }
 
 func (m machine) vector() VecVirtual {
@@ -93,7 +93,7 @@ func bits(lane func(i int) uint32) Mem {
 	return mem
 }
 
-// holds are the constants that stand in registers of the function under way.
+// holds are the constants in registers of the current function.
 var holds = map[Mem]VecVirtual{}
 
 // hold loads constants into registers where there are 32 of those. A wide operand in
@@ -107,7 +107,7 @@ func (m machine) hold(constants ...Mem) {
 	}
 }
 
-// held returns the register of a constant, or its place in memory.
+// held returns the register of a constant, or its address in memory.
 func (m machine) held(constant Mem) Op {
 	if v, is := holds[constant]; is {
 		return v
@@ -133,9 +133,9 @@ func signs(bit int) Mem {
 // magnitude masks the sign away.
 func magnitude() Mem { return bits(func(int) uint32 { return 0x7fffffff }) }
 
-// fold combines the sixteen lanes of parts into the first lane of an XMM register:
-// lane i with i+8, then i+4, i+2, i+1.
-func (m machine) fold(parts []VecVirtual, combine func(a, b, to Op)) Register {
+// reduce combines the sixteen lanes of parts into the first lane of an XMM
+// register: lane i with i+8, then i+4, i+2, i+1.
+func (m machine) reduce(parts []VecVirtual, combine func(a, b, to Op)) Register {
 	eight := YMM()
 	if m.wide {
 		VEXTRACTF64X4(Imm(1), parts[0], eight)

@@ -5,7 +5,7 @@
 //
 // Float kernels are written once, in terms of rows of sixteen lanes, and printed for
 // AVX2, where a row is two registers, and for AVX-512, where it is one. Lanes see the
-// same operations in the same order in both, and sums over lanes are folded alike: so
+// same operations in the same order in both, and sums over lanes are reduced alike: so
 // both give the same bits.
 package main
 

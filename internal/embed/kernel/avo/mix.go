@@ -42,7 +42,7 @@ func (m machine) mix() {
 	end()
 }
 
-// mixing is where the next tile begins.
+// mixing is the start of the next tile.
 type mixing struct {
 	machine
 	dst, weights, inverse Register

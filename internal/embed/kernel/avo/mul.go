@@ -9,7 +9,7 @@ import (
 // tokens of a tile.
 const tokens = 4
 
-// A product holds what the two products share: the addresses of a panel.
+// A product has the common part of both products: the addresses of a panel.
 type product struct {
 	dst, stride Register // bytes between the rows of dst
 	a, width    Register // bytes between the rows of a

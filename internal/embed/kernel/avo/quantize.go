@@ -29,7 +29,7 @@ func (m machine) rotate() {
 		ADDQ(U32(block), x)
 		ADDQ(U32(block), dst)
 	})
-	VMOVSS(m.fold(top, largest), NewParamAddr("ret", 24))
+	VMOVSS(m.reduce(top, largest), NewParamAddr("ret", 24))
 	end()
 }
 
@@ -169,7 +169,7 @@ func store2() {
 		ADDQ(Imm(32), dst)
 		ADDQ(Imm(32), neg)
 	})
-	total := m.fold([]VecVirtual{sum, zero}, func(a, b, to Op) { VPADDD(a, b, to) })
+	total := m.reduce([]VecVirtual{sum, zero}, func(a, b, to Op) { VPADDD(a, b, to) })
 	out := GP32()
 	VMOVD(total, out)
 	Store(out, ReturnIndex(0))

@@ -140,7 +140,7 @@ func (m machine) addNorm() {
 			m.zero(s)
 		}
 		each(label, func(i int, at Mem) { body(i, at, sum[i]) })
-		return m.fold(sum, add)
+		return m.reduce(sum, add)
 	}
 
 	total := sums("sum", func(_ int, at Mem, sum VecVirtual) {
