@@ -2,16 +2,16 @@ package loci
 
 import "time"
 
-// A Password is what a person signs in with.
+// A Password is the secret with which a person signs in.
 type Password string
 
-// Rule says that a password has 10 to 200 characters.
+// Rule requires 10 to 200 characters.
 func (Password) Rule() Rule { return Rule{MinLength: 10, MaxLength: 200, Format: "password"} }
 
-// A PasswordAttempt is what somebody says is the password: any text of bounded length.
+// A PasswordAttempt is the password of a sign-in: any text of bounded length.
 type PasswordAttempt string
 
-// Rule bounds the work that a try costs.
+// Rule bounds the work of an attempt.
 func (PasswordAttempt) Rule() Rule { return Rule{MaxLength: 200, Format: "password"} }
 
 // A User is a person with an account.
@@ -34,7 +34,7 @@ type Register struct {
 	Invitation InvitationToken `json:"invitation,omitzero" jsonschema:"Token of the link that invited this address; it verifies the address"`
 }
 
-// A ReferralCode names who told a new user of the service.
+// A ReferralCode identifies the referrer of a new user.
 type ReferralCode string
 
 // Rule bounds a ReferralCode.
@@ -76,19 +76,20 @@ type SignedIn struct {
 	created bool
 }
 
-// NewSignedIn returns the answer to a sign-in; created tells that the account is new.
+// NewSignedIn returns the answer to a sign-in; created means that the account
+// is new.
 func NewSignedIn(u User, s SignIn, created bool) SignedIn { return SignedIn{u, s, created} }
 
 // Created reports whether an account was made.
 func (s SignedIn) Created() bool { return s.created }
 
-// Cookie returns what the browser is to keep.
+// Cookie returns the cookie to set.
 func (s SignedIn) Cookie() SignIn { return s.signIn }
 
 // SignedOut is the output of auth.logout.
 type SignedOut struct{}
 
-// Cookie returns that the browser is to forget.
+// Cookie returns the cookie that ends the session.
 func (SignedOut) Cookie() SignIn { return SignIn{} }
 
 // KeyPrefix begins every API key.

@@ -22,8 +22,9 @@ import (
 
 const module = "github.com/loci-memory/loci"
 
-// allowedImports are the packages and what of ours each may import: the arrows of
-// docs/architecture.md. A new arrow is a decision, and stands in both places.
+// allowedImports lists each package and the packages of the module that it may
+// import: the arrows of docs/architecture.md. A new arrow is a decision, and is
+// written in both places.
 var allowedImports = map[string][]string{
 	"":                           {},
 	"client":                     {""},
@@ -62,10 +63,10 @@ var allowedImports = map[string][]string{
 	"bench/embed": {"internal/embed", "internal/embed/kernel"},
 }
 
-// testOnly are rooms that only tests enter.
+// testOnly are packages that only tests import.
 var testOnly = []string{"internal/store/storetest", "internal/conformance", "internal/secret/secrettest"}
 
-// A listedPackage package is what go list tells of one.
+// A listedPackage is a package in the output of go list.
 type listedPackage struct {
 	ImportPath string
 	Dir        string
@@ -101,7 +102,7 @@ func TestImportsPointDown(t *testing.T) {
 	for _, p := range listPackages(t) {
 		allowed, known := allowedImports[p.path()]
 		if !known {
-			t.Errorf("%s is a room without a line in the table", p.path())
+			t.Errorf("%s is a package without a line in the table", p.path())
 		}
 		for _, i := range p.Imports {
 			to, internal := strings.CutPrefix(i, module)
@@ -116,7 +117,7 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
-// Foreign code comes into as few rooms as can be.
+// Third-party packages are imported by as few packages as possible.
 func TestThirdPartyImportsStayInTheirPackages(t *testing.T) {
 	t.Parallel()
 	drivers := regexp.MustCompile(

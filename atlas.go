@@ -2,16 +2,16 @@ package loci
 
 import "strconv"
 
-// A Keyword draws memories into an atlas.
+// A Keyword routes memories to an atlas.
 type Keyword string
 
-// Rule says that a keyword has 1 to 64 characters, trimmed.
+// Rule requires 1 to 64 characters, trimmed.
 func (Keyword) Rule() Rule { return Rule{MinLength: 1, MaxLength: 64, Trim: true} }
 
 // Keywords are the routing keywords of an atlas.
 type Keywords []Keyword
 
-// Rule says that there are at most 64 keywords.
+// Rule allows at most 64 keywords.
 func (Keywords) Rule() Rule { return Rule{MaxItems: 64} }
 
 // Unique returns the keywords without repetition, in order.
@@ -31,10 +31,10 @@ func (ContainerStatus) Rule() Rule {
 	return Rule{Enum: enumValues([]ContainerStatus{ContainerActive, ContainerArchived})}
 }
 
-// InboxName names the atlas that takes what no other one draws.
+// InboxName is the name of the atlas for memories that match no keywords.
 const InboxName = "Inbox"
 
-// An Atlas is a knowledge base: memories on one matter.
+// An Atlas is a knowledge base: memories on one subject.
 type Atlas struct {
 	ID          string          `json:"id" jsonschema:"UUIDv7"`
 	WorkspaceID string          `json:"workspaceId"`
@@ -66,7 +66,7 @@ type GetAtlas struct {
 	AtlasID string `json:"atlasId"`
 }
 
-// UpdateAtlas is the input of atlas.update; what is absent stays.
+// UpdateAtlas is the input of atlas.update; absent fields do not change.
 type UpdateAtlas struct {
 	AtlasID     string       `json:"atlasId"`
 	Name        *Name        `json:"name,omitzero" jsonschema:"The new name"`
@@ -86,7 +86,7 @@ type CreatedAtlas struct {
 	Atlas Atlas `json:"atlas"`
 }
 
-// Created reports that it was made.
+// Created reports that an atlas was created.
 func (CreatedAtlas) Created() bool { return true }
 
 // OneAtlas is an output that holds an atlas.

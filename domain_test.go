@@ -8,7 +8,7 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-func TestIDsRiseWithinAMillisecondAndWhenTheClockStepsBack(t *testing.T) {
+func TestIDsRiseWithinMillisecondAndWhenClockStepsBack(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	last := loci.NewID(now)
@@ -21,7 +21,7 @@ func TestIDsRiseWithinAMillisecondAndWhenTheClockStepsBack(t *testing.T) {
 	}
 }
 
-func TestIDsOfOtherFormsAreNone(t *testing.T) {
+func TestInvalidIDsAreRejected(t *testing.T) {
 	t.Parallel()
 	good := loci.NewID(time.Now())
 	for _, bad := range []string{"", "x", strings.ToUpper(good), good + "0", good[:35], good[:14] + "4" + good[15:],
@@ -32,7 +32,7 @@ func TestIDsOfOtherFormsAreNone(t *testing.T) {
 	}
 }
 
-func TestTitlesComeFromTheFirstHeadingOrLine(t *testing.T) {
+func TestTitleIsFirstHeadingOrLine(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
 		"# The heading\n\nbody": "The heading", "First line\nsecond": "First line", "\n\n  only  ": "only",
@@ -46,7 +46,7 @@ func TestTitlesComeFromTheFirstHeadingOrLine(t *testing.T) {
 	}
 }
 
-func TestAddressesThatAMailCouldReach(t *testing.T) {
+func TestEmailValidAcceptsReachableAddresses(t *testing.T) {
 	t.Parallel()
 	for e, want := range map[loci.Email]bool{
 		"a@b.c": true, "ann.lee+x@mail.example.org": true, "o'hara@example.com": true, "jörg@exämple.de": true,
@@ -61,7 +61,7 @@ func TestAddressesThatAMailCouldReach(t *testing.T) {
 	}
 }
 
-func TestEveryCodeHasAStatusAndAHint(t *testing.T) {
+func TestEveryCodeHasStatusAndHint(t *testing.T) {
 	t.Parallel()
 	seen := map[loci.Code]bool{}
 	for _, e := range loci.Catalogue {
@@ -75,7 +75,7 @@ func TestEveryCodeHasAStatusAndAHint(t *testing.T) {
 	}
 }
 
-func TestAPendingInvitationExpiresByTheClock(t *testing.T) {
+func TestPendingInvitationExpiresByClock(t *testing.T) {
 	t.Parallel()
 	i := loci.Invitation{Status: loci.InvitationPending, ExpiresAt: 100}
 	if i.At(99).Status != loci.InvitationPending || i.At(100).Status != loci.InvitationExpired {
@@ -86,7 +86,7 @@ func TestAPendingInvitationExpiresByTheClock(t *testing.T) {
 	}
 }
 
-func TestQueryOfNothingIsEmpty(t *testing.T) {
+func TestQueryWithoutWordsIsEmpty(t *testing.T) {
 	t.Parallel()
 	for q, want := range map[loci.Query]bool{"": true, "   ": true, "\t\n\u3000": true, "\"\"": true, "?!...": true,
 		"\u200b": true, "。": true,
@@ -97,7 +97,7 @@ func TestQueryOfNothingIsEmpty(t *testing.T) {
 	}
 }
 
-func TestSearchesCostByTheLengthOfTheirQuery(t *testing.T) {
+func TestSearchCostGrowsWithQueryLength(t *testing.T) {
 	t.Parallel()
 	for n, want := range map[int]int{0: 1, 1: 1, 199: 1, 200: 2, 2000: 11} {
 		q := loci.Query(strings.Repeat("é", n))

@@ -28,8 +28,8 @@ func unique[T ~string](values []T) []string {
 	return out
 }
 
-// entityTag is the entity tag of a record that shows what others may change
-// too, such as counts: it is computed from the values that it shows.
+// entityTag returns the entity tag of a record with fields that others may
+// change too, such as counts. It is computed from the shown values.
 func entityTag(values ...string) string {
 	h := fnv.New64a()
 	for _, v := range values {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A Code is a machine-readable error code. Its text is part of the API:
-// clients decide by it, never by the message.
+// A Code is a machine-readable error code. Its text is part of the API: clients
+// decide by it, never by the message.
 type Code string
 
 // The codes of the specification (section 7) and of the contract (section 2).
@@ -38,8 +38,8 @@ const (
 	CodeStorageFull            Code = "storage_full"
 )
 
-// A CodeEntry is one line of the catalogue: a code, the HTTP status that it
-// travels with, and the hint that stands where no better message is known.
+// A CodeEntry is one line of the catalogue: a code, its HTTP status, and the
+// hint that is used without a better message.
 type CodeEntry struct {
 	Code   Code
 	Status int
@@ -83,8 +83,8 @@ var catalogueByCode = func() map[Code]CodeEntry {
 	return m
 }()
 
-// Status returns the HTTP status of c; a code that is not in the catalogue
-// counts as an internal error.
+// Status returns the HTTP status of c; an unknown code counts as an internal
+// error.
 func (c Code) Status() int {
 	if e, ok := catalogueByCode[c]; ok {
 		return e.Status
@@ -95,17 +95,18 @@ func (c Code) Status() int {
 // Hint returns the catalogue's hint for c.
 func (c Code) Hint() string { return catalogueByCode[c].Hint }
 
-// An Error is a failure that the caller is meant to understand. Message is a
-// hint to act on; Err, the cause, is logged and never sent.
+// An Error is a failure for the caller. Message tells the caller what to do;
+// Err, the cause, is logged and never sent.
 type Error struct {
 	Code       Code
 	Message    string
-	RetryAfter time.Duration // how long to wait before the next try; 0 says nothing
+	RetryAfter time.Duration // how long to wait before a retry; 0 means unknown
 	Err        error
 }
 
 func (e *Error) Error() string {
-	if e.Err != nil && !strings.HasSuffix(e.Message, e.Err.Error()) { // else the message tells the cause
+	// otherwise the message has the cause
+	if e.Err != nil && !strings.HasSuffix(e.Message, e.Err.Error()) {
 		return fmt.Sprintf("%s: %s: %v", e.Code, e.Message, e.Err)
 	}
 	return string(e.Code) + ": " + e.Message
@@ -121,8 +122,8 @@ func NewError(code Code, format ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format[0].(string), format[1:]...)}
 }
 
-// AsError returns the Error in err's chain. Any other error becomes an
-// internal one, and its text stays out of the answer.
+// AsError returns the Error in err's chain. Any other error becomes an internal
+// one, and its text is not sent.
 func AsError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// idGenerator makes UUIDv7 (RFC 9562, section 5.7). The 12 bits of rand_a and the top
-// 14 of rand_b count within a millisecond (method 1 of section 6.2), so that
-// ids of one process always rise, also when the clock stands still or steps back.
+// idGenerator makes UUIDv7 (RFC 9562, section 5.7). The 12 bits of rand_a and
+// the top 14 of rand_b count within a millisecond (method 1 of section 6.2). So
+// the ids of one process always rise, also when the clock stops or steps back.
 var idGenerator struct {
 	sync.Mutex
 	millis  int64
@@ -31,7 +31,7 @@ func NewID(now time.Time) string {
 	random := idGenerator.pool[idGenerator.unused-12 : idGenerator.unused]
 	idGenerator.unused -= 12
 	if ms := now.UnixMilli(); ms > idGenerator.millis {
-		// The counter starts in the lower half, so that it has room to rise.
+		// The counter starts in the lower half, so that it can rise.
 		idGenerator.millis, idGenerator.counter = ms, binary.BigEndian.Uint32(random)>>7
 	} else if idGenerator.counter++; idGenerator.counter >= 1<<26 {
 		idGenerator.millis, idGenerator.counter = idGenerator.millis+1, 0
@@ -54,7 +54,7 @@ func formatUUID(b [16]byte) string {
 	return string(s[:])
 }
 
-// ValidID reports whether s has the form of an id of ours: a lower case UUIDv7.
+// ValidID reports whether s has the form of a Loci id: a lower case UUIDv7.
 func ValidID(s string) bool {
 	if len(s) != 36 || s[14] != '7' || (s[19] != '8' && s[19] != '9' && s[19] != 'a' && s[19] != 'b') {
 		return false

@@ -10,14 +10,14 @@ import (
 // An Email is an e-mail address: local part, @, a host with a dot or a plain name.
 type Email string
 
-// MaxEmail is the most bytes that an address has (RFC 5321, section 4.5.3.1.3,
-// less the angle brackets).
+// MaxEmail is the longest address in bytes (RFC 5321, section 4.5.3.1.3, less
+// the angle brackets).
 const MaxEmail = 254
 
-// Rule bounds an address; its form is checked by Valid.
+// Rule bounds an address; Valid checks its form.
 func (Email) Rule() Rule { return Rule{MinLength: 3, MaxLength: MaxEmail, Format: "email"} }
 
-// Valid reports whether e is an address that a mail could be sent to.
+// Valid reports whether a mail could be sent to e.
 func (e Email) Valid() bool {
 	local, host, ok := strings.Cut(string(e), "@")
 	if !ok || local == "" || host == "" || len(e) > MaxEmail || strings.ContainsAny(host, "@_()[],;:\\\"<>/") {
@@ -37,8 +37,9 @@ func (e Email) Valid() bool {
 	return true
 }
 
-// Fold returns the form in which addresses are compared: letter case does not count.
-// What only looks like an ASCII letter, as the dotless i, is another mailbox.
+// Fold returns the form in which addresses are compared: letter case does not
+// count. A character that only looks like an ASCII letter, such as the dotless
+// i, belongs to another mailbox.
 func (e Email) Fold() string {
 	return strings.Map(func(r rune) rune {
 		if small := unicode.ToLower(unicode.ToUpper(r)); r < utf8.RuneSelf || small >= utf8.RuneSelf {
@@ -51,7 +52,7 @@ func (e Email) Fold() string {
 // Emails are the addresses of one invitation request.
 type Emails []Email
 
-// Rule says that a request invites 1 to 100 addresses.
+// Rule requires 1 to 100 addresses.
 func (Emails) Rule() Rule { return Rule{MinItems: 1, MaxItems: 100} }
 
 // An InvitedRole is the role that an invitation gives.
@@ -62,7 +63,7 @@ func (InvitedRole) Rule() Rule {
 	return Rule{Enum: []string{string(RoleAdmin), string(RoleMember)}, Default: "member"}
 }
 
-// RoleOrDefault returns the role, or member where nothing was said.
+// RoleOrDefault returns the role, or member by default.
 func (r InvitedRole) RoleOrDefault() Role {
 	if r == "" {
 		return RoleMember
@@ -70,13 +71,13 @@ func (r InvitedRole) RoleOrDefault() Role {
 	return Role(r)
 }
 
-// Days counts days.
+// Days is a number of days.
 type Days int
 
-// Rule says that an invitation lives 1 to 30 days, and 7 where nothing is said.
+// Rule requires 1 to 30 days, and defaults to 7.
 func (Days) Rule() Rule { return Rule{Min: 1, Max: 30, Default: 7} }
 
-// Duration returns how long that is.
+// Duration returns the length of the days.
 func (d Days) Duration() time.Duration {
 	if d == 0 {
 		d = 7
@@ -87,7 +88,8 @@ func (d Days) Duration() time.Duration {
 // An InvitationStatus is the state of an invitation.
 type InvitationStatus string
 
-// The states of an invitation. Expired is never stored: it follows from the clock.
+// The states of an invitation. Expired is never stored: it follows from the
+// clock.
 const (
 	InvitationPending  InvitationStatus = "pending"
 	InvitationAccepted InvitationStatus = "accepted"
@@ -102,7 +104,7 @@ func (InvitationStatus) Rule() Rule {
 		InvitationRevoked, InvitationExpired})}
 }
 
-// An Invitation asks somebody into a workspace.
+// An Invitation invites a person into a workspace.
 type Invitation struct {
 	ID            string           `json:"id" jsonschema:"UUIDv7"`
 	WorkspaceID   string           `json:"workspaceId"`
@@ -116,7 +118,7 @@ type Invitation struct {
 	UpdatedAt     Time             `json:"updatedAt"`
 }
 
-// At returns the invitation as it is at that time: a pending one may have expired.
+// At returns the invitation at that time: a pending one may have expired.
 func (i Invitation) At(now Time) Invitation {
 	if i.Status == InvitationPending && i.ExpiresAt <= now {
 		i.Status = InvitationExpired
@@ -132,7 +134,7 @@ type CreateInvitations struct {
 	ExpiresInDays Days        `json:"expiresInDays,omitzero" jsonschema:"Days to answer"`
 }
 
-// A NewInvitation is an invitation as the answer of its creation shows it.
+// A NewInvitation is an invitation in the answer of its creation.
 type NewInvitation struct {
 	Invitation
 	InviteURL string `json:"inviteUrl,omitzero" jsonschema:"Shown once; hand it to the invited person alone"`
@@ -144,7 +146,7 @@ type InvitationToken string
 // Rule bounds an InvitationToken.
 func (InvitationToken) Rule() Rule { return Rule{MaxLength: 64} }
 
-// A SkipReason says why an address was not invited.
+// A SkipReason is the reason why an address was not invited.
 type SkipReason string
 
 // The reasons.
@@ -170,7 +172,7 @@ type CreatedInvitations struct {
 	Skipped     []SkippedInvitation `json:"skipped"`
 }
 
-// Created reports that invitations are made.
+// Created reports that invitations were created.
 func (CreatedInvitations) Created() bool { return true }
 
 // ListInvitations is the input of invitation.list.

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// A MemoryType says what sort of knowledge a memory holds: its type on the wire.
+// A MemoryType is the type of knowledge in a memory.
 type MemoryType string
 
-// The kinds, in the order of the specification.
+// The types, in the order of the specification.
 const (
 	TypeFact         MemoryType = "fact"
 	TypeDecision     MemoryType = "decision"
@@ -19,11 +19,12 @@ const (
 	TypeNote         MemoryType = "note"
 )
 
-// MemoryTypes lists every Kind. A kind is stored by its place here: append only.
+// MemoryTypes lists every type. A type is stored by its index here: append
+// only.
 var MemoryTypes = []MemoryType{TypeFact, TypeDecision, TypePreference, TypeTask, TypeArchitecture, TypeNote}
 
-// MemoryTypeAt returns the Kind with that place in Kinds. A stored place may be unknown
-// to this version: it reads as a note.
+// MemoryTypeAt returns the type with that index in MemoryTypes. A stored index
+// may be unknown to this version: it reads as a note.
 func MemoryTypeAt(place int) MemoryType {
 	if place < 0 || place >= len(MemoryTypes) {
 		return TypeNote
@@ -31,7 +32,7 @@ func MemoryTypeAt(place int) MemoryType {
 	return MemoryTypes[place]
 }
 
-// Rule lists the kinds.
+// Rule lists the types.
 func (MemoryType) Rule() Rule { return Rule{Enum: enumValues(MemoryTypes)} }
 
 // A MemoryStatus is the state of a memory.
@@ -44,11 +45,13 @@ const (
 	MemorySuperseded MemoryStatus = "superseded"
 )
 
-// MemoryStatuses lists every Status. A status is stored by its place here: append only.
+// MemoryStatuses lists every status. A status is stored by its index here:
+// append only.
 var MemoryStatuses = []MemoryStatus{MemoryActive, MemoryArchived, MemorySuperseded}
 
-// MemoryStatusAt returns the Status with that place in Statuses. A stored place may be
-// unknown to this version: it reads as archived, which searches and lists leave out.
+// MemoryStatusAt returns the status with that index in MemoryStatuses. A stored
+// index may be unknown to this version: it reads as archived, which searches
+// and lists leave out.
 func MemoryStatusAt(place int) MemoryStatus {
 	if place < 0 || place >= len(MemoryStatuses) {
 		return MemoryArchived
@@ -62,10 +65,10 @@ func (MemoryStatus) Rule() Rule { return Rule{Enum: enumValues(MemoryStatuses)} 
 // Content is the text of a memory: Markdown.
 type Content string
 
-// MaxContent is the most that a memory holds, in bytes.
+// MaxContent is the most bytes of a memory's content.
 const MaxContent = 256 << 10
 
-// Rule says that content has 1 byte to 256 KiB.
+// Rule requires 1 byte to 256 KiB.
 func (Content) Rule() Rule {
 	return Rule{MinLength: 1, MaxBytes: MaxContent, Description: "Markdown, at most 256 KiB"}
 }
@@ -73,28 +76,28 @@ func (Content) Rule() Rule {
 // A Title is the title of a memory.
 type Title string
 
-// MaxTitle is the most characters that a title has.
+// MaxTitle is the most characters of a title.
 const MaxTitle = 300
 
-// Rule says that a title has at most 300 characters.
+// Rule allows at most 300 characters.
 func (Title) Rule() Rule { return Rule{MaxLength: MaxTitle} }
 
 // A Tag marks a memory.
 type Tag string
 
-// Rule says that a tag has 1 to 64 characters, trimmed.
+// Rule requires 1 to 64 characters, trimmed.
 func (Tag) Rule() Rule { return Rule{MinLength: 1, MaxLength: 64, Trim: true} }
 
 // Tags are the tags of a memory.
 type Tags []Tag
 
-// Rule says that there are at most 32 tags.
+// Rule allows at most 32 tags.
 func (Tags) Rule() Rule { return Rule{MaxItems: 32} }
 
 // Unique returns the tags without repetition, in order; letter case counts.
 func (t Tags) Unique() []string { return unique(t) }
 
-// A Source tells where a memory comes from.
+// A Source is the origin of a memory.
 type Source struct {
 	Name     SourceText `json:"name,omitzero" jsonschema:"Who or what wrote it: a tool, a bridge, an import"`
 	URI      SourceText `json:"uri,omitzero" jsonschema:"Its address there"`
@@ -105,11 +108,11 @@ type Source struct {
 // SourceText is one line of a Source.
 type SourceText string
 
-// Rule says that it has 1 to 1,024 characters.
+// Rule requires 1 to 1,024 characters.
 func (SourceText) Rule() Rule { return Rule{MinLength: 1, MaxLength: 1024} }
 
-// A Memory is one durable piece of knowledge. The brief tags say what of it a
-// tool leaves out in a list.
+// A Memory is one durable piece of knowledge. The brief tags name the fields
+// that a tool leaves out in a list.
 type Memory struct {
 	ID          string       `json:"id" jsonschema:"UUIDv7"`
 	WorkspaceID string       `json:"workspaceId" brief:"-"`
@@ -136,12 +139,12 @@ type Memory struct {
 	ArchivedAt   Time        `json:"archivedAt,omitzero" brief:"-"`
 }
 
-// Reviewed reports that somebody has reviewed the memory as it is: no change came
-// after the review.
+// Reviewed reports whether the current text of the memory was reviewed: no
+// change came after the review.
 func (m Memory) Reviewed() bool { return m.VerifiedAt != 0 && m.VerifiedAt >= m.UpdatedAt }
 
-// EntityTag is the entity tag of the memory: it changes with all that is shown, the
-// links that others make too.
+// EntityTag is the entity tag of the memory. It changes with every shown field,
+// including links from other memories.
 func (m Memory) EntityTag() string {
 	return entityTag(append([]string{m.ID, strconv.Itoa(m.Version), strconv.FormatBool(m.Expired), m.SupersededBy},
 		m.Supersedes...)...)
@@ -161,13 +164,13 @@ type MemoryDetail struct {
 // ETag identifies this representation of the memory.
 func (m MemoryDetail) ETag() string { return m.EntityTag() }
 
-// Routing tells why a memory went into its atlas.
+// Routing is the reason why a memory was filed in its atlas.
 type Routing struct {
 	AtlasID string   `json:"atlasId"`
 	Matched []string `json:"matched" jsonschema:"The routing keywords that drew it; empty if none did"`
 }
 
-// A NewMemory is a memory as the answer of its creation shows it.
+// A NewMemory is a memory in the answer of its creation.
 type NewMemory struct {
 	Memory
 	Routing     Routing      `json:"routing"`
@@ -175,36 +178,37 @@ type NewMemory struct {
 	Similar     []Similarity `json:"similar" jsonschema:"Active memories of the workspace with nearly the same content, best first"`
 }
 
-// Similarity names a memory that resembles another.
+// Similarity names a similar memory.
 type Similarity struct {
 	ID    string  `json:"id"`
 	Score float64 `json:"score" jsonschema:"0 to 1; 1 is the same text"`
 }
 
-// OnDuplicate says what to do where an active memory of the atlas has equal content.
+// OnDuplicate is the action for an active memory of the atlas with equal
+// content.
 type OnDuplicate string
 
-// The wishes. With OnDuplicateVersion, a memory of the atlas from the same
-// source (name and uri) is the duplicate: equal content is answered with it,
-// other content becomes its new version.
+// The actions. With OnDuplicateVersion, a memory of the atlas from the same
+// source (name and uri) is the duplicate: equal content returns it, other
+// content becomes its new version.
 const (
 	OnDuplicateReturn  OnDuplicate = "return"
 	OnDuplicateVersion OnDuplicate = "version"
 )
 
-// Rule lists the wishes.
+// Rule lists the actions.
 func (OnDuplicate) Rule() Rule {
 	return Rule{Enum: enumValues([]OnDuplicate{OnDuplicateReturn, OnDuplicateVersion})}
 }
 
-// OnSecret says what to do with credentials in a text.
+// OnSecret is the action for credentials in a text.
 type OnSecret string
 
 // OnSecretRedact stores [REDACTED:rule] in their place. Without it, the
-// workspace decides.
+// workspace policy applies.
 const OnSecretRedact OnSecret = "redact"
 
-// Rule lists the wishes: a caller cannot switch the scan off.
+// Rule lists the actions: a caller cannot turn the scan off.
 func (OnSecret) Rule() Rule { return Rule{Enum: []string{string(OnSecretRedact)}} }
 
 // CreateMemory is the input of memory.create.
@@ -230,10 +234,10 @@ type CreatedMemory struct {
 // ExistingMemory is the answer to a create that found its duplicate.
 func ExistingMemory(m NewMemory) CreatedMemory { return CreatedMemory{m, true} }
 
-// Replay takes over from a stored answer whether a memory was made.
+// Replay restores from a stored answer whether a memory was created.
 func (c *CreatedMemory) Replay(created bool) { c.existing = !created }
 
-// Created reports whether a memory was made.
+// Created reports whether a memory was created.
 func (c CreatedMemory) Created() bool { return !c.existing }
 
 // GetMemory is the input of memory.get.

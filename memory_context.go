@@ -27,8 +27,8 @@ type ContextGroup struct {
 	Memories []Memory   `json:"memories" brief:"without title content type"`
 }
 
-// MemoryContext is the output of memory.context: what an agent should know
-// before it begins. Equal input gives equal bytes but for GeneratedAt.
+// MemoryContext is the output of memory.context: the memories that an agent
+// needs before it begins. Equal input gives equal bytes except for GeneratedAt.
 type MemoryContext struct {
 	Atlas       *Atlas         `json:"atlas,omitzero" jsonschema:"Where one was asked for"`
 	Groups      []ContextGroup `json:"groups"`

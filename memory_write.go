@@ -1,24 +1,24 @@
 package loci
 
-// An OptionalTitle is a title that may be taken back.
+// An OptionalTitle is a title that can be reset.
 type OptionalTitle string
 
-// Rule says that a title has at most 300 characters, and that null or an empty
-// one stands for the title that the content gives.
+// Rule allows at most 300 characters; null or an empty title means the title
+// from the content.
 func (OptionalTitle) Rule() Rule {
 	return Rule{MaxLength: MaxTitle, Null: true, Description: "null: from the content"}
 }
 
-// Evidence is what a review rests on.
+// Evidence is the basis of a review.
 type Evidence string
 
-// Rule says that evidence has 1 to 4,000 characters.
+// Rule requires 1 to 4,000 characters.
 func (Evidence) Rule() Rule { return Rule{MinLength: 1, MaxLength: 4000} }
 
-// Confidence tells how sure a reviewer is.
+// Confidence is the certainty of a reviewer.
 type Confidence float64
 
-// Rule says that it goes from 0 to 1.
+// Rule requires a number from 0 to 1.
 func (Confidence) Rule() Rule { return Rule{Min: 0, Max: 1, Description: "0 to 1"} }
 
 // OneMemory is an output that holds a memory.
@@ -29,7 +29,7 @@ type OneMemory struct {
 // ETag identifies this representation of the memory.
 func (o OneMemory) ETag() string { return o.Memory.EntityTag() }
 
-// UpdateMemory is the input of memory.update; what is absent stays.
+// UpdateMemory is the input of memory.update; absent fields do not change.
 type UpdateMemory struct {
 	MemoryID string         `json:"memoryId"`
 	Content  *Content       `json:"content,omitzero" jsonschema:"The new one"`

@@ -6,31 +6,31 @@ import (
 	"unicode/utf8"
 )
 
-// A Query is what one looks for.
+// A Query is the text of a search.
 type Query string
 
-// Rule says that a query has 1 to 2,000 characters.
+// Rule requires 1 to 2,000 characters.
 func (Query) Rule() Rule {
 	return Rule{MinLength: 1, MaxLength: 2000, Description: "Words, a question or a \"quoted phrase\""}
 }
 
-// Empty reports whether a query has nothing that could be found: it is of white space,
-// punctuation and invisible characters alone.
+// Empty reports whether a query has no searchable text: only white space,
+// punctuation and invisible characters.
 func (q Query) Empty() bool {
 	return !strings.ContainsFunc(string(q), func(r rune) bool {
 		return !unicode.IsSpace(r) && !unicode.IsPunct(r) && !unicode.In(r, unicode.Cc, unicode.Cf)
 	})
 }
 
-// charsPerCall is how many characters of a query cost one call of the rate.
+// charsPerCall is how many characters of a query count as one call of the rate.
 const charsPerCall = 200
 
 func (q Query) cost() int { return 1 + utf8.RuneCountInString(string(q))/charsPerCall }
 
-// A Mode says how to search.
+// A Mode is a search mode.
 type Mode string
 
-// The modes that one may ask for.
+// The modes of a request.
 const (
 	ModeAuto     Mode = "auto"
 	ModeKeyword  Mode = "keyword"
@@ -38,7 +38,7 @@ const (
 	ModeHybrid   Mode = "hybrid"
 )
 
-// Rule lists the modes that one may ask for.
+// Rule lists the modes of a request.
 func (Mode) Rule() Rule {
 	return Rule{Enum: enumValues([]Mode{ModeAuto, ModeKeyword, ModeSemantic, ModeHybrid}), Default: "auto",
 		Description: "Default: auto"}
@@ -47,8 +47,8 @@ func (Mode) Rule() Rule {
 // A ResolvedMode is the mode in which a search was answered.
 type ResolvedMode string
 
-// The modes of an answer. KeywordFallback stands for keyword results in place
-// of an embedding that could not be had.
+// The modes of an answer. KeywordFallback means keyword results because the
+// query could not be embedded in time.
 const (
 	ResolvedKeyword         ResolvedMode = "keyword"
 	ResolvedSemantic        ResolvedMode = "semantic"
@@ -62,7 +62,7 @@ func (ResolvedMode) Rule() Rule {
 		ResolvedKeywordFallback})}
 }
 
-// A CacheLevel tells what of a search was there already.
+// A CacheLevel names the cached part of a search.
 type CacheLevel string
 
 // The levels of the cache.
@@ -92,7 +92,7 @@ type SearchMemories struct {
 // Cost returns how many calls of the rate a search counts as.
 func (in SearchMemories) Cost() int { return in.Query.cost() }
 
-// A FoundMemory is a memory with how well it answers and where.
+// A FoundMemory is a memory with its score and highlights.
 type FoundMemory struct {
 	Memory
 	Score      float64  `json:"score" jsonschema:"Best first; comparable within one answer only"`
@@ -107,7 +107,7 @@ type FoundMemories struct {
 	Page
 }
 
-// SearchMeta tells how a search was answered.
+// SearchMeta describes how a search was answered.
 type SearchMeta struct {
 	RequestedMode       Mode          `json:"requestedMode"`
 	ResolvedMode        ResolvedMode  `json:"resolvedMode" brief:"-"`
@@ -120,14 +120,14 @@ type SearchMeta struct {
 	Timings             SearchTimings `json:"timings" brief:"-"`
 }
 
-// A Correction is a word of a query that no memory holds, and the one that was
-// searched in its place.
+// A Correction is an unknown word of a query, and the word that was searched in
+// its place.
 type Correction struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// Candidates counts what each leg of a search found.
+// Candidates counts the results of each retriever.
 type Candidates struct {
 	Keyword  int `json:"keyword"`
 	Semantic int `json:"semantic"`

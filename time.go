@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// A Time is an instant in microseconds since 1970 UTC. On the wire it is
-// RFC 3339 in UTC with milliseconds; inside, the microseconds stay, so that
-// they can order a list. The zero Time is no time and is left out.
+// A Time is an instant in microseconds since 1970 UTC. On the wire it is RFC
+// 3339 in UTC with milliseconds; internally it keeps microseconds, which order
+// lists. The zero Time means none and is left out.
 type Time int64
 
 // TimeOf returns t as a Time.
@@ -19,18 +19,19 @@ func (t Time) Std() time.Time { return time.UnixMicro(int64(t)).UTC() }
 
 func (t Time) String() string { b, _ := t.MarshalText(); return string(b) }
 
-// MarshalText writes t as on the wire.
+// MarshalText returns t as on the wire.
 func (t Time) MarshalText() ([]byte, error) { return t.AppendText(nil) }
 
-// The years that RFC 3339 can write.
+// The years that RFC 3339 can represent.
 var (
 	firstTime = TimeOf(time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC))
 	lastTime  = TimeOf(time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC))
 )
 
-// AppendText appends what MarshalText returns, and never an error: a time that RFC
-// 3339 cannot write is the nearest that it can. It writes the digits itself: a layout
-// costs several times as much, and every record has two times or more.
+// AppendText appends the text of MarshalText, and never returns an error: a
+// time outside of RFC 3339 becomes the nearest inside. It writes the digits
+// itself: a layout costs several times as much, and every record has two times
+// or more.
 func (t Time) AppendText(b []byte) ([]byte, error) {
 	at := max(firstTime, min(lastTime, t)).Std()
 	year, month, day := at.Date()
@@ -55,15 +56,16 @@ func writeDigits(b []byte, n int) {
 	}
 }
 
-// UnmarshalText reads an RFC 3339 time with an offset, which must be of the years 0 to
-// 9999 in UTC too. The first instant of 1970 becomes the next one, because the zero
-// Time is none.
+// UnmarshalText parses an RFC 3339 time with an offset, within the years 0 to
+// 9999 in UTC too. The first instant of 1970 becomes the next one, because the
+// zero Time means none.
 func (t *Time) UnmarshalText(b []byte) error {
 	at, err := time.Parse(time.RFC3339Nano, string(b))
 	if err != nil {
 		return err
 	}
-	// The standard library takes an hour of one digit and a comma too (golang.org/issue/54580).
+	// The standard library accepts an hour of one digit and a comma too
+	// (golang.org/issue/54580).
 	if len(b) < len("2006-01-02T15:04:05Z") || b[13] != ':' || bytes.IndexByte(b, ',') >= 0 {
 		return fmt.Errorf("loci: %q is not of RFC 3339", b)
 	}
@@ -78,5 +80,5 @@ func (t *Time) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// A Clock tells the time. It is a foreign system: the machine's, or a test's.
+// A Clock returns the time. It is the machine's clock, or a test's.
 type Clock func() time.Time

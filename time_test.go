@@ -9,7 +9,7 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-func TestTimesTravelAsUTCWithMilliseconds(t *testing.T) {
+func TestTimesAreUTCWithMillisecondsOnTheWire(t *testing.T) {
 	t.Parallel()
 	for _, at := range []time.Time{time.Unix(0, 0),
 		time.Date(2026, 11, 21, 13, 8, 9, 7_654_321, time.FixedZone("x", 3600)),
@@ -38,9 +38,9 @@ func TestTimesTravelAsUTCWithMilliseconds(t *testing.T) {
 	}
 }
 
-// A time that nobody can have given is written all the same: an answer that fails
-// would hide all that stands beside it.
-func TestEveryTimeCanBeWritten(t *testing.T) {
+// Even an impossible time is written: a failing answer would hide the other
+// records.
+func TestEveryTimeIsMarshalled(t *testing.T) {
 	t.Parallel()
 	for at, want := range map[loci.Time]string{math.MinInt64: "0000-01-01T00:00:00.000Z",
 		math.MaxInt64: "9999-12-31T23:59:59.999Z"} {

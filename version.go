@@ -1,6 +1,6 @@
 package loci
 
-// A MemoryVersion is what a memory was at one time.
+// A MemoryVersion is the state of a memory between two changes.
 type MemoryVersion struct {
 	Version    int          `json:"version"`
 	Title      string       `json:"title"`
@@ -23,16 +23,17 @@ type ListVersions struct {
 	Paging
 }
 
-// MemoryVersions is a page of versions, the newest first, which is the present one.
+// MemoryVersions is a page of versions, newest first; the first is the current
+// one.
 type MemoryVersions struct {
 	Versions []MemoryVersion `json:"versions"`
 	Page
 }
 
-// A VersionNumber counts the versions of a memory.
+// A VersionNumber numbers the versions of a memory.
 type VersionNumber int
 
-// Rule says that versions count from 1.
+// Rule requires numbers from 1.
 func (VersionNumber) Rule() Rule { return Rule{Min: 1, Max: 1<<31 - 1} }
 
 // RevertMemory is the input of memory.revert.

@@ -2,10 +2,10 @@ package loci
 
 import "strconv"
 
-// A Role is what a member may do in a workspace.
+// A Role grants a member rights in a workspace.
 type Role string
 
-// The roles, from the least to the most.
+// The roles, from the least to the most rights.
 const (
 	RoleMember Role = "member"
 	RoleAdmin  Role = "admin"
@@ -15,7 +15,7 @@ const (
 // Rule lists the roles.
 func (Role) Rule() Rule { return Rule{Enum: enumValues([]Role{RoleOwner, RoleAdmin, RoleMember})} }
 
-// AtLeast reports whether a holder of r may do what needs the role least.
+// AtLeast reports whether r grants the rights of the role least.
 func (r Role) AtLeast(least Role) bool { return r.rank() >= least.rank() }
 
 func (r Role) rank() int {
@@ -30,7 +30,7 @@ func (r Role) rank() int {
 	return 0
 }
 
-// A WorkspaceKind tells the one personal workspace of a user from teams.
+// A WorkspaceKind separates the personal workspace of a user from teams.
 type WorkspaceKind string
 
 // The kinds of workspaces.
@@ -44,7 +44,7 @@ func (WorkspaceKind) Rule() Rule {
 	return Rule{Enum: enumValues([]WorkspaceKind{WorkspacePersonal, WorkspaceTeam})}
 }
 
-// A SecretsPolicy says what a workspace does with credentials in a text.
+// A SecretsPolicy is a workspace's action for credentials in a text.
 type SecretsPolicy string
 
 // The policies.
@@ -59,12 +59,12 @@ func (SecretsPolicy) Rule() Rule {
 	return Rule{Enum: enumValues([]SecretsPolicy{SecretsReject, SecretsRedact, SecretsAllow})}
 }
 
-// Settings are what the managers of a workspace decide.
+// Settings are the settings of a workspace, made by its managers.
 type Settings struct {
 	Secrets SecretsPolicy `json:"secrets"`
 }
 
-// A Workspace holds atlases and has members.
+// A Workspace has atlases and members.
 type Workspace struct {
 	ID          string          `json:"id" jsonschema:"UUIDv7"`
 	Name        string          `json:"name"`
@@ -105,7 +105,7 @@ type CreatedWorkspace struct {
 	Workspace Workspace `json:"workspace"`
 }
 
-// Created reports that it was made.
+// Created reports that a workspace was created.
 func (CreatedWorkspace) Created() bool { return true }
 
 // OneWorkspace is an output that holds a workspace.

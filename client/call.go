@@ -11,10 +11,10 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// A CallOption says something about one call beside its input.
+// A CallOption changes one call, beside its input.
 type CallOption func(*request)
 
-// An request is one call on its way.
+// A request is one call in progress.
 type request struct {
 	method         string
 	url            string
@@ -24,19 +24,19 @@ type request struct {
 }
 
 // IdempotencyKey makes a POST safe to repeat: the server answers a second call
-// with the same key as it did the first, and the client may try it again.
+// with the same key as it did the first, and the client may retry it.
 func IdempotencyKey(key string) CallOption { return withHeader("Idempotency-Key", key) }
 
-// IfMatch lets a change happen only while the record has this entity tag.
+// IfMatch makes a change conditional: the record must have this entity tag.
 func IfMatch(tag string) CallOption { return withHeader("If-Match", tag) }
 
-// RequestID names the call in the server's log and in its answer.
+// RequestID sets the id of the call in the server's log and in its answer.
 func RequestID(id string) CallOption { return withHeader("X-Request-Id", id) }
 
-// AsAgent says that a trusted agent makes the call, not the person.
+// AsAgent marks the call as made by a trusted agent, not by the person.
 func AsAgent() CallOption { return withHeader("X-Loci-Actor", "agent") }
 
-// WithResponseHeader puts the header of the answer into h: ETag, X-Request-Id,
+// WithResponseHeader stores the header of the answer in h: ETag, X-Request-Id,
 // Idempotency-Replayed.
 func WithResponseHeader(h *http.Header) CallOption { return func(x *request) { x.responseHeader = h } }
 
@@ -62,15 +62,15 @@ func do[Out any](ctx context.Context, c *Client, route string, in any, options [
 	}
 	if err := json.Unmarshal(raw, &out); err != nil {
 		return out, &loci.Error{Code: loci.CodeInternalError,
-			Message: "The answer of the server cannot be read: is it newer than this program?", Err: err}
+			Message: "The answer of the server cannot be read: update this program if the server is newer.", Err: err}
 	}
 	return out, nil
 }
 
-// Do sends a flat JSON object to where its fields belong. Those that pattern
-// has in braces go into the path; of GET and DELETE the others go into the
-// query, where a list repeats its name; of every other method they are the body.
-// It returns the answer's JSON object.
+// Do sends a flat JSON object as the fields of a request. Fields that pattern
+// has in braces go into the path. The other fields go into the query for GET
+// and DELETE, where a list repeats its name, and into the body for every other
+// method. It returns the answer's JSON object.
 func (c *Client) Do(ctx context.Context, method, pattern string, in []byte, options ...CallOption) ([]byte, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(in, &fields); err != nil {
@@ -97,10 +97,9 @@ func (c *Client) Do(ctx context.Context, method, pattern string, in []byte, opti
 	return c.roundTrip(ctx, method, path, query, nil, options...)
 }
 
-// pathSegment escapes the segment of a path that is the field of that name. An id
-// that is none could be a word of another route, /v1/memories/context, or a step
-// up: it becomes one that no record has, and the server says that nothing is
-// found, as it does of any such id.
+// pathSegment escapes the path segment for a field of that name. An invalid id
+// could be a literal of another route, /v1/memories/context, or a step up. It
+// becomes an id that no record has, so the server answers not found.
 func pathSegment(name, s string) string {
 	if strings.HasSuffix(name, "Id") && !loci.ValidID(s) || strings.Trim(s, ".") == "" {
 		return "-"
@@ -108,8 +107,8 @@ func pathSegment(name, s string) string {
 	return url.PathEscape(s)
 }
 
-// queryValues writes a JSON value as the values of one name in a query: those of a
-// list one by one, where a comma within an item is written \,.
+// queryValues writes a JSON value as the values of one name in a query: those
+// of a list one by one, where a comma within an item is written \,.
 func queryValues(raw json.RawMessage) []string {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || raw[0] != '[' {
 		return []string{queryValue(raw)}
@@ -123,7 +122,7 @@ func queryValues(raw json.RawMessage) []string {
 	return out
 }
 
-// queryValue writes a JSON value that is no list as a query or a path has it.
+// queryValue writes a JSON value other than a list as a query or path value.
 func queryValue(raw json.RawMessage) string {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || raw[0] != '"' {
 		return string(raw)

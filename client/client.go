@@ -4,9 +4,9 @@
 //	c, err := client.New("https://loci.example.org", client.WithKey(key))
 //	made, err := c.MemoryCreate(ctx, loci.CreateMemory{Content: "The cat is called Ada."})
 //
-// What the server refuses comes back as the *loci.Error that it was there, and
-// a server that cannot be reached as one with the code unavailable. A Client
-// is safe for use by several goroutines.
+// A refusal of the server is returned as its *loci.Error, and an unreachable
+// server as one with the code unavailable. A Client is safe for use by several
+// goroutines.
 package client
 
 import (
@@ -24,23 +24,23 @@ import (
 
 // A Client calls one Loci server.
 type Client struct {
-	baseURL        string // without a slash at its end
+	baseURL        string // without a trailing slash
 	key            string
 	http           *http.Client
 	allowPlainHTTP bool
 	userAgent      string        // User-Agent
-	maxBackoff     time.Duration // the longest pause before another try
+	maxBackoff     time.Duration // the longest pause before a retry
 	maxTries       int
 }
 
-// An Option sets up a Client.
+// An Option configures a Client.
 type Option func(*Client)
 
 // WithKey sets the API key.
 func WithKey(key string) Option { return func(c *Client) { c.key = key } }
 
-// WithHTTP sets the HTTP client, for a proxy, a certificate or a deadline of
-// one's own. Redirects are not followed, whatever it says.
+// WithHTTP sets the HTTP client, for a proxy, a certificate or a deadline.
+// Redirects are not followed, even if it allows them.
 func WithHTTP(h *http.Client) Option {
 	return func(c *Client) {
 		own := *h
@@ -48,16 +48,16 @@ func WithHTTP(h *http.Client) Option {
 	}
 }
 
-// WithUserAgent names the program to the server.
+// WithUserAgent sets the User-Agent header.
 func WithUserAgent(name string) Option { return func(c *Client) { c.userAgent = name } }
 
-// WithPlainHTTP allows a key to travel over http to a host that is not this
-// machine. Whoever listens on the way can read it.
+// WithPlainHTTP allows sending a key over http to another machine. Everybody on
+// the network path can read it.
 func WithPlainHTTP() Option { return func(c *Client) { c.allowPlainHTTP = true } }
 
-// WithRetry sets how often a call is tried at most, and the longest pause
-// before another try: a server that asks for more is not tried again. Without
-// it, a call is tried 4 times with pauses of at most 20 seconds.
+// WithRetry sets the most attempts of a call, and the longest pause before a
+// retry: a call is not retried if the server asks for a longer pause. By
+// default a call is tried 4 times with pauses of at most 20 seconds.
 func WithRetry(tries int, maxPause time.Duration) Option {
 	return func(c *Client) { c.maxTries, c.maxBackoff = max(1, tries), maxPause }
 }
@@ -70,21 +70,22 @@ func New(address string, options ...Option) (*Client, error) {
 	for _, o := range options {
 		o(c)
 	}
-	// A redirect could lead the key to another host, or out of TLS.
+	// A redirect could send the key to another host, or without TLS.
 	c.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		return nil, loci.NewError(loci.CodeInvalidQuery, "the server's address must be like https://loci.example.org")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, loci.NewError(loci.CodeInvalidQuery, "the server's address must hold no user, query or fragment")
+		return nil, loci.NewError(loci.CodeInvalidQuery,
+			"the server's address must not contain a user, query or fragment: remove it")
 	case c.key != "" && u.Scheme == "http" && !c.allowPlainHTTP && !isLoopback(u.Hostname()):
-		return nil, loci.NewError(loci.CodeInvalidQuery, "%s would show the key to everybody on the way: use https",
+		return nil, loci.NewError(loci.CodeInvalidQuery, "%s would send the key unencrypted: use https",
 			u.Host)
 	}
 	for i := range len(c.key) {
 		if c.key[i] <= ' ' || c.key[i] > '~' {
-			return nil, loci.NewError(loci.CodeInvalidQuery, "the key holds a character that no key has")
+			return nil, loci.NewError(loci.CodeInvalidQuery, "the key contains an invalid character: copy it again")
 		}
 	}
 	c.baseURL = strings.TrimRight(u.String(), "/")
@@ -94,7 +95,8 @@ func New(address string, options ...Option) (*Client, error) {
 // URL returns the server's address.
 func (c *Client) URL() string { return c.baseURL }
 
-// sharedTransport is that of all clients of a program: they share connections.
+// sharedTransport returns the transport of all clients of a program: they share
+// connections.
 var sharedTransport = sync.OnceValue(func() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext

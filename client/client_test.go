@@ -36,14 +36,14 @@ func TestNewRejectsKeyOverPlainHTTP(t *testing.T) {
 	}
 }
 
-// recordedRequest is a request as a server saw it.
+// recordedRequest is a request as a server received it.
 type recordedRequest struct {
 	line   string
 	header http.Header
 	body   string
 }
 
-// newTestServer answers every request with 200 and keeps it.
+// newTestServer answers every request with 200 and records it.
 func newTestServer(t *testing.T, answer string) (*Client, *recordedRequest) {
 	last := &recordedRequest{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -102,8 +102,8 @@ func TestDoPlacesFieldsInPathQueryAndBody(t *testing.T) {
 
 const anID = "01890000-0000-7000-8000-000000000001"
 
-// An id that is a word of another route, or holds what a path is made of,
-// reaches the operation that it was given to.
+// An invalid id, such as a literal of another route or one with path
+// separators, reaches the intended operation.
 func TestDoEscapesInvalidID(t *testing.T) {
 	t.Parallel()
 	c, last := newTestServer(t, `{"ok":true}`)

@@ -17,14 +17,14 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// MaxResponse is the most bytes of an answer that are read: a page of 100
-// memories of 256 KiB fits.
+// MaxResponse bounds the bytes of an answer: a page of 100 memories of 256 KiB
+// fits.
 const MaxResponse = 64 << 20
 
-// roundTrip sends one request and returns the body of a 2xx answer; everything else
-// is a *loci.Error. path begins with a slash and is escaped. It tries again
-// what was refused for now (429, 503), and after a broken connection what is
-// safe to repeat: a GET, or a call with an Idempotency-Key.
+// roundTrip sends one request and returns the body of a 2xx answer; everything
+// else is a *loci.Error. path begins with a slash and is escaped. It retries
+// temporary refusals (429, 503). After a broken connection it retries safe
+// requests: a GET, or a call with an Idempotency-Key.
 func (c *Client) roundTrip(ctx context.Context, method, path string, query url.Values, body []byte,
 	options ...CallOption) ([]byte, error) {
 	x := &request{method: method, url: c.baseURL + path, body: body, header: http.Header{}}
@@ -42,8 +42,8 @@ func (c *Client) roundTrip(ctx context.Context, method, path string, query url.V
 	}
 }
 
-// backOff waits before the next try; false means that there shall be none. A
-// server says how long; else it is .25 s, doubled with each try, less up to a half.
+// backOff waits before a retry; false means not to retry. The server sets the
+// pause; otherwise it is .25 s, doubled with each attempt, less up to a half.
 func (c *Client) backOff(ctx context.Context, try int, err error) bool {
 	wait := loci.AsError(err).RetryAfter
 	if wait == 0 {
@@ -63,7 +63,8 @@ func (c *Client) backOff(ctx context.Context, try int, err error) bool {
 	}
 }
 
-// send tries once; again tells whether another try may do better and no harm.
+// send makes one attempt; retryable reports whether a retry may help and is
+// safe.
 func (c *Client) send(ctx context.Context, x *request) (answer []byte, retryable bool, err error) {
 	idempotent := x.method == http.MethodGet || x.header.Get("Idempotency-Key") != ""
 	req, err := c.newHTTPRequest(ctx, x)
@@ -84,7 +85,7 @@ func (c *Client) send(ctx context.Context, x *request) (answer []byte, retryable
 		return nil, idempotent && ctx.Err() == nil, c.unreachableError(ctx, err)
 	case len(answer) > MaxResponse:
 		return nil, false, loci.NewError(loci.CodePayloadTooLarge,
-			"the answer is larger than %d MiB: ask for less at a time", MaxResponse>>20)
+			"the answer is larger than %d MiB: request less at a time", MaxResponse>>20)
 	case res.StatusCode/100 == 2:
 		return bytes.TrimSpace(answer), false, nil
 	}
@@ -113,7 +114,8 @@ func (c *Client) newHTTPRequest(ctx context.Context, x *request) (*http.Request,
 	return req, nil
 }
 
-// unreachableError tells that there was no whole answer, without what was asked.
+// unreachableError returns the error for an incomplete answer, without the
+// request.
 func (c *Client) unreachableError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -125,7 +127,8 @@ func (c *Client) unreachableError(ctx context.Context, err error) error {
 		Err: err}
 }
 
-// decodeError rebuilds the error of an answer; ours tells that Loci itself wrote it.
+// decodeError rebuilds the error of an answer; fromLoci reports whether Loci
+// itself wrote it.
 func (c *Client) decodeError(res *http.Response, body []byte) (e *loci.Error, fromLoci bool) {
 	var p struct {
 		Code    loci.Code `json:"code"`
@@ -137,15 +140,16 @@ func (c *Client) decodeError(res *http.Response, body []byte) (e *loci.Error, fr
 		return e, true
 	}
 	e.Code = codeOfStatus(res.StatusCode)
-	e.Message = fmt.Sprintf("%s answered %s, and not as Loci does: check the address and what stands before it.",
+	e.Message = fmt.Sprintf("%s answered %s, and not as Loci does: check the address and any proxy before it.",
 		c.baseURL, res.Status)
 	if to := res.Header.Get("Location"); res.StatusCode/100 == 3 && to != "" {
-		e.Message = fmt.Sprintf("%s sends to %.200s: use that address.", c.baseURL, to)
+		e.Message = fmt.Sprintf("%s redirects to %.200s: use that address.", c.baseURL, to)
 	}
 	return e, false
 }
 
-// codeOfStatus is the nearest code for the status of an answer that has none.
+// codeOfStatus returns the nearest code for the status of an answer without a
+// code.
 func codeOfStatus(status int) loci.Code {
 	if status == http.StatusBadGateway || status == http.StatusGatewayTimeout {
 		return loci.CodeUnavailable
@@ -158,7 +162,8 @@ func codeOfStatus(status int) loci.Code {
 	return loci.CodeInternalError
 }
 
-// retryAfter reads seconds or a date (RFC 9110, section 10.2.3); 0 says nothing.
+// retryAfter parses seconds or a date (RFC 9110, section 10.2.3); 0 means
+// absent or invalid.
 func retryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(strings.TrimSpace(value), 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second

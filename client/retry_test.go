@@ -13,8 +13,8 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// A scriptedTransport is what a server answers, one call after another; status 0 breaks
-// the connection.
+// A scriptedTransport answers calls with its responses, one after another;
+// status 0 breaks the connection.
 type scriptedTransport struct {
 	answers []scriptedResponse
 	calls   int

@@ -34,7 +34,7 @@ func (c *Client) %[1]s(ctx context.Context, %[5]soptions ...CallOption) (loci.%[
 `
 
 // methods returns the source of the client's methods: one for each operation
-// that answers a program once, in the order of the table.
+// with a single answer, in the order of the table.
 func methods(t *op.Table) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(head)
@@ -64,7 +64,7 @@ func writeMethod(b *bytes.Buffer, o *op.Op) error {
 	return nil
 }
 
-// goName returns an operation's name as Go has it: memory.create is MemoryCreate.
+// goName returns the Go name of an operation: memory.create is MemoryCreate.
 func goName(name string) string {
 	var b strings.Builder
 	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return r == '.' || r == '_' }) {

@@ -14,23 +14,25 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// A accessRule is what a caller needs beside a credential.
+// An accessRule is the requirement of an operation beside a credential.
 type accessRule string
 
-// The claims. The first two touch nothing of anybody else's.
+// The rules. The first two touch no record of another user.
 const (
-	publicAccess  accessRule = "-"      // to ask
-	accountAccess accessRule = "self"   // to be somebody: it is about the caller alone
-	ownerOfRecord accessRule = "own"    // that the record is the caller's own: a key, an invitation to one's address
-	member        accessRule = "member" // a role in the workspace of what is named
+	publicAccess  accessRule = "-"    // nothing
+	accountAccess accessRule = "self" // an account: the operation concerns only the caller
+	// the record is the caller's own: a key, an invitation to one's address
+	ownerOfRecord accessRule = "own"
+	member        accessRule = "member" // a role in the workspace of the named record
 	admin         accessRule = "admin"
 	owner         accessRule = "owner"
-	// to have made the memory, or to be an admin of its workspace: ann has made all
+	// the caller created the memory, or is an admin of its workspace: ann
+	// created all
 	creatorOrManager accessRule = "maker"
 )
 
-// accessRules is the second table: what each operation needs, written down by
-// hand. What a call must be answered is computed from it and the access word.
+// accessRules is the second, handwritten table: the requirement of each
+// operation. The expected answer follows from it and from the access word.
 var accessRules = map[string]accessRule{
 	"memory.create": member, "memory.get": member, "memory.list": member, "memory.search": member,
 	"memory.context": member, "memory.versions": member, "memory.similar": member,
@@ -47,14 +49,14 @@ var accessRules = map[string]accessRule{
 	"auth.register": publicAccess, "auth.setup": publicAccess, "auth.login": publicAccess, "auth.logout": accountAccess,
 }
 
-// roles are those that the callers have in the crew.
+// roles are the roles of the callers in the crew.
 var roles = map[conformance.Caller]loci.Role{
 	conformance.CallerMember: loci.RoleMember, conformance.CallerAdmin: loci.RoleAdmin,
 	conformance.CallerOwner: loci.RoleOwner, conformance.CallerAgent: loci.RoleOwner,
 	conformance.CallerToken: loci.RoleOwner, conformance.CallerDevice: loci.RoleOwner,
 }
 
-// expected returns the code with which the caller is refused, or "".
+// expected returns the expected error code of a caller, or "".
 func expected(o *op.Op, caller conformance.Caller) loci.Code {
 	switch {
 	case o.Access == op.Public:
@@ -90,13 +92,13 @@ func expected(o *op.Op, caller conformance.Caller) loci.Code {
 	return ""
 }
 
-// tryCall calls an operation as somebody, on records of ann's, and returns the
-// code of the refusal.
+// tryCall calls an operation on records of ann as a caller, and returns the
+// error code.
 func tryCall(t *testing.T, w *conformance.World, o *op.Op, caller conformance.Caller) loci.Code {
 	t.Helper()
 	f := fixtureOf(t, o.Name)
 	if f.empty {
-		// who is there does not depend on the engine
+		// the result must not depend on the engine
 		w = conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{})
 	}
 	in := conformance.Must(json.Marshal(f.args(testScene{w, t})))(t)
@@ -107,14 +109,14 @@ func tryCall(t *testing.T, w *conformance.World, o *op.Op, caller conformance.Ca
 	return loci.AsError(err).Code
 }
 
-func TestAccessIsAsTheGoldenPageSays(t *testing.T) {
+func TestAccessMatchesGoldenPage(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		golden(t, "../../docs/access.md", accessMatrix(t, conformance.New(t, d.Open, conformance.Options{})))
 	})
 }
 
-// accessMatrix calls every operation as everybody, and prints the page.
+// accessMatrix calls every operation as every caller, and prints the page.
 func accessMatrix(t *testing.T, w *conformance.World) []byte {
 	t.Helper()
 	var page bytes.Buffer
@@ -141,7 +143,7 @@ func accessMatrix(t *testing.T, w *conformance.World) []byte {
 	return page.Bytes()
 }
 
-// cell says for people what a code says.
+// cell returns the page's text for a code.
 func cell(c loci.Code) string {
 	if c == "" {
 		return "yes"

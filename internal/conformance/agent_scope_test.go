@@ -11,13 +11,13 @@ import (
 	"github.com/loci-memory/loci/internal/conformance"
 )
 
-// A localDevice is a home folder in which commands run on a database of their own.
+// A localDevice is a home folder in which commands run on their own database.
 type localDevice struct {
 	t    *testing.T
 	home string
 }
 
-// run runs a command, which is to succeed, and returns what it prints.
+// run runs a command that must succeed, and returns its output.
 func (d localDevice) run(stdin string, line ...string) string {
 	d.t.Helper()
 	cmd := exec.CommandContext(d.t.Context(), conformance.Must(os.Executable())(d.t), line...)
@@ -31,7 +31,7 @@ func (d localDevice) run(stdin string, line ...string) string {
 	return string(out)
 }
 
-// create returns the id of what a command made.
+// create runs a create command and returns the new id.
 func (d localDevice) create(kind string, line ...string) string {
 	d.t.Helper()
 	var out map[string]json.RawMessage
@@ -51,7 +51,7 @@ type step struct {
 	args args
 }
 
-// A rpcReply is an answer of JSON-RPC.
+// An rpcReply is an answer of JSON-RPC.
 type rpcReply struct {
 	ID     int
 	Result struct {
@@ -62,8 +62,8 @@ type rpcReply struct {
 	Error struct{ Code int }
 }
 
-// ask sends requests in one conversation with loci mcp, and returns the answers: to
-// initialize first.
+// ask sends requests in one connection with loci mcp, and returns the answers:
+// that to initialize first.
 func (d localDevice) ask(flags []string, requests ...args) []rpcReply {
 	d.t.Helper()
 	in := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` +
@@ -84,7 +84,7 @@ func (d localDevice) ask(flags []string, requests ...args) []rpcReply {
 	return replies
 }
 
-// agent calls tools in one conversation with loci mcp and returns their objects.
+// agent calls tools in one connection with loci mcp and returns their objects.
 func (d localDevice) agent(flags []string, calls ...step) (answers []args) {
 	d.t.Helper()
 	requests := make([]args, len(calls))
@@ -102,7 +102,7 @@ func (d localDevice) agent(flags []string, calls ...step) (answers []args) {
 	return answers
 }
 
-func TestANarrowedAgentHasNoToolsBeyondItsPlace(t *testing.T) {
+func TestScopedAgentHasNoToolsOutsideScope(t *testing.T) {
 	t.Parallel()
 	d := localDevice{t, t.TempDir()}
 	team := d.create("workspace", "workspace", "create", "--name", "Team")
@@ -152,7 +152,7 @@ func TestANarrowedAgentHasNoToolsBeyondItsPlace(t *testing.T) {
 	}
 }
 
-func TestAnAgentIsKeptWithinAnAtlasOrAWorkspace(t *testing.T) {
+func TestAgentIsKeptWithinAtlasOrWorkspace(t *testing.T) {
 	t.Parallel()
 	d := localDevice{t, t.TempDir()}
 	team := d.create("workspace", "workspace", "create", "--name", "Team")
@@ -204,7 +204,7 @@ func TestAnAgentIsKeptWithinAnAtlasOrAWorkspace(t *testing.T) {
 		!forbidden(got[3]) || !forbidden(got[4]) || !forbidden(got[5]) {
 		t.Errorf("%v", got)
 	}
-	// The other atlas is as it was, and so is what lies outside.
+	// The other atlas and the records outside are unchanged.
 	for _, id := range []string{outside, sold, inside} {
 		if out := d.run("", "memory", "get", id); !strings.Contains(out, "active") {
 			t.Errorf("%s", out)

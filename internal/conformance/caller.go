@@ -2,35 +2,35 @@ package conformance
 
 import "github.com/loci-memory/loci/internal/op"
 
-// A Caller is one of those who call an operation on the crew.
+// A Caller is a role from which operations on the crew are called.
 type Caller string
 
-// Everybody, from those without a credential to those who own the crew.
+// All callers, from one without a credential to the owner of the crew.
 const (
-	CallerNobody    Caller = "nobody"    // shows no credential
-	CallerRevoked   Caller = "revoked"   // shows a key that ann has revoked
-	CallerStranger  Caller = "stranger"  // has an account, and nothing to do with the crew
+	CallerNobody    Caller = "nobody"    // has no credential
+	CallerRevoked   Caller = "revoked"   // has a key that ann has revoked
+	CallerStranger  Caller = "stranger"  // has an account, but no access to the crew
 	CallerElsewhere Caller = "elsewhere" // ann's token, narrowed to another workspace
 	CallerMember    Caller = "member"
 	CallerAdmin     Caller = "admin"
 	CallerOwner     Caller = "owner"
 	CallerAgent     Caller = "agent"  // ann's key, with an agent named as the actor
 	CallerToken     Caller = "token"  // ann's, narrowed to the crew
-	CallerDevice    Caller = "device" // the owner of a database on the own device, where nobody signs in
+	CallerDevice    Caller = "device" // the owner of a database on the own device, without sign-in
 )
 
-// Callers lists them all.
+// Callers lists all callers.
 var Callers = []Caller{CallerNobody, CallerRevoked, CallerStranger, CallerElsewhere, CallerMember, CallerAdmin,
 	CallerOwner, CallerAgent, CallerToken, CallerDevice}
 
-// Proofs that no gate knows: the world itself says who shows them.
+// Credentials that no gate knows: the world itself maps them to callers.
 const (
 	narrowedToken       = "proof-narrowed-token"
 	otherWorkspaceToken = "proof-token-elsewhere"
 	localDevice         = "proof-own-device"
 )
 
-// Credential returns what the caller shows as credential.
+// Credential returns the credential of a caller.
 func (w *World) Credential(c Caller) string {
 	switch c {
 	case CallerRevoked:
@@ -53,7 +53,7 @@ func (w *World) Credential(c Caller) string {
 	return ""
 }
 
-// Call returns a call that the caller makes.
+// Call returns a call by the caller.
 func (w *World) Call(c Caller) *op.Call {
 	call := &op.Call{Transport: "proof", Address: "192.0.2.1", RequestID: "proof"}
 	if w.Ann != nil {

@@ -19,8 +19,8 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// datasets are sets of real texts and questions. They lie beside the project,
-// not in it.
+// datasets are datasets of real texts and queries. They are stored outside of
+// the project.
 var datasets = []string{"docs", "code", "xquad-zh"}
 
 const datasetDir = "../../../shared/data/retrieval"
@@ -30,7 +30,8 @@ func readDataset(t *testing.T, name string) relevance.Dataset {
 	return Must(relevance.ReadDataset(filepath.Join(datasetDir, name)))(t)
 }
 
-// A runningServer is a running server with a person's key and an atlas for each corpus.
+// A runningServer is a running server with a person's key and an atlas for each
+// corpus.
 type runningServer struct {
 	url, key string
 	atlases  map[string]string
@@ -66,7 +67,7 @@ func startServer(t *testing.T, flags map[string]string) *runningServer {
 	return &runningServer{url: url, key: key.APIKey, atlases: map[string]string{}, names: map[string]string{}}
 }
 
-// post sends a body and reads the answer into out.
+// post sends a body and decodes the answer into out.
 func (p *runningServer) post(t *testing.T, path string, body, out any) {
 	t.Helper()
 	b, err := json.Marshal(body)
@@ -157,7 +158,7 @@ func (p *runningServer) byCommand(t *testing.T, binary, name, query string) []st
 	return p.namesOf(found)
 }
 
-// program builds the binary with the driver of this test.
+// program builds the binary with the database driver of this test.
 func program(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "loci")
 	args := []string{"build", "-o", path}
@@ -170,9 +171,9 @@ func program(t *testing.T) string {
 	return path
 }
 
-// TestEveryTransportAndDatabaseReturnsTheSameHits is the main job on real texts: what is
-// written through REST is found through every door, and both databases have
-// the same top ten for every question.
+// TestEveryTransportAndDatabaseReturnsTheSameHits runs the main use case on
+// real texts. A memory that is written through REST is found through every
+// transport, and both databases return the same top ten for every query.
 func TestEveryTransportAndDatabaseReturnsTheSameHits(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat(datasetDir); err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 )
 
-func TestErrorsAreThoseOfTheGoldenPage(t *testing.T) {
+func TestErrorsMatchGoldenPage(t *testing.T) {
 	t.Parallel()
 	var page bytes.Buffer
 	page.WriteString("# Errors\n\n" +
@@ -43,7 +43,7 @@ func TestErrorsAreThoseOfTheGoldenPage(t *testing.T) {
 	golden(t, "../../docs/errors.md", page.Bytes())
 }
 
-func TestToolsAreThoseOfTheGoldenFileAndWithinBudget(t *testing.T) {
+func TestToolsMatchGoldenFileWithinBudget(t *testing.T) {
 	t.Parallel()
 	sets := map[string]json.RawMessage{}
 	for _, set := range []op.Exposure{op.ToolCore, op.ToolStable, op.ToolFull} {
@@ -64,7 +64,7 @@ func TestToolsAreThoseOfTheGoldenFileAndWithinBudget(t *testing.T) {
 	golden(t, "../../docs/tools.json", append(b, '\n'))
 }
 
-func TestOperationsAreThoseOfTheGoldenPage(t *testing.T) {
+func TestOperationsMatchGoldenPage(t *testing.T) {
 	t.Parallel()
 	var page bytes.Buffer
 	page.WriteString("# Operations\n\n" +
@@ -90,7 +90,7 @@ func TestOperationsAreThoseOfTheGoldenPage(t *testing.T) {
 	golden(t, "../../docs/api.md", page.Bytes())
 }
 
-// exposures say for people which ones an operation has.
+// exposures describe the exposures on the page.
 var exposures = map[op.Exposure]string{
 	op.BrowserOnly: "REST alone: it answers with a cookie",
 	op.NoTool:      "REST and command",
@@ -117,7 +117,7 @@ func describeOperation(page *bytes.Buffer, o *op.Op) {
 	fmt.Fprintf(page, "\nAnswers %s.\n", outputType(out))
 }
 
-// typeOf names a schema for people: its type and what bounds it.
+// typeOf describes a schema for people: its type and bounds.
 func typeOf(s *jsonschema.Schema) string {
 	if s.Items != nil {
 		return strings.TrimSpace("list of " + typeOf(s.Items) + bounds(s.MinItems, s.MaxItems, "items"))

@@ -21,25 +21,25 @@ type testScene struct {
 	t testing.TB
 }
 
-// A fixture is how an operation is tried: with valid arguments that name
-// records of ann's wherever there is a field for one. They are made anew for
-// each call, so that a call can change what it names.
+// A fixture has the valid arguments of an operation's calls, which name records
+// of ann in every id field. Each call gets new arguments, so that it can change
+// the named records.
 type fixture struct {
 	args func(s testScene) args
 	// names are the fields that name one record.
 	names []string
-	// empty is set where the operation is done in a world without people.
+	// empty is set where the operation runs in a world without people.
 	empty    bool
 	refusals []refusal
 }
 
-// A refusal is a documented error beside those that follow from the table.
+// A refusal is a documented error beyond those that follow from the table.
 type refusal struct {
 	name    string
 	code    loci.Code
 	args    func(s testScene) args
-	ifMatch string // travels beside the arguments
-	// exhausted is set where the plan has to be one without room.
+	ifMatch string // sent beside the arguments
+	// exhausted is set where the plan must be used up.
 	exhausted bool
 }
 
@@ -47,10 +47,10 @@ func noArgs(testScene) args { return args{} }
 
 var counter atomic.Int64
 
-// uniqueText returns a text that was not there before, always as long.
+// uniqueText returns a new text of constant length.
 func uniqueText(prefix string) string { return fmt.Sprintf("%s%06d", prefix, counter.Add(1)) }
 
-// foreignCursor is a cursor of another question, of the right form.
+// foreignCursor is a well-formed cursor of another query.
 var foreignCursor = strings.Repeat("A", 80)
 
 func badCursor(in args) refusal {
@@ -76,7 +76,7 @@ var fixtures = func() map[string]fixture {
 	return all
 }()
 
-// fixtureOf returns the fixture of an operation, without which there is no test.
+// fixtureOf returns the fixture of an operation; a missing one fails the test.
 func fixtureOf(t testing.TB, name string) fixture {
 	t.Helper()
 	f, ok := fixtures[name]
@@ -86,7 +86,7 @@ func fixtureOf(t testing.TB, name string) fixture {
 	return f
 }
 
-func TestFixturesAreThoseOfTheTable(t *testing.T) {
+func TestEveryOperationHasFixture(t *testing.T) {
 	t.Parallel()
 	for name := range fixtures {
 		if service.Ops.Op(name) == nil {

@@ -10,7 +10,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// golden compares what was printed with the file, or writes it with -update.
+// golden compares the printed bytes with the file, or writes it with -update.
 func golden(t testing.TB, file string, got []byte) {
 	t.Helper()
 	if *update {
@@ -30,7 +30,7 @@ func golden(t testing.TB, file string, got []byte) {
 	}
 }
 
-// difference shows the first line that differs.
+// difference returns the first line that differs.
 func difference(want, got []byte) string {
 	w, g := bytes.Split(want, []byte("\n")), bytes.Split(got, []byte("\n"))
 	for i := range max(len(w), len(g)) {

@@ -19,15 +19,15 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// allowedDisclosures are the fields in which an answer may tell that something of another
-// tenant exists, with the reason.
+// allowedDisclosures are the fields in which an answer may reveal that a record
+// of another tenant exists, with the reason.
 var allowedDisclosures = map[string]string{
 	"auth.register email": "an address has one account: the contract answers conflict",
 }
 
-// TestTenantsAreIsolated tries what ann was told (ids, cursors,
-// addresses, names) in every text that eve can send, at every door. Each answer
-// equals that for a text of the same form that nobody was ever told.
+// TestTenantsAreIsolated tries every text that ann received (ids, cursors,
+// addresses, names) in every text field of eve's calls, over every transport.
+// Each answer equals that for an unknown text of the same form.
 func TestTenantsAreIsolated(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t, conformance.New(t, conformance.OpenSQLite,
@@ -55,10 +55,12 @@ func TestTenantsAreIsolated(t *testing.T) {
 				continue
 			}
 			at := &testServer{&eve, t, h.url}
-			w.call(at, o, eve.Call(conformance.CallerOwner), base) // what it changes is changed now
+			// the call has changed the record now
+			w.call(at, o, eve.Call(conformance.CallerOwner), base)
 			for _, field := range textFields(o) {
 				secrets := secrets
-				// a pipe or a command takes a session or a process for each call, and stands before the same host
+				// a pipe or a command needs a session or a process for each
+				// call, and reaches the same host
 				if n >= 4 {
 					secrets = namedBy(field, annDisclosures, secrets)
 					if len(secrets) == 0 && strings.HasSuffix(strings.ToLower(field), "id") {
@@ -80,8 +82,8 @@ func TestTenantsAreIsolated(t *testing.T) {
 	t.Logf("%d secrets in %d calls, each beside its twin", len(secrets), tried)
 }
 
-// baseArgs are the arguments beside a text: all that there are, and where the
-// text may name a record or a page, none but those that are needed.
+// baseArgs returns the arguments beside a text: all of them, and the required
+// ones only where the text may name a record or a page.
 func baseArgs(o *op.Op, all args, field string) []args {
 	if !strings.HasSuffix(strings.ToLower(field), "id") && field != "cursor" {
 		return []args{all}
@@ -95,7 +97,8 @@ func baseArgs(o *op.Op, all args, field string) []args {
 	return []args{all, few}
 }
 
-// readsFirst puts what changes nothing first: a search would find what was just written.
+// readsFirst orders operations without changes first: a search would find new
+// memories.
 func readsFirst(o *op.Op) int {
 	if o.ReadOnly {
 		return 0
@@ -103,12 +106,13 @@ func readsFirst(o *op.Op) int {
 	return 1
 }
 
-// A disclosures tells of each text that a tenant was told at which places of the answers.
+// disclosures map each text that a tenant received to its places in the
+// answers.
 type disclosures map[string][]string
 
-// secretTexts picks what ann was told and eve was not: one of each place. Words
-// that the schemas name are known to all, and a text that quotes one of eve's, as the
-// context of like memories does, asks for what is eve's own.
+// secretTexts returns texts that ann received and eve did not: one of each
+// place. Words of the schemas are public. Texts that quote eve's own, such as
+// the context of similar memories, are left out.
 func secretTexts(annDisclosures, eveDisclosures disclosures) (list []string) {
 	places := map[string][]string{}
 	for s, at := range annDisclosures {
@@ -125,7 +129,7 @@ func secretTexts(annDisclosures, eveDisclosures disclosures) (list []string) {
 	return slices.Compact(list)
 }
 
-// quotedBy reports whether a text holds a sentence that somebody was told.
+// quotedBy reports whether a text contains a received sentence.
 func quotedBy(text string, disclosed disclosures) bool {
 	for s := range disclosed {
 		if strings.Count(s, " ") > 2 && strings.Contains(text, s) {
@@ -135,11 +139,12 @@ func quotedBy(text string, disclosed disclosures) bool {
 	return false
 }
 
-// recordFields are what fields name by an id, and as answers list them.
+// recordFields map field names of ids to the lists of their records.
 var recordFields = map[string]string{"workspace": "workspaces", "atlas": "atlases", "memory": "memories",
 	"invitation": "invitations", "key": "keys", "user": "members"}
 
-// namedBy picks an id of what a field names: of a memory for "replacementMemoryId".
+// namedBy returns an id for a field: that of a memory for
+// "replacementMemoryId".
 func namedBy(field string, annDisclosures disclosures, secrets []string) []string {
 	field = strings.ReplaceAll(strings.ToLower(field), "_", "")
 	for record, list := range recordFields {
@@ -158,7 +163,7 @@ func namedBy(field string, annDisclosures disclosures, secrets []string) []strin
 	return nil
 }
 
-// schemaWords are the enums of all inputs.
+// schemaWords are the enum values of all inputs.
 var schemaWords = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
 	for _, o := range service.Ops.Ops {
@@ -171,10 +176,11 @@ var schemaWords = sync.OnceValue(func() map[string]bool {
 	return all
 })
 
-// acceptsText leaves all but addresses out where each call hashes a password.
+// acceptsText leaves out texts other than addresses where each call hashes a
+// password.
 func acceptsText(o *op.Op, s string) bool { return o.Access != op.Public || strings.Contains(s, "@") }
 
-// addRecords gives ann what eve has nothing like.
+// addRecords gives ann records that eve does not have.
 func addRecords(h *testServer) {
 	ctx, ann, t := h.t.Context(), h.Ann.Actor(), h.t
 	team := conformance.Must(h.Service.CreateWorkspace(ctx, ann,
@@ -193,8 +199,9 @@ func addRecords(h *testServer) {
 	h.Join(t, team.ID, h.Ann, h.Cid, loci.RoleMember)
 }
 
-// collectDisclosures notes every text that the operations answer to the owner of w, but
-// times. Lists are asked for whole, and in parts for their cursors.
+// collectDisclosures collects every text that the operations return to the
+// owner of w, except times. Lists are read whole, and in parts for their
+// cursors.
 func collectDisclosures(h *testServer, w *conformance.World) disclosures {
 	h.t.Helper()
 	disclosed := disclosures{}
@@ -227,7 +234,7 @@ func (disclosed disclosures) record(place string, v any) {
 	case args:
 		for name, inner := range v {
 			if cursor, ok := inner.(string); ok && name == "nextCursor" {
-				name = cursor // each is of another question
+				name = cursor // each belongs to another query
 			}
 			disclosed.record(place+"."+name, inner)
 		}
@@ -242,7 +249,8 @@ func (disclosed disclosures) record(place string, v any) {
 	}
 }
 
-// textFields lists the texts that an operation takes: "title", "tags", "source.uri".
+// textFields lists the text fields of an operation: "title", "tags",
+// "source.uri".
 func textFields(o *op.Op) (names []string) {
 	for _, f := range o.Fields() {
 		switch {
@@ -273,8 +281,8 @@ func withText(o *op.Op, base args, field, s string) args {
 	return mergeArgs(base, args{field: s})
 }
 
-// lookalike returns a text of the same form that is nobody's: letters and digits
-// are others, an id is a new one.
+// lookalike returns an unknown text of the same form: letters and digits
+// differ, an id is a new one.
 func lookalike(s string) string {
 	if loci.ValidID(s) {
 		return loci.NewID(time.Now())
@@ -311,11 +319,13 @@ func compareAnswers(t *testing.T, h *testServer, w transport, o *op.Op, base arg
 	}
 }
 
-// normalizedAnswer calls the operation with a text, and returns all that the door says,
-// but for what differs from call to call and for the text itself.
+// normalizedAnswer calls the operation with a text, and returns the whole
+// answer without the parts that differ from call to call, and without the text
+// itself.
 func normalizedAnswer(h *testServer, w transport, o *op.Op, base args, field, s string) string {
 	h.t.Helper()
-	if o.Name == service.MemoryAppend.Name && field == "content" { // the memory grows with each call
+	// the memory grows with each call
+	if o.Name == service.MemoryAppend.Name && field == "content" {
 		base = fixtureOf(h.t, o.Name).args(testScene{h.World, h.t})
 	}
 	in := withText(o, base, field, s)
@@ -328,7 +338,8 @@ func normalizedAnswer(h *testServer, w transport, o *op.Op, base args, field, s 
 	} else {
 		a = w.call(h, o, c, in)
 	}
-	if key, ok := a.object["key"].(args); ok && o.Name == service.KeyCreate.Name { // a user has at most 100 live keys
+	// a user has at most 100 live keys
+	if key, ok := a.object["key"].(args); ok && o.Name == service.KeyCreate.Name {
 		if _, err := h.Service.RevokeKey(h.t.Context(), h.Ann.Actor(),
 			loci.RevokeKey{KeyID: key["id"].(string)}); err != nil {
 			h.t.Fatal(err)
@@ -341,7 +352,8 @@ func normalizedAnswer(h *testServer, w transport, o *op.Op, base args, field, s 
 		if content, ok := m["content"].(string); ok {
 			m["content"] = strings.TrimSuffix(content, "\n"+s)
 		}
-		if alike, ok := m["similar"].([]any); ok { // by chance, and growing: what is one's own tells nothing
+		// depends on chance and grows: one's own records reveal nothing
+		if alike, ok := m["similar"].([]any); ok {
 			m["similar"] = slices.DeleteFunc(alike, func(v any) bool { return ownsRecord(h, v.(args)["id"]) })
 		}
 		if ownsRecord(h, m["duplicateOf"]) {
@@ -361,10 +373,11 @@ func ownsRecord(h *testServer, id any) bool {
 	return err == nil
 }
 
-// aVersion is how often a record was changed.
+// aVersion matches the number of changes of a record.
 var aVersion = regexp.MustCompile(`"version":\d+`)
 
-// header writes status and headers, without those that differ from call to call.
+// header writes status and headers, without those that differ from call to
+// call.
 func header(res *http.Response) string {
 	var lines []string
 	for name, values := range res.Header {
@@ -379,7 +392,7 @@ func header(res *http.Response) string {
 	return res.Status + "\n" + strings.Join(lines, "\n") + "\n"
 }
 
-// withoutText takes out the text itself where an answer repeats it.
+// withoutText removes the text itself where an answer repeats it.
 func withoutText(v any, s string) any {
 	switch v := v.(type) {
 	case args:

@@ -135,8 +135,8 @@ var memoryFixtures = map[string]fixture{
 	service.MemorySimilar.Name: {args: withMemory(testScene.newDuplicates, args{"limit": 2}), names: named},
 }
 
-// newMemory returns an atlas of the crew with two memories. There is one in a
-// world, for what others hold moves scores.
+// newMemory returns an atlas of the crew with two memories. A world has only
+// one, because other memories change scores.
 func (s testScene) newMemory() (atlas, memory string) {
 	list := conformance.Must(s.Service.ListMemories(s.t.Context(), s.Ann.Actor(),
 		loci.ListMemories{WorkspaceID: s.Team, Tags: loci.Tags{"shelf"}}))(s.t)
@@ -148,7 +148,7 @@ func (s testScene) newMemory() (atlas, memory string) {
 	return list.Memories[0].AtlasID, list.Memories[0].ID
 }
 
-// newVersions returns a memory of ann's that nobody else needs.
+// newVersions returns a memory of ann that no other case uses.
 func (s testScene) newVersions() string {
 	return s.Memory(s.t, s.Atlas(s.t, "Shelf"), "The lighthouse keeper counts ships.")
 }
@@ -161,14 +161,15 @@ func (s testScene) changed() string {
 	return id
 }
 
-// newDuplicates returns one of two memories that resemble each other and no third.
+// newDuplicates returns one of two memories that are similar to each other
+// only.
 func (s testScene) newDuplicates() string {
 	text := longText()
 	s.Memory(s.t, s.Atlas(s.t, "Shelf"), text+"hemp")
 	return s.Memory(s.t, s.Atlas(s.t, "Shelf"), text+"sisal")
 }
 
-// longText is a text that resembles no other.
+// longText is a text that is similar to no other.
 func longText() string {
 	var text strings.Builder
 	for range 30 {
@@ -183,12 +184,12 @@ func (s testScene) archived() string {
 	return id
 }
 
-// withMemory is arguments that name a memory made for them, and more.
+// withMemory returns arguments that name a new memory, and more.
 func withMemory(memory func(testScene) string, more args) func(testScene) args {
 	return func(s testScene) args { return mergeArgs(more, args{"memoryId": memory(s)}) }
 }
 
-// staleVersion is a change that was based on another state.
+// staleVersion is a change with an outdated If-Match.
 func staleVersion(more args) refusal {
 	return refusal{name: "changed meanwhile", code: loci.CodeVersionConflict, ifMatch: `"stale"`,
 		args: withMemory(testScene.newVersions, more)}
@@ -198,7 +199,7 @@ func stateConflict(more args) refusal {
 	return refusal{name: "archived", code: loci.CodeStateConflict, args: withMemory(testScene.archived, more)}
 }
 
-// credential is put together here so that no source holds one.
+// credential is joined here so that no source contains one.
 func credential() string { return "ghp_" + strings.Repeat("aB3dE5gH7", 4) }
 
 var (

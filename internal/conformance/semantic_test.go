@@ -21,7 +21,8 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// A memoizedModel is the built-in model. It embeds each text once, for all databases.
+// A memoizedModel is the built-in model. It embeds each text once, for all
+// databases.
 type memoizedModel struct {
 	*embed.MiniLM
 	mu    sync.Mutex
@@ -49,7 +50,7 @@ func (m *memoizedModel) Embed(_ context.Context, texts []string) ([][]float32, e
 	return list, nil
 }
 
-// readSets are sets of which each has at most so many texts.
+// readSets returns datasets with at most so many texts each.
 func readSets(t *testing.T, most map[string]int) (sets []relevance.Dataset) {
 	t.Helper()
 	if _, err := os.Stat(datasetDir); err != nil {
@@ -63,13 +64,14 @@ func readSets(t *testing.T, most map[string]int) (sets []relevance.Dataset) {
 	return sets
 }
 
-// A datasetWorld has the texts of all sets in a database, and asks their questions.
+// A datasetWorld has the texts of all datasets in a database, and runs their
+// queries.
 type datasetWorld struct {
 	*World
 	who        *identity.Actor
-	workspaces map[string]string // by set
+	workspaces map[string]string // by dataset
 	names      map[string]string // of texts, by the ids of their memories
-	answers    map[string]string // by set, mode and question: names and scores
+	answers    map[string]string // by dataset, mode and query: names and scores
 }
 
 func newDatasetWorld(t *testing.T, d storetest.Database, m search.Embedder) *datasetWorld {
@@ -87,8 +89,8 @@ func (l *datasetWorld) ingest(t *testing.T, s relevance.Dataset) {
 	}
 }
 
-// waitForEmbeddings waits until nothing waits for its vectors, and looks whether all is as it
-// should be.
+// waitForEmbeddings waits until the embedding queue is empty, and checks the
+// integrity of the database.
 func (l *datasetWorld) waitForEmbeddings(t *testing.T) {
 	for end := time.Now().Add(4 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		x := Must(l.Service.Status(t.Context(), l.who, loci.Empty{}))(t).Indexing
@@ -106,9 +108,11 @@ func (l *datasetWorld) waitForEmbeddings(t *testing.T) {
 
 func (l *datasetWorld) search(t *testing.T, s relevance.Dataset, mode loci.Mode) {
 	for _, q := range s.Queries {
-		in := loci.SearchMemories{Query: loci.Query(q.Text), Mode: mode, WorkspaceID: l.workspaces[s.Name], Paging: loci.Paging{Limit: 10}}
+		in := loci.SearchMemories{Query: loci.Query(q.Text), Mode: mode, WorkspaceID: l.workspaces[s.Name],
+			Paging: loci.Paging{Limit: 10}}
 		found := Must(l.Service.SearchMemories(t.Context(), l.who, in))(t)
-		for i := 0; i < 20 && found.Mode == loci.ResolvedKeywordFallback; i++ { // the machine is busy
+		// the machine is busy
+		for i := 0; i < 20 && found.Mode == loci.ResolvedKeywordFallback; i++ {
 			found = Must(l.Service.SearchMemories(t.Context(), l.who, in))(t)
 		}
 		var b strings.Builder
@@ -120,14 +124,15 @@ func (l *datasetWorld) search(t *testing.T, s relevance.Dataset, mode loci.Mode)
 	}
 }
 
-// TestEveryDatabaseReturnsTheSameSemanticHits is search by meaning on real texts, by the
-// real model: each database has the same ten, with the same scores, in every mode.
+// TestEveryDatabaseReturnsTheSameSemanticHits runs semantic search on real
+// texts with the real model: each database returns the same ten hits, with the
+// same scores, in every mode.
 func TestEveryDatabaseReturnsTheSameSemanticHits(t *testing.T) {
 	t.Parallel()
 	sets := readSets(t, map[string]int{"docs": 80, "code": 737})
 	model := &memoizedModel{MiniLM: embed.NewMiniLM(), known: map[string]func() []float32{}}
 	for _, s := range sets {
-		for _, q := range s.Queries { // so that none comes too late
+		for _, q := range s.Queries { // so that none exceeds the timeout
 			Must(model.Embed(t.Context(), search.Chunks("", q.Text, model)))(t)
 		}
 	}
@@ -167,8 +172,8 @@ func TestEveryDatabaseReturnsTheSameSemanticHits(t *testing.T) {
 	checkRecall(t, sets, model)
 }
 
-// checkRecall compares what is picked by signs and weighed in int8 with what is nearest
-// by the vectors as the model gives them.
+// checkRecall compares the candidates of binary codes, scored in int8, with the
+// nearest vectors of the model.
 func checkRecall(t *testing.T, sets []relevance.Dataset, model *memoizedModel) {
 	asked := map[string]bool{}
 	var queries [][]float32
@@ -215,7 +220,7 @@ func checkRecall(t *testing.T, sets []relevance.Dataset, model *memoizedModel) {
 	}
 }
 
-// topIndexes are the ten of n with the highest scores.
+// topIndexes returns the ten of n with the highest scores.
 func topIndexes(n int, score func(i int) float64) []int {
 	list, scores := make([]int, n), make([]float64, n)
 	for i := range n {

@@ -14,7 +14,7 @@ import (
 )
 
 // The counter is one for the process: this test runs while no other does. PostgreSQL is compared where it is there.
-func TestStatementsAreThoseOfTheGoldenFile(t *testing.T) {
+func TestStatementsMatchGoldenFile(t *testing.T) {
 	for _, engine := range []struct {
 		name, head string
 		open       func(testing.TB, store.Options) *store.Store
@@ -36,8 +36,8 @@ func TestStatementsAreThoseOfTheGoldenFile(t *testing.T) {
 	}
 }
 
-// countStatements calls every operation a few times as ann and returns the fewest
-// statements of each: what runs in the background can only add to them.
+// countStatements calls every operation a few times as ann and returns the
+// fewest statements of each: background work can only add to them.
 func countStatements(t *testing.T, open func(testing.TB, store.Options) *store.Store) map[string]int64 {
 	w := conformance.New(t, open, conformance.Options{})
 	fewest := map[string]int64{}

@@ -28,8 +28,8 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 )
 
-// commandEnv makes the test binary the program loci: a command is a process of
-// its own, as for people.
+// commandEnv turns the test binary into the program loci: a command is a
+// process of its own, as for people.
 const commandEnv = "LOCI_PROOF_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A testServer is a world with all its doors open.
+// A testServer is a world with all its transports.
 type testServer struct {
 	*conformance.World
 	t   testing.TB
@@ -57,13 +57,14 @@ func newTestServer(t testing.TB, w *conformance.World) *testServer {
 	return &testServer{w, t, server.URL}
 }
 
-// An answer is what a door said: the object, and beside it what only HTTP tells.
+// An answer is the answer of a transport: the object, and the parts that only
+// HTTP has.
 type answer struct {
 	object args
 	status int
 }
 
-// code returns the code of a refusal.
+// code returns the error code of an answer.
 func (a answer) code() loci.Code {
 	code, _ := a.object["code"].(string)
 	return loci.Code(code)
@@ -83,20 +84,21 @@ func (h *testServer) parseAnswer(raw []byte, err error) answer {
 	return a
 }
 
-// A transport is how a call reaches an operation.
+// A transport is a way to call operations.
 type transport struct {
 	name string
-	// supports tells whether the door has the operation, and can say what the call says.
+	// supports reports whether the transport has the operation and can send the
+	// call.
 	supports func(o *op.Op, q callShape) bool
 	call     func(h *testServer, o *op.Op, c *op.Call, in args) answer
 }
 
-// A callShape is what a case wants of a door.
+// A callShape describes the requirements of a case.
 type callShape struct {
 	in        args
-	invalid   bool // the input has what the operation does not know, or lacks what it needs
-	headers   bool // something travels beside the fields: If-Match, Idempotency-Key
-	duplicate bool // another case says the same of commands, each of which is a process
+	invalid   bool // the input has unknown fields, or lacks required ones
+	headers   bool // headers are sent beside the fields: If-Match, Idempotency-Key
+	duplicate bool // another case tests the same for commands, each of which is a process
 }
 
 var transports = []transport{
@@ -114,7 +116,7 @@ func viaHost(h *testServer, o *op.Op, c *op.Call, in args) answer {
 	return h.parseAnswer(h.Host.Call(h.t.Context(), o, c, op.Args{JSON: conformance.Must(json.Marshal(in))(h.t)}))
 }
 
-// text writes a value as a path, a query or a flag has it.
+// text returns a value as a path, a query or a flag has it.
 func text(v any) string {
 	if list, ok := v.([]any); ok {
 		items := make([]string, len(list))
@@ -138,7 +140,7 @@ func viaREST(h *testServer, o *op.Op, c *op.Call, in args) answer {
 	return a
 }
 
-// exchange sends the request that the arguments mean.
+// exchange sends the request for the arguments.
 func exchange(h *testServer, o *op.Op, c *op.Call, in args) (*http.Response, []byte) {
 	h.t.Helper()
 	path, rest := o.Path, args{}
@@ -202,7 +204,7 @@ func toolCall(h *testServer, o *op.Op, in args) []byte {
 		"params": args{"name": o.ToolName(), "arguments": in}}))(h.t)
 }
 
-// result takes the object out of the answer to a call of a tool.
+// result returns the object in the answer to a tool call.
 func result(h *testServer, raw []byte) answer {
 	h.t.Helper()
 	var m struct {
@@ -226,12 +228,13 @@ func viaTool(h *testServer, o *op.Op, c *op.Call, in args) answer {
 	h.t.Helper()
 	res, raw := h.send("POST", "/mcp", c, bytes.NewReader(toolCall(h, o, in)))
 	if res.StatusCode != http.StatusOK {
-		return h.parseAnswer(raw, nil) // who is not let in is told so before a word of the protocol
+		// a rejected credential is reported before the protocol starts
+		return h.parseAnswer(raw, nil)
 	}
 	return result(h, raw)
 }
 
-// A keyedCaller caller shows a credential, as a server's client does; a pipe has none.
+// A keyedCaller has a credential, as a server's client does; a pipe has none.
 type keyedCaller struct {
 	op.Caller
 	c *op.Call
@@ -273,7 +276,7 @@ func viaCommand(h *testServer, o *op.Op, c *op.Call, in args) answer {
 		line = append(line, "--agent")
 	}
 	if o.Method == "DELETE" {
-		line = append(line, "--yes") // nobody can be asked
+		line = append(line, "--yes") // nobody can confirm
 	}
 	line = append(slices.Clone(words[:2]), append(line, words[2:]...)...)
 	cmd := exec.CommandContext(h.t.Context(), conformance.Must(os.Executable())(h.t), line...)
@@ -289,8 +292,8 @@ func viaCommand(h *testServer, o *op.Op, c *op.Call, in args) answer {
 	return a
 }
 
-// commandLine writes arguments as people would; what is too long for a line
-// comes by the standard input.
+// commandLine writes arguments as people would; a value that is too long for a
+// line is read from the standard input.
 func commandLine(o *op.Op, in args) (line []string, stdin string) {
 	resource, verb, _ := strings.Cut(o.Name, ".")
 	line = []string{resource, verb}

@@ -16,20 +16,20 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 )
 
-// An testCase is one call that every door answers alike.
+// A testCase is one call that every transport answers alike.
 type testCase struct {
 	callShape
 	name      string
 	caller    conformance.Caller
-	code      loci.Code // "" is success
+	code      loci.Code // "" means success
 	args      func(s testScene) args
-	call      func(s testScene, c *op.Call) // what travels beside the fields
-	lenient   bool                          // the message names fields, which depends on where they travel
+	call      func(s testScene, c *op.Call) // sent beside the fields
+	lenient   bool                          // the message names fields, which depends on their transport
 	exhausted bool
 	empty     bool
 }
 
-// testCases are one success and every documented refusal of an operation.
+// testCases returns one success and every documented error of an operation.
 func testCases(t *testing.T, o *op.Op) []testCase {
 	f := fixtureOf(t, o.Name)
 	list := []testCase{{name: "success", caller: conformance.CallerOwner, args: f.args, empty: f.empty}}
@@ -66,7 +66,7 @@ func testCases(t *testing.T, o *op.Op) []testCase {
 	return list
 }
 
-// useIdempotencyKey gives the call an Idempotency-Key that another one had.
+// useIdempotencyKey gives the call an Idempotency-Key of another call.
 func useIdempotencyKey(s testScene, c *op.Call) {
 	c.IdempotencyKey = uniqueText("key")
 	before := *c
@@ -77,7 +77,7 @@ func useIdempotencyKey(s testScene, c *op.Call) {
 	}
 }
 
-// generatedCases are the refusals of what an operation does not understand.
+// generatedCases are calls with invalid input.
 func generatedCases(o *op.Op, f fixture) (list []testCase) {
 	change := func(name string, v any) func(testScene) args {
 		return func(s testScene) args {
@@ -107,7 +107,7 @@ func generatedCases(o *op.Op, f fixture) (list []testCase) {
 	return list
 }
 
-// exhaustedPlan is a plan whose places are all taken by the people of a world.
+// exhaustedPlan is a plan whose quotas the people of a world use up.
 var exhaustedPlan = identity.Plan{Name: loci.PlanFree, Operations: 1e6, Storage: 1 << 30, Teams: 2, Atlases: 1}
 
 func TestTransportsAgree(t *testing.T) {
@@ -128,7 +128,8 @@ func TestTransportsAgree(t *testing.T) {
 	}
 }
 
-// checkAgreement asks every door and holds its answer to that of the host itself.
+// checkAgreement calls every transport and compares its answer with that of the
+// host itself.
 func checkAgreement(t *testing.T, h *testServer, o *op.Op, e testCase) {
 	t.Helper()
 	var first answer
@@ -167,8 +168,8 @@ func checkAgreement(t *testing.T, h *testServer, o *op.Op, e testCase) {
 	}
 }
 
-// briefFields returns an answer as a tool shows it: lists of memories without what
-// says nothing to an agent.
+// briefFields returns an answer as a tool shows it: lists of memories without
+// fields that agents do not need.
 func briefFields(name string, object args) args {
 	out := mergeArgs(object, nil)
 	short := func(list any, without ...string) any {
@@ -191,7 +192,7 @@ func briefFields(name string, object args) args {
 		return brief
 	}
 	switch {
-	case object["code"] != nil: // a refusal is told whole
+	case object["code"] != nil: // an error is complete
 	case name == "memory.list":
 		out["memories"] = short(object["memories"])
 	case name == "memory.search":
@@ -215,8 +216,8 @@ var (
 	aCounter = regexp.MustCompile(`(guest|new|walker|rope)\d{6}`)
 )
 
-// normalize writes an object without what differs from call to call: ids become
-// numbers in the order in which they appear.
+// normalize writes an object without the parts that differ from call to call:
+// ids become numbers in the order of appearance.
 func normalize(t testing.TB, object args, lenient bool) string {
 	t.Helper()
 	b := string(conformance.Must(json.Marshal(normalizeValue("", object, lenient)))(t))
@@ -230,7 +231,7 @@ func normalize(t testing.TB, object args, lenient bool) string {
 	return aCounter.ReplaceAllString(aKey.ReplaceAllString(aTime.ReplaceAllString(b, "time"), "key"), "$1")
 }
 
-// normalizeValue replaces the values of fields that are never twice the same.
+// normalizeValue replaces the values of fields that always differ.
 func normalizeValue(name string, v any, lenient bool) any {
 	switch v := v.(type) {
 	case args:
@@ -255,7 +256,7 @@ func normalizeValue(name string, v any, lenient bool) any {
 	return v
 }
 
-func TestGeneratedMethodsAnswerAsTheHost(t *testing.T) {
+func TestGeneratedMethodsAnswerLikeHost(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t, conformance.New(t, conformance.OpenSQLite, conformance.Options{}))
 	for _, o := range service.Ops.Ops {
@@ -272,7 +273,7 @@ func TestGeneratedMethodsAnswerAsTheHost(t *testing.T) {
 	}
 }
 
-// callGenerated calls the method of the Go client that an operation has: memory.get
+// callGenerated calls the method of the Go client for an operation: memory.get
 // is MemoryGet.
 func callGenerated(h *testServer, o *op.Op, in args) args {
 	h.t.Helper()

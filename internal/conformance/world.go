@@ -1,7 +1,7 @@
-// Package proof is the small world in which the whole service is tried: a few
-// people, a team and their credentials on a real store, behind the real gate.
-// It is for tests alone. Its own tests range over the whole table of operations
-// and over all doors, and print the documents that follow from the table.
+// Package conformance tests the whole service in a small world: a few people, a
+// team and their credentials on a real store, behind the real gate. It is for
+// tests only. Its own tests cover the whole operation table and all transports,
+// and print the documents that follow from the table.
 package conformance
 
 import (
@@ -22,13 +22,13 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// A Clock is the machine's, and can be set forward.
+// A Clock is the machine's clock, and can be advanced.
 type Clock struct{ offset atomic.Int64 }
 
 // Now returns the time.
 func (c *Clock) Now() time.Time { return time.Now().Add(time.Duration(c.offset.Load())) }
 
-// Advance lets d go by.
+// Advance advances the clock by d.
 func (c *Clock) Advance(d time.Duration) { c.offset.Add(int64(d)) }
 
 // A Person has an account and an API key.
@@ -38,13 +38,13 @@ type Person struct {
 	KeyID string
 }
 
-// Actor returns the person, as known by the key.
+// Actor returns the person as the actor of a call with the key.
 func (p *Person) Actor() *identity.Actor {
 	return &identity.Actor{UserID: p.ID, Email: p.Email, CredentialKind: identity.CredentialKey, CredentialID: p.KeyID}
 }
 
-// A World has a team, the crew: ann owns it, bob is an admin, cid a member.
-// Eve is a stranger to it. Fay has a team of her own and invites others.
+// A World has a team, the crew: ann owns it, bob is an admin, cid a member. Eve
+// has no access to it. Fay has another team and invites others.
 type World struct {
 	Clock   *Clock
 	Store   *store.Store
@@ -54,17 +54,19 @@ type World struct {
 
 	Ann, Bob, Cid, Eve, Fay *Person
 	Team                    string // id of the workspace
-	revoked                 string // a key of ann's
+	revoked                 string // a key of ann
 	actors                  map[string]identity.Actor
 }
 
 // Options of a World; the zero value has no limits.
 type Options struct {
-	Plan         identity.Plan // the zero plan is that without limits
+	Plan         identity.Plan // the zero plan means no limits
 	SignInLimit  int
-	Registration service.Registration // empty is open
+	Registration service.Registration // empty means open
 	Embedder     search.Embedder
-	EmbedTimeout time.Duration // how long a search waits for it; 0 is a minute, on a busy machine too
+	// how long a search waits for the embedder; 0 means a minute, for busy
+	// machines
+	EmbedTimeout time.Duration
 }
 
 // NewEmpty returns a world without people.
@@ -87,7 +89,7 @@ func NewEmpty(t testing.TB, open func(t testing.TB, o store.Options) *store.Stor
 	return w
 }
 
-// admit is the gate's, but for the credentials that no gate knows yet.
+// admit wraps the gate's Admit for the credentials that no gate knows yet.
 func (w *World) admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor, error) {
 	if caller, ok := w.actors[c.Credential]; ok && (o == nil || o.Access != op.Public) {
 		return &caller, nil
@@ -123,12 +125,13 @@ func New(t testing.TB, open func(t testing.TB, o store.Options) *store.Store, o 
 		w.actors[token] = identity.Actor{UserID: w.Ann.ID, Email: w.Ann.Email, CredentialKind: identity.CredentialToken,
 			CredentialID: loci.NewID(w.Clock.Now()), GrantedWorkspaces: []string{granted}}
 	}
-	w.actors[localDevice] = identity.Actor{UserID: w.Ann.ID, Email: w.Ann.Email, CredentialKind: identity.CredentialLocal,
-		CredentialID: w.Ann.ID}
+	w.actors[localDevice] = identity.Actor{UserID: w.Ann.ID, Email: w.Ann.Email,
+		CredentialKind: identity.CredentialLocal,
+		CredentialID:   w.Ann.ID}
 	return w
 }
 
-// Must takes a result that must be there.
+// Must returns a value and fails the test on an error.
 func Must[T any](v T, err error) func(testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()
@@ -148,14 +151,15 @@ func (w *World) Person(t testing.TB, name string) *Person {
 	return &Person{u, k.APIKey, k.Key.ID}
 }
 
-// NewTeam makes a workspace of owner's.
+// NewTeam makes a workspace of an owner.
 func (w *World) NewTeam(t testing.TB, owner *Person) string {
 	t.Helper()
 	return Must(w.Service.CreateWorkspace(t.Context(), owner.Actor(),
 		loci.CreateWorkspace{Name: "Crew"}))(t).Workspace.ID
 }
 
-// Invite asks p into a workspace of owner's and returns the invitation's id.
+// Invite invites p into a workspace of an owner and returns the invitation's
+// id.
 func (w *World) Invite(t testing.TB, workspace string, owner, p *Person, role loci.Role) string {
 	t.Helper()
 	in := loci.CreateInvitations{WorkspaceID: workspace, Emails: loci.Emails{loci.Email(p.Email)},
@@ -163,7 +167,7 @@ func (w *World) Invite(t testing.TB, workspace string, owner, p *Person, role lo
 	return Must(w.Service.CreateInvitations(t.Context(), owner.Actor(), in))(t).Invitations[0].ID
 }
 
-// Join takes p into a workspace of owner's.
+// Join adds p to a workspace of an owner.
 func (w *World) Join(t testing.TB, workspace string, owner, p *Person, role loci.Role) {
 	t.Helper()
 	id := w.Invite(t, workspace, owner, p, role)
@@ -178,7 +182,7 @@ func (w *World) Atlas(t testing.TB, name string) string {
 		loci.CreateAtlas{Name: loci.Name(name), WorkspaceID: w.Team}))(t).Atlas.ID
 }
 
-// Memory stores a memory of ann's in an atlas of the crew.
+// Memory stores a memory of ann in an atlas of the crew.
 func (w *World) Memory(t testing.TB, atlas, content string, tags ...loci.Tag) string {
 	t.Helper()
 	return Must(w.Service.CreateMemory(t.Context(), w.Ann.Actor(),
