@@ -54,7 +54,8 @@ var allowedImports = map[string][]string{
 		"internal/mcp", "internal/op", "internal/rest", "internal/search", "internal/service", "internal/store"},
 	"internal/cli": {"", "client", "internal/embed", "internal/mcp", "internal/op", "internal/relevance",
 		"internal/server", "internal/service"},
-	"internal/store/storetest": {"internal/store"},
+	"internal/store/storetest":       {"internal/store"},
+	"internal/relevance/datasettest": {},
 	"internal/conformance": {"", "internal/auth", "internal/identity", "internal/op", "internal/search",
 		"internal/service", "internal/store"},
 	"bench": {"", "client", "internal/embed", "internal/identity", "internal/op", "internal/relevance",
@@ -64,7 +65,8 @@ var allowedImports = map[string][]string{
 }
 
 // testOnly are packages that only tests import.
-var testOnly = []string{"internal/store/storetest", "internal/conformance", "internal/secret/secrettest"}
+var testOnly = []string{"internal/store/storetest", "internal/relevance/datasettest", "internal/conformance",
+	"internal/secret/secrettest"}
 
 // A listedPackage is a package in the output of go list.
 type listedPackage struct {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/relevance/datasettest"
 )
 
 // candidates is for how many texts at most the sets are compared.
@@ -130,14 +132,12 @@ const longest = 16 << 10
 // on top, and looked for among all others.
 func TestSignatureFindsEditedTexts(t *testing.T) {
 	t.Parallel()
-	for _, set := range []struct {
-		name              string
-		precision, recall float64
-	}{{"docs", .95, .8}, {"code", .95, .8}, {"xquad-ru", .95, .8}, {"xquad-zh", .95, .8}, {"jaquad", .95, .8}} {
-		t.Run(set.name, func(t *testing.T) {
+	const minPrecision, minRecall = .95, .8
+	for _, name := range datasettest.Present(t, "docs", "code", "xquad-ru", "xquad-zh", "jaquad") {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var texts []string
-			for _, d := range readLines[struct{ Text string }](t, set.name+"/docs.jsonl") {
+			for _, d := range readLines[struct{ Text string }](t, name+"/docs.jsonl") {
 				texts = append(texts, d.Text)
 			}
 			a := newArchive(texts)
@@ -164,9 +164,9 @@ func TestSignatureFindsEditedTexts(t *testing.T) {
 			}
 			t.Logf("%s: %d edits, recall %.3f, precision %.4f (%.4f with near copies in the set, %.4f with licence "+
 				"headers too), %.2f share a band",
-				set.name, all.edits, all.recall(), all.precision(all.different), all.precision(all.unlicensed),
+				name, all.edits, all.recall(), all.precision(all.different), all.precision(all.unlicensed),
 				all.precision(all.strangers), float64(all.shareBand)/float64(all.edits))
-			if all.recall() < set.recall || all.precision(all.different) < set.precision {
+			if all.recall() < minRecall || all.precision(all.different) < minPrecision {
 				t.Errorf("recall %.3f, precision %.4f", all.recall(), all.precision(all.different))
 			}
 		})

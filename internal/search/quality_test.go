@@ -3,14 +3,15 @@ package search
 import (
 	"bufio"
 	"encoding/json"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
-)
 
-// datasetsFolder is where the judged sets lie, beside the project.
-const datasetsFolder = "../../../shared/data/retrieval"
+	"github.com/loci-memory/loci/internal/relevance/datasettest"
+)
 
 type judged struct {
 	docs    []struct{ Group, ID, Title, Text string }
@@ -21,9 +22,10 @@ type judged struct {
 }
 
 func readLines[T any](t testing.TB, name string) (list []T) {
-	file, err := os.Open(filepath.Join(datasetsFolder, name))
+	set, base := filepath.Split(name)
+	file, err := os.Open(filepath.Join(datasettest.Dir(t, filepath.Clean(set)), base))
 	if err != nil {
-		t.Skipf("the judged set is not here: %v", err)
+		t.Fatal(err)
 	}
 	defer file.Close()
 	lines := bufio.NewScanner(file)
@@ -99,18 +101,14 @@ func flushedSnapshot(t testing.TB, d *fakeStore, id int64, changes []DocUpdate) 
 
 func TestSearchReachesQualityFloors(t *testing.T) {
 	t.Parallel()
-	for _, set := range []struct {
-		name  string
-		least float64
-	}{
-		{"docs", .75}, {"code", .73}, {"xquad-en", .965}, {"xquad-ru", .87}, {"xquad-zh", .96}, {"jaquad", .91},
-		{"locomo-turns", .52}, {"locomo-sessions", .84},
-	} {
-		t.Run(set.name, func(t *testing.T) {
-			got := readJudged(t, set.name).ndcg(t)
-			t.Logf("%s nDCG@10 %.4f", set.name, got)
-			if got < set.least {
-				t.Errorf("nDCG@10 %.4f, want at least %.4f", got, set.least)
+	floors := map[string]float64{"docs": .75, "code": .73, "xquad-en": .965, "xquad-ru": .87, "xquad-zh": .96,
+		"jaquad": .91, "locomo-turns": .52, "locomo-sessions": .84}
+	for _, name := range datasettest.Present(t, slices.Sorted(maps.Keys(floors))...) {
+		t.Run(name, func(t *testing.T) {
+			got := readJudged(t, name).ndcg(t)
+			t.Logf("%s nDCG@10 %.4f", name, got)
+			if got < floors[name] {
+				t.Errorf("nDCG@10 %.4f, want at least %.4f", got, floors[name])
 			}
 		})
 	}

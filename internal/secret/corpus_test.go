@@ -8,19 +8,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/relevance/datasettest"
 )
 
-const (
-	projectRoot   = "../.."
-	corporaFolder = "../../../shared/data/retrieval"
-)
+const projectRoot = "../.."
 
-// corpus returns the texts of a corpus, and skips the test where it is absent.
+// corpus returns the texts of a dataset.
 func corpus(t testing.TB, name string) (texts []string) {
 	t.Helper()
-	f, err := os.Open(filepath.Join(corporaFolder, name, "docs.jsonl"))
+	f, err := os.Open(filepath.Join(datasettest.Dir(t, name), "docs.jsonl"))
 	if err != nil {
-		t.Skipf("the corpus %s is absent", name)
+		t.Fatal(err)
 	}
 	defer f.Close()
 	lines := bufio.NewScanner(f)
@@ -37,7 +36,8 @@ func corpus(t testing.TB, name string) (texts []string) {
 
 func TestScanFindsNothingInCorpora(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"docs", "code", "xquad-en", "xquad-ru", "xquad-zh", "jaquad", "locomo-sessions"} {
+	for _, name := range datasettest.Present(t, "docs", "code", "xquad-en", "xquad-ru", "xquad-zh", "jaquad",
+		"locomo-sessions") {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, text := range corpus(t, name) {
@@ -80,7 +80,7 @@ func TestScanFindsNothingInSources(t *testing.T) {
 }
 
 func BenchmarkScan(b *testing.B) {
-	for _, name := range []string{"docs", "code", "xquad-ru", "xquad-zh"} {
+	for _, name := range datasettest.Present(b, "docs", "code", "xquad-ru", "xquad-zh") {
 		b.Run(name, func(b *testing.B) {
 			text := strings.Join(corpus(b, name), "\n\n")
 			text = text[:min(len(text), 256<<10)]
