@@ -4,6 +4,7 @@ package client
 
 import (
 	"context"
+	"iter"
 
 	"github.com/loci-memory/loci"
 )
@@ -29,11 +30,33 @@ func (c *Client) MemoryList(ctx context.Context, in loci.ListMemories, options .
 	return do[loci.Memories](ctx, c, "GET /v1/memories", in, options)
 }
 
+// MemoryListAll returns the items of every page of memory.list. It reads a page when the one before is used up.
+// An error ends the sequence.
+func (c *Client) MemoryListAll(ctx context.Context, in loci.ListMemories, options ...CallOption) iter.Seq2[loci.Memory, error] {
+	return allItems(in.Paging, func(p loci.Paging) ([]loci.Memory, loci.Page, error) {
+		in := in
+		in.Paging = p
+		out, err := c.MemoryList(ctx, in, options...)
+		return out.Memories, out.Page, err
+	})
+}
+
 // MemorySearch is the operation memory.search, POST /v1/memories/search.
 //
 // Find memories, best first.
 func (c *Client) MemorySearch(ctx context.Context, in loci.SearchMemories, options ...CallOption) (loci.FoundMemories, error) {
 	return do[loci.FoundMemories](ctx, c, "POST /v1/memories/search", in, options)
+}
+
+// MemorySearchAll returns the items of every page of memory.search. It reads a page when the one before is used up.
+// An error ends the sequence.
+func (c *Client) MemorySearchAll(ctx context.Context, in loci.SearchMemories, options ...CallOption) iter.Seq2[loci.FoundMemory, error] {
+	return allItems(in.Paging, func(p loci.Paging) ([]loci.FoundMemory, loci.Page, error) {
+		in := in
+		in.Paging = p
+		out, err := c.MemorySearch(ctx, in, options...)
+		return out.Memories, out.Page, err
+	})
 }
 
 // MemoryContext is the operation memory.context, GET /v1/memories/context.
@@ -99,6 +122,17 @@ func (c *Client) MemoryVersions(ctx context.Context, in loci.ListVersions, optio
 	return do[loci.MemoryVersions](ctx, c, "GET /v1/memories/{memoryId}/versions", in, options)
 }
 
+// MemoryVersionsAll returns the items of every page of memory.versions. It reads a page when the one before is used up.
+// An error ends the sequence.
+func (c *Client) MemoryVersionsAll(ctx context.Context, in loci.ListVersions, options ...CallOption) iter.Seq2[loci.MemoryVersion, error] {
+	return allItems(in.Paging, func(p loci.Paging) ([]loci.MemoryVersion, loci.Page, error) {
+		in := in
+		in.Paging = p
+		out, err := c.MemoryVersions(ctx, in, options...)
+		return out.Versions, out.Page, err
+	})
+}
+
 // MemoryRevert is the operation memory.revert, POST /v1/memories/{memoryId}/revert.
 //
 // Bring a version of a memory back as a new one.
@@ -118,6 +152,17 @@ func (c *Client) MemorySimilar(ctx context.Context, in loci.SimilarMemories, opt
 // List atlases (knowledge bases), newest first.
 func (c *Client) AtlasList(ctx context.Context, in loci.ListAtlases, options ...CallOption) (loci.Atlases, error) {
 	return do[loci.Atlases](ctx, c, "GET /v1/atlases", in, options)
+}
+
+// AtlasListAll returns the items of every page of atlas.list. It reads a page when the one before is used up.
+// An error ends the sequence.
+func (c *Client) AtlasListAll(ctx context.Context, in loci.ListAtlases, options ...CallOption) iter.Seq2[loci.Atlas, error] {
+	return allItems(in.Paging, func(p loci.Paging) ([]loci.Atlas, loci.Page, error) {
+		in := in
+		in.Paging = p
+		out, err := c.AtlasList(ctx, in, options...)
+		return out.Atlases, out.Page, err
+	})
 }
 
 // AtlasGet is the operation atlas.get, GET /v1/atlases/{atlasId}.
@@ -148,6 +193,17 @@ func (c *Client) WorkspaceList(ctx context.Context, in loci.ListWorkspaces, opti
 	return do[loci.Workspaces](ctx, c, "GET /v1/workspaces", in, options)
 }
 
+// WorkspaceListAll returns the items of every page of workspace.list. It reads a page when the one before is used up.
+// An error ends the sequence.
+func (c *Client) WorkspaceListAll(ctx context.Context, in loci.ListWorkspaces, options ...CallOption) iter.Seq2[loci.Workspace, error] {
+	return allItems(in.Paging, func(p loci.Paging) ([]loci.Workspace, loci.Page, error) {
+		in := in
+		in.Paging = p
+		out, err := c.WorkspaceList(ctx, in, options...)
+		return out.Workspaces, out.Page, err
+	})
+}
+
 // WorkspaceGet is the operation workspace.get, GET /v1/workspaces/{workspaceId}.
 //
 // Read one workspace.
@@ -169,11 +225,33 @@ func (c *Client) MemberList(ctx context.Context, in loci.ListMembers, options ..
 	return do[loci.Members](ctx, c, "GET /v1/workspaces/{workspaceId}/members", in, options)
 }
 
+// MemberListAll returns the items of every page of member.list. It reads a page when the one before is used up.
+// An error ends the sequence.
+func (c *Client) MemberListAll(ctx context.Context, in loci.ListMembers, options ...CallOption) iter.Seq2[loci.Member, error] {
+	return allItems(in.Paging, func(p loci.Paging) ([]loci.Member, loci.Page, error) {
+		in := in
+		in.Paging = p
+		out, err := c.MemberList(ctx, in, options...)
+		return out.Members, out.Page, err
+	})
+}
+
 // InvitationList is the operation invitation.list, GET /v1/workspaces/{workspaceId}/invitations.
 //
 // List the invitations sent from a workspace.
 func (c *Client) InvitationList(ctx context.Context, in loci.ListInvitations, options ...CallOption) (loci.Invitations, error) {
 	return do[loci.Invitations](ctx, c, "GET /v1/workspaces/{workspaceId}/invitations", in, options)
+}
+
+// InvitationListAll returns the items of every page of invitation.list. It reads a page when the one before is used up.
+// An error ends the sequence.
+func (c *Client) InvitationListAll(ctx context.Context, in loci.ListInvitations, options ...CallOption) iter.Seq2[loci.Invitation, error] {
+	return allItems(in.Paging, func(p loci.Paging) ([]loci.Invitation, loci.Page, error) {
+		in := in
+		in.Paging = p
+		out, err := c.InvitationList(ctx, in, options...)
+		return out.Invitations, out.Page, err
+	})
 }
 
 // InvitationCreate is the operation invitation.create, POST /v1/workspaces/{workspaceId}/invitations.
@@ -188,6 +266,17 @@ func (c *Client) InvitationCreate(ctx context.Context, in loci.CreateInvitations
 // List the invitations that wait for your answer.
 func (c *Client) InvitationPending(ctx context.Context, in loci.ListPendingInvitations, options ...CallOption) (loci.Invitations, error) {
 	return do[loci.Invitations](ctx, c, "GET /v1/workspace-invitations", in, options)
+}
+
+// InvitationPendingAll returns the items of every page of invitation.pending. It reads a page when the one before is used up.
+// An error ends the sequence.
+func (c *Client) InvitationPendingAll(ctx context.Context, in loci.ListPendingInvitations, options ...CallOption) iter.Seq2[loci.Invitation, error] {
+	return allItems(in.Paging, func(p loci.Paging) ([]loci.Invitation, loci.Page, error) {
+		in := in
+		in.Paging = p
+		out, err := c.InvitationPending(ctx, in, options...)
+		return out.Invitations, out.Page, err
+	})
 }
 
 // InvitationRespond is the operation invitation.respond, POST /v1/workspace-invitations/{invitationId}/respond.
@@ -216,6 +305,17 @@ func (c *Client) AccountMe(ctx context.Context, options ...CallOption) (loci.One
 // List your API keys, revoked ones too.
 func (c *Client) KeyList(ctx context.Context, in loci.ListKeys, options ...CallOption) (loci.Keys, error) {
 	return do[loci.Keys](ctx, c, "GET /v1/api-keys", in, options)
+}
+
+// KeyListAll returns the items of every page of key.list. It reads a page when the one before is used up.
+// An error ends the sequence.
+func (c *Client) KeyListAll(ctx context.Context, in loci.ListKeys, options ...CallOption) iter.Seq2[loci.APIKey, error] {
+	return allItems(in.Paging, func(p loci.Paging) ([]loci.APIKey, loci.Page, error) {
+		in := in
+		in.Paging = p
+		out, err := c.KeyList(ctx, in, options...)
+		return out.Keys, out.Page, err
+	})
 }
 
 // KeyCreate is the operation key.create, POST /v1/api-keys.

@@ -138,3 +138,23 @@ func TestResponseSizeIsLimited(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestAllItemsEndsWithErrorOfLaterPage(t *testing.T) {
+	t.Parallel()
+	c, err := New("http://127.0.0.1", WithRetry(1, 0), WithHTTP(&http.Client{Transport: &scriptedTransport{
+		answers: []scriptedResponse{{status: 200, body: `{"ok":true,"keys":[{"name":"a"}],"nextCursor":"c"}`},
+			{status: 400, body: `{"ok":false,"code":"invalid_query","message":"no"}`}}}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen []string
+	for k, err := range c.KeyListAll(t.Context(), loci.ListKeys{}) {
+		seen = append(seen, k.Name)
+		if len(seen) == 2 && !loci.Is(err, loci.CodeInvalidQuery) || len(seen) > 2 {
+			t.Fatal(seen, err)
+		}
+	}
+	if len(seen) != 2 {
+		t.Error(seen)
+	}
+}

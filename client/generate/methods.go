@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"go/format"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -19,6 +20,7 @@ package client
 
 import (
 	"context"
+	"iter"
 
 	"github.com/loci-memory/loci"
 )
@@ -30,6 +32,19 @@ const method = `
 // %[4]s
 func (c *Client) %[1]s(ctx context.Context, %[5]soptions ...CallOption) (loci.%[6]s, error) {
 	return do[loci.%[6]s](ctx, c, %[3]q, %[7]s, options)
+}
+`
+
+const pagesMethod = `
+// %[1]sAll returns the items of every page of %[2]s. It reads a page when the one before is used up.
+// An error ends the sequence.
+func (c *Client) %[1]sAll(ctx context.Context, in loci.%[3]s, options ...CallOption) iter.Seq2[%[4]s, error] {
+	return allItems(in.Paging, func(p loci.Paging) ([]%[4]s, loci.Page, error) {
+		in := in
+		in.Paging = p
+		out, err := c.%[1]s(ctx, in, options...)
+		return out.%[5]s, out.Page, err
+	})
 }
 `
 
@@ -61,7 +76,17 @@ func writeMethod(b *bytes.Buffer, o *op.Op) error {
 		parameter, argument = "", "loci.Empty{}"
 	}
 	fmt.Fprintf(b, method, goName(o.Name), o.Name, o.Method+" "+o.Path, o.Summary, parameter, out.Name(), argument)
+	if o.Paged {
+		items := itemsField(out)
+		fmt.Fprintf(b, pagesMethod, goName(o.Name), o.Name, in.Name(), items.Type.Elem(), items.Name)
+	}
 	return nil
+}
+
+// itemsField returns the field of a page that holds its items: the first list.
+func itemsField(page reflect.Type) reflect.StructField {
+	fields := reflect.VisibleFields(page)
+	return fields[slices.IndexFunc(fields, func(f reflect.StructField) bool { return f.Type.Kind() == reflect.Slice })]
 }
 
 // goName returns the Go name of an operation: memory.create is MemoryCreate.

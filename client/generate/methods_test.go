@@ -27,6 +27,10 @@ func (fakeService) Read(context.Context, *identity.Actor, loci.Empty) (out loci.
 	return out, nil
 }
 
+func (fakeService) List(context.Context, *identity.Actor, loci.ListKeys) (out loci.Keys, err error) {
+	return out, nil
+}
+
 func (fakeService) Follow(context.Context, *identity.Actor, loci.Empty) (iter.Seq2[loci.Memory, error], error) {
 	return nil, nil
 }
@@ -41,6 +45,7 @@ func TestMethodsMatchGolden(t *testing.T) {
 	op.Add(table, "memory.create", "POST /v1/memories", "Write a memory.", op.Account, op.ToolCore, fakeService.Create)
 	op.Add(table, "old_account.me", "GET /v1/me", "See yourself.", op.Account, op.NoTool, fakeService.Read)
 	op.Add(table, "auth.setup", "POST /v1/auth/setup", "Sign in.", op.Public, op.BrowserOnly, fakeService.Create)
+	op.Add(table, "key.list", "GET /v1/api-keys", "List keys.", op.Person, op.NoTool, fakeService.List)
 	op.AddStream(table, "agent.events", "GET /v1/events", "Follow.", op.Account, op.NoTool, fakeService.Follow)
 	got, err := methods(table)
 	if err != nil {

@@ -1,0 +1,82 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/client"
+)
+
+// exampleServer answers like a Loci server that holds two memories, one a page.
+func exampleServer() *httptest.Server {
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/memories", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusCreated)
+		_, _ = io.WriteString(w, `{"ok":true,"memory":{"title":"The cat is called Ada.","version":1}}`)
+	})
+	mux.HandleFunc("GET /v1/memories", func(w http.ResponseWriter, r *http.Request) {
+		if r.FormValue("cursor") == "" {
+			_, _ = io.WriteString(w, `{"ok":true,"memories":[{"title":"The cat is called Ada."}],"nextCursor":"c"}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"ok":true,"memories":[{"title":"Deploy on Tuesdays."}]}`)
+	})
+	mux.HandleFunc("GET /v1/memories/{memoryId}", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = io.WriteString(w, `{"ok":false,"error":"not_found","code":"not_found","message":"There is none."}`)
+	})
+	return httptest.NewServer(mux)
+}
+
+func ExampleClient_MemoryCreate() {
+	server := exampleServer()
+	defer server.Close()
+	c, err := client.New(server.URL, client.WithKey("loci_live_..."))
+	if err != nil {
+		log.Fatal(err)
+	}
+	made, err := c.MemoryCreate(context.Background(), loci.CreateMemory{Content: "The cat is called Ada."})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(made.Memory.Title, made.Memory.Version)
+	// Output: The cat is called Ada. 1
+}
+
+func ExampleClient_MemoryListAll() {
+	server := exampleServer()
+	defer server.Close()
+	c, err := client.New(server.URL, client.WithKey("loci_live_..."))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for m, err := range c.MemoryListAll(context.Background(), loci.ListMemories{}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(m.Title)
+	}
+	// Output:
+	// The cat is called Ada.
+	// Deploy on Tuesdays.
+}
+
+func ExampleClient_MemoryGet() {
+	server := exampleServer()
+	defer server.Close()
+	c, err := client.New(server.URL, client.WithKey("loci_live_..."))
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = c.MemoryGet(context.Background(), loci.GetMemory{MemoryID: "01890a5d-ac96-774b-bcce-b302099a8057"})
+	if refused := new(loci.Error); errors.As(err, &refused) {
+		fmt.Println(refused.Code, refused.Message)
+	}
+	// Output: not_found There is none.
+}
