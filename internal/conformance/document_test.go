@@ -47,7 +47,7 @@ func TestToolsMatchGoldenFileWithinBudget(t *testing.T) {
 	t.Parallel()
 	sets := map[string]json.RawMessage{}
 	for _, set := range []op.Exposure{op.ToolCore, op.ToolStable, op.ToolFull} {
-		list := conformance.Must(mcp.List(service.Ops, set))(t)
+		list := mcp.List(service.Ops, set)
 		if len(list) > mcp.MaxListBytes(set) {
 			t.Errorf("the list of the %s set has %d bytes, and its budget is %d", set, len(list), mcp.MaxListBytes(set))
 		}

@@ -1,60 +1,21 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"strconv"
-	"time"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// responseWriterKey is the context's key for the reply to a request over HTTP.
-type responseWriterKey struct{}
-
-// callFromContext returns the call of a tool by the SDK.
-func callFromContext(ctx context.Context, t *tool) *op.Call {
-	if w, ok := ctx.Value(responseWriterKey{}).(*responseWriter); ok {
-		w.mayHaveWritten.Store(!t.op.ReadOnly)
-		return w.call
-	}
-	return &op.Call{Transport: "mcp", RequestID: loci.NewID(time.Now())}
-}
-
-// toolHandler runs the tool for the SDK.
-func (d *Server) toolHandler(t *tool) sdk.ToolHandler {
-	return func(ctx context.Context, req *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		object, failed := d.callTool(ctx, t, callFromContext(ctx, t), req.Params.Arguments)
-		return &sdk.CallToolResult{
-			Content: []sdk.Content{&sdk.TextContent{Text: string(object)}},
-			IsError: failed,
-		}, nil
-	}
-}
-
-// callTool runs the tool and returns the one JSON object of its result. It is
-// shown once, as text: no revision asks a tool without an output schema for
-// structured content, and a client that gives the model both doubles its cost.
-// A refusal of the operation is a result, which the agent reads.
+// callTool runs the tool and returns the one JSON object of its result. An error of the operation is a result, which
+// the agent reads.
 func (d *Server) callTool(ctx context.Context, t *tool, c *op.Call, args []byte) (object []byte, failed bool) {
 	object, err := d.runTool(ctx, t, c, args)
 	if err == nil {
 		return object, false
 	}
-	return errorJSON(err, c), true
-}
-
-// errorJSON returns what of err is shown, as JSON.
-func errorJSON(err error, c *op.Call) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(op.NewErrorBody(err, c.RequestID)) // texts alone, into a buffer
-	return bytes.TrimSpace(b.Bytes())
+	return encode(op.NewErrorBody(err, c.RequestID)), true
 }
 
 // runTool calls the operation and returns its answer, cut to what a result holds.
@@ -124,7 +85,7 @@ func (t *tool) prepareArguments(args []byte) (rest []byte, offset int, err error
 		args = nil // some clients send it for none
 	}
 	for _, f := range t.defaults {
-		if given, _ := removeMember(args, f.Name); given == nil && isObject(args) {
+		if given, _ := removeMember(args, f.Name); given == nil && acceptsNumber(args) {
 			args = addNumber(args, f.Name, f.ToolDefault)
 		}
 	}

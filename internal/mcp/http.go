@@ -1,87 +1,160 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
-	"io"
 	"net/http"
+	"slices"
 	"strings"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// HTTP returns the door as Streamable HTTP: stateless, a JSON answer for each
-// POST. What keeps a client out is answered as on every other route, before a
-// word of MCP is read; what is wrong with a message, in JSON-RPC. An answer is
-// complete before its first byte is written, so that a client that reads it
-// slowly keeps no request in memory.
+// HTTP returns the transport Streamable HTTP: stateless, a JSON response for each POST. A refused caller gets the
+// same error as on every other route. What is wrong with a message is an error of JSON-RPC. A response is complete
+// before its first byte is written, so that a slow reader keeps no request in memory.
 func (d *Server) HTTP() http.Handler {
 	g := d.newOriginChecker()
-	sets := map[op.Exposure]http.Handler{}
-	for set, s := range d.sdkServers {
-		sets[set] = sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server {
-			return s
-		}, &sdk.StreamableHTTPOptions{
-			Stateless: true, JSONResponse: true, MaxRequestBodyBytes: -1,
-			// Its own check refuses what comes through a reverse proxy: ours stands before it.
-			DisableLocalhostProtection:   true,
-			PropagateRequestCancellation: true,
-		})
-	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		httpapi.InitHeaders(w, r)
 		c := d.newCall(w, r)
-		set, err := d.admit(g, w, r, c)
-		out := &responseWriter{ResponseWriter: w, call: c}
-		if err == nil {
-			err = d.respond(set, sets[set], out, r)
-		}
-		if err == nil {
-			err = out.writeResponse(r.Context(), d.ResponseLimiter)
-		}
-		if err != nil {
+		if err := d.serveHTTP(g, w, r, c); err != nil {
 			httpapi.WriteError(w, r, c.Quota, err)
 		}
 	})
 }
 
-// respond reads a message and makes the answer to it.
-func (d *Server) respond(set op.Exposure, sdk http.Handler, out *responseWriter, r *http.Request) error {
-	message, err := httpapi.ReadBody(out.ResponseWriter, r, httpapi.MaxBody)
+func (d *Server) serveHTTP(g originChecker, w http.ResponseWriter, r *http.Request, c *op.Call) error {
+	set, err := d.admit(g, w, r, c)
 	if err != nil {
 		return err
 	}
-	decodeNameHeader(r.Header)
-	if code, text := validateMessage(message); code != 0 {
-		out.setError(http.StatusBadRequest, nil, code, text)
-		return nil
+	out, err := d.respond(w, r, set, c)
+	if err != nil {
+		return err
 	}
-	if d.serveFast(set, out, r, message) {
-		return nil
+	release, err := d.ResponseLimiter.Acquire(r.Context(), c.UserID, len(out.body), out.repeatable)
+	if err != nil {
+		return err
 	}
-	// The request itself outlives the answer: only a copy may hold the message.
-	sdkRequest := r.WithContext(context.WithValue(r.Context(), responseWriterKey{}, out))
-	sdkRequest.Body = io.NopCloser(bytes.NewReader(message))
-	// The answer is JSON, whatever the client says that it accepts.
-	sdkRequest.Header.Set("Accept", "application/json, text/event-stream")
-	sdk.ServeHTTP(out, sdkRequest)
-	out.translateSDKResponse(message)
+	defer release()
+	h := w.Header()
+	httpapi.SetQuotaHeaders(h, c.Quota)
+	if len(out.body) > 0 {
+		h.Set("Content-Type", out.contentType)
+	}
+	w.WriteHeader(out.status)
+	_, _ = w.Write(out.body) // a client that has left reads nothing
 	return nil
 }
 
-// decodeNameHeader reads an Mcp-Name that is no plain ASCII: =?base64?...?=. The SDK
-// compares it as it is sent.
-func decodeNameHeader(h http.Header) {
-	if encoded, ok := strings.CutPrefix(h.Get("Mcp-Name"), "=?base64?"); ok {
-		if plain, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(encoded, "?=")); err == nil {
-			h.Set("Mcp-Name", string(plain))
+// A response is what is written for a message.
+type response struct {
+	status      int
+	contentType string
+	body        []byte
+	repeatable  bool // the client can ask again
+}
+
+func errorResponse(status int, e *rpcError) response {
+	return response{status, "application/json", encodeResponse(e.id, nil, e), true}
+}
+
+// respond reads a message and makes the response to it.
+func (d *Server) respond(w http.ResponseWriter, r *http.Request, set op.Exposure, c *op.Call) (response, error) {
+	body, err := httpapi.ReadBody(w, r, httpapi.MaxBody)
+	if err != nil {
+		return response{}, err
+	}
+	m, failed := parseMessage(body)
+	if failed != nil {
+		return errorResponse(http.StatusBadRequest, failed), nil
+	}
+	x := &exchange{message: m, set: set, call: c}
+	if failed := x.checkHeaders(r.Header); failed != nil {
+		failed.id = m.id()
+		return errorResponse(http.StatusBadRequest, failed), nil
+	}
+	if m.isNotification() || m.isResponse() {
+		return response{status: http.StatusAccepted, repeatable: true}, nil
+	}
+	ctx := r.Context()
+	if !x.isStateless() {
+		ctx = context.WithoutCancel(ctx) // in these revisions a client that leaves does not cancel
+	}
+	answer, failed := d.handle(ctx, x)
+	out := response{x.httpStatus(failed), "application/json", encodeResponse(m.id(), answer, failed), !x.mayHaveWritten}
+	if x.acknowledgement != nil {
+		out.contentType = "text/event-stream"
+		out.body = slices.Concat(event(x.acknowledgement), event(out.body))
+	}
+	return out, nil
+}
+
+// event returns a message as a Server-Sent Event (HTML, section 9.2).
+func event(message []byte) []byte {
+	return slices.Concat([]byte("event: message\ndata: "), message, []byte("\n\n"))
+}
+
+// httpStatus returns the status of a response: only the stateless revision shows errors in it.
+func (x *exchange) httpStatus(e *rpcError) int {
+	switch {
+	case e == nil || !x.isStateless():
+		return http.StatusOK
+	case e.Code == codeMethodNotFound:
+		return http.StatusNotFound
+	}
+	return http.StatusBadRequest
+}
+
+// checkHeaders compares the headers of the protocol with the message.
+func (x *exchange) checkHeaders(h http.Header) *rpcError {
+	revision := h.Get("MCP-Protocol-Version")
+	if revision != "" && revision < statelessRevision && !slices.Contains(handshakeRevisions, revision) {
+		return invalidRequest(nil, "MCP-Protocol-Version must be one of "+strings.Join(revisions, ", ")+".")
+	}
+	isStateless := revision >= statelessRevision
+	if x.revision() != "" || isStateless && x.id() != nil {
+		switch {
+		case x.revision() == "":
+			return invalidParams("missing or invalid _meta field \"" + metaProtocolVersion + "\"")
+		case x.revision() != revision:
+			return headerMismatch("MCP-Protocol-Version", revision, x.revision())
 		}
 	}
+	if !isStateless || x.method == "" {
+		return nil
+	}
+	if got := h.Get("Mcp-Method"); got != x.method {
+		return headerMismatch("Mcp-Method", got, x.method)
+	}
+	if x.method == "tools/call" {
+		name, _ := text(x.params["name"])
+		if got := decodeHeader(h.Get("Mcp-Name")); got == "" || got != name {
+			return headerMismatch("Mcp-Name", got, name)
+		}
+	}
+	return nil
+}
+
+func headerMismatch(name, got, want string) *rpcError {
+	message := name + " is \"" + got + "\", and the message says \"" + want + "\"."
+	if got == "" {
+		message = "The header " + name + " is required, with what the message says."
+	}
+	return &rpcError{Code: codeHeaderMismatch, Message: message}
+}
+
+// decodeHeader returns the value of a header that may be encoded as =?base64?...?=, because it is no plain ASCII.
+func decodeHeader(value string) string {
+	if encoded, ok := strings.CutPrefix(value, "=?base64?"); ok {
+		if plain, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(encoded, "?=")); err == nil {
+			return string(plain)
+		}
+	}
+	return value
 }
 
 // newCall returns the call of a request. Where the operator allows it, a client of an older revision may send its

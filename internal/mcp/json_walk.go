@@ -107,8 +107,8 @@ func removeMember(object []byte, name string) (value, rest []byte) {
 	return nil, object
 }
 
-// isObject reports what with can add a number to.
-func isObject(args []byte) bool {
+// acceptsNumber reports whether addNumber can add a number to.
+func acceptsNumber(args []byte) bool {
 	args = bytes.TrimSpace(args)
 	return len(args) == 0 || args[0] == '{' && json.Valid(args)
 }

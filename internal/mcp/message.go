@@ -10,60 +10,87 @@ import (
 	"github.com/loci-memory/loci/internal/strictjson"
 )
 
-// maxSafeInteger is the largest integer that no reader of JSON changes (RFC 8259, section 6).
-const maxSafeInteger = 1<<53 - 1
-
-// validateMessage tells what is wrong with a message as such, with the code of JSON-RPC 2.0
-// (section 5.1), or returns zero. The SDK would take the first value of several, and
-// numbers as ids that do not come back as they were. What is wrong with the arguments
-// of a tool, its operation says.
-func validateMessage(message []byte) (code int, text string) {
-	if err := strictjson.Walk(message, nil, "params", "arguments"); err != nil {
-		return -32700, "The message is not JSON that can be read in one way: " + err.Error() + "."
-	}
-	switch {
-	case bytes.HasPrefix(bytes.TrimSpace(message), []byte("[")):
-		return -32600, "Batches are not supported: send one message at a time."
-	case hasMisnamedMember(message):
-		return -32600,
-			"The members of a message are jsonrpc, id, method, params, result and error, in small letters and " +
-				"without " +
-				"escapes."
-	case len(messageID(message)) > maxID:
-		return -32600, "The id must have at most 256 bytes."
-	case !isValidID(messageID(message)):
-		return -32600, "The id must be a string, or an integer of at most 2^53-1."
-	}
-	return 0, ""
+// A message is one message of a client (JSON-RPC 2.0). Its values are as they were sent.
+type message struct {
+	members map[string]json.RawMessage
+	params  map[string]json.RawMessage
+	meta    map[string]json.RawMessage // of the params
+	method  string                     // empty in a response, and in what is no message
 }
 
-// messageMembers are what a message is read by.
+// parseMessage reads a message in one pass. The arguments of a tool are judged by its operation.
+func parseMessage(text []byte) (*message, *rpcError) {
+	m := &message{members: map[string]json.RawMessage{}, params: map[string]json.RawMessage{},
+		meta: map[string]json.RawMessage{}}
+	if err := strictjson.Walk(text, m.visit, "params", "arguments"); err != nil {
+		return nil, &rpcError{Code: codeParseError,
+			Message: "The message is not JSON that can be read in one way: " + err.Error() + "."}
+	}
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("[")) {
+		return nil, invalidRequest(nil, "Batches are not supported: send one message at a time.")
+	}
+	return m, m.check()
+}
+
+func (m *message) visit(path []string, value []byte) {
+	switch {
+	case len(path) == 1:
+		m.members[path[0]] = value
+	case len(path) == 2 && path[0] == "params":
+		m.params[path[1]] = value
+	case len(path) == 3 && path[0] == "params" && path[1] == "_meta":
+		m.meta[path[2]] = value
+	}
+}
+
+// messageMembers are the members of a message.
 var messageMembers = []string{"jsonrpc", "id", "method", "params", "result", "error"}
 
-// hasMisnamedMember reports whether a member has a name by which the SDK would take it for another: it reads
-// names in any letter case, and escaped.
-func hasMisnamedMember(message []byte) (found bool) {
-	eachMember(message, func(name, _ []byte) {
-		found = found || bytes.IndexByte(name, '\\') >= 0 || slices.ContainsFunc(messageMembers, func(m string) bool {
-			return string(name) != m && strings.EqualFold(string(name), m)
-		})
-	})
-	return found
-}
-
-// maxID is the most bytes of an id, which comes back with every answer.
+// maxID is the most bytes of an id, which comes back with every response.
 const maxID = 256
 
-// messageID returns the id of a message that is valid JSON, or nil where it has none.
-func messageID(message []byte) json.RawMessage {
-	var id json.RawMessage
-	eachMember(message, func(name, value []byte) {
-		if string(name) == "id" && string(value) != "null" {
-			id = value
+// check returns what is wrong with a message as such.
+func (m *message) check() *rpcError {
+	for name := range m.members {
+		if known := strings.ToLower(name); known != name && slices.Contains(messageMembers, known) {
+			return invalidRequest(nil,
+				"The members of a message are jsonrpc, id, method, params, result and error, in small letters.")
 		}
-	})
-	return id
+	}
+	id := m.id()
+	if len(id) > maxID {
+		return invalidRequest(nil, "The id must have at most 256 bytes.")
+	}
+	if !isValidID(id) {
+		return invalidRequest(nil, "The id must be a string, or an integer of at most 2^53-1.")
+	}
+	method, isText := text(m.members["method"])
+	if string(m.members["jsonrpc"]) != `"2.0"` || m.members["method"] != nil && !isText ||
+		method == "" && !m.isResponse() {
+		return invalidRequest(id, "It is no message: a request has jsonrpc, id and method.")
+	}
+	if m.method = method; method != "" && m.isNotification() != (id == nil) {
+		return invalidRequest(id, "A request has an id, and a notification has none.")
+	}
+	return nil
 }
+
+// id returns the id, or nil.
+func (m *message) id() json.RawMessage {
+	if id := m.members["id"]; string(id) != "null" {
+		return id
+	}
+	return nil
+}
+
+func (m *message) isNotification() bool { return strings.HasPrefix(m.method, "notifications/") }
+
+func (m *message) isResponse() bool {
+	return m.id() != nil && (m.members["result"] != nil || isObject(m.members["error"]))
+}
+
+// maxSafeInteger is the largest integer that no reader of JSON changes (RFC 8259, section 6).
+const maxSafeInteger = 1<<53 - 1
 
 // isValidID reports whether an id can come back as it was; a message may have none.
 func isValidID(id json.RawMessage) bool {
@@ -73,3 +100,10 @@ func isValidID(id json.RawMessage) bool {
 	n, err := strconv.ParseInt(string(id), 10, 64)
 	return err == nil && -maxSafeInteger <= n && n <= maxSafeInteger
 }
+
+// text returns the value of a JSON string, and whether it is one.
+func text(value json.RawMessage) (s string, ok bool) {
+	return s, len(value) > 0 && value[0] == '"' && json.Unmarshal(value, &s) == nil
+}
+
+func isObject(value json.RawMessage) bool { return len(value) > 0 && value[0] == '{' }

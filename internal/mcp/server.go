@@ -6,8 +6,8 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"slices"
+	"strings"
 
 	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/op"
@@ -47,34 +47,30 @@ type Options struct {
 // A Server serves the tools of a table.
 type Server struct {
 	Options
-	sdkServers map[op.Exposure]*sdk.Server
-	tools      map[op.Exposure]map[string]*tool
-	serverInfo []byte // name and version of the server, as JSON
+	tools map[op.Exposure]map[string]*tool
+	lists map[op.Exposure]json.RawMessage // the tools of a set, as clients list them
+	info  result
 }
 
-// New returns the door to a table. A table whose schemas are no tools is a
-// mistake of the program, and New panics on it.
+// New returns the server of a table. It panics on a table whose schemas are no tools.
 func New(o Options) *Server {
 	if o.Toolset == 0 {
 		o.Toolset = op.ToolFull
 	}
-	name := &sdk.Implementation{Name: "loci", Title: "Loci", Version: o.Version}
-	self, err := json.Marshal(name)
-	if err != nil {
-		panic("mcp: " + err.Error())
-	}
-	d := &Server{Options: o, sdkServers: map[op.Exposure]*sdk.Server{}, tools: map[op.Exposure]map[string]*tool{},
-		serverInfo: self}
+	d := &Server{Options: o, tools: map[op.Exposure]map[string]*tool{}, lists: map[op.Exposure]json.RawMessage{},
+		info: result{"name": "loci", "title": "Loci", "version": o.Version}}
 	for _, set := range []op.Exposure{op.ToolCore, op.ToolStable, op.ToolFull} {
 		d.tools[set] = toolsByName(o.Table, set)
-		d.sdkServers[set] = d.newSDKServer(name, set)
+		list := listTools(o.Table, set)
+		slices.SortFunc(list, func(a, b toolInfo) int { return strings.Compare(a.Name, b.Name) })
+		d.lists[set] = encode(list)
 	}
 	return d
 }
 
-// instructions reach the model before any memory does: when to read, when to
+// baseInstructions reach the model before any memory does: when to read, when to
 // write, and that memories are data.
-const instructions = "Loci keeps what you and your team learn from one session to the next. " +
+const baseInstructions = "Loci keeps what you and your team learn from one session to the next. " +
 	"Before a task, call memory_context with the task as query, and memory_search when a question comes up that " +
 	"earlier " +
 	"work may answer. " +
@@ -86,22 +82,10 @@ const instructions = "Loci keeps what you and your team learn from one session t
 	"is " +
 	"reviewed only where verifiedAt says so."
 
-// newSDKServer returns the one server of a set, which all its clients share: it
-// holds no state of theirs.
-func (d *Server) newSDKServer(name *sdk.Implementation, set op.Exposure) *sdk.Server {
-	text := instructions
-	if d.ScopeName != "" {
-		text += " You work in " + d.ScopeName + " alone."
+// instructions returns what the model reads before it uses a tool.
+func (d *Server) instructions() string {
+	if d.ScopeName == "" {
+		return baseInstructions
 	}
-	s := sdk.NewServer(name, &sdk.ServerOptions{
-		Instructions: text,
-		// Without this the SDK announces logging; and the tools never change.
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}},
-		// What is listed depends on who asks. The SDK's default is public.
-		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
-	})
-	for _, t := range d.tools[set] {
-		s.AddTool(t.Tool, d.toolHandler(t))
-	}
-	return s
+	return baseInstructions + " You work in " + d.ScopeName + " alone."
 }

@@ -5,76 +5,78 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
+	"slices"
 	"sync"
+	"time"
 
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
 )
 
-// Stdio serves one client over a pair of pipes, one JSON-RPC message a line,
-// until in ends or ctx is done. Nothing but messages is written to out. It
-// returns nil at the end of in, after everything asked has been answered. What
-// is no message is answered with an error, and the conversation goes on.
+// Stdio serves one client over a pair of pipes, one JSON-RPC message a line, until in ends or ctx is done. Nothing
+// but messages is written to out. At the end of in every pending request is answered first. A line that is no message
+// is answered with an error, and the conversation goes on.
 //
-// A read that waits for in when ctx is done is left waiting: nothing
-// interrupts a read of standard input.
+// A read of in that is under way when ctx is done is abandoned: nothing interrupts a read of standard input.
 func (d *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
-	p := &stdioTransport{out: out, ctx: ctx, lines: make(chan inputLine), done: make(chan struct{}),
-		pending: map[jsonrpc.ID]bool{}}
-	p.changed = sync.NewCond(&p.mu)
-	defer context.AfterFunc(ctx, p.broadcast)()
-	go p.readLines(in)
-	err := d.sdkServers[d.Toolset].Run(ctx, p)
-	if ctx.Err() != nil || errors.Is(err, io.EOF) {
-		return nil
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c := &stdioConn{server: d, out: out, pending: map[string]*pendingRequest{}}
+	defer c.running.Wait()
+	lines := make(chan inputLine)
+	go readLines(ctx, in, lines)
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case line, ok := <-lines:
+			if !ok {
+				c.running.Wait() // before the requests are cancelled
+				return nil
+			}
+			c.handleLine(ctx, line)
+		}
 	}
-	return err
 }
 
-// A stdioTransport is a conversation over stdin and stdout: the transport of the SDK
-// ends with the first line that is not JSON, and drops what is unanswered at
-// the end of its input.
-type stdioTransport struct {
-	out       io.Writer
-	ctx       context.Context // the SDK does not tell its reader
-	lines     chan inputLine
-	done      chan struct{} // closed with the conversation
-	closeOnce sync.Once
+// A stdioConn is one conversation. Its requests run side by side.
+type stdioConn struct {
+	server      *Server
+	running     sync.WaitGroup
+	initialized bool // of the one goroutine that reads
 
-	mu      sync.Mutex          // guards out and what follows
-	pending map[jsonrpc.ID]bool // what runs, and whether its answer is still wanted
-	closed  bool
-	changed *sync.Cond
+	mu      sync.Mutex // guards out and pending
+	out     io.Writer
+	pending map[string]*pendingRequest // by id
+}
+
+// A pendingRequest has no response yet.
+type pendingRequest struct {
+	cancel    context.CancelFunc
+	cancelled bool // by the client, which expects no response then
 }
 
 // maxLineBytes is the most bytes of a line: four times the largest body over HTTP, because
 // a message from this device costs nobody else memory.
 const maxLineBytes = 4 << 20
 
-// A inputLine is what stood on one, without space around it.
+// An inputLine is one line without space around it.
 type inputLine struct {
 	text    []byte
-	tooLong bool // it had more than maxLine bytes, and its text is not kept
+	tooLong bool // it had more than maxLineBytes, and its text is not kept
 }
 
-// Connect returns the pipe itself.
-func (p *stdioTransport) Connect(context.Context) (sdk.Connection, error) { return p, nil }
-
-// SessionID returns nothing: a pipe is its own session.
-func (p *stdioTransport) SessionID() string { return "" }
-
 // readLines reads lines until in ends.
-func (p *stdioTransport) readLines(in io.Reader) {
-	defer close(p.lines)
+func readLines(ctx context.Context, in io.Reader, lines chan<- inputLine) {
+	defer close(lines)
 	r := bufio.NewReaderSize(in, 64<<10)
 	for {
 		next, err := readLine(r)
 		if next.tooLong || len(next.text) > 0 {
 			select {
-			case p.lines <- next:
-			case <-p.done:
+			case lines <- next:
+			case <-ctx.Done():
 				return
 			}
 		}
@@ -100,143 +102,96 @@ func readLine(r *bufio.Reader) (inputLine, error) {
 	}
 }
 
-// Read returns the next message. At the end of the input it waits until all
-// that was asked has been answered, for the SDK gives up what is unanswered.
-func (p *stdioTransport) Read(context.Context) (jsonrpc.Message, error) {
-	for {
-		select {
-		case <-p.ctx.Done():
-			return nil, io.EOF // which ends the calls that still run
-		case <-p.done:
-			return nil, io.EOF
-		case next, ok := <-p.lines:
-			if !ok {
-				p.waitPending()
-				return nil, io.EOF
-			}
-			if m := p.decodeLine(next); m != nil {
-				return m, nil
-			}
-		}
+// handleLine answers a line, or starts the request in it.
+func (c *stdioConn) handleLine(ctx context.Context, line inputLine) {
+	if line.tooLong {
+		c.write(encodeResponse(nil, nil, invalidRequest(nil, "The message is larger than 4 MiB.")))
+		return
 	}
-}
-
-func (p *stdioTransport) waitPending() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for len(p.pending) > 0 && !p.closed && p.ctx.Err() == nil {
-		p.changed.Wait()
-	}
-}
-
-func (p *stdioTransport) broadcast() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.changed.Broadcast()
-}
-
-// decodeLine reads a line, and answers one that is no message.
-func (p *stdioTransport) decodeLine(next inputLine) jsonrpc.Message {
-	if next.tooLong {
-		p.writeError(nil, -32600, "The message is larger than 4 MiB.")
-		return nil
-	}
-	if code, text := validateMessage(next.text); code != 0 {
-		p.writeError(nil, code, text)
-		return nil
-	}
-	m, err := jsonrpc.DecodeMessage(next.text)
-	if err != nil {
-		p.writeError(next.text, -32600, notAMessage)
-		return nil
-	}
-	q, ok := m.(*jsonrpc.Request)
+	m, failed := parseMessage(line.text)
 	switch {
-	case ok && q.IsCall() && !p.register(q.ID):
-		p.writeError(next.text, -32600, "The id belongs to a request that is still running.")
-		return nil
-	case ok && q.Method == "notifications/cancelled":
-		p.cancel(q.Params)
-	}
-	return m
-}
-
-// register notes a request, unless its id is taken.
-func (p *stdioTransport) register(id jsonrpc.ID) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if _, taken := p.pending[id]; taken {
-		return false
-	}
-	p.pending[id] = true
-	return true
-}
-
-// cancel notes that nobody waits any more for the answer to a request: it may
-// have come about all the same, and the protocol asks for silence.
-func (p *stdioTransport) cancel(params json.RawMessage) {
-	var given struct {
-		ID any `json:"requestId"`
-	}
-	_ = json.Unmarshal(params, &given) // what is malformed names no request
-	id, err := jsonrpc.MakeID(given.ID)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if _, runs := p.pending[id]; err == nil && runs {
-		p.pending[id] = false
+	case failed != nil && m != nil && m.method != "" && m.id() == nil: // a request without an id expects no response
+	case failed != nil:
+		c.write(encodeResponse(failed.id, nil, failed))
+	case m.method == "notifications/cancelled":
+		c.cancel(m.params["requestId"])
+	case m.method != "" && !m.isNotification():
+		c.start(ctx, &exchange{message: m, set: c.server.Toolset,
+			call: &op.Call{Transport: "mcp", RequestID: loci.NewID(time.Now())}})
 	}
 }
 
-func (p *stdioTransport) writeError(message []byte, code int, text string) {
-	_ = p.writeLine(newErrorResponse(message, code, text)) // the next answer meets the same error
-}
-
-// Write sends a message, unless it answers what was cancelled.
-func (p *stdioTransport) Write(_ context.Context, m jsonrpc.Message) error {
-	r, ok := m.(*jsonrpc.Response)
-	if ok {
-		defer p.unregister(r.ID)
-		if !p.isWanted(r.ID) {
-			return nil
-		}
+// start answers a request, beside those that are running. A handshake is over before the next message is read.
+func (c *stdioConn) start(ctx context.Context, x *exchange) {
+	ctx, cancel := context.WithCancel(ctx)
+	r, failed := c.register(x, cancel)
+	if failed != nil {
+		cancel()
+		c.write(encodeResponse(x.id(), nil, failed))
+		return
 	}
-	data, err := jsonrpc.EncodeMessage(m)
-	if err == nil {
-		err = p.writeLine(translateSDKError(data))
+	if x.method == "initialize" {
+		answer, failed := c.server.handle(ctx, x)
+		c.initialized = c.finish(x, r, answer, failed) || c.initialized
+		return
 	}
-	return err
-}
-
-func (p *stdioTransport) isWanted(id jsonrpc.ID) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	wanted, runs := p.pending[id]
-	return wanted || !runs
-}
-
-// unregister notes that a request runs no more.
-func (p *stdioTransport) unregister(id jsonrpc.ID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.pending, id)
-	p.changed.Broadcast()
-}
-
-func (p *stdioTransport) writeLine(data []byte) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	_, err := p.out.Write(append(data, '\n'))
-	return err
-}
-
-// Close ends the conversation.
-func (p *stdioTransport) Close() error {
-	p.closeOnce.Do(func() {
-		close(p.done)
-		p.mu.Lock()
-		p.closed = true
-		p.changed.Broadcast()
-		p.mu.Unlock()
+	c.running.Go(func() {
+		answer, failed := c.server.handle(ctx, x)
+		c.finish(x, r, answer, failed)
 	})
-	return nil
+}
+
+// register notes a request as pending, or refuses it.
+func (c *stdioConn) register(x *exchange, cancel context.CancelFunc) (*pendingRequest, *rpcError) {
+	isHandshake := x.method == "initialize"
+	switch {
+	case x.isStateless() || x.method == "ping":
+	case isHandshake && c.initialized:
+		return nil, invalidRequest(nil, "The conversation has begun already: initialize is sent once.")
+	case !isHandshake && !c.initialized && methods[x.method].handshake:
+		return nil, invalidRequest(nil, "The conversation has not begun: send initialize first.")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id := string(x.id())
+	if c.pending[id] != nil {
+		return nil, invalidRequest(nil, "The id belongs to a request that is still running.")
+	}
+	c.pending[id] = &pendingRequest{cancel: cancel}
+	return c.pending[id], nil
+}
+
+// cancel cancels a pending request. An id that names none has no effect.
+func (c *stdioConn) cancel(id json.RawMessage) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.pending[string(id)]; r != nil {
+		r.cancelled = true
+		r.cancel()
+	}
+}
+
+// finish writes the response to a request, unless it was cancelled, and reports whether the request succeeded.
+func (c *stdioConn) finish(x *exchange, r *pendingRequest, answer result, failed *rpcError) bool {
+	r.cancel()
+	out := encodeResponse(x.id(), answer, failed)
+	if x.acknowledgement != nil {
+		out = slices.Concat(x.acknowledgement, []byte("\n"), out)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if delete(c.pending, string(x.id())); !r.cancelled {
+		c.writeLocked(out)
+	}
+	return failed == nil
+}
+
+func (c *stdioConn) write(text []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.writeLocked(text)
+}
+
+func (c *stdioConn) writeLocked(text []byte) {
+	_, _ = c.out.Write(append(text, '\n')) // a client that has left ends its side of the input too
 }

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,14 +8,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/jsonschema-go/jsonschema"
-	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/loci-memory/loci/internal/op"
 )
 
 // A tool is an operation as agents see it.
 type tool struct {
-	*sdk.Tool
+	toolInfo
 	op            *op.Op
 	isPaged       bool // it answers with a page, whose length the field limit bounds
 	readsText     bool // it answers with one long text, and can begin anywhere in it
@@ -24,6 +22,22 @@ type tool struct {
 	listTextLimit int // characters of each text of a list that it shows at most
 
 	defaults []op.Field // what it sends in place of what is absent
+}
+
+// A toolInfo is a tool as clients list it.
+type toolInfo struct {
+	Annotations annotations        `json:"annotations"`
+	Description string             `json:"description"`
+	InputSchema *jsonschema.Schema `json:"inputSchema"`
+	Name        string             `json:"name"`
+}
+
+// The annotations of a tool are hints for clients.
+type annotations struct {
+	Destructive *bool  `json:"destructiveHint,omitempty"` // absent where the tool only reads
+	Idempotent  bool   `json:"idempotentHint"`
+	ReadOnly    bool   `json:"readOnlyHint"`
+	Title       string `json:"title"`
 }
 
 // offsetArgument is the one argument that no operation has: a result is bounded, a
@@ -51,12 +65,8 @@ func newTool(o *op.Op) *tool {
 			t.defaults = append(t.defaults, f)
 		}
 	}
-	schema, err := json.Marshal(in)
-	if err != nil {
-		panic("mcp: " + o.Name + ": " + err.Error())
-	}
-	t.Tool = &sdk.Tool{Name: o.ToolName(), Description: t.description(), InputSchema: json.RawMessage(schema),
-		Annotations: annotations(o)}
+	t.toolInfo = toolInfo{Name: o.ToolName(), Description: t.description(), InputSchema: in,
+		Annotations: newAnnotations(o)}
 	return t
 }
 
@@ -111,16 +121,16 @@ func MaxListBytes(set op.Exposure) int {
 }
 
 // List returns the tools of a set as tools/list answers them: {"tools": [...]}.
-func List(t *op.Table, set op.Exposure) ([]byte, error) {
-	list := []*sdk.Tool{}
+func List(t *op.Table, set op.Exposure) []byte { return encode(result{"tools": listTools(t, set)}) }
+
+func listTools(t *op.Table, set op.Exposure) []toolInfo {
+	list := []toolInfo{}
 	for _, o := range t.Ops {
 		if inToolset(o, set) {
-			list = append(list, newTool(o).Tool)
+			list = append(list, newTool(o).toolInfo)
 		}
 	}
-	return json.Marshal(struct {
-		Tools []*sdk.Tool `json:"tools"`
-	}{list})
+	return list
 }
 
 // toolsByName returns the tools of a set by their names.
@@ -157,17 +167,18 @@ func stripSchema(s *jsonschema.Schema) *jsonschema.Schema {
 	return c
 }
 
-// annotations tells what the operation's method tells. Only DELETE destroys: every
-// other change of a memory keeps the version before it.
-func annotations(o *op.Op) *sdk.ToolAnnotations {
+// newAnnotations follows the operation's method. Only DELETE destroys: every other change of a memory keeps the
+// version before it.
+func newAnnotations(o *op.Op) annotations {
 	resource, verb, _ := strings.Cut(o.Name, ".")
-	a := &sdk.ToolAnnotations{
-		Title:          strings.ToUpper(resource[:1]) + resource[1:] + " " + verb,
-		ReadOnlyHint:   o.ReadOnly,
-		IdempotentHint: o.ReadOnly || o.Method == "PUT" || o.Method == "DELETE",
+	a := annotations{
+		Title:      strings.ToUpper(resource[:1]) + resource[1:] + " " + verb,
+		ReadOnly:   o.ReadOnly,
+		Idempotent: o.ReadOnly || o.Method == "PUT" || o.Method == "DELETE",
 	}
 	if !o.ReadOnly {
-		a.DestructiveHint = jsonschema.Ptr(o.Method == "DELETE")
+		destructive := o.Method == "DELETE"
+		a.Destructive = &destructive
 	}
 	return a
 }

@@ -5,27 +5,25 @@ import (
 	"testing"
 )
 
-// sdkErrorCases are requests of which the params, or the time, are wrong.
-var sdkErrorCases = []struct {
+// errorCases are requests of which the params, or the time, are wrong.
+var errorCases = []struct {
 	method, params string
 	code           int
 	hint           string
 }{
 	{"initialize", `{"protocolVersion":1}`, -32602, "params.protocolVersion must be a string."},
-	{"initialize", `{"clientInfo":{"name":5}}`, -32602, "params.clientInfo.name must be a string."},
-	{"initialize", `{"capabilities":[]}`, -32602, "params.capabilities has another type"},
+	{"initialize", `{"clientInfo":5}`, -32602, "params.clientInfo must be an object."},
+	{"initialize", `{"capabilities":[]}`, -32602, "params.capabilities must be an object."},
 	{"initialize", `[]`, -32602, "params must be an object."},
 	{"initialize", `null`, -32602, "params is required."},
 	{"tools/call", `{"name":5}`, -32602, "params.name must be a string."},
-	{"tools/call", `{"name":"into Go struct field mcp.X.y of type z","inputResponses":5}`, -32602,
-		"params.inputResponses must be an object."},
 	{"tools/call", `null`, -32602, "params is required."},
-	{"tools/call", `{"name":"unmarshaling "}`, -32602, `unknown tool "unmarshaling "`},
+	{"tools/call", `{"name":"unknown "}`, -32602, `unknown tool "unknown "`},
 	{"tools/list", `[]`, -32602, "params must be an object."},
 	{"tools/list", `{"_meta":5}`, -32602, "params._meta must be an object."},
 	{"tools/list", `{"cursor":"x"}`, -32602, "params.cursor does not belong"},
 	{"ping", `5`, -32602, "params must be an object."},
-	{"resources/read", `{"uri":"x"}`, -32602, "Resource not found"},
+	{"resources/read", `{"uri":"x"}`, -32601, "There is no such method."},
 	{"prompts/steal", `{}`, -32601, "There is no such method."},
 }
 
@@ -39,12 +37,12 @@ func checkError(t *testing.T, what string, e object, code int, hint string) {
 	}
 }
 
-func TestSDKErrorsAreTranslated(t *testing.T) {
+func TestErrorsNameParam(t *testing.T) {
 	t.Parallel()
 	s := newFakeService()
 	c := client{t: t, url: serve(t, s), version: "2025-11-25", key: "ann"}
 	k := startStdio(t.Context(), t, s)
-	for _, f := range sdkErrorCases[:5] {
+	for _, f := range errorCases[:5] {
 		k.send(`{"jsonrpc":"2.0","id":1,"method":"` + f.method + `","params":` + f.params + `}`)
 		checkError(t, f.params, k.receive()["error"].(object), f.code, f.hint)
 	}
@@ -53,7 +51,7 @@ func TestSDKErrorsAreTranslated(t *testing.T) {
 	k.initialize("2025-11-25")
 	k.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{}}}`)
 	checkError(t, "a second initialize", k.receive()["error"].(object), -32600, "initialize is sent once")
-	for i, f := range sdkErrorCases {
+	for i, f := range errorCases {
 		message := `{"jsonrpc":"2.0","id":"a","method":"` + f.method + `","params":` + f.params + `}`
 		a := c.post([]byte(message))
 		e, _ := a.rpc["error"].(object)
@@ -67,9 +65,6 @@ func TestSDKErrorsAreTranslated(t *testing.T) {
 		m := k.receive()
 		e, _ = m["error"].(object)
 		if checkError(t, message, e, f.code, f.hint); m["id"] != "a" {
-			t.Errorf("%s: %v", message, m)
-		}
-		if data, _ := e["data"].(object); f.method == "resources/read" && data["uri"] != "x" {
 			t.Errorf("%s: %v", message, m)
 		}
 	}
@@ -88,13 +83,9 @@ func TestSDKErrorsAreTranslated(t *testing.T) {
 	if checkError(t, "the stateless revision", e, -32602, "params.cursor must be a string."); a.StatusCode != 400 {
 		t.Errorf("%d", a.StatusCode)
 	}
-	c.version = "2025-11-25"
-	a = c.post([]byte(`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":5}}`))
-	if body := string(a.body); strings.Contains(body, "mcp.") ||
-		!strings.Contains(body, "params.notifications has another type") || !strings.HasSuffix(body, "}\n\n") ||
-		strings.HasSuffix(body, "\n\n\n") {
-		t.Errorf("an event: %q", a.body)
-	}
+	a = c.post(c.message("subscriptions/listen", object{"notifications": 5}))
+	e, _ = a.rpc["error"].(object)
+	checkError(t, "a subscription", e, -32602, "params.notifications must be an object.")
 	if err := k.close(); err != nil {
 		t.Error(err)
 	}

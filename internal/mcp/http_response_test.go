@@ -14,11 +14,9 @@ import (
 	"github.com/loci-memory/loci/internal/httpapi"
 )
 
-// messagePaths are messages that take each way through the door: directly, through the SDK, and
-// through the SDK for what is no call of a tool.
+// messagePaths are messages of different handlers.
 var messagePaths = map[string]string{
-	"direct":      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_list"}}`,
-	"SDK":         `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_list","requestState":""}}`,
+	"call":        `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_list"}}`,
 	"list":        `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`,
 	"initialize":  `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
 	"unknown":     `{"jsonrpc":"2.0","id":1,"method":"memories/steal","params":{}}`,
@@ -95,7 +93,7 @@ func TestHTTPLimitsUnreadResponsesOnAllPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for way, status := range map[string]int{"direct": 503, "SDK": 503, "list": 200} { // the list of tools is small
+	for way, status := range map[string]int{"call": 503, "list": 200} { // the list of tools is small
 		body := &watchedBody{Reader: *strings.NewReader(messagePaths[way])}
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, postRequest(t, body))
@@ -107,7 +105,7 @@ func TestHTTPLimitsUnreadResponsesOnAllPaths(t *testing.T) {
 	}
 	end()
 	w := httptest.NewRecorder()
-	if h.ServeHTTP(w, postRequest(t, &watchedBody{Reader: *strings.NewReader(messagePaths["SDK"])})); w.Code != 200 ||
+	if h.ServeHTTP(w, postRequest(t, &watchedBody{Reader: *strings.NewReader(messagePaths["call"])})); w.Code != 200 ||
 		w.Body.Len() <= 32<<10 {
 		t.Errorf("%d with %d bytes", w.Code, w.Body.Len())
 	}

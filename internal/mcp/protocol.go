@@ -1,0 +1,80 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// Revisions of the protocol, newest first. Those before statelessRevision begin with a handshake.
+const statelessRevision = "2026-07-28"
+
+var (
+	handshakeRevisions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+	revisions          = append([]string{statelessRevision}, handshakeRevisions...)
+)
+
+// Members of _meta.
+const (
+	metaProtocolVersion    = "io.modelcontextprotocol/protocolVersion"
+	metaClientInfo         = "io.modelcontextprotocol/clientInfo"
+	metaClientCapabilities = "io.modelcontextprotocol/clientCapabilities"
+	metaServerInfo         = "io.modelcontextprotocol/serverInfo"
+	metaSubscriptionID     = "io.modelcontextprotocol/subscriptionId"
+)
+
+// Codes of errors (JSON-RPC 2.0, section 5.1, and MCP 2026-07-28).
+const (
+	codeParseError          = -32700
+	codeInvalidRequest      = -32600
+	codeMethodNotFound      = -32601
+	codeInvalidParams       = -32602
+	codeHeaderMismatch      = -32020
+	codeUnsupportedRevision = -32022
+)
+
+// An rpcError is an error of JSON-RPC.
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
+
+	id json.RawMessage // of the request, where it is known
+}
+
+func invalidRequest(id json.RawMessage, message string) *rpcError {
+	return &rpcError{Code: codeInvalidRequest, Message: message, id: id}
+}
+
+func invalidParams(message string) *rpcError {
+	return &rpcError{Code: codeInvalidParams, Message: message}
+}
+
+// A result is the result of a request.
+type result map[string]any
+
+// encodeResponse encodes a result, or an error where there is one.
+func encodeResponse(id json.RawMessage, r result, e *rpcError) []byte {
+	if e == nil {
+		return encode(struct {
+			Version string          `json:"jsonrpc"`
+			ID      json.RawMessage `json:"id"`
+			Result  result          `json:"result"`
+		}{"2.0", id, r})
+	}
+	return encode(struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Error   *rpcError       `json:"error"`
+	}{"2.0", id, e})
+}
+
+// encode returns the JSON of texts, maps and JSON that was checked: none of them can fail.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic("mcp: " + err.Error())
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
