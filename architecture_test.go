@@ -110,7 +110,7 @@ func TestImportsPointDown(t *testing.T) {
 			to, internal := strings.CutPrefix(i, module)
 			to = strings.TrimPrefix(to, "/")
 			if internal && !slices.Contains(allowed, to) {
-				t.Errorf("%s imports %q, and the table has no such arrow", p.path(), to)
+				t.Errorf("%s imports %q: the table does not allow it", p.path(), to)
 			}
 			if slices.Contains(testOnly, to) && !slices.Contains(testOnly, p.path()) {
 				t.Errorf("%s is for tests, and %s imports it", to, p.path())
@@ -133,12 +133,12 @@ func TestThirdPartyImportsStayInTheirPackages(t *testing.T) {
 			foreign := strings.Contains(first, ".") && !strings.HasPrefix(i, module)
 			switch {
 			case foreign && (pkg == "" || pkg == "client"):
-				t.Errorf("%s imports %s: what is public stands on the standard library", pkg, i)
+				t.Errorf("%s imports %s: public packages import only the standard library", pkg, i)
 			case drivers.MatchString(i) && !strings.HasPrefix(pkg, "internal/store") &&
 				!strings.HasPrefix(pkg, "bench"):
-				t.Errorf("%s imports %s: only the store speaks to databases", pkg, i)
+				t.Errorf("%s imports %s: only the store uses databases", pkg, i)
 			case i == "net/http" && !slices.Contains(http, pkg) && !strings.HasPrefix(pkg, "bench"):
-				t.Errorf("%s imports net/http: only doors do, and the embedder that asks a service", pkg)
+				t.Errorf("%s imports net/http: only transports do, and the remote embedder", pkg)
 			}
 		}
 	}
@@ -178,7 +178,7 @@ func TestFilesAreShort(t *testing.T) {
 			generated = generated || lines < 3 && strings.HasPrefix(s.Text(), "// Code generated ")
 		}
 		if lines > most && !generated {
-			t.Errorf("%s has %d lines, and %d are the most", path, lines, most)
+			t.Errorf("%s has %d lines: at most %d are allowed", path, lines, most)
 		}
 	})
 }

@@ -40,7 +40,7 @@ func (b *bench) binary(name, driver string) string {
 	return filepath.Join(b.cache, name+"-"+driver)
 }
 
-// runJSON runs a program that answers with one JSON object of texts.
+// runJSON runs a program that prints one JSON object of texts.
 func (b *bench) runJSON(argv ...string) (map[string]string, error) {
 	c := exec.CommandContext(b.ctx, argv[0], argv[1:]...)
 	c.Env, c.Stderr = environ(), os.Stderr
@@ -52,13 +52,14 @@ func (b *bench) runJSON(argv ...string) (map[string]string, error) {
 	return output, json.Unmarshal(out, &output)
 }
 
-// environ is the environment without settings of Loci's: a run depends on none.
+// environ is the environment without settings of Loci, so that a run does not
+// depend on them.
 func environ() []string {
 	return slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "LOCI_") })
 }
 
-// cacheKey tells databases apart that other versions of notes, tables, documents
-// or segments have left in the cache.
+// cacheKey identifies databases in the cache by the versions of notes, tables,
+// documents and segments.
 func cacheKey() (string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, corpusVersion, search.AnalyzerVersion, search.FormatVersion, search.ChunkVersion)

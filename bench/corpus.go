@@ -14,14 +14,14 @@ import (
 	"strings"
 )
 
-// corpus are what notes and questions are made of: sentences and questions of
-// real sets where they are present, else invented ones.
+// corpus is the source of notes and questions: sentences and questions of real
+// datasets where they are present, else invented ones.
 type corpus struct {
-	origin    string // what they are made of, for the report
+	origin    string // their origin, for the report
 	sentences []string
-	words     []string // every word of the sentences, as often as it stands there
+	words     []string // every word of the sentences, with repetitions
 	questions []string // of 8 to 12 words
-	rare      []string // invented words, for names and numbers that only few notes hold
+	rare      []string // invented words, for rare names and numbers
 	common    []string // the most frequent longer words
 }
 
@@ -53,7 +53,8 @@ func readCorpus(dir string) (*corpus, error) {
 	return t, nil
 }
 
-// mostFrequent returns the n words of five letters and more that stand most often in a list.
+// mostFrequent returns the n most frequent words of five letters and more in a
+// list.
 func mostFrequent(words []string, n int) []string {
 	times := map[string]int{}
 	for _, w := range words {
@@ -86,7 +87,7 @@ func readLines(path string, f func(text string)) error {
 	return lines.Err()
 }
 
-// addDocument cuts a document into sentences, as good as it takes here.
+// addDocument splits a document into sentences, approximately.
 func (t *corpus) addDocument(text string) {
 	text = strings.Join(strings.Fields(text), " ")
 	for _, s := range strings.SplitAfter(text, ". ") {
@@ -103,7 +104,7 @@ func (t *corpus) addQuestion(text string) {
 	}
 }
 
-// inventWords returns words that nobody uses.
+// inventWords returns invented words.
 func inventWords(r *rand.Rand, n int) []string {
 	list := make([]string, n)
 	for i := range list {
@@ -116,8 +117,8 @@ func inventWords(r *rand.Rand, n int) []string {
 	return list
 }
 
-// inventSentences makes up sentences whose words are as unevenly frequent as those of a
-// language (Zipf's law), and questions.
+// inventSentences invents questions, and sentences whose words follow Zipf's
+// law.
 func (t *corpus) inventSentences() {
 	t.origin = "invented words by Zipf's law: ../shared/data/retrieval is not here"
 	r := rand.New(rand.NewPCG(1, 2))
@@ -137,8 +138,8 @@ func (t *corpus) inventSentences() {
 	}
 }
 
-// newRand returns the randomness of the thing with that number: the same in
-// every run, and in whatever order things are made.
+// newRand returns the random source of the object with that number: the same in
+// every run, and in any order of creation.
 func newRand(kind, i int) *rand.Rand { return rand.New(rand.NewPCG(uint64(kind), uint64(i))) }
 
 // Kinds of randomness.
@@ -151,8 +152,8 @@ const (
 	seedFrequent
 )
 
-// note returns a note of about 470 bytes: real sentences, then words as
-// frequent as in them, among which every 25th is a rare one.
+// note returns a note of about 470 bytes: real sentences, then words of the
+// same frequencies, every 25th of them rare.
 func (t *corpus) note(i int) string {
 	r := newRand(seedNotes, i)
 	size := 290 + r.IntN(360)
@@ -173,7 +174,7 @@ func (t *corpus) note(i int) string {
 	return strings.TrimSpace(b.String())
 }
 
-// chunk returns a text of one passage.
+// chunk returns a text of one chunk.
 func (t *corpus) chunk(i int) string {
 	words := strings.Fields(t.note(i))
 	return strings.Join(words[:min(80, len(words))], " ")
@@ -190,18 +191,18 @@ func (t *corpus) prose(i int) string {
 	return strings.ToValidUTF8(b.String()[:690], "") + " #" + t.rare[i%len(t.rare)]
 }
 
-// question returns one of 8 to 12 words.
+// question returns a question of 8 to 12 words.
 func (t *corpus) question(i int) string {
 	return t.questions[newRand(seedQuestions, i).IntN(len(t.questions))]
 }
 
-// frequentPair returns two words that very many notes hold.
+// frequentPair returns two words of very many notes.
 func (t *corpus) frequentPair(i int) string {
 	r := newRand(seedFrequent, i)
 	return t.common[r.IntN(len(t.common))] + " " + t.common[r.IntN(len(t.common))]
 }
 
-// wordPair returns two words of a question that carry its sense.
+// wordPair returns the two most significant words of a question.
 func (t *corpus) wordPair(i int) string {
 	for r := newRand(seedPairs, i); ; {
 		words := strings.Fields(strings.Trim(t.questions[r.IntN(len(t.questions))], "?"))

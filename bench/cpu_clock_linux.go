@@ -9,20 +9,19 @@ import (
 )
 
 // processCPU returns the nanoseconds of user and system time that a process has
-// spent. The clock is one of the kernel's: its number is the complement of the
-// process id, and 2 for the time that the scheduler counts
-// (include/linux/posix-timers_types.h).
+// used. The number of the kernel's clock is the complement of the process id,
+// and 2 for the scheduler's time (include/linux/posix-timers_types.h).
 func processCPU(pid int) (int64, error) {
 	var t unix.Timespec
 	err := unix.ClockGettime(int32(^pid)<<3|2, &t)
 	return t.Nano(), err
 }
 
-// fdatasync waits until what was written to a file is on the disk.
+// fdatasync waits until the written bytes of a file are on the disk.
 func fdatasync(f *os.File) error { return syscall.Fdatasync(int(f.Fd())) }
 
-// cpuTicks returns the hundredths of seconds that all processors have spent, and
-// those of them that this process and its ended children have not.
+// cpuTicks returns the hundredths of seconds that all processors have used, and
+// the part that this process and its ended children have not.
 func cpuTicks() (all, others float64) {
 	var user, nice, system, idle, wait, hard, soft, steal float64
 	if stat, err := os.ReadFile("/proc/stat"); err == nil {

@@ -7,7 +7,8 @@ import (
 	"os"
 )
 
-// processCPU knows no clock of another process here, so that a run ends at once.
+// processCPU has no clock of another process on this system, so that a run ends
+// at once.
 func processCPU(int) (int64, error) {
 	return 0, errors.New("only Linux has a clock for the CPU of another process")
 }

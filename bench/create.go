@@ -63,7 +63,7 @@ func (b *bench) uniqueCreates(p *fixture, turn, n int) func(i int) request {
 	return func(i int) request { return createRequest(p, b.corpus.prose(1_000_000+turn*n+i)) }
 }
 
-// meanDocumentSize returns the usual size of a document in the log of changes.
+// meanDocumentSize returns the usual size of a document in the index log.
 func (b *bench) meanDocumentSize() int {
 	const n = 200
 	sum := 0
@@ -101,7 +101,7 @@ func (b *bench) createSerial(from *fixture) error {
 	return nil
 }
 
-// measureFsync writes pages into a file that is there already, each with an fdatasync.
+// measureFsync writes pages into an existing file, each with an fdatasync.
 func (b *bench) measureFsync(n int) (map[string]float64, error) {
 	f, err := os.Create(filepath.Join(b.scratch, "disk"))
 	if err != nil {
@@ -130,8 +130,8 @@ func (b *bench) measureFsync(n int) (map[string]float64, error) {
 
 var straceLine = regexp.MustCompile(`(?m)^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s+(?:\d+\s+)?(?:fdatasync|fsync)$`)
 
-// countSyncs counts what is written through to the disk, checkpoints and the end of
-// the server included, by running it under strace.
+// countSyncs counts the syncs to the disk, including checkpoints and shutdown,
+// by running the server under strace.
 func (b *bench) countSyncs(from *fixture) error {
 	at, err := b.copyFixture(from, "traced")
 	if err != nil {
@@ -168,7 +168,7 @@ func (b *bench) countSyncs(from *fixture) error {
 	return nil
 }
 
-// childPID returns the process that another one started.
+// childPID returns the process that another process has started.
 func childPID(pid int) (int, error) {
 	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", pid))
 	if err != nil {

@@ -10,19 +10,20 @@ import (
 	"strings"
 )
 
-// stubModel is the model that the stub says it is. It changes whenever the same
-// text gets another vector.
+// stubModel is the model name of the stub. It changes whenever the same text
+// gets another vector.
 const stubModel = "stub-1"
 
 // stubDimensions is the length of its vectors, as of the built-in model.
 const stubDimensions = 384
 
-// A embedderStub stands in the place of an embedder whose cost is not what is measured. It
-// speaks the embeddings API of OpenAI. Servers reach it as a proxy, so that the
-// name of their vectors holds no port, and a loaded database serves later runs.
+// An embedderStub replaces an embedder whose cost is not measured. It
+// implements the embeddings API of OpenAI. Servers reach it as a proxy, so that
+// the generation of their vectors contains no port, and a loaded database
+// serves later runs.
 type embedderStub struct {
 	address string
-	silent  bool // never answers: memories wait, and nothing is spent
+	silent  bool // never answers: memories stay in the queue, and cost nothing
 }
 
 func newStub(silent bool) (*embedderStub, error) {
@@ -35,7 +36,7 @@ func newStub(silent bool) (*embedderStub, error) {
 	return s, nil
 }
 
-// env is what makes a server ask the stub.
+// env returns the environment that makes a server use the stub.
 func (s *embedderStub) env() []string {
 	return []string{"HTTP_PROXY=http://" + s.address, "http_proxy=", "NO_PROXY=", "no_proxy=",
 		"LOCI_EMBED_URL=http://stub.test/v1", "LOCI_EMBED_MODEL=" + stubModel}
@@ -71,10 +72,10 @@ func (s *embedderStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // stubVector is the sum of a random direction for each word of four letters and
-// more: texts that share words, or whole sentences, are near each other.
+// more: texts with common words or sentences are near each other.
 func stubVector(text string) []float32 {
 	v := make([]float32, stubDimensions)
-	v[0] = 1 // where there is no such word
+	v[0] = 1 // without such a word
 	for _, w := range strings.Fields(strings.ToLower(text)) {
 		if w = strings.Trim(w, ".,;:()?!\"'`"); len(w) < 4 {
 			continue
@@ -93,8 +94,8 @@ func stubVector(text string) []float32 {
 	return v
 }
 
-// addDirection adds the direction that a seed stands for, by splitmix64 (Steele,
-// Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+// addDirection adds the direction of a seed, by splitmix64 (Steele, Lea, Flood:
+// "Fast splittable pseudorandom number generators", 2014).
 func addDirection(v []float32, seed uint64) {
 	for i := 0; i < len(v); i += 8 {
 		seed += 0x9e3779b97f4a7c15

@@ -14,16 +14,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// A fixture is a database of Loci's, with a key of the user whose it is.
+// A fixture is a Loci database with a key of its user.
 type fixture struct {
 	Dir  string            `json:"-"`
-	DB   string            `json:"db"`  // address of PostgreSQL; empty is SQLite in Dir
+	DB   string            `json:"db"`  // address of PostgreSQL; empty means SQLite in Dir
 	Key  string            `json:"key"` // of ann
 	Keys map[string]string `json:"keys"`
 	IDs  []string          `json:"ids"`
 	Load map[string]float64
 
-	embedder []string // environment that names it; nil is one that never answers
+	embedder []string // environment that names it; nil means one that never answers
 }
 
 func (p *fixture) flags() []string {
@@ -34,12 +34,12 @@ func (p *fixture) flags() []string {
 }
 
 // fixture returns the loaded database with that name, from the cache if it is
-// there. Else fill loads it, through the server.
+// there. Otherwise fill loads it through the server.
 func (b *bench) fixture(name, db string, fill func(p *fixture, s *process) error) (*fixture, error) {
 	return b.loadFixture(&fixture{DB: db}, name, fill)
 }
 
-// loadFixture fills in what a place is not yet.
+// loadFixture loads the fixture where it is missing.
 func (b *bench) loadFixture(p *fixture, name string, fill func(p *fixture, s *process) error) (*fixture, error) {
 	s, err := cacheKey()
 	if err != nil {
@@ -92,7 +92,7 @@ func (b *bench) loadFromEmpty(p *fixture, fill func(p *fixture, s *process) erro
 	if err := fill(p, s); err != nil || len(p.IDs) < memoriesEach {
 		return err
 	}
-	// What searches meet is an index that was tidied: who loads so much goes on to use it.
+	// Searches use a merged index, as they do some time after such a load.
 	before := s.cpu()
 	s.waitMerged()
 	if p.Load == nil {
@@ -102,7 +102,7 @@ func (b *bench) loadFromEmpty(p *fixture, fill func(p *fixture, s *process) erro
 	return nil
 }
 
-// createAccounts makes two users in the database of a place, with a key each.
+// createAccounts makes two users in the database of a fixture, with a key each.
 func (b *bench) createAccounts(p *fixture) error {
 	for _, who := range []string{"ann", "bob"} {
 		email := []string{"--json", "--email", who + "@example.org"}
@@ -140,14 +140,14 @@ func (b *bench) serve(driver string, p *fixture, measured bool) (*process, error
 	return b.start(append(env, "LOCI_RATE_LIMIT=0"), append(append(argv, "--listen", "127.0.0.1:0"), p.flags()...)...)
 }
 
-// copyFixture makes a place of this run's own, which the run may change.
+// copyFixture copies a fixture for this run, which may change it.
 func (b *bench) copyFixture(p *fixture, name string) (*fixture, error) {
 	c := *p
 	c.Dir = filepath.Join(b.scratch, name)
 	return &c, copyDir(p.Dir, c.Dir)
 }
 
-// recreateDatabase makes the database that an address names, empty.
+// recreateDatabase makes an empty database at an address.
 func (b *bench) recreateDatabase(address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -182,7 +182,8 @@ func createRequest(p *fixture, content string) request {
 		map[string]any{"content": content, "title": content[:32], "type": "note", "tags": []string{"bench"}})
 }
 
-// loader loads n memories, and keeps their ids and what it took.
+// loader returns a function that loads n memories, and records their ids and
+// the cost.
 func (b *bench) loader(n int, text func(i int) string) func(p *fixture, s *process) error {
 	return func(p *fixture, s *process) error {
 		p.IDs = make([]string, n)

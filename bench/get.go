@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// smallSize is how many memories the rows have that do not search.
+// smallSize is the number of memories for the rows without searches.
 func (b *bench) smallSize() int { return min(10_000, b.memories) }
 
 // proseFixture returns a database of memories of 700 bytes.
@@ -86,7 +86,7 @@ func (b *bench) compare(row, what, unit string, s series, figure string, thresho
 	b.compareDrivers(row, what, unit, s, figure)
 }
 
-// compareDrivers holds the second driver to 2.5 times the first.
+// compareDrivers limits the second driver to 2.5 times the first.
 func (b *bench) compareDrivers(row, what, unit string, s series, figure string) {
 	if len(b.drivers) < 2 {
 		return

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// A request is the bytes of an HTTP request: clients that only write them take
-// little of the processors that they share with the server.
+// A request is the bytes of an HTTP request: clients that only write them use
+// little of the processors shared with the server.
 type request []byte
 
 func newRequest(method, path, key string, body any) request {
@@ -66,8 +66,8 @@ func (w *conn) do(r request) ([]byte, error) {
 	return body, err
 }
 
-// sendAll sends n requests over some connections at once; made makes the request
-// with a number, and heard, if it is there, gets its answer.
+// sendAll sends n requests over several connections at once. makeRequest
+// returns the request with a number, and the optional heard gets its answer.
 func (p *process) sendAll(connections, n int, makeRequest func(i int) request,
 	onResponse func(i int, body []byte)) error {
 	var next atomic.Int64
@@ -93,8 +93,8 @@ func (p *process) sendAll(connections, n int, makeRequest func(i int) request,
 	return errors.Join(failed...)
 }
 
-// cpuPerRequest returns the microseconds of CPU that the server spends on one of n
-// requests, with all that it does after them.
+// cpuPerRequest returns the microseconds of CPU that the server uses for one of
+// n requests, including its work after them.
 func (p *process) cpuPerRequest(connections, n int, makeRequest func(i int) request) (map[string]float64, error) {
 	before := p.cpu()
 	start := time.Now()
@@ -104,8 +104,8 @@ func (p *process) cpuPerRequest(connections, n int, makeRequest func(i int) requ
 		"wall": float64(elapsed.Microseconds()) / float64(n)}, err
 }
 
-// sendSequentially asks one after another and returns, for each request, the
-// microseconds of the server's CPU and of time until its answer is here.
+// sendSequentially sends one request after another. It returns for each the
+// microseconds of the server's CPU and of time until the answer.
 func (p *process) sendSequentially(n int, makeRequest func(i int) request) (cpu, wall []float64, err error) {
 	w, err := p.dial()
 	if err != nil {

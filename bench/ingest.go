@@ -12,16 +12,16 @@ import (
 	"github.com/loci-memory/loci/internal/search"
 )
 
-// How long each side of ingest works in a turn, and what a client who reads between
-// two searches waits.
+// The duration of a turn of ingest, and the pause of a reading client between
+// two searches.
 const (
 	ingestDuration = 4 * time.Second
 	thinkTime      = 100 * time.Millisecond
 )
 
-// ingest compares what the built-in model embeds in a loop, with one thread, with
-// what a server embeds that has memories waiting: while nobody searches, and while
-// clients do, by words. The texts are the notes.
+// ingest compares the throughput of the built-in model in a loop on one thread
+// with that of a server with a full embedding queue: without searches, and
+// while clients search by keywords. The texts are the notes.
 func (b *bench) ingest() error {
 	from, err := b.fixture(fmt.Sprintf("notes-%d", b.memories/4), "", b.loader(b.memories/4, b.corpus.note))
 	if err != nil {
@@ -78,7 +78,7 @@ func (b *bench) reportIngest(s series) {
 	}
 }
 
-// measureEmbedder embeds passages in this process.
+// measureEmbedder embeds chunks in this process.
 func (b *bench) measureEmbedder(m *embed.MiniLM) func(turn int) (map[string]float64, error) {
 	return func(turn int) (map[string]float64, error) {
 		n := 0
@@ -94,7 +94,8 @@ func (b *bench) measureEmbedder(m *embed.MiniLM) func(turn int) (map[string]floa
 	}
 }
 
-// A searchLoad is some clients who search, with a pause after each answer.
+// A searchLoad is a number of searching clients, with a pause after each
+// answer.
 type searchLoad struct {
 	name  string
 	pause time.Duration
@@ -102,8 +103,8 @@ type searchLoad struct {
 
 var noSearches searchLoad
 
-// measureIngest starts a server, and tells how many memories it embeds and how long a
-// crowd's searches take.
+// measureIngest starts a server, and measures how many memories it embeds and
+// how long the clients' searches take.
 func (b *bench) measureIngest(at *fixture, c searchLoad) func(turn int) (map[string]float64, error) {
 	return func(turn int) (map[string]float64, error) {
 		p, err := b.serve(b.drivers[0], at, true)
@@ -134,14 +135,14 @@ func (b *bench) measureIngest(at *fixture, c searchLoad) func(turn int) (map[str
 	}
 }
 
-// selfCPU returns the microseconds that this process has spent.
+// selfCPU returns the microseconds that this process has used.
 func selfCPU() float64 {
 	n, _ := processCPU(os.Getpid())
 	return float64(n) / 1000
 }
 
-// waitForProgress waits until a server with memories that wait has embedded some, and tells
-// how many are left, and when that was.
+// waitForProgress waits until a server with a full embedding queue has embedded
+// some memories, and returns how many are left, and when.
 func (p *process) waitForProgress(at *fixture) (left int, when time.Time, err error) {
 	if at.embedder == nil {
 		return 0, time.Now(), nil
@@ -156,8 +157,8 @@ func (p *process) waitForProgress(at *fixture) (left int, when time.Time, err er
 	return left, time.Now(), err
 }
 
-// runSearches lets a crowd search for a time, and returns the milliseconds of each
-// search.
+// runSearches runs searching clients for a time, and returns the milliseconds
+// of each search.
 func (p *process) runSearches(c searchLoad, makeRequest func(i int) request) (wall []float64, err error) {
 	if c.name == "" {
 		time.Sleep(ingestDuration)

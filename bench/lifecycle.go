@@ -9,9 +9,9 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// changes are those of one kind in a turn, by 32 clients. A round has lifeTurns of
-// them, whose mean counts: every eighth fold ends in a merge, after some 4,800
-// changes, which must not meet the same kind in each turn.
+// The number of changes of one kind in a turn, by 32 clients. A round has
+// lifeTurns of them, whose mean counts. Every eighth flush ends in a merge,
+// after some 4,800 changes, which must not affect the same kind in each turn.
 const (
 	changesPerTurn = 460
 	lifecycleTurns = 6
@@ -32,7 +32,7 @@ func (b *bench) lifecycle() error {
 	if err != nil {
 		return err
 	}
-	// Each turn has memories of its own; what is archived in it is restored.
+	// Each turn has its own memories; those archived in it are restored.
 	on := func(method, path string, body func(n int) any) func(turn int) (map[string]float64, error) {
 		return func(turn int) (map[string]float64, error) {
 			return p.cpuPerRequest(32, changesPerTurn, func(i int) request {
@@ -142,8 +142,8 @@ func (b *bench) list() error {
 	return nil
 }
 
-// resizeDatabase makes a database hold n memories, by copying rows or leaving some out:
-// lists read nothing but rows. The keyword index is not kept up.
+// resizeDatabase makes a database hold n memories, by copying or deleting rows:
+// lists read only rows. The keyword index is not updated.
 func resizeDatabase(path string, n int) error {
 	db, err := sql.Open(store.SQLDriver, "file:"+path)
 	if err != nil {

@@ -74,15 +74,15 @@ func (p *process) stop() {
 	p.cmd.Wait()
 }
 
-// cpu returns the microseconds of user and system time that the process has
-// spent. Of one that has ended it is 0: whoever asks it hears so on the wire.
+// cpu returns the microseconds of user and system time of the process. It is 0
+// for an ended process, whose clients get errors.
 func (p *process) cpu() float64 {
 	n, _ := processCPU(p.pid)
 	return float64(n) / 1000
 }
 
-// waitIdle waits until the server does nothing more, so that what it does after
-// its answers counts too, and returns its CPU.
+// waitIdle waits until the server is idle, so that its work after the answers
+// counts too, and returns its CPU.
 func (p *process) waitIdle() float64 {
 	before := p.cpu()
 	for range 600 {
@@ -96,7 +96,7 @@ func (p *process) waitIdle() float64 {
 	return before
 }
 
-// anonymousMemory returns the bytes of memory that no file stands behind.
+// anonymousMemory returns the bytes of memory without a file behind them.
 func (p *process) anonymousMemory() (float64, error) {
 	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.pid), "status"))
 	if err != nil {
@@ -111,12 +111,13 @@ func (p *process) anonymousMemory() (float64, error) {
 	return 0, fmt.Errorf("the kernel does not tell RssAnon")
 }
 
-// mergeIdlePause is the pause after which an index is tidied (store/folder.go), and some more.
+// mergeIdlePause is the pause after which an index is merged (see compactor in
+// package store), and some more.
 const mergeIdlePause = 17 * time.Second
 
-// waitMerged waits until the server has tidied its indexes. Of many workspaces some have
-// their turn later: it has done once it spends less than half a hundredth of a
-// processor.
+// waitMerged waits until the server has merged its indexes. Some of many
+// workspaces are merged later: the server is finished once it uses less than
+// half a hundredth of a processor.
 func (p *process) waitMerged() {
 	for before := p.cpu(); ; {
 		time.Sleep(mergeIdlePause)

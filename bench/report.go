@@ -13,19 +13,19 @@ import (
 	"github.com/loci-memory/loci/internal/relevance"
 )
 
-// A series holds the figures of every round, by the side and what was measured.
+// A series holds the figures of every round, by side and measure.
 type series map[string][]float64
 
-// A benchSide is one side of a row. One run is one turn of its; the figures
-// are told by what they measure.
+// A benchSide is one side of a row. One run is one turn; it returns figures by
+// measure.
 type benchSide struct {
 	name string
 	run  func(turn int) (map[string]float64, error)
 }
 
-// interleave gives every side some turns in every round, one after another,
-// and takes the mean of them. Whatever else the machine does meets all sides
-// so. A round before them, which is not counted, warms all up.
+// interleave runs several turns of every side in every round, one after
+// another, and takes their mean, so that other load on the machine affects all
+// sides alike. A round before them, which is not counted, warms up.
 func (b *bench) interleave(turns int, list ...benchSide) (series, error) {
 	s := series{}
 	for turn := range turns * (b.rounds + 1) {

@@ -13,14 +13,14 @@ import (
 	"github.com/loci-memory/loci/internal/embed/kernel"
 )
 
-// A side embeds a text so many times and returns the CPU milliseconds of one time,
+// A side embeds a text repeatedly and returns the CPU milliseconds of one run,
 // and the vector.
 type side struct {
 	name  string
 	embed func(ctx context.Context, text string, runs int) (float64, []float32, error)
 }
 
-// newBuiltIn returns the built-in embedder. Its time has that of the tokenizer in it.
+// newBuiltIn returns the built-in embedder. Its time includes the tokenizer.
 func newBuiltIn(v *kernel.Variant) side {
 	m := embed.NewMiniLMWith(v)
 	return side{v.Name(), func(ctx context.Context, text string, runs int) (float64, []float32, error) {

@@ -11,13 +11,13 @@ import (
 	"text/tabwriter"
 )
 
-// minTurnMilliseconds is how many milliseconds a turn takes at least.
+// minTurnMilliseconds is the least duration of a turn.
 const minTurnMilliseconds = 100
 
 type report struct {
 	sides   []side
 	version string   // of ONNX Runtime
-	skipped []string // what is not measured, and why
+	skipped []string // unmeasured sides, and why
 	rows    []tokenRow
 }
 
@@ -28,7 +28,7 @@ type tokenRow struct {
 	vectors [][]float32
 }
 
-// ratio is the median of what the rounds say of two sides.
+// ratio returns the median ratio of two sides over the rounds.
 func (r tokenRow) ratio(a, b int) float64 {
 	ratios := make([]float64, len(r.times[a]))
 	for i := range ratios {
@@ -42,7 +42,7 @@ func median(x []float64) float64 {
 	return (sorted[(len(x)-1)/2] + sorted[len(x)/2]) / 2
 }
 
-// indexOf returns the place of a side, or -1.
+// indexOf returns the index of a side, or -1.
 func (r *report) indexOf(name string) int {
 	return slices.IndexFunc(r.sides, func(s side) bool { return s.name == name })
 }
@@ -58,8 +58,8 @@ func (r *report) measure(ctx context.Context, texts []text, rounds int) error {
 	return nil
 }
 
-// measureRow lets all sides have their turns. The first one of each is not counted: it warms
-// up and tells how many runs make a batch.
+// measureRow runs turns of all sides. The first turn of each is not counted: it
+// warms up and sets the number of runs in a batch.
 func (r *report) measureRow(ctx context.Context, t text, rounds int) (tokenRow, error) {
 	n := len(r.sides)
 	runs, one := make([]int, n), tokenRow{t.tokens, make([][]float64, n), make([][]float32, n)}
@@ -128,7 +128,7 @@ func (r *report) table(to io.Writer, cell func(row tokenRow, side int) string, c
 	}
 }
 
-// pairs are the ratios whose sides are there.
+// pairs returns the ratios whose sides were measured.
 func (r *report) pairs(wanted bool) (pairs [][2]string) {
 	for _, p := range comparedPairs {
 		if wanted && r.indexOf(p[0]) >= 0 && r.indexOf(p[1]) >= 0 {

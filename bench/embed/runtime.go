@@ -92,8 +92,8 @@ func (o *onnxProcess) side(model string) side {
 	}}
 }
 
-// install returns a folder with a Python environment and the files. One of equal
-// files that an earlier run has left is taken as it is.
+// install returns a folder with a Python environment and the files. It reuses
+// an equal folder of an earlier run.
 func install(ctx context.Context) (string, error) {
 	python, err := exec.LookPath("python3")
 	if err != nil {

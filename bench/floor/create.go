@@ -28,7 +28,7 @@ type job struct {
 	done chan error
 }
 
-// The same bounds of one commit that Loci has.
+// The bounds of one commit in Loci.
 const (
 	maxBatch = 64
 	maxWait  = 2 * time.Millisecond
@@ -87,8 +87,8 @@ func (c *creator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusCreated, map[string]any{"memory": m}, <-j.done)
 }
 
-// run commits what has gathered. It waits for as many as wrote together the
-// last time, for two milliseconds at most.
+// run commits the gathered writes. It waits for as many as the last commit had,
+// for two milliseconds at most.
 func (c *creator) run() {
 	last := 1
 	for first := range c.jobs {

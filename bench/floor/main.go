@@ -1,5 +1,6 @@
-// Floor is what Loci is measured against: handlers of net/http that do the
-// least that an answer takes. They know no operation, no access and no index.
+// Floor is the baseline of Loci's measurements: handlers of net/http with the
+// least work for an answer. They have no operations, no access checks and no
+// index.
 //
 //	floor empty  -size BYTES          reads the body and answers JSON of that size
 //	floor get    -db FILE             one prepared read of a memory by its id
@@ -7,7 +8,7 @@
 //	floor find   -db FILE             stock FTS5: porter, OR, the same filters, 20 rows
 //	floor index  -db FILE             makes the FTS5 table that find needs, and ends
 //
-// FILE is a copy of a database of Loci's: same tables, same indexes, same rows.
+// FILE is a copy of a Loci database: same tables, same indexes, same rows.
 package main
 
 import (
@@ -60,7 +61,7 @@ func run(args []string) error {
 	return serve(h)
 }
 
-// serve says where it listens as Loci does.
+// serve prints its address as Loci does.
 func serve(h http.Handler) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -70,7 +71,7 @@ func serve(h http.Handler) error {
 	return http.Serve(l, h)
 }
 
-// newEmptyHandler reads what it is sent and answers always the same.
+// newEmptyHandler reads the request and always gives the same answer.
 func newEmptyHandler(size int) http.Handler {
 	const frame = `{"ok":true,"text":""}`
 	answer := frame[:len(frame)-2] + strings.Repeat("x", max(0, size-len(frame))) + `"}`

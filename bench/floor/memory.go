@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// memory is what an answer shows of a row.
+// memory has the shown fields of a row.
 type memory struct {
 	ID          string          `json:"id"`
 	WorkspaceID string          `json:"workspaceId"`
@@ -29,8 +29,8 @@ type memory struct {
 const columns = ` e.id, w.id, a.id, e.title, e.content, e.type, e.tags, e.status, e.version, e.created_by, e.created_at, e.updated_at,
 	e.source_name, e.source_uri, e.source_group, e.source_position `
 
-// scopeJoins are the joins that an answer cannot do without: what belongs to the
-// caller, and the ids of its places.
+// scopeJoins are the necessary joins of an answer: the caller's memberships,
+// and the ids of workspace and atlas.
 const scopeJoins = ` JOIN members m ON m.workspace = e.workspace AND m.user_id = ?1 JOIN workspaces w ON w.row_id = e.workspace JOIN atlases a ON a.row_id = e.atlas `
 
 func (m *memory) scan(row interface{ Scan(...any) error }, more ...any) error {
@@ -66,7 +66,7 @@ func largestOwner(db *sql.DB) (id string, err error) {
 	return id, err
 }
 
-// writeJSON writes v, or says in a line what went wrong.
+// writeJSON writes v, or the error in a line.
 func writeJSON(w http.ResponseWriter, status int, v any, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)

@@ -19,8 +19,8 @@ func newGetter(path string) (http.Handler, error) {
 		})
 }
 
-// newReadHandler serves f with a statement on connections of their own, that are set
-// as Loci's readers are.
+// newReadHandler serves f with a statement on connections with the settings of
+// Loci's readers.
 func newReadHandler(path, q string, f func(s *sql.Stmt, userID string, w http.ResponseWriter,
 	r *http.Request)) (http.Handler, error) {
 	db, err := open(path)
@@ -47,8 +47,8 @@ func newReadHandler(path, q string, f func(s *sql.Stmt, userID string, w http.Re
 	}), nil
 }
 
-// prepareOn takes a connection for good, and returns the statements in q, which
-// stand between semicolons, prepared on it.
+// prepareOn reserves a connection, and returns the statements in q, which are
+// separated by semicolons, prepared on it.
 func prepareOn(db *sql.DB, q string, pragmas ...string) (list []*sql.Stmt, err error) {
 	c, err := db.Conn(context.Background())
 	if err != nil {
@@ -73,7 +73,7 @@ func prepareOn(db *sql.DB, q string, pragmas ...string) (list []*sql.Stmt, err e
 	return list, nil
 }
 
-// buildIndex makes the table of FTS5, in the best shape that it can have.
+// buildIndex makes the FTS5 table, in its most compact form.
 func buildIndex(path string) error {
 	db, err := open(path)
 	if err != nil {
@@ -92,10 +92,10 @@ func buildIndex(path string) error {
 	return nil
 }
 
-// How FTS5 can be asked. The first is the least that it does for 20 rows: it
-// ranks, and rows are joined in that order until there are 20. The second says
-// what a search of Loci's says: filters come before the cut, matches are
-// counted, and ties have an order.
+// Queries of FTS5. The first does the least for 20 rows: it ranks, and joins
+// rows in that order until there are 20. The second is equivalent to a search
+// of Loci: filters come before the limit, matches are counted, and ties are
+// ordered.
 const (
 	rankedQuery = `SELECT` + columns + `, words.rank, 0 FROM words CROSS JOIN memories e ON e.row_id = words.rowid` +
 		scopeJoins + `WHERE words MATCH ?2 AND e.status = 0 ORDER BY words.rank LIMIT 20`
@@ -104,13 +104,13 @@ const (
 		`WHERE words MATCH ?2 AND e.status = 0 ORDER BY words.rank, e.id LIMIT 20`
 )
 
-// rowsQuery are some that nobody searched for.
+// rowsQuery reads rows without a search.
 const rowsQuery = `SELECT` + columns + `, 0, 0 FROM memories e` + scopeJoins +
 	`WHERE e.row_id IN (SELECT value FROM json_each(?2))`
 
-// newFinder answers GET /best?q=... and /counted?q=...; with &stop the words
-// of the question that say nothing are left out. GET /rows?q=[1,2,3] answers with
-// those rows, as if another one had found them.
+// newFinder answers GET /best?q=... and /counted?q=...; with &stop the stop
+// words of the question are left out. GET /rows?q=[1,2,3] returns those rows
+// without a search.
 func newFinder(path string) (http.Handler, error) {
 	mux := http.NewServeMux()
 	for name, q := range map[string]string{"/best": rankedQuery, "/counted": countedQuery, "/rows": rowsQuery} {
@@ -152,7 +152,8 @@ func find(s *sql.Stmt, userID, match string) (f searchResult, err error) {
 	return f, rows.Err()
 }
 
-// matchExpression joins the words of a text by OR, or those of them that are no stop words.
+// matchExpression joins the words of a text by OR, optionally without stop
+// words.
 func matchExpression(text string, drop bool) string {
 	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	if drop {
@@ -163,5 +164,5 @@ func matchExpression(text string, drop bool) string {
 	return `"` + strings.Join(words, `" OR "`) + `"`
 }
 
-// stopWords are the words that Loci drops from a query too.
+// stopWords are the stop words of a query in Loci.
 const stopWords = ` a about above after again against all also am an and any are aren as at be because been before being below between both but by can could couldn did didn do does doesn doing don down during each few for from further get gets had hadn has hasn have haven having he her here hers herself him himself his how i if in into is isn it its itself just let ll me more most mustn my myself no nor not now of off on once only or other our ours ourselves out over own re same she should shouldn so some such than that the their theirs them themselves then there these they this those through to too under until up upon us use used using ve very was wasn we were weren what when where which while who whom whose why will with won would wouldn you your yours yourself yourselves s t `

@@ -27,13 +27,13 @@ type Param struct {
 	Location    Location // where it was sent; empty where that does not matter
 }
 
-// invalidf refuses an input. The message is a hint: it names the field and the bound.
+// invalidf returns an error for an input. The message names the field and the limit.
 func invalidf(format string, args ...any) error {
 	return loci.NewError(loci.CodeInvalidQuery, append([]any{format}, args...)...)
 }
 
 // decode reads a into a new value of the operation's input type. It is strict:
-// whatever it does not understand, it refuses.
+// unknown and malformed fields are errors.
 func (o *Op) decode(a Args) (any, error) {
 	in := reflect.New(o.inType)
 	var given fieldSet

@@ -20,8 +20,8 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 )
 
-// Access says who may call an Op at all. What the caller may touch is the
-// store's business. The zero Access is a mistake, and Add panics on it.
+// Access is the credential that an Op requires. The store decides which records
+// the caller may touch. The zero Access is a programming error: Add panics on it.
 type Access int
 
 // The access words.
@@ -113,13 +113,13 @@ func (t *Table) Without(names []string) (left *Table, out []*Op) {
 	return left, out
 }
 
-// A Stream is what an Op that streams returns: its events, one after another,
-// until the caller leaves.
+// A Stream yields the events of a streaming Op, one after another, until the
+// caller disconnects.
 type Stream = iter.Seq2[any, error]
 
 // Add puts an operation into the table. route is "METHOD /path"; do is a
-// method expression, from which the types are inferred. What is wrong with the
-// line is a mistake of the program, and Add panics.
+// method expression, from which the types are inferred. An invalid line is
+// a programming error, and Add panics.
 func Add[S, In, Out any](t *Table, name, route, summary string, access Access, exposure Exposure,
 	do func(S, context.Context, *identity.Actor, In) (Out, error)) TypedOp[In, Out] {
 	o := define[In, Out](t, name, route, summary, access, exposure)

@@ -137,8 +137,8 @@ func allowAdditional(s *jsonschema.Schema) *jsonschema.Schema {
 	return c
 }
 
-// applyRule writes a rule into a schema. What is measured after trimming has no
-// upper bound there: JSON Schema cannot trim.
+// applyRule writes a rule into a schema. A length that is measured after
+// trimming has no upper bound there: JSON Schema cannot trim.
 func applyRule(s *jsonschema.Schema, r loci.Rule) {
 	for _, w := range r.Enum {
 		s.Enum = append(s.Enum, w)

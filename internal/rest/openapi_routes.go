@@ -5,7 +5,7 @@ import (
 	"maps"
 )
 
-// What the hand-written routes of this package do, as OpenAPI operation objects.
+// The hand-written routes of this package as OpenAPI operation objects.
 var (
 	describeHealth = jsonObject{
 		"operationId": "service.health",

@@ -288,7 +288,8 @@ func TestCallCarriesHeaders(t *testing.T) {
 	}
 }
 
-// What says one thing is not chosen from: neither its first value is, nor its last.
+// A header with one meaning must not be repeated: neither the first value nor the
+// last is used.
 func TestRepeatedHeadersAreRejected(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)
