@@ -11,7 +11,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/loci-memory/loci/internal/analysis"
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/vector"
 )
 
 // tags and cgo choose the driver of SQLite.
@@ -62,7 +64,7 @@ func environ() []string {
 // documents and segments.
 func cacheKey() (string, error) {
 	h := sha256.New()
-	fmt.Fprintln(h, corpusVersion, search.AnalyzerVersion, search.FormatVersion, search.ChunkVersion)
+	fmt.Fprintln(h, corpusVersion, analysis.Version, search.FormatVersion, vector.ChunkVersion)
 	err := filepath.WalkDir("internal/store/migrations", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci/internal/embed"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/vector"
 )
 
 // The duration of a turn of ingest, and the pause of a reading client between
@@ -85,7 +85,7 @@ func (b *bench) measureEmbedder(m *embed.MiniLM) func(turn int) (map[string]floa
 		before, start := selfCPU(), time.Now()
 		for ; time.Since(start) < ingestDuration; n++ {
 			text := b.corpus.note(turn*1000 + n)
-			if _, err := m.Embed(b.ctx, search.Chunks(text[:32], text, m)); err != nil {
+			if _, err := m.Embed(b.ctx, vector.Chunks(text[:32], text, m)); err != nil {
 				return nil, err
 			}
 		}

@@ -18,6 +18,7 @@ import (
 	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/vector"
 )
 
 // A memoizedModel is the built-in model. It embeds each text once, for all
@@ -70,7 +71,7 @@ type datasetWorld struct {
 	answers    map[string]string // by dataset, mode and query: names and scores
 }
 
-func newDatasetWorld(t *testing.T, d storetest.Database, m search.Embedder) *datasetWorld {
+func newDatasetWorld(t *testing.T, d storetest.Database, m vector.Embedder) *datasetWorld {
 	w := NewEmpty(t, func(t testing.TB, o store.Options) *store.Store { return d.Open(t, o) }, Options{Embedder: m})
 	return &datasetWorld{w, w.Person(t, "ann").Actor(), map[string]string{}, map[string]string{}, map[string]string{}}
 }
@@ -129,7 +130,7 @@ func TestEveryDatabaseReturnsTheSameSemanticHits(t *testing.T) {
 	model := &memoizedModel{MiniLM: embed.NewMiniLM(), known: map[string]func() []float32{}}
 	for _, s := range sets {
 		for _, q := range s.Queries { // so that none exceeds the timeout
-			Must(model.Embed(t.Context(), search.Chunks("", q.Text, model)))(t)
+			Must(model.Embed(t.Context(), vector.Chunks("", q.Text, model)))(t)
 		}
 	}
 	var mu sync.Mutex
@@ -175,14 +176,14 @@ func checkRecall(t *testing.T, sets []relevance.Dataset, model *memoizedModel) {
 	var queries [][]float32
 	for _, s := range sets {
 		for _, q := range s.Queries {
-			for _, p := range search.Chunks("", q.Text, model) {
+			for _, p := range vector.Chunks("", q.Text, model) {
 				asked[p] = true
 			}
-			queries = append(queries, search.Mean(Must(model.Embed(t.Context(), search.Chunks("", q.Text, model)))(t)))
+			queries = append(queries, vector.Mean(Must(model.Embed(t.Context(), vector.Chunks("", q.Text, model)))(t)))
 		}
 	}
 	var vectors [][]float32
-	var codes []search.StoredVector
+	var codes []vector.StoredVector
 	var changes []search.DocUpdate
 	for text, f := range model.known {
 		if asked[text] {
@@ -190,16 +191,16 @@ func checkRecall(t *testing.T, sets []relevance.Dataset, model *memoizedModel) {
 		}
 		i := int64(len(vectors))
 		vectors = append(vectors, f())
-		codes = append(codes, search.StoredVector{Memory: i, Key: i, Vector: search.EncodeVector(f())})
+		codes = append(codes, vector.StoredVector{Memory: i, Key: i, Vector: vector.Encode(f())})
 		changes = append(changes, search.DocUpdate{Seq: i + 1, DocAttributes: search.DocAttributes{Memory: i}})
 	}
-	signs := Must(search.NewBinaryCodes().Apply(codes))(t)
+	signs := Must(vector.NewBinaryCodes().Apply(codes))(t)
 	view := search.NewSnapshot(nil).Apply(changes)
 	found := 0
 	for _, q := range queries {
 		exact := topIndexes(len(vectors), func(i int) float64 { return dot(q, vectors[i]) })
-		probe := search.NewQueryVector(q)
-		picked := view.Nearest(signs, probe, search.Filter{}, 200)
+		probe := vector.NewQueryVector(q)
+		picked := signs.Nearest(view.Filtered(search.Filter{}), probe, 200)
 		near := topIndexes(len(picked), func(i int) float64 {
 			return float64(Must(probe.Dot(codes[picked[i].Key].Vector))(t))
 		})

@@ -17,9 +17,9 @@ import (
 	"github.com/loci-memory/loci/internal/auth"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
-	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/vector"
 )
 
 // A Clock is the machine's clock, and can be advanced.
@@ -63,7 +63,7 @@ type Options struct {
 	Plan         identity.Plan // the zero plan means no limits
 	SignInLimit  int
 	Registration service.Registration // empty means open
-	Embedder     search.Embedder
+	Embedder     vector.Embedder
 	// how long a search waits for the embedder; 0 means a minute, for busy
 	// machines
 	EmbedTimeout time.Duration

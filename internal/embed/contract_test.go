@@ -12,13 +12,13 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/vector"
 )
 
 // allEmbedders are all embedders of the service.
-var allEmbedders = map[string]func(t *testing.T) search.Embedder{
-	"built in": func(*testing.T) search.Embedder { return miniLMs()[0] },
-	"remote":   func(t *testing.T) search.Embedder { return startService(t, hashEmbedder) },
+var allEmbedders = map[string]func(t *testing.T) vector.Embedder{
+	"built in": func(*testing.T) vector.Embedder { return miniLMs()[0] },
+	"remote":   func(t *testing.T) vector.Embedder { return startService(t, hashEmbedder) },
 }
 
 // hashEmbedder returns vectors that are similar where texts share words.
@@ -50,8 +50,8 @@ func TestEmbeddersSatisfyContract(t *testing.T) {
 	}
 }
 
-// checkContract checks the contract of search.Embedder.
-func checkContract(t *testing.T, e search.Embedder) {
+// checkContract checks the contract of vector.Embedder.
+func checkContract(t *testing.T, e vector.Embedder) {
 	texts := []string{"The cat sleeps on the warm mat.", "A cat sleeps on a warm mat.",
 		"Quarterly taxes are due in March.",
 		"猫は畳の上で寝る。", "quotes \" and \\ and\nlines\tand <tags> 🐈", "x"}
@@ -66,7 +66,7 @@ func checkContract(t *testing.T, e search.Embedder) {
 	}
 	for _, text := range texts {
 		if pieces, unknown := e.Pieces(text); pieces < 0 || unknown < 0 || unknown > pieces ||
-			pieces > search.MaxChunkTokens {
+			pieces > vector.MaxChunkTokens {
 			t.Errorf("%q has %d pieces, %d of them unknown", text, pieces, unknown)
 		}
 	}
@@ -113,7 +113,7 @@ func checkContract(t *testing.T, e search.Embedder) {
 
 // embedOne returns the vectors of texts, which must have norm 1 and equal
 // lengths.
-func embedOne(t *testing.T, e search.Embedder, texts []string) [][]float32 {
+func embedOne(t *testing.T, e vector.Embedder, texts []string) [][]float32 {
 	t.Helper()
 	got, err := e.Embed(t.Context(), texts)
 	if err != nil || len(got) != len(texts) {

@@ -13,10 +13,10 @@ import (
 
 	"github.com/loci-memory/loci/internal/embed/kernel"
 	"github.com/loci-memory/loci/internal/embed/model"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/vector"
 )
 
-var _ search.Embedder = (*MiniLM)(nil)
+var _ vector.Embedder = (*MiniLM)(nil)
 
 // miniLMs has an embedder for each variant of the kernels, the fastest first.
 var miniLMs = sync.OnceValue(func() (all []*MiniLM) {
@@ -293,7 +293,7 @@ func TestModelReadsLatinLetters(t *testing.T) {
 		"Где хранится резервная копия базы данных?": false, "我们的数据库备份每天凌晨三点运行": false, "データセンターの障害": false,
 		"Που είναι το αντίγραφο;": false,
 	} {
-		if got := search.Readable(text, m); got != reads {
+		if got := vector.Readable(text, m); got != reads {
 			t.Errorf("%q: reads %v", text, got)
 		}
 	}

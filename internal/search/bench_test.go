@@ -7,20 +7,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/analysis/analysistest"
 )
 
-const prose = `Deployments are frozen from Friday afternoon until Monday morning, because nobody wants to be paged during the
-weekend. If you must release a fix, ask the engineer who is on call and write down why it could not wait; the runbook in
-the operations handbook describes how to roll back. We decided this after the outage in March, when a migration locked the
-largest table for eleven minutes and the queue of background jobs overflowed. Smaller changes, such as wording on the
-settings page or a corrected translation, may still go out behind a feature flag. Everybody agreed that the rule should be
-reviewed in the autumn, once the new pipeline has proved itself and the tests are faster than they are today.`
-
 func BenchmarkAnalyze(b *testing.B) {
-	b.SetBytes(int64(len(prose)))
+	b.SetBytes(int64(len(analysistest.Prose)))
 	b.ReportAllocs()
 	for b.Loop() {
-		Analyze("", prose)
+		Analyze("", analysistest.Prose)
 	}
 }
 
@@ -213,12 +208,12 @@ func BenchmarkSearchWithMemtable(b *testing.B) {
 func BenchmarkHighlights(b *testing.B) {
 	q := Parse("engineer on call, feature flag")
 	for b.Loop() {
-		q.Match(prose).Highlights()
+		q.Match(analysistest.Prose).Highlights()
 	}
 }
 
 func BenchmarkDecodeDocument(b *testing.B) {
-	data := Analyze("", prose).Encode()
+	data := Analyze("", analysistest.Prose).Encode()
 	for b.Loop() {
 		if _, err := DecodeDocument(data); err != nil {
 			b.Fatal(err)

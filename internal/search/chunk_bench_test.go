@@ -1,19 +1,16 @@
 package search
 
-import "testing"
+import (
+	"testing"
 
-func BenchmarkChunkerSplit(b *testing.B) {
-	b.SetBytes(int64(len(prose)))
-	for b.Loop() {
-		chunker{words: meanChunkWords}.split(prose)
-	}
-}
+	"github.com/loci-memory/loci/internal/analysis/analysistest"
+)
 
 func BenchmarkMatchDoc(b *testing.B) {
 	q := Parse("engineer on call, feature flag")
 	r := q.Matcher()
-	b.SetBytes(int64(len(prose)))
+	b.SetBytes(int64(len(analysistest.Prose)))
 	for b.Loop() {
-		r.MatchDoc(prose[:30], prose)
+		r.MatchDoc(analysistest.Prose[:30], analysistest.Prose)
 	}
 }

@@ -3,6 +3,8 @@ package search
 import (
 	"encoding/binary"
 	"errors"
+
+	"github.com/loci-memory/loci/internal/analysis"
 )
 
 // ErrCorrupt says that stored bytes are not what this package once wrote.
@@ -75,7 +77,7 @@ func (c *decoder) bytes(n int) []byte {
 func (c *decoder) frontCoded(last []byte) []byte {
 	shared, n := c.uvarint(), c.uvarint()
 	rest := c.data
-	if shared > uint64(len(last)) || n > uint64(len(rest)) || shared+n > maxTermBytes {
+	if shared > uint64(len(last)) || n > uint64(len(rest)) || shared+n > analysis.MaxTermBytes {
 		c.fail()
 		return last[:0]
 	}

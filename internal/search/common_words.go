@@ -4,6 +4,8 @@ import (
 	_ "embed"
 	"sort"
 	"strings"
+
+	"github.com/loci-memory/loci/internal/analysis"
 )
 
 // commonWords are frequent English words of four letters or more in their order, one a
@@ -17,7 +19,7 @@ var commonSuffixes = [...]string{"", "s", "es", "d", "ed", "ing", "ly"}
 
 // isCommonWord reports a word of everyday language. It is never taken for another one.
 func isCommonWord(word string) bool {
-	if stopWords[word] || otherStopWords[word] {
+	if analysis.IsStopWord(word) || analysis.IsForeignStopWord(word) {
 		return true
 	}
 	for _, ending := range commonSuffixes {

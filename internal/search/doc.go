@@ -22,17 +22,7 @@
 // spread over segments and changes. What the texts of the best hits tell comes
 // after that ([Result.Reread], [Hit.Near], [Exact]), then what neighbours in a
 // conversation lend each other ([View.Kin]).
-//
-// # Meaning
-//
-// An [Embedder] gives the passages of a memory ([Passages]) their vectors. A scan
-// of their signs ([Codes], [View.Nearest]) picks those that are compared whole
-// ([Dot]), and [Fuse] ranks both legs together.
 package search
-
-// AnalyzerVersion changes whenever the same text may give other terms; stored
-// documents of another version must be analyzed again.
-const AnalyzerVersion = 7
 
 // FormatVersion is the first byte of every encoded document, head and page.
 const FormatVersion = 1

@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/loci-memory/loci/internal/analysis"
 )
 
 // titleWeight is how often a word of the title counts.
@@ -41,16 +41,6 @@ func AnalyzeEncoded(title, content string) []byte {
 	d := c.document(c.terms)
 	c.terms = d.terms
 	return d.Encode()
-}
-
-// maxHeadingRunes is how many characters a line has at most that may be a heading.
-const maxHeadingRunes = 40
-
-// titleRepeatsContent reports a title that is how the content begins, and too long for a
-// heading. One that has the marks of a heading stands behind them.
-func titleRepeatsContent(title, content string) bool {
-	return strings.HasPrefix(strings.TrimLeftFunc(content, unicode.IsSpace), title) &&
-		utf8.RuneCountInString(title) > maxHeadingRunes
 }
 
 // Encode gives the document's stored form: version byte, length and number of
@@ -95,11 +85,11 @@ const maxDocLength = 1 << 30
 // are parts of one.
 func (c *decoder) termFreqs(count int) ([]termFreq, error) {
 	var arena strings.Builder
-	arena.Grow(min(2*len(c.data), count*maxTermBytes))
+	arena.Grow(min(2*len(c.data), count*analysis.MaxTermBytes))
 	terms, last := make([]termFreq, count), ""
 	for i := range terms {
 		shared, n := c.uvarint(), c.uvarint()
-		if shared > uint64(len(last)) || n > uint64(len(c.data)) || shared+n > maxTermBytes {
+		if shared > uint64(len(last)) || n > uint64(len(c.data)) || shared+n > analysis.MaxTermBytes {
 			return nil, ErrCorrupt
 		}
 		rest, freq := c.bytes(int(n)), c.byte()

@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/loci-memory/loci/internal/analysis"
 )
 
 // ExactMatcher is what of a query is to be found as it stands: phrases in quotation
@@ -35,16 +37,16 @@ func NewExactMatcher(query string) ExactMatcher {
 
 // isIdentifier reports a token that is kept whole beside its parts.
 func isIdentifier(token string) (yes bool) {
-	a := analyzer{emit: func(_ []byte, r tokenType) { yes = yes || r == identifier }}
-	a.analyze(token)
+	a := analysis.Analyzer{Emit: func(_ []byte, r analysis.TokenType) { yes = yes || r == analysis.Identifier }}
+	a.Analyze(token)
 	return yes
 }
 
 // normalizeExact folds what makes no other word: letter case, white space, compatible
 // forms, digits of other scripts, apostrophes, and what is unseen.
 func normalizeExact(s string) string {
-	if hasNonASCII(s) {
-		s = string(foldCase(nil, strings.Map(foldApostrophe, norm.NFKC.String(s))))
+	if analysis.HasNonASCII(s) {
+		s = string(analysis.FoldCase(nil, strings.Map(foldApostrophe, norm.NFKC.String(s))))
 	} else {
 		s = strings.ToLower(s)
 	}
@@ -53,10 +55,10 @@ func normalizeExact(s string) string {
 
 // foldApostrophe is a seen character, with one apostrophe for all.
 func foldApostrophe(r rune) rune {
-	if r == '’' || r == apostrophe {
+	if r == '’' || r == analysis.Apostrophe {
 		return '\''
 	}
-	return foldRune(r)
+	return analysis.FoldRune(r)
 }
 
 // Active reports whether there is a phrase or an identifier to look for.
@@ -76,7 +78,7 @@ func (e ExactMatcher) Match(title, content string) string {
 	case e.identifier != "" && (containsPhrase(normalizeExact(title), e.identifier) ||
 		containsPhrase(normalizeExact(content), e.identifier)):
 		return "identifier"
-	case e.title != "" && normalizeExact(title) == e.title && !titleRepeatsContent(title, content):
+	case e.title != "" && normalizeExact(title) == e.title && !analysis.TitleRepeatsContent(title, content):
 		return "title"
 	}
 	return ""
@@ -102,7 +104,7 @@ func containsPhrase(text, phrase string) bool {
 		first, _ := utf8.DecodeRuneInString(phrase)
 		last, _ := utf8.DecodeLastRuneInString(phrase)
 		after, _ := utf8.DecodeRuneInString(text[i+len(phrase):])
-		if !sameWord(before, first) && (!sameWord(last, after) || endsDateOfDateTime(text, i+len(phrase))) {
+		if !sameWord(before, first) && (!sameWord(last, after) || analysis.EndsDateOfDateTime(text, i+len(phrase))) {
 			return true
 		}
 		_, n := utf8.DecodeRuneInString(text[i:])
@@ -111,7 +113,7 @@ func containsPhrase(text, phrase string) bool {
 }
 
 func sameWord(a, b rune) bool {
-	return isLetterOrDigit(a) && isLetterOrDigit(b) && !isUnsegmented(a) && !isUnsegmented(b)
+	return isLetterOrDigit(a) && isLetterOrDigit(b) && !analysis.IsUnsegmented(a) && !analysis.IsUnsegmented(b)
 }
 
 func isLetterOrDigit(r rune) bool {

@@ -1,6 +1,10 @@
 package search
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/loci-memory/loci/internal/dates"
+)
 
 func TestAnalyzerSplitsDateFromTime(t *testing.T) {
 	t.Parallel()
@@ -8,7 +12,7 @@ func TestAnalyzerSplitsDateFromTime(t *testing.T) {
 	if d, q := Analyze("", text), Parse("2024-08-12"); coveredWords(d, q) != q.wordCount {
 		t.Errorf("%v is not in %v", q.terms, d.terms)
 	}
-	if got, want := Dates(text), Dates("12 August 2024"); len(got) != 1 || got[0] != want[0] {
+	if got, want := dates.Parse(text), dates.Parse("12 August 2024"); len(got) != 1 || got[0] != want[0] {
 		t.Errorf("of %v, want %v", got, want)
 	}
 	for query, want := range map[string]string{

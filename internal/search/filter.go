@@ -18,8 +18,8 @@ func allows(mask uint64, v uint8) bool {
 	return mask == 0 || mask>>v&1 == 1
 }
 
-// matches judges one document by its attributes.
-func (f *Filter) matches(a *DocAttributes) bool {
+// Matches reports whether the filter admits a document.
+func (f *Filter) Matches(a *DocAttributes) bool {
 	if !allows(f.Kinds, a.Kind) || !allows(f.Statuses, a.Status) {
 		return false
 	}
@@ -90,4 +90,44 @@ func (g *segmentFilter) matchesAll() bool {
 func (g *segmentFilter) matches(c *docColumns, doc int) bool {
 	return allows(g.statuses, c.status[doc]) && allows(g.kinds, c.kind[doc]) &&
 		(g.atlases == nil || g.atlases[c.atlas[doc]]) && (g.tagSets == nil || g.tagSets[c.tagSet[doc]])
+}
+
+// FilteredDocs are the documents of a snapshot that match a filter. They implement vector.Documents.
+type FilteredDocs struct {
+	*Snapshot
+	filter  Filter
+	filters []segmentFilter // one for each segment
+}
+
+// Filtered returns the documents that match a filter.
+func (v *Snapshot) Filtered(f Filter) *FilteredDocs {
+	d := &FilteredDocs{Snapshot: v, filter: f}
+	for _, g := range v.segments {
+		d.filters = append(d.filters, f.forSegment(g.docColumns))
+	}
+	return d
+}
+
+// NumSegments returns the number of segments.
+func (d *FilteredDocs) NumSegments() int { return len(d.segments) }
+
+// Memories returns the memories of a segment in ascending order.
+func (d *FilteredDocs) Memories(segment int) []int64 { return d.segments[segment].memories }
+
+// IsDeleted reports whether a document of a segment has a tombstone.
+func (d *FilteredDocs) IsDeleted(segment, doc int) bool {
+	return isSet(d.segments[segment].deleted, doc)
+}
+
+// Matches reports whether the filter admits a document of a segment, or a row where segment is -1.
+func (d *FilteredDocs) Matches(segment, doc int) bool {
+	if segment < 0 {
+		return d.filter.Matches(&d.rows[doc])
+	}
+	return d.filters[segment].matches(d.segments[segment].docColumns, doc)
+}
+
+// MatchesAll reports whether the filter excludes no document of any segment.
+func (d *FilteredDocs) MatchesAll() bool {
+	return !slices.ContainsFunc(d.filters, func(g segmentFilter) bool { return !g.matchesAll() })
 }

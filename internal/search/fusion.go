@@ -3,6 +3,8 @@ package search
 import (
 	"cmp"
 	"slices"
+
+	"github.com/loci-memory/loci/internal/quickselect"
 )
 
 // Fusion of the two legs: reciprocal ranks (Cormack, Clarke, Buettcher, 2009),
@@ -60,7 +62,7 @@ func Fuse(words, semantic []Hit, k int) []Hit {
 		}
 	}
 	if len(out) > k {
-		quickselect(out, k, compareHits)
+		quickselect.Select(out, k, compareHits)
 		out = out[:k]
 	}
 	SortHits(out)

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/loci-memory/loci/internal/analysis"
 )
 
 // Bounds of highlights: snippets, characters in each, and how many found words
@@ -46,25 +48,25 @@ func (q Query) Match(text string) Matches { return q.Matcher().match(text) }
 // A Matcher reads texts for the words of one query, one after another.
 type Matcher struct {
 	query    Query
-	analyzer analyzer
+	analyzer analysis.Analyzer
 	matches  []match
 }
 
 // Matcher returns a reader of texts for the words of the query.
 func (q Query) Matcher() *Matcher {
-	r := &Matcher{query: q, analyzer: analyzer{prefilter: q.prefilter}}
-	r.analyzer.emit = r.observe
+	r := &Matcher{query: q, analyzer: analysis.Analyzer{Prefilter: q.prefilter}}
+	r.analyzer.Emit = r.observe
 	return r
 }
 
 func (r *Matcher) match(text string) Matches {
-	r.matches, r.analyzer.done = nil, false
-	r.analyzer.analyze(text)
+	r.matches = nil
+	r.analyzer.Analyze(text)
 	return Matches{text: text, matches: r.matches}
 }
 
 // observe marks a term of the text that is one of the query's.
-func (r *Matcher) observe(term []byte, _ tokenType) {
+func (r *Matcher) observe(term []byte, _ analysis.TokenType) {
 	if i, ok := r.query.termIndex[string(term)]; ok {
 		r.record(i)
 	}
@@ -77,7 +79,7 @@ func (r *Matcher) observe(term []byte, _ tokenType) {
 
 // record notes that term number i stands here, with others of its word in one spot.
 func (r *Matcher) record(i int) {
-	from, to := r.analyzer.sourceOffsets()
+	from, to := r.analyzer.SourceOffsets()
 	group := r.query.terms[i].wordIndex
 	bit := uint64(1) << (i - r.query.firstTerm[group])
 	for n := len(r.matches); n > 0 && r.matches[n-1].from == from && r.matches[n-1].to == to; n-- {
@@ -89,7 +91,9 @@ func (r *Matcher) record(i int) {
 	if len(r.matches) < maxMatches {
 		r.matches = append(r.matches, match{from, to, group, bit})
 	}
-	r.analyzer.done = len(r.matches) == maxMatches
+	if len(r.matches) == maxMatches {
+		r.analyzer.Stop()
+	}
 }
 
 // MatchedWords counts the words of the query that a memory holds.
@@ -173,17 +177,17 @@ func runeOffsets(text string, matches []match) (starts, ends []int) {
 func snippetBounds(text string, from, to int) (int, int) {
 	budget := snippetRunes - utf8.RuneCountInString(text[from:to])
 	if budget < 0 {
-		return from, lastBoundary(text, from, from+runePrefixLen(text[from:], snippetRunes))
+		return from, lastBoundary(text, from, from+analysis.RunePrefixLen(text[from:], snippetRunes))
 	}
-	back := runeSuffixLen(text[:from], budget/4)
+	back := analysis.RuneSuffixLen(text[:from], budget/4)
 	start := from - back
 	if start > 0 {
 		start += skipPartialWord(text[start:from])
-		for ; start < from && !startsGrapheme(text[start:]); start += runePrefixLen(text[start:], 1) {
+		for ; start < from && !startsGrapheme(text[start:]); start += analysis.RunePrefixLen(text[start:], 1) {
 		}
 	}
 	budget -= utf8.RuneCountInString(text[start:from])
-	end := to + runePrefixLen(text[to:], budget)
+	end := to + analysis.RunePrefixLen(text[to:], budget)
 	if end < len(text) {
 		end = lastBoundary(text, to, to+trimPartialWord(text[to:end]))
 	}
@@ -200,7 +204,7 @@ func startsGrapheme(s string) bool {
 // lastBoundary is the last place between two characters beyond least up to at,
 // or at if there is none.
 func lastBoundary(text string, least, at int) int {
-	for i := at; i > least; i -= runeSuffixLen(text[:i], 1) {
+	for i := at; i > least; i -= analysis.RuneSuffixLen(text[:i], 1) {
 		if i == len(text) || startsGrapheme(text[i:]) {
 			return i
 		}
@@ -211,27 +215,6 @@ func lastBoundary(text string, least, at int) int {
 func snippet(text string, from, to int) string {
 	from, to = snippetBounds(text, from, to)
 	return strings.TrimSpace(text[from:to])
-}
-
-// runePrefixLen is the size of the first n characters of s.
-func runePrefixLen(s string, n int) int {
-	for i := range s {
-		if n == 0 {
-			return i
-		}
-		n--
-	}
-	return len(s)
-}
-
-// runeSuffixLen is the size of the last n characters of s.
-func runeSuffixLen(s string, n int) int {
-	size := 0
-	for ; n > 0 && size < len(s); n-- {
-		_, k := utf8.DecodeLastRuneInString(s[:len(s)-size])
-		size += k
-	}
-	return size
 }
 
 // skipPartialWord is how much of s to drop so that it begins with a whole word; nothing

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/loci-memory/loci/internal/analysis"
 )
 
 // languageStats is what tells whether a query is English.
@@ -15,12 +17,12 @@ type languageStats struct {
 func (t *languageStats) observe(word []byte) {
 	t.words++
 	switch {
-	case stopWords[string(word)]:
+	case analysis.IsStopWord(string(word)):
 		t.stopWords++
-	case otherStopWords[string(word)]:
+	case analysis.IsForeignStopWord(string(word)):
 		t.otherStopWords++
 	}
-	if hasNonASCII(word) {
+	if analysis.HasNonASCII(word) {
 		t.nonASCII++
 		if r, _ := utf8.DecodeRune(word); unicode.Is(unicode.Latin, r) {
 			t.accented++

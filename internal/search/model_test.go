@@ -154,7 +154,7 @@ func (w *modelIndex) naiveSearch(q Query, f Filter, now int64, k int) Result {
 				found = true
 			}
 		}
-		if found && f.matches(&c.DocAttributes) {
+		if found && f.Matches(&c.DocAttributes) {
 			r.Total++
 			factor := stateFactor(c.ValidUntil, c.Verified, now)
 			r.Hits = append(r.Hits, Hit{Memory: c.Memory, Created: c.Created, Score: score * factor,

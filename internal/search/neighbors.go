@@ -64,7 +64,7 @@ func (p groupPosition) compare(q groupPosition) int {
 
 // addWithNeighbors adds a hit, and those that stand beside it.
 func (w *neighborBooster) addWithNeighbors(h Hit, near bool) {
-	segment, doc := w.snapshot.locate(h.Memory)
+	segment, doc := w.snapshot.Locate(h.Memory)
 	if doc < 0 {
 		return
 	}
@@ -118,7 +118,7 @@ func (w *neighborBooster) addNeighborsAt(group, position int64) {
 }
 
 func (w *neighborBooster) addIfMatching(a DocAttributes, code uint8) {
-	if _, exists := w.hitIndex[a.Memory]; !exists && w.filter.matches(&a) {
+	if _, exists := w.hitIndex[a.Memory]; !exists && w.filter.Matches(&a) {
 		w.appendHit(Hit{Memory: a.Memory, Created: a.Created, stateFactor: stateFactor(a.ValidUntil, a.Verified, w.now),
 			lengthCode: code}, a.Group, a.Position)
 	}

@@ -4,11 +4,14 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/loci-memory/loci/internal/analysis"
+	"github.com/loci-memory/loci/internal/dates"
 )
 
 // A parser turns the text of a query into words, each with the terms that it is found by.
 type parser struct {
-	analyzer
+	analysis.Analyzer
 	query         Query
 	words         [][]queryTerm
 	termPositions map[string]termPosition
@@ -33,39 +36,40 @@ type termPosition struct{ word, term int }
 
 func newParser(text string, corrections map[string]string) *parser {
 	p := &parser{termPositions: map[string]termPosition{}, currentWord: -1, corrections: corrections, weightFactor: 1,
-		quotedSpans: quotedSpans(text), dates: dateRanges(text)}
-	p.emit = p.onToken
-	p.onRun = func(text string) { p.questionSpans = questionSpans(text) }
+		quotedSpans: quotedSpans(text), dates: dates.Ranges(text)}
+	p.Emit = p.onToken
+	p.OnRun = func(text string) { p.questionSpans = analysis.QuestionSpans(text) }
 	return p
 }
 
-func (p *parser) onToken(term []byte, r tokenType) {
+func (p *parser) onToken(term []byte, r analysis.TokenType) {
 	switch r {
-	case identifier:
-		p.identifierSpan = [2]int{p.from, p.to}
-	case word:
+	case analysis.Identifier:
+		from, to := p.Span()
+		p.identifierSpan = [2]int{from, to}
+	case analysis.Word:
 		p.language.observe(term)
 		p.verbatim = p.inSpan(p.identifierSpan) || slices.ContainsFunc(p.quotedSpans, p.inSpan)
-	case stem, unaccented, joined:
+	case analysis.Stem, analysis.Unaccented, analysis.Joined:
 		if p.corrected {
 			return
 		}
-	case unigram:
+	case analysis.Unigram:
 		p.query.unigrams = append(p.query.unigrams, cjkUnigram{text: string(term)})
 		return
-	case bigram:
+	case analysis.Bigram:
 		n := len(p.query.unigrams) // the second of the two came before
 		p.query.unigrams[n-2].bigramAfter, p.query.unigrams[n-1].bigramBefore = string(term), string(term)
 	}
 	other, found := "", false
-	if r == word && !p.verbatim {
+	if r == analysis.Word && !p.verbatim {
 		other, found = p.corrections[string(term)]
 	}
 	if p.corrected = found; found {
 		p.weightFactor = correctionWeight
-		a := analyzer{emit: p.addTerm}
+		a := analysis.Analyzer{Emit: p.addTerm}
 		for w := range strings.FieldsSeq(other) {
-			a.emitWord(w)
+			a.EmitWord(w)
 		}
 		p.weightFactor = 1
 		return
@@ -74,16 +78,19 @@ func (p *parser) onToken(term []byte, r tokenType) {
 }
 
 // inSpan reports whether the word stands in a part of the text.
-func (p *parser) inSpan(part [2]int) bool { return part[0] <= p.from && p.to <= part[1] }
+func (p *parser) inSpan(part [2]int) bool {
+	from, to := p.Span()
+	return part[0] <= from && to <= part[1]
+}
 
 // addTerm asks for a term, if it is none of those that are left out.
-func (p *parser) addTerm(term []byte, r tokenType) {
+func (p *parser) addTerm(term []byte, r analysis.TokenType) {
 	text := string(term)
-	if r != stem && r != unaccented && r != joined {
+	if r != analysis.Stem && r != analysis.Unaccented && r != analysis.Joined {
 		p.beginWord(text, r)
 	}
 	word := p.currentWord
-	if word < 0 && r == joined { // what ends with a stop word, such as sign-in, is one word none the less
+	if word < 0 && r == analysis.Joined { // what ends with a stop word, such as sign-in, is one word none the less
 		word = len(p.words) - 1
 	}
 	if word < 0 {
@@ -96,7 +103,7 @@ func (p *parser) addTerm(term []byte, r tokenType) {
 		return
 	}
 	weight := p.weightFactor
-	if r == stem || r == unaccented || r == joined && p.words[word][0].tokenType == identifier {
+	if r == analysis.Stem || r == analysis.Unaccented || r == analysis.Joined && p.words[word][0].tokenType == analysis.Identifier {
 		p.words[word][0].weight = surfaceFormWeight * p.weightFactor
 	}
 	p.appendTerm(word, queryTerm{text: text, weight: weight, tokenType: r, verbatim: p.verbatim, dated: p.inDate(r),
@@ -110,8 +117,8 @@ func (p *parser) appendTerm(word int, t queryTerm) {
 }
 
 // beginWord begins the forms of another word.
-func (p *parser) beginWord(text string, r tokenType) {
-	stop := r == word && stopWords[text] || (r == bigram || r == loneUnigram) && p.inQuestionPhrase()
+func (p *parser) beginWord(text string, r analysis.TokenType) {
+	stop := r == analysis.Word && analysis.IsStopWord(text) || (r == analysis.Bigram || r == analysis.LoneUnigram) && p.inQuestionPhrase()
 	at, known := p.termPositions[text]
 	switch {
 	case stop && !p.keepStopWords:
@@ -123,7 +130,7 @@ func (p *parser) beginWord(text string, r tokenType) {
 		p.words = append(p.words, nil)
 	}
 	switch {
-	case r != word:
+	case r != analysis.Word:
 		p.wordSequence = append(p.wordSequence, -1)
 	case !stop:
 		p.wordSequence = append(p.wordSequence, p.currentWord)
@@ -132,9 +139,8 @@ func (p *parser) beginWord(text string, r tokenType) {
 
 // inQuestionPhrase reports whether the term is part of a phrase that asks.
 func (p *parser) inQuestionPhrase() bool {
-	return slices.ContainsFunc(p.questionSpans, func(x [2]int) bool {
-		return x[0] <= p.runSpan[0] && p.runSpan[1] <= x[1]
-	})
+	span := p.RunSpan()
+	return slices.ContainsFunc(p.questionSpans, func(x [2]int) bool { return x[0] <= span[0] && span[1] <= x[1] })
 }
 
 // joinedWordWeight is the weight of two words of the query as one. With more, the questions of docs and code lose .003.
@@ -148,17 +154,17 @@ func (p *parser) joinAdjacentWords() {
 			continue
 		}
 		first, second := p.words[a][0], p.words[b][0]
-		if first.tokenType != word || second.tokenType != word || first.verbatim || second.verbatim ||
-			len(first.text)+len(second.text) > maxJoinedPair || !onlyLetters([]byte(first.text)) ||
-			!onlyLetters([]byte(second.text)) {
+		if first.tokenType != analysis.Word || second.tokenType != analysis.Word || first.verbatim || second.verbatim ||
+			len(first.text)+len(second.text) > analysis.MaxJoinedPair || !analysis.OnlyLetters([]byte(first.text)) ||
+			!analysis.OnlyLetters([]byte(second.text)) {
 			continue
 		}
 		term := []byte(first.text + second.text)
-		if !hasNonASCII(term) {
-			term = p.stemOf(term)
+		if !analysis.HasNonASCII(term) {
+			term = p.StemOf(term)
 		}
 		if _, known := p.termPositions[string(term)]; !known {
-			p.appendTerm(b, queryTerm{text: string(term), weight: joinedWordWeight, tokenType: joined, count: 1})
+			p.appendTerm(b, queryTerm{text: string(term), weight: joinedWordWeight, tokenType: analysis.Joined, count: 1})
 		}
 	}
 }

@@ -1,6 +1,10 @@
 package search
 
-import "sort"
+import (
+	"sort"
+
+	"github.com/loci-memory/loci/internal/analysis"
+)
 
 // termIterator goes through the blocks of a range of terms in one segment, in order.
 type termIterator struct {
@@ -10,7 +14,7 @@ type termIterator struct {
 	nextPage            int
 	decoder             decoder
 	block               postingsBlock
-	termBuf             [maxTermBytes]byte // of block.term
+	termBuf             [analysis.MaxTermBytes]byte // of block.term
 	err                 error
 }
 

@@ -6,8 +6,9 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/loci-memory/loci/internal/analysis"
 )
 
 // What makes a family: a word has at least familyWord characters, its family the
@@ -39,14 +40,14 @@ type prefixExpansion struct {
 // newPrefixExpansion is the family of a word, of an Arabic one behind its prefix: what has the
 // article is no other word. In Hebrew the letters are too often the word's own.
 func newPrefixExpansion(word string) *prefixExpansion {
-	if rest := stripArabicPrefix([]byte(word)); rest != nil {
-		if unaccented, _, _ := unaccent(nil, rest); utf8.RuneCount(unaccented) >= minExpansionPrefix {
+	if rest := analysis.StripArabicPrefix([]byte(word)); rest != nil {
+		if unaccented, _, _ := analysis.Unaccent(nil, rest); utf8.RuneCount(unaccented) >= minExpansionPrefix {
 			word = string(unaccented)
 		}
 	}
 	n := utf8.RuneCountInString(word)
 	keep := max(minExpansionPrefix, n-maxSuffixRunes)
-	prefix := word[:runePrefixLen(word, keep)]
+	prefix := word[:analysis.RunePrefixLen(word, keep)]
 	return &prefixExpansion{prefix: prefix, upperBound: prefixUpperBound(prefix), maxRunes: n + maxSuffixRunes}
 }
 
@@ -69,7 +70,7 @@ func (t *queryTerm) upperBound() string {
 // matches reports whether a term may be of the family.
 func (k *prefixExpansion) matches(term []byte) bool {
 	return len(term) >= len(k.prefix) && string(term[:len(k.prefix)]) == k.prefix &&
-		utf8.RuneCount(term) <= k.maxRunes && onlyLetters(term)
+		utf8.RuneCount(term) <= k.maxRunes && analysis.OnlyLetters(term)
 }
 
 func (k *prefixExpansion) contains(term []byte) bool {
@@ -95,31 +96,12 @@ func (k *prefixExpansion) selectTerms(dfs map[string]int) {
 	slices.Sort(k.terms)
 }
 
-// onlyLetters reports a term of letters and the marks upon them.
-func onlyLetters(term []byte) bool {
-	for i := 0; i < len(term); {
-		if c := term[i]; c < utf8.RuneSelf {
-			if byteClass[c]&(lower|upper) == 0 {
-				return false
-			}
-			i++
-			continue
-		}
-		r, n := utf8.DecodeRune(term[i:])
-		if !unicode.In(r, unicode.L, unicode.M) {
-			return false
-		}
-		i += n
-	}
-	return true
-}
-
 // isExpandable reports whether a term of a query stands for its family too.
 func (q *Query) isExpandable(t *queryTerm) bool {
 	n := utf8.RuneCountInString(t.text)
-	return q.nonEnglish && t.tokenType == word && !t.verbatim &&
+	return q.nonEnglish && t.tokenType == analysis.Word && !t.verbatim &&
 		n >= minExpandedRunes && (q.nonEnglishLatin || n < len(t.text)) &&
-		onlyLetters([]byte(t.text)) && !stopWords[t.text]
+		analysis.OnlyLetters([]byte(t.text)) && !analysis.IsStopWord(t.text)
 }
 
 // withExpansions is the query with the families of its words, each behind the forms
@@ -227,7 +209,7 @@ func (d *termDictScanner) beginnings(unknown []string, corrections []Correction,
 	var words []string
 	for _, w := range unknown {
 		corrected := slices.ContainsFunc(corrections, func(c Correction) bool { return c.From == w })
-		if !corrected && utf8.RuneCountInString(w) >= minExpandedRunes && onlyLetters([]byte(w)) {
+		if !corrected && utf8.RuneCountInString(w) >= minExpandedRunes && analysis.OnlyLetters([]byte(w)) {
 			fresh, words = append(fresh, newBeginning(w)), append(words, w)
 		}
 	}

@@ -1,12 +1,8 @@
 package search
 
 import (
-	"bufio"
-	"encoding/json"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -21,31 +17,12 @@ type judged struct {
 	}
 }
 
-func readLines[T any](t testing.TB, name string) (list []T) {
-	set, base := filepath.Split(name)
-	file, err := os.Open(filepath.Join(datasettest.Dir(t, filepath.Clean(set)), base))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, 1<<22)
-	for lines.Scan() {
-		var v T
-		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, v)
-	}
-	return list
-}
-
 func readJudged(t testing.TB, set string) (j judged) {
-	j.docs = readLines[struct{ Group, ID, Title, Text string }](t, set+"/docs.jsonl")
-	j.queries = readLines[struct {
+	j.docs = datasettest.ReadLines[struct{ Group, ID, Title, Text string }](t, set, "docs.jsonl")
+	j.queries = datasettest.ReadLines[struct {
 		Group, Text string
 		Relevant    map[string]float64
-	}](t, set+"/queries.jsonl")
+	}](t, set, "queries.jsonl")
 	return j
 }
 

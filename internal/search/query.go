@@ -1,5 +1,7 @@
 package search
 
+import "github.com/loci-memory/loci/internal/analysis"
+
 // maxQueryWords is how many different words of a query count, each with all of its forms:
 // see limit.
 const maxQueryWords = 32
@@ -32,7 +34,7 @@ type Query struct {
 	termIndex      map[string]int
 	firstTerm      []int // term of each word
 	expansionTerms []int
-	prefilter      *termPrefilter
+	prefilter      *analysis.TermPrefilter
 }
 
 type queryTerm struct {
@@ -40,7 +42,7 @@ type queryTerm struct {
 	wordIndex int // which of the query's words it is a form of
 	weight    float32
 	count     int // times that the query has it
-	tokenType tokenType
+	tokenType analysis.TokenType
 	verbatim  bool             // part of an identifier, or in quotation marks
 	dated     bool             // in dates alone; its weight holds dateWordWeight
 	expansion *prefixExpansion // of which it is any word; nil if it is its text
@@ -68,11 +70,11 @@ func Parse(text string) Query { return parse(text, nil) }
 // parse reads other words in place of some.
 func parse(text string, corrections map[string]string) Query {
 	p := newParser(text, corrections)
-	p.analyze(text)
+	p.Analyze(text)
 	if len(p.words) == 0 {
 		p = newParser(text, corrections)
 		p.keepStopWords = true
-		p.analyze(text)
+		p.Analyze(text)
 	}
 	q := p.finish(text)
 	if q.nonEnglish {
@@ -83,17 +85,17 @@ func parse(text string, corrections map[string]string) Query {
 
 func (q *Query) buildLookup() {
 	q.termIndex, q.firstTerm, q.prefilter = make(map[string]int, len(q.terms)), make([]int, q.wordCount),
-		new(termPrefilter)
+		new(analysis.TermPrefilter)
 	for i, t := range q.terms {
 		if i == 0 || t.wordIndex != q.terms[i-1].wordIndex {
 			q.firstTerm[t.wordIndex] = i
 		}
 		if t.expansion == nil {
 			q.termIndex[t.text] = i
-			q.prefilter.addTerm(t.text)
+			q.prefilter.AddTerm(t.text)
 		} else {
 			q.expansionTerms = append(q.expansionTerms, i)
-			q.prefilter.addPrefix(t.expansion.prefix)
+			q.prefilter.AddPrefix(t.expansion.prefix)
 		}
 	}
 }

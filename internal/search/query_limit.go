@@ -3,6 +3,8 @@ package search
 import (
 	"cmp"
 	"slices"
+
+	"github.com/loci-memory/loci/internal/analysis"
 )
 
 // maxReportedIgnored is how many ignored words a query names at most.
@@ -18,7 +20,7 @@ const maxQuerySize = maxQueryWords * bigramsPerWord
 
 // sizeOf is the size of a word, in pairs.
 func (q *Query) sizeOf(group int) int {
-	if q.terms[q.firstTerm[group]].tokenType == bigram {
+	if q.terms[q.firstTerm[group]].tokenType == analysis.Bigram {
 		return 1
 	}
 	return bigramsPerWord

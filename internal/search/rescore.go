@@ -4,6 +4,8 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
+
+	"github.com/loci-memory/loci/internal/analysis"
 )
 
 // RescoreDepth is of how many of the best hits the texts are looked at, to see what the
@@ -26,7 +28,7 @@ type DocMatches struct{ Title, Content Matches }
 // MatchDoc reads a memory. A title that was made of the first line says nothing more.
 func (r *Matcher) MatchDoc(title, content string) *DocMatches {
 	t := &DocMatches{r.match(title), r.match(content)}
-	if titleRepeatsContent(title, content) {
+	if analysis.TitleRepeatsContent(title, content) {
 		t.Title.matches = nil
 	}
 	return t
@@ -37,8 +39,8 @@ type rescorer struct {
 	Result
 	query          Query
 	texts          []*DocMatches
-	chunks         [][]chunkSpan // of the long ones
-	avgChunkLength float64       // of a passage, on average
+	chunks         [][]analysis.Span // of the long ones
+	avgChunkLength float64           // of a passage, on average
 	bigrams        []bigramStats
 }
 
@@ -55,8 +57,8 @@ type bigramStats struct {
 // together; what is known of passages and of neighbouring words is known from
 // these texts alone.
 func (r Result) Rescore(q Query, hits []Hit, texts []*DocMatches) {
-	x := &rescorer{Result: r, query: q, texts: texts, chunks: make([][]chunkSpan, len(texts))}
-	if slices.ContainsFunc(texts, func(t *DocMatches) bool { return mayExceedWords(t.Content.text, maxChunkWords) }) {
+	x := &rescorer{Result: r, query: q, texts: texts, chunks: make([][]analysis.Span, len(texts))}
+	if slices.ContainsFunc(texts, func(t *DocMatches) bool { return analysis.MayExceedWords(t.Content.text, analysis.MaxChunkWords) }) {
 		x.splitChunks()
 	}
 	x.countBigrams()
@@ -74,11 +76,11 @@ func (r Result) Rescore(q Query, hits []Hit, texts []*DocMatches) {
 func (x *rescorer) splitChunks() {
 	chunks, words := 0, 0
 	for i, t := range x.texts {
-		list, before := chunker{words: meanChunkWords}.split(t.Content.text), words
+		list, before := analysis.Chunker{MaxWords: analysis.MeanChunkWords}.Split(t.Content.text), words
 		for _, s := range list {
-			chunks, words = chunks+1, words+s.words
+			chunks, words = chunks+1, words+s.Words
 		}
-		if words-before > maxChunkWords {
+		if words-before > analysis.MaxChunkWords {
 			x.chunks[i] = list
 		}
 	}
@@ -93,12 +95,12 @@ func (x *rescorer) bestChunkScore(i int) (best float32) {
 	t.Title.countTerms(0, len(t.Title.text), x.query.firstTerm, front)
 	title := 0
 	if t.Title.matches != nil {
-		title = countWords(t.Title.text)
+		title = analysis.CountWords(t.Title.text)
 	}
 	for _, p := range x.chunks[i] {
 		copy(freqs, front)
-		t.Content.countTerms(p.from, p.to, x.query.firstTerm, freqs)
-		sum, norm := float32(0), lengthNorm(float64(title+p.words), max(1, x.avgChunkLength+float64(title)))
+		t.Content.countTerms(p.From, p.To, x.query.firstTerm, freqs)
+		sum, norm := float32(0), lengthNorm(float64(title+p.Words), max(1, x.avgChunkLength+float64(title)))
 		for j, term := range x.query.terms {
 			if freqs[j] > 0 {
 				sum += float32(term.weight * x.idf[j] * saturateTF(float64(freqs[j]), norm))
@@ -173,13 +175,13 @@ func onlyStopWords(s string) bool {
 		return true
 	}
 	only := true
-	a := analyzer{}
-	a.emit = func(term []byte, r tokenType) {
-		if r == word || r == identifier || r == unigram || r == loneUnigram {
-			only = only && stopWords[string(term)]
+	a := analysis.Analyzer{}
+	a.Emit = func(term []byte, r analysis.TokenType) {
+		if r == analysis.Word || r == analysis.Identifier || r == analysis.Unigram || r == analysis.LoneUnigram {
+			only = only && analysis.IsStopWord(string(term))
 		}
 	}
-	a.analyze(s)
+	a.Analyze(s)
 	return only
 }
 

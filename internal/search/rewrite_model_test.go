@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/loci-memory/loci/internal/analysis"
 )
 
 // naiveRewrite is what Adapt shall give, from nothing but how many memories hold what.
@@ -42,7 +44,7 @@ func (w *modelIndex) naiveRewrite(q Query) Query {
 		}
 		if x != "" {
 			corrections = append(corrections, Correction{head.text, x})
-		} else if utf8.RuneCountInString(head.text) >= minExpandedRunes && onlyLetters([]byte(head.text)) {
+		} else if utf8.RuneCountInString(head.text) >= minExpandedRunes && analysis.OnlyLetters([]byte(head.text)) {
 			if k := wordsOfFamily(df, newBeginning(head.text)); k != nil {
 				begun[head.text] = k
 			}
@@ -81,7 +83,7 @@ func (w *modelIndex) naiveWordBreak(word string) (best string) {
 			}
 		}
 		if n > 0 && n >= most && utf8.RuneCountInString(a) >= minFirstPart &&
-			utf8.RuneCountInString(b) >= minSecondPart && !stopWords[a] && !stopWords[b] {
+			utf8.RuneCountInString(b) >= minSecondPart && !analysis.IsStopWord(a) && !analysis.IsStopWord(b) {
 			best, most = a+" "+b, n
 		}
 	}
@@ -108,7 +110,7 @@ func (w *modelIndex) naiveLanguage(q Query, df map[string]int) Query {
 func naiveUnigrams(df map[string]int, q Query) (list []string) {
 	paired := func(s string) bool {
 		return slices.ContainsFunc(q.terms, func(t queryTerm) bool {
-			return t.tokenType == bigram && df[t.text] > 0 && strings.Contains(t.text, s)
+			return t.tokenType == analysis.Bigram && df[t.text] > 0 && strings.Contains(t.text, s)
 		})
 	}
 	for _, s := range q.unigrams {
@@ -125,7 +127,7 @@ func naiveExpansion(df map[string]int, word string) *prefixExpansion {
 
 func wordsOfFamily(df map[string]int, k *prefixExpansion) *prefixExpansion {
 	for w := range df {
-		if strings.HasPrefix(w, k.prefix) && utf8.RuneCountInString(w) <= k.maxRunes && onlyLetters([]byte(w)) {
+		if strings.HasPrefix(w, k.prefix) && utf8.RuneCountInString(w) <= k.maxRunes && analysis.OnlyLetters([]byte(w)) {
 			k.terms = append(k.terms, w)
 		}
 	}
@@ -149,7 +151,7 @@ func naiveCorrection(df map[string]int, word string) string {
 	for w, n := range df {
 		b := []rune(w)
 		swapped := len(b) > 1 && b[0] == a[1] && b[1] == a[0]
-		if len(b) < minCorrectionRunes || b[0] != a[0] && !swapped || !onlyLetters([]byte(w)) ||
+		if len(b) < minCorrectionRunes || b[0] != a[0] && !swapped || !analysis.OnlyLetters([]byte(w)) ||
 			!naiveIsSurfaceWord(df, w) {
 			continue
 		}
@@ -179,14 +181,14 @@ func naiveIsSurfaceWord(df map[string]int, term string) bool {
 			inflected += n
 		}
 	}
-	return hasNonASCII(term) || inflected < df[term]
+	return analysis.HasNonASCII(term) || inflected < df[term]
 }
 
 const latinLetters, cyrillicLetters = "abcdefghijklmnopqrstuvwxyz", "абвгдежзийклмнопрстуфхцчшщъыьэюяѐёђѓєѕіїјљњћќѝўџ"
 
 // mayHaveWrongFirstLetter reports a word whose first letter may be wrong.
 func mayHaveWrongFirstLetter(a []rune) bool {
-	return onlyLetters([]byte(string(a))) && (len(a) >= 6 && strings.ContainsRune(latinLetters, a[0]) ||
+	return analysis.OnlyLetters([]byte(string(a))) && (len(a) >= 6 && strings.ContainsRune(latinLetters, a[0]) ||
 		len(a) >= 5 && strings.ContainsRune(cyrillicLetters, a[0]))
 }
 

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/loci-memory/loci/internal/analysis/analysistest"
 )
 
 // formatTerms writes the terms of a query: weights behind them, families in brackets,
@@ -334,10 +336,10 @@ func TestRewriteQueryReportsUnreadablePage(t *testing.T) {
 
 func FuzzRewriteQuery(f *testing.F) {
 	blob := randomSegment()
-	for _, piece := range hostile {
+	for _, piece := range analysistest.Hostile {
 		f.Add(piece)
 	}
-	for _, text := range []string{"deploymnet was forzen", "книга книги", "étude \"harbuor\" x-9", prose} {
+	for _, text := range []string{"deploymnet was forzen", "книга книги", "étude \"harbuor\" x-9", analysistest.Prose} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -350,13 +352,13 @@ func FuzzRewriteQuery(f *testing.F) {
 		}
 		fetch := func(_ int64, page int) ([]byte, error) { return blob.Pages[page], nil }
 		cache, v := NewCache(1<<20), NewSnapshot([]*Segment{s}).Apply([]DocUpdate{textUpdate(1, 1, text),
-			textUpdate(2, 2, "книга "+prose)})
+			textUpdate(2, 2, "книга "+analysistest.Prose)})
 		for _, q := range []Query{Parse(text), Parse(strings.ToUpper(text) + " книгами"), Parse(text + "s")} {
 			words, _, err := v.SearchRewritten(cache, fetch, q, Filter{}, 0, 5)
 			if err != nil || words.size() > maxQuerySize+bigramsPerWord*len(words.unigrams) {
 				t.Fatal(err, formatTerms(words), formatTerms(q))
 			}
-			words.Matcher().MatchDoc(text, prose).MatchedWords()
+			words.Matcher().MatchDoc(text, analysistest.Prose).MatchedWords()
 		}
 	})
 }

@@ -213,7 +213,7 @@ func (s *scorer) collect(f *Filter, now int64) {
 		base += padTo64(g.numDocs())
 	}
 	for _, x := range s.drainScores(s.scoredDocs[:0], base, len(s.snapshot.rows)) {
-		if a := &s.snapshot.rows[x.doc]; f.matches(a) {
+		if a := &s.snapshot.rows[x.doc]; f.Matches(a) {
 			s.total++
 			s.top.add(scoredDoc{x.doc + uint32(base), x.score * stateFactor(a.ValidUntil, a.Verified, now)})
 		}
@@ -293,4 +293,23 @@ func (s *scorer) drainScores(found []scoredDoc, base, n int) []scoredDoc {
 type scoredDoc struct {
 	doc   uint32
 	score float32
+}
+
+// VectorHit returns the hit of a memory by its vector, whose product with that of the query is the score. It reports
+// false for doc -1. Segment -1 is the memtable.
+func (v *Snapshot) VectorHit(memory int64, segment, doc, chunk int, score float32, now int64) (Hit, bool) {
+	if doc < 0 {
+		return Hit{}, false
+	}
+	h := Hit{Memory: memory, Score: score, Chunk: chunk}
+	if segment >= 0 {
+		g := v.segments[segment]
+		h.Created, h.stateFactor, h.lengthCode = g.created[doc], stateFactor(g.validUntil(doc), g.isVerified(doc), now),
+			g.lengthCodes[doc]
+	} else {
+		a := &v.rows[doc]
+		h.Created, h.stateFactor, h.lengthCode = a.Created, stateFactor(a.ValidUntil, a.Verified, now),
+			v.lengthCodes[doc]
+	}
+	return h, true
 }

@@ -133,3 +133,22 @@ func (v *Snapshot) NextExpiry(now int64) (next int64) {
 	}
 	return next
 }
+
+// Locate returns the live document of a memory. Segment -1 is the memtable; doc -1 is no live document.
+func (v *Snapshot) Locate(memory int64) (segment, doc int) {
+	v.memtable.mu.RLock()
+	row := v.memtable.latestRowIn(memory, len(v.rows))
+	v.memtable.mu.RUnlock()
+	if row >= 0 {
+		if isSet(v.deleted, row) {
+			return -1, -1
+		}
+		return -1, row
+	}
+	for i, g := range v.segments {
+		if doc, ok := g.ordinalOf(memory); ok && !isSet(g.deleted, doc) {
+			return i, doc
+		}
+	}
+	return -1, -1
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 )
@@ -222,32 +221,5 @@ func TestSelectMergePicksSegmentsOfOneTier(t *testing.T) {
 		if got := SelectMerge(c.docs, IdleFanIn); !slices.Equal(got, c.quiet) {
 			t.Errorf("%v, quiet: got %v, want %v", c.docs, got, c.quiet)
 		}
-	}
-}
-
-func TestHighlightsKeepSpelling(t *testing.T) {
-	t.Parallel()
-	filler := strings.Repeat("lorem ipsum dolor sit amet ", 40)
-	for _, c := range []struct{ text, query, want string }{
-		{filler + "The Deployments were FROZEN. " + filler, "deployment frozen", "Deployments were FROZEN."},
-		{strings.Repeat("甲乙丙丁。", 200) + "我们迁移了数据库。" + strings.Repeat("甲乙丙丁。", 200), "数据库", "数据库"},
-		{filler + "CVE-2024-3094 " + filler, "cve-2024-3094", "CVE-2024-3094"},
-		{"nothing to see here", "unrelated", "nothing to see here"},
-		{filler + "am Café Central", "cafe", "Café Central"},
-	} {
-		got := Parse(c.query).Match(c.text).Highlights()
-		if len(got) == 0 || !strings.Contains(got[0], c.want) {
-			t.Errorf("%s: got %q", c.query, got)
-		}
-	}
-}
-
-func TestHighlightsPreferSnippetWithMostWords(t *testing.T) {
-	t.Parallel()
-	filler := strings.Repeat("lorem ipsum dolor sit amet ", 40)
-	got := Parse("apple cherry").Match("apple alone. " + filler + "apple with cherry. " + filler + "cherry. " + filler +
-		" apple").Highlights()
-	if len(got) != maxSnippets || !strings.Contains(got[0], "apple with cherry") {
-		t.Errorf("got %q", got)
 	}
 }

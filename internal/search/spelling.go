@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/loci-memory/loci/internal/analysis"
 )
 
 // Repairs: a word of at least repairWord characters is taken for another one of at
@@ -29,7 +31,7 @@ const correctionWeight = .8
 // mayBeMisspelled reports whether a term of a query may have been misspelled.
 func mayBeMisspelled(t *queryTerm) bool {
 	n := utf8.RuneCountInString(t.text)
-	return t.tokenType == word && !t.verbatim && n >= minMisspelledRunes && n <= maxMisspelledRunes &&
+	return t.tokenType == analysis.Word && !t.verbatim && n >= minMisspelledRunes && n <= maxMisspelledRunes &&
 		!strings.ContainsAny(t.text, "0123456789") && !isCommonWord(t.text)
 }
 
@@ -138,7 +140,7 @@ func (d *termDictScanner) segmentTerms(words []string) (list []segmentTerm) {
 // script are more alike than others.
 func firstLetterVariants(word []rune) (list []string) {
 	at := slices.IndexFunc(alphabets[:], func(s alphabet) bool { return s.first <= word[0] && word[0] <= s.last })
-	if at < 0 || len(word) < alphabets[at].minRunes || !onlyLetters([]byte(string(word))) {
+	if at < 0 || len(word) < alphabets[at].minRunes || !analysis.OnlyLetters([]byte(string(word))) {
 		return nil
 	}
 	rest := string(word[1:])
@@ -189,7 +191,7 @@ func (d *termDictScanner) mostFrequent(found []segmentTerm) (best string, ok boo
 // does not tell words from stems; a term is a word if no known word has it as its stem,
 // or if more documents hold it than hold these.
 func (d *termDictScanner) isSurfaceWord(term string) (bool, error) {
-	if hasNonASCII(term) || len(term) <= maxStemChange {
+	if analysis.HasNonASCII(term) || len(term) <= analysis.MaxStemChange {
 		return true, nil
 	}
 	own, err := d.docFreq(term)
@@ -197,7 +199,7 @@ func (d *termDictScanner) isSurfaceWord(term string) (bool, error) {
 		return false, err
 	}
 	inflected := 0
-	err = d.eachTerm([]string{term[:len(term)-maxStemChange]}, func(other []byte, live func() (int, error)) error {
+	err = d.eachTerm([]string{term[:len(term)-analysis.MaxStemChange]}, func(other []byte, live func() (int, error)) error {
 		if !isStemOf(other, term) {
 			return nil
 		}
@@ -210,10 +212,10 @@ func (d *termDictScanner) isSurfaceWord(term string) (bool, error) {
 
 // isStemOf reports whether a term is the stem of a word that is another one.
 func isStemOf(word []byte, term string) bool {
-	if string(word) == term || len(word) < 3 || len(word) > maxTermBytes/2 || hasNonASCII(word) || !onlyLetters(word) {
+	if string(word) == term || len(word) < 3 || len(word) > analysis.MaxTermBytes/2 || analysis.HasNonASCII(word) || !analysis.OnlyLetters(word) {
 		return false
 	}
-	return string(porter(slices.Clone(word))) == term
+	return string(analysis.Porter(slices.Clone(word))) == term
 }
 
 // editDistanceMatcher measures how far terms are from a word: optimal string alignment, the
@@ -227,9 +229,9 @@ type editDistanceMatcher struct {
 
 	prefix []byte // of the term before, what there are rows of
 	// after so many characters of the term, the distance to each beginning of the word
-	rows       [maxTermBytes + 2][]uint8
-	prefixEnds [maxTermBytes + 2]int // where in seen they end
-	runes      [maxTermBytes + 2]rune
+	rows       [analysis.MaxTermBytes + 2][]uint8
+	prefixEnds [analysis.MaxTermBytes + 2]int // where in seen they end
+	runes      [analysis.MaxTermBytes + 2]rune
 	depth      int
 	exceeded   bool // all that begins so is too far
 }

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
+
+	"github.com/loci-memory/loci/internal/analysis"
 )
 
 // naiveNearest is nearest by its definition: it looks at every term that begins
@@ -30,7 +32,7 @@ func (d *termDictScanner) naiveNearest(word string) (string, error) {
 		} else if !begins || distance > s.maxDistance {
 			return nil
 		}
-		if !onlyLetters(term) || utf8.RuneCount(term) < minCorrectionRunes {
+		if !analysis.OnlyLetters(term) || utf8.RuneCount(term) < minCorrectionRunes {
 			return nil
 		}
 		if held > 0 {
@@ -115,11 +117,9 @@ func (w *modelIndex) randomMisspelledStep(r *rand.Rand, words []string) error {
 		if !c.Deleted {
 			var terms []string
 			for range r.IntN(30) {
-				term := []byte(misspell(r, words[r.IntN(len(words))]))
-				if len(term) > maxTermBytes {
-					term = truncateTerm(term)
+				if term := misspell(r, words[r.IntN(len(words))]); len(term) <= analysis.MaxTermBytes {
+					terms = append(terms, term)
 				}
-				terms = append(terms, string(term))
 			}
 			c.Document = document(terms)
 		}

@@ -7,12 +7,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/loci-memory/loci/internal/analysis"
 )
 
 // termCounter counts terms in an open hash table over one arena, so that analyzing
 // a memory costs a handful of allocations, not one per term.
 type termCounter struct {
-	analyzer
+	analysis.Analyzer
 	weight   int32
 	length   int
 	slots    []int32 // index into tally plus one; zero is free; size a power of two
@@ -31,7 +33,7 @@ type countedTerm struct {
 var (
 	termCounterPool = sync.Pool{New: func() any {
 		c := &termCounter{slots: make([]int32, 512)}
-		c.emit, c.stemCache = c.add, new(stemCache)
+		c.Emit, c.Stems = c.add, new(analysis.StemCache)
 		return c
 	}}
 	hashSeed = maphash.MakeSeed()
@@ -50,16 +52,16 @@ func (c *termCounter) reset() {
 
 func (c *termCounter) countDoc(title, content string) {
 	c.reset()
-	if !titleRepeatsContent(title, content) {
+	if !analysis.TitleRepeatsContent(title, content) {
 		c.weight = titleWeight
-		c.analyze(title)
+		c.Analyze(title)
 	}
 	c.weight = 1
-	c.analyze(content)
+	c.Analyze(content)
 }
 
-func (c *termCounter) add(term []byte, r tokenType) {
-	if r == word || r == unigram || r == loneUnigram {
+func (c *termCounter) add(term []byte, r analysis.TokenType) {
+	if r == analysis.Word || r == analysis.Unigram || r == analysis.LoneUnigram {
 		c.length++
 	}
 	hash := maphash.Bytes(hashSeed, term)
@@ -96,7 +98,7 @@ func (c *termCounter) grow() {
 
 // prefixKey is the first eight bytes of a term as a number: it orders terms as
 // they are, but for those that begin alike.
-func prefixKey(t string) uint64 { return bits.ReverseBytes64(loadUint64(t)) }
+func prefixKey(t string) uint64 { return bits.ReverseBytes64(analysis.LoadUint64(t)) }
 
 // Sorting numbers is three times as fast as sorting terms, so the first five
 // bytes of a term and its place are sorted as one number.

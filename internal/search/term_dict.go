@@ -8,6 +8,8 @@ import (
 	"sync"
 	"unicode/utf8"
 	"unsafe"
+
+	"github.com/loci-memory/loci/internal/analysis"
 )
 
 // termDict is the words of a segment, or of unfolded rows, that begin with one
@@ -34,7 +36,7 @@ type lengthBucket struct {
 // add takes a term if it is a word that repair may choose.
 func (l *termDict) add(term []byte) {
 	letters, n := letterMaskOf(term)
-	if n < minCorrectionRunes || n > maxMisspelledRunes+maxEdits || !onlyLetters(term) {
+	if n < minCorrectionRunes || n > maxMisspelledRunes+maxEdits || !analysis.OnlyLetters(term) {
 		return
 	}
 	z := lengthClass(n<<8 | len(term))

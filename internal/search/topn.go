@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/loci-memory/loci/internal/quickselect"
 )
 
 // topN keeps the k best of what has a score, ties by lower memory. It gathers some more
@@ -42,12 +44,12 @@ func (t *topN) trim() {
 		return
 	}
 	if t.k > 0 {
-		quickselect(t.list, t.k, func(a, b scoredDoc) int { return cmp.Compare(b.score, a.score) })
+		quickselect.Select(t.list, t.k, func(a, b scoredDoc) int { return cmp.Compare(b.score, a.score) })
 		t.threshold = t.list[t.k-1].score
 		above := t.partition(0, func(x scoredDoc) bool { return x.score > t.threshold })
 		equal := t.partition(above, func(x scoredDoc) bool { return x.score == t.threshold })
 		if equal > t.k {
-			quickselect(t.list[above:equal], t.k-above, func(a, b scoredDoc) int {
+			quickselect.Select(t.list[above:equal], t.k-above, func(a, b scoredDoc) int {
 				return cmp.Compare(t.memoryOf(a), t.memoryOf(b))
 			})
 		}
@@ -64,36 +66,6 @@ func (t *topN) partition(from int, is func(scoredDoc) bool) int {
 		}
 	}
 	return from
-}
-
-// quickselect puts the k first of a list in front, the last of them last (quickselect;
-// Hoare, "Algorithm 65: find", 1961).
-func quickselect[T any](list []T, k int, compare func(a, b T) int) {
-	for from, to := 0, len(list)-1; from < to; {
-		middle := []T{list[from], list[(from+to)/2], list[to]}
-		slices.SortFunc(middle, compare)
-		i, j := from, to
-		for i <= j {
-			for compare(list[i], middle[1]) < 0 {
-				i++
-			}
-			for compare(list[j], middle[1]) > 0 {
-				j--
-			}
-			if i <= j {
-				list[i], list[j] = list[j], list[i]
-				i, j = i+1, j-1
-			}
-		}
-		switch {
-		case k-1 <= j:
-			to = j
-		case k-1 >= i:
-			from = i
-		default:
-			return
-		}
-	}
 }
 
 // compareHits orders hits, the better first.
@@ -113,7 +85,7 @@ func SortHits(hits []Hit) { slices.SortFunc(hits, compareHits) }
 // TopHits returns the n best hits in order. The others are lost.
 func TopHits(hits []Hit, n int) []Hit {
 	if len(hits) > n {
-		quickselect(hits, n, compareHits)
+		quickselect.Select(hits, n, compareHits)
 		hits = hits[:n]
 	}
 	SortHits(hits)

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/loci-memory/loci/internal/analysis"
 )
 
 // A cjkUnigram is a character of a query in a script without spaces, and the pairs that it
@@ -56,7 +58,7 @@ func (q Query) withUnigrams(list []string) Query {
 	}
 	q.terms = slices.Clone(q.terms)
 	for _, s := range list[:min(len(list), max(0, maxQueryWords-q.wordCount))] {
-		q.terms = append(q.terms, queryTerm{text: s, wordIndex: q.wordCount, weight: unigramWeight, tokenType: unigram})
+		q.terms = append(q.terms, queryTerm{text: s, wordIndex: q.wordCount, weight: unigramWeight, tokenType: analysis.Unigram})
 		q.wordCount++
 	}
 	q.buildLookup()

@@ -2,6 +2,8 @@ package search
 
 import (
 	"unicode/utf8"
+
+	"github.com/loci-memory/loci/internal/analysis"
 )
 
 // The shortest first and second part of a word that is two words in the texts, in
@@ -18,7 +20,7 @@ func (d *termDictScanner) breakWord(word string) (best string, ok bool, err erro
 	most := 0
 	for at := range word {
 		if utf8.RuneCountInString(word[:at]) < minFirstPart || utf8.RuneCountInString(word[at:]) < minSecondPart ||
-			stopWords[word[:at]] || stopWords[word[at:]] {
+			analysis.IsStopWord(word[:at]) || analysis.IsStopWord(word[at:]) {
 			continue
 		}
 		n, err := d.coDocFreq(word[:at], word[at:])

@@ -15,9 +15,9 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
-	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/vector"
 )
 
 // Version is the version of this build; releases set it at link time.
@@ -36,7 +36,7 @@ func (s Settings) clock() loci.Clock {
 
 // embedder returns the embedder: the built-in model or a service, and the
 // built-in model as the previous one of a service.
-func (s Settings) embedder() (e, previous search.Embedder, err error) {
+func (s Settings) embedder() (e, previous vector.Embedder, err error) {
 	if s.EmbedURL == "" {
 		return embed.NewMiniLM(), nil, nil
 	}

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/vector"
 )
 
 // defaultEmbedTimeout is how long a search waits for the vector of its query
@@ -21,7 +21,7 @@ const maxQueryEmbeddings = 1000
 // separately for each user: the time of an answer must not reveal another
 // user's query.
 type queryEmbedder struct {
-	model   search.Embedder
+	model   vector.Embedder
 	timeout time.Duration
 	mu      sync.Mutex
 	cache   map[queryKey][]float32
@@ -36,7 +36,7 @@ func (m *queryEmbedder) embedding(ctx context.Context, q queryKey, always bool) 
 	if m.model == nil {
 		return nil, false, errors.New("service: no embedder is configured")
 	}
-	if !always && !search.Readable(q.query, m.model) {
+	if !always && !vector.Readable(q.query, m.model) {
 		return nil, false, nil // a cached vector may stem from a call with always
 	}
 	m.mu.Lock()
@@ -66,11 +66,11 @@ func (m *queryEmbedder) embedding(ctx context.Context, q queryKey, always bool) 
 
 // embed embeds a query; the vector of a long one is the mean of its chunks.
 func (m *queryEmbedder) embed(ctx context.Context, q queryKey) ([]float32, error) {
-	vectors, err := m.model.Embed(ctx, search.Chunks("", q.query, m.model))
+	vectors, err := m.model.Embed(ctx, vector.Chunks("", q.query, m.model))
 	if err != nil {
 		return nil, err
 	}
-	v := search.Mean(vectors)
+	v := vector.Mean(vectors)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.cache == nil {

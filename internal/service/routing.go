@@ -3,7 +3,7 @@ package service
 import (
 	"strings"
 
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/analysis"
 )
 
 // matchAtlas returns the index of the atlas whose routing keywords match the
@@ -17,12 +17,12 @@ func matchAtlas(keywords [][]string, texts ...string) (best int, matched []strin
 	var text string
 	for i, list := range keywords {
 		if len(list) > 0 && text == "" {
-			text = search.NormalizedWords(texts...)
+			text = analysis.NormalizedWords(texts...)
 		}
 		var hit []string
 		seen := map[string]bool{}
 		for _, k := range list {
-			row := search.NormalizedWords(k)
+			row := analysis.NormalizedWords(k)
 			if row != " " && !seen[row] && strings.Contains(text, row) {
 				seen[row] = true
 				hit = append(hit, k)

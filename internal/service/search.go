@@ -7,8 +7,8 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
-	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/vector"
 )
 
 // maxPagedResults is the number of results that pages can reach.
@@ -123,7 +123,7 @@ func (s *Service) search(ctx context.Context, actor *identity.Actor, in loci.Sea
 func (k *searchRequest) highlights(f store.SearchHit) []string {
 	r := f.Matches
 	if r.Empty() && f.Chunk > 1 && k.Embedder != nil {
-		r = r.WithFallback(search.ChunkStart(f.Memory.Title, f.Memory.Content, f.Chunk, k.Embedder))
+		r = r.WithFallback(vector.ChunkStart(f.Memory.Title, f.Memory.Content, f.Chunk, k.Embedder))
 	}
 	return r.Highlights()
 }

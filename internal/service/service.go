@@ -8,8 +8,8 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
-	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/vector"
 )
 
 // A Service runs the operations.
@@ -40,7 +40,7 @@ type Options struct {
 
 	// Embedder embeds queries; it is the store's. Without it keywords alone
 	// answer. PreviousEmbedder serves workspaces that still have its vectors.
-	Embedder, PreviousEmbedder search.Embedder
+	Embedder, PreviousEmbedder vector.Embedder
 	// how long a search waits for the embedder; 0 means 300 ms
 	EmbedTimeout time.Duration
 }

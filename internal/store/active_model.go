@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/vector"
 )
 
 // The vectors of a database are made by one model: that of the process which was
@@ -51,13 +51,13 @@ func (e *embedWorker) yield(ctx context.Context) error {
 // detectDimensions finds out how many dimensions the vectors have that are there.
 func (e *embedWorker) detectDimensions(ctx context.Context) error {
 	n, err := SystemRead(ctx, e.store, "measure a stored vector", func(t *SystemTx) (n int64, err error) {
-		var vector []byte
+		var stored []byte
 		err = t.t.conn.queryRow(`SELECT vector FROM vectors WHERE generation = ?1 LIMIT 1`, []any{e.generation},
-			[]any{&vector})
+			[]any{&stored})
 		if errors.Is(err, errNoRows) {
 			return 0, nil
 		}
-		return int64(search.Dimensions(vector)), err
+		return int64(vector.Dimensions(stored)), err
 	})
 	e.dimensions.Store(n)
 	return err

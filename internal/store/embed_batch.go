@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/vector"
 )
 
 // chunksPerTurn is the number of chunks that one owner gets embedded in one turn, and that a model is given together.
@@ -65,7 +65,7 @@ func (e *embedWorker) chunkJob(ctx context.Context, x embedJob) (c *chunkedJob, 
 		return t.findEmbeddedText(x.workspace, e.generation, c.textHash)
 	})
 	if err == nil && c.copyFrom == 0 {
-		c.chunks = search.Chunks(x.title, x.content, e.model)
+		c.chunks = vector.Chunks(x.title, x.content, e.model)
 	}
 	return c, err
 }
@@ -190,7 +190,7 @@ func (e *embedWorker) embedChunks(ctx context.Context, chunks []string) ([][]byt
 				"before "+
 				"under the same name: name another model", len(v))
 		}
-		list[i] = search.EncodeVector(v)
+		list[i] = vector.Encode(v)
 	}
 	return list, nil
 }

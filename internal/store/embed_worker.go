@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/vector"
 )
 
 // An embedWorker gives memories their vectors, in the background: no write waits
 // for it. Several processes may do it on one database.
 type embedWorker struct {
 	store      *Store
-	model      search.Embedder
+	model      vector.Embedder
 	generation int64 // in the database; known once the work begins
 	switching  bool  // some workspaces may still answer from another generation
 	shortTurns roundRobin
@@ -36,12 +36,12 @@ type embedWorker struct {
 }
 
 // generationName names the vectors of a model as they lie in the store.
-func generationName(model string) string { return model + "/" + search.ChunkVersion }
+func generationName(model string) string { return model + "/" + vector.ChunkVersion }
 
 // canRead reports whether the model can read a text, if it is the one that made the
 // vectors of a generation: of others nothing is known.
 func (e *embedWorker) canRead(generation, text string) bool {
-	return e.model == nil || generationName(e.model.Generation()) != generation || search.Readable(text, e.model)
+	return e.model == nil || generationName(e.model.Generation()) != generation || vector.Readable(text, e.model)
 }
 
 // Pauses between looks for work that nobody in this process announced.

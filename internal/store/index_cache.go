@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/vector"
 )
 
 // indexCache keeps what searches need of the keyword indexes of workspaces: an
@@ -19,7 +20,7 @@ type indexCache struct {
 	codes     boundedCache[int64, *cachedCodes]
 	rankings  boundedCache[rankingKey, *cachedRanking]
 	pages     *search.Cache
-	vectors   *search.VectorCache // by rid: no row of vectors changes but for its seq, and none has a rid again
+	vectors   *vector.Cache // by rid: no row of vectors changes but for its seq, and none has a rid again
 }
 
 // cachedSnapshot is a view of one workspace's index and the state that it shows.
@@ -37,7 +38,7 @@ type indexState struct {
 // cachedCodes are the codes of one workspace's vectors and the state that they show.
 type cachedCodes struct {
 	state vectorState
-	codes *search.BinaryCodes
+	codes *vector.BinaryCodes
 }
 
 // Bounds of the cache: together about 200 MB of views, 50 MB of the term sets of small
@@ -62,7 +63,7 @@ func newIndexCache(pages int) *indexCache {
 		rankings: boundedCache[rankingKey, *cachedRanking]{maxEntries: maxRankings, maxTotal: maxRankings,
 			sizeOf: func(*cachedRanking) int { return 1 }},
 		pages:   search.NewCache(pages),
-		vectors: search.NewVectorCache(search.DefaultVectorCacheBytes),
+		vectors: vector.NewCache(vector.DefaultCacheBytes),
 	}
 }
 

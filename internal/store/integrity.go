@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/analysis"
 )
 
 // A Inconsistency is a place where what is derived from rows is not what the rows say, or
@@ -245,7 +245,7 @@ func (s *Store) SampleIntegrity(ctx context.Context, memories int) (sum Integrit
 		err = t.t.conn.queryRow(
 			`SELECT w.row_id, w.id, x.analyzer FROM memories e JOIN workspaces w ON w.row_id = e.workspace JOIN keyword_indexes x ON x.workspace = e.workspace
 			WHERE e.row_id >= ?1 ORDER BY e.row_id LIMIT 1`, []any{i.sampleFrom}, []any{&i.workspace, &i.id, &analyzer})
-		if err == nil && analyzer != search.AnalyzerVersion {
+		if err == nil && analyzer != analysis.Version {
 			err = errNoRows // it is not what it will be
 		}
 		return i, err

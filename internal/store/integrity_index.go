@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/loci-memory/loci/internal/analysis"
 	"github.com/loci-memory/loci/internal/search"
 )
 
@@ -95,7 +96,7 @@ func (i *integrityChecker) checkSegments() error {
 	if states == 0 {
 		i.report(InconsistentIndex, i.id, func(t *SystemTx) (string, error) {
 			_, err := t.t.exec(
-				`INSERT INTO keyword_indexes (workspace, version, analyzer) VALUES (?1, 0, ?2) ON CONFLICT (workspace) DO NOTHING`, i.workspace, search.AnalyzerVersion)
+				`INSERT INTO keyword_indexes (workspace, version, analyzer) VALUES (?1, 0, ?2) ON CONFLICT (workspace) DO NOTHING`, i.workspace, analysis.Version)
 			return "given a state", err
 		}, "the index has no state")
 	}

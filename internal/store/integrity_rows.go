@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/search"
 )
 
@@ -68,7 +69,7 @@ func (m *rawMemory) signature() []int64 {
 	if m.status != 0 {
 		return nil
 	}
-	bands := search.Signature(m.content)
+	bands := minhash.Signature(m.content)
 	slices.Sort(bands)
 	return slices.Compact(bands)
 }

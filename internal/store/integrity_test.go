@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/analysis"
 	"github.com/loci-memory/loci/internal/identity"
-	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -362,7 +362,7 @@ func TestAnIndexOfAnEarlierAnalyzerIsMadeAnew(t *testing.T) {
 			add(t, s, ann, "", fmt.Sprint("the harbour of number ", i))
 		}
 		s.Close()
-		d.Exec(t, fmt.Sprintf(`UPDATE keyword_indexes SET analyzer = %d`, search.AnalyzerVersion-1))
+		d.Exec(t, fmt.Sprintf(`UPDATE keyword_indexes SET analyzer = %d`, analysis.Version-1))
 		// As if the earlier analyzer had seen no word.
 		d.Exec(t, `DELETE FROM index_log`)
 		d.Exec(t, `DELETE FROM segments`)

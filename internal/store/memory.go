@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/search"
 )
 
@@ -106,7 +107,7 @@ type IndexEntry struct {
 
 // NewIndexEntry makes the entry of a memory with that title and content.
 func NewIndexEntry(title, content string) IndexEntry {
-	return IndexEntry{search.AnalyzeEncoded(title, content), search.Signature(content), contentHash(content)}
+	return IndexEntry{search.AnalyzeEncoded(title, content), minhash.Signature(content), contentHash(content)}
 }
 
 // AddMemory stores a memory, whose entry is e, in the atlas.

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -60,15 +61,15 @@ func (m *memoryModel) checkMemory(l *memoryState) {
 // checkAlike holds what is called similar to the texts. Near copies may be
 // missed, equal texts may not, unless there are too many.
 func (m *memoryModel) checkAlike(l *memoryState, got []loci.Similarity) {
-	own := search.NewShingles(l.Content)
+	own := minhash.NewShingles(l.Content)
 	scores := map[string]float64{}
 	for i, a := range got {
 		o := m.id(a.ID)
 		if o == nil || o == l || o.Status != loci.MemoryActive {
 			m.t.Fatalf("%s is called similar to %s", a.ID, l.ID)
 		}
-		if s := math.Round(own.Jaccard(search.NewShingles(o.Content))*1e4) / 1e4; s != a.Score ||
-			s < search.SimilarityThreshold || i > 0 && s > got[i-1].Score {
+		if s := math.Round(own.Jaccard(minhash.NewShingles(o.Content))*1e4) / 1e4; s != a.Score ||
+			s < minhash.SimilarityThreshold || i > 0 && s > got[i-1].Score {
 			m.t.Fatalf("%q and %q: %v, want %v", l.Content, o.Content, got, s)
 		}
 		scores[a.ID] = a.Score
@@ -166,7 +167,7 @@ func (m *memoryModel) checkCounters() {
 	bytes, counts, bands := len("tide elsewhere"), map[string]int{}, 0
 	for _, l := range m.all {
 		if l.Status == loci.MemoryActive {
-			bands += len(search.Signature(l.Content))
+			bands += len(minhash.Signature(l.Content))
 		}
 		bytes += len(l.Content)
 		counts[l.AtlasID]++

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/search"
 )
 
@@ -286,7 +287,7 @@ func (m *Memory) Delete() error {
 		}
 	}
 	if was.Status == loci.MemoryActive { // only these have one
-		if err := m.atlas.workspace.deleteBands(m.rowID, search.Signature(was.Content)); err != nil {
+		if err := m.atlas.workspace.deleteBands(m.rowID, minhash.Signature(was.Content)); err != nil {
 			return err
 		}
 	}

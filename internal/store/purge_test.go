@@ -14,9 +14,9 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
-	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
+	"github.com/loci-memory/loci/internal/vector"
 )
 
 // traceWords are parts of words that only what is purged holds: of titles, texts,
@@ -408,7 +408,7 @@ func TestPurgeDeletesVectors(t *testing.T) {
 			t.Fatal(files, err)
 		}
 		for _, text := range []string{before, after} {
-			vector := search.EncodeVector(storetest.VectorOf("T\n" + text))
+			vector := vector.Encode(storetest.VectorOf("T\n" + text))
 			for _, file := range files {
 				if data, err := os.ReadFile(file); err != nil || bytes.Contains(data, vector[4:]) {
 					t.Errorf("%s holds the vector of %q: %v", filepath.Base(file), text, err)

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/analysis"
 )
 
 // A reindexer brings the keyword indexes of workspaces to the analyzer of this
@@ -74,7 +74,7 @@ func (s *Store) nextOutdatedIndex(ctx context.Context) (workspace int64, err err
 	return SystemRead(ctx, s, "look for indexes of an earlier analyzer", func(t *SystemTx) (rowID int64, err error) {
 		return rowID, t.t.conn.queryRow(
 			`SELECT workspace FROM keyword_indexes WHERE analyzer < ?1 ORDER BY analyzer, workspace LIMIT 1`,
-			[]any{search.AnalyzerVersion}, []any{&rowID})
+			[]any{analysis.Version}, []any{&rowID})
 	})
 }
 
@@ -96,7 +96,7 @@ func (s *Store) reindexWorkspace(ctx context.Context, workspace int64) error {
 	}
 	_, err = System(ctx, s, "know that an index is of this analyzer", func(t *SystemTx) (int64, error) {
 		return t.t.exec(`UPDATE keyword_indexes SET analyzer = ?2 WHERE workspace = ?1`, workspace,
-			search.AnalyzerVersion)
+			analysis.Version)
 	})
 	return err
 }

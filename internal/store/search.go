@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/dates"
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/vector"
 )
 
 // A SearchQuery is what a search looks for: words, a meaning, or both, whose ranks
@@ -18,7 +20,7 @@ type SearchQuery struct {
 	Text       string
 	Keywords   search.Query
 	Exact      search.ExactMatcher // what of it is to be found as it stands
-	Dates      []search.Date       // that it names
+	Dates      []dates.Date        // that it names
 	Embeddings []QueryEmbedding    // of each model that may answer; without one words alone count
 	Hybrid     bool                // words and meaning; else meaning alone, where there is one
 	MayFuse    bool                // it may be asked again to be fused
@@ -42,7 +44,7 @@ type loadedRows struct {
 // NewSearchQuery parses the text of a query.
 func NewSearchQuery(text string) SearchQuery {
 	return SearchQuery{Text: text, Keywords: search.Parse(text), Exact: search.NewExactMatcher(text),
-		Dates: search.Dates(text)}
+		Dates: dates.Parse(text)}
 }
 
 // A QueryEmbedding is the vector of a query. A workspace that answers from the vectors of
@@ -151,8 +153,8 @@ type workspaceSearch struct {
 	keywordHits  []search.Hit // by words
 	semanticHits []search.Hit // by meaning
 
-	codes       *search.BinaryCodes
-	queryVector *search.QueryVector
+	codes       *vector.BinaryCodes
+	queryVector *vector.QueryVector
 	exhausted   bool // nearest holds all that can be found by meaning
 }
 

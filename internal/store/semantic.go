@@ -9,6 +9,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/vector"
 )
 
 // Bounds of the semantic leg: vectors that are compared whole in each workspace,
@@ -35,9 +36,9 @@ func (s *searchRun) searchSemantic() error {
 	if err != nil {
 		return err
 	}
-	probes := map[string]*search.QueryVector{}
+	probes := map[string]*vector.QueryVector{}
 	for _, m := range s.q.Embeddings {
-		probes[generationName(m.Generation)] = search.NewQueryVector(m.Vector)
+		probes[generationName(m.Generation)] = vector.NewQueryVector(m.Vector)
 	}
 	for _, state := range states {
 		at := slices.IndexFunc(s.workspaces, func(p *workspaceSearch) bool {
@@ -117,15 +118,15 @@ func appendBelow(list, more []search.Hit) []search.Hit {
 // scoreNearest compares the passages of one place that promise most, so many of them. What
 // is not among its nearest comes behind them.
 func (s *searchRun) scoreNearest(p *workspaceSearch, many int) error {
-	picked := p.snapshot.Nearest(p.codes, p.queryVector, s.filter, many)
+	picked := p.codes.Nearest(p.snapshot.Filtered(s.filter), p.queryVector, many)
 	p.exhausted = len(picked) < many
 	for _, h := range p.keywordHits[:min(len(p.keywordHits), fillHits)] {
 		picked = p.codes.NearestInMemory(picked, h.Memory, p.queryVector, fillKeysPerHit)
 	}
 	// Who reads in the order of the table reads less of it. What was picked by its
 	// signs comes before the same by words: it knows its place.
-	slices.SortStableFunc(picked, func(a, b search.VectorRef) int { return cmp.Compare(a.Key, b.Key) })
-	picked = slices.CompactFunc(picked, func(a, b search.VectorRef) bool { return a.Key == b.Key })
+	slices.SortStableFunc(picked, func(a, b vector.Ref) int { return cmp.Compare(a.Key, b.Key) })
+	picked = slices.CompactFunc(picked, func(a, b vector.Ref) bool { return a.Key == b.Key })
 	passages, err := s.exactScores(p, picked)
 	if err == nil {
 		p.semanticHits = appendBelow(p.semanticHits, search.MaxPerMemory(passages))
@@ -135,7 +136,7 @@ func (s *searchRun) scoreNearest(p *workspaceSearch, many int) error {
 
 // exactScores compares vectors whole, in the order of their keys. Those that were read not
 // long ago need not be read again.
-func (s *searchRun) exactScores(p *workspaceSearch, picked []search.VectorRef) (hits []search.Hit, err error) {
+func (s *searchRun) exactScores(p *workspaceSearch, picked []vector.Ref) (hits []search.Hit, err error) {
 	keys := make([]int64, len(picked))
 	for i, v := range picked {
 		keys[i] = v.Key
@@ -143,7 +144,11 @@ func (s *searchRun) exactScores(p *workspaceSearch, picked []search.VectorRef) (
 	hits = make([]search.Hit, 0, len(picked))
 	take := func(i, passage int, vector []byte) {
 		score, broken := p.queryVector.Dot(vector)
-		if h, there := p.snapshot.VectorHit(picked[i], passage+1, score, int64(s.t.now)); there {
+		segment, doc, known := picked[i].Location()
+		if !known {
+			segment, doc = p.snapshot.Locate(picked[i].Memory)
+		}
+		if h, there := p.snapshot.VectorHit(picked[i].Memory, segment, doc, passage+1, score, int64(s.t.now)); there {
 			hits = append(hits, h)
 		}
 		err = errors.Join(err, broken)
@@ -204,7 +209,7 @@ func (t *Tx) semanticallySimilar(workspace, memory int64, text string) (list []l
 		return nil, err
 	}
 	p := s.workspaces[0]
-	p.codes, p.queryVector = codes, search.NewQueryVector(search.Mean(own))
+	p.codes, p.queryVector = codes, vector.NewQueryVector(vector.Mean(own))
 	if err := s.scoreNearest(p, minCandidates); err != nil {
 		return nil, err
 	}
@@ -223,7 +228,7 @@ func (t *Tx) memoryVectors(state vectorState, memory int64) (list [][]float32, e
 			if err := r.Scan(&stored); err != nil {
 				return err
 			}
-			v, err := search.DecodeVector(stored)
+			v, err := vector.Decode(stored)
 			list = append(list, v)
 			return err
 		})

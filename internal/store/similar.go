@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/minhash"
 )
 
 // Bounds of what one looks at: the newest memories that share a band, and of all
@@ -19,10 +19,10 @@ const (
 	maxCompared = 5
 )
 
-// Every sketch has search.Bands bands, so that the texts of these are made once.
+// Every sketch has minhash.Bands bands, so that the texts of these are made once.
 var insertBandsSQL, deleteBandsSQL, selectBandsSQL = func() (add, drop, find string) {
-	rows, list, bands := make([]string, search.Bands), make([]string, search.Bands), make([]string, search.Bands)
-	for i := range search.Bands {
+	rows, list, bands := make([]string, minhash.Bands), make([]string, minhash.Bands), make([]string, minhash.Bands)
+	for i := range minhash.Bands {
 		rows[i], list[i] = fmt.Sprintf("(?1, ?%d, ?2)", i+3), fmt.Sprintf("?%d", i+3)
 		bands[i] = fmt.Sprintf(
 			`SELECT * FROM (SELECT s.memory FROM minhash_bands s WHERE s.workspace = ?1 AND s.band = ?%d ORDER BY s.memory DESC LIMIT %d) AS band`, i+2, maxPerBand)
@@ -46,7 +46,7 @@ func (w *Workspace) deleteBands(memory int64, bands []int64) error {
 	if len(bands) == 0 {
 		return nil
 	}
-	for len(bands) < search.Bands {
+	for len(bands) < minhash.Bands {
 		bands = append(bands, bands[0])
 	}
 	_, err := w.t.exec(deleteBandsSQL, append([]any{w.rowID, memory}, toAny(bands)...)...)
@@ -59,10 +59,10 @@ func (w *Workspace) deleteBands(memory int64, bands []int64) error {
 func (m *Memory) updateBands(next loci.Memory) error {
 	var gone, now []int64
 	if m.current.Status == loci.MemoryActive {
-		gone = search.Signature(m.current.Content)
+		gone = minhash.Signature(m.current.Content)
 	}
 	if next.Status == loci.MemoryActive {
-		now = search.Signature(next.Content)
+		now = minhash.Signature(next.Content)
 	}
 	w := &m.atlas.workspace
 	if err := w.deleteBands(m.rowID, slices.DeleteFunc(gone, func(band int64) bool {
@@ -89,7 +89,7 @@ func (t *Tx) SimilarTo(id string) ([]loci.Similarity, error) {
 	if err != nil {
 		return nil, mapNoRows(err)
 	}
-	list, err := t.similarTexts(workspace, content, search.Signature(content), id)
+	list, err := t.similarTexts(workspace, content, minhash.Signature(content), id)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (t *Tx) similarTexts(workspace int64, content string, sketch []int64, excep
 	if err != nil || len(candidates) == 0 {
 		return list, err
 	}
-	own := search.NewShingles(content)
+	own := minhash.NewShingles(content)
 	err = t.conn.queryFew(`SELECT e.id, e.content FROM `+fmt.Sprintf(d.joinIDs, 1, "memories e", "e.row_id")+
 		` WHERE e.workspace = ?2 AND e.status = 0 AND e.id <> ?3`,
 		[]any{encodeInts(candidates), workspace, except}, func(r row) error {
@@ -132,7 +132,7 @@ func (t *Tx) similarTexts(workspace int64, content string, sketch []int64, excep
 			if err := r.Scan(&id, &text); err != nil {
 				return err
 			}
-			if score := own.Jaccard(search.NewShingles(text)); score >= search.SimilarityThreshold {
+			if score := own.Jaccard(minhash.NewShingles(text)); score >= minhash.SimilarityThreshold {
 				list = append(list, loci.Similarity{ID: id, Score: math.Round(score*1e4) / 1e4})
 			}
 			return nil

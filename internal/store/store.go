@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/vector"
 )
 
 // A Store is a database, open.
@@ -46,7 +46,7 @@ type Options struct {
 	PageCacheBytes int          // bytes of keyword index kept in memory; 0 is 32 MiB
 
 	// Embedder gives memories their vectors. Without one they wait.
-	Embedder search.Embedder
+	Embedder vector.Embedder
 
 	// OneShot says that the process runs for one command: it embeds only once it has
 	// written a text itself, and what it is at when it ends is finished. It ends at

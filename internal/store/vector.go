@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/vector"
 )
 
 // A embedResult is what a task came to: vectors, or a memory of the same workspace that
@@ -208,12 +208,12 @@ func (t *Tx) vectorStates(workspaces []int64) (list []vectorState, err error) {
 }
 
 // binaryCodes returns the codes of a workspace in a state.
-func (t *Tx) binaryCodes(state vectorState) (*search.BinaryCodes, error) {
+func (t *Tx) binaryCodes(state vectorState) (*vector.BinaryCodes, error) {
 	have := t.store.indexes.codes.get(state.workspace)
 	if have != nil && have.state == state {
 		return have.codes, nil
 	}
-	next := &cachedCodes{state: state, codes: search.NewBinaryCodes()}
+	next := &cachedCodes{state: state, codes: vector.NewBinaryCodes()}
 	since := int64(0)
 	if have != nil && have.state.generation == state.generation && have.state.seq < state.seq {
 		next.codes, since = have.codes, have.state.seq
@@ -233,7 +233,7 @@ func (t *Tx) binaryCodes(state vectorState) (*search.BinaryCodes, error) {
 const vectorBatchSize = 1000
 
 // vectorsSince reads the present vectors of memories that got some after a state.
-func (t *Tx) vectorsSince(state vectorState, since int64) (list []search.StoredVector, err error) {
+func (t *Tx) vectorsSince(state vectorState, since int64) (list []vector.StoredVector, err error) {
 	var seqs []int64
 	last := map[int64]int64{} // seq of a memory's present text
 	for seq, key, n := since, int64(math.MaxInt64), vectorBatchSize; n == vectorBatchSize; {
@@ -245,7 +245,7 @@ func (t *Tx) vectorsSince(state vectorState, since int64) (list []search.StoredV
 			`SELECT v.row_id, v.memory, v.seq, v.vector FROM vectors v WHERE v.workspace = ?1 AND v.generation = ?2
 			AND (v.seq, v.row_id) > (?3, ?4) AND v.seq <= ?5 ORDER BY v.seq, v.row_id LIMIT ?6`,
 			[]any{state.workspace, state.generation, seq, key, state.seq, vectorBatchSize}, func(r row) error {
-				var c search.StoredVector
+				var c vector.StoredVector
 				err := r.Scan(&c.Key, &c.Memory, &seq, &c.Vector)
 				n, key, last[c.Memory] = n+1, c.Key, seq
 				list, seqs = append(list, c), append(seqs, seq)

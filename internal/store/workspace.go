@@ -2,7 +2,7 @@ package store
 
 import (
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/analysis"
 )
 
 const workspaceColumns = ` w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived, w.secrets, w.created_at, w.updated_at,
@@ -141,7 +141,7 @@ func (t *Tx) addWorkspace(name, owner string, personal bool) (rowID int64, err e
 		return 0, err
 	}
 	if _, err = t.exec(`INSERT INTO keyword_indexes (workspace, version, analyzer) VALUES (?1, 0, ?2)`, rowID,
-		search.AnalyzerVersion); err != nil {
+		analysis.Version); err != nil {
 		return 0, err
 	}
 	return rowID, t.addMember(rowID, owner, loci.RoleOwner)

@@ -3,6 +3,8 @@
 package datasettest
 
 import (
+	"bufio"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -52,4 +54,27 @@ func moduleRoot(t testing.TB) string {
 	}
 	t.Fatalf("no go.mod above the working directory: %v", err)
 	return ""
+}
+
+// ReadLines decodes the JSON lines of a file of a dataset.
+func ReadLines[T any](t testing.TB, dataset, file string) (list []T) {
+	t.Helper()
+	in, err := os.Open(filepath.Join(Dir(t, dataset), file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 1<<22)
+	for lines.Scan() {
+		var v T
+		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, v)
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return list
 }

@@ -1,0 +1,438 @@
+package analysis
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// TokenType says what a term is to the word it comes from.
+type TokenType uint8
+
+const (
+	Word        TokenType = iota // a word or a part of an identifier
+	Identifier                   // an identifier or a part of it that has parts itself
+	Stem                         // English stem of the word before
+	Unaccented                   // the word before without accents, prefix or version letter
+	Bigram                       // two neighbouring characters of a script without spaces
+	Unigram                      // one character among others of such a script
+	LoneUnigram                  // one character of such a script that stands alone
+	// two words with a dash between them, written as one; the last digits of a phone number
+	Joined
+)
+
+// Analyzer walks over text once and emits terms: words folded (NFKC, case),
+// beside them their stems and forms without accents or prefix; identifiers whole
+// and split; bigrams and characters of scripts without spaces. A term handed to
+// emit is valid until emit returns. from and to are where it stands in the text.
+type Analyzer struct {
+	Emit          func(term []byte, r TokenType)
+	from, to      int
+	offsetMap     OffsetMap         // not empty where that is the whole chunk: see place
+	done          bool              // no more terms are wanted
+	OnRun         func(text string) // is told of each run of characters in scripts without spaces
+	runSpan       [2]int            // where in the run the term stands
+	Prefilter     *TermPrefilter    // with which the ASCII words begin that are wanted; nil wants all
+	Stems         *StemCache        // nil remembers none
+	lowerBuf      []byte
+	stemBuf       []byte
+	unaccentedBuf []byte
+}
+
+// MaxTermBytes is the length of the longest term in bytes.
+const MaxTermBytes = 64
+
+// Analyze emits the terms of a text.
+func (a *Analyzer) Analyze(s string) {
+	a.done = false
+	var number phone
+	for i := 0; i < len(s) && !a.done; {
+		c := s[i]
+		switch {
+		case c >= utf8.RuneSelf:
+			r, n := utf8.DecodeRuneInString(s[i:])
+			if IsWordRune(r) {
+				i = a.scanToken(s, i)
+			} else {
+				i += n
+			}
+		case byteClass[c]&Alnum != 0:
+			if byteClass[c] == Digit && i >= number.to {
+				number = phoneAt(s, i)
+			}
+			if n := a.unwanted(s[i:]); n > 0 {
+				i += n
+			} else {
+				i = a.scanToken(s, i)
+			}
+			if number.suffix != "" && i >= number.to {
+				a.from, a.to = number.last, number.to
+				a.emitTerm([]byte(number.suffix), Joined)
+				number.suffix = ""
+			}
+		default:
+			i++
+		}
+	}
+}
+
+// Stop ends Analyze after the current term.
+func (a *Analyzer) Stop() { a.done = true }
+
+// Span returns the byte range of the current term in the text. It is exact for terms that normalization leaves in
+// their places; SourceOffsets is exact for all.
+func (a *Analyzer) Span() (from, to int) { return a.from, a.to }
+
+// RunSpan returns the byte range of the current term in its run of an unsegmented script.
+func (a *Analyzer) RunSpan() [2]int { return a.runSpan }
+
+// unwanted is the size of the word that s begins with, if nobody wants it; else zero.
+func (a *Analyzer) unwanted(s string) int {
+	if a.Prefilter == nil {
+		return 0
+	}
+	if n := simpleWordLen(s); n > 0 && !a.Prefilter.mayMatch(s[:n]) {
+		return n
+	}
+	return 0
+}
+
+// Classes of ASCII characters, and wide for all beyond.
+const (
+	lower = 1 << iota
+	Upper
+	Digit
+	joiner // joins the parts of an identifier
+	NonASCII
+	Alnum = lower | Upper | Digit
+)
+
+var byteClass = func() (t [256]uint8) {
+	for c := range t {
+		switch {
+		case 'a' <= c && c <= 'z':
+			t[c] = lower
+		case 'A' <= c && c <= 'Z':
+			t[c] = Upper
+		case '0' <= c && c <= '9':
+			t[c] = Digit
+		case c >= utf8.RuneSelf:
+			t[c] = NonASCII
+		case strings.ContainsRune("._/-@\\", rune(c)):
+			t[c] = joiner
+		}
+	}
+	return t
+}()
+
+// ClassOf returns the class of a byte.
+func ClassOf(c byte) uint8 { return byteClass[c] }
+
+// scanToken analyzes the run of word characters and single joints that begins at i
+// and returns where the text goes on.
+func (a *Analyzer) scanToken(s string, i int) int {
+	j, seen := i, uint8(0)
+	for j < len(s) {
+		k := byteClass[s[j]]
+		n := 1
+		if k == NonASCII {
+			n = wordRuneLen(s[j:])
+		} else if k == joiner && wordRuneLen(s[j+1:]) == 0 || k == 0 {
+			n = 0
+		}
+		if n == 0 || j == i+isoDateLen && EndsDateOfDateTime(s, j) {
+			break
+		}
+		seen |= k
+		j += n
+	}
+	if n := languageSuffixLen(s[j:]); n > 0 && j == i+1 && seen&(lower|Upper) != 0 {
+		a.from, a.to = i, j+n
+		a.emitIdentifier(s[i : j+n])
+	}
+	a.from, a.to = i, j
+	switch {
+	case seen == lower:
+		a.emitASCII(s[i:j])
+	case seen&NonASCII != 0 && seen&(Digit|joiner) == 0 && a.Prefilter != nil && a.Prefilter.rejects(s[i:j]):
+	case seen&NonASCII != 0:
+		a.scanNonASCII(s[i:j])
+	default:
+		a.splitToken(s[i:j], i > 1 && s[i-1] == '-' && s[i-2] == '-')
+	}
+	return j + cliticLen(s[j:])
+}
+
+// languageSuffixLen is the size of what ends the name of a language of one letter: C#, C++.
+func languageSuffixLen(s string) int {
+	switch {
+	case strings.HasPrefix(s, "#"):
+		return 1
+	case strings.HasPrefix(s, "++"):
+		return 2
+	}
+	return 0
+}
+
+// simpleWordLen is the size of the word that s begins with, in small letters, with a capital or
+// in capitals, or of the number; zero where it may be part of something longer.
+func simpleWordLen(s string) int {
+	kind, j := byteClass[s[0]], 1
+	if kind == Upper && len(s) > 1 && byteClass[s[1]] == lower {
+		kind, j = lower, 2
+	}
+	for j < len(s) && byteClass[s[j]] == kind {
+		j++
+	}
+	if j == len(s) || byteClass[s[j]] == 0 && s[j] != '\'' || byteClass[s[j]] == joiner && wordRuneLen(s[j+1:]) == 0 {
+		return j
+	}
+	return 0
+}
+
+// wordRuneLen is the size of the word character that s begins with and of what is
+// unseen before it, or zero.
+func wordRuneLen(s string) int {
+	if s == "" {
+		return 0
+	}
+	if s[0] < utf8.RuneSelf {
+		return int(byteClass[s[0]] & Alnum)
+	}
+	for i, r := range s {
+		switch {
+		case IsWordRune(r):
+			return i + utf8.RuneLen(r)
+		case !isIgnorable(r):
+			return 0
+		}
+	}
+	return 0
+}
+
+// cliticLen is the size of an English 's, 't, 're and the like at the start of s.
+func cliticLen(s string) int {
+	n := 0
+	switch {
+	case strings.HasPrefix(s, "'"):
+		n = 1
+	case strings.HasPrefix(s, "’"):
+		n = len("’")
+	case strings.HasPrefix(s, string(Apostrophe)):
+		n = len(string(Apostrophe))
+	default:
+		return 0
+	}
+	end := n
+	for end < len(s) && end < n+3 && byteClass[s[end]]&(lower|Upper) != 0 {
+		end++
+	}
+	switch strings.ToLower(s[n:end]) {
+	case "s", "t", "m", "d", "re", "ve", "ll":
+		return end
+	}
+	return n
+}
+
+// scanNonASCII analyzes a chunk with characters beyond ASCII: normal form first, without
+// what is unseen, then each run of one kind of script.
+func (a *Analyzer) scanNonASCII(s string) {
+	n, origin := NormalizeNFKC(s), a.from
+	if n != s {
+		a.offsetMap.source = s
+	}
+	for i := 0; i < len(n); {
+		r, size := utf8.DecodeRuneInString(n[i:])
+		unsegmented := IsUnsegmented(r)
+		if !unsegmented && !IsWordRune(r) {
+			i += size
+			continue
+		}
+		j := i + runLen(n[i:], unsegmented)
+		if unsegmented {
+			a.emitBigrams(n[:j], i, origin)
+		} else {
+			t := strings.TrimRight(n[i:j], "._/-@\\")
+			a.setOffsets(origin, i, i+len(t))
+			a.splitToken(t, false)
+		}
+		i = j
+	}
+	a.offsetMap.reset()
+}
+
+// NormalizeNFKC is a chunk in normal form, without what is unseen.
+func NormalizeNFKC(s string) string {
+	if isNormalized(s) {
+		return s
+	}
+	return strings.Map(FoldRune, norm.NFKC.String(s))
+}
+
+// runLen is the size of the run at the start of s: characters of scripts without
+// spaces, or words and what joins them.
+func runLen(s string, unsegmented bool) int {
+	for i, r := range s {
+		mark := r >= utf8.RuneSelf && unicode.Is(unicode.M, r)
+		switch {
+		case i == 0, mark:
+		case IsUnsegmented(r) != unsegmented:
+			return i
+		case !unsegmented && !IsWordRune(r) && (r >= utf8.RuneSelf || byteClass[r] != joiner):
+			return i
+		}
+	}
+	return len(s)
+}
+
+// emitBigrams emits each character (with its marks) and each pair of neighbours of the
+// chunk s from i on. origin is where the chunk stands in the text.
+func (a *Analyzer) emitBigrams(s string, i, origin int) {
+	single, begin := Unigram, i
+	if a.OnRun != nil {
+		a.OnRun(s[i:])
+	}
+	for last := -1; i < len(s); {
+		j := i + clusterLen(s[i:])
+		if a.Prefilter != nil && j < len(s) && a.prefilterRejects(s[i:j]) {
+			last, i, single = i, j, Unigram
+			continue
+		}
+		a.setOffsets(origin, i, j)
+		if last < 0 && j == len(s) {
+			single = LoneUnigram
+		}
+		a.runSpan = [2]int{i - begin, j - begin}
+		a.lowerBuf = append(a.lowerBuf[:0], s[i:j]...)
+		a.emitTerm(a.lowerBuf, single)
+		if last >= 0 {
+			a.setOffsets(origin, last, j)
+			a.runSpan[0] = last - begin
+			a.lowerBuf = append(a.lowerBuf[:0], s[last:j]...)
+			a.emitTerm(a.lowerBuf, Bigram)
+		}
+		last, i = i, j
+	}
+}
+
+// prefilterRejects reports a character that no wanted term holds. Where it is one of two
+// neighbours, neither is wanted.
+func (a *Analyzer) prefilterRejects(unit string) bool {
+	c, n := utf8.DecodeRuneInString(unit)
+	return n == len(unit) && !a.Prefilter.mayContain(c)
+}
+
+// clusterLen is the size of a character and the marks upon it.
+func clusterLen(s string) int {
+	for i, r := range s {
+		if i > 0 && !unicode.Is(unicode.M, r) {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// EmitWord emits one word without joints.
+func (a *Analyzer) EmitWord(t string) {
+	if HasNonASCII(t) {
+		a.emitNonASCII(t)
+	} else {
+		a.emitASCII(t)
+	}
+}
+
+func HasNonASCII[T string | []byte](t T) bool {
+	for i := range len(t) {
+		if t[i] >= utf8.RuneSelf {
+			return true
+		}
+	}
+	return false
+}
+
+// emitASCII emits a word of ASCII letters and digits, and its stem.
+func (a *Analyzer) emitASCII(t string) {
+	if a.Prefilter != nil && !a.Prefilter.mayMatch(t) {
+		return
+	}
+	a.lowerBuf = append(a.lowerBuf[:0], t...)
+	alpha := uint8(0)
+	for i, c := range a.lowerBuf {
+		k := byteClass[c]
+		alpha |= k
+		if k == Upper {
+			a.lowerBuf[i] = c | 0x20
+		}
+	}
+	a.emitTerm(a.lowerBuf, Word)
+	if alpha&^(lower|Upper) == 0 {
+		a.emitStem(a.lowerBuf)
+	}
+}
+
+// emitStem emits the stem of a word of ASCII letters if it is another word.
+func (a *Analyzer) emitStem(t []byte) {
+	if root := a.StemOf(t); string(root) != string(t) {
+		a.emitTerm(root, Stem)
+	}
+}
+
+// StemOf is the stem of a word of ASCII letters.
+func (a *Analyzer) StemOf(t []byte) []byte {
+	switch {
+	case len(t) < 3 || len(t) > MaxTermBytes/2:
+		return t
+	case a.Stems != nil && len(t) <= maxCachedStem:
+		return a.Stems.stem(t)
+	}
+	a.stemBuf = Porter(append(a.stemBuf[:0], t...))
+	return a.stemBuf
+}
+
+// emitNonASCII emits a word beyond ASCII, and beside it the word without accents, and
+// without its prefix.
+func (a *Analyzer) emitNonASCII(t string) {
+	var changed, ascii bool
+	a.lowerBuf = FoldCase(a.lowerBuf[:0], t)
+	// before a long word is shortened in its place
+	a.unaccentedBuf, changed, ascii = Unaccent(a.unaccentedBuf[:0], a.lowerBuf)
+	a.emitTerm(a.lowerBuf, Word)
+	rest := stripPrefix(a.unaccentedBuf)
+	if changed && len(a.unaccentedBuf) > 0 {
+		a.emitTerm(a.unaccentedBuf, Unaccented)
+		if ascii {
+			a.emitStem(a.unaccentedBuf)
+		}
+	}
+	if rest != nil {
+		a.emitTerm(rest, Unaccented)
+	}
+}
+
+func (a *Analyzer) emitTerm(term []byte, r TokenType) {
+	if len(term) > MaxTermBytes {
+		term = truncateTerm(term)
+	}
+	a.Emit(term, r)
+}
+
+// truncateTerm keeps the beginning of a long term and names the rest by its FNV-1a
+// hash, so that equal terms stay equal and others differ.
+func truncateTerm(t []byte) []byte {
+	hash := uint64(FNVOffset)
+	for _, c := range t {
+		hash = (hash ^ uint64(c)) * FNVPrime
+	}
+	n := MaxTermBytes - 16
+	for !utf8.RuneStart(t[n]) {
+		n--
+	}
+	t = t[:n]
+	for range 16 {
+		t = append(t, "0123456789abcdef"[hash>>60])
+		hash <<= 4
+	}
+	return t
+}

@@ -1,0 +1,155 @@
+package analysis
+
+import (
+	"bufio"
+	"os"
+	"strings"
+	"testing"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+	"pgregory.net/rapid"
+)
+
+var tokenTypeNames = [...]string{"", "whole:", "stem:", "plain:", "", "letter:", "lone:", "united:"}
+
+func tokens(text string) string {
+	var list []string
+	var a Analyzer
+	a.Emit = func(term []byte, r TokenType) {
+		name := tokenTypeNames[r]
+		if r == Bigram {
+			name = "gram:"
+		}
+		list = append(list, name+string(term))
+	}
+	a.Analyze(text)
+	return strings.Join(list, " ")
+}
+
+func TestAnalyzerEmitsGoldenTokens(t *testing.T) {
+	t.Parallel()
+	file, err := os.Open("testdata/tokens.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		text, want, ok := strings.Cut(lines.Text(), " => ")
+		if !ok || strings.HasPrefix(text, "#") {
+			continue
+		}
+		if got := tokens(text); got != want {
+			t.Errorf("%s\ngot  %s\nwant %s", text, got, want)
+		}
+	}
+}
+
+func TestAnalyzerFoldsDigitsOfAllScripts(t *testing.T) {
+	t.Parallel()
+	digits := 0
+	for r := rune(unicode.MaxASCII + 1); r <= unicode.MaxRune; r++ {
+		if unicode.Is(unicode.Nd, r) {
+			digits++
+			want := '0' // the first of ten
+			if unicode.Is(unicode.Nd, r-1) {
+				want += (FoldRune(r-1) - '0' + 1) % 10
+			}
+			if got := FoldRune(r); got != want {
+				t.Errorf("%c is %c, want %c", r, got, want)
+			}
+		}
+	}
+	if digits%10 != 0 || digits < 500 {
+		t.Errorf("%d digits", digits)
+	}
+}
+
+func TestPorterStemsWords(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]string{
+		"caresses": "caress", "ponies": "poni", "ties": "ti", "caress": "caress", "cats": "cat", "feed": "feed",
+		"agreed":    "agre",
+		"plastered": "plaster", "bled": "bled", "motoring": "motor", "sing": "sing", "conflated": "conflat",
+		"troubled": "troubl",
+		"sized":    "size", "hopping": "hop", "tanned": "tan", "falling": "fall", "hissing": "hiss", "fizzed": "fizz",
+		"failing": "fail",
+		"filing":  "file", "happy": "happi", "sky": "sky", "relational": "relat", "conditional": "condit",
+		"rational": "ration",
+		"valenci":  "valenc", "digitizer": "digit", "radicalli": "radic", "differentli": "differ", "vileli": "vile",
+		"analogousli": "analog", "vietnamization": "vietnam", "predication": "predic", "operator": "oper",
+		"feudalism":    "feudal",
+		"decisiveness": "decis", "hopefulness": "hope", "callousness": "callous", "formaliti": "formal",
+		"sensitiviti": "sensit",
+		"sensibiliti": "sensibl", "triplicate": "triplic", "formative": "form", "formalize": "formal",
+		"electriciti": "electr",
+		"electrical":  "electr", "hopeful": "hope", "goodness": "good", "revival": "reviv", "allowance": "allow",
+		"inference": "infer",
+		"airliner":  "airlin", "gyroscopic": "gyroscop", "adjustable": "adjust", "defensible": "defens",
+		"irritant":    "irrit",
+		"replacement": "replac", "adjustment": "adjust", "dependent": "depend", "adoption": "adopt",
+		"communism": "commun",
+		"activate":  "activ", "angulariti": "angular", "homologous": "homolog", "effective": "effect",
+		"bowdlerize": "bowdler",
+		"probate":    "probat", "rate": "rate", "cease": "ceas", "controll": "control", "roll": "roll",
+		"generalizations": "gener",
+		"oscillators":     "oscil", "bananas": "banana", "deployments": "deploy", "yyy": "yyi", "eed": "eed",
+		"ing": "ing",
+	} {
+		if got := string(Porter([]byte(word))); got != want {
+			t.Errorf("%s: got %s, want %s", word, got, want)
+		}
+	}
+}
+
+// What highlights pass over must not be what they look for.
+func TestPrefilterPrefixCoversStem(t *testing.T) {
+	t.Parallel()
+	ends := []string{"", "s", "es", "ies", "sses", "ed", "eed", "ing", "y", "ly", "ational", "tional", "enci", "anci",
+		"izer", "bli", "alli", "entli", "eli", "ousli",
+		"ization", "ation", "ator", "alism", "iveness", "fulness", "ousness", "aliti", "iviti", "biliti", "bility",
+		"logi", "icate", "ative", "alize", "iciti", "ical", "ful",
+		"ness", "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "sion", "tion", "ou",
+		"ism", "ate", "iti", "ous", "ive", "ize", "e", "ll"}
+	rapid.Check(t, func(t *rapid.T) {
+		end := rapid.SampledFrom(ends)
+		word := rapid.StringOfN(rapid.SampledFrom([]rune("aebtlsyzi")), 1, 6, -1).Draw(t, "root") + end.Draw(t, "end") +
+			end.Draw(t, "end")
+		stem := string(Porter([]byte(word)))
+		if stem == "" {
+			return
+		}
+		var r TermPrefilter
+		r.AddTerm(stem)
+		r.AddTerm(word)
+		if len(r.prefixes[word[0]]) != 2 || !r.mayMatch(word) {
+			t.Fatalf("%s becomes %s: %v", word, stem, r.prefixes[word[0]])
+		}
+		r = TermPrefilter{}
+		r.AddTerm(stem)
+		if !r.mayMatch(word) {
+			t.Fatalf("%s becomes %s", word, stem)
+		}
+	})
+}
+
+func TestAnalyzerUnaccentsLongWords(t *testing.T) {
+	t.Parallel()
+	got := strings.Fields(tokens(strings.Repeat("é", 50)))
+	if want := tokens(strings.Repeat("e", 50)); len(got) != 2 || strings.TrimPrefix(got[1], "plain:") != want {
+		t.Errorf("%q has no %q", got, want)
+	}
+}
+
+func TestNormalizedLettersAreUnchanged(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := string(rapid.SliceOfN(rapid.Int32Range(0, letterTableLimit+20), 1, 4).Draw(t, "letters"))
+		if isNormalized(s) && strings.Map(FoldRune, norm.NFKC.String(s)) != s {
+			t.Fatalf("%q changes", s)
+		}
+	})
+	if !isNormalized("Привіт") || !isNormalized("été") || isNormalized("½") || isNormalized("e\u0301") {
+		t.Error("what is plain is not known")
+	}
+}

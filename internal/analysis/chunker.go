@@ -1,0 +1,94 @@
+package analysis
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// A passage ends at the best border after minWords words: shorter ones lose what
+// they are about, and what the model reads at once is about meanWords long.
+const (
+	minChunkWords  = 50
+	MaxChunkWords  = 120
+	MeanChunkWords = 90
+)
+
+// A Span is a passage of a text: from one byte to another, and its words.
+type Span struct{ From, To, Words int }
+
+// A Chunker cuts texts into passages of so many words, and where size is not nil of
+// so large a size.
+type Chunker struct {
+	MaxWords int
+	Size     func(string) int
+	MaxSize  int
+}
+
+// Split cuts a text into passages.
+func (c Chunker) Split(s string) (out []Span) {
+	list := textUnits(s, c.MaxWords)
+	if c.Size != nil {
+		list = c.measureUnits(s, list)
+	}
+	for len(list) > 0 {
+		n, words := c.nextChunk(list), 0
+		for _, a := range list[:n] {
+			words += a.words
+		}
+		if words > 0 || strings.TrimSpace(s[list[0].from:list[n-1].to]) != "" {
+			out = append(out, Span{list[0].from, list[n-1].to, words})
+		}
+		list = list[n:]
+	}
+	return out
+}
+
+// measureUnits gives atoms their sizes, and parts those that are too large.
+func (c Chunker) measureUnits(s string, list []textUnit) (out []textUnit) {
+	for _, a := range list {
+		a.size = c.Size(s[a.from:a.to])
+		middle := MiddleBoundary(s[a.from:a.to])
+		if a.size <= c.MaxSize || middle == 0 {
+			out = append(out, a)
+			continue
+		}
+		text := s[a.from:a.to]
+		first := textUnit{from: a.from, to: a.from + middle, words: CountWords(text[:middle])}
+		second := textUnit{from: first.to, to: a.to, words: CountWords(text[middle:]), boundary: a.boundary}
+		out = append(out, c.measureUnits(s, []textUnit{first, second})...)
+	}
+	return out
+}
+
+// MiddleBoundary is the border between words, or else between characters, that is next
+// to the middle of a text; zero if there is none.
+func MiddleBoundary(s string) int {
+	half := len(s) / 2
+	if before := strings.LastIndexFunc(s[:half], unicode.IsSpace); before > len(s)/4 {
+		return before
+	}
+	for half > 0 && !utf8.RuneStart(s[half]) {
+		half--
+	}
+	return half
+}
+
+// nextChunk is how many atoms make the next passage: up to the best border of those that
+// leave it long enough, the last of them, or else as many as fit.
+func (c Chunker) nextChunk(list []textUnit) int {
+	words, size, best, at := 0, 0, -1, 0
+	for i, a := range list {
+		words, size = words+a.words, size+a.size
+		if i > 0 && (words > c.MaxWords || c.Size != nil && size > c.MaxSize) {
+			if best < 0 {
+				return i
+			}
+			return at
+		}
+		if words >= minChunkWords && a.boundary >= best {
+			best, at = a.boundary, i+1
+		}
+	}
+	return len(list)
+}

@@ -1,0 +1,100 @@
+package analysis
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+	"pgregory.net/rapid"
+
+	"github.com/loci-memory/loci/internal/analysis/analysistest"
+)
+
+func TestSourceOffsetsCoverEveryTerm(t *testing.T) {
+	t.Parallel()
+	letters := []rune(
+		"aéß " +
+			".-_/1２٢Ａｂﬁﬃ数据한국가ガカ\u3099ﾃﾞｰ㍿㈱ﷺ\u0301\u0302\u0323\u1112\u1161\u11ab\u11a8\u0e33ก\u0e34\u00ad\u200d\u034f\ufe0fǅ½ſ\u09c7\u09be\u0f71\u0f72\U0001d15e")
+	rapid.Check(t, func(t *rapid.T) {
+		checkOffsets(t, string(rapid.SliceOfN(rapid.SampledFrom(letters), 1, 80).Draw(t, "text")))
+	})
+}
+
+// checkOffsets reports terms that are not in what is marked of a text, and marks that
+// part a segment of it.
+func checkOffsets(t interface{ Errorf(string, ...any) }, text string) {
+	var a Analyzer
+	last := 0
+	chunk, boundaries := "", []int(nil)
+	a.Emit = func(term []byte, r TokenType) {
+		from, to := a.SourceOffsets()
+		if from < 0 || from >= to || to > len(text) || to < last && r != Word {
+			t.Errorf("%q stands from %d to %d of %d bytes, after %d", term, from, to, len(text), last)
+			return
+		}
+		last = to
+		if marked := text[from:to]; r != Stem && r != Joined && len(term) <= MaxTermBytes-utf8.UTFMax &&
+			len(marked) < 4*MaxTermBytes && !containsTerm(string(term), marked) {
+			t.Errorf("%q is not in %q, which is marked of %q", term, marked, text)
+		}
+		if r == Joined && !strings.ContainsAny(NormalizeNFKC(text[from:to]), "-._") {
+			t.Errorf("%q has parts, and %q is marked", term, text[from:to])
+		}
+		if a.offsetMap.source == "" {
+			if !utf8.RuneStart(text[from]) || to < len(text) && !utf8.RuneStart(text[to]) {
+				t.Errorf("a character of %q is parted at %d or %d", text, from, to)
+			}
+			return
+		}
+		if chunk != a.offsetMap.source {
+			chunk, boundaries = a.offsetMap.source, segmentBoundaries(a.offsetMap.source)
+			if end := a.offsetMap.segments[len(a.offsetMap.segments)-1]; end.text != len(chunk) ||
+				end.normal != len(NormalizeNFKC(chunk)) {
+				t.Errorf("the segments of %q end at %+v, not at %d", chunk, end, len(NormalizeNFKC(chunk)))
+			}
+		}
+		for _, at := range []int{from - a.from, to - a.from} {
+			if _, ok := slices.BinarySearch(boundaries, at); !ok {
+				t.Errorf("a segment of %q is parted at %d", chunk, at)
+			}
+		}
+	}
+	a.Analyze(text)
+}
+
+// containsTerm reports whether a term is in a text: as characters, as a word, or without
+// accents. All is taken apart, because marks that stand together have one order then.
+// Of what is longer than terms may be it knows nothing.
+func containsTerm(term, text string) bool {
+	word := FoldCase(nil, NormalizeNFKC(text))
+	unaccented, _, _ := Unaccent(nil, word)
+	return len(word) > MaxTermBytes || slices.ContainsFunc([]string{NormalizeNFKC(text), string(word),
+		string(unaccented)}, func(s string) bool {
+		return strings.Contains(norm.NFD.String(s), norm.NFD.String(term))
+	})
+}
+
+// segmentBoundaries is where the library that normalizes may begin anew.
+func segmentBoundaries(s string) (list []int) {
+	var i norm.Iter
+	for i.InitString(norm.NFKC, s); !i.Done(); i.Next() {
+		if n := i.Pos(); len(list) == 0 || list[len(list)-1] != n {
+			list = append(list, n)
+		}
+	}
+	return append(list, len(s))
+}
+
+func FuzzSourceOffsets(f *testing.F) {
+	for _, piece := range analysistest.Hostile {
+		f.Add(strings.Repeat(piece, 3))
+	}
+	f.Add(analysistest.Prose)
+	f.Fuzz(func(t *testing.T, text string) {
+		if utf8.ValidString(text) {
+			checkOffsets(t, text)
+		}
+	})
+}

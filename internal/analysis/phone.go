@@ -1,0 +1,75 @@
+package analysis
+
+import "strings"
+
+// Bounds of phone numbers, which people write in many ways: +49 30 1234567,
+// +49-30-123-4567, (030) 123 45 67. The last phoneSuffix digits stand for a number,
+// because the codes before them are left out or written otherwise. ITU-T E.164 allows
+// 15 digits.
+const (
+	phoneSuffix     = 7
+	mostPhoneDigits = 15
+	mostPhoneSigns  = 3 // between two groups of digits: ") ", " - "
+)
+
+// A phone is a phone number in a text.
+type phone struct {
+	last, to int    // byte range of its last group of digits
+	suffix   string // its last digits; empty if there is no number
+}
+
+// phoneAt reads the phone number whose digits begin at a place in a text. It returns
+// where the scan ended, without a suffix, where there is none.
+func phoneAt(s string, at int) (p phone) {
+	before := s[max(0, at-2):at]
+	plus, open := strings.HasSuffix(before, "+") || before == "+(", strings.HasSuffix(before, "(")
+	var digits []byte
+	var groups []int
+	plain := true // one space or dash between all groups
+	for p.to = at; ; {
+		p.last = p.to
+		for p.to < len(s) && byteClass[s[p.to]] == Digit && len(digits) <= mostPhoneDigits {
+			digits = append(digits, s[p.to])
+			p.to++
+		}
+		groups = append(groups, p.to-p.last)
+		if len(digits) > mostPhoneDigits || wordRuneLen(s[p.to:]) > 0 {
+			return p
+		}
+		signs, width := phoneSigns(s[p.to:])
+		next := p.to + width
+		if signs == 0 || next == len(s) || byteClass[s[next]] != Digit {
+			break
+		}
+		plain = plain && signs == 1 && s[p.to] != '.' && s[p.to] != '/'
+		p.to = next
+	}
+	if p.to < len(s) && strings.IndexByte("._/-@:,", s[p.to]) >= 0 && wordRuneLen(s[p.to+1:]) > 0 {
+		return p // a time, a decimal number, an identifier
+	}
+	marked := plus || open || digits[0] == '0'
+	if len(digits) < phoneSuffix || !plus && writtenAsDate(groups) || !marked && !plain ||
+		!plus && 2*len(groups) > len(digits) ||
+		len(groups) == 1 && (open || !marked || len(digits) == phoneSuffix) ||
+		len(groups) == 2 && groups[0] == 1 && !plus {
+		return p
+	}
+	p.suffix = string(digits[len(digits)-phoneSuffix:])
+	return p
+}
+
+// phoneSigns returns how many signs part two groups of digits, and their size in bytes.
+func phoneSigns(s string) (signs, size int) {
+	for i, r := range s {
+		if signs == mostPhoneSigns || !strings.ContainsRune(" -./()\u00a0\u202f\u2010\u2011\u2013", r) {
+			return signs, i
+		}
+		signs++
+	}
+	return signs, len(s)
+}
+
+// writtenAsDate reports groups of digits such as those of 2025-03-14 and 14.3.2025.
+func writtenAsDate(groups []int) bool {
+	return len(groups) == 3 && groups[1] <= 2 && (groups[0] == 4 && groups[2] <= 2 || groups[0] <= 2 && groups[2] == 4)
+}

@@ -1,0 +1,164 @@
+package analysis
+
+import (
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// TermPrefilter tell with what the words of a text begin that can be terms of a query, so that
+// a reading passes over all others.
+type TermPrefilter struct {
+	prefixes      [utf8.RuneSelf][]string  // the beginnings of words in ASCII letters, by their first byte,
+	secondBytes   [utf8.RuneSelf][2]uint64 // and the second bytes of these
+	firstTwoRunes [64]uint64               // the first two characters of any word, those of different ones together
+	nonASCIIRunes [64]uint64               // all characters beyond ASCII, likewise
+}
+
+// A stem differs from its word in its last two letters at most (conflating,
+// conflate). What comes late in a long term does not matter.
+const (
+	MaxStemChange  = 2
+	maxPrefixBytes = 12
+)
+
+// AddTerm wants a term.
+func (r *TermPrefilter) AddTerm(term string) {
+	for _, c := range term {
+		if c >= utf8.RuneSelf {
+			r.nonASCIIRunes[c/64%64] |= 1 << (c % 64)
+		}
+	}
+	r.addFirstTwoRunes(term)
+	r.addASCIIPrefix(term[:max(1, len(term)-MaxStemChange)])
+}
+
+// AddPrefix wants all that begins with a prefix, of two characters at least.
+func (r *TermPrefilter) AddPrefix(prefix string) {
+	r.addFirstTwoRunes(prefix)
+	r.addASCIIPrefix(prefix)
+}
+
+func (r *TermPrefilter) addFirstTwoRunes(term string) {
+	a, n := utf8.DecodeRuneInString(term)
+	b, _ := utf8.DecodeRuneInString(term[n:])
+	i := bloomSlot(a, b)
+	r.firstTwoRunes[i/64] |= 1 << (i % 64)
+}
+
+func bloomSlot(a, b rune) uint32 { return (uint32(a)*67 + uint32(b)) % 4096 }
+
+func (r *TermPrefilter) mayStartWith(a, b rune) bool {
+	i := bloomSlot(a, b)
+	return r.firstTwoRunes[i/64]>>(i%64)&1 == 1
+}
+
+// addASCIIPrefix wants the words of ASCII letters that begin so.
+func (r *TermPrefilter) addASCIIPrefix(root string) {
+	root = root[:min(len(root), maxPrefixBytes)]
+	switch {
+	case HasNonASCII(root[:min(len(root), 2)]):
+		return
+	case len(root) == 1:
+		r.secondBytes[root[0]] = [2]uint64{^uint64(0), ^uint64(0)}
+	default:
+		r.secondBytes[root[0]][root[1]/64] |= 1 << (root[1] % 64)
+	}
+	r.prefixes[root[0]] = append(r.prefixes[root[0]], root)
+}
+
+// mayMatch reports whether a word of ASCII letters, or a number, can be a term.
+func (r *TermPrefilter) mayMatch(word string) bool {
+	first := lowerASCII(word[0])
+	if len(word) > 1 {
+		if second := lowerASCII(word[1]); r.secondBytes[first][second/64]>>(second%64)&1 == 0 {
+			return false
+		}
+	}
+	for _, root := range r.prefixes[first] {
+		if len(word) >= len(root) && strings.EqualFold(word[:len(root)], root) {
+			return true
+		}
+	}
+	return false
+}
+
+// lowerASCII is an ASCII letter in lower case.
+func lowerASCII(c byte) byte { return c | byteClass[c]&Upper<<4 }
+
+// mayContain reports whether a term may hold a character beyond ASCII.
+func (r *TermPrefilter) mayContain(c rune) bool { return r.nonASCIIRunes[c/64%64]>>(c%64)&1 == 1 }
+
+// minRejectedLetters is how many letters a word has whose stem begins with the same two.
+const minRejectedLetters = 5
+
+// rejects reports a word of letters of which normalization changes none, and which
+// begins as no term does. A mark may change the letter before it.
+func (r *TermPrefilter) rejects(word string) bool {
+	var low, unaccented [2]rune
+	letters, n, latin := letterForms(), 0, false
+	for i, c := range word {
+		if c >= letterTableLimit {
+			return false
+		}
+		x := letters[c]
+		switch {
+		case !x.stable, n == 0 && x.mayBePrefix, n < 2 && x.lower == 0, n == 2 && x.mark, i > 0 && 'A' <= c && c <= 'Z':
+			return false
+		case n < 2:
+			low[n], unaccented[n] = x.lower, x.unaccented
+			latin = latin || c < firstNonLatin
+		}
+		n++
+	}
+	if n < 2 || latin && n < minRejectedLetters {
+		return false
+	}
+	return !r.mayStartWith(low[0], low[1]) && !r.mayStartWith(unaccented[0], unaccented[1])
+}
+
+// isNormalized reports letters alone of which normalization changes none.
+func isNormalized(s string) bool {
+	letters := letterForms()
+	for _, c := range s {
+		if c >= letterTableLimit || !letters[c].stable || letters[c].mark {
+			return false
+		}
+	}
+	return true
+}
+
+// Scripts beyond those in Latin letters, as far as Georgian.
+const (
+	firstNonLatin    = 0x370
+	letterTableLimit = 0x1100
+)
+
+// A letterForm is what a letter is in lower case, and without its accents: zero
+// where that is more than one letter.
+type letterForm struct {
+	lower, unaccented rune
+	stable, mark      bool // a letter or a mark that normalization does not change; a mark
+	mayBePrefix       bool // a prefix may begin with it, behind which the word is another one
+}
+
+var letterForms = sync.OnceValue(func() *[letterTableLimit]letterForm {
+	var t [letterTableLimit]letterForm
+	for c := range rune(letterTableLimit) {
+		x, s := &t[c], string(c)
+		x.mark = unicode.Is(unicode.M, c)
+		x.stable = (x.mark || unicode.IsLetter(c)) && IsWordRune(c) && !IsUnsegmented(c) && norm.NFKC.String(s) == s
+		low := string(FoldCase(nil, s))
+		one, size := utf8.DecodeRuneInString(low)
+		unaccented := unaccentedForm(one)
+		if !x.mark && size == len(low) && utf8.RuneCountInString(unaccented) == 1 {
+			x.lower = one
+			x.unaccented, _ = utf8.DecodeRuneInString(unaccented)
+			x.mayBePrefix = strings.ContainsRune(arabicPrefix+hebrewPrefix, x.unaccented)
+		}
+	}
+	return &t
+})

@@ -1,0 +1,167 @@
+package analysis
+
+import (
+	"math/bits"
+	"unicode"
+	"unicode/utf8"
+)
+
+// An textUnit is a sentence or a line, which is cut only if it is too long. border is
+// what it ends with: 3 a paragraph, 2 a line, 1 a sentence, 0 a word.
+type textUnit struct{ from, to, words, size, boundary int }
+
+// textUnits parts a text into sentences and lines, and those of more words than most
+// into parts that have as many. Words of ASCII, which most are, are passed over in a
+// loop of their own.
+func textUnits(s string, most int) []textUnit {
+	w := unitScanner{maxWords: most, list: make([]textUnit, 0, len(s)/64+1)}
+	for i := 0; i < len(s); {
+		switch kind := chunkByteClass[s[i]]; kind {
+		case byteWord, byteStop:
+			if !w.inWord {
+				w.beginWord(i)
+			}
+			for i++; kind == byteWord && i < len(s) && chunkByteClass[s[i]] == byteWord; i++ {
+			}
+			if kind == byteStop && (i == len(s) || s[i] == ' ') {
+				i = w.endUnit(s, i, 0)
+			}
+		case byteSpace:
+			w.inWord = false
+			i++
+		case byteNewline:
+			i = w.endUnit(s, i+1, 1)
+		default:
+			i = w.nonASCII(s, i)
+		}
+	}
+	if w.from < len(s) {
+		w.addUnit(len(s), 3)
+	}
+	return w.list
+}
+
+// What a byte is to an atomizer.
+const (
+	byteWord     = iota
+	byteStop     // of a sentence, whose last word it is a part of
+	byteSpace    // within a line
+	byteNewline  // the end of one
+	byteNonASCII // ASCII
+)
+
+var chunkByteClass = func() (t [256]uint8) {
+	for c := range t {
+		switch {
+		case c >= utf8.RuneSelf:
+			t[c] = byteNonASCII
+		case c == '\n':
+			t[c] = byteNewline
+		case c == ' ' || '\t' <= c && c <= '\r':
+			t[c] = byteSpace
+		case c == '.' || c == '!' || c == '?':
+			t[c] = byteStop
+		}
+	}
+	return t
+}()
+
+// nonASCII goes on by a character beyond ASCII.
+func (w *unitScanner) nonASCII(s string, i int) int {
+	r, n := utf8.DecodeRuneInString(s[i:])
+	switch unsegmented := IsUnsegmented(r); {
+	case unicode.IsSpace(r):
+		w.inWord = false
+	case unsegmented || !w.inWord:
+		w.beginWord(i)
+		w.inWord = !unsegmented
+	}
+	if i += n; endsSentence(r) {
+		i = w.endUnit(s, i, 0)
+	}
+	return i
+}
+
+func endsSentence(r rune) bool {
+	switch r {
+	case '。', '！', '？', '｡', '؟', '۔', '।':
+		return true
+	}
+	return false
+}
+
+// An unitScanner walks over a text.
+type unitScanner struct {
+	list        []textUnit
+	maxWords    int
+	from, words int
+	inWord      bool // a word
+}
+
+// beginWord begins a word, in an atom of its own if the one before is full.
+func (w *unitScanner) beginWord(i int) {
+	if w.words == w.maxWords {
+		w.addUnit(i, 0)
+	}
+	w.words++
+	w.inWord = true
+}
+
+// endUnit closes an atom after the white space that follows it. Two ends of lines are
+// the end of a paragraph; so many were there already.
+func (w *unitScanner) endUnit(s string, i, lines int) int {
+	for i < len(s) && (s[i] == ' ' || '\t' <= s[i] && s[i] <= '\r') {
+		if s[i] == '\n' {
+			lines++
+		}
+		i++
+	}
+	boundary := 1
+	switch {
+	case lines > 1 || i == len(s):
+		boundary = 3
+	case lines == 1:
+		boundary = 2
+	}
+	w.addUnit(i, boundary)
+	return i
+}
+
+func (w *unitScanner) addUnit(to, boundary int) {
+	w.list = append(w.list, textUnit{from: w.from, to: to, words: w.words, boundary: boundary})
+	w.from, w.words, w.inWord = to, 0, false
+}
+
+// CountWords counts the words of s.
+func CountWords(s string) (n int) {
+	inside := false
+	for _, r := range s {
+		switch {
+		case unicode.IsSpace(r):
+			inside = false
+		case IsUnsegmented(r):
+			n, inside = n+1, false
+		case !inside:
+			n, inside = n+1, true
+		}
+	}
+	return n
+}
+
+// MayExceedWords reports whether s may have more than n words: at a glance, to spare
+// short texts a cut. What parts words is no higher than a space, or beyond ASCII; of
+// eight bytes at once the highest bits tell.
+func MayExceedWords(s string, n int) bool {
+	const each, top = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for ; len(s)-i >= 8 && n > 0; i += 8 {
+		x := LoadUint64(s[i : i+8])
+		n -= bits.OnesCount64((^((x | top) - (' '+1)*each) | x) & top)
+	}
+	for ; i < len(s) && n > 0; i++ {
+		if s[i] <= ' ' || s[i] >= utf8.RuneSelf {
+			n--
+		}
+	}
+	return n <= 0
+}

@@ -1,0 +1,126 @@
+package vector
+
+import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+)
+
+// BinaryCodes are the signs of the vectors of one workspace, a bit for each dimension,
+// by which a search finds those that are worth reading. They are immutable and
+// safe for concurrent use.
+//
+// What came last is kept apart from the rest until it is many, so that a few new
+// vectors do not copy all the others.
+type BinaryCodes struct {
+	base, delta *codeTable
+	replaced    []uint64 // of base: replaced in fresh
+	locations   *atomic.Pointer[docLocations]
+}
+
+// A StoredVector is a vector as it comes from the store: of which memory it is, under
+// which key it is stored, and its stored form.
+type StoredVector struct {
+	Memory, Key int64
+	Vector      []byte
+}
+
+// codeTable are in the order of their memories.
+type codeTable struct {
+	memories, keys []int64
+	wordsPerCode   int // of 64 dimensions, in a code
+	bits           []uint64
+}
+
+// NewBinaryCodes is a workspace without vectors.
+func NewBinaryCodes() *BinaryCodes {
+	return &BinaryCodes{base: &codeTable{}, delta: &codeTable{}, locations: new(atomic.Pointer[docLocations])}
+}
+
+// Len is the number of vectors.
+func (c *BinaryCodes) Len() int { return len(c.base.keys) + len(c.delta.keys) - popCount(c.replaced) }
+
+// Apply is c after further vectors came: they replace all that their memories had.
+// Vectors of another length than those that are there are refused.
+func (c *BinaryCodes) Apply(list []StoredVector) (*BinaryCodes, error) {
+	if len(list) == 0 {
+		return c, nil
+	}
+	add, err := buildCodeTable(list)
+	if err != nil {
+		return c, err
+	}
+	if w := max(c.base.wordsPerCode, c.delta.wordsPerCode); w > 0 && w != add.wordsPerCode {
+		return c, ErrCorrupt
+	}
+	next := &BinaryCodes{base: c.base, delta: mergeCodeTables(c.delta, nil, add), locations: c.locations}
+	if len(next.delta.keys) > max(1024, len(c.base.keys)/8) {
+		return &BinaryCodes{base: mergeCodeTables(c.base, c.replaced, next.delta), delta: &codeTable{},
+			locations: new(atomic.Pointer[docLocations])}, nil
+	}
+	next.replaced = make([]uint64, (len(c.base.keys)+63)/64)
+	copy(next.replaced, c.replaced)
+	for i, m := range add.memories {
+		if i > 0 && m == add.memories[i-1] {
+			continue
+		}
+		for at, end := c.base.rangeOf(m); at < end; at++ {
+			next.replaced[at/64] |= 1 << (at % 64)
+		}
+	}
+	return next, nil
+}
+
+func buildCodeTable(list []StoredVector) (*codeTable, error) {
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b StoredVector) int { return cmp.Compare(a.Memory, b.Memory) })
+	size := len(list[0].Vector)
+	c := &codeTable{wordsPerCode: (size - vectorHeaderBytes + 63) / 64}
+	c.bits = make([]uint64, len(list)*c.wordsPerCode)
+	for i, v := range list {
+		if len(v.Vector) != size || size <= vectorHeaderBytes {
+			return nil, ErrCorrupt
+		}
+		c.memories, c.keys = append(c.memories, v.Memory), append(c.keys, v.Key)
+		packSigns(c.code(i), v.Vector)
+	}
+	return c, nil
+}
+
+func (c *codeTable) code(i int) []uint64 { return c.bits[i*c.wordsPerCode : (i+1)*c.wordsPerCode] }
+
+// rangeOf is where the codes of a memory stand.
+func (c *codeTable) rangeOf(memory int64) (from, to int) {
+	from, _ = slices.BinarySearch(c.memories, memory)
+	for to = from; to < len(c.memories) && c.memories[to] == memory; to++ {
+	}
+	return from, to
+}
+
+// mergeCodeTables puts add in place of what a holds of the same memories.
+func mergeCodeTables(a *codeTable, dead []uint64, add *codeTable) *codeTable {
+	n := len(a.keys) + len(add.keys)
+	out := &codeTable{memories: make([]int64, 0, n), keys: make([]int64, 0, n), wordsPerCode: add.wordsPerCode,
+		bits: make([]uint64, 0, n*add.wordsPerCode)}
+	i, j := 0, 0
+	for i < len(a.keys) || j < len(add.keys) {
+		switch {
+		case j == len(add.keys) || i < len(a.keys) && a.memories[i] < add.memories[j]:
+			if !isSet(dead, i) {
+				out.appendFrom(a, i)
+			}
+			i++
+		case i < len(a.keys) && a.memories[i] == add.memories[j]:
+			i++
+		default:
+			out.appendFrom(add, j)
+			j++
+		}
+	}
+	return out
+}
+
+func (c *codeTable) appendFrom(from *codeTable, i int) {
+	c.memories, c.keys = append(c.memories, from.memories[i]), append(c.keys, from.keys[i])
+	c.bits = append(c.bits, from.code(i)...)
+}

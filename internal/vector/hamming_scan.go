@@ -1,0 +1,225 @@
+package vector
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+
+	"github.com/loci-memory/loci/internal/quickselect"
+)
+
+// hammingScan is the state of one Nearest. What differs in more signs than limit has no
+// hope: as many as are wanted differ in fewer.
+type hammingScan struct {
+	docs   Documents
+	query  *QueryVector
+	tables []scanTable
+	wanted int
+
+	skipFilter bool // all are taken to be admitted
+
+	maxDistance int
+	counts      []int // of found, by distance
+	withinCount int   // of found, up to limit
+	candidates  []candidate
+}
+
+// scanTable are codes that are looked at. Numbers of codes go on from one to the next.
+type scanTable struct {
+	*codeTable
+	replaced    []uint64
+	locations   *docLocations // nil if they are not known
+	firstNumber int           // number of the first code
+}
+
+// A candidate is a code by its number.
+type candidate struct {
+	number, distance int32
+	score            float32
+}
+
+// sampleHits is how many of those that are wanted a sample holds, about. Twice as many
+// come together by chance once in a thousand times.
+const sampleHits = 12
+
+// stride is from one code of the sample to the next.
+func (s *hammingScan) stride() int { return max(1, s.wanted/sampleHits) }
+
+// sampleRun is how many codes of a sample stand side by side: memory is read in lines.
+const sampleRun = 4
+
+// estimateLimit is a limit within which a sample promises twice as many as are wanted.
+// Without it a scan takes five times as many before it knows how few have hope.
+// Whether a memory is admitted is asked of the nearest alone, for it is slow.
+func (s *hammingScan) estimateLimit(all int) int {
+	var sample []candidate
+	for _, p := range s.tables {
+		for from := 0; from < len(p.keys); from += sampleRun * s.stride() {
+			for i := from; i < min(from+sampleRun, len(p.keys)); i++ {
+				sample = append(sample, candidate{number: int32(p.firstNumber + i),
+					distance: int32(hammingDistance(s.query.signBits, p.code(i)))})
+			}
+		}
+	}
+	counts := make([]int, all+1)
+	for _, c := range sample {
+		counts[c.distance]++
+	}
+	admitted, seen := make([]int, all+1), 0
+	for from, want := 0, 2*sampleHits; from <= all; want *= 4 {
+		to := from
+		for n := counts[from]; n < want && to < all; n += counts[to] {
+			to++
+		}
+		for _, c := range sample {
+			if d := int(c.distance); d >= from && d <= to {
+				if p, i := s.tableOf(c); s.mayMatch(p, i) {
+					admitted[d]++
+				}
+			}
+		}
+		for ; from <= to; from++ {
+			if seen += admitted[from]; seen >= 2*sampleHits {
+				return from
+			}
+		}
+	}
+	return all
+}
+
+// collect takes what differs in at most limit signs, and reports how many there are; it
+// stops to count when there are as many as are wanted in fewer signs.
+func (s *hammingScan) collect(limit int) int {
+	s.maxDistance, s.withinCount = limit, 0
+	s.counts, s.candidates = make([]int, limit+1), make([]candidate, 0, 3*s.wanted)
+	for _, p := range s.tables {
+		for i, d := p.nextWithin(0, s.query.signBits, s.maxDistance); i < len(p.keys); i, d = p.nextWithin(i+1,
+			s.query.signBits, s.maxDistance) {
+			if s.mayMatch(&p, i) {
+				s.add(candidate{number: int32(p.firstNumber + i), distance: int32(d)})
+			}
+		}
+	}
+	return s.withinCount
+}
+
+// nextWithin finds the first code, from number i on, that differs from another one in at
+// most limit signs, and in how many. This loop is most of a search by meaning: four
+// codes of 384 dimensions at a time take two thirds of the time.
+func (c *codeTable) nextWithin(i int, other []uint64, limit int) (int, int) {
+	if c.wordsPerCode == 6 && len(other) == 6 {
+		q := (*[6]uint64)(other)
+		for rest := c.bits[i*6:]; len(rest) >= 24; rest = rest[24:] {
+			if d := hammingDistance384(q, (*[6]uint64)(rest)); d <= limit {
+				return i, d
+			}
+			if d := hammingDistance384(q, (*[6]uint64)(rest[6:])); d <= limit {
+				return i + 1, d
+			}
+			if d := hammingDistance384(q, (*[6]uint64)(rest[12:])); d <= limit {
+				return i + 2, d
+			}
+			if d := hammingDistance384(q, (*[6]uint64)(rest[18:])); d <= limit {
+				return i + 3, d
+			}
+			i += 4
+		}
+	}
+	for ; i < len(c.keys); i++ {
+		if d := hammingDistance(other, c.code(i)); d <= limit {
+			return i, d
+		}
+	}
+	return i, 0
+}
+
+func hammingDistance(a, b []uint64) (n int) {
+	for i, w := range a {
+		n += bits.OnesCount64(w ^ b[i])
+	}
+	return n
+}
+
+func hammingDistance384(a, b *[6]uint64) int {
+	return bits.OnesCount64(a[0]^b[0]) + bits.OnesCount64(a[1]^b[1]) + bits.OnesCount64(a[2]^b[2]) +
+		bits.OnesCount64(a[3]^b[3]) + bits.OnesCount64(a[4]^b[4]) + bits.OnesCount64(a[5]^b[5])
+}
+
+func (s *hammingScan) add(c candidate) {
+	s.candidates = append(s.candidates, c)
+	s.counts[c.distance]++
+	s.withinCount++
+	for s.maxDistance > 0 && s.withinCount-s.counts[s.maxDistance] >= s.wanted {
+		s.withinCount -= s.counts[s.maxDistance]
+		s.maxDistance--
+	}
+	if len(s.candidates) == cap(s.candidates) && len(s.candidates) > 2*s.withinCount {
+		s.prune()
+	}
+}
+
+// prune drops what has no hope any more.
+func (s *hammingScan) prune() {
+	s.candidates = slices.DeleteFunc(s.candidates, func(c candidate) bool { return int(c.distance) > s.maxDistance })
+}
+
+// scoreCandidates gives what was found its scores.
+func (s *hammingScan) scoreCandidates() {
+	for n := range s.candidates {
+		p, i := s.tableOf(s.candidates[n])
+		s.candidates[n].score = s.query.estimateDot(p.code(i))
+	}
+}
+
+// keepTop leaves the k of what was found that weigh most, in no order.
+func (s *hammingScan) keepTop(k int) {
+	if len(s.candidates) > k {
+		quickselect.Select(s.candidates, k, s.compareCandidates)
+		s.candidates = s.candidates[:k]
+	}
+}
+
+// compareCandidates orders candidates, the better first.
+func (s *hammingScan) compareCandidates(a, b candidate) int {
+	if a.score != b.score {
+		return cmp.Compare(b.score, a.score)
+	}
+	p, i := s.tableOf(a)
+	q, j := s.tableOf(b)
+	return cmp.Or(cmp.Compare(p.memories[i], q.memories[j]), cmp.Compare(p.keys[i], q.keys[j]))
+}
+
+// tableOf is where the code of a candidate stands.
+func (s *hammingScan) tableOf(c candidate) (*scanTable, int) {
+	last := len(s.tables) - 1
+	for last > 0 && int(c.number) < s.tables[last].firstNumber {
+		last--
+	}
+	return &s.tables[last], int(c.number) - s.tables[last].firstNumber
+}
+
+// mayMatch judges the memory of a code, as far as it is not trusted.
+func (s *hammingScan) mayMatch(p *scanTable, i int) bool {
+	return s.skipFilter && !isSet(p.replaced, i) || s.matchesFilter(p, i)
+}
+
+// matchesFilter judges the memory of a code.
+func (s *hammingScan) matchesFilter(p *scanTable, i int) bool {
+	if isSet(p.replaced, i) {
+		return false
+	}
+	segment, doc := s.locate(p, i)
+	return doc >= 0 && s.docs.Matches(segment, doc)
+}
+
+// locate finds the document of a code's memory, where its place is known, or else
+// wherever it is.
+func (s *hammingScan) locate(p *scanTable, i int) (segment, doc int) {
+	if p.locations != nil {
+		segment, doc = int(p.locations.segment[i]), int(p.locations.doc[i])
+		if segment >= 0 && !s.docs.IsDeleted(segment, doc) {
+			return segment, doc
+		}
+	}
+	return s.docs.Locate(p.memories[i])
+}

@@ -1,0 +1,374 @@
+package vector
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/loci-memory/loci/internal/search"
+)
+
+// randomUnitVector is a vector of norm 1 near one of a few centres, as texts are.
+func randomUnitVector(r *rand.Rand, dimensions int) []float32 {
+	centre := rand.New(rand.NewPCG(r.Uint64N(20), 1))
+	v := make([]float32, dimensions)
+	for i := range v {
+		v[i] = float32(centre.NormFloat64() + r.NormFloat64())
+	}
+	return normalized(v)
+}
+
+func normalized(v []float32) []float32 {
+	sum := 0.0
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	for i := range v {
+		v[i] /= float32(math.Sqrt(sum))
+	}
+	return v
+}
+
+func exactDot(a, b []float32) (sum float64) {
+	for i := range a {
+		sum += float64(a[i]) * float64(b[i])
+	}
+	return sum
+}
+
+func TestDotOfEncodedVectorIsPrecise(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{1, 3, 64, 384, 1000} {
+		for range 50 {
+			a, b := randomUnitVector(r, n), randomUnitVector(r, n)
+			got, err := Dot(a, Encode(b))
+			if err != nil || math.Abs(float64(got)-exactDot(a, b)) > .01 {
+				t.Fatalf("%d dimensions: %v, %v for %v", n, got, err, exactDot(a, b))
+			}
+		}
+	}
+	if got, err := Dot(make([]float32, 4), Encode(make([]float32, 4))); got != 0 || err != nil {
+		t.Errorf("zeros give %v, %v", got, err)
+	}
+	if _, err := Dot(make([]float32, 4), Encode(make([]float32, 5))); err == nil {
+		t.Error("a vector of another length has a product")
+	}
+}
+
+// The order of the sums is part of a score: others would round otherwise.
+func TestDotSumsFourLanes(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(9, 10))
+	for n := 1; n < 50; n++ {
+		a, b := randomUnitVector(r, n), Encode(randomUnitVector(r, n))
+		var sums [4]float32
+		for i, x := range a {
+			lane := i % 4
+			if i >= n/4*4 {
+				lane = 0
+			}
+			sums[lane] += float32(x * float32(int8(b[vectorHeaderBytes+i])))
+		}
+		scale := math.Float32frombits(binary.LittleEndian.Uint32(b))
+		if got, err := Dot(a, b); err != nil || got != scale*((sums[0]+sums[1])+(sums[2]+sums[3])) {
+			t.Errorf("%d dimensions: %v, %v", n, got, err)
+		}
+	}
+}
+
+// Ten nearest of many, picked by codes and then compared whole, hold nearly all
+// of those that an exact search finds.
+func TestBinaryCodesRecallNearest(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(3, 4))
+	const n, dimensions = 8000, 384
+	vectors := make([][]float32, n)
+	list := make([]StoredVector, n)
+	var changes []search.DocUpdate
+	for i := range vectors {
+		vectors[i] = randomUnitVector(r, dimensions)
+		list[i] = StoredVector{int64(i), int64(i), Encode(vectors[i])}
+		changes = append(changes, search.DocUpdate{Seq: int64(i + 1), DocAttributes: search.DocAttributes{Memory: int64(i)}})
+	}
+	c, err := NewBinaryCodes().Apply(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := search.NewSnapshot(nil).Apply(changes)
+	held, all := 0, 0
+	for range 40 {
+		q := randomUnitVector(r, dimensions)
+		var hits []int64
+		for _, x := range c.Nearest(v.Filtered(search.Filter{}), NewQueryVector(q), 200) {
+			hits = append(hits, x.Memory)
+		}
+		order := make([]int64, n)
+		for i := range order {
+			order[i] = int64(i)
+		}
+		slices.SortFunc(order, func(a, b int64) int {
+			return cmp.Compare(exactDot(q, vectors[b]),
+				exactDot(q, vectors[a]))
+		})
+		for _, m := range order[:10] {
+			all++
+			if slices.Contains(hits, m) {
+				held++
+			}
+		}
+	}
+	if recall := float64(held) / float64(all); recall < .98 {
+		t.Errorf("recall is %.3f", recall)
+	}
+}
+
+// Codes and a view, under random writes of both, find what a plain walk finds.
+func TestNearestEqualsNaiveScan(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
+		const dimensions = 70
+		type known struct {
+			attributes search.DocAttributes
+			there      bool
+			vectors    [][]float32
+			keys       []int64
+		}
+		model := map[int64]*known{}
+		c, v, seq, key := NewBinaryCodes(), search.NewSnapshot(nil), int64(0), int64(0)
+		var folded []*search.Segment
+		var unfolded []search.DocUpdate
+		last := rapid.IntRange(2, 3).Draw(t, "last step") // many a workspace is never folded
+		for range rapid.IntRange(1, 40).Draw(t, "steps") {
+			switch rapid.IntRange(0, last).Draw(t, "step") {
+			case 0, 1: // memories come, change and go
+				var changes []search.DocUpdate
+				for range rapid.IntRange(1, 30).Draw(t, "changes") {
+					seq++
+					m := r.Int64N(60)
+					k := model[m]
+					if k == nil {
+						k = &known{}
+						model[m] = k
+					}
+					k.attributes, k.there = search.DocAttributes{Memory: m, Status: uint8(r.IntN(2)), Atlas: r.Int64N(2)},
+						r.IntN(5) > 0
+					changes = append(changes, search.DocUpdate{Seq: seq, DocAttributes: k.attributes, Deleted: !k.there})
+				}
+				v, unfolded = v.Apply(changes), append(unfolded, changes...)
+			case 2: // vectors come
+				var list []StoredVector
+				for range rapid.IntRange(1, 20).Draw(t, "vectors") {
+					m := r.Int64N(60)
+					if slices.ContainsFunc(list, func(x StoredVector) bool { return x.Memory == m }) {
+						continue
+					}
+					k := model[m]
+					if k == nil {
+						k = &known{}
+						model[m] = k
+					}
+					k.vectors, k.keys = nil, nil
+					for range 1 + r.IntN(3) {
+						key++
+						k.vectors, k.keys = append(k.vectors, randomUnitVector(r, dimensions)), append(k.keys, key)
+						list = append(list, StoredVector{m, key, Encode(k.vectors[len(k.vectors)-1])})
+					}
+				}
+				var err error
+				if c, err = c.Apply(list); err != nil {
+					t.Fatal(err)
+				}
+			case 3: // a fold
+				b, err := search.Build(unfolded)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var memories []int64
+				for _, u := range unfolded {
+					memories = append(memories, u.Memory)
+				}
+				for i, s := range folded {
+					folded[i], _ = s.MarkDeleted(memories)
+				}
+				if b.Docs > 0 {
+					s, err := search.Open(seq, b.Header, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					folded = append(folded, s)
+				}
+				v, unfolded = search.NewSnapshot(folded), nil
+			}
+		}
+		f := search.Filter{Statuses: 1 << r.IntN(2)}
+		if r.IntN(2) == 0 {
+			f.Atlases = []int64{r.Int64N(2)}
+		}
+		var want []Ref
+		total := 0
+		for m, k := range model {
+			total += len(k.keys)
+			for _, key := range k.keys {
+				if k.there && f.Matches(&k.attributes) {
+					want = append(want, Ref{Memory: m, Key: key})
+				}
+			}
+		}
+		got := c.Nearest(v.Filtered(f), NewQueryVector(randomUnitVector(r, dimensions)), 1000)
+		order := func(a, b Ref) int { return cmp.Compare(a.Key, b.Key) }
+		slices.SortFunc(got, order)
+		slices.SortFunc(want, order)
+		if !slices.EqualFunc(got, want, func(a, b Ref) bool { return a.Memory == b.Memory && a.Key == b.Key }) {
+			t.Fatalf("found %v, not %v", got, want)
+		}
+		// Where fewer are asked for, as many come as there are: what is not admitted,
+		// however near, takes the place of none.
+		k := rapid.IntRange(1, 40).Draw(t, "k")
+		some := c.Nearest(v.Filtered(f), NewQueryVector(randomUnitVector(r, dimensions)), k)
+		if len(some) != min(k, len(want)) {
+			t.Fatalf("found %d of %d, asked for %d", len(some), len(want), k)
+		}
+		for _, x := range some {
+			if _, exists := slices.BinarySearchFunc(want, x, order); !exists {
+				t.Fatalf("found %v, which is not admitted", x)
+			}
+		}
+		if c.Len() != total {
+			t.Fatalf("%d vectors, not %d", c.Len(), total)
+		}
+		for m, k := range model {
+			if n := len(c.NearestInMemory(nil, m, NewQueryVector(randomUnitVector(r, dimensions)),
+				10)); n != len(k.keys) {
+				t.Fatalf("memory %d has %d vectors, not %d", m, n, len(k.keys))
+			}
+		}
+	})
+}
+
+// A scan that guesses how near the nearest are, from a sample, picks what one without
+// a guess does, also where the sample misleads it.
+func TestNearestEqualsScanWithoutEstimate(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(7, 8))
+	const n, k = 10_000, 60
+	for _, misled := range []bool{false, true} {
+		q := randomUnitVector(r, 384)
+		list, changes := make([]StoredVector, n), make([]search.DocUpdate, n)
+		for i := range list {
+			v := randomUnitVector(r, 384)
+			if misled && i < n/2 && i%(k*oversampling/sampleHits) == 0 {
+				v = q
+			}
+			list[i] = StoredVector{int64(i), int64(i), Encode(v)}
+			changes[i] = search.DocUpdate{Seq: int64(i + 1), DocAttributes: search.DocAttributes{Memory: int64(i),
+				Kind: uint8(i / 7 % 2)}}
+		}
+		c, err := NewBinaryCodes().Apply(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, p, f := search.NewSnapshot(nil).Apply(changes), NewQueryVector(q), search.Filter{Kinds: 1}
+		s := &hammingScan{docs: v.Filtered(f), query: p, tables: []scanTable{{codeTable: c.base}},
+			wanted: k * oversampling}
+		if limit := s.estimateLimit(384); limit == 384 || (s.collect(limit) < s.wanted) != misled {
+			t.Fatalf("the guess is %d, within which there are %d", limit, s.withinCount)
+		}
+		want := naiveNearest(c.base, p, s.wanted, k, func(m int64) bool { return f.Matches(&changes[m].DocAttributes) })
+		var got []int64
+		for _, x := range c.Nearest(v.Filtered(f), p, k) {
+			got = append(got, x.Memory)
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%v, not %v", got, want)
+		}
+	}
+}
+
+// naiveNearest sorts all: the k that weigh most of those that are at most as far as
+// the wide-th.
+func naiveNearest(c *codeTable, p *QueryVector, wide, k int, admits func(int64) bool) []int64 {
+	list := slices.DeleteFunc(slices.Clone(c.memories), func(m int64) bool { return !admits(m) })
+	distance := func(m int64) int { return hammingDistance(p.signBits, c.code(int(m))) }
+	slices.SortFunc(list, func(a, b int64) int { return cmp.Compare(distance(a), distance(b)) })
+	last := distance(list[wide-1])
+	list = slices.DeleteFunc(list, func(m int64) bool { return distance(m) > last })
+	weight := func(m int64) float32 { return p.estimateDot(c.code(int(m))) }
+	slices.SortFunc(list, func(a, b int64) int { return cmp.Or(cmp.Compare(weight(b), weight(a)), cmp.Compare(a, b)) })
+	return list[:k]
+}
+
+// Where no filter keeps anything away, few or many of the best may be gone all the same.
+func TestNearestSkipsDeletedDocumentsWithoutFilter(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(11, 12))
+	const n, k = 5000, 60
+	q, list, changes := randomUnitVector(r, 384), make([]StoredVector, n), make([]search.DocUpdate, n)
+	for i := range list {
+		list[i] = StoredVector{int64(i), int64(i), Encode(randomUnitVector(r, 384))}
+		changes[i] = search.DocUpdate{Seq: int64(i + 1), DocAttributes: search.DocAttributes{Memory: int64(i)}}
+	}
+	c, err := NewBinaryCodes().Apply(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blob, err := search.Build(changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	segment, err := search.Open(1, blob.Header, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, f := NewQueryVector(q), search.Filter{Statuses: 1}
+	nearest := naiveNearest(c.base, p, k*oversampling, k*oversampling, func(int64) bool { return true })
+	for _, deletedCount := range []int{0, 1, filterSlack, filterSlack + 1, 3 * k} {
+		dead, _ := segment.MarkDeleted(nearest[:deletedCount])
+		here := func(m int64) bool { return !slices.Contains(nearest[:deletedCount], m) }
+		var got []int64
+		for _, x := range c.Nearest(search.NewSnapshot([]*search.Segment{dead}).Filtered(f), p, k) {
+			got = append(got, x.Memory)
+		}
+		want := naiveNearest(c.base, p, k*oversampling, k, here)
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%d gone: %v, not %v", deletedCount, got, want)
+		}
+	}
+}
+
+func BenchmarkNearestOf100k(b *testing.B) {
+	r := rand.New(rand.NewPCG(5, 6))
+	const n = 100_000
+	list, changes := make([]StoredVector, n), make([]search.DocUpdate, n)
+	for i := range list {
+		list[i] = StoredVector{int64(i), int64(i), Encode(randomUnitVector(r, 384))}
+		changes[i] = search.DocUpdate{Seq: int64(i + 1), DocAttributes: search.DocAttributes{Memory: int64(i),
+			Status: uint8(i % 50 / 49)}}
+	}
+	blob, err := search.Build(changes)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := search.Open(1, blob.Header, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	c, err := NewBinaryCodes().Apply(list)
+	if err != nil {
+		b.Fatal(err)
+	}
+	v, q := search.NewSnapshot([]*search.Segment{s}), randomUnitVector(r, 384)
+	for b.Loop() {
+		c.Nearest(v.Filtered(search.Filter{Statuses: 1}), NewQueryVector(q), 200)
+	}
+}
