@@ -85,7 +85,7 @@ func (t *tool) prepareArguments(args []byte) (rest []byte, offset int, err error
 		args = nil // some clients send it for none
 	}
 	for _, f := range t.defaults {
-		if given, _ := removeMember(args, f.Name); given == nil && acceptsNumber(args) {
+		if given, _ := removeMember(args, f.Name); given == nil && (len(args) == 0 || isObject(args)) {
 			args = addNumber(args, f.Name, f.ToolDefault)
 		}
 	}

@@ -1,9 +1,10 @@
 package mcp
 
 import (
-	"encoding/json"
 	"reflect"
 	"strings"
+
+	"github.com/loci-memory/loci/internal/strictjson"
 )
 
 // A projection says what a tool leaves out of an object where it answers with a
@@ -89,53 +90,66 @@ func (b *projection) newMemberRule(f reflect.StructField) *memberRule {
 
 // apply returns the answer raw without what the brief leaves out.
 func (b *projection) apply(raw []byte) []byte {
-	if b == nil || !json.Valid(raw) {
+	if b == nil {
 		return raw
 	}
-	out, _ := b.copyValue(make([]byte, 0, len(raw)), raw, skipSpace(raw, 0))
+	in := strictjson.NewScanner(raw)
+	out, err := b.copyValue(make([]byte, 0, len(raw)), &in)
+	if err != nil {
+		return raw
+	}
 	return out
 }
 
-// copyValue copies the value of in that begins at i, and returns its end.
-func (b *projection) copyValue(out, in []byte, i int) ([]byte, int) {
-	end := valueEnd(in, i)
-	switch {
-	case b == nil || in[i] != '[' && in[i] != '{':
-		return append(out, in[i:end]...), end
-	case in[i] == '{':
-		return b.copyObject(out, in[i:end]), end
+// copyValue appends the next value of in to out.
+func (b *projection) copyValue(out []byte, in *strictjson.Scanner) ([]byte, error) {
+	switch c := in.Next(); {
+	case b == nil || c != '[' && c != '{':
+		value, err := in.Raw()
+		return append(out, value...), err
+	case c == '{':
+		return b.copyObject(out, in)
 	}
 	out = append(out, '[')
-	for at := skipSpace(in, i+1); in[at] != ']'; at = skipComma(in, at) {
-		if out[len(out)-1] != '[' {
-			out = append(out, ',')
-		}
-		out, at = b.copyValue(out, in, at)
-	}
-	return append(out, ']'), end
+	err := in.Items(']', func() (err error) {
+		out, err = b.copyValue(appendComma(out), in)
+		return err
+	})
+	return append(out, ']'), err
 }
 
-func (b *projection) copyObject(out, object []byte) []byte {
+func (b *projection) copyObject(out []byte, in *strictjson.Scanner) ([]byte, error) {
 	out = append(out, '{')
 	long := false
-	eachMember(object, func(name, value []byte) {
-		m := b.members[string(name)]
-		if string(name) == "content" && value[0] == '"' {
+	err := in.RawMembers(func(name []byte) error {
+		value, err := in.Raw()
+		if err != nil {
+			return err
+		}
+		m := b.members[string(name[1:len(name)-1])]
+		if string(name) == `"content"` && value[0] == '"' {
 			text := value[1 : len(value)-1]
 			long = prefixBytes(text, maxSearchText) < len(text)
 		}
 		if m != nil && (m.omit || m.onlyWhenCut && !long || m.omitValue != "" && string(value) == m.omitValue) {
-			return
+			return nil
 		}
-		if out[len(out)-1] != '{' {
-			out = append(out, ',')
-		}
-		out = append(append(append(out, '"'), name...), '"', ':')
+		out = append(append(appendComma(out), name...), ':')
 		if m == nil {
 			out = append(out, value...)
-			return
+			return nil
 		}
-		out, _ = m.nested.copyValue(out, value, 0)
+		nested := strictjson.NewScanner(value)
+		out, err = m.nested.copyValue(out, &nested)
+		return err
 	})
-	return append(out, '}')
+	return append(out, '}'), err
+}
+
+// appendComma appends a comma, unless a bracket was opened just before.
+func appendComma(out []byte) []byte {
+	if last := out[len(out)-1]; last == '{' || last == '[' {
+		return out
+	}
+	return append(out, ',')
 }

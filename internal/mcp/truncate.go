@@ -2,9 +2,11 @@ package mcp
 
 import (
 	"bytes"
-	"encoding/json"
+	"errors"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/loci-memory/loci/internal/strictjson"
 )
 
 // Bounds of a result.
@@ -27,10 +29,7 @@ func truncateResult(raw []byte, offset, listed int) (out []byte, maxItems int) {
 	if listed == maxResult && len(raw) <= maxResult && offset <= 0 {
 		return raw, 0
 	}
-	if !json.Valid(raw) {
-		return nil, 0
-	}
-	k := truncator{in: bytes.TrimSpace(raw), offset: offset, listTextLimit: listed, textLimit: maxResult}
+	k := truncator{raw: raw, offset: offset, listTextLimit: listed, textLimit: maxResult}
 	if k.copyAll() || k.searchLimit(&k.listTextLimit) || k.searchLimit(&k.textLimit) {
 		return k.out, 0
 	}
@@ -55,63 +54,60 @@ func (k *truncator) searchLimit(limit *int) bool {
 	return k.copyAll()
 }
 
-// A truncator copies valid JSON and cuts its long texts on the way.
+// A truncator copies JSON and cuts its long texts on the way.
 type truncator struct {
-	in            []byte
+	raw           []byte
 	offset        int // the character at which the outermost content begins, or -1
 	listTextLimit int // characters of a text within a list
 	textLimit     int // characters of any other text
 
+	in               strictjson.Scanner
 	out              []byte
 	depth, listDepth int
 	nextOffset       int // where the outermost content was cut, or 0
 	wholeItems       int // of the outermost list that were copied whole
 }
 
-// copyAll copies, and reports whether the copy is small enough. It ends as soon as
-// it is not.
+// errTooLong ends a copy that has become larger than a result.
+var errTooLong = errors.New("mcp: the result is too long")
+
+// copyAll copies, and reports whether the copy is small enough. It ends as soon as it is not.
 func (k *truncator) copyAll() bool {
-	k.out, k.depth, k.listDepth, k.nextOffset, k.wholeItems = make([]byte, 0, min(len(k.in), maxResult)+64), 0, 0, 0, 0
-	k.copyValue(0, k.textLimit, 0)
-	return len(k.out) <= maxResult
+	k.in, k.out = strictjson.NewScanner(k.raw), make([]byte, 0, min(len(k.raw), maxResult)+64)
+	k.depth, k.listDepth, k.nextOffset, k.wholeItems = 0, 0, 0, 0
+	_, err := k.copyValue(k.textLimit, 0)
+	return err == nil && len(k.out) <= maxResult
 }
 
-// copyValue copies the value at i, a text from its character start on and up to
-// limit characters. It returns the end of the value, and whether something
-// was cut off that the object around it must tell.
-func (k *truncator) copyValue(i, limit, start int) (end int, cut bool) {
-	switch k.in[i] {
-	case '{':
-		return k.copyObject(i), false
-	case '[':
-		return k.copyList(i)
-	case '"':
-		return k.copyString(i, limit, start)
+// copyValue copies the next value, a text from its character start on and up to limit characters. It reports whether
+// something was cut off that the object around it must tell.
+func (k *truncator) copyValue(limit, start int) (cut bool, err error) {
+	switch c := k.in.Next(); {
+	case len(k.out) > maxResult:
+		return false, errTooLong
+	case c == '{':
+		return false, k.copyObject()
+	case c == '[':
+		return k.copyList()
 	}
-	end = scalarEnd(k.in, i)
-	k.out = append(k.out, k.in[i:end]...)
-	return end, false
+	value, err := k.in.Raw()
+	if err == nil && value[0] == '"' {
+		return k.copyString(value[1:len(value)-1], limit, start), nil
+	}
+	k.out = append(k.out, value...)
+	return false, err
 }
 
-func (k *truncator) copyObject(i int) int {
+func (k *truncator) copyObject() error {
 	k.depth++
-	cut, first := false, true
+	cut := false
 	k.out = append(k.out, '{')
-	for i = skipSpace(k.in, i+1); k.in[i] != '}'; {
-		if len(k.out) > maxResult {
-			break
-		}
-		if !first {
-			k.out = append(k.out, ',')
-		}
-		first = false
-		end := stringEnd(k.in, i)
-		name := k.in[i:end]
-		k.out = append(append(k.out, name...), ':')
-		at, truncated := k.copyMember(string(name), skipSpace(k.in, skipSpace(k.in, end)+1))
+	err := k.in.RawMembers(func(name []byte) error {
+		k.out = append(append(appendComma(k.out), name...), ':')
+		truncated, err := k.copyMember(string(name))
 		cut = cut || truncated
-		i = skipComma(k.in, at)
-	}
+		return err
+	})
 	k.depth--
 	if cut {
 		k.out = append(k.out, `,"truncated":true`...)
@@ -120,82 +116,63 @@ func (k *truncator) copyObject(i int) int {
 		k.out = strconv.AppendInt(append(k.out, `,"nextOffset":`...), int64(k.nextOffset), 10)
 	}
 	k.out = append(k.out, '}')
-	return k.afterBracket(i)
+	return err
 }
 
 // copyMember copies the value of a name.
-func (k *truncator) copyMember(name string, i int) (end int, cut bool) {
-	limit, start := k.textLimit, 0
+func (k *truncator) copyMember(name string) (cut bool, err error) {
+	limit := k.textLimit
 	if k.depth == 1 && name == `"markdown"` {
-		return k.copyValue(i, maxResult, 0) // a cut would leave a fence open
+		return k.copyValue(maxResult, 0) // a cut would leave a fence open
 	}
 	if k.listDepth > 0 {
 		limit = k.listTextLimit
 	}
 	if k.offset < 0 || k.depth > 1 || name != `"content"` {
-		return k.copyValue(i, limit, 0)
+		return k.copyValue(limit, 0)
 	}
-	start = k.offset
-	if end, cut = k.copyValue(i, limit, start); cut {
-		k.nextOffset = start + limit
+	if cut, err = k.copyValue(limit, k.offset); cut {
+		k.nextOffset = k.offset + limit
 	}
-	return end, cut
+	return cut, err
 }
 
-func (k *truncator) copyList(i int) (end int, cut bool) {
+func (k *truncator) copyList() (cut bool, err error) {
 	k.listDepth++
 	k.out = append(k.out, '[')
-	whole, n := i, 0
-	for i = skipSpace(k.in, i+1); k.in[i] != ']'; n++ {
-		if len(k.out) > maxResult {
-			break
+	n, full := 0, false
+	err = k.in.Items(']', func() error {
+		if n++; full || n > maxListTexts && k.in.Next() == '"' {
+			cut, full = true, true
+			_, err := k.in.Raw()
+			return err
 		}
-		if n == maxListTexts && k.in[i] == '"' {
-			i, cut = valueEnd(k.in, whole)-1, true
-			break
-		}
-		if k.out[len(k.out)-1] != '[' {
-			k.out = append(k.out, ',')
-		}
-		at, truncated := k.copyValue(i, k.listTextLimit, 0)
+		k.out = appendComma(k.out)
+		truncated, err := k.copyValue(k.listTextLimit, 0)
 		cut = cut || truncated
-		if k.listDepth == 1 && k.depth == 1 && len(k.out) <= maxResult {
+		if k.listDepth == 1 && k.depth == 1 && len(k.out) <= maxResult && err == nil {
 			k.wholeItems++
 		}
-		i = skipComma(k.in, at)
-	}
+		return err
+	})
 	k.listDepth--
 	k.out = append(k.out, ']')
-	return k.afterBracket(i), cut
+	return cut, err
 }
 
-// afterBracket returns the place after the bracket at i, or the last byte of all where
-// the copy has become too large: every loop ends there.
-func (k *truncator) afterBracket(i int) int {
-	if len(k.out) > maxResult {
-		return len(k.in) - 1
-	}
-	return i + 1
-}
-
-// copyString copies limit characters of a text. An escape is one character, a pair
-// of them that makes one (RFC 8259, section 7) too.
-func (k *truncator) copyString(i, limit, start int) (end int, cut bool) {
-	end = stringEnd(k.in, i)
-	k.out = append(k.out, '"')
-	if s := k.in[i+1 : end-1]; len(s) <= limit && start == 0 {
-		k.out = append(k.out, s...)
-	} else {
+// copyString copies limit characters of the inside of a JSON string.
+func (k *truncator) copyString(s []byte, limit, start int) (cut bool) {
+	if len(s) > limit || start > 0 {
 		s = s[prefixBytes(s, start):]
 		n := prefixBytes(s, limit)
-		k.out, cut = append(k.out, s[:n]...), n < len(s)
+		s, cut = s[:n], n < len(s)
 	}
-	k.out = append(k.out, '"')
-	return end, cut
+	k.out = append(append(append(k.out, '"'), s...), '"')
+	return cut
 }
 
 // prefixBytes returns the length in bytes of the first n characters of the
-// inside of a JSON string.
+// inside of a JSON string. An escape is one character, and so is a pair of them that makes one (RFC 8259, section 7).
 func prefixBytes(s []byte, n int) int {
 	i := 0
 	for ; n > 0 && i < len(s); n-- {

@@ -6,9 +6,6 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is how far a text may be nested: more than any message needs.
-const maxDepth = 1000
-
 // A Visitor is called with each member of an object that is not within a list, after its value was checked. It may
 // keep value, which is a part of the text, but not path.
 type Visitor func(path []string, value []byte)
@@ -33,15 +30,12 @@ type walker struct {
 	skipPath []string
 	path     []string // of the current member, without the lists in it
 	depth    int
-	lists    int  // how many of depth are lists
-	skipping bool // inside of the value at skipPath
+	lists    int // how many of depth are lists
 }
 
 // value passes over the next value.
 func (w *walker) value() (err error) {
 	switch c := w.Next(); {
-	case c == '"' && w.skipping:
-		return w.skipString()
 	case c == '"':
 		start := w.pos
 		if _, err = w.String(""); err != nil {
@@ -66,16 +60,13 @@ func (w *walker) value() (err error) {
 
 func (w *walker) nested(read func() error) error {
 	if w.depth++; w.depth > maxDepth {
-		return errorf("the JSON text is nested deeper than %d", maxDepth)
+		return errTooDeep
 	}
 	defer func() { w.depth-- }()
 	return read()
 }
 
 func (w *walker) object() error {
-	if w.skipping {
-		return w.Items('}', w.skipMember)
-	}
 	var seen map[string]bool
 	return w.Members(func(name string) error {
 		w.path = append(w.path, name)
@@ -95,46 +86,15 @@ func (w *walker) object() error {
 func (w *walker) member() error {
 	w.Next()
 	start := w.pos
-	w.skipping = w.lists == 0 && len(w.skipPath) > 0 && slices.Equal(w.path, w.skipPath)
-	err := w.value()
-	w.skipping = false
+	read := w.value
+	if w.lists == 0 && len(w.skipPath) > 0 && slices.Equal(w.path, w.skipPath) {
+		read = func() error { return w.skip(w.depth) }
+	}
+	err := read()
 	if err == nil && w.visit != nil && w.lists == 0 {
 		w.visit(w.path, w.data[start:w.pos])
 	}
 	return err
-}
-
-func (w *walker) skipMember() error {
-	if w.Next() != '"' {
-		return w.SyntaxError()
-	}
-	if err := w.skipString(); err != nil {
-		return err
-	}
-	if !w.Consume(':') {
-		return w.SyntaxError()
-	}
-	return w.value()
-}
-
-// skipString passes over a string of any characters; the scanner is at its quote.
-func (w *walker) skipString() error {
-	for w.pos++; w.pos < len(w.data); {
-		switch c := w.data[w.pos]; {
-		case c == '"':
-			w.pos++
-			return nil
-		case c == '\\':
-			if _, ok := w.readEscape(); !ok {
-				return w.SyntaxError()
-			}
-		case c < ' ':
-			return w.SyntaxError()
-		default:
-			w.pos++
-		}
-	}
-	return w.SyntaxError()
 }
 
 // pathName returns the current path for a message.

@@ -1,0 +1,44 @@
+package mcp
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/loci-memory/loci/internal/strictjson"
+)
+
+// removeMember returns the value of a member and the object without it. value is nil where there is no such member;
+// what is no object stays as it is.
+func removeMember(object []byte, name string) (value, rest []byte) {
+	in := strictjson.NewScanner(object)
+	if in.Next() != '{' || !bytes.Contains(object, []byte(name)) {
+		return nil, object
+	}
+	rest = []byte{'{'}
+	err := in.RawMembers(func(given []byte) error {
+		v, err := in.Raw()
+		if string(given) == `"`+name+`"` {
+			value = v
+		} else {
+			rest = append(append(append(appendComma(rest), given...), ':'), v...)
+		}
+		return err
+	})
+	if err != nil || value == nil {
+		return nil, object
+	}
+	return value, append(rest, '}')
+}
+
+// addNumber returns an object, which may be empty, with one number more.
+func addNumber(object []byte, name string, n int) []byte {
+	out := `{"` + name + `":` + strconv.Itoa(n)
+	rest := bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(object), []byte("{")))
+	switch {
+	case len(rest) == 0:
+		return []byte(out + "}")
+	case rest[0] != '}':
+		out += ","
+	}
+	return append([]byte(out), rest...)
+}
