@@ -106,7 +106,7 @@ func (c tracedConn) queryFew(q string, args []any, f func(row) error) error {
 // sequential scans where there is another way.
 func QueryPlan(s *Store, st Statement) (lines []string, err error) {
 	err = s.db.read(context.Background(), "", func(c conn) error {
-		if s.db.dialect() == sqliteDialect {
+		if s.db.dialect().name == "sqlite" {
 			return c.query(`EXPLAIN QUERY PLAN `+st.Text, st.Args, func(r row) error {
 				var id, parent, unused int
 				var line string

@@ -3,7 +3,6 @@ package store
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"slices"
 
@@ -184,13 +183,4 @@ func (a *Atlas) appendLog(c logUpdate) error {
 		err = a.t.checkStorageQuota(a.workspace.rowID)
 	}
 	return err
-}
-
-// encodeInts writes a list of integers for a query's in.
-func encodeInts(list []int64) string {
-	if list == nil {
-		return emptyList
-	}
-	b, _ := json.Marshal(list) // integers always marshal
-	return string(b)
 }

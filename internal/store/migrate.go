@@ -49,16 +49,16 @@ func newMigrator(dialect goose.Dialect, db *sql.DB, migrations fs.FS, dir string
 }
 
 // migrationsOrDefault returns the migrations of the options, or those of the program.
-func (o Options) migrationsOrDefault() fs.FS {
-	if o.migrations != nil {
-		return o.migrations
+func (o dbOptions) migrationsOrDefault() fs.FS {
+	if o.Migrations != nil {
+		return o.Migrations
 	}
 	return migrations
 }
 
 // needsMigration reports whether a database of schema have needs migrations to schema latest.
 // An empty database has schema 0.
-func (o Options) needsMigration(have int64) (needed bool, latest int64, err error) {
+func (o dbOptions) needsMigration(have int64) (needed bool, latest int64, err error) {
 	latest = latestMigration(o.migrationsOrDefault())
 	switch {
 	case have > latest:
@@ -94,7 +94,7 @@ const maxBusyTimeout = math.MaxInt32
 // migrate brings the schema up to date; the caller holds the lock of the file.
 // A file that is up to date costs one look at its user_version. A migration takes
 // as long as it needs, and waits for other processes as long.
-func (c *sqliteConn) migrate(ctx context.Context, db *sql.DB, o Options) error {
+func (c *sqliteConn) migrate(ctx context.Context, db *sql.DB, o dbOptions) error {
 	have, err := c.userVersion()
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func readPostgresSchema(ctx context.Context, c interface {
 // migratePostgres brings the schema up to date, one process at a time: the others
 // wait for it. A migration takes as long as it needs: its connections are its own,
 // without the timeouts of those that answer callers.
-func migratePostgres(ctx context.Context, config *pgxpool.Config, o Options) error {
+func migratePostgres(ctx context.Context, config *pgxpool.Config, o dbOptions) error {
 	config = config.Copy()
 	config.MaxConns = 2 // a migration works beside its lock
 	config.MinConns = 0

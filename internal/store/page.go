@@ -1,7 +1,6 @@
 package store
 
 import (
-	"errors"
 	"math"
 	"reflect"
 
@@ -47,9 +46,6 @@ type List[T any] struct {
 	limit  int
 	budget byteBudget
 }
-
-// errStop ends a query of which no more rows are wanted.
-var errStop = errors.New("store: enough rows")
 
 func newList[T any](p Page) List[T] {
 	return List[T]{Items: []T{}, limit: p.Limit, budget: byteBudget{remaining: pageByteBudget}}

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -52,8 +51,8 @@ func parsePoolConfig(url string) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// OpenPostgres opens the database at url, a postgres:// address.
-func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
+// openPostgres opens the database at url, a postgres:// address.
+func openPostgres(ctx context.Context, url string, o dbOptions) (database, error) {
 	config, err := parsePoolConfig(url)
 	if err != nil {
 		return nil, err
@@ -68,9 +67,12 @@ func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&Store{db: &postgres{pool: pool, busyTimeout: o.busyTimeoutOrDefault(),
-		slots: newSemaphore(int(config.MaxConns))}}).start(ctx, o)
+	return &postgres{pool: pool, busyTimeout: o.busyTimeoutOrDefault(),
+		slots: newSemaphore(int(config.MaxConns))}, nil
 }
+
+// checkFiles returns nil: the files are those of a server.
+func (d *postgres) checkFiles() error { return nil }
 
 func (d *postgres) dialect() *dialect { return postgresDialect }
 
@@ -285,17 +287,4 @@ func (c *postgresConn) query(q string, args []any, f func(row) error) error {
 		}
 	}
 	return rows.Err()
-}
-
-// advisoryLock makes everybody who names the same thing wait for one another
-// until the end of the transaction. SQLite has one writer anyway.
-func (d *dialect) advisoryLock(c conn, name string) error {
-	if d != postgresDialect {
-		return nil
-	}
-	_, err := c.exec(`SELECT pg_advisory_xact_lock(hashtextextended(?1, 0))`, []any{name})
-	if err != nil {
-		return fmt.Errorf("store: serialize: %w", err)
-	}
-	return nil
 }

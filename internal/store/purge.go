@@ -124,13 +124,6 @@ func (s *Store) PurgeUser(ctx context.Context, email loci.Email, apply bool) (Pu
 	})
 }
 
-func notFoundMessage(err error, text string) error {
-	if errors.Is(err, errNoRows) {
-		return loci.NewError(loci.CodeNotFound, "%s", text)
-	}
-	return err
-}
-
 func (t *SystemTx) checkOwnsNoTeam(user string) error {
 	var teams []string
 	err := t.t.conn.queryFew(`SELECT w.name, w.id FROM members m JOIN workspaces w ON w.row_id = m.workspace

@@ -64,9 +64,9 @@ type sqliteDB struct {
 // SQLiteFileName is the name of the database in its folder.
 const SQLiteFileName = "loci.db"
 
-// OpenSQLite opens the database in dir, which is made if it is not there.
+// openSQLite opens the database in dir, which is made if it is not there.
 // Several processes may have it open at once.
-func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
+func openSQLite(ctx context.Context, dir string, o dbOptions) (database, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -77,11 +77,11 @@ func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err := d.open(ctx, o); err != nil {
 		return nil, errors.Join(err, d.migrationDB.Close()) // as it is: the operator is told the cause
 	}
-	return (&Store{db: d}).start(ctx, o)
+	return d, nil
 }
 
 // newSQLiteDB prepares connections to a file and opens none.
-func newSQLiteDB(path string, o Options) (*sqliteDB, error) {
+func newSQLiteDB(path string, o dbOptions) (*sqliteDB, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func newSQLiteDB(path string, o Options) (*sqliteDB, error) {
 	}
 	d := &sqliteDB{migrationDB: db, dsn: name, path: path, busyTimeout: o.busyTimeoutOrDefault(),
 		closed: make(chan struct{}), log: o.Log}
-	d.maxWALSize = cmp.Or(o.maxWALSize, maxWALSize)
+	d.maxWALSize = cmp.Or(o.MaxWALSize, maxWALSize)
 	d.checkpointAt = d.maxWALSize
 	return d, nil
 }
@@ -107,7 +107,7 @@ func withSQLite(dir string, f func(*sqliteConn) error) error {
 	if _, err := os.Stat(path); err != nil {
 		return err
 	}
-	d, err := newSQLiteDB(path, Options{})
+	d, err := newSQLiteDB(path, dbOptions{})
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func withSQLite(dir string, f func(*sqliteConn) error) error {
 	return nil
 }
 
-func (d *sqliteDB) open(ctx context.Context, o Options) error {
+func (d *sqliteDB) open(ctx context.Context, o dbOptions) error {
 	if err := d.checkNotEmptied(); err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (d *sqliteDB) open(ctx context.Context, o Options) error {
 // openWriter makes the writer's connection and the schema, one process at
 // a time: where two turn a new file to WAL at once, SQLite refuses one of them
 // without waiting. The others wait for as long as a migration takes.
-func (d *sqliteDB) openWriter(ctx context.Context, o Options) (w *sqliteConn, commits int64, err error) {
+func (d *sqliteDB) openWriter(ctx context.Context, o dbOptions) (w *sqliteConn, commits int64, err error) {
 	l := flock.New(d.path + ".lock")
 	if ok, err := l.TryLockContext(ctx, 5*time.Millisecond); !ok {
 		return nil, 0, fmt.Errorf("store: another process holds the lock for opening: %w", err)

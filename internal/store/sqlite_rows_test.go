@@ -11,7 +11,7 @@ import (
 // another value.
 func TestColumnsFitTheirPlacesOrFail(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
+	s := openFile(t, dbOptions{})
 	seven, half := 7, loci.Confidence(.5)
 	for _, c := range []struct {
 		column string

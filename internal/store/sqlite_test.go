@@ -31,7 +31,7 @@ func pragma(t testing.TB, c conn, name string) (value string) {
 
 func TestConnectionsAreDurableCheckedAndPatient(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
+	s := openFile(t, dbOptions{})
 	for pragmas, on := range map[*map[string]string]func(context.Context, string, func(conn) error) error{
 		{"synchronous": "2", "journal_mode": "wal", "foreign_keys": "1", "busy_timeout": "10000",
 			"query_only": "0"}: s.db.write,
@@ -76,7 +76,7 @@ func TestWhoMakesTheDatabaseIsNotDisturbed(t *testing.T) {
 	}
 	opened := make(chan error, 1)
 	go func() {
-		s, err := OpenSQLite(t.Context(), dir, Options{})
+		s, err := openTestDB(t.Context(), dir, dbOptions{})
 		if err == nil {
 			err = s.Close()
 		}
@@ -100,7 +100,7 @@ func TestWhoMakesTheDatabaseIsNotDisturbed(t *testing.T) {
 
 func TestAReaderCannotWrite(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
+	s := openFile(t, dbOptions{})
 	if err := s.db.read(ctx, "", insertNote("smuggled")); err == nil {
 		t.Error("a reader wrote")
 	}
@@ -112,7 +112,7 @@ func TestAReaderCannotWrite(t *testing.T) {
 func TestFilesArePrivate(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
-	s, err := OpenSQLite(ctx, dir, Options{})
+	s, err := openTestDB(ctx, dir, dbOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestFilesArePrivate(t *testing.T) {
 
 func TestAReaderIsReusedAfterWhateverHappened(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
+	s := openFile(t, dbOptions{})
 	left, leave := context.WithCancel(ctx)
 	leave()
 	all := func(c conn) error {
@@ -179,10 +179,10 @@ func cancelledSoon() context.Context {
 func TestWhoWaitsTooLongIsToldUnavailable(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	var stores [2]*Store
+	var stores [2]*testDB
 	for i := range stores {
 		var err error
-		if stores[i], err = OpenSQLite(ctx, dir, Options{busyTimeout: 100 * time.Millisecond}); err != nil {
+		if stores[i], err = openTestDB(ctx, dir, dbOptions{BusyTimeout: 100 * time.Millisecond}); err != nil {
 			t.Fatal(err)
 		}
 		defer stores[i].Close()
@@ -195,7 +195,7 @@ func TestWhoWaitsTooLongIsToldUnavailable(t *testing.T) {
 		}
 	})
 	<-entered
-	for name, s := range map[string]*Store{"this process": stores[0], "another process": stores[1]} {
+	for name, s := range map[string]*testDB{"this process": stores[0], "another process": stores[1]} {
 		var all sync.WaitGroup
 		for range 6 {
 			all.Go(func() {
@@ -224,7 +224,7 @@ func TestWhoWaitsTooLongIsToldUnavailable(t *testing.T) {
 
 func TestAQueryThatRunsAwayIsEnded(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{busyTimeout: 200 * time.Millisecond})
+	s := openFile(t, dbOptions{BusyTimeout: 200 * time.Millisecond})
 	calling, leave := context.WithCancel(ctx) // as every caller's from outside
 	defer leave()
 	if err := s.db.read(calling, "", func(c conn) error {
@@ -240,7 +240,7 @@ func TestAQueryThatRunsAwayIsEnded(t *testing.T) {
 
 func TestOneReaderAfterAnotherIsTheSame(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
+	s := openFile(t, dbOptions{})
 	var first conn
 	for range 20 {
 		if err := s.db.read(ctx, "", func(c conn) error {

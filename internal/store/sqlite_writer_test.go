@@ -26,9 +26,9 @@ func TestMain(m *testing.M) {
 var ctx = context.Background()
 
 // openFile opens a database in a folder of its own, with a table for notes.
-func openFile(t testing.TB, o Options) *Store {
+func openFile(t testing.TB, o dbOptions) *testDB {
 	t.Helper()
-	s, err := OpenSQLite(ctx, t.TempDir(), o)
+	s, err := openTestDB(ctx, t.TempDir(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,6 +43,24 @@ func openFile(t testing.TB, o Options) *Store {
 	return s
 }
 
+// A testDB is a database that can be closed more than once.
+type testDB struct {
+	db    database
+	Close func() error
+}
+
+func (d *testDB) Ping(ctx context.Context) error {
+	return d.db.read(ctx, "", func(c conn) error { return c.queryRow(`SELECT 1`, nil, []any{new(int)}) })
+}
+
+func openTestDB(ctx context.Context, dir string, o dbOptions) (*testDB, error) {
+	db, err := openSQLite(ctx, dir, o)
+	if err != nil {
+		return nil, err
+	}
+	return &testDB{db, sync.OnceValue(db.close)}, nil
+}
+
 // insertNote returns a closure that writes a text.
 func insertNote(text string) func(conn) error {
 	return func(c conn) error {
@@ -51,7 +69,7 @@ func insertNote(text string) func(conn) error {
 	}
 }
 
-func countNotes(t testing.TB, s *Store) (n int) {
+func countNotes(t testing.TB, s *testDB) (n int) {
 	t.Helper()
 	if err := s.db.read(ctx, "", func(c conn) error {
 		return c.queryRow(`SELECT count(*) FROM notes`, nil, []any{&n})
@@ -63,7 +81,7 @@ func countNotes(t testing.TB, s *Store) (n int) {
 
 // submitBatch runs closures in one commit, in their order: they queue up behind one
 // that holds the writer meanwhile, whose own answer comes last.
-func submitBatch(t testing.TB, s *Store, closures ...func(conn) error) []error {
+func submitBatch(t testing.TB, s *testDB, closures ...func(conn) error) []error {
 	t.Helper()
 	w := s.db.(*sqliteDB).writer
 	errs := make([]error, len(closures)+1)
@@ -91,7 +109,7 @@ func submitBatch(t testing.TB, s *Store, closures ...func(conn) error) []error {
 // countCommits counts the commit frames of the write-ahead log, which holds all
 // since the database was opened where nothing is checkpointed
 // (https://sqlite.org/fileformat2.html#walformat).
-func countCommits(t testing.TB, s *Store) (n int) {
+func countCommits(t testing.TB, s *testDB) (n int) {
 	t.Helper()
 	wal, err := os.ReadFile(s.db.(*sqliteDB).path + "-wal")
 	if err != nil {
@@ -108,7 +126,7 @@ func countCommits(t testing.TB, s *Store) (n int) {
 
 func TestManyWritersShareACommit(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
+	s := openFile(t, dbOptions{})
 	s.db.(*sqliteDB).writer.conn.exec(`PRAGMA wal_autocheckpoint = 0`, nil)
 	before := countCommits(t, s)
 	const writers, each = 32, 40
@@ -132,7 +150,7 @@ func TestManyWritersShareACommit(t *testing.T) {
 
 func TestABatchHoldsAtMost64Closures(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
+	s := openFile(t, dbOptions{})
 	before := countCommits(t, s)
 	var closures []func(conn) error
 	for i := range maxBatch {
@@ -170,7 +188,7 @@ func TestAClosureThatFailsRollsBackAlone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := openFile(t, Options{})
+			s := openFile(t, dbOptions{})
 			before := countCommits(t, s)
 			errs := submitBatch(t, s, insertNote("a"), c.bad, insertNote("b"))
 			if errs[0] != nil || !c.want(errs[1]) || errs[2] != nil || errs[3] != nil {
@@ -197,7 +215,7 @@ func TestACommitThatFailsFailsAllOfItsBatch(t *testing.T) {
 		"lost in silence": func(c conn) error { vanish(c); return nil }} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := openFile(t, Options{})
+			s := openFile(t, dbOptions{})
 			for i, err := range submitBatch(t, s, insertNote("a"), bad) {
 				if err == nil {
 					t.Errorf("closure %d was answered as if it were stored", i)
@@ -215,7 +233,7 @@ func TestACommitThatFailsFailsAllOfItsBatch(t *testing.T) {
 
 func TestNobodyIsAnsweredBeforeTheCommit(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
+	s := openFile(t, dbOptions{})
 	var all sync.WaitGroup
 	for i := range 16 {
 		all.Go(func() {
@@ -238,7 +256,7 @@ func TestNobodyIsAnsweredBeforeTheCommit(t *testing.T) {
 
 func TestACallerThatLeavesBeforeItsTurnIsForgotten(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
+	s := openFile(t, dbOptions{})
 	entered, free := make(chan bool), make(chan bool)
 	var first sync.WaitGroup
 	first.Go(func() {
@@ -266,7 +284,7 @@ func TestACallerThatLeavesBeforeItsTurnIsForgotten(t *testing.T) {
 
 func TestACallerThatLeavesDuringItsTurnInterruptsNobody(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
+	s := openFile(t, dbOptions{})
 	leaving, leave := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	for i := range 8 {
@@ -291,7 +309,7 @@ func TestACallerThatLeavesDuringItsTurnInterruptsNobody(t *testing.T) {
 
 func TestAfterCloseEverybodyIsToldUnavailable(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
+	s := openFile(t, dbOptions{})
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -326,7 +344,7 @@ func TestAfterCloseEverybodyIsToldUnavailable(t *testing.T) {
 // then one of another user, while the writer is held.
 func TestUsersTakeTurnsInACommit(t *testing.T) {
 	t.Parallel()
-	s := openFile(t, Options{})
+	s := openFile(t, dbOptions{})
 	w := s.db.(*sqliteDB).writer
 	var all sync.WaitGroup
 	var order []string // of the closures, which run one after another

@@ -17,10 +17,6 @@ type Stats struct {
 	DiskFreeBytes int64 // bytes of disk that are free for the database (SQLite)
 }
 
-// Stats returns the figures of the database. Only the size of a PostgreSQL
-// database is asked for there.
-func (s *Store) Stats(ctx context.Context) Stats { return s.db.stats(ctx) }
-
 func (d *sqliteDB) stats(context.Context) Stats {
 	return Stats{
 		Connections: int64(d.readers.len()), InUse: int64(d.readers.inUse()), WaitCount: d.waitCount.Load(),

@@ -15,7 +15,6 @@ import (
 	"io/fs"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -67,9 +66,30 @@ type Options struct {
 	idleDelay   time.Duration // after which a workspace's index is tidied; 0 is 10 s
 }
 
-// busyTimeoutOrDefault is how long a caller waits for a connection, a lock or its turn before
-// it is told that the service is busy.
-func (o Options) busyTimeoutOrDefault() time.Duration { return cmp.Or(o.busyTimeout, 10*time.Second) }
+// dbOptions returns the options of the database.
+func (o Options) dbOptions() dbOptions {
+	return dbOptions{Log: o.Log, OneShot: o.OneShot, KeepSchema: o.KeepSchema, BusyTimeout: o.busyTimeout,
+		MaxWALSize: o.maxWALSize, Migrations: o.migrations}
+}
+
+// OpenSQLite opens the database in dir, which is made if it is not there.
+// Several processes may have it open at once.
+func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
+	db, err := openSQLite(ctx, dir, o.dbOptions())
+	if err != nil {
+		return nil, err
+	}
+	return (&Store{db: db}).start(ctx, o)
+}
+
+// OpenPostgres opens the database at url, a postgres:// address.
+func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
+	db, err := openPostgres(ctx, url, o.dbOptions())
+	if err != nil {
+		return nil, err
+	}
+	return (&Store{db: db}).start(ctx, o)
+}
 
 // An Event tells, after its commit, that something happened that others in
 // this process must know at once.
@@ -88,50 +108,6 @@ const EventCredentialEnded EventName = "credential.ended"
 // Subscribe calls f with each Event after its commit. It must be called before the
 // store is used.
 func (s *Store) Subscribe(f func(Event)) { s.subscribers = append(s.subscribers, f) }
-
-// database is one of the two that stand behind a Store.
-type database interface {
-	// read runs f on a connection that cannot write. write runs it in a
-	// transaction, again where the database asks for it, and returns once the
-	// transaction is durable. Connections are shared fairly between users; without
-	// one the service works for itself.
-	read(ctx context.Context, user string, f func(conn) error) error
-	write(ctx context.Context, user string, f func(conn) error) error
-	close() error
-	dialect() *dialect
-	stats(ctx context.Context) Stats
-}
-
-// conn is a connection in one of the two databases.
-type conn interface {
-	// exec returns the number of rows that the statement changed.
-	exec(q string, args []any) (int64, error)
-	// insert adds one row to a table with row ids and returns its own.
-	insert(q string, args []any) (rowID int64, err error)
-	// queryRow scans the only row of a query, or returns errNoRow.
-	queryRow(q string, args []any, dest []any) error
-	// query calls f with every row of a query; it ends at f's first error, of which
-	// errEnough is none.
-	query(q string, args []any, f func(row) error) error
-	// queryFew is each for a query that reads few rows, by their keys: nothing ends
-	// it, and nothing watches over it.
-	queryFew(q string, args []any, f func(row) error) error
-}
-
-// row is one row of a result.
-type row interface{ Scan(dest ...any) error }
-
-var errNoRows = errors.New("store: no row")
-
-// A dialect is what the two databases say differently.
-type dialect struct {
-	name        string
-	rowLocks    bool   // rows are locked one by one; else there is one writer
-	inList      string // a condition: %[1]s is one of the integers of the JSON list ?%[2]d
-	containsAll string // a condition: the JSON list %[1]s holds all texts of the JSON list ?%[2]d
-	joinIDs     string // the start of a query that joins a row for each integer
-	logVersion  string // an aggregate that tells two states of a log apart to which rows c are only added
-}
 
 // start reads what every open store needs to know.
 func (s *Store) start(ctx context.Context, o Options) (*Store, error) {
@@ -177,19 +153,11 @@ func (s *Store) Now() loci.Time { return loci.TimeOf(s.clock()) }
 // Secret signs cursors; it is the same for every process on this database.
 func (s *Store) Secret() []byte { return s.secret }
 
-// statements counts what is sent to a database, for tests.
-var statements atomic.Int64
-
-// Statements returns how many statements have been sent in this process.
-func Statements() int64 { return statements.Load() }
-
 // Ping writes nothing and reads one row of each table without which nobody is served.
 // A database file that was removed or replaced while it is open is an error.
 func (s *Store) Ping(ctx context.Context) error {
-	if d, ok := s.db.(*sqliteDB); ok {
-		if err := d.checkFiles(); err != nil {
-			return err
-		}
+	if err := s.db.checkFiles(); err != nil {
+		return err
 	}
 	return s.db.read(ctx, "", func(c conn) error {
 		for _, table := range []string{"metadata", "users", "api_keys", "workspaces"} {
@@ -207,55 +175,6 @@ func (s *Store) Ping(ctx context.Context) error {
 	})
 }
 
-// busyError is the answer to who comes while the database cannot take more.
-func busyError(err error) error {
-	return &loci.Error{Code: loci.CodeUnavailable, Message: loci.CodeUnavailable.Hint(), RetryAfter: time.Second,
-		Err: err}
-}
-
-// conflictError is the answer to a change that would make a second row with a key that
-// must be unique, which no rule of the service has found before.
-func conflictError(err error) error {
-	return &loci.Error{Code: loci.CodeConflict, Message: "Another request has made the same thing: read it again, or " +
-		"choose another name.", Err: err}
-}
-
-// notFoundError tells that what a new row was to belong to was deleted meanwhile: whose account
-// is purged is still believed for a moment.
-func notFoundError(err error) error {
-	return &loci.Error{Code: loci.CodeNotFound, Message: loci.CodeNotFound.Hint(), Err: err}
-}
-
-func wrapQueryError(q string, err error) error {
-	if err == nil || errors.Is(err, errNoRows) {
-		return err
-	}
-	return fmt.Errorf("store: %.80s: %w", q, err)
-}
-
-// queryRewriter keeps the texts that queries have in another dialect, up to a number:
-// a list over many places is a text of its own.
-type queryRewriter struct {
-	mu      sync.RWMutex
-	cache   map[string]string
-	rewrite func(string) string
-}
-
-const maxRewrittenQueries = 1000
-
-func (r *queryRewriter) get(q string) string {
-	r.mu.RLock()
-	t, ok := r.cache[q]
-	r.mu.RUnlock()
-	if ok {
-		return t
-	}
-	t = r.rewrite(q)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.cache == nil || len(r.cache) >= maxRewrittenQueries {
-		r.cache = map[string]string{}
-	}
-	r.cache[q] = t
-	return t
-}
+// Stats returns the figures of the database. Only the size of a PostgreSQL
+// database is asked for there.
+func (s *Store) Stats(ctx context.Context) Stats { return s.db.stats(ctx) }

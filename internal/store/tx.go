@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -199,48 +198,6 @@ func (t *Tx) query(q string, args []any, f func(row) error) error {
 func (t *Tx) exec(q string, args ...any) (int64, error) {
 	n, err := t.conn.exec(q, args)
 	return n, wrapQueryError(q, err)
-}
-
-// scanInts gathers the only column of a query, row ids for one.
-func scanInts(list *[]int64) func(row) error {
-	return func(r row) error {
-		*list = append(*list, 0)
-		return r.Scan(&(*list)[len(*list)-1])
-	}
-}
-
-// mapNoRows turns the absence of a row into the answer that an id gets which
-// names nothing within reach.
-func mapNoRows(err error) error {
-	if errors.Is(err, errNoRows) {
-		return loci.NewError(loci.CodeNotFound)
-	}
-	return err
-}
-
-// texts reads and writes a list of texts in a column.
-// noTexts is a column without texts.
-const emptyList = "[]"
-
-func encodeStrings(list []string) string {
-	if len(list) == 0 {
-		return emptyList
-	}
-	b, _ := json.Marshal(list) // strings always marshal
-	return string(b)
-}
-
-func decodeStrings(column string) ([]string, error) {
-	list := []string{}
-	if column == emptyList {
-		return list, nil
-	}
-	if strings.HasPrefix(column, `["`) && strings.HasSuffix(column, `"]`) && len(column) > 4 &&
-		!strings.Contains(column, `\`) {
-		return strings.Split(column[2:len(column)-2], `","`), nil // as texts writes what needs no escape
-	}
-	err := json.Unmarshal([]byte(column), &list)
-	return list, err
 }
 
 // repeatableRead runs f so that all its statements see one state of the database,

@@ -3,78 +3,21 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
 	"github.com/loci-memory/loci"
 )
 
-// purgePendingKey is the row of table instance that stands while rows are gone and
-// their bytes may not be.
-const purgePendingKey = "purge"
-
 // vacuumTimeout is how long a purge waits, in all, for others to let it clear
 // the free space.
 const vacuumTimeout = time.Minute
-
-// A vacuumer is a database that can clear the space of what was deleted.
-type vacuumer interface {
-	vacuum(ctx context.Context) error
-}
-
-// purgePending reports whether a purge was cut off before the free space was cleared.
-func (s *Store) purgePending(ctx context.Context) (bool, error) {
-	return SystemRead(ctx, s, "see whether a purge was cut off", func(t *SystemTx) (bool, error) {
-		var n int
-		err := t.t.conn.queryRow(`SELECT count(*) FROM metadata WHERE name = ?1`, []any{purgePendingKey}, []any{&n})
-		return n > 0, err
-	})
-}
-
-// markPurgePending notes that bytes may be left from here on, until finishPurge.
-func (t *SystemTx) markPurgePending() error {
-	_, err := t.t.exec(`INSERT INTO metadata (name, value) VALUES (?1, 'unfinished') ON CONFLICT (name) DO NOTHING`,
-		purgePendingKey)
-	return err
-}
-
-// finishPurge clears the space of what was deleted.
-func (s *Store) finishPurge(ctx context.Context) error {
-	if err := s.db.(vacuumer).vacuum(ctx); err != nil {
-		return &loci.Error{Code: loci.CodeUnavailable, Err: err, Message: fmt.Sprintf(
-			"The rows are gone, but their bytes are still in free space that could not be cleared (%v): run the same "+
-				"command again, with the server stopped if need be.", err)}
-	}
-	_, err := System(ctx, s, "note that a purge is finished", func(t *SystemTx) (loci.Empty, error) {
-		_, err := t.t.exec(`DELETE FROM metadata WHERE name = ?1`, purgePendingKey)
-		return loci.Empty{}, err
-	})
-	return err
-}
-
-// beginSecureDelete makes a transaction one that overwrites what it deletes, or that may
-// delete for long. unprepare ends what does not end with it.
-func (t *SystemTx) beginSecureDelete() error {
-	q := `PRAGMA secure_delete = ON`
-	if t.t.store.db.dialect().rowLocks {
-		q = `SET LOCAL statement_timeout = 0`
-	}
-	_, err := t.t.exec(q)
-	return err
-}
-
-func (t *SystemTx) endSecureDelete() {
-	if !t.t.store.db.dialect().rowLocks {
-		_, _ = t.t.exec(`PRAGMA secure_delete = FAST`) // where it fails, more is overwritten than need be
-	}
-}
 
 // vacuum writes the file anew, without free pages and without what is left in
 // the gaps of others, and empties the write-ahead log. Pages that were freed
 // before are overwritten by no pragma, so nothing less is certain. Others may
 // read meanwhile, and wait to write.
-func (d *sqliteDB) vacuum(ctx context.Context) error {
+func (d *sqliteDB) vacuum(ctx context.Context, _ []string) error {
 	// The copy would not fit into memory where the file does not.
 	c, err := d.connect(`PRAGMA temp_store = FILE`, `PRAGMA secure_delete = ON`)
 	if err != nil {
@@ -94,15 +37,9 @@ func (d *sqliteDB) vacuum(ctx context.Context) error {
 	return errors.Join(err, c.close())
 }
 
-// vacuumedTables are the tables of which a purge deletes rows, or that hold words, or
-// stand beside those.
-var vacuumedTables = []string{"memories", "versions", "index_log", "segments", "segment_pages", "minhash_bands",
-	"vectors", "embedding_queue", "idempotency_keys", "atlases", "keyword_indexes",
-	"workspaces", "members", "invitations", "users", "api_keys", "sign_ins", "operations", "rate_limits", "generations"}
-
 // vacuum writes the tables anew, and what the planner knows of their columns,
 // which are samples of them. Others wait while a table is written.
-func (d *postgres) vacuum(ctx context.Context) error {
+func (d *postgres) vacuum(ctx context.Context, tables []string) error {
 	c, err := d.acquire(ctx, "")
 	if err != nil {
 		return err
@@ -116,7 +53,7 @@ func (d *postgres) vacuum(ctx context.Context) error {
 	if err := p.waitForOldSnapshots(); err != nil {
 		return err
 	}
-	for _, table := range vacuumedTables {
+	for _, table := range tables {
 		err := retryWhileBusy(func() error {
 			_, err := p.exec(`VACUUM (FULL, ANALYZE) `+table, nil)
 			return mapPostgresError(err)

@@ -11,7 +11,7 @@ import (
 func TestTheLogStaysSmallWhileSomebodyAlwaysReads(t *testing.T) {
 	t.Parallel()
 	const limit = 1 << 20
-	s := openFile(t, Options{maxWALSize: limit})
+	s := openFile(t, dbOptions{MaxWALSize: limit})
 	d := s.db.(*sqliteDB)
 	stop := make(chan bool)
 	var readers, writers sync.WaitGroup

@@ -26,13 +26,6 @@ func containerStatus(archived bool) loci.ContainerStatus {
 	return loci.ContainerActive
 }
 
-// scanFunc is a row that was read for one scan.
-type scanFunc struct {
-	scan func(dest ...any) error
-}
-
-func (s scanFunc) Scan(dest ...any) error { return s.scan(dest...) }
-
 // WorkspaceRecord returns a workspace within the actor's reach.
 func (t *Tx) WorkspaceRecord(id string) (loci.Workspace, error) {
 	w, err := scanWorkspace(scanFunc{func(dest ...any) error {
