@@ -65,7 +65,7 @@ func environ() []string {
 func cacheKey() (string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, corpusVersion, analysis.Version, search.FormatVersion, vector.ChunkVersion)
-	err := filepath.WalkDir("internal/store/migrations", func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir("internal/sqldb/migrations", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}

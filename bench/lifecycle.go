@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // The number of changes of one kind in a turn, by 32 clients. A round has
@@ -145,7 +145,7 @@ func (b *bench) list() error {
 // resizeDatabase makes a database hold n memories, by copying or deleting rows:
 // lists read only rows. The keyword index is not updated.
 func resizeDatabase(path string, n int) error {
-	db, err := sql.Open(store.SQLDriver, "file:"+path)
+	db, err := sql.Open(sqldb.SQLDriver, "file:"+path)
 	if err != nil {
 		return err
 	}

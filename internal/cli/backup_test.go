@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // newBackup makes a database with a user and two keys, and a backup of it.
@@ -37,7 +37,7 @@ func newBackup(t *testing.T) (dir, file string) {
 
 func execSQL(t *testing.T, dir, q string) {
 	t.Helper()
-	db, err := sql.Open(store.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
+	db, err := sql.Open(sqldb.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
 	if err == nil {
 		_, err = db.Exec(q)
 	}

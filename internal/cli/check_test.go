@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // The exit code of a check is 1 until the inconsistencies are repaired.
@@ -17,7 +17,7 @@ func TestCheckFailsUntilRepaired(t *testing.T) {
 	run := adminRunner(t, dir)
 	run(exitOK, "user", "create", "--email", "ada@example.org")
 	run(exitOK, "check")
-	db, err := sql.Open(store.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
+	db, err := sql.Open(sqldb.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // adminRunner returns a function that runs an operator's command in a folder,
@@ -38,7 +38,7 @@ func TestMigrateUpgradesSchema(t *testing.T) {
 	if text := run(exitOK, "migrate"); !strings.Contains(text, "the newest one") {
 		t.Error(text)
 	}
-	db, err := sql.Open(store.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
+	db, err := sql.Open(sqldb.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
 	if err != nil {
 		t.Fatal(err)
 	}

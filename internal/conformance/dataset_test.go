@@ -16,7 +16,7 @@ import (
 	"github.com/loci-memory/loci/internal/relevance"
 	"github.com/loci-memory/loci/internal/relevance/datasettest"
 	"github.com/loci-memory/loci/internal/server"
-	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -157,7 +157,7 @@ func (p *runningServer) byCommand(t *testing.T, binary, name, query string) []st
 func program(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "loci")
 	args := []string{"build", "-o", path}
-	if store.Driver == "mattn" {
+	if sqldb.Driver == "mattn" {
 		args = append(args, "-tags", "sqlite_fts5")
 	}
 	if out, err := exec.Command("go", append(args, "../../cmd/loci")...).CombinedOutput(); err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/relevance"
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/vector"
@@ -152,11 +153,11 @@ func TestEveryDatabaseReturnsTheSameSemanticHits(t *testing.T) {
 			mu.Unlock()
 		})
 	})
-	first := engines[store.Driver]
+	first := engines[sqldb.Driver]
 	for engine, answers := range engines {
 		for question, answer := range answers {
 			if answer != first[question] {
-				t.Errorf("%s: %s finds\n%s%s\n%s", question, engine, answer, store.Driver, first[question])
+				t.Errorf("%s: %s finds\n%s%s\n%s", question, engine, answer, sqldb.Driver, first[question])
 			}
 		}
 	}

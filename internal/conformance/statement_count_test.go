@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -48,11 +49,11 @@ func countStatements(t *testing.T, open func(testing.TB, store.Options) *store.S
 				at = conformance.NewEmpty(t, open, conformance.Options{})
 			}
 			in := conformance.Must(json.Marshal(f.args(testScene{at, t})))(t)
-			before := store.Statements()
+			before := sqldb.Statements()
 			if _, err := at.Host.Call(t.Context(), o, at.Call(conformance.CallerOwner), op.Args{JSON: in}); err != nil {
 				t.Fatalf("%s: %v", o.Name, err)
 			}
-			if n := store.Statements() - before; fewest[o.Name] == 0 || n < fewest[o.Name] {
+			if n := sqldb.Statements() - before; fewest[o.Name] == 0 || n < fewest[o.Name] {
 				fewest[o.Name] = n
 			}
 		}

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // A Manifest is the first file of a backup: it describes the other files.
@@ -24,7 +24,7 @@ type Manifest struct {
 	Format    int       `json:"format"`
 	Version   string    `json:"version"` // of the program
 	CreatedAt time.Time `json:"createdAt"`
-	store.DatabaseContents
+	sqldb.DatabaseContents
 	Files []BackupFile `json:"files"`
 }
 
@@ -70,7 +70,7 @@ func (s Settings) Backup(
 		return m, err
 	}
 	defer remove()
-	if err := store.CopySQLite(ctx, s.Data, dir, progress); err != nil {
+	if err := sqldb.CopySQLite(ctx, s.Data, dir, progress); err != nil {
 		return m, err
 	}
 	if m, err = newManifest(ctx, dir); err != nil {
@@ -110,7 +110,7 @@ func (s Settings) checkOverwrite(file string, force bool) error {
 	}
 	own, err := os.ReadDir(s.Data)
 	for _, entry := range own {
-		ours := strings.HasPrefix(entry.Name(), store.SQLiteFileName) || slices.Contains(allowedFiles, entry.Name())
+		ours := strings.HasPrefix(entry.Name(), sqldb.SQLiteFileName) || slices.Contains(allowedFiles, entry.Name())
 		if other, err := entry.Info(); err == nil && ours && os.SameFile(info, other) {
 			return loci.NewError(loci.CodeConflict, "%s belongs to the database: name another file", file)
 		}
@@ -121,17 +121,17 @@ func (s Settings) checkOverwrite(file string, force bool) error {
 // newManifest makes the manifest of the copy in a folder.
 func newManifest(ctx context.Context, dir string) (m Manifest, err error) {
 	m = Manifest{Format: backupFormat, Version: Version, CreatedAt: time.Now().UTC().Truncate(time.Second)}
-	if m.DatabaseContents, err = store.ReadSQLiteContents(ctx, dir); err != nil {
+	if m.DatabaseContents, err = sqldb.ReadSQLiteContents(ctx, dir); err != nil {
 		return m, err
 	}
-	f, err := os.Open(filepath.Join(dir, store.SQLiteFileName))
+	f, err := os.Open(filepath.Join(dir, sqldb.SQLiteFileName))
 	if err != nil {
 		return m, err
 	}
 	defer f.Close()
 	h := sha256.New()
 	n, err := io.Copy(h, contextReader{ctx, f})
-	m.Files = []BackupFile{{store.SQLiteFileName, n, hex.EncodeToString(h.Sum(nil))}}
+	m.Files = []BackupFile{{sqldb.SQLiteFileName, n, hex.EncodeToString(h.Sum(nil))}}
 	return m, err
 }
 

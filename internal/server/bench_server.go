@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // Start runs a server until stop is called, and returns once it listens at url.
@@ -40,7 +40,7 @@ type BenchServer struct {
 	Model  string // the generation of the vectors
 
 	settings Settings
-	scratch  *store.ScratchSchema // of PostgreSQL
+	scratch  *sqldb.ScratchSchema // of PostgreSQL
 }
 
 // NewBenchServer makes a database in a temporary folder, or in the empty
@@ -51,7 +51,7 @@ func NewBenchServer(ctx context.Context, address string, environ []string) (t *B
 	if err != nil {
 		return nil, err
 	}
-	t = &BenchServer{settings: Settings{Data: dir}, Engine: "sqlite (" + store.Driver + ")"}
+	t = &BenchServer{settings: Settings{Data: dir}, Engine: "sqlite (" + sqldb.Driver + ")"}
 	if err = t.open(ctx, address, environ); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
@@ -65,7 +65,7 @@ func (t *BenchServer) open(ctx context.Context, address string, environ []string
 		if err := setDB(&t.settings, address); err != nil {
 			return loci.NewError(loci.CodeInvalidQuery, "--db: %v", err)
 		}
-		if t.scratch, err = store.NewScratchSchema(ctx, address); err != nil {
+		if t.scratch, err = sqldb.NewScratchSchema(ctx, address); err != nil {
 			return err
 		}
 		t.Engine, flags["db"] = t.scratch.Engine, t.scratch.Address
@@ -106,7 +106,7 @@ func (t *BenchServer) Bytes(ctx context.Context) (int64, error) {
 	if t.scratch != nil {
 		return t.scratch.Bytes(ctx)
 	}
-	info, err := os.Stat(filepath.Join(t.settings.Data, store.SQLiteFileName))
+	info, err := os.Stat(filepath.Join(t.settings.Data, sqldb.SQLiteFileName))
 	if err != nil {
 		return 0, err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -22,33 +23,33 @@ var databaseUp = prometheus.NewDesc("loci_database_up", "1 where the database an
 var databaseMetrics = []struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType
-	of   func(store.Stats) int64
+	of   func(sqldb.Stats) int64
 }{
 	{prometheus.NewDesc("loci_database_connections",
 		"The most connections, for reading (SQLite) or of any kind (PostgreSQL).", nil, nil),
-		prometheus.GaugeValue, func(s store.Stats) int64 { return s.Connections }},
+		prometheus.GaugeValue, func(s sqldb.Stats) int64 { return s.Connections }},
 	{prometheus.NewDesc("loci_database_connections_in_use", "Connections in use.", nil, nil), prometheus.GaugeValue,
-		func(s store.Stats) int64 {
+		func(s sqldb.Stats) int64 {
 			return s.InUse
 		}},
 	{prometheus.NewDesc("loci_database_connection_waits_total", "Callers that waited for a connection.", nil, nil),
-		prometheus.CounterValue, func(s store.Stats) int64 {
+		prometheus.CounterValue, func(s sqldb.Stats) int64 {
 			return s.WaitCount
 		}},
 	{prometheus.NewDesc("loci_writer_queue", "Writes that wait for the writer (SQLite).", nil, nil),
-		prometheus.GaugeValue, func(s store.Stats) int64 {
+		prometheus.GaugeValue, func(s sqldb.Stats) int64 {
 			return s.QueuedWrites
 		}},
 	{prometheus.NewDesc("loci_database_bytes", "Size of the database.", nil, nil), prometheus.GaugeValue,
-		func(s store.Stats) int64 {
+		func(s sqldb.Stats) int64 {
 			return s.DatabaseBytes
 		}},
 	{prometheus.NewDesc("loci_wal_bytes", "Size of the write-ahead log (SQLite).", nil, nil), prometheus.GaugeValue,
-		func(s store.Stats) int64 {
+		func(s sqldb.Stats) int64 {
 			return s.WALBytes
 		}},
 	{prometheus.NewDesc("loci_disk_free_bytes", "Bytes that are free on the disk of the database (SQLite).", nil, nil),
-		prometheus.GaugeValue, func(s store.Stats) int64 {
+		prometheus.GaugeValue, func(s sqldb.Stats) int64 {
 			return s.DiskFreeBytes
 		}},
 }

@@ -3,7 +3,7 @@ package server
 import (
 	"fmt"
 
-	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // Bounds of the connections, and the file descriptors reserved for other uses.
@@ -24,7 +24,7 @@ type fileBudget struct {
 // fileBudget divides the file descriptors of a server with these settings. It
 // rejects a limit that is too low for the server.
 func (s Settings) fileBudget(limit uint64) (fileBudget, error) {
-	database, err := store.FileDescriptors(s.DB)
+	database, err := sqldb.FileDescriptors(s.DB)
 	if err != nil {
 		return fileBudget{}, err
 	}

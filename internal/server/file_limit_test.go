@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 func TestConnectionLimitReservesFileDescriptors(t *testing.T) {
@@ -24,7 +24,7 @@ func TestConnectionLimitReservesFileDescriptors(t *testing.T) {
 func TestFileBudgetRejectsOrWarnsOfLowLimit(t *testing.T) {
 	t.Parallel()
 	for _, db := range []string{"", "postgres://loci@127.0.0.1/loci?pool_max_conns=30"} {
-		need, err := store.FileDescriptors(db)
+		need, err := sqldb.FileDescriptors(db)
 		if err != nil || need < 12 {
 			t.Fatalf("%q needs %d: %v", db, need, err)
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/auth"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -31,7 +32,7 @@ func TestSampleIntegrityLogsNoContent(t *testing.T) {
 	if err := sampleIntegrity(t.Context(), l.store, log); err != nil || out.Len() > 0 {
 		t.Fatalf("a healthy store logs %s, %v", &out, err)
 	}
-	db, err := sql.Open(store.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
+	db, err := sql.Open(sqldb.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
 	if err != nil {
 		t.Fatal(err)
 	}

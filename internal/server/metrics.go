@@ -13,6 +13,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -38,7 +39,7 @@ func newMetrics(st *store.Store, ready *readiness) *metrics {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_statements_total",
 			Help: "Statements sent to the database."},
-			func() float64 { return float64(store.Statements()) }),
+			func() float64 { return float64(sqldb.Statements()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_check_findings_total",
 			Help: "Inconsistencies found in samples of the memories: run loci admin check."},
 			func() float64 { return float64(store.InconsistencyCount()) }),
@@ -47,7 +48,7 @@ func newMetrics(st *store.Store, ready *readiness) *metrics {
 			func() float64 { return float64(store.UnrepairableCount()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_database_corrupt_total",
 			Help: "Statements that failed because the file of the database is damaged."},
-			func() float64 { return float64(store.CorruptionErrors()) }),
+			func() float64 { return float64(sqldb.CorruptionErrors()) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "loci_index_corrupt_total",
 			Help: "Searches and jobs that failed because a keyword index is damaged: run loci admin check --repair."},
 			func() float64 { return float64(store.CorruptIndexReads()) }),

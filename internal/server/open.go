@@ -16,6 +16,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
 	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/vector"
 )
@@ -58,7 +59,7 @@ func (s Settings) openStore(ctx context.Context, o store.Options) (*store.Store,
 func openSQLite(ctx context.Context, dir string, o store.Options) (*store.Store, error) {
 	st, err := store.OpenSQLite(ctx, dir, o)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, store.SQLiteFileName), err)
+		return nil, fmt.Errorf("%s: %w", filepath.Join(dir, sqldb.SQLiteFileName), err)
 	}
 	return st, nil
 }
@@ -69,17 +70,17 @@ func (s Settings) RequireDatabase(ctx context.Context) error {
 	there, parent, flag := true, s.Data, "its folder with --data"
 	if s.DB != "" {
 		var err error
-		if there, err = store.PostgresHasTables(ctx, s.DB); err != nil {
+		if there, err = sqldb.PostgresHasTables(ctx, s.DB); err != nil {
 			return err
 		}
 		parent, flag = "this PostgreSQL database", "another with --db"
-	} else if info, err := os.Stat(filepath.Join(s.Data, store.SQLiteFileName)); errors.Is(err, fs.ErrNotExist) {
+	} else if info, err := os.Stat(filepath.Join(s.Data, sqldb.SQLiteFileName)); errors.Is(err, fs.ErrNotExist) {
 		there = false
 	} else if err != nil {
 		return err
 	} else if info.Size() == 0 {
 		return loci.NewError(loci.CodeConflict, "%s is empty: mount its volume, or restore a backup",
-			filepath.Join(s.Data, store.SQLiteFileName))
+			filepath.Join(s.Data, sqldb.SQLiteFileName))
 	}
 	if !there {
 		return loci.NewError(loci.CodeNotFound, "there is no database of Loci in %s: name %s, or make one with loci "+
@@ -137,7 +138,7 @@ func (a *Admin) Inspect(ctx context.Context, repair bool, progress func(rows int
 
 // A Migration reports the schema version before, and whether it was upgraded.
 type Migration struct {
-	store.SchemaStatus
+	sqldb.SchemaStatus
 	Migrated bool `json:"migrated"`
 }
 
@@ -145,9 +146,9 @@ type Migration struct {
 // pending migrations. It rejects a folder in which a server runs.
 func (s Settings) Migrate(ctx context.Context, dryRun bool) (m Migration, err error) {
 	if s.DB != "" {
-		m.SchemaStatus, err = store.PostgresSchemaStatus(ctx, s.DB)
+		m.SchemaStatus, err = sqldb.PostgresSchemaStatus(ctx, s.DB)
 	} else {
-		m.SchemaStatus, err = store.SQLiteSchemaStatus(ctx, s.Data)
+		m.SchemaStatus, err = sqldb.SQLiteSchemaStatus(ctx, s.Data)
 	}
 	if err != nil || dryRun {
 		return m, err

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -118,7 +119,7 @@ func seenDamage() (list []readinessFailure) {
 	}{
 		{"index", store.CorruptIndexReads(), "searches or jobs met a damaged keyword index: run loci admin check " +
 			"--repair"},
-		{"file", store.CorruptionErrors(), "statements met a damaged file: run loci admin check"},
+		{"file", sqldb.CorruptionErrors(), "statements met a damaged file: run loci admin check"},
 		{"samples", store.InconsistencyCount(), "findings of samples and of the start: run loci admin check"},
 	} {
 		if c.n > 0 {

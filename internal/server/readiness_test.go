@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -89,7 +90,7 @@ func TestDamagedIndexIsReportedByReadyAndMetrics(t *testing.T) {
 	if err := errors.Join(l.store.Flush(t.Context(), m.WorkspaceID), l.Close()); err != nil {
 		t.Fatal(err)
 	}
-	db, err := sql.Open(store.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
+	db, err := sql.Open(sqldb.SQLDriver, "file:"+filepath.Join(dir, "loci.db"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // RestoreResult describes a restored database.
@@ -26,7 +26,7 @@ type RestoreResult struct {
 	Manifest
 	Signins int64 `json:"signinsEnded"`
 	// all working keys, also those that were revoked after the backup
-	Keys []store.ActiveKey `json:"keys"`
+	Keys []sqldb.ActiveKey `json:"keys"`
 }
 
 // VerifyBackup reads a backup to its end and compares it with its manifest. It
@@ -49,7 +49,7 @@ func extract(ctx context.Context, from io.Reader, dir string, progress Progress)
 	if err != nil {
 		return m, err
 	}
-	have, err := store.ReadSQLiteContents(ctx, dir)
+	have, err := sqldb.ReadSQLiteContents(ctx, dir)
 	if err != nil {
 		return m, err
 	}
@@ -87,10 +87,10 @@ func (s Settings) Restore(ctx context.Context, from io.Reader, file string, prog
 	if r.Manifest, err = extract(ctx, from, dir, progress); err != nil {
 		return r, err
 	}
-	if r.Signins, r.Keys, err = store.EndSignIns(ctx, dir); err != nil {
+	if r.Signins, r.Keys, err = sqldb.EndSignIns(ctx, dir); err != nil {
 		return r, err
 	}
-	whole := filepath.Join(dir, store.SQLiteFileName)
+	whole := filepath.Join(dir, sqldb.SQLiteFileName)
 	f, err := os.OpenFile(whole, os.O_RDWR, 0)
 	if err != nil {
 		return r, err
@@ -100,15 +100,15 @@ func (s Settings) Restore(ctx context.Context, from io.Reader, file string, prog
 	}
 	// The marker of a former database counts commits that this database does
 	// not have.
-	if err := os.Remove(filepath.Join(s.Data, store.SQLiteMarkerName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(filepath.Join(s.Data, sqldb.SQLiteMarkerName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return r, err
 	}
-	return r, errors.Join(os.Rename(whole, filepath.Join(s.Data, store.SQLiteFileName)), syncDir(s.Data))
+	return r, errors.Join(os.Rename(whole, filepath.Join(s.Data, sqldb.SQLiteFileName)), syncDir(s.Data))
 }
 
 // allowedFiles are the files that a folder without a database may have.
-var allowedFiles = []string{"lost+found", "loci.toml", "serve.lock", store.SQLiteFileName + ".lock",
-	store.SQLiteMarkerName}
+var allowedFiles = []string{"lost+found", "loci.toml", "serve.lock", sqldb.SQLiteFileName + ".lock",
+	sqldb.SQLiteMarkerName}
 
 // checkEmpty rejects a data folder with other files: SQLite would apply the log
 // of another database to the restored one.
@@ -148,11 +148,11 @@ func readArchive(
 	switch {
 	case err != nil:
 		return m, damagedError(err)
-	case m.Format > backupFormat || m.Schema > store.LatestSchema():
+	case m.Format > backupFormat || m.Schema > sqldb.LatestSchema:
 		return m, loci.NewError(loci.CodeConflict, "the backup was made by loci %s with schema %d, this program knows "+
 			"schema %d: use a newer loci",
-			m.Version, m.Schema, store.LatestSchema())
-	case m.Format != backupFormat || len(m.Files) != 1 || m.Files[0].Name != store.SQLiteFileName || m.Schema < 1:
+			m.Version, m.Schema, sqldb.LatestSchema)
+	case m.Format != backupFormat || len(m.Files) != 1 || m.Files[0].Name != sqldb.SQLiteFileName || m.Schema < 1:
 		return m, loci.NewError(loci.CodeInvalidQuery, "this is no backup of Loci: its manifest names no database")
 	}
 	longest, known := regularFileSize(from)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -27,10 +28,10 @@ func (t *SystemTx) isActiveModel(generation int64) (bool, error) {
 		lock = t.t.lockClause("SHARE", "n")
 	}
 	var rowID int64
-	err := t.t.conn.queryRow(
+	err := t.t.conn.QueryRow(
 		`SELECT g.row_id FROM metadata n JOIN generations g ON g.name = n.value WHERE n.name = 'model'`+lock, nil,
 		[]any{&rowID})
-	if errors.Is(err, errNoRows) {
+	if errors.Is(err, sqldb.ErrNoRows) {
 		return false, nil
 	}
 	return rowID == generation, err
@@ -52,9 +53,9 @@ func (e *embedWorker) yield(ctx context.Context) error {
 func (e *embedWorker) detectDimensions(ctx context.Context) error {
 	n, err := SystemRead(ctx, e.store, "measure a stored vector", func(t *SystemTx) (n int64, err error) {
 		var stored []byte
-		err = t.t.conn.queryRow(`SELECT vector FROM vectors WHERE generation = ?1 LIMIT 1`, []any{e.generation},
+		err = t.t.conn.QueryRow(`SELECT vector FROM vectors WHERE generation = ?1 LIMIT 1`, []any{e.generation},
 			[]any{&stored})
-		if errors.Is(err, errNoRows) {
+		if errors.Is(err, sqldb.ErrNoRows) {
 			return 0, nil
 		}
 		return int64(vector.Dimensions(stored)), err

@@ -4,12 +4,13 @@ import (
 	"errors"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 const atlasColumns = ` a.id, w.id, a.name, a.keywords, a.description, a.inbox, a.archived, a.created_at, a.updated_at,
 	a.memories + (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM index_log c WHERE c.workspace = a.workspace AND c.atlas = a.row_id) `
 
-func scanAtlas(r row, more ...any) (a loci.Atlas, err error) {
+func scanAtlas(r sqldb.Row, more ...any) (a loci.Atlas, err error) {
 	var archived bool
 	var keywords string
 	err = r.Scan(append([]any{&a.ID, &a.WorkspaceID, &a.Name, &keywords, &a.Description, &a.Default, &archived,
@@ -18,17 +19,17 @@ func scanAtlas(r row, more ...any) (a loci.Atlas, err error) {
 		return a, err
 	}
 	a.Status = containerStatus(archived)
-	a.Keywords, err = decodeStrings(keywords)
+	a.Keywords, err = sqldb.DecodeStrings(keywords)
 	return a, err
 }
 
 // AtlasRecord returns an atlas within the actor's reach.
 func (t *Tx) AtlasRecord(id string) (loci.Atlas, error) {
-	a, err := scanAtlas(scanFunc{func(dest ...any) error {
+	a, err := scanAtlas(sqldb.ScanFunc{Func: func(dest ...any) error {
 		return t.queryRow(`SELECT`+atlasColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+`WHERE a.id = ?2`,
 			[]any{id}, dest...)
 	}})
-	return a, mapNoRows(err)
+	return a, sqldb.MapNoRows(err)
 }
 
 // Atlases returns the atlases of a workspace, or of all within the actor's
@@ -43,7 +44,7 @@ func (t *Tx) Atlases(workspaceID string, archived bool, p Page) (list List[loci.
 	list = newList[loci.Atlas](p)
 	err = t.query(`SELECT`+atlasColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+
 		`WHERE (?2 = '' OR w.id = ?2) AND a.archived IN (?3, ?4) AND (a.created_at, a.id) < (?5, ?6) ORDER BY a.created_at DESC, a.id DESC LIMIT ?7`,
-		[]any{workspaceID, false, archived, at, id, limit}, list.collect(func(r row) (loci.Atlas, error) {
+		[]any{workspaceID, false, archived, at, id, limit}, list.collect(func(r sqldb.Row) (loci.Atlas, error) {
 			return scanAtlas(r)
 		}))
 	return list, err
@@ -67,7 +68,7 @@ func (t *Tx) addAtlas(workspace int64, a loci.Atlas) (loci.Atlas, error) {
 	a.ID, a.CreatedAt, a.UpdatedAt, a.Status = loci.NewID(t.now.Std()), t.now, t.now, loci.ContainerActive
 	_, err := t.exec(
 		`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes, created_at, updated_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, ?8, ?8)`, a.ID, workspace, a.Name, encodeStrings(a.Keywords),
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, ?8, ?8)`, a.ID, workspace, a.Name, sqldb.EncodeStrings(a.Keywords),
 		a.Description, a.Default, false, a.CreatedAt)
 	return a, err
 }
@@ -119,7 +120,7 @@ func (a *Atlas) Lock(name string) error {
 // serialize makes everybody who adds something under that name to a record wait for
 // one another.
 func (t *Tx) serialize(id, name string) error {
-	return t.store.db.dialect().advisoryLock(t.conn, id+"/"+name)
+	return t.store.db.Dialect().AdvisoryLock(t.conn, id+"/"+name)
 }
 
 func (a *Atlas) requireActive() error {
@@ -139,7 +140,7 @@ func (a *Atlas) Update(r loci.Atlas) (loci.Atlas, error) {
 	}
 	_, err := a.t.exec(
 		`UPDATE atlases SET name = ?2, keywords = ?3, description = ?4, updated_at = ?5 WHERE row_id = ?1`,
-		a.rowID, r.Name, encodeStrings(r.Keywords), r.Description, max(a.t.now, r.UpdatedAt+1))
+		a.rowID, r.Name, sqldb.EncodeStrings(r.Keywords), r.Description, max(a.t.now, r.UpdatedAt+1))
 	if err != nil {
 		return r, err
 	}
@@ -176,7 +177,7 @@ func (t *Tx) RoutingTargets(workspaceID string) (*RoutingTargets, error) {
 	return s, w.authorize(err, loci.RoleMember)
 }
 
-func (s *RoutingTargets) scanRow(r row) error {
+func (s *RoutingTargets) scanRow(r sqldb.Row) error {
 	var inbox bool
 	var keywords string
 	a, w := &Atlas{t: s.t}, &s.workspace
@@ -188,7 +189,7 @@ func (s *RoutingTargets) scanRow(r row) error {
 	if inbox {
 		s.inbox = a
 	}
-	list, err := decodeStrings(keywords)
+	list, err := sqldb.DecodeStrings(keywords)
 	if len(list) > 0 {
 		s.atlases, s.Keywords = append(s.atlases, a), append(s.Keywords, list)
 	}
@@ -228,10 +229,10 @@ func (s *RoutingTargets) Atlas(i int, maximum int64) (*Atlas, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = s.t.conn.queryRow(`SELECT a.row_id, a.id, a.archived FROM atlases a WHERE a.workspace = ?1 AND a.inbox`,
+	err = s.t.conn.QueryRow(`SELECT a.row_id, a.id, a.archived FROM atlases a WHERE a.workspace = ?1 AND a.inbox`,
 		[]any{s.workspace.rowID}, []any{&a.rowID, &a.id, &a.archived})
-	if errors.Is(err, errNoRows) {
-		return nil, busyError(err)
+	if errors.Is(err, sqldb.ErrNoRows) {
+		return nil, sqldb.BusyError(err)
 	}
 	return a, err
 }

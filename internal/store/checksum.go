@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // A digest is the SHA-256 of fields, none of which can run into the next.
@@ -38,7 +39,7 @@ func (d digest) sum64() int64 { return int64(binary.BigEndian.Uint64(d.Sum(nil))
 // memories are left out: both ends of a link say the same, and one mends the other.
 func memoryChecksum(m loci.Memory) int64 {
 	d := digest{sha256.New()}
-	d.writeStrings(m.ID, m.Title, m.Content, string(m.Type), encodeStrings(m.Tags), string(m.Status), m.CreatedBy,
+	d.writeStrings(m.ID, m.Title, m.Content, string(m.Type), sqldb.EncodeStrings(m.Tags), string(m.Status), m.CreatedBy,
 		m.VerifiedBy, m.Evidence)
 	d.writeInts(int64(m.Version), int64(m.CreatedAt), int64(m.UpdatedAt), int64(m.ArchivedAt), int64(m.VerifiedAt),
 		int64(m.ValidUntil))
@@ -59,7 +60,7 @@ func memoryChecksum(m loci.Memory) int64 {
 // versionChecksum is that of a version with its whole text, wherever that is kept.
 func versionChecksum(v loci.MemoryVersion) int64 {
 	d := digest{sha256.New()}
-	d.writeStrings(v.Title, v.Content, string(v.Type), encodeStrings(v.Tags), string(v.Status), v.VerifiedBy,
+	d.writeStrings(v.Title, v.Content, string(v.Type), sqldb.EncodeStrings(v.Tags), string(v.Status), v.VerifiedBy,
 		v.Evidence)
 	d.writeInts(int64(v.Version), int64(v.VerifiedAt), int64(v.ValidUntil), int64(v.CreatedAt))
 	d.confidence(v.Confidence)

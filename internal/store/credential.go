@@ -6,6 +6,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // How long a sign-in lives: 30 days after its last use, 90 at most.
@@ -34,19 +35,19 @@ type Credential struct {
 func (t *SystemTx) Credential(kind identity.CredentialKind, hash []byte) (c Credential, err error) {
 	c.Kind = kind
 	if kind == identity.CredentialCookie {
-		err = t.t.conn.queryRow(
+		err = t.t.conn.QueryRow(
 			`SELECT s.id, s.user_id, u.email, s.used_at FROM sign_ins s JOIN users u ON u.id = s.user_id
 			WHERE s.hash = ?1 AND s.used_at > ?2 AND s.created_at > ?3`,
 			[]any{hash, t.cutoff(SignInIdleTimeout), t.cutoff(SignInMaxAge)},
 			[]any{&c.ID, &c.UserID, &c.Email, &c.UsedAt})
-		return c, mapNoRows(err)
+		return c, sqldb.MapNoRows(err)
 	}
 	var revoked loci.Time
-	err = t.t.conn.queryRow(
+	err = t.t.conn.QueryRow(
 		`SELECT k.id, k.user_id, u.email, k.last_used_at, k.revoked_at FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.hash = ?1`,
 		[]any{hash}, []any{&c.ID, &c.UserID, &c.Email, &c.UsedAt, &revoked})
 	c.Revoked = revoked != 0
-	return c, mapNoRows(err)
+	return c, sqldb.MapNoRows(err)
 }
 
 func (t *SystemTx) cutoff(d time.Duration) loci.Time {
@@ -74,9 +75,9 @@ func (t *SystemTx) AddSignIn(userID string, hash []byte) error {
 	if err := t.t.serialize(userID, "sign_ins"); err != nil {
 		return err
 	}
-	err := t.t.conn.query(`DELETE FROM sign_ins WHERE id IN (
+	err := t.t.conn.Query(`DELETE FROM sign_ins WHERE id IN (
 			SELECT id FROM sign_ins WHERE user_id = ?1 ORDER BY used_at DESC, id DESC LIMIT ?2 OFFSET ?3) RETURNING id`,
-		[]any{userID, math.MaxInt32, MaxSignins - 1}, func(r row) error {
+		[]any{userID, math.MaxInt32, MaxSignins - 1}, func(r sqldb.Row) error {
 			var id string
 			err := r.Scan(&id)
 			t.Emit(Event{Name: EventCredentialEnded, CredentialID: id})
@@ -113,9 +114,9 @@ func scanKey(k *loci.APIKey) []any {
 func (t *Tx) Keys(p Page) (keys List[loci.APIKey], err error) {
 	at, id, limit := p.seek()
 	keys = newList[loci.APIKey](p)
-	err = t.conn.query(`SELECT`+keyColumns+
+	err = t.conn.Query(`SELECT`+keyColumns+
 		`FROM api_keys k WHERE k.user_id = ?1 AND (k.created_at, k.id) < (?2, ?3) ORDER BY k.created_at DESC, k.id DESC LIMIT ?4`,
-		[]any{t.actor.UserID, at, id, limit}, keys.collect(func(r row) (k loci.APIKey, err error) {
+		[]any{t.actor.UserID, at, id, limit}, keys.collect(func(r sqldb.Row) (k loci.APIKey, err error) {
 			err = r.Scan(scanKey(&k)...)
 			return k, err
 		}))
@@ -142,7 +143,7 @@ func (s *Account) AddKey(n NewKey) (k loci.APIKey, err error) {
 		return k, err
 	}
 	live := 0
-	err = s.t.conn.queryRow(`SELECT count(*) FROM api_keys WHERE user_id = ?1 AND revoked_at = 0`,
+	err = s.t.conn.QueryRow(`SELECT count(*) FROM api_keys WHERE user_id = ?1 AND revoked_at = 0`,
 		[]any{s.t.actor.UserID}, []any{&live})
 	if err != nil {
 		return k, err
@@ -161,7 +162,7 @@ func (t *SystemTx) AddKey(userID string, n NewKey) (loci.APIKey, error) {
 }
 
 func (t *Tx) addKey(userID string, n NewKey) (k loci.APIKey, err error) {
-	err = t.conn.queryRow(
+	err = t.conn.QueryRow(
 		`INSERT INTO api_keys (id, user_id, name, prefix, hash, created_at, updated_at, last_used_at, revoked_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 0, 0) RETURNING`+keyColumns,
 		[]any{loci.NewID(t.now.Std()), userID, n.Name, n.Prefix, n.Hash, t.now}, scanKey(&k))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // enqueueSQL makes memories wait. Their turn depends on the owner of the workspace, and on whether the text is long:
@@ -66,10 +67,10 @@ func (t *SystemTx) dueJobs(from roundRobin, maximum int) (list []int64, next rou
 	for _, part := range [][2]int64{{from.after, math.MaxInt64}, {-1, from.after}} {
 		for owner := part[0]; len(list) < maximum && text < maxBatchChars; {
 			var first loci.Time
-			err := t.t.conn.queryRow(
+			err := t.t.conn.QueryRow(
 				`SELECT owner, due FROM embedding_queue WHERE is_long = ?1 AND owner > ?2 ORDER BY owner, due LIMIT 1`,
 				[]any{from.long, owner}, []any{&owner, &first})
-			if errors.Is(err, errNoRows) || err == nil && owner > part[1] {
+			if errors.Is(err, sqldb.ErrNoRows) || err == nil && owner > part[1] {
 				break
 			}
 			if err != nil {
@@ -90,10 +91,10 @@ func (t *SystemTx) dueJobs(from roundRobin, maximum int) (list []int64, next rou
 
 // dueJobsOf lists due memories of one owner, the oldest first, and the characters of their texts.
 func (t *SystemTx) dueJobsOf(owner int64, long bool, maximum int) (list []int64, text int64, err error) {
-	err = t.t.conn.queryFew(
+	err = t.t.conn.QueryFew(
 		`SELECT w.memory, length(e.content) FROM embedding_queue w JOIN memories e ON e.row_id = w.memory
 		WHERE w.is_long = ?1 AND w.owner = ?2 AND w.due <= ?3 ORDER BY w.due LIMIT ?4`,
-		[]any{long, owner, t.t.now, maximum}, func(r row) error {
+		[]any{long, owner, t.t.now, maximum}, func(r sqldb.Row) error {
 			var memory, size int64
 			err := r.Scan(&memory, &size)
 			if len(list) == 0 || text+size <= maxOwnerChars {
@@ -107,17 +108,17 @@ func (t *SystemTx) dueJobsOf(owner int64, long bool, maximum int) (list []int64,
 // leaseJobs takes those of the tasks that are still due, until then. Their texts are read
 // once they are taken: whoever changes one from now on makes it due again.
 func (t *SystemTx) leaseJobs(memories []int64) (list []embedJob, until loci.Time, err error) {
-	d := t.t.store.db.dialect()
+	d := t.t.store.db.Dialect()
 	skip := ""
-	if d.rowLocks {
+	if d.RowLocks {
 		skip = " FOR UPDATE SKIP LOCKED"
 	}
 	until = t.leaseEnd()
 	taken := map[int64]embedJob{}
-	err = t.t.conn.queryFew(
+	err = t.t.conn.QueryFew(
 		`UPDATE embedding_queue SET due = ?3, attempts = attempts + 1 WHERE memory IN (SELECT memory FROM embedding_queue
-		WHERE `+fmt.Sprintf(d.inList, "memory", 1)+` AND due <= ?2`+skip+`) RETURNING memory, owner, attempts`,
-		[]any{encodeInts(memories), t.t.now, until}, func(r row) error {
+		WHERE `+fmt.Sprintf(d.InList, "memory", 1)+` AND due <= ?2`+skip+`) RETURNING memory, owner, attempts`,
+		[]any{sqldb.EncodeInts(memories), t.t.now, until}, func(r sqldb.Row) error {
 			var x embedJob
 			err := r.Scan(&x.memory, &x.owner, &x.attempts)
 			taken[x.memory] = x
@@ -126,8 +127,8 @@ func (t *SystemTx) leaseJobs(memories []int64) (list []embedJob, until loci.Time
 	if err != nil {
 		return nil, 0, err
 	}
-	err = t.t.conn.queryFew(`SELECT e.row_id, e.workspace, e.title, e.content FROM memories e WHERE `+
-		fmt.Sprintf(d.inList, "e.row_id", 1), []any{encodeInts(slices.Sorted(maps.Keys(taken)))}, func(r row) error {
+	err = t.t.conn.QueryFew(`SELECT e.row_id, e.workspace, e.title, e.content FROM memories e WHERE `+
+		fmt.Sprintf(d.InList, "e.row_id", 1), []any{sqldb.EncodeInts(slices.Sorted(maps.Keys(taken)))}, func(r sqldb.Row) error {
 		var x embedJob
 		err := r.Scan(&x.memory, &x.workspace, &x.title, &x.content)
 		x.owner, x.attempts = taken[x.memory].owner, taken[x.memory].attempts
@@ -146,7 +147,7 @@ func (t *SystemTx) renewLeases(list []embedJob, due loci.Time) (until loci.Time,
 	}
 	until = t.leaseEnd()
 	left, err = t.t.exec(`UPDATE embedding_queue SET due = ?3 WHERE due = ?2 AND `+
-		fmt.Sprintf(t.t.store.db.dialect().inList, "memory", 1), encodeInts(memories), due, until)
+		fmt.Sprintf(t.t.store.db.Dialect().InList, "memory", 1), sqldb.EncodeInts(memories), due, until)
 	return until, left, err
 }
 
@@ -179,7 +180,7 @@ type QueueStats struct {
 
 // EmbeddingQueue tells what waits in the whole store.
 func (t *SystemTx) EmbeddingQueue() (b QueueStats, err error) {
-	err = t.t.conn.queryRow(
+	err = t.t.conn.QueryRow(
 		`SELECT count(*), count(CASE WHEN error <> '' THEN 1 END), COALESCE(max(error), '') FROM embedding_queue`, nil,
 		[]any{&b.Pending, &b.Failed, &b.LastError})
 	return b, err

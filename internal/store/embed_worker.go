@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -245,8 +246,8 @@ func (e *embedWorker) switchGeneration(ctx context.Context) (err error) {
 func (e *embedWorker) publishGenerations(ctx context.Context) error {
 	names, err := SystemRead(ctx, e.store, "list the generations that answer",
 		func(t *SystemTx) (list []string, err error) {
-			err = t.t.conn.queryFew(
-				`SELECT name FROM generations g WHERE EXISTS (SELECT 1 FROM keyword_indexes x WHERE x.generation = g.row_id)`, nil, func(r row) error {
+			err = t.t.conn.QueryFew(
+				`SELECT name FROM generations g WHERE EXISTS (SELECT 1 FROM keyword_indexes x WHERE x.generation = g.row_id)`, nil, func(r sqldb.Row) error {
 					list = append(list, "")
 					return r.Scan(&list[len(list)-1])
 				})

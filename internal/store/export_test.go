@@ -16,6 +16,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // WithBusyTimeout returns options by which callers wait for one another that long.
@@ -41,8 +42,8 @@ type Exec func(q string, args ...any) error
 
 // WriteRaw runs f in a bare transaction of the store's.
 func WriteRaw(s *Store, f func(Exec) error) error {
-	return s.db.write(context.Background(), "", func(c conn) error {
-		return f(func(q string, args ...any) error { _, err := c.exec(q, args); return err })
+	return s.db.Write(context.Background(), "", func(c sqldb.Conn) error {
+		return f(func(q string, args ...any) error { _, err := c.Exec(q, args); return err })
 	})
 }
 
@@ -58,56 +59,56 @@ type Statement struct {
 func TraceStatements(s *Store, f func(Statement)) { s.db = tracedDB{s.db, f} }
 
 type tracedDB struct {
-	database
+	sqldb.DB
 	trace func(Statement)
 }
 
-func (w tracedDB) read(ctx context.Context, user string, f func(conn) error) error {
-	return w.database.read(ctx, user, func(c conn) error { return f(tracedConn{c, w.trace}) })
+func (w tracedDB) Read(ctx context.Context, user string, f func(sqldb.Conn) error) error {
+	return w.DB.Read(ctx, user, func(c sqldb.Conn) error { return f(tracedConn{c, w.trace}) })
 }
 
-func (w tracedDB) write(ctx context.Context, user string, f func(conn) error) error {
-	return w.database.write(ctx, user, func(c conn) error { return f(tracedConn{c, w.trace}) })
+func (w tracedDB) Write(ctx context.Context, user string, f func(sqldb.Conn) error) error {
+	return w.DB.Write(ctx, user, func(c sqldb.Conn) error { return f(tracedConn{c, w.trace}) })
 }
 
 type tracedConn struct {
-	conn
+	sqldb.Conn
 	trace func(Statement)
 }
 
-func (c tracedConn) exec(q string, args []any) (int64, error) {
+func (c tracedConn) Exec(q string, args []any) (int64, error) {
 	c.trace(Statement{Text: q, Args: args})
-	return c.conn.exec(q, args)
+	return c.Conn.Exec(q, args)
 }
 
-func (c tracedConn) insert(q string, args []any) (int64, error) {
+func (c tracedConn) Insert(q string, args []any) (int64, error) {
 	c.trace(Statement{Text: q, Args: args})
-	return c.conn.insert(q, args)
+	return c.Conn.Insert(q, args)
 }
 
-func (c tracedConn) queryRow(q string, args []any, dest []any) error {
+func (c tracedConn) QueryRow(q string, args []any, dest []any) error {
 	c.trace(Statement{q, args, 1})
-	return c.conn.queryRow(q, args, dest)
+	return c.Conn.QueryRow(q, args, dest)
 }
 
-func (c tracedConn) query(q string, args []any, f func(row) error) error {
+func (c tracedConn) Query(q string, args []any, f func(sqldb.Row) error) error {
 	n := 0
 	defer func() { c.trace(Statement{q, args, n}) }()
-	return c.conn.query(q, args, func(r row) error { n++; return f(r) })
+	return c.Conn.Query(q, args, func(r sqldb.Row) error { n++; return f(r) })
 }
 
-func (c tracedConn) queryFew(q string, args []any, f func(row) error) error {
+func (c tracedConn) QueryFew(q string, args []any, f func(sqldb.Row) error) error {
 	n := 0
 	defer func() { c.trace(Statement{q, args, n}) }()
-	return c.conn.queryFew(q, args, func(r row) error { n++; return f(r) })
+	return c.Conn.QueryFew(q, args, func(r sqldb.Row) error { n++; return f(r) })
 }
 
 // QueryPlan returns the lines of a statement's plan. PostgreSQL runs it, without
 // sequential scans where there is another way.
 func QueryPlan(s *Store, st Statement) (lines []string, err error) {
-	err = s.db.read(context.Background(), "", func(c conn) error {
-		if s.db.dialect().name == "sqlite" {
-			return c.query(`EXPLAIN QUERY PLAN `+st.Text, st.Args, func(r row) error {
+	err = s.db.Read(context.Background(), "", func(c sqldb.Conn) error {
+		if s.db.Dialect().Name == "sqlite" {
+			return c.Query(`EXPLAIN QUERY PLAN `+st.Text, st.Args, func(r sqldb.Row) error {
 				var id, parent, unused int
 				var line string
 				err := r.Scan(&id, &parent, &unused, &line)
@@ -116,12 +117,12 @@ func QueryPlan(s *Store, st Statement) (lines []string, err error) {
 			})
 		}
 		for _, q := range []string{`SET enable_seqscan = off`, `SET plan_cache_mode = force_custom_plan`} {
-			if _, err := c.exec(q, nil); err != nil {
+			if _, err := c.Exec(q, nil); err != nil {
 				return err
 			}
 		}
-		defer c.exec(`RESET ALL`, nil)
-		return c.query(`EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) `+st.Text, st.Args, func(r row) error {
+		defer c.Exec(`RESET ALL`, nil)
+		return c.Query(`EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) `+st.Text, st.Args, func(r sqldb.Row) error {
 			var line string
 			err := r.Scan(&line)
 			lines = append(lines, line)
@@ -149,7 +150,7 @@ func KeywordHits(t testing.TB, s *Store, actor *identity.Actor, q search.Query, 
 			return 0, err
 		}
 		for _, h := range mergeHits(finding.workspaces, keywordHits, math.MaxInt) {
-			m, err := tx.scanMemory(scanFunc{func(dest ...any) error {
+			m, err := tx.scanMemory(sqldb.ScanFunc{Func: func(dest ...any) error {
 				return tx.queryRow(`SELECT`+memoryColumns+`FROM`+tx.memoriesJoin()+`WHERE e.row_id = ?2`,
 					[]any{h.Memory}, dest...)
 			}})
@@ -169,8 +170,8 @@ func KeywordHits(t testing.TB, s *Store, actor *identity.Actor, q search.Query, 
 // QueryRow scans the only row of a query.
 func QueryRow(t testing.TB, s *Store, q string, arg any, dest ...any) {
 	t.Helper()
-	if err := s.db.read(context.Background(), "", func(c conn) error {
-		return c.queryRow(q, []any{arg}, dest)
+	if err := s.db.Read(context.Background(), "", func(c sqldb.Conn) error {
+		return c.QueryRow(q, []any{arg}, dest)
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -181,12 +182,12 @@ func QueryRow(t testing.TB, s *Store, q string, arg any, dest ...any) {
 func EmbedderReady(s *Store) bool { return s.embedder.served.Load() != nil }
 
 // SchemaVersion returns the number of the newest migration.
-func SchemaVersion() int64 { return latestSchema }
+func SchemaVersion() int64 { return sqldb.LatestSchema }
 
 // Migrations returns the names of the migrations in a folder, oldest first.
 func Migrations(t testing.TB, dir string) (names []string) {
 	t.Helper()
-	files, err := fs.Glob(migrations, "migrations/"+dir+"/*.sql")
+	files, err := fs.Glob(sqldb.MigrationFiles, "migrations/"+dir+"/*.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,13 +204,13 @@ func WithNextMigration(t testing.TB, o Options, statements string) Options {
 	for _, dir := range []string{"sqlite", "postgres"} {
 		for _, name := range Migrations(t, dir) {
 			name = "migrations/" + dir + "/" + name
-			text, err := fs.ReadFile(migrations, name)
+			text, err := fs.ReadFile(sqldb.MigrationFiles, name)
 			if err != nil {
 				t.Fatal(err)
 			}
 			all[name] = &fstest.MapFile{Data: text}
 		}
-		next := fmt.Sprintf("migrations/%s/%05d_next.sql", dir, latestSchema+1)
+		next := fmt.Sprintf("migrations/%s/%05d_next.sql", dir, sqldb.LatestSchema+1)
 		all[next] = &fstest.MapFile{Data: []byte("-- +goose Up\n" + statements)}
 	}
 	o.migrations = all
@@ -223,7 +224,7 @@ func MigrateTo(t testing.TB, db *sql.DB, version int64) {
 	if _, err := db.Exec(`PRAGMA journal_mode = WAL`); err == nil { // PostgreSQL has no pragma
 		dialect, dir = goose.DialectSQLite3, "sqlite"
 	}
-	p, err := newMigrator(dialect, db, migrations, dir)
+	p, err := sqldb.NewMigrator(dialect, db, sqldb.MigrationFiles, dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // foldAt is how many rows of changes a workspace gathers before they are
@@ -78,10 +79,10 @@ func (s *Store) compact(ctx context.Context, w flushRequest) (bool, error) {
 
 func (t *SystemTx) planStep(w flushRequest) (*compactionStep, error) {
 	n, changes := &compactionStep{}, 0
-	err := t.t.conn.queryRow(`SELECT`+stateColumns(`count(*)`)+`FROM keyword_indexes x WHERE x.workspace = ?1`,
+	err := t.t.conn.QueryRow(`SELECT`+stateColumns(`count(*)`)+`FROM keyword_indexes x WHERE x.workspace = ?1`,
 		[]any{w.workspace}, []any{&n.state.workspace, &n.state.version, &changes})
 	if err != nil {
-		if errors.Is(err, errNoRows) {
+		if errors.Is(err, sqldb.ErrNoRows) {
 			return nil, nil // the workspace is gone
 		}
 		return nil, err
@@ -113,9 +114,9 @@ func (t *SystemTx) planFlush(n *compactionStep, segments []*search.Segment) (err
 	n.atlases = map[int64]atlasCounters{}
 	var changes []search.DocUpdate
 	var memories []int64
-	err = t.t.conn.query(`SELECT`+logColumns+
+	err = t.t.conn.Query(`SELECT`+logColumns+
 		`, memories, bytes FROM index_log WHERE workspace = ?1 ORDER BY seq LIMIT ?2`,
-		[]any{n.state.workspace, maxFlushRows}, func(r row) error {
+		[]any{n.state.workspace, maxFlushRows}, func(r sqldb.Row) error {
 			var add atlasCounters
 			c, err := scanLogRow(r, &add.memories, &add.bytes)
 			changes, memories, n.flushed = append(changes, c), append(memories, c.Memory), append(n.flushed, c.Seq)
@@ -166,7 +167,7 @@ func (t *SystemTx) insertSegment(workspace int64, b search.EncodedSegment) error
 	if b.Docs == 0 {
 		return nil
 	}
-	rowID, err := t.t.conn.insert(
+	rowID, err := t.t.conn.Insert(
 		`INSERT INTO segments (workspace, doc_count, header, tombstones) VALUES (?1, ?2, ?3, ?4)`,
 		[]any{workspace, b.Docs, b.Header, []byte{}})
 	if err != nil {
@@ -184,8 +185,8 @@ func (t *SystemTx) insertSegment(workspace int64, b search.EncodedSegment) error
 // applyFlushed takes the folded changes off the log and into the counters.
 func (t *SystemTx) applyFlushed(n *compactionStep) error {
 	if len(n.flushed) > 0 {
-		if _, err := t.t.exec(`DELETE FROM index_log WHERE `+fmt.Sprintf(t.t.store.db.dialect().inList, "seq", 1),
-			encodeInts(n.flushed)); err != nil {
+		if _, err := t.t.exec(`DELETE FROM index_log WHERE `+fmt.Sprintf(t.t.store.db.Dialect().InList, "seq", 1),
+			sqldb.EncodeInts(n.flushed)); err != nil {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // idempotencyTTL is how long the answer to a call with an Idempotency-Key is kept.
@@ -47,17 +48,17 @@ func (t *Tx) checkIdempotency() error {
 		return nil
 	}
 	t.idempotencyChecked = true
-	if err := t.store.db.dialect().advisoryLock(t.conn, t.actor.CredentialID+"/"+o.Key); err != nil {
+	if err := t.store.db.Dialect().AdvisoryLock(t.conn, t.actor.CredentialID+"/"+o.Key); err != nil {
 		return err
 	}
 	var r replay
 	var fingerprint, sealed []byte
-	err := t.conn.queryRow(
+	err := t.conn.QueryRow(
 		`SELECT fingerprint, response, created FROM idempotency_keys WHERE credential = ?1 AND key = ?2 AND created_at > ?3`,
 		[]any{t.actor.CredentialID, o.Key, t.now - loci.Time(idempotencyTTL.Microseconds())},
 		[]any{&fingerprint, &sealed, &r.created})
 	switch {
-	case errors.Is(err, errNoRows):
+	case errors.Is(err, sqldb.ErrNoRows):
 		return nil
 	case err != nil:
 		return err

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -132,9 +133,9 @@ func stateColumns(ofLog string) string {
 func (s *indexState) scan() []any { return []any{&s.workspace, &s.version, &s.logVersion} }
 
 // logVersionOf is what dialect.grown says of a log that holds these changes.
-func (d *dialect) logVersionOf(seqs []int64) int64 {
+func logVersionOf(d *sqldb.Dialect, seqs []int64) int64 {
 	switch {
-	case d.rowLocks:
+	case d.RowLocks:
 		return int64(len(seqs))
 	case len(seqs) == 0:
 		return 0
@@ -144,10 +145,10 @@ func (d *dialect) logVersionOf(seqs []int64) int64 {
 
 // indexStates reads the states of the indexes of a reach.
 func (t *Tx) indexStates(r scopeFilter) (states []indexState, err error) {
-	d := t.store.db.dialect()
-	q := `SELECT` + stateColumns(d.logVersion) + `FROM keyword_indexes x WHERE ` +
-		fmt.Sprintf(d.inList, "x.workspace", 1) + ` ORDER BY x.workspace`
-	err = t.conn.queryFew(q, []any{encodeInts(r.workspaces)}, func(row row) error {
+	d := t.store.db.Dialect()
+	q := `SELECT` + stateColumns(d.LogVersion) + `FROM keyword_indexes x WHERE ` +
+		fmt.Sprintf(d.InList, "x.workspace", 1) + ` ORDER BY x.workspace`
+	err = t.conn.QueryFew(q, []any{sqldb.EncodeInts(r.workspaces)}, func(row sqldb.Row) error {
 		var s indexState
 		err := row.Scan(s.scan()...)
 		states = append(states, s)
@@ -188,7 +189,7 @@ func (t *Tx) catchUp(x *cachedSnapshot) error {
 		held[seq] = true
 	}
 	var missing []int64
-	err := t.conn.query(`SELECT seq FROM index_log WHERE workspace = ?1 ORDER BY seq`, []any{w}, func(r row) error {
+	err := t.conn.Query(`SELECT seq FROM index_log WHERE workspace = ?1 ORDER BY seq`, []any{w}, func(r sqldb.Row) error {
 		var seq int64
 		err := r.Scan(&seq)
 		if !held[seq] {
@@ -207,14 +208,14 @@ func (t *Tx) catchUp(x *cachedSnapshot) error {
 		x.snapshot = x.snapshot.Apply(changes)
 	}
 	var now indexState
-	if err := t.conn.queryRow(`SELECT`+stateColumns(t.store.db.dialect().logVersion)+
+	if err := t.conn.QueryRow(`SELECT`+stateColumns(t.store.db.Dialect().LogVersion)+
 		`FROM keyword_indexes x WHERE x.workspace = ?1`, []any{w}, now.scan()); err != nil {
 		return err
 	}
 	if now.version != x.state.version {
 		return errStale
 	}
-	x.state.logVersion = t.store.db.dialect().logVersionOf(x.snapshot.AppliedSeqs())
+	x.state.logVersion = logVersionOf(t.store.db.Dialect(), x.snapshot.AppliedSeqs())
 	return nil
 }
 
@@ -223,9 +224,9 @@ const logColumns = ` seq, memory, atlas, type, status, tags, created_at, deleted
 // readLog reads rows of the change log.
 func (t *Tx) readLog(workspace int64, seqs []int64) (list []search.DocUpdate, err error) {
 	q := `SELECT` + logColumns + `FROM index_log WHERE workspace = ?1 AND ` +
-		fmt.Sprintf(t.store.db.dialect().inList, "seq", 2) + ` ORDER BY seq`
+		fmt.Sprintf(t.store.db.Dialect().InList, "seq", 2) + ` ORDER BY seq`
 	list = make([]search.DocUpdate, 0, len(seqs))
-	err = t.conn.query(q, []any{workspace, encodeInts(seqs)}, func(r row) error {
+	err = t.conn.Query(q, []any{workspace, sqldb.EncodeInts(seqs)}, func(r sqldb.Row) error {
 		c, err := scanLogRow(r)
 		list = append(list, c)
 		return err
@@ -233,14 +234,14 @@ func (t *Tx) readLog(workspace int64, seqs []int64) (list []search.DocUpdate, er
 	return list, err
 }
 
-func scanLogRow(r row, more ...any) (c search.DocUpdate, err error) {
+func scanLogRow(r sqldb.Row, more ...any) (c search.DocUpdate, err error) {
 	var tags string
 	var document []byte
 	if err = r.Scan(append([]any{&c.Seq, &c.Memory, &c.Atlas, &c.Kind, &c.Status, &tags, &c.Created, &c.Deleted,
 		&c.Verified, &c.ValidUntil, &document, &c.Group, &c.Position}, more...)...); err != nil {
 		return c, err
 	}
-	if c.Tags, err = decodeStrings(tags); err != nil || c.Deleted {
+	if c.Tags, err = sqldb.DecodeStrings(tags); err != nil || c.Deleted {
 		return c, err
 	}
 	c.Document, err = search.DecodeDocument(document)
@@ -249,9 +250,9 @@ func scanLogRow(r row, more ...any) (c search.DocUpdate, err error) {
 
 // segmentPage fetches a page of a segment.
 func (t *Tx) segmentPage(segment int64, number int) (bytes []byte, err error) {
-	err = t.conn.queryRow(`SELECT data FROM segment_pages WHERE segment = ?1 AND page = ?2`, []any{segment, number},
+	err = t.conn.QueryRow(`SELECT data FROM segment_pages WHERE segment = ?1 AND page = ?2`, []any{segment, number},
 		[]any{&bytes})
-	if errors.Is(err, errNoRows) {
+	if errors.Is(err, sqldb.ErrNoRows) {
 		return nil, errStale
 	}
 	return bytes, err
@@ -259,6 +260,6 @@ func (t *Tx) segmentPage(segment int64, number int) (bytes []byte, err error) {
 
 // workspaceRowID returns the rid of a workspace, for system jobs.
 func (t *SystemTx) workspaceRowID(id string) (rowID int64, err error) {
-	err = t.t.conn.queryRow(`SELECT row_id FROM workspaces WHERE id = ?1`, []any{id}, []any{&rowID})
-	return rowID, mapNoRows(err)
+	err = t.t.conn.QueryRow(`SELECT row_id FROM workspaces WHERE id = ?1`, []any{id}, []any{&rowID})
+	return rowID, sqldb.MapNoRows(err)
 }

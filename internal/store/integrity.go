@@ -10,6 +10,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/analysis"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // A Inconsistency is a place where what is derived from rows is not what the rows say, or
@@ -105,7 +106,7 @@ func (s *Store) CheckIntegrity(ctx context.Context, o IntegrityOptions) (sum Int
 
 // reportUnreadable makes a flaw of what the database cannot read, so that an inspection goes on.
 func (s *Store) reportUnreadable(err error, sum *IntegrityReport, what string) error {
-	why := unreadableReason(err)
+	why := sqldb.UnreadableReason(err)
 	if why == "" {
 		return err
 	}
@@ -120,8 +121,8 @@ const restoreAdvice = "restore it from a backup: nothing else says what it shoul
 
 func (s *Store) nextWorkspaces(ctx context.Context, after int64) (list []integrityChecker, err error) {
 	return SystemRead(ctx, s, "list workspaces to inspect", func(t *SystemTx) (list []integrityChecker, err error) {
-		err = t.t.conn.query(`SELECT row_id, id FROM workspaces WHERE row_id > ?1 ORDER BY row_id LIMIT 1000`,
-			[]any{after}, func(r row) error {
+		err = t.t.conn.Query(`SELECT row_id, id FROM workspaces WHERE row_id > ?1 ORDER BY row_id LIMIT 1000`,
+			[]any{after}, func(r sqldb.Row) error {
 				var i integrityChecker
 				err := r.Scan(&i.workspace, &i.id)
 				list = append(list, i)
@@ -168,7 +169,7 @@ func (s *Store) reportAndRepair(ctx context.Context, flaws []Inconsistency, sum 
 			f.Repair = restoreAdvice
 		default:
 			done, err := System(ctx, s, "repair what is derived", f.repair)
-			if why := unreadableReason(err); why != "" {
+			if why := sqldb.UnreadableReason(err); why != "" {
 				f.Repair = "could not be repaired: " + why
 				break
 			}
@@ -211,7 +212,7 @@ func (s *Store) checkUnowned(ctx context.Context, sum *IntegrityReport, o Integr
 		func(t *SystemTx) (flaws []Inconsistency, err error) {
 			const stray = ` FROM minhash_bands WHERE workspace NOT IN (SELECT row_id FROM workspaces)`
 			var n int64
-			if err := t.t.conn.queryRow(`SELECT count(*)`+stray, nil, []any{&n}); err != nil || n == 0 {
+			if err := t.t.conn.QueryRow(`SELECT count(*)`+stray, nil, []any{&n}); err != nil || n == 0 {
 				return nil, err
 			}
 			return []Inconsistency{{Kind: InconsistentSignatures,
@@ -234,7 +235,7 @@ func (s *Store) SampleIntegrity(ctx context.Context, memories int) (sum Integrit
 	sum.Inconsistencies = []Inconsistency{}
 	i, err := SystemRead(ctx, s, "choose memories to inspect", func(t *SystemTx) (i integrityChecker, err error) {
 		var minimum, maximum int64
-		err = t.t.conn.queryRow(
+		err = t.t.conn.QueryRow(
 			`SELECT COALESCE((SELECT min(row_id) FROM memories), 0), COALESCE((SELECT max(row_id) FROM memories), 0)`,
 			nil, []any{&minimum, &maximum})
 		if err != nil {
@@ -242,15 +243,15 @@ func (s *Store) SampleIntegrity(ctx context.Context, memories int) (sum Integrit
 		}
 		i.sampleSize, i.sampleFrom = memories, minimum+rand.Int64N(maximum-minimum+1)
 		var analyzer int
-		err = t.t.conn.queryRow(
+		err = t.t.conn.QueryRow(
 			`SELECT w.row_id, w.id, x.analyzer FROM memories e JOIN workspaces w ON w.row_id = e.workspace JOIN keyword_indexes x ON x.workspace = e.workspace
 			WHERE e.row_id >= ?1 ORDER BY e.row_id LIMIT 1`, []any{i.sampleFrom}, []any{&i.workspace, &i.id, &analyzer})
 		if err == nil && analyzer != analysis.Version {
-			err = errNoRows // it is not what it will be
+			err = sqldb.ErrNoRows // it is not what it will be
 		}
 		return i, err
 	})
-	if errors.Is(err, errNoRows) {
+	if errors.Is(err, sqldb.ErrNoRows) {
 		return sum, nil
 	}
 	if err == nil {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // corruptIndexReads counts the transactions that met a damaged keyword index.
@@ -29,7 +30,7 @@ func countCorruptIndex(err error) {
 // any other error as one. What comes after it can still read.
 func (i *integrityChecker) withSavepoint(f func() error) (why string, err error) {
 	mark := func(q string) error {
-		if !i.t.store.db.dialect().rowLocks {
+		if !i.t.store.db.Dialect().RowLocks {
 			return nil // a failed statement of SQLite leaves its transaction as it was
 		}
 		_, err := i.t.exec(q)
@@ -41,7 +42,7 @@ func (i *integrityChecker) withSavepoint(f func() error) (why string, err error)
 	if err = f(); err == nil {
 		return "", mark(`RELEASE SAVEPOINT attempt`)
 	}
-	if why = unreadableReason(err); why == "" {
+	if why = sqldb.UnreadableReason(err); why == "" {
 		return "", err
 	}
 	return why, errors.Join(mark(`ROLLBACK TO SAVEPOINT attempt`), mark(`RELEASE SAVEPOINT attempt`))
@@ -114,9 +115,9 @@ func (i *integrityChecker) listMemories() error {
 		last := int64(math.MinInt64)
 		for n := listBatchSize; n == listBatchSize; {
 			n = 0
-			err := i.t.conn.query(
+			err := i.t.conn.Query(
 				`SELECT row_id FROM memories WHERE +workspace = ?1 AND row_id > ?2 ORDER BY row_id LIMIT ?3`,
-				[]any{i.workspace, last, listBatchSize}, func(r row) error {
+				[]any{i.workspace, last, listBatchSize}, func(r sqldb.Row) error {
 					err := r.Scan(&last)
 					i.rowIDs = append(i.rowIDs, last)
 					n++
@@ -136,10 +137,10 @@ func (i *integrityChecker) walkMemoryIndex(f func(rowID int64, id string)) error
 	status, at, id := -1<<31, int64(math.MinInt64), ""
 	for n := listBatchSize; n == listBatchSize; {
 		n = 0
-		err := i.t.conn.query(
+		err := i.t.conn.Query(
 			`SELECT row_id, status, created_at, id FROM memories WHERE workspace = ?1 AND (status, created_at, id) > (?2, ?3, ?4)
 			ORDER BY status, created_at, id LIMIT ?5`, []any{i.workspace, status, at, id, listBatchSize},
-			func(r row) error {
+			func(r sqldb.Row) error {
 				var rowID int64
 				err := r.Scan(&rowID, &status, &at, &id)
 				f(rowID, id)

@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -23,7 +24,7 @@ import (
 // tree are then in the file, in which damage does as a disk does.
 func onSQLiteFile(t *testing.T, f func(t *testing.T, d storetest.Database, actor *identity.Actor, ids []string)) {
 	t.Helper()
-	d := storetest.Database{Engine: store.Driver, Dir: t.TempDir()}
+	d := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
 	s := d.Open(t, store.Options{})
 	ann := user(t, s, "ann")
 	var ids []string
@@ -43,7 +44,7 @@ func onSQLiteFile(t *testing.T, f func(t *testing.T, d storetest.Database, actor
 // damage changes bytes of a database that is closed.
 func corruptFile(t *testing.T, d storetest.Database, change func(file []byte, pageSize int)) {
 	t.Helper()
-	path := filepath.Join(d.Dir, store.SQLiteFileName)
+	path := filepath.Join(d.Dir, sqldb.SQLiteFileName)
 	file, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -113,10 +114,10 @@ func damageAnIndex(t *testing.T, d storetest.Database, actor *identity.Actor, id
 	})
 	s := d.Open(t, store.Options{})
 	if how != "a bit" && name == "memories_newest" {
-		before := store.CorruptionErrors()
+		before := sqldb.CorruptionErrors()
 		if _, err := store.Read(ctx, s, actor, func(tx *store.Tx) (store.List[loci.Memory], error) {
 			return tx.Memories(store.Filter{}, store.Page{Limit: 1000})
-		}); err == nil || store.CorruptionErrors() == before {
+		}); err == nil || sqldb.CorruptionErrors() == before {
 			t.Errorf("told %v, and nobody counted it", err)
 		}
 	}
@@ -317,7 +318,7 @@ func TestCheckReadsTheTablesWithoutWhichNobodyIsServed(t *testing.T) {
 				if err := s.Ping(ctx); err != nil {
 					t.Fatal(err)
 				}
-				f, err := os.OpenFile(filepath.Join(d.Dir, store.SQLiteFileName), os.O_RDWR, 0)
+				f, err := os.OpenFile(filepath.Join(d.Dir, sqldb.SQLiteFileName), os.O_RDWR, 0)
 				if err == nil {
 					zeros := make([]byte, 4096)
 					_, err = f.WriteAt(zeros, int64(page-1)*int64(len(zeros)))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/analysis"
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // An integrityChecker goes through one workspace, of which it sees one state.
@@ -47,7 +48,7 @@ func (i *integrityChecker) check(t *Tx) error {
 	i.t = t
 	t.readOnly = true
 	return t.repeatableRead(func() error {
-		if t.store.db.dialect().rowLocks {
+		if t.store.db.Dialect().RowLocks {
 			if _, err := t.exec(`SET LOCAL statement_timeout = 0`); err != nil {
 				return err
 			}
@@ -89,7 +90,7 @@ func (i *integrityChecker) exists(rowID int64) bool {
 func (i *integrityChecker) checkSegments() error {
 	i.segmentCounts = map[int64]int{}
 	var states int
-	if err := i.t.conn.queryRow(`SELECT count(*) FROM keyword_indexes WHERE workspace = ?1`, []any{i.workspace},
+	if err := i.t.conn.QueryRow(`SELECT count(*) FROM keyword_indexes WHERE workspace = ?1`, []any{i.workspace},
 		[]any{&states}); err != nil {
 		return err
 	}
@@ -101,8 +102,8 @@ func (i *integrityChecker) checkSegments() error {
 		}, "the index has no state")
 	}
 	var ids []int64
-	err := i.t.conn.query(`SELECT row_id FROM segments WHERE workspace = ?1 ORDER BY row_id`, []any{i.workspace},
-		scanInts(&ids))
+	err := i.t.conn.Query(`SELECT row_id FROM segments WHERE workspace = ?1 ORDER BY row_id`, []any{i.workspace},
+		sqldb.ScanInts(&ids))
 	for _, id := range ids {
 		if err == nil {
 			err = i.checkSegment(id)
@@ -113,7 +114,7 @@ func (i *integrityChecker) checkSegments() error {
 
 func (i *integrityChecker) checkSegment(id int64) error {
 	var head, dead []byte
-	if err := i.t.conn.queryRow(`SELECT header, tombstones FROM segments WHERE row_id = ?1`, []any{id},
+	if err := i.t.conn.QueryRow(`SELECT header, tombstones FROM segments WHERE row_id = ?1`, []any{id},
 		[]any{&head, &dead}); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // supersededStatus is the place of that status among loci.Statuses.
@@ -22,7 +23,7 @@ func (i *integrityChecker) checkLinks(m rawMemory) error {
 		if err != nil {
 			return err
 		}
-		switch list, _ := decodeStrings(by.supersedes); {
+		switch list, _ := sqldb.DecodeStrings(by.supersedes); {
 		case m.status != supersededStatus:
 			tell("it has a replacement and is not superseded")
 		case !found:
@@ -31,7 +32,7 @@ func (i *integrityChecker) checkLinks(m rawMemory) error {
 			tell("its replacement does not know of it")
 		}
 	}
-	ids, err := decodeStrings(m.supersedes)
+	ids, err := sqldb.DecodeStrings(m.supersedes)
 	if err != nil {
 		tell("what it supersedes cannot be read")
 		return nil
@@ -45,11 +46,11 @@ func (i *integrityChecker) checkLinks(m rawMemory) error {
 
 // linkedMemory returns the row of a memory that another one of the workspace names.
 func (t *Tx) linkedMemory(workspace int64, id string) (m rawMemory, found bool, err error) {
-	err = m.scan(scanFunc{func(dest ...any) error {
-		return t.conn.queryRow(`SELECT`+rawMemoryColumns+`FROM memories e WHERE e.id = ?1 AND e.workspace = ?2`,
+	err = m.scan(sqldb.ScanFunc{Func: func(dest ...any) error {
+		return t.conn.QueryRow(`SELECT`+rawMemoryColumns+`FROM memories e WHERE e.id = ?1 AND e.workspace = ?2`,
 			[]any{id, workspace}, dest)
 	}})
-	if errors.Is(err, errNoRows) {
+	if errors.Is(err, sqldb.ErrNoRows) {
 		return m, false, nil
 	}
 	return m, err == nil, err
@@ -75,7 +76,7 @@ func (t *Tx) supersededBy(workspace int64, by string, ids []string) ([]string, e
 // says of its replacement is right, where that is there.
 func (t *SystemTx) repairLinks(rowID int64) (string, error) {
 	m, err := t.lockMemoryRow(rowID)
-	if errors.Is(err, errNoRows) {
+	if errors.Is(err, sqldb.ErrNoRows) {
 		return alreadyDeleted, nil
 	}
 	if err != nil {
@@ -91,7 +92,7 @@ func (t *SystemTx) repairLinks(rowID int64) (string, error) {
 			done = "took the replacement away"
 			_, err = t.t.exec(`UPDATE memories SET superseded_by = '' WHERE row_id = ?1`, rowID)
 		} else if by, err = t.lockMemoryRow(by.rowID); err == nil {
-			list, _ := decodeStrings(by.supersedes)
+			list, _ := sqldb.DecodeStrings(by.supersedes)
 			if !slices.Contains(list, m.id) {
 				done = "told its replacement"
 				err = t.t.setSupersedes(by.id, append(list, m.id))
@@ -101,7 +102,7 @@ func (t *SystemTx) repairLinks(rowID int64) (string, error) {
 			return "", err
 		}
 	}
-	ids, _ := decodeStrings(m.supersedes)
+	ids, _ := sqldb.DecodeStrings(m.supersedes)
 	right, err := t.t.supersededBy(m.workspace, m.id, ids)
 	if err != nil {
 		return "", err

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // loadLog reads which changes there are.
@@ -15,9 +16,9 @@ func (i *integrityChecker) loadLog() error {
 	seq := int64(math.MinInt64)
 	for n := listBatchSize; n == listBatchSize; {
 		n = 0
-		err := i.t.conn.query(
+		err := i.t.conn.Query(
 			`SELECT seq, memory, deleted FROM index_log WHERE workspace = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3`,
-			[]any{i.workspace, seq, listBatchSize}, func(r row) error {
+			[]any{i.workspace, seq, listBatchSize}, func(r sqldb.Row) error {
 				var memory int64
 				var gone bool
 				err := r.Scan(&seq, &memory, &gone)

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"fmt"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"maps"
 	"math"
 	"slices"
@@ -68,9 +69,9 @@ func (i *integrityChecker) readBands(from, to int64) (map[int64][]int64, error) 
 	band, memory := int64(math.MinInt64), int64(math.MinInt64)
 	for n := listBatchSize; n == listBatchSize; {
 		n = 0
-		err := i.t.conn.query(
+		err := i.t.conn.Query(
 			`SELECT band, memory FROM minhash_bands WHERE workspace = ?1 AND (band, memory) > (?2, ?3) ORDER BY band, memory LIMIT ?4`,
-			[]any{i.workspace, band, memory, listBatchSize}, func(r row) error {
+			[]any{i.workspace, band, memory, listBatchSize}, func(r sqldb.Row) error {
 				err := r.Scan(&band, &memory)
 				if n++; memory >= from && memory <= to {
 					have[memory] = append(have[memory], band)
@@ -88,11 +89,11 @@ func (i *integrityChecker) readBands(from, to int64) (map[int64][]int64, error) 
 func (i *integrityChecker) repairSignature(rowID int64, had []int64) func(*SystemTx) (string, error) {
 	return func(t *SystemTx) (string, error) {
 		m, err := t.lockMemoryRow(rowID)
-		if err != nil && err != errNoRows {
+		if err != nil && err != sqldb.ErrNoRows {
 			return "", err
 		}
 		_, err = t.t.exec(`DELETE FROM minhash_bands WHERE workspace = ?1 AND memory = ?2 AND `+
-			fmt.Sprintf(t.t.store.db.dialect().inList, "band", 3), i.workspace, rowID, encodeInts(had))
+			fmt.Sprintf(t.t.store.db.Dialect().InList, "band", 3), i.workspace, rowID, sqldb.EncodeInts(had))
 		if err != nil || m.rowID == 0 || m.workspace != i.workspace {
 			return "removed them", err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // lockIndex keeps folds away from a workspace until the commit.
@@ -17,8 +18,8 @@ func (t *SystemTx) lockIndex(workspace int64) error {
 
 // lockMemoryRow returns the row of a memory, which stays as it is until the commit.
 func (t *SystemTx) lockMemoryRow(rowID int64) (m rawMemory, err error) {
-	err = m.scan(scanFunc{func(dest ...any) error {
-		return t.t.conn.queryRow(`SELECT`+rawMemoryColumns+`FROM memories e WHERE e.row_id = ?1`+
+	err = m.scan(sqldb.ScanFunc{Func: func(dest ...any) error {
+		return t.t.conn.QueryRow(`SELECT`+rawMemoryColumns+`FROM memories e WHERE e.row_id = ?1`+
 			t.t.lockClause("NO KEY UPDATE", "e"), []any{rowID}, dest)
 	}})
 	return m, err
@@ -41,7 +42,7 @@ func (t *SystemTx) reindex(workspace int64, rowIDs ...int64) (string, error) {
 }
 
 func (t *SystemTx) replaceLogRows(workspace, rowID int64) error {
-	c := logUpdate{memory: rowID, tags: emptyList, deleted: true}
+	c := logUpdate{memory: rowID, tags: sqldb.EmptyList, deleted: true}
 	a := &Atlas{t: t.t, workspace: Workspace{t: t.t, rowID: workspace}}
 	switch m, err := t.lockMemoryRow(rowID); {
 	case err == nil && m.workspace == workspace:
@@ -50,14 +51,14 @@ func (t *SystemTx) replaceLogRows(workspace, rowID int64) error {
 		c = logUpdate{memory: rowID, group: group, position: position, kind: m.kind, status: m.status, tags: m.tags,
 			createdAt: loci.Time(m.created), verified: m.verifiedAt != 0,
 			validUntil: loci.Time(m.validUntil), document: search.AnalyzeEncoded(m.title, m.content)}
-	case err != nil && !errors.Is(err, errNoRows):
+	case err != nil && !errors.Is(err, sqldb.ErrNoRows):
 		return err
 	}
 	// What the rows add to the counters stays what it was, for each atlas.
 	sums := map[int64]atlasCounters{a.rowID: {}}
-	err := t.t.conn.query(
+	err := t.t.conn.Query(
 		`SELECT atlas, CAST(SUM(memories) AS BIGINT), CAST(SUM(bytes) AS BIGINT) FROM index_log WHERE workspace = ?1 AND memory = ?2 GROUP BY atlas`,
-		[]any{workspace, rowID}, func(r row) error {
+		[]any{workspace, rowID}, func(r sqldb.Row) error {
 			var atlas int64
 			var sum atlasCounters
 			err := r.Scan(&atlas, &sum.memories, &sum.bytes)

@@ -8,6 +8,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 const rawMemoryColumns = ` e.row_id, e.id, e.workspace, e.atlas, e.title, e.content, e.hash, e.type, e.status, e.tags, e.version, e.created_at, e.verified_at, e.valid_until,
@@ -26,7 +27,7 @@ type rawMemory struct {
 	checksum                                                       int64
 }
 
-func (m *rawMemory) scan(r row) error {
+func (m *rawMemory) scan(r sqldb.Row) error {
 	return r.Scan(&m.rowID, &m.id, &m.workspace, &m.atlas, &m.title, &m.content, &m.hash, &m.kind, &m.status, &m.tags,
 		&m.version, &m.created, &m.verifiedAt, &m.validUntil,
 		&m.supersededBy, &m.supersedes, &m.source.Name, &m.source.URI, &m.source.Group, &m.source.Position,
@@ -36,7 +37,7 @@ func (m *rawMemory) scan(r row) error {
 // corruption returns what is wrong with the row by itself, or nothing. What is derived
 // from such a row is left as it is: it may be the only witness of what the row was.
 func (m *rawMemory) corruption() string {
-	tags, err := decodeStrings(m.tags)
+	tags, err := sqldb.DecodeStrings(m.tags)
 	if err != nil || m.kind < 0 || m.kind >= len(loci.MemoryTypes) || m.status < 0 ||
 		m.status >= len(loci.MemoryStatuses) {
 		return "its type, status or tags are none that there are"
@@ -55,7 +56,7 @@ func (m *rawMemory) corruption() string {
 
 // docUpdate is what the index should know of the memory.
 func (m *rawMemory) docUpdate() search.DocUpdate {
-	tags, _ := decodeStrings(m.tags) // what is none has no tags; the row is told of by itself
+	tags, _ := sqldb.DecodeStrings(m.tags) // what is none has no tags; the row is told of by itself
 	group, position := sourceGroup(&m.source)
 	return search.DocUpdate{Document: search.Analyze(m.title, m.content),
 		DocAttributes: search.DocAttributes{Memory: m.rowID, Atlas: m.atlas, Created: m.created,
@@ -81,9 +82,9 @@ func (i *integrityChecker) readRows(rowIDs []int64, f func(rawMemory) error) err
 	var list []rawMemory
 	err := i.readInBatches(rowIDs, func(part []int64) error {
 		before := len(list)
-		err := i.t.conn.query(`SELECT`+rawMemoryColumns+`FROM memories e WHERE +e.workspace = ?2 AND `+
-			fmt.Sprintf(i.t.store.db.dialect().inList, "e.row_id", 1)+` ORDER BY e.row_id`,
-			[]any{encodeInts(part), i.workspace}, func(r row) error {
+		err := i.t.conn.Query(`SELECT`+rawMemoryColumns+`FROM memories e WHERE +e.workspace = ?2 AND `+
+			fmt.Sprintf(i.t.store.db.Dialect().InList, "e.row_id", 1)+` ORDER BY e.row_id`,
+			[]any{sqldb.EncodeInts(part), i.workspace}, func(r sqldb.Row) error {
 				list = append(list, rawMemory{})
 				return list[len(list)-1].scan(r)
 			})
@@ -130,10 +131,10 @@ func (i *integrityChecker) checkCounters() error {
 		have atlasCounters
 	}
 	var list []atlas
-	err := i.t.conn.query(
+	err := i.t.conn.Query(
 		`SELECT a.row_id, a.id, a.memories + (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM index_log c WHERE c.workspace = ?1 AND c.atlas = a.row_id),
 		a.bytes + (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM index_log c WHERE c.workspace = ?1 AND c.atlas = a.row_id)
-		FROM atlases a WHERE a.workspace = ?1 ORDER BY a.row_id`, []any{i.workspace}, func(r row) error {
+		FROM atlases a WHERE a.workspace = ?1 ORDER BY a.row_id`, []any{i.workspace}, func(r sqldb.Row) error {
 			var a atlas
 			err := r.Scan(&a.rid, &a.id, &a.have.memories, &a.have.bytes)
 			list = append(list, a)
@@ -142,7 +143,7 @@ func (i *integrityChecker) checkCounters() error {
 	for _, a := range list {
 		var is atlasCounters
 		if err == nil {
-			err = i.t.conn.queryRow(
+			err = i.t.conn.QueryRow(
 				`SELECT count(*), CAST(COALESCE(SUM(octet_length(e.content)), 0) AS BIGINT) FROM memories e WHERE e.atlas = ?1`, []any{a.rid}, []any{&is.memories, &is.bytes})
 		}
 		if err == nil && is != a.have {
@@ -165,7 +166,7 @@ func (i *integrityChecker) checkRows() error {
 func (i *integrityChecker) repairHash(rowID int64) func(*SystemTx) (string, error) {
 	return func(t *SystemTx) (string, error) {
 		m, err := t.lockMemoryRow(rowID)
-		if errors.Is(err, errNoRows) || err == nil && m.corruption() != "" {
+		if errors.Is(err, sqldb.ErrNoRows) || err == nil && m.corruption() != "" {
 			return alreadyDeleted, nil
 		}
 		if err == nil {
@@ -183,7 +184,7 @@ func (i *integrityChecker) checkRow(m rawMemory) error {
 			"the hash of its text is another one, and the text has its checksum")
 	}
 	var home int64
-	if err := i.t.conn.queryRow(`SELECT COALESCE((SELECT a.workspace FROM atlases a WHERE a.row_id = ?1), 0)`,
+	if err := i.t.conn.QueryRow(`SELECT COALESCE((SELECT a.workspace FROM atlases a WHERE a.row_id = ?1), 0)`,
 		[]any{m.atlas}, []any{&home}); err != nil {
 		return err
 	}

@@ -2,15 +2,16 @@ package store
 
 import (
 	"context"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // A structureChecker database can look at its own file.
 type structureChecker interface {
-	// checkStructure returns what is wrong with tables and indexes.
-	checkStructure(ctx context.Context) ([]structureError, error)
-	// rebuildIndexes makes indexes of the database anew from their tables, and returns what kept
+	// CheckStructure returns what is wrong with tables and indexes.
+	CheckStructure(ctx context.Context) ([]sqldb.StructureError, error)
+	// RebuildIndexes makes indexes of the database anew from their tables, and returns what kept
 	// it from doing so, by index. With space it gives back pages that nothing uses.
-	rebuildIndexes(ctx context.Context, names []string, space bool) (failed map[string]error, err error)
+	RebuildIndexes(ctx context.Context, names []string, space bool) (failed map[string]error, err error)
 }
 
 // checkStructure begins with the database's own check: what it finds explains what
@@ -20,7 +21,7 @@ func (s *Store) checkStructure(ctx context.Context, sum *IntegrityReport, o Inte
 	if !ok {
 		return nil // PostgreSQL: pg_amcheck is for its operator
 	}
-	list, err := db.checkStructure(ctx)
+	list, err := db.CheckStructure(ctx)
 	if err != nil {
 		return s.reportUnreadable(err, sum, "the structure of the database cannot be looked at")
 	}
@@ -29,41 +30,41 @@ func (s *Store) checkStructure(ctx context.Context, sum *IntegrityReport, o Inte
 		var names []string
 		space := false
 		for _, f := range list {
-			if f.isIndex {
-				names = append(names, f.name)
+			if f.IsIndex {
+				names = append(names, f.Name)
 			}
-			space = space || !f.isIndex && f.repairable()
+			space = space || !f.IsIndex && f.Repairable()
 		}
-		if failed, err = db.rebuildIndexes(ctx, names, space); err != nil {
+		if failed, err = db.RebuildIndexes(ctx, names, space); err != nil {
 			return err
 		}
-		after, err := db.checkStructure(ctx)
+		after, err := db.CheckStructure(ctx)
 		if err != nil {
 			return s.reportUnreadable(err, sum, "the structure of the database cannot be looked at")
 		}
 		for _, f := range after {
-			left[f.name] = true
+			left[f.Name] = true
 		}
 	}
 	for _, f := range list {
-		told := Inconsistency{Kind: InconsistentStructure, ID: f.name, Detail: f.detail}
+		told := Inconsistency{Kind: InconsistentStructure, ID: f.Name, Detail: f.Detail}
 		sum.Found++
 		switch {
-		case !o.Repair && f.isIndex:
+		case !o.Repair && f.IsIndex:
 			told.Repair = "its table has all that is in it: --repair makes it anew"
 		case !o.Repair:
-		case left[f.name] && failed[f.name] != nil:
-			told.Repair = "could not be made anew from its table: " + rootCause(failed[f.name]).Error()
-		case left[f.name] && f.repairable():
+		case left[f.Name] && failed[f.Name] != nil:
+			told.Repair = "could not be made anew from its table: " + sqldb.RootCause(failed[f.Name]).Error()
+		case left[f.Name] && f.Repairable():
 			told.Repair = "could not be repaired"
-		case left[f.name]:
+		case left[f.Name]:
 			told.Repair = restoreAdvice
-		case f.isIndex:
+		case f.IsIndex:
 			told.Repair = "made anew from its table"
 		default:
 			told.Repair = "gone with the indexes that were made anew"
 		}
-		if o.Repair && !left[f.name] {
+		if o.Repair && !left[f.Name] {
 			told.Repaired = true
 			sum.Repaired++
 		}

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // checkVectors looks whether each memory has the vectors of its text, or waits for
@@ -10,10 +11,10 @@ import (
 // has worked here, there are none.
 func (i *integrityChecker) checkVectors() error {
 	var generation int64
-	err := i.t.conn.queryRow(
+	err := i.t.conn.QueryRow(
 		`SELECT g.row_id FROM generations g JOIN metadata n ON n.name = 'vectors' AND n.value = g.name`, nil,
 		[]any{&generation})
-	if errors.Is(err, errNoRows) {
+	if errors.Is(err, sqldb.ErrNoRows) {
 		return nil
 	}
 	if err != nil {
@@ -50,11 +51,11 @@ func (i *integrityChecker) checkVectors() error {
 // present ones, or zero for who waits.
 func (i *integrityChecker) embeddedTexts(rowIDs []int64, generation int64) (map[int64]int64, error) {
 	have := map[int64]int64{}
-	in := fmt.Sprintf(i.t.store.db.dialect().inList, "memory", 1)
-	err := i.t.conn.query(`SELECT memory, text_hash FROM vectors v WHERE `+in+` AND generation = ?2 AND chunk = 0
+	in := fmt.Sprintf(i.t.store.db.Dialect().InList, "memory", 1)
+	err := i.t.conn.Query(`SELECT memory, text_hash FROM vectors v WHERE `+in+` AND generation = ?2 AND chunk = 0
 		AND seq = (SELECT max(p.seq) FROM vectors p WHERE p.memory = v.memory AND p.generation = ?2)
-		UNION ALL SELECT memory, 0 FROM embedding_queue WHERE `+in, []any{encodeInts(rowIDs), generation},
-		func(r row) error {
+		UNION ALL SELECT memory, 0 FROM embedding_queue WHERE `+in, []any{sqldb.EncodeInts(rowIDs), generation},
+		func(r sqldb.Row) error {
 			var memory, text int64
 			err := r.Scan(&memory, &text)
 			if _, twice := have[memory]; !twice || text == 0 {
@@ -69,9 +70,9 @@ func (i *integrityChecker) embeddedTexts(rowIDs []int64, generation int64) (map[
 // checksum than its own.
 func (i *integrityChecker) corruptVectors(rowIDs []int64, generation int64) (map[int64]bool, error) {
 	broken := map[int64]bool{}
-	err := i.t.conn.query(`SELECT memory, text_hash, chunk, vector, checksum FROM vectors WHERE `+
-		fmt.Sprintf(i.t.store.db.dialect().inList, "memory", 1)+` AND generation = ?2`,
-		[]any{encodeInts(rowIDs), generation}, func(r row) error {
+	err := i.t.conn.Query(`SELECT memory, text_hash, chunk, vector, checksum FROM vectors WHERE `+
+		fmt.Sprintf(i.t.store.db.Dialect().InList, "memory", 1)+` AND generation = ?2`,
+		[]any{sqldb.EncodeInts(rowIDs), generation}, func(r sqldb.Row) error {
 			var memory, text, sum int64
 			var passage int
 			var vector []byte
@@ -88,7 +89,7 @@ func (i *integrityChecker) repairByEmbedding(rowID int64) func(*SystemTx) (strin
 	return func(t *SystemTx) (string, error) {
 		w := &Workspace{t: t.t, rowID: i.workspace}
 		if _, err := t.lockMemoryRow(rowID); err != nil {
-			if errors.Is(err, errNoRows) {
+			if errors.Is(err, sqldb.ErrNoRows) {
 				return alreadyDeleted, nil
 			}
 			return "", err

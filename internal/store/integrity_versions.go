@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // checkVersions says what is wrong with the versions of a memory: there is one for
@@ -21,9 +22,9 @@ func (i *integrityChecker) checkVersions(m rawMemory) (what string, err error) {
 	above := math.MaxInt32
 	for n := maximum; n == maximum && what == ""; {
 		n = 0
-		err := i.t.conn.query(`SELECT`+versionColumns+
+		err := i.t.conn.Query(`SELECT`+versionColumns+
 			`, v.checksum FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`,
-			[]any{m.rowID, above, maximum}, func(r row) error {
+			[]any{m.rowID, above, maximum}, func(r sqldb.Row) error {
 				var v versionRow
 				var kind, status int
 				var tags string
@@ -50,7 +51,7 @@ func (i *integrityChecker) checkVersions(m rawMemory) (what string, err error) {
 						wrong("version %d ends within a character", v.Version)
 					}
 					v.Type, v.Status = loci.MemoryTypes[kind], loci.MemoryStatuses[status]
-					if v.Tags, err = decodeStrings(tags); err != nil ||
+					if v.Tags, err = sqldb.DecodeStrings(tags); err != nil ||
 						sum != versionChecksum(v.MemoryVersion) {
 						wrong("the checksum of version %d is another one", v.Version)
 					}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 const invitationColumns = ` i.id, w.id, w.name, i.email, i.role, i.status, i.invited_by, i.expires_at, i.created_at, i.updated_at `
@@ -53,22 +54,22 @@ func (w *Workspace) checkInvitable(role loci.Role) error {
 // skipReason tells why an address needs no invitation, if it needs none.
 func (w *Workspace) skipReason(e loci.Email) (loci.SkipReason, error) {
 	var one int
-	err := w.t.conn.queryRow(
+	err := w.t.conn.QueryRow(
 		`SELECT 1 FROM members m JOIN users u ON u.id = m.user_id WHERE m.workspace = ?1 AND u.email_folded = ?2`,
 		[]any{w.rowID, FoldEmail(e)}, []any{&one})
 	if err == nil {
 		return loci.SkipAlreadyMember, nil
 	}
-	if !errors.Is(err, errNoRows) {
+	if !errors.Is(err, sqldb.ErrNoRows) {
 		return "", err
 	}
-	err = w.t.conn.queryRow(
+	err = w.t.conn.QueryRow(
 		`SELECT 1 FROM invitations i WHERE i.email_folded = ?1 AND i.status = ?2 AND i.workspace = ?3 AND i.expires_at > ?4`,
 		[]any{FoldEmail(e), loci.InvitationPending, w.rowID, w.t.now}, []any{&one})
 	if err == nil {
 		return loci.SkipAlreadyInvited, nil
 	}
-	if !errors.Is(err, errNoRows) {
+	if !errors.Is(err, sqldb.ErrNoRows) {
 		return "", err
 	}
 	return "", nil
@@ -97,14 +98,14 @@ func (t *Tx) Invitations(workspaceID string, p Page) (list List[loci.Invitation]
 func (t *Tx) PendingInvitations(p Page) (list List[loci.Invitation], err error) {
 	at, id, limit := p.seek()
 	list = newList[loci.Invitation](p)
-	err = t.conn.query(`SELECT`+invitationColumns+
+	err = t.conn.Query(`SELECT`+invitationColumns+
 		`FROM users u JOIN invitations i ON i.email_folded = u.email_folded AND i.status = ?2 JOIN workspaces w ON w.row_id = i.workspace
 		WHERE u.id = ?1 AND u.verified AND i.expires_at > ?3 AND (i.created_at, i.id) < (?4, ?5) ORDER BY i.created_at DESC, i.id DESC LIMIT ?6`,
 		[]any{t.actor.UserID, loci.InvitationPending, t.now, at, id, limit}, list.collect(t.scanInvitationAt))
 	return list, err
 }
 
-func (t *Tx) scanInvitationAt(r row) (i loci.Invitation, err error) {
+func (t *Tx) scanInvitationAt(r sqldb.Row) (i loci.Invitation, err error) {
 	err = r.Scan(scanInvitation(&i)...)
 	return i.At(t.now), err
 }
@@ -122,13 +123,13 @@ type IncomingInvitation struct {
 // NotFound. An address that is not verified takes the token of the invitation.
 func (t *Tx) IncomingInvitation(id string, tokenHash []byte) (*IncomingInvitation, error) {
 	i := &IncomingInvitation{t: t}
-	err := t.conn.queryRow(`SELECT`+invitationColumns+`, w.row_id, w.archived, u.verified
+	err := t.conn.QueryRow(`SELECT`+invitationColumns+`, w.row_id, w.archived, u.verified
 		FROM users u JOIN invitations i ON i.email_folded = u.email_folded JOIN workspaces w ON w.row_id = i.workspace
 		WHERE u.id = ?4 AND i.id = ?5 AND (u.verified OR `+validTokenCondition+`)`+t.lockClause("UPDATE", "i"),
 		[]any{tokenHash, loci.InvitationPending, t.now, t.actor.UserID, id},
 		append(scanInvitation(&i.record), &i.workspace, &i.archived, &i.verified))
 	if err != nil {
-		return nil, mapNoRows(err)
+		return nil, sqldb.MapNoRows(err)
 	}
 	i.record = i.record.At(t.now)
 	return i, t.checkIdempotency()
@@ -142,20 +143,20 @@ const validTokenCondition = ` (i.token_hash = ?1 AND i.status = ?2 AND i.expires
 // to anybody, and a user whose verified address it is for sees it without. For all
 // others it is NotFound.
 func (t *SystemTx) ViewInvitation(userID, id string, tokenHash []byte) (i loci.Invitation, inviter string, err error) {
-	err = t.t.conn.queryRow(`SELECT`+invitationColumns+`, COALESCE(n.name, '')
+	err = t.t.conn.QueryRow(`SELECT`+invitationColumns+`, COALESCE(n.name, '')
 		FROM invitations i JOIN workspaces w ON w.row_id = i.workspace LEFT JOIN users n ON n.id = i.invited_by
 		WHERE i.id = ?2 AND (i.token_hash = ?3 OR EXISTS (SELECT 1 FROM users u WHERE u.id = ?1 AND u.verified AND u.email_folded = i.email_folded))`,
 		[]any{userID, id, tokenHash}, append(scanInvitation(&i), &inviter))
-	return i.At(t.t.now), inviter, mapNoRows(err)
+	return i.At(t.t.now), inviter, sqldb.MapNoRows(err)
 }
 
 // CheckInvitationToken returns NotFound unless the hash is that of the token of a
 // pending invitation to the address.
 func (t *SystemTx) CheckInvitationToken(e loci.Email, tokenHash []byte) error {
 	var one int
-	err := t.t.conn.queryRow(`SELECT 1 FROM invitations i WHERE `+validTokenCondition+`AND i.email_folded = ?4`,
+	err := t.t.conn.QueryRow(`SELECT 1 FROM invitations i WHERE `+validTokenCondition+`AND i.email_folded = ?4`,
 		[]any{tokenHash, loci.InvitationPending, t.t.now, FoldEmail(e)}, []any{&one})
-	return notFoundMessage(err, "The link is unknown, answered, expired or of another address: ask for a new "+
+	return sqldb.NotFoundMessage(err, "The link is unknown, answered, expired or of another address: ask for a new "+
 		"invitation.")
 }
 

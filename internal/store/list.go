@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // A Filter narrows a list or a search of memories. Empty fields narrow nothing.
@@ -59,9 +60,9 @@ func (t *Tx) resolveScope(f Filter) (r scopeFilter, err error) {
 		r.workspaces = []int64{workspace}
 	default:
 		err = t.queryFew(`SELECT w.row_id FROM`+t.membershipSubquery()+`ORDER BY w.row_id`, nil,
-			scanInts(&r.workspaces))
+			sqldb.ScanInts(&r.workspaces))
 	}
-	return r, mapNoRows(err)
+	return r, sqldb.MapNoRows(err)
 }
 
 // maxMergedRanges bounds the heads that one statement merges: SQLite joins at most
@@ -95,7 +96,7 @@ func (t *Tx) Memories(f Filter, p Page) (list List[loci.Memory], err error) {
 	list = newList[loci.Memory](p)
 	list.HasMore = len(heads) > p.Limit
 	for some := range slices.Chunk(heads[:min(len(heads), p.Limit)], memoriesPerQuery) {
-		if err := t.loadPageEntries(&list, some); err == errStop {
+		if err := t.loadPageEntries(&list, some); err == sqldb.ErrStop {
 			break
 		} else if err != nil {
 			return list, err
@@ -123,9 +124,9 @@ func (t *Tx) loadPageEntries(list *List[loci.Memory], heads []pageEntry) error {
 	scan := t.newMemoryScanner(&rowID)
 	memories := make([]loci.Memory, len(heads))
 	q := `SELECT` + memoryColumns + `, e.row_id FROM ` +
-		fmt.Sprintf(t.store.db.dialect().joinIDs, 2, "memories e", "e.row_id") +
+		fmt.Sprintf(t.store.db.Dialect().JoinIDs, 2, "memories e", "e.row_id") +
 		t.membershipJoin("e.workspace") + `JOIN atlases a ON a.row_id = e.atlas`
-	err := t.queryFew(q, []any{encodeInts(rowIDs)}, func(r row) error {
+	err := t.queryFew(q, []any{sqldb.EncodeInts(rowIDs)}, func(r sqldb.Row) error {
 		m, err := scan(r)
 		memories[slices.Index(rowIDs, rowID)] = m
 		return err
@@ -189,7 +190,7 @@ func (t *Tx) newestRanges(list *[]memoryRange, f Filter, p Page, status int) err
 		(SELECT h.created_at FROM memories h WHERE h.workspace = w.row_id AND h.status = %d AND %s ORDER BY h.created_at DESC, h.id DESC LIMIT 1) AS newest
 		FROM`, status, c.sql)+t.membershipSubquery()+fmt.Sprintf(
 		`LIMIT 1000000000) AS places WHERE newest IS NOT NULL) AS ranked WHERE standing <= ?%d`, limit), c.args,
-		func(r row) error {
+		func(r sqldb.Row) error {
 			x := memoryRange{column: "workspace", status: status}
 			err := r.Scan(&x.container)
 			*list = append(*list, x)
@@ -213,19 +214,19 @@ func (t *Tx) newPagePredicate(f Filter, p Page, before int) *pagePredicate {
 	at, id, _ := p.seek()
 	c := &pagePredicate{argOffset: before}
 	c.sql = fmt.Sprintf("(h.created_at, h.id) < (?%d, ?%d)", c.bind(at), c.bind(id))
-	d := t.store.db.dialect()
+	d := t.store.db.Dialect()
 	if len(f.Types) > 0 {
 		kinds := make([]int64, len(f.Types))
 		for i, k := range f.Types {
 			kinds[i] = int64(slices.Index(loci.MemoryTypes, k))
 		}
-		c.sql += fmt.Sprintf(" AND "+d.inList, "h.type", c.bind(encodeInts(kinds)))
+		c.sql += fmt.Sprintf(" AND "+d.InList, "h.type", c.bind(sqldb.EncodeInts(kinds)))
 	}
 	if f.Verified {
 		c.sql += " AND h.verified_at > 0"
 	}
 	if len(f.Tags) > 0 {
-		c.sql += fmt.Sprintf(" AND "+d.containsAll, "h.tags", c.bind(encodeStrings(f.Tags)))
+		c.sql += fmt.Sprintf(" AND "+d.ContainsAll, "h.tags", c.bind(sqldb.EncodeStrings(f.Tags)))
 	}
 	return c
 }
@@ -246,7 +247,7 @@ func (t *Tx) mergedPages(list *[]pageEntry, f Filter, p Page, ranges []memoryRan
 	// where all columns that it sorts by are shown.
 	q := `SELECT row_id, created_at + 0, id FROM (` + strings.Join(selects, " UNION ALL ") +
 		`) AS heads ORDER BY created_at DESC, id DESC LIMIT ?` + strconv.Itoa(limit)
-	return t.conn.query(q, c.args, func(r row) error {
+	return t.conn.Query(q, c.args, func(r sqldb.Row) error {
 		var h pageEntry
 		err := r.Scan(&h.rowID, &h.at, &h.id)
 		*list = append(*list, h)

@@ -1,6 +1,9 @@
 package store
 
-import "github.com/loci-memory/loci"
+import (
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
+)
 
 // Members returns the members of a workspace within the actor's reach.
 func (t *Tx) Members(workspaceID string, p Page) (list List[loci.Member], err error) {
@@ -12,7 +15,7 @@ func (t *Tx) Members(workspaceID string, p Page) (list List[loci.Member], err er
 	err = t.query(`SELECT u.id, u.email, u.name, x.role, x.joined_at FROM members x JOIN users u ON u.id = x.user_id`+
 		t.membershipJoin("x.workspace")+
 		`WHERE w.id = ?2 AND (x.joined_at, x.user_id) < (?3, ?4) ORDER BY x.joined_at DESC, x.user_id DESC LIMIT ?5`,
-		[]any{workspaceID, at, id, limit}, list.collect(func(r row) (m loci.Member, err error) {
+		[]any{workspaceID, at, id, limit}, list.collect(func(r sqldb.Row) (m loci.Member, err error) {
 			err = r.Scan(&m.UserID, &m.Email, &m.Name, &m.Role, &m.JoinedAt)
 			return m, err
 		}))

@@ -9,19 +9,20 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 const memoryColumns = ` e.id, w.id, a.id, e.title, e.content, e.type, e.tags, e.status, e.version, e.created_by, e.created_at, e.updated_at,
 	e.source_name, e.source_uri, e.source_group, e.source_position,
 	e.verified_at, e.verified_by, e.evidence, e.confidence, e.valid_until, e.superseded_by, e.supersedes, e.archived_at `
 
-func (t *Tx) scanMemory(r row, more ...any) (loci.Memory, error) {
+func (t *Tx) scanMemory(r sqldb.Row, more ...any) (loci.Memory, error) {
 	return t.newMemoryScanner(more...)(r)
 }
 
 // newMemoryScanner returns what scans rows of memories, one after another: the places
 // for their columns are made once.
-func (t *Tx) newMemoryScanner(more ...any) func(row) (loci.Memory, error) {
+func (t *Tx) newMemoryScanner(more ...any) func(sqldb.Row) (loci.Memory, error) {
 	var x struct {
 		m                loci.Memory
 		kind, status     int
@@ -36,7 +37,7 @@ func (t *Tx) newMemoryScanner(more ...any) func(row) (loci.Memory, error) {
 		&x.m.VerifiedAt, &x.m.VerifiedBy, &x.m.Evidence, &x.m.Confidence, &x.m.ValidUntil, &x.m.SupersededBy,
 		&x.supersedes, &x.m.ArchivedAt)
 	dest = append(dest, more...)
-	return func(r row) (m loci.Memory, err error) {
+	return func(r sqldb.Row) (m loci.Memory, err error) {
 		x.m, x.source = loci.Memory{}, loci.Source{}
 		if err := r.Scan(dest...); err != nil {
 			return m, err
@@ -47,12 +48,12 @@ func (t *Tx) newMemoryScanner(more ...any) func(row) (loci.Memory, error) {
 		if source := x.source; source != (loci.Source{}) {
 			m.Source = &source
 		}
-		if x.supersedes != emptyList {
-			if m.Supersedes, err = decodeStrings(x.supersedes); err != nil {
+		if x.supersedes != sqldb.EmptyList {
+			if m.Supersedes, err = sqldb.DecodeStrings(x.supersedes); err != nil {
 				return m, err
 			}
 		}
-		m.Tags, err = decodeStrings(x.tags)
+		m.Tags, err = sqldb.DecodeStrings(x.tags)
 		return m, err
 	}
 }
@@ -64,10 +65,10 @@ func (t *Tx) memoriesJoin() string {
 
 // MemoryRecord returns a memory within the actor's reach.
 func (t *Tx) MemoryRecord(id string) (loci.Memory, error) {
-	m, err := t.scanMemory(scanFunc{func(dest ...any) error {
+	m, err := t.scanMemory(sqldb.ScanFunc{Func: func(dest ...any) error {
 		return t.queryRow(`SELECT`+memoryColumns+`FROM`+t.memoriesJoin()+`WHERE e.id = ?2`, []any{id}, dest...)
 	}})
-	return m, mapNoRows(err)
+	return m, sqldb.MapNoRows(err)
 }
 
 // contentHash finds equal texts; whoever uses it compares them too.
@@ -80,17 +81,17 @@ func contentHash(content string) int64 {
 // is e. Mostly there is none, so that only a number is asked for first.
 func (a *Atlas) FindDuplicate(content string, e IndexEntry) (m loci.Memory, found bool, err error) {
 	var rowID int64
-	err = a.t.conn.queryRow(
+	err = a.t.conn.QueryRow(
 		`SELECT e.row_id FROM memories e WHERE e.atlas = ?1 AND e.hash = ?2 AND e.content = ?3 AND e.status = 0 ORDER BY e.row_id LIMIT 1`,
 		[]any{a.rowID, e.hash, content}, []any{&rowID})
 	if err == nil {
-		m, err = a.t.scanMemory(scanFunc{func(dest ...any) error {
-			return a.t.conn.queryRow(`SELECT`+memoryColumns+
+		m, err = a.t.scanMemory(sqldb.ScanFunc{Func: func(dest ...any) error {
+			return a.t.conn.QueryRow(`SELECT`+memoryColumns+
 				`FROM memories e JOIN workspaces w ON w.row_id = e.workspace JOIN atlases a ON a.row_id = e.atlas
 				WHERE e.row_id = ?1 AND e.status = 0`, []any{rowID}, dest)
 		}})
 	}
-	if errors.Is(err, errNoRows) {
+	if errors.Is(err, sqldb.ErrNoRows) {
 		return m, false, nil
 	}
 	return m, err == nil, err
@@ -121,8 +122,8 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 	if m.Source != nil {
 		source = *m.Source
 	}
-	kind, tags := slices.Index(loci.MemoryTypes, m.Type), encodeStrings(m.Tags)
-	rowID, err := t.conn.insert(
+	kind, tags := slices.Index(loci.MemoryTypes, m.Type), sqldb.EncodeStrings(m.Tags)
+	rowID, err := t.conn.Insert(
 		`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name, source_uri, source_group, source_position,
 		version, created_by, created_at, updated_at, updated_by, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, 1, ?13, ?14, ?14, ?13, ?15)`,
 		[]any{m.ID, a.workspace.rowID, a.rowID, m.Title, m.Content, e.hash, kind, tags,

@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // A Memory is the handle of a memory that the actor may change: who made it,
@@ -31,7 +32,7 @@ func (t *Tx) Memory(id string) (*Memory, error) {
 func (t *Tx) openMemory(which string, args ...any) (*Memory, error) {
 	m := &Memory{t: t, atlas: Atlas{t: t, workspace: Workspace{t: t}}}
 	var err error
-	m.current, err = t.scanMemory(scanFunc{func(dest ...any) error {
+	m.current, err = t.scanMemory(sqldb.ScanFunc{Func: func(dest ...any) error {
 		return t.queryRow(`SELECT`+memoryColumns+`, e.row_id,`+atlasHandleColumns+`FROM`+t.memoriesJoin()+which+
 			t.lockClause("NO KEY UPDATE", "e")+t.lockClause("KEY SHARE", "a, m, w"),
 			args, dest...)
@@ -47,30 +48,30 @@ func (t *Tx) openMemory(which string, args ...any) (*Memory, error) {
 // one order for all: of those who need the same ones nobody waits for one who
 // waits for him.
 func (t *Tx) LockMemories(ids ...string) error {
-	if !t.store.db.dialect().rowLocks {
+	if !t.store.db.Dialect().RowLocks {
 		return nil
 	}
 	return t.queryFew(`SELECT e.row_id FROM memories e`+t.membershipJoin("e.workspace")+
 		`WHERE e.id IN (SELECT jsonb_array_elements_text(CAST(?2 AS jsonb))) ORDER BY e.row_id`+
-		t.lockClause("NO KEY UPDATE", "e"), []any{encodeStrings(ids)}, func(r row) error { return r.Scan(new(int64)) })
+		t.lockClause("NO KEY UPDATE", "e"), []any{sqldb.EncodeStrings(ids)}, func(r sqldb.Row) error { return r.Scan(new(int64)) })
 }
 
 // LockLinkedMemories holds a memory with what it replaced and what replaced it: whoever
 // deletes it changes all of them.
 func (t *Tx) LockLinkedMemories(id string) error {
-	if !t.store.db.dialect().rowLocks {
+	if !t.store.db.Dialect().RowLocks {
 		return nil
 	}
 	var by, list string
 	err := t.queryRow(`SELECT e.superseded_by, e.supersedes FROM memories e`+t.membershipJoin("e.workspace")+
 		`WHERE e.id = ?2`, []any{id}, &by, &list)
-	if errors.Is(err, errNoRows) {
+	if errors.Is(err, sqldb.ErrNoRows) {
 		return nil // the handle will tell
 	}
 	if err != nil {
 		return err
 	}
-	ids, err := decodeStrings(list)
+	ids, err := sqldb.DecodeStrings(list)
 	if err != nil {
 		return err
 	}
@@ -145,7 +146,7 @@ func (m *Memory) applyUpdate(next loci.Memory) (loci.Memory, error) {
 	group, position := sourceGroup(was.Source)
 	return next, m.atlas.appendLog(logUpdate{memory: m.rowID, group: group, position: position,
 		kind: slices.Index(loci.MemoryTypes, next.Type), status: slices.Index(loci.MemoryStatuses, next.Status),
-		tags:      encodeStrings(next.Tags),
+		tags:      sqldb.EncodeStrings(next.Tags),
 		createdAt: was.CreatedAt, verified: next.VerifiedAt != 0, validUntil: next.ValidUntil,
 		bytes:    len(next.Content) - len(was.Content),
 		document: search.AnalyzeEncoded(next.Title, next.Content)})
@@ -166,7 +167,7 @@ func (m *Memory) changedColumns(next loci.Memory) (string, []any) {
 	if next.Type != m.current.Type { // a kind that this version does not know stays
 		to("type", slices.Index(loci.MemoryTypes, next.Type))
 	}
-	to("tags", encodeStrings(next.Tags))
+	to("tags", sqldb.EncodeStrings(next.Tags))
 	to("updated_at", next.UpdatedAt)
 	to("updated_by", m.t.actor.UserID)
 	if m.reviewed {
@@ -230,12 +231,12 @@ func (m *Memory) Replacement(id string) (*Memory, error) {
 	t := m.t
 	r := &Memory{t: t}
 	var err error
-	r.current, err = t.scanMemory(scanFunc{func(dest ...any) error {
+	r.current, err = t.scanMemory(sqldb.ScanFunc{Func: func(dest ...any) error {
 		return t.queryRow(`SELECT`+memoryColumns+`, e.row_id FROM`+t.memoriesJoin()+`WHERE e.id = ?2`+
 			t.lockClause("NO KEY UPDATE", "e"), []any{id}, dest...)
 	}}, &r.rowID)
 	if err != nil {
-		return nil, mapNoRows(err)
+		return nil, sqldb.MapNoRows(err)
 	}
 	if r.current.WorkspaceID != m.current.WorkspaceID {
 		return nil, loci.NewError(loci.CodeInvalidQuery, "replacementMemoryId must name a memory of the same workspace")
@@ -256,7 +257,7 @@ func (m *Memory) Supersede(r *Memory) (loci.Memory, error) {
 }
 
 func (t *Tx) setSupersedes(id string, list []string) error {
-	_, err := t.exec(`UPDATE memories SET supersedes = ?2 WHERE id = ?1`, id, encodeStrings(list))
+	_, err := t.exec(`UPDATE memories SET supersedes = ?2 WHERE id = ?1`, id, sqldb.EncodeStrings(list))
 	return err
 }
 
@@ -271,12 +272,12 @@ func (m *Memory) Delete() error {
 	}
 	if was.SupersededBy != "" {
 		var list string
-		err := t.conn.queryRow(`SELECT e.supersedes FROM memories e WHERE e.id = ?1`+t.lockClause("NO KEY UPDATE", "e"),
+		err := t.conn.QueryRow(`SELECT e.supersedes FROM memories e WHERE e.id = ?1`+t.lockClause("NO KEY UPDATE", "e"),
 			[]any{was.SupersededBy}, []any{&list})
 		if err != nil {
 			return err
 		}
-		ids, err := decodeStrings(list)
+		ids, err := sqldb.DecodeStrings(list)
 		if err != nil {
 			return err
 		}
@@ -297,6 +298,6 @@ func (m *Memory) Delete() error {
 	if _, err := t.exec(`DELETE FROM memories WHERE id = ?1`, was.ID); err != nil {
 		return err
 	}
-	return m.atlas.appendLog(logUpdate{memory: m.rowID, createdAt: was.CreatedAt, tags: emptyList, deleted: true,
+	return m.atlas.appendLog(logUpdate{memory: m.rowID, createdAt: was.CreatedAt, tags: sqldb.EmptyList, deleted: true,
 		memories: -1, bytes: -len(was.Content)})
 }

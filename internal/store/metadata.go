@@ -9,13 +9,13 @@ import (
 // loadOrCreateSecret returns a secret of this database, made at its first use.
 func (s *Store) loadOrCreateSecret(ctx context.Context, name string) ([]byte, error) {
 	text, err := SystemRead(ctx, s, "read a secret of the instance", func(t *SystemTx) (text string, err error) {
-		return text, t.t.conn.queryRow(`SELECT value FROM metadata WHERE name = ?1`, []any{name}, []any{&text})
+		return text, t.t.conn.QueryRow(`SELECT value FROM metadata WHERE name = ?1`, []any{name}, []any{&text})
 	})
 	if err != nil {
 		made := make([]byte, 32)
 		rand.Read(made)
 		text, err = System(ctx, s, "make a secret of the instance", func(t *SystemTx) (text string, err error) {
-			return text, t.t.conn.queryRow(`INSERT INTO metadata (name, value) VALUES (?1, ?2)
+			return text, t.t.conn.QueryRow(`INSERT INTO metadata (name, value) VALUES (?1, ?2)
 				ON CONFLICT (name) DO UPDATE SET value = metadata.value RETURNING value`,
 				[]any{name, hex.EncodeToString(made)}, []any{&text})
 		})

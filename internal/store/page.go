@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // MaxPageBytes is the most bytes of an answer that lists records, as JSON.
@@ -62,12 +63,12 @@ func (l *List[T]) add(record T) error {
 		l.Items = l.Items[:n]
 	}
 	l.HasMore = true
-	return errStop
+	return sqldb.ErrStop
 }
 
 // collect returns what adds each row of a query to the page.
-func (l *List[T]) collect(scan func(row) (T, error)) func(row) error {
-	return func(r row) error {
+func (l *List[T]) collect(scan func(sqldb.Row) (T, error)) func(sqldb.Row) error {
+	return func(r sqldb.Row) error {
 		record, err := scan(r)
 		if err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -261,7 +262,7 @@ func TestAddressesWithSettingsOfThePoolWorkForCommands(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"LOCI_TEST_PG15", "LOCI_TEST_PG18"} {
 		if address := os.Getenv(name); address != "" {
-			if _, err := store.PostgresHasTables(t.Context(), address+"&pool_max_conns=2"); err != nil {
+			if _, err := sqldb.PostgresHasTables(t.Context(), address+"&pool_max_conns=2"); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // PurgeResult counts what a purge takes away, or would take.
@@ -78,11 +79,11 @@ type purgeTarget struct {
 // documents, forgets stored answers, and clears the free space.
 func (s *Store) PurgeMemory(ctx context.Context, id string, apply bool) (PurgeResult, error) {
 	return s.purge(ctx, apply, func(t *SystemTx, lock string) (g purgeTarget, err error) {
-		err = t.t.conn.queryRow(
+		err = t.t.conn.QueryRow(
 			`SELECT e.id, e.row_id, e.workspace, e.atlas, octet_length(e.content) FROM memories e WHERE e.id = ?1`+lock,
 			[]any{id},
 			[]any{&g.memoryID, &g.memory, &g.workspace, &g.atlas, &g.bytes})
-		return g, notFoundMessage(err, "There is no memory with this id. What deleted ones have left goes with "+
+		return g, sqldb.NotFoundMessage(err, "There is no memory with this id. What deleted ones have left goes with "+
 			"--deleted.")
 	})
 }
@@ -91,14 +92,14 @@ func (s *Store) PurgeMemory(ctx context.Context, id string, apply bool) (PurgeRe
 func (s *Store) PurgeWorkspace(ctx context.Context, id string, apply bool) (PurgeResult, error) {
 	return s.purge(ctx, apply, func(t *SystemTx, lock string) (g purgeTarget, err error) {
 		var personal bool
-		err = t.t.conn.queryRow(`SELECT w.row_id, w.personal_of IS NOT NULL FROM workspaces w WHERE w.id = ?1`+lock,
+		err = t.t.conn.QueryRow(`SELECT w.row_id, w.personal_of IS NOT NULL FROM workspaces w WHERE w.id = ?1`+lock,
 			[]any{id}, []any{&g.workspace, &personal})
 		if personal {
 			return g, loci.NewError(loci.CodeStateConflict,
 				"This is somebody's personal workspace: it goes with its user (loci admin user purge), or memory by "+
 					"memory.")
 		}
-		return g, notFoundMessage(err, "There is no workspace with this id.")
+		return g, sqldb.NotFoundMessage(err, "There is no workspace with this id.")
 	})
 }
 
@@ -108,16 +109,16 @@ func (s *Store) PurgeWorkspace(ctx context.Context, id string, apply bool) (Purg
 func (s *Store) PurgeUser(ctx context.Context, email loci.Email, apply bool) (PurgeResult, error) {
 	return s.purge(ctx, apply, func(t *SystemTx, lock string) (g purgeTarget, err error) {
 		g.emailFolded = FoldEmail(email)
-		if err := t.t.conn.queryRow(`SELECT u.id FROM users u WHERE u.email_folded = ?1`+lock, []any{g.emailFolded},
+		if err := t.t.conn.QueryRow(`SELECT u.id FROM users u WHERE u.email_folded = ?1`+lock, []any{g.emailFolded},
 			[]any{&g.user}); err != nil {
-			return g, notFoundMessage(err, "There is no user with this address.")
+			return g, sqldb.NotFoundMessage(err, "There is no user with this address.")
 		}
 		if err := t.checkOwnsNoTeam(g.user); err != nil {
 			return g, err
 		}
-		err = t.t.conn.queryRow(`SELECT w.row_id FROM workspaces w WHERE w.personal_of = ?1`+lock, []any{g.user},
+		err = t.t.conn.QueryRow(`SELECT w.row_id FROM workspaces w WHERE w.personal_of = ?1`+lock, []any{g.user},
 			[]any{&g.workspace})
-		if errors.Is(err, errNoRows) {
+		if errors.Is(err, sqldb.ErrNoRows) {
 			err = nil
 		}
 		return g, err
@@ -126,9 +127,9 @@ func (s *Store) PurgeUser(ctx context.Context, email loci.Email, apply bool) (Pu
 
 func (t *SystemTx) checkOwnsNoTeam(user string) error {
 	var teams []string
-	err := t.t.conn.queryFew(`SELECT w.name, w.id FROM members m JOIN workspaces w ON w.row_id = m.workspace
+	err := t.t.conn.QueryFew(`SELECT w.name, w.id FROM members m JOIN workspaces w ON w.row_id = m.workspace
 		WHERE m.user_id = ?1 AND m.role = 'owner' AND w.personal_of IS NULL ORDER BY w.created_at, w.id`, []any{user},
-		func(r row) error {
+		func(r sqldb.Row) error {
 			var name, id string
 			err := r.Scan(&name, &id)
 			teams = append(teams, fmt.Sprintf("%q (%s)", name, id))
@@ -170,7 +171,7 @@ func (s *Store) purge(ctx context.Context, apply bool,
 				return out, err
 			}
 			defer t.endSecureDelete()
-			g, err := find(t, forUpdateClause(t.t.store.db.dialect()))
+			g, err := find(t, forUpdateClause(t.t.store.db.Dialect()))
 			if err != nil {
 				return out, err
 			}
@@ -191,8 +192,8 @@ func (s *Store) purge(ctx context.Context, apply bool,
 	return out, s.finishPurge(ctx)
 }
 
-func forUpdateClause(d *dialect) string {
-	if d.rowLocks {
+func forUpdateClause(d *sqldb.Dialect) string {
+	if d.RowLocks {
 		return " FOR UPDATE"
 	}
 	return ""

@@ -5,6 +5,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // PurgeDeleted erases what deletions and changes have left: documents of the
@@ -15,9 +16,9 @@ func (s *Store) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult, 
 	out.deleted = true
 	workspaces, err := SystemRead(ctx, s, "list the workspaces in which something was deleted",
 		func(t *SystemTx) (list []int64, err error) {
-			if err = t.t.conn.queryRow(`SELECT count(*) FROM index_log`, nil, []any{&out.Changes}); err == nil {
-				err = t.t.conn.query(`SELECT x.workspace FROM keyword_indexes x ORDER BY x.workspace`, nil,
-					scanInts(&list))
+			if err = t.t.conn.QueryRow(`SELECT count(*) FROM index_log`, nil, []any{&out.Changes}); err == nil {
+				err = t.t.conn.Query(`SELECT x.workspace FROM keyword_indexes x ORDER BY x.workspace`, nil,
+					sqldb.ScanInts(&list))
 			}
 			return list, err
 		})

@@ -4,20 +4,21 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // countTarget counts what goes with a grave.
 func (t *SystemTx) countTarget(g purgeTarget) (n PurgeResult, err error) {
-	if err := t.t.conn.queryRow(`SELECT count(*) FROM idempotency_keys WHERE `+replayCondition,
+	if err := t.t.conn.QueryRow(`SELECT count(*) FROM idempotency_keys WHERE `+replayCondition,
 		[]any{g.workspace, g.memoryID, g.emailFolded}, []any{&n.Answers}); err != nil {
 		return n, err
 	}
 	if g.memory != 0 {
 		n.Memories = 1
-		return n, t.t.conn.queryRow(`SELECT count(*) FROM versions WHERE memory = ?1`, []any{g.memory},
+		return n, t.t.conn.QueryRow(`SELECT count(*) FROM versions WHERE memory = ?1`, []any{g.memory},
 			[]any{&n.Versions})
 	}
-	err = t.t.conn.queryRow(
+	err = t.t.conn.QueryRow(
 		`SELECT (SELECT count(*) FROM workspaces WHERE row_id = ?1), (SELECT count(*) FROM atlases WHERE workspace = ?1), (SELECT count(*) FROM memories WHERE workspace = ?1),
 			(SELECT count(*) FROM versions v JOIN memories e ON e.row_id = v.memory WHERE e.workspace = ?1),
 			(SELECT count(*) FROM members WHERE workspace = ?1 OR user_id = ?2), (SELECT count(*) FROM invitations WHERE workspace = ?1 OR email_folded = ?3),
@@ -138,8 +139,8 @@ func (t *SystemTx) removeLinks(workspace int64, id string) error {
 		return err
 	}
 	lists := map[int64]string{}
-	err := t.t.conn.query(`SELECT row_id, supersedes FROM memories WHERE workspace = ?1 AND supersedes LIKE ?2`,
-		[]any{workspace, "%" + id + "%"}, func(r row) error {
+	err := t.t.conn.Query(`SELECT row_id, supersedes FROM memories WHERE workspace = ?1 AND supersedes LIKE ?2`,
+		[]any{workspace, "%" + id + "%"}, func(r sqldb.Row) error {
 			var rowID int64
 			var list string
 			err := r.Scan(&rowID, &list)
@@ -148,11 +149,11 @@ func (t *SystemTx) removeLinks(workspace int64, id string) error {
 		})
 	for rowID, list := range lists {
 		var ids []string
-		if ids, err = decodeStrings(list); err != nil {
+		if ids, err = sqldb.DecodeStrings(list); err != nil {
 			return err
 		}
 		if _, err = t.t.exec(`UPDATE memories SET supersedes = ?2 WHERE row_id = ?1`, rowID,
-			encodeStrings(slices.DeleteFunc(ids, func(x string) bool { return x == id }))); err != nil {
+			sqldb.EncodeStrings(slices.DeleteFunc(ids, func(x string) bool { return x == id }))); err != nil {
 			return err
 		}
 	}

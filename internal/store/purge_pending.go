@@ -12,14 +12,14 @@ const purgePendingKey = "purge"
 
 // A vacuumer is a database that can clear the space of what was deleted.
 type vacuumer interface {
-	vacuum(ctx context.Context, tables []string) error
+	Vacuum(ctx context.Context, tables []string) error
 }
 
 // purgePending reports whether a purge was cut off before the free space was cleared.
 func (s *Store) purgePending(ctx context.Context) (bool, error) {
 	return SystemRead(ctx, s, "see whether a purge was cut off", func(t *SystemTx) (bool, error) {
 		var n int
-		err := t.t.conn.queryRow(`SELECT count(*) FROM metadata WHERE name = ?1`, []any{purgePendingKey}, []any{&n})
+		err := t.t.conn.QueryRow(`SELECT count(*) FROM metadata WHERE name = ?1`, []any{purgePendingKey}, []any{&n})
 		return n > 0, err
 	})
 }
@@ -33,7 +33,7 @@ func (t *SystemTx) markPurgePending() error {
 
 // finishPurge clears the space of what was deleted.
 func (s *Store) finishPurge(ctx context.Context) error {
-	if err := s.db.(vacuumer).vacuum(ctx, vacuumedTables); err != nil {
+	if err := s.db.(vacuumer).Vacuum(ctx, vacuumedTables); err != nil {
 		return &loci.Error{Code: loci.CodeUnavailable, Err: err, Message: fmt.Sprintf(
 			"The rows are gone, but their bytes are still in free space that could not be cleared (%v): run the same "+
 				"command again, with the server stopped if need be.", err)}
@@ -49,7 +49,7 @@ func (s *Store) finishPurge(ctx context.Context) error {
 // delete for long. unprepare ends what does not end with it.
 func (t *SystemTx) beginSecureDelete() error {
 	q := `PRAGMA secure_delete = ON`
-	if t.t.store.db.dialect().rowLocks {
+	if t.t.store.db.Dialect().RowLocks {
 		q = `SET LOCAL statement_timeout = 0`
 	}
 	_, err := t.t.exec(q)
@@ -57,7 +57,7 @@ func (t *SystemTx) beginSecureDelete() error {
 }
 
 func (t *SystemTx) endSecureDelete() {
-	if !t.t.store.db.dialect().rowLocks {
+	if !t.t.store.db.Dialect().RowLocks {
 		_, _ = t.t.exec(`PRAGMA secure_delete = FAST`) // where it fails, more is overwritten than need be
 	}
 }

@@ -22,7 +22,7 @@ func (t *SystemTx) ChargeCalls(credential string, r Rate, now time.Time, calls i
 	}
 	const base = `(CASE WHEN rate_limits.tat > ?4 THEN rate_limits.tat ELSE ?4 END + ?5)`
 	var nanoseconds int64
-	err = t.t.conn.queryRow(`INSERT INTO rate_limits (credential, tat, allowed) VALUES (?1, ?2, ?3)
+	err = t.t.conn.QueryRow(`INSERT INTO rate_limits (credential, tat, allowed) VALUES (?1, ?2, ?3)
 		ON CONFLICT (credential) DO UPDATE SET tat = `+base+` + CASE WHEN `+base+
 		` <= ?6 THEN ?7 ELSE 0 END, allowed = `+
 		base+` <= ?6

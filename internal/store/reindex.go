@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci/internal/analysis"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // A reindexer brings the keyword indexes of workspaces to the analyzer of this
@@ -19,7 +20,7 @@ type reindexer struct {
 
 // start looks for what is to do, and does it without being waited for.
 func (r *reindexer) start(ctx context.Context, s *Store) error {
-	if _, err := s.nextOutdatedIndex(ctx); errors.Is(err, errNoRows) {
+	if _, err := s.nextOutdatedIndex(ctx); errors.Is(err, sqldb.ErrNoRows) {
 		return nil
 	} else if err != nil {
 		return err
@@ -57,7 +58,7 @@ const reindexBatchSize = 200
 func (s *Store) reindexOutdated(ctx context.Context) error {
 	for {
 		workspace, err := s.nextOutdatedIndex(ctx)
-		if errors.Is(err, errNoRows) {
+		if errors.Is(err, sqldb.ErrNoRows) {
 			return nil
 		}
 		if err == nil {
@@ -72,7 +73,7 @@ func (s *Store) reindexOutdated(ctx context.Context) error {
 // nextOutdatedIndex finds a workspace with an index of an earlier analyzer.
 func (s *Store) nextOutdatedIndex(ctx context.Context) (workspace int64, err error) {
 	return SystemRead(ctx, s, "look for indexes of an earlier analyzer", func(t *SystemTx) (rowID int64, err error) {
-		return rowID, t.t.conn.queryRow(
+		return rowID, t.t.conn.QueryRow(
 			`SELECT workspace FROM keyword_indexes WHERE analyzer < ?1 ORDER BY analyzer, workspace LIMIT 1`,
 			[]any{analysis.Version}, []any{&rowID})
 	})
@@ -81,7 +82,7 @@ func (s *Store) nextOutdatedIndex(ctx context.Context) (workspace int64, err err
 func (s *Store) reindexWorkspace(ctx context.Context, workspace int64) error {
 	// Whatever is written from now on is analyzed by this program.
 	rowIDs, err := SystemRead(ctx, s, "list memories to index anew", func(t *SystemTx) (list []int64, err error) {
-		err = t.t.conn.query(`SELECT row_id FROM memories WHERE workspace = ?1`, []any{workspace}, scanInts(&list))
+		err = t.t.conn.Query(`SELECT row_id FROM memories WHERE workspace = ?1`, []any{workspace}, sqldb.ScanInts(&list))
 		return list, err
 	})
 	for some := range slices.Chunk(rowIDs, reindexBatchSize) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -68,7 +69,7 @@ func schema(t *testing.T, d storetest.Database) []string {
 func TestBothSchemasAreTheSame(t *testing.T) {
 	t.Parallel()
 	var sqlite []string
-	file := storetest.Database{Engine: store.Driver, Dir: t.TempDir()}
+	file := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
 	file.Open(t, store.Options{})
 	if sqlite = schema(t, file); len(sqlite) < 120 {
 		t.Fatalf("only %d lines", len(sqlite))

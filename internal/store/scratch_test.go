@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -15,7 +16,7 @@ func TestScratchSchemaLeavesTheDatabaseUnchanged(t *testing.T) {
 	d := storetest.NewPostgresDatabase(t)
 	schemas := func() []string { return d.Query(t, "SELECT nspname FROM pg_namespace ORDER BY 1") }
 	before := schemas()
-	s, err := store.NewScratchSchema(t.Context(), d.Address)
+	s, err := sqldb.NewScratchSchema(t.Context(), d.Address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,7 @@ func TestScratchSchemaNeedsAnEmptyDatabase(t *testing.T) {
 	d := storetest.NewPostgresDatabase(t)
 	d.Exec(t, "CREATE SCHEMA other")
 	d.Exec(t, "CREATE VIEW other.seven AS SELECT 7")
-	_, err := store.NewScratchSchema(t.Context(), d.Address)
+	_, err := sqldb.NewScratchSchema(t.Context(), d.Address)
 	if !loci.Is(err, loci.CodeConflict) || !strings.Contains(err.Error(), "other.seven") {
 		t.Error("it is taken: ", err)
 	}
@@ -57,7 +58,7 @@ func TestAnAddressThatNobodyAnswersIsNamedWithoutItsPassword(t *testing.T) {
 	word := "tuna" + "4you" // no source holds a credential
 	for _, place := range []string{"127.0.0.1:1/x", "127.0.0.1:port/x", "[::1/x"} {
 		address := "postgres://ann:" + word + "@" + place
-		_, err := store.NewScratchSchema(t.Context(), address)
+		_, err := sqldb.NewScratchSchema(t.Context(), address)
 		if err == nil || strings.Contains(err.Error(), word) {
 			t.Errorf("%s: %v", address, err)
 		}
@@ -69,7 +70,7 @@ func TestADatabaseHasTablesOnceItWasOpened(t *testing.T) {
 	d := storetest.NewPostgresDatabase(t)
 	has := func() bool {
 		t.Helper()
-		has, err := store.PostgresHasTables(t.Context(), d.Address)
+		has, err := sqldb.PostgresHasTables(t.Context(), d.Address)
 		if err != nil {
 			t.Error(err)
 		}
@@ -88,7 +89,7 @@ func TestADatabaseHasTablesOnceItWasOpened(t *testing.T) {
 	if !has() {
 		t.Error("a database that was opened has no tables")
 	}
-	if _, err := store.PostgresHasTables(t.Context(),
+	if _, err := sqldb.PostgresHasTables(t.Context(),
 		"postgres://loci:hunter2@127.0.0.1:1/loci"); !loci.Is(err, loci.CodeUnavailable) ||
 		strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("told %v", err)

@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/dates"
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -116,7 +117,7 @@ func (t *Tx) Search(q SearchQuery, f Filter, before SeenSet, limit int) (found S
 	// Folds come faster than the search reads, or pages of the index are lost.
 	if err = t.repeatableRead(once); errors.Is(err, errStale) {
 		corruptIndexReads.Add(1)
-		err = busyError(err)
+		err = sqldb.BusyError(err)
 	}
 	return found, err
 }
@@ -331,11 +332,11 @@ func (s *searchRun) loadRows(hits []search.Hit) error {
 		return nil
 	}
 	q := `SELECT` + memoryColumns + `, e.row_id, e.workspace FROM ` +
-		fmt.Sprintf(s.t.store.db.dialect().joinIDs, 2, "memories e", "e.row_id") +
+		fmt.Sprintf(s.t.store.db.Dialect().JoinIDs, 2, "memories e", "e.row_id") +
 		s.t.membershipJoin("e.workspace") + `JOIN atlases a ON a.row_id = e.atlas`
 	var rowID, home int64
 	scan := s.t.newMemoryScanner(&rowID, &home)
-	return s.t.queryFew(q, []any{encodeInts(rowIDs)}, func(r row) error {
+	return s.t.queryFew(q, []any{sqldb.EncodeInts(rowIDs)}, func(r sqldb.Row) error {
 		m, err := scan(r)
 		at, there := slices.BinarySearchFunc(s.workspaces, home, func(p *workspaceSearch, w int64) int {
 			return cmp.Compare(p.state.workspace, w)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // cachedSegment is a segment with the bytes by which it knows its dead.
@@ -36,8 +37,8 @@ func (t *Tx) segments(workspace int64) (list []*search.Segment, err error) {
 	known := t.store.indexes.segments.get(workspace)
 	now := map[int64]cachedSegment{}
 	var rowIDs []int64
-	err = t.conn.query(`SELECT row_id, tombstones FROM segments WHERE workspace = ?1 ORDER BY row_id`, []any{workspace},
-		func(r row) error {
+	err = t.conn.Query(`SELECT row_id, tombstones FROM segments WHERE workspace = ?1 ORDER BY row_id`, []any{workspace},
+		func(r sqldb.Row) error {
 			var rowID int64
 			var dead []byte
 			if err := r.Scan(&rowID, &dead); err != nil {
@@ -68,8 +69,8 @@ func (t *Tx) segments(workspace int64) (list []*search.Segment, err error) {
 // openSegment reads the head of a segment.
 func (t *Tx) openSegment(rowID int64, dead []byte) (*search.Segment, error) {
 	var head []byte
-	err := t.conn.queryRow(`SELECT header FROM segments WHERE row_id = ?1`, []any{rowID}, []any{&head})
-	if errors.Is(err, errNoRows) {
+	err := t.conn.QueryRow(`SELECT header FROM segments WHERE row_id = ?1`, []any{rowID}, []any{&head})
+	if errors.Is(err, sqldb.ErrNoRows) {
 		return nil, errStale
 	}
 	if err != nil {

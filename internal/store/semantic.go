@@ -9,6 +9,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -161,9 +162,9 @@ func (s *searchRun) exactScores(p *workspaceSearch, picked []vector.Ref) (hits [
 	var key int64
 	var passage int
 	var vector []byte
-	err = s.t.conn.queryFew(`SELECT v.row_id, v.chunk, v.vector FROM `+
-		fmt.Sprintf(s.t.store.db.dialect().joinIDs, 1, "vectors v", "v.row_id")+` WHERE v.workspace = ?2`,
-		[]any{encodeInts(others), p.state.workspace}, func(r row) error {
+	err = s.t.conn.QueryFew(`SELECT v.row_id, v.chunk, v.vector FROM `+
+		fmt.Sprintf(s.t.store.db.Dialect().JoinIDs, 1, "vectors v", "v.row_id")+` WHERE v.workspace = ?2`,
+		[]any{sqldb.EncodeInts(others), p.state.workspace}, func(r sqldb.Row) error {
 			if err := r.Scan(&key, &passage, &vector); err != nil {
 				return err
 			}
@@ -221,9 +222,9 @@ func (t *Tx) semanticallySimilar(workspace, memory int64, text string) (list []l
 
 // memoryVectors reads the present vectors of a memory.
 func (t *Tx) memoryVectors(state vectorState, memory int64) (list [][]float32, err error) {
-	err = t.conn.queryFew(`SELECT v.vector FROM vectors v WHERE v.memory = ?1 AND v.generation = ?2
+	err = t.conn.QueryFew(`SELECT v.vector FROM vectors v WHERE v.memory = ?1 AND v.generation = ?2
 		AND v.seq = (SELECT max(p.seq) FROM vectors p WHERE p.memory = ?1 AND p.generation = ?2)`,
-		[]any{memory, state.generation}, func(r row) error {
+		[]any{memory, state.generation}, func(r sqldb.Row) error {
 			var stored []byte
 			if err := r.Scan(&stored); err != nil {
 				return err
@@ -246,9 +247,9 @@ func (t *Tx) similarFromHits(hits []search.Hit, except int64, generation string)
 		}
 	}
 	head := fmt.Sprintf(`e.title || ' ' || substr(e.content, 1, %d)`, languageSampleBytes)
-	err = t.conn.queryFew(`SELECT e.row_id, e.id, `+head+` FROM `+
-		fmt.Sprintf(t.store.db.dialect().joinIDs, 1, "memories e", "e.row_id"), []any{encodeInts(rowIDs)},
-		func(r row) error {
+	err = t.conn.QueryFew(`SELECT e.row_id, e.id, `+head+` FROM `+
+		fmt.Sprintf(t.store.db.Dialect().JoinIDs, 1, "memories e", "e.row_id"), []any{sqldb.EncodeInts(rowIDs)},
+		func(r sqldb.Row) error {
 			var rowID int64
 			var id, text string
 			err := r.Scan(&rowID, &id, &text)

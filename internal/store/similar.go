@@ -10,6 +10,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/minhash"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // Bounds of what one looks at: the newest memories that share a band, and of all
@@ -87,7 +88,7 @@ func (t *Tx) SimilarTo(id string) ([]loci.Similarity, error) {
 	err := t.queryRow(`SELECT e.row_id, e.title, e.content, e.workspace FROM`+t.memoriesJoin()+`WHERE e.id = ?2`,
 		[]any{id}, &rowID, &title, &content, &workspace)
 	if err != nil {
-		return nil, mapNoRows(err)
+		return nil, sqldb.MapNoRows(err)
 	}
 	list, err := t.similarTexts(workspace, content, minhash.Signature(content), id)
 	if err != nil {
@@ -119,15 +120,15 @@ func (t *Tx) similarTexts(workspace int64, content string, sketch []int64, excep
 	if len(sketch) == 0 {
 		return list, nil
 	}
-	d := t.store.db.dialect()
+	d := t.store.db.Dialect()
 	candidates, err := t.bandCandidates(workspace, sketch)
 	if err != nil || len(candidates) == 0 {
 		return list, err
 	}
 	own := minhash.NewShingles(content)
-	err = t.conn.queryFew(`SELECT e.id, e.content FROM `+fmt.Sprintf(d.joinIDs, 1, "memories e", "e.row_id")+
+	err = t.conn.QueryFew(`SELECT e.id, e.content FROM `+fmt.Sprintf(d.JoinIDs, 1, "memories e", "e.row_id")+
 		` WHERE e.workspace = ?2 AND e.status = 0 AND e.id <> ?3`,
-		[]any{encodeInts(candidates), workspace, except}, func(r row) error {
+		[]any{sqldb.EncodeInts(candidates), workspace, except}, func(r sqldb.Row) error {
 			var id, text string
 			if err := r.Scan(&id, &text); err != nil {
 				return err
@@ -146,8 +147,8 @@ func (t *Tx) similarTexts(workspace int64, content string, sketch []int64, excep
 // is read.
 func (t *Tx) bandCandidates(workspace int64, sketch []int64) ([]int64, error) {
 	var list []int64
-	if err := t.conn.queryFew(selectBandsSQL, append([]any{workspace}, toAny(sketch)...),
-		scanInts(&list)); err != nil || len(list) < 2 {
+	if err := t.conn.QueryFew(selectBandsSQL, append([]any{workspace}, toAny(sketch)...),
+		sqldb.ScanInts(&list)); err != nil || len(list) < 2 {
 		return list, err
 	}
 	shared := map[int64]int{}

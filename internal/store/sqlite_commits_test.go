@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -17,7 +18,7 @@ import (
 func crashed(t *testing.T, d storetest.Database) storetest.Database {
 	t.Helper()
 	to := storetest.Database{Engine: d.Engine, Dir: t.TempDir()}
-	for _, name := range []string{store.SQLiteFileName, store.SQLiteFileName + "-wal", store.SQLiteMarkerName} {
+	for _, name := range []string{sqldb.SQLiteFileName, sqldb.SQLiteFileName + "-wal", sqldb.SQLiteMarkerName} {
 		text, err := os.ReadFile(filepath.Join(d.Dir, name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(to.Dir, name), text, 0o600)
@@ -51,7 +52,7 @@ func TestAStartTellsOfCommitsThatTheLogLost(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			d := storetest.Database{Engine: store.Driver, Dir: t.TempDir()}
+			d := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
 			s := d.Open(t, store.Options{})
 			ann := user(t, s, "ann")
 			add(t, s, ann, "", "kept in the database")
@@ -61,7 +62,7 @@ func TestAStartTellsOfCommitsThatTheLogLost(t *testing.T) {
 				add(t, s, ann, "", fmt.Sprint("acknowledged ", i))
 			}
 			after := crashed(t, d)
-			if err := c.do(filepath.Join(after.Dir, store.SQLiteFileName+"-wal")); err != nil {
+			if err := c.do(filepath.Join(after.Dir, sqldb.SQLiteFileName+"-wal")); err != nil {
 				t.Fatal(err)
 			}
 			damage := store.UnrepairableCount()
@@ -93,18 +94,18 @@ func TestAStartTellsOfCommitsThatTheLogLost(t *testing.T) {
 // The first commits of all are in the log alone.
 func TestANewDatabaseThatLostItsLogIsNotMadeAnew(t *testing.T) {
 	t.Parallel()
-	d := storetest.Database{Engine: store.Driver, Dir: t.TempDir()}
+	d := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
 	s := d.Open(t, store.Options{})
 	add(t, s, user(t, s, "ann"), "", "acknowledged")
 	after := crashed(t, d)
-	if err := os.Remove(filepath.Join(after.Dir, store.SQLiteFileName+"-wal")); err != nil {
+	if err := os.Remove(filepath.Join(after.Dir, sqldb.SQLiteFileName+"-wal")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := after.TryOpen(store.Options{}); !loci.Is(err, loci.CodeConflict) ||
 		!strings.Contains(err.Error(), "loci.created says") {
 		t.Errorf("told %v", err)
 	}
-	if err := os.Remove(filepath.Join(after.Dir, store.SQLiteMarkerName)); err != nil {
+	if err := os.Remove(filepath.Join(after.Dir, sqldb.SQLiteMarkerName)); err != nil {
 		t.Fatal(err)
 	}
 	checkHealthy(t, after.Open(t, store.Options{}))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -55,14 +56,14 @@ func TestNothingIsWrittenToADatabaseThatIsNotThereAnyMore(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var log lockedBuffer
-			d := storetest.Database{Engine: store.Driver, Dir: t.TempDir()}
+			d := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
 			s := d.Open(t, store.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
 			ann := user(t, s, "ann")
 			add(t, s, ann, "", "written before")
 			if err := s.Ping(ctx); err != nil {
 				t.Fatal(err)
 			}
-			path := filepath.Join(d.Dir, store.SQLiteFileName)
+			path := filepath.Join(d.Dir, sqldb.SQLiteFileName)
 			if err := c.do(path); err != nil {
 				t.Fatal(err)
 			}
@@ -95,9 +96,9 @@ func TestNothingIsWrittenToADatabaseThatIsNotThereAnyMore(t *testing.T) {
 func TestAnIdleServerLogsThatItsDatabaseIsGone(t *testing.T) {
 	t.Parallel()
 	var log lockedBuffer
-	d := storetest.Database{Engine: store.Driver, Dir: t.TempDir()}
+	d := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
 	d.Open(t, store.Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
-	if err := os.Remove(filepath.Join(d.Dir, store.SQLiteFileName)); err != nil {
+	if err := os.Remove(filepath.Join(d.Dir, sqldb.SQLiteFileName)); err != nil {
 		t.Fatal(err)
 	}
 	for end := time.Now().Add(30 * time.Second); !strings.Contains(log.String(),
@@ -118,18 +119,18 @@ func TestAnEmptyDatabaseIsNotMadeWhereThereWasOne(t *testing.T) {
 		{"removed", func(path string) error { return os.Remove(path) }, false},
 		{"emptied", func(path string) error { return os.Truncate(path, 0) }, false},
 		{"all but the log removed", func(path string) error {
-			return firstError(os.Remove(path), os.Remove(filepath.Join(filepath.Dir(path), store.SQLiteMarkerName)),
+			return firstError(os.Remove(path), os.Remove(filepath.Join(filepath.Dir(path), sqldb.SQLiteMarkerName)),
 				os.WriteFile(path+"-wal", []byte("commits"), 0o600))
 		}, false},
 		{"removed with the marker", func(path string) error {
-			return firstError(os.Remove(path), os.Remove(filepath.Join(filepath.Dir(path), store.SQLiteMarkerName)))
+			return firstError(os.Remove(path), os.Remove(filepath.Join(filepath.Dir(path), sqldb.SQLiteMarkerName)))
 		}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			d := storetest.Database{Engine: store.Driver, Dir: t.TempDir()}
+			d := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
 			d.Open(t, store.Options{}).Close()
-			path := filepath.Join(d.Dir, store.SQLiteFileName)
+			path := filepath.Join(d.Dir, sqldb.SQLiteFileName)
 			if err := c.do(path); err != nil {
 				t.Fatal(err)
 			}
@@ -150,8 +151,8 @@ func TestAnEmptyDatabaseIsNotMadeWhereThereWasOne(t *testing.T) {
 // A start that was cut off before it made anything is made up for.
 func TestAFileThatNeverHeldAnythingIsFilled(t *testing.T) {
 	t.Parallel()
-	d := storetest.Database{Engine: store.Driver, Dir: t.TempDir()}
-	for _, name := range []string{store.SQLiteFileName, store.SQLiteFileName + ".lock", "serve.lock"} {
+	d := storetest.Database{Engine: sqldb.Driver, Dir: t.TempDir()}
+	for _, name := range []string{sqldb.SQLiteFileName, sqldb.SQLiteFileName + ".lock", "serve.lock"} {
 		if err := os.WriteFile(filepath.Join(d.Dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -1,9 +1,7 @@
-// Package store keeps everything that Loci knows, in SQLite or PostgreSQL. It
-// is the only room that speaks SQL. The queries are the same text for both;
-// what differs is in sqlite.go and postgres.go.
+// Package store reads and writes every record, in a database of package sqldb.
 //
-// Rows are reachable only through Read and Write, whose transactions see what
-// the actor may see and nothing else, and through System, for what no actor asks.
+// Read and Write run a function in a transaction that is scoped to an actor: it reaches the rows of the
+// actor's workspaces and no others. System runs one without a scope, for work that no actor asks for.
 package store
 
 import (
@@ -18,12 +16,13 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
 // A Store is a database, open.
 type Store struct {
-	db           database
+	db           sqldb.DB
 	clock        loci.Clock
 	log          *slog.Logger
 	indexes      *indexCache
@@ -67,15 +66,15 @@ type Options struct {
 }
 
 // dbOptions returns the options of the database.
-func (o Options) dbOptions() dbOptions {
-	return dbOptions{Log: o.Log, OneShot: o.OneShot, KeepSchema: o.KeepSchema, BusyTimeout: o.busyTimeout,
+func (o Options) dbOptions() sqldb.Options {
+	return sqldb.Options{Log: o.Log, OneShot: o.OneShot, KeepSchema: o.KeepSchema, BusyTimeout: o.busyTimeout,
 		MaxWALSize: o.maxWALSize, Migrations: o.migrations}
 }
 
 // OpenSQLite opens the database in dir, which is made if it is not there.
 // Several processes may have it open at once.
 func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
-	db, err := openSQLite(ctx, dir, o.dbOptions())
+	db, err := sqldb.OpenSQLite(ctx, dir, o.dbOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +83,7 @@ func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
 
 // OpenPostgres opens the database at url, a postgres:// address.
 func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
-	db, err := openPostgres(ctx, url, o.dbOptions())
+	db, err := sqldb.OpenPostgres(ctx, url, o.dbOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -126,13 +125,16 @@ func (s *Store) start(ctx context.Context, o Options) (*Store, error) {
 		s.reindexer.stop()
 		s.embedder.stop()
 		s.compactor.stop()
-		return s.db.close()
+		return s.db.Close()
 	})
 	var err error
 	if s.secret, err = s.loadOrCreateSecret(ctx, "cursor"); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.seenCipher = newSeenCipher(s.secret)
+	if err = s.reportLostCommits(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	if err = s.reindexer.start(ctx, s); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -145,7 +147,7 @@ func (s *Store) start(ctx context.Context, o Options) (*Store, error) {
 func (s *Store) Close() error { return s.close() }
 
 // Engine names the database for people: "sqlite 3.53.4" or "postgres 18.4".
-func (s *Store) Engine() string { return s.db.dialect().name }
+func (s *Store) Engine() string { return s.db.Dialect().Name }
 
 // Now returns the store's time.
 func (s *Store) Now() loci.Time { return loci.TimeOf(s.clock()) }
@@ -156,18 +158,18 @@ func (s *Store) Secret() []byte { return s.secret }
 // Ping writes nothing and reads one row of each table without which nobody is served.
 // A database file that was removed or replaced while it is open is an error.
 func (s *Store) Ping(ctx context.Context) error {
-	if err := s.db.checkFiles(); err != nil {
+	if err := s.db.CheckFiles(); err != nil {
 		return err
 	}
-	return s.db.read(ctx, "", func(c conn) error {
+	return s.db.Read(ctx, "", func(c sqldb.Conn) error {
 		for _, table := range []string{"metadata", "users", "api_keys", "workspaces"} {
 			var text string // of a column that no index has: the table itself is read
 			column := "name"
 			if table == "metadata" {
 				column = "value"
 			}
-			err := c.queryRow(`SELECT `+column+` FROM `+table+` LIMIT 1`, nil, []any{&text})
-			if err != nil && !errors.Is(err, errNoRows) {
+			err := c.QueryRow(`SELECT `+column+` FROM `+table+` LIMIT 1`, nil, []any{&text})
+			if err != nil && !errors.Is(err, sqldb.ErrNoRows) {
 				return fmt.Errorf("the table %s: %w", table, err)
 			}
 		}
@@ -177,4 +179,4 @@ func (s *Store) Ping(ctx context.Context) error {
 
 // Stats returns the figures of the database. Only the size of a PostgreSQL
 // database is asked for there.
-func (s *Store) Stats(ctx context.Context) Stats { return s.db.stats(ctx) }
+func (s *Store) Stats(ctx context.Context) sqldb.Stats { return s.db.Stats(ctx) }

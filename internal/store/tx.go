@@ -8,6 +8,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // A Tx is a transaction on behalf of one actor. It sees the workspaces that
@@ -15,7 +16,7 @@ import (
 // else: every query of its methods is joined to them in the statement itself.
 type Tx struct {
 	ctx   context.Context
-	conn  conn
+	conn  sqldb.Conn
 	store *Store
 	actor *identity.Actor
 	now   loci.Time
@@ -37,7 +38,7 @@ func (t *Tx) Actor() *identity.Actor { return t.actor }
 // Emit tells the store's hearers of e once the transaction has committed.
 func (t *Tx) Emit(e Event) { t.events = append(t.events, e) }
 
-func (s *Store) begin(ctx context.Context, c conn, actor *identity.Actor) *Tx {
+func (s *Store) begin(ctx context.Context, c sqldb.Conn, actor *identity.Actor) *Tx {
 	return &Tx{ctx: ctx, conn: c, store: s, actor: actor, now: s.Now()}
 }
 
@@ -52,7 +53,7 @@ func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(
 			return out, t.checkIdempotency()
 		})
 	}
-	err = s.db.read(ctx, actor.UserID, func(c conn) error {
+	err = s.db.Read(ctx, actor.UserID, func(c sqldb.Conn) error {
 		t := s.begin(ctx, c, actor)
 		t.readOnly = true
 		out, err = f(t)
@@ -68,7 +69,7 @@ func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(
 // transaction, or was there already and is returned instead.
 func Write[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(*Tx) (Out, error)) (out Out, err error) {
 	var t *Tx
-	err = s.db.write(ctx, actor.UserID, func(c conn) error {
+	err = s.db.Write(ctx, actor.UserID, func(c sqldb.Conn) error {
 		t = s.begin(ctx, c, actor)
 		made, err := f(t)
 		if r, ok := errors.AsType[*replay](err); ok {
@@ -107,7 +108,7 @@ func (s *Store) publish(t *Tx) {
 func System[Out any](ctx context.Context, s *Store, reason string, f func(*SystemTx) (Out, error)) (out Out,
 	err error) {
 	var t *Tx
-	err = s.db.write(ctx, "", func(c conn) error {
+	err = s.db.Write(ctx, "", func(c sqldb.Conn) error {
 		t = s.begin(ctx, c, &identity.Actor{})
 		out, err = f(&SystemTx{t})
 		return err
@@ -123,7 +124,7 @@ func System[Out any](ctx context.Context, s *Store, reason string, f func(*Syste
 // SystemRead is System for who changes nothing.
 func SystemRead[Out any](ctx context.Context, s *Store, reason string, f func(*SystemTx) (Out, error)) (out Out,
 	err error) {
-	err = s.db.read(ctx, "", func(c conn) error {
+	err = s.db.Read(ctx, "", func(c sqldb.Conn) error {
 		out, err = f(&SystemTx{s.begin(ctx, c, &identity.Actor{})})
 		return err
 	})
@@ -181,29 +182,29 @@ func (t *Tx) withScope(q string, args ...any) (string, []any) {
 
 func (t *Tx) queryRow(q string, args []any, dest ...any) error {
 	q, args = t.withScope(q, args...)
-	return wrapQueryError(q, t.conn.queryRow(q, args, dest))
+	return sqldb.WrapQueryError(q, t.conn.QueryRow(q, args, dest))
 }
 
-func (t *Tx) queryFew(q string, args []any, f func(row) error) error {
+func (t *Tx) queryFew(q string, args []any, f func(sqldb.Row) error) error {
 	q, args = t.withScope(q, args...)
-	return wrapQueryError(q, t.conn.queryFew(q, args, f))
+	return sqldb.WrapQueryError(q, t.conn.QueryFew(q, args, f))
 }
 
-func (t *Tx) query(q string, args []any, f func(row) error) error {
+func (t *Tx) query(q string, args []any, f func(sqldb.Row) error) error {
 	q, args = t.withScope(q, args...)
-	return wrapQueryError(q, t.conn.query(q, args, f))
+	return sqldb.WrapQueryError(q, t.conn.Query(q, args, f))
 }
 
 // exec runs a statement that is not scoped: its rows were reached by one that was.
 func (t *Tx) exec(q string, args ...any) (int64, error) {
-	n, err := t.conn.exec(q, args)
-	return n, wrapQueryError(q, err)
+	n, err := t.conn.Exec(q, args)
+	return n, sqldb.WrapQueryError(q, err)
 }
 
 // repeatableRead runs f so that all its statements see one state of the database,
 // which those of a reader of PostgreSQL otherwise do not.
 func (t *Tx) repeatableRead(f func() error) error {
-	if !t.readOnly || !t.store.db.dialect().rowLocks {
+	if !t.readOnly || !t.store.db.Dialect().RowLocks {
 		return f()
 	}
 	if _, err := t.exec(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`); err != nil {
@@ -217,7 +218,7 @@ func (t *Tx) repeatableRead(f func() error) error {
 // commit: for KEY SHARE beside others who read them so, for UPDATE alone. What
 // only counts, a fold, goes on beside the former.
 func (t *Tx) lockClause(how, tables string) string {
-	if !t.store.db.dialect().rowLocks {
+	if !t.store.db.Dialect().RowLocks {
 		return ""
 	}
 	return " FOR " + how + " OF " + tables

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // Usage returns what the places within the actor's reach hold: the quotas
@@ -19,7 +20,7 @@ func (t *Tx) Usage() (s loci.AccountStatus, err error) {
 			(SELECT count(*) FROM embedding_queue x WHERE x.workspace = w.row_id),
 			(SELECT count(*) FROM embedding_queue x WHERE x.workspace = w.row_id AND x.error <> ''),
 			(SELECT COALESCE(max(x.error), '') FROM embedding_queue x WHERE x.workspace = w.row_id AND x.error <> '')
-		FROM workspaces e`+t.membershipJoin("e.row_id"), nil, func(r row) error {
+		FROM workspaces e`+t.membershipJoin("e.row_id"), nil, func(r sqldb.Row) error {
 		var personal bool
 		var role loci.Role
 		var atlases, memories, bytes int64
@@ -73,11 +74,11 @@ func (t *Tx) checkStorageQuota(workspace int64) error {
 // LeaseOperations takes n operations of a user's month, at most up to limit,
 // and returns how many it took and how many are used with them.
 func (t *SystemTx) LeaseOperations(userID, month string, n, limit int64) (got, used int64, err error) {
-	if err = t.t.store.db.dialect().advisoryLock(t.t.conn, "operations/"+userID); err != nil {
+	if err = t.t.store.db.Dialect().AdvisoryLock(t.t.conn, "operations/"+userID); err != nil {
 		return 0, 0, err
 	}
 	var before int64
-	err = mapNoRows(t.t.conn.queryRow(`SELECT used FROM operations WHERE user_id = ?1 AND month = ?2`,
+	err = sqldb.MapNoRows(t.t.conn.QueryRow(`SELECT used FROM operations WHERE user_id = ?1 AND month = ?2`,
 		[]any{userID, month}, []any{&before}))
 	if err != nil && !loci.Is(err, loci.CodeNotFound) {
 		return 0, 0, err
@@ -98,7 +99,7 @@ func (t *SystemTx) ReturnOperations(userID, month string, n int64) error {
 
 // UsedOperations returns how many operations of a user's month are taken.
 func (t *SystemTx) UsedOperations(userID, month string) (used int64, err error) {
-	err = mapNoRows(t.t.conn.queryRow(`SELECT used FROM operations WHERE user_id = ?1 AND month = ?2`,
+	err = sqldb.MapNoRows(t.t.conn.QueryRow(`SELECT used FROM operations WHERE user_id = ?1 AND month = ?2`,
 		[]any{userID, month}, []any{&used}))
 	if loci.Is(err, loci.CodeNotFound) {
 		return 0, nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 const userColumns = ` id, email, name, verified, created_at, updated_at `
@@ -14,8 +15,8 @@ func scanUser(u *loci.User) []any {
 
 // CurrentUser returns the actor's user.
 func (t *Tx) CurrentUser() (u loci.User, err error) {
-	err = t.conn.queryRow(`SELECT`+userColumns+`FROM users WHERE id = ?1`, []any{t.actor.UserID}, scanUser(&u))
-	return u, mapNoRows(err)
+	err = t.conn.QueryRow(`SELECT`+userColumns+`FROM users WHERE id = ?1`, []any{t.actor.UserID}, scanUser(&u))
+	return u, sqldb.MapNoRows(err)
 }
 
 // A NewUser is an account that is about to be made.
@@ -59,21 +60,21 @@ type UserPassword struct {
 
 // UserByEmail returns the user with this address in any letter case, or NotFound.
 func (t *SystemTx) UserByEmail(e loci.Email) (l UserPassword, err error) {
-	err = t.t.conn.queryRow(`SELECT`+userColumns+`, password FROM users WHERE email_folded = ?1`, []any{FoldEmail(e)},
+	err = t.t.conn.QueryRow(`SELECT`+userColumns+`, password FROM users WHERE email_folded = ?1`, []any{FoldEmail(e)},
 		append(scanUser(&l.User), &l.Hash))
-	return l, mapNoRows(err)
+	return l, sqldb.MapNoRows(err)
 }
 
 // HasUsers reports whether there is any user. In a transaction that writes, it
 // stays true until the commit that there is none: two first users at once, on
 // whichever servers, wait for each other.
 func (t *SystemTx) HasUsers() (bool, error) {
-	if err := t.t.store.db.dialect().advisoryLock(t.t.conn, "first user"); err != nil {
+	if err := t.t.store.db.Dialect().AdvisoryLock(t.t.conn, "first user"); err != nil {
 		return false, err
 	}
 	var one int
-	err := t.t.conn.queryRow(`SELECT 1 FROM users LIMIT 1`, nil, []any{&one})
-	if errors.Is(err, errNoRows) {
+	err := t.t.conn.QueryRow(`SELECT 1 FROM users LIMIT 1`, nil, []any{&one})
+	if errors.Is(err, sqldb.ErrNoRows) {
 		return false, nil
 	}
 	return err == nil, err
@@ -81,8 +82,8 @@ func (t *SystemTx) HasUsers() (bool, error) {
 
 // VerifyUser marks the address of a user as verified.
 func (t *SystemTx) VerifyUser(e loci.Email) (u loci.User, err error) {
-	err = t.t.conn.queryRow(`UPDATE users SET verified = ?2, updated_at = ?3 WHERE email_folded = ?1 RETURNING`+
+	err = t.t.conn.QueryRow(`UPDATE users SET verified = ?2, updated_at = ?3 WHERE email_folded = ?1 RETURNING`+
 		userColumns,
 		[]any{FoldEmail(e), true, t.t.now}, scanUser(&u))
-	return u, mapNoRows(err)
+	return u, sqldb.MapNoRows(err)
 }

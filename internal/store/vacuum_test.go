@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"slices"
 	"testing"
 )
@@ -15,9 +16,9 @@ func TestPurgeKnowsEveryTable(t *testing.T) {
 	}
 	defer s.Close()
 	var tables []string
-	err = s.db.read(context.Background(), "", func(c conn) error {
-		return c.query(
-			`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose%' AND name <> 'metadata'`, nil, func(r row) error {
+	err = s.db.Read(context.Background(), "", func(c sqldb.Conn) error {
+		return c.Query(
+			`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose%' AND name <> 'metadata'`, nil, func(r sqldb.Row) error {
 				tables = append(tables, "")
 				return r.Scan(&tables[len(tables)-1])
 			})

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -27,13 +28,13 @@ func (t *SystemTx) ensureGeneration(name string) (prepared bool, rowID int64, er
 		name); err != nil {
 		return false, 0, err
 	}
-	if err = t.t.conn.queryRow(`SELECT row_id FROM generations WHERE name = ?1`, []any{name},
+	if err = t.t.conn.QueryRow(`SELECT row_id FROM generations WHERE name = ?1`, []any{name},
 		[]any{&rowID}); err != nil {
 		return false, 0, err
 	}
 	var done string
-	err = t.t.conn.queryRow(`SELECT value FROM metadata WHERE name = 'vectors'`, nil, []any{&done})
-	if errors.Is(err, errNoRows) {
+	err = t.t.conn.QueryRow(`SELECT value FROM metadata WHERE name = 'vectors'`, nil, []any{&done})
+	if errors.Is(err, sqldb.ErrNoRows) {
 		err = nil
 	}
 	return done == name, rowID, err
@@ -49,8 +50,8 @@ func (t *SystemTx) enqueueMissing(generation, after int64) (last int64, err erro
 	if leads, err := t.isActiveModel(generation); err != nil || !leads {
 		return last, err
 	}
-	err = t.t.conn.queryFew(`SELECT row_id FROM memories WHERE row_id > ?1 ORDER BY row_id LIMIT ?2`,
-		[]any{after, prepareBatchSize}, func(r row) error { return r.Scan(&last) })
+	err = t.t.conn.QueryFew(`SELECT row_id FROM memories WHERE row_id > ?1 ORDER BY row_id LIMIT ?2`,
+		[]any{after, prepareBatchSize}, func(r sqldb.Row) error { return r.Scan(&last) })
 	if err != nil {
 		return after, err
 	}
@@ -83,7 +84,7 @@ func (t *SystemTx) switchGeneration(generation int64) (more bool, err error) {
 		return false, err
 	}
 	var left int64
-	if err = t.t.conn.queryRow(`SELECT count(*) FROM keyword_indexes WHERE generation NOT IN (0, ?1)`,
+	if err = t.t.conn.QueryRow(`SELECT count(*) FROM keyword_indexes WHERE generation NOT IN (0, ?1)`,
 		[]any{generation}, []any{&left}); err != nil || left > 0 {
 		return true, err
 	}
@@ -99,10 +100,10 @@ func (t *SystemTx) switchGeneration(generation int64) (more bool, err error) {
 
 // findEmbeddedText finds a memory of a workspace with the vectors of a text, or zero.
 func (t *SystemTx) findEmbeddedText(workspace, generation, text int64) (memory int64, err error) {
-	err = t.t.conn.queryRow(
+	err = t.t.conn.QueryRow(
 		`SELECT memory FROM vectors WHERE workspace = ?1 AND generation = ?2 AND text_hash = ?3 LIMIT 1`,
 		[]any{workspace, generation, text}, []any{&memory})
-	if errors.Is(err, errNoRows) {
+	if errors.Is(err, sqldb.ErrNoRows) {
 		return 0, nil
 	}
 	return memory, err
@@ -124,10 +125,10 @@ func (t *SystemTx) storeResults(generation int64, due loci.Time, results []embed
 	var seq int64
 	for i, r := range results {
 		if i == 0 || r.workspace != results[i-1].workspace {
-			err := t.t.conn.queryRow(
+			err := t.t.conn.QueryRow(
 				`UPDATE keyword_indexes SET vector_seq = vector_seq + 1, generation = CASE WHEN generation = 0 THEN CAST(?2 AS BIGINT) ELSE generation END
 				WHERE workspace = ?1 RETURNING vector_seq`, []any{r.workspace, generation}, []any{&seq})
-			if errors.Is(err, errNoRows) {
+			if errors.Is(err, sqldb.ErrNoRows) {
 				seq = 0 // the workspace is gone
 			} else if err != nil {
 				return err
@@ -195,10 +196,10 @@ type vectorState struct {
 
 // vectorStates reads the states of workspaces that have vectors.
 func (t *Tx) vectorStates(workspaces []int64) (list []vectorState, err error) {
-	err = t.conn.queryFew(
+	err = t.conn.QueryFew(
 		`SELECT x.workspace, x.vector_seq, x.generation, g.name FROM keyword_indexes x JOIN generations g ON g.row_id = x.generation
-		WHERE `+fmt.Sprintf(t.store.db.dialect().inList, "x.workspace", 1)+` ORDER BY x.workspace`,
-		[]any{encodeInts(workspaces)}, func(r row) error {
+		WHERE `+fmt.Sprintf(t.store.db.Dialect().InList, "x.workspace", 1)+` ORDER BY x.workspace`,
+		[]any{sqldb.EncodeInts(workspaces)}, func(r sqldb.Row) error {
 			var v vectorState
 			err := r.Scan(&v.workspace, &v.seq, &v.generation, &v.name)
 			list = append(list, v)
@@ -241,10 +242,10 @@ func (t *Tx) vectorsSince(state vectorState, since int64) (list []vector.StoredV
 			return nil, err
 		}
 		n = 0
-		err := t.conn.queryFew(
+		err := t.conn.QueryFew(
 			`SELECT v.row_id, v.memory, v.seq, v.vector FROM vectors v WHERE v.workspace = ?1 AND v.generation = ?2
 			AND (v.seq, v.row_id) > (?3, ?4) AND v.seq <= ?5 ORDER BY v.seq, v.row_id LIMIT ?6`,
-			[]any{state.workspace, state.generation, seq, key, state.seq, vectorBatchSize}, func(r row) error {
+			[]any{state.workspace, state.generation, seq, key, state.seq, vectorBatchSize}, func(r sqldb.Row) error {
 				var c vector.StoredVector
 				err := r.Scan(&c.Key, &c.Memory, &seq, &c.Vector)
 				n, key, last[c.Memory] = n+1, c.Key, seq

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 const versionColumns = ` v.version, v.title, v.content, v.prefix_len, v.type, v.tags, v.status, v.verified_at, v.verified_by, v.evidence, v.confidence,
@@ -18,7 +19,7 @@ type versionRow struct {
 	prefix  *int
 }
 
-func (v *versionRow) scan(r row) error {
+func (v *versionRow) scan(r sqldb.Row) error {
 	var kind, status int
 	var tags string
 	err := r.Scan(&v.Version, &v.Title, &v.content, &v.prefix, &kind, &tags, &status, &v.VerifiedAt, &v.VerifiedBy,
@@ -28,7 +29,7 @@ func (v *versionRow) scan(r row) error {
 		return err
 	}
 	v.Type, v.Status = loci.MemoryTypeAt(kind), loci.MemoryStatusAt(status)
-	v.Tags, err = decodeStrings(tags)
+	v.Tags, err = sqldb.DecodeStrings(tags)
 	return err
 }
 
@@ -52,12 +53,12 @@ func (t *Tx) Versions(id string, p Page) (list List[loci.MemoryVersion], err err
 	var m loci.Memory
 	err = t.repeatableRead(func() (err error) {
 		list = newList[loci.MemoryVersion](p)
-		m, err = t.scanMemory(scanFunc{func(dest ...any) error {
+		m, err = t.scanMemory(sqldb.ScanFunc{Func: func(dest ...any) error {
 			return t.queryRow(`SELECT`+memoryColumns+`, e.row_id, e.updated_by FROM`+t.memoriesJoin()+`WHERE e.id = ?2`,
 				[]any{id}, dest...)
 		}}, &rowID, &by)
 		if err != nil {
-			return mapNoRows(err)
+			return sqldb.MapNoRows(err)
 		}
 		above, text := m.Version, m.Content
 		if p.After == (PageKey{}) {
@@ -85,9 +86,9 @@ func currentVersion(m loci.Memory, by string) loci.MemoryVersion {
 
 // walkVersions calls f with the versions below one whose text is known.
 func (t *Tx) walkVersions(rowID int64, below int, text string, limit int, f func(loci.MemoryVersion) error) error {
-	return t.conn.query(`SELECT`+versionColumns+
+	return t.conn.Query(`SELECT`+versionColumns+
 		`FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`,
-		[]any{rowID, below, limit}, func(r row) error {
+		[]any{rowID, below, limit}, func(r sqldb.Row) error {
 			var v versionRow
 			if err := v.scan(r); err != nil {
 				return err
@@ -102,14 +103,14 @@ func (t *Tx) walkVersions(rowID int64, below int, text string, limit int, f func
 // kept whole, or the present one, has it, cut where texts went on from it.
 func (t *Tx) contentAt(rowID int64, version int, present string) (string, error) {
 	text, whole := present, math.MaxInt32
-	err := t.conn.queryRow(
+	err := t.conn.QueryRow(
 		`SELECT v.version, v.content FROM versions v WHERE v.memory = ?1 AND v.version >= ?2 AND v.content IS NOT NULL ORDER BY v.version LIMIT 1`,
 		[]any{rowID, version}, []any{&whole, &text})
-	if err != nil && !errors.Is(err, errNoRows) {
+	if err != nil && !errors.Is(err, sqldb.ErrNoRows) {
 		return "", err
 	}
 	var shortest *int
-	err = t.conn.queryRow(
+	err = t.conn.QueryRow(
 		`SELECT min(v.prefix_len) FROM versions v WHERE v.memory = ?1 AND v.version >= ?2 AND v.version < ?3`,
 		[]any{rowID, version, whole}, []any{&shortest})
 	if err == nil && shortest != nil {

@@ -3,12 +3,13 @@ package store
 import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/analysis"
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 const workspaceColumns = ` w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived, w.secrets, w.created_at, w.updated_at,
 	(SELECT count(*) FROM members x WHERE x.workspace = w.row_id), (SELECT count(*) FROM atlases x WHERE x.workspace = w.row_id) `
 
-func scanWorkspace(r row, more ...any) (w loci.Workspace, err error) {
+func scanWorkspace(r sqldb.Row, more ...any) (w loci.Workspace, err error) {
 	var personal, archived bool
 	err = r.Scan(append([]any{&w.ID, &w.Name, &personal, &w.Role, &archived, &w.Settings.Secrets, &w.CreatedAt,
 		&w.UpdatedAt, &w.MemberCount, &w.AtlasCount}, more...)...)
@@ -28,11 +29,11 @@ func containerStatus(archived bool) loci.ContainerStatus {
 
 // WorkspaceRecord returns a workspace within the actor's reach.
 func (t *Tx) WorkspaceRecord(id string) (loci.Workspace, error) {
-	w, err := scanWorkspace(scanFunc{func(dest ...any) error {
+	w, err := scanWorkspace(sqldb.ScanFunc{Func: func(dest ...any) error {
 		return t.queryRow(`SELECT`+workspaceColumns+`FROM workspaces e`+t.membershipJoin("e.row_id")+`WHERE e.id = ?2`,
 			[]any{id}, dest...)
 	}})
-	return w, mapNoRows(err)
+	return w, sqldb.MapNoRows(err)
 }
 
 // Workspaces returns the workspaces within the actor's reach.
@@ -41,7 +42,7 @@ func (t *Tx) Workspaces(archived bool, p Page) (list List[loci.Workspace], err e
 	list = newList[loci.Workspace](p)
 	err = t.query(`SELECT`+workspaceColumns+`FROM workspaces e`+t.membershipJoin("e.row_id")+
 		`WHERE w.archived IN (?2, ?3) AND (w.created_at, w.id) < (?4, ?5) ORDER BY w.created_at DESC, w.id DESC LIMIT ?6`,
-		[]any{false, archived, at, id, limit}, list.collect(func(r row) (loci.Workspace, error) {
+		[]any{false, archived, at, id, limit}, list.collect(func(r sqldb.Row) (loci.Workspace, error) {
 			return scanWorkspace(r)
 		}))
 	return list, err
@@ -86,7 +87,7 @@ func (t *Tx) PersonalWorkspace() (*Workspace, error) {
 // answered before.
 func (w *Workspace) authorize(err error, minimum loci.Role) error {
 	if err != nil {
-		return mapNoRows(err)
+		return sqldb.MapNoRows(err)
 	}
 	if !w.role.AtLeast(minimum) {
 		return loci.NewError(loci.CodeForbidden)
@@ -113,8 +114,8 @@ func (s *Account) AddWorkspace(name string, maximum int64) (loci.Workspace, erro
 	if err != nil {
 		return loci.Workspace{}, err
 	}
-	w, err := scanWorkspace(scanFunc{func(dest ...any) error {
-		return s.t.conn.queryRow(`SELECT`+workspaceColumns+
+	w, err := scanWorkspace(sqldb.ScanFunc{Func: func(dest ...any) error {
+		return s.t.conn.QueryRow(`SELECT`+workspaceColumns+
 			`FROM workspaces w JOIN members m ON m.workspace = w.row_id AND m.user_id = ?2 WHERE w.row_id = ?1`,
 			[]any{rowID, s.t.actor.UserID}, dest)
 	}})
@@ -127,7 +128,7 @@ func (t *Tx) addWorkspace(name, owner string, personal bool) (rowID int64, err e
 	if personal {
 		of = &owner
 	}
-	rowID, err = t.conn.insert(
+	rowID, err = t.conn.Insert(
 		`INSERT INTO workspaces (id, name, personal_of, archived, secrets, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)`,
 		[]any{loci.NewID(t.now.Std()), name, of, false, loci.SecretsReject, t.now})
 	if err != nil {
@@ -160,14 +161,14 @@ func (t *Tx) checkQuota(maximum int64, owner, count, what string) error {
 // countLocked counts by a query what an owner has, and lets nobody else count it until the
 // commit.
 func (t *Tx) countLocked(owner, count string) (n int64, err error) {
-	if err = t.store.db.dialect().advisoryLock(t.conn, "plan/"+owner); err == nil {
-		err = t.conn.queryRow(count, []any{owner}, []any{&n})
+	if err = t.store.db.Dialect().AdvisoryLock(t.conn, "plan/"+owner); err == nil {
+		err = t.conn.QueryRow(count, []any{owner}, []any{&n})
 	}
 	return n, err
 }
 
 func (t *Tx) workspaceOwner(workspace int64) (user string, err error) {
-	err = t.conn.queryRow(`SELECT user_id FROM members WHERE workspace = ?1 AND role = 'owner'`, []any{workspace},
+	err = t.conn.QueryRow(`SELECT user_id FROM members WHERE workspace = ?1 AND role = 'owner'`, []any{workspace},
 		[]any{&user})
 	return user, err
 }

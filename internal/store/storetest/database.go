@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	_ "github.com/jackc/pgx/v5/stdlib" // for DB
 
+	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -50,11 +51,11 @@ func (d Database) TryOpen(o store.Options) (*store.Store, error) {
 }
 
 // SchemaStatus returns how far the migrations of the database are.
-func (d Database) SchemaStatus(ctx context.Context) (store.SchemaStatus, error) {
+func (d Database) SchemaStatus(ctx context.Context) (sqldb.SchemaStatus, error) {
 	if d.Dir != "" {
-		return store.SQLiteSchemaStatus(ctx, d.Dir)
+		return sqldb.SQLiteSchemaStatus(ctx, d.Dir)
 	}
-	return store.PostgresSchemaStatus(ctx, d.Address)
+	return sqldb.PostgresSchemaStatus(ctx, d.Address)
 }
 
 // DB opens the database behind the store's back, until the end of the test.
@@ -62,7 +63,7 @@ func (d Database) DB(t testing.TB) *sql.DB {
 	t.Helper()
 	driver, name := "pgx", d.Address
 	if d.Dir != "" {
-		driver, name = store.SQLDriver, "file:"+filepath.Join(d.Dir, "loci.db")
+		driver, name = sqldb.SQLDriver, "file:"+filepath.Join(d.Dir, "loci.db")
 	}
 	db, err := sql.Open(driver, name)
 	if err != nil {
@@ -101,9 +102,9 @@ func (d Database) Query(t testing.TB, q string) (list []string) {
 // Each runs f on a fresh database of every engine.
 func Each(t *testing.T, f func(t *testing.T, d Database)) {
 	t.Helper()
-	t.Run(store.Driver, func(t *testing.T) {
+	t.Run(sqldb.Driver, func(t *testing.T) {
 		t.Parallel()
-		f(t, Database{Engine: store.Driver, Dir: t.TempDir()})
+		f(t, Database{Engine: sqldb.Driver, Dir: t.TempDir()})
 	})
 	for _, engine := range []string{"pg15", "pg18"} {
 		t.Run(engine, func(t *testing.T) {

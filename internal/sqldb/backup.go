@@ -1,0 +1,133 @@
+package sqldb
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/loci-memory/loci"
+)
+
+// DatabaseContents says what a database holds.
+type DatabaseContents struct {
+	Engine string           `json:"engine"` // "sqlite 3.53.4"
+	Schema int64            `json:"schema"`
+	Counts map[string]int64 `json:"counts"` // rows of the tables of which people ask
+}
+
+// countedTables are the tables whose rows a backup counts.
+var countedTables = []string{"users", "api_keys", "workspaces", "atlases", "memories", "versions"}
+
+// CopySQLite writes a copy of the database in dir, as it is at one moment, to a new file
+// named SQLiteFile in the folder to. Writers go on meanwhile: VACUUM INTO reads one
+// snapshot and ends however much is written. Progress is told the bytes written and an
+// estimate of all.
+func CopySQLite(ctx context.Context, dir, to string, progress func(done, total int64)) error {
+	path := filepath.Join(to, SQLiteFileName)
+	var failed error // of the copy, which is not the fault of the database
+	err := withSQLite(dir, func(c *sqliteConn) error {
+		var pages, size, schema int64
+		for pragma, n := range map[string]*int64{"page_count": &pages, "page_size": &size, "user_version": &schema} {
+			if err := c.QueryRow(`PRAGMA `+pragma, nil, []any{n}); err != nil {
+				return err
+			}
+		}
+		if schema == 0 {
+			return loci.NewError(loci.CodeConflict, "there is no database of Loci in %s", dir)
+		}
+		watched, stop := context.WithCancel(ctx)
+		defer stop()
+		go func() {
+			for tick := time.NewTicker(100 * time.Millisecond); ; {
+				select {
+				case <-tick.C:
+					if info, err := os.Stat(path); err == nil {
+						progress(min(info.Size(), pages*size), pages*size)
+					}
+				case <-watched.Done():
+					tick.Stop()
+					return
+				}
+			}
+		}()
+		if failed = c.queryContext(ctx, `VACUUM INTO ?1`, []any{path}, func(Row) error {
+			return nil
+		}); isCorrupt(failed) {
+			return failed
+		}
+		return nil
+	})
+	if err == nil && failed != nil {
+		err = fmt.Errorf("%s: %w", path, failed)
+	}
+	return err
+}
+
+// ReadSQLiteContents counts what the database in dir holds.
+func ReadSQLiteContents(ctx context.Context, dir string) (s DatabaseContents, err error) {
+	s.Counts = map[string]int64{}
+	err = withSQLite(dir, func(c *sqliteConn) error {
+		var version string
+		if err := c.QueryRow(`SELECT sqlite_version()`, nil, []any{&version}); err != nil {
+			return err
+		}
+		s.Engine = "sqlite " + version
+		if s.Schema, err = c.userVersion(); err != nil {
+			return err
+		}
+		for _, table := range countedTables {
+			var there, n int64
+			err := c.QueryRow(`SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1`, []any{table},
+				[]any{&there})
+			if err != nil {
+				return err
+			}
+			if there == 0 {
+				continue // the schema is an earlier one
+			}
+			if err := c.QueryRow(`SELECT count(*) FROM `+table, nil, []any{&n}); err != nil {
+				return fmt.Errorf("count %s: %w", table, err)
+			}
+			s.Counts[table] = n
+		}
+		return nil
+	})
+	return s, err
+}
+
+// A ActiveKey is an API key that works in a restored database.
+type ActiveKey struct {
+	ID        string    `json:"id"`
+	Prefix    string    `json:"prefix"`
+	Name      string    `json:"name"`
+	Email     string    `json:"email"`
+	CreatedAt loci.Time `json:"createdAt"`
+}
+
+// EndSignIns ends all sign-ins in the database in dir, which nobody has open, and returns
+// how many there were and the API keys that work in it. The file alone is the database
+// afterwards: there is no log beside it.
+func EndSignIns(ctx context.Context, dir string) (ended int64, keys []ActiveKey, err error) {
+	keys = []ActiveKey{}
+	err = withSQLite(dir, func(c *sqliteConn) error {
+		for _, q := range []string{`PRAGMA journal_mode = DELETE`, `PRAGMA synchronous = FULL`,
+			`PRAGMA secure_delete = ON`} {
+			if err := c.execContext(ctx, q); err != nil {
+				return err
+			}
+		}
+		if ended, err = c.Exec(`DELETE FROM sign_ins`, nil); err != nil {
+			return err
+		}
+		return c.queryContext(ctx, `SELECT k.id, k.prefix, k.name, u.email, k.created_at
+			FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.revoked_at = 0 ORDER BY u.email, k.created_at, k.id`, nil, func(r Row) error {
+			var k ActiveKey
+			err := r.Scan(&k.ID, &k.Prefix, &k.Name, &k.Email, &k.CreatedAt)
+			keys = append(keys, k)
+			return err
+		})
+	})
+	return ended, keys, err
+}

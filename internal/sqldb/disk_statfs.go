@@ -1,0 +1,15 @@
+//go:build linux || darwin || freebsd
+
+package sqldb
+
+import "syscall"
+
+// freeBytes returns the bytes that an ordinary user may still write beside a file,
+// -1 where the system does not tell.
+func freeBytes(path string) int64 {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(path, &s); err != nil {
+		return -1
+	}
+	return int64(s.Bavail) * int64(s.Bsize)
+}

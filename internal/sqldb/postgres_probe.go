@@ -1,0 +1,87 @@
+package sqldb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/loci-memory/loci"
+)
+
+// sessionParameters are those that every session has, unless the address names another value.
+var sessionParameters = map[string]string{
+	"statement_timeout": "10000", "idle_in_transaction_session_timeout": "30000", "lock_timeout": "10000",
+	"application_name": "loci",
+}
+
+// probeServer connects once, refuses a database that Loci cannot use, and adapts config
+// to a connection pooler. PgBouncer refuses the session parameters, and in
+// transaction mode it gives each transaction another session, in which no prepared
+// statement of the last one exists (https://www.pgbouncer.org/features.html).
+func probeServer(ctx context.Context, config *pgx.ConnConfig, url string, log *slog.Logger) error {
+	added := []string{}
+	for name, value := range sessionParameters {
+		if _, set := config.RuntimeParams[name]; !set {
+			config.RuntimeParams[name] = value
+			if name != "application_name" { // poolers know this one
+				added = append(added, name)
+			}
+		}
+	}
+	config.RuntimeParams["client_encoding"] = "UTF8"
+	c, err := pgx.ConnectConfig(ctx, config.Copy())
+	if rejectsStartupParameters(err) {
+		for _, name := range added {
+			delete(config.RuntimeParams, name)
+		}
+		if c, err = pgx.ConnectConfig(ctx, config.Copy()); rejectsStartupParameters(err) {
+			return fmt.Errorf("%w: set ignore_startup_parameters in the configuration of the pooler, or leave the "+
+				"parameter out of the address", err)
+		}
+	}
+	if err != nil {
+		return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err),
+			Err: err}
+	}
+	defer c.Close(context.WithoutCancel(ctx))
+	var pid uint32
+	var encoding, timeout string
+	err = c.QueryRow(ctx,
+		`SELECT pg_backend_pid(), current_setting('server_encoding'), current_setting('statement_timeout')`,
+		pgx.QueryExecModeSimpleProtocol).Scan(&pid, &encoding, &timeout)
+	switch {
+	case err != nil:
+		return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err),
+			Err: err}
+	case encoding != "UTF8":
+		return loci.NewError(loci.CodeInvalidQuery, "the database has the encoding %s, Loci needs UTF8: make another "+
+			"one "+
+			"with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0", encoding)
+	}
+	// A pooler makes up the process id of the session that it shows.
+	if pid == c.PgConn().PID() {
+		return nil
+	}
+	if !strings.Contains(url, "default_query_exec_mode=") {
+		config.DefaultQueryExecMode = pgx.QueryExecModeExec
+	}
+	if log != nil && timeout == "0" {
+		log.Warn("the pooler sets no statement_timeout: set it for the role, with ALTER ROLE ... SET " +
+			"statement_timeout " +
+			"= " +
+			"'10s'")
+	}
+	return nil
+}
+
+// rejectsStartupParameters reports the error of a pooler that knows a parameter of the
+// start of a session not: 08P01 unsupported startup parameter.
+func rejectsStartupParameters(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.Code == "08P01" && strings.Contains(e.Message, "startup parameter")
+}

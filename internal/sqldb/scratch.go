@@ -1,0 +1,119 @@
+package sqldb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/loci-memory/loci"
+)
+
+// A ScratchSchema is a schema in a PostgreSQL database that held nothing before, for
+// as long as something is measured.
+type ScratchSchema struct {
+	Address string // of a database that consists of the schema alone
+	Engine  string // "postgres 18.4"
+
+	database      string // the address of the whole
+	schema        string
+	baselineBytes int64 // bytes of the database without the schema
+}
+
+// NewScratchSchema makes the schema. A database that holds a table, or anything like
+// one, is refused.
+func NewScratchSchema(ctx context.Context, address string) (*ScratchSchema, error) {
+	s := &ScratchSchema{database: address, schema: "loci_scratch_" +
+		strings.ReplaceAll(loci.NewID(time.Now()), "-", "")}
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil, errors.New("sqldb: the address of the database is malformed") // err shows the password
+	}
+	q := u.Query()
+	q.Set("search_path", s.schema)
+	u.RawQuery = q.Encode()
+	s.Address = u.String()
+	err = s.connect(ctx, func(c *pgx.Conn) error {
+		if err := requireEmpty(ctx, c); err != nil {
+			return err
+		}
+		var version string
+		if err := c.QueryRow(ctx,
+			`SELECT split_part(current_setting('server_version'), ' ', 1), pg_database_size(current_database())`).Scan(
+			&version, &s.baselineBytes); err != nil {
+			return err
+		}
+		s.Engine = "postgres " + version
+		_, err := c.Exec(ctx, `CREATE SCHEMA `+s.schema)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// requireEmpty refuses a database with tables, views or sequences that belong to
+// neither the system nor an extension.
+func requireEmpty(ctx context.Context, c *pgx.Conn) error {
+	var name string
+	err := c.QueryRow(ctx,
+		`SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\_%' AND c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
+			AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+		ORDER BY c.oid LIMIT 1`).Scan(&name)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err == nil {
+		err = loci.NewError(loci.CodeConflict, "the database is not empty, it has %s: name one that holds nothing, "+
+			"such "+
+			"as a new one", name)
+	}
+	return err
+}
+
+// Bytes returns by how much the database has grown since it was empty.
+func (s *ScratchSchema) Bytes(ctx context.Context) (bytes int64, err error) {
+	err = s.connect(ctx, func(c *pgx.Conn) error {
+		return c.QueryRow(ctx, `SELECT pg_database_size(current_database())`).Scan(&bytes)
+	})
+	return bytes - s.baselineBytes, err
+}
+
+// Drop takes the schema away with all that is in it.
+func (s *ScratchSchema) Drop(ctx context.Context) error {
+	return s.connect(ctx, func(c *pgx.Conn) error {
+		_, err := c.Exec(ctx, `DROP SCHEMA IF EXISTS `+s.schema+` CASCADE`)
+		return err
+	})
+}
+
+func (s *ScratchSchema) connect(ctx context.Context, f func(*pgx.Conn) error) error {
+	return withPostgres(ctx, s.database, f)
+}
+
+// withPostgres opens a connection for as long as f runs.
+func withPostgres(ctx context.Context, address string, f func(*pgx.Conn) error) error {
+	pool, err := pgxpool.ParseConfig(address) // it takes the settings of a pool off, which the server does not know
+	if err != nil {
+		return errors.New("sqldb: the address of the database is malformed") // err shows the password
+	}
+	config := pool.ConnConfig
+	config.ConnectTimeout = 10 * time.Second
+	if !strings.Contains(address, "default_query_exec_mode=") {
+		config.DefaultQueryExecMode = pgx.QueryExecModeExec // prepares nothing, as a pooler needs it
+	}
+	c, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err),
+			Err: err}
+	}
+	defer c.Close(context.WithoutCancel(ctx))
+	return f(c)
+}

@@ -1,0 +1,392 @@
+package sqldb
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/loci-memory/loci"
+)
+
+func TestMain(m *testing.M) {
+	flag.Set("rapid.checks", "6") // each is long; the flag sets another number
+	goleak.VerifyTestMain(m)
+}
+
+var ctx = context.Background()
+
+// openFile opens a database in a folder of its own, with a table for notes.
+func openFile(t testing.TB, o Options) *testDB {
+	t.Helper()
+	s, err := openTestDB(ctx, t.TempDir(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	if err := s.db.Write(ctx, "", func(c Conn) error {
+		_, err := c.Exec(
+			`CREATE TABLE notes (text TEXT NOT NULL, workspace BIGINT REFERENCES workspaces (row_id) DEFERRABLE INITIALLY DEFERRED)`, nil)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// A testDB is a database that can be closed more than once.
+type testDB struct {
+	db    DB
+	Close func() error
+}
+
+func (d *testDB) Ping(ctx context.Context) error {
+	return d.db.Read(ctx, "", func(c Conn) error { return c.QueryRow(`SELECT 1`, nil, []any{new(int)}) })
+}
+
+func openTestDB(ctx context.Context, dir string, o Options) (*testDB, error) {
+	db, err := OpenSQLite(ctx, dir, o)
+	if err != nil {
+		return nil, err
+	}
+	return &testDB{db, sync.OnceValue(db.Close)}, nil
+}
+
+// insertNote returns a closure that writes a text.
+func insertNote(text string) func(Conn) error {
+	return func(c Conn) error {
+		_, err := c.Exec(`INSERT INTO notes (text) VALUES (?1)`, []any{text})
+		return err
+	}
+}
+
+func countNotes(t testing.TB, s *testDB) (n int) {
+	t.Helper()
+	if err := s.db.Read(ctx, "", func(c Conn) error {
+		return c.QueryRow(`SELECT count(*) FROM notes`, nil, []any{&n})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// submitBatch runs closures in one commit, in their order: they queue up behind one
+// that holds the writer meanwhile, whose own answer comes last.
+func submitBatch(t testing.TB, s *testDB, closures ...func(Conn) error) []error {
+	t.Helper()
+	w := s.db.(*sqliteDB).writer
+	errs := make([]error, len(closures)+1)
+	entered, free := make(chan bool), make(chan bool)
+	var all sync.WaitGroup
+	all.Go(func() {
+		errs[len(closures)] = s.db.Write(ctx, "", func(Conn) error {
+			close(entered)
+			<-free
+			return nil
+		})
+	})
+	<-entered
+	for i, f := range closures {
+		all.Go(func() { errs[i] = s.db.Write(ctx, "", f) })
+		for w.queued() <= i {
+			time.Sleep(100 * time.Microsecond)
+		}
+	}
+	close(free)
+	all.Wait()
+	return errs
+}
+
+// countCommits counts the commit frames of the write-ahead log, which holds all
+// since the database was opened where nothing is checkpointed
+// (https://sqlite.org/fileformat2.html#walformat).
+func countCommits(t testing.TB, s *testDB) (n int) {
+	t.Helper()
+	wal, err := os.ReadFile(s.db.(*sqliteDB).path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	frame := 24 + int(binary.BigEndian.Uint32(wal[8:]))
+	for at := 32; at+frame <= len(wal); at += frame {
+		if binary.BigEndian.Uint32(wal[at+4:]) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+func TestManyWritersShareACommit(t *testing.T) {
+	t.Parallel()
+	s := openFile(t, Options{})
+	s.db.(*sqliteDB).writer.conn.Exec(`PRAGMA wal_autocheckpoint = 0`, nil)
+	before := countCommits(t, s)
+	const writers, each = 32, 40
+	var all sync.WaitGroup
+	for i := range writers {
+		all.Go(func() {
+			for j := range each {
+				if err := s.db.Write(ctx, "", insertNote(fmt.Sprint(i, j))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	ratio := float64(countCommits(t, s)-before) / (writers * each)
+	t.Logf("%.3f commits a write", ratio)
+	if n := countNotes(t, s); n != writers*each || ratio > .25 || ratio == 0 {
+		t.Errorf("%d notes of %d, %.3f commits a write", n, writers*each, ratio)
+	}
+}
+
+func TestABatchHoldsAtMost64Closures(t *testing.T) {
+	t.Parallel()
+	s := openFile(t, Options{})
+	before := countCommits(t, s)
+	var closures []func(Conn) error
+	for i := range maxBatch {
+		closures = append(closures, insertNote(fmt.Sprint(i)))
+	}
+	for _, err := range submitBatch(t, s, closures...) {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if n := countCommits(t, s) - before; n != 2 {
+		t.Errorf("%d closures took %d commits, want 2", maxBatch+1, n)
+	}
+}
+
+func TestAClosureThatFailsRollsBackAlone(t *testing.T) {
+	t.Parallel()
+	boom := errors.New("boom")
+	for name, c := range map[string]struct {
+		bad  func(Conn) error
+		want func(error) bool
+	}{
+		"error": {func(c Conn) error { return errors.Join(insertNote("bad")(c), boom) }, func(err error) bool {
+			return errors.Is(err, boom)
+		}},
+		"panic": {func(c Conn) error { insertNote("bad")(c); panic("boom") }, func(err error) bool {
+			return err != nil
+		}},
+		"statement": {func(c Conn) error {
+			insertNote("bad")(c)
+			_, err := c.Exec(`INSERT INTO notes (text) VALUES (NULL)`, nil)
+			return err
+		},
+			func(err error) bool { return sqliteCode(err)&0xff == sqliteConstraint }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := openFile(t, Options{})
+			before := countCommits(t, s)
+			errs := submitBatch(t, s, insertNote("a"), c.bad, insertNote("b"))
+			if errs[0] != nil || !c.want(errs[1]) || errs[2] != nil || errs[3] != nil {
+				t.Errorf("answers %v", errs)
+			}
+			if n := countNotes(t, s); n != 2 || countCommits(t, s)-before != 1 {
+				t.Errorf("%d notes in %d commits, want 2 in 1", n, countCommits(t, s)-before)
+			}
+		})
+	}
+}
+
+func TestACommitThatFailsFailsAllOfItsBatch(t *testing.T) {
+	t.Parallel()
+	orphan := func(c Conn) error {
+		_, err := c.Exec(`INSERT INTO notes (text, workspace) VALUES ('orphan', 99)`, nil) // seen at the commit only
+		return err
+	}
+	vanish := func(c Conn) error { // as a full disk does
+		_, err := c.Exec(`ROLLBACK`, nil)
+		return errors.Join(err, errors.New("gone"))
+	}
+	for name, bad := range map[string]func(Conn) error{"constraint": orphan, "lost transaction": vanish,
+		"lost in silence": func(c Conn) error { vanish(c); return nil }} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := openFile(t, Options{})
+			for i, err := range submitBatch(t, s, insertNote("a"), bad) {
+				if err == nil {
+					t.Errorf("closure %d was answered as if it were stored", i)
+				}
+			}
+			if n := countNotes(t, s); n != 0 {
+				t.Errorf("%d notes are there", n)
+			}
+			if err := s.db.Write(ctx, "", insertNote("next")); err != nil || countNotes(t, s) != 1 {
+				t.Errorf("the next write: %v, %d notes", err, countNotes(t, s))
+			}
+		})
+	}
+}
+
+func TestNobodyIsAnsweredBeforeTheCommit(t *testing.T) {
+	t.Parallel()
+	s := openFile(t, Options{})
+	var all sync.WaitGroup
+	for i := range 16 {
+		all.Go(func() {
+			for j := range 20 {
+				text := fmt.Sprint(i, "/", j)
+				if err := s.db.Write(ctx, "", insertNote(text)); err != nil {
+					t.Error(err)
+				}
+				var one int
+				if err := s.db.Read(ctx, "", func(c Conn) error {
+					return c.QueryRow(`SELECT 1 FROM notes WHERE text = ?1`, []any{text}, []any{&one})
+				}); err != nil {
+					t.Errorf("%s was acknowledged and another connection does not see it: %v", text, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func TestACallerThatLeavesBeforeItsTurnIsForgotten(t *testing.T) {
+	t.Parallel()
+	s := openFile(t, Options{})
+	entered, free := make(chan bool), make(chan bool)
+	var first sync.WaitGroup
+	first.Go(func() {
+		if err := s.db.Write(ctx, "", func(c Conn) error {
+			close(entered)
+			<-free
+			return insertNote("first")(c)
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+	<-entered
+	leaving, leave := context.WithCancel(ctx)
+	time.AfterFunc(20*time.Millisecond, leave)
+	// returns while the writer is held
+	if err := s.db.Write(leaving, "", insertNote("never")); !errors.Is(err, context.Canceled) {
+		t.Errorf("who left is told %v", err)
+	}
+	close(free)
+	first.Wait()
+	if err := s.db.Write(ctx, "", insertNote("last")); err != nil || countNotes(t, s) != 2 {
+		t.Errorf("%v; %d notes, want 2", err, countNotes(t, s))
+	}
+}
+
+func TestACallerThatLeavesDuringItsTurnInterruptsNobody(t *testing.T) {
+	t.Parallel()
+	s := openFile(t, Options{})
+	leaving, leave := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			if err := s.db.Write(ctx, "", insertNote(fmt.Sprint(i))); err != nil {
+				t.Errorf("a neighbour: %v", err)
+			}
+		})
+	}
+	err := s.db.Write(leaving, "", func(c Conn) error {
+		leave()
+		if err := insertNote("mine")(c); err != nil {
+			return err
+		}
+		return c.Query(`SELECT text FROM notes`, nil, func(r Row) error { var s string; return r.Scan(&s) })
+	})
+	all.Wait()
+	if n := countNotes(t, s); err != nil || n != 9 {
+		t.Errorf("%v; %d notes, want 9", err, n)
+	}
+}
+
+func TestAfterCloseEverybodyIsToldUnavailable(t *testing.T) {
+	t.Parallel()
+	s := openFile(t, Options{})
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for {
+				err := s.db.Write(ctx, "", insertNote("x"))
+				if err == nil {
+					err = s.Ping(ctx)
+				}
+				if err != nil {
+					if !loci.Is(err, loci.CodeUnavailable) {
+						t.Errorf("told %v", err)
+					}
+					return
+				}
+			}
+		})
+	}
+	time.Sleep(30 * time.Millisecond)
+	if err := s.Close(); err != nil {
+		t.Errorf("closing: %v", err)
+	}
+	all.Wait()
+	if err := s.Close(); err != nil {
+		t.Errorf("closing again: %v", err)
+	}
+	if left, _ := filepath.Glob(s.db.(*sqliteDB).path + "-*"); len(left) > 0 {
+		t.Errorf("connections were left open: %v", left)
+	}
+}
+
+// TestUsersTakeTurnsInACommit queues more closures of one user than a commit holds, and
+// then one of another user, while the writer is held.
+func TestUsersTakeTurnsInACommit(t *testing.T) {
+	t.Parallel()
+	s := openFile(t, Options{})
+	w := s.db.(*sqliteDB).writer
+	var all sync.WaitGroup
+	var order []string // of the closures, which run one after another
+	entered, free := make(chan bool), make(chan bool)
+	write := func(ctx context.Context, user string, f func()) {
+		n := w.queued()
+		all.Go(func() {
+			err := s.db.Write(ctx, user, func(c Conn) error {
+				f()
+				order = append(order, user)
+				return insertNote(user)(c)
+			})
+			if err != nil && ctx.Err() == nil {
+				t.Error(err)
+			}
+		})
+		for w.queued() == n && user != "first" {
+			time.Sleep(100 * time.Microsecond)
+		}
+	}
+	nothing := func() {}
+	write(ctx, "first", func() { close(entered); <-free })
+	<-entered
+	leaving, leave := context.WithCancel(ctx)
+	write(leaving, "left", nothing)
+	const many = 2 * maxBatch
+	for range many {
+		write(ctx, "many", nothing)
+	}
+	write(ctx, "one", nothing)
+	write(ctx, "one", nothing)
+	write(ctx, "", nothing)
+	leave()
+	for w.queued() > many+3 {
+		time.Sleep(100 * time.Microsecond)
+	}
+	close(free)
+	all.Wait()
+	if want := []string{"first", "", "many", "one", "many", "one", "many"}; !slices.Equal(order[:len(want)], want) {
+		t.Errorf("%q, want %q", order[:len(want)], want)
+	}
+	if len(order) != many+4 || w.queued() != 0 {
+		t.Errorf("%d closures ran, %d wait", len(order), w.queued())
+	}
+}

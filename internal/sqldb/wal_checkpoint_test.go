@@ -1,0 +1,65 @@
+package sqldb
+
+import (
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestTheLogStaysSmallWhileSomebodyAlwaysReads(t *testing.T) {
+	t.Parallel()
+	const limit = 1 << 20
+	s := openFile(t, Options{MaxWALSize: limit})
+	d := s.db.(*sqliteDB)
+	stop := make(chan bool)
+	var readers, writers sync.WaitGroup
+	for range 2 * d.readers.len() {
+		readers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if err := d.Read(ctx, "", func(c Conn) error {
+					var n int
+					err := c.QueryRow(`SELECT count(*) FROM metadata`, nil, []any{&n})
+					time.Sleep(time.Millisecond)
+					return err
+				}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	const each = 600
+	for range 4 {
+		writers.Go(func() {
+			for range each {
+				if err := d.Write(ctx, "", insertNote(strings.Repeat("x", 4000))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writers.Wait()
+	close(stop)
+	readers.Wait()
+	i, err := os.Stat(d.path + "-wal")
+	if err != nil || i.Size() > 4*limit { // of some 20 MiB that were written to it
+		t.Errorf("the log has %d KiB: %v", i.Size()>>10, err)
+	}
+	if n := countNotes(t, s); n != 4*each {
+		t.Errorf("%d notes", n)
+	}
+	if err := d.Write(ctx, "", func(c Conn) error {
+		if got := pragma(t, c, "busy_timeout"); got != "10000" {
+			t.Errorf("the writer waits %s ms for others", got)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,6 +1,0 @@
-//go:build !linux && !darwin && !freebsd
-
-package store
-
-// freeBytes returns -1: this system is not asked.
-func freeBytes(string) int64 { return -1 }
