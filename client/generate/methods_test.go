@@ -42,9 +42,11 @@ func (fakeService) Odd(context.Context, *identity.Actor, struct{}) (out loci.One
 func TestMethodsMatchGolden(t *testing.T) {
 	t.Parallel()
 	table := &op.Table{}
-	op.Add(table, "memory.create", "POST /v1/memories", "Write a memory.", op.Account, op.ToolCore, fakeService.Create)
+	op.Add(table, "memory.create", "POST /v1/memories", "Write a memory.", op.Account, op.ToolCore, fakeService.Create,
+		op.MayCreate)
 	op.Add(table, "old_account.me", "GET /v1/me", "See yourself.", op.Account, op.NoTool, fakeService.Read)
-	op.Add(table, "auth.setup", "POST /v1/auth/setup", "Sign in.", op.Public, op.BrowserOnly, fakeService.Create)
+	op.Add(table, "auth.setup", "POST /v1/auth/setup", "Sign in.", op.Public, op.BrowserOnly, fakeService.Create,
+		op.MayCreate)
 	op.Add(table, "key.list", "GET /v1/api-keys", "List keys.", op.Person, op.NoTool, fakeService.List)
 	op.AddStream(table, "agent.events", "GET /v1/events", "Follow.", op.Account, op.NoTool, fakeService.Follow)
 	got, err := methods(table)

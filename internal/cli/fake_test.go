@@ -118,18 +118,19 @@ func (t *fakeService) Me(context.Context, *identity.Actor, loci.Empty) (loci.One
 
 func fakeTable() *op.Table {
 	t := &op.Table{}
-	op.Add(t, "memory.create", "POST /v1/memories", "Write a memory.", op.Account, op.ToolCore, (*fakeService).Create)
+	op.Add(t, "memory.create", "POST /v1/memories", "Write a memory.", op.Account, op.ToolCore, (*fakeService).Create,
+		op.MayCreate)
 	op.Add(t, "memory.get", "GET /v1/memories/{memoryId}", "Read a memory.", op.Account, op.ToolCore,
 		(*fakeService).Get)
 	op.Add(t, "memory.list", "GET /v1/memories", "List memories.", op.Account, op.ToolCore, (*fakeService).List)
 	op.Add(t, "memory.delete", "DELETE /v1/memories/{memoryId}", "Delete a memory.", op.Account, op.ToolFull,
-		(*fakeService).Delete)
-	op.AddRead(t, "memory.search", "POST /v1/memories/search", "Find memories.", op.Account, op.ToolCore,
-		(*fakeService).Search)
+		(*fakeService).Delete, op.IfMatch, op.Destructive)
+	op.Add(t, "memory.search", "POST /v1/memories/search", "Find memories.", op.Account, op.ToolCore,
+		(*fakeService).Search, op.Read)
 	op.Add(t, "atlas.update", "PATCH /v1/atlases/{atlasId}", "Change an atlas.", op.Account, op.ToolCore,
-		(*fakeService).Update)
+		(*fakeService).Update, op.IfMatch)
 	op.Add(t, "invitation.create", "POST /v1/workspaces/{workspaceId}/invitations", "Invite people.", op.Account,
-		op.ToolStable, (*fakeService).Invite)
+		op.ToolStable, (*fakeService).Invite, op.Creates)
 	op.Add(t, "invitation.respond", "POST /v1/invitations/{invitationId}/respond", "Answer.", op.Account, op.ToolStable,
 		(*fakeService).Respond)
 	op.Add(t, "toy_box.sort", "POST /v1/sort", "Sort toys.", op.Account, op.ToolFull, (*fakeService).Sort)

@@ -47,7 +47,7 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if o.Method == "DELETE" && !yes {
+			if o.Has(op.Destructive) && !yes {
 				p.confirmPrompt = strings.ToUpper(verb[:1]) + verb[1:] + " the " +
 					strings.ReplaceAll(resource, "_", " ")
 				if !p.isInteractive() {
@@ -63,14 +63,14 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 	if o.Paged {
 		cmd.Flags().BoolVar(&all, "all", false, "Show all pages, from --cursor on")
 	}
-	if o.Method == "DELETE" {
+	if o.Has(op.Destructive) {
 		cmd.Flags().BoolVar(&yes, "yes", false, "Do not ask for confirmation")
 	}
-	if o.Method == "POST" && o.Access != op.Public && !o.ReadOnly {
+	if o.AcceptsIdempotencyKey() && !o.ReadOnly { // a repeated read is harmless without it
 		cmd.Flags().StringVar(&c.IdempotencyKey, "idempotency-key", "",
 			"Makes a call safe to repeat: the same key returns the same answer")
 	}
-	if o.AcceptsIfMatch {
+	if o.Has(op.IfMatch) {
 		cmd.Flags().StringVar(&c.IfMatch, "if-match", "",
 			"Change it only while it has this entity tag (etag of the record's own command)")
 	}

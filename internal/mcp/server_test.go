@@ -34,7 +34,8 @@ type fakeService struct {
 	woken    chan error    // told how each rest ended
 }
 
-func (s *fakeService) Create(_ context.Context, actor *identity.Actor, in loci.CreateMemory) (loci.CreatedMemory, error) {
+func (s *fakeService) Create(_ context.Context, actor *identity.Actor, in loci.CreateMemory) (loci.CreatedMemory,
+	error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := loci.Memory{
@@ -109,15 +110,15 @@ var fakeTable = &op.Table{}
 
 func init() {
 	op.Add(fakeTable, "memory.create", "POST /v1/memories", "Store a memory: Markdown that is worth keeping.",
-		op.Account, op.ToolCore, (*fakeService).Create)
+		op.Account, op.ToolCore, (*fakeService).Create, op.MayCreate)
 	op.Add(fakeTable, "memory.get", "GET /v1/memories/{memoryId}", "Read one memory whole.", op.Account, op.ToolCore,
 		(*fakeService).Get)
 	op.Add(fakeTable, "memory.list", "GET /v1/memories", "List memories, newest first.", op.Account, op.ToolCore,
 		(*fakeService).List)
-	op.AddRead(fakeTable, "memory.search", "POST /v1/memories/search", "Find memories by words, names or a question.",
-		op.Account, op.ToolCore, (*fakeService).Search)
+	op.Add(fakeTable, "memory.search", "POST /v1/memories/search", "Find memories by words, names or a question.",
+		op.Account, op.ToolCore, (*fakeService).Search, op.Read)
 	op.Add(fakeTable, "memory.delete", "DELETE /v1/memories/{memoryId}", "Delete a memory for good.", op.Account,
-		op.ToolFull, (*fakeService).Delete)
+		op.ToolFull, (*fakeService).Delete, op.Destructive)
 	op.Add(fakeTable, "shelf.rest", "POST /v1/rest", "Rest.", op.Account, op.ToolStable, (*fakeService).Rest)
 	op.Add(fakeTable, "shelf.fail", "POST /v1/fail", "Fail.", op.Account, op.ToolStable, (*fakeService).Fail)
 	op.Add(fakeTable, "key.create", "POST /v1/keys", "Make a key.", op.Person, op.NoTool, (*fakeService).Fail)

@@ -167,8 +167,7 @@ func stripSchema(s *jsonschema.Schema) *jsonschema.Schema {
 	return c
 }
 
-// newAnnotations follows the operation's method. Only DELETE destroys: every other change of a memory keeps the
-// version before it.
+// newAnnotations returns the hints of a tool. A repeated PUT or DELETE has no further effect.
 func newAnnotations(o *op.Op) annotations {
 	resource, verb, _ := strings.Cut(o.Name, ".")
 	a := annotations{
@@ -177,7 +176,7 @@ func newAnnotations(o *op.Op) annotations {
 		Idempotent: o.ReadOnly || o.Method == "PUT" || o.Method == "DELETE",
 	}
 	if !o.ReadOnly {
-		destructive := o.Method == "DELETE"
+		destructive := o.Has(op.Destructive)
 		a.Destructive = &destructive
 	}
 	return a

@@ -93,10 +93,10 @@ func TestCoreToolsetFitsMaxListBytes(t *testing.T) {
 	const line = "Do one thing with a memory, in few words."
 	table := &op.Table{}
 	op.Add(table, "memory.create", "POST /create", line, op.Account, op.ToolCore,
-		noop[loci.CreateMemory, loci.CreatedMemory])
+		noop[loci.CreateMemory, loci.CreatedMemory], op.MayCreate)
 	op.Add(table, "memory.list", "GET /list", line, op.Account, op.ToolCore, noop[loci.ListMemories, loci.Memories])
-	op.AddRead(table, "memory.search", "POST /search", line, op.Account, op.ToolCore,
-		noop[loci.SearchMemories, loci.FoundMemories])
+	op.Add(table, "memory.search", "POST /search", line, op.Account, op.ToolCore,
+		noop[loci.SearchMemories, loci.FoundMemories], op.Read)
 	op.Add(table, "memory.update", "PATCH /update/{memoryId}", line, op.Account, op.ToolCore,
 		noop[loci.UpdateMemory, loci.OneMemory])
 	op.Add(table, "memory.context", "GET /context", line, op.Account, op.ToolCore,

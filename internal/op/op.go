@@ -55,18 +55,30 @@ func (r Exposure) String() string {
 	return [...]string{"", "browser", "command", "full", "stable", "core"}[r]
 }
 
+// A Trait is a property of an Op that its method and types do not show.
+type Trait uint
+
+// The traits.
+const (
+	Read        Trait = 1 << iota // a POST that changes nothing: its question needs a body
+	IfMatch                       // accepts the entity tag of the record that it changes
+	Destructive                   // cannot be undone
+	Creates                       // always creates a record
+	MayCreate                     // creates a record or returns one that exists: see Created
+)
+
 // An Op is one thing that the service can do, its types erased.
 type Op struct {
-	Name           string // "memory.create": operationId, tool and command
-	Method         string
-	Path           string // a net/http pattern; {memoryId} is the field of that JSON name
-	Summary        string // one line: it is the tool's whole description
-	Access         Access
-	Exposure       Exposure
-	Streams        bool // Out is one event, and what Run returns is a Stream
-	ReadOnly       bool // it changes nothing
-	Paged          bool // In embeds loci.Paging: it answers page by page
-	AcceptsIfMatch bool // an If-Match holds it to the state that the caller knows
+	Name     string // "memory.create": operationId, tool and command
+	Method   string
+	Path     string // a net/http pattern; {memoryId} is the field of that JSON name
+	Summary  string // one line: it is the tool's whole description
+	Access   Access
+	Exposure Exposure
+	Streams  bool // Out is one event, and what Run returns is a Stream
+	ReadOnly bool // it changes nothing
+	Paged    bool // In embeds loci.Paging: it answers page by page
+	traits   Trait
 
 	inputWorkspaceField, outputWorkspaceField []int // places of a workspace's id, for the log
 
@@ -121,27 +133,18 @@ type Stream = iter.Seq2[any, error]
 // method expression, from which the types are inferred. An invalid line is
 // a programming error, and Add panics.
 func Add[S, In, Out any](t *Table, name, route, summary string, access Access, exposure Exposure,
-	do func(S, context.Context, *identity.Actor, In) (Out, error)) TypedOp[In, Out] {
-	o := define[In, Out](t, name, route, summary, access, exposure)
+	do func(S, context.Context, *identity.Actor, In) (Out, error), traits ...Trait) TypedOp[In, Out] {
+	o := define[In, Out](t, name, route, summary, access, exposure, traits)
 	o.run = func(ctx context.Context, svc any, actor *identity.Actor, in any) (any, error) {
 		return do(svc.(S), ctx, actor, *in.(*In))
 	}
 	return TypedOp[In, Out]{o}
 }
 
-// AddRead is Add for an operation that changes nothing, though its route is a
-// POST, because its question needs a body.
-func AddRead[S, In, Out any](t *Table, name, route, summary string, access Access, exposure Exposure,
-	do func(S, context.Context, *identity.Actor, In) (Out, error)) TypedOp[In, Out] {
-	typed := Add(t, name, route, summary, access, exposure, do)
-	typed.ReadOnly = true
-	return typed
-}
-
 // AddStream puts an operation into the table that answers with events.
 func AddStream[S, In, Event any](t *Table, name, route, summary string, access Access, exposure Exposure,
 	do func(S, context.Context, *identity.Actor, In) (iter.Seq2[Event, error], error)) TypedOp[In, Event] {
-	o := define[In, Event](t, name, route, summary, access, exposure)
+	o := define[In, Event](t, name, route, summary, access, exposure, nil)
 	o.Streams = true
 	o.run = func(ctx context.Context, svc any, actor *identity.Actor, in any) (any, error) {
 		events, err := do(svc.(S), ctx, actor, *in.(*In))
@@ -161,7 +164,8 @@ func AddStream[S, In, Event any](t *Table, name, route, summary string, access A
 
 var pathParam = regexp.MustCompile(`\{(\w+)\}`)
 
-func define[In, Out any](t *Table, name, route, summary string, access Access, exposure Exposure) *Op {
+func define[In, Out any](t *Table, name, route, summary string, access Access, exposure Exposure,
+	traits []Trait) *Op {
 	method, path, ok := strings.Cut(route, " ")
 	if !ok || access == 0 || exposure == 0 || summary == "" || !strings.Contains(name, ".") || t.Op(name) != nil {
 		panic(fmt.Sprintf("op %q: a new name, route, summary, access and reach are needed", name))
@@ -186,9 +190,34 @@ func define[In, Out any](t *Table, name, route, summary string, access Access, e
 			f.location = o.defaultLocation()
 		}
 	}
-	o.AcceptsIfMatch = t.acceptsIfMatch(o)
+	for _, trait := range traits {
+		o.traits |= trait
+	}
+	o.ReadOnly = o.ReadOnly || o.Has(Read)
+	o.checkTraits()
 	t.Ops = append(t.Ops, o)
 	return o
+}
+
+// Has reports whether the line of the operation states a trait.
+func (o *Op) Has(t Trait) bool { return o.traits&t != 0 }
+
+// AcceptsIdempotencyKey reports whether an Idempotency-Key has an effect.
+func (o *Op) AcceptsIdempotencyKey() bool { return o.Method == "POST" && o.Access != Public }
+
+// checkTraits panics on traits that contradict each other, the route or the output.
+func (o *Op) checkTraits() {
+	made, creates := reflect.Zero(o.outType).Interface().(Created)
+	switch {
+	case o.Has(Read) && o.Method != "POST":
+		panic(fmt.Sprintf("op %s: Read is for a POST", o.Name))
+	case o.ReadOnly && o.Has(IfMatch|Destructive|Creates|MayCreate):
+		panic(fmt.Sprintf("op %s: it changes nothing", o.Name))
+	case o.Has(IfMatch) && !pathParam.MatchString(o.Path):
+		panic(fmt.Sprintf("op %s: IfMatch without a record in the path", o.Name))
+	case o.Has(Creates) && o.Has(MayCreate), creates != o.Has(Creates|MayCreate), o.Has(Creates) && !made.Created():
+		panic(fmt.Sprintf("op %s: state Creates or MayCreate where the output has Created()", o.Name))
+	}
 }
 
 // embeds reports whether the struct outer embeds inner.
@@ -198,15 +227,6 @@ func embeds(outer, inner reflect.Type) bool {
 	}
 	f, ok := outer.FieldByName(inner.Name())
 	return ok && f.Anonymous && f.Type == inner
-}
-
-// acceptsIfMatch tells whether o changes a record that has an entity tag: it answers
-// with one, or removes what can be read.
-func (t *Table) acceptsIfMatch(o *Op) bool {
-	_, tagged := reflect.Zero(o.outType).Interface().(Tagged)
-	resource, _, _ := strings.Cut(o.Name, ".")
-	return !o.ReadOnly && pathParam.MatchString(o.Path) &&
-		(tagged || o.Method == "PATCH" || o.Method == "DELETE" && t.Op(resource+".get") != nil)
 }
 
 // A Location is the part of an HTTP request in which a field travels. There are

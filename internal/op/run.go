@@ -116,7 +116,7 @@ func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 		return invalidf("an agent id is given by the server: leave X-Loci-Agent-Id out")
 	case c.ActorHeader != "" && c.ActorHeader != "agent":
 		return invalidf("the actor header must be agent")
-	case c.IdempotencyKeyCount > 1 && o.acceptsIdempotencyKey():
+	case c.IdempotencyKeyCount > 1 && o.AcceptsIdempotencyKey():
 		return invalidf("Idempotency-Key is given twice")
 	case o.Access == Person && !actor.IsPerson():
 		return loci.NewError(loci.CodeInsufficientScope,
@@ -129,12 +129,9 @@ func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 	return nil
 }
 
-// acceptsIdempotencyKey reports whether an Idempotency-Key counts.
-func (o *Op) acceptsIdempotencyKey() bool { return o.Method == "POST" && o.Access != Public }
-
 // bindIdempotencyKey ties the call to its Idempotency-Key, if it is one that counts.
 func (c *Call) bindIdempotencyKey(o *Op, actor *identity.Actor, in any) error {
-	if c.IdempotencyKey == "" && c.IdempotencyKeyCount == 0 || !o.acceptsIdempotencyKey() {
+	if c.IdempotencyKey == "" && c.IdempotencyKeyCount == 0 || !o.AcceptsIdempotencyKey() {
 		return nil
 	}
 	if n := len(c.IdempotencyKey); n < 1 || n > 200 {

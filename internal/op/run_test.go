@@ -171,6 +171,18 @@ func TestAddPanicsWhenLineIsWrong(t *testing.T) {
 			op.Add(x, "a.b", "GET /x/{id}", "S.", op.Account, op.ToolCore,
 				(*fakeService).Find)
 		},
+		"a read that destroys": func(x *op.Table) {
+			op.Add(x, "a.b", "GET /x", "S.", op.Account, op.ToolCore, (*fakeService).Find, op.Destructive)
+		},
+		"a GET that says Read": func(x *op.Table) {
+			op.Add(x, "a.b", "GET /x", "S.", op.Account, op.ToolCore, (*fakeService).Find, op.Read)
+		},
+		"an entity tag of no record": func(x *op.Table) {
+			op.Add(x, "a.b", "POST /x", "S.", op.Account, op.ToolCore, (*fakeService).Find, op.IfMatch)
+		},
+		"nothing created": func(x *op.Table) {
+			op.Add(x, "a.b", "POST /x", "S.", op.Account, op.ToolCore, (*fakeService).Find, op.Creates)
+		},
 		"twice": func(x *op.Table) {
 			op.Add(x, "a.b", "GET /x", "S.", op.Account, op.ToolCore, (*fakeService).Find)
 			op.Add(x, "a.b", "GET /y", "S.", op.Account, op.ToolCore, (*fakeService).Find)

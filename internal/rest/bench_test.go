@@ -107,7 +107,7 @@ func (benchService) Create(_ context.Context, _ *identity.Actor, in loci.CreateM
 func benchHandler() http.Handler {
 	t := &op.Table{}
 	op.Add(t, "memory.get", "GET /v1/memories/{memoryId}", "Read.", op.Account, op.ToolCore, benchService.Get)
-	op.Add(t, "memory.create", "POST /v1/memories", "Make.", op.Account, op.ToolCore, benchService.Create)
+	op.Add(t, "memory.create", "POST /v1/memories", "Make.", op.Account, op.ToolCore, benchService.Create, op.MayCreate)
 	quiet := slog.New(slog.DiscardHandler)
 	return rest.New(rest.Options{Table: t, Log: quiet, Host: &op.Host{
 		Service: benchService{}, Log: quiet,

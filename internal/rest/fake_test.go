@@ -205,13 +205,13 @@ func table() *op.Table {
 	t := &op.Table{}
 	op.Add(t, "thing.get", "GET /v1/things/{thingId}", "Read a thing.", op.Account, op.ToolCore, (*fakeService).Get)
 	op.Add(t, "thing.create", "POST /v1/things/{thingId}", "Make a thing.", op.Account, op.ToolCore,
-		(*fakeService).Create)
+		(*fakeService).Create, op.MayCreate)
 	op.Add(t, "thing.update", "PATCH /v1/things/{thingId}", "Change a thing.", op.Account, op.ToolCore,
-		(*fakeService).Change)
+		(*fakeService).Change, op.IfMatch)
 	op.Add(t, "thing.delete", "DELETE /v1/things/{thingId}", "Remove a thing.", op.Person, op.ToolCore,
-		(*fakeService).Remove)
+		(*fakeService).Remove, op.IfMatch, op.Destructive)
 	op.Add(t, "thing.find", "GET /v1/things", "Find things.", op.Account, op.ToolCore, (*fakeService).Find)
-	op.Add(t, "key.create", "POST /v1/keys", "Make a key.", op.Person, op.NoTool, (*fakeService).Key)
+	op.Add(t, "key.create", "POST /v1/keys", "Make a key.", op.Person, op.NoTool, (*fakeService).Key, op.Creates)
 	op.Add(t, "auth.login", "POST /v1/auth/login", "Sign in.", op.Public, op.BrowserOnly, (*fakeService).SignIn)
 	op.Add(t, "auth.logout", "POST /v1/auth/logout", "Sign out.", op.Account, op.BrowserOnly, (*fakeService).SignOut)
 	op.AddStream(t, "thing.follow", "GET /v1/events", "Follow things.", op.Agent, op.NoTool, (*fakeService).Follow)

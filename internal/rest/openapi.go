@@ -176,21 +176,13 @@ func jsonContent(schema any) jsonObject {
 	return jsonObject{"application/json": jsonObject{"schema": schema}}
 }
 
-// successStatuses returns the statuses of success. An output that says whether
-// something was made knows it by a field of its own that is not on the wire;
-// without one it says the same each time.
-func successStatuses(t reflect.Type) []int {
-	made, ok := reflect.Zero(t).Interface().(op.Created)
-	if !ok {
-		return []int{http.StatusOK}
-	}
-	for i := range t.NumField() {
-		if !t.Field(i).IsExported() {
-			return []int{http.StatusOK, http.StatusCreated}
-		}
-	}
-	if made.Created() {
+// successStatuses returns the statuses of success.
+func successStatuses(o *op.Op) []int {
+	switch {
+	case o.Has(op.Creates):
 		return []int{http.StatusCreated}
+	case o.Has(op.MayCreate):
+		return []int{http.StatusOK, http.StatusCreated}
 	}
 	return []int{http.StatusOK}
 }
@@ -212,11 +204,11 @@ func (s *openAPIBuilder) operationResponses(o *op.Op) jsonObject {
 			}}
 		return out
 	}
-	for _, status := range successStatuses(t) {
+	for _, status := range successStatuses(o) {
 		out[strconv.Itoa(status)] = jsonObject{"description": statusDescriptions[status], "headers": headers,
 			"content": jsonContent(op.WithRefs(o.OutputSchema(), schemaPrefix, s.schemas))}
 	}
-	if o.Method == http.MethodPatch {
+	if o.Has(op.IfMatch) {
 		out["412"] = s.errorResponse(http.StatusPreconditionFailed)
 	}
 	if acceptsIfNoneMatch(o, t) {

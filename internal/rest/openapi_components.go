@@ -96,7 +96,7 @@ func (s *openAPIBuilder) responseHeaders(o *op.Op, t reflect.Type) jsonObject {
 	if o.Access != op.Public {
 		names = append(names, "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset")
 	}
-	if o.Access != op.Public && o.Method == http.MethodPost {
+	if o.AcceptsIdempotencyKey() {
 		names = append(names, "Idempotency-Replayed")
 	}
 	zero := reflect.Zero(t).Interface()
@@ -147,10 +147,10 @@ func (s *openAPIBuilder) operationParameters(o *op.Op) []jsonObject {
 	if o.Access != op.Public {
 		out = append(out, s.parameterRef("Actor"))
 	}
-	if o.Access != op.Public && o.Method == http.MethodPost {
+	if o.AcceptsIdempotencyKey() {
 		out = append(out, s.parameterRef("IdempotencyKey"))
 	}
-	if o.AcceptsIfMatch {
+	if o.Has(op.IfMatch) {
 		out = append(out, s.parameterRef("IfMatch"))
 	}
 	if _, t := o.Types(); acceptsIfNoneMatch(o, t) {
