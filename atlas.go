@@ -31,6 +31,19 @@ func (ContainerStatus) Rule() Rule {
 	return Rule{Enum: enumValues([]ContainerStatus{ContainerActive, ContainerArchived})}
 }
 
+// AtlasStates and WorkspaceStates are the tables of the states of atlases and workspaces.
+var (
+	AtlasStates     = Machine[ContainerStatus]{"atlas", containerMoves, nil}
+	WorkspaceStates = Machine[ContainerStatus]{"workspace", containerMoves, nil}
+)
+
+var containerMoves = []Move[ContainerStatus]{
+	{"changed", []ContainerStatus{ContainerActive}, ""},
+	{"joined", []ContainerStatus{ContainerActive}, ""},
+	{"archived", []ContainerStatus{ContainerActive}, ContainerArchived},
+	{"restored", []ContainerStatus{ContainerArchived}, ContainerActive},
+}
+
 // InboxName is the name of the atlas for memories that match no keywords.
 const InboxName = "Inbox"
 

@@ -104,6 +104,16 @@ func (InvitationStatus) Rule() Rule {
 		InvitationRevoked, InvitationExpired})}
 }
 
+// InvitationStates is the table of the states of an invitation: it is answered once.
+var InvitationStates = Machine[InvitationStatus]{"invitation", []Move[InvitationStatus]{
+	{"accepted", []InvitationStatus{InvitationPending}, InvitationAccepted},
+	{"declined", []InvitationStatus{InvitationPending}, InvitationDeclined},
+	{"revoked", []InvitationStatus{InvitationPending}, InvitationRevoked},
+}, map[InvitationStatus]string{
+	InvitationAccepted: "Ask for a new one.", InvitationDeclined: "Ask for a new one.",
+	InvitationRevoked: "Ask for a new one.", InvitationExpired: "Ask for a new one.",
+}}
+
 // An Invitation invites a person into a workspace.
 type Invitation struct {
 	ID            string           `json:"id" jsonschema:"UUIDv7"`

@@ -62,6 +62,16 @@ func MemoryStatusAt(place int) MemoryStatus {
 // Rule lists the states.
 func (MemoryStatus) Rule() Rule { return Rule{Enum: enumValues(MemoryStatuses)} }
 
+// MemoryStates is the table of the states of a memory. A superseded memory is restored only once
+// its replacement is deleted.
+var MemoryStates = Machine[MemoryStatus]{"memory", []Move[MemoryStatus]{
+	{"changed", []MemoryStatus{MemoryActive}, ""},
+	{"a replacement", []MemoryStatus{MemoryActive}, ""},
+	{"archived", []MemoryStatus{MemoryActive}, MemoryArchived},
+	{"superseded", []MemoryStatus{MemoryActive}, MemorySuperseded},
+	{"restored", []MemoryStatus{MemoryArchived, MemorySuperseded}, MemoryActive},
+}, map[MemoryStatus]string{MemorySuperseded: "Change its replacement instead."}}
+
 // Content is the text of a memory: Markdown.
 type Content string
 

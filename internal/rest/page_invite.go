@@ -116,8 +116,7 @@ func (d *handler) renderInvitation(w http.ResponseWriter, r *http.Request, user 
 		return
 	case i.Status != loci.InvitationPending:
 		v.Invite.Closed = cmp.Or(closedTitles[i.Status], "This invitation is closed")
-		err = loci.NewError(loci.CodeStateConflict,
-			"It cannot be answered any more. If you need one, ask for a new invitation.")
+		_, err = loci.InvitationStates.Apply(i.Status, "accepted")
 	default:
 		v.Email = i.Email
 		v.Invite.Open, v.Invite.Workspace, v.Invite.Email, v.Invite.Admin = true, i.WorkspaceName, i.Email,

@@ -38,17 +38,6 @@ func memoryIfMatch(tx *store.Tx, actor *identity.Actor, id string) (*store.Memor
 	return h, checkIfMatch(actor, h.Record().EntityTag())
 }
 
-// requireActive returns an error unless the memory is active.
-func requireActive(m loci.Memory) error {
-	switch m.Status {
-	case loci.MemoryArchived:
-		return loci.NewError(loci.CodeStateConflict, "The memory is archived: restore it first.")
-	case loci.MemorySuperseded:
-		return loci.NewError(loci.CodeStateConflict, "The memory is superseded: change its replacement instead.")
-	}
-	return nil
-}
-
 // UpdateMemory changes the given fields of a memory.
 func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor, in loci.UpdateMemory) (loci.OneMemory,
 	error) {
@@ -57,7 +46,7 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor, in lo
 			"send at least one field to change: content, title, type, tags")
 	}
 	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) (err error) {
-		if err := requireActive(*next); err != nil {
+		if _, err := loci.MemoryStates.Apply(next.Status, "changed"); err != nil {
 			return err
 		}
 		if in.Content != nil {
@@ -91,7 +80,7 @@ func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor, in lo
 func (s *Service) AppendMemory(ctx context.Context, actor *identity.Actor, in loci.AppendMemory) (loci.OneMemory,
 	error) {
 	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) (err error) {
-		if err := requireActive(*next); err != nil {
+		if _, err := loci.MemoryStates.Apply(next.Status, "changed"); err != nil {
 			return err
 		}
 		if next.Content, err = appendWithPolicy(h.Secrets(), in.Secrets, next.Content, string(in.Content)); err != nil {
@@ -155,11 +144,11 @@ func (s *Service) SupersedeMemory(ctx context.Context, actor *identity.Actor, in
 		if err := checkIfMatch(actor, h.Record().EntityTag()); err != nil {
 			return out, err
 		}
-		if err := requireActive(h.Record()); err != nil {
+		if _, err := loci.MemoryStates.Apply(h.Record().Status, "superseded"); err != nil {
 			return out, err
 		}
-		if r.Record().Status != loci.MemoryActive {
-			return out, loci.NewError(loci.CodeStateConflict, "The replacement is not active: name one that is.")
+		if _, err := loci.MemoryStates.Apply(r.Record().Status, "a replacement"); err != nil {
+			return out, err
 		}
 		out.Memory, err = h.Supersede(r)
 		return out, err
@@ -169,13 +158,9 @@ func (s *Service) SupersedeMemory(ctx context.Context, actor *identity.Actor, in
 // ArchiveMemory removes a memory from lists and searches.
 func (s *Service) ArchiveMemory(ctx context.Context, actor *identity.Actor, in loci.ArchiveMemory) (loci.OneMemory,
 	error) {
-	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) error {
-		if next.Status != loci.MemoryActive {
-			return loci.NewError(loci.CodeStateConflict, "The memory is %s: only an active one can be archived.",
-				next.Status)
-		}
-		next.Status = loci.MemoryArchived
-		return nil
+	return s.updateMemory(ctx, actor, in.MemoryID, func(_ *store.Memory, next *loci.Memory) (err error) {
+		next.Status, err = loci.MemoryStates.Apply(next.Status, "archived")
+		return err
 	})
 }
 
@@ -183,16 +168,13 @@ func (s *Service) ArchiveMemory(ctx context.Context, actor *identity.Actor, in l
 // its replacement.
 func (s *Service) RestoreMemory(ctx context.Context, actor *identity.Actor, in loci.RestoreMemory) (loci.OneMemory,
 	error) {
-	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) error {
-		switch {
-		case next.Status == loci.MemoryActive:
-			return loci.NewError(loci.CodeStateConflict, "The memory is active already.")
-		case next.SupersededBy != "":
-			return loci.NewError(loci.CodeStateConflict, "The memory is superseded: it can be restored once its "+
-				"replacement is deleted.")
+	return s.updateMemory(ctx, actor, in.MemoryID, func(_ *store.Memory, next *loci.Memory) (err error) {
+		if next.SupersededBy != "" {
+			return loci.NewError(loci.CodeStateConflict,
+				"The memory is superseded: it can be restored once its replacement is deleted.")
 		}
-		next.Status = loci.MemoryActive
-		return nil
+		next.Status, err = loci.MemoryStates.Apply(next.Status, "restored")
+		return err
 	})
 }
 

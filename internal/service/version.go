@@ -29,7 +29,7 @@ func (s *Service) RevertMemory(ctx context.Context, actor *identity.Actor, in lo
 		if err != nil {
 			return err
 		}
-		if err := requireActive(*next); err != nil {
+		if _, err := loci.MemoryStates.Apply(next.Status, "changed"); err != nil {
 			return err
 		}
 		// The policy may have changed since.

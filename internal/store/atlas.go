@@ -124,8 +124,8 @@ func (t *Tx) serialize(id, name string) error {
 }
 
 func (a *Atlas) requireActive() error {
-	if a.archived {
-		return loci.NewError(loci.CodeStateConflict, "The atlas is archived: restore it first.")
+	if _, err := loci.AtlasStates.Apply(containerStatus(a.archived), "changed"); err != nil {
+		return err
 	}
 	return a.workspace.requireActive()
 }

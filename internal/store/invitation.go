@@ -163,16 +163,19 @@ func (t *SystemTx) CheckInvitationToken(e loci.Email, tokenHash []byte) error {
 // Respond accepts or declines, and verifies the actor's address. An invitation is
 // answered once; its token ends.
 func (i *IncomingInvitation) Respond(accept bool) (loci.Invitation, error) {
-	if i.record.Status != loci.InvitationPending {
-		return i.record, loci.NewError(loci.CodeStateConflict, "The invitation is %s already: ask for a new one.",
-			i.record.Status)
-	}
-	i.record.Status, i.record.UpdatedAt = loci.InvitationDeclined, i.t.now
+	move := "declined"
 	if accept {
-		if i.archived {
-			return i.record, loci.NewError(loci.CodeStateConflict, "The workspace is archived: nobody can join it now.")
+		move = "accepted"
+	}
+	status, err := loci.InvitationStates.Apply(i.record.Status, move)
+	if err != nil {
+		return i.record, err
+	}
+	i.record.Status, i.record.UpdatedAt = status, i.t.now
+	if accept {
+		if _, err := loci.WorkspaceStates.Apply(containerStatus(i.archived), "joined"); err != nil {
+			return i.record, err
 		}
-		i.record.Status = loci.InvitationAccepted
 		if _, err := i.t.exec(
 			`INSERT INTO members (user_id, workspace, role, joined_at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING`,
 			i.t.actor.UserID, i.workspace, i.record.Role, i.t.now); err != nil {
@@ -186,7 +189,7 @@ func (i *IncomingInvitation) Respond(accept bool) (loci.Invitation, error) {
 			return i.record, err
 		}
 	}
-	_, err := i.t.exec(`UPDATE invitations SET status = ?2, updated_at = ?3, token_hash = NULL WHERE id = ?1`,
+	_, err = i.t.exec(`UPDATE invitations SET status = ?2, updated_at = ?3, token_hash = NULL WHERE id = ?1`,
 		i.record.ID, i.record.Status, i.t.now)
 	return i.record, err
 }

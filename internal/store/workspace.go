@@ -95,12 +95,10 @@ func (w *Workspace) authorize(err error, minimum loci.Role) error {
 	return w.t.checkIdempotency()
 }
 
-// requireActive refuses what an archived workspace does not take.
+// requireActive returns state_conflict for a change of an archived workspace.
 func (w *Workspace) requireActive() error {
-	if w.archived {
-		return loci.NewError(loci.CodeStateConflict, "The workspace is archived: restore it first.")
-	}
-	return nil
+	_, err := loci.WorkspaceStates.Apply(containerStatus(w.archived), "changed")
+	return err
 }
 
 // AddWorkspace makes a team workspace that the actor owns, unless most are there.

@@ -1,0 +1,40 @@
+package loci_test
+
+import (
+	"testing"
+
+	"github.com/loci-memory/loci"
+)
+
+func TestMachineNamesPossibleMovesWhenItRefuses(t *testing.T) {
+	t.Parallel()
+	m := loci.MemoryStates
+	for _, c := range []struct {
+		from    loci.MemoryStatus
+		move    string
+		to      loci.MemoryStatus
+		message string
+	}{
+		{loci.MemoryActive, "changed", loci.MemoryActive, ""},
+		{loci.MemoryActive, "archived", loci.MemoryArchived, ""},
+		{loci.MemorySuperseded, "restored", loci.MemoryActive, ""},
+		{loci.MemoryArchived, "changed", loci.MemoryArchived,
+			"The memory is archived: it cannot be changed. It can be restored."},
+		{loci.MemoryActive, "restored", loci.MemoryActive,
+			"The memory is active: it cannot be restored. It can be archived or superseded."},
+		{loci.MemorySuperseded, "archived", loci.MemorySuperseded,
+			"The memory is superseded: it cannot be archived. Change its replacement instead."},
+	} {
+		to, err := m.Apply(c.from, c.move)
+		message := ""
+		if err != nil {
+			message = loci.AsError(err).Message
+		}
+		if to != c.to || message != c.message || err != nil && !loci.Is(err, loci.CodeStateConflict) {
+			t.Errorf("%s, %s: %s, %q", c.from, c.move, to, message)
+		}
+	}
+	if _, err := loci.InvitationStates.Apply(loci.InvitationExpired, "accepted"); !loci.Is(err, loci.CodeStateConflict) {
+		t.Error(err)
+	}
+}
