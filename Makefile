@@ -1,6 +1,6 @@
-# Loci: one binary, ./loci. The C driver of SQLite is the faster one; without a C compiler the pure Go driver serves.
-# GOAMD64=v2 asks for what every x86 processor has had since 2009: bits are counted by one instruction, in searches by meaning.
-# Tables for debuggers (-w) are left out: 9 of 62 MB. Stack traces and profiles do not need them.
+# Builds one binary, ./loci. The C driver of SQLite is faster; without a C compiler the pure Go driver is used.
+# GOAMD64=v2 targets x86 processors since 2009: POPCNT counts bits in semantic searches.
+# -w omits the tables for debuggers: 9 of 62 MB. Stack traces and profiles do not need them.
 ifneq ($(shell command -v $${CC:-gcc} 2>/dev/null),)
 BUILD := GOAMD64=v2 CGO_ENABLED=1 go build -tags sqlite_fts5 -trimpath -ldflags=-w
 TAGS  := -tags sqlite_fts5
@@ -11,7 +11,7 @@ endif
 
 .PHONY: help build run test lint ci bench bench-embed bench-retrieval soak torture golden setup
 
-help: ## print this
+help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## build ./loci
@@ -20,37 +20,37 @@ build: ## build ./loci
 run: build ## build and serve on 127.0.0.1:7007
 	./loci serve
 
-setup: ## install what the tests and judges need (Debian, PyPI, npm)
+setup: ## install the tools of the tests and judges (Debian, PyPI, npm)
 	scripts/setup
 
-test: ## run all tests on every engine that is there
+test: ## run all tests on every installed engine
 	scripts/test
 
 lint: ## check format and code
 	scripts/lint
 
-ci: ## all that CI checks
+ci: ## run everything that CI checks
 	.ci/run
 
-bench: ## measure against the floors
+bench: ## measure performance beside the floors
 	go run $(TAGS) ./bench
 
-bench-embed: ## measure the built-in embedder beside ONNX Runtime, which it installs for itself
+bench-embed: ## measure the built-in embedder beside ONNX Runtime, which it installs
 	go run $(TAGS) ./bench/embed
 
 SETS := $(or $(wildcard ../shared/data/retrieval),internal/relevance/testdata)
 
-bench-retrieval: ## ask the questions of the judged sets, and tell how good the answers are
+bench-retrieval: ## run the queries of the judged datasets and report the quality
 	go run $(TAGS) ./cmd/loci bench retrieval --data $(SETS)
 
 SOAK := 30m
 
-soak: ## load a server for SOAK=30m; its memory may not grow in the last third
+soak: ## load a server for SOAK=30m; its memory must not grow in the last third
 	go run $(TAGS) ./bench soak -for $(SOAK)
 
-torture: ## kill the server 1,000 times in mid-write; nothing acknowledged may be missing
+torture: ## kill the server 1,000 times during writes; no acknowledged write may be missing
 	LOCI_TORTURE=1000 go test $(TAGS) -run TestKill ./cmd/loci -timeout 2h
 
-golden: ## print the golden files and the Go client anew (in the packages whose tests know -update)
+golden: ## write the golden files and the Go client again (in packages whose tests have -update)
 	go generate ./client
 	go test $(TAGS) $$(git ls-files -co --exclude-standard '*_test.go' | xargs grep -lE 'flag\.Bool\("update", false' | xargs -n 1 dirname | sort -u | sed 's|^|./|') -run Golden -update

@@ -1,5 +1,5 @@
-// Tools that check the code, apart from go.mod: one of Loci's dependencies asks for a version of golang.org/x/exp
-// that the module proxy does not serve, and nothing but these tools would need it.
+// Tools that check the code. They are not in go.mod, because one of Loci's dependencies requires a version of
+// golang.org/x/exp that the module proxy does not serve, and only these tools would need it.
 module github.com/loci-memory/loci/scripts
 
 go 1.26.0

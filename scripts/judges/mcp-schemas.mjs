@@ -1,8 +1,8 @@
-// Validates what /mcp answers against the protocol's own JSON Schemas.
+// Validates the responses of /mcp against the JSON Schemas of the protocol.
 //
 //   node scripts/judges/mcp-schemas.mjs URL KEY FOLDER   (URL without /mcp; FOLDER holds mcp-<revision>.schema.json)
 //
-// For each revision: InitializeResult, ListToolsResult, CallToolResult of a success, of a refusal, and the JSON-RPC
+// For each revision: InitializeResult, ListToolsResult, CallToolResult of a success and of an error, and the JSON-RPC
 // envelopes around them. Each schema is compiled in the draft that it names.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

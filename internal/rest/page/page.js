@@ -8,7 +8,7 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
     try {
       await navigator.clipboard.writeText(text.textContent);
       done = true;
-    } catch { // over plain http there is no clipboard, but a selection can be copied
+    } catch { // without https there is no clipboard: select the text instead
       getSelection().selectAllChildren(text);
       done = document.execCommand("copy");
     }
