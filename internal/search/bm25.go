@@ -5,13 +5,10 @@ import (
 	"math/bits"
 )
 
-// The parameters of BM25, and what the score of an expired and of a reviewed
-// document is multiplied by.
+// The parameters k1 and b of BM25.
 const (
-	bm25K1         = 1.2
-	bm25B          = .75 // b in the literature
-	expiredFactor  = .8
-	verifiedFactor = 1.03
+	bm25K1 = 1.2
+	bm25B  = .75
 )
 
 // encodeLength is a length as one byte: exact below 16, then four bits of mantissa

@@ -75,7 +75,8 @@ func (v *Snapshot) resolveLanguage(cache *Cache, fetch PageFetcher, q Query) (Qu
 	if !slices.ContainsFunc(q.terms, func(t queryTerm) bool { return other.isExpandable(&t) }) {
 		return q, nil
 	}
-	english, err := v.isEnglish(cache, fetch)
+	words := termDictScanner{snapshot: v, cache: cache, fetch: fetch}
+	english, err := v.English(words.isEnglish)
 	if english || err != nil {
 		return q, err
 	}
@@ -83,57 +84,30 @@ func (v *Snapshot) resolveLanguage(cache *Cache, fetch PageFetcher, q Query) (Qu
 	return other, nil
 }
 
-// isEnglish reports whether the workspace is English. A view never changes, and neither does the answer.
-func (v *Snapshot) isEnglish(cache *Cache, fetch PageFetcher) (bool, error) {
-	if known := v.english.Load(); known != nil {
-		return *known, nil
-	}
-	words := termDictScanner{snapshot: v, cache: cache, fetch: fetch}
-	english, err := words.isEnglish()
-	if err == nil {
-		v.english.Store(&english)
-	}
-	return english, err
-}
-
-// isEnglish reports whether the workspace is English. Which documents died is looked
-// up only where it decides, because that takes reading all that hold a word.
+// isEnglish reports whether the workspace is English. The tombstones are read only where they decide, because that
+// reads all postings of a word.
 func (d *termDictScanner) isEnglish() (bool, error) {
 	enough := (d.snapshot.docCount + docsPerEnglishMarker - 1) / docsPerEnglishMarker
 	least, most := 0, 0
 	for _, w := range englishMarkers {
-		rows := d.snapshot.memtableDocFreq(w)
-		least, most = least+rows, most+rows
-		for _, g := range d.snapshot.segments {
-			n, err := d.docFreqWithDeleted(g, w)
-			if err != nil {
-				return false, err
-			}
-			least, most = least+max(0, n-g.numDocs()+g.liveDocs), most+n
-			if least >= enough {
-				return true, nil
-			}
+		low, high, err := d.DocFreqBounds(w)
+		if err != nil {
+			return false, err
+		}
+		if least, most = least+low, most+high; least >= enough {
+			return true, nil
 		}
 	}
 	if most < enough {
 		return false, nil
 	}
 	held := 0
-	for _, x := range d.segmentTerms(englishMarkers) {
-		n, err := d.liveDocFreq(x)
+	for _, w := range englishMarkers {
+		n, err := d.docFreq(w)
 		if err != nil {
 			return false, err
 		}
 		held += n
 	}
 	return held >= enough, nil
-}
-
-// docFreqWithDeleted counts the documents of a segment that hold a word, living or dead.
-func (d *termDictScanner) docFreqWithDeleted(g *Segment, word string) (n int, err error) {
-	d.iterator.seekRange(g, d.fetch, word, word)
-	for d.iterator.next() {
-		n += d.iterator.block.count
-	}
-	return n, d.iterator.err
 }

@@ -66,3 +66,6 @@ func (r *termIterator) advancePage() bool {
 	r.err = err
 	return err == nil && len(r.decoder.data) > 0
 }
+
+// prefixUpperBound comes after all terms that begin with a prefix: no UTF-8 has its byte.
+func prefixUpperBound(prefix string) string { return prefix + "\xff" }

@@ -2,8 +2,6 @@ package search
 
 import (
 	"cmp"
-	"math"
-	"math/bits"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -56,28 +54,18 @@ func newBeginning(word string) *prefixExpansion {
 	return &prefixExpansion{prefix: word, upperBound: prefixUpperBound(word), maxRunes: maxMisspelledRunes, begun: true}
 }
 
-// prefixUpperBound comes after all terms that begin with a prefix: no UTF-8 has its byte.
-func prefixUpperBound(prefix string) string { return prefix + "\xff" }
-
-// upperBound is the end of the range of terms that a term of a query stands for.
-func (t *queryTerm) upperBound() string {
-	if t.expansion != nil {
-		return t.expansion.upperBound
+// termSet returns the terms of the index that a term of a query stands for.
+func (t *queryTerm) termSet() TermSet {
+	if t.expansion == nil {
+		return TermSet{First: t.text, Last: t.text}
 	}
-	return t.text
+	return TermSet{First: t.text, Last: t.expansion.upperBound, Terms: t.expansion.terms}
 }
 
 // matches reports whether a term may be of the family.
 func (k *prefixExpansion) matches(term []byte) bool {
 	return len(term) >= len(k.prefix) && string(term[:len(k.prefix)]) == k.prefix &&
 		utf8.RuneCount(term) <= k.maxRunes && analysis.OnlyLetters(term)
-}
-
-func (k *prefixExpansion) contains(term []byte) bool {
-	_, ok := slices.BinarySearchFunc(k.terms, term, func(w string, t []byte) int {
-		return strings.Compare(w, string(t))
-	})
-	return ok
 }
 
 // selectTerms takes the most frequent words, ties by text. What no live document holds
@@ -140,34 +128,6 @@ func (q *Query) addExpansion(n int, k *prefixExpansion) {
 		own[i].weight = min(own[i].weight, originalTermWeight*weight)
 	}
 	q.terms = append(q.terms, queryTerm{text: k.prefix, wordIndex: own[0].wordIndex, weight: weight, expansion: k})
-}
-
-// postingsUnion makes one list of the postings of several words.
-type postingsUnion struct {
-	freqs []uint8
-	seen  []uint64
-}
-
-// mergeDuplicates unites the hits behind the first n, which are of documents below docs, each
-// plus base: in the order of the documents, frequencies summed up to 255.
-func (u *postingsUnion) mergeDuplicates(h *decodedPostings, n, base, docs int) {
-	if len(u.freqs) < docs {
-		u.freqs, u.seen = make([]uint8, padTo64(docs)), make([]uint64, padTo64(docs)/64)
-	}
-	for i := n; i < len(h.docs); i++ {
-		doc := int(h.docs[i]) - base
-		u.seen[doc/64] |= 1 << (doc % 64)
-		u.freqs[doc] = uint8(min(int(u.freqs[doc])+int(h.freqs[i]), math.MaxUint8))
-	}
-	h.docs, h.freqs = h.docs[:n], h.freqs[:n]
-	for i, w := range u.seen[:padTo64(docs)/64] {
-		u.seen[i] = 0
-		for ; w != 0; w &= w - 1 {
-			doc := i*64 + bits.TrailingZeros64(w)
-			h.docs, h.freqs = append(h.docs, uint32(base+doc)), append(h.freqs, u.freqs[doc])
-			u.freqs[doc] = 0
-		}
-	}
 }
 
 // expandPrefixes finds the families of a query's words that are not among those found,

@@ -48,7 +48,8 @@ func (v *Snapshot) Search(fetch PageFetcher, q Query, f Filter, now int64, k int
 	s.collect(&f, now)
 	r.Total = s.total
 	r.Hits = s.topHits(now)
-	s.snapshot, s.fetch, s.iterator = nil, nil, termIterator{}
+	s.snapshot, s.fetch = nil, nil
+	s.postings.Release()
 	scorerPool.Put(s)
 	return r, nil
 }
@@ -57,17 +58,14 @@ func (v *Snapshot) Search(fetch PageFetcher, q Query, f Filter, now int64, k int
 // a bit for each that has one. Each segment begins at a multiple of 64; the
 // unfolded rows come last.
 type scorer struct {
-	snapshot    *Snapshot
-	fetch       PageFetcher
-	scores      []float32
-	hasScore    []uint64
-	iterator    termIterator
-	union       postingsUnion
-	postings    decodedPostings
-	segmentEnds []int // in hits, by segment
-	scoredDocs  []scoredDoc
-	total       int
-	top         topN
+	snapshot   *Snapshot
+	fetch      PageFetcher
+	scores     []float32
+	hasScore   []uint64
+	postings   PostingsReader
+	scoredDocs []scoredDoc
+	total      int
+	top        topN
 }
 
 var scorerPool = sync.Pool{New: func() any {
@@ -75,9 +73,6 @@ var scorerPool = sync.Pool{New: func() any {
 	s.top.memoryOf = s.memoryOf
 	return s
 }}
-
-// padTo64 is the room that n documents take.
-func padTo64(n int) int { return (n + 63) &^ 63 }
 
 func (s *scorer) reset(v *Snapshot, fetch PageFetcher) {
 	s.snapshot, s.fetch, s.total = v, fetch, 0
@@ -90,22 +85,13 @@ func (s *scorer) reset(v *Snapshot, fetch PageFetcher) {
 	}
 }
 
-// scoreTerm adds one term to the scores and returns its weight in this workspace. The
-// postings are decoded first, because the weight needs to know how many of their
-// documents live.
+// scoreTerm adds one term to the scores and returns its IDF, or zero for a term of no live document. The postings are
+// read first, because the IDF needs the number of their live documents.
 func (s *scorer) scoreTerm(t queryTerm) (float32, error) {
-	s.postings.reset()
-	s.segmentEnds = s.segmentEnds[:0]
-	base := 0
-	for _, g := range s.snapshot.segments {
-		if err := s.segmentPostings(g, t, base); err != nil {
-			return 0, err
-		}
-		s.segmentEnds = append(s.segmentEnds, len(s.postings.docs))
-		base += padTo64(g.numDocs())
+	if err := s.postings.Read(s.snapshot, s.fetch, t.termSet()); err != nil {
+		return 0, err
 	}
-	s.memtablePostings(t, base)
-	df := len(s.postings.docs)
+	df := len(s.postings.Docs())
 	if df == 0 {
 		return 0, nil
 	}
@@ -114,78 +100,21 @@ func (s *scorer) scoreTerm(t queryTerm) (float32, error) {
 	return weight, nil
 }
 
-func (s *scorer) segmentPostings(g *Segment, t queryTerm, base int) error {
-	from := len(s.postings.docs)
-	s.iterator.seekRange(g, s.fetch, t.text, t.upperBound())
-	for s.iterator.next() {
-		if t.expansion != nil && !t.expansion.contains(s.iterator.block.term) {
-			continue
-		}
-		if err := s.iterator.block.decode(&s.postings, uint32(base), g.numDocs()); err != nil {
-			return err
-		}
-	}
-	if s.iterator.err != nil {
-		return s.iterator.err
-	}
-	if t.expansion != nil {
-		s.union.mergeDuplicates(&s.postings, from, base, g.numDocs())
-	}
-	if g.deleted == nil {
-		return nil
-	}
-	to := from
-	for i := from; i < len(s.postings.docs); i++ {
-		if !isSet(g.deleted, int(s.postings.docs[i])-base) {
-			s.postings.docs[to], s.postings.freqs[to] = s.postings.docs[i], s.postings.freqs[i]
-			to++
-		}
-	}
-	s.postings.docs, s.postings.freqs = s.postings.docs[:to], s.postings.freqs[:to]
-	return nil
-}
-
-// memtablePostings adds the unfolded rows that hold a term or any word of a family.
-func (s *scorer) memtablePostings(t queryTerm, base int) {
-	if t.expansion == nil {
-		s.memtableTermPostings(t.text, base)
-		return
-	}
-	from := len(s.postings.docs)
-	for _, w := range t.expansion.terms {
-		s.memtableTermPostings(w, base)
-	}
-	s.union.mergeDuplicates(&s.postings, from, base, len(s.snapshot.rows))
-}
-
-// memtableTermPostings adds the unfolded rows that hold a word.
-func (s *scorer) memtableTermPostings(term string, base int) {
-	for _, p := range s.snapshot.memtable.postings(term) {
-		if int(p.doc) >= len(s.snapshot.rows) {
-			break
-		}
-		if !isSet(s.snapshot.deleted, int(p.doc)) {
-			s.postings.docs = append(s.postings.docs, uint32(base)+p.doc)
-			s.postings.freqs = append(s.postings.freqs, p.freq)
-		}
-	}
-}
-
 func (s *scorer) accumulateTerm(weight float32) {
-	n := s.snapshot.bm25()
+	n, ends := s.snapshot.bm25(), s.postings.SegmentEnds()
 	from, base := 0, 0
 	for i, g := range s.snapshot.segments {
-		s.accumulate(n, weight, g.lengthCodes, from, s.segmentEnds[i], base)
-		from, base = s.segmentEnds[i], base+padTo64(g.numDocs())
+		s.accumulate(n, weight, g.lengthCodes, from, ends[i], base)
+		from, base = ends[i], base+padTo64(g.numDocs())
 	}
-	s.accumulate(n, weight, s.snapshot.lengthCodes, from, len(s.postings.docs), base)
+	s.accumulate(n, weight, s.snapshot.lengthCodes, from, len(s.postings.Docs()), base)
 }
 
 // accumulate adds the decoded postings from one segment. The conversion keeps
 // product and sum apart: a fused one would round differently on other machines.
 func (s *scorer) accumulate(n *bm25Table, weight float32, codes []uint8, from, to, base int) {
-	freqs := s.postings.freqs[from:to]
-	for i, doc := range s.postings.docs[from:to] {
+	freqs := s.postings.Freqs()[from:to]
+	for i, doc := range s.postings.Docs()[from:to] {
 		s.scores[doc] += float32(weight * n.tf(freqs[i], codes[int(doc)-base]))
 		s.hasScore[doc/64] |= 1 << (doc % 64)
 	}
@@ -262,6 +191,12 @@ func (s *scorer) memoryOf(x scoredDoc) int64 {
 	}
 	return g.memories[doc]
 }
+
+// Factors in the scores of expired and of verified memories.
+const (
+	expiredFactor  = .8
+	verifiedFactor = 1.03
+)
 
 // stateFactor is what the state of a memory makes of its score.
 func stateFactor(validUntil int64, verified bool, now int64) float32 {

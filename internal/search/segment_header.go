@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"encoding/binary"
 	"slices"
 	"sync/atomic"
@@ -271,4 +272,29 @@ func packBits(words []uint64, n int) []byte {
 		out = binary.LittleEndian.AppendUint64(out, w)
 	}
 	return out[:(n+7)/8]
+}
+
+// docsAt lists the documents of a segment at a place in a group.
+func (c *docColumns) docsAt(group, position int64) (docs []uint32) {
+	order := c.groupOrder()
+	i, _ := slices.BinarySearchFunc(order, groupPosition{group: group, position: position},
+		func(x uint32, p groupPosition) int {
+			return cmp.Or(cmp.Compare(c.groups[x], p.group), cmp.Compare(c.positions[x], p.position))
+		})
+	for ; i < len(order) && c.groups[order[i]] == group && c.positions[order[i]] == position; i++ {
+		docs = append(docs, c.groupedDocs[order[i]])
+	}
+	return docs
+}
+
+func (c *docColumns) sortGroups() []uint32 {
+	order := make([]uint32, len(c.groupedDocs))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(a, b uint32) int {
+		return cmp.Or(cmp.Compare(c.groups[a], c.groups[b]), cmp.Compare(c.positions[a], c.positions[b]),
+			cmp.Compare(a, b))
+	})
+	return order
 }

@@ -152,3 +152,18 @@ func (v *Snapshot) Locate(memory int64) (segment, doc int) {
 	}
 	return -1, -1
 }
+
+// HasGroups reports whether any memory belongs to a group.
+func (v *Snapshot) HasGroups() bool { return v.grouped }
+
+// English returns whether the texts are English. It calls detect once, because a snapshot never changes.
+func (v *Snapshot) English(detect func() (bool, error)) (bool, error) {
+	if known := v.english.Load(); known != nil {
+		return *known, nil
+	}
+	english, err := detect()
+	if err == nil {
+		v.english.Store(&english)
+	}
+	return english, err
+}

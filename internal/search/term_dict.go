@@ -33,6 +33,12 @@ type lengthBucket struct {
 	texts       []byte   // one after the other
 }
 
+// Bounds of the words that a spelling correction may choose or replace, in characters.
+const (
+	minCorrectionRunes = 3
+	maxMisspelledRunes = 32
+)
+
 // add takes a term if it is a word that repair may choose.
 func (l *termDict) add(term []byte) {
 	letters, n := letterMaskOf(term)

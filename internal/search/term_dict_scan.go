@@ -172,3 +172,109 @@ func (v *Snapshot) memtableDocFreq(term string) (n int) {
 	}
 	return n
 }
+
+// DocFreqBounds returns the least and the most number of live documents that hold a term. It reads no tombstones.
+func (d *termDictScanner) DocFreqBounds(term string) (least, most int, err error) {
+	least = d.snapshot.memtableDocFreq(term)
+	most = least
+	for _, g := range d.snapshot.segments {
+		n := 0
+		d.iterator.seekRange(g, d.fetch, term, term)
+		for d.iterator.next() {
+			n += d.iterator.block.count
+		}
+		if d.iterator.err != nil {
+			return 0, 0, d.iterator.err
+		}
+		least, most = least+max(0, n-g.numDocs()+g.liveDocs), most+n
+	}
+	return least, most, nil
+}
+
+// EachFuzzyMatch calls take for the terms within the distance of a matcher, which take may lower. Terms of segments
+// come first, for each prefix of the matcher, then those of the memtable.
+func (d *termDictScanner) EachFuzzyMatch(m *editDistanceMatcher, take func(t segmentTerm, distance int) error) error {
+	for _, prefix := range m.prefixes() {
+		err := d.eachTermDict(prefix, func(g *Segment, l *termDict) error {
+			return l.eachFuzzyMatch(m, prefix, func(term []byte, distance int) error {
+				return take(segmentTerm{string(term), g}, distance)
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// segmentTerms returns words as terms of the memtable and of every segment.
+func (d *termDictScanner) segmentTerms(words []string) (list []segmentTerm) {
+	for _, w := range words {
+		list = append(list, segmentTerm{w, nil})
+		for _, g := range d.snapshot.segments {
+			list = append(list, segmentTerm{w, g})
+		}
+	}
+	return list
+}
+
+// coDocFreq counts the live documents that hold two terms.
+func (d *termDictScanner) coDocFreq(a, b string) (n int, err error) {
+	for _, s := range d.snapshot.segments {
+		first, err := d.liveDocs(s, a)
+		if err != nil {
+			return 0, err
+		}
+		if len(first) == 0 {
+			continue
+		}
+		second, err := d.liveDocs(s, b)
+		if err != nil {
+			return 0, err
+		}
+		n += intersectionSize(first, second)
+	}
+	return n + intersectionSize(d.liveRows(a), d.liveRows(b)), nil
+}
+
+// liveDocs lists the live documents of a segment that hold a term, in order.
+func (d *termDictScanner) liveDocs(g *Segment, term string) (list []uint32, err error) {
+	d.iterator.seekRange(g, d.fetch, term, term)
+	for d.iterator.next() {
+		d.postings.reset()
+		if err = d.iterator.block.decode(&d.postings, 0, g.numDocs()); err != nil {
+			return nil, err
+		}
+		for _, doc := range d.postings.docs {
+			if g.deleted == nil || !isSet(g.deleted, int(doc)) {
+				list = append(list, doc)
+			}
+		}
+	}
+	return list, d.iterator.err
+}
+
+// liveRows lists the unfolded rows that hold a term and live, in order.
+func (d *termDictScanner) liveRows(term string) (list []uint32) {
+	for _, p := range d.snapshot.memtable.postings(term) {
+		if int(p.doc) < len(d.snapshot.rows) && !isSet(d.snapshot.deleted, int(p.doc)) {
+			list = append(list, p.doc)
+		}
+	}
+	return list
+}
+
+// intersectionSize counts what two lists in order have in common.
+func intersectionSize(a, b []uint32) (n int) {
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0] < b[0]:
+			a = a[1:]
+		case a[0] > b[0]:
+			b = b[1:]
+		default:
+			n, a, b = n+1, a[1:], b[1:]
+		}
+	}
+	return n
+}
