@@ -53,6 +53,9 @@ func newBM25Table(docs int, length int64) *bm25Table {
 	return &n
 }
 
+// LengthNorm returns the length normalization of a length code.
+func (n *bm25Table) LengthNorm(code uint8) float64 { return n.lengthNorms[code] }
+
 // lengthNorm is how fast the frequency of a term saturates in a text of some length.
 func lengthNorm(length, average float64) float64 { return bm25K1 * (1 - bm25B + bm25B*length/average) }
 

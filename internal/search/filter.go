@@ -37,12 +37,16 @@ func (f *Filter) Matches(a *DocAttributes) bool {
 // segmentFilter is a filter applied to the tables of one segment, so that a document
 // costs a few look-ups at most. What is nil or 0 allows all that the segment holds.
 type segmentFilter struct {
+	columns          *docColumns
 	kinds, statuses  uint64
 	atlases, tagSets []bool
 }
 
-func (f *Filter) forSegment(c *docColumns) segmentFilter {
-	g := segmentFilter{kinds: effectiveMask(f.Kinds, c.kindMask), statuses: effectiveMask(f.Statuses, c.statusMask)}
+// Filter applies a filter to the segment.
+func (s *Segment) Filter(f *Filter) segmentFilter {
+	c := s.docColumns
+	g := segmentFilter{columns: c, kinds: effectiveMask(f.Kinds, c.kindMask),
+		statuses: effectiveMask(f.Statuses, c.statusMask)}
 	if f.Atlases != nil {
 		g.atlases = make([]bool, len(c.atlases))
 		for i, a := range c.atlases {
@@ -82,12 +86,14 @@ func (f *Filter) tagSets(c *docColumns) []bool {
 	return sets
 }
 
-// matchesAll reports a gate that admits every document of its segment.
-func (g *segmentFilter) matchesAll() bool {
+// MatchesAll reports whether the filter admits every document of its segment.
+func (g *segmentFilter) MatchesAll() bool {
 	return g.kinds == 0 && g.statuses == 0 && g.atlases == nil && g.tagSets == nil
 }
 
-func (g *segmentFilter) matches(c *docColumns, doc int) bool {
+// Matches reports whether the filter admits a document of its segment.
+func (g *segmentFilter) Matches(doc int) bool {
+	c := g.columns
 	return allows(g.statuses, c.status[doc]) && allows(g.kinds, c.kind[doc]) &&
 		(g.atlases == nil || g.atlases[c.atlas[doc]]) && (g.tagSets == nil || g.tagSets[c.tagSet[doc]])
 }
@@ -103,7 +109,7 @@ type FilteredDocs struct {
 func (v *Snapshot) Filtered(f Filter) *FilteredDocs {
 	d := &FilteredDocs{Snapshot: v, filter: f}
 	for _, g := range v.segments {
-		d.filters = append(d.filters, f.forSegment(g.docColumns))
+		d.filters = append(d.filters, g.Filter(&f))
 	}
 	return d
 }
@@ -124,10 +130,10 @@ func (d *FilteredDocs) Matches(segment, doc int) bool {
 	if segment < 0 {
 		return d.filter.Matches(&d.rows[doc])
 	}
-	return d.filters[segment].matches(d.segments[segment].docColumns, doc)
+	return d.filters[segment].Matches(doc)
 }
 
 // MatchesAll reports whether the filter excludes no document of any segment.
 func (d *FilteredDocs) MatchesAll() bool {
-	return !slices.ContainsFunc(d.filters, func(g segmentFilter) bool { return !g.matchesAll() })
+	return !slices.ContainsFunc(d.filters, func(g segmentFilter) bool { return !g.MatchesAll() })
 }

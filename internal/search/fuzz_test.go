@@ -85,7 +85,7 @@ func randomSegment() EncodedSegment {
 	for i := range 200 {
 		list = append(list, DocUpdate{Seq: int64(i), DocAttributes: DocAttributes{
 			Memory: int64(i), Atlas: int64(i % 3), ValidUntil: int64(i % 2), Tags: []string{"x", "y"}[:i%3%2],
-		}, Document: Analyze("", vocabulary[i%7]+" "+analysistest.Prose)})
+		}, Document: Analyze("", modelWords[i%7]+" "+analysistest.Prose)})
 	}
 	blob, err := Build(list)
 	if err != nil {

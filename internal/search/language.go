@@ -67,7 +67,7 @@ const (
 // resolveLanguage takes an open query for one in another language where the workspace is not
 // English.
 func (v *Snapshot) resolveLanguage(cache *Cache, fetch PageFetcher, q Query) (Query, error) {
-	if !q.ambiguousLanguage || v.docCount < minLanguageDocs {
+	if !q.ambiguousLanguage || v.Docs() < minLanguageDocs {
 		return q, nil
 	}
 	other := q
@@ -75,7 +75,7 @@ func (v *Snapshot) resolveLanguage(cache *Cache, fetch PageFetcher, q Query) (Qu
 	if !slices.ContainsFunc(q.terms, func(t queryTerm) bool { return other.isExpandable(&t) }) {
 		return q, nil
 	}
-	words := termDictScanner{snapshot: v, cache: cache, fetch: fetch}
+	words := newVocabulary(v, cache, fetch)
 	english, err := v.English(words.isEnglish)
 	if english || err != nil {
 		return q, err
@@ -86,8 +86,8 @@ func (v *Snapshot) resolveLanguage(cache *Cache, fetch PageFetcher, q Query) (Qu
 
 // isEnglish reports whether the workspace is English. The tombstones are read only where they decide, because that
 // reads all postings of a word.
-func (d *termDictScanner) isEnglish() (bool, error) {
-	enough := (d.snapshot.docCount + docsPerEnglishMarker - 1) / docsPerEnglishMarker
+func (d *vocabulary) isEnglish() (bool, error) {
+	enough := (d.snapshot.Docs() + docsPerEnglishMarker - 1) / docsPerEnglishMarker
 	least, most := 0, 0
 	for _, w := range englishMarkers {
 		low, high, err := d.DocFreqBounds(w)

@@ -202,7 +202,7 @@ func sameResult(a, b Result) bool {
 	return a.Total == b.Total && slices.Equal(a.Hits, b.Hits)
 }
 
-var vocabulary = func() (list []string) {
+var modelWords = func() (list []string) {
 	for i := range 60 {
 		list = append(list, fmt.Sprintf("%c%cx%c", 'a'+i%7, 'b'+i%5, 'c'+i%11))
 	}
@@ -212,7 +212,7 @@ var vocabulary = func() (list []string) {
 func randomText(r *rand.Rand, n int) string {
 	s := ""
 	for range n {
-		s += vocabulary[min(int(r.ExpFloat64()*12), len(vocabulary)-1)] + " "
+		s += modelWords[min(int(r.ExpFloat64()*12), len(modelWords)-1)] + " "
 	}
 	return s
 }

@@ -89,27 +89,27 @@ func (w *neighborBooster) appendHit(h Hit, group, position int64) {
 
 func (w *neighborBooster) groupOf(segment, doc int) (group, position int64) {
 	if segment < 0 {
-		a := &w.snapshot.rows[doc]
+		a := &w.snapshot.Rows()[doc]
 		return a.Group, a.Position
 	}
-	return w.snapshot.segments[segment].groupOf(doc)
+	return w.snapshot.Segments()[segment].groupOf(doc)
 }
 
 // addNeighborsAt adds the memories of a place in a group that are no hits yet.
 func (w *neighborBooster) addNeighborsAt(group, position int64) {
-	for _, g := range w.snapshot.segments {
-		if len(g.groupedDocs) == 0 {
+	for _, g := range w.snapshot.Segments() {
+		if !g.HasGroups() {
 			continue
 		}
-		for _, doc := range g.docsAt(group, position) {
-			if !isSet(g.deleted, int(doc)) {
-				w.addIfMatching(g.attributes(int(doc)), g.lengthCodes[doc])
+		for _, doc := range g.DocsAt(group, position) {
+			if !g.IsDeleted(int(doc)) {
+				w.addIfMatching(g.attributes(int(doc)), g.LengthCodes()[doc])
 			}
 		}
 	}
 	for _, p := range w.loadMemtablePositions() {
 		if p.group == group && p.position == position {
-			w.addIfMatching(w.snapshot.rows[p.index], w.snapshot.lengthCodes[p.index])
+			w.addIfMatching(w.snapshot.Rows()[p.index], w.snapshot.RowLengthCodes()[p.index])
 		}
 	}
 }
@@ -125,8 +125,8 @@ func (w *neighborBooster) addIfMatching(a DocAttributes, code uint8) {
 func (w *neighborBooster) loadMemtablePositions() []groupPosition {
 	if !w.memtableLoaded {
 		w.memtableLoaded = true
-		for i, a := range w.snapshot.rows {
-			if a.Group != 0 && !isSet(w.snapshot.deleted, i) {
+		for i, a := range w.snapshot.Rows() {
+			if a.Group != 0 && !w.snapshot.IsRowDeleted(i) {
 				w.memtablePositions = append(w.memtablePositions, groupPosition{a.Group, a.Position, i})
 			}
 		}

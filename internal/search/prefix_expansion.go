@@ -132,7 +132,7 @@ func (q *Query) addExpansion(n int, k *prefixExpansion) {
 
 // expandPrefixes finds the families of a query's words that are not among those found,
 // by word; nil where nothing in the workspace is of it.
-func (d *termDictScanner) expandPrefixes(q *Query, found map[string]*prefixExpansion) error {
+func (d *vocabulary) expandPrefixes(q *Query, found map[string]*prefixExpansion) error {
 	var fresh []*prefixExpansion
 	var words, prefixes []string
 	for i := range q.terms {
@@ -148,7 +148,7 @@ func (d *termDictScanner) expandPrefixes(q *Query, found map[string]*prefixExpan
 }
 
 // fill finds the words of families, and keeps those families that have any.
-func (d *termDictScanner) fill(found map[string]*prefixExpansion, fresh []*prefixExpansion,
+func (d *vocabulary) fill(found map[string]*prefixExpansion, fresh []*prefixExpansion,
 	words, prefixes []string) error {
 	dfs, err := d.expansionDocFreqs(fresh, prefixes)
 	if err != nil {
@@ -163,7 +163,7 @@ func (d *termDictScanner) fill(found map[string]*prefixExpansion, fresh []*prefi
 }
 
 // beginnings finds the words that begin with unknown ones for which no correction stands.
-func (d *termDictScanner) beginnings(unknown []string, corrections []Correction,
+func (d *vocabulary) beginnings(unknown []string, corrections []Correction,
 	found map[string]*prefixExpansion) error {
 	var fresh []*prefixExpansion
 	var words []string
@@ -178,7 +178,7 @@ func (d *termDictScanner) beginnings(unknown []string, corrections []Correction,
 
 // expansionDocFreqs counts for each family the live documents of each word that may be
 // of it and that any document holds.
-func (d *termDictScanner) expansionDocFreqs(expansions []*prefixExpansion, prefixes []string) ([]map[string]int,
+func (d *vocabulary) expansionDocFreqs(expansions []*prefixExpansion, prefixes []string) ([]map[string]int,
 	error) {
 	dfs := make([]map[string]int, len(expansions))
 	for i := range dfs {

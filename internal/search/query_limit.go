@@ -41,7 +41,7 @@ func (v *Snapshot) limitQuery(cache *Cache, fetch PageFetcher, q Query) (Query, 
 	if q.size() <= maxQuerySize {
 		return q, nil
 	}
-	words := termDictScanner{snapshot: v, cache: cache, fetch: fetch}
+	words := newVocabulary(v, cache, fetch)
 	held, err := words.wordDocFreqs(&q)
 	if err != nil {
 		return q, err
@@ -78,7 +78,7 @@ func (v *Snapshot) limitQuery(cache *Cache, fetch PageFetcher, q Query) (Query, 
 }
 
 // wordDocFreqs counts for each word of a query the live documents that hold it in any form.
-func (d *termDictScanner) wordDocFreqs(q *Query) ([]int, error) {
+func (d *vocabulary) wordDocFreqs(q *Query) ([]int, error) {
 	expansions := map[string]*prefixExpansion{}
 	if err := d.expandPrefixes(q, expansions); err != nil {
 		return nil, err

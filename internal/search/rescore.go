@@ -146,7 +146,7 @@ func (x *rescorer) countBigrams() {
 func (x *rescorer) proximityBonus(i int, code uint8) (sum float32) {
 	for _, c := range x.bigrams {
 		if n := c.counts[i]; n > 0 {
-			sum += float32(proximityWeight * c.weight * saturateTF(float64(n), x.bm25.lengthNorms[code]))
+			sum += float32(proximityWeight * c.weight * saturateTF(float64(n), x.bm25.LengthNorm(code)))
 		}
 	}
 	return sum

@@ -75,7 +75,7 @@ func (q *Query) allWordsFound(idf []float32) bool {
 // rewrite takes from known which of the query's terms are, if it is not nil.
 func (v *Snapshot) rewrite(cache *Cache, fetch PageFetcher, q Query, known func(i int) (bool, error)) (_ Query,
 	changed bool, err error) {
-	words, expansions := termDictScanner{snapshot: v, cache: cache, fetch: fetch}, map[string]*prefixExpansion{}
+	words, expansions := newVocabulary(v, cache, fetch), map[string]*prefixExpansion{}
 	if known == nil {
 		known = func(i int) (bool, error) { return words.containsTerm(q.terms[i].text) }
 	}
@@ -93,7 +93,7 @@ func (v *Snapshot) rewrite(cache *Cache, fetch PageFetcher, q Query, known func(
 	if err := words.beginnings(unknown, corrections, expansions); err != nil {
 		return q, false, err
 	}
-	unaccented, err := q.unigramFallback(&words, known)
+	unaccented, err := q.unigramFallback(words, known)
 	if err != nil {
 		return q, false, err
 	}

@@ -45,8 +45,8 @@ func (v *Snapshot) scopeToAtlas(atlas int64) *Snapshot {
 // scopeToAtlas returns the segment with the documents of all other atlases dead.
 func (s *Segment) scopeToAtlas(atlas int64) *Segment {
 	f := Filter{Atlases: []int64{atlas}}
-	filter := f.forSegment(s.docColumns)
-	if filter.matchesAll() {
+	filter := s.Filter(&f)
+	if filter.MatchesAll() {
 		return s
 	}
 	t := *s

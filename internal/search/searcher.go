@@ -33,12 +33,12 @@ type Result struct {
 // validity has ended by then count .8 of their score, and reviewed ones a little
 // more than others.
 func (v *Snapshot) Search(fetch PageFetcher, q Query, f Filter, now int64, k int) (r Result, err error) {
-	if v.docCount == 0 || q.Empty() {
+	if v.Docs() == 0 || q.Empty() {
 		return r, nil
 	}
 	s := scorerPool.Get().(*scorer)
 	s.reset(v, fetch)
-	r.idf, r.bm25, r.docCount = make([]float32, len(q.terms)), v.bm25(), v.docCount
+	r.idf, r.bm25, r.docCount = make([]float32, len(q.terms)), v.BM25(), v.Docs()
 	for i, t := range q.terms {
 		if r.idf[i], err = s.scoreTerm(t); err != nil {
 			return Result{}, err // s may hold scores: it does not go back
@@ -76,9 +76,9 @@ var scorerPool = sync.Pool{New: func() any {
 
 func (s *scorer) reset(v *Snapshot, fetch PageFetcher) {
 	s.snapshot, s.fetch, s.total = v, fetch, 0
-	n := padTo64(len(v.rows))
-	for _, g := range v.segments {
-		n += padTo64(g.numDocs())
+	n := padTo64(len(v.Rows()))
+	for _, g := range v.Segments() {
+		n += padTo64(g.Docs())
 	}
 	if n > len(s.scores) {
 		s.scores, s.hasScore = make([]float32, n), make([]uint64, n/64)
@@ -95,19 +95,19 @@ func (s *scorer) scoreTerm(t queryTerm) (float32, error) {
 	if df == 0 {
 		return 0, nil
 	}
-	weight := idf(s.snapshot.docCount, df)
+	weight := idf(s.snapshot.Docs(), df)
 	s.accumulateTerm(t.weight * weight)
 	return weight, nil
 }
 
 func (s *scorer) accumulateTerm(weight float32) {
-	n, ends := s.snapshot.bm25(), s.postings.SegmentEnds()
+	n, ends := s.snapshot.BM25(), s.postings.SegmentEnds()
 	from, base := 0, 0
-	for i, g := range s.snapshot.segments {
-		s.accumulate(n, weight, g.lengthCodes, from, ends[i], base)
-		from, base = ends[i], base+padTo64(g.numDocs())
+	for i, g := range s.snapshot.Segments() {
+		s.accumulate(n, weight, g.LengthCodes(), from, ends[i], base)
+		from, base = ends[i], base+padTo64(g.Docs())
 	}
-	s.accumulate(n, weight, s.snapshot.lengthCodes, from, len(s.postings.Docs()), base)
+	s.accumulate(n, weight, s.snapshot.RowLengthCodes(), from, len(s.postings.Docs()), base)
 }
 
 // accumulate adds the decoded postings from one segment. The conversion keeps
@@ -125,11 +125,11 @@ func (s *scorer) accumulate(n *bm25Table, weight float32, codes []uint8, from, t
 // nothing but its score is looked at, as a rule: the columns lie far apart in memory.
 func (s *scorer) collect(f *Filter, now int64) {
 	base := 0
-	for _, g := range s.snapshot.segments {
-		s.scoredDocs = s.drainScores(s.scoredDocs[:0], base, g.numDocs())
-		if filter := f.forSegment(g.docColumns); !filter.matchesAll() {
+	for _, g := range s.snapshot.Segments() {
+		s.scoredDocs = s.drainScores(s.scoredDocs[:0], base, g.Docs())
+		if filter := g.Filter(f); !filter.MatchesAll() {
 			s.scoredDocs = slices.DeleteFunc(s.scoredDocs, func(x scoredDoc) bool {
-				return !filter.matches(g.docColumns, int(x.doc))
+				return !filter.Matches(int(x.doc))
 			})
 		}
 		s.total += len(s.scoredDocs)
@@ -139,10 +139,10 @@ func (s *scorer) collect(f *Filter, now int64) {
 					g.isVerified(int(x.doc)), now)})
 			}
 		}
-		base += padTo64(g.numDocs())
+		base += padTo64(g.Docs())
 	}
-	for _, x := range s.drainScores(s.scoredDocs[:0], base, len(s.snapshot.rows)) {
-		if a := &s.snapshot.rows[x.doc]; f.Matches(a) {
+	for _, x := range s.drainScores(s.scoredDocs[:0], base, len(s.snapshot.Rows())) {
+		if a := &s.snapshot.Rows()[x.doc]; f.Matches(a) {
 			s.total++
 			s.top.add(scoredDoc{x.doc + uint32(base), x.score * stateFactor(a.ValidUntil, a.Verified, now)})
 		}
@@ -158,12 +158,12 @@ func (s *scorer) topHits(now int64) []Hit {
 		h := &hits[i]
 		h.Score = x.score
 		if g == nil {
-			a := &s.snapshot.rows[doc]
+			a := &s.snapshot.Rows()[doc]
 			h.Memory, h.Created, h.stateFactor, h.lengthCode = a.Memory, a.Created,
-				stateFactor(a.ValidUntil, a.Verified, now), s.snapshot.lengthCodes[doc]
+				stateFactor(a.ValidUntil, a.Verified, now), s.snapshot.RowLengthCodes()[doc]
 		} else {
-			h.Memory, h.Created, h.stateFactor, h.lengthCode = g.memories[doc], g.created[doc],
-				stateFactor(g.validUntil(doc), g.isVerified(doc), now), g.lengthCodes[doc]
+			h.Memory, h.Created, h.stateFactor, h.lengthCode = g.Memories()[doc], g.Created(doc),
+				stateFactor(g.validUntil(doc), g.isVerified(doc), now), g.LengthCodes()[doc]
 		}
 	}
 	SortHits(hits)
@@ -174,8 +174,8 @@ func (s *scorer) topHits(now int64) []Hit {
 // documents or rows it is.
 func (s *scorer) locate(x scoredDoc) (*Segment, int) {
 	doc := int(x.doc)
-	for _, g := range s.snapshot.segments {
-		n := padTo64(g.numDocs())
+	for _, g := range s.snapshot.Segments() {
+		n := padTo64(g.Docs())
 		if doc < n {
 			return g, doc
 		}
@@ -187,9 +187,9 @@ func (s *scorer) locate(x scoredDoc) (*Segment, int) {
 func (s *scorer) memoryOf(x scoredDoc) int64 {
 	g, doc := s.locate(x)
 	if g == nil {
-		return s.snapshot.rows[doc].Memory
+		return s.snapshot.Rows()[doc].Memory
 	}
-	return g.memories[doc]
+	return g.Memories()[doc]
 }
 
 // Factors in the scores of expired and of verified memories.
@@ -238,13 +238,13 @@ func (v *Snapshot) VectorHit(memory int64, segment, doc, chunk int, score float3
 	}
 	h := Hit{Memory: memory, Score: score, Chunk: chunk}
 	if segment >= 0 {
-		g := v.segments[segment]
-		h.Created, h.stateFactor, h.lengthCode = g.created[doc], stateFactor(g.validUntil(doc), g.isVerified(doc), now),
-			g.lengthCodes[doc]
+		g := v.Segments()[segment]
+		h.Created, h.stateFactor, h.lengthCode = g.Created(doc), stateFactor(g.validUntil(doc), g.isVerified(doc), now),
+			g.LengthCodes()[doc]
 	} else {
-		a := &v.rows[doc]
+		a := &v.Rows()[doc]
 		h.Created, h.stateFactor, h.lengthCode = a.Created, stateFactor(a.ValidUntil, a.Verified, now),
-			v.lengthCodes[doc]
+			v.RowLengthCodes()[doc]
 	}
 	return h, true
 }

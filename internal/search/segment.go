@@ -98,6 +98,9 @@ func (s *Segment) MarkDeleted(memories []int64) (*Segment, bool) {
 	return &next, true
 }
 
+// IsDeleted reports whether a document has a tombstone.
+func (s *Segment) IsDeleted(doc int) bool { return isSet(s.deleted, doc) }
+
 func isSet(set []uint64, i int) bool {
 	return set != nil && set[i/64]>>(i%64)&1 == 1
 }

@@ -76,6 +76,18 @@ func (c *docColumns) ordinalOf(memory int64) (int, bool) {
 	return slices.BinarySearch(c.memories, memory)
 }
 
+// Memories returns the memories in ascending order.
+func (c *docColumns) Memories() []int64 { return c.memories }
+
+// Created returns the time at which a memory was created, in microseconds.
+func (c *docColumns) Created(doc int) int64 { return c.created[doc] }
+
+// LengthCodes returns the encoded lengths of the documents.
+func (c *docColumns) LengthCodes() []uint8 { return c.lengthCodes }
+
+// HasGroups reports whether any document belongs to a group.
+func (c *docColumns) HasGroups() bool { return len(c.groupedDocs) > 0 }
+
 // validUntil is zero for documents that never expire.
 func (c *docColumns) validUntil(doc int) int64 {
 	if i, ok := slices.BinarySearch(c.expiringDocs, uint32(doc)); ok {
@@ -274,13 +286,12 @@ func packBits(words []uint64, n int) []byte {
 	return out[:(n+7)/8]
 }
 
-// docsAt lists the documents of a segment at a place in a group.
-func (c *docColumns) docsAt(group, position int64) (docs []uint32) {
+// DocsAt returns the documents at a position of a group.
+func (c *docColumns) DocsAt(group, position int64) (docs []uint32) {
 	order := c.groupOrder()
-	i, _ := slices.BinarySearchFunc(order, groupPosition{group: group, position: position},
-		func(x uint32, p groupPosition) int {
-			return cmp.Or(cmp.Compare(c.groups[x], p.group), cmp.Compare(c.positions[x], p.position))
-		})
+	i, _ := slices.BinarySearchFunc(order, group, func(x uint32, group int64) int {
+		return cmp.Or(cmp.Compare(c.groups[x], group), cmp.Compare(c.positions[x], position))
+	})
 	for ; i < len(order) && c.groups[order[i]] == group && c.positions[order[i]] == position; i++ {
 		docs = append(docs, c.groupedDocs[order[i]])
 	}

@@ -112,6 +112,18 @@ func (v *Snapshot) Docs() int { return v.docCount }
 // caller must not change them.
 func (v *Snapshot) AppliedSeqs() []int64 { return v.appliedSeqs }
 
+// Rows returns the rows of the memtable.
+func (v *Snapshot) Rows() []DocAttributes { return v.rows }
+
+// RowLengthCodes returns the encoded lengths of the rows.
+func (v *Snapshot) RowLengthCodes() []uint8 { return v.lengthCodes }
+
+// IsRowDeleted reports whether a row was replaced or deleted.
+func (v *Snapshot) IsRowDeleted(row int) bool { return isSet(v.deleted, row) }
+
+// BM25 returns the term frequency table of the snapshot.
+func (v *Snapshot) BM25() *bm25Table { return v.bm25() }
+
 // Segments are the view's segments, dead documents as the view sees them.
 func (v *Snapshot) Segments() []*Segment { return v.segments }
 

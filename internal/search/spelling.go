@@ -64,8 +64,18 @@ func (r Result) Unknown(q Query, words []string) []string {
 // A Correction is a word of a query for which another one was searched.
 type Correction struct{ From, To string }
 
+// A vocabulary reads the terms of a snapshot for the words of one query.
+type vocabulary struct {
+	*termDictScanner
+	firstLetterLookups int // words whose first letter was doubted
+}
+
+func newVocabulary(v *Snapshot, cache *Cache, fetch PageFetcher) *vocabulary {
+	return &vocabulary{termDictScanner: &termDictScanner{snapshot: v, cache: cache, fetch: fetch}}
+}
+
 // corrections finds what words are most likely meant to be.
-func (d *termDictScanner) corrections(words []string) (list []Correction, err error) {
+func (d *vocabulary) corrections(words []string) (list []Correction, err error) {
 	for _, w := range words {
 		x, ok, err := d.breakWord(w)
 		if err == nil && !ok {
@@ -85,7 +95,7 @@ func (d *termDictScanner) corrections(words []string) (list []Correction, err er
 // meant to be: at the least distance, then the most frequent, then by its text.
 // Whoever types mostly hits the first letter, or swaps it with the second; where
 // nothing is near, that letter alone may be wrong: see otherwise.
-func (d *termDictScanner) nearestTerm(word string) (string, bool, error) {
+func (d *vocabulary) nearestTerm(word string) (string, bool, error) {
 	s := newEditDistanceMatcher(word)
 	var found []segmentTerm // at the distance s.most; if that was lowered, one of them lives
 	err := d.EachFuzzyMatch(s, func(x segmentTerm, distance int) error {
@@ -144,7 +154,7 @@ type alphabet struct {
 var alphabets = [...]alphabet{{'a', 'z', 6}, {'α', 'ω', 5}, {'а', 'џ', 5}, {'א', 'ת', 5}, {'ء', 'ي', 5}}
 
 // mostFrequent is the word that most live documents hold, if any does, ties by text.
-func (d *termDictScanner) mostFrequent(found []segmentTerm) (best string, ok bool, err error) {
+func (d *vocabulary) mostFrequent(found []segmentTerm) (best string, ok bool, err error) {
 	dfs := map[string]int{}
 	for _, x := range found {
 		n, err := d.liveDocFreq(x)
@@ -170,7 +180,7 @@ func (d *termDictScanner) mostFrequent(found []segmentTerm) (best string, ok boo
 // isSurfaceWord reports whether a term of the index stands in a document as a word. The index
 // does not tell words from stems; a term is a word if no known word has it as its stem,
 // or if more documents hold it than hold these.
-func (d *termDictScanner) isSurfaceWord(term string) (bool, error) {
+func (d *vocabulary) isSurfaceWord(term string) (bool, error) {
 	if analysis.HasNonASCII(term) || len(term) <= analysis.MaxStemChange {
 		return true, nil
 	}

@@ -28,7 +28,7 @@ func BenchmarkSpelling(b *testing.B) {
 	}{{"near", near, 0, DefaultCacheBytes}, {"far", distance, 0, DefaultCacheBytes},
 		{"near", near, 512, DefaultCacheBytes}, {"far", distance, 512, DefaultCacheBytes}, {"first", near, 0, 0}} {
 		lists, snapshot := NewCache(c.keep), NewSnapshot(h.segments).Apply(h.changes[:c.rows])
-		d := termDictScanner{snapshot: snapshot, cache: lists, fetch: NewCache(DefaultCacheBytes).ReadThrough(h.fetch)}
+		d := newVocabulary(snapshot, lists, NewCache(DefaultCacheBytes).ReadThrough(h.fetch))
 		for _, w := range c.words {
 			if _, _, err := d.nearestTerm(w); err != nil {
 				b.Fatal(err)

@@ -16,15 +16,15 @@ import (
 
 // naiveNearest is nearest by its definition: it looks at every term that begins
 // so, in every segment and every unfolded row.
-func (d *termDictScanner) naiveNearest(word string) (string, error) {
+func (d *vocabulary) naiveNearest(word string) (string, error) {
 	s := newEditDistanceMatcher(word)
-	dfs, distances, vocabulary := map[string]int{}, map[string]int{}, map[string]int{}
+	dfs, distances, modelWords := map[string]int{}, map[string]int{}, map[string]int{}
 	err := d.eachTerm([]string{""}, func(term []byte, live func() (int, error)) error {
 		held, err := live()
 		if err != nil {
 			return err
 		}
-		vocabulary[string(term)] += held
+		modelWords[string(term)] += held
 		distance := osaDistance(s.word, []rune(string(term)))
 		begins := slices.ContainsFunc(s.prefixes(), func(b string) bool { return strings.HasPrefix(string(term), b) })
 		if !begins && differsInFirstLetter(s.word, []rune(string(term))) {
@@ -43,7 +43,7 @@ func (d *termDictScanner) naiveNearest(word string) (string, error) {
 	})
 	best := ""
 	for w, distance := range distances {
-		if !naiveIsSurfaceWord(vocabulary, w) {
+		if !naiveIsSurfaceWord(modelWords, w) {
 			continue
 		}
 		if best == "" || cmp.Or(distance-distances[best], dfs[best]-dfs[w], strings.Compare(w, best)) < 0 {
@@ -148,7 +148,7 @@ func TestSpellingEqualsNaiveScan(t *testing.T) {
 					continue
 				}
 				for _, v := range []*Snapshot{w.snapshot, before} {
-					d := termDictScanner{snapshot: v, cache: cache, fetch: cache.ReadThrough(w.fetch)}
+					d := newVocabulary(v, cache, cache.ReadThrough(w.fetch))
 					want, _ := d.naiveNearest(word)
 					if got, ok, err := d.nearestTerm(word); err != nil || got != want || ok != (want != "") {
 						t.Fatalf("%q is taken for %q, want %q, %v", word, got, want, err)
@@ -196,7 +196,7 @@ func TestTermDictIsCachedPerLetter(t *testing.T) {
 	}{{"hhqqq", true}, {"hhxxx", false}, {"hbxxx", true}, {"bbxxx", true}, {"bbqqq", false}, {"hbxxx", false},
 		{"bhaxx", false}, {"harbuor", true}} {
 		asked = 0
-		d := termDictScanner{snapshot: v, cache: cache, fetch: fetch}
+		d := newVocabulary(v, cache, fetch)
 		if _, _, err := d.nearestTerm(c.word); err != nil || asked > 0 != c.asked {
 			t.Errorf("%s: %d pages, %v", c.word, asked, err)
 		}
@@ -211,7 +211,7 @@ func TestSpellingRunsDuringWrites(t *testing.T) {
 	for i := range int64(40) {
 		old := v
 		all.Go(func() {
-			words := termDictScanner{snapshot: old, cache: cache, fetch: d.fetch}
+			words := newVocabulary(old, cache, d.fetch)
 			if got, _, err := words.nearestTerm("harbuor"); got != "harbour" || err != nil {
 				t.Errorf("after %d: %s, %v", i, got, err)
 			}
@@ -231,7 +231,7 @@ func TestCacheCountsTermDicts(t *testing.T) {
 	v := buildSnapshot(t, d, append(lines, "end")...)
 	cache := NewCache(4000)
 	for _, c := range letters {
-		words := termDictScanner{snapshot: v, cache: cache, fetch: d.fetch}
+		words := newVocabulary(v, cache, d.fetch)
 		if _, _, err := words.nearestTerm(string(c) + "xyz"); err != nil {
 			t.Fatal(err)
 		}

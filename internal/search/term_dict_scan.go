@@ -8,12 +8,11 @@ import (
 // termDictScanner goes through the words of a view: of terms that are letters alone,
 // since the index does not tell words from other terms.
 type termDictScanner struct {
-	snapshot           *Snapshot
-	cache              *Cache
-	fetch              PageFetcher
-	iterator           termIterator
-	postings           decodedPostings
-	firstLetterLookups int // words of which the first letter was doubted: see repair.go
+	snapshot *Snapshot
+	cache    *Cache
+	fetch    PageFetcher
+	iterator termIterator
+	postings decodedPostings
 }
 
 // eachTerm calls take for the blocks of all terms that begin with one of the prefixes,

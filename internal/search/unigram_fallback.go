@@ -19,7 +19,7 @@ const unigramWeight = .5
 // noun of one syllable or one Han character whose particle the texts have not
 // (책을, 猫は). Kana and the letters of other scripts say too little alone. known
 // tells of the query's terms.
-func (q *Query) unigramFallback(words *termDictScanner, known func(i int) (bool, error)) (list []string, err error) {
+func (q *Query) unigramFallback(words *vocabulary, known func(i int) (bool, error)) (list []string, err error) {
 	paired := map[string]bool{}
 	for _, s := range q.unigrams {
 		for _, pair := range []string{s.bigramBefore, s.bigramAfter} {

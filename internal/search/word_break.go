@@ -16,7 +16,7 @@ const (
 // breakWord finds two words, with a space between them, for an unknown word that is both of
 // them written as one: "white box" for whitebox. Some document holds both; of several
 // ways, that counts which most documents hold, then that with the longer first part.
-func (d *termDictScanner) breakWord(word string) (best string, ok bool, err error) {
+func (d *vocabulary) breakWord(word string) (best string, ok bool, err error) {
 	most := 0
 	for at := range word {
 		if utf8.RuneCountInString(word[:at]) < minFirstPart || utf8.RuneCountInString(word[at:]) < minSecondPart ||
