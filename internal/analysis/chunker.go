@@ -6,26 +6,25 @@ import (
 	"unicode/utf8"
 )
 
-// A passage ends at the best border after minWords words: shorter ones lose what
-// they are about, and what the model reads at once is about meanWords long.
+// A chunk ends at the best boundary after minChunkWords words, because shorter ones lose their subject. The model reads
+// about MeanChunkWords words at once.
 const (
 	minChunkWords  = 50
 	MaxChunkWords  = 120
 	MeanChunkWords = 90
 )
 
-// A Span is a passage of a text: from one byte to another, and its words.
+// A Span is the byte range of a chunk in a text, and the number of its words.
 type Span struct{ From, To, Words int }
 
-// A Chunker cuts texts into passages of so many words, and where size is not nil of
-// so large a size.
+// A Chunker cuts texts into chunks of at most MaxWords words, and, if Size is not nil, of at most MaxSize.
 type Chunker struct {
 	MaxWords int
 	Size     func(string) int
 	MaxSize  int
 }
 
-// Split cuts a text into passages.
+// Split cuts a text into chunks.
 func (c Chunker) Split(s string) (out []Span) {
 	list := textUnits(s, c.MaxWords)
 	if c.Size != nil {

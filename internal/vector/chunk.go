@@ -6,19 +6,16 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// ChunkVersion names the way in which texts are cut into passages: another way
-// makes other vectors.
+// ChunkVersion changes when the same text may give other chunks, and so other vectors.
 const ChunkVersion = "p1"
 
-// maxTitleTokens is how much of the room for a passage its title may take.
+// maxTitleTokens is the longest title of a chunk.
 const maxTitleTokens = 40
 
-// Chunks cuts a memory into the texts that are embedded: whole paragraphs where
-// that fits, else whole lines or sentences, of 50 to 120 words, the title in front
-// of each, unless it was made of the first line, and at most MaxPieces pieces. A
-// character of a script without spaces counts as a word. A memory has at least one
-// passage, and every word of it is in one. What the model cannot read is not cut by
-// its pieces: there is nothing to lose.
+// Chunks cuts a memory into the texts to embed. Each has 50 to 120 words and at most MaxChunkTokens tokens, in whole
+// paragraphs, else lines, else sentences. The title precedes each chunk, unless it repeats the first line. A character
+// of an unsegmented script counts as a word. A memory has at least one chunk, and each word is in one. Text that the
+// model cannot read is cut by words alone.
 func Chunks(title, content string, e Embedder) (out []string) {
 	front, list := chunkMemory(title, content, e)
 	for _, x := range list {
@@ -30,7 +27,7 @@ func Chunks(title, content string, e Embedder) (out []string) {
 	return out
 }
 
-// ChunkStart is where in the content the nth passage begins, from 1 on.
+// ChunkStart returns the offset of the nth chunk in the content, from 1 on.
 func ChunkStart(title, content string, n int, e Embedder) int {
 	_, list := chunkMemory(title, content, e)
 	if n < 1 || n > len(list) {
@@ -39,7 +36,7 @@ func ChunkStart(title, content string, n int, e Embedder) int {
 	return list[n-1].From
 }
 
-// chunkMemory is what stands in front of the passages, and where they are.
+// chunkMemory returns the text in front of the chunks, and their spans.
 func chunkMemory(title, content string, e Embedder) (front string, list []analysis.Span) {
 	pieces := func(s string) int { n, _ := e.Pieces(s); return n }
 	if front = strings.TrimSpace(title); front != "" && analysis.TitleRepeatsContent(front, content) {

@@ -18,12 +18,10 @@ type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }
 
-// MaxChunkTokens is how many pieces of a text are embedded together, without those
-// that the model adds at the ends. Longer texts are cut into passages.
+// MaxChunkTokens is the longest text that is embedded, in tokens, without those that the model adds at the ends.
 const MaxChunkTokens = 126
 
-// Readable reports whether a model can make something of a text: at most a fifth
-// of its pieces say nothing to it.
+// Readable reports whether a model can read a text: at most a fifth of the tokens are unknown.
 func Readable(text string, e Embedder) bool {
 	pieces, unknown := e.Pieces(text)
 	return 5*unknown <= pieces

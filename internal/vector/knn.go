@@ -2,9 +2,8 @@ package vector
 
 import "slices"
 
-// oversampling is how many times as many vectors as are wanted are picked by the
-// number of signs that differ, before the query's components are weighed. Of the
-// ten nearest of 21,000 passages, 200 picked by signs alone hold .983.
+// oversampling is the factor of candidates over results. Hamming distance picks the candidates, and the components of
+// the query then rank them. Measured: 200 candidates hold .983 of the ten nearest of 21,000 chunks.
 const oversampling = 4
 
 // Documents are the documents that a search may return.
@@ -51,8 +50,8 @@ func (c *BinaryCodes) Nearest(docs Documents, p *QueryVector, k int) []Ref {
 	if p.matchesDimensions(c.delta) {
 		s.tables = append(s.tables, scanTable{codeTable: c.delta, firstNumber: len(c.base.keys)})
 	}
-	// Where no filter keeps anything away, next to nothing is not admitted: it is
-	// asked of the best alone, and of all only where it was too many.
+	// Without a filter nearly every code matches. So only the best are checked, and all are checked only if too many of
+	// these did not match.
 	s.skipFilter = docs.MatchesAll()
 	list, enough := s.knn(k)
 	if !enough {
@@ -62,18 +61,18 @@ func (c *BinaryCodes) Nearest(docs Documents, p *QueryVector, k int) []Ref {
 	return list
 }
 
-// filterSlack is how many of the best a trusting scan may find not admitted.
+// filterSlack is the number of extra candidates of a scan that checks only the best.
 const filterSlack = 16
 
-// knn picks the k that promise most, in no order. It reports false where it has
-// trusted in vain, and there may be others.
+// knn returns the k best matching vectors, in no order. It reports false if the scan skipped the filter and may have
+// missed others.
 func (s *hammingScan) knn(k int) (list []Ref, enough bool) {
 	all := len(s.query.signBits) * 64
 	if limit := s.estimateLimit(all); s.collect(limit) < s.wanted && limit < all {
 		s.collect(all)
 	}
 	s.prune()
-	whole := s.maxDistance == all // what is found is all that there is
+	whole := s.maxDistance == all // the candidates are all codes
 	if len(s.candidates) > k {
 		s.scoreCandidates()
 		whole = whole && len(s.candidates) <= k+filterSlack
@@ -95,7 +94,7 @@ func (s *hammingScan) knn(k int) (list []Ref, enough bool) {
 	return list, enough
 }
 
-// NearestInMemory adds the k vectors of a memory that promise most to a list.
+// NearestInMemory appends the k best vectors of a memory to a list.
 func (c *BinaryCodes) NearestInMemory(list []Ref, memory int64, p *QueryVector, k int) []Ref {
 	x := scanTable{codeTable: c.delta}
 	from, to := x.rangeOf(memory)
@@ -122,15 +121,14 @@ func (c *BinaryCodes) NearestInMemory(list []Ref, memory int64, p *QueryVector, 
 	return list
 }
 
-// docLocations tells, for each code of a base, where the document of its memory stands
-// in some segments: the segment's number, or -1, and the ordinal.
+// docLocations are the documents of the codes of a base: the number of the segment, or -1, and the ordinal.
 type docLocations struct {
 	memories [][]int64 // by segment
 	segment  []int16
 	doc      []uint32
 }
 
-// locationsIn finds the places in a view's segments, or knows them.
+// locationsIn returns the locations in the segments, and caches those of the last segments.
 func (c *BinaryCodes) locationsIn(docs Documents) *docLocations {
 	of := make([][]int64, docs.NumSegments())
 	for i := range of {
@@ -151,7 +149,7 @@ func (c *BinaryCodes) locationsIn(docs Documents) *docLocations {
 	return p
 }
 
-// add walks over a segment and the memories of codes, both in order.
+// add merges the memories of a segment with those of the codes; both are ascending.
 func (p *docLocations) add(docs Documents, number int, memories []int64) {
 	own, doc := p.memories[number], 0
 	for i, m := range memories {

@@ -1,13 +1,13 @@
 package vector
 
-// A QueryVector is the vector of a query, made ready for a scan.
+// A QueryVector is the vector of a query with the tables of a scan.
 type QueryVector struct {
 	vector   []float32
 	signBits []uint64
 	byteSums [][256]float32 // by byte of a code: the components that its bits stand for
 }
 
-// NewQueryVector makes a vector ready.
+// NewQueryVector returns the tables of a vector.
 func NewQueryVector(vector []float32) *QueryVector {
 	p := &QueryVector{vector: vector, signBits: make([]uint64, (len(vector)+63)/64),
 		byteSums: make([][256]float32, (len(vector)+63)/64*8)}
@@ -25,7 +25,7 @@ func NewQueryVector(vector []float32) *QueryVector {
 	return p
 }
 
-// Dot is the product with a stored vector.
+// Dot returns the dot product with a stored vector.
 func (p *QueryVector) Dot(stored []byte) (float32, error) { return Dot(p.vector, stored) }
 
 // estimateDot is half the product with the signs that a code stands for, up to a

@@ -15,10 +15,10 @@ var ErrCorrupt = errors.New("vector: corrupt vector bytes")
 // itself the product loses less than a thousandth.
 const vectorHeaderBytes = 4
 
-// Dimensions is how many a stored vector has.
+// Dimensions returns the number of dimensions of a stored vector.
 func Dimensions(stored []byte) int { return max(0, len(stored)-vectorHeaderBytes) }
 
-// Encode gives the stored form of a vector of norm 1.
+// Encode returns the stored form of a vector of norm 1.
 func Encode(v []float32) []byte {
 	most := float32(0)
 	for _, x := range v {
@@ -36,8 +36,8 @@ func Encode(v []float32) []byte {
 	return out
 }
 
-// Dot is the product of a vector with a stored one, the cosine of what lies
-// between them where both have norm 1. It is the same on every machine.
+// Dot returns the dot product of a vector and a stored one, their cosine if both have norm 1. It is the same on every
+// machine.
 func Dot(v []float32, stored []byte) (float32, error) {
 	if len(stored) != vectorHeaderBytes+len(v) {
 		return 0, fmt.Errorf("%w: %d bytes for a vector of %d dimensions", ErrCorrupt, len(stored), len(v))
@@ -69,7 +69,7 @@ func Dot(v []float32, stored []byte) (float32, error) {
 	return scale * ((a + b) + (c + d)), nil
 }
 
-// packSigns packs which components of a stored vector are not below zero.
+// packSigns sets the bits of the components of a stored vector that are not negative.
 func packSigns(dst []uint64, stored []byte) {
 	clear(dst)
 	values, i := stored[vectorHeaderBytes:], 0
@@ -85,7 +85,7 @@ func packSigns(dst []uint64, stored []byte) {
 	}
 }
 
-// Decode gives a stored vector back, nearly.
+// Decode returns a stored vector with the error of its rounding.
 func Decode(stored []byte) ([]float32, error) {
 	if len(stored) <= vectorHeaderBytes {
 		return nil, fmt.Errorf("%w: %d bytes for a vector", ErrCorrupt, len(stored))
@@ -98,7 +98,7 @@ func Decode(stored []byte) ([]float32, error) {
 	return v, nil
 }
 
-// Mean is the direction between vectors of one length, of norm 1.
+// Mean returns the normalized mean of vectors of one length.
 func Mean(vectors [][]float32) []float32 {
 	sum, square := make([]float32, len(vectors[0])), 0.0
 	for _, v := range vectors {

@@ -5,21 +5,19 @@ import (
 	"sync"
 )
 
-// DefaultCacheBytes is how many bytes of vectors of one length are kept: those of 21,000
-// passages of 384 dimensions.
+// DefaultCacheBytes is the size of a cache for vectors of one length: 21,000 of 384 dimensions.
 const DefaultCacheBytes = 8 << 20
 
-// Cache keeps stored vectors that were read, in a room of fixed size. Each has one
-// place in it, by its key, and takes it from the one before: keys that follow each
-// other never meet. A key must name the same vector for ever. It is safe for
-// concurrent use.
+// A Cache keeps stored vectors in tables of fixed size. It is direct mapped: a vector evicts the one before in the slot
+// of its key, and keys in a row have different slots. A key always names the same vector. It is safe for concurrent
+// use.
 type Cache struct {
 	bytes  int
 	mu     sync.RWMutex
 	tables []*directMapped // the newest first
 }
 
-// A directMapped holds vectors of one length.
+// A directMapped is a table of vectors of one length.
 type directMapped struct {
 	size    int // of each vector, in bytes
 	keys    []int64
@@ -27,15 +25,14 @@ type directMapped struct {
 	vectors []byte
 }
 
-// maxTables is how many lengths there may be: while one model takes the place of
-// another, both are asked.
+// maxTables is the number of lengths. Two models are in use while one replaces the other.
 const maxTables = 2
 
-// NewCache makes rooms of so many bytes, each when it is first used.
+// NewCache returns a cache with tables of a size in bytes. It allocates a table at its first use.
 func NewCache(bytes int) *Cache { return &Cache{bytes: bytes} }
 
-// Each calls f for each of the keys whose vector is kept, with its place in the list,
-// and returns the others. The vector is valid until f returns.
+// Each calls f for each key whose vector is cached, with its index in the list, and returns the other keys. The vector
+// is valid until f returns.
 func (r *Cache) Each(keys []int64, f func(i, chunk int, vector []byte)) (others []int64) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -54,7 +51,7 @@ func (r *Cache) Each(keys []int64, f func(i, chunk int, vector []byte)) (others 
 
 func (m *directMapped) slot(key int64) int { return int(uint64(key) % uint64(len(m.keys))) }
 
-// Put keeps a vector. The key zero names none.
+// Put stores a vector. Key zero is invalid.
 func (r *Cache) Put(key int64, chunk int, vector []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
