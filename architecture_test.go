@@ -62,7 +62,7 @@ var allowedImports = map[string][]string{
 		"internal/job", "internal/mcp", "internal/op", "internal/rest", "internal/service", "internal/sqldb",
 		"internal/store", "internal/vector"},
 	"internal/cli": {"", "client", "internal/embed", "internal/mcp", "internal/op", "internal/relevance",
-		"internal/server", "internal/service"},
+		"internal/server", "internal/service", "internal/strictjson"},
 	"internal/store/storetest":       {"internal/sqldb", "internal/store"},
 	"internal/relevance/datasettest": {},
 	"internal/conformance": {"", "internal/auth", "internal/identity", "internal/op", "internal/search",

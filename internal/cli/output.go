@@ -14,6 +14,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/strictjson"
 )
 
 // printAnswer prints the answer of an operation: its JSON object unchanged, or
@@ -108,24 +109,17 @@ type jsonMember struct {
 }
 
 // parseMembers returns the fields of an object.
-func parseMembers(raw []byte) ([]jsonMember, error) {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := d.Token(); err != nil {
-		return nil, err
+func parseMembers(raw []byte) (out []jsonMember, err error) {
+	in := strictjson.NewScanner(raw)
+	if in.Next() != '{' {
+		return nil, in.SyntaxError()
 	}
-	var out []jsonMember
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		m := jsonMember{name: fmt.Sprint(name)}
-		if err := d.Decode(&m.value); err != nil {
-			return nil, err
-		}
-		out = append(out, m)
-	}
-	return out, nil
+	err = in.Members(func(name string) error {
+		value, err := in.Raw()
+		out = append(out, jsonMember{name, value})
+		return err
+	})
+	return out, err
 }
 
 func isArray(raw json.RawMessage) bool  { return len(raw) > 0 && raw[0] == '[' }

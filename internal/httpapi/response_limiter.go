@@ -18,9 +18,8 @@ const (
 // acquireTimeout is how long an answer waits for others to be read.
 const acquireTimeout = 2 * time.Second
 
-// A ResponseLimiter bounds the bytes of answers in memory that their readers have not taken
-// yet. It counts by user: one may have any number of credentials. A nil Flow has
-// no bounds.
+// A ResponseLimiter bounds the bytes of responses in memory that their readers have not read yet. It counts by user,
+// because a user may have any number of credentials. A nil ResponseLimiter has no bounds.
 type ResponseLimiter struct {
 	mu    sync.Mutex
 	users map[string]*userResponses
@@ -32,7 +31,7 @@ type userResponses struct {
 	freed             chan struct{} // closed when one has ended
 }
 
-// NewResponseLimiter returns a Flow without answers.
+// NewResponseLimiter returns a limiter without responses.
 func NewResponseLimiter() *ResponseLimiter {
 	return &ResponseLimiter{users: map[string]*userResponses{}}
 }
@@ -40,9 +39,8 @@ func NewResponseLimiter() *ResponseLimiter {
 var errTooManyUnread = &loci.Error{Code: loci.CodeUnavailable, RetryAfter: acquireTimeout,
 	Message: "Your other answers are not read yet: read them, or ask for fewer at once, and try again."}
 
-// Acquire counts an answer until end is called. While the answers before it are
-// not read, it waits for a moment, and is then refused. An answer that cannot be
-// asked for again, because it tells what was written, is never refused.
+// Acquire counts a response until release is called. It waits for a moment while earlier responses are unread, and is
+// then refused. A response that cannot be requested again, because it shows a write, is never refused.
 func (f *ResponseLimiter) Acquire(ctx context.Context, user string, bytes int, repeatable bool) (release func(),
 	err error) {
 	if f == nil || bytes <= minLimitedSize {
@@ -69,7 +67,7 @@ func (a *userResponses) fits(bytes int) bool {
 	return a.inFlight == 0 || a.inFlight+bytes <= maxInFlight
 }
 
-// wait returns once there is room. It gives the lock of the Flow back meanwhile.
+// wait returns once there is room. It unlocks the limiter meanwhile.
 func (f *ResponseLimiter) wait(ctx context.Context, a *userResponses, bytes int) error {
 	if a.waiting+bytes > maxWaiting {
 		return errTooManyUnread

@@ -18,9 +18,8 @@ func (d *Server) callTool(ctx context.Context, t *tool, c *op.Call, args []byte)
 	return encode(op.NewErrorBody(err, c.RequestID)), true
 }
 
-// runTool calls the operation and returns its answer, cut to what a result holds.
-// A page with too many items is asked for again with as many as there is room
-// for: its cursor then goes on after the last that is shown.
+// runTool calls the operation and returns its answer, cut to maxResult bytes. A page with too many items is requested
+// again with as many as fit: its cursor then continues after the last that is shown.
 func (d *Server) runTool(ctx context.Context, t *tool, c *op.Call, args []byte) ([]byte, error) {
 	args, offset, err := t.prepareArguments(args)
 	if err != nil {
@@ -50,14 +49,13 @@ func (d *Server) runTool(ctx context.Context, t *tool, c *op.Call, args []byte) 
 	return []byte(`{"ok":true,"truncated":true}`), nil
 }
 
-// truncate returns the answer raw as the tool shows it, or how many items of its
-// list have room.
+// truncate returns the answer raw as the tool shows it, or the number of items of its list that fit.
 func (t *tool) truncate(raw []byte, offset int) (out []byte, maxItems int) {
 	return truncateResult(t.projection.apply(raw), offset, t.listTextLimit)
 }
 
-// reduceArguments makes the arguments ask for less, where they can: for fewer tokens of
-// a text, or for as many items of a page as there is room for.
+// reduceArguments makes the arguments request less, if they can: fewer tokens of a text, or as many items of a page
+// as fit.
 func (t *tool) reduceArguments(args *[]byte, maxItems int) bool {
 	if len(t.defaults) > 0 {
 		f := t.defaults[0]
@@ -78,8 +76,7 @@ func (t *tool) reduceArguments(args *[]byte, maxItems int) bool {
 	return true
 }
 
-// prepareArguments takes the offset out of the arguments, if the tool has one; from is
-// negative where it has not.
+// prepareArguments adds defaults and removes the offset, which is negative for a tool without one.
 func (t *tool) prepareArguments(args []byte) (rest []byte, offset int, err error) {
 	if string(args) == "null" {
 		args = nil // some clients send it for none

@@ -10,7 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/httpapi"
 )
 
-// A originChecker keeps pages of other sites out.
+// An originChecker refuses requests of pages of other sites.
 type originChecker struct {
 	hosts   *httpapi.AllowedHosts
 	origins []string

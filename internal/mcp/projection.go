@@ -7,23 +7,22 @@ import (
 	"github.com/loci-memory/loci/internal/strictjson"
 )
 
-// A projection says what a tool leaves out of an object where it answers with a
-// list: an agent reads many records then, and pays for every byte. It follows
-// from the tags of the output's type:
+// A projection lists the members that a tool omits from the records of a list, because an agent pays for every byte.
+// It follows from the tags of the output's type:
 //
 //	brief:"-"               is left out
 //	brief:"active"          is left out where it has this value
 //	brief:"cut"             is left out unless the content beside it is cut
 //	brief:"without a b"     is a list whose records lack a and b
 //
-// A record that stands alone is shown whole.
+// A single record is shown whole.
 type projection struct {
-	members      map[string]*memberRule // by name; what is not listed is shown
+	members      map[string]*memberRule // by name; other members are shown
 	trimsLists   bool                   // something is left out of the records of a list
 	dependsOnCut bool                   // something depends on whether the content is cut
 }
 
-// A memberRule is what a brief says of one member.
+// A memberRule is the rule of a projection for one member.
 type memberRule struct {
 	omit        bool
 	omitValue   string // the JSON value with which it says nothing
@@ -31,8 +30,7 @@ type memberRule struct {
 	nested      *projection // of the object, or of each record of the list
 }
 
-// newProjection returns what the type of an output says, or nil where it leaves out
-// nothing.
+// newProjection returns the projection of an output type, or nil if it omits nothing.
 func newProjection(t reflect.Type, without ...string) *projection {
 	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -59,7 +57,7 @@ func newProjection(t reflect.Type, without ...string) *projection {
 	return b
 }
 
-// newMemberRule returns what the tag of a field and its type say.
+// newMemberRule returns the rule of a field from its tag and type.
 func (b *projection) newMemberRule(f reflect.StructField) *memberRule {
 	m, tag := &memberRule{}, f.Tag.Get("brief")
 	names, listed := strings.CutPrefix(tag, "without ")
@@ -88,7 +86,7 @@ func (b *projection) newMemberRule(f reflect.StructField) *memberRule {
 	return m
 }
 
-// apply returns the answer raw without what the brief leaves out.
+// apply returns an answer without the members that the projection omits.
 func (b *projection) apply(raw []byte) []byte {
 	if b == nil {
 		return raw

@@ -1,6 +1,5 @@
-// Package mcp is the door for agents: the table's operations as tools of the
-// Model Context Protocol, over Streamable HTTP and over stdin and stdout, in
-// the revisions with a handshake (up to 2025-11-25) and without (2026-07-28).
+// Package mcp serves the operations as tools of the Model Context Protocol, over Streamable HTTP and over stdin and
+// stdout, in the revisions with a handshake (up to 2025-11-25) and without (2026-07-28).
 package mcp
 
 import (
@@ -13,7 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// Options say what a Door opens on, and to whom.
+// Options configure a Server.
 type Options struct {
 	Table   *op.Table
 	Caller  op.Caller
@@ -25,18 +24,17 @@ type Options struct {
 
 	// The rest is for HTTP alone.
 
-	// Authenticate refuses a message whose proof is unknown, revoked or too quick.
-	// It charges the rate, names the user and may fill the quota of the call. It counts no operation:
-	// listing tools is none.
+	// Authenticate refuses a message whose credential is unknown, revoked or over its rate. It charges the rate, sets
+	// the user and may set the quota of the call. It counts no operation: listing tools is none.
 	Authenticate func(ctx context.Context, c *op.Call) error
-	// PublicURL is where clients find the server; its host and origin are welcome.
+	// PublicURL is the address of the server for clients; its host and origin are allowed.
 	PublicURL string
 	// Hosts refuses requests to names of other servers; the default knows the
 	// host of PublicURL.
 	Hosts *httpapi.AllowedHosts
 	// Origins are more origins whose pages may call, such as https://app.example.
 	Origins []string
-	// TrustedProxies are believed when they say for whom they ask.
+	// TrustedProxies are the peers whose X-Forwarded-For is believed.
 	TrustedProxies httpapi.Proxies
 	// ResponseLimiter bounds the answers that clients do not read; nil is without bounds.
 	ResponseLimiter *httpapi.ResponseLimiter

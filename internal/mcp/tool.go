@@ -12,7 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// A tool is an operation as agents see it.
+// A tool is an operation in the form of MCP.
 type tool struct {
 	toolInfo
 	op            *op.Op
@@ -21,7 +21,7 @@ type tool struct {
 	projection    *projection
 	listTextLimit int // characters of each text of a list that it shows at most
 
-	defaults []op.Field // what it sends in place of what is absent
+	defaults []op.Field // fields that it sends when they are absent
 }
 
 // A toolInfo is a tool as clients list it.
@@ -40,13 +40,12 @@ type annotations struct {
 	Title       string `json:"title"`
 }
 
-// offsetArgument is the one argument that no operation has: a result is bounded, a
-// memory is not, so that a tool that reads a text reads it in parts.
+// offsetArgument is the one argument that no operation has: a result is bounded, so that a tool that reads one long
+// text reads it in parts.
 const offsetArgument = "offset"
 
-// newTool makes a tool of an operation. A client pays for the size of the list
-// with each conversation. So the schema has the names, types and choices of the
-// fields alone, and the tool's one line says what each field means.
+// newTool returns the tool of an operation. A client pays for the size of the list in each conversation. So the
+// schema has only names, types and choices, and the description explains the fields.
 func newTool(o *op.Op) *tool {
 	in := stripSchema(o.InputSchema())
 	t := &tool{op: o, isPaged: o.Paged, listTextLimit: maxResult}
@@ -70,9 +69,8 @@ func newTool(o *op.Op) *tool {
 	return t
 }
 
-// description describes the tool: the summary of its operation, then each field with
-// its meaning. Fields that mean the same share it; the id of the record that
-// the tool is about needs none.
+// description returns the summary of the operation and the description of each field. Fields of the same meaning
+// share it; the id of the tool's own record has none.
 func (t *tool) description() string {
 	var names, meanings []string
 	for _, f := range t.op.Fields() {
@@ -146,9 +144,8 @@ func toolsByName(t *op.Table, set op.Exposure) map[string]*tool {
 
 func inToolset(o *op.Op, set op.Exposure) bool { return o.Exposure >= set && !o.Streams }
 
-// stripSchema returns a copy of s with nothing but types, choices and required fields,
-// one type a field. What is beyond a bound or unknown, the operation refuses in
-// words.
+// stripSchema returns a copy of s with types, choices and required fields only, one type a field. The operation itself
+// refuses values beyond a bound, in words.
 func stripSchema(s *jsonschema.Schema) *jsonschema.Schema {
 	if s == nil {
 		return nil

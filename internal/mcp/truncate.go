@@ -17,14 +17,11 @@ const (
 	minText       = 200      // characters below which a page rather shows fewer items
 )
 
-// truncateResult returns the answer raw with no more bytes than a result holds. Texts in
-// lists are cut first, down to least characters, then the others, and of lists of
-// texts, which may be very long, few are left; an object that lost something says
-// "truncated": true. Where from is not negative, the
-// object's content begins at that character, and nextOffset says where the
-// next part does. The outermost markdown is never cut. If cutting texts is not
-// enough, out is nil and room is the number of items of the list that would have
-// fitted. Texts in lists have at most listed characters.
+// truncateResult returns the answer raw with at most maxResult bytes. Texts in lists are cut first, down to minText
+// characters, then the others; lists of texts keep maxListTexts. An object that lost something says
+// "truncated": true. If offset is not negative, the object's content begins at that character, and nextOffset is the
+// beginning of the next part. The outermost markdown is never cut. Texts in lists have at most listed characters. If
+// cutting is not enough, out is nil, and maxItems is the number of items of the list that would have fitted.
 func truncateResult(raw []byte, offset, listed int) (out []byte, maxItems int) {
 	if listed == maxResult && len(raw) <= maxResult && offset <= 0 {
 		return raw, 0
@@ -36,8 +33,8 @@ func truncateResult(raw []byte, offset, listed int) (out []byte, maxItems int) {
 	return nil, k.wholeItems
 }
 
-// searchLimit finds a limit that makes the copy small enough, within a sixteenth of
-// the largest. Where not even the least does, it stays at that.
+// searchLimit finds a limit that makes the copy small enough, within a sixteenth of the largest. If minText is too
+// large, the limit stays there.
 func (k *truncator) searchLimit(limit *int) bool {
 	low, high := minText, *limit
 	if *limit = low; !k.copyAll() {
