@@ -133,5 +133,5 @@ type Keys struct {
 
 // RevokeKey is the input of key.revoke.
 type RevokeKey struct {
-	KeyID string `json:"keyId"`
+	KeyID ID `json:"keyId"`
 }

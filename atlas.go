@@ -69,19 +69,19 @@ func (a Atlas) EntityTag() string {
 // CreateAtlas is the input of atlas.create.
 type CreateAtlas struct {
 	Name        Name        `json:"name" jsonschema:"At most 200 characters"`
-	WorkspaceID string      `json:"workspaceId,omitzero" jsonschema:"Default: the personal one"`
+	WorkspaceID ID          `json:"workspaceId,omitzero" jsonschema:"Default: the personal one"`
 	Keywords    Keywords    `json:"keywords,omitzero" jsonschema:"Words that draw memories into this atlas"`
 	Description Description `json:"description,omitzero" jsonschema:"What belongs into it"`
 }
 
 // GetAtlas is the input of atlas.get.
 type GetAtlas struct {
-	AtlasID string `json:"atlasId"`
+	AtlasID ID `json:"atlasId"`
 }
 
 // UpdateAtlas is the input of atlas.update; absent fields do not change.
 type UpdateAtlas struct {
-	AtlasID     string       `json:"atlasId"`
+	AtlasID     ID           `json:"atlasId"`
 	Name        *Name        `json:"name,omitzero" jsonschema:"The new name"`
 	Keywords    *Keywords    `json:"keywords,omitzero" jsonschema:"Replaces all of them"`
 	Description *Description `json:"description,omitzero" jsonschema:"The new description"`
@@ -89,7 +89,7 @@ type UpdateAtlas struct {
 
 // ListAtlases is the input of atlas.list.
 type ListAtlases struct {
-	WorkspaceID string                `json:"workspace_id,omitzero" jsonschema:"Only this one"`
+	WorkspaceID ID                    `json:"workspace_id,omitzero" jsonschema:"Only this one"`
 	Include     []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"These too"`
 	Paging
 }

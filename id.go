@@ -54,6 +54,9 @@ func formatUUID(b [16]byte) string {
 	return string(s[:])
 }
 
+// An ID is an id in an input. An id that is ill-formed, the empty one too, names no record: it is not found.
+type ID string
+
 // ValidID reports whether s has the form of a Loci id: a lower case UUIDv7.
 func ValidID(s string) bool {
 	if len(s) != 36 || s[14] != '7' || (s[19] != '8' && s[19] != '9' && s[19] != 'a' && s[19] != 'b') {

@@ -138,7 +138,7 @@ func (i Invitation) At(now Time) Invitation {
 
 // CreateInvitations is the input of invitation.create.
 type CreateInvitations struct {
-	WorkspaceID   string      `json:"workspaceId"`
+	WorkspaceID   ID          `json:"workspaceId"`
 	Emails        Emails      `json:"emails" jsonschema:"Whom to invite"`
 	Role          InvitedRole `json:"role,omitzero" jsonschema:"Default: member"`
 	ExpiresInDays Days        `json:"expiresInDays,omitzero" jsonschema:"Days to answer"`
@@ -187,7 +187,7 @@ func (CreatedInvitations) Created() bool { return true }
 
 // ListInvitations is the input of invitation.list.
 type ListInvitations struct {
-	WorkspaceID string `json:"workspaceId"`
+	WorkspaceID ID `json:"workspaceId"`
 	Paging
 }
 
@@ -204,7 +204,7 @@ type Invitations struct {
 
 // RespondInvitation is the input of invitation.respond.
 type RespondInvitation struct {
-	InvitationID string    `json:"invitationId"`
+	InvitationID ID        `json:"invitationId"`
 	Accept       bool      `json:"accept" jsonschema:"true joins, false declines"`
 	Confirm      Confirmed `json:"confirm"`
 

@@ -224,8 +224,8 @@ func (OnSecret) Rule() Rule { return Rule{Enum: []string{string(OnSecretRedact)}
 // CreateMemory is the input of memory.create.
 type CreateMemory struct {
 	Content     Content     `json:"content"`
-	WorkspaceID string      `json:"workspaceId,omitzero" jsonschema:"Default: the personal one"`
-	AtlasID     string      `json:"atlasId,omitzero" jsonschema:"Default: by its keywords, else the Inbox"`
+	WorkspaceID ID          `json:"workspaceId,omitzero" jsonschema:"Default: the personal one"`
+	AtlasID     ID          `json:"atlasId,omitzero" jsonschema:"Default: by its keywords, else the Inbox"`
 	Title       Title       `json:"title,omitzero" jsonschema:"Default: the first line"`
 	Type        MemoryType  `json:"type,omitzero" jsonschema:"Default: note"`
 	Tags        Tags        `json:"tags,omitzero" jsonschema:"Labels to filter by"`
@@ -252,13 +252,13 @@ func (c CreatedMemory) Created() bool { return !c.existing }
 
 // GetMemory is the input of memory.get.
 type GetMemory struct {
-	MemoryID string `json:"memoryId"`
+	MemoryID ID `json:"memoryId"`
 }
 
 // ListMemories is the input of memory.list.
 type ListMemories struct {
-	AtlasID     string       `json:"atlas_id,omitzero" jsonschema:"Only these"`
-	WorkspaceID string       `json:"workspace_id,omitzero" jsonschema:"Only these"`
+	AtlasID     ID           `json:"atlas_id,omitzero" jsonschema:"Only these"`
+	WorkspaceID ID           `json:"workspace_id,omitzero" jsonschema:"Only these"`
 	Type        []MemoryType `json:"type,omitzero" jsonschema:"Only these"`
 	Tags        Tags         `json:"tags,omitzero" jsonschema:"All of these"`
 	Include     []Include    `json:"include,omitzero" jsonschema:"These too"`

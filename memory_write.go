@@ -31,7 +31,7 @@ func (o OneMemory) ETag() string { return o.Memory.EntityTag() }
 
 // UpdateMemory is the input of memory.update; absent fields do not change.
 type UpdateMemory struct {
-	MemoryID string         `json:"memoryId"`
+	MemoryID ID             `json:"memoryId"`
 	Content  *Content       `json:"content,omitzero" jsonschema:"The new one"`
 	Title    *OptionalTitle `json:"title,omitzero"`
 	Type     MemoryType     `json:"type,omitzero" jsonschema:"The new one"`
@@ -41,14 +41,14 @@ type UpdateMemory struct {
 
 // AppendMemory is the input of memory.append.
 type AppendMemory struct {
-	MemoryID string   `json:"memoryId"`
+	MemoryID ID       `json:"memoryId"`
 	Content  Content  `json:"content" jsonschema:"On a new line"`
 	Secrets  OnSecret `json:"secrets,omitzero" jsonschema:"redact: take credentials out"`
 }
 
 // VerifyMemory is the input of memory.verify: at least one field beside the id.
 type VerifyMemory struct {
-	MemoryID   string      `json:"memoryId"`
+	MemoryID   ID          `json:"memoryId"`
 	Evidence   *Evidence   `json:"evidence,omitzero" jsonschema:"What the review rests on"`
 	Confidence *Confidence `json:"confidence,omitzero"`
 	ValidUntil *Time       `json:"validUntil,omitzero" jsonschema:"When it expires"`
@@ -56,29 +56,29 @@ type VerifyMemory struct {
 
 // SupersedeMemory is the input of memory.supersede.
 type SupersedeMemory struct {
-	MemoryID            string `json:"memoryId"`
-	ReplacementMemoryID string `json:"replacementMemoryId" jsonschema:"The better one"`
+	MemoryID            ID `json:"memoryId"`
+	ReplacementMemoryID ID `json:"replacementMemoryId" jsonschema:"The better one"`
 }
 
 // ArchiveMemory is the input of memory.archive.
 type ArchiveMemory struct {
-	MemoryID string `json:"memoryId"`
+	MemoryID ID `json:"memoryId"`
 }
 
 // RestoreMemory is the input of memory.restore.
 type RestoreMemory struct {
-	MemoryID string `json:"memoryId"`
+	MemoryID ID `json:"memoryId"`
 }
 
 // DeleteMemory is the input of memory.delete.
 type DeleteMemory struct {
-	MemoryID string `json:"memoryId"`
+	MemoryID ID `json:"memoryId"`
 }
 
 // SimilarMemories is the input of memory.similar.
 type SimilarMemories struct {
-	MemoryID string `json:"memoryId"`
-	Limit    Limit  `json:"limit,omitzero" jsonschema:"Most memories"`
+	MemoryID ID    `json:"memoryId"`
+	Limit    Limit `json:"limit,omitzero" jsonschema:"Most memories"`
 }
 
 // Similar is the output of memory.similar, best first.

@@ -81,8 +81,8 @@ func (CacheLevel) Rule() Rule {
 type SearchMemories struct {
 	Query       Query        `json:"query"`
 	Mode        Mode         `json:"mode,omitzero"`
-	AtlasID     string       `json:"atlas_id,omitzero" jsonschema:"Only these"`
-	WorkspaceID string       `json:"workspace_id,omitzero" jsonschema:"Only these"`
+	AtlasID     ID           `json:"atlas_id,omitzero" jsonschema:"Only these"`
+	WorkspaceID ID           `json:"workspace_id,omitzero" jsonschema:"Only these"`
 	Type        []MemoryType `json:"type,omitzero" jsonschema:"Only these"`
 	Tags        Tags         `json:"tags,omitzero" jsonschema:"All of these"`
 	Include     []Include    `json:"include,omitzero" jsonschema:"These too"`

@@ -19,7 +19,7 @@ type MemoryVersion struct {
 
 // ListVersions is the input of memory.versions.
 type ListVersions struct {
-	MemoryID string `json:"memoryId"`
+	MemoryID ID `json:"memoryId"`
 	Paging
 }
 
@@ -38,6 +38,6 @@ func (VersionNumber) Rule() Rule { return Rule{Min: 1, Max: 1<<31 - 1} }
 
 // RevertMemory is the input of memory.revert.
 type RevertMemory struct {
-	MemoryID string        `json:"memoryId"`
+	MemoryID ID            `json:"memoryId"`
 	Version  VersionNumber `json:"version" jsonschema:"Its content, title, type and tags come back as a new version"`
 }

@@ -91,7 +91,7 @@ type CreateWorkspace struct {
 
 // GetWorkspace is the input of workspace.get.
 type GetWorkspace struct {
-	WorkspaceID string `json:"workspaceId"`
+	WorkspaceID ID `json:"workspaceId"`
 }
 
 // ListWorkspaces is the input of workspace.list.
@@ -133,7 +133,7 @@ type Member struct {
 
 // ListMembers is the input of member.list.
 type ListMembers struct {
-	WorkspaceID string `json:"workspaceId"`
+	WorkspaceID ID `json:"workspaceId"`
 	Paging
 }
 

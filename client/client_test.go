@@ -109,11 +109,11 @@ func TestDoEscapesInvalidID(t *testing.T) {
 	c, last := newTestServer(t, `{"ok":true}`)
 	for _, id := range []string{"context", "search", "a/b", "a?b", "..", ".", "",
 		strings.ToUpper("0189abcd-0000-7000-8000-000000000001"), anID + "/versions"} {
-		if _, err := c.MemoryGet(t.Context(), loci.GetMemory{MemoryID: id}); err != nil ||
+		if _, err := c.MemoryGet(t.Context(), loci.GetMemory{MemoryID: loci.ID(id)}); err != nil ||
 			last.line != "GET /v1/memories/-" {
 			t.Errorf("%q: %s %v", id, last.line, err)
 		}
-		if _, err := c.MemoryVersions(t.Context(), loci.ListVersions{MemoryID: id}); err != nil ||
+		if _, err := c.MemoryVersions(t.Context(), loci.ListVersions{MemoryID: loci.ID(id)}); err != nil ||
 			last.line != "GET /v1/memories/-/versions" {
 			t.Errorf("%q: %s %v", id, last.line, err)
 		}

@@ -33,7 +33,7 @@ func (p *program) describeRecord(ctx context.Context, caller op.Caller, o *op.Op
 		return "", err
 	}
 	for _, f := range o.Fields() {
-		resource, isID := resourceOf(f.Name)
+		resource, isID := resourceOf(f)
 		var id string
 		if !isID || json.Unmarshal(given[f.Name], &id) != nil {
 			continue

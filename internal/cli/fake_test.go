@@ -81,7 +81,7 @@ func (t *fakeService) List(_ context.Context, _ *identity.Actor, in loci.ListMem
 }
 
 func (t *fakeService) Delete(_ context.Context, _ *identity.Actor, in loci.GetMemory) (loci.Empty, error) {
-	t.deleted = in.MemoryID
+	t.deleted = string(in.MemoryID)
 	return loci.Empty{}, nil
 }
 

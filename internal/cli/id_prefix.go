@@ -28,7 +28,7 @@ func expandIDs(ctx context.Context, caller op.Caller, table *op.Table, o *op.Op,
 	}
 	changed := false
 	for _, f := range o.Fields() {
-		resource, isID := resourceOf(f.Name)
+		resource, isID := resourceOf(f)
 		var text string
 		if !isID || json.Unmarshal(given[f.Name], &text) != nil {
 			continue

@@ -139,7 +139,7 @@ func (s *scope) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) ([]by
 	}
 	scoped := maps.Clone(given)
 	for _, f := range o.Fields() {
-		resource, isID := resourceOf(f.Name)
+		resource, isID := resourceOf(f)
 		if !isID {
 			continue
 		}
@@ -223,13 +223,9 @@ func (s *scope) outsideError(what, id string) error {
 
 // resourceOf returns the resource that a field names by its id: memory for
 // memoryId and replacementMemoryId, atlas for atlas_id.
-func resourceOf(field string) (resource string, ok bool) {
-	name := kebab(field)
-	name, ok = strings.CutSuffix(name, "-id")
-	if i := strings.LastIndexByte(name, '-'); i >= 0 {
-		name = name[i+1:]
-	}
-	return name, ok && name != ""
+func resourceOf(f op.Field) (resource string, ok bool) {
+	name := strings.TrimSuffix(kebab(f.Name), "-id")
+	return name[strings.LastIndexByte(name, '-')+1:], f.IsID
 }
 
 func jsonString(s string) json.RawMessage {

@@ -97,7 +97,7 @@ func (p *runningServer) ingest(t *testing.T, name string) {
 	p.atlases[name] = made.Atlas.ID
 	for _, d := range readDataset(t, name).Documents {
 		var out loci.CreatedMemory
-		p.post(t, "/v1/memories", loci.CreateMemory{AtlasID: made.Atlas.ID, Title: loci.Title(d.Title),
+		p.post(t, "/v1/memories", loci.CreateMemory{AtlasID: loci.ID(made.Atlas.ID), Title: loci.Title(d.Title),
 			Content: loci.Content(d.Text)}, &out)
 		p.names[out.Memory.ID] = d.ID
 	}

@@ -186,16 +186,18 @@ func addRecords(h *testServer) {
 	team := conformance.Must(h.Service.CreateWorkspace(ctx, ann,
 		loci.CreateWorkspace{Name: "Tapir guild"}))(t).Workspace
 	atlas := conformance.Must(h.Service.CreateAtlas(ctx, ann,
-		loci.CreateAtlas{Name: "Okapi plans", WorkspaceID: team.ID, Keywords: loci.Keywords{"quagga"},
+		loci.CreateAtlas{Name: "Okapi plans", WorkspaceID: loci.ID(team.ID), Keywords: loci.Keywords{"quagga"},
 			Description: "Where okapis go."}))(t).Atlas
 	for i := range 3 {
 		content := loci.Content(fmt.Sprintf("Zebra %d: the launch code of the quagga is %d", i, 7000+i))
 		source := &loci.Source{Name: "bongo", URI: "https://kudu.example.org/gerenuk", Group: "impala"}
 		conformance.Must(h.Service.CreateMemory(ctx, ann,
-			loci.CreateMemory{Content: content, AtlasID: atlas.ID, Tags: loci.Tags{"oryx"}, Source: source}))(t)
+			loci.CreateMemory{Content: content, AtlasID: loci.ID(atlas.ID), Tags: loci.Tags{"oryx"},
+				Source: source}))(t)
 	}
 	conformance.Must(h.Service.CreateInvitations(ctx, ann,
-		loci.CreateInvitations{WorkspaceID: team.ID, Emails: loci.Emails{"gnu@example.org", "topi@example.org"}}))(t)
+		loci.CreateInvitations{WorkspaceID: loci.ID(team.ID),
+			Emails: loci.Emails{"gnu@example.org", "topi@example.org"}}))(t)
 	h.Join(t, team.ID, h.Ann, h.Cid, loci.RoleMember)
 }
 
@@ -341,7 +343,7 @@ func normalizedAnswer(h *testServer, w transport, o *op.Op, base args, field, s 
 	// a user has at most 100 live keys
 	if key, ok := a.object["key"].(args); ok && o.Name == service.KeyCreate.Name {
 		if _, err := h.Service.RevokeKey(h.t.Context(), h.Ann.Actor(),
-			loci.RevokeKey{KeyID: key["id"].(string)}); err != nil {
+			loci.RevokeKey{KeyID: loci.ID(key["id"].(string))}); err != nil {
 			h.t.Fatal(err)
 		}
 	}
@@ -369,7 +371,7 @@ func ownsRecord(h *testServer, id any) bool {
 	if !ok {
 		return false
 	}
-	_, err := h.Service.GetMemory(h.t.Context(), h.Ann.Actor(), loci.GetMemory{MemoryID: s})
+	_, err := h.Service.GetMemory(h.t.Context(), h.Ann.Actor(), loci.GetMemory{MemoryID: loci.ID(s)})
 	return err == nil
 }
 

@@ -139,7 +139,7 @@ var memoryFixtures = map[string]fixture{
 // one, because other memories change scores.
 func (s testScene) newMemory() (atlas, memory string) {
 	list := conformance.Must(s.Service.ListMemories(s.t.Context(), s.Ann.Actor(),
-		loci.ListMemories{WorkspaceID: s.Team, Tags: loci.Tags{"shelf"}}))(s.t)
+		loci.ListMemories{WorkspaceID: loci.ID(s.Team), Tags: loci.Tags{"shelf"}}))(s.t)
 	if len(list.Memories) == 0 {
 		atlas = s.Atlas(s.t, "Shelf")
 		s.Memory(s.t, atlas, "# Tide\nThe tide turns at noon.", "shelf")
@@ -156,7 +156,7 @@ func (s testScene) newVersions() string {
 // changed returns a memory whose version 1 differs from the current one.
 func (s testScene) changed() string {
 	id, text := s.newVersions(), loci.Content("The lighthouse keeper counts boats.")
-	in := loci.UpdateMemory{MemoryID: id, Content: &text}
+	in := loci.UpdateMemory{MemoryID: loci.ID(id), Content: &text}
 	conformance.Must(s.Service.UpdateMemory(s.t.Context(), s.Ann.Actor(), in))(s.t)
 	return id
 }
@@ -180,7 +180,8 @@ func longText() string {
 
 func (s testScene) archived() string {
 	id := s.newVersions()
-	conformance.Must(s.Service.ArchiveMemory(s.t.Context(), s.Ann.Actor(), loci.ArchiveMemory{MemoryID: id}))(s.t)
+	conformance.Must(s.Service.ArchiveMemory(s.t.Context(), s.Ann.Actor(),
+		loci.ArchiveMemory{MemoryID: loci.ID(id)}))(s.t)
 	return id
 }
 

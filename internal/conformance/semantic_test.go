@@ -82,7 +82,7 @@ func (l *datasetWorld) ingest(t *testing.T, s relevance.Dataset) {
 	w := Must(l.Service.CreateWorkspace(ctx, l.who, loci.CreateWorkspace{Name: loci.Name(s.Name)}))(t).Workspace.ID
 	l.workspaces[s.Name] = w
 	for _, d := range s.Documents {
-		in := loci.CreateMemory{WorkspaceID: w, Title: loci.Title(d.Title), Content: loci.Content(d.Text)}
+		in := loci.CreateMemory{WorkspaceID: loci.ID(w), Title: loci.Title(d.Title), Content: loci.Content(d.Text)}
 		l.names[Must(l.Service.CreateMemory(ctx, l.who, in))(t).Memory.Memory.ID] = d.ID
 	}
 }
@@ -106,7 +106,7 @@ func (l *datasetWorld) waitForEmbeddings(t *testing.T) {
 
 func (l *datasetWorld) search(t *testing.T, s relevance.Dataset, mode loci.Mode) {
 	for _, q := range s.Queries {
-		in := loci.SearchMemories{Query: loci.Query(q.Text), Mode: mode, WorkspaceID: l.workspaces[s.Name],
+		in := loci.SearchMemories{Query: loci.Query(q.Text), Mode: mode, WorkspaceID: loci.ID(l.workspaces[s.Name]),
 			Paging: loci.Paging{Limit: 10}}
 		found := Must(l.Service.SearchMemories(t.Context(), l.who, in))(t)
 		// the machine is busy

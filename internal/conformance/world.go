@@ -119,7 +119,7 @@ func New(t testing.TB, open func(t testing.TB, o store.Options) *store.Store, o 
 	w.Join(t, w.Team, w.Ann, w.Cid, loci.RoleMember)
 
 	k := Must(w.Service.AddKey(t.Context(), loci.Email(w.Ann.Email), "lost"))(t)
-	Must(w.Service.RevokeKey(t.Context(), w.Ann.Actor(), loci.RevokeKey{KeyID: k.Key.ID}))(t)
+	Must(w.Service.RevokeKey(t.Context(), w.Ann.Actor(), loci.RevokeKey{KeyID: loci.ID(k.Key.ID)}))(t)
 	w.revoked = k.APIKey
 	for token, granted := range map[string]string{narrowedToken: w.Team, otherWorkspaceToken: w.NewTeam(t, w.Ann)} {
 		w.actors[token] = identity.Actor{UserID: w.Ann.ID, Email: w.Ann.Email, CredentialKind: identity.CredentialToken,
@@ -162,7 +162,7 @@ func (w *World) NewTeam(t testing.TB, owner *Person) string {
 // id.
 func (w *World) Invite(t testing.TB, workspace string, owner, p *Person, role loci.Role) string {
 	t.Helper()
-	in := loci.CreateInvitations{WorkspaceID: workspace, Emails: loci.Emails{loci.Email(p.Email)},
+	in := loci.CreateInvitations{WorkspaceID: loci.ID(workspace), Emails: loci.Emails{loci.Email(p.Email)},
 		Role: loci.InvitedRole(role)}
 	return Must(w.Service.CreateInvitations(t.Context(), owner.Actor(), in))(t).Invitations[0].ID
 }
@@ -172,21 +172,21 @@ func (w *World) Join(t testing.TB, workspace string, owner, p *Person, role loci
 	t.Helper()
 	id := w.Invite(t, workspace, owner, p, role)
 	Must(w.Service.RespondInvitation(t.Context(), p.Actor(),
-		loci.RespondInvitation{InvitationID: id, Accept: true, Confirm: true}))(t)
+		loci.RespondInvitation{InvitationID: loci.ID(id), Accept: true, Confirm: true}))(t)
 }
 
 // Atlas makes an atlas of the crew.
 func (w *World) Atlas(t testing.TB, name string) string {
 	t.Helper()
 	return Must(w.Service.CreateAtlas(t.Context(), w.Ann.Actor(),
-		loci.CreateAtlas{Name: loci.Name(name), WorkspaceID: w.Team}))(t).Atlas.ID
+		loci.CreateAtlas{Name: loci.Name(name), WorkspaceID: loci.ID(w.Team)}))(t).Atlas.ID
 }
 
 // Memory stores a memory of ann in an atlas of the crew.
 func (w *World) Memory(t testing.TB, atlas, content string, tags ...loci.Tag) string {
 	t.Helper()
 	return Must(w.Service.CreateMemory(t.Context(), w.Ann.Actor(),
-		loci.CreateMemory{Content: loci.Content(content), AtlasID: atlas, Tags: tags}))(t).Memory.ID
+		loci.CreateMemory{Content: loci.Content(content), AtlasID: loci.ID(atlas), Tags: tags}))(t).Memory.ID
 }
 
 // WaitForEmbeddings waits until no memory waits for its vectors.

@@ -264,7 +264,7 @@ func (p *inputSpec) setString(v reflect.Value, name, text string) error {
 		v.SetInt(int64(at))
 		return nil
 	}
-	if text == "" && p.typ == idType && (strings.HasSuffix(name, "Id") || strings.HasSuffix(name, "_id")) {
+	if text == "" && p.typ == idType {
 		return loci.NewError(loci.CodeNotFound) // as any id that is ill-formed: an absent one would mean all there is
 	}
 	r := &p.rule

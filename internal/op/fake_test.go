@@ -15,7 +15,7 @@ import (
 type fakeService struct{ lastInput *thing }
 
 type thing struct {
-	ID     string          `json:"thingId"`
+	ID     loci.ID         `json:"thingId"`
 	Name   loci.Name       `json:"name"`
 	Kind   loci.MemoryType `json:"kind,omitzero"`
 	Tags   loci.Tags       `json:"tags,omitzero"`
@@ -51,7 +51,7 @@ func (f find) Cost() int { return int(f.Limit) }
 
 func (t *fakeService) Make(_ context.Context, _ *identity.Actor, in thing) (reply, error) {
 	t.lastInput = &in
-	return reply{in.ID}, nil
+	return reply{string(in.ID)}, nil
 }
 
 func (t *fakeService) Change(_ context.Context, _ *identity.Actor, in thing) (loci.Empty, error) {

@@ -50,7 +50,7 @@ type ruleProvider interface{ Rule() loci.Rule }
 
 var (
 	timeType = reflect.TypeFor[loci.Time]()
-	idType   = reflect.TypeFor[string]() // ids are the only texts without a type of their own
+	idType   = reflect.TypeFor[loci.ID]()
 )
 
 func newInputSpec(t reflect.Type) *inputSpec {

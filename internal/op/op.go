@@ -252,6 +252,7 @@ type Field struct {
 	Name        string
 	Location    Location
 	Required    bool
+	IsID        bool   // the id of a record
 	List        bool   // a list: in texts it is written as SplitList reads it
 	Type        string // of the value or of an item, in the words of JSON Schema
 	Enum        []string
@@ -275,7 +276,8 @@ func (p *inputSpec) describeFields() []Field {
 		if description == "" {
 			description = f.spec.rule.Description
 		}
-		out = append(out, Field{f.name, f.location, f.required, f.spec.kind == arrayKind, value.kind.String(),
+		out = append(out, Field{f.name, f.location, f.required, f.spec.typ == idType, f.spec.kind == arrayKind,
+			value.kind.String(),
 			value.rule.Enum, description, value.rule.ToolDefault, inner})
 	}
 	return out

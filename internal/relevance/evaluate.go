@@ -49,9 +49,10 @@ func (l *LoadedDataset) run(ctx context.Context, c *client.Client, mode loci.Mod
 	var seen, served []float64
 	for i, q := range l.Queries {
 		began := time.Now()
-		in := loci.SearchMemories{Query: loci.Query(q.Text), Mode: mode, WorkspaceID: l.targets[q.Group].workspace, Paging: loci.Paging{Limit: CutoffDepth}}
+		in := loci.SearchMemories{Query: loci.Query(q.Text), Mode: mode,
+			WorkspaceID: loci.ID(l.targets[q.Group].workspace), Paging: loci.Paging{Limit: CutoffDepth}}
 		if atlas {
-			in.AtlasID = l.targets[q.Group].atlas
+			in.AtlasID = loci.ID(l.targets[q.Group].atlas)
 		}
 		found, err := c.MemorySearch(ctx, in)
 		if err != nil {

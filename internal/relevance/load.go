@@ -59,7 +59,8 @@ func LoadTogether(ctx context.Context, c *client.Client, sets []Dataset, clients
 		l := newLoadedDataset(s)
 		for i, g := range l.groups() {
 			name := fmt.Sprintf("Set %d, group %d", len(list)+1, i+1)
-			made, err := c.AtlasCreate(ctx, loci.CreateAtlas{Name: loci.Name(name), WorkspaceID: shared.Workspace.ID})
+			made, err := c.AtlasCreate(ctx, loci.CreateAtlas{Name: loci.Name(name),
+				WorkspaceID: loci.ID(shared.Workspace.ID)})
 			if err != nil {
 				return nil, err
 			}
@@ -115,7 +116,7 @@ func (l *LoadedDataset) createMemories(ctx context.Context, c *client.Client, cl
 
 func (l *LoadedDataset) createInput(d Document) loci.CreateMemory {
 	at := l.targets[d.Group]
-	return loci.CreateMemory{WorkspaceID: at.workspace, AtlasID: at.atlas, Title: loci.Title(d.Title),
+	return loci.CreateMemory{WorkspaceID: loci.ID(at.workspace), AtlasID: loci.ID(at.atlas), Title: loci.Title(d.Title),
 		Content: loci.Content(d.Text),
 		Source:  d.source(), Secrets: loci.OnSecretRedact}
 }

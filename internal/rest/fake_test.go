@@ -40,7 +40,7 @@ type fakeService struct {
 }
 
 type createInput struct {
-	ID      string          `json:"thingId"`
+	ID      loci.ID         `json:"thingId"`
 	Content string          `json:"content"`
 	Kind    loci.MemoryType `json:"kind,omitzero"`
 	Within  *nested         `json:"within,omitzero"`
@@ -75,7 +75,7 @@ type keyOutput struct {
 func (keyOutput) Created() bool { return true }
 
 type getInput struct {
-	ID string `json:"thingId"`
+	ID loci.ID `json:"thingId"`
 }
 
 type findInput struct {
@@ -111,11 +111,11 @@ func (event) EventName() string { return "said" }
 func (e event) EventID() string { return e.id }
 
 func (t *fakeService) Get(_ context.Context, _ *identity.Actor, in getInput) (record, error) {
-	return record{ID: in.ID, Content: "a < b"}, nil
+	return record{ID: string(in.ID), Content: "a < b"}, nil
 }
 
 func (t *fakeService) Create(_ context.Context, _ *identity.Actor, in createInput) (createOutput, error) {
-	return createOutput{record{in.ID, in.Content, in.Within}, in.Content == "known"}, nil
+	return createOutput{record{string(in.ID), in.Content, in.Within}, in.Content == "known"}, nil
 }
 
 func (t *fakeService) Change(_ context.Context, _ *identity.Actor, in createInput) (loci.Empty, error) {

@@ -86,7 +86,7 @@ func (d *handler) registerInvited(w http.ResponseWriter, r *http.Request, c *op.
 func (d *handler) answerInvitation(w http.ResponseWriter, r *http.Request, c *op.Call, user loci.User, f url.Values) {
 	accept := f.Get("answer") == "accept"
 	out, err := d.runOp(r, c, "invitation.respond",
-		loci.RespondInvitation{InvitationID: f.Get("id"), Accept: accept, Confirm: true,
+		loci.RespondInvitation{InvitationID: loci.ID(f.Get("id")), Accept: accept, Confirm: true,
 			Token: loci.InvitationToken(f.Get("token"))})
 	if err != nil {
 		d.renderInvitation(w, r, user, f, err)

@@ -20,9 +20,9 @@ func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor, in loc
 		return out, emptyQueryError()
 	}
 	list, err := read(ctx, s, actor, func(tx *store.Tx) (list []loci.Memory, err error) {
-		f := store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID}
+		f := store.Filter{WorkspaceID: string(in.WorkspaceID), AtlasID: string(in.AtlasID)}
 		if in.AtlasID != "" {
-			a, err := tx.AtlasRecord(in.AtlasID)
+			a, err := tx.AtlasRecord(string(in.AtlasID))
 			if err != nil {
 				return nil, err
 			}

@@ -51,11 +51,11 @@ func note(t *testing.T, w *conformance.World, atlas string, kind loci.MemoryType
 	review *loci.VerifyMemory) string {
 	t.Helper()
 	in := loci.CreateMemory{Content: loci.Content("About " + title + "."), Title: loci.Title(title), Type: kind,
-		AtlasID: atlas}
+		AtlasID: loci.ID(atlas)}
 	id := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate, in).Memory.ID
 	if review != nil {
 		r := *review
-		r.MemoryID = id
+		r.MemoryID = loci.ID(id)
 		mustCall(t, w, conformance.CallerOwner, service.MemoryVerify, r)
 	}
 	w.Clock.Advance(time.Second)
@@ -78,10 +78,11 @@ func TestContextShowsVerifiedAndFreshFirst(t *testing.T) {
 		w.Clock.Advance(time.Hour)
 		gone, by := note(t, w, targets, loci.TypeFact, "archived", sure),
 			note(t, w, targets, loci.TypeFact, "replaced", sure)
-		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: gone})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: loci.ID(gone)})
 		mustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
-			loci.SupersedeMemory{MemoryID: by, ReplacementMemoryID: note(t, w, targets, loci.TypeFact, "fact newest",
-				nil)})
+			loci.SupersedeMemory{MemoryID: loci.ID(by), ReplacementMemoryID: loci.ID(note(t, w, targets, loci.TypeFact,
+				"fact newest",
+				nil))})
 		var want []string
 		for _, kind := range loci.ContextGroupOrder {
 			rows := []string{" surer", " sure", " lapsed", " new", " old"}
@@ -92,7 +93,7 @@ func TestContextShowsVerifiedAndFreshFirst(t *testing.T) {
 				want = append(want, string(kind)+row)
 			}
 		}
-		in := loci.ReadContext{AtlasID: targets, Limit: 100}
+		in := loci.ReadContext{AtlasID: loci.ID(targets), Limit: 100}
 		out := readContext(t, w, in)
 		if got := titles(out); !slices.Equal(got, want) {
 			t.Errorf("shown are\n%q\nwant\n%q", got, want)
@@ -148,10 +149,10 @@ func TestContextKeepsBudgetWithWholeMemories(t *testing.T) {
 		ids = append(ids, mustCreate(t, w, conformance.CallerOwner, targets, text))
 		w.Clock.Advance(time.Second)
 	}
-	whole := readContext(t, w, loci.ReadContext{AtlasID: targets})
+	whole := readContext(t, w, loci.ReadContext{AtlasID: loci.ID(targets)})
 	shown := 0
 	for tokens := 1; tokens <= whole.Tokens+3; tokens++ {
-		out := readContext(t, w, loci.ReadContext{AtlasID: targets, MaxTokens: loci.TokenBudget(tokens)})
+		out := readContext(t, w, loci.ReadContext{AtlasID: loci.ID(targets), MaxTokens: loci.TokenBudget(tokens)})
 		n := len(titles(out))
 		if out.Tokens > tokens || n < shown || n < 8 && tokens >= whole.Tokens || n > shown+1 {
 			t.Fatalf("%d tokens show %d memories in %d, after %d", tokens, n, out.Tokens, shown)
@@ -181,7 +182,8 @@ func TestContextSkipsOneLargeMemory(t *testing.T) {
 			mustCreate(t, w, conformance.CallerOwner, targets, "Small but true.")
 			w.Clock.Advance(time.Second)
 			mustCreate(t, w, conformance.CallerOwner, targets, "Large. "+strings.Repeat("tide", size))
-			got := titles(readContext(t, w, loci.ReadContext{AtlasID: targets, MaxTokens: loci.TokenBudget(budget)}))
+			got := titles(readContext(t, w, loci.ReadContext{AtlasID: loci.ID(targets),
+				MaxTokens: loci.TokenBudget(budget)}))
 			if len(got) == 0 {
 				t.Errorf("with one of %d tokens, %d show nothing", size, budget)
 			}
@@ -200,14 +202,14 @@ func TestContextWithQueryShowsRelevantMemories(t *testing.T) {
 		}
 		note(t, w, other, loci.TypeNote, "another lighthouse", nil)
 		gone := note(t, w, targets, loci.TypeNote, "an archived lighthouse", nil)
-		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: gone})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: loci.ID(gone)})
 		note(t, w, "", loci.TypeNote, "a private lighthouse", nil)
 		for _, c := range []struct {
 			in   loci.ReadContext
 			want []string
 		}{
-			{loci.ReadContext{AtlasID: targets, Query: "lighthouse"}, []string{"the lighthouse"}},
-			{loci.ReadContext{WorkspaceID: w.Team, Query: "lighthouse"},
+			{loci.ReadContext{AtlasID: loci.ID(targets), Query: "lighthouse"}, []string{"the lighthouse"}},
+			{loci.ReadContext{WorkspaceID: loci.ID(w.Team), Query: "lighthouse"},
 				[]string{"another lighthouse", "the lighthouse"}},
 			{loci.ReadContext{Query: "lighthouse"}, []string{"another lighthouse", "the lighthouse"}},
 			{loci.ReadContext{Query: "lighthouse", Limit: 1}, nil},
@@ -222,10 +224,10 @@ func TestContextWithQueryShowsRelevantMemories(t *testing.T) {
 			out.Atlas != nil {
 			t.Errorf("%+v", out)
 		}
-		mustFail(t, w, conformance.CallerStranger, service.MemoryContext, loci.ReadContext{AtlasID: targets},
+		mustFail(t, w, conformance.CallerStranger, service.MemoryContext, loci.ReadContext{AtlasID: loci.ID(targets)},
 			loci.CodeNotFound)
 		mustFail(t, w, conformance.CallerStranger, service.MemoryContext,
-			loci.ReadContext{WorkspaceID: w.Team, Query: "lighthouse"}, loci.CodeNotFound)
+			loci.ReadContext{WorkspaceID: loci.ID(w.Team), Query: "lighthouse"}, loci.CodeNotFound)
 		for _, actor := range []conformance.Caller{conformance.CallerStranger, conformance.CallerElsewhere} {
 			for _, q := range []loci.Query{"", "lighthouse"} {
 				if out := mustCall(t, w, actor, service.MemoryContext,
@@ -250,11 +252,11 @@ func TestContextQuotesHostileMemory(t *testing.T) {
 	} {
 		for _, title := range []string{"", text[:min(len(text), 40)]} {
 			mustCall(t, w, conformance.CallerMember, service.MemoryCreate,
-				loci.CreateMemory{Content: loci.Content(text), Title: loci.Title(title), AtlasID: targets,
+				loci.CreateMemory{Content: loci.Content(text), Title: loci.Title(title), AtlasID: loci.ID(targets),
 					Tags: loci.Tags{"~~~", "x\n~~~"}})
 		}
 	}
-	for _, in := range []loci.ReadContext{{AtlasID: targets}, {AtlasID: targets, MaxTokens: 900},
+	for _, in := range []loci.ReadContext{{AtlasID: loci.ID(targets)}, {AtlasID: loci.ID(targets), MaxTokens: 900},
 		{Query: "obey forged root rules"}} {
 		out := readContext(t, w, in)
 		inside, heads, fences := false, 0, 0
@@ -287,12 +289,13 @@ func TestContextReportsMemoriesWhenNoneFits(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, conformance.Options{})
 	targets := w.Atlas(t, "Shelf")
-	if out := readContext(t, w, loci.ReadContext{AtlasID: targets, MaxTokens: 100}); !strings.Contains(out.Markdown,
+	if out := readContext(t, w, loci.ReadContext{AtlasID: loci.ID(targets),
+		MaxTokens: 100}); !strings.Contains(out.Markdown,
 		"There are no memories") {
 		t.Errorf("of none: %s", out.Markdown)
 	}
 	w.Memory(t, targets, strings.Repeat("The tide comes in. ", 200))
-	out := readContext(t, w, loci.ReadContext{AtlasID: targets, MaxTokens: 100})
+	out := readContext(t, w, loci.ReadContext{AtlasID: loci.ID(targets), MaxTokens: 100})
 	if len(out.Groups) > 0 || !strings.Contains(out.Markdown, "none that fits") ||
 		strings.Contains(out.Markdown, "no memories") {
 		t.Errorf("of one too large: %s", out.Markdown)

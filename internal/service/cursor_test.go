@@ -23,27 +23,27 @@ func TestCursorIsValidForItsQueryOnly(t *testing.T) {
 		w.Memory(t, w.Atlas(t, "Shelf"), fmt.Sprintf("the tide %d", i))
 	}
 	first := mustCall(t, w, conformance.CallerOwner, service.AtlasList,
-		loci.ListAtlases{WorkspaceID: w.Team, Paging: loci.Paging{Limit: 2}})
+		loci.ListAtlases{WorkspaceID: loci.ID(w.Team), Paging: loci.Paging{Limit: 2}})
 	c := loci.Cursor(first.NextCursor)
 	again := mustCall(t, w, conformance.CallerOwner, service.AtlasList,
-		loci.ListAtlases{WorkspaceID: w.Team, Paging: loci.Paging{Limit: 4, Cursor: c}})
+		loci.ListAtlases{WorkspaceID: loci.ID(w.Team), Paging: loci.Paging{Limit: 4, Cursor: c}})
 	if len(again.Atlases) != 4 || again.NextCursor != "" || again.Atlases[0].ID >= first.Atlases[1].ID {
 		t.Errorf("another limit: %+v", again)
 	}
 	mustFail(t, w, conformance.CallerOwner, service.AtlasList, loci.ListAtlases{Paging: loci.Paging{Cursor: c}},
 		loci.CodeInvalidQuery)
 	mustFail(t, w, conformance.CallerOwner, service.AtlasList,
-		loci.ListAtlases{WorkspaceID: w.Team, Include: []loci.IncludeArchivedOnly{"archived"},
+		loci.ListAtlases{WorkspaceID: loci.ID(w.Team), Include: []loci.IncludeArchivedOnly{"archived"},
 			Paging: loci.Paging{Cursor: c}},
 		loci.CodeInvalidQuery)
 	mustFail(t, w, conformance.CallerOwner, service.MemoryList,
-		loci.ListMemories{WorkspaceID: w.Team, Paging: loci.Paging{Cursor: c}},
+		loci.ListMemories{WorkspaceID: loci.ID(w.Team), Paging: loci.Paging{Cursor: c}},
 		loci.CodeInvalidQuery)
 	mustFail(t, w, conformance.CallerAdmin, service.AtlasList,
-		loci.ListAtlases{WorkspaceID: w.Team, Paging: loci.Paging{Cursor: c}},
+		loci.ListAtlases{WorkspaceID: loci.ID(w.Team), Paging: loci.Paging{Cursor: c}},
 		loci.CodeInvalidQuery)
 	mustFail(t, w, conformance.CallerToken, service.AtlasList,
-		loci.ListAtlases{WorkspaceID: w.Team, Paging: loci.Paging{Cursor: c}},
+		loci.ListAtlases{WorkspaceID: loci.ID(w.Team), Paging: loci.Paging{Cursor: c}},
 		loci.CodeInvalidQuery)
 
 	found := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
@@ -107,7 +107,7 @@ func TestPagesShowEveryItemOnce(t *testing.T) {
 		slices.Reverse(made)
 		for limit := range loci.Limit(8) {
 			var got []string
-			in := loci.ListMemories{WorkspaceID: w.Team, Paging: loci.Paging{Limit: limit + 1}}
+			in := loci.ListMemories{WorkspaceID: loci.ID(w.Team), Paging: loci.Paging{Limit: limit + 1}}
 			for page := 0; page == 0 || in.Cursor != ""; page++ {
 				out := mustCall(t, w, conformance.CallerMember, service.MemoryList, in)
 				for _, m := range out.Memories {
@@ -200,7 +200,7 @@ func TestSearchPagesShowEveryMatchOnceDuringWrites(t *testing.T) {
 						times[m.ID]++
 					}
 					mustCall(t, w, conformance.CallerOwner, service.MemoryArchive,
-						loci.ArchiveMemory{MemoryID: leave[0]})
+						loci.ArchiveMemory{MemoryID: loci.ID(leave[0])})
 					leave = leave[1:]
 					if page < 2 {
 						leave = append(leave, w.Memory(t, targets, fmt.Sprintf("tide %d tide %s", page, mode)))
@@ -240,7 +240,7 @@ func TestExpiredMemoryRanksLowerDespiteRankingCache(t *testing.T) {
 	targets := w.Atlas(t, "Shelf")
 	id, other := w.Memory(t, targets, "giraffe facts"), w.Memory(t, targets, "giraffe facts and others")
 	mustCall(t, w, conformance.CallerOwner, service.MemoryVerify,
-		loci.VerifyMemory{MemoryID: id, ValidUntil: ptr(loci.TimeOf(w.Clock.Now().Add(2 * time.Second)))})
+		loci.VerifyMemory{MemoryID: loci.ID(id), ValidUntil: ptr(loci.TimeOf(w.Clock.Now().Add(2 * time.Second)))})
 	for pass, want := range []string{id, id, other} {
 		out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch,
 			loci.SearchMemories{Query: "giraffe facts", Mode: loci.ModeKeyword})

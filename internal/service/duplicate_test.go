@@ -25,7 +25,7 @@ func prose(from, n int) string {
 // similarMemories lists the similar memories of a memory.
 func similarMemories(t *testing.T, w *conformance.World, actor conformance.Caller, id string) []loci.Similarity {
 	t.Helper()
-	out := mustCall(t, w, actor, service.MemorySimilar, loci.SimilarMemories{MemoryID: id})
+	out := mustCall(t, w, actor, service.MemorySimilar, loci.SimilarMemories{MemoryID: loci.ID(id)})
 	if out.Similar == nil {
 		t.Error("no list")
 	}
@@ -42,7 +42,7 @@ func TestOnlyActiveMemoriesOfAtlasAreDuplicates(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
-		in := loci.CreateMemory{Content: "the same", AtlasID: targets}
+		in := loci.CreateMemory{Content: "the same", AtlasID: loci.ID(targets)}
 		first := create(t, w, in).Memory.ID
 		duplicate := func(why, want string, in loci.CreateMemory) string {
 			t.Helper()
@@ -53,12 +53,12 @@ func TestOnlyActiveMemoriesOfAtlasAreDuplicates(t *testing.T) {
 			return m.ID
 		}
 		second := duplicate("beside the first", first, in)
-		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: first})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: loci.ID(first)})
 		third := duplicate("beside the second", second, in)
 		mustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
-			loci.SupersedeMemory{MemoryID: second, ReplacementMemoryID: third})
+			loci.SupersedeMemory{MemoryID: loci.ID(second), ReplacementMemoryID: loci.ID(third)})
 		mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
-			loci.UpdateMemory{MemoryID: third, Content: ptr(loci.Content("changed"))})
+			loci.UpdateMemory{MemoryID: loci.ID(third), Content: ptr(loci.Content("changed"))})
 		back := in
 		back.OnDuplicate = loci.OnDuplicateReturn
 		fourth := create(t, w, back)
@@ -67,16 +67,16 @@ func TestOnlyActiveMemoriesOfAtlasAreDuplicates(t *testing.T) {
 			t.Errorf("what is put away or changed is returned: %+v", fourth)
 		}
 		mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
-			loci.UpdateMemory{MemoryID: third, Content: ptr(loci.Content("the same"))})
+			loci.UpdateMemory{MemoryID: loci.ID(third), Content: ptr(loci.Content("the same"))})
 		duplicate("changed back", third, in)
 		sourced := in
 		sourced.OnDuplicate, sourced.Source = loci.OnDuplicateVersion, &loci.Source{Name: "log", URI: "/1"}
 		duplicate("of a source that is new", third, sourced)
 		sourced.Source = &loci.Source{Name: "log"}
 		duplicate("of no address", third, sourced)
-		in.AtlasID = other
+		in.AtlasID = loci.ID(other)
 		duplicate("in another atlas", "", in)
-		in.AtlasID, in.WorkspaceID = "", w.NewTeam(t, w.Ann)
+		in.AtlasID, in.WorkspaceID = "", loci.ID(w.NewTeam(t, w.Ann))
 		duplicate("in another workspace", "", in)
 	})
 }
@@ -94,7 +94,7 @@ func TestSimilarMemoriesAreActiveAndOfSameWorkspace(t *testing.T) {
 		private := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
 			loci.CreateMemory{Content: loci.Content(text)}).Memory
 		elsewhere := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
-			loci.CreateMemory{Content: loci.Content(text), WorkspaceID: team}).Memory
+			loci.CreateMemory{Content: loci.Content(text), WorkspaceID: loci.ID(team)}).Memory
 		eves := mustCall(t, w, conformance.CallerStranger, service.MemoryCreate,
 			loci.CreateMemory{Content: loci.Content(text)}).Memory
 		for _, m := range []loci.NewMemory{private, elsewhere, eves} {
@@ -114,19 +114,19 @@ func TestSimilarMemoriesAreActiveAndOfSameWorkspace(t *testing.T) {
 			t.Errorf("similar are %+v", got)
 		}
 		if some := mustCall(t, w, conformance.CallerMember, service.MemorySimilar,
-			loci.SimilarMemories{MemoryID: id, Limit: 1}).Similar; len(some) != 1 || some[0] != got[0] {
+			loci.SimilarMemories{MemoryID: loci.ID(id), Limit: 1}).Similar; len(some) != 1 || some[0] != got[0] {
 			t.Errorf("the best is %+v", some)
 		}
 		if made := create(t, w, loci.CreateMemory{Content: loci.Content(text),
-			AtlasID: targets}).Memory; made.DuplicateOf != id || len(made.Similar) != 3 ||
+			AtlasID: loci.ID(targets)}).Memory; made.DuplicateOf != id || len(made.Similar) != 3 ||
 			slices.Contains(ids(made.Similar), id) {
 			t.Errorf("a new one is a duplicate of %s and similar to %+v", made.DuplicateOf, made.Similar)
 		} else {
-			mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: made.ID})
+			mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: loci.ID(made.ID)})
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: equal})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: loci.ID(equal)})
 		mustCall(t, w, conformance.CallerOwner, service.MemorySupersede,
-			loci.SupersedeMemory{MemoryID: marked, ReplacementMemoryID: id})
+			loci.SupersedeMemory{MemoryID: loci.ID(marked), ReplacementMemoryID: loci.ID(id)})
 		if got := similarMemories(t, w, conformance.CallerMember, id); len(got) != 1 || got[0].ID != near {
 			t.Errorf("beside what is put away similar are %+v", got)
 		}
@@ -134,17 +134,18 @@ func TestSimilarMemoriesAreActiveAndOfSameWorkspace(t *testing.T) {
 			!slices.Contains(got, id) || !slices.Contains(got, near) {
 			t.Errorf("to what is archived similar are %v", got)
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: equal})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryRestore, loci.RestoreMemory{MemoryID: loci.ID(equal)})
 		if got := ids(similarMemories(t, w, conformance.CallerMember, id)); !slices.Equal(got, []string{equal, near}) {
 			t.Errorf("after it is restored similar are %v", got)
 		}
 		mustCall(t, w, conformance.CallerOwner, service.MemoryUpdate,
-			loci.UpdateMemory{MemoryID: equal, Content: ptr(loci.Content(prose(9000, 400)))})
-		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: near})
+			loci.UpdateMemory{MemoryID: loci.ID(equal), Content: ptr(loci.Content(prose(9000, 400)))})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryDelete, loci.DeleteMemory{MemoryID: loci.ID(near)})
 		if got := similarMemories(t, w, conformance.CallerMember, id); len(got) != 0 {
 			t.Errorf("after changes similar are %+v", got)
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryRevert, loci.RevertMemory{MemoryID: equal, Version: 1})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryRevert,
+			loci.RevertMemory{MemoryID: loci.ID(equal), Version: 1})
 		if got := ids(similarMemories(t, w, conformance.CallerMember, id)); !slices.Equal(got, []string{equal}) {
 			t.Errorf("after a revert similar are %v", got)
 		}
@@ -155,8 +156,9 @@ func TestCreateFromSourceAddsVersionWhenTextDiffers(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
 		targets, other := w.Atlas(t, "Shelf"), w.Atlas(t, "Other")
-		in := loci.CreateMemory{Content: "# First\nof it", AtlasID: targets, OnDuplicate: loci.OnDuplicateVersion,
-			Tags: loci.Tags{"a"}, Type: loci.TypeFact,
+		in := loci.CreateMemory{Content: "# First\nof it", AtlasID: loci.ID(targets),
+			OnDuplicate: loci.OnDuplicateVersion,
+			Tags:        loci.Tags{"a"}, Type: loci.TypeFact,
 			Source: &loci.Source{Name: "notes", URI: "file:///a.md", Group: "g", Position: ptr(int64(3))}}
 		first := create(t, w, in)
 		if !first.Created() || first.Memory.Version != 1 {
@@ -182,7 +184,7 @@ func TestCreateFromSourceAddsVersionWhenTextDiffers(t *testing.T) {
 			t.Errorf("with other fields: %+v", m)
 		}
 		versions := mustCall(t, w, conformance.CallerMember, service.MemoryVersions,
-			loci.ListVersions{MemoryID: id}).Versions
+			loci.ListVersions{MemoryID: loci.ID(id)}).Versions
 		if len(versions) != 3 || versions[2].Content != "# First\nof it" || versions[1].Title != "Second" {
 			t.Errorf("%+v", versions)
 		}
@@ -202,7 +204,7 @@ func TestCreateFromSourceAddsVersionWhenTextDiffers(t *testing.T) {
 				in.Source = &loci.Source{Name: "others", URI: "file:///a.md"}
 			},
 			"no name":       func(in *loci.CreateMemory) { in.Source = &loci.Source{URI: "file:///a.md"} },
-			"another atlas": func(in *loci.CreateMemory) { in.AtlasID = other },
+			"another atlas": func(in *loci.CreateMemory) { in.AtlasID = loci.ID(other) },
 			"no wish": func(in *loci.CreateMemory) {
 				in.OnDuplicate, in.Source = "", &loci.Source{URI: "file:///c.md"}
 			},
@@ -213,7 +215,7 @@ func TestCreateFromSourceAddsVersionWhenTextDiffers(t *testing.T) {
 				t.Errorf("%s: %+v", why, out)
 			}
 		}
-		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: id})
+		mustCall(t, w, conformance.CallerOwner, service.MemoryArchive, loci.ArchiveMemory{MemoryID: loci.ID(id)})
 		if out := create(t, w, in); !out.Created() || out.Memory.ID == id {
 			t.Errorf("beside an archived one: %+v", out)
 		}

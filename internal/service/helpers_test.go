@@ -70,11 +70,11 @@ func callIfMatch[In, Out any](t *testing.T, w *conformance.World, actor conforma
 func mustCreate(t *testing.T, w *conformance.World, actor conformance.Caller, atlas, content string) string {
 	t.Helper()
 	return mustCall(t, w, actor, service.MemoryCreate,
-		loci.CreateMemory{Content: loci.Content(content), AtlasID: atlas}).Memory.ID
+		loci.CreateMemory{Content: loci.Content(content), AtlasID: loci.ID(atlas)}).Memory.ID
 }
 
 // mustGet reads a memory as its owner.
 func mustGet(t *testing.T, w *conformance.World, id string) loci.Memory {
 	t.Helper()
-	return mustCall(t, w, conformance.CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: id}).Memory
+	return mustCall(t, w, conformance.CallerOwner, service.MemoryGet, loci.GetMemory{MemoryID: loci.ID(id)}).Memory
 }

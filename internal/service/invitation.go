@@ -20,11 +20,11 @@ func (s *Service) CreateInvitations(ctx context.Context, actor *identity.Actor,
 	}
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.CreatedInvitations, err error) {
 		out.Invitations, out.Skipped = []loci.NewInvitation{}, []loci.SkippedInvitation{}
-		w, err := tx.Workspace(in.WorkspaceID, loci.RoleAdmin)
+		w, err := tx.Workspace(string(in.WorkspaceID), loci.RoleAdmin)
 		if err != nil {
 			return out, err
 		}
-		tx.LinkReplay(in.WorkspaceID)
+		tx.LinkReplay(string(in.WorkspaceID))
 		for _, e := range in.Emails {
 			token := loci.InvitationToken(identity.NewSecret())
 			i, skipped, err := w.Invite(e, in.Role.RoleOrDefault(), in.ExpiresInDays.Duration(), tokenHash(token))
@@ -47,7 +47,7 @@ func (s *Service) ListInvitations(ctx context.Context, actor *identity.Actor,
 	in loci.ListInvitations) (out loci.Invitations, err error) {
 	out.Invitations, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.Invitation], error) {
-			return tx.Invitations(in.WorkspaceID, p)
+			return tx.Invitations(string(in.WorkspaceID), p)
 		},
 		invitationKey)
 	return out, err
@@ -87,7 +87,7 @@ func invitationKey(i loci.Invitation) store.PageKey { return store.PageKey{At: i
 func (s *Service) RespondInvitation(ctx context.Context, actor *identity.Actor,
 	in loci.RespondInvitation) (loci.OneInvitation, error) {
 	return write(ctx, s, actor, func(tx *store.Tx) (out loci.OneInvitation, err error) {
-		i, err := tx.IncomingInvitation(in.InvitationID, tokenHash(in.Token))
+		i, err := tx.IncomingInvitation(string(in.InvitationID), tokenHash(in.Token))
 		if err != nil {
 			return out, err
 		}

@@ -71,7 +71,7 @@ func TestInvitationIsHiddenFromUnverifiedAddress(t *testing.T) {
 		if u := me.User; !u.EmailVerified || u.UpdatedAt == u.CreatedAt {
 			t.Errorf("after the token: %+v", u)
 		}
-		got, err := callAs(t, w, squatter, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team})
+		got, err := callAs(t, w, squatter, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: loci.ID(w.Team)})
 		if err != nil || got.Workspace.Role != loci.RoleMember {
 			t.Errorf("%+v, %v", got, err)
 		}
@@ -135,7 +135,7 @@ func TestRegistrationAcceptsInvitation(t *testing.T) {
 				t.Errorf("%+v", guest.User)
 			}
 			mustFail(t, w, conformance.CallerNobody, service.AuthRegister, in, loci.CodeConflict)
-			_, err := callAs(t, w, guest, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: w.Team})
+			_, err := callAs(t, w, guest, service.WorkspaceGet, loci.GetWorkspace{WorkspaceID: loci.ID(w.Team)})
 			if !loci.Is(err, loci.CodeNotFound) {
 				t.Errorf("registration answers the invitation: %v", err)
 			}

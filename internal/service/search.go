@@ -95,7 +95,8 @@ func (s *Service) search(ctx context.Context, actor *identity.Actor, in loci.Sea
 	k := &searchRequest{Service: s, ctx: ctx, who: actor, seen: store.SeenSet(p.After.ID),
 		query: store.NewSearchQuery(string(in.Query))}
 	k.limit = min(p.Limit, maxPagedResults-k.seen.Len())
-	k.filter = store.Filter{WorkspaceID: in.WorkspaceID, AtlasID: in.AtlasID, Types: in.Type, Tags: in.Tags.Unique(),
+	k.filter = store.Filter{WorkspaceID: string(in.WorkspaceID), AtlasID: string(in.AtlasID), Types: in.Type,
+		Tags:    in.Tags.Unique(),
 		Include: in.Include}
 	k.meta = loci.SearchMeta{RequestedMode: in.Mode, Cache: loci.CacheNone}
 	if err := k.run(string(in.Query)); err != nil {

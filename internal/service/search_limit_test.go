@@ -40,7 +40,7 @@ func TestSearchRanksTheSameWhateverTheLimit(t *testing.T) {
 				for i, mode := range []loci.Mode{loci.ModeKeyword, loci.ModeSemantic, loci.ModeHybrid, loci.ModeAuto} {
 					for _, workspace := range []string{w.Team, ""}[i%2:] {
 						checkLimits(t, w, loci.SearchMemories{Query: loci.Query(query), Mode: mode,
-							WorkspaceID: workspace})
+							WorkspaceID: loci.ID(workspace)})
 					}
 				}
 			}
@@ -55,7 +55,7 @@ func fillForLimits(t *testing.T, w *conformance.World, grouped bool) {
 	random := rand.New(rand.NewPCG(1, 2))
 	targets := w.Atlas(t, "Shelf")
 	for i := range 150 {
-		in := loci.CreateMemory{AtlasID: targets}
+		in := loci.CreateMemory{AtlasID: loci.ID(targets)}
 		if i%5 == 4 {
 			in.AtlasID = ""
 		}

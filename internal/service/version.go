@@ -14,7 +14,7 @@ func (s *Service) ListVersions(ctx context.Context, actor *identity.Actor,
 	in loci.ListVersions) (out loci.MemoryVersions, err error) {
 	out.Versions, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.MemoryVersion], error) {
-			return tx.Versions(in.MemoryID, p)
+			return tx.Versions(string(in.MemoryID), p)
 		},
 		func(v loci.MemoryVersion) store.PageKey { return store.PageKey{At: loci.Time(v.Version)} })
 	return out, err
@@ -24,7 +24,7 @@ func (s *Service) ListVersions(ctx context.Context, actor *identity.Actor,
 // one. The status stays.
 func (s *Service) RevertMemory(ctx context.Context, actor *identity.Actor, in loci.RevertMemory) (loci.OneMemory,
 	error) {
-	return s.updateMemory(ctx, actor, in.MemoryID, func(h *store.Memory, next *loci.Memory) error {
+	return s.updateMemory(ctx, actor, string(in.MemoryID), func(h *store.Memory, next *loci.Memory) error {
 		v, err := h.Version(int(in.Version))
 		if err != nil {
 			return err

@@ -52,17 +52,18 @@ func TestUnknownKindsAndStatesAreRead(t *testing.T) {
 		} {
 			m := add(t, s, ann, "", "about zebras", func(m *loci.Memory) { m.Type = loci.TypeFact })
 			title := loci.OptionalTitle("changed")
-			if _, err := w.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: m.ID, Title: &title}); err != nil {
+			if _, err := w.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: loci.ID(m.ID),
+				Title: &title}); err != nil {
 				t.Fatal(err)
 			}
 			d.Exec(t, `UPDATE versions SET `+c.set+` WHERE memory = (SELECT row_id FROM memories WHERE id = '`+m.ID+
 				`')`)
 			d.Exec(t, `UPDATE memories SET `+c.set+` WHERE id = '`+m.ID+`'`)
-			got, err := w.GetMemory(ctx, ann, loci.GetMemory{MemoryID: m.ID})
+			got, err := w.GetMemory(ctx, ann, loci.GetMemory{MemoryID: loci.ID(m.ID)})
 			if err != nil || got.Type != c.kind || got.Status != c.status {
 				t.Errorf("%s: %v %v, %v", c.set, got.Type, got.Status, err)
 			}
-			list, err := w.ListVersions(ctx, ann, loci.ListVersions{MemoryID: m.ID})
+			list, err := w.ListVersions(ctx, ann, loci.ListVersions{MemoryID: loci.ID(m.ID)})
 			if err != nil || len(list.Versions) != 2 || list.Versions[1].Type != c.kind ||
 				list.Versions[1].Status != c.status {
 				t.Errorf("%s: versions %+v, %v", c.set, list.Versions, err)
@@ -72,7 +73,7 @@ func TestUnknownKindsAndStatesAreRead(t *testing.T) {
 			}
 			// A change of something else, or a refusal, leaves the stored kind.
 			title = "changed again"
-			if _, err := w.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: m.ID,
+			if _, err := w.UpdateMemory(ctx, ann, loci.UpdateMemory{MemoryID: loci.ID(m.ID),
 				Title: &title}); codeOf(err) != c.change {
 				t.Errorf("%s: %v", c.set, err)
 			}

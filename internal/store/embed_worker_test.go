@@ -36,7 +36,8 @@ func waitForEmbeddings(t testing.TB, s *store.Store) {
 func changeContent(t testing.TB, s *store.Store, actor *identity.Actor, id, content string) {
 	t.Helper()
 	text := loci.Content(content)
-	if _, err := newService(s).UpdateMemory(ctx, actor, loci.UpdateMemory{MemoryID: id, Content: &text}); err != nil {
+	if _, err := newService(s).UpdateMemory(ctx, actor,
+		loci.UpdateMemory{MemoryID: loci.ID(id), Content: &text}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -251,7 +252,7 @@ func TestSimilarFindsTheSameMeaning(t *testing.T) {
 		add(t, s, ann, "", "nothing of all this")
 		add(t, s, bob, "", "wall town old the beyond lies harbour the today")
 		waitForEmbeddings(t, s)
-		if _, err := newService(s).ArchiveMemory(ctx, ann, loci.ArchiveMemory{MemoryID: gone.ID}); err != nil {
+		if _, err := newService(s).ArchiveMemory(ctx, ann, loci.ArchiveMemory{MemoryID: loci.ID(gone.ID)}); err != nil {
 			t.Fatal(err)
 		}
 		like, err := store.Read(ctx, s, ann, func(tx *store.Tx) ([]loci.Similarity, error) {

@@ -26,10 +26,10 @@ func (m *memoryModel) check() {
 
 func (m *memoryModel) checkMemory(l *memoryState) {
 	actor := m.below(5, "reader")
-	got, err := m.service.GetMemory(ctx, m.people[actor], loci.GetMemory{MemoryID: l.ID})
-	in := loci.ListVersions{MemoryID: l.ID, Paging: loci.Paging{Limit: loci.Limit(1 + m.below(5, "limit"))}}
+	got, err := m.service.GetMemory(ctx, m.people[actor], loci.GetMemory{MemoryID: loci.ID(l.ID)})
+	in := loci.ListVersions{MemoryID: loci.ID(l.ID), Paging: loci.Paging{Limit: loci.Limit(1 + m.below(5, "limit"))}}
 	similar, alikeErr := m.service.SimilarMemories(ctx, m.people[actor],
-		loci.SimilarMemories{MemoryID: l.ID, Limit: 100})
+		loci.SimilarMemories{MemoryID: loci.ID(l.ID), Limit: 100})
 	if actor == stranger {
 		_, versionsErr := m.service.ListVersions(ctx, m.people[actor], in)
 		for _, err := range []error{err, versionsErr, alikeErr} {
@@ -192,7 +192,7 @@ func (m *memoryModel) checkCounters() {
 		m.t.Fatalf("%d bands are kept, want %d", kept, bands)
 	}
 	for _, id := range m.atlases {
-		a, err := m.service.GetAtlas(ctx, m.people[2], loci.GetAtlas{AtlasID: id})
+		a, err := m.service.GetAtlas(ctx, m.people[2], loci.GetAtlas{AtlasID: loci.ID(id)})
 		m.must(err)
 		if a.Atlas.MemoryCount != counts[id] {
 			m.t.Fatalf("an atlas counts %d, want %d", a.Atlas.MemoryCount, counts[id])

@@ -54,7 +54,8 @@ func newMemoryModel(t *rapid.T, test *testing.T, d storetest.Database, s *store.
 	m.crew = team(test, s, m.people[owner], map[*identity.Actor]loci.Role{m.people[admin]: loci.RoleAdmin,
 		m.people[2]: loci.RoleMember, m.people[3]: loci.RoleMember})
 	for _, name := range []loci.Name{"One", "Two"} {
-		a, err := m.service.CreateAtlas(ctx, m.people[owner], loci.CreateAtlas{Name: name, WorkspaceID: m.crew})
+		a, err := m.service.CreateAtlas(ctx, m.people[owner],
+			loci.CreateAtlas{Name: name, WorkspaceID: loci.ID(m.crew)})
 		m.must(err)
 		m.atlases = append(m.atlases, a.Atlas.ID)
 	}
@@ -139,7 +140,7 @@ func (m *memoryModel) may(actor int, l *memoryState) loci.Code {
 func (m *memoryModel) created() {
 	actor := m.below(5, "who")
 	a := m.below(2, "atlas")
-	in := loci.CreateMemory{Content: loci.Content(m.text(6)), AtlasID: m.atlases[a], Type: m.kind(),
+	in := loci.CreateMemory{Content: loci.Content(m.text(6)), AtlasID: loci.ID(m.atlases[a]), Type: m.kind(),
 		Tags: tagsOf(m.tags()),
 		OnDuplicate: rapid.SampledFrom([]loci.OnDuplicate{"", "", loci.OnDuplicateReturn,
 			loci.OnDuplicateVersion}).Draw(m.t, "wish")}
@@ -160,7 +161,7 @@ func (m *memoryModel) created() {
 		sourced := in.OnDuplicate == loci.OnDuplicateVersion && in.Source != nil && l.Source != nil &&
 			*l.Source == *in.Source
 		equal := in.OnDuplicate == loci.OnDuplicateReturn && l.Content == string(in.Content)
-		if twin == nil && l.Status == loci.MemoryActive && l.AtlasID == in.AtlasID && (sourced || equal) {
+		if twin == nil && l.Status == loci.MemoryActive && l.AtlasID == string(in.AtlasID) && (sourced || equal) {
 			twin = l
 		}
 	}
@@ -180,7 +181,7 @@ func (m *memoryModel) created() {
 		return
 	}
 	m.must(err)
-	l := &memoryState{Memory: loci.Memory{ID: out.Memory.ID, WorkspaceID: m.crew, AtlasID: in.AtlasID,
+	l := &memoryState{Memory: loci.Memory{ID: out.Memory.ID, WorkspaceID: m.crew, AtlasID: string(in.AtlasID),
 		Content: string(in.Content), Title: loci.DeriveTitle(string(in.Content)),
 		Type: in.Type, Tags: in.Tags.Unique(), Status: loci.MemoryActive, Version: 1, CreatedBy: m.people[actor].UserID,
 		CreatedAt: m.s.Now(), UpdatedAt: m.s.Now(), Source: in.Source}}
@@ -256,7 +257,7 @@ func (m *memoryModel) act() {
 		"restore", "delete", "revert", "revert"}).Draw(m.t, "what")
 	switch what {
 	case "update":
-		in := loci.UpdateMemory{MemoryID: l.ID}
+		in := loci.UpdateMemory{MemoryID: loci.ID(l.ID)}
 		f := m.changes(&in)
 		out, err = m.service.UpdateMemory(ctx, caller, in)
 		if code = conflict(active); code == "" {
@@ -264,12 +265,13 @@ func (m *memoryModel) act() {
 		}
 	case "append":
 		text := m.text(3)
-		out, err = m.service.AppendMemory(ctx, caller, loci.AppendMemory{MemoryID: l.ID, Content: loci.Content(text)})
+		out, err = m.service.AppendMemory(ctx, caller,
+			loci.AppendMemory{MemoryID: loci.ID(l.ID), Content: loci.Content(text)})
 		if code = conflict(active); code == "" {
 			m.next(l, actor, func(n *loci.Memory) { n.Content = strings.TrimSuffix(n.Content, "\n") + "\n" + text })
 		}
 	case "verify":
-		in := loci.VerifyMemory{MemoryID: l.ID}
+		in := loci.VerifyMemory{MemoryID: loci.ID(l.ID)}
 		f := m.reviews(&in, actor)
 		out, err = m.service.VerifyMemory(ctx, caller, in)
 		if code == "" {
@@ -279,19 +281,19 @@ func (m *memoryModel) act() {
 		m.superseded(actor, l)
 		return
 	case "archive":
-		out, err = m.service.ArchiveMemory(ctx, caller, loci.ArchiveMemory{MemoryID: l.ID})
+		out, err = m.service.ArchiveMemory(ctx, caller, loci.ArchiveMemory{MemoryID: loci.ID(l.ID)})
 		if code = conflict(active); code == "" {
 			m.next(l, actor, func(n *loci.Memory) { n.Status, n.ArchivedAt = loci.MemoryArchived, m.s.Now() })
 		}
 	case "restore":
-		out, err = m.service.RestoreMemory(ctx, caller, loci.RestoreMemory{MemoryID: l.ID})
+		out, err = m.service.RestoreMemory(ctx, caller, loci.RestoreMemory{MemoryID: loci.ID(l.ID)})
 		if code = conflict(!active && l.SupersededBy == ""); code == "" {
 			m.next(l, actor, func(n *loci.Memory) { n.Status, n.ArchivedAt = loci.MemoryActive, 0 })
 		}
 	case "revert":
 		n := 1 + m.below(l.Version+1, "version")
 		out, err = m.service.RevertMemory(ctx, caller,
-			loci.RevertMemory{MemoryID: l.ID, Version: loci.VersionNumber(n)})
+			loci.RevertMemory{MemoryID: loci.ID(l.ID), Version: loci.VersionNumber(n)})
 		if code == "" && n > l.Version {
 			code = loci.CodeNotFound
 		} else if code = conflict(active); code == "" {
@@ -302,7 +304,7 @@ func (m *memoryModel) act() {
 			})
 		}
 	case "delete":
-		if _, err = m.service.DeleteMemory(ctx, caller, loci.DeleteMemory{MemoryID: l.ID}); code == "" {
+		if _, err = m.service.DeleteMemory(ctx, caller, loci.DeleteMemory{MemoryID: loci.ID(l.ID)}); code == "" {
 			m.must(err)
 			m.forget(l)
 			return
@@ -378,7 +380,7 @@ func (m *memoryModel) superseded(actor int, l *memoryState) {
 		id = r.ID
 	}
 	out, err := m.service.SupersedeMemory(ctx, m.people[actor],
-		loci.SupersedeMemory{MemoryID: l.ID, ReplacementMemoryID: id})
+		loci.SupersedeMemory{MemoryID: loci.ID(l.ID), ReplacementMemoryID: loci.ID(id)})
 	code := m.may(actor, l)
 	switch {
 	case r == nil && (id != m.elsewhere || actor != owner): // out of reach

@@ -84,7 +84,7 @@ func TestOfManyWhoAppendAtOnceNobodyIsLost(t *testing.T) {
 		const n = 32
 		errs := runConcurrently(n, func(i int) error {
 			_, err := newService(stores[i%2]).AppendMemory(ctx, ann,
-				loci.AppendMemory{MemoryID: m.ID, Content: loci.Content(fmt.Sprint("line ", i))})
+				loci.AppendMemory{MemoryID: loci.ID(m.ID), Content: loci.Content(fmt.Sprint("line ", i))})
 			return err
 		})
 		if got := countDone(t, errs); got != n {
@@ -121,9 +121,9 @@ func TestTwoWhoReplaceEachOtherMakeNoCircle(t *testing.T) {
 		for range 2 { // PostgreSQL takes a second to see that they wait for each other
 			a, b := add(t, s, ann, "", "one").ID, add(t, s, ann, "", "two").ID
 			errs := runConcurrently(2, func(i int) error {
-				in := loci.SupersedeMemory{MemoryID: a, ReplacementMemoryID: b}
+				in := loci.SupersedeMemory{MemoryID: loci.ID(a), ReplacementMemoryID: loci.ID(b)}
 				if i == 1 {
-					in = loci.SupersedeMemory{MemoryID: b, ReplacementMemoryID: a}
+					in = loci.SupersedeMemory{MemoryID: loci.ID(b), ReplacementMemoryID: loci.ID(a)}
 				}
 				_, err := newService(s).SupersedeMemory(ctx, ann, in)
 				return err
@@ -149,7 +149,7 @@ func TestAllWhoAreReplacedByOneAtOnceAreKnownToIt(t *testing.T) {
 		}
 		supersede := func(i int) error {
 			_, err := newService(stores[i%2]).SupersedeMemory(ctx, ann,
-				loci.SupersedeMemory{MemoryID: ids[i+1], ReplacementMemoryID: by.ID})
+				loci.SupersedeMemory{MemoryID: loci.ID(ids[i+1]), ReplacementMemoryID: loci.ID(by.ID)})
 			return err
 		}
 		if got := countDone(t, runConcurrently(n, supersede)); got != n {
@@ -160,7 +160,8 @@ func TestAllWhoAreReplacedByOneAtOnceAreKnownToIt(t *testing.T) {
 			t.Errorf("it replaces %d in version %d", len(m.Supersedes), m.Version)
 		}
 		errs := runConcurrently(n, func(i int) error {
-			_, err := newService(stores[i%2]).DeleteMemory(ctx, ann, loci.DeleteMemory{MemoryID: ids[(i+3)%(n+1)]})
+			_, err := newService(stores[i%2]).DeleteMemory(ctx, ann,
+				loci.DeleteMemory{MemoryID: loci.ID(ids[(i+3)%(n+1)])})
 			return err
 		})
 		if got := countDone(t, errs); got != n {
@@ -212,11 +213,12 @@ func TestArchivingAndDeletingAtOnceEndsWithNothing(t *testing.T) {
 			errs := runConcurrently(3, func(i int) (err error) {
 				switch i {
 				case 0:
-					_, err = newService(s).ArchiveMemory(ctx, ann, loci.ArchiveMemory{MemoryID: m.ID})
+					_, err = newService(s).ArchiveMemory(ctx, ann, loci.ArchiveMemory{MemoryID: loci.ID(m.ID)})
 				case 1:
-					_, err = newService(s).AppendMemory(ctx, ann, loci.AppendMemory{MemoryID: m.ID, Content: "more"})
+					_, err = newService(s).AppendMemory(ctx, ann,
+						loci.AppendMemory{MemoryID: loci.ID(m.ID), Content: "more"})
 				case 2:
-					_, err = newService(s).DeleteMemory(ctx, ann, loci.DeleteMemory{MemoryID: m.ID})
+					_, err = newService(s).DeleteMemory(ctx, ann, loci.DeleteMemory{MemoryID: loci.ID(m.ID)})
 				}
 				return err
 			})
@@ -250,13 +252,14 @@ func TestOfManyWhoStoreTheSameAtOnceOneDoes(t *testing.T) {
 		s := d.Open(t, store.Options{})
 		ann, bob := user(t, s, "ann"), user(t, s, "bob")
 		crew := team(t, s, ann, map[*identity.Actor]loci.Role{bob: loci.RoleAdmin})
-		atlas, err := newService(s).CreateAtlas(ctx, ann, loci.CreateAtlas{Name: "Shelf", WorkspaceID: crew})
+		atlas, err := newService(s).CreateAtlas(ctx, ann, loci.CreateAtlas{Name: "Shelf", WorkspaceID: loci.ID(crew)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for round, wish := range []loci.OnDuplicate{loci.OnDuplicateReturn, loci.OnDuplicateVersion,
 			loci.OnDuplicateVersion} {
-			in := loci.CreateMemory{Content: loci.Content(fmt.Sprint("the tide ", round)), AtlasID: atlas.Atlas.ID,
+			in := loci.CreateMemory{Content: loci.Content(fmt.Sprint("the tide ", round)),
+				AtlasID:     loci.ID(atlas.Atlas.ID),
 				OnDuplicate: wish,
 				Source:      &loci.Source{Name: "log", URI: loci.SourceText(fmt.Sprint("/", round))}}
 			const n = 8
@@ -321,20 +324,21 @@ func randomOperation(s *service.Service, actor *identity.Actor, r *rand.Rand, id
 	content, sure := loci.Content(word), loci.Confidence(r.Float64())
 	switch r.IntN(10) {
 	case 0, 1, 2:
-		_, err = s.AppendMemory(ctx, actor, loci.AppendMemory{MemoryID: id, Content: content})
+		_, err = s.AppendMemory(ctx, actor, loci.AppendMemory{MemoryID: loci.ID(id), Content: content})
 	case 3:
-		_, err = s.UpdateMemory(ctx, actor, loci.UpdateMemory{MemoryID: id, Content: &content})
+		_, err = s.UpdateMemory(ctx, actor, loci.UpdateMemory{MemoryID: loci.ID(id), Content: &content})
 	case 4:
-		_, err = s.SupersedeMemory(ctx, actor, loci.SupersedeMemory{MemoryID: id, ReplacementMemoryID: other})
+		_, err = s.SupersedeMemory(ctx, actor, loci.SupersedeMemory{MemoryID: loci.ID(id),
+			ReplacementMemoryID: loci.ID(other)})
 	case 5:
-		_, err = s.ArchiveMemory(ctx, actor, loci.ArchiveMemory{MemoryID: id})
+		_, err = s.ArchiveMemory(ctx, actor, loci.ArchiveMemory{MemoryID: loci.ID(id)})
 	case 6, 7:
-		_, err = s.RestoreMemory(ctx, actor, loci.RestoreMemory{MemoryID: id})
+		_, err = s.RestoreMemory(ctx, actor, loci.RestoreMemory{MemoryID: loci.ID(id)})
 	case 8:
-		_, err = s.VerifyMemory(ctx, actor, loci.VerifyMemory{MemoryID: id, Confidence: &sure})
+		_, err = s.VerifyMemory(ctx, actor, loci.VerifyMemory{MemoryID: loci.ID(id), Confidence: &sure})
 	case 9:
-		if _, err = s.RevertMemory(ctx, actor, loci.RevertMemory{MemoryID: id, Version: 1}); r.IntN(6) == 0 {
-			_, err = s.DeleteMemory(ctx, actor, loci.DeleteMemory{MemoryID: ids[4+r.IntN(2)]})
+		if _, err = s.RevertMemory(ctx, actor, loci.RevertMemory{MemoryID: loci.ID(id), Version: 1}); r.IntN(6) == 0 {
+			_, err = s.DeleteMemory(ctx, actor, loci.DeleteMemory{MemoryID: loci.ID(ids[4+r.IntN(2)])})
 		}
 	}
 	return err
@@ -402,12 +406,12 @@ func TestArchivedMemoriesHideNoNearDuplicate(t *testing.T) {
 		kept := add(t, s, ann, "", text)
 		for range 40 {
 			if _, err := newService(s).ArchiveMemory(ctx, ann,
-				loci.ArchiveMemory{MemoryID: add(t, s, ann, "", text).ID}); err != nil {
+				loci.ArchiveMemory{MemoryID: loci.ID(add(t, s, ann, "", text).ID)}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		asked := add(t, s, ann, "", text)
-		out, err := newService(s).SimilarMemories(ctx, ann, loci.SimilarMemories{MemoryID: asked.ID})
+		out, err := newService(s).SimilarMemories(ctx, ann, loci.SimilarMemories{MemoryID: loci.ID(asked.ID)})
 		if err != nil || len(out.Similar) != 1 || out.Similar[0] != (loci.Similarity{ID: kept.ID, Score: 1}) {
 			t.Errorf("similar are %v, %v", out.Similar, err)
 		}

@@ -127,7 +127,8 @@ func fold(t *testing.T, s *store.Store, workspace string) {
 
 // makeHistory writes a memory with words of its own, and gives it a life: versions,
 // folds between them and merges, links both ways, a stored answer, a review.
-func makeHistory(t *testing.T, d storetest.Database, s *store.Store, actor *identity.Actor, workspace string) (id string,
+func makeHistory(t *testing.T, d storetest.Database, s *store.Store, actor *identity.Actor,
+	workspace string) (id string,
 	others []string) {
 	t.Helper()
 	line := "lummoxites grow by the gozzlewumps, 東西南北 in all winds.\n\n"
@@ -266,7 +267,8 @@ func checkCounters(t *testing.T, s *store.Store, actor *identity.Actor, workspac
 func TestPurgedWorkspaceLeavesNoByte(t *testing.T) {
 	onPurge(t, func(t *testing.T, d storetest.Database, server, operator *store.Store) {
 		ann, bob := user(t, server, "ann"), user(t, server, "bob")
-		crew, other := team(t, server, ann, map[*identity.Actor]loci.Role{bob: loci.RoleMember}), team(t, server, ann, nil)
+		crew, other := team(t, server, ann, map[*identity.Actor]loci.Role{bob: loci.RoleMember}),
+			team(t, server, ann, nil)
 		_, others := makeHistory(t, d, server, ann, crew)
 		kept := add(t, server, ann, other, "This one stays, about deploys")
 		did, err := operator.PurgeWorkspace(ctx, crew, true)
@@ -306,7 +308,7 @@ func TestPurgedUserLeavesNoByte(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		asked := loci.CreateInvitations{WorkspaceID: team(t, server, bob, nil),
+		asked := loci.CreateInvitations{WorkspaceID: loci.ID(team(t, server, bob, nil)),
 			Emails: loci.Emails{"BLANKERBLOSSOM@example.com"}}
 		if out, err := newService(server).CreateInvitations(ctx, withEncryptionKey(bob, "invite"), asked); err != nil ||
 			len(out.Invitations) != 1 {

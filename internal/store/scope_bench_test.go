@@ -37,7 +37,7 @@ func BenchmarkScope(b *testing.B) {
 		f := store.Filter{}
 		in := loci.ReadContext{}
 		if scope == "one" {
-			f.WorkspaceID, in.WorkspaceID = one, one
+			f.WorkspaceID, in.WorkspaceID = one, loci.ID(one)
 		}
 		b.Run("list/"+scope, func(b *testing.B) {
 			for range b.N {

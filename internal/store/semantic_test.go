@@ -48,7 +48,8 @@ func TestALongMemoryHidesNoOther(t *testing.T) {
 				t.Errorf("%d of 10 are found, fused %v", n, fuse)
 			}
 		}
-		if _, err := newService(s).ArchiveMemory(ctx, ann, loci.ArchiveMemory{MemoryID: manual.ID}); err != nil {
+		if _, err := newService(s).ArchiveMemory(ctx, ann,
+			loci.ArchiveMemory{MemoryID: loci.ID(manual.ID)}); err != nil {
 			t.Fatal(err)
 		}
 		for _, fuse := range []bool{false, true} {

@@ -132,7 +132,7 @@ func TestAnAppendIsKeptAsALength(t *testing.T) {
 		m := add(t, s, ann, "", strings.Repeat("日本 ", 10_000))
 		for i := range 50 {
 			if _, err := newService(s).AppendMemory(ctx, ann,
-				loci.AppendMemory{MemoryID: m.ID, Content: loci.Content(fmt.Sprint("line ", i))}); err != nil {
+				loci.AppendMemory{MemoryID: loci.ID(m.ID), Content: loci.Content(fmt.Sprint("line ", i))}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -141,7 +141,7 @@ func TestAnAppendIsKeptAsALength(t *testing.T) {
 			t.Errorf("50 appends are kept in %s bytes", n)
 		}
 		if _, err := newService(s).VerifyMemory(ctx, ann,
-			loci.VerifyMemory{MemoryID: m.ID, Confidence: new(loci.Confidence)}); err != nil {
+			loci.VerifyMemory{MemoryID: loci.ID(m.ID), Confidence: new(loci.Confidence)}); err != nil {
 			t.Fatal(err)
 		}
 		if n := d.Query(t, bytes)[0]; n != "0" {
