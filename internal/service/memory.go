@@ -4,11 +4,17 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/analysis"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 )
+
+// longContent is the size in bytes from which a text is normalized for routing
+// before the transaction, even if no atlas has keywords.
+const longContent = 8 << 10
 
 // CreateMemory stores a memory in the requested atlas, or in the one whose
 // routing keywords match.
@@ -18,9 +24,15 @@ func (s *Service) CreateMemory(ctx context.Context, actor *identity.Actor, in lo
 	// Prepared before the transaction, because other writers wait for it.
 	entry, suspect := store.NewIndexEntry(m.Title, m.Content),
 		mayHoldSecrets(append(shortTexts(m), m.Title, m.Content)...)
+	words := sync.OnceValue(func() string {
+		return analysis.NormalizedWords(append([]string{m.Title, m.Content}, m.Tags...)...)
+	})
+	if in.AtlasID == "" && len(m.Content) > longContent {
+		words()
+	}
 	return write(ctx, s, actor, func(tx *store.Tx) (loci.CreatedMemory, error) {
 		m, entry := m, entry
-		a, routing, err := s.resolveAtlas(tx, in, m)
+		a, routing, err := s.resolveAtlas(tx, in, words)
 		if err != nil {
 			return loci.CreatedMemory{}, err
 		}
@@ -134,8 +146,9 @@ func upsertFromSource(tx *store.Tx, a *store.Atlas, in loci.CreateMemory, m loci
 	return loci.ExistingMemory(m), err
 }
 
-// resolveAtlas returns the atlas for a memory, and the reason.
-func (s *Service) resolveAtlas(tx *store.Tx, in loci.CreateMemory, m loci.Memory) (*store.Atlas, loci.Routing, error) {
+// resolveAtlas returns the atlas for a memory with those words, and the reason.
+func (s *Service) resolveAtlas(tx *store.Tx, in loci.CreateMemory, words func() string) (*store.Atlas, loci.Routing,
+	error) {
 	if in.AtlasID != "" {
 		a, err := requestedAtlas(tx, in)
 		if err != nil {
@@ -147,7 +160,7 @@ func (s *Service) resolveAtlas(tx *store.Tx, in loci.CreateMemory, m loci.Memory
 	if err != nil {
 		return nil, loci.Routing{}, err
 	}
-	best, matched := matchAtlas(targets.Keywords, append([]string{m.Title, m.Content}, m.Tags...)...)
+	best, matched := matchAtlas(targets.Keywords, words)
 	a, err := targets.Atlas(best, s.Plan.Atlases)
 	if err != nil {
 		return nil, loci.Routing{}, err

@@ -7,17 +7,17 @@ import (
 )
 
 // matchAtlas returns the index of the atlas whose routing keywords match the
-// texts best, and the matching keywords; -1 if none does. Words are compared as
+// normalized words best, and the matching keywords; -1 if none does. Words are compared as
 // in a search: runs of letters and digits in any letter case, ß as in STRASSE.
 // In scripts without spaces a keyword matches wherever its characters follow
 // one another. A keyword of several words matches where the words follow one
 // another. The most different keywords win, then the first atlas.
-func matchAtlas(keywords [][]string, texts ...string) (best int, matched []string) {
+func matchAtlas(keywords [][]string, words func() string) (best int, matched []string) {
 	best = -1
 	var text string
 	for i, list := range keywords {
 		if len(list) > 0 && text == "" {
-			text = analysis.NormalizedWords(texts...)
+			text = words()
 		}
 		var hit []string
 		seen := map[string]bool{}

@@ -3,6 +3,8 @@ package service
 import (
 	"slices"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/analysis"
 )
 
 func TestRoutingPrefersMostKeywordsThenFirstAtlas(t *testing.T) {
@@ -29,7 +31,7 @@ func TestRoutingPrefersMostKeywordsThenFirstAtlas(t *testing.T) {
 		{[][]string{{"code review"}}, "review the code", -1, nil},
 		{[][]string{{"!!"}}, "!! what", -1, nil},
 	} {
-		best, matched := matchAtlas(c.keywords, c.text)
+		best, matched := matchAtlas(c.keywords, func() string { return analysis.NormalizedWords(c.text) })
 		if best != c.best || !slices.Equal(matched, c.matched) {
 			t.Errorf("%q with %v: %d %v, want %d %v", c.text, c.keywords, best, matched, c.best, c.matched)
 		}

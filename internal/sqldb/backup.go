@@ -122,7 +122,8 @@ func EndSignIns(ctx context.Context, dir string) (ended int64, keys []ActiveKey,
 			return err
 		}
 		return c.queryContext(ctx, `SELECT k.id, k.prefix, k.name, u.email, k.created_at
-			FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.revoked_at = 0 ORDER BY u.email, k.created_at, k.id`, nil, func(r Row) error {
+			FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.revoked_at = 0
+			ORDER BY u.email, k.created_at, k.id`, nil, func(r Row) error {
 			var k ActiveKey
 			err := r.Scan(&k.ID, &k.Prefix, &k.Name, &k.Email, &k.CreatedAt)
 			keys = append(keys, k)

@@ -64,8 +64,10 @@ func requireEmpty(ctx context.Context, c *pgx.Conn) error {
 	var name string
 	err := c.QueryRow(ctx,
 		`SELECT n.nspname || '.' || c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\_%' AND c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
-			AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')
+		WHERE n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\_%'
+			AND c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
+			AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid
+			AND d.deptype = 'e')
 		ORDER BY c.oid LIMIT 1`).Scan(&name)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil

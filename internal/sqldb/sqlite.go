@@ -36,11 +36,12 @@ const (
 )
 
 var sqliteDialect = &Dialect{
-	Name:        "sqlite",
-	InList:      `%[1]s IN (SELECT value FROM json_each(?%[2]d))`,
-	ContainsAll: `NOT EXISTS (SELECT 1 FROM json_each(?%[2]d) AS wanted WHERE wanted.value NOT IN (SELECT value FROM json_each(%[1]s)))`,
-	JoinIDs:     `json_each(?%[1]d) AS picked CROSS JOIN %[2]s ON %[3]s = picked.value`,
-	LogVersion:  `COALESCE(max(c.seq), 0)`, // one look-up, and one writer: commits come in the order of seq
+	Name:   "sqlite",
+	InList: `%[1]s IN (SELECT value FROM json_each(?%[2]d))`,
+	ContainsAll: `NOT EXISTS (SELECT 1 FROM json_each(?%[2]d) AS wanted
+		WHERE wanted.value NOT IN (SELECT value FROM json_each(%[1]s)))`,
+	JoinIDs:    `json_each(?%[1]d) AS picked CROSS JOIN %[2]s ON %[3]s = picked.value`,
+	LogVersion: `COALESCE(max(c.seq), 0)`, // one look-up, and one writer: commits come in the order of seq
 }
 
 // sqliteDB is a database in a file: one connection that writes, some that read.

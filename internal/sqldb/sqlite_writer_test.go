@@ -35,7 +35,8 @@ func openFile(t testing.TB, o Options) *testDB {
 	t.Cleanup(func() { s.Close() })
 	if err := s.db.Write(ctx, "", func(c Conn) error {
 		_, err := c.Exec(
-			`CREATE TABLE notes (text TEXT NOT NULL, workspace BIGINT REFERENCES workspaces (row_id) DEFERRABLE INITIALLY DEFERRED)`, nil)
+			`CREATE TABLE notes (text TEXT NOT NULL, workspace BIGINT
+				REFERENCES workspaces (row_id) DEFERRABLE INITIALLY DEFERRED)`, nil)
 		return err
 	}); err != nil {
 		t.Fatal(err)

@@ -96,7 +96,8 @@ func (c *postgresConn) dropStatistics(table string) error {
 	}
 	var columns []string
 	err := c.Query(
-		`SELECT format('ALTER COLUMN %I TYPE %s', s.attname, i.data_type) FROM pg_stats s JOIN information_schema.columns i
+		`SELECT format('ALTER COLUMN %I TYPE %s', s.attname, i.data_type) FROM pg_stats s
+			JOIN information_schema.columns i
 			ON i.table_schema = s.schemaname AND i.table_name = s.tablename AND i.column_name = s.attname
 		WHERE s.schemaname = current_schema() AND s.tablename = ?1 AND i.data_type IN ('text', 'bytea')`, []any{table},
 		func(r Row) error {

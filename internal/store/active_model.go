@@ -16,7 +16,8 @@ import (
 // claimModel makes a generation the one that is made.
 func (t *SystemTx) claimModel(name string) error {
 	_, err := t.t.exec(
-		`INSERT INTO metadata (name, value) VALUES ('model', ?1) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name)
+		`INSERT INTO metadata (name, value) VALUES ('model', ?1) ON CONFLICT (name) DO UPDATE
+			SET value = excluded.value`, name)
 	return err
 }
 

@@ -36,8 +36,10 @@ func TestLastStartedModelIsActive(t *testing.T) {
 		s := <-after
 		left := func() string {
 			return d.Query(t,
-				`SELECT count(*) FROM memories e WHERE NOT EXISTS (SELECT 1 FROM vectors v JOIN generations g ON g.row_id = v.generation WHERE v.memory = e.row_id AND g.name LIKE 'two/%')
-				UNION ALL SELECT count(*) FROM vectors v JOIN generations g ON g.row_id = v.generation WHERE g.name NOT LIKE 'two/%'`)[0]
+				`SELECT count(*) FROM memories e WHERE NOT EXISTS (SELECT 1 FROM vectors v
+					JOIN generations g ON g.row_id = v.generation WHERE v.memory = e.row_id AND g.name LIKE 'two/%')
+				UNION ALL SELECT count(*) FROM vectors v JOIN generations g ON g.row_id = v.generation
+					WHERE g.name NOT LIKE 'two/%'`)[0]
 		}
 		wait := func(what string, done func() bool) {
 			t.Helper()

@@ -8,7 +8,8 @@ import (
 )
 
 const atlasColumns = ` a.id, w.id, a.name, a.keywords, a.description, a.inbox, a.archived, a.created_at, a.updated_at,
-	a.memories + (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM index_log c WHERE c.workspace = a.workspace AND c.atlas = a.row_id) `
+	a.memories + (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM index_log c WHERE c.workspace = a.workspace
+	AND c.atlas = a.row_id) `
 
 func scanAtlas(r sqldb.Row, more ...any) (a loci.Atlas, err error) {
 	var archived bool
@@ -43,7 +44,8 @@ func (t *Tx) Atlases(workspaceID string, archived bool, p Page) (list List[loci.
 	at, id, limit := p.seek()
 	list = newList[loci.Atlas](p)
 	err = t.query(`SELECT`+atlasColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+
-		`WHERE (?2 = '' OR w.id = ?2) AND a.archived IN (?3, ?4) AND (a.created_at, a.id) < (?5, ?6) ORDER BY a.created_at DESC, a.id DESC LIMIT ?7`,
+		`WHERE (?2 = '' OR w.id = ?2) AND a.archived IN (?3, ?4) AND (a.created_at, a.id) < (?5, ?6)
+			ORDER BY a.created_at DESC, a.id DESC LIMIT ?7`,
 		[]any{workspaceID, false, archived, at, id, limit}, list.collect(func(r sqldb.Row) (loci.Atlas, error) {
 			return scanAtlas(r)
 		}))
@@ -67,7 +69,8 @@ func (w *Workspace) AddAtlas(a loci.Atlas, maximum int64) (loci.Atlas, error) {
 func (t *Tx) addAtlas(workspace int64, a loci.Atlas) (loci.Atlas, error) {
 	a.ID, a.CreatedAt, a.UpdatedAt, a.Status = loci.NewID(t.now.Std()), t.now, t.now, loci.ContainerActive
 	_, err := t.exec(
-		`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes, created_at, updated_at)
+		`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes,
+			created_at, updated_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 0, ?8, ?8)`, a.ID, workspace, a.Name, sqldb.EncodeStrings(a.Keywords),
 		a.Description, a.Default, false, a.CreatedAt)
 	return a, err
@@ -166,7 +169,8 @@ func (t *Tx) RoutingTargets(workspaceID string) (*RoutingTargets, error) {
 	}
 	w := &s.workspace
 	err := t.queryFew(
-		`SELECT a.row_id, a.id, a.keywords, a.inbox, w.row_id, w.id, w.name, w.archived, w.secrets, m.role FROM workspaces e`+t.membershipJoin("e.row_id")+
+		`SELECT a.row_id, a.id, a.keywords, a.inbox, w.row_id, w.id, w.name, w.archived, w.secrets, m.role
+			FROM workspaces e`+t.membershipJoin("e.row_id")+
 			`JOIN atlases a ON a.workspace = e.row_id AND NOT a.archived AND (a.inbox OR a.keywords <> '[]') `+which+
 			` ORDER BY a.created_at, a.id`+t.lockClause("KEY SHARE", "m, w, a"), args, s.scanRow)
 	if err == nil && w.rowID == 0 { // a team makes its Inbox late
@@ -203,7 +207,8 @@ func (w *Workspace) checkAtlasQuota(maximum int64) error {
 		return err
 	}
 	return w.t.checkQuota(maximum, owner,
-		`SELECT count(*) FROM members m JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner'`, "atlases")
+		`SELECT count(*) FROM members m JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1
+			AND m.role = 'owner'`, "atlases")
 }
 
 // Atlas returns the atlas at a place in Keywords, or the Inbox for -1, which a
@@ -223,7 +228,8 @@ func (s *RoutingTargets) Atlas(i int, maximum int64) (*Atlas, error) {
 	}
 	a := &Atlas{t: s.t, workspace: s.workspace}
 	_, err := s.t.exec(
-		`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes, created_at, updated_at)
+		`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes,
+			created_at, updated_at)
 		VALUES (?1, ?2, ?3, '[]', '', ?4, ?5, 0, 0, ?6, ?6) ON CONFLICT (workspace) WHERE inbox DO NOTHING`,
 		loci.NewID(s.t.now.Std()), s.workspace.rowID, loci.InboxName, true, false, s.t.now)
 	if err != nil {

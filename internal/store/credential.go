@@ -44,7 +44,8 @@ func (t *SystemTx) Credential(kind identity.CredentialKind, hash []byte) (c Cred
 	}
 	var revoked loci.Time
 	err = t.t.conn.QueryRow(
-		`SELECT k.id, k.user_id, u.email, k.last_used_at, k.revoked_at FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.hash = ?1`,
+		`SELECT k.id, k.user_id, u.email, k.last_used_at, k.revoked_at FROM api_keys k
+			JOIN users u ON u.id = k.user_id WHERE k.hash = ?1`,
 		[]any{hash}, []any{&c.ID, &c.UserID, &c.Email, &c.UsedAt, &revoked})
 	c.Revoked = revoked != 0
 	return c, sqldb.MapNoRows(err)
@@ -115,7 +116,8 @@ func (t *Tx) Keys(p Page) (keys List[loci.APIKey], err error) {
 	at, id, limit := p.seek()
 	keys = newList[loci.APIKey](p)
 	err = t.conn.Query(`SELECT`+keyColumns+
-		`FROM api_keys k WHERE k.user_id = ?1 AND (k.created_at, k.id) < (?2, ?3) ORDER BY k.created_at DESC, k.id DESC LIMIT ?4`,
+		`FROM api_keys k WHERE k.user_id = ?1 AND (k.created_at, k.id) < (?2, ?3)
+			ORDER BY k.created_at DESC, k.id DESC LIMIT ?4`,
 		[]any{t.actor.UserID, at, id, limit}, keys.collect(func(r sqldb.Row) (k loci.APIKey, err error) {
 			err = r.Scan(scanKey(&k)...)
 			return k, err
@@ -172,7 +174,8 @@ func (t *Tx) addKey(userID string, n NewKey) (k loci.APIKey, err error) {
 // RevokeKey ends a key of the actor's; to do it again changes nothing.
 func (s *Account) RevokeKey(id string) error {
 	n, err := s.t.exec(
-		`UPDATE api_keys SET revoked_at = CASE revoked_at WHEN 0 THEN ?3 ELSE revoked_at END, updated_at = ?3 WHERE id = ?1 AND user_id = ?2`,
+		`UPDATE api_keys SET revoked_at = CASE revoked_at WHEN 0 THEN ?3 ELSE revoked_at END, updated_at = ?3
+			WHERE id = ?1 AND user_id = ?2`,
 		id, s.t.actor.UserID, s.t.now)
 	if err == nil && n == 0 {
 		return loci.NewError(loci.CodeNotFound)

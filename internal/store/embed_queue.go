@@ -18,13 +18,15 @@ import (
 // than 12,288 characters hardly fit into one turn. The condition comes behind it.
 const enqueueSQL = `INSERT INTO embedding_queue (memory, workspace, owner, is_long, due, attempts, error)
 	SELECT e.row_id, e.workspace, COALESCE(u.row_id, 0), length(e.content) > 12288, CAST(?1 AS BIGINT), 0, ''
-	FROM memories e LEFT JOIN members m ON m.workspace = e.workspace AND m.role = 'owner' LEFT JOIN users u ON u.id = m.user_id `
+	FROM memories e LEFT JOIN members m ON m.workspace = e.workspace AND m.role = 'owner'
+	LEFT JOIN users u ON u.id = m.user_id `
 
 // enqueueEmbedding makes a memory wait for the vectors of its text. Whoever works at an
 // earlier text of it has lost the row.
 func (w *Workspace) enqueueEmbedding(memory int64) error {
 	_, err := w.t.exec(enqueueSQL+`WHERE e.row_id = ?2
-		ON CONFLICT (memory) DO UPDATE SET owner = excluded.owner, is_long = excluded.is_long, due = excluded.due, attempts = 0, error = ''`, w.t.now, memory)
+		ON CONFLICT (memory) DO UPDATE SET owner = excluded.owner, is_long = excluded.is_long, due = excluded.due,
+		attempts = 0, error = ''`, w.t.now, memory)
 	w.t.embeddingQueued = true
 	return err
 }
@@ -116,7 +118,8 @@ func (t *SystemTx) leaseJobs(memories []int64) (list []embedJob, until loci.Time
 	until = t.leaseEnd()
 	taken := map[int64]embedJob{}
 	err = t.t.conn.QueryFew(
-		`UPDATE embedding_queue SET due = ?3, attempts = attempts + 1 WHERE memory IN (SELECT memory FROM embedding_queue
+		`UPDATE embedding_queue SET due = ?3, attempts = attempts + 1 WHERE memory IN (SELECT memory
+			FROM embedding_queue
 		WHERE `+fmt.Sprintf(d.InList, "memory", 1)+` AND due <= ?2`+skip+`) RETURNING memory, owner, attempts`,
 		[]any{sqldb.EncodeInts(memories), t.t.now, until}, func(r sqldb.Row) error {
 			var x embedJob
@@ -128,13 +131,14 @@ func (t *SystemTx) leaseJobs(memories []int64) (list []embedJob, until loci.Time
 		return nil, 0, err
 	}
 	err = t.t.conn.QueryFew(`SELECT e.row_id, e.workspace, e.title, e.content FROM memories e WHERE `+
-		fmt.Sprintf(d.InList, "e.row_id", 1), []any{sqldb.EncodeInts(slices.Sorted(maps.Keys(taken)))}, func(r sqldb.Row) error {
-		var x embedJob
-		err := r.Scan(&x.memory, &x.workspace, &x.title, &x.content)
-		x.owner, x.attempts = taken[x.memory].owner, taken[x.memory].attempts
-		list = append(list, x)
-		return err
-	})
+		fmt.Sprintf(d.InList, "e.row_id", 1), []any{sqldb.EncodeInts(slices.Sorted(maps.Keys(taken)))},
+		func(r sqldb.Row) error {
+			var x embedJob
+			err := r.Scan(&x.memory, &x.workspace, &x.title, &x.content)
+			x.owner, x.attempts = taken[x.memory].owner, taken[x.memory].attempts
+			list = append(list, x)
+			return err
+		})
 	return list, until, err
 }
 

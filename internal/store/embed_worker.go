@@ -247,7 +247,8 @@ func (e *embedWorker) publishGenerations(ctx context.Context) error {
 	names, err := SystemRead(ctx, e.store, "list the generations that answer",
 		func(t *SystemTx) (list []string, err error) {
 			err = t.t.conn.QueryFew(
-				`SELECT name FROM generations g WHERE EXISTS (SELECT 1 FROM keyword_indexes x WHERE x.generation = g.row_id)`, nil, func(r sqldb.Row) error {
+				`SELECT name FROM generations g WHERE EXISTS (SELECT 1 FROM keyword_indexes x
+					WHERE x.generation = g.row_id)`, nil, func(r sqldb.Row) error {
 					list = append(list, "")
 					return r.Scan(&list[len(list)-1])
 				})

@@ -122,12 +122,13 @@ func QueryPlan(s *Store, st Statement) (lines []string, err error) {
 			}
 		}
 		defer c.Exec(`RESET ALL`, nil)
-		return c.Query(`EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) `+st.Text, st.Args, func(r sqldb.Row) error {
-			var line string
-			err := r.Scan(&line)
-			lines = append(lines, line)
-			return err
-		})
+		return c.Query(`EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) `+st.Text, st.Args,
+			func(r sqldb.Row) error {
+				var line string
+				err := r.Scan(&line)
+				lines = append(lines, line)
+				return err
+			})
 	})
 	return lines, err
 }

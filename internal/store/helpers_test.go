@@ -45,7 +45,8 @@ func add(t testing.TB, s *store.Store, actor *identity.Actor, workspace, content
 	return m
 }
 
-func tryAdd(s *store.Store, actor *identity.Actor, workspace, content string, change ...func(*loci.Memory)) (loci.Memory,
+func tryAdd(s *store.Store, actor *identity.Actor, workspace, content string,
+	change ...func(*loci.Memory)) (loci.Memory,
 	error) {
 	m := loci.Memory{Title: loci.DeriveTitle(content), Content: content, Type: loci.TypeNote}
 	for _, c := range change {
@@ -83,14 +84,16 @@ func team(t testing.TB, s *store.Store, owner *identity.Actor, members map[*iden
 	return w.ID
 }
 
-func join(t testing.TB, s *store.Store, owner *identity.Actor, workspace string, actor *identity.Actor, role loci.Role) {
+func join(t testing.TB, s *store.Store, owner *identity.Actor, workspace string, actor *identity.Actor,
+	role loci.Role) {
 	t.Helper()
 	i, err := store.Write(ctx, s, owner, func(tx *store.Tx) (loci.Invitation, error) {
 		w, err := tx.Workspace(workspace, loci.RoleAdmin)
 		if err != nil {
 			return loci.Invitation{}, err
 		}
-		i, _, err := w.Invite(loci.Email(actor.Email), role, loci.Days(1).Duration(), identity.SecretHash(identity.NewSecret()))
+		i, _, err := w.Invite(loci.Email(actor.Email), role, loci.Days(1).Duration(),
+			identity.SecretHash(identity.NewSecret()))
 		return i, err
 	})
 	if err != nil {
@@ -125,7 +128,8 @@ func ids(t testing.TB, s *store.Store, actor *identity.Actor, f store.Filter, li
 }
 
 // searchKeywords searches by keywords.
-func searchKeywords(t testing.TB, s *store.Store, actor *identity.Actor, query string, f store.Filter) store.SearchResult {
+func searchKeywords(t testing.TB, s *store.Store, actor *identity.Actor, query string,
+	f store.Filter) store.SearchResult {
 	t.Helper()
 	r, err := store.Read(ctx, s, actor, func(tx *store.Tx) (store.SearchResult, error) {
 		return tx.Search(store.SearchQuery{Keywords: search.Parse(query)}, f, "", 50)

@@ -54,7 +54,8 @@ func (t *Tx) checkIdempotency() error {
 	var r replay
 	var fingerprint, sealed []byte
 	err := t.conn.QueryRow(
-		`SELECT fingerprint, response, created FROM idempotency_keys WHERE credential = ?1 AND key = ?2 AND created_at > ?3`,
+		`SELECT fingerprint, response, created FROM idempotency_keys WHERE credential = ?1 AND key = ?2
+			AND created_at > ?3`,
 		[]any{t.actor.CredentialID, o.Key, t.now - loci.Time(idempotencyTTL.Microseconds())},
 		[]any{&fingerprint, &sealed, &r.created})
 	switch {
@@ -103,7 +104,8 @@ func (t *Tx) storeReplay(out any) error {
 		created = c.Created()
 	}
 	_, err = t.exec(
-		`INSERT INTO idempotency_keys (credential, key, fingerprint, resource, created, response, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+		`INSERT INTO idempotency_keys (credential, key, fingerprint, resource, created, response, created_at)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 		ON CONFLICT (credential, key) DO UPDATE SET fingerprint = excluded.fingerprint, resource = excluded.resource,
 			created = excluded.created, response = excluded.response, created_at = excluded.created_at`,
 		t.actor.CredentialID, o.Key, o.Fingerprint[:], t.replayResource, created,

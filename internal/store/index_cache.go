@@ -189,14 +189,15 @@ func (t *Tx) catchUp(x *cachedSnapshot) error {
 		held[seq] = true
 	}
 	var missing []int64
-	err := t.conn.Query(`SELECT seq FROM index_log WHERE workspace = ?1 ORDER BY seq`, []any{w}, func(r sqldb.Row) error {
-		var seq int64
-		err := r.Scan(&seq)
-		if !held[seq] {
-			missing = append(missing, seq)
-		}
-		return err
-	})
+	err := t.conn.Query(`SELECT seq FROM index_log WHERE workspace = ?1 ORDER BY seq`, []any{w},
+		func(r sqldb.Row) error {
+			var seq int64
+			err := r.Scan(&seq)
+			if !held[seq] {
+				missing = append(missing, seq)
+			}
+			return err
+		})
 	if err != nil {
 		return err
 	}
@@ -219,7 +220,8 @@ func (t *Tx) catchUp(x *cachedSnapshot) error {
 	return nil
 }
 
-const logColumns = ` seq, memory, atlas, type, status, tags, created_at, deleted, verified, valid_until, document, group_id, position `
+const logColumns = ` seq, memory, atlas, type, status, tags, created_at, deleted, verified,
+	valid_until, document, group_id, position `
 
 // readLog reads rows of the change log.
 func (t *Tx) readLog(workspace int64, seqs []int64) (list []search.DocUpdate, err error) {

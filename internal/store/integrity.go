@@ -244,7 +244,8 @@ func (s *Store) SampleIntegrity(ctx context.Context, memories int) (sum Integrit
 		i.sampleSize, i.sampleFrom = memories, minimum+rand.Int64N(maximum-minimum+1)
 		var analyzer int
 		err = t.t.conn.QueryRow(
-			`SELECT w.row_id, w.id, x.analyzer FROM memories e JOIN workspaces w ON w.row_id = e.workspace JOIN keyword_indexes x ON x.workspace = e.workspace
+			`SELECT w.row_id, w.id, x.analyzer FROM memories e JOIN workspaces w ON w.row_id = e.workspace
+				JOIN keyword_indexes x ON x.workspace = e.workspace
 			WHERE e.row_id >= ?1 ORDER BY e.row_id LIMIT 1`, []any{i.sampleFrom}, []any{&i.workspace, &i.id, &analyzer})
 		if err == nil && analyzer != analysis.Version {
 			err = sqldb.ErrNoRows // it is not what it will be

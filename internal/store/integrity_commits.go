@@ -11,7 +11,8 @@ import (
 // lostCommitsSince returns when a start found that acknowledged writes are gone, or nothing.
 func (s *Store) lostCommitsSince(ctx context.Context) (string, error) {
 	since, err := SystemRead(ctx, s, "read whether commits are gone", func(t *SystemTx) (since string, err error) {
-		err = t.t.conn.QueryRow(`SELECT value FROM metadata WHERE name = ?1`, []any{sqldb.LostCommitsName}, []any{&since})
+		err = t.t.conn.QueryRow(`SELECT value FROM metadata WHERE name = ?1`, []any{sqldb.LostCommitsName},
+			[]any{&since})
 		return since, err
 	})
 	if errors.Is(err, sqldb.ErrNoRows) {

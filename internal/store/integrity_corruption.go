@@ -138,7 +138,8 @@ func (i *integrityChecker) walkMemoryIndex(f func(rowID int64, id string)) error
 	for n := listBatchSize; n == listBatchSize; {
 		n = 0
 		err := i.t.conn.Query(
-			`SELECT row_id, status, created_at, id FROM memories WHERE workspace = ?1 AND (status, created_at, id) > (?2, ?3, ?4)
+			`SELECT row_id, status, created_at, id FROM memories WHERE workspace = ?1
+				AND (status, created_at, id) > (?2, ?3, ?4)
 			ORDER BY status, created_at, id LIMIT ?5`, []any{i.workspace, status, at, id, listBatchSize},
 			func(r sqldb.Row) error {
 				var rowID int64

@@ -239,7 +239,8 @@ func TestBrokenVectorsAreMadeAnew(t *testing.T) {
 		checkHealthy(t, s)
 		id := d.Query(t, `SELECT min(id) FROM memories`)[0]
 		d.Exec(t,
-			`UPDATE vectors SET vector = (SELECT o.vector FROM vectors o ORDER BY o.row_id DESC LIMIT 1) WHERE memory = (SELECT row_id FROM memories WHERE id = '`+id+`')`)
+			`UPDATE vectors SET vector = (SELECT o.vector FROM vectors o ORDER BY o.row_id DESC LIMIT 1)
+				WHERE memory = (SELECT row_id FROM memories WHERE id = '`+id+`')`)
 		sum := checkIntegrity(t, s, true)
 		if sum.Found != 1 || sum.Repaired != 1 || sum.Inconsistencies[0].Kind != store.InconsistentVectors ||
 			sum.Inconsistencies[0].ID != id {
@@ -269,7 +270,8 @@ func TestRepairEndsWhereNothingIsKept(t *testing.T) {
 	})
 	err = store.WriteRaw(s, func(exec store.Exec) error {
 		return errors.Join(exec(`DELETE FROM minhash_bands`), exec(`CREATE TRIGGER lost AFTER INSERT ON minhash_bands
-			BEGIN DELETE FROM minhash_bands WHERE workspace = new.workspace AND band = new.band AND memory = new.memory; END`))
+			BEGIN DELETE FROM minhash_bands WHERE workspace = new.workspace AND band = new.band
+			AND memory = new.memory; END`))
 	})
 	if err != nil {
 		t.Fatal(err)

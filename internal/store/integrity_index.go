@@ -97,7 +97,8 @@ func (i *integrityChecker) checkSegments() error {
 	if states == 0 {
 		i.report(InconsistentIndex, i.id, func(t *SystemTx) (string, error) {
 			_, err := t.t.exec(
-				`INSERT INTO keyword_indexes (workspace, version, analyzer) VALUES (?1, 0, ?2) ON CONFLICT (workspace) DO NOTHING`, i.workspace, analysis.Version)
+				`INSERT INTO keyword_indexes (workspace, version, analyzer) VALUES (?1, 0, ?2)
+					ON CONFLICT (workspace) DO NOTHING`, i.workspace, analysis.Version)
 			return "given a state", err
 		}, "the index has no state")
 	}

@@ -70,7 +70,8 @@ func (i *integrityChecker) readBands(from, to int64) (map[int64][]int64, error) 
 	for n := listBatchSize; n == listBatchSize; {
 		n = 0
 		err := i.t.conn.Query(
-			`SELECT band, memory FROM minhash_bands WHERE workspace = ?1 AND (band, memory) > (?2, ?3) ORDER BY band, memory LIMIT ?4`,
+			`SELECT band, memory FROM minhash_bands WHERE workspace = ?1 AND (band, memory) > (?2, ?3)
+				ORDER BY band, memory LIMIT ?4`,
 			[]any{i.workspace, band, memory, listBatchSize}, func(r sqldb.Row) error {
 				err := r.Scan(&band, &memory)
 				if n++; memory >= from && memory <= to {

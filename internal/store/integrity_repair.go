@@ -57,7 +57,8 @@ func (t *SystemTx) replaceLogRows(workspace, rowID int64) error {
 	// What the rows add to the counters stays what it was, for each atlas.
 	sums := map[int64]atlasCounters{a.rowID: {}}
 	err := t.t.conn.Query(
-		`SELECT atlas, CAST(SUM(memories) AS BIGINT), CAST(SUM(bytes) AS BIGINT) FROM index_log WHERE workspace = ?1 AND memory = ?2 GROUP BY atlas`,
+		`SELECT atlas, CAST(SUM(memories) AS BIGINT), CAST(SUM(bytes) AS BIGINT) FROM index_log WHERE workspace = ?1
+			AND memory = ?2 GROUP BY atlas`,
 		[]any{workspace, rowID}, func(r sqldb.Row) error {
 			var atlas int64
 			var sum atlasCounters
@@ -90,8 +91,10 @@ func (t *SystemTx) recount(workspace, atlas int64) (string, error) {
 	}
 	const log = `FROM index_log c WHERE c.workspace = ?2 AND c.atlas = ?1`
 	_, err := t.t.exec(`UPDATE atlases SET
-			memories = (SELECT count(*) FROM memories e WHERE e.atlas = ?1) - (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) `+log+`),
-			bytes = (SELECT CAST(COALESCE(SUM(octet_length(e.content)), 0) AS BIGINT) FROM memories e WHERE e.atlas = ?1) - (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) `+log+`)
+			memories = (SELECT count(*) FROM memories e WHERE e.atlas = ?1) - (SELECT CAST(COALESCE(SUM(c.memories),
+			0) AS BIGINT) `+log+`),
+			bytes = (SELECT CAST(COALESCE(SUM(octet_length(e.content)), 0) AS BIGINT) FROM memories e
+				WHERE e.atlas = ?1) - (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) `+log+`)
 		WHERE row_id = ?1`, atlas, workspace)
 	return "counted anew", err
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-const rawMemoryColumns = ` e.row_id, e.id, e.workspace, e.atlas, e.title, e.content, e.hash, e.type, e.status, e.tags, e.version, e.created_at, e.verified_at, e.valid_until,
+const rawMemoryColumns = ` e.row_id, e.id, e.workspace, e.atlas, e.title, e.content, e.hash, e.type,
+	e.status, e.tags, e.version, e.created_at, e.verified_at, e.valid_until,
 	e.superseded_by, e.supersedes, e.source_name, e.source_uri, e.source_group, e.source_position,
 	e.created_by, e.updated_at, e.archived_at, e.verified_by, e.evidence, e.confidence, e.checksum `
 
@@ -132,8 +133,10 @@ func (i *integrityChecker) checkCounters() error {
 	}
 	var list []atlas
 	err := i.t.conn.Query(
-		`SELECT a.row_id, a.id, a.memories + (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM index_log c WHERE c.workspace = ?1 AND c.atlas = a.row_id),
-		a.bytes + (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM index_log c WHERE c.workspace = ?1 AND c.atlas = a.row_id)
+		`SELECT a.row_id, a.id, a.memories + (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM index_log c
+			WHERE c.workspace = ?1 AND c.atlas = a.row_id),
+		a.bytes + (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM index_log c WHERE c.workspace = ?1
+			AND c.atlas = a.row_id)
 		FROM atlases a WHERE a.workspace = ?1 ORDER BY a.row_id`, []any{i.workspace}, func(r sqldb.Row) error {
 			var a atlas
 			err := r.Scan(&a.rid, &a.id, &a.have.memories, &a.have.bytes)
@@ -144,7 +147,8 @@ func (i *integrityChecker) checkCounters() error {
 		var is atlasCounters
 		if err == nil {
 			err = i.t.conn.QueryRow(
-				`SELECT count(*), CAST(COALESCE(SUM(octet_length(e.content)), 0) AS BIGINT) FROM memories e WHERE e.atlas = ?1`, []any{a.rid}, []any{&is.memories, &is.bytes})
+				`SELECT count(*), CAST(COALESCE(SUM(octet_length(e.content)), 0) AS BIGINT) FROM memories e
+					WHERE e.atlas = ?1`, []any{a.rid}, []any{&is.memories, &is.bytes})
 		}
 		if err == nil && is != a.have {
 			i.report(InconsistentCounters, a.id, func(t *SystemTx) (string, error) {

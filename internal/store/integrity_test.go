@@ -35,7 +35,8 @@ func checkHealthy(t *testing.T, s *store.Store) store.IntegrityReport {
 }
 
 // busyStore makes random writes of all kinds, with folds between them.
-func busyStore(t *testing.T, s *store.Store, actor *identity.Actor, places []string, n int, seed uint64) (all []string) {
+func busyStore(t *testing.T, s *store.Store, actor *identity.Actor, places []string, n int,
+	seed uint64) (all []string) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 2))
 	text := func() string {
@@ -149,7 +150,8 @@ var corruptions = []corruption{
 		[]string{"rows!"}},
 	{"content",
 		[]string{
-			`UPDATE memories SET content = 'Another text altogether, and a longer one than what stood there' WHERE row_id = ?1`}, "folded", []string{"counters", "rows!", "versions!"}},
+			`UPDATE memories SET content = 'Another text altogether, and a longer one than what stood there'
+				WHERE row_id = ?1`}, "folded", []string{"counters", "rows!", "versions!"}},
 	{"row gone", []string{`DELETE FROM memories WHERE row_id = ?1`}, "folded",
 		[]string{"counters", "index", "sketches"}},
 	{"logged row gone", []string{`DELETE FROM memories WHERE row_id = ?1`}, "logged",

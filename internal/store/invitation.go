@@ -8,7 +8,8 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-const invitationColumns = ` i.id, w.id, w.name, i.email, i.role, i.status, i.invited_by, i.expires_at, i.created_at, i.updated_at `
+const invitationColumns = ` i.id, w.id, w.name, i.email, i.role, i.status, i.invited_by, i.expires_at,
+	i.created_at, i.updated_at `
 
 func scanInvitation(i *loci.Invitation) []any {
 	return []any{&i.ID, &i.WorkspaceID, &i.WorkspaceName, &i.Email, &i.Role, &i.Status, &i.InvitedBy, &i.ExpiresAt,
@@ -64,7 +65,8 @@ func (w *Workspace) skipReason(e loci.Email) (loci.SkipReason, error) {
 		return "", err
 	}
 	err = w.t.conn.QueryRow(
-		`SELECT 1 FROM invitations i WHERE i.email_folded = ?1 AND i.status = ?2 AND i.workspace = ?3 AND i.expires_at > ?4`,
+		`SELECT 1 FROM invitations i WHERE i.email_folded = ?1 AND i.status = ?2 AND i.workspace = ?3
+			AND i.expires_at > ?4`,
 		[]any{FoldEmail(e), loci.InvitationPending, w.rowID, w.t.now}, []any{&one})
 	if err == nil {
 		return loci.SkipAlreadyInvited, nil
@@ -99,8 +101,10 @@ func (t *Tx) PendingInvitations(p Page) (list List[loci.Invitation], err error) 
 	at, id, limit := p.seek()
 	list = newList[loci.Invitation](p)
 	err = t.conn.Query(`SELECT`+invitationColumns+
-		`FROM users u JOIN invitations i ON i.email_folded = u.email_folded AND i.status = ?2 JOIN workspaces w ON w.row_id = i.workspace
-		WHERE u.id = ?1 AND u.verified AND i.expires_at > ?3 AND (i.created_at, i.id) < (?4, ?5) ORDER BY i.created_at DESC, i.id DESC LIMIT ?6`,
+		`FROM users u JOIN invitations i ON i.email_folded = u.email_folded AND i.status = ?2
+			JOIN workspaces w ON w.row_id = i.workspace
+		WHERE u.id = ?1 AND u.verified AND i.expires_at > ?3 AND (i.created_at, i.id) < (?4, ?5)
+			ORDER BY i.created_at DESC, i.id DESC LIMIT ?6`,
 		[]any{t.actor.UserID, loci.InvitationPending, t.now, at, id, limit}, list.collect(t.scanInvitationAt))
 	return list, err
 }
@@ -145,7 +149,8 @@ const validTokenCondition = ` (i.token_hash = ?1 AND i.status = ?2 AND i.expires
 func (t *SystemTx) ViewInvitation(userID, id string, tokenHash []byte) (i loci.Invitation, inviter string, err error) {
 	err = t.t.conn.QueryRow(`SELECT`+invitationColumns+`, COALESCE(n.name, '')
 		FROM invitations i JOIN workspaces w ON w.row_id = i.workspace LEFT JOIN users n ON n.id = i.invited_by
-		WHERE i.id = ?2 AND (i.token_hash = ?3 OR EXISTS (SELECT 1 FROM users u WHERE u.id = ?1 AND u.verified AND u.email_folded = i.email_folded))`,
+		WHERE i.id = ?2 AND (i.token_hash = ?3 OR EXISTS (SELECT 1 FROM users u WHERE u.id = ?1 AND u.verified
+		AND u.email_folded = i.email_folded))`,
 		[]any{userID, id, tokenHash}, append(scanInvitation(&i), &inviter))
 	return i.At(t.t.now), inviter, sqldb.MapNoRows(err)
 }

@@ -186,8 +186,10 @@ func (t *Tx) newestRanges(list *[]memoryRange, f Filter, p Page, status int) err
 	c := t.newPagePredicate(f, p, 1)
 	limit := c.bind(rows)
 	return t.queryFew(fmt.Sprintf(
-		`SELECT place FROM (SELECT place, newest, rank() OVER (ORDER BY newest DESC) AS standing FROM (SELECT w.row_id AS place,
-		(SELECT h.created_at FROM memories h WHERE h.workspace = w.row_id AND h.status = %d AND %s ORDER BY h.created_at DESC, h.id DESC LIMIT 1) AS newest
+		`SELECT place FROM (SELECT place, newest, rank() OVER (ORDER BY newest DESC) AS standing
+			FROM (SELECT w.row_id AS place,
+		(SELECT h.created_at FROM memories h WHERE h.workspace = w.row_id AND h.status = %d AND %s
+			ORDER BY h.created_at DESC, h.id DESC LIMIT 1) AS newest
 		FROM`, status, c.sql)+t.membershipSubquery()+fmt.Sprintf(
 		`LIMIT 1000000000) AS places WHERE newest IS NOT NULL) AS ranked WHERE standing <= ?%d`, limit), c.args,
 		func(r sqldb.Row) error {

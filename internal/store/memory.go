@@ -12,9 +12,11 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-const memoryColumns = ` e.id, w.id, a.id, e.title, e.content, e.type, e.tags, e.status, e.version, e.created_by, e.created_at, e.updated_at,
+const memoryColumns = ` e.id, w.id, a.id, e.title, e.content, e.type, e.tags, e.status, e.version,
+	e.created_by, e.created_at, e.updated_at,
 	e.source_name, e.source_uri, e.source_group, e.source_position,
-	e.verified_at, e.verified_by, e.evidence, e.confidence, e.valid_until, e.superseded_by, e.supersedes, e.archived_at `
+	e.verified_at, e.verified_by, e.evidence, e.confidence, e.valid_until, e.superseded_by, e.supersedes,
+	e.archived_at `
 
 func (t *Tx) scanMemory(r sqldb.Row, more ...any) (loci.Memory, error) {
 	return t.newMemoryScanner(more...)(r)
@@ -82,7 +84,8 @@ func contentHash(content string) int64 {
 func (a *Atlas) FindDuplicate(content string, e IndexEntry) (m loci.Memory, found bool, err error) {
 	var rowID int64
 	err = a.t.conn.QueryRow(
-		`SELECT e.row_id FROM memories e WHERE e.atlas = ?1 AND e.hash = ?2 AND e.content = ?3 AND e.status = 0 ORDER BY e.row_id LIMIT 1`,
+		`SELECT e.row_id FROM memories e WHERE e.atlas = ?1 AND e.hash = ?2 AND e.content = ?3 AND e.status = 0
+			ORDER BY e.row_id LIMIT 1`,
 		[]any{a.rowID, e.hash, content}, []any{&rowID})
 	if err == nil {
 		m, err = a.t.scanMemory(sqldb.ScanFunc{Func: func(dest ...any) error {
@@ -124,8 +127,10 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 	}
 	kind, tags := slices.Index(loci.MemoryTypes, m.Type), sqldb.EncodeStrings(m.Tags)
 	rowID, err := t.conn.Insert(
-		`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name, source_uri, source_group, source_position,
-		version, created_by, created_at, updated_at, updated_by, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, 1, ?13, ?14, ?14, ?13, ?15)`,
+		`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name,
+			source_uri, source_group, source_position,
+		version, created_by, created_at, updated_at, updated_by, checksum)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, 1, ?13, ?14, ?14, ?13, ?15)`,
 		[]any{m.ID, a.workspace.rowID, a.rowID, m.Title, m.Content, e.hash, kind, tags,
 			string(source.Name), string(source.URI), string(source.Group), source.Position, m.CreatedBy, t.now,
 			memoryChecksum(m)})
@@ -175,7 +180,8 @@ func (a *Atlas) appendLog(c logUpdate) error {
 		c.document = []byte{}
 	}
 	_, err := a.t.exec(
-		`INSERT INTO index_log (workspace, memory, atlas, type, status, tags, created_at, deleted, verified, valid_until, memories, bytes, document, group_id, position)
+		`INSERT INTO index_log (workspace, memory, atlas, type, status, tags, created_at, deleted, verified,
+			valid_until, memories, bytes, document, group_id, position)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`, a.workspace.rowID, c.memory,
 		a.rowID, c.kind, c.status, c.tags, c.createdAt, c.deleted,
 		c.verified, c.validUntil, c.memories, c.bytes, c.document, c.group, c.position)

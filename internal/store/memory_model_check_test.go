@@ -177,8 +177,10 @@ func (m *memoryModel) checkCounters() {
 	}
 	var off int
 	store.QueryRow(m.test, m.s,
-		`SELECT count(*) FROM index_log c JOIN memories e ON e.row_id = c.memory AND e.workspace = c.workspace JOIN workspaces w ON w.row_id = e.workspace
-		WHERE w.id = ?1 AND c.seq = (SELECT max(x.seq) FROM index_log x WHERE x.memory = c.memory AND x.workspace = c.workspace) AND (c.status <> e.status OR c.type <> e.type OR c.tags <> e.tags
+		`SELECT count(*) FROM index_log c JOIN memories e ON e.row_id = c.memory AND e.workspace = c.workspace
+			JOIN workspaces w ON w.row_id = e.workspace
+		WHERE w.id = ?1 AND c.seq = (SELECT max(x.seq) FROM index_log x WHERE x.memory = c.memory
+			AND x.workspace = c.workspace) AND (c.status <> e.status OR c.type <> e.type OR c.tags <> e.tags
 			OR c.verified <> (e.verified_at > 0) OR c.valid_until <> e.valid_until OR c.created_at <> e.created_at)`,
 		m.crew, &off)
 	if off != 0 {

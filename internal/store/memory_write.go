@@ -53,7 +53,9 @@ func (t *Tx) LockMemories(ids ...string) error {
 	}
 	return t.queryFew(`SELECT e.row_id FROM memories e`+t.membershipJoin("e.workspace")+
 		`WHERE e.id IN (SELECT jsonb_array_elements_text(CAST(?2 AS jsonb))) ORDER BY e.row_id`+
-		t.lockClause("NO KEY UPDATE", "e"), []any{sqldb.EncodeStrings(ids)}, func(r sqldb.Row) error { return r.Scan(new(int64)) })
+		t.lockClause("NO KEY UPDATE", "e"), []any{sqldb.EncodeStrings(ids)}, func(r sqldb.Row) error {
+		return r.Scan(new(int64))
+	})
 }
 
 // LockLinkedMemories holds a memory with what it replaced and what replaced it: whoever
@@ -218,8 +220,10 @@ func (m *Memory) saveVersion(next string) error {
 		content = &was.Content
 	}
 	_, err := m.t.exec(
-		`INSERT INTO versions (memory, version, title, content, prefix_len, type, tags, status, verified_at, verified_by, evidence, confidence, valid_until,
-		created_by, created_at, checksum) SELECT e.row_id, e.version, e.title, ?2, ?3, e.type, e.tags, e.status, e.verified_at, e.verified_by, e.evidence, e.confidence,
+		`INSERT INTO versions (memory, version, title, content, prefix_len, type, tags, status, verified_at,
+			verified_by, evidence, confidence, valid_until,
+		created_by, created_at, checksum) SELECT e.row_id, e.version, e.title, ?2, ?3, e.type, e.tags, e.status,
+			e.verified_at, e.verified_by, e.evidence, e.confidence,
 		e.valid_until, e.updated_by, e.updated_at, ?4 FROM memories e WHERE e.row_id = ?1`, m.rowID, content, prefix,
 		versionChecksum(currentVersion(was, "")))
 	return err

@@ -385,10 +385,12 @@ func checkConsistent(t testing.TB, s *store.Store, actor *identity.Actor, crew s
 	}
 	var counted, stored int
 	store.QueryRow(t, s,
-		`SELECT (SELECT sum(a.memories) FROM atlases a WHERE a.workspace = w.row_id) + (SELECT coalesce(sum(c.memories), 0) FROM index_log c WHERE c.workspace = w.row_id)
+		`SELECT (SELECT sum(a.memories) FROM atlases a WHERE a.workspace = w.row_id) + (SELECT
+			coalesce(sum(c.memories), 0) FROM index_log c WHERE c.workspace = w.row_id)
 		FROM workspaces w WHERE w.id = ?1`, crew, &counted)
 	store.QueryRow(t, s,
-		`SELECT (SELECT sum(a.bytes) FROM atlases a WHERE a.workspace = w.row_id) + (SELECT coalesce(sum(c.bytes), 0) FROM index_log c WHERE c.workspace = w.row_id)
+		`SELECT (SELECT sum(a.bytes) FROM atlases a WHERE a.workspace = w.row_id) + (SELECT coalesce(sum(c.bytes), 0)
+			FROM index_log c WHERE c.workspace = w.row_id)
 		FROM workspaces w WHERE w.id = ?1`, crew, &stored)
 	if counted != memories || stored != bytes {
 		t.Errorf("%d memories of %d bytes are counted, want %d of %d", counted, stored, memories, bytes)

@@ -130,8 +130,10 @@ func TestNoAnswerIsWrongWhileConnectionsAreKilled(t *testing.T) {
 					return
 				case <-time.After(15 * time.Millisecond):
 					if _, err := db.Exec(
-						`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'victim' AND datname = current_database()
-						AND pid IN (SELECT pid FROM pg_locks l JOIN pg_class c ON c.oid = l.relation WHERE c.relnamespace = current_schema()::regnamespace)`); err != nil {
+						`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'victim'
+							AND datname = current_database()
+						AND pid IN (SELECT pid FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+							WHERE c.relnamespace = current_schema()::regnamespace)`); err != nil {
 						t.Error(err)
 					}
 				}

@@ -19,10 +19,13 @@ func (t *SystemTx) countTarget(g purgeTarget) (n PurgeResult, err error) {
 			[]any{&n.Versions})
 	}
 	err = t.t.conn.QueryRow(
-		`SELECT (SELECT count(*) FROM workspaces WHERE row_id = ?1), (SELECT count(*) FROM atlases WHERE workspace = ?1), (SELECT count(*) FROM memories WHERE workspace = ?1),
+		`SELECT (SELECT count(*) FROM workspaces WHERE row_id = ?1), (SELECT count(*) FROM atlases
+			WHERE workspace = ?1), (SELECT count(*) FROM memories WHERE workspace = ?1),
 			(SELECT count(*) FROM versions v JOIN memories e ON e.row_id = v.memory WHERE e.workspace = ?1),
-			(SELECT count(*) FROM members WHERE workspace = ?1 OR user_id = ?2), (SELECT count(*) FROM invitations WHERE workspace = ?1 OR email_folded = ?3),
-			(SELECT count(*) FROM users WHERE id = ?2), (SELECT count(*) FROM api_keys WHERE user_id = ?2), (SELECT count(*) FROM sign_ins WHERE user_id = ?2)`,
+			(SELECT count(*) FROM members WHERE workspace = ?1 OR user_id = ?2), (SELECT count(*) FROM invitations
+			WHERE workspace = ?1 OR email_folded = ?3),
+			(SELECT count(*) FROM users WHERE id = ?2), (SELECT count(*) FROM api_keys
+			WHERE user_id = ?2), (SELECT count(*) FROM sign_ins WHERE user_id = ?2)`,
 		[]any{g.workspace, g.user, g.emailFolded},
 		[]any{&n.Workspaces, &n.Atlases, &n.Memories, &n.Versions, &n.Memberships, &n.Invitations, &n.Users, &n.Keys,
 			&n.Signins})
@@ -34,12 +37,14 @@ func (t *SystemTx) countTarget(g purgeTarget) (n PurgeResult, err error) {
 // be certain, all of whoever belongs to the workspace ?1. They are sealed, so
 // nobody can look. ?2 is the id of the memory, empty where all goes. ?3 is the
 // folded address of a user: answers of workspaces that invited it hold address and link.
-const replayCondition = ` resource IN ('', CAST(?2 AS TEXT)) OR (CAST(?2 AS TEXT) = '' AND resource IN (SELECT id FROM workspaces WHERE row_id = ?1
+const replayCondition = ` resource IN ('', CAST(?2 AS TEXT)) OR (CAST(?2 AS TEXT) = '' AND resource IN (SELECT id
+	FROM workspaces WHERE row_id = ?1
 		UNION ALL SELECT id FROM atlases WHERE workspace = ?1 UNION ALL SELECT id FROM memories WHERE workspace = ?1))
 	OR credential IN (SELECT k.id FROM api_keys k JOIN members m ON m.user_id = k.user_id WHERE m.workspace = ?1
 		UNION ALL SELECT s.id FROM sign_ins s JOIN members m ON m.user_id = s.user_id WHERE m.workspace = ?1
 		UNION ALL SELECT m.user_id FROM members m WHERE m.workspace = ?1)
-	OR resource IN (SELECT w.id FROM invitations i JOIN workspaces w ON w.row_id = i.workspace WHERE i.email_folded = ?3) `
+	OR resource IN (SELECT w.id FROM invitations i JOIN workspaces w ON w.row_id = i.workspace
+	WHERE i.email_folded = ?3) `
 
 // eraseTarget removes the rows of a grave, and what is derived from them.
 func (t *SystemTx) eraseTarget(g purgeTarget) error {
@@ -81,8 +86,10 @@ func (t *SystemTx) eraseMemory(g purgeTarget) error {
 		return err
 	}
 	_, err := t.t.exec(`UPDATE atlases SET
-			memories = memories - 1 + (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM index_log c WHERE c.workspace = ?2 AND c.memory = ?3),
-			bytes = bytes - CAST(?4 AS BIGINT) + (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM index_log c WHERE c.workspace = ?2 AND c.memory = ?3)
+			memories = memories - 1 + (SELECT CAST(COALESCE(SUM(c.memories), 0) AS BIGINT) FROM index_log c
+			WHERE c.workspace = ?2 AND c.memory = ?3),
+			bytes = bytes - CAST(?4 AS BIGINT) + (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM index_log c
+			WHERE c.workspace = ?2 AND c.memory = ?3)
 		WHERE row_id = ?1`, g.atlas, g.workspace, g.memory, g.bytes)
 	if err != nil {
 		return err

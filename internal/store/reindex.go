@@ -82,7 +82,8 @@ func (s *Store) nextOutdatedIndex(ctx context.Context) (workspace int64, err err
 func (s *Store) reindexWorkspace(ctx context.Context, workspace int64) error {
 	// Whatever is written from now on is analyzed by this program.
 	rowIDs, err := SystemRead(ctx, s, "list memories to index anew", func(t *SystemTx) (list []int64, err error) {
-		err = t.t.conn.Query(`SELECT row_id FROM memories WHERE workspace = ?1`, []any{workspace}, sqldb.ScanInts(&list))
+		err = t.t.conn.Query(`SELECT row_id FROM memories WHERE workspace = ?1`, []any{workspace},
+			sqldb.ScanInts(&list))
 		return list, err
 	})
 	for some := range slices.Chunk(rowIDs, reindexBatchSize) {

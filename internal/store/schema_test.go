@@ -21,24 +21,33 @@ var columnTypes = map[string]string{"REAL": "float", "double": "float",
 // The introspection of both databases gives the same lines: "table.column type
 // null" and "table index unique columns".
 const (
-	sqliteColumns = `SELECT t.name || '.' || c.name || ' ' || CASE WHEN c.name IN ('row_id', 'seq') AND c.pk = 1 THEN 'BIGINT' ELSE c.type END || ' ' || (c."notnull" = 0 AND c.pk = 0)
-		FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' AND t.name NOT LIKE 'goose%'`
-	postgresColumns = `SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || CASE is_nullable WHEN 'YES' THEN 1 ELSE 0 END
+	sqliteColumns = `SELECT t.name || '.' || c.name || ' ' || CASE WHEN c.name IN ('row_id', 'seq')
+		AND c.pk = 1 THEN 'BIGINT' ELSE c.type END || ' ' || (c."notnull" = 0 AND c.pk = 0)
+		FROM sqlite_schema t, pragma_table_info(t.name) c WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%'
+		AND t.name NOT LIKE 'goose%'`
+	postgresColumns = `SELECT table_name || '.' || column_name || ' ' || data_type || ' ' || CASE is_nullable WHEN
+		'YES' THEN 1 ELSE 0 END
 		FROM information_schema.columns WHERE table_schema = current_schema() AND table_name NOT LIKE 'goose%'`
-	sqliteIndexes = `SELECT t.name || ' ' || CASE WHEN i.origin = 'c' THEN i.name ELSE '' END || ' ' || i."unique" || ' ' || i.partial || ' ' ||
+	sqliteIndexes = `SELECT t.name || ' ' || CASE WHEN i.origin = 'c' THEN i.name ELSE '' END || ' ' || i."unique" ||
+		' ' || i.partial || ' ' ||
 		(SELECT group_concat(name, ',') FROM (SELECT c.name FROM pragma_index_info(i.name) c ORDER BY c.seqno))
-		FROM sqlite_schema t, pragma_index_list(t.name) i WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%' AND t.name NOT LIKE 'goose%'`
-	postgresIndexes = `SELECT t.relname || ' ' || CASE WHEN k.oid IS NULL THEN i.relname ELSE '' END || ' ' || CAST(x.indisunique AS INTEGER) || ' ' ||
-		CAST(x.indpred IS NOT NULL AS INTEGER) || ' ' || (SELECT string_agg(a.attname, ',' ORDER BY n) FROM unnest(x.indkey) WITH ORDINALITY u (attnum, n)
+		FROM sqlite_schema t, pragma_index_list(t.name) i WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite_%'
+		AND t.name NOT LIKE 'goose%'`
+	postgresIndexes = `SELECT t.relname || ' ' || CASE WHEN k.oid IS NULL THEN i.relname ELSE '' END || ' ' ||
+		CAST(x.indisunique AS INTEGER) || ' ' ||
+		CAST(x.indpred IS NOT NULL AS INTEGER) || ' ' || (SELECT string_agg(a.attname, ',' ORDER BY n)
+		FROM unnest(x.indkey) WITH ORDINALITY u (attnum, n)
 			JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = u.attnum)
 		FROM pg_index x JOIN pg_class t ON t.oid = x.indrelid JOIN pg_class i ON i.oid = x.indexrelid
 		LEFT JOIN pg_constraint k ON k.conindid = i.oid AND k.contype IN ('p', 'u')
 		WHERE t.relnamespace = current_schema()::regnamespace AND t.relname NOT LIKE 'goose%'`
 	sqliteReferences = `SELECT t.name || '.' || f."from" || ' ' || f."table" || '.' || f."to" || ' ' || f.on_delete
 		FROM sqlite_schema t, pragma_foreign_key_list(t.name) f WHERE t.type = 'table'`
-	postgresReferences = `SELECT t.relname || '.' || a.attname || ' ' || o.relname || '.' || b.attname || ' ' || CASE k.confdeltype WHEN 'c' THEN 'CASCADE' ELSE 'NO ACTION' END
+	postgresReferences = `SELECT t.relname || '.' || a.attname || ' ' || o.relname || '.' || b.attname || ' ' || CASE
+		k.confdeltype WHEN 'c' THEN 'CASCADE' ELSE 'NO ACTION' END
 		FROM pg_constraint k JOIN pg_class t ON t.oid = k.conrelid JOIN pg_class o ON o.oid = k.confrelid
-		JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = k.conkey[1] JOIN pg_attribute b ON b.attrelid = o.oid AND b.attnum = k.confkey[1]
+		JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = k.conkey[1] JOIN pg_attribute b ON b.attrelid = o.oid
+		AND b.attnum = k.confkey[1]
 		WHERE k.contype = 'f' AND t.relnamespace = current_schema()::regnamespace`
 )
 

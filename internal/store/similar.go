@@ -26,7 +26,8 @@ var insertBandsSQL, deleteBandsSQL, selectBandsSQL = func() (add, drop, find str
 	for i := range minhash.Bands {
 		rows[i], list[i] = fmt.Sprintf("(?1, ?%d, ?2)", i+3), fmt.Sprintf("?%d", i+3)
 		bands[i] = fmt.Sprintf(
-			`SELECT * FROM (SELECT s.memory FROM minhash_bands s WHERE s.workspace = ?1 AND s.band = ?%d ORDER BY s.memory DESC LIMIT %d) AS band`, i+2, maxPerBand)
+			`SELECT * FROM (SELECT s.memory FROM minhash_bands s WHERE s.workspace = ?1 AND s.band = ?%d
+				ORDER BY s.memory DESC LIMIT %d) AS band`, i+2, maxPerBand)
 	}
 	return `INSERT INTO minhash_bands (workspace, band, memory) VALUES ` + strings.Join(rows, ", ") +
 			` ON CONFLICT DO NOTHING`,

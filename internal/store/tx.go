@@ -43,7 +43,8 @@ func (s *Store) begin(ctx context.Context, c sqldb.Conn, actor *identity.Actor) 
 }
 
 // Read runs f on behalf of who, without changing anything.
-func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(*Tx) (Out, error)) (out Out, err error) {
+func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(*Tx) (Out, error)) (out Out,
+	err error) {
 	if actor.Idempotency != nil {
 		return Write(ctx, s, actor, func(t *Tx) (Out, error) {
 			out, err := f(t)
@@ -67,7 +68,8 @@ func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(
 // durable. f may run twice: nothing but what it does to the transaction and
 // Emit may leave it. With an Idempotency-Key the answer is stored in the same
 // transaction, or was there already and is returned instead.
-func Write[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(*Tx) (Out, error)) (out Out, err error) {
+func Write[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(*Tx) (Out, error)) (out Out,
+	err error) {
 	var t *Tx
 	err = s.db.Write(ctx, actor.UserID, func(c sqldb.Conn) error {
 		t = s.begin(ctx, c, actor)

@@ -102,7 +102,8 @@ func TestInitialSchemaIsUpgraded(t *testing.T) {
 				if !slices.Equal(have, want) {
 					t.Errorf("the schema is %q, not %q", have, want)
 				}
-				if next := slices.Contains(have, "column memories.next BIGINT 0"); next != (name == "by a next migration") {
+				if next := slices.Contains(have, "column memories.next BIGINT 0"); next !=
+					(name == "by a next migration") {
 					t.Errorf("the column of the next migration exists: %v", next)
 				}
 				checkIntegrity(t, s, true) // the memory has no bands of near duplicates

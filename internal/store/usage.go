@@ -61,8 +61,10 @@ func (t *Tx) checkStorageQuota(workspace int64) error {
 		return err
 	}
 	held, err := t.countLocked(owner,
-		`SELECT (SELECT CAST(COALESCE(SUM(a.bytes), 0) AS BIGINT) FROM members m JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')
-		+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM members m JOIN index_log c ON c.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')`)
+		`SELECT (SELECT CAST(COALESCE(SUM(a.bytes), 0) AS BIGINT) FROM members m
+			JOIN atlases a ON a.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')
+		+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM members m
+			JOIN index_log c ON c.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')`)
 	if err == nil && held > t.store.storageQuota {
 		// how much there is, is the owner's to know
 		err = loci.NewError(loci.CodeQuotaExceeded, "The owner's plan has no room for so much: delete something, or "+
@@ -86,7 +88,8 @@ func (t *SystemTx) LeaseOperations(userID, month string, n, limit int64) (got, u
 	got = max(0, min(n, limit-before))
 	// A user who was purged meanwhile is charged nothing.
 	_, err = t.t.exec(
-		`INSERT INTO operations (user_id, month, used) SELECT u.id, CAST(?2 AS TEXT), CAST(?3 AS BIGINT) FROM users u WHERE u.id = ?1
+		`INSERT INTO operations (user_id, month, used) SELECT u.id, CAST(?2 AS TEXT), CAST(?3 AS BIGINT) FROM users u
+			WHERE u.id = ?1
 		ON CONFLICT (user_id, month) DO UPDATE SET used = operations.used + excluded.used`, userID, month, got)
 	return got, before + got, err
 }

@@ -18,7 +18,8 @@ func TestPurgeKnowsEveryTable(t *testing.T) {
 	var tables []string
 	err = s.db.Read(context.Background(), "", func(c sqldb.Conn) error {
 		return c.Query(
-			`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT LIKE 'goose%' AND name <> 'metadata'`, nil, func(r sqldb.Row) error {
+			`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+				AND name NOT LIKE 'goose%' AND name <> 'metadata'`, nil, func(r sqldb.Row) error {
 				tables = append(tables, "")
 				return r.Scan(&tables[len(tables)-1])
 			})

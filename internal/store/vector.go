@@ -79,7 +79,8 @@ func (t *SystemTx) switchGeneration(generation int64) (more bool, err error) {
 	}
 	_, err = t.t.exec(
 		`UPDATE keyword_indexes SET generation = ?1, vector_seq = vector_seq + 1 WHERE generation NOT IN (0, ?1)
-		AND NOT EXISTS (SELECT 1 FROM embedding_queue w WHERE w.workspace = keyword_indexes.workspace AND w.attempts < ?2)`, generation, maxAttempts)
+		AND NOT EXISTS (SELECT 1 FROM embedding_queue w WHERE w.workspace = keyword_indexes.workspace
+			AND w.attempts < ?2)`, generation, maxAttempts)
 	if err != nil {
 		return false, err
 	}
@@ -126,7 +127,8 @@ func (t *SystemTx) storeResults(generation int64, due loci.Time, results []embed
 	for i, r := range results {
 		if i == 0 || r.workspace != results[i-1].workspace {
 			err := t.t.conn.QueryRow(
-				`UPDATE keyword_indexes SET vector_seq = vector_seq + 1, generation = CASE WHEN generation = 0 THEN CAST(?2 AS BIGINT) ELSE generation END
+				`UPDATE keyword_indexes SET vector_seq = vector_seq + 1, generation = CASE WHEN generation = 0 THEN
+					CAST(?2 AS BIGINT) ELSE generation END
 				WHERE workspace = ?1 RETURNING vector_seq`, []any{r.workspace, generation}, []any{&seq})
 			if errors.Is(err, sqldb.ErrNoRows) {
 				seq = 0 // the workspace is gone
@@ -154,7 +156,8 @@ func (t *SystemTx) storeResult(generation, seq int64, r embedResult) error {
 	if r.copyFrom != 0 && r.copyFrom != r.memory {
 		// Where they went meanwhile the memory has none, and waits again.
 		n, err := t.t.exec(`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector, checksum)
-			SELECT workspace, CAST(?1 AS BIGINT), generation, text_hash, chunk, CAST(?2 AS BIGINT), vector, checksum FROM vectors
+			SELECT workspace, CAST(?1 AS BIGINT), generation, text_hash, chunk, CAST(?2 AS BIGINT), vector, checksum
+			FROM vectors
 			WHERE memory = ?3 AND generation = ?4 AND text_hash = ?5
 			ON CONFLICT (memory, generation, text_hash, chunk) DO UPDATE SET seq = excluded.seq`, r.memory, seq,
 			r.copyFrom, generation, r.textHash)
@@ -167,15 +170,18 @@ func (t *SystemTx) storeResult(generation, seq int64, r embedResult) error {
 	}
 	for i, v := range r.vectors {
 		_, err := t.t.exec(
-			`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector, checksum) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
-			ON CONFLICT (memory, generation, text_hash, chunk) DO UPDATE SET seq = excluded.seq, vector = excluded.vector, checksum = excluded.checksum`,
+			`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector, checksum)
+				VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+			ON CONFLICT (memory, generation, text_hash, chunk) DO UPDATE
+				SET seq = excluded.seq, vector = excluded.vector, checksum = excluded.checksum`,
 			r.workspace, r.memory, generation, r.textHash, i, seq, v, vectorChecksum(r.textHash, i, v))
 		if err != nil {
 			return err
 		}
 	}
 	_, err := t.t.exec(
-		`DELETE FROM vectors WHERE memory = ?1 AND generation = ?2 AND seq < (SELECT max(v.seq) FROM vectors v WHERE v.memory = ?1 AND v.generation = ?2 AND v.seq < ?3)`,
+		`DELETE FROM vectors WHERE memory = ?1 AND generation = ?2 AND seq < (SELECT max(v.seq) FROM vectors v
+			WHERE v.memory = ?1 AND v.generation = ?2 AND v.seq < ?3)`,
 		r.memory, generation, seq)
 	return err
 }
@@ -197,7 +203,8 @@ type vectorState struct {
 // vectorStates reads the states of workspaces that have vectors.
 func (t *Tx) vectorStates(workspaces []int64) (list []vectorState, err error) {
 	err = t.conn.QueryFew(
-		`SELECT x.workspace, x.vector_seq, x.generation, g.name FROM keyword_indexes x JOIN generations g ON g.row_id = x.generation
+		`SELECT x.workspace, x.vector_seq, x.generation, g.name FROM keyword_indexes x
+			JOIN generations g ON g.row_id = x.generation
 		WHERE `+fmt.Sprintf(t.store.db.Dialect().InList, "x.workspace", 1)+` ORDER BY x.workspace`,
 		[]any{sqldb.EncodeInts(workspaces)}, func(r sqldb.Row) error {
 			var v vectorState

@@ -8,7 +8,8 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-const versionColumns = ` v.version, v.title, v.content, v.prefix_len, v.type, v.tags, v.status, v.verified_at, v.verified_by, v.evidence, v.confidence,
+const versionColumns = ` v.version, v.title, v.content, v.prefix_len, v.type, v.tags, v.status,
+	v.verified_at, v.verified_by, v.evidence, v.confidence,
 	v.valid_until, v.created_by, v.created_at `
 
 // versionRow is a version as it is stored: its text, or as much of the next one's,
@@ -104,7 +105,8 @@ func (t *Tx) walkVersions(rowID int64, below int, text string, limit int, f func
 func (t *Tx) contentAt(rowID int64, version int, present string) (string, error) {
 	text, whole := present, math.MaxInt32
 	err := t.conn.QueryRow(
-		`SELECT v.version, v.content FROM versions v WHERE v.memory = ?1 AND v.version >= ?2 AND v.content IS NOT NULL ORDER BY v.version LIMIT 1`,
+		`SELECT v.version, v.content FROM versions v WHERE v.memory = ?1 AND v.version >= ?2 AND v.content IS NOT NULL
+			ORDER BY v.version LIMIT 1`,
 		[]any{rowID, version}, []any{&whole, &text})
 	if err != nil && !errors.Is(err, sqldb.ErrNoRows) {
 		return "", err

@@ -6,8 +6,10 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-const workspaceColumns = ` w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived, w.secrets, w.created_at, w.updated_at,
-	(SELECT count(*) FROM members x WHERE x.workspace = w.row_id), (SELECT count(*) FROM atlases x WHERE x.workspace = w.row_id) `
+const workspaceColumns = ` w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived, w.secrets, w.created_at,
+	w.updated_at,
+	(SELECT count(*) FROM members x WHERE x.workspace = w.row_id), (SELECT count(*) FROM atlases x
+	WHERE x.workspace = w.row_id) `
 
 func scanWorkspace(r sqldb.Row, more ...any) (w loci.Workspace, err error) {
 	var personal, archived bool
@@ -41,7 +43,8 @@ func (t *Tx) Workspaces(archived bool, p Page) (list List[loci.Workspace], err e
 	at, id, limit := p.seek()
 	list = newList[loci.Workspace](p)
 	err = t.query(`SELECT`+workspaceColumns+`FROM workspaces e`+t.membershipJoin("e.row_id")+
-		`WHERE w.archived IN (?2, ?3) AND (w.created_at, w.id) < (?4, ?5) ORDER BY w.created_at DESC, w.id DESC LIMIT ?6`,
+		`WHERE w.archived IN (?2, ?3) AND (w.created_at, w.id) < (?4, ?5) ORDER BY w.created_at DESC, w.id DESC
+			LIMIT ?6`,
 		[]any{false, archived, at, id, limit}, list.collect(func(r sqldb.Row) (loci.Workspace, error) {
 			return scanWorkspace(r)
 		}))
@@ -127,7 +130,8 @@ func (t *Tx) addWorkspace(name, owner string, personal bool) (rowID int64, err e
 		of = &owner
 	}
 	rowID, err = t.conn.Insert(
-		`INSERT INTO workspaces (id, name, personal_of, archived, secrets, created_at, updated_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)`,
+		`INSERT INTO workspaces (id, name, personal_of, archived, secrets, created_at, updated_at)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)`,
 		[]any{loci.NewID(t.now.Std()), name, of, false, loci.SecretsReject, t.now})
 	if err != nil {
 		return 0, err
