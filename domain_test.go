@@ -37,7 +37,8 @@ func TestTitleIsFirstHeadingOrLine(t *testing.T) {
 	for content, want := range map[string]string{
 		"# The heading\n\nbody": "The heading", "First line\nsecond": "First line", "\n\n  only  ": "only",
 		"## Closed ##\nx": "Closed", "#hashtag first": "#hashtag first",
-		"#\n\ntext": "text", "####### seven": "####### seven", "  \n\t\n": "", "日本語の題名\n本文": "日本語の題名",
+		"#\n\ntext": "text", "####### seven": "####### seven",
+		"  \n\t\n": "", "日本語の題名\n本文": "日本語の題名",
 		strings.Repeat("é", 301): strings.Repeat("é", 300),
 	} {
 		if got := loci.DeriveTitle(content); got != want {

@@ -160,8 +160,10 @@ func resizeDatabase(path string, n int) error {
 	}
 	for round := 1; have < n; round++ {
 		r, err := db.Exec(
-			`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name, source_uri, source_group, source_position,
-			version, created_by, created_at, updated_at) SELECT printf('%08x-%04x', ?1, row_id % 65536) || substr(id, 14), workspace, atlas, title, content, hash + ?1, type, status, tags,
+			`INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name,
+			source_uri, source_group, source_position, version, created_by, created_at, updated_at)
+			SELECT printf('%08x-%04x', ?1, row_id % 65536) || substr(id, 14),
+			workspace, atlas, title, content, hash + ?1, type, status, tags,
 			'', '', '', NULL, 1, created_by, created_at + ?1, updated_at FROM memories WHERE row_id <= ?2 LIMIT ?3`,
 			round, last, n-have)
 		if err != nil {

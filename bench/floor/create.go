@@ -35,9 +35,11 @@ const (
 )
 
 const createStatements = `BEGIN IMMEDIATE; COMMIT;
-	INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name, source_uri, source_group, source_position,
-		version, created_by, created_at, updated_at, updated_by) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, '', '', '', NULL, 1, ?9, ?10, ?10, ?9);
-	INSERT INTO index_log (workspace, memory, atlas, type, status, tags, created_at, deleted, verified, valid_until, memories, bytes, document, group_id, position)
+	INSERT INTO memories (id, workspace, atlas, title, content, hash, type, status, tags, source_name, source_uri,
+		source_group, source_position, version, created_by, created_at, updated_at, updated_by)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, '', '', '', NULL, 1, ?9, ?10, ?10, ?9);
+	INSERT INTO index_log (workspace, memory, atlas, type, status, tags, created_at, deleted, verified, valid_until,
+		memories, bytes, document, group_id, position)
 		VALUES (?1, ?2, ?3, ?4, 0, ?5, ?6, ?7, ?7, 0, 1, ?8, ?9, 0, 0);
 	INSERT INTO minhash_bands (workspace, band, memory) VALUES (?1, ?3, ?2), (?1, ?4, ?2), (?1, ?5, ?2), (?1, ?6, ?2);
 	INSERT INTO embedding_queue (memory, workspace, due, attempts, error) VALUES (?1, ?2, ?3, 0, '')`
@@ -53,7 +55,8 @@ func newCreator(path string, blob int) (http.Handler, error) {
 		return nil, err
 	}
 	err = db.QueryRow(
-		`SELECT w.row_id, w.id, a.row_id, a.id FROM workspaces w JOIN atlases a ON a.workspace = w.row_id AND a.inbox WHERE w.personal_of = ?1`, c.userID).
+		`SELECT w.row_id, w.id, a.row_id, a.id FROM workspaces w JOIN atlases a ON a.workspace = w.row_id AND `+
+			`a.inbox WHERE w.personal_of = ?1`, c.userID).
 		Scan(&c.workspace, &c.workspaceID, &c.atlas, &c.atlasID)
 	if err != nil {
 		return nil, err

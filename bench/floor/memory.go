@@ -31,7 +31,8 @@ const columns = ` e.id, w.id, a.id, e.title, e.content, e.type, e.tags, e.status
 
 // scopeJoins are the necessary joins of an answer: the caller's memberships,
 // and the ids of workspace and atlas.
-const scopeJoins = ` JOIN members m ON m.workspace = e.workspace AND m.user_id = ?1 JOIN workspaces w ON w.row_id = e.workspace JOIN atlases a ON a.row_id = e.atlas `
+const scopeJoins = ` JOIN members m ON m.workspace = e.workspace AND m.user_id = ?1 JOIN workspaces w ON w.row_id = ` +
+	`e.workspace JOIN atlases a ON a.row_id = e.atlas `
 
 func (m *memory) scan(row interface{ Scan(...any) error }, more ...any) error {
 	var tags string
@@ -62,7 +63,8 @@ func open(path string) (*sql.DB, error) {
 // largestOwner returns the owner of the workspace with the most memories.
 func largestOwner(db *sql.DB) (id string, err error) {
 	err = db.QueryRow(
-		`SELECT m.user_id FROM members m WHERE m.role = 'owner' ORDER BY (SELECT count(*) FROM memories e WHERE e.workspace = m.workspace) DESC LIMIT 1`).Scan(&id)
+		`SELECT m.user_id FROM members m WHERE m.role = 'owner' ORDER BY (SELECT count(*) FROM memories e WHERE ` +
+			`e.workspace = m.workspace) DESC LIMIT 1`).Scan(&id)
 	return id, err
 }
 

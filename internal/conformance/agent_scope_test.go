@@ -66,7 +66,8 @@ type rpcReply struct {
 // that to initialize first.
 func (d localDevice) ask(flags []string, requests ...args) []rpcReply {
 	d.t.Helper()
-	in := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` +
+	in := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},` +
+		`"clientInfo":{"name":"t","version":"1"}}}` +
 		"\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
 	for i, request := range requests {
 		request["jsonrpc"], request["id"] = "2.0", i+1

@@ -100,7 +100,8 @@ var exposures = map[op.Exposure]string{
 }
 
 func describeOperation(page *bytes.Buffer, o *op.Op) {
-	fmt.Fprintf(page, "\n### %s\n`%s %s` · %s · %s\n\n%s\n", o.Name, o.Method, o.Path, o.Access, exposures[o.Exposure],
+	fmt.Fprintf(page, "\n### %s\n`%s %s` · %s · %s\n\n%s\n", o.Name, o.Method, o.Path, o.Access,
+		exposures[o.Exposure],
 		o.Summary)
 	if fields := o.Fields(); len(fields) > 0 {
 		page.WriteString("\n| field | in | type | |\n|---|---|---|---|\n")

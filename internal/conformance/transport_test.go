@@ -248,7 +248,8 @@ func (k keyedCaller) Call(ctx context.Context, o *op.Op, c *op.Call, a op.Args) 
 func viaStdio(h *testServer, o *op.Op, c *op.Call, in args) answer {
 	h.t.Helper()
 	var out bytes.Buffer
-	lines := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"proof","version":"1"}}}` +
+	lines := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
+		`"capabilities":{},"clientInfo":{"name":"proof","version":"1"}}}` +
 		"\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" + string(toolCall(h, o, in)) + "\n"
 	handler := mcp.New(mcp.Options{Table: service.Ops, Caller: keyedCaller{h.Host, c}, Version: "proof"})
 	if err := handler.Stdio(h.t.Context(), strings.NewReader(lines), &out); err != nil {

@@ -290,7 +290,8 @@ func TestModelReadsLatinLetters(t *testing.T) {
 		"Where is the database saved every night?": true, "Wo wird die Datenbank nächtlich gesichert?": true,
 		"¿Dónde están las copias de seguridad?": true,
 		"pgx.ErrNoRows at λ=3":                  true, "": true,
-		"Где хранится резервная копия базы данных?": false, "我们的数据库备份每天凌晨三点运行": false, "データセンターの障害": false,
+		"Где хранится резервная копия базы данных?": false,
+		"我们的数据库备份每天凌晨三点运行":                          false, "データセンターの障害": false,
 		"Που είναι το αντίγραφο;": false,
 	} {
 		if got := vector.Readable(text, m); got != reads {

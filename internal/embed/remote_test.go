@@ -87,7 +87,8 @@ func TestRemoteSendsOpenAIRequest(t *testing.T) {
 			t.Errorf("asked for %+v", in)
 		}
 		io.WriteString(w,
-			`{"object": "list", "data": [{"object": "embedding", "index": 1, "embedding": [0, -2]}, {"index": 0, "embedding": [3e0, 4]}], "model": "tiny-2", "usage": {}}`)
+			`{"object": "list", "data": [{"object": "embedding", "index": 1, "embedding": [0, -2]}, {"index": 0, `+
+				`"embedding": [3e0, 4]}], "model": "tiny-2", "usage": {}}`)
 	})
 	got, err := r.Embed(t.Context(), []string{testText, "two"})
 	if err != nil || fmt.Sprint(got) != "[[0.6 0.8] [0 -1]]" {

@@ -29,7 +29,8 @@ func TestHTTPRejectsInvalidIDs(t *testing.T) {
 	t.Parallel()
 	s := newFakeService()
 	c := client{t: t, url: serve(t, s), version: "2025-11-25", key: "ann"}
-	call := `{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"memory_create","arguments":{"content":"x"}}}`
+	call := `{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"memory_create",` +
+		`"arguments":{"content":"x"}}}`
 	one := fmt.Sprintf(call, "1")
 	for message, code := range map[string]int{
 		one + "\n" + fmt.Sprintf(call, "2"):          -32700,
@@ -74,18 +75,20 @@ func TestHTTPRejectsAmbiguousJSON(t *testing.T) {
 			"given " +
 			"twice",
 		head +
-			`"params":{"name":"memory_list"},"params":{"name":"memory_create","arguments":{"content":"x"}}}`: "params " +
-			"is " +
-			"given twice",
+			`"params":{"name":"memory_list"},"params":{"name":"memory_create",` +
+			`"arguments":{"content":"x"}}}`: "params is given twice",
 		head +
 			`"id":2,"params":{"name":"memory_create","arguments":{"content":"x"}}}`: "id is given twice",
 		head +
-			`"params":{"name":"memory_create","_meta":{"progressToken":1,"progressToken":2},"arguments":{"content":"x"}}}`: "params._meta.progressToken is given twice",
-		`{"jsonrpc":"2.0","id":"\ud800","method":"ping"}`:                                                                     "id must hold no NUL and no lone surrogate",
-		`{"jsonrpc":"2.0","id":"\u0000","method":"ping"}`:                                                                     "id must hold no NUL and no lone surrogate",
-		`{"jsonrpc":"2.0","id":"\ud800","method":"tools/call","params":{"name":"memory_create","arguments":{"content":"x"}}}`: "id must hold no NUL and no lone surrogate",
+			`"params":{"name":"memory_create","_meta":{"progressToken":1,"progressToken":2},` +
+			`"arguments":{"content":"x"}}}`: "params._meta.progressToken is given twice",
+		`{"jsonrpc":"2.0","id":"\ud800","method":"ping"}`: "id must hold no NUL and no lone surrogate",
+		`{"jsonrpc":"2.0","id":"\u0000","method":"ping"}`: "id must hold no NUL and no lone surrogate",
+		`{"jsonrpc":"2.0","id":"\ud800","method":"tools/call","params":{"name":"memory_create",` +
+			`"arguments":{"content":"x"}}}`: "id must hold no NUL and no lone surrogate",
 		head +
-			`"params":{"name":"memory_create","_meta":{"progressToken":"\udc00"},"arguments":{"content":"x"}}}`: "params._meta.progressToken must hold",
+			`"params":{"name":"memory_create","_meta":{"progressToken":"\udc00"},` +
+			`"arguments":{"content":"x"}}}`: "params._meta.progressToken must hold",
 		`{"jsonrpc":"2.0","id":1,"method":"` + "ping\\ud800" + `"}`: "method must hold",
 	} {
 		for _, version := range append(revisions, "") {

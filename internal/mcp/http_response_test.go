@@ -16,9 +16,10 @@ import (
 
 // messagePaths are messages of different handlers.
 var messagePaths = map[string]string{
-	"call":        `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_list"}}`,
-	"list":        `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`,
-	"initialize":  `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
+	"call": `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_list"}}`,
+	"list": `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`,
+	"initialize": `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
+		`"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`,
 	"unknown":     `{"jsonrpc":"2.0","id":1,"method":"memories/steal","params":{}}`,
 	"no JSON-RPC": `{"jsonrpc":"1.0"}`,
 }

@@ -78,10 +78,14 @@ func TestProjectionOmitsDefaults(t *testing.T) {
 	long := strings.Repeat("é", maxSearchText)
 	for in, want := range map[string]string{
 		`{"ok":true, "records": [ ]}`: `{"ok":true,"records":[]}`,
-		`{"records":[{"name":"a","state":"well","marks":[],"owner":"o","content":"c","spots":["c"]},{"name":"b","state":"ill","marks":["m"],"content":"` + long + `x","spots":["x"]}],"more":{"owner":1}}`: `{"records":[{"name":"a","content":"c"},{"name":"b","state":"ill","marks":["m"],"content":"` + long + `x","spots":["x"]}],"more":{"owner":1}}`,
+		`{"records":[{"name":"a","state":"well","marks":[],"owner":"o","content":"c","spots":["c"]},{"name":"b",` +
+			`"state":"ill","marks":["m"],"content":"` + long + `x","spots":["x"]}],` +
+			`"more":{"owner":1}}`: `{"records":[{"name":"a","content":"c"},{"name":"b","state":"ill",` +
+			`"marks":["m"],"content":"` + long + `x","spots":["x"]}],"more":{"owner":1}}`,
 		`{"records":[{"content":"` + long +
 			`","spots":["é"]}]}`: `{"records":[{"content":"` + long + `"}]}`,
-		`{"groups":[{"parts":[{"name":"a","owner":"o"},{"name":"b","state":"x"}]},{"parts":[]}]}`: `{"groups":[{"parts":[{},{"state":"x"}]},{"parts":[]}]}`,
+		`{"groups":[{"parts":[{"name":"a","owner":"o"},{"name":"b","state":"x"}]},` +
+			`{"parts":[]}]}`: `{"groups":[{"parts":[{},{"state":"x"}]},{"parts":[]}]}`,
 	} {
 		if got := newProjection(reflect.TypeFor[answer]()).apply([]byte(in)); string(got) != want {
 			t.Errorf("%s becomes\n%s, want\n%s", in, got, want)

@@ -111,7 +111,8 @@ func TestStdioServesClient(t *testing.T) {
 
 func TestStdioServesStatelessRevision(t *testing.T) {
 	t.Parallel()
-	const meta = `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}`
+	const meta = `{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",` +
+		`"io.modelcontextprotocol/clientCapabilities":{}}}`
 	k := startStdio(t.Context(), t, newFakeService())
 	found := k.call(1, "server/discover", meta)
 	conforms(t, statelessVersion, "DiscoverResult", found)
@@ -165,10 +166,12 @@ func TestStdioAnswersPendingRequestsAtEOF(t *testing.T) {
 	t.Parallel()
 	var in strings.Builder
 	in.WriteString(
-		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n")
+		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},` +
+			`"clientInfo":{"name":"t","version":"1"}}}` + "\n")
 	for i := range 50 {
 		fmt.Fprintf(&in,
-			`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"memory_create","arguments":{"content":"%d"}}}`+"\n", i+1, i)
+			`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"memory_create",`+
+				`"arguments":{"content":"%d"}}}`+"\n", i+1, i)
 	}
 	var out bytes.Buffer
 	s := newFakeService()

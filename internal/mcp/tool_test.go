@@ -57,8 +57,10 @@ func TestToolsDescribeOperations(t *testing.T) {
 	t.Parallel()
 	out := mcp.List(fakeTable, op.ToolFull)
 	for _, want := range []string{
-		`{"annotations":{"idempotentHint":true,"readOnlyHint":true,"title":"Memory get"},"description":"Read one memory whole. offset (characters to skip)",` +
-			`"inputSchema":{"type":"object","properties":{"memoryId":{"type":"string"},"offset":{"type":"integer"}},"required":["memoryId"]},"name":"memory_get"}`,
+		`{"annotations":{"idempotentHint":true,"readOnlyHint":true,"title":"Memory get"},"description":"Read one ` +
+			`memory whole. offset (characters to skip)",` +
+			`"inputSchema":{"type":"object","properties":{"memoryId":{"type":"string"},"offset":{"type":"integer"}},` +
+			`"required":["memoryId"]},"name":"memory_get"}`,
 		`"annotations":{"destructiveHint":false,"idempotentHint":false,"readOnlyHint":false,"title":"Memory create"}`,
 		`"annotations":{"destructiveHint":true,"idempotentHint":true,"readOnlyHint":false,"title":"Memory delete"}`,
 		`"annotations":{"idempotentHint":true,"readOnlyHint":true,"title":"Memory search"}`,
@@ -148,7 +150,8 @@ func TestToolErrorsAreResultsWithCode(t *testing.T) {
 	c := client{t: t, url: url, version: "2025-11-25", key: "ann"}
 	a := c.post(
 		[]byte(
-			`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"memory_create","arguments":{"content":"x","content":"y"}}}`))
+			`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"memory_create",` +
+				`"arguments":{"content":"x","content":"y"}}}`))
 	if v, failed := unpack(t, a.rpc["result"].(object)); !failed || v["code"] != "invalid_query" {
 		t.Errorf("a duplicate key: %s", a.body)
 	}

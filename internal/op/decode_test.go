@@ -23,12 +23,14 @@ func TestDecoderReadsEveryKind(t *testing.T) {
 	t.Parallel()
 	got, err := decode(t, op.Args{
 		JSON: []byte(` {"thingId": "7", "name": "  A b ", "kind":"fact","tags":[" x ","y"],"size":5.0,"weight":-1.5e2,
-		"open":true,"when":"2026-01-02T03:04:05.678+01:00","note":"","within":{"uri":"caf\u00e9 \ud83d\ude00","position":-3},"places":[{"uri":"a"},{"uri":"\ufffd"}]}`)})
+		"open":true,"when":"2026-01-02T03:04:05.678+01:00","note":"",
+		"within":{"uri":"caf\u00e9 \ud83d\ude00","position":-3},"places":[{"uri":"a"},{"uri":"\ufffd"}]}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	b, _ := json.Marshal(got)
-	want := `{"thingId":"7","name":"A b","kind":"fact","tags":["x","y"],"size":5,"weight":-150,"open":true,"when":"2026-01-02T02:04:05.678Z",` +
+	want := `{"thingId":"7","name":"A b","kind":"fact","tags":["x","y"],"size":5,"weight":-150,"open":true,` +
+		`"when":"2026-01-02T02:04:05.678Z",` +
 		`"note":"","within":{"uri":"café 😀","position":-3},"places":[{"uri":"a"},{"uri":"` + "\ufffd" + `"}]}`
 	if string(b) != want {
 		t.Errorf("got  %s\nwant %s", b, want)

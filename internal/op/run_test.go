@@ -48,7 +48,8 @@ func TestRunRejectsInvalidHeaders(t *testing.T) {
 		"a token that widens itself": {changeOp.Op, op.Call{CredentialKind: identity.CredentialToken},
 			loci.CodeInsufficientScope},
 		"a token that does not": {findOp.Op, op.Call{CredentialKind: identity.CredentialToken}, ""},
-		"a cookie from another origin": {findOp.Op, op.Call{CredentialKind: identity.CredentialCookie, CrossOrigin: true},
+		"a cookie from another origin": {findOp.Op,
+			op.Call{CredentialKind: identity.CredentialCookie, CrossOrigin: true},
 			loci.CodeForbidden},
 		"a key from another origin": {findOp.Op, op.Call{CrossOrigin: true}, ""},
 	} {

@@ -109,7 +109,8 @@ func TestHTTPErrorLogIsStructured(t *testing.T) {
 	text := out.String()
 	for _, want := range []string{
 		`"msg":"a request handler panicked","listener":"metrics","stack":"goroutine `, "accept_retry_test.go:",
-		`"msg":"the HTTP library reports a misuse","listener":"metrics","err":"superfluous response.WriteHeader call from `,
+		`"msg":"the HTTP library reports a misuse","listener":"metrics","err":"superfluous response.WriteHeader ` +
+			`call from `,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the log lacks %s: %s", want, text)

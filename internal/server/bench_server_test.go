@@ -90,7 +90,8 @@ func TestBenchServerLeavesNoTablesInPostgres(t *testing.T) {
 		t.Error(err)
 	}
 	if left := d.Query(t,
-		`SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE nspname LIKE 'loci%' OR nspname = 'public'`); len(left) > 0 {
+		`SELECT relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE nspname LIKE 'loci%' OR `+
+			`nspname = 'public'`); len(left) > 0 {
 		t.Error("left behind: ", left)
 	}
 }

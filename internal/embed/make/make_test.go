@@ -109,7 +109,8 @@ func TestQuantizeRowsUsesRowScale(t *testing.T) {
 
 func TestParseFindsTensors(t *testing.T) {
 	t.Parallel()
-	head := `{"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2],"data_offsets":[4,12]},"b":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}}`
+	head := `{"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2],"data_offsets":[4,12]},` +
+		`"b":{"dtype":"I64","shape":[1],"data_offsets":[0,8]}}`
 	file := binary.LittleEndian.AppendUint64(nil, uint64(len(head)))
 	file = append(file, head...)
 	for _, v := range []float32{9, 1.5, -2} {
