@@ -137,7 +137,7 @@ func TestOpenWheelRejectsWrongSum(t *testing.T) {
 	if err := os.WriteFile(wheel, bytes.Repeat([]byte("x"), 100), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := run(wheel, "", true); err == nil || !strings.Contains(err.Error(), "not "+wheelSum) {
+	if err := run(wheel, "", true); err == nil || !strings.Contains(err.Error(), "want "+wheelSum) {
 		t.Errorf("%v", err)
 	}
 }
