@@ -26,7 +26,8 @@ type memory struct {
 	Score       float64         `json:"score,omitzero"`
 }
 
-const columns = ` e.id, w.id, a.id, e.title, e.content, e.type, e.tags, e.status, e.version, e.created_by, e.created_at, e.updated_at,
+const columns = ` e.id, w.id, a.id, e.title, e.content, e.type, e.tags, e.status, e.version, e.created_by, e.created_at,
+	e.updated_at,
 	e.source_name, e.source_uri, e.source_group, e.source_position `
 
 // scopeJoins are the necessary joins of an answer: the caller's memberships,
