@@ -13,11 +13,11 @@ import (
 var replacedNames = strings.Fields(`
 	kin Kin Ties ties relatives kinPlace tongue hear settle bare spot Sketch sketches folder folding foldAt tidy
 	grave flaw Flaw mend Mend onces Onces renewal leads standAside aside putBack freeTasks ranking turned finding
-	Findings Passages passage Recent Codes Near Resemblance Kill Dead WithDead Gone Blob repairs speller
-	reread rereading sideBySide searching standing scatter bring bendOf tilt lift plainShare rooms room doors waist leg legs
-	patience cookied misfit protest mistake greet Trial meanings asked seeker suspicious nobody believed
-	doubt aheadOf senseless misshapen aims Alike Or20 PlaceStatus Withdrew Shelf Invited Alone
-	aimed outcome duty keepLogin tellBytes`)
+	Findings Passages passage Recent Codes Near Resemblance Kill Dead WithDead Gone Blob repairs speller reread
+	rereading sideBySide searching standing scatter bring bendOf tilt lift plainShare rooms room doors waist leg
+	legs patience cookied misfit protest mistake greet Trial meanings asked seeker suspicious nobody believed
+	doubt aheadOf senseless misshapen aims Alike Or20 PlaceStatus Withdrew Shelf Invited Alone aimed outcome duty
+	keepLogin tellBytes`)
 
 func TestIdentifiersAreStandardTerms(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,8 @@ func TestResponseReturnsIDUnchanged(t *testing.T) {
 	}
 }
 
-// What is not one JSON value in UTF-8 is not carried out, not even its first part.
+// A message must be one JSON value in UTF-8; otherwise not even its first part
+// runs.
 func TestHTTPRejectsInvalidIDs(t *testing.T) {
 	t.Parallel()
 	s := newFakeService()
@@ -52,8 +53,8 @@ func TestHTTPRejectsInvalidIDs(t *testing.T) {
 	}
 }
 
-// What two readers could take for two calls is neither of them; the arguments
-// are judged by the operation, and refused in its way.
+// A message that two readers could take for different calls is rejected. The
+// operation judges the arguments, and returns its own errors.
 func TestHTTPRejectsAmbiguousJSON(t *testing.T) {
 	t.Parallel()
 	s := newFakeService()

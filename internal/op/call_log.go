@@ -11,28 +11,28 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 )
 
-// codeClientGone is noted in place of a code where the caller did not wait for the end.
+// codeClientGone replaces the code of a call whose client disconnected.
 const codeClientGone loci.Code = "left"
 
-// SlowCall is the duration from which on a call gets a line of its own in the log.
+// SlowCall is the duration from which on a call is logged separately.
 const SlowCall = time.Second
 
-// An callRecord call is one that has its answer.
+// A callRecord is a finished call.
 type callRecord struct {
 	op    *Op
 	call  *Call
 	actor *identity.Actor // nil where the caller was not admitted
-	in    any             // *In, nil where the input was refused
+	in    any             // *In, nil where the input was rejected
 	out   any
 	err   error
 	start time.Time
 }
 
-// logCall writes the one line of the call: what was asked by whom and how it ended,
-// by ids alone, never what was said. That the caller has left is no error of
-// ours. While the database is away each call fails for the same reason: its line
-// is like any other, and the reason has a line of its own, which the log may
-// leave out when it repeats.
+// logCall logs the one line of the call: operation, actor and result, by ids
+// only, never contents. A client that disconnects is no server error. During an
+// outage of the database each call fails for the same reason. Its line is like
+// any other, and the reason is logged in a line of its own, which the log may
+// omit when it repeats.
 func (h *Host) logCall(ctx context.Context, e callRecord) {
 	elapsed := time.Since(e.start)
 	var code loci.Code
@@ -77,7 +77,8 @@ func (h *Host) logLine(ctx context.Context, level slog.Level, message string, e 
 	h.Log.LogAttrs(ctx, level, message, attrs...)
 }
 
-// Statuses of HTTP for the log; 499 is what other servers log for a caller that did not wait (nginx).
+// HTTP statuses for the log; 499 is what other servers log for a disconnected
+// client (nginx).
 const (
 	statusOK                  = 200
 	statusCreated             = 201
@@ -100,8 +101,8 @@ func (e callRecord) status(code loci.Code) int {
 	return statusOK
 }
 
-// workspaceID returns the id of the workspace that the call names, or that its
-// answer lies in; empty where there is none.
+// workspaceID returns the id of the workspace in the input or the output of the
+// call, or "".
 func (e callRecord) workspaceID() string {
 	if id := idAt(reflect.ValueOf(e.in), e.op.inputWorkspaceField); id != "" {
 		return id
@@ -126,8 +127,8 @@ func idAt(v reflect.Value, path []int) string {
 	return field.String()
 }
 
-// workspaceField returns the place of a workspace's id in values of a type: in a
-// field of the type, or of a record that it holds.
+// workspaceField returns the index of a workspace's id in values of a type: in
+// a field of the type, or of a record in it.
 func workspaceField(t reflect.Type) []int {
 	if t.Kind() != reflect.Struct {
 		return nil

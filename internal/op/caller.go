@@ -8,7 +8,7 @@ import (
 )
 
 // A Caller runs an operation and returns its encoded output: in this process,
-// or over the wire. The tools and the commands stand on it.
+// or over the wire. Tools and commands use it.
 type Caller interface {
 	Call(ctx context.Context, o *Op, c *Call, a Args) ([]byte, error)
 }
@@ -22,8 +22,8 @@ func (h *Host) Call(ctx context.Context, o *Op, c *Call, a Args) ([]byte, error)
 	return Encode(out)
 }
 
-// Do runs an operation with its types: the same line of Go calls it in this
-// process or on a server, as the Caller decides.
+// Do runs an operation with its types: the same Go call runs in this process or
+// on a server, depending on the Caller.
 func Do[In, Out any](ctx context.Context, caller Caller, c *Call, o TypedOp[In, Out], in In) (out Out, err error) {
 	args, err := marshal(in)
 	if err != nil {
@@ -36,7 +36,7 @@ func Do[In, Out any](ctx context.Context, caller Caller, c *Call, o TypedOp[In, 
 	return out, json.Unmarshal(raw, &out)
 }
 
-// ErrorBody is the JSON object of an error, as every door shows it.
+// ErrorBody is the JSON object of an error in every transport.
 type ErrorBody struct {
 	Error     loci.Code `json:"error"`
 	Code      loci.Code `json:"code"`
@@ -44,7 +44,7 @@ type ErrorBody struct {
 	RequestID string    `json:"requestId,omitzero"`
 }
 
-// NewErrorBody returns what of err is shown.
+// NewErrorBody returns the public part of err.
 func NewErrorBody(err error, requestID string) ErrorBody {
 	e := loci.AsError(err)
 	return ErrorBody{e.Code, e.Code, e.Message, requestID}

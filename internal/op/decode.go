@@ -12,16 +12,17 @@ import (
 	"github.com/loci-memory/loci/internal/strictjson"
 )
 
-// Args are what a caller sends: a JSON object, and fields that came as texts.
+// Args are the input of a call: a JSON object, and fields that were sent as
+// texts.
 type Args struct {
 	JSON     []byte // a flat JSON object; empty is {}
 	Params   []Param
-	FromHTTP bool // JSON is an HTTP body: it may hold only the fields whose place is the body
+	FromHTTP bool // JSON is an HTTP body: it may contain only the fields of the body
 }
 
 // A Param is a field that was sent as a text: a segment of a path, a query
-// value, a flag. A list is sent as several Texts of one name, each of which
-// SplitList reads.
+// value, a flag. A list is sent as several Params of one name, each of which
+// SplitList splits.
 type Param struct {
 	Name, Value string
 	Location    Location // where it was sent; empty where that does not matter
@@ -59,8 +60,8 @@ func (o *Op) decode(a Args) (any, error) {
 }
 
 // Canonical checks a as the operation does and returns the input as one JSON
-// object. A caller on the wire sends that, so that it refuses what is wrong in
-// the same words as the operation itself.
+// object. A remote caller sends that object, so that it reports errors in the
+// same words as the operation itself.
 func (o *Op) Canonical(a Args) ([]byte, error) {
 	in, err := o.decode(a)
 	if err != nil {
@@ -94,7 +95,7 @@ func (o *Op) fieldNames(places ...Location) []string {
 // maxFields is the largest number of fields of one object: a fieldSet has a bit for each.
 const maxFields = 64
 
-// A fieldSet tells which of at most maxFields fields were given.
+// A fieldSet is the set of the given fields, at most maxFields.
 type fieldSet uint64
 
 func (s *fieldSet) has(i int) bool { return *s&(1<<i) != 0 }
@@ -176,8 +177,8 @@ func (p *inputSpec) appendItems(v reflect.Value, name string, items []string) er
 	return nil
 }
 
-// SplitList returns the items of a list that is written as one text: they are
-// separated by commas, and \, is a comma within an item.
+// SplitList splits a list that is written as one text: items are separated by
+// commas, and \, is a comma within an item.
 func SplitList(text string) []string {
 	if !strings.Contains(text, `\,`) {
 		return strings.Split(text, ",")
@@ -210,8 +211,8 @@ func (p *inputSpec) grow(v reflect.Value, name string, n int) error {
 	return nil
 }
 
-// maxItems returns how many items a list may have; a bound of its own holds where
-// the rule has none.
+// maxItems returns the most items of a list; a general bound applies where the
+// rule has none.
 func (p *inputSpec) maxItems() int {
 	if p.rule.MaxItems > 0 {
 		return p.rule.MaxItems
@@ -300,7 +301,7 @@ func (p *inputSpec) setEnum(v reflect.Value, name, text string) error {
 	return invalidf("%s must be one of %s", name, strings.Join(p.rule.Enum, ", "))
 }
 
-// typeError refuses a value of another JSON type.
+// typeError returns the error for a value of another JSON type.
 func (p *inputSpec) typeError(name string) error {
 	switch p.kind {
 	case arrayKind:
@@ -313,7 +314,8 @@ func (p *inputSpec) typeError(name string) error {
 	return invalidf("%s must be a %s", name, p.kind)
 }
 
-// unknownField refuses a name and says which is the nearest known one.
+// unknownField returns the error for an unknown name, with the nearest known
+// one.
 func unknownField(name string, known []string) error {
 	best := Nearest(name, known)
 	switch short := strictjson.Shorten(name); {
@@ -338,7 +340,7 @@ func Nearest(name string, known []string) string {
 	return best
 }
 
-// foldName drops what people mix up: letter case and how words are joined.
+// foldName removes differences of letter case and word separators.
 func foldName(s string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(strictjson.Shorten(s)))
 }

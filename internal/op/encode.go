@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 )
 
-// A Created output says whether something was made: REST answers 201 then.
+// A Created output reports whether a record was created: REST answers 201 then.
 type Created interface{ Created() bool }
 
 // A Tagged output has an entity tag.
 type Tagged interface{ ETag() string }
 
-// marshal writes v as JSON and leaves <, > and & as they are.
+// marshal writes v as JSON and does not escape <, > and &.
 func marshal(v any) ([]byte, error) {
 	var b bytes.Buffer
 	err := encodeTo(&b, v)

@@ -8,7 +8,7 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// A kind is what a value looks like in JSON.
+// A kind is the JSON form of a value.
 type kind int
 
 const (
@@ -25,8 +25,8 @@ func (k kind) String() string {
 	return [...]string{"string", "boolean", "integer", "number", "string", "array", "object"}[k]
 }
 
-// A inputSpec is how values of a Go type are read and checked. It is made once per
-// type, when the operation is defined.
+// An inputSpec describes how to read and check values of a Go type. It is made
+// once per type, when the operation is defined.
 type inputSpec struct {
 	kind    kind
 	rule    loci.Rule
@@ -45,7 +45,7 @@ type field struct {
 	spec        *inputSpec
 }
 
-// A ruleProvider type states its own bounds.
+// A ruleProvider type has its own Rule.
 type ruleProvider interface{ Rule() loci.Rule }
 
 var (

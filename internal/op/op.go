@@ -1,7 +1,7 @@
-// Package op is the waist of Loci. Everything that the service can do is an
+// Package op has the operation table. Everything that the service can do is an
 // Op: a named, typed operation in a Table. REST, MCP, the commands and the Go
-// client are doors to the same Table; none of them knows what is behind it,
-// and the waist knows no operation.
+// client are transports of the same Table. None of them knows the service, and
+// this package knows no operation.
 package op
 
 import (
@@ -37,14 +37,14 @@ func (a Access) String() string {
 	return [...]string{"", "public", "account", "person", "agent"}[a]
 }
 
-// Exposure says which doors beside REST an Op has, and from which set of MCP
-// tools on it is one.
+// Exposure lists the transports of an Op beside REST, and the smallest set of
+// MCP tools that contains it.
 type Exposure int
 
-// The reaches, each with what the one before it has.
+// The exposures, each including the one before it.
 const (
 	_           Exposure = iota
-	BrowserOnly          // REST alone: what it answers is a cookie
+	BrowserOnly          // REST only: it answers with a cookie
 	NoTool               // REST, the Go client and the commands
 	ToolFull             // an MCP tool of the full set
 	ToolStable           // of the stable set
@@ -67,7 +67,7 @@ const (
 	MayCreate                     // creates a record or returns one that exists: see Created
 )
 
-// An Op is one thing that the service can do, its types erased.
+// An Op is one operation of the service, its types erased.
 type Op struct {
 	Name     string // "memory.create": operationId, tool and command
 	Method   string
@@ -75,12 +75,12 @@ type Op struct {
 	Summary  string // one line: it is the tool's whole description
 	Access   Access
 	Exposure Exposure
-	Streams  bool // Out is one event, and what Run returns is a Stream
+	Streams  bool // Out is one event, and Run returns a Stream
 	ReadOnly bool // it changes nothing
 	Paged    bool // In embeds loci.Paging: it answers page by page
 	traits   Trait
 
-	inputWorkspaceField, outputWorkspaceField []int // places of a workspace's id, for the log
+	inputWorkspaceField, outputWorkspaceField []int // indexes of a workspace's id, for the log
 
 	input        *inputSpec
 	inType       reflect.Type
@@ -112,7 +112,8 @@ func (t *Table) Op(name string) *Op {
 	return nil
 }
 
-// Without returns the table without the operations of these names, and those.
+// Without returns the table without the operations of these names, and the
+// removed operations.
 func (t *Table) Without(names []string) (left *Table, out []*Op) {
 	left = &Table{}
 	for _, o := range t.Ops {
@@ -141,7 +142,7 @@ func Add[S, In, Out any](t *Table, name, route, summary string, access Access, e
 	return TypedOp[In, Out]{o}
 }
 
-// AddStream puts an operation into the table that answers with events.
+// AddStream adds an operation that answers with events.
 func AddStream[S, In, Event any](t *Table, name, route, summary string, access Access, exposure Exposure,
 	do func(S, context.Context, *identity.Actor, In) (iter.Seq2[Event, error], error)) TypedOp[In, Event] {
 	o := define[In, Event](t, name, route, summary, access, exposure, nil)
@@ -229,11 +230,11 @@ func embeds(outer, inner reflect.Type) bool {
 	return ok && f.Anonymous && f.Type == inner
 }
 
-// A Location is the part of an HTTP request in which a field travels. There are
-// no tags for it: the route names the path fields, the method decides the rest.
+// A Location is the part of an HTTP request with a field. There are no tags for
+// it: the route names the path fields, the method decides the rest.
 type Location string
 
-// The places.
+// The locations.
 const (
 	InPath  Location = "path"
 	InQuery Location = "query"
@@ -247,7 +248,7 @@ func (o *Op) defaultLocation() Location {
 	return InBody
 }
 
-// A Field is one field of an operation's input, as doors other than JSON need it.
+// A Field is one field of an operation's input, for transports other than JSON.
 type Field struct {
 	Name        string
 	Location    Location
@@ -257,7 +258,7 @@ type Field struct {
 	Type        string // of the value or of an item, in the words of JSON Schema
 	Enum        []string
 	Description string
-	ToolDefault int     // what a tool sends in place of an absent integer, where not 0
+	ToolDefault int     // the value that a tool sends for an absent integer, if not 0
 	Fields      []Field // of an object that is no item of a list
 }
 
@@ -286,8 +287,8 @@ func (p *inputSpec) describeFields() []Field {
 // Types returns the Go types of the input and of the output, or of one event.
 func (o *Op) Types() (in, out reflect.Type) { return o.inType, o.outType }
 
-// InputSchema returns the JSON Schema of the input. Schemas are made when the first door
-// asks for them: most commands never do, and start at once.
+// InputSchema returns the JSON Schema of the input. Schemas are made on first
+// use: most commands never need them, and start at once.
 func (o *Op) InputSchema() *jsonschema.Schema {
 	o.buildSchemas()
 	return o.inputSchema

@@ -12,28 +12,29 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 )
 
-// A Call is what travels with an operation beside its fields. A door fills the
-// first part; Run fills the second.
+// A Call is the context of an operation's call beside its fields. A transport
+// fills the first part; Run fills the second.
 type Call struct {
-	Transport           string                  // "rest", "mcp", "command": for the log
-	Credential          string                  // the credential itself: a key, a token, a cookie's secret
-	CredentialKind      identity.CredentialKind // how the proof came: a cookie, or anything else a bearer
-	ActorHeader         string                  // of the actor header: "" or "agent"
-	AgentIDSent         bool                    // the client sent an agent id, which only the server gives
-	CrossOrigin         bool                    // a browser sent it from another origin
-	Address             string                  // of the peer
+	Transport  string // "rest", "mcp", "command": for the log
+	Credential string // the credential itself: a key, a token, a cookie's secret
+	// how the credential was sent: a cookie, or any other bearer
+	CredentialKind      identity.CredentialKind
+	ActorHeader         string // of the actor header: "" or "agent"
+	AgentIDSent         bool   // the client sent an agent id, which only the server assigns
+	CrossOrigin         bool   // a browser sent it from another origin
+	Address             string // of the peer
 	RequestID           string
 	IdempotencyKey      string
-	IdempotencyKeyCount int // how many keys were sent: one may be empty, and of several none counts
+	IdempotencyKeyCount int // the number of sent keys: one may be empty, and several are invalid
 	IfMatch             string
-	Continuation        bool // a door asks once more for what is one call to its client: it counts once
+	Continuation        bool // a transport calls again for one call of its client: it counts once
 
-	RateCharged bool // the rate was charged for the message that the call came in
+	RateCharged bool // the rate was charged for the message of the call
 
 	UserID   string // of the caller, once the credential is known
 	Quota    *Quota // of the caller's plan, once the credential is known
-	Replayed bool   // the answer is a stored one
-	ETag     string // the entity tag of the record that is answered, if it has one
+	Replayed bool   // the answer is a replay
+	ETag     string // the entity tag of the returned record, if it has one
 }
 
 // A Quota is the state of the caller's operations in the current window.
@@ -45,23 +46,24 @@ type Quota struct {
 // A Host runs the operations of a table on a service.
 type Host struct {
 	Service any
-	// Admit tells who the caller is, and refuses one that is unknown, revoked,
-	// too quick or out of quota. It fills the call's Quota.
+	// Admit authenticates the caller. It refuses an unknown or revoked
+	// credential, and calls over the rate limit or quota. It sets the call's
+	// Quota.
 	Admit func(ctx context.Context, o *Op, c *Call) (*identity.Actor, error)
-	// Charge adds to the rate what a call costs beyond one; it may be nil. It
-	// refuses nothing: calls that come later wait for it.
+	// Charge adds the cost of a call beyond one to the rate; it may be nil. It
+	// refuses nothing: later calls wait.
 	Charge func(ctx context.Context, actor *identity.Actor, more int)
 	// Log gets one line for each call, without contents.
 	Log *slog.Logger
-	// Observe is told of each call that has ended, for metrics; it may be nil.
+	// Observe is called for each finished call, for metrics; it may be nil.
 	Observe func(o *Op, c *Call, code loci.Code, elapsed time.Duration)
 }
 
-// Run is the one way in. Every door ends here, so every rule that holds for
-// all of them stands here, in the order of refusal: credential, rate and
-// quota, the body, its shape; then the method, whose transaction knows scope,
-// role, idempotency and state. args is called once the caller is admitted, so
-// that nobody else's body is read.
+// Run runs an operation. Every transport calls it, so the common rules are
+// checked here, in the order of refusal: credential, rate and quota, the body,
+// its shape. The method follows, whose transaction checks scope, role,
+// idempotency and state. args is called once the caller is admitted, so that no
+// other body is read.
 func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error)) (out any, err error) {
 	start := time.Now()
 	var actor *identity.Actor
@@ -103,10 +105,10 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 	return out, err
 }
 
-// A coster input says how many calls of the rate it counts as.
+// A coster input returns how many calls of the rate it counts as.
 type coster interface{ Cost() int }
 
-// authorize checks what of the call is neither credential nor field.
+// authorize checks the parts of the call other than credential and fields.
 func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 	switch {
 	case c.CrossOrigin && (o.Exposure == BrowserOnly || actor.CredentialKind == identity.CredentialCookie):
@@ -129,7 +131,8 @@ func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 	return nil
 }
 
-// bindIdempotencyKey ties the call to its Idempotency-Key, if it is one that counts.
+// bindIdempotencyKey binds the call to its Idempotency-Key, if the operation
+// uses one.
 func (c *Call) bindIdempotencyKey(o *Op, actor *identity.Actor, in any) error {
 	if c.IdempotencyKey == "" && c.IdempotencyKeyCount == 0 || !o.AcceptsIdempotencyKey() {
 		return nil

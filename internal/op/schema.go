@@ -9,9 +9,9 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// schemaCache turns Go types into JSON Schema 2020-12 by a library, and tells it
-// what a Go type cannot say of itself: the rules. A schema of a struct has the
-// type's name as its title; the OpenAPI document lists it under that name.
+// schemaCache makes JSON Schema 2020-12 from Go types by a library, and adds
+// the rules. A schema of a struct has the type's name as its title; the OpenAPI
+// document lists it under that name.
 type schemaCache struct {
 	sync.Mutex
 	byType map[reflect.Type]*jsonschema.Schema
@@ -54,9 +54,9 @@ func (s *schemaCache) schemaOf(t reflect.Type) *jsonschema.Schema {
 	return made.CloneSchemas()
 }
 
-// memberSchemas returns the known schemas of what t holds, and no others: the library
-// copies all that it is given. It walks through an embedded struct itself and
-// wants no schema of it.
+// memberSchemas returns the known schemas of the types in t only: the library
+// copies every given schema. It handles an embedded struct itself and needs no
+// schema of it.
 func (s *schemaCache) memberSchemas(t reflect.Type) map[reflect.Type]*jsonschema.Schema {
 	members := map[reflect.Type]*jsonschema.Schema{}
 	addMember := func(t reflect.Type) {
@@ -95,8 +95,8 @@ func (s *schemaCache) inputSchema(p *inputSpec) *jsonschema.Schema {
 	return made
 }
 
-// outputSchema returns the schema of an operation's output: with ok: true, and open
-// to fields that are not named yet, for clients must bear additions.
+// outputSchema returns the schema of an operation's output: with ok: true, and
+// open to unknown fields, because clients must accept additions.
 func (s *schemaCache) outputSchema(t reflect.Type) *jsonschema.Schema {
 	made := allowAdditional(s.schemaOf(t))
 	made.Title = ""
@@ -109,8 +109,8 @@ func (s *schemaCache) outputSchema(t reflect.Type) *jsonschema.Schema {
 	return made
 }
 
-// dropNull takes back the null that the library gives to a slice or a pointer: a
-// field of ours is there or absent, and a list is never null.
+// dropNull removes the null that the library adds to a slice or a pointer: a
+// field is present or absent, and a list is never null.
 func dropNull(s *jsonschema.Schema) {
 	if s == nil {
 		return
@@ -174,9 +174,9 @@ func positiveOrNil(n int) *int {
 	return &n
 }
 
-// WithRefs returns s with each named type as a reference below prefix, and
-// puts those types into named. This is the form of an OpenAPI document; a tool
-// wants s itself, which stands alone.
+// WithRefs returns s with each named type as a reference below prefix, and adds
+// those types to named. An OpenAPI document needs this form; a tool uses s
+// itself, which is complete.
 func WithRefs(s *jsonschema.Schema, prefix string, named map[string]*jsonschema.Schema) *jsonschema.Schema {
 	if s == nil {
 		return nil

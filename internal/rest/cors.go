@@ -13,10 +13,10 @@ const (
 		"RateLimit-Reset, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"
 )
 
-// handleCORS tells a browser that a page of a configured origin may read the answer
-// (Fetch, section 3.3), and answers its question beforehand; it reports
-// whether it did. Cookies are not for other origins, so credentials are not
-// allowed. Another origin reads nothing.
+// handleCORS lets a browser show the answer to a page of a configured origin
+// (Fetch, section 3.3), and answers preflight requests; it reports whether it
+// did. Cookies are not for other origins, so credentials are not allowed.
+// Another origin reads nothing.
 func (d *handler) handleCORS(w http.ResponseWriter, r *http.Request) (answered bool) {
 	h := w.Header()
 	h.Set("Vary", "Origin")

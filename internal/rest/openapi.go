@@ -13,12 +13,12 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// An jsonObject is a JSON object of the document. Its keys are written in order,
+// A jsonObject is a JSON object of the document. Its keys are written in order,
 // so that equal tables give equal bytes.
 type jsonObject = map[string]any
 
-// A openAPIBuilder makes the OpenAPI 3.1 document. Components are listed once
-// something refers to them.
+// An openAPIBuilder builds the OpenAPI 3.1 document. Components are listed once
+// they are referenced.
 type openAPIBuilder struct {
 	cookie     string
 	paths      jsonObject
@@ -104,7 +104,7 @@ func (s *openAPIBuilder) tagList() []jsonObject {
 	return list
 }
 
-// securityRequirements says which credentials an operation takes.
+// securityRequirements returns the credentials of an operation.
 func securityRequirements(a op.Access) []jsonObject {
 	switch a {
 	case op.Public:
@@ -222,7 +222,7 @@ const schemaPrefix = "#/components/schemas/"
 
 var statusDescriptions = map[int]string{http.StatusOK: "Done", http.StatusCreated: "Made"}
 
-// acceptsIfNoneMatch reports whether an operation answers If-None-Match.
+// acceptsIfNoneMatch reports whether an operation supports If-None-Match.
 func acceptsIfNoneMatch(o *op.Op, t reflect.Type) bool {
 	_, ok := reflect.Zero(t).Interface().(op.Tagged)
 	return ok && o.Method == http.MethodGet

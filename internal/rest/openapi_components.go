@@ -20,7 +20,7 @@ func ref(kind, name string) jsonObject {
 	return jsonObject{"$ref": "#/components/" + kind + "/" + name}
 }
 
-// errorSchema describes the one shape of every error.
+// errorSchema describes the form of every error.
 func errorSchema() *jsonschema.Schema {
 	code := &jsonschema.Schema{Type: "string", Description: "Programs decide by it"}
 	for _, e := range loci.Catalogue {
@@ -39,10 +39,10 @@ func errorSchema() *jsonschema.Schema {
 	}
 }
 
-// errorStatuses are the statuses with which any operation may be refused.
+// errorStatuses are the error statuses of any operation.
 var errorStatuses = []int{400, 401, 403, 404, 409, 413, 415, 429, 500, 503}
 
-// errorResponse refers to the refusals with that status; 0 is any other one.
+// errorResponse refers to the errors with that status; 0 means any other one.
 func (s *openAPIBuilder) errorResponse(status int) jsonObject {
 	name, description := "Failure", "Another failure"
 	if status > 0 {
@@ -159,7 +159,7 @@ func (s *openAPIBuilder) operationParameters(o *op.Op) []jsonObject {
 	return out
 }
 
-// listEncodingNote says how a list is written in a query.
+// listEncodingNote describes the encoding of a list in a query.
 const listEncodingNote = `Repeat the name for several items, or separate them by commas; \, is a comma within an item.`
 
 func fieldParameter(f op.Field, schema *jsonschema.Schema) jsonObject {

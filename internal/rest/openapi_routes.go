@@ -47,8 +47,8 @@ func linkParameter(name, link string) jsonObject {
 		"schema": jsonObject{"type": "string"}}
 }
 
-// routeObject completes the description of a hand-written route with what holds for
-// all of them: no credential unless it says so, and errors in their one shape.
+// routeObject adds the common parts to the description of a hand-written route:
+// no credential unless it has one, and the form of errors.
 func (s *openAPIBuilder) routeObject(operation any) jsonObject {
 	out := jsonObject{"security": []jsonObject{}}
 	b, err := json.Marshal(operation)

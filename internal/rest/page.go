@@ -33,7 +33,7 @@ var (
 		"style-src " + cspHash(pageStyle) + "; script-src " + cspHash(pageScript)
 )
 
-// Pages are what the pages for people need beside the operations.
+// Pages are the requirements of the pages for people beside the operations.
 type Pages interface {
 	// CheckSetup returns nil if the token of a setup link makes the first account.
 	CheckSetup(ctx context.Context, token string) error
@@ -43,20 +43,20 @@ type Pages interface {
 		t loci.InvitationToken) (i loci.Invitation, inviter string, err error)
 }
 
-// A pageData is what a page shows.
+// A pageData has the contents of a page.
 type pageData struct {
 	Base           string // address of the server
 	Insecure       bool   // the connection is not encrypted
-	User           string // address of the signed-in person, empty for nobody
-	Alert          string // what went wrong
+	User           string // address of the signed-in person, empty without sign-in
+	Alert          string // the error message
 	IdempotencyKey string // idempotency key of a form
-	Next           string // path to go on to
+	Next           string // path of the next page
 
 	Valid              bool // of a setup link
 	Token, Email, Name string
 	Key                string // a new API key
 	Invite             invitationData
-	Answered           *answered // the invitation that was answered just now, or nil
+	Answered           *answered // the invitation that was just answered, or nil
 }
 
 // Style is the one style sheet of all pages.
@@ -78,12 +78,12 @@ func cspHash(s string) string {
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// newPageData returns what every page shows.
+// newPageData returns the common contents of pages.
 func (d *handler) newPageData(r *http.Request, user loci.User) pageData {
 	return pageData{Base: d.baseURL(r), Insecure: !d.isSecure(r), User: user.Email, IdempotencyKey: identity.NewSecret()}
 }
 
-// renderPage writes a page. err is what went wrong, or nil.
+// renderPage writes a page. err is the error to show, or nil.
 func (d *handler) renderPage(w http.ResponseWriter, r *http.Request, name string, v pageData, err error) {
 	status := http.StatusOK
 	h := w.Header()
@@ -101,8 +101,8 @@ func (d *handler) renderPage(w http.ResponseWriter, r *http.Request, name string
 	}
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", pageCSP)
-	// A page sends its address to no other site. To its own it does: a browser
-	// that sends no referrer at all sends forms with the Origin null.
+	// A page sends no referrer to other sites. To its own it does, because a
+	// browser without referrers sends forms with the Origin null.
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("X-Frame-Options", "DENY")
 	w.WriteHeader(status)
@@ -118,8 +118,8 @@ func (d *handler) runOp(r *http.Request, c *op.Call, name string, in any) (any, 
 	return d.Host.Run(r.Context(), d.Table.Op(name), c, func() (op.Args, error) { return op.Args{JSON: body}, nil })
 }
 
-// pageCall returns the call of a page's request, and the person who is signed in. A
-// page takes no other credential than the cookie: without it the person has no id.
+// pageCall returns the call of a page's request, and the signed-in person. A
+// page accepts only the cookie as credential: without it the person has no id.
 func (d *handler) pageCall(w http.ResponseWriter, r *http.Request) (c *op.Call, user loci.User, err error) {
 	c = d.newCall(w, r)
 	c.Transport, c.IdempotencyKey, c.IdempotencyKeyCount = "page", "", 0
@@ -138,7 +138,8 @@ func (d *handler) pageCall(w http.ResponseWriter, r *http.Request) (c *op.Call, 
 	return c, out.(loci.OneUser).User, nil
 }
 
-// startSession gives the browser the cookie of a new sign-in, and the call its proof.
+// startSession sets the cookie of a new sign-in, and uses it as the call's
+// credential.
 func (d *handler) startSession(w http.ResponseWriter, r *http.Request, c *op.Call, out any) {
 	s := out.(cookieSetter).Cookie()
 	http.SetCookie(w, d.newCookie(r, s))
@@ -168,8 +169,8 @@ func parseForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	return r.PostForm, nil
 }
 
-// submitted returns the form that a page sent, its call, and the person who is signed
-// in.
+// submitted returns the form that a page sent, its call, and the signed-in
+// person.
 func (d *handler) submitted(w http.ResponseWriter, r *http.Request) (f url.Values, c *op.Call, user loci.User,
 	err error) {
 	if f, err = parseForm(w, r); err != nil {
@@ -179,13 +180,13 @@ func (d *handler) submitted(w http.ResponseWriter, r *http.Request) (f url.Value
 	return f, c, user, err
 }
 
-// redirect leads a browser on to another page.
+// redirect sends a browser to another page.
 func redirect(w http.ResponseWriter, r *http.Request, path string) {
 	http.Redirect(w, r, path, http.StatusSeeOther)
 }
 
-// safeRedirectPath returns the path of a page to go on to after a sign-in. Any other address
-// becomes the start page.
+// safeRedirectPath returns the path of the page after a sign-in. Any other
+// address becomes the start page.
 func safeRedirectPath(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.Path != "/invite" {

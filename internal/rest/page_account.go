@@ -11,8 +11,8 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// homePage is the start page: sign in, connect a device, make an API key. A program
-// that asks for no page is told where the API is.
+// homePage is the start page: sign in, connect a device, make an API key. A
+// program that does not accept HTML gets the address of the API.
 func (d *handler) homePage(w http.ResponseWriter, r *http.Request) {
 	if !strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/html") {
 		httpapi.WriteError(w, r, nil, errNoRoute())
@@ -72,7 +72,7 @@ func (d *handler) signOutForm(w http.ResponseWriter, r *http.Request) {
 	redirect(w, r, safeRedirectPath(f.Get("next")))
 }
 
-// setupPage shows at once whether the setup link works. It uses nothing up.
+// setupPage shows whether the setup link works. It does not use the link up.
 func (d *handler) setupPage(w http.ResponseWriter, r *http.Request) {
 	_, user, err := d.pageCall(w, r)
 	if user.ID != "" {
@@ -92,9 +92,10 @@ func (d *handler) setupPage(w http.ResponseWriter, r *http.Request) {
 	d.renderPage(w, r, "setup.html", v, err)
 }
 
-// setupForm makes the first account and its first API key. A browser that sends the
-// form again, as a reload does, is signed in by then, and is shown the same key: the
-// answer is kept under the idempotency key, sealed with the browser's cookie.
+// setupForm makes the first account and its first API key. A browser that sends
+// the form again, for example by a reload, is signed in by then. It gets the
+// same key: the answer is stored under the idempotency key, encrypted with the
+// browser's cookie.
 func (d *handler) setupForm(w http.ResponseWriter, r *http.Request) {
 	v := d.newPageData(r, loci.User{})
 	f, err := parseForm(w, r)
@@ -135,8 +136,8 @@ func (d *handler) keyForm(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// createKey makes an API key, or finds the one that was made under the idempotency
-// key, and shows it on the start page.
+// createKey makes an API key, or replays the one of the idempotency key, and
+// shows it on the start page.
 func (d *handler) createKey(w http.ResponseWriter, r *http.Request, c *op.Call, user loci.User,
 	name, idempotencyKey string) {
 	v := d.newPageData(r, user)

@@ -9,28 +9,28 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// An invitationData is what the page of an invitation's link shows.
+// An invitationData has the contents of an invitation's page.
 type invitationData struct {
 	ID, Token string // of the link
-	SignIn    string // path of the sign-in that leads back to the page
+	SignIn    string // path of the sign-in that returns to the page
 
-	Open            bool   // it waits for an answer, and the visitor may see it
-	Closed          string // why it does not
+	Open            bool   // it is pending, and the visitor may see it
+	Closed          string // the reason why it is not open
 	Workspace       string
 	Inviter         string
 	Email           string
 	Admin           bool
 	Until           string
-	SignedInAsOther bool // somebody else is signed in
+	SignedInAsOther bool // another user is signed in
 }
 
-// An answered invitation is what the start page says of it.
+// An answered invitation is shown on the start page.
 type answered struct {
 	Workspace string
 	Accepted  bool
 }
 
-// closedTitles are titles for invitations that wait for no answer.
+// closedTitles are the titles of invitations that are not pending.
 var closedTitles = map[loci.InvitationStatus]string{
 	loci.InvitationAccepted: "This invitation was accepted",
 	loci.InvitationDeclined: "This invitation was declined",
@@ -64,7 +64,7 @@ func (d *handler) inviteForm(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// registerInvited makes an account for the invited address, and leads back to the
+// registerInvited makes an account for the invited address, and returns to the
 // invitation.
 func (d *handler) registerInvited(w http.ResponseWriter, r *http.Request, c *op.Call, f url.Values) {
 	token := loci.InvitationToken(f.Get("token"))
@@ -97,8 +97,9 @@ func (d *handler) answerInvitation(w http.ResponseWriter, r *http.Request, c *op
 	d.renderPage(w, r, "home.html", v, nil)
 }
 
-// renderInvitation shows the invitation of a link. A visitor who neither has its token
-// nor its verified address learns nothing of it. err is what went wrong with a form.
+// renderInvitation shows the invitation of a link. A visitor who has neither
+// its token nor its verified address learns nothing about it. err is the error
+// of a form.
 func (d *handler) renderInvitation(w http.ResponseWriter, r *http.Request, user loci.User, link url.Values, err error) {
 	v := d.newPageData(r, user)
 	v.Name, v.Next = link.Get("name"), invitePath(link)

@@ -11,8 +11,8 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// maxPublicBody is the most bytes of a body for an operation that anybody may call. Much of a
-// body could wait in memory for its end, at no cost to its sender.
+// maxPublicBody bounds the body of a public operation. An incomplete body
+// occupies memory at no cost to its sender.
 const maxPublicBody = 64 << 10
 
 // readArgs reads body, path and query of an operation. names are the fields of the path.
@@ -57,8 +57,8 @@ func readBody(w http.ResponseWriter, r *http.Request, public bool) ([]byte, erro
 	return body, err
 }
 
-// parseQuery returns the fields of a query in their order. The map of url.ParseQuery has none, so
-// that the error for two faults would be drawn by lot.
+// parseQuery returns the fields of a query in their order. The map of
+// url.ParseQuery has none, so that the error for two faults would vary.
 func parseQuery(query string) (params []op.Param, err error) {
 	for query != "" {
 		var pair string

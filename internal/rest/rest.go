@@ -1,6 +1,6 @@
-// Package rest is the door of Loci to HTTP. Each operation of the table is one
-// route, and one OpenAPI document describes them all. Nothing is decided here
-// that would hold at another door too: that stands in package op.
+// Package rest is the HTTP transport of Loci. Each operation of the table is
+// one route, and one OpenAPI document describes them all. Rules that apply to
+// other transports too are in package op.
 package rest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// Options are what the door needs to know of the house.
+// Options are the settings of the transport.
 type Options struct {
 	Table *op.Table
 	Host  *op.Host
@@ -35,8 +35,8 @@ type Options struct {
 	Hosts       *httpapi.AllowedHosts
 	Pages       Pages // nil serves no pages
 	ExtraRoutes []Route
-	// OmittedOps are operations that this variant of the contract does not have:
-	// their routes are not there, whatever other methods their paths have.
+	// OmittedOps are operations that this variant of the contract does not
+	// have: their routes are missing, even if their paths have other methods.
 	OmittedOps []*op.Op
 	// ResponseLimiter bounds the answers that clients do not read; nil is without bounds.
 	ResponseLimiter *httpapi.ResponseLimiter
