@@ -102,7 +102,7 @@ func TestPorterStemsWords(t *testing.T) {
 	}
 }
 
-// What highlights pass over must not be what they look for.
+// The prefilter of highlights must not skip a match.
 func TestPrefilterPrefixCoversStem(t *testing.T) {
 	t.Parallel()
 	ends := []string{"", "s", "es", "ies", "sses", "ed", "eed", "ing", "y", "ly", "ational", "tional", "enci", "anci",

@@ -6,8 +6,8 @@ import "strings"
 // into names, a name into its dashes, dots and underscores.
 var joinerLevels = [...]string{"/\\@", "-", ".", "_"}
 
-// splitToken emits words and single joints. What looks like an identifier is kept
-// whole and split; prose joined by dashes alone is words.
+// splitToken emits words and single joints. An identifier is kept whole and
+// split; prose joined only by dashes is split into words.
 func (a *Analyzer) splitToken(t string, flag bool) {
 	joints, others := uint8(0), uint8(0)
 	dashes := true

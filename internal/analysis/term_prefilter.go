@@ -19,7 +19,7 @@ type TermPrefilter struct {
 }
 
 // A stem differs from its word in its last two letters at most (conflating,
-// conflate). What comes late in a long term does not matter.
+// conflate). Later letters of a long term do not matter.
 const (
 	MaxStemChange  = 2
 	maxPrefixBytes = 12

@@ -41,7 +41,7 @@ func textUnits(s string, most int) []textUnit {
 	return w.list
 }
 
-// What a byte is to an atomizer.
+// The classes of a byte.
 const (
 	byteWord     = iota
 	byteStop     // of a sentence, whose last word it is a part of

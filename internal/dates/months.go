@@ -61,8 +61,8 @@ var (
 	}
 )
 
-// months names them all, without accents. What is a name in several languages is
-// what it is in the first.
+// months has all names, without accents. A name of several languages has its
+// meaning in the first.
 var months = sync.OnceValue(func() map[string]month {
 	all := map[string]month{}
 	add := func(rows []string, like month) {

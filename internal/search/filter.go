@@ -34,8 +34,9 @@ func (f *Filter) Matches(a *DocAttributes) bool {
 	return true
 }
 
-// segmentFilter is a filter applied to the tables of one segment, so that a document
-// costs a few look-ups at most. What is nil or 0 allows all that the segment holds.
+// segmentFilter is a filter applied to the tables of one segment, so that a
+// document costs a few look-ups at most. A field that is nil or 0 allows every
+// document of the segment.
 type segmentFilter struct {
 	columns          *docColumns
 	kinds, statuses  uint64

@@ -21,13 +21,13 @@ const (
 // with lower scores.
 const MaxFused = 200
 
-// Fuse ranks what two legs found together, and returns the best k. Each leg is best
-// first, and holds its score of every candidate that it knows; what only one of them
-// knows counts nothing in the other. Of MaxFused by words counts what their scores
-// are above the last one's: else what means most, and has almost its score without
-// being one of them, is outvoted by all that share frequent words with the query. What is exactly what was asked for
-// comes first,
-// which weighs nothing else. The best possible score is 1.
+// Fuse merges the results of both retrievers, and returns the best k. Each list
+// is best first, with the retriever's score of every known candidate; a
+// candidate that only one retriever knows gets no score from the other. Of
+// MaxFused keyword hits only the score above the last one counts. Otherwise the
+// best semantic hit would be outvoted by all memories that share frequent words
+// with the query. Exact matches come first, and change no other score. The best
+// possible score is 1.
 func Fuse(words, semantic []Hit, k int) []Hit {
 	words, boosted := withoutExactBoost(words)
 	weight, floor := float32(semanticWeight), float32(0)

@@ -56,9 +56,9 @@ func TestFuseRanksExactHitsFirst(t *testing.T) {
 	}
 }
 
-// In a large workspace very many memories share frequent words with a query, and have
-// nearly the same score. What means most is found nevertheless, and where one memory
-// stands out by its words, that is.
+// In a large workspace many memories share frequent words with a query, and
+// have nearly equal scores. The best semantic hit is found nevertheless, and so
+// is a memory that stands out by its words.
 func TestFuseKeepsSemanticHitsWhenKeywordScoresAreFlat(t *testing.T) {
 	t.Parallel()
 	const meant = 1000

@@ -92,7 +92,7 @@ func TestLanguageIsUnknownForFewMemories(t *testing.T) {
 	}
 }
 
-// What is written again and deleted leaves its words in the segment.
+// An updated or deleted memory leaves its words in the segment.
 func TestLanguageIgnoresDeletedMemories(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

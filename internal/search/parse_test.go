@@ -96,7 +96,7 @@ func TestAnalyzeIsLinearForHostileText(t *testing.T) {
 	}
 }
 
-// What a reading passes over in haste is nothing that the query asks for.
+// The prefilter must skip only text without a match.
 func TestPrefilterKeepsAllMatches(t *testing.T) {
 	t.Parallel()
 	letters := []rune("aeéiosöuAEBCIÉ'#+0стёежийЁЕЙάαβςדבשהולاأبلوكकनीख़한국漢字かなカ的数ไทย東京ßæŁŉﬁ½ϐ   . " +

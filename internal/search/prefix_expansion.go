@@ -9,10 +9,10 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// What makes a family: a word has at least familyWord characters, its family the
-// same beginning, at least familyRoot of them, and at most familyEnd characters more
-// than the word has. Of a large one the most frequent words count. The numbers were
-// measured on Russian: others around them are as good.
+// The conditions of a prefix expansion. A word has at least minExpandedRunes
+// characters. Its expansion shares its beginning, and has a bounded number of
+// further characters. Of a large expansion the most frequent words count. The
+// numbers were measured on Russian: nearby ones are as good.
 const (
 	minExpandedRunes   = 5
 	minExpansionPrefix = 4
@@ -68,8 +68,8 @@ func (k *prefixExpansion) matches(term []byte) bool {
 		utf8.RuneCount(term) <= k.maxRunes && analysis.OnlyLetters(term)
 }
 
-// selectTerms takes the most frequent words, ties by text. What no live document holds
-// has no frequency.
+// selectTerms selects the most frequent words, ties by text. A word without
+// live documents has no frequency.
 func (k *prefixExpansion) selectTerms(dfs map[string]int) {
 	for w := range dfs {
 		k.terms = append(k.terms, w)

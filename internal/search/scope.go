@@ -67,8 +67,8 @@ func (s *Segment) scopeToAtlas(atlas int64) *Segment {
 	return &t
 }
 
-// scopeCache keeps what was made for some atlases. What it belongs to never changes, so
-// nothing in it expires.
+// scopeCache caches values for sets of atlases. Its segment never changes, so
+// no value expires.
 type scopeCache[T any] struct {
 	mu      sync.Mutex
 	entries map[int64]T

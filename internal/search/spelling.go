@@ -91,10 +91,10 @@ func (d *vocabulary) corrections(words []string) (list []Correction, err error) 
 	return list, nil
 }
 
-// nearestTerm finds the word of the vocabulary that an unknown word is most likely
-// meant to be: at the least distance, then the most frequent, then by its text.
-// Whoever types mostly hits the first letter, or swaps it with the second; where
-// nothing is near, that letter alone may be wrong: see otherwise.
+// nearestTerm finds the most likely correction of an unknown word: the one at
+// the least distance, then the most frequent, then the first by text. Typists
+// mostly get the first letter right, or swap it with the second. Without a near
+// word, only that letter may be wrong: see firstLetterVariants.
 func (d *vocabulary) nearestTerm(word string) (string, bool, error) {
 	s := newEditDistanceMatcher(word)
 	var found []segmentTerm // at the distance s.most; if that was lowered, one of them lives
@@ -189,20 +189,22 @@ func (d *vocabulary) isSurfaceWord(term string) (bool, error) {
 		return false, err
 	}
 	inflected := 0
-	err = d.eachTerm([]string{term[:len(term)-analysis.MaxStemChange]}, func(other []byte, live func() (int, error)) error {
-		if !isStemOf(other, term) {
-			return nil
-		}
-		n, err := live()
-		inflected += n
-		return err
-	})
+	err = d.eachTerm([]string{term[:len(term)-analysis.MaxStemChange]},
+		func(other []byte, live func() (int, error)) error {
+			if !isStemOf(other, term) {
+				return nil
+			}
+			n, err := live()
+			inflected += n
+			return err
+		})
 	return inflected < own, err
 }
 
 // isStemOf reports whether a term is the stem of a word that is another one.
 func isStemOf(word []byte, term string) bool {
-	if string(word) == term || len(word) < 3 || len(word) > analysis.MaxTermBytes/2 || analysis.HasNonASCII(word) || !analysis.OnlyLetters(word) {
+	if string(word) == term || len(word) < 3 || len(word) > analysis.MaxTermBytes/2 || analysis.HasNonASCII(word) ||
+		!analysis.OnlyLetters(word) {
 		return false
 	}
 	return string(analysis.Porter(slices.Clone(word))) == term

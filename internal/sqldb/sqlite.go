@@ -18,7 +18,7 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// What SQLite says by its result codes (https://sqlite.org/rescode.html).
+// Result codes of SQLite (https://sqlite.org/rescode.html).
 const (
 	sqliteBusy         = 5
 	sqliteLocked       = 6

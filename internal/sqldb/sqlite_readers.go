@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// readerPool are the connections that read, shared fairly between users. Whoever
-// comes next gets the one that came back last: its pages are still mapped, and near
-// the processor.
+// readerPool has the read connections, shared fairly between users. The next
+// caller gets the connection that was returned last: its pages are still
+// mapped, and in the processor's caches.
 type readerPool struct {
 	*semaphore
 	mu   sync.Mutex

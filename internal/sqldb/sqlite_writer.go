@@ -48,9 +48,9 @@ func newWriter(c *sqliteConn, patience time.Duration) *sqliteWriter {
 		conn: c, busyTimeout: patience}
 }
 
-// submit hands f over and waits for its commit. A caller that leaves before its
-// turn is forgotten; one that leaves later interrupts nobody. Who has no turn
-// within the writer's patience is told that the service is busy.
+// submit queues f and waits for its commit. A caller that leaves before its
+// turn is removed from the queue; one that leaves later interrupts nothing. A
+// caller without a turn within the writer's timeout gets Unavailable.
 func (w *sqliteWriter) submit(ctx context.Context, user string, f func(Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -2,9 +2,9 @@ package sqldb
 
 import "slices"
 
-// turns queue what users wait for, in fair order: the next is the user who holds
-// fewest; of several, the one who came first. The work of the service itself has no
-// user, and comes first. Whoever uses them locks them.
+// turns queue waiting users in fair order: next is the user with the fewest
+// turns, among several the first in the queue. Work of the service itself has
+// no user, and comes first. The caller must hold the lock.
 type turns[T comparable] struct {
 	held    map[string]int       // by user
 	waiting map[string][]turn[T] // by user, in order of arrival

@@ -11,8 +11,8 @@ import (
 // updatesPerCheck is after how many changes of this process a workspace is looked at.
 const updatesPerCheck = 128
 
-// A compactor folds in the background. Several processes may: whoever comes
-// second finds another version and leaves it.
+// A compactor flushes and merges in the background. Several processes may run
+// one: the second finds another version and does nothing.
 type compactor struct {
 	store        *Store
 	mu           sync.Mutex

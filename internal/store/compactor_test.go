@@ -10,8 +10,8 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// What writing leaves is too little to be merged while more may come. Searches of a
-// workspace that rests look at one segment, and find what they found.
+// A single write is too small for a merge while more may follow. Searches of an
+// idle workspace read one segment, and return the same results as before.
 func TestIdleIndexIsMerged(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		s := d.Open(t, store.WithIdleDelay(store.Options{}, 400*time.Millisecond))

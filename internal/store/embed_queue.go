@@ -21,8 +21,8 @@ const enqueueSQL = `INSERT INTO embedding_queue (memory, workspace, owner, is_lo
 	FROM memories e LEFT JOIN members m ON m.workspace = e.workspace AND m.role = 'owner'
 	LEFT JOIN users u ON u.id = m.user_id `
 
-// enqueueEmbedding makes a memory wait for the vectors of its text. Whoever works at an
-// earlier text of it has lost the row.
+// enqueueEmbedding adds a memory to the embedding queue. A worker that embeds
+// an earlier text of the memory loses its lease.
 func (w *Workspace) enqueueEmbedding(memory int64) error {
 	_, err := w.t.exec(enqueueSQL+`WHERE e.row_id = ?2
 		ON CONFLICT (memory) DO UPDATE SET owner = excluded.owner, is_long = excluded.is_long, due = excluded.due,
@@ -107,8 +107,8 @@ func (t *SystemTx) dueJobsOf(owner int64, long bool, maximum int) (list []int64,
 	return list, text, err
 }
 
-// leaseJobs takes those of the tasks that are still due, until then. Their texts are read
-// once they are taken: whoever changes one from now on makes it due again.
+// leaseJobs leases the jobs that are still due, until the returned time. Their
+// texts are read after that: a later change makes the job due again.
 func (t *SystemTx) leaseJobs(memories []int64) (list []embedJob, until loci.Time, err error) {
 	d := t.t.store.db.Dialect()
 	skip := ""

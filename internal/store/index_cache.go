@@ -68,8 +68,9 @@ func newIndexCache(pages int) *indexCache {
 	}
 }
 
-// boundedCache holds things by their keys, mostly workspaces, and forgets some where there
-// are too many or their sizes too large together. What is not there is T's zero value.
+// boundedCache caches values by their keys, mostly workspaces. It evicts some
+// where their number or total size is too large. A missing value is T's zero
+// value.
 type boundedCache[K comparable, T any] struct {
 	mu         sync.Mutex
 	entries    map[K]T

@@ -10,8 +10,8 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// Whoever inspects or purges beside those who write, fold and search sees no flaw
-// that is none, and makes none.
+// Checks and purges that run beside writes, flushes and searches find no false
+// inconsistency, and cause none.
 func TestInspectingAndPurgingBesideWritersIsSafe(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {

@@ -26,8 +26,8 @@ func countCorruptIndex(err error) {
 	}
 }
 
-// withSavepoint runs f, and returns why the database could not read what f asked for, or
-// any other error as one. What comes after it can still read.
+// withSavepoint runs f. It returns the reason if the database could not read
+// the data, and any other error as an error. Later statements can still read.
 func (i *integrityChecker) withSavepoint(f func() error) (why string, err error) {
 	mark := func(q string) error {
 		if !i.t.store.db.Dialect().RowLocks {

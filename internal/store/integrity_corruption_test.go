@@ -308,7 +308,7 @@ func TestASearchThatMeetsADamagedIndexIsCounted(t *testing.T) {
 	})
 }
 
-// Whoever watches a server learns of a damaged table that no search reads.
+// The readiness page shows damage of a table that no search reads.
 func TestCheckReadsTheTablesWithoutWhichNobodyIsServed(t *testing.T) {
 	t.Parallel()
 	for _, table := range []string{"users", "api_keys", "workspaces"} {

@@ -146,8 +146,8 @@ func (i *integrityChecker) checkSegment(id int64) error {
 	return err
 }
 
-// reportBrokenSegment tells of a segment that cannot be read. What only it held is lost to
-// the index, and is found to be.
+// reportBrokenSegment reports a segment that cannot be read. Documents of that
+// segment only are missing from the index, and are reported too.
 func (i *integrityChecker) reportBrokenSegment(id int64, held []int64) {
 	i.report(InconsistentIndex, i.id, i.repairSegment(id, held), "segment %d cannot be read", id)
 }

@@ -72,8 +72,8 @@ func (t *Tx) supersededBy(workspace int64, by string, ids []string) ([]string, e
 	return right, nil
 }
 
-// repairLinks makes both ends of a memory's links agree. What a superseded memory
-// says of its replacement is right, where that is there.
+// repairLinks makes both ends of a memory's links agree. The link of a
+// superseded memory to an existing replacement is correct.
 func (t *SystemTx) repairLinks(rowID int64) (string, error) {
 	m, err := t.lockMemoryRow(rowID)
 	if errors.Is(err, sqldb.ErrNoRows) {

@@ -35,8 +35,9 @@ func (m *rawMemory) scan(r sqldb.Row) error {
 		&m.createdBy, &m.updated, &m.archivedAt, &m.verifiedBy, &m.evidence, &m.confidence, &m.checksum)
 }
 
-// corruption returns what is wrong with the row by itself, or nothing. What is derived
-// from such a row is left as it is: it may be the only witness of what the row was.
+// corruption returns the inconsistency within the row, or "". Data derived from
+// such a row are not rebuilt: they may be the only record of its former
+// content.
 func (m *rawMemory) corruption() string {
 	tags, err := sqldb.DecodeStrings(m.tags)
 	if err != nil || m.kind < 0 || m.kind >= len(loci.MemoryTypes) || m.status < 0 ||

@@ -73,7 +73,7 @@ func (t *Tx) MemoryRecord(id string) (loci.Memory, error) {
 	return m, sqldb.MapNoRows(err)
 }
 
-// contentHash finds equal texts; whoever uses it compares them too.
+// contentHash finds equal texts; callers compare the texts too.
 func contentHash(content string) int64 {
 	h := sha256.Sum256([]byte(content))
 	return int64(binary.BigEndian.Uint64(h[:8]))

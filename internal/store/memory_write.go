@@ -58,8 +58,8 @@ func (t *Tx) LockMemories(ids ...string) error {
 	})
 }
 
-// LockLinkedMemories holds a memory with what it replaced and what replaced it: whoever
-// deletes it changes all of them.
+// LockLinkedMemories locks a memory, its replacement, and the memories that it
+// replaced: a deletion changes all of them.
 func (t *Tx) LockLinkedMemories(id string) error {
 	if !t.store.db.Dialect().RowLocks {
 		return nil
@@ -265,8 +265,8 @@ func (t *Tx) setSupersedes(id string, list []string) error {
 	return err
 }
 
-// Delete removes the memory with all its versions. What it replaced has no
-// replacement then, and may be restored.
+// Delete deletes the memory with all its versions. Memories that it replaced
+// have no replacement then, and can be restored.
 func (m *Memory) Delete() error {
 	t, was := m.t, m.current
 	for _, old := range was.Supersedes {

@@ -286,7 +286,7 @@ func TestOfManyWhoStoreTheSameAtOnceOneDoes(t *testing.T) {
 	})
 }
 
-// Whatever order many changes at once end up in, these hold.
+// These invariants hold for any order of concurrent changes.
 func TestManyWhoDoEverythingAtOnceBreakNoRule(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
@@ -397,8 +397,8 @@ func checkConsistent(t testing.TB, s *store.Store, actor *identity.Actor, crew s
 	}
 }
 
-// What is archived or replaced is no near copy of anything, and there may be
-// very much of it.
+// Archived and superseded memories are no near duplicates, even if there are
+// very many.
 func TestArchivedMemoriesHideNoNearDuplicate(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {

@@ -104,8 +104,8 @@ func (s *Store) PurgeWorkspace(ctx context.Context, id string, apply bool) (Purg
 }
 
 // PurgeUser erases a user: keys, sign-ins, invitations to the address,
-// memberships, and the personal workspace with all that is in it. One who owns
-// teams is a conflict. What the user wrote in the teams of others stays theirs.
+// memberships, and the personal workspace with all its records. An owner of
+// teams is a conflict. Memories in the teams of others stay.
 func (s *Store) PurgeUser(ctx context.Context, email loci.Email, apply bool) (PurgeResult, error) {
 	return s.purge(ctx, apply, func(t *SystemTx, lock string) (g purgeTarget, err error) {
 		g.emailFolded = FoldEmail(email)

@@ -90,9 +90,9 @@ type TopHit struct {
 	ExactMatch   string  // in which way it is exactly what was asked for: see search.Exact
 }
 
-// Search searches the places of a filter. Each workspace is ranked by its own
-// statistics alone, then they are merged by score. What was shown before is passed
-// over; at most limit candidates are shown then.
+// Search searches the workspaces of a filter. Each workspace is ranked by its
+// own statistics, then they are merged by score. Memories of earlier pages are
+// skipped; then at most limit candidates are returned.
 func (t *Tx) Search(q SearchQuery, f Filter, before SeenSet, limit int) (found SearchResult, err error) {
 	r, err := t.resolveScope(f)
 	if err != nil {
@@ -192,8 +192,8 @@ func (s *searchRun) run() error {
 	return nil
 }
 
-// fuse ranks the best of both legs together, the same for every page. What words
-// found beyond them comes behind.
+// fuse ranks the best of both retrievers together, the same for every page.
+// Further keyword hits follow behind them.
 func (s *searchRun) fuse(nearest []search.Hit) []search.Hit {
 	best := min(len(s.hits), fusionDepth)
 	fused := search.Fuse(s.hits[:best], nearest, s.want)

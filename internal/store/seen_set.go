@@ -7,10 +7,10 @@ import (
 	"encoding/binary"
 )
 
-// SeenSet are the memories that earlier pages of a search have shown, as a cursor carries
-// them: a few bytes of each, which tell nothing to who has no secret of the store. What
-// is written between two pages moves ranks, so that a number of ranks to skip would
-// show some memories twice and others never.
+// SeenSet are the memories of earlier pages of a search, in the form of a
+// cursor: a few bytes of each, which reveal nothing without a secret of the
+// store. Writes between two pages move ranks, so skipping a number of ranks
+// would show some memories twice and others never.
 type SeenSet string
 
 // seenTagSize is the size of one memory. Of the most that can be shown, two look alike

@@ -69,9 +69,8 @@ func (s *searchRun) searchSemantic() error {
 	return nil
 }
 
-// widenCandidates compares more passages of one place where more is wanted than those compared
-// belong to. What they add comes behind: so the first pages stay as they were, however
-// far somebody reads.
+// widenCandidates compares more chunks of one workspace when a page needs more
+// memories. The new ones follow behind, so that earlier pages do not change.
 func (s *searchRun) widenCandidates(p *workspaceSearch) error {
 	for many := minCandidates; !p.exhausted && len(p.semanticHits) < s.want && many < maxCandidates; {
 		many *= 2
@@ -116,8 +115,8 @@ func appendBelow(list, more []search.Hit) []search.Hit {
 	return list
 }
 
-// scoreNearest compares the passages of one place that promise most, so many of them. What
-// is not among its nearest comes behind them.
+// scoreNearest compares that many of the most promising chunks of one
+// workspace. Memories without a near chunk follow behind them.
 func (s *searchRun) scoreNearest(p *workspaceSearch, many int) error {
 	picked := p.codes.Nearest(p.snapshot.Filtered(s.filter), p.queryVector, many)
 	p.exhausted = len(picked) < many

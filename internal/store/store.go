@@ -142,8 +142,8 @@ func (s *Store) start(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Close waits for what is under way and closes the database. Whoever comes
-// later is answered Unavailable.
+// Close waits for running calls and closes the database. Later calls get
+// Unavailable.
 func (s *Store) Close() error { return s.close() }
 
 // Engine names the database for people: "sqlite 3.53.4" or "postgres 18.4".

@@ -216,9 +216,9 @@ func (t *Tx) repeatableRead(f func() error) error {
 	return f()
 }
 
-// lockClause ends a query whose rows of the tables stay where they are until the
-// commit: for KEY SHARE beside others who read them so, for UPDATE alone. What
-// only counts, a fold, goes on beside the former.
+// lockClause ends a query whose rows must not change until the commit: for KEY
+// SHARE beside other such readers, for UPDATE exclusively. A counter update,
+// such as that of a flush, does not conflict with the former.
 func (t *Tx) lockClause(how, tables string) string {
 	if !t.store.db.Dialect().RowLocks {
 		return ""

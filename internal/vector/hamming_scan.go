@@ -8,8 +8,8 @@ import (
 	"github.com/loci-memory/loci/internal/quickselect"
 )
 
-// hammingScan is the state of one Nearest. What differs in more signs than limit has no
-// hope: as many as are wanted differ in fewer.
+// hammingScan is the state of one Nearest. A vector that differs in more signs
+// than limit is skipped: enough others differ in fewer.
 type hammingScan struct {
 	docs   Documents
 	query  *QueryVector
