@@ -34,7 +34,8 @@ func TestMachineNamesPossibleMovesWhenItRefuses(t *testing.T) {
 			t.Errorf("%s, %s: %s, %q", c.from, c.move, to, message)
 		}
 	}
-	if _, err := loci.InvitationStates.Apply(loci.InvitationExpired, "accepted"); !loci.Is(err, loci.CodeStateConflict) {
+	if _, err := loci.InvitationStates.Apply(loci.InvitationExpired, "accepted"); !loci.Is(err,
+		loci.CodeStateConflict) {
 		t.Error(err)
 	}
 }

@@ -4,9 +4,57 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
+
+// maxColumns is the longest line of Go; a tab counts as four columns.
+const maxColumns = 120
+
+// TestLinesFitTheScreen measures all lines but those of raw strings: SQL, JSON
+// and struct tags cannot be broken.
+func TestLinesFitTheScreen(t *testing.T) {
+	t.Parallel()
+	walkSources(t, func(path string) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasPrefix(string(text), "// Code generated ") {
+			return
+		}
+		raw := rawStringLines(t, path, text)
+		for i, line := range strings.Split(string(text), "\n") {
+			n := utf8.RuneCountInString(line) + 3*strings.Count(line, "\t")
+			if n > maxColumns && !raw[i+1] {
+				t.Errorf("%s:%d has %d columns, at most %d are allowed", path, i+1, n, maxColumns)
+			}
+		}
+	})
+}
+
+// rawStringLines returns the lines of a file that raw strings touch.
+func rawStringLines(t *testing.T, path string, text []byte) map[int]bool {
+	t.Helper()
+	files := token.NewFileSet()
+	file, err := parser.ParseFile(files, path, text, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := map[int]bool{}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if l, ok := n.(*ast.BasicLit); ok && strings.HasPrefix(l.Value, "`") {
+			for i := files.Position(l.Pos()).Line; i <= files.Position(l.End()).Line; i++ {
+				lines[i] = true
+			}
+		}
+		return true
+	})
+	return lines
+}
 
 // replacedNames are identifiers of a private vocabulary. The glossary has the
 // standard term for each of them.
@@ -28,6 +76,23 @@ func TestIdentifiersAreStandardTerms(t *testing.T) {
 	declarations(t, func(where string, name *ast.Ident, _ *ast.CommentGroup) {
 		if replaced[name.Name] {
 			t.Errorf("%s: %s is not a term of the field: see docs/glossary.md", where, name.Name)
+		}
+	})
+}
+
+// vagueSubject finds sentences whose subject is a pronoun.
+var vagueSubject = regexp.MustCompile(`(?:^|[.:;] )(Who|Whoever|Whom|What|Whatever|whoever|whatever)\b`)
+
+func TestDocCommentsHaveNounsAsSubjects(t *testing.T) {
+	t.Parallel()
+	declarations(t, func(where string, name *ast.Ident, doc *ast.CommentGroup) {
+		if doc == nil {
+			return
+		}
+		text := strings.ReplaceAll(doc.Text(), "\n", " ")
+		if found := vagueSubject.FindString(text); found != "" && !strings.Contains(text, found+"?") {
+			t.Errorf("%s: the comment of %s has the subject %q: name the subject", where, name.Name,
+				strings.Trim(found, ".:; "))
 		}
 	})
 }

@@ -43,7 +43,8 @@ func serveTransport(content string, quiet bool) error {
 		Status: loci.MemoryActive, Version: 1, CreatedBy: id, CreatedAt: loci.TimeOf(now), UpdatedAt: loci.TimeOf(now)}}
 	table := &op.Table{}
 	op.Add(table, "memory.get", "GET /v1/memories/{memoryId}", "Read.", op.Account, op.ToolCore, fakeService.Get)
-	op.Add(table, "memory.create", "POST /v1/memories", "Make.", op.Account, op.ToolCore, fakeService.Create, op.MayCreate)
+	op.Add(table, "memory.create", "POST /v1/memories", "Make.", op.Account, op.ToolCore, fakeService.Create,
+		op.MayCreate)
 	log, flush := server.NewLog(os.Stderr, "info")
 	defer flush()
 	if quiet {

@@ -25,7 +25,8 @@ func TestNormalizedWordsListsWords(t *testing.T) {
 }
 
 func BenchmarkNormalizedWords(b *testing.B) {
-	for name, piece := range map[string]string{"English": analysistest.Prose + " ", "Russian": "Снег идёт третий день подряд. ",
+	for name, piece := range map[string]string{"English": analysistest.Prose + " ",
+		"Russian": "Снег идёт третий день подряд. ",
 		"Chinese": "我们在凌晨迁移了数据库。"} {
 		text := strings.Repeat(piece, 10_000/len(piece))
 		b.Run(name, func(b *testing.B) {

@@ -15,8 +15,9 @@ import (
 func TestSourceOffsetsCoverEveryTerm(t *testing.T) {
 	t.Parallel()
 	letters := []rune(
-		"aéß " +
-			".-_/1２٢Ａｂﬁﬃ数据한국가ガカ\u3099ﾃﾞｰ㍿㈱ﷺ\u0301\u0302\u0323\u1112\u1161\u11ab\u11a8\u0e33ก\u0e34\u00ad\u200d\u034f\ufe0fǅ½ſ\u09c7\u09be\u0f71\u0f72\U0001d15e")
+		"aéß .-_/1２٢Ａｂﬁﬃ数据한국가ガカ\u3099ﾃﾞｰ㍿㈱ﷺ" +
+			"\u0301\u0302\u0323\u1112\u1161\u11ab\u11a8" +
+			"\u0e33ก\u0e34\u00ad\u200d\u034f\ufe0fǅ½ſ\u09c7\u09be\u0f71\u0f72\U0001d15e")
 	rapid.Check(t, func(t *rapid.T) {
 		checkOffsets(t, string(rapid.SliceOfN(rapid.SampledFrom(letters), 1, 80).Draw(t, "text")))
 	})

@@ -148,9 +148,9 @@ func CountWords(s string) (n int) {
 	return n
 }
 
-// MayExceedWords reports whether s may have more than n words: at a glance, to spare
-// short texts a cut. What parts words is no higher than a space, or beyond ASCII; of
-// eight bytes at once the highest bits tell.
+// MayExceedWords reports whether s may have more than n words, without a scan of its
+// words. A separator is a byte up to the space, or one beyond ASCII. Eight bytes are
+// tested at once by their highest bits.
 func MayExceedWords(s string, n int) bool {
 	const each, top = 0x0101010101010101, 0x8080808080808080
 	i := 0

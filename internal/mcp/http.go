@@ -13,7 +13,7 @@ import (
 )
 
 // HTTP returns the transport Streamable HTTP: stateless, a JSON response for each POST. A refused caller gets the
-// same error as on every other route. What is wrong with a message is an error of JSON-RPC. A response is complete
+// same error as on every other route. A faulty message gets an error of JSON-RPC. A response is complete
 // before its first byte is written, so that a slow reader keeps no request in memory.
 func (d *Server) HTTP() http.Handler {
 	g := d.newOriginChecker()

@@ -80,7 +80,8 @@ func cspHash(s string) string {
 
 // newPageData returns the common contents of pages.
 func (d *handler) newPageData(r *http.Request, user loci.User) pageData {
-	return pageData{Base: d.baseURL(r), Insecure: !d.isSecure(r), User: user.Email, IdempotencyKey: identity.NewSecret()}
+	return pageData{Base: d.baseURL(r), Insecure: !d.isSecure(r), User: user.Email,
+		IdempotencyKey: identity.NewSecret()}
 }
 
 // renderPage writes a page. err is the error to show, or nil.

@@ -1,5 +1,6 @@
-// Package search is the keyword index of one workspace: immutable segments of postings, a memtable of newer changes, and
-// BM25 over a snapshot of both. It keeps no state on disk. The store hands it bytes and stores the bytes it returns.
+// Package search is the keyword index of one workspace: immutable segments of postings, a memtable of newer changes,
+// and BM25 over a snapshot of both. It keeps no state on disk. The store hands it bytes and stores the bytes that it
+// returns.
 //
 // # Life of a document
 //
@@ -12,8 +13,8 @@
 //
 // The first score is Okapi BM25 (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009) with k1 1.2 and
 // b .75. Terms of the title count three times. Document counts, document frequencies and the average length are exact
-// over the live documents. Each score is one float32 sum in the order of the terms of the query. So scores are equal bit
-// for bit, however the documents are distributed over segments and rows.
+// over the live documents. Each score is one float32 sum in the order of the terms of the query. So scores are equal
+// bit for bit, however the documents are distributed over segments and rows.
 //
 // The texts of the best hits then correct the scores: [Result.Rescore], [Hit.BoostDate], [ExactMatcher]. Neighbors in a
 // conversation raise each other ([Snapshot.BoostNeighbors]). [Fuse] merges the hits of the keyword and the semantic

@@ -44,7 +44,8 @@ func checkDocument(t testing.TB, d Document) {
 
 func TestAnalyzeEncodedEqualsEncodedDocument(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{analysistest.Prose, "", "one", "Снег идёт", "从星期五下午", strings.Repeat(analysistest.Prose+" ", 20), analysistest.Prose} {
+	for _, text := range []string{analysistest.Prose, "", "one", "Снег идёт", "从星期五下午",
+		strings.Repeat(analysistest.Prose+" ", 20), analysistest.Prose} {
 		if got, want := AnalyzeEncoded("A title", text), Analyze("A title", text).Encode(); !bytes.Equal(got, want) {
 			t.Errorf("%.20q: got %q, want %q", text, got, want)
 		}

@@ -103,7 +103,8 @@ func (p *parser) addTerm(term []byte, r analysis.TokenType) {
 		return
 	}
 	weight := p.weightFactor
-	if r == analysis.Stem || r == analysis.Unaccented || r == analysis.Joined && p.words[word][0].tokenType == analysis.Identifier {
+	if r == analysis.Stem || r == analysis.Unaccented ||
+		r == analysis.Joined && p.words[word][0].tokenType == analysis.Identifier {
 		p.words[word][0].weight = surfaceFormWeight * p.weightFactor
 	}
 	p.appendTerm(word, queryTerm{text: text, weight: weight, tokenType: r, verbatim: p.verbatim, dated: p.inDate(r),
@@ -118,7 +119,8 @@ func (p *parser) appendTerm(word int, t queryTerm) {
 
 // beginWord begins the forms of another word.
 func (p *parser) beginWord(text string, r analysis.TokenType) {
-	stop := r == analysis.Word && analysis.IsStopWord(text) || (r == analysis.Bigram || r == analysis.LoneUnigram) && p.inQuestionPhrase()
+	stop := r == analysis.Word && analysis.IsStopWord(text) ||
+		(r == analysis.Bigram || r == analysis.LoneUnigram) && p.inQuestionPhrase()
 	at, known := p.termPositions[text]
 	switch {
 	case stop && !p.keepStopWords:
@@ -164,7 +166,8 @@ func (p *parser) joinAdjacentWords() {
 			term = p.StemOf(term)
 		}
 		if _, known := p.termPositions[string(term)]; !known {
-			p.appendTerm(b, queryTerm{text: string(term), weight: joinedWordWeight, tokenType: analysis.Joined, count: 1})
+			p.appendTerm(b, queryTerm{text: string(term), weight: joinedWordWeight, tokenType: analysis.Joined,
+				count: 1})
 		}
 	}
 }

@@ -18,7 +18,9 @@ func (t TermSet) contains(term []byte) bool {
 	if t.Terms == nil {
 		return true
 	}
-	_, ok := slices.BinarySearchFunc(t.Terms, term, func(w string, b []byte) int { return strings.Compare(w, string(b)) })
+	_, ok := slices.BinarySearchFunc(t.Terms, term, func(w string, b []byte) int {
+		return strings.Compare(w, string(b))
+	})
 	return ok
 }
 

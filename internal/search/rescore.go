@@ -58,7 +58,9 @@ type bigramStats struct {
 // these texts alone.
 func (r Result) Rescore(q Query, hits []Hit, texts []*DocMatches) {
 	x := &rescorer{Result: r, query: q, texts: texts, chunks: make([][]analysis.Span, len(texts))}
-	if slices.ContainsFunc(texts, func(t *DocMatches) bool { return analysis.MayExceedWords(t.Content.text, analysis.MaxChunkWords) }) {
+	if slices.ContainsFunc(texts, func(t *DocMatches) bool {
+		return analysis.MayExceedWords(t.Content.text, analysis.MaxChunkWords)
+	}) {
 		x.splitChunks()
 	}
 	x.countBigrams()

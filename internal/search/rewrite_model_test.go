@@ -127,7 +127,8 @@ func naiveExpansion(df map[string]int, word string) *prefixExpansion {
 
 func wordsOfFamily(df map[string]int, k *prefixExpansion) *prefixExpansion {
 	for w := range df {
-		if strings.HasPrefix(w, k.prefix) && utf8.RuneCountInString(w) <= k.maxRunes && analysis.OnlyLetters([]byte(w)) {
+		if strings.HasPrefix(w, k.prefix) && utf8.RuneCountInString(w) <= k.maxRunes &&
+			analysis.OnlyLetters([]byte(w)) {
 			k.terms = append(k.terms, w)
 		}
 	}

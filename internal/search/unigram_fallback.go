@@ -58,7 +58,8 @@ func (q Query) withUnigrams(list []string) Query {
 	}
 	q.terms = slices.Clone(q.terms)
 	for _, s := range list[:min(len(list), max(0, maxQueryWords-q.wordCount))] {
-		q.terms = append(q.terms, queryTerm{text: s, wordIndex: q.wordCount, weight: unigramWeight, tokenType: analysis.Unigram})
+		q.terms = append(q.terms, queryTerm{text: s, wordIndex: q.wordCount, weight: unigramWeight,
+			tokenType: analysis.Unigram})
 		q.wordCount++
 	}
 	q.buildLookup()

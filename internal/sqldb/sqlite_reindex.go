@@ -10,8 +10,8 @@ import (
 // tempIndexName is the name of an index while it is made in place of another.
 const tempIndexName = "loci_new_index"
 
-// RebuildIndexes makes indexes anew. Whatever else damage did to an index, its table has all that
-// is in it. Errors of one index keep nothing from the others.
+// RebuildIndexes creates indexes again from their tables. An error of one index does not
+// stop the others.
 func (d *sqliteDB) RebuildIndexes(ctx context.Context, names []string, space bool) (failed map[string]error,
 	err error) {
 	c, err := d.connect()

@@ -94,7 +94,8 @@ func TestBinaryCodesRecallNearest(t *testing.T) {
 	for i := range vectors {
 		vectors[i] = randomUnitVector(r, dimensions)
 		list[i] = StoredVector{int64(i), int64(i), Encode(vectors[i])}
-		changes = append(changes, search.DocUpdate{Seq: int64(i + 1), DocAttributes: search.DocAttributes{Memory: int64(i)}})
+		changes = append(changes, search.DocUpdate{Seq: int64(i + 1),
+			DocAttributes: search.DocAttributes{Memory: int64(i)}})
 	}
 	c, err := NewBinaryCodes().Apply(list)
 	if err != nil {
@@ -157,9 +158,11 @@ func TestNearestEqualsNaiveScan(t *testing.T) {
 						k = &known{}
 						model[m] = k
 					}
-					k.attributes, k.there = search.DocAttributes{Memory: m, Status: uint8(r.IntN(2)), Atlas: r.Int64N(2)},
+					k.attributes, k.there = search.DocAttributes{Memory: m, Status: uint8(r.IntN(2)),
+						Atlas: r.Int64N(2)},
 						r.IntN(5) > 0
-					changes = append(changes, search.DocUpdate{Seq: seq, DocAttributes: k.attributes, Deleted: !k.there})
+					changes = append(changes, search.DocUpdate{Seq: seq, DocAttributes: k.attributes,
+						Deleted: !k.there})
 				}
 				v, unfolded = v.Apply(changes), append(unfolded, changes...)
 			case 2: // vectors come
