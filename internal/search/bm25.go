@@ -21,8 +21,8 @@ func encodeLength(n uint32) uint8 {
 	return uint8(min((uint32(e)+1)<<4|n>>e&15, math.MaxUint8))
 }
 
-// decodeLength is the middle of the lengths that share a code.
-func decodeLength(code uint8) float64 {
+// DecodeLength is the middle of the lengths that share a code.
+func DecodeLength(code uint8) float64 {
 	if code < 16 {
 		return float64(code)
 	}
@@ -30,9 +30,9 @@ func decodeLength(code uint8) float64 {
 	return float64(uint32(16|code&15)<<e) + float64(uint32(1)<<e-1)/2
 }
 
-// bm25Table holds the saturated term frequency for each frequency up to normFreqs
+// BM25Table holds the saturated term frequency for each frequency up to normFreqs
 // and each length code, in one workspace's average length.
-type bm25Table struct {
+type BM25Table struct {
 	scores      [tabulatedFreqs + 1][256]float32
 	lengthNorms [256]float64
 	avgLength   float64 // length
@@ -40,10 +40,10 @@ type bm25Table struct {
 
 const tabulatedFreqs = 8
 
-func newBM25Table(docs int, length int64) *bm25Table {
-	n := bm25Table{avgLength: max(1, float64(length)/float64(max(docs, 1)))}
+func newBM25Table(docs int, length int64) *BM25Table {
+	n := BM25Table{avgLength: max(1, float64(length)/float64(max(docs, 1)))}
 	for code := range n.lengthNorms {
-		n.lengthNorms[code] = lengthNorm(decodeLength(uint8(code)), n.avgLength)
+		n.lengthNorms[code] = LengthNorm(DecodeLength(uint8(code)), n.avgLength)
 	}
 	for freq := range n.scores {
 		for code := range n.lengthNorms {
@@ -54,26 +54,26 @@ func newBM25Table(docs int, length int64) *bm25Table {
 }
 
 // LengthNorm returns the length normalization of a length code.
-func (n *bm25Table) LengthNorm(code uint8) float64 { return n.lengthNorms[code] }
+func (n *BM25Table) LengthNorm(code uint8) float64 { return n.lengthNorms[code] }
 
-// lengthNorm is how fast the frequency of a term saturates in a text of some length.
-func lengthNorm(length, average float64) float64 { return bm25K1 * (1 - bm25B + bm25B*length/average) }
+// LengthNorm is how fast the frequency of a term saturates in a text of some length.
+func LengthNorm(length, average float64) float64 { return bm25K1 * (1 - bm25B + bm25B*length/average) }
 
-// saturateTF is what a term counts that stands so often in a text.
-func saturateTF(freq, norm float64) float32 { return float32(freq * (bm25K1 + 1) / (freq + norm)) }
+// SaturateTF is what a term counts that stands so often in a text.
+func SaturateTF(freq, norm float64) float32 { return float32(freq * (bm25K1 + 1) / (freq + norm)) }
 
-func (n *bm25Table) computeTF(freq, code int) float32 {
-	return saturateTF(float64(freq), n.lengthNorms[code])
+func (n *BM25Table) computeTF(freq, code int) float32 {
+	return SaturateTF(float64(freq), n.lengthNorms[code])
 }
 
-func (n *bm25Table) tf(freq, code uint8) float32 {
+func (n *BM25Table) TF(freq, code uint8) float32 {
 	if freq <= tabulatedFreqs {
 		return n.scores[freq][code]
 	}
 	return n.computeTF(int(freq), int(code))
 }
 
-// idf is the weight of a term that df of n documents hold.
-func idf(n, df int) float32 {
+// IDF is the weight of a term that df of n documents hold.
+func IDF(n, df int) float32 {
 	return float32(math.Log(1 + (float64(n-df)+.5)/(float64(df)+.5)))
 }

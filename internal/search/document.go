@@ -8,8 +8,8 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// titleWeight is how often a word of the title counts.
-const titleWeight = 3
+// TitleWeight is how often a word of the title counts.
+const TitleWeight = 3
 
 // Document is the forward index of one memory: its terms with their weighted
 // frequencies, and its length in words. The zero Document has no terms.

@@ -13,13 +13,13 @@ const (
 	maxEdits         = 2
 )
 
-// An editDistanceMatcher measures the distance of terms to a word: optimal string alignment, the restricted distance of
+// An EditDistanceMatcher measures the distance of terms to a word: optimal string alignment, the restricted distance of
 // Damerau (A technique for computer detection and correction of spelling errors, 1964), in characters. Terms in order
 // share the rows of their common prefix.
-type editDistanceMatcher struct {
+type EditDistanceMatcher struct {
 	word        []rune
 	letterMask  uint64 // what it is made of
-	maxDistance int    // more is not told apart
+	MaxDistance int    // more is not told apart
 
 	prefix []byte // of the term before, what there are rows of
 	// after so many characters of the term, the distance to each beginning of the word
@@ -30,11 +30,11 @@ type editDistanceMatcher struct {
 	exceeded   bool // all that begins so is too far
 }
 
-func newEditDistanceMatcher(word string) *editDistanceMatcher {
-	s := &editDistanceMatcher{word: []rune(word), maxDistance: 1}
+func NewEditDistanceMatcher(word string) *EditDistanceMatcher {
+	s := &EditDistanceMatcher{word: []rune(word), MaxDistance: 1}
 	s.letterMask, _ = letterMaskOf([]byte(word))
 	if len(s.word) >= twoEditsMinRunes {
-		s.maxDistance = maxEdits
+		s.MaxDistance = maxEdits
 	}
 	all := make([]uint8, len(s.rows)*(len(s.word)+1))
 	for i := range s.rows {
@@ -47,7 +47,7 @@ func newEditDistanceMatcher(word string) *editDistanceMatcher {
 }
 
 // prefixes are what a word may begin with that the word is taken for.
-func (s *editDistanceMatcher) prefixes() []string {
+func (s *EditDistanceMatcher) prefixes() []string {
 	a, b := s.word[0], s.word[1]
 	if a == b {
 		return []string{string(a)}
@@ -58,19 +58,19 @@ func (s *editDistanceMatcher) prefixes() []string {
 // maxMaskDiff is in how many bits of lettersOf a term of so many characters may differ.
 // Another letter changes two, one missing or too much changes one; negative if the
 // length alone is too far.
-func (s *editDistanceMatcher) maxMaskDiff(runes int) int {
+func (s *EditDistanceMatcher) maxMaskDiff(runes int) int {
 	short := len(s.word) - runes
-	if short = max(short, -short); short > s.maxDistance {
+	if short = max(short, -short); short > s.MaxDistance {
 		return -1
 	}
-	return 2*s.maxDistance - short
+	return 2*s.MaxDistance - short
 }
 
 // distance is that of a term to the word, or something above most.
-func (s *editDistanceMatcher) distance(term []byte) int {
+func (s *EditDistanceMatcher) distance(term []byte) int {
 	n := commonPrefixLen(s.prefix, term)
 	if n == len(s.prefix) && s.exceeded {
-		return s.maxDistance + 1
+		return s.MaxDistance + 1
 	}
 	for s.prefixEnds[s.depth] > n {
 		s.depth--
@@ -80,19 +80,19 @@ func (s *editDistanceMatcher) distance(term []byte) int {
 	for n < len(term) && !s.exceeded {
 		r, size := utf8.DecodeRune(term[n:])
 		n += size
-		s.exceeded = s.extend(r) > s.maxDistance
+		s.exceeded = s.extend(r) > s.MaxDistance
 		s.prefixEnds[s.depth] = n
 	}
 	s.prefix = append(s.prefix[:0], term[:n]...)
 	if s.exceeded {
-		return s.maxDistance + 1
+		return s.MaxDistance + 1
 	}
 	return int(s.rows[s.depth][len(s.word)])
 }
 
 // extend goes on by a character and returns the least distance that words which
 // begin so can have.
-func (s *editDistanceMatcher) extend(r rune) int {
+func (s *EditDistanceMatcher) extend(r rune) int {
 	s.depth++
 	s.runes[s.depth] = r
 	row, before := s.rows[s.depth], s.rows[s.depth-1]

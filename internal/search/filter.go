@@ -34,19 +34,19 @@ func (f *Filter) Matches(a *DocAttributes) bool {
 	return true
 }
 
-// segmentFilter is a filter applied to the tables of one segment, so that a
+// SegmentFilter is a filter applied to the tables of one segment, so that a
 // document costs a few look-ups at most. A field that is nil or 0 allows every
 // document of the segment.
-type segmentFilter struct {
+type SegmentFilter struct {
 	columns          *docColumns
 	kinds, statuses  uint64
 	atlases, tagSets []bool
 }
 
 // Filter applies a filter to the segment.
-func (s *Segment) Filter(f *Filter) segmentFilter {
+func (s *Segment) Filter(f *Filter) SegmentFilter {
 	c := s.docColumns
-	g := segmentFilter{columns: c, kinds: effectiveMask(f.Kinds, c.kindMask),
+	g := SegmentFilter{columns: c, kinds: effectiveMask(f.Kinds, c.kindMask),
 		statuses: effectiveMask(f.Statuses, c.statusMask)}
 	if f.Atlases != nil {
 		g.atlases = make([]bool, len(c.atlases))
@@ -88,12 +88,12 @@ func (f *Filter) tagSets(c *docColumns) []bool {
 }
 
 // MatchesAll reports whether the filter admits every document of its segment.
-func (g *segmentFilter) MatchesAll() bool {
+func (g *SegmentFilter) MatchesAll() bool {
 	return g.kinds == 0 && g.statuses == 0 && g.atlases == nil && g.tagSets == nil
 }
 
 // Matches reports whether the filter admits a document of its segment.
-func (g *segmentFilter) Matches(doc int) bool {
+func (g *SegmentFilter) Matches(doc int) bool {
 	c := g.columns
 	return allows(g.statuses, c.status[doc]) && allows(g.kinds, c.kind[doc]) &&
 		(g.atlases == nil || g.atlases[c.atlas[doc]]) && (g.tagSets == nil || g.tagSets[c.tagSet[doc]])
@@ -103,7 +103,7 @@ func (g *segmentFilter) Matches(doc int) bool {
 type FilteredDocs struct {
 	*Snapshot
 	filter  Filter
-	filters []segmentFilter // one for each segment
+	filters []SegmentFilter // one for each segment
 }
 
 // Filtered returns the documents that match a filter.
@@ -136,5 +136,5 @@ func (d *FilteredDocs) Matches(segment, doc int) bool {
 
 // MatchesAll reports whether the filter excludes no document of any segment.
 func (d *FilteredDocs) MatchesAll() bool {
-	return !slices.ContainsFunc(d.filters, func(g segmentFilter) bool { return !g.MatchesAll() })
+	return !slices.ContainsFunc(d.filters, func(g SegmentFilter) bool { return !g.MatchesAll() })
 }

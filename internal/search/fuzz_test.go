@@ -57,7 +57,7 @@ func TestAttributesSurviveFlushAndMerge(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range s.Docs() {
-			got := s.attributes(i)
+			got := s.Attributes(i)
 			if w := want[got.Memory]; len(w.Tags) == 0 {
 				w.Tags = nil
 				want[got.Memory] = w
@@ -108,7 +108,7 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		for i := range s.Docs() {
-			s.attributes(i)
+			s.Attributes(i)
 		}
 		s.MarkDeleted([]int64{1, 2, 3})
 		fetch := func(_ int64, page int) ([]byte, error) { return blob.Pages[page%len(blob.Pages)], nil }

@@ -103,7 +103,7 @@ func (d *vocabulary) isEnglish() (bool, error) {
 	}
 	held := 0
 	for _, w := range englishMarkers {
-		n, err := d.docFreq(w)
+		n, err := d.DocFreq(w)
 		if err != nil {
 			return false, err
 		}

@@ -149,7 +149,7 @@ func (w *modelIndex) naiveSearch(q Query, f Filter, now int64, k int) Result {
 		score, found := float32(0), false
 		for i, t := range q.terms {
 			if freq := t.freqIn(c.Document); freq > 0 {
-				weight := t.weight * idf(len(w.live), df[i])
+				weight := t.weight * IDF(len(w.live), df[i])
 				score += float32(weight * norms.computeTF(freq, int(encodeLength(c.Document.length))))
 				found = true
 			}

@@ -92,7 +92,7 @@ func (w *neighborBooster) groupOf(segment, doc int) (group, position int64) {
 		a := &w.snapshot.Rows()[doc]
 		return a.Group, a.Position
 	}
-	return w.snapshot.Segments()[segment].groupOf(doc)
+	return w.snapshot.Segments()[segment].GroupOf(doc)
 }
 
 // addNeighborsAt adds the memories of a place in a group that are no hits yet.
@@ -103,7 +103,7 @@ func (w *neighborBooster) addNeighborsAt(group, position int64) {
 		}
 		for _, doc := range g.DocsAt(group, position) {
 			if !g.IsDeleted(int(doc)) {
-				w.addIfMatching(g.attributes(int(doc)), g.LengthCodes()[doc])
+				w.addIfMatching(g.Attributes(int(doc)), g.LengthCodes()[doc])
 			}
 		}
 	}
@@ -171,7 +171,7 @@ const (
 func (w *neighborBooster) lengthFactor(group []groupPosition) float32 {
 	sum := 0.
 	for _, p := range group {
-		sum += decodeLength(w.hits[p.index].lengthCode)
+		sum += DecodeLength(w.hits[p.index].lengthCode)
 	}
 	return float32(min(1, max(0, (noBoostLength-sum/float64(len(group)))/(noBoostLength-fullBoostLength))))
 }

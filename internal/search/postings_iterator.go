@@ -67,5 +67,5 @@ func (r *termIterator) advancePage() bool {
 	return err == nil && len(r.decoder.data) > 0
 }
 
-// prefixUpperBound comes after all terms that begin with a prefix: no UTF-8 has its byte.
-func prefixUpperBound(prefix string) string { return prefix + "\xff" }
+// PrefixUpperBound comes after all terms that begin with a prefix: no UTF-8 has its byte.
+func PrefixUpperBound(prefix string) string { return prefix + "\xff" }

@@ -55,7 +55,7 @@ func (r *PostingsReader) Read(s *Snapshot, fetch PageFetcher, t TermSet) error {
 			return err
 		}
 		r.ends = append(r.ends, len(r.decoded.docs))
-		base += padTo64(g.numDocs())
+		base += PadTo64(g.numDocs())
 	}
 	r.readMemtable(s, t, base)
 	return nil
@@ -118,8 +118,8 @@ func (r *PostingsReader) readRows(s *Snapshot, term string, base int) {
 	}
 }
 
-// padTo64 rounds a number of documents up to a multiple of 64, so that each segment has whole words in a bit set.
-func padTo64(n int) int { return (n + 63) &^ 63 }
+// PadTo64 rounds a number of documents up to a multiple of 64, so that each segment has whole words in a bit set.
+func PadTo64(n int) int { return (n + 63) &^ 63 }
 
 // A postingsUnion merges the postings of several terms.
 type postingsUnion struct {
@@ -131,7 +131,7 @@ type postingsUnion struct {
 // frequencies, at most 255. Their ordinals lie in [base, base+docs).
 func (u *postingsUnion) mergeDuplicates(h *decodedPostings, n, base, docs int) {
 	if len(u.freqs) < docs {
-		u.freqs, u.seen = make([]uint8, padTo64(docs)), make([]uint64, padTo64(docs)/64)
+		u.freqs, u.seen = make([]uint8, PadTo64(docs)), make([]uint64, PadTo64(docs)/64)
 	}
 	for i := n; i < len(h.docs); i++ {
 		doc := int(h.docs[i]) - base
@@ -139,7 +139,7 @@ func (u *postingsUnion) mergeDuplicates(h *decodedPostings, n, base, docs int) {
 		u.freqs[doc] = uint8(min(int(u.freqs[doc])+int(h.freqs[i]), math.MaxUint8))
 	}
 	h.docs, h.freqs = h.docs[:n], h.freqs[:n]
-	for i, w := range u.seen[:padTo64(docs)/64] {
+	for i, w := range u.seen[:PadTo64(docs)/64] {
 		u.seen[i] = 0
 		for ; w != 0; w &= w - 1 {
 			doc := i*64 + bits.TrailingZeros64(w)

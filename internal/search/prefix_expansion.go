@@ -46,12 +46,12 @@ func newPrefixExpansion(word string) *prefixExpansion {
 	n := utf8.RuneCountInString(word)
 	keep := max(minExpansionPrefix, n-maxSuffixRunes)
 	prefix := word[:analysis.RunePrefixLen(word, keep)]
-	return &prefixExpansion{prefix: prefix, upperBound: prefixUpperBound(prefix), maxRunes: n + maxSuffixRunes}
+	return &prefixExpansion{prefix: prefix, upperBound: PrefixUpperBound(prefix), maxRunes: n + maxSuffixRunes}
 }
 
 // newBeginning is the words that begin with an unknown one, such as compounds.
 func newBeginning(word string) *prefixExpansion {
-	return &prefixExpansion{prefix: word, upperBound: prefixUpperBound(word), maxRunes: maxMisspelledRunes, begun: true}
+	return &prefixExpansion{prefix: word, upperBound: PrefixUpperBound(word), maxRunes: MaxMisspelledRunes, begun: true}
 }
 
 // termSet returns the terms of the index that a term of a query stands for.
@@ -184,7 +184,7 @@ func (d *vocabulary) expansionDocFreqs(expansions []*prefixExpansion, prefixes [
 	for i := range dfs {
 		dfs[i] = map[string]int{}
 	}
-	return dfs, d.eachTerm(minimalPrefixes(prefixes), func(term []byte, live func() (int, error)) error {
+	return dfs, d.EachTerm(minimalPrefixes(prefixes), func(term []byte, live func() (int, error)) error {
 		for i, k := range expansions {
 			if !k.matches(term) {
 				continue

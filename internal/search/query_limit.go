@@ -85,7 +85,7 @@ func (d *vocabulary) wordDocFreqs(q *Query) ([]int, error) {
 	}
 	held := make([]int, q.wordCount)
 	for _, t := range q.terms {
-		n, err := d.docFreq(t.text)
+		n, err := d.DocFreq(t.text)
 		if err != nil {
 			return nil, err
 		}

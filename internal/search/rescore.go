@@ -102,10 +102,10 @@ func (x *rescorer) bestChunkScore(i int) (best float32) {
 	for _, p := range x.chunks[i] {
 		copy(freqs, front)
 		t.Content.countTerms(p.From, p.To, x.query.firstTerm, freqs)
-		sum, norm := float32(0), lengthNorm(float64(title+p.Words), max(1, x.avgChunkLength+float64(title)))
+		sum, norm := float32(0), LengthNorm(float64(title+p.Words), max(1, x.avgChunkLength+float64(title)))
 		for j, term := range x.query.terms {
 			if freqs[j] > 0 {
-				sum += float32(term.weight * x.idf[j] * saturateTF(float64(freqs[j]), norm))
+				sum += float32(term.weight * x.idf[j] * SaturateTF(float64(freqs[j]), norm))
 			}
 		}
 		best = max(best, sum)
@@ -133,12 +133,12 @@ func (x *rescorer) countBigrams() {
 	for _, p := range x.query.wordBigrams {
 		c, n := bigramStats{counts: make([]int, len(x.texts))}, 0
 		for i, t := range x.texts {
-			if c.counts[i] = titleWeight*t.Title.bigramCount(p) + t.Content.bigramCount(p); c.counts[i] > 0 {
+			if c.counts[i] = TitleWeight*t.Title.bigramCount(p) + t.Content.bigramCount(p); c.counts[i] > 0 {
 				n++
 			}
 		}
 		if n > 0 {
-			c.weight = idf(max(x.docCount, n), n)
+			c.weight = IDF(max(x.docCount, n), n)
 			x.bigrams = append(x.bigrams, c)
 		}
 	}
@@ -148,7 +148,7 @@ func (x *rescorer) countBigrams() {
 func (x *rescorer) proximityBonus(i int, code uint8) (sum float32) {
 	for _, c := range x.bigrams {
 		if n := c.counts[i]; n > 0 {
-			sum += float32(proximityWeight * c.weight * saturateTF(float64(n), x.bm25.LengthNorm(code)))
+			sum += float32(proximityWeight * c.weight * SaturateTF(float64(n), x.bm25.LengthNorm(code)))
 		}
 	}
 	return sum

@@ -11,7 +11,7 @@ import "slices"
 func (v *Snapshot) SearchRewritten(cache *Cache, fetch PageFetcher, q Query, f Filter, now int64, k int) (Query, Result,
 	error) {
 	fetch = cache.ReadThrough(fetch)
-	v = v.scopedTo(&f)
+	v = v.ScopedTo(&f)
 	q, err := v.prepare(cache, fetch, q)
 	if err != nil {
 		return q, Result{}, err
@@ -77,7 +77,7 @@ func (v *Snapshot) rewrite(cache *Cache, fetch PageFetcher, q Query, known func(
 	changed bool, err error) {
 	words, expansions := newVocabulary(v, cache, fetch), map[string]*prefixExpansion{}
 	if known == nil {
-		known = func(i int) (bool, error) { return words.containsTerm(q.terms[i].text) }
+		known = func(i int) (bool, error) { return words.Contains(q.terms[i].text) }
 	}
 	if err := words.expandPrefixes(&q, expansions); err != nil {
 		return q, false, err

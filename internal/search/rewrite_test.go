@@ -255,7 +255,7 @@ func TestPrefixExpansionCountsEachDocumentOnce(t *testing.T) {
 	v := buildSnapshot(t, d, strings.Repeat("книга книги ", 200), "книги", "море", "небо книгу", "книгой")
 	q, r, err := v.SearchRewritten(NewCache(0), d.fetch, Parse("книга"), Filter{}, 0, 9)
 	covered, lost := v.matchedWords(d.fetch, q, r.Hits[0].Memory)
-	if err != nil || lost != nil || r.Total != 4 || r.idf[1] != idf(5, 4) || covered != 1 || len(q.terms) != 2 {
+	if err != nil || lost != nil || r.Total != 4 || r.idf[1] != IDF(5, 4) || covered != 1 || len(q.terms) != 2 {
 		t.Errorf("%s: %+v, %v", formatTerms(q), r, err)
 	}
 }
@@ -292,10 +292,10 @@ func TestEditDistanceEqualsDefinition(t *testing.T) {
 		if rapid.Bool().Draw(t, "in order") {
 			slices.Sort(terms)
 		}
-		s := newEditDistanceMatcher(string(word))
+		s := NewEditDistanceMatcher(string(word))
 		for _, x := range terms {
 			got, want := s.distance([]byte(x)), osaDistance(word, []rune(x))
-			if got != want && (got <= s.maxDistance || want <= s.maxDistance) {
+			if got != want && (got <= s.MaxDistance || want <= s.MaxDistance) {
 				t.Fatalf("%s to %s: %d, want %d", x, string(word), got, want)
 			}
 		}

@@ -11,10 +11,10 @@ const minScopeDocs = 16
 // maxCachedScopes is how many scopes a view and each of its segments keep.
 const maxCachedScopes = 16
 
-// scopedTo returns the view whose statistics, vocabulary and language rank the hits of
+// ScopedTo returns the view whose statistics, vocabulary and language rank the hits of
 // a filter. If the filter admits one atlas and that is large enough, this is a view
 // in which all other documents are dead; else it is the view itself.
-func (v *Snapshot) scopedTo(f *Filter) *Snapshot {
+func (v *Snapshot) ScopedTo(f *Filter) *Snapshot {
 	if len(f.Atlases) != 1 {
 		return v
 	}

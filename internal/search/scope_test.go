@@ -88,10 +88,10 @@ func TestSearchUsesWorkspaceStatisticsForSmallAtlas(t *testing.T) {
 		}
 		d := newFakeStore()
 		v := flushedSnapshot(t, d, 1, list)
-		if got := v.scopedTo(&Filter{Atlases: []int64{1}}); (got.Docs() == docs) != own || (got == v) == own {
+		if got := v.ScopedTo(&Filter{Atlases: []int64{1}}); (got.Docs() == docs) != own || (got == v) == own {
 			t.Errorf("an atlas of %d documents is ranked by %d", docs, got.Docs())
 		}
-		if v.scopedTo(&Filter{}) != v || v.scopedTo(&Filter{Atlases: []int64{1, 2}}) != v {
+		if v.ScopedTo(&Filter{}) != v || v.ScopedTo(&Filter{Atlases: []int64{1, 2}}) != v {
 			t.Error("more than one atlas has statistics of its own")
 		}
 	}

@@ -24,7 +24,7 @@ type Result struct {
 	Total int
 
 	idf      []float32 // of the query's terms; zero for those that nothing holds
-	bm25     *bm25Table
+	bm25     *BM25Table
 	docCount int // of the workspace
 }
 
@@ -76,9 +76,9 @@ var scorerPool = sync.Pool{New: func() any {
 
 func (s *scorer) reset(v *Snapshot, fetch PageFetcher) {
 	s.snapshot, s.fetch, s.total = v, fetch, 0
-	n := padTo64(len(v.Rows()))
+	n := PadTo64(len(v.Rows()))
 	for _, g := range v.Segments() {
-		n += padTo64(g.Docs())
+		n += PadTo64(g.Docs())
 	}
 	if n > len(s.scores) {
 		s.scores, s.hasScore = make([]float32, n), make([]uint64, n/64)
@@ -95,7 +95,7 @@ func (s *scorer) scoreTerm(t queryTerm) (float32, error) {
 	if df == 0 {
 		return 0, nil
 	}
-	weight := idf(s.snapshot.Docs(), df)
+	weight := IDF(s.snapshot.Docs(), df)
 	s.accumulateTerm(t.weight * weight)
 	return weight, nil
 }
@@ -105,17 +105,17 @@ func (s *scorer) accumulateTerm(weight float32) {
 	from, base := 0, 0
 	for i, g := range s.snapshot.Segments() {
 		s.accumulate(n, weight, g.LengthCodes(), from, ends[i], base)
-		from, base = ends[i], base+padTo64(g.Docs())
+		from, base = ends[i], base+PadTo64(g.Docs())
 	}
 	s.accumulate(n, weight, s.snapshot.RowLengthCodes(), from, len(s.postings.Docs()), base)
 }
 
 // accumulate adds the decoded postings from one segment. The conversion keeps
 // product and sum apart: a fused one would round differently on other machines.
-func (s *scorer) accumulate(n *bm25Table, weight float32, codes []uint8, from, to, base int) {
+func (s *scorer) accumulate(n *BM25Table, weight float32, codes []uint8, from, to, base int) {
 	freqs := s.postings.Freqs()[from:to]
 	for i, doc := range s.postings.Docs()[from:to] {
-		s.scores[doc] += float32(weight * n.tf(freqs[i], codes[int(doc)-base]))
+		s.scores[doc] += float32(weight * n.TF(freqs[i], codes[int(doc)-base]))
 		s.hasScore[doc/64] |= 1 << (doc % 64)
 	}
 }
@@ -135,11 +135,11 @@ func (s *scorer) collect(f *Filter, now int64) {
 		s.total += len(s.scoredDocs)
 		for _, x := range s.scoredDocs {
 			if x.score*verifiedFactor >= s.top.threshold {
-				s.top.add(scoredDoc{x.doc + uint32(base), x.score * stateFactor(g.validUntil(int(x.doc)),
-					g.isVerified(int(x.doc)), now)})
+				s.top.add(scoredDoc{x.doc + uint32(base), x.score * stateFactor(g.ValidUntil(int(x.doc)),
+					g.IsVerified(int(x.doc)), now)})
 			}
 		}
-		base += padTo64(g.Docs())
+		base += PadTo64(g.Docs())
 	}
 	for _, x := range s.drainScores(s.scoredDocs[:0], base, len(s.snapshot.Rows())) {
 		if a := &s.snapshot.Rows()[x.doc]; f.Matches(a) {
@@ -163,7 +163,7 @@ func (s *scorer) topHits(now int64) []Hit {
 				stateFactor(a.ValidUntil, a.Verified, now), s.snapshot.RowLengthCodes()[doc]
 		} else {
 			h.Memory, h.Created, h.stateFactor, h.lengthCode = g.Memories()[doc], g.Created(doc),
-				stateFactor(g.validUntil(doc), g.isVerified(doc), now), g.LengthCodes()[doc]
+				stateFactor(g.ValidUntil(doc), g.IsVerified(doc), now), g.LengthCodes()[doc]
 		}
 	}
 	SortHits(hits)
@@ -175,7 +175,7 @@ func (s *scorer) topHits(now int64) []Hit {
 func (s *scorer) locate(x scoredDoc) (*Segment, int) {
 	doc := int(x.doc)
 	for _, g := range s.snapshot.Segments() {
-		n := padTo64(g.Docs())
+		n := PadTo64(g.Docs())
 		if doc < n {
 			return g, doc
 		}
@@ -211,7 +211,7 @@ func stateFactor(validUntil int64, verified bool, now int64) float32 {
 
 // drainScores appends the documents of one segment that have a score, and clears them.
 func (s *scorer) drainScores(found []scoredDoc, base, n int) []scoredDoc {
-	scores, seen := s.scores[base:base+padTo64(n)], s.hasScore[base/64:(base+padTo64(n))/64]
+	scores, seen := s.scores[base:base+PadTo64(n)], s.hasScore[base/64:(base+PadTo64(n))/64]
 	for i, w := range seen {
 		seen[i] = 0
 		for ; w != 0; w &= w - 1 {
@@ -239,7 +239,7 @@ func (v *Snapshot) VectorHit(memory int64, segment, doc, chunk int, score float3
 	h := Hit{Memory: memory, Score: score, Chunk: chunk}
 	if segment >= 0 {
 		g := v.Segments()[segment]
-		h.Created, h.stateFactor, h.lengthCode = g.Created(doc), stateFactor(g.validUntil(doc), g.isVerified(doc), now),
+		h.Created, h.stateFactor, h.lengthCode = g.Created(doc), stateFactor(g.ValidUntil(doc), g.IsVerified(doc), now),
 			g.LengthCodes()[doc]
 	} else {
 		a := &v.Rows()[doc]

@@ -88,32 +88,32 @@ func (c *docColumns) LengthCodes() []uint8 { return c.lengthCodes }
 // HasGroups reports whether any document belongs to a group.
 func (c *docColumns) HasGroups() bool { return len(c.groupedDocs) > 0 }
 
-// validUntil is zero for documents that never expire.
-func (c *docColumns) validUntil(doc int) int64 {
+// ValidUntil is zero for documents that never expire.
+func (c *docColumns) ValidUntil(doc int) int64 {
 	if i, ok := slices.BinarySearch(c.expiringDocs, uint32(doc)); ok {
 		return c.expiry[i]
 	}
 	return 0
 }
 
-func (c *docColumns) isVerified(doc int) bool { return isSet(c.verified, doc) }
+func (c *docColumns) IsVerified(doc int) bool { return isSet(c.verified, doc) }
 
-// attributes gives a document's attributes as they were handed in.
-func (c *docColumns) attributes(doc int) DocAttributes {
+// Attributes gives a document's attributes as they were handed in.
+func (c *docColumns) Attributes(doc int) DocAttributes {
 	a := DocAttributes{
 		Memory: c.memories[doc], Atlas: c.atlases[c.atlas[doc]], Created: c.created[doc],
-		ValidUntil: c.validUntil(doc), Kind: c.kind[doc], Status: c.status[doc],
-		Verified: c.isVerified(doc),
+		ValidUntil: c.ValidUntil(doc), Kind: c.kind[doc], Status: c.status[doc],
+		Verified: c.IsVerified(doc),
 	}
 	for _, t := range c.tagSets[c.tagSet[doc]] {
 		a.Tags = append(a.Tags, c.tags[t].Value())
 	}
-	a.Group, a.Position = c.groupOf(doc)
+	a.Group, a.Position = c.GroupOf(doc)
 	return a
 }
 
-// groupOf is where a document stands in its group; group zero is none.
-func (c *docColumns) groupOf(doc int) (group, position int64) {
+// GroupOf is where a document stands in its group; group zero is none.
+func (c *docColumns) GroupOf(doc int) (group, position int64) {
 	if i, ok := slices.BinarySearch(c.groupedDocs, uint32(doc)); ok {
 		return c.groups[i], c.positions[i]
 	}

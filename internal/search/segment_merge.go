@@ -55,7 +55,7 @@ func mergeDocColumns(segments []*Segment) (*docColumnsBuilder, [][]uint32) {
 	col := newDocColumnsBuilder()
 	for i, o := range all {
 		newOrdinals[o.segment][o.doc] = uint32(i)
-		col.add(segments[o.segment].attributes(o.doc), segments[o.segment].lengths[o.doc])
+		col.add(segments[o.segment].Attributes(o.doc), segments[o.segment].lengths[o.doc])
 	}
 	return col, newOrdinals
 }

@@ -19,7 +19,7 @@ type Snapshot struct {
 	docCount    int
 	grouped     bool                 // a memory belongs to a group
 	english     atomic.Pointer[bool] // whether the texts are English, once that was asked: see settle
-	bm25        func() *bm25Table
+	bm25        func() *BM25Table
 	scopeCache  *scopeCache[*Snapshot]
 }
 
@@ -102,7 +102,7 @@ func (v *Snapshot) computeStats() {
 	}
 	docs := v.docCount
 	v.scopeCache = new(scopeCache[*Snapshot])
-	v.bm25 = sync.OnceValue(func() *bm25Table { return newBM25Table(docs, length) })
+	v.bm25 = sync.OnceValue(func() *BM25Table { return newBM25Table(docs, length) })
 }
 
 // Docs is the number of live documents.
@@ -122,7 +122,7 @@ func (v *Snapshot) RowLengthCodes() []uint8 { return v.lengthCodes }
 func (v *Snapshot) IsRowDeleted(row int) bool { return isSet(v.deleted, row) }
 
 // BM25 returns the term frequency table of the snapshot.
-func (v *Snapshot) BM25() *bm25Table { return v.bm25() }
+func (v *Snapshot) BM25() *BM25Table { return v.bm25() }
 
 // Segments are the view's segments, dead documents as the view sees them.
 func (v *Snapshot) Segments() []*Segment { return v.segments }

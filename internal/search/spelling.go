@@ -27,7 +27,7 @@ const correctionWeight = .8
 // mayBeMisspelled reports whether a term of a query may have been misspelled.
 func mayBeMisspelled(t *queryTerm) bool {
 	n := utf8.RuneCountInString(t.text)
-	return t.tokenType == analysis.Word && !t.verbatim && n >= minMisspelledRunes && n <= maxMisspelledRunes &&
+	return t.tokenType == analysis.Word && !t.verbatim && n >= minMisspelledRunes && n <= MaxMisspelledRunes &&
 		!strings.ContainsAny(t.text, "0123456789") && !isCommonWord(t.text)
 }
 
@@ -66,12 +66,12 @@ type Correction struct{ From, To string }
 
 // A vocabulary reads the terms of a snapshot for the words of one query.
 type vocabulary struct {
-	*termDictScanner
+	*TermDictScanner
 	firstLetterLookups int // words whose first letter was doubted
 }
 
 func newVocabulary(v *Snapshot, cache *Cache, fetch PageFetcher) *vocabulary {
-	return &vocabulary{termDictScanner: &termDictScanner{snapshot: v, cache: cache, fetch: fetch}}
+	return &vocabulary{TermDictScanner: &TermDictScanner{snapshot: v, cache: cache, fetch: fetch}}
 }
 
 // corrections finds what words are most likely meant to be.
@@ -96,17 +96,17 @@ func (d *vocabulary) corrections(words []string) (list []Correction, err error) 
 // mostly get the first letter right, or swap it with the second. Without a near
 // word, only that letter may be wrong: see firstLetterVariants.
 func (d *vocabulary) nearestTerm(word string) (string, bool, error) {
-	s := newEditDistanceMatcher(word)
-	var found []segmentTerm // at the distance s.most; if that was lowered, one of them lives
-	err := d.EachFuzzyMatch(s, func(x segmentTerm, distance int) error {
-		if distance < s.maxDistance {
-			if n, err := d.liveDocFreq(x); n == 0 || err != nil {
+	s := NewEditDistanceMatcher(word)
+	var found []SegmentTerm // at the distance s.most; if that was lowered, one of them lives
+	err := d.EachFuzzyMatch(s, func(x SegmentTerm, distance int) error {
+		if distance < s.MaxDistance {
+			if n, err := d.LiveDocFreq(x); n == 0 || err != nil {
 				return err
 			}
-			if ok, err := d.isSurfaceWord(x.term); !ok || err != nil {
+			if ok, err := d.isSurfaceWord(x.Term); !ok || err != nil {
 				return err
 			}
-			s.maxDistance, found = distance, found[:0]
+			s.MaxDistance, found = distance, found[:0]
 		}
 		found = append(found, x)
 		return nil
@@ -122,7 +122,7 @@ func (d *vocabulary) nearestTerm(word string) (string, bool, error) {
 	if len(others) > 0 {
 		d.firstLetterLookups++
 	}
-	return d.mostFrequent(d.segmentTerms(others))
+	return d.mostFrequent(d.SegmentTerms(others))
 }
 
 // firstLetterVariants is all that a word can be whose first letter is another one, missing or
@@ -154,14 +154,14 @@ type alphabet struct {
 var alphabets = [...]alphabet{{'a', 'z', 6}, {'α', 'ω', 5}, {'а', 'џ', 5}, {'א', 'ת', 5}, {'ء', 'ي', 5}}
 
 // mostFrequent is the word that most live documents hold, if any does, ties by text.
-func (d *vocabulary) mostFrequent(found []segmentTerm) (best string, ok bool, err error) {
+func (d *vocabulary) mostFrequent(found []SegmentTerm) (best string, ok bool, err error) {
 	dfs := map[string]int{}
 	for _, x := range found {
-		n, err := d.liveDocFreq(x)
+		n, err := d.LiveDocFreq(x)
 		if err != nil {
 			return "", false, err
 		}
-		dfs[x.term] += n
+		dfs[x.Term] += n
 	}
 	words := slices.SortedFunc(maps.Keys(dfs), func(a, b string) int {
 		return cmp.Or(cmp.Compare(dfs[b], dfs[a]), strings.Compare(a, b))
@@ -184,12 +184,12 @@ func (d *vocabulary) isSurfaceWord(term string) (bool, error) {
 	if analysis.HasNonASCII(term) || len(term) <= analysis.MaxStemChange {
 		return true, nil
 	}
-	own, err := d.docFreq(term)
+	own, err := d.DocFreq(term)
 	if err != nil {
 		return false, err
 	}
 	inflected := 0
-	err = d.eachTerm([]string{term[:len(term)-analysis.MaxStemChange]},
+	err = d.EachTerm([]string{term[:len(term)-analysis.MaxStemChange]},
 		func(other []byte, live func() (int, error)) error {
 			if !isStemOf(other, term) {
 				return nil

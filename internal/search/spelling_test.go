@@ -17,9 +17,9 @@ import (
 // naiveNearest is nearest by its definition: it looks at every term that begins
 // so, in every segment and every unfolded row.
 func (d *vocabulary) naiveNearest(word string) (string, error) {
-	s := newEditDistanceMatcher(word)
+	s := NewEditDistanceMatcher(word)
 	dfs, distances, modelWords := map[string]int{}, map[string]int{}, map[string]int{}
-	err := d.eachTerm([]string{""}, func(term []byte, live func() (int, error)) error {
+	err := d.EachTerm([]string{""}, func(term []byte, live func() (int, error)) error {
 		held, err := live()
 		if err != nil {
 			return err
@@ -29,7 +29,7 @@ func (d *vocabulary) naiveNearest(word string) (string, error) {
 		begins := slices.ContainsFunc(s.prefixes(), func(b string) bool { return strings.HasPrefix(string(term), b) })
 		if !begins && differsInFirstLetter(s.word, []rune(string(term))) {
 			distance = maxEdits + 1 // after all others
-		} else if !begins || distance > s.maxDistance {
+		} else if !begins || distance > s.MaxDistance {
 			return nil
 		}
 		if !analysis.OnlyLetters(term) || utf8.RuneCount(term) < minCorrectionRunes {
@@ -144,7 +144,7 @@ func TestSpellingEqualsNaiveScan(t *testing.T) {
 			}
 			for range 6 {
 				word := misspell(r, words[r.IntN(len(words))])
-				if n := utf8.RuneCountInString(word); n < minMisspelledRunes || n > maxMisspelledRunes {
+				if n := utf8.RuneCountInString(word); n < minMisspelledRunes || n > MaxMisspelledRunes {
 					continue
 				}
 				for _, v := range []*Snapshot{w.snapshot, before} {
@@ -169,7 +169,7 @@ func TestLetterMaskKeepsCloseWords(t *testing.T) {
 		for utf8.RuneCountInString(word) < minMisspelledRunes {
 			word = randomWord(r)
 		}
-		s := newEditDistanceMatcher(word)
+		s := NewEditDistanceMatcher(word)
 		var l termDict
 		for range 50 {
 			x := misspell(r, word)
@@ -177,7 +177,7 @@ func TestLetterMaskKeepsCloseWords(t *testing.T) {
 			l.add([]byte(x))
 			near := false
 			err := l.eachFuzzyMatch(s, "", func([]byte, int) error { near = true; return nil })
-			want := len(l.buckets) > 0 && osaDistance([]rune(word), []rune(x)) <= s.maxDistance
+			want := len(l.buckets) > 0 && osaDistance([]rune(word), []rune(x)) <= s.MaxDistance
 			if err != nil || near != want {
 				t.Fatalf("%q is near to %q: %v, want %v", x, word, near, want)
 			}

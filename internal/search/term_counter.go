@@ -53,7 +53,7 @@ func (c *termCounter) reset() {
 func (c *termCounter) countDoc(title, content string) {
 	c.reset()
 	if !analysis.TitleRepeatsContent(title, content) {
-		c.weight = titleWeight
+		c.weight = TitleWeight
 		c.Analyze(title)
 	}
 	c.weight = 1

@@ -36,13 +36,13 @@ type lengthBucket struct {
 // Bounds of the words that a spelling correction may choose or replace, in characters.
 const (
 	minCorrectionRunes = 3
-	maxMisspelledRunes = 32
+	MaxMisspelledRunes = 32
 )
 
 // add takes a term if it is a word that repair may choose.
 func (l *termDict) add(term []byte) {
 	letters, n := letterMaskOf(term)
-	if n < minCorrectionRunes || n > maxMisspelledRunes+maxEdits || !analysis.OnlyLetters(term) {
+	if n < minCorrectionRunes || n > MaxMisspelledRunes+maxEdits || !analysis.OnlyLetters(term) {
 		return
 	}
 	z := lengthClass(n<<8 | len(term))
@@ -89,7 +89,7 @@ func (l *termDict) memoryBytes() int {
 // eachFuzzyMatch calls take with the words that begin with a prefix and are no further from
 // the speller's word than it tells apart, which take may lower. Where the prefix is
 // one letter it is that of all words of the list.
-func (l *termDict) eachFuzzyMatch(s *editDistanceMatcher, prefix string,
+func (l *termDict) eachFuzzyMatch(s *EditDistanceMatcher, prefix string,
 	take func(term []byte, distance int) error) error {
 	for i, x := range l.buckets {
 		z := l.lengthClasses[i]
@@ -106,7 +106,7 @@ func (l *termDict) eachFuzzyMatch(s *editDistanceMatcher, prefix string,
 				continue
 			}
 			term := x.texts[(from+at)*z.bytes():][:z.bytes()]
-			if distance := s.distance(term); distance <= s.maxDistance && bytes.HasPrefix(term, []byte(prefix)) {
+			if distance := s.distance(term); distance <= s.MaxDistance && bytes.HasPrefix(term, []byte(prefix)) {
 				if err := take(term, distance); err != nil {
 					return err
 				}

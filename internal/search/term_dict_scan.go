@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// termDictScanner goes through the words of a view: of terms that are letters alone,
+// TermDictScanner goes through the words of a view: of terms that are letters alone,
 // since the index does not tell words from other terms.
-type termDictScanner struct {
+type TermDictScanner struct {
 	snapshot *Snapshot
 	cache    *Cache
 	fetch    PageFetcher
@@ -15,14 +15,14 @@ type termDictScanner struct {
 	postings decodedPostings
 }
 
-// eachTerm calls take for the blocks of all terms that begin with one of the prefixes,
+// EachTerm calls take for the blocks of all terms that begin with one of the prefixes,
 // in each segment in order, then for the unfolded rows, in any order. live counts
 // the documents of the block that live.
-func (d *termDictScanner) eachTerm(prefixes []string, take func(term []byte, live func() (int, error)) error) error {
+func (d *TermDictScanner) EachTerm(prefixes []string, take func(term []byte, live func() (int, error)) error) error {
 	for _, g := range d.snapshot.segments {
 		live := func() (int, error) { return d.liveCount(g) }
 		for _, p := range prefixes {
-			d.iterator.seekRange(g, d.fetch, p, prefixUpperBound(p))
+			d.iterator.seekRange(g, d.fetch, p, PrefixUpperBound(p))
 			for d.iterator.next() {
 				if err := take(d.iterator.block.term, live); err != nil {
 					return err
@@ -46,7 +46,7 @@ func (d *termDictScanner) eachTerm(prefixes []string, take func(term []byte, liv
 }
 
 // liveCount counts the documents of the reader's block that live.
-func (d *termDictScanner) liveCount(g *Segment) (n int, err error) {
+func (d *TermDictScanner) liveCount(g *Segment) (n int, err error) {
 	if g.deleted == nil {
 		return d.iterator.block.count, nil
 	}
@@ -65,7 +65,7 @@ func (d *termDictScanner) liveCount(g *Segment) (n int, err error) {
 
 // eachTermDict calls take with the lists of words of each segment, and with no segment
 // that of the unfolded rows, in which all are that begin with a prefix.
-func (d *termDictScanner) eachTermDict(prefix string, take func(*Segment, *termDict) error) error {
+func (d *TermDictScanner) eachTermDict(prefix string, take func(*Segment, *termDict) error) error {
 	for _, g := range d.snapshot.segments {
 		l, err := d.segmentTermDict(g, prefix)
 		if err != nil {
@@ -82,7 +82,7 @@ func (d *termDictScanner) eachTermDict(prefix string, take func(*Segment, *termD
 // segmentTermDict is the list of the words of a segment in which all are that begin with a
 // prefix. The cache keeps those of one letter; where it has none, a prefix of two
 // gets a short list that is not worth keeping.
-func (d *termDictScanner) segmentTermDict(g *Segment, prefix string) (*termDict, error) {
+func (d *TermDictScanner) segmentTermDict(g *Segment, prefix string) (*termDict, error) {
 	letter, n := utf8.DecodeRuneInString(prefix)
 	if l, ok := d.cache.termDict(g.id, letter); ok {
 		return l, nil
@@ -91,7 +91,7 @@ func (d *termDictScanner) segmentTermDict(g *Segment, prefix string) (*termDict,
 	defer termDictPool.Put(dict)
 	dict.reset()
 	var last []byte
-	d.iterator.seekRange(g, d.fetch, prefix, prefixUpperBound(prefix))
+	d.iterator.seekRange(g, d.fetch, prefix, PrefixUpperBound(prefix))
 	for d.iterator.next() {
 		if term := d.iterator.block.term; !bytes.Equal(term, last) {
 			dict.add(term)
@@ -108,18 +108,18 @@ func (d *termDictScanner) segmentTermDict(g *Segment, prefix string) (*termDict,
 	return l, nil
 }
 
-// segmentTerm is a word of a segment, or of the unfolded rows if that is nil.
-type segmentTerm struct {
-	term    string
+// SegmentTerm is a word of a segment, or of the unfolded rows if that is nil.
+type SegmentTerm struct {
+	Term    string
 	segment *Segment
 }
 
-// liveDocFreq counts the live documents that hold a word where it was found.
-func (d *termDictScanner) liveDocFreq(x segmentTerm) (n int, err error) {
+// LiveDocFreq counts the live documents that hold a word where it was found.
+func (d *TermDictScanner) LiveDocFreq(x SegmentTerm) (n int, err error) {
 	if x.segment == nil {
-		return d.snapshot.memtableDocFreq(x.term), nil
+		return d.snapshot.memtableDocFreq(x.Term), nil
 	}
-	d.iterator.seekRange(x.segment, d.fetch, x.term, x.term)
+	d.iterator.seekRange(x.segment, d.fetch, x.Term, x.Term)
 	for d.iterator.next() {
 		live, err := d.liveCount(x.segment)
 		if err != nil {
@@ -130,11 +130,11 @@ func (d *termDictScanner) liveDocFreq(x segmentTerm) (n int, err error) {
 	return n, d.iterator.err
 }
 
-// docFreq counts the live documents that hold a term.
-func (d *termDictScanner) docFreq(term string) (int, error) {
+// DocFreq counts the live documents that hold a term.
+func (d *TermDictScanner) DocFreq(term string) (int, error) {
 	sum := d.snapshot.memtableDocFreq(term)
 	for _, g := range d.snapshot.segments {
-		n, err := d.liveDocFreq(segmentTerm{term, g})
+		n, err := d.LiveDocFreq(SegmentTerm{term, g})
 		if err != nil {
 			return 0, err
 		}
@@ -143,8 +143,8 @@ func (d *termDictScanner) docFreq(term string) (int, error) {
 	return sum, nil
 }
 
-// containsTerm reports whether a live document holds a term.
-func (d *termDictScanner) containsTerm(term string) (bool, error) {
+// Contains reports whether a live document holds a term.
+func (d *TermDictScanner) Contains(term string) (bool, error) {
 	for _, g := range d.snapshot.segments {
 		d.iterator.seekRange(g, d.fetch, term, term)
 		for d.iterator.next() {
@@ -173,7 +173,7 @@ func (v *Snapshot) memtableDocFreq(term string) (n int) {
 }
 
 // DocFreqBounds returns the least and the most number of live documents that hold a term. It reads no tombstones.
-func (d *termDictScanner) DocFreqBounds(term string) (least, most int, err error) {
+func (d *TermDictScanner) DocFreqBounds(term string) (least, most int, err error) {
 	least = d.snapshot.memtableDocFreq(term)
 	most = least
 	for _, g := range d.snapshot.segments {
@@ -192,11 +192,11 @@ func (d *termDictScanner) DocFreqBounds(term string) (least, most int, err error
 
 // EachFuzzyMatch calls take for the terms within the distance of a matcher, which take may lower. Terms of segments
 // come first, for each prefix of the matcher, then those of the memtable.
-func (d *termDictScanner) EachFuzzyMatch(m *editDistanceMatcher, take func(t segmentTerm, distance int) error) error {
+func (d *TermDictScanner) EachFuzzyMatch(m *EditDistanceMatcher, take func(t SegmentTerm, distance int) error) error {
 	for _, prefix := range m.prefixes() {
 		err := d.eachTermDict(prefix, func(g *Segment, l *termDict) error {
 			return l.eachFuzzyMatch(m, prefix, func(term []byte, distance int) error {
-				return take(segmentTerm{string(term), g}, distance)
+				return take(SegmentTerm{string(term), g}, distance)
 			})
 		})
 		if err != nil {
@@ -206,19 +206,19 @@ func (d *termDictScanner) EachFuzzyMatch(m *editDistanceMatcher, take func(t seg
 	return nil
 }
 
-// segmentTerms returns words as terms of the memtable and of every segment.
-func (d *termDictScanner) segmentTerms(words []string) (list []segmentTerm) {
+// SegmentTerms returns words as terms of the memtable and of every segment.
+func (d *TermDictScanner) SegmentTerms(words []string) (list []SegmentTerm) {
 	for _, w := range words {
-		list = append(list, segmentTerm{w, nil})
+		list = append(list, SegmentTerm{w, nil})
 		for _, g := range d.snapshot.segments {
-			list = append(list, segmentTerm{w, g})
+			list = append(list, SegmentTerm{w, g})
 		}
 	}
 	return list
 }
 
-// coDocFreq counts the live documents that hold two terms.
-func (d *termDictScanner) coDocFreq(a, b string) (n int, err error) {
+// CoDocFreq counts the live documents that hold two terms.
+func (d *TermDictScanner) CoDocFreq(a, b string) (n int, err error) {
 	for _, s := range d.snapshot.segments {
 		first, err := d.liveDocs(s, a)
 		if err != nil {
@@ -237,7 +237,7 @@ func (d *termDictScanner) coDocFreq(a, b string) (n int, err error) {
 }
 
 // liveDocs lists the live documents of a segment that hold a term, in order.
-func (d *termDictScanner) liveDocs(g *Segment, term string) (list []uint32, err error) {
+func (d *TermDictScanner) liveDocs(g *Segment, term string) (list []uint32, err error) {
 	d.iterator.seekRange(g, d.fetch, term, term)
 	for d.iterator.next() {
 		d.postings.reset()
@@ -254,7 +254,7 @@ func (d *termDictScanner) liveDocs(g *Segment, term string) (list []uint32, err 
 }
 
 // liveRows lists the unfolded rows that hold a term and live, in order.
-func (d *termDictScanner) liveRows(term string) (list []uint32) {
+func (d *TermDictScanner) liveRows(term string) (list []uint32) {
 	for _, p := range d.snapshot.memtable.postings(term) {
 		if int(p.doc) < len(d.snapshot.rows) && !isSet(d.snapshot.deleted, int(p.doc)) {
 			list = append(list, p.doc)

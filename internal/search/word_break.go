@@ -23,7 +23,7 @@ func (d *vocabulary) breakWord(word string) (best string, ok bool, err error) {
 			analysis.IsStopWord(word[:at]) || analysis.IsStopWord(word[at:]) {
 			continue
 		}
-		n, err := d.coDocFreq(word[:at], word[at:])
+		n, err := d.CoDocFreq(word[:at], word[at:])
 		if err != nil {
 			return "", false, err
 		}
