@@ -32,6 +32,7 @@ func TestJobRunsAtItsInterval(t *testing.T) {
 	run(t, Job{Name: "count", Every: time.Minute, Run: count}, func(t *testing.T, r *Runner, _ func()) {
 		start := time.Now()
 		time.Sleep(3*time.Minute + 10*time.Second)
+		synctest.Wait()
 		s := r.Status()[0]
 		want := start.Add(3*time.Minute + 2*time.Second)
 		if rounds != 3 || !s.LastStart.Equal(want) || s.LastDuration != time.Second || s.Name != "count" {
@@ -47,6 +48,7 @@ func TestJobRunsOnceForWakeUpsDuringARound(t *testing.T) {
 	count := func(context.Context) error { rounds++; time.Sleep(time.Second); return nil }
 	run(t, Job{Run: count}, func(t *testing.T, r *Runner, wake func()) {
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		if rounds != 0 {
 			t.Errorf("%d rounds without a wake-up", rounds)
 		}
@@ -55,6 +57,7 @@ func TestJobRunsOnceForWakeUpsDuringARound(t *testing.T) {
 			synctest.Wait()
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if rounds != 2 {
 			t.Errorf("%d rounds", rounds)
 		}
@@ -81,6 +84,7 @@ func TestJobBacksOffAfterFailures(t *testing.T) {
 		synctest.Wait()
 		wake() // no reason to try a failing job earlier
 		time.Sleep(30 * time.Minute)
+		synctest.Wait()
 		if s := r.Status()[0]; s.Failures != 11 || s.LastError != nil {
 			t.Errorf("%+v", s)
 		}
@@ -116,6 +120,7 @@ func TestJobRunsAfterThePauseThatItAsksFor(t *testing.T) {
 		r.Add(Job{Every: time.Minute, Run: next})
 		r.Start(t.Context())
 		time.Sleep(3 * time.Minute)
+		synctest.Wait()
 		if want := []time.Duration{60, 60, 61, 121}; len(at) != 4 {
 			t.Errorf("rounds at %v", at)
 		} else {
@@ -137,6 +142,7 @@ func TestStopCancelsTheRoundWithoutDrain(t *testing.T) {
 	wait := func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }
 	run(t, Job{Every: time.Second, Run: wait}, func(t *testing.T, r *Runner, _ func()) {
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		start := time.Now()
 		if r.Stop(); time.Since(start) != 0 || r.Status()[0].Failures != 0 {
 			t.Errorf("stopped after %v, %+v", time.Since(start), r.Status())
