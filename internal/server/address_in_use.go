@@ -23,7 +23,7 @@ func explainListen(ctx context.Context, err error, address, setting string) erro
 		return err
 	}
 	if version := detectRunningLoci(ctx, address); version != "" {
-		return fmt.Errorf("Loci %s runs at %s already: use that server, or choose another address with --%s",
+		return fmt.Errorf("a server of Loci %s runs at %s already: use it, or choose another address with --%s",
 			version, address, setting)
 	}
 	return fmt.Errorf("another program uses the address %s: end it, or choose another address with --%s", address,
