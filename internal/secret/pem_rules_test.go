@@ -47,6 +47,7 @@ func TestScanFindsPasswordsInURLs(t *testing.T) {
 		{"see <https://joe:", "p@ss@w0rd", "@example.com>"},
 		{"redis://:", "Zm9vYmFyMTIz", "@cache:6379"},
 		{`"amqp://u:`, "%21abcde9", `@mq/%2f"`},
+		{"postgres://app:", "x7KeyQd2LmVz", "@db"}, // random, although it contains an example's word
 	} {
 		text := c[0] + c[1] + c[2]
 		if got, want := scanRules(text), "url-password@1:"+c[1]; got != want {

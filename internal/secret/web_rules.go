@@ -115,11 +115,16 @@ func findURLPassword(s *scanner, i, end int) (from, to int) {
 }
 
 // isExamplePassword reports whether a password is a common documentation
-// example.
+// example. A password that looks random is none, although it may contain one of
+// the words by chance.
 func isExamplePassword(password string) bool {
+	const leastRandom = 12
 	if strings.ContainsAny(password, "{}<>$*%()") && !strings.ContainsAny(password, "0123456789") ||
 		strings.ContainsAny(password[:1], "${<*(") || isPlaceholder(password) {
 		return true
+	}
+	if looksShuffled(password, leastRandom) {
+		return false
 	}
 	small := strings.ToLower(password)
 	for _, w := range []string{"pass", "secret", "token", "pwd", "user", "key", "hunter", "sesame"} {

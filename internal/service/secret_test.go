@@ -23,8 +23,10 @@ import (
 )
 
 // samples draws credentials of many kinds.
-func samples(n int) (list []secrettest.Sample) {
-	r := rand.New(rand.NewPCG(rand.Uint64(), 1))
+func samples(t *testing.T, n int) (list []secrettest.Sample) {
+	seed := rand.Uint64()
+	t.Logf("samples of seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 1))
 	for len(list) < n {
 		all := secrettest.RandomSamples(r)
 		r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
@@ -224,7 +226,7 @@ func TestCredentialsAreNeitherStoredNorLogged(t *testing.T) {
 		w, l := loggedWorld(t, d)
 		id := mustCall(t, w, conformance.CallerOwner, service.MemoryCreate,
 			loci.CreateMemory{Content: "a log", WorkspaceID: loci.ID(w.Team)}).Memory.ID
-		list := samples(204)
+		list := samples(t, 204)
 		now := loci.SecretsReject
 		for n := range ways {
 			way := ways[n]

@@ -100,7 +100,7 @@ func TestGitleaksFindsOurSamples(t *testing.T) {
 	const seeds = 5
 	d := detector(t)
 	for seed := range uint64(seeds) {
-		for _, s := range secrettest.Draw(rand.New(rand.NewPCG(seed, 2))) {
+		for _, s := range secrettest.RandomSamples(rand.New(rand.NewPCG(seed, 2))) {
 			if got := ours(s.Text); !slices.Equal(got, []string{s.Rule}) {
 				t.Errorf("we find %v in %s, not %s", got, s.Text, s.Rule)
 			}
@@ -115,12 +115,12 @@ func TestGitleaksFindsOurSamples(t *testing.T) {
 func TestScanFindsInSurroundingsWhatGitleaksFinds(t *testing.T) {
 	d := detector(t)
 	compared := 0
-	for _, s := range secrettest.Draw(rand.New(rand.NewPCG(9, 2))) {
+	for _, s := range secrettest.RandomSamples(rand.New(rand.NewPCG(9, 2))) {
 		for _, a := range secrettest.Surroundings {
 			if a.Behind == "..." {
 				continue // dots stand for the rest of a value
 			}
-			in := a.In(s)
+			in := a.Wrap(s)
 			if !slices.Contains(theirs(d, in.Text), s.Rule) {
 				continue
 			}
