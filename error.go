@@ -114,12 +114,12 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// NewError returns an Error; without a format the message is the catalogue's hint.
-func NewError(code Code, format ...any) *Error {
-	if len(format) == 0 {
-		return &Error{Code: code, Message: code.Hint()}
-	}
-	return &Error{Code: code, Message: fmt.Sprintf(format[0].(string), format[1:]...)}
+// NewError returns an Error whose message is the catalogue's hint.
+func NewError(code Code) *Error { return &Error{Code: code, Message: code.Hint()} }
+
+// Errorf returns an Error with a message of its own.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
 // AsError returns the Error in err's chain. Any other error becomes an internal

@@ -34,5 +34,5 @@ func (m Machine[S]) Apply(state S, move string) (S, error) {
 		}
 	}
 	hint := cmp.Or(m.Hints[state], "It can be "+strings.Join(possible, " or ")+".")
-	return state, NewError(CodeStateConflict, "The %s is %s: it cannot be %s. %s", m.Noun, state, move, hint)
+	return state, Errorf(CodeStateConflict, "The %s is %s: it cannot be %s. %s", m.Noun, state, move, hint)
 }

@@ -74,7 +74,7 @@ func do[Out any](ctx context.Context, c *Client, route string, in any, options [
 func (c *Client) Do(ctx context.Context, method, pattern string, in []byte, options ...CallOption) ([]byte, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(in, &fields); err != nil {
-		return nil, loci.NewError(loci.CodeInvalidQuery, "the input must be a JSON object")
+		return nil, loci.Errorf(loci.CodeInvalidQuery, "the input must be a JSON object")
 	}
 	path := pattern
 	for name, value := range fields {

@@ -75,17 +75,17 @@ func New(address string, options ...Option) (*Client, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return nil, loci.NewError(loci.CodeInvalidQuery, "the server's address must be like https://loci.example.org")
+		return nil, loci.Errorf(loci.CodeInvalidQuery, "the server's address must be like https://loci.example.org")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, loci.NewError(loci.CodeInvalidQuery,
+		return nil, loci.Errorf(loci.CodeInvalidQuery,
 			"the server's address must not contain a user, query or fragment: remove it")
 	case c.key != "" && u.Scheme == "http" && !c.allowPlainHTTP && !isLoopback(u.Hostname()):
-		return nil, loci.NewError(loci.CodeInvalidQuery, "%s would send the key unencrypted: use https",
+		return nil, loci.Errorf(loci.CodeInvalidQuery, "%s would send the key unencrypted: use https",
 			u.Host)
 	}
 	for i := range len(c.key) {
 		if c.key[i] <= ' ' || c.key[i] > '~' {
-			return nil, loci.NewError(loci.CodeInvalidQuery, "the key contains an invalid character: copy it again")
+			return nil, loci.Errorf(loci.CodeInvalidQuery, "the key contains an invalid character: copy it again")
 		}
 	}
 	c.baseURL = strings.TrimRight(u.String(), "/")

@@ -69,7 +69,7 @@ func (c *Client) send(ctx context.Context, x *request) (answer []byte, retryable
 	idempotent := x.method == http.MethodGet || x.header.Get("Idempotency-Key") != ""
 	req, err := c.newHTTPRequest(ctx, x)
 	if err != nil {
-		return nil, false, loci.NewError(loci.CodeInvalidQuery, "the request cannot be made: %v", err)
+		return nil, false, loci.Errorf(loci.CodeInvalidQuery, "the request cannot be made: %v", err)
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
@@ -84,7 +84,7 @@ func (c *Client) send(ctx context.Context, x *request) (answer []byte, retryable
 	case err != nil:
 		return nil, idempotent && ctx.Err() == nil, c.unreachableError(ctx, err)
 	case len(answer) > MaxResponse:
-		return nil, false, loci.NewError(loci.CodePayloadTooLarge,
+		return nil, false, loci.Errorf(loci.CodePayloadTooLarge,
 			"the answer is larger than %d MiB: request less at a time", MaxResponse>>20)
 	case res.StatusCode/100 == 2:
 		return bytes.TrimSpace(answer), false, nil

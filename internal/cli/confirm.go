@@ -70,7 +70,7 @@ func (p *program) findRecord(ctx context.Context, caller op.Caller, resource, fi
 			return r, err
 		}
 	}
-	return r, loci.NewError(loci.CodeNotFound, "No %s has the id %s.", resource, id)
+	return r, loci.Errorf(loci.CodeNotFound, "No %s has the id %s.", resource, id)
 }
 
 // confirm asks at the terminal for confirmation of an irreversible operation.

@@ -153,7 +153,7 @@ func (p *program) checkServer(ctx context.Context, d *doctorReport, t target) {
 		d.addCheck("clock", err, "agrees with the server's")
 	}
 	if t.key == "" {
-		d.addCheck("key", loci.NewError(loci.CodeMissingAPIKey,
+		d.addCheck("key", loci.Errorf(loci.CodeMissingAPIKey,
 			"There is no key for this server: use loci login, or set LOCI_API_KEY."), "")
 		return
 	}

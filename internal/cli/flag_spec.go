@@ -113,7 +113,7 @@ func (s *flagSpec) jsonValue(stdin func() (string, error)) (any, error) {
 // text, for the operation to reject.
 func jsonScalar(kind, text string) (any, error) {
 	if !utf8.ValidString(text) {
-		return nil, loci.NewError(loci.CodeInvalidQuery, "an argument is not valid UTF-8")
+		return nil, loci.Errorf(loci.CodeInvalidQuery, "an argument is not valid UTF-8")
 	}
 	if kind != "string" && json.Valid([]byte(text)) {
 		return json.RawMessage(text), nil

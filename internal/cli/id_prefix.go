@@ -36,7 +36,7 @@ func expandIDs(ctx context.Context, caller op.Caller, table *op.Table, o *op.Op,
 		text = strings.ToLower(text)
 		list := listOp(table, resource)
 		if list != nil && tooShortIDPrefix.MatchString(text) {
-			return nil, loci.NewError(loci.CodeInvalidQuery,
+			return nil, loci.Errorf(loci.CodeInvalidQuery,
 				"A %s is named by its id, or by at least the first 8 characters of it: %s has %d",
 				resource, text, len(text))
 		}
@@ -79,7 +79,7 @@ func expandID(ctx context.Context, caller op.Caller, list *op.Op, resource, star
 			return "", err
 		}
 		if scanned++; scanned > maxScanned {
-			return "", loci.NewError(loci.CodeInvalidQuery,
+			return "", loci.Errorf(loci.CodeInvalidQuery,
 				"There are more than %d %s records: give the whole id instead of %s",
 				maxScanned, resource, start)
 		}
@@ -91,13 +91,13 @@ func expandID(ctx context.Context, caller op.Caller, list *op.Op, resource, star
 	case 1:
 		return found[0].ID, nil
 	case 0:
-		return "", loci.NewError(loci.CodeNotFound, "No %s has an id that begins with %s.", resource, start)
+		return "", loci.Errorf(loci.CodeNotFound, "No %s has an id that begins with %s.", resource, start)
 	}
 	lines := make([]string, len(found))
 	for i, r := range found {
 		lines[i] = strings.TrimSpace(fmt.Sprintf("%s %s%s", r.ID, r.Title, r.Name))
 	}
-	return "", loci.NewError(loci.CodeInvalidQuery, "%d ids begin with %s: give more of the one that you mean: %s",
+	return "", loci.Errorf(loci.CodeInvalidQuery, "%d ids begin with %s: give more of the one that you mean: %s",
 		len(found),
 		start, enumerate(lines))
 }

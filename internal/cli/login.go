@@ -44,7 +44,7 @@ func (p *program) logIn(cmd *cobra.Command, url, key string) error {
 		return err
 	}
 	if me.User.ID == "" {
-		return loci.NewError(loci.CodeUnavailable, "%s does not answer as a Loci server does: check the address",
+		return loci.Errorf(loci.CodeUnavailable, "%s does not answer as a Loci server does: check the address",
 			c.URL())
 	}
 	where, err := p.saveLogin(savedLogin{URL: c.URL(), Key: key, PlainHTTP: p.plainHTTP})

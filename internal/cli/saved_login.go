@@ -60,7 +60,7 @@ func (p *program) loadLogin() (*savedLogin, error) {
 	}
 	var l savedLogin
 	if err := json.Unmarshal(b, &l); err != nil || l.URL == "" {
-		return nil, loci.NewError(loci.CodeInvalidQuery, "%s is damaged: remove it with loci logout", p.loginPath())
+		return nil, loci.Errorf(loci.CodeInvalidQuery, "%s is damaged: remove it with loci logout", p.loginPath())
 	}
 	return &l, nil
 }
@@ -75,14 +75,14 @@ func (p *program) loadKey(l *savedLogin) (string, error) {
 			return key, nil
 		}
 	}
-	return "", loci.NewError(loci.CodeMissingAPIKey,
+	return "", loci.Errorf(loci.CodeMissingAPIKey,
 		"The keyring does not return the key of %s: unlock it, or use loci login again.", l.URL)
 }
 
 // saveLogin stores the login and returns the place of the key.
 func (p *program) saveLogin(l savedLogin) (where string, err error) {
 	if where = p.loginPath(); where == "" {
-		return "", loci.NewError(loci.CodeInvalidQuery, "%s", noHomeMessage)
+		return "", loci.Errorf(loci.CodeInvalidQuery, "%s", noHomeMessage)
 	}
 	if p.keyring != nil && p.keyring.set(keyringService, l.URL, l.Key) == nil {
 		l.Key, where = "", "the keyring"

@@ -98,7 +98,7 @@ func (s *scope) resolve(ctx context.Context, resource, wanted string) (found rec
 	case 1:
 		return named[0], nil
 	case 0:
-		return record{}, loci.NewError(loci.CodeNotFound, "There is no %s %q: there are %s.", resource, wanted,
+		return record{}, loci.Errorf(loci.CodeNotFound, "There is no %s %q: there are %s.", resource, wanted,
 			enumerate(known))
 	}
 	return record{}, s.ambiguousError(ctx, resource, wanted, named)
@@ -123,7 +123,7 @@ func (s *scope) ambiguousError(ctx context.Context, resource, wanted string, fou
 	for i, r := range found {
 		lines[i] = fmt.Sprintf("%s %q%s", r.ID, r.Name, workspaceNames[r.WorkspaceID])
 	}
-	return loci.NewError(loci.CodeInvalidQuery, "Several %s records answer to %q: %s: %s", resource, wanted, advice,
+	return loci.Errorf(loci.CodeInvalidQuery, "Several %s records answer to %q: %s: %s", resource, wanted, advice,
 		enumerate(lines))
 }
 
@@ -215,7 +215,7 @@ func (s *scope) getRecord(ctx context.Context, c *op.Call, name, field, id strin
 }
 
 func (s *scope) outsideError(what, id string) error {
-	return loci.NewError(loci.CodeForbidden,
+	return loci.Errorf(loci.CodeForbidden,
 		"The %s %s is outside of %s, to which this connection is narrowed: leave it out, or start loci mcp without "+
 			"--workspace and --atlas.",
 		what, id, s.name)

@@ -61,7 +61,7 @@ func (p *program) settings(cmd *cobra.Command, only ...string) func() (server.Se
 			fmt.Fprintf(p.err, "loci: warning: %s\n", w)
 		}
 		if err != nil {
-			err = loci.NewError(loci.CodeInvalidQuery, "%v", err)
+			err = loci.Errorf(loci.CodeInvalidQuery, "%v", err)
 		}
 		return s, err
 	}

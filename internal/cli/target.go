@@ -50,7 +50,7 @@ func (p *program) resolveTarget() (target, error) {
 	case named != "":
 		there.url, there.key, there.reason = named, p.env("LOCI_API_KEY"), "LOCI_URL"
 	case p.env("LOCI_API_KEY") != "":
-		return target{reason: reasonKeyWithoutURL}, loci.NewError(loci.CodeInvalidQuery,
+		return target{reason: reasonKeyWithoutURL}, loci.Errorf(loci.CodeInvalidQuery,
 			"LOCI_API_KEY is set and LOCI_URL is not: set LOCI_URL to the address of the "+
 				"server that made the key, name it with --server, or unset LOCI_API_KEY; --local works on this device")
 	case login != nil:
@@ -73,7 +73,7 @@ const reasonKeyWithoutURL = "LOCI_API_KEY without LOCI_URL"
 // working folder must not be used.
 func (t target) requireDir() error {
 	if t.dir == "" {
-		return loci.NewError(loci.CodeInvalidQuery, "%s", noHomeMessage)
+		return loci.Errorf(loci.CodeInvalidQuery, "%s", noHomeMessage)
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (t target) newClient(more ...client.Option) (*client.Client, error) {
 	}
 	c, err := client.New(t.url, options...)
 	if e := loci.AsError(err); err != nil && strings.Contains(e.Message, "use https") {
-		return nil, loci.NewError(e.Code, "%s, or allow it with --plain-http", e.Message)
+		return nil, loci.Errorf(e.Code, "%s, or allow it with --plain-http", e.Message)
 	}
 	return c, err
 }
@@ -151,7 +151,7 @@ func (p *program) readStdin() (string, error) {
 	p.stdinRead = true
 	b, err := io.ReadAll(io.LimitReader(p.in, maxStdin+1))
 	if len(b) > maxStdin {
-		return "", loci.NewError(loci.CodePayloadTooLarge, "the standard input has more than 1 MiB: send less")
+		return "", loci.Errorf(loci.CodePayloadTooLarge, "the standard input has more than 1 MiB: send less")
 	}
 	return string(b), err
 }

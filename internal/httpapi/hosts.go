@@ -48,7 +48,7 @@ func (h *AllowedHosts) Check(r *http.Request) error {
 	if len(forwarded) == 1 && h.public != "" && hostname(forwarded[0]) == h.public && h.proxies.FromTrustedProxy(r) {
 		return nil
 	}
-	return loci.NewError(loci.CodeForbidden,
+	return loci.Errorf(loci.CodeForbidden,
 		"The Host header does not name this server: its operator sets the name with LOCI_PUBLIC_URL.")
 }
 

@@ -95,7 +95,7 @@ func (t *tool) prepareArguments(args []byte) (rest []byte, offset int, err error
 	}
 	offset, err = strconv.Atoi(string(given))
 	if err != nil || offset < 0 {
-		return nil, 0, loci.NewError(loci.CodeInvalidQuery, "offset must be an integer of at least 0")
+		return nil, 0, loci.Errorf(loci.CodeInvalidQuery, "offset must be an integer of at least 0")
 	}
 	return rest, offset, nil
 }

@@ -203,5 +203,5 @@ func (d *Server) toolset(r *http.Request) (op.Exposure, error) {
 	case "full":
 		return op.ToolFull, nil
 	}
-	return 0, loci.NewError(loci.CodeInvalidQuery, "toolset must be one of core, stable, full")
+	return 0, loci.Errorf(loci.CodeInvalidQuery, "toolset must be one of core, stable, full")
 }

@@ -36,7 +36,7 @@ func (g originChecker) check(r *http.Request) error {
 			err == nil && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(u.Host, r.Host) {
 			continue
 		}
-		return loci.NewError(loci.CodeForbidden, "Pages of this origin may not call: the server's operator can allow "+
+		return loci.Errorf(loci.CodeForbidden, "Pages of this origin may not call: the server's operator can allow "+
 			"the "+
 			"origin.")
 	}

@@ -30,7 +30,7 @@ type Param struct {
 
 // invalidf returns an error for an input. The message names the field and the limit.
 func invalidf(format string, args ...any) error {
-	return loci.NewError(loci.CodeInvalidQuery, append([]any{format}, args...)...)
+	return loci.Errorf(loci.CodeInvalidQuery, format, args...)
 }
 
 // decode reads a into a new value of the operation's input type. It is strict:

@@ -112,7 +112,7 @@ type coster interface{ Cost() int }
 func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 	switch {
 	case c.CrossOrigin && (o.Exposure == BrowserOnly || actor.CredentialKind == identity.CredentialCookie):
-		return loci.NewError(loci.CodeForbidden, "A page of another origin cannot do this with a cookie: use an API "+
+		return loci.Errorf(loci.CodeForbidden, "A page of another origin cannot do this with a cookie: use an API "+
 			"key.")
 	case c.AgentIDSent:
 		return invalidf("an agent id is given by the server: leave X-Loci-Agent-Id out")
@@ -121,10 +121,10 @@ func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 	case c.IdempotencyKeyCount > 1 && o.AcceptsIdempotencyKey():
 		return invalidf("Idempotency-Key is given twice")
 	case o.Access == Person && !actor.IsPerson():
-		return loci.NewError(loci.CodeInsufficientScope,
+		return loci.Errorf(loci.CodeInsufficientScope,
 			"This needs an API key or a sign-in: a token cannot widen its own reach.")
 	case o.Access == Agent && (c.ActorHeader != "agent" || actor.CredentialKind != identity.CredentialKey):
-		return loci.NewError(loci.CodeForbidden, "This is for agents: send X-Loci-Actor: agent with an API key.")
+		return loci.Errorf(loci.CodeForbidden, "This is for agents: send X-Loci-Actor: agent with an API key.")
 	}
 	actor.IsAgent, actor.Operation, actor.RequestID = c.ActorHeader == "agent", o.Name, c.RequestID
 	actor.IfMatch, actor.ClientAddress = c.IfMatch, c.Address

@@ -183,7 +183,7 @@ func (t *fakeService) Follow(ctx context.Context, _ *identity.Actor, in findInpu
 // CheckSetup knows the token good.
 func (t *fakeService) CheckSetup(_ context.Context, token string) error {
 	if token != "abc-1_2" {
-		return loci.NewError(loci.CodeNotFound, "The link is used.")
+		return loci.Errorf(loci.CodeNotFound, "The link is used.")
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func (d *handler) setupPage(w http.ResponseWriter, r *http.Request) {
 	v := d.newPageData(r, loci.User{})
 	v.Token = r.URL.Query().Get("token")
 	if err == nil && v.Token == "" {
-		err = loci.NewError(loci.CodeNotFound, "This page needs the whole setup link, which the server prints when it "+
+		err = loci.Errorf(loci.CodeNotFound, "This page needs the whole setup link, which the server prints when it "+
 			"starts.")
 	}
 	if err == nil {

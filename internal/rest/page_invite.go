@@ -110,7 +110,7 @@ func (d *handler) renderInvitation(w http.ResponseWriter, r *http.Request, user 
 	switch {
 	case loci.Is(viewErr, loci.CodeNotFound):
 		v.Invite.Closed = "There is no invitation here"
-		err = loci.NewError(loci.CodeNotFound,
+		err = loci.Errorf(loci.CodeNotFound,
 			"The link is not complete, or its invitation was answered or withdrawn: ask for a new one.")
 	case viewErr != nil:
 		d.renderPage(w, r, "problem.html", v, viewErr)

@@ -52,7 +52,7 @@ func readBody(w http.ResponseWriter, r *http.Request, public bool) ([]byte, erro
 	case len(body) > 0 && !isJSON:
 		return nil, loci.NewError(loci.CodeUnsupportedMediaType)
 	case public && loci.Is(err, loci.CodePayloadTooLarge):
-		err = loci.NewError(loci.CodePayloadTooLarge, "The body of this operation is larger than 64 KiB: send less.")
+		err = loci.Errorf(loci.CodePayloadTooLarge, "The body of this operation is larger than 64 KiB: send less.")
 	}
 	return body, err
 }
@@ -67,13 +67,13 @@ func parseQuery(query string) (params []op.Param, err error) {
 			continue
 		}
 		if strings.IndexByte(pair, ';') >= 0 {
-			return nil, loci.NewError(loci.CodeInvalidQuery, "the fields of a query stand between &, not ;")
+			return nil, loci.Errorf(loci.CodeInvalidQuery, "the fields of a query stand between &, not ;")
 		}
 		rawName, rawValue, _ := strings.Cut(pair, "=")
 		name, err := url.QueryUnescape(rawName)
 		value, err2 := url.QueryUnescape(rawValue)
 		if err != nil || err2 != nil {
-			return nil, loci.NewError(loci.CodeInvalidQuery,
+			return nil, loci.Errorf(loci.CodeInvalidQuery,
 				"the query holds a %% that is not followed by two hexadecimal digits: write %%25 for it")
 		}
 		params = append(params, op.Param{Name: name, Value: value, Location: op.InQuery})

@@ -187,7 +187,7 @@ func (d *handler) serveNotFound(w http.ResponseWriter, r *http.Request) {
 }
 
 func errNoRoute() error {
-	return loci.NewError(loci.CodeNotFound, "There is no such route: /openapi.json lists them all.")
+	return loci.Errorf(loci.CodeNotFound, "There is no such route: /openapi.json lists them all.")
 }
 
 // isCleanPath reports whether a path is one that the mux takes as it is: what holds

@@ -51,7 +51,7 @@ func (s Settings) Backup(
 	ctx context.Context, file string, force bool, out io.Writer, progress Progress,
 ) (m Manifest, err error) {
 	if s.DB != "" {
-		return m, loci.NewError(loci.CodeInvalidQuery,
+		return m, loci.Errorf(loci.CodeInvalidQuery,
 			"loci admin backup copies SQLite databases. For PostgreSQL use:\n  %s",
 			pgDumpCommand(s.DB, file))
 	}
@@ -104,15 +104,15 @@ func (s Settings) checkOverwrite(file string, force bool) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return loci.NewError(loci.CodeConflict, "%s is not a regular file: name another file", file)
+		return loci.Errorf(loci.CodeConflict, "%s is not a regular file: name another file", file)
 	case !force:
-		return loci.NewError(loci.CodeConflict, "%s exists already: name another file, or add --force", file)
+		return loci.Errorf(loci.CodeConflict, "%s exists already: name another file, or add --force", file)
 	}
 	own, err := os.ReadDir(s.Data)
 	for _, entry := range own {
 		ours := strings.HasPrefix(entry.Name(), sqldb.SQLiteFileName) || slices.Contains(allowedFiles, entry.Name())
 		if other, err := entry.Info(); err == nil && ours && os.SameFile(info, other) {
-			return loci.NewError(loci.CodeConflict, "%s belongs to the database: name another file", file)
+			return loci.Errorf(loci.CodeConflict, "%s belongs to the database: name another file", file)
 		}
 	}
 	return err

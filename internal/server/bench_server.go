@@ -63,7 +63,7 @@ func (t *BenchServer) open(ctx context.Context, address string, environ []string
 		"log-level": "error"}
 	if address != "" {
 		if err := setDB(&t.settings, address); err != nil {
-			return loci.NewError(loci.CodeInvalidQuery, "--db: %v", err)
+			return loci.Errorf(loci.CodeInvalidQuery, "--db: %v", err)
 		}
 		if t.scratch, err = sqldb.NewScratchSchema(ctx, address); err != nil {
 			return err

@@ -79,11 +79,11 @@ func (s Settings) RequireDatabase(ctx context.Context) error {
 	} else if err != nil {
 		return err
 	} else if info.Size() == 0 {
-		return loci.NewError(loci.CodeConflict, "%s is empty: mount its volume, or restore a backup",
+		return loci.Errorf(loci.CodeConflict, "%s is empty: mount its volume, or restore a backup",
 			filepath.Join(s.Data, sqldb.SQLiteFileName))
 	}
 	if !there {
-		return loci.NewError(loci.CodeNotFound, "there is no database of Loci in %s: name %s, or make one with loci "+
+		return loci.Errorf(loci.CodeNotFound, "there is no database of Loci in %s: name %s, or make one with loci "+
 			"admin user create", parent, flag)
 	}
 	return nil
@@ -125,7 +125,7 @@ func (a *Admin) MarkVerified(ctx context.Context, email string) (loci.User, erro
 // withEmail adds the address to a not-found error.
 func withEmail(email string, err error) error {
 	if loci.Is(err, loci.CodeNotFound) {
-		return loci.NewError(loci.CodeNotFound, "There is no user with the address %q.", email)
+		return loci.Errorf(loci.CodeNotFound, "There is no user with the address %q.", email)
 	}
 	return err
 }

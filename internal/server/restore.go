@@ -54,7 +54,7 @@ func extract(ctx context.Context, from io.Reader, dir string, progress Progress)
 		return m, err
 	}
 	if have.Schema != m.Schema || !maps.Equal(have.Counts, m.Counts) {
-		return m, loci.NewError(loci.CodeConflict, "the database of the backup is not the one that its manifest "+
+		return m, loci.Errorf(loci.CodeConflict, "the database of the backup is not the one that its manifest "+
 			"describes")
 	}
 	return m, nil
@@ -65,7 +65,7 @@ func extract(ctx context.Context, from io.Reader, dir string, progress Progress)
 func (s Settings) Restore(ctx context.Context, from io.Reader, file string, progress Progress) (r RestoreResult,
 	err error) {
 	if s.DB != "" {
-		return r, loci.NewError(loci.CodeInvalidQuery, "loci admin backup restore makes SQLite databases. "+
+		return r, loci.Errorf(loci.CodeInvalidQuery, "loci admin backup restore makes SQLite databases. "+
 			"For PostgreSQL use, with an empty database:\n  %s", pgRestoreCommand(s.DB, file))
 	}
 	if err := os.MkdirAll(s.Data, 0o700); err != nil {
@@ -117,7 +117,7 @@ func (s Settings) checkEmpty() error {
 	for _, entry := range list {
 		stale := strings.HasPrefix(entry.Name(), ".restore.") && strings.HasSuffix(entry.Name(), ".partial")
 		if !stale && !slices.Contains(allowedFiles, entry.Name()) {
-			return loci.NewError(loci.CodeConflict, "%s is not empty, it has %s: move that away, or name another "+
+			return loci.Errorf(loci.CodeConflict, "%s is not empty, it has %s: move that away, or name another "+
 				"folder "+
 				"with --data",
 				s.Data, entry.Name())
@@ -138,7 +138,7 @@ func readArchive(
 		if ctx.Err() != nil {
 			return m, ctx.Err()
 		}
-		return m, loci.NewError(loci.CodeInvalidQuery, "this is no backup of Loci: it does not begin with %s",
+		return m, loci.Errorf(loci.CodeInvalidQuery, "this is no backup of Loci: it does not begin with %s",
 			manifestName)
 	}
 	text, err := io.ReadAll(contextReader{ctx, in})
@@ -149,11 +149,11 @@ func readArchive(
 	case err != nil:
 		return m, damagedError(err)
 	case m.Format > backupFormat || m.Schema > sqldb.LatestSchema:
-		return m, loci.NewError(loci.CodeConflict, "the backup was made by loci %s with schema %d, this program knows "+
+		return m, loci.Errorf(loci.CodeConflict, "the backup was made by loci %s with schema %d, this program knows "+
 			"schema %d: use a newer loci",
 			m.Version, m.Schema, sqldb.LatestSchema)
 	case m.Format != backupFormat || len(m.Files) != 1 || m.Files[0].Name != sqldb.SQLiteFileName || m.Schema < 1:
-		return m, loci.NewError(loci.CodeInvalidQuery, "this is no backup of Loci: its manifest names no database")
+		return m, loci.Errorf(loci.CodeInvalidQuery, "this is no backup of Loci: its manifest names no database")
 	}
 	longest, known := regularFileSize(from)
 	for _, file := range m.Files {

@@ -27,9 +27,9 @@ const (
 func (r Registration) checkAllowed(invitation loci.InvitationToken) error {
 	switch {
 	case r == RegistrationClosed:
-		return loci.NewError(loci.CodeForbidden, "Registration is closed here: ask the operator for an account.")
+		return loci.Errorf(loci.CodeForbidden, "Registration is closed here: ask the operator for an account.")
 	case r != RegistrationOpen && invitation == "":
-		return loci.NewError(loci.CodeForbidden,
+		return loci.Errorf(loci.CodeForbidden,
 			"Registration needs an invitation here: send the token of its link as invitation, or ask the operator for "+
 				"an "+
 				"account.")
@@ -100,7 +100,7 @@ func (s *Service) SetUp(ctx context.Context, actor *identity.Actor, in loci.SetU
 		some, err := t.HasUsers()
 		if some {
 			s.setup.revoke()
-			err = loci.NewError(loci.CodeNotFound, "There is an account already: sign in.")
+			err = loci.Errorf(loci.CodeNotFound, "There is an account already: sign in.")
 		}
 		return err
 	})
@@ -120,7 +120,7 @@ func (s *Service) setupTokenError(ctx context.Context) error {
 	if err := s.requireNoUsers(ctx); err != nil {
 		return err
 	}
-	return loci.NewError(loci.CodeNotFound, "The setup link is used or expired: restart the server for a new one.")
+	return loci.Errorf(loci.CodeNotFound, "The setup link is used or expired: restart the server for a new one.")
 }
 
 // requireNoUsers returns an error if an account exists.
@@ -130,7 +130,7 @@ func (s *Service) requireNoUsers(ctx context.Context) error {
 			return t.HasUsers()
 		})
 	if err == nil && some {
-		err = loci.NewError(loci.CodeNotFound, "There is an account already: sign in.")
+		err = loci.Errorf(loci.CodeNotFound, "There is an account already: sign in.")
 	}
 	return err
 }
@@ -140,7 +140,7 @@ func (s *Service) newUser(
 	ctx context.Context, network string, e loci.Email, name loci.Name, p loci.Password,
 ) (n store.NewUser, err error) {
 	if !e.Valid() {
-		return n, loci.NewError(loci.CodeInvalidQuery, "email must be an e-mail address")
+		return n, loci.Errorf(loci.CodeInvalidQuery, "email must be an e-mail address")
 	}
 	n = store.NewUser{Email: e, Name: string(name)}
 	if n.Name == "" {
@@ -180,7 +180,7 @@ func newSignIn(secret string) loci.SignIn {
 // SignIn signs a browser in. An unknown address and a wrong password get the
 // same answer in the same time.
 func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Login) (loci.SignedIn, error) {
-	failed := loci.NewError(loci.CodeInvalidKey, "The address or the password is wrong.")
+	failed := loci.Errorf(loci.CodeInvalidKey, "The address or the password is wrong.")
 	account := accountOf(in.Email)
 	release, err := s.signInLimiter.attempt(account, actor.ClientAddress)
 	if err != nil {
@@ -254,7 +254,7 @@ func (s *Service) AddUser(ctx context.Context, e loci.Email, name loci.Name, p l
 		return loci.User{}, err
 	}
 	if n, r := utf8.RuneCountInString(string(p)), p.Rule(); p != "" && (n < r.MinLength || n > r.MaxLength) {
-		return loci.User{}, loci.NewError(loci.CodeInvalidQuery, "a password must have %d to %d characters",
+		return loci.User{}, loci.Errorf(loci.CodeInvalidQuery, "a password must have %d to %d characters",
 			r.MinLength, r.MaxLength)
 	}
 	n, err := s.newUser(ctx, "", e, name, p)
@@ -272,7 +272,7 @@ func (s *Service) AddUser(ctx context.Context, e loci.Email, name loci.Name, p l
 func normalizeName(name loci.Name) (loci.Name, error) {
 	name = loci.Name(strings.TrimSpace(string(name)))
 	if maximum := name.Rule().MaxLength; utf8.RuneCountInString(string(name)) > maximum {
-		return "", loci.NewError(loci.CodeInvalidQuery, "a name must have at most %d characters", maximum)
+		return "", loci.Errorf(loci.CodeInvalidQuery, "a name must have at most %d characters", maximum)
 	}
 	return name, nil
 }

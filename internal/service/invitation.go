@@ -14,7 +14,7 @@ func (s *Service) CreateInvitations(ctx context.Context, actor *identity.Actor,
 	in loci.CreateInvitations) (loci.CreatedInvitations, error) {
 	for _, e := range in.Emails {
 		if !e.Valid() {
-			return loci.CreatedInvitations{}, loci.NewError(loci.CodeInvalidQuery,
+			return loci.CreatedInvitations{}, loci.Errorf(loci.CodeInvalidQuery,
 				"emails must be e-mail addresses: one of them is not")
 		}
 	}

@@ -42,7 +42,7 @@ func memoryIfMatch(tx *store.Tx, actor *identity.Actor, id string) (*store.Memor
 func (s *Service) UpdateMemory(ctx context.Context, actor *identity.Actor, in loci.UpdateMemory) (loci.OneMemory,
 	error) {
 	if in.Content == nil && in.Title == nil && in.Type == "" && in.Tags == nil {
-		return loci.OneMemory{}, loci.NewError(loci.CodeInvalidQuery,
+		return loci.OneMemory{}, loci.Errorf(loci.CodeInvalidQuery,
 			"send at least one field to change: content, title, type, tags")
 	}
 	return s.updateMemory(ctx, actor, string(in.MemoryID), func(h *store.Memory, next *loci.Memory) (err error) {
@@ -87,7 +87,7 @@ func (s *Service) AppendMemory(ctx context.Context, actor *identity.Actor, in lo
 			return err
 		}
 		if len(next.Content) > loci.MaxContent {
-			return loci.NewError(loci.CodeInvalidQuery, "content must have at most %d bytes together with the "+
+			return loci.Errorf(loci.CodeInvalidQuery, "content must have at most %d bytes together with the "+
 				"stored text", loci.MaxContent)
 		}
 		return nil
@@ -98,7 +98,7 @@ func (s *Service) AppendMemory(ctx context.Context, actor *identity.Actor, in lo
 func (s *Service) VerifyMemory(ctx context.Context, actor *identity.Actor, in loci.VerifyMemory) (loci.OneMemory,
 	error) {
 	if in.Evidence == nil && in.Confidence == nil && in.ValidUntil == nil {
-		return loci.OneMemory{}, loci.NewError(loci.CodeInvalidQuery,
+		return loci.OneMemory{}, loci.Errorf(loci.CodeInvalidQuery,
 			"send at least one of evidence, confidence, validUntil")
 	}
 	return s.updateMemory(ctx, actor, string(in.MemoryID), func(h *store.Memory, next *loci.Memory) (err error) {
@@ -135,7 +135,7 @@ func (s *Service) SupersedeMemory(ctx context.Context, actor *identity.Actor, in
 			return out, err
 		}
 		if in.ReplacementMemoryID == in.MemoryID {
-			return out, loci.NewError(loci.CodeInvalidQuery, "replacementMemoryId must name another memory")
+			return out, loci.Errorf(loci.CodeInvalidQuery, "replacementMemoryId must name another memory")
 		}
 		r, err := h.Replacement(string(in.ReplacementMemoryID))
 		if err != nil {
@@ -170,7 +170,7 @@ func (s *Service) RestoreMemory(ctx context.Context, actor *identity.Actor, in l
 	error) {
 	return s.updateMemory(ctx, actor, string(in.MemoryID), func(_ *store.Memory, next *loci.Memory) (err error) {
 		if next.SupersededBy != "" {
-			return loci.NewError(loci.CodeStateConflict,
+			return loci.Errorf(loci.CodeStateConflict,
 				"The memory is superseded: it can be restored once its replacement is deleted.")
 		}
 		next.Status, err = loci.MemoryStates.Apply(next.Status, "restored")

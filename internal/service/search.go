@@ -72,7 +72,7 @@ type searchRequest struct {
 
 // emptyQueryError returns the error for a query without searchable text.
 func emptyQueryError() error {
-	return loci.NewError(loci.CodeInvalidQuery,
+	return loci.Errorf(loci.CodeInvalidQuery,
 		"query holds no letter, digit or symbol: give it words, a question or a \"quoted phrase\"")
 }
 

@@ -21,7 +21,7 @@ func applySecretPolicy(policy loci.SecretsPolicy, onSecret loci.OnSecret, field,
 	}
 	if onSecret == loci.OnSecretRedact || policy == loci.SecretsRedact {
 		if text, _ = secret.Redact(text); len(text) > loci.MaxContent {
-			return "", loci.NewError(loci.CodeInvalidQuery,
+			return "", loci.Errorf(loci.CodeInvalidQuery,
 				"%s must have at most %d bytes with [REDACTED:rule] in place of its credentials", field,
 				loci.MaxContent)
 		}
@@ -38,7 +38,7 @@ func secretError(field, rule string, line int) error {
 	if field != "evidence" {
 		advice = "remove it, or send secrets: \"redact\""
 	}
-	return loci.NewError(loci.CodeSecretDetected, "%s holds a credential in line %d (%s): %s.", field, line, rule,
+	return loci.Errorf(loci.CodeSecretDetected, "%s holds a credential in line %d (%s): %s.", field, line, rule,
 		advice)
 }
 
@@ -50,7 +50,7 @@ func rejectSecrets(policy loci.SecretsPolicy, field string, texts ...string) err
 	}
 	for _, t := range texts {
 		if found := secret.Scan(t); len(found) > 0 {
-			return loci.NewError(loci.CodeSecretDetected, "%s holds a credential (%s): remove it.", field,
+			return loci.Errorf(loci.CodeSecretDetected, "%s holds a credential (%s): remove it.", field,
 				found[0].Rule)
 		}
 	}

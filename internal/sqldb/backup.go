@@ -35,7 +35,7 @@ func CopySQLite(ctx context.Context, dir, to string, progress func(done, total i
 			}
 		}
 		if schema == 0 {
-			return loci.NewError(loci.CodeConflict, "there is no database of Loci in %s", dir)
+			return loci.Errorf(loci.CodeConflict, "there is no database of Loci in %s", dir)
 		}
 		watched, stop := context.WithCancel(ctx)
 		defer stop()

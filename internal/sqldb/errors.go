@@ -12,7 +12,7 @@ var ErrStop = errors.New("sqldb: enough rows")
 
 func NotFoundMessage(err error, text string) error {
 	if errors.Is(err, ErrNoRows) {
-		return loci.NewError(loci.CodeNotFound, "%s", text)
+		return loci.Errorf(loci.CodeNotFound, "%s", text)
 	}
 	return err
 }

@@ -67,7 +67,7 @@ func (o Options) needsMigration(have int64) (needed bool, latest int64, err erro
 	case have == latest:
 		return false, latest, nil
 	case have != 0 && o.KeepSchema:
-		return false, latest, loci.NewError(loci.CodeConflict, "The database has schema %d and this program needs %d: "+
+		return false, latest, loci.Errorf(loci.CodeConflict, "The database has schema %d and this program needs %d: "+
 			"start loci serve, or run loci admin migrate.", have, latest)
 	}
 	if o.Log != nil && have != 0 {
@@ -144,7 +144,7 @@ func readPostgresSchema(ctx context.Context, c interface {
 		return 0, err
 	}
 	if schema == nil {
-		return 0, loci.NewError(loci.CodeInvalidQuery,
+		return 0, loci.Errorf(loci.CodeInvalidQuery,
 			"no schema of the search_path exists: create one, or name another in the address of the database")
 	}
 	if migrated {

@@ -59,7 +59,7 @@ func probeServer(ctx context.Context, config *pgx.ConnConfig, url string, log *s
 		return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err),
 			Err: err}
 	case encoding != "UTF8":
-		return loci.NewError(loci.CodeInvalidQuery, "the database has the encoding %s, Loci needs UTF8: make another "+
+		return loci.Errorf(loci.CodeInvalidQuery, "the database has the encoding %s, Loci needs UTF8: make another "+
 			"one "+
 			"with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0", encoding)
 	}

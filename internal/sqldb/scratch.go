@@ -73,7 +73,7 @@ func requireEmpty(ctx context.Context, c *pgx.Conn) error {
 		return nil
 	}
 	if err == nil {
-		err = loci.NewError(loci.CodeConflict, "the database is not empty, it has %s: name one that holds nothing, "+
+		err = loci.Errorf(loci.CodeConflict, "the database is not empty, it has %s: name one that holds nothing, "+
 			"such "+
 			"as a new one", name)
 	}

@@ -42,7 +42,7 @@ func (d *sqliteDB) checkNotEmptied() error {
 func (d *sqliteDB) marker() string { return filepath.Join(filepath.Dir(d.path), SQLiteMarkerName) }
 
 func (d *sqliteDB) wasThere(state, sign string) error {
-	return loci.NewError(loci.CodeConflict, "%s is %s, and %s says that there was a database: mount its volume, or "+
+	return loci.Errorf(loci.CodeConflict, "%s is %s, and %s says that there was a database: mount its volume, or "+
 		"restore a backup."+
 		" To begin with an empty database, delete %s.", d.path, state, filepath.Base(sign), sign)
 }

@@ -151,7 +151,7 @@ func (s *Account) AddKey(n NewKey) (k loci.APIKey, err error) {
 		return k, err
 	}
 	if live >= MaxKeys {
-		return k, loci.NewError(loci.CodeStateConflict,
+		return k, loci.Errorf(loci.CodeStateConflict,
 			"You have %d API keys, the most that a user may have: revoke one that you do not need.", live)
 	}
 	return s.t.addKey(s.t.actor.UserID, n)

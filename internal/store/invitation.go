@@ -44,10 +44,10 @@ func (w *Workspace) Invite(
 
 func (w *Workspace) checkInvitable(role loci.Role) error {
 	if w.personal {
-		return loci.NewError(loci.CodeStateConflict, "A personal workspace takes nobody in: make a team workspace.")
+		return loci.Errorf(loci.CodeStateConflict, "A personal workspace takes nobody in: make a team workspace.")
 	}
 	if role != loci.RoleMember && !w.role.AtLeast(loci.RoleOwner) {
-		return loci.NewError(loci.CodeForbidden, "Only the owner invites as %s: invite as member.", role)
+		return loci.Errorf(loci.CodeForbidden, "Only the owner invites as %s: invite as member.", role)
 	}
 	return w.requireActive()
 }

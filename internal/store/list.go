@@ -49,7 +49,7 @@ func (t *Tx) resolveScope(f Filter) (r scopeFilter, err error) {
 		r.workspaces = []int64{workspace}
 		if err == nil && f.WorkspaceID != "" && f.WorkspaceID != id {
 			if _, err = t.WorkspaceRecord(f.WorkspaceID); err == nil {
-				err = loci.NewError(loci.CodeAtlasWorkspaceMismatch,
+				err = loci.Errorf(loci.CodeAtlasWorkspaceMismatch,
 					"The atlas belongs to another workspace: leave workspace_id out, or name the workspace of the "+
 						"atlas.")
 			}

@@ -243,7 +243,7 @@ func (m *Memory) Replacement(id string) (*Memory, error) {
 		return nil, sqldb.MapNoRows(err)
 	}
 	if r.current.WorkspaceID != m.current.WorkspaceID {
-		return nil, loci.NewError(loci.CodeInvalidQuery, "replacementMemoryId must name a memory of the same workspace")
+		return nil, loci.Errorf(loci.CodeInvalidQuery, "replacementMemoryId must name a memory of the same workspace")
 	}
 	return r, nil
 }

@@ -95,7 +95,7 @@ func (s *Store) PurgeWorkspace(ctx context.Context, id string, apply bool) (Purg
 		err = t.t.conn.QueryRow(`SELECT w.row_id, w.personal_of IS NOT NULL FROM workspaces w WHERE w.id = ?1`+lock,
 			[]any{id}, []any{&g.workspace, &personal})
 		if personal {
-			return g, loci.NewError(loci.CodeStateConflict,
+			return g, loci.Errorf(loci.CodeStateConflict,
 				"This is somebody's personal workspace: it goes with its user (loci admin user purge), or memory by "+
 					"memory.")
 		}
@@ -142,7 +142,7 @@ func (t *SystemTx) checkOwnsNoTeam(user string) error {
 	if len(teams) == 1 {
 		them = "it"
 	}
-	return loci.NewError(loci.CodeStateConflict, "The user owns %s: purge %s first (loci admin workspace purge ID).",
+	return loci.Errorf(loci.CodeStateConflict, "The user owns %s: purge %s first (loci admin workspace purge ID).",
 		strings.Join(teams, ", "), them)
 }
 

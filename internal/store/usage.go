@@ -67,7 +67,7 @@ func (t *Tx) checkStorageQuota(workspace int64) error {
 			JOIN index_log c ON c.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')`)
 	if err == nil && held > t.store.storageQuota {
 		// how much there is, is the owner's to know
-		err = loci.NewError(loci.CodeQuotaExceeded, "The owner's plan has no room for so much: delete something, or "+
+		err = loci.Errorf(loci.CodeQuotaExceeded, "The owner's plan has no room for so much: delete something, or "+
 			"change the plan.")
 	}
 	return err

@@ -41,7 +41,7 @@ func (t *SystemTx) AddUser(n NewUser) (u loci.User, err error) {
 		return u, err
 	}
 	if made == 0 {
-		return u, loci.NewError(loci.CodeConflict, "There is an account with this address already: sign in, or use "+
+		return u, loci.Errorf(loci.CodeConflict, "There is an account with this address already: sign in, or use "+
 			"another address.")
 	}
 	w, err := t.t.addWorkspace("Personal", u.ID, true)

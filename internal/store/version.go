@@ -127,7 +127,7 @@ func (m *Memory) Version(n int) (v loci.MemoryVersion, err error) {
 	case n == m.current.Version:
 		return currentVersion(m.current, ""), nil
 	case n > m.current.Version: // it may be more than the column holds
-		return v, loci.NewError(loci.CodeNotFound, "The memory has no version %d.", n)
+		return v, loci.Errorf(loci.CodeNotFound, "The memory has no version %d.", n)
 	}
 	text, err := m.t.contentAt(m.rowID, n, m.current.Content)
 	if err != nil {
@@ -139,7 +139,7 @@ func (m *Memory) Version(n int) (v loci.MemoryVersion, err error) {
 		return nil
 	})
 	if err == nil && !found {
-		return v, loci.NewError(loci.CodeNotFound, "The memory has no version %d.", n)
+		return v, loci.Errorf(loci.CodeNotFound, "The memory has no version %d.", n)
 	}
 	v.Content = text
 	return v, err
