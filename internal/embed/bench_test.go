@@ -12,7 +12,7 @@ read aloud for twenty minutes. Since then the pilots wait for daylight before th
 costs a third less, and the café at the quay sells fresh juice - three kinds of it - from nine o'clock.`
 
 func benchmark(b *testing.B, text string, f func(t *Tokenizer, text string)) {
-	t := newTokenizer(b, bertVocabulary(b))
+	t := newTokenizer(b, modelVocabulary(b))
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -45,7 +45,7 @@ func BenchmarkCount(b *testing.B) {
 }
 
 func BenchmarkNewTokenizer(b *testing.B) {
-	vocabulary := bertVocabulary(b)
+	vocabulary := modelVocabulary(b)
 	b.ReportAllocs()
 	for b.Loop() {
 		newTokenizer(b, vocabulary)

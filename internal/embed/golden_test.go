@@ -6,30 +6,19 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/embed/model"
 )
 
-// sharedFolder is the folder of the golden data, beside the project.
-const sharedFolder = "../../../shared/data"
-
-// sharedFile returns a golden file, and skips the test where it is absent.
-func sharedFile(t testing.TB, name string) []byte {
+// readLines reads a file of JSON in testdata, one value a line.
+func readLines[T any](t testing.TB, name string) (list []T) {
 	t.Helper()
-	if _, err := os.Stat(sharedFolder); err != nil {
-		t.Skipf("the golden data are absent: %v", err)
-	}
-	data, err := os.ReadFile(filepath.Join(sharedFolder, name))
+	data, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return data
-}
-
-func sharedLines[T any](t testing.TB, name string) []T { return readLines[T](t, sharedFile(t, name)) }
-
-// readLines reads JSON, one value a line.
-func readLines[T any](t testing.TB, data []byte) (list []T) {
-	t.Helper()
 	for line := range bytes.Lines(data) {
 		var v T
 		if err := json.Unmarshal(line, &v); err != nil {
@@ -40,21 +29,14 @@ func readLines[T any](t testing.TB, data []byte) (list []T) {
 	return list
 }
 
-// bertVocabulary returns the vocabulary of the model, and skips the test where
-// it is absent.
-func bertVocabulary(t testing.TB) []string {
+// modelVocabulary returns the vocabulary in the model file.
+func modelVocabulary(t testing.TB) []string {
 	t.Helper()
-	var file struct {
-		Model struct{ Vocab map[string]int }
-	}
-	if err := json.Unmarshal(sharedFile(t, "bert-uncased-tokenizer.json"), &file); err != nil {
+	f, err := model.Open(modelFile)
+	if err != nil {
 		t.Fatal(err)
 	}
-	list := make([]string, len(file.Model.Vocab))
-	for piece, id := range file.Model.Vocab {
-		list[id] = piece
-	}
-	return list
+	return strings.Fields(f.Text("vocabulary"))
 }
 
 func newTokenizer(t testing.TB, vocabulary []string) *Tokenizer {
@@ -68,13 +50,13 @@ func newTokenizer(t testing.TB, vocabulary []string) *Tokenizer {
 
 func TestTokenizerMatchesReference(t *testing.T) {
 	t.Parallel()
-	vocabulary := bertVocabulary(t)
+	vocabulary := modelVocabulary(t)
 	tokenizer := newTokenizer(t, vocabulary)
-	fixtures := sharedLines[struct {
+	fixtures := readLines[struct {
 		Text   string
 		IDs    []int32
 		Tokens []string
-	}](t, "wordpiece_fixtures.jsonl")
+	}](t, "tokens.jsonl")
 	if len(fixtures) != 85 {
 		t.Errorf("%d fixtures, want 85", len(fixtures))
 	}
@@ -95,20 +77,29 @@ func TestTokenizerMatchesReference(t *testing.T) {
 	}
 }
 
+// A goldenText has the ids and the vector that the published model computes in float32, rounded to four digits.
+type goldenText struct {
+	Text   string
+	IDs    []int32
+	Vector []float32
+}
+
+func goldenTexts(t testing.TB) []goldenText {
+	t.Helper()
+	list := readLines[goldenText](t, "golden.jsonl")
+	if len(list) != 55 {
+		t.Errorf("%d golden texts, want 55", len(list))
+	}
+	return list
+}
+
 func TestEncodeMatchesModelIDs(t *testing.T) {
 	t.Parallel()
 	const most = 256 // of the model, and of the golden ids
-	tokenizer := newTokenizer(t, bertVocabulary(t))
-	golden := sharedLines[struct {
-		ID, Text string
-		IDs      []int32
-	}](t, "minilm/golden.jsonl")
-	if len(golden) != 253 {
-		t.Errorf("%d golden texts, want 253", len(golden))
-	}
-	for _, g := range golden {
+	tokenizer := newTokenizer(t, modelVocabulary(t))
+	for _, g := range goldenTexts(t) {
 		if got := tokenizer.Encode(nil, g.Text, most); !slices.Equal(got, g.IDs) {
-			t.Errorf("%s %q:\n%v, want\n%v", g.ID, g.Text, got, g.IDs)
+			t.Errorf("%q:\n%v, want\n%v", g.Text, got, g.IDs)
 		}
 	}
 }

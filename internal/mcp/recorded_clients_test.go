@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// recordedSession is one request of a real client, as it was seen on the wire.
-type recordedSession struct {
+// recordedRequest is one request of a real client, as it was on the wire.
+type recordedRequest struct {
 	Method  string            `json:"m"`
 	URL     string            `json:"url"`
 	Headers map[string]string `json:"h"`
@@ -24,9 +24,9 @@ type recordedSession struct {
 
 func TestHTTPServesRecordedClients(t *testing.T) {
 	t.Parallel()
-	files, _ := filepath.Glob("../../../shared/data/wire/mcp-wire-*.jsonl")
-	if len(files) == 0 {
-		t.Skip("the recordings are not here")
+	files, _ := filepath.Glob("testdata/mcp-wire-*.jsonl")
+	if len(files) != 6 {
+		t.Errorf("%d recordings, want 6", len(files))
 	}
 	url := serve(t, newFakeService())
 	for _, file := range files {
@@ -36,7 +36,7 @@ func TestHTTPServesRecordedClients(t *testing.T) {
 		}
 		defer f.Close()
 		for lines := bufio.NewScanner(f); lines.Scan(); {
-			var q recordedSession
+			var q recordedRequest
 			if err := json.Unmarshal(lines.Bytes(), &q); err != nil {
 				t.Fatal(err)
 			}
@@ -48,7 +48,7 @@ func TestHTTPServesRecordedClients(t *testing.T) {
 }
 
 // replay sends the request again, with a key, and expects the same status.
-func (q recordedSession) replay(t *testing.T, url, file string) {
+func (q recordedRequest) replay(t *testing.T, url, file string) {
 	var body string
 	if q.RPC != "" {
 		m := object{"jsonrpc": "2.0", "method": q.RPC, "params": q.params()}
@@ -69,7 +69,7 @@ func (q recordedSession) replay(t *testing.T, url, file string) {
 	}
 }
 
-func (q recordedSession) params() object {
+func (q recordedRequest) params() object {
 	switch {
 	case q.RPC == "initialize":
 		return object{"protocolVersion": q.Version, "capabilities": q.Caps, "clientInfo": q.Info}

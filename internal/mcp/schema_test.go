@@ -8,13 +8,12 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// conforms holds a value to the protocol's official schema of a revision.
+// conforms validates a value by the protocol's official schema of a revision.
 func conforms(t *testing.T, version, name string, value any) {
 	t.Helper()
-	data, err := os.ReadFile("../../../shared/data/schemas/mcp-" + version + ".schema.json")
+	data, err := os.ReadFile("testdata/mcp-" + version + ".schema.json")
 	if err != nil {
-		t.Logf("not held to the official schema, which is not here: %v", err)
-		return
+		t.Fatal(err)
 	}
 	var s jsonschema.Schema
 	if err := json.Unmarshal(data, &s); err != nil {
