@@ -66,7 +66,7 @@ func systemCalls(t *testing.T, path string) (lines []string) {
 	return lines
 }
 
-// systemFunc returns System or SystemRead where a call is one of the store's.
+// systemFunc returns System or SystemRead where a call is one of store or sqldb.
 func systemFunc(pkg string, fun ast.Expr) string {
 	if i, ok := fun.(*ast.IndexListExpr); ok {
 		fun = i.X
@@ -74,7 +74,7 @@ func systemFunc(pkg string, fun ast.Expr) string {
 	name := ""
 	switch f := fun.(type) {
 	case *ast.SelectorExpr:
-		if x, ok := f.X.(*ast.Ident); ok && x.Name == "store" {
+		if x, ok := f.X.(*ast.Ident); ok && (x.Name == "store" || x.Name == "sqldb") {
 			name = f.Sel.Name
 		}
 	case *ast.Ident:

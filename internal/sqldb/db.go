@@ -2,22 +2,8 @@ package sqldb
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 )
-
-// AdvisoryLock makes everybody who names the same thing wait for one another
-// until the end of the transaction. SQLite has one writer anyway.
-func (d *Dialect) AdvisoryLock(c Conn, name string) error {
-	if d != postgresDialect {
-		return nil
-	}
-	_, err := c.Exec(`SELECT pg_advisory_xact_lock(hashtextextended(?1, 0))`, []any{name})
-	if err != nil {
-		return fmt.Errorf("sqldb: serialize: %w", err)
-	}
-	return nil
-}
 
 // DB is one of the two that stand behind a Store.
 type DB interface {

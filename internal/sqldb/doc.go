@@ -5,5 +5,6 @@
 // PostgreSQL works at READ COMMITTED and retries deadlocks and serialization failures. Callers share
 // connections fairly by user. The package migrates the schema, makes backups and opens scratch databases.
 //
-// It knows no tenants: only the packages of internal/store speak to it, in transactions with a scope.
+// A Handle runs functions in transactions (Tx), and functions that a Tx registers after its commit. A Tx knows no
+// tenants: package store builds the transactions with a scope on it.
 package sqldb

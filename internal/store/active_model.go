@@ -25,8 +25,8 @@ func (t *SystemTx) claimModel(name string) error {
 // until the end of a transaction that writes.
 func (t *SystemTx) isActiveModel(generation int64) (bool, error) {
 	lock := ""
-	if !t.t.readOnly {
-		lock = t.t.lockClause("SHARE", "n")
+	if !t.t.conn.ReadOnly {
+		lock = t.t.conn.LockClause("SHARE", "n")
 	}
 	var rowID int64
 	err := t.t.conn.QueryRow(
@@ -42,7 +42,8 @@ func (t *SystemTx) isActiveModel(generation int64) (bool, error) {
 // workspaces answer meanwhile.
 func (e *embedWorker) yield(ctx context.Context) error {
 	if !e.standby.Swap(true) {
-		e.store.log.Warn("another process makes vectors with another embedding model: this one leaves them to it, and "+
+		e.store.db.Log.Warn("another process makes vectors with another embedding model: this one leaves them to it, "+
+			"and "+
 			"answers by words alone where those of its own model are gone",
 			"model", e.model.Generation())
 	}

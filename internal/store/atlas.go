@@ -67,7 +67,8 @@ func (w *Workspace) AddAtlas(a loci.Atlas, maximum int64) (loci.Atlas, error) {
 }
 
 func (t *Tx) addAtlas(workspace int64, a loci.Atlas) (loci.Atlas, error) {
-	a.ID, a.CreatedAt, a.UpdatedAt, a.Status = loci.NewID(t.now.Std()), t.now, t.now, loci.ContainerActive
+	a.ID, a.CreatedAt, a.UpdatedAt, a.Status = loci.NewID(t.conn.Now.Std()), t.conn.Now, t.conn.Now,
+		loci.ContainerActive
 	_, err := t.exec(
 		`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes,
 			created_at, updated_at)
@@ -101,7 +102,7 @@ func (t *Tx) Atlas(id string, minimum loci.Role) (*Atlas, error) {
 		how = "KEY SHARE"
 	}
 	err := t.queryRow(`SELECT`+atlasHandleColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+`WHERE a.id = ?2`+
-		t.lockClause(how, "a, m, w"), []any{id}, a.scanDest()...)
+		t.conn.LockClause(how, "a, m, w"), []any{id}, a.scanDest()...)
 	return a, a.workspace.authorize(err, minimum)
 }
 
@@ -123,7 +124,7 @@ func (a *Atlas) Lock(name string) error {
 // serialize makes everybody who adds something under that name to a record wait for
 // one another.
 func (t *Tx) serialize(id, name string) error {
-	return t.store.db.Dialect().AdvisoryLock(t.conn, id+"/"+name)
+	return t.conn.AdvisoryLock(id + "/" + name)
 }
 
 func (a *Atlas) requireActive() error {
@@ -143,7 +144,7 @@ func (a *Atlas) Update(r loci.Atlas) (loci.Atlas, error) {
 	}
 	_, err := a.t.exec(
 		`UPDATE atlases SET name = ?2, keywords = ?3, description = ?4, updated_at = ?5 WHERE row_id = ?1`,
-		a.rowID, r.Name, sqldb.EncodeStrings(r.Keywords), r.Description, max(a.t.now, r.UpdatedAt+1))
+		a.rowID, r.Name, sqldb.EncodeStrings(r.Keywords), r.Description, max(a.t.conn.Now, r.UpdatedAt+1))
 	if err != nil {
 		return r, err
 	}
@@ -172,10 +173,10 @@ func (t *Tx) RoutingTargets(workspaceID string) (*RoutingTargets, error) {
 		`SELECT a.row_id, a.id, a.keywords, a.inbox, w.row_id, w.id, w.name, w.archived, w.secrets, m.role
 			FROM workspaces e`+t.membershipJoin("e.row_id")+
 			`JOIN atlases a ON a.workspace = e.row_id AND NOT a.archived AND (a.inbox OR a.keywords <> '[]') `+which+
-			` ORDER BY a.created_at, a.id`+t.lockClause("KEY SHARE", "m, w, a"), args, s.scanRow)
+			` ORDER BY a.created_at, a.id`+t.conn.LockClause("KEY SHARE", "m, w, a"), args, s.scanRow)
 	if err == nil && w.rowID == 0 { // a team makes its Inbox late
 		err = t.queryRow(`SELECT w.row_id, w.id, w.name, w.archived, w.secrets, m.role FROM workspaces e`+
-			t.membershipJoin("e.row_id")+which+t.lockClause("KEY SHARE", "m, w"),
+			t.membershipJoin("e.row_id")+which+t.conn.LockClause("KEY SHARE", "m, w"),
 			args, &w.rowID, &w.id, &w.name, &w.archived, &w.secrets, &w.role)
 	}
 	return s, w.authorize(err, loci.RoleMember)
@@ -231,7 +232,7 @@ func (s *RoutingTargets) Atlas(i int, maximum int64) (*Atlas, error) {
 		`INSERT INTO atlases (id, workspace, name, keywords, description, inbox, archived, memories, bytes,
 			created_at, updated_at)
 		VALUES (?1, ?2, ?3, '[]', '', ?4, ?5, 0, 0, ?6, ?6) ON CONFLICT (workspace) WHERE inbox DO NOTHING`,
-		loci.NewID(s.t.now.Std()), s.workspace.rowID, loci.InboxName, true, false, s.t.now)
+		loci.NewID(s.t.conn.Now.Std()), s.workspace.rowID, loci.InboxName, true, false, s.t.conn.Now)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func (f *compactor) start(s *Store, quiet time.Duration) {
 	f.done.Go(func() {
 		for w := range f.requests {
 			if err := f.store.flush(ctx, w); err != nil && ctx.Err() == nil {
-				f.store.log.Error("fold", "err", err)
+				f.store.db.Log.Error("fold", "err", err)
 			}
 		}
 	})
@@ -58,30 +58,24 @@ func (f *compactor) stop() {
 	f.cancel()
 }
 
-// noteUpdates counts the changes of workspaces and has a look at those with many.
+// noteUpdate counts a change of a workspace and requests a look at one with many.
 // The first change of a process counts as many: it does not know how many were
 // there before.
-func (f *compactor) noteUpdates(workspaces []int64) {
-	if len(workspaces) == 0 {
-		return
-	}
-	now := time.Now()
+func (f *compactor) noteUpdate(workspace int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if isClosed(f.stopping) {
 		return
 	}
-	for _, w := range workspaces {
-		n, known := f.updateCounts[w]
-		if n++; (!known || n >= updatesPerCheck) && f.request(flushRequest{w, flushThreshold, search.FanIn}) {
-			n = 0
-		}
-		if len(f.updateCounts) > maxSnapshots {
-			clear(f.updateCounts)
-			clear(f.lastUpdated)
-		}
-		f.updateCounts[w], f.lastUpdated[w] = n, now
+	n, known := f.updateCounts[workspace]
+	if n++; (!known || n >= updatesPerCheck) && f.request(flushRequest{workspace, flushThreshold, search.FanIn}) {
+		n = 0
 	}
+	if len(f.updateCounts) > maxSnapshots {
+		clear(f.updateCounts)
+		clear(f.lastUpdated)
+	}
+	f.updateCounts[workspace], f.lastUpdated[workspace] = n, time.Now()
 }
 
 // isClosed reports whether a channel is closed on which nothing is sent.

@@ -52,7 +52,7 @@ func (t *SystemTx) Credential(kind identity.CredentialKind, hash []byte) (c Cred
 }
 
 func (t *SystemTx) cutoff(d time.Duration) loci.Time {
-	return t.t.now - loci.Time(d.Microseconds())
+	return t.t.conn.Now - loci.Time(d.Microseconds())
 }
 
 // TouchCredentials notes when credentials were last used, by id.
@@ -88,7 +88,7 @@ func (t *SystemTx) AddSignIn(userID string, hash []byte) error {
 		return err
 	}
 	_, err = t.t.exec(`INSERT INTO sign_ins (id, user_id, hash, created_at, used_at) VALUES (?1, ?2, ?3, ?4, ?4)`,
-		loci.NewID(t.t.now.Std()), userID, hash, t.t.now)
+		loci.NewID(t.t.conn.Now.Std()), userID, hash, t.t.conn.Now)
 	return err
 }
 
@@ -167,7 +167,7 @@ func (t *Tx) addKey(userID string, n NewKey) (k loci.APIKey, err error) {
 	err = t.conn.QueryRow(
 		`INSERT INTO api_keys (id, user_id, name, prefix, hash, created_at, updated_at, last_used_at, revoked_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, 0, 0) RETURNING`+keyColumns,
-		[]any{loci.NewID(t.now.Std()), userID, n.Name, n.Prefix, n.Hash, t.now}, scanKey(&k))
+		[]any{loci.NewID(t.conn.Now.Std()), userID, n.Name, n.Prefix, n.Hash, t.conn.Now}, scanKey(&k))
 	return k, err
 }
 
@@ -176,7 +176,7 @@ func (s *Account) RevokeKey(id string) error {
 	n, err := s.t.exec(
 		`UPDATE api_keys SET revoked_at = CASE revoked_at WHEN 0 THEN ?3 ELSE revoked_at END, updated_at = ?3
 			WHERE id = ?1 AND user_id = ?2`,
-		id, s.t.actor.UserID, s.t.now)
+		id, s.t.actor.UserID, s.t.conn.Now)
 	if err == nil && n == 0 {
 		return loci.NewError(loci.CodeNotFound)
 	}

@@ -124,7 +124,7 @@ func (b *embedBatch) run(ctx context.Context) error {
 func (e *embedWorker) recordFailure(ctx context.Context, memories int, err error) {
 	if ctx.Err() == nil {
 		e.failures++
-		e.store.log.Warn("embed", "memories", memories, "err", err)
+		e.store.db.Log.Warn("embed", "memories", memories, "err", err)
 	}
 }
 

@@ -69,7 +69,7 @@ func (e *embedWorker) renewLongJobs(ctx context.Context) error {
 func (e *embedWorker) releaseLongJobs(ctx context.Context) {
 	for _, x := range e.longJobs {
 		if err := e.releaseJob(ctx, x.embedJob, x.leaseUntil, nil); err != nil {
-			e.store.log.Warn("embed", "err", err)
+			e.store.db.Log.Warn("embed", "err", err)
 		}
 	}
 	e.longJobs = nil

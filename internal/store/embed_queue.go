@@ -26,8 +26,8 @@ const enqueueSQL = `INSERT INTO embedding_queue (memory, workspace, owner, is_lo
 func (w *Workspace) enqueueEmbedding(memory int64) error {
 	_, err := w.t.exec(enqueueSQL+`WHERE e.row_id = ?2
 		ON CONFLICT (memory) DO UPDATE SET owner = excluded.owner, is_long = excluded.is_long, due = excluded.due,
-		attempts = 0, error = ''`, w.t.now, memory)
-	w.t.embeddingQueued = true
+		attempts = 0, error = ''`, w.t.conn.Now, memory)
+	w.t.conn.OnCommit(w.t.store.embedder.notifyWritten)
 	return err
 }
 
@@ -52,7 +52,7 @@ const (
 // one is renewed.
 const leaseDuration = 2 * time.Minute
 
-func (t *SystemTx) leaseEnd() loci.Time { return loci.TimeOf(t.t.now.Std().Add(leaseDuration)) }
+func (t *SystemTx) leaseEnd() loci.Time { return loci.TimeOf(t.t.conn.Now.Std().Add(leaseDuration)) }
 
 // An roundRobin goes round the owners whose texts of one kind wait.
 type roundRobin struct {
@@ -78,7 +78,7 @@ func (t *SystemTx) dueJobs(from roundRobin, maximum int) (list []int64, next rou
 			if err != nil {
 				return nil, from, 0, err
 			}
-			if due = min(due, first); first > t.t.now {
+			if due = min(due, first); first > t.t.conn.Now {
 				continue
 			}
 			memories, size, err := t.dueJobsOf(owner, from.long, min(maxOwnerJobs, maximum-len(list)))
@@ -96,7 +96,7 @@ func (t *SystemTx) dueJobsOf(owner int64, long bool, maximum int) (list []int64,
 	err = t.t.conn.QueryFew(
 		`SELECT w.memory, length(e.content) FROM embedding_queue w JOIN memories e ON e.row_id = w.memory
 		WHERE w.is_long = ?1 AND w.owner = ?2 AND w.due <= ?3 ORDER BY w.due LIMIT ?4`,
-		[]any{long, owner, t.t.now, maximum}, func(r sqldb.Row) error {
+		[]any{long, owner, t.t.conn.Now, maximum}, func(r sqldb.Row) error {
 			var memory, size int64
 			err := r.Scan(&memory, &size)
 			if len(list) == 0 || text+size <= maxOwnerChars {
@@ -110,7 +110,7 @@ func (t *SystemTx) dueJobsOf(owner int64, long bool, maximum int) (list []int64,
 // leaseJobs leases the jobs that are still due, until the returned time. Their
 // texts are read after that: a later change makes the job due again.
 func (t *SystemTx) leaseJobs(memories []int64) (list []embedJob, until loci.Time, err error) {
-	d := t.t.store.db.Dialect()
+	d := t.t.conn.Dialect
 	skip := ""
 	if d.RowLocks {
 		skip = " FOR UPDATE SKIP LOCKED"
@@ -121,7 +121,7 @@ func (t *SystemTx) leaseJobs(memories []int64) (list []embedJob, until loci.Time
 		`UPDATE embedding_queue SET due = ?3, attempts = attempts + 1 WHERE memory IN (SELECT memory
 			FROM embedding_queue
 		WHERE `+fmt.Sprintf(d.InList, "memory", 1)+` AND due <= ?2`+skip+`) RETURNING memory, owner, attempts`,
-		[]any{sqldb.EncodeInts(memories), t.t.now, until}, func(r sqldb.Row) error {
+		[]any{sqldb.EncodeInts(memories), t.t.conn.Now, until}, func(r sqldb.Row) error {
 			var x embedJob
 			err := r.Scan(&x.memory, &x.owner, &x.attempts)
 			taken[x.memory] = x
@@ -151,17 +151,17 @@ func (t *SystemTx) renewLeases(list []embedJob, due loci.Time) (until loci.Time,
 	}
 	until = t.leaseEnd()
 	left, err = t.t.exec(`UPDATE embedding_queue SET due = ?3 WHERE due = ?2 AND `+
-		fmt.Sprintf(t.t.store.db.Dialect().InList, "memory", 1), sqldb.EncodeInts(memories), due, until)
+		fmt.Sprintf(t.t.conn.Dialect.InList, "memory", 1), sqldb.EncodeInts(memories), due, until)
 	return until, left, err
 }
 
 // requeue ends a task without a result: with a reason it failed, and is tried again
 // later and later; without one it was only interrupted.
 func (t *SystemTx) requeue(x embedJob, due loci.Time, reason string) error {
-	next, tried := t.t.now, x.attempts-1
+	next, tried := t.t.conn.Now, x.attempts-1
 	if reason != "" {
 		pause := min(time.Hour, time.Second<<min(x.attempts, 12))
-		next, tried = loci.TimeOf(t.t.now.Std().Add(pause/2+rand.N(pause))), x.attempts
+		next, tried = loci.TimeOf(t.t.conn.Now.Std().Add(pause/2+rand.N(pause))), x.attempts
 	}
 	_, err := t.t.exec(`UPDATE embedding_queue SET due = ?3, attempts = ?4, error = ?5 WHERE memory = ?1 AND due = ?2`,
 		x.memory, due, next, tried, reason)
@@ -171,7 +171,7 @@ func (t *SystemTx) requeue(x embedJob, due loci.Time, reason string) error {
 // releaseLeases makes due what a process had taken that is no more. One that lives
 // and works at it has worked in vain.
 func (t *SystemTx) releaseLeases() error {
-	_, err := t.t.exec(`UPDATE embedding_queue SET due = ?1 WHERE error = '' AND due > ?1`, t.t.now)
+	_, err := t.t.exec(`UPDATE embedding_queue SET due = ?1 WHERE error = '' AND due > ?1`, t.t.conn.Now)
 	return err
 }
 

@@ -119,7 +119,7 @@ func (e *embedWorker) run(ctx context.Context) {
 			pause, err = e.runRound(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			e.store.log.Error("embed", "err", err)
+			e.store.db.Log.Error("embed", "err", err)
 			e.failures++
 		}
 		if e.failures > 0 {
@@ -193,7 +193,7 @@ func (e *embedWorker) runRound(ctx context.Context) (time.Duration, error) {
 				return nil, err
 			}
 			list, next, err := e.nextJobs(t)
-			pause = max(time.Millisecond, min(pause, next.Std().Sub(t.t.now.Std())))
+			pause = max(time.Millisecond, min(pause, next.Std().Sub(t.t.conn.Now.Std())))
 			return list, err
 		})
 	if err != nil {

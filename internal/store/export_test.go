@@ -56,7 +56,7 @@ type Statement struct {
 
 // TraceStatements tells f of every statement that the store sends from now on. Nobody else
 // may use the store, not even its folder, which writes set to work.
-func TraceStatements(s *Store, f func(Statement)) { s.db = tracedDB{s.db, f} }
+func TraceStatements(s *Store, f func(Statement)) { s.db.DB = tracedDB{s.db.DB, f} }
 
 type tracedDB struct {
 	sqldb.DB

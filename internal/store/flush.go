@@ -105,7 +105,7 @@ func (t *SystemTx) planStep(w flushRequest) (*compactionStep, error) {
 	for _, i := range picked {
 		n.merged = append(n.merged, segments[i])
 	}
-	n.encoded, err = search.Merge(t.t.ctx, t.t.segmentPage, n.merged)
+	n.encoded, err = search.Merge(t.t.conn.Ctx, t.t.segmentPage, n.merged)
 	return n, err
 }
 
@@ -185,7 +185,7 @@ func (t *SystemTx) insertSegment(workspace int64, b search.EncodedSegment) error
 // applyFlushed takes the folded changes off the log and into the counters.
 func (t *SystemTx) applyFlushed(n *compactionStep) error {
 	if len(n.flushed) > 0 {
-		if _, err := t.t.exec(`DELETE FROM index_log WHERE `+fmt.Sprintf(t.t.store.db.Dialect().InList, "seq", 1),
+		if _, err := t.t.exec(`DELETE FROM index_log WHERE `+fmt.Sprintf(t.t.conn.Dialect.InList, "seq", 1),
 			sqldb.EncodeInts(n.flushed)); err != nil {
 			return err
 		}

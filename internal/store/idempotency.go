@@ -48,7 +48,7 @@ func (t *Tx) checkIdempotency() error {
 		return nil
 	}
 	t.idempotencyChecked = true
-	if err := t.store.db.Dialect().AdvisoryLock(t.conn, t.actor.CredentialID+"/"+o.Key); err != nil {
+	if err := t.conn.AdvisoryLock(t.actor.CredentialID + "/" + o.Key); err != nil {
 		return err
 	}
 	var r replay
@@ -56,7 +56,7 @@ func (t *Tx) checkIdempotency() error {
 	err := t.conn.QueryRow(
 		`SELECT fingerprint, response, created FROM idempotency_keys WHERE credential = ?1 AND key = ?2
 			AND created_at > ?3`,
-		[]any{t.actor.CredentialID, o.Key, t.now - loci.Time(idempotencyTTL.Microseconds())},
+		[]any{t.actor.CredentialID, o.Key, t.conn.Now - loci.Time(idempotencyTTL.Microseconds())},
 		[]any{&fingerprint, &sealed, &r.created})
 	switch {
 	case errors.Is(err, sqldb.ErrNoRows):
@@ -109,7 +109,7 @@ func (t *Tx) storeReplay(out any) error {
 		ON CONFLICT (credential, key) DO UPDATE SET fingerprint = excluded.fingerprint, resource = excluded.resource,
 			created = excluded.created, response = excluded.response, created_at = excluded.created_at`,
 		t.actor.CredentialID, o.Key, o.Fingerprint[:], t.replayResource, created,
-		encrypt(o.EncryptionKey, compress(answer)), t.now)
+		encrypt(o.EncryptionKey, compress(answer)), t.conn.Now)
 	return err
 }
 
@@ -178,5 +178,5 @@ func newGCM(key [32]byte) cipher.AEAD {
 // DeleteExpiredReplays forgets stored answers that are too old to be asked for again.
 func (t *SystemTx) DeleteExpiredReplays() (int64, error) {
 	return t.t.exec(`DELETE FROM idempotency_keys WHERE created_at <= ?1`,
-		t.t.now-loci.Time(idempotencyTTL.Microseconds()))
+		t.t.conn.Now-loci.Time(idempotencyTTL.Microseconds()))
 }

@@ -146,7 +146,7 @@ func logVersionOf(d *sqldb.Dialect, seqs []int64) int64 {
 
 // indexStates reads the states of the indexes of a reach.
 func (t *Tx) indexStates(r scopeFilter) (states []indexState, err error) {
-	d := t.store.db.Dialect()
+	d := t.conn.Dialect
 	q := `SELECT` + stateColumns(d.LogVersion) + `FROM keyword_indexes x WHERE ` +
 		fmt.Sprintf(d.InList, "x.workspace", 1) + ` ORDER BY x.workspace`
 	err = t.conn.QueryFew(q, []any{sqldb.EncodeInts(r.workspaces)}, func(row sqldb.Row) error {
@@ -210,14 +210,14 @@ func (t *Tx) catchUp(x *cachedSnapshot) error {
 		x.snapshot = x.snapshot.Apply(changes)
 	}
 	var now indexState
-	if err := t.conn.QueryRow(`SELECT`+stateColumns(t.store.db.Dialect().LogVersion)+
+	if err := t.conn.QueryRow(`SELECT`+stateColumns(t.conn.Dialect.LogVersion)+
 		`FROM keyword_indexes x WHERE x.workspace = ?1`, []any{w}, now.scan()); err != nil {
 		return err
 	}
 	if now.version != x.state.version {
 		return errStale
 	}
-	x.state.logVersion = logVersionOf(t.store.db.Dialect(), x.snapshot.AppliedSeqs())
+	x.state.logVersion = logVersionOf(t.conn.Dialect, x.snapshot.AppliedSeqs())
 	return nil
 }
 
@@ -227,7 +227,7 @@ const logColumns = ` seq, memory, atlas, type, status, tags, created_at, deleted
 // readLog reads rows of the change log.
 func (t *Tx) readLog(workspace int64, seqs []int64) (list []search.DocUpdate, err error) {
 	q := `SELECT` + logColumns + `FROM index_log WHERE workspace = ?1 AND ` +
-		fmt.Sprintf(t.store.db.Dialect().InList, "seq", 2) + ` ORDER BY seq`
+		fmt.Sprintf(t.conn.Dialect.InList, "seq", 2) + ` ORDER BY seq`
 	list = make([]search.DocUpdate, 0, len(seqs))
 	err = t.conn.Query(q, []any{workspace, sqldb.EncodeInts(seqs)}, func(r sqldb.Row) error {
 		c, err := scanLogRow(r)

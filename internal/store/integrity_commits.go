@@ -28,7 +28,8 @@ func (s *Store) reportLostCommits(ctx context.Context) error {
 	if since != "" {
 		inconsistencyCount.Add(1)
 		unrepairableCount.Add(1)
-		s.log.Error("acknowledged writes are gone: see loci admin check", "noticed", since, "cause", sqldb.LostCommits)
+		s.db.Log.Error("acknowledged writes are gone: see loci admin check", "noticed", since, "cause",
+			sqldb.LostCommits)
 	}
 	return err
 }

@@ -30,7 +30,7 @@ func countCorruptIndex(err error) {
 // the data, and any other error as an error. Later statements can still read.
 func (i *integrityChecker) withSavepoint(f func() error) (why string, err error) {
 	mark := func(q string) error {
-		if !i.t.store.db.Dialect().RowLocks {
+		if !i.t.conn.Dialect.RowLocks {
 			return nil // a failed statement of SQLite leaves its transaction as it was
 		}
 		_, err := i.t.exec(q)

@@ -46,9 +46,9 @@ const (
 
 func (i *integrityChecker) check(t *Tx) error {
 	i.t = t
-	t.readOnly = true
-	return t.repeatableRead(func() error {
-		if t.store.db.Dialect().RowLocks {
+	t.conn.ReadOnly = true
+	return t.conn.RepeatableRead(func() error {
+		if t.conn.Dialect.RowLocks {
 			if _, err := t.exec(`SET LOCAL statement_timeout = 0`); err != nil {
 				return err
 			}
@@ -218,7 +218,7 @@ func (i *integrityChecker) compareDocuments(s *search.Segment, held []int64) err
 // what there is, and builds what there should be, to the same bytes; where they
 // are not, one half of the documents has the flaw, or the other, or both.
 func (i *integrityChecker) compareSegment(s *search.Segment, fetch search.PageFetcher, want []search.DocUpdate) error {
-	got, err := search.Merge(i.t.ctx, fetch, []*search.Segment{s})
+	got, err := search.Merge(i.t.conn.Ctx, fetch, []*search.Segment{s})
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func (i *integrityChecker) readableUpdates(part []loggedUpdate) (list []search.D
 		one, err := i.t.readLog(i.workspace, []int64{l.seq})
 		if err == nil {
 			list = append(list, one...)
-		} else if i.t.ctx.Err() == nil {
+		} else if i.t.conn.Ctx.Err() == nil {
 			i.report(InconsistentIndex, i.id, i.repairByReindex(l.memory),
 				"the log of changes has a row of row %d that cannot be read", l.memory)
 		}

@@ -94,7 +94,7 @@ func (i *integrityChecker) repairSignature(rowID int64, had []int64) func(*Syste
 			return "", err
 		}
 		_, err = t.t.exec(`DELETE FROM minhash_bands WHERE workspace = ?1 AND memory = ?2 AND `+
-			fmt.Sprintf(t.t.store.db.Dialect().InList, "band", 3), i.workspace, rowID, sqldb.EncodeInts(had))
+			fmt.Sprintf(t.t.conn.Dialect.InList, "band", 3), i.workspace, rowID, sqldb.EncodeInts(had))
 		if err != nil || m.rowID == 0 || m.workspace != i.workspace {
 			return "removed them", err
 		}

@@ -20,7 +20,7 @@ func (t *SystemTx) lockIndex(workspace int64) error {
 func (t *SystemTx) lockMemoryRow(rowID int64) (m rawMemory, err error) {
 	err = m.scan(sqldb.ScanFunc{Func: func(dest ...any) error {
 		return t.t.conn.QueryRow(`SELECT`+rawMemoryColumns+`FROM memories e WHERE e.row_id = ?1`+
-			t.t.lockClause("NO KEY UPDATE", "e"), []any{rowID}, dest)
+			t.t.conn.LockClause("NO KEY UPDATE", "e"), []any{rowID}, dest)
 	}})
 	return m, err
 }

@@ -85,7 +85,7 @@ func (i *integrityChecker) readRows(rowIDs []int64, f func(rawMemory) error) err
 	err := i.readInBatches(rowIDs, func(part []int64) error {
 		before := len(list)
 		err := i.t.conn.Query(`SELECT`+rawMemoryColumns+`FROM memories e WHERE +e.workspace = ?2 AND `+
-			fmt.Sprintf(i.t.store.db.Dialect().InList, "e.row_id", 1)+` ORDER BY e.row_id`,
+			fmt.Sprintf(i.t.conn.Dialect.InList, "e.row_id", 1)+` ORDER BY e.row_id`,
 			[]any{sqldb.EncodeInts(part), i.workspace}, func(r sqldb.Row) error {
 				list = append(list, rawMemory{})
 				return list[len(list)-1].scan(r)

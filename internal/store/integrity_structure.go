@@ -17,7 +17,7 @@ type structureChecker interface {
 // checkStructure begins with the database's own check: what it finds explains what
 // is found after it. A repair makes damaged indexes anew.
 func (s *Store) checkStructure(ctx context.Context, sum *IntegrityReport, o IntegrityOptions) error {
-	db, ok := s.db.(structureChecker)
+	db, ok := s.db.DB.(structureChecker)
 	if !ok {
 		return nil // PostgreSQL: pg_amcheck is for its operator
 	}

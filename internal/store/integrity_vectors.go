@@ -51,7 +51,7 @@ func (i *integrityChecker) checkVectors() error {
 // present ones, or zero for who waits.
 func (i *integrityChecker) embeddedTexts(rowIDs []int64, generation int64) (map[int64]int64, error) {
 	have := map[int64]int64{}
-	in := fmt.Sprintf(i.t.store.db.Dialect().InList, "memory", 1)
+	in := fmt.Sprintf(i.t.conn.Dialect.InList, "memory", 1)
 	err := i.t.conn.Query(`SELECT memory, text_hash FROM vectors v WHERE `+in+` AND generation = ?2 AND chunk = 0
 		AND seq = (SELECT max(p.seq) FROM vectors p WHERE p.memory = v.memory AND p.generation = ?2)
 		UNION ALL SELECT memory, 0 FROM embedding_queue WHERE `+in, []any{sqldb.EncodeInts(rowIDs), generation},
@@ -71,7 +71,7 @@ func (i *integrityChecker) embeddedTexts(rowIDs []int64, generation int64) (map[
 func (i *integrityChecker) corruptVectors(rowIDs []int64, generation int64) (map[int64]bool, error) {
 	broken := map[int64]bool{}
 	err := i.t.conn.Query(`SELECT memory, text_hash, chunk, vector, checksum FROM vectors WHERE `+
-		fmt.Sprintf(i.t.store.db.Dialect().InList, "memory", 1)+` AND generation = ?2`,
+		fmt.Sprintf(i.t.conn.Dialect.InList, "memory", 1)+` AND generation = ?2`,
 		[]any{sqldb.EncodeInts(rowIDs), generation}, func(r sqldb.Row) error {
 			var memory, text, sum int64
 			var passage int

@@ -31,10 +31,10 @@ func (w *Workspace) Invite(
 	if err != nil || reason != "" {
 		return i, reason, err
 	}
-	i = loci.Invitation{ID: loci.NewID(t.now.Std()), WorkspaceID: w.id, WorkspaceName: w.name, Email: string(e),
+	i = loci.Invitation{ID: loci.NewID(t.conn.Now.Std()), WorkspaceID: w.id, WorkspaceName: w.name, Email: string(e),
 		Role: role, Status: loci.InvitationPending,
-		InvitedBy: t.actor.UserID, ExpiresAt: t.now + loci.Time(life.Microseconds()), CreatedAt: t.now,
-		UpdatedAt: t.now}
+		InvitedBy: t.actor.UserID, ExpiresAt: t.conn.Now + loci.Time(life.Microseconds()), CreatedAt: t.conn.Now,
+		UpdatedAt: t.conn.Now}
 	_, err = t.exec(`INSERT INTO invitations
 		(id, workspace, email, email_folded, role, status, invited_by, expires_at, created_at, updated_at, token_hash)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?9, ?10)`,
@@ -67,7 +67,7 @@ func (w *Workspace) skipReason(e loci.Email) (loci.SkipReason, error) {
 	err = w.t.conn.QueryRow(
 		`SELECT 1 FROM invitations i WHERE i.email_folded = ?1 AND i.status = ?2 AND i.workspace = ?3
 			AND i.expires_at > ?4`,
-		[]any{FoldEmail(e), loci.InvitationPending, w.rowID, w.t.now}, []any{&one})
+		[]any{FoldEmail(e), loci.InvitationPending, w.rowID, w.t.conn.Now}, []any{&one})
 	if err == nil {
 		return loci.SkipAlreadyInvited, nil
 	}
@@ -105,13 +105,13 @@ func (t *Tx) PendingInvitations(p Page) (list List[loci.Invitation], err error) 
 			JOIN workspaces w ON w.row_id = i.workspace
 		WHERE u.id = ?1 AND u.verified AND i.expires_at > ?3 AND (i.created_at, i.id) < (?4, ?5)
 			ORDER BY i.created_at DESC, i.id DESC LIMIT ?6`,
-		[]any{t.actor.UserID, loci.InvitationPending, t.now, at, id, limit}, list.collect(t.scanInvitationAt))
+		[]any{t.actor.UserID, loci.InvitationPending, t.conn.Now, at, id, limit}, list.collect(t.scanInvitationAt))
 	return list, err
 }
 
 func (t *Tx) scanInvitationAt(r sqldb.Row) (i loci.Invitation, err error) {
 	err = r.Scan(scanInvitation(&i)...)
-	return i.At(t.now), err
+	return i.At(t.conn.Now), err
 }
 
 // An IncomingInvitation is the handle of an invitation to the actor's own address.
@@ -129,13 +129,13 @@ func (t *Tx) IncomingInvitation(id string, tokenHash []byte) (*IncomingInvitatio
 	i := &IncomingInvitation{t: t}
 	err := t.conn.QueryRow(`SELECT`+invitationColumns+`, w.row_id, w.archived, u.verified
 		FROM users u JOIN invitations i ON i.email_folded = u.email_folded JOIN workspaces w ON w.row_id = i.workspace
-		WHERE u.id = ?4 AND i.id = ?5 AND (u.verified OR `+validTokenCondition+`)`+t.lockClause("UPDATE", "i"),
-		[]any{tokenHash, loci.InvitationPending, t.now, t.actor.UserID, id},
+		WHERE u.id = ?4 AND i.id = ?5 AND (u.verified OR `+validTokenCondition+`)`+t.conn.LockClause("UPDATE", "i"),
+		[]any{tokenHash, loci.InvitationPending, t.conn.Now, t.actor.UserID, id},
 		append(scanInvitation(&i.record), &i.workspace, &i.archived, &i.verified))
 	if err != nil {
 		return nil, sqldb.MapNoRows(err)
 	}
-	i.record = i.record.At(t.now)
+	i.record = i.record.At(t.conn.Now)
 	return i, t.checkIdempotency()
 }
 
@@ -152,7 +152,7 @@ func (t *SystemTx) ViewInvitation(userID, id string, tokenHash []byte) (i loci.I
 		WHERE i.id = ?2 AND (i.token_hash = ?3 OR EXISTS (SELECT 1 FROM users u WHERE u.id = ?1 AND u.verified
 		AND u.email_folded = i.email_folded))`,
 		[]any{userID, id, tokenHash}, append(scanInvitation(&i), &inviter))
-	return i.At(t.t.now), inviter, sqldb.MapNoRows(err)
+	return i.At(t.t.conn.Now), inviter, sqldb.MapNoRows(err)
 }
 
 // CheckInvitationToken returns NotFound unless the hash is that of the token of a
@@ -160,7 +160,7 @@ func (t *SystemTx) ViewInvitation(userID, id string, tokenHash []byte) (i loci.I
 func (t *SystemTx) CheckInvitationToken(e loci.Email, tokenHash []byte) error {
 	var one int
 	err := t.t.conn.QueryRow(`SELECT 1 FROM invitations i WHERE `+validTokenCondition+`AND i.email_folded = ?4`,
-		[]any{tokenHash, loci.InvitationPending, t.t.now, FoldEmail(e)}, []any{&one})
+		[]any{tokenHash, loci.InvitationPending, t.t.conn.Now, FoldEmail(e)}, []any{&one})
 	return sqldb.NotFoundMessage(err, "The link is unknown, answered, expired or of another address: ask for a new "+
 		"invitation.")
 }
@@ -176,25 +176,25 @@ func (i *IncomingInvitation) Respond(accept bool) (loci.Invitation, error) {
 	if err != nil {
 		return i.record, err
 	}
-	i.record.Status, i.record.UpdatedAt = status, i.t.now
+	i.record.Status, i.record.UpdatedAt = status, i.t.conn.Now
 	if accept {
 		if _, err := loci.WorkspaceStates.Apply(containerStatus(i.archived), "joined"); err != nil {
 			return i.record, err
 		}
 		if _, err := i.t.exec(
 			`INSERT INTO members (user_id, workspace, role, joined_at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING`,
-			i.t.actor.UserID, i.workspace, i.record.Role, i.t.now); err != nil {
+			i.t.actor.UserID, i.workspace, i.record.Role, i.t.conn.Now); err != nil {
 			return i.record, err
 		}
 	}
 	if !i.verified {
 		_, err := i.t.exec(`UPDATE users SET verified = ?2, updated_at = ?3 WHERE id = ?1`, i.t.actor.UserID, true,
-			i.t.now)
+			i.t.conn.Now)
 		if err != nil {
 			return i.record, err
 		}
 	}
 	_, err = i.t.exec(`UPDATE invitations SET status = ?2, updated_at = ?3, token_hash = NULL WHERE id = ?1`,
-		i.record.ID, i.record.Status, i.t.now)
+		i.record.ID, i.record.Status, i.t.conn.Now)
 	return i.record, err
 }

@@ -32,7 +32,7 @@ func (s *searchRun) searchKeywords() error {
 	}
 	for _, p := range s.workspaces {
 		p.keywordHits = p.snapshot.BoostNeighbors(p.keywordHits, search.KeywordNeighborWeights, s.filter,
-			int64(s.t.now))
+			int64(s.t.conn.Now))
 	}
 	s.hits = mergeHits(s.workspaces, keywordHits, max(s.want, maxKeywordHits))
 	if err := s.assessTopHit(s.hits); err != nil {
@@ -80,7 +80,7 @@ func (s *searchRun) answer(q search.Query) error {
 		}
 		var err error
 		if p.query, p.result, err = p.snapshot.SearchRewritten(s.t.store.indexes.pages, s.t.segmentPage, q, s.filter,
-			int64(s.t.now), want); err != nil {
+			int64(s.t.conn.Now), want); err != nil {
 			return err
 		}
 		p.keywordHits = p.result.Hits

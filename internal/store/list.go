@@ -124,7 +124,7 @@ func (t *Tx) loadPageEntries(list *List[loci.Memory], heads []pageEntry) error {
 	scan := t.newMemoryScanner(&rowID)
 	memories := make([]loci.Memory, len(heads))
 	q := `SELECT` + memoryColumns + `, e.row_id FROM ` +
-		fmt.Sprintf(t.store.db.Dialect().JoinIDs, 2, "memories e", "e.row_id") +
+		fmt.Sprintf(t.conn.Dialect.JoinIDs, 2, "memories e", "e.row_id") +
 		t.membershipJoin("e.workspace") + `JOIN atlases a ON a.row_id = e.atlas`
 	err := t.queryFew(q, []any{sqldb.EncodeInts(rowIDs)}, func(r sqldb.Row) error {
 		m, err := scan(r)
@@ -216,7 +216,7 @@ func (t *Tx) newPagePredicate(f Filter, p Page, before int) *pagePredicate {
 	at, id, _ := p.seek()
 	c := &pagePredicate{argOffset: before}
 	c.sql = fmt.Sprintf("(h.created_at, h.id) < (?%d, ?%d)", c.bind(at), c.bind(id))
-	d := t.store.db.Dialect()
+	d := t.conn.Dialect
 	if len(f.Types) > 0 {
 		kinds := make([]int64, len(f.Types))
 		for i, k := range f.Types {

@@ -24,6 +24,6 @@ func (t *Tx) Members(workspaceID string, p Page) (list List[loci.Member], err er
 
 func (t *Tx) addMember(workspace int64, userID string, role loci.Role) error {
 	_, err := t.exec(`INSERT INTO members (user_id, workspace, role, joined_at) VALUES (?1, ?2, ?3, ?4)`, userID,
-		workspace, role, t.now)
+		workspace, role, t.conn.Now)
 	return err
 }

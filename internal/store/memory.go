@@ -46,7 +46,7 @@ func (t *Tx) newMemoryScanner(more ...any) func(sqldb.Row) (loci.Memory, error) 
 		}
 		m = x.m
 		m.Type, m.Status = loci.MemoryTypeAt(x.kind), loci.MemoryStatusAt(x.status)
-		m.Expired = m.ValidUntil != 0 && m.ValidUntil <= t.now
+		m.Expired = m.ValidUntil != 0 && m.ValidUntil <= t.conn.Now
 		if source := x.source; source != (loci.Source{}) {
 			m.Source = &source
 		}
@@ -119,8 +119,9 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 		return m, err
 	}
 	t := a.t
-	m.ID, m.WorkspaceID, m.AtlasID = loci.NewID(t.now.Std()), a.workspace.id, a.id
-	m.Status, m.Version, m.CreatedBy, m.CreatedAt, m.UpdatedAt = loci.MemoryActive, 1, t.actor.UserID, t.now, t.now
+	m.ID, m.WorkspaceID, m.AtlasID = loci.NewID(t.conn.Now.Std()), a.workspace.id, a.id
+	m.Status, m.Version, m.CreatedBy, m.CreatedAt, m.UpdatedAt = loci.MemoryActive, 1, t.actor.UserID, t.conn.Now,
+		t.conn.Now
 	var source loci.Source
 	if m.Source != nil {
 		source = *m.Source
@@ -132,7 +133,7 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 		version, created_by, created_at, updated_at, updated_by, checksum)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, ?8, ?9, ?10, ?11, ?12, 1, ?13, ?14, ?14, ?13, ?15)`,
 		[]any{m.ID, a.workspace.rowID, a.rowID, m.Title, m.Content, e.hash, kind, tags,
-			string(source.Name), string(source.URI), string(source.Group), source.Position, m.CreatedBy, t.now,
+			string(source.Name), string(source.URI), string(source.Group), source.Position, m.CreatedBy, t.conn.Now,
 			memoryChecksum(m)})
 	if err != nil {
 		return m, err
@@ -146,7 +147,7 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 	}
 	group, position := sourceGroup(m.Source)
 	return m, a.appendLog(logUpdate{memory: rowID, group: group, position: position, kind: kind, tags: tags,
-		createdAt: t.now, memories: 1, bytes: len(m.Content), document: e.document})
+		createdAt: t.conn.Now, memories: 1, bytes: len(m.Content), document: e.document})
 }
 
 // A logUpdate is what the log of changes is told of one memory.
@@ -185,7 +186,7 @@ func (a *Atlas) appendLog(c logUpdate) error {
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`, a.workspace.rowID, c.memory,
 		a.rowID, c.kind, c.status, c.tags, c.createdAt, c.deleted,
 		c.verified, c.validUntil, c.memories, c.bytes, c.document, c.group, c.position)
-	a.t.updatedWorkspaces = append(a.t.updatedWorkspaces, a.workspace.rowID)
+	a.t.conn.OnCommit(func() { a.t.store.compactor.noteUpdate(a.workspace.rowID) })
 	if err == nil && c.bytes > 0 {
 		err = a.t.checkStorageQuota(a.workspace.rowID)
 	}

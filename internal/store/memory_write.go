@@ -34,7 +34,7 @@ func (t *Tx) openMemory(which string, args ...any) (*Memory, error) {
 	var err error
 	m.current, err = t.scanMemory(sqldb.ScanFunc{Func: func(dest ...any) error {
 		return t.queryRow(`SELECT`+memoryColumns+`, e.row_id,`+atlasHandleColumns+`FROM`+t.memoriesJoin()+which+
-			t.lockClause("NO KEY UPDATE", "e")+t.lockClause("KEY SHARE", "a, m, w"),
+			t.conn.LockClause("NO KEY UPDATE", "e")+t.conn.LockClause("KEY SHARE", "a, m, w"),
 			args, dest...)
 	}}, append([]any{&m.rowID}, m.atlas.scanDest()...)...)
 	minimum := loci.RoleAdmin
@@ -48,12 +48,12 @@ func (t *Tx) openMemory(which string, args ...any) (*Memory, error) {
 // one order for all: of those who need the same ones nobody waits for one who
 // waits for him.
 func (t *Tx) LockMemories(ids ...string) error {
-	if !t.store.db.Dialect().RowLocks {
+	if !t.conn.Dialect.RowLocks {
 		return nil
 	}
 	return t.queryFew(`SELECT e.row_id FROM memories e`+t.membershipJoin("e.workspace")+
 		`WHERE e.id IN (SELECT jsonb_array_elements_text(CAST(?2 AS jsonb))) ORDER BY e.row_id`+
-		t.lockClause("NO KEY UPDATE", "e"), []any{sqldb.EncodeStrings(ids)}, func(r sqldb.Row) error {
+		t.conn.LockClause("NO KEY UPDATE", "e"), []any{sqldb.EncodeStrings(ids)}, func(r sqldb.Row) error {
 		return r.Scan(new(int64))
 	})
 }
@@ -61,7 +61,7 @@ func (t *Tx) LockMemories(ids ...string) error {
 // LockLinkedMemories locks a memory, its replacement, and the memories that it
 // replaced: a deletion changes all of them.
 func (t *Tx) LockLinkedMemories(id string) error {
-	if !t.store.db.Dialect().RowLocks {
+	if !t.conn.Dialect.RowLocks {
 		return nil
 	}
 	var by, list string
@@ -121,14 +121,14 @@ func (m *Memory) applyUpdate(next loci.Memory) (loci.Memory, error) {
 	if next.Status != was.Status {
 		next.ArchivedAt = 0
 		if next.Status == loci.MemoryArchived {
-			next.ArchivedAt = t.now
+			next.ArchivedAt = t.conn.Now
 		}
 	}
-	next.Version, next.UpdatedAt = was.Version+1, max(t.now, was.UpdatedAt+1)
+	next.Version, next.UpdatedAt = was.Version+1, max(t.conn.Now, was.UpdatedAt+1)
 	if m.reviewed {
 		next.VerifiedAt, next.VerifiedBy = next.UpdatedAt, t.actor.UserID
 	}
-	next.Expired = next.ValidUntil != 0 && next.ValidUntil <= t.now
+	next.Expired = next.ValidUntil != 0 && next.ValidUntil <= t.conn.Now
 	if next.Content != was.Content || next.Status != was.Status {
 		if err := m.updateBands(next); err != nil {
 			return next, err
@@ -237,7 +237,7 @@ func (m *Memory) Replacement(id string) (*Memory, error) {
 	var err error
 	r.current, err = t.scanMemory(sqldb.ScanFunc{Func: func(dest ...any) error {
 		return t.queryRow(`SELECT`+memoryColumns+`, e.row_id FROM`+t.memoriesJoin()+`WHERE e.id = ?2`+
-			t.lockClause("NO KEY UPDATE", "e"), []any{id}, dest...)
+			t.conn.LockClause("NO KEY UPDATE", "e"), []any{id}, dest...)
 	}}, &r.rowID)
 	if err != nil {
 		return nil, sqldb.MapNoRows(err)
@@ -276,7 +276,8 @@ func (m *Memory) Delete() error {
 	}
 	if was.SupersededBy != "" {
 		var list string
-		err := t.conn.QueryRow(`SELECT e.supersedes FROM memories e WHERE e.id = ?1`+t.lockClause("NO KEY UPDATE", "e"),
+		err := t.conn.QueryRow(`SELECT e.supersedes FROM memories e WHERE e.id = ?1`+
+			t.conn.LockClause("NO KEY UPDATE", "e"),
 			[]any{was.SupersededBy}, []any{&list})
 		if err != nil {
 			return err

@@ -171,7 +171,7 @@ func (s *Store) purge(ctx context.Context, apply bool,
 				return out, err
 			}
 			defer t.endSecureDelete()
-			g, err := find(t, forUpdateClause(t.t.store.db.Dialect()))
+			g, err := find(t, forUpdateClause(t.t.conn.Dialect))
 			if err != nil {
 				return out, err
 			}

@@ -116,7 +116,7 @@ func (t *SystemTx) rewriteSegments(workspace int64, gone []int64) error {
 		if s.LiveDocs() == s.Docs() {
 			continue
 		}
-		blob, err := search.Merge(t.t.ctx, t.t.segmentPage, []*search.Segment{s})
+		blob, err := search.Merge(t.t.conn.Ctx, t.t.segmentPage, []*search.Segment{s})
 		if err != nil {
 			return err
 		}

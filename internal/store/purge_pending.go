@@ -33,7 +33,7 @@ func (t *SystemTx) markPurgePending() error {
 
 // finishPurge clears the space of what was deleted.
 func (s *Store) finishPurge(ctx context.Context) error {
-	if err := s.db.(vacuumer).Vacuum(ctx, vacuumedTables); err != nil {
+	if err := s.db.DB.(vacuumer).Vacuum(ctx, vacuumedTables); err != nil {
 		return &loci.Error{Code: loci.CodeUnavailable, Err: err, Message: fmt.Sprintf(
 			"The rows are gone, but their bytes are still in free space that could not be cleared (%v): run the same "+
 				"command again, with the server stopped if need be.", err)}
@@ -49,7 +49,7 @@ func (s *Store) finishPurge(ctx context.Context) error {
 // delete for long. unprepare ends what does not end with it.
 func (t *SystemTx) beginSecureDelete() error {
 	q := `PRAGMA secure_delete = ON`
-	if t.t.store.db.Dialect().RowLocks {
+	if t.t.conn.Dialect.RowLocks {
 		q = `SET LOCAL statement_timeout = 0`
 	}
 	_, err := t.t.exec(q)
@@ -57,7 +57,7 @@ func (t *SystemTx) beginSecureDelete() error {
 }
 
 func (t *SystemTx) endSecureDelete() {
-	if !t.t.store.db.Dialect().RowLocks {
+	if !t.t.conn.Dialect.RowLocks {
 		_, _ = t.t.exec(`PRAGMA secure_delete = FAST`) // where it fails, more is overwritten than need be
 	}
 }

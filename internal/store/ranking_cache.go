@@ -36,7 +36,7 @@ func (s *searchRun) needsFusionDepth() bool { return s.q.Hybrid || s.q.MayFuse }
 func (s *searchRun) lookupRanking(key rankingKey) bool {
 	known := s.t.store.indexes.rankings.get(key)
 	if known == nil || s.q.Text == "" || s.needsFusionDepth() && !known.forFusion || s.want > known.depth ||
-		s.t.now >= known.expiresAt ||
+		s.t.conn.Now >= known.expiresAt ||
 		!s.sameStates(known.workspaces) {
 		return false
 	}
@@ -60,7 +60,7 @@ func (s *searchRun) saveRanking(key rankingKey) {
 	if s.q.Text == "" {
 		return
 	}
-	r := &cachedRanking{expiresAt: s.t.now + loci.Time(rankingTTL.Microseconds()), forFusion: s.needsFusionDepth(),
+	r := &cachedRanking{expiresAt: s.t.conn.Now + loci.Time(rankingTTL.Microseconds()), forFusion: s.needsFusionDepth(),
 		depth: max(s.want, search.RescoreDepth), total: s.result.KeywordCount, topHit: s.result.TopHit}
 	if r.forFusion {
 		r.depth = max(r.depth, fusionDepth)
@@ -68,7 +68,7 @@ func (s *searchRun) saveRanking(key rankingKey) {
 	all := make([]workspaceSearch, len(s.workspaces))
 	r.workspaces = make([]*workspaceSearch, len(s.workspaces))
 	for i, p := range s.workspaces {
-		if t := loci.Time(p.snapshot.NextExpiry(int64(s.t.now))); t != 0 {
+		if t := loci.Time(p.snapshot.NextExpiry(int64(s.t.conn.Now))); t != 0 {
 			r.expiresAt = min(r.expiresAt, t)
 		}
 		all[i] = workspaceSearch{state: p.state, query: p.query, keywordHits: p.keywordHits}

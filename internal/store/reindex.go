@@ -32,7 +32,7 @@ func (r *reindexer) start(ctx context.Context, s *Store) error {
 			if err == nil || ctx.Err() != nil {
 				return
 			}
-			s.log.Error("renew the keyword index", "err", err)
+			s.db.Log.Error("renew the keyword index", "err", err)
 			select {
 			case <-time.After(pause):
 			case <-ctx.Done():

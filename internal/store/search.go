@@ -115,7 +115,7 @@ func (t *Tx) Search(q SearchQuery, f Filter, before SeenSet, limit int) (found S
 		}
 	}
 	// Folds come faster than the search reads, or pages of the index are lost.
-	if err = t.repeatableRead(once); errors.Is(err, errStale) {
+	if err = t.conn.RepeatableRead(once); errors.Is(err, errStale) {
 		corruptIndexReads.Add(1)
 		err = sqldb.BusyError(err)
 	}
@@ -332,7 +332,7 @@ func (s *searchRun) loadRows(hits []search.Hit) error {
 		return nil
 	}
 	q := `SELECT` + memoryColumns + `, e.row_id, e.workspace FROM ` +
-		fmt.Sprintf(s.t.store.db.Dialect().JoinIDs, 2, "memories e", "e.row_id") +
+		fmt.Sprintf(s.t.conn.Dialect.JoinIDs, 2, "memories e", "e.row_id") +
 		s.t.membershipJoin("e.workspace") + `JOIN atlases a ON a.row_id = e.atlas`
 	var rowID, home int64
 	scan := s.t.newMemoryScanner(&rowID, &home)

@@ -60,7 +60,7 @@ func (s *searchRun) searchSemantic() error {
 		}
 		if !s.q.Hybrid { // else the words have told of the neighbours
 			p.semanticHits = p.snapshot.BoostNeighbors(p.semanticHits, search.SemanticNeighborWeights, s.filter,
-				int64(s.t.now))
+				int64(s.t.conn.Now))
 			if err := s.widenCandidates(p); err != nil {
 				return err
 			}
@@ -148,7 +148,8 @@ func (s *searchRun) exactScores(p *workspaceSearch, picked []vector.Ref) (hits [
 		if !known {
 			segment, doc = p.snapshot.Locate(picked[i].Memory)
 		}
-		if h, there := p.snapshot.VectorHit(picked[i].Memory, segment, doc, passage+1, score, int64(s.t.now)); there {
+		if h, there := p.snapshot.VectorHit(picked[i].Memory, segment, doc, passage+1, score,
+			int64(s.t.conn.Now)); there {
 			hits = append(hits, h)
 		}
 		err = errors.Join(err, broken)
@@ -162,7 +163,7 @@ func (s *searchRun) exactScores(p *workspaceSearch, picked []vector.Ref) (hits [
 	var passage int
 	var vector []byte
 	err = s.t.conn.QueryFew(`SELECT v.row_id, v.chunk, v.vector FROM `+
-		fmt.Sprintf(s.t.store.db.Dialect().JoinIDs, 1, "vectors v", "v.row_id")+` WHERE v.workspace = ?2`,
+		fmt.Sprintf(s.t.conn.Dialect.JoinIDs, 1, "vectors v", "v.row_id")+` WHERE v.workspace = ?2`,
 		[]any{sqldb.EncodeInts(others), p.state.workspace}, func(r sqldb.Row) error {
 			if err := r.Scan(&key, &passage, &vector); err != nil {
 				return err
@@ -247,7 +248,7 @@ func (t *Tx) similarFromHits(hits []search.Hit, except int64, generation string)
 	}
 	head := fmt.Sprintf(`e.title || ' ' || substr(e.content, 1, %d)`, languageSampleBytes)
 	err = t.conn.QueryFew(`SELECT e.row_id, e.id, `+head+` FROM `+
-		fmt.Sprintf(t.store.db.Dialect().JoinIDs, 1, "memories e", "e.row_id"), []any{sqldb.EncodeInts(rowIDs)},
+		fmt.Sprintf(t.conn.Dialect.JoinIDs, 1, "memories e", "e.row_id"), []any{sqldb.EncodeInts(rowIDs)},
 		func(r sqldb.Row) error {
 			var rowID int64
 			var id, text string

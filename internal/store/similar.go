@@ -121,7 +121,7 @@ func (t *Tx) similarTexts(workspace int64, content string, sketch []int64, excep
 	if len(sketch) == 0 {
 		return list, nil
 	}
-	d := t.store.db.Dialect()
+	d := t.conn.Dialect
 	candidates, err := t.bandCandidates(workspace, sketch)
 	if err != nil || len(candidates) == 0 {
 		return list, err

@@ -22,9 +22,7 @@ import (
 
 // A Store is a database, open.
 type Store struct {
-	db           sqldb.DB
-	clock        loci.Clock
-	log          *slog.Logger
+	db           *sqldb.Handle
 	indexes      *indexCache
 	secret       []byte       // of this database: signs cursors
 	seenCipher   cipher.Block // writes what a search has shown: see Shown
@@ -78,7 +76,7 @@ func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&Store{db: db}).start(ctx, o)
+	return start(ctx, db, o)
 }
 
 // OpenPostgres opens the database at url, a postgres:// address.
@@ -87,7 +85,7 @@ func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return (&Store{db: db}).start(ctx, o)
+	return start(ctx, db, o)
 }
 
 // An Event tells, after its commit, that something happened that others in
@@ -108,13 +106,20 @@ const EventCredentialEnded EventName = "credential.ended"
 // store is used.
 func (s *Store) Subscribe(f func(Event)) { s.subscribers = append(s.subscribers, f) }
 
-// start reads what every open store needs to know.
-func (s *Store) start(ctx context.Context, o Options) (*Store, error) {
-	if s.clock = o.Clock; s.clock == nil {
-		s.clock = time.Now
+func (s *Store) publish(e Event) {
+	for _, f := range s.subscribers {
+		f(e)
 	}
-	if s.log = o.Log; s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
+}
+
+// start reads what every open store needs to know.
+func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
+	s := &Store{db: &sqldb.Handle{DB: db, Clock: o.Clock, Log: o.Log, OnFailed: countCorruptIndex}}
+	if o.Clock == nil {
+		s.db.Clock = time.Now
+	}
+	if o.Log == nil {
+		s.db.Log = slog.New(slog.DiscardHandler)
 	}
 	if s.storageQuota = o.StorageQuota; s.storageQuota == 0 {
 		s.storageQuota = loci.Unlimited
@@ -150,7 +155,7 @@ func (s *Store) Close() error { return s.close() }
 func (s *Store) Engine() string { return s.db.Dialect().Name }
 
 // Now returns the store's time.
-func (s *Store) Now() loci.Time { return loci.TimeOf(s.clock()) }
+func (s *Store) Now() loci.Time { return s.db.Now() }
 
 // Secret signs cursors; it is the same for every process on this database.
 func (s *Store) Secret() []byte { return s.secret }

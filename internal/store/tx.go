@@ -15,34 +15,24 @@ import (
 // the actor belongs to, and that its credential was granted, and nothing
 // else: every query of its methods is joined to them in the statement itself.
 type Tx struct {
-	ctx   context.Context
-	conn  sqldb.Conn
+	conn  *sqldb.Tx // without the scope: for statements whose rows were reached by one with it
 	store *Store
 	actor *identity.Actor
-	now   loci.Time
 
-	readOnly           bool // outside of a transaction that writes
 	idempotencyChecked bool // the idempotency record was looked up
 	replayResource     string
-	events             []Event
-	updatedWorkspaces  []int64 // workspaces whose keyword index has new rows
-	embeddingQueued    bool    // a memory waits for vectors
 }
 
 // Now returns the time of the transaction: one for all that it does.
-func (t *Tx) Now() loci.Time { return t.now }
+func (t *Tx) Now() loci.Time { return t.conn.Now }
 
 // Actor returns the actor.
 func (t *Tx) Actor() *identity.Actor { return t.actor }
 
-// Emit tells the store's hearers of e once the transaction has committed.
-func (t *Tx) Emit(e Event) { t.events = append(t.events, e) }
+// Emit passes e to the subscribers of the store once the transaction has committed.
+func (t *Tx) Emit(e Event) { t.conn.OnCommit(func() { t.store.publish(e) }) }
 
-func (s *Store) begin(ctx context.Context, c sqldb.Conn, actor *identity.Actor) *Tx {
-	return &Tx{ctx: ctx, conn: c, store: s, actor: actor, now: s.Now()}
-}
-
-// Read runs f on behalf of who, without changing anything.
+// Read runs f for an actor, without changing anything.
 func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(*Tx) (Out, error)) (out Out,
 	err error) {
 	if actor.Idempotency != nil {
@@ -54,25 +44,21 @@ func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(
 			return out, t.checkIdempotency()
 		})
 	}
-	err = s.db.Read(ctx, actor.UserID, func(c sqldb.Conn) error {
-		t := s.begin(ctx, c, actor)
-		t.readOnly = true
-		out, err = f(t)
+	err = s.db.ReadTx(ctx, actor.UserID, func(conn *sqldb.Tx) error {
+		out, err = f(&Tx{conn: conn, store: s, actor: actor})
 		return err
 	})
-	countCorruptIndex(err)
 	return out, err
 }
 
-// Write runs f on behalf of who in one transaction, and returns when it is
+// Write runs f for an actor in one transaction, and returns when it is
 // durable. f may run twice: nothing but what it does to the transaction and
 // Emit may leave it. With an Idempotency-Key the answer is stored in the same
 // transaction, or was there already and is returned instead.
 func Write[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(*Tx) (Out, error)) (out Out,
 	err error) {
-	var t *Tx
-	err = s.db.Write(ctx, actor.UserID, func(c sqldb.Conn) error {
-		t = s.begin(ctx, c, actor)
+	err = s.db.WriteTx(ctx, actor.UserID, func(conn *sqldb.Tx) error {
+		t := &Tx{conn: conn, store: s, actor: actor}
 		made, err := f(t)
 		if r, ok := errors.AsType[*replay](err); ok {
 			return r.decode(&out)
@@ -84,64 +70,31 @@ func Write[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func
 		return t.storeReplay(out)
 	})
 	if err != nil {
-		countCorruptIndex(err)
 		var none Out
 		return none, err
 	}
-	s.publish(t)
 	return out, nil
 }
 
-// publish tells what a committed transaction did.
-func (s *Store) publish(t *Tx) {
-	for _, e := range t.events {
-		for _, hear := range s.subscribers {
-			hear(e)
-		}
-	}
-	s.compactor.noteUpdates(t.updatedWorkspaces)
-	if t.embeddingQueued {
-		s.embedder.notifyWritten()
-	}
+// System is sqldb.System with a SystemTx.
+func System[Out any](ctx context.Context, s *Store, reason string, f func(*SystemTx) (Out, error)) (Out, error) {
+	return sqldb.System(ctx, s.db, reason, func(conn *sqldb.Tx) (Out, error) { return f(s.system(conn)) })
 }
 
-// System runs f without an actor, for the jobs of the service itself. The
-// reason stands in the log of whoever asks why; a test lists every one.
-func System[Out any](ctx context.Context, s *Store, reason string, f func(*SystemTx) (Out, error)) (out Out,
-	err error) {
-	var t *Tx
-	err = s.db.Write(ctx, "", func(c sqldb.Conn) error {
-		t = s.begin(ctx, c, &identity.Actor{})
-		out, err = f(&SystemTx{t})
-		return err
-	})
-	if err != nil {
-		countCorruptIndex(err)
-		return out, fmt.Errorf("%s: %w", reason, err)
-	}
-	s.publish(t)
-	return out, nil
+// SystemRead is sqldb.SystemRead with a SystemTx.
+func SystemRead[Out any](ctx context.Context, s *Store, reason string, f func(*SystemTx) (Out, error)) (Out, error) {
+	return sqldb.SystemRead(ctx, s.db, reason, func(conn *sqldb.Tx) (Out, error) { return f(s.system(conn)) })
 }
 
-// SystemRead is System for who changes nothing.
-func SystemRead[Out any](ctx context.Context, s *Store, reason string, f func(*SystemTx) (Out, error)) (out Out,
-	err error) {
-	err = s.db.Read(ctx, "", func(c sqldb.Conn) error {
-		out, err = f(&SystemTx{s.begin(ctx, c, &identity.Actor{})})
-		return err
-	})
-	if err != nil {
-		countCorruptIndex(err)
-		return out, fmt.Errorf("%s: %w", reason, err)
-	}
-	return out, nil
+func (s *Store) system(conn *sqldb.Tx) *SystemTx {
+	return &SystemTx{&Tx{conn: conn, store: s, actor: &identity.Actor{}}}
 }
 
 // A SystemTx is a transaction that no actor asked for.
 type SystemTx struct{ t *Tx }
 
 // Now returns the time of the transaction.
-func (t *SystemTx) Now() loci.Time { return t.t.now }
+func (t *SystemTx) Now() loci.Time { return t.t.conn.Now }
 
 // Emit tells the store's hearers of e once the transaction has committed.
 func (t *SystemTx) Emit(e Event) { t.t.Emit(e) }
@@ -198,30 +151,4 @@ func (t *Tx) query(q string, args []any, f func(sqldb.Row) error) error {
 }
 
 // exec runs a statement that is not scoped: its rows were reached by one that was.
-func (t *Tx) exec(q string, args ...any) (int64, error) {
-	n, err := t.conn.Exec(q, args)
-	return n, sqldb.WrapQueryError(q, err)
-}
-
-// repeatableRead runs f so that all its statements see one state of the database,
-// which those of a reader of PostgreSQL otherwise do not.
-func (t *Tx) repeatableRead(f func() error) error {
-	if !t.readOnly || !t.store.db.Dialect().RowLocks {
-		return f()
-	}
-	if _, err := t.exec(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`); err != nil {
-		return err
-	}
-	defer t.exec(`ROLLBACK`) // where it fails, the pool closes the connection
-	return f()
-}
-
-// lockClause ends a query whose rows must not change until the commit: for KEY
-// SHARE beside other such readers, for UPDATE exclusively. A counter update,
-// such as that of a flush, does not conflict with the former.
-func (t *Tx) lockClause(how, tables string) string {
-	if !t.store.db.Dialect().RowLocks {
-		return ""
-	}
-	return " FOR " + how + " OF " + tables
-}
+func (t *Tx) exec(q string, args ...any) (int64, error) { return t.conn.Exec(q, args...) }

@@ -76,7 +76,7 @@ func (t *Tx) checkStorageQuota(workspace int64) error {
 // LeaseOperations takes n operations of a user's month, at most up to limit,
 // and returns how many it took and how many are used with them.
 func (t *SystemTx) LeaseOperations(userID, month string, n, limit int64) (got, used int64, err error) {
-	if err = t.t.store.db.Dialect().AdvisoryLock(t.t.conn, "operations/"+userID); err != nil {
+	if err = t.t.conn.AdvisoryLock("operations/" + userID); err != nil {
 		return 0, 0, err
 	}
 	var before int64

@@ -31,12 +31,12 @@ type NewUser struct {
 // AddUser makes a user with a personal workspace and its Inbox. An address
 // that is taken, in whatever letter case, is a conflict.
 func (t *SystemTx) AddUser(n NewUser) (u loci.User, err error) {
-	u = loci.User{ID: loci.NewID(t.t.now.Std()), Email: string(n.Email), Name: n.Name, EmailVerified: n.Verified,
-		CreatedAt: t.t.now, UpdatedAt: t.t.now}
+	u = loci.User{ID: loci.NewID(t.t.conn.Now.Std()), Email: string(n.Email), Name: n.Name, EmailVerified: n.Verified,
+		CreatedAt: t.t.conn.Now, UpdatedAt: t.t.conn.Now}
 	made, err := t.t.exec(
 		`INSERT INTO users (id, email, email_folded, name, password, verified, referral, created_at, updated_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?8) ON CONFLICT (email_folded) DO NOTHING`,
-		u.ID, u.Email, FoldEmail(n.Email), u.Name, n.Password, n.Verified, n.Referral, t.t.now)
+		u.ID, u.Email, FoldEmail(n.Email), u.Name, n.Password, n.Verified, n.Referral, t.t.conn.Now)
 	if err != nil {
 		return u, err
 	}
@@ -69,7 +69,7 @@ func (t *SystemTx) UserByEmail(e loci.Email) (l UserPassword, err error) {
 // stays true until the commit that there is none: two first users at once, on
 // whichever servers, wait for each other.
 func (t *SystemTx) HasUsers() (bool, error) {
-	if err := t.t.store.db.Dialect().AdvisoryLock(t.t.conn, "first user"); err != nil {
+	if err := t.t.conn.AdvisoryLock("first user"); err != nil {
 		return false, err
 	}
 	var one int
@@ -84,6 +84,6 @@ func (t *SystemTx) HasUsers() (bool, error) {
 func (t *SystemTx) VerifyUser(e loci.Email) (u loci.User, err error) {
 	err = t.t.conn.QueryRow(`UPDATE users SET verified = ?2, updated_at = ?3 WHERE email_folded = ?1 RETURNING`+
 		userColumns,
-		[]any{FoldEmail(e), true, t.t.now}, scanUser(&u))
+		[]any{FoldEmail(e), true, t.t.conn.Now}, scanUser(&u))
 	return u, sqldb.MapNoRows(err)
 }

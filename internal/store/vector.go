@@ -62,7 +62,7 @@ func (t *SystemTx) enqueueMissing(generation, after int64) (last int64, err erro
 	}
 	_, err = t.t.exec(enqueueSQL+`WHERE e.row_id > ?2 AND e.row_id <= ?3
 			AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.memory = e.row_id AND v.generation = ?4)
-		ON CONFLICT (memory) DO NOTHING`, t.t.now, after, last, generation)
+		ON CONFLICT (memory) DO NOTHING`, t.t.conn.Now, after, last, generation)
 	return last, err
 }
 
@@ -205,7 +205,7 @@ func (t *Tx) vectorStates(workspaces []int64) (list []vectorState, err error) {
 	err = t.conn.QueryFew(
 		`SELECT x.workspace, x.vector_seq, x.generation, g.name FROM keyword_indexes x
 			JOIN generations g ON g.row_id = x.generation
-		WHERE `+fmt.Sprintf(t.store.db.Dialect().InList, "x.workspace", 1)+` ORDER BY x.workspace`,
+		WHERE `+fmt.Sprintf(t.conn.Dialect.InList, "x.workspace", 1)+` ORDER BY x.workspace`,
 		[]any{sqldb.EncodeInts(workspaces)}, func(r sqldb.Row) error {
 			var v vectorState
 			err := r.Scan(&v.workspace, &v.seq, &v.generation, &v.name)
@@ -245,7 +245,7 @@ func (t *Tx) vectorsSince(state vectorState, since int64) (list []vector.StoredV
 	var seqs []int64
 	last := map[int64]int64{} // seq of a memory's present text
 	for seq, key, n := since, int64(math.MaxInt64), vectorBatchSize; n == vectorBatchSize; {
-		if err := t.ctx.Err(); err != nil {
+		if err := t.conn.Ctx.Err(); err != nil {
 			return nil, err
 		}
 		n = 0

@@ -52,7 +52,7 @@ func (t *Tx) Versions(id string, p Page) (list List[loci.MemoryVersion], err err
 	var rowID int64
 	var by string
 	var m loci.Memory
-	err = t.repeatableRead(func() (err error) {
+	err = t.conn.RepeatableRead(func() (err error) {
 		list = newList[loci.MemoryVersion](p)
 		m, err = t.scanMemory(sqldb.ScanFunc{Func: func(dest ...any) error {
 			return t.queryRow(`SELECT`+memoryColumns+`, e.row_id, e.updated_by FROM`+t.memoriesJoin()+`WHERE e.id = ?2`,

@@ -71,7 +71,8 @@ func (t *Tx) Workspace(id string, minimum loci.Role) (*Workspace, error) {
 	w := &Workspace{t: t}
 	err := t.queryRow(`SELECT w.row_id, w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived FROM workspaces e`+
 		t.membershipJoin("e.row_id")+
-		`WHERE e.id = ?2`+t.lockClause("UPDATE", "m, w"), []any{id}, &w.rowID, &w.id, &w.name, &w.personal, &w.role,
+		`WHERE e.id = ?2`+t.conn.LockClause("UPDATE", "m, w"), []any{id}, &w.rowID, &w.id, &w.name, &w.personal,
+		&w.role,
 		&w.archived)
 	return w, w.authorize(err, minimum)
 }
@@ -81,7 +82,7 @@ func (t *Tx) PersonalWorkspace() (*Workspace, error) {
 	w := &Workspace{t: t}
 	err := t.queryRow(`SELECT w.row_id, w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived FROM workspaces e`+
 		t.membershipJoin("e.row_id")+
-		`WHERE e.personal_of = ?1`+t.lockClause("KEY SHARE", "m, w"), nil, &w.rowID, &w.id, &w.name, &w.personal,
+		`WHERE e.personal_of = ?1`+t.conn.LockClause("KEY SHARE", "m, w"), nil, &w.rowID, &w.id, &w.name, &w.personal,
 		&w.role, &w.archived)
 	return w, w.authorize(err, loci.RoleOwner)
 }
@@ -132,7 +133,7 @@ func (t *Tx) addWorkspace(name, owner string, personal bool) (rowID int64, err e
 	rowID, err = t.conn.Insert(
 		`INSERT INTO workspaces (id, name, personal_of, archived, secrets, created_at, updated_at)
 			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)`,
-		[]any{loci.NewID(t.now.Std()), name, of, false, loci.SecretsReject, t.now})
+		[]any{loci.NewID(t.conn.Now.Std()), name, of, false, loci.SecretsReject, t.conn.Now})
 	if err != nil {
 		return 0, err
 	}
@@ -163,7 +164,7 @@ func (t *Tx) checkQuota(maximum int64, owner, count, what string) error {
 // countLocked counts by a query what an owner has, and lets nobody else count it until the
 // commit.
 func (t *Tx) countLocked(owner, count string) (n int64, err error) {
-	if err = t.store.db.Dialect().AdvisoryLock(t.conn, "plan/"+owner); err == nil {
+	if err = t.conn.AdvisoryLock("plan/" + owner); err == nil {
 		err = t.conn.QueryRow(count, []any{owner}, []any{&n})
 	}
 	return n, err

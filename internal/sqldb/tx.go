@@ -1,0 +1,135 @@
+package sqldb
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/loci-memory/loci"
+)
+
+// A Handle is an open database with the clock and the log of its process.
+type Handle struct {
+	DB
+	Clock    loci.Clock
+	Log      *slog.Logger
+	OnFailed func(error) // is called with the error of each failed transaction
+}
+
+// Now returns the time of the clock.
+func (h *Handle) Now() loci.Time { return loci.TimeOf(h.Clock()) }
+
+// A Tx is a transaction without a scope: it reaches every row. Its functions run statements of which the
+// scope was checked before, or that have none.
+type Tx struct {
+	Conn
+	Ctx      context.Context
+	Dialect  *Dialect
+	Now      loci.Time // one for the whole transaction
+	ReadOnly bool      // a read runs outside of a transaction: each statement sees its own state
+
+	onCommit []func()
+}
+
+func (h *Handle) begin(ctx context.Context, c Conn, readOnly bool) *Tx {
+	return &Tx{Conn: c, Ctx: ctx, Dialect: h.Dialect(), Now: h.Now(), ReadOnly: readOnly}
+}
+
+// ReadTx runs f, which writes nothing, on a connection in a user's turn.
+func (h *Handle) ReadTx(ctx context.Context, user string, f func(*Tx) error) error {
+	return h.observe(h.Read(ctx, user, func(c Conn) error { return f(h.begin(ctx, c, true)) }))
+}
+
+// WriteTx runs f in one transaction in a user's turn and returns when the transaction is durable. f may run
+// twice: only its statements and the functions of OnCommit have effects outside of it.
+func (h *Handle) WriteTx(ctx context.Context, user string, f func(*Tx) error) error {
+	var t *Tx
+	err := h.Write(ctx, user, func(c Conn) error {
+		t = h.begin(ctx, c, false)
+		return f(t)
+	})
+	if err != nil {
+		return h.observe(err)
+	}
+	for _, done := range t.onCommit {
+		done()
+	}
+	return nil
+}
+
+func (h *Handle) observe(err error) error {
+	if err != nil && h.OnFailed != nil {
+		h.OnFailed(err)
+	}
+	return err
+}
+
+// System runs f in a write transaction of the service itself. The reason is part of its errors; a test lists
+// the reason of every call.
+func System[Out any](ctx context.Context, h *Handle, reason string, f func(*Tx) (Out, error)) (out Out, err error) {
+	err = h.WriteTx(ctx, "", func(t *Tx) error {
+		out, err = f(t)
+		return err
+	})
+	return out, withReason(reason, err)
+}
+
+// SystemRead is System for reads.
+func SystemRead[Out any](ctx context.Context, h *Handle, reason string,
+	f func(*Tx) (Out, error)) (out Out, err error) {
+	err = h.ReadTx(ctx, "", func(t *Tx) error {
+		out, err = f(t)
+		return err
+	})
+	return out, withReason(reason, err)
+}
+
+func withReason(reason string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", reason, err)
+}
+
+// OnCommit registers a function that runs once the transaction is committed. Where the transaction runs
+// twice, the functions of the first run are dropped.
+func (t *Tx) OnCommit(f func()) { t.onCommit = append(t.onCommit, f) }
+
+// Exec runs a statement and returns the number of rows that it changed.
+func (t *Tx) Exec(q string, args ...any) (int64, error) {
+	n, err := t.Conn.Exec(q, args)
+	return n, WrapQueryError(q, err)
+}
+
+// AdvisoryLock locks a name until the end of the transaction. SQLite has one writer and needs no such lock.
+func (t *Tx) AdvisoryLock(name string) error {
+	if t.Dialect != postgresDialect {
+		return nil
+	}
+	if _, err := t.Exec(`SELECT pg_advisory_xact_lock(hashtextextended(?1, 0))`, name); err != nil {
+		return fmt.Errorf("sqldb: serialize: %w", err)
+	}
+	return nil
+}
+
+// LockClause ends a query whose rows must not change until the commit. FOR KEY SHARE admits other such readers,
+// FOR UPDATE locks exclusively. A counter update, such as that of a flush, does not conflict with the former.
+func (t *Tx) LockClause(how, tables string) string {
+	if !t.Dialect.RowLocks {
+		return ""
+	}
+	return " FOR " + how + " OF " + tables
+}
+
+// RepeatableRead runs f so that all its statements see one state of the database. Without it, each statement
+// of a reader of PostgreSQL sees its own.
+func (t *Tx) RepeatableRead(f func() error) error {
+	if !t.ReadOnly || !t.Dialect.RowLocks {
+		return f()
+	}
+	if _, err := t.Exec(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`); err != nil {
+		return err
+	}
+	defer t.Exec(`ROLLBACK`) // where it fails, the pool closes the connection
+	return f()
+}
