@@ -10,23 +10,21 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// DatabaseContents says what a database holds.
+// DatabaseContents describes the contents of a database.
 type DatabaseContents struct {
 	Engine string           `json:"engine"` // "sqlite 3.53.4"
 	Schema int64            `json:"schema"`
-	Counts map[string]int64 `json:"counts"` // rows of the tables of which people ask
+	Counts map[string]int64 `json:"counts"` // rows by table, for countedTables
 }
 
-// countedTables are the tables whose rows a backup counts.
+// countedTables are the tables whose rows a backup reports.
 var countedTables = []string{"users", "api_keys", "workspaces", "atlases", "memories", "versions"}
 
-// CopySQLite writes a copy of the database in dir, as it is at one moment, to a new file
-// named SQLiteFile in the folder to. Writers go on meanwhile: VACUUM INTO reads one
-// snapshot and ends however much is written. Progress is told the bytes written and an
-// estimate of all.
+// CopySQLite writes a snapshot of the database in dir to a new file in the folder to. Writers continue meanwhile, as
+// VACUUM INTO reads one snapshot. It calls progress with the bytes written and an estimate of the total.
 func CopySQLite(ctx context.Context, dir, to string, progress func(done, total int64)) error {
 	path := filepath.Join(to, SQLiteFileName)
-	var failed error // of the copy, which is not the fault of the database
+	var failed error // of the copy, not of the database
 	err := withSQLite(dir, func(c *sqliteConn) error {
 		var pages, size, schema int64
 		for pragma, n := range map[string]*int64{"page_count": &pages, "page_size": &size, "user_version": &schema} {
@@ -65,7 +63,7 @@ func CopySQLite(ctx context.Context, dir, to string, progress func(done, total i
 	return err
 }
 
-// ReadSQLiteContents counts what the database in dir holds.
+// ReadSQLiteContents returns the engine, the schema and the row counts of the database in dir.
 func ReadSQLiteContents(ctx context.Context, dir string) (s DatabaseContents, err error) {
 	s.Counts = map[string]int64{}
 	err = withSQLite(dir, func(c *sqliteConn) error {
@@ -78,14 +76,15 @@ func ReadSQLiteContents(ctx context.Context, dir string) (s DatabaseContents, er
 			return err
 		}
 		for _, table := range countedTables {
-			var there, n int64
+			var exists bool
+			var n int64
 			err := c.QueryRow(`SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = ?1`, []any{table},
-				[]any{&there})
+				[]any{&exists})
 			if err != nil {
 				return err
 			}
-			if there == 0 {
-				continue // the schema is an earlier one
+			if !exists { // an older schema
+				continue
 			}
 			if err := c.QueryRow(`SELECT count(*) FROM `+table, nil, []any{&n}); err != nil {
 				return fmt.Errorf("count %s: %w", table, err)
@@ -97,7 +96,7 @@ func ReadSQLiteContents(ctx context.Context, dir string) (s DatabaseContents, er
 	return s, err
 }
 
-// A ActiveKey is an API key that works in a restored database.
+// An ActiveKey is an API key that stays valid in a restored database.
 type ActiveKey struct {
 	ID        string    `json:"id"`
 	Prefix    string    `json:"prefix"`
@@ -106,9 +105,8 @@ type ActiveKey struct {
 	CreatedAt loci.Time `json:"createdAt"`
 }
 
-// EndSignIns ends all sign-ins in the database in dir, which nobody has open, and returns
-// how many there were and the API keys that work in it. The file alone is the database
-// afterwards: there is no log beside it.
+// EndSignIns deletes all sign-ins in the database in dir, which no process may have open. It returns their number and
+// the API keys that stay valid. Afterwards the file has no write-ahead log beside it.
 func EndSignIns(ctx context.Context, dir string) (ended int64, keys []ActiveKey, err error) {
 	keys = []ActiveKey{}
 	err = withSQLite(dir, func(c *sqliteConn) error {

@@ -1,17 +1,23 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"io/fs"
+	"log/slog"
+	"strings"
 	"sync/atomic"
+	"time"
 )
 
-// DB is one of the two that stand behind a Store.
+// DB is an open database: SQLite or PostgreSQL.
 type DB interface {
-	// Read runs f on a connection that cannot write. write runs it in a
-	// transaction, again where the database asks for it, and returns once the
-	// transaction is durable. Connections are shared fairly between users; without
-	// one the service works for itself.
+	// Read runs f on a connection that cannot write. Connections are shared fairly between users; the service
+	// itself has no user.
 	Read(ctx context.Context, user string, f func(Conn) error) error
+	// Write runs f in a transaction, and returns once that is durable. It may run f again after a deadlock or a
+	// serialization failure.
 	Write(ctx context.Context, user string, f func(Conn) error) error
 	Close() error
 	Dialect() *Dialect
@@ -20,44 +26,98 @@ type DB interface {
 	CheckFiles() error
 }
 
-// Conn is a connection in one of the two databases.
+// Conn is a connection for the length of one transaction.
 type Conn interface {
 	// Exec returns the number of rows that the statement changed.
 	Exec(q string, args []any) (int64, error)
-	// Insert adds one row to a table with row ids and returns its own.
+	// Insert adds one row to a table with a column row_id, and returns its row id.
 	Insert(q string, args []any) (rowID int64, err error)
-	// QueryRow scans the only row of a query, or returns errNoRow.
+	// QueryRow scans the only row of a query, or returns ErrNoRows.
 	QueryRow(q string, args []any, dest []any) error
-	// Query calls f with every row of a query; it ends at f's first error, of which
-	// errEnough is none.
+	// Query calls f with every row of a query, until f returns an error. ErrStop ends the query without an error.
 	Query(q string, args []any, f func(Row) error) error
-	// QueryFew is each for a query that reads few rows, by their keys: nothing ends
-	// it, and nothing watches over it.
+	// QueryFew is Query without timeout and cancellation, for queries that read few rows by their keys.
 	QueryFew(q string, args []any, f func(Row) error) error
 }
 
 // Row is one row of a result.
 type Row interface{ Scan(dest ...any) error }
 
-// A Dialect is what the two databases say differently.
+// ScanFunc is a function that scans one row.
+type ScanFunc struct {
+	Func func(dest ...any) error
+}
+
+// Scan implements Row.
+func (s ScanFunc) Scan(dest ...any) error { return s.Func(dest...) }
+
+// A Dialect holds the parts of SQL that the databases write differently.
 type Dialect struct {
 	Name        string
 	RowLocks    bool   // rows are locked one by one; else there is one writer
 	InList      string // a condition: %[1]s is one of the integers of the JSON list ?%[2]d
 	ContainsAll string // a condition: the JSON list %[1]s holds all texts of the JSON list ?%[2]d
 	JoinIDs     string // the start of a query that joins a row for each integer
-	LogVersion  string // an aggregate that tells two states of a log apart to which rows c are only added
+	LogVersion  string // an aggregate over rows c of a log that grows with each appended row
 }
 
-// statements counts what is sent to a database, for tests.
+// Options configure an open database.
+type Options struct {
+	Log         *slog.Logger  // nil logs nothing
+	OneShot     bool          // the process runs one command
+	KeepSchema  bool          // an older schema is refused instead of upgraded
+	BusyTimeout time.Duration // limit for a connection, a lock or a turn of the writer; 0 is 10 s
+	MaxWALSize  int64         // of SQLite, in bytes; 0 is 64 MiB
+	Migrations  fs.FS         // folders migrations/sqlite and migrations/postgres; nil is MigrationFiles
+}
+
+func (o Options) busyTimeoutOrDefault() time.Duration { return cmp.Or(o.BusyTimeout, 10*time.Second) }
+
+// statements counts the statements that are sent to a database, for tests.
 var statements atomic.Int64
 
-// Statements returns how many statements have been sent in this process.
+// Statements returns how many statements this process has sent.
 func Statements() int64 { return statements.Load() }
 
-// ScanFunc is a row that was read for one scan.
-type ScanFunc struct {
-	Func func(dest ...any) error
+// EmptyList is a list column without elements.
+const EmptyList = "[]"
+
+// EncodeInts returns integers as a JSON list, for Dialect.InList.
+func EncodeInts(list []int64) string {
+	if list == nil {
+		return EmptyList
+	}
+	b, _ := json.Marshal(list) // integers always marshal
+	return string(b)
 }
 
-func (s ScanFunc) Scan(dest ...any) error { return s.Func(dest...) }
+// ScanInts appends the only column of each row to list.
+func ScanInts(list *[]int64) func(Row) error {
+	return func(r Row) error {
+		*list = append(*list, 0)
+		return r.Scan(&(*list)[len(*list)-1])
+	}
+}
+
+// EncodeStrings returns texts as a JSON list.
+func EncodeStrings(list []string) string {
+	if len(list) == 0 {
+		return EmptyList
+	}
+	b, _ := json.Marshal(list) // strings always marshal
+	return string(b)
+}
+
+// DecodeStrings returns the texts of a JSON list.
+func DecodeStrings(column string) ([]string, error) {
+	list := []string{}
+	if column == EmptyList {
+		return list, nil
+	}
+	if strings.HasPrefix(column, `["`) && strings.HasSuffix(column, `"]`) && len(column) > 4 &&
+		!strings.Contains(column, `\`) {
+		return strings.Split(column[2:len(column)-2], `","`), nil // EncodeStrings escaped nothing
+	}
+	err := json.Unmarshal([]byte(column), &list)
+	return list, err
+}

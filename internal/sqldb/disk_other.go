@@ -2,5 +2,5 @@
 
 package sqldb
 
-// freeBytes returns -1: this system is not asked.
+// freeBytes returns -1: it is unknown on this system.
 func freeBytes(string) int64 { return -1 }

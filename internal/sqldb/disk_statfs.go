@@ -4,8 +4,7 @@ package sqldb
 
 import "syscall"
 
-// freeBytes returns the bytes that an ordinary user may still write beside a file,
-// -1 where the system does not tell.
+// freeBytes returns the bytes that an unprivileged user can write beside a file, or -1.
 func freeBytes(path string) int64 {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(path, &s); err != nil {

@@ -1,15 +1,33 @@
 package sqldb
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"github.com/loci-memory/loci"
+	"sync/atomic"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb/sqlitedriver"
 )
 
-// ErrStop ends a query of which no more rows are wanted.
+// ErrNoRows is the error of QueryRow for a query without rows.
+var ErrNoRows = errors.New("sqldb: no row")
+
+// ErrStop ends a query before its last row, without an error.
 var ErrStop = errors.New("sqldb: enough rows")
 
+// MapNoRows returns CodeNotFound in place of ErrNoRows.
+func MapNoRows(err error) error {
+	if errors.Is(err, ErrNoRows) {
+		return loci.NewError(loci.CodeNotFound)
+	}
+	return err
+}
+
+// NotFoundMessage returns CodeNotFound with a message in place of ErrNoRows.
 func NotFoundMessage(err error, text string) error {
 	if errors.Is(err, ErrNoRows) {
 		return loci.Errorf(loci.CodeNotFound, "%s", text)
@@ -17,27 +35,7 @@ func NotFoundMessage(err error, text string) error {
 	return err
 }
 
-var ErrNoRows = errors.New("sqldb: no row")
-
-// BusyError is the answer to who comes while the database cannot take more.
-func BusyError(err error) error {
-	return &loci.Error{Code: loci.CodeUnavailable, Message: loci.CodeUnavailable.Hint(), RetryAfter: time.Second,
-		Err: err}
-}
-
-// conflictError is the answer to a change that would make a second row with a key that
-// must be unique, which no rule of the service has found before.
-func conflictError(err error) error {
-	return &loci.Error{Code: loci.CodeConflict, Message: "Another request has made the same thing: read it again, or " +
-		"choose another name.", Err: err}
-}
-
-// notFoundError tells that what a new row was to belong to was deleted meanwhile: whose account
-// is purged is still believed for a moment.
-func notFoundError(err error) error {
-	return &loci.Error{Code: loci.CodeNotFound, Message: loci.CodeNotFound.Hint(), Err: err}
-}
-
+// WrapQueryError adds the start of the query to its error.
 func WrapQueryError(q string, err error) error {
 	if err == nil || errors.Is(err, ErrNoRows) {
 		return err
@@ -45,11 +43,99 @@ func WrapQueryError(q string, err error) error {
 	return fmt.Errorf("sqldb: %.80s: %w", q, err)
 }
 
-// MapNoRows turns the absence of a row into the answer that an id gets which
-// names nothing within reach.
-func MapNoRows(err error) error {
-	if errors.Is(err, ErrNoRows) {
-		return loci.NewError(loci.CodeNotFound)
+// BusyError reports that the database cannot accept more work at the moment.
+func BusyError(err error) error {
+	return &loci.Error{Code: loci.CodeUnavailable, Message: loci.CodeUnavailable.Hint(), RetryAfter: time.Second,
+		Err: err}
+}
+
+// conflictError reports a violated unique constraint that the service did not find before.
+func conflictError(err error) error {
+	return &loci.Error{Code: loci.CodeConflict, Message: "Another request has made the same thing: read it again, or " +
+		"choose another name.", Err: err}
+}
+
+// notFoundError reports a violated foreign key: the parent row was deleted meanwhile. The credential of a purged
+// account stays valid for a moment.
+func notFoundError(err error) error {
+	return &loci.Error{Code: loci.CodeNotFound, Message: loci.CodeNotFound.Hint(), Err: err}
+}
+
+func unreachableError(err error) error {
+	return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err),
+		Err: err}
+}
+
+// mapSQLiteError returns the error of the domain for an error of SQLite.
+func mapSQLiteError(err error) error {
+	if err == nil {
+		return nil
+	}
+	if _, ok := errors.AsType[*loci.Error](err); ok {
+		return err
+	}
+	code := sqlitedriver.ExtendedCode(err)
+	switch code {
+	case sqlitedriver.ConstraintUnique, sqlitedriver.ConstraintPrimaryKey:
+		return conflictError(err)
+	case sqlitedriver.ConstraintForeignKey:
+		return notFoundError(err)
+	}
+	switch code & 0xff {
+	case sqlitedriver.Busy, sqlitedriver.Locked, sqlitedriver.CantOpen: // CantOpen: out of file descriptors
+		return BusyError(err)
+	case sqlitedriver.Full:
+		return &loci.Error{Code: loci.CodeStorageFull, Message: loci.CodeStorageFull.Hint(), Err: err}
+	}
+	if isCorrupt(err) {
+		corruptionErrors.Add(1)
 	}
 	return err
+}
+
+// corruptionErrors counts the statements that failed on a damaged file.
+var corruptionErrors atomic.Int64
+
+// CorruptionErrors returns how many statements of this process failed on a damaged file of the database.
+func CorruptionErrors() int64 { return corruptionErrors.Load() }
+
+// isCorrupt reports an error of a damaged file.
+func isCorrupt(err error) bool {
+	switch sqlitedriver.ExtendedCode(err) & 0xff {
+	case sqlitedriver.Corrupt, sqlitedriver.NotADatabase:
+		return true
+	}
+	switch sqlState(err) {
+	case "XX001", "XX002": // data_corrupted, index_corrupted
+		return true
+	}
+	return false
+}
+
+// UnreadableReason returns why a row cannot be read, without the contents of the row. It is empty if err does not
+// concern the row: the database is busy or gone, or the caller left.
+func UnreadableReason(err error) string {
+	var connect *pgconn.ConnectError
+	_, mapped := errors.AsType[*loci.Error](err)
+	switch {
+	case err == nil, mapped, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded),
+		errors.As(err, &connect):
+		return ""
+	case isCorrupt(err), sqlitedriver.ExtendedCode(err)&0xff == sqlitedriver.IOError:
+		return RootCause(err).Error()
+	case errors.Is(err, errColumnType):
+		return "a column holds what does not belong there"
+	}
+	return ""
+}
+
+// RootCause returns the innermost error that err wraps.
+func RootCause(err error) error {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return err
+		}
+		err = next
+	}
 }

@@ -17,10 +17,12 @@ import (
 	"github.com/loci-memory/loci"
 )
 
+// MigrationFiles are the migrations of this program: the folders migrations/sqlite and migrations/postgres.
+//
 //go:embed migrations
 var MigrationFiles embed.FS
 
-// LatestSchema is the number of this program's newest migration.
+// LatestSchema is the number of the newest migration of this program.
 var LatestSchema = latestMigration(MigrationFiles)
 
 // latestMigration returns the highest number among migrations. Both folders have the same numbers.
@@ -32,14 +34,14 @@ func latestMigration(migrations fs.FS) (newest int64) {
 	for _, f := range files {
 		n, err := goose.NumericComponent(f.Name())
 		if err != nil {
-			panic(err) // TestMigrationsAreNumberedAlike sees it first
+			panic(err) // TestMigrationsAreNumberedAlike checks it
 		}
 		newest = max(newest, n)
 	}
 	return newest
 }
 
-// NewMigrator returns the migrations of one folder, to be run on db.
+// NewMigrator returns a provider that runs the migrations of one folder on db.
 func NewMigrator(dialect goose.Dialect, db *sql.DB, migrations fs.FS, dir string) (*goose.Provider, error) {
 	files, err := fs.Sub(migrations, "migrations/"+dir)
 	if err != nil {
@@ -56,8 +58,8 @@ func (o Options) migrationsOrDefault() fs.FS {
 	return MigrationFiles
 }
 
-// needsMigration reports whether a database of schema have needs migrations to schema latest.
-// An empty database has schema 0.
+// needsMigration reports whether a database with schema have needs migrations to schema latest. An empty database has
+// schema 0. A newer schema is an error.
 func (o Options) needsMigration(have int64) (needed bool, latest int64, err error) {
 	latest = latestMigration(o.migrationsOrDefault())
 	switch {
@@ -76,10 +78,10 @@ func (o Options) needsMigration(have int64) (needed bool, latest int64, err erro
 	return true, latest, nil
 }
 
-// pendingMigrations returns the names of the migrations that a schema lacks.
+// pendingMigrations returns the names of the migrations after schema have.
 func pendingMigrations(have int64) []string {
 	names := []string{}
-	files, _ := fs.ReadDir(MigrationFiles, "migrations/sqlite") // embedded, and named alike in both folders
+	files, _ := fs.ReadDir(MigrationFiles, "migrations/sqlite") // the names are the same in both folders
 	for _, f := range files {
 		if n, _ := goose.NumericComponent(f.Name()); n > have {
 			names = append(names, strings.TrimSuffix(f.Name(), ".sql"))
@@ -88,12 +90,11 @@ func pendingMigrations(have int64) []string {
 	return names
 }
 
-// maxBusyTimeout is a busy timeout for statements that wait as long as it takes.
+// maxBusyTimeout is the busy timeout of migrations, practically without limit.
 const maxBusyTimeout = math.MaxInt32
 
-// migrate brings the schema up to date; the caller holds the lock of the file.
-// A file that is up to date costs one look at its user_version. A migration takes
-// as long as it needs, and waits for other processes as long.
+// migrate migrates the schema. The caller holds the lock file. A current schema costs one read of user_version.
+// Migrations have no timeout, and wait for other processes without limit.
 func (c *sqliteConn) migrate(ctx context.Context, db *sql.DB, o Options) error {
 	have, err := c.userVersion()
 	if err != nil {
@@ -103,7 +104,7 @@ func (c *sqliteConn) migrate(ctx context.Context, db *sql.DB, o Options) error {
 	if err != nil || !due {
 		return err
 	}
-	db.SetMaxOpenConns(1) // which the pragma is for
+	db.SetMaxOpenConns(1) // the pragma applies to one connection
 	if _, err := db.ExecContext(ctx, fmt.Sprintf(`PRAGMA busy_timeout = %d`, maxBusyTimeout)); err != nil {
 		return err
 	}
@@ -123,8 +124,7 @@ func (c *sqliteConn) userVersion() (v int64, err error) {
 	return v, err
 }
 
-// PostgresHasTables reports whether the database at url, a postgres:// address, was
-// ever opened: OpenPostgres would make what it lacks.
+// PostgresHasTables reports whether the database at url has the tables of Loci, without creating them.
 func PostgresHasTables(ctx context.Context, url string) (has bool, err error) {
 	err = withPostgres(ctx, url, func(c *pgx.Conn) error {
 		return c.QueryRow(ctx, `SELECT to_regclass('memories') IS NOT NULL`).Scan(&has)
@@ -132,8 +132,7 @@ func PostgresHasTables(ctx context.Context, url string) (has bool, err error) {
 	return has, err
 }
 
-// readPostgresSchema returns the number of the last migration that a database has, 0 where
-// it has none.
+// readPostgresSchema returns the number of the last applied migration, or 0.
 func readPostgresSchema(ctx context.Context, c interface {
 	QueryRow(context.Context, string, ...any) pgx.Row
 }) (have int64, err error) {
@@ -153,15 +152,14 @@ func readPostgresSchema(ctx context.Context, c interface {
 	return have, err
 }
 
-// migratePostgres brings the schema up to date, one process at a time: the others
-// wait for it. A migration takes as long as it needs: its connections are its own,
-// without the timeouts of those that answer callers.
+// migratePostgres migrates the schema under an advisory lock, for one process at a time. It uses connections of its
+// own, without the timeouts of other sessions.
 func migratePostgres(ctx context.Context, config *pgxpool.Config, o Options) error {
 	config = config.Copy()
-	config.MaxConns = 2 // a migration works beside its lock
+	config.MaxConns = 2 // one holds the lock, one migrates
 	config.MinConns = 0
 	for _, name := range []string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"} {
-		if _, sent := config.ConnConfig.RuntimeParams[name]; sent { // a pooler may refuse it
+		if _, sent := config.ConnConfig.RuntimeParams[name]; sent { // a pooler may reject it
 			config.ConnConfig.RuntimeParams[name] = "0"
 		}
 	}
@@ -200,18 +198,18 @@ func migratePostgres(ctx context.Context, config *pgxpool.Config, o Options) err
 	return nil
 }
 
-// A SchemaStatus says how far the migrations of a database are.
+// A SchemaStatus compares the schema of a database with the migrations of this program.
 type SchemaStatus struct {
 	Current int64    `json:"schema"`
 	Latest  int64    `json:"newest"`
-	Pending []string `json:"pending"` // the names of the migrations that it lacks
+	Pending []string `json:"pending"` // names of the missing migrations
 }
 
 func newSchemaStatus(have int64) SchemaStatus {
 	return SchemaStatus{have, LatestSchema, pendingMigrations(have)}
 }
 
-// PostgresSchemaStatus returns how far the database at url, a postgres:// address, is.
+// PostgresSchemaStatus returns the status of the database at url, a postgres:// address.
 func PostgresSchemaStatus(ctx context.Context, url string) (s SchemaStatus, err error) {
 	err = withPostgres(ctx, url, func(c *pgx.Conn) error {
 		have, err := readPostgresSchema(ctx, c)
@@ -221,7 +219,7 @@ func PostgresSchemaStatus(ctx context.Context, url string) (s SchemaStatus, err 
 	return s, err
 }
 
-// SQLiteSchemaStatus returns how far the database in dir is.
+// SQLiteSchemaStatus returns the status of the database in dir.
 func SQLiteSchemaStatus(ctx context.Context, dir string) (s SchemaStatus, err error) {
 	err = withSQLite(dir, func(c *sqliteConn) error {
 		have, err := c.userVersion()

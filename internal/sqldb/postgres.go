@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -12,33 +13,34 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb/fairqueue"
 )
 
 var postgresDialect = &Dialect{
 	Name:     "postgres",
 	RowLocks: true,
 	InList:   `%[1]s = ANY (` + bigintArray("%[2]d") + `)`,
-	// Of a CASE the planner expects half: it walks in order until the page is
-	// full, instead of sorting all that could match.
+	// The planner estimates that a CASE matches half of the rows. So it reads in order until the page is full,
+	// instead of sorting all matches.
 	ContainsAll: `CASE WHEN CAST(%[1]s AS jsonb) @> CAST(?%[2]d AS jsonb) THEN TRUE END`,
 	JoinIDs:     `unnest(` + bigintArray("%[1]d") + `) AS picked (value) JOIN %[2]s ON %[3]s = picked.value`,
-	LogVersion:  `count(*)`, // a smaller seq may be committed after a larger one
+	LogVersion:  `count(*)`, // a lower seq may be committed after a higher one
 }
 
-// bigintArray reads a JSON list as an array, of which the planner knows the length.
+// bigintArray converts a JSON list to an array, whose length the planner knows.
 func bigintArray(n string) string {
 	return `CAST(translate(CAST(?` + n + ` AS TEXT), '[]', '{}') AS BIGINT[])`
 }
 
-// postgres is a database on a server of its own.
+// postgres is a database on a PostgreSQL server.
 type postgres struct {
 	pool        *pgxpool.Pool
 	busyTimeout time.Duration
-	slots       *semaphore   // one is held for each connection in use
-	waitCount   atomic.Int64 // callers that found no free slot
+	slots       *fairqueue.Semaphore // one slot for each connection in use
+	waitCount   atomic.Int64         // callers that waited for a slot
 }
 
-// parsePoolConfig returns the settings of a pool of connections to the database at url.
+// parsePoolConfig returns the settings of the connection pool for url.
 func parsePoolConfig(url string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -61,30 +63,30 @@ func OpenPostgres(ctx context.Context, url string, o Options) (DB, error) {
 		return nil, err
 	}
 	if err := migratePostgres(ctx, config, o); err != nil {
-		return nil, err // as it is: the operator is told the cause
+		return nil, err
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, err
 	}
 	return &postgres{pool: pool, busyTimeout: o.busyTimeoutOrDefault(),
-		slots: newSemaphore(int(config.MaxConns))}, nil
+		slots: fairqueue.NewSemaphore(int(config.MaxConns))}, nil
 }
 
-// CheckFiles returns nil: the files are those of a server.
+// CheckFiles returns nil: the server owns the files.
 func (d *postgres) CheckFiles() error { return nil }
 
+// Dialect returns the dialect of PostgreSQL.
 func (d *postgres) Dialect() *Dialect { return postgresDialect }
 
-// refusedSlotDelay is how long the slot of a refused connection stays taken.
+// refusedSlotDelay is how long the slot of a refused connection stays in use.
 const refusedSlotDelay = time.Second
 
 var errPoolExhausted = errors.New("sqldb: every connection is in use")
 
-// acquire takes a connection, and reports that the service is busy where none is
-// free in time. A server that refuses a further connection, as at the limit of a
-// role, makes the caller wait for one that is in use: the slot of the refused one
-// stays taken for a moment, so that the server is not asked again by everybody.
+// acquire returns a connection, or CodeUnavailable after the busy timeout. If the server refuses another connection,
+// as at the connection limit of a role, the caller waits for one in use. The slot of the refused connection stays in
+// use for a moment, so that callers do not all ask the server again.
 func (d *postgres) acquire(ctx context.Context, user string) (*pgxpool.Conn, error) {
 	waiting, cancel := context.WithTimeout(ctx, d.busyTimeout)
 	defer cancel()
@@ -100,40 +102,39 @@ func (d *postgres) acquire(ctx context.Context, user string) (*pgxpool.Conn, err
 		case err == nil:
 			return c, nil
 		case ctx.Err() != nil:
-			d.slots.release(user)
+			d.slots.Release(user)
 			return nil, err
 		case waiting.Err() != nil || d.pool.Stat().AcquiredConns() == 0:
-			d.slots.release(user)
+			d.slots.Release(user)
 			return nil, BusyError(err)
 		}
-		time.AfterFunc(refusedSlotDelay, func() { d.slots.release(user) })
+		time.AfterFunc(refusedSlotDelay, func() { d.slots.Release(user) })
 	}
 }
 
 // acquireSlot waits for a free slot.
 func (d *postgres) acquireSlot(ctx context.Context, user string) error {
-	t := d.slots.acquire(user)
-	if t == nil {
+	w := d.slots.Acquire(user)
+	if w == nil {
 		return nil
 	}
 	d.waitCount.Add(1)
 	select {
-	case <-t.granted:
+	case <-w.Granted:
 		return nil
 	case <-ctx.Done():
-		d.slots.cancel(user, t)
+		d.slots.Cancel(user, w)
 		return ctx.Err()
 	}
 }
 
-// release gives a connection back.
+// release returns a connection and its slot.
 func (d *postgres) release(c *pgxpool.Conn, user string) {
 	c.Release()
-	d.slots.release(user)
+	d.slots.Release(user)
 }
 
-// Read takes no transaction: READ COMMITTED, which it would have, sees a new
-// snapshot with each statement anyway.
+// Read begins no transaction: at READ COMMITTED each statement has its own snapshot anyway.
 func (d *postgres) Read(ctx context.Context, user string, f func(Conn) error) error {
 	c, err := d.acquire(ctx, user)
 	if err != nil {
@@ -143,8 +144,7 @@ func (d *postgres) Read(ctx context.Context, user string, f func(Conn) error) er
 	return mapPostgresError(markConnectionLost(ctx, c, f(&postgresConn{ctx, c.Conn()})))
 }
 
-// Write tries again where the database gave up on the transaction for
-// another's sake, or went away before it was asked to commit.
+// Write retries after a serialization failure, a deadlock, or a connection lost before the commit.
 func (d *postgres) Write(ctx context.Context, user string, f func(Conn) error) (err error) {
 	for range 4 {
 		if err = d.tryWrite(ctx, user, f); !isRetryable(err) {
@@ -160,7 +160,7 @@ func (d *postgres) tryWrite(ctx context.Context, user string, f func(Conn) error
 		return err
 	}
 	defer d.release(c, user)
-	// From here on a caller that leaves changes nothing: what is decided is done.
+	// A caller that leaves does not interrupt a transaction that has begun.
 	ctx = context.WithoutCancel(ctx)
 	tx, err := c.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.ReadCommitted})
 	if err != nil {
@@ -172,31 +172,32 @@ func (d *postgres) tryWrite(ctx context.Context, user string, f func(Conn) error
 	}
 	if err = tx.Commit(ctx); err != nil && c.Conn().IsClosed() && sqlState(err) == "" {
 		return &loci.Error{Code: loci.CodeUnavailable,
-			Message: "The database went away during the commit: look whether the change is there before you repeat " +
-				"it.",
+			Message: "The database went away during the commit: look whether the change is there before you " +
+				"repeat it.",
 			RetryAfter: time.Second, Err: err}
 	}
 	return err
 }
 
-// errConnectionLost tells that the connection was lost before anything was committed.
+// errConnectionLost reports a connection that was lost before the commit.
 var errConnectionLost = errors.New("sqldb: the connection to the database was lost")
 
 func markConnectionLost(ctx context.Context, c *pgxpool.Conn, err error) error {
-	_, meant := errors.AsType[*loci.Error](err)
-	if err == nil || meant || ctx.Err() != nil || !c.Conn().IsClosed() {
+	_, mapped := errors.AsType[*loci.Error](err)
+	if err == nil || mapped || ctx.Err() != nil || !c.Conn().IsClosed() {
 		return err
 	}
 	return errors.Join(errConnectionLost, err)
 }
 
+// Close waits for the connections in use and closes all.
 func (d *postgres) Close() error {
 	d.pool.Close()
 	return nil
 }
 
-// isRetryable reports a lost connection, a serialization failure, a deadlock, or two
-// who made the same thing at once: the second try finds what the other one made.
+// isRetryable reports a lost connection, a serialization failure, a deadlock, or a unique violation. After a
+// violation the second attempt finds the row of the other transaction.
 func isRetryable(err error) bool {
 	if errors.Is(err, errConnectionLost) {
 		return true
@@ -215,6 +216,7 @@ func sqlState(err error) string {
 	return ""
 }
 
+// mapPostgresError returns the error of the domain for an error of PostgreSQL.
 func mapPostgresError(err error) error {
 	if err == nil {
 		return nil
@@ -240,18 +242,44 @@ func mapPostgresError(err error) error {
 	return err
 }
 
-// postgresConn is a connection for the length of one transaction.
+// postgresConn implements Conn.
 type postgresConn struct {
 	ctx context.Context
 	c   *pgx.Conn
 }
 
-// dollarPlaceholders writes ?1 as $1. No text of ours has a question mark of another meaning.
-var dollarPlaceholders = queryRewriter{rewrite: func(q string) string { return strings.ReplaceAll(q, "?", "$") }}
+// maxRewrittenQueries limits a rewriter: a query with a list has one text for each length of the list.
+const maxRewrittenQueries = 1000
+
+// A placeholderRewriter caches queries with the placeholders of PostgreSQL, $1 in place of ?1. The SQL of the store
+// uses the question mark for nothing else.
+type placeholderRewriter struct {
+	mu    sync.RWMutex
+	cache map[string]string
+}
+
+var placeholders placeholderRewriter
+
+func (r *placeholderRewriter) rewrite(q string) string {
+	r.mu.RLock()
+	t, ok := r.cache[q]
+	r.mu.RUnlock()
+	if ok {
+		return t
+	}
+	t = strings.ReplaceAll(q, "?", "$")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cache == nil || len(r.cache) >= maxRewrittenQueries {
+		r.cache = map[string]string{}
+	}
+	r.cache[q] = t
+	return t
+}
 
 func (c *postgresConn) Exec(q string, args []any) (int64, error) {
 	statements.Add(1)
-	tag, err := c.c.Exec(c.ctx, dollarPlaceholders.get(q), args...)
+	tag, err := c.c.Exec(c.ctx, placeholders.rewrite(q), args...)
 	return tag.RowsAffected(), err
 }
 
@@ -261,7 +289,7 @@ func (c *postgresConn) Insert(q string, args []any) (rowID int64, err error) {
 
 func (c *postgresConn) QueryRow(q string, args []any, dest []any) error {
 	statements.Add(1)
-	err := c.c.QueryRow(c.ctx, dollarPlaceholders.get(q), args...).Scan(dest...)
+	err := c.c.QueryRow(c.ctx, placeholders.rewrite(q), args...).Scan(dest...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return ErrNoRows
 	}
@@ -274,7 +302,7 @@ func (c *postgresConn) QueryFew(q string, args []any, f func(Row) error) error {
 
 func (c *postgresConn) Query(q string, args []any, f func(Row) error) error {
 	statements.Add(1)
-	rows, err := c.c.Query(c.ctx, dollarPlaceholders.get(q), args...)
+	rows, err := c.c.Query(c.ctx, placeholders.rewrite(q), args...)
 	if err != nil {
 		return err
 	}

@@ -6,29 +6,30 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/loci-memory/loci"
 )
 
-// sessionParameters are those that every session has, unless the address names another value.
+// sessionParameters are the defaults of every session. The address of the database may override them.
 var sessionParameters = map[string]string{
 	"statement_timeout": "10000", "idle_in_transaction_session_timeout": "30000", "lock_timeout": "10000",
 	"application_name": "loci",
 }
 
-// probeServer connects once, refuses a database that Loci cannot use, and adapts config
-// to a connection pooler. PgBouncer refuses the session parameters, and in
-// transaction mode it gives each transaction another session, in which no prepared
-// statement of the last one exists (https://www.pgbouncer.org/features.html).
+// probeServer connects once, refuses a database that Loci cannot use, and adapts config to a connection pooler.
+// PgBouncer refuses the session parameters. In transaction mode each transaction may have another session, without
+// the prepared statements of the last one (https://www.pgbouncer.org/features.html).
 func probeServer(ctx context.Context, config *pgx.ConnConfig, url string, log *slog.Logger) error {
 	added := []string{}
 	for name, value := range sessionParameters {
 		if _, set := config.RuntimeParams[name]; !set {
 			config.RuntimeParams[name] = value
-			if name != "application_name" { // poolers know this one
+			if name != "application_name" { // poolers accept this one
 				added = append(added, name)
 			}
 		}
@@ -45,8 +46,7 @@ func probeServer(ctx context.Context, config *pgx.ConnConfig, url string, log *s
 		}
 	}
 	if err != nil {
-		return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err),
-			Err: err}
+		return unreachableError(err)
 	}
 	defer c.Close(context.WithoutCancel(ctx))
 	var pid uint32
@@ -56,14 +56,12 @@ func probeServer(ctx context.Context, config *pgx.ConnConfig, url string, log *s
 		pgx.QueryExecModeSimpleProtocol).Scan(&pid, &encoding, &timeout)
 	switch {
 	case err != nil:
-		return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err),
-			Err: err}
+		return unreachableError(err)
 	case encoding != "UTF8":
 		return loci.Errorf(loci.CodeInvalidQuery, "the database has the encoding %s, Loci needs UTF8: make another "+
-			"one "+
-			"with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0", encoding)
+			"one with CREATE DATABASE ... ENCODING 'UTF8' TEMPLATE template0", encoding)
 	}
-	// A pooler makes up the process id of the session that it shows.
+	// A pooler reports an invented process id in the startup packet.
 	if pid == c.PgConn().PID() {
 		return nil
 	}
@@ -72,16 +70,33 @@ func probeServer(ctx context.Context, config *pgx.ConnConfig, url string, log *s
 	}
 	if log != nil && timeout == "0" {
 		log.Warn("the pooler sets no statement_timeout: set it for the role, with ALTER ROLE ... SET " +
-			"statement_timeout " +
-			"= " +
-			"'10s'")
+			"statement_timeout = '10s'")
 	}
 	return nil
 }
 
-// rejectsStartupParameters reports the error of a pooler that knows a parameter of the
-// start of a session not: 08P01 unsupported startup parameter.
+// rejectsStartupParameters reports the error of a pooler for an unknown session parameter: 08P01, "unsupported
+// startup parameter".
 func rejectsStartupParameters(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.Code == "08P01" && strings.Contains(e.Message, "startup parameter")
+}
+
+// withPostgres runs f with one connection outside any pool.
+func withPostgres(ctx context.Context, address string, f func(*pgx.Conn) error) error {
+	pool, err := pgxpool.ParseConfig(address) // removes the parameters of a pool, which the server rejects
+	if err != nil {
+		return errors.New("sqldb: the address of the database is malformed") // err shows the password
+	}
+	config := pool.ConnConfig
+	config.ConnectTimeout = 10 * time.Second
+	if !strings.Contains(address, "default_query_exec_mode=") {
+		config.DefaultQueryExecMode = pgx.QueryExecModeExec // works behind a pooler
+	}
+	c, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return unreachableError(err)
+	}
+	defer c.Close(context.WithoutCancel(ctx))
+	return f(c)
 }

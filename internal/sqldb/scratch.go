@@ -3,30 +3,26 @@ package sqldb
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/url"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/loci-memory/loci"
 )
 
-// A ScratchSchema is a schema in a PostgreSQL database that held nothing before, for
-// as long as something is measured.
+// A ScratchSchema is a temporary schema in an empty PostgreSQL database, for measurements.
 type ScratchSchema struct {
-	Address string // of a database that consists of the schema alone
+	Address string // of the database, with the schema as its search_path
 	Engine  string // "postgres 18.4"
 
-	database      string // the address of the whole
+	database      string // address of the database
 	schema        string
 	baselineBytes int64 // bytes of the database without the schema
 }
 
-// NewScratchSchema makes the schema. A database that holds a table, or anything like
-// one, is refused.
+// NewScratchSchema creates a schema. It refuses a database that is not empty.
 func NewScratchSchema(ctx context.Context, address string) (*ScratchSchema, error) {
 	s := &ScratchSchema{database: address, schema: "loci_scratch_" +
 		strings.ReplaceAll(loci.NewID(time.Now()), "-", "")}
@@ -58,8 +54,7 @@ func NewScratchSchema(ctx context.Context, address string) (*ScratchSchema, erro
 	return s, nil
 }
 
-// requireEmpty refuses a database with tables, views or sequences that belong to
-// neither the system nor an extension.
+// requireEmpty refuses a database with tables, views or sequences of users. Those of extensions are allowed.
 func requireEmpty(ctx context.Context, c *pgx.Conn) error {
 	var name string
 	err := c.QueryRow(ctx,
@@ -74,8 +69,7 @@ func requireEmpty(ctx context.Context, c *pgx.Conn) error {
 	}
 	if err == nil {
 		err = loci.Errorf(loci.CodeConflict, "the database is not empty, it has %s: name one that holds nothing, "+
-			"such "+
-			"as a new one", name)
+			"such as a new one", name)
 	}
 	return err
 }
@@ -88,7 +82,7 @@ func (s *ScratchSchema) Bytes(ctx context.Context) (bytes int64, err error) {
 	return bytes - s.baselineBytes, err
 }
 
-// Drop takes the schema away with all that is in it.
+// Drop deletes the schema and its tables.
 func (s *ScratchSchema) Drop(ctx context.Context) error {
 	return s.connect(ctx, func(c *pgx.Conn) error {
 		_, err := c.Exec(ctx, `DROP SCHEMA IF EXISTS `+s.schema+` CASCADE`)
@@ -98,24 +92,4 @@ func (s *ScratchSchema) Drop(ctx context.Context) error {
 
 func (s *ScratchSchema) connect(ctx context.Context, f func(*pgx.Conn) error) error {
 	return withPostgres(ctx, s.database, f)
-}
-
-// withPostgres opens a connection for as long as f runs.
-func withPostgres(ctx context.Context, address string, f func(*pgx.Conn) error) error {
-	pool, err := pgxpool.ParseConfig(address) // it takes the settings of a pool off, which the server does not know
-	if err != nil {
-		return errors.New("sqldb: the address of the database is malformed") // err shows the password
-	}
-	config := pool.ConnConfig
-	config.ConnectTimeout = 10 * time.Second
-	if !strings.Contains(address, "default_query_exec_mode=") {
-		config.DefaultQueryExecMode = pgx.QueryExecModeExec // prepares nothing, as a pooler needs it
-	}
-	c, err := pgx.ConnectConfig(ctx, config)
-	if err != nil {
-		return &loci.Error{Code: loci.CodeUnavailable, Message: fmt.Sprintf("the database cannot be reached: %v", err),
-			Err: err}
-	}
-	defer c.Close(context.WithoutCancel(ctx))
-	return f(c)
 }

@@ -15,24 +15,13 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb/sqlitedriver"
 )
 
-// Result codes of SQLite (https://sqlite.org/rescode.html).
+// Driver is the module of the SQLite driver in this build, and SQLDriver its name in database/sql.
 const (
-	sqliteBusy         = 5
-	sqliteLocked       = 6
-	sqliteIO           = 10
-	sqliteCorrupt      = 11
-	sqliteFull         = 13
-	sqliteCantOpen     = 14
-	sqliteConstraint   = 19
-	sqliteNotADatabase = 26
-
-	// Extended codes.
-	sqliteForeignKey = 787
-	sqlitePrimaryKey = 1555
-	sqliteUnique     = 2067
+	Driver    = sqlitedriver.Driver
+	SQLDriver = sqlitedriver.SQLName
 )
 
 var sqliteDialect = &Dialect{
@@ -41,32 +30,32 @@ var sqliteDialect = &Dialect{
 	ContainsAll: `NOT EXISTS (SELECT 1 FROM json_each(?%[2]d) AS wanted
 		WHERE wanted.value NOT IN (SELECT value FROM json_each(%[1]s)))`,
 	JoinIDs:    `json_each(?%[1]d) AS picked CROSS JOIN %[2]s ON %[3]s = picked.value`,
-	LogVersion: `COALESCE(max(c.seq), 0)`, // one look-up, and one writer: commits come in the order of seq
+	LogVersion: `COALESCE(max(c.seq), 0)`, // one lookup: with one writer, rows are committed in the order of seq
 }
 
-// sqliteDB is a database in a file: one connection that writes, some that read.
+// sqliteDB is a database in a file, with one writing connection and several reading ones.
 type sqliteDB struct {
-	migrationDB *sql.DB // for migrations
-	dsn         string  // of the file, for the driver
+	migrationDB *sql.DB
+	dsn         string // data source name of the file
 	path        string
 	busyTimeout time.Duration
 	readers     *readerPool
-	waitCount   atomic.Int64  // callers that found no free reader
+	waitCount   atomic.Int64  // callers that waited for a reader
 	closed      chan struct{} // closed with the database
 	writer      *sqliteWriter
 
-	maxWALSize, checkpointAt int64
+	maxWALSize   int64
+	checkpointAt int64 // size of the write-ahead log at the next checkpoint
 
 	trackedFiles []trackedFile
-	displaced    atomic.Bool // a file is not where it was opened
+	displaced    atomic.Bool // a file was removed or replaced
 	log          *slog.Logger
 }
 
 // SQLiteFileName is the name of the database in its folder.
 const SQLiteFileName = "loci.db"
 
-// OpenSQLite opens the database in dir, which is made if it is not there.
-// Several processes may have it open at once.
+// OpenSQLite opens the database in dir, or creates it. Several processes may open it at once.
 func OpenSQLite(ctx context.Context, dir string, o Options) (DB, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -76,19 +65,18 @@ func OpenSQLite(ctx context.Context, dir string, o Options) (DB, error) {
 		return nil, err
 	}
 	if err := d.open(ctx, o); err != nil {
-		return nil, errors.Join(err, d.migrationDB.Close()) // as it is: the operator is told the cause
+		return nil, errors.Join(err, d.migrationDB.Close())
 	}
 	return d, nil
 }
 
-// newSQLiteDB prepares connections to a file and opens none.
+// newSQLiteDB prepares connections to a file, and opens none.
 func newSQLiteDB(path string, o Options) (*sqliteDB, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	// A connection belongs to one goroutine at a time: SQLite need not lock it for
-	// every column that is read.
+	// One goroutine at a time uses a connection, so SQLite need not lock it for every column.
 	name := (&url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "_mutex=no"}).String()
 	db, err := sql.Open(SQLDriver, name)
 	if err != nil {
@@ -101,8 +89,7 @@ func newSQLiteDB(path string, o Options) (*sqliteDB, error) {
 	return d, nil
 }
 
-// withSQLite opens a connection to the database in dir, as it is, for as long as f
-// runs. The file must exist.
+// withSQLite runs f with a connection to the database in dir. It neither creates nor migrates the file.
 func withSQLite(dir string, f func(*sqliteConn) error) error {
 	path := filepath.Join(dir, SQLiteFileName)
 	if _, err := os.Stat(path); err != nil {
@@ -126,7 +113,7 @@ func (d *sqliteDB) open(ctx context.Context, o Options) error {
 	if err := d.checkNotEmptied(); err != nil {
 		return err
 	}
-	// The file itself is private, whatever the folder is.
+	// The mode of the file does not depend on that of the folder.
 	f, err := os.OpenFile(d.path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
@@ -137,13 +124,13 @@ func (d *sqliteDB) open(ctx context.Context, o Options) error {
 		return err
 	}
 	d.readers = newReaderPool(readerCount())
-	if !o.OneShot { // a command reads on one connection, mostly
+	if !o.OneShot { // a command needs one reader, mostly
 		if err := d.connectReaders(); err != nil {
 			return errors.Join(err, w.close())
 		}
 	}
 	d.writer = newWriter(w, d.busyTimeout)
-	if err := d.writer.mark.open(d.marker(), commits); err != nil && o.Log != nil { // a full disk may take it later
+	if err := d.writer.commits.open(d.marker(), commits); err != nil && o.Log != nil { // such as a full disk
 		o.Log.Warn("mark the folder of the database", "err", err)
 	}
 	d.trackFiles()
@@ -155,18 +142,17 @@ func (d *sqliteDB) open(ctx context.Context, o Options) error {
 	return nil
 }
 
-// openWriter makes the writer's connection and the schema, one process at
-// a time: where two turn a new file to WAL at once, SQLite refuses one of them
-// without waiting. The others wait for as long as a migration takes.
+// openWriter opens the connection of the writer, and migrates the schema. A file lock admits one process at a time:
+// of two processes that switch a new file to WAL at once, SQLite refuses one without waiting.
 func (d *sqliteDB) openWriter(ctx context.Context, o Options) (w *sqliteConn, commits int64, err error) {
 	l := flock.New(d.path + ".lock")
 	if ok, err := l.TryLockContext(ctx, 5*time.Millisecond); !ok {
 		return nil, 0, fmt.Errorf("sqldb: another process holds the lock for opening: %w", err)
 	}
 	defer l.Unlock()
-	marked := d.markedCommits() // before the database is read, to which others write
-	// The log is copied into the file four times as rarely as by itself: what many
-	// commits write, such as the ends of indexes, goes there once for all of them.
+	marked := d.markedCommits() // read before the count in the database, which other processes increase
+	// Checkpoints are four times as rare as SQLite's default. Pages that many commits change, such as the last leaf
+	// of an index, are copied to the file once.
 	w, err = d.connect(`PRAGMA journal_mode = WAL`, `PRAGMA synchronous = FULL`, `PRAGMA foreign_keys = ON`,
 		`PRAGMA secure_delete = FAST`, `PRAGMA cache_size = -16000`, `PRAGMA wal_autocheckpoint = 4000`)
 	if err != nil {
@@ -174,7 +160,7 @@ func (d *sqliteDB) openWriter(ctx context.Context, o Options) (w *sqliteConn, co
 	}
 	have, err := w.userVersion()
 	if err == nil && have == 0 && marked > 0 {
-		err = d.wasThere("empty", d.marker())
+		err = d.lostFileError("empty", d.marker())
 	}
 	if err == nil {
 		err = w.migrate(ctx, d.migrationDB, o)
@@ -188,15 +174,14 @@ func (d *sqliteDB) openWriter(ctx context.Context, o Options) (w *sqliteConn, co
 	return w, commits, nil
 }
 
-// connect opens a connection, which the pool of d.file knows nothing of, and
-// prepares it.
+// connect opens a connection outside the pool of database/sql, and executes the pragmas.
 func (d *sqliteDB) connect(pragmas ...string) (*sqliteConn, error) {
 	raw, err := d.migrationDB.Driver().Open(d.dsn)
 	if err != nil {
 		return nil, err
 	}
 	c := &sqliteConn{conn: raw, prepared: map[string]*statement{}, busyTimeout: d.busyTimeout}
-	// The wait for another process comes first: the others may have to wait.
+	// The busy timeout is the first: other pragmas may wait for another process.
 	wait := fmt.Sprintf(`PRAGMA busy_timeout = %d`, d.busyTimeout.Milliseconds())
 	for _, q := range append([]string{wait, `PRAGMA temp_store = MEMORY`, `PRAGMA mmap_size = 1073741824`},
 		pragmas...) {
@@ -209,6 +194,7 @@ func (d *sqliteDB) connect(pragmas ...string) (*sqliteConn, error) {
 
 func (d *sqliteDB) Dialect() *Dialect { return sqliteDialect }
 
+// Read runs f in a transaction of a reader, which sees one snapshot.
 func (d *sqliteDB) Read(ctx context.Context, user string, f func(Conn) error) (err error) {
 	c, err := d.acquireReader(ctx, user)
 	if err != nil {
@@ -216,9 +202,8 @@ func (d *sqliteDB) Read(ctx context.Context, user string, f func(Conn) error) (e
 	}
 	defer func() { d.readers.put(c, user) }()
 	c.ctx = ctx
-	// The end is owed even where f panics: the connection is used again, or
-	// else another one in its place. What was read is right even where the end
-	// fails, as it does after a damaged page.
+	// The transaction ends even if f panics. A connection that fails to end it, as after a damaged page, is
+	// replaced by another; the rows that it read are valid.
 	defer func() {
 		if _, end := c.Exec(`COMMIT`, nil); end != nil {
 			err = errors.Join(err, c.close())
@@ -231,47 +216,23 @@ func (d *sqliteDB) Read(ctx context.Context, user string, f func(Conn) error) (e
 	return mapSQLiteError(f(c))
 }
 
+// Write waits for a turn of the writer, and for the commit.
 func (d *sqliteDB) Write(ctx context.Context, user string, f func(Conn) error) error {
 	return mapSQLiteError(d.writer.submit(ctx, user, f))
 }
 
-// Close waits for whoever reads or writes, and takes their connections: a pool
-// does not close what is in use. The writer's is the last, which checkpoints.
+// Close waits for running transactions and closes their connections. The writer's is the last and checkpoints.
 func (d *sqliteDB) Close() error {
 	close(d.closed)
 	d.writer.stop()
 	var errs []error
-	for range d.readers.len() {
-		if t := d.readers.acquire(""); t != nil {
-			<-t.granted
+	for range d.readers.Capacity() {
+		if w := d.readers.Acquire(""); w != nil {
+			<-w.Granted
 		}
 		if c := d.readers.get(); c != nil {
 			errs = append(errs, c.close())
 		}
 	}
-	return errors.Join(append(errs, d.writer.conn.close(), d.writer.mark.close(), d.migrationDB.Close())...)
-}
-
-// mapSQLiteError tells what the caller can do something about from the rest.
-func mapSQLiteError(err error) error {
-	if err == nil {
-		return nil
-	}
-	if _, ok := errors.AsType[*loci.Error](err); ok {
-		return err
-	}
-	switch code := sqliteCode(err); {
-	// the last for want of file descriptors
-	case code&0xff == sqliteBusy, code&0xff == sqliteLocked, code&0xff == sqliteCantOpen:
-		return BusyError(err)
-	case code == sqliteUnique, code == sqlitePrimaryKey:
-		return conflictError(err)
-	case code&0xff == sqliteFull:
-		return &loci.Error{Code: loci.CodeStorageFull, Message: loci.CodeStorageFull.Hint(), Err: err}
-	case code == sqliteForeignKey:
-		return notFoundError(err)
-	case isCorrupt(err):
-		corruptionErrors.Add(1)
-	}
-	return err
+	return errors.Join(append(errs, d.writer.conn.close(), d.writer.commits.close(), d.migrationDB.Close())...)
 }

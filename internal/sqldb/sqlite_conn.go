@@ -6,31 +6,31 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"time"
 
 	"github.com/loci-memory/loci"
 )
 
-// sqliteConn is one connection of the driver's own, with its prepared
-// statements. It belongs to one goroutine at a time, so that it needs none of
-// the locks and copies of database/sql: they took a twentieth of a create.
+// sqliteConn is a connection of the driver with its prepared statements. One goroutine at a time uses it, so it
+// needs none of the locks and copies of database/sql, which cost a twentieth of a create.
 type sqliteConn struct {
 	conn        driver.Conn
 	prepared    map[string]*statement
-	args        []driver.NamedValue // of the statement under way
-	ctx         context.Context     // of the transaction under way
+	args        []driver.NamedValue // of the current statement, reused by the next
+	ctx         context.Context     // of the current transaction
 	busyTimeout time.Duration
 }
 
-// A statement is one that both drivers of SQLite prepare.
+// A statement is a prepared statement of either driver.
 type statement struct {
 	driver.Stmt
 	driver.StmtExecContext
 	driver.StmtQueryContext
-	columns int // of its rows, once there were some
+	columns int // of its rows; 0 before the first execution
 }
 
-// maxPrepared bounds the statements that a connection keeps.
+// maxPrepared is the limit of prepared statements of a connection.
 const maxPrepared = 256
 
 func (c *sqliteConn) prepare(q string) (*statement, error) {
@@ -58,14 +58,13 @@ func (c *sqliteConn) closeStatements() {
 	}
 }
 
-// close ends the statements too: SQLite keeps a connection open for them.
+// close finalizes the statements too: SQLite keeps a connection open for them.
 func (c *sqliteConn) close() error {
 	c.closeStatements()
 	return c.conn.Close()
 }
 
-// bindArgs returns arguments as the driver takes them. They are good until the next
-// statement: SQLite has copied them by then.
+// bindArgs converts arguments for the driver. They are valid until the next statement.
 func (c *sqliteConn) bindArgs(args []any) (_ []driver.NamedValue, err error) {
 	c.args = c.args[:0]
 	for i, a := range args {
@@ -87,8 +86,7 @@ func (c *sqliteConn) bindArgs(args []any) (_ []driver.NamedValue, err error) {
 	return c.args, nil
 }
 
-// execStatement and one touch few rows: they run to their end. A context that could
-// end would cost a goroutine for each.
+// execStatement executes a statement without cancellation, which would cost a goroutine each time.
 func (c *sqliteConn) execStatement(q string, args []any) (driver.Result, error) {
 	s, err := c.prepare(q)
 	if err != nil {
@@ -109,8 +107,7 @@ func (c *sqliteConn) Exec(q string, args []any) (int64, error) {
 	return r.RowsAffected()
 }
 
-// Insert takes the rid from the answer to the write itself: a RETURNING clause
-// would make rows of it.
+// Insert uses the row id that SQLite reports. A RETURNING clause would cost a result set.
 func (c *sqliteConn) Insert(q string, args []any) (rowID int64, err error) {
 	r, err := c.execStatement(q, args)
 	if err != nil {
@@ -133,7 +130,7 @@ func (c *sqliteConn) QueryRow(q string, args []any, dest []any) error {
 	return r.closeWith(err)
 }
 
-// Query ends a query that runs away, at the connection's patience.
+// Query interrupts a query after the busy timeout.
 func (c *sqliteConn) Query(q string, args []any, f func(Row) error) error {
 	ctx, cancel := context.WithTimeoutCause(c.ctx, c.busyTimeout, errQueryTimeout)
 	defer cancel()
@@ -144,7 +141,7 @@ func (c *sqliteConn) Query(q string, args []any, f func(Row) error) error {
 	return err
 }
 
-// QueryFew saves what would watch over the query.
+// QueryFew saves the goroutine that interrupts a query.
 func (c *sqliteConn) QueryFew(q string, args []any, f func(Row) error) error {
 	return c.queryContext(context.Background(), q, args, f)
 }
@@ -154,7 +151,7 @@ func (c *sqliteConn) queryContext(ctx context.Context, q string, args []any, f f
 	if err != nil {
 		return err
 	}
-	defer func() { err = r.closeWith(err) }() // the connection is used again even where f panics
+	defer func() { err = r.closeWith(err) }() // even if f panics: the connection is used again
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -174,7 +171,7 @@ func (c *sqliteConn) queryContext(ctx context.Context, q string, args []any, f f
 	}
 }
 
-// startQuery begins a query. Its rows must be closed.
+// startQuery executes a query. The caller must close its rows.
 func (c *sqliteConn) startQuery(ctx context.Context, q string, args []any) (*sqliteRows, error) {
 	s, err := c.prepare(q)
 	if err != nil {
@@ -194,9 +191,112 @@ func (c *sqliteConn) startQuery(ctx context.Context, q string, args []any) (*sql
 	return &sqliteRows{rows, make([]driver.Value, s.columns)}, nil
 }
 
-// execContext executes a statement that may take long, and may answer with a row.
+// execContext executes a long statement, such as a pragma that returns a row, with cancellation.
 func (c *sqliteConn) execContext(ctx context.Context, q string) error {
 	return c.queryContext(ctx, q, nil, func(Row) error { return nil })
 }
 
 var errQueryTimeout = errors.New("sqldb: a query took too long")
+
+// sqliteRows is a result set and its current row.
+type sqliteRows struct {
+	driver.Rows
+	values []driver.Value
+}
+
+// closeWith closes the rows, and returns err or the error of closing.
+func (r *sqliteRows) closeWith(err error) error {
+	if failed := r.Close(); err == nil {
+		err = failed
+	}
+	return err
+}
+
+// errColumnType reports a column whose value does not fit its destination.
+var errColumnType = errors.New("it holds another type")
+
+// Scan copies the columns of the row to the destinations.
+func (r *sqliteRows) Scan(dest ...any) error {
+	if len(dest) != len(r.values) {
+		return fmt.Errorf("sqldb: %d columns for %d destinations", len(r.values), len(dest))
+	}
+	for i, v := range r.values {
+		if err := assign(dest[i], v); err != nil {
+			return fmt.Errorf("sqldb: column %d: %w: %w", i+1, errColumnType, err)
+		}
+	}
+	return nil
+}
+
+// assign copies a value, without reflection for the types of most columns.
+func assign(dest any, v driver.Value) error {
+	switch d := dest.(type) {
+	case *string:
+		if s, ok := v.(string); ok {
+			*d = s
+			return nil
+		}
+	case *int64:
+		if n, ok := v.(int64); ok {
+			*d = n
+			return nil
+		}
+	case *int:
+		if n, ok := v.(int64); ok {
+			*d = int(n)
+			return nil
+		}
+	case *loci.Time:
+		if n, ok := v.(int64); ok {
+			*d = loci.Time(n)
+			return nil
+		}
+	case *[]byte:
+		if b, ok := v.([]byte); ok {
+			*d = b
+			return nil
+		}
+	}
+	return convert(reflect.ValueOf(dest).Elem(), v)
+}
+
+// convert copies a value by reflection.
+func convert(d reflect.Value, v driver.Value) error {
+	if d.Kind() == reflect.Pointer {
+		if d.SetZero(); v == nil {
+			return nil
+		}
+		d.Set(reflect.New(d.Type().Elem()))
+		return convert(d.Elem(), v)
+	}
+	switch v := v.(type) {
+	case string:
+		if d.Kind() == reflect.String {
+			d.SetString(v)
+			return nil
+		}
+	case bool:
+		if d.Kind() == reflect.Bool {
+			d.SetBool(v)
+			return nil
+		}
+	case float64:
+		if d.CanFloat() {
+			d.SetFloat(v)
+			return nil
+		}
+	case int64:
+		switch {
+		case d.Kind() == reflect.Bool:
+			d.SetBool(v != 0)
+			return nil
+		case d.CanInt() && !d.OverflowInt(v):
+			d.SetInt(v)
+			return nil
+		case d.CanUint() && v >= 0 && !d.OverflowUint(uint64(v)):
+			d.SetUint(uint64(v))
+			return nil
+		}
+	}
+	return fmt.Errorf("%T is no %s", v, d.Type())
+}

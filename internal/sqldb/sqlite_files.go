@@ -3,23 +3,26 @@ package sqldb
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/loci-memory/loci"
 )
 
-// SQLiteMarkerName is the file that says that its folder has held a database: a volume that
-// was not mounted and a file that was deleted are not taken for a new start.
+// SQLiteMarkerName is a file that marks a folder with a database. With it, an unmounted volume or a deleted database
+// does not look like a new installation.
 const SQLiteMarkerName = "loci.created"
 
 const markerText = `This folder holds a database of Loci. While this file is here, Loci does not start without loci.db.
 To begin with an empty database, delete this file too. The number shows whether a crash lost commits.
 `
 
-// checkNotEmptied refuses to make a new database where there was one.
+// checkNotEmptied returns an error if the database is missing or empty in a folder that had one.
 func (d *sqliteDB) checkNotEmptied() error {
 	state := "empty"
 	info, err := os.Stat(d.path)
@@ -33,7 +36,7 @@ func (d *sqliteDB) checkNotEmptied() error {
 	}
 	for _, sign := range []string{d.marker(), d.path + "-wal"} {
 		if info, err := os.Stat(sign); err == nil && info.Size() > 0 {
-			return d.wasThere(state, sign)
+			return d.lostFileError(state, sign)
 		}
 	}
 	return nil
@@ -41,20 +44,18 @@ func (d *sqliteDB) checkNotEmptied() error {
 
 func (d *sqliteDB) marker() string { return filepath.Join(filepath.Dir(d.path), SQLiteMarkerName) }
 
-func (d *sqliteDB) wasThere(state, sign string) error {
+func (d *sqliteDB) lostFileError(state, sign string) error {
 	return loci.Errorf(loci.CodeConflict, "%s is %s, and %s says that there was a database: mount its volume, or "+
-		"restore a backup."+
-		" To begin with an empty database, delete %s.", d.path, state, filepath.Base(sign), sign)
+		"restore a backup. To begin with an empty database, delete %s.", d.path, state, filepath.Base(sign), sign)
 }
 
-// A trackedFile file is one that has to stay where it is while it is open.
+// A trackedFile is a file that must not be removed or replaced while it is open.
 type trackedFile struct {
 	path string
 	info fs.FileInfo
 }
 
-// trackFiles notes which files are open: the database and its write-ahead log, which has
-// the newest commits.
+// trackFiles saves the identity of the open files: the database and its write-ahead log.
 func (d *sqliteDB) trackFiles() {
 	for _, path := range []string{d.path, d.path + "-wal"} {
 		if info, err := os.Stat(path); err == nil {
@@ -63,8 +64,8 @@ func (d *sqliteDB) trackFiles() {
 	}
 }
 
-// CheckFiles returns an error while a file of the database is not where it was opened:
-// what is committed then goes into a file that nobody finds again.
+// CheckFiles returns an error while a file of the database is not where it was opened. Commits to such a file would
+// be lost.
 func (d *sqliteDB) CheckFiles() error {
 	err := d.checkTrackedFiles()
 	if lost := err != nil; d.displaced.Swap(lost) != lost && d.log != nil {
@@ -98,10 +99,10 @@ func (d *sqliteDB) checkTrackedFiles() *loci.Error {
 	return nil
 }
 
-// fileCheckInterval is how often an idle database looks whether it is still there.
+// fileCheckInterval is the interval of CheckFiles in a database without writes.
 const fileCheckInterval = 2 * time.Second
 
-// watchFiles tells the log of a database that goes away while nobody writes.
+// watchFiles calls CheckFiles regularly, which logs a lost file while no write does.
 func (d *sqliteDB) watchFiles() {
 	tick := time.NewTicker(fileCheckInterval)
 	defer tick.Stop()
@@ -113,4 +114,116 @@ func (d *sqliteDB) watchFiles() {
 			return
 		}
 	}
+}
+
+// A commitCounter detects lost commits. It counts commits in the database, and writes the count to the marker once the
+// commit is durable. A database whose count is lower when it is opened has lost acknowledged writes: its write-ahead
+// log was truncated or removed after a crash, which SQLite does not report. At most one commit a second is counted.
+// Only the writer uses it.
+type commitCounter struct {
+	file    *os.File // the marker, or nil if it cannot be opened
+	count   int64
+	counted bool      // the current commit is counted
+	due     time.Time // of the next counted commit
+}
+
+const (
+	countEvery  = time.Second
+	countFormat = "Commits: %020d\n"
+
+	commitsName = "commits" // row of the table metadata
+)
+
+var countSize = len(fmt.Sprintf(countFormat, 0))
+
+// markedCommits returns the count in the marker, or 0.
+func (d *sqliteDB) markedCommits() int64 {
+	text, err := os.ReadFile(d.marker())
+	if err != nil {
+		return 0
+	}
+	line, found := strings.CutPrefix(string(text), markerText)
+	if !found || len(line) != countSize {
+		return 0
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(strings.TrimPrefix(line, "Commits:")), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// compareCommits returns the count in the database. It records lost commits if the marker has a higher count.
+func (c *sqliteConn) compareCommits(marked int64) (count int64, err error) {
+	var text string
+	err = c.QueryRow(`SELECT value FROM metadata WHERE name = ?1`, []any{commitsName}, []any{&text})
+	if err == nil {
+		count, err = strconv.ParseInt(text, 10, 64)
+	}
+	if err != nil && !errors.Is(err, ErrNoRows) {
+		return 0, err
+	}
+	if count >= marked {
+		return count, nil
+	}
+	_, err = c.Exec(`INSERT INTO metadata (name, value) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING`,
+		[]any{LostCommitsName, time.Now().UTC().Format(time.RFC3339)})
+	return count, err
+}
+
+// LostCommitsName is the row of the table metadata with the time at which lost commits were found.
+const LostCommitsName = "lost commits"
+
+// LostCommits is the likely reason of lost commits.
+const LostCommits = "the write-ahead log was cut, emptied or removed after a crash, " +
+	"or an older copy of the database was put in its place"
+
+// open opens the marker, and rewrites it if its text differs.
+func (m *commitCounter) open(path string, count int64) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, 1<<16))
+	if whole := fmt.Sprintf(markerText+countFormat, count); err == nil && string(text) != whole {
+		if _, err = f.WriteAt([]byte(whole), 0); err == nil {
+			err = f.Truncate(int64(len(whole)))
+		}
+	}
+	if err != nil {
+		return errors.Join(err, f.Close())
+	}
+	m.file, m.count = f, count
+	return nil
+}
+
+// increment counts the current commit, at most once in countEvery.
+func (m *commitCounter) increment(c *sqliteConn) error {
+	if m.counted = m.file != nil && !time.Now().Before(m.due); !m.counted {
+		return nil
+	}
+	var text string
+	err := c.QueryRow(`INSERT INTO metadata (name, value) VALUES (?1, '1')
+		ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT) RETURNING value`,
+		[]any{commitsName}, []any{&text})
+	if err != nil {
+		return err
+	}
+	m.count, err = strconv.ParseInt(text, 10, 64)
+	return err
+}
+
+// save writes the count to the marker after its commit. A failed write only leaves a lower count.
+func (m *commitCounter) save() {
+	if m.counted {
+		_, _ = m.file.WriteAt(fmt.Appendf(nil, countFormat, m.count), int64(len(markerText)))
+		m.due = time.Now().Add(countEvery)
+	}
+}
+
+func (m *commitCounter) close() error {
+	if m.file == nil {
+		return nil
+	}
+	return m.file.Close()
 }

@@ -3,27 +3,32 @@ package sqldb
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/loci-memory/loci/internal/sqldb/fairqueue"
 )
 
-// readerPool has the read connections, shared fairly between users. The next
-// caller gets the connection that was returned last: its pages are still
-// mapped, and in the processor's caches.
+// readerPool shares the reading connections fairly between users. It is last in, first out: the pages of the
+// connection that was returned last are still in the caches.
 type readerPool struct {
-	*semaphore
+	*fairqueue.Semaphore
 	mu   sync.Mutex
-	idle []*sqliteConn // nil where its connection was lost
+	idle []*sqliteConn // nil if not connected
 }
+
+// readerCount returns the number of connections that read an SQLite database.
+func readerCount() int { return max(4, 2*runtime.GOMAXPROCS(0)) }
 
 func newReaderPool(n int) *readerPool {
-	return &readerPool{semaphore: newSemaphore(n), idle: make([]*sqliteConn, n)}
+	return &readerPool{Semaphore: fairqueue.NewSemaphore(n), idle: make([]*sqliteConn, n)}
 }
 
-func (r *readerPool) len() int { return r.capacity }
-
-// get is for who holds a place.
+// get returns a connection, or nil if that is not connected. The caller must hold a slot.
 func (r *readerPool) get() *sqliteConn {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -33,7 +38,7 @@ func (r *readerPool) get() *sqliteConn {
 	return c
 }
 
-// put gives a reader back. One that is not connected is the last to be taken.
+// put returns a connection and its slot. A nil connection is the last to be used again.
 func (r *readerPool) put(c *sqliteConn, user string) {
 	r.mu.Lock()
 	if c == nil {
@@ -42,10 +47,10 @@ func (r *readerPool) put(c *sqliteConn, user string) {
 		r.idle = append(r.idle, c)
 	}
 	r.mu.Unlock()
-	r.release(user)
+	r.Release(user)
 }
 
-// connectReaders connects every reader, while there are file descriptors for them.
+// connectReaders connects all readers at the start, while file descriptors are free.
 func (d *sqliteDB) connectReaders() (err error) {
 	for i := range d.readers.idle {
 		if d.readers.idle[i], err = d.connectReader(); err != nil {
@@ -59,16 +64,15 @@ func (d *sqliteDB) connectReaders() (err error) {
 }
 
 func (d *sqliteDB) connectReader() (*sqliteConn, error) {
-	// The last one reads, which opens the write-ahead log too.
+	// The last pragma reads, which opens the write-ahead log too.
 	return d.connect(`PRAGMA query_only = ON`, `PRAGMA cache_size = -2000`, `PRAGMA schema_version`)
 }
 
-// reconnectInterval is the pause between two tries to connect a reader.
+// reconnectInterval is the pause between two attempts to connect a reader.
 const reconnectInterval = 20 * time.Millisecond
 
-// acquireReader takes a reader that is connected. It must be put back. A reader whose
-// connection was lost is connected again; while that fails, as without a free file
-// descriptor, the caller waits for one that is in use.
+// acquireReader returns a connected reader, which the caller must put back. It connects a lost reader again. While
+// that fails, as without a free file descriptor, it waits for a reader in use.
 func (d *sqliteDB) acquireReader(ctx context.Context, user string) (*sqliteConn, error) {
 	for until := time.Now().Add(d.busyTimeout); ; {
 		c, err := d.waitForReader(ctx, user)
@@ -92,15 +96,15 @@ func (d *sqliteDB) acquireReader(ctx context.Context, user string) (*sqliteConn,
 	}
 }
 
-// waitForReader takes a reader, nil where it is not connected; it must be put back.
+// waitForReader takes a slot of the pool and its reader, which is nil if not connected.
 func (d *sqliteDB) waitForReader(ctx context.Context, user string) (*sqliteConn, error) {
 	select {
 	case <-d.closed:
 		return nil, errClosed
 	default:
 	}
-	t := d.readers.acquire(user)
-	if t == nil {
+	w := d.readers.Acquire(user)
+	if w == nil {
 		return d.readers.get(), nil
 	}
 	d.waitCount.Add(1)
@@ -108,7 +112,7 @@ func (d *sqliteDB) waitForReader(ctx context.Context, user string) (*sqliteConn,
 	defer wait.Stop()
 	var err error
 	select {
-	case <-t.granted:
+	case <-w.Granted:
 		return d.readers.get(), nil
 	case <-d.closed:
 		err = errClosed
@@ -117,6 +121,65 @@ func (d *sqliteDB) waitForReader(ctx context.Context, user string) (*sqliteConn,
 	case <-wait.C:
 		err = BusyError(errors.New("sqldb: every reader is taken"))
 	}
-	d.readers.cancel(user, t)
+	d.readers.Cancel(user, w)
 	return nil, err
+}
+
+// Limits of the write-ahead log's size, and of the pause of readers for a checkpoint.
+const (
+	maxWALSize     = 64 << 20
+	maxReaderPause = 50 * time.Millisecond
+)
+
+// checkpointIfLarge truncates a large write-ahead log. SQLite resets the log only while nobody reads, which does
+// not happen under a constant load (https://sqlite.org/wal.html, "Avoiding Excessively Large WAL Files"). So the
+// readers of this process pause. The writer calls it after a commit.
+func (d *sqliteDB) checkpointIfLarge() {
+	i, err := os.Stat(d.path + "-wal")
+	if err != nil || i.Size() < d.checkpointAt {
+		return
+	}
+	d.checkpointAt = i.Size() + d.maxWALSize/4 // for the next attempt
+	held := d.pauseReaders()
+	if len(held) == d.readers.Capacity() && d.truncateWAL() {
+		d.checkpointAt = d.maxWALSize
+	}
+	for _, c := range slices.Backward(held) {
+		d.readers.put(c, "")
+	}
+}
+
+// pauseReaders takes the readers that are free within maxReaderPause.
+func (d *sqliteDB) pauseReaders() (held []*sqliteConn) {
+	wait := time.NewTimer(maxReaderPause)
+	defer wait.Stop()
+	for range d.readers.Capacity() {
+		if w := d.readers.Acquire(""); w != nil {
+			select {
+			case <-w.Granted:
+			case <-wait.C:
+				d.readers.Cancel("", w)
+				return held
+			}
+		}
+		held = append(held, d.readers.get())
+	}
+	return held
+}
+
+// truncateWAL copies the log into the file and empties it. It reports false if another process reads.
+func (d *sqliteDB) truncateWAL() bool {
+	c := d.writer.conn
+	c.Exec(fmt.Sprintf(`PRAGMA busy_timeout = %d`, maxReaderPause.Milliseconds()), nil)
+	defer c.Exec(fmt.Sprintf(`PRAGMA busy_timeout = %d`, d.busyTimeout.Milliseconds()), nil)
+	busy, err := c.checkpoint()
+	return err == nil && !busy
+}
+
+// checkpoint copies the write-ahead log into the file and truncates it. It reports whether other connections
+// prevented that.
+func (c *sqliteConn) checkpoint() (busy bool, err error) {
+	var frames, done int
+	err = c.QueryRow(`PRAGMA wal_checkpoint(TRUNCATE)`, nil, []any{&busy, &frames, &done})
+	return busy, err
 }

@@ -2,25 +2,26 @@ package sqldb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
 	"strings"
 )
 
-// A StructureError is what is wrong with one table or index.
+// A StructureError describes the damage of one table or index.
 type StructureError struct {
-	Name    string // "" where it is neither
-	IsIndex bool   // which is made from a table
+	Name    string // "" if the damage belongs to neither
+	IsIndex bool
 	Detail  string
 }
 
-// Repairable reports whether nothing but what is made from tables is damaged.
+// Repairable reports whether only indexes or unused pages are damaged, which can be rebuilt from the tables.
 func (f StructureError) Repairable() bool {
 	return f.IsIndex || f.Name == "" && unusedPagesPattern.MatchString(f.Detail)
 }
 
-// Names in a finding of SQLite's check: an index, the page at which a tree begins, or a column
+// Patterns of the lines of SQLite's check, with the name of an index, the root page of a tree, or a column
 // (https://sqlite.org/pragma.html#pragma_integrity_check).
 var (
 	indexPattern       = regexp.MustCompile(`(?:missing from|in|entries in) index (\S+)$`)
@@ -29,8 +30,8 @@ var (
 	columnPattern      = regexp.MustCompile(`(?:value in|value in column|missing in) (\w+)\.\w+$`)
 )
 
-// CheckStructure runs SQLite's own check, which reads all of the file. Where damage ends it
-// early, each table is checked by itself.
+// CheckStructure runs SQLite's integrity check, which reads the whole file. If damage ends it early, each table is
+// checked on its own.
 func (d *sqliteDB) CheckStructure(ctx context.Context) ([]StructureError, error) {
 	c, err := d.connect(`PRAGMA query_only = ON`)
 	if err != nil {
@@ -67,23 +68,23 @@ func (d *sqliteDB) CheckStructure(ctx context.Context) ([]StructureError, error)
 	return k.errors, nil
 }
 
-// A structureScan gathers what SQLite finds, by tables and indexes.
+// A structureScan collects the lines of SQLite's check by table and index.
 type structureScan struct {
 	c        *sqliteConn
-	roots    map[int64]string // tables and indexes by the pages at which they begin
+	roots    map[int64]string // names of tables and indexes by root page
 	indexes  map[string]bool
 	errors   []StructureError
-	position map[string]int // of each name in flaws
+	position map[string]int // of each name in errors
 }
 
-// run runs one of SQLite's checks, and returns what ended it early.
+// run runs one check of SQLite, and returns the reason if that ended early.
 func (k *structureScan) run(ctx context.Context, q string) (ended string, err error) {
 	err = k.c.queryContext(ctx, q, nil, func(r Row) error {
 		var text string
 		if err := r.Scan(&text); err != nil || text == "ok" {
 			return err
 		}
-		for line := range strings.Lines(text) { // some rows are of several
+		for line := range strings.Lines(text) { // a row may have several lines
 			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "*** in database") {
 				k.report(objectIn(line, k.roots), line)
 			}
@@ -108,7 +109,7 @@ func (k *structureScan) report(name, line string) {
 
 func quoteIdentifier(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// objectIn returns the table or index that a line of SQLite's check is about.
+// objectIn returns the table or index that a line of SQLite's check names.
 func objectIn(line string, roots map[int64]string) string {
 	if m := indexPattern.FindStringSubmatch(line); m != nil {
 		return m[1]
@@ -122,3 +123,99 @@ func objectIn(line string, roots map[int64]string) string {
 	}
 	return ""
 }
+
+// tempIndexName is the name of a new index before it replaces the damaged one.
+const tempIndexName = "loci_new_index"
+
+// RebuildIndexes rebuilds indexes from their tables, and with space also frees unused pages. An error of one index
+// does not stop the others.
+func (d *sqliteDB) RebuildIndexes(ctx context.Context, names []string, space bool) (failed map[string]error,
+	err error) {
+	c, err := d.connect()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	failed = map[string]error{}
+	for _, name := range names {
+		err := RetryWhileBusy(func() error {
+			return mapSQLiteError(c.execContext(ctx,
+				`REINDEX `+quoteIdentifier(name)))
+		})
+		if UnreadableReason(err) != "" { // REINDEX reads the old index to free its pages
+			err = RetryWhileBusy(func() error { return mapSQLiteError(c.rebuildIndex(ctx, name)) })
+			space = true // the pages of the damaged index are orphaned
+		}
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil {
+			failed[name] = err
+		}
+	}
+	if space { // without disk space for a copy they stay, and the next check reports them again
+		_ = RetryWhileBusy(func() error { return mapSQLiteError(c.execContext(ctx, `VACUUM`)) })
+	}
+	return failed, ctx.Err()
+}
+
+// rebuildIndex creates the index on new pages, and replaces the root page in the schema. It never reads the pages of
+// the damaged index.
+func (c *sqliteConn) rebuildIndex(ctx context.Context, name string) error {
+	create, err := c.indexStatement(ctx, name)
+	if err != nil {
+		return err
+	}
+	list := []string{`PRAGMA writable_schema = ON`, `BEGIN IMMEDIATE`, create,
+		`UPDATE sqlite_schema SET rootpage = (SELECT n.rootpage FROM sqlite_schema n WHERE n.name = '` + tempIndexName +
+			`') WHERE type = 'index' AND name = ` + quoteLiteral(name),
+		`DELETE FROM sqlite_schema WHERE type = 'index' AND name = '` + tempIndexName + `'`,
+	}
+	for _, q := range list {
+		if err == nil {
+			err = c.execContext(ctx, q)
+		}
+	}
+	var version int64
+	if err == nil {
+		err = c.QueryRow(`PRAGMA schema_version`, nil, []any{&version})
+	}
+	if err == nil { // other connections then reload the schema
+		err = c.execContext(ctx, fmt.Sprintf(`PRAGMA schema_version = %d`, version+1))
+	}
+	if err == nil {
+		err = c.execContext(ctx, `COMMIT`)
+	}
+	if err != nil {
+		_ = c.execContext(context.WithoutCancel(ctx), `ROLLBACK`) // maybe without a transaction
+	}
+	return errors.Join(err, c.execContext(context.WithoutCancel(ctx), `PRAGMA writable_schema = RESET`))
+}
+
+// indexStatement returns the statement that creates a copy of an index.
+func (c *sqliteConn) indexStatement(ctx context.Context, name string) (string, error) {
+	var table string
+	var text *string // NULL for the index of a UNIQUE column
+	if err := c.QueryRow(`SELECT tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND name = ?1`, []any{name},
+		[]any{&table, &text}); err != nil {
+		return "", err
+	}
+	if text != nil {
+		head, rest, found := strings.Cut(*text, name)
+		if !found {
+			return "", fmt.Errorf("the statement of index %s does not name it", name)
+		}
+		return strings.TrimSuffix(head, `"`) + tempIndexName + strings.TrimPrefix(rest, `"`), nil
+	}
+	var columns []string
+	err := c.queryContext(ctx, `SELECT name FROM pragma_index_info(?1) ORDER BY seqno`, []any{name}, func(r Row) error {
+		var column string
+		err := r.Scan(&column)
+		columns = append(columns, quoteIdentifier(column))
+		return err
+	})
+	return `CREATE UNIQUE INDEX ` + tempIndexName + ` ON ` + quoteIdentifier(table) + ` (` +
+		strings.Join(columns, ", ") + `)`, err
+}
+
+func quoteLiteral(s string) string { return `'` + strings.ReplaceAll(s, `'`, `''`) + `'` }

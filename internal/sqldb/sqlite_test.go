@@ -153,7 +153,7 @@ func TestAReaderIsReusedAfterWhateverHappened(t *testing.T) {
 			return s.db.Read(ctx, "", func(c Conn) error { _, err := c.Exec(`COMMIT`, nil); return err })
 		},
 	}
-	n := s.db.(*sqliteDB).readers.len()
+	n := s.db.(*sqliteDB).readers.Capacity()
 	var running sync.WaitGroup
 	for name, call := range calls {
 		running.Go(func() {
@@ -165,8 +165,8 @@ func TestAReaderIsReusedAfterWhateverHappened(t *testing.T) {
 		})
 	}
 	running.Wait()
-	if free := s.db.(*sqliteDB).readers.free; free != n {
-		t.Errorf("%d readers of %d came back", free, n)
+	if inUse := s.db.(*sqliteDB).readers.InUse(); inUse != 0 {
+		t.Errorf("%d readers of %d did not come back", inUse, n)
 	}
 }
 

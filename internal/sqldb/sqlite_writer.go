@@ -8,49 +8,49 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/loci-memory/loci/internal/sqldb/fairqueue"
 )
 
-// A sqliteWriter runs closures one after another on the one connection that
-// writes, and commits many of them together (group commit): a commit waits for the
-// disk, and closures that come meanwhile share the next one. Nobody is answered
-// before the commit that holds his closure is durable. Users take turns in each
-// commit, so that one with many closures does not keep others out of it.
+// A sqliteWriter runs the closures of writes on the one writing connection, and commits many of them together (group
+// commit). While a commit waits for the disk, closures gather for the next one. A caller gets its answer after the
+// commit of its closure is durable. Users take turns in each commit, so a user with many closures does not delay
+// others.
 type sqliteWriter struct {
 	mu      sync.Mutex // guards jobs and ending
-	jobs    turns[*writeJob]
-	ending  bool          // no more jobs are taken in
-	arrived chan struct{} // holds a value after a job or the end came
+	jobs    fairqueue.Queue[*writeJob]
+	ending  bool          // no more jobs are accepted
+	arrived chan struct{} // holds a value after a job was queued, or stop was called
 
 	done         chan struct{}
 	conn         *sqliteConn
 	busyTimeout  time.Duration
-	txErr        error        // the transaction under way is not what it was; nil is well
-	beforeCommit func() error // nil, or what may forbid a commit
-	mark         commitMark
+	txErr        error        // why the current transaction cannot be committed
+	beforeCommit func() error // an error prevents the commit; may be nil
+	commits      commitCounter
 }
 
 type writeJob struct {
 	ctx     context.Context
 	f       func(Conn) error
 	err     chan error
-	claimed atomic.Bool // by its turn, or by its caller, who left before it
+	claimed atomic.Bool // by the writer, or by its caller who left before
 }
 
-// Bounds of one commit. The wait is for those who wrote together the last
-// time and are probably about to write again; nobody waits alone.
+// Limits of one commit. It waits for as many jobs as the last commit had, whose callers probably write again.
 const (
 	maxBatch      = 64
 	maxBatchDelay = 2 * time.Millisecond
 )
 
-func newWriter(c *sqliteConn, patience time.Duration) *sqliteWriter {
-	return &sqliteWriter{jobs: newTurns[*writeJob](), arrived: make(chan struct{}, 1), done: make(chan struct{}),
-		conn: c, busyTimeout: patience}
+func newWriter(c *sqliteConn, busyTimeout time.Duration) *sqliteWriter {
+	return &sqliteWriter{jobs: fairqueue.NewQueue[*writeJob](), arrived: make(chan struct{}, 1),
+		done: make(chan struct{}),
+		conn: c, busyTimeout: busyTimeout}
 }
 
-// submit queues f and waits for its commit. A caller that leaves before its
-// turn is removed from the queue; one that leaves later interrupts nothing. A
-// caller without a turn within the writer's timeout gets Unavailable.
+// submit queues f and waits for its commit. It removes the job of a caller that leaves before its turn; later the
+// caller interrupts nothing. A caller without a turn within the busy timeout gets CodeUnavailable.
 func (w *sqliteWriter) submit(ctx context.Context, user string, f func(Conn) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -75,20 +75,20 @@ func (w *sqliteWriter) submit(ctx context.Context, user string, f func(Conn) err
 	if j.claimed.CompareAndSwap(false, true) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.jobs.leave(user, j)
+		w.jobs.Remove(user, j)
 		return left
 	}
 	return w.awaitResult(j)
 }
 
-// enqueue adds a job, and reports false where the writer is ending.
+// enqueue adds a job, and reports false if the writer is stopping.
 func (w *sqliteWriter) enqueue(user string, j *writeJob) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.ending {
 		return false
 	}
-	w.jobs.wait(user, j)
+	w.jobs.Push(user, j)
 	w.signal()
 	return true
 }
@@ -100,42 +100,38 @@ func (w *sqliteWriter) signal() {
 	}
 }
 
-// first returns the job that begins a commit, or nil; ended reports that none will come.
+// first returns the first job of a commit, or nil. It reports ended after stop if the queue is empty.
 func (w *sqliteWriter) first() (j *writeJob, ended bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	clear(w.jobs.held) // users hold turns of one commit
-	j, ok := w.jobs.next(anybody)
+	w.jobs.ReleaseAll() // turns count within one commit
+	j, ok := w.jobs.Pop(anybody)
 	return j, !ok && w.ending
 }
 
-// next returns the job whose turn it is in the commit under way, or nil.
+// next returns the next job of the current commit, or nil.
 func (w *sqliteWriter) next() *writeJob {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	j, _ := w.jobs.next(anybody)
+	j, _ := w.jobs.Pop(anybody)
 	return j
 }
 
 func anybody(string) bool { return true }
 
 // queued returns how many jobs wait for their turn.
-func (w *sqliteWriter) queued() (n int) {
+func (w *sqliteWriter) queued() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, own := range w.jobs.waiting {
-		n += len(own)
-	}
-	return n
+	return w.jobs.Len()
 }
 
-// awaitResult waits for the answer to a job whose turn has come, or for the end of
-// the loop, before which the answer may have come.
+// awaitResult waits for the result of a claimed job, or for the end of the loop.
 func (w *sqliteWriter) awaitResult(j *writeJob) error {
 	select {
 	case err := <-j.err:
 		return err
-	case <-w.done:
+	case <-w.done: // the result may have come before
 	}
 	select {
 	case err := <-j.err:
@@ -150,7 +146,7 @@ var (
 	errBusy   = errors.New("sqldb: the writer is busy")
 )
 
-// stop ends the loop after all jobs that wait.
+// stop ends the loop after all queued jobs.
 func (w *sqliteWriter) stop() {
 	w.mu.Lock()
 	w.ending = true
@@ -159,7 +155,7 @@ func (w *sqliteWriter) stop() {
 	<-w.done
 }
 
-// run runs until it is stopped, and does after each commit what there is to do.
+// run commits jobs until stop, and calls after between commits.
 func (w *sqliteWriter) run(after func()) {
 	defer close(w.done)
 	for last := 1; ; {
@@ -176,11 +172,10 @@ func (w *sqliteWriter) run(after func()) {
 	}
 }
 
-// commitBatch runs first and the jobs that come along, commits, and answers them all. It
-// returns how many there were.
+// commitBatch runs first and the jobs that follow, commits, and sends all results. It returns the number of jobs.
 func (w *sqliteWriter) commitBatch(first *writeJob, last int) int {
 	if _, err := w.conn.Exec(`BEGIN IMMEDIATE`, nil); err != nil {
-		w.conn.Exec(`ROLLBACK`, nil) // where an earlier one failed, there is something to end
+		w.conn.Exec(`ROLLBACK`, nil) // a transaction may still be open after an earlier failure
 		first.err <- err
 		return 1
 	}
@@ -198,7 +193,7 @@ func (w *sqliteWriter) commitBatch(first *writeJob, last int) int {
 				wait = time.NewTimer(maxBatchDelay)
 				defer wait.Stop()
 			}
-			if !w.comes(wait) {
+			if !w.waitForJob(wait) {
 				break
 			}
 		}
@@ -213,8 +208,8 @@ func (w *sqliteWriter) commitBatch(first *writeJob, last int) int {
 	return len(batch)
 }
 
-// comes waits for another job, and reports false where none came in time.
-func (w *sqliteWriter) comes(wait *time.Timer) bool {
+// waitForJob waits for another job, and reports false if none arrived in time.
+func (w *sqliteWriter) waitForJob(wait *time.Timer) bool {
 	select {
 	case <-w.arrived:
 		return true
@@ -223,31 +218,30 @@ func (w *sqliteWriter) comes(wait *time.Timer) bool {
 	}
 }
 
-// endTx commits, or rolls back what cannot be committed.
+// endTx commits the transaction, or rolls it back.
 func (w *sqliteWriter) endTx() (failed error) {
 	if failed = w.txErr; failed == nil && w.beforeCommit != nil {
 		failed = w.beforeCommit()
 	}
 	if failed == nil {
-		failed = w.mark.step(w.conn)
+		failed = w.commits.increment(w.conn)
 	}
 	if failed == nil {
 		_, failed = w.conn.Exec(`COMMIT`, nil)
 	}
 	if failed == nil {
-		w.mark.note()
+		w.commits.save()
 	} else {
-		w.conn.Exec(`ROLLBACK`, nil) // it may have rolled back already
+		w.conn.Exec(`ROLLBACK`, nil) // SQLite may have rolled back already
 	}
 	return failed
 }
 
-// runInSavepoint runs one closure in a savepoint of its own. Some errors, a full disk
-// for one, make SQLite roll back all of the transaction: then the savepoint is
-// gone, and whoever shares the transaction has lost his part.
+// runInSavepoint runs one closure in a savepoint. Some errors, such as a full disk, make SQLite roll back the whole
+// transaction. Then the savepoint is gone, and so are the changes of the other jobs.
 func (w *sqliteWriter) runInSavepoint(j *writeJob) (err error) {
 	if !j.claimed.CompareAndSwap(false, true) {
-		return nil // nobody waits for it
+		return nil // its caller left
 	}
 	if err := j.ctx.Err(); err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb/sqlitedriver"
 )
 
 func TestMain(m *testing.M) {
@@ -185,7 +186,7 @@ func TestAClosureThatFailsRollsBackAlone(t *testing.T) {
 			_, err := c.Exec(`INSERT INTO notes (text) VALUES (NULL)`, nil)
 			return err
 		},
-			func(err error) bool { return sqliteCode(err)&0xff == sqliteConstraint }},
+			func(err error) bool { return sqlitedriver.ExtendedCode(err)&0xff == sqlitedriver.Constraint }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -13,20 +13,20 @@ type Handle struct {
 	DB
 	Clock    loci.Clock
 	Log      *slog.Logger
-	OnFailed func(error) // is called with the error of each failed transaction
+	OnFailed func(error) // called with the error of each failed transaction; may be nil
 }
 
 // Now returns the time of the clock.
 func (h *Handle) Now() loci.Time { return loci.TimeOf(h.Clock()) }
 
-// A Tx is a transaction without a scope: it reaches every row. Its functions run statements of which the
-// scope was checked before, or that have none.
+// A Tx is a transaction without a scope: it reaches the rows of all tenants. Its callers check the scope before, or
+// work for the service itself.
 type Tx struct {
 	Conn
 	Ctx      context.Context
 	Dialect  *Dialect
 	Now      loci.Time // one for the whole transaction
-	ReadOnly bool      // a read runs outside of a transaction: each statement sees its own state
+	ReadOnly bool      // on PostgreSQL each statement of a read then has its own snapshot
 
 	onCommit []func()
 }
@@ -35,13 +35,13 @@ func (h *Handle) begin(ctx context.Context, c Conn, readOnly bool) *Tx {
 	return &Tx{Conn: c, Ctx: ctx, Dialect: h.Dialect(), Now: h.Now(), ReadOnly: readOnly}
 }
 
-// ReadTx runs f, which writes nothing, on a connection in a user's turn.
+// ReadTx runs f, which must not write, on a connection of the user's share.
 func (h *Handle) ReadTx(ctx context.Context, user string, f func(*Tx) error) error {
 	return h.observe(h.Read(ctx, user, func(c Conn) error { return f(h.begin(ctx, c, true)) }))
 }
 
-// WriteTx runs f in one transaction in a user's turn and returns when the transaction is durable. f may run
-// twice: only its statements and the functions of OnCommit have effects outside of it.
+// WriteTx runs f in one transaction and returns once that is durable. As f may run twice, only its statements and
+// the functions of OnCommit may have effects.
 func (h *Handle) WriteTx(ctx context.Context, user string, f func(*Tx) error) error {
 	var t *Tx
 	err := h.Write(ctx, user, func(c Conn) error {
@@ -91,8 +91,8 @@ func withReason(reason string, err error) error {
 	return fmt.Errorf("%s: %w", reason, err)
 }
 
-// OnCommit registers a function that runs once the transaction is committed. Where the transaction runs
-// twice, the functions of the first run are dropped.
+// OnCommit registers a function that runs after the commit. If the transaction is retried, the functions of the
+// failed attempt are dropped.
 func (t *Tx) OnCommit(f func()) { t.onCommit = append(t.onCommit, f) }
 
 // Exec runs a statement and returns the number of rows that it changed.
@@ -121,8 +121,7 @@ func (t *Tx) LockClause(how, tables string) string {
 	return " FOR " + how + " OF " + tables
 }
 
-// RepeatableRead runs f so that all its statements see one state of the database. Without it, each statement
-// of a reader of PostgreSQL sees its own.
+// RepeatableRead runs f with one snapshot of the database for all its statements.
 func (t *Tx) RepeatableRead(f func() error) error {
 	if !t.ReadOnly || !t.Dialect.RowLocks {
 		return f()
@@ -130,6 +129,6 @@ func (t *Tx) RepeatableRead(f func() error) error {
 	if _, err := t.Exec(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`); err != nil {
 		return err
 	}
-	defer t.Exec(`ROLLBACK`) // where it fails, the pool closes the connection
+	defer t.Exec(`ROLLBACK`) // if it fails, the pool closes the connection
 	return f()
 }

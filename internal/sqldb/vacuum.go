@@ -9,16 +9,13 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// vacuumTimeout is how long a purge waits, in all, for others to let it clear
-// the free space.
+// vacuumTimeout limits how long a purge waits for the locks of a vacuum.
 const vacuumTimeout = time.Minute
 
-// Vacuum writes the file anew, without free pages and without what is left in
-// the gaps of others, and empties the write-ahead log. Pages that were freed
-// before are overwritten by no pragma, so nothing less is certain. Others may
-// read meanwhile, and wait to write.
+// Vacuum rewrites the file without deleted content, and empties the write-ahead log. No pragma overwrites pages that
+// were freed earlier, so nothing less is certain. Readers continue meanwhile, writers wait.
 func (d *sqliteDB) Vacuum(ctx context.Context, _ []string) error {
-	// The copy would not fit into memory where the file does not.
+	// The copy may not fit into memory.
 	c, err := d.connect(`PRAGMA temp_store = FILE`, `PRAGMA secure_delete = ON`)
 	if err != nil {
 		return err
@@ -26,10 +23,9 @@ func (d *sqliteDB) Vacuum(ctx context.Context, _ []string) error {
 	err = RetryWhileBusy(func() error { return mapSQLiteError(c.execContext(ctx, `VACUUM`)) })
 	if err == nil {
 		err = RetryWhileBusy(func() error {
-			var stuck, frames, done int
-			err := c.QueryRow(`PRAGMA wal_checkpoint(TRUNCATE)`, nil, []any{&stuck, &frames, &done})
-			if err == nil && stuck != 0 {
-				err = BusyError(errors.New("somebody reads an old state of the database"))
+			busy, err := c.checkpoint()
+			if busy {
+				err = BusyError(errors.New("a transaction reads an old state of the database"))
 			}
 			return mapSQLiteError(err)
 		})
@@ -37,8 +33,8 @@ func (d *sqliteDB) Vacuum(ctx context.Context, _ []string) error {
 	return errors.Join(err, c.close())
 }
 
-// Vacuum writes the tables anew, and what the planner knows of their columns,
-// which are samples of them. Others wait while a table is written.
+// Vacuum rewrites the tables and the statistics of the planner, which contain samples of values. Other transactions
+// wait while a table is rewritten.
 func (d *postgres) Vacuum(ctx context.Context, tables []string) error {
 	c, err := d.acquire(ctx, "")
 	if err != nil {
@@ -49,7 +45,7 @@ func (d *postgres) Vacuum(ctx context.Context, tables []string) error {
 	if _, err := p.Exec(`SET statement_timeout = 0`, nil); err != nil {
 		return mapPostgresError(err)
 	}
-	defer c.Exec(context.WithoutCancel(ctx), `RESET statement_timeout`) // where it fails, the connection is lost
+	defer c.Exec(context.WithoutCancel(ctx), `RESET statement_timeout`) // it fails only with a lost connection
 	if err := p.waitForOldSnapshots(); err != nil {
 		return err
 	}
@@ -68,8 +64,8 @@ func (d *postgres) Vacuum(ctx context.Context, tables []string) error {
 	return nil
 }
 
-// waitForOldSnapshots waits until nobody sees the database as it was before now: a table
-// that is written anew keeps rows that somebody may still see.
+// waitForOldSnapshots waits for the end of older transactions. A rewritten table keeps deleted rows that their
+// snapshots still see.
 func (c *postgresConn) waitForOldSnapshots() error {
 	var now string
 	if err := c.QueryRow(`SELECT CAST(CAST(pg_current_xact_id() AS xid) AS TEXT)`, nil, []any{&now}); err != nil {
@@ -87,11 +83,11 @@ func (c *postgresConn) waitForOldSnapshots() error {
 	})
 }
 
-// dropStatistics makes the planner forget the samples of a table that is empty now:
-// ANALYZE leaves them. To give a column the type that it has is what does it.
+// dropStatistics deletes the planner's samples of an empty table, which ANALYZE keeps. Altering a column to its own
+// type deletes them.
 func (c *postgresConn) dropStatistics(table string) error {
-	var some bool
-	if err := c.QueryRow(`SELECT EXISTS (SELECT 1 FROM `+table+`)`, nil, []any{&some}); err != nil || some {
+	var hasRows bool
+	if err := c.QueryRow(`SELECT EXISTS (SELECT 1 FROM `+table+`)`, nil, []any{&hasRows}); err != nil || hasRows {
 		return mapPostgresError(err)
 	}
 	var columns []string
@@ -115,7 +111,7 @@ func (c *postgresConn) dropStatistics(table string) error {
 	return mapPostgresError(err)
 }
 
-// RetryWhileBusy tries again while others are in the way.
+// RetryWhileBusy calls f again while it returns CodeUnavailable, for at most vacuumTimeout.
 func RetryWhileBusy(f func() error) error {
 	end := time.Now().Add(vacuumTimeout)
 	for {

@@ -15,7 +15,7 @@ func TestTheLogStaysSmallWhileSomebodyAlwaysReads(t *testing.T) {
 	d := s.db.(*sqliteDB)
 	stop := make(chan bool)
 	var readers, writers sync.WaitGroup
-	for range 2 * d.readers.len() {
+	for range 2 * d.readers.Capacity() {
 		readers.Go(func() {
 			for {
 				select {

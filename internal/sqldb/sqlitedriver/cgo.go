@@ -1,0 +1,23 @@
+//go:build cgo && sqlite_fts5
+
+package sqlitedriver
+
+import (
+	"errors"
+
+	"github.com/mattn/go-sqlite3"
+)
+
+// Driver is the name of the module, and SQLName the name that it registers in database/sql.
+const (
+	Driver  = "mattn"
+	SQLName = "sqlite3"
+)
+
+// ExtendedCode returns SQLite's extended result code of err, or 0.
+func ExtendedCode(err error) int {
+	if e, ok := errors.AsType[sqlite3.Error](err); ok {
+		return int(e.ExtendedCode)
+	}
+	return 0
+}
