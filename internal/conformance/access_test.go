@@ -21,13 +21,12 @@ type accessRule string
 const (
 	publicAccess  accessRule = "-"    // nothing
 	accountAccess accessRule = "self" // an account: the operation concerns only the caller
-	// the record is the caller's own: a key, an invitation to one's address
+	// the record is the caller's own: a key, an invitation to the caller's address
 	ownerOfRecord accessRule = "own"
 	member        accessRule = "member" // a role in the workspace of the named record
 	admin         accessRule = "admin"
 	owner         accessRule = "owner"
-	// the caller created the memory, or is an admin of its workspace: ann
-	// created all
+	// the caller created the memory, or is an admin of its workspace: ann created all
 	creatorOrManager accessRule = "maker"
 )
 
@@ -92,8 +91,7 @@ func expected(o *op.Op, caller conformance.Caller) loci.Code {
 	return ""
 }
 
-// tryCall calls an operation on records of ann as a caller, and returns the
-// error code.
+// tryCall calls an operation on records of ann as a caller, and returns the error code.
 func tryCall(t *testing.T, w *conformance.World, o *op.Op, caller conformance.Caller) loci.Code {
 	t.Helper()
 	f := fixtureOf(t, o.Name)

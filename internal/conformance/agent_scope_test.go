@@ -62,8 +62,7 @@ type rpcReply struct {
 	Error struct{ Code int }
 }
 
-// ask sends requests in one connection with loci mcp, and returns the answers:
-// that to initialize first.
+// ask sends requests in one connection with loci mcp, and returns the answers: that to initialize first.
 func (d localDevice) ask(flags []string, requests ...args) []rpcReply {
 	d.t.Helper()
 	in := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},` +

@@ -23,7 +23,7 @@ const (
 var Callers = []Caller{CallerNobody, CallerRevoked, CallerStranger, CallerElsewhere, CallerMember, CallerAdmin,
 	CallerOwner, CallerAgent, CallerToken, CallerDevice}
 
-// Credentials that no gate knows: the world itself maps them to callers.
+// Credentials that the world itself maps to callers.
 const (
 	narrowedToken       = "proof-narrowed-token"
 	otherWorkspaceToken = "proof-token-elsewhere"

@@ -25,8 +25,7 @@ func readDataset(t *testing.T, name string) relevance.Dataset {
 	return Must(relevance.ReadDataset(datasettest.Dir(t, name)))(t)
 }
 
-// A runningServer is a running server with a person's key and an atlas for each
-// corpus.
+// A runningServer is a running server with a person's key and an atlas for each corpus.
 type runningServer struct {
 	url, key string
 	atlases  map[string]string

@@ -21,9 +21,8 @@ type testScene struct {
 	t testing.TB
 }
 
-// A fixture has the valid arguments of an operation's calls, which name records
-// of ann in every id field. Each call gets new arguments, so that it can change
-// the named records.
+// A fixture has the valid arguments of an operation's calls, which name records of ann in every id field. Each call
+// gets new arguments, so that it can change the named records.
 type fixture struct {
 	args func(s testScene) args
 	// names are the fields that name one record.

@@ -25,9 +25,8 @@ var allowedDisclosures = map[string]string{
 	"auth.register email": "an address has one account: the contract answers conflict",
 }
 
-// TestTenantsAreIsolated tries every text that ann received (ids, cursors,
-// addresses, names) in every text field of eve's calls, over every transport.
-// Each answer equals that for an unknown text of the same form.
+// TestTenantsAreIsolated tries every text that ann received (ids, cursors, addresses, names) in every text field of
+// eve's calls, over every transport. Each answer equals that for an unknown text of the same form.
 func TestTenantsAreIsolated(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t, conformance.New(t, conformance.OpenSQLite,
@@ -59,8 +58,7 @@ func TestTenantsAreIsolated(t *testing.T) {
 			w.call(at, o, eve.Call(conformance.CallerOwner), base)
 			for _, field := range textFields(o) {
 				secrets := secrets
-				// a pipe or a command needs a session or a process for each
-				// call, and reaches the same host
+				// a pipe or a command needs a session or a process for each call, and reaches the same host
 				if n >= 4 {
 					secrets = namedBy(field, annDisclosures, secrets)
 					if len(secrets) == 0 && strings.HasSuffix(strings.ToLower(field), "id") {
@@ -82,8 +80,8 @@ func TestTenantsAreIsolated(t *testing.T) {
 	t.Logf("%d secrets in %d calls, each beside its twin", len(secrets), tried)
 }
 
-// baseArgs returns the arguments beside a text: all of them, and the required
-// ones only where the text may name a record or a page.
+// baseArgs returns the arguments beside a text: all of them. If the text may name a record or a page, it returns the
+// required ones alone too.
 func baseArgs(o *op.Op, all args, field string) []args {
 	if !strings.HasSuffix(strings.ToLower(field), "id") && field != "cursor" {
 		return []args{all}
@@ -97,8 +95,7 @@ func baseArgs(o *op.Op, all args, field string) []args {
 	return []args{all, few}
 }
 
-// readsFirst orders operations without changes first: a search would find new
-// memories.
+// readsFirst orders operations without changes first: a search would find new memories.
 func readsFirst(o *op.Op) int {
 	if o.ReadOnly {
 		return 0
@@ -106,13 +103,11 @@ func readsFirst(o *op.Op) int {
 	return 1
 }
 
-// disclosures map each text that a tenant received to its places in the
-// answers.
+// disclosures map each text that a tenant received to its places in the answers.
 type disclosures map[string][]string
 
-// secretTexts returns texts that ann received and eve did not: one of each
-// place. Words of the schemas are public. Texts that quote eve's own, such as
-// the context of similar memories, are left out.
+// secretTexts returns texts that ann received and eve did not: one of each place. Words of the schemas are public.
+// Texts that quote eve's own, such as the context of similar memories, are left out.
 func secretTexts(annDisclosures, eveDisclosures disclosures) (list []string) {
 	places := map[string][]string{}
 	for s, at := range annDisclosures {
@@ -143,8 +138,7 @@ func quotedBy(text string, disclosed disclosures) bool {
 var recordFields = map[string]string{"workspace": "workspaces", "atlas": "atlases", "memory": "memories",
 	"invitation": "invitations", "key": "keys", "user": "members"}
 
-// namedBy returns an id for a field: that of a memory for
-// "replacementMemoryId".
+// namedBy returns an id for a field: that of a memory for "replacementMemoryId".
 func namedBy(field string, annDisclosures disclosures, secrets []string) []string {
 	field = strings.ReplaceAll(strings.ToLower(field), "_", "")
 	for record, list := range recordFields {
@@ -176,8 +170,7 @@ var schemaWords = sync.OnceValue(func() map[string]bool {
 	return all
 })
 
-// acceptsText leaves out texts other than addresses where each call hashes a
-// password.
+// acceptsText leaves out texts other than addresses where each call hashes a password.
 func acceptsText(o *op.Op, s string) bool { return o.Access != op.Public || strings.Contains(s, "@") }
 
 // addRecords gives ann records that eve does not have.
@@ -201,9 +194,8 @@ func addRecords(h *testServer) {
 	h.Join(t, team.ID, h.Ann, h.Cid, loci.RoleMember)
 }
 
-// collectDisclosures collects every text that the operations return to the
-// owner of w, except times. Lists are read whole, and in parts for their
-// cursors.
+// collectDisclosures collects every text that the operations return to the owner of w, except times. Lists are read
+// whole, and in parts for their cursors.
 func collectDisclosures(h *testServer, w *conformance.World) disclosures {
 	h.t.Helper()
 	disclosed := disclosures{}
@@ -251,8 +243,7 @@ func (disclosed disclosures) record(place string, v any) {
 	}
 }
 
-// textFields lists the text fields of an operation: "title", "tags",
-// "source.uri".
+// textFields lists the text fields of an operation: "title", "tags", "source.uri".
 func textFields(o *op.Op) (names []string) {
 	for _, f := range o.Fields() {
 		switch {
@@ -283,8 +274,7 @@ func withText(o *op.Op, base args, field, s string) args {
 	return mergeArgs(base, args{field: s})
 }
 
-// lookalike returns an unknown text of the same form: letters and digits
-// differ, an id is a new one.
+// lookalike returns an unknown text of the same form: letters and digits differ, an id is a new one.
 func lookalike(s string) string {
 	if loci.ValidID(s) {
 		return loci.NewID(time.Now())
@@ -321,9 +311,8 @@ func compareAnswers(t *testing.T, h *testServer, w transport, o *op.Op, base arg
 	}
 }
 
-// normalizedAnswer calls the operation with a text, and returns the whole
-// answer without the parts that differ from call to call, and without the text
-// itself.
+// normalizedAnswer calls the operation with a text. It returns the answer without the text and without the parts that
+// differ from call to call.
 func normalizedAnswer(h *testServer, w transport, o *op.Op, base args, field, s string) string {
 	h.t.Helper()
 	// the memory grows with each call
@@ -354,7 +343,7 @@ func normalizedAnswer(h *testServer, w transport, o *op.Op, base args, field, s 
 		if content, ok := m["content"].(string); ok {
 			m["content"] = strings.TrimSuffix(content, "\n"+s)
 		}
-		// depends on chance and grows: one's own records reveal nothing
+		// depends on chance and grows: the caller's own records reveal nothing
 		if alike, ok := m["similar"].([]any); ok {
 			m["similar"] = slices.DeleteFunc(alike, func(v any) bool { return ownsRecord(h, v.(args)["id"]) })
 		}
@@ -378,8 +367,7 @@ func ownsRecord(h *testServer, id any) bool {
 // aVersion matches the number of changes of a record.
 var aVersion = regexp.MustCompile(`"version":\d+`)
 
-// header writes status and headers, without those that differ from call to
-// call.
+// header writes status and headers, without those that differ from call to call.
 func header(res *http.Response) string {
 	var lines []string
 	for name, values := range res.Header {

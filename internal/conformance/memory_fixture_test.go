@@ -135,8 +135,7 @@ var memoryFixtures = map[string]fixture{
 	service.MemorySimilar.Name: {args: withMemory(testScene.newDuplicates, args{"limit": 2}), names: named},
 }
 
-// newMemory returns an atlas of the crew with two memories. A world has only
-// one, because other memories change scores.
+// newMemory returns an atlas of the crew with two memories. A world has only one, because other memories change scores.
 func (s testScene) newMemory() (atlas, memory string) {
 	list := conformance.Must(s.Service.ListMemories(s.t.Context(), s.Ann.Actor(),
 		loci.ListMemories{WorkspaceID: loci.ID(s.Team), Tags: loci.Tags{"shelf"}}))(s.t)
@@ -161,15 +160,14 @@ func (s testScene) changed() string {
 	return id
 }
 
-// newDuplicates returns one of two memories that are similar to each other
-// only.
+// newDuplicates returns one of two memories that are similar to each other only.
 func (s testScene) newDuplicates() string {
 	text := longText()
 	s.Memory(s.t, s.Atlas(s.t, "Shelf"), text+"hemp")
 	return s.Memory(s.t, s.Atlas(s.t, "Shelf"), text+"sisal")
 }
 
-// longText is a text that is similar to no other.
+// longText returns a text that is similar to no other.
 func longText() string {
 	var text strings.Builder
 	for range 30 {
@@ -190,7 +188,7 @@ func withMemory(memory func(testScene) string, more args) func(testScene) args {
 	return func(s testScene) args { return mergeArgs(more, args{"memoryId": memory(s)}) }
 }
 
-// staleVersion is a change with an outdated If-Match.
+// staleVersion returns a change with an outdated If-Match.
 func staleVersion(more args) refusal {
 	return refusal{name: "changed meanwhile", code: loci.CodeVersionConflict, ifMatch: `"stale"`,
 		args: withMemory(testScene.newVersions, more)}
@@ -200,7 +198,7 @@ func stateConflict(more args) refusal {
 	return refusal{name: "archived", code: loci.CodeStateConflict, args: withMemory(testScene.archived, more)}
 }
 
-// credential is joined here so that no source contains one.
+// credential joins a credential here, so that no source contains one.
 func credential() string { return "ghp_" + strings.Repeat("aB3dE5gH7", 4) }
 
 var (

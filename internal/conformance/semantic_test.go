@@ -22,8 +22,7 @@ import (
 	"github.com/loci-memory/loci/internal/vector"
 )
 
-// A memoizedModel is the built-in model. It embeds each text once, for all
-// databases.
+// A memoizedModel is the built-in model. It embeds each text once, for all databases.
 type memoizedModel struct {
 	*embed.MiniLM
 	mu    sync.Mutex
@@ -62,8 +61,7 @@ func readSets(t *testing.T, most map[string]int) (sets []relevance.Dataset) {
 	return sets
 }
 
-// A datasetWorld has the texts of all datasets in a database, and runs their
-// queries.
+// A datasetWorld has the texts of all datasets in a database, and runs their queries.
 type datasetWorld struct {
 	*World
 	who        *identity.Actor
@@ -87,8 +85,7 @@ func (l *datasetWorld) ingest(t *testing.T, s relevance.Dataset) {
 	}
 }
 
-// waitForEmbeddings waits until the embedding queue is empty, and checks the
-// integrity of the database.
+// waitForEmbeddings waits until the embedding queue is empty, and checks the integrity of the database.
 func (l *datasetWorld) waitForEmbeddings(t *testing.T) {
 	for end := time.Now().Add(4 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		x := Must(l.Service.Status(t.Context(), l.who, loci.Empty{}))(t).Indexing
@@ -122,9 +119,8 @@ func (l *datasetWorld) search(t *testing.T, s relevance.Dataset, mode loci.Mode)
 	}
 }
 
-// TestEveryDatabaseReturnsTheSameSemanticHits runs semantic search on real
-// texts with the real model: each database returns the same ten hits, with the
-// same scores, in every mode.
+// TestEveryDatabaseReturnsTheSameSemanticHits searches real texts with the real model. Each database returns the same
+// ten hits, with the same scores, in every mode.
 func TestEveryDatabaseReturnsTheSameSemanticHits(t *testing.T) {
 	t.Parallel()
 	sets := readSets(t, map[string]int{"docs": 80, "code": 737})
@@ -170,8 +166,7 @@ func TestEveryDatabaseReturnsTheSameSemanticHits(t *testing.T) {
 	checkRecall(t, sets, model)
 }
 
-// checkRecall compares the candidates of binary codes, scored in int8, with the
-// nearest vectors of the model.
+// checkRecall compares the candidates of binary codes, scored in int8, with the nearest vectors of the model.
 func checkRecall(t *testing.T, sets []relevance.Dataset, model *memoizedModel) {
 	asked := map[string]bool{}
 	var queries [][]float32

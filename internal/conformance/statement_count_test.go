@@ -14,7 +14,8 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// The counter is one for the process: this test runs while no other does. PostgreSQL is compared where it is there.
+// The counter is one for the process, so no other test may run. Without a PostgreSQL server, storetest skips that
+// engine.
 func TestStatementsMatchGoldenFile(t *testing.T) {
 	for _, engine := range []struct {
 		name, head string
@@ -37,8 +38,8 @@ func TestStatementsMatchGoldenFile(t *testing.T) {
 	}
 }
 
-// countStatements calls every operation a few times as ann and returns the
-// fewest statements of each: background work can only add to them.
+// countStatements calls every operation a few times as ann and returns the fewest statements of each, because
+// background work can only add to them.
 func countStatements(t *testing.T, open func(testing.TB, store.Options) *store.Store) map[string]int64 {
 	w := conformance.New(t, open, conformance.Options{})
 	fewest := map[string]int64{}

@@ -14,8 +14,7 @@ import (
 	"testing"
 )
 
-// A call without an actor sees every tenant. Each such call has a reason, and a
-// new one changes the golden list.
+// A call without an actor sees every tenant. Each such call has a reason, and a new one changes the golden list.
 func TestSystemCallsAreInTheGoldenList(t *testing.T) {
 	t.Parallel()
 	var lines []string
@@ -39,8 +38,7 @@ func TestSystemCallsAreInTheGoldenList(t *testing.T) {
 	golden(t, "testdata/system.golden", []byte(strings.Join(lines, "")))
 }
 
-// systemCalls lists the calls of System and SystemRead in a file, by package
-// and function.
+// systemCalls lists the calls of System and SystemRead in a file, by package and function.
 func systemCalls(t *testing.T, path string) (lines []string) {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
@@ -88,8 +86,7 @@ func systemFunc(pkg string, fun ast.Expr) string {
 	return ""
 }
 
-// reason returns the third argument: a text, or the name of the parameter with
-// the text.
+// reason returns the third argument: a text, or the name of the parameter with the text.
 func reason(t *testing.T, call *ast.CallExpr) string {
 	t.Helper()
 	if l, ok := call.Args[2].(*ast.BasicLit); ok {

@@ -28,8 +28,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 )
 
-// commandEnv turns the test binary into the program loci: a command is a
-// process of its own, as for people.
+// commandEnv turns the test binary into the program loci: a command is a process of its own, as for people.
 const commandEnv = "LOCI_PROOF_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -57,8 +56,7 @@ func newTestServer(t testing.TB, w *conformance.World) *testServer {
 	return &testServer{w, t, server.URL}
 }
 
-// An answer is the answer of a transport: the object, and the parts that only
-// HTTP has.
+// An answer is the answer of a transport: the object, and the parts that only HTTP has.
 type answer struct {
 	object args
 	status int
@@ -87,8 +85,7 @@ func (h *testServer) parseAnswer(raw []byte, err error) answer {
 // A transport is a way to call operations.
 type transport struct {
 	name string
-	// supports reports whether the transport has the operation and can send the
-	// call.
+	// supports reports whether the transport has the operation and can send the call.
 	supports func(o *op.Op, q callShape) bool
 	call     func(h *testServer, o *op.Op, c *op.Call, in args) answer
 }
@@ -277,7 +274,7 @@ func viaCommand(h *testServer, o *op.Op, c *op.Call, in args) answer {
 		line = append(line, "--agent")
 	}
 	if o.Method == "DELETE" {
-		line = append(line, "--yes") // nobody can confirm
+		line = append(line, "--yes") // no terminal to confirm on
 	}
 	line = append(slices.Clone(words[:2]), append(line, words[2:]...)...)
 	cmd := exec.CommandContext(h.t.Context(), conformance.Must(os.Executable())(h.t), line...)
@@ -293,8 +290,7 @@ func viaCommand(h *testServer, o *op.Op, c *op.Call, in args) answer {
 	return a
 }
 
-// commandLine writes arguments as people would; a value that is too long for a
-// line is read from the standard input.
+// commandLine writes arguments as people would; a value that is too long for a line is read from the standard input.
 func commandLine(o *op.Op, in args) (line []string, stdin string) {
 	resource, verb, _ := strings.Cut(o.Name, ".")
 	line = []string{resource, verb}

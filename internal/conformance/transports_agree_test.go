@@ -77,7 +77,7 @@ func useIdempotencyKey(s testScene, c *op.Call) {
 	}
 }
 
-// generatedCases are calls with invalid input.
+// generatedCases returns calls with invalid input.
 func generatedCases(o *op.Op, f fixture) (list []testCase) {
 	change := func(name string, v any) func(testScene) args {
 		return func(s testScene) args {
@@ -128,8 +128,7 @@ func TestTransportsAgree(t *testing.T) {
 	}
 }
 
-// checkAgreement calls every transport and compares its answer with that of the
-// host itself.
+// checkAgreement calls every transport and compares its answer with that of the host itself.
 func checkAgreement(t *testing.T, h *testServer, o *op.Op, e testCase) {
 	t.Helper()
 	var first answer
@@ -168,8 +167,7 @@ func checkAgreement(t *testing.T, h *testServer, o *op.Op, e testCase) {
 	}
 }
 
-// briefFields returns an answer as a tool shows it: lists of memories without
-// fields that agents do not need.
+// briefFields returns an answer as a tool shows it: lists of memories without fields that agents do not need.
 func briefFields(name string, object args) args {
 	out := mergeArgs(object, nil)
 	short := func(list any, without ...string) any {
@@ -273,8 +271,7 @@ func TestGeneratedMethodsAnswerLikeHost(t *testing.T) {
 	}
 }
 
-// callGenerated calls the method of the Go client for an operation: memory.get
-// is MemoryGet.
+// callGenerated calls the method of the Go client for an operation: memory.get is MemoryGet.
 func callGenerated(h *testServer, o *op.Op, in args) args {
 	h.t.Helper()
 	resource, verb, _ := strings.Cut(o.Name, ".")

@@ -1,7 +1,6 @@
-// Package conformance tests the whole service in a small world: a few people, a
-// team and their credentials on a real store, behind the real gate. It is for
-// tests only. Its own tests cover the whole operation table and all transports,
-// and print the documents that follow from the table.
+// Package conformance tests the whole service in a small world. It has a few people, a team and their credentials on a
+// real store, behind the real gate. It is for tests only. Its own tests cover the whole operation table and all
+// transports, and print the documents that follow from the table.
 package conformance
 
 import (
@@ -64,8 +63,7 @@ type Options struct {
 	SignInLimit  int
 	Registration service.Registration // empty means open
 	Embedder     vector.Embedder
-	// how long a search waits for the embedder; 0 means a minute, for busy
-	// machines
+	// how long a search waits for the embedder; 0 means a minute, for busy machines
 	EmbedTimeout time.Duration
 }
 
@@ -89,7 +87,7 @@ func NewEmpty(t testing.TB, open func(t testing.TB, o store.Options) *store.Stor
 	return w
 }
 
-// admit wraps the gate's Admit for the credentials that no gate knows yet.
+// admit wraps the gate's Admit, and maps the credentials of the world's own callers.
 func (w *World) admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor, error) {
 	if caller, ok := w.actors[c.Credential]; ok && (o == nil || o.Access != op.Public) {
 		return &caller, nil
@@ -158,8 +156,7 @@ func (w *World) NewTeam(t testing.TB, owner *Person) string {
 		loci.CreateWorkspace{Name: "Crew"}))(t).Workspace.ID
 }
 
-// Invite invites p into a workspace of an owner and returns the invitation's
-// id.
+// Invite invites p into a workspace of an owner and returns the invitation's id.
 func (w *World) Invite(t testing.TB, workspace string, owner, p *Person, role loci.Role) string {
 	t.Helper()
 	in := loci.CreateInvitations{WorkspaceID: loci.ID(workspace), Emails: loci.Emails{loci.Email(p.Email)},

@@ -8,14 +8,14 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// A Date is a day or a month that a text names: from its first day to its last, in
-// days since 1970. A yearly one is of every year, and written in that of 2000.
+// A Date is a day or a month in a text, from its first day to its last. Days count from 1970. A yearly date recurs
+// every year and is stored in the year 2000.
 type Date struct {
 	from, to int64
 	yearly   bool
 }
 
-// newDate is a day, or a month where day is zero, of every year where year is.
+// newDate returns a day. If day is 0, it returns a month; if year is 0, a yearly date.
 func newDate(year, month, day int) (Date, bool) {
 	yearly := year == 0
 	if yearly {
@@ -36,7 +36,7 @@ func unixDay(t time.Time) int64 { return int64(math.Floor(float64(t.Unix()) / se
 
 const secondsOfDay = 86400
 
-// nearestTo is the date in the year in which it is nearest to a day.
+// nearestTo returns the date in the year that brings it nearest to a day.
 func (d Date) nearestTo(day int64) Date {
 	if !d.yearly {
 		return d
@@ -55,18 +55,17 @@ func (d Date) nearestTo(day int64) Date {
 	return best
 }
 
-// daysBetween is how many days are between two dates.
+// daysBetween returns the number of days between two dates.
 func (d Date) daysBetween(e Date) int64 { return max(0, d.from-e.to, e.from-d.to) }
 
-// dateDecayDays is the distance in days at which a third of the proximity is left.
+// dateDecayDays is the distance in days at which a third of the proximity remains.
 const dateDecayDays = 15
 
-// dateScanRunes is how much of a text is looked at for its date.
+// dateScanRunes is the length of the start of a text that is searched for its date.
 const dateScanRunes = 80
 
-// Proximity is 1 for a memory of a day that was asked for, and falls with the days
-// between. A memory is of the day that its title or its first words name, or else
-// of the one on which it was made; of both if a day has no year, which may be any.
+// Proximity returns 1 for a memory of a day in the query, and less with the days between. The day of a memory is in its
+// title or its first words, or else the day of its creation. A day without a year may be any, so both count.
 func Proximity(asked []Date, title, content string, created int64) (best float64) {
 	own, made := Parse(title), unixDay(time.UnixMicro(created))
 	if len(own) == 0 {
@@ -85,7 +84,7 @@ func Proximity(asked []Date, title, content string, created int64) (best float64
 	return best
 }
 
-// Mentions reports whether a text names one of the dates.
+// Mentions reports whether a text contains one of the dates.
 func Mentions(text string, asked []Date) bool {
 	return slices.ContainsFunc(Parse(text), func(d Date) bool {
 		return slices.ContainsFunc(asked, func(a Date) bool {

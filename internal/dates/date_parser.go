@@ -10,7 +10,7 @@ import (
 // A dateParser finds the dates in the parts of a text.
 type dateParser struct {
 	tokens                 []dateToken
-	start                  int // part with which the date begins
+	start                  int // part at which the date begins
 	days, months, yearless []dateMention
 }
 
@@ -20,12 +20,16 @@ type dateMention struct {
 	from, to int
 }
 
-// Parse returns the days and months that a text names with their years; where it has
-// none of these, the days without one. Known are 2023-05-07 or 2023-05, a time behind
-// them or none; 7 May 2023; May 7, 2023; May 2023; 7 May; 7.5.2023; 31/5/2023, if the
-// day can be no month; 2023年5月7日, and so in Korean. Months are those of English,
-// German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Ukrainian and
-// Turkish. A year is one from 1900 to 2099.
+// Parse returns the days and months with a year in a text. If there are none, it returns the days without a year. The
+// formats are:
+//
+//   - 2023-05-07 and 2023-05, also before a time of day
+//   - 7 May 2023; May 7, 2023; May 2023; 7 May
+//   - 7.5.2023, and 31/5/2023 if the day cannot be a month
+//   - 2023年5月7日, and the same in Korean
+//
+// Names of months are English, German, French, Spanish, Italian, Portuguese, Dutch, Polish, Russian, Ukrainian or
+// Turkish. Years are from 1900 to 2099.
 func Parse(text string) (list []Date) {
 	for _, m := range mentionsOf(text) {
 		list = append(list, m.date)
@@ -33,7 +37,7 @@ func Parse(text string) (list []Date) {
 	return list
 }
 
-// mentionsOf finds the dates that Parse returns.
+// mentionsOf returns the dates of Parse with their ranges.
 func mentionsOf(text string) []dateMention {
 	if strings.IndexFunc(text, isDecimalDigit) < 0 {
 		return nil
@@ -52,7 +56,7 @@ func mentionsOf(text string) []dateMention {
 	return r.yearless
 }
 
-// isDecimalDigit reports the digits of all scripts.
+// isDecimalDigit reports whether r is a digit of any script.
 func isDecimalDigit(r rune) bool {
 	if r >= utf8.RuneSelf {
 		r = analysis.FoldRune(r)
@@ -60,8 +64,7 @@ func isDecimalDigit(r rune) bool {
 	return '0' <= r && r <= '9'
 }
 
-// parseAt reads a date that begins at a part, and returns where the text goes on; zero if
-// there is none.
+// parseAt reads a date that begins at a part. It returns the part after the date, or 0.
 func (r *dateParser) parseAt(i int) (next int) {
 	switch r.token(i).kind {
 	case dateNumber:
@@ -77,7 +80,7 @@ func (r *dateParser) parseAt(i int) (next int) {
 	return next
 }
 
-// token is a part, or one of no kind.
+// token returns the part at i, or an empty one.
 func (r *dateParser) token(i int) dateToken {
 	if i < 0 || i >= len(r.tokens) {
 		return dateToken{}
@@ -85,7 +88,7 @@ func (r *dateParser) token(i int) dateToken {
 	return r.tokens[i]
 }
 
-// separator is a sign right behind what stands before, if it is one of these.
+// separator returns the sign at i if it follows directly and is one of signs, else 0.
 func (r *dateParser) separator(i int, signs string) rune {
 	if p := r.token(i); p.kind != dateEnd && !p.afterSpace && strings.ContainsRune(signs, p.kind) {
 		return p.kind
@@ -93,18 +96,18 @@ func (r *dateParser) separator(i int, signs string) rune {
 	return 0
 }
 
-// continuesAfter reports a number that goes on behind its end: 7.5, 10:30, 1,000.
+// continuesAfter reports whether the number before i continues: 7.5, 10:30, 1,000.
 func (r *dateParser) continuesAfter(i int, signs string) bool {
 	return r.separator(i, signs) != 0 && r.token(i+1).kind == dateNumber && !r.token(i+1).afterSpace
 }
 
-// continuesBefore reports a number that began before it: the 5 of 7.5.
+// continuesBefore reports whether the number at i is the end of another: the 5 of 7.5.
 func (r *dateParser) continuesBefore(i int, signs string) bool {
 	return r.token(i).afterLetter || !r.token(i).afterSpace && r.token(i-2).kind == dateNumber &&
 		r.separator(i-1, signs) != 0
 }
 
-// isDayOrMonth reports a number that may be a day or a month.
+// isDayOrMonth reports whether a number may be a day or a month.
 func (p dateToken) isDayOrMonth() bool {
 	return p.kind == dateNumber && p.digits <= 2 && !p.afterLetter
 }
@@ -116,8 +119,7 @@ func (p dateToken) isYear() bool {
 		p.value < 2100
 }
 
-// addDate keeps a date, and returns where the text goes on. A day of zero is a month, a
-// year of zero any year.
+// addDate adds a date and returns next. If day is 0 it is a month; if year is 0, a yearly date.
 func (r *dateParser) addDate(year, month, day, next int) int {
 	d, ok := newDate(year, month, day)
 	if !ok {
@@ -135,8 +137,8 @@ func (r *dateParser) addDate(year, month, day, next int) int {
 	return next
 }
 
-// parseNumeric reads three numbers with equal signs between them, the year first or last,
-// or a year and a month. After dots there may be spaces.
+// parseNumeric reads three numbers with equal signs between them, the year first or last, or a year and a month. Spaces
+// may follow a dot.
 func (r *dateParser) parseNumeric(i int) int {
 	sign := r.separator(i+1, "-./")
 	a, b, c := r.token(i), r.token(i+2), r.token(i+4)
@@ -173,7 +175,7 @@ func (r *dateParser) parseCJK(i int) int {
 			at++
 		}
 	} else if isOneOf(r.token(i-1), "年년") {
-		return 0 // of an era, or of long ago
+		return 0 // of an era, or too early
 	}
 	month, day := r.token(at), r.token(at+2)
 	switch {
@@ -231,7 +233,7 @@ func (r *dateParser) parseMonthFirst(i int) int {
 	return 0
 }
 
-// yearEnd is where a year ends that belongs to what stands before it, or zero.
+// yearEnd returns the end of a year that belongs to the part before it, or 0.
 func (r *dateParser) yearEnd(i int) int {
 	if r.separator(i, ".,-/") != 0 {
 		i++
@@ -245,7 +247,7 @@ func (r *dateParser) yearEnd(i int) int {
 	return 0
 }
 
-// addYearless notes a day without a year, if it is one beyond doubt.
+// addYearless adds a day without a year if it is unambiguous.
 func (r *dateParser) addYearless(day, name dateToken, next int) int {
 	if name.month.abbreviated || name.month.ambiguous && !name.capitalized && day.suffix == "" {
 		return 0

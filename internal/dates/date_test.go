@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// formatDates is a list of dates as they are read: 2023-05-07, 2023-05, 05-07.
+// formatDates writes dates as 2023-05-07, 2023-05 or 05-07.
 func formatDates(list []Date) string {
 	var out []string
 	for _, d := range list {

@@ -8,33 +8,33 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// A dateToken is what dates are made of: a number, a month, a word that links them, or a
-// sign, which is its own kind. All else between two of these is one part.
+// A dateToken is a number, a month, a linking word, or a sign. The kind of a sign is the sign itself. All text between
+// two of these is one token.
 type dateToken struct {
 	kind        rune
 	value       int    // of a number
 	digits      int    // its digits
-	suffix      string // letters right behind a number: 7th, 2023г
+	suffix      string // letters directly after a number: 7th, 2023г
 	month       month
-	capitalized bool // a month is written with
-	afterSpace  bool // white space stands before
-	afterLetter bool // a letter stands right before: v2
-	from        int  // where it begins in the text
-	to          int  // where it ends
+	capitalized bool // of a month
+	afterSpace  bool // white space precedes
+	afterLetter bool // a letter precedes directly: v2
+	from        int  // start in the text
+	to          int  // end in the text
 }
 
-// Kinds that are no signs.
+// Kinds of tokens that are not signs.
 const (
 	dateNumber   = '0'
 	dateMonth    = 'M'
 	dateLinkWord = '&'
 	dateOther    = '?'
-	dateEnd      = 0 // behind the last
+	dateEnd      = 0 // after the last token
 )
 
 const (
 	dateSeparators = "-./,:年月日号号년월일の"
-	maxDateDigits  = 4 // digits that a date may have side by side
+	maxDateDigits  = 4 // most digits of a date without a sign between them
 )
 
 var (
@@ -44,10 +44,10 @@ var (
 	yearSuffixes = map[string]bool{"": true, "r": true, "г": true, "р": true}
 )
 
-// slavicOrdinal is what stands behind days in Russian and Ukrainian.
+// slavicOrdinal is the ending of days in Russian and Ukrainian.
 const slavicOrdinal = "-го"
 
-// tokenizeDates takes a text in normal form apart.
+// tokenizeDates splits a text in normal form.
 func tokenizeDates(s string) (list []dateToken) {
 	var low, unaccented []byte
 	gap, afterLetter, size := false, false, len(s)
@@ -86,7 +86,7 @@ func tokenizeDates(s string) (list []dateToken) {
 	return list
 }
 
-// scanNumber reads a number and what is right behind it, and returns their size.
+// scanNumber reads a number with its suffix and returns their size.
 func (p *dateToken) scanNumber(s string) int {
 	p.kind = dateNumber
 	for p.digits < len(s) && analysis.ClassOf(s[p.digits]) == analysis.Digit {
@@ -105,12 +105,12 @@ func (p *dateToken) scanNumber(s string) int {
 	return p.digits + n
 }
 
-// isSpacedLetter reports letters of words in spaces.
+// isSpacedLetter reports whether r is a letter of a script with spaces between words.
 func isSpacedLetter(r rune) bool {
 	return analysis.IsWordRune(r) && !analysis.IsUnsegmented(r) && (r < '0' || r > '9')
 }
 
-// letterRunLen is the size of the letters that s begins with.
+// letterRunLen returns the size of the letters at the start of s.
 func letterRunLen(s string) int {
 	for i, r := range s {
 		if !isSpacedLetter(r) {

@@ -1,3 +1,3 @@
-// Package dates finds the dates that texts and queries name, in the written forms of many languages, and measures how
-// near a text is to the dates of a query.
+// Package dates finds dates in texts and queries, in the written forms of many languages. It measures how near a text
+// is to the dates of a query.
 package dates

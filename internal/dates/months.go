@@ -7,18 +7,17 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// A month is what a word names: which one, and in which way.
+// A month is the meaning of a word: the number of the month, and how dates use the word.
 type month struct {
 	number      int
-	english     bool // a day may stand behind it
-	abbreviated bool // abbreviated in another language: a day and a year belong to it, because many are words elsewhere
-	ambiguous   bool // a word besides: without a year it needs a capital or an ordinal
+	english     bool // a day may follow it
+	abbreviated bool // abbreviated in another language: it needs a day and a year, because many are words elsewhere
+	ambiguous   bool // also another word: without a year it needs a capital or an ordinal
 }
 
-// Months in the languages whose dates are read, from the Unicode Common Locale Data
-// Repository, release 45 (calendar "gregorian", widths "wide" and "abbreviated",
-// "format" and "stand-alone"). It has no locative, by which Russian, Ukrainian and
-// Polish say in which month: that is the third of three forms here.
+// Names of months from the Unicode Common Locale Data Repository, release 45: calendar "gregorian", widths "wide" and
+// "abbreviated", "format" and "stand-alone". It lacks the locative, with which Russian, Ukrainian and Polish name the
+// month of an event. That is the third of three forms here.
 var (
 	englishMonths = []string{
 		"january february march april may june july august september october november december",
@@ -61,8 +60,7 @@ var (
 	}
 )
 
-// months has all names, without accents. A name of several languages has its
-// meaning in the first.
+// months has all names without accents. A name in several languages has its meaning in the first.
 var months = sync.OnceValue(func() map[string]month {
 	all := map[string]month{}
 	add := func(rows []string, like month) {

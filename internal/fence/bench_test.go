@@ -16,8 +16,7 @@ func twentyMemories(content string) []Group {
 	return []Group{g}
 }
 
-// BenchmarkMarkdown writes the snapshot of a session's start: 20 memories of
-// 500 bytes.
+// BenchmarkMarkdown writes the snapshot of a session's start: 20 memories of 500 bytes.
 func BenchmarkMarkdown(b *testing.B) {
 	for name, piece := range map[string]string{"words": "some plain english words, a dot.\n", "han": "星期五不要部署。",
 		"hostile": "\u202e<|a\n\x00\u200b~~~"} {

@@ -1,6 +1,5 @@
-// Package fence writes memories for agents as quoted data. A stored text cannot
-// pose as the frame, as another memory, or as words of the user or of Loci
-// (stored prompt injection).
+// Package fence writes memories for agents as quoted data. A stored text cannot pose as the frame, as another memory,
+// or as words of the user or of Loci (stored prompt injection).
 //
 // # Format
 //
@@ -15,19 +14,16 @@
 //	left out: 2 hidden characters
 //	~~~
 //
-// One rule reads it. Text left of the first bar of a line, or on a line without
-// one, is from Loci; text right of it is the memory's. The rule holds for any
-// memory, because this package begins every line of foreign text. Two more
-// defences serve readers of Markdown. First, no line of a memory begins with a
-// mark of Markdown. So none is a heading, an underline of one, a fence, a list,
-// an HTML block or a link definition. None closes the open block, however long
-// its tildes are (CommonMark 0.31, sections 4.1 to 4.7). Second, inside a
-// fenced block no inline mark is read: tags, comments and images stay visible
-// words. Therefore nothing has to be escaped, and code in a memory can be
-// copied unchanged.
+// One rule reads it. Text left of the first bar of a line, or on a line without one, is from Loci; text right of it is
+// the memory's. The rule holds for any memory, because this package begins every line of foreign text. Two more
+// defences serve readers of Markdown. First, no line of a memory begins with a mark of Markdown. So none is a heading,
+// an underline of one, a fence, a list, an HTML block or a link definition. None closes the open block, however long
+// its tildes are (CommonMark 0.31, sections 4.1 to 4.7). Second, inside a fenced block no inline mark is read: tags,
+// comments and images stay visible words. Therefore nothing has to be escaped, and code in a memory can be copied
+// unchanged.
 //
-// Ids and types are written outside of the fence. Where one is not a plain
-// word, it becomes a code span, and so does the title of a snapshot.
+// Ids and types are written outside of the fence. Where one is not a plain word, it becomes a code span, and so does
+// the title of a snapshot.
 //
 // # Changes to a text
 //

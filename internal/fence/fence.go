@@ -39,28 +39,24 @@ const (
 	maxTags       = 32
 )
 
-// Markdown writes a snapshot: a frame that explains the format, then the groups
-// that have memories, in their order. The title names the source of the
-// memories and may be empty. Without memories the text states that there are
-// none. Equal input gives equal bytes.
+// Markdown writes a snapshot: a frame that explains the format, then the groups that have memories, in their order. The
+// title names the source of the memories and may be empty. Without memories the text states that there are none. Equal
+// input gives equal bytes.
 func Markdown(title string, groups []Group) string {
 	_, text := MarkdownWithin(groups, 0, title)
 	return text
 }
 
-// MarkdownOne writes a single memory, fenced; its first line states that it is
-// data.
+// MarkdownOne writes a single memory, fenced; its first line states that it is data.
 func MarkdownOne(m Memory) string {
 	var p writer
 	p.writeMemory(m)
 	return string(p.buf)
 }
 
-// MarkdownWithin is [Markdown] within a budget of tokens (see [Tokens]); 0 or
-// less means no budget. It keeps whole memories in their order and stops at the
-// first that does not fit. kept shares the arrays of groups, and the text is
-// Markdown(title, kept). Where no memory fits, the text states that, and a
-// budget too small even for that gives an empty text.
+// MarkdownWithin returns [Markdown] within a budget of tokens (see [Tokens]); 0 or less means no budget. It keeps whole
+// memories in their order and stops at the first that does not fit. kept shares the arrays of groups, and the text is
+// Markdown(title, kept). If no memory fits, the text states that. If even that exceeds the budget, the text is empty.
 func MarkdownWithin(groups []Group, maxTokens int, title string) (kept []Group, markdown string) {
 	var p writer
 	p.writeHeading(title)

@@ -22,9 +22,8 @@ var (
 	leftOut   = regexp.MustCompile(`^left out: [1-9][0-9]* hidden characters$`)
 )
 
-// parsePage parses a text line by line as its frame explains. An unknown line
-// is an error, so that none can come from a memory. It shares no code with the
-// writer.
+// parsePage parses a text line by line as its frame explains. An unknown line is an error, so no memory can write one.
+// It shares no code with the writer.
 func parsePage(text string) (all []parsedMemory, err error) {
 	var m *parsedMemory
 	var quoted []string

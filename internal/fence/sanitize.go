@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// verbatimASCII is the ASCII that is copied unchecked: visible characters
-// except the bar, because a control token may begin behind a bar.
+// verbatimASCII is the ASCII that is copied unchecked. It excludes the bar, because a control token may begin after
+// one.
 var verbatimASCII = func() (set [256]bool) {
 	for c := ' '; c <= '~'; c++ {
 		set[c] = c != '|'
@@ -16,8 +16,7 @@ var verbatimASCII = func() (set [256]bool) {
 	return set
 }()
 
-// writeSanitized writes a text without invisible characters; newLine replaces
-// each end of a line.
+// writeSanitized writes a text without invisible characters; newLine replaces each end of a line.
 func (p *writer) writeSanitized(s, newLine string) {
 	for i := 0; i < len(s); {
 		if n := verbatimPrefixLen(s[i:]); n > 0 {
@@ -30,8 +29,7 @@ func (p *writer) writeSanitized(s, newLine string) {
 		i += n
 		switch {
 		case r == '\r' && i < len(s) && s[i] == '\n':
-			// The
-			// that follows ends the line.
+			// The that follows ends the line.
 		case endsLine(r):
 			p.writeOwn(newLine)
 		case isIgnorable(r) && !p.keepsMeaning(r):
@@ -60,8 +58,7 @@ func verbatimPrefixLen(s string) (n int) {
 	return n
 }
 
-// isAlwaysVisible reports whether r is in the blocks from U+3165 to U+FDFF, in
-// which no character is invisible.
+// isAlwaysVisible reports whether r is in the blocks from U+3165 to U+FDFF, in which no character is invisible.
 func isAlwaysVisible(r rune) bool { return 0x3164 < r && r < 0xfe00 }
 
 // controlPicture returns the visible picture of a control character.
@@ -85,10 +82,9 @@ func endsLine(r rune) bool {
 	return false
 }
 
-// breakControlToken writes a space before the word of a control token like
-// <|im_start|>. It checks the written bytes, not the input, so that characters
-// left out between them cannot hide a token. Operators, which have spaces or
-// marks there, stay unchanged.
+// breakControlToken writes a space before the word of a control token like <|im_start|>. It checks the written bytes,
+// not the input, so that characters left out between them cannot hide a token. Operators, which have spaces or marks
+// there, stay unchanged.
 func (p *writer) breakControlToken(next rune) {
 	if bytes.HasSuffix(p.buf, []byte("<|")) || bytes.HasSuffix(p.buf, []byte("<\uff5c")) {
 		if next > unicode.MaxASCII || next == '_' || 'a' <= next|0x20 && next|0x20 <= 'z' {
@@ -97,9 +93,8 @@ func (p *writer) breakControlToken(next rune) {
 	}
 }
 
-// ignorable are the invisible characters: Unicode's
-// Default_Ignorable_Code_Point (DerivedCoreProperties.txt) and interlinear
-// annotation, which hides the annotated text.
+// ignorable are the invisible characters: Unicode's Default_Ignorable_Code_Point (DerivedCoreProperties.txt) and
+// interlinear annotation, which hides the annotated text.
 var ignorable = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x00ad, 0x00ad, 1}, {0x034f, 0x034f, 1}, {0x061c, 0x061c, 1}, {0x115f, 0x1160, 1},
@@ -114,11 +109,9 @@ func isIgnorable(r rune) bool {
 	return r >= 0xad && !isAlwaysVisible(r) && unicode.Is(ignorable, r)
 }
 
-// keepsMeaning reports whether the character before r gives the invisible r a
-// meaning. Joiners have one in Arabic, Indic and related scripts and in emoji.
-// One selector has one behind a symbol, a digit (keycaps), a Han or a Mongolian
-// character. One is enough for any of them; a run of selectors can smuggle
-// bytes.
+// keepsMeaning reports whether the character before r gives the invisible r a meaning. Joiners have one in Arabic,
+// Indic and related scripts and in emoji. One selector has one behind a symbol, a digit (keycaps), a Han or a Mongolian
+// character. One is enough for any of them; a run of selectors can smuggle bytes.
 func (p *writer) keepsMeaning(r rune) bool {
 	before, _ := utf8.DecodeLastRune(p.buf)
 	switch {
@@ -136,9 +129,8 @@ func (p *writer) keepsMeaning(r rune) bool {
 	return false
 }
 
-// isSymbol reports whether r may be an emoji or one of its colours: a symbol
-// outside of ASCII and its wide forms, or one of the few emoji that Unicode
-// counts as letters or punctuation.
+// isSymbol reports whether r may be an emoji or one of its colours. It is a symbol outside of ASCII and its wide forms,
+// or one of the few emoji that Unicode counts as letters or punctuation.
 func isSymbol(r rune) bool {
 	switch r {
 	case '\u203c', '\u2049', '\u2139', '\u3030':

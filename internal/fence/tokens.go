@@ -1,8 +1,7 @@
 package fence
 
-// Tokens estimates the number of language model tokens of a text. Four
-// characters are a token, and a character of Chinese, Japanese or Korean is one
-// by itself; the sum is rounded up.
+// Tokens estimates the number of language model tokens of a text. Four characters are a token, and so is one character
+// of Chinese, Japanese or Korean. The sum is rounded up.
 func Tokens(text string) int { return roundUpTokens(quarterTokens(text)) }
 
 func roundUpTokens(quarters int) int { return (quarters + 3) / 4 }
@@ -19,8 +18,7 @@ func quarterTokens[T string | []byte](text T) (n int) {
 	return n
 }
 
-// isCJK checks the blocks of Unicode: Hangul, kana, Han with their marks and
-// wide forms, and Han of the planes 2 and 3.
+// isCJK reports whether r is Hangul, kana, or Han with its marks, wide forms and the planes 2 and 3.
 func isCJK(r rune) bool {
 	return r <= 0x11ff || 0x2e80 <= r && r <= 0xa4cf || 0xac00 <= r && r <= 0xd7ff ||
 		0xf900 <= r && r <= 0xfaff || 0xfe30 <= r && r <= 0xfe4f || 0xff00 <= r && r <= 0xffef ||

@@ -22,8 +22,7 @@ func (p *writer) writeContent(s string) {
 	p.writeOwn("\n")
 }
 
-// trimTrailingLines removes empty lines at the end of a content, and the space
-// behind the last bar if nothing follows it.
+// trimTrailingLines removes empty lines at the end of a content, and a space after the last bar.
 func trimTrailingLines(quoted []byte) []byte {
 	for bytes.HasSuffix(quoted, []byte("\n"+quoteBar+" ")) {
 		quoted = quoted[:len(quoted)-len("\n"+quoteBar+" ")]
@@ -61,8 +60,7 @@ func (p *writer) writeTags(tags []string) {
 	}
 }
 
-// writeLine writes a text as one trimmed line of at most limit characters, and
-// reports whether it has any.
+// writeLine writes a text as one trimmed line of at most limit characters, and reports whether it has any.
 func (p *writer) writeLine(s string, limit int) bool {
 	mark := len(p.buf)
 	p.writeSanitized(s, " ")
@@ -79,9 +77,8 @@ func (p *writer) writeLine(s string, limit int) bool {
 	return len(p.buf) > mark
 }
 
-// writeLabel writes a text into a line of the frame: a plain word unchanged,
-// anything else as a code span. Neither Markdown nor a forged remark is read in
-// a code span.
+// writeLabel writes a text into a line of the frame: a plain word unchanged, all else as a code span. Markdown and
+// forged remarks have no effect in a code span.
 func (p *writer) writeLabel(s string) {
 	switch {
 	case isPlainLabel(s):
@@ -102,9 +99,8 @@ func isPlainLabel(s string) bool {
 	return s != "" && len(s) <= maxPlainLabel
 }
 
-// writeCodeSpan writes a code span if the text has visible characters, and
-// reports whether it has. Backticks in it become apostrophes, since one of them
-// would end it.
+// writeCodeSpan writes a code span if the text has visible characters, and reports whether it has. Backticks in it
+// become apostrophes, since one of them would end it.
 func (p *writer) writeCodeSpan(s string) bool {
 	mark := len(p.buf)
 	p.writeOwn("`")

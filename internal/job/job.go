@@ -1,5 +1,5 @@
-// Package job runs background work: rounds at an interval or after a wake-up, with backoff after failures, a status
-// for metrics, and an ordered stop.
+// Package job runs background work in rounds, at an interval or after a wake-up. It has a backoff after failures, a
+// status for metrics, and an ordered stop.
 package job
 
 import (
@@ -16,17 +16,17 @@ import (
 type Job struct {
 	Name  string        // in the log and in metrics
 	Every time.Duration // pause between rounds; 0 waits for a wake-up
-	Drain time.Duration // how long Stop lets rounds that are due go on
+	Drain time.Duration // how long Stop lets due rounds continue
 
-	// Run does one round. It returns After to be run again at another time than Every says; another error is
-	// logged, and the next round waits for the backoff.
+	// Run does one round. It may return After to choose the pause before the next round. Any other error is logged, and
+	// the next round waits for the backoff.
 	Run func(context.Context) error
 }
 
-// After asks for the next round after a pause.
+// After requests the next round after a pause.
 type After time.Duration
 
-// Again asks for the next round at once: more is due.
+// Again requests the next round at once, because more is due.
 const Again After = 0
 
 // Error returns the pause. It makes After a result of Run.
@@ -56,8 +56,8 @@ type Runner struct {
 // New returns a runner without jobs.
 func New(log *slog.Logger) *Runner { return &Runner{log: log} }
 
-// Add registers a job; it must be called before Start. wake starts the next round early, unless the last one failed.
-// Calls of wake before that round count as one.
+// Add registers a job before Start. wake starts the next round early, unless the last one failed. Calls of wake before
+// that round count as one.
 func (r *Runner) Add(j Job) (wake func()) {
 	if j.Every == 0 {
 		j.Every = math.MaxInt64
@@ -135,8 +135,8 @@ func (l *loop) run(ctx context.Context) {
 	}
 }
 
-// sleep waits for the next round. It reports whether the runner stops: asked before the round, so that the last round
-// sees everything that was due by then.
+// sleep waits for the next round and reports whether the runner stops. The check precedes the round, so that the last
+// round sees all work that was due by then.
 func (l *loop) sleep(ctx context.Context, pause time.Duration) (stopping bool) {
 	wakeup := l.wakeup
 	if l.backoff > 0 {

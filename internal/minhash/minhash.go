@@ -5,31 +5,27 @@ import (
 	"sync"
 )
 
-// Bands is how many band hashes a text has, and so how many rows an index of
-// near copies holds for each of them. Texts whose sets of shingles resemble each
-// other by s share a band with the probability 1-(1-s^3)^Bands: .81 at .7, .94
-// at .8, .995 at .9, but .0005 at .05, where strangers are.
+// Bands is the number of band hashes of a text: an index of near duplicates has a row for each. Texts whose sets of
+// shingles have the Jaccard similarity s share a band with the probability 1-(1-s^3)^Bands. That is .81 at .7, .94 at
+// .8, .995 at .9, and .0005 at .05, the similarity of unrelated texts.
 const Bands = 4
 
-// rowsPerBand is how many minima make a band.
+// rowsPerBand is the number of minima in a band.
 const rowsPerBand = 3
 
-// SimilarityThreshold is the resemblance from which two texts count as similar. Below it begin
-// texts that are merely cut to one pattern, such as the cases of a test.
+// SimilarityThreshold is the least Jaccard similarity of similar texts. Below it are texts of one pattern, such as the
+// cases of a test.
 const SimilarityThreshold = .7
 
-// Signature is the band hashes of a text: Bands of them, none for a text without a
-// letter or digit. Texts that are equal but for case, marks of Markdown,
-// punctuation and white space share all of them, each at its own place; near
-// copies share at least one (see [Bands]) and are then to be compared by
-// [Shingles.Jaccard].
+// Signature returns the Bands band hashes of a text, or none for a text without a letter or digit. Texts that differ
+// only in case, marks of Markdown, punctuation and white space have equal signatures. Near duplicates share at least
+// one band (see [Bands]); then [Shingles.Jaccard] compares them.
 //
-// It is MinHash (Broder, On the resemblance and containment of documents, 1997)
-// with bands of rows (Leskovec, Rajaraman and Ullman, Mining of Massive Datasets,
-// chapter 3). One permutation for all minima would leave rows of short notes
-// empty, and the minima are the lesser part of the cost.
+// It is MinHash (Broder, On the resemblance and containment of documents, 1997) with bands of rows (Leskovec, Rajaraman
+// and Ullman, Mining of Massive Datasets, chapter 3). One permutation for all minima would leave rows of short notes
+// empty, and the minima are the smaller part of the cost.
 //
-// The hashes are stored, so they are the same on every machine for ever:
+// The hashes are stored, so they must be the same on every machine in every version:
 //
 //   - A word is a run of letters, marks and digits in NFKC and one letter case; a
 //     character of a script without spaces is a word of its own. Its hash is
@@ -40,11 +36,10 @@ const SimilarityThreshold = .7
 //     mix is the finalizer of SplitMix64.
 //   - Minimum i, counted from zero, is the least product, modulo 2^64, of a
 //     shingle and mix((i+1) * 0x9e3779b97f4a7c15) | 1.
-//   - Band b, counted from zero, starts as b+1 and takes in its three minima m
-//     one after another: h = mix(h ^ m).
+//   - Band b, counted from zero, starts as b+1 and adds its three minima m one
+//     after another: h = mix(h ^ m).
 //
-// Only characters that Unicode did not know when the program was built may fall
-// otherwise in a later one.
+// Only characters that are newer than the Unicode tables of the program may hash differently in a later version.
 func Signature(content string) []int64 {
 	s := signaturePool.Get().(*signatureBuilder)
 	defer signaturePool.Put(s)
@@ -77,9 +72,8 @@ var signaturePool = sync.Pool{New: func() any {
 	return s
 }}
 
-// updateMinima takes the minima down to those of more shingles. A product by an odd
-// number puts all numbers in another order, which is near enough to a random one
-// for numbers that are well mixed.
+// updateMinima lowers the minima to those of more shingles. A product with an odd number permutes all numbers. For well
+// mixed numbers that is near enough to a random permutation.
 func (s *signatureBuilder) updateMinima(shingles []uint64) {
 	for b := range s.minima {
 		f, least := &hashFactors[b], &s.minima[b]

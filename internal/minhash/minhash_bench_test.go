@@ -45,7 +45,7 @@ func BenchmarkJaccard(b *testing.B) {
 	}
 }
 
-// BenchmarkSignatureHostile is 256 KiB of what is hard.
+// BenchmarkSignatureHostile hashes 256 KiB of the most expensive texts.
 func BenchmarkSignatureHostile(b *testing.B) {
 	for name, piece := range analysistest.Hostile {
 		text := strings.Repeat(piece, 1<<18/len(piece))

@@ -15,8 +15,7 @@ type editor struct {
 	otherTexts []string // texts from which sentences are taken
 }
 
-// edits are named as the figures are printed. One that finds nothing to change
-// returns the text as it is.
+// edits are named as the figures are printed. One that finds nothing to change returns the text as it is.
 var edits = []struct {
 	name string
 	make func(e *editor, text string) string
@@ -76,7 +75,7 @@ func (e *editor) number(text string) string {
 	return text[:at[0]] + fmt.Sprint(e.IntN(5000)) + text[at[1]:]
 }
 
-// name calls something by another name wherever it is named.
+// name renames a word everywhere in the text.
 func (e *editor) name(text string) string {
 	all := identity.FindAllString(text, -1)
 	if len(all) == 0 {
@@ -86,7 +85,7 @@ func (e *editor) name(text string) string {
 	return strings.ReplaceAll(text, old, "Renamed"+string(rune('A'+e.IntN(26))))
 }
 
-// otherText is a sentence of another text, of a usual length.
+// otherText returns a sentence of another text, of a usual length.
 func (e *editor) otherText() string {
 	for range 20 {
 		all := sentence.FindAllString(e.otherTexts[e.IntN(len(e.otherTexts))], -1)

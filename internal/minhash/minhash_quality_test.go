@@ -32,8 +32,8 @@ func newArchive(texts []string) *archive {
 	return a
 }
 
-// similarTexts lists the texts that share a band, those with most bands first, and
-// resemble enough; met counts those that share a band.
+// similarTexts lists the texts that share a band and are similar enough, by the number of shared bands. met counts all
+// that share a band.
 func (a *archive) similarTexts(text string) (found []int, met int) {
 	shared := map[int]int{}
 	for _, b := range Signature(text) {
@@ -59,8 +59,8 @@ func licensed(text string) bool {
 	return strings.Count(strings.ToLower(text), "licen") >= 3
 }
 
-// eightGramJaccard is the Jaccard of the sets of eight neighbouring characters, a measure
-// that owes nothing to words, hashes and samples.
+// eightGramJaccard returns the Jaccard similarity of the sets of eight adjacent characters. It does not depend on
+// words, hashes and samples.
 func eightGramJaccard(s, t string) float64 {
 	grams := func(s string) map[string]bool {
 		list := []rune(strings.Join(strings.Fields(strings.ToLower(s)), " "))
@@ -80,9 +80,8 @@ func eightGramJaccard(s, t string) float64 {
 	return float64(both) / float64(max(len(a)+len(b)-both, 1))
 }
 
-// copies is how much two texts of a set must be alike to be near copies of each
-// other: then it is no mistake to find the one by an edit of the other. It is
-// well above what Near asks for.
+// copies is the least similarity of near copies within a dataset. Finding one by an edit of the other is then no
+// mistake. It is well above SimilarityThreshold.
 const copies = .8
 
 // tally counts what was found for edits.
@@ -124,12 +123,10 @@ func (y *tally) join(z tally) {
 	y.different += z.different
 }
 
-// longest is the longest text that is edited: one edit says little about a longer
-// one, and takes long.
+// longest bounds the texts that are edited: one edit of a longer one shows little and takes long.
 const longest = 16 << 10
 
-// Every text of a set is edited in every way, once and with another edit
-// on top, and looked for among all others.
+// Every text of a set is edited in every way, once and with a second edit, and searched among all others.
 func TestSignatureFindsEditedTexts(t *testing.T) {
 	t.Parallel()
 	const minPrecision, minRecall = .95, .8

@@ -15,8 +15,7 @@ import (
 
 func jaccard(s, t string) float64 { return NewShingles(s).Jaccard(NewShingles(t)) }
 
-// Stored hashes must be found again by every later program: if this fails, the
-// code is wrong, not the figures.
+// Stored hashes must be found again by every later program: if this fails, the code is wrong, not the figures.
 func TestSignatureIsStable(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]int64{
@@ -35,7 +34,7 @@ func TestSignatureIsStable(t *testing.T) {
 	}
 }
 
-// The rules of [Sketch], spelled out once more without blocks and tables.
+// The rules of [Signature], written again without blocks and tables.
 func TestSignatureEqualsDefinition(t *testing.T) {
 	t.Parallel()
 	hash := func(word string) uint64 {
@@ -145,7 +144,7 @@ func TestJaccardSeparatesPairsOfUnsegmentedScripts(t *testing.T) {
 	}
 }
 
-// words is a text of n words, of which each is one of a million.
+// words returns a text of n words, each one of a million.
 func words(r *rand.Rand, n int) []string {
 	list := make([]string, n)
 	for i := range list {
@@ -154,8 +153,7 @@ func words(r *rand.Rand, n int) []string {
 	return list
 }
 
-// With true permutations the number of pairs that share a band is binomial; six
-// standard deviations are no chance.
+// With true permutations the number of pairs that share a band is binomial; six standard deviations are no chance.
 func TestBandsMatchWithExpectedProbability(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))

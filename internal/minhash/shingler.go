@@ -11,8 +11,8 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// shingler cuts a text into words and names every few neighbours by one hash. It
-// hands the hashes on in blocks, so that a text of any size takes the same room.
+// shingler cuts a text into words and hashes each shingle. It emits the hashes in blocks, so its memory does not grow
+// with the text.
 type shingler struct {
 	emit                     func(shingles []uint64)
 	table                    *[runeTableLimit]runeClass
@@ -21,21 +21,21 @@ type shingler struct {
 	total, blockLen          int    // shingles in all, and in the block
 	block                    [256]uint64
 	classes                  []runeClass // the characters of a run
-	hasComplex               bool        // one of them is a knot
+	hasComplex               bool        // one of them is complex
 	lowerBuf                 []byte
 }
 
-// How many words make a shingle. Of single words strangers have too many in
-// common, and a typo breaks as many shingles as a shingle has words.
+// Words in a shingle. Unrelated texts share too many single words, and a typo breaks as many shingles as a shingle has
+// words.
 const (
 	wordShingleSize = 2
 	runeShingleSize = 3 // of characters of scripts without spaces
 )
 
-// maxPooledRunes bounds the characters that a pooled shingler keeps room for.
+// maxPooledRunes bounds the capacity of a pooled shingler, in characters.
 const maxPooledRunes = 1 << 13
 
-// addText hands on all shingles of s, in linear time.
+// addText emits all shingles of s, in linear time.
 func (g *shingler) addText(s string) {
 	g.words, g.previous, g.beforePrevious, g.total, g.blockLen = 0, 0, 0, 0, 0
 	for i := 0; i < len(s); {
@@ -64,8 +64,7 @@ func (g *shingler) addText(s string) {
 	}
 }
 
-// addNonASCIIRun takes the run of word characters that begins at i and returns
-// where the text goes on.
+// addNonASCIIRun reads the run of word characters that begins at i, and returns its end.
 func (g *shingler) addNonASCIIRun(s string, i int) int {
 	j := i + g.classify(s[i:], false)
 	if j == i {
@@ -84,9 +83,8 @@ func (g *shingler) addNonASCIIRun(s string, i int) int {
 	return j
 }
 
-// classify looks up the characters at the start of s and returns their size: up to
-// a blank one, or of a settled text, which is in normal form, all. There knots are
-// only what folding may change.
+// classify looks up the characters at the start of s and returns their size. It stops at a separator, except in a
+// normalized text, where only case folding makes a character complex.
 func (g *shingler) classify(s string, normalized bool) (size int) {
 	g.classes, g.hasComplex = g.classes[:0], false
 	if normalized {
@@ -110,7 +108,7 @@ func (g *shingler) classify(s string, normalized bool) (size int) {
 	return size
 }
 
-// addRun takes the words of the characters collected.
+// addRun adds the words of the collected characters.
 func (g *shingler) addRun() {
 	hash, open := uint64(analysis.FNVOffset), false
 	for _, l := range g.classes {
@@ -131,8 +129,7 @@ func (g *shingler) addRun() {
 	}
 }
 
-// addWord takes the next word and makes a shingle of it and those before, many
-// words in all.
+// addWord adds a word, and emits the shingle of it and the words before it, many words in all.
 func (g *shingler) addWord(hash uint64, many int) {
 	switch {
 	case g.words < many-1:
@@ -155,24 +152,23 @@ func (g *shingler) addShingle(shingle uint64) {
 	g.total++
 }
 
-// runeKind is what a character is to a shingler.
+// runeKind is the kind of a character for the shingler.
 type runeKind uint8
 
 const (
-	separatorRune runeKind = iota // parts words
+	separatorRune runeKind = iota // separates words
 	wordRune                      // part of a word
 	singleRune                    // a word of its own
-	complexRune                   // may become something else in normal form or beside others
+	complexRune                   // may change in normal form or beside others
 )
 
-// runeClass is a character folded, and its kind.
+// runeClass is a character in one letter case, and its kind.
 type runeClass struct {
 	folded rune
 	kind   runeKind
 }
 
-// classOf says what a character is; folding those at looksLimit and beyond needs
-// their neighbours.
+// classOf returns the class of a character. From looksLimit on, the letter case depends on the neighbors.
 func (g *shingler) classOf(r rune) runeClass {
 	switch {
 	case r < runeTableLimit:

@@ -6,18 +6,16 @@ import (
 	"sync"
 )
 
-// Shingles is the set of short runs of words of a text, named by hashes: all of
-// them up to keepShingles, some 6 KB of prose; of a longer text the least ones,
-// which are a fair sample (the bottom-k sketch of Cohen and Kaplan, Summarizing
-// Data using Bottom-k Sketches, 2007). The zero value is a text without words.
-// It may be used by many at once.
+// Shingles is the set of shingles of a text as hashes: all of up to keepShingles, some 6 KB of prose, or the least ones
+// of a longer text. These are a fair sample (Cohen and Kaplan, Summarizing Data using Bottom-k Sketches, 2007). The
+// zero value is a text without words. It is safe for concurrent use.
 type Shingles struct {
-	hashes []uint64 // ascending, no two alike
+	hashes []uint64 // ascending and unique
 }
 
 const maxShingles = 1024
 
-// NewShingles makes the set of a text; [Signature] defines a shingle.
+// NewShingles returns the set of a text; [Signature] defines a shingle.
 func NewShingles(content string) Shingles {
 	g := shingleCollectorPool.Get().(*shingleCollector)
 	defer shingleCollectorPool.Put(g)
@@ -27,10 +25,8 @@ func NewShingles(content string) Shingles {
 	return Shingles{slices.Clone(g.list)}
 }
 
-// Jaccard is the share of the shingles of both texts that they have in
-// common (Jaccard), from 0 to 1, the same in both directions. It is exact if both
-// sets are whole, and otherwise off by some .015. A text without words resembles
-// nothing.
+// Jaccard returns the Jaccard similarity of two sets, from 0 to 1: shared shingles over all shingles. It is exact if
+// both sets are whole, and otherwise off by some .015. A text without words has similarity 0.
 func (s Shingles) Jaccard(t Shingles) float64 {
 	a, b := s.hashes, t.hashes
 	most := len(a) + len(b)
@@ -54,12 +50,12 @@ func (s Shingles) Jaccard(t Shingles) float64 {
 	return float64(both) / float64(max(union, 1))
 }
 
-// shingleCollector keeps the least shingles of a text. It sorts only when it has twice as
-// many as are kept, so that a text costs linear time in whatever order they come.
+// shingleCollector keeps the least shingles of a text. It sorts only when it has twice the number to keep, so a text
+// takes linear time in any order.
 type shingleCollector struct {
 	shingler
 	list  []uint64
-	bound uint64 // what is not below it is not kept
+	bound uint64 // greater hashes are not kept
 }
 
 var shingleCollectorPool = sync.Pool{New: func() any {

@@ -23,8 +23,7 @@ const (
 // A Document is one text of a dataset.
 type Document struct{ Group, ID, Title, Text string }
 
-// A Query has relevance judgements: the ids of the documents of its group that
-// answer it, each with a grade above 0.
+// A Query has relevance judgements: the ids of relevant documents of its group, each with a grade above 0.
 type Query struct {
 	Group, ID, Text string
 	Relevant        map[string]float64
@@ -40,8 +39,7 @@ type Dataset struct {
 // documentKey identifies a document within a dataset.
 type documentKey struct{ group, id string }
 
-// ReadDataset reads the dataset of a folder and checks it. An error names the
-// file, and the line if one line is wrong.
+// ReadDataset reads the dataset of a folder and checks it. An error names the file, and the line if one line is wrong.
 func ReadDataset(dir string) (Dataset, error) {
 	s := Dataset{Name: filepath.Base(filepath.Clean(dir))}
 	known := map[documentKey]bool{}
@@ -160,8 +158,8 @@ func decode[T any](line []byte) (v T, err error) {
 	return v, err
 }
 
-// DatasetFolders returns the dataset folders of a path in the order of their
-// names: the path itself, or its direct subfolders that hold documents.
+// DatasetFolders returns the dataset folders of a path in the order of their names. It is the path itself, or its
+// direct subfolders that hold documents.
 func DatasetFolders(path string) ([]string, error) {
 	if _, err := os.Stat(filepath.Join(path, documentsFileName)); err == nil {
 		return []string{path}, nil

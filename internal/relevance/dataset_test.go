@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// writeDataset makes a dataset in a folder of the test. A file without text is
-// not made.
+// writeDataset makes a dataset in a folder of the test. A file without text is not made.
 func writeDataset(t *testing.T, documents, questions string) (dir string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "set")

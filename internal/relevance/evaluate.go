@@ -10,8 +10,7 @@ import (
 	"github.com/loci-memory/loci/client"
 )
 
-// A Result holds the quality and the times of one dataset in one mode. Times
-// are milliseconds.
+// A Result holds the quality and the times of one dataset in one mode. Times are milliseconds.
 type Result struct {
 	Mode     loci.Mode `json:"mode"`
 	Atlas    bool      `json:"atlas,omitzero"` // each query searched the atlas of its group only
@@ -24,19 +23,17 @@ type Result struct {
 	P95       float64 `json:"p95Ms"`       // measured by the client
 	ServerP50 float64 `json:"serverP50Ms"` // meta.timings.totalMs
 
-	// the number of queries that were answered in each mode
+	// the number of queries by the mode that the server chose
 	Resolved map[loci.ResolvedMode]int `json:"resolved"`
-	Cached   int                       `json:"cached"` // the number of answers from a cache
+	Cached   int                       `json:"cached"` // the number of cached results
 }
 
-// Run asks every query of the dataset, one after another, in the workspace of
-// its group, and evaluates the answers.
+// Run sends every query of the dataset, one after another, to the workspace of its group, and grades the results.
 func (l *LoadedDataset) Run(ctx context.Context, c *client.Client, mode loci.Mode, progress Progress) (Result, error) {
 	return l.run(ctx, c, mode, false, progress)
 }
 
-// RunInAtlas is Run in the atlas of each query's group, for datasets that were
-// loaded together.
+// RunInAtlas does the same in the atlas of each query's group, for datasets that were loaded together.
 func (l *LoadedDataset) RunInAtlas(ctx context.Context, c *client.Client, mode loci.Mode, progress Progress) (Result,
 	error) {
 	return l.run(ctx, c, mode, true, progress)
@@ -78,8 +75,7 @@ func (l *LoadedDataset) run(ctx context.Context, c *client.Client, mode loci.Mod
 	return r, nil
 }
 
-// resultIDs returns the dataset ids of the memories in an answer. A memory of
-// another group or dataset gets an empty id.
+// resultIDs returns the dataset ids of the memories found. A memory of another group or dataset gets an empty id.
 func (l *LoadedDataset) resultIDs(group string, found loci.FoundMemories) []string {
 	list := make([]string, len(found.Memories))
 	for i, m := range found.Memories {

@@ -13,8 +13,7 @@ import (
 	"github.com/loci-memory/loci/client"
 )
 
-// Progress receives the number of finished steps. It may be called by several
-// goroutines at once.
+// Progress receives the number of finished steps. It may be called by several goroutines at once.
 type Progress func(done, total int)
 
 // A LoadedDataset is a dataset whose documents are memories of a server.
@@ -28,13 +27,11 @@ type LoadedDataset struct {
 	documents map[string]documentKey // by the ids of memories
 }
 
-// A target holds the documents of a group: a workspace for each group, or an
-// atlas of a shared workspace.
+// A target holds the documents of a group: a workspace for each group, or an atlas of a shared workspace.
 type target struct{ workspace, atlas string }
 
-// Load makes a workspace for each group of the dataset and a memory for each
-// document, with several clients at once. It returns when the embedding queue
-// is empty. Credentials in the texts are redacted, not refused.
+// Load makes a workspace for each group of the dataset and a memory for each document, with several clients. It returns
+// when the embedding queue is empty. Credentials in the texts are redacted, not refused.
 func Load(ctx context.Context, c *client.Client, s Dataset, clients int, progress Progress) (*LoadedDataset, error) {
 	l := newLoadedDataset(s)
 	for i, g := range l.groups() {
@@ -47,8 +44,7 @@ func Load(ctx context.Context, c *client.Client, s Dataset, clients int, progres
 	return l, l.createMemories(ctx, c, clients, progress)
 }
 
-// LoadTogether is Load of several datasets into one workspace, in which each
-// group of a dataset has an atlas.
+// LoadTogether loads several datasets into one workspace, in which each group of a dataset has an atlas.
 func LoadTogether(ctx context.Context, c *client.Client, sets []Dataset, clients int,
 	progress Progress) (list []*LoadedDataset, err error) {
 	shared, err := c.WorkspaceCreate(ctx, loci.CreateWorkspace{Name: "Together"})
@@ -124,8 +120,7 @@ func (l *LoadedDataset) createInput(d Document) loci.CreateMemory {
 // partID is the id of a part of a conversation or a document: D3:14.
 var partID = regexp.MustCompile(`^([^\s/]+):([0-9]{1,9})$`)
 
-// source returns the group and the position of a part, or nil for a document
-// without them.
+// source returns the group and the position of a part, or nil for a document without them.
 func (d Document) source() *loci.Source {
 	m := partID.FindStringSubmatch(d.ID)
 	if m == nil {
@@ -179,8 +174,7 @@ func withContext(what string, err error) error {
 	return &loci.Error{Code: e.Code, Message: what + ": " + e.Message, Err: err}
 }
 
-// forEach calls f with the numbers below n, several at once, and stops at the
-// first error.
+// forEach calls f with the numbers below n, several at once, and stops at the first error.
 func forEach(ctx context.Context, n, workers int, progress Progress, f func(ctx context.Context, i int) error) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

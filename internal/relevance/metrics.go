@@ -8,17 +8,16 @@ import (
 	"slices"
 )
 
-// CutoffDepth is the number of memories of an answer that are evaluated.
+// CutoffDepth is the number of results that are graded.
 const CutoffDepth = 10
 
-// Metrics are the quality of the answer to one query, each from 0 to 1.
+// Metrics are the quality of the results of one query, each from 0 to 1.
 type Metrics struct {
 	Recall5, Recall10, MRR, NDCG10 float64
 }
 
-// Evaluate compares an answer, the ids in their order, with the relevance
-// judgements. The measures are those of trec_eval (recall_5, recall_10,
-// recip_rank, ndcg_cut_10; https://github.com/usnistgov/trec_eval):
+// Evaluate compares results, a list of ids, with the relevance judgements. The measures are those of trec_eval
+// (recall_5, recall_10, recip_rank, ndcg_cut_10; https://github.com/usnistgov/trec_eval):
 //
 //   - Recall at k: the share of the relevant documents among the first k.
 //   - MRR: 1 over the rank of the first relevant document (Voorhees, TREC-8,
@@ -66,8 +65,7 @@ func discountedGain(grades []float64) (sum float64) {
 	return sum
 }
 
-// An Estimate is the mean of a measure over the queries of a dataset, with its
-// 95 % confidence interval.
+// An Estimate is the mean of a measure over the queries of a dataset, with its 95 % confidence interval.
 type Estimate struct {
 	Mean float64 `json:"mean"`
 	Low  float64 `json:"low"`
@@ -77,10 +75,9 @@ type Estimate struct {
 // BootstrapResamples is the number of bootstrap resamples.
 const BootstrapResamples = 1000
 
-// Bootstrap returns the mean and its percentile interval: the 2.5th and 97.5th
-// percentiles of the means of queries drawn with replacement (Efron and
-// Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13). The draws
-// are the same for all lists of one length.
+// Bootstrap returns the mean and its percentile interval, from the 2.5th to the 97.5th percentile (Efron and
+// Tibshirani, An Introduction to the Bootstrap, 1993, chapter 13). The percentiles are of the means of values drawn
+// with replacement. The draws are the same for all lists of one length.
 func Bootstrap(values []float64) Estimate {
 	r := rand.New(rand.NewPCG(1, 2))
 	means := make([]float64, BootstrapResamples)

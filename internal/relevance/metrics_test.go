@@ -12,8 +12,7 @@ func almostEqual(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// The sums are by hand, with log2(2) = 1, log2(3) = 1.5849625007, log2(4) = 2,
-// log2(7) = 2.8073549221 and log2(8) = 3.
+// The sums are computed by hand: log2(2) = 1, log2(3) = 1.5849625007, log2(4) = 2, log2(7) = 2.8073549221, log2(8) = 3.
 func TestMetricsEqualTrecEval(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

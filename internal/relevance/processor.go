@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Processor returns the name of the processor of this machine, or its
-// architecture.
+// Processor returns the name of the processor of this machine, or its architecture.
 func Processor() string {
 	info, _ := os.ReadFile("/proc/cpuinfo") // without the file the architecture is returned
 	for l := range strings.Lines(string(info)) {

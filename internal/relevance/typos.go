@@ -10,11 +10,9 @@ import (
 // minTypoLetters is the shortest word that gets a typo.
 const minTypoLetters = 4
 
-// WithTypos returns the dataset with n typos in each query, each in a different
-// word of at least 4 letters while there are such words. A typo swaps two
-// letters, drops one, doubles one, or hits an adjacent key. Equal seeds make
-// equal typos in a query, independent of the rest of the dataset. A query
-// without such a word is unchanged; unchanged counts those.
+// WithTypos returns the dataset with n typos in each query, each in a different word of at least 4 letters. A typo
+// swaps two letters, drops one, doubles one, or hits an adjacent key. Equal seeds make equal typos in a query,
+// independent of the rest of the dataset. A query without such a word is unchanged; unchanged counts those.
 func (s Dataset) WithTypos(n int, seed uint64) (out Dataset, unchanged int) {
 	out = s
 	out.Queries = make([]Query, len(s.Queries))
@@ -67,9 +65,8 @@ func splitLetterRuns(text string) (parts [][]rune) {
 	return parts
 }
 
-// typo makes one mistake in a word. Where the letter chosen allows no mistake
-// of a kind, it is dropped. A word that earlier typos have shortened only
-// grows.
+// typo makes one mistake in a word. Where the letter chosen allows no mistake of a kind, it is dropped. A word that
+// earlier typos have shortened only grows.
 func typo(word []rune, r *rand.Rand) []rune {
 	at := r.IntN(len(word))
 	before, letter, after := word[:at:at], word[at], word[at+1:]

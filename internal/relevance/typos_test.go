@@ -31,8 +31,7 @@ func TestWithTyposIsDeterministic(t *testing.T) {
 	}
 }
 
-// A query with enough long words differs in exactly n of them, each by one edit
-// of Damerau's four kinds; the rest is unchanged.
+// A query with enough long words differs in exactly n of them, each by one edit of Damerau's four kinds.
 func TestTypoIsSingleEditInLongWord(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -69,8 +68,7 @@ func TestTypoIsSingleEditInLongWord(t *testing.T) {
 	})
 }
 
-// isSingleTypo reports whether b is a with two letters swapped, one dropped,
-// one doubled, or one replaced.
+// isSingleTypo reports whether b is a with two letters swapped, one dropped, one doubled, or one replaced.
 func isSingleTypo(a, b []rune) bool {
 	for i := range a {
 		without := slices.Concat(a[:i], a[i+1:])

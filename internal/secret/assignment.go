@@ -8,10 +8,9 @@ import (
 // credentialWords are words that make a name the name of a credential.
 var credentialWords = []string{"key", "token", "secret", "pass", "auth", "api", "cred", "login"}
 
-// valueStart returns the start of the value that a text assigns to the name
-// with the keyword at i, or 0. Names and assignments are those of programs,
-// YAML, JSON, .env files and shells: DISCORD_BOT_TOKEN=, "discord.secret": ",
-// :=, =>.
+// valueStart returns the start of the value that a text assigns to the name with the keyword at i, or 0. Names and
+// assignments are those of programs, YAML, JSON, .env files and shells: DISCORD_BOT_TOKEN=, "discord.secret": ", :=,
+// =>.
 func (s *scanner) valueStart(i int, keyword, word string, end int) int {
 	const rest = 20 // bytes of a name after the keyword
 	text := s.text[:end]
@@ -35,9 +34,8 @@ func (s *scanner) valueStart(i int, keyword, word string, end int) int {
 	return from
 }
 
-// isNameStart reports whether a name or a part of a name begins at i: the
-// keyword "sonar" begins a part of mySonar and my_sonar, but not of personary.
-// A keyword that does not begin with a letter begins anywhere.
+// isNameStart reports whether a name or a part of a name begins at i. The keyword "sonar" begins a part of mySonar and
+// my_sonar, but not of personary. A keyword that does not begin with a letter begins anywhere.
 func isNameStart(text string, i int) bool {
 	if i == 0 || classes[text[i]]&alpha == 0 || classes[text[i-1]]&alpha == 0 {
 		return true
@@ -64,9 +62,8 @@ var (
 	allAssignmentSigns = append(slices.Clone(assignmentSigns), ">", "||", ",")
 )
 
-// skipAssignment skips an assignment sign and the quotes, white space and
-// backslashes around it. It returns the start of the value, or 0 without a
-// sign.
+// skipAssignment skips an assignment sign and the quotes, white space and backslashes around it. It returns the start
+// of the value, or 0 without a sign.
 func skipAssignment(text string, i int, signs ...string) int {
 	i = skipSpaceAnd(text, i, "\"'`\\")
 	for _, sign := range signs {

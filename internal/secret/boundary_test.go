@@ -14,7 +14,7 @@ func TestScanFindsTokensInAnyContext(t *testing.T) {
 		for _, s := range drawSamples(seed) {
 			for _, a := range secrettest.Surroundings {
 				if s.Rule == "generic-api-key" && a.Behind == "..." {
-					continue // dots stand for the rest of a value
+					continue // dots replace the rest of a value
 				}
 				in := a.Wrap(s)
 				got := Scan(in.Text)
@@ -60,8 +60,7 @@ func TestScanFindsAdjacentTokens(t *testing.T) {
 	}
 }
 
-// A prefix that ends no word marks a token even between letters, which stay in
-// the text.
+// A prefix that ends no word marks a token even between letters, which stay in the text.
 func TestScanFindsPrefixedTokensBetweenLetters(t *testing.T) {
 	t.Parallel()
 	found := 0

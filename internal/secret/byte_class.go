@@ -66,8 +66,7 @@ var classes = func() (t [256]class) {
 	return t
 }()
 
-// runEnd returns the end of the run of bytes of a class that begins at i,
-// before end.
+// runEnd returns the end of the run of bytes of a class that begins at i, before end.
 func runEnd(text string, c class, i, end int) int {
 	for i < end && classes[text[i]]&c != 0 {
 		i++
@@ -75,19 +74,18 @@ func runEnd(text string, c class, i, end int) int {
 	return i
 }
 
-// isTokenStart reports whether a token may begin at i: the byte before it is
-// no letter and no digit, unless it ends an escape (\n, \u003d, %3D).
+// isTokenStart reports whether a token may begin at i. No letter or digit precedes it, unless it ends an escape (\n,
+// \u003d, %3D).
 func isTokenStart(text string, i int) bool {
 	return i == 0 || classes[text[i-1]]&alnum == 0 || endsWithEscape(text[:i])
 }
 
-// minBase64Run is the least length of a run of base64 that is no word or path,
-// and minBase64Capitals the least number of capitals in it.
+// minBase64Run is the least length of a run of base64 that is no word or path. minBase64Capitals is the least number of
+// capitals in it.
 const minBase64Run, minBase64Capitals = 20, 3
 
-// base64RunStart returns the least end of a secret that begins at the end of
-// the text and is no piece of a run of base64 before it, or 0 without such a
-// run. A short prefix occurs in a long run by chance.
+// base64RunStart returns the place that a secret to the left must reach if the text ends in a run of base64, or 0
+// without such a run. A short prefix occurs in a long run by chance.
 func base64RunStart(text string, c class) (needs int) {
 	length, capitals := 0, 0
 	for i := len(text) - 1; i >= 0 && classes[text[i]]&c != 0 && length < 2*minBase64Run; i-- {
@@ -122,8 +120,8 @@ func endsWithEscape(text string) bool {
 	return false
 }
 
-// isTokenEnd reports whether a token of the class ends before i: its alphabet
-// ends there, or a sequence of marks of the text does: _, **, -, three dots.
+// isTokenEnd reports whether a token of the class ends before i. Its alphabet ends there, or a sequence of marks of the
+// text does: _, **, -, three dots.
 func isTokenEnd(text string, c class, i, end int) bool {
 	const maximum = 8
 	if i >= end || classes[text[i]]&c == 0 {
@@ -139,8 +137,8 @@ func isTokenEnd(text string, c class, i, end int) bool {
 // punctuationMarks separate words of a text, and may occur in a token too.
 const punctuationMarks = "_-.~"
 
-// trimMarks removes marks of the text from the end of a token without a fixed
-// length: dots, and as many _ as precede the token.
+// trimMarks removes marks of the text from the end of a token without a fixed length. These are dots, and as many _ as
+// precede the token.
 func trimMarks(text string, from, to int) int {
 	for to > from && text[to-1] == '.' {
 		to--
@@ -151,12 +149,10 @@ func trimMarks(text string, from, to int) int {
 	return to
 }
 
-// entropySample bounds the work on one token; a longer token is random
-// throughout.
+// entropySample bounds the work on one token; a longer token is random throughout.
 const entropySample = 256
 
-// entropy returns the Shannon entropy of the first bytes of a text, in bits a
-// byte.
+// entropy returns the Shannon entropy of the first bytes of a text, in bits a byte.
 func entropy(text string) float64 {
 	text = text[:min(len(text), entropySample)]
 	var counts [256]uint16
@@ -191,8 +187,7 @@ func isPlaceholder(text string) bool {
 	return strings.Count(text, text[:1]) == len(text)
 }
 
-// hasPrefixFold reports whether the text at i begins with a lower-case word, in
-// any letter case.
+// hasPrefixFold reports whether the text at i begins with a lower-case word, in any letter case.
 func hasPrefixFold(text string, i int, small string) bool {
 	if len(text)-i < len(small) {
 		return false

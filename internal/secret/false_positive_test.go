@@ -98,8 +98,7 @@ func TestScanFindsNothingInOrdinaryLines(t *testing.T) {
 	}
 }
 
-// Base64 of programs has long runs of zero bytes, and so many tokens of Square
-// by chance.
+// Base64 of programs has long runs of zero bytes, and so many tokens of Square by chance.
 func TestScanFindsNothingInBase64Binaries(t *testing.T) {
 	t.Parallel()
 	const piece, maximum = 30 << 10, 8 << 20

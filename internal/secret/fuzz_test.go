@@ -63,9 +63,8 @@ func TestScanAcceptsAnyBytes(t *testing.T) {
 
 const (
 	maxFuzzBytes = 256 << 10
-	// scanTimeout is far above the milliseconds of the largest text, on a busy
-	// machine and with the race detector too. It is far below the time of a
-	// quadratic scan.
+	// scanTimeout is far above the milliseconds of the largest text, on a busy machine and with the race detector too.
+	// It is far below the time of a quadratic scan.
 	scanTimeout = 20 * time.Second
 )
 

@@ -2,15 +2,13 @@ package secret
 
 import "strings"
 
-// keyQualifiers are the words before "key" that make it a credential: a key
-// alone may be a key of a map.
+// keyQualifiers are the words before "key" that make it a credential: a key alone may be a key of a map.
 var keyQualifiers = []string{
 	"api", "secret", "access", "private", "auth", "signing", "encryption", "master", "service", "account", "refresh",
 	"bearer", "bot", "personal", "client",
 }
 
-// cursorQualifiers are the words before "token" that make it a position in a
-// list.
+// cursorQualifiers are the words before "token" that make it a position in a list.
 var cursorQualifiers = []string{"page", "next", "continuation", "cursor", "sync", "resume"}
 
 const (
@@ -162,10 +160,8 @@ func isValueEnd(text string, i int) bool {
 		strings.IndexByte("\"'`;,\\)}]<>&*~?!", text[i]) >= 0
 }
 
-// looksRandom reports whether a value looks random: between its dots, dashes
-// and slashes is a long piece in which digits and letters, or digits and
-// letters of both cases, alternate. Names with a number, dates, versions and
-// UUIDs have no such piece.
+// looksRandom reports whether a value looks random. A long piece between its dots, dashes and slashes alternates digits
+// and letters, or digits and letters of both cases. Names with a number, dates, versions and UUIDs have no such piece.
 func looksRandom(value string) bool {
 	const few = 3
 	for i := 0; i < len(value); i++ {
@@ -179,8 +175,7 @@ func looksRandom(value string) bool {
 	return false
 }
 
-// countClassChanges counts the adjacent bytes with different membership in the
-// given classes.
+// countClassChanges counts the adjacent bytes with different membership in the given classes.
 func countClassChanges(text string, c class) (n int) {
 	for i := 1; i < len(text); i++ {
 		if (classes[text[i]]^classes[text[i-1]])&c != 0 {

@@ -5,13 +5,11 @@ import (
 	"strings"
 )
 
-// authSchemes are the HTTP authentication schemes whose value is a token or a
-// key.
+// authSchemes are the HTTP authentication schemes whose value is a token or a key.
 var authSchemes = []string{"bearer", "token", "apikey", "api-key"}
 
-// findAuthorization finds the credential of an Authorization field (RFC 9110,
-// 11.6.2) of the schemes Basic, Token and others. The rule for Bearer has its
-// own anchor.
+// findAuthorization finds the credential of an Authorization field (RFC 9110, 11.6.2) of the schemes Basic, Token and
+// others. The rule for Bearer has its own anchor.
 func findAuthorization(s *scanner, i, end int) (from, to int) {
 	const name = "authorization"
 	text := s.text[:end]
@@ -45,8 +43,8 @@ func findBearer(s *scanner, i, end int) (from, to int) {
 	return findOpaqueToken(text, skipScheme(text, i+len(authSchemes[0])))
 }
 
-// skipScheme returns the start of the credential behind a scheme that ends at
-// i, or the end of the text if no space follows.
+// skipScheme returns the start of the credential behind a scheme that ends at i. It returns the end of the text if no
+// space follows.
 func skipScheme(text string, i int) int {
 	if strings.HasPrefix(text[i:], "%20") {
 		return i + len("%20")
@@ -57,8 +55,7 @@ func skipScheme(text string, i int) int {
 	return len(text)
 }
 
-// credentialEnd returns the end of the credential at i, or i without a
-// credential.
+// credentialEnd returns the end of the credential at i, or i without a credential.
 func credentialEnd(text string, i int) int {
 	const maximum = 4096
 	to := skipPadding(text, runEnd(text, tilde|b64, i, min(len(text), i+maximum+1)))
@@ -79,8 +76,7 @@ func findOpaqueToken(text string, i int) (from, to int) {
 	return from, from + len(strings.TrimRight(text[from:to], punctuationMarks))
 }
 
-// findBasic finds base64 of user:password (RFC 7617), unless the password is a
-// documentation example.
+// findBasic finds base64 of user:password (RFC 7617), unless the password is a documentation example.
 func findBasic(text string, i int) (from, to int) {
 	const maximum = 512
 	from = skipScheme(text, i)
@@ -102,8 +98,7 @@ func findBasic(text string, i int) (from, to int) {
 	return from, to
 }
 
-// findNetrc finds the password of a machine in a .netrc file, on one or several
-// lines.
+// findNetrc finds the password of a machine in a .netrc file, on one or several lines.
 func findNetrc(s *scanner, i, end int) (from, to int) {
 	const maximum = 100 // bytes of a name or a word
 	text := s.text[:end]

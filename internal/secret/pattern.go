@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// A patternPart is a literal, or min to max bytes of a class. Padding is an
-// optional run of at most three equals signs.
+// A patternPart is a literal, or min to max bytes of a class. Padding is an optional run of at most three equals signs.
 type patternPart struct {
 	literal  string
 	class    class
@@ -22,15 +21,13 @@ type patternPart struct {
 //	<alnum:6>_<alnum:29>_mmk           parts of fixed length before a literal
 //	HEROKU<uuid>                       short for the five hexadecimal parts
 //
-// No part needs to look ahead: a part of fixed length takes just so much, any
-// other takes all it can.
+// No part needs to look ahead: a part of fixed length takes just so much, any other takes all it can.
 type pattern []patternPart
 
 const uuidPattern = "<Hex:8>-<Hex:4>-<Hex:4>-<Hex:4>-<Hex:12>"
 
-// maxUnboundedPart is the most bytes of an unbounded part. Only a token with a
-// mark in its prefix that the part cannot hold has one: so no run is measured
-// twice.
+// maxUnboundedPart is the most bytes of an unbounded part. Only a token with a mark in its prefix that the part cannot
+// hold has one: so no run is measured twice.
 const maxUnboundedPart = 1 << 16
 
 // parsePattern parses a shape; the tables are constants, so an error panics.
@@ -71,9 +68,8 @@ func parsePart(body string) patternPart {
 	return patternPart{class: classNames[name], min: minimum, max: maximum}
 }
 
-// match returns the end of the token that begins at i, or 0, and the class that
-// the next byte must not have. It reads nothing from end on: there the text
-// ends, or another secret begins.
+// match returns the end of the token that begins at i, or 0, and the class that the next byte must not have. It reads
+// only up to end, where the text ends or another secret begins.
 func (s pattern) match(text string, i, end int, fold bool) (to int, last class) {
 	for k, p := range s {
 		switch {
@@ -102,9 +98,8 @@ func (s pattern) match(text string, i, end int, fold bool) (to int, last class) 
 	return i, last
 }
 
-// anchor returns a fixed piece of three bytes or more, and its distance from
-// the start of the token. A shorter literal is extended by each byte that may
-// follow it, so there can be many pieces.
+// anchor returns a fixed piece of three bytes or more, and its distance from the start of the token. A shorter literal
+// is extended by each byte that may follow it, so there can be many pieces.
 func (s pattern) anchor() (pieces []string, back int) {
 	best, at, offset := -1, 0, 0
 	for k, p := range s {
@@ -128,8 +123,8 @@ func (s pattern) anchor() (pieces []string, back int) {
 	return pieces, at
 }
 
-// prefix returns the fixed start of a token if it has a mark and so ends no
-// word: ghp_, glpat-, SG.; the prefix of AKIA and of eyJ is empty.
+// prefix returns the fixed start of a token if it has a mark and so ends no word: ghp_, glpat-, SG. The prefixes of
+// AKIA and of eyJ are empty.
 func (s pattern) prefix() string {
 	if !strings.ContainsAny(s[0].literal, punctuationMarks) {
 		return ""
@@ -137,8 +132,7 @@ func (s pattern) prefix() string {
 	return s[0].literal
 }
 
-// alphabetSize returns the number of letters in the widest alphabet of a
-// pattern, in one case.
+// alphabetSize returns the number of letters in the widest alphabet of a pattern, in one case.
 func (s pattern) alphabetSize() (maximum int) {
 	for _, p := range s {
 		n := 0

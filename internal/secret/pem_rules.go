@@ -11,9 +11,8 @@ const (
 	maxHeaderLines = 8  // lines of headers before the body, as in RFC 1421
 )
 
-// findPEM finds a private key from its BEGIN line to its END line (RFC 7468;
-// PGP calls it a block, RFC 4880), or to the last line that still looks like
-// one. A BEGIN line alone, or before "...", is no key.
+// findPEM finds a private key from its BEGIN line to its END line (RFC 7468; PGP calls it a block, RFC 4880). Without
+// an END line it ends with the last line that looks like one. A BEGIN line alone, or before "...", is no key.
 func findPEM(s *scanner, i, end int) (from, to int) {
 	const begin = "begin"
 	from = i - len(pemDashes)
@@ -41,8 +40,7 @@ func findPEM(s *scanner, i, end int) (from, to int) {
 	return from, after + len(body)
 }
 
-// labelEnd returns the end of the rest of a line " RSA PRIVATE KEY-----", or 0
-// for another line.
+// labelEnd returns the end of the rest of a line " RSA PRIVATE KEY-----", or 0 for another line.
 func labelEnd(text string, i int) int {
 	n := strings.Index(text[i:min(len(text), i+maxLabel)], pemDashes)
 	if n < 0 {
@@ -56,9 +54,8 @@ func labelEnd(text string, i int) int {
 	return i + n + len(pemDashes)
 }
 
-// bodyEnd returns the end of the base64 lines at the start of a text, after
-// headers: any number of long lines, and one short line unless it is a word.
-// Lines may be quoted, joined by +, or have escaped ends.
+// bodyEnd returns the end of the base64 lines at the start of a text, after headers. It reads any number of long lines,
+// and one short line unless it is a word. Lines may be quoted, joined by +, or have escaped ends.
 func bodyEnd(text string) (end int) {
 	i := 0
 	for range maxHeaderLines {

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// discordIDs are the first three base64 bytes of a decimal number, with which a
-// Discord bot token begins.
+// discordIDs returns the starts of Discord bot tokens: the first three base64 bytes of a decimal number.
 func discordIDs() (all []string) {
 	for n := range 1000 {
 		id := string([]byte{byte('0' + n/100), byte('0' + n/10%10), byte('0' + n%10)})
@@ -19,8 +18,7 @@ func discordIDs() (all []string) {
 
 var discordPattern = parsePattern("<dash:24-28>.<dash:6>.<dash:27-40>")
 
-// findDiscordBot finds a token of a Discord bot: base64 of its user number, a
-// time and a signature.
+// findDiscordBot finds a token of a Discord bot: base64 of its user number, a time and a signature.
 func findDiscordBot(s *scanner, i, end int) (from, to int) {
 	text := s.text[:end]
 	if classes[text[i]]&upperAlnum == 0 {
@@ -72,8 +70,7 @@ func findSASSignature(s *scanner, i, end int) (from, to int) {
 	return from, to
 }
 
-// findMailgunKey finds key- and 32 hexadecimal digits that end no longer name,
-// such as the key of a cache.
+// findMailgunKey finds key- and 32 hexadecimal digits that end no longer name, such as the key of a cache.
 func findMailgunKey(s *scanner, i, end int) (from, to int) {
 	const digits = 32
 	text := s.text[:end]

@@ -8,8 +8,7 @@ import (
 	"github.com/loci-memory/loci/internal/secret/secrettest"
 )
 
-// recallFloors are the least recall of whole credentials of each kind, over all
-// contexts. docs/security.md states them.
+// recallFloors are the least recall of whole credentials of each kind, over all contexts. docs/security.md states them.
 var recallFloors = map[string]float64{
 	"own prefix or shape": .98, "name of a provider": .93, "private keys, signed tokens": .96,
 	"passwords with symbols": .84, "passwords of letters and digits": .84,

@@ -2,9 +2,8 @@ package secret
 
 import "strings"
 
-// Redact returns the text with each secret replaced by [REDACTED:rule], and the
-// secrets at their places in the original text. Scan finds nothing in the
-// returned text.
+// Redact returns the text with each secret replaced by [REDACTED:rule], and the secrets at their places in the original
+// text. Scan finds nothing in the returned text.
 func Redact(text string) (string, []Finding) {
 	found := Scan(text)
 	if len(found) == 0 {

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// A kind orders rules: where two match the same place, the greater one names
-// it.
+// A kind orders rules: where two match the same place, the greater one names it.
 type kind uint8
 
 const (
@@ -23,15 +22,14 @@ type tokenPattern struct {
 	entropy       float64
 }
 
-// An assignedPattern is a value assigned to a name that contains the keyword
-// and, behind it, the word: "*" is any credential word, "" needs none.
+// An assignedPattern is a value assigned to a name that contains the keyword and, behind it, the word. The word "*" is
+// any credential word, and "" needs none.
 type assignedPattern struct {
 	rule, keyword, word, pattern string
 	entropy                      float64
 }
 
-// minEntropy is the least entropy of every token: less is a dummy such as 0000
-// or abab.
+// minEntropy is the least entropy of every token: less is a dummy such as 0000 or abab.
 const minEntropy = 2
 
 // A findFunc checks the text at an anchor, and returns the place of the secret;
@@ -112,9 +110,8 @@ type tokenFinder struct {
 	entropy      float64
 }
 
-// find finds a token with clear boundaries, or a random token between letters
-// that begins with a prefix. It reports a token right behind a letter as one
-// that counts only where a secret ends there.
+// find finds a token with clear boundaries, or a random token between letters that begins with a prefix. It reports a
+// token right behind a letter as one that counts only where a secret ends there.
 func (f *tokenFinder) find(t *scanner, i, end int) (from, to int) {
 	to, last := f.pattern.match(t.text, i, end, f.ignoreCase)
 	if to == 0 {
@@ -140,8 +137,7 @@ func (f *tokenFinder) find(t *scanner, i, end int) (from, to int) {
 	return i, to
 }
 
-// mustReach returns the least end of a secret left of the token for the token
-// to count, or 0 for anywhere.
+// mustReach returns the least end of a secret left of the token for the token to count, or 0 for anywhere.
 func (f *tokenFinder) mustReach(text string) int {
 	switch {
 	case !isTokenStart(text, len(text)):
@@ -162,8 +158,7 @@ func (f *tokenFinder) trimMarks(text string, from, to int) int {
 	return to
 }
 
-// looksRandom reports whether the bytes behind a prefix look random: letters
-// alternate nearly as often as by chance.
+// looksRandom reports whether the bytes behind a prefix look random: letters alternate nearly as often as by chance.
 func (f *tokenFinder) looksRandom(body string) bool {
 	const chance = 0.9
 	return looksRandom(body) || entropy(body) >= chance*math.Log2(float64(min(len(body), f.alphabetSize)))

@@ -12,8 +12,7 @@ type Finding struct {
 	From, To int    // the bytes of the secret only, without the name before it
 }
 
-// Anchors are found by a hash of three bytes: heads has the first rule in the
-// list of those that share the hash, or 0.
+// Anchors are found by a hash of three bytes. heads has the first anchor of each hash, or 0.
 const (
 	hashBits = 14
 	hashMul  = 0x9e3779b1
@@ -60,12 +59,11 @@ func rarestTrigram(piece string) (at int) {
 	return at
 }
 
-// A hit is a place where a rule has found a secret. mustReach is the least end
-// of a secret to the left for the hit to count, or 0.
+// A hit is a place where a rule has found a secret. If mustReach is not 0, the hit counts only if a secret to the left
+// ends there or later.
 type hit struct{ from, to, rule, mustReach int }
 
-// A scanner holds the known facts of one text: the hits to the right of the
-// current place, and the long runs that a finder measured.
+// A scanner holds the hits to the right of the current place, and the long runs that a finder measured.
 type scanner struct {
 	text      string
 	hits      []hit
@@ -73,17 +71,15 @@ type scanner struct {
 	mustReach int            // set by the last finder
 }
 
-// requireReach records that a token at i counts only where a secret reaches it,
-// unless its start is clear.
+// requireReach records that a token at i counts only where a secret reaches it, unless its start is clear.
 func (s *scanner) requireReach(i int, clear bool) {
 	if !clear {
 		s.mustReach = i
 	}
 }
 
-// Scan finds the credentials in a text of any bytes, ordered and without
-// overlaps. It takes linear time for any text, and finds at most one secret in
-// one place, under the name of the most specific rule.
+// Scan finds the credentials in a text of any bytes, ordered and without overlaps. It takes linear time for any text.
+// In one place it finds at most one secret, under the name of the most specific rule.
 func Scan(text string) []Finding {
 	s := scanner{text: text}
 	var gram uint32
@@ -127,12 +123,11 @@ func (s *scanner) runRules(i int, gram uint32, a uint16) {
 	}
 }
 
-// maxNearbyHits is the number of hits that are checked for the next one: hits
-// are nearly in order, except where an anchor is before or behind the start.
+// maxNearbyHits is the number of hits that are checked for the next one. Hits are nearly in order, except where an
+// anchor is before or behind the start.
 const maxNearbyHits = 8
 
-// nextStarts returns the start of the next secret right of i, and of the next
-// that needs none before it; 0 for none.
+// nextStarts returns the start of the next secret right of i, and of the next one with a clear start; 0 for none.
 func (s *scanner) nextStarts(i int) (next, clear int) {
 	for _, h := range s.hits[max(0, len(s.hits)-maxNearbyHits):] {
 		if h.from > i && (next == 0 || h.from < next) {
@@ -159,9 +154,8 @@ func dropUnreached(hits []hit) []hit {
 	})
 }
 
-// outranks reports whether a hit names a place better than one that begins
-// before or with it: by its kind, or among equals by its order, unless it is
-// inside.
+// outranks reports whether a hit names a place better than one that begins before or with it. The greater kind does;
+// among equals the first rule does, unless the hit is inside.
 func outranks(h, first hit) bool {
 	if a, b := rules[h.rule].kind, rules[first.rule].kind; a != b {
 		return a > b

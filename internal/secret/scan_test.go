@@ -41,9 +41,8 @@ func TestEveryRuleFindsItsSamples(t *testing.T) {
 	}
 }
 
-// A missing byte or a byte of another class invalidates a token of fixed
-// length. An additional letter does so only without a clear prefix, and a value
-// without a shape is no piece of a word.
+// A missing byte or a byte of another class invalidates a token of fixed length. An additional letter does so only
+// without a clear prefix. A value without a shape is no piece of a word.
 func TestScanFindsWholeTokens(t *testing.T) {
 	t.Parallel()
 	has := func(text, rule string) bool {
@@ -56,8 +55,7 @@ func TestScanFindsWholeTokens(t *testing.T) {
 		if token && !prefixed && s.Rule != "private-key" && has("x"+secret, s.Rule) {
 			t.Errorf("%s: found behind a letter: x%s", s.Rule, secret)
 		}
-		// Some keys have a longer and a shorter form: the rest of one is the
-		// other.
+		// Some keys have a longer and a shorter form: the rest of one is the other.
 		if !s.Fixed || s.Rule == "openai-api-key" && len(secret) > 100 {
 			continue
 		}
@@ -77,8 +75,7 @@ func TestScanFindsWholeTokens(t *testing.T) {
 	}
 }
 
-// markFindings reports whether two samples of a format begin with the same
-// bytes, which include a mark.
+// markFindings reports whether two samples of a format begin with the same bytes, which include a mark.
 func markFindings(a, b secrettest.Sample) bool {
 	x, y := a.Secret(), b.Secret()
 	n := 0

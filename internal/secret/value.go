@@ -2,9 +2,8 @@ package secret
 
 import "strings"
 
-// An assignedValue is the value that a text assigns to a name. It may contain
-// any printable ASCII byte: between quotes up to the closing quote, otherwise
-// up to white space.
+// An assignedValue is the value that a text assigns to a name. It may contain any printable ASCII byte: between quotes
+// up to the closing quote, otherwise up to white space.
 type assignedValue struct {
 	from, to     int
 	quoted       bool
@@ -14,10 +13,9 @@ type assignedValue struct {
 // maxBlanks bounds the white space beside an assignment sign.
 const maxBlanks = 12
 
-// valueAfter returns the value that a text assigns to the name that ends at i;
-// ok is false without one. Besides the assignment signs it knows
-// environ["NAME"] = "value", define('NAME', 'value'), <name>value</name>,
-// --name value, NAME 'value', and "the name is value".
+// valueAfter returns the value that a text assigns to the name that ends at i; ok is false without one. Besides the
+// assignment signs it reads environ["NAME"] = "value", define('NAME', 'value'), <name>value</name>, --name value, NAME
+// 'value', and "the name is value".
 func valueAfter(text string, i int) (v assignedValue, ok bool) {
 	at, quotedName := skipNameQuote(text, i)
 	sign := skipBlanks(text, at)
@@ -71,8 +69,7 @@ func isOption(text string, i int) bool {
 	return from == 0 || classes[text[from-1]]&blank != 0 || strings.IndexByte("\"'`,(", text[from-1]) >= 0
 }
 
-// skipNameQuote skips the quote that ends a name, the bracket of an index, or
-// the stars of Markdown.
+// skipNameQuote skips the quote that ends a name, the bracket of an index, or the stars of Markdown.
 func skipNameQuote(text string, i int) (to int, quoted bool) {
 	for stars := 2; stars > 0 && i < len(text) && text[i] == '*'; stars-- {
 		i++
@@ -88,8 +85,7 @@ func skipBlanks(text string, i int) int {
 	return runEnd(text, blank, i, min(len(text), i+maxBlanks))
 }
 
-// skipQuote returns the end of the quote at i: a quotation mark behind any few
-// backslashes, as in JSON within a string.
+// skipQuote returns the end of the quote at i: a quotation mark behind any few backslashes, as in JSON within a string.
 func skipQuote(text string, i int) (to int, ok bool) {
 	const mostSlashes = 7
 	to = i
@@ -119,8 +115,8 @@ func readValue(text string, i int) (v assignedValue, ok bool) {
 	return assignedValue{from: i, to: to, isExpression: isExpression(whole)}, to > i
 }
 
-// closingQuote returns the place of the quote that ends the value at i, or 0 if
-// white space or another byte outside of values precedes it.
+// closingQuote returns the place of the quote that ends the value at i. It returns 0 if white space or another byte
+// outside of values precedes it.
 func closingQuote(text string, i int, quote string) int {
 	for limit := min(len(text), i+maxGenericLength+1); i < limit && isGraphic(text[i]); i++ {
 		if strings.HasPrefix(text[i:], quote) {
@@ -168,8 +164,7 @@ func startsAssignment(text, space string) bool {
 	return n >= leastName && n < len(text) && (text[n] == '=' || text[n] == ':')
 }
 
-// referenceMarkers are pieces of non-values: references, formats, addresses,
-// expressions, and the marks of Redact.
+// referenceMarkers are pieces of non-values: references, formats, addresses, expressions, and the marks of Redact.
 var referenceMarkers = []string{
 	"${", "$(", "{{", "#{", "<%", "%(", "://", "[REDACTED:", "a-z", "A-Z", "0-9", "(?", "ENC[", "ENC(",
 	`\x1b`, `\033[`, `\e[`, `\u001b`,
@@ -178,8 +173,7 @@ var referenceMarkers = []string{
 // expressionOperators are pieces of expressions of programs.
 var expressionOperators = []string{"&&", "||", "==", "=>", "->", "::", ");", ">>", "<<"}
 
-// isReference reports whether a value refers to another value, or is a hash
-// ($2b$12$..., {SSHA}..., sha256:...).
+// isReference reports whether a value refers to another value, or is a hash ($2b$12$..., {SSHA}..., sha256:...).
 func isReference(text string, v assignedValue) bool {
 	whole := text[v.from:v.to]
 	for _, piece := range referenceMarkers {
@@ -223,10 +217,9 @@ func isExpression(text string) bool {
 	return false
 }
 
-// looksShuffled reports whether the bytes of a value look random: its
-// lower-case letters, capitals, digits and symbols alternate nearly as often as
-// by chance, and it contains no word. Marks such as - and . join words, so they
-// do not count.
+// looksShuffled reports whether the bytes of a value look random. Its lower-case letters, capitals, digits and symbols
+// alternate nearly as often as by chance, and it contains no word. Marks such as - and . join words, so they do not
+// count.
 func looksShuffled(text string, minimum int) bool {
 	const (
 		longestWord  = 5

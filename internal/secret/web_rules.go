@@ -8,9 +8,8 @@ import (
 // A measuredRun is a measured run of one class.
 type measuredRun struct{ from, to int }
 
-// runEndAt returns the end of the run of a class at i. It caches the last run
-// of each part of a token and extends it to the left. So a text of one run with
-// many starts is measured once.
+// runEndAt returns the end of the run of a class at i. It caches the last run of each part of a token and extends it to
+// the left. So a text of one run with many starts is measured once.
 func (s *scanner) runEndAt(part int, c class, i, end int) int {
 	known := &s.runs[part]
 	switch {
@@ -22,8 +21,8 @@ func (s *scanner) runEndAt(part int, c class, i, end int) int {
 	return min(known.to, end)
 }
 
-// findJWT finds a signed token in its compact form (RFC 7519): three parts, of which
-// the first two are JSON objects, and the last may be empty.
+// findJWT finds a signed token in its compact form (RFC 7519). It has three parts: the first two are JSON objects, and
+// the last may be empty.
 func findJWT(s *scanner, i, end int) (from, to int) {
 	const leastPart, leastSignature = 19, 10
 	text := s.text[:end]
@@ -46,8 +45,7 @@ func findJWT(s *scanner, i, end int) (from, to int) {
 	return i, to
 }
 
-// findBase64JWT finds a token that is base64 encoded as a whole once more. Its
-// header is a JSON object.
+// findBase64JWT finds a token that is base64 encoded as a whole once more. Its header is a JSON object.
 func findBase64JWT(s *scanner, i, end int) (from, to int) {
 	const first, minimum = 40, 60
 	text := s.text[:end]
@@ -67,8 +65,7 @@ func findBase64JWT(s *scanner, i, end int) (from, to int) {
 	return i, skipPadding(text, to)
 }
 
-// findSentryOrg finds an organization token: base64 of JSON that names a
-// region, and a signature.
+// findSentryOrg finds an organization token: base64 of JSON that names a region, and a signature.
 func findSentryOrg(s *scanner, i, end int) (from, to int) {
 	const prefix, minimum, signature = "sntrys_eyJpYXQiO", 30, 43
 	text := s.text[:end]

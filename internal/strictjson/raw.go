@@ -2,12 +2,12 @@ package strictjson
 
 import "fmt"
 
-// maxDepth is how far a text may be nested: more than any message needs.
+// maxDepth bounds the nesting of a text: more than any message needs.
 const maxDepth = 1000
 
 var errTooDeep = Error(fmt.Sprintf("the JSON text is nested deeper than %d", maxDepth))
 
-// Raw skips the value that comes next and returns its bytes. It only has to be JSON.
+// Raw skips the next value and returns its bytes. It only has to be JSON.
 func (s *Scanner) Raw() ([]byte, error) {
 	s.Next()
 	start := s.pos
@@ -15,8 +15,8 @@ func (s *Scanner) Raw() ([]byte, error) {
 	return s.data[start:s.pos], err
 }
 
-// RawMembers reads the object that comes next. member gets each name as it is written, with its quotes, and reads or
-// skips the value.
+// RawMembers reads the next object. It calls member with each name as written, with its quotes; member reads or skips
+// the value.
 func (s *Scanner) RawMembers(member func(name []byte) error) error {
 	return s.Items('}', func() error {
 		if s.Next() != '"' {
@@ -34,7 +34,7 @@ func (s *Scanner) RawMembers(member func(name []byte) error) error {
 	})
 }
 
-// skip skips the value that comes next, at a depth.
+// skip skips the next value, at a depth.
 func (s *Scanner) skip(depth int) (err error) {
 	c := s.Next()
 	if (c == '{' || c == '[') && depth == maxDepth {
@@ -56,7 +56,7 @@ func (s *Scanner) skip(depth int) (err error) {
 	return s.SyntaxError()
 }
 
-// skipString skips the string of any characters that comes next.
+// skipString skips the next string, of any characters.
 func (s *Scanner) skipString() error {
 	for s.pos++; s.pos < len(s.data); {
 		switch c := s.data[s.pos]; {

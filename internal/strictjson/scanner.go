@@ -12,7 +12,7 @@ type Scanner struct {
 	pos  int
 }
 
-// An Error says what is wrong with a text, in words for its author.
+// An Error describes the fault of a text for its author.
 type Error string
 
 func (e Error) Error() string { return string(e) }
@@ -35,7 +35,7 @@ func (s *Scanner) Next() byte {
 	return 0
 }
 
-// Consume skips white space and then c, if c comes next.
+// Consume skips white space and then c. It reports whether c was next.
 func (s *Scanner) Consume(c byte) bool {
 	if s.Next() != c {
 		return false
@@ -44,7 +44,7 @@ func (s *Scanner) Consume(c byte) bool {
 	return true
 }
 
-// Literal skips a word, if it comes next.
+// Literal skips a word and reports whether it was next.
 func (s *Scanner) Literal(word string) bool {
 	if len(s.data)-s.pos < len(word) || string(s.data[s.pos:s.pos+len(word)]) != word {
 		return false
@@ -61,7 +61,7 @@ func (s *Scanner) SyntaxError() error {
 	return errorf("the JSON text is malformed at byte %d", s.pos)
 }
 
-// String reads the string that comes next. name is for messages.
+// String reads the next string. name is for messages.
 func (s *Scanner) String(name string) (string, error) {
 	s.pos++
 	start := s.pos
@@ -115,7 +115,7 @@ func (s *Scanner) readEscapedString(name string, start int) (string, error) {
 	return "", errorf("the JSON text ends inside a string")
 }
 
-// loneSurrogate is what an escaped surrogate without its other half is read as.
+// loneSurrogate replaces an escaped surrogate without its other half.
 const loneSurrogate rune = -1
 
 // readEscape reads one escape.
@@ -181,7 +181,7 @@ func (s *Scanner) readHex4() (rune, bool) {
 	return r, true
 }
 
-// End checks that nothing but white space follows. what names the value before it.
+// End checks that only white space follows the value called what.
 func (s *Scanner) End(what string) error {
 	if s.Next(); s.pos < len(s.data) {
 		return errorf("there is text after the JSON %s", what)
@@ -189,7 +189,7 @@ func (s *Scanner) End(what string) error {
 	return nil
 }
 
-// Number reads the number that comes next.
+// Number reads the next number.
 func (s *Scanner) Number() (string, error) {
 	end := NumberEnd(s.data, s.pos)
 	if end < 0 {
@@ -200,7 +200,7 @@ func (s *Scanner) Number() (string, error) {
 	return text, nil
 }
 
-// Members reads the object that comes next. member reads or skips the value of each name.
+// Members reads the next object. member reads or skips the value of each name.
 func (s *Scanner) Members(member func(name string) error) error {
 	return s.Items('}', func() error {
 		name, err := s.name()
@@ -223,7 +223,7 @@ func (s *Scanner) name() (string, error) {
 	return name, err
 }
 
-// Items reads the list or object that comes next and ends with the bracket end. item reads or skips each item.
+// Items reads the next list or object, up to the bracket end. item reads or skips each item.
 func (s *Scanner) Items(end byte, item func() error) error {
 	s.pos++
 	for n := 0; !s.Consume(end); n++ {

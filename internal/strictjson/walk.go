@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// A Visitor is called with each member of an object that is not within a list, after its value was checked. It may
-// keep value, which is a part of the text, but not path.
+// A Visitor is called with each member of an object outside of lists, after its value was checked. It may keep value, a
+// part of the text, but not path.
 type Visitor func(path []string, value []byte)
 
-// Walk checks a whole text in one pass and calls visit, which may be nil, on the way. The value at skipPath only has
-// to be JSON: another reader judges it.
+// Walk checks a whole text in one pass and calls visit, which may be nil. The value at skipPath only has to be JSON:
+// another reader checks it.
 func Walk(text []byte, visit Visitor, skipPath ...string) error {
 	if !utf8.Valid(text) {
 		return errorf("the JSON text must be valid UTF-8")
@@ -23,7 +23,7 @@ func Walk(text []byte, visit Visitor, skipPath ...string) error {
 	return w.End("value")
 }
 
-// A walker passes over a text.
+// A walker walks a text.
 type walker struct {
 	Scanner
 	visit    Visitor
@@ -33,7 +33,7 @@ type walker struct {
 	lists    int // how many of depth are lists
 }
 
-// value passes over the next value.
+// value walks the next value.
 func (w *walker) value() (err error) {
 	switch c := w.Next(); {
 	case c == '"':
@@ -82,7 +82,7 @@ func (w *walker) object() error {
 	})
 }
 
-// member passes over the value of the current path.
+// member walks the value of the current path.
 func (w *walker) member() error {
 	w.Next()
 	start := w.pos

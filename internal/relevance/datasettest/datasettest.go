@@ -1,5 +1,5 @@
-// Package datasettest finds judged datasets for tests. docs and code lie in the repository, so that every checkout has
-// a quality gate. Larger ones, whose licenses or sizes keep them out, lie in ../shared/data/retrieval on some machines.
+// Package datasettest finds judged datasets for tests. docs and code are part of the repository, so that every checkout
+// has a quality gate. Larger ones are in ../shared/data/retrieval on some machines.
 package datasettest
 
 import (
@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Present returns those of the datasets that are here, and logs the number of the others. It fails the test where one
-// of the repository is missing.
+// Present returns the datasets that exist here, and logs the others. It fails the test if one of the repository is
+// missing.
 func Present(t testing.TB, names ...string) []string {
 	t.Helper()
 	var absent []string

@@ -118,7 +118,7 @@ func TestScanFindsInSurroundingsWhatGitleaksFinds(t *testing.T) {
 	for _, s := range secrettest.RandomSamples(rand.New(rand.NewPCG(9, 2))) {
 		for _, a := range secrettest.Surroundings {
 			if a.Behind == "..." {
-				continue // dots stand for the rest of a value
+				continue // dots replace the rest of a value
 			}
 			in := a.Wrap(s)
 			if !slices.Contains(theirs(d, in.Text), s.Rule) {
@@ -135,9 +135,8 @@ func TestScanFindsInSurroundingsWhatGitleaksFinds(t *testing.T) {
 	}
 }
 
-// Scan finds every sample of gitleaks' expressions that gitleaks finds, under
-// the same name, for all tokens with a shape of their own. Expressions that
-// begin with a name generate unrealistic names; the test above compares those
+// Scan finds every sample of gitleaks' expressions that gitleaks finds, under the same name. These are tokens with a
+// shape of their own. Expressions that begin with a name generate unrealistic names; the test above compares those
 // rules.
 func TestScanFindsSamplesOfGitleaks(t *testing.T) {
 	const texts, named = 40, `[\w.-]{0,50}?`

@@ -1,7 +1,6 @@
 package secrettest
 
-// assignedFormats are formats that need a name before them, in the styles of
-// several languages.
+// assignedFormats are formats that need a name before them, in the styles of several languages.
 var assignedFormats = []format{
 	{"adafruit-api-key", "ADAFRUIT_KEY=<{-32}>!"},
 	{"airtable-api-key", "airtable_key: '<{l17}>'!"},

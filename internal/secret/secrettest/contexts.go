@@ -55,8 +55,7 @@ func escapeJSON(s string) string {
 	return string(text[1 : len(text)-1])
 }
 
-// constantCase returns a name in the case of constants: DB_PASSWORD for
-// dbPassword.
+// constantCase returns a name in the case of constants: DB_PASSWORD for dbPassword.
 func constantCase(name string) string {
 	var b strings.Builder
 	for i, c := range []byte(name) {
@@ -71,8 +70,7 @@ func constantCase(name string) string {
 	return strings.ToUpper(b.String())
 }
 
-// Render returns a context's text with a name and a value, and the place of the
-// value in it.
+// Render returns a context's text with a name and a value, and the place of the value in it.
 func (p Context) Render(name, value string) (text string, from, to int) {
 	if p.escape != nil {
 		value = p.escape(value)

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// keySamples draws samples of more than letters: private keys, tokens made of
-// JSON.
+// keySamples draws samples of more than letters: private keys, tokens made of JSON.
 func keySamples(r *rand.Rand) (all []Sample) {
 	encode := base64.RawURLEncoding.EncodeToString
 	token := encode([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." +

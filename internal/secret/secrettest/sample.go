@@ -1,6 +1,5 @@
-// Package secrettest draws texts that contain a credential, for the tests of
-// package secret. Its table of formats is written independently of the rules,
-// and no source contains a whole token: they are put together when drawn.
+// Package secrettest draws texts that contain a credential, for the tests of package secret. Its table of formats is
+// independent of the rules. No source contains a whole token, because tokens are put together when drawn.
 package secrettest
 
 import (
@@ -52,9 +51,8 @@ func RandomSamples(r *rand.Rand) (all []Sample) {
 	return append(all, keySamples(r)...)
 }
 
-// A format is a rule and a text. In the text, {a36} stands for 36 bytes of the
-// alphabet a, and {uuid} for a UUID; the credential is between < and >, and the
-// whole text where these are absent. A format that ends in ! has a fixed length.
+// A format is a rule and a text. In the text, {a36} is replaced by 36 bytes of the alphabet a, and {uuid} by a UUID.
+// The credential is between < and >, or the whole text without these. A format that ends in ! has a fixed length.
 type format struct{ rule, text string }
 
 func (f format) sample(r *rand.Rand) Sample {
@@ -93,10 +91,9 @@ func expand(r *rand.Rand, text string) string {
 	}
 }
 
-// RandomString draws n bytes of an alphabet. It uses the whole alphabet before
-// any byte repeats, so that no draw has low entropy by chance. It has no dash,
-// plus or slash at an end, and a digit where eight bytes or more may have one:
-// no detector can tell a word of letters from a name.
+// RandomString draws n bytes of an alphabet. It uses the whole alphabet before any byte repeats, so that no draw has
+// low entropy by chance. It has no dash, plus or slash at an end. Of eight bytes or more, one is a digit if the
+// alphabet has any: no detector can separate a word of letters from a name.
 func RandomString(r *rand.Rand, alphabet string, n int) string {
 	for {
 		b := make([]byte, 0, n+len(alphabet))

@@ -21,8 +21,8 @@ func (a Surrounding) Wrap(s Sample) Sample {
 	return s
 }
 
-// IsAmbiguous reports whether the end of a sample is ambiguous: a token without
-// a fixed length may end in a dash, and one behind a name in an underscore too.
+// IsAmbiguous reports whether the end of a sample is ambiguous. A token without a fixed length may end in a dash, and
+// one behind a name in an underscore too.
 func (a Surrounding) IsAmbiguous(s Sample) bool {
 	named := s.Text != s.Secret() && strings.HasPrefix(a.Behind, "_")
 	return !s.Fixed && s.Text[s.To:] == "" && (named || strings.HasPrefix(a.Behind, "-"))
