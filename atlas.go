@@ -112,6 +112,6 @@ func (o OneAtlas) ETag() string { return o.Atlas.EntityTag() }
 
 // Atlases is a page of atlases, newest first.
 type Atlases struct {
-	Atlases []Atlas `json:"atlases"`
+	Atlases []Atlas `json:"atlases" show:"columns=id name:12 workspace:12 status=active updatedAt"`
 	Page
 }

@@ -178,8 +178,8 @@ type SkippedInvitation struct {
 
 // CreatedInvitations is the output of invitation.create.
 type CreatedInvitations struct {
-	Invitations []NewInvitation     `json:"invitations"`
-	Skipped     []SkippedInvitation `json:"skipped"`
+	Invitations []NewInvitation     `json:"invitations" show:"columns=id workspaceName:12 email! role status inviteUrl! updatedAt"`
+	Skipped     []SkippedInvitation `json:"skipped" show:"columns=email:12 reason:12"`
 }
 
 // Created reports that invitations were created.
@@ -198,7 +198,7 @@ type ListPendingInvitations struct {
 
 // Invitations is a page of invitations, newest first.
 type Invitations struct {
-	Invitations []Invitation `json:"invitations"`
+	Invitations []Invitation `json:"invitations" show:"columns=id workspaceName:12 email:12 role status updatedAt"`
 	Page
 }
 

@@ -121,32 +121,32 @@ type SourceText string
 // Rule requires 1 to 1,024 characters.
 func (SourceText) Rule() Rule { return Rule{MinLength: 1, MaxLength: 1024} }
 
-// A Memory is one durable piece of knowledge. The brief tags name the fields
-// that a tool leaves out in a list.
+// A Memory is one durable piece of knowledge. The tags show state how commands
+// and tools show it.
 type Memory struct {
 	ID          string       `json:"id" jsonschema:"UUIDv7"`
-	WorkspaceID string       `json:"workspaceId" brief:"-"`
+	WorkspaceID string       `json:"workspaceId" show:"-"`
 	AtlasID     string       `json:"atlasId"`
 	Title       string       `json:"title"`
-	Content     string       `json:"content" jsonschema:"Markdown"`
-	Type        MemoryType   `json:"type" brief:"note"`
-	Tags        []string     `json:"tags" brief:"[]"`
-	Status      MemoryStatus `json:"status" brief:"active"`
-	Version     int          `json:"version" jsonschema:"Rises by one with every change" brief:"-"`
-	CreatedBy   string       `json:"createdBy" jsonschema:"The user who made it" brief:"-"`
-	CreatedAt   Time         `json:"createdAt" brief:"-"`
+	Content     string       `json:"content" jsonschema:"Markdown" show:"text"`
+	Type        MemoryType   `json:"type" show:"unless=note"`
+	Tags        []string     `json:"tags" show:"unless=[]"`
+	Status      MemoryStatus `json:"status" show:"unless=active"`
+	Version     int          `json:"version" jsonschema:"Rises by one with every change" show:"-"`
+	CreatedBy   string       `json:"createdBy" jsonschema:"The user who made it" show:"-"`
+	CreatedAt   Time         `json:"createdAt" show:"-"`
 	UpdatedAt   Time         `json:"updatedAt"`
-	Source      *Source      `json:"source,omitzero" brief:"-"`
+	Source      *Source      `json:"source,omitzero" show:"-"`
 
 	VerifiedAt   Time        `json:"verifiedAt,omitzero" jsonschema:"When somebody last reviewed it"`
-	VerifiedBy   string      `json:"verifiedBy,omitzero" jsonschema:"The user who did" brief:"-"`
-	Evidence     string      `json:"evidence,omitzero" jsonschema:"What the review rests on" brief:"-"`
-	Confidence   *Confidence `json:"confidence,omitzero" brief:"-"`
-	ValidUntil   Time        `json:"validUntil,omitzero" brief:"-"`
+	VerifiedBy   string      `json:"verifiedBy,omitzero" jsonschema:"The user who did" show:"-"`
+	Evidence     string      `json:"evidence,omitzero" jsonschema:"What the review rests on" show:"-"`
+	Confidence   *Confidence `json:"confidence,omitzero" show:"-"`
+	ValidUntil   Time        `json:"validUntil,omitzero" show:"-"`
 	Expired      bool        `json:"expired,omitzero" jsonschema:"validUntil is past"`
 	SupersededBy string      `json:"supersededBy,omitzero" jsonschema:"The memory that replaces it"`
-	Supersedes   []string    `json:"supersedes,omitzero" jsonschema:"The memories that it replaces" brief:"-"`
-	ArchivedAt   Time        `json:"archivedAt,omitzero" brief:"-"`
+	Supersedes   []string    `json:"supersedes,omitzero" jsonschema:"The memories that it replaces" show:"-"`
+	ArchivedAt   Time        `json:"archivedAt,omitzero" show:"-"`
 }
 
 // Reviewed reports whether the current text of the memory was reviewed: no
@@ -267,7 +267,7 @@ type ListMemories struct {
 
 // Memories is a page of memories, newest first.
 type Memories struct {
-	Memories []Memory `json:"memories"`
+	Memories []Memory `json:"memories" show:"columns=id title:28 atlas:12 type status=active verifiedAt updatedAt"`
 	Page
 }
 

@@ -24,7 +24,7 @@ func (in ReadContext) Cost() int { return in.Query.cost() }
 // ContextGroup holds memories of one type, verified and recent ones first.
 type ContextGroup struct {
 	Type     MemoryType `json:"type"`
-	Memories []Memory   `json:"memories" brief:"without title content type"`
+	Memories []Memory   `json:"memories" show:"without=title content type"`
 }
 
 // MemoryContext is the output of memory.context: the memories that an agent
@@ -32,7 +32,7 @@ type ContextGroup struct {
 type MemoryContext struct {
 	Atlas       *Atlas         `json:"atlas,omitzero" jsonschema:"Where one was asked for"`
 	Groups      []ContextGroup `json:"groups"`
-	Markdown    string         `json:"markdown" jsonschema:"The same as a text; each memory is fenced as data"`
+	Markdown    string         `json:"markdown" jsonschema:"The same as a text; each memory is fenced as data" show:"whole"`
 	Tokens      int            `json:"tokens" jsonschema:"Of the text, about four characters each"`
 	GeneratedAt Time           `json:"generatedAt"`
 }

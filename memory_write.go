@@ -83,5 +83,5 @@ type SimilarMemories struct {
 
 // Similar is the output of memory.similar, best first.
 type Similar struct {
-	Similar []Similarity `json:"similar"`
+	Similar []Similarity `json:"similar" show:"columns=id score title:28"`
 }

@@ -96,12 +96,12 @@ func (in SearchMemories) Cost() int { return in.Query.cost() }
 type FoundMemory struct {
 	Memory
 	Score      float64  `json:"score" jsonschema:"Best first; comparable within one answer only"`
-	Highlights []string `json:"highlights" jsonschema:"Snippets that show the words" brief:"cut"`
+	Highlights []string `json:"highlights" jsonschema:"Snippets that show the words" show:"snippets"`
 }
 
 // FoundMemories is the output of memory.search.
 type FoundMemories struct {
-	Memories []FoundMemory `json:"memories"`
+	Memories []FoundMemory `json:"memories" show:"columns=id score title:28 atlas:12 type status=active verifiedAt updatedAt"`
 	Mode     ResolvedMode  `json:"mode"`
 	Meta     SearchMeta    `json:"meta"`
 	Page
@@ -110,14 +110,14 @@ type FoundMemories struct {
 // SearchMeta describes how a search was answered.
 type SearchMeta struct {
 	RequestedMode       Mode          `json:"requestedMode"`
-	ResolvedMode        ResolvedMode  `json:"resolvedMode" brief:"-"`
-	Cache               CacheLevel    `json:"cache" brief:"-"`
-	StrongKeyword       bool          `json:"strongKeyword" brief:"-"`
-	StrongKeywordReason string        `json:"strongKeywordReason" brief:"-"`
-	Candidates          Candidates    `json:"candidates" brief:"-"`
+	ResolvedMode        ResolvedMode  `json:"resolvedMode" show:"-"`
+	Cache               CacheLevel    `json:"cache" show:"-"`
+	StrongKeyword       bool          `json:"strongKeyword" show:"-"`
+	StrongKeywordReason string        `json:"strongKeywordReason" show:"-"`
+	Candidates          Candidates    `json:"candidates" show:"-"`
 	IgnoredTerms        []string      `json:"ignoredTerms,omitzero" jsonschema:"Words that did not count: of more than 32 the rarest do"`
 	Corrected           []Correction  `json:"corrected,omitzero" jsonschema:"Misspelled words"`
-	Timings             SearchTimings `json:"timings" brief:"-"`
+	Timings             SearchTimings `json:"timings" show:"-"`
 }
 
 // A Correction is an unknown word of a query, and the word that was searched in

@@ -26,7 +26,7 @@ type ListVersions struct {
 // MemoryVersions is a page of versions, newest first; the first is the current
 // one.
 type MemoryVersions struct {
-	Versions []MemoryVersion `json:"versions"`
+	Versions []MemoryVersion `json:"versions" show:"columns=version title:28 type status=active verifiedAt createdAt"`
 	Page
 }
 

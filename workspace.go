@@ -118,7 +118,7 @@ func (o OneWorkspace) ETag() string { return o.Workspace.EntityTag() }
 
 // Workspaces is a page of workspaces, newest first.
 type Workspaces struct {
-	Workspaces []Workspace `json:"workspaces"`
+	Workspaces []Workspace `json:"workspaces" show:"columns=id name:12 kind role status=active updatedAt"`
 	Page
 }
 
@@ -139,6 +139,6 @@ type ListMembers struct {
 
 // Members is a page of members, newest first.
 type Members struct {
-	Members []Member `json:"members"`
+	Members []Member `json:"members" show:"columns=userId name:12 email:12 role joinedAt"`
 	Page
 }

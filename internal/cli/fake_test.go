@@ -139,6 +139,12 @@ func fakeTable() *op.Table {
 	return t
 }
 
+// newFakeOp returns an operation of these types, for its answers.
+func newFakeOp[In, Out any](name string) *op.Op {
+	return op.Add(&op.Table{}, name, "GET /v1/answers", "Answer.", op.Account, op.NoTool,
+		func(*fakeService, context.Context, *identity.Actor, In) (out Out, err error) { return out, nil }).Op
+}
+
 func (t *fakeService) host() *op.Host {
 	return &op.Host{Service: t, Log: slog.New(slog.DiscardHandler),
 		Admit: func(_ context.Context, _ *op.Op, c *op.Call) (*identity.Actor, error) {

@@ -121,7 +121,7 @@ const (
 // shortenIDs shortens the ids of a table to distinct prefixes.
 func shortenIDs(table []*column) {
 	for _, c := range table {
-		if c.name != "id" {
+		if c.Name != "id" {
 			continue
 		}
 		n := minShownID

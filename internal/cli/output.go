@@ -32,15 +32,16 @@ func (p *program) printAnswer(o *op.Op, raw []byte) error {
 		answer = answer[1:]
 	}
 	var b bytes.Buffer
+	shown := o.Presentation()
 	switch {
 	case len(answer) == 0:
 		b.WriteString("Done.\n")
-	case markdownOf(answer) != "":
-		b.WriteString(stripControl(markdownOf(answer), true))
+	case textOf(answer, shown.Whole) != "":
+		b.WriteString(stripControl(textOf(answer, shown.Whole), true))
 	case isArray(answer[0].value):
-		err = p.printLists(&b, answer)
+		err = p.printLists(&b, answer, shown)
 	default:
-		err = p.printRecord(&b, answer, o.Method == "GET")
+		err = p.printRecord(&b, answer, shown, o.Method == "GET")
 	}
 	if err != nil {
 		return err
@@ -92,10 +93,10 @@ func (p *program) printTermNotes(answer []jsonMember) {
 	}
 }
 
-// markdownOf returns the Markdown text of an answer, or "".
-func markdownOf(answer []jsonMember) string {
+// textOf returns the text of that name, or "".
+func textOf(answer []jsonMember, name string) string {
 	for _, m := range answer {
-		if m.name == "markdown" {
+		if m.name == name {
 			return displayValue(m.name, m.value)
 		}
 	}
@@ -161,13 +162,13 @@ func listItem(v any) string {
 	return fmt.Sprint(v)
 }
 
-// printRecord prints one record: a line for each value, then its content. The
-// fields of the answer's main record have no prefix.
-func (p *program) printRecord(b *bytes.Buffer, answer []jsonMember, content bool) error {
+// printRecord prints one record: a line for each value, then its long text, if
+// that is wanted. The fields of the answer's main record have no prefix.
+func (p *program) printRecord(b *bytes.Buffer, answer []jsonMember, shown op.Presentation, withText bool) error {
 	var lines [][2]string
 	var text string
-	var walk func(prefix string, list []jsonMember) error
-	walk = func(prefix string, list []jsonMember) error {
+	var walk func(prefix string, list []jsonMember, shown op.Presentation) error
+	walk = func(prefix string, list []jsonMember, shown op.Presentation) error {
 		for i, m := range list {
 			switch {
 			case isObject(m.value):
@@ -179,10 +180,10 @@ func (p *program) printRecord(b *bytes.Buffer, answer []jsonMember, content bool
 				if prefix == "" && i == 0 {
 					under = ""
 				}
-				if err := walk(under, inner); err != nil {
+				if err := walk(under, inner, shown.Members[m.name].Nested); err != nil {
 					return err
 				}
-			case prefix == "" && m.name == "content":
+			case prefix == "" && m.name == shown.Text:
 				text = displayValue(m.name, m.value)
 			default:
 				v := displayValue(m.name, m.value)
@@ -196,7 +197,7 @@ func (p *program) printRecord(b *bytes.Buffer, answer []jsonMember, content bool
 		}
 		return nil
 	}
-	if err := walk("", answer); err != nil {
+	if err := walk("", answer, shown); err != nil {
 		return err
 	}
 	if len(lines) == 0 && text == "" {
@@ -206,7 +207,7 @@ func (p *program) printRecord(b *bytes.Buffer, answer []jsonMember, content bool
 		lines = append(lines, [2]string{"etag", stripControl(p.etag, false)})
 	}
 	writeAligned(b, lines)
-	if content && text != "" {
+	if withText && text != "" {
 		fmt.Fprintf(b, "\n%s\n", strings.TrimSuffix(stripControl(text, true), "\n"))
 	}
 	return nil

@@ -101,6 +101,7 @@ func TestTableFitsTerminal(t *testing.T) {
 			"title": json.RawMessage(`"` + title + `"`),
 			"type":  json.RawMessage(`"` + kind + `"`), "updatedAt": json.RawMessage(at)}
 	}
+	columns := fakeTable().Op("memory.search").Presentation().Members["memories"].Columns
 	for _, c := range []struct {
 		room, width int
 		kind, heads string
@@ -116,13 +117,13 @@ func TestTableFitsTerminal(t *testing.T) {
 		{30, 43, "fact", "ID TITLE", 13, 28, 0},
 		{5, 43, "fact", "ID TITLE", 13, 28, 0},
 	} {
-		table := fitWidth(buildColumns([]map[string]json.RawMessage{record(c.kind)}), c.room)
+		table := fitWidth(buildColumns([]map[string]json.RawMessage{record(c.kind)}, columns), c.room)
 		var heads []string
 		for _, column := range table {
 			heads = append(heads, column.cells[0])
-			if want := map[string]int{"id": c.id, "title": c.title, "updatedAt": c.time}[column.name]; want != 0 &&
+			if want := map[string]int{"id": c.id, "title": c.title, "updatedAt": c.time}[column.Name]; want != 0 &&
 				column.width != want {
-				t.Errorf("%d: %s is %d wide, not %d", c.room, column.name, column.width, want)
+				t.Errorf("%d: %s is %d wide, not %d", c.room, column.Name, column.width, want)
 			}
 		}
 		if got := strings.Join(heads, " "); got != c.heads || tableWidth(table, 0) != c.width {
@@ -139,13 +140,14 @@ func TestInvitationTableKeepsAddressAndLink(t *testing.T) {
 		"workspaceName": jsonString("A workspace with quite a long name"), "email": jsonString(email),
 		"inviteUrl": jsonString(link),
 		"role":      jsonString("member")}
+	columns := fakeTable().Op("invitation.create").Presentation().Members["invitations"].Columns
 	for _, room := range []int{30, 80, 120, 400} {
 		cut := false
-		for _, c := range fitWidth(buildColumns([]map[string]json.RawMessage{record}), room) {
-			switch c.name {
+		for _, c := range fitWidth(buildColumns([]map[string]json.RawMessage{record}, columns), room) {
+			switch c.Name {
 			case "email", "inviteUrl":
 				if c.width != len(c.cells[1]) {
-					t.Errorf("%d: %s is cut to %d", room, c.name, c.width)
+					t.Errorf("%d: %s is cut to %d", room, c.Name, c.width)
 				}
 			case "workspaceName":
 				cut = c.width < len(c.cells[1])

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/op"
 )
 
 func TestDeleteAsksForConfirmation(t *testing.T) {
@@ -94,7 +95,7 @@ func TestTableShortensIDsToDistinctPrefixes(t *testing.T) {
 		{[]string{fakeID, fakeTwinID}, []string{fakeID[:23], fakeTwinID[:23]}},
 		{[]string{fakeID, ""}, []string{fakeID[:13], ""}},
 	} {
-		table := []*column{{name: "id", cells: append([]string{"ID"}, c.ids...)}}
+		table := []*column{{Column: op.Column{Name: "id"}, cells: append([]string{"ID"}, c.ids...)}}
 		shortenIDs(table)
 		if got := table[0].cells[1:]; !slices.Equal(got, c.want) {
 			t.Errorf("%v become %v, want %v", c.ids, got, c.want)
@@ -156,7 +157,7 @@ func TestSearchPrintsCorrectedAndIgnoredTerms(t *testing.T) {
 func TestSimilarShowsTitles(t *testing.T) {
 	t.Parallel()
 	d := newTestTerminal(t)
-	host, call := d.service.host(), fakeTable().Op("memory.create")
+	host, similarOp := d.service.host(), newFakeOp[loci.SimilarMemories, loci.Similar]("memory.similar")
 	p := &program{out: &d.out, err: &d.err, deps: d.deps}
 	for raw, want := range map[string]string{
 		`{"ok":true,"memory":{"id":"` + fakeTwinID + `","similar":[{"id":"` + fakeID +
@@ -166,7 +167,7 @@ func TestSimilarShowsTitles(t *testing.T) {
 	} {
 		d.out.Reset()
 		p.names = p.lookUpSimilarTitles(t.Context(), host, []byte(raw))
-		if err := p.printAnswer(call, []byte(raw)); err != nil || !strings.Contains(d.out.String(), want) {
+		if err := p.printAnswer(similarOp, []byte(raw)); err != nil || !strings.Contains(d.out.String(), want) {
 			t.Errorf("%v: %s, want %s", err, d.out.String(), want)
 		}
 	}
@@ -185,7 +186,7 @@ func TestTableNamesWorkspacesWhenSeveral(t *testing.T) {
 	} {
 		d := newTestTerminal(t)
 		p := &program{out: &d.out, err: &d.err, names: map[string]string{fakeID: "Team"}}
-		if err := p.printAnswer(fakeTable().Op("memory.list"),
+		if err := p.printAnswer(newFakeOp[loci.ListAtlases, loci.Atlases]("atlas.list"),
 			[]byte(`{"ok":true,"atlases":[`+c.list+`]}`)); err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,10 @@ func (d *Server) runTool(ctx context.Context, t *tool, c *op.Call, args []byte) 
 
 // truncate returns the answer raw as the tool shows it, or the number of items of its list that fit.
 func (t *tool) truncate(raw []byte, offset int) (out []byte, maxItems int) {
-	return truncateResult(t.projection.apply(raw), offset, t.listTextLimit)
+	if t.shown.TrimsLists {
+		raw = projection{t.shown}.apply(raw)
+	}
+	return truncateResult(raw, offset, t.listTextLimit, t.shown)
 }
 
 // reduceArguments makes the arguments request less, if they can: fewer tokens of a text, or as many items of a page

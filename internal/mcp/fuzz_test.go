@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"reflect"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/op"
 )
 
 // FuzzTruncateResult truncates lists of any JSON: the result is JSON within the limit, and removing an argument leaves
@@ -25,7 +27,7 @@ func FuzzTruncateResult(f *testing.F) {
 		list := bytes.Repeat(append(bytes.Clone(item), ','), 300)
 		raw := append(append(append(append([]byte(`{"content":`), long...), `,"list":[`...), list[:len(list)-1]...),
 			`]}`...)
-		out, maxItems := truncateResult(raw, max(-1, offset), maxResult)
+		out, maxItems := truncateResult(raw, max(-1, offset), maxResult, op.Presentation{Text: "content"})
 		if out != nil && (!json.Valid(out) || len(out) > maxResult) {
 			t.Fatalf("%d bytes: %s", len(out), out)
 		}

@@ -38,7 +38,7 @@ func TestProjectionOfListIsSmall(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b := newProjection(reflect.TypeOf(answer))
+			b := projection{op.NewPresentation(reflect.TypeOf(answer))}
 			var shown struct{ Memories []map[string]json.RawMessage }
 			if err := json.Unmarshal(b.apply(raw), &shown); err != nil || len(shown.Memories) < 2 {
 				t.Fatalf("%s: %v", name, err)
@@ -59,19 +59,19 @@ func TestProjectionOmitsDefaults(t *testing.T) {
 	t.Parallel()
 	type part struct {
 		Name  string   `json:"name"`
-		State string   `json:"state" brief:"well"`
-		Marks []string `json:"marks" brief:"[]"`
-		Owner string   `json:"owner" brief:"-"`
+		State string   `json:"state" show:"unless=well"`
+		Marks []string `json:"marks" show:"unless=[]"`
+		Owner string   `json:"owner" show:"-"`
 	}
 	type record struct {
 		part
-		Content string   `json:"content"`
-		Spots   []string `json:"spots" brief:"cut"`
+		Content string   `json:"content" show:"text"`
+		Spots   []string `json:"spots" show:"snippets"`
 	}
 	type answer struct {
 		Records []record `json:"records"`
 		Groups  []struct {
-			Parts []part `json:"parts" brief:"without name"`
+			Parts []part `json:"parts" show:"without=name"`
 		} `json:"groups"`
 		Alone *part `json:"alone"`
 	}
@@ -87,14 +87,15 @@ func TestProjectionOmitsDefaults(t *testing.T) {
 		`{"groups":[{"parts":[{"name":"a","owner":"o"},{"name":"b","state":"x"}]},` +
 			`{"parts":[]}]}`: `{"groups":[{"parts":[{},{"state":"x"}]},{"parts":[]}]}`,
 	} {
-		if got := newProjection(reflect.TypeFor[answer]()).apply([]byte(in)); string(got) != want {
+		b := projection{op.NewPresentation(reflect.TypeFor[answer]())}
+		if got := b.apply([]byte(in)); string(got) != want {
 			t.Errorf("%s becomes\n%s, want\n%s", in, got, want)
 		}
 	}
-	if b := newProjection(reflect.TypeFor[loci.MemoryDetail]()); b == nil || b.trimsLists {
+	if b := op.NewPresentation(reflect.TypeFor[loci.MemoryDetail]()); b.Members == nil || b.TrimsLists {
 		t.Error("a memory that stands alone is not shown whole")
 	}
-	if b := newProjection(reflect.TypeFor[loci.Atlases]()); b != nil {
-		t.Error("a type without tags has a brief")
+	if b := op.NewPresentation(reflect.TypeFor[loci.Atlases]()); b.TrimsLists {
+		t.Error("a list of which nothing is omitted is trimmed")
 	}
 }

@@ -18,7 +18,7 @@ type tool struct {
 	op            *op.Op
 	isPaged       bool // it answers with a page, whose length the field limit bounds
 	readsText     bool // it answers with one long text, and can begin anywhere in it
-	projection    *projection
+	shown         op.Presentation
 	listTextLimit int // characters of each text of a list that it shows at most
 
 	defaults []op.Field // fields that it sends when they are absent
@@ -48,14 +48,11 @@ const offsetArgument = "offset"
 // schema has only names, types and choices, and the description explains the fields.
 func newTool(o *op.Op) *tool {
 	in := stripSchema(o.InputSchema())
-	t := &tool{op: o, isPaged: o.Paged, listTextLimit: maxResult}
-	_, out := o.Types()
-	if b := newProjection(out); b != nil && b.trimsLists {
-		if t.projection = b; b.dependsOnCut {
-			t.listTextLimit = maxSearchText
-		}
+	t := &tool{op: o, isPaged: o.Paged, shown: o.Presentation(), listTextLimit: maxResult}
+	if t.shown.TrimsTexts {
+		t.listTextLimit = maxSearchText
 	}
-	if o.ReadOnly && o.OutputSchema().Properties["content"] != nil && in.Properties[offsetArgument] == nil {
+	if o.ReadOnly && t.shown.Text != "" && in.Properties[offsetArgument] == nil {
 		t.readsText = true
 		in.Properties[offsetArgument] = &jsonschema.Schema{Type: "integer"}
 	}

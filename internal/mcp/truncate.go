@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/strictjson"
 )
 
@@ -19,14 +20,15 @@ const (
 
 // truncateResult returns the answer raw with at most maxResult bytes. Texts in lists are cut first, down to minText
 // characters, then the others; lists of texts keep maxListTexts. An object that lost something says
-// "truncated": true. If offset is not negative, the object's content begins at that character, and nextOffset is the
-// beginning of the next part. The outermost markdown is never cut. Texts in lists have at most listed characters. If
+// "truncated": true. If offset is not negative, the object's long text begins at that character, and nextOffset is the
+// beginning of the next part. An answer that is one text as a whole is never cut there. Texts in lists have at most
+// listed characters. If
 // cutting is not enough, out is nil, and maxItems is the number of items of the list that would have fitted.
-func truncateResult(raw []byte, offset, listed int) (out []byte, maxItems int) {
+func truncateResult(raw []byte, offset, listed int, shown op.Presentation) (out []byte, maxItems int) {
 	if listed == maxResult && len(raw) <= maxResult && offset <= 0 {
 		return raw, 0
 	}
-	k := truncator{raw: raw, offset: offset, listTextLimit: listed, textLimit: maxResult}
+	k := truncator{raw: raw, shown: shown, offset: offset, listTextLimit: listed, textLimit: maxResult}
 	if k.copyAll() || k.searchLimit(&k.listTextLimit) || k.searchLimit(&k.textLimit) {
 		return k.out, 0
 	}
@@ -54,14 +56,15 @@ func (k *truncator) searchLimit(limit *int) bool {
 // A truncator copies JSON and cuts its long texts on the way.
 type truncator struct {
 	raw           []byte
-	offset        int // the character at which the outermost content begins, or -1
+	shown         op.Presentation
+	offset        int // the character at which the outermost long text begins, or -1
 	listTextLimit int // characters of a text within a list
 	textLimit     int // characters of any other text
 
 	in               strictjson.Scanner
 	out              []byte
 	depth, listDepth int
-	nextOffset       int // where the outermost content was cut, or 0
+	nextOffset       int // where that text was cut, or 0
 	wholeItems       int // of the outermost list that were copied whole
 }
 
@@ -101,7 +104,7 @@ func (k *truncator) copyObject() error {
 	k.out = append(k.out, '{')
 	err := k.in.RawMembers(func(name []byte) error {
 		k.out = append(append(appendComma(k.out), name...), ':')
-		truncated, err := k.copyMember(string(name))
+		truncated, err := k.copyMember(string(name[1 : len(name)-1]))
 		cut = cut || truncated
 		return err
 	})
@@ -119,13 +122,13 @@ func (k *truncator) copyObject() error {
 // copyMember copies the value of a name.
 func (k *truncator) copyMember(name string) (cut bool, err error) {
 	limit := k.textLimit
-	if k.depth == 1 && name == `"markdown"` {
+	if k.depth == 1 && name == k.shown.Whole {
 		return k.copyValue(maxResult, 0) // a cut would leave a fence open
 	}
 	if k.listDepth > 0 {
 		limit = k.listTextLimit
 	}
-	if k.offset < 0 || k.depth > 1 || name != `"content"` {
+	if k.offset < 0 || k.depth > 1 || name != k.shown.Text {
 		return k.copyValue(limit, 0)
 	}
 	if cut, err = k.copyValue(limit, k.offset); cut {
