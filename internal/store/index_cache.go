@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
+	"github.com/loci-memory/loci/internal/cache"
 	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/vector"
@@ -16,10 +16,10 @@ import (
 // believed: a transaction reads the state of an index first, and a view that
 // is of another state is brought up to date.
 type indexCache struct {
-	snapshots boundedCache[int64, *cachedSnapshot]
-	segments  boundedCache[int64, map[int64]cachedSegment] // by workspace and rid
-	codes     boundedCache[int64, *cachedCodes]
-	rankings  boundedCache[rankingKey, *cachedRanking]
+	snapshots *cache.Cache[int64, *cachedSnapshot]
+	segments  *cache.Cache[int64, map[int64]cachedSegment] // by workspace and rid
+	codes     *cache.Cache[int64, *cachedCodes]
+	rankings  *cache.Cache[rankingKey, *cachedRanking]
 	pages     *search.Cache
 	vectors   *vector.Cache // by rid: no row of vectors changes but for its seq, and none has a rid again
 }
@@ -55,72 +55,20 @@ func newIndexCache(pages int) *indexCache {
 		pages = search.DefaultCacheBytes
 	}
 	return &indexCache{
-		snapshots: boundedCache[int64, *cachedSnapshot]{maxEntries: maxSnapshots, maxTotal: maxCachedDocs,
-			sizeOf: func(x *cachedSnapshot) int { return x.snapshot.Docs() }},
-		segments: boundedCache[int64, map[int64]cachedSegment]{maxEntries: maxSnapshots, maxTotal: maxCachedDocs,
-			sizeOf: countDocs},
-		codes: boundedCache[int64, *cachedCodes]{maxEntries: maxSnapshots, maxTotal: maxCachedCodes,
-			sizeOf: func(x *cachedCodes) int { return x.codes.Len() }},
-		rankings: boundedCache[rankingKey, *cachedRanking]{maxEntries: maxRankings, maxTotal: maxRankings,
-			sizeOf: func(*cachedRanking) int { return 1 }},
-		pages:   search.NewCache(pages),
-		vectors: vector.NewCache(vector.DefaultCacheBytes),
-	}
-}
-
-// boundedCache caches values by their keys, mostly workspaces. It evicts some
-// where their number or total size is too large. A missing value is T's zero
-// value.
-type boundedCache[K comparable, T any] struct {
-	mu         sync.Mutex
-	entries    map[K]T
-	total      int
-	maxEntries int
-	maxTotal   int
-	sizeOf     func(T) int
-}
-
-func (k *boundedCache[K, T]) get(key K) T {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.entries[key]
-}
-
-func (k *boundedCache[K, T]) put(key K, x T) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.removeLocked(key)
-	if k.entries == nil {
-		k.entries = map[K]T{}
-	}
-	k.entries[key] = x
-	k.total += k.sizeOf(x)
-	for other := range k.entries { // a map's order is a fair choice of what goes
-		if len(k.entries) <= k.maxEntries && k.total <= k.maxTotal || len(k.entries) == 1 {
-			return
-		}
-		if other != key {
-			k.removeLocked(other)
-		}
-	}
-}
-
-func (k *boundedCache[K, T]) remove(key K) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.removeLocked(key)
-}
-
-func (k *boundedCache[K, T]) removeLocked(key K) {
-	if x, ok := k.entries[key]; ok {
-		k.total -= k.sizeOf(x)
-		delete(k.entries, key)
+		snapshots: cache.New[int64](maxSnapshots, maxCachedDocs, func(x *cachedSnapshot) int {
+			return x.snapshot.Docs()
+		}),
+		segments: cache.New[int64](maxSnapshots, maxCachedDocs, countDocs),
+		codes:    cache.New[int64](maxSnapshots, maxCachedCodes, func(x *cachedCodes) int { return x.codes.Len() }),
+		rankings: cache.New[rankingKey](maxRankings, maxRankings, func(*cachedRanking) int { return 1 }),
+		pages:    search.NewCache(pages),
+		vectors:  vector.NewCache(vector.DefaultCacheBytes),
 	}
 }
 
 func (c *indexCache) invalidate(workspace int64) {
-	c.snapshots.remove(workspace)
-	c.codes.remove(workspace)
+	c.snapshots.Remove(workspace)
+	c.codes.Remove(workspace)
 }
 
 // errStale tells that a fold went on while an index was read.
@@ -160,7 +108,7 @@ func (t *Tx) indexStates(r scopeFilter) (states []indexState, err error) {
 
 // indexSnapshot returns the view of an index in a state.
 func (t *Tx) indexSnapshot(state indexState) (*cachedSnapshot, error) {
-	have := t.store.indexes.snapshots.get(state.workspace)
+	have := t.store.indexes.snapshots.Get(state.workspace)
 	if have != nil && have.state == state {
 		return have, nil
 	}
@@ -177,7 +125,7 @@ func (t *Tx) indexSnapshot(state indexState) (*cachedSnapshot, error) {
 	if err := t.catchUp(x); err != nil {
 		return nil, err
 	}
-	t.store.indexes.snapshots.put(state.workspace, x)
+	t.store.indexes.snapshots.Put(state.workspace, x)
 	return x, nil
 }
 

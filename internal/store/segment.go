@@ -34,7 +34,7 @@ func countDocs(list map[int64]cachedSegment) (n int) {
 // taken from the cache: a segment never changes, but for what of it is dead. Folds
 // and searches after them need all, and nobody changes the map of them afterwards.
 func (t *Tx) segments(workspace int64) (list []*search.Segment, err error) {
-	known := t.store.indexes.segments.get(workspace)
+	known := t.store.indexes.segments.Get(workspace)
 	now := map[int64]cachedSegment{}
 	var rowIDs []int64
 	err = t.conn.Query(`SELECT row_id, tombstones FROM segments WHERE workspace = ?1 ORDER BY row_id`, []any{workspace},
@@ -62,7 +62,7 @@ func (t *Tx) segments(workspace int64) (list []*search.Segment, err error) {
 		}
 		list = append(list, o.segment)
 	}
-	t.store.indexes.segments.put(workspace, now)
+	t.store.indexes.segments.Put(workspace, now)
 	return list, nil
 }
 

@@ -217,7 +217,7 @@ func (t *Tx) vectorStates(workspaces []int64) (list []vectorState, err error) {
 
 // binaryCodes returns the codes of a workspace in a state.
 func (t *Tx) binaryCodes(state vectorState) (*vector.BinaryCodes, error) {
-	have := t.store.indexes.codes.get(state.workspace)
+	have := t.store.indexes.codes.Get(state.workspace)
 	if have != nil && have.state == state {
 		return have.codes, nil
 	}
@@ -233,7 +233,7 @@ func (t *Tx) binaryCodes(state vectorState) (*vector.BinaryCodes, error) {
 	if next.codes, err = next.codes.Apply(list); err != nil {
 		return nil, err
 	}
-	t.store.indexes.codes.put(state.workspace, next)
+	t.store.indexes.codes.Put(state.workspace, next)
 	return next.codes, nil
 }
 
