@@ -30,7 +30,7 @@ func BenchmarkEncode(b *testing.B) {
 	}
 }
 
-func BenchmarkCount(b *testing.B) {
+func BenchmarkPieces(b *testing.B) {
 	texts := map[string]string{"prose": prose, "code": "func (c *cursor) next(ids []int32) (more []int32, found " +
 		"bool) " +
 		"{\n\tc.bytes, c.runes = 0, 0\n"}
@@ -39,7 +39,7 @@ func BenchmarkCount(b *testing.B) {
 	}
 	for name, text := range texts {
 		b.Run(name, func(b *testing.B) {
-			benchmark(b, strings.Repeat(text, 1<<18/len(text)+1), func(t *Tokenizer, text string) { t.Count(text) })
+			benchmark(b, strings.Repeat(text, 1<<18/len(text)+1), func(t *Tokenizer, text string) { t.Pieces(text) })
 		})
 	}
 }

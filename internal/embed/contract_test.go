@@ -111,8 +111,7 @@ func checkContract(t *testing.T, e vector.Embedder) {
 	})
 }
 
-// embedOne returns the vectors of texts, which must have norm 1 and equal
-// lengths.
+// embedOne returns the vectors of texts, which must have norm 1 and equal lengths.
 func embedOne(t *testing.T, e vector.Embedder, texts []string) [][]float32 {
 	t.Helper()
 	got, err := e.Embed(t.Context(), texts)

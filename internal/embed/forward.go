@@ -21,8 +21,7 @@ func (s *scratch) resize(inner int) {
 	s.attention = resize(s.attention, kernel.ScratchLen(tokens))
 }
 
-// resize returns a slice of n values without meaning, s itself if it is large
-// enough.
+// resize returns a slice of n values without meaning, s itself if it is large enough.
 func resize(s []float32, n int) []float32 {
 	if cap(s) < n {
 		return make([]float32, n)
@@ -30,8 +29,7 @@ func resize(s []float32, n int) []float32 {
 	return s[:n]
 }
 
-// run returns the vector of s.ids: the mean of the last layer's outputs,
-// including [CLS] and [SEP], divided by its length.
+// run returns the vector of s.ids: the mean of the last layer's outputs, including [CLS] and [SEP], with norm 1.
 func (n *network) run(v *kernel.Variant, s *scratch) []float32 {
 	s.resize(n.feedForwardWidth)
 	n.embedTokens(v, s)
@@ -53,9 +51,8 @@ func (n *network) embedTokens(v *kernel.Variant, s *scratch) {
 	v.AddNorm(s.hidden[:used], n.positionEmbeddings[:used], n.norm.gamma, n.norm.beta, epsilon)
 }
 
-// run applies a layer to s.hidden: attention and a dense layer, then two with
-// GELU between them. After each block the input is added, and the sum is
-// normalized.
+// run applies a layer to s.hidden: attention and a dense layer, then two with GELU between them. After each block the
+// input is added, and the sum is normalized.
 func (l *layer) run(v *kernel.Variant, s *scratch, inner int) {
 	tokens := len(s.ids)
 	used := tokens * width

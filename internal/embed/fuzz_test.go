@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// hostile are texts of which 256 KiB must not cost much more than prose; none
-// may cost the square of its length.
+// hostile are texts of which 256 KiB must not cost much more than prose; the cost of none may be quadratic.
 var hostile = map[string]string{
 	"letter":      "a",
 	"hundred":     strings.Repeat("a", 99) + " ",
@@ -47,8 +46,7 @@ func FuzzTokenizer(f *testing.F) {
 	})
 }
 
-// Reading allocates nothing, for any text. Allocations can only be counted
-// while no other test runs.
+// Reading allocates nothing, for any text. Allocations can only be counted while no other test runs.
 func TestTokenizerDoesNotAllocate(t *testing.T) {
 	tokenizer := newTokenizer(t, smallVocabulary)
 	dst := make([]int32, 0, 400)
@@ -56,8 +54,7 @@ func TestTokenizerDoesNotAllocate(t *testing.T) {
 		long := strings.Repeat(text, 1<<12/len(text)+1)
 		if n := testing.AllocsPerRun(5, func() {
 			dst = tokenizer.Encode(dst[:0], long, 256)
-			tokenizer.Count(long)
-			tokenizer.UnknownWords(long)
+			tokenizer.Pieces(long)
 		}); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}

@@ -11,16 +11,14 @@ import (
 	"github.com/loci-memory/loci/internal/embed/model"
 )
 
-// modelFile is the file of the model. It is a string, so that it stays where it is: its
-// pages come from the disk when they are read, and take no memory of the process's own.
+// modelFile is the file of the model. It is a string, so that the operating system maps it from the program. Its pages
+// are read from disk when needed, and add nothing to the heap.
 //
 //go:embed minilm.bin
 var modelFile string
 
-// A MiniLM is the built-in embedder, all-MiniLM-L6-v2 in int8. It returns
-// vectors of 384 values for texts of at most 254 pieces, and ignores further
-// pieces. It is safe for concurrent use. Nothing is read or made before it is
-// needed.
+// A MiniLM is the built-in embedder, all-MiniLM-L6-v2 in int8. It returns vectors of 384 values for texts of at most
+// 254 pieces, and ignores further pieces. It is safe for concurrent use. Nothing is read or made before it is needed.
 type MiniLM struct {
 	variant   *kernel.Variant
 	slots     chan struct{} // has a slot for each text that may be embedded at once
@@ -53,20 +51,17 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// Generation identifies the model and everything else that determines its
-// vectors.
+// Generation identifies the model and everything else that determines its vectors.
 func (m *MiniLM) Generation() string { return m.file().Generation }
 
 // Kernel names the implementation of the arithmetic: "avx512vnni", "avx2" or "go".
 func (m *MiniLM) Kernel() string { return m.variant.Name() }
 
-// Pieces returns the number of the text's pieces, and how many of them are
-// [UNK].
+// Pieces returns the number of the text's pieces, and how many of them are [UNK].
 func (m *MiniLM) Pieces(text string) (pieces, unknown int) { return m.tokenizer().Pieces(text) }
 
-// Embed returns a vector of norm 1 for each text. Texts are embedded one after
-// another, since several at once are no cheaper. Before each of them the call
-// waits until fewer texts are being embedded in the process than it has
+// Embed returns a vector of norm 1 for each text. Texts are embedded one after another, since several at once are no
+// cheaper. Before each of them the call waits until fewer texts are being embedded in the process than it has
 // processors. The error is that of ctx.
 func (m *MiniLM) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	vectors := make([][]float32, len(texts))

@@ -37,8 +37,7 @@ func allTexts(t *testing.T, f func(t *testing.T, m *MiniLM)) {
 	}
 }
 
-// sampleTexts returns the part of a list that an embedder is tested with: plain
-// Go is slow, and agrees with the others.
+// sampleTexts returns fewer texts for plain Go, which is slow, and agrees with the others.
 func sampleTexts[T any](m *MiniLM, list []T) []T {
 	if m.Kernel() == "go" && len(miniLMs()) > 1 {
 		return list[:6]
@@ -245,8 +244,7 @@ func TestEmbedStopsWaitingWhenContextEnds(t *testing.T) {
 	})
 }
 
-// Embedding allocates only a list and its vector, once scratch memory exists,
-// and a few small values in the kernels.
+// Embedding allocates only a list and its vector, once scratch memory exists, and a few small values in the kernels.
 func TestEmbedAllocatesLittle(t *testing.T) {
 	m := miniLMs()[0]
 	vectors(t, m, prose)

@@ -16,8 +16,7 @@ const (
 // epsilon is added to the variance in layer norms.
 const epsilon = 1e-12
 
-// A network is the model, ready to run. It is immutable. Package model
-// describes its tensors.
+// A network is the model, ready to run. It is immutable. Package model describes its tensors.
 type network struct {
 	positions          int // the most pieces of a text, with [CLS] and [SEP]
 	feedForwardWidth   int

@@ -12,16 +12,14 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of a request. Services refuse larger ones, some of them from 33 texts
-// on.
+// Bounds of a request. Services refuse larger ones, some of them from 33 texts on.
 const (
 	maxBatchTexts = 32
 	maxBatchBytes = 100 << 10
 	maxTextBytes  = 8 << 10 // of one text; only a text of one endless word is longer
 )
 
-// maxResponseBytes bounds the bytes of an answer: 32 vectors of 8,192 numbers
-// fit.
+// maxResponseBytes bounds a response: 32 vectors of 8,192 numbers fit.
 const maxResponseBytes = 8 << 20
 
 // Attempts, timeout and pauses of requests to a service.
@@ -38,13 +36,12 @@ type Remote struct {
 	endpoint, host string
 	apiKey, model  string
 	http           *http.Client
-	retryDelay     time.Duration // before the second attempt, and twice as long before the third
+	retryDelay     time.Duration // before the second attempt, doubled before the third
 	dimensions     atomic.Int64  // of all vectors, once the first is known
 }
 
-// NewRemote returns an embedder that requests vectors of a model from the
-// service at address, the base of an API or its whole Endpoint. A key may be
-// empty. Nothing is sent yet.
+// NewRemote returns an embedder that requests vectors of a model from a service. address is the base of an API or its
+// whole Endpoint. A key may be empty. Nothing is sent yet.
 func NewRemote(address, key, model string) (*Remote, error) {
 	endpoint, err := Endpoint(address)
 	if err != nil {
@@ -63,9 +60,8 @@ func NewRemote(address, key, model string) (*Remote, error) {
 	return r, nil
 }
 
-// Endpoint returns the address of requests. An address whose path ends with
-// /embeddings is used unchanged; to another path, such as /v1, that is
-// appended; without a path it is /v1/embeddings.
+// Endpoint returns the address of requests. A path that ends with /embeddings is used unchanged; to another path, such
+// as /v1, that is appended. Without a path it is /v1/embeddings.
 func Endpoint(address string) (*url.URL, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.User != nil || u.RawQuery != "" ||
@@ -118,8 +114,7 @@ func (r *Remote) Embed(ctx context.Context, texts []string) ([][]float32, error)
 	return out, nil
 }
 
-// nextBatch returns as many texts as a request may contain, and at least one.
-// Long texts are cut.
+// nextBatch returns as many texts as a request may contain, and at least one. Long texts are cut.
 func nextBatch(texts []string) (list, rest []string) {
 	size := 0
 	for i, t := range texts {

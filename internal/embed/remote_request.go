@@ -34,7 +34,7 @@ func (r *Remote) embedWithRetry(ctx context.Context, texts []string) ([][]float3
 // jitter subtracts up to half.
 func jitter(d time.Duration) time.Duration { return d - time.Duration(rand.Int64N(int64(d)/2+1)) }
 
-// sleep pauses; false means that there is no time for the pause.
+// sleep pauses. It returns false without a pause if ctx ends before it.
 func sleep(ctx context.Context, d time.Duration) bool {
 	if end, ok := ctx.Deadline(); d > maxRetryDelay || ok && time.Until(end) < d {
 		return false
@@ -49,7 +49,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// send makes one attempt and returns the body of a 200 answer.
+// send makes one attempt and returns the body of a response with status 200.
 func (r *Remote) send(ctx context.Context, body []byte) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.endpoint, bytes.NewReader(body))
 	if err != nil {

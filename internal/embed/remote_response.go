@@ -16,16 +16,14 @@ import (
 	"time"
 )
 
-// A transientError may not recur on a retry, after a pause if the service has
-// requested one.
+// A transientError may not recur on a retry, after a pause if the service has requested one.
 type transientError struct {
 	error
 	retryAfter time.Duration
 }
 
-// transportError returns the error for an incomplete answer. It includes only
-// those parts of foreign errors that cannot contain a part of the request or
-// the answer.
+// transportError returns the error for an incomplete response. It includes only those parts of foreign errors that
+// cannot contain a part of the request or the response.
 func transportError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("was cancelled: %w", ctx.Err())
@@ -42,8 +40,7 @@ func transportError(ctx context.Context, err error) error {
 	return transientError{error: errors.New("broke the connection, or does not speak HTTP")}
 }
 
-// safeErrorCodes are the error codes that are shown. Others, and the message,
-// could contain a text or the key.
+// safeErrorCodes are the error codes that are shown. Others, and the message, could contain a text or the key.
 var safeErrorCodes = []string{"invalid_api_key", "model_not_found", "context_length_exceeded", "insufficient_quota",
 	"rate_limit_exceeded"}
 
@@ -67,8 +64,7 @@ func statusError(res *http.Response, body []byte) error {
 	return errors.New(text)
 }
 
-// retryAfter parses seconds or a date (RFC 9110, section 10.2.3); 0 means
-// absent or invalid.
+// retryAfter parses seconds or a date (RFC 9110, section 10.2.3); 0 means absent or invalid.
 func retryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(strings.TrimSpace(value), 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second
@@ -79,8 +75,7 @@ func retryAfter(value string, now time.Time) time.Duration {
 	return 0
 }
 
-// finiteFloats are those of one vector. A number that is null, as some write NaN, or
-// too large is an error.
+// finiteFloats are those of one vector. A number that is null, as some write NaN, or too large is an error.
 type finiteFloats []float32
 
 func (n *finiteFloats) UnmarshalJSON(raw []byte) error {
@@ -90,7 +85,7 @@ func (n *finiteFloats) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]float32)(n))
 }
 
-// decodeVectors reads an answer to so many texts.
+// decodeVectors reads the response to a number of texts.
 func (r *Remote) decodeVectors(answer []byte, texts int) ([][]float32, error) {
 	var a struct {
 		Data []struct {
@@ -99,7 +94,8 @@ func (r *Remote) decodeVectors(answer []byte, texts int) ([][]float32, error) {
 		}
 	}
 	if err := json.Unmarshal(answer, &a); err != nil {
-		return nil, errors.New("answers with something else than lists of finite numbers") // err could show what
+		// err could show a part of the response
+		return nil, errors.New("answers with something else than lists of finite numbers")
 	}
 	if len(a.Data) != texts {
 		return nil, fmt.Errorf("answers with another number of vectors (%d) than of texts (%d)", len(a.Data), texts)
@@ -142,8 +138,7 @@ func normalize(v []float32) error {
 	return nil
 }
 
-// checkDimensions looks whether the vectors have the length of all. The first answer
-// says which.
+// checkDimensions checks that all vectors have the length of the first one that the service returned.
 func (r *Remote) checkDimensions(list [][]float32) error {
 	want := int64(len(list[0]))
 	for _, v := range list {

@@ -20,14 +20,14 @@ const (
 	testText = "The cat hides the key under the boiler."
 )
 
-// A request is what the service was asked for.
+// A request is a request that the service received.
 type request struct {
 	Model          string
 	Input          []string
 	EncodingFormat string `json:"encoding_format"`
 }
 
-// startService runs one that answers by f, and returns an embedder that asks it.
+// startService runs a service with the handler f, and returns an embedder for it.
 func startService(t *testing.T, f func(w http.ResponseWriter, r *http.Request, in request)) *Remote {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -50,8 +50,8 @@ func startService(t *testing.T, f func(w http.ResponseWriter, r *http.Request, i
 	return r
 }
 
-// response runs a service that answers each request with the next of some bodies,
-// the last of them again and again, and counts the requests.
+// response runs a service that sends the next of some bodies for each request, and repeats the last one. It counts the
+// requests.
 func response(t *testing.T, status int, bodies ...string) (r *Remote, asked *atomic.Int64) {
 	t.Helper()
 	asked = &atomic.Int64{}
@@ -61,7 +61,7 @@ func response(t *testing.T, status int, bodies ...string) (r *Remote, asked *ato
 	}), asked
 }
 
-// failure embeds and returns the error, which must hold neither the key nor a text.
+// failure embeds and returns the error, which must contain neither the key nor a text.
 func failure(t *testing.T, r *Remote, texts ...string) string {
 	t.Helper()
 	vectors, err := r.Embed(t.Context(), texts)

@@ -8,24 +8,24 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// runeKind is what a character is to the tokenizer.
+// runeKind is the kind of a character for the tokenizer.
 type runeKind uint8
 
 const (
 	kindLetter     runeKind = iota // part of a word
-	kindDropped                    // not there
-	kindSpace                      // parts words
+	kindDropped                    // removed
+	kindSpace                      // separates words
 	kindSingle                     // a word of its own
-	kindDecomposed                 // several letters, to be had from decompose
+	kindDecomposed                 // several letters, which decompose returns
 )
 
-// A runeClass is a character normalized (of a knot: as it stood), and its kind.
+// A runeClass is a normalized character and its kind. A decomposed one is not normalized yet.
 type runeClass struct {
 	rune rune
 	kind runeKind
 }
 
-// runeTableLimit bounds the table of looks: up to kana, a hundred kilobytes.
+// runeTableLimit bounds the table of classes: up to kana, a hundred kilobytes.
 const runeTableLimit = 0x3100
 
 var runeClassTable = sync.OnceValue(func() *[runeTableLimit]runeClass {
@@ -36,9 +36,8 @@ var runeClassTable = sync.OnceValue(func() *[runeTableLimit]runeClass {
 	return &t
 })
 
-// classify says what a character is. The order matters: tab and line ends are
-// white space before they are control characters, other control characters that
-// are white space as well vanish.
+// classify returns the class of a character. The order matters: tab and line ends are white space and control
+// characters. Other control characters that are white space too are dropped.
 func classify(r rune) runeClass {
 	switch {
 	case r == '\t' || r == '\n' || r == '\r':
@@ -64,14 +63,14 @@ func classify(r rune) runeClass {
 	return runeClass{parts[0], kindLetter}
 }
 
-// isHan reports the Han characters beyond the two great blocks that stand alone.
-// The ranges are the tokenizer's, with its hole from U+2B820.
+// isHan reports whether r is a Han character beyond the two large blocks, and a word of its own. The ranges are the
+// tokenizer's, with its hole from U+2B820.
 func isHan(r rune) bool {
 	return r >= 0xF900 && r <= 0xFAFF || r >= 0x20000 && r <= 0x2A6DF || r >= 0x2A700 && r <= 0x2B73F ||
 		r >= 0x2B740 && r <= 0x2B81F || r >= 0x2B920 && r <= 0x2CEAF || r >= 0x2F800 && r <= 0x2FA1F
 }
 
-// isPunctuation reports Unicode's punctuation and all symbols of ASCII.
+// isPunctuation reports whether r is Unicode's punctuation or a symbol of ASCII.
 func isPunctuation(r rune) bool {
 	return unicode.IsPunct(r) || r < utf8.RuneSelf && unicode.IsSymbol(r)
 }
@@ -79,14 +78,12 @@ func isPunctuation(r rune) bool {
 // Hangul syllables are decomposed by arithmetic (The Unicode Standard, 3.12).
 const (
 	hangulFirst, hangulLast                 = 0xAC00, 0xD7A3
-	hangulLeads, hangulVowels, hangulTrails = 0x1100, 0x1161, 0x11A7 // trails is one before the first, for none
+	hangulLeads, hangulVowels, hangulTrails = 0x1100, 0x1161, 0x11A7 // trails is one before the first, which means none
 	vowelsPerLead, trailsPerPair            = 21, 28
 )
 
-// decompose returns the first n of parts: the canonical decomposition of a
-// character in lower case, without nonspacing marks. Marks that are not
-// nonspacing are not put in canonical order, since none of a class other than
-// zero is in the vocabulary.
+// decompose returns the canonical decomposition of a character in lower case, without nonspacing marks: the first n of
+// parts. Other marks are not put in canonical order, because the vocabulary has none of a class other than zero.
 func decompose(r rune) (parts [4]rune, n int) {
 	if r >= hangulFirst && r <= hangulLast {
 		s := r - hangulFirst

@@ -8,16 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// A Tokenizer cuts text into pieces of a vocabulary. It never changes, and any
-// number of goroutines may use it at once.
+// A Tokenizer cuts text into pieces of a vocabulary. It is immutable and safe for concurrent use.
 type Tokenizer struct {
 	trie        *trie
 	runeClasses *[runeTableLimit]runeClass
-	// by the first byte: the node of pieces that begin a word, or go on with one
+	// by the first byte: the node of pieces that begin a word, or continue one
 	startNodes, continuationNodes [256]int32
 	specials                      []specialToken
 	cls, sep, unk                 int32
-	uninformative                 []bool // by id: pieces that say nothing
+	uninformative                 []bool // by id: pieces without information
 }
 
 // A specialToken is a piece that a text names literally.
@@ -26,12 +25,12 @@ type specialToken struct {
 	id   int32
 }
 
-// continuationPrefix marks, in a vocabulary, pieces that do not begin a word.
+// continuationPrefix marks the pieces of a vocabulary that do not begin a word.
 const continuationPrefix = "##"
 
-// NewTokenizer returns a tokenizer for a vocabulary, in which a piece's place is
-// its id. It keeps nothing of the slice. [UNK], [CLS] and [SEP] must be there,
-// [PAD] and [MASK] may; an empty, a repeated or a broken piece is an error.
+// NewTokenizer returns a tokenizer for a vocabulary, in which the index of a piece is its id. It does not retain the
+// slice. [UNK], [CLS] and [SEP] are required, [PAD] and [MASK] are optional. An empty, a repeated or a broken piece is
+// an error.
 func NewTokenizer(vocabulary []string) (*Tokenizer, error) {
 	for id, piece := range vocabulary {
 		if piece == "" || !utf8.ValidString(piece) {
@@ -69,10 +68,8 @@ func NewTokenizer(vocabulary []string) (*Tokenizer, error) {
 	return t, nil
 }
 
-// Encode appends the ids of text to dst: [CLS], the pieces, [SEP], and at most
-// most of them. Of a text that is longer the first most-2 pieces are left; under
-// most 2 there is no room, and nothing is appended. A text is read only as far as
-// its pieces are needed.
+// Encode appends at most most ids of text to dst: [CLS], the pieces, [SEP]. Of a longer text the first most-2 pieces
+// remain. If most is less than 2, nothing is appended. A text is read only as far as its pieces are needed.
 func (t *Tokenizer) Encode(dst []int32, text string, most int) []int32 {
 	if most < 2 {
 		return dst
@@ -85,15 +82,8 @@ func (t *Tokenizer) Encode(dst []int32, text string, most int) []int32 {
 	return append(dst[:min(len(dst), from+most-1)], t.sep)
 }
 
-// Count returns the number of pieces of text, without [CLS] and [SEP].
-func (t *Tokenizer) Count(text string) (pieces int) {
-	pieces, _ = t.Pieces(text)
-	return pieces
-}
-
-// Pieces returns the number of pieces of text, without [CLS] and [SEP], and how many of
-// them say nothing: those that are [UNK], and single letters of other scripts, to
-// which the words of those fall.
+// Pieces returns the number of pieces of text, without [CLS] and [SEP], and how many of them are uninformative. These
+// are [UNK], and single letters of other scripts, into which their words are cut.
 func (t *Tokenizer) Pieces(text string) (pieces, unknown int) {
 	var room [maxWordRunes]int32
 	for c := (wordReader{Tokenizer: t, text: text}); ; {
@@ -110,31 +100,15 @@ func (t *Tokenizer) Pieces(text string) (pieces, unknown int) {
 	}
 }
 
-// isUninformative reports a piece that says nothing: one letter beyond Latin ones.
+// isUninformative reports whether a piece is one letter beyond the Latin ones.
 func isUninformative(piece string) bool {
 	letter := strings.TrimPrefix(piece, continuationPrefix)
 	r, n := utf8.DecodeRuneInString(letter)
 	return n == len(letter) && r >= firstNonLatin && unicode.IsLetter(r)
 }
 
-// firstNonLatin is the first character after Latin letters and what stands upon them.
+// firstNonLatin is the first character after the Latin letters and their marks.
 const firstNonLatin = 0x370
-
-// UnknownWords returns how many words of text are [UNK], and how many there are in
-// all. Punctuation and Han characters are words of their own. An unknown word is
-// one piece: unknown/Count is the share of pieces that the model cannot read.
-func (t *Tokenizer) UnknownWords(text string) (unknown, all int) {
-	var room [maxWordRunes]int32
-	for c := (wordReader{Tokenizer: t, text: text}); ; all++ {
-		ids, more := c.next(room[:0])
-		if !more {
-			return unknown, all
-		}
-		if ids[0] == t.unk {
-			unknown++
-		}
-	}
-}
 
 // pieces appends the ids of a word.
 func (t *Tokenizer) pieces(ids []int32, word []byte) []int32 {

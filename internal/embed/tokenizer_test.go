@@ -10,8 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// smallVocabulary is a vocabulary for tests that need none of the model: a few words, and
-// letters of several scripts.
+// smallVocabulary is a vocabulary for tests that need none of the model: a few words, and letters of several scripts.
 var smallVocabulary = func() []string {
 	list := []string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "un", "una", "##ffa", "##ble", "##able", "aa",
 		"##aa", "東", "。", "中"}
@@ -39,16 +38,16 @@ func TestTokenizerIsGreedy(t *testing.T) {
 		"":                             "",
 		" \t\r\n\u00a0\u2028\u3000":    "",
 		"Unaffable":                    "una ##ffa ##ble",
-		"unable":                       "una ##ble", // the longest is first, though "un" and "##able" are there
+		"unable":                       "una ##ble", // longer than "un" and "##able"
 		"unxable":                      "[UNK]",
 		"the\u0301 \u0301THE":          "the the",
-		"th\x00e\u200bthe t\x0bhe":     "[UNK] the", // no h to go on with
+		"th\x00e\u200bthe t\x0bhe":     "[UNK] the", // no piece for h
 		"th\ufffde th\xffe":            "the the",
 		"a東b。中":                        "a 東 b 。 中",
 		"a$b":                          "a $ b",
 		"한 하":                          "ᄒ ##ᅡ ##ᆫ ᄒ ##ᅡ",
 		"ΛΣ λς":                        "λ ##σ λ ##ς",
-		"й":                            "[UNK]", // и is not there
+		"й":                            "[UNK]", // и is not in the vocabulary
 		"The[SEP]the [sep] [[MASK]]":   "the [SEP] the [ [UNK] ] [ [MASK] ]",
 		"[S\u200bEP]":                  "[ [UNK] ]",
 		strings.Repeat("a", 100):       "aa" + strings.Repeat(" ##aa", 49),
@@ -90,8 +89,7 @@ func TestTokenizerMatchesNaiveOnAnyText(t *testing.T) {
 	}
 }
 
-// Every character there is, alone, is what the description makes of it, and the
-// order of marks is never a matter of the model's vocabulary.
+// Every single character is tokenized as the description says. The order of marks never depends on the vocabulary.
 func TestTokenizerMatchesNaiveOnEveryRune(t *testing.T) {
 	t.Parallel()
 	for r := range rune(unicode.MaxRune + 1) {
@@ -150,8 +148,7 @@ func TestNewTokenizerRejectsBrokenVocabulary(t *testing.T) {
 	}
 }
 
-// Without pieces that go on, a word is a piece or unknown; missing [PAD] and
-// [MASK] are text.
+// Without continuations a word is a piece or unknown; missing [PAD] and [MASK] are text.
 func TestNewTokenizerAcceptsMinimalVocabulary(t *testing.T) {
 	t.Parallel()
 	least := []string{"[UNK]", "[CLS]", "[SEP]", "a", "[", "]", "pad"}

@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// A trie finds pieces by their bytes. Nodes are numbered level by level from the
-// root, 0, and so the children of a node stand side by side, in the order of their
-// bytes: node n's are first[n] up to first[n+1], and labels[n] is the byte that
-// leads to n. Some 11 bytes a node, all in three slices without pointers.
+// A trie finds pieces by their bytes. Nodes are numbered level by level from the root, 0, so the children of a node are
+// adjacent, in the order of their bytes. The children of node n are first[n] up to first[n+1], and labels[n] is the
+// byte that leads to n. It takes some 11 bytes a node, in three slices without pointers.
 type trie struct {
 	firstChild []int32
 	labels     []byte
@@ -20,8 +19,7 @@ type trie struct {
 // noPiece is the id of no piece.
 const noPiece int32 = -1
 
-// newTrie makes the trie of pieces, in which a piece's place is its id. A
-// repeated piece is an error.
+// newTrie builds the trie of pieces, in which the index of a piece is its id. A repeated piece is an error.
 func newTrie(pieces []string) (*trie, error) {
 	type entry struct {
 		piece string
@@ -41,8 +39,7 @@ func newTrie(pieces []string) (*trie, error) {
 		}
 	}
 	t := &trie{labels: []byte{0}}
-	// Each node of a level has a run of the order, whose pieces share their first
-	// depth bytes.
+	// Each node of a level has a run of the order, whose pieces share their first depth bytes.
 	for level, depth := [][]entry{order}, 0; len(level) > 0; depth++ {
 		var below [][]entry
 		for _, run := range level {
@@ -105,8 +102,8 @@ func (t *trie) lookup(piece string) int32 {
 	return noPiece
 }
 
-// longestMatch returns the longest piece that word begins with and its size in bytes,
-// or size 0. node is where the first byte of word leads, 0 for nowhere.
+// longestMatch returns the longest piece that word begins with and its size in bytes, or size 0. node is the node of
+// the first byte of word, or 0.
 func (t *trie) longestMatch(node int32, word []byte) (id int32, size int) {
 	id = noPiece
 	for i := 1; node != 0; i++ {

@@ -2,8 +2,8 @@ package embed
 
 import "unicode/utf8"
 
-// maxWordRunes is the number of characters, after normalization, of the longest
-// word that is looked up; so no word has more pieces.
+// maxWordRunes is the number of characters, after normalization, of the longest word that is looked up. So no word has
+// more pieces.
 const maxWordRunes = 100
 
 // A wordReader reads the words of a text, one after another, in one pass and
@@ -17,8 +17,7 @@ type wordReader struct {
 	wordRunes int // of the word, including the characters that did not fit
 }
 
-// next appends the pieces of the next word, at least one, or reports that there
-// is none.
+// next appends the pieces of the next word, at least one. It reports whether one was found.
 func (c *wordReader) next(ids []int32) (more []int32, found bool) {
 	c.wordBytes, c.wordRunes = 0, 0
 	for c.offset < len(c.text) {

@@ -47,13 +47,6 @@ func Markdown(title string, groups []Group) string {
 	return text
 }
 
-// MarkdownOne writes a single memory, fenced; its first line states that it is data.
-func MarkdownOne(m Memory) string {
-	var p writer
-	p.writeMemory(m)
-	return string(p.buf)
-}
-
 // MarkdownWithin returns [Markdown] within a budget of tokens (see [Tokens]); 0 or less means no budget. It keeps whole
 // memories in their order and stops at the first that does not fit. kept shares the arrays of groups, and the text is
 // Markdown(title, kept). If no memory fits, the text states that. If even that exceeds the budget, the text is empty.

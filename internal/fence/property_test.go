@@ -68,7 +68,7 @@ func containsAll(t testReporter, title string, in []Group) {
 		}
 		for _, m := range g.Memories {
 			want = append(want, expected(m))
-			if one, err := parsePage(MarkdownOne(m)); err != nil || len(one) != 1 || one[0] != expected(m) {
+			if one, err := parsePage(markdownOne(m)); err != nil || len(one) != 1 || one[0] != expected(m) {
 				t.Fatalf("%v: one is %+v, want %+v", err, one, expected(m))
 			}
 		}
@@ -123,7 +123,7 @@ func TestPlainTextIsVerbatim(t *testing.T) {
 		line := rapid.StringMatching(
 			`[a-zA-Z0-9éß日本.,;:!?'"()/\\*_#~=<>{}\[\]$%^&@+-][a-zA-Z0-9 éß日本.,;:!?'"()/\\*_#~=<>{}\[\]$%^&@+-]{0,80}`).
 			Draw(t, "line")
-		if text := MarkdownOne(Memory{Title: "t", Content: "before\n" + line + "\nafter"}); !strings.Contains(text,
+		if text := markdownOne(Memory{Title: "t", Content: "before\n" + line + "\nafter"}); !strings.Contains(text,
 			"\n│ "+line+"\n") {
 			t.Fatalf("%q is not in\n%s", line, text)
 		}
@@ -135,11 +135,11 @@ func TestPlainTextIsVerbatim(t *testing.T) {
 func TestSanitizeIsIdempotent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		once, err := parsePage(MarkdownOne(Memory{Content: textGenerator(20).Draw(t, "content")}))
+		once, err := parsePage(markdownOne(Memory{Content: textGenerator(20).Draw(t, "content")}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		twice, err := parsePage(MarkdownOne(Memory{Content: once[0].Text}))
+		twice, err := parsePage(markdownOne(Memory{Content: once[0].Text}))
 		if err != nil || twice[0].Text != once[0].Text {
 			t.Fatalf("%v: %+q, then %+q", err, once[0].Text, twice[0].Text)
 		}

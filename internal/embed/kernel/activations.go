@@ -8,13 +8,11 @@ import (
 // Block is the size of the Hadamard blocks.
 const Block = 128
 
-// Padded rounds a number of tokens up to the multiple of four that the kernels
-// write.
+// Padded rounds a number of tokens up to the multiple of four that the kernels write.
 func Padded(tokens int) int { return (tokens + 3) &^ 3 }
 
-// Activations are the inputs of a layer, rotated and rounded to int8. The zero
-// value is ready; it can be reused for other texts and widths, by one goroutine
-// at a time.
+// Activations are the inputs of a layer, rotated and rounded to int8. The zero value is ready; it can be reused for
+// other texts and widths, by one goroutine at a time.
 type Activations struct {
 	variant       *Variant
 	tokens, width int
@@ -37,9 +35,8 @@ func (v *Variant) Quantize(a *Activations, x []float32, tokens, width int) {
 	}
 }
 
-// QuantizeGELU is Quantize of x/2 (1 + erf(x/sqrt 2)) of each value. For values
-// up to 12 its error is at most 2e-6, a thousandth of the rounding error of
-// int8.
+// QuantizeGELU quantizes x/2 (1 + erf(x/sqrt 2)) of each value. For values up to 12 its error is at most 2e-6, a
+// thousandth of the rounding error of int8.
 func (v *Variant) QuantizeGELU(a *Activations, x []float32, tokens, width int) {
 	a.reset(v, tokens, width)
 	a.geluRow = resize(a.geluRow, width)
@@ -63,8 +60,7 @@ func (a *Activations) reset(v *Variant, tokens, width int) {
 	clear(a.bytes[tokens*width:])
 }
 
-// resize returns a slice of n elements without meaning, s itself if it is large
-// enough.
+// resize returns a slice of n elements without meaning, s itself if it is large enough.
 func resize[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
@@ -87,9 +83,8 @@ func quantizeGo(a *Activations, token int, x []float32) {
 	}
 }
 
-// rotate multiplies a block by the Hadamard matrix without its factor 1/sqrt(128),
-// by the fast Walsh-Hadamard transform, and returns the largest magnitude. The order
-// of the stages is that of the other variants, so that the sums round alike.
+// rotate multiplies a block by the Hadamard matrix without its factor 1/sqrt(128), by the fast Walsh-Hadamard
+// transform. It returns the largest magnitude. All variants have the same order of stages, so that sums round alike.
 func rotate(x *[Block]float32) (top float32) {
 	bits := uint32(0)
 	for half := Block / 2; half >= 4; half /= 2 {
@@ -113,13 +108,11 @@ func rotate(x *[Block]float32) (top float32) {
 // magnitudeBits returns the bits of x without its sign, which compare as the magnitude does.
 func magnitudeBits(x float32) uint32 { return math.Float32bits(x) &^ (1 << 31) }
 
-// minMagnitude is the largest magnitude of a row that counts as zero: below it the inverse
-// is no finite number.
+// minMagnitude is the largest magnitude of a row that counts as zero: below it the inverse is no finite number.
 const minMagnitude = 1e-30
 
-// quantizationStep returns the factor that scales a rotated row with the
-// largest magnitude top to values up to 127. The returned scale undoes the
-// factor and makes the rotation orthonormal.
+// quantizationStep returns the factor that scales a rotated row with the largest magnitude top to values up to 127. The
+// returned scale undoes the factor and makes the rotation orthonormal.
 func quantizationStep(top float32) (step, scale float32) {
 	if top < minMagnitude {
 		return 0, 0
@@ -127,8 +120,8 @@ func quantizationStep(top float32) (step, scale float32) {
 	return 127 / top, top * (1 / (127 * 11.313708498984761))
 }
 
-// round rounds to the nearest integer, halves to even, for magnitudes under
-// 2^22: the sum with 1.5 x 2^23 has no bits for a fraction.
+// round rounds to the nearest integer, halves to even, for magnitudes under 2^22. The sum with 1.5 x 2^23 has no bits
+// for a fraction.
 func round(x float32) int8 {
 	const shift = 3 << 22
 	return int8(float32(x+shift) - shift)

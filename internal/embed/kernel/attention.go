@@ -15,17 +15,15 @@ func ScratchLen(tokens int) int {
 // padKeys rounds up to the sixteen keys that kernels process together.
 func padKeys(tokens int) int { return (tokens + 15) &^ 15 }
 
-// Attention writes softmax(Q K^T / sqrt(32)) V of each of the twelve heads to dst,
-// which is [Padded(tokens)][384]. qkv is [Padded(tokens)][1152]: the 384 values of
-// Q, those of K, those of V, each in heads of 32. Scratch has at least
-// [ScratchLen](tokens) values without meaning.
+// Attention writes softmax(Q K^T / sqrt(32)) V of each of the twelve heads to dst, which is [Padded(tokens)][384]. qkv
+// is [Padded(tokens)][1152]: the 384 values of Q, those of K, and those of V, each in heads of 32. Scratch has at least
+// [ScratchLen](tokens) values, and its contents do not matter.
 func (v *Variant) Attention(dst, qkv []float32, tokens int, scratch []float32) {
 	padded := Padded(tokens)
 	v.attention(dst[:padded*width], qkv[:padded*3*width], tokens, scratch[:ScratchLen(tokens)])
 }
 
-// attendGo processes one query of a head at a time. It copies keys and values
-// of the head to adjacent memory.
+// attendGo processes one query of a head at a time. It copies keys and values of the head to adjacent memory.
 func attendGo(dst, qkv []float32, tokens int, scratch []float32) {
 	clear(dst[tokens*width:])
 	keys, scratch := scratch[:tokens*headWidth], scratch[tokens*headWidth:]

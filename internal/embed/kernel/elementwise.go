@@ -5,9 +5,8 @@ import (
 	"math"
 )
 
-// AddNorm replaces x by its layer norm: each row of x+residual less its mean, divided
-// by the root of its variance plus eps, times gamma, plus beta. x and residual are
-// [tokens][len(gamma)]; len(gamma) is a multiple of 32.
+// AddNorm replaces x by its layer norm. Each row of x+residual less its mean is divided by the root of its variance
+// plus eps, times gamma, plus beta. x and residual are [tokens][len(gamma)]; len(gamma) is a multiple of 32.
 func (v *Variant) AddNorm(x, residual, gamma, beta []float32, eps float32) {
 	width := len(gamma)
 	if width%16 != 0 {
@@ -19,8 +18,7 @@ func (v *Variant) AddNorm(x, residual, gamma, beta []float32, eps float32) {
 	}
 }
 
-// Dequantize writes a row of an embedding table, times its scale, to dst, which is as
-// long as the row.
+// Dequantize writes a row of an embedding table, times its scale, to dst, which is as long as the row.
 func Dequantize(dst []float32, row []int8, scale float32) {
 	dst = dst[:len(row)]
 	for i, v := range row {
@@ -75,9 +73,9 @@ func addNormGo(x, residual, gamma, beta []float32, eps float32) {
 	}
 }
 
-// erfCoefficients are the coefficients of erf(x/sqrt 2)/x as a polynomial of s = 2/25 x^2 - 1, from
-// the highest: of those of degree 12 the one with the smallest error of erf between -5
-// and 5, by Lawson's algorithm, moved by less than that to be 1 at 5, where erf is.
+// erfCoefficients are the coefficients of erf(x/sqrt 2)/x as a polynomial of s = 2/25 x^2 - 1, from the highest. It is
+// the polynomial of degree 12 with the smallest error of erf between -5 and 5, by Lawson's algorithm. It is shifted by
+// less than that error to be 1 at 5, as erf is.
 var erfCoefficients = [...]float32{0.0012174296, -0.0032265205, 0.003445669, -0.005371175, 0.012820947, -0.022328656,
 	0.032804385,
 	-0.046537314, 0.06288434, -0.08088522, 0.103041045, -0.14059256, 0.28272763}
@@ -97,12 +95,11 @@ func geluGo(dst, x []float32) {
 	}
 }
 
-// exp is e^x for x up to 0.
+// exp returns e^x for x up to 0.
 func exp(x float32) float32 { return exp2(x * math.Log2E) }
 
-// exp2 is 2^x for x up to 0, and for less than -125 as for that. x is a whole number,
-// which is added to the bits of the exponent, and a rest within a half, whose power is
-// a polynomial: the one of degree 5 with the smallest relative error, 9.2e-8.
+// exp2 returns 2^x for x from -125 to 0, and that of -125 below. The whole part of x is added to the bits of the
+// exponent. The rest, within a half, is raised by the polynomial of degree 5 with the smallest relative error, 9.2e-8.
 func exp2(x float32) float32 {
 	x = max(x, -125)
 	const shift = 3 << 22

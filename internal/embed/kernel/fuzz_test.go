@@ -14,8 +14,8 @@ func addSeeds(f *testing.F) {
 	f.Add([]byte{127, 129, 0, 128, 255, 1}, uint64(4), byte(1), byte(16))
 }
 
-// FuzzMul compares products with sums of integers. Any int8 values can be given, as
-// the transform of whole numbers is exact and undoes itself but for the factor.
+// FuzzMul compares products with sums of integers. Any int8 values can be given, because the transform of whole numbers
+// is exact and its own inverse but for a factor.
 func FuzzMul(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte, seed uint64, shape, tokenCount byte) {
@@ -145,7 +145,7 @@ func FuzzAttention(f *testing.F) {
 		n, most := Padded(tokens), []float32{2, 1e-30, 1e12}[shape%3]
 		qkv := values(r, data, n*3*width, most)
 		tolerance := float64(most) * 1e-4
-		if most > 2 { // scores are so far apart that their rounding decides
+		if most > 2 { // scores differ so much that their rounding decides
 			tolerance = 2.0001 * float64(most)
 		}
 		compare(t, r, make([]float32, n*width), tolerance, func(v *Variant, x []float32) {
@@ -155,8 +155,7 @@ func FuzzAttention(f *testing.F) {
 	})
 }
 
-// compare runs f on copies of x: variants in assembly must agree to the bit,
-// and with plain Go within the tolerance.
+// compare runs f on copies of x. Variants in assembly must agree to the bit, and with plain Go within the tolerance.
 func compare(t *testing.T, r *rand.Rand, x []float32, tolerance float64, f func(v *Variant, x []float32)) {
 	t.Helper()
 	want := slices.Clone(x)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// values returns n finite values up to most: first those whose bits stand in data,
-// then a mixture of zeros, denormals, corners and normally distributed values.
+// values returns n finite values up to most. The first have their bits in data. The others are zeros, denormals,
+// corners and normally distributed values.
 func values(r *rand.Rand, data []byte, n int, most float32) []float32 {
 	x := make([]float32, n)
 	for i := range x {
@@ -27,8 +27,7 @@ func values(r *rand.Rand, data []byte, n int, most float32) []float32 {
 	return x
 }
 
-// A guarded slice lies between values that must not be written, at an address
-// that is aligned for float32 only.
+// A guarded slice is between values that must not be written, at an address that is aligned for float32 only.
 type guarded []float32
 
 const guardSize = 19

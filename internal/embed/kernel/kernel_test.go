@@ -130,7 +130,7 @@ func TestAttentionEqualsWeightedMean(t *testing.T) {
 	}
 }
 
-// attention is the definition, in float64.
+// attention computes the definition, in float64.
 func attention(qkv []float32, tokens int) []float32 {
 	dst, weight := make([]float32, tokens*width), make([]float64, tokens)
 	for head := 0; head < width; head += headWidth {

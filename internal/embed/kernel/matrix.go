@@ -21,11 +21,10 @@ type Matrix struct {
 	bounds  func() []uint16 // for AVX2, made when first needed
 }
 
-// Pack makes a layer of len(scale) outputs. Weights are [out][in], row-major, within
-// -127 to 127 and rotated along the input (see the package comment); a weight stands
-// for its value times the scale of its row. Bias has one value for each row. Weights
-// are copied, scale and bias are kept. It panics unless in is a multiple of [Block]
-// and the number of outputs a multiple of 64, and the lengths agree.
+// Pack packs a layer of len(scale) outputs. Weights are [out][in], row-major, within -127 to 127 and rotated along the
+// input (see the package comment). A weight is multiplied by the scale of its row. Bias has one value for each row.
+// Pack copies weights, and keeps scale and bias. It panics unless in is a multiple of [Block], the number of outputs is
+// a multiple of 64, and the lengths agree.
 func Pack(weights []int8, scale, bias []float32, in int) *Matrix {
 	out := len(scale)
 	if in <= 0 || in%Block != 0 || out%rowMultiple != 0 || len(bias) != out || len(weights) != in*out {
@@ -51,10 +50,9 @@ func (m *Matrix) pack(row int, weights []int8) {
 	m.offsets[row] = -128 * sum
 }
 
-// computeBounds returns for each panel and each pair of k the largest sum of four
-// squares: of the pair's weights in a row, and those of the pair four k away, which is
-// before or behind it in a block of eight. It is [out/panel][in/2]. A weight counts
-// one more than it is, for it may be complemented.
+// computeBounds returns the largest sum of four squares for each panel and each pair of k. The squares are of the
+// pair's weights in a row, and of the pair four k away in the same block of eight. It is [out/panel][in/2]. A weight
+// counts one more than it is, because it may be complemented.
 func (m *Matrix) computeBounds() []uint16 {
 	bounds := make([]uint16, m.out/panelRows*m.in/2)
 	for at := 0; at < len(bounds); at += 4 {
@@ -77,9 +75,8 @@ func square(w int8) int32 {
 	return size * size
 }
 
-// Mul writes m's layer of a to dst, which is [Padded(tokens)][out]: the int32 sum of
-// products times both scales, plus the bias. The activations must be of this
-// variant and as wide as the matrix.
+// Mul writes m's layer of a to dst, which is [Padded(tokens)][out]: the int32 sum of products times both scales, plus
+// the bias. The activations must be of this variant and as wide as the matrix.
 func (v *Variant) Mul(dst []float32, m *Matrix, a *Activations) {
 	if a.variant != v || a.width != m.in {
 		panic(fmt.Sprintf("kernel: %s multiplies activations of another variant or width %d with a matrix for %d "+

@@ -1,14 +1,14 @@
 package kernel
 
 const (
-	// Three rows of weights stand in one int64, 21 bits each, so that one product makes
-	// three. Sums of 64 products of up to 127 x 127 have room in 21 bits.
+	// One int64 holds three rows of weights, 21 bits each, so that one product computes three. Sums of 64 products of
+	// up to 127 x 127 fit into 21 bits.
 	packedRows      = 3
 	packedBits      = 21
 	accumulateSteps = 64
 )
 
-// mulGo is the product in plain Go: three rows of weights by four tokens at a time.
+// mulGo computes the product in plain Go: three rows of weights by four tokens at a time.
 func mulGo(dst []float32, m *Matrix, a *Activations) {
 	a.packedWeights = resize(a.packedWeights, m.in)
 	for o := 0; o < m.out; o += packedRows {
@@ -24,8 +24,7 @@ func mulGo(dst []float32, m *Matrix, a *Activations) {
 	}
 }
 
-// packRows writes three rows of weights from row o on as one; after the last row it comes
-// again.
+// packRows writes three rows of weights from row o on as one; after the last row it comes again.
 func (m *Matrix) packRows(to []int64, o int) {
 	var from [packedRows][]int8
 	for r := range from {

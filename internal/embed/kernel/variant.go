@@ -1,7 +1,6 @@
 package kernel
 
-// A Variant is one implementation of the kernels. It is immutable and safe for
-// concurrent use.
+// A Variant is one implementation of the kernels. It is immutable and safe for concurrent use.
 type Variant struct {
 	name      string
 	quantize  func(a *Activations, token int, x []float32)
@@ -21,12 +20,11 @@ var portable = &Variant{
 	addNorm:   addNormGo,
 }
 
-// Variants returns those that this machine can run, the fastest first and plain Go
-// last.
+// Variants returns those that this machine can run, the fastest first and plain Go last.
 func Variants() []*Variant { return append(assemblyVariants(), portable) }
 
 // Best returns the fastest variant that this machine can run.
 func Best() *Variant { return Variants()[0] }
 
-// Name is "avx512vnni", "avx2" or "go".
+// Name returns "avx512vnni", "avx2" or "go".
 func (v *Variant) Name() string { return v.name }

@@ -6,8 +6,7 @@ import (
 
 //go:generate go -C avo run . -out ../simd_amd64.s -stubs ../simd_amd64.go -pkg kernel
 
-// assemblyVariants returns the variants in assembly that this processor and its operating
-// system support.
+// assemblyVariants returns the variants in assembly that this processor and its operating system support.
 func assemblyVariants() (v []*Variant) {
 	x := &cpu.X86
 	if x.HasAVX512F && x.HasAVX512VL && x.HasAVX512VNNI && x.HasAVX2 && x.HasFMA {
@@ -52,8 +51,8 @@ func quantizeVNNI(a *Activations, token int, x []float32) {
 	storeAVX512VNNI(&a.bytes[token*a.width], &a.row[0], len(x), step)
 }
 
-// quantizeAVX2 stores the magnitudes of a row, a mask of those that are negative, and
-// their sum; and what makeBounds has a counterpart of, the largest of four tokens.
+// quantizeAVX2 stores the magnitudes of a row, a mask of its negative values, and their sum. It also stores the largest
+// square sums of four tokens, the counterpart of computeBounds.
 func quantizeAVX2(a *Activations, token int, x []float32) {
 	if token == 0 {
 		a.signs = resize(a.signs, len(a.bytes))

@@ -7,11 +7,9 @@ import (
 	"github.com/loci-memory/loci/internal/embed"
 )
 
-// calibration returns texts, as ids, for rounding the dense layers. One part is
-// the card of the model, which is English with some code. The other part is
-// random pieces, so that the whole vocabulary has its share. Both are cut into
-// texts of one piece to 128, because short texts have different inputs. None of
-// them is used to measure the result.
+// calibration returns texts, as ids, for rounding the dense layers. One part is the card of the model, which is English
+// with some code. The other part is random pieces, so that the whole vocabulary has its share. Both are cut into texts
+// of one piece to 128, because short texts have different inputs. None of them is used to measure the result.
 func (p *sourceModel) calibration() ([][]int32, error) {
 	tokenizer, err := embed.NewTokenizer(strings.Fields(p.vocabulary))
 	if err != nil {

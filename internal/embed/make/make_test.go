@@ -57,8 +57,7 @@ func TestCholeskyAndInverse(t *testing.T) {
 	assertNear(t, "inverse", product(r, u.transposed()).values, unit.values)
 }
 
-// Where inputs are correlated, other weights compensate for the rounding of
-// one.
+// Where inputs are correlated, other weights compensate for the rounding of one.
 func TestQuantizeMinimizesOutputError(t *testing.T) {
 	t.Parallel()
 	const in, out, tokens = 128, 8, 400

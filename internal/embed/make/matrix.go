@@ -5,9 +5,8 @@ import (
 	"sync"
 )
 
-// A matrix is row-major. Products are rounded before they are added, as the
-// conversions require, so that machines with fused operations give the same
-// bits.
+// A matrix is row-major. The conversions round products before they are added, so that machines with fused operations
+// give the same bits.
 type matrix struct {
 	cols   int
 	values []float64
@@ -47,8 +46,7 @@ func toFloat64(values []float32, cols int) matrix {
 	return m
 }
 
-// product returns a times b transposed: the products of all rows of both. b has a
-// multiple of four rows.
+// product returns a times b transposed: the products of all rows of both. b has a multiple of four rows.
 func product(a, b matrix) matrix {
 	to := matrix{b.rows(), make([]float64, a.rows()*b.rows())}
 	parallel(a.rows(), func(i int) {
@@ -89,7 +87,7 @@ func dot4(a, rows []float64) (sums [4]float64) {
 	return [4]float64{s0, s1, s2, s3}
 }
 
-// dot is the product of two rows.
+// dot returns the product of two rows.
 func dot(a, b []float64) (sum float64) {
 	for i, v := range a {
 		sum += float64(v * b[i])

@@ -58,11 +58,9 @@ func quantizeRows(values []float32, cols int) (rounded []int8, scales []float32)
 	return rounded, scales
 }
 
-// quantize rotates a dense layer and rounds it, so that its outputs for the
-// inputs change least, rather than its weights. It goes column by column, and
-// the weights of a row that are not rounded yet compensate for the rounding of
-// others. The method is that of "GPTQ: Accurate Post-Training Quantization for
-// Generative Pre-trained Transformers" (2022), with columns in their order.
+// quantize rotates a dense layer and rounds it, so that its outputs for the inputs change least. It rounds column by
+// column, and the remaining weights of a row compensate for the rounding. The method is GPTQ (Frantar et al., Accurate
+// Post-Training Quantization for Generative Pre-trained Transformers, 2022), with columns in their order.
 func quantize(d denseLayer, inputs matrix) (rounded []int8, scales []float32) {
 	hadamardRotate(inputs)
 	columns := inputs.transposed()
@@ -86,8 +84,8 @@ func quantizeRow(to []int8, row []float64, scale float32, inverseFactor matrix) 
 	}
 }
 
-// addDamping adds a hundredth of the mean of its diagonal to the diagonal of h, so that it
-// has an inverse and no weight is moved far for inputs which are rare.
+// addDamping adds a hundredth of the mean of its diagonal to the diagonal of h. So h has an inverse, and rare inputs do
+// not change weights much.
 func addDamping(h matrix) matrix {
 	mean := 0.0
 	for i := range h.cols {
@@ -99,8 +97,8 @@ func addDamping(h matrix) matrix {
 	return h
 }
 
-// cholesky returns the upper triangular r of which r times its transpose is h: Cholesky's
-// factor, from the last column to the first.
+// cholesky returns the upper triangular r of which r times its transpose is h, computed from the last column to the
+// first.
 func cholesky(h matrix) matrix {
 	r := matrix{h.cols, slices.Clone(h.values)}
 	for j := h.cols - 1; j >= 0; j-- {
@@ -116,8 +114,8 @@ func cholesky(h matrix) matrix {
 	return r
 }
 
-// invertTriangular returns the inverse of an upper triangular matrix. Of the factor of h it is
-// the upper triangular u of which the transpose times u is the inverse of h.
+// invertTriangular returns the inverse of an upper triangular matrix. For the factor of h, its transpose times itself
+// is the inverse of h.
 func invertTriangular(r matrix) matrix {
 	u := matrix{r.cols, make([]float64, len(r.values))}
 	for i := r.cols - 1; i >= 0; i-- {
@@ -133,7 +131,7 @@ func invertTriangular(r matrix) matrix {
 	return u
 }
 
-// subtractScaled takes factor times b from a.
+// subtractScaled subtracts factor times b from a.
 func subtractScaled(a, b []float64, factor float64) {
 	b = b[:len(a)]
 	for i := range a {

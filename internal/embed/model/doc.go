@@ -1,5 +1,4 @@
-// Package model is the file of the built-in embedding model: how its tensors lie in
-// one file, how to write it and how to read it.
+// Package model defines the file of the built-in embedding model, writes it and reads it.
 //
 // # The file
 //
@@ -21,8 +20,7 @@
 //
 // # The tensors
 //
-// of a BERT of L layers, width W, inner width I, a vocabulary of V pieces and P
-// positions:
+// A BERT of L layers, width W, inner width I, a vocabulary of V pieces and P positions has these tensors:
 //
 //	vocabulary                 text     the pieces in the order of their ids, each ends with "\n"
 //	words, words.scale         [V,W] i8, [V]   the embedding of a piece is its row times its scale
@@ -38,8 +36,7 @@
 //	N.down, .scale, .bias      [W,I]    and behind it
 //	N.down.gamma, .beta        [W]      the layer norm behind it
 //
-// The matrices of layers are i8, one row for each output, with one scale and one bias
-// for each; a weight stands for its value times the scale of its row. They are rotated
-// along the input by the orthonormal Hadamard matrix in blocks of 128: W H is stored.
-// What has no type here is f32.
+// The matrices of layers are i8: one row for each output, with one scale and one bias for each. A weight is multiplied
+// by the scale of its row. They are rotated along the input by the orthonormal Hadamard matrix in blocks of 128: W H is
+// stored. Tensors without a type above are f32.
 package model

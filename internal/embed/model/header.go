@@ -39,8 +39,7 @@ type Tensor struct {
 // elementSizes has the bytes of one element of each type.
 var elementSizes = map[string]int{"i8": 1, "f32": 4, "text": 1}
 
-// bytes returns the size of the tensor, or an error if it has none or would not fit
-// into limit bytes of data.
+// bytes returns the size of the tensor, or an error if it has none or exceeds limit bytes of data.
 func (t Tensor) bytes(limit int) (size int, err error) {
 	size = elementSizes[t.Type]
 	for _, n := range t.Shape {

@@ -58,16 +58,14 @@ func (f *File) Check() error {
 	return nil
 }
 
-// Int8 returns a tensor of this shape in place, because its bytes need no
-// alignment. The file is read-only, and so is the slice: writing to it crashes
-// the process. Without such a tensor it returns zeros, and Err reports it.
+// Int8 returns a tensor of this shape in place, because its bytes need no alignment. The file is read-only, and so is
+// the slice: writing to it crashes the process. Without such a tensor it returns zeros, and Err reports it.
 func (f *File) Int8(name string, shape ...int) []int8 {
 	raw := f.tensorBytes(name, "i8", shape)
 	return unsafe.Slice((*int8)(unsafe.Pointer(unsafe.StringData(raw))), len(raw))
 }
 
-// Float32 returns a copy of a tensor of this shape. Without such a tensor it
-// returns zeros, and Err reports it.
+// Float32 returns a copy of a tensor of this shape. Without such a tensor it returns zeros, and Err reports it.
 func (f *File) Float32(name string, shape ...int) []float32 {
 	raw := f.tensorBytes(name, "f32", shape)
 	values := make([]float32, len(raw)/4)
@@ -78,7 +76,7 @@ func (f *File) Float32(name string, shape ...int) []float32 {
 	return values
 }
 
-// Text returns a tensor of type text, where it lies in the file.
+// Text returns a tensor of type text without a copy.
 func (f *File) Text(name string) string {
 	for _, t := range f.Tensors {
 		if t.Name == name {

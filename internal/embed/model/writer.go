@@ -52,8 +52,7 @@ func (w *Writer) addTensor(name, kind string, length int, shape []int) {
 
 func (w *Writer) pad() { w.data.Write(make([]byte, alignUp(w.data.Len())-w.data.Len())) }
 
-// File returns the file, with the head completed by the tensors and the
-// checksum of the data.
+// File returns the file, with the head completed by the tensors and the checksum of the data.
 func (w *Writer) File(head Header) ([]byte, error) {
 	w.pad()
 	sum := sha256.Sum256(w.data.Bytes())

@@ -146,8 +146,7 @@ func (m machine) scoreTile(scores, q, keys, mask, stride Register, parts int) {
 	ADDQ(step, mask)
 }
 
-// softmax looks at four rows at a time, AVX2 at two: first for the largest of each,
-// then for the exponentials.
+// softmax looks at four rows at a time, AVX2 at two: first for the largest of each, then for the exponentials.
 func (m machine) softmax() {
 	m.text("softmax", "func(scores, inverse *float32, n int)",
 		"replaces four rows of n scores, a multiple of sixteen, by the exponentials of their distances to the largest "+
@@ -168,8 +167,7 @@ func (m machine) softmax() {
 	end()
 }
 
-// softmaxOf takes as many rows as a register has parts of sixteen bytes, and moves
-// scores to the end of the first.
+// softmaxOf takes as many rows as a register has parts of sixteen bytes, and moves scores to the end of the first.
 func (m machine) softmaxOf(row [tokens]Mem, inverse, n Register) {
 	count, at, side := GP64(), row[0].Base, m.size()/16
 	begin := GP64()

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// generated returns the current output of the generator, without the first
-// line, which has the command.
+// generated returns the current output of the generator, without the first line, which has the command.
 func generated(t *testing.T) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -49,8 +48,7 @@ func TestFilesMatchGenerator(t *testing.T) {
 	}
 }
 
-// The assembler silently encodes an AVX2 instruction with a register beyond the
-// sixteenth as one of AVX-512.
+// The assembler silently encodes an AVX2 instruction with a register beyond the sixteenth as one of AVX-512.
 func TestAVX2HasSixteenRegisters(t *testing.T) {
 	t.Parallel()
 	beyond := regexp.MustCompile(`\b([XY](1[6-9]|[23]\d)|Z\d+|K[0-7])\b`)
@@ -71,8 +69,7 @@ func TestAVX2HasSixteenRegisters(t *testing.T) {
 	}
 }
 
-// The Go caller may continue with SSE code, which is slow while the upper
-// halves of registers are in use.
+// The Go caller may continue with SSE code, which is slow while the upper halves of registers are in use.
 func TestEveryReturnClearsUpperHalves(t *testing.T) {
 	t.Parallel()
 	code := body(t, "../simd_amd64.s")

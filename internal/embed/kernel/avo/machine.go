@@ -15,7 +15,7 @@ type machine struct {
 	wide   bool // AVX-512: registers of sixteen lanes
 }
 
-// size is the width of a register in bytes.
+// size returns the width of a register in bytes.
 func (m machine) size() int {
 	if m.wide {
 		return 64
@@ -72,8 +72,7 @@ func end() {
 
 func pointer(name string) Register { return Load(Param(name), GP64()) }
 
-// shared are the constants made so far: one full row of lanes each, as a memory
-// operand of either width.
+// shared are the constants made so far: one full row of lanes each, as a memory operand of either width.
 var shared = map[[16]uint32]Mem{}
 
 // bits returns sixteen lanes of these bits.
@@ -120,7 +119,7 @@ func constant(x float32) Mem {
 	return bits(func(int) uint32 { return math.Float32bits(x) })
 }
 
-// signs has -1 in the lanes whose number has this bit, and 1 in the others.
+// signs returns -1 in the lanes whose number has this bit, and 1 in the others.
 func signs(bit int) Mem {
 	return bits(func(i int) uint32 {
 		if i&bit != 0 {
@@ -156,8 +155,7 @@ func (m machine) reduce(parts []VecVirtual, combine func(a, b, to Op)) Register 
 func add(a, b, to Op)     { VADDPS(a, b, to) }
 func largest(a, b, to Op) { VMAXPS(a, b, to) }
 
-// loop runs body until n, a multiple of step, is counted down to zero. n is at least
-// step.
+// loop runs body until n, a multiple of step, is counted down to zero. n is at least step.
 func loop(label string, n Register, step int, body func()) {
 	Label(label)
 	body()

@@ -1,12 +1,11 @@
-// Command avo writes the assembly of package kernel and the Go declarations of it.
-// It is a module of its own, so that Loci does not depend on the assembler.
+// Command avo writes the assembly of package kernel and its Go declarations. It is a module of its own, so that Loci
+// does not depend on the assembler.
 //
 //	go run . -out ../simd_amd64.s -stubs ../simd_amd64.go -pkg kernel
 //
-// Float kernels are written once, in terms of rows of sixteen lanes, and printed for
-// AVX2, where a row is two registers, and for AVX-512, where it is one. Lanes see the
-// same operations in the same order in both, and sums over lanes are reduced alike: so
-// both give the same bits.
+// Float kernels are written once, in rows of sixteen lanes. They are printed for AVX2, where a row is two registers,
+// and for AVX-512, where it is one. Lanes see the same operations in the same order in both, and sums over lanes are
+// reduced alike. So both give the same bits.
 package main
 
 import (

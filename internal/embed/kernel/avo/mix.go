@@ -6,9 +6,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// mix adds the values by the weights of some queries; lanes are dimensions, and each
-// adds the values one by one. A tile has as many queries as registers have room for
-// their sums: AVX2 has it for three, and takes two where what is left is two or four.
+// mix adds the values by the weights of some queries. Lanes are dimensions, and each adds the values one by one. A tile
+// has as many queries as registers can hold sums of: three with AVX2, or two if two or four are left.
 func (m machine) mix() {
 	m.text("mix", "func(dst, weights, inverse, values *float32, n, stride, queries int)",
 		"writes the sums of n values by the weights of queries, a multiple of four, whose rows are stride apart, "+

@@ -45,8 +45,7 @@ func triple(of Register) Register {
 	return three
 }
 
-// finish writes the sums of a token: times the scale of the row, times the scale of
-// the token, plus the bias.
+// finish writes the sums of a token: times the scale of the row, times the scale of the token, plus the bias.
 func (p product) finish(to Mem, token int, sums []VecVirtual, each VecVirtual) {
 	scale, bias := pointer("scale"), pointer("bias")
 	VBROADCASTSS(Mem{Base: p.each, Disp: 4 * token}, each)
@@ -60,9 +59,8 @@ func (p product) finish(to Mem, token int, sums []VecVirtual, each VecVirtual) {
 	}
 }
 
-// mulVNNI takes 4 tokens by 64 rows: sixteen registers of sums, of which each step of
-// four k adds to all. Activations are unsigned, their value plus 128; so a sum starts
-// at -128 times that of the weights.
+// mulVNNI multiplies 4 tokens by 64 rows, in sixteen registers of sums. Each step of four k adds to all. Activations
+// are unsigned, their value plus 128, so a sum begins at -128 times that of the weights.
 func mulVNNI() {
 	m := machine{suffix: "AVX512VNNI", wide: true}
 	m.text("mul", "func(dst *float32, out int, a *byte, width, groups int, weights *int8, start *int32, scale, bias, "+

@@ -6,12 +6,11 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// mulAVX2 takes 4 tokens by 16 rows. VPMADDUBSW multiplies unsigned by signed, so it
-// gets the magnitude of an activation and, where that was negative, the complement of
-// the weight, -w-1: what a token lacks in each sum, the magnitudes of its negative
-// activations, is where the sum starts. Pairs are at most 2 x 127 x 128 and do not
-// saturate. Where the sums of two pairs have room in 16 bits as well, they are widened
-// together, which spares an eighth of the work: see reaches.
+// mulAVX2 multiplies 4 tokens by 16 rows. VPMADDUBSW multiplies unsigned by signed, so it gets the magnitude of an
+// activation. Where that was negative, it gets the complement of the weight, -w-1. The sum begins with the magnitudes
+// of the token's negative activations, which the complements lack. Pairs are at most 2 x 127 x 128 and do not saturate.
+// Where the sum of two pairs fits into 16 bits too, both are widened together, which saves an eighth of the work: see
+// reaches.
 func mulAVX2() {
 	m := machine{suffix: "AVX2"}
 	m.text("mul", "func(dst *float32, out int, a, signs *byte, reach *uint16, width, groups int, weights *int8, "+
@@ -56,7 +55,7 @@ func mulAVX2() {
 			ADDQ(Imm(16), p.a)
 		})
 	}
-	JNZ(LabelRef("apart")) // what reaches has found: moves leave flags alone
+	JNZ(LabelRef("apart")) // the flag of reaches: moves do not change flags
 	steps("together", func(w Mem, a, signs [tokens]Mem, k int) { together(ones, w, a, signs, k, sums) })
 	JMP(LabelRef("finish"))
 	steps("apart", func(w Mem, a, signs [tokens]Mem, k int) {
@@ -81,10 +80,9 @@ func mulAVX2() {
 	end()
 }
 
-// reaches leaves the zero flag off if the sum of two pairs may have no room in 16
-// bits. By Cauchy and Schwarz it has when the square sum of the four activations times
-// that of the four weights is at most 32767^2; both are at hand in 16 bits, the largest
-// of the tokens and the rows.
+// reaches clears the zero flag if the sum of two pairs may overflow 16 bits. By Cauchy and Schwarz it does not if the
+// square sum of the four activations times that of the four weights is at most 32767^2. Both are stored in 16 bits, the
+// largest of the tokens and the rows.
 func (p product) reaches(done Register) {
 	reach, bounds, k := GP64(), pointer("bounds"), GP64()
 	MOVQ(done, reach)
@@ -106,7 +104,7 @@ func (p product) reaches(done Register) {
 	VPTEST(top, top)
 }
 
-// together takes eight k. Weights come from memory, since registers are short.
+// together adds eight k. Weights are read from memory, because registers are scarce.
 func together(ones Register, weights Mem, a, signs [tokens]Mem, k int, sums [tokens][]VecVirtual) {
 	for t := range tokens {
 		var four, sign [2]VecVirtual
@@ -129,7 +127,7 @@ func together(ones Register, weights Mem, a, signs [tokens]Mem, k int, sums [tok
 	}
 }
 
-// apart takes four k.
+// apart adds four k.
 func apart(ones Register, weights Mem, a, signs [tokens]Mem, k int, sums [tokens][]VecVirtual) {
 	for t := range tokens {
 		four, sign := YMM(), YMM()

@@ -8,8 +8,8 @@ import (
 
 const block = 128 * 4 // bytes of a Hadamard block
 
-// rotate is the fast Walsh-Hadamard transform of blocks of 128: stages of 64 to 16
-// (AVX2: 8) between registers, the others within them.
+// rotate computes the fast Walsh-Hadamard transform of blocks of 128. Stages of 64 to 16 (AVX2: 8) are between
+// registers, the others within them.
 func (m machine) rotate() {
 	m.text("rotate", "func(dst, x *float32, blocks int) float32",
 		"writes the transform of blocks of 128 without its factor, and returns the largest magnitude.")
@@ -73,8 +73,8 @@ func (m machine) between(v []VecVirtual, distances ...int) {
 	}
 }
 
-// within makes the stages within a register: each lane meets its neighbour, which is
-// added, or from which it is subtracted; a product with 1 or -1 is exact.
+// within makes the stages within a register. To each lane its neighbor is added, or it is subtracted from the neighbor;
+// a product with 1 or -1 is exact.
 func (m machine) within(v VecVirtual) VecVirtual {
 	for bit := m.size() / 8; bit > 0; bit /= 2 {
 		other := m.vector()
@@ -176,9 +176,8 @@ func store2() {
 	end()
 }
 
-// raise takes 32 magnitudes, of which the kernel of AVX2 adds the products of a pair
-// and of the one four later in 16 bits: their four squares are a sum, which stands
-// where either pair was.
+// raise processes 32 magnitudes, of which the AVX2 kernel adds the products of a pair and of the pair four later in 16
+// bits. The sum of their four squares is stored at both pairs.
 func raise(sizes VecVirtual, to Mem) {
 	squares, later := YMM(), YMM()
 	VPMADDUBSW(sizes, sizes, squares)

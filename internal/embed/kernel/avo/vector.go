@@ -6,16 +6,16 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// power are the coefficients of 2^f for f within a half of 0, from the highest, with
-// the last one left out, which is 1 (see exp2 in package kernel).
+// power are the coefficients of 2^f for f within a half of 0, from the highest. The last one, 1, is left out (see exp2
+// in package kernel).
 var power = []float32{0.001326472731307149, 0.009671512991189957, 0.05550733581185341, 0.24022242426872253,
 	0.6931470036506653}
 
 // least is where exp2 ends: the exponent of what is smaller has no room.
 const least = -125
 
-// A lockstep is some registers on which every step is taken before the next one: so
-// the processor finds steps that do not wait for each other side by side.
+// A lockstep is some registers. Every step is applied to all before the next one, so that the processor finds
+// independent steps side by side.
 type lockstep []VecVirtual
 
 func (l lockstep) each(step func(i int, v VecVirtual)) {
@@ -40,9 +40,8 @@ func (m machine) all(n int, x float32) lockstep {
 	return l
 }
 
-// exp2 replaces each y, at most 0, by 2^y: y is n and a rest within a half; the
-// rest's power is a polynomial, to whose exponent n is added. The sum with 1.5 x 2^23
-// has no room for a fraction, and its lowest bits are n.
+// exp2 replaces each y, at most 0, by 2^y. y is n and a rest within a half. The power of the rest is a polynomial, to
+// whose exponent n is added. The sum with 1.5 x 2^23 has no bits for a fraction, and its lowest bits are n.
 func (m machine) exp2(y lockstep) {
 	n, rest := m.lockstep(len(y)), m.lockstep(len(y))
 	y.each(func(_ int, y VecVirtual) { VMAXPS(m.held(constant(least)), y, y) })
@@ -110,8 +109,7 @@ func (m machine) geluOf(to, at Mem) {
 	p.each(func(i int, p VecVirtual) { VMOVUPS(p, to.Offset(i*m.size())) })
 }
 
-// addNorm takes one row, in three passes: the sum, the squares of the distances to
-// the mean, the result.
+// addNorm takes one row, in three passes: the sum, the squares of the distances to the mean, the result.
 func (m machine) addNorm() {
 	m.text("addNorm", "func(x, residual, gamma, beta *float32, n int, eps float32)",
 		"replaces a row of n values, a multiple of sixteen, by the layer norm of its sum with the residual.")
