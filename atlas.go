@@ -50,7 +50,7 @@ const InboxName = "Inbox"
 // An Atlas is a knowledge base: memories on one subject.
 type Atlas struct {
 	ID          string          `json:"id" jsonschema:"UUIDv7"`
-	WorkspaceID string          `json:"workspaceId"`
+	WorkspaceID string          `json:"workspaceId" log:"workspace"`
 	Name        string          `json:"name"`
 	Keywords    []string        `json:"keywords" jsonschema:"Words that draw a memory into this atlas"`
 	Description string          `json:"description"`
@@ -69,7 +69,7 @@ func (a Atlas) EntityTag() string {
 // CreateAtlas is the input of atlas.create.
 type CreateAtlas struct {
 	Name        Name        `json:"name" jsonschema:"At most 200 characters"`
-	WorkspaceID ID          `json:"workspaceId,omitzero" jsonschema:"Default: the personal one"`
+	WorkspaceID ID          `json:"workspaceId,omitzero" jsonschema:"Default: the personal one" log:"workspace"`
 	Keywords    Keywords    `json:"keywords,omitzero" jsonschema:"Words that draw memories into this atlas"`
 	Description Description `json:"description,omitzero" jsonschema:"What belongs into it"`
 }
@@ -89,7 +89,7 @@ type UpdateAtlas struct {
 
 // ListAtlases is the input of atlas.list.
 type ListAtlases struct {
-	WorkspaceID ID                    `json:"workspace_id,omitzero" jsonschema:"Only this one"`
+	WorkspaceID ID                    `json:"workspace_id,omitzero" jsonschema:"Only this one" log:"workspace"`
 	Include     []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"These too"`
 	Paging
 }

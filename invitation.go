@@ -117,7 +117,7 @@ var InvitationStates = Machine[InvitationStatus]{"invitation", []Move[Invitation
 // An Invitation invites a person into a workspace.
 type Invitation struct {
 	ID            string           `json:"id" jsonschema:"UUIDv7"`
-	WorkspaceID   string           `json:"workspaceId"`
+	WorkspaceID   string           `json:"workspaceId" log:"workspace"`
 	WorkspaceName string           `json:"workspaceName"`
 	Email         string           `json:"email"`
 	Role          Role             `json:"role"`
@@ -138,7 +138,7 @@ func (i Invitation) At(now Time) Invitation {
 
 // CreateInvitations is the input of invitation.create.
 type CreateInvitations struct {
-	WorkspaceID   ID          `json:"workspaceId"`
+	WorkspaceID   ID          `json:"workspaceId" log:"workspace"`
 	Emails        Emails      `json:"emails" jsonschema:"Whom to invite"`
 	Role          InvitedRole `json:"role,omitzero" jsonschema:"Default: member"`
 	ExpiresInDays Days        `json:"expiresInDays,omitzero" jsonschema:"Days to answer"`
@@ -187,7 +187,7 @@ func (CreatedInvitations) Created() bool { return true }
 
 // ListInvitations is the input of invitation.list.
 type ListInvitations struct {
-	WorkspaceID ID `json:"workspaceId"`
+	WorkspaceID ID `json:"workspaceId" log:"workspace"`
 	Paging
 }
 

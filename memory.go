@@ -125,7 +125,7 @@ func (SourceText) Rule() Rule { return Rule{MinLength: 1, MaxLength: 1024} }
 // and tools show it.
 type Memory struct {
 	ID          string       `json:"id" jsonschema:"UUIDv7"`
-	WorkspaceID string       `json:"workspaceId" show:"-"`
+	WorkspaceID string       `json:"workspaceId" log:"workspace" show:"-"`
 	AtlasID     string       `json:"atlasId"`
 	Title       string       `json:"title"`
 	Content     string       `json:"content" jsonschema:"Markdown" show:"text"`
@@ -224,7 +224,7 @@ func (OnSecret) Rule() Rule { return Rule{Enum: []string{string(OnSecretRedact)}
 // CreateMemory is the input of memory.create.
 type CreateMemory struct {
 	Content     Content     `json:"content"`
-	WorkspaceID ID          `json:"workspaceId,omitzero" jsonschema:"Default: the personal one"`
+	WorkspaceID ID          `json:"workspaceId,omitzero" jsonschema:"Default: the personal one" log:"workspace"`
 	AtlasID     ID          `json:"atlasId,omitzero" jsonschema:"Default: by its keywords, else the Inbox"`
 	Title       Title       `json:"title,omitzero" jsonschema:"Default: the first line"`
 	Type        MemoryType  `json:"type,omitzero" jsonschema:"Default: note"`
@@ -258,7 +258,7 @@ type GetMemory struct {
 // ListMemories is the input of memory.list.
 type ListMemories struct {
 	AtlasID     ID           `json:"atlas_id,omitzero" jsonschema:"Only these"`
-	WorkspaceID ID           `json:"workspace_id,omitzero" jsonschema:"Only these"`
+	WorkspaceID ID           `json:"workspace_id,omitzero" jsonschema:"Only these" log:"workspace"`
 	Type        []MemoryType `json:"type,omitzero" jsonschema:"Only these"`
 	Tags        Tags         `json:"tags,omitzero" jsonschema:"All of these"`
 	Include     []Include    `json:"include,omitzero" jsonschema:"These too"`

@@ -82,7 +82,7 @@ type SearchMemories struct {
 	Query       Query        `json:"query"`
 	Mode        Mode         `json:"mode,omitzero"`
 	AtlasID     ID           `json:"atlas_id,omitzero" jsonschema:"Only these"`
-	WorkspaceID ID           `json:"workspace_id,omitzero" jsonschema:"Only these"`
+	WorkspaceID ID           `json:"workspace_id,omitzero" jsonschema:"Only these" log:"workspace"`
 	Type        []MemoryType `json:"type,omitzero" jsonschema:"Only these"`
 	Tags        Tags         `json:"tags,omitzero" jsonschema:"All of these"`
 	Include     []Include    `json:"include,omitzero" jsonschema:"These too"`

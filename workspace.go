@@ -66,7 +66,7 @@ type Settings struct {
 
 // A Workspace has atlases and members.
 type Workspace struct {
-	ID          string          `json:"id" jsonschema:"UUIDv7"`
+	ID          string          `json:"id" jsonschema:"UUIDv7" log:"workspace"`
 	Name        string          `json:"name"`
 	Kind        WorkspaceKind   `json:"kind"`
 	Role        Role            `json:"role" jsonschema:"The caller's role"`
@@ -91,7 +91,7 @@ type CreateWorkspace struct {
 
 // GetWorkspace is the input of workspace.get.
 type GetWorkspace struct {
-	WorkspaceID ID `json:"workspaceId"`
+	WorkspaceID ID `json:"workspaceId" log:"workspace"`
 }
 
 // ListWorkspaces is the input of workspace.list.
@@ -133,7 +133,7 @@ type Member struct {
 
 // ListMembers is the input of member.list.
 type ListMembers struct {
-	WorkspaceID ID `json:"workspaceId"`
+	WorkspaceID ID `json:"workspaceId" log:"workspace"`
 	Paging
 }
 

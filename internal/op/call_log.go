@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -127,32 +128,18 @@ func idAt(v reflect.Value, path []int) string {
 	return field.String()
 }
 
-// workspaceField returns the index of a workspace's id in values of a type: in
-// a field of the type, or of a record in it.
+// workspaceField returns the index of the field with the tag log:"workspace" in
+// values of a type, or in a record in them, or nil.
 func workspaceField(t reflect.Type) []int {
 	if t.Kind() != reflect.Struct {
 		return nil
 	}
-	text := func(t reflect.Type, name string) []int {
-		if f, ok := t.FieldByName(name); ok && f.Type.Kind() == reflect.String {
+	for _, f := range reflect.VisibleFields(t) {
+		if f.Tag.Get("log") == "workspace" {
 			return f.Index
 		}
-		return nil
-	}
-	if path := text(t, "WorkspaceID"); path != nil {
-		return path
-	}
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if f.Type.Kind() != reflect.Struct || !f.IsExported() {
-			continue
-		}
-		name := "WorkspaceID"
-		if f.Type == reflect.TypeFor[loci.Workspace]() {
-			name = "ID"
-		}
-		if path := text(f.Type, name); path != nil {
-			return append([]int{i}, path...)
+		if path := workspaceField(f.Type); path != nil && !f.Anonymous {
+			return append(slices.Clone(f.Index), path...)
 		}
 	}
 	return nil
