@@ -1,20 +1,15 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/analysis"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
 )
-
-// longContent is the size in bytes from which a text is normalized for routing
-// before the transaction, even if no atlas has keywords.
-const longContent = 8 << 10
 
 // CreateMemory stores a memory in the requested atlas, or in the one whose
 // routing keywords match.
@@ -24,30 +19,35 @@ func (s *Service) CreateMemory(ctx context.Context, actor *identity.Actor, in lo
 	// Prepared before the transaction, because other writers wait for it.
 	entry, suspect := store.NewIndexEntry(m.Title, m.Content),
 		mayHoldSecrets(append(shortTexts(m), m.Title, m.Content)...)
-	words := sync.OnceValue(func() string {
-		return analysis.NormalizedWords(append([]string{m.Title, m.Content}, m.Tags...)...)
-	})
-	if in.AtlasID == "" && len(m.Content) > longContent {
-		words()
-	}
 	return write(ctx, s, actor, func(tx *store.Tx) (loci.CreatedMemory, error) {
-		m, entry := m, entry
-		a, routing, err := s.resolveAtlas(tx, in, words)
-		if err != nil {
+		prepared := preparedMemory{m, entry, nil}
+		a, routing, err := s.resolveAtlas(tx, in, m)
+		if err == nil && suspect {
+			prepared, err = store.Compute(tx, 2*len(m.Content), func() preparedMemory {
+				return prepareRedacted(a.Secrets(), in)
+			}, string(a.Secrets()))
+		}
+		if err = cmp.Or(err, prepared.err); err != nil {
 			return loci.CreatedMemory{}, err
 		}
-		if suspect {
-			if m, err = redactedMemory(a, in); err != nil {
-				return loci.CreatedMemory{}, err
-			}
-			entry = store.NewIndexEntry(m.Title, m.Content)
-		}
-		out := loci.NewMemory{Memory: m, Routing: routing}
+		out := loci.NewMemory{Memory: prepared.memory, Routing: routing}
 		if in.OnDuplicate == loci.OnDuplicateVersion && m.Source != nil && m.Source.URI != "" {
-			return upsertFromSource(tx, a, in, out, entry)
+			return upsertFromSource(tx, a, in, out, prepared.entry)
 		}
-		return createOrReturn(tx, a, in.OnDuplicate, out, entry)
+		return createOrReturn(tx, a, in.OnDuplicate, out, prepared.entry)
 	})
+}
+
+// A preparedMemory is a memory that may be stored, with its index entry, or the reason against it.
+type preparedMemory struct {
+	memory loci.Memory
+	entry  store.IndexEntry
+	err    error
+}
+
+func prepareRedacted(policy loci.SecretsPolicy, in loci.CreateMemory) preparedMemory {
+	m, err := redactedMemory(policy, in)
+	return preparedMemory{m, store.NewIndexEntry(m.Title, m.Content), err}
 }
 
 // newMemory returns the memory of an input.
@@ -74,17 +74,17 @@ func shortTexts(m loci.Memory) []string {
 	return list
 }
 
-// redactedMemory is newMemory with the credentials redacted that an atlas
+// redactedMemory is newMemory with the credentials redacted that a policy
 // refuses.
-func redactedMemory(a *store.Atlas, in loci.CreateMemory) (loci.Memory, error) {
-	if err := rejectSecrets(a.Secrets(), "tags or source", shortTexts(newMemory(in))...); err != nil {
+func redactedMemory(policy loci.SecretsPolicy, in loci.CreateMemory) (loci.Memory, error) {
+	if err := rejectSecrets(policy, "tags or source", shortTexts(newMemory(in))...); err != nil {
 		return loci.Memory{}, err
 	}
-	content, err := applySecretPolicy(a.Secrets(), in.Secrets, "content", string(in.Content))
+	content, err := applySecretPolicy(policy, in.Secrets, "content", string(in.Content))
 	if err != nil {
 		return loci.Memory{}, err
 	}
-	title, err := applySecretPolicy(a.Secrets(), in.Secrets, "title", string(in.Title))
+	title, err := applySecretPolicy(policy, in.Secrets, "title", string(in.Title))
 	in.Content, in.Title = loci.Content(content), loci.Title(title)
 	return newMemory(in), err
 }
@@ -142,13 +142,12 @@ func upsertFromSource(tx *store.Tx, a *store.Atlas, in loci.CreateMemory, m loci
 			next.Tags = m.Tags
 		}
 	}
-	m.Memory, err = h.Update(next)
+	m.Memory, err = h.Update(next, &e)
 	return loci.ExistingMemory(m), err
 }
 
-// resolveAtlas returns the atlas for a memory with those words, and the reason.
-func (s *Service) resolveAtlas(tx *store.Tx, in loci.CreateMemory, words func() string) (*store.Atlas, loci.Routing,
-	error) {
+// resolveAtlas returns the atlas for a memory, and the reason.
+func (s *Service) resolveAtlas(tx *store.Tx, in loci.CreateMemory, m loci.Memory) (*store.Atlas, loci.Routing, error) {
 	if in.AtlasID != "" {
 		a, err := requestedAtlas(tx, in)
 		if err != nil {
@@ -160,12 +159,15 @@ func (s *Service) resolveAtlas(tx *store.Tx, in loci.CreateMemory, words func() 
 	if err != nil {
 		return nil, loci.Routing{}, err
 	}
-	best, matched := matchAtlas(targets.Keywords, words)
-	a, err := targets.Atlas(best, s.Plan.Atlases)
+	match, err := matchText(tx, targets.Keywords, append([]string{m.Title, m.Content}, m.Tags...))
 	if err != nil {
 		return nil, loci.Routing{}, err
 	}
-	return a, loci.Routing{AtlasID: a.ID(), Matched: append([]string{}, matched...)}, nil
+	a, err := targets.Atlas(match.atlas, s.Plan.Atlases)
+	if err != nil {
+		return nil, loci.Routing{}, err
+	}
+	return a, loci.Routing{AtlasID: a.ID(), Matched: append([]string{}, match.keywords...)}, nil
 }
 
 // requestedAtlas returns the requested atlas; a requested workspace must be its

@@ -23,7 +23,7 @@ func (s *Service) updateMemory(ctx context.Context, actor *identity.Actor, id st
 		if err := f(h, &next); err != nil {
 			return loci.OneMemory{}, err
 		}
-		m, err := h.Update(next)
+		m, err := h.Update(next, nil)
 		return loci.OneMemory{Memory: m}, err
 	})
 }

@@ -4,21 +4,43 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci/internal/analysis"
+	"github.com/loci-memory/loci/internal/store"
 )
 
-// matchAtlas returns the index of the atlas whose routing keywords match the
-// normalized words best, and the matching keywords; -1 if none does. Words are compared as
-// in a search: runs of letters and digits in any letter case, ß as in STRASSE.
-// In scripts without spaces a keyword matches wherever its characters follow
-// one another. A keyword of several words matches where the words follow one
-// another. The most different keywords win, then the first atlas.
-func matchAtlas(keywords [][]string, words func() string) (best int, matched []string) {
-	best = -1
-	var text string
+// An atlasMatch is the index of the atlas whose routing keywords match a text best, or -1, and those keywords.
+type atlasMatch struct {
+	atlas    int
+	keywords []string
+}
+
+// routingWeight is by how much the search for one keyword costs less than the analysis of the text.
+const routingWeight = 32
+
+// matchText is matchAtlas outside of the transaction where it takes long.
+func matchText(tx *store.Tx, keywords [][]string, texts []string) (atlasMatch, error) {
+	if len(keywords) == 0 {
+		return atlasMatch{atlas: -1}, nil
+	}
+	bytes, weight, key := 0, routingWeight/4, make([]string, len(keywords)) // normalization costs a fourth
+	for _, t := range texts {
+		bytes += len(t)
+	}
 	for i, list := range keywords {
-		if len(list) > 0 && text == "" {
-			text = words()
-		}
+		weight, key[i] = weight+len(list), strings.Join(list, "\x00")
+	}
+	return store.Compute(tx, bytes*weight/routingWeight, func() atlasMatch {
+		return matchAtlas(keywords, texts...)
+	}, key...)
+}
+
+// matchAtlas compares words as a search does: runs of letters and digits in
+// any letter case, ß as in STRASSE. In scripts without spaces a keyword matches
+// wherever its characters follow one another. A keyword of several words matches
+// where the words follow one another. The most different keywords win, then the
+// first atlas.
+func matchAtlas(keywords [][]string, texts ...string) atlasMatch {
+	best, text := atlasMatch{atlas: -1}, analysis.NormalizedWords(texts...)
+	for i, list := range keywords {
 		var hit []string
 		seen := map[string]bool{}
 		for _, k := range list {
@@ -28,9 +50,9 @@ func matchAtlas(keywords [][]string, words func() string) (best int, matched []s
 				hit = append(hit, k)
 			}
 		}
-		if len(hit) > len(matched) {
-			best, matched = i, hit
+		if len(hit) > len(best.keywords) {
+			best = atlasMatch{i, hit}
 		}
 	}
-	return best, matched
+	return best
 }

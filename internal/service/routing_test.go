@@ -3,8 +3,6 @@ package service
 import (
 	"slices"
 	"testing"
-
-	"github.com/loci-memory/loci/internal/analysis"
 )
 
 func TestRoutingPrefersMostKeywordsThenFirstAtlas(t *testing.T) {
@@ -31,9 +29,8 @@ func TestRoutingPrefersMostKeywordsThenFirstAtlas(t *testing.T) {
 		{[][]string{{"code review"}}, "review the code", -1, nil},
 		{[][]string{{"!!"}}, "!! what", -1, nil},
 	} {
-		best, matched := matchAtlas(c.keywords, func() string { return analysis.NormalizedWords(c.text) })
-		if best != c.best || !slices.Equal(matched, c.matched) {
-			t.Errorf("%q with %v: %d %v, want %d %v", c.text, c.keywords, best, matched, c.best, c.matched)
+		if got := matchAtlas(c.keywords, c.text); got.atlas != c.best || !slices.Equal(got.keywords, c.matched) {
+			t.Errorf("%q with %v: %v, want %d %v", c.text, c.keywords, got, c.best, c.matched)
 		}
 	}
 }

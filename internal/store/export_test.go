@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math"
@@ -69,6 +70,23 @@ func (w tracedDB) Read(ctx context.Context, user string, f func(sqldb.Conn) erro
 
 func (w tracedDB) Write(ctx context.Context, user string, f func(sqldb.Conn) error) error {
 	return w.DB.Write(ctx, user, func(c sqldb.Conn) error { return f(tracedConn{c, w.trace}) })
+}
+
+// TraceComputations calls f with a value of the type of each computation that ends a write of the store, and is about
+// to run. Nobody else may use the store.
+func TraceComputations(s *Store, f func(value any)) { s.db.DB = computationsDB{s.db.DB, f} }
+
+type computationsDB struct {
+	sqldb.DB
+	trace func(value any)
+}
+
+func (w computationsDB) Write(ctx context.Context, user string, f func(sqldb.Conn) error) error {
+	err := w.DB.Write(ctx, user, f)
+	if c, ok := errors.AsType[*computation](err); ok {
+		w.trace(c.run())
+	}
+	return err
 }
 
 type tracedConn struct {

@@ -48,7 +48,7 @@ func TestInspectingAndPurgingBesideWritersIsSafe(t *testing.T) {
 					}
 					next := h.Record()
 					next.Content += ", with more"
-					return h.Update(next)
+					return h.Update(next, nil)
 				})
 				select {
 				case made <- m.ID:

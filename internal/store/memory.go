@@ -108,7 +108,10 @@ type IndexEntry struct {
 	hash      int64
 }
 
-// NewIndexEntry makes the entry of a memory with that title and content.
+// signatureShare is by how much a MinHash signature, or a set of shingles, costs less than the analysis of a text.
+const signatureShare = 8
+
+// NewIndexEntry returns the entry of a memory with that title and content.
 func NewIndexEntry(title, content string) IndexEntry {
 	return IndexEntry{search.AnalyzeEncoded(title, content), minhash.Signature(content), contentHash(content)}
 }

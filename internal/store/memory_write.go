@@ -8,7 +8,6 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/minhash"
-	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -90,10 +89,10 @@ func (m *Memory) Secrets() loci.SecretsPolicy { return m.atlas.Secrets() }
 // It is possible in every state, of archived places too.
 func (m *Memory) MarkReviewed() { m.reviewed = true }
 
-// Update makes next the present version, and what the memory was one that can be
-// read. Only content, title, type, tags, status and what a review left change;
-// where nothing does, nothing happens.
-func (m *Memory) Update(next loci.Memory) (loci.Memory, error) {
+// Update stores next as the present version and the former one among the versions. Only content, title, type, tags,
+// status and the fields of a review change; without a change no version is made. The entry is that of next's title and
+// content where the caller has it, or nil.
+func (m *Memory) Update(next loci.Memory, entry *IndexEntry) (loci.Memory, error) {
 	if !m.reviewed {
 		if err := m.atlas.requireActive(); err != nil {
 			return next, err
@@ -103,7 +102,7 @@ func (m *Memory) Update(next loci.Memory) (loci.Memory, error) {
 		m.t.LinkReplay(next.ID)
 		return m.current, nil
 	}
-	return m.applyUpdate(next)
+	return m.applyUpdate(next, entry)
 }
 
 func (m *Memory) unchanged(next loci.Memory) bool {
@@ -113,8 +112,12 @@ func (m *Memory) unchanged(next loci.Memory) bool {
 		next.SupersededBy == was.SupersededBy && slices.Equal(next.Tags, was.Tags)
 }
 
-func (m *Memory) applyUpdate(next loci.Memory) (loci.Memory, error) {
+func (m *Memory) applyUpdate(next loci.Memory, entry *IndexEntry) (loci.Memory, error) {
 	t, was := m.t, m.current
+	index, err := m.indexUpdate(next, entry)
+	if err != nil {
+		return next, err
+	}
 	if err := m.saveVersion(next.Content); err != nil {
 		return next, err
 	}
@@ -130,7 +133,7 @@ func (m *Memory) applyUpdate(next loci.Memory) (loci.Memory, error) {
 	}
 	next.Expired = next.ValidUntil != 0 && next.ValidUntil <= t.conn.Now
 	if next.Content != was.Content || next.Status != was.Status {
-		if err := m.updateBands(next); err != nil {
+		if err := m.updateBands(next, index); err != nil {
 			return next, err
 		}
 	}
@@ -139,7 +142,7 @@ func (m *Memory) applyUpdate(next loci.Memory) (loci.Memory, error) {
 			return next, err
 		}
 	}
-	columns, args := m.changedColumns(next)
+	columns, args := m.changedColumns(next, index.hash)
 	if _, err := t.exec(`UPDATE memories SET `+columns+` WHERE row_id = ?1`, args...); err != nil {
 		return next, err
 	}
@@ -151,13 +154,37 @@ func (m *Memory) applyUpdate(next loci.Memory) (loci.Memory, error) {
 		tags:      sqldb.EncodeStrings(next.Tags),
 		createdAt: was.CreatedAt, verified: next.VerifiedAt != 0, validUntil: next.ValidUntil,
 		bytes:    len(next.Content) - len(was.Content),
-		document: search.AnalyzeEncoded(next.Title, next.Content)})
+		document: index.document})
+}
+
+// An indexUpdate is the entry of the next text of a memory, and the signature of its present one.
+type indexUpdate struct {
+	IndexEntry
+	formerSignature []int64
+}
+
+func (m *Memory) indexUpdate(next loci.Memory, entry *IndexEntry) (indexUpdate, error) {
+	was, weight := m.current.Content, len(m.current.Content)/signatureShare
+	if entry == nil {
+		weight += len(next.Title) + len(next.Content)
+	}
+	return Compute(m.t, weight, func() (u indexUpdate) {
+		if entry != nil {
+			u.IndexEntry = *entry
+		} else {
+			u.IndexEntry = NewIndexEntry(next.Title, next.Content)
+		}
+		if u.formerSignature = u.signature; was != next.Content {
+			u.formerSignature = minhash.Signature(was)
+		}
+		return u
+	}, next.Title, next.Content, was)
 }
 
 // changedColumns names what the row gets. An index is written where a column of its own
 // is named, even if the value stays: so the rarer ones are named only where they
 // change.
-func (m *Memory) changedColumns(next loci.Memory) (string, []any) {
+func (m *Memory) changedColumns(next loci.Memory, hash int64) (string, []any) {
 	var set []string
 	args := []any{m.rowID}
 	to := func(column string, v any) {
@@ -186,7 +213,7 @@ func (m *Memory) changedColumns(next loci.Memory) (string, []any) {
 	}
 	if next.Content != m.current.Content {
 		to("content", next.Content)
-		to("hash", contentHash(next.Content))
+		to("hash", hash)
 	}
 	to("checksum", memoryChecksum(m.asStored(next)))
 	return strings.Join(set, ", "), args
@@ -253,7 +280,7 @@ func (m *Memory) Replacement(id string) (*Memory, error) {
 func (m *Memory) Supersede(r *Memory) (loci.Memory, error) {
 	next := m.current
 	next.Status, next.SupersededBy = loci.MemorySuperseded, r.current.ID
-	out, err := m.Update(next)
+	out, err := m.Update(next, nil)
 	if err != nil {
 		return out, err
 	}
@@ -269,6 +296,12 @@ func (t *Tx) setSupersedes(id string, list []string) error {
 // have no replacement then, and can be restored.
 func (m *Memory) Delete() error {
 	t, was := m.t, m.current
+	signature, err := Compute(t, len(was.Content)/signatureShare, func() []int64 {
+		return minhash.Signature(was.Content)
+	}, was.Content)
+	if err != nil {
+		return err
+	}
 	for _, old := range was.Supersedes {
 		if _, err := t.exec(`UPDATE memories SET superseded_by = '' WHERE id = ?1`, old); err != nil {
 			return err
@@ -293,7 +326,7 @@ func (m *Memory) Delete() error {
 		}
 	}
 	if was.Status == loci.MemoryActive { // only these have one
-		if err := m.atlas.workspace.deleteBands(m.rowID, minhash.Signature(was.Content)); err != nil {
+		if err := m.atlas.workspace.deleteBands(m.rowID, signature); err != nil {
 			return err
 		}
 	}

@@ -78,7 +78,7 @@ func set(t *testing.T, s *store.Store, actor *identity.Actor, id string,
 		}
 		next := h.Record()
 		change(h, &next)
-		return h.Update(next)
+		return h.Update(next, nil)
 	})
 	if err != nil {
 		t.Fatal(err)

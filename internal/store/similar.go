@@ -58,16 +58,16 @@ func (w *Workspace) deleteBands(memory int64, bands []int64) error {
 // updateBands replaces what the memory is found by as a near duplicate, but for the
 // bands that its next text has too. Only active ones are found, so that those put
 // away, however many, keep nobody from sight.
-func (m *Memory) updateBands(next loci.Memory) error {
+func (m *Memory) updateBands(next loci.Memory, u indexUpdate) error {
 	var gone, now []int64
 	if m.current.Status == loci.MemoryActive {
-		gone = minhash.Signature(m.current.Content)
+		gone = u.formerSignature
 	}
 	if next.Status == loci.MemoryActive {
-		now = minhash.Signature(next.Content)
+		now = u.signature
 	}
 	w := &m.atlas.workspace
-	if err := w.deleteBands(m.rowID, slices.DeleteFunc(gone, func(band int64) bool {
+	if err := w.deleteBands(m.rowID, slices.DeleteFunc(slices.Clone(gone), func(band int64) bool {
 		return slices.Contains(now, band)
 	})); err != nil {
 		return err
@@ -117,16 +117,16 @@ func sortSimilar(list []loci.Similarity) {
 
 // similarTexts compares a text with those that share a band of its sketch.
 func (t *Tx) similarTexts(workspace int64, content string, sketch []int64, except string) ([]loci.Similarity, error) {
-	list := []loci.Similarity{}
 	if len(sketch) == 0 {
-		return list, nil
+		return []loci.Similarity{}, nil
 	}
 	d := t.conn.Dialect
 	candidates, err := t.bandCandidates(workspace, sketch)
 	if err != nil || len(candidates) == 0 {
-		return list, err
+		return []loci.Similarity{}, err
 	}
-	own := minhash.NewShingles(content)
+	var ids []string
+	texts, bytes := []string{content}, len(content)
 	err = t.conn.QueryFew(`SELECT e.id, e.content FROM `+fmt.Sprintf(d.JoinIDs, 1, "memories e", "e.row_id")+
 		` WHERE e.workspace = ?2 AND e.status = 0 AND e.id <> ?3`,
 		[]any{sqldb.EncodeInts(candidates), workspace, except}, func(r sqldb.Row) error {
@@ -134,13 +134,27 @@ func (t *Tx) similarTexts(workspace int64, content string, sketch []int64, excep
 			if err := r.Scan(&id, &text); err != nil {
 				return err
 			}
-			if score := own.Jaccard(minhash.NewShingles(text)); score >= minhash.SimilarityThreshold {
-				list = append(list, loci.Similarity{ID: id, Score: math.Round(score*1e4) / 1e4})
-			}
+			ids, texts, bytes = append(ids, id), append(texts, text), bytes+len(text)
 			return nil
 		})
+	if err != nil || len(ids) == 0 {
+		return []loci.Similarity{}, err
+	}
+	return Compute(t, bytes/signatureShare, func() []loci.Similarity { return rankSimilar(ids, texts) },
+		append(texts, ids...)...)
+}
+
+// rankSimilar compares the first text with the others, which have those ids, and returns the similar ones, best first.
+func rankSimilar(ids, texts []string) []loci.Similarity {
+	list := []loci.Similarity{}
+	own := minhash.NewShingles(texts[0])
+	for i, id := range ids {
+		if score := own.Jaccard(minhash.NewShingles(texts[i+1])); score >= minhash.SimilarityThreshold {
+			list = append(list, loci.Similarity{ID: id, Score: math.Round(score*1e4) / 1e4})
+		}
+	}
 	sortSimilar(list)
-	return list, err
+	return list
 }
 
 // bandCandidates finds the memories that share most bands with a sketch, of those

@@ -21,6 +21,8 @@ type Tx struct {
 
 	idempotencyChecked bool // the idempotency record was looked up
 	replayResource     string
+	computesOutside    bool // the transaction can run again: see Compute
+	computations       []*computation
 }
 
 // Now returns the time of the transaction: one for all that it does.
@@ -51,24 +53,31 @@ func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(
 	return out, err
 }
 
-// Write runs f for an actor in one transaction, and returns when it is
-// durable. f may run twice: nothing but what it does to the transaction and
-// Emit may leave it. With an Idempotency-Key the answer is stored in the same
-// transaction, or was there already and is returned instead.
+// Write runs f for an actor in one transaction, and returns when it is durable. f may run several times (see
+// Compute): nothing but the result of its last run, and Emit, may leave it. With an Idempotency-Key the answer is
+// stored in the same transaction, or the answer of an earlier call is returned instead.
 func Write[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(*Tx) (Out, error)) (out Out,
 	err error) {
-	err = s.db.WriteTx(ctx, actor.UserID, func(conn *sqldb.Tx) error {
-		t := &Tx{conn: conn, store: s, actor: actor}
-		made, err := f(t)
-		if r, ok := errors.AsType[*replay](err); ok {
-			return r.decode(&out)
+	for computations := []*computation(nil); ; {
+		err = s.db.WriteTx(ctx, actor.UserID, func(conn *sqldb.Tx) error {
+			t := &Tx{conn: conn, store: s, actor: actor, computesOutside: true, computations: computations}
+			made, err := f(t)
+			if r, ok := errors.AsType[*replay](err); ok {
+				return r.decode(&out)
+			}
+			if err != nil {
+				return err
+			}
+			out = made
+			return t.storeReplay(out)
+		})
+		c, ok := errors.AsType[*computation](err)
+		if !ok {
+			break
 		}
-		if err != nil {
-			return err
-		}
-		out = made
-		return t.storeReplay(out)
-	})
+		c.value = c.run()
+		computations = append(computations, c)
+	}
 	if err != nil {
 		var none Out
 		return none, err

@@ -25,7 +25,7 @@ func rewrite(t testing.TB, s *store.Store, actor *identity.Actor, id, content st
 		}
 		next := h.Record()
 		next.Content = content
-		return h.Update(next)
+		return h.Update(next, nil)
 	})
 	if err != nil {
 		t.Fatal(err)

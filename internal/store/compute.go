@@ -1,0 +1,37 @@
+package store
+
+import "slices"
+
+// Bounds of the work that stays in a transaction. The analysis of maxWeightInTx bytes takes about 100 µs; to roll a
+// transaction back and run it again costs others half of that.
+const (
+	maxWeightInTx   = 4 << 10
+	maxComputations = 8 // of one call: later ones run in the transaction, so that a call among many writers ends
+)
+
+// Compute returns f(), which depends on nothing but key and the input of the call. The weight of the work is that of
+// the analysis of so many bytes of text. In a Write, heavy work runs outside of the transaction, because other writers
+// wait for its end: Compute returns an error that makes Write roll back, run f, and run the transaction again.
+func Compute[T any](t *Tx, weight int, f func() T, key ...string) (T, error) {
+	for _, c := range t.computations {
+		if v, ok := c.value.(T); ok && slices.Equal(c.key, key) {
+			return v, nil
+		}
+	}
+	if weight > maxWeightInTx && t.computesOutside && len(t.computations) < maxComputations {
+		var none T
+		return none, &computation{key: key, run: func() any { return f() }}
+	}
+	return f(), nil
+}
+
+// A computation is work that ends a transaction, and later its result. Values of different types never share a key.
+type computation struct {
+	key   []string
+	run   func() any
+	value any
+}
+
+func (c *computation) Error() string {
+	return "store: a transaction waits for the result of a computation"
+}
