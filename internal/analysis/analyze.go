@@ -8,34 +8,33 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// TokenType says what a term is to the word it comes from.
+// TokenType is the relation of a term to the word that it is derived from.
 type TokenType uint8
 
 const (
 	Word        TokenType = iota // a word or a part of an identifier
-	Identifier                   // an identifier or a part of it that has parts itself
+	Identifier                   // an identifier, or a part of it with parts of its own
 	Stem                         // English stem of the word before
 	Unaccented                   // the word before without accents, prefix or version letter
-	Bigram                       // two neighbouring characters of a script without spaces
+	Bigram                       // two adjacent characters of a script without spaces
 	Unigram                      // one character among others of such a script
-	LoneUnigram                  // one character of such a script that stands alone
+	LoneUnigram                  // a single character between separators
 	// two words with a dash between them, written as one; the last digits of a phone number
 	Joined
 )
 
-// Analyzer walks over text once and emits terms: words folded (NFKC, case),
-// beside them their stems and forms without accents or prefix; identifiers whole
-// and split; bigrams and characters of scripts without spaces. A term handed to
-// emit is valid until emit returns. from and to are where it stands in the text.
+// Analyzer reads a text once and emits its terms. These are words in NFKC and lower case, with their stems and their
+// forms without accents or prefix. Identifiers are emitted whole and split, scripts without spaces as bigrams and
+// characters. A term is valid until emit returns. from and to are its place in the text.
 type Analyzer struct {
 	Emit          func(term []byte, r TokenType)
 	from, to      int
-	offsetMap     OffsetMap         // not empty where that is the whole chunk: see place
-	done          bool              // no more terms are wanted
-	OnRun         func(text string) // is told of each run of characters in scripts without spaces
-	runSpan       [2]int            // where in the run the term stands
-	Prefilter     *TermPrefilter    // with which the ASCII words begin that are wanted; nil wants all
-	Stems         *StemCache        // nil remembers none
+	offsetMap     OffsetMap         // not empty if it is the whole chunk: see setOffsets
+	done          bool              // set by Stop
+	OnRun         func(text string) // is called with each run of characters in scripts without spaces
+	runSpan       [2]int            // the place of the term in the run
+	Prefilter     *TermPrefilter    // skips ASCII words that cannot be wanted; nil skips none
+	Stems         *StemCache        // nil caches none
 	lowerBuf      []byte
 	stemBuf       []byte
 	unaccentedBuf []byte
@@ -81,14 +80,14 @@ func (a *Analyzer) Analyze(s string) {
 // Stop ends Analyze after the current term.
 func (a *Analyzer) Stop() { a.done = true }
 
-// Span returns the byte range of the current term in the text. It is exact for terms that normalization leaves in
-// their places; SourceOffsets is exact for all.
+// Span returns the byte range of the current term in the text. It is exact for terms that normalization does not move;
+// SourceOffsets is exact for all.
 func (a *Analyzer) Span() (from, to int) { return a.from, a.to }
 
 // RunSpan returns the byte range of the current term in its run of an unsegmented script.
 func (a *Analyzer) RunSpan() [2]int { return a.runSpan }
 
-// unwanted is the size of the word that s begins with, if nobody wants it; else zero.
+// unwanted returns the size of the word at the start of s if the prefilter rejects it, else 0.
 func (a *Analyzer) unwanted(s string) int {
 	if a.Prefilter == nil {
 		return 0
@@ -99,7 +98,7 @@ func (a *Analyzer) unwanted(s string) int {
 	return 0
 }
 
-// Classes of ASCII characters, and wide for all beyond.
+// Classes of ASCII characters; wide is the class of all others.
 const (
 	lower = 1 << iota
 	Upper
@@ -130,8 +129,7 @@ var byteClass = func() (t [256]uint8) {
 // ClassOf returns the class of a byte.
 func ClassOf(c byte) uint8 { return byteClass[c] }
 
-// scanToken analyzes the run of word characters and single joints that begins at i
-// and returns where the text goes on.
+// scanToken analyzes the run of word characters and single joiners that begins at i, and returns its end.
 func (a *Analyzer) scanToken(s string, i int) int {
 	j, seen := i, uint8(0)
 	for j < len(s) {
@@ -165,7 +163,7 @@ func (a *Analyzer) scanToken(s string, i int) int {
 	return j + cliticLen(s[j:])
 }
 
-// languageSuffixLen is the size of what ends the name of a language of one letter: C#, C++.
+// languageSuffixLen returns the size of the suffix of a programming language with one letter: C#, C++.
 func languageSuffixLen(s string) int {
 	switch {
 	case strings.HasPrefix(s, "#"):
@@ -176,8 +174,8 @@ func languageSuffixLen(s string) int {
 	return 0
 }
 
-// simpleWordLen is the size of the word that s begins with, in small letters, with a capital or
-// in capitals, or of the number; zero where it may be part of something longer.
+// simpleWordLen returns the size of the number at the start of s, or of a word in lower case, capitalized or in
+// capitals. It returns 0 if that may be part of a longer token.
 func simpleWordLen(s string) int {
 	kind, j := byteClass[s[0]], 1
 	if kind == Upper && len(s) > 1 && byteClass[s[1]] == lower {
@@ -192,8 +190,7 @@ func simpleWordLen(s string) int {
 	return 0
 }
 
-// wordRuneLen is the size of the word character that s begins with and of what is
-// unseen before it, or zero.
+// wordRuneLen returns the size of the word character at the start of s, with ignorable characters before it, or 0.
 func wordRuneLen(s string) int {
 	if s == "" {
 		return 0
@@ -212,7 +209,7 @@ func wordRuneLen(s string) int {
 	return 0
 }
 
-// cliticLen is the size of an English 's, 't, 're and the like at the start of s.
+// cliticLen returns the size of an English clitic ('s, 't, 're) at the start of s.
 func cliticLen(s string) int {
 	n := 0
 	switch {
@@ -236,8 +233,8 @@ func cliticLen(s string) int {
 	return n
 }
 
-// scanNonASCII analyzes a chunk with characters beyond ASCII: normal form first, without
-// what is unseen, then each run of one kind of script.
+// scanNonASCII analyzes a chunk with characters beyond ASCII. It normalizes the chunk without ignorable characters,
+// then analyzes each run of one kind of script.
 func (a *Analyzer) scanNonASCII(s string) {
 	n, origin := NormalizeNFKC(s), a.from
 	if n != s {
@@ -263,7 +260,7 @@ func (a *Analyzer) scanNonASCII(s string) {
 	a.offsetMap.reset()
 }
 
-// NormalizeNFKC is a chunk in normal form, without what is unseen.
+// NormalizeNFKC returns a chunk in NFKC, without ignorable characters.
 func NormalizeNFKC(s string) string {
 	if isNormalized(s) {
 		return s
@@ -271,8 +268,8 @@ func NormalizeNFKC(s string) string {
 	return strings.Map(FoldRune, norm.NFKC.String(s))
 }
 
-// runLen is the size of the run at the start of s: characters of scripts without
-// spaces, or words and what joins them.
+// runLen returns the size of the run at the start of s: characters of scripts without spaces, or words with their
+// joiners.
 func runLen(s string, unsegmented bool) int {
 	for i, r := range s {
 		mark := r >= utf8.RuneSelf && unicode.Is(unicode.M, r)
@@ -287,8 +284,8 @@ func runLen(s string, unsegmented bool) int {
 	return len(s)
 }
 
-// emitBigrams emits each character (with its marks) and each pair of neighbours of the
-// chunk s from i on. origin is where the chunk stands in the text.
+// emitBigrams emits each character (with its marks) and each pair of adjacent ones of the chunk s from i on. origin is
+// the place of the chunk in the text.
 func (a *Analyzer) emitBigrams(s string, i, origin int) {
 	single, begin := Unigram, i
 	if a.OnRun != nil {
@@ -317,14 +314,13 @@ func (a *Analyzer) emitBigrams(s string, i, origin int) {
 	}
 }
 
-// prefilterRejects reports a character that no wanted term holds. Where it is one of two
-// neighbours, neither is wanted.
+// prefilterRejects reports whether no wanted term contains a character. Then no pair with it is wanted either.
 func (a *Analyzer) prefilterRejects(unit string) bool {
 	c, n := utf8.DecodeRuneInString(unit)
 	return n == len(unit) && !a.Prefilter.mayContain(c)
 }
 
-// clusterLen is the size of a character and the marks upon it.
+// clusterLen returns the size of a character with its marks.
 func clusterLen(s string) int {
 	for i, r := range s {
 		if i > 0 && !unicode.Is(unicode.M, r) {
@@ -334,7 +330,7 @@ func clusterLen(s string) int {
 	return len(s)
 }
 
-// EmitWord emits one word without joints.
+// EmitWord emits one word without joiners.
 func (a *Analyzer) EmitWord(t string) {
 	if HasNonASCII(t) {
 		a.emitNonASCII(t)
@@ -372,14 +368,14 @@ func (a *Analyzer) emitASCII(t string) {
 	}
 }
 
-// emitStem emits the stem of a word of ASCII letters if it is another word.
+// emitStem emits the stem of a word of ASCII letters if it differs.
 func (a *Analyzer) emitStem(t []byte) {
 	if root := a.StemOf(t); string(root) != string(t) {
 		a.emitTerm(root, Stem)
 	}
 }
 
-// StemOf is the stem of a word of ASCII letters.
+// StemOf returns the stem of a word of ASCII letters.
 func (a *Analyzer) StemOf(t []byte) []byte {
 	switch {
 	case len(t) < 3 || len(t) > MaxTermBytes/2:
@@ -391,12 +387,11 @@ func (a *Analyzer) StemOf(t []byte) []byte {
 	return a.stemBuf
 }
 
-// emitNonASCII emits a word beyond ASCII, and beside it the word without accents, and
-// without its prefix.
+// emitNonASCII emits a word beyond ASCII, and its forms without accents and without its prefix.
 func (a *Analyzer) emitNonASCII(t string) {
 	var changed, ascii bool
 	a.lowerBuf = FoldCase(a.lowerBuf[:0], t)
-	// before a long word is shortened in its place
+	// before a long word is truncated in place
 	a.unaccentedBuf, changed, ascii = Unaccent(a.unaccentedBuf[:0], a.lowerBuf)
 	a.emitTerm(a.lowerBuf, Word)
 	rest := stripPrefix(a.unaccentedBuf)
@@ -418,8 +413,8 @@ func (a *Analyzer) emitTerm(term []byte, r TokenType) {
 	a.Emit(term, r)
 }
 
-// truncateTerm keeps the beginning of a long term and names the rest by its FNV-1a
-// hash, so that equal terms stay equal and others differ.
+// truncateTerm keeps the beginning of a long term and replaces the rest by its FNV-1a hash. So equal terms stay equal
+// and others differ.
 func truncateTerm(t []byte) []byte {
 	hash := uint64(FNVOffset)
 	for _, c := range t {

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A text that is passed over as short must be short in fact.
+// A text that counts as short must be short.
 func TestMayExceedWordsNeverUnderestimates(t *testing.T) {
 	if MayExceedWords(strings.Repeat("word ", 90), MaxChunkWords) {
 		t.Error("90 words are taken for more than", MaxChunkWords)
@@ -35,7 +35,7 @@ func TestMayExceedWordsNeverUnderestimates(t *testing.T) {
 	}
 }
 
-// Eight bytes at once are counted as one after another.
+// Counting eight bytes at once equals counting one by one.
 func TestMayExceedWordsCountsSeparators(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -43,7 +43,7 @@ func (c Chunker) Split(s string) (out []Span) {
 	return out
 }
 
-// measureUnits gives atoms their sizes, and parts those that are too large.
+// measureUnits sets the sizes of units, and splits those that are too large.
 func (c Chunker) measureUnits(s string, list []textUnit) (out []textUnit) {
 	for _, a := range list {
 		a.size = c.Size(s[a.from:a.to])
@@ -60,8 +60,8 @@ func (c Chunker) measureUnits(s string, list []textUnit) (out []textUnit) {
 	return out
 }
 
-// MiddleBoundary is the border between words, or else between characters, that is next
-// to the middle of a text; zero if there is none.
+// MiddleBoundary returns the boundary between words nearest to the middle of a text. Without one it returns a boundary
+// between characters, or 0.
 func MiddleBoundary(s string) int {
 	half := len(s) / 2
 	if before := strings.LastIndexFunc(s[:half], unicode.IsSpace); before > len(s)/4 {
@@ -73,8 +73,8 @@ func MiddleBoundary(s string) int {
 	return half
 }
 
-// nextChunk is how many atoms make the next passage: up to the best border of those that
-// leave it long enough, the last of them, or else as many as fit.
+// nextChunk returns the number of units in the next chunk. It ends at the last of the best boundaries that leave it
+// long enough, or else where it is full.
 func (c Chunker) nextChunk(list []textUnit) int {
 	words, size, best, at := 0, 0, -1, 0
 	for i, a := range list {

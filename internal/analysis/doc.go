@@ -6,7 +6,7 @@
 // share a term.
 //
 // The package also holds the other readers of plain text: stop words, question phrases, the [Chunker], and the
-// [OffsetMap] from normalized text back to its source. It knows neither documents nor queries.
+// [OffsetMap] from normalized text back to its source. It does not depend on documents or queries.
 package analysis
 
 // Version changes when the same text may give other terms. Stored documents of another version must be analyzed again.

@@ -2,12 +2,12 @@ package analysis
 
 import "strings"
 
-// joinerLevels are the joints of identifiers, the weakest bond first: a path falls
-// into names, a name into its dashes, dots and underscores.
+// joinerLevels are the joiners of identifiers, the weakest first. A path is split into names, and a name at its dashes,
+// dots and underscores.
 var joinerLevels = [...]string{"/\\@", "-", ".", "_"}
 
-// splitToken emits words and single joints. An identifier is kept whole and
-// split; prose joined only by dashes is split into words.
+// splitToken emits words and single joiners. An identifier is kept whole and split; prose joined only by dashes is
+// split into words.
 func (a *Analyzer) splitToken(t string, flag bool) {
 	joints, others := uint8(0), uint8(0)
 	dashes := true
@@ -32,11 +32,11 @@ func (a *Analyzer) splitToken(t string, flag bool) {
 	}
 }
 
-// MaxJoinedPair is the length of the longest word that two are united to, in bytes.
+// MaxJoinedPair is the length of the longest joined pair, in bytes.
 const MaxJoinedPair = 20
 
-// emitJoinedPair emits two words with a dash between them as the one word that others write,
-// by its stem if it has one: "email" for e-mails, "backend" for back-end.
+// emitJoinedPair emits two words with a dash between them as one word, as others write it. It emits the stem if there
+// is one: "email" for e-mails, "backend" for back-end.
 func (a *Analyzer) emitJoinedPair(t string) {
 	first, second, _ := strings.Cut(t, "-")
 	if len(first)+len(second) > MaxJoinedPair || len(second) < 2 || strings.Contains(second, "-") {
@@ -50,8 +50,8 @@ func (a *Analyzer) emitJoinedPair(t string) {
 	}
 }
 
-// splitIdentifier emits an identifier and all of its parts, level by level: every byte
-// is looked at once a level, so that no text takes more than linear time.
+// splitIdentifier emits an identifier and all of its parts, level by level. Each level reads every byte once, so any
+// text takes linear time.
 func (a *Analyzer) splitIdentifier(t string, level int) {
 	a.emitIdentifier(t)
 	a.emitJoined(t)
@@ -75,16 +75,16 @@ func (a *Analyzer) splitIdentifier(t string, level int) {
 	}
 }
 
-// Lengths of identifiers that are written as one word too, in bytes, and of numbers,
-// which are phone numbers and the like if they are long enough.
+// Bounds, in bytes, of identifiers that are also written as one word, and of numbers. Long numbers are phone numbers
+// and the like.
 const (
 	maxJoinedIdentifier = 36
 	minJoinedDigits     = 7
 )
 
-// emitJoined emits an identifier as one word, without what joins its parts, as others write
-// it: maxshards for max_shards, nodejs for node.js, 5550123 for 555-0123. Joints must be
-// of one kind; paths, versions and decimal numbers are not written so.
+// emitJoined emits an identifier as one word without its joiners, as others write it: maxshards for max_shards, nodejs
+// for node.js, 5550123 for 555-0123. Joiners must be of one kind. Paths, versions and decimal numbers have no such
+// form.
 func (a *Analyzer) emitJoined(t string) {
 	if len(t) > maxJoinedIdentifier {
 		return
@@ -115,7 +115,7 @@ func (a *Analyzer) emitJoined(t string) {
 	}
 }
 
-// emitIdentifier emits an identifier, and a version without its letter too.
+// emitIdentifier emits an identifier, and a version also without its letter.
 func (a *Analyzer) emitIdentifier(t string) {
 	a.lowerBuf = FoldCase(a.lowerBuf[:0], t)
 	version := len(t) > 2 && a.lowerBuf[0] == 'v' && byteClass[a.lowerBuf[1]] == Digit
@@ -126,8 +126,8 @@ func (a *Analyzer) emitIdentifier(t string) {
 	}
 }
 
-// A name that changes between letters and digits more often than names do, or
-// often enough and is long, is taken for a hash, which has no parts worth finding.
+// A hash alternates between letters and digits more often than names do, or it is long and alternates often. Its parts
+// are not indexed.
 const (
 	maxBoundaries         = 4
 	maxLongNameBoundaries = 2
@@ -138,8 +138,7 @@ func looksLikeHash(t string, boundaries int) bool {
 	return boundaries > maxBoundaries || boundaries > maxLongNameBoundaries && len(t) >= longNameBytes
 }
 
-// splitCamelCase emits a word without joints; camelCase and words with digits are
-// identifiers, kept whole and split.
+// splitCamelCase emits a word without joiners. camelCase and words with digits are identifiers, kept whole and split.
 func (a *Analyzer) splitCamelCase(t string) {
 	hump, digits := countBoundaries(t)
 	if hump+digits == 0 || looksLikeHash(t, digits) {
@@ -158,11 +157,10 @@ func (a *Analyzer) splitCamelCase(t string) {
 	}
 }
 
-// hashPrefixLen is how many characters of a hash stand for it, as in Git.
+// hashPrefixLen is the length of an abbreviated hash, as in Git.
 const hashPrefixLen = 7
 
-// emitHashPrefix emits the beginning of a hexadecimal hash, by which it is found however
-// far it was cut.
+// emitHashPrefix emits the start of a hexadecimal hash, which finds the hash abbreviated to any length.
 func (a *Analyzer) emitHashPrefix(t string) {
 	if len(t) <= hashPrefixLen || len(t) > MaxTermBytes {
 		return
@@ -181,8 +179,7 @@ func (a *Analyzer) emitHashPrefix(t string) {
 	a.emitTerm(a.lowerBuf, Unaccented)
 }
 
-// countBoundaries counts where the humps of camelCase begin and where letters and
-// digits meet.
+// countBoundaries counts the humps of camelCase, and the places between letters and digits.
 func countBoundaries(t string) (hump, digits int) {
 	for len(t) > 0 {
 		n := firstBoundary(t)
@@ -199,8 +196,8 @@ func countBoundaries(t string) (hump, digits int) {
 	return hump, digits
 }
 
-// firstBoundary is the size of the first part of a name: "get" of getUser, "http" of
-// HTTPServer, "utf" of utf8, all of PDFs.
+// firstBoundary returns the size of the first part of a name: "get" of getUser, "http" of HTTPServer, "utf" of utf8,
+// all of PDFs.
 func firstBoundary(t string) int {
 	for i := 1; i < len(t); i++ {
 		was, is := byteClass[t[i-1]], byteClass[t[i]]
@@ -216,7 +213,7 @@ func firstBoundary(t string) int {
 	return len(t)
 }
 
-// startsCamelPart reports a capital followed by small letters other than a plural s.
+// startsCamelPart reports whether t is a capital followed by lower-case letters other than a plural s.
 func startsCamelPart(t string) bool {
 	if len(t) < 2 || byteClass[t[1]] != lower {
 		return false

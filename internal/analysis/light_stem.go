@@ -6,31 +6,29 @@ import (
 	"unicode/utf8"
 )
 
-// The letters with which a word may begin that is written without them too: of
-// Arabic the article and what goes with it, of Hebrew the article and particles.
+// First letters of words that are also written without their prefix. In Arabic it is the article with prepositions, in
+// Hebrew the article and particles.
 const (
 	arabicPrefix = "اوبكفل"
 	hebrewPrefix = "הובלשכמ"
 )
 
-// arabicArticles are the article and the prepositions before it. They and "and" are
-// what light10 takes away at the beginning of words: Larkey, Ballesteros, Connell,
-// Improving stemming for Arabic information retrieval, SIGIR 2002.
+// arabicArticles are the article and the prepositions before it. These and "and" are the prefixes of light10 (Larkey,
+// Ballesteros and Connell, Improving stemming for Arabic information retrieval, SIGIR 2002).
 var (
 	arabicArticles    = [...][]byte{[]byte("ال"), []byte("بال"), []byte("كال"), []byte("فال"), []byte("لل")}
 	arabicConjunction = []byte("و")
 	hebrewArticle     = []byte("ה")
 )
 
-// How many letters an Arabic article leaves at least, and any other prefix.
+// Letters that must remain behind an Arabic article, and behind any other prefix.
 const (
 	minAfterArticle  = 2
 	minAfterParticle = 3
 )
 
-// stripPrefix is what a word without accents is behind its prefix, nil where it has
-// none. A word that only looks so loses little, as many of Persian and Urdu do: it
-// stays, and what is beside it is hardly ever another word.
+// stripPrefix returns a word without accents behind its prefix, or nil. Words that only seem to have a prefix lose
+// little, as many of Persian and Urdu do. They are indexed whole too, and their remainder is hardly ever another word.
 func stripPrefix(word []byte) []byte {
 	r, n := utf8.DecodeRune(word)
 	switch {

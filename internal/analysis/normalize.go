@@ -6,9 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// NormalizedWords is the words of texts in their order, as a search sees them: in normal form and
-// in one letter case, each between spaces, " one two ". A character of a script
-// without spaces is a word. It takes linear time.
+// NormalizedWords returns the words of texts in order, as a search sees them. They are in normal form and one letter
+// case, each between spaces: " one two ". A character of a script without spaces is a word. It takes linear time.
 func NormalizedWords(texts ...string) string {
 	r := wordNormalizer{out: []byte{' '}}
 	var low []byte
@@ -48,7 +47,7 @@ func (w *wordNormalizer) add(low []byte) {
 	w.endWord()
 }
 
-// addNonASCII writes a character beyond ASCII. A mark belongs to what it stands upon.
+// addNonASCII writes a character beyond ASCII. A mark belongs to the character before it.
 func (w *wordNormalizer) addNonASCII(r rune, text []byte) {
 	switch {
 	case !IsWordRune(r):
@@ -62,7 +61,7 @@ func (w *wordNormalizer) addNonASCII(r rune, text []byte) {
 	w.out = append(w.out, text...)
 }
 
-// beginRune begins another word where it has to.
+// beginRune begins another word if necessary.
 func (w *wordNormalizer) beginRune(unsegmented bool) {
 	if unsegmented || w.unsegmented {
 		w.endWord()

@@ -7,16 +7,17 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// OffsetMap is a chunk whose normal form is another text, in which characters stand
-// elsewhere: ligatures, wide letters, accents by themselves, letters of Hangul.
+// OffsetMap maps the normal form of a chunk to its source. They differ in ligatures, wide letters, combining accents,
+// and letters of Hangul.
 type OffsetMap struct {
-	source   string // the chunk as it is written
-	from, to int    // where in its normal form the term stands
+	source   string // the chunk before normalization
+	from, to int    // the place of the term in its normal form
 	segments []segmentEnd
 }
 
-// segmentEnd is where a segment ends in the normal form and in the chunk. Segments
-// are what Unicode normalizes each by itself (UAX #15, stable code points).
+// segmentEnd is the end of a segment in the normal form and in the chunk. Unicode normalizes each segment independently
+// (UAX
+// #15, stable code points).
 type segmentEnd struct{ normal, text int }
 
 // NewOffsetMap returns the map of a text to its normal form.
@@ -28,11 +29,10 @@ func (m *OffsetMap) SourceSpan(from, to int) (int, int) {
 	return m.sourceOffsets(0)
 }
 
-// reset empties it for the next chunk.
+// reset clears the map for the next chunk.
 func (m *OffsetMap) reset() { m.source, m.segments = "", m.segments[:0] }
 
-// setOffsets notes where in the normal form of a chunk a term stands, and in the text, if
-// these are alike.
+// setOffsets sets the place of a term in the normal form of a chunk. It is the place in the text too if both are equal.
 func (a *Analyzer) setOffsets(origin, from, to int) {
 	if a.offsetMap.source == "" {
 		a.from, a.to = origin+from, origin+to
@@ -41,8 +41,8 @@ func (a *Analyzer) setOffsets(origin, from, to int) {
 	}
 }
 
-// SourceOffsets is where in the text a term stands, in whole segments of its chunk. To map it
-// back costs as much as the normal form did, so it is done only for what is marked.
+// SourceOffsets returns the place of the current term in the text, in whole segments of its chunk. It costs as much as
+// normalization, so it is computed only for highlights.
 func (a *Analyzer) SourceOffsets() (from, to int) {
 	if a.offsetMap.source == "" {
 		return a.from, a.to
@@ -61,7 +61,7 @@ func (m *OffsetMap) sourceOffsets(origin int) (from, to int) {
 	return origin + from, origin + m.segments[m.segmentAt(m.to-1)].text
 }
 
-// segmentAt finds the segment of a byte of the normal form.
+// segmentAt returns the segment of a byte of the normal form.
 func (m *OffsetMap) segmentAt(at int) int {
 	i, _ := slices.BinarySearchFunc(m.segments, at, func(s segmentEnd, at int) int {
 		return cmp.Compare(s.normal, at+1)
@@ -69,7 +69,7 @@ func (m *OffsetMap) segmentAt(at int) int {
 	return i
 }
 
-// buildSegments finds the segments of the chunk.
+// buildSegments computes the segments of the chunk.
 func (m *OffsetMap) buildSegments() {
 	end := segmentEnd{}
 	for end.text < len(m.source) {

@@ -23,8 +23,7 @@ func TestSourceOffsetsCoverEveryTerm(t *testing.T) {
 	})
 }
 
-// checkOffsets reports terms that are not in what is marked of a text, and marks that
-// part a segment of it.
+// checkOffsets reports terms that are not in their marked place, and marks that split a segment.
 func checkOffsets(t interface{ Errorf(string, ...any) }, text string) {
 	var a Analyzer
 	last := 0
@@ -65,9 +64,8 @@ func checkOffsets(t interface{ Errorf(string, ...any) }, text string) {
 	a.Analyze(text)
 }
 
-// containsTerm reports whether a term is in a text: as characters, as a word, or without
-// accents. All is taken apart, because marks that stand together have one order then.
-// Of what is longer than terms may be it knows nothing.
+// containsTerm reports whether a text contains a term as characters, as a word, or without accents. Both are
+// decomposed, because adjacent marks then have one order. It accepts any term of the greatest length.
 func containsTerm(term, text string) bool {
 	word := FoldCase(nil, NormalizeNFKC(text))
 	unaccented, _, _ := Unaccent(nil, word)
@@ -77,7 +75,7 @@ func containsTerm(term, text string) bool {
 	})
 }
 
-// segmentBoundaries is where the library that normalizes may begin anew.
+// segmentBoundaries returns the places at which the library for normalization may begin.
 func segmentBoundaries(s string) (list []int) {
 	var i norm.Iter
 	for i.InitString(norm.NFKC, s); !i.Done(); i.Next() {

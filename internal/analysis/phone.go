@@ -2,9 +2,8 @@ package analysis
 
 import "strings"
 
-// Bounds of phone numbers, which people write in many ways: +49 30 1234567,
-// +49-30-123-4567, (030) 123 45 67. The last phoneSuffix digits stand for a number,
-// because the codes before them are left out or written otherwise. ITU-T E.164 allows
+// Bounds of phone numbers, which are written in many ways: +49 30 1234567, +49-30-123-4567, (030) 123 45 67. The last
+// phoneSuffix digits identify a number, because codes before them are omitted or written otherwise. ITU-T E.164 allows
 // 15 digits.
 const (
 	phoneSuffix     = 7
@@ -18,8 +17,8 @@ type phone struct {
 	suffix   string // its last digits; empty if there is no number
 }
 
-// phoneAt reads the phone number whose digits begin at a place in a text. It returns
-// where the scan ended, without a suffix, where there is none.
+// phoneAt reads the phone number whose digits begin at a place in a text. Without one it returns the end of the scan
+// and no suffix.
 func phoneAt(s string, at int) (p phone) {
 	before := s[max(0, at-2):at]
 	plus, open := strings.HasSuffix(before, "+") || before == "+(", strings.HasSuffix(before, "(")
@@ -58,7 +57,7 @@ func phoneAt(s string, at int) (p phone) {
 	return p
 }
 
-// phoneSigns returns how many signs part two groups of digits, and their size in bytes.
+// phoneSigns returns the number of signs between two groups of digits, and their size in bytes.
 func phoneSigns(s string) (signs, size int) {
 	for i, r := range s {
 		if signs == mostPhoneSigns || !strings.ContainsRune(" -./()\u00a0\u202f\u2010\u2011\u2013", r) {
@@ -69,7 +68,7 @@ func phoneSigns(s string) (signs, size int) {
 	return signs, len(s)
 }
 
-// writtenAsDate reports groups of digits such as those of 2025-03-14 and 14.3.2025.
+// writtenAsDate reports whether groups of digits are those of a date such as 2025-03-14 or 14.3.2025.
 func writtenAsDate(groups []int) bool {
 	return len(groups) == 3 && groups[1] <= 2 && (groups[0] == 4 && groups[2] <= 2 || groups[0] <= 2 && groups[2] == 4)
 }

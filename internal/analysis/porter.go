@@ -1,9 +1,8 @@
 package analysis
 
-// Porter stems one English word of ASCII lower-case letters in place, after
-// M. F. Porter, "An algorithm for suffix stripping", Program 14(3), 1980, with
-// the author's later corrections (bli to ble, logi to log). Words of
-// one or two letters stay as they are.
+// Porter stems one English word of ASCII lower-case letters in place, after M. F. Porter, "An algorithm for suffix
+// stripping", Program 14(3), 1980, with the author's later corrections (bli to ble, logi to log). Words of one or two
+// letters stay as they are.
 func Porter(w []byte) []byte {
 	if len(w) < 3 {
 		return w
@@ -30,8 +29,8 @@ func isVowel(w []byte, i int) bool {
 	return false
 }
 
-// measure counts the vowel-consonant sequences of a stem, up to two: more is
-// never asked. It goes forward so that a run of y takes linear time.
+// measure counts the vowel-consonant sequences of a stem, up to two, which is all that the rules need. It reads forward
+// so that a run of y takes linear time.
 func measure(w []byte) int {
 	m, was := 0, false
 	for i, c := range w {
@@ -59,13 +58,13 @@ func hasSuffix(w []byte, suffix string) bool {
 	return len(w) >= len(suffix) && string(w[len(w)-len(suffix):]) == suffix
 }
 
-// endsDoubleConsonant reports a word that ends with the same consonant twice.
+// endsDoubleConsonant reports whether a word ends with the same consonant twice.
 func endsDoubleConsonant(w []byte) bool {
 	n := len(w)
 	return n > 1 && w[n-1] == w[n-2] && !isVowel(w, n-1)
 }
 
-// endsCVC reports consonant, vowel, consonant at the end, the last not w, x or y.
+// endsCVC reports whether a word ends with consonant, vowel, consonant, the last not w, x or y.
 func endsCVC(w []byte) bool {
 	n := len(w)
 	if n < 3 || isVowel(w, n-1) || !isVowel(w, n-2) || isVowel(w, n-3) {
@@ -135,8 +134,8 @@ func replace(w []byte, r rule) []byte {
 	return w
 }
 
-// rules are kept by the last letter but one, in which the suffixes of a step
-// differ most; the first that fits is the only one tried.
+// rules are indexed by the last letter but one, in which the suffixes of a step differ most. Only the first rule that
+// matches is tried.
 type rules [256][]rule
 
 func byPenultimate(list ...rule) *rules {
@@ -178,7 +177,7 @@ var (
 		rule{suffix: "iti"}, rule{suffix: "ous"}, rule{suffix: "ive"}, rule{suffix: "ize"})
 )
 
-// stripSuffix is step 4: suffixes that fall where the stem's measure is above one.
+// stripSuffix applies step 4: it removes a suffix if the measure of the stem exceeds one.
 func stripSuffix(w []byte) []byte {
 	suffix := step4.match(w).suffix
 	stem := w[:len(w)-len(suffix)]

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// IsWordRune reports what words are made of: what is written in them, but for what is
-// not seen, the frame of a keycap, and the letter that is an apostrophe.
+// IsWordRune reports whether words contain r. It excludes ignorable characters, the frame of a keycap, and the letter
+// that is an apostrophe.
 func IsWordRune(r rune) bool {
 	return IsTextRune(r) && !isIgnorable(r) && r != keycap && r != Apostrophe
 }
@@ -19,8 +19,8 @@ const (
 	Apostrophe = '\u02BC'
 )
 
-// IsTextRune reports letters, marks, numbers and the squared words of East Asia.
-// Sketches go by it alone, because they are stored: see near.go.
+// IsTextRune reports whether r is a letter, a mark, a number or a squared word of East Asia. Package minhash depends on
+// this alone, because its hashes are stored.
 func IsTextRune(r rune) bool {
 	switch {
 	case r < utf8.RuneSelf:
@@ -36,8 +36,8 @@ func IsTextRune(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.M, unicode.N)
 }
 
-// IsUnsegmented reports scripts that are written without spaces between words, and
-// Hangul, whose particles hang on the words.
+// IsUnsegmented reports whether r is of a script without spaces between words, or of Hangul, whose particles are
+// attached to words.
 func IsUnsegmented(r rune) bool {
 	if r < 0x0E00 {
 		return false
@@ -73,8 +73,8 @@ var unsegmentedRanges = [...]struct{ first, last rune }{
 	{0x20000, 0x3FFFF}, // Han
 }
 
-// FoldCase appends t in one letter case. Folding is simple but for the sharp s
-// and the final sigma; marks are composed again where folding parted them.
+// FoldCase appends t in one letter case. Folding is simple except for the sharp s and the final sigma. Marks that
+// folding separates are composed again.
 func FoldCase(out []byte, t string) []byte {
 	from, marks, folded := len(out), false, caseFoldTable()
 	for _, r := range t {
@@ -132,7 +132,7 @@ func Unaccent(out, t []byte) (unaccented []byte, changed, ascii bool) {
 	return out, changed, ascii && changed
 }
 
-// unaccentedForm is a letter without its accents, empty for an accent alone.
+// unaccentedForm returns a letter without its accents, or "" for an accent alone.
 func unaccentedForm(r rune) string {
 	if r < unaccentTableLimit {
 		return unaccentedForms()[r]
@@ -165,9 +165,8 @@ var unaccentedForms = sync.OnceValue(func() *[unaccentTableLimit]string {
 	return &t
 })
 
-// isIgnorable reports what may stand inside of a word and is no part of it: what Unicode
-// calls ignorable by default (soft hyphen, joiners, marks of direction, selectors of
-// variants), and the stretch of Arabic.
+// isIgnorable reports whether r may be inside of a word without being part of it. These are the characters that Unicode
+// ignores by default (soft hyphen, joiners, marks of direction, variation selectors), and the Arabic tatweel.
 func isIgnorable(r rune) bool {
 	switch {
 	case r < 0x0300:
@@ -199,8 +198,7 @@ var ignorableRanges = [...]struct{ first, last rune }{
 	{0xE0000, 0xE0FFF}, // tags, variants
 }
 
-// FoldRune takes away what is unseen, and writes the decimal digits of all scripts in
-// ASCII: for strings.Map.
+// FoldRune removes ignorable characters, and writes the decimal digits of all scripts in ASCII: for strings.Map.
 func FoldRune(r rune) rune {
 	switch {
 	case isIgnorable(r):
@@ -213,8 +211,8 @@ func FoldRune(r rune) rune {
 	return r
 }
 
-// digitValue is the value of a decimal digit. Ten in a row are those of one script, and
-// a range of the table holds some of these rows.
+// digitValue returns the value of a decimal digit. Ten in a row belong to one script, and a range of the table holds
+// some of these rows.
 func digitValue(r rune) rune {
 	for _, t := range unicode.Nd.R16 {
 		if r <= rune(t.Hi) {

@@ -1,9 +1,7 @@
 package analysis
 
-// StemCache remembers the stems of words, so that most words of a text are stemmed
-// without work. A word has one place, and whoever comes to a place that is taken
-// takes it over: no list is kept, and nothing in here is a pointer, which the
-// collector of garbage would have to follow.
+// StemCache caches the stems of words, so that most words of a text need no stemming. A word has one slot, and replaces
+// the word in it, so there is no list. It contains no pointers, which the garbage collector would have to follow.
 type StemCache [1 << stemCacheBits]struct {
 	word [2]uint64
 	stem [maxCachedStem]byte
@@ -15,8 +13,8 @@ const (
 	maxCachedStem = 16 // longer words are rare and stemmed each time
 )
 
-// stem returns the stem of a word of lower-case letters, at most maxStemmed. It is
-// never longer than the word, and good until the next call.
+// stem returns the stem of a word of lower-case letters, of at most maxCachedStem. It is never longer than the word,
+// and valid until the next call.
 func (s *StemCache) stem(word []byte) []byte {
 	key := [2]uint64{LoadUint64(word), LoadUint64(word[min(8, len(word)):])}
 	at := &s[(key[0]^key[1]*FNVPrime)*0x9e3779b97f4a7c15>>(64-stemCacheBits)]
@@ -27,8 +25,8 @@ func (s *StemCache) stem(word []byte) []byte {
 	return at.stem[:at.size]
 }
 
-// LoadUint64 is the first eight bytes of a text as a number, the first the lowest. To copy
-// them into an array first makes the processor wait for the copy.
+// LoadUint64 returns the first eight bytes of a text as a little-endian number. A copy into an array first would stall
+// the processor.
 func LoadUint64[T string | []byte](t T) (n uint64) {
 	if len(t) >= 8 {
 		return uint64(t[0]) | uint64(t[1])<<8 | uint64(t[2])<<16 | uint64(t[3])<<24 |

@@ -13,7 +13,7 @@ func TestStemCacheEqualsPorter(t *testing.T) {
 	t.Parallel()
 	words := strings.FieldsFunc(strings.ToLower(analysistest.Prose), func(r rune) bool { return r < 'a' || r > 'z' })
 	words = slices.DeleteFunc(words, func(w string) bool { return len(w) > maxCachedStem })
-	for i := range 3 << stemCacheBits { // more than there are places
+	for i := range 3 << stemCacheBits { // more than there are slots
 		words = append(words, fmt.Sprintf("%sings", strings.Map(func(r rune) rune {
 			return r - '0' + 'a'
 		}, fmt.Sprint(i))))

@@ -3,9 +3,9 @@ package analysis
 // StopLists returns the stop words of languages other than English, a set for each group of languages.
 func StopLists() []map[string]bool { return stopLists }
 
-// stopLists are the stop words of languages other than English, without accents: what
-// questions and sentences are made of, whatever they are about. Words of content in
-// another language (the French "son") count in their own language alone.
+// stopLists are the stop words of languages other than English, without accents. They are words of questions and
+// sentences of any subject. Content words of another language (the French "son") are stop words in their own language
+// only.
 var stopLists = withUnaccented(
 	wordSet(`
 a al algun alguna algunas algunos ante antes aquel aquella asi aun aunque bajo bien cada casi como con contra cual
@@ -132,7 +132,7 @@ tren trong trinh truoc tu va van vao ve vi viec voi vua`),
 वाले वे सब सबसे सभी साथ से हम ही हुआ हुई हुए है हैं हो होता होती होते होना`),
 )
 
-// withUnaccented makes sets of words without accents.
+// withUnaccented returns sets of words without accents.
 func withUnaccented(lists ...map[string]bool) []map[string]bool {
 	for _, list := range lists {
 		for w := range list {

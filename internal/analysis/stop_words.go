@@ -2,8 +2,8 @@ package analysis
 
 import "strings"
 
-// stopWords are English words that say nothing about what a question asks for,
-// and the halves that apostrophes leave. They are indexed all the same.
+// stopWords are English words without information in a question, and the halves of words with an apostrophe. They are
+// indexed, but count little in queries.
 var stopWords = wordSet(`
 a about above after again against all also am an and any are aren as at be because been before being below between
 both but by can could couldn did didn do does doesn doing don down during each few for from further get gets had hadn
@@ -13,10 +13,9 @@ should shouldn so some such than that the their theirs them themselves then ther
 under until up upon us use used using ve very was wasn we were weren what when where which while who whom whose why
 will with won would wouldn you your yours yourself yourselves`)
 
-// otherStopWords are frequent words of other languages in Latin letters that are no
-// English words: a query with one of them is hardly English. Spanish, Portuguese,
-// French, Italian, German, Dutch, Swedish, Danish and Norwegian, Polish, Czech,
-// Romanian, Hungarian, Finnish, Turkish, Indonesian, Vietnamese.
+// otherStopWords are frequent words of other languages in Latin letters that are not English words. A query with one of
+// them is hardly English. The languages are Spanish, Portuguese, French, Italian, German, Dutch, Swedish, Danish,
+// Norwegian, Polish, Czech, Romanian, Hungarian, Finnish, Turkish, Indonesian and Vietnamese.
 var otherStopWords = wordSet(`
 cual cuales cuando como desde donde durante el ella ellos entre esta este estos fue hasta las los para pero por porque quien segun sobre sus tiene una unas unos
 foi mais onde pela pelo quais qual quando quem seu sua uma

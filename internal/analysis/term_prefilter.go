@@ -9,12 +9,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// TermPrefilter tell with what the words of a text begin that can be terms of a query, so that
-// a reading passes over all others.
+// TermPrefilter holds the starts of words that can be terms of a query, so that the analyzer skips all others.
 type TermPrefilter struct {
-	prefixes      [utf8.RuneSelf][]string  // the beginnings of words in ASCII letters, by their first byte,
-	secondBytes   [utf8.RuneSelf][2]uint64 // and the second bytes of these
-	firstTwoRunes [64]uint64               // the first two characters of any word, those of different ones together
+	prefixes      [utf8.RuneSelf][]string  // the prefixes of words in ASCII letters, by their first byte,
+	secondBytes   [utf8.RuneSelf][2]uint64 // and their second bytes
+	firstTwoRunes [64]uint64               // the first two characters of any word, as bits of a hash
 	nonASCIIRunes [64]uint64               // all characters beyond ASCII, likewise
 }
 
@@ -25,7 +24,7 @@ const (
 	maxPrefixBytes = 12
 )
 
-// AddTerm wants a term.
+// AddTerm adds a wanted term.
 func (r *TermPrefilter) AddTerm(term string) {
 	for _, c := range term {
 		if c >= utf8.RuneSelf {
@@ -36,7 +35,7 @@ func (r *TermPrefilter) AddTerm(term string) {
 	r.addASCIIPrefix(term[:max(1, len(term)-MaxStemChange)])
 }
 
-// AddPrefix wants all that begins with a prefix, of two characters at least.
+// AddPrefix adds a wanted prefix of at least two characters.
 func (r *TermPrefilter) AddPrefix(prefix string) {
 	r.addFirstTwoRunes(prefix)
 	r.addASCIIPrefix(prefix)
@@ -56,7 +55,7 @@ func (r *TermPrefilter) mayStartWith(a, b rune) bool {
 	return r.firstTwoRunes[i/64]>>(i%64)&1 == 1
 }
 
-// addASCIIPrefix wants the words of ASCII letters that begin so.
+// addASCIIPrefix adds a wanted prefix of ASCII letters.
 func (r *TermPrefilter) addASCIIPrefix(root string) {
 	root = root[:min(len(root), maxPrefixBytes)]
 	switch {
@@ -86,17 +85,17 @@ func (r *TermPrefilter) mayMatch(word string) bool {
 	return false
 }
 
-// lowerASCII is an ASCII letter in lower case.
+// lowerASCII returns an ASCII letter in lower case.
 func lowerASCII(c byte) byte { return c | byteClass[c]&Upper<<4 }
 
-// mayContain reports whether a term may hold a character beyond ASCII.
+// mayContain reports whether a term may contain a character beyond ASCII.
 func (r *TermPrefilter) mayContain(c rune) bool { return r.nonASCIIRunes[c/64%64]>>(c%64)&1 == 1 }
 
-// minRejectedLetters is how many letters a word has whose stem begins with the same two.
+// minRejectedLetters is the least length of a word whose stem begins with the same two letters.
 const minRejectedLetters = 5
 
-// rejects reports a word of letters of which normalization changes none, and which
-// begins as no term does. A mark may change the letter before it.
+// rejects reports whether a word has only letters that normalization does not change, and begins as no wanted term
+// does. A mark may change the letter before it.
 func (r *TermPrefilter) rejects(word string) bool {
 	var low, unaccented [2]rune
 	letters, n, latin := letterForms(), 0, false
@@ -120,7 +119,7 @@ func (r *TermPrefilter) rejects(word string) bool {
 	return !r.mayStartWith(low[0], low[1]) && !r.mayStartWith(unaccented[0], unaccented[1])
 }
 
-// isNormalized reports letters alone of which normalization changes none.
+// isNormalized reports whether s has only letters that normalization does not change.
 func isNormalized(s string) bool {
 	letters := letterForms()
 	for _, c := range s {
@@ -131,18 +130,17 @@ func isNormalized(s string) bool {
 	return true
 }
 
-// Scripts beyond those in Latin letters, as far as Georgian.
+// Scripts beyond Latin, up to Georgian.
 const (
 	firstNonLatin    = 0x370
 	letterTableLimit = 0x1100
 )
 
-// A letterForm is what a letter is in lower case, and without its accents: zero
-// where that is more than one letter.
+// A letterForm holds a letter in lower case, and without its accents, or 0 if that is more than one letter.
 type letterForm struct {
 	lower, unaccented rune
 	stable, mark      bool // a letter or a mark that normalization does not change; a mark
-	mayBePrefix       bool // a prefix may begin with it, behind which the word is another one
+	mayBePrefix       bool // a prefix may begin with it, after which the word is another one
 }
 
 var letterForms = sync.OnceValue(func() *[letterTableLimit]letterForm {

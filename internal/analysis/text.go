@@ -9,9 +9,8 @@ import (
 // isoDateLen is the length of a day in ISO 8601: 2023-05-07.
 const isoDateLen = 10
 
-// EndsDateOfDateTime reports whether a day ends at a place in a text and the T of its time
-// stands there, as in 2023-05-07T21:30 (ISO 8601, RFC 3339): the day is a word of its
-// own.
+// EndsDateOfDateTime reports whether a day ends at a place in a text and the T of its time follows, as in
+// 2023-05-07T21:30 (ISO 8601, RFC 3339). The day is then a word of its own.
 func EndsDateOfDateTime(s string, at int) bool {
 	if at < isoDateLen || at+1 >= len(s) || s[at]|0x20 != 't' || byteClass[s[at+1]] != Digit {
 		return false
@@ -24,17 +23,17 @@ func EndsDateOfDateTime(s string, at int) bool {
 	return true
 }
 
-// maxHeadingRunes is how many characters a line has at most that may be a heading.
+// maxHeadingRunes is the greatest length of a heading in characters.
 const maxHeadingRunes = 40
 
-// TitleRepeatsContent reports a title that is how the content begins, and too long for a
-// heading. One that has the marks of a heading stands behind them.
+// TitleRepeatsContent reports whether a title is the beginning of the content, and too long for a heading. The marks
+// of a heading in the content prevent a match.
 func TitleRepeatsContent(title, content string) bool {
 	return strings.HasPrefix(strings.TrimLeftFunc(content, unicode.IsSpace), title) &&
 		utf8.RuneCountInString(title) > maxHeadingRunes
 }
 
-// RunePrefixLen is the size of the first n characters of s.
+// RunePrefixLen returns the size of the first n characters of s.
 func RunePrefixLen(s string, n int) int {
 	for i := range s {
 		if n == 0 {
@@ -45,7 +44,7 @@ func RunePrefixLen(s string, n int) int {
 	return len(s)
 }
 
-// RuneSuffixLen is the size of the last n characters of s.
+// RuneSuffixLen returns the size of the last n characters of s.
 func RuneSuffixLen(s string, n int) int {
 	size := 0
 	for ; n > 0 && size < len(s); n-- {
@@ -55,7 +54,7 @@ func RuneSuffixLen(s string, n int) int {
 	return size
 }
 
-// OnlyLetters reports a term of letters and the marks upon them.
+// OnlyLetters reports whether a term has only letters and their marks.
 func OnlyLetters(term []byte) bool {
 	for i := 0; i < len(term); {
 		if c := term[i]; c < utf8.RuneSelf {

@@ -6,13 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// An textUnit is a sentence or a line, which is cut only if it is too long. border is
-// what it ends with: 3 a paragraph, 2 a line, 1 a sentence, 0 a word.
+// A textUnit is a sentence or a line, which is cut only if it is too long. boundary is its end: 3 a paragraph, 2 a
+// line, 1 a sentence, 0 a word.
 type textUnit struct{ from, to, words, size, boundary int }
 
-// textUnits parts a text into sentences and lines, and those of more words than most
-// into parts that have as many. Words of ASCII, which most are, are passed over in a
-// loop of their own.
+// textUnits splits a text into sentences and lines, and splits those of more than most words. Words of ASCII, the most
+// frequent ones, have a loop of their own.
 func textUnits(s string, most int) []textUnit {
 	w := unitScanner{maxWords: most, list: make([]textUnit, 0, len(s)/64+1)}
 	for i := 0; i < len(s); {
@@ -44,9 +43,9 @@ func textUnits(s string, most int) []textUnit {
 // The classes of a byte.
 const (
 	byteWord     = iota
-	byteStop     // of a sentence, whose last word it is a part of
+	byteStop     // the end of a sentence, part of its last word
 	byteSpace    // within a line
-	byteNewline  // the end of one
+	byteNewline  // the end of a line
 	byteNonASCII // ASCII
 )
 
@@ -66,7 +65,7 @@ var chunkByteClass = func() (t [256]uint8) {
 	return t
 }()
 
-// nonASCII goes on by a character beyond ASCII.
+// nonASCII reads a character beyond ASCII.
 func (w *unitScanner) nonASCII(s string, i int) int {
 	r, n := utf8.DecodeRuneInString(s[i:])
 	switch unsegmented := IsUnsegmented(r); {
@@ -90,7 +89,7 @@ func endsSentence(r rune) bool {
 	return false
 }
 
-// An unitScanner walks over a text.
+// A unitScanner scans a text.
 type unitScanner struct {
 	list        []textUnit
 	maxWords    int
@@ -98,7 +97,7 @@ type unitScanner struct {
 	inWord      bool // a word
 }
 
-// beginWord begins a word, in an atom of its own if the one before is full.
+// beginWord begins a word, in a new unit if the one before is full.
 func (w *unitScanner) beginWord(i int) {
 	if w.words == w.maxWords {
 		w.addUnit(i, 0)
@@ -107,8 +106,8 @@ func (w *unitScanner) beginWord(i int) {
 	w.inWord = true
 }
 
-// endUnit closes an atom after the white space that follows it. Two ends of lines are
-// the end of a paragraph; so many were there already.
+// endUnit ends a unit after the white space that follows it. Two line ends are the end of a paragraph; lines counts
+// those already read.
 func (w *unitScanner) endUnit(s string, i, lines int) int {
 	for i < len(s) && (s[i] == ' ' || '\t' <= s[i] && s[i] <= '\r') {
 		if s[i] == '\n' {
@@ -148,9 +147,8 @@ func CountWords(s string) (n int) {
 	return n
 }
 
-// MayExceedWords reports whether s may have more than n words, without a scan of its
-// words. A separator is a byte up to the space, or one beyond ASCII. Eight bytes are
-// tested at once by their highest bits.
+// MayExceedWords reports whether s may have more than n words, without a scan of its words. A separator is a byte up to
+// the space, or one beyond ASCII. The highest bits of eight bytes are tested at once.
 func MayExceedWords(s string, n int) bool {
 	const each, top = 0x0101010101010101, 0x8080808080808080
 	i := 0
