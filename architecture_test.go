@@ -38,7 +38,9 @@ var allowedImports = map[string][]string{
 	"internal/dates":                 {"internal/analysis"},
 	"internal/minhash":               {"internal/analysis"},
 	"internal/vector":                {"internal/analysis", "internal/quickselect"},
-	"internal/search":                {"internal/analysis", "internal/dates", "internal/quickselect"},
+	"internal/index":                 {"internal/analysis"},
+	"internal/index/indextest":       {"internal/analysis", "internal/index"},
+	"internal/query":                 {"internal/analysis", "internal/dates", "internal/index", "internal/quickselect"},
 	"internal/identity":              {""},
 	"internal/secret":                {},
 	"internal/fence":                 {},
@@ -54,7 +56,7 @@ var allowedImports = map[string][]string{
 	"internal/sqldb/fairqueue":       {},
 	"internal/sqldb/sqlitedriver":    {},
 	"internal/store": {"", "internal/analysis", "internal/cache", "internal/dates", "internal/identity",
-		"internal/minhash", "internal/search", "internal/sqldb", "internal/vector"},
+		"internal/index", "internal/minhash", "internal/query", "internal/sqldb", "internal/vector"},
 	"internal/service": {"", "internal/analysis", "internal/fence", "internal/identity", "internal/op",
 		"internal/secret",
 		"internal/store", "internal/vector"},
@@ -69,17 +71,18 @@ var allowedImports = map[string][]string{
 		"internal/server", "internal/service", "internal/strictjson"},
 	"internal/store/storetest":       {"internal/sqldb", "internal/store"},
 	"internal/relevance/datasettest": {},
-	"internal/conformance": {"", "internal/auth", "internal/identity", "internal/op", "internal/search",
-		"internal/service", "internal/store", "internal/vector"},
-	"bench": {"", "client", "internal/analysis", "internal/embed", "internal/identity", "internal/op",
-		"internal/relevance", "internal/rest", "internal/search", "internal/server", "internal/service",
+	"internal/conformance": {"", "internal/auth", "internal/identity", "internal/op", "internal/service",
+		"internal/store", "internal/vector"},
+	"bench": {"", "client", "internal/analysis", "internal/embed", "internal/identity", "internal/index",
+		"internal/op", "internal/relevance", "internal/rest", "internal/server", "internal/service",
 		"internal/sqldb", "internal/store", "internal/vector"},
 	"bench/floor": {""},
 	"bench/embed": {"internal/embed", "internal/embed/kernel"},
 }
 
 // testOnly are packages that only tests import.
-var testOnly = []string{"internal/analysis/analysistest", "internal/store/storetest", "internal/relevance/datasettest",
+var testOnly = []string{"internal/analysis/analysistest", "internal/index/indextest", "internal/store/storetest",
+	"internal/relevance/datasettest",
 	"internal/conformance", "internal/secret/secrettest"}
 
 // A listedPackage is a package in the output of go list.

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci/internal/analysis"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -64,7 +64,7 @@ func environ() []string {
 // documents and segments.
 func cacheKey() (string, error) {
 	h := sha256.New()
-	fmt.Fprintln(h, corpusVersion, analysis.Version, search.FormatVersion, vector.ChunkVersion)
+	fmt.Fprintln(h, corpusVersion, analysis.Version, index.FormatVersion, vector.ChunkVersion)
 	err := filepath.WalkDir("internal/sqldb/migrations", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/index"
 )
 
 // Sizes of a round of creates.
@@ -69,7 +69,7 @@ func (b *bench) meanDocumentSize() int {
 	sum := 0
 	for i := range n {
 		text := b.corpus.prose(i)
-		sum += len(search.AnalyzeEncoded(text[:32], text))
+		sum += len(index.AnalyzeEncoded(text[:32], text))
 	}
 	return sum / n
 }

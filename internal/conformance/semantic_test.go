@@ -14,8 +14,8 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/embed"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/relevance"
-	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -180,7 +180,7 @@ func checkRecall(t *testing.T, sets []relevance.Dataset, model *memoizedModel) {
 	}
 	var vectors [][]float32
 	var codes []vector.StoredVector
-	var changes []search.DocUpdate
+	var changes []index.DocUpdate
 	for text, f := range model.known {
 		if asked[text] {
 			continue
@@ -188,15 +188,15 @@ func checkRecall(t *testing.T, sets []relevance.Dataset, model *memoizedModel) {
 		i := int64(len(vectors))
 		vectors = append(vectors, f())
 		codes = append(codes, vector.StoredVector{Memory: i, Key: i, Vector: vector.Encode(f())})
-		changes = append(changes, search.DocUpdate{Seq: i + 1, DocAttributes: search.DocAttributes{Memory: i}})
+		changes = append(changes, index.DocUpdate{Seq: i + 1, DocAttributes: index.DocAttributes{Memory: i}})
 	}
 	signs := Must(vector.NewBinaryCodes().Apply(codes))(t)
-	view := search.NewSnapshot(nil).Apply(changes)
+	view := index.NewSnapshot(nil).Apply(changes)
 	found := 0
 	for _, q := range queries {
 		exact := topIndexes(len(vectors), func(i int) float64 { return dot(q, vectors[i]) })
 		probe := vector.NewQueryVector(q)
-		picked := signs.Nearest(view.Filtered(search.Filter{}), probe, 200)
+		picked := signs.Nearest(view.Filtered(index.Filter{}), probe, 200)
 		near := topIndexes(len(picked), func(i int) float64 {
 			return float64(Must(probe.Dot(codes[picked[i].Key].Vector))(t))
 		})

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/index"
 )
 
 // updatesPerCheck is after how many changes of this process a workspace is looked at.
@@ -68,7 +68,7 @@ func (f *compactor) noteUpdate(workspace int64) {
 		return
 	}
 	n, known := f.updateCounts[workspace]
-	if n++; (!known || n >= updatesPerCheck) && f.request(flushRequest{workspace, flushThreshold, search.FanIn}) {
+	if n++; (!known || n >= updatesPerCheck) && f.request(flushRequest{workspace, flushThreshold, index.FanIn}) {
 		n = 0
 	}
 	if len(f.updateCounts) > maxSnapshots {
@@ -124,7 +124,7 @@ func (f *compactor) mergeIdle(before time.Time) {
 		return
 	}
 	for w, at := range f.lastUpdated {
-		if at.Before(before) && f.request(flushRequest{w, idleFlushThreshold, search.IdleFanIn}) {
+		if at.Before(before) && f.request(flushRequest{w, idleFlushThreshold, index.IdleFanIn}) {
 			delete(f.lastUpdated, w)
 		}
 	}

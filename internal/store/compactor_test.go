@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -21,7 +21,7 @@ func TestIdleIndexIsMerged(t *testing.T) {
 			return fmt.Sprint(d.Query(t,
 				`SELECT count(*) FROM segments g JOIN workspaces w ON w.row_id = g.workspace WHERE w.id = '`+crew+`'`))
 		}
-		for range search.IdleFanIn {
+		for range index.IdleFanIn {
 			for i := range 3 {
 				add(t, s, ann, crew, fmt.Sprint("a rested word number ", i))
 			}
@@ -47,7 +47,7 @@ func TestIdleIndexIsMerged(t *testing.T) {
 		found, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
 			return tx.Search(store.NewSearchQuery("rested number"), store.Filter{WorkspaceID: crew}, "", 50)
 		})
-		if err != nil || len(found.Hits) != 3*search.IdleFanIn || found.KeywordCount != len(found.Hits) {
+		if err != nil || len(found.Hits) != 3*index.IdleFanIn || found.KeywordCount != len(found.Hits) {
 			t.Errorf("%d of %d memories are found: %v", len(found.Hits), found.KeywordCount, err)
 		}
 	})

@@ -16,7 +16,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -153,7 +153,7 @@ func QueryPlan(s *Store, st Statement) (lines []string, err error) {
 
 // KeywordHits returns the ids and the exact scores of all that the index finds, and
 // how many it says there are.
-func KeywordHits(t testing.TB, s *Store, actor *identity.Actor, q search.Query, f Filter) (lines []string, total int) {
+func KeywordHits(t testing.TB, s *Store, actor *identity.Actor, q query.Query, f Filter) (lines []string, total int) {
 	t.Helper()
 	total, err := Read(context.Background(), s, actor, func(tx *Tx) (total int, err error) {
 		r, err := tx.resolveScope(f)

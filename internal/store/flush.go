@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -28,7 +28,7 @@ func (s *Store) Flush(ctx context.Context, workspaceID string) error {
 	if err != nil {
 		return err
 	}
-	return s.flush(ctx, flushRequest{rowID, 1, search.FanIn})
+	return s.flush(ctx, flushRequest{rowID, 1, index.FanIn})
 }
 
 // flush folds the changes of a workspace if there are enough of them, and then
@@ -48,10 +48,10 @@ func (s *Store) flush(ctx context.Context, w flushRequest) error {
 // A plan of one step: what goes, what comes, and on which state it was made.
 type compactionStep struct {
 	state      indexState
-	encoded    search.EncodedSegment
-	merged     []*search.Segment // merged into the blob
-	tombstoned []*search.Segment // segments of which more is dead
-	flushed    []int64           // the seq of changes in the blob
+	encoded    index.EncodedSegment
+	merged     []*index.Segment // merged into the blob
+	tombstoned []*index.Segment // segments of which more is dead
+	flushed    []int64          // the seq of changes in the blob
 	atlases    map[int64]atlasCounters
 }
 
@@ -98,21 +98,21 @@ func (t *SystemTx) planStep(w flushRequest) (*compactionStep, error) {
 	for i, s := range segments {
 		docs[i] = s.LiveDocs()
 	}
-	picked := search.SelectMerge(docs, w.fanIn)
+	picked := index.SelectMerge(docs, w.fanIn)
 	if picked == nil {
 		return nil, nil
 	}
 	for _, i := range picked {
 		n.merged = append(n.merged, segments[i])
 	}
-	n.encoded, err = search.Merge(t.t.conn.Ctx, t.t.segmentPage, n.merged)
+	n.encoded, err = index.Merge(t.t.conn.Ctx, t.t.segmentPage, n.merged)
 	return n, err
 }
 
 // planFlush plans a new segment of the changes, and what dies of the others.
-func (t *SystemTx) planFlush(n *compactionStep, segments []*search.Segment) (err error) {
+func (t *SystemTx) planFlush(n *compactionStep, segments []*index.Segment) (err error) {
 	n.atlases = map[int64]atlasCounters{}
-	var changes []search.DocUpdate
+	var changes []index.DocUpdate
 	var memories []int64
 	err = t.t.conn.Query(`SELECT`+logColumns+
 		`, memories, bytes FROM index_log WHERE workspace = ?1 ORDER BY seq LIMIT ?2`,
@@ -132,7 +132,7 @@ func (t *SystemTx) planFlush(n *compactionStep, segments []*search.Segment) (err
 			n.tombstoned = append(n.tombstoned, after)
 		}
 	}
-	n.encoded, err = search.Build(changes)
+	n.encoded, err = index.Build(changes)
 	return err
 }
 
@@ -163,7 +163,7 @@ func (t *SystemTx) applyStep(n *compactionStep) error {
 	return t.applyFlushed(n)
 }
 
-func (t *SystemTx) insertSegment(workspace int64, b search.EncodedSegment) error {
+func (t *SystemTx) insertSegment(workspace int64, b index.EncodedSegment) error {
 	if b.Docs == 0 {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 )
@@ -128,11 +128,11 @@ func ids(t testing.TB, s *store.Store, actor *identity.Actor, f store.Filter, li
 }
 
 // searchKeywords searches by keywords.
-func searchKeywords(t testing.TB, s *store.Store, actor *identity.Actor, query string,
+func searchKeywords(t testing.TB, s *store.Store, actor *identity.Actor, text string,
 	f store.Filter) store.SearchResult {
 	t.Helper()
 	r, err := store.Read(ctx, s, actor, func(tx *store.Tx) (store.SearchResult, error) {
-		return tx.Search(store.SearchQuery{Keywords: search.Parse(query)}, f, "", 50)
+		return tx.Search(store.SearchQuery{Keywords: query.Parse(text)}, f, "", 50)
 	})
 	if err != nil {
 		t.Fatal(err)

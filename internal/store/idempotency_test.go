@@ -12,7 +12,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -227,7 +227,7 @@ func TestAReadWithAKeyIsReplayed(t *testing.T) {
 		add(t, s, ann, "", "first")
 		search := func(actor *identity.Actor) int {
 			f, err := store.Read(ctx, s, actor, func(tx *store.Tx) (store.SearchResult, error) {
-				return tx.Search(store.SearchQuery{Keywords: search.Parse("first")}, store.Filter{}, "", 10)
+				return tx.Search(store.SearchQuery{Keywords: query.Parse("first")}, store.Filter{}, "", 10)
 			})
 			if err != nil {
 				t.Fatal(err)

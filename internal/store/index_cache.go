@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci/internal/cache"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/vector"
 )
@@ -20,14 +20,14 @@ type indexCache struct {
 	segments  *cache.Cache[int64, map[int64]cachedSegment] // by workspace and rid
 	codes     *cache.Cache[int64, *cachedCodes]
 	rankings  *cache.Cache[rankingKey, *cachedRanking]
-	pages     *search.Cache
+	pages     *index.Cache
 	vectors   *vector.Cache // by rid: no row of vectors changes but for its seq, and none has a rid again
 }
 
 // cachedSnapshot is a view of one workspace's index and the state that it shows.
 type cachedSnapshot struct {
 	state    indexState
-	snapshot *search.Snapshot
+	snapshot *index.Snapshot
 }
 
 // indexState tells two states of an index apart: the version rises with every
@@ -52,7 +52,7 @@ const (
 
 func newIndexCache(pages int) *indexCache {
 	if pages == 0 {
-		pages = search.DefaultCacheBytes
+		pages = index.DefaultCacheBytes
 	}
 	return &indexCache{
 		snapshots: cache.New[int64](maxSnapshots, maxCachedDocs, func(x *cachedSnapshot) int {
@@ -61,7 +61,7 @@ func newIndexCache(pages int) *indexCache {
 		segments: cache.New[int64](maxSnapshots, maxCachedDocs, countDocs),
 		codes:    cache.New[int64](maxSnapshots, maxCachedCodes, func(x *cachedCodes) int { return x.codes.Len() }),
 		rankings: cache.New[rankingKey](maxRankings, maxRankings, func(*cachedRanking) int { return 1 }),
-		pages:    search.NewCache(pages),
+		pages:    index.NewCache(pages),
 		vectors:  vector.NewCache(vector.DefaultCacheBytes),
 	}
 }
@@ -120,7 +120,7 @@ func (t *Tx) indexSnapshot(state indexState) (*cachedSnapshot, error) {
 		if err != nil {
 			return nil, err
 		}
-		x.snapshot = search.NewSnapshot(segments)
+		x.snapshot = index.NewSnapshot(segments)
 	}
 	if err := t.catchUp(x); err != nil {
 		return nil, err
@@ -173,10 +173,10 @@ const logColumns = ` seq, memory, atlas, type, status, tags, created_at, deleted
 	valid_until, document, group_id, position `
 
 // readLog reads rows of the change log.
-func (t *Tx) readLog(workspace int64, seqs []int64) (list []search.DocUpdate, err error) {
+func (t *Tx) readLog(workspace int64, seqs []int64) (list []index.DocUpdate, err error) {
 	q := `SELECT` + logColumns + `FROM index_log WHERE workspace = ?1 AND ` +
 		fmt.Sprintf(t.conn.Dialect.InList, "seq", 2) + ` ORDER BY seq`
-	list = make([]search.DocUpdate, 0, len(seqs))
+	list = make([]index.DocUpdate, 0, len(seqs))
 	err = t.conn.Query(q, []any{workspace, sqldb.EncodeInts(seqs)}, func(r sqldb.Row) error {
 		c, err := scanLogRow(r)
 		list = append(list, c)
@@ -185,7 +185,7 @@ func (t *Tx) readLog(workspace int64, seqs []int64) (list []search.DocUpdate, er
 	return list, err
 }
 
-func scanLogRow(r sqldb.Row, more ...any) (c search.DocUpdate, err error) {
+func scanLogRow(r sqldb.Row, more ...any) (c index.DocUpdate, err error) {
 	var tags string
 	var document []byte
 	if err = r.Scan(append([]any{&c.Seq, &c.Memory, &c.Atlas, &c.Kind, &c.Status, &tags, &c.Created, &c.Deleted,
@@ -195,7 +195,7 @@ func scanLogRow(r sqldb.Row, more ...any) (c search.DocUpdate, err error) {
 	if c.Tags, err = sqldb.DecodeStrings(tags); err != nil || c.Deleted {
 		return c, err
 	}
-	c.Document, err = search.DecodeDocument(document)
+	c.Document, err = index.DecodeDocument(document)
 	return c, err
 }
 

@@ -13,7 +13,8 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/index"
+	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -33,7 +34,7 @@ type indexModel struct {
 type modelMemory struct {
 	loci.Memory
 	workspace, atlas int64 // rids
-	change           search.DocUpdate
+	change           index.DocUpdate
 }
 
 func newIndexModel(t *testing.T, d storetest.Database, stores []*store.Store, seed uint64) *indexModel {
@@ -65,9 +66,9 @@ func (m *indexModel) create() {
 	var rowID int64
 	store.QueryRow(m.t, m.stores[0], `SELECT row_id, workspace, atlas FROM memories WHERE id = ?1`, made.ID, &rowID,
 		&x.workspace, &x.atlas)
-	x.change = search.DocUpdate{DocAttributes: search.DocAttributes{Memory: rowID, Atlas: x.atlas,
+	x.change = index.DocUpdate{DocAttributes: index.DocAttributes{Memory: rowID, Atlas: x.atlas,
 		Kind: uint8(slices.Index(loci.MemoryTypes, made.Type)), Tags: made.Tags,
-		Created: int64(made.CreatedAt)}, Document: search.Analyze(made.Title, made.Content)}
+		Created: int64(made.CreatedAt)}, Document: index.Analyze(made.Title, made.Content)}
 	if m.memories[made.WorkspaceID] == nil {
 		m.memories[made.WorkspaceID] = map[int64]modelMemory{}
 	}
@@ -166,7 +167,7 @@ func (m *indexModel) act() {
 	}
 }
 
-func (m *indexModel) filter() (f store.Filter, s search.Filter) {
+func (m *indexModel) filter() (f store.Filter, s index.Filter) {
 	s.Statuses = 1
 	if m.r.IntN(2) == 0 {
 		f.Include, s.Statuses = []loci.Include{loci.Include(loci.MemoryArchived), loci.Include(loci.MemorySuperseded)},
@@ -187,7 +188,7 @@ func (m *indexModel) filter() (f store.Filter, s search.Filter) {
 }
 
 // expected ranks by views that were built at once from all that there is.
-func (m *indexModel) expected(q search.Query, f store.Filter, s search.Filter) (lines []string) {
+func (m *indexModel) expected(q query.Query, f store.Filter, s index.Filter) (lines []string) {
 	type hit struct {
 		score float32
 		rid   int64
@@ -198,13 +199,13 @@ func (m *indexModel) expected(q search.Query, f store.Filter, s search.Filter) (
 		if f.WorkspaceID != "" && f.WorkspaceID != id {
 			continue
 		}
-		var changes []search.DocUpdate
+		var changes []index.DocUpdate
 		for _, x := range place {
 			c := x.change
 			c.Seq = int64(len(changes) + 1)
 			changes = append(changes, c)
 		}
-		_, r, err := search.NewSnapshot(nil).Apply(changes).SearchRewritten(search.NewCache(0), nil, q, s, 0,
+		_, r, err := query.SearchRewritten(index.NewSnapshot(nil).Apply(changes), index.NewCache(0), nil, q, s, 0,
 			len(changes))
 		if err != nil || len(r.Hits) != r.Total {
 			m.t.Fatal(err)
@@ -224,7 +225,7 @@ func (m *indexModel) expected(q search.Query, f store.Filter, s search.Filter) (
 }
 
 func (m *indexModel) check() {
-	q := search.Parse(m.text(1 + m.r.IntN(5)))
+	q := query.Parse(m.text(1 + m.r.IntN(5)))
 	f, s := m.filter()
 	want := m.expected(q, f, s)
 	for i, st := range m.stores {

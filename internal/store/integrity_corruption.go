@@ -8,7 +8,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -21,7 +21,7 @@ func CorruptIndexReads() int64 { return corruptIndexReads.Load() }
 
 // countCorruptIndex counts err where it says that a keyword index is damaged.
 func countCorruptIndex(err error) {
-	if errors.Is(err, search.ErrCorrupt) {
+	if errors.Is(err, index.ErrCorrupt) {
 		corruptIndexReads.Add(1)
 	}
 }

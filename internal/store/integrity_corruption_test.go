@@ -14,7 +14,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -298,7 +298,7 @@ func TestASearchThatMeetsADamagedIndexIsCounted(t *testing.T) {
 			s = d.Open(t, store.Options{})
 			before := store.CorruptIndexReads()
 			_, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
-				return tx.Search(store.SearchQuery{Keywords: search.Parse("harbour")}, store.Filter{}, "", 10)
+				return tx.Search(store.SearchQuery{Keywords: query.Parse("harbour")}, store.Filter{}, "", 10)
 			})
 			if err == nil || store.CorruptIndexReads() == before {
 				t.Errorf("%s: told %v, and nobody counted it", damage, err)

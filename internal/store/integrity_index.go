@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci/internal/analysis"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -119,7 +119,7 @@ func (i *integrityChecker) checkSegment(id int64) error {
 		[]any{&head, &dead}); err != nil {
 		return err
 	}
-	s, err := search.Open(id, head, dead)
+	s, err := index.Open(id, head, dead)
 	if err != nil {
 		i.reportBrokenSegment(id, nil)
 		return nil
@@ -133,10 +133,10 @@ func (i *integrityChecker) checkSegment(id int64) error {
 	if rest, _ := s.MarkDeleted(held); rest.LiveDocs() == 0 {
 		var why string
 		if why, err = i.withSavepoint(func() error { return i.compareDocuments(s, held) }); why != "" {
-			err = search.ErrCorrupt
+			err = index.ErrCorrupt
 		}
 	}
-	if errors.Is(err, search.ErrCorrupt) || errors.Is(err, errStale) {
+	if errors.Is(err, index.ErrCorrupt) || errors.Is(err, errStale) {
 		i.reportBrokenSegment(id, held)
 		err = nil
 	}
@@ -166,7 +166,7 @@ func (i *integrityChecker) repairSegment(segment int64, held []int64) func(*Syst
 }
 
 // liveMemories returns those of the memories that live in a segment.
-func liveMemories(s *search.Segment, rowIDs, held []int64) []int64 {
+func liveMemories(s *index.Segment, rowIDs, held []int64) []int64 {
 	rest, some := s.MarkDeleted(rowIDs)
 	switch {
 	case !some:
@@ -179,14 +179,14 @@ func liveMemories(s *search.Segment, rowIDs, held []int64) []int64 {
 }
 
 // compareDocuments compares the documents of a segment with those that the rows make.
-func (i *integrityChecker) compareDocuments(s *search.Segment, held []int64) error {
+func (i *integrityChecker) compareDocuments(s *index.Segment, held []int64) error {
 	chosen := i.selected()
 	if len(chosen) == 0 {
 		return nil
 	}
 	first, _ := slices.BinarySearch(held, chosen[0])
 	last, _ := slices.BinarySearch(held, chosen[len(chosen)-1]+1)
-	var want []search.DocUpdate
+	var want []index.DocUpdate
 	size, start := 0, first
 	for at := first; at < last; {
 		next := min(at+rowBatchSize, last)
@@ -217,19 +217,19 @@ func (i *integrityChecker) compareDocuments(s *search.Segment, held []int64) err
 // compareSegment tells which documents of a segment are not the wanted ones. It merges
 // what there is, and builds what there should be, to the same bytes; where they
 // are not, one half of the documents has the flaw, or the other, or both.
-func (i *integrityChecker) compareSegment(s *search.Segment, fetch search.PageFetcher, want []search.DocUpdate) error {
-	got, err := search.Merge(i.t.conn.Ctx, fetch, []*search.Segment{s})
+func (i *integrityChecker) compareSegment(s *index.Segment, fetch index.PageFetcher, want []index.DocUpdate) error {
+	got, err := index.Merge(i.t.conn.Ctx, fetch, []*index.Segment{s})
 	if err != nil {
 		return err
 	}
-	built, err := search.Build(want)
+	built, err := index.Build(want)
 	if err != nil || bytes.Equal(got.Header, built.Header) && slices.EqualFunc(got.Pages, built.Pages, bytes.Equal) {
 		return err
 	}
 	if len(want) == 1 {
 		return i.reportDifference(want[0].Memory)
 	}
-	small, err := search.Open(0, got.Header, nil)
+	small, err := index.Open(0, got.Header, nil)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -47,7 +47,7 @@ func (i *integrityChecker) repairByReindex(rowID int64) func(*SystemTx) (string,
 // checkLog compares the documents of the log with those that the rows make.
 func (i *integrityChecker) checkLog() error {
 	for part := range slices.Chunk(i.logEntries, rowBatchSize) {
-		last := map[int64]search.DocUpdate{}
+		last := map[int64]index.DocUpdate{}
 		for _, c := range i.readableUpdates(part) {
 			if c.Seq == i.lastLogged[c.Memory].seq {
 				last[c.Memory] = c
@@ -72,7 +72,7 @@ func (i *integrityChecker) checkLog() error {
 
 // readableUpdates returns the changes that can be read, and tells of the others, each
 // of which makes the whole index one that cannot be.
-func (i *integrityChecker) readableUpdates(part []loggedUpdate) (list []search.DocUpdate) {
+func (i *integrityChecker) readableUpdates(part []loggedUpdate) (list []index.DocUpdate) {
 	seqs := make([]int64, len(part))
 	for n, l := range part {
 		seqs[n] = l.seq
@@ -94,7 +94,7 @@ func (i *integrityChecker) readableUpdates(part []loggedUpdate) (list []search.D
 	return list
 }
 
-func equalUpdates(a, b search.DocUpdate) bool {
+func equalUpdates(a, b index.DocUpdate) bool {
 	return a.Atlas == b.Atlas && a.Created == b.Created && a.ValidUntil == b.ValidUntil && a.Kind == b.Kind &&
 		a.Status == b.Status &&
 		a.Verified == b.Verified && slices.Equal(a.Tags, b.Tags) &&

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -50,7 +50,7 @@ func (t *SystemTx) replaceLogRows(workspace, rowID int64) error {
 		group, position := sourceGroup(&m.source)
 		c = logUpdate{memory: rowID, group: group, position: position, kind: m.kind, status: m.status, tags: m.tags,
 			createdAt: loci.Time(m.created), verified: m.verifiedAt != 0,
-			validUntil: loci.Time(m.validUntil), document: search.AnalyzeEncoded(m.title, m.content)}
+			validUntil: loci.Time(m.validUntil), document: index.AnalyzeEncoded(m.title, m.content)}
 	case err != nil && !errors.Is(err, sqldb.ErrNoRows):
 		return err
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/minhash"
-	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -57,11 +57,11 @@ func (m *rawMemory) corruption() string {
 }
 
 // docUpdate is what the index should know of the memory.
-func (m *rawMemory) docUpdate() search.DocUpdate {
+func (m *rawMemory) docUpdate() index.DocUpdate {
 	tags, _ := sqldb.DecodeStrings(m.tags) // what is none has no tags; the row is told of by itself
 	group, position := sourceGroup(&m.source)
-	return search.DocUpdate{Document: search.Analyze(m.title, m.content),
-		DocAttributes: search.DocAttributes{Memory: m.rowID, Atlas: m.atlas, Created: m.created,
+	return index.DocUpdate{Document: index.Analyze(m.title, m.content),
+		DocAttributes: index.DocAttributes{Memory: m.rowID, Atlas: m.atlas, Created: m.created,
 			ValidUntil: m.validUntil, Kind: uint8(m.kind), Status: uint8(m.status), Verified: m.verifiedAt != 0,
 			Tags:  tags,
 			Group: group, Position: position}}

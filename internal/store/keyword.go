@@ -5,14 +5,14 @@ import (
 	"math"
 	"slices"
 
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/query"
 )
 
 // Hits by words that are looked at where more than a page of them is needed: to be
 // fused with those by meaning, and in conversations, whose turns lend each other
 // their scores.
 const (
-	fusionDepth    = search.MaxFused
+	fusionDepth    = query.MaxFused
 	maxKeywordHits = 1000
 )
 
@@ -31,7 +31,7 @@ func (s *searchRun) searchKeywords() error {
 		return err
 	}
 	for _, p := range s.workspaces {
-		p.keywordHits = p.snapshot.BoostNeighbors(p.keywordHits, search.KeywordNeighborWeights, s.filter,
+		p.keywordHits = query.BoostNeighbors(p.snapshot, p.keywordHits, query.KeywordNeighborWeights, s.filter,
 			int64(s.t.conn.Now))
 	}
 	s.hits = mergeHits(s.workspaces, keywordHits, max(s.want, maxKeywordHits))
@@ -65,10 +65,10 @@ func (s *searchRun) rankKeywords() error {
 }
 
 // answer lets each place answer a query.
-func (s *searchRun) answer(q search.Query) error {
+func (s *searchRun) answer(q query.Query) error {
 	s.result.KeywordCount = 0
 	for _, p := range s.workspaces {
-		want := max(s.want, search.RescoreDepth)
+		want := max(s.want, query.RescoreDepth)
 		if s.q.Exact.Active() {
 			want = max(want, exactRescoreDepth)
 		}
@@ -79,7 +79,8 @@ func (s *searchRun) answer(q search.Query) error {
 			want = maxKeywordHits
 		}
 		var err error
-		if p.query, p.result, err = p.snapshot.SearchRewritten(s.t.store.indexes.pages, s.t.segmentPage, q, s.filter,
+		if p.query, p.result, err = query.SearchRewritten(p.snapshot, s.t.store.indexes.pages, s.t.segmentPage, q,
+			s.filter,
 			int64(s.t.conn.Now), want); err != nil {
 			return err
 		}
@@ -96,7 +97,7 @@ const exactRescoreDepth = 100
 // rescore corrects the scores of the best hits by their texts, of as many whatever
 // the limit. All others keep their order behind them.
 func (s *searchRun) rescore() error {
-	deep := search.RescoreDepth
+	deep := query.RescoreDepth
 	if s.q.Exact.Active() {
 		deep = exactRescoreDepth
 	}
@@ -123,7 +124,7 @@ func (s *searchRun) rescore() error {
 	}
 	if len(top) > deep && top[deep].Score > minimum {
 		for i, p := range s.workspaces {
-			search.CapScores(p.keywordHits[read[i]:], minimum, top[deep].Score)
+			query.CapScores(p.keywordHits[read[i]:], minimum, top[deep].Score)
 		}
 	}
 	return nil
@@ -133,9 +134,9 @@ func (s *searchRun) rescore() error {
 // them first, and returns how many they are.
 func (s *searchRun) rescoreWorkspace(p *workspaceSearch, best float32) int {
 	n := len(s.loaded)
-	hits, texts, rows := make([]search.Hit, 0, len(p.keywordHits)), make([]*search.DocMatches, 0, n),
+	hits, texts, rows := make([]query.Hit, 0, len(p.keywordHits)), make([]*query.DocMatches, 0, n),
 		make([]*loadedMemory, 0, n)
-	var others []search.Hit
+	var others []query.Hit
 	for _, h := range p.keywordHits {
 		if x := s.loaded[h.Memory]; x != nil {
 			hits, texts, rows = append(hits, h), append(texts, s.matchText(x)), append(rows, x)
@@ -153,7 +154,7 @@ func (s *searchRun) rescoreWorkspace(p *workspaceSearch, best float32) int {
 		}
 		hits[i] = h
 	}
-	search.SortHits(hits)
+	query.SortHits(hits)
 	p.keywordHits = append(hits, others...)
 	return len(hits)
 }
@@ -162,7 +163,7 @@ func (s *searchRun) rescoreWorkspace(p *workspaceSearch, best float32) int {
 const noRunnerUp = 1e9
 
 // assessTopHit looks at the best hit by words.
-func (s *searchRun) assessTopHit(hits []search.Hit) error {
+func (s *searchRun) assessTopHit(hits []query.Hit) error {
 	s.result.TopHit.QueryTerms = s.q.Keywords.WordCount()
 	if len(hits) == 0 {
 		return nil
@@ -185,7 +186,7 @@ func (s *searchRun) assessTopHit(hits []search.Hit) error {
 }
 
 // matchText reads the text of a memory.
-func (s *searchRun) matchText(x *loadedMemory) *search.DocMatches {
+func (s *searchRun) matchText(x *loadedMemory) *query.DocMatches {
 	if x.matches == nil {
 		if x.workspace.matcher == nil {
 			x.workspace.matcher = x.workspace.query.Matcher()
@@ -197,7 +198,7 @@ func (s *searchRun) matchText(x *loadedMemory) *search.DocMatches {
 
 // queryRewrites lists the words of the query that do not count in some place although it
 // knows them, and those for which a place took others.
-func (s *searchRun) queryRewrites() (ignored []string, corrected []search.Correction) {
+func (s *searchRun) queryRewrites() (ignored []string, corrected []query.Correction) {
 	for _, p := range s.workspaces {
 		for _, w := range p.query.Ignored() {
 			if !slices.Contains(ignored, w) {

@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/minhash"
-	"github.com/loci-memory/loci/internal/search"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -113,7 +113,7 @@ const signatureShare = 8
 
 // NewIndexEntry returns the entry of a memory with that title and content.
 func NewIndexEntry(title, content string) IndexEntry {
-	return IndexEntry{search.AnalyzeEncoded(title, content), minhash.Signature(content), contentHash(content)}
+	return IndexEntry{index.AnalyzeEncoded(title, content), minhash.Signature(content), contentHash(content)}
 }
 
 // AddMemory stores a memory, whose entry is e, in the atlas.

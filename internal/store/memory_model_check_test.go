@@ -8,8 +8,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/minhash"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -83,7 +84,7 @@ func (m *memoryModel) checkAlike(l *memoryState, got []loci.Similarity) {
 }
 
 // filter draws what of the crew is asked for.
-func (m *memoryModel) filter() (f store.Filter, s search.Filter, keep func(*memoryState) bool) {
+func (m *memoryModel) filter() (f store.Filter, s index.Filter, keep func(*memoryState) bool) {
 	f.WorkspaceID = m.crew
 	f.Include = rapid.SampledFrom([][]loci.Include{nil, {loci.IncludeArchived}, {loci.IncludeSuperseded},
 		{loci.IncludeSuperseded, loci.IncludeArchived}}).Draw(m.t, "include")
@@ -134,19 +135,20 @@ func (m *memoryModel) checkLists() {
 // checkSearch compares hits and scores with an index built at once from the truth.
 func (m *memoryModel) checkSearch() {
 	f, s, _ := m.filter()
-	q := search.Parse(rapid.SampledFrom([]string{"tide", "noon rope", "日本", "knots keel", "é mast", "hull"}).Draw(m.t,
+	q := query.Parse(rapid.SampledFrom([]string{"tide", "noon rope", "日本", "knots keel", "é mast", "hull"}).Draw(m.t,
 		"query"))
-	var changes []search.DocUpdate
+	var changes []index.DocUpdate
 	byRow := map[int64]string{}
 	for i, l := range m.all {
 		byRow[l.rowID] = l.ID
-		changes = append(changes, search.DocUpdate{Seq: int64(i + 1), Document: search.Analyze(l.Title, l.Content),
-			DocAttributes: search.DocAttributes{Memory: l.rowID, Atlas: l.atlas,
+		changes = append(changes, index.DocUpdate{Seq: int64(i + 1), Document: index.Analyze(l.Title, l.Content),
+			DocAttributes: index.DocAttributes{Memory: l.rowID, Atlas: l.atlas,
 				Created: int64(l.CreatedAt), Kind: uint8(slices.Index(loci.MemoryTypes, l.Type)),
 				Status: uint8(slices.Index(loci.MemoryStatuses, l.Status)), Tags: l.Tags,
 				Verified: l.VerifiedAt != 0, ValidUntil: int64(l.ValidUntil)}})
 	}
-	_, r, err := search.NewSnapshot(nil).Apply(changes).SearchRewritten(search.NewCache(0), nil, q, s, int64(m.s.Now()),
+	_, r, err := query.SearchRewritten(index.NewSnapshot(nil).Apply(changes), index.NewCache(0), nil, q, s,
+		int64(m.s.Now()),
 		len(changes)+1)
 	m.must(err)
 	var want []string

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -163,7 +163,7 @@ func (s *Store) purge(ctx context.Context, apply bool,
 	}
 	if err == nil && g.memory != 0 {
 		// The log of changes holds words of what was deleted before.
-		err = s.flush(ctx, flushRequest{g.workspace, 1, search.FanIn})
+		err = s.flush(ctx, flushRequest{g.workspace, 1, index.FanIn})
 	}
 	if err == nil {
 		out, err = System(ctx, s, "purge as the operator", func(t *SystemTx) (out PurgeResult, err error) {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -58,7 +58,7 @@ func (s *Store) purgeTombstones(ctx context.Context, workspace int64, apply bool
 	if !apply {
 		return SystemRead(ctx, s, "count what deletions have left", count)
 	}
-	if err := s.flush(ctx, flushRequest{workspace, 1, search.FanIn}); err != nil {
+	if err := s.flush(ctx, flushRequest{workspace, 1, index.FanIn}); err != nil {
 		return 0, err
 	}
 	defer s.indexes.invalidate(workspace)
@@ -78,7 +78,7 @@ func (s *Store) purgeTombstones(ctx context.Context, workspace int64, apply bool
 	})
 }
 
-func countTombstones(segments []*search.Segment) (n int64) {
+func countTombstones(segments []*index.Segment) (n int64) {
 	for _, s := range segments {
 		n += int64(s.Docs() - s.LiveDocs())
 	}

@@ -3,7 +3,7 @@ package store
 import (
 	"slices"
 
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -116,7 +116,7 @@ func (t *SystemTx) rewriteSegments(workspace int64, gone []int64) error {
 		if s.LiveDocs() == s.Docs() {
 			continue
 		}
-		blob, err := search.Merge(t.t.conn.Ctx, t.t.segmentPage, []*search.Segment{s})
+		blob, err := index.Merge(t.t.conn.Ctx, t.t.segmentPage, []*index.Segment{s})
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -43,7 +43,7 @@ func TestSearchReportsIgnoredAndCorrectedTerms(t *testing.T) {
 				t.Errorf("ignored %v, corrected %v", f.Ignored, f.Corrected)
 			}
 			f = ask("harbuor and laether", store.Filter{})
-			if want := []search.Correction{{From: "harbuor", To: "harbour"},
+			if want := []query.Correction{{From: "harbuor", To: "harbour"},
 				{From: "laether", To: "leather"}}; f.Ignored != nil || !slices.Equal(f.Corrected, want) {
 				t.Errorf("ignored %v, corrected %v", f.Ignored, f.Corrected)
 			}
@@ -63,7 +63,7 @@ func TestAWordThatOneWorkspaceKnowsIsCorrectedInNone(t *testing.T) {
 		crew := team(t, s, ann, nil)
 		journey := add(t, s, ann, "", "the journey of the sculptors")
 		tourney := add(t, s, ann, crew, "the tourney of the sculptors")
-		ask := func(query string, f store.Filter) (ids []string, corrected []search.Correction) {
+		ask := func(query string, f store.Filter) (ids []string, corrected []query.Correction) {
 			r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
 				return tx.Search(store.NewSearchQuery(query), f, "", 5)
 			})
@@ -81,18 +81,18 @@ func TestAWordThatOneWorkspaceKnowsIsCorrectedInNone(t *testing.T) {
 		}
 		both := []string{journey.ID, tourney.ID}
 		slices.Sort(both)
-		sculptors := search.Correction{From: "sculptros", To: "sculptors"}
+		sculptors := query.Correction{From: "sculptros", To: "sculptors"}
 		for _, x := range []struct {
 			query     string
 			workspace string
 			ids       []string
-			corrected []search.Correction
+			corrected []query.Correction
 		}{
 			{"tourney", "", []string{tourney.ID}, nil},
 			{"tourney", journey.WorkspaceID, []string{journey.ID},
-				[]search.Correction{{From: "tourney", To: "journey"}}},
-			{"sculptros", "", both, []search.Correction{sculptors}},
-			{"tourney sculptros", "", both, []search.Correction{sculptors}},
+				[]query.Correction{{From: "tourney", To: "journey"}}},
+			{"sculptros", "", both, []query.Correction{sculptors}},
+			{"tourney sculptros", "", both, []query.Correction{sculptors}},
 		} {
 			ids, corrected := ask(x.query, store.Filter{WorkspaceID: x.workspace})
 			if !slices.Equal(ids, x.ids) || !slices.Equal(corrected, x.corrected) {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/query"
 )
 
 // A rankingKey is a question and who asks it: nobody is served by what another has
@@ -61,7 +61,7 @@ func (s *searchRun) saveRanking(key rankingKey) {
 		return
 	}
 	r := &cachedRanking{expiresAt: s.t.conn.Now + loci.Time(rankingTTL.Microseconds()), forFusion: s.needsFusionDepth(),
-		depth: max(s.want, search.RescoreDepth), total: s.result.KeywordCount, topHit: s.result.TopHit}
+		depth: max(s.want, query.RescoreDepth), total: s.result.KeywordCount, topHit: s.result.TopHit}
 	if r.forFusion {
 		r.depth = max(r.depth, fusionDepth)
 	}

@@ -10,7 +10,8 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/dates"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/index"
+	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/vector"
 )
@@ -19,12 +20,12 @@ import (
 // are fused then.
 type SearchQuery struct {
 	Text       string
-	Keywords   search.Query
-	Exact      search.ExactMatcher // what of it is to be found as it stands
-	Dates      []dates.Date        // that it names
-	Embeddings []QueryEmbedding    // of each model that may answer; without one words alone count
-	Hybrid     bool                // words and meaning; else meaning alone, where there is one
-	MayFuse    bool                // it may be asked again to be fused
+	Keywords   query.Query
+	Exact      query.ExactMatcher // what of it is to be found as it stands
+	Dates      []dates.Date       // that it names
+	Embeddings []QueryEmbedding   // of each model that may answer; without one words alone count
+	Hybrid     bool               // words and meaning; else meaning alone, where there is one
+	MayFuse    bool               // it may be asked again to be fused
 
 	previous *loadedRows
 }
@@ -44,7 +45,7 @@ type loadedRows struct {
 
 // NewSearchQuery parses the text of a query.
 func NewSearchQuery(text string) SearchQuery {
-	return SearchQuery{Text: text, Keywords: search.Parse(text), Exact: search.NewExactMatcher(text),
+	return SearchQuery{Text: text, Keywords: query.Parse(text), Exact: query.NewExactMatcher(text),
 		Dates: dates.Parse(text)}
 }
 
@@ -59,7 +60,7 @@ type QueryEmbedding struct {
 type SearchHit struct {
 	Memory  loci.Memory
 	Score   float64
-	Matches search.Matches
+	Matches query.Matches
 	Chunk   int // whose meaning counted, from 1 on; 0 if none did
 }
 
@@ -74,8 +75,8 @@ type SearchResult struct {
 	CacheHit      bool    // the words had been ranked before
 	TopHit        TopHit
 
-	Ignored   []string            // words of the query that did not count: see search.Query.Ignored
-	Corrected []search.Correction // words for which others were searched
+	Ignored   []string           // words of the query that did not count: see search.Query.Ignored
+	Corrected []query.Correction // words for which others were searched
 
 	loaded *loadedRows
 
@@ -127,12 +128,12 @@ type searchRun struct {
 	t      *Tx
 	q      SearchQuery
 	scope  scopeFilter
-	filter search.Filter
+	filter index.Filter
 	want   int // hits
 
 	workspaces []*workspaceSearch
 	loaded     map[int64]*loadedMemory
-	hits       []search.Hit // of all places, best first
+	hits       []query.Hit // of all places, best first
 	result     SearchResult
 }
 
@@ -141,18 +142,18 @@ type searchRun struct {
 type loadedMemory struct {
 	memory    loci.Memory
 	workspace *workspaceSearch
-	matches   *search.DocMatches
+	matches   *query.DocMatches
 }
 
 // A workspaceSearch is one workspace in a finding.
 type workspaceSearch struct {
 	state        indexState
-	snapshot     *search.Snapshot
-	query        search.Query    // of the question, as this workspace can answer it
-	matcher      *search.Matcher // of texts for them
-	result       search.Result
-	keywordHits  []search.Hit // by words
-	semanticHits []search.Hit // by meaning
+	snapshot     *index.Snapshot
+	query        query.Query    // of the question, as this workspace can answer it
+	matcher      *query.Matcher // of texts for them
+	result       query.Result
+	keywordHits  []query.Hit // by words
+	semanticHits []query.Hit // by meaning
 
 	codes       *vector.BinaryCodes
 	queryVector *vector.QueryVector
@@ -194,15 +195,15 @@ func (s *searchRun) run() error {
 
 // fuse ranks the best of both retrievers together, the same for every page.
 // Further keyword hits follow behind them.
-func (s *searchRun) fuse(nearest []search.Hit) []search.Hit {
+func (s *searchRun) fuse(nearest []query.Hit) []query.Hit {
 	best := min(len(s.hits), fusionDepth)
-	fused := search.Fuse(s.hits[:best], nearest, s.want)
+	fused := query.Fuse(s.hits[:best], nearest, s.want)
 	if len(fused) == 0 || len(fused) >= s.want {
 		return fused
 	}
 	last := fused[len(fused)-1].Score
 	for _, h := range s.hits[best:] {
-		if !slices.ContainsFunc(nearest, func(n search.Hit) bool { return n.Memory == h.Memory }) {
+		if !slices.ContainsFunc(nearest, func(n query.Hit) bool { return n.Memory == h.Memory }) {
 			h.Score = last
 			fused = append(fused, h)
 		}
@@ -234,7 +235,7 @@ const mergedAtOnce = 64
 
 // mergeHits are the hits of all places by score, the best ones, at most that many. The hits of each place are best
 // first: none is looked at behind one that is too bad.
-func mergeHits(places []*workspaceSearch, of func(*workspaceSearch) []search.Hit, maximum int) (hits []search.Hit) {
+func mergeHits(places []*workspaceSearch, of func(*workspaceSearch) []query.Hit, maximum int) (hits []query.Hit) {
 	if len(places) == 1 {
 		hits = of(places[0])
 		return hits[:min(len(hits), maximum)]
@@ -248,16 +249,16 @@ func mergeHits(places []*workspaceSearch, of func(*workspaceSearch) []search.Hit
 			hits = append(hits, h)
 		}
 		if len(hits) > mergedAtOnce && len(hits)/2 > maximum {
-			hits = search.TopHits(hits, maximum)
+			hits = query.TopHits(hits, maximum)
 			minimum = hits[maximum-1].Score
 		}
 	}
-	return search.TopHits(hits, maximum)
+	return query.TopHits(hits, maximum)
 }
 
-func keywordHits(p *workspaceSearch) []search.Hit { return p.keywordHits }
+func keywordHits(p *workspaceSearch) []query.Hit { return p.keywordHits }
 
-func semanticHits(p *workspaceSearch) []search.Hit { return p.semanticHits }
+func semanticHits(p *workspaceSearch) []query.Hit { return p.semanticHits }
 
 // buildPage shows a page of the hits. Scores are shown with four digits.
 func (s *searchRun) buildPage(before SeenSet, limit int) (SearchResult, error) {
@@ -284,7 +285,7 @@ func (s *searchRun) buildPage(before SeenSet, limit int) (SearchResult, error) {
 
 // nextPage are the best hits that were not shown before, whether there are more of them,
 // and what is shown then.
-func (s *searchRun) nextPage(before SeenSet, limit int) (hits []search.Hit, more bool, shown SeenSet) {
+func (s *searchRun) nextPage(before SeenSet, limit int) (hits []query.Hit, more bool, shown SeenSet) {
 	known, next := before.tags(), []byte(before)
 	for _, h := range s.hits {
 		m := s.t.store.seenTag(h.Memory)
@@ -304,7 +305,7 @@ const highlightBytes = 8 << 10
 
 // fillPage reads the rows of hits, some at a time, and returns how many of the hits a
 // page has room for.
-func (s *searchRun) fillPage(hits []search.Hit) (int, error) {
+func (s *searchRun) fillPage(hits []query.Hit) (int, error) {
 	page := byteBudget{remaining: pageByteBudget}
 	for i := 0; i < len(hits); i += memoriesPerQuery {
 		some := hits[i:min(i+memoriesPerQuery, len(hits))]
@@ -321,7 +322,7 @@ func (s *searchRun) fillPage(hits []search.Hit) (int, error) {
 }
 
 // loadRows reads the rows of hits that were not read before.
-func (s *searchRun) loadRows(hits []search.Hit) error {
+func (s *searchRun) loadRows(hits []query.Hit) error {
 	var rowIDs []int64
 	for _, h := range hits {
 		if s.loaded[h.Memory] == nil {
@@ -349,7 +350,7 @@ func (s *searchRun) loadRows(hits []search.Hit) error {
 }
 
 // indexFilter returns the filter in the words of the index.
-func (f Filter) indexFilter(r scopeFilter) (s search.Filter) {
+func (f Filter) indexFilter(r scopeFilter) (s index.Filter) {
 	if r.atlas != 0 {
 		s.Atlases = []int64{r.atlas}
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -50,7 +50,7 @@ func TestSearchIsConsistentDuringFlushesAndWrites(t *testing.T) {
 				searching.Go(func() {
 					for range 60 {
 						r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
-							return tx.Search(store.SearchQuery{Keywords: search.Parse("anchor")}, store.Filter{}, "",
+							return tx.Search(store.SearchQuery{Keywords: query.Parse("anchor")}, store.Filter{}, "",
 								50)
 						})
 						var got []string
@@ -69,7 +69,7 @@ func TestSearchIsConsistentDuringFlushesAndWrites(t *testing.T) {
 		searching.Wait()
 		close(stop)
 		busy.Wait()
-		q := search.Parse("anchor text")
+		q := query.Parse("anchor text")
 		want, total := store.KeywordHits(t, d.Open(t, store.Options{}), ann, q, store.Filter{})
 		for _, s := range stores {
 			if got, n := store.KeywordHits(t, s, ann, q, store.Filter{}); n != total || !slices.Equal(got, want) {
@@ -92,7 +92,7 @@ func TestWhatOthersWriteMovesNoScoreOfMine(t *testing.T) {
 		if err := s.Flush(ctx, crew); err != nil {
 			t.Fatal(err)
 		}
-		q := search.Parse("apple cream")
+		q := query.Parse("apple cream")
 		want, total := store.KeywordHits(t, s, ann, q, store.Filter{})
 		rapid.Check(t, func(r *rapid.T) {
 			random := rand.New(rand.NewPCG(rapid.Uint64().Draw(r, "seed"), 2))
@@ -130,7 +130,7 @@ func TestEqualScoresOfSeveralWorkspacesSortByID(t *testing.T) {
 		var got []string
 		for before := store.SeenSet(""); ; {
 			r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
-				return tx.Search(store.SearchQuery{Keywords: search.Parse("equal")}, store.Filter{}, before, 5)
+				return tx.Search(store.SearchQuery{Keywords: query.Parse("equal")}, store.Filter{}, before, 5)
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"errors"
 
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // cachedSegment is a segment with the bytes by which it knows its dead.
 type cachedSegment struct {
-	segment    *search.Segment // nil: not opened yet
+	segment    *index.Segment // nil: not opened yet
 	tombstones []byte
 }
 
@@ -33,7 +33,7 @@ func countDocs(list map[int64]cachedSegment) (n int) {
 // segments opens the segments of a workspace. Those that were opened before are
 // taken from the cache: a segment never changes, but for what of it is dead. Folds
 // and searches after them need all, and nobody changes the map of them afterwards.
-func (t *Tx) segments(workspace int64) (list []*search.Segment, err error) {
+func (t *Tx) segments(workspace int64) (list []*index.Segment, err error) {
 	known := t.store.indexes.segments.Get(workspace)
 	now := map[int64]cachedSegment{}
 	var rowIDs []int64
@@ -67,7 +67,7 @@ func (t *Tx) segments(workspace int64) (list []*search.Segment, err error) {
 }
 
 // openSegment reads the head of a segment.
-func (t *Tx) openSegment(rowID int64, dead []byte) (*search.Segment, error) {
+func (t *Tx) openSegment(rowID int64, dead []byte) (*index.Segment, error) {
 	var head []byte
 	err := t.conn.QueryRow(`SELECT header FROM segments WHERE row_id = ?1`, []any{rowID}, []any{&head})
 	if errors.Is(err, sqldb.ErrNoRows) {
@@ -76,5 +76,5 @@ func (t *Tx) openSegment(rowID int64, dead []byte) (*search.Segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	return search.Open(rowID, head, dead)
+	return index.Open(rowID, head, dead)
 }

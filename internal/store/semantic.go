@@ -8,7 +8,8 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/index"
+	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/vector"
 )
@@ -59,7 +60,7 @@ func (s *searchRun) searchSemantic() error {
 			return err
 		}
 		if !s.q.Hybrid { // else the words have told of the neighbours
-			p.semanticHits = p.snapshot.BoostNeighbors(p.semanticHits, search.SemanticNeighborWeights, s.filter,
+			p.semanticHits = query.BoostNeighbors(p.snapshot, p.semanticHits, query.SemanticNeighborWeights, s.filter,
 				int64(s.t.conn.Now))
 			if err := s.widenCandidates(p); err != nil {
 				return err
@@ -97,7 +98,7 @@ func (s *searchRun) appendUnfused() error {
 }
 
 // appendBelow adds hits to a list that are not in it, with lower scores than its last.
-func appendBelow(list, more []search.Hit) []search.Hit {
+func appendBelow(list, more []query.Hit) []query.Hit {
 	if len(list) == 0 {
 		return more
 	}
@@ -129,26 +130,26 @@ func (s *searchRun) scoreNearest(p *workspaceSearch, many int) error {
 	picked = slices.CompactFunc(picked, func(a, b vector.Ref) bool { return a.Key == b.Key })
 	passages, err := s.exactScores(p, picked)
 	if err == nil {
-		p.semanticHits = appendBelow(p.semanticHits, search.MaxPerMemory(passages))
+		p.semanticHits = appendBelow(p.semanticHits, query.MaxPerMemory(passages))
 	}
 	return err
 }
 
 // exactScores compares vectors whole, in the order of their keys. Those that were read not
 // long ago need not be read again.
-func (s *searchRun) exactScores(p *workspaceSearch, picked []vector.Ref) (hits []search.Hit, err error) {
+func (s *searchRun) exactScores(p *workspaceSearch, picked []vector.Ref) (hits []query.Hit, err error) {
 	keys := make([]int64, len(picked))
 	for i, v := range picked {
 		keys[i] = v.Key
 	}
-	hits = make([]search.Hit, 0, len(picked))
+	hits = make([]query.Hit, 0, len(picked))
 	take := func(i, passage int, vector []byte) {
 		score, broken := p.queryVector.Dot(vector)
 		segment, doc, known := picked[i].Location()
 		if !known {
 			segment, doc = p.snapshot.Locate(picked[i].Memory)
 		}
-		if h, there := p.snapshot.VectorHit(picked[i].Memory, segment, doc, passage+1, score,
+		if h, there := query.NewVectorHit(p.snapshot, picked[i].Memory, segment, doc, passage+1, score,
 			int64(s.t.conn.Now)); there {
 			hits = append(hits, h)
 		}
@@ -201,7 +202,7 @@ func (t *Tx) semanticallySimilar(workspace, memory int64, text string) (list []l
 	if err != nil {
 		return nil, err
 	}
-	s := &searchRun{t: t, scope: scopeFilter{workspaces: []int64{workspace}}, filter: search.Filter{Statuses: 1},
+	s := &searchRun{t: t, scope: scopeFilter{workspaces: []int64{workspace}}, filter: index.Filter{Statuses: 1},
 		want: maxSimilar}
 	if err := s.openSnapshots(); err != nil || len(s.workspaces) == 0 {
 		if errors.Is(err, errStale) {
@@ -238,7 +239,7 @@ func (t *Tx) memoryVectors(state vectorState, memory int64) (list [][]float32, e
 
 // similarFromHits names the hits that are near enough and that the model of the generation
 // reads, but for one memory.
-func (t *Tx) similarFromHits(hits []search.Hit, except int64, generation string) (list []loci.Similarity, err error) {
+func (t *Tx) similarFromHits(hits []query.Hit, except int64, generation string) (list []loci.Similarity, err error) {
 	scores := map[int64]float64{}
 	var rowIDs []int64
 	for _, h := range hits[:min(len(hits), maxSimilar+1)] {

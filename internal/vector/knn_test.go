@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/loci-memory/loci/internal/search"
+	"github.com/loci-memory/loci/internal/index"
 )
 
 // randomUnitVector is a vector of norm 1 near one of a few centres, as texts are.
@@ -90,23 +90,23 @@ func TestBinaryCodesRecallNearest(t *testing.T) {
 	const n, dimensions = 8000, 384
 	vectors := make([][]float32, n)
 	list := make([]StoredVector, n)
-	var changes []search.DocUpdate
+	var changes []index.DocUpdate
 	for i := range vectors {
 		vectors[i] = randomUnitVector(r, dimensions)
 		list[i] = StoredVector{int64(i), int64(i), Encode(vectors[i])}
-		changes = append(changes, search.DocUpdate{Seq: int64(i + 1),
-			DocAttributes: search.DocAttributes{Memory: int64(i)}})
+		changes = append(changes, index.DocUpdate{Seq: int64(i + 1),
+			DocAttributes: index.DocAttributes{Memory: int64(i)}})
 	}
 	c, err := NewBinaryCodes().Apply(list)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := search.NewSnapshot(nil).Apply(changes)
+	v := index.NewSnapshot(nil).Apply(changes)
 	held, all := 0, 0
 	for range 40 {
 		q := randomUnitVector(r, dimensions)
 		var hits []int64
-		for _, x := range c.Nearest(v.Filtered(search.Filter{}), NewQueryVector(q), 200) {
+		for _, x := range c.Nearest(v.Filtered(index.Filter{}), NewQueryVector(q), 200) {
 			hits = append(hits, x.Memory)
 		}
 		order := make([]int64, n)
@@ -136,20 +136,20 @@ func TestNearestEqualsNaiveScan(t *testing.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		const dimensions = 70
 		type known struct {
-			attributes search.DocAttributes
+			attributes index.DocAttributes
 			there      bool
 			vectors    [][]float32
 			keys       []int64
 		}
 		model := map[int64]*known{}
-		c, v, seq, key := NewBinaryCodes(), search.NewSnapshot(nil), int64(0), int64(0)
-		var folded []*search.Segment
-		var unfolded []search.DocUpdate
+		c, v, seq, key := NewBinaryCodes(), index.NewSnapshot(nil), int64(0), int64(0)
+		var folded []*index.Segment
+		var unfolded []index.DocUpdate
 		last := rapid.IntRange(2, 3).Draw(t, "last step") // many a workspace is never folded
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			switch rapid.IntRange(0, last).Draw(t, "step") {
 			case 0, 1: // memories come, change and go
-				var changes []search.DocUpdate
+				var changes []index.DocUpdate
 				for range rapid.IntRange(1, 30).Draw(t, "changes") {
 					seq++
 					m := r.Int64N(60)
@@ -158,10 +158,10 @@ func TestNearestEqualsNaiveScan(t *testing.T) {
 						k = &known{}
 						model[m] = k
 					}
-					k.attributes, k.there = search.DocAttributes{Memory: m, Status: uint8(r.IntN(2)),
+					k.attributes, k.there = index.DocAttributes{Memory: m, Status: uint8(r.IntN(2)),
 						Atlas: r.Int64N(2)},
 						r.IntN(5) > 0
-					changes = append(changes, search.DocUpdate{Seq: seq, DocAttributes: k.attributes,
+					changes = append(changes, index.DocUpdate{Seq: seq, DocAttributes: k.attributes,
 						Deleted: !k.there})
 				}
 				v, unfolded = v.Apply(changes), append(unfolded, changes...)
@@ -189,7 +189,7 @@ func TestNearestEqualsNaiveScan(t *testing.T) {
 					t.Fatal(err)
 				}
 			case 3: // a fold
-				b, err := search.Build(unfolded)
+				b, err := index.Build(unfolded)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -201,16 +201,16 @@ func TestNearestEqualsNaiveScan(t *testing.T) {
 					folded[i], _ = s.MarkDeleted(memories)
 				}
 				if b.Docs > 0 {
-					s, err := search.Open(seq, b.Header, nil)
+					s, err := index.Open(seq, b.Header, nil)
 					if err != nil {
 						t.Fatal(err)
 					}
 					folded = append(folded, s)
 				}
-				v, unfolded = search.NewSnapshot(folded), nil
+				v, unfolded = index.NewSnapshot(folded), nil
 			}
 		}
-		f := search.Filter{Statuses: 1 << r.IntN(2)}
+		f := index.Filter{Statuses: 1 << r.IntN(2)}
 		if r.IntN(2) == 0 {
 			f.Atlases = []int64{r.Int64N(2)}
 		}
@@ -263,21 +263,21 @@ func TestNearestEqualsScanWithoutEstimate(t *testing.T) {
 	const n, k = 10_000, 60
 	for _, misled := range []bool{false, true} {
 		q := randomUnitVector(r, 384)
-		list, changes := make([]StoredVector, n), make([]search.DocUpdate, n)
+		list, changes := make([]StoredVector, n), make([]index.DocUpdate, n)
 		for i := range list {
 			v := randomUnitVector(r, 384)
 			if misled && i < n/2 && i%(k*oversampling/sampleHits) == 0 {
 				v = q
 			}
 			list[i] = StoredVector{int64(i), int64(i), Encode(v)}
-			changes[i] = search.DocUpdate{Seq: int64(i + 1), DocAttributes: search.DocAttributes{Memory: int64(i),
+			changes[i] = index.DocUpdate{Seq: int64(i + 1), DocAttributes: index.DocAttributes{Memory: int64(i),
 				Kind: uint8(i / 7 % 2)}}
 		}
 		c, err := NewBinaryCodes().Apply(list)
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, p, f := search.NewSnapshot(nil).Apply(changes), NewQueryVector(q), search.Filter{Kinds: 1}
+		v, p, f := index.NewSnapshot(nil).Apply(changes), NewQueryVector(q), index.Filter{Kinds: 1}
 		s := &hammingScan{docs: v.Filtered(f), query: p, tables: []scanTable{{codeTable: c.base}},
 			wanted: k * oversampling}
 		if limit := s.estimateLimit(384); limit == 384 || (s.collect(limit) < s.wanted) != misled {
@@ -314,30 +314,30 @@ func TestNearestSkipsDeletedDocumentsWithoutFilter(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(11, 12))
 	const n, k = 5000, 60
-	q, list, changes := randomUnitVector(r, 384), make([]StoredVector, n), make([]search.DocUpdate, n)
+	q, list, changes := randomUnitVector(r, 384), make([]StoredVector, n), make([]index.DocUpdate, n)
 	for i := range list {
 		list[i] = StoredVector{int64(i), int64(i), Encode(randomUnitVector(r, 384))}
-		changes[i] = search.DocUpdate{Seq: int64(i + 1), DocAttributes: search.DocAttributes{Memory: int64(i)}}
+		changes[i] = index.DocUpdate{Seq: int64(i + 1), DocAttributes: index.DocAttributes{Memory: int64(i)}}
 	}
 	c, err := NewBinaryCodes().Apply(list)
 	if err != nil {
 		t.Fatal(err)
 	}
-	blob, err := search.Build(changes)
+	blob, err := index.Build(changes)
 	if err != nil {
 		t.Fatal(err)
 	}
-	segment, err := search.Open(1, blob.Header, nil)
+	segment, err := index.Open(1, blob.Header, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, f := NewQueryVector(q), search.Filter{Statuses: 1}
+	p, f := NewQueryVector(q), index.Filter{Statuses: 1}
 	nearest := naiveNearest(c.base, p, k*oversampling, k*oversampling, func(int64) bool { return true })
 	for _, deletedCount := range []int{0, 1, filterSlack, filterSlack + 1, 3 * k} {
 		dead, _ := segment.MarkDeleted(nearest[:deletedCount])
 		here := func(m int64) bool { return !slices.Contains(nearest[:deletedCount], m) }
 		var got []int64
-		for _, x := range c.Nearest(search.NewSnapshot([]*search.Segment{dead}).Filtered(f), p, k) {
+		for _, x := range c.Nearest(index.NewSnapshot([]*index.Segment{dead}).Filtered(f), p, k) {
 			got = append(got, x.Memory)
 		}
 		want := naiveNearest(c.base, p, k*oversampling, k, here)
@@ -352,17 +352,17 @@ func TestNearestSkipsDeletedDocumentsWithoutFilter(t *testing.T) {
 func BenchmarkNearestOf100k(b *testing.B) {
 	r := rand.New(rand.NewPCG(5, 6))
 	const n = 100_000
-	list, changes := make([]StoredVector, n), make([]search.DocUpdate, n)
+	list, changes := make([]StoredVector, n), make([]index.DocUpdate, n)
 	for i := range list {
 		list[i] = StoredVector{int64(i), int64(i), Encode(randomUnitVector(r, 384))}
-		changes[i] = search.DocUpdate{Seq: int64(i + 1), DocAttributes: search.DocAttributes{Memory: int64(i),
+		changes[i] = index.DocUpdate{Seq: int64(i + 1), DocAttributes: index.DocAttributes{Memory: int64(i),
 			Status: uint8(i % 50 / 49)}}
 	}
-	blob, err := search.Build(changes)
+	blob, err := index.Build(changes)
 	if err != nil {
 		b.Fatal(err)
 	}
-	s, err := search.Open(1, blob.Header, nil)
+	s, err := index.Open(1, blob.Header, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -370,8 +370,8 @@ func BenchmarkNearestOf100k(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	v, q := search.NewSnapshot([]*search.Segment{s}), randomUnitVector(r, 384)
+	v, q := index.NewSnapshot([]*index.Segment{s}), randomUnitVector(r, 384)
 	for b.Loop() {
-		c.Nearest(v.Filtered(search.Filter{Statuses: 1}), NewQueryVector(q), 200)
+		c.Nearest(v.Filtered(index.Filter{Statuses: 1}), NewQueryVector(q), 200)
 	}
 }

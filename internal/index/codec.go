@@ -1,0 +1,125 @@
+package index
+
+import (
+	"encoding/binary"
+	"errors"
+
+	"github.com/loci-memory/loci/internal/analysis"
+)
+
+// ErrCorrupt says that stored bytes are not what this package once wrote.
+var ErrCorrupt = errors.New("index: corrupt bytes")
+
+// decoder reads stored bytes. After a failure it yields zeros and keeps bad set,
+// so that decoders check once at the end of each part.
+type decoder struct {
+	data   []byte
+	failed bool
+}
+
+func (c *decoder) fail() {
+	c.failed, c.data = true, nil
+}
+
+func (c *decoder) byte() byte {
+	if len(c.data) == 0 {
+		c.fail()
+		return 0
+	}
+	b := c.data[0]
+	c.data = c.data[1:]
+	return b
+}
+
+func (c *decoder) uvarint() uint64 {
+	if len(c.data) > 0 && c.data[0] < 0x80 {
+		v := uint64(c.data[0])
+		c.data = c.data[1:]
+		return v
+	}
+	v, n := binary.Uvarint(c.data)
+	if n <= 0 {
+		c.fail()
+		return 0
+	}
+	c.data = c.data[n:]
+	return v
+}
+
+func (c *decoder) varint() int64 {
+	u := c.uvarint()
+	return int64(u>>1) ^ -int64(u&1)
+}
+
+// count reads a number of things that take at least size bytes each, so that a
+// corrupt count can never ask for more memory than the input justifies.
+func (c *decoder) count(size int) int {
+	n := c.uvarint()
+	if n > uint64(len(c.data)/size) {
+		c.fail()
+		return 0
+	}
+	return int(n)
+}
+
+func (c *decoder) bytes(n int) []byte {
+	if n < 0 || n > len(c.data) {
+		c.fail()
+		return nil
+	}
+	b := c.data[:n]
+	c.data = c.data[n:]
+	return b
+}
+
+// frontCoded reads a front-coded string: the length it shares with the one before and
+// its own rest.
+func (c *decoder) frontCoded(last []byte) []byte {
+	shared, n := c.uvarint(), c.uvarint()
+	rest := c.data
+	if shared > uint64(len(last)) || n > uint64(len(rest)) || shared+n > analysis.MaxTermBytes {
+		c.fail()
+		return last[:0]
+	}
+	c.data = rest[n:]
+	return append(last[:shared], rest[:n]...)
+}
+
+func (c *decoder) version() {
+	if c.byte() != FormatVersion {
+		c.fail()
+	}
+}
+
+func (c *decoder) err() error {
+	if c.failed {
+		return ErrCorrupt
+	}
+	return nil
+}
+
+// end reports an error when anything failed or is left over.
+func (c *decoder) end() error {
+	if c.failed || len(c.data) > 0 {
+		return ErrCorrupt
+	}
+	return nil
+}
+
+// appendFrontCoded writes what cursor.text reads.
+func appendFrontCoded(out []byte, last, text string) []byte {
+	shared := sharedPrefixLen(last, text)
+	out = binary.AppendUvarint(out, uint64(shared))
+	out = binary.AppendUvarint(out, uint64(len(text)-shared))
+	return append(out, text[shared:]...)
+}
+
+func sharedPrefixLen(a, b string) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}

@@ -1,0 +1,123 @@
+package index
+
+import (
+	"slices"
+	"unicode/utf8"
+
+	"github.com/loci-memory/loci/internal/analysis"
+)
+
+// Words of at least twoEditsMinRunes characters match terms at distance maxEdits, shorter ones at distance 1.
+const (
+	twoEditsMinRunes = 8
+	maxEdits         = 2
+)
+
+// An EditDistanceMatcher measures the distance of terms to a word: optimal string alignment, the restricted distance of
+// Damerau (A technique for computer detection and correction of spelling errors, 1964), in characters. Terms in order
+// share the rows of their common prefix.
+type EditDistanceMatcher struct {
+	word        []rune
+	letterMask  uint64 // what it is made of
+	MaxDistance int    // more is not told apart
+
+	prefix []byte // of the term before, what there are rows of
+	// after so many characters of the term, the distance to each beginning of the word
+	rows       [analysis.MaxTermBytes + 2][]uint8
+	prefixEnds [analysis.MaxTermBytes + 2]int // where in seen they end
+	runes      [analysis.MaxTermBytes + 2]rune
+	depth      int
+	exceeded   bool // all that begins so is too far
+}
+
+func NewEditDistanceMatcher(word string) *EditDistanceMatcher {
+	s := &EditDistanceMatcher{word: []rune(word), MaxDistance: 1}
+	s.letterMask, _ = letterMaskOf([]byte(word))
+	if len(s.word) >= twoEditsMinRunes {
+		s.MaxDistance = maxEdits
+	}
+	all := make([]uint8, len(s.rows)*(len(s.word)+1))
+	for i := range s.rows {
+		s.rows[i], all = all[:len(s.word)+1], all[len(s.word)+1:]
+	}
+	for j := range s.rows[0] {
+		s.rows[0][j] = uint8(j)
+	}
+	return s
+}
+
+// prefixes are what a word may begin with that the word is taken for.
+func (s *EditDistanceMatcher) prefixes() []string {
+	a, b := s.word[0], s.word[1]
+	if a == b {
+		return []string{string(a)}
+	}
+	return []string{string(a), string([]rune{b, a})}
+}
+
+// maxMaskDiff is in how many bits of lettersOf a term of so many characters may differ.
+// Another letter changes two, one missing or too much changes one; negative if the
+// length alone is too far.
+func (s *EditDistanceMatcher) maxMaskDiff(runes int) int {
+	short := len(s.word) - runes
+	if short = max(short, -short); short > s.MaxDistance {
+		return -1
+	}
+	return 2*s.MaxDistance - short
+}
+
+// distance is that of a term to the word, or something above most.
+func (s *EditDistanceMatcher) distance(term []byte) int {
+	n := commonPrefixLen(s.prefix, term)
+	if n == len(s.prefix) && s.exceeded {
+		return s.MaxDistance + 1
+	}
+	for s.prefixEnds[s.depth] > n {
+		s.depth--
+	}
+	n = s.prefixEnds[s.depth]
+	s.exceeded = false
+	for n < len(term) && !s.exceeded {
+		r, size := utf8.DecodeRune(term[n:])
+		n += size
+		s.exceeded = s.extend(r) > s.MaxDistance
+		s.prefixEnds[s.depth] = n
+	}
+	s.prefix = append(s.prefix[:0], term[:n]...)
+	if s.exceeded {
+		return s.MaxDistance + 1
+	}
+	return int(s.rows[s.depth][len(s.word)])
+}
+
+// extend goes on by a character and returns the least distance that words which
+// begin so can have.
+func (s *EditDistanceMatcher) extend(r rune) int {
+	s.depth++
+	s.runes[s.depth] = r
+	row, before := s.rows[s.depth], s.rows[s.depth-1]
+	row[0] = uint8(s.depth)
+	for j, c := range s.word {
+		d := before[j]
+		if c != r {
+			d++
+		}
+		d = min(d, before[j+1]+1, row[j]+1)
+		if j > 0 && s.depth > 1 && r == s.word[j-1] && c == s.runes[s.depth-1] {
+			d = min(d, s.rows[s.depth-2][j-1]+1)
+		}
+		row[j+1] = d
+	}
+	return int(slices.Min(row))
+}
+
+// commonPrefixLen is how many bytes two terms begin with alike.
+func commonPrefixLen(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}

@@ -1,0 +1,100 @@
+package index
+
+import (
+	"container/list"
+	"sync"
+)
+
+// DefaultCacheBytes is a cache's size in bytes that holds all postings of about 100,000
+// notes and the lists of their words.
+const DefaultCacheBytes = 32 << 20
+
+// Cache keeps pages of segments, and lists of their words, up to a number of
+// bytes; the longest unused go first. Segment ids must not be used twice within
+// one cache: segments never change, so nothing expires. It is safe for concurrent
+// use.
+type Cache struct {
+	mu      sync.Mutex
+	limit   int
+	size    int
+	lru     list.List // of *cached, newest first
+	entries map[cacheKey]*list.Element
+}
+
+// cacheKey is a page of a segment, or its words that begin with a letter.
+type cacheKey struct {
+	segment int64
+	page    int
+	letter  rune
+}
+
+type cacheEntry struct {
+	cacheKey
+	page []byte
+	dict *termDict
+	size int
+}
+
+// entryOverhead is what the cache itself needs for a page or a list.
+const entryOverhead = 200
+
+// NewCache makes a cache of limit bytes.
+func NewCache(limit int) *Cache {
+	return &Cache{limit: limit, entries: map[cacheKey]*list.Element{}}
+}
+
+// ReadThrough is a fetch that asks the cache first.
+func (c *Cache) ReadThrough(fetch PageFetcher) PageFetcher {
+	return func(segment int64, page int) ([]byte, error) {
+		key := cacheKey{segment: segment, page: page}
+		if x, ok := c.get(key); ok {
+			return x.page, nil
+		}
+		data, err := fetch(segment, page)
+		if err == nil {
+			c.put(&cacheEntry{cacheKey: key, page: data, size: len(data)})
+		}
+		return data, err
+	}
+}
+
+// termDict is the list of the words of a segment that begin with a letter, if it is
+// kept.
+func (c *Cache) termDict(segment int64, letter rune) (*termDict, bool) {
+	x, ok := c.get(cacheKey{segment: segment, letter: letter})
+	if !ok {
+		return nil, false
+	}
+	return x.dict, true
+}
+
+func (c *Cache) putTermDict(segment int64, letter rune, l *termDict) {
+	c.put(&cacheEntry{cacheKey: cacheKey{segment: segment, letter: letter}, dict: l, size: l.memoryBytes()})
+}
+
+func (c *Cache) get(key cacheKey) (*cacheEntry, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, ok := c.entries[key]
+	if !ok {
+		return nil, false
+	}
+	c.lru.MoveToFront(e)
+	return e.Value.(*cacheEntry), true
+}
+
+func (c *Cache) put(x *cacheEntry) {
+	x.size += entryOverhead
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, ok := c.entries[x.cacheKey]; ok || x.size > c.limit {
+		return
+	}
+	c.entries[x.cacheKey] = c.lru.PushFront(x)
+	c.size += x.size
+	for c.size > c.limit {
+		old := c.lru.Remove(c.lru.Back()).(*cacheEntry)
+		delete(c.entries, old.cacheKey)
+		c.size -= old.size
+	}
+}

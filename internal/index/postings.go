@@ -1,0 +1,234 @@
+package index
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"slices"
+)
+
+// A page holds blocks of postings, sorted by term, then by document:
+//
+//	version   1 byte
+//	blocks    one after the other
+//	restarts  2 bytes each, little endian: where every 16th block begins
+//	count     2 bytes, little endian: number of restarts
+//
+// A block:
+//
+//	term      front coded against the block before (uvarint shared, uvarint
+//	          rest, bytes); at a restart nothing is shared
+//	postings  uvarint: number of postings times two, plus one if every
+//	          frequency is 1
+//	first     uvarint: ordinal of the first document
+//	gaps      only with more than one posting: uvarint number of bytes, then for
+//	          each further posting a uvarint, ordinal minus the one before minus 1
+//	freqs     one byte a posting; absent if all are 1
+//
+// A frequent term has several blocks, over several pages if need be.
+const (
+	maxBlockPostings = 512
+	pageBytes        = 8 << 10
+	restartInterval  = 16
+)
+
+// posting is a document's ordinal in its segment and the term's frequency.
+type posting struct {
+	doc  uint32
+	freq uint8
+}
+
+// postingsWriter writes postings in the order of their terms.
+type postingsWriter struct {
+	pages      [][]byte
+	firstTerms []string // first term of each page
+	terms      int
+	page       []byte
+	restarts   []uint16
+	blocks     int
+	lastTerm   string
+	gaps       []byte
+}
+
+func (p *postingsWriter) add(term string, list []posting) {
+	p.terms++
+	for len(list) > 0 {
+		n := min(len(list), maxBlockPostings)
+		p.writeBlock(term, list[:n])
+		list = list[n:]
+	}
+}
+
+func (p *postingsWriter) writeBlock(term string, list []posting) {
+	if len(p.page) == 0 {
+		p.page = append(make([]byte, 0, pageBytes+4096), FormatVersion)
+		p.firstTerms = append(p.firstTerms, term)
+	}
+	if p.blocks%restartInterval == 0 {
+		p.restarts = append(p.restarts, uint16(len(p.page)))
+		p.lastTerm = ""
+	}
+	p.page = appendFrontCoded(p.page, p.lastTerm, term)
+	p.encodePostings(list)
+	p.lastTerm = term
+	p.blocks++
+	if len(p.page) >= pageBytes {
+		p.flush()
+	}
+}
+
+func (p *postingsWriter) encodePostings(list []posting) {
+	ones := uint64(1)
+	p.gaps = p.gaps[:0]
+	for i, x := range list {
+		if x.freq != 1 {
+			ones = 0
+		}
+		if i > 0 {
+			p.gaps = binary.AppendUvarint(p.gaps, uint64(x.doc-list[i-1].doc-1))
+		}
+	}
+	p.page = binary.AppendUvarint(p.page, uint64(len(list))<<1|ones)
+	p.page = binary.AppendUvarint(p.page, uint64(list[0].doc))
+	if len(list) > 1 {
+		p.page = binary.AppendUvarint(p.page, uint64(len(p.gaps)))
+		p.page = append(p.page, p.gaps...)
+	}
+	if ones == 1 {
+		return
+	}
+	for _, x := range list {
+		p.page = append(p.page, x.freq)
+	}
+}
+
+func (p *postingsWriter) flush() {
+	if len(p.page) == 0 {
+		return
+	}
+	for _, at := range p.restarts {
+		p.page = binary.LittleEndian.AppendUint16(p.page, at)
+	}
+	p.page = binary.LittleEndian.AppendUint16(p.page, uint16(len(p.restarts)))
+	p.pages = append(p.pages, p.page)
+	p.page, p.restarts, p.blocks, p.lastTerm = nil, p.restarts[:0], 0, ""
+}
+
+// postingsBlock is one decoded block header; gaps and freqs alias the page.
+type postingsBlock struct {
+	term  []byte
+	count int
+	first uint64
+	gaps  []byte
+	freqs []byte // nil if all are 1
+}
+
+// readHeader reads the block at the cursor; b.term must be the term before it.
+func (b *postingsBlock) readHeader(c *decoder) {
+	b.term = c.frontCoded(b.term)
+	n := c.uvarint()
+	b.count = int(n >> 1)
+	if b.count == 0 || n>>1 > maxBlockPostings {
+		c.fail()
+		b.count = 0
+		return
+	}
+	b.first = c.uvarint()
+	b.gaps, b.freqs = nil, nil
+	if b.count > 1 {
+		b.gaps = c.bytes(c.count(1))
+	}
+	if n&1 == 0 {
+		b.freqs = c.bytes(b.count)
+	}
+}
+
+// decode appends the block's ordinals, each plus base, and frequencies. docs is
+// the number of documents in the segment.
+func (b *postingsBlock) decode(h *decodedPostings, base uint32, docs int) error {
+	n := len(h.docs)
+	h.docs = slices.Grow(h.docs, b.count)[:n+b.count]
+	list, gaps, at := h.docs[n:], b.gaps, 0
+	doc := b.first
+	for i := range list {
+		if i > 0 {
+			if at >= len(gaps) {
+				return ErrCorrupt
+			}
+			gap := uint64(gaps[at])
+			if at++; gap >= 0x80 {
+				v, n := binary.Uvarint(gaps[at-1:])
+				if n <= 0 || v > math.MaxUint32 {
+					return ErrCorrupt
+				}
+				gap, at = v, at+n-1
+			}
+			doc += gap + 1
+		}
+		list[i] = base + uint32(doc)
+	}
+	if doc >= uint64(docs) || b.first > doc || at != len(gaps) {
+		return ErrCorrupt
+	}
+	if b.freqs != nil {
+		h.freqs = append(h.freqs, b.freqs...)
+	} else {
+		h.freqs = append(h.freqs, unitFreqs[:b.count]...)
+	}
+	return nil
+}
+
+var unitFreqs = [maxBlockPostings]uint8(bytes.Repeat([]byte{1}, maxBlockPostings))
+
+// decodedPostings are decoded postings: ordinals and frequencies side by side.
+type decodedPostings struct {
+	docs  []uint32
+	freqs []uint8
+}
+
+func (h *decodedPostings) reset() { h.docs, h.freqs = h.docs[:0], h.freqs[:0] }
+
+// openPage checks the frame of a page and returns its blocks and restarts.
+func openPage(page []byte) (blocks, restarts []byte, err error) {
+	if len(page) < 3 || page[0] != FormatVersion {
+		return nil, nil, ErrCorrupt
+	}
+	n := 2 * int(binary.LittleEndian.Uint16(page[len(page)-2:]))
+	if n > len(page)-3 {
+		return nil, nil, ErrCorrupt
+	}
+	end := len(page) - 2 - n
+	return page[:end], page[end : len(page)-2], nil
+}
+
+// seekBlock gives a cursor at the last restart whose term is before the wanted one.
+func seekBlock(page []byte, term string) (decoder, error) {
+	blocks, restarts, err := openPage(page)
+	if err != nil {
+		return decoder{}, err
+	}
+	lo, hi := 0, len(restarts)/2
+	for lo < hi {
+		mid := (lo + hi) / 2
+		c := decoderAtRestart(blocks, restarts, mid)
+		shared := c.byte()
+		t := c.bytes(c.count(1))
+		if c.failed || shared != 0 {
+			return c, ErrCorrupt
+		}
+		if string(t) < term {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	return decoderAtRestart(blocks, restarts, max(lo-1, 0)), nil
+}
+
+func decoderAtRestart(blocks, restarts []byte, i int) decoder {
+	if len(restarts) == 0 {
+		return decoder{data: blocks[1:]}
+	}
+	at := min(int(binary.LittleEndian.Uint16(restarts[2*i:])), len(blocks))
+	return decoder{data: blocks[at:]}
+}

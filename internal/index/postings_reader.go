@@ -1,0 +1,150 @@
+package index
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"strings"
+)
+
+// A TermSet is a term, or the terms of a prefix expansion.
+type TermSet struct {
+	First, Last string   // bounds of the range of terms; equal for a single term
+	Terms       []string // of an expansion, sorted; nil for the single term First
+}
+
+// contains reports whether a term of the range belongs to the set.
+func (t TermSet) contains(term []byte) bool {
+	if t.Terms == nil {
+		return true
+	}
+	_, ok := slices.BinarySearchFunc(t.Terms, term, func(w string, b []byte) int {
+		return strings.Compare(w, string(b))
+	})
+	return ok
+}
+
+// A PostingsReader reads the postings of the live documents of a snapshot. Documents have ordinals over the whole
+// snapshot: each segment begins at a multiple of 64, and the rows of the memtable come last.
+type PostingsReader struct {
+	decoded  decodedPostings
+	ends     []int // in decoded, by segment
+	iterator termIterator
+	union    postingsUnion
+}
+
+// Docs returns the ordinals of the documents, ascending.
+func (r *PostingsReader) Docs() []uint32 { return r.decoded.docs }
+
+// Freqs returns the frequencies in the documents.
+func (r *PostingsReader) Freqs() []uint8 { return r.decoded.freqs }
+
+// SegmentEnds returns the end of the postings of each segment. The rest are those of the memtable.
+func (r *PostingsReader) SegmentEnds() []int { return r.ends }
+
+// Release drops the references to the snapshot, so that a pooled reader does not keep it alive.
+func (r *PostingsReader) Release() { r.iterator = termIterator{} }
+
+// Read replaces the postings by those of a term set.
+func (r *PostingsReader) Read(s *Snapshot, fetch PageFetcher, t TermSet) error {
+	r.decoded.reset()
+	r.ends = r.ends[:0]
+	base := 0
+	for _, g := range s.segments {
+		if err := r.readSegment(g, fetch, t, base); err != nil {
+			return err
+		}
+		r.ends = append(r.ends, len(r.decoded.docs))
+		base += PadTo64(g.numDocs())
+	}
+	r.readMemtable(s, t, base)
+	return nil
+}
+
+func (r *PostingsReader) readSegment(g *Segment, fetch PageFetcher, t TermSet, base int) error {
+	h := &r.decoded
+	from := len(h.docs)
+	r.iterator.seekRange(g, fetch, t.First, t.Last)
+	for r.iterator.next() {
+		if !t.contains(r.iterator.block.term) {
+			continue
+		}
+		if err := r.iterator.block.decode(h, uint32(base), g.numDocs()); err != nil {
+			return err
+		}
+	}
+	if r.iterator.err != nil {
+		return r.iterator.err
+	}
+	if t.Terms != nil {
+		r.union.mergeDuplicates(h, from, base, g.numDocs())
+	}
+	if g.deleted == nil {
+		return nil
+	}
+	to := from
+	for i := from; i < len(h.docs); i++ {
+		if !isSet(g.deleted, int(h.docs[i])-base) {
+			h.docs[to], h.freqs[to] = h.docs[i], h.freqs[i]
+			to++
+		}
+	}
+	h.docs, h.freqs = h.docs[:to], h.freqs[:to]
+	return nil
+}
+
+func (r *PostingsReader) readMemtable(s *Snapshot, t TermSet, base int) {
+	if t.Terms == nil {
+		r.readRows(s, t.First, base)
+		return
+	}
+	from := len(r.decoded.docs)
+	for _, w := range t.Terms {
+		r.readRows(s, w, base)
+	}
+	r.union.mergeDuplicates(&r.decoded, from, base, len(s.rows))
+}
+
+// readRows adds the live rows of the memtable that hold a term.
+func (r *PostingsReader) readRows(s *Snapshot, term string, base int) {
+	for _, p := range s.memtable.postings(term) {
+		if int(p.doc) >= len(s.rows) {
+			break
+		}
+		if !isSet(s.deleted, int(p.doc)) {
+			r.decoded.docs = append(r.decoded.docs, uint32(base)+p.doc)
+			r.decoded.freqs = append(r.decoded.freqs, p.freq)
+		}
+	}
+}
+
+// PadTo64 rounds a number of documents up to a multiple of 64, so that each segment has whole words in a bit set.
+func PadTo64(n int) int { return (n + 63) &^ 63 }
+
+// A postingsUnion merges the postings of several terms.
+type postingsUnion struct {
+	freqs []uint8
+	seen  []uint64
+}
+
+// mergeDuplicates merges the postings from position n on. Documents come in ascending order, each with the sum of its
+// frequencies, at most 255. Their ordinals lie in [base, base+docs).
+func (u *postingsUnion) mergeDuplicates(h *decodedPostings, n, base, docs int) {
+	if len(u.freqs) < docs {
+		u.freqs, u.seen = make([]uint8, PadTo64(docs)), make([]uint64, PadTo64(docs)/64)
+	}
+	for i := n; i < len(h.docs); i++ {
+		doc := int(h.docs[i]) - base
+		u.seen[doc/64] |= 1 << (doc % 64)
+		u.freqs[doc] = uint8(min(int(u.freqs[doc])+int(h.freqs[i]), math.MaxUint8))
+	}
+	h.docs, h.freqs = h.docs[:n], h.freqs[:n]
+	for i, w := range u.seen[:PadTo64(docs)/64] {
+		u.seen[i] = 0
+		for ; w != 0; w &= w - 1 {
+			doc := i*64 + bits.TrailingZeros64(w)
+			h.docs, h.freqs = append(h.docs, uint32(base+doc)), append(h.freqs, u.freqs[doc])
+			u.freqs[doc] = 0
+		}
+	}
+}

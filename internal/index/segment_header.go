@@ -1,0 +1,311 @@
+package index
+
+import (
+	"cmp"
+	"encoding/binary"
+	"slices"
+	"sync/atomic"
+	"unique"
+)
+
+// The head of a segment:
+//
+//	version   1 byte
+//	docs      uvarint, number of documents
+//	terms     uvarint, number of distinct terms
+//	memories  varint the first, then uvarint the distance to the one before - 1
+//	created   varint each, the distance to the one before
+//	atlases   table: uvarint count, varint each; then uvarint index a document
+//	kinds     1 byte a document
+//	statuses  1 byte a document
+//	verified  1 bit a document, lowest first
+//	validity  uvarint count; for each document that has one: uvarint distance of
+//	          its ordinal to the one before, varint time
+//	tags      uvarint count, each uvarint length and text
+//	tag sets  uvarint count, each uvarint size and uvarint indexes into tags;
+//	          then uvarint index a document
+//	lengths   uvarint a document
+//	pages     uvarint count, first term of each, front coded
+//	groups    nothing where no document has one; else uvarint count; for each
+//	          document that has one: uvarint distance of its ordinal to the one
+//	          before, varint group, varint position
+//
+// Documents are in the order of their memories. varint is zigzag.
+type docColumns struct {
+	memories       []int64
+	created        []int64
+	atlases        []int64 // table
+	atlas          []uint32
+	kind           []uint8
+	status         []uint8
+	verified       []uint64
+	expiringDocs   []uint32 // ordinals with an end of validity, rising
+	expiry         []int64
+	tags           []unique.Handle[string]
+	tagSets        [][]uint32
+	tagSet         []uint32
+	lengths        []uint32
+	lengthCodes    []uint8 // lengths as the score knows them
+	termCount      int
+	pageFirstTerms []string
+	set            atomic.Pointer[termSet] // of a small segment, once a term was looked up
+	groupedDocs    []uint32                // ordinals with a group, rising
+	groups         []int64
+	positions      []int64
+	groupOrder     func() []uint32 // indexes into grouped, by group and position
+	kindMask       uint64          // which occur
+	statusMask     uint64
+}
+
+// maxFilterBit is the highest kind or status: filters have a bit for each.
+const maxFilterBit = 63
+
+// presentValues marks the values of a column that occur. Above the highest one
+// none does, but in a broken segment, of which no filter shall think well.
+func presentValues(column []uint8) (set uint64) {
+	for _, v := range column {
+		set |= 1 << min(v, maxFilterBit)
+	}
+	return set
+}
+
+func (c *docColumns) numDocs() int { return len(c.memories) }
+
+// ordinalOf gives the ordinal of a memory.
+func (c *docColumns) ordinalOf(memory int64) (int, bool) {
+	return slices.BinarySearch(c.memories, memory)
+}
+
+// Memories returns the memories in ascending order.
+func (c *docColumns) Memories() []int64 { return c.memories }
+
+// Created returns the time at which a memory was created, in microseconds.
+func (c *docColumns) Created(doc int) int64 { return c.created[doc] }
+
+// LengthCodes returns the encoded lengths of the documents.
+func (c *docColumns) LengthCodes() []uint8 { return c.lengthCodes }
+
+// HasGroups reports whether any document belongs to a group.
+func (c *docColumns) HasGroups() bool { return len(c.groupedDocs) > 0 }
+
+// ValidUntil is zero for documents that never expire.
+func (c *docColumns) ValidUntil(doc int) int64 {
+	if i, ok := slices.BinarySearch(c.expiringDocs, uint32(doc)); ok {
+		return c.expiry[i]
+	}
+	return 0
+}
+
+func (c *docColumns) IsVerified(doc int) bool { return isSet(c.verified, doc) }
+
+// Attributes gives a document's attributes as they were handed in.
+func (c *docColumns) Attributes(doc int) DocAttributes {
+	a := DocAttributes{
+		Memory: c.memories[doc], Atlas: c.atlases[c.atlas[doc]], Created: c.created[doc],
+		ValidUntil: c.ValidUntil(doc), Kind: c.kind[doc], Status: c.status[doc],
+		Verified: c.IsVerified(doc),
+	}
+	for _, t := range c.tagSets[c.tagSet[doc]] {
+		a.Tags = append(a.Tags, c.tags[t].Value())
+	}
+	a.Group, a.Position = c.GroupOf(doc)
+	return a
+}
+
+// GroupOf is where a document stands in its group; group zero is none.
+func (c *docColumns) GroupOf(doc int) (group, position int64) {
+	if i, ok := slices.BinarySearch(c.groupedDocs, uint32(doc)); ok {
+		return c.groups[i], c.positions[i]
+	}
+	return 0, 0
+}
+
+// docColumnsBuilder collects documents in the order of their memories.
+type docColumnsBuilder struct {
+	docColumns
+	atlasIndex map[int64]uint32
+	tagIndex   map[unique.Handle[string]]uint32
+	setIndex   map[string]uint32
+	keyBuf     []byte
+}
+
+func newDocColumnsBuilder() *docColumnsBuilder {
+	return &docColumnsBuilder{atlasIndex: map[int64]uint32{}, tagIndex: map[unique.Handle[string]]uint32{},
+		setIndex: map[string]uint32{}}
+}
+
+func (b *docColumnsBuilder) add(a DocAttributes, length uint32) {
+	doc := len(b.memories)
+	b.memories = append(b.memories, a.Memory)
+	b.created = append(b.created, a.Created)
+	b.atlas = append(b.atlas, intern(b.atlasIndex, &b.atlases, a.Atlas))
+	b.kind = append(b.kind, a.Kind)
+	b.status = append(b.status, a.Status)
+	if doc%64 == 0 {
+		b.verified = append(b.verified, 0)
+	}
+	if a.Verified {
+		b.verified[doc/64] |= 1 << (doc % 64)
+	}
+	if a.ValidUntil != 0 {
+		b.expiringDocs = append(b.expiringDocs, uint32(doc))
+		b.expiry = append(b.expiry, a.ValidUntil)
+	}
+	if a.Group != 0 {
+		b.groupedDocs = append(b.groupedDocs, uint32(doc))
+		b.groups, b.positions = append(b.groups, a.Group), append(b.positions, a.Position)
+	}
+	b.tagSet = append(b.tagSet, b.internTagSet(a.Tags))
+	b.lengths = append(b.lengths, length)
+	b.lengthCodes = append(b.lengthCodes, EncodeLength(length))
+}
+
+func intern[T comparable](index map[T]uint32, table *[]T, v T) uint32 {
+	i, ok := index[v]
+	if !ok {
+		i = uint32(len(*table))
+		index[v] = i
+		*table = append(*table, v)
+	}
+	return i
+}
+
+// internTagSet interns a document's tags; documents mostly share few sets.
+func (b *docColumnsBuilder) internTagSet(tags []string) uint32 {
+	b.keyBuf = b.keyBuf[:0]
+	set := make([]uint32, len(tags))
+	for i, t := range tags {
+		set[i] = intern(b.tagIndex, &b.tags, unique.Make(t))
+		b.keyBuf = binary.AppendUvarint(b.keyBuf, uint64(set[i]))
+	}
+	i, ok := b.setIndex[string(b.keyBuf)]
+	if !ok {
+		i = uint32(len(b.tagSets))
+		b.setIndex[string(b.keyBuf)] = i
+		b.tagSets = append(b.tagSets, set)
+	}
+	return i
+}
+
+func appendVarint(out []byte, v int64) []byte { return binary.AppendVarint(out, v) }
+
+func appendCount(out []byte, n int) []byte { return binary.AppendUvarint(out, uint64(n)) }
+
+func (c *docColumns) encode() []byte {
+	out := make([]byte, 0, 16*len(c.memories)+64)
+	out = append(out, FormatVersion)
+	out = appendCount(out, len(c.memories))
+	out = appendCount(out, c.termCount)
+	out = c.encodeTimes(out)
+	out = appendCount(out, len(c.atlases))
+	for _, a := range c.atlases {
+		out = appendVarint(out, a)
+	}
+	out = appendUvarints(out, c.atlas)
+	out = append(out, c.kind...)
+	out = append(out, c.status...)
+	out = append(out, packBits(c.verified, len(c.memories))...)
+	out = c.encodeExpiry(out)
+	out = c.encodeTags(out)
+	out = appendUvarints(out, c.lengths)
+	out = appendCount(out, len(c.pageFirstTerms))
+	last := ""
+	for _, p := range c.pageFirstTerms {
+		out = appendFrontCoded(out, last, p)
+		last = p
+	}
+	return c.encodeGroups(out)
+}
+
+func (c *docColumns) encodeGroups(out []byte) []byte {
+	if len(c.groupedDocs) == 0 {
+		return out
+	}
+	out = appendCount(out, len(c.groupedDocs))
+	last := uint32(0)
+	for i, doc := range c.groupedDocs {
+		out = binary.AppendUvarint(out, uint64(doc-last))
+		out = appendVarint(appendVarint(out, c.groups[i]), c.positions[i])
+		last = doc
+	}
+	return out
+}
+
+func (c *docColumns) encodeTimes(out []byte) []byte {
+	for i, m := range c.memories {
+		if i == 0 {
+			out = appendVarint(out, m)
+		} else {
+			out = binary.AppendUvarint(out, uint64(m)-uint64(c.memories[i-1])-1)
+		}
+	}
+	last := int64(0)
+	for _, t := range c.created {
+		out = appendVarint(out, t-last)
+		last = t
+	}
+	return out
+}
+
+func (c *docColumns) encodeExpiry(out []byte) []byte {
+	out = appendCount(out, len(c.expiringDocs))
+	last := uint32(0)
+	for i, doc := range c.expiringDocs {
+		out = binary.AppendUvarint(out, uint64(doc-last))
+		out = appendVarint(out, c.expiry[i])
+		last = doc
+	}
+	return out
+}
+
+func (c *docColumns) encodeTags(out []byte) []byte {
+	out = appendCount(out, len(c.tags))
+	for _, t := range c.tags {
+		out = appendCount(out, len(t.Value()))
+		out = append(out, t.Value()...)
+	}
+	out = appendCount(out, len(c.tagSets))
+	for _, set := range c.tagSets {
+		out = appendUvarints(appendCount(out, len(set)), set)
+	}
+	return appendUvarints(out, c.tagSet)
+}
+
+func appendUvarints(out []byte, list []uint32) []byte {
+	for _, v := range list {
+		out = binary.AppendUvarint(out, uint64(v))
+	}
+	return out
+}
+
+func packBits(words []uint64, n int) []byte {
+	var out []byte
+	for _, w := range words {
+		out = binary.LittleEndian.AppendUint64(out, w)
+	}
+	return out[:(n+7)/8]
+}
+
+// DocsAt returns the documents at a position of a group.
+func (c *docColumns) DocsAt(group, position int64) (docs []uint32) {
+	order := c.groupOrder()
+	i, _ := slices.BinarySearchFunc(order, group, func(x uint32, group int64) int {
+		return cmp.Or(cmp.Compare(c.groups[x], group), cmp.Compare(c.positions[x], position))
+	})
+	for ; i < len(order) && c.groups[order[i]] == group && c.positions[order[i]] == position; i++ {
+		docs = append(docs, c.groupedDocs[order[i]])
+	}
+	return docs
+}
+
+func (c *docColumns) sortGroups() []uint32 {
+	order := make([]uint32, len(c.groupedDocs))
+	for i := range order {
+		order[i] = uint32(i)
+	}
+	slices.SortFunc(order, func(a, b uint32) int {
+		return cmp.Or(cmp.Compare(c.groups[a], c.groups[b]), cmp.Compare(c.positions[a], c.positions[b]),
+			cmp.Compare(a, b))
+	})
+	return order
+}

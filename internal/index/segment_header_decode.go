@@ -1,0 +1,130 @@
+package index
+
+import (
+	"math"
+	"sync"
+	"unique"
+)
+
+// decodeDocColumns reads a head, or gives ErrCorrupt.
+func decodeDocColumns(head []byte) (*docColumns, error) {
+	c := decoder{data: head}
+	c.version()
+	docs := c.count(7) // a document takes at least seven bytes and a bit
+	col := &docColumns{termCount: int(c.uvarint() & math.MaxInt32)}
+	col.readTimes(&c, docs)
+	for range c.count(1) {
+		col.atlases = append(col.atlases, c.varint())
+	}
+	col.atlas = c.uvarintsBelow(docs, len(col.atlases))
+	col.kind = append(make([]uint8, 0, docs), c.bytes(docs)...)
+	col.status = append(make([]uint8, 0, docs), c.bytes(docs)...)
+	col.kindMask, col.statusMask = presentValues(col.kind), presentValues(col.status)
+	col.verified = unpackBits(c.bytes((docs+7)/8), docs)
+	col.readExpiry(&c, docs)
+	col.readTags(&c, docs)
+	col.lengths = c.uvarintsBelow(docs, maxDocLength+1)
+	col.lengthCodes = make([]uint8, len(col.lengths))
+	for i, n := range col.lengths {
+		col.lengthCodes[i] = EncodeLength(n)
+	}
+	col.readPages(&c)
+	if len(c.data) > 0 {
+		col.readGroups(&c, docs)
+	}
+	col.groupOrder = sync.OnceValue(col.sortGroups)
+	if err := c.end(); err != nil {
+		return nil, err
+	}
+	return col, nil
+}
+
+func (c *docColumns) readTimes(r *decoder, docs int) {
+	c.memories, c.created = make([]int64, docs), make([]int64, docs)
+	for i := range docs {
+		if i == 0 {
+			c.memories[i] = r.varint()
+			continue
+		}
+		c.memories[i] = c.memories[i-1] + int64(r.uvarint()) + 1
+		if c.memories[i] <= c.memories[i-1] {
+			r.fail()
+			return
+		}
+	}
+	last := int64(0)
+	for i := range docs {
+		last += r.varint()
+		c.created[i] = last
+	}
+}
+
+// uvarintsBelow reads n numbers below limit.
+func (c *decoder) uvarintsBelow(n, limit int) []uint32 {
+	list := make([]uint32, n)
+	for i := range list {
+		v := c.uvarint()
+		if v >= uint64(limit) {
+			c.fail()
+			return list
+		}
+		list[i] = uint32(v)
+	}
+	return list
+}
+
+func unpackBits(b []byte, n int) []uint64 {
+	words := make([]uint64, (n+63)/64)
+	for i, v := range b {
+		words[i/8] |= uint64(v) << (i % 8 * 8)
+	}
+	return words
+}
+
+func (c *docColumns) readExpiry(r *decoder, docs int) {
+	r.sparseColumn(2, docs, func(doc uint32) {
+		c.expiringDocs = append(c.expiringDocs, doc)
+		c.expiry = append(c.expiry, r.varint())
+	})
+}
+
+func (c *docColumns) readGroups(r *decoder, docs int) {
+	r.sparseColumn(3, docs, func(doc uint32) {
+		c.groupedDocs = append(c.groupedDocs, doc)
+		c.groups, c.positions = append(c.groups, r.varint()), append(c.positions, r.varint())
+	})
+}
+
+// sparseColumn reads what only some documents have, of at least size bytes each.
+func (c *decoder) sparseColumn(size, docs int, read func(doc uint32)) {
+	doc := uint64(0)
+	for i := range c.count(size) {
+		gap := c.uvarint()
+		if doc += gap; gap >= uint64(docs) || doc >= uint64(docs) || i > 0 && gap == 0 {
+			c.fail()
+			return
+		}
+		read(uint32(doc))
+	}
+}
+
+func (c *docColumns) readTags(r *decoder, docs int) {
+	for range r.count(1) {
+		c.tags = append(c.tags, unique.Make(string(r.bytes(r.count(1)))))
+	}
+	for range r.count(1) {
+		c.tagSets = append(c.tagSets, r.uvarintsBelow(r.count(1), len(c.tags)))
+	}
+	c.tagSet = r.uvarintsBelow(docs, len(c.tagSets))
+}
+
+func (c *docColumns) readPages(r *decoder) {
+	var last []byte
+	for range r.count(2) {
+		before := string(last)
+		if last = r.frontCoded(last); string(last) < before {
+			r.fail()
+		}
+		c.pageFirstTerms = append(c.pageFirstTerms, string(last))
+	}
+}

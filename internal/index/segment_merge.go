@@ -1,0 +1,157 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"slices"
+)
+
+// Merge writes segments into one and drops their dead documents. Where two hold
+// the same memory, the one further back in the list wins. It holds the merged
+// pages in memory, and one page of each source at a time.
+func Merge(ctx context.Context, fetch PageFetcher, segments []*Segment) (EncodedSegment, error) {
+	col, newOrdinals := mergeDocColumns(segments)
+	m := merger{fetch: fetch}
+	for i, s := range segments {
+		m.sources = append(m.sources, &mergeSource{segment: s, newOrdinals: newOrdinals[i]})
+	}
+	for ctx.Err() == nil {
+		more, err := m.mergeNextTerm()
+		if err != nil {
+			return EncodedSegment{}, err
+		}
+		if !more {
+			return col.encodeSegment(&m.out), nil
+		}
+	}
+	return EncodedSegment{}, ctx.Err()
+}
+
+// droppedDoc marks an old ordinal without a new one.
+const droppedDoc = ^uint32(0)
+
+// mergeDocColumns merges the documents in the order of their memories and says
+// where each ordinal of each segment went.
+func mergeDocColumns(segments []*Segment) (*docColumnsBuilder, [][]uint32) {
+	type origin struct {
+		memory  int64
+		segment int
+		doc     int
+	}
+	var all []origin
+	newOrdinals := make([][]uint32, len(segments))
+	for i, s := range segments {
+		newOrdinals[i] = slices.Repeat([]uint32{droppedDoc}, s.numDocs())
+		for doc, m := range s.memories {
+			if !isSet(s.deleted, doc) {
+				all = append(all, origin{m, i, doc})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b origin) int {
+		return cmp.Or(cmp.Compare(a.memory, b.memory), cmp.Compare(b.segment, a.segment))
+	})
+	all = slices.CompactFunc(all, func(a, b origin) bool { return a.memory == b.memory })
+	col := newDocColumnsBuilder()
+	for i, o := range all {
+		newOrdinals[o.segment][o.doc] = uint32(i)
+		col.add(segments[o.segment].Attributes(o.doc), segments[o.segment].lengths[o.doc])
+	}
+	return col, newOrdinals
+}
+
+type merger struct {
+	fetch    PageFetcher
+	sources  []*mergeSource
+	out      postingsWriter
+	term     []byte
+	merged   []posting
+	postings decodedPostings
+}
+
+// mergeSource reads one segment's blocks in order.
+type mergeSource struct {
+	segment     *Segment
+	newOrdinals []uint32
+	page        int
+	decoder     decoder
+	block       postingsBlock
+	blockLoaded bool // block is read and not yet taken
+}
+
+// mergeNextTerm merges the next term; false when nothing is left.
+func (m *merger) mergeNextTerm() (bool, error) {
+	least := false
+	for _, s := range m.sources {
+		ok, err := s.loadBlock(m.fetch)
+		if err != nil {
+			return false, err
+		}
+		if ok && (!least || string(s.block.term) < string(m.term)) {
+			m.term, least = append(m.term[:0], s.block.term...), true
+		}
+	}
+	if !least {
+		return false, nil
+	}
+	m.merged = m.merged[:0]
+	for _, s := range m.sources {
+		if err := m.appendPostings(s); err != nil {
+			return false, err
+		}
+	}
+	if !slices.IsSortedFunc(m.merged, byDoc) {
+		slices.SortFunc(m.merged, byDoc)
+	}
+	if len(m.merged) > 0 {
+		m.out.add(string(m.term), m.merged)
+	}
+	return true, nil
+}
+
+func byDoc(a, b posting) int { return cmp.Compare(a.doc, b.doc) }
+
+// appendPostings adds all of a source's postings of the current term.
+func (m *merger) appendPostings(s *mergeSource) error {
+	for {
+		ok, err := s.loadBlock(m.fetch)
+		if err != nil || !ok || string(s.block.term) != string(m.term) {
+			return err
+		}
+		m.postings.reset()
+		if err := s.block.decode(&m.postings, 0, s.segment.numDocs()); err != nil {
+			return err
+		}
+		s.blockLoaded = false
+		for i, doc := range m.postings.docs {
+			if to := s.newOrdinals[doc]; to != droppedDoc {
+				m.merged = append(m.merged, posting{to, m.postings.freqs[i]})
+			}
+		}
+	}
+}
+
+// loadBlock makes the source's next block ready; false at its end.
+func (s *mergeSource) loadBlock(fetch PageFetcher) (bool, error) {
+	if s.blockLoaded {
+		return true, nil
+	}
+	for len(s.decoder.data) == 0 {
+		if s.page == len(s.segment.pageFirstTerms) {
+			return false, nil
+		}
+		page, err := fetch(s.segment.id, s.page)
+		if err != nil {
+			return false, err
+		}
+		blocks, _, err := openPage(page)
+		if err != nil {
+			return false, err
+		}
+		s.page++
+		s.decoder, s.block.term = decoder{data: blocks[1:]}, s.block.term[:0]
+	}
+	s.block.readHeader(&s.decoder)
+	s.blockLoaded = true
+	return true, s.decoder.err()
+}

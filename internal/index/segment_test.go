@@ -1,0 +1,113 @@
+package index_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/loci-memory/loci/internal/index"
+	"github.com/loci-memory/loci/internal/index/indextest"
+)
+
+func TestAttributesSurviveFlushAndMerge(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		gen := rapid.Custom(func(t *rapid.T) index.DocAttributes {
+			n := rapid.Int64()
+			return index.DocAttributes{
+				n.Draw(t, "memory"), n.Draw(t, "atlas"), n.Draw(t, "created"), n.Draw(t, "until"),
+				max(1, n.Draw(t, "group")), n.Draw(t, "position"),
+				rapid.Uint8().Draw(t, "kind"), rapid.Uint8().Draw(t, "status"), rapid.Bool().Draw(t, "verified"),
+				rapid.SliceOfNDistinct(rapid.String(), 0, 3, rapid.ID).Draw(t, "tags"),
+			}
+		})
+		want := map[int64]index.DocAttributes{}
+		d := indextest.NewStore()
+		var parts []*index.Segment
+		for i, a := range rapid.SliceOfDistinct(gen, func(a index.DocAttributes) int64 { return a.Memory }).Draw(t,
+			"all") {
+			want[a.Memory] = a
+			blob, _ := index.Build([]index.DocUpdate{{Seq: 1, DocAttributes: a}})
+			d.Put(int64(i), blob)
+			s, err := d.Open(int64(i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts = append(parts, s)
+		}
+		blob, err := index.Merge(t.Context(), d.Fetch, parts)
+		if err != nil || blob.Docs != len(want) {
+			t.Fatal(err, blob.Docs)
+		}
+		s, err := index.Open(1, blob.Header, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range s.Docs() {
+			got := s.Attributes(i)
+			if w := want[got.Memory]; len(w.Tags) == 0 {
+				w.Tags = nil
+				want[got.Memory] = w
+			}
+			if !reflect.DeepEqual(got, want[got.Memory]) {
+				t.Fatalf("got %+v, want %+v", got, want[got.Memory])
+			}
+		}
+	})
+}
+
+func TestMarkDeletedIgnoresUnknownMemories(t *testing.T) {
+	t.Parallel()
+	blob, _ := index.Build([]index.DocUpdate{indextest.Update(1, 5, "a"), indextest.Update(2, 6, "b")})
+	s, err := index.Open(1, blob.Header, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, changed := s.MarkDeleted([]int64{1, 99}); changed {
+		t.Error("a stranger's death changed the segment")
+	}
+	k, changed := s.MarkDeleted([]int64{6, 7})
+	if !changed || k.LiveDocs() != 1 || s.LiveDocs() != 2 {
+		t.Errorf("changed %v, %d live of %d", changed, k.LiveDocs(), s.LiveDocs())
+	}
+	again, err := index.Open(1, blob.Header, k.Tombstones())
+	if err != nil || again.LiveDocs() != 1 {
+		t.Errorf("opened again: %v, %d live", err, again.LiveDocs())
+	}
+}
+
+func TestMergeStopsWhenCanceled(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := index.Merge(ctx, nil, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSelectMergePicksSegmentsOfOneTier(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		docs        []int
+		busy, quiet []int
+	}{
+		{[]int{500, 500, 500}, nil, []int{0, 1, 2}},
+		{[]int{500, 9000, 500, 9000}, nil, nil},
+		{[]int{9000, 500, 500, 400, 300, 500, 400, 300, 200}, []int{1, 2, 3, 4, 5, 6, 7, 8},
+			[]int{1, 2, 3, 4, 5, 6, 7, 8}},
+		{[]int{300, 300, 300, 300, 300, 300, 300, 300, 1}, []int{0, 1, 2, 3, 4, 5, 6, 8},
+			[]int{0, 1, 2, 3, 4, 5, 6, 8}},
+		{slices.Repeat([]int{1 << 22}, 20), nil, nil},
+	} {
+		if got := index.SelectMerge(c.docs, index.FanIn); !slices.Equal(got, c.busy) {
+			t.Errorf("%v: got %v, want %v", c.docs, got, c.busy)
+		}
+		if got := index.SelectMerge(c.docs, index.IdleFanIn); !slices.Equal(got, c.quiet) {
+			t.Errorf("%v, quiet: got %v, want %v", c.docs, got, c.quiet)
+		}
+	}
+}

@@ -1,0 +1,181 @@
+package index
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Snapshot is an immutable snapshot of one workspace: segments and the changes that
+// no segment holds yet. It is safe for concurrent use.
+type Snapshot struct {
+	segments    []*Segment
+	memtable    *memtable
+	rows        []DocAttributes // the tail's rows that are this view's own, and
+	lengths     []uint32        // their columns
+	lengthCodes []uint8
+	appliedSeqs []int64
+	deleted     []uint64 // rows replaced by later ones, or gone
+	docCount    int
+	grouped     bool                 // a memory belongs to a group
+	english     atomic.Pointer[bool] // whether the texts are English, once that was asked: see settle
+	bm25        func() *BM25Table
+	scopeCache  *scopeCache[*Snapshot]
+}
+
+// NewSnapshot is a workspace without unfolded changes.
+func NewSnapshot(segments []*Segment) *Snapshot {
+	v := &Snapshot{segments: slices.Clone(segments), memtable: newMemtable()}
+	v.computeStats()
+	return v
+}
+
+// Apply is the view after further changes. Rows that it already has are passed
+// over; of several rows of a memory the highest seq wins, and it replaces the
+// memory's document in every segment.
+func (v *Snapshot) Apply(changes []DocUpdate) *Snapshot {
+	t := v.memtable
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fresh := slices.DeleteFunc(slices.Clone(changes), func(c DocUpdate) bool {
+		return t.containsSeq(c.Seq, len(v.rows))
+	})
+	if len(fresh) == 0 {
+		return v
+	}
+	if len(t.rows) > len(v.rows) {
+		t = t.cloneRows(len(v.rows))
+	}
+	next := &Snapshot{memtable: t, deleted: make([]uint64, (len(t.rows)+len(fresh)+63)/64)}
+	copy(next.deleted, v.deleted)
+	deleted := next.appendRows(fresh)
+	for _, s := range v.segments {
+		s, _ = s.MarkDeleted(deleted)
+		next.segments = append(next.segments, s)
+	}
+	next.rows, next.lengths, next.lengthCodes, next.appliedSeqs = t.rows, t.lengths, t.lengthCodes, t.seqs
+	next.computeStats()
+	return next
+}
+
+// appendRows adds rows to the tail and returns the memories they replace.
+func (v *Snapshot) appendRows(changes []DocUpdate) (deleted []int64) {
+	t := v.memtable
+	for _, c := range changes {
+		row, before := len(t.rows), t.latestRowIn(c.Memory, len(t.rows))
+		if t.containsSeq(c.Seq, row) {
+			continue
+		}
+		outOfOrder := before >= 0 && t.seqs[before] > c.Seq
+		t.add(c, outOfOrder)
+		switch {
+		case outOfOrder:
+			v.markDeleted(row)
+			continue
+		case before >= 0:
+			v.markDeleted(before)
+		}
+		if c.Deleted {
+			v.markDeleted(row)
+		}
+		deleted = append(deleted, c.Memory)
+	}
+	return deleted
+}
+
+func (v *Snapshot) markDeleted(row int) { v.deleted[row/64] |= 1 << (row % 64) }
+
+// computeStats counts the live documents and their length, and looks for groups.
+func (v *Snapshot) computeStats() {
+	length := int64(0)
+	for _, s := range v.segments {
+		v.docCount += s.liveDocs
+		length += s.totalLength
+		v.grouped = v.grouped || len(s.docColumns.groupedDocs) > 0
+	}
+	for i, n := range v.lengths {
+		if !isSet(v.deleted, i) {
+			v.docCount++
+			length += int64(n)
+		}
+		v.grouped = v.grouped || v.rows[i].Group != 0
+	}
+	docs := v.docCount
+	v.scopeCache = new(scopeCache[*Snapshot])
+	v.bm25 = sync.OnceValue(func() *BM25Table { return newBM25Table(docs, length) })
+}
+
+// Docs is the number of live documents.
+func (v *Snapshot) Docs() int { return v.docCount }
+
+// AppliedSeqs are the changes the view was made with, in the order they came. The
+// caller must not change them.
+func (v *Snapshot) AppliedSeqs() []int64 { return v.appliedSeqs }
+
+// Rows returns the rows of the memtable.
+func (v *Snapshot) Rows() []DocAttributes { return v.rows }
+
+// RowLengthCodes returns the encoded lengths of the rows.
+func (v *Snapshot) RowLengthCodes() []uint8 { return v.lengthCodes }
+
+// IsRowDeleted reports whether a row was replaced or deleted.
+func (v *Snapshot) IsRowDeleted(row int) bool { return isSet(v.deleted, row) }
+
+// BM25 returns the term frequency table of the snapshot.
+func (v *Snapshot) BM25() *BM25Table { return v.bm25() }
+
+// Segments are the view's segments, dead documents as the view sees them.
+func (v *Snapshot) Segments() []*Segment { return v.segments }
+
+// NextExpiry is the time after now at which the next memory expires, which changes
+// scores, or zero.
+func (v *Snapshot) NextExpiry(now int64) (next int64) {
+	sooner := func(t int64) {
+		if t > now && (next == 0 || t < next) {
+			next = t
+		}
+	}
+	for _, g := range v.segments {
+		for _, t := range g.expiry {
+			sooner(t)
+		}
+	}
+	for i := range v.rows {
+		sooner(v.rows[i].ValidUntil)
+	}
+	return next
+}
+
+// Locate returns the live document of a memory. Segment -1 is the memtable; doc -1 is no live document.
+func (v *Snapshot) Locate(memory int64) (segment, doc int) {
+	v.memtable.mu.RLock()
+	row := v.memtable.latestRowIn(memory, len(v.rows))
+	v.memtable.mu.RUnlock()
+	if row >= 0 {
+		if isSet(v.deleted, row) {
+			return -1, -1
+		}
+		return -1, row
+	}
+	for i, g := range v.segments {
+		if doc, ok := g.ordinalOf(memory); ok && !isSet(g.deleted, doc) {
+			return i, doc
+		}
+	}
+	return -1, -1
+}
+
+// HasGroups reports whether any memory belongs to a group.
+func (v *Snapshot) HasGroups() bool { return v.grouped }
+
+// English returns whether the texts are English. It calls detect once, because a snapshot never changes.
+func (v *Snapshot) English(detect func() (bool, error)) (bool, error) {
+	if known := v.english.Load(); known != nil {
+		return *known, nil
+	}
+	english, err := detect()
+	if err == nil {
+		v.english.Store(&english)
+	}
+	return english, err
+}

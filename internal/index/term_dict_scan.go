@@ -1,0 +1,284 @@
+package index
+
+import (
+	"bytes"
+	"unicode/utf8"
+)
+
+// TermDictScanner goes through the words of a view: of terms that are letters alone,
+// since the index does not tell words from other terms.
+type TermDictScanner struct {
+	snapshot *Snapshot
+	cache    *Cache
+	fetch    PageFetcher
+	iterator termIterator
+	postings decodedPostings
+}
+
+// NewTermDictScanner returns a scanner of a snapshot, which caches term dictionaries and fetches pages.
+func NewTermDictScanner(v *Snapshot, cache *Cache, fetch PageFetcher) *TermDictScanner {
+	return &TermDictScanner{snapshot: v, cache: cache, fetch: fetch}
+}
+
+// EachTerm calls take for the blocks of all terms that begin with one of the prefixes,
+// in each segment in order, then for the unfolded rows, in any order. live counts
+// the documents of the block that live.
+func (d *TermDictScanner) EachTerm(prefixes []string, take func(term []byte, live func() (int, error)) error) error {
+	for _, g := range d.snapshot.segments {
+		live := func() (int, error) { return d.liveCount(g) }
+		for _, p := range prefixes {
+			d.iterator.seekRange(g, d.fetch, p, PrefixUpperBound(p))
+			for d.iterator.next() {
+				if err := take(d.iterator.block.term, live); err != nil {
+					return err
+				}
+			}
+			if d.iterator.err != nil {
+				return d.iterator.err
+			}
+		}
+	}
+	for _, p := range prefixes {
+		var term string
+		live := func() (int, error) { return d.snapshot.memtableDocFreq(term), nil }
+		for _, term = range d.snapshot.memtable.termsWithPrefix(p) {
+			if err := take([]byte(term), live); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// liveCount counts the documents of the reader's block that live.
+func (d *TermDictScanner) liveCount(g *Segment) (n int, err error) {
+	if g.deleted == nil {
+		return d.iterator.block.count, nil
+	}
+	d.postings.reset()
+	err = d.iterator.block.decode(&d.postings, 0, g.numDocs())
+	if err != nil {
+		return 0, err
+	}
+	for _, doc := range d.postings.docs {
+		if !isSet(g.deleted, int(doc)) {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// eachTermDict calls take with the lists of words of each segment, and with no segment
+// that of the unfolded rows, in which all are that begin with a prefix.
+func (d *TermDictScanner) eachTermDict(prefix string, take func(*Segment, *termDict) error) error {
+	for _, g := range d.snapshot.segments {
+		l, err := d.segmentTermDict(g, prefix)
+		if err != nil {
+			return err
+		}
+		if err := take(g, l); err != nil {
+			return err
+		}
+	}
+	letter, _ := utf8.DecodeRuneInString(prefix)
+	return take(nil, d.snapshot.memtable.termDictFor(letter))
+}
+
+// segmentTermDict is the list of the words of a segment in which all are that begin with a
+// prefix. The cache keeps those of one letter; where it has none, a prefix of two
+// gets a short list that is not worth keeping.
+func (d *TermDictScanner) segmentTermDict(g *Segment, prefix string) (*termDict, error) {
+	letter, n := utf8.DecodeRuneInString(prefix)
+	if l, ok := d.cache.termDict(g.id, letter); ok {
+		return l, nil
+	}
+	dict := termDictPool.Get().(*termDict)
+	defer termDictPool.Put(dict)
+	dict.reset()
+	var last []byte
+	d.iterator.seekRange(g, d.fetch, prefix, PrefixUpperBound(prefix))
+	for d.iterator.next() {
+		if term := d.iterator.block.term; !bytes.Equal(term, last) {
+			dict.add(term)
+			last = append(last[:0], term...)
+		}
+	}
+	if d.iterator.err != nil {
+		return nil, d.iterator.err
+	}
+	l := dict.clone()
+	if n == len(prefix) {
+		d.cache.putTermDict(g.id, letter, l)
+	}
+	return l, nil
+}
+
+// SegmentTerm is a word of a segment, or of the unfolded rows if that is nil.
+type SegmentTerm struct {
+	Term    string
+	segment *Segment
+}
+
+// LiveDocFreq counts the live documents that hold a word where it was found.
+func (d *TermDictScanner) LiveDocFreq(x SegmentTerm) (n int, err error) {
+	if x.segment == nil {
+		return d.snapshot.memtableDocFreq(x.Term), nil
+	}
+	d.iterator.seekRange(x.segment, d.fetch, x.Term, x.Term)
+	for d.iterator.next() {
+		live, err := d.liveCount(x.segment)
+		if err != nil {
+			return 0, err
+		}
+		n += live
+	}
+	return n, d.iterator.err
+}
+
+// DocFreq counts the live documents that hold a term.
+func (d *TermDictScanner) DocFreq(term string) (int, error) {
+	sum := d.snapshot.memtableDocFreq(term)
+	for _, g := range d.snapshot.segments {
+		n, err := d.LiveDocFreq(SegmentTerm{term, g})
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
+// Contains reports whether a live document holds a term.
+func (d *TermDictScanner) Contains(term string) (bool, error) {
+	for _, g := range d.snapshot.segments {
+		d.iterator.seekRange(g, d.fetch, term, term)
+		for d.iterator.next() {
+			if n, err := d.liveCount(g); n > 0 || err != nil {
+				return n > 0, err
+			}
+		}
+		if d.iterator.err != nil {
+			return false, d.iterator.err
+		}
+	}
+	return d.snapshot.memtableDocFreq(term) > 0, nil
+}
+
+// memtableDocFreq counts the unfolded rows that hold a term and live.
+func (v *Snapshot) memtableDocFreq(term string) (n int) {
+	for _, p := range v.memtable.postings(term) {
+		if int(p.doc) >= len(v.rows) {
+			break
+		}
+		if !isSet(v.deleted, int(p.doc)) {
+			n++
+		}
+	}
+	return n
+}
+
+// DocFreqBounds returns the least and the most number of live documents that hold a term. It reads no tombstones.
+func (d *TermDictScanner) DocFreqBounds(term string) (least, most int, err error) {
+	least = d.snapshot.memtableDocFreq(term)
+	most = least
+	for _, g := range d.snapshot.segments {
+		n := 0
+		d.iterator.seekRange(g, d.fetch, term, term)
+		for d.iterator.next() {
+			n += d.iterator.block.count
+		}
+		if d.iterator.err != nil {
+			return 0, 0, d.iterator.err
+		}
+		least, most = least+max(0, n-g.numDocs()+g.liveDocs), most+n
+	}
+	return least, most, nil
+}
+
+// EachFuzzyMatch calls take for the terms within the distance of a matcher, which take may lower. Terms of segments
+// come first, for each prefix of the matcher, then those of the memtable.
+func (d *TermDictScanner) EachFuzzyMatch(m *EditDistanceMatcher, take func(t SegmentTerm, distance int) error) error {
+	for _, prefix := range m.prefixes() {
+		err := d.eachTermDict(prefix, func(g *Segment, l *termDict) error {
+			return l.eachFuzzyMatch(m, prefix, func(term []byte, distance int) error {
+				return take(SegmentTerm{string(term), g}, distance)
+			})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// SegmentTerms returns words as terms of the memtable and of every segment.
+func (d *TermDictScanner) SegmentTerms(words []string) (list []SegmentTerm) {
+	for _, w := range words {
+		list = append(list, SegmentTerm{w, nil})
+		for _, g := range d.snapshot.segments {
+			list = append(list, SegmentTerm{w, g})
+		}
+	}
+	return list
+}
+
+// CoDocFreq counts the live documents that hold two terms.
+func (d *TermDictScanner) CoDocFreq(a, b string) (n int, err error) {
+	for _, s := range d.snapshot.segments {
+		first, err := d.liveDocs(s, a)
+		if err != nil {
+			return 0, err
+		}
+		if len(first) == 0 {
+			continue
+		}
+		second, err := d.liveDocs(s, b)
+		if err != nil {
+			return 0, err
+		}
+		n += intersectionSize(first, second)
+	}
+	return n + intersectionSize(d.liveRows(a), d.liveRows(b)), nil
+}
+
+// liveDocs lists the live documents of a segment that hold a term, in order.
+func (d *TermDictScanner) liveDocs(g *Segment, term string) (list []uint32, err error) {
+	d.iterator.seekRange(g, d.fetch, term, term)
+	for d.iterator.next() {
+		d.postings.reset()
+		if err = d.iterator.block.decode(&d.postings, 0, g.numDocs()); err != nil {
+			return nil, err
+		}
+		for _, doc := range d.postings.docs {
+			if g.deleted == nil || !isSet(g.deleted, int(doc)) {
+				list = append(list, doc)
+			}
+		}
+	}
+	return list, d.iterator.err
+}
+
+// liveRows lists the unfolded rows that hold a term and live, in order.
+func (d *TermDictScanner) liveRows(term string) (list []uint32) {
+	for _, p := range d.snapshot.memtable.postings(term) {
+		if int(p.doc) < len(d.snapshot.rows) && !isSet(d.snapshot.deleted, int(p.doc)) {
+			list = append(list, p.doc)
+		}
+	}
+	return list
+}
+
+// intersectionSize counts what two lists in order have in common.
+func intersectionSize(a, b []uint32) (n int) {
+	for len(a) > 0 && len(b) > 0 {
+		switch {
+		case a[0] < b[0]:
+			a = a[1:]
+		case a[0] > b[0]:
+			b = b[1:]
+		default:
+			n, a, b = n+1, a[1:], b[1:]
+		}
+	}
+	return n
+}

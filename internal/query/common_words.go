@@ -1,0 +1,55 @@
+package query
+
+import (
+	_ "embed"
+	"sort"
+	"strings"
+
+	"github.com/loci-memory/loci/internal/analysis"
+)
+
+// commonWords are frequent English words of four letters or more in their order, one a
+// line: those of the vocabulary of BERT, which the built-in model reads.
+//
+//go:embed common_words.txt
+var commonWords string
+
+// commonSuffixes are the endings that a common word may have.
+var commonSuffixes = [...]string{"", "s", "es", "d", "ed", "ing", "ly"}
+
+// isCommonWord reports a word of everyday language. It is never taken for another one.
+func isCommonWord(word string) bool {
+	if analysis.IsStopWord(word) || analysis.IsForeignStopWord(word) {
+		return true
+	}
+	for _, ending := range commonSuffixes {
+		if base, ok := strings.CutSuffix(word, ending); ok && inSortedLines(commonWords, base) {
+			return true
+		}
+	}
+	return false
+}
+
+// inSortedLines reports whether a word is a line of a sorted list.
+func inSortedLines(list, word string) bool {
+	if word == "" {
+		return false
+	}
+	// The first place whose line, the one that begins after it, is the word or comes after it.
+	at := sort.Search(len(list), func(i int) bool { return lineAfter(list, i) >= word })
+	return lineAfter(list, at) == word
+}
+
+// lineAfter is the first line of a list that begins at a place or after it. Each line
+// ends with a line feed.
+func lineAfter(list string, at int) string {
+	if at > 0 {
+		n := strings.IndexByte(list[at-1:], '\n')
+		at += n
+	}
+	line, _, ok := strings.Cut(list[at:], "\n")
+	if !ok {
+		return "\xff" // after all lines
+	}
+	return line
+}

@@ -1,0 +1,19 @@
+// Package query turns the text of a query into ranked hits of one index snapshot.
+//
+// # Steps of a search
+//
+// [Parse] turns the text into words, each with the terms of its forms: the word itself, its stem, its spelling without
+// accents. [SearchRewritten] adapts the query to the words of the workspace: it corrects misspelled words, breaks
+// compounds, expands prefixes of inflected languages and drops the most frequent words of a long query. [Search] scores
+// documents with BM25 and selects the best.
+//
+// The texts of the best hits then correct the scores: [Result.Rescore] by chunks and adjacent words, [Hit.BoostDate] by
+// dates, [ExactMatcher] by quoted phrases, identifiers and titles. [BoostNeighbors] raises memories beside good hits of
+// the same conversation. [Fuse] merges the hits of the keyword and the semantic retriever. [Matches.Highlights] cuts
+// snippets.
+//
+// # Scores
+//
+// A score is one float32 sum in the order of the terms of the query. So scores are equal bit for bit, however the
+// documents are distributed over segments and the memtable.
+package query

@@ -1,0 +1,69 @@
+package query
+
+import (
+	"testing"
+
+	"github.com/loci-memory/loci/internal/dates"
+	"github.com/loci-memory/loci/internal/index"
+	"github.com/loci-memory/loci/internal/index/indextest"
+)
+
+func TestAnalyzerSplitsDateFromTime(t *testing.T) {
+	t.Parallel()
+	text := "Restarted at 2024-08-12T21:30:00Z by hand."
+	if d, q := index.Analyze("", text), Parse("2024-08-12"); coveredWords(d, q) != q.wordCount {
+		t.Errorf("%v is not in %v", q.terms, d.Terms)
+	}
+	if got, want := dates.Parse(text), dates.Parse("12 August 2024"); len(got) != 1 || got[0] != want[0] {
+		t.Errorf("of %v, want %v", got, want)
+	}
+	for query, want := range map[string]string{
+		"2024-08-12": "identifier", `"at 2024-08-12"`: "phrase", "2024-08-12T21:30:00Z": "identifier", "2024-08-1": "",
+		"2024-08-12T2": "",
+	} {
+		if got := NewExactMatcher(query).Match("", text); got != want {
+			t.Errorf("%s is held as %q, want %q", query, got, want)
+		}
+	}
+	if got := NewExactMatcher("2024-08-12").Match("", "the 2024-08-12th of it"); got != "" {
+		t.Errorf("what is no time is held as %q", got)
+	}
+}
+
+func TestExactMatcherFindsPhraseInAnySpelling(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ query, text string }{
+		{`"frozen lake"`, "the Frozen  LAKE"}, {"„frozen lake“", "a frozen lake"}, {"„frozen lake”", "a frozen lake"},
+		{`„frozen lake" of`, "a frozen lake"},
+		{"»frozen lake«", "a frozen lake"}, {"«frozen lake»", "a frozen lake"}, {"＂frozen lake＂", "a frozen lake"},
+		{`"große Straße"`, "die GROSSE STRASSE"}, {`"don't panic"`, "don’t panic"}, {`"don’t panic"`, "donʼt panic"},
+		{`"frozen lake"`, "fro\u00adzen ｌａｋｅ"}, {`"café 2024"`, "the cafe\u0301 ٢٠٢٤"}, {`"λόγος"`, "ΛΌΓΟΣ"},
+	} {
+		if got := NewExactMatcher(c.query).Match("", c.text); got != "phrase" {
+			t.Errorf("%s in %s is held as %q", c.query, c.text, got)
+		}
+	}
+	for _, query := range []string{"»frozen lake", "«frozen lake«", "“frozen lake\""} {
+		if NewExactMatcher(query).Active() {
+			t.Errorf("%s is a phrase", query)
+		}
+	}
+}
+
+func TestAnalyzerKeepsSuffixOfLanguageNames(t *testing.T) {
+	t.Parallel()
+	d := indextest.NewStore()
+	v := buildSnapshot(t, d, "We write C in winter.", "We write C# in winter.", "We write C++ in winter.", "end")
+	for query, want := range map[string]int64{"C#": 2, "c++ winter": 3, "is it in C++?": 3} {
+		q, r, err := SearchRewritten(v, index.NewCache(0), d.Fetch, Parse(query), index.Filter{}, 0, 9)
+		if err != nil || len(r.Hits) != 3 || r.Hits[0].Memory != want {
+			t.Errorf("%s finds %+v, %v", query, r.Hits, err)
+		}
+		if n := len(q.Match("c++ and C#").matches); n < 3 {
+			t.Errorf("%s stands in %d places", query, n)
+		}
+	}
+	if got := NewExactMatcher("C#").Match("", "We write c# in winter."); got != "identifier" {
+		t.Errorf("C# is held as %q", got)
+	}
+}

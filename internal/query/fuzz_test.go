@@ -1,0 +1,93 @@
+package query
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/loci-memory/loci/internal/analysis/analysistest"
+	"github.com/loci-memory/loci/internal/index"
+	"github.com/loci-memory/loci/internal/index/indextest"
+)
+
+func randomSegment() index.EncodedSegment {
+	var list []index.DocUpdate
+	for i := range 200 {
+		list = append(list, index.DocUpdate{Seq: int64(i), DocAttributes: index.DocAttributes{
+			Memory: int64(i), Atlas: int64(i % 3), ValidUntil: int64(i % 2), Tags: []string{"x", "y"}[:i%3%2],
+		}, Document: index.Analyze("", modelWords[i%7]+" "+analysistest.Prose)})
+	}
+	blob, err := index.Build(list)
+	if err != nil {
+		panic(err)
+	}
+	return blob
+}
+
+func FuzzOpen(f *testing.F) {
+	blob := randomSegment()
+	s, err := index.Open(1, blob.Header, nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	s, _ = s.MarkDeleted([]int64{3, 70, 199})
+	f.Add(blob.Header, s.Tombstones())
+	f.Fuzz(func(t *testing.T, head, dead []byte) {
+		s, err := index.Open(1, head, dead)
+		if err != nil {
+			return
+		}
+		for i := range s.Docs() {
+			s.Attributes(i)
+		}
+		s.MarkDeleted([]int64{1, 2, 3})
+		fetch := func(_ int64, page int) ([]byte, error) { return blob.Pages[page%len(blob.Pages)], nil }
+		_, _ = Search(index.NewSnapshot([]*index.Segment{s}), fetch, Parse("deployments frozen"),
+			index.Filter{Tags: []string{"x"}}, 1, 5)
+	})
+}
+
+func FuzzPage(f *testing.F) {
+	blob := randomSegment()
+	for _, p := range blob.Pages {
+		f.Add(p)
+	}
+	f.Fuzz(func(t *testing.T, page []byte) {
+		s, err := index.Open(1, blob.Header, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fetch := func(int64, int) ([]byte, error) { return page, nil }
+		v := index.NewSnapshot([]*index.Segment{s})
+		for _, q := range []string{"deployments frozen", "zzz", "a"} {
+			_, _ = Search(v, fetch, Parse(q), index.Filter{}, 0, 5)
+		}
+		_, _ = index.Merge(t.Context(), fetch, []*index.Segment{s, s})
+	})
+}
+
+func FuzzAnalyze(f *testing.F) {
+	for _, piece := range analysistest.Hostile {
+		f.Add(strings.Repeat(piece, 3))
+	}
+	f.Add(analysistest.Prose)
+	f.Fuzz(func(t *testing.T, text string) {
+		if !utf8.ValidString(text) {
+			return
+		}
+		d := index.Analyze("", text)
+		indextest.CheckDocument(t, d)
+		if got, err := index.DecodeDocument(d.Encode()); err != nil || len(got.Terms) != len(d.Terms) {
+			t.Error(err, got)
+		}
+		q := Parse(text)
+		if coveredWords(d, q) != q.wordCount {
+			t.Errorf("%q does not find itself", text)
+		}
+		for _, s := range q.Match(text).Highlights() {
+			if utf8.RuneCountInString(s) > snippetRunes || !strings.Contains(text, s) {
+				t.Errorf("bad snippet %q", s)
+			}
+		}
+	})
+}

@@ -1,0 +1,200 @@
+package query
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/loci-memory/loci/internal/index"
+)
+
+// NeighborWeights are what a memory gets of the scores of those that stand next to it in a
+// conversation, of those after them, and of the best one of all.
+type NeighborWeights struct{ adjacent, twoApart, groupBest float32 }
+
+// The ties of the two legs. An answer often holds no word of the question, which
+// stands in the turn before it: measured on conversations, .05 of nDCG and .10 of
+// recall by words, .02 by meaning. Numbers half or twice as large are as good.
+var (
+	KeywordNeighborWeights  = NeighborWeights{.3, .1, .3}
+	SemanticNeighborWeights = NeighborWeights{.1, 0, .1}
+)
+
+// maxExpandedHits is of how many hits the neighbours are looked for.
+const maxExpandedHits = 200
+
+// BoostNeighbors moves the hits of a search by their neighbours in the groups that they
+// belong to, and adds neighbours that the filter admits. Hits are best first,
+// before and after. The hits of a workspace without groups stay as they are.
+func BoostNeighbors(v *index.Snapshot, hits []Hit, weights NeighborWeights, f index.Filter, now int64) []Hit {
+	if !v.HasGroups() {
+		return hits
+	}
+	w := &neighborBooster{snapshot: v, weights: weights, filter: &f, now: now, hitIndex: map[int64]int{}}
+	for i, h := range hits {
+		w.addWithNeighbors(h, i < maxExpandedHits)
+	}
+	w.applyBoost()
+	SortHits(w.hits)
+	return w.hits
+}
+
+// neighborBooster are the hits of a search, and those of a group in their order.
+type neighborBooster struct {
+	snapshot          *index.Snapshot
+	weights           NeighborWeights
+	filter            *index.Filter
+	now               int64
+	hits              []Hit
+	hitIndex          map[int64]int // in hits, by memory
+	positions         []groupPosition
+	memtablePositions []groupPosition // the unfolded rows with a group, in order
+	memtableLoaded    bool
+}
+
+// groupPosition is where a hit, or a row, stands in its group.
+type groupPosition struct {
+	group, position int64
+	index           int
+}
+
+func (p groupPosition) compare(q groupPosition) int {
+	return cmp.Or(cmp.Compare(p.group, q.group), cmp.Compare(p.position, q.position), cmp.Compare(p.index, q.index))
+}
+
+// addWithNeighbors adds a hit, and those that stand beside it.
+func (w *neighborBooster) addWithNeighbors(h Hit, near bool) {
+	segment, doc := w.snapshot.Locate(h.Memory)
+	if doc < 0 {
+		return
+	}
+	group, position := w.groupOf(segment, doc)
+	if at, exists := w.hitIndex[h.Memory]; exists {
+		w.hits[at] = h // it came as a neighbour before
+	} else {
+		w.appendHit(h, group, position)
+	}
+	if group == 0 || !near {
+		return
+	}
+	for _, step := range []int64{-2, -1, 1, 2} {
+		w.addNeighborsAt(group, position+step)
+	}
+}
+
+func (w *neighborBooster) appendHit(h Hit, group, position int64) {
+	at := len(w.hits)
+	w.hits, w.hitIndex[h.Memory] = append(w.hits, h), at
+	if group != 0 {
+		w.positions = append(w.positions, groupPosition{group, position, at})
+	}
+}
+
+func (w *neighborBooster) groupOf(segment, doc int) (group, position int64) {
+	if segment < 0 {
+		a := &w.snapshot.Rows()[doc]
+		return a.Group, a.Position
+	}
+	return w.snapshot.Segments()[segment].GroupOf(doc)
+}
+
+// addNeighborsAt adds the memories of a place in a group that are no hits yet.
+func (w *neighborBooster) addNeighborsAt(group, position int64) {
+	for _, g := range w.snapshot.Segments() {
+		if !g.HasGroups() {
+			continue
+		}
+		for _, doc := range g.DocsAt(group, position) {
+			if !g.IsDeleted(int(doc)) {
+				w.addIfMatching(g.Attributes(int(doc)), g.LengthCodes()[doc])
+			}
+		}
+	}
+	for _, p := range w.loadMemtablePositions() {
+		if p.group == group && p.position == position {
+			w.addIfMatching(w.snapshot.Rows()[p.index], w.snapshot.RowLengthCodes()[p.index])
+		}
+	}
+}
+
+func (w *neighborBooster) addIfMatching(a index.DocAttributes, code uint8) {
+	if _, exists := w.hitIndex[a.Memory]; !exists && w.filter.Matches(&a) {
+		w.appendHit(Hit{Memory: a.Memory, Created: a.Created, stateFactor: stateFactor(a.ValidUntil, a.Verified, w.now),
+			lengthCode: code}, a.Group, a.Position)
+	}
+}
+
+// loadMemtablePositions lists the rows that have a group.
+func (w *neighborBooster) loadMemtablePositions() []groupPosition {
+	if !w.memtableLoaded {
+		w.memtableLoaded = true
+		for i, a := range w.snapshot.Rows() {
+			if a.Group != 0 && !w.snapshot.IsRowDeleted(i) {
+				w.memtablePositions = append(w.memtablePositions, groupPosition{a.Group, a.Position, i})
+			}
+		}
+	}
+	return w.memtablePositions
+}
+
+// applyBoost gives every hit its part of the scores around it. Scores are taken
+// without what the state of their memories makes of them.
+func (w *neighborBooster) applyBoost() {
+	slices.SortFunc(w.positions, groupPosition.compare)
+	raw := make([]float32, len(w.positions))
+	for i, p := range w.positions {
+		raw[i] = w.hits[p.index].Score / w.hits[p.index].stateFactor
+	}
+	for from := 0; from < len(w.positions); {
+		to := from
+		for to < len(w.positions) && w.positions[to].group == w.positions[from].group {
+			to++
+		}
+		best, lengthFactor := slices.Max(raw[from:to]), w.lengthFactor(w.positions[from:to])
+		for i := from; i < to; i++ {
+			h := &w.hits[w.positions[i].index]
+			boost := float32(w.weights.groupBest*best) + w.neighborScore(raw, i, from, to)
+			h.Score = h.stateFactor * (raw[i] + float32(lengthFactor*boost))
+		}
+		from = to
+	}
+}
+
+// A turn of a conversation has few words, and often none of the question that it
+// answers: all that is around it counts. Sections of a document speak for themselves:
+// with the whole lift, documentation and programs whose sections had their places lost
+// .011 and .022 of nDCG. Where the hits of a group have fullLean words on average, the
+// whole lift counts, and from noLean on none. Conversations lose nothing by that.
+const (
+	fullBoostLength = 64
+	noBoostLength   = 80
+)
+
+// lengthFactor is how much of what is around them counts for the hits of a group.
+func (w *neighborBooster) lengthFactor(group []groupPosition) float32 {
+	sum := 0.
+	for _, p := range group {
+		sum += index.DecodeLength(w.hits[p.index].lengthCode)
+	}
+	return float32(min(1, max(0, (noBoostLength-sum/float64(len(group)))/(noBoostLength-fullBoostLength))))
+}
+
+// neighborScore is what a place gets of those next to it.
+func (w *neighborBooster) neighborScore(raw []float32, i, from, to int) (sum float32) {
+	for j := i - 1; j >= from && w.positions[i].position-w.positions[j].position <= 2; j-- {
+		sum += float32(w.weightAt(w.positions[i].position-w.positions[j].position) * raw[j])
+	}
+	for j := i + 1; j < to && w.positions[j].position-w.positions[i].position <= 2; j++ {
+		sum += float32(w.weightAt(w.positions[j].position-w.positions[i].position) * raw[j])
+	}
+	return sum
+}
+
+func (w *neighborBooster) weightAt(distance int64) float32 {
+	switch distance {
+	case 1:
+		return w.weights.adjacent
+	case 2:
+		return w.weights.twoApart
+	}
+	return 0
+}

@@ -1,0 +1,78 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/loci-memory/loci/internal/index"
+	"github.com/loci-memory/loci/internal/index/indextest"
+)
+
+// sectionSnapshot is a view of the sections of one document, of so many words each, of which
+// the third matches best and those beside it match a little; behind them stands a
+// memory of no document that matches less than the third.
+func sectionSnapshot(t *testing.T, d *indextest.Store, words int) *index.Snapshot {
+	t.Helper()
+	var list []index.DocUpdate
+	for i, text := range []string{"tide", "tide", "tide moon harbour", "tide", "tide"} {
+		c := indextest.Update(int64(i+1), int64(i+1), text+strings.Repeat(" other", words))
+		c.Group, c.Position = 7, int64(i)
+		list = append(list, c)
+	}
+	list = append(list, indextest.Update(6, 6, "moon harbour"+strings.Repeat(" other", words)))
+	for i := range 40 {
+		list = append(list, indextest.Update(int64(i+10), int64(i+10),
+			fmt.Sprintf("tide note%d", i)+strings.Repeat(" other", words)))
+	}
+	return d.Flush(t, 1, list[:30]).Apply(list[30:])
+}
+
+func TestBoostNeighborsKeepsRankOfSections(t *testing.T) {
+	t.Parallel()
+	for words, boosted := range map[int]bool{10: true, 200: false} {
+		d := indextest.NewStore()
+		v := sectionSnapshot(t, d, words)
+		r, err := Search(v, d.Fetch, Parse("tide moon harbour"), index.Filter{}, 0, 100)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := slices.Clone(r.Hits)
+		hits := BoostNeighbors(v, r.Hits, KeywordNeighborWeights, index.Filter{}, 0)
+		if hits[0].Memory != 3 || hits[0].Score > before[0].Score != boosted {
+			t.Errorf("of sections of %d words the best had %v, and now the first is %v", words, before[0], hits[0])
+		}
+		if !boosted && (hits[1].Memory != 6 || !slices.Equal(hits, before)) {
+			t.Errorf("sections of %d words were moved: %v", words, hits[:4])
+		}
+	}
+}
+
+// A turn without a word of the question stands behind the best one of its conversation,
+// however its neighbours lift it; only one that matches by itself comes before.
+func TestBoostNeighborsKeepsMatchBeforeNeighbors(t *testing.T) {
+	t.Parallel()
+	d := indextest.NewStore()
+	var list []index.DocUpdate
+	for i, text := range []string{"tide moon", "nothing", "tide moon", "nothing", "tide moon harbour", "else",
+		"tide moon"} {
+		c := indextest.Update(int64(i+1), int64(i+1), text)
+		c.Group, c.Position = 7, int64(i)
+		list = append(list, c)
+	}
+	v := d.Flush(t, 1, list)
+	r, err := Search(v, d.Fetch, Parse("tide moon harbour"), index.Filter{}, 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hits := BoostNeighbors(v, r.Hits, KeywordNeighborWeights, index.Filter{}, 0)
+	if len(hits) != len(list) || hits[0].Memory != 5 {
+		t.Errorf("%v", hits)
+	}
+	for _, h := range hits[:4] {
+		if h.Memory == 2 || h.Memory == 4 || h.Memory == 6 {
+			t.Errorf("memory %d, which has no word of the question, is among the first: %v", h.Memory, hits)
+		}
+	}
+}

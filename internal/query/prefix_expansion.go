@@ -1,0 +1,215 @@
+package query
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/loci-memory/loci/internal/analysis"
+	"github.com/loci-memory/loci/internal/index"
+)
+
+// The conditions of a prefix expansion. A word has at least minExpandedRunes
+// characters. Its expansion shares its beginning, and has a bounded number of
+// further characters. Of a large expansion the most frequent words count. The
+// numbers were measured on Russian: nearby ones are as good.
+const (
+	minExpandedRunes   = 5
+	minExpansionPrefix = 4
+	maxSuffixRunes     = 3
+	maxExpansionTerms  = 32
+)
+
+// originalTermWeight is the weight of a word as it is spelled, and of its other forms,
+// beside its family.
+const originalTermWeight = .3
+
+// prefixExpansion is the words of a workspace that begin like a word and end as they like:
+// what endings are is not known of most languages.
+type prefixExpansion struct {
+	prefix     string
+	upperBound string   // what comes after all that begin with it
+	maxRunes   int      // how many a word has at most
+	terms      []string // sorted
+	docFreq    int      // documents that hold each of them, in all
+	begun      bool     // of a word that no document holds: see newBeginning
+}
+
+// newPrefixExpansion is the family of a word, of an Arabic one behind its prefix: what has the
+// article is no other word. In Hebrew the letters are too often the word's own.
+func newPrefixExpansion(word string) *prefixExpansion {
+	if rest := analysis.StripArabicPrefix([]byte(word)); rest != nil {
+		if unaccented, _, _ := analysis.Unaccent(nil, rest); utf8.RuneCount(unaccented) >= minExpansionPrefix {
+			word = string(unaccented)
+		}
+	}
+	n := utf8.RuneCountInString(word)
+	keep := max(minExpansionPrefix, n-maxSuffixRunes)
+	prefix := word[:analysis.RunePrefixLen(word, keep)]
+	return &prefixExpansion{prefix: prefix, upperBound: index.PrefixUpperBound(prefix), maxRunes: n + maxSuffixRunes}
+}
+
+// newBeginning is the words that begin with an unknown one, such as compounds.
+func newBeginning(word string) *prefixExpansion {
+	return &prefixExpansion{prefix: word, upperBound: index.PrefixUpperBound(word), maxRunes: index.MaxMisspelledRunes,
+		begun: true}
+}
+
+// termSet returns the terms of the index that a term of a query stands for.
+func (t *queryTerm) termSet() index.TermSet {
+	if t.expansion == nil {
+		return index.TermSet{First: t.text, Last: t.text}
+	}
+	return index.TermSet{First: t.text, Last: t.expansion.upperBound, Terms: t.expansion.terms}
+}
+
+// matches reports whether a term may be of the family.
+func (k *prefixExpansion) matches(term []byte) bool {
+	return len(term) >= len(k.prefix) && string(term[:len(k.prefix)]) == k.prefix &&
+		utf8.RuneCount(term) <= k.maxRunes && analysis.OnlyLetters(term)
+}
+
+// selectTerms selects the most frequent words, ties by text. A word without
+// live documents has no frequency.
+func (k *prefixExpansion) selectTerms(dfs map[string]int) {
+	for w := range dfs {
+		k.terms = append(k.terms, w)
+	}
+	slices.SortFunc(k.terms, func(a, b string) int {
+		return cmp.Or(cmp.Compare(dfs[b], dfs[a]), strings.Compare(a, b))
+	})
+	k.terms = k.terms[:min(len(k.terms), maxExpansionTerms)]
+	for _, w := range k.terms {
+		k.docFreq += dfs[w]
+	}
+	slices.Sort(k.terms)
+}
+
+// isExpandable reports whether a term of a query stands for its family too.
+func (q *Query) isExpandable(t *queryTerm) bool {
+	n := utf8.RuneCountInString(t.text)
+	return q.nonEnglish && t.tokenType == analysis.Word && !t.verbatim &&
+		n >= minExpandedRunes && (q.nonEnglishLatin || n < len(t.text)) &&
+		analysis.OnlyLetters([]byte(t.text)) && !analysis.IsStopWord(t.text)
+}
+
+// withExpansions is the query with the families of its words, each behind the forms
+// of its word.
+func (q Query) withExpansions(expansions map[string]*prefixExpansion) Query {
+	terms := q.terms
+	q.terms, q.expansionTerms = make([]queryTerm, 0, len(terms)+len(expansions)), nil
+	for len(terms) > 0 {
+		n := groupSize(terms)
+		q.terms = append(q.terms, terms[:n]...)
+		if k := expansions[terms[0].text]; k != nil && (k.begun || q.isExpandable(&terms[0])) {
+			q.addExpansion(n, k)
+		}
+		terms = terms[n:]
+	}
+	q.buildLookup()
+	return q
+}
+
+// groupSize counts the terms at the start of a list that are forms of one word.
+func groupSize(terms []queryTerm) (n int) {
+	for n < len(terms) && terms[n].wordIndex == terms[0].wordIndex {
+		n++
+	}
+	return n
+}
+
+// addExpansion adds the family of the word whose forms are the last n terms, with the
+// weight that the word has in all.
+func (q *Query) addExpansion(n int, k *prefixExpansion) {
+	own, weight := q.terms[len(q.terms)-n:], float32(0)
+	for _, t := range own {
+		weight = max(weight, t.weight)
+	}
+	for i := range own {
+		own[i].weight = min(own[i].weight, originalTermWeight*weight)
+	}
+	q.terms = append(q.terms, queryTerm{text: k.prefix, wordIndex: own[0].wordIndex, weight: weight, expansion: k})
+}
+
+// expandPrefixes finds the families of a query's words that are not among those found,
+// by word; nil where nothing in the workspace is of it.
+func (d *vocabulary) expandPrefixes(q *Query, found map[string]*prefixExpansion) error {
+	var fresh []*prefixExpansion
+	var words, prefixes []string
+	for i := range q.terms {
+		t := &q.terms[i]
+		if _, done := found[t.text]; done || !q.isExpandable(t) {
+			continue
+		}
+		k := newPrefixExpansion(t.text)
+		found[t.text] = nil
+		fresh, words, prefixes = append(fresh, k), append(words, t.text), append(prefixes, k.prefix)
+	}
+	return d.fill(found, fresh, words, prefixes)
+}
+
+// fill finds the words of families, and keeps those families that have any.
+func (d *vocabulary) fill(found map[string]*prefixExpansion, fresh []*prefixExpansion,
+	words, prefixes []string) error {
+	dfs, err := d.expansionDocFreqs(fresh, prefixes)
+	if err != nil {
+		return err
+	}
+	for i, k := range fresh {
+		if k.selectTerms(dfs[i]); len(k.terms) > 0 {
+			found[words[i]] = k
+		}
+	}
+	return nil
+}
+
+// beginnings finds the words that begin with unknown ones for which no correction stands.
+func (d *vocabulary) beginnings(unknown []string, corrections []Correction,
+	found map[string]*prefixExpansion) error {
+	var fresh []*prefixExpansion
+	var words []string
+	for _, w := range unknown {
+		corrected := slices.ContainsFunc(corrections, func(c Correction) bool { return c.From == w })
+		if !corrected && utf8.RuneCountInString(w) >= minExpandedRunes && analysis.OnlyLetters([]byte(w)) {
+			fresh, words = append(fresh, newBeginning(w)), append(words, w)
+		}
+	}
+	return d.fill(found, fresh, words, slices.Clone(words))
+}
+
+// expansionDocFreqs counts for each family the live documents of each word that may be
+// of it and that any document holds.
+func (d *vocabulary) expansionDocFreqs(expansions []*prefixExpansion, prefixes []string) ([]map[string]int,
+	error) {
+	dfs := make([]map[string]int, len(expansions))
+	for i := range dfs {
+		dfs[i] = map[string]int{}
+	}
+	return dfs, d.EachTerm(minimalPrefixes(prefixes), func(term []byte, live func() (int, error)) error {
+		for i, k := range expansions {
+			if !k.matches(term) {
+				continue
+			}
+			n, err := live()
+			if err != nil {
+				return err
+			}
+			if n > 0 {
+				dfs[i][string(term)] += n
+			}
+		}
+		return nil
+	})
+}
+
+// minimalPrefixes leaves out prefixes that begin with another one.
+func minimalPrefixes(prefixes []string) (list []string) {
+	slices.Sort(prefixes)
+	for _, p := range prefixes {
+		if n := len(list); n == 0 || !strings.HasPrefix(p, list[n-1]) {
+			list = append(list, p)
+		}
+	}
+	return list
+}

@@ -1,0 +1,163 @@
+package query
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/loci-memory/loci/internal/index"
+	"github.com/loci-memory/loci/internal/index/indextest"
+)
+
+// longText is a text of many words, with some at its end.
+func longText(n int, end string) string {
+	var text strings.Builder
+	for i := range n {
+		fmt.Fprintf(&text, "and Meeting%c%c of gardeners, ", 'a'+i%26, 'a'+i/26)
+	}
+	return text.String() + end
+}
+
+func TestQueryLimitKeepsRarestWords(t *testing.T) {
+	t.Parallel()
+	d := indextest.NewStore()
+	lines := []string{"heliotropes"}
+	for range 2 {
+		lines = append(lines, strings.Split(longText(60, "end"), ", ")...)
+	}
+	v := buildSnapshot(t, d, lines...)
+	text := longText(60, "and where do we put the heliotropes?")
+	if got, err := searchRewritten(v, d, text); err != nil || len(got) == 0 || got[0] != 1 {
+		t.Errorf("finds %v, %v", got, err)
+	}
+	q, err := Rewrite(v, index.NewCache(0), d.Fetch, Parse(text))
+	if err != nil || q.wordCount != maxQueryWords || q.WordCount() != 63 || len(q.Ignored()) != 62-maxQueryWords ||
+		!slices.Contains(q.Ignored(), "gardeners") ||
+		slices.Contains(q.Ignored(), "heliotropes") {
+		t.Errorf("%d words of %d, ignored %v, %v", q.wordCount, q.WordCount(), q.Ignored(), err)
+	}
+	if q, err = Rewrite(v, index.NewCache(0), d.Fetch,
+		Parse(longText(12, "where do we put the heliotropes"))); err != nil || q.Ignored() != nil {
+		t.Errorf("a short one ignores %v, %v", q.Ignored(), err)
+	}
+}
+
+func TestQueryLimitKeepsBigramsOfUnsegmentedText(t *testing.T) {
+	t.Parallel()
+	d := indextest.NewStore()
+	var filler strings.Builder
+	for i := range rune(400) {
+		filler.WriteRune('一' + i*7)
+	}
+	v := buildSnapshot(t, d, "量子纠缠的解释", string([]rune(filler.String())[:20]), "end")
+	text := filler.String() + "量子纠缠"
+	q, err := Rewrite(v, index.NewCache(0), d.Fetch, Parse(text))
+	if err != nil || q.wordCount != maxQuerySize || len(q.Ignored()) > 0 {
+		t.Errorf("%d pairs, ignored %v, %v", q.wordCount, q.Ignored(), err)
+	}
+	if got, err := searchRewritten(v, d, text); err != nil || !slices.Contains(got, 1) {
+		t.Errorf("finds %v, %v", got, err)
+	}
+}
+
+func TestQueryLimitCountsWordsNotForms(t *testing.T) {
+	t.Parallel()
+	words := "relational databases migrations deployments schedules engineers pipelines translations features " +
+		"settings " +
+		"changes tables queues " +
+		"backgrounds minutes operations handbooks describing releasing deciding reviewing proving testing asking " +
+		"writing " +
+		"waiting freezing paging wanting heliotropes"
+	d := indextest.NewStore()
+	v := buildSnapshot(t, d, words, "end")
+	q, err := Rewrite(v, index.NewCache(0), d.Fetch, Parse(words))
+	if err != nil || q.wordCount != 30 || len(q.terms) < 50 || q.Ignored() != nil {
+		t.Errorf("%d words in %d terms, ignored %v, %v", q.wordCount, len(q.terms), q.Ignored(), err)
+	}
+	if n := q.Matcher().MatchDoc("", words).MatchedWords(); n != 30 {
+		t.Errorf("the text has %d of them", n)
+	}
+}
+
+func TestQueryLimitEqualsNaiveCount(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		w, cache := newModelIndex(), index.NewCache(1<<16)
+		for range 6 {
+			if err := w.randomInflectedStep(r, 3); err != nil {
+				t.Fatal(err)
+			}
+		}
+		df := map[string]int{}
+		for _, c := range w.live {
+			for _, t := range c.Document.Terms {
+				df[t.Term]++
+			}
+		}
+		q := Parse("where is the " + inflectedText(r, 90))
+		got, err := limitQuery(w.snapshot, cache, w.Fetch, q)
+		if err != nil || got.size() > maxQuerySize ||
+			len(got.droppedWords) > 0 && got.size() <= maxQuerySize-bigramsPerWord ||
+			got.wordCount+len(got.droppedWords) != q.wordCount {
+			t.Fatalf("%d of %d words, %v", got.wordCount, q.wordCount, err)
+		}
+		held := map[string]int{}
+		for _, t := range q.terms {
+			word, n := q.terms[q.firstTerm[t.wordIndex]].text, df[t.text]
+			if k := naiveExpansion(df, t.text); k != nil && q.isExpandable(&t) {
+				n = max(n, k.docFreq)
+			}
+			held[word] = max(held[word], n)
+		}
+		rarity := func(word string) int { return cmp.Or(held[word], 1<<30) }
+		for word := range got.droppedWords {
+			for _, t := range got.terms {
+				if kept := got.terms[got.firstTerm[t.wordIndex]].text; rarity(kept) > rarity(word) {
+					panic(fmt.Sprintf("%s counts, which %d hold, and %s does not, which %d hold", kept, held[kept],
+						word, held[word]))
+				}
+			}
+		}
+		for _, p := range got.wordBigrams {
+			if max(p[0], p[1]) >= got.wordCount {
+				t.Fatalf("a pair %v of %d words", p, got.wordCount)
+			}
+		}
+	})
+}
+
+func TestParseWeighsRepeatedWordsMore(t *testing.T) {
+	t.Parallel()
+	d := indextest.NewStore()
+	v := buildSnapshot(t, d, "apple pie", "cherry pie", "plum pie", "end of it")
+	for query, want := range map[string]int64{
+		"apple cherry cherry":                   2,
+		"apple apple cherry":                    1,
+		"plums, cherry, plum":                   3,
+		"cherries and apples and a cherry":      2,
+		"apple plum " + "cherry cherry cherry ": 2,
+	} {
+		got, err := searchRewritten(v, d, query)
+		if err != nil || len(got) < 2 || got[0] != want {
+			t.Errorf("%s finds %v, want %d first, %v", query, got, want, err)
+		}
+	}
+	for query, want := range map[string]string{
+		"apple":                             "apple:0.30 appl:1.00",
+		"apple apple":                       "apple:0.40 appl:1.33",
+		"plum plums":                        "plum:1.33 | plums:1.00 plumplum:0.10",
+		"plums plum":                        "plums:0.30 plum:1.33",
+		"baking baked bake":                 "baking:0.30 bake:1.50 bakedbak:0.10 | baked:1.00 bakingbak:0.10",
+		"university universities universal": "university:0.30 univers:1.50 | universities:1.00 | universal:1.00",
+	} {
+		if got := formatTerms(Parse(query)); got != want {
+			t.Errorf("%s: %s, want %s", query, got, want)
+		}
+	}
+}

@@ -1,0 +1,253 @@
+package query
+
+import (
+	"math/bits"
+	"slices"
+	"sync"
+
+	"github.com/loci-memory/loci/internal/index"
+)
+
+// Hit is a document that a search found.
+type Hit struct {
+	Memory, Created int64
+	Score           float32
+	Chunk           int // whose meaning counted, from 1 on; 0 if none did
+
+	stateFactor float32 // in the score: what the memory's state makes of it
+	exactBoost  float32 // in the score: what puts it first as exactly what was asked for
+	lengthCode  uint8   // of its length
+}
+
+// Result is what a search found: the best hits first (ties by lower memory), and
+// how many documents match in all.
+type Result struct {
+	Hits  []Hit
+	Total int
+
+	idf      []float32 // of the query's terms; zero for those that nothing holds
+	bm25     *index.BM25Table
+	docCount int // of the workspace
+}
+
+// Search ranks the documents that hold any of the query's terms and that the
+// filter admits, and returns the best k. now is in microseconds: documents whose
+// validity has ended by then count .8 of their score, and reviewed ones a little
+// more than others.
+func Search(v *index.Snapshot, fetch index.PageFetcher, q Query, f index.Filter, now int64, k int) (r Result,
+	err error) {
+	if v.Docs() == 0 || q.Empty() {
+		return r, nil
+	}
+	s := scorerPool.Get().(*scorer)
+	s.reset(v, fetch)
+	r.idf, r.bm25, r.docCount = make([]float32, len(q.terms)), v.BM25(), v.Docs()
+	for i, t := range q.terms {
+		if r.idf[i], err = s.scoreTerm(t); err != nil {
+			return Result{}, err // s may hold scores: it does not go back
+		}
+	}
+	s.top.reset(k)
+	s.collect(&f, now)
+	r.Total = s.total
+	r.Hits = s.topHits(now)
+	s.snapshot, s.fetch = nil, nil
+	s.postings.Release()
+	scorerPool.Put(s)
+	return r, nil
+}
+
+// scorer is the working memory of one search: a score for each document, and
+// a bit for each that has one. Each segment begins at a multiple of 64; the
+// unfolded rows come last.
+type scorer struct {
+	snapshot   *index.Snapshot
+	fetch      index.PageFetcher
+	scores     []float32
+	hasScore   []uint64
+	postings   index.PostingsReader
+	scoredDocs []scoredDoc
+	total      int
+	top        topN
+}
+
+var scorerPool = sync.Pool{New: func() any {
+	s := new(scorer)
+	s.top.memoryOf = s.memoryOf
+	return s
+}}
+
+func (s *scorer) reset(v *index.Snapshot, fetch index.PageFetcher) {
+	s.snapshot, s.fetch, s.total = v, fetch, 0
+	n := index.PadTo64(len(v.Rows()))
+	for _, g := range v.Segments() {
+		n += index.PadTo64(g.Docs())
+	}
+	if n > len(s.scores) {
+		s.scores, s.hasScore = make([]float32, n), make([]uint64, n/64)
+	}
+}
+
+// scoreTerm adds one term to the scores and returns its IDF, or zero for a term of no live document. The postings are
+// read first, because the IDF needs the number of their live documents.
+func (s *scorer) scoreTerm(t queryTerm) (float32, error) {
+	if err := s.postings.Read(s.snapshot, s.fetch, t.termSet()); err != nil {
+		return 0, err
+	}
+	df := len(s.postings.Docs())
+	if df == 0 {
+		return 0, nil
+	}
+	weight := index.IDF(s.snapshot.Docs(), df)
+	s.accumulateTerm(t.weight * weight)
+	return weight, nil
+}
+
+func (s *scorer) accumulateTerm(weight float32) {
+	n, ends := s.snapshot.BM25(), s.postings.SegmentEnds()
+	from, base := 0, 0
+	for i, g := range s.snapshot.Segments() {
+		s.accumulate(n, weight, g.LengthCodes(), from, ends[i], base)
+		from, base = ends[i], base+index.PadTo64(g.Docs())
+	}
+	s.accumulate(n, weight, s.snapshot.RowLengthCodes(), from, len(s.postings.Docs()), base)
+}
+
+// accumulate adds the decoded postings from one segment. The conversion keeps
+// product and sum apart: a fused one would round differently on other machines.
+func (s *scorer) accumulate(n *index.BM25Table, weight float32, codes []uint8, from, to, base int) {
+	freqs := s.postings.Freqs()[from:to]
+	for i, doc := range s.postings.Docs()[from:to] {
+		s.scores[doc] += float32(weight * n.TF(freqs[i], codes[int(doc)-base]))
+		s.hasScore[doc/64] |= 1 << (doc % 64)
+	}
+}
+
+// collect filters and ranks the documents that have a score, and takes the
+// scores away for the next search. Of a document that is not among the best
+// nothing but its score is looked at, as a rule: the columns lie far apart in memory.
+func (s *scorer) collect(f *index.Filter, now int64) {
+	base := 0
+	for _, g := range s.snapshot.Segments() {
+		s.scoredDocs = s.drainScores(s.scoredDocs[:0], base, g.Docs())
+		if filter := g.Filter(f); !filter.MatchesAll() {
+			s.scoredDocs = slices.DeleteFunc(s.scoredDocs, func(x scoredDoc) bool {
+				return !filter.Matches(int(x.doc))
+			})
+		}
+		s.total += len(s.scoredDocs)
+		for _, x := range s.scoredDocs {
+			if x.score*verifiedFactor >= s.top.threshold {
+				s.top.add(scoredDoc{x.doc + uint32(base), x.score * stateFactor(g.ValidUntil(int(x.doc)),
+					g.IsVerified(int(x.doc)), now)})
+			}
+		}
+		base += index.PadTo64(g.Docs())
+	}
+	for _, x := range s.drainScores(s.scoredDocs[:0], base, len(s.snapshot.Rows())) {
+		if a := &s.snapshot.Rows()[x.doc]; f.Matches(a) {
+			s.total++
+			s.top.add(scoredDoc{x.doc + uint32(base), x.score * stateFactor(a.ValidUntil, a.Verified, now)})
+		}
+	}
+}
+
+// topHits are the best documents, best first.
+func (s *scorer) topHits(now int64) []Hit {
+	s.top.trim()
+	hits := make([]Hit, len(s.top.list))
+	for i, x := range s.top.list {
+		g, doc := s.locate(x)
+		h := &hits[i]
+		h.Score = x.score
+		if g == nil {
+			a := &s.snapshot.Rows()[doc]
+			h.Memory, h.Created, h.stateFactor, h.lengthCode = a.Memory, a.Created,
+				stateFactor(a.ValidUntil, a.Verified, now), s.snapshot.RowLengthCodes()[doc]
+		} else {
+			h.Memory, h.Created, h.stateFactor, h.lengthCode = g.Memories()[doc], g.Created(doc),
+				stateFactor(g.ValidUntil(doc), g.IsVerified(doc), now), g.LengthCodes()[doc]
+		}
+	}
+	SortHits(hits)
+	return hits
+}
+
+// locate is the segment of what has a score, none for an unfolded row, and which of its
+// documents or rows it is.
+func (s *scorer) locate(x scoredDoc) (*index.Segment, int) {
+	doc := int(x.doc)
+	for _, g := range s.snapshot.Segments() {
+		n := index.PadTo64(g.Docs())
+		if doc < n {
+			return g, doc
+		}
+		doc -= n
+	}
+	return nil, doc
+}
+
+func (s *scorer) memoryOf(x scoredDoc) int64 {
+	g, doc := s.locate(x)
+	if g == nil {
+		return s.snapshot.Rows()[doc].Memory
+	}
+	return g.Memories()[doc]
+}
+
+// Factors in the scores of expired and of verified memories.
+const (
+	expiredFactor  = .8
+	verifiedFactor = 1.03
+)
+
+// stateFactor is what the state of a memory makes of its score.
+func stateFactor(validUntil int64, verified bool, now int64) float32 {
+	switch {
+	case validUntil != 0 && validUntil <= now:
+		return expiredFactor
+	case verified:
+		return verifiedFactor
+	}
+	return 1
+}
+
+// drainScores appends the documents of one segment that have a score, and clears them.
+func (s *scorer) drainScores(found []scoredDoc, base, n int) []scoredDoc {
+	scores, seen := s.scores[base:base+index.PadTo64(n)], s.hasScore[base/64:(base+index.PadTo64(n))/64]
+	for i, w := range seen {
+		seen[i] = 0
+		for ; w != 0; w &= w - 1 {
+			doc := i*64 + bits.TrailingZeros64(w)
+			found = append(found, scoredDoc{uint32(doc), scores[doc]})
+			scores[doc] = 0
+		}
+	}
+	return found
+}
+
+// scoredDoc is a document with its score: its ordinal in one segment, or its place among
+// all scores.
+type scoredDoc struct {
+	doc   uint32
+	score float32
+}
+
+// NewVectorHit returns the hit of a memory by its vector, whose product with that of the query is the score. It reports
+// false for doc -1. Segment -1 is the memtable.
+func NewVectorHit(v *index.Snapshot, memory int64, segment, doc, chunk int, score float32, now int64) (Hit, bool) {
+	if doc < 0 {
+		return Hit{}, false
+	}
+	h := Hit{Memory: memory, Score: score, Chunk: chunk}
+	if segment >= 0 {
+		g := v.Segments()[segment]
+		h.Created, h.stateFactor, h.lengthCode = g.Created(doc), stateFactor(g.ValidUntil(doc), g.IsVerified(doc), now),
+			g.LengthCodes()[doc]
+	} else {
+		a := &v.Rows()[doc]
+		h.Created, h.stateFactor, h.lengthCode = a.Created, stateFactor(a.ValidUntil, a.Verified, now),
+			v.RowLengthCodes()[doc]
+	}
+	return h, true
+}

@@ -1,0 +1,58 @@
+package query
+
+import (
+	"slices"
+
+	"github.com/loci-memory/loci/internal/analysis"
+)
+
+// stopWordWeight is the weight of a stop word of the query's language. Few memories of a
+// workspace in several languages hold such a word, so that BM25 takes it for a rare
+// one. Measured on Russian questions: weights from .1 to .4 are as good.
+const stopWordWeight = .25
+
+// weakenStopWords lowers the weights of the stop words of the language in which a query is: that
+// of which it has the most. A word in quotation marks or in an identifier keeps its
+// weight, and so do all if there are no others.
+func (q *Query) weakenStopWords() {
+	heads := q.unaccentedWords()
+	best, most := []map[string]bool(nil), 1
+	for _, list := range analysis.StopLists() {
+		n := 0
+		for _, w := range heads {
+			if list[w] {
+				n++
+			}
+		}
+		if n > most {
+			best, most = nil, n
+		}
+		if n == most {
+			best = append(best, list)
+		}
+	}
+	if len(best) == 0 || most == q.wordCount {
+		return
+	}
+	q.terms = slices.Clone(q.terms)
+	for i := range q.terms {
+		w := heads[q.terms[i].wordIndex]
+		if slices.ContainsFunc(best, func(list map[string]bool) bool { return list[w] }) {
+			q.terms[i].weight *= stopWordWeight
+		}
+	}
+}
+
+// unaccentedWords returns the words of a query by their groups, without accents. Groups
+// that are no words, or stand for themselves, have none.
+func (q *Query) unaccentedWords() []string {
+	list := make([]string, q.wordCount)
+	for i := 0; i < len(q.terms); i += groupSize(q.terms[i:]) {
+		t := &q.terms[i]
+		if t.tokenType == analysis.Word && !t.verbatim {
+			unaccented, _, _ := analysis.Unaccent(nil, []byte(t.text))
+			list[t.wordIndex] = string(unaccented)
+		}
+	}
+	return list
+}

@@ -1,0 +1,35 @@
+package query
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestTopNKeepsBestInOrder(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		k := rapid.IntRange(0, 200).Draw(t, "k")
+		scores := rapid.SliceOfN(rapid.IntRange(0, 50), 0, 1000).Draw(t, "scores")
+		memory := func(x scoredDoc) int64 { return int64(int(x.doc) * 7919 % len(scores)) }
+		list := topN{memoryOf: memory}
+		list.reset(k)
+		all := make([]Hit, len(scores))
+		for i, n := range scores {
+			x := scoredDoc{uint32(i), float32(n)}
+			list.add(x)
+			all[i] = Hit{Memory: memory(x), Score: x.score}
+		}
+		list.trim()
+		got := make([]Hit, len(list.list))
+		for i, x := range list.list {
+			got[i] = Hit{Memory: memory(x), Score: x.score}
+		}
+		SortHits(got)
+		SortHits(all)
+		if want := all[:min(k, len(all))]; !slices.Equal(got, want) {
+			t.Fatalf("the best %d of %v are %v", k, all, got)
+		}
+	})
+}
