@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"net/http"
@@ -16,18 +17,17 @@ import (
 // same error as on every other route. A faulty message gets an error of JSON-RPC. A response is complete
 // before its first byte is written, so that a slow reader keeps no request in memory.
 func (d *Server) HTTP() http.Handler {
-	g := d.newOriginChecker()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		httpapi.InitHeaders(w, r)
 		c := d.newCall(w, r)
-		if err := d.serveHTTP(g, w, r, c); err != nil {
+		if err := d.serveHTTP(w, r, c); err != nil {
 			httpapi.WriteError(w, r, c.Quota, err)
 		}
 	})
 }
 
-func (d *Server) serveHTTP(g originChecker, w http.ResponseWriter, r *http.Request, c *op.Call) error {
-	set, err := d.admit(g, w, r, c)
+func (d *Server) serveHTTP(w http.ResponseWriter, r *http.Request, c *op.Call) error {
+	set, err := d.admit(w, r, c)
 	if err != nil {
 		return err
 	}
@@ -169,8 +169,8 @@ func (d *Server) newCall(w http.ResponseWriter, r *http.Request) *op.Call {
 }
 
 // admit checks all that is not in the body.
-func (d *Server) admit(g originChecker, w http.ResponseWriter, r *http.Request, c *op.Call) (op.Exposure, error) {
-	if err := g.check(r); err != nil {
+func (d *Server) admit(w http.ResponseWriter, r *http.Request, c *op.Call) (op.Exposure, error) {
+	if err := cmp.Or(d.Hosts.Check(r), d.Origins.Check(r)); err != nil {
 		return 0, err
 	}
 	if r.Method != http.MethodPost {

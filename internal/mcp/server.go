@@ -3,6 +3,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -27,13 +28,10 @@ type Options struct {
 	// Authenticate refuses a message whose credential is unknown, revoked or over its rate. It charges the rate, sets
 	// the user and may set the quota of the call. It counts no operation: listing tools is none.
 	Authenticate func(ctx context.Context, c *op.Call) error
-	// PublicURL is the address of the server for clients; its host and origin are allowed.
-	PublicURL string
-	// Hosts refuses requests to names of other servers; the default knows the
-	// host of PublicURL.
+	// Hosts refuses requests to names of other servers; the default knows localhost.
 	Hosts *httpapi.AllowedHosts
-	// Origins are more origins whose pages may call, such as https://app.example.
-	Origins []string
+	// Origins refuses requests of pages of other sites; the default knows none.
+	Origins *httpapi.Origins
 	// TrustedProxies are the peers whose X-Forwarded-For is believed.
 	TrustedProxies httpapi.Proxies
 	// ResponseLimiter bounds the answers that clients do not read; nil is without bounds.
@@ -52,9 +50,9 @@ type Server struct {
 
 // New returns the server of a table. It panics on a table whose schemas are no tools.
 func New(o Options) *Server {
-	if o.Toolset == 0 {
-		o.Toolset = op.ToolFull
-	}
+	o.Toolset = cmp.Or(o.Toolset, op.ToolFull)
+	o.Hosts = cmp.Or(o.Hosts, httpapi.NewAllowedHosts("", nil))
+	o.Origins = cmp.Or(o.Origins, httpapi.NewOrigins(""))
 	d := &Server{Options: o, tools: map[op.Exposure]map[string]*tool{}, lists: map[op.Exposure]json.RawMessage{},
 		info: result{"name": "loci", "title": "Loci", "version": o.Version}}
 	for _, set := range []op.Exposure{op.ToolCore, op.ToolStable, op.ToolFull} {

@@ -157,8 +157,8 @@ func newFakeService() *fakeService {
 
 func (s *fakeService) newServer() *mcp.Server {
 	return mcp.New(mcp.Options{Table: fakeTable, Caller: s.host(), Version: "1.2.3", Authenticate: authenticate,
-		PublicURL: "https://loci.example", Hosts: httpapi.NewAllowedHosts("https://loci.example", nil, "loci.internal"),
-		Origins: []string{"https://app.example"}})
+		Hosts:   httpapi.NewAllowedHosts("https://loci.example", nil, "loci.internal"),
+		Origins: httpapi.NewOrigins("https://loci.example", "https://app.example")})
 }
 
 // serve returns the address of a server with the door, which ends with the test.

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 )
 
@@ -13,18 +12,17 @@ const (
 		"RateLimit-Reset, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"
 )
 
-// handleCORS lets a browser show the answer to a page of a configured origin
-// (Fetch, section 3.3), and answers preflight requests; it reports whether it
-// did. Cookies are not for other origins, so credentials are not allowed.
-// Another origin reads nothing.
+// handleCORS lets a browser show the answer to a page of an allowed origin, and
+// answers preflight requests; it reports whether it did. Cookies are not for
+// other origins, so credentials are not allowed. Another origin reads nothing.
 func (d *handler) handleCORS(w http.ResponseWriter, r *http.Request) (answered bool) {
 	h := w.Header()
 	h.Set("Vary", "Origin")
-	given := r.Header.Values("Origin")
-	if len(given) != 1 || !slices.Contains(d.Origins, given[0]) {
+	origin, ok := d.Origins.Allowed(r)
+	if !ok {
 		return false
 	}
-	h.Set("Access-Control-Allow-Origin", given[0])
+	h.Set("Access-Control-Allow-Origin", origin)
 	if r.Method != http.MethodOptions || r.Header.Values("Access-Control-Request-Method") == nil {
 		h.Set("Access-Control-Expose-Headers", exposeHeaders)
 		return false

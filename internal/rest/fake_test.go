@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/httpapi"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/op"
 	"github.com/loci-memory/loci/internal/rest"
@@ -251,7 +252,7 @@ func options(t *fakeService) rest.Options {
 		ServiceVersion: "1.2.3",
 		Table:          table, Log: quiet, Pages: t, PublicURL: "https://loci.example.org",
 		Host:           &op.Host{Service: t, Admit: t.admit, Log: quiet},
-		Origins:        []string{"https://app.example.org"},
+		Origins:        httpapi.NewOrigins("https://loci.example.org", "https://app.example.org"),
 		TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
 		ExtraRoutes: []rest.Route{{Pattern: "/extra", Handler: http.NotFoundHandler(), Reason: "a test"}, {
 			Pattern: "GET /page/", Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

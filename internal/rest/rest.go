@@ -4,6 +4,7 @@
 package rest
 
 import (
+	"cmp"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -27,7 +28,7 @@ type Options struct {
 	// PublicURLInferred reports that PublicURL follows from the listener alone, so that the Host
 	// of a request knows better.
 	PublicURLInferred bool
-	Origins           []string // whose pages may ask from a browser: "https://app.example.org"
+	Origins           *httpapi.Origins // whose pages may ask from a browser; nil is the server's own alone
 	// TrustedProxies are the peers that are believed when they say, in
 	// X-Forwarded-For, for whom they ask, and in X-Forwarded-Proto, how.
 	TrustedProxies httpapi.Proxies
@@ -55,22 +56,14 @@ type Route struct {
 type handler struct {
 	Options
 	mux              *http.ServeMux
-	crossOrigin      *http.CrossOriginProtection
 	methodNotAllowed map[string]bool // patterns of methods that a path does not have: see narrow
 }
 
 // New returns a handler for every operation of the table, the extra routes and
-// those of this package. It panics on routes that contradict one another and
-// on an origin that is none.
+// those of this package. It panics on routes that contradict one another.
 func New(o Options) http.Handler {
-	d := &handler{Options: o, mux: http.NewServeMux(), crossOrigin: http.NewCrossOriginProtection(),
-		methodNotAllowed: map[string]bool{}}
-	for _, origin := range o.Origins {
-		d.addTrustedOrigin(origin)
-	}
-	if u, err := url.Parse(o.PublicURL); err == nil && u.Host != "" {
-		d.addTrustedOrigin(u.Scheme + "://" + u.Host)
-	}
+	d := &handler{Options: o, mux: http.NewServeMux(), methodNotAllowed: map[string]bool{}}
+	d.Origins = cmp.Or(d.Origins, httpapi.NewOrigins(o.PublicURL))
 	for _, o := range o.Table.Ops {
 		d.mux.Handle(o.Method+" "+o.Path, d.opHandler(o))
 	}
@@ -117,12 +110,6 @@ func (d *handler) reserveLiterals() {
 	}
 }
 
-func (d *handler) addTrustedOrigin(origin string) {
-	if err := d.crossOrigin.AddTrustedOrigin(origin); err != nil {
-		panic("rest: " + err.Error())
-	}
-}
-
 // opHandler returns the handler of one operation.
 func (d *handler) opHandler(o *op.Op) http.HandlerFunc {
 	var names []string
@@ -154,7 +141,7 @@ func (d *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if len(d.Origins) > 0 && d.handleCORS(w, r) {
+	if d.Origins.Enabled() && d.handleCORS(w, r) {
 		return
 	}
 	if !isCleanPath(r.URL) {

@@ -124,9 +124,10 @@ func (s Settings) lock() (unlock func(), err error) {
 func (s Settings) handler(host *op.Host, svc *service.Service, gate *auth.Gate, log *slog.Logger) http.Handler {
 	table, absent := service.Ops.Without(service.ExcludedByVariant[s.Contract])
 	hosts := httpapi.NewAllowedHosts(s.PublicURL, s.TrustedProxies)
+	origins := httpapi.NewOrigins(s.PublicURL, s.Origins...)
 	flow := httpapi.NewResponseLimiter()
 	mcpServer := mcp.New(mcp.Options{
-		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, PublicURL: s.PublicURL, Origins: s.Origins,
+		Table: table, Caller: host, Version: Version, Toolset: s.Toolset, Origins: origins,
 		AllowQueryKey: s.QueryKey, Hosts: hosts, TrustedProxies: s.TrustedProxies, ResponseLimiter: flow,
 		Authenticate: func(ctx context.Context, c *op.Call) error {
 			actor, err := gate.Admit(ctx, nil, c)
@@ -138,7 +139,7 @@ func (s Settings) handler(host *op.Host, svc *service.Service, gate *auth.Gate, 
 	})
 	return rest.New(rest.Options{
 		ServiceVersion: Version,
-		Table:          table, Host: host, Log: log, PublicURL: s.PublicURL, Origins: s.Origins,
+		Table:          table, Host: host, Log: log, PublicURL: s.PublicURL, Origins: origins,
 		PublicURLInferred: s.inferredURL, Pages: svc, TrustedProxies: s.TrustedProxies,
 		ExtraRoutes: []rest.Route{{Pattern: "/mcp", Handler: mcpServer.HTTP(),
 			Reason: "it speaks another protocol, in which operations are tools"}},
