@@ -92,6 +92,16 @@ func (e *embedWorker) stop() {
 	e.cancel()
 }
 
+// isClosed reports whether a channel is closed on which nothing is sent.
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
 // notifyWritten begins with what a transaction has written.
 func (e *embedWorker) notifyWritten() {
 	e.hasWritten.Store(true)

@@ -82,7 +82,7 @@ func (s *Store) CheckIntegrity(ctx context.Context, o IntegrityOptions) (sum Int
 		}
 	}
 	if err = s.checkStructure(ctx, &sum, o); err == nil {
-		err = s.reportUnreadable(s.reindexOutdated(ctx), &sum, "the keyword index cannot be brought up to date")
+		err = s.reportUnreadable(s.index.ReindexOutdated(ctx), &sum, "the keyword index cannot be brought up to date")
 	}
 	if err == nil {
 		err = s.reportUnreadable(s.checkUnowned(ctx, &sum, o), &sum, "what belongs to no workspace cannot be looked at")

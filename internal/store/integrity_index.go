@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
 // An integrityChecker goes through one workspace, of which it sees one state.
@@ -136,7 +137,7 @@ func (i *integrityChecker) checkSegment(id int64) error {
 			err = index.ErrCorrupt
 		}
 	}
-	if errors.Is(err, index.ErrCorrupt) || errors.Is(err, errStale) {
+	if errors.Is(err, index.ErrCorrupt) || errors.Is(err, indexdb.ErrStale) {
 		i.reportBrokenSegment(id, held)
 		err = nil
 	}
@@ -155,13 +156,13 @@ func (i *integrityChecker) reportBrokenSegment(id int64, held []int64) {
 // repairSegment indexes memories anew, and removes the segment that held them.
 func (i *integrityChecker) repairSegment(segment int64, held []int64) func(*SystemTx) (string, error) {
 	return func(t *SystemTx) (string, error) {
-		if err := t.lockIndex(i.workspace); err != nil {
+		if err := indexdb.Lock(t.t.conn, i.workspace); err != nil {
 			return "", err
 		}
-		if _, err := t.reindex(i.workspace, held...); err != nil {
+		if err := t.t.store.index.Reindex(t.t.conn, i.workspace, held...); err != nil {
 			return "", err
 		}
-		return fmt.Sprintf("removed, and %d memories indexed anew", len(held)), t.dropSegment(segment)
+		return fmt.Sprintf("removed, and %d memories indexed anew", len(held)), indexdb.DropSegment(t.t.conn, segment)
 	}
 }
 
@@ -190,9 +191,9 @@ func (i *integrityChecker) compareDocuments(s *index.Segment, held []int64) erro
 	size, start := 0, first
 	for at := first; at < last; {
 		next := min(at+rowBatchSize, last)
-		err := i.readRows(held[at:next], func(m rawMemory) error {
-			want = append(want, m.docUpdate())
-			size += len(m.content)
+		err := i.readRows(held[at:next], func(m indexdb.MemoryRow) error {
+			want = append(want, m.DocUpdate())
+			size += len(m.Content)
 			return nil
 		})
 		if err != nil {
@@ -206,7 +207,7 @@ func (i *integrityChecker) compareDocuments(s *index.Segment, held []int64) erro
 		if len(i.unreadable) > 0 { // nobody knows what their documents should be
 			part, _ = part.MarkDeleted(slices.Sorted(maps.Keys(i.unreadable)))
 		}
-		if err := i.compareSegment(part, i.t.segmentPage, want); err != nil {
+		if err := i.compareSegment(part, indexdb.FetchPages(i.t.conn), want); err != nil {
 			return err
 		}
 		want, size, start = nil, 0, at
@@ -250,9 +251,9 @@ func (i *integrityChecker) compareSegment(s *index.Segment, fetch index.PageFetc
 // reportDifference tells of a memory whose document in the index is another one, unless the row
 // itself is damaged.
 func (i *integrityChecker) reportDifference(rowID int64) error {
-	return i.readRows([]int64{rowID}, func(m rawMemory) error {
-		if m.corruption() == "" {
-			i.report(InconsistentIndex, m.id, i.repairByReindex(rowID),
+	return i.readRows([]int64{rowID}, func(m indexdb.MemoryRow) error {
+		if corruption(&m) == "" {
+			i.report(InconsistentIndex, m.ID, i.repairByReindex(rowID),
 				"its document in the index is not that of its row")
 		}
 		return nil
@@ -261,8 +262,8 @@ func (i *integrityChecker) reportDifference(rowID int64) error {
 
 // reportStaleDocument tells of a memory that is to be indexed anew.
 func (i *integrityChecker) reportStaleDocument(rowID int64, what string) error {
-	return i.readRows([]int64{rowID}, func(m rawMemory) error {
-		i.report(InconsistentIndex, m.id, i.repairByReindex(rowID), "%s", what)
+	return i.readRows([]int64{rowID}, func(m indexdb.MemoryRow) error {
+		i.report(InconsistentIndex, m.ID, i.repairByReindex(rowID), "%s", what)
 		return nil
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
 // loadLog reads which changes there are.
@@ -41,7 +42,9 @@ func (i *integrityChecker) loadLog() error {
 }
 
 func (i *integrityChecker) repairByReindex(rowID int64) func(*SystemTx) (string, error) {
-	return func(t *SystemTx) (string, error) { return t.reindex(i.workspace, rowID) }
+	return func(t *SystemTx) (string, error) {
+		return reindexed, t.t.store.index.Reindex(t.t.conn, i.workspace, rowID)
+	}
 }
 
 // checkLog compares the documents of the log with those that the rows make.
@@ -53,12 +56,12 @@ func (i *integrityChecker) checkLog() error {
 				last[c.Memory] = c
 			}
 		}
-		err := i.readRows(slices.Sorted(maps.Keys(last)), func(m rawMemory) error {
-			c := last[m.rowID]
+		err := i.readRows(slices.Sorted(maps.Keys(last)), func(m indexdb.MemoryRow) error {
+			c := last[m.RowID]
 			if c.Deleted {
-				i.report(InconsistentIndex, m.id, i.repairByReindex(m.rowID), "the log of changes says that it is gone")
-			} else if !equalUpdates(c, m.docUpdate()) && m.corruption() == "" {
-				i.report(InconsistentIndex, m.id, i.repairByReindex(m.rowID),
+				i.report(InconsistentIndex, m.ID, i.repairByReindex(m.RowID), "the log of changes says that it is gone")
+			} else if !equalUpdates(c, m.DocUpdate()) && corruption(&m) == "" {
+				i.report(InconsistentIndex, m.ID, i.repairByReindex(m.RowID),
 					"its document in the log of changes is not that of its row")
 			}
 			return nil
@@ -77,13 +80,13 @@ func (i *integrityChecker) readableUpdates(part []loggedUpdate) (list []index.Do
 	for n, l := range part {
 		seqs[n] = l.seq
 	}
-	list, err := i.t.readLog(i.workspace, seqs)
+	list, err := indexdb.ReadLog(i.t.conn, i.workspace, seqs)
 	if err == nil {
 		return list
 	}
 	list = nil
 	for _, l := range part {
-		one, err := i.t.readLog(i.workspace, []int64{l.seq})
+		one, err := indexdb.ReadLog(i.t.conn, i.workspace, []int64{l.seq})
 		if err == nil {
 			list = append(list, one...)
 		} else if i.t.conn.Ctx.Err() == nil {

@@ -3,10 +3,12 @@ package store
 import (
 	"cmp"
 	"fmt"
-	"github.com/loci-memory/loci/internal/sqldb"
 	"maps"
 	"math"
 	"slices"
+
+	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
 // bandWindowSize is of how many memories the sketches are held at once. Each
@@ -29,10 +31,10 @@ func (i *integrityChecker) checkSignatures() error {
 			return err
 		}
 		for part := range slices.Chunk(i.rowIDs[start:end], rowBatchSize) {
-			err := i.readRows(part, func(m rawMemory) error {
-				got, want := have[m.rowID], m.signature()
-				if slices.Sort(got); !slices.Equal(got, want) && m.corruption() == "" {
-					i.report(InconsistentSignatures, m.id, i.repairSignature(m.rowID, got),
+			err := i.readRows(part, func(m indexdb.MemoryRow) error {
+				got, want := have[m.RowID], signature(&m)
+				if slices.Sort(got); !slices.Equal(got, want) && corruption(&m) == "" {
+					i.report(InconsistentSignatures, m.ID, i.repairSignature(m.RowID, got),
 						"it is found by %d bands, of which %d are its own; its text has %d", len(got),
 						countCommon(got, want), len(want))
 				}
@@ -89,16 +91,16 @@ func (i *integrityChecker) readBands(from, to int64) (map[int64][]int64, error) 
 // repairSignature makes the bands of a memory those of its text. had are those it had.
 func (i *integrityChecker) repairSignature(rowID int64, had []int64) func(*SystemTx) (string, error) {
 	return func(t *SystemTx) (string, error) {
-		m, err := t.lockMemoryRow(rowID)
+		m, err := indexdb.LockMemoryRow(t.t.conn, rowID)
 		if err != nil && err != sqldb.ErrNoRows {
 			return "", err
 		}
 		_, err = t.t.exec(`DELETE FROM minhash_bands WHERE workspace = ?1 AND memory = ?2 AND `+
 			fmt.Sprintf(t.t.conn.Dialect.InList, "band", 3), i.workspace, rowID, sqldb.EncodeInts(had))
-		if err != nil || m.rowID == 0 || m.workspace != i.workspace {
+		if err != nil || m.RowID == 0 || m.Workspace != i.workspace {
 			return "removed them", err
 		}
 		w := &Workspace{t: t.t, rowID: i.workspace}
-		return "made anew", w.insertBands(rowID, m.signature())
+		return "made anew", w.insertBands(rowID, signature(&m))
 	}
 }

@@ -3,7 +3,9 @@ package store
 import (
 	"errors"
 	"fmt"
+
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
 // checkVectors looks whether each memory has the vectors of its text, or waits for
@@ -29,17 +31,17 @@ func (i *integrityChecker) checkVectors() error {
 		if err != nil {
 			return err
 		}
-		return i.readRows(part, func(m rawMemory) error {
-			text, there := have[m.rowID]
+		return i.readRows(part, func(m indexdb.MemoryRow) error {
+			text, there := have[m.RowID]
 			switch {
-			case broken[m.rowID]:
-				i.report(InconsistentVectors, m.id, i.repairByReembedding(m.rowID, generation),
+			case broken[m.RowID]:
+				i.report(InconsistentVectors, m.ID, i.repairByReembedding(m.RowID, generation),
 					"the checksum of a vector is another one")
 			case !there:
-				i.report(InconsistentVectors, m.id, i.repairByEmbedding(m.rowID),
+				i.report(InconsistentVectors, m.ID, i.repairByEmbedding(m.RowID),
 					"it has no vectors and does not wait for any")
-			case text != 0 && text != textHash(m.title, m.content) && m.corruption() == "":
-				i.report(InconsistentVectors, m.id, i.repairByEmbedding(m.rowID),
+			case text != 0 && text != textHash(m.Title, m.Content) && corruption(&m) == "":
+				i.report(InconsistentVectors, m.ID, i.repairByEmbedding(m.RowID),
 					"its vectors are those of another text")
 			}
 			return nil
@@ -88,7 +90,7 @@ func (i *integrityChecker) corruptVectors(rowIDs []int64, generation int64) (map
 func (i *integrityChecker) repairByEmbedding(rowID int64) func(*SystemTx) (string, error) {
 	return func(t *SystemTx) (string, error) {
 		w := &Workspace{t: t.t, rowID: i.workspace}
-		if _, err := t.lockMemoryRow(rowID); err != nil {
+		if _, err := indexdb.LockMemoryRow(t.t.conn, rowID); err != nil {
 			if errors.Is(err, sqldb.ErrNoRows) {
 				return alreadyDeleted, nil
 			}

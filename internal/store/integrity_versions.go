@@ -7,13 +7,14 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
 // checkVersions says what is wrong with the versions of a memory: there is one for
 // each number below the present one, and each gives a text.
-func (i *integrityChecker) checkVersions(m rawMemory) (what string, err error) {
+func (i *integrityChecker) checkVersions(m indexdb.MemoryRow) (what string, err error) {
 	const maximum = 100 // texts at once
-	next, text := m.version, m.content
+	next, text := m.Version, m.Content
 	wrong := func(format string, args ...any) {
 		if what == "" {
 			what = fmt.Sprintf(format, args...)
@@ -24,7 +25,7 @@ func (i *integrityChecker) checkVersions(m rawMemory) (what string, err error) {
 		n = 0
 		err := i.t.conn.Query(`SELECT`+versionColumns+
 			`, v.checksum FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`,
-			[]any{m.rowID, above, maximum}, func(r sqldb.Row) error {
+			[]any{m.RowID, above, maximum}, func(r sqldb.Row) error {
 				var v versionRow
 				var kind, status int
 				var tags string
@@ -35,8 +36,8 @@ func (i *integrityChecker) checkVersions(m rawMemory) (what string, err error) {
 				switch above = v.Version; {
 				case err != nil:
 					return err
-				case v.Version >= m.version:
-					wrong("version %d is not below the present one, %d", v.Version, m.version)
+				case v.Version >= m.Version:
+					wrong("version %d is not below the present one, %d", v.Version, m.Version)
 				case v.Version != next-1:
 					wrong("version %d is missing", next-1)
 				case v.content != nil && v.prefix != nil:

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci/internal/query"
+	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
 // Hits by words that are looked at where more than a page of them is needed: to be
@@ -79,7 +80,8 @@ func (s *searchRun) answer(q query.Query) error {
 			want = maxKeywordHits
 		}
 		var err error
-		if p.query, p.result, err = query.SearchRewritten(p.snapshot, s.t.store.indexes.pages, s.t.segmentPage, q,
+		if p.query, p.result, err = query.SearchRewritten(p.snapshot, s.t.store.index.Pages,
+			indexdb.FetchPages(s.t.conn), q,
 			s.filter,
 			int64(s.t.conn.Now), want); err != nil {
 			return err

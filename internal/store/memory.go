@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
 const memoryColumns = ` e.id, w.id, a.id, e.title, e.content, e.type, e.tags, e.status, e.version,
@@ -148,49 +149,15 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 	if err := a.workspace.enqueueEmbedding(rowID); err != nil {
 		return m, err
 	}
-	group, position := sourceGroup(m.Source)
-	return m, a.appendLog(logUpdate{memory: rowID, group: group, position: position, kind: kind, tags: tags,
-		createdAt: t.conn.Now, memories: 1, bytes: len(m.Content), document: e.document})
+	group, position := indexdb.SourceGroup(m.Source)
+	return m, a.appendLog(indexdb.LogUpdate{Memory: rowID, Group: group, Position: position, Kind: kind, Tags: tags,
+		CreatedAt: t.conn.Now, Memories: 1, Bytes: len(m.Content), Document: e.document})
 }
 
-// A logUpdate is what the log of changes is told of one memory.
-type logUpdate struct {
-	memory          int64
-	kind, status    int
-	tags            string
-	createdAt       loci.Time // when the memory was
-	deleted         bool
-	verified        bool
-	validUntil      loci.Time
-	memories, bytes int // what is added to the counters of the atlas
-	document        []byte
-
-	group, position int64
-}
-
-// sourceGroup is where a memory stands in what it comes from: the group's number in
-// the index, or zero, and its position.
-func sourceGroup(s *loci.Source) (group, position int64) {
-	if s == nil || s.Group == "" || s.Position == nil {
-		return 0, 0
-	}
-	h := sha256.Sum256([]byte(string(s.Name) + "\x00" + string(s.Group)))
-	return int64(binary.BigEndian.Uint64(h[:8])) | 1, int64(*s.Position)
-}
-
-// appendLog writes a change to the log.
-func (a *Atlas) appendLog(c logUpdate) error {
-	if c.document == nil {
-		c.document = []byte{}
-	}
-	_, err := a.t.exec(
-		`INSERT INTO index_log (workspace, memory, atlas, type, status, tags, created_at, deleted, verified,
-			valid_until, memories, bytes, document, group_id, position)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`, a.workspace.rowID, c.memory,
-		a.rowID, c.kind, c.status, c.tags, c.createdAt, c.deleted,
-		c.verified, c.validUntil, c.memories, c.bytes, c.document, c.group, c.position)
-	a.t.conn.OnCommit(func() { a.t.store.compactor.noteUpdate(a.workspace.rowID) })
-	if err == nil && c.bytes > 0 {
+// appendLog writes a change to the log of the index, where the quota of the owner has room for it.
+func (a *Atlas) appendLog(u indexdb.LogUpdate) error {
+	err := a.t.store.index.AppendLog(a.t.conn, a.workspace.rowID, a.rowID, u)
+	if err == nil && u.Bytes > 0 {
 		err = a.t.checkStorageQuota(a.workspace.rowID)
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/minhash"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
 // A Memory is the handle of a memory that the actor may change: who made it,
@@ -148,13 +149,13 @@ func (m *Memory) applyUpdate(next loci.Memory, entry *IndexEntry) (loci.Memory, 
 	}
 	t.LinkReplay(next.ID)
 	m.current = next
-	group, position := sourceGroup(was.Source)
-	return next, m.atlas.appendLog(logUpdate{memory: m.rowID, group: group, position: position,
-		kind: slices.Index(loci.MemoryTypes, next.Type), status: slices.Index(loci.MemoryStatuses, next.Status),
-		tags:      sqldb.EncodeStrings(next.Tags),
-		createdAt: was.CreatedAt, verified: next.VerifiedAt != 0, validUntil: next.ValidUntil,
-		bytes:    len(next.Content) - len(was.Content),
-		document: index.document})
+	group, position := indexdb.SourceGroup(was.Source)
+	return next, m.atlas.appendLog(indexdb.LogUpdate{Memory: m.rowID, Group: group, Position: position,
+		Kind: slices.Index(loci.MemoryTypes, next.Type), Status: slices.Index(loci.MemoryStatuses, next.Status),
+		Tags:      sqldb.EncodeStrings(next.Tags),
+		CreatedAt: was.CreatedAt, Verified: next.VerifiedAt != 0, ValidUntil: next.ValidUntil,
+		Bytes:    len(next.Content) - len(was.Content),
+		Document: index.document})
 }
 
 // An indexUpdate is the entry of the next text of a memory, and the signature of its present one.
@@ -336,6 +337,7 @@ func (m *Memory) Delete() error {
 	if _, err := t.exec(`DELETE FROM memories WHERE id = ?1`, was.ID); err != nil {
 		return err
 	}
-	return m.atlas.appendLog(logUpdate{memory: m.rowID, createdAt: was.CreatedAt, tags: sqldb.EmptyList, deleted: true,
-		memories: -1, bytes: -len(was.Content)})
+	return m.atlas.appendLog(indexdb.LogUpdate{Memory: m.rowID, CreatedAt: was.CreatedAt, Tags: sqldb.EmptyList,
+		Deleted:  true,
+		Memories: -1, Bytes: -len(was.Content)})
 }

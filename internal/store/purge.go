@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -163,7 +162,7 @@ func (s *Store) purge(ctx context.Context, apply bool,
 	}
 	if err == nil && g.memory != 0 {
 		// The log of changes holds words of what was deleted before.
-		err = s.flush(ctx, flushRequest{g.workspace, 1, index.FanIn})
+		err = s.index.Flush(ctx, g.workspace)
 	}
 	if err == nil {
 		out, err = System(ctx, s, "purge as the operator", func(t *SystemTx) (out PurgeResult, err error) {
@@ -180,7 +179,7 @@ func (s *Store) purge(ctx context.Context, apply bool,
 			}
 			return out, t.eraseTarget(g)
 		})
-		s.indexes.invalidate(g.workspace)
+		s.invalidate(g.workspace)
 	}
 	if loci.Is(err, loci.CodeNotFound) {
 		if due, late := s.purgePending(ctx); late != nil || !due {

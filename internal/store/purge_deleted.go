@@ -6,6 +6,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
 // PurgeDeleted erases what deletions and changes have left: documents of the
@@ -52,16 +53,16 @@ func (s *Store) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult, 
 // words too.
 func (s *Store) purgeTombstones(ctx context.Context, workspace int64, apply bool) (dead int64, err error) {
 	count := func(t *SystemTx) (int64, error) {
-		segments, err := t.t.segments(workspace)
+		segments, err := s.index.Segments(t.t.conn, workspace)
 		return countTombstones(segments), err
 	}
 	if !apply {
 		return SystemRead(ctx, s, "count what deletions have left", count)
 	}
-	if err := s.flush(ctx, flushRequest{workspace, 1, index.FanIn}); err != nil {
+	if err := s.index.Flush(ctx, workspace); err != nil {
 		return 0, err
 	}
-	defer s.indexes.invalidate(workspace)
+	defer s.invalidate(workspace)
 	return System(ctx, s, "erase what deletions have left", func(t *SystemTx) (int64, error) {
 		if err := t.beginSecureDelete(); err != nil {
 			return 0, err
@@ -71,10 +72,10 @@ func (s *Store) purgeTombstones(ctx context.Context, workspace int64, apply bool
 		if err != nil || n == 0 {
 			return 0, err
 		}
-		if err := t.lockIndex(workspace); err != nil {
+		if err := indexdb.Lock(t.t.conn, workspace); err != nil {
 			return 0, err
 		}
-		return n, t.rewriteSegments(workspace, nil)
+		return n, s.index.RewriteSegments(t.t.conn, workspace, nil)
 	})
 }
 

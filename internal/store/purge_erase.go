@@ -3,8 +3,8 @@ package store
 import (
 	"slices"
 
-	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
 // countTarget counts what goes with a grave.
@@ -76,10 +76,10 @@ func (t *SystemTx) eraseTarget(g purgeTarget) error {
 
 func (t *SystemTx) eraseMemory(g purgeTarget) error {
 	// First the index, which a fold then leaves alone until the commit.
-	if err := t.lockIndex(g.workspace); err != nil {
+	if err := indexdb.Lock(t.t.conn, g.workspace); err != nil {
 		return err
 	}
-	if err := t.rewriteSegments(g.workspace, []int64{g.memory}); err != nil {
+	if err := t.t.store.index.RewriteSegments(t.t.conn, g.workspace, []int64{g.memory}); err != nil {
 		return err
 	}
 	if err := t.removeLinks(g.workspace, g.memoryID); err != nil {
@@ -102,40 +102,6 @@ func (t *SystemTx) eraseMemory(g purgeTarget) error {
 		}
 	}
 	return nil
-}
-
-// rewriteSegments writes every segment anew that holds a dead document, with these
-// memories dead: the words of the dead are not in it.
-func (t *SystemTx) rewriteSegments(workspace int64, gone []int64) error {
-	segments, err := t.t.segments(workspace)
-	if err != nil {
-		return err
-	}
-	for _, s := range segments {
-		s, _ = s.MarkDeleted(gone)
-		if s.LiveDocs() == s.Docs() {
-			continue
-		}
-		blob, err := index.Merge(t.t.conn.Ctx, t.t.segmentPage, []*index.Segment{s})
-		if err != nil {
-			return err
-		}
-		if err := t.dropSegment(s.ID()); err != nil {
-			return err
-		}
-		if err := t.insertSegment(workspace, blob); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (t *SystemTx) dropSegment(rowID int64) error {
-	if _, err := t.t.exec(`DELETE FROM segment_pages WHERE segment = ?1`, rowID); err != nil {
-		return err
-	}
-	_, err := t.t.exec(`DELETE FROM segments WHERE row_id = ?1`, rowID)
-	return err
 }
 
 // removeLinks takes a memory out of the links of others, whichever of both ends

@@ -34,7 +34,7 @@ func (s *searchRun) needsFusionDepth() bool { return s.q.Hybrid || s.q.MayFuse }
 
 // lookupRanking takes the ranking of the same question from before, if it still holds.
 func (s *searchRun) lookupRanking(key rankingKey) bool {
-	known := s.t.store.indexes.rankings.Get(key)
+	known := s.t.store.rankings.Get(key)
 	if known == nil || s.q.Text == "" || s.needsFusionDepth() && !known.forFusion || s.want > known.depth ||
 		s.t.conn.Now >= known.expiresAt ||
 		!s.sameStates(known.workspaces) {
@@ -74,5 +74,5 @@ func (s *searchRun) saveRanking(key rankingKey) {
 		all[i] = workspaceSearch{state: p.state, query: p.query, keywordHits: p.keywordHits}
 		r.workspaces[i] = &all[i]
 	}
-	s.t.store.indexes.rankings.Put(key, r)
+	s.t.store.rankings.Put(key, r)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/indexdb"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -75,7 +76,7 @@ type SearchResult struct {
 	CacheHit      bool    // the words had been ranked before
 	TopHit        TopHit
 
-	Ignored   []string           // words of the query that did not count: see search.Query.Ignored
+	Ignored   []string           // words of the query that did not count: see query.Query.Ignored
 	Corrected []query.Correction // words for which others were searched
 
 	loaded *loadedRows
@@ -88,7 +89,7 @@ type TopHit struct {
 	QueryTerms   int     // that the query asks for
 	MatchedTerms int     // of them, those that it holds
 	Margin       float64 // its score over that of the next one
-	ExactMatch   string  // in which way it is exactly what was asked for: see search.Exact
+	ExactMatch   string  // in which way it is exactly what was asked for: see query.Exact
 }
 
 // Search searches the workspaces of a filter. Each workspace is ranked by its
@@ -108,15 +109,15 @@ func (t *Tx) Search(q SearchQuery, f Filter, before SeenSet, limit int) (found S
 		return err
 	}
 	for range 3 {
-		if err = once(); !errors.Is(err, errStale) {
+		if err = once(); !errors.Is(err, indexdb.ErrStale) {
 			return found, err
 		}
 		for _, w := range r.workspaces {
-			t.store.indexes.invalidate(w)
+			t.store.invalidate(w)
 		}
 	}
 	// Folds come faster than the search reads, or pages of the index are lost.
-	if err = t.conn.RepeatableRead(once); errors.Is(err, errStale) {
+	if err = t.conn.RepeatableRead(once); errors.Is(err, indexdb.ErrStale) {
 		corruptIndexReads.Add(1)
 		err = sqldb.BusyError(err)
 	}
@@ -147,7 +148,7 @@ type loadedMemory struct {
 
 // A workspaceSearch is one workspace in a finding.
 type workspaceSearch struct {
-	state        indexState
+	state        indexdb.State
 	snapshot     *index.Snapshot
 	query        query.Query    // of the question, as this workspace can answer it
 	matcher      *query.Matcher // of texts for them
@@ -213,18 +214,18 @@ func (s *searchRun) fuse(nearest []query.Hit) []query.Hit {
 
 // openSnapshots reads the states of the indexes.
 func (s *searchRun) openSnapshots() error {
-	states, err := s.t.indexStates(s.scope)
+	states, err := indexdb.States(s.t.conn, s.scope.workspaces)
 	if err != nil {
 		return err
 	}
 	all := make([]workspaceSearch, len(states))
 	s.workspaces = make([]*workspaceSearch, len(states))
 	for i, state := range states {
-		x, err := s.t.indexSnapshot(state)
+		x, err := s.t.store.index.Snapshot(s.t.conn, state)
 		if err != nil {
 			return err
 		}
-		all[i] = workspaceSearch{state: state, snapshot: x.snapshot, query: s.q.Keywords}
+		all[i] = workspaceSearch{state: state, snapshot: x.Snapshot, query: s.q.Keywords}
 		s.workspaces[i] = &all[i]
 	}
 	return nil
@@ -340,7 +341,7 @@ func (s *searchRun) loadRows(hits []query.Hit) error {
 	return s.t.queryFew(q, []any{sqldb.EncodeInts(rowIDs)}, func(r sqldb.Row) error {
 		m, err := scan(r)
 		at, there := slices.BinarySearchFunc(s.workspaces, home, func(p *workspaceSearch, w int64) int {
-			return cmp.Compare(p.state.workspace, w)
+			return cmp.Compare(p.state.Workspace, w)
 		})
 		if there {
 			s.loaded[rowID] = &loadedMemory{memory: m, workspace: s.workspaces[at]}

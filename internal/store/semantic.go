@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/indexdb"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
@@ -32,7 +33,7 @@ func (s *searchRun) searchSemantic() error {
 	}
 	workspaces := make([]int64, len(s.workspaces))
 	for i, p := range s.workspaces {
-		workspaces[i] = p.state.workspace
+		workspaces[i] = p.state.Workspace
 	}
 	states, err := s.t.vectorStates(workspaces)
 	if err != nil {
@@ -44,7 +45,7 @@ func (s *searchRun) searchSemantic() error {
 	}
 	for _, state := range states {
 		at := slices.IndexFunc(s.workspaces, func(p *workspaceSearch) bool {
-			return p.state.workspace == state.workspace
+			return p.state.Workspace == state.workspace
 		})
 		probe := probes[state.name]
 		if at < 0 || probe == nil {
@@ -155,7 +156,7 @@ func (s *searchRun) exactScores(p *workspaceSearch, picked []vector.Ref) (hits [
 		}
 		err = errors.Join(err, broken)
 	}
-	recent := s.t.store.indexes.vectors
+	recent := s.t.store.vectors
 	others := recent.Each(keys, take)
 	if len(others) == 0 || err != nil {
 		return hits, err
@@ -165,7 +166,7 @@ func (s *searchRun) exactScores(p *workspaceSearch, picked []vector.Ref) (hits [
 	var vector []byte
 	err = s.t.conn.QueryFew(`SELECT v.row_id, v.chunk, v.vector FROM `+
 		fmt.Sprintf(s.t.conn.Dialect.JoinIDs, 1, "vectors v", "v.row_id")+` WHERE v.workspace = ?2`,
-		[]any{sqldb.EncodeInts(others), p.state.workspace}, func(r sqldb.Row) error {
+		[]any{sqldb.EncodeInts(others), p.state.Workspace}, func(r sqldb.Row) error {
 			if err := r.Scan(&key, &passage, &vector); err != nil {
 				return err
 			}
@@ -205,7 +206,7 @@ func (t *Tx) semanticallySimilar(workspace, memory int64, text string) (list []l
 	s := &searchRun{t: t, scope: scopeFilter{workspaces: []int64{workspace}}, filter: index.Filter{Statuses: 1},
 		want: maxSimilar}
 	if err := s.openSnapshots(); err != nil || len(s.workspaces) == 0 {
-		if errors.Is(err, errStale) {
+		if errors.Is(err, indexdb.ErrStale) {
 			err = nil
 		}
 		return nil, err

@@ -5,7 +5,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"crypto/cipher"
 	"errors"
@@ -16,20 +15,23 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cache"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/indexdb"
 	"github.com/loci-memory/loci/internal/vector"
 )
 
 // A Store is a database, open.
 type Store struct {
 	db           *sqldb.Handle
-	indexes      *indexCache
+	index        *indexdb.Index
+	codes        *cache.Cache[int64, *cachedCodes]
+	vectors      *vector.Cache // by row id, which no other vector gets later
+	rankings     *cache.Cache[rankingKey, *cachedRanking]
 	secret       []byte       // of this database: signs cursors
 	seenCipher   cipher.Block // writes what a search has shown: see Shown
-	compactor    compactor
 	embedder     embedWorker
 	storageQuota int64 // bytes of content that an owner may have
-	reindexer    reindexer
 	close        func() error
 
 	subscribers []func(Event)
@@ -124,14 +126,11 @@ func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
 	if s.storageQuota = o.StorageQuota; s.storageQuota == 0 {
 		s.storageQuota = loci.Unlimited
 	}
-	s.indexes = newIndexCache(o.PageCacheBytes)
-	s.compactor.start(s, cmp.Or(o.idleDelay, idleDelay))
-	s.close = sync.OnceValue(func() error {
-		s.reindexer.stop()
-		s.embedder.stop()
-		s.compactor.stop()
-		return s.db.Close()
-	})
+	s.index = indexdb.New(s.db, o.PageCacheBytes, o.idleDelay)
+	s.codes = cache.New[int64](maxCachedWorkspaces, maxCachedCodes, func(x *cachedCodes) int { return x.codes.Len() })
+	s.vectors = vector.NewCache(vector.DefaultCacheBytes)
+	s.rankings = cache.New[rankingKey](maxRankings, maxRankings, func(*cachedRanking) int { return 1 })
+	s.close = sync.OnceValue(s.db.Close)
 	var err error
 	if s.secret, err = s.loadOrCreateSecret(ctx, "cursor"); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -140,10 +139,15 @@ func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
 	if err = s.reportLostCommits(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	if err = s.reindexer.start(ctx, s); err != nil {
+	if err = s.index.Start(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	s.embedder.start(ctx, s, o)
+	s.close = sync.OnceValue(func() error {
+		s.embedder.stop()
+		s.index.Stop()
+		return s.db.Close()
+	})
 	return s, nil
 }
 
@@ -159,6 +163,24 @@ func (s *Store) Now() loci.Time { return s.db.Now() }
 
 // Secret signs cursors; it is the same for every process on this database.
 func (s *Store) Secret() []byte { return s.secret }
+
+// Flush flushes the keyword index of a workspace.
+func (s *Store) Flush(ctx context.Context, workspaceID string) error {
+	rowID, err := SystemRead(ctx, s, "find a workspace to fold", func(t *SystemTx) (rowID int64, err error) {
+		err = t.t.conn.QueryRow(`SELECT row_id FROM workspaces WHERE id = ?1`, []any{workspaceID}, []any{&rowID})
+		return rowID, sqldb.MapNoRows(err)
+	})
+	if err != nil {
+		return err
+	}
+	return s.index.Flush(ctx, rowID)
+}
+
+// invalidate drops what is cached of a workspace.
+func (s *Store) invalidate(workspace int64) {
+	s.index.Invalidate(workspace)
+	s.codes.Remove(workspace)
+}
 
 // Ping writes nothing and reads one row of each table without which nobody is served.
 // A database file that was removed or replaced while it is open is an error.

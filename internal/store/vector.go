@@ -215,9 +215,21 @@ func (t *Tx) vectorStates(workspaces []int64) (list []vectorState, err error) {
 	return list, err
 }
 
+// cachedCodes are the codes of one workspace's vectors and the state that they show.
+type cachedCodes struct {
+	state vectorState
+	codes *vector.BinaryCodes
+}
+
+// Bounds of the cached codes: about 130 MB where they are reached.
+const (
+	maxCachedWorkspaces = 10_000
+	maxCachedCodes      = 2_000_000
+)
+
 // binaryCodes returns the codes of a workspace in a state.
 func (t *Tx) binaryCodes(state vectorState) (*vector.BinaryCodes, error) {
-	have := t.store.indexes.codes.Get(state.workspace)
+	have := t.store.codes.Get(state.workspace)
 	if have != nil && have.state == state {
 		return have.codes, nil
 	}
@@ -233,7 +245,7 @@ func (t *Tx) binaryCodes(state vectorState) (*vector.BinaryCodes, error) {
 	if next.codes, err = next.codes.Apply(list); err != nil {
 		return nil, err
 	}
-	t.store.indexes.codes.Put(state.workspace, next)
+	t.store.codes.Put(state.workspace, next)
 	return next.codes, nil
 }
 

@@ -1,0 +1,98 @@
+package indexdb
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/loci-memory/loci/internal/index"
+)
+
+// updatesPerFlush is after how many changes of this process the log of a workspace is counted.
+const updatesPerFlush = 128
+
+// drainTimeout bounds the flushes of a process that ends: one that runs for one command flushes then or never.
+const drainTimeout = 5 * time.Second
+
+// A compactor knows which workspaces are to be flushed and merged. Several processes may run one: the second finds
+// another version and does nothing.
+type compactor struct {
+	idle time.Duration
+	wake func()
+
+	mu         sync.Mutex
+	workspaces map[int64]*activity
+	due        []flushRequest
+}
+
+// activity is what this process has changed in a workspace.
+type activity struct {
+	updates int       // since the last request
+	last    time.Time // of the last change; zero once its segments were merged after that
+}
+
+// A flushRequest is a workspace to compact: it is flushed if its log has so many rows, and so many segments
+// of a size are merged into one.
+type flushRequest struct {
+	workspace      int64
+	minRows, fanIn int
+}
+
+// noteUpdate counts a change of a workspace and requests a flush after many. The first change of a process
+// counts as many: those before it are unknown.
+func (c *compactor) noteUpdate(workspace int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := c.workspaces[workspace]
+	if a == nil {
+		if len(c.workspaces) >= maxWorkspaces {
+			clear(c.workspaces)
+		}
+		a = &activity{updates: updatesPerFlush}
+		c.workspaces[workspace] = a
+	}
+	a.last = time.Now()
+	if a.updates++; a.updates >= updatesPerFlush &&
+		c.request(flushRequest{workspace, flushThreshold, index.FanIn}) {
+		a.updates = 0
+		c.wake()
+	}
+}
+
+// maxRequests bounds the requests that wait. The next change of a workspace makes a refused one again.
+const maxRequests = 256
+
+func (c *compactor) request(w flushRequest) bool {
+	if len(c.due) == maxRequests {
+		return false
+	}
+	c.due = append(c.due, w)
+	return true
+}
+
+// takeDue returns the requests that wait, with one for each workspace that has become idle. Merging that much while
+// more is written would be work that writing soon undoes.
+func (c *compactor) takeDue() []flushRequest {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	idleSince := time.Now().Add(-c.idle)
+	for w, a := range c.workspaces {
+		if !a.last.IsZero() && a.last.Before(idleSince) &&
+			c.request(flushRequest{w, idleFlushThreshold, index.IdleFanIn}) {
+			a.last = time.Time{}
+		}
+	}
+	due := c.due
+	c.due = nil
+	return due
+}
+
+// compactDue serves the requests.
+func (x *Index) compactDue(ctx context.Context) error {
+	var failed []error
+	for _, w := range x.compactor.takeDue() {
+		failed = append(failed, x.compact(ctx, w))
+	}
+	return errors.Join(failed...)
+}

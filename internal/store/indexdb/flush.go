@@ -1,0 +1,172 @@
+package indexdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/index"
+	"github.com/loci-memory/loci/internal/sqldb"
+)
+
+// Rows of the log at which a workspace is flushed, while it is written and once it is idle.
+const (
+	flushThreshold     = 512
+	idleFlushThreshold = 64
+)
+
+// Flush flushes the log of a workspace, however short it is.
+func (x *Index) Flush(ctx context.Context, workspace int64) error {
+	return x.compact(ctx, flushRequest{workspace, 1, index.FanIn})
+}
+
+// compact flushes the log of a workspace where that is due, and then merges segments until none is due.
+func (x *Index) compact(ctx context.Context, w flushRequest) error {
+	for {
+		more, err := x.step(ctx, w)
+		if err != nil && !errors.Is(err, ErrStale) {
+			return err
+		}
+		if !more || err != nil || ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// A compactionStep is a flush or a merge that was prepared outside of a write transaction.
+type compactionStep struct {
+	state      State // on which it was prepared
+	encoded    index.EncodedSegment
+	merged     []*index.Segment // replaced by encoded
+	tombstoned []*index.Segment // segments with new tombstones
+	flushed    []int64          // the seq of rows in encoded
+	atlases    map[int64]Counters
+}
+
+// Counters are the counters of an atlas, or what is added to them.
+type Counters struct{ Memories, Bytes int64 }
+
+// maxFlushRows bounds the rows of one flush.
+const maxFlushRows = 4096
+
+// step flushes or merges once and reports whether more may be due.
+func (x *Index) step(ctx context.Context, w flushRequest) (bool, error) {
+	next, err := sqldb.SystemRead(ctx, x.db, "read what is to fold", func(t *sqldb.Tx) (*compactionStep, error) {
+		return x.planStep(t, w)
+	})
+	if err != nil || next == nil {
+		return false, err
+	}
+	_, err = sqldb.System(ctx, x.db, "fold changes into the keyword index", func(t *sqldb.Tx) (loci.Empty, error) {
+		return loci.Empty{}, next.apply(t)
+	})
+	return err == nil, err
+}
+
+// planStep returns nil where nothing is due.
+func (x *Index) planStep(t *sqldb.Tx, w flushRequest) (*compactionStep, error) {
+	n, changes := &compactionStep{}, 0
+	err := t.QueryRow(`SELECT`+stateColumns(`count(*)`)+`FROM keyword_indexes x WHERE x.workspace = ?1`,
+		[]any{w.workspace}, []any{&n.state.Workspace, &n.state.version, &changes})
+	if err != nil {
+		if errors.Is(err, sqldb.ErrNoRows) {
+			return nil, nil // the workspace is gone
+		}
+		return nil, err
+	}
+	segments, err := x.Segments(t, w.workspace)
+	if err != nil {
+		return nil, err
+	}
+	if changes >= w.minRows {
+		return n, n.planFlush(t, segments)
+	}
+	docs := make([]int, len(segments))
+	for i, s := range segments {
+		docs[i] = s.LiveDocs()
+	}
+	picked := index.SelectMerge(docs, w.fanIn)
+	if picked == nil {
+		return nil, nil
+	}
+	for _, i := range picked {
+		n.merged = append(n.merged, segments[i])
+	}
+	n.encoded, err = index.Merge(t.Ctx, FetchPages(t), n.merged)
+	return n, err
+}
+
+// planFlush prepares a segment of rows of the log, and the tombstones of their memories in the other segments.
+func (n *compactionStep) planFlush(t *sqldb.Tx, segments []*index.Segment) (err error) {
+	n.atlases = map[int64]Counters{}
+	var changes []index.DocUpdate
+	var memories []int64
+	err = t.Query(`SELECT`+logColumns+
+		`, memories, bytes FROM index_log WHERE workspace = ?1 ORDER BY seq LIMIT ?2`,
+		[]any{n.state.Workspace, maxFlushRows}, func(r sqldb.Row) error {
+			var add Counters
+			c, err := scanLogRow(r, &add.Memories, &add.Bytes)
+			changes, memories, n.flushed = append(changes, c), append(memories, c.Memory), append(n.flushed, c.Seq)
+			sum := n.atlases[c.Atlas]
+			n.atlases[c.Atlas] = Counters{sum.Memories + add.Memories, sum.Bytes + add.Bytes}
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	for _, s := range segments {
+		if after, changed := s.MarkDeleted(memories); changed {
+			n.tombstoned = append(n.tombstoned, after)
+		}
+	}
+	n.encoded, err = index.Build(changes)
+	return err
+}
+
+// apply writes a step, if the state on which it was prepared is still the state.
+func (n *compactionStep) apply(t *sqldb.Tx) error {
+	updated, err := t.Exec(`UPDATE keyword_indexes SET version = version + 1 WHERE workspace = ?1 AND version = ?2`,
+		n.state.Workspace, n.state.version)
+	if err != nil {
+		return err
+	}
+	if updated == 0 {
+		return ErrStale
+	}
+	for _, s := range n.merged {
+		if err := DropSegment(t, s.ID()); err != nil {
+			return err
+		}
+	}
+	for _, s := range n.tombstoned {
+		if _, err := t.Exec(`UPDATE segments SET tombstones = ?2 WHERE row_id = ?1`, s.ID(),
+			s.Tombstones()); err != nil {
+			return err
+		}
+	}
+	if err := insertSegment(t, n.state.Workspace, n.encoded); err != nil {
+		return err
+	}
+	return n.applyFlushed(t)
+}
+
+// applyFlushed moves the flushed rows from the log to the counters.
+func (n *compactionStep) applyFlushed(t *sqldb.Tx) error {
+	if len(n.flushed) > 0 {
+		if _, err := t.Exec(`DELETE FROM index_log WHERE `+fmt.Sprintf(t.Dialect.InList, "seq", 1),
+			sqldb.EncodeInts(n.flushed)); err != nil {
+			return err
+		}
+	}
+	for _, atlas := range slices.Sorted(maps.Keys(n.atlases)) { // in the order in which writers lock them
+		add := n.atlases[atlas]
+		if _, err := t.Exec(`UPDATE atlases SET memories = memories + ?2, bytes = bytes + ?3 WHERE row_id = ?1`,
+			atlas, add.Memories, add.Bytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}

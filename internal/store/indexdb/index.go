@@ -1,0 +1,179 @@
+package indexdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/loci-memory/loci/internal/cache"
+	"github.com/loci-memory/loci/internal/index"
+	"github.com/loci-memory/loci/internal/job"
+	"github.com/loci-memory/loci/internal/sqldb"
+)
+
+// An Index is the keyword indexes of all workspaces of a database. Its cache is never trusted: a transaction
+// reads the state of an index first, and a snapshot of another state is brought up to date.
+type Index struct {
+	Pages *index.Cache // of segments
+
+	db        *sqldb.Handle
+	snapshots *cache.Cache[int64, *Snapshot]
+	segments  *cache.Cache[int64, map[int64]cachedSegment] // by workspace and row id
+	compactor *compactor
+	jobs      *job.Runner
+	wakeIndex func() // starts reindexing
+}
+
+// A Snapshot is the index of one workspace in a state.
+type Snapshot struct {
+	*index.Snapshot
+	State State
+}
+
+// A State tells two states of an index apart: the version rises with every flush and merge, and between
+// those rows are only added to the log.
+type State struct {
+	Workspace           int64
+	version, logVersion int64
+}
+
+// Bounds of the cache: together about 200 MB of snapshots and 50 MB of the term sets of small segments.
+const (
+	maxWorkspaces = 10_000
+	maxDocs       = 4_000_000
+)
+
+// New returns the index of a database. It keeps that many bytes of pages in memory; 0 is 32 MiB. It merges the
+// segments of a workspace in which nothing has changed for idle; 0 is 10 seconds.
+func New(db *sqldb.Handle, pageBytes int, idle time.Duration) *Index {
+	if pageBytes == 0 {
+		pageBytes = index.DefaultCacheBytes
+	}
+	if idle == 0 {
+		idle = 10 * time.Second
+	}
+	x := &Index{db: db, Pages: index.NewCache(pageBytes), jobs: job.New(db.Log),
+		snapshots: cache.New[int64](maxWorkspaces, maxDocs, func(s *Snapshot) int { return s.Docs() }),
+		segments:  cache.New[int64](maxWorkspaces, maxDocs, countDocs),
+		compactor: &compactor{idle: idle, workspaces: map[int64]*activity{}}}
+	x.compactor.wake = x.jobs.Add(job.Job{Name: "compact", Every: idle / 2, Drain: drainTimeout, Run: x.compactDue})
+	x.wakeIndex = x.jobs.Add(job.Job{Name: "reindex", Run: x.ReindexOutdated})
+	return x
+}
+
+// Start begins to flush and merge, and to reindex where that is due.
+func (x *Index) Start(ctx context.Context) error {
+	_, err := x.nextOutdated(ctx)
+	if err == nil {
+		x.wakeIndex()
+	} else if !errors.Is(err, sqldb.ErrNoRows) {
+		return err
+	}
+	x.jobs.Start(context.WithoutCancel(ctx))
+	return nil
+}
+
+// Stop flushes what is due, within reason, and ends the background work.
+func (x *Index) Stop() { x.jobs.Stop() }
+
+// Invalidate drops the snapshot of a workspace.
+func (x *Index) Invalidate(workspace int64) { x.snapshots.Remove(workspace) }
+
+// ErrStale reports that an index was flushed or merged while it was read.
+var ErrStale = errors.New("store: the index has changed meanwhile")
+
+// stateColumns end with an aggregate of the log c.
+func stateColumns(ofLog string) string {
+	return ` x.workspace, x.version, (SELECT ` + ofLog + ` FROM index_log c WHERE c.workspace = x.workspace) `
+}
+
+func (s *State) scan() []any { return []any{&s.Workspace, &s.version, &s.logVersion} }
+
+// logVersionOf returns what Dialect.LogVersion returns of a log with these rows.
+func logVersionOf(d *sqldb.Dialect, seqs []int64) int64 {
+	switch {
+	case d.RowLocks:
+		return int64(len(seqs))
+	case len(seqs) == 0:
+		return 0
+	}
+	return slices.Max(seqs)
+}
+
+// States reads the states of the indexes of workspaces, in their order.
+func States(t *sqldb.Tx, workspaces []int64) (states []State, err error) {
+	q := `SELECT` + stateColumns(t.Dialect.LogVersion) + `FROM keyword_indexes x WHERE ` +
+		fmt.Sprintf(t.Dialect.InList, "x.workspace", 1) + ` ORDER BY x.workspace`
+	err = t.QueryFew(q, []any{sqldb.EncodeInts(workspaces)}, func(row sqldb.Row) error {
+		var s State
+		err := row.Scan(s.scan()...)
+		states = append(states, s)
+		return err
+	})
+	return states, err
+}
+
+// Snapshot returns the snapshot of an index in a state.
+func (x *Index) Snapshot(t *sqldb.Tx, state State) (*Snapshot, error) {
+	have := x.snapshots.Get(state.Workspace)
+	if have != nil && have.State == state {
+		return have, nil
+	}
+	next := &Snapshot{State: state}
+	if have != nil && have.State.version == state.version {
+		next.Snapshot = have.Snapshot
+	} else {
+		segments, err := x.Segments(t, state.Workspace)
+		if err != nil {
+			return nil, err
+		}
+		next.Snapshot = index.NewSnapshot(segments)
+	}
+	if err := next.catchUp(t); err != nil {
+		return nil, err
+	}
+	x.snapshots.Put(state.Workspace, next)
+	return next, nil
+}
+
+// catchUp applies the rows of the log that a snapshot does not have yet. Others write while it reads: what it
+// has read must still be of one version.
+func (s *Snapshot) catchUp(t *sqldb.Tx) error {
+	w := s.State.Workspace
+	held := map[int64]bool{}
+	for _, seq := range s.AppliedSeqs() {
+		held[seq] = true
+	}
+	var missing []int64
+	err := t.Query(`SELECT seq FROM index_log WHERE workspace = ?1 ORDER BY seq`, []any{w},
+		func(r sqldb.Row) error {
+			var seq int64
+			err := r.Scan(&seq)
+			if !held[seq] {
+				missing = append(missing, seq)
+			}
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	if len(missing) > 0 {
+		changes, err := ReadLog(t, w, missing)
+		if err != nil {
+			return err
+		}
+		s.Snapshot = s.Apply(changes)
+	}
+	var now State
+	if err := t.QueryRow(`SELECT`+stateColumns(t.Dialect.LogVersion)+
+		`FROM keyword_indexes x WHERE x.workspace = ?1`, []any{w}, now.scan()); err != nil {
+		return err
+	}
+	if now.version != s.State.version {
+		return ErrStale
+	}
+	s.State.logVersion = logVersionOf(t.Dialect, s.AppliedSeqs())
+	return nil
+}

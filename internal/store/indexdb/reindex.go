@@ -1,0 +1,121 @@
+package indexdb
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/analysis"
+	"github.com/loci-memory/loci/internal/index"
+	"github.com/loci-memory/loci/internal/sqldb"
+)
+
+// reindexBatchSize is how many memories are analyzed anew in one transaction.
+const reindexBatchSize = 200
+
+// ReindexOutdated reindexes the workspaces whose index is of an earlier analyzer. Its documents serve searches
+// meanwhile. The index of a newer analyzer stays.
+func (x *Index) ReindexOutdated(ctx context.Context) error {
+	for {
+		workspace, err := x.nextOutdated(ctx)
+		if errors.Is(err, sqldb.ErrNoRows) {
+			return nil
+		}
+		if err == nil {
+			err = x.reindexWorkspace(ctx, workspace)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// nextOutdated finds a workspace with an index of an earlier analyzer.
+func (x *Index) nextOutdated(ctx context.Context) (workspace int64, err error) {
+	return sqldb.SystemRead(ctx, x.db, "look for indexes of an earlier analyzer",
+		func(t *sqldb.Tx) (rowID int64, err error) {
+			return rowID, t.QueryRow(
+				`SELECT workspace FROM keyword_indexes WHERE analyzer < ?1 ORDER BY analyzer, workspace LIMIT 1`,
+				[]any{analysis.Version}, []any{&rowID})
+		})
+}
+
+func (x *Index) reindexWorkspace(ctx context.Context, workspace int64) error {
+	// What is written from now on is analyzed by this program.
+	rowIDs, err := sqldb.SystemRead(ctx, x.db, "list memories to index anew",
+		func(t *sqldb.Tx) (list []int64, err error) {
+			err = t.Query(`SELECT row_id FROM memories WHERE workspace = ?1`, []any{workspace}, sqldb.ScanInts(&list))
+			return list, err
+		})
+	for some := range slices.Chunk(rowIDs, reindexBatchSize) {
+		if err == nil {
+			_, err = sqldb.System(ctx, x.db, "index memories anew", func(t *sqldb.Tx) (loci.Empty, error) {
+				return loci.Empty{}, x.Reindex(t, workspace, some...)
+			})
+		}
+	}
+	if err != nil {
+		return err
+	}
+	_, err = sqldb.System(ctx, x.db, "know that an index is of this analyzer", func(t *sqldb.Tx) (int64, error) {
+		return t.Exec(`UPDATE keyword_indexes SET analyzer = ?2 WHERE workspace = ?1`, workspace, analysis.Version)
+	})
+	return err
+}
+
+// Reindex replaces the rows of the log of each memory by one with its document. That of a memory that is gone
+// deletes the document.
+func (x *Index) Reindex(t *sqldb.Tx, workspace int64, rowIDs ...int64) error {
+	if err := Lock(t, workspace); err != nil {
+		return err
+	}
+	for _, rowID := range rowIDs {
+		if err := x.replaceLogRows(t, workspace, rowID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (x *Index) replaceLogRows(t *sqldb.Tx, workspace, rowID int64) error {
+	u, last := LogUpdate{Memory: rowID, Tags: sqldb.EmptyList, Deleted: true}, int64(0)
+	switch m, err := LockMemoryRow(t, rowID); {
+	case err == nil && m.Workspace == workspace:
+		last = m.Atlas
+		group, position := SourceGroup(&m.Source)
+		u = LogUpdate{Memory: rowID, Group: group, Position: position, Kind: m.Kind, Status: m.Status, Tags: m.Tags,
+			CreatedAt: loci.Time(m.Created), Verified: m.VerifiedAt != 0,
+			ValidUntil: loci.Time(m.ValidUntil), Document: index.AnalyzeEncoded(m.Title, m.Content)}
+	case err != nil && !errors.Is(err, sqldb.ErrNoRows):
+		return err
+	}
+	// What the rows add to the counters stays the same for each atlas.
+	sums := map[int64]Counters{last: {}}
+	err := t.Query(
+		`SELECT atlas, CAST(SUM(memories) AS BIGINT), CAST(SUM(bytes) AS BIGINT) FROM index_log WHERE workspace = ?1
+			AND memory = ?2 GROUP BY atlas`,
+		[]any{workspace, rowID}, func(r sqldb.Row) error {
+			var atlas int64
+			var sum Counters
+			err := r.Scan(&atlas, &sum.Memories, &sum.Bytes)
+			sums[atlas] = sum
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	if _, err := t.Exec(`DELETE FROM index_log WHERE workspace = ?1 AND memory = ?2`, workspace, rowID); err != nil {
+		return err
+	}
+	for _, atlas := range append(slices.DeleteFunc(slices.Sorted(maps.Keys(sums)), func(atlas int64) bool {
+		return atlas == last
+	}), last) {
+		u.Memories, u.Bytes = int(sums[atlas].Memories), int(sums[atlas].Bytes)
+		if err := x.AppendLog(t, workspace, atlas, u); err != nil {
+			return err
+		}
+	}
+	return nil
+}
