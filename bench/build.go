@@ -54,14 +54,12 @@ func (b *bench) runJSON(argv ...string) (map[string]string, error) {
 	return output, json.Unmarshal(out, &output)
 }
 
-// environ is the environment without settings of Loci, so that a run does not
-// depend on them.
+// environ returns the environment without settings of Loci, so that a run does not depend on them.
 func environ() []string {
 	return slices.DeleteFunc(os.Environ(), func(e string) bool { return strings.HasPrefix(e, "LOCI_") })
 }
 
-// cacheKey identifies databases in the cache by the versions of notes, tables,
-// documents and segments.
+// cacheKey identifies databases in the cache by the versions of notes, tables, documents and segments.
 func cacheKey() (string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, corpusVersion, analysis.Version, index.FormatVersion, vector.ChunkVersion)

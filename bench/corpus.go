@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// corpus is the source of notes and questions: sentences and questions of real
-// datasets where they are present, else invented ones.
+// corpus is the source of notes and questions. Sentences and questions are from real datasets, or invented where these
+// are absent.
 type corpus struct {
 	origin    string // their origin, for the report
 	sentences []string
@@ -31,8 +31,7 @@ const corpusVersion = "2"
 // readCorpus reads English sets of documents and questions below dir.
 func readCorpus(dir string) (*corpus, error) {
 	t := &corpus{origin: "sentences and questions of docs, xquad-en and locomo-sessions, words as frequent as there, " +
-		"and " +
-		"invented ones"}
+		"and invented ones"}
 	for _, set := range []string{"docs", "xquad-en", "locomo-sessions"} {
 		err := readLines(filepath.Join(dir, set, "docs.jsonl"), func(text string) { t.addDocument(text) })
 		if err == nil {
@@ -53,8 +52,7 @@ func readCorpus(dir string) (*corpus, error) {
 	return t, nil
 }
 
-// mostFrequent returns the n most frequent words of five letters and more in a
-// list.
+// mostFrequent returns the n most frequent words of five letters and more in a list.
 func mostFrequent(words []string, n int) []string {
 	times := map[string]int{}
 	for _, w := range words {

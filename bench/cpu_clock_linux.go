@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// processCPU returns the nanoseconds of user and system time that a process has
-// used. The number of the kernel's clock is the complement of the process id,
-// and 2 for the scheduler's time (include/linux/posix-timers_types.h).
+// processCPU returns the nanoseconds of user and system time that a process has used. The number of the kernel's clock
+// is the complement of the process id, and 2 for the scheduler's time (include/linux/posix-timers_types.h).
 func processCPU(pid int) (int64, error) {
 	var t unix.Timespec
 	err := unix.ClockGettime(int32(^pid)<<3|2, &t)
@@ -20,8 +19,8 @@ func processCPU(pid int) (int64, error) {
 // fdatasync waits until the written bytes of a file are on the disk.
 func fdatasync(f *os.File) error { return syscall.Fdatasync(int(f.Fd())) }
 
-// cpuTicks returns the hundredths of seconds that all processors have used, and
-// the part that this process and its ended children have not.
+// cpuTicks returns the CPU time of all processors in hundredths of seconds. others is the part that this process and
+// its ended children have not used.
 func cpuTicks() (all, others float64) {
 	var user, nice, system, idle, wait, hard, soft, steal float64
 	if stat, err := os.ReadFile("/proc/stat"); err == nil {

@@ -7,8 +7,7 @@ import (
 	"os"
 )
 
-// processCPU has no clock of another process on this system, so that a run ends
-// at once.
+// processCPU fails: this system has no clock of another process.
 func processCPU(int) (int64, error) {
 	return 0, errors.New("only Linux has a clock for the CPU of another process")
 }

@@ -40,21 +40,16 @@ func (b *bench) createConcurrent(from *fixture) error {
 		if err != nil {
 			return err
 		}
-		for _, side := range []struct {
-			name string
-			p    *process
-		}{{"floor", p.floor}, {"loci", p.loci}} {
-			sides = append(sides, benchSide{side.name + " " + driver, func(turn int) (map[string]float64, error) {
-				return side.p.cpuPerRequest(32, concurrentCreates, b.uniqueCreates(from, turn, concurrentCreates))
-			}})
-		}
+		sides = append(sides, p.sides(driver, func(p *process, turn int) (map[string]float64, error) {
+			return p.cpuPerRequest(32, concurrentCreates, b.uniqueCreates(from, turn, concurrentCreates))
+		})...)
 	}
 	s, err := b.interleave(2, sides...)
 	if err != nil {
 		return err
 	}
 	b.report.saveSeries("create", s)
-	b.compare("create", "700 bytes, 32 clients, folding counted", "us CPU", s, "cpu", 2)
+	b.compare("create", "700 bytes, 32 clients, flushes counted", "us CPU", s, "cpu", 2.5)
 	return nil
 }
 
@@ -130,8 +125,7 @@ func (b *bench) measureFsync(n int) (map[string]float64, error) {
 
 var straceLine = regexp.MustCompile(`(?m)^\s*[\d.]+\s+[\d.]+\s+\d+\s+(\d+)\s+(?:\d+\s+)?(?:fdatasync|fsync)$`)
 
-// countSyncs counts the syncs to the disk, including checkpoints and shutdown,
-// by running the server under strace.
+// countSyncs counts the syncs to the disk, including checkpoints and shutdown, by running the server under strace.
 func (b *bench) countSyncs(from *fixture) error {
 	at, err := b.copyFixture(from, "traced")
 	if err != nil {

@@ -10,20 +10,17 @@ import (
 	"strings"
 )
 
-// stubModel is the model name of the stub. It changes whenever the same text
-// gets another vector.
+// stubModel is the model name of the stub. It changes whenever the same text gets another vector.
 const stubModel = "stub-1"
 
 // stubDimensions is the length of its vectors, as of the built-in model.
 const stubDimensions = 384
 
-// An embedderStub replaces an embedder whose cost is not measured. It
-// implements the embeddings API of OpenAI. Servers reach it as a proxy, so that
-// the generation of their vectors contains no port, and a loaded database
-// serves later runs.
+// An embedderStub replaces an embedder whose cost is not measured. It implements the embeddings API of OpenAI. Servers
+// use it as a proxy. So the generation of their vectors contains no port, and later runs can reuse a database.
 type embedderStub struct {
 	address string
-	silent  bool // never answers: memories stay in the queue, and cost nothing
+	silent  bool // never responds, so that memories stay in the queue, and cost nothing
 }
 
 func newStub(silent bool) (*embedderStub, error) {
@@ -71,8 +68,8 @@ func (s *embedderStub) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Write(out)
 }
 
-// stubVector is the sum of a random direction for each word of four letters and
-// more: texts with common words or sentences are near each other.
+// stubVector returns the sum of a random direction for each word of four letters and more. Texts with common words are
+// near each other.
 func stubVector(text string) []float32 {
 	v := make([]float32, stubDimensions)
 	v[0] = 1 // without such a word

@@ -23,7 +23,7 @@ type fixture struct {
 	IDs  []string          `json:"ids"`
 	Load map[string]float64
 
-	embedder []string // environment that names it; nil means one that never answers
+	embedder []string // environment for its embedder; nil is for the silent stub
 }
 
 func (p *fixture) flags() []string {
@@ -33,13 +33,13 @@ func (p *fixture) flags() []string {
 	return []string{"--data", p.Dir}
 }
 
-// fixture returns the loaded database with that name, from the cache if it is
-// there. Otherwise fill loads it through the server.
+// fixture returns the loaded database with that name, from the cache if possible. Otherwise fill loads it through the
+// server.
 func (b *bench) fixture(name, db string, fill func(p *fixture, s *process) error) (*fixture, error) {
 	return b.loadFixture(&fixture{DB: db}, name, fill)
 }
 
-// loadFixture loads the fixture where it is missing.
+// loadFixture loads the fixture if it is missing.
 func (b *bench) loadFixture(p *fixture, name string, fill func(p *fixture, s *process) error) (*fixture, error) {
 	s, err := cacheKey()
 	if err != nil {
@@ -68,7 +68,7 @@ func (b *bench) loadFixture(p *fixture, name string, fill func(p *fixture, s *pr
 	return p, os.WriteFile(known, raw, 0o600)
 }
 
-// loadFromEmpty makes a database from nothing.
+// loadFromEmpty loads an empty database.
 func (b *bench) loadFromEmpty(p *fixture, fill func(p *fixture, s *process) error) error {
 	if err := os.RemoveAll(p.Dir); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (b *bench) loadFromEmpty(p *fixture, fill func(p *fixture, s *process) erro
 	if p.Load == nil {
 		p.Load = map[string]float64{}
 	}
-	p.Load["tidying"] = (s.cpu() - before) / 1e6
+	p.Load["merge"] = (s.cpu() - before) / 1e6
 	return nil
 }
 
@@ -176,14 +176,13 @@ func (b *bench) databaseURL(name string) (string, error) {
 	return u.String(), nil
 }
 
-// createRequest is the request that stores a text.
+// createRequest returns the request that stores a text.
 func createRequest(p *fixture, content string) request {
 	return newRequest("POST", "/v1/memories", p.Key,
 		map[string]any{"content": content, "title": content[:32], "type": "note", "tags": []string{"bench"}})
 }
 
-// loader returns a function that loads n memories, and records their ids and
-// the cost.
+// loader returns a function that loads n memories, and records their ids and the cost.
 func (b *bench) loader(n int, text func(i int) string) func(p *fixture, s *process) error {
 	return func(p *fixture, s *process) error {
 		p.IDs = make([]string, n)
@@ -201,7 +200,7 @@ func (b *bench) loader(n int, text func(i int) string) func(p *fixture, s *proce
 	}
 }
 
-// firstID returns the first id in an answer.
+// firstID returns the first id in a response.
 func firstID(body []byte) string {
 	_, rest, _ := bytes.Cut(body, []byte(`"id":"`))
 	id, _, _ := bytes.Cut(rest, []byte(`"`))

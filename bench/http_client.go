@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// A request is the bytes of an HTTP request: clients that only write them use
-// little of the processors shared with the server.
+// A request is the bytes of an HTTP request. Clients that only write them use little of the processors shared with the
+// server.
 type request []byte
 
 func newRequest(method, path, key string, body any) request {
@@ -50,7 +50,7 @@ func (p *process) dial() (*conn, error) {
 	return &conn{c, bufio.NewReader(c)}, nil
 }
 
-// do sends one request and returns the body of the answer.
+// do sends one request and returns the body of the response.
 func (w *conn) do(r request) ([]byte, error) {
 	if _, err := w.Write(r); err != nil {
 		return nil, err
@@ -66,8 +66,8 @@ func (w *conn) do(r request) ([]byte, error) {
 	return body, err
 }
 
-// sendAll sends n requests over several connections at once. makeRequest
-// returns the request with a number, and the optional heard gets its answer.
+// sendAll sends n requests over several connections at once. makeRequest returns the request with a number, and the
+// optional heard gets its response.
 func (p *process) sendAll(connections, n int, makeRequest func(i int) request,
 	onResponse func(i int, body []byte)) error {
 	var next atomic.Int64
@@ -104,8 +104,8 @@ func (p *process) cpuPerRequest(connections, n int, makeRequest func(i int) requ
 		"wall": float64(elapsed.Microseconds()) / float64(n)}, err
 }
 
-// sendSequentially sends one request after another. It returns for each the
-// microseconds of the server's CPU and of time until the answer.
+// sendSequentially sends one request after another. It returns the server's CPU and the wall time of each in
+// microseconds.
 func (p *process) sendSequentially(n int, makeRequest func(i int) request) (cpu, wall []float64, err error) {
 	w, err := p.dial()
 	if err != nil {

@@ -12,16 +12,14 @@ import (
 	"github.com/loci-memory/loci/internal/vector"
 )
 
-// The duration of a turn of ingest, and the pause of a reading client between
-// two searches.
+// The duration of a turn of ingest, and the pause of a reading client between two searches.
 const (
 	ingestDuration = 4 * time.Second
 	thinkTime      = 100 * time.Millisecond
 )
 
-// ingest compares the throughput of the built-in model in a loop on one thread
-// with that of a server with a full embedding queue: without searches, and
-// while clients search by keywords. The texts are the notes.
+// ingest compares the throughput of the built-in model in a loop on one thread with that of a server. The server has a
+// full embedding queue, without searches, and while clients search by keywords. The texts are the notes.
 func (b *bench) ingest() error {
 	from, err := b.fixture(fmt.Sprintf("notes-%d", b.memories/4), "", b.loader(b.memories/4, b.corpus.note))
 	if err != nil {
@@ -55,15 +53,14 @@ func (b *bench) ingest() error {
 
 func (b *bench) reportIngest(s series) {
 	b.report.add(s.ratioLine(line{Row: "ingest", What: "embedder alone, one thread, over the memories of a server " +
-		"that " +
-		"is not searched", Unit: "us CPU", Threshold: .9, HigherIsBetter: true}, "server cpu", "alone cpu"))
+		"without searches", Unit: "us CPU", Threshold: .9, HigherIsBetter: true}, "server cpu", "alone cpu"))
 	for _, c := range []struct {
 		name, what string
-		bar        float64
+		least      float64
 	}{{"server", "nobody searches", .9}, {"reading ingest", "8 clients search who read for 100 ms", .9},
 		{"busy ingest", "8 clients search without a pause", .9}} {
 		l := s.ratioLine(line{Row: "ingest", What: "memories a second while " + c.what + ", over the embedder alone",
-			Unit: "1/s", Threshold: c.bar}, c.name+" rate", "alone rate")
+			Unit: "1/s", Threshold: c.least}, c.name+" rate", "alone rate")
 		l.HigherIsBetter = true
 		b.report.add(l)
 	}
@@ -94,8 +91,7 @@ func (b *bench) measureEmbedder(m *embed.MiniLM) func(turn int) (map[string]floa
 	}
 }
 
-// A searchLoad is a number of searching clients, with a pause after each
-// answer.
+// A searchLoad is a number of searching clients, with a pause after each response.
 type searchLoad struct {
 	name  string
 	pause time.Duration
@@ -103,8 +99,7 @@ type searchLoad struct {
 
 var noSearches searchLoad
 
-// measureIngest starts a server, and measures how many memories it embeds and
-// how long the clients' searches take.
+// measureIngest starts a server, and measures how many memories it embeds and how long the clients' searches take.
 func (b *bench) measureIngest(at *fixture, c searchLoad) func(turn int) (map[string]float64, error) {
 	return func(turn int) (map[string]float64, error) {
 		p, err := b.serve(b.drivers[0], at, true)
@@ -141,8 +136,8 @@ func selfCPU() float64 {
 	return float64(n) / 1000
 }
 
-// waitForProgress waits until a server with a full embedding queue has embedded
-// some memories, and returns how many are left, and when.
+// waitForProgress waits until a server with a full embedding queue has embedded some memories. It returns the number
+// left, and the time.
 func (p *process) waitForProgress(at *fixture) (left int, when time.Time, err error) {
 	if at.embedder == nil {
 		return 0, time.Now(), nil
@@ -157,8 +152,7 @@ func (p *process) waitForProgress(at *fixture) (left int, when time.Time, err er
 	return left, time.Now(), err
 }
 
-// runSearches runs searching clients for a time, and returns the milliseconds
-// of each search.
+// runSearches runs searching clients for a time, and returns the milliseconds of each search.
 func (p *process) runSearches(c searchLoad, makeRequest func(i int) request) (wall []float64, err error) {
 	if c.name == "" {
 		time.Sleep(ingestDuration)

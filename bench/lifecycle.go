@@ -9,22 +9,21 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// The number of changes of one kind in a turn, by 32 clients. A round has
-// lifeTurns of them, whose mean counts. Every eighth flush ends in a merge,
-// after some 4,800 changes, which must not affect the same kind in each turn.
+// The number of changes of one kind in a turn, by 32 clients. A round has lifeTurns turns, whose mean counts. Every
+// eighth flush ends in a merge, after some 4,800 changes. It must not affect the same kind in each turn.
 const (
 	changesPerTurn = 460
 	lifecycleTurns = 6
 )
 
-// lifecycle compares the changes of memories with their creation, by the same server
-// in the same rounds, and measures the context snapshot and the list.
+// lifecycle compares the changes of memories with their creation, by the same server in the same rounds. It also
+// measures the context snapshot and the list.
 func (b *bench) lifecycle() error {
 	from, err := b.proseFixture()
 	if err != nil {
 		return err
 	}
-	at, err := b.copyFixture(from, "life")
+	at, err := b.copyFixture(from, "lifecycle")
 	if err != nil {
 		return err
 	}
@@ -44,7 +43,7 @@ func (b *bench) lifecycle() error {
 	nothing := func(int) any { return nil }
 	kinds := []struct {
 		name string
-		bar  float64
+		most float64
 		run  func(turn int) (map[string]float64, error)
 	}{
 		{"append", 1.3, on("POST", "/append", func(n int) any {
@@ -69,10 +68,10 @@ func (b *bench) lifecycle() error {
 	if err != nil {
 		return err
 	}
-	b.report.saveSeries("life", s)
+	b.report.saveSeries("lifecycle", s)
 	for _, k := range kinds {
-		b.report.add(s.ratioLine(line{Row: "life", What: k.name + ", 32 clients, over create", Unit: "us CPU",
-			Threshold: k.bar}, k.name+" cpu", "create cpu"))
+		b.report.add(s.ratioLine(line{Row: "lifecycle", What: k.name + ", 32 clients, over create", Unit: "us CPU",
+			Threshold: k.most}, k.name+" cpu", "create cpu"))
 	}
 	p.stop()
 	return b.context()
@@ -102,7 +101,7 @@ func (b *bench) context() error {
 		return err
 	}
 	b.report.saveSeries("context", s)
-	b.report.add(line{Row: "life", What: "context snapshot of 20 of " + strconv.Itoa(b.memories) + ", p50",
+	b.report.add(line{Row: "lifecycle", What: "context snapshot of 20 of " + strconv.Itoa(b.memories) + ", p50",
 		Unit: "ms CPU", Loci: s.median("loci p50"), Threshold: 2, IsAbsolute: true})
 	return nil
 }
@@ -137,7 +136,8 @@ func (b *bench) list() error {
 		return err
 	}
 	b.report.saveSeries("list", s)
-	b.report.add(s.ratioLine(line{Row: "life", What: fmt.Sprintf("page of 20 of %d memories, over 1000", 10*b.memories),
+	b.report.add(s.ratioLine(line{Row: "lifecycle",
+		What: fmt.Sprintf("page of 20 of %d memories, over 1000", 10*b.memories),
 		Unit: "us CPU", Threshold: 1.3}, sides[1].name+" cpu", sides[0].name+" cpu"))
 	return nil
 }

@@ -1,13 +1,12 @@
-// Bench measures Loci beside floors: programs that do the least that the same
-// answer takes (bench/floor). Every figure of a row is taken in the same run,
-// in rounds in which all sides have their turn, and is the median of the rounds.
-// CPU is that of the server process alone, in user and system time; clients
-// are in this process. Wall time is shown only where a row is about it.
+// Bench measures Loci beside floors: programs that do the least for the same response (bench/floor). Every figure of a
+// row is measured in the same run, in rounds in which all sides take turns, and is the median of the rounds. CPU is the
+// user and system time of the server process alone; clients are in this process. Wall time is shown only where a row is
+// about it.
 //
-// go run -tags sqlite_fts5 ./bench [-run door,get,...] [-rounds 7] [-memories 100000] [-driver mattn,modernc] [-json
-// FILE] [-profile FILE]
+//	go run -tags sqlite_fts5 ./bench [-run transport,get,...] [-rounds 7] [-memories 100000]
+//	    [-driver mattn,modernc] [-json FILE] [-profile FILE]
 //
-// docs/benchmarks.md tells what the rows mean.
+// docs/benchmarks.md describes the rows.
 package main
 
 import (
@@ -34,28 +33,26 @@ type bench struct {
 	report     report
 	corpus     *corpus
 	stub       *embedderStub // an embedder that costs nothing, and
-	silentStub *embedderStub // one that never answers
-	running    []*process    // of the row under way
+	silentStub *embedderStub // one that never responds
+	running    []*process    // of the current row
 }
 
-// rows in the order in which they run: the one that loads goes before those
-// that use what it has loaded.
+// rows are in the order in which they run. memory loads the data that later rows use.
 var rows = []struct {
 	name string
 	run  func(*bench) error
 }{
-	{"door", (*bench).transport}, {"get", (*bench).get}, {"create", (*bench).create}, {"life", (*bench).lifecycle},
-	{"list", (*bench).list}, {"memory", (*bench).memory},
-	{"search", (*bench).search}, {"neighbours", (*bench).neighbours}, {"reach", (*bench).manyWorkspaces},
-	{"start", (*bench).startup},
-	{"meaning", (*bench).semantic}, {"ingest", (*bench).ingest},
+	{"transport", (*bench).transport}, {"get", (*bench).get}, {"create", (*bench).create},
+	{"lifecycle", (*bench).lifecycle}, {"list", (*bench).list}, {"memory", (*bench).memory},
+	{"search", (*bench).search}, {"tenants", (*bench).tenants}, {"workspaces", (*bench).manyWorkspaces},
+	{"start", (*bench).startup}, {"semantic", (*bench).semantic}, {"ingest", (*bench).ingest},
 }
 
 func main() {
 	if len(os.Args) > 1 && os.Args[1] == "serve" {
 		exit(serveProfiled(os.Args[2:]))
 	}
-	if len(os.Args) > 2 && os.Args[1] == "door" {
+	if len(os.Args) > 2 && os.Args[1] == "transport" {
 		exit(serveTransport(os.Args[2], len(os.Args) > 3))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -76,10 +73,10 @@ func exit(err error) {
 
 func run(ctx context.Context) (err error) {
 	b := &bench{ctx: ctx}
-	only := flag.String("run", "", "rows to run, with commas: door, get, create, life, list, memory, search, "+
-		"neighbours, "+
-		"reach, start, meaning, ingest; default: all")
-	drivers := flag.String("driver", "mattn,modernc", "drivers of SQLite, with commas; the first is held to the bars")
+	only := flag.String("run", "", "rows to run, with commas: transport, get, create, lifecycle, list, memory, "+
+		"search, tenants, workspaces, start, semantic, ingest; default: all")
+	drivers := flag.String("driver", "mattn,modernc",
+		"drivers of SQLite, with commas; the thresholds are for the first")
 	out := flag.String("json", "", "file for the raw figures of every round")
 	flag.IntVar(&b.rounds, "rounds", 7, "rounds")
 	flag.IntVar(&b.memories, "memories", 100_000, "memories in the workspace that is searched")
@@ -115,7 +112,7 @@ func run(ctx context.Context) (err error) {
 	return b.report.save(*out, b)
 }
 
-// runRows runs the rows that are asked for.
+// runRows runs the rows with the given names, or all.
 func (b *bench) runRows(only string) error {
 	wanted := map[string]bool{}
 	for name := range strings.SplitSeq(only, ",") {

@@ -25,8 +25,8 @@ type process struct {
 
 var listenLine = regexp.MustCompile(`listens on http://([0-9.:]+)`)
 
-// start runs a server and returns once it listens. Its log goes to a file, as
-// that of a service does. It is stopped at the end of the row, if not before.
+// start runs a server and returns once it listens. Its log is written to a file, as that of a service. It is stopped at
+// the end of the row at the latest.
 func (b *bench) start(env []string, argv ...string) (*process, error) {
 	log, err := os.CreateTemp(b.scratch, "log-")
 	if err != nil {
@@ -81,8 +81,7 @@ func (p *process) cpu() float64 {
 	return float64(n) / 1000
 }
 
-// waitIdle waits until the server is idle, so that its work after the answers
-// counts too, and returns its CPU.
+// waitIdle waits until the server is idle, so that its work after the responses counts too. It returns its CPU.
 func (p *process) waitIdle() float64 {
 	before := p.cpu()
 	for range 600 {
@@ -111,13 +110,11 @@ func (p *process) anonymousMemory() (float64, error) {
 	return 0, fmt.Errorf("the kernel does not tell RssAnon")
 }
 
-// mergeIdlePause is the pause after which an index is merged (see compactor in
-// package store), and some more.
+// mergeIdlePause is the pause after which an index is merged (see compactor in package store), and some more.
 const mergeIdlePause = 17 * time.Second
 
-// waitMerged waits until the server has merged its indexes. Some of many
-// workspaces are merged later: the server is finished once it uses less than
-// half a hundredth of a processor.
+// waitMerged waits until the server has merged its indexes. With many workspaces, some are merged later. The server has
+// finished once it uses less than half a hundredth of a processor.
 func (p *process) waitMerged() {
 	for before := p.cpu(); ; {
 		time.Sleep(mergeIdlePause)

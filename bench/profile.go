@@ -12,8 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/server"
 )
 
-// profileVariable names the file of a server's profile. With it this program
-// is the server.
+// profileVariable names the file of a server's profile. With it this program is the server.
 const profileVariable = "BENCH_PROFILE"
 
 var profileCount int
@@ -23,7 +22,7 @@ func (b *bench) nextProfile() string {
 	return fmt.Sprintf("%s.%d", b.profile, profileCount)
 }
 
-// serveProfiled is `loci serve` with a profile of its CPU.
+// serveProfiled runs `loci serve` with a CPU profile.
 func serveProfiled(args []string) error {
 	flags := map[string]string{}
 	for i := 0; i+1 < len(args); i += 2 {

@@ -16,16 +16,14 @@ import (
 // A series holds the figures of every round, by side and measure.
 type series map[string][]float64
 
-// A benchSide is one side of a row. One run is one turn; it returns figures by
-// measure.
+// A benchSide is one side of a row. One run is one turn; it returns figures by measure.
 type benchSide struct {
 	name string
 	run  func(turn int) (map[string]float64, error)
 }
 
-// interleave runs several turns of every side in every round, one after
-// another, and takes their mean, so that other load on the machine affects all
-// sides alike. A round before them, which is not counted, warms up.
+// interleave runs several turns of every side in every round, one after another, and computes their mean. So other load
+// on the machine affects all sides alike. One round before them warms up and is not counted.
 func (b *bench) interleave(turns int, list ...benchSide) (series, error) {
 	s := series{}
 	for turn := range turns * (b.rounds + 1) {
@@ -68,8 +66,7 @@ func (s series) medianRatio(key, floor string) float64 {
 	return quantile(ratios, .5)
 }
 
-// ratioLine makes a line of two sides. With least, the ratio is that of the floor
-// to Loci.
+// ratioLine returns a line of two sides. With HigherIsBetter, the ratio is that of the floor to Loci.
 func (s series) ratioLine(l line, key, floor string) line {
 	l.Loci, l.Floor, l.Ratio = s.median(key), s.median(floor), s.medianRatio(key, floor)
 	if l.HigherIsBetter {
@@ -86,8 +83,8 @@ func quantile(list []float64, q float64) float64 {
 	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
 }
 
-// A line of the report: a figure of Loci's, that of the floor where there is
-// one, and the bar that the figure or their ratio is held to.
+// A line of the report is a figure of Loci, that of the floor if there is one, and the threshold of the figure or
+// ratio.
 type line struct {
 	Row            string  `json:"row"`
 	What           string  `json:"what"`
@@ -95,19 +92,19 @@ type line struct {
 	Loci           float64 `json:"loci"`
 	Floor          float64 `json:"floor,omitzero"`
 	Ratio          float64 `json:"ratio,omitzero"` // the median of the rounds' ratios
-	Threshold      float64 `json:"bar,omitzero"`   // 0: shown beside, held to nothing
-	IsAbsolute     bool    `json:"value,omitzero"` // the bar is for the figure, not for the ratio
-	HigherIsBetter bool    `json:"least,omitzero"` // the bar is the least, not the most
+	Threshold      float64 `json:"bar,omitzero"`   // 0: no threshold
+	IsAbsolute     bool    `json:"value,omitzero"` // the threshold is for the figure, not for the ratio
+	HigherIsBetter bool    `json:"least,omitzero"` // the threshold is the least, not the most
 	Passed         bool    `json:"passed"`
 }
 
 type report struct {
 	lines     []line
 	rounds    series
-	otherWork float64 // the part of the processors that other work had
+	otherWork float64 // the share of the processors that other work used
 }
 
-// add judges a line.
+// add checks and adds a line.
 func (r *report) add(l line) {
 	judged := l.Ratio
 	if l.IsAbsolute {
@@ -129,7 +126,7 @@ func (r *report) saveSeries(row string, s series) {
 	}
 }
 
-// String is the line as a row of a table in Markdown.
+// String returns the line as a row of a table in Markdown.
 func (l line) String() string {
 	floor, ratio, threshold, verdict := "", "", "", ""
 	if l.Floor != 0 {

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// semanticSearches are the searches of a kind in a round.
+// semanticSearches is the number of searches of a kind in a round.
 const semanticSearches = 200
 
-// semantic measures searches by meaning in many memories, and in a tenth of them.
+// semantic measures semantic searches in many memories, and in a tenth of them.
 func (b *bench) semantic() error {
 	var sides []benchSide
 	var largest *process
@@ -26,13 +26,13 @@ func (b *bench) semantic() error {
 	if err != nil {
 		return err
 	}
-	b.report.saveSeries("meaning", s)
+	b.report.saveSeries("semantic", s)
 	memoryBytes, err := largest.anonymousMemory()
 	if err != nil {
 		return err
 	}
 	b.reportSemantic(s, sides[1].name, sides[0].name)
-	b.report.add(line{Row: "meaning", What: "anonymous memory after these searches", Unit: "MB",
+	b.report.add(line{Row: "semantic", What: "anonymous memory after these searches", Unit: "MB",
 		Loci: memoryBytes / 1e6, Threshold: 150, IsAbsolute: true})
 	return b.coldSemantic()
 }
@@ -43,7 +43,7 @@ func (b *bench) startWithVectors(n int) (*fixture, *process, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	at, err := b.copyFixture(from, fmt.Sprintf("meaning-%d", n))
+	at, err := b.copyFixture(from, fmt.Sprintf("semantic-%d", n))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -51,12 +51,11 @@ func (b *bench) startWithVectors(n int) (*fixture, *process, error) {
 	return at, p, err
 }
 
-// vectorsFixture returns the database of n memories of one passage each, all of which have
-// their vectors.
+// vectorsFixture returns the database of n memories of one chunk each, all with vectors.
 func (b *bench) vectorsFixture(n int) (*fixture, error) {
 	load := b.loader(n, b.corpus.chunk)
 	p := &fixture{embedder: b.stub.env()}
-	return b.loadFixture(p, fmt.Sprintf("meaning-%d-%s", n, stubModel), func(p *fixture, s *process) error {
+	return b.loadFixture(p, fmt.Sprintf("semantic-%d-%s", n, stubModel), func(p *fixture, s *process) error {
 		if err := load(p, s); err != nil {
 			return err
 		}
@@ -72,7 +71,7 @@ func (b *bench) vectorsFixture(n int) (*fixture, error) {
 	})
 }
 
-// pending is how many memories wait for vectors.
+// pending returns the number of memories without vectors.
 func (p *process) pending(key string) (n int, err error) {
 	var status struct{ Indexing struct{ Pending int } }
 	err = p.sendAll(1, 1, func(int) request { return newRequest("GET", "/v1/status", key, nil) },
@@ -82,7 +81,7 @@ func (p *process) pending(key string) (n int, err error) {
 	return status.Indexing.Pending, err
 }
 
-// searchInModeRequest is a search for the best 20 in a mode, of some types, or of all.
+// searchInModeRequest returns a search for the best 20 in a mode, of some types, or of all.
 func searchInModeRequest(key, query, mode string, types ...string) request {
 	body := map[string]any{"query": query, "mode": mode, "limit": 20}
 	if len(types) > 0 {
@@ -91,10 +90,8 @@ func searchInModeRequest(key, query, mode string, types ...string) request {
 	return newRequest("POST", "/v1/memories/search", key, body)
 }
 
-// Kinds of searches, in the order in which they are asked: the first asks what
-// nobody has asked before, the others the same again, so that its vector is known.
-// All memories are notes; other types beside are for the server not to know the
-// ranking too.
+// Kinds of searches in their order. The first sends new queries. The others repeat them, so that the vectors are
+// cached. Other types in the filter keep the server from using its cache of rankings.
 var semanticKinds = []struct {
 	name, mode string
 	types      []string
@@ -104,7 +101,7 @@ var semanticKinds = []struct {
 	{"keyword", "keyword", []string{"note", "decision"}}, {"auto", "auto", []string{"note", "preference"}},
 }
 
-// measureModes asks whole questions in each mode, one after another.
+// measureModes sends whole questions in each mode, one after another.
 func (b *bench) measureModes(p *process, key string) func(turn int) (map[string]float64, error) {
 	return func(turn int) (map[string]float64, error) {
 		figures := map[string]float64{}
@@ -127,9 +124,8 @@ func (b *bench) measureModes(p *process, key string) func(turn int) (map[string]
 	}
 }
 
-// searchTimings asks one after another, and returns for each search its milliseconds: those
-// of the server's CPU, of time until the answer is here, and those that the answer
-// tells of itself.
+// searchTimings sends one search after another. It returns the milliseconds of each: of the server's CPU, of wall time,
+// and the timings in the response.
 func (p *process) searchTimings(n int, makeRequest func(i int) request) (map[string][]float64, error) {
 	w, err := p.dial()
 	if err != nil {
@@ -162,8 +158,8 @@ func (p *process) searchTimings(n int, makeRequest func(i int) request) (map[str
 			continue
 		}
 		t := answer.Meta.Timings
-		figures["embed"], figures["words"], figures["meaning"], figures["fuse"] = t.EmbedMs, t.KeywordMs, t.SemanticMs,
-			t.FuseMs
+		figures["embed"], figures["keyword"] = t.EmbedMs, t.KeywordMs
+		figures["semantic"], figures["fuse"] = t.SemanticMs, t.FuseMs
 		for what, v := range figures {
 			all[what] = append(all[what], v)
 		}
@@ -173,7 +169,7 @@ func (p *process) searchTimings(n int, makeRequest func(i int) request) (map[str
 
 func (b *bench) reportSemantic(s series, many, few string) {
 	add := func(what, unit, key string, threshold float64) {
-		b.report.add(line{Row: "meaning", What: what, Unit: unit, Loci: s.median(many + " " + key),
+		b.report.add(line{Row: "semantic", What: what, Unit: unit, Loci: s.median(many + " " + key),
 			Threshold: threshold, IsAbsolute: true})
 	}
 	for _, k := range semanticKinds {
@@ -181,24 +177,23 @@ func (b *bench) reportSemantic(s series, many, few string) {
 		add(k.name+", p50", "ms CPU", k.name+" cpu p50", threshold)
 		add(k.name+", p99", "ms CPU", k.name+" cpu p99", 0)
 	}
-	add("new questions: the stub and the way to it, p50", "ms", "hybrid, new questions embed p50", 0)
-	add("hybrid: of it by words, p50", "ms", "hybrid words p50", 0)
-	add("hybrid: of it by meaning, p50", "ms", "hybrid meaning p50", 0)
+	add("new questions: the stub and the connection to it, p50", "ms", "hybrid, new questions embed p50", 0)
+	add("hybrid: keyword retriever, p50", "ms", "hybrid keyword p50", 0)
+	add("hybrid: semantic retriever, p50", "ms", "hybrid semantic p50", 0)
 	for _, k := range semanticKinds[1:4] {
-		b.report.add(s.ratioLine(line{Row: "meaning",
+		b.report.add(s.ratioLine(line{Row: "semantic",
 			What: fmt.Sprintf("%s, p50, %s over %s memories", k.name, many, few), Unit: "ms CPU", Threshold: 10},
 			many+" "+k.name+" cpu p50", few+" "+k.name+" cpu p50"))
 	}
 }
 
-// coldSemantic tells what the first search by meaning costs after a start, beside
-// one by words.
+// coldSemantic measures the first semantic search after a start, beside a keyword search.
 func (b *bench) coldSemantic() error {
 	from, err := b.vectorsFixture(b.memories)
 	if err != nil {
 		return err
 	}
-	at, err := b.copyFixture(from, "cold-meaning")
+	at, err := b.copyFixture(from, "cold-semantic")
 	if err != nil {
 		return err
 	}
@@ -212,10 +207,10 @@ func (b *bench) coldSemantic() error {
 	if err != nil {
 		return err
 	}
-	b.report.saveSeries("meaning cold", s)
+	b.report.saveSeries("semantic cold", s)
 	for _, unit := range []string{"wall", "cpu"} {
-		b.report.add(s.ratioLine(line{Row: "meaning",
-			What: "from the start to the first answer by meaning, over one by words",
+		b.report.add(s.ratioLine(line{Row: "semantic",
+			What: "from the start to the first semantic response, over a keyword one",
 			Unit: map[string]string{"wall": "ms", "cpu": "ms CPU"}[unit]},
 			"semantic "+unit, "keyword "+unit))
 	}

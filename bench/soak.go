@@ -19,18 +19,16 @@ import (
 	"time"
 )
 
-// maxSoakGrowth is by how much the anonymous memory of a server may grow from the
-// second third of a soak to the last one.
+// maxSoakGrowth bounds the growth of anonymous memory from the second third of a soak to the last one.
 const maxSoakGrowth = 1.1
 
-// A soak is a long steady load on one server. Memory, files and latencies are
-// sampled; what grows without a bound shows.
+// A soak is a long steady load on one server. Memory, files and latencies are sampled, to show unbounded growth.
 type soak struct {
 	*bench
 	duration          time.Duration
 	rate              int
 	clients           int
-	memoriesPerClient int // memories of a client; beyond it deletes one before it makes another
+	memoriesPerClient int // memories of a client; beyond that it deletes one before it creates another
 
 	server  *process
 	fixture *fixture
@@ -45,7 +43,7 @@ type soak struct {
 	samples   []soakSample
 }
 
-// A soakSample is what the server holds at one moment, in MB.
+// A soakSample holds the resources of the server at one moment, in MB.
 type soakSample struct {
 	at                                time.Duration
 	anonymous, mapped, heap, goMemory float64
@@ -54,7 +52,7 @@ type soakSample struct {
 	goroutines                        float64
 }
 
-// runSoak loads a server for a while and fails where its memory grows.
+// runSoak loads a server for a while and fails if its memory grows.
 func runSoak(ctx context.Context, args []string) error {
 	s := &soak{bench: &bench{ctx: ctx, drivers: []string{"mattn"}}, latencies: map[string][]float64{}}
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
@@ -117,11 +115,11 @@ func (s *soak) startServer() (err error) {
 	return err
 }
 
-// runLoad has the clients work at the rate until the time is over, and samples.
+// runLoad makes the clients work at the rate until the time is over, and samples.
 func (s *soak) runLoad() {
 	s.start = time.Now()
 	end := time.After(s.duration)
-	turns := make(chan int, 4*s.rate) // what the server is behind by; more is not asked
+	turns := make(chan int, 4*s.rate) // bounds the backlog of a slow server
 	var all sync.WaitGroup
 	for range s.clients {
 		all.Go(func() { s.runClient(turns) })
@@ -133,9 +131,7 @@ func (s *soak) runLoad() {
 	defer sampleTick.Stop()
 	defer minute.Stop()
 	fmt.Println("minute  calls  failed  create p50/p99  search p50/p99 ms  anonymous  Go heap  Go all  mapped  " +
-		"database " +
-		" " +
-		"log MB  files  goroutines")
+		"database  log MB  files  goroutines")
 	for n := 0; ; {
 		select {
 		case <-tick.C:
@@ -162,8 +158,7 @@ func (s *soak) runLoad() {
 	}
 }
 
-// runClient sends one request after another over one connection, made anew where
-// it fails.
+// runClient sends one request after another over one connection, and reconnects after a failure.
 func (s *soak) runClient(turns <-chan int) {
 	var w *conn
 	var own []string
@@ -196,8 +191,7 @@ func (s *soak) runClient(turns <-chan int) {
 	}
 }
 
-// request returns the request with a number: one of what people and agents do,
-// as often as they may.
+// request returns the request with a number: a usual one of people and agents, in usual proportions.
 func (s *soak) request(n int, own []string) (kind string, r request) {
 	rng := rand.New(rand.NewPCG(77, uint64(n)))
 	key, pick := s.fixture.Key, rng.IntN(100)
@@ -247,7 +241,7 @@ func (s *soak) record(kind string, elapsed time.Duration, err error) {
 	s.latencies[kind] = append(s.latencies[kind], float64(elapsed.Microseconds())/1000)
 }
 
-// sample notes what the server holds.
+// sample records the resources of the server.
 func (s *soak) sample() {
 	x := soakSample{at: time.Since(s.start)}
 	rollup := readNumbers(fmt.Sprintf("/proc/%d/smaps_rollup", s.server.pid))
@@ -272,7 +266,7 @@ func (s *soak) sample() {
 
 // readNumbers reads lines of a name and a number.
 func readNumbers(file string) map[string]float64 {
-	text, _ := os.ReadFile(file) // what cannot be read is not there
+	text, _ := os.ReadFile(file) // an unreadable file has no numbers
 	return parseNumbers(string(text))
 }
 
@@ -296,7 +290,7 @@ func fileMB(file string) float64 {
 	return float64(i.Size()) / 1e6
 }
 
-// printMinute prints the minute that ends.
+// printMinute prints the minute that has ended.
 func (s *soak) printMinute() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -317,8 +311,7 @@ func (s *soak) verdict() error {
 	second, third := s.meanOfThird(1), s.meanOfThird(2)
 	ratio := third / cmp.Or(second, 1)
 	fmt.Printf("soak: %d calls in %v, %d failed; anonymous memory %.1f MB in the second third, %.1f MB in the last: "+
-		"%.3f "+
-		"(at most %.2f)\n",
+		"%.3f (at most %.2f)\n",
 		s.calls, time.Since(s.start).Round(time.Second), s.failed, second, third, ratio, maxSoakGrowth)
 	switch {
 	case s.ctx.Err() != nil:

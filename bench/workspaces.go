@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// memory tells how much of its own memory the server holds once it has loaded
-// the notes and searched them. It loads them anew.
+// memory measures the anonymous memory of a server that has loaded and searched the notes. It loads them again.
 func (b *bench) memory() error {
 	s, err := cacheKey()
 	if err != nil {
@@ -44,20 +43,17 @@ func (b *bench) memory() error {
 		Loci: at.Load["cpu"]})
 	b.report.add(line{Row: "memory", What: "load of the notes by 32 clients, wall time", Unit: "s",
 		Loci: at.Load["seconds"]})
-	b.report.add(line{Row: "memory", What: "tidying of the index, once they rest", Unit: "s CPU",
-		Loci: at.Load["tidying"]})
+	b.report.add(line{Row: "memory", What: "merge of the index afterwards", Unit: "s CPU", Loci: at.Load["merge"]})
 	return nil
 }
 
-// others and each are the sizes of the world beside the workspace that is
-// searched, which has each memories too.
+// memoriesEach is the number of memories in every workspace, the searched one included.
 const memoriesEach = 100
 
 func (b *bench) otherWorkspaces() int { return max(1, b.memories/memoriesEach) }
 
-// neighbours compares the same search of a workspace that is alone and of one
-// that has many others beside it.
-func (b *bench) neighbours() error {
+// tenants compares the same search in a workspace alone, and beside many workspaces of another user.
+func (b *bench) tenants() error {
 	alone, err := b.fixture("alone", "", b.loader(memoriesEach, b.corpus.note))
 	if err != nil {
 		return err
@@ -71,7 +67,7 @@ func (b *bench) neighbours() error {
 		name string
 		from *fixture
 	}{{"alone", alone}, {"beside", beside}} {
-		at, err := b.copyFixture(side.from, "neighbours-"+side.name)
+		at, err := b.copyFixture(side.from, "tenants-"+side.name)
 		if err != nil {
 			return err
 		}
@@ -79,7 +75,7 @@ func (b *bench) neighbours() error {
 		if err != nil {
 			return err
 		}
-		// The others have been searched too.
+		// The other workspaces have been searched too.
 		if err := p.sendAll(1, 1, func(int) request { return searchRequest(at.Keys["bob"], b.corpus.wordPair(0)) },
 			nil); err != nil {
 			return err
@@ -94,15 +90,15 @@ func (b *bench) neighbours() error {
 	if err != nil {
 		return err
 	}
-	b.report.saveSeries("neighbours", s)
-	b.report.add(s.ratioLine(line{Row: "neighbours",
+	b.report.saveSeries("tenants", s)
+	b.report.add(s.ratioLine(line{Row: "tenants",
 		What: fmt.Sprintf("search of 100 beside %d workspaces of 100, over alone", b.otherWorkspaces()), Unit: "us CPU",
 		Threshold: 1.2},
 		"beside cpu", "alone cpu"))
 	return nil
 }
 
-// crowdedFixture is a workspace with many of another user's beside it.
+// crowdedFixture returns a database with a workspace and many of another user.
 func (b *bench) crowdedFixture() (*fixture, error) {
 	own := b.loader(memoriesEach, b.corpus.note)
 	return b.fixture(fmt.Sprintf("beside-%d", b.otherWorkspaces()), "", func(p *fixture, s *process) error {
@@ -113,13 +109,13 @@ func (b *bench) crowdedFixture() (*fixture, error) {
 	})
 }
 
-// manyWorkspaces compares what a user of many workspaces reads of all of them with the same of one of them.
+// manyWorkspaces compares reads of all workspaces of a user with those of one.
 func (b *bench) manyWorkspaces() error {
 	from, err := b.crowdedFixture()
 	if err != nil {
 		return err
 	}
-	at, err := b.copyFixture(from, "reach")
+	at, err := b.copyFixture(from, "workspaces")
 	if err != nil {
 		return err
 	}
@@ -144,8 +140,7 @@ func (b *bench) manyWorkspaces() error {
 		made func(i int, scope string) request
 	}{
 		{"list", func(_ int, scope string) request {
-			return newRequest("GET", "/v1/memories?limit=20"+scope, bob,
-				nil)
+			return newRequest("GET", "/v1/memories?limit=20"+scope, bob, nil)
 		}},
 		{"context", func(_ int, scope string) request {
 			return newRequest("GET", "/v1/memories/context?limit=20"+scope, bob, nil)
@@ -174,16 +169,17 @@ func (b *bench) manyWorkspaces() error {
 	if err != nil {
 		return err
 	}
-	b.report.saveSeries("reach", s)
+	b.report.saveSeries("workspaces", s)
 	for _, k := range kinds {
-		b.report.add(s.ratioLine(line{Row: "reach", What: fmt.Sprintf("%s of %d workspaces, over one of them", k.name,
-			b.otherWorkspaces()), Unit: "us CPU", Threshold: 10},
+		b.report.add(s.ratioLine(line{Row: "workspaces",
+			What: fmt.Sprintf("%s of %d workspaces, over one of them", k.name,
+				b.otherWorkspaces()), Unit: "us CPU", Threshold: 10},
 			k.name+" all cpu", k.name+" one cpu"))
 	}
 	return nil
 }
 
-// fillOtherWorkspaces makes many workspaces of another user's, each with memories.
+// fillOtherWorkspaces creates many workspaces of another user, each with memories.
 func (b *bench) fillOtherWorkspaces(p *fixture, s *process) error {
 	bob := p.Keys["bob"]
 	ids := make([]string, b.otherWorkspaces())
@@ -200,8 +196,7 @@ func (b *bench) fillOtherWorkspaces(p *fixture, s *process) error {
 	}, nil)
 }
 
-// startup tells how long it takes from the start of the process to the answer of
-// its first search. Nothing is dropped from the page cache.
+// startup measures the time from the start of the process to the response to its first search. The page cache is kept.
 func (b *bench) startup() error {
 	from, err := b.notesFixture("")
 	if err != nil {
@@ -222,12 +217,12 @@ func (b *bench) startup() error {
 	return nil
 }
 
-// coldSearch starts Loci once and asks it for words.
+// coldSearch starts Loci once and sends a keyword search.
 func (b *bench) coldSearch(at *fixture) (map[string]float64, error) {
 	return b.coldStart(at, searchRequest(at.Key, b.corpus.question(0)))
 }
 
-// coldStart starts Loci once, and tells what it takes until the first answer.
+// coldStart starts Loci once, and measures the time until the first response.
 func (b *bench) coldStart(at *fixture, first request) (map[string]float64, error) {
 	start := time.Now()
 	p, err := b.serve(b.drivers[0], at, false)

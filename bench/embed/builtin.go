@@ -13,8 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/embed/kernel"
 )
 
-// A side embeds a text repeatedly and returns the CPU milliseconds of one run,
-// and the vector.
+// A side embeds a text repeatedly and returns the CPU milliseconds of one run, and the vector.
 type side struct {
 	name  string
 	embed func(ctx context.Context, text string, runs int) (float64, []float32, error)

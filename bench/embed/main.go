@@ -1,17 +1,14 @@
 //go:build linux
 
-// Embed measures the built-in embedder, once for each variant of its kernels, beside
-// ONNX Runtime with the same model: float32; int8 (quantized dynamically, per channel);
-// and, where the processor has AVX-512, float32 without it, as a processor would do that
-// has AVX2 at most. Every figure is the CPU time of a process that has one thread for
-// the work; all sides have their turn in every round, and medians of the rounds are
-// shown.
+// Embed measures the built-in embedder, with each variant of its kernels, beside ONNX Runtime with the same model. ONNX
+// Runtime computes in float32, and in int8 (quantized dynamically, per channel). If the processor has AVX-512, it also
+// computes in float32 without it, as on a processor with AVX2. Figures are the CPU time of a process with one thread.
+// All sides take turns in every round, and medians of the rounds are shown.
 //
 //	go run ./bench/embed [-rounds 9] [-tokens 12,64,128,256]
 //
-// ONNX Runtime is installed from PyPI, in the versions of requirements.txt, into a
-// folder for temporary files, where it stays for later runs. Without Python or a
-// network, the built-in embedder is measured alone.
+// ONNX Runtime is installed from PyPI, in the versions of requirements.txt, into a temporary folder that later runs
+// reuse. Without Python or a network, the built-in embedder is measured alone.
 package main
 
 import (

@@ -16,7 +16,7 @@ import (
 	"path/filepath"
 )
 
-// embeddedFiles are what is not Go: the Python part, and what hides AVX-512 from it.
+// embeddedFiles are the files in Python, and the library that hides AVX-512.
 //
 //go:embed worker.py graph.py requirements.txt hide/noavx512.c
 var embeddedFiles embed.FS
@@ -92,8 +92,7 @@ func (o *onnxProcess) side(model string) side {
 	}}
 }
 
-// install returns a folder with a Python environment and the files. It reuses
-// an equal folder of an earlier run.
+// install returns a folder with a Python environment and the files. It reuses an equal folder of an earlier run.
 func install(ctx context.Context) (string, error) {
 	python, err := exec.LookPath("python3")
 	if err != nil {

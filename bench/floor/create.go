@@ -44,7 +44,7 @@ const createStatements = `BEGIN IMMEDIATE; COMMIT;
 	INSERT INTO minhash_bands (workspace, band, memory) VALUES (?1, ?3, ?2), (?1, ?4, ?2), (?1, ?5, ?2), (?1, ?6, ?2);
 	INSERT INTO embedding_queue (memory, workspace, due, attempts, error) VALUES (?1, ?2, ?3, 0, '')`
 
-// newCreator answers POST /v1/memories.
+// newCreator handles POST /v1/memories.
 func newCreator(path string, blob int) (http.Handler, error) {
 	db, err := open(path)
 	if err != nil {
@@ -90,8 +90,7 @@ func (c *creator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusCreated, map[string]any{"memory": m}, <-j.done)
 }
 
-// run commits the gathered writes. It waits for as many as the last commit had,
-// for two milliseconds at most.
+// run commits the gathered writes. It waits for as many as the last commit had, for two milliseconds at most.
 func (c *creator) run() {
 	last := 1
 	for first := range c.jobs {

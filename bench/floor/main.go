@@ -1,8 +1,7 @@
-// Floor is the baseline of Loci's measurements: handlers of net/http with the
-// least work for an answer. They have no operations, no access checks and no
-// index.
+// Floor is the baseline of Loci's measurements: handlers of net/http with the least work for a response. They have no
+// operations, no access checks and no index.
 //
-//	floor empty  -size BYTES          reads the body and answers JSON of that size
+//	floor empty  -size BYTES          reads the body and writes JSON of that size
 //	floor get    -db FILE             one prepared read of a memory by its id
 //	floor create -db FILE -blob BYTES the rows of a create, in commits that clients share
 //	floor find   -db FILE             stock FTS5: porter, OR, the same filters, 20 rows
@@ -71,7 +70,7 @@ func serve(h http.Handler) error {
 	return http.Serve(l, h)
 }
 
-// newEmptyHandler reads the request and always gives the same answer.
+// newEmptyHandler reads the request and always writes the same response.
 func newEmptyHandler(size int) http.Handler {
 	const frame = `{"ok":true,"text":""}`
 	answer := frame[:len(frame)-2] + strings.Repeat("x", max(0, size-len(frame))) + `"}`

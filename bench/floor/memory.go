@@ -30,8 +30,7 @@ const columns = ` e.id, w.id, a.id, e.title, e.content, e.type, e.tags, e.status
 	e.updated_at,
 	e.source_name, e.source_uri, e.source_group, e.source_position `
 
-// scopeJoins are the necessary joins of an answer: the caller's memberships,
-// and the ids of workspace and atlas.
+// scopeJoins are the necessary joins of a response: the caller's memberships, and the ids of workspace and atlas.
 const scopeJoins = ` JOIN members m ON m.workspace = e.workspace AND m.user_id = ?1 JOIN workspaces w ON w.row_id = ` +
 	`e.workspace JOIN atlases a ON a.row_id = e.atlas `
 

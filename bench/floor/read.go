@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// newGetter answers GET /v1/memories/{id} by one statement, prepared.
+// newGetter handles GET /v1/memories/{id} with one prepared statement.
 func newGetter(path string) (http.Handler, error) {
 	return newReadHandler(path, `SELECT`+columns+`FROM memories e`+scopeJoins+`WHERE e.id = ?2`,
 		func(s *sql.Stmt, userID string, w http.ResponseWriter, r *http.Request) {
@@ -19,8 +19,7 @@ func newGetter(path string) (http.Handler, error) {
 		})
 }
 
-// newReadHandler serves f with a statement on connections with the settings of
-// Loci's readers.
+// newReadHandler serves f with a statement on connections with the settings of Loci's readers.
 func newReadHandler(path, q string, f func(s *sql.Stmt, userID string, w http.ResponseWriter,
 	r *http.Request)) (http.Handler, error) {
 	db, err := open(path)
@@ -47,8 +46,7 @@ func newReadHandler(path, q string, f func(s *sql.Stmt, userID string, w http.Re
 	}), nil
 }
 
-// prepareOn reserves a connection, and returns the statements in q, which are
-// separated by semicolons, prepared on it.
+// prepareOn reserves a connection, and returns the statements in q, which are separated by semicolons, prepared on it.
 func prepareOn(db *sql.DB, q string, pragmas ...string) (list []*sql.Stmt, err error) {
 	c, err := db.Conn(context.Background())
 	if err != nil {
@@ -93,10 +91,8 @@ func buildIndex(path string) error {
 	return nil
 }
 
-// Queries of FTS5. The first does the least for 20 rows: it ranks, and joins
-// rows in that order until there are 20. The second is equivalent to a search
-// of Loci: filters come before the limit, matches are counted, and ties are
-// ordered.
+// Queries of FTS5. The first does the least for 20 rows: it ranks, and joins rows in that order until it has 20. The
+// second is equivalent to a search of Loci. It filters before the limit, counts matches, and orders ties.
 const (
 	rankedQuery = `SELECT` + columns + `, words.rank, 0 FROM words CROSS JOIN memories e ON e.row_id = words.rowid` +
 		scopeJoins + `WHERE words MATCH ?2 AND e.status = 0 ORDER BY words.rank LIMIT 20`
@@ -109,9 +105,8 @@ const (
 const rowsQuery = `SELECT` + columns + `, 0, 0 FROM memories e` + scopeJoins +
 	`WHERE e.row_id IN (SELECT value FROM json_each(?2))`
 
-// newFinder answers GET /best?q=... and /counted?q=...; with &stop the stop
-// words of the question are left out. GET /rows?q=[1,2,3] returns those rows
-// without a search.
+// newFinder handles GET /best?q=... and /counted?q=...; with &stop it drops the stop words of the question. GET
+// /rows?q=[1,2,3] returns those rows without a search.
 func newFinder(path string) (http.Handler, error) {
 	mux := http.NewServeMux()
 	for name, q := range map[string]string{"/best": rankedQuery, "/counted": countedQuery, "/rows": rowsQuery} {
@@ -153,8 +148,7 @@ func find(s *sql.Stmt, userID, match string) (f searchResult, err error) {
 	return f, rows.Err()
 }
 
-// matchExpression joins the words of a text by OR, optionally without stop
-// words.
+// matchExpression joins the words of a text by OR, optionally without stop words.
 func matchExpression(text string, drop bool) string {
 	words := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	if drop {

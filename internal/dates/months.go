@@ -32,18 +32,15 @@ var (
 		/* pt */ "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
 		/* nl */ "januari februari maart april mei juni juli augustus september oktober november december",
 		/* pl */ "styczeń|stycznia|styczniu luty|lutego|lutym marzec|marca|marcu kwiecień|kwietnia|kwietniu " +
-			"maj|maja|maju czerwiec|czerwca|czerwcu " +
-			"lipiec|lipca|lipcu sierpień|sierpnia|sierpniu wrzesień|września|wrześniu " +
-			"październik|października|październiku " +
-			"listopad|listopada|listopadzie grudzień|grudnia|grudniu",
+			"maj|maja|maju czerwiec|czerwca|czerwcu lipiec|lipca|lipcu sierpień|sierpnia|sierpniu " +
+			"wrzesień|września|wrześniu październik|października|październiku listopad|listopada|listopadzie " +
+			"grudzień|grudnia|grudniu",
 		/* ru */ "январь|января|январе февраль|февраля|феврале март|марта|марте апрель|апреля|апреле май|мая|мае " +
-			"июнь|июня|июне " +
-			"июль|июля|июле август|августа|августе сентябрь|сентября|сентябре октябрь|октября|октябре " +
+			"июнь|июня|июне июль|июля|июле август|августа|августе сентябрь|сентября|сентябре октябрь|октября|октябре " +
 			"ноябрь|ноября|ноябре декабрь|декабря|декабре",
 		/* uk */ "січень|січня|січні лютий|лютого|лютому березень|березня|березні квітень|квітня|квітні " +
-			"травень|травня|травні червень|червня|червні " +
-			"липень|липня|липні серпень|серпня|серпні вересень|вересня|вересні жовтень|жовтня|жовтні " +
-			"листопад|листопада|листопаді грудень|грудня|грудні",
+			"травень|травня|травні червень|червня|червні липень|липня|липні серпень|серпня|серпні " +
+			"вересень|вересня|вересні жовтень|жовтня|жовтні листопад|листопада|листопаді грудень|грудня|грудні",
 		/* tr */ "ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık",
 	}
 	shortMonths = []string{

@@ -32,8 +32,7 @@ func BenchmarkEncode(b *testing.B) {
 
 func BenchmarkPieces(b *testing.B) {
 	texts := map[string]string{"prose": prose, "code": "func (c *cursor) next(ids []int32) (more []int32, found " +
-		"bool) " +
-		"{\n\tc.bytes, c.runes = 0, 0\n"}
+		"bool) {\n\tc.bytes, c.runes = 0, 0\n"}
 	for name, text := range hostile {
 		texts[name] = text
 	}

@@ -30,8 +30,7 @@ func newTrie(pieces []string) (*trie, error) {
 		order[id] = entry{piece, int32(id)}
 	}
 	slices.SortFunc(order, func(a, b entry) int {
-		return cmp.Or(strings.Compare(a.piece, b.piece),
-			cmp.Compare(a.id, b.id))
+		return cmp.Or(strings.Compare(a.piece, b.piece), cmp.Compare(a.id, b.id))
 	})
 	for i := 1; i < len(order); i++ {
 		if a, b := order[i-1], order[i]; a.piece == b.piece {

@@ -112,8 +112,7 @@ func visibleText(t testReporter, text string) {
 func TestMarkdownRoundTripsMemories(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		containsAll(t, textGenerator(4).Draw(t, "title"),
-			groupGenerator.Draw(t, "groups"))
+		containsAll(t, textGenerator(4).Draw(t, "title"), groupGenerator.Draw(t, "groups"))
 	})
 }
 

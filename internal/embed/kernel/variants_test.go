@@ -68,8 +68,7 @@ func TestKernelsPanicOnWrongShape(t *testing.T) {
 		"scratch": func() { Best().Attention(make([]float32, 4*width), make([]float32, 12*width), 1, nil) },
 		"gamma":   func() { Best().AddNorm(zeroSlice(width), zeroSlice(width), zeroSlice(width), nil, 0) },
 		"rest": func() {
-			Best().AddNorm(zeroSlice(width), zeroSlice(width-1), zeroSlice(width), zeroSlice(width),
-				0)
+			Best().AddNorm(zeroSlice(width), zeroSlice(width-1), zeroSlice(width), zeroSlice(width), 0)
 		},
 		"sixteen": func() { Best().AddNorm(zeroSlice(17), zeroSlice(17), zeroSlice(17), zeroSlice(17), 0) },
 	} {

@@ -23,8 +23,7 @@ func transpose() {
 	TEXT("transposeAVX2", 0b100, "func(keys, values, qkv *float32, tokens, stride int)")
 	Pragma("noescape")
 	Doc("transposeAVX2 writes the keys of a head as rows of one dimension, stride values apart, and its values as " +
-		"rows " +
-		"of 32 without a gap. tokens is a multiple of four; qkv begins at the head's Q.")
+		"rows of 32 without a gap. tokens is a multiple of four; qkv begins at the head's Q.")
 	keys, values, qkv := pointer("keys"), pointer("values"), pointer("qkv")
 	n, stride := pointer("tokens"), pointer("stride")
 	SHLQ(Imm(2), stride)
@@ -78,8 +77,7 @@ func transposeFour(to, stride Register, from Mem) {
 func (m machine) score() {
 	m.text("score", "func(scores, q, keys, mask *float32, n int)",
 		"writes the products of four queries with n keys, a multiple of sixteen, plus the mask. Scores have rows of "+
-			"n, "+
-			"keys are as transposed.")
+			"n, keys are as transposed.")
 	scores, q, keys, mask, n := pointer("scores"), pointer("q"), pointer("keys"), pointer("mask"), pointer("n")
 	stride := GP64()
 	MOVQ(n, stride)
@@ -150,8 +148,7 @@ func (m machine) scoreTile(scores, q, keys, mask, stride Register, parts int) {
 func (m machine) softmax() {
 	m.text("softmax", "func(scores, inverse *float32, n int)",
 		"replaces four rows of n scores, a multiple of sixteen, by the exponentials of their distances to the largest "+
-			"of "+
-			"the row, divided by the root of 32, and writes the inverse of their sum.")
+			"of the row, divided by the root of 32, and writes the inverse of their sum.")
 	scores, inverse, n := pointer("scores"), pointer("inverse"), pointer("n")
 	stride := GP64()
 	MOVQ(n, stride)

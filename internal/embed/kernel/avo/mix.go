@@ -11,8 +11,7 @@ import (
 func (m machine) mix() {
 	m.text("mix", "func(dst, weights, inverse, values *float32, n, stride, queries int)",
 		"writes the sums of n values by the weights of queries, a multiple of four, whose rows are stride apart, "+
-			"times "+
-			"the inverse.")
+			"times the inverse.")
 	x := mixing{machine: m, dst: pointer("dst"), weights: pointer("weights"), inverse: pointer("inverse"),
 		stride: pointer("stride")}
 	SHLQ(Imm(2), x.stride)

@@ -14,8 +14,7 @@ import (
 func mulAVX2() {
 	m := machine{suffix: "AVX2"}
 	m.text("mul", "func(dst *float32, out int, a, signs *byte, reach *uint16, width, groups int, weights *int8, "+
-		"bounds "+
-		"*uint16, start *int32, scale, bias, each *float32)",
+		"bounds *uint16, start *int32, scale, bias, each *float32)",
 		"writes the products of sixteen rows with groups of four tokens.")
 	p := newProduct()
 	signs, stripe, done := pointer("signs"), GP64(), GP64()
