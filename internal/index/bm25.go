@@ -11,8 +11,8 @@ const (
 	bm25B  = .75
 )
 
-// EncodeLength is a length as one byte: exact below 16, then four bits of mantissa
-// after the leading one, so that it is off by 3 % at most.
+// EncodeLength encodes a length as one byte: exactly below 16, else with four bits of mantissa after the leading one.
+// The error is 3 % at most.
 func EncodeLength(n uint32) uint8 {
 	if n < 16 {
 		return uint8(n)
@@ -21,7 +21,7 @@ func EncodeLength(n uint32) uint8 {
 	return uint8(min((uint32(e)+1)<<4|n>>e&15, math.MaxUint8))
 }
 
-// DecodeLength is the middle of the lengths that share a code.
+// DecodeLength returns the middle of the lengths with a code.
 func DecodeLength(code uint8) float64 {
 	if code < 16 {
 		return float64(code)
@@ -30,12 +30,12 @@ func DecodeLength(code uint8) float64 {
 	return float64(uint32(16|code&15)<<e) + float64(uint32(1)<<e-1)/2
 }
 
-// BM25Table holds the saturated term frequency for each frequency up to normFreqs
-// and each length code, in one workspace's average length.
+// BM25Table holds the saturated frequency of a term for each frequency up to tabulatedFreqs and each length code. It
+// holds for one average length.
 type BM25Table struct {
 	scores      [tabulatedFreqs + 1][256]float32
 	lengthNorms [256]float64
-	avgLength   float64 // length
+	avgLength   float64
 }
 
 const tabulatedFreqs = 8
@@ -56,16 +56,18 @@ func newBM25Table(docs int, length int64) *BM25Table {
 // LengthNorm returns the length normalization of a length code.
 func (n *BM25Table) LengthNorm(code uint8) float64 { return n.lengthNorms[code] }
 
-// LengthNorm is how fast the frequency of a term saturates in a text of some length.
+// LengthNorm returns the length normalization of BM25, k1*(1-b+b*length/average). The greater it is, the later a
+// frequency saturates.
 func LengthNorm(length, average float64) float64 { return bm25K1 * (1 - bm25B + bm25B*length/average) }
 
-// SaturateTF is what a term counts that stands so often in a text.
+// SaturateTF returns the part of the BM25 score of a term that depends on its frequency in a text.
 func SaturateTF(freq, norm float64) float32 { return float32(freq * (bm25K1 + 1) / (freq + norm)) }
 
 func (n *BM25Table) computeTF(freq, code int) float32 {
 	return SaturateTF(float64(freq), n.lengthNorms[code])
 }
 
+// TF returns the saturated frequency of a term in a document.
 func (n *BM25Table) TF(freq, code uint8) float32 {
 	if freq <= tabulatedFreqs {
 		return n.scores[freq][code]
@@ -73,7 +75,7 @@ func (n *BM25Table) TF(freq, code uint8) float32 {
 	return n.computeTF(int(freq), int(code))
 }
 
-// IDF is the weight of a term that df of n documents hold.
+// IDF returns the inverse document frequency of a term in df of n documents, as Lucene computes it.
 func IDF(n, df int) float32 {
 	return float32(math.Log(1 + (float64(n-df)+.5)/(float64(df)+.5)))
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// ErrCorrupt says that stored bytes are not what this package once wrote.
+// ErrCorrupt is the error of stored bytes that this package did not write.
 var ErrCorrupt = errors.New("index: corrupt bytes")
 
-// decoder reads stored bytes. After a failure it yields zeros and keeps bad set,
-// so that decoders check once at the end of each part.
+// decoder reads stored bytes. After a failure it returns zeros and keeps failed set. So callers check for errors once
+// at the end of each part.
 type decoder struct {
 	data   []byte
 	failed bool
@@ -51,8 +51,8 @@ func (c *decoder) varint() int64 {
 	return int64(u>>1) ^ -int64(u&1)
 }
 
-// count reads a number of things that take at least size bytes each, so that a
-// corrupt count can never ask for more memory than the input justifies.
+// count reads the number of items that take at least size bytes each. So a corrupt count cannot allocate more memory
+// than the input justifies.
 func (c *decoder) count(size int) int {
 	n := c.uvarint()
 	if n > uint64(len(c.data)/size) {
@@ -72,8 +72,7 @@ func (c *decoder) bytes(n int) []byte {
 	return b
 }
 
-// frontCoded reads a front-coded string: the length it shares with the one before and
-// its own rest.
+// frontCoded reads a front-coded string: the length of the prefix that it shares with the one before, and its suffix.
 func (c *decoder) frontCoded(last []byte) []byte {
 	shared, n := c.uvarint(), c.uvarint()
 	rest := c.data
@@ -98,7 +97,7 @@ func (c *decoder) err() error {
 	return nil
 }
 
-// end reports an error when anything failed or is left over.
+// end returns an error if a read failed or bytes are left.
 func (c *decoder) end() error {
 	if c.failed || len(c.data) > 0 {
 		return ErrCorrupt
@@ -106,7 +105,7 @@ func (c *decoder) end() error {
 	return nil
 }
 
-// appendFrontCoded writes what cursor.text reads.
+// appendFrontCoded appends the form that decoder.frontCoded reads.
 func appendFrontCoded(out []byte, last, text string) []byte {
 	shared := sharedPrefixLen(last, text)
 	out = binary.AppendUvarint(out, uint64(shared))

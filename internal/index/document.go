@@ -7,24 +7,24 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// TitleWeight is how often a word of the title counts.
+// TitleWeight is the factor in the frequencies of the terms of a title.
 const TitleWeight = 3
 
-// Document is the forward index of one memory: its terms with their weighted
-// frequencies, and its length in words. The zero Document has no terms.
+// Document is the forward index of one memory: its length in words and its weighted term frequencies. The zero Document
+// has no terms.
 type Document struct {
 	Length uint32
-	Terms  []TermFreq // sorted by text, no duplicates
+	Terms  []TermFreq // sorted, distinct
 }
 
+// TermFreq is a term of a document with its frequency.
 type TermFreq struct {
 	Term string
-	Freq uint8 // 1 to 255; more changes no score that anybody could see
+	Freq uint8 // 1 to 255; BM25 is saturated long before
 }
 
-// Analyze turns a memory into its forward index. It takes any valid UTF-8 and
-// linear time. A title that only repeats a long first line counts nothing: it was
-// made of it.
+// Analyze returns the forward index of a memory, in linear time. The input is valid UTF-8. A title that repeats the
+// long first line of the content adds no terms.
 func Analyze(title, content string) Document {
 	c := termCounterPool.Get().(*termCounter)
 	defer termCounterPool.Put(c)
@@ -32,7 +32,7 @@ func Analyze(title, content string) Document {
 	return c.document(nil)
 }
 
-// AnalyzeEncoded is Analyze(title, content).Encode(), for whoever only stores it.
+// AnalyzeEncoded returns Analyze(title, content).Encode() with fewer allocations.
 func AnalyzeEncoded(title, content string) []byte {
 	c := termCounterPool.Get().(*termCounter)
 	defer termCounterPool.Put(c)
@@ -42,9 +42,8 @@ func AnalyzeEncoded(title, content string) []byte {
 	return d.Encode()
 }
 
-// Encode gives the document's stored form: version byte, length and number of
-// terms as uvarints, then each term in order: bytes shared with the one before
-// (uvarint), number and text of the rest, frequency (one byte).
+// Encode returns the stored form: version byte, length and number of terms as uvarints, then each term front coded and
+// followed by a frequency byte.
 func (d Document) Encode() []byte {
 	out := make([]byte, 0, 16+8*len(d.Terms))
 	out = append(out, FormatVersion)
@@ -58,7 +57,7 @@ func (d Document) Encode() []byte {
 	return out
 }
 
-// DecodeDocument reads what Encode wrote, or gives ErrCorrupt.
+// DecodeDocument decodes the result of Encode. It returns ErrCorrupt for other bytes.
 func DecodeDocument(data []byte) (Document, error) {
 	c := decoder{data: data}
 	c.version()
@@ -77,11 +76,10 @@ func DecodeDocument(data []byte) (Document, error) {
 	return Document{uint32(length), terms}, nil
 }
 
-// maxDocLength bounds a document's length so that sums stay far from overflow.
+// maxDocLength bounds the length of a document, so that sums of lengths cannot overflow.
 const maxDocLength = 1 << 30
 
-// termFreqs reads terms, each of which must come after the one before. All texts
-// are parts of one.
+// termFreqs reads terms in ascending order. Their texts share one allocation.
 func (c *decoder) termFreqs(count int) ([]TermFreq, error) {
 	var arena strings.Builder
 	arena.Grow(min(2*len(c.data), count*analysis.MaxTermBytes))

@@ -7,29 +7,30 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// Words of at least twoEditsMinRunes characters match terms at distance maxEdits, shorter ones at distance 1.
+// Terms match a word of at least twoEditsMinRunes characters within maxEdits edits, and a shorter word within one.
 const (
 	twoEditsMinRunes = 8
 	maxEdits         = 2
 )
 
-// An EditDistanceMatcher measures the distance of terms to a word: optimal string alignment, the restricted distance of
-// Damerau (A technique for computer detection and correction of spelling errors, 1964), in characters. Terms in order
-// share the rows of their common prefix.
+// An EditDistanceMatcher computes the distance of terms to a word: optimal string alignment, the restricted distance of
+// Damerau (A technique for computer detection and correction of spelling errors, 1964), in characters. Successive terms
+// share the matrix rows of their common prefix.
 type EditDistanceMatcher struct {
 	word        []rune
-	letterMask  uint64 // what it is made of
-	MaxDistance int    // more is not told apart
+	letterMask  uint64 // letters of the word
+	MaxDistance int    // greater distances are not computed exactly
 
-	prefix []byte // of the term before, what there are rows of
-	// after so many characters of the term, the distance to each beginning of the word
+	prefix []byte // of the term before, as far as rows has it
+	// rows[i][j] is the distance of the first i characters of the term to the first j of the word.
 	rows       [analysis.MaxTermBytes + 2][]uint8
-	prefixEnds [analysis.MaxTermBytes + 2]int // where in seen they end
+	prefixEnds [analysis.MaxTermBytes + 2]int // byte offsets in prefix where the characters end
 	runes      [analysis.MaxTermBytes + 2]rune
 	depth      int
-	exceeded   bool // all that begins so is too far
+	exceeded   bool // no term with this prefix is near enough
 }
 
+// NewEditDistanceMatcher returns a matcher for a word of at least two characters.
 func NewEditDistanceMatcher(word string) *EditDistanceMatcher {
 	s := &EditDistanceMatcher{word: []rune(word), MaxDistance: 1}
 	s.letterMask, _ = letterMaskOf([]byte(word))
@@ -46,7 +47,7 @@ func NewEditDistanceMatcher(word string) *EditDistanceMatcher {
 	return s
 }
 
-// prefixes are what a word may begin with that the word is taken for.
+// prefixes returns the prefixes of matching terms: the first letter of the word, or its first two letters swapped.
 func (s *EditDistanceMatcher) prefixes() []string {
 	a, b := s.word[0], s.word[1]
 	if a == b {
@@ -55,9 +56,9 @@ func (s *EditDistanceMatcher) prefixes() []string {
 	return []string{string(a), string([]rune{b, a})}
 }
 
-// maxMaskDiff is in how many bits of lettersOf a term of so many characters may differ.
-// Another letter changes two, one missing or too much changes one; negative if the
-// length alone is too far.
+// maxMaskDiff returns the number of bits in which the letter mask of a term of the given length may differ. A replaced
+// letter changes two bits, an inserted or deleted one changes one. The result is negative if the length alone differs
+// too much.
 func (s *EditDistanceMatcher) maxMaskDiff(runes int) int {
 	short := len(s.word) - runes
 	if short = max(short, -short); short > s.MaxDistance {
@@ -66,7 +67,7 @@ func (s *EditDistanceMatcher) maxMaskDiff(runes int) int {
 	return 2*s.MaxDistance - short
 }
 
-// distance is that of a term to the word, or something above most.
+// distance returns the distance of a term to the word, or a number above MaxDistance.
 func (s *EditDistanceMatcher) distance(term []byte) int {
 	n := commonPrefixLen(s.prefix, term)
 	if n == len(s.prefix) && s.exceeded {
@@ -90,8 +91,7 @@ func (s *EditDistanceMatcher) distance(term []byte) int {
 	return int(s.rows[s.depth][len(s.word)])
 }
 
-// extend goes on by a character and returns the least distance that words which
-// begin so can have.
+// extend adds the row of another character, and returns the least distance of any term with that prefix.
 func (s *EditDistanceMatcher) extend(r rune) int {
 	s.depth++
 	s.runes[s.depth] = r
@@ -111,7 +111,7 @@ func (s *EditDistanceMatcher) extend(r rune) int {
 	return int(slices.Min(row))
 }
 
-// commonPrefixLen is how many bytes two terms begin with alike.
+// commonPrefixLen returns the length of the common prefix of two terms in bytes.
 func commonPrefixLen(a, b []byte) int {
 	n := min(len(a), len(b))
 	for i := range n {

@@ -2,16 +2,17 @@ package index
 
 import (
 	"slices"
+	"sync"
 	"unique"
 )
 
-// Filter says which documents may be hits. It moves no score, but that one atlas
-// alone may have statistics of its own: see View.Answer.
+// Filter selects the documents that may be hits. It changes no score, except that a filter of one atlas selects its
+// statistics: see [Snapshot.ScopedTo].
 type Filter struct {
-	Atlases  []int64  // nil allows all, empty none
-	Kinds    uint64   // bit per kind, 0 allows all
-	Statuses uint64   // bit per status, 0 allows all
-	Tags     []string // all of them
+	Atlases  []int64  // nil admits all, empty none
+	Kinds    uint64   // bit set; 0 admits all
+	Statuses uint64   // bit set; 0 admits all
+	Tags     []string // documents have all of them
 }
 
 func allows(mask uint64, v uint8) bool {
@@ -34,16 +35,15 @@ func (f *Filter) Matches(a *DocAttributes) bool {
 	return true
 }
 
-// SegmentFilter is a filter applied to the tables of one segment, so that a
-// document costs a few look-ups at most. A field that is nil or 0 allows every
-// document of the segment.
+// SegmentFilter is a filter resolved against the tables of one segment, so that a document costs a few look-ups at
+// most. A field that is nil or 0 admits every document.
 type SegmentFilter struct {
 	columns          *docColumns
 	kinds, statuses  uint64
 	atlases, tagSets []bool
 }
 
-// Filter applies a filter to the segment.
+// Filter resolves a filter against the segment.
 func (s *Segment) Filter(f *Filter) SegmentFilter {
 	c := s.docColumns
 	g := SegmentFilter{columns: c, kinds: effectiveMask(f.Kinds, c.kindMask),
@@ -63,14 +63,15 @@ func (s *Segment) Filter(f *Filter) SegmentFilter {
 	return g
 }
 
-// effectiveMask is a mask, or 0 where it allows all the values seen.
-func effectiveMask(mask, seen uint64) uint64 {
-	if seen&^mask == 0 {
+// effectiveMask returns mask, or 0 if it admits all values that occur.
+func effectiveMask(mask, present uint64) uint64 {
+	if present&^mask == 0 {
 		return 0
 	}
 	return mask
 }
 
+// tagSets reports for each tag set of a segment whether it has all tags of the filter.
 func (f *Filter) tagSets(c *docColumns) []bool {
 	var wanted []uint32
 	for _, t := range f.Tags {
@@ -126,7 +127,7 @@ func (d *FilteredDocs) IsDeleted(segment, doc int) bool {
 	return isSet(d.segments[segment].deleted, doc)
 }
 
-// Matches reports whether the filter admits a document of a segment, or a row where segment is -1.
+// Matches reports whether the filter admits a document of a segment, or a row of the memtable if segment is -1.
 func (d *FilteredDocs) Matches(segment, doc int) bool {
 	if segment < 0 {
 		return d.filter.Matches(&d.rows[doc])
@@ -134,7 +135,90 @@ func (d *FilteredDocs) Matches(segment, doc int) bool {
 	return d.filters[segment].Matches(doc)
 }
 
-// MatchesAll reports whether the filter excludes no document of any segment.
+// MatchesAll reports whether the filter admits every document of every segment.
 func (d *FilteredDocs) MatchesAll() bool {
 	return !slices.ContainsFunc(d.filters, func(g SegmentFilter) bool { return !g.MatchesAll() })
+}
+
+// minScopeDocs is the least number of live documents for which an atlas has statistics of its own. Measured with those
+// of 4 to 16 documents, questions on code and documentation lose up to .01 against statistics of the workspace. With
+// statistics of the workspace, conversations of 19 to 32 sessions lose as much.
+const minScopeDocs = 16
+
+// maxCachedScopes bounds the scopes that a snapshot and each of its segments cache.
+const maxCachedScopes = 16
+
+// ScopedTo returns the snapshot whose statistics, vocabulary and language rank the hits of a filter. For a filter of
+// one large enough atlas, that snapshot has tombstones for all other documents. Otherwise it is the snapshot itself.
+func (v *Snapshot) ScopedTo(f *Filter) *Snapshot {
+	if len(f.Atlases) != 1 {
+		return v
+	}
+	w := v.scopeCache.get(f.Atlases[0], v.scopeToAtlas)
+	if w.docCount < minScopeDocs {
+		return v
+	}
+	return w
+}
+
+// scopeToAtlas returns a snapshot with tombstones for the documents of all other atlases.
+func (v *Snapshot) scopeToAtlas(atlas int64) *Snapshot {
+	w := &Snapshot{memtable: v.memtable, rows: v.rows, lengths: v.lengths, lengthCodes: v.lengthCodes,
+		appliedSeqs: v.appliedSeqs, deleted: make([]uint64, (len(v.rows)+63)/64)}
+	for _, s := range v.segments {
+		w.segments = append(w.segments, s.scopeCache.get(atlas, s.scopeToAtlas))
+	}
+	copy(w.deleted, v.deleted)
+	for i := range v.rows {
+		if v.rows[i].Atlas != atlas {
+			w.markDeleted(i)
+		}
+	}
+	w.computeStats()
+	return w
+}
+
+// scopeToAtlas returns the segment with tombstones for the documents of all other atlases.
+func (s *Segment) scopeToAtlas(atlas int64) *Segment {
+	f := Filter{Atlases: []int64{atlas}}
+	filter := s.Filter(&f)
+	if filter.MatchesAll() {
+		return s
+	}
+	t := *s
+	t.deleted, t.liveDocs, t.totalLength = make([]uint64, (s.numDocs()+63)/64), 0, 0
+	for i := range t.deleted {
+		t.deleted[i] = ^uint64(0)
+	}
+	for doc, at := range s.atlas {
+		if filter.atlases[at] && !isSet(s.deleted, doc) {
+			t.deleted[doc/64] &^= 1 << (doc % 64)
+			t.liveDocs++
+			t.totalLength += int64(s.lengths[doc])
+		}
+	}
+	if rest := s.numDocs() % 64; rest != 0 {
+		t.deleted[len(t.deleted)-1] &= 1<<rest - 1
+	}
+	return &t
+}
+
+// scopeCache caches one value for each atlas. Segments and snapshots never change, so no value expires.
+type scopeCache[T any] struct {
+	mu      sync.Mutex
+	entries map[int64]T
+}
+
+// get returns the cached value of an atlas, or computes it.
+func (s *scopeCache[T]) get(atlas int64, compute func(atlas int64) T) T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x, known := s.entries[atlas]
+	if !known {
+		if x = compute(atlas); s.entries == nil || len(s.entries) == maxCachedScopes {
+			s.entries = map[int64]T{}
+		}
+		s.entries[atlas] = x
+	}
+	return x
 }

@@ -8,24 +8,23 @@ import (
 	"unicode/utf8"
 )
 
-// memtable is the change rows that no segment holds yet, as a small inverted index
-// that only grows. Views share it: each looks at its first rows and has its own
-// dead set, so that a newer view costs only the rows it adds.
+// memtable is an inverted index of the updates that no segment holds. It only grows. Snapshots share it: each sees a
+// number of its first rows and has its own tombstones. So a new snapshot costs only the rows that it adds.
 type memtable struct {
 	mu            sync.RWMutex
 	rows          []DocAttributes
 	seqs          []int64
 	lengths       []uint32
 	lengthCodes   []uint8
-	previousRow   []int32 // the row of the same memory before, or -1
+	previousRow   []int32 // the previous row of the same memory, or -1
 	latestRow     map[int64]int32
 	rowBySeq      map[int64]int32
 	postingLists  map[string][]posting
-	termsByPrefix map[string][]string // the terms, by their first bytes
-	termDicts     map[rune]*termDict  // of the words, by their first letter; nil until somebody asks
+	termsByPrefix map[string][]string // terms by their first bytes
+	termDicts     map[rune]*termDict  // words by their first letter; nil until the first look-up
 }
 
-// bucketPrefixBytes is how many bytes of a term are looked up to find all that begin so.
+// bucketPrefixBytes is the length of the keys of termsByPrefix.
 const bucketPrefixBytes = 4
 
 func bucketPrefix(term string) string { return term[:min(len(term), bucketPrefixBytes)] }
@@ -35,8 +34,7 @@ func newMemtable() *memtable {
 		termsByPrefix: map[string][]string{}}
 }
 
-// add appends a row. A late row, older than what is known of its memory, is kept
-// only for its number.
+// add appends a row. An out-of-order row is older than the latest row of its memory. Only its sequence number is kept.
 func (t *memtable) add(c DocUpdate, outOfOrder bool) {
 	row := int32(len(t.rows))
 	t.rows = append(t.rows, c.DocAttributes)
@@ -67,7 +65,7 @@ func (t *memtable) add(c DocUpdate, outOfOrder bool) {
 	}
 }
 
-// latestRowIn is the newest row of a memory among the first n, or -1.
+// latestRowIn returns the latest row of a memory among the first n rows, or -1.
 func (t *memtable) latestRowIn(memory int64, n int) int {
 	row, ok := t.latestRow[memory]
 	if !ok {
@@ -84,14 +82,14 @@ func (t *memtable) containsSeq(seq int64, n int) bool {
 	return ok && int(row) < n
 }
 
-// postings of a term; those at or after a view's last row are not its own.
+// postings returns the postings of a term. Callers ignore rows beyond those of their snapshot.
 func (t *memtable) postings(term string) []posting {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.postingLists[term]
 }
 
-// termsWithPrefix lists the terms that begin with a prefix, in any order.
+// termsWithPrefix returns the terms with a prefix, in any order.
 func (t *memtable) termsWithPrefix(prefix string) (list []string) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -111,8 +109,8 @@ func (t *memtable) termsWithPrefix(prefix string) (list []string) {
 	return list
 }
 
-// termDictFor is the list of the words that begin with a letter, as it is now. The lists
-// are made when they are wanted first: few workspaces are asked for misspelled words.
+// termDictFor returns a copy of the dictionary of the words with a first letter. The first call builds the
+// dictionaries, because few workspaces receive misspelled words.
 func (t *memtable) termDictFor(letter rune) *termDict {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -128,7 +126,7 @@ func (t *memtable) termDictFor(letter rune) *termDict {
 	return new(termDict)
 }
 
-// addToTermDict adds a term to the list of its first letter.
+// addToTermDict adds a term to the dictionary of its first letter.
 func (t *memtable) addToTermDict(term string) {
 	letter, _ := utf8.DecodeRuneInString(term)
 	l := t.termDicts[letter]
@@ -139,7 +137,7 @@ func (t *memtable) addToTermDict(term string) {
 	l.add([]byte(term))
 }
 
-// cloneRows copies the first n rows: for a second view derived from the same one.
+// cloneRows copies the first n rows, for a second snapshot derived from the same parent.
 func (t *memtable) cloneRows(n int) *memtable {
 	f := &memtable{
 		rows: slices.Clone(t.rows[:n]), seqs: slices.Clone(t.seqs[:n]), lengths: slices.Clone(t.lengths[:n]),

@@ -11,7 +11,7 @@ import (
 //
 //	version   1 byte
 //	blocks    one after the other
-//	restarts  2 bytes each, little endian: where every 16th block begins
+//	restarts  2 bytes each, little endian: offsets of every 16th block
 //	count     2 bytes, little endian: number of restarts
 //
 // A block:
@@ -21,24 +21,24 @@ import (
 //	postings  uvarint: number of postings times two, plus one if every
 //	          frequency is 1
 //	first     uvarint: ordinal of the first document
-//	gaps      only with more than one posting: uvarint number of bytes, then for
-//	          each further posting a uvarint, ordinal minus the one before minus 1
+//	gaps      absent for a single posting: uvarint number of bytes, then for each
+//	          further posting a uvarint, ordinal minus the one before minus 1
 //	freqs     one byte a posting; absent if all are 1
 //
-// A frequent term has several blocks, over several pages if need be.
+// A frequent term has several blocks, which may lie on several pages.
 const (
 	maxBlockPostings = 512
 	pageBytes        = 8 << 10
 	restartInterval  = 16
 )
 
-// posting is a document's ordinal in its segment and the term's frequency.
+// posting is the ordinal of a document in its segment and the frequency of the term there.
 type posting struct {
 	doc  uint32
 	freq uint8
 }
 
-// postingsWriter writes postings in the order of their terms.
+// postingsWriter encodes postings as pages. Terms come in ascending order.
 type postingsWriter struct {
 	pages      [][]byte
 	firstTerms []string // first term of each page
@@ -114,7 +114,7 @@ func (p *postingsWriter) flush() {
 	p.page, p.restarts, p.blocks, p.lastTerm = nil, p.restarts[:0], 0, ""
 }
 
-// postingsBlock is one decoded block header; gaps and freqs alias the page.
+// postingsBlock is a decoded block header. gaps and freqs alias the page.
 type postingsBlock struct {
 	term  []byte
 	count int
@@ -123,7 +123,7 @@ type postingsBlock struct {
 	freqs []byte // nil if all are 1
 }
 
-// readHeader reads the block at the cursor; b.term must be the term before it.
+// readHeader reads the header of the next block. b.term must be the term of the block before.
 func (b *postingsBlock) readHeader(c *decoder) {
 	b.term = c.frontCoded(b.term)
 	n := c.uvarint()
@@ -143,8 +143,8 @@ func (b *postingsBlock) readHeader(c *decoder) {
 	}
 }
 
-// decode appends the block's ordinals, each plus base, and frequencies. docs is
-// the number of documents in the segment.
+// decode appends the ordinals of the block, each plus base, and the frequencies. docs is the number of documents in the
+// segment.
 func (b *postingsBlock) decode(h *decodedPostings, base uint32, docs int) error {
 	n := len(h.docs)
 	h.docs = slices.Grow(h.docs, b.count)[:n+b.count]
@@ -180,7 +180,7 @@ func (b *postingsBlock) decode(h *decodedPostings, base uint32, docs int) error 
 
 var unitFreqs = [maxBlockPostings]uint8(bytes.Repeat([]byte{1}, maxBlockPostings))
 
-// decodedPostings are decoded postings: ordinals and frequencies side by side.
+// decodedPostings are postings as two parallel lists of ordinals and frequencies.
 type decodedPostings struct {
 	docs  []uint32
 	freqs []uint8
@@ -188,7 +188,7 @@ type decodedPostings struct {
 
 func (h *decodedPostings) reset() { h.docs, h.freqs = h.docs[:0], h.freqs[:0] }
 
-// openPage checks the frame of a page and returns its blocks and restarts.
+// openPage checks the frame of a page, and returns its blocks and its restarts.
 func openPage(page []byte) (blocks, restarts []byte, err error) {
 	if len(page) < 3 || page[0] != FormatVersion {
 		return nil, nil, ErrCorrupt
@@ -201,7 +201,7 @@ func openPage(page []byte) (blocks, restarts []byte, err error) {
 	return page[:end], page[end : len(page)-2], nil
 }
 
-// seekBlock gives a cursor at the last restart whose term is before the wanted one.
+// seekBlock returns a decoder at the last restart whose term is less than the given one, or at the first restart.
 func seekBlock(page []byte, term string) (decoder, error) {
 	blocks, restarts, err := openPage(page)
 	if err != nil {

@@ -4,10 +4,13 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sort"
 	"strings"
+
+	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// A TermSet is a term, or the terms of a prefix expansion.
+// A TermSet is a single term, or the terms of a prefix expansion.
 type TermSet struct {
 	First, Last string   // bounds of the range of terms; equal for a single term
 	Terms       []string // of an expansion, sorted; nil for the single term First
@@ -28,18 +31,18 @@ func (t TermSet) contains(term []byte) bool {
 // snapshot: each segment begins at a multiple of 64, and the rows of the memtable come last.
 type PostingsReader struct {
 	decoded  decodedPostings
-	ends     []int // in decoded, by segment
+	ends     []int // indexes into decoded, by segment
 	iterator termIterator
 	union    postingsUnion
 }
 
-// Docs returns the ordinals of the documents, ascending.
+// Docs returns the ordinals of the documents in ascending order.
 func (r *PostingsReader) Docs() []uint32 { return r.decoded.docs }
 
-// Freqs returns the frequencies in the documents.
+// Freqs returns the term frequencies in these documents.
 func (r *PostingsReader) Freqs() []uint8 { return r.decoded.freqs }
 
-// SegmentEnds returns the end of the postings of each segment. The rest are those of the memtable.
+// SegmentEnds returns the end of the postings of each segment in Docs. Postings of the memtable follow.
 func (r *PostingsReader) SegmentEnds() []int { return r.ends }
 
 // Release drops the references to the snapshot, so that a pooled reader does not keep it alive.
@@ -105,7 +108,7 @@ func (r *PostingsReader) readMemtable(s *Snapshot, t TermSet, base int) {
 	r.union.mergeDuplicates(&r.decoded, from, base, len(s.rows))
 }
 
-// readRows adds the live rows of the memtable that hold a term.
+// readRows appends the live rows of the memtable with a term.
 func (r *PostingsReader) readRows(s *Snapshot, term string, base int) {
 	for _, p := range s.memtable.postings(term) {
 		if int(p.doc) >= len(s.rows) {
@@ -118,7 +121,7 @@ func (r *PostingsReader) readRows(s *Snapshot, term string, base int) {
 	}
 }
 
-// PadTo64 rounds a number of documents up to a multiple of 64, so that each segment has whole words in a bit set.
+// PadTo64 rounds a number of documents up to a multiple of 64. So each segment has words of its own in a bit set.
 func PadTo64(n int) int { return (n + 63) &^ 63 }
 
 // A postingsUnion merges the postings of several terms.
@@ -127,8 +130,8 @@ type postingsUnion struct {
 	seen  []uint64
 }
 
-// mergeDuplicates merges the postings from position n on. Documents come in ascending order, each with the sum of its
-// frequencies, at most 255. Their ordinals lie in [base, base+docs).
+// mergeDuplicates merges the postings from position n on. The result is sorted by document. Each document has the sum
+// of its frequencies, at most 255. Ordinals lie in [base, base+docs).
 func (u *postingsUnion) mergeDuplicates(h *decodedPostings, n, base, docs int) {
 	if len(u.freqs) < docs {
 		u.freqs, u.seen = make([]uint8, PadTo64(docs)), make([]uint64, PadTo64(docs)/64)
@@ -148,3 +151,67 @@ func (u *postingsUnion) mergeDuplicates(h *decodedPostings, n, base, docs int) {
 		}
 	}
 }
+
+// termIterator iterates over the blocks of a range of terms in one segment, in order.
+type termIterator struct {
+	segment             *Segment
+	fetch               PageFetcher
+	firstTerm, lastTerm string // inclusive bounds of the range
+	nextPage            int
+	decoder             decoder
+	block               postingsBlock
+	termBuf             [analysis.MaxTermBytes]byte // backs block.term
+	err                 error
+}
+
+// seekRange positions the iterator before a range of terms. For a single term it asks the Bloom filter first.
+func (r *termIterator) seekRange(s *Segment, fetch PageFetcher, from, to string) {
+	r.begin(s, fetch, from, to)
+	if from == to && s.excludes(fetch, from) {
+		r.nextPage = len(s.pageFirstTerms)
+	}
+}
+
+func (r *termIterator) begin(s *Segment, fetch PageFetcher, from, to string) {
+	r.segment, r.fetch, r.firstTerm, r.lastTerm = s, fetch, from, to
+	r.decoder, r.err = decoder{}, nil
+	// The page before the first one that begins with the term may end with it.
+	r.nextPage = max(sort.SearchStrings(s.pageFirstTerms, from)-1, 0)
+}
+
+// next reads the next block header. It returns false at the end or after an error.
+func (r *termIterator) next() bool {
+	for {
+		if len(r.decoder.data) == 0 && !r.advancePage() {
+			return false
+		}
+		if r.block.readHeader(&r.decoder); r.decoder.failed {
+			r.err = ErrCorrupt
+			return false
+		}
+		if string(r.block.term) > r.lastTerm {
+			return false
+		}
+		if string(r.block.term) >= r.firstTerm {
+			return true
+		}
+	}
+}
+
+// advancePage fetches the next page that may hold a term of the range.
+func (r *termIterator) advancePage() bool {
+	if r.nextPage >= len(r.segment.pageFirstTerms) || r.segment.pageFirstTerms[r.nextPage] > r.lastTerm {
+		return false
+	}
+	page, err := r.fetch(r.segment.id, r.nextPage)
+	if err == nil {
+		r.decoder, err = seekBlock(page, r.firstTerm)
+	}
+	r.nextPage++
+	r.block.term = r.termBuf[:0]
+	r.err = err
+	return err == nil && len(r.decoder.data) > 0
+}
+
+// PrefixUpperBound returns a string greater than all terms with a prefix, because no UTF-8 has the byte ff.
+func PrefixUpperBound(prefix string) string { return prefix + "\xff" }

@@ -6,55 +6,52 @@ import (
 	"slices"
 )
 
-// PageFetcher gives a page of a segment's postings. The bytes must stay as they are.
+// PageFetcher returns a page of the postings of a segment. Callers do not change the bytes.
 type PageFetcher func(segment int64, page int) ([]byte, error)
 
-// EncodedSegment is a segment to be stored: its head, its pages in order, and the number
-// of its documents.
+// EncodedSegment is the stored form of a segment: its header, its pages in order, and the number of its documents.
 type EncodedSegment struct {
 	Header []byte
 	Pages  [][]byte
 	Docs   int
 }
 
-// Segment is an immutable part of the index: documents in the order of their
-// memories, and which of them are dead.
+// Segment is an immutable part of the index. Its documents are sorted by memory id. Tombstones mark the deleted ones.
 type Segment struct {
 	id int64
 	*docColumns
-	deleted     []uint64 // bit set, nil if all live
+	deleted     []uint64 // tombstones, one bit a document; nil if there are none
 	liveDocs    int
-	totalLength int64 // of the live documents
+	totalLength int64 // sum of the lengths of the live documents
 	scopeCache  *scopeCache[*Segment]
 }
 
-// Open reads a segment's head and its dead bytes (empty if none died). Pages
-// are fetched when a search needs them.
-func Open(id int64, head, dead []byte) (*Segment, error) {
-	c, err := decodeDocColumns(head)
+// Open reads the header and the tombstones of a segment. Empty tombstones mean that all documents are live.
+func Open(id int64, header, tombstones []byte) (*Segment, error) {
+	c, err := decodeDocColumns(header)
 	if err != nil {
 		return nil, err
 	}
 	s := &Segment{id: id, docColumns: c}
-	return s.WithTombstones(dead)
+	return s.WithTombstones(tombstones)
 }
 
-// WithTombstones is the same segment with other dead bytes; it shares the columns.
-func (s *Segment) WithTombstones(dead []byte) (*Segment, error) {
-	set, err := decodeTombstones(dead, s.numDocs())
+// WithTombstones returns the segment with other tombstones. Both share the columns.
+func (s *Segment) WithTombstones(tombstones []byte) (*Segment, error) {
+	set, err := decodeTombstones(tombstones, s.numDocs())
 	if err != nil {
 		return nil, err
 	}
 	return s.withDeleted(set), nil
 }
 
-func (s *Segment) withDeleted(dead []uint64) *Segment {
-	t := &Segment{id: s.id, docColumns: s.docColumns, deleted: dead, liveDocs: s.numDocs(),
+func (s *Segment) withDeleted(tombstones []uint64) *Segment {
+	t := &Segment{id: s.id, docColumns: s.docColumns, deleted: tombstones, liveDocs: s.numDocs(),
 		scopeCache: new(scopeCache[*Segment])}
 	for _, n := range s.lengths {
 		t.totalLength += int64(n)
 	}
-	for i, w := range dead {
+	for i, w := range tombstones {
 		for ; w != 0; w &= w - 1 {
 			t.liveDocs--
 			t.totalLength -= int64(s.lengths[i*64+bits.TrailingZeros64(w)])
@@ -63,36 +60,35 @@ func (s *Segment) withDeleted(dead []uint64) *Segment {
 	return t
 }
 
-// ID is the number the segment was opened with.
+// ID returns the number with which the segment was opened.
 func (s *Segment) ID() int64 { return s.id }
 
-// Docs is the number of documents, Live of those that are not dead.
+// Docs returns the number of documents, deleted ones included.
 func (s *Segment) Docs() int { return s.numDocs() }
 
-// LiveDocs is the number of documents that were neither replaced nor deleted.
+// LiveDocs returns the number of documents without a tombstone.
 func (s *Segment) LiveDocs() int { return s.liveDocs }
 
-// MarkDeleted marks the documents of these memories dead. It returns the segment with
-// them dead and whether any of them was alive in it; memories that it does not
-// hold are passed over. The receiver stays as it is.
+// MarkDeleted returns a segment with tombstones for the documents of some memories, and whether any is new. It ignores
+// unknown memories. The receiver does not change.
 func (s *Segment) MarkDeleted(memories []int64) (*Segment, bool) {
-	var dead []uint64
+	var tombstones []uint64
 	next := *s
 	for _, m := range memories {
 		doc, ok := s.ordinalOf(m)
 		if !ok || isSet(next.deleted, doc) {
 			continue
 		}
-		if dead == nil {
-			dead = make([]uint64, (s.numDocs()+63)/64)
-			copy(dead, s.deleted)
-			next.deleted, next.scopeCache = dead, new(scopeCache[*Segment])
+		if tombstones == nil {
+			tombstones = make([]uint64, (s.numDocs()+63)/64)
+			copy(tombstones, s.deleted)
+			next.deleted, next.scopeCache = tombstones, new(scopeCache[*Segment])
 		}
-		dead[doc/64] |= 1 << (doc % 64)
+		tombstones[doc/64] |= 1 << (doc % 64)
 		next.liveDocs--
 		next.totalLength -= int64(s.lengths[doc])
 	}
-	if dead == nil {
+	if tombstones == nil {
 		return s, false
 	}
 	return &next, true
@@ -105,9 +101,8 @@ func isSet(set []uint64, i int) bool {
 	return set != nil && set[i/64]>>(i%64)&1 == 1
 }
 
-// Tombstones gives the bytes that Open takes: nothing if all documents live, else
-// version byte, uvarint count, and uvarint distance of each dead ordinal to the
-// one before.
+// Tombstones returns the bytes that [Open] reads: nothing if all documents are live. Otherwise the format is version
+// byte, uvarint count, and for each deleted document the uvarint distance of its ordinal to the one before.
 func (s *Segment) Tombstones() []byte {
 	if s.liveDocs == s.numDocs() {
 		return nil
@@ -143,10 +138,10 @@ func decodeTombstones(data []byte, docs int) ([]uint64, error) {
 	return set, c.end()
 }
 
-// SelectMerge chooses which segments to merge next from their numbers of live
-// documents: the smallest, eight at most, of the lowest tier that holds as many as
-// least, a tier being a range of sizes that grows eightfold. Nil if none should.
-func SelectMerge(docs []int, least int) []int {
+// SelectMerge chooses the segments to merge next from their numbers of live documents. A tier is a range of sizes that
+// grows eightfold. SelectMerge returns the smallest segments, at most FanIn, of the lowest tier with at least
+// minSegments of them. It returns nil if no tier has as many.
+func SelectMerge(docs []int, minSegments int) []int {
 	var tiers [tierCount][]int
 	for i, n := range docs {
 		t := tierOf(n)
@@ -155,7 +150,7 @@ func SelectMerge(docs []int, least int) []int {
 		}
 	}
 	for _, tier := range tiers {
-		if len(tier) >= least {
+		if len(tier) >= minSegments {
 			slices.SortStableFunc(tier, func(a, b int) int { return docs[a] - docs[b] })
 			pick := tier[:min(len(tier), FanIn)]
 			slices.Sort(pick)
@@ -165,15 +160,14 @@ func SelectMerge(docs []int, least int) []int {
 	return nil
 }
 
-// FanIn is how many segments of a tier are merged while a workspace changes, and
-// QuietFanIn once it does not any more: each of them costs a search a look at every
-// word, and each merge writes all their documents again.
+// Numbers of segments of one tier that are merged: FanIn while a workspace changes, IdleFanIn once it is idle. Each
+// segment costs a search one look-up for each term. Each merge writes all documents again.
 const (
 	FanIn     = 8
 	IdleFanIn = 3
 
-	baseTierDocs = 64 // documents in a segment of the lowest tier
-	tierCount    = 5  // segments of 32 Ki documents times eight and more rest
+	baseTierDocs = 64 // segments of the lowest tier have less than FanIn times as many
+	tierCount    = 5  // segments of 2 Mi documents and more are not merged
 )
 
 func tierOf(docs int) int {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// DocAttributes are what a search filters and orders by. Times are microseconds;
-// ValidUntil zero means forever. Memories of one Group stand at a Position in what
-// they come from, as the turns of a conversation do; Group zero is none.
+// DocAttributes are the attributes by which searches filter and order documents. Times are microseconds since 1970.
+// ValidUntil zero means that a memory never expires. Memories of one Group have a Position in their source, such as the
+// turns of a conversation. Group zero means no group.
 type DocAttributes struct {
 	Memory, Atlas, Created, ValidUntil int64
 	Group, Position                    int64
@@ -17,8 +17,8 @@ type DocAttributes struct {
 	Tags                               []string
 }
 
-// DocUpdate is one row of the change log: the memory's new attributes and document,
-// or that it is gone. Seq rises; the highest of a memory wins.
+// DocUpdate is one row of the index log: the new attributes and document of a memory, or its deletion. Seq ascends. The
+// update with the highest Seq of a memory wins.
 type DocUpdate struct {
 	Seq int64
 	DocAttributes
@@ -26,8 +26,7 @@ type DocUpdate struct {
 	Document Document
 }
 
-// Build folds changes into a segment. Earlier changes of a memory and memories
-// that are gone leave no document.
+// Build builds a segment from updates. Superseded updates and deleted memories leave no document.
 func Build(changes []DocUpdate) (EncodedSegment, error) {
 	latest := latestUpdates(changes)
 	col := newDocColumnsBuilder()
@@ -39,8 +38,7 @@ func Build(changes []DocUpdate) (EncodedSegment, error) {
 	return col.encodeSegment(buildPostings(latest, n)), nil
 }
 
-// latestUpdates keeps the last change of each memory that still exists, in the order of
-// memories.
+// latestUpdates returns the last update of each memory that was not deleted, sorted by memory id.
 func latestUpdates(changes []DocUpdate) []*DocUpdate {
 	list := make([]*DocUpdate, len(changes))
 	for i := range changes {
@@ -53,9 +51,8 @@ func latestUpdates(changes []DocUpdate) []*DocUpdate {
 	return slices.DeleteFunc(list, func(c *DocUpdate) bool { return c.Deleted })
 }
 
-// buildPostings writes the postings of n occurrences of terms. It numbers the
-// distinct terms, sorts those, and places each posting by counting: to sort all
-// occurrences by their texts took six times as long.
+// buildPostings writes the postings of n occurrences of terms. It numbers the distinct terms, sorts them, and
+// distributes the postings by counting. Sorting all occurrences by text took six times as long.
 func buildPostings(list []*DocUpdate, n int) *postingsWriter {
 	numbers := make(map[string]uint32, n/4)
 	var terms []numberedTerm
@@ -75,16 +72,15 @@ func buildPostings(list []*DocUpdate, n int) *postingsWriter {
 	return writePostings(terms, distributePostings(list, terms, occurrences))
 }
 
-// numberedTerm is a distinct term with the number of documents that hold it.
+// numberedTerm is a distinct term with its document frequency.
 type numberedTerm struct {
 	text   string
-	key    uint64
+	key    uint64 // first bytes of text: see prefixKey
 	number uint32
 	count  uint32
 }
 
-// distributePostings puts the postings of each term together, by its number, in the order
-// of documents.
+// distributePostings returns the postings of each term, by its number. Each list is sorted by document.
 func distributePostings(list []*DocUpdate, terms []numberedTerm, occurrences []uint32) (runs [][]posting) {
 	all := make([]posting, len(occurrences))
 	runs = make([][]posting, len(terms))

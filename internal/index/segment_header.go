@@ -8,7 +8,7 @@ import (
 	"unique"
 )
 
-// The head of a segment:
+// docColumns are the columns of the header of a segment. The format is:
 //
 //	version   1 byte
 //	docs      uvarint, number of documents
@@ -18,50 +18,50 @@ import (
 //	atlases   table: uvarint count, varint each; then uvarint index a document
 //	kinds     1 byte a document
 //	statuses  1 byte a document
-//	verified  1 bit a document, lowest first
-//	validity  uvarint count; for each document that has one: uvarint distance of
+//	verified  1 bit a document, least significant bit first
+//	expiry    uvarint count; for each document that expires: uvarint distance of
 //	          its ordinal to the one before, varint time
 //	tags      uvarint count, each uvarint length and text
 //	tag sets  uvarint count, each uvarint size and uvarint indexes into tags;
 //	          then uvarint index a document
 //	lengths   uvarint a document
 //	pages     uvarint count, first term of each, front coded
-//	groups    nothing where no document has one; else uvarint count; for each
-//	          document that has one: uvarint distance of its ordinal to the one
+//	groups    absent if no document has a group; else uvarint count; for each
+//	          document with a group: uvarint distance of its ordinal to the one
 //	          before, varint group, varint position
 //
-// Documents are in the order of their memories. varint is zigzag.
+// Documents are sorted by memory id. A varint is zigzag encoded.
 type docColumns struct {
 	memories       []int64
 	created        []int64
-	atlases        []int64 // table
+	atlases        []int64 // distinct values; atlas has indexes into it
 	atlas          []uint32
 	kind           []uint8
 	status         []uint8
 	verified       []uint64
-	expiringDocs   []uint32 // ordinals with an end of validity, rising
+	expiringDocs   []uint32 // ordinals of the documents that expire, ascending
 	expiry         []int64
 	tags           []unique.Handle[string]
 	tagSets        [][]uint32
 	tagSet         []uint32
 	lengths        []uint32
-	lengthCodes    []uint8 // lengths as the score knows them
+	lengthCodes    []uint8 // lengths as one byte each: see EncodeLength
 	termCount      int
 	pageFirstTerms []string
-	set            atomic.Pointer[termSet] // of a small segment, once a term was looked up
-	groupedDocs    []uint32                // ordinals with a group, rising
+	bloom          atomic.Pointer[bloomFilter] // of a small segment; built by the first look-up
+	groupedDocs    []uint32                    // ordinals of the documents with a group, ascending
 	groups         []int64
 	positions      []int64
-	groupOrder     func() []uint32 // indexes into grouped, by group and position
-	kindMask       uint64          // which occur
+	groupOrder     func() []uint32 // indexes into groupedDocs, sorted by group and position
+	kindMask       uint64          // bit set of the kinds that occur
 	statusMask     uint64
 }
 
-// maxFilterBit is the highest kind or status: filters have a bit for each.
+// maxFilterBit is the highest kind or status, because filters have 64 bits for each.
 const maxFilterBit = 63
 
-// presentValues marks the values of a column that occur. Above the highest one
-// none does, but in a broken segment, of which no filter shall think well.
+// presentValues returns the bit set of the values in a column. A corrupt segment may have values above maxFilterBit.
+// They share its bit, so a filter cannot take them for admitted.
 func presentValues(column []uint8) (set uint64) {
 	for _, v := range column {
 		set |= 1 << min(v, maxFilterBit)
@@ -71,7 +71,7 @@ func presentValues(column []uint8) (set uint64) {
 
 func (c *docColumns) numDocs() int { return len(c.memories) }
 
-// ordinalOf gives the ordinal of a memory.
+// ordinalOf returns the ordinal of the document of a memory.
 func (c *docColumns) ordinalOf(memory int64) (int, bool) {
 	return slices.BinarySearch(c.memories, memory)
 }
@@ -79,7 +79,7 @@ func (c *docColumns) ordinalOf(memory int64) (int, bool) {
 // Memories returns the memories in ascending order.
 func (c *docColumns) Memories() []int64 { return c.memories }
 
-// Created returns the time at which a memory was created, in microseconds.
+// Created returns the time at which the memory of a document was created, in microseconds.
 func (c *docColumns) Created(doc int) int64 { return c.created[doc] }
 
 // LengthCodes returns the encoded lengths of the documents.
@@ -88,7 +88,7 @@ func (c *docColumns) LengthCodes() []uint8 { return c.lengthCodes }
 // HasGroups reports whether any document belongs to a group.
 func (c *docColumns) HasGroups() bool { return len(c.groupedDocs) > 0 }
 
-// ValidUntil is zero for documents that never expire.
+// ValidUntil returns the time at which a document expires, in microseconds. It is zero for documents that never expire.
 func (c *docColumns) ValidUntil(doc int) int64 {
 	if i, ok := slices.BinarySearch(c.expiringDocs, uint32(doc)); ok {
 		return c.expiry[i]
@@ -96,9 +96,10 @@ func (c *docColumns) ValidUntil(doc int) int64 {
 	return 0
 }
 
+// IsVerified reports whether the memory of a document was verified.
 func (c *docColumns) IsVerified(doc int) bool { return isSet(c.verified, doc) }
 
-// Attributes gives a document's attributes as they were handed in.
+// Attributes returns the attributes of a document.
 func (c *docColumns) Attributes(doc int) DocAttributes {
 	a := DocAttributes{
 		Memory: c.memories[doc], Atlas: c.atlases[c.atlas[doc]], Created: c.created[doc],
@@ -112,7 +113,7 @@ func (c *docColumns) Attributes(doc int) DocAttributes {
 	return a
 }
 
-// GroupOf is where a document stands in its group; group zero is none.
+// GroupOf returns the group of a document and its position there. Group zero means that it has none.
 func (c *docColumns) GroupOf(doc int) (group, position int64) {
 	if i, ok := slices.BinarySearch(c.groupedDocs, uint32(doc)); ok {
 		return c.groups[i], c.positions[i]
@@ -120,7 +121,7 @@ func (c *docColumns) GroupOf(doc int) (group, position int64) {
 	return 0, 0
 }
 
-// docColumnsBuilder collects documents in the order of their memories.
+// docColumnsBuilder builds the columns from documents in ascending order of memory ids.
 type docColumnsBuilder struct {
 	docColumns
 	atlasIndex map[int64]uint32
@@ -160,6 +161,7 @@ func (b *docColumnsBuilder) add(a DocAttributes, length uint32) {
 	b.lengthCodes = append(b.lengthCodes, EncodeLength(length))
 }
 
+// intern returns the index of a value in a table, and appends the value if the table lacks it.
 func intern[T comparable](index map[T]uint32, table *[]T, v T) uint32 {
 	i, ok := index[v]
 	if !ok {
@@ -170,7 +172,7 @@ func intern[T comparable](index map[T]uint32, table *[]T, v T) uint32 {
 	return i
 }
 
-// internTagSet interns a document's tags; documents mostly share few sets.
+// internTagSet returns the index of a set of tags. Most documents share a few sets.
 func (b *docColumnsBuilder) internTagSet(tags []string) uint32 {
 	b.keyBuf = b.keyBuf[:0]
 	set := make([]uint32, len(tags))
@@ -298,6 +300,7 @@ func (c *docColumns) DocsAt(group, position int64) (docs []uint32) {
 	return docs
 }
 
+// sortGroups returns the indexes into groupedDocs, sorted by group, position and ordinal.
 func (c *docColumns) sortGroups() []uint32 {
 	order := make([]uint32, len(c.groupedDocs))
 	for i := range order {

@@ -6,9 +6,9 @@ import (
 	"unique"
 )
 
-// decodeDocColumns reads a head, or gives ErrCorrupt.
-func decodeDocColumns(head []byte) (*docColumns, error) {
-	c := decoder{data: head}
+// decodeDocColumns decodes a segment header. It returns ErrCorrupt for other bytes.
+func decodeDocColumns(header []byte) (*docColumns, error) {
+	c := decoder{data: header}
 	c.version()
 	docs := c.count(7) // a document takes at least seven bytes and a bit
 	col := &docColumns{termCount: int(c.uvarint() & math.MaxInt32)}
@@ -59,7 +59,7 @@ func (c *docColumns) readTimes(r *decoder, docs int) {
 	}
 }
 
-// uvarintsBelow reads n numbers below limit.
+// uvarintsBelow reads n numbers, each below limit.
 func (c *decoder) uvarintsBelow(n, limit int) []uint32 {
 	list := make([]uint32, n)
 	for i := range list {
@@ -95,7 +95,7 @@ func (c *docColumns) readGroups(r *decoder, docs int) {
 	})
 }
 
-// sparseColumn reads what only some documents have, of at least size bytes each.
+// sparseColumn reads a column that only some documents have. Each value takes at least size bytes.
 func (c *decoder) sparseColumn(size, docs int, read func(doc uint32)) {
 	doc := uint64(0)
 	for i := range c.count(size) {

@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// Merge writes segments into one and drops their dead documents. Where two hold
-// the same memory, the one further back in the list wins. It holds the merged
-// pages in memory, and one page of each source at a time.
+// Merge writes several segments as one without their deleted documents. If two segments hold the same memory, the later
+// one in the list wins. Merge holds the merged pages in memory, and one page of each source at a time.
 func Merge(ctx context.Context, fetch PageFetcher, segments []*Segment) (EncodedSegment, error) {
 	col, newOrdinals := mergeDocColumns(segments)
 	m := merger{fetch: fetch}
@@ -27,11 +26,11 @@ func Merge(ctx context.Context, fetch PageFetcher, segments []*Segment) (Encoded
 	return EncodedSegment{}, ctx.Err()
 }
 
-// droppedDoc marks an old ordinal without a new one.
+// droppedDoc is the new ordinal of a document that the merge drops.
 const droppedDoc = ^uint32(0)
 
-// mergeDocColumns merges the documents in the order of their memories and says
-// where each ordinal of each segment went.
+// mergeDocColumns merges the columns in the order of memory ids. It returns the new ordinals of the documents of each
+// segment.
 func mergeDocColumns(segments []*Segment) (*docColumnsBuilder, [][]uint32) {
 	type origin struct {
 		memory  int64
@@ -60,6 +59,7 @@ func mergeDocColumns(segments []*Segment) (*docColumnsBuilder, [][]uint32) {
 	return col, newOrdinals
 }
 
+// merger merges the postings of segments term by term.
 type merger struct {
 	fetch    PageFetcher
 	sources  []*mergeSource
@@ -69,17 +69,17 @@ type merger struct {
 	postings decodedPostings
 }
 
-// mergeSource reads one segment's blocks in order.
+// mergeSource reads the blocks of one segment in order.
 type mergeSource struct {
 	segment     *Segment
 	newOrdinals []uint32
 	page        int
 	decoder     decoder
 	block       postingsBlock
-	blockLoaded bool // block is read and not yet taken
+	blockLoaded bool // block is decoded and not merged yet
 }
 
-// mergeNextTerm merges the next term; false when nothing is left.
+// mergeNextTerm merges the postings of the next term. It returns false after the last one.
 func (m *merger) mergeNextTerm() (bool, error) {
 	least := false
 	for _, s := range m.sources {
@@ -111,7 +111,7 @@ func (m *merger) mergeNextTerm() (bool, error) {
 
 func byDoc(a, b posting) int { return cmp.Compare(a.doc, b.doc) }
 
-// appendPostings adds all of a source's postings of the current term.
+// appendPostings appends the postings of the current term in one source.
 func (m *merger) appendPostings(s *mergeSource) error {
 	for {
 		ok, err := s.loadBlock(m.fetch)
@@ -131,7 +131,7 @@ func (m *merger) appendPostings(s *mergeSource) error {
 	}
 }
 
-// loadBlock makes the source's next block ready; false at its end.
+// loadBlock decodes the next block of the source, unless one is loaded. It returns false at the end.
 func (s *mergeSource) loadBlock(fetch PageFetcher) (bool, error) {
 	if s.blockLoaded {
 		return true, nil

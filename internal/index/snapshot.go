@@ -6,33 +6,32 @@ import (
 	"sync/atomic"
 )
 
-// Snapshot is an immutable snapshot of one workspace: segments and the changes that
-// no segment holds yet. It is safe for concurrent use.
+// Snapshot is an immutable view of one workspace: segments, and the updates that no segment holds. It is safe for
+// concurrent use.
 type Snapshot struct {
 	segments    []*Segment
 	memtable    *memtable
-	rows        []DocAttributes // the tail's rows that are this view's own, and
-	lengths     []uint32        // their columns
+	rows        []DocAttributes // of the memtable, as far as this snapshot sees them
+	lengths     []uint32        // columns of the rows
 	lengthCodes []uint8
 	appliedSeqs []int64
-	deleted     []uint64 // rows replaced by later ones, or gone
+	deleted     []uint64 // tombstones of the rows
 	docCount    int
-	grouped     bool                 // a memory belongs to a group
-	english     atomic.Pointer[bool] // whether the texts are English, once that was asked: see settle
+	grouped     bool                 // some memory belongs to a group
+	english     atomic.Pointer[bool] // cached result of English
 	bm25        func() *BM25Table
 	scopeCache  *scopeCache[*Snapshot]
 }
 
-// NewSnapshot is a workspace without unfolded changes.
+// NewSnapshot returns a snapshot of segments with an empty memtable.
 func NewSnapshot(segments []*Segment) *Snapshot {
 	v := &Snapshot{segments: slices.Clone(segments), memtable: newMemtable()}
 	v.computeStats()
 	return v
 }
 
-// Apply is the view after further changes. Rows that it already has are passed
-// over; of several rows of a memory the highest seq wins, and it replaces the
-// memory's document in every segment.
+// Apply returns a snapshot with further updates. It ignores updates that it has. Of several updates of a memory the one
+// with the highest Seq wins. It replaces the document of the memory in every segment.
 func (v *Snapshot) Apply(changes []DocUpdate) *Snapshot {
 	t := v.memtable
 	t.mu.Lock()
@@ -58,7 +57,7 @@ func (v *Snapshot) Apply(changes []DocUpdate) *Snapshot {
 	return next
 }
 
-// appendRows adds rows to the tail and returns the memories they replace.
+// appendRows appends rows to the memtable and returns the memories whose documents they replace.
 func (v *Snapshot) appendRows(changes []DocUpdate) (deleted []int64) {
 	t := v.memtable
 	for _, c := range changes {
@@ -85,7 +84,7 @@ func (v *Snapshot) appendRows(changes []DocUpdate) (deleted []int64) {
 
 func (v *Snapshot) markDeleted(row int) { v.deleted[row/64] |= 1 << (row % 64) }
 
-// computeStats counts the live documents and their length, and looks for groups.
+// computeStats computes the number of live documents and their total length, and looks for groups.
 func (v *Snapshot) computeStats() {
 	length := int64(0)
 	for _, s := range v.segments {
@@ -105,11 +104,11 @@ func (v *Snapshot) computeStats() {
 	v.bm25 = sync.OnceValue(func() *BM25Table { return newBM25Table(docs, length) })
 }
 
-// Docs is the number of live documents.
+// Docs returns the number of live documents.
 func (v *Snapshot) Docs() int { return v.docCount }
 
-// AppliedSeqs are the changes the view was made with, in the order they came. The
-// caller must not change them.
+// AppliedSeqs returns the sequence numbers of the updates in the order of their application. Callers must not change
+// the slice.
 func (v *Snapshot) AppliedSeqs() []int64 { return v.appliedSeqs }
 
 // Rows returns the rows of the memtable.
@@ -124,11 +123,10 @@ func (v *Snapshot) IsRowDeleted(row int) bool { return isSet(v.deleted, row) }
 // BM25 returns the term frequency table of the snapshot.
 func (v *Snapshot) BM25() *BM25Table { return v.bm25() }
 
-// Segments are the view's segments, dead documents as the view sees them.
+// Segments returns the segments, with the tombstones of this snapshot.
 func (v *Snapshot) Segments() []*Segment { return v.segments }
 
-// NextExpiry is the time after now at which the next memory expires, which changes
-// scores, or zero.
+// NextExpiry returns the time of the first expiry after now, or zero. Scores change at that time.
 func (v *Snapshot) NextExpiry(now int64) (next int64) {
 	sooner := func(t int64) {
 		if t > now && (next == 0 || t < next) {
@@ -146,7 +144,7 @@ func (v *Snapshot) NextExpiry(now int64) (next int64) {
 	return next
 }
 
-// Locate returns the live document of a memory. Segment -1 is the memtable; doc -1 is no live document.
+// Locate returns the live document of a memory. Segment -1 is the memtable. Document -1 means that there is none.
 func (v *Snapshot) Locate(memory int64) (segment, doc int) {
 	v.memtable.mu.RLock()
 	row := v.memtable.latestRowIn(memory, len(v.rows))
@@ -168,7 +166,8 @@ func (v *Snapshot) Locate(memory int64) (segment, doc int) {
 // HasGroups reports whether any memory belongs to a group.
 func (v *Snapshot) HasGroups() bool { return v.grouped }
 
-// English returns whether the texts are English. It calls detect once, because a snapshot never changes.
+// English reports whether the texts are English. It calls detect once and caches the result, because a snapshot never
+// changes.
 func (v *Snapshot) English(detect func() (bool, error)) (bool, error) {
 	if known := v.english.Load(); known != nil {
 		return *known, nil

@@ -11,17 +11,17 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// termCounter counts terms in an open hash table over one arena, so that analyzing
-// a memory costs a handful of allocations, not one per term.
+// termCounter counts terms in an open-addressing hash table over one arena. So a memory costs a handful of allocations,
+// not one for each term.
 type termCounter struct {
 	analysis.Analyzer
 	weight   int32
 	length   int
-	slots    []int32 // index into tally plus one; zero is free; size a power of two
+	slots    []int32 // index into entries plus one; zero is free; size a power of two
 	entries  []countedTerm
 	arena    []byte
 	sortKeys []uint64
-	terms    []TermFreq // room for a document that is not kept
+	terms    []TermFreq // buffer for a document that is only encoded
 }
 
 type countedTerm struct {
@@ -39,7 +39,7 @@ var (
 	hashSeed = maphash.MakeSeed()
 )
 
-// maxPooledSlots bounds what a pooled counter keeps from one huge text to the next.
+// maxPooledSlots bounds the memory that a pooled counter keeps after a huge text.
 const maxPooledSlots = 1 << 14
 
 func (c *termCounter) reset() {
@@ -96,16 +96,16 @@ func (c *termCounter) grow() {
 	}
 }
 
-// prefixKey is the first eight bytes of a term as a number: it orders terms as
-// they are, but for those that begin alike.
+// prefixKey returns the first eight bytes of a term as a number. The order of keys is the order of terms, except for
+// terms with the same first bytes.
 func prefixKey(t string) uint64 { return bits.ReverseBytes64(analysis.LoadUint64(t)) }
 
-// Sorting numbers is three times as fast as sorting terms, so the first five
-// bytes of a term and its place are sorted as one number.
+// indexBits is the number of low bits of a sort key that hold the index of an entry. The high bits are the first five
+// bytes of the term. Sorting numbers is three times as fast as sorting terms.
 const indexBits = 24
 
-// document writes the terms over those in room.
-func (c *termCounter) document(budget []TermFreq) Document {
+// document returns the counted terms, sorted. It overwrites buf.
+func (c *termCounter) document(buf []TermFreq) Document {
 	arena := string(c.arena)
 	c.sortKeys = c.sortKeys[:0]
 	for i, t := range c.entries {
@@ -113,7 +113,7 @@ func (c *termCounter) document(budget []TermFreq) Document {
 	}
 	slices.Sort(c.sortKeys)
 	d := Document{Length: uint32(min(c.length, maxDocLength)),
-		Terms: slices.Grow(budget[:0], len(c.sortKeys))[:len(c.sortKeys)]}
+		Terms: slices.Grow(buf[:0], len(c.sortKeys))[:len(c.sortKeys)]}
 	for i, o := range c.sortKeys {
 		t := c.entries[o&(1<<indexBits-1)]
 		d.Terms[i] = TermFreq{arena[t.from:t.to], uint8(min(t.freq, math.MaxUint8))}

@@ -12,25 +12,24 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// termDict is the words of a segment, or of unfolded rows, that begin with one
-// letter and that a misspelled word may be taken for. It says nothing of the
-// documents that hold them, so it is true as long as the segment is there.
+// termDict is a dictionary of the words of a segment, or of the memtable, with one first letter. It holds only
+// candidates for spelling corrections. It has no document frequencies, so tombstones do not change it.
 type termDict struct {
-	sorted        bool // the words of each shape are
+	sorted        bool // the words of each bucket are sorted
 	lengthClasses []lengthClass
-	buckets       []lengthBucket // of these sizes
+	buckets       []lengthBucket // parallel to lengthClasses
 }
 
-// lengthClass is how long words are: characters times 256, plus bytes.
+// lengthClass is the length of a word: characters times 256, plus bytes.
 type lengthClass uint16
 
 func (s lengthClass) runes() int { return int(s >> 8) }
 func (s lengthClass) bytes() int { return int(s & 0xff) }
 
-// lengthBucket is the words of a list that have one size.
+// lengthBucket holds the words of one length class.
 type lengthBucket struct {
-	letterMasks []uint64 // what each is made of: see lettersOf
-	texts       []byte   // one after the other
+	letterMasks []uint64 // letters of each word: see letterMaskOf
+	texts       []byte   // concatenated
 }
 
 // Bounds of the words that a spelling correction may choose or replace, in characters.
@@ -39,7 +38,7 @@ const (
 	MaxMisspelledRunes = 32
 )
 
-// add takes a term if it is a word that repair may choose.
+// add adds a term that is a possible spelling correction.
 func (l *termDict) add(term []byte) {
 	letters, n := letterMaskOf(term)
 	if n < minCorrectionRunes || n > MaxMisspelledRunes+maxEdits || !analysis.OnlyLetters(term) {
@@ -54,11 +53,10 @@ func (l *termDict) add(term []byte) {
 	s.letterMasks, s.texts = append(s.letterMasks, letters), append(s.texts, term...)
 }
 
-// termDictPool are lists to be written anew: those that are kept are copied from them, so
-// that they need not grow.
+// termDictPool holds scratch dictionaries. A dictionary is built in one and cloned without spare capacity.
 var termDictPool = sync.Pool{New: func() any { return new(termDict) }}
 
-// clone takes no more room than its words, which came in order.
+// clone returns a sorted dictionary without spare capacity. The words were added in order.
 func (l *termDict) clone() *termDict {
 	c := &termDict{sorted: true}
 	for i, s := range l.buckets {
@@ -70,14 +68,14 @@ func (l *termDict) clone() *termDict {
 	return c
 }
 
-// reset keeps the room of a draft.
+// reset removes the words and keeps the capacity.
 func (l *termDict) reset() {
 	for i := range l.buckets {
 		l.buckets[i].letterMasks, l.buckets[i].texts = l.buckets[i].letterMasks[:0], l.buckets[i].texts[:0]
 	}
 }
 
-// memoryBytes is what a list takes in bytes.
+// memoryBytes returns the memory that a dictionary takes.
 func (l *termDict) memoryBytes() int {
 	n := int(unsafe.Sizeof(*l)) + 2*cap(l.lengthClasses) + cap(l.buckets)*int(unsafe.Sizeof(lengthBucket{}))
 	for _, s := range l.buckets {
@@ -86,11 +84,10 @@ func (l *termDict) memoryBytes() int {
 	return n
 }
 
-// eachFuzzyMatch calls take with the words that begin with a prefix and are no further from
-// the speller's word than it tells apart, which take may lower. Where the prefix is
-// one letter it is that of all words of the list.
+// eachFuzzyMatch calls visit for the words with a prefix within MaxDistance of the matcher. visit may lower
+// MaxDistance. A prefix of one letter is that of all words of the dictionary.
 func (l *termDict) eachFuzzyMatch(s *EditDistanceMatcher, prefix string,
-	take func(term []byte, distance int) error) error {
+	visit func(term []byte, distance int) error) error {
 	for i, x := range l.buckets {
 		z := l.lengthClasses[i]
 		budget := s.maxMaskDiff(z.runes())
@@ -107,7 +104,7 @@ func (l *termDict) eachFuzzyMatch(s *EditDistanceMatcher, prefix string,
 			}
 			term := x.texts[(from+at)*z.bytes():][:z.bytes()]
 			if distance := s.distance(term); distance <= s.MaxDistance && bytes.HasPrefix(term, []byte(prefix)) {
-				if err := take(term, distance); err != nil {
+				if err := visit(term, distance); err != nil {
 					return err
 				}
 				budget = s.maxMaskDiff(z.runes())
@@ -117,16 +114,16 @@ func (l *termDict) eachFuzzyMatch(s *EditDistanceMatcher, prefix string,
 	return nil
 }
 
-// prefixRange is where the words of so many bytes stand that begin with a prefix.
+// prefixRange returns the range of the words with a prefix. Each word has the given number of bytes.
 func (x *lengthBucket) prefixRange(bytes int, prefix string) (from, to int) {
 	start := func(i int) string { return string(x.texts[i*bytes:][:min(bytes, len(prefix))]) }
 	from = sort.Search(len(x.letterMasks), func(i int) bool { return start(i) >= prefix })
 	return from, from + sort.Search(len(x.letterMasks)-from, func(i int) bool { return start(from+i) > prefix })
 }
 
-// letterMaskOf tells what a word is made of, and of how many characters. These fall
-// into 32 classes, of which each has a bit for one of them and another one for
-// more. The letters of most alphabets are all of different classes.
+// letterMaskOf returns a bit set of the letters of a word, and its length in characters. Letters fall into 32 classes.
+// Each class has one bit for the first letter and another for repeated ones. The letters of most alphabets have
+// distinct classes.
 func letterMaskOf(term []byte) (set uint64, runes int) {
 	for i := 0; i < len(term); runes++ {
 		r, n := rune(term[i]), 1

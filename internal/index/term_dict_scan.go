@@ -5,8 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// TermDictScanner goes through the words of a view: of terms that are letters alone,
-// since the index does not tell words from other terms.
+// TermDictScanner looks up terms of a snapshot and their document frequencies. It is not safe for concurrent use.
 type TermDictScanner struct {
 	snapshot *Snapshot
 	cache    *Cache
@@ -15,21 +14,20 @@ type TermDictScanner struct {
 	postings decodedPostings
 }
 
-// NewTermDictScanner returns a scanner of a snapshot, which caches term dictionaries and fetches pages.
+// NewTermDictScanner returns a scanner of a snapshot. It reads term dictionaries from the cache and pages by fetch.
 func NewTermDictScanner(v *Snapshot, cache *Cache, fetch PageFetcher) *TermDictScanner {
 	return &TermDictScanner{snapshot: v, cache: cache, fetch: fetch}
 }
 
-// EachTerm calls take for the blocks of all terms that begin with one of the prefixes,
-// in each segment in order, then for the unfolded rows, in any order. live counts
-// the documents of the block that live.
-func (d *TermDictScanner) EachTerm(prefixes []string, take func(term []byte, live func() (int, error)) error) error {
+// EachTerm calls visit for all terms with one of the prefixes: for each block of a segment in order, then for the
+// memtable in any order. A term of several blocks comes once for each. live counts the live documents of the block.
+func (d *TermDictScanner) EachTerm(prefixes []string, visit func(term []byte, live func() (int, error)) error) error {
 	for _, g := range d.snapshot.segments {
 		live := func() (int, error) { return d.liveCount(g) }
 		for _, p := range prefixes {
 			d.iterator.seekRange(g, d.fetch, p, PrefixUpperBound(p))
 			for d.iterator.next() {
-				if err := take(d.iterator.block.term, live); err != nil {
+				if err := visit(d.iterator.block.term, live); err != nil {
 					return err
 				}
 			}
@@ -42,7 +40,7 @@ func (d *TermDictScanner) EachTerm(prefixes []string, take func(term []byte, liv
 		var term string
 		live := func() (int, error) { return d.snapshot.memtableDocFreq(term), nil }
 		for _, term = range d.snapshot.memtable.termsWithPrefix(p) {
-			if err := take([]byte(term), live); err != nil {
+			if err := visit([]byte(term), live); err != nil {
 				return err
 			}
 		}
@@ -50,7 +48,7 @@ func (d *TermDictScanner) EachTerm(prefixes []string, take func(term []byte, liv
 	return nil
 }
 
-// liveCount counts the documents of the reader's block that live.
+// liveCount counts the live documents in the iterator's block.
 func (d *TermDictScanner) liveCount(g *Segment) (n int, err error) {
 	if g.deleted == nil {
 		return d.iterator.block.count, nil
@@ -68,25 +66,25 @@ func (d *TermDictScanner) liveCount(g *Segment) (n int, err error) {
 	return n, nil
 }
 
-// eachTermDict calls take with the lists of words of each segment, and with no segment
-// that of the unfolded rows, in which all are that begin with a prefix.
-func (d *TermDictScanner) eachTermDict(prefix string, take func(*Segment, *termDict) error) error {
+// eachTermDict calls visit for a dictionary of each segment that has all words with a prefix, then for that of the
+// memtable with a nil segment.
+func (d *TermDictScanner) eachTermDict(prefix string, visit func(*Segment, *termDict) error) error {
 	for _, g := range d.snapshot.segments {
 		l, err := d.segmentTermDict(g, prefix)
 		if err != nil {
 			return err
 		}
-		if err := take(g, l); err != nil {
+		if err := visit(g, l); err != nil {
 			return err
 		}
 	}
 	letter, _ := utf8.DecodeRuneInString(prefix)
-	return take(nil, d.snapshot.memtable.termDictFor(letter))
+	return visit(nil, d.snapshot.memtable.termDictFor(letter))
 }
 
-// segmentTermDict is the list of the words of a segment in which all are that begin with a
-// prefix. The cache keeps those of one letter; where it has none, a prefix of two
-// gets a short list that is not worth keeping.
+// segmentTermDict returns a dictionary of a segment with all words that have a prefix of one or two letters. The cache
+// keeps dictionaries of one letter. A prefix of two letters that misses the cache gets a short dictionary, which is not
+// cached.
 func (d *TermDictScanner) segmentTermDict(g *Segment, prefix string) (*termDict, error) {
 	letter, n := utf8.DecodeRuneInString(prefix)
 	if l, ok := d.cache.termDict(g.id, letter); ok {
@@ -113,13 +111,13 @@ func (d *TermDictScanner) segmentTermDict(g *Segment, prefix string) (*termDict,
 	return l, nil
 }
 
-// SegmentTerm is a word of a segment, or of the unfolded rows if that is nil.
+// SegmentTerm is a term of a segment, or of the memtable if the segment is nil.
 type SegmentTerm struct {
 	Term    string
 	segment *Segment
 }
 
-// LiveDocFreq counts the live documents that hold a word where it was found.
+// LiveDocFreq returns the number of live documents with a term in its segment or in the memtable.
 func (d *TermDictScanner) LiveDocFreq(x SegmentTerm) (n int, err error) {
 	if x.segment == nil {
 		return d.snapshot.memtableDocFreq(x.Term), nil
@@ -135,7 +133,7 @@ func (d *TermDictScanner) LiveDocFreq(x SegmentTerm) (n int, err error) {
 	return n, d.iterator.err
 }
 
-// DocFreq counts the live documents that hold a term.
+// DocFreq returns the number of live documents with a term.
 func (d *TermDictScanner) DocFreq(term string) (int, error) {
 	sum := d.snapshot.memtableDocFreq(term)
 	for _, g := range d.snapshot.segments {
@@ -148,7 +146,7 @@ func (d *TermDictScanner) DocFreq(term string) (int, error) {
 	return sum, nil
 }
 
-// Contains reports whether a live document holds a term.
+// Contains reports whether a live document has a term.
 func (d *TermDictScanner) Contains(term string) (bool, error) {
 	for _, g := range d.snapshot.segments {
 		d.iterator.seekRange(g, d.fetch, term, term)
@@ -164,7 +162,7 @@ func (d *TermDictScanner) Contains(term string) (bool, error) {
 	return d.snapshot.memtableDocFreq(term) > 0, nil
 }
 
-// memtableDocFreq counts the unfolded rows that hold a term and live.
+// memtableDocFreq returns the number of live rows of the memtable with a term.
 func (v *Snapshot) memtableDocFreq(term string) (n int) {
 	for _, p := range v.memtable.postings(term) {
 		if int(p.doc) >= len(v.rows) {
@@ -177,7 +175,8 @@ func (v *Snapshot) memtableDocFreq(term string) (n int) {
 	return n
 }
 
-// DocFreqBounds returns the least and the most number of live documents that hold a term. It reads no tombstones.
+// DocFreqBounds returns the least and the greatest number of live documents that can have a term. It decodes no
+// postings, so it cannot apply tombstones.
 func (d *TermDictScanner) DocFreqBounds(term string) (least, most int, err error) {
 	least = d.snapshot.memtableDocFreq(term)
 	most = least
@@ -195,13 +194,13 @@ func (d *TermDictScanner) DocFreqBounds(term string) (least, most int, err error
 	return least, most, nil
 }
 
-// EachFuzzyMatch calls take for the terms within the distance of a matcher, which take may lower. Terms of segments
-// come first, for each prefix of the matcher, then those of the memtable.
-func (d *TermDictScanner) EachFuzzyMatch(m *EditDistanceMatcher, take func(t SegmentTerm, distance int) error) error {
+// EachFuzzyMatch calls visit for the terms within MaxDistance of a matcher. visit may lower MaxDistance. For each
+// prefix of the matcher, terms of segments come first, then those of the memtable.
+func (d *TermDictScanner) EachFuzzyMatch(m *EditDistanceMatcher, visit func(t SegmentTerm, distance int) error) error {
 	for _, prefix := range m.prefixes() {
 		err := d.eachTermDict(prefix, func(g *Segment, l *termDict) error {
 			return l.eachFuzzyMatch(m, prefix, func(term []byte, distance int) error {
-				return take(SegmentTerm{string(term), g}, distance)
+				return visit(SegmentTerm{string(term), g}, distance)
 			})
 		})
 		if err != nil {
@@ -211,7 +210,7 @@ func (d *TermDictScanner) EachFuzzyMatch(m *EditDistanceMatcher, take func(t Seg
 	return nil
 }
 
-// SegmentTerms returns words as terms of the memtable and of every segment.
+// SegmentTerms returns each word as a term of the memtable and of every segment.
 func (d *TermDictScanner) SegmentTerms(words []string) (list []SegmentTerm) {
 	for _, w := range words {
 		list = append(list, SegmentTerm{w, nil})
@@ -222,7 +221,7 @@ func (d *TermDictScanner) SegmentTerms(words []string) (list []SegmentTerm) {
 	return list
 }
 
-// CoDocFreq counts the live documents that hold two terms.
+// CoDocFreq returns the number of live documents with both terms.
 func (d *TermDictScanner) CoDocFreq(a, b string) (n int, err error) {
 	for _, s := range d.snapshot.segments {
 		first, err := d.liveDocs(s, a)
@@ -241,7 +240,7 @@ func (d *TermDictScanner) CoDocFreq(a, b string) (n int, err error) {
 	return n + intersectionSize(d.liveRows(a), d.liveRows(b)), nil
 }
 
-// liveDocs lists the live documents of a segment that hold a term, in order.
+// liveDocs returns the ordinals of the live documents of a segment with a term, ascending.
 func (d *TermDictScanner) liveDocs(g *Segment, term string) (list []uint32, err error) {
 	d.iterator.seekRange(g, d.fetch, term, term)
 	for d.iterator.next() {
@@ -258,7 +257,7 @@ func (d *TermDictScanner) liveDocs(g *Segment, term string) (list []uint32, err 
 	return list, d.iterator.err
 }
 
-// liveRows lists the unfolded rows that hold a term and live, in order.
+// liveRows returns the live rows of the memtable with a term, ascending.
 func (d *TermDictScanner) liveRows(term string) (list []uint32) {
 	for _, p := range d.snapshot.memtable.postings(term) {
 		if int(p.doc) < len(d.snapshot.rows) && !isSet(d.snapshot.deleted, int(p.doc)) {
@@ -268,7 +267,7 @@ func (d *TermDictScanner) liveRows(term string) (list []uint32) {
 	return list
 }
 
-// intersectionSize counts what two lists in order have in common.
+// intersectionSize returns the number of common elements of two sorted lists.
 func intersectionSize(a, b []uint32) (n int) {
 	for len(a) > 0 && len(b) > 0 {
 		switch {

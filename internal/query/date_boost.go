@@ -12,8 +12,8 @@ import (
 func (h Hit) BoostDate(asked []dates.Date, title, content string, boost float32) Hit {
 	if len(asked) > 0 {
 		near := dates.Proximity(asked, title, content, h.Created)
-		if near < mentionShare && dates.Mentions(content[:analysis.RunePrefixLen(content, mentionRunes)], asked) {
-			near = mentionShare
+		if near < mentionProximity && dates.Mentions(content[:analysis.RunePrefixLen(content, mentionRunes)], asked) {
+			near = mentionProximity
 		}
 		h.Score += h.stateFactor * float32(boost*float32(near))
 	}
@@ -39,9 +39,9 @@ func (p *parser) inDate(r analysis.TokenType) bool {
 	return slices.ContainsFunc(p.dates, func(d [2]int) bool { return d[0] <= from && to <= d[1] })
 }
 
-// DateLift returns what a date in a query adds to the score of a memory of that day: what
+// DateBoost returns what a date in a query adds to the score of a memory of that day: what
 // its words add to others, and a share of the best score of all.
-func (r Result) DateLift(q Query, best float32) float32 {
+func (r Result) DateBoost(q Query, best float32) float32 {
 	boost := float32(dateBoostWeight * best)
 	for i, t := range q.terms {
 		if t.dated && i < len(r.idf) {
@@ -54,6 +54,6 @@ func (r Result) DateLift(q Query, best float32) float32 {
 // Bounds of the dates that a text mentions anywhere: the share of the lift that a
 // mention earns, and the characters of a text that are read for it.
 const (
-	mentionShare = .5
-	mentionRunes = 16 << 10
+	mentionProximity = .5
+	mentionRunes     = 16 << 10
 )

@@ -37,7 +37,7 @@ func dated(t *testing.T, query string, lines ...string) (found []string) {
 	for i, h := range r.Hits {
 		read[i] = q.Matcher().MatchDoc("", texts[h.Memory-1])
 	}
-	boost := r.DateLift(q, r.Hits[0].Score)
+	boost := r.DateBoost(q, r.Hits[0].Score)
 	r.Rescore(q, r.Hits, read)
 	for i, h := range r.Hits {
 		r.Hits[i] = h.BoostDate(dates.Parse(query), "", texts[h.Memory-1], boost)
@@ -156,7 +156,7 @@ func TestMentionsReadABoundedPartOfAText(t *testing.T) {
 	if distance := h.BoostDate(asked, "", long+"7 May 2023", 1); distance.Score > 1.001 {
 		t.Errorf("a date after %d characters lifts to %v", len(long), distance.Score)
 	}
-	if near := h.BoostDate(asked, "", long[:5*(mentionRunes/10)]+"7 May 2023", 1); near.Score != 1+mentionShare {
+	if near := h.BoostDate(asked, "", long[:5*(mentionRunes/10)]+"7 May 2023", 1); near.Score != 1+mentionProximity {
 		t.Errorf("a date within the bound lifts to %v", near.Score)
 	}
 }

@@ -28,12 +28,12 @@ const originalTermWeight = .3
 // prefixExpansion is the words of a workspace that begin like a word and end as they like:
 // what endings are is not known of most languages.
 type prefixExpansion struct {
-	prefix     string
-	upperBound string   // what comes after all that begin with it
-	maxRunes   int      // how many a word has at most
-	terms      []string // sorted
-	docFreq    int      // documents that hold each of them, in all
-	begun      bool     // of a word that no document holds: see newBeginning
+	prefix        string
+	upperBound    string   // what comes after all that begin with it
+	maxRunes      int      // how many a word has at most
+	terms         []string // sorted
+	docFreq       int      // documents that hold each of them, in all
+	ofUnknownWord bool     // of a word that no document holds: see newBeginning
 }
 
 // newPrefixExpansion is the family of a word, of an Arabic one behind its prefix: what has the
@@ -50,10 +50,10 @@ func newPrefixExpansion(word string) *prefixExpansion {
 	return &prefixExpansion{prefix: prefix, upperBound: index.PrefixUpperBound(prefix), maxRunes: n + maxSuffixRunes}
 }
 
-// newBeginning is the words that begin with an unknown one, such as compounds.
-func newBeginning(word string) *prefixExpansion {
+// newUnknownWordExpansion is the words that begin with an unknown one, such as compounds.
+func newUnknownWordExpansion(word string) *prefixExpansion {
 	return &prefixExpansion{prefix: word, upperBound: index.PrefixUpperBound(word), maxRunes: index.MaxMisspelledRunes,
-		begun: true}
+		ofUnknownWord: true}
 }
 
 // termSet returns the terms of the index that a term of a query stands for.
@@ -100,9 +100,9 @@ func (q Query) withExpansions(expansions map[string]*prefixExpansion) Query {
 	terms := q.terms
 	q.terms, q.expansionTerms = make([]queryTerm, 0, len(terms)+len(expansions)), nil
 	for len(terms) > 0 {
-		n := groupSize(terms)
+		n := formCount(terms)
 		q.terms = append(q.terms, terms[:n]...)
-		if k := expansions[terms[0].text]; k != nil && (k.begun || q.isExpandable(&terms[0])) {
+		if k := expansions[terms[0].text]; k != nil && (k.ofUnknownWord || q.isExpandable(&terms[0])) {
 			q.addExpansion(n, k)
 		}
 		terms = terms[n:]
@@ -111,8 +111,8 @@ func (q Query) withExpansions(expansions map[string]*prefixExpansion) Query {
 	return q
 }
 
-// groupSize counts the terms at the start of a list that are forms of one word.
-func groupSize(terms []queryTerm) (n int) {
+// formCount counts the terms at the start of a list that are forms of one word.
+func formCount(terms []queryTerm) (n int) {
 	for n < len(terms) && terms[n].wordIndex == terms[0].wordIndex {
 		n++
 	}
@@ -146,11 +146,11 @@ func (d *vocabulary) expandPrefixes(q *Query, found map[string]*prefixExpansion)
 		found[t.text] = nil
 		fresh, words, prefixes = append(fresh, k), append(words, t.text), append(prefixes, k.prefix)
 	}
-	return d.fill(found, fresh, words, prefixes)
+	return d.addExpansions(found, fresh, words, prefixes)
 }
 
-// fill finds the words of families, and keeps those families that have any.
-func (d *vocabulary) fill(found map[string]*prefixExpansion, fresh []*prefixExpansion,
+// addExpansions finds the words of families, and keeps those families that have any.
+func (d *vocabulary) addExpansions(found map[string]*prefixExpansion, fresh []*prefixExpansion,
 	words, prefixes []string) error {
 	dfs, err := d.expansionDocFreqs(fresh, prefixes)
 	if err != nil {
@@ -164,18 +164,18 @@ func (d *vocabulary) fill(found map[string]*prefixExpansion, fresh []*prefixExpa
 	return nil
 }
 
-// beginnings finds the words that begin with unknown ones for which no correction stands.
-func (d *vocabulary) beginnings(unknown []string, corrections []Correction,
+// expandUnknownWords finds the words that begin with unknown ones for which no correction stands.
+func (d *vocabulary) expandUnknownWords(unknown []string, corrections []Correction,
 	found map[string]*prefixExpansion) error {
 	var fresh []*prefixExpansion
 	var words []string
 	for _, w := range unknown {
 		corrected := slices.ContainsFunc(corrections, func(c Correction) bool { return c.From == w })
 		if !corrected && utf8.RuneCountInString(w) >= minExpandedRunes && analysis.OnlyLetters([]byte(w)) {
-			fresh, words = append(fresh, newBeginning(w)), append(words, w)
+			fresh, words = append(fresh, newUnknownWordExpansion(w)), append(words, w)
 		}
 	}
-	return d.fill(found, fresh, words, slices.Clone(words))
+	return d.addExpansions(found, fresh, words, slices.Clone(words))
 }
 
 // expansionDocFreqs counts for each family the live documents of each word that may be

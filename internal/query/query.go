@@ -19,9 +19,9 @@ type Query struct {
 	droppedWords map[string]bool // words that do not count because others are rarer: see limit
 	ignored      []string        // those of them that the workspace knows
 
-	corrections []Correction
-	checked     bool // only the doubted words may be misspelled: see Doubting
-	doubted     []string
+	corrections      []Correction
+	limitCorrections bool // only the doubted words may be misspelled: see Doubting
+	correctable      []string
 
 	// The words of a text in spaces that stand side by side but for stop words, by
 	// their groups.

@@ -108,7 +108,7 @@ func (q Query) withoutWords(left map[string]bool, ignored []string) Query {
 	terms, groups := q.terms, make([]int, q.wordCount)
 	q.terms, q.wordCount, q.expansionTerms = nil, 0, nil
 	for len(terms) > 0 {
-		n := groupSize(terms)
+		n := formCount(terms)
 		group := terms[0].wordIndex
 		if groups[group] = -1; !left[terms[0].text] {
 			groups[group] = q.wordCount

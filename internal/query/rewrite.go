@@ -67,7 +67,7 @@ func prepare(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Q
 // because no other word may stand for it, or whether nothing has been looked up.
 func (q *Query) allWordsFound(idf []float32) bool {
 	for i := 0; i < len(idf); {
-		end := i + groupSize(q.terms[i:])
+		end := i + formCount(q.terms[i:])
 		if !slices.ContainsFunc(idf[i:end], func(w float32) bool { return w > 0 }) &&
 			(len(q.unigrams) > 0 || !q.trusts(q.terms[i].text)) {
 			return false
@@ -96,7 +96,7 @@ func rewrite(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Q
 	if err != nil {
 		return q, false, err
 	}
-	if err := words.beginnings(unknown, corrections, expansions); err != nil {
+	if err := words.expandUnknownWords(unknown, corrections, expansions); err != nil {
 		return q, false, err
 	}
 	unaccented, err := q.unigramFallback(words, known)
@@ -141,7 +141,7 @@ func (q *Query) unknownWords(expansions map[string]*prefixExpansion, known func(
 	for i := 0; i < len(q.terms) && len(words) < maxCorrections; {
 		head := &q.terms[i]
 		found := expansions[head.text] != nil || q.trusts(head.text) || !mayBeMisspelled(head)
-		for end := i + groupSize(q.terms[i:]); i < end; i++ {
+		for end := i + formCount(q.terms[i:]); i < end; i++ {
 			if !found {
 				if found, err = known(i); err != nil {
 					return nil, err

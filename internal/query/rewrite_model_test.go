@@ -29,8 +29,8 @@ func (w *modelIndex) naiveRewrite(q Query) Query {
 	var corrections []Correction
 	begun := map[string]*prefixExpansion{}
 	doubted, unknown := 0, 0
-	for i := 0; i < len(q.terms); i += groupSize(q.terms[i:]) {
-		head, all := &q.terms[i], q.terms[i:i+groupSize(q.terms[i:])]
+	for i := 0; i < len(q.terms); i += formCount(q.terms[i:]) {
+		head, all := &q.terms[i], q.terms[i:i+formCount(q.terms[i:])]
 		known := slices.ContainsFunc(all, func(t queryTerm) bool { return df[t.text] > 0 })
 		if known || !mayBeMisspelled(head) || q.isExpandable(head) && naiveExpansion(df, head.text) != nil ||
 			unknown == maxCorrections {
@@ -48,7 +48,7 @@ func (w *modelIndex) naiveRewrite(q Query) Query {
 		if x != "" {
 			corrections = append(corrections, Correction{head.text, x})
 		} else if utf8.RuneCountInString(head.text) >= minExpandedRunes && analysis.OnlyLetters([]byte(head.text)) {
-			if k := wordsOfFamily(df, newBeginning(head.text)); k != nil {
+			if k := wordsOfFamily(df, newUnknownWordExpansion(head.text)); k != nil {
 				begun[head.text] = k
 			}
 		}

@@ -32,8 +32,8 @@ func mayBeMisspelled(t *queryTerm) bool {
 		!strings.ContainsAny(t.text, "0123456789") && !isCommonWord(t.text)
 }
 
-// Suspects lists the words of a query that a workspace which does not know them takes for misspelled ones.
-func (q Query) Suspects() (words []string) {
+// MisspellingCandidates lists the words of a query that a workspace which does not know them takes for misspelled ones.
+func (q Query) MisspellingCandidates() (words []string) {
 	for _, at := range q.firstTerm {
 		if mayBeMisspelled(&q.terms[at]) {
 			words = append(words, q.terms[at].text)
@@ -42,17 +42,19 @@ func (q Query) Suspects() (words []string) {
 	return words
 }
 
-// Doubting is the query of which a workspace corrects no words but these.
-func (q Query) Doubting(words []string) Query {
-	q.checked, q.doubted = true, words
+// CorrectOnly is the query of which a workspace corrects no words but these.
+func (q Query) CorrectOnly(words []string) Query {
+	q.limitCorrections, q.correctable = true, words
 	return q
 }
 
 // trusts reports a word that is not corrected, whatever the workspace knows.
-func (q *Query) trusts(word string) bool { return q.checked && !slices.Contains(q.doubted, word) }
+func (q *Query) trusts(word string) bool {
+	return q.limitCorrections && !slices.Contains(q.correctable, word)
+}
 
-// Unknown leaves those words in a list of which a workspace knows no form. It has answered q with r.
-func (r Result) Unknown(q Query, words []string) []string {
+// UnknownWords leaves those words in a list of which a workspace knows no form. It has answered q with r.
+func (r Result) UnknownWords(q Query, words []string) []string {
 	known := q.ignored
 	for i, weight := range r.idf {
 		if weight > 0 {

@@ -47,7 +47,7 @@ func (q *Query) weakenStopWords() {
 // that are no words, or stand for themselves, have none.
 func (q *Query) unaccentedWords() []string {
 	list := make([]string, q.wordCount)
-	for i := 0; i < len(q.terms); i += groupSize(q.terms[i:]) {
+	for i := 0; i < len(q.terms); i += formCount(q.terms[i:]) {
 		t := &q.terms[i]
 		if t.tokenType == analysis.Word && !t.verbatim {
 			unaccented, _, _ := analysis.Unaccent(nil, []byte(t.text))

@@ -50,19 +50,19 @@ func (s *searchRun) rankKeywords() error {
 	if len(s.workspaces) == 1 {
 		return s.answer(q)
 	}
-	if err := s.answer(q.Doubting(nil)); err != nil {
+	if err := s.answer(q.CorrectOnly(nil)); err != nil {
 		return err
 	}
-	unknown := q.Suspects()
+	unknown := q.MisspellingCandidates()
 	for _, p := range s.workspaces {
 		if len(unknown) > 0 {
-			unknown = p.result.Unknown(p.query, unknown)
+			unknown = p.result.UnknownWords(p.query, unknown)
 		}
 	}
 	if len(unknown) == 0 {
 		return nil
 	}
-	return s.answer(q.Doubting(unknown))
+	return s.answer(q.CorrectOnly(unknown))
 }
 
 // answer lets each place answer a query.
@@ -147,7 +147,7 @@ func (s *searchRun) rescoreWorkspace(p *workspaceSearch, best float32) int {
 		}
 	}
 	p.result.Rescore(p.query, hits, texts)
-	lift := p.result.DateLift(p.query, best)
+	lift := p.result.DateBoost(p.query, best)
 	for i, h := range hits {
 		m := &rows[i].memory
 		h = h.BoostDate(s.q.Dates, m.Title, m.Content, lift)

@@ -5,23 +5,20 @@ import (
 	"sync"
 )
 
-// DefaultCacheBytes is a cache's size in bytes that holds all postings of about 100,000
-// notes and the lists of their words.
+// DefaultCacheBytes is the size of a cache that holds all postings of about 100,000 notes and their term dictionaries.
 const DefaultCacheBytes = 32 << 20
 
-// Cache keeps pages of segments, and lists of their words, up to a number of
-// bytes; the longest unused go first. Segment ids must not be used twice within
-// one cache: segments never change, so nothing expires. It is safe for concurrent
-// use.
+// Cache is an LRU cache of pages and term dictionaries of segments, bounded in bytes. Segments never change, so no
+// entry expires. Within one cache no two segments may share an id. A cache is safe for concurrent use.
 type Cache struct {
 	mu      sync.Mutex
 	limit   int
 	size    int
-	lru     list.List // of *cached, newest first
+	lru     list.List // of *cacheEntry, most recently used first
 	entries map[cacheKey]*list.Element
 }
 
-// cacheKey is a page of a segment, or its words that begin with a letter.
+// cacheKey identifies a page of a segment, or the dictionary of its words with a first letter.
 type cacheKey struct {
 	segment int64
 	page    int
@@ -35,15 +32,15 @@ type cacheEntry struct {
 	size int
 }
 
-// entryOverhead is what the cache itself needs for a page or a list.
+// entryOverhead is the memory that an entry takes beside its data, in bytes.
 const entryOverhead = 200
 
-// NewCache makes a cache of limit bytes.
+// NewCache returns a cache of limit bytes.
 func NewCache(limit int) *Cache {
 	return &Cache{limit: limit, entries: map[cacheKey]*list.Element{}}
 }
 
-// ReadThrough is a fetch that asks the cache first.
+// ReadThrough returns a PageFetcher that reads from the cache, and fetches and caches missing pages.
 func (c *Cache) ReadThrough(fetch PageFetcher) PageFetcher {
 	return func(segment int64, page int) ([]byte, error) {
 		key := cacheKey{segment: segment, page: page}
@@ -58,8 +55,7 @@ func (c *Cache) ReadThrough(fetch PageFetcher) PageFetcher {
 	}
 }
 
-// termDict is the list of the words of a segment that begin with a letter, if it is
-// kept.
+// termDict returns the dictionary of the words of a segment with a first letter, if it is cached.
 func (c *Cache) termDict(segment int64, letter rune) (*termDict, bool) {
 	x, ok := c.get(cacheKey{segment: segment, letter: letter})
 	if !ok {

@@ -1,0 +1,52 @@
+package index
+
+import "hash/maphash"
+
+// A bloomFilter reports that a small segment lacks a term (Bloom, Space/time trade-offs in hash coding with allowable
+// errors, 1970). The bits of a term lie in one word. A search of a thousand workspaces looks up most words in
+// workspaces without them. Reading a page of postings costs some thirty times as much.
+type bloomFilter []uint64
+
+// maxFilteredPages is the greatest number of pages of a segment with a filter.
+const maxFilteredPages = 8
+
+// newBloomFilter returns a filter with a byte for each term. Some four in a hundred absent terms pass.
+func newBloomFilter(terms int) bloomFilter { return make(bloomFilter, (terms+7)/8) }
+
+// bits returns the index of the word of a term and its bits there.
+func (s bloomFilter) bits(hash uint64) (at int, mask uint64) {
+	mask = 1<<(hash&63) | 1<<(hash>>6&63) | 1<<(hash>>12&63)
+	return int((hash >> 32) * uint64(len(s)) >> 32), mask
+}
+
+func (s bloomFilter) add(term []byte) {
+	at, mask := s.bits(maphash.Bytes(hashSeed, term))
+	s[at] |= mask
+}
+
+func (s bloomFilter) mayContain(term string) bool {
+	at, mask := s.bits(maphash.String(hashSeed, term))
+	return s[at]&mask == mask
+}
+
+// excludes reports that the segment does not have a term. The first call builds the filter from all pages. If a page
+// cannot be read, it returns false.
+func (s *Segment) excludes(fetch PageFetcher, term string) bool {
+	if len(s.pageFirstTerms) > maxFilteredPages {
+		return false
+	}
+	set := s.bloom.Load()
+	if set == nil {
+		var r termIterator
+		made := newBloomFilter(max(1, min(s.termCount, maxFilteredPages*pageBytes)))
+		for r.begin(s, fetch, "", "\xff"); r.next(); {
+			made.add(r.block.term)
+		}
+		if r.err != nil {
+			return false
+		}
+		set = &made
+		s.bloom.Store(set)
+	}
+	return !set.mayContain(term)
+}
