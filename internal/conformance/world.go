@@ -191,7 +191,7 @@ func (w *World) WaitForEmbeddings(t testing.TB) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(2 * time.Millisecond) {
 		b, err := store.SystemRead(context.Background(), w.Store, "test",
-			func(x *store.SystemTx) (store.QueueStats, error) { return x.EmbeddingQueue() })
+			(*store.SystemTx).EmbeddingQueue)
 		if err != nil || time.Now().After(end) {
 			t.Fatalf("still waiting: %+v, %v", b, err)
 		}

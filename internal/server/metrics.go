@@ -130,7 +130,7 @@ func (b embeddingCollector) Collect(to chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), collectTimeout)
 	defer cancel()
 	n, err := store.SystemRead(ctx, b.store, "count memories that wait for vectors",
-		func(t *store.SystemTx) (store.QueueStats, error) { return t.EmbeddingQueue() })
+		(*store.SystemTx).EmbeddingQueue)
 	if err != nil {
 		return
 	}

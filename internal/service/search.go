@@ -187,7 +187,7 @@ func (k *searchRequest) search(mode loci.ResolvedMode) (err error) {
 func (k *searchRequest) embedQuery(query string, always bool) bool {
 	began := time.Now()
 	ok := k.embedWith(&k.queryEmbedder, query, always)
-	if f := k.previousEmbedder.model; ok && f != nil && k.Store.ServesGeneration(f.Generation()) {
+	if f := k.previousEmbedder.model; ok && f != nil && k.Store.Embedder().ServesGeneration(f.Generation()) {
 		ok = k.embedWith(&k.previousEmbedder, query, always)
 	}
 	k.meta.Timings.EmbedMs = toMilliseconds(time.Since(began))
@@ -202,7 +202,7 @@ func (k *searchRequest) embedWith(m *queryEmbedder, query string, always bool) b
 	if known && k.meta.Cache == loci.CacheNone {
 		k.meta.Cache = loci.CacheEmbedding
 	}
-	if m == &k.queryEmbedder && v != nil && !k.Store.AcceptsVector(v) {
+	if m == &k.queryEmbedder && v != nil && !k.Store.Embedder().AcceptsVector(v) {
 		return false
 	}
 	if v != nil {

@@ -56,9 +56,9 @@ func TestLastStartedModelIsActive(t *testing.T) {
 			return d.Query(t, `SELECT count(*) FROM generations`)[0] == "1"
 		})
 		wait("the process before does not know that it stands aside", func() bool {
-			return !before.AcceptsVector(storetest.VectorOf("memory"))
+			return !before.Embedder().AcceptsVector(storetest.VectorOf("memory"))
 		})
-		if !s.AcceptsVector(storetest.VectorOf("memory")) {
+		if !s.Embedder().AcceptsVector(storetest.VectorOf("memory")) {
 			t.Error("the process that came last is not understood")
 		}
 		found, err := service.New(service.Options{Store: before, Embedder: one, Clock: time.Now}).SearchMemories(ctx,

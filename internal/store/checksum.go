@@ -66,12 +66,3 @@ func versionChecksum(v loci.MemoryVersion) int64 {
 	d.confidence(v.Confidence)
 	return d.sum64()
 }
-
-// vectorChecksum is that of a passage's vector. A vector that is copied to another
-// memory with the same text keeps it.
-func vectorChecksum(text int64, passage int, vector []byte) int64 {
-	d := digest{sha256.New()}
-	d.writeInts(text, int64(passage))
-	d.Write(vector)
-	return d.sum64()
-}

@@ -12,7 +12,7 @@ import (
 // waitForEmbedder waits until the process knows its model, and would embed.
 func waitForEmbedder(t *testing.T, s *store.Store) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !store.EmbedderReady(s); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); !s.Embedder().Ready(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("it does not begin")
 		}

@@ -9,14 +9,13 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-func backlog(t testing.TB, s *store.Store) store.QueueStats {
+func backlog(t testing.TB, s *store.Store) embeddb.QueueStats {
 	t.Helper()
-	b, err := store.SystemRead(ctx, s, "test", func(x *store.SystemTx) (store.QueueStats, error) {
-		return x.EmbeddingQueue()
-	})
+	b, err := store.SystemRead(ctx, s, "test", (*store.SystemTx).EmbeddingQueue)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +160,7 @@ func TestTheOldGenerationAnswersUntilTheNewOneIsWhole(t *testing.T) {
 			return strings.Join(d.Query(t,
 				`SELECT g.name FROM keyword_indexes x JOIN generations g ON g.row_id = x.generation`), " ")
 		}
-		if got := answers(); !strings.HasPrefix(got, "one/") || !s.ServesGeneration("one") {
+		if got := answers(); !strings.HasPrefix(got, "one/") || !s.Embedder().ServesGeneration("one") {
 			t.Errorf("%s answers while one is missing", got)
 		}
 		for name, n := range map[string]int{"one": 5, "two": 0} {
@@ -195,7 +194,7 @@ func TestSeveralProcessesShareTheWork(t *testing.T) {
 		stores := []*store.Store{d.Open(t, store.Options{Embedder: m}), d.Open(t, store.Options{Embedder: m}),
 			d.Open(t, store.Options{Embedder: m})}
 		for _, s := range stores {
-			for !store.EmbedderReady(s) {
+			for !s.Embedder().Ready() {
 				time.Sleep(time.Millisecond)
 			}
 		}

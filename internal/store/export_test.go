@@ -196,10 +196,6 @@ func QueryRow(t testing.TB, s *Store, q string, arg any, dest ...any) {
 	}
 }
 
-// EmbedderReady reports whether the process has begun to give memories their vectors: what
-// it took for abandoned is free by then.
-func EmbedderReady(s *Store) bool { return s.embedder.served.Load() != nil }
-
 // SchemaVersion returns the number of the newest migration.
 func SchemaVersion() int64 { return sqldb.LatestSchema }
 
@@ -262,11 +258,6 @@ func MemoryChecksum(m loci.Memory) int64 { return memoryChecksum(m) }
 
 // VersionChecksum returns the checksum that a version's row has.
 func VersionChecksum(v loci.MemoryVersion) int64 { return versionChecksum(v) }
-
-// VectorChecksum returns the checksum that a vector's row has.
-func VectorChecksum(text int64, chunk int, vector []byte) int64 {
-	return vectorChecksum(text, chunk, vector)
-}
 
 // ContentHash returns the hash that a memory's row has of its content.
 func ContentHash(content string) int64 { return contentHash(content) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
@@ -40,7 +41,7 @@ func (i *integrityChecker) checkVectors() error {
 			case !there:
 				i.report(InconsistentVectors, m.ID, i.repairByEmbedding(m.RowID),
 					"it has no vectors and does not wait for any")
-			case text != 0 && text != textHash(m.Title, m.Content) && corruption(&m) == "":
+			case text != 0 && text != embeddb.TextHash(m.Title, m.Content) && corruption(&m) == "":
 				i.report(InconsistentVectors, m.ID, i.repairByEmbedding(m.RowID),
 					"its vectors are those of another text")
 			}
@@ -79,7 +80,7 @@ func (i *integrityChecker) corruptVectors(rowIDs []int64, generation int64) (map
 			var passage int
 			var vector []byte
 			err := r.Scan(&memory, &text, &passage, &vector, &sum)
-			if err == nil && sum != vectorChecksum(text, passage, vector) {
+			if err == nil && sum != embeddb.VectorChecksum(text, passage, vector) {
 				broken[memory] = true
 			}
 			return err
@@ -89,14 +90,13 @@ func (i *integrityChecker) corruptVectors(rowIDs []int64, generation int64) (map
 
 func (i *integrityChecker) repairByEmbedding(rowID int64) func(*SystemTx) (string, error) {
 	return func(t *SystemTx) (string, error) {
-		w := &Workspace{t: t.t, rowID: i.workspace}
 		if _, err := indexdb.LockMemoryRow(t.t.conn, rowID); err != nil {
 			if errors.Is(err, sqldb.ErrNoRows) {
 				return alreadyDeleted, nil
 			}
 			return "", err
 		}
-		return "waits for them now", w.enqueueEmbedding(rowID)
+		return "waits for them now", t.t.store.embedder.Enqueue(t.t.conn, rowID)
 	}
 }
 

@@ -146,7 +146,7 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 	if err := a.workspace.insertBands(rowID, e.signature); err != nil {
 		return m, err
 	}
-	if err := a.workspace.enqueueEmbedding(rowID); err != nil {
+	if err := a.t.store.embedder.Enqueue(a.t.conn, rowID); err != nil {
 		return m, err
 	}
 	group, position := indexdb.SourceGroup(m.Source)

@@ -139,7 +139,7 @@ func (m *Memory) applyUpdate(next loci.Memory, entry *IndexEntry) (loci.Memory, 
 		}
 	}
 	if next.Content != was.Content || next.Title != was.Title {
-		if err := m.atlas.workspace.enqueueEmbedding(m.rowID); err != nil {
+		if err := m.t.store.embedder.Enqueue(m.t.conn, m.rowID); err != nil {
 			return next, err
 		}
 	}

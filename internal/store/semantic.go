@@ -11,6 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/query"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 	"github.com/loci-memory/loci/internal/vector"
 )
@@ -35,28 +36,28 @@ func (s *searchRun) searchSemantic() error {
 	for i, p := range s.workspaces {
 		workspaces[i] = p.state.Workspace
 	}
-	states, err := s.t.vectorStates(workspaces)
+	states, err := embeddb.ReadStates(s.t.conn, workspaces)
 	if err != nil {
 		return err
 	}
-	probes := map[string]*vector.QueryVector{}
-	for _, m := range s.q.Embeddings {
-		probes[generationName(m.Generation)] = vector.NewQueryVector(m.Vector)
+	queries := make([]*vector.QueryVector, len(s.q.Embeddings))
+	for i, m := range s.q.Embeddings {
+		queries[i] = vector.NewQueryVector(m.Vector)
 	}
 	for _, state := range states {
 		at := slices.IndexFunc(s.workspaces, func(p *workspaceSearch) bool {
-			return p.state.Workspace == state.workspace
+			return p.state.Workspace == state.Workspace
 		})
-		probe := probes[state.name]
-		if at < 0 || probe == nil {
+		made := slices.IndexFunc(s.q.Embeddings, func(q QueryEmbedding) bool { return state.MadeBy(q.Generation) })
+		if at < 0 || made < 0 {
 			continue
 		}
-		codes, err := s.t.binaryCodes(state)
+		codes, err := s.t.store.vectors.BinaryCodes(s.t.conn, state)
 		if err != nil {
 			return err
 		}
 		p := s.workspaces[at]
-		p.codes, p.queryVector = codes, probe
+		p.codes, p.queryVector = codes, queries[made]
 		if err := s.scoreNearest(p, minCandidates); err != nil {
 			return err
 		}
@@ -144,38 +145,19 @@ func (s *searchRun) exactScores(p *workspaceSearch, picked []vector.Ref) (hits [
 		keys[i] = v.Key
 	}
 	hits = make([]query.Hit, 0, len(picked))
-	take := func(i, passage int, vector []byte) {
+	read := s.t.store.vectors.Each(s.t.conn, p.state.Workspace, keys, func(i, chunk int, vector []byte) {
 		score, broken := p.queryVector.Dot(vector)
 		segment, doc, known := picked[i].Location()
 		if !known {
 			segment, doc = p.snapshot.Locate(picked[i].Memory)
 		}
-		if h, there := query.NewVectorHit(p.snapshot, picked[i].Memory, segment, doc, passage+1, score,
+		if h, there := query.NewVectorHit(p.snapshot, picked[i].Memory, segment, doc, chunk+1, score,
 			int64(s.t.conn.Now)); there {
 			hits = append(hits, h)
 		}
 		err = errors.Join(err, broken)
-	}
-	recent := s.t.store.vectors
-	others := recent.Each(keys, take)
-	if len(others) == 0 || err != nil {
-		return hits, err
-	}
-	var key int64
-	var passage int
-	var vector []byte
-	err = s.t.conn.QueryFew(`SELECT v.row_id, v.chunk, v.vector FROM `+
-		fmt.Sprintf(s.t.conn.Dialect.JoinIDs, 1, "vectors v", "v.row_id")+` WHERE v.workspace = ?2`,
-		[]any{sqldb.EncodeInts(others), p.state.Workspace}, func(r sqldb.Row) error {
-			if err := r.Scan(&key, &passage, &vector); err != nil {
-				return err
-			}
-			recent.Put(key, passage, vector)
-			i, _ := slices.BinarySearch(keys, key)
-			take(i, passage, vector)
-			return err
-		})
-	return hits, err
+	})
+	return hits, errors.Join(err, read)
 }
 
 // Meanings that are shown as similar: at least so near, and so many of them. Of a
@@ -191,15 +173,15 @@ const (
 // or the index moves meanwhile, there are none; nor where the model cannot read how
 // its text begins: what it cannot read is all alike to it.
 func (t *Tx) semanticallySimilar(workspace, memory int64, text string) (list []loci.Similarity, err error) {
-	states, err := t.vectorStates([]int64{workspace})
-	if err != nil || len(states) == 0 || !t.store.embedder.canRead(states[0].name, text) {
+	states, err := embeddb.ReadStates(t.conn, []int64{workspace})
+	if err != nil || len(states) == 0 || !t.store.embedder.CanRead(states[0], text) {
 		return nil, err
 	}
-	own, err := t.memoryVectors(states[0], memory)
+	own, err := embeddb.MemoryVectors(t.conn, states[0], memory)
 	if err != nil || len(own) == 0 {
 		return nil, err
 	}
-	codes, err := t.binaryCodes(states[0])
+	codes, err := t.store.vectors.BinaryCodes(t.conn, states[0])
 	if err != nil {
 		return nil, err
 	}
@@ -219,28 +201,12 @@ func (t *Tx) semanticallySimilar(workspace, memory int64, text string) (list []l
 	if err := s.widenCandidates(p); err != nil {
 		return nil, err
 	}
-	return t.similarFromHits(p.semanticHits, memory, states[0].name)
-}
-
-// memoryVectors reads the present vectors of a memory.
-func (t *Tx) memoryVectors(state vectorState, memory int64) (list [][]float32, err error) {
-	err = t.conn.QueryFew(`SELECT v.vector FROM vectors v WHERE v.memory = ?1 AND v.generation = ?2
-		AND v.seq = (SELECT max(p.seq) FROM vectors p WHERE p.memory = ?1 AND p.generation = ?2)`,
-		[]any{memory, state.generation}, func(r sqldb.Row) error {
-			var stored []byte
-			if err := r.Scan(&stored); err != nil {
-				return err
-			}
-			v, err := vector.Decode(stored)
-			list = append(list, v)
-			return err
-		})
-	return list, err
+	return t.similarFromHits(p.semanticHits, memory, states[0])
 }
 
 // similarFromHits names the hits that are near enough and that the model of the generation
 // reads, but for one memory.
-func (t *Tx) similarFromHits(hits []query.Hit, except int64, generation string) (list []loci.Similarity, err error) {
+func (t *Tx) similarFromHits(hits []query.Hit, except int64, state embeddb.State) (list []loci.Similarity, err error) {
 	scores := map[int64]float64{}
 	var rowIDs []int64
 	for _, h := range hits[:min(len(hits), maxSimilar+1)] {
@@ -255,7 +221,7 @@ func (t *Tx) similarFromHits(hits []query.Hit, except int64, generation string) 
 			var rowID int64
 			var id, text string
 			err := r.Scan(&rowID, &id, &text)
-			if t.store.embedder.canRead(generation, text) {
+			if t.store.embedder.CanRead(state, text) {
 				list = append(list, loci.Similarity{ID: id, Score: scores[rowID]})
 			}
 			return err

@@ -17,6 +17,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/cache"
 	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
 	"github.com/loci-memory/loci/internal/vector"
 )
@@ -25,12 +26,11 @@ import (
 type Store struct {
 	db           *sqldb.Handle
 	index        *indexdb.Index
-	codes        *cache.Cache[int64, *cachedCodes]
-	vectors      *vector.Cache // by row id, which no other vector gets later
 	rankings     *cache.Cache[rankingKey, *cachedRanking]
 	secret       []byte       // of this database: signs cursors
 	seenCipher   cipher.Block // writes what a search has shown: see Shown
-	embedder     embedWorker
+	embedder     *embeddb.Worker
+	vectors      *embeddb.Vectors
 	storageQuota int64 // bytes of content that an owner may have
 	close        func() error
 
@@ -127,8 +127,7 @@ func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
 		s.storageQuota = loci.Unlimited
 	}
 	s.index = indexdb.New(s.db, o.PageCacheBytes, o.idleDelay)
-	s.codes = cache.New[int64](maxCachedWorkspaces, maxCachedCodes, func(x *cachedCodes) int { return x.codes.Len() })
-	s.vectors = vector.NewCache(vector.DefaultCacheBytes)
+	s.embedder, s.vectors = embeddb.New(s.db, o.Embedder, o.OneShot), embeddb.NewVectors()
 	s.rankings = cache.New[rankingKey](maxRankings, maxRankings, func(*cachedRanking) int { return 1 })
 	s.close = sync.OnceValue(s.db.Close)
 	var err error
@@ -142,9 +141,9 @@ func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
 	if err = s.index.Start(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.embedder.start(ctx, s, o)
+	s.embedder.Start(ctx)
 	s.close = sync.OnceValue(func() error {
-		s.embedder.stop()
+		s.embedder.Stop()
 		s.index.Stop()
 		return s.db.Close()
 	})
@@ -179,7 +178,7 @@ func (s *Store) Flush(ctx context.Context, workspaceID string) error {
 // invalidate drops what is cached of a workspace.
 func (s *Store) invalidate(workspace int64) {
 	s.index.Invalidate(workspace)
-	s.codes.Remove(workspace)
+	s.vectors.Invalidate(workspace)
 }
 
 // Ping writes nothing and reads one row of each table without which nobody is served.
@@ -202,6 +201,14 @@ func (s *Store) Ping(ctx context.Context) error {
 		}
 		return nil
 	})
+}
+
+// Embedder returns the worker that embeds memories.
+func (s *Store) Embedder() *embeddb.Worker { return s.embedder }
+
+// EmbeddingQueue counts the memories that wait to be embedded.
+func (t *SystemTx) EmbeddingQueue() (embeddb.QueueStats, error) {
+	return embeddb.ReadQueueStats(t.t.conn)
 }
 
 // Stats returns the figures of the database. Only the size of a PostgreSQL

@@ -12,6 +12,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -71,7 +72,7 @@ func createInitialSchema(t *testing.T, d storetest.Database) *identity.Actor {
 		VALUES (1, 1, 'Kept', 4, $1, 0, '[]', 0, 0, '', '', 0, 'ann', 6)`, store.VersionChecksum(was))
 	exec(`INSERT INTO generations (name) VALUES ('old model')`)
 	exec(`INSERT INTO vectors (workspace, memory, generation, text_hash, chunk, seq, vector, checksum)
-		VALUES (1, 1, 1, 7, 0, 1, $1, $2)`, []byte("vector"), store.VectorChecksum(7, 0, []byte("vector")))
+		VALUES (1, 1, 1, 7, 0, 1, $1, $2)`, []byte("vector"), embeddb.VectorChecksum(7, 0, []byte("vector")))
 	return &identity.Actor{UserID: "ann", Email: "ann@example.com", CredentialKind: identity.CredentialKey,
 		CredentialID: loci.NewID(time.Now())}
 }

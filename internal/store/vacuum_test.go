@@ -2,9 +2,10 @@ package store
 
 import (
 	"context"
-	"github.com/loci-memory/loci/internal/sqldb"
 	"slices"
 	"testing"
+
+	"github.com/loci-memory/loci/internal/sqldb"
 )
 
 // A table that a purge does not know may keep what it should erase.

@@ -1,0 +1,213 @@
+package embeddb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/vector"
+)
+
+// chunksPerTurn is the limit of chunks of one owner in one turn, and of one call of the model.
+const chunksPerTurn = 32
+
+// A batch is a list of short texts that are embedded together.
+type batch struct {
+	worker     *Worker
+	jobs       []*chunkedJob
+	leaseUntil loci.Time
+	leasedAt   time.Time
+}
+
+// A chunkedJob is a job with the chunks of its text. It has none if another memory has the vectors of the same text.
+type chunkedJob struct {
+	result
+	chunks []string
+}
+
+// runBatch leases memories, embeds the short texts among them, and appends the long ones to longJobs.
+func (w *Worker) runBatch(ctx context.Context, memories []int64) error {
+	if len(memories) == 0 {
+		return nil
+	}
+	b := &batch{worker: w, leasedAt: time.Now()}
+	jobs, err := sqldb.System(ctx, w.db, "take memories to embed", func(t *sqldb.Tx) (list []textJob, err error) {
+		list, b.leaseUntil, err = leaseJobs(t, memories)
+		return list, err
+	})
+	if err != nil {
+		return err
+	}
+	for i, x := range jobs {
+		c, err := w.chunkJob(ctx, x)
+		if err != nil {
+			for _, x := range jobs[i:] {
+				err = errors.Join(err, w.releaseJob(ctx, x, b.leaseUntil, nil))
+			}
+			return err
+		}
+		if err := b.add(ctx, c); err != nil {
+			return err
+		}
+	}
+	return b.run(ctx)
+}
+
+// chunkJob splits the text of a job into chunks, unless the workspace has its vectors.
+func (w *Worker) chunkJob(ctx context.Context, x textJob) (c *chunkedJob, err error) {
+	c = &chunkedJob{result: result{textJob: x, textHash: TextHash(x.title, x.content)}}
+	c.copyFrom, err = sqldb.SystemRead(ctx, w.db, "look for vectors of the same text",
+		func(t *sqldb.Tx) (int64, error) {
+			return findEmbeddedText(t, x.workspace, w.generation, c.textHash)
+		})
+	if err == nil && c.copyFrom == 0 {
+		c.chunks = vector.Chunks(x.title, x.content, w.model)
+	}
+	return c, err
+}
+
+// add appends a job to the batch. A text of more than chunksPerTurn chunks becomes a long job. A text that exceeds the
+// turn of its owner is released until the next turn.
+func (b *batch) add(ctx context.Context, c *chunkedJob) error {
+	if len(c.chunks) > chunksPerTurn {
+		b.worker.longJobs = append(b.worker.longJobs,
+			&longJob{chunkedJob: c, leaseUntil: b.leaseUntil, leasedAt: b.leasedAt})
+		return nil
+	}
+	turn := len(c.chunks)
+	for _, x := range b.jobs {
+		if x.owner == c.owner {
+			turn += len(x.chunks)
+		}
+	}
+	if turn > chunksPerTurn {
+		return b.worker.releaseJob(ctx, c.textJob, b.leaseUntil, nil)
+	}
+	b.jobs = append(b.jobs, c)
+	return nil
+}
+
+// run embeds the jobs together, and one by one if that fails: a text that the model refuses must not block others. It
+// returns an error if no job succeeded.
+func (b *batch) run(ctx context.Context) error {
+	if len(b.jobs) == 0 {
+		return nil
+	}
+	all := b.embed(ctx, b.jobs)
+	if all == nil {
+		return nil
+	}
+	var errs []error
+	for i, x := range b.jobs {
+		err := b.embed(ctx, b.jobs[i:i+1])
+		if err == nil {
+			all = nil
+		} else if err := b.worker.releaseJob(ctx, x.textJob, b.leaseUntil, err); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(append(errs, all)...)
+}
+
+// maxErrorBytes is the limit of a stored reason.
+const maxErrorBytes = 300
+
+// releaseJob returns a job to the queue. A reason counts as a failure, except while the process stops.
+func (w *Worker) releaseJob(ctx context.Context, x textJob, due loci.Time, reason error) error {
+	text := ""
+	if reason != nil && ctx.Err() == nil {
+		text = reason.Error()
+		text = strings.ToValidUTF8(text[:min(len(text), maxErrorBytes)], "")
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	_, err := sqldb.System(ctx, w.db, "put memories back that were not embedded",
+		func(t *sqldb.Tx) (loci.Empty, error) {
+			return loci.Empty{}, requeue(t, x, due, text)
+		})
+	return err
+}
+
+// embed computes and stores the vectors of some jobs.
+func (b *batch) embed(ctx context.Context, jobs []*chunkedJob) error {
+	var chunks []string
+	var of []*chunkedJob
+	for _, x := range jobs {
+		x.vectors = nil // of a failed call
+		for _, text := range x.chunks {
+			chunks, of = append(chunks, text), append(of, x)
+		}
+	}
+	for len(chunks) > 0 {
+		n := min(chunksPerTurn, len(chunks))
+		vectors, err := b.worker.embedChunks(ctx, chunks[:n])
+		if err != nil {
+			return err
+		}
+		for i, v := range vectors {
+			of[i].vectors = append(of[i].vectors, v)
+		}
+		chunks, of = chunks[n:], of[n:]
+		if err := b.renewLeases(ctx); err != nil {
+			return err
+		}
+	}
+	results := make([]result, len(jobs))
+	for i, x := range jobs {
+		results[i] = x.result
+	}
+	return b.worker.storeVectors(ctx, b.leaseUntil, results)
+}
+
+// embedChunks returns the encoded vectors of at most chunksPerTurn chunks.
+func (w *Worker) embedChunks(ctx context.Context, chunks []string) ([][]byte, error) {
+	vectors, err := w.model.Embed(ctx, chunks)
+	if err != nil {
+		return nil, err
+	}
+	list := make([][]byte, len(vectors))
+	for i, v := range vectors {
+		if !w.acceptsDimensions(v) {
+			return nil, fmt.Errorf("the embedding service answers with vectors of %d dimensions, and had others "+
+				"before under the same name: name another model", len(v))
+		}
+		list[i] = vector.Encode(v)
+	}
+	return list, nil
+}
+
+func (w *Worker) storeVectors(ctx context.Context, due loci.Time, results []result) error {
+	_, err := sqldb.System(ctx, w.db, "store vectors", func(t *sqldb.Tx) (loci.Empty, error) {
+		return loci.Empty{}, w.storeResults(t, due, results)
+	})
+	return err
+}
+
+// renewLeases renews the leases of the batch in time.
+func (b *batch) renewLeases(ctx context.Context) (err error) {
+	if time.Since(b.leasedAt) < leaseDuration/4 {
+		return nil
+	}
+	jobs := make([]textJob, len(b.jobs))
+	for i, x := range b.jobs {
+		jobs[i] = x.textJob
+	}
+	b.leaseUntil, _, err = b.worker.renewLeases(ctx, jobs, b.leaseUntil)
+	b.leasedAt = time.Now()
+	return err
+}
+
+// renewLeases extends the leases of jobs, and returns how many are still held.
+func (w *Worker) renewLeases(ctx context.Context, jobs []textJob, due loci.Time) (until loci.Time, left int64,
+	err error) {
+	until, err = sqldb.System(ctx, w.db, "keep memories that take long to embed",
+		func(t *sqldb.Tx) (until loci.Time, err error) {
+			until, left, err = renewLeases(t, jobs, due)
+			return until, err
+		})
+	return until, left, err
+}

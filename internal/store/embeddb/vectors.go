@@ -1,0 +1,159 @@
+package embeddb
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/loci-memory/loci/internal/cache"
+	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/vector"
+)
+
+// A State identifies a version of the vectors of a workspace.
+type State struct {
+	Workspace  int64
+	seq        int64 // increases with each stored result
+	generation int64
+	name       string // of the generation
+}
+
+// MadeBy reports whether the vectors are those of a model.
+func (s State) MadeBy(model string) bool { return s.name == generationName(model) }
+
+// ReadStates returns the states of the workspaces that have vectors.
+func ReadStates(t *sqldb.Tx, workspaces []int64) (list []State, err error) {
+	err = t.QueryFew(
+		`SELECT x.workspace, x.vector_seq, x.generation, g.name FROM keyword_indexes x
+			JOIN generations g ON g.row_id = x.generation
+		WHERE `+fmt.Sprintf(t.Dialect.InList, "x.workspace", 1)+` ORDER BY x.workspace`,
+		[]any{sqldb.EncodeInts(workspaces)}, func(r sqldb.Row) error {
+			var v State
+			err := r.Scan(&v.Workspace, &v.seq, &v.generation, &v.name)
+			list = append(list, v)
+			return err
+		})
+	return list, err
+}
+
+// Vectors reads vectors, and caches them with the binary codes of workspaces.
+type Vectors struct {
+	codes *cache.Cache[int64, *cachedCodes]
+	cache *vector.Cache // by row id: a row of vectors changes only its seq, and no row id is used again
+}
+
+type cachedCodes struct {
+	state State
+	codes *vector.BinaryCodes
+}
+
+// Limits of the cached codes: workspaces, and vectors of about 130 MB.
+const (
+	maxCachedWorkspaces = 10_000
+	maxCachedCodes      = 2_000_000
+)
+
+// NewVectors returns an empty cache.
+func NewVectors() *Vectors {
+	return &Vectors{codes: cache.New[int64](maxCachedWorkspaces, maxCachedCodes,
+		func(x *cachedCodes) int { return x.codes.Len() }), cache: vector.NewCache(vector.DefaultCacheBytes)}
+}
+
+// Invalidate drops the codes of a workspace.
+func (c *Vectors) Invalidate(workspace int64) { c.codes.Remove(workspace) }
+
+// BinaryCodes returns the codes of a workspace in a state.
+func (c *Vectors) BinaryCodes(t *sqldb.Tx, state State) (*vector.BinaryCodes, error) {
+	have := c.codes.Get(state.Workspace)
+	if have != nil && have.state == state {
+		return have.codes, nil
+	}
+	next := &cachedCodes{state: state, codes: vector.NewBinaryCodes()}
+	since := int64(0)
+	if have != nil && have.state.generation == state.generation && have.state.seq < state.seq {
+		next.codes, since = have.codes, have.state.seq
+	}
+	list, err := vectorsSince(t, state, since)
+	if err != nil {
+		return nil, err
+	}
+	if next.codes, err = next.codes.Apply(list); err != nil {
+		return nil, err
+	}
+	c.codes.Put(state.Workspace, next)
+	return next.codes, nil
+}
+
+// Each calls f with the vectors of keys, which must be in ascending order. The index i is that of the key. Keys without
+// a row in the workspace are left out.
+func (c *Vectors) Each(t *sqldb.Tx, workspace int64, keys []int64, f func(i, chunk int, vector []byte)) error {
+	missing := c.cache.Each(keys, f)
+	if len(missing) == 0 {
+		return nil
+	}
+	var key int64
+	var chunk int
+	var vector []byte
+	return t.QueryFew(`SELECT v.row_id, v.chunk, v.vector FROM `+
+		fmt.Sprintf(t.Dialect.JoinIDs, 1, "vectors v", "v.row_id")+` WHERE v.workspace = ?2`,
+		[]any{sqldb.EncodeInts(missing), workspace}, func(r sqldb.Row) error {
+			if err := r.Scan(&key, &chunk, &vector); err != nil {
+				return err
+			}
+			c.cache.Put(key, chunk, vector)
+			i, _ := slices.BinarySearch(keys, key)
+			f(i, chunk, vector)
+			return nil
+		})
+}
+
+// MemoryVectors returns the current vectors of a memory.
+func MemoryVectors(t *sqldb.Tx, state State, memory int64) (list [][]float32, err error) {
+	err = t.QueryFew(`SELECT v.vector FROM vectors v WHERE v.memory = ?1 AND v.generation = ?2
+		AND v.seq = (SELECT max(p.seq) FROM vectors p WHERE p.memory = ?1 AND p.generation = ?2)`,
+		[]any{memory, state.generation}, func(r sqldb.Row) error {
+			var stored []byte
+			if err := r.Scan(&stored); err != nil {
+				return err
+			}
+			v, err := vector.Decode(stored)
+			list = append(list, v)
+			return err
+		})
+	return list, err
+}
+
+// vectorBatchSize is the limit of vectors in one statement.
+const vectorBatchSize = 1000
+
+// vectorsSince returns the current vectors of memories that were embedded after a state.
+func vectorsSince(t *sqldb.Tx, state State, since int64) (list []vector.StoredVector, err error) {
+	var seqs []int64
+	last := map[int64]int64{} // seq of a memory's current text
+	for seq, key, n := since, int64(math.MaxInt64), vectorBatchSize; n == vectorBatchSize; {
+		if err := t.Ctx.Err(); err != nil {
+			return nil, err
+		}
+		n = 0
+		err := t.QueryFew(
+			`SELECT v.row_id, v.memory, v.seq, v.vector FROM vectors v WHERE v.workspace = ?1 AND v.generation = ?2
+			AND (v.seq, v.row_id) > (?3, ?4) AND v.seq <= ?5 ORDER BY v.seq, v.row_id LIMIT ?6`,
+			[]any{state.Workspace, state.generation, seq, key, state.seq, vectorBatchSize}, func(r sqldb.Row) error {
+				var c vector.StoredVector
+				err := r.Scan(&c.Key, &c.Memory, &seq, &c.Vector)
+				n, key, last[c.Memory] = n+1, c.Key, seq
+				list, seqs = append(list, c), append(seqs, seq)
+				return err
+			})
+		if err != nil {
+			return nil, err
+		}
+	}
+	present := list[:0]
+	for i, c := range list {
+		if seqs[i] == last[c.Memory] {
+			present = append(present, c)
+		}
+	}
+	return present, nil
+}
