@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/loci-memory/loci/internal/op"
 )
@@ -20,7 +21,8 @@ func (p *program) callAllPages(ctx context.Context, caller op.Caller, o *op.Op, 
 		in["limit"] = 100
 	}
 	var first []jsonMember
-	var items []json.RawMessage
+	var items []byte // of all pages, each after a comma
+	count := 0
 	width, _ := p.terminalInfo(p.err)
 	for {
 		args, err := json.Marshal(in)
@@ -44,7 +46,9 @@ func (p *program) callAllPages(ctx context.Context, caller op.Caller, o *op.Op, 
 				cursor = displayValue(m.name, m.value)
 			case isArray(m.value):
 				err = json.Unmarshal(m.value, &part)
-				items = append(items, part...)
+				if count += len(part); len(part) > 0 {
+					items = append(append(items, ','), m.value[1:len(m.value)-1]...)
+				}
 			}
 			if err != nil {
 				return nil, err
@@ -58,18 +62,18 @@ func (p *program) callAllPages(ctx context.Context, caller op.Caller, o *op.Op, 
 		}
 		in["cursor"] = cursor
 		if width > 0 {
-			fmt.Fprintf(p.err, "\r\x1b[K%d read", len(items))
+			fmt.Fprintf(p.err, "\r\x1b[K%d read", count)
 		}
 	}
 	if width > 0 {
 		fmt.Fprint(p.err, "\r\x1b[K")
 	}
-	return replaceItems(first, items), nil
+	return replaceItems(first, bytes.TrimPrefix(items, []byte(","))), nil
 }
 
 // replaceItems returns an answer with other items in its list, and no next
 // page.
-func replaceItems(answer []jsonMember, items []json.RawMessage) []byte {
+func replaceItems(answer []jsonMember, items []byte) []byte {
 	var b bytes.Buffer
 	b.WriteByte('{')
 	for _, m := range answer {
@@ -77,7 +81,7 @@ func replaceItems(answer []jsonMember, items []json.RawMessage) []byte {
 			continue
 		}
 		if isArray(m.value) {
-			m.value = append(append(json.RawMessage{'['}, bytes.Join(asBytes(items), []byte(","))...), ']')
+			m.value = slices.Concat([]byte("["), items, []byte("]"))
 		}
 		if b.Len() > 1 {
 			b.WriteByte(',')
@@ -86,12 +90,4 @@ func replaceItems(answer []jsonMember, items []json.RawMessage) []byte {
 	}
 	b.WriteByte('}')
 	return b.Bytes()
-}
-
-func asBytes(items []json.RawMessage) [][]byte {
-	out := make([][]byte, len(items))
-	for i := range items {
-		out[i] = items[i]
-	}
-	return out
 }
