@@ -75,7 +75,7 @@ type Op struct {
 	Summary  string // one line: it is the tool's whole description
 	Access   Access
 	Exposure Exposure
-	Streams  bool // Out is one event, and Run returns a Stream
+	Streams  bool // Out is one event
 	ReadOnly bool // it changes nothing
 	Paged    bool // In embeds loci.Paging: it answers page by page
 	traits   Trait
@@ -90,7 +90,7 @@ type Op struct {
 	inputSchema  *jsonschema.Schema
 	outputSchema *jsonschema.Schema
 
-	run func(ctx context.Context, svc any, actor *identity.Actor, in any) (any, error)
+	run func(ctx context.Context, svc any, actor *identity.Actor, in any, send sender) (any, error)
 }
 
 // TypedOp is an Op together with its types.
@@ -126,9 +126,8 @@ func (t *Table) Without(names []string) (left *Table, out []*Op) {
 	return left, out
 }
 
-// A Stream yields the events of a streaming Op, one after another, until the
-// caller disconnects.
-type Stream = iter.Seq2[any, error]
+// A sender is Call.Send.
+type sender = func(event any) (more bool, err error)
 
 // Add puts an operation into the table. route is "METHOD /path"; do is a
 // method expression, from which the types are inferred. An invalid line is
@@ -136,29 +135,36 @@ type Stream = iter.Seq2[any, error]
 func Add[S, In, Out any](t *Table, name, route, summary string, access Access, exposure Exposure,
 	do func(S, context.Context, *identity.Actor, In) (Out, error), traits ...Trait) TypedOp[In, Out] {
 	o := define[In, Out](t, name, route, summary, access, exposure, traits)
-	o.run = func(ctx context.Context, svc any, actor *identity.Actor, in any) (any, error) {
+	o.run = func(ctx context.Context, svc any, actor *identity.Actor, in any, _ sender) (any, error) {
 		return do(svc.(S), ctx, actor, *in.(*In))
 	}
 	return TypedOp[In, Out]{o}
 }
 
-// AddStream adds an operation that answers with events.
+// AddStream adds an operation that answers with events. Run sends them until
+// they end, the client leaves or the server closes.
 func AddStream[S, In, Event any](t *Table, name, route, summary string, access Access, exposure Exposure,
 	do func(S, context.Context, *identity.Actor, In) (iter.Seq2[Event, error], error)) TypedOp[In, Event] {
 	o := define[In, Event](t, name, route, summary, access, exposure, nil)
 	o.Streams = true
-	o.run = func(ctx context.Context, svc any, actor *identity.Actor, in any) (any, error) {
+	o.run = func(ctx context.Context, svc any, actor *identity.Actor, in any, send sender) (any, error) {
 		events, err := do(svc.(S), ctx, actor, *in.(*In))
-		if err != nil {
+		if err != nil || send == nil {
 			return nil, err
 		}
-		return Stream(func(yield func(any, error) bool) {
-			for e, err := range events {
-				if !yield(e, err) {
-					return
-				}
+		for e, err := range events {
+			if ctx.Err() != nil { // the client has left, or the server closes
+				return nil, nil
 			}
-		}), nil
+			more := false
+			if err == nil {
+				more, err = send(e)
+			}
+			if err != nil || !more {
+				return nil, err
+			}
+		}
+		return nil, nil
 	}
 	return TypedOp[In, Event]{o}
 }

@@ -29,6 +29,9 @@ type Call struct {
 	IfMatch             string
 	Continuation        bool // a transport calls again for one call of its client: it counts once
 
+	// Send writes one event of a stream, and reports whether the client wants more. Without it a stream has no events.
+	Send func(event any) (more bool, err error)
+
 	RateCharged bool // the rate was charged for the message of the call
 
 	UserID   string // of the caller, once the credential is known
@@ -53,6 +56,8 @@ type Host struct {
 	// Charge adds the cost of a call beyond one to the rate; it may be nil. It
 	// refuses nothing: later calls wait.
 	Charge func(ctx context.Context, actor *identity.Actor, more int)
+	// Closing ends all streams when it ends; it may be nil.
+	Closing context.Context
 	// Log gets one line for each call, without contents.
 	Log *slog.Logger
 	// Observe is called for each finished call, for metrics; it may be nil.
@@ -97,7 +102,13 @@ func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error
 	if err := c.bindIdempotencyKey(o, actor, in); err != nil {
 		return nil, err
 	}
-	out, err = o.run(ctx, h.Service, actor, in)
+	if o.Streams && h.Closing != nil {
+		var end context.CancelFunc
+		ctx, end = context.WithCancel(ctx)
+		defer end()
+		defer context.AfterFunc(h.Closing, end)()
+	}
+	out, err = o.run(ctx, h.Service, actor, in, c.Send)
 	c.Replayed = actor.Idempotency != nil && actor.Idempotency.Replayed
 	if tagged, ok := out.(Tagged); ok && err == nil {
 		c.ETag = tagged.ETag()

@@ -3,6 +3,7 @@ package op_test
 import (
 	"bytes"
 	"context"
+	"iter"
 	"log/slog"
 	"math"
 	"strings"
@@ -137,19 +138,45 @@ func TestDoReturnsTypedOutput(t *testing.T) {
 
 func TestStreamYieldsEvents(t *testing.T) {
 	t.Parallel()
-	out, err := newHost(&fakeService{}).Run(ctx, followOp.Op, &op.Call{ActorHeader: "agent"}, args(""))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var got []string
-	for e, err := range out.(op.Stream) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	c := &op.Call{ActorHeader: "agent", Send: func(e any) (bool, error) {
 		got = append(got, e.(reply).Thing)
+		return true, nil
+	}}
+	_, err := newHost(&fakeService{}).Run(ctx, followOp.Op, c, args(""))
+	if err != nil || strings.Join(got, " ") != "one two" {
+		t.Error(err, got)
 	}
-	if strings.Join(got, " ") != "one two" {
-		t.Error(got)
+}
+
+func TestStreamEndsWhenServerCloses(t *testing.T) {
+	t.Parallel()
+	h := newHost(&fakeService{})
+	closing, end := context.WithCancel(ctx)
+	h.Closing = closing
+	table := &op.Table{}
+	follow := op.AddStream(table, "thing.follow", "GET /events", "Follow things.", op.Account, op.NoTool,
+		func(_ *fakeService, ctx context.Context, _ *identity.Actor, _ loci.Empty) (iter.Seq2[reply, error], error) {
+			return func(yield func(reply, error) bool) {
+				yield(reply{"one"}, nil)
+				<-ctx.Done()
+				yield(reply{}, ctx.Err())
+			}, nil
+		})
+	sent := 0
+	_, err := h.Run(ctx, follow.Op, &op.Call{Send: func(any) (bool, error) { sent++; end(); return true, nil }},
+		args(""))
+	if err != nil || sent != 1 {
+		t.Errorf("%v after %d events", err, sent)
+	}
+}
+
+func TestStreamPanicIsAnError(t *testing.T) {
+	t.Parallel()
+	c := &op.Call{ActorHeader: "agent", Send: func(any) (bool, error) { panic("a mistake of ours") }}
+	_, err := newHost(&fakeService{}).Run(ctx, followOp.Op, c, args(""))
+	if !loci.Is(err, loci.CodeInternalError) {
+		t.Error(err)
 	}
 }
 

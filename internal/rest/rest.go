@@ -120,13 +120,14 @@ func (d *handler) opHandler(o *op.Op) http.HandlerFunc {
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := d.newCall(w, r)
-		out, err := d.Host.Run(r.Context(), o, c, func() (op.Args, error) { return readArgs(w, r, o, names) })
-		if err != nil {
-			httpapi.WriteError(w, r, c.Quota, err)
+		args := func() (op.Args, error) { return readArgs(w, r, o, names) }
+		if o.Streams {
+			d.serveStream(w, r, o, c, args)
 			return
 		}
-		if s, ok := out.(op.Stream); ok {
-			d.writeStream(w, r, c, s)
+		out, err := d.Host.Run(r.Context(), o, c, args)
+		if err != nil {
+			httpapi.WriteError(w, r, c.Quota, err)
 			return
 		}
 		d.writeOutput(w, r, c, out, o.ReadOnly)

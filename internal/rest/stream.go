@@ -18,67 +18,63 @@ type (
 // writeTimeout is how long a client may take to accept one event.
 const writeTimeout = 30 * time.Second
 
-// writeStream writes events as Server-Sent Events (HTML, section 9.2) until they
-// end or the client leaves. An error before the first event is answered like
-// any other; one after it can only end the stream, and clients come again.
-func (d *handler) writeStream(w http.ResponseWriter, r *http.Request, c *op.Call, events op.Stream) {
-	out := http.NewResponseController(w)
-	frame := bytes.NewBufferString("retry: 3000\n")
-	started := false
-	if r.Method == http.MethodHead {
-		events = func(func(any, error) bool) {}
+// serveStream answers with events as Server-Sent Events (HTML, section 9.2). An
+// error before the first event is answered like any other; one after it can
+// only end the stream, and clients come again.
+func (d *handler) serveStream(w http.ResponseWriter, r *http.Request, o *op.Op, c *op.Call,
+	args func() (op.Args, error)) {
+	s := &eventWriter{w: w, call: c}
+	if r.Method != http.MethodHead {
+		c.Send = s.send
 	}
-	for e, err := range events {
-		if err == nil {
-			err = appendEvent(frame, e)
-		}
-		if err != nil {
-			d.streamFailed(w, r, c, err, started)
-			return
-		}
-		if !started {
-			openStream(w, out, c)
-			started = true
-		}
-		out.SetWriteDeadline(time.Now().Add(writeTimeout))
-		if _, err := w.Write(frame.Bytes()); err != nil || out.Flush() != nil || r.Context().Err() != nil {
-			return
-		}
-		frame.Reset()
-	}
-	if !started {
-		openStream(w, out, c)
+	_, err := d.Host.Run(r.Context(), o, c, args)
+	switch {
+	case s.opened:
+	case err != nil:
+		httpapi.WriteError(w, r, c.Quota, err)
+	default:
+		s.open()
 	}
 }
 
-// openStream writes the head of a stream, and takes away the deadlines of a server
-// that expects answers to end.
-func openStream(w http.ResponseWriter, out *http.ResponseController, c *op.Call) {
-	h := w.Header()
-	httpapi.SetQuotaHeaders(h, c.Quota)
+// An eventWriter writes the events of a call.
+type eventWriter struct {
+	w      http.ResponseWriter
+	call   *op.Call
+	opened bool
+}
+
+// open writes the head of a stream, and removes the deadline of a server that
+// expects requests to end.
+func (s *eventWriter) open() {
+	s.opened = true
+	h := s.w.Header()
+	httpapi.SetQuotaHeaders(h, s.call.Quota)
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
-	out.SetReadDeadline(time.Time{})
+	http.NewResponseController(s.w).SetReadDeadline(time.Time{})
 }
 
-func (d *handler) streamFailed(w http.ResponseWriter, r *http.Request, c *op.Call, err error, started bool) {
-	switch {
-	case !started:
-		httpapi.WriteError(w, r, c.Quota, err)
-	case r.Context().Err() == nil:
-		d.Log.WarnContext(r.Context(), "stream", "request", c.RequestID, "err", err)
+// send writes one event. JSON holds no line break, so its data is one line.
+func (s *eventWriter) send(event any) (more bool, err error) {
+	data, err := op.Encode(event)
+	if err != nil {
+		return false, err
 	}
-}
-
-// appendEvent appends one event. JSON holds no line break, so its data is one line.
-func appendEvent(b *bytes.Buffer, e any) error {
-	if n, ok := e.(eventNamer); ok {
+	var b bytes.Buffer
+	if !s.opened {
+		s.open()
+		b.WriteString("retry: 3000\n")
+	}
+	if n, ok := event.(eventNamer); ok {
 		b.WriteString("event: " + n.EventName() + "\n")
 	}
-	if i, ok := e.(eventIdentifier); ok && i.EventID() != "" {
+	if i, ok := event.(eventIdentifier); ok && i.EventID() != "" {
 		b.WriteString("id: " + i.EventID() + "\n")
 	}
-	data, err := op.Encode(e)
 	b.WriteString("data: " + string(data) + "\n\n")
-	return err
+	out := http.NewResponseController(s.w)
+	out.SetWriteDeadline(time.Now().Add(writeTimeout))
+	_, err = s.w.Write(b.Bytes())
+	return err == nil && out.Flush() == nil, nil
 }

@@ -136,7 +136,10 @@ const (
 // a request are closed.
 func serveHTTP(ctx context.Context, l net.Listener, connections int, h http.Handler, log *slog.Logger) error {
 	a := newLimitListener(l, connections)
+	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
+	defer endRequests() // those that are still in progress after the grace
 	srv := &http.Server{
+		BaseContext:       func(net.Listener) context.Context { return requests },
 		Handler:           httpapi.WithBodyDeadlines(a.closeWhenScarce(h), bodyIdleTimeout, bodyTimeout),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       bodyTimeout, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,

@@ -63,7 +63,9 @@ func (m *metrics) observe(o *op.Op, c *op.Call, code loci.Code, elapsed time.Dur
 		code = "ok"
 	}
 	m.calls.WithLabelValues(o.Name, c.Transport, string(code)).Inc()
-	m.seconds.WithLabelValues(o.Name).Observe(elapsed.Seconds())
+	if !o.Streams {
+		m.seconds.WithLabelValues(o.Name).Observe(elapsed.Seconds())
+	}
 }
 
 // Bounds of connections to the metrics listener.
