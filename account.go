@@ -76,8 +76,7 @@ type SignedIn struct {
 	created bool
 }
 
-// NewSignedIn returns the answer to a sign-in; created means that the account
-// is new.
+// NewSignedIn returns the response to a sign-in; created means that the account is new.
 func NewSignedIn(u User, s SignIn, created bool) SignedIn { return SignedIn{u, s, created} }
 
 // Created reports whether an account was made.

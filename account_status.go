@@ -1,7 +1,6 @@
 package loci
 
-// Unlimited stands where a plan has no limit: the largest integer that every
-// JSON reader keeps exact.
+// Unlimited replaces an absent limit: the largest integer that every JSON reader keeps exact.
 const Unlimited = 1<<53 - 1
 
 // A PlanName names a plan.
@@ -19,20 +18,20 @@ func (PlanName) Rule() Rule {
 	return Rule{Enum: enumValues([]PlanName{PlanFree, PlanPro, PlanSelfHosted})}
 }
 
-// A Quota tells how much of something is used.
+// A Quota is the used and the greatest number of something.
 type Quota struct {
 	Used  int64 `json:"used"`
 	Limit int64 `json:"limit" jsonschema:"9007199254740991 where the plan has no limit"`
 }
 
-// An OperationQuota tells how many operations of the month are used.
+// An OperationQuota is the number of operations used in the month, and its limit.
 type OperationQuota struct {
 	Used     int64 `json:"used"`
 	Limit    int64 `json:"limit" jsonschema:"9007199254740991 where the plan has no limit"`
 	ResetsAt Time  `json:"resetsAt"`
 }
 
-// A StorageQuota tells how many bytes of storage are used.
+// A StorageQuota is the number of bytes stored, and its limit.
 type StorageQuota struct {
 	UsedBytes  int64 `json:"usedBytes"`
 	LimitBytes int64 `json:"limitBytes"`
@@ -52,8 +51,7 @@ type WorkspaceQuotas struct {
 	Atlases  Quota `json:"atlases"`
 }
 
-// Indexing counts the memories that wait for their vectors: until they have them,
-// words alone find them.
+// Indexing counts the memories that wait for their vectors: until they have them, words alone find them.
 type Indexing struct {
 	Pending   int64  `json:"pending"`
 	Failed    int64  `json:"failed" jsonschema:"Of the pending ones; they are tried again"`

@@ -1,5 +1,3 @@
-// Package loci has the domain types of Loci: its records, the inputs and
-// outputs of its operations, its rules and its errors. It imports the standard
-// library only and knows neither SQL nor HTTP, so that client, tests and server
-// share its types.
+// Package loci has the domain types of Loci: records, inputs and outputs of operations, rules and errors. It imports
+// the standard library only and depends on neither SQL nor HTTP, so that client, tests and server share its types.
 package loci

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// A Code is a machine-readable error code. Its text is part of the API: clients
-// decide by it, never by the message.
+// A Code is a machine-readable error code. Its text is part of the API: clients decide by it, never by the message.
 type Code string
 
 // The codes of the specification (section 7) and of the contract (section 2).
@@ -38,8 +37,7 @@ const (
 	CodeStorageFull            Code = "storage_full"
 )
 
-// A CodeEntry is one line of the catalogue: a code, its HTTP status, and the
-// hint that is used without a better message.
+// A CodeEntry is one line of the catalogue: a code, its HTTP status, and the default message.
 type CodeEntry struct {
 	Code   Code
 	Status int
@@ -83,8 +81,7 @@ var catalogueByCode = func() map[Code]CodeEntry {
 	return m
 }()
 
-// Status returns the HTTP status of c; an unknown code counts as an internal
-// error.
+// Status returns the HTTP status of c; an unknown code counts as an internal error.
 func (c Code) Status() int {
 	if e, ok := catalogueByCode[c]; ok {
 		return e.Status
@@ -95,8 +92,7 @@ func (c Code) Status() int {
 // Hint returns the catalogue's hint for c.
 func (c Code) Hint() string { return catalogueByCode[c].Hint }
 
-// An Error is a failure for the caller. Message tells the caller what to do;
-// Err, the cause, is logged and never sent.
+// An Error is a failure for the caller. Message says how to correct the call; Err, the cause, is logged and never sent.
 type Error struct {
 	Code       Code
 	Message    string
@@ -122,8 +118,7 @@ func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// AsError returns the Error in err's chain. Any other error becomes an internal
-// one, and its text is not sent.
+// AsError returns the Error in err's chain. Any other error becomes an internal one, and its text is not sent.
 func AsError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e

@@ -19,8 +19,7 @@ var idGenerator struct {
 	unused  int
 }
 
-// NewID returns a new UUIDv7 in lower case, greater than any before it in this
-// process. now gives its time.
+// NewID returns a new UUIDv7 in lower case, greater than any before it in this process. now gives its time.
 func NewID(now time.Time) string {
 	idGenerator.Lock()
 	defer idGenerator.Unlock()

@@ -10,8 +10,7 @@ import (
 // An Email is an e-mail address: local part, @, a host with a dot or a plain name.
 type Email string
 
-// MaxEmail is the longest address in bytes (RFC 5321, section 4.5.3.1.3, less
-// the angle brackets).
+// MaxEmail is the longest address in bytes (RFC 5321, section 4.5.3.1.3, less the angle brackets).
 const MaxEmail = 254
 
 // Rule bounds an address; Valid checks its form.
@@ -37,9 +36,8 @@ func (e Email) Valid() bool {
 	return true
 }
 
-// Fold returns the form in which addresses are compared: letter case does not
-// count. A character that only looks like an ASCII letter, such as the dotless
-// i, belongs to another mailbox.
+// Fold returns the form in which addresses are compared: letter case does not count. A character that only looks like
+// an ASCII letter, such as the dotless i, belongs to another mailbox.
 func (e Email) Fold() string {
 	return strings.Map(func(r rune) rune {
 		if small := unicode.ToLower(unicode.ToUpper(r)); r < utf8.RuneSelf || small >= utf8.RuneSelf {
@@ -88,8 +86,7 @@ func (d Days) Duration() time.Duration {
 // An InvitationStatus is the state of an invitation.
 type InvitationStatus string
 
-// The states of an invitation. Expired is never stored: it follows from the
-// clock.
+// The states of an invitation. Expired is never stored: it follows from the clock.
 const (
 	InvitationPending  InvitationStatus = "pending"
 	InvitationAccepted InvitationStatus = "accepted"
@@ -104,7 +101,7 @@ func (InvitationStatus) Rule() Rule {
 		InvitationRevoked, InvitationExpired})}
 }
 
-// InvitationStates is the table of the states of an invitation: it is answered once.
+// InvitationStates is the table of the states of an invitation, which accepts one response.
 var InvitationStates = Machine[InvitationStatus]{"invitation", []Move[InvitationStatus]{
 	{"accepted", []InvitationStatus{InvitationPending}, InvitationAccepted},
 	{"declined", []InvitationStatus{InvitationPending}, InvitationDeclined},
@@ -144,7 +141,7 @@ type CreateInvitations struct {
 	ExpiresInDays Days        `json:"expiresInDays,omitzero" jsonschema:"Days to answer"`
 }
 
-// A NewInvitation is an invitation in the answer of its creation.
+// A NewInvitation is an invitation in the response to its creation.
 type NewInvitation struct {
 	Invitation
 	InviteURL string `json:"inviteUrl,omitzero" jsonschema:"Shown once; hand it to the invited person alone"`

@@ -15,7 +15,7 @@ type Machine[S ~string] struct {
 
 // A Move leads from some states to another one.
 type Move[S ~string] struct {
-	Name string // what is done to the record: archived, restored
+	Name string // past participle of the transition: archived, restored
 	From []S
 	To   S // empty: the state stays
 }

@@ -19,8 +19,7 @@ const (
 	TypeNote         MemoryType = "note"
 )
 
-// MemoryTypes lists every type. A type is stored by its index here: append
-// only.
+// MemoryTypes lists every type. A type is stored by its index here: append only.
 var MemoryTypes = []MemoryType{TypeFact, TypeDecision, TypePreference, TypeTask, TypeArchitecture, TypeNote}
 
 // MemoryTypeAt returns the type with that index in MemoryTypes. A stored index
@@ -45,13 +44,11 @@ const (
 	MemorySuperseded MemoryStatus = "superseded"
 )
 
-// MemoryStatuses lists every status. A status is stored by its index here:
-// append only.
+// MemoryStatuses lists every status. A status is stored by its index here: append only.
 var MemoryStatuses = []MemoryStatus{MemoryActive, MemoryArchived, MemorySuperseded}
 
-// MemoryStatusAt returns the status with that index in MemoryStatuses. A stored
-// index may be unknown to this version: it reads as archived, which searches
-// and lists leave out.
+// MemoryStatusAt returns the status with that index in MemoryStatuses. A stored index may be unknown to this version:
+// it reads as archived, which searches and lists leave out.
 func MemoryStatusAt(place int) MemoryStatus {
 	if place < 0 || place >= len(MemoryStatuses) {
 		return MemoryArchived
@@ -121,8 +118,7 @@ type SourceText string
 // Rule requires 1 to 1,024 characters.
 func (SourceText) Rule() Rule { return Rule{MinLength: 1, MaxLength: 1024} }
 
-// A Memory is one durable piece of knowledge. The tags show state how commands
-// and tools show it.
+// A Memory is one durable piece of knowledge. The tags show state how commands and tools show it.
 type Memory struct {
 	ID          string       `json:"id" jsonschema:"UUIDv7"`
 	WorkspaceID string       `json:"workspaceId" log:"workspace" show:"-"`
@@ -149,12 +145,11 @@ type Memory struct {
 	ArchivedAt   Time        `json:"archivedAt,omitzero" show:"-"`
 }
 
-// Reviewed reports whether the current text of the memory was reviewed: no
-// change came after the review.
+// Reviewed reports whether the current text of the memory was reviewed: no change came after the review.
 func (m Memory) Reviewed() bool { return m.VerifiedAt != 0 && m.VerifiedAt >= m.UpdatedAt }
 
-// EntityTag is the entity tag of the memory. It changes with every shown field,
-// including links from other memories.
+// EntityTag returns the entity tag of the memory. It changes with every shown field, including links from other
+// memories.
 func (m Memory) EntityTag() string {
 	return entityTag(append([]string{m.ID, strconv.Itoa(m.Version), strconv.FormatBool(m.Expired), m.SupersededBy},
 		m.Supersedes...)...)
@@ -180,7 +175,7 @@ type Routing struct {
 	Matched []string `json:"matched" jsonschema:"The routing keywords that drew it; empty if none did"`
 }
 
-// A NewMemory is a memory in the answer of its creation.
+// A NewMemory is a memory in the response to its creation.
 type NewMemory struct {
 	Memory
 	Routing     Routing      `json:"routing"`
@@ -194,13 +189,11 @@ type Similarity struct {
 	Score float64 `json:"score" jsonschema:"0 to 1; 1 is the same text"`
 }
 
-// OnDuplicate is the action for an active memory of the atlas with equal
-// content.
+// OnDuplicate is the action for an active memory of the atlas with equal content.
 type OnDuplicate string
 
-// The actions. With OnDuplicateVersion, a memory of the atlas from the same
-// source (name and uri) is the duplicate: equal content returns it, other
-// content becomes its new version.
+// The actions. With OnDuplicateVersion, a memory of the atlas from the same source (name and uri) is the duplicate.
+// Equal content returns it, other content becomes its new version.
 const (
 	OnDuplicateReturn  OnDuplicate = "return"
 	OnDuplicateVersion OnDuplicate = "version"
@@ -214,8 +207,7 @@ func (OnDuplicate) Rule() Rule {
 // OnSecret is the action for credentials in a text.
 type OnSecret string
 
-// OnSecretRedact stores [REDACTED:rule] in their place. Without it, the
-// workspace policy applies.
+// OnSecretRedact stores [REDACTED:rule] in their place. Without it, the workspace policy applies.
 const OnSecretRedact OnSecret = "redact"
 
 // Rule lists the actions: a caller cannot turn the scan off.
@@ -241,10 +233,10 @@ type CreatedMemory struct {
 	existing bool
 }
 
-// ExistingMemory is the answer to a create that found its duplicate.
+// ExistingMemory returns the output of a create that found its duplicate.
 func ExistingMemory(m NewMemory) CreatedMemory { return CreatedMemory{m, true} }
 
-// Replay restores from a stored answer whether a memory was created.
+// Replay restores from a stored response whether a memory was created.
 func (c *CreatedMemory) Replay(created bool) { c.existing = !created }
 
 // Created reports whether a memory was created.
@@ -271,8 +263,8 @@ type Memories struct {
 	Page
 }
 
-// DeriveTitle returns the title of a memory that was given none: its first
-// heading or else its first line that holds something, cut to MaxTitle characters.
+// DeriveTitle returns the title of a memory without one: its first heading, or else its first non-empty line. It has at
+// most MaxTitle characters.
 func DeriveTitle(content string) string {
 	for line := range strings.Lines(content) {
 		line = strings.TrimSpace(line)

@@ -3,8 +3,7 @@ package loci
 // A TokenBudget bounds a text for an agent.
 type TokenBudget int
 
-// Rule says that a budget has at least one token of about four characters. An
-// agent's tool has room for 8,000.
+// Rule requires at least one token of about four characters. An agent's tool has room for 8,000.
 func (TokenBudget) Rule() Rule {
 	return Rule{Min: 1, Max: 1_000_000, ToolDefault: 8000, Description: "Memories beyond are left out"}
 }

@@ -3,8 +3,7 @@ package loci
 // An OptionalTitle is a title that can be reset.
 type OptionalTitle string
 
-// Rule allows at most 300 characters; null or an empty title means the title
-// from the content.
+// Rule allows at most 300 characters; null or an empty title means the title from the content.
 func (OptionalTitle) Rule() Rule {
 	return Rule{MaxLength: MaxTitle, Null: true, Description: "null: from the content"}
 }

@@ -1,12 +1,12 @@
 package loci
 
-// Paging asks for one page of a list. The input of every list embeds it.
+// Paging selects one page of a list. The input of every list embeds it.
 type Paging struct {
 	Limit  Limit  `json:"limit,omitzero"`
 	Cursor Cursor `json:"cursor,omitzero"`
 }
 
-// Page says where the next page of a list begins. The output of every list embeds it.
+// Page has the cursor of the next page of a list. The output of every list embeds it.
 type Page struct {
 	NextCursor string `json:"nextCursor,omitzero" jsonschema:"Absent on the last page"`
 }
@@ -14,7 +14,7 @@ type Page struct {
 // A Limit is the size of a page.
 type Limit int
 
-// Rule says that a page has 1 to 100 items, and 20 by default.
+// Rule allows 1 to 100 items a page; the default is 20.
 func (Limit) Rule() Rule { return Rule{Min: 1, Max: 100, Default: 20, Description: "Page size"} }
 
 // OrDefault returns l, or 20 without a limit.
@@ -25,8 +25,8 @@ func (l Limit) OrDefault() int {
 	return int(l)
 }
 
-// A Cursor says where the next page begins. It is opaque and signed: it fits
-// the caller, the operation and the input that it came from, and no others.
+// A Cursor is the start of the next page. It is opaque and signed, and is valid only for its caller, operation and
+// input.
 type Cursor string
 
 // Rule bounds the length of a Cursor.

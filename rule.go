@@ -1,8 +1,7 @@
 package loci
 
-// A Rule bounds a value on the wire where its Go type alone does not. A type
-// states its Rule once, by a method; every transport, schema and message
-// follows it. Zero fields bound nothing.
+// A Rule bounds a value on the wire where its Go type alone does not. A type states its Rule once, by a method; every
+// transport, schema and message follows it. Zero fields bound nothing.
 type Rule struct {
 	Enum        []string // the allowed values of a string
 	Min, Max    int64    // bounds of an integer, inclusive, where Max > 0
@@ -58,6 +57,5 @@ type IncludeArchivedOnly string
 // Rule lists the kinds.
 func (IncludeArchivedOnly) Rule() Rule { return Rule{Enum: []string{string(IncludeArchived)}} }
 
-// Empty is the input of an operation without fields, and the output of one that
-// only succeeds.
+// Empty is the input of an operation without fields, and the output of one that only succeeds.
 type Empty struct{}

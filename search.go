@@ -14,8 +14,7 @@ func (Query) Rule() Rule {
 	return Rule{MinLength: 1, MaxLength: 2000, Description: "Words, a question or a \"quoted phrase\""}
 }
 
-// Empty reports whether a query has no searchable text: only white space,
-// punctuation and invisible characters.
+// Empty reports whether a query has no searchable text: only white space, punctuation and invisible characters.
 func (q Query) Empty() bool {
 	return !strings.ContainsFunc(string(q), func(r rune) bool {
 		return !unicode.IsSpace(r) && !unicode.IsPunct(r) && !unicode.In(r, unicode.Cc, unicode.Cf)
@@ -44,11 +43,10 @@ func (Mode) Rule() Rule {
 		Description: "Default: auto"}
 }
 
-// A ResolvedMode is the mode in which a search was answered.
+// A ResolvedMode is the mode that a search used.
 type ResolvedMode string
 
-// The modes of an answer. KeywordFallback means keyword results because the
-// query could not be embedded in time.
+// The modes of a response. KeywordFallback means keyword results because the query could not be embedded in time.
 const (
 	ResolvedKeyword         ResolvedMode = "keyword"
 	ResolvedSemantic        ResolvedMode = "semantic"
@@ -56,7 +54,7 @@ const (
 	ResolvedKeywordFallback ResolvedMode = "keyword_fallback"
 )
 
-// Rule lists the modes of an answer.
+// Rule lists the modes of a response.
 func (ResolvedMode) Rule() Rule {
 	return Rule{Enum: enumValues([]ResolvedMode{ResolvedKeyword, ResolvedSemantic, ResolvedHybrid,
 		ResolvedKeywordFallback})}
@@ -107,7 +105,7 @@ type FoundMemories struct {
 	Page
 }
 
-// SearchMeta describes how a search was answered.
+// SearchMeta describes how a search was done.
 type SearchMeta struct {
 	RequestedMode       Mode          `json:"requestedMode"`
 	ResolvedMode        ResolvedMode  `json:"resolvedMode" show:"-"`
@@ -120,8 +118,7 @@ type SearchMeta struct {
 	Timings             SearchTimings `json:"timings" show:"-"`
 }
 
-// A Correction is an unknown word of a query, and the word that was searched in
-// its place.
+// A Correction is an unknown word of a query, and the word that was searched in its place.
 type Correction struct {
 	From string `json:"from"`
 	To   string `json:"to"`

@@ -14,8 +14,7 @@ import (
 // maxColumns is the longest line of Go; a tab counts as four columns.
 const maxColumns = 120
 
-// TestLinesFitTheScreen measures all lines but those of raw strings: SQL, JSON
-// and struct tags cannot be broken.
+// TestLinesFitTheScreen measures all lines but those of raw strings: SQL, JSON and struct tags cannot be broken.
 func TestLinesFitTheScreen(t *testing.T) {
 	t.Parallel()
 	walkSources(t, func(path string) {

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// A Time is an instant in microseconds since 1970 UTC. On the wire it is RFC
-// 3339 in UTC with milliseconds; internally it keeps microseconds, which order
-// lists. The zero Time means none and is left out.
+// A Time is an instant in microseconds since 1970 UTC. On the wire it is RFC 3339 in UTC with milliseconds; internally
+// it keeps microseconds, which order lists. The zero Time means none and is left out.
 type Time int64
 
 // TimeOf returns t as a Time.
@@ -28,10 +27,9 @@ var (
 	lastTime  = TimeOf(time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC))
 )
 
-// AppendText appends the text of MarshalText, and never returns an error: a
-// time outside of RFC 3339 becomes the nearest inside. It writes the digits
-// itself: a layout costs several times as much, and every record has two times
-// or more.
+// AppendText appends the text of MarshalText, and never returns an error. A time outside of RFC 3339 becomes the
+// nearest inside. It writes the digits itself, because a layout costs several times as much, and every record has two
+// times or more.
 func (t Time) AppendText(b []byte) ([]byte, error) {
 	at := max(firstTime, min(lastTime, t)).Std()
 	year, month, day := at.Date()
@@ -56,16 +54,14 @@ func writeDigits(b []byte, n int) {
 	}
 }
 
-// UnmarshalText parses an RFC 3339 time with an offset, within the years 0 to
-// 9999 in UTC too. The first instant of 1970 becomes the next one, because the
-// zero Time means none.
+// UnmarshalText parses an RFC 3339 time with an offset, within the years 0 to 9999 in UTC too. The first instant of
+// 1970 becomes the next one, because the zero Time means none.
 func (t *Time) UnmarshalText(b []byte) error {
 	at, err := time.Parse(time.RFC3339Nano, string(b))
 	if err != nil {
 		return err
 	}
-	// The standard library accepts an hour of one digit and a comma too
-	// (golang.org/issue/54580).
+	// The standard library accepts an hour of one digit and a comma too (golang.org/issue/54580).
 	if len(b) < len("2006-01-02T15:04:05Z") || b[13] != ':' || bytes.IndexByte(b, ',') >= 0 {
 		return fmt.Errorf("loci: %q is not of RFC 3339", b)
 	}

@@ -38,8 +38,7 @@ func TestTimesAreUTCWithMillisecondsOnTheWire(t *testing.T) {
 	}
 }
 
-// Even an impossible time is written: a failing answer would hide the other
-// records.
+// Even an impossible time is written: a failing response would hide the other records.
 func TestEveryTimeIsMarshalled(t *testing.T) {
 	t.Parallel()
 	for at, want := range map[loci.Time]string{math.MinInt64: "0000-01-01T00:00:00.000Z",

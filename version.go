@@ -23,8 +23,7 @@ type ListVersions struct {
 	Paging
 }
 
-// MemoryVersions is a page of versions, newest first; the first is the current
-// one.
+// MemoryVersions is a page of versions, newest first; the first is the current one.
 type MemoryVersions struct {
 	Versions []MemoryVersion `json:"versions" show:"columns=version title:28 type status=active verifiedAt createdAt"`
 	Page

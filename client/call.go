@@ -23,21 +23,20 @@ type request struct {
 	responseHeader *http.Header
 }
 
-// IdempotencyKey makes a POST safe to repeat: the server answers a second call
-// with the same key as it did the first, and the client may retry it.
+// IdempotencyKey makes a POST safe to repeat. The server returns the stored response for a second call with the same
+// key, and the client may retry it.
 func IdempotencyKey(key string) CallOption { return withHeader("Idempotency-Key", key) }
 
 // IfMatch makes a change conditional: the record must have this entity tag.
 func IfMatch(tag string) CallOption { return withHeader("If-Match", tag) }
 
-// RequestID sets the id of the call in the server's log and in its answer.
+// RequestID sets the id of the call in the server's log and in its response.
 func RequestID(id string) CallOption { return withHeader("X-Request-Id", id) }
 
 // AsAgent marks the call as made by a trusted agent, not by the person.
 func AsAgent() CallOption { return withHeader("X-Loci-Actor", "agent") }
 
-// WithResponseHeader stores the header of the answer in h: ETag, X-Request-Id,
-// Idempotency-Replayed.
+// WithResponseHeader stores the header of the response in h: ETag, X-Request-Id, Idempotency-Replayed.
 func WithResponseHeader(h *http.Header) CallOption { return func(x *request) { x.responseHeader = h } }
 
 func withHeader(name, value string) CallOption {
@@ -48,8 +47,7 @@ func withHeader(name, value string) CallOption {
 	}
 }
 
-// do runs an operation: route is "METHOD /path" with the fields of the path
-// in braces.
+// do runs an operation: route is "METHOD /path" with the fields of the path in braces.
 func do[Out any](ctx context.Context, c *Client, route string, in any, options []CallOption) (out Out, err error) {
 	given, err := json.Marshal(in)
 	if err != nil {
@@ -67,10 +65,9 @@ func do[Out any](ctx context.Context, c *Client, route string, in any, options [
 	return out, nil
 }
 
-// Do sends a flat JSON object as the fields of a request. Fields that pattern
-// has in braces go into the path. The other fields go into the query for GET
-// and DELETE, where a list repeats its name, and into the body for every other
-// method. It returns the answer's JSON object.
+// Do sends a flat JSON object as the fields of a request. Fields in braces in pattern become parts of the path. For GET
+// and DELETE the others become the query, where a list repeats its name; for other methods they become the body. It
+// returns the JSON object of the response.
 func (c *Client) Do(ctx context.Context, method, pattern string, in []byte, options ...CallOption) ([]byte, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(in, &fields); err != nil {
@@ -97,9 +94,8 @@ func (c *Client) Do(ctx context.Context, method, pattern string, in []byte, opti
 	return c.roundTrip(ctx, method, path, query, nil, options...)
 }
 
-// pathSegment escapes the path segment for a field of that name. An invalid id
-// could be a literal of another route, /v1/memories/context, or a step up. It
-// becomes an id that no record has, so the server answers not found.
+// pathSegment escapes the path segment for a field of that name. An invalid id could be a literal of another route,
+// /v1/memories/context, or a step up. It becomes an id that no record has, so the server answers not found.
 func pathSegment(name, s string) string {
 	if strings.HasSuffix(name, "Id") && !loci.ValidID(s) || strings.Trim(s, ".") == "" {
 		return "-"
@@ -107,8 +103,8 @@ func pathSegment(name, s string) string {
 	return url.PathEscape(s)
 }
 
-// queryValues writes a JSON value as the values of one name in a query: those
-// of a list one by one, where a comma within an item is written \,.
+// queryValues writes a JSON value as the values of one name in a query. A list has one value for each item, in which a
+// comma is written \,.
 func queryValues(raw json.RawMessage) []string {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || raw[0] != '[' {
 		return []string{queryValue(raw)}

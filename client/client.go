@@ -1,12 +1,10 @@
-// Package client is the Go client of a Loci server: one method for each
-// operation, with the types of package loci.
+// Package client is the Go client of a Loci server: one method for each operation, with the types of package loci.
 //
 //	c, err := client.New("https://loci.example.org", client.WithKey(key))
 //	made, err := c.MemoryCreate(ctx, loci.CreateMemory{Content: "The cat is called Ada."})
 //
-// A refusal of the server is returned as its *loci.Error, and an unreachable
-// server as one with the code unavailable. A Client is safe for use by several
-// goroutines.
+// A refusal of the server is returned as its *loci.Error, and an unreachable server as one with the code unavailable. A
+// Client is safe for use by several goroutines.
 package client
 
 import (
@@ -51,19 +49,16 @@ func WithHTTP(h *http.Client) Option {
 // WithUserAgent sets the User-Agent header.
 func WithUserAgent(name string) Option { return func(c *Client) { c.userAgent = name } }
 
-// WithPlainHTTP allows sending a key over http to another machine. Everybody on
-// the network path can read it.
+// WithPlainHTTP allows sending a key over http to another machine. Anyone on the network path can read it.
 func WithPlainHTTP() Option { return func(c *Client) { c.allowPlainHTTP = true } }
 
-// WithRetry sets the most attempts of a call, and the longest pause before a
-// retry: a call is not retried if the server asks for a longer pause. By
-// default a call is tried 4 times with pauses of at most 20 seconds.
+// WithRetry sets the most attempts of a call, and the longest pause before a retry. If the server requests a longer
+// pause, the call is not retried. By default a call is tried 4 times with pauses of at most 20 seconds.
 func WithRetry(tries int, maxPause time.Duration) Option {
 	return func(c *Client) { c.maxTries, c.maxBackoff = max(1, tries), maxPause }
 }
 
-// New returns a client of the server at address, such as
-// https://loci.example.org.
+// New returns a client of the server at address, such as https://loci.example.org.
 func New(address string, options ...Option) (*Client, error) {
 	c := &Client{http: &http.Client{Transport: sharedTransport(), Timeout: time.Minute}, userAgent: "loci-go",
 		maxBackoff: 20 * time.Second, maxTries: 4}
@@ -80,8 +75,7 @@ func New(address string, options ...Option) (*Client, error) {
 		return nil, loci.Errorf(loci.CodeInvalidQuery,
 			"the server's address must not contain a user, query or fragment: remove it")
 	case c.key != "" && u.Scheme == "http" && !c.allowPlainHTTP && !isLoopback(u.Hostname()):
-		return nil, loci.Errorf(loci.CodeInvalidQuery, "%s would send the key unencrypted: use https",
-			u.Host)
+		return nil, loci.Errorf(loci.CodeInvalidQuery, "%s would send the key unencrypted: use https", u.Host)
 	}
 	for i := range len(c.key) {
 		if c.key[i] <= ' ' || c.key[i] > '~' {
@@ -95,8 +89,7 @@ func New(address string, options ...Option) (*Client, error) {
 // URL returns the server's address.
 func (c *Client) URL() string { return c.baseURL }
 
-// sharedTransport returns the transport of all clients of a program: they share
-// connections.
+// sharedTransport returns the transport of all clients of a program: they share connections.
 var sharedTransport = sync.OnceValue(func() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.DialContext = (&net.Dialer{Timeout: 10 * time.Second}).DialContext

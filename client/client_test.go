@@ -43,7 +43,7 @@ type recordedRequest struct {
 	body   string
 }
 
-// newTestServer answers every request with 200 and records it.
+// newTestServer returns a client of a server that responds to every request with 200 and records it.
 func newTestServer(t *testing.T, answer string) (*Client, *recordedRequest) {
 	last := &recordedRequest{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -102,8 +102,7 @@ func TestDoPlacesFieldsInPathQueryAndBody(t *testing.T) {
 
 const anID = "01890000-0000-7000-8000-000000000001"
 
-// An invalid id, such as a literal of another route or one with path
-// separators, reaches the intended operation.
+// An invalid id, such as a literal of another route or one with path separators, reaches the intended operation.
 func TestDoEscapesInvalidID(t *testing.T) {
 	t.Parallel()
 	c, last := newTestServer(t, `{"ok":true}`)

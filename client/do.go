@@ -17,13 +17,11 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// MaxResponse bounds the bytes of an answer: a page of 100 memories of 256 KiB
-// fits.
+// MaxResponse bounds the bytes of a response: a page of 100 memories of 256 KiB fits.
 const MaxResponse = 64 << 20
 
-// roundTrip sends one request and returns the body of a 2xx answer; everything
-// else is a *loci.Error. path begins with a slash and is escaped. It retries
-// temporary refusals (429, 503). After a broken connection it retries safe
+// roundTrip sends one request and returns the body of a 2xx response; any other response is a *loci.Error. path begins
+// with a slash and is escaped. It retries temporary refusals (429, 503). After a broken connection it retries safe
 // requests: a GET, or a call with an Idempotency-Key.
 func (c *Client) roundTrip(ctx context.Context, method, path string, query url.Values, body []byte,
 	options ...CallOption) ([]byte, error) {
@@ -63,8 +61,7 @@ func (c *Client) backOff(ctx context.Context, try int, err error) bool {
 	}
 }
 
-// send makes one attempt; retryable reports whether a retry may help and is
-// safe.
+// send makes one attempt; retryable reports whether a retry may help and is safe.
 func (c *Client) send(ctx context.Context, x *request) (answer []byte, retryable bool, err error) {
 	idempotent := x.method == http.MethodGet || x.header.Get("Idempotency-Key") != ""
 	req, err := c.newHTTPRequest(ctx, x)
@@ -114,8 +111,7 @@ func (c *Client) newHTTPRequest(ctx context.Context, x *request) (*http.Request,
 	return req, nil
 }
 
-// unreachableError returns the error for an incomplete answer, without the
-// request.
+// unreachableError returns the error for an incomplete response, without the request.
 func (c *Client) unreachableError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -127,8 +123,7 @@ func (c *Client) unreachableError(ctx context.Context, err error) error {
 		Err: err}
 }
 
-// decodeError rebuilds the error of an answer; fromLoci reports whether Loci
-// itself wrote it.
+// decodeError decodes the error of a response; fromLoci reports whether Loci itself wrote it.
 func (c *Client) decodeError(res *http.Response, body []byte) (e *loci.Error, fromLoci bool) {
 	var p struct {
 		Code    loci.Code `json:"code"`
@@ -148,8 +143,7 @@ func (c *Client) decodeError(res *http.Response, body []byte) (e *loci.Error, fr
 	return e, false
 }
 
-// codeOfStatus returns the nearest code for the status of an answer without a
-// code.
+// codeOfStatus returns the nearest code for the status of a response without a code.
 func codeOfStatus(status int) loci.Code {
 	if status == http.StatusBadGateway || status == http.StatusGatewayTimeout {
 		return loci.CodeUnavailable
@@ -162,8 +156,7 @@ func codeOfStatus(status int) loci.Code {
 	return loci.CodeInternalError
 }
 
-// retryAfter parses seconds or a date (RFC 9110, section 10.2.3); 0 means
-// absent or invalid.
+// retryAfter parses seconds or a date (RFC 9110, section 10.2.3); 0 means absent or invalid.
 func retryAfter(value string, now time.Time) time.Duration {
 	if seconds, err := strconv.ParseUint(strings.TrimSpace(value), 10, 31); err == nil {
 		return time.Duration(seconds) * time.Second

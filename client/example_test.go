@@ -13,7 +13,7 @@ import (
 	"github.com/loci-memory/loci/client"
 )
 
-// exampleServer answers like a Loci server that holds two memories, one a page.
+// exampleServer returns a server that holds two memories, one a page.
 func exampleServer() *httptest.Server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/memories", func(w http.ResponseWriter, _ *http.Request) {

@@ -9,21 +9,21 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// MemoryCreate is the operation memory.create, POST /v1/memories.
+// MemoryCreate calls memory.create, POST /v1/memories.
 //
 // Store one durable piece of knowledge.
 func (c *Client) MemoryCreate(ctx context.Context, in loci.CreateMemory, options ...CallOption) (loci.CreatedMemory, error) {
 	return do[loci.CreatedMemory](ctx, c, "POST /v1/memories", in, options)
 }
 
-// MemoryGet is the operation memory.get, GET /v1/memories/{memoryId}.
+// MemoryGet calls memory.get, GET /v1/memories/{memoryId}.
 //
 // Read one memory whole.
 func (c *Client) MemoryGet(ctx context.Context, in loci.GetMemory, options ...CallOption) (loci.MemoryDetail, error) {
 	return do[loci.MemoryDetail](ctx, c, "GET /v1/memories/{memoryId}", in, options)
 }
 
-// MemoryList is the operation memory.list, GET /v1/memories.
+// MemoryList calls memory.list, GET /v1/memories.
 //
 // List active memories, newest first.
 func (c *Client) MemoryList(ctx context.Context, in loci.ListMemories, options ...CallOption) (loci.Memories, error) {
@@ -41,7 +41,7 @@ func (c *Client) MemoryListAll(ctx context.Context, in loci.ListMemories, option
 	})
 }
 
-// MemorySearch is the operation memory.search, POST /v1/memories/search.
+// MemorySearch calls memory.search, POST /v1/memories/search.
 //
 // Find memories, best first.
 func (c *Client) MemorySearch(ctx context.Context, in loci.SearchMemories, options ...CallOption) (loci.FoundMemories, error) {
@@ -59,63 +59,63 @@ func (c *Client) MemorySearchAll(ctx context.Context, in loci.SearchMemories, op
 	})
 }
 
-// MemoryContext is the operation memory.context, GET /v1/memories/context.
+// MemoryContext calls memory.context, GET /v1/memories/context.
 //
 // Read what is known before you begin: verified and recent memories, by type.
 func (c *Client) MemoryContext(ctx context.Context, in loci.ReadContext, options ...CallOption) (loci.MemoryContext, error) {
 	return do[loci.MemoryContext](ctx, c, "GET /v1/memories/context", in, options)
 }
 
-// MemoryUpdate is the operation memory.update, PATCH /v1/memories/{memoryId}.
+// MemoryUpdate calls memory.update, PATCH /v1/memories/{memoryId}.
 //
 // Change fields of a memory.
 func (c *Client) MemoryUpdate(ctx context.Context, in loci.UpdateMemory, options ...CallOption) (loci.OneMemory, error) {
 	return do[loci.OneMemory](ctx, c, "PATCH /v1/memories/{memoryId}", in, options)
 }
 
-// MemoryAppend is the operation memory.append, POST /v1/memories/{memoryId}/append.
+// MemoryAppend calls memory.append, POST /v1/memories/{memoryId}/append.
 //
 // Add text at the end of a memory.
 func (c *Client) MemoryAppend(ctx context.Context, in loci.AppendMemory, options ...CallOption) (loci.OneMemory, error) {
 	return do[loci.OneMemory](ctx, c, "POST /v1/memories/{memoryId}/append", in, options)
 }
 
-// MemoryVerify is the operation memory.verify, POST /v1/memories/{memoryId}/verify.
+// MemoryVerify calls memory.verify, POST /v1/memories/{memoryId}/verify.
 //
 // Note that a memory was reviewed.
 func (c *Client) MemoryVerify(ctx context.Context, in loci.VerifyMemory, options ...CallOption) (loci.OneMemory, error) {
 	return do[loci.OneMemory](ctx, c, "POST /v1/memories/{memoryId}/verify", in, options)
 }
 
-// MemorySupersede is the operation memory.supersede, POST /v1/memories/{memoryId}/supersede.
+// MemorySupersede calls memory.supersede, POST /v1/memories/{memoryId}/supersede.
 //
 // Replace an outdated memory by another.
 func (c *Client) MemorySupersede(ctx context.Context, in loci.SupersedeMemory, options ...CallOption) (loci.OneMemory, error) {
 	return do[loci.OneMemory](ctx, c, "POST /v1/memories/{memoryId}/supersede", in, options)
 }
 
-// MemoryArchive is the operation memory.archive, POST /v1/memories/{memoryId}/archive.
+// MemoryArchive calls memory.archive, POST /v1/memories/{memoryId}/archive.
 //
 // Take a memory out of lists and searches.
 func (c *Client) MemoryArchive(ctx context.Context, in loci.ArchiveMemory, options ...CallOption) (loci.OneMemory, error) {
 	return do[loci.OneMemory](ctx, c, "POST /v1/memories/{memoryId}/archive", in, options)
 }
 
-// MemoryRestore is the operation memory.restore, POST /v1/memories/{memoryId}/restore.
+// MemoryRestore calls memory.restore, POST /v1/memories/{memoryId}/restore.
 //
 // Bring an archived memory back.
 func (c *Client) MemoryRestore(ctx context.Context, in loci.RestoreMemory, options ...CallOption) (loci.OneMemory, error) {
 	return do[loci.OneMemory](ctx, c, "POST /v1/memories/{memoryId}/restore", in, options)
 }
 
-// MemoryDelete is the operation memory.delete, DELETE /v1/memories/{memoryId}.
+// MemoryDelete calls memory.delete, DELETE /v1/memories/{memoryId}.
 //
 // Delete a memory with all its versions. This cannot be taken back.
 func (c *Client) MemoryDelete(ctx context.Context, in loci.DeleteMemory, options ...CallOption) (loci.Empty, error) {
 	return do[loci.Empty](ctx, c, "DELETE /v1/memories/{memoryId}", in, options)
 }
 
-// MemoryVersions is the operation memory.versions, GET /v1/memories/{memoryId}/versions.
+// MemoryVersions calls memory.versions, GET /v1/memories/{memoryId}/versions.
 //
 // List what a memory was, newest first.
 func (c *Client) MemoryVersions(ctx context.Context, in loci.ListVersions, options ...CallOption) (loci.MemoryVersions, error) {
@@ -133,21 +133,21 @@ func (c *Client) MemoryVersionsAll(ctx context.Context, in loci.ListVersions, op
 	})
 }
 
-// MemoryRevert is the operation memory.revert, POST /v1/memories/{memoryId}/revert.
+// MemoryRevert calls memory.revert, POST /v1/memories/{memoryId}/revert.
 //
 // Bring a version of a memory back as a new one.
 func (c *Client) MemoryRevert(ctx context.Context, in loci.RevertMemory, options ...CallOption) (loci.OneMemory, error) {
 	return do[loci.OneMemory](ctx, c, "POST /v1/memories/{memoryId}/revert", in, options)
 }
 
-// MemorySimilar is the operation memory.similar, GET /v1/memories/{memoryId}/similar.
+// MemorySimilar calls memory.similar, GET /v1/memories/{memoryId}/similar.
 //
 // List memories with nearly the same text.
 func (c *Client) MemorySimilar(ctx context.Context, in loci.SimilarMemories, options ...CallOption) (loci.Similar, error) {
 	return do[loci.Similar](ctx, c, "GET /v1/memories/{memoryId}/similar", in, options)
 }
 
-// AtlasList is the operation atlas.list, GET /v1/atlases.
+// AtlasList calls atlas.list, GET /v1/atlases.
 //
 // List atlases (knowledge bases), newest first.
 func (c *Client) AtlasList(ctx context.Context, in loci.ListAtlases, options ...CallOption) (loci.Atlases, error) {
@@ -165,28 +165,28 @@ func (c *Client) AtlasListAll(ctx context.Context, in loci.ListAtlases, options 
 	})
 }
 
-// AtlasGet is the operation atlas.get, GET /v1/atlases/{atlasId}.
+// AtlasGet calls atlas.get, GET /v1/atlases/{atlasId}.
 //
 // Read one atlas.
 func (c *Client) AtlasGet(ctx context.Context, in loci.GetAtlas, options ...CallOption) (loci.OneAtlas, error) {
 	return do[loci.OneAtlas](ctx, c, "GET /v1/atlases/{atlasId}", in, options)
 }
 
-// AtlasCreate is the operation atlas.create, POST /v1/atlases.
+// AtlasCreate calls atlas.create, POST /v1/atlases.
 //
 // Make an atlas. Its keywords draw memories into it.
 func (c *Client) AtlasCreate(ctx context.Context, in loci.CreateAtlas, options ...CallOption) (loci.CreatedAtlas, error) {
 	return do[loci.CreatedAtlas](ctx, c, "POST /v1/atlases", in, options)
 }
 
-// AtlasUpdate is the operation atlas.update, PATCH /v1/atlases/{atlasId}.
+// AtlasUpdate calls atlas.update, PATCH /v1/atlases/{atlasId}.
 //
 // Rename an atlas, or replace its keywords or description.
 func (c *Client) AtlasUpdate(ctx context.Context, in loci.UpdateAtlas, options ...CallOption) (loci.OneAtlas, error) {
 	return do[loci.OneAtlas](ctx, c, "PATCH /v1/atlases/{atlasId}", in, options)
 }
 
-// WorkspaceList is the operation workspace.list, GET /v1/workspaces.
+// WorkspaceList calls workspace.list, GET /v1/workspaces.
 //
 // List the workspaces you belong to, newest first.
 func (c *Client) WorkspaceList(ctx context.Context, in loci.ListWorkspaces, options ...CallOption) (loci.Workspaces, error) {
@@ -204,21 +204,21 @@ func (c *Client) WorkspaceListAll(ctx context.Context, in loci.ListWorkspaces, o
 	})
 }
 
-// WorkspaceGet is the operation workspace.get, GET /v1/workspaces/{workspaceId}.
+// WorkspaceGet calls workspace.get, GET /v1/workspaces/{workspaceId}.
 //
 // Read one workspace.
 func (c *Client) WorkspaceGet(ctx context.Context, in loci.GetWorkspace, options ...CallOption) (loci.OneWorkspace, error) {
 	return do[loci.OneWorkspace](ctx, c, "GET /v1/workspaces/{workspaceId}", in, options)
 }
 
-// WorkspaceCreate is the operation workspace.create, POST /v1/workspaces.
+// WorkspaceCreate calls workspace.create, POST /v1/workspaces.
 //
 // Make a team workspace that you own.
 func (c *Client) WorkspaceCreate(ctx context.Context, in loci.CreateWorkspace, options ...CallOption) (loci.CreatedWorkspace, error) {
 	return do[loci.CreatedWorkspace](ctx, c, "POST /v1/workspaces", in, options)
 }
 
-// MemberList is the operation member.list, GET /v1/workspaces/{workspaceId}/members.
+// MemberList calls member.list, GET /v1/workspaces/{workspaceId}/members.
 //
 // List the members of a workspace and their roles.
 func (c *Client) MemberList(ctx context.Context, in loci.ListMembers, options ...CallOption) (loci.Members, error) {
@@ -236,7 +236,7 @@ func (c *Client) MemberListAll(ctx context.Context, in loci.ListMembers, options
 	})
 }
 
-// InvitationList is the operation invitation.list, GET /v1/workspaces/{workspaceId}/invitations.
+// InvitationList calls invitation.list, GET /v1/workspaces/{workspaceId}/invitations.
 //
 // List the invitations sent from a workspace.
 func (c *Client) InvitationList(ctx context.Context, in loci.ListInvitations, options ...CallOption) (loci.Invitations, error) {
@@ -254,14 +254,14 @@ func (c *Client) InvitationListAll(ctx context.Context, in loci.ListInvitations,
 	})
 }
 
-// InvitationCreate is the operation invitation.create, POST /v1/workspaces/{workspaceId}/invitations.
+// InvitationCreate calls invitation.create, POST /v1/workspaces/{workspaceId}/invitations.
 //
 // Invite people into a workspace by e-mail.
 func (c *Client) InvitationCreate(ctx context.Context, in loci.CreateInvitations, options ...CallOption) (loci.CreatedInvitations, error) {
 	return do[loci.CreatedInvitations](ctx, c, "POST /v1/workspaces/{workspaceId}/invitations", in, options)
 }
 
-// InvitationPending is the operation invitation.pending, GET /v1/workspace-invitations.
+// InvitationPending calls invitation.pending, GET /v1/workspace-invitations.
 //
 // List the invitations that wait for your answer.
 func (c *Client) InvitationPending(ctx context.Context, in loci.ListPendingInvitations, options ...CallOption) (loci.Invitations, error) {
@@ -279,28 +279,28 @@ func (c *Client) InvitationPendingAll(ctx context.Context, in loci.ListPendingIn
 	})
 }
 
-// InvitationRespond is the operation invitation.respond, POST /v1/workspace-invitations/{invitationId}/respond.
+// InvitationRespond calls invitation.respond, POST /v1/workspace-invitations/{invitationId}/respond.
 //
 // Accept or decline an invitation.
 func (c *Client) InvitationRespond(ctx context.Context, in loci.RespondInvitation, options ...CallOption) (loci.OneInvitation, error) {
 	return do[loci.OneInvitation](ctx, c, "POST /v1/workspace-invitations/{invitationId}/respond", in, options)
 }
 
-// AccountStatus is the operation account.status, GET /v1/status.
+// AccountStatus calls account.status, GET /v1/status.
 //
 // Show plan, usage and quotas.
 func (c *Client) AccountStatus(ctx context.Context, options ...CallOption) (loci.AccountStatus, error) {
 	return do[loci.AccountStatus](ctx, c, "GET /v1/status", loci.Empty{}, options)
 }
 
-// AccountMe is the operation account.me, GET /v1/me.
+// AccountMe calls account.me, GET /v1/me.
 //
 // Show who you are.
 func (c *Client) AccountMe(ctx context.Context, options ...CallOption) (loci.OneUser, error) {
 	return do[loci.OneUser](ctx, c, "GET /v1/me", loci.Empty{}, options)
 }
 
-// KeyList is the operation key.list, GET /v1/api-keys.
+// KeyList calls key.list, GET /v1/api-keys.
 //
 // List your API keys, revoked ones too.
 func (c *Client) KeyList(ctx context.Context, in loci.ListKeys, options ...CallOption) (loci.Keys, error) {
@@ -318,14 +318,14 @@ func (c *Client) KeyListAll(ctx context.Context, in loci.ListKeys, options ...Ca
 	})
 }
 
-// KeyCreate is the operation key.create, POST /v1/api-keys.
+// KeyCreate calls key.create, POST /v1/api-keys.
 //
 // Make an API key. It is shown once.
 func (c *Client) KeyCreate(ctx context.Context, in loci.CreateKey, options ...CallOption) (loci.CreatedKey, error) {
 	return do[loci.CreatedKey](ctx, c, "POST /v1/api-keys", in, options)
 }
 
-// KeyRevoke is the operation key.revoke, DELETE /v1/api-keys/{keyId}.
+// KeyRevoke calls key.revoke, DELETE /v1/api-keys/{keyId}.
 //
 // Revoke an API key. This cannot be taken back.
 func (c *Client) KeyRevoke(ctx context.Context, in loci.RevokeKey, options ...CallOption) (loci.Empty, error) {

@@ -6,9 +6,8 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// allItems returns the items of every page, from the page that first asks for.
-func allItems[T any](first loci.Paging,
-	read func(loci.Paging) ([]T, loci.Page, error)) iter.Seq2[T, error] {
+// allItems returns the items of every page, beginning with the page of first.
+func allItems[T any](first loci.Paging, read func(loci.Paging) ([]T, loci.Page, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for paging := first; ; {
 			items, page, err := read(paging)

@@ -13,8 +13,7 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// A scriptedTransport answers calls with its responses, one after another;
-// status 0 breaks the connection.
+// A scriptedTransport returns its responses one after another; status 0 breaks the connection.
 type scriptedTransport struct {
 	answers []scriptedResponse
 	calls   int
@@ -56,8 +55,7 @@ func TestDoRetriesOnlySafeRequests(t *testing.T) {
 		waited  time.Duration // at least
 		fails   bool
 	}{
-		"a rate limit": {"POST", nil, []scriptedResponse{{429, "3", quick}, fine}, 2, 3 * time.Second,
-			false},
+		"a rate limit": {"POST", nil, []scriptedResponse{{429, "3", quick}, fine}, 2, 3 * time.Second, false},
 		"a busy server": {"POST", nil, []scriptedResponse{{503, "1", busy}, {503, "1", busy}, fine}, 3,
 			2 * time.Second, false},
 		"without an end":           {"GET", nil, []scriptedResponse{{503, "1", busy}}, 4, 3 * time.Second, true},

@@ -1,5 +1,5 @@
-// Command generate prints the methods of the Go client from the table of
-// operations: go run ./generate FILE, by go generate in the folder client.
+// Command generate prints the methods of the Go client from the operation table. In the folder client, go generate runs
+// go run ./generate FILE.
 package main
 
 import (

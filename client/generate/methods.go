@@ -27,7 +27,7 @@ import (
 `
 
 const method = `
-// %[1]s is the operation %[2]s, %[3]s.
+// %[1]s calls %[2]s, %[3]s.
 //
 // %[4]s
 func (c *Client) %[1]s(ctx context.Context, %[5]soptions ...CallOption) (loci.%[6]s, error) {
@@ -48,8 +48,8 @@ func (c *Client) %[1]sAll(ctx context.Context, in loci.%[3]s, options ...CallOpt
 }
 `
 
-// methods returns the source of the client's methods: one for each operation
-// with a single answer, in the order of the table.
+// methods returns the source of the client's methods: one for each operation without a stream, in the order of the
+// table.
 func methods(t *op.Table) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(head)

@@ -15,9 +15,8 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// TestKillKeepsHistoriesConsistent kills the server repeatedly while 16 clients
-// change their own memories in every way. Every acknowledged change is present
-// afterwards, with its links and versions, and in searches. An unacknowledged
+// TestKillKeepsHistoriesConsistent kills the server repeatedly while 16 clients change their own memories in every way.
+// Every acknowledged change is present afterwards, with its links and versions, and in searches. An unacknowledged
 // change happened as a whole or not at all.
 func TestKillKeepsHistoriesConsistent(t *testing.T) {
 	t.Parallel()
@@ -66,8 +65,7 @@ func (c *workload) runUntilKilled(t *testing.T, after time.Duration) {
 	c.kill()
 }
 
-// restartAndCheck starts the server and compares its memories with the records
-// of the clients.
+// restartAndCheck starts the server and compares its memories with the records of the clients.
 func (c *workload) restartAndCheck(t *testing.T) {
 	t.Helper()
 	c.start(t)
@@ -95,8 +93,7 @@ func (c *workload) forAll(f func(*worker)) {
 	clients.Wait()
 }
 
-// A memoryHistory is the present and the earlier states of a memory. It is a
-// value: a change returns a new one.
+// A memoryHistory is the present and the earlier states of a memory. It is a value: a change returns a new one.
 type memoryHistory struct {
 	versions     []memoryVersion // oldest first; the last is the current one
 	supersededBy string

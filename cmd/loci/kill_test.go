@@ -55,8 +55,7 @@ func rounds(t *testing.T) int {
 	return 5
 }
 
-// A testServer is a server that gets killed, and the writes that it has
-// acknowledged.
+// A testServer is a server that gets killed, and the writes that it has acknowledged.
 type testServer struct {
 	bin, key string
 	store    []string // the flags that name the database
@@ -190,8 +189,7 @@ func (v *testServer) create(content, key string) (id string, status int, err err
 	return out.Memory.ID, status, err
 }
 
-// writeUntilKilled runs 16 writing clients until the server is killed after a
-// delay.
+// writeUntilKilled runs 16 writing clients until the server is killed after a delay.
 func (v *testServer) writeUntilKilled(t *testing.T, round int, after time.Duration) {
 	var clients sync.WaitGroup
 	for c := range 16 {
@@ -205,8 +203,7 @@ func (v *testServer) writeUntilKilled(t *testing.T, round int, after time.Durati
 	clients.Wait()
 }
 
-// createOne creates a memory with a unique word and reports whether the server
-// still runs.
+// createOne creates a memory with a unique word and reports whether the server still runs.
 func (v *testServer) createOne(t *testing.T, word string, keyed bool) bool {
 	content, key := word+" is a word of its own among many that are shared", ""
 	if keyed {
@@ -263,8 +260,7 @@ func (v *testServer) replayKeyed(t *testing.T) {
 	v.keyedCalls = nil
 }
 
-// verifySample searches for some of the acknowledged memories by their unique
-// word.
+// verifySample searches for some of the acknowledged memories by their unique word.
 func (v *testServer) verifySample(t *testing.T, n int) {
 	t.Helper()
 	for range min(n, len(v.ids)) {

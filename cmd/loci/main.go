@@ -1,5 +1,4 @@
-// Command loci is the memory service: server, commands and MCP server in one
-// binary.
+// Command loci is the memory service: server, commands and MCP server in one binary.
 package main
 
 import (

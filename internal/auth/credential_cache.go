@@ -9,9 +9,8 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// credentialCache caches the store's answers about credentials. A revoked
-// credential is dropped at the commit in this process, and after cacheTTL in
-// others.
+// credentialCache caches the store's results for credentials. A revoked credential is dropped at the commit in this
+// process, and after cacheTTL in others.
 type credentialCache struct {
 	clock       loci.Clock
 	mu          sync.Mutex
@@ -52,7 +51,7 @@ func (k *credentialCache) get(p credentialKey, lookup func(credentialKey) (store
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.revocations == ended { // otherwise the answer may be older than a revocation
+	if k.revocations == ended { // otherwise the result may be older than a revocation
 		if len(k.entries) >= maxCachedCredentials {
 			clear(k.entries)
 		}

@@ -7,8 +7,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// Forget saves as if every user were idle. It returns the number of cached
-// users afterwards.
+// Forget saves as if every user were idle. It returns the number of cached users afterwards.
 func (g *Gate) Forget(ctx context.Context) (known int, err error) {
 	err = g.meter.save(ctx, time.Now().Add(time.Hour))
 	return len(g.meter.snapshot()), err

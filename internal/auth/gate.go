@@ -1,6 +1,5 @@
-// Package auth authenticates calls: it turns a credential into an Actor. It
-// refuses an unknown or revoked credential, and calls over the rate limit or
-// quota.
+// Package auth authenticates calls: it turns a credential into an Actor. It refuses an unknown or revoked credential,
+// and calls over the rate limit or quota.
 package auth
 
 import (
@@ -23,8 +22,7 @@ type Options struct {
 	FreeOperation string // the operation that uses no quota
 	Clock         loci.Clock
 	Log           *slog.Logger
-	// Shared means that other servers admit calls to the same store: the rate
-	// limit covers all of them.
+	// Shared means that other servers admit calls to the same store: the rate limit covers all of them.
 	Shared bool
 }
 
@@ -37,8 +35,7 @@ type Gate struct {
 	meter       meter
 }
 
-// NewGate returns a gate over a store. It subscribes to the store's
-// revocations.
+// NewGate returns a gate over a store. It subscribes to the store's revocations.
 func NewGate(s *store.Store, o Options) *Gate {
 	g := &Gate{o: o, store: s}
 	g.credentials = credentialCache{clock: o.Clock, entries: map[credentialKey]cacheEntry{},
@@ -79,10 +76,9 @@ func (g *Gate) Close() {
 	}
 }
 
-// Admit authenticates a call and checks its limits, in the order of refusal:
-// credential (401, 403), then rate and quota (429). Without an operation it
-// admits a message, which uses the rate limit and no quota. The operation in
-// that message then uses no more of the rate limit.
+// Admit authenticates a call and checks its limits. Refusals are ordered: credential (401, 403), then rate and quota
+// (429). Without an operation it admits a message, which uses the rate limit and no quota. The operation in that
+// message then uses no more of the rate limit.
 func (g *Gate) Admit(ctx context.Context, o *op.Op, c *op.Call) (*identity.Actor, error) {
 	if o != nil && o.Access == op.Public {
 		return &identity.Actor{ClientAddress: c.Address}, nil

@@ -43,7 +43,7 @@ type gateFixture struct {
 	user  loci.User
 }
 
-// planWithOperations is a plan with that many operations.
+// planWithOperations returns a plan with that many operations.
 func planWithOperations(operations int64) identity.Plan {
 	return identity.Plan{Name: loci.PlanFree, Operations: operations}
 }
@@ -108,8 +108,7 @@ var metered, unmetered = service.MemoryGet.Op, service.AccountStatus.Op
 
 func TestGateRefusesInFixedOrder(t *testing.T) {
 	t.Parallel()
-	// A rate of one call a minute and a quota of one call: the third call
-	// breaks both.
+	// A rate of one call a minute and a quota of one call: the third call breaks both.
 	h := sqlite(t, auth.Options{Plan: planWithOperations(1), Rate: 1, Burst: 2})
 	lost, err := h.work.AddKey(t.Context(), "ada@example.com", "lost")
 	if err != nil {
@@ -194,8 +193,7 @@ func TestGateForgetsRevokedKey(t *testing.T) {
 	})
 }
 
-// Calls and a revocation run at once: no call that begins after the revocation
-// is admitted.
+// Calls and a revocation run at once: no call that begins after the revocation is admitted.
 func TestGateRejectsLookUpOlderThanRevocation(t *testing.T) {
 	t.Parallel()
 	h := sqlite(t, auth.Options{})
@@ -262,8 +260,7 @@ func TestGateEnforcesRate(t *testing.T) {
 	}
 }
 
-// TestMessagesUseRateButNoQuota sends messages of MCP without and with an
-// operation in them.
+// TestMessagesUseRateButNoQuota sends messages of MCP without and with an operation in them.
 func TestMessagesUseRateButNoQuota(t *testing.T) {
 	t.Parallel()
 	h := sqlite(t, auth.Options{Plan: planWithOperations(100), Rate: 60, Burst: 6})
@@ -296,8 +293,7 @@ func TestMessagesUseRateButNoQuota(t *testing.T) {
 	}
 }
 
-// TestWeightedCallsDelayLaterCalls charges calls with a weight, one of them
-// more than a burst.
+// TestWeightedCallsDelayLaterCalls charges calls with a weight, one of them more than a burst.
 func TestWeightedCallsDelayLaterCalls(t *testing.T) {
 	t.Parallel()
 	for _, shared := range []bool{false, true} {
@@ -337,8 +333,7 @@ func TestWeightedCallsDelayLaterCalls(t *testing.T) {
 	}
 }
 
-// Two servers on one database admit as many calls as one server, plus the
-// twentieth part of a burst that each admits ahead.
+// Two servers on one database admit as many calls as one, plus the twentieth of a burst that each admits ahead.
 func TestServersShareTheRate(t *testing.T) {
 	t.Parallel()
 	for burst, maximum := range map[int]int{5: 5, 100: 110} {
@@ -347,8 +342,7 @@ func TestServersShareTheRate(t *testing.T) {
 			each(t, o, func(t *testing.T, d storetest.Database, h *gateFixture) {
 				gates := []*auth.Gate{h.Gate, gate(d.Open(t, store.Options{Clock: h.clock.now}), h.clock, o)}
 				t.Cleanup(gates[1].Close)
-				// through returns how many of the simultaneous calls are
-				// admitted.
+				// through returns how many of the simultaneous calls are admitted.
 				through := func() int {
 					var let atomic.Int64
 					var all sync.WaitGroup
@@ -376,8 +370,7 @@ func TestServersShareTheRate(t *testing.T) {
 				if n := through(); n > 0 {
 					t.Errorf("%d are let through after a burst", n)
 				}
-				// Calls admitted ahead are charged later, so that the long-run
-				// rate is exact.
+				// Calls admitted ahead are charged later, so that the long-run rate is exact.
 				total := burst
 				for range 20 {
 					h.clock.pass(5 * time.Second)

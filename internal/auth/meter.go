@@ -12,9 +12,8 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// meter counts operations per user and calendar month (UTC). Where the plan has
-// a limit, it reserves blocks in the store ahead of use: a read needs no write,
-// and the limit is exact. Without a limit it only adds up counts and saves them
+// meter counts operations per user and calendar month (UTC). If the plan has a limit, it reserves blocks in the store
+// ahead of use. So a read needs no write, and the limit is exact. Without a limit it only adds up counts and saves them
 // later.
 type meter struct {
 	store       *store.Store
@@ -40,8 +39,7 @@ type monthUsage struct {
 // maxReservation is the largest block that is reserved ahead.
 const maxReservation = 100
 
-// idleTTL is how long an account stays in memory after the last call of its
-// user.
+// idleTTL is how long an account stays in memory after the last call of its user.
 const idleTTL = 5 * time.Minute
 
 // lockUser returns the account of a user, locked.
@@ -116,8 +114,7 @@ func (m *meter) rollMonth(ctx context.Context, userID string, a *monthUsage, mon
 	return err
 }
 
-// reserve reserves a block: a part of what remains, so that several processes
-// reach the limit together.
+// reserve reserves a block: a part of what remains, so that several processes reach the limit together.
 func (m *meter) reserve(ctx context.Context, userID string, a *monthUsage) error {
 	n := max(1, min(maxReservation, (m.plan.Operations-a.used)/10))
 	var got int64
@@ -195,16 +192,14 @@ func (m *meter) returnReservations() {
 	}
 }
 
-// invalidate makes the next call read the counts of other servers: a query for
-// the count must be exact.
+// invalidate makes the next call read the counts of other servers: a query for the count must be exact.
 func (m *meter) invalidate(userID string) {
 	a := m.lockUser(userID)
 	defer a.mu.Unlock()
 	a.loaded = a.loaded && !m.multiServer
 }
 
-// Used returns how many operations of the month a user has used, and when the
-// month ends.
+// Used returns how many operations of the month a user has used, and when the month ends.
 func (g *Gate) Used(ctx context.Context, userID string) (used int64, ends time.Time, err error) {
 	now := g.o.Clock()
 	g.meter.invalidate(userID)

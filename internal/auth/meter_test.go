@@ -144,8 +144,7 @@ func TestQuotaIsSharedByServers(t *testing.T) {
 	})
 }
 
-// Each server reports the count of all servers: at once when asked for it, and
-// with the calls after a save.
+// Each server reports the count of all servers: at once when asked for it, and with the calls after a save.
 func TestServersReportSharedCount(t *testing.T) {
 	t.Parallel()
 	for _, plan := range []identity.Plan{planWithOperations(5000), identity.Plans[loci.PlanSelfHosted]} {
@@ -182,8 +181,7 @@ func TestServersReportSharedCount(t *testing.T) {
 	}
 }
 
-// TestMeterEvictsIdleUsers checks that counts outlive the accounts that hold
-// them in memory.
+// TestMeterEvictsIdleUsers checks that counts outlive the accounts that hold them in memory.
 func TestMeterEvictsIdleUsers(t *testing.T) {
 	t.Parallel()
 	for _, plan := range []identity.Plan{planWithOperations(100), identity.Plans[loci.PlanSelfHosted]} {

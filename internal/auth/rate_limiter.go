@@ -9,13 +9,11 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// rateLimiter limits the call rate of a credential by the generic cell rate
-// algorithm (ITU-T I.371, annex A). For each credential it stores the time at
-// which the next call would be due if all were evenly spaced.
+// rateLimiter limits the call rate of a credential by the generic cell rate algorithm (ITU-T I.371, annex A). For each
+// credential it stores the time at which the next call would be due if all were evenly spaced.
 //
-// Where several servers share a store, each admits a few calls before it
-// charges them to the shared state. The limit is exact but for those few, and
-// most calls need no query.
+// Where several servers share a store, each admits a few calls before it charges them to the shared state. The limit is
+// exact but for those few, and most calls need no query.
 type rateLimiter struct {
 	rate         store.Rate
 	maxUncharged int          // the most calls that are not charged yet
@@ -64,8 +62,8 @@ func (r *rateLimiter) bucket(id string) *bucket {
 	return p
 }
 
-// allow admits a call or returns how long it must wait. It queries the shared
-// state where that matters, and counts alone while the store does not answer.
+// allow admits a call or returns how long it must wait. It queries the shared state only if that matters, and counts
+// alone while the store fails.
 func (r *rateLimiter) allow(ctx context.Context, id string, now time.Time) (wait time.Duration, failed error) {
 	if r.rate.Interval == 0 {
 		return 0, nil
@@ -93,10 +91,9 @@ func (r *rateLimiter) allow(ctx context.Context, id string, now time.Time) (wait
 	return 0, failed
 }
 
-// charge counts calls that are admitted already, but at most a burst together
-// with the call that they belong to. Later calls wait for them. The shared
-// state is charged at once: a late charge of many calls would count twice, by
-// the time that has passed and by their number.
+// charge counts calls that are admitted already, but at most a burst together with the call that they belong to. Later
+// calls wait for them. The shared state is charged at once. A late charge of many calls would count twice, by the time
+// that has passed and by their number.
 func (r *rateLimiter) charge(ctx context.Context, id string, calls int, now time.Time) (failed error) {
 	if r.rate.Interval == 0 {
 		return nil
@@ -121,9 +118,8 @@ func (r *rateLimiter) charge(ctx context.Context, id string, calls int, now time
 	return failed
 }
 
-// chargeStore charges calls that were admitted ahead, and one more if it may be
-// admitted now. A disconnected client has called all the same, so its
-// cancellation is ignored.
+// chargeStore charges calls that were admitted ahead, and one more if it may be admitted now. The call of a
+// disconnected client counts too, so its cancellation is ignored.
 func (r *rateLimiter) chargeStore(ctx context.Context, id string, now time.Time, ahead int) (due time.Time, more bool,
 	err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), chargeTimeout)
@@ -136,8 +132,7 @@ func (r *rateLimiter) chargeStore(ctx context.Context, id string, now time.Time,
 	return due, more, err
 }
 
-// expire drops credentials without a pending delay. Calls that such a
-// credential was admitted ahead are never charged.
+// expire drops credentials without a pending delay. Calls that such a credential was admitted ahead are never charged.
 func (r *rateLimiter) expire(ctx context.Context, now time.Time) error {
 	r.evictIdle(now)
 	if r.store == nil {

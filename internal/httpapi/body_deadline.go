@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// WithBodyDeadlines returns a handler whose requests lose their connection when nothing of
-// their body arrives for idle, or when not all of it has arrived after whole.
+// WithBodyDeadlines returns a handler that closes the connection of a slow request. Its body is slow if nothing arrives
+// for idle, or not all within total.
 func WithBodyDeadlines(h http.Handler, idle, total time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Body == nil || r.Body == http.NoBody {
@@ -42,7 +42,7 @@ func (b *deadlineBody) Read(p []byte) (n int, err error) {
 	}
 	n, err = b.ReadCloser.Read(p)
 	if err == io.EOF && !b.final {
-		b.setFinal(b.lastDeadline) // what follows is the handler's time, not the client's
+		b.setFinal(b.lastDeadline) // the client has finished; the rest is the handler's time
 	}
 	return n, err
 }

@@ -74,8 +74,7 @@ func TestBodyDeadlineClosesConnectionWhenBodyIsLate(t *testing.T) {
 	}
 }
 
-// TestBodyDeadlineIsExtendedWhileBodyArrives sends for longer than the wait, and then answers
-// after more than the wait.
+// TestBodyDeadlineIsExtendedWhileBodyArrives sends for longer than the wait, and then handles for longer than the wait.
 func TestBodyDeadlineIsExtendedWhileBodyArrives(t *testing.T) {
 	t.Parallel()
 	const idle = time.Second

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Proxies are the networks of reverse proxies whose X-Forwarded-For is believed.
+// Proxies are the networks of reverse proxies whose X-Forwarded-For counts.
 type Proxies []netip.Prefix
 
 // ClientIP returns the IP address of the client. It is the peer's, or, where the

@@ -10,20 +10,17 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// AllowedHosts are the names of a server. A page of another site can point its own name
-// at the server and is then of the same origin as it (DNS rebinding). So the
-// Host header must hold one of these names, or an address of numbers: an address
-// has no name that could be rebound.
+// AllowedHosts are the names of a server. A page of another site can point its own name at the server and then has the
+// same origin (DNS rebinding). So the Host header must hold one of these names or a numeric address, which has no name
+// to rebind.
 type AllowedHosts struct {
 	names   []string // without port, in lower case
 	public  string   // the name of them that a proxy may forward, or ""
 	proxies Proxies
 }
 
-// NewAllowedHosts returns the hosts of a server: localhost, the host of its public URL
-// and further names. Trusted proxies may name the public host in X-Forwarded-Host:
-// that name alone, because a page can set the header too, and a proxy that serves
-// people has a name.
+// NewAllowedHosts returns the hosts of a server: localhost, the host of its public URL and further names. Trusted
+// proxies may send the public host in X-Forwarded-Host, but no other name, because a page can set the header too.
 func NewAllowedHosts(publicURL string, proxies Proxies, more ...string) *AllowedHosts {
 	h := &AllowedHosts{names: []string{"localhost"}, proxies: proxies}
 	if u, err := url.Parse(publicURL); err == nil && u.Host != "" {
@@ -65,8 +62,7 @@ func hostname(hostport string) string {
 	return strings.ToLower(strings.Trim(hostport, "[]"))
 }
 
-// IsLoopback reports whether the host of a Host header or of a listener's address
-// is this machine.
+// IsLoopback reports whether the host of a Host header or of a listener's address is this machine.
 func IsLoopback(hostport string) bool {
 	host := hostname(hostport)
 	ip := net.ParseIP(host)

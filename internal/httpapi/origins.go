@@ -31,10 +31,10 @@ func NewOrigins(publicURL string, allowed ...string) *Origins {
 	return o
 }
 
-// Enabled reports whether pages of other origins may read answers.
+// Enabled reports whether pages of other origins may read responses.
 func (o *Origins) Enabled() bool { return len(o.allowed) > 0 }
 
-// Allowed returns the origin of a request if the operator allows its pages to read the answer (Fetch, section 3.3).
+// Allowed returns the origin of a request if the operator allows its pages to read the response (Fetch, section 3.3).
 func (o *Origins) Allowed(r *http.Request) (origin string, ok bool) {
 	given := r.Header.Values("Origin")
 	if len(given) != 1 || !slices.Contains(o.allowed, given[0]) {
@@ -46,7 +46,7 @@ func (o *Origins) Allowed(r *http.Request) (origin string, ok bool) {
 // IsForgeable reports whether a page of an unknown origin may have sent the request with a cookie of the browser.
 func (o *Origins) IsForgeable(r *http.Request) bool { return o.csrf.Check(r) != nil }
 
-// Check refuses a request of a page of an unknown origin, with whatever credential and method.
+// Check refuses a request of a page of an unknown origin, with any credential and method.
 func (o *Origins) Check(r *http.Request) error {
 	for _, origin := range r.Header.Values("Origin") {
 		u, err := url.Parse(origin)

@@ -14,9 +14,8 @@ import (
 // MaxBody is the most bytes that the body of a request has.
 const MaxBody = 1 << 20
 
-// ReadBody returns a body of at most limit bytes, and refuses a larger one. Memory follows the
-// bytes that arrive, not the length that the client announces. With an error it returns the bytes
-// that did arrive.
+// ReadBody returns a body of at most limit bytes, and refuses a larger one. Memory follows the bytes that arrive, not
+// the length that the client announces. With an error it returns the bytes that did arrive.
 func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength > limit {
 		drainBody(w, r)
@@ -34,8 +33,8 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	return body, nil
 }
 
-// drainBody reads on for a little while, so that a client that is still sending
-// gets to read why it was refused. A client that asked first is not sending.
+// drainBody reads on for a short time, so that a client that is still sending can read the refusal. A client with
+// Expect: 100-continue is not sending.
 func drainBody(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Expect") != "" {
 		return

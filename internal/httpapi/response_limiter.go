@@ -8,14 +8,14 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// Bounds of the answers that are being written to one user, in bytes.
+// Bounds of the unread responses of one user, in bytes.
 const (
 	minLimitedSize = 32 << 10 // which is not counted: most of it fits into the buffers of a connection
 	maxInFlight    = 16 << 20 // four of the largest pages
-	maxWaiting     = 16 << 20 // of answers that wait for those to end
+	maxWaiting     = 16 << 20 // of responses that wait for those to end
 )
 
-// acquireTimeout is how long an answer waits for others to be read.
+// acquireTimeout is how long a response waits for others to be read.
 const acquireTimeout = 2 * time.Second
 
 // A ResponseLimiter bounds the bytes of responses in memory that their readers have not read yet. It counts by user,
@@ -103,7 +103,7 @@ func (f *ResponseLimiter) release(user string, a *userResponses, bytes int) {
 	f.dropIdle(user, a)
 }
 
-// dropIdle drops a user without answers.
+// dropIdle drops a user without responses.
 func (f *ResponseLimiter) dropIdle(user string, a *userResponses) {
 	if a.inFlight == 0 && a.waiting == 0 {
 		delete(f.users, user)

@@ -11,8 +11,8 @@ const (
 	CredentialLocal  CredentialKind = "local"
 )
 
-// An Actor is the caller of one call, with the properties of the call that are no fields of its input.
-// Every call has an Actor of its own.
+// An Actor is the caller of one call, with the properties of the call that are not in its input. Every call has its
+// own.
 type Actor struct {
 	UserID            string
 	Email             string
@@ -31,11 +31,11 @@ type Actor struct {
 // IsPerson reports whether the actor may widen its own access. A narrowed token may not.
 func (a *Actor) IsPerson() bool { return a.CredentialKind != CredentialToken }
 
-// Idempotency ties a call to its Idempotency-Key. The same key with the same fingerprint
-// returns the stored answer, which is encrypted with EncryptionKey.
+// Idempotency binds a call to its Idempotency-Key. The same key with the same fingerprint returns the stored response,
+// which is encrypted with EncryptionKey.
 type Idempotency struct {
 	Key           string
 	Fingerprint   [32]byte // of the operation, its path and its canonical arguments
 	EncryptionKey [32]byte // a key that only the credential's holder can derive
-	Replayed      bool     // set where the stored answer was returned
+	Replayed      bool     // set if the stored response was returned
 }
