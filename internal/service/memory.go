@@ -32,9 +32,9 @@ func (s *Service) CreateMemory(ctx context.Context, actor *identity.Actor, in lo
 		}
 		out := loci.NewMemory{Memory: prepared.memory, Routing: routing}
 		if in.OnDuplicate == loci.OnDuplicateVersion && m.Source != nil && m.Source.URI != "" {
-			return upsertFromSource(tx, a, in, out, prepared.entry)
+			return upsertFromSource(a, in, out, prepared.entry)
 		}
-		return createOrReturn(tx, a, in.OnDuplicate, out, prepared.entry)
+		return createOrReturn(a, in.OnDuplicate, out, prepared.entry)
 	})
 }
 
@@ -91,7 +91,7 @@ func redactedMemory(policy loci.SecretsPolicy, in loci.CreateMemory) (loci.Memor
 
 // createOrReturn stores a memory, or returns an existing one with the same
 // text.
-func createOrReturn(tx *store.Tx, a *store.Atlas, onSecret loci.OnDuplicate, m loci.NewMemory,
+func createOrReturn(a *store.Atlas, onSecret loci.OnDuplicate, m loci.NewMemory,
 	e store.IndexEntry) (out loci.CreatedMemory, err error) {
 	if onSecret == loci.OnDuplicateReturn {
 		if err := a.Lock(m.Content); err != nil {
@@ -103,7 +103,6 @@ func createOrReturn(tx *store.Tx, a *store.Atlas, onSecret loci.OnDuplicate, m l
 		return out, err
 	}
 	if found && onSecret == loci.OnDuplicateReturn {
-		tx.LinkReplay(equal.ID)
 		m.Memory, m.Similar = equal, []loci.Similarity{}
 		return loci.ExistingMemory(m), nil
 	}
@@ -117,7 +116,7 @@ func createOrReturn(tx *store.Tx, a *store.Atlas, onSecret loci.OnDuplicate, m l
 
 // upsertFromSource stores the text of a source again: an existing memory of
 // that source gets a new version if the text differs.
-func upsertFromSource(tx *store.Tx, a *store.Atlas, in loci.CreateMemory, m loci.NewMemory,
+func upsertFromSource(a *store.Atlas, in loci.CreateMemory, m loci.NewMemory,
 	e store.IndexEntry) (out loci.CreatedMemory, err error) {
 	if err := a.Lock(string(m.Source.Name) + "\n" + string(m.Source.URI)); err != nil {
 		return out, err
@@ -127,7 +126,7 @@ func upsertFromSource(tx *store.Tx, a *store.Atlas, in loci.CreateMemory, m loci
 		return out, err
 	}
 	if !found {
-		return createOrReturn(tx, a, "", m, e)
+		return createOrReturn(a, "", m, e)
 	}
 	next := h.Record()
 	if m.Similar, err = a.FindSimilar(m.Content, e, next.ID); err != nil {

@@ -264,7 +264,7 @@ func TestRepeatedChangeIsMadeOnce(t *testing.T) {
 		if m := mustGet(t, w, id); m.Version != 9 || m.Content != "log\nline" || m.Status != loci.MemorySuperseded {
 			t.Errorf("%+v", m)
 		}
-		answers := `SELECT CAST(count(*) AS TEXT) FROM idempotency_keys WHERE resource = '` + id + `'`
+		answers := `SELECT CAST(count(*) AS TEXT) FROM idempotency_records WHERE record = '` + id + `'`
 		if n := d.Query(t, answers)[0]; n != "7" {
 			t.Errorf("%s answers are kept", n)
 		}

@@ -57,6 +57,7 @@ type Dialect struct {
 	RowLocks    bool   // rows are locked one by one; else there is one writer
 	InList      string // a condition: %[1]s is one of the integers of the JSON list ?%[2]d
 	ContainsAll string // a condition: the JSON list %[1]s holds all texts of the JSON list ?%[2]d
+	StringRows  string // a table: list.value is a text of the JSON list ?%[1]d
 	JoinIDs     string // the start of a query that joins a row for each integer
 	LogVersion  string // an aggregate over rows c of a log that grows with each appended row
 }

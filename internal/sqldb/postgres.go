@@ -23,6 +23,7 @@ var postgresDialect = &Dialect{
 	// The planner estimates that a CASE matches half of the rows. So it reads in order until the page is full,
 	// instead of sorting all matches.
 	ContainsAll: `CASE WHEN CAST(%[1]s AS jsonb) @> CAST(?%[2]d AS jsonb) THEN TRUE END`,
+	StringRows:  `jsonb_array_elements_text(CAST(?%[1]d AS jsonb)) AS list (value)`,
 	JoinIDs:     `unnest(` + bigintArray("%[1]d") + `) AS picked (value) JOIN %[2]s ON %[3]s = picked.value`,
 	LogVersion:  `count(*)`, // a lower seq may be committed after a higher one
 }

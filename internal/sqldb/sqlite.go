@@ -29,6 +29,7 @@ var sqliteDialect = &Dialect{
 	InList: `%[1]s IN (SELECT value FROM json_each(?%[2]d))`,
 	ContainsAll: `NOT EXISTS (SELECT 1 FROM json_each(?%[2]d) AS wanted
 		WHERE wanted.value NOT IN (SELECT value FROM json_each(%[1]s)))`,
+	StringRows: `json_each(?%[1]d) AS list`,
 	JoinIDs:    `json_each(?%[1]d) AS picked CROSS JOIN %[2]s ON %[3]s = picked.value`,
 	LogVersion: `COALESCE(max(c.seq), 0)`, // one lookup: with one writer, rows are committed in the order of seq
 }

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/loci-memory/loci"
@@ -76,12 +77,13 @@ func (t *Tx) checkIdempotency() error {
 	return &r
 }
 
-// LinkReplay names the record whose deletion takes the stored answer with it.
-func (t *Tx) LinkReplay(id string) { t.replayResource = id }
+// LinkReplay adds records to those that the answer of a write shows. With one of them the stored answer is deleted.
+func (t *Tx) LinkReplay(ids ...string) { t.answerRecords = append(t.answerRecords, ids...) }
 
-// dropReplays takes away the stored answers that concern a record.
+// dropReplays deletes the stored answers that show a record.
 func (t *Tx) dropReplays(id string) error {
-	_, err := t.exec(`DELETE FROM idempotency_keys WHERE resource = ?1`, id)
+	_, err := t.exec(`DELETE FROM idempotency_keys
+		WHERE (credential, key) IN (SELECT credential, key FROM idempotency_records WHERE record = ?1)`, id)
 	return err
 }
 
@@ -103,13 +105,21 @@ func (t *Tx) storeReplay(out any) error {
 	if c, ok := out.(interface{ Created() bool }); ok {
 		created = c.Created()
 	}
-	_, err = t.exec(
-		`INSERT INTO idempotency_keys (credential, key, fingerprint, resource, created, response, created_at)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
-		ON CONFLICT (credential, key) DO UPDATE SET fingerprint = excluded.fingerprint, resource = excluded.resource,
-			created = excluded.created, response = excluded.response, created_at = excluded.created_at`,
-		t.actor.CredentialID, o.Key, o.Fingerprint[:], t.replayResource, created,
+	// An expired answer under the same key may still be stored.
+	if _, err := t.exec(`DELETE FROM idempotency_keys WHERE credential = ?1 AND key = ?2`, t.actor.CredentialID,
+		o.Key); err != nil {
+		return err
+	}
+	_, err = t.exec(`INSERT INTO idempotency_keys (credential, key, fingerprint, created, response, created_at)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6)`, t.actor.CredentialID, o.Key, o.Fingerprint[:], created,
 		encrypt(o.EncryptionKey, compress(answer)), t.conn.Now)
+	slices.Sort(t.answerRecords)
+	records := slices.DeleteFunc(slices.Compact(t.answerRecords), func(id string) bool { return id == "" })
+	if err != nil || len(records) == 0 {
+		return err
+	}
+	_, err = t.exec(`INSERT INTO idempotency_records (record, credential, key) SELECT list.value, ?1, ?2 FROM `+
+		fmt.Sprintf(t.conn.Dialect.StringRows, 3), t.actor.CredentialID, o.Key, sqldb.EncodeStrings(records))
 	return err
 }
 

@@ -98,6 +98,7 @@ func (a *Atlas) FindDuplicate(content string, e IndexEntry) (m loci.Memory, foun
 	if errors.Is(err, sqldb.ErrNoRows) {
 		return m, false, nil
 	}
+	a.t.LinkReplay(shownBy(m)...)
 	return m, err == nil, err
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,7 +53,7 @@ func (t *Tx) LockMemories(ids ...string) error {
 		return nil
 	}
 	return t.queryFew(`SELECT e.row_id FROM memories e`+t.membershipJoin("e.workspace")+
-		`WHERE e.id IN (SELECT jsonb_array_elements_text(CAST(?2 AS jsonb))) ORDER BY e.row_id`+
+		`WHERE e.id IN (SELECT list.value FROM `+fmt.Sprintf(t.conn.Dialect.StringRows, 2)+`) ORDER BY e.row_id`+
 		t.conn.LockClause("NO KEY UPDATE", "e"), []any{sqldb.EncodeStrings(ids)}, func(r sqldb.Row) error {
 		return r.Scan(new(int64))
 	})
@@ -100,11 +101,14 @@ func (m *Memory) Update(next loci.Memory, entry *IndexEntry) (loci.Memory, error
 		}
 	}
 	if m.unchanged(next) {
-		m.t.LinkReplay(next.ID)
+		m.t.LinkReplay(shownBy(next)...)
 		return m.current, nil
 	}
 	return m.applyUpdate(next, entry)
 }
+
+// shownBy returns the ids of the memories that an answer with m shows.
+func shownBy(m loci.Memory) []string { return append([]string{m.ID, m.SupersededBy}, m.Supersedes...) }
 
 func (m *Memory) unchanged(next loci.Memory) bool {
 	was := m.current
@@ -147,7 +151,7 @@ func (m *Memory) applyUpdate(next loci.Memory, entry *IndexEntry) (loci.Memory, 
 	if _, err := t.exec(`UPDATE memories SET `+columns+` WHERE row_id = ?1`, args...); err != nil {
 		return next, err
 	}
-	t.LinkReplay(next.ID)
+	t.LinkReplay(shownBy(next)...)
 	m.current = next
 	group, position := indexdb.SourceGroup(was.Source)
 	return next, m.atlas.appendLog(indexdb.LogUpdate{Memory: m.rowID, Group: group, Position: position,

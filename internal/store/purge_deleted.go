@@ -27,7 +27,7 @@ func (s *Store) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult, 
 		_, err = System(ctx, s, "forget answers that may name what was deleted",
 			func(t *SystemTx) (_ loci.Empty, err error) {
 				if err = t.markPurgePending(); err == nil {
-					_, err = t.t.exec(`DELETE FROM idempotency_keys WHERE resource = ''`)
+					_, err = t.t.exec(`DELETE FROM idempotency_keys WHERE ` + readAnswers)
 				}
 				return loci.Empty{}, err
 			})

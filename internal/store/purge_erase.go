@@ -32,19 +32,22 @@ func (t *SystemTx) countTarget(g purgeTarget) (n PurgeResult, err error) {
 	return n, err
 }
 
-// replayCondition are the stored answers that may hold words of what goes: those that
-// concern it, those that concern nothing by name (searches and lists), and, to
-// be certain, all of whoever belongs to the workspace ?1. They are sealed, so
-// nobody can look. ?2 is the id of the memory, empty where all goes. ?3 is the
-// folded address of a user: answers of workspaces that invited it hold address and link.
-const replayCondition = ` resource IN ('', CAST(?2 AS TEXT)) OR (CAST(?2 AS TEXT) = '' AND resource IN (SELECT id
-	FROM workspaces WHERE row_id = ?1
-		UNION ALL SELECT id FROM atlases WHERE workspace = ?1 UNION ALL SELECT id FROM memories WHERE workspace = ?1))
+// readAnswers is the condition of the stored answers of reads: they show no record by name, and may hold words of any.
+const readAnswers = ` (credential, key) NOT IN (SELECT credential, key FROM idempotency_records) `
+
+// replayCondition is the condition of the stored answers that may hold words of a purge target: those that show its
+// records, those of reads and, because nobody can decrypt them to look, all of the members of the workspace ?1. ?2 is
+// the id of the memory, empty where the whole workspace is purged. ?3 is the folded address of a user: answers of
+// workspaces that invited it hold address and link.
+const replayCondition = readAnswers + `OR (credential, key) IN (SELECT r.credential, r.key FROM idempotency_records r
+	WHERE r.record = CAST(?2 AS TEXT) OR (CAST(?2 AS TEXT) = '' AND r.record IN (SELECT id FROM workspaces
+		WHERE row_id = ?1 UNION ALL SELECT id FROM atlases WHERE workspace = ?1
+		UNION ALL SELECT id FROM memories WHERE workspace = ?1))
+	OR r.record IN (SELECT w.id FROM invitations i JOIN workspaces w ON w.row_id = i.workspace
+		WHERE i.email_folded = ?3))
 	OR credential IN (SELECT k.id FROM api_keys k JOIN members m ON m.user_id = k.user_id WHERE m.workspace = ?1
 		UNION ALL SELECT s.id FROM sign_ins s JOIN members m ON m.user_id = s.user_id WHERE m.workspace = ?1
-		UNION ALL SELECT m.user_id FROM members m WHERE m.workspace = ?1)
-	OR resource IN (SELECT w.id FROM invitations i JOIN workspaces w ON w.row_id = i.workspace
-	WHERE i.email_folded = ?3) `
+		UNION ALL SELECT m.user_id FROM members m WHERE m.workspace = ?1) `
 
 // eraseTarget removes the rows of a grave, and what is derived from them.
 func (t *SystemTx) eraseTarget(g purgeTarget) error {

@@ -65,5 +65,5 @@ func (t *SystemTx) endSecureDelete() {
 // vacuumedTables are the tables of which a purge deletes rows, or that hold words, or
 // stand beside those.
 var vacuumedTables = []string{"memories", "versions", "index_log", "segments", "segment_pages", "minhash_bands",
-	"vectors", "embedding_queue", "idempotency_keys", "atlases", "keyword_indexes",
+	"vectors", "embedding_queue", "idempotency_keys", "idempotency_records", "atlases", "keyword_indexes",
 	"workspaces", "members", "invitations", "users", "api_keys", "sign_ins", "operations", "rate_limits", "generations"}

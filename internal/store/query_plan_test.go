@@ -129,7 +129,8 @@ func TestNoReadWalksThroughATable(t *testing.T) {
 
 // tables may not be walked through, whatever they hold.
 var tables = []string{"memories", "index_log", "members", "atlases", "workspaces", "users", "invitations", "api_keys",
-	"segments", "segment_pages", "keyword_indexes", "idempotency_keys", "metadata", "vectors", "embedding_queue"}
+	"segments", "segment_pages", "keyword_indexes", "idempotency_keys", "idempotency_records", "metadata", "vectors",
+	"embedding_queue"}
 
 // checkPlan fails where a statement walks through a table, or a list of
 // memories sorts more than the heads of its ranges.

@@ -46,8 +46,9 @@ const (
 	postgresReferences = `SELECT t.relname || '.' || a.attname || ' ' || o.relname || '.' || b.attname || ' ' || CASE
 		k.confdeltype WHEN 'c' THEN 'CASCADE' ELSE 'NO ACTION' END
 		FROM pg_constraint k JOIN pg_class t ON t.oid = k.conrelid JOIN pg_class o ON o.oid = k.confrelid
-		JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = k.conkey[1] JOIN pg_attribute b ON b.attrelid = o.oid
-		AND b.attnum = k.confkey[1]
+		CROSS JOIN LATERAL unnest(k.conkey, k.confkey) AS pair (own, other)
+		JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = pair.own
+		JOIN pg_attribute b ON b.attrelid = o.oid AND b.attnum = pair.other
 		WHERE k.contype = 'f' AND t.relnamespace = current_schema()::regnamespace`
 )
 

@@ -78,7 +78,11 @@ func (m *Memory) updateBands(next loci.Memory, u indexUpdate) error {
 // FindSimilar returns the active memories of the atlas's workspace whose texts are
 // nearly that one, best first, but for the memory except.
 func (a *Atlas) FindSimilar(content string, e IndexEntry, except string) ([]loci.Similarity, error) {
-	return a.t.similarTexts(a.workspace.rowID, content, e.signature, except)
+	list, err := a.t.similarTexts(a.workspace.rowID, content, e.signature, except)
+	for _, m := range list {
+		a.t.LinkReplay(m.ID)
+	}
+	return list, err
 }
 
 // SimilarTo returns the active memories that resemble one within the actor's reach,

@@ -19,9 +19,9 @@ type Tx struct {
 	store *Store
 	actor *identity.Actor
 
-	idempotencyChecked bool // the idempotency record was looked up
-	replayResource     string
-	computesOutside    bool // the transaction can run again: see Compute
+	idempotencyChecked bool     // the idempotency record was looked up
+	answerRecords      []string // ids of the records that the answer shows
+	computesOutside    bool     // the transaction can run again: see Compute
 	computations       []*computation
 }
 

@@ -266,14 +266,22 @@ CREATE TABLE idempotency_keys (
 	credential  TEXT    NOT NULL,
 	key         TEXT    NOT NULL,
 	fingerprint BYTEA   NOT NULL,
-	resource    TEXT    NOT NULL,
 	created     BOOLEAN NOT NULL,
 	response    BYTEA   NOT NULL,
 	created_at  BIGINT  NOT NULL,
 	PRIMARY KEY (credential, key)
 );
 CREATE INDEX idempotency_keys_made ON idempotency_keys (created_at);
-CREATE INDEX idempotency_keys_resource ON idempotency_keys (resource);
+
+-- The records that a stored answer shows. With one of them the answer is deleted. The answer of a read has no row.
+CREATE TABLE idempotency_records (
+	record     TEXT NOT NULL,
+	credential TEXT NOT NULL,
+	key        TEXT NOT NULL,
+	PRIMARY KEY (record, credential, key),
+	FOREIGN KEY (credential, key) REFERENCES idempotency_keys (credential, key) ON DELETE CASCADE
+);
+CREATE INDEX idempotency_records_key ON idempotency_records (credential, key);
 
 CREATE TABLE operations (
 	user_id TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,

@@ -1,0 +1,108 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"maps"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+var idPattern = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}`)
+
+// storedRecords returns the ids of the records that a stored answer names.
+func storedRecords(t *testing.T, d storetest.Database, key string) []string {
+	t.Helper()
+	return d.Query(t, `SELECT record FROM idempotency_records WHERE key = '`+key+`'`)
+}
+
+// An answer whose records are not named outlives the deletion of one of them.
+func TestStoredAnswersNameTheRecordsThatTheyShow(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		w := conformance.New(t, d.Open, conformance.Options{})
+		named := map[string]bool{}
+		for _, o := range service.Ops.Ops {
+			if !o.AcceptsIdempotencyKey() || o.ReadOnly {
+				continue
+			}
+			c := w.Call(conformance.CallerOwner)
+			c.IdempotencyKey = o.Name
+			in := conformance.Must(json.Marshal(fixtureOf(t, o.Name).args(testScene{w, t})))(t)
+			out, err := w.Host.Call(t.Context(), o, c, op.Args{JSON: in})
+			if err != nil {
+				t.Fatalf("%s: %v", o.Name, err)
+			}
+			records := storedRecords(t, d, o.Name)
+			for _, id := range idPattern.FindAllString(string(conformance.Must(json.Marshal(out))(t)), -1) {
+				memory := d.Query(t, `SELECT id FROM memories WHERE id = '`+id+`'`)
+				if len(memory) == 1 && !slices.Contains(records, id) {
+					t.Errorf("%s shows the memory %s, and its stored answer does not name it", o.Name, id)
+				}
+			}
+			named[o.Name] = len(records) > 0
+		}
+		if !maps.Equal(named, map[string]bool{"memory.create": true, "memory.append": true, "memory.verify": true,
+			"memory.supersede": true, "memory.archive": true, "memory.restore": true, "memory.revert": true,
+			"atlas.create": true, "workspace.create": true, "invitation.create": true, "invitation.respond": true,
+			"key.create": true, "auth.logout": false}) {
+			t.Errorf("these stored answers name records: %v", named)
+		}
+	})
+}
+
+func TestStoredAnswersGoWithEachRecordThatTheyShow(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		w := conformance.New(t, d.Open, conformance.Options{})
+		text := "the harbour master closes the eastern gate at nine in the evening, and opens it before the first tide"
+		atlas := loci.ID(w.Atlas(t, "Shelf"))
+		create := func(key, content string) loci.CreatedMemory {
+			c := w.Call(conformance.CallerOwner)
+			c.IdempotencyKey = key
+			return conformance.Must(op.Do(t.Context(), w.Host, c, service.MemoryCreate,
+				loci.CreateMemory{Content: loci.Content(content), AtlasID: atlas}))(t)
+		}
+		supersede := func(key, id, by string) {
+			c := w.Call(conformance.CallerOwner)
+			c.IdempotencyKey = key
+			conformance.Must(op.Do(t.Context(), w.Host, c, service.MemorySupersede,
+				loci.SupersedeMemory{MemoryID: loci.ID(id), ReplacementMemoryID: loci.ID(by)}))(t)
+		}
+		remove := func(id string) {
+			conformance.Must(op.Do(t.Context(), w.Host, w.Call(conformance.CallerOwner), service.MemoryDelete,
+				loci.DeleteMemory{MemoryID: loci.ID(id)}))(t)
+		}
+		first := create("first", text).Memory.ID
+		similar := create("similar", text+" again").Memory
+		if len(similar.Similar) != 1 || similar.Similar[0].ID != first {
+			t.Fatalf("similar to %s: %v", first, similar.Similar)
+		}
+		other, by := create("other", "a lantern").Memory.ID, create("by", "a better lantern").Memory.ID
+		supersede("supersede", other, by)
+		for _, c := range []struct{ id, key string }{{first, "similar"}, {by, "supersede"}} {
+			if len(storedRecords(t, d, c.key)) != 2 {
+				t.Errorf("%s: the stored answer names %v", c.key, storedRecords(t, d, c.key))
+			}
+			remove(c.id)
+			if n := d.Query(t, `SELECT key FROM idempotency_keys WHERE key = '`+c.key+`'`); len(n) != 0 {
+				t.Errorf("%s: the stored answer outlives a memory that it shows", c.key)
+			}
+		}
+		if kept := d.Query(t, `SELECT key FROM idempotency_keys ORDER BY key`); !slices.Equal(kept, []string{"other"}) {
+			t.Errorf("%v are kept", kept)
+		}
+		if _, err := w.Store.PurgeMemory(t.Context(), other, true); err != nil {
+			t.Fatal(err)
+		}
+		if kept := d.Query(t, `SELECT record FROM idempotency_records`); len(kept) != 0 {
+			t.Errorf("%v are named after a purge", kept)
+		}
+	})
+}
