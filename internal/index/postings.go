@@ -201,7 +201,8 @@ func openPage(page []byte) (blocks, restarts []byte, err error) {
 	return page[:end], page[end : len(page)-2], nil
 }
 
-// seekBlock returns a decoder at the last restart whose term is less than the given one, or at the first restart.
+// seekBlock returns a decoder at the last restart whose term is less than the given one. If there is none, it is at the
+// first restart.
 func seekBlock(page []byte, term string) (decoder, error) {
 	blocks, restarts, err := openPage(page)
 	if err != nil {

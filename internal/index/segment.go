@@ -102,7 +102,8 @@ func isSet(set []uint64, i int) bool {
 }
 
 // Tombstones returns the bytes that [Open] reads: nothing if all documents are live. Otherwise the format is version
-// byte, uvarint count, and for each deleted document the uvarint distance of its ordinal to the one before.
+// byte, uvarint count, and uvarint distances. Each distance is that of the ordinal of a deleted document to the one
+// before.
 func (s *Segment) Tombstones() []byte {
 	if s.liveDocs == s.numDocs() {
 		return nil

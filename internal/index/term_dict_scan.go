@@ -66,8 +66,8 @@ func (d *TermDictScanner) liveCount(g *Segment) (n int, err error) {
 	return n, nil
 }
 
-// eachTermDict calls visit for a dictionary of each segment that has all words with a prefix, then for that of the
-// memtable with a nil segment.
+// eachTermDict calls visit for dictionaries with all words that have a prefix. Each segment has one. That of the
+// memtable comes last, with a nil segment.
 func (d *TermDictScanner) eachTermDict(prefix string, visit func(*Segment, *termDict) error) error {
 	for _, g := range d.snapshot.segments {
 		l, err := d.segmentTermDict(g, prefix)

@@ -8,16 +8,16 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// commonWords are frequent English words of four letters or more in their order, one a
-// line: those of the vocabulary of BERT, which the built-in model reads.
+// commonWords are frequent English words of four letters or more, sorted, one a line. They are from the vocabulary of
+// BERT, which the built-in model uses.
 //
 //go:embed common_words.txt
 var commonWords string
 
-// commonSuffixes are the endings that a common word may have.
+// commonSuffixes are the suffixes that a common word may have.
 var commonSuffixes = [...]string{"", "s", "es", "d", "ed", "ing", "ly"}
 
-// isCommonWord reports a word of everyday language. It is never taken for another one.
+// isCommonWord reports whether a word is one of everyday language, which is never corrected.
 func isCommonWord(word string) bool {
 	if analysis.IsStopWord(word) || analysis.IsForeignStopWord(word) {
 		return true
@@ -35,13 +35,12 @@ func inSortedLines(list, word string) bool {
 	if word == "" {
 		return false
 	}
-	// The first place whose line, the one that begins after it, is the word or comes after it.
+	// The first offset whose next line is not less than the word.
 	at := sort.Search(len(list), func(i int) bool { return lineAfter(list, i) >= word })
 	return lineAfter(list, at) == word
 }
 
-// lineAfter is the first line of a list that begins at a place or after it. Each line
-// ends with a line feed.
+// lineAfter returns the first line that begins at an offset or after it. Each line ends with a line feed.
 func lineAfter(list string, at int) string {
 	if at > 0 {
 		n := strings.IndexByte(list[at-1:], '\n')
@@ -49,7 +48,7 @@ func lineAfter(list string, at int) string {
 	}
 	line, _, ok := strings.Cut(list[at:], "\n")
 	if !ok {
-		return "\xff" // after all lines
+		return "\xff" // greater than all lines
 	}
 	return line
 }

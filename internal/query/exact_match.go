@@ -10,18 +10,18 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// ExactMatcher is what of a query is to be found as it stands: phrases in quotation
-// marks, or an identifier or a title that is all of it.
+// ExactMatcher matches the parts of a query that must occur verbatim: quoted phrases, a query that is one identifier,
+// or one that is a title.
 type ExactMatcher struct {
 	phrases    []string
 	identifier string
 	title      string
 }
 
-// closingQuotes are the marks that may end what a quotation mark begins.
+// closingQuotes are the marks that may end a quotation, by its opening mark.
 var closingQuotes = map[rune]string{'"': `"`, '＂': "＂", '“': "”", '„': "“”\"", '«': "»", '»': "«", '「': "」", '『': "』"}
 
-// NewExactMatcher finds what of a query is to be found as it stands.
+// NewExactMatcher returns the exact matcher of a query.
 func NewExactMatcher(query string) ExactMatcher {
 	e := ExactMatcher{title: normalizeExact(query)}
 	for _, part := range quotedSpans(query) {
@@ -35,15 +35,15 @@ func NewExactMatcher(query string) ExactMatcher {
 	return e
 }
 
-// isIdentifier reports a token that is kept whole beside its parts.
+// isIdentifier reports whether the analyzer keeps a token as a whole beside its parts.
 func isIdentifier(token string) (yes bool) {
 	a := analysis.Analyzer{Emit: func(_ []byte, r analysis.TokenType) { yes = yes || r == analysis.Identifier }}
 	a.Analyze(token)
 	return yes
 }
 
-// normalizeExact folds what makes no other word: letter case, white space, compatible
-// forms, digits of other scripts, apostrophes, and what is unseen.
+// normalizeExact folds differences that make no other word: letter case, white space, compatible forms, digits of other
+// scripts, apostrophes and invisible characters.
 func normalizeExact(s string) string {
 	if analysis.HasNonASCII(s) {
 		s = string(analysis.FoldCase(nil, strings.Map(foldApostrophe, norm.NFKC.String(s))))
@@ -53,7 +53,7 @@ func normalizeExact(s string) string {
 	return strings.Join(strings.Fields(s), " ")
 }
 
-// foldApostrophe is a seen character, with one apostrophe for all.
+// foldApostrophe replaces apostrophes by the ASCII one, and drops invisible characters.
 func foldApostrophe(r rune) rune {
 	if r == '’' || r == analysis.Apostrophe {
 		return '\''
@@ -61,10 +61,10 @@ func foldApostrophe(r rune) rune {
 	return analysis.FoldRune(r)
 }
 
-// Active reports whether there is a phrase or an identifier to look for.
+// Active reports whether the query has a phrase or is an identifier.
 func (e ExactMatcher) Active() bool { return len(e.phrases) > 0 || e.identifier != "" }
 
-// Match tells in which way a memory is exactly what was asked for; empty if in none.
+// Match returns the kind of exact match of a memory: phrase, identifier or title. It is empty if there is none.
 func (e ExactMatcher) Match(title, content string) string {
 	switch {
 	case len(e.phrases) > 0:
@@ -84,15 +84,14 @@ func (e ExactMatcher) Match(title, content string) string {
 	return ""
 }
 
-// BoostExact lifts a hit that is exactly what was asked for before all that are not, none
-// of which has a score above best.
+// BoostExact raises an exact match above all other hits. best is the highest score of these.
 func (h Hit) BoostExact(best float32) Hit {
 	h.Score, h.exactBoost = h.Score+best, best
 	return h
 }
 
-// containsPhrase reports whether a text holds a phrase that neither begins nor ends inside
-// a word. In scripts without spaces every character is a border.
+// containsPhrase reports whether a text has a phrase that neither begins nor ends inside a word. Characters of scripts
+// without spaces are words of their own.
 func containsPhrase(text, phrase string) bool {
 	for from := 0; ; {
 		i := strings.Index(text[from:], phrase)
@@ -112,6 +111,7 @@ func containsPhrase(text, phrase string) bool {
 	}
 }
 
+// sameWord reports whether two adjacent characters belong to one word.
 func sameWord(a, b rune) bool {
 	return isLetterOrDigit(a) && isLetterOrDigit(b) && !analysis.IsUnsegmented(a) && !analysis.IsUnsegmented(b)
 }

@@ -7,27 +7,23 @@ import (
 	"github.com/loci-memory/loci/internal/quickselect"
 )
 
-// Fusion of the two legs: reciprocal ranks (Cormack, Clarke, Buettcher, 2009),
-// each weighed by what its score is of the best one in its leg, and the meaning
-// by semanticWeight. With the usual constant of 60 and equal weights, the weaker
-// leg harms the stronger one; measured, this one never does. Any weight from .5 to
-// .8 is as good.
+// Parameters of reciprocal rank fusion (Cormack, Clarke, Buettcher, 2009). Each reciprocal rank is multiplied by the
+// score relative to the best one of its retriever. That of the semantic retriever is multiplied by semanticWeight too.
+// With the usual constant of 60 and equal weights, the weaker retriever harms the stronger one. Measured with these
+// values, it never does. Weights from .5 to .8 are as good.
 const (
 	rrfK           = 1000
 	semanticWeight = .7
 )
 
-// MaxFused is how many of the best by words are fused. The words may know more then,
-// with lower scores.
+// MaxFused is the greatest number of keyword hits that are fused.
 const MaxFused = 200
 
-// Fuse merges the results of both retrievers, and returns the best k. Each list
-// is best first, with the retriever's score of every known candidate; a
-// candidate that only one retriever knows gets no score from the other. Of
-// MaxFused keyword hits only the score above the last one counts. Otherwise the
-// best semantic hit would be outvoted by all memories that share frequent words
-// with the query. Exact matches come first, and change no other score. The best
-// possible score is 1.
+// Fuse merges the hits of the keyword and the semantic retriever, and returns the k best. Each list is sorted and has
+// the score of every known candidate. A candidate of one retriever gets no score from the other. From MaxFused keyword
+// hits on, only the score above that of the last one counts. Otherwise all memories with frequent words of the query
+// would outvote the best semantic hit. Exact matches come first, and change no other score. The highest possible score
+// is 1.
 func Fuse(words, semantic []Hit, k int) []Hit {
 	words, boosted := withoutExactBoost(words)
 	weight, floor := float32(semanticWeight), float32(0)
@@ -69,8 +65,8 @@ func Fuse(words, semantic []Hit, k int) []Hit {
 	return out
 }
 
-// withoutExactBoost takes away what lifts hits that are exactly what was asked for: as a part of
-// the best score it would take half of their weight from all others.
+// withoutExactBoost removes the boost of exact matches, and reports whether there was any. Relative to boosted scores,
+// all others would lose half of their weight.
 func withoutExactBoost(words []Hit) (_ []Hit, boosted bool) {
 	if !slices.ContainsFunc(words, func(h Hit) bool { return h.exactBoost > 0 }) {
 		return words, false
@@ -83,9 +79,8 @@ func withoutExactBoost(words []Hit) (_ []Hit, boosted bool) {
 	return words, true
 }
 
-// rrfScore is what a leg gives to its hit number i, of which the score counts above a
-// floor. The conversions keep products and sums apart: fused ones would round
-// differently on other machines.
+// rrfScore returns the fused score of hit number i of a retriever, whose score counts above a floor. The conversions
+// keep products and sums apart, because a fused multiply-add would round differently on other machines.
 func rrfScore(hits []Hit, i int, floor, weight float32) float32 {
 	best := hits[0].Score
 	if best <= 0 {
@@ -95,8 +90,7 @@ func rrfScore(hits []Hit, i int, floor, weight float32) float32 {
 	return float32(whole * max(0, hits[i].Score-floor) / best / float32(rrfK+1+i))
 }
 
-// MaxPerMemory keeps for each memory its best score of several passages, and makes of it what
-// the state of the memory does; best first.
+// MaxPerMemory keeps the hit of the best chunk of each memory, applies the factors of states, and sorts the hits.
 func MaxPerMemory(chunks []Hit) []Hit {
 	slices.SortFunc(chunks, func(a, b Hit) int {
 		if a.Memory != b.Memory {

@@ -11,48 +11,47 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// Bounds of highlights: snippets, characters in each, and how many found words
-// are weighed.
+// Bounds of highlights: snippets of a text, characters of a snippet, and matches of a text.
 const (
 	maxSnippets  = 3
 	snippetRunes = 240
 	maxMatches   = 512
 )
 
-// A Matches is where the words of a query stand in a text.
+// A Matches holds the positions of the words of a query in a text.
 type Matches struct {
 	text     string
 	matches  []match
-	fallback int // of what is shown where no word stands
+	fallback int // start of the snippet of a text without matches
 }
 
-// Empty reports that no word of the query stands in the text.
+// Empty reports that the text has no word of the query.
 func (r Matches) Empty() bool { return len(r.matches) == 0 }
 
-// WithFallback is the reading with another place to show where no word stands.
+// WithFallback returns the matches with another start of the snippet of a text without matches.
 func (r Matches) WithFallback(start int) Matches {
 	r.fallback = start
 	return r
 }
 
-// match is where a word of the query stands in the text, in bytes, and which of
-// the word's terms stand there, a bit for each.
+// A match is a byte range of the text with a word of the query. terms has a bit for each form of the word that the
+// range matches.
 type match struct {
 	from, to, wordIndex int
 	terms               uint64
 }
 
-// Match looks for the words of a query in a text, up to maxSpots of them.
+// Match returns the first maxMatches matches of the query in a text.
 func (q Query) Match(text string) Matches { return q.Matcher().match(text) }
 
-// A Matcher reads texts for the words of one query, one after another.
+// A Matcher matches a query against texts, one after another.
 type Matcher struct {
 	query    Query
 	analyzer analysis.Analyzer
 	matches  []match
 }
 
-// Matcher returns a reader of texts for the words of the query.
+// Matcher returns a matcher of the query.
 func (q Query) Matcher() *Matcher {
 	r := &Matcher{query: q, analyzer: analysis.Analyzer{Prefilter: q.prefilter}}
 	r.analyzer.Emit = r.observe
@@ -65,7 +64,7 @@ func (r *Matcher) match(text string) Matches {
 	return Matches{text: text, matches: r.matches}
 }
 
-// observe marks a term of the text that is one of the query's.
+// observe records a term of the text if the query has it.
 func (r *Matcher) observe(term []byte, _ analysis.TokenType) {
 	if i, ok := r.query.termIndex[string(term)]; ok {
 		r.record(i)
@@ -77,26 +76,26 @@ func (r *Matcher) observe(term []byte, _ analysis.TokenType) {
 	}
 }
 
-// record notes that term number i stands here, with others of its word in one spot.
+// record adds a match of term number i at the current token. Forms of one word at the same position share a match.
 func (r *Matcher) record(i int) {
 	from, to := r.analyzer.SourceOffsets()
-	group := r.query.terms[i].wordIndex
-	bit := uint64(1) << (i - r.query.firstTerm[group])
+	word := r.query.terms[i].wordIndex
+	bit := uint64(1) << (i - r.query.firstTerm[word])
 	for n := len(r.matches); n > 0 && r.matches[n-1].from == from && r.matches[n-1].to == to; n-- {
-		if s := &r.matches[n-1]; s.wordIndex == group {
+		if s := &r.matches[n-1]; s.wordIndex == word {
 			s.terms |= bit
 			return
 		}
 	}
 	if len(r.matches) < maxMatches {
-		r.matches = append(r.matches, match{from, to, group, bit})
+		r.matches = append(r.matches, match{from, to, word, bit})
 	}
 	if len(r.matches) == maxMatches {
 		r.analyzer.Stop()
 	}
 }
 
-// MatchedWords counts the words of the query that a memory holds.
+// MatchedWords returns the number of words of the query that the memory has.
 func (t *DocMatches) MatchedWords() int {
 	seen := map[int]bool{}
 	for _, list := range [][]match{t.Title.matches, t.Content.matches} {
@@ -107,9 +106,8 @@ func (t *DocMatches) MatchedWords() int {
 	return len(seen)
 }
 
-// Highlights cuts up to three snippets of at most 240 characters from the text,
-// the one with most of the query's words first, in the text's own spelling. If
-// none of them occurs, the only snippet is the beginning, or what From names.
+// Highlights cuts up to three snippets of at most 240 characters from the text. The first has most words of the query.
+// A text without matches has one snippet at its beginning, or at the start given by WithFallback.
 func (r Matches) Highlights() []string {
 	text, matches := r.text, slices.Clone(r.matches)
 	if len(matches) == 0 {
@@ -128,15 +126,15 @@ func (r Matches) Highlights() []string {
 	return out
 }
 
-// bestWindow finds the run of spots that fits a snippet and shows most of the
-// query's words, then most spots; the earlier wins.
+// bestWindow returns the best run of matches within the length of a snippet. It has most distinct words, then most
+// matches, then the earliest start.
 func bestWindow(text string, matches []match) (first, last int) {
 	starts, ends := runeOffsets(text, matches)
 	groups := 0
 	for _, s := range matches {
 		groups = max(groups, s.wordIndex+1)
 	}
-	best, shown := -1, make([]int, groups) // shown[g] is i+1 if the run from i on shows word g
+	best, shown := -1, make([]int, groups) // shown[w] is i+1 if the run from i on has word w
 	for i := range matches {
 		words, end := 0, 0
 		for j := i; j < len(matches); j++ {
@@ -155,7 +153,7 @@ func bestWindow(text string, matches []match) (first, last int) {
 	return first, last
 }
 
-// runeOffsets tells at which characters spots begin and end.
+// runeOffsets returns the starts and ends of matches in characters.
 func runeOffsets(text string, matches []match) (starts, ends []int) {
 	starts, ends = make([]int, len(matches)), make([]int, len(matches))
 	at, runes := 0, 0
@@ -172,8 +170,8 @@ func runeOffsets(text string, matches []match) (starts, ends []int) {
 	return starts, ends
 }
 
-// snippetBounds grows a range to a snippet: a quarter of the room before it, the rest
-// behind, cut between words.
+// snippetBounds extends a range to the length of a snippet: a quarter of the free characters before it, the rest
+// behind. It cuts between words.
 func snippetBounds(text string, from, to int) (int, int) {
 	budget := snippetRunes - utf8.RuneCountInString(text[from:to])
 	if budget < 0 {
@@ -194,15 +192,13 @@ func snippetBounds(text string, from, to int) (int, int) {
 	return start, end
 }
 
-// startsGrapheme reports whether s begins with a character, and not with a mark or a letter
-// that is one with what stands before.
+// startsGrapheme reports whether a text begins with a character that does not combine with the one before.
 func startsGrapheme(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
 	return norm.NFKC.PropertiesString(s).BoundaryBefore() && !unicode.Is(unicode.M, r)
 }
 
-// lastBoundary is the last place between two characters beyond least up to at,
-// or at if there is none.
+// lastBoundary returns the last boundary between characters after least, up to at. It returns at if there is none.
 func lastBoundary(text string, least, at int) int {
 	for i := at; i > least; i -= analysis.RuneSuffixLen(text[:i], 1) {
 		if i == len(text) || startsGrapheme(text[i:]) {
@@ -217,8 +213,7 @@ func snippet(text string, from, to int) string {
 	return strings.TrimSpace(text[from:to])
 }
 
-// skipPartialWord is how much of s to drop so that it begins with a whole word; nothing
-// where no space is near.
+// skipPartialWord returns the length of the partial word at the start of a text, or 0 if no space follows.
 func skipPartialWord(s string) int {
 	if i := strings.IndexFunc(s, unicode.IsSpace); i >= 0 {
 		return i
@@ -226,7 +221,7 @@ func skipPartialWord(s string) int {
 	return 0
 }
 
-// trimPartialWord is how much of s to keep so that it ends with a whole word.
+// trimPartialWord returns the length of a text without the partial word at its end.
 func trimPartialWord(s string) int {
 	if i := strings.LastIndexFunc(s, unicode.IsSpace); i > 0 {
 		return i

@@ -9,12 +9,13 @@ import (
 	"github.com/loci-memory/loci/internal/index"
 )
 
-// languageStats is what tells whether a query is English.
+// languageStats counts features by which English queries are recognized.
 type languageStats struct {
 	words, stopWords, otherStopWords int
-	nonASCII, accented               int // words beyond ASCII, and of them those in Latin letters
+	nonASCII, accented               int // words beyond ASCII; those of them in Latin letters
 }
 
+// observe counts a word of the query.
 func (t *languageStats) observe(word []byte) {
 	t.words++
 	switch {
@@ -31,42 +32,38 @@ func (t *languageStats) observe(word []byte) {
 	}
 }
 
-// nonEnglish reports a query in which some words stand for their families: those
-// beyond ASCII, whatever stands beside them.
+// nonEnglish reports whether some words are expanded by prefix. Words beyond ASCII always are.
 func (t *languageStats) nonEnglish() bool { return t.nonASCII > 0 || t.nonEnglishLatin() }
 
-// nonEnglishLatin reports a query in another language in Latin letters, whose words in ASCII
-// do so too: it has stop words of one, or several accents, and hardly an English
-// stop word. Names and lists of English words are not enough.
+// nonEnglishLatin reports whether the query is in another language with Latin letters. Then its words in ASCII are
+// expanded as well. Such a query has a stop word of that language or several accents, and few English stop words. Names
+// and lists of English words do not qualify.
 func (t *languageStats) nonEnglishLatin() bool {
 	return (t.otherStopWords > 0 || t.accented > 1) && 5*t.stopWords < t.words
 }
 
-// ambiguous reports a query whose words do not tell its language: all in spaces are in
-// Latin letters, none is a stop word of another one, and fewer than half are English
-// ones, which may be those of others ("in", "an"). The workspace tells: see settle.
+// ambiguous reports whether the words do not decide about the language. All have Latin letters, none is a foreign stop
+// word, and fewer than half are English stop words. Some of these, such as "in" and "an", are words of other languages
+// too. The workspace decides: see resolveLanguage.
 func (t *languageStats) ambiguous() bool {
 	return !t.nonEnglishLatin() && t.nonASCII == t.accented && 2*t.stopWords < t.words
 }
 
-// englishMarkers are frequent words of English that hardly another language has, with
-// or without its accents: "the" is Vietnamese too, "for" Danish, "of" Dutch, "to"
-// Polish, "is" Turkish. Half of them are words of programming languages, because
-// names in programs are English.
+// englishMarkers are frequent English words that hardly occur in other languages, with or without accents. "the" is
+// Vietnamese too, "for" Danish, "of" Dutch, "to" Polish, "is" Turkish. Half of them are keywords of programming
+// languages, because names in programs are English.
 var englishMarkers = []string{"and", "with", "this", "from", "you", "if", "return", "true"}
 
-// A workspace of fewer memories tells nothing. One in which words of English alone
-// stand less often than in one memory of so many is not English. Measured: the first
-// six are held .06 times by a memory in another language at most, .47 times and more
-// by code, .93 by English sentences, and still .15 without their articles, most
-// prepositions and forms of "be" and "have".
+// A workspace of fewer than minLanguageDocs memories does not decide. A workspace is English if the markers occur in
+// one of docsPerEnglishMarker memories. Measured: a memory in another language has .06 of the first six markers at
+// most. Code has .47 and more, and English sentences .93. English without articles, most prepositions and forms of "be"
+// and "have" still has .15.
 const (
 	minLanguageDocs      = 8
 	docsPerEnglishMarker = 8
 )
 
-// resolveLanguage takes an open query for one in another language where the workspace is not
-// English.
+// resolveLanguage treats an ambiguous query as one in another language if the workspace is not English.
 func resolveLanguage(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Query) (Query, error) {
 	if !q.ambiguousLanguage || v.Docs() < minLanguageDocs {
 		return q, nil
@@ -85,8 +82,8 @@ func resolveLanguage(v *index.Snapshot, cache *index.Cache, fetch index.PageFetc
 	return other, nil
 }
 
-// isEnglish reports whether the workspace is English. The tombstones are read only where they decide, because that
-// reads all postings of a word.
+// isEnglish reports whether the workspace is English. Exact document frequencies are read only if their bounds do not
+// decide, because that decodes all postings of a word.
 func (d *vocabulary) isEnglish() (bool, error) {
 	enough := (d.snapshot.Docs() + docsPerEnglishMarker - 1) / docsPerEnglishMarker
 	least, most := 0, 0

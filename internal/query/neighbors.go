@@ -7,24 +7,22 @@ import (
 	"github.com/loci-memory/loci/internal/index"
 )
 
-// NeighborWeights are what a memory gets of the scores of those that stand next to it in a
-// conversation, of those after them, and of the best one of all.
+// NeighborWeights are the weights of other scores of a conversation in the score of a memory: of adjacent memories, of
+// those two apart, and of the best one.
 type NeighborWeights struct{ adjacent, twoApart, groupBest float32 }
 
-// The ties of the two legs. An answer often holds no word of the question, which
-// stands in the turn before it: measured on conversations, .05 of nDCG and .10 of
-// recall by words, .02 by meaning. Numbers half or twice as large are as good.
+// Weights of both retrievers. An answer often has no word of the question, which is in the turn before. Measured on
+// conversations: .05 of nDCG and .10 of recall for keywords, .02 for semantics. Half or twice the weights are as good.
 var (
 	KeywordNeighborWeights  = NeighborWeights{.3, .1, .3}
 	SemanticNeighborWeights = NeighborWeights{.1, 0, .1}
 )
 
-// maxExpandedHits is of how many hits the neighbours are looked for.
+// maxExpandedHits is the number of best hits whose neighbors are added.
 const maxExpandedHits = 200
 
-// BoostNeighbors moves the hits of a search by their neighbours in the groups that they
-// belong to, and adds neighbours that the filter admits. Hits are best first,
-// before and after. The hits of a workspace without groups stay as they are.
+// BoostNeighbors raises the scores of hits by their neighbors in the same group, and adds neighbors that the filter
+// admits. Hits are sorted, before and after. Without groups in the workspace they do not change.
 func BoostNeighbors(v *index.Snapshot, hits []Hit, weights NeighborWeights, f index.Filter, now int64) []Hit {
 	if !v.HasGroups() {
 		return hits
@@ -38,20 +36,20 @@ func BoostNeighbors(v *index.Snapshot, hits []Hit, weights NeighborWeights, f in
 	return w.hits
 }
 
-// neighborBooster are the hits of a search, and those of a group in their order.
+// neighborBooster holds the hits of a search, and their positions in groups.
 type neighborBooster struct {
 	snapshot          *index.Snapshot
 	weights           NeighborWeights
 	filter            *index.Filter
 	now               int64
 	hits              []Hit
-	hitIndex          map[int64]int // in hits, by memory
+	hitIndex          map[int64]int // index in hits by memory
 	positions         []groupPosition
-	memtablePositions []groupPosition // the unfolded rows with a group, in order
+	memtablePositions []groupPosition // live rows of the memtable with a group
 	memtableLoaded    bool
 }
 
-// groupPosition is where a hit, or a row, stands in its group.
+// groupPosition is the position of a hit or of a row of the memtable in its group.
 type groupPosition struct {
 	group, position int64
 	index           int
@@ -61,7 +59,7 @@ func (p groupPosition) compare(q groupPosition) int {
 	return cmp.Or(cmp.Compare(p.group, q.group), cmp.Compare(p.position, q.position), cmp.Compare(p.index, q.index))
 }
 
-// addWithNeighbors adds a hit, and those that stand beside it.
+// addWithNeighbors adds a hit, and its neighbors if near is set.
 func (w *neighborBooster) addWithNeighbors(h Hit, near bool) {
 	segment, doc := w.snapshot.Locate(h.Memory)
 	if doc < 0 {
@@ -69,7 +67,7 @@ func (w *neighborBooster) addWithNeighbors(h Hit, near bool) {
 	}
 	group, position := w.groupOf(segment, doc)
 	if at, exists := w.hitIndex[h.Memory]; exists {
-		w.hits[at] = h // it came as a neighbour before
+		w.hits[at] = h // it was added as a neighbor
 	} else {
 		w.appendHit(h, group, position)
 	}
@@ -97,7 +95,7 @@ func (w *neighborBooster) groupOf(segment, doc int) (group, position int64) {
 	return w.snapshot.Segments()[segment].GroupOf(doc)
 }
 
-// addNeighborsAt adds the memories of a place in a group that are no hits yet.
+// addNeighborsAt adds the memories at a position of a group that are not among the hits.
 func (w *neighborBooster) addNeighborsAt(group, position int64) {
 	for _, g := range w.snapshot.Segments() {
 		if !g.HasGroups() {
@@ -116,6 +114,7 @@ func (w *neighborBooster) addNeighborsAt(group, position int64) {
 	}
 }
 
+// addIfMatching adds a memory without a score of its own, if the filter admits it and it is no hit.
 func (w *neighborBooster) addIfMatching(a index.DocAttributes, code uint8) {
 	if _, exists := w.hitIndex[a.Memory]; !exists && w.filter.Matches(&a) {
 		w.appendHit(Hit{Memory: a.Memory, Created: a.Created, stateFactor: stateFactor(a.ValidUntil, a.Verified, w.now),
@@ -123,7 +122,7 @@ func (w *neighborBooster) addIfMatching(a index.DocAttributes, code uint8) {
 	}
 }
 
-// loadMemtablePositions lists the rows that have a group.
+// loadMemtablePositions returns the positions of the rows of the memtable with a group.
 func (w *neighborBooster) loadMemtablePositions() []groupPosition {
 	if !w.memtableLoaded {
 		w.memtableLoaded = true
@@ -136,8 +135,7 @@ func (w *neighborBooster) loadMemtablePositions() []groupPosition {
 	return w.memtablePositions
 }
 
-// applyBoost gives every hit its part of the scores around it. Scores are taken
-// without what the state of their memories makes of them.
+// applyBoost adds the weighted scores of neighbors to each hit. Scores are compared without the factors of states.
 func (w *neighborBooster) applyBoost() {
 	slices.SortFunc(w.positions, groupPosition.compare)
 	raw := make([]float32, len(w.positions))
@@ -159,17 +157,16 @@ func (w *neighborBooster) applyBoost() {
 	}
 }
 
-// A turn of a conversation has few words, and often none of the question that it
-// answers: all that is around it counts. Sections of a document speak for themselves:
-// with the whole lift, documentation and programs whose sections had their places lost
-// .011 and .022 of nDCG. Where the hits of a group have fullLean words on average, the
-// whole lift counts, and from noLean on none. Conversations lose nothing by that.
+// Mean lengths of the hits of a group, in words, between which the boost falls from full to none. A turn of a
+// conversation has few words, and often none of the question that it answers. Sections of a document are longer and
+// need no context. With the full boost, documentation and programs with positions lost .011 and .022 of nDCG.
+// Conversations lose nothing by the limits.
 const (
 	fullBoostLength = 64
 	noBoostLength   = 80
 )
 
-// lengthFactor is how much of what is around them counts for the hits of a group.
+// lengthFactor returns the factor of the boost for the hits of a group.
 func (w *neighborBooster) lengthFactor(group []groupPosition) float32 {
 	sum := 0.
 	for _, p := range group {
@@ -178,7 +175,7 @@ func (w *neighborBooster) lengthFactor(group []groupPosition) float32 {
 	return float32(min(1, max(0, (noBoostLength-sum/float64(len(group)))/(noBoostLength-fullBoostLength))))
 }
 
-// neighborScore is what a place gets of those next to it.
+// neighborScore returns the weighted scores of the neighbors of position i.
 func (w *neighborBooster) neighborScore(raw []float32, i, from, to int) (sum float32) {
 	for j := i - 1; j >= from && w.positions[i].position-w.positions[j].position <= 2; j-- {
 		sum += float32(w.weightAt(w.positions[i].position-w.positions[j].position) * raw[j])

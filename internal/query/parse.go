@@ -9,29 +9,29 @@ import (
 	"github.com/loci-memory/loci/internal/dates"
 )
 
-// A parser turns the text of a query into words, each with the terms that it is found by.
+// A parser turns the tokens of a query into words, each with the terms of its forms.
 type parser struct {
 	analysis.Analyzer
 	query         Query
 	words         [][]queryTerm
 	termPositions map[string]termPosition
-	keepStopWords bool  // stop words too
-	currentWord   int   // the word before, in words; -1 if it was left out, and so are its other forms
-	wordSequence  []int // words of the text that stand in spaces, stop words left out; -1 between those that do not
+	keepStopWords bool  // stop words become terms too
+	currentWord   int   // index of the word of the last token; -1 if it was dropped
+	wordSequence  []int // words in text order without stop words; -1 for other tokens
 
 	language      languageStats
-	questionSpans [][2]int // parts of the run of characters before that ask and say nothing more
+	questionSpans [][2]int // question phrases in the current run of characters
 
-	corrections    map[string]string // what stands for a word
-	corrected      bool              // the word before is stood for, and its other forms are not asked for
-	weightFactor   float32           // in the weights
-	verbatim       bool              // the word before stands for itself
-	quotedSpans    [][2]int          // where in the text words do: in quotation marks,
-	identifierSpan [2]int            // and in the identifier before
+	corrections    map[string]string // correction by misspelled word
+	corrected      bool              // the last word was corrected; its other forms are dropped
+	weightFactor   float32           // factor in the weights of terms
+	verbatim       bool              // the last word is quoted or part of an identifier
+	quotedSpans    [][2]int          // byte ranges of quoted text
+	identifierSpan [2]int            // byte range of the last identifier
 	dates          [][2]int          // byte ranges of the dates of the text
 }
 
-// termPosition is the word that a term belongs to, and which of its terms it is.
+// termPosition is the index of a word, and the index of a term among the forms of that word.
 type termPosition struct{ word, term int }
 
 func newParser(text string, corrections map[string]string) *parser {
@@ -42,6 +42,7 @@ func newParser(text string, corrections map[string]string) *parser {
 	return p
 }
 
+// onToken adds the terms of a token of the query.
 func (p *parser) onToken(term []byte, r analysis.TokenType) {
 	switch r {
 	case analysis.Identifier:
@@ -58,7 +59,7 @@ func (p *parser) onToken(term []byte, r analysis.TokenType) {
 		p.query.unigrams = append(p.query.unigrams, cjkUnigram{text: string(term)})
 		return
 	case analysis.Bigram:
-		n := len(p.query.unigrams) // the second of the two came before
+		n := len(p.query.unigrams) // both characters of the pair were emitted before
 		p.query.unigrams[n-2].bigramAfter, p.query.unigrams[n-1].bigramBefore = string(term), string(term)
 	}
 	other, found := "", false
@@ -77,20 +78,20 @@ func (p *parser) onToken(term []byte, r analysis.TokenType) {
 	p.addTerm(term, r)
 }
 
-// inSpan reports whether the word stands in a part of the text.
+// inSpan reports whether the current token is in a byte range of the text.
 func (p *parser) inSpan(part [2]int) bool {
 	from, to := p.Span()
 	return part[0] <= from && to <= part[1]
 }
 
-// addTerm asks for a term, if it is none of those that are left out.
+// addTerm adds a term to the current word, unless the word was dropped. A known term is counted once more.
 func (p *parser) addTerm(term []byte, r analysis.TokenType) {
 	text := string(term)
 	if r != analysis.Stem && r != analysis.Unaccented && r != analysis.Joined {
 		p.beginWord(text, r)
 	}
 	word := p.currentWord
-	if word < 0 && r == analysis.Joined { // what ends with a stop word, such as sign-in, is one word none the less
+	if word < 0 && r == analysis.Joined { // sign-in ends with a stop word, but is one word
 		word = len(p.words) - 1
 	}
 	if word < 0 {
@@ -111,13 +112,13 @@ func (p *parser) addTerm(term []byte, r analysis.TokenType) {
 		count: 1})
 }
 
-// appendTerm adds a term to a word.
+// appendTerm appends a term to the forms of a word.
 func (p *parser) appendTerm(word int, t queryTerm) {
 	p.termPositions[t.text] = termPosition{word, len(p.words[word])}
 	p.words[word] = append(p.words[word], t)
 }
 
-// beginWord begins the forms of another word.
+// beginWord begins another word, or resumes a known one.
 func (p *parser) beginWord(text string, r analysis.TokenType) {
 	stop := r == analysis.Word && analysis.IsStopWord(text) ||
 		(r == analysis.Bigram || r == analysis.LoneUnigram) && p.inQuestionPhrase()
@@ -139,16 +140,17 @@ func (p *parser) beginWord(text string, r analysis.TokenType) {
 	}
 }
 
-// inQuestionPhrase reports whether the term is part of a phrase that asks.
+// inQuestionPhrase reports whether the current token is part of a question phrase.
 func (p *parser) inQuestionPhrase() bool {
 	span := p.RunSpan()
 	return slices.ContainsFunc(p.questionSpans, func(x [2]int) bool { return x[0] <= span[0] && span[1] <= x[1] })
 }
 
-// joinedWordWeight is the weight of two words of the query as one. With more, the questions of docs and code lose .003.
+// joinedWordWeight is the weight of two adjacent words written as one. With a higher weight, questions on documentation
+// and code lose .003.
 const joinedWordWeight = .1
 
-// joinAdjacentWords asks for words that stand side by side as one word too: whitebox for "white box".
+// joinAdjacentWords adds adjacent words written as one: whitebox for "white box".
 func (p *parser) joinAdjacentWords() {
 	for i := 1; i < len(p.wordSequence); i++ {
 		a, b := p.wordSequence[i-1], p.wordSequence[i]
@@ -172,7 +174,7 @@ func (p *parser) joinAdjacentWords() {
 	}
 }
 
-// finish makes the words the terms of the query.
+// finish returns the query of the words.
 func (p *parser) finish(text string) Query {
 	p.joinAdjacentWords()
 	q := p.query
@@ -200,7 +202,7 @@ func (p *parser) finish(text string) Query {
 	return q
 }
 
-// quotedSpans finds the parts of a text in quotation marks, without these.
+// quotedSpans returns the byte ranges between quotation marks.
 func quotedSpans(text string) (parts [][2]int) {
 	from, ends := 0, ""
 	for i, r := range text {

@@ -10,10 +10,10 @@ import (
 	"github.com/loci-memory/loci/internal/index"
 )
 
-// The conditions of a prefix expansion. A word has at least minExpandedRunes
-// characters. Its expansion shares its beginning, and has a bounded number of
-// further characters. Of a large expansion the most frequent words count. The
-// numbers were measured on Russian: nearby ones are as good.
+// Bounds of a prefix expansion. A word of at least minExpandedRunes characters is expanded. Its expansion shares all
+// but its last maxSuffixRunes characters, at least minExpansionPrefix of them. Terms have at most maxSuffixRunes
+// characters more than the word. Of many terms the maxExpansionTerms most frequent count. The numbers were measured on
+// Russian: nearby ones are as good.
 const (
 	minExpandedRunes   = 5
 	minExpansionPrefix = 4
@@ -21,23 +21,22 @@ const (
 	maxExpansionTerms  = 32
 )
 
-// originalTermWeight is the weight of a word as it is spelled, and of its other forms,
-// beside its family.
+// originalTermWeight is the weight of a word as it is spelled, and of its other forms, beside its expansion.
 const originalTermWeight = .3
 
-// prefixExpansion is the words of a workspace that begin like a word and end as they like:
-// what endings are is not known of most languages.
+// prefixExpansion is the set of terms of a workspace that share a prefix with a word. It replaces a stemmer for
+// languages without one.
 type prefixExpansion struct {
 	prefix        string
-	upperBound    string   // what comes after all that begin with it
-	maxRunes      int      // how many a word has at most
+	upperBound    string   // greater than all terms with the prefix
+	maxRunes      int      // greatest length of a term
 	terms         []string // sorted
-	docFreq       int      // documents that hold each of them, in all
-	ofUnknownWord bool     // of a word that no document holds: see newBeginning
+	docFreq       int      // sum of the document frequencies of the terms
+	ofUnknownWord bool     // see newUnknownWordExpansion
 }
 
-// newPrefixExpansion is the family of a word, of an Arabic one behind its prefix: what has the
-// article is no other word. In Hebrew the letters are too often the word's own.
+// newPrefixExpansion returns the expansion of a word, without an Arabic prefix: with the article it is no other word.
+// Hebrew prefixes stay, because they are too often letters of the word itself.
 func newPrefixExpansion(word string) *prefixExpansion {
 	if rest := analysis.StripArabicPrefix([]byte(word)); rest != nil {
 		if unaccented, _, _ := analysis.Unaccent(nil, rest); utf8.RuneCount(unaccented) >= minExpansionPrefix {
@@ -50,13 +49,13 @@ func newPrefixExpansion(word string) *prefixExpansion {
 	return &prefixExpansion{prefix: prefix, upperBound: index.PrefixUpperBound(prefix), maxRunes: n + maxSuffixRunes}
 }
 
-// newUnknownWordExpansion is the words that begin with an unknown one, such as compounds.
+// newUnknownWordExpansion returns the expansion of an unknown word to the words that begin with it, such as compounds.
 func newUnknownWordExpansion(word string) *prefixExpansion {
 	return &prefixExpansion{prefix: word, upperBound: index.PrefixUpperBound(word), maxRunes: index.MaxMisspelledRunes,
 		ofUnknownWord: true}
 }
 
-// termSet returns the terms of the index that a term of a query stands for.
+// termSet returns the terms of the index for which a term of a query stands.
 func (t *queryTerm) termSet() index.TermSet {
 	if t.expansion == nil {
 		return index.TermSet{First: t.text, Last: t.text}
@@ -64,14 +63,13 @@ func (t *queryTerm) termSet() index.TermSet {
 	return index.TermSet{First: t.text, Last: t.expansion.upperBound, Terms: t.expansion.terms}
 }
 
-// matches reports whether a term may be of the family.
+// matches reports whether a term can belong to the expansion.
 func (k *prefixExpansion) matches(term []byte) bool {
 	return len(term) >= len(k.prefix) && string(term[:len(k.prefix)]) == k.prefix &&
 		utf8.RuneCount(term) <= k.maxRunes && analysis.OnlyLetters(term)
 }
 
-// selectTerms selects the most frequent words, ties by text. A word without
-// live documents has no frequency.
+// selectTerms selects the terms with the highest document frequencies. Ties are broken by text.
 func (k *prefixExpansion) selectTerms(dfs map[string]int) {
 	for w := range dfs {
 		k.terms = append(k.terms, w)
@@ -86,7 +84,7 @@ func (k *prefixExpansion) selectTerms(dfs map[string]int) {
 	slices.Sort(k.terms)
 }
 
-// isExpandable reports whether a term of a query stands for its family too.
+// isExpandable reports whether a term of the query is expanded by prefix.
 func (q *Query) isExpandable(t *queryTerm) bool {
 	n := utf8.RuneCountInString(t.text)
 	return q.nonEnglish && t.tokenType == analysis.Word && !t.verbatim &&
@@ -94,8 +92,7 @@ func (q *Query) isExpandable(t *queryTerm) bool {
 		analysis.OnlyLetters([]byte(t.text)) && !analysis.IsStopWord(t.text)
 }
 
-// withExpansions is the query with the families of its words, each behind the forms
-// of its word.
+// withExpansions returns the query with the expansions of its words, each after the forms of its word.
 func (q Query) withExpansions(expansions map[string]*prefixExpansion) Query {
 	terms := q.terms
 	q.terms, q.expansionTerms = make([]queryTerm, 0, len(terms)+len(expansions)), nil
@@ -111,7 +108,7 @@ func (q Query) withExpansions(expansions map[string]*prefixExpansion) Query {
 	return q
 }
 
-// formCount counts the terms at the start of a list that are forms of one word.
+// formCount returns the number of terms at the start of a list that are forms of one word.
 func formCount(terms []queryTerm) (n int) {
 	for n < len(terms) && terms[n].wordIndex == terms[0].wordIndex {
 		n++
@@ -119,8 +116,7 @@ func formCount(terms []queryTerm) (n int) {
 	return n
 }
 
-// addExpansion adds the family of the word whose forms are the last n terms, with the
-// weight that the word has in all.
+// addExpansion adds the expansion of the word whose forms are the last n terms, with the highest weight of these.
 func (q *Query) addExpansion(n int, k *prefixExpansion) {
 	own, weight := q.terms[len(q.terms)-n:], float32(0)
 	for _, t := range own {
@@ -132,8 +128,7 @@ func (q *Query) addExpansion(n int, k *prefixExpansion) {
 	q.terms = append(q.terms, queryTerm{text: k.prefix, wordIndex: own[0].wordIndex, weight: weight, expansion: k})
 }
 
-// expandPrefixes finds the families of a query's words that are not among those found,
-// by word; nil where nothing in the workspace is of it.
+// expandPrefixes adds the expansions of the words of a query to those found before. An expansion without terms is nil.
 func (d *vocabulary) expandPrefixes(q *Query, found map[string]*prefixExpansion) error {
 	var fresh []*prefixExpansion
 	var words, prefixes []string
@@ -149,7 +144,7 @@ func (d *vocabulary) expandPrefixes(q *Query, found map[string]*prefixExpansion)
 	return d.addExpansions(found, fresh, words, prefixes)
 }
 
-// addExpansions finds the words of families, and keeps those families that have any.
+// addExpansions selects the terms of expansions, and adds those that have any to found.
 func (d *vocabulary) addExpansions(found map[string]*prefixExpansion, fresh []*prefixExpansion,
 	words, prefixes []string) error {
 	dfs, err := d.expansionDocFreqs(fresh, prefixes)
@@ -164,7 +159,7 @@ func (d *vocabulary) addExpansions(found map[string]*prefixExpansion, fresh []*p
 	return nil
 }
 
-// expandUnknownWords finds the words that begin with unknown ones for which no correction stands.
+// expandUnknownWords adds the expansions of unknown words without a correction.
 func (d *vocabulary) expandUnknownWords(unknown []string, corrections []Correction,
 	found map[string]*prefixExpansion) error {
 	var fresh []*prefixExpansion
@@ -178,8 +173,7 @@ func (d *vocabulary) expandUnknownWords(unknown []string, corrections []Correcti
 	return d.addExpansions(found, fresh, words, slices.Clone(words))
 }
 
-// expansionDocFreqs counts for each family the live documents of each word that may be
-// of it and that any document holds.
+// expansionDocFreqs returns for each expansion the document frequencies of its terms.
 func (d *vocabulary) expansionDocFreqs(expansions []*prefixExpansion, prefixes []string) ([]map[string]int,
 	error) {
 	dfs := make([]map[string]int, len(expansions))
@@ -203,7 +197,7 @@ func (d *vocabulary) expansionDocFreqs(expansions []*prefixExpansion, prefixes [
 	})
 }
 
-// minimalPrefixes leaves out prefixes that begin with another one.
+// minimalPrefixes sorts prefixes and removes those that begin with another one.
 func minimalPrefixes(prefixes []string) (list []string) {
 	slices.Sort(prefixes)
 	for _, p := range prefixes {

@@ -2,72 +2,67 @@ package query
 
 import "github.com/loci-memory/loci/internal/analysis"
 
-// maxQueryWords is how many different words of a query count, each with all of its forms:
-// see limit.
+// maxQueryWords is the greatest number of distinct words of a query that count, each with all its forms: see
+// limitQuery.
 const maxQueryWords = 32
 
-// Query is a parsed query: distinct terms in the order of its text. The zero
-// Query matches nothing.
+// Query is a parsed query: distinct terms in the order of its text. The zero Query matches nothing.
 type Query struct {
-	text              string // as it was asked
+	text              string // the text that was parsed
 	terms             []queryTerm
-	wordCount         int  // words and identifiers asked for
-	nonEnglish        bool // some of its words end in ways that no stemmer here knows:
-	nonEnglishLatin   bool // those in ASCII too
-	ambiguousLanguage bool // they do where the workspace is not English: see settle
+	wordCount         int  // words and identifiers
+	nonEnglish        bool // words beyond ASCII are expanded by prefix
+	nonEnglishLatin   bool // words in ASCII are expanded as well
+	ambiguousLanguage bool // the workspace decides about the language: see resolveLanguage
 
-	droppedWords map[string]bool // words that do not count because others are rarer: see limit
-	ignored      []string        // those of them that the workspace knows
+	droppedWords map[string]bool // words that limitQuery dropped
+	ignored      []string        // dropped words that occur in the workspace
 
 	corrections      []Correction
-	limitCorrections bool // only the doubted words may be misspelled: see Doubting
+	limitCorrections bool // only the words of correctable may be corrected: see CorrectOnly
 	correctable      []string
 
-	// The words of a text in spaces that stand side by side but for stop words, by
-	// their groups.
+	// Pairs of adjacent words of the text, apart from stop words, as word indexes.
 	wordBigrams [][2]int
 
-	unigrams []cjkUnigram // its characters of scripts without spaces, in their order
+	unigrams []cjkUnigram // characters of scripts without spaces, in text order
 
-	// For reading texts: where each term stands in terms, which are families, and
-	// what the words begin with that can become one of them.
-	termIndex      map[string]int
-	firstTerm      []int // term of each word
-	expansionTerms []int
+	// Look-up tables for matching texts.
+	termIndex      map[string]int // index in terms
+	firstTerm      []int          // first term of each word
+	expansionTerms []int          // terms with an expansion
 	prefilter      *analysis.TermPrefilter
 }
 
+// A queryTerm is one form of a word of the query: the word itself, its stem, or an expansion.
 type queryTerm struct {
 	text      string
-	wordIndex int // which of the query's words it is a form of
+	wordIndex int // word of which it is a form
 	weight    float32
-	count     int // times that the query has it
+	count     int // occurrences in the query
 	tokenType analysis.TokenType
 	verbatim  bool             // part of an identifier, or in quotation marks
-	dated     bool             // in dates alone; its weight holds dateWordWeight
-	expansion *prefixExpansion // of which it is any word; nil if it is its text
+	dated     bool             // occurs only in dates; weight includes dateWordWeight
+	expansion *prefixExpansion // set of terms that it stands for; nil for text alone
 }
 
-// surfaceFormWeight is the weight of a word as it is spelled where its stem or accentless
-// form is asked for too: by their one meaning they are found in the stem's list,
-// so the exact word only tips the balance. Measured: weights from .25 to .5 are
-// best, at 1 code loses .04 and conversations .02.
+// surfaceFormWeight is the weight of a word as it is spelled beside its stem or unaccented form. The postings of that
+// form contain the word, so the exact word only breaks ties. Measured: weights from .25 to .5 are best. At 1, code
+// loses .04 and conversations .02.
 const surfaceFormWeight = .3
 
-// queryTermFreqWeight is the factor in the weight of a term that stands so often in the query:
-// BM25's, with a k3 of frequencySaturation.
+// queryTermFreqWeight returns the query term factor of BM25 for a term that occurs count times in the query.
 func queryTermFreqWeight(count int) float32 {
 	return float32((bm25K3 + 1) * float64(count) / (bm25K3 + float64(count)))
 }
 
-// bm25K3 is k3 of BM25.
+// bm25K3 is the parameter k3 of BM25, which saturates the frequency of a term in the query.
 const bm25K3 = 1
 
-// Parse turns the text of a query into its terms. Stop words are dropped unless
-// nothing else is left.
+// Parse parses the text of a query. It drops stop words, unless nothing else is left.
 func Parse(text string) Query { return parse(text, nil) }
 
-// parse reads other words in place of some.
+// parse parses a query with some words replaced by corrections.
 func parse(text string, corrections map[string]string) Query {
 	p := newParser(text, corrections)
 	p.Analyze(text)
@@ -83,6 +78,7 @@ func parse(text string, corrections map[string]string) Query {
 	return q
 }
 
+// buildLookup builds the look-up tables of the terms.
 func (q *Query) buildLookup() {
 	q.termIndex, q.firstTerm, q.prefilter = make(map[string]int, len(q.terms)), make([]int, q.wordCount),
 		new(analysis.TermPrefilter)
@@ -100,8 +96,8 @@ func (q *Query) buildLookup() {
 	}
 }
 
-// Corrections lists the words for which the query takes others, in their order.
+// Corrections returns the corrections of misspelled words in the order of the query.
 func (q Query) Corrections() []Correction { return q.corrections }
 
-// Empty reports a query without a single term.
+// Empty reports whether the query has no terms.
 func (q Query) Empty() bool { return len(q.terms) == 0 }

@@ -8,26 +8,25 @@ import (
 	"github.com/loci-memory/loci/internal/index"
 )
 
-// maxReportedIgnored is how many ignored words a query names at most.
+// maxReportedIgnored is the greatest number of dropped words that a query reports.
 const maxReportedIgnored = 100
 
-// bigramsPerWord is how many pairs of characters of scripts without spaces count as one
-// word. Measured: with 2, texts in Chinese lose to BM25 over all pairs, with 8 those in
-// Japanese are worse.
+// bigramsPerWord is the number of character bigrams, of scripts without spaces, that count as one word. Measured: with
+// 2, texts in Chinese lose to BM25 over all bigrams. With 8, texts in Japanese lose.
 const bigramsPerWord = 4
 
-// maxQuerySize is how much of a query counts, in pairs.
+// maxQuerySize is the greatest size of a query in bigrams.
 const maxQuerySize = maxQueryWords * bigramsPerWord
 
-// sizeOf is the size of a word, in pairs.
-func (q *Query) sizeOf(group int) int {
-	if q.terms[q.firstTerm[group]].tokenType == analysis.Bigram {
+// sizeOf returns the size of a word in bigrams.
+func (q *Query) sizeOf(word int) int {
+	if q.terms[q.firstTerm[word]].tokenType == analysis.Bigram {
 		return 1
 	}
 	return bigramsPerWord
 }
 
-// size is the size of all words.
+// size returns the size of all words.
 func (q *Query) size() (n int) {
 	for g := range q.wordCount {
 		n += q.sizeOf(g)
@@ -35,9 +34,8 @@ func (q *Query) size() (n int) {
 	return n
 }
 
-// limitQuery leaves the rarest words in a query that asks for more than queryWords: those
-// that the fewest live documents hold in any form, ties by their order in the query.
-// Words that no document holds come last.
+// limitQuery keeps the rarest words of a query that exceeds maxQuerySize: those with the lowest document frequency of
+// any form. Ties keep the order of the query. Words that do not occur come last.
 func limitQuery(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Query) (Query, error) {
 	if q.size() <= maxQuerySize {
 		return q, nil
@@ -78,7 +76,7 @@ func limitQuery(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, 
 	return q.withoutWords(left, ignored), nil
 }
 
-// wordDocFreqs counts for each word of a query the live documents that hold it in any form.
+// wordDocFreqs returns for each word of a query the highest document frequency of its forms.
 func (d *vocabulary) wordDocFreqs(q *Query) ([]int, error) {
 	expansions := map[string]*prefixExpansion{}
 	if err := d.expandPrefixes(q, expansions); err != nil {
@@ -98,8 +96,8 @@ func (d *vocabulary) wordDocFreqs(q *Query) ([]int, error) {
 	return held, nil
 }
 
-// withoutWords is the query without some words, each named by its first term. ignored are
-// those that are worth telling of.
+// withoutWords returns the query without some words, each named by its first term. ignored are the words that Ignored
+// reports.
 func (q Query) withoutWords(left map[string]bool, ignored []string) Query {
 	if len(left) == 0 {
 		return q
@@ -131,6 +129,5 @@ func (q Query) withoutWords(left map[string]bool, ignored []string) Query {
 	return q
 }
 
-// Ignored lists words that documents hold and that do not count because the query has
-// too many others that are rarer, in its order.
+// Ignored returns the words that occur in documents but were dropped, because the query has too many rarer ones.
 func (q Query) Ignored() []string { return q.ignored }

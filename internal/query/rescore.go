@@ -9,24 +9,22 @@ import (
 	"github.com/loci-memory/loci/internal/index"
 )
 
-// RescoreDepth is of how many of the best hits the texts are looked at, to see what the
-// index does not know: where in a text the words stand. Measured: the same as
-// looking at all.
+// RescoreDepth is the number of best hits that are rescored by their texts, because the index has no positions.
+// Measured: rescoring all hits is not better.
 const RescoreDepth = 20
 
-// Weights of what a text tells: how much of the score is that of its best passage,
-// where it has more words than a passage may have (to judge shorter ones so harms),
-// and what two words of the query that stand side by side count of what they count
-// each.
+// Weights of the text in the score. chunkWeight is the share of the best chunk in the score of a text longer than a
+// chunk. Scoring shorter texts by chunks is worse. proximityWeight is the weight of adjacent words of the query,
+// relative to that of a term.
 const (
 	chunkWeight     = .5
 	proximityWeight = .3
 )
 
-// A DocMatches is what was read of a memory.
+// A DocMatches holds the matches of a query in one memory.
 type DocMatches struct{ Title, Content Matches }
 
-// MatchDoc reads a memory. A title that was made of the first line says nothing more.
+// MatchDoc matches a memory. A title that repeats the first line of the content has no matches.
 func (r *Matcher) MatchDoc(title, content string) *DocMatches {
 	t := &DocMatches{r.match(title), r.match(content)}
 	if analysis.TitleRepeatsContent(title, content) {
@@ -35,28 +33,25 @@ func (r *Matcher) MatchDoc(title, content string) *DocMatches {
 	return t
 }
 
-// A rescorer corrects hits by their texts.
+// A rescorer rescores hits by their texts.
 type rescorer struct {
 	Result
 	query          Query
 	texts          []*DocMatches
-	chunks         [][]analysis.Span // of the long ones
-	avgChunkLength float64           // of a passage, on average
+	chunks         [][]analysis.Span // of long texts; nil for others
+	avgChunkLength float64           // mean number of words of a chunk
 	bigrams        []bigramStats
 }
 
-// A bigramStats is how often a pair of the query's words stands in each text, and
-// its weight.
+// A bigramStats holds the frequency of a pair of words in each text, and the weight of the pair.
 type bigramStats struct {
 	counts []int
 	weight float32
 }
 
-// Rescore gives hits the scores that they have after their texts were read: half of
-// it is that of the best passage, where the text is long; and words that stand
-// side by side in the query and in the text count more. hits and texts belong
-// together; what is known of passages and of neighbouring words is known from
-// these texts alone.
+// Rescore rescores hits by their texts, given in the same order. A long text gets half of its score from its best
+// chunk. Adjacent words of the query that are adjacent in a text add to its score. The statistics of chunks and pairs
+// are those of these texts alone.
 func (r Result) Rescore(q Query, hits []Hit, texts []*DocMatches) {
 	x := &rescorer{Result: r, query: q, texts: texts, chunks: make([][]analysis.Span, len(texts))}
 	if slices.ContainsFunc(texts, func(t *DocMatches) bool {
@@ -75,7 +70,7 @@ func (r Result) Rescore(q Query, hits []Hit, texts []*DocMatches) {
 	}
 }
 
-// splitChunks cuts the texts into passages. Short ones stay whole.
+// splitChunks splits the long texts into chunks.
 func (x *rescorer) splitChunks() {
 	chunks, words := 0, 0
 	for i, t := range x.texts {
@@ -90,8 +85,7 @@ func (x *rescorer) splitChunks() {
 	x.avgChunkLength = float64(words) / float64(max(chunks, 1))
 }
 
-// bestChunkScore is the score of the passage that has the highest, with the title in
-// front of each.
+// bestChunkScore returns the highest score of a chunk, each with the title in front.
 func (x *rescorer) bestChunkScore(i int) (best float32) {
 	t := x.texts[i]
 	front, freqs := make([]int, len(x.query.terms)), make([]int, len(x.query.terms))
@@ -114,8 +108,7 @@ func (x *rescorer) bestChunkScore(i int) (best float32) {
 	return best
 }
 
-// countTerms adds how often each term stands between two places. first is the first term of
-// each word.
+// countTerms adds the frequencies of terms in a byte range to freqs. first has the first term of each word.
 func (r Matches) countTerms(from, to int, first, freqs []int) {
 	for _, s := range r.matches {
 		if s.from < from || s.from >= to {
@@ -127,9 +120,8 @@ func (r Matches) countTerms(from, to int, first, freqs []int) {
 	}
 }
 
-// countBigrams counts how often the pairs of the query's words stand in the texts, in
-// a title as often as words count there. The fewer texts have a pair, the more it
-// weighs.
+// countBigrams counts the adjacent pairs of words in the texts. A title has the weight that it has for terms. The rarer
+// a pair is among the texts, the higher its weight.
 func (x *rescorer) countBigrams() {
 	for _, p := range x.query.wordBigrams {
 		c, n := bigramStats{counts: make([]int, len(x.texts))}, 0
@@ -145,7 +137,7 @@ func (x *rescorer) countBigrams() {
 	}
 }
 
-// proximityBonus is what words that stand side by side add to a score.
+// proximityBonus returns the addend of adjacent words in the score of a text.
 func (x *rescorer) proximityBonus(i int, code uint8) (sum float32) {
 	for _, c := range x.bigrams {
 		if n := c.counts[i]; n > 0 {
@@ -155,8 +147,7 @@ func (x *rescorer) proximityBonus(i int, code uint8) (sum float32) {
 	return sum
 }
 
-// bigramCount counts how often a word comes right after another one, or only stop words
-// between.
+// bigramCount counts the occurrences of a word right after another one, apart from stop words.
 func (r Matches) bigramCount(p [2]int) (n int) {
 	for i := 1; i < len(r.matches); i++ {
 		a, b := r.matches[i-1], r.matches[i]
@@ -167,9 +158,10 @@ func (r Matches) bigramCount(p [2]int) (n int) {
 	return n
 }
 
-// maxGapBytes is how many bytes of stop words may stand between two words.
+// maxGapBytes is the greatest length of the stop words between two words, in bytes.
 const maxGapBytes = 40
 
+// onlyStopWords reports whether a text between two words has only stop words.
 func onlyStopWords(s string) bool {
 	if len(s) > maxGapBytes {
 		return false
@@ -188,6 +180,5 @@ func onlyStopWords(s string) bool {
 	return only
 }
 
-// WordCount is how many words and identifiers a query asks for, those that do not count
-// among them.
+// WordCount returns the number of words and identifiers of the query, dropped ones included.
 func (q Query) WordCount() int { return q.wordCount + len(q.droppedWords) }

@@ -6,12 +6,10 @@ import (
 	"github.com/loci-memory/loci/internal/index"
 )
 
-// SearchRewritten searches for what a query can mean in this workspace: see Adapt. The
-// result, and what the texts of its hits are to be read for, belong to the query
-// that it returns. It costs hardly more than Search where query or workspace are
-// English and some form of every word is known. Where one atlas alone is searched, its
-// statistics and words count, if it is large enough: see scoped. Pages that the cache
-// does not hold are fetched.
+// SearchRewritten rewrites a query for the workspace, as [Rewrite] does, and searches for it. It returns the query that
+// it searched for. An English query whose words all occur is searched only once. A filter of one large enough atlas
+// ranks by the statistics and words of that atlas: see [index.Snapshot.ScopedTo]. Missing pages are fetched into the
+// cache.
 func SearchRewritten(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Query, f index.Filter, now int64,
 	k int) (Query, Result,
 	error) {
@@ -37,13 +35,9 @@ func SearchRewritten(v *index.Snapshot, cache *index.Cache, fetch index.PageFetc
 	return rewritten, r, err
 }
 
-// Rewrite returns the query as this workspace can answer it. Words of which no live
-// document holds any form stand for the word that they are most likely meant to
-// be, or else for the words that begin with them; if that says nothing, neither do they.
-// Where the query is not English, or does
-// not tell and the workspace is not, words stand for all that begin alike too: see
-// family. Han and Hangul of which no pair is known count by themselves: see bare.
-// Everything else stays as it is.
+// Rewrite adapts a query to the words of the workspace. A word without any form in a live document is corrected, or
+// else becomes the prefix of longer words. Words of a query that is not English also match words with the same prefix:
+// see prefixExpansion. Han and Hangul characters whose bigrams do not occur match alone: see unigramFallback.
 func Rewrite(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Query) (Query, error) {
 	fetch = cache.ReadThrough(fetch)
 	q, err := prepare(v, cache, fetch, q)
@@ -54,7 +48,7 @@ func Rewrite(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Q
 	return rewritten, err
 }
 
-// prepare settles the language of a query and the words that count.
+// prepare decides the language of a query and drops words above the limit.
 func prepare(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Query) (Query, error) {
 	q, err := resolveLanguage(v, cache, fetch, q)
 	if err != nil {
@@ -63,8 +57,8 @@ func prepare(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Q
 	return limitQuery(v, cache, fetch, q)
 }
 
-// allWordsFound reports whether some form of every word has a weight or the word needs none,
-// because no other word may stand for it, or whether nothing has been looked up.
+// allWordsFound reports whether every word has a form that occurs, or may not be corrected. An empty idf means that no
+// term was looked up.
 func (q *Query) allWordsFound(idf []float32) bool {
 	for i := 0; i < len(idf); {
 		end := i + formCount(q.terms[i:])
@@ -77,7 +71,7 @@ func (q *Query) allWordsFound(idf []float32) bool {
 	return true
 }
 
-// rewrite takes from known which of the query's terms are, if it is not nil.
+// rewrite rewrites a prepared query. known reports whether a term of the query occurs; nil means to look it up.
 func rewrite(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Query,
 	known func(i int) (bool, error)) (_ Query,
 	changed bool, err error) {
@@ -125,7 +119,7 @@ func rewrite(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Q
 	return q, len(corrections) > 0 || len(unaccented) > 0, nil
 }
 
-// correctionMap tells what to read in place of misspelled words.
+// correctionMap returns corrections by misspelled word.
 func correctionMap(list []Correction) map[string]string {
 	words := make(map[string]string, len(list))
 	for _, c := range list {
@@ -134,8 +128,7 @@ func correctionMap(list []Correction) map[string]string {
 	return words
 }
 
-// unknownWords lists the words without a family that may be misspelled and of which no
-// form is known.
+// unknownWords returns the words that may be misspelled, have no expansion and occur in no form.
 func (q *Query) unknownWords(expansions map[string]*prefixExpansion, known func(i int) (bool, error)) (words []string,
 	err error) {
 	for i := 0; i < len(q.terms) && len(words) < maxCorrections; {

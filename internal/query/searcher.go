@@ -8,32 +8,30 @@ import (
 	"github.com/loci-memory/loci/internal/index"
 )
 
-// Hit is a document that a search found.
+// Hit is a document found by a search.
 type Hit struct {
 	Memory, Created int64
 	Score           float32
-	Chunk           int // whose meaning counted, from 1 on; 0 if none did
+	Chunk           int // number of the chunk nearest in meaning, from 1 on; 0 if none
 
-	stateFactor float32 // in the score: what the memory's state makes of it
-	exactBoost  float32 // in the score: what puts it first as exactly what was asked for
-	lengthCode  uint8   // of its length
+	stateFactor float32 // factor in the score: see stateFactor
+	exactBoost  float32 // addend in the score: see BoostExact
+	lengthCode  uint8   // length of the document: see index.EncodeLength
 }
 
-// Result is what a search found: the best hits first (ties by lower memory), and
-// how many documents match in all.
+// Result is the result of a search: the best hits first, ties by lower memory id, and the number of all matching
+// documents.
 type Result struct {
 	Hits  []Hit
 	Total int
 
-	idf      []float32 // of the query's terms; zero for those that nothing holds
+	idf      []float32 // of the terms of the query; zero for terms that do not occur
 	bm25     *index.BM25Table
-	docCount int // of the workspace
+	docCount int // documents of the workspace
 }
 
-// Search ranks the documents that hold any of the query's terms and that the
-// filter admits, and returns the best k. now is in microseconds: documents whose
-// validity has ended by then count .8 of their score, and reviewed ones a little
-// more than others.
+// Search ranks the documents that have any term of a query and that the filter admits. It returns the k best. now is in
+// microseconds. Expired and verified memories have a factor in their scores: see stateFactor.
 func Search(v *index.Snapshot, fetch index.PageFetcher, q Query, f index.Filter, now int64, k int) (r Result,
 	err error) {
 	if v.Docs() == 0 || q.Empty() {
@@ -44,7 +42,7 @@ func Search(v *index.Snapshot, fetch index.PageFetcher, q Query, f index.Filter,
 	r.idf, r.bm25, r.docCount = make([]float32, len(q.terms)), v.BM25(), v.Docs()
 	for i, t := range q.terms {
 		if r.idf[i], err = s.scoreTerm(t); err != nil {
-			return Result{}, err // s may hold scores: it does not go back
+			return Result{}, err // s may hold scores, so it does not return to the pool
 		}
 	}
 	s.top.reset(k)
@@ -57,9 +55,8 @@ func Search(v *index.Snapshot, fetch index.PageFetcher, q Query, f index.Filter,
 	return r, nil
 }
 
-// scorer is the working memory of one search: a score for each document, and
-// a bit for each that has one. Each segment begins at a multiple of 64; the
-// unfolded rows come last.
+// scorer is the working memory of one search: a score for each document, and a bit set of the documents with one.
+// Ordinals are those of index.PostingsReader.
 type scorer struct {
 	snapshot   *index.Snapshot
 	fetch      index.PageFetcher
@@ -103,6 +100,7 @@ func (s *scorer) scoreTerm(t queryTerm) (float32, error) {
 	return weight, nil
 }
 
+// accumulateTerm adds the scores of a term from the postings just read.
 func (s *scorer) accumulateTerm(weight float32) {
 	n, ends := s.snapshot.BM25(), s.postings.SegmentEnds()
 	from, base := 0, 0
@@ -113,8 +111,8 @@ func (s *scorer) accumulateTerm(weight float32) {
 	s.accumulate(n, weight, s.snapshot.RowLengthCodes(), from, len(s.postings.Docs()), base)
 }
 
-// accumulate adds the decoded postings from one segment. The conversion keeps
-// product and sum apart: a fused one would round differently on other machines.
+// accumulate adds the scores of the postings of one segment. The conversion keeps product and sum apart, because a
+// fused multiply-add would round differently on other machines.
 func (s *scorer) accumulate(n *index.BM25Table, weight float32, codes []uint8, from, to, base int) {
 	freqs := s.postings.Freqs()[from:to]
 	for i, doc := range s.postings.Docs()[from:to] {
@@ -123,9 +121,8 @@ func (s *scorer) accumulate(n *index.BM25Table, weight float32, codes []uint8, f
 	}
 }
 
-// collect filters and ranks the documents that have a score, and takes the
-// scores away for the next search. Of a document that is not among the best
-// nothing but its score is looked at, as a rule: the columns lie far apart in memory.
+// collect filters and ranks the documents with a score, and clears the scores. Attributes are read only for documents
+// that may be among the best, because the columns are far apart in memory.
 func (s *scorer) collect(f *index.Filter, now int64) {
 	base := 0
 	for _, g := range s.snapshot.Segments() {
@@ -152,7 +149,7 @@ func (s *scorer) collect(f *index.Filter, now int64) {
 	}
 }
 
-// topHits are the best documents, best first.
+// topHits returns the best documents, best first.
 func (s *scorer) topHits(now int64) []Hit {
 	s.top.trim()
 	hits := make([]Hit, len(s.top.list))
@@ -173,8 +170,7 @@ func (s *scorer) topHits(now int64) []Hit {
 	return hits
 }
 
-// locate is the segment of what has a score, none for an unfolded row, and which of its
-// documents or rows it is.
+// locate returns the segment of a document and its ordinal there. The segment is nil for a row of the memtable.
 func (s *scorer) locate(x scoredDoc) (*index.Segment, int) {
 	doc := int(x.doc)
 	for _, g := range s.snapshot.Segments() {
@@ -201,7 +197,7 @@ const (
 	verifiedFactor = 1.03
 )
 
-// stateFactor is what the state of a memory makes of its score.
+// stateFactor returns the factor of the state of a memory in its score.
 func stateFactor(validUntil int64, verified bool, now int64) float32 {
 	switch {
 	case validUntil != 0 && validUntil <= now:
@@ -212,7 +208,7 @@ func stateFactor(validUntil int64, verified bool, now int64) float32 {
 	return 1
 }
 
-// drainScores appends the documents of one segment that have a score, and clears them.
+// drainScores appends the documents of one segment with a score, and clears their scores.
 func (s *scorer) drainScores(found []scoredDoc, base, n int) []scoredDoc {
 	scores, seen := s.scores[base:base+index.PadTo64(n)], s.hasScore[base/64:(base+index.PadTo64(n))/64]
 	for i, w := range seen {
@@ -226,15 +222,14 @@ func (s *scorer) drainScores(found []scoredDoc, base, n int) []scoredDoc {
 	return found
 }
 
-// scoredDoc is a document with its score: its ordinal in one segment, or its place among
-// all scores.
+// scoredDoc is a document with its score. The ordinal is that in one segment, or that among all documents.
 type scoredDoc struct {
 	doc   uint32
 	score float32
 }
 
-// NewVectorHit returns the hit of a memory by its vector, whose product with that of the query is the score. It reports
-// false for doc -1. Segment -1 is the memtable.
+// NewVectorHit returns the hit of a memory found by its vector. The score is the dot product with the vector of the
+// query. Segment -1 is the memtable. It returns false for doc -1.
 func NewVectorHit(v *index.Snapshot, memory int64, segment, doc, chunk int, score float32, now int64) (Hit, bool) {
 	if doc < 0 {
 		return Hit{}, false

@@ -11,28 +11,26 @@ import (
 	"github.com/loci-memory/loci/internal/index"
 )
 
-// Repairs: a word of at least repairWord characters is taken for another one of at
-// least shortestRepair, with one letter other, missing, too much or swapped with
-// the next, from twoErrors characters on two of them. Of a query so many words are
-// repaired at most, and of so many the first letter is doubted, which takes some
-// fifty look-ups, .3 ms among 100,000 memories.
+// Limits of spelling correction. A word of at least minMisspelledRunes characters may be corrected. At most
+// maxCorrections words of a query are. For maxFirstLetterLookups of them another first letter is tried, which takes
+// some fifty look-ups, or .3 ms among 100,000 memories.
 const (
 	minMisspelledRunes    = 4
 	maxCorrections        = 6
 	maxFirstLetterLookups = 2
 )
 
-// correctionWeight is the weight of a word that stands for another one.
+// correctionWeight is the weight of a corrected word.
 const correctionWeight = .8
 
-// mayBeMisspelled reports whether a term of a query may have been misspelled.
+// mayBeMisspelled reports whether a term of a query may be a misspelled word.
 func mayBeMisspelled(t *queryTerm) bool {
 	n := utf8.RuneCountInString(t.text)
 	return t.tokenType == analysis.Word && !t.verbatim && n >= minMisspelledRunes && n <= index.MaxMisspelledRunes &&
 		!strings.ContainsAny(t.text, "0123456789") && !isCommonWord(t.text)
 }
 
-// MisspellingCandidates lists the words of a query that a workspace which does not know them takes for misspelled ones.
+// MisspellingCandidates returns the words that are corrected in a workspace without them.
 func (q Query) MisspellingCandidates() (words []string) {
 	for _, at := range q.firstTerm {
 		if mayBeMisspelled(&q.terms[at]) {
@@ -42,18 +40,18 @@ func (q Query) MisspellingCandidates() (words []string) {
 	return words
 }
 
-// CorrectOnly is the query of which a workspace corrects no words but these.
+// CorrectOnly returns the query with corrections limited to some words.
 func (q Query) CorrectOnly(words []string) Query {
 	q.limitCorrections, q.correctable = true, words
 	return q
 }
 
-// trusts reports a word that is not corrected, whatever the workspace knows.
+// trusts reports whether a word is never corrected.
 func (q *Query) trusts(word string) bool {
 	return q.limitCorrections && !slices.Contains(q.correctable, word)
 }
 
-// UnknownWords leaves those words in a list of which a workspace knows no form. It has answered q with r.
+// UnknownWords removes from a list the words with a form that occurs in the workspace. The result r is that of q.
 func (r Result) UnknownWords(q Query, words []string) []string {
 	known := q.ignored
 	for i, weight := range r.idf {
@@ -64,21 +62,21 @@ func (r Result) UnknownWords(q Query, words []string) []string {
 	return slices.DeleteFunc(words, func(w string) bool { return slices.Contains(known, w) })
 }
 
-// A Correction is a word of a query for which another one was searched.
+// A Correction is a misspelled word of a query and its replacement.
 type Correction struct{ From, To string }
 
-// A vocabulary reads the terms of a snapshot for the words of one query.
+// A vocabulary looks up the terms of a snapshot for one query.
 type vocabulary struct {
 	*index.TermDictScanner
 	snapshot           *index.Snapshot
-	firstLetterLookups int // words whose first letter was doubted
+	firstLetterLookups int // words for which another first letter was tried
 }
 
 func newVocabulary(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher) *vocabulary {
 	return &vocabulary{TermDictScanner: index.NewTermDictScanner(v, cache, fetch), snapshot: v}
 }
 
-// corrections finds what words are most likely meant to be.
+// corrections returns the corrections of unknown words.
 func (d *vocabulary) corrections(words []string) (list []Correction, err error) {
 	for _, w := range words {
 		x, ok, err := d.breakWord(w)
@@ -95,13 +93,12 @@ func (d *vocabulary) corrections(words []string) (list []Correction, err error) 
 	return list, nil
 }
 
-// nearestTerm finds the most likely correction of an unknown word: the one at
-// the least distance, then the most frequent, then the first by text. Typists
-// mostly get the first letter right, or swap it with the second. Without a near
-// word, only that letter may be wrong: see firstLetterVariants.
+// nearestTerm returns the most likely correction of an unknown word. It is the term at the least edit distance, then
+// the most frequent, then the first in order. Most typists get the first letter right, or swap it with the second. Only
+// if no such term is near enough, other first letters are tried: see firstLetterVariants.
 func (d *vocabulary) nearestTerm(word string) (string, bool, error) {
 	s := index.NewEditDistanceMatcher(word)
-	var found []index.SegmentTerm // at the distance s.most; if that was lowered, one of them lives
+	var found []index.SegmentTerm // at s.MaxDistance; if it was lowered, one has a live document
 	err := d.EachFuzzyMatch(s, func(x index.SegmentTerm, distance int) error {
 		if distance < s.MaxDistance {
 			if n, err := d.LiveDocFreq(x); n == 0 || err != nil {
@@ -129,9 +126,9 @@ func (d *vocabulary) nearestTerm(word string) (string, bool, error) {
 	return d.mostFrequent(d.SegmentTerms(others))
 }
 
-// firstLetterVariants is all that a word can be whose first letter is another one, missing or
-// too much, where it is long enough that this means something. Words of the Latin
-// script are more alike than others.
+// firstLetterVariants returns the words that differ from a word by a replaced, missing or additional first letter.
+// Short words have none, because too many words would match. The limit is higher for Latin letters, whose words are
+// more alike.
 func firstLetterVariants(word []rune) (list []string) {
 	at := slices.IndexFunc(alphabets[:], func(s alphabet) bool { return s.first <= word[0] && word[0] <= s.last })
 	if at < 0 || len(word) < alphabets[at].minRunes || !analysis.OnlyLetters([]byte(string(word))) {
@@ -148,8 +145,7 @@ func firstLetterVariants(word []rune) (list []string) {
 	return list
 }
 
-// alphabet is the letters of one in small case, and how many characters the shortest
-// word has whose first letter is looked for.
+// alphabet is a range of lower-case letters. Another first letter is tried for words of at least minRunes characters.
 type alphabet struct {
 	first, last rune
 	minRunes    int
@@ -157,7 +153,8 @@ type alphabet struct {
 
 var alphabets = [...]alphabet{{'a', 'z', 6}, {'α', 'ω', 5}, {'а', 'џ', 5}, {'א', 'ת', 5}, {'ء', 'ي', 5}}
 
-// mostFrequent is the word that most live documents hold, if any does, ties by text.
+// mostFrequent returns the word with the highest document frequency. Ties are broken by text. It returns false if no
+// word has a live document.
 func (d *vocabulary) mostFrequent(found []index.SegmentTerm) (best string, ok bool, err error) {
 	dfs := map[string]int{}
 	for _, x := range found {
@@ -181,9 +178,8 @@ func (d *vocabulary) mostFrequent(found []index.SegmentTerm) (best string, ok bo
 	return "", false, nil
 }
 
-// isSurfaceWord reports whether a term of the index stands in a document as a word. The index
-// does not tell words from stems; a term is a word if no known word has it as its stem,
-// or if more documents hold it than hold these.
+// isSurfaceWord reports whether a term of the index occurs as a word. The index does not distinguish words from stems.
+// A term counts as a word unless at least as many documents have words of which it is the stem.
 func (d *vocabulary) isSurfaceWord(term string) (bool, error) {
 	if analysis.HasNonASCII(term) || len(term) <= analysis.MaxStemChange {
 		return true, nil
@@ -205,7 +201,7 @@ func (d *vocabulary) isSurfaceWord(term string) (bool, error) {
 	return inflected < own, err
 }
 
-// isStemOf reports whether a term is the stem of a word that is another one.
+// isStemOf reports whether a term is the stem of another word.
 func isStemOf(word []byte, term string) bool {
 	if string(word) == term || len(word) < 3 || len(word) > analysis.MaxTermBytes/2 || analysis.HasNonASCII(word) ||
 		!analysis.OnlyLetters(word) {

@@ -6,14 +6,13 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// stopWordWeight is the weight of a stop word of the query's language. Few memories of a
-// workspace in several languages hold such a word, so that BM25 takes it for a rare
-// one. Measured on Russian questions: weights from .1 to .4 are as good.
+// stopWordWeight is the factor in the weight of a stop word of the query's language. In a workspace of several
+// languages such a word is in few memories. So BM25 takes it for a rare one. Measured on Russian questions: weights
+// from .1 to .4 are as good.
 const stopWordWeight = .25
 
-// weakenStopWords lowers the weights of the stop words of the language in which a query is: that
-// of which it has the most. A word in quotation marks or in an identifier keeps its
-// weight, and so do all if there are no others.
+// weakenStopWords lowers the weights of the stop words of the query's language: that with most stop words in the query.
+// Verbatim words keep their weights, and so do all if the query has only stop words.
 func (q *Query) weakenStopWords() {
 	heads := q.unaccentedWords()
 	best, most := []map[string]bool(nil), 1
@@ -43,8 +42,7 @@ func (q *Query) weakenStopWords() {
 	}
 }
 
-// unaccentedWords returns the words of a query by their groups, without accents. Groups
-// that are no words, or stand for themselves, have none.
+// unaccentedWords returns the words of the query without accents. Identifiers, characters and verbatim words are empty.
 func (q *Query) unaccentedWords() []string {
 	list := make([]string, q.wordCount)
 	for i := 0; i < len(q.terms); i += formCount(q.terms[i:]) {

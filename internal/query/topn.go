@@ -8,17 +8,16 @@ import (
 	"github.com/loci-memory/loci/internal/quickselect"
 )
 
-// topN keeps the k best of what has a score, ties by lower memory. It gathers some more
-// before it drops those that are worse: where hundreds are wanted, a heap takes thrice
-// as long.
+// topN collects the k best documents, ties by lower memory id. It collects more than k before it selects the best. For
+// hundreds of documents a heap takes three times as long.
 type topN struct {
 	k         int
 	list      []scoredDoc
-	threshold float32                   // a score that k have reached
-	memoryOf  func(scoredDoc) (m int64) // decides between equal scores alone: to look it up is slow
+	threshold float32                   // score that k documents have reached
+	memoryOf  func(scoredDoc) (m int64) // breaks ties; called only for these, because it is slow
 }
 
-// topNSlack is how many are gathered at least beyond those that are wanted.
+// topNSlack is the least number of documents beyond k that are collected before a selection.
 const topNSlack = 64
 
 func (t *topN) reset(k int) {
@@ -37,8 +36,7 @@ func (t *topN) add(x scoredDoc) {
 	}
 }
 
-// trim drops what is not wanted. Which memories have the last of the scores is looked up
-// for these alone.
+// trim keeps the k best. It looks up memory ids only for documents with the lowest of their scores.
 func (t *topN) trim() {
 	if len(t.list) <= t.k {
 		return
@@ -57,10 +55,10 @@ func (t *topN) trim() {
 	t.list = t.list[:t.k]
 }
 
-// partition puts what is so in front, from a place on, and returns where it ends.
-func (t *topN) partition(from int, is func(scoredDoc) bool) int {
+// partition moves the documents that match a predicate to the front, from a position on. It returns the end of these.
+func (t *topN) partition(from int, match func(scoredDoc) bool) int {
 	for i := from; i < len(t.list); i++ {
-		if is(t.list[i]) {
+		if match(t.list[i]) {
 			t.list[from], t.list[i] = t.list[i], t.list[from]
 			from++
 		}
@@ -68,7 +66,7 @@ func (t *topN) partition(from int, is func(scoredDoc) bool) int {
 	return from
 }
 
-// compareHits orders hits, the better first.
+// compareHits orders hits by descending score, ties by memory id.
 func compareHits(a, b Hit) int {
 	switch {
 	case a.Score > b.Score:
@@ -79,10 +77,10 @@ func compareHits(a, b Hit) int {
 	return cmp.Compare(a.Memory, b.Memory)
 }
 
-// SortHits puts the better hits first, ties by lower memory.
+// SortHits sorts hits by descending score, ties by memory id.
 func SortHits(hits []Hit) { slices.SortFunc(hits, compareHits) }
 
-// TopHits returns the n best hits in order. The others are lost.
+// TopHits returns the n best hits in order. It overwrites the list.
 func TopHits(hits []Hit, n int) []Hit {
 	if len(hits) > n {
 		quickselect.Select(hits, n, compareHits)
@@ -92,13 +90,13 @@ func TopHits(hits []Hit, n int) []Hit {
 	return hits
 }
 
-// CapScores maps the scores of hits, of which best is the highest one, to scores of at
-// most a bound. They keep their order, and most of their score where it is low enough.
+// CapScores lowers the scores of hits to at most bound. best is the highest score. The order stays the same. Scores
+// below the bound by more than cappedRange change little.
 func CapScores(hits []Hit, bound, best float32) {
 	for i, h := range hits {
 		hits[i].Score = min(h.Score, bound*(1-cappedRange+float32(cappedRange*h.Score/best)))
 	}
 }
 
-// cappedRange is the part of a bound in which the scores lie that it lowers.
+// cappedRange is the share of the bound that capped scores span.
 const cappedRange = .05

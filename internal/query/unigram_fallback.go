@@ -8,17 +8,16 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// A cjkUnigram is a character of a query in a script without spaces, and the pairs that it
-// makes with its neighbours; empty where it has none.
+// A cjkUnigram is a character of a query in a script without spaces. It has the bigrams with its neighbors, which are
+// empty where there is no neighbor.
 type cjkUnigram struct{ text, bigramBefore, bigramAfter string }
 
-// unigramWeight is the weight of a character that stands for a word.
+// unigramWeight is the weight of a character that matches alone.
 const unigramWeight = .5
 
-// unigramFallback lists the glyphs that may be words of which no document holds any pair: the
-// noun of one syllable or one Han character whose particle the texts have not
-// (책을, 猫は). Kana and the letters of other scripts say too little alone. known
-// tells of the query's terms.
+// unigramFallback returns the Han and Hangul characters whose bigrams do not occur but which occur themselves. Such a
+// character may be a noun of one syllable, followed by a particle that texts lack (책을, 猫は). Kana and letters of other
+// scripts say too little alone. known reports whether a term of the query occurs.
 func (q *Query) unigramFallback(words *vocabulary, known func(i int) (bool, error)) (list []string, err error) {
 	paired := map[string]bool{}
 	for _, s := range q.unigrams {
@@ -27,7 +26,7 @@ func (q *Query) unigramFallback(words *vocabulary, known func(i int) (bool, erro
 				continue
 			}
 			i, asked := q.termIndex[pair]
-			if !asked { // there are too many
+			if !asked { // dropped by limitQuery
 				paired[s.text] = true
 			} else if paired[s.text], err = known(i); err != nil {
 				return nil, err
@@ -50,8 +49,7 @@ func (q *Query) unigramFallback(words *vocabulary, known func(i int) (bool, erro
 	return list, nil
 }
 
-// withUnigrams is the query with characters that count by themselves, as far as there
-// is room for terms.
+// withUnigrams returns the query with characters as further words, up to maxQueryWords.
 func (q Query) withUnigrams(list []string) Query {
 	if len(list) == 0 {
 		return q

@@ -6,16 +6,14 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// The shortest first and second part of a word that is two words in the texts, in
-// characters.
+// Least numbers of characters of both parts of a broken word.
 const (
 	minFirstPart  = 3
 	minSecondPart = 2
 )
 
-// breakWord finds two words, with a space between them, for an unknown word that is both of
-// them written as one: "white box" for whitebox. Some document holds both; of several
-// ways, that counts which most documents hold, then that with the longer first part.
+// breakWord breaks an unknown compound into two words that some document has: "white box" for whitebox. The parts with
+// the highest common document frequency win, then the longer first part.
 func (d *vocabulary) breakWord(word string) (best string, ok bool, err error) {
 	most := 0
 	for at := range word {
