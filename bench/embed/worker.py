@@ -1,4 +1,4 @@
-"""Embeds texts with ONNX Runtime for the Go program beside it, which asks in lines of JSON and is answered in such lines.
+"""Embeds texts with ONNX Runtime for the Go program beside it; requests and responses are lines of JSON.
 
     {"model": "fp32", "text": "a list of words", "runs": 10}
     {"milliseconds": 2.9, "vector": [...]}

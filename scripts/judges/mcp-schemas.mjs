@@ -43,7 +43,7 @@ function schemaOf(revision) {
   }
 }
 
-// post sends one JSON-RPC message and gives back the answer, from a JSON body or from the first event of a stream.
+// post sends one JSON-RPC message and returns the response, from a JSON body or from the first event of a stream.
 async function post(revision, message) {
   const answer = await fetch(`${url}/mcp`, {
     method: 'POST',
