@@ -23,7 +23,7 @@ type side struct {
 func newBuiltIn(v *kernel.Variant) side {
 	m := embed.NewMiniLMWith(v)
 	return side{v.Name(), func(ctx context.Context, text string, runs int) (float64, []float32, error) {
-		if pieces, _ := m.Pieces(text); pieces != len(strings.Fields(text)) {
+		if pieces, _ := m.CountTokens(text); pieces != len(strings.Fields(text)) {
 			return 0, nil, fmt.Errorf("%q has words that are not in the vocabulary", text)
 		}
 		texts := []string{text}

@@ -65,7 +65,7 @@ func checkContract(t *testing.T, e vector.Embedder) {
 		t.Errorf("the generation is %q", g)
 	}
 	for _, text := range texts {
-		if pieces, unknown := e.Pieces(text); pieces < 0 || unknown < 0 || unknown > pieces ||
+		if pieces, unknown := e.CountTokens(text); pieces < 0 || unknown < 0 || unknown > pieces ||
 			pieces > vector.MaxChunkTokens {
 			t.Errorf("%q has %d pieces, %d of them unknown", text, pieces, unknown)
 		}

@@ -54,7 +54,7 @@ func TestTokenizerDoesNotAllocate(t *testing.T) {
 		long := strings.Repeat(text, 1<<12/len(text)+1)
 		if n := testing.AllocsPerRun(5, func() {
 			dst = tokenizer.Encode(dst[:0], long, 256)
-			tokenizer.Pieces(long)
+			tokenizer.CountTokens(long)
 		}); n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}

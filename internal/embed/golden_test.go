@@ -71,7 +71,7 @@ func TestTokenizerMatchesReference(t *testing.T) {
 				t.Errorf("piece %d is %q in the vocabulary, and %q in the fixture", id, vocabulary[id], f.Tokens[i])
 			}
 		}
-		if n, _ := tokenizer.Pieces(f.Text); n != len(f.IDs) {
+		if n, _ := tokenizer.CountTokens(f.Text); n != len(f.IDs) {
 			t.Errorf("%q: counted %d, want %d", f.Text, n, len(f.IDs))
 		}
 	}

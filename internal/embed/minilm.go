@@ -57,8 +57,10 @@ func (m *MiniLM) Generation() string { return m.file().Generation }
 // Kernel names the implementation of the arithmetic: "avx512vnni", "avx2" or "go".
 func (m *MiniLM) Kernel() string { return m.variant.Name() }
 
-// Pieces returns the number of the text's pieces, and how many of them are [UNK].
-func (m *MiniLM) Pieces(text string) (pieces, unknown int) { return m.tokenizer().Pieces(text) }
+// CountTokens returns the number of tokens of a text, and how many of them are unknown.
+func (m *MiniLM) CountTokens(text string) (tokens, unknown int) {
+	return m.tokenizer().CountTokens(text)
+}
 
 // Embed returns a vector of norm 1 for each text. Texts are embedded one after another, since several at once are no
 // cheaper. Before each of them the call waits until fewer texts are being embedded in the process than it has

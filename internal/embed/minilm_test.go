@@ -154,7 +154,7 @@ func TestPiecesCountsUnknown(t *testing.T) {
 	t.Parallel()
 	m := miniLMs()[0]
 	for text, want := range map[string][2]int{"": {}, "unaffable me": {4, 0}, "ᚠᛇᚻ the ᛒᛦᚦ": {3, 2}} {
-		if pieces, unknown := m.Pieces(text); [2]int{pieces, unknown} != want {
+		if pieces, unknown := m.CountTokens(text); [2]int{pieces, unknown} != want {
 			t.Errorf("%q: %d pieces, %d unknown, want %v", text, pieces, unknown, want)
 		}
 	}

@@ -143,7 +143,7 @@ func checkAgreement(t interface{ Errorf(string, ...any) }, tokenizer *Tokenizer,
 	if !slices.Equal(got[1:len(got)-1], want) {
 		t.Errorf("%q: pieces %v, want %v", text, got[1:len(got)-1], want)
 	}
-	if n, _ := tokenizer.Pieces(text); n != len(want) {
+	if n, _ := tokenizer.CountTokens(text); n != len(want) {
 		t.Errorf("%q: %d pieces, want %d", text, n, len(want))
 	}
 	short := tokenizer.Encode(nil, text, most)

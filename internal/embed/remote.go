@@ -96,8 +96,8 @@ func (r *Remote) Generation() string {
 	return "openai:" + r.model + "@" + place
 }
 
-// Pieces returns zeros: the service does not count them.
-func (r *Remote) Pieces(string) (pieces, unknown int) { return 0, 0 }
+// CountTokens returns zeros, because the service does not count tokens.
+func (r *Remote) CountTokens(string) (tokens, unknown int) { return 0, 0 }
 
 // Embed returns a vector of norm 1 for each text. All vectors of a Remote have
 // one length: a service that changes it causes an error.

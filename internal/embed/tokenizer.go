@@ -82,16 +82,16 @@ func (t *Tokenizer) Encode(dst []int32, text string, most int) []int32 {
 	return append(dst[:min(len(dst), from+most-1)], t.sep)
 }
 
-// Pieces returns the number of pieces of text, without [CLS] and [SEP], and how many of them are uninformative. These
-// are [UNK], and single letters of other scripts, into which their words are cut.
-func (t *Tokenizer) Pieces(text string) (pieces, unknown int) {
+// CountTokens returns the number of tokens of a text, without [CLS] and [SEP], and how many of them are uninformative.
+// These are [UNK], and single letters of other scripts, into which their words are cut.
+func (t *Tokenizer) CountTokens(text string) (tokens, unknown int) {
 	var room [maxWordRunes]int32
 	for c := (wordReader{Tokenizer: t, text: text}); ; {
 		ids, more := c.next(room[:0])
 		if !more {
-			return pieces, unknown
+			return tokens, unknown
 		}
-		pieces += len(ids)
+		tokens += len(ids)
 		for _, id := range ids {
 			if t.uninformative[id] {
 				unknown++

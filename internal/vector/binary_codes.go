@@ -6,42 +6,40 @@ import (
 	"sync/atomic"
 )
 
-// BinaryCodes are the signs of the vectors of one workspace, a bit for each dimension,
-// by which a search finds those that are worth reading. They are immutable and
+// BinaryCodes are the sign bits of the vectors of one workspace, one bit for each dimension. They are immutable and
 // safe for concurrent use.
 //
-// What came last is kept apart from the rest until it is many, so that a few new
-// vectors do not copy all the others.
+// Recent vectors are in a small delta table, so that Apply does not copy all others. A large delta is merged into the
+// base.
 type BinaryCodes struct {
 	base, delta *codeTable
-	replaced    []uint64 // of base: replaced in fresh
+	replaced    []uint64 // bit set of the codes of base that delta replaces
 	locations   *atomic.Pointer[docLocations]
 }
 
-// A StoredVector is a vector as it comes from the store: of which memory it is, under
-// which key it is stored, and its stored form.
+// A StoredVector is a row of the store: the stored form of a vector of a memory, and its key.
 type StoredVector struct {
 	Memory, Key int64
 	Vector      []byte
 }
 
-// codeTable are in the order of their memories.
+// A codeTable holds codes sorted by memory id.
 type codeTable struct {
 	memories, keys []int64
-	wordsPerCode   int // of 64 dimensions, in a code
+	wordsPerCode   int // each of 64 dimensions
 	bits           []uint64
 }
 
-// NewBinaryCodes is a workspace without vectors.
+// NewBinaryCodes returns the codes of a workspace without vectors.
 func NewBinaryCodes() *BinaryCodes {
 	return &BinaryCodes{base: &codeTable{}, delta: &codeTable{}, locations: new(atomic.Pointer[docLocations])}
 }
 
-// Len is the number of vectors.
+// Len returns the number of vectors.
 func (c *BinaryCodes) Len() int { return len(c.base.keys) + len(c.delta.keys) - popCount(c.replaced) }
 
-// Apply is c after further vectors came: they replace all that their memories had.
-// Vectors of another length than those that are there are refused.
+// Apply returns the codes with further vectors, which replace all vectors of their memories. All vectors have the same
+// length: others are an error.
 func (c *BinaryCodes) Apply(list []StoredVector) (*BinaryCodes, error) {
 	if len(list) == 0 {
 		return c, nil
@@ -89,7 +87,7 @@ func buildCodeTable(list []StoredVector) (*codeTable, error) {
 
 func (c *codeTable) code(i int) []uint64 { return c.bits[i*c.wordsPerCode : (i+1)*c.wordsPerCode] }
 
-// rangeOf is where the codes of a memory stand.
+// rangeOf returns the range of the codes of a memory.
 func (c *codeTable) rangeOf(memory int64) (from, to int) {
 	from, _ = slices.BinarySearch(c.memories, memory)
 	for to = from; to < len(c.memories) && c.memories[to] == memory; to++ {
@@ -97,8 +95,8 @@ func (c *codeTable) rangeOf(memory int64) (from, to int) {
 	return from, to
 }
 
-// mergeCodeTables puts add in place of what a holds of the same memories.
-func mergeCodeTables(a *codeTable, dead []uint64, add *codeTable) *codeTable {
+// mergeCodeTables merges two tables. Codes of add replace those of the same memories. Deleted codes of a are dropped.
+func mergeCodeTables(a *codeTable, deleted []uint64, add *codeTable) *codeTable {
 	n := len(a.keys) + len(add.keys)
 	out := &codeTable{memories: make([]int64, 0, n), keys: make([]int64, 0, n), wordsPerCode: add.wordsPerCode,
 		bits: make([]uint64, 0, n*add.wordsPerCode)}
@@ -106,7 +104,7 @@ func mergeCodeTables(a *codeTable, dead []uint64, add *codeTable) *codeTable {
 	for i < len(a.keys) || j < len(add.keys) {
 		switch {
 		case j == len(add.keys) || i < len(a.keys) && a.memories[i] < add.memories[j]:
-			if !isSet(dead, i) {
+			if !isSet(deleted, i) {
 				out.appendFrom(a, i)
 			}
 			i++

@@ -6,7 +6,8 @@ import (
 	"github.com/loci-memory/loci/internal/analysis"
 )
 
-// ChunkVersion changes when the same text may give other chunks, and so other vectors.
+// ChunkVersion identifies the rules of chunks. It changes when the same text may have other chunks, and so other
+// vectors.
 const ChunkVersion = "p1"
 
 // maxTitleTokens is the longest title of a chunk.
@@ -38,16 +39,16 @@ func ChunkStart(title, content string, n int, e Embedder) int {
 
 // chunkMemory returns the text in front of the chunks, and their spans.
 func chunkMemory(title, content string, e Embedder) (front string, list []analysis.Span) {
-	pieces := func(s string) int { n, _ := e.Pieces(s); return n }
+	tokens := func(s string) int { n, _ := e.CountTokens(s); return n }
 	if front = strings.TrimSpace(title); front != "" && analysis.TitleRepeatsContent(front, content) {
 		front = ""
 	}
-	for pieces(front) > maxTitleTokens {
+	for tokens(front) > maxTitleTokens {
 		front = strings.TrimSpace(front[:analysis.MiddleBoundary(front)])
 	}
 	c := analysis.Chunker{MaxWords: analysis.MaxChunkWords}
 	if Readable(content, e) {
-		c.Size, c.MaxSize = pieces, MaxChunkTokens-pieces(front)
+		c.Size, c.MaxSize = tokens, MaxChunkTokens-tokens(front)
 	}
 	return front, c.Split(content)
 }

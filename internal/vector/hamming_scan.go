@@ -8,50 +8,49 @@ import (
 	"github.com/loci-memory/loci/internal/quickselect"
 )
 
-// hammingScan is the state of one Nearest. A vector that differs in more signs
-// than limit is skipped: enough others differ in fewer.
+// hammingScan is the state of one call of Nearest. It skips codes beyond maxDistance, which falls when enough nearer
+// codes are found.
 type hammingScan struct {
 	docs   Documents
 	query  *QueryVector
 	tables []scanTable
-	wanted int
+	wanted int // number of candidates
 
-	skipFilter bool // all are taken to be admitted
+	skipFilter bool // the filter is checked only for the best candidates
 
 	maxDistance int
-	counts      []int // of found, by distance
-	withinCount int   // of found, up to limit
+	counts      []int // candidates by distance
+	withinCount int   // candidates up to maxDistance
 	candidates  []candidate
 }
 
-// scanTable are codes that are looked at. Numbers of codes go on from one to the next.
+// scanTable is a table to scan. The numbers of codes continue from one table to the next.
 type scanTable struct {
 	*codeTable
 	replaced    []uint64
-	locations   *docLocations // nil if they are not known
+	locations   *docLocations // nil if unknown
 	firstNumber int           // number of the first code
 }
 
-// A candidate is a code by its number.
+// A candidate is a code by its number, with its Hamming distance to the query and its estimated dot product.
 type candidate struct {
 	number, distance int32
 	score            float32
 }
 
-// sampleHits is how many of those that are wanted a sample holds, about. Twice as many
-// come together by chance once in a thousand times.
+// sampleHits is the expected number of wanted codes in a sample. By chance, one sample in a thousand has twice as many.
 const sampleHits = 12
 
-// stride is from one code of the sample to the next.
+// stride returns the distance between the runs of a sample, in runs.
 func (s *hammingScan) stride() int { return max(1, s.wanted/sampleHits) }
 
-// sampleRun is how many codes of a sample stand side by side: memory is read in lines.
+// sampleRun is the number of adjacent codes in a sample, because memory is read in cache lines.
 const sampleRun = 4
 
-// estimateLimit is a limit within which a sample promises twice as many as are wanted.
-// Without it a scan takes five times as many before it knows how few have hope.
-// Whether a memory is admitted is asked of the nearest alone, for it is slow.
-func (s *hammingScan) estimateLimit(all int) int {
+// estimateLimit returns a distance within which twice as many codes as wanted are expected, by a sample. Without it, a
+// scan collects five times as many candidates before maxDistance falls. The filter is slow, so it is checked only for
+// the nearest of the sample.
+func (s *hammingScan) estimateLimit(dimensions int) int {
 	var sample []candidate
 	for _, p := range s.tables {
 		for from := 0; from < len(p.keys); from += sampleRun * s.stride() {
@@ -61,14 +60,14 @@ func (s *hammingScan) estimateLimit(all int) int {
 			}
 		}
 	}
-	counts := make([]int, all+1)
+	counts := make([]int, dimensions+1)
 	for _, c := range sample {
 		counts[c.distance]++
 	}
-	admitted, seen := make([]int, all+1), 0
-	for from, want := 0, 2*sampleHits; from <= all; want *= 4 {
+	admitted, seen := make([]int, dimensions+1), 0
+	for from, want := 0, 2*sampleHits; from <= dimensions; want *= 4 {
 		to := from
-		for n := counts[from]; n < want && to < all; n += counts[to] {
+		for n := counts[from]; n < want && to < dimensions; n += counts[to] {
 			to++
 		}
 		for _, c := range sample {
@@ -84,11 +83,11 @@ func (s *hammingScan) estimateLimit(all int) int {
 			}
 		}
 	}
-	return all
+	return dimensions
 }
 
-// collect takes what differs in at most limit signs, and reports how many there are; it
-// stops to count when there are as many as are wanted in fewer signs.
+// collect collects the codes within a distance. It lowers maxDistance when enough nearer codes are found. It returns
+// the number of candidates within maxDistance.
 func (s *hammingScan) collect(limit int) int {
 	s.maxDistance, s.withinCount = limit, 0
 	s.counts, s.candidates = make([]int, limit+1), make([]candidate, 0, 3*s.wanted)
@@ -103,9 +102,8 @@ func (s *hammingScan) collect(limit int) int {
 	return s.withinCount
 }
 
-// nextWithin finds the first code, from number i on, that differs from another one in at
-// most limit signs, and in how many. This loop is most of a search by meaning: four
-// codes of 384 dimensions at a time take two thirds of the time.
+// nextWithin returns the first code from number i on within a distance of another one, and its distance. A semantic
+// search spends most of its time in this loop. Four codes of 384 dimensions at a time take two thirds of the time.
 func (c *codeTable) nextWithin(i int, other []uint64, limit int) (int, int) {
 	if c.wordsPerCode == 6 && len(other) == 6 {
 		q := (*[6]uint64)(other)
@@ -158,12 +156,12 @@ func (s *hammingScan) add(c candidate) {
 	}
 }
 
-// prune drops what has no hope any more.
+// prune removes candidates beyond maxDistance.
 func (s *hammingScan) prune() {
 	s.candidates = slices.DeleteFunc(s.candidates, func(c candidate) bool { return int(c.distance) > s.maxDistance })
 }
 
-// scoreCandidates gives what was found its scores.
+// scoreCandidates estimates the dot products of the candidates.
 func (s *hammingScan) scoreCandidates() {
 	for n := range s.candidates {
 		p, i := s.tableOf(s.candidates[n])
@@ -171,7 +169,7 @@ func (s *hammingScan) scoreCandidates() {
 	}
 }
 
-// keepTop leaves the k of what was found that weigh most, in no order.
+// keepTop keeps the k candidates with the highest scores, in no order.
 func (s *hammingScan) keepTop(k int) {
 	if len(s.candidates) > k {
 		quickselect.Select(s.candidates, k, s.compareCandidates)
@@ -179,7 +177,7 @@ func (s *hammingScan) keepTop(k int) {
 	}
 }
 
-// compareCandidates orders candidates, the better first.
+// compareCandidates orders candidates by descending score, ties by memory id and key.
 func (s *hammingScan) compareCandidates(a, b candidate) int {
 	if a.score != b.score {
 		return cmp.Compare(b.score, a.score)
@@ -189,7 +187,7 @@ func (s *hammingScan) compareCandidates(a, b candidate) int {
 	return cmp.Or(cmp.Compare(p.memories[i], q.memories[j]), cmp.Compare(p.keys[i], q.keys[j]))
 }
 
-// tableOf is where the code of a candidate stands.
+// tableOf returns the table of a candidate and its index there.
 func (s *hammingScan) tableOf(c candidate) (*scanTable, int) {
 	last := len(s.tables) - 1
 	for last > 0 && int(c.number) < s.tables[last].firstNumber {
@@ -198,12 +196,12 @@ func (s *hammingScan) tableOf(c candidate) (*scanTable, int) {
 	return &s.tables[last], int(c.number) - s.tables[last].firstNumber
 }
 
-// mayMatch judges the memory of a code, as far as it is not trusted.
+// mayMatch reports whether the memory of a code matches, or may match if the filter is skipped.
 func (s *hammingScan) mayMatch(p *scanTable, i int) bool {
 	return s.skipFilter && !isSet(p.replaced, i) || s.matchesFilter(p, i)
 }
 
-// matchesFilter judges the memory of a code.
+// matchesFilter reports whether the memory of a code exists and matches the filter.
 func (s *hammingScan) matchesFilter(p *scanTable, i int) bool {
 	if isSet(p.replaced, i) {
 		return false
@@ -212,8 +210,7 @@ func (s *hammingScan) matchesFilter(p *scanTable, i int) bool {
 	return doc >= 0 && s.docs.Matches(segment, doc)
 }
 
-// locate finds the document of a code's memory, where its place is known, or else
-// wherever it is.
+// locate returns the live document of the memory of a code.
 func (s *hammingScan) locate(p *scanTable, i int) (segment, doc int) {
 	if p.locations != nil {
 		segment, doc = int(p.locations.segment[i]), int(p.locations.doc[i])

@@ -28,7 +28,7 @@ type Documents interface {
 	MatchesAll() bool
 }
 
-// A Ref names a stored vector.
+// A Ref refers to a stored vector.
 type Ref struct {
 	Memory, Key int64
 	segment     int32 // of the document, plus one; zero, as doc, if the location is unknown
@@ -72,7 +72,7 @@ func (s *hammingScan) knn(k int) (list []Ref, enough bool) {
 		s.collect(all)
 	}
 	s.prune()
-	whole := s.maxDistance == all // the candidates are all codes
+	whole := s.maxDistance == all // all codes are candidates
 	if len(s.candidates) > k {
 		s.scoreCandidates()
 		whole = whole && len(s.candidates) <= k+filterSlack
@@ -121,14 +121,14 @@ func (c *BinaryCodes) NearestInMemory(list []Ref, memory int64, p *QueryVector, 
 	return list
 }
 
-// docLocations are the documents of the codes of a base: the number of the segment, or -1, and the ordinal.
+// docLocations are the documents of the codes of a base table: the number of the segment, or -1, and the ordinal.
 type docLocations struct {
 	memories [][]int64 // by segment
 	segment  []int16
 	doc      []uint32
 }
 
-// locationsIn returns the locations in the segments, and caches those of the last segments.
+// locationsIn returns the locations of the base codes in segments. It caches those for the last list of segments.
 func (c *BinaryCodes) locationsIn(docs Documents) *docLocations {
 	of := make([][]int64, docs.NumSegments())
 	for i := range of {
@@ -165,6 +165,6 @@ func (p *docLocations) add(docs Documents, number int, memories []int64) {
 	}
 }
 
-// sameSlice reports whether two slices are one. Tombstones leave the memories of a segment in their place, so the
-// slice identifies the segment.
+// sameSlice reports whether two slices are identical. Tombstones do not replace the memories of a segment, so the slice
+// identifies the segment.
 func sameSlice(a, b []int64) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }

@@ -1,13 +1,13 @@
 package vector
 
-// A QueryVector is the vector of a query with the tables of a scan.
+// A QueryVector is the vector of a query with look-up tables for a scan.
 type QueryVector struct {
 	vector   []float32
 	signBits []uint64
-	byteSums [][256]float32 // by byte of a code: the components that its bits stand for
+	byteSums [][256]float32 // sums of the components of the set bits, for each value of each byte of a code
 }
 
-// NewQueryVector returns the tables of a vector.
+// NewQueryVector builds the tables of a vector.
 func NewQueryVector(vector []float32) *QueryVector {
 	p := &QueryVector{vector: vector, signBits: make([]uint64, (len(vector)+63)/64),
 		byteSums: make([][256]float32, (len(vector)+63)/64*8)}
@@ -15,7 +15,7 @@ func NewQueryVector(vector []float32) *QueryVector {
 		if x >= 0 {
 			p.signBits[i/64] |= 1 << (i % 64)
 		}
-		// What the bits below this one stand for is there already.
+		// Sums without this bit are complete already.
 		bit := 1 << (i % 8)
 		below, with := p.byteSums[i/8][:bit], p.byteSums[i/8][bit:2*bit]
 		for j, sum := range below {
@@ -28,8 +28,8 @@ func NewQueryVector(vector []float32) *QueryVector {
 // Dot returns the dot product with a stored vector.
 func (p *QueryVector) Dot(stored []byte) (float32, error) { return Dot(p.vector, stored) }
 
-// estimateDot is half the product with the signs that a code stands for, up to a
-// number that is the same for all codes. The sums of a word do not wait for each other.
+// estimateDot estimates the dot product with a vector from its signs. The result is half the product with the signs as
+// 1 and -1, plus a constant of the query. The sums of a word have no data dependencies between them.
 func (p *QueryVector) estimateDot(code []uint64) (sum float32) {
 	for i, w := range code {
 		t := (*[8][256]float32)(p.byteSums[i*8:])
@@ -42,4 +42,5 @@ func (p *QueryVector) estimateDot(code []uint64) (sum float32) {
 	return sum
 }
 
+// matchesDimensions reports whether the codes of a table are as long as that of the query.
 func (p *QueryVector) matchesDimensions(c *codeTable) bool { return len(p.signBits) == c.wordsPerCode }

@@ -7,12 +7,12 @@ import (
 	"math"
 )
 
-// ErrCorrupt reports stored bytes that are no vector of this package.
+// ErrCorrupt is the error of stored bytes that are no vector of this package.
 var ErrCorrupt = errors.New("vector: corrupt vector bytes")
 
-// A vector is stored as a float32 (little endian) and one signed byte for each
-// dimension: the number times the byte is the component. Against the vector
-// itself the product loses less than a thousandth.
+// vectorHeaderBytes is the length of the scale before the components of a stored vector. The scale is a float32 (little
+// endian). Each component is a signed byte, to be multiplied by the scale. Rounding changes a dot product by less than
+// a thousandth.
 const vectorHeaderBytes = 4
 
 // Dimensions returns the number of dimensions of a stored vector.
@@ -44,7 +44,7 @@ func Dot(v []float32, stored []byte) (float32, error) {
 	}
 	scale := math.Float32frombits(binary.LittleEndian.Uint32(stored))
 	stored = stored[vectorHeaderBytes:]
-	var a, b, c, d float32 // four sums: they need not wait for each other
+	var a, b, c, d float32 // four sums without data dependencies between them
 	for ; len(v) >= 8 && len(stored) >= 8; v, stored = v[8:], stored[8:] {
 		x, y := (*[8]float32)(v), (*[8]byte)(stored)
 		a += float32(x[0] * float32(int8(y[0])))
@@ -74,7 +74,7 @@ func packSigns(dst []uint64, stored []byte) {
 	clear(dst)
 	values, i := stored[vectorHeaderBytes:], 0
 	for ; i+8 <= len(values); i += 8 {
-		// The product brings the lowest bits of eight bytes together in the highest.
+		// The multiplication gathers the lowest bits of eight bytes in the highest byte.
 		high := ^binary.LittleEndian.Uint64(values[i:]) >> 7 & 0x0101010101010101
 		dst[i/64] |= high * 0x0102040810204080 >> 56 << (i % 64)
 	}
@@ -85,7 +85,7 @@ func packSigns(dst []uint64, stored []byte) {
 	}
 }
 
-// Decode returns a stored vector with the error of its rounding.
+// Decode returns a stored vector, rounded by Encode.
 func Decode(stored []byte) ([]float32, error) {
 	if len(stored) <= vectorHeaderBytes {
 		return nil, fmt.Errorf("%w: %d bytes for a vector", ErrCorrupt, len(stored))

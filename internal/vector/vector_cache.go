@@ -25,13 +25,13 @@ type directMapped struct {
 	vectors []byte
 }
 
-// maxTables is the number of lengths. Two models are in use while one replaces the other.
+// maxTables is the greatest number of tables. During a change of models, vectors of two lengths are in use.
 const maxTables = 2
 
 // NewCache returns a cache with tables of a size in bytes. It allocates a table at its first use.
 func NewCache(bytes int) *Cache { return &Cache{bytes: bytes} }
 
-// Each calls f for each key whose vector is cached, with its index in the list, and returns the other keys. The vector
+// Each calls f for each key whose vector is cached, with its index in the list. It returns the other keys. The vector
 // is valid until f returns.
 func (r *Cache) Each(keys []int64, f func(i, chunk int, vector []byte)) (others []int64) {
 	r.mu.RLock()

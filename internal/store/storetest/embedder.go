@@ -24,8 +24,8 @@ type FakeEmbedder struct {
 // Generation is the model's name.
 func (m *FakeEmbedder) Generation() string { return m.Name }
 
-// Pieces are the words of a text; those with a question mark at both ends say nothing.
-func (m *FakeEmbedder) Pieces(text string) (pieces, unknown int) {
+// CountTokens returns the number of words of a text. Words with a question mark at both ends are unknown.
+func (m *FakeEmbedder) CountTokens(text string) (pieces, unknown int) {
 	for w := range strings.FieldsSeq(text) {
 		pieces++
 		if len(w) > 2 && w[0] == '?' && w[len(w)-1] == '?' {
