@@ -14,7 +14,7 @@ const vacuumTimeout = time.Minute
 
 // Vacuum rewrites the file without deleted content, and empties the write-ahead log. No pragma overwrites pages that
 // were freed earlier, so nothing less is certain. Readers continue meanwhile, writers wait.
-func (d *sqliteDB) Vacuum(ctx context.Context, _ []string) error {
+func (d *sqliteDB) Vacuum(ctx context.Context) error {
 	// The copy may not fit into memory.
 	c, err := d.connect(`PRAGMA temp_store = FILE`, `PRAGMA secure_delete = ON`)
 	if err != nil {
@@ -33,9 +33,9 @@ func (d *sqliteDB) Vacuum(ctx context.Context, _ []string) error {
 	return errors.Join(err, c.close())
 }
 
-// Vacuum rewrites the tables and the statistics of the planner, which contain samples of values. Other transactions
+// Vacuum rewrites all tables and the statistics of the planner, which contain samples of values. Other transactions
 // wait while a table is rewritten.
-func (d *postgres) Vacuum(ctx context.Context, tables []string) error {
+func (d *postgres) Vacuum(ctx context.Context) error {
 	c, err := d.acquire(ctx, "")
 	if err != nil {
 		return err
@@ -48,6 +48,15 @@ func (d *postgres) Vacuum(ctx context.Context, tables []string) error {
 	defer c.Exec(context.WithoutCancel(ctx), `RESET statement_timeout`) // it fails only with a lost connection
 	if err := p.waitForOldSnapshots(); err != nil {
 		return err
+	}
+	var tables []string
+	err = p.Query(`SELECT CAST(table_name AS TEXT) FROM information_schema.tables
+		WHERE table_schema = current_schema() AND table_type = 'BASE TABLE'`, nil, func(r Row) error {
+		tables = append(tables, "")
+		return r.Scan(&tables[len(tables)-1])
+	})
+	if err != nil {
+		return mapPostgresError(err)
 	}
 	for _, table := range tables {
 		err := RetryWhileBusy(func() error {

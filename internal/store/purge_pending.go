@@ -12,7 +12,7 @@ const purgePendingKey = "purge"
 
 // A vacuumer is a database that can clear the space of what was deleted.
 type vacuumer interface {
-	Vacuum(ctx context.Context, tables []string) error
+	Vacuum(ctx context.Context) error
 }
 
 // purgePending reports whether a purge was cut off before the free space was cleared.
@@ -33,7 +33,7 @@ func (t *SystemTx) markPurgePending() error {
 
 // finishPurge clears the space of what was deleted.
 func (s *Store) finishPurge(ctx context.Context) error {
-	if err := s.db.DB.(vacuumer).Vacuum(ctx, vacuumedTables); err != nil {
+	if err := s.db.DB.(vacuumer).Vacuum(ctx); err != nil {
 		return &loci.Error{Code: loci.CodeUnavailable, Err: err, Message: fmt.Sprintf(
 			"The rows are gone, but their bytes are still in free space that could not be cleared (%v): run the same "+
 				"command again, with the server stopped if need be.", err)}
@@ -61,9 +61,3 @@ func (t *SystemTx) endSecureDelete() {
 		_, _ = t.t.exec(`PRAGMA secure_delete = FAST`) // where it fails, more is overwritten than need be
 	}
 }
-
-// vacuumedTables are the tables of which a purge deletes rows, or that hold words, or
-// stand beside those.
-var vacuumedTables = []string{"memories", "versions", "index_log", "segments", "segment_pages", "minhash_bands",
-	"vectors", "embedding_queue", "idempotency_keys", "idempotency_records", "atlases", "keyword_indexes",
-	"workspaces", "members", "invitations", "users", "api_keys", "sign_ins", "operations", "rate_limits", "generations"}

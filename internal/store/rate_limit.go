@@ -24,7 +24,7 @@ func (t *SystemTx) ChargeCalls(credential string, r Rate, now time.Time, calls i
 	var nanoseconds int64
 	err = t.t.conn.QueryRow(`INSERT INTO rate_limits (credential, tat, allowed) VALUES (?1, ?2, ?3)
 		ON CONFLICT (credential) DO UPDATE SET tat = `+base+` + CASE WHEN `+base+
-		` <= ?6 THEN ?7 ELSE 0 END, allowed = `+
+		` <= ?6 THEN CAST(?7 AS BIGINT) ELSE 0 END, allowed = `+
 		base+` <= ?6
 		RETURNING tat, allowed`,
 		[]any{credential, next.UnixNano(), alone, now.UnixNano(), int64(first.Sub(now)), latest.UnixNano(),

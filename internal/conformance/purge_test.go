@@ -1,0 +1,127 @@
+package conformance_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/conformance"
+	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/service"
+	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// keptTables keep rows when all users and workspaces are purged, for these reasons.
+var keptTables = map[string]string{
+	"metadata":    "the settings of the database",
+	"generations": "the names of models",
+	"rate_limits": "times by the id of a credential, deleted within minutes",
+}
+
+// Names of a database's tables, and of the columns "table.column" that hold the row id of a memory.
+const (
+	sqliteTables = `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+		AND name NOT LIKE 'goose%'`
+	postgresTables = `SELECT table_name FROM information_schema.tables WHERE table_schema = current_schema()
+		AND table_name NOT LIKE 'goose%'`
+	sqliteMemoryColumns = `SELECT t.name || '.' || c.name FROM sqlite_schema t, pragma_table_info(t.name) c
+		WHERE t.type = 'table' AND (c.name = 'memory' OR EXISTS (SELECT 1 FROM pragma_foreign_key_list(t.name) f
+		WHERE f."table" = 'memories' AND f."from" = c.name))`
+	postgresMemoryColumns = `SELECT table_name || '.' || column_name FROM information_schema.columns
+		WHERE table_schema = current_schema() AND column_name = 'memory'
+		UNION SELECT t.relname || '.' || a.attname FROM pg_constraint k JOIN pg_class t ON t.oid = k.conrelid
+		JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = ANY (k.conkey)
+		WHERE k.contype = 'f' AND k.confrelid = 'memories'::regclass
+		AND t.relnamespace = current_schema()::regnamespace`
+)
+
+// fillTables returns a world in which every table has rows, and a memory with rows in all tables that name memories.
+func fillTables(t *testing.T, d storetest.Database) (w *conformance.World, memory string) {
+	embedder := &storetest.FakeEmbedder{Name: "fake/1"}
+	w = conformance.New(t, d.Open, conformance.Options{Embedder: embedder})
+	for _, o := range service.Ops.Ops {
+		if f := fixtureOf(t, o.Name); !f.empty {
+			c := w.Call(conformance.CallerOwner)
+			c.IdempotencyKey = o.Name
+			in := conformance.Must(json.Marshal(f.args(testScene{w, t})))(t)
+			if _, err := w.Host.Call(t.Context(), o, c, op.Args{JSON: in}); err != nil {
+				t.Fatalf("%s: %v", o.Name, err)
+			}
+		}
+	}
+	memory = w.Memory(t, w.Atlas(t, "Shelf"), "the harbour closes at nine")
+	w.WaitForEmbeddings(t)
+	if err := w.Store.Flush(t.Context(), w.Team); err != nil {
+		t.Fatal(err)
+	}
+	embedder.RejectTexts("*")
+	conformance.Must(w.Service.AppendMemory(t.Context(), w.Ann.Actor(), loci.AppendMemory{MemoryID: loci.ID(memory),
+		Content: "It opens at six."}))(t)
+	conformance.Must(store.System(t.Context(), w.Store, "test", func(x *store.SystemTx) (loci.Empty, error) {
+		if _, _, err := x.ChargeCalls(w.Ann.KeyID, store.Rate{Interval: time.Hour}, time.Now(), 1); err != nil {
+			return loci.Empty{}, err
+		}
+		_, _, err := x.LeaseOperations(w.Ann.ID, "2026-11", 1, 10)
+		return loci.Empty{}, err
+	}))(t)
+	return w, memory
+}
+
+// A table that a purge misses fails this test: a new one needs a row of its own, and is then to be empty at the end.
+func TestPurgesReachEveryTable(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, d storetest.Database) {
+		w, memory := fillTables(t, d)
+		tables, columns := sqliteTables, sqliteMemoryColumns
+		if d.Dir == "" {
+			tables, columns = postgresTables, postgresMemoryColumns
+		}
+		list := d.Query(t, tables)
+		for _, table := range list {
+			if d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM `+table)[0] == "0" {
+				t.Errorf("%s is empty before a purge: let fillTables write a row", table)
+			}
+		}
+		rowID := d.Query(t, `SELECT CAST(row_id AS TEXT) FROM memories WHERE id = '`+memory+`'`)[0]
+		named := func() (found []string) {
+			for _, name := range d.Query(t, columns) {
+				table, column, _ := strings.Cut(name, ".")
+				if d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM `+table+` WHERE `+column+` = `+rowID)[0] != "0" {
+					found = append(found, name)
+				}
+			}
+			return found
+		}
+		if before := named(); len(before) != len(d.Query(t, columns)) {
+			t.Errorf("only %v name the memory before a purge: let fillTables write the others", before)
+		}
+		if _, err := w.Store.PurgeMemory(t.Context(), memory, true); err != nil {
+			t.Fatal(err)
+		}
+		if after := named(); len(after) > 0 {
+			t.Errorf("%v still name a purged memory", after)
+		}
+		for _, id := range d.Query(t, `SELECT id FROM workspaces WHERE personal_of IS NULL`) {
+			if _, err := w.Store.PurgeWorkspace(t.Context(), id, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, email := range d.Query(t, `SELECT email FROM users`) {
+			if _, err := w.Store.PurgeUser(t.Context(), loci.Email(email), true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, table := range list {
+			if n := d.Query(t, `SELECT CAST(count(*) AS TEXT) FROM `+table)[0]; n != "0" && keptTables[table] == "" {
+				t.Errorf("%s has %s rows after a purge of all users and workspaces", table, n)
+			}
+		}
+		if len(list) < len(keptTables) || !slices.Contains(list, "memories") {
+			t.Errorf("the tables are %v", list)
+		}
+	})
+}
