@@ -113,7 +113,7 @@ type SearchMeta struct {
 	StrongKeyword       bool          `json:"strongKeyword" show:"-"`
 	StrongKeywordReason string        `json:"strongKeywordReason" show:"-"`
 	Candidates          Candidates    `json:"candidates" show:"-"`
-	IgnoredTerms        []string      `json:"ignoredTerms,omitzero" jsonschema:"Words that did not count: of more than 32 the rarest do"`
+	IgnoredTerms        []string      `json:"ignoredTerms,omitzero" jsonschema:"Words that did not count: of too many, the rarest do"`
 	Corrected           []Correction  `json:"corrected,omitzero" jsonschema:"Misspelled words"`
 	Timings             SearchTimings `json:"timings" show:"-"`
 }

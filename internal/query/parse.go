@@ -100,6 +100,7 @@ func (p *parser) addTerm(term []byte, r analysis.TokenType) {
 	if at, known := p.termPositions[text]; known {
 		t := &p.words[at.word][at.term]
 		t.count++
+		p.words[at.word][0].lastOccurrence = len(p.wordSequence)
 		t.dated = t.dated && p.inDate(r)
 		return
 	}
@@ -109,7 +110,7 @@ func (p *parser) addTerm(term []byte, r analysis.TokenType) {
 		p.words[word][0].weight = surfaceFormWeight * p.weightFactor
 	}
 	p.appendTerm(word, queryTerm{text: text, weight: weight, tokenType: r, verbatim: p.verbatim, dated: p.inDate(r),
-		count: 1})
+		count: 1, lastOccurrence: len(p.wordSequence)})
 }
 
 // appendTerm appends a term to the forms of a word.

@@ -2,10 +2,6 @@ package query
 
 import "github.com/loci-memory/loci/internal/analysis"
 
-// maxQueryWords is the greatest number of distinct words of a query that count, each with all its forms: see
-// limitQuery.
-const maxQueryWords = 32
-
 // Query is a parsed query: distinct terms in the order of its text. The zero Query matches nothing.
 type Query struct {
 	text              string // the text that was parsed
@@ -36,14 +32,15 @@ type Query struct {
 
 // A queryTerm is one form of a word of the query: the word itself, its stem, or an expansion.
 type queryTerm struct {
-	text      string
-	wordIndex int // word of which it is a form
-	weight    float32
-	count     int // occurrences in the query
-	tokenType analysis.TokenType
-	verbatim  bool             // part of an identifier, or in quotation marks
-	dated     bool             // occurs only in dates; weight includes dateWordWeight
-	expansion *prefixExpansion // set of terms that it stands for; nil for text alone
+	text           string
+	wordIndex      int // word of which it is a form
+	weight         float32
+	count          int // occurrences in the query
+	lastOccurrence int // of the word in the query, counted in words; set in its first term
+	tokenType      analysis.TokenType
+	verbatim       bool             // part of an identifier, or in quotation marks
+	dated          bool             // occurs only in dates; weight includes dateWordWeight
+	expansion      *prefixExpansion // set of terms that it stands for; nil for text alone
 }
 
 // surfaceFormWeight is the weight of a word as it is spelled beside its stem or unaccented form. The postings of that

@@ -2,6 +2,7 @@ package query
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/loci-memory/loci/internal/analysis"
@@ -14,6 +15,15 @@ const maxReportedIgnored = 100
 // bigramsPerWord is the number of character bigrams, of scripts without spaces, that count as one word. Measured: with
 // 2, texts in Chinese lose to BM25 over all bigrams. With 8, texts in Japanese lose.
 const bigramsPerWord = 4
+
+// The words of a long query that count: edgeWords at each end, where a question stands beside a pasted text, and
+// rareWords of the others, the rarest in the workspace. Measured with pasted texts before or after a question: more
+// rare words lose, because they find the pasted texts. Without the words at the ends the question is lost.
+const (
+	edgeWords     = 8
+	rareWords     = 32
+	maxQueryWords = rareWords + 2*edgeWords
+)
 
 // maxQuerySize is the greatest size of a query in bigrams.
 const maxQuerySize = maxQueryWords * bigramsPerWord
@@ -34,46 +44,55 @@ func (q *Query) size() (n int) {
 	return n
 }
 
-// limitQuery keeps the rarest words of a query that exceeds maxQuerySize: those with the lowest document frequency of
-// any form. Ties keep the order of the query. Words that do not occur come last.
+// limitQuery drops words of a query that exceeds maxQuerySize. It keeps the words at both ends. Of the others it keeps
+// those with the lowest document frequency of any form. Ties keep the order of the query. Words that do not occur come
+// last.
 func limitQuery(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Query) (Query, error) {
 	if q.size() <= maxQuerySize {
 		return q, nil
 	}
 	words := newVocabulary(v, cache, fetch)
-	held, err := words.wordDocFreqs(&q)
+	docFreqs, err := words.wordDocFreqs(&q)
 	if err != nil {
 		return q, err
 	}
-	order := make([]int, q.wordCount)
+	order, kept := make([]int, q.wordCount), make([]bool, q.wordCount)
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		if known := held[a] > 0; known != (held[b] > 0) {
-			if known {
-				return -1
-			}
-			return 1
+	q.keepWords(kept, order, edgeWords)
+	last := func(g int) int { return q.terms[q.firstTerm[g]].lastOccurrence }
+	slices.SortFunc(order, func(a, b int) int { return last(b) - last(a) })
+	q.keepWords(kept, order, edgeWords)
+	rarity := func(g int) int { return cmp.Or(docFreqs[g], math.MaxInt) }
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(rarity(a), rarity(b)), a-b) })
+	q.keepWords(kept, order, rareWords)
+	left, ignored := map[string]bool{}, []string(nil)
+	for g, keep := range kept {
+		if keep {
+			continue
 		}
-		return cmp.Compare(held[a], held[b])
-	})
-	n, size := 0, 0
-	for n < len(order) && size+q.sizeOf(order[n]) <= maxQuerySize {
-		size += q.sizeOf(order[n])
-		n++
-	}
-	rest := order[n:]
-	slices.Sort(rest)
-	left, ignored := make(map[string]bool, len(rest)), []string(nil)
-	for _, g := range rest {
 		word := q.terms[q.firstTerm[g]].text
 		left[word] = true
-		if held[g] > 0 && len(ignored) < maxReportedIgnored {
+		if docFreqs[g] > 0 && len(ignored) < maxReportedIgnored {
 			ignored = append(ignored, word)
 		}
 	}
 	return q.withoutWords(left, ignored), nil
+}
+
+// keepWords marks the first unmarked words of an order, as many as have the size of n words.
+func (q *Query) keepWords(kept []bool, order []int, n int) {
+	size := n * bigramsPerWord
+	for _, word := range order {
+		if kept[word] {
+			continue
+		}
+		if size -= q.sizeOf(word); size < 0 {
+			return
+		}
+		kept[word] = true
+	}
 }
 
 // wordDocFreqs returns for each word of a query the highest document frequency of its forms.

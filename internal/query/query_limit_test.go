@@ -3,6 +3,7 @@ package query
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -28,22 +29,54 @@ func TestQueryLimitKeepsRarestWords(t *testing.T) {
 	d := indextest.NewStore()
 	lines := []string{"heliotropes"}
 	for range 2 {
-		lines = append(lines, strings.Split(longText(60, "end"), ", ")...)
+		lines = append(lines, strings.Split(longText(60, "tulips"), ", ")...)
 	}
-	v := buildSnapshot(t, d, lines...)
-	text := longText(60, "and where do we put the heliotropes?")
-	if got, err := searchRewritten(v, d, text); err != nil || len(got) == 0 || got[0] != 1 {
-		t.Errorf("finds %v, %v", got, err)
+	v := buildSnapshot(t, d, append(lines, "tulips", "end")...)
+	for _, text := range []string{
+		longText(60, "and where do we put the heliotropes?"),
+		longText(30, "tulips, heliotropes, ") + longText(60, ""),
+	} {
+		if got, err := searchRewritten(v, d, text); err != nil || len(got) == 0 || got[0] != 1 {
+			t.Errorf("finds %v, %v", got, err)
+		}
 	}
+	text := longText(30, "tulips, heliotropes, ") + strings.ReplaceAll(longText(60, ""), " of gardeners", "")
 	q, err := Rewrite(v, index.NewCache(0), d.Fetch, Parse(text))
-	if err != nil || q.wordCount != maxQueryWords || q.WordCount() != 63 || len(q.Ignored()) != 62-maxQueryWords ||
-		!slices.Contains(q.Ignored(), "gardeners") ||
-		slices.Contains(q.Ignored(), "heliotropes") {
+	if err != nil || q.wordCount != maxQueryWords || q.WordCount() != 63 || len(q.Ignored()) != 63-maxQueryWords ||
+		!slices.Contains(q.Ignored(), "tulips") || slices.Contains(q.Ignored(), "heliotropes") {
 		t.Errorf("%d words of %d, ignored %v, %v", q.wordCount, q.WordCount(), q.Ignored(), err)
 	}
 	if q, err = Rewrite(v, index.NewCache(0), d.Fetch,
 		Parse(longText(12, "where do we put the heliotropes"))); err != nil || q.Ignored() != nil {
 		t.Errorf("a short one ignores %v, %v", q.Ignored(), err)
+	}
+}
+
+func TestQueryLimitKeepsWordsAtBothEnds(t *testing.T) {
+	t.Parallel()
+	d := indextest.NewStore()
+	lines := strings.Split(longText(60, "end"), ", ")
+	for range 3 {
+		lines = append(lines, "heliotropes, tulips and gardeners", "tulips", "heliotropes")
+	}
+	v := buildSnapshot(t, d, append(lines, "end")...)
+	for text, want := range map[string]string{
+		longText(60, "where do the tulips and heliotropes grow?"):            "heliotropes tulips",
+		"where do the tulips and heliotropes grow? " + longText(60, ""):      "heliotropes tulips",
+		"heliotropes: " + longText(60, "where do the tulips grow?"):          "heliotropes tulips",
+		longText(30, "heliotropes, ") + longText(60, "heliotropes grow"):     "heliotropes",
+		longText(30, "heliotropes grow with tulips, ") + longText(60, "end"): "",
+	} {
+		q, err := Rewrite(v, index.NewCache(0), d.Fetch, Parse(text))
+		var got []string
+		for _, w := range []string{"heliotropes", "tulips"} {
+			if _, counts := q.termIndex[w]; counts {
+				got = append(got, w)
+			}
+		}
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%q counts, want %q, ignored %v, %v", got, want, q.Ignored(), err)
+		}
 	}
 }
 
@@ -100,10 +133,18 @@ func TestQueryLimitEqualsNaiveCount(t *testing.T) {
 				df[t.Term]++
 			}
 		}
-		q := Parse("where is the " + inflectedText(r, 90))
+		text := "where is the " + inflectedText(r, 90)
+		q, last := Parse(text), map[string]int{}
+		for i, word := range strings.Fields(text) {
+			for _, t := range Parse(word).terms {
+				if at, known := q.termIndex[t.text]; known {
+					last[q.terms[q.firstTerm[q.terms[at].wordIndex]].text] = 100*i + t.wordIndex
+				}
+			}
+		}
 		got, err := limitQuery(w.snapshot, cache, w.Fetch, q)
 		if err != nil || got.size() > maxQuerySize ||
-			len(got.droppedWords) > 0 && got.size() <= maxQuerySize-bigramsPerWord ||
+			len(got.droppedWords) > 0 && got.size() <= maxQuerySize-3*bigramsPerWord ||
 			got.wordCount+len(got.droppedWords) != q.wordCount {
 			t.Fatalf("%d of %d words, %v", got.wordCount, q.wordCount, err)
 		}
@@ -115,10 +156,25 @@ func TestQueryLimitEqualsNaiveCount(t *testing.T) {
 			}
 			held[word] = max(held[word], n)
 		}
+		ends := map[string]bool{}
+		for g := range edgeWords {
+			ends[q.terms[q.firstTerm[g]].text] = true
+		}
+		byLast := slices.SortedFunc(maps.Keys(held), func(a, b string) int { return last[b] - last[a] })
+		for n := 0; n < edgeWords; byLast = byLast[1:] {
+			if !ends[byLast[0]] {
+				ends[byLast[0]] = true
+				n++
+			}
+		}
 		rarity := func(word string) int { return cmp.Or(held[word], 1<<30) }
 		for word := range got.droppedWords {
+			if ends[word] {
+				t.Fatalf("%s at an end does not count", word)
+			}
 			for _, t := range got.terms {
-				if kept := got.terms[got.firstTerm[t.wordIndex]].text; rarity(kept) > rarity(word) {
+				kept := got.terms[got.firstTerm[t.wordIndex]].text
+				if !ends[kept] && rarity(kept) > rarity(word) {
 					panic(fmt.Sprintf("%s counts, which %d hold, and %s does not, which %d hold", kept, held[kept],
 						word, held[word]))
 				}
