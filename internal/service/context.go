@@ -9,6 +9,8 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/fence"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/page"
+	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
 )
 
@@ -29,7 +31,7 @@ func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor, in loc
 			out.Atlas = &a
 		}
 		if in.Query != "" {
-			return searchRelevant(tx, f, string(in.Query), in.Limit.OrDefault())
+			return s.searchRelevant(tx, f, string(in.Query), in.Limit.OrDefault())
 		}
 		return verifiedAndNewest(tx, f, in.Limit.OrDefault())
 	})
@@ -38,7 +40,7 @@ func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor, in loc
 	}
 	for {
 		out.Groups, out.Markdown = renderContext(slices.Clone(list), int(in.MaxTokens))
-		if len(list) <= 1 || store.JSONSize(&out) <= store.MaxPageBytes {
+		if len(list) <= 1 || page.JSONSize(&out) <= page.MaxBytes {
 			break
 		}
 		list = list[:len(list)*3/4] // the least important memory is last
@@ -48,8 +50,8 @@ func (s *Service) ReadContext(ctx context.Context, actor *identity.Actor, in loc
 }
 
 // searchRelevant returns the memories that answer a query best.
-func searchRelevant(tx *store.Tx, f store.Filter, query string, limit int) ([]loci.Memory, error) {
-	found, err := tx.Search(store.NewSearchQuery(query), f, "", limit)
+func (s *Service) searchRelevant(tx *store.Tx, f store.Filter, query string, limit int) ([]loci.Memory, error) {
+	found, err := s.find(tx, retrieve.NewQuery(query), f, "", limit)
 	list := make([]loci.Memory, len(found.Hits))
 	for i, m := range found.Hits {
 		list[i] = m.Memory

@@ -11,8 +11,8 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/conformance"
 	"github.com/loci-memory/loci/internal/op"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/service"
-	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
@@ -270,7 +270,7 @@ func TestSearchPagesAreBoundedInBytes(t *testing.T) {
 				Paging: loci.Paging{Limit: limit}}
 			for {
 				out := mustCall(t, w, conformance.CallerOwner, service.MemorySearch, in)
-				if size := len(encoded(t, out)); size > store.MaxPageBytes || len(out.Memories) == 0 ||
+				if size := len(encoded(t, out)); size > page.MaxBytes || len(out.Memories) == 0 ||
 					len(out.Memories) > int(limit) {
 					t.Errorf("limit %d: a page of %d memories has %d bytes", limit, len(out.Memories), size)
 				}
@@ -292,7 +292,7 @@ func TestSearchPagesAreBoundedInBytes(t *testing.T) {
 		for _, query := range []loci.Query{"", "tide"} {
 			out := mustCall(t, w, conformance.CallerOwner, service.MemoryContext,
 				loci.ReadContext{Query: query, Limit: 100})
-			if size := len(encoded(t, out)); size > store.MaxPageBytes || len(out.Groups) == 0 {
+			if size := len(encoded(t, out)); size > page.MaxBytes || len(out.Groups) == 0 {
 				t.Errorf("the context of %q has %d groups and %d bytes", query, len(out.Groups), size)
 			}
 		}

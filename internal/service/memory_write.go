@@ -192,12 +192,14 @@ func (s *Service) DeleteMemory(ctx context.Context, actor *identity.Actor, in lo
 	})
 }
 
-// SimilarMemories lists active memories of the workspace with nearly the same
-// text.
+// SimilarMemories lists active memories of the workspace with nearly the same text or meaning.
 func (s *Service) SimilarMemories(ctx context.Context, actor *identity.Actor, in loci.SimilarMemories) (loci.Similar,
 	error) {
 	return read(ctx, s, actor, func(tx *store.Tx) (loci.Similar, error) {
-		list, err := tx.SimilarTo(string(in.MemoryID))
+		list, src, err := tx.SimilarTo(string(in.MemoryID))
+		if err == nil {
+			list, err = s.searcher.Similar(src, list)
+		}
 		return loci.Similar{Similar: list[:min(len(list), in.Limit.OrDefault())]}, err
 	})
 }

@@ -7,12 +7,10 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/vector"
 )
-
-// maxPagedResults is the number of results that pages can reach.
-const maxPagedResults = 1000
 
 // SearchMemories finds memories by keywords, by vectors, or by both.
 func (s *Service) SearchMemories(ctx context.Context, actor *identity.Actor,
@@ -61,13 +59,13 @@ type searchRequest struct {
 	ctx    context.Context
 	who    *identity.Actor
 	filter store.Filter
-	seen   store.SeenSet
+	seen   retrieve.SeenSet
 	limit  int
 
-	query      store.SearchQuery
-	embeddings []store.QueryEmbedding
+	query      retrieve.Query
+	embeddings []retrieve.Embedding
 	meta       loci.SearchMeta
-	result     store.SearchResult
+	result     retrieve.Result
 }
 
 // emptyQueryError returns the error for a query without searchable text.
@@ -92,9 +90,9 @@ func (s *Service) search(ctx context.Context, actor *identity.Actor, in loci.Sea
 	if err != nil {
 		return out, err
 	}
-	k := &searchRequest{Service: s, ctx: ctx, who: actor, seen: store.SeenSet(p.After.ID),
-		query: store.NewSearchQuery(string(in.Query))}
-	k.limit = min(p.Limit, maxPagedResults-k.seen.Len())
+	k := &searchRequest{Service: s, ctx: ctx, who: actor, seen: retrieve.SeenSet(p.After.ID),
+		query: retrieve.NewQuery(string(in.Query))}
+	k.limit = min(p.Limit, retrieve.MaxPagedResults-k.seen.Len())
 	k.filter = store.Filter{WorkspaceID: string(in.WorkspaceID), AtlasID: string(in.AtlasID), Types: in.Type,
 		Tags:    in.Tags.Unique(),
 		Include: in.Include}
@@ -113,7 +111,7 @@ func (s *Service) search(ctx context.Context, actor *identity.Actor, in loci.Sea
 	for i, m := range k.result.Hits {
 		out.Memories[i] = loci.FoundMemory{Memory: m.Memory, Score: m.Score, Highlights: k.highlights(m)}
 	}
-	if k.result.HasMore && k.result.Seen.Len() < maxPagedResults {
+	if k.result.HasMore && k.result.Seen.Len() < retrieve.MaxPagedResults {
 		out.NextCursor = q.cursor(store.PageKey{ID: string(k.result.Seen)})
 	}
 	return out, nil
@@ -121,7 +119,7 @@ func (s *Service) search(ctx context.Context, actor *identity.Actor, in loci.Sea
 
 // highlights returns the matches of the query, or else the beginning of the
 // best chunk.
-func (k *searchRequest) highlights(f store.SearchHit) []string {
+func (k *searchRequest) highlights(f retrieve.Hit) []string {
 	r := f.Matches
 	if r.Empty() && f.Chunk > 1 && k.Embedder != nil {
 		r = r.WithFallback(vector.ChunkStart(f.Memory.Title, f.Memory.Content, f.Chunk, k.Embedder))
@@ -160,8 +158,8 @@ func (k *searchRequest) search(mode loci.ResolvedMode) (err error) {
 	if mode == loci.ResolvedSemantic || mode == loci.ResolvedHybrid {
 		q.Embeddings, q.Hybrid = k.embeddings, mode == loci.ResolvedHybrid
 	}
-	k.result, err = read(k.ctx, k.Service, k.who, func(tx *store.Tx) (store.SearchResult, error) {
-		return tx.Search(q, k.filter, k.seen, k.limit)
+	k.result, err = read(k.ctx, k.Service, k.who, func(tx *store.Tx) (retrieve.Result, error) {
+		return k.find(tx, q, k.filter, k.seen, k.limit)
 	})
 	// a second run may hit the entry of the first
 	if k.meta.ResolvedMode == "" && k.result.CacheHit {
@@ -173,11 +171,21 @@ func (k *searchRequest) search(mode loci.ResolvedMode) (err error) {
 	t.SemanticMs += toMilliseconds(k.result.SemanticTime)
 	t.FuseMs += toMilliseconds(k.result.FusionTime)
 	if mode != loci.ResolvedSemantic {
-		k.meta.StrongKeyword, k.meta.StrongKeywordReason = isStrongKeyword(k.result.TopHit)
+		k.meta.StrongKeyword, k.meta.StrongKeywordReason = k.result.TopHit.IsStrong()
 	} else {
 		k.meta.StrongKeywordReason = "keywords were not searched"
 	}
 	return err
+}
+
+// find searches within a filter.
+func (s *Service) find(tx *store.Tx, q retrieve.Query, f store.Filter, seen retrieve.SeenSet,
+	limit int) (retrieve.Result, error) {
+	src, err := tx.SearchSource(f)
+	if err != nil {
+		return retrieve.Result{}, err
+	}
+	return s.searcher.Search(src, q, seen, limit)
 }
 
 // embedQuery embeds the query within the timeout, and reports whether that
@@ -206,32 +214,9 @@ func (k *searchRequest) embedWith(m *queryEmbedder, query string, always bool) b
 		return false
 	}
 	if v != nil {
-		k.embeddings = append(k.embeddings, store.QueryEmbedding{Generation: m.model.Generation(), Vector: v})
+		k.embeddings = append(k.embeddings, retrieve.Embedding{Generation: m.model.Generation(), Vector: v})
 	}
 	return true
-}
-
-// strongMargin is the ratio of the best score to the next one above which
-// keywords alone answer a query of several words. Measured: .92 of the gain
-// from vectors is kept on the worst dataset, and keywords alone answer up to a
-// quarter of the queries.
-const strongMargin = 2
-
-// isStrongKeyword reports whether keywords alone answer a query, and why.
-func isStrongKeyword(b store.TopHit) (bool, string) {
-	switch {
-	case b.ExactMatch != "":
-		return true, "the best memory has the " + b.ExactMatch
-	case b.MatchedTerms == 0:
-		return false, "no memory holds a word of the query"
-	case b.QueryTerms == 1:
-		return false, "one word alone says little about what is meant"
-	case b.MatchedTerms < b.QueryTerms:
-		return false, "the best memory lacks words of the query"
-	case b.Margin < strongMargin:
-		return false, "other memories come near the best one"
-	}
-	return true, "the best memory holds every word of the query, and no other comes near"
 }
 
 // toMilliseconds returns milliseconds with three decimals.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/vector"
 )
@@ -15,6 +16,7 @@ import (
 // A Service runs the operations.
 type Service struct {
 	Options
+	searcher         *retrieve.Searcher
 	passwordHasher   passwordHasher
 	signInLimiter    *signInLimiter
 	registrations    *attemptLimiter
@@ -47,7 +49,7 @@ type Options struct {
 
 // New returns a Service.
 func New(o Options) *Service {
-	return &Service{Options: o, passwordHasher: newPasswordHasher(),
+	return &Service{Options: o, searcher: retrieve.New(o.Store.Secret()), passwordHasher: newPasswordHasher(),
 		signInLimiter: newSignInLimiter(o.Clock, o.SignInLimit),
 		registrations: newAttemptLimiter(o.Clock, o.SignInLimit,
 			"Too many registrations: wait for Retry-After seconds."),

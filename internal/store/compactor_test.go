@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci/internal/index"
+	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -44,8 +45,8 @@ func TestIdleIndexIsMerged(t *testing.T) {
 				t.Fatalf("%s segments in a workspace that rests", segments())
 			}
 		}
-		found, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
-			return tx.Search(store.NewSearchQuery("rested number"), store.Filter{WorkspaceID: crew}, "", 50)
+		found, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
+			return storetest.Search(tx, retrieve.NewQuery("rested number"), store.Filter{WorkspaceID: crew}, "", 50)
 		})
 		if err != nil || len(found.Hits) != 3*index.IdleFanIn || found.KeywordCount != len(found.Hits) {
 			t.Errorf("%d of %d memories are found: %v", len(found.Hits), found.KeywordCount, err)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -131,8 +132,8 @@ func TestAVectorIsOfTheTextThatStands(t *testing.T) {
 			changeContent(t, s, ann, a.ID, fmt.Sprint("after ", i))
 		}
 		waitForEmbeddings(t, s)
-		have, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
-			return tx.Search(store.SearchQuery{Embeddings: []store.QueryEmbedding{{Generation: "one",
+		have, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
+			return storetest.Search(tx, retrieve.Query{Embeddings: []retrieve.Embedding{{Generation: "one",
 				Vector: storetest.VectorOf("before\nafter 29")}}}, store.Filter{}, "", 5)
 		})
 		if err != nil || len(have.Hits) != 1 || have.Hits[0].Score < .99 {
@@ -164,10 +165,10 @@ func TestTheOldGenerationAnswersUntilTheNewOneIsWhole(t *testing.T) {
 			t.Errorf("%s answers while one is missing", got)
 		}
 		for name, n := range map[string]int{"one": 5, "two": 0} {
-			q := store.SearchQuery{Embeddings: []store.QueryEmbedding{{Generation: name,
+			q := retrieve.Query{Embeddings: []retrieve.Embedding{{Generation: name,
 				Vector: storetest.VectorOf("memory number 7")}}}
-			f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
-				return tx.Search(q, store.Filter{}, "", 5)
+			f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
+				return storetest.Search(tx, q, store.Filter{}, "", 5)
 			})
 			if err != nil || len(f.Hits) != n {
 				t.Errorf("by the vectors of %s %d are found: %v", name, len(f.Hits), err)
@@ -255,7 +256,7 @@ func TestSimilarFindsTheSameMeaning(t *testing.T) {
 			t.Fatal(err)
 		}
 		like, err := store.Read(ctx, s, ann, func(tx *store.Tx) ([]loci.Similarity, error) {
-			return tx.SimilarTo(a.ID)
+			return storetest.Similar(tx, a.ID)
 		})
 		if err != nil || len(like) != 1 || like[0].ID != b.ID || like[0].Score < .9 {
 			t.Errorf("similar are %v, %v", like, err)

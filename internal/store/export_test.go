@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"path"
 	"testing"
 	"testing/fstest"
@@ -156,19 +155,11 @@ func QueryPlan(s *Store, st Statement) (lines []string, err error) {
 func KeywordHits(t testing.TB, s *Store, actor *identity.Actor, q query.Query, f Filter) (lines []string, total int) {
 	t.Helper()
 	total, err := Read(context.Background(), s, actor, func(tx *Tx) (total int, err error) {
-		r, err := tx.resolveScope(f)
+		hits, total, err := rankKeywords(tx, q, f)
 		if err != nil {
 			return 0, err
 		}
-		finding := &searchRun{t: tx, q: SearchQuery{Keywords: q}, scope: r, filter: f.indexFilter(r), want: 1000,
-			loaded: map[int64]*loadedMemory{}}
-		if err := finding.openSnapshots(); err != nil {
-			return 0, err
-		}
-		if err := finding.rankKeywords(); err != nil {
-			return 0, err
-		}
-		for _, h := range mergeHits(finding.workspaces, keywordHits, math.MaxInt) {
+		for _, h := range query.TopHits(hits, len(hits)) {
 			m, err := tx.scanMemory(sqldb.ScanFunc{Func: func(dest ...any) error {
 				return tx.queryRow(`SELECT`+memoryColumns+`FROM`+tx.memoriesJoin()+`WHERE e.row_id = ?2`,
 					[]any{h.Memory}, dest...)
@@ -178,12 +169,47 @@ func KeywordHits(t testing.TB, s *Store, actor *identity.Actor, q query.Query, f
 			}
 			lines = append(lines, fmt.Sprintf("%s %.9g", m.ID, h.Score))
 		}
-		return finding.result.KeywordCount, nil
+		return total, nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return lines, total
+}
+
+// rankKeywords ranks by the indexes alone. Of several workspaces, none corrects a word that another one knows.
+func rankKeywords(tx *Tx, q query.Query, f Filter) (hits []query.Hit, total int, err error) {
+	src, err := tx.SearchSource(f)
+	if err != nil {
+		return nil, 0, err
+	}
+	snapshots, err := src.Snapshots()
+	if err != nil {
+		return nil, 0, err
+	}
+	pages, fetch := src.Pages()
+	suspects := q.MisspellingCandidates()
+	rank := func(q query.Query) (unknown []string, err error) {
+		unknown, hits, total = suspects, nil, 0
+		for _, x := range snapshots {
+			rewritten, r, err := query.SearchRewritten(x.Snapshot, pages, fetch, q, src.Filter(), int64(src.Now()),
+				1000)
+			if err != nil {
+				return nil, err
+			}
+			unknown, hits, total = r.UnknownWords(rewritten, unknown), append(hits, r.Hits...), total+r.Total
+		}
+		return unknown, nil
+	}
+	if len(snapshots) > 1 {
+		unknown, err := rank(q.CorrectOnly(nil))
+		if err != nil || len(unknown) == 0 {
+			return hits, total, err
+		}
+		q = q.CorrectOnly(unknown)
+	}
+	_, err = rank(q)
+	return hits, total, err
 }
 
 // QueryRow scans the only row of a query.

@@ -9,8 +9,10 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/query"
+	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 var ctx = context.Background()
@@ -129,10 +131,10 @@ func ids(t testing.TB, s *store.Store, actor *identity.Actor, f store.Filter, li
 
 // searchKeywords searches by keywords.
 func searchKeywords(t testing.TB, s *store.Store, actor *identity.Actor, text string,
-	f store.Filter) store.SearchResult {
+	f store.Filter) retrieve.Result {
 	t.Helper()
-	r, err := store.Read(ctx, s, actor, func(tx *store.Tx) (store.SearchResult, error) {
-		return tx.Search(store.SearchQuery{Keywords: query.Parse(text)}, f, "", 50)
+	r, err := store.Read(ctx, s, actor, func(tx *store.Tx) (retrieve.Result, error) {
+		return storetest.Search(tx, retrieve.Query{Keywords: query.Parse(text)}, f, "", 50)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/query"
+	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -226,8 +227,8 @@ func TestAReadWithAKeyIsReplayed(t *testing.T) {
 		ann := user(t, s, "ann")
 		add(t, s, ann, "", "first")
 		search := func(actor *identity.Actor) int {
-			f, err := store.Read(ctx, s, actor, func(tx *store.Tx) (store.SearchResult, error) {
-				return tx.Search(store.SearchQuery{Keywords: query.Parse("first")}, store.Filter{}, "", 10)
+			f, err := store.Read(ctx, s, actor, func(tx *store.Tx) (retrieve.Result, error) {
+				return storetest.Search(tx, retrieve.Query{Keywords: query.Parse("first")}, store.Filter{}, "", 10)
 			})
 			if err != nil {
 				t.Fatal(err)

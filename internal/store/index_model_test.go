@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/index"
 	"github.com/loci-memory/loci/internal/query"
+	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -233,12 +234,12 @@ func (m *indexModel) check() {
 		if !slices.Equal(got, want) || total != len(want) {
 			m.t.Fatalf("store %d finds %d\n%v\nwant %d\n%v", i, total, got, len(want), want)
 		}
-		found, err := store.Read(ctx, st, m.ann, func(tx *store.Tx) (store.SearchResult, error) {
-			first, err := tx.Search(store.SearchQuery{Keywords: q}, f, "", 2)
+		found, err := store.Read(ctx, st, m.ann, func(tx *store.Tx) (retrieve.Result, error) {
+			first, err := storetest.Search(tx, retrieve.Query{Keywords: q}, f, "", 2)
 			if err != nil {
 				return first, err
 			}
-			return tx.Search(store.SearchQuery{Keywords: q}, f, first.Seen, 3)
+			return storetest.Search(tx, retrieve.Query{Keywords: q}, f, first.Seen, 3)
 		})
 		if err != nil || found.KeywordCount != len(want) || found.HasMore != (len(want) > 5) ||
 			len(found.Hits) != max(0, min(3, len(want)-2)) {

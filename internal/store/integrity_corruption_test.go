@@ -15,6 +15,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/query"
+	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -297,8 +298,8 @@ func TestASearchThatMeetsADamagedIndexIsCounted(t *testing.T) {
 			d.Exec(t, damage)
 			s = d.Open(t, store.Options{})
 			before := store.CorruptIndexReads()
-			_, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
-				return tx.Search(store.SearchQuery{Keywords: query.Parse("harbour")}, store.Filter{}, "", 10)
+			_, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
+				return storetest.Search(tx, retrieve.Query{Keywords: query.Parse("harbour")}, store.Filter{}, "", 10)
 			})
 			if err == nil || store.CorruptIndexReads() == before {
 				t.Errorf("%s: told %v, and nobody counted it", damage, err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
@@ -95,7 +96,7 @@ func (t *Tx) Memories(f Filter, p Page) (list List[loci.Memory], err error) {
 	}
 	list = newList[loci.Memory](p)
 	list.HasMore = len(heads) > p.Limit
-	for some := range slices.Chunk(heads[:min(len(heads), p.Limit)], memoriesPerQuery) {
+	for some := range slices.Chunk(heads[:min(len(heads), p.Limit)], page.MemoriesPerQuery) {
 		if err := t.loadPageEntries(&list, some); err == sqldb.ErrStop {
 			break
 		} else if err != nil {

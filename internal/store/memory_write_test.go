@@ -11,6 +11,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/service"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
@@ -373,7 +374,7 @@ func checkConsistent(t testing.TB, s *store.Store, actor *identity.Actor, crew s
 		word := m.Content[strings.LastIndex(m.Content, "\n")+1:]
 		include := store.Filter{WorkspaceID: crew, Include: []loci.Include{loci.IncludeArchived,
 			loci.IncludeSuperseded}}
-		if f := searchKeywords(t, s, actor, word, include); !slices.ContainsFunc(f.Hits, func(f store.SearchHit) bool {
+		if f := searchKeywords(t, s, actor, word, include); !slices.ContainsFunc(f.Hits, func(f retrieve.Hit) bool {
 			return f.Memory.ID == id && f.Memory.Content == m.Content
 		}) {
 			t.Errorf("%s is not found by %q", id, word)

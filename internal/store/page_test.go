@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/page"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -37,7 +38,7 @@ func TestJSONSizeIsAnUpperBound(t *testing.T) {
 			Status: loci.MemoryActive, Version: 1 << 40,
 			Source: &loci.Source{Name: loci.SourceText(text), URI: loci.SourceText(text)}, Supersedes: []string{text},
 			CreatedAt: 1}
-		if size, written := store.JSONSize(&m), len(jsonOf(t, m)); size < written || size > 2*written+3000 {
+		if size, written := page.JSONSize(&m), len(jsonOf(t, m)); size < written || size > 2*written+3000 {
 			t.Errorf("the size of %q is %d, and it has %d bytes", text, size, written)
 		}
 	})
@@ -94,10 +95,10 @@ func TestPagesHaveRoomForSomeBytesAlone(t *testing.T) {
 
 func checkPage(t *testing.T, limit, items int, more bool, written []byte) {
 	t.Helper()
-	if len(written) > store.MaxPageBytes || items > limit || more && items == 0 {
+	if len(written) > page.MaxBytes || items > limit || more && items == 0 {
 		t.Errorf("limit %d: a page of %d records has %d bytes, more %v", limit, items, len(written), more)
 	}
-	if more && items < limit && len(written) < store.MaxPageBytes/4 {
+	if more && items < limit && len(written) < page.MaxBytes/4 {
 		t.Errorf("limit %d: a page of %d records ends after %d bytes", limit, items, len(written))
 	}
 }

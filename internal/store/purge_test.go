@@ -14,6 +14,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
+	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 	"github.com/loci-memory/loci/internal/vector"
@@ -395,8 +396,8 @@ func TestPurgeDeletesVectors(t *testing.T) {
 			t.Errorf("%s vectors are left", n)
 		}
 		// A search whose codes are of before finds what is left.
-		f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
-			return tx.Search(store.SearchQuery{Embeddings: []store.QueryEmbedding{{Generation: "one",
+		f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
+			return storetest.Search(tx, retrieve.Query{Embeddings: []retrieve.Embedding{{Generation: "one",
 				Vector: storetest.VectorOf("T\n" + after)}}}, store.Filter{}, "", 5)
 		})
 		if err != nil || len(f.Hits) != 1 || f.Hits[0].Memory.ID != b.ID {

@@ -10,6 +10,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/query"
+	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -63,7 +64,7 @@ func readQueries(crew, atlas string, after store.PageKey) map[string]func(*store
 	}
 	find := func(f store.Filter) func(*store.Tx) error {
 		return func(tx *store.Tx) error {
-			_, err := tx.Search(store.SearchQuery{Keywords: query.Parse("common number")}, f, "", 5)
+			_, err := storetest.Search(tx, retrieve.Query{Keywords: query.Parse("common number")}, f, "", 5)
 			return err
 		}
 	}

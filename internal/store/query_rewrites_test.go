@@ -7,6 +7,7 @@ import (
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/query"
+	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -27,9 +28,9 @@ func TestSearchReportsIgnoredAndCorrectedTerms(t *testing.T) {
 		add(t, s, ann, "", "the heliotropes of the harbour")
 		add(t, s, ann, crew, "abz of a crew with leather bags")
 		add(t, s, bob, "", "another harbuorx")
-		ask := func(query string, f store.Filter) store.SearchResult {
-			r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
-				return tx.Search(store.NewSearchQuery(query), f, "", 5)
+		ask := func(query string, f store.Filter) retrieve.Result {
+			r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
+				return storetest.Search(tx, retrieve.NewQuery(query), f, "", 5)
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -64,8 +65,8 @@ func TestAWordThatOneWorkspaceKnowsIsCorrectedInNone(t *testing.T) {
 		journey := add(t, s, ann, "", "the journey of the sculptors")
 		tourney := add(t, s, ann, crew, "the tourney of the sculptors")
 		ask := func(query string, f store.Filter) (ids []string, corrected []query.Correction) {
-			r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
-				return tx.Search(store.NewSearchQuery(query), f, "", 5)
+			r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
+				return storetest.Search(tx, retrieve.NewQuery(query), f, "", 5)
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -30,24 +31,24 @@ func TestHybridSearchReusesLoadedRows(t *testing.T) {
 				rows += st.Rows
 			}
 		})
-		find := func(q store.SearchQuery) store.SearchResult {
+		find := func(q retrieve.Query) retrieve.Result {
 			t.Helper()
 			rows = 0
-			f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
-				return tx.Search(q, store.Filter{}, "", 10)
+			f, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
+				return storetest.Search(tx, q, store.Filter{}, "", 10)
 			})
 			if err != nil || len(f.Hits) != 6 {
 				t.Fatalf("%d found, %v", len(f.Hits), err)
 			}
 			return f
 		}
-		q := store.NewSearchQuery("memory number")
+		q := retrieve.NewQuery("memory number")
 		q.MayFuse = true
 		words := find(q)
 		if rows != 6 {
 			t.Errorf("words read %d rows", rows)
 		}
-		q.Embeddings, q.Hybrid = []store.QueryEmbedding{{Generation: "one",
+		q.Embeddings, q.Hybrid = []retrieve.Embedding{{Generation: "one",
 			Vector: storetest.VectorOf("memory number 3")}}, true
 		alone := find(q)
 		if rows != 6 {

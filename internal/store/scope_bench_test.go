@@ -5,7 +5,9 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
+	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
 // BenchmarkScope compares what a user of 1,000 workspaces reads of all of them with
@@ -58,9 +60,9 @@ func BenchmarkScope(b *testing.B) {
 		})
 		b.Run("search/"+scope, func(b *testing.B) {
 			for i := range b.N {
-				q := store.NewSearchQuery(fmt.Sprintf("who saw ship%d in berth%d %d", i%100, i%37, i))
-				if _, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
-					return tx.Search(q, f, "", 20)
+				q := retrieve.NewQuery(fmt.Sprintf("who saw ship%d in berth%d %d", i%100, i%37, i))
+				if _, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
+					return storetest.Search(tx, q, f, "", 20)
 				}); err != nil {
 					b.Fatal(err)
 				}

@@ -13,6 +13,7 @@ import (
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/identity"
 	"github.com/loci-memory/loci/internal/query"
+	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -49,8 +50,9 @@ func TestSearchIsConsistentDuringFlushesAndWrites(t *testing.T) {
 			for range 2 {
 				searching.Go(func() {
 					for range 60 {
-						r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
-							return tx.Search(store.SearchQuery{Keywords: query.Parse("anchor")}, store.Filter{}, "",
+						r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
+							return storetest.Search(tx, retrieve.Query{Keywords: query.Parse("anchor")}, store.Filter{},
+								"",
 								50)
 						})
 						var got []string
@@ -128,9 +130,9 @@ func TestEqualScoresOfSeveralWorkspacesSortByID(t *testing.T) {
 		}
 		slices.Sort(want)
 		var got []string
-		for before := store.SeenSet(""); ; {
-			r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
-				return tx.Search(store.SearchQuery{Keywords: query.Parse("equal")}, store.Filter{}, before, 5)
+		for before := retrieve.SeenSet(""); ; {
+			r, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
+				return storetest.Search(tx, retrieve.Query{Keywords: query.Parse("equal")}, store.Filter{}, before, 5)
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/retrieve"
 	"github.com/loci-memory/loci/internal/store"
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
@@ -31,12 +32,12 @@ func TestALongMemoryHidesNoOther(t *testing.T) {
 		}
 		waitForEmbeddings(t, s)
 		found := func(fuse bool, f store.Filter) int {
-			q := store.NewSearchQuery(question)
-			q.Embeddings, q.Hybrid = []store.QueryEmbedding{{Generation: "one", Vector: storetest.VectorOf(question)}},
+			q := retrieve.NewQuery(question)
+			q.Embeddings, q.Hybrid = []retrieve.Embedding{{Generation: "one", Vector: storetest.VectorOf(question)}},
 				fuse
 			f.WorkspaceID = crew
-			list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (store.SearchResult, error) {
-				return tx.Search(q, f, "", 20)
+			list, err := store.Read(ctx, s, ann, func(tx *store.Tx) (retrieve.Result, error) {
+				return storetest.Search(tx, q, f, "", 20)
 			})
 			if err != nil {
 				t.Fatal(err)

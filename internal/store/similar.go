@@ -85,34 +85,6 @@ func (a *Atlas) FindSimilar(content string, e IndexEntry, except string) ([]loci
 	return list, err
 }
 
-// SimilarTo returns the active memories that resemble one within the actor's reach,
-// best first: those with nearly its text, and those that mean nearly the same.
-func (t *Tx) SimilarTo(id string) ([]loci.Similarity, error) {
-	var title, content string
-	var rowID, workspace int64
-	err := t.queryRow(`SELECT e.row_id, e.title, e.content, e.workspace FROM`+t.memoriesJoin()+`WHERE e.id = ?2`,
-		[]any{id}, &rowID, &title, &content, &workspace)
-	if err != nil {
-		return nil, sqldb.MapNoRows(err)
-	}
-	list, err := t.similarTexts(workspace, content, minhash.Signature(content), id)
-	if err != nil {
-		return nil, err
-	}
-	meant, err := t.semanticallySimilar(workspace, rowID,
-		title+"\n"+strings.ToValidUTF8(content[:min(len(content), languageSampleBytes)], ""))
-	if err != nil {
-		return nil, err
-	}
-	for _, m := range meant {
-		if !slices.ContainsFunc(list, func(a loci.Similarity) bool { return a.ID == m.ID }) {
-			list = append(list, m)
-		}
-	}
-	sortSimilar(list)
-	return list, nil
-}
-
 func sortSimilar(list []loci.Similarity) {
 	slices.SortFunc(list, func(a, b loci.Similarity) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.ID, b.ID))

@@ -6,7 +6,6 @@ package store
 
 import (
 	"context"
-	"crypto/cipher"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/cache"
 	"github.com/loci-memory/loci/internal/sqldb"
 	"github.com/loci-memory/loci/internal/store/embeddb"
 	"github.com/loci-memory/loci/internal/store/indexdb"
@@ -26,9 +24,7 @@ import (
 type Store struct {
 	db           *sqldb.Handle
 	index        *indexdb.Index
-	rankings     *cache.Cache[rankingKey, *cachedRanking]
-	secret       []byte       // of this database: signs cursors
-	seenCipher   cipher.Block // writes what a search has shown: see Shown
+	secret       []byte // of this database: signs cursors
 	embedder     *embeddb.Worker
 	vectors      *embeddb.Vectors
 	storageQuota int64 // bytes of content that an owner may have
@@ -128,13 +124,11 @@ func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
 	}
 	s.index = indexdb.New(s.db, o.PageCacheBytes, o.idleDelay)
 	s.embedder, s.vectors = embeddb.New(s.db, o.Embedder, o.OneShot), embeddb.NewVectors()
-	s.rankings = cache.New[rankingKey](maxRankings, maxRankings, func(*cachedRanking) int { return 1 })
 	s.close = sync.OnceValue(s.db.Close)
 	var err error
 	if s.secret, err = s.loadOrCreateSecret(ctx, "cursor"); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	s.seenCipher = newSeenCipher(s.secret)
 	if err = s.reportLostCommits(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

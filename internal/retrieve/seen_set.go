@@ -1,4 +1,4 @@
-package store
+package retrieve
 
 import (
 	"crypto/aes"
@@ -7,20 +7,19 @@ import (
 	"encoding/binary"
 )
 
-// SeenSet are the memories of earlier pages of a search, in the form of a
-// cursor: a few bytes of each, which reveal nothing without a secret of the
-// store. Writes between two pages move ranks, so skipping a number of ranks
-// would show some memories twice and others never.
+// A SeenSet is the memories of earlier pages of a search, in the form of a cursor: a few encrypted bytes of each.
+// Writes
+// between two pages move ranks, so skipping a number of ranks would show some memories twice and others never.
 type SeenSet string
 
-// seenTagSize is the size of one memory. Of the most that can be shown, two look alike
-// once in a million walks.
+// seenTagSize is the size of one memory. Of the most that can be shown, two have the same tag in one of a million
+// searches.
 const seenTagSize = 5
 
-// Len is how many memories were shown.
+// Len returns how many memories were shown.
 func (s SeenSet) Len() int { return len(s) / seenTagSize }
 
-// A seenTag is one memory.
+// A seenTag is one memory in a SeenSet.
 type seenTag [seenTagSize]byte
 
 func (s SeenSet) tags() map[seenTag]bool {
@@ -31,7 +30,7 @@ func (s SeenSet) tags() map[seenTag]bool {
 	return known
 }
 
-// newSeenCipher makes what writes memories as the secret of a store has it.
+// newSeenCipher derives the cipher of SeenSets from the secret of a database.
 func newSeenCipher(secret []byte) cipher.Block {
 	key := sha256.Sum256(append([]byte("loci pages of a search\n"), secret...))
 	block, err := aes.NewCipher(key[:])
@@ -41,7 +40,7 @@ func newSeenCipher(secret []byte) cipher.Block {
 	return block
 }
 
-func (s *Store) seenTag(memory int64) seenTag {
+func (s *Searcher) seenTag(memory int64) seenTag {
 	var block [aes.BlockSize]byte
 	binary.BigEndian.PutUint64(block[:], uint64(memory))
 	s.seenCipher.Encrypt(block[:], block[:])

@@ -1,20 +1,27 @@
-package store
+package retrieve
 
 import (
+	"fmt"
 	"slices"
-	"time"
 
 	"github.com/loci-memory/loci"
 	"github.com/loci-memory/loci/internal/query"
 )
 
-// A rankingKey is a question and who asks it: nobody is served by what another has
-// asked.
+// A rankingKey is a query of a user: no user gets a ranking of another one's query.
 type rankingKey struct{ user, text, filter string }
 
-// A cachedRanking is the keyword leg of a search, kept for who asks for the next page, for
-// meaning too, or again. Nothing in it is believed: a search has read the states of
-// the indexes first, and what was ranked in another state is ranked anew.
+// rankingKey returns the key of this search.
+func (s *searchRun) rankingKey() rankingKey {
+	workspaces := make([]int64, len(s.workspaces))
+	for i, p := range s.workspaces {
+		workspaces[i] = p.state.Workspace
+	}
+	return rankingKey{s.src.User(), s.q.Text, fmt.Sprint(workspaces, s.filter)}
+}
+
+// A cachedRanking is a result of the keyword retriever, for the next page, the hybrid search that follows, or the same
+// query again. It is never trusted: a search reads the states of the indexes first, and ranks anew in other states.
 type cachedRanking struct {
 	expiresAt  loci.Time // when it is too old, or a memory expires
 	forFusion  bool
@@ -24,19 +31,14 @@ type cachedRanking struct {
 	topHit     TopHit
 }
 
-// Bounds of the rankings: how many, and for how long.
-const (
-	maxRankings = 256
-	rankingTTL  = 10 * time.Second
-)
-
+// needsFusionDepth reports whether the ranking must be deep enough to be fused.
 func (s *searchRun) needsFusionDepth() bool { return s.q.Hybrid || s.q.MayFuse }
 
-// lookupRanking takes the ranking of the same question from before, if it still holds.
+// lookupRanking takes the cached ranking of the same query, if it is still valid.
 func (s *searchRun) lookupRanking(key rankingKey) bool {
-	known := s.t.store.rankings.Get(key)
+	known := s.searcher.rankings.Get(key)
 	if known == nil || s.q.Text == "" || s.needsFusionDepth() && !known.forFusion || s.want > known.depth ||
-		s.t.conn.Now >= known.expiresAt ||
+		s.src.Now() >= known.expiresAt ||
 		!s.sameStates(known.workspaces) {
 		return false
 	}
@@ -50,17 +52,17 @@ func (s *searchRun) lookupRanking(key rankingKey) bool {
 	return true
 }
 
-// sameStates reports whether places are those of this search, in the same state.
-func (s *searchRun) sameStates(places []*workspaceSearch) bool {
-	return slices.EqualFunc(s.workspaces, places, func(a, b *workspaceSearch) bool { return a.state == b.state })
+// sameStates reports whether workspaces are those of this search, in the same states.
+func (s *searchRun) sameStates(list []*workspaceSearch) bool {
+	return slices.EqualFunc(s.workspaces, list, func(a, b *workspaceSearch) bool { return a.state == b.state })
 }
 
-// saveRanking keeps the ranking. It holds no text of a memory.
+// saveRanking caches the ranking, which holds no text of a memory.
 func (s *searchRun) saveRanking(key rankingKey) {
 	if s.q.Text == "" {
 		return
 	}
-	r := &cachedRanking{expiresAt: s.t.conn.Now + loci.Time(rankingTTL.Microseconds()), forFusion: s.needsFusionDepth(),
+	r := &cachedRanking{expiresAt: s.src.Now() + loci.Time(rankingTTL.Microseconds()), forFusion: s.needsFusionDepth(),
 		depth: max(s.want, query.RescoreDepth), total: s.result.KeywordCount, topHit: s.result.TopHit}
 	if r.forFusion {
 		r.depth = max(r.depth, fusionDepth)
@@ -68,11 +70,11 @@ func (s *searchRun) saveRanking(key rankingKey) {
 	all := make([]workspaceSearch, len(s.workspaces))
 	r.workspaces = make([]*workspaceSearch, len(s.workspaces))
 	for i, p := range s.workspaces {
-		if t := loci.Time(p.snapshot.NextExpiry(int64(s.t.conn.Now))); t != 0 {
+		if t := loci.Time(p.snapshot.NextExpiry(int64(s.src.Now()))); t != 0 {
 			r.expiresAt = min(r.expiresAt, t)
 		}
 		all[i] = workspaceSearch{state: p.state, query: p.query, keywordHits: p.keywordHits}
 		r.workspaces[i] = &all[i]
 	}
-	s.t.store.rankings.Put(key, r)
+	s.searcher.rankings.Put(key, r)
 }

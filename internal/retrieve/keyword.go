@@ -1,26 +1,16 @@
-package store
+package retrieve
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
 	"github.com/loci-memory/loci/internal/query"
-	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
-// Hits by words that are looked at where more than a page of them is needed: to be
-// fused with those by meaning, and in conversations, whose turns lend each other
-// their scores.
-const (
-	fusionDepth    = query.MaxFused
-	maxKeywordHits = 1000
-)
-
-// searchKeywords is the keyword leg: the statistics of the index first, then what the texts
-// of the best and their neighbours tell.
+// searchKeywords is the keyword retriever: it ranks by the statistics of the index, and corrects the best scores by the
+// texts and by their neighbors.
 func (s *searchRun) searchKeywords() error {
-	key := rankingKey{s.t.actor.UserID, s.q.Text, fmt.Sprint(s.scope, s.filter)}
+	key := s.rankingKey()
 	if s.lookupRanking(key) {
 		s.hits = mergeHits(s.workspaces, keywordHits, max(s.want, maxKeywordHits))
 		return nil
@@ -33,7 +23,7 @@ func (s *searchRun) searchKeywords() error {
 	}
 	for _, p := range s.workspaces {
 		p.keywordHits = query.BoostNeighbors(p.snapshot, p.keywordHits, query.KeywordNeighborWeights, s.filter,
-			int64(s.t.conn.Now))
+			int64(s.src.Now()))
 	}
 	s.hits = mergeHits(s.workspaces, keywordHits, max(s.want, maxKeywordHits))
 	if err := s.assessTopHit(s.hits); err != nil {
@@ -43,8 +33,7 @@ func (s *searchRun) searchKeywords() error {
 	return nil
 }
 
-// rankKeywords ranks by the index alone. A word that one of several workspaces knows is misspelled in none: only what
-// nobody knows is corrected.
+// rankKeywords ranks by the index alone. A word is corrected only where none of the workspaces knows it.
 func (s *searchRun) rankKeywords() error {
 	q := s.q.Keywords
 	if len(s.workspaces) == 1 {
@@ -65,9 +54,10 @@ func (s *searchRun) rankKeywords() error {
 	return s.answer(q.CorrectOnly(unknown))
 }
 
-// answer lets each place answer a query.
+// answer searches each workspace for a query.
 func (s *searchRun) answer(q query.Query) error {
 	s.result.KeywordCount = 0
+	pages, fetch := s.src.Pages()
 	for _, p := range s.workspaces {
 		want := max(s.want, query.RescoreDepth)
 		if s.q.Exact.Active() {
@@ -80,10 +70,8 @@ func (s *searchRun) answer(q query.Query) error {
 			want = maxKeywordHits
 		}
 		var err error
-		if p.query, p.result, err = query.SearchRewritten(p.snapshot, s.t.store.index.Pages,
-			indexdb.FetchPages(s.t.conn), q,
-			s.filter,
-			int64(s.t.conn.Now), want); err != nil {
+		if p.query, p.result, err = query.SearchRewritten(p.snapshot, pages, fetch, q, s.filter,
+			int64(s.src.Now()), want); err != nil {
 			return err
 		}
 		p.keywordHits = p.result.Hits
@@ -92,12 +80,8 @@ func (s *searchRun) answer(q query.Query) error {
 	return nil
 }
 
-// exactRescoreDepth is of how many hits the texts are looked at for what must be found as
-// it stands.
-const exactRescoreDepth = 100
-
-// rescore corrects the scores of the best hits by their texts, of as many whatever
-// the limit. All others keep their order behind them.
+// rescore corrects the scores of the best hits by their texts, of the same number for every limit. All others keep
+// their order behind them.
 func (s *searchRun) rescore() error {
 	deep := query.RescoreDepth
 	if s.q.Exact.Active() {
@@ -132,8 +116,8 @@ func (s *searchRun) rescore() error {
 	return nil
 }
 
-// rescoreWorkspace corrects the scores of those hits of a place whose rows are here, puts
-// them first, and returns how many they are.
+// rescoreWorkspace corrects the scores of the hits of a workspace that were read, moves them to the front, and returns
+// their number.
 func (s *searchRun) rescoreWorkspace(p *workspaceSearch, best float32) int {
 	n := len(s.loaded)
 	hits, texts, rows := make([]query.Hit, 0, len(p.keywordHits)), make([]*query.DocMatches, 0, n),
@@ -161,10 +145,7 @@ func (s *searchRun) rescoreWorkspace(p *workspaceSearch, best float32) int {
 	return len(hits)
 }
 
-// noRunnerUp is the margin of a hit that has no other behind it.
-const noRunnerUp = 1e9
-
-// assessTopHit looks at the best hit by words.
+// assessTopHit describes the best keyword hit.
 func (s *searchRun) assessTopHit(hits []query.Hit) error {
 	s.result.TopHit.QueryTerms = s.q.Keywords.WordCount()
 	if len(hits) == 0 {
@@ -175,7 +156,7 @@ func (s *searchRun) assessTopHit(hits []query.Hit) error {
 	}
 	x := s.loaded[hits[0].Memory]
 	if x == nil {
-		return nil // it went meanwhile
+		return nil // deleted meanwhile
 	}
 	s.result.TopHit.QueryTerms = x.workspace.query.WordCount()
 	s.result.TopHit.ExactMatch = s.q.Exact.Match(x.memory.Title, x.memory.Content)
@@ -187,7 +168,7 @@ func (s *searchRun) assessTopHit(hits []query.Hit) error {
 	return nil
 }
 
-// matchText reads the text of a memory.
+// matchText returns the matches of the query in the text of a memory.
 func (s *searchRun) matchText(x *loadedMemory) *query.DocMatches {
 	if x.matches == nil {
 		if x.workspace.matcher == nil {
@@ -198,8 +179,8 @@ func (s *searchRun) matchText(x *loadedMemory) *query.DocMatches {
 	return x.matches
 }
 
-// queryRewrites lists the words of the query that do not count in some place although it
-// knows them, and those for which a place took others.
+// queryRewrites lists the known words of the query that do not count in some workspace, and those for which a
+// workspace searched others.
 func (s *searchRun) queryRewrites() (ignored []string, corrected []query.Correction) {
 	for _, p := range s.workspaces {
 		for _, w := range p.query.Ignored() {
@@ -215,9 +196,3 @@ func (s *searchRun) queryRewrites() (ignored []string, corrected []query.Correct
 	}
 	return ignored[:min(len(ignored), maxIgnored)], corrected[:min(len(corrected), maxCorrected)]
 }
-
-// Bounds of what an answer tells of the words of the query.
-const (
-	maxIgnored   = 100
-	maxCorrected = 20
-)

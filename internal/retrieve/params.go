@@ -1,0 +1,61 @@
+package retrieve
+
+import (
+	"time"
+
+	"github.com/loci-memory/loci/internal/query"
+)
+
+// Depths of the keyword retriever.
+const (
+	// fusionDepth is how many keyword hits are fused with the semantic ones.
+	fusionDepth = query.MaxFused
+	// maxKeywordHits is how many keyword hits are ranked where the turns of a conversation lend each other their
+	// scores, and how many a search holds at most for its pages.
+	maxKeywordHits = 1000
+	// exactRescoreDepth is how many texts are compared with a query that must match exactly, as a phrase.
+	exactRescoreDepth = 100
+)
+
+// Depths of the semantic retriever.
+const (
+	// minCandidates is how many vectors of each workspace are compared whole, the nearest by their codes.
+	minCandidates = 200
+	// maxCandidates bounds them where a page needs more memories.
+	maxCandidates = 2 * maxKeywordHits
+	// fillHits is how many of the best keyword hits get semantic scores too. Measured: twice as many change nothing.
+	fillHits = 50
+	// fillKeysPerHit is how many chunks of each of those are compared.
+	fillKeysPerHit = 4
+)
+
+// strongMargin is the ratio of the best score to the next one above which keywords alone answer a query of several
+// words. Measured: .92 of the gain from vectors is kept on the worst dataset, and keywords alone answer up to a quarter
+// of the queries.
+const strongMargin = 2
+
+// noRunnerUp is the margin of a hit without another one behind it.
+const noRunnerUp = 1e9
+
+// Bounds of similar memories: their least cosine, and their number.
+const (
+	minSimilarity = .5
+	maxSimilar    = 100
+)
+
+// Bounds of cached rankings: how many, and how long each is used.
+const (
+	maxRankings = 256
+	rankingTTL  = 10 * time.Second
+)
+
+// Bounds of an answer.
+const (
+	MaxPagedResults = 1000    // that all pages of a search show
+	maxIgnored      = 100     // words of the query that are reported as ignored
+	maxCorrected    = 20      // words of the query that are reported as corrected
+	highlightBytes  = 8 << 10 // of a page, for the highlights of one memory
+)
+
+// minMerged is how many hits of several workspaces are merged before those are dropped that no page needs.
+const minMerged = 64

@@ -1,0 +1,187 @@
+package retrieve
+
+import (
+	"crypto/cipher"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/cache"
+	"github.com/loci-memory/loci/internal/index"
+	"github.com/loci-memory/loci/internal/query"
+	"github.com/loci-memory/loci/internal/store/indexdb"
+	"github.com/loci-memory/loci/internal/vector"
+)
+
+// A Searcher searches, and caches the rankings of recent queries.
+type Searcher struct {
+	rankings   *cache.Cache[rankingKey, *cachedRanking]
+	seenCipher cipher.Block
+}
+
+// New returns a searcher. The secret of the database encrypts SeenSets.
+func New(secret []byte) *Searcher {
+	return &Searcher{seenCipher: newSeenCipher(secret),
+		rankings: cache.New[rankingKey](maxRankings, maxRankings, func(*cachedRanking) int { return 1 })}
+}
+
+// Search returns at most limit memories that earlier pages did not show. Each workspace is ranked by its own
+// statistics; then they are merged by score.
+func (e *Searcher) Search(src Source, q Query, before SeenSet, limit int) (found Result, err error) {
+	once := func() (err error) {
+		s := e.newRun(src, q, before.Len()+limit+1)
+		if err = s.run(); err == nil {
+			found, err = s.buildPage(before, limit)
+		}
+		return err
+	}
+	for range 3 {
+		if err = once(); !errors.Is(err, indexdb.ErrStale) {
+			return found, err
+		}
+		src.Invalidate()
+	}
+	// Flushes are faster than the search reads, or pages of the index are lost.
+	err = src.RepeatableRead(once)
+	return found, err
+}
+
+// A searchRun is one search in progress.
+type searchRun struct {
+	searcher *Searcher
+	src      Source
+	q        Query
+	filter   index.Filter
+	want     int // hits
+
+	workspaces []*workspaceSearch
+	loaded     map[int64]*loadedMemory // by row id
+	hits       []query.Hit             // of all workspaces, best first
+	result     Result
+}
+
+func (e *Searcher) newRun(src Source, q Query, want int) *searchRun {
+	return &searchRun{searcher: e, src: src, q: q, filter: src.Filter(), want: want,
+		loaded: map[int64]*loadedMemory{}}
+}
+
+// A loadedMemory is a memory that was read, and the matches in its text once they are needed.
+type loadedMemory struct {
+	memory    loci.Memory
+	workspace *workspaceSearch
+	matches   *query.DocMatches
+}
+
+// loadedRows are the memories that a search has read, and the workspaces in their states.
+type loadedRows struct {
+	workspaces []*workspaceSearch
+	rows       map[int64]*loadedMemory
+}
+
+// A workspaceSearch is the search in one workspace.
+type workspaceSearch struct {
+	state        indexdb.State
+	snapshot     *index.Snapshot
+	query        query.Query // as this workspace can answer it
+	matcher      *query.Matcher
+	result       query.Result
+	keywordHits  []query.Hit
+	semanticHits []query.Hit
+
+	codes       *vector.BinaryCodes
+	queryVector *vector.QueryVector
+	exhausted   bool // all vectors were compared
+}
+
+func (s *searchRun) run() error {
+	if err := s.openSnapshots(); err != nil {
+		return err
+	}
+	if len(s.q.Embeddings) == 0 || s.q.Hybrid {
+		began := time.Now()
+		if err := s.searchKeywords(); err != nil {
+			return err
+		}
+		s.result.KeywordTime = time.Since(began)
+	}
+	if len(s.q.Embeddings) == 0 {
+		return nil
+	}
+	began := time.Now()
+	if err := s.searchSemantic(); err != nil {
+		return err
+	}
+	nearest := mergeHits(s.workspaces, semanticHits, math.MaxInt)
+	s.result.SemanticCount, s.result.SemanticTime = len(nearest), time.Since(began)
+	if !s.q.Hybrid {
+		s.hits = nearest
+		return nil
+	}
+	began = time.Now()
+	s.hits = s.fuse(nearest)
+	s.result.FusionTime = time.Since(began)
+	if len(s.hits) < s.want {
+		return s.appendUnfused()
+	}
+	return nil
+}
+
+// fuse ranks the best of both retrievers together, the same for every page.
+// Further keyword hits follow behind them.
+func (s *searchRun) fuse(nearest []query.Hit) []query.Hit {
+	best := min(len(s.hits), fusionDepth)
+	fused := query.Fuse(s.hits[:best], nearest, s.want)
+	if len(fused) == 0 || len(fused) >= s.want {
+		return fused
+	}
+	last := fused[len(fused)-1].Score
+	for _, h := range s.hits[best:] {
+		if !slices.ContainsFunc(nearest, func(n query.Hit) bool { return n.Memory == h.Memory }) {
+			h.Score = last
+			fused = append(fused, h)
+		}
+	}
+	return fused
+}
+
+// openSnapshots reads the indexes of the workspaces.
+func (s *searchRun) openSnapshots() error {
+	snapshots, err := s.src.Snapshots()
+	all := make([]workspaceSearch, len(snapshots))
+	s.workspaces = make([]*workspaceSearch, len(snapshots))
+	for i, x := range snapshots {
+		all[i] = workspaceSearch{state: x.State, snapshot: x.Snapshot, query: s.q.Keywords}
+		s.workspaces[i] = &all[i]
+	}
+	return err
+}
+
+// mergeHits returns the best hits of all workspaces, at most that many. The hits of each are best first: those behind
+// one
+// that is too bad are skipped.
+func mergeHits(places []*workspaceSearch, of func(*workspaceSearch) []query.Hit, maximum int) (hits []query.Hit) {
+	if len(places) == 1 {
+		hits = of(places[0])
+		return hits[:min(len(hits), maximum)]
+	}
+	minimum := float32(math.Inf(-1))
+	for _, p := range places {
+		for _, h := range of(p) {
+			if h.Score < minimum {
+				break
+			}
+			hits = append(hits, h)
+		}
+		if len(hits) > minMerged && len(hits)/2 > maximum {
+			hits = query.TopHits(hits, maximum)
+			minimum = hits[maximum-1].Score
+		}
+	}
+	return query.TopHits(hits, maximum)
+}
+
+func keywordHits(p *workspaceSearch) []query.Hit { return p.keywordHits }
+
+func semanticHits(p *workspaceSearch) []query.Hit { return p.semanticHits }

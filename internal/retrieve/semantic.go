@@ -1,0 +1,128 @@
+package retrieve
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/loci-memory/loci/internal/query"
+	"github.com/loci-memory/loci/internal/vector"
+)
+
+// searchSemantic is the semantic retriever: it reads the vectors nearest by their codes, and those of the best keyword
+// hits, and compares them with that of the query.
+func (s *searchRun) searchSemantic() error {
+	if len(s.workspaces) == 0 {
+		return nil
+	}
+	generations := make([]string, len(s.q.Embeddings))
+	for i, m := range s.q.Embeddings {
+		generations[i] = m.Generation
+	}
+	vectors := map[string]*vector.QueryVector{}
+	return s.src.BinaryCodes(generations, func(workspace int64, generation string, codes *vector.BinaryCodes) error {
+		p := s.workspace(workspace)
+		if p == nil {
+			return nil
+		}
+		if vectors[generation] == nil {
+			vectors[generation] = vector.NewQueryVector(s.q.Embeddings[slices.Index(generations, generation)].Vector)
+		}
+		p.codes, p.queryVector = codes, vectors[generation]
+		if err := s.scoreNearest(p, minCandidates); err != nil || s.q.Hybrid { // keyword hits bring neighbors then
+			return err
+		}
+		p.semanticHits = query.BoostNeighbors(p.snapshot, p.semanticHits, query.SemanticNeighborWeights, s.filter,
+			int64(s.src.Now()))
+		return s.widenCandidates(p)
+	})
+}
+
+// widenCandidates compares more chunks of one workspace when a page needs more
+// memories. The new ones follow behind, so that earlier pages do not change.
+func (s *searchRun) widenCandidates(p *workspaceSearch) error {
+	for many := minCandidates; !p.exhausted && len(p.semanticHits) < s.want && many < maxCandidates; {
+		many *= 2
+		if err := s.scoreNearest(p, many); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// appendUnfused adds near memories that were not among the fused candidates: chunks of few memories may have taken all
+// their places.
+func (s *searchRun) appendUnfused() error {
+	for _, p := range s.workspaces {
+		if p.queryVector == nil {
+			continue
+		}
+		if err := s.widenCandidates(p); err != nil {
+			return err
+		}
+	}
+	s.hits = appendBelow(s.hits, mergeHits(s.workspaces, semanticHits, math.MaxInt))
+	return nil
+}
+
+// appendBelow appends hits that are not in a list, with lower scores than its last.
+func appendBelow(list, more []query.Hit) []query.Hit {
+	if len(list) == 0 {
+		return more
+	}
+	known := map[int64]bool{}
+	for _, h := range list {
+		known[h.Memory] = true
+	}
+	below := math.Nextafter32(list[len(list)-1].Score, float32(math.Inf(-1)))
+	for _, h := range more {
+		if !known[h.Memory] {
+			h.Score = min(h.Score, below)
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// scoreNearest compares that many of the most promising chunks of one
+// workspace. Memories without a near chunk follow behind them.
+func (s *searchRun) scoreNearest(p *workspaceSearch, many int) error {
+	picked := p.codes.Nearest(p.snapshot.Filtered(s.filter), p.queryVector, many)
+	p.exhausted = len(picked) < many
+	for _, h := range p.keywordHits[:min(len(p.keywordHits), fillHits)] {
+		picked = p.codes.NearestInMemory(picked, h.Memory, p.queryVector, fillKeysPerHit)
+	}
+	// Reading in the order of the table reads less of it. A vector that was picked by its codes comes before the
+	// same one of a keyword hit: its location is known.
+	slices.SortStableFunc(picked, func(a, b vector.Ref) int { return cmp.Compare(a.Key, b.Key) })
+	picked = slices.CompactFunc(picked, func(a, b vector.Ref) bool { return a.Key == b.Key })
+	chunks, err := s.exactScores(p, picked)
+	if err == nil {
+		p.semanticHits = appendBelow(p.semanticHits, query.MaxPerMemory(chunks))
+	}
+	return err
+}
+
+// exactScores compares vectors whole, in the order of their keys.
+func (s *searchRun) exactScores(p *workspaceSearch, picked []vector.Ref) (hits []query.Hit, err error) {
+	keys := make([]int64, len(picked))
+	for i, v := range picked {
+		keys[i] = v.Key
+	}
+	hits = make([]query.Hit, 0, len(picked))
+	var invalid error
+	err = s.src.Vectors(p.state.Workspace, keys, func(i, chunk int, encoded []byte) {
+		score, err := p.queryVector.Dot(encoded)
+		invalid = errors.Join(invalid, err)
+		segment, doc, known := picked[i].Location()
+		if !known {
+			segment, doc = p.snapshot.Locate(picked[i].Memory)
+		}
+		if h, ok := query.NewVectorHit(p.snapshot, picked[i].Memory, segment, doc, chunk+1, score,
+			int64(s.src.Now())); ok {
+			hits = append(hits, h)
+		}
+	})
+	return hits, errors.Join(err, invalid)
+}

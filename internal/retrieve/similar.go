@@ -1,0 +1,67 @@
+package retrieve
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/query"
+	"github.com/loci-memory/loci/internal/store/indexdb"
+	"github.com/loci-memory/loci/internal/vector"
+)
+
+// Similar adds the memories with a similar meaning to those with a similar text, best first. Meanings are compared by
+// the mean of the chunks.
+func (e *Searcher) Similar(src SimilarSource, list []loci.Similarity) ([]loci.Similarity, error) {
+	meant, err := e.similarMeaning(src)
+	if err != nil && !errors.Is(err, indexdb.ErrStale) { // texts alone answer while the index changes
+		return nil, err
+	}
+	for _, m := range meant {
+		if !slices.ContainsFunc(list, func(a loci.Similarity) bool { return a.ID == m.ID }) {
+			list = append(list, m)
+		}
+	}
+	slices.SortFunc(list, func(a, b loci.Similarity) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.ID, b.ID))
+	})
+	return list, nil
+}
+
+func (e *Searcher) similarMeaning(src SimilarSource) ([]loci.Similarity, error) {
+	memory, vectors, codes, err := src.Embeddings()
+	if err != nil || len(vectors) == 0 {
+		return nil, err
+	}
+	s := e.newRun(src, Query{}, maxSimilar)
+	if err := s.openSnapshots(); err != nil || len(s.workspaces) == 0 {
+		return nil, err
+	}
+	p := s.workspaces[0]
+	p.codes, p.queryVector = codes, vector.NewQueryVector(vector.Mean(vectors))
+	if err := s.scoreNearest(p, minCandidates); err != nil {
+		return nil, err
+	}
+	if err := s.widenCandidates(p); err != nil {
+		return nil, err
+	}
+	return similarFromHits(src, p.semanticHits, memory)
+}
+
+// similarFromHits returns the hits that are near enough and readable, without one memory.
+func similarFromHits(src SimilarSource, hits []query.Hit, except int64) (list []loci.Similarity, err error) {
+	scores := map[int64]float64{}
+	var rowIDs []int64
+	for _, h := range hits[:min(len(hits), maxSimilar+1)] {
+		if h.Memory != except && h.Score >= minSimilarity {
+			rowIDs, scores[h.Memory] = append(rowIDs, h.Memory), math.Round(min(float64(h.Score), 1)*1e4)/1e4
+		}
+	}
+	err = src.ReadableIDs(rowIDs, func(rowID int64, id string) {
+		list = append(list, loci.Similarity{ID: id, Score: scores[rowID]})
+	})
+	return list, err
+}

@@ -1,0 +1,190 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/index"
+	"github.com/loci-memory/loci/internal/minhash"
+	"github.com/loci-memory/loci/internal/sqldb"
+	"github.com/loci-memory/loci/internal/store/embeddb"
+	"github.com/loci-memory/loci/internal/store/indexdb"
+	"github.com/loci-memory/loci/internal/vector"
+)
+
+// A SearchSource reads for a search within a filter. It implements retrieve.Source.
+type SearchSource struct {
+	t      *Tx
+	scope  scopeFilter
+	filter index.Filter
+}
+
+// SearchSource returns what a search within a filter reads. A place out of reach is NotFound.
+func (t *Tx) SearchSource(f Filter) (*SearchSource, error) {
+	scope, err := t.resolveScope(f)
+	return &SearchSource{t, scope, f.indexFilter(scope)}, err
+}
+
+// indexFilter returns the filter as the index knows it.
+func (f Filter) indexFilter(r scopeFilter) (s index.Filter) {
+	if r.atlas != 0 {
+		s.Atlases = []int64{r.atlas}
+	}
+	for _, k := range f.Types {
+		s.Kinds |= 1 << slices.Index(loci.MemoryTypes, k)
+	}
+	for _, n := range f.statuses() {
+		s.Statuses |= 1 << n
+	}
+	s.Tags = f.Tags
+	return s
+}
+
+// User returns the id of the actor's user.
+func (s *SearchSource) User() string { return s.t.actor.UserID }
+
+// Now returns the time of the transaction.
+func (s *SearchSource) Now() loci.Time { return s.t.conn.Now }
+
+// Filter returns the filter as the index knows it.
+func (s *SearchSource) Filter() index.Filter { return s.filter }
+
+// Snapshots returns the indexes of the workspaces.
+func (s *SearchSource) Snapshots() ([]*indexdb.Snapshot, error) {
+	states, err := indexdb.States(s.t.conn, s.scope.workspaces)
+	list := make([]*indexdb.Snapshot, len(states))
+	for i, state := range states {
+		if list[i], err = s.t.store.index.Snapshot(s.t.conn, state); err != nil {
+			return nil, err
+		}
+	}
+	return list, err
+}
+
+// Pages returns the cache of segment pages and a function that reads others.
+func (s *SearchSource) Pages() (*index.Cache, index.PageFetcher) {
+	return s.t.store.index.Pages, indexdb.FetchPages(s.t.conn)
+}
+
+// LoadMemories calls f with the memories of rows that the actor can read.
+func (s *SearchSource) LoadMemories(rowIDs []int64, f func(rowID, workspace int64, m loci.Memory)) error {
+	q := `SELECT` + memoryColumns + `, e.row_id, e.workspace FROM ` +
+		fmt.Sprintf(s.t.conn.Dialect.JoinIDs, 2, "memories e", "e.row_id") +
+		s.t.membershipJoin("e.workspace") + `JOIN atlases a ON a.row_id = e.atlas`
+	var rowID, workspace int64
+	scan := s.t.newMemoryScanner(&rowID, &workspace)
+	return s.t.queryFew(q, []any{sqldb.EncodeInts(rowIDs)}, func(r sqldb.Row) error {
+		m, err := scan(r)
+		if err == nil {
+			f(rowID, workspace, m)
+		}
+		return err
+	})
+}
+
+// BinaryCodes calls f with the codes of each workspace that answers from one of the generations.
+func (s *SearchSource) BinaryCodes(generations []string,
+	f func(workspace int64, generation string, codes *vector.BinaryCodes) error) error {
+	states, err := embeddb.ReadStates(s.t.conn, s.scope.workspaces)
+	if err != nil {
+		return err
+	}
+	for _, state := range states {
+		i := slices.IndexFunc(generations, state.MadeBy)
+		if i < 0 {
+			continue
+		}
+		codes, err := s.t.store.vectors.BinaryCodes(s.t.conn, state)
+		if err != nil {
+			return err
+		}
+		if err := f(state.Workspace, generations[i], codes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Vectors calls f with vectors.
+func (s *SearchSource) Vectors(workspace int64, keys []int64, f func(i, chunk int, encoded []byte)) error {
+	return s.t.store.vectors.Each(s.t.conn, workspace, keys, f)
+}
+
+// Invalidate drops what is cached of the workspaces.
+func (s *SearchSource) Invalidate() {
+	for _, w := range s.scope.workspaces {
+		s.t.store.invalidate(w)
+	}
+}
+
+// RepeatableRead runs f so that its reads see one state of the database. An index that is stale even then is busy, or
+// has lost pages.
+func (s *SearchSource) RepeatableRead(f func() error) error {
+	err := s.t.conn.RepeatableRead(f)
+	if errors.Is(err, indexdb.ErrStale) {
+		corruptIndexReads.Add(1)
+		err = sqldb.BusyError(err)
+	}
+	return err
+}
+
+// A SimilarSource reads the neighbors of a memory. It implements retrieve.SimilarSource.
+type SimilarSource struct {
+	*SearchSource
+	memory  int64
+	text    string        // its beginning
+	vectors embeddb.State // of the workspace
+}
+
+// languageSampleBytes is how many bytes of a text say whether the model can read it.
+const languageSampleBytes = 1000
+
+// SimilarTo returns the active memories with nearly the text of one within the actor's reach, best first, and a source
+// of those with nearly its meaning.
+func (t *Tx) SimilarTo(id string) ([]loci.Similarity, *SimilarSource, error) {
+	var title, content string
+	var rowID, workspace int64
+	err := t.queryRow(`SELECT e.row_id, e.title, e.content, e.workspace FROM`+t.memoriesJoin()+`WHERE e.id = ?2`,
+		[]any{id}, &rowID, &title, &content, &workspace)
+	if err != nil {
+		return nil, nil, sqldb.MapNoRows(err)
+	}
+	list, err := t.similarTexts(workspace, content, minhash.Signature(content), id)
+	return list, &SimilarSource{memory: rowID,
+		text: title + "\n" + strings.ToValidUTF8(content[:min(len(content), languageSampleBytes)], ""),
+		SearchSource: &SearchSource{t, scopeFilter{workspaces: []int64{workspace}},
+			index.Filter{Statuses: 1}}}, err
+}
+
+// Embeddings returns the row and the vectors of the memory, and the codes of its workspace.
+func (s *SimilarSource) Embeddings() (rowID int64, vectors [][]float32, codes *vector.BinaryCodes, err error) {
+	states, err := embeddb.ReadStates(s.t.conn, s.scope.workspaces)
+	if err != nil || len(states) == 0 || !s.t.store.embedder.CanRead(states[0], s.text) {
+		return 0, nil, nil, err
+	}
+	s.vectors = states[0]
+	if vectors, err = embeddb.MemoryVectors(s.t.conn, s.vectors, s.memory); err != nil || len(vectors) == 0 {
+		return 0, nil, nil, err
+	}
+	codes, err = s.t.store.vectors.BinaryCodes(s.t.conn, s.vectors)
+	return s.memory, vectors, codes, err
+}
+
+// ReadableIDs calls f with the ids of memories of which the model can read the text.
+func (s *SimilarSource) ReadableIDs(rowIDs []int64, f func(rowID int64, id string)) error {
+	head := fmt.Sprintf(`e.title || ' ' || substr(e.content, 1, %d)`, languageSampleBytes)
+	return s.t.conn.QueryFew(`SELECT e.row_id, e.id, `+head+` FROM `+
+		fmt.Sprintf(s.t.conn.Dialect.JoinIDs, 1, "memories e", "e.row_id"), []any{sqldb.EncodeInts(rowIDs)},
+		func(r sqldb.Row) error {
+			var rowID int64
+			var id, text string
+			err := r.Scan(&rowID, &id, &text)
+			if err == nil && s.t.store.embedder.CanRead(s.vectors, text) {
+				f(rowID, id)
+			}
+			return err
+		})
+}
