@@ -51,8 +51,7 @@ func (p *program) opCommand(o *op.Op) *cobra.Command {
 				p.confirmPrompt = strings.ToUpper(verb[:1]) + verb[1:] + " the " +
 					strings.ReplaceAll(resource, "_", " ")
 				if !p.isInteractive() {
-					return usageError(strings.Join(append([]string{p.confirmPrompt}, args...), " ") +
-						" cannot be undone, and needs a terminal to confirm: add --yes")
+					return usageError(cmd.CommandPath() + " cannot be undone: confirm it on a terminal, or add --yes")
 				}
 			}
 			c.IfMatch = quoteETag(c.IfMatch)

@@ -118,11 +118,11 @@ func TestAccessMatchesGoldenPage(t *testing.T) {
 func accessMatrix(t *testing.T, w *conformance.World) []byte {
 	t.Helper()
 	var page bytes.Buffer
-	page.WriteString(accessHeader)
+	page.Write(pageHead(t, "access.md"))
 	resource := ""
 	for _, o := range service.Ops.Ops {
 		if accessRules[o.Name] == "" {
-			t.Errorf("%s: claims does not say what it needs", o.Name)
+			t.Errorf("%s: accessRules has no rule for it", o.Name)
 		}
 		if r, _, _ := strings.Cut(o.Name, "."); r != resource {
 			resource = r
@@ -148,35 +148,6 @@ func cell(c loci.Code) string {
 	}
 	return string(c)
 }
-
-const accessHeader = "# Who may do what\n\n" +
-	"This page is printed by a test that calls every operation as each of these callers, and compares with what " +
-	"access " +
-	"word and need\n" +
-	"say. Every call names records of a team workspace (or the key, or the invitation) of its owner.\n\n" +
-	"| caller | who that is |\n|---|---|\n" +
-	"| nobody | shows no credential |\n" +
-	"| revoked | shows an API key that was revoked |\n" +
-	"| stranger | has an account, and nothing to do with the workspace |\n" +
-	"| elsewhere | an access token of the owner's that was granted another workspace |\n" +
-	"| member, admin, owner | has that role in the workspace |\n" +
-	"| agent | the owner's API key with `X-Loci-Actor: agent` |\n" +
-	"| token | an access token of the owner's that was granted this one workspace |\n" +
-	"| device | the owner of a local database, where the file is the proof |\n\n" +
-	"**Access** says which credential a call needs: `public` none, `account` any, `person` an API key or a signed-in " +
-	"browser (a token must\n" +
-	"not widen its own reach), `agent` an API key with the actor header. **Needs** says what else: `-` nothing; " +
-	"`self`, " +
-	"for it is about the\n" +
-	"caller alone; `own`, that the record is the caller's own; or the least role in the workspace of what is " +
-	"named.\n\n" +
-	"A cell is *yes*, or the [code](errors.md) of the refusal. What is out of reach is not found, whether it exists " +
-	"or " +
-	"not; what is in\n" +
-	"reach and above one's role is forbidden. Lists and searches that name no place are open to every account, and " +
-	"show " +
-	"what is within\n" +
-	"the caller's reach.\n"
 
 var accessColumns = func() string {
 	head, rule := "| operation | route | access | needs |", "|---|---|---|---|"

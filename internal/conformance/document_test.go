@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"os"
 	"reflect"
 	"strconv"
 	"strings"
@@ -19,18 +20,16 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 )
 
+// pageHead returns the beginning of a generated page.
+func pageHead(t *testing.T, name string) []byte {
+	t.Helper()
+	return conformance.Must(os.ReadFile("testdata/" + name))(t)
+}
+
 func TestErrorsMatchGoldenPage(t *testing.T) {
 	t.Parallel()
 	var page bytes.Buffer
-	page.WriteString("# Errors\n\n" +
-		"What is refused is answered with `{\"error\": code, \"code\": code, \"message\": hint, \"requestId\": id}`, " +
-		"at " +
-		"every door the same.\n" +
-		"Programs decide by the code, whose text never changes; the message is a hint for people and agents, and " +
-		"mostly " +
-		"more exact than the\n" +
-		"one below. 429 and 503 carry `Retry-After` in seconds, 401 `WWW-Authenticate`, 405 `Allow`.\n\n" +
-		"| status | code | hint |\n|---|---|---|\n")
+	page.Write(pageHead(t, "errors.md"))
 	last := 0
 	seen := map[loci.Code]bool{}
 	for _, e := range loci.Catalogue {
@@ -67,18 +66,7 @@ func TestToolsMatchGoldenFileWithinBudget(t *testing.T) {
 func TestOperationsMatchGoldenPage(t *testing.T) {
 	t.Parallel()
 	var page bytes.Buffer
-	page.WriteString("# Operations\n\n" +
-		"Everything that Loci does is an operation: one flat JSON object in, one out. Over REST, fields in braces " +
-		"stand " +
-		"in the path, those\n" +
-		"of GET and DELETE in the query, the others in a JSON body. The same object is the arguments of the tool " +
-		"(`memory.create` is\n" +
-		"`memory_create`) and the flags of the command (`loci memory create --atlas-id ...`). Fields are optional " +
-		"unless " +
-		"they are marked\n" +
-		"with a star. [openapi.json](openapi.json) says the same to machines, [access.md](access.md) who may call " +
-		"what,\n" +
-		"[errors.md](errors.md) how it is refused.\n")
+	page.Write(pageHead(t, "api.md"))
 	resource := ""
 	for _, o := range service.Ops.Ops {
 		if r, _, _ := strings.Cut(o.Name, "."); r != resource {
@@ -92,7 +80,7 @@ func TestOperationsMatchGoldenPage(t *testing.T) {
 
 // exposures describe the exposures on the page.
 var exposures = map[op.Exposure]string{
-	op.BrowserOnly: "REST alone: it answers with a cookie",
+	op.BrowserOnly: "REST alone: its response sets a cookie",
 	op.NoTool:      "REST and command",
 	op.ToolFull:    "REST, command and tool (full)",
 	op.ToolStable:  "REST, command and tool (stable, full)",
@@ -115,7 +103,7 @@ func describeOperation(page *bytes.Buffer, o *op.Op) {
 		}
 	}
 	_, out := o.Types()
-	fmt.Fprintf(page, "\nAnswers %s.\n", outputType(out))
+	fmt.Fprintf(page, "\nReturns %s.\n", outputType(out))
 }
 
 // typeOf describes a schema for people: its type and bounds.
