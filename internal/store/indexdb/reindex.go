@@ -3,6 +3,7 @@ package indexdb
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -50,9 +51,13 @@ func (x *Index) reindexWorkspace(ctx context.Context, workspace int64) error {
 			return list, err
 		})
 	for some := range slices.Chunk(rowIDs, reindexBatchSize) {
+		var documents map[int64]analyzedText
+		if err == nil {
+			documents, err = x.analyzeTexts(ctx, some)
+		}
 		if err == nil {
 			_, err = sqldb.System(ctx, x.db, "index memories anew", func(t *sqldb.Tx) (loci.Empty, error) {
-				return loci.Empty{}, x.Reindex(t, workspace, some...)
+				return loci.Empty{}, x.reindex(t, workspace, some, documents)
 			})
 		}
 	}
@@ -65,21 +70,51 @@ func (x *Index) reindexWorkspace(ctx context.Context, workspace int64) error {
 	return err
 }
 
+// An analyzedText is the document of a version of a memory.
+type analyzedText struct {
+	version  int
+	document []byte
+}
+
+// analyzeTexts analyzes memories before the transaction that indexes them, because other writers wait for that.
+func (x *Index) analyzeTexts(ctx context.Context, rowIDs []int64) (map[int64]analyzedText, error) {
+	return sqldb.SystemRead(ctx, x.db, "analyze memories to index anew",
+		func(t *sqldb.Tx) (map[int64]analyzedText, error) {
+			out := map[int64]analyzedText{}
+			err := t.Query(`SELECT e.row_id, e.version, e.title, e.content FROM memories e WHERE `+
+				fmt.Sprintf(t.Dialect.InList, "e.row_id", 1), []any{sqldb.EncodeInts(rowIDs)}, func(r sqldb.Row) error {
+				var rowID int64
+				var a analyzedText
+				var title, content string
+				err := r.Scan(&rowID, &a.version, &title, &content)
+				a.document = index.AnalyzeEncoded(title, content)
+				out[rowID] = a
+				return err
+			})
+			return out, err
+		})
+}
+
 // Reindex replaces the rows of the log of each memory by one with its document. That of a memory that is gone
 // deletes the document.
 func (x *Index) Reindex(t *sqldb.Tx, workspace int64, rowIDs ...int64) error {
+	return x.reindex(t, workspace, rowIDs, nil)
+}
+
+// reindex is Reindex with the documents of the memories whose version is still the analyzed one.
+func (x *Index) reindex(t *sqldb.Tx, workspace int64, rowIDs []int64, documents map[int64]analyzedText) error {
 	if err := Lock(t, workspace); err != nil {
 		return err
 	}
 	for _, rowID := range rowIDs {
-		if err := x.replaceLogRows(t, workspace, rowID); err != nil {
+		if err := x.replaceLogRows(t, workspace, rowID, documents[rowID]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (x *Index) replaceLogRows(t *sqldb.Tx, workspace, rowID int64) error {
+func (x *Index) replaceLogRows(t *sqldb.Tx, workspace, rowID int64, analyzed analyzedText) error {
 	u, last := LogUpdate{Memory: rowID, Tags: sqldb.EmptyList, Deleted: true}, int64(0)
 	switch m, err := LockMemoryRow(t, rowID); {
 	case err == nil && m.Workspace == workspace:
@@ -87,7 +122,10 @@ func (x *Index) replaceLogRows(t *sqldb.Tx, workspace, rowID int64) error {
 		group, position := SourceGroup(&m.Source)
 		u = LogUpdate{Memory: rowID, Group: group, Position: position, Kind: m.Kind, Status: m.Status, Tags: m.Tags,
 			CreatedAt: loci.Time(m.Created), Verified: m.VerifiedAt != 0,
-			ValidUntil: loci.Time(m.ValidUntil), Document: index.AnalyzeEncoded(m.Title, m.Content)}
+			ValidUntil: loci.Time(m.ValidUntil), Document: analyzed.document}
+		if m.Version != analyzed.version { // versions begin with 1
+			u.Document = index.AnalyzeEncoded(m.Title, m.Content)
+		}
 	case err != nil && !errors.Is(err, sqldb.ErrNoRows):
 		return err
 	}
