@@ -107,13 +107,13 @@ type APIKey struct {
 
 // CreateKey is the input of key.create.
 type CreateKey struct {
-	Name Name `json:"name,omitzero" jsonschema:"What it is for; default: API key"`
+	Name Name `json:"name,omitzero" jsonschema:"Purpose; default: API key"`
 }
 
 // CreatedKey is the output of key.create.
 type CreatedKey struct {
 	Key    APIKey `json:"key"`
-	APIKey string `json:"apiKey" jsonschema:"The key itself: it is not shown again"`
+	APIKey string `json:"apiKey" jsonschema:"The key; it is shown once"`
 }
 
 // Created reports that a key is made.

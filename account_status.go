@@ -40,8 +40,8 @@ type StorageQuota struct {
 // Usage is what the caller uses.
 type Usage struct {
 	Operations OperationQuota `json:"operations"`
-	Storage    StorageQuota   `json:"storage" jsonschema:"Current content of the workspaces that one owns"`
-	Memories   int64          `json:"memories" jsonschema:"Memories of the workspaces that one owns"`
+	Storage    StorageQuota   `json:"storage" jsonschema:"Content of the workspaces that you own"`
+	Memories   int64          `json:"memories" jsonschema:"Memories of the workspaces that you own"`
 }
 
 // WorkspaceQuotas are the places that the caller owns.
@@ -54,8 +54,8 @@ type WorkspaceQuotas struct {
 // Indexing counts the memories that wait for their vectors: until they have them, words alone find them.
 type Indexing struct {
 	Pending   int64  `json:"pending"`
-	Failed    int64  `json:"failed" jsonschema:"Of the pending ones; they are tried again"`
-	LastError string `json:"lastError,omitzero" jsonschema:"Why one of them failed"`
+	Failed    int64  `json:"failed" jsonschema:"Pending memories that failed; they are retried"`
+	LastError string `json:"lastError,omitzero" jsonschema:"Reason of the last failure"`
 }
 
 // Totals count everything within the caller's reach.

@@ -52,10 +52,10 @@ type Atlas struct {
 	ID          string          `json:"id" jsonschema:"UUIDv7"`
 	WorkspaceID string          `json:"workspaceId" log:"workspace"`
 	Name        string          `json:"name"`
-	Keywords    []string        `json:"keywords" jsonschema:"Words that draw a memory into this atlas"`
+	Keywords    []string        `json:"keywords" jsonschema:"Keywords that route memories to this atlas"`
 	Description string          `json:"description"`
 	Default     bool            `json:"default" jsonschema:"The Inbox of its workspace"`
-	MemoryCount int             `json:"memoryCount" jsonschema:"Its memories, whatever their status"`
+	MemoryCount int             `json:"memoryCount" jsonschema:"Memories of any status"`
 	Status      ContainerStatus `json:"status"`
 	CreatedAt   Time            `json:"createdAt"`
 	UpdatedAt   Time            `json:"updatedAt"`
@@ -69,9 +69,9 @@ func (a Atlas) EntityTag() string {
 // CreateAtlas is the input of atlas.create.
 type CreateAtlas struct {
 	Name        Name        `json:"name" jsonschema:"At most 200 characters"`
-	WorkspaceID ID          `json:"workspaceId,omitzero" jsonschema:"Default: the personal one" log:"workspace"`
-	Keywords    Keywords    `json:"keywords,omitzero" jsonschema:"Words that draw memories into this atlas"`
-	Description Description `json:"description,omitzero" jsonschema:"What belongs into it"`
+	WorkspaceID ID          `json:"workspaceId,omitzero" jsonschema:"Default: your personal one" log:"workspace"`
+	Keywords    Keywords    `json:"keywords,omitzero" jsonschema:"Keywords that route memories to this atlas"`
+	Description Description `json:"description,omitzero" jsonschema:"What belongs in it"`
 }
 
 // GetAtlas is the input of atlas.get.
@@ -90,7 +90,7 @@ type UpdateAtlas struct {
 // ListAtlases is the input of atlas.list.
 type ListAtlases struct {
 	WorkspaceID ID                    `json:"workspace_id,omitzero" jsonschema:"Only this one" log:"workspace"`
-	Include     []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"These too"`
+	Include     []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"Include these too"`
 	Paging
 }
 

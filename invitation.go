@@ -136,15 +136,15 @@ func (i Invitation) At(now Time) Invitation {
 // CreateInvitations is the input of invitation.create.
 type CreateInvitations struct {
 	WorkspaceID   ID          `json:"workspaceId" log:"workspace"`
-	Emails        Emails      `json:"emails" jsonschema:"Whom to invite"`
+	Emails        Emails      `json:"emails" jsonschema:"Addresses to invite"`
 	Role          InvitedRole `json:"role,omitzero" jsonschema:"Default: member"`
-	ExpiresInDays Days        `json:"expiresInDays,omitzero" jsonschema:"Days to answer"`
+	ExpiresInDays Days        `json:"expiresInDays,omitzero" jsonschema:"Days until it expires"`
 }
 
 // A NewInvitation is an invitation in the response to its creation.
 type NewInvitation struct {
 	Invitation
-	InviteURL string `json:"inviteUrl,omitzero" jsonschema:"Shown once; hand it to the invited person alone"`
+	InviteURL string `json:"inviteUrl,omitzero" jsonschema:"Shown once; send it to the invited person only"`
 }
 
 // An InvitationToken is the secret in the link of an invitation.
@@ -202,7 +202,7 @@ type Invitations struct {
 // RespondInvitation is the input of invitation.respond.
 type RespondInvitation struct {
 	InvitationID ID        `json:"invitationId"`
-	Accept       bool      `json:"accept" jsonschema:"true joins, false declines"`
+	Accept       bool      `json:"accept" jsonschema:"true accepts, false declines"`
 	Confirm      Confirmed `json:"confirm"`
 
 	Token InvitationToken `json:"token,omitzero" jsonschema:"Token of the link; verifies an address that is not verified"`

@@ -106,10 +106,10 @@ func (t Tags) Unique() []string { return unique(t) }
 
 // A Source is the origin of a memory.
 type Source struct {
-	Name     SourceText `json:"name,omitzero" jsonschema:"Who or what wrote it: a tool, a bridge, an import"`
-	URI      SourceText `json:"uri,omitzero" jsonschema:"Its address there"`
-	Group    SourceText `json:"group,omitzero" jsonschema:"The conversation or document that it is a part of"`
-	Position *int64     `json:"position,omitzero" jsonschema:"Its place in the group"`
+	Name     SourceText `json:"name,omitzero" jsonschema:"Author: a tool, a bridge, an import"`
+	URI      SourceText `json:"uri,omitzero" jsonschema:"Address of the original"`
+	Group    SourceText `json:"group,omitzero" jsonschema:"Conversation or document that contains it"`
+	Position *int64     `json:"position,omitzero" jsonschema:"Position in the group"`
 }
 
 // SourceText is one line of a Source.
@@ -128,15 +128,15 @@ type Memory struct {
 	Type        MemoryType   `json:"type" show:"unless=note"`
 	Tags        []string     `json:"tags" show:"unless=[]"`
 	Status      MemoryStatus `json:"status" show:"unless=active"`
-	Version     int          `json:"version" jsonschema:"Rises by one with every change" show:"-"`
-	CreatedBy   string       `json:"createdBy" jsonschema:"The user who made it" show:"-"`
+	Version     int          `json:"version" jsonschema:"Increases by one with each change" show:"-"`
+	CreatedBy   string       `json:"createdBy" jsonschema:"The user who created it" show:"-"`
 	CreatedAt   Time         `json:"createdAt" show:"-"`
 	UpdatedAt   Time         `json:"updatedAt"`
 	Source      *Source      `json:"source,omitzero" show:"-"`
 
-	VerifiedAt   Time        `json:"verifiedAt,omitzero" jsonschema:"When somebody last reviewed it"`
-	VerifiedBy   string      `json:"verifiedBy,omitzero" jsonschema:"The user who did" show:"-"`
-	Evidence     string      `json:"evidence,omitzero" jsonschema:"What the review rests on" show:"-"`
+	VerifiedAt   Time        `json:"verifiedAt,omitzero" jsonschema:"Time of the last review"`
+	VerifiedBy   string      `json:"verifiedBy,omitzero" jsonschema:"The user who reviewed it" show:"-"`
+	Evidence     string      `json:"evidence,omitzero" jsonschema:"Basis of the review" show:"-"`
 	Confidence   *Confidence `json:"confidence,omitzero" show:"-"`
 	ValidUntil   Time        `json:"validUntil,omitzero" show:"-"`
 	Expired      bool        `json:"expired,omitzero" jsonschema:"validUntil is past"`
@@ -172,7 +172,7 @@ func (m MemoryDetail) ETag() string { return m.EntityTag() }
 // Routing is the reason why a memory was filed in its atlas.
 type Routing struct {
 	AtlasID string   `json:"atlasId"`
-	Matched []string `json:"matched" jsonschema:"The routing keywords that drew it; empty if none did"`
+	Matched []string `json:"matched" jsonschema:"Keywords that matched; may be empty"`
 }
 
 // A NewMemory is a memory in the response to its creation.
@@ -216,14 +216,14 @@ func (OnSecret) Rule() Rule { return Rule{Enum: []string{string(OnSecretRedact)}
 // CreateMemory is the input of memory.create.
 type CreateMemory struct {
 	Content     Content     `json:"content"`
-	WorkspaceID ID          `json:"workspaceId,omitzero" jsonschema:"Default: the personal one" log:"workspace"`
-	AtlasID     ID          `json:"atlasId,omitzero" jsonschema:"Default: by its keywords, else the Inbox"`
+	WorkspaceID ID          `json:"workspaceId,omitzero" jsonschema:"Default: your personal one" log:"workspace"`
+	AtlasID     ID          `json:"atlasId,omitzero" jsonschema:"Default: by keywords, else the Inbox"`
 	Title       Title       `json:"title,omitzero" jsonschema:"Default: the first line"`
 	Type        MemoryType  `json:"type,omitzero" jsonschema:"Default: note"`
 	Tags        Tags        `json:"tags,omitzero" jsonschema:"Labels to filter by"`
-	Source      *Source     `json:"source,omitzero" jsonschema:"Where it comes from"`
-	OnDuplicate OnDuplicate `json:"onDuplicate,omitzero" jsonschema:"return: answer with the equal one; version: change the one of the same source"`
-	Secrets     OnSecret    `json:"secrets,omitzero" jsonschema:"redact: take credentials out"`
+	Source      *Source     `json:"source,omitzero" jsonschema:"Origin"`
+	OnDuplicate OnDuplicate `json:"onDuplicate,omitzero" jsonschema:"return: return an equal memory; version: change that of the same source"`
+	Secrets     OnSecret    `json:"secrets,omitzero" jsonschema:"redact: replace credentials"`
 }
 
 // CreatedMemory is the output of memory.create.
@@ -253,7 +253,7 @@ type ListMemories struct {
 	WorkspaceID ID           `json:"workspace_id,omitzero" jsonschema:"Only these" log:"workspace"`
 	Type        []MemoryType `json:"type,omitzero" jsonschema:"Only these"`
 	Tags        Tags         `json:"tags,omitzero" jsonschema:"All of these"`
-	Include     []Include    `json:"include,omitzero" jsonschema:"These too"`
+	Include     []Include    `json:"include,omitzero" jsonschema:"Include these too"`
 	Paging
 }
 

@@ -5,7 +5,7 @@ type TokenBudget int
 
 // Rule requires at least one token of about four characters. An agent's tool has room for 8,000.
 func (TokenBudget) Rule() Rule {
-	return Rule{Min: 1, Max: 1_000_000, ToolDefault: 8000, Description: "Memories beyond are left out"}
+	return Rule{Min: 1, Max: 1_000_000, ToolDefault: 8000, Description: "Memories beyond are omitted"}
 }
 
 // ReadContext is the input of memory.context.
@@ -29,10 +29,10 @@ type ContextGroup struct {
 // MemoryContext is the output of memory.context: the memories that an agent
 // needs before it begins. Equal input gives equal bytes except for GeneratedAt.
 type MemoryContext struct {
-	Atlas       *Atlas         `json:"atlas,omitzero" jsonschema:"Where one was asked for"`
+	Atlas       *Atlas         `json:"atlas,omitzero" jsonschema:"Present if the request names one"`
 	Groups      []ContextGroup `json:"groups"`
-	Markdown    string         `json:"markdown" jsonschema:"The same as a text; each memory is fenced as data" show:"whole"`
-	Tokens      int            `json:"tokens" jsonschema:"Of the text, about four characters each"`
+	Markdown    string         `json:"markdown" jsonschema:"The groups as one text; each memory is fenced as data" show:"whole"`
+	Tokens      int            `json:"tokens" jsonschema:"Tokens of the text, about four characters each"`
 	GeneratedAt Time           `json:"generatedAt"`
 }
 

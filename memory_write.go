@@ -31,32 +31,32 @@ func (o OneMemory) ETag() string { return o.Memory.EntityTag() }
 // UpdateMemory is the input of memory.update; absent fields do not change.
 type UpdateMemory struct {
 	MemoryID ID             `json:"memoryId"`
-	Content  *Content       `json:"content,omitzero" jsonschema:"The new one"`
+	Content  *Content       `json:"content,omitzero" jsonschema:"New value"`
 	Title    *OptionalTitle `json:"title,omitzero"`
-	Type     MemoryType     `json:"type,omitzero" jsonschema:"The new one"`
+	Type     MemoryType     `json:"type,omitzero" jsonschema:"New value"`
 	Tags     *Tags          `json:"tags,omitzero" jsonschema:"Replaces all of them"`
-	Secrets  OnSecret       `json:"secrets,omitzero" jsonschema:"redact: take credentials out"`
+	Secrets  OnSecret       `json:"secrets,omitzero" jsonschema:"redact: replace credentials"`
 }
 
 // AppendMemory is the input of memory.append.
 type AppendMemory struct {
 	MemoryID ID       `json:"memoryId"`
-	Content  Content  `json:"content" jsonschema:"On a new line"`
-	Secrets  OnSecret `json:"secrets,omitzero" jsonschema:"redact: take credentials out"`
+	Content  Content  `json:"content" jsonschema:"Added on a new line"`
+	Secrets  OnSecret `json:"secrets,omitzero" jsonschema:"redact: replace credentials"`
 }
 
 // VerifyMemory is the input of memory.verify: at least one field beside the id.
 type VerifyMemory struct {
 	MemoryID   ID          `json:"memoryId"`
-	Evidence   *Evidence   `json:"evidence,omitzero" jsonschema:"What the review rests on"`
+	Evidence   *Evidence   `json:"evidence,omitzero" jsonschema:"Basis of the review"`
 	Confidence *Confidence `json:"confidence,omitzero"`
-	ValidUntil *Time       `json:"validUntil,omitzero" jsonschema:"When it expires"`
+	ValidUntil *Time       `json:"validUntil,omitzero" jsonschema:"When the review expires"`
 }
 
 // SupersedeMemory is the input of memory.supersede.
 type SupersedeMemory struct {
 	MemoryID            ID `json:"memoryId"`
-	ReplacementMemoryID ID `json:"replacementMemoryId" jsonschema:"The better one"`
+	ReplacementMemoryID ID `json:"replacementMemoryId" jsonschema:"The memory that replaces it"`
 }
 
 // ArchiveMemory is the input of memory.archive.

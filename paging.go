@@ -31,5 +31,5 @@ type Cursor string
 
 // Rule bounds the length of a Cursor.
 func (Cursor) Rule() Rule {
-	return Rule{MinLength: 1, MaxLength: 8000, Description: "The last nextCursor"}
+	return Rule{MinLength: 1, MaxLength: 8000, Description: "Previous nextCursor"}
 }

@@ -83,7 +83,7 @@ type SearchMemories struct {
 	WorkspaceID ID           `json:"workspace_id,omitzero" jsonschema:"Only these" log:"workspace"`
 	Type        []MemoryType `json:"type,omitzero" jsonschema:"Only these"`
 	Tags        Tags         `json:"tags,omitzero" jsonschema:"All of these"`
-	Include     []Include    `json:"include,omitzero" jsonschema:"These too"`
+	Include     []Include    `json:"include,omitzero" jsonschema:"Include these too"`
 	Paging
 }
 
@@ -94,7 +94,7 @@ func (in SearchMemories) Cost() int { return in.Query.cost() }
 type FoundMemory struct {
 	Memory
 	Score      float64  `json:"score" jsonschema:"Best first; comparable within one answer only"`
-	Highlights []string `json:"highlights" jsonschema:"Snippets that show the words" show:"snippets"`
+	Highlights []string `json:"highlights" jsonschema:"Snippets with the matching words" show:"snippets"`
 }
 
 // FoundMemories is the output of memory.search.
@@ -113,7 +113,7 @@ type SearchMeta struct {
 	StrongKeyword       bool          `json:"strongKeyword" show:"-"`
 	StrongKeywordReason string        `json:"strongKeywordReason" show:"-"`
 	Candidates          Candidates    `json:"candidates" show:"-"`
-	IgnoredTerms        []string      `json:"ignoredTerms,omitzero" jsonschema:"Words that did not count: of too many, the rarest do"`
+	IgnoredTerms        []string      `json:"ignoredTerms,omitzero" jsonschema:"Words of a long query that were ignored"`
 	Corrected           []Correction  `json:"corrected,omitzero" jsonschema:"Misspelled words"`
 	Timings             SearchTimings `json:"timings" show:"-"`
 }

@@ -13,7 +13,7 @@ type MemoryVersion struct {
 	Evidence   string       `json:"evidence,omitzero"`
 	Confidence *Confidence  `json:"confidence,omitzero"`
 	ValidUntil Time         `json:"validUntil,omitzero"`
-	CreatedBy  string       `json:"createdBy" jsonschema:"The user who made this version"`
+	CreatedBy  string       `json:"createdBy" jsonschema:"The user who created this version"`
 	CreatedAt  Time         `json:"createdAt"`
 }
 
@@ -38,5 +38,5 @@ func (VersionNumber) Rule() Rule { return Rule{Min: 1, Max: 1<<31 - 1} }
 // RevertMemory is the input of memory.revert.
 type RevertMemory struct {
 	MemoryID ID            `json:"memoryId"`
-	Version  VersionNumber `json:"version" jsonschema:"Its content, title, type and tags come back as a new version"`
+	Version  VersionNumber `json:"version" jsonschema:"The version whose content, title, type and tags are restored"`
 }

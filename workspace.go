@@ -96,7 +96,7 @@ type GetWorkspace struct {
 
 // ListWorkspaces is the input of workspace.list.
 type ListWorkspaces struct {
-	Include []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"These too"`
+	Include []IncludeArchivedOnly `json:"include,omitzero" jsonschema:"Include these too"`
 	Paging
 }
 

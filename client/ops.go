@@ -18,7 +18,7 @@ func (c *Client) MemoryCreate(ctx context.Context, in loci.CreateMemory, options
 
 // MemoryGet calls memory.get, GET /v1/memories/{memoryId}.
 //
-// Read one memory whole.
+// Read one memory with its full text.
 func (c *Client) MemoryGet(ctx context.Context, in loci.GetMemory, options ...CallOption) (loci.MemoryDetail, error) {
 	return do[loci.MemoryDetail](ctx, c, "GET /v1/memories/{memoryId}", in, options)
 }
@@ -61,7 +61,7 @@ func (c *Client) MemorySearchAll(ctx context.Context, in loci.SearchMemories, op
 
 // MemoryContext calls memory.context, GET /v1/memories/context.
 //
-// Read what is known before you begin: verified and recent memories, by type.
+// Read context before a task: verified and recent memories, grouped by type.
 func (c *Client) MemoryContext(ctx context.Context, in loci.ReadContext, options ...CallOption) (loci.MemoryContext, error) {
 	return do[loci.MemoryContext](ctx, c, "GET /v1/memories/context", in, options)
 }
@@ -82,42 +82,42 @@ func (c *Client) MemoryAppend(ctx context.Context, in loci.AppendMemory, options
 
 // MemoryVerify calls memory.verify, POST /v1/memories/{memoryId}/verify.
 //
-// Note that a memory was reviewed.
+// Record a review of a memory.
 func (c *Client) MemoryVerify(ctx context.Context, in loci.VerifyMemory, options ...CallOption) (loci.OneMemory, error) {
 	return do[loci.OneMemory](ctx, c, "POST /v1/memories/{memoryId}/verify", in, options)
 }
 
 // MemorySupersede calls memory.supersede, POST /v1/memories/{memoryId}/supersede.
 //
-// Replace an outdated memory by another.
+// Replace an outdated memory with another.
 func (c *Client) MemorySupersede(ctx context.Context, in loci.SupersedeMemory, options ...CallOption) (loci.OneMemory, error) {
 	return do[loci.OneMemory](ctx, c, "POST /v1/memories/{memoryId}/supersede", in, options)
 }
 
 // MemoryArchive calls memory.archive, POST /v1/memories/{memoryId}/archive.
 //
-// Take a memory out of lists and searches.
+// Archive a memory: lists and searches omit it.
 func (c *Client) MemoryArchive(ctx context.Context, in loci.ArchiveMemory, options ...CallOption) (loci.OneMemory, error) {
 	return do[loci.OneMemory](ctx, c, "POST /v1/memories/{memoryId}/archive", in, options)
 }
 
 // MemoryRestore calls memory.restore, POST /v1/memories/{memoryId}/restore.
 //
-// Bring an archived memory back.
+// Restore an archived memory.
 func (c *Client) MemoryRestore(ctx context.Context, in loci.RestoreMemory, options ...CallOption) (loci.OneMemory, error) {
 	return do[loci.OneMemory](ctx, c, "POST /v1/memories/{memoryId}/restore", in, options)
 }
 
 // MemoryDelete calls memory.delete, DELETE /v1/memories/{memoryId}.
 //
-// Delete a memory with all its versions. This cannot be taken back.
+// Delete a memory with all its versions. This cannot be undone.
 func (c *Client) MemoryDelete(ctx context.Context, in loci.DeleteMemory, options ...CallOption) (loci.Empty, error) {
 	return do[loci.Empty](ctx, c, "DELETE /v1/memories/{memoryId}", in, options)
 }
 
 // MemoryVersions calls memory.versions, GET /v1/memories/{memoryId}/versions.
 //
-// List what a memory was, newest first.
+// List the versions of a memory, newest first.
 func (c *Client) MemoryVersions(ctx context.Context, in loci.ListVersions, options ...CallOption) (loci.MemoryVersions, error) {
 	return do[loci.MemoryVersions](ctx, c, "GET /v1/memories/{memoryId}/versions", in, options)
 }
@@ -135,7 +135,7 @@ func (c *Client) MemoryVersionsAll(ctx context.Context, in loci.ListVersions, op
 
 // MemoryRevert calls memory.revert, POST /v1/memories/{memoryId}/revert.
 //
-// Bring a version of a memory back as a new one.
+// Restore a version of a memory as its newest version.
 func (c *Client) MemoryRevert(ctx context.Context, in loci.RevertMemory, options ...CallOption) (loci.OneMemory, error) {
 	return do[loci.OneMemory](ctx, c, "POST /v1/memories/{memoryId}/revert", in, options)
 }
@@ -174,7 +174,7 @@ func (c *Client) AtlasGet(ctx context.Context, in loci.GetAtlas, options ...Call
 
 // AtlasCreate calls atlas.create, POST /v1/atlases.
 //
-// Make an atlas. Its keywords draw memories into it.
+// Create an atlas. Its keywords route memories to it.
 func (c *Client) AtlasCreate(ctx context.Context, in loci.CreateAtlas, options ...CallOption) (loci.CreatedAtlas, error) {
 	return do[loci.CreatedAtlas](ctx, c, "POST /v1/atlases", in, options)
 }
@@ -213,7 +213,7 @@ func (c *Client) WorkspaceGet(ctx context.Context, in loci.GetWorkspace, options
 
 // WorkspaceCreate calls workspace.create, POST /v1/workspaces.
 //
-// Make a team workspace that you own.
+// Create a team workspace that you own.
 func (c *Client) WorkspaceCreate(ctx context.Context, in loci.CreateWorkspace, options ...CallOption) (loci.CreatedWorkspace, error) {
 	return do[loci.CreatedWorkspace](ctx, c, "POST /v1/workspaces", in, options)
 }
@@ -263,7 +263,7 @@ func (c *Client) InvitationCreate(ctx context.Context, in loci.CreateInvitations
 
 // InvitationPending calls invitation.pending, GET /v1/workspace-invitations.
 //
-// List the invitations that wait for your answer.
+// List invitations to you that are pending.
 func (c *Client) InvitationPending(ctx context.Context, in loci.ListPendingInvitations, options ...CallOption) (loci.Invitations, error) {
 	return do[loci.Invitations](ctx, c, "GET /v1/workspace-invitations", in, options)
 }
@@ -295,14 +295,14 @@ func (c *Client) AccountStatus(ctx context.Context, options ...CallOption) (loci
 
 // AccountMe calls account.me, GET /v1/me.
 //
-// Show who you are.
+// Show your account.
 func (c *Client) AccountMe(ctx context.Context, options ...CallOption) (loci.OneUser, error) {
 	return do[loci.OneUser](ctx, c, "GET /v1/me", loci.Empty{}, options)
 }
 
 // KeyList calls key.list, GET /v1/api-keys.
 //
-// List your API keys, revoked ones too.
+// List your API keys, including revoked ones.
 func (c *Client) KeyList(ctx context.Context, in loci.ListKeys, options ...CallOption) (loci.Keys, error) {
 	return do[loci.Keys](ctx, c, "GET /v1/api-keys", in, options)
 }
@@ -320,14 +320,14 @@ func (c *Client) KeyListAll(ctx context.Context, in loci.ListKeys, options ...Ca
 
 // KeyCreate calls key.create, POST /v1/api-keys.
 //
-// Make an API key. It is shown once.
+// Create an API key. It is shown once.
 func (c *Client) KeyCreate(ctx context.Context, in loci.CreateKey, options ...CallOption) (loci.CreatedKey, error) {
 	return do[loci.CreatedKey](ctx, c, "POST /v1/api-keys", in, options)
 }
 
 // KeyRevoke calls key.revoke, DELETE /v1/api-keys/{keyId}.
 //
-// Revoke an API key. This cannot be taken back.
+// Revoke an API key. This cannot be undone.
 func (c *Client) KeyRevoke(ctx context.Context, in loci.RevokeKey, options ...CallOption) (loci.Empty, error) {
 	return do[loci.Empty](ctx, c, "DELETE /v1/api-keys/{keyId}", in, options)
 }

@@ -215,7 +215,7 @@ func TestHelpListsFlagsAndExample(t *testing.T) {
 			t.Errorf("no %s in:\n%s", want, d.out.String())
 		}
 	}
-	if d.run("memory", "list", "--help"); !strings.Contains(d.out.String(), " last nextCursor\n") {
+	if d.run("memory", "list", "--help"); !strings.Contains(d.out.String(), " Previous nextCursor\n") {
 		t.Errorf("a name has lost its letters:\n%s", d.out.String())
 	}
 	for _, args := range [][]string{{"atlas", "update"}, {"invitation", "create"}, {"toy-box", "sort"},

@@ -113,7 +113,7 @@ func TestCoreToolsetFitsMaxListBytes(t *testing.T) {
 	}
 	for _, want := range []string{
 		`title (\"\": from the content)`, `"title":{"type":"string"}`, // null would be a second type
-		"max_tokens (memories beyond are left out; default 8000)",
+		"max_tokens (memories beyond are omitted; default 8000)",
 	} {
 		if !bytes.Contains(out, []byte(want)) {
 			t.Errorf("no %s in %s", want, out)

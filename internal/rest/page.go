@@ -154,7 +154,7 @@ const maxForm = 64 << 10
 func parseForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/x-www-form-urlencoded" {
-		return nil, loci.Errorf(loci.CodeUnsupportedMediaType, "This address takes the form of its page.")
+		return nil, loci.Errorf(loci.CodeUnsupportedMediaType, "This address accepts only the form of its page.")
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
@@ -163,7 +163,7 @@ func parseForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	for _, values := range r.PostForm {
 		for _, v := range values {
 			if !utf8.ValidString(v) {
-				return nil, loci.Errorf(loci.CodeInvalidQuery, "The form holds what is no text.")
+				return nil, loci.Errorf(loci.CodeInvalidQuery, "The form has a field that is not valid UTF-8.")
 			}
 		}
 	}

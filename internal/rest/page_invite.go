@@ -109,7 +109,7 @@ func (d *handler) renderInvitation(w http.ResponseWriter, r *http.Request, user 
 		loci.InvitationToken(v.Invite.Token))
 	switch {
 	case loci.Is(viewErr, loci.CodeNotFound):
-		v.Invite.Closed = "There is no invitation here"
+		v.Invite.Closed = "This link has no invitation"
 		err = loci.Errorf(loci.CodeNotFound,
 			"The link is not complete, or its invitation was answered or withdrawn: ask for a new one.")
 	case viewErr != nil:

@@ -106,7 +106,7 @@ func TestInvitationPageHidesInvitationWithoutToken(t *testing.T) {
 	}
 	for _, query := range []string{"", "?id=1", "?id=1&token=abd", "?id=2&token=abc"} {
 		if got := roundTrip(t, url, "GET /invite"+query); got.StatusCode != 404 || strings.Contains(got.text, "Team") ||
-			strings.Contains(got.text, "cid@") || !strings.Contains(got.text, "There is no invitation here") {
+			strings.Contains(got.text, "cid@") || !strings.Contains(got.text, "This link has no invitation") {
 			t.Errorf("%s: %d %s", query, got.StatusCode, got.text)
 		}
 	}

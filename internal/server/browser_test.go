@@ -151,7 +151,7 @@ func TestSetupOverNetworkCreatesWorkingKey(t *testing.T) {
 		!strings.Contains(text, "claude mcp add loci -- loci mcp") {
 		t.Fatalf("the account: %d %s", status, text)
 	}
-	if strings.Contains(text, "shown once") || !strings.Contains(text, "a reload of this page shows it again") {
+	if strings.Contains(text, "shown once") || !strings.Contains(text, "reload this page in this browser to see") {
 		t.Errorf("the page does not say what a reload does: %s", text)
 	}
 	if got := b.cookie(); got != "loci_session" {
@@ -164,7 +164,7 @@ func TestSetupOverNetworkCreatesWorkingKey(t *testing.T) {
 		t.Errorf("a reload shows another key than %s: %d %s", key, status, text)
 	}
 	if status, at, text := b.get("/setup?token=" + token); status != 200 || at != "/" ||
-		!strings.Contains(text, "Make an API key") {
+		!strings.Contains(text, "Create an API key") {
 		t.Errorf("the link, when all is done: %d %s %s", status, at, text)
 	}
 	if _, v := callAPI(t, "GET", address+"/v1/api-keys", key, ""); len(v["keys"].([]any)) != 1 {

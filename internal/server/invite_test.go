@@ -101,7 +101,7 @@ func TestInvitePageRegistersAndJoins(t *testing.T) {
 		t.Fatalf("registered: %d %s %s", status, at, text)
 	}
 	if status, _, text := b.postForm("/invite", append(link, "answer", "accept")...); status != 200 ||
-		!strings.Contains(text, "You are a member of <bdi>"+workspaceName+"</bdi> now.") ||
+		!strings.Contains(text, "You are now a member of <bdi>"+workspaceName+"</bdi>.") ||
 		!strings.Contains(m.members(), " Bob@example.com ") {
 		t.Fatalf("accepted: %d %s, members %s", status, text, m.members())
 	}
@@ -174,7 +174,8 @@ func TestInvitePageRejectsOtherUser(t *testing.T) {
 		strings.Contains(m.members(), " eve@") {
 		t.Errorf("another person joins: %d, members %s", status, m.members())
 	}
-	if _, at, text := b.postForm("/signout", "next", path); at != path || !strings.Contains(text, "Or make one") {
+	if _, at, text := b.postForm("/signout", "next", path); at != path ||
+		!strings.Contains(text, "Or create an account") {
 		t.Errorf("after signing out: %s %s", at, text)
 	}
 }

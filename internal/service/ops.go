@@ -6,39 +6,40 @@ import "github.com/loci-memory/loci/internal/op"
 var Ops = &op.Table{}
 
 // The operations. A summary is also the whole description of a tool, so it
-// tells agents all they need.
+// has all that agents need.
 var (
 	MemoryCreate = op.Add(Ops, "memory.create", "POST /v1/memories", "Store one durable piece of knowledge.",
 		op.Account, op.ToolCore, (*Service).CreateMemory, op.MayCreate)
-	MemoryGet = op.Add(Ops, "memory.get", "GET /v1/memories/{memoryId}", "Read one memory whole.", op.Account,
-		op.ToolCore, (*Service).GetMemory)
+	MemoryGet = op.Add(Ops, "memory.get", "GET /v1/memories/{memoryId}", "Read one memory with its full text.",
+		op.Account, op.ToolCore, (*Service).GetMemory)
 	MemoryList = op.Add(Ops, "memory.list", "GET /v1/memories", "List active memories, newest first.", op.Account,
 		op.ToolCore, (*Service).ListMemories)
 	MemorySearch = op.Add(Ops, "memory.search", "POST /v1/memories/search", "Find memories, best first.",
 		op.Account, op.ToolCore, (*Service).SearchMemories, op.Read)
 
 	MemoryContext = op.Add(Ops, "memory.context", "GET /v1/memories/context",
-		"Read what is known before you begin: verified and recent memories, by type.", op.Account, op.ToolCore,
+		"Read context before a task: verified and recent memories, grouped by type.", op.Account, op.ToolCore,
 		(*Service).ReadContext)
 	MemoryUpdate = op.Add(Ops, "memory.update", "PATCH /v1/memories/{memoryId}", "Change fields of a memory.",
 		op.Account, op.ToolCore, (*Service).UpdateMemory, op.IfMatch)
 	MemoryAppend = op.Add(Ops, "memory.append", "POST /v1/memories/{memoryId}/append",
 		"Add text at the end of a memory.", op.Account, op.ToolCore, (*Service).AppendMemory, op.IfMatch)
 	MemoryVerify = op.Add(Ops, "memory.verify", "POST /v1/memories/{memoryId}/verify",
-		"Note that a memory was reviewed.", op.Account, op.ToolCore, (*Service).VerifyMemory, op.IfMatch)
+		"Record a review of a memory.", op.Account, op.ToolCore, (*Service).VerifyMemory, op.IfMatch)
 	MemorySupersede = op.Add(Ops, "memory.supersede", "POST /v1/memories/{memoryId}/supersede",
-		"Replace an outdated memory by another.", op.Account, op.ToolCore, (*Service).SupersedeMemory, op.IfMatch)
+		"Replace an outdated memory with another.", op.Account, op.ToolCore, (*Service).SupersedeMemory, op.IfMatch)
 	MemoryArchive = op.Add(Ops, "memory.archive", "POST /v1/memories/{memoryId}/archive",
-		"Take a memory out of lists and searches.", op.Account, op.ToolCore, (*Service).ArchiveMemory, op.IfMatch)
+		"Archive a memory: lists and searches omit it.", op.Account, op.ToolCore, (*Service).ArchiveMemory, op.IfMatch)
 	MemoryRestore = op.Add(Ops, "memory.restore", "POST /v1/memories/{memoryId}/restore",
-		"Bring an archived memory back.", op.Account, op.ToolCore, (*Service).RestoreMemory, op.IfMatch)
+		"Restore an archived memory.", op.Account, op.ToolCore, (*Service).RestoreMemory, op.IfMatch)
 	MemoryDelete = op.Add(Ops, "memory.delete", "DELETE /v1/memories/{memoryId}",
-		"Delete a memory with all its versions. This cannot be taken back.", op.Account, op.ToolFull,
+		"Delete a memory with all its versions. This cannot be undone.", op.Account, op.ToolFull,
 		(*Service).DeleteMemory, op.IfMatch, op.Destructive)
 	MemoryVersions = op.Add(Ops, "memory.versions", "GET /v1/memories/{memoryId}/versions",
-		"List what a memory was, newest first.", op.Account, op.NoTool, (*Service).ListVersions)
+		"List the versions of a memory, newest first.", op.Account, op.NoTool, (*Service).ListVersions)
 	MemoryRevert = op.Add(Ops, "memory.revert", "POST /v1/memories/{memoryId}/revert",
-		"Bring a version of a memory back as a new one.", op.Account, op.NoTool, (*Service).RevertMemory, op.IfMatch)
+		"Restore a version of a memory as its newest version.", op.Account, op.NoTool, (*Service).RevertMemory,
+		op.IfMatch)
 	MemorySimilar = op.Add(Ops, "memory.similar", "GET /v1/memories/{memoryId}/similar",
 		"List memories with nearly the same text.", op.Account, op.NoTool, (*Service).SimilarMemories)
 
@@ -46,7 +47,7 @@ var (
 		op.Account, op.ToolStable, (*Service).ListAtlases)
 	AtlasGet = op.Add(Ops, "atlas.get", "GET /v1/atlases/{atlasId}", "Read one atlas.", op.Account, op.ToolStable,
 		(*Service).GetAtlas)
-	AtlasCreate = op.Add(Ops, "atlas.create", "POST /v1/atlases", "Make an atlas. Its keywords draw memories into it.",
+	AtlasCreate = op.Add(Ops, "atlas.create", "POST /v1/atlases", "Create an atlas. Its keywords route memories to it.",
 		op.Account, op.ToolStable, (*Service).CreateAtlas, op.Creates)
 	AtlasUpdate = op.Add(Ops, "atlas.update", "PATCH /v1/atlases/{atlasId}",
 		"Rename an atlas, or replace its keywords or description.", op.Account, op.ToolStable, (*Service).UpdateAtlas,
@@ -56,7 +57,7 @@ var (
 		"List the workspaces you belong to, newest first.", op.Account, op.ToolStable, (*Service).ListWorkspaces)
 	WorkspaceGet = op.Add(Ops, "workspace.get", "GET /v1/workspaces/{workspaceId}", "Read one workspace.",
 		op.Account, op.ToolStable, (*Service).GetWorkspace)
-	WorkspaceCreate = op.Add(Ops, "workspace.create", "POST /v1/workspaces", "Make a team workspace that you own.",
+	WorkspaceCreate = op.Add(Ops, "workspace.create", "POST /v1/workspaces", "Create a team workspace that you own.",
 		op.Person, op.ToolStable, (*Service).CreateWorkspace, op.Creates)
 	MemberList = op.Add(Ops, "member.list", "GET /v1/workspaces/{workspaceId}/members",
 		"List the members of a workspace and their roles.", op.Account, op.ToolStable, (*Service).ListMembers)
@@ -67,25 +68,25 @@ var (
 		"Invite people into a workspace by e-mail.", op.Account, op.ToolStable, (*Service).CreateInvitations,
 		op.Creates)
 	InvitationPending = op.Add(Ops, "invitation.pending", "GET /v1/workspace-invitations",
-		"List the invitations that wait for your answer.", op.Account, op.ToolStable, (*Service).ListPendingInvitations)
+		"List invitations to you that are pending.", op.Account, op.ToolStable, (*Service).ListPendingInvitations)
 	InvitationRespond = op.Add(Ops, "invitation.respond", "POST /v1/workspace-invitations/{invitationId}/respond",
 		"Accept or decline an invitation.", op.Account, op.ToolStable, (*Service).RespondInvitation)
 
 	AccountStatus = op.Add(Ops, "account.status", "GET /v1/status", "Show plan, usage and quotas.", op.Account,
 		op.ToolStable, (*Service).Status)
-	AccountMe = op.Add(Ops, "account.me", "GET /v1/me", "Show who you are.", op.Account, op.NoTool, (*Service).Me)
+	AccountMe = op.Add(Ops, "account.me", "GET /v1/me", "Show your account.", op.Account, op.NoTool, (*Service).Me)
 
-	KeyList = op.Add(Ops, "key.list", "GET /v1/api-keys", "List your API keys, revoked ones too.", op.Person,
+	KeyList = op.Add(Ops, "key.list", "GET /v1/api-keys", "List your API keys, including revoked ones.", op.Person,
 		op.NoTool, (*Service).ListKeys)
-	KeyCreate = op.Add(Ops, "key.create", "POST /v1/api-keys", "Make an API key. It is shown once.", op.Person,
+	KeyCreate = op.Add(Ops, "key.create", "POST /v1/api-keys", "Create an API key. It is shown once.", op.Person,
 		op.NoTool, (*Service).CreateKey, op.Creates)
 	KeyRevoke = op.Add(Ops, "key.revoke", "DELETE /v1/api-keys/{keyId}",
-		"Revoke an API key. This cannot be taken back.", op.Person, op.NoTool, (*Service).RevokeKey, op.Destructive)
+		"Revoke an API key. This cannot be undone.", op.Person, op.NoTool, (*Service).RevokeKey, op.Destructive)
 
-	AuthRegister = op.Add(Ops, "auth.register", "POST /v1/auth/register", "Make an account and sign in.", op.Public,
+	AuthRegister = op.Add(Ops, "auth.register", "POST /v1/auth/register", "Create an account and sign in.", op.Public,
 		op.BrowserOnly, (*Service).Register, op.MayCreate)
 	AuthSetup = op.Add(Ops, "auth.setup", "POST /v1/auth/setup",
-		"Make the first account with the one-time setup token.", op.Public, op.BrowserOnly, (*Service).SetUp,
+		"Create the first account with the one-time setup token.", op.Public, op.BrowserOnly, (*Service).SetUp,
 		op.MayCreate)
 	AuthLogin = op.Add(Ops, "auth.login", "POST /v1/auth/login", "Sign in with a password.", op.Public, op.BrowserOnly,
 		(*Service).SignIn, op.MayCreate)
