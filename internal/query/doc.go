@@ -9,8 +9,7 @@
 //
 // The texts of the best hits then correct the scores: [Result.Rescore] by chunks and adjacent words, [Hit.BoostDate] by
 // dates, [ExactMatcher] by quoted phrases, identifiers and titles. [BoostNeighbors] raises memories beside good hits of
-// the same conversation. [Fuse] merges the hits of the keyword and the semantic retriever. [Matches.Highlights] cuts
-// snippets.
+// the same conversation. [Matches.Highlights] cuts snippets.
 //
 // # Scores
 //

@@ -119,3 +119,6 @@ func sameWord(a, b rune) bool {
 func isLetterOrDigit(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r))
 }
+
+// ExactBoost returns the part of the score that BoostExact added.
+func (h Hit) ExactBoost() float32 { return h.exactBoost }

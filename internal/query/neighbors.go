@@ -9,14 +9,7 @@ import (
 
 // NeighborWeights are the weights of other scores of a conversation in the score of a memory: of adjacent memories, of
 // those two apart, and of the best one.
-type NeighborWeights struct{ adjacent, twoApart, groupBest float32 }
-
-// Weights of both retrievers. An answer often has no word of the question, which is in the turn before. Measured on
-// conversations: .05 of nDCG and .10 of recall for keywords, .02 for semantics. Half or twice the weights are as good.
-var (
-	KeywordNeighborWeights  = NeighborWeights{.3, .1, .3}
-	SemanticNeighborWeights = NeighborWeights{.1, 0, .1}
-)
+type NeighborWeights struct{ Adjacent, TwoApart, GroupBest float32 }
 
 // maxExpandedHits is the number of best hits whose neighbors are added.
 const maxExpandedHits = 200
@@ -150,7 +143,7 @@ func (w *neighborBooster) applyBoost() {
 		best, lengthFactor := slices.Max(raw[from:to]), w.lengthFactor(w.positions[from:to])
 		for i := from; i < to; i++ {
 			h := &w.hits[w.positions[i].index]
-			boost := float32(w.weights.groupBest*best) + w.neighborScore(raw, i, from, to)
+			boost := float32(w.weights.GroupBest*best) + w.neighborScore(raw, i, from, to)
 			h.Score = h.stateFactor * (raw[i] + float32(lengthFactor*boost))
 		}
 		from = to
@@ -189,9 +182,9 @@ func (w *neighborBooster) neighborScore(raw []float32, i, from, to int) (sum flo
 func (w *neighborBooster) weightAt(distance int64) float32 {
 	switch distance {
 	case 1:
-		return w.weights.adjacent
+		return w.weights.Adjacent
 	case 2:
-		return w.weights.twoApart
+		return w.weights.TwoApart
 	}
 	return 0
 }

@@ -39,7 +39,7 @@ func TestBoostNeighborsKeepsRankOfSections(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := slices.Clone(r.Hits)
-		hits := BoostNeighbors(v, r.Hits, KeywordNeighborWeights, index.Filter{}, 0)
+		hits := BoostNeighbors(v, r.Hits, NeighborWeights{.3, .1, .3}, index.Filter{}, 0)
 		if hits[0].Memory != 3 || hits[0].Score > before[0].Score != boosted {
 			t.Errorf("of sections of %d words the best had %v, and now the first is %v", words, before[0], hits[0])
 		}
@@ -66,7 +66,7 @@ func TestBoostNeighborsKeepsMatchBeforeNeighbors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hits := BoostNeighbors(v, r.Hits, KeywordNeighborWeights, index.Filter{}, 0)
+	hits := BoostNeighbors(v, r.Hits, NeighborWeights{.3, .1, .3}, index.Filter{}, 0)
 	if len(hits) != len(list) || hits[0].Memory != 5 {
 		t.Errorf("%v", hits)
 	}

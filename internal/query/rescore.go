@@ -9,10 +9,6 @@ import (
 	"github.com/loci-memory/loci/internal/index"
 )
 
-// RescoreDepth is the number of best hits that are rescored by their texts, because the index has no positions.
-// Measured: rescoring all hits is not better.
-const RescoreDepth = 20
-
 // Weights of the text in the score. chunkWeight is the share of the best chunk in the score of a text longer than a
 // chunk. Scoring shorter texts by chunks is worse. proximityWeight is the weight of adjacent words of the query,
 // relative to that of a term.

@@ -90,6 +90,22 @@ func TopHits(hits []Hit, n int) []Hit {
 	return hits
 }
 
+// MaxPerMemory keeps the hit of the best chunk of each memory, applies the factors of states, and sorts the hits.
+func MaxPerMemory(chunks []Hit) []Hit {
+	slices.SortFunc(chunks, func(a, b Hit) int {
+		if a.Memory != b.Memory {
+			return cmp.Compare(a.Memory, b.Memory)
+		}
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Chunk, b.Chunk))
+	})
+	chunks = slices.CompactFunc(chunks, func(a, b Hit) bool { return a.Memory == b.Memory })
+	for i := range chunks {
+		chunks[i].Score *= chunks[i].stateFactor
+	}
+	SortHits(chunks)
+	return chunks
+}
+
 // CapScores lowers the scores of hits to at most bound. best is the highest score. The order stays the same. Scores
 // below the bound by more than cappedRange change little.
 func CapScores(hits []Hit, bound, best float32) {

@@ -22,7 +22,7 @@ func (s *searchRun) searchKeywords() error {
 		return err
 	}
 	for _, p := range s.workspaces {
-		p.keywordHits = query.BoostNeighbors(p.snapshot, p.keywordHits, query.KeywordNeighborWeights, s.filter,
+		p.keywordHits = query.BoostNeighbors(p.snapshot, p.keywordHits, keywordNeighborWeights, s.filter,
 			int64(s.src.Now()))
 	}
 	s.hits = mergeHits(s.workspaces, keywordHits, max(s.want, maxKeywordHits))
@@ -59,12 +59,12 @@ func (s *searchRun) answer(q query.Query) error {
 	s.result.KeywordCount = 0
 	pages, fetch := s.src.Pages()
 	for _, p := range s.workspaces {
-		want := max(s.want, query.RescoreDepth)
+		want := max(s.want, rescoreDepth)
 		if s.q.Exact.Active() {
 			want = max(want, exactRescoreDepth)
 		}
 		if s.needsFusionDepth() {
-			want = max(want, fusionDepth)
+			want = max(want, maxFused)
 		}
 		if p.snapshot.HasGroups() {
 			want = maxKeywordHits
@@ -83,7 +83,7 @@ func (s *searchRun) answer(q query.Query) error {
 // rescore corrects the scores of the best hits by their texts, of the same number for every limit. All others keep
 // their order behind them.
 func (s *searchRun) rescore() error {
-	deep := query.RescoreDepth
+	deep := rescoreDepth
 	if s.q.Exact.Active() {
 		deep = exactRescoreDepth
 	}

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci"
-	"github.com/loci-memory/loci/internal/query"
 )
 
 // A rankingKey is a query of a user: no user gets a ranking of another one's query.
@@ -63,9 +62,9 @@ func (s *searchRun) saveRanking(key rankingKey) {
 		return
 	}
 	r := &cachedRanking{expiresAt: s.src.Now() + loci.Time(rankingTTL.Microseconds()), forFusion: s.needsFusionDepth(),
-		depth: max(s.want, query.RescoreDepth), total: s.result.KeywordCount, topHit: s.result.TopHit}
+		depth: max(s.want, rescoreDepth), total: s.result.KeywordCount, topHit: s.result.TopHit}
 	if r.forFusion {
-		r.depth = max(r.depth, fusionDepth)
+		r.depth = max(r.depth, maxFused)
 	}
 	all := make([]workspaceSearch, len(s.workspaces))
 	r.workspaces = make([]*workspaceSearch, len(s.workspaces))

@@ -131,8 +131,8 @@ func (s *searchRun) run() error {
 // fuse ranks the best of both retrievers together, the same for every page.
 // Further keyword hits follow behind them.
 func (s *searchRun) fuse(nearest []query.Hit) []query.Hit {
-	best := min(len(s.hits), fusionDepth)
-	fused := query.Fuse(s.hits[:best], nearest, s.want)
+	best := min(len(s.hits), maxFused)
+	fused := fuse(s.hits[:best], nearest, s.want)
 	if len(fused) == 0 || len(fused) >= s.want {
 		return fused
 	}

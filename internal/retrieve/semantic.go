@@ -33,7 +33,7 @@ func (s *searchRun) searchSemantic() error {
 		if err := s.scoreNearest(p, minCandidates); err != nil || s.q.Hybrid { // keyword hits bring neighbors then
 			return err
 		}
-		p.semanticHits = query.BoostNeighbors(p.snapshot, p.semanticHits, query.SemanticNeighborWeights, s.filter,
+		p.semanticHits = query.BoostNeighbors(p.snapshot, p.semanticHits, semanticNeighborWeights, s.filter,
 			int64(s.src.Now()))
 		return s.widenCandidates(p)
 	})

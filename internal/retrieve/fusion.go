@@ -1,0 +1,73 @@
+package retrieve
+
+import (
+	"slices"
+
+	"github.com/loci-memory/loci/internal/query"
+)
+
+// fuse merges the hits of the keyword and the semantic retriever, and returns the k best. Each list is sorted and has
+// the score of every known candidate. A candidate of one retriever gets no score from the other. From maxFused keyword
+// hits on, only the score above that of the last one counts. Otherwise all memories with frequent words of the query
+// would outvote the best semantic hit. Exact matches come first, and change no other score. The highest possible score
+// is 1.
+func fuse(words, semantic []query.Hit, k int) []query.Hit {
+	words, boosted := withoutExactBoost(words)
+	weight, floor := float32(semanticWeight), float32(0)
+	if len(words) >= maxFused {
+		floor = words[len(words)-1].Score
+	}
+	at := make(map[int64]int, len(semantic))
+	for i, h := range semantic {
+		at[h.Memory] = i
+	}
+	both := make([]bool, len(semantic))
+	out := make([]query.Hit, 0, len(words)+len(semantic))
+	for i, h := range words {
+		h.Score = rrfScore(words, i, floor, 1/(1+weight))
+		if j, known := at[h.Memory]; known {
+			both[j], h.Chunk = true, semantic[j].Chunk
+			h.Score += rrfScore(semantic, j, 0, weight/(1+weight))
+		}
+		out = append(out, h)
+	}
+	for j, h := range semantic {
+		if !both[j] {
+			h.Score = rrfScore(semantic, j, 0, weight/(1+weight))
+			out = append(out, h)
+		}
+	}
+	if boosted {
+		for i := range out {
+			if out[i].Score /= 2; out[i].ExactBoost() > 0 {
+				out[i].Score += .5
+			}
+		}
+	}
+	return query.TopHits(out, k)
+}
+
+// withoutExactBoost removes the boost of exact matches, and reports whether there was any. Relative to boosted scores,
+// all others would lose half of their weight.
+func withoutExactBoost(words []query.Hit) (_ []query.Hit, boosted bool) {
+	if !slices.ContainsFunc(words, func(h query.Hit) bool { return h.ExactBoost() > 0 }) {
+		return words, false
+	}
+	words = slices.Clone(words)
+	for i := range words {
+		words[i].Score -= words[i].ExactBoost()
+	}
+	query.SortHits(words)
+	return words, true
+}
+
+// rrfScore returns the fused score of hit number i of a retriever, whose score counts above a floor. The conversions
+// keep products and sums apart, because a fused multiply-add would round differently on other machines.
+func rrfScore(hits []query.Hit, i int, floor, weight float32) float32 {
+	best := hits[0].Score
+	if best <= 0 {
+		return 0
+	}
+	whole := float32(weight * (rrfK + 1))
+	return float32(whole * max(0, hits[i].Score-floor) / best / float32(rrfK+1+i))
+}
