@@ -24,7 +24,7 @@ func scanAtlas(r sqldb.Row, more ...any) (a loci.Atlas, err error) {
 	return a, err
 }
 
-// AtlasRecord returns an atlas within the actor's reach.
+// AtlasRecord returns an atlas in the scope of the transaction.
 func (t *Tx) AtlasRecord(id string) (loci.Atlas, error) {
 	a, err := scanAtlas(sqldb.ScanFunc{Func: func(dest ...any) error {
 		return t.queryRow(`SELECT`+atlasColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+`WHERE a.id = ?2`,
@@ -33,8 +33,8 @@ func (t *Tx) AtlasRecord(id string) (loci.Atlas, error) {
 	return a, sqldb.MapNoRows(err)
 }
 
-// Atlases returns the atlases of a workspace, or of all within the actor's
-// reach where workspaceID is empty. Those of archived workspaces are archived.
+// Atlases returns the atlases of a workspace, or of all in scope where workspaceID is empty. With archived it includes
+// archived ones.
 func (t *Tx) Atlases(workspaceID string, archived bool, p Page) (list List[loci.Atlas], err error) {
 	if workspaceID != "" {
 		if _, err := t.WorkspaceRecord(workspaceID); err != nil {
@@ -52,7 +52,7 @@ func (t *Tx) Atlases(workspaceID string, archived bool, p Page) (list List[loci.
 	return list, err
 }
 
-// AddAtlas makes an atlas in the workspace, unless its owner has most of them.
+// AddAtlas makes an atlas in the workspace, within the owner's maximum.
 func (w *Workspace) AddAtlas(a loci.Atlas, maximum int64) (loci.Atlas, error) {
 	if err := w.requireActive(); err != nil {
 		return a, err
@@ -93,8 +93,8 @@ func (a *Atlas) scanDest() []any {
 	return []any{&a.rowID, &a.id, &a.archived, &w.rowID, &w.id, &w.name, &w.archived, &w.secrets, &w.role}
 }
 
-// Atlas returns the handle of an atlas in whose workspace the actor has at
-// least that role. Managers change it alone, members add to it side by side.
+// Atlas returns the handle of an atlas in whose workspace the actor has at least a role. It locks the row exclusively
+// for admins and owners. Members share the lock, so that they add memories concurrently.
 func (t *Tx) Atlas(id string, minimum loci.Role) (*Atlas, error) {
 	a := &Atlas{t: t, workspace: Workspace{t: t}}
 	how := "UPDATE"
@@ -112,18 +112,16 @@ func (a *Atlas) WorkspaceID() string { return a.workspace.id }
 // ID returns the id of the atlas.
 func (a *Atlas) ID() string { return a.id }
 
-// Secrets tells what the atlas's workspace does with credentials.
+// Secrets returns the workspace's policy for credentials in texts.
 func (a *Atlas) Secrets() loci.SecretsPolicy { return a.workspace.secrets }
 
-// Lock makes everybody who adds something under that name to the atlas wait
-// for one another.
+// Lock takes a lock on a name within the atlas until the commit.
 func (a *Atlas) Lock(name string) error {
-	return a.t.serialize(a.id, name)
+	return a.t.lockName(a.id, name)
 }
 
-// serialize makes everybody who adds something under that name to a record wait for
-// one another.
-func (t *Tx) serialize(id, name string) error {
+// lockName takes a lock on a name within a record until the commit.
+func (t *Tx) lockName(id, name string) error {
 	return t.conn.AdvisoryLock(id + "/" + name)
 }
 
@@ -134,7 +132,7 @@ func (a *Atlas) requireActive() error {
 	return a.workspace.requireActive()
 }
 
-// Record returns the atlas as it is now.
+// Record returns the present record of the atlas.
 func (a *Atlas) Record() (loci.Atlas, error) { return a.t.AtlasRecord(a.id) }
 
 // Update writes name, keywords and description of the record.
@@ -151,17 +149,17 @@ func (a *Atlas) Update(r loci.Atlas) (loci.Atlas, error) {
 	return a.Record()
 }
 
-// A RoutingTargets is the handle of a workspace to which a memory goes without naming
-// its atlas: it knows the atlases that could draw it.
+// A RoutingTargets is the handle of a workspace for a new memory without a given atlas. It holds the atlases that
+// routing may choose.
 type RoutingTargets struct {
 	t         *Tx
 	workspace Workspace
 	inbox     *Atlas
 	atlases   []*Atlas
-	Keywords  [][]string // of the atlases that have some, oldest first
+	Keywords  [][]string // of the atlases with keywords, oldest first
 }
 
-// RoutingTargets returns the handle of a workspace; an empty id is the actor's own.
+// RoutingTargets returns the handle of a workspace; without an id it is the actor's personal one.
 func (t *Tx) RoutingTargets(workspaceID string) (*RoutingTargets, error) {
 	s := &RoutingTargets{t: t, workspace: Workspace{t: t}}
 	which, args := `WHERE e.personal_of = ?1`, []any(nil)
@@ -174,7 +172,7 @@ func (t *Tx) RoutingTargets(workspaceID string) (*RoutingTargets, error) {
 			FROM workspaces e`+t.membershipJoin("e.row_id")+
 			`JOIN atlases a ON a.workspace = e.row_id AND NOT a.archived AND (a.inbox OR a.keywords <> '[]') `+which+
 			` ORDER BY a.created_at, a.id`+t.conn.LockClause("KEY SHARE", "m, w, a"), args, s.scanRow)
-	if err == nil && w.rowID == 0 { // a team makes its Inbox late
+	if err == nil && w.rowID == 0 { // a team has no Inbox before its first use
 		err = t.queryRow(`SELECT w.row_id, w.id, w.name, w.archived, w.secrets, m.role FROM workspaces e`+
 			t.membershipJoin("e.row_id")+which+t.conn.LockClause("KEY SHARE", "m, w"),
 			args, &w.rowID, &w.id, &w.name, &w.archived, &w.secrets, &w.role)
@@ -201,7 +199,7 @@ func (s *RoutingTargets) scanRow(r sqldb.Row) error {
 	return err
 }
 
-// checkAtlasQuota refuses one more atlas where the owner of the workspace has most of them.
+// checkAtlasQuota returns quota_exceeded where the owner of the workspace has the maximum of atlases.
 func (w *Workspace) checkAtlasQuota(maximum int64) error {
 	owner, err := w.t.workspaceOwner(w.rowID)
 	if err != nil {
@@ -212,8 +210,8 @@ func (w *Workspace) checkAtlasQuota(maximum int64) error {
 			AND m.role = 'owner'`, "atlases")
 }
 
-// Atlas returns the atlas at a place in Keywords, or the Inbox for -1, which a
-// team makes when it first needs it, unless its owner has most of the atlases.
+// Atlas returns the atlas at an index in Keywords, or the Inbox for -1. The Inbox of a team is made at its first use,
+// within the owner's maximum.
 func (s *RoutingTargets) Atlas(i int, maximum int64) (*Atlas, error) {
 	if i >= 0 {
 		return s.atlases[i], nil

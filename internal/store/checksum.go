@@ -10,7 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// A digest is the SHA-256 of fields, none of which can run into the next.
+// A digest computes the SHA-256 of a sequence of fields, each with its length.
 type digest struct{ hash.Hash }
 
 func (d digest) writeInts(list ...int64) {
@@ -32,11 +32,11 @@ func (d digest) confidence(c *loci.Confidence) {
 	}
 }
 
-// sum64 returns 64 bits of the digest.
+// sum64 returns the first 64 bits of the digest.
 func (d digest) sum64() int64 { return int64(binary.BigEndian.Uint64(d.Sum(nil))) }
 
-// memoryChecksum returns the checksum of all that a memory says at present. Links to other
-// memories are left out: both ends of a link say the same, and one mends the other.
+// memoryChecksum returns the checksum of the present version of a memory. It excludes links to other memories, which
+// are stored at both ends: a repair derives one end from the other.
 func memoryChecksum(m loci.Memory) int64 {
 	d := digest{sha256.New()}
 	d.writeStrings(m.ID, m.Title, m.Content, string(m.Type), sqldb.EncodeStrings(m.Tags), string(m.Status), m.CreatedBy,
@@ -57,7 +57,7 @@ func memoryChecksum(m loci.Memory) int64 {
 	return d.sum64()
 }
 
-// versionChecksum is that of a version with its whole text, wherever that is kept.
+// versionChecksum returns the checksum of a version with its content, wherever that is stored.
 func versionChecksum(v loci.MemoryVersion) int64 {
 	d := digest{sha256.New()}
 	d.writeStrings(v.Title, v.Content, string(v.Type), sqldb.EncodeStrings(v.Tags), string(v.Status), v.VerifiedBy,

@@ -25,7 +25,8 @@ func Compute[T any](t *Tx, weight int, f func() T, key ...string) (T, error) {
 	return f(), nil
 }
 
-// A computation is work that ends a transaction, and later its result. Values of different types never share a key.
+// A computation is an error that ends a transaction, and then holds the value for its next run. The type of the value
+// is part of the key.
 type computation struct {
 	key   []string
 	run   func() any

@@ -9,19 +9,19 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// How long a sign-in lives: 30 days after its last use, 90 at most.
+// A sign-in expires 30 days after its last use, and at the age of 90 days.
 const (
 	SignInIdleTimeout = 30 * 24 * time.Hour
 	SignInMaxAge      = 90 * 24 * time.Hour
 )
 
-// Bounds of the credentials of one user.
+// Limits for one user.
 const (
 	MaxSignins = 100
-	MaxKeys    = 100 // that are not revoked
+	MaxKeys    = 100 // without revoked ones
 )
 
-// A Credential is what a proof of identity stands for.
+// A Credential is an API key or a sign-in of a browser.
 type Credential struct {
 	ID      string
 	Kind    identity.CredentialKind
@@ -31,7 +31,7 @@ type Credential struct {
 	UsedAt  loci.Time
 }
 
-// Credential returns what the key or the sign-in with this hash stands for.
+// Credential returns the credential whose secret has this hash.
 func (t *SystemTx) Credential(kind identity.CredentialKind, hash []byte) (c Credential, err error) {
 	c.Kind = kind
 	if kind == identity.CredentialCookie {
@@ -55,7 +55,7 @@ func (t *SystemTx) cutoff(d time.Duration) loci.Time {
 	return t.t.conn.Now - loci.Time(d.Microseconds())
 }
 
-// TouchCredentials notes when credentials were last used, by id.
+// TouchCredentials writes the times of last use of credentials, by id.
 func (t *SystemTx) TouchCredentials(kind identity.CredentialKind, at map[string]loci.Time) error {
 	table, column := "api_keys", "last_used_at"
 	if kind == identity.CredentialCookie {
@@ -70,10 +70,9 @@ func (t *SystemTx) TouchCredentials(kind identity.CredentialKind, at map[string]
 	return nil
 }
 
-// AddSignIn stores the hash of a signed-in browser's secret. Of a user with MaxSignins
-// it ends the sign-ins that were not used for longest.
+// AddSignIn stores the hash of a browser's secret. A user with MaxSignins sign-ins loses the least recently used one.
 func (t *SystemTx) AddSignIn(userID string, hash []byte) error {
-	if err := t.t.serialize(userID, "sign_ins"); err != nil {
+	if err := t.t.lockName(userID, "sign_ins"); err != nil {
 		return err
 	}
 	err := t.t.conn.Query(`DELETE FROM sign_ins WHERE id IN (
@@ -92,13 +91,13 @@ func (t *SystemTx) AddSignIn(userID string, hash []byte) error {
 	return err
 }
 
-// DeleteExpiredSignIns forgets browsers that are signed out by the clock.
+// DeleteExpiredSignIns deletes the sign-ins that have expired.
 func (t *SystemTx) DeleteExpiredSignIns() (int64, error) {
 	return t.t.exec(`DELETE FROM sign_ins WHERE used_at <= ?1 OR created_at <= ?2`, t.cutoff(SignInIdleTimeout),
 		t.cutoff(SignInMaxAge))
 }
 
-// EndSignIn signs the actor's browser out.
+// EndSignIn deletes the sign-in of the call.
 func (t *Tx) EndSignIn() error {
 	_, err := t.exec(`DELETE FROM sign_ins WHERE id = ?1 AND user_id = ?2`, t.actor.CredentialID, t.actor.UserID)
 	t.Emit(Event{Name: EventCredentialEnded, CredentialID: t.actor.CredentialID})
@@ -111,7 +110,7 @@ func scanKey(k *loci.APIKey) []any {
 	return []any{&k.ID, &k.Name, &k.Prefix, &k.CreatedAt, &k.UpdatedAt, &k.LastUsedAt, &k.RevokedAt}
 }
 
-// Keys returns the actor's API keys, revoked ones too.
+// Keys returns the actor's API keys, including revoked ones.
 func (t *Tx) Keys(p Page) (keys List[loci.APIKey], err error) {
 	at, id, limit := p.seek()
 	keys = newList[loci.APIKey](p)
@@ -125,23 +124,22 @@ func (t *Tx) Keys(p Page) (keys List[loci.APIKey], err error) {
 	return keys, err
 }
 
-// A Account is the handle of the actor's own account: what a person owns beside
-// workspaces is written through it.
+// An Account is the handle of the actor's account: of its API keys and new workspaces.
 type Account struct{ t *Tx }
 
 // Account returns the handle of the actor's account.
 func (t *Tx) Account() (*Account, error) { return &Account{t}, t.checkIdempotency() }
 
-// A NewKey is an API key that is about to be made; Hash is all that is kept of it.
+// A NewKey is an API key to store. Of the key itself only Hash is stored.
 type NewKey struct {
 	Name   string
 	Prefix string
 	Hash   []byte
 }
 
-// AddKey stores a key of the actor's, who has at most MaxKeys.
+// AddKey stores a key of the actor, who has at most MaxKeys.
 func (s *Account) AddKey(n NewKey) (k loci.APIKey, err error) {
-	if err := s.t.serialize(s.t.actor.UserID, "keys"); err != nil {
+	if err := s.t.lockName(s.t.actor.UserID, "keys"); err != nil {
 		return k, err
 	}
 	live := 0
@@ -157,8 +155,8 @@ func (s *Account) AddKey(n NewKey) (k loci.APIKey, err error) {
 	return s.t.addKey(s.t.actor.UserID, n)
 }
 
-// AddKey stores a key of a user's, as the operator: MaxKeys does not bind it, so that
-// a user whose keys are all lost can be helped.
+// AddKey stores a key of a user for the operator. MaxKeys does not apply, so that the operator can help a user who lost
+// all keys.
 func (t *SystemTx) AddKey(userID string, n NewKey) (loci.APIKey, error) {
 	return t.t.addKey(userID, n)
 }
@@ -171,7 +169,7 @@ func (t *Tx) addKey(userID string, n NewKey) (k loci.APIKey, err error) {
 	return k, err
 }
 
-// RevokeKey ends a key of the actor's; to do it again changes nothing.
+// RevokeKey revokes a key of the actor. Revoking it again changes nothing.
 func (s *Account) RevokeKey(id string) error {
 	n, err := s.t.exec(
 		`UPDATE api_keys SET revoked_at = CASE revoked_at WHEN 0 THEN ?3 ELSE revoked_at END, updated_at = ?3
@@ -184,5 +182,5 @@ func (s *Account) RevokeKey(id string) error {
 	if err != nil {
 		return err
 	}
-	return s.t.dropReplays(id) // what would show it again
+	return s.t.dropReplays(id) // they show the key
 }

@@ -18,10 +18,10 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// idempotencyTTL is how long the answer to a call with an Idempotency-Key is kept.
+// idempotencyTTL is the lifetime of a stored answer.
 const idempotencyTTL = 24 * time.Hour
 
-// replay ends a closure whose call was answered before.
+// A replay is an error that ends the function of a repeated call, with the stored answer.
 type replay struct {
 	answer  []byte
 	created bool
@@ -29,7 +29,7 @@ type replay struct {
 
 func (r *replay) Error() string { return "store: answered before" }
 
-// decode writes the stored answer over out.
+// decode unmarshals the stored answer into out.
 func (r *replay) decode(out any) error {
 	if err := json.Unmarshal(r.answer, out); err != nil {
 		return fmt.Errorf("store: stored answer: %w", err)
@@ -40,9 +40,8 @@ func (r *replay) decode(out any) error {
 	return nil
 }
 
-// checkIdempotency looks up whether the call was answered before. Every handle that grants
-// a write calls it, so that access and role are checked first and the state
-// after. It returns a replay, an idempotency conflict, or nil.
+// checkIdempotency looks for a stored answer of the call. Every handle for writes calls it after the check of scope and
+// role, and before that of the state. It returns a *replay, an idempotency conflict, or nil.
 func (t *Tx) checkIdempotency() error {
 	o := t.actor.Idempotency
 	if t.idempotencyChecked || o == nil {
@@ -123,20 +122,20 @@ func (t *Tx) storeReplay(out any) error {
 	return err
 }
 
-// Bounds of stored answers in bytes: from which on they are compressed, and how long none is.
+// Sizes of stored answers in bytes.
 const (
-	compressThreshold = 4 << 10
+	compressThreshold = 4 << 10 // longer ones are compressed
 	maxReplayBytes    = 64 << 20
 )
 
-// compress compresses a long answer with gzip. An answer is JSON, which never begins as gzip does.
+// compress compresses a long answer with gzip. An answer is JSON, which never starts with the magic bytes of gzip.
 func compress(answer []byte) []byte {
 	if len(answer) < compressThreshold {
 		return answer
 	}
 	var b bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // the level is known
-	w.Write(answer)                                 // a buffer takes all
+	w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed) // fails only for an unknown level
+	w.Write(answer)                                 // a Buffer returns no errors
 	w.Close()
 	if b.Len() >= len(answer) {
 		return answer
@@ -144,7 +143,7 @@ func compress(answer []byte) []byte {
 	return b.Bytes()
 }
 
-// decompress returns the answer that pack was given.
+// decompress reverses compress.
 func decompress(packed []byte) ([]byte, error) {
 	if !bytes.HasPrefix(packed, []byte{0x1f, 0x8b}) {
 		return packed, nil
@@ -156,8 +155,7 @@ func decompress(packed []byte) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(r, maxReplayBytes))
 }
 
-// encrypt encrypts a stored answer with AES-256-GCM: who reads the database
-// without the credential learns nothing from it.
+// encrypt encrypts a stored answer with AES-256-GCM: it cannot be read from the database without the credential.
 func encrypt(key [32]byte, plain []byte) []byte {
 	g := newGCM(key)
 	nonce := make([]byte, g.NonceSize())
@@ -185,7 +183,7 @@ func newGCM(key [32]byte) cipher.AEAD {
 	return g
 }
 
-// DeleteExpiredReplays forgets stored answers that are too old to be asked for again.
+// DeleteExpiredReplays deletes the stored answers older than idempotencyTTL.
 func (t *SystemTx) DeleteExpiredReplays() (int64, error) {
 	return t.t.exec(`DELETE FROM idempotency_keys WHERE created_at <= ?1`,
 		t.t.conn.Now-loci.Time(idempotencyTTL.Microseconds()))

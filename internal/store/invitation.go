@@ -16,9 +16,8 @@ func scanInvitation(i *loci.Invitation) []any {
 		&i.CreatedAt, &i.UpdatedAt}
 }
 
-// Invite asks the owner of an address into the workspace. Somebody who is a
-// member or already invited is skipped, with the reason. The store keeps the hash
-// of the invitation's token, not the token.
+// Invite invites an address into the workspace. A member and an address with a pending invitation are skipped, with the
+// reason. Of the invitation's token only the hash is stored.
 func (w *Workspace) Invite(
 	e loci.Email, role loci.Role, life time.Duration, tokenHash []byte,
 ) (i loci.Invitation, skipped loci.SkipReason, err error) {
@@ -27,6 +26,7 @@ func (w *Workspace) Invite(
 	}
 	// Two who invite the same address at once make one invitation.
 	t := w.t
+	// The handle locks the workspace, so that concurrent calls make one invitation for an address.
 	reason, err := w.skipReason(e)
 	if err != nil || reason != "" {
 		return i, reason, err
@@ -52,7 +52,7 @@ func (w *Workspace) checkInvitable(role loci.Role) error {
 	return w.requireActive()
 }
 
-// skipReason tells why an address needs no invitation, if it needs none.
+// skipReason returns the reason why an address needs no invitation, or "".
 func (w *Workspace) skipReason(e loci.Email) (loci.SkipReason, error) {
 	var one int
 	err := w.t.conn.QueryRow(
@@ -77,8 +77,7 @@ func (w *Workspace) skipReason(e loci.Email) (loci.SkipReason, error) {
 	return "", nil
 }
 
-// Invitations returns the invitations that were sent from a workspace that the
-// actor manages.
+// Invitations returns the invitations to a workspace in which the actor is at least an admin.
 func (t *Tx) Invitations(workspaceID string, p Page) (list List[loci.Invitation], err error) {
 	w, err := t.WorkspaceRecord(workspaceID)
 	if err != nil {
@@ -95,8 +94,8 @@ func (t *Tx) Invitations(workspaceID string, p Page) (list List[loci.Invitation]
 	return list, err
 }
 
-// PendingInvitations returns the invitations that wait for the actor's answer. An
-// address that is not verified may be somebody else's: it has none.
+// PendingInvitations returns the pending invitations to the actor's address. An unverified address has none: it may
+// belong to another person.
 func (t *Tx) PendingInvitations(p Page) (list List[loci.Invitation], err error) {
 	at, id, limit := p.seek()
 	list = newList[loci.Invitation](p)
@@ -114,7 +113,7 @@ func (t *Tx) scanInvitationAt(r sqldb.Row) (i loci.Invitation, err error) {
 	return i.At(t.conn.Now), err
 }
 
-// An IncomingInvitation is the handle of an invitation to the actor's own address.
+// An IncomingInvitation is the handle of an invitation to the actor's address.
 type IncomingInvitation struct {
 	t         *Tx
 	record    loci.Invitation
@@ -123,8 +122,8 @@ type IncomingInvitation struct {
 	verified  bool // the actor's address
 }
 
-// IncomingInvitation returns the handle of an invitation to the actor; another person's is
-// NotFound. An address that is not verified takes the token of the invitation.
+// IncomingInvitation returns the handle of an invitation to the actor, or NotFound. An actor with an unverified address
+// needs the token of the invitation.
 func (t *Tx) IncomingInvitation(id string, tokenHash []byte) (*IncomingInvitation, error) {
 	i := &IncomingInvitation{t: t}
 	err := t.conn.QueryRow(`SELECT`+invitationColumns+`, w.row_id, w.archived, u.verified
@@ -139,13 +138,12 @@ func (t *Tx) IncomingInvitation(id string, tokenHash []byte) (*IncomingInvitatio
 	return i, t.checkIdempotency()
 }
 
-// validTokenCondition is a condition: ?1 is the hash of the token of an invitation i, which
-// is pending (?2) now (?3). A token ends with its invitation.
+// validTokenCondition is an SQL condition: ?1 is the hash of the token of invitation i, which is pending (?2) and not
+// expired at ?3.
 const validTokenCondition = ` (i.token_hash = ?1 AND i.status = ?2 AND i.expires_at > ?3) `
 
-// ViewInvitation returns an invitation and the name of its inviter. Its token shows it
-// to anybody, and a user whose verified address it is for sees it without. For all
-// others it is NotFound.
+// ViewInvitation returns an invitation and the name of its inviter to the holder of its token, and to the user with its
+// verified address. For any other caller it is NotFound.
 func (t *SystemTx) ViewInvitation(userID, id string, tokenHash []byte) (i loci.Invitation, inviter string, err error) {
 	err = t.t.conn.QueryRow(`SELECT`+invitationColumns+`, COALESCE(n.name, '')
 		FROM invitations i JOIN workspaces w ON w.row_id = i.workspace LEFT JOIN users n ON n.id = i.invited_by
@@ -155,8 +153,7 @@ func (t *SystemTx) ViewInvitation(userID, id string, tokenHash []byte) (i loci.I
 	return i.At(t.t.conn.Now), inviter, sqldb.MapNoRows(err)
 }
 
-// CheckInvitationToken returns NotFound unless the hash is that of the token of a
-// pending invitation to the address.
+// CheckInvitationToken returns NotFound unless the hash is that of the token of a pending invitation to the address.
 func (t *SystemTx) CheckInvitationToken(e loci.Email, tokenHash []byte) error {
 	var one int
 	err := t.t.conn.QueryRow(`SELECT 1 FROM invitations i WHERE `+validTokenCondition+`AND i.email_folded = ?4`,
@@ -165,8 +162,7 @@ func (t *SystemTx) CheckInvitationToken(e loci.Email, tokenHash []byte) error {
 		"invitation.")
 }
 
-// Respond accepts or declines, and verifies the actor's address. An invitation is
-// answered once; its token ends.
+// Respond accepts or declines the invitation and verifies the actor's address. It invalidates the token.
 func (i *IncomingInvitation) Respond(accept bool) (loci.Invitation, error) {
 	move := "declined"
 	if accept {

@@ -12,17 +12,17 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// A Filter narrows a list or a search of memories. Empty fields narrow nothing.
+// A Filter limits a list or a search of memories. An empty field does not limit it.
 type Filter struct {
 	WorkspaceID string
 	AtlasID     string
 	Types       []loci.MemoryType
 	Tags        []string
 	Include     []loci.Include
-	Verified    bool // only what somebody has reviewed; lists alone
+	Verified    bool // only reviewed memories; searches ignore it
 }
 
-// statuses returns the places in loci.Statuses of what the filter shows.
+// statuses returns the statuses in the filter, as indexes in loci.MemoryStatuses.
 func (f Filter) statuses() []int {
 	out := []int{0}
 	for i, s := range loci.MemoryStatuses[1:] {
@@ -33,13 +33,13 @@ func (f Filter) statuses() []int {
 	return out
 }
 
-// A scopeFilter is what a Filter leaves of the actor's places.
+// A scopeFilter is the part of the actor's scope that a Filter selects.
 type scopeFilter struct {
 	workspaces []int64
-	atlas      int64 // the only atlas; 0 is all
+	atlas      int64 // 0 means all
 }
 
-// resolveScope finds the places of a filter; one that is out of reach is NotFound.
+// resolveScope returns the workspaces and the atlas of a filter, or NotFound for one out of scope.
 func (t *Tx) resolveScope(f Filter) (r scopeFilter, err error) {
 	var workspace int64
 	var id string
@@ -66,20 +66,20 @@ func (t *Tx) resolveScope(f Filter) (r scopeFilter, err error) {
 	return r, sqldb.MapNoRows(err)
 }
 
-// maxMergedRanges bounds the heads that one statement merges: SQLite joins at most
-// 500 selects.
+// maxMergedRanges is the maximum of index ranges that one statement merges: SQLite limits a compound SELECT to 500
+// terms.
 const maxMergedRanges = 100
 
-// A pageEntry is the place of a memory in a list.
+// A pageEntry is the sort key and the row id of a memory.
 type pageEntry struct {
 	rowID int64
 	at    loci.Time
 	id    string
 }
 
-// Memories returns a page of memories, newest first. It merges the heads of
-// index ranges, one for each place and status, so that its cost follows the
-// page and not the store. Texts are read only of what the page has room for.
+// Memories returns a page of memories, newest first. It merges the beginnings of index ranges, one for each container
+// and status: the cost depends on the page size, not on the size of the store. Contents are read only for the memories
+// on the page.
 func (t *Tx) Memories(f Filter, p Page) (list List[loci.Memory], err error) {
 	ranges, err := t.memoryRanges(f, p)
 	if err != nil {
@@ -103,7 +103,7 @@ func (t *Tx) Memories(f Filter, p Page) (list List[loci.Memory], err error) {
 			return list, err
 		}
 	}
-	if len(list.Items) == 0 && list.HasMore { // all of them were deleted meanwhile
+	if len(list.Items) == 0 && list.HasMore { // concurrent calls deleted all of them
 		last := heads[p.Limit-1]
 		p.After = PageKey{At: last.at, ID: last.id}
 		return t.Memories(f, p)
@@ -115,7 +115,7 @@ func newestFirst(a, b pageEntry) int {
 	return cmp.Or(cmp.Compare(b.at, a.at), strings.Compare(b.id, a.id))
 }
 
-// loadPageEntries reads memories and puts them on the page, in the order of their heads.
+// loadPageEntries reads the memories of entries and adds them to the page in that order.
 func (t *Tx) loadPageEntries(list *List[loci.Memory], heads []pageEntry) error {
 	rowIDs := make([]int64, len(heads))
 	for i, h := range heads {
@@ -137,7 +137,7 @@ func (t *Tx) loadPageEntries(list *List[loci.Memory], heads []pageEntry) error {
 	}
 	for _, m := range memories {
 		if m.ID == "" {
-			continue // it was deleted meanwhile
+			continue // a concurrent call deleted it
 		}
 		if err := list.add(m); err != nil {
 			return err
@@ -146,14 +146,14 @@ func (t *Tx) loadPageEntries(list *List[loci.Memory], heads []pageEntry) error {
 	return nil
 }
 
-// A memoryRange is a range of an index that lists merge: the memories of one place in one status, newest first.
+// A memoryRange is a range of an index: the memories of one workspace or atlas in one status, newest first.
 type memoryRange struct {
-	column    string // of the place: workspace or atlas
+	column    string // workspace or atlas
 	container int64
 	status    int
 }
 
-// memoryRanges returns the ranges that can have memories on a page, which are within the actor's reach.
+// memoryRanges returns the ranges in scope that can have memories on the page.
 func (t *Tx) memoryRanges(f Filter, p Page) (list []memoryRange, err error) {
 	if f.WorkspaceID == "" && f.AtlasID == "" {
 		for _, s := range f.statuses() {
@@ -177,11 +177,9 @@ func (t *Tx) memoryRanges(f Filter, p Page) (list []memoryRange, err error) {
 	return list, nil
 }
 
-// newestRanges adds the ranges of a status that have the newest memories in all of the actor's workspaces. A page has
-// no
-// memories of more ranges than it has rows: one look at each workspace costs less than to merge them all. The inner
-// limit
-// keeps SQLite from looking three times.
+// newestRanges adds the ranges of a status with the newest memories of all workspaces in scope. As a page has memories
+// of at most as many ranges as it has rows, one lookup for each workspace costs less than a merge of all. The inner
+// LIMIT keeps SQLite from three lookups for each.
 func (t *Tx) newestRanges(list *[]memoryRange, f Filter, p Page, status int) error {
 	_, _, rows := p.seek()
 	c := t.newPagePredicate(f, p, 1)
@@ -201,11 +199,11 @@ func (t *Tx) newestRanges(list *[]memoryRange, f Filter, p Page, status int) err
 		})
 }
 
-// pagePredicate are what a memory h of a page fulfils, with their arguments.
+// A pagePredicate is the SQL condition for a memory h on a page, with its arguments.
 type pagePredicate struct {
 	sql       string
 	args      []any
-	argOffset int // arguments of the statement that stand before these
+	argOffset int // the number of the statement's arguments before args
 }
 
 func (c *pagePredicate) bind(v any) int {
@@ -234,7 +232,7 @@ func (t *Tx) newPagePredicate(f Filter, p Page, before int) *pagePredicate {
 	return c
 }
 
-// mergedPages adds the first memories of some ranges.
+// mergedPages adds the first memories of the merged ranges.
 func (t *Tx) mergedPages(list *[]pageEntry, f Filter, p Page, ranges []memoryRange) error {
 	_, _, rows := p.seek()
 	c := t.newPagePredicate(f, p, 0)
@@ -246,8 +244,8 @@ func (t *Tx) mergedPages(list *[]pageEntry, f Filter, p Page, ranges []memoryRan
 			AND %s ORDER BY h.created_at DESC, h.id DESC LIMIT ?%d) AS head`, x.column, c.bind(x.container), x.status,
 			c.sql, limit)
 	}
-	// The sum makes SQLite sort the heads together: it would merge them two at a time
-	// where all columns that it sorts by are shown.
+	// The sum makes SQLite sort all rows together. It would merge the ranges pairwise if the columns of the sort key
+	// were selected as they are.
 	q := `SELECT row_id, created_at + 0, id FROM (` + strings.Join(selects, " UNION ALL ") +
 		`) AS heads ORDER BY created_at DESC, id DESC LIMIT ?` + strconv.Itoa(limit)
 	return t.conn.Query(q, c.args, func(r sqldb.Row) error {

@@ -5,7 +5,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// Members returns the members of a workspace within the actor's reach.
+// Members returns the members of a workspace in scope.
 func (t *Tx) Members(workspaceID string, p Page) (list List[loci.Member], err error) {
 	if _, err := t.WorkspaceRecord(workspaceID); err != nil {
 		return list, err

@@ -23,8 +23,8 @@ func (t *Tx) scanMemory(r sqldb.Row, more ...any) (loci.Memory, error) {
 	return t.newMemoryScanner(more...)(r)
 }
 
-// newMemoryScanner returns what scans rows of memories, one after another: the places
-// for their columns are made once.
+// newMemoryScanner returns a function that scans rows of memories. The scan destinations are allocated once for all
+// rows.
 func (t *Tx) newMemoryScanner(more ...any) func(sqldb.Row) (loci.Memory, error) {
 	var x struct {
 		m                loci.Memory
@@ -61,12 +61,12 @@ func (t *Tx) newMemoryScanner(more ...any) func(sqldb.Row) (loci.Memory, error) 
 	}
 }
 
-// memoriesJoin joins rows of memories, as e, to their places within the actor's reach.
+// memoriesJoin joins memories e in scope to their atlases a.
 func (t *Tx) memoriesJoin() string {
 	return ` memories e` + t.membershipJoin("e.workspace") + ` JOIN atlases a ON a.row_id = e.atlas `
 }
 
-// MemoryRecord returns a memory within the actor's reach.
+// MemoryRecord returns a memory in scope.
 func (t *Tx) MemoryRecord(id string) (loci.Memory, error) {
 	m, err := t.scanMemory(sqldb.ScanFunc{Func: func(dest ...any) error {
 		return t.queryRow(`SELECT`+memoryColumns+`FROM`+t.memoriesJoin()+`WHERE e.id = ?2`, []any{id}, dest...)
@@ -74,14 +74,14 @@ func (t *Tx) MemoryRecord(id string) (loci.Memory, error) {
 	return m, sqldb.MapNoRows(err)
 }
 
-// contentHash finds equal texts; callers compare the texts too.
+// contentHash returns the key of an index over contents. Callers also compare the contents, because hashes can collide.
 func contentHash(content string) int64 {
 	h := sha256.Sum256([]byte(content))
 	return int64(binary.BigEndian.Uint64(h[:8]))
 }
 
-// FindDuplicate returns the oldest active memory of the atlas with that content, whose entry
-// is e. Mostly there is none, so that only a number is asked for first.
+// FindDuplicate returns the oldest active memory of the atlas with a content, whose entry is e. The first statement
+// reads the row id alone, because usually there is no duplicate.
 func (a *Atlas) FindDuplicate(content string, e IndexEntry) (m loci.Memory, found bool, err error) {
 	var rowID int64
 	err = a.t.conn.QueryRow(
@@ -102,15 +102,15 @@ func (a *Atlas) FindDuplicate(content string, e IndexEntry) (m loci.Memory, foun
 	return m, err == nil, err
 }
 
-// An IndexEntry is what indexes keep of a text: its document in the keyword index,
-// what it is found by among near duplicates, and among equal texts.
+// An IndexEntry holds the indexed forms of a text: the document of the keyword index, the MinHash signature and the
+// content hash.
 type IndexEntry struct {
 	document  []byte
 	signature []int64
 	hash      int64
 }
 
-// signatureShare is by how much a MinHash signature, or a set of shingles, costs less than the analysis of a text.
+// signatureShare is the ratio of the costs of analyzing a text and of computing its MinHash signature or shingles.
 const signatureShare = 8
 
 // NewIndexEntry returns the entry of a memory with that title and content.
@@ -118,7 +118,7 @@ func NewIndexEntry(title, content string) IndexEntry {
 	return IndexEntry{index.AnalyzeEncoded(title, content), minhash.Signature(content), contentHash(content)}
 }
 
-// AddMemory stores a memory, whose entry is e, in the atlas.
+// AddMemory stores a memory in the atlas; e is the entry of its text.
 func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 	if err := a.requireActive(); err != nil {
 		return m, err
@@ -155,7 +155,7 @@ func (a *Atlas) AddMemory(m loci.Memory, e IndexEntry) (loci.Memory, error) {
 		CreatedAt: t.conn.Now, Memories: 1, Bytes: len(m.Content), Document: e.document})
 }
 
-// appendLog writes a change to the log of the index, where the quota of the owner has room for it.
+// appendLog appends a change to the log of the keyword index, and checks the storage quota of the owner.
 func (a *Atlas) appendLog(u indexdb.LogUpdate) error {
 	err := a.t.store.index.AppendLog(a.t.conn, a.workspace.rowID, a.rowID, u)
 	if err == nil && u.Bytes > 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/loci-memory/loci/internal/store/indexdb"
 )
 
-// A Memory is the handle of a memory that the actor may change: who made it,
-// and who manages its workspace. Its row stays as it is until the commit.
+// A Memory is the handle of a memory that the actor may change, as its creator or as an admin of its workspace. Its row
+// is locked until the commit.
 type Memory struct {
 	t       *Tx
 	rowID   int64
@@ -24,8 +24,7 @@ type Memory struct {
 	reviewed bool
 }
 
-// Memory returns the handle of a memory. One that is out of reach is NotFound,
-// one that the actor may only read Forbidden.
+// Memory returns the handle of a memory. Out of scope it is NotFound, and Forbidden where the actor may only read.
 func (t *Tx) Memory(id string) (*Memory, error) {
 	return t.openMemory(`WHERE e.id = ?2`, id)
 }
@@ -45,9 +44,7 @@ func (t *Tx) openMemory(which string, args ...any) (*Memory, error) {
 	return m, m.atlas.workspace.authorize(err, minimum)
 }
 
-// LockMemories keeps memories within the actor's reach as they are until the commit, in
-// one order for all: of those who need the same ones nobody waits for one who
-// waits for him.
+// LockMemories locks the rows of memories in scope in the order of row ids, so that concurrent calls cannot deadlock.
 func (t *Tx) LockMemories(ids ...string) error {
 	if !t.conn.Dialect.RowLocks {
 		return nil
@@ -59,8 +56,7 @@ func (t *Tx) LockMemories(ids ...string) error {
 	})
 }
 
-// LockLinkedMemories locks a memory, its replacement, and the memories that it
-// replaced: a deletion changes all of them.
+// LockLinkedMemories locks a memory, its replacement and the memories that it replaced: a deletion changes all of them.
 func (t *Tx) LockLinkedMemories(id string) error {
 	if !t.conn.Dialect.RowLocks {
 		return nil
@@ -69,7 +65,7 @@ func (t *Tx) LockLinkedMemories(id string) error {
 	err := t.queryRow(`SELECT e.superseded_by, e.supersedes FROM memories e`+t.membershipJoin("e.workspace")+
 		`WHERE e.id = ?2`, []any{id}, &by, &list)
 	if errors.Is(err, sqldb.ErrNoRows) {
-		return nil // the handle will tell
+		return nil // the caller opens the handle, which returns NotFound
 	}
 	if err != nil {
 		return err
@@ -81,19 +77,18 @@ func (t *Tx) LockLinkedMemories(id string) error {
 	return t.LockMemories(append(ids, id, by)...)
 }
 
-// Record returns the memory as it stands.
+// Record returns the record of the memory in this transaction.
 func (m *Memory) Record() loci.Memory { return m.current }
 
-// Secrets tells what the memory's workspace does with credentials.
+// Secrets returns the workspace's policy for credentials in texts.
 func (m *Memory) Secrets() loci.SecretsPolicy { return m.atlas.Secrets() }
 
-// MarkReviewed makes the next version say that the actor has looked at the memory.
-// It is possible in every state, of archived places too.
+// MarkReviewed makes Update record a review by the actor. A review is possible in every state, also in archived
+// containers.
 func (m *Memory) MarkReviewed() { m.reviewed = true }
 
-// Update stores next as the present version and the former one among the versions. Only content, title, type, tags,
-// status and the fields of a review change; without a change no version is made. The entry is that of next's title and
-// content where the caller has it, or nil.
+// Update stores next as the present version and keeps the former version. Only content, title, type, tags, status and
+// the fields of a review may differ; without a difference no version is made. entry is that of next's text, or nil.
 func (m *Memory) Update(next loci.Memory, entry *IndexEntry) (loci.Memory, error) {
 	if !m.reviewed {
 		if err := m.atlas.requireActive(); err != nil {
@@ -107,7 +102,7 @@ func (m *Memory) Update(next loci.Memory, entry *IndexEntry) (loci.Memory, error
 	return m.applyUpdate(next, entry)
 }
 
-// shownBy returns the ids of the memories that an answer with m shows.
+// shownBy returns the ids of the memories that a record shows.
 func shownBy(m loci.Memory) []string { return append([]string{m.ID, m.SupersededBy}, m.Supersedes...) }
 
 func (m *Memory) unchanged(next loci.Memory) bool {
@@ -162,7 +157,7 @@ func (m *Memory) applyUpdate(next loci.Memory, entry *IndexEntry) (loci.Memory, 
 		Document: index.document})
 }
 
-// An indexUpdate is the entry of the next text of a memory, and the signature of its present one.
+// An indexUpdate is the entry of the next text of a memory and the signature of its former text.
 type indexUpdate struct {
 	IndexEntry
 	formerSignature []int64
@@ -186,9 +181,8 @@ func (m *Memory) indexUpdate(next loci.Memory, entry *IndexEntry) (indexUpdate, 
 	}, next.Title, next.Content, was)
 }
 
-// changedColumns names what the row gets. An index is written where a column of its own
-// is named, even if the value stays: so the rarer ones are named only where they
-// change.
+// changedColumns returns the SET clause and arguments of an update. It omits unchanged columns that have an index:
+// naming a column updates its indexes, even with the same value.
 func (m *Memory) changedColumns(next loci.Memory, hash int64) (string, []any) {
 	var set []string
 	args := []any{m.rowID}
@@ -198,7 +192,7 @@ func (m *Memory) changedColumns(next loci.Memory, hash int64) (string, []any) {
 	}
 	to("version", next.Version)
 	to("title", next.Title)
-	if next.Type != m.current.Type { // a kind that this version does not know stays
+	if next.Type != m.current.Type { // a type of a newer version is kept
 		to("type", slices.Index(loci.MemoryTypes, next.Type))
 	}
 	to("tags", sqldb.EncodeStrings(next.Tags))
@@ -224,7 +218,7 @@ func (m *Memory) changedColumns(next loci.Memory, hash int64) (string, []any) {
 	return strings.Join(set, ", "), args
 }
 
-// asStored returns the memory as its row says after a change to next.
+// asStored returns the record that the row has after a change to next.
 func (m *Memory) asStored(next loci.Memory) loci.Memory {
 	was := m.current
 	next.ID, next.CreatedBy, next.CreatedAt, next.Source = was.ID, was.CreatedBy, was.CreatedAt, was.Source
@@ -238,8 +232,8 @@ func (m *Memory) asStored(next loci.Memory) loci.Memory {
 	return next
 }
 
-// saveVersion makes a version of what the memory is. Its text is kept only where the
-// next one is another: as a length where the next one goes on from it.
+// saveVersion inserts the present version into the former versions. It stores the text only if the next one differs,
+// and only its length if the next one begins with it.
 func (m *Memory) saveVersion(next string) error {
 	was := m.current
 	var content *string
@@ -261,8 +255,8 @@ func (m *Memory) saveVersion(next string) error {
 	return err
 }
 
-// Replacement finds the memory that may take this one's place, and holds it. One
-// that is out of reach is NotFound, one of another workspace a mistake.
+// Replacement locks and returns the memory that is to replace this one. Out of scope it is NotFound, in another
+// workspace invalid.
 func (m *Memory) Replacement(id string) (*Memory, error) {
 	t := m.t
 	r := &Memory{t: t}
@@ -280,8 +274,8 @@ func (m *Memory) Replacement(id string) (*Memory, error) {
 	return r, nil
 }
 
-// Supersede puts r in the memory's place. Both are active, so that no circle
-// can come about: what is replaced never replaces.
+// Supersede links the memory to its replacement r. Both are active, so the links have no cycle: a superseded memory
+// never replaces another one.
 func (m *Memory) Supersede(r *Memory) (loci.Memory, error) {
 	next := m.current
 	next.Status, next.SupersededBy = loci.MemorySuperseded, r.current.ID
@@ -297,8 +291,8 @@ func (t *Tx) setSupersedes(id string, list []string) error {
 	return err
 }
 
-// Delete deletes the memory with all its versions. Memories that it replaced
-// have no replacement then, and can be restored.
+// Delete deletes the memory with all its versions. The memories that it replaced lose their replacement and can be
+// restored.
 func (m *Memory) Delete() error {
 	t, was := m.t, m.current
 	signature, err := Compute(t, len(was.Content)/signatureShare, func() []int64 {
@@ -330,7 +324,7 @@ func (m *Memory) Delete() error {
 			return err
 		}
 	}
-	if was.Status == loci.MemoryActive { // only these have one
+	if was.Status == loci.MemoryActive { // others have no bands
 		if err := m.atlas.workspace.deleteBands(m.rowID, signature); err != nil {
 			return err
 		}

@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 )
 
-// loadOrCreateSecret returns a secret of this database, made at its first use.
+// loadOrCreateSecret returns a random secret of this database, and stores it at the first call.
 func (s *Store) loadOrCreateSecret(ctx context.Context, name string) ([]byte, error) {
 	text, err := SystemRead(ctx, s, "read a secret of the instance", func(t *SystemTx) (text string, err error) {
 		return text, t.t.conn.QueryRow(`SELECT value FROM metadata WHERE name = ?1`, []any{name}, []any{&text})

@@ -8,20 +8,20 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// A PageKey is a place in a list: newest first by (creation, id).
+// A PageKey is the sort key of a record in a list, which is ordered by (At, ID), newest first.
 type PageKey struct {
 	At loci.Time
 	ID string
 }
 
-// A Page is a part of a list: after a Mark, or from the start where it is zero.
+// A Page asks for the records after a key; the zero key starts at the first record.
 type Page struct {
 	Limit int
 	After PageKey
 }
 
-// seek returns what the first row of the page comes after. One row more than
-// the limit is read, which tells whether there is another page.
+// seek returns the upper bound of the sort key and the number of rows to read. One row more than the limit shows
+// whether another page follows.
 func (p Page) seek() (loci.Time, string, int) {
 	if p.After == (PageKey{}) {
 		return math.MaxInt64, "", p.Limit + 1
@@ -29,7 +29,7 @@ func (p Page) seek() (loci.Time, string, int) {
 	return p.After.At, p.After.ID, p.Limit + 1
 }
 
-// A List is the records of a page.
+// A List holds the records of a page.
 type List[T any] struct {
 	Items   []T
 	HasMore bool // other records follow
@@ -42,7 +42,7 @@ func newList[T any](p Page) List[T] {
 	return List[T]{Items: []T{}, limit: p.Limit}
 }
 
-// add puts a record on the page. Where it has no room, errEnough ends the query.
+// add adds a record to the page. It returns ErrStop, which ends the query, when the page is full.
 func (l *List[T]) add(record T) error {
 	n := len(l.Items)
 	if n < l.limit {
@@ -56,7 +56,7 @@ func (l *List[T]) add(record T) error {
 	return sqldb.ErrStop
 }
 
-// collect returns what adds each row of a query to the page.
+// collect returns a function for Query that scans rows and adds them to the page.
 func (l *List[T]) collect(scan func(sqldb.Row) (T, error)) func(sqldb.Row) error {
 	return func(r sqldb.Row) error {
 		record, err := scan(r)

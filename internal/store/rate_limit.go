@@ -4,14 +4,12 @@ import (
 	"time"
 )
 
-// A Rate says how quickly a credential may call, in the terms of the generic cell
-// rate algorithm (ITU-T I.371, annex A): calls come Every so often, and may run
-// ahead of that by Slack.
+// A Rate is a limit in the terms of the generic cell rate algorithm (ITU-T I.371, annex A): Interval is the time
+// between evenly spaced calls, and Tolerance how far calls may be ahead of that.
 type Rate struct{ Interval, Tolerance time.Duration }
 
-// ChargeCalls notes calls of a credential that were let through already, and one
-// more if it may come now. It returns when the next call would be due if all came
-// evenly, and whether the one more was let through.
+// ChargeCalls charges calls that were admitted already, and one more if the rate allows it. It returns the theoretical
+// arrival time of the next call, and whether the one more is allowed.
 func (t *SystemTx) ChargeCalls(credential string, r Rate, now time.Time, calls int) (due time.Time, more bool,
 	err error) {
 	first := now.Add(time.Duration(calls) * r.Interval)
@@ -32,7 +30,7 @@ func (t *SystemTx) ChargeCalls(credential string, r Rate, now time.Time, calls i
 	return time.Unix(0, nanoseconds), more, err
 }
 
-// DeleteIdleRates drops what says no more than that a credential may call.
+// DeleteIdleRates deletes the states of credentials whose rate does not delay them.
 func (t *SystemTx) DeleteIdleRates(now time.Time) error {
 	_, err := t.t.exec(`DELETE FROM rate_limits WHERE tat < ?1`, now.UnixNano())
 	return err

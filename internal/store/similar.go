@@ -13,14 +13,14 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// Bounds of what one looks at: the newest memories that share a band, and of all
-// those the ones that share most bands, whose texts are compared.
+// Limits of a search for similar memories: of each band the newest memories are candidates, and the texts of those with
+// the most common bands are compared.
 const (
 	maxPerBand  = 16
 	maxCompared = 5
 )
 
-// Every sketch has minhash.Bands bands, so that the texts of these are made once.
+// Every signature has minhash.Bands bands, so the statements are built once.
 var insertBandsSQL, deleteBandsSQL, selectBandsSQL = func() (add, drop, find string) {
 	rows, list, bands := make([]string, minhash.Bands), make([]string, minhash.Bands), make([]string, minhash.Bands)
 	for i := range minhash.Bands {
@@ -43,7 +43,7 @@ func (w *Workspace) insertBands(memory int64, sketch []int64) error {
 	return err
 }
 
-// deleteBands takes bands away, as many as a sketch has at most.
+// deleteBands deletes at most minhash.Bands bands of a memory.
 func (w *Workspace) deleteBands(memory int64, bands []int64) error {
 	if len(bands) == 0 {
 		return nil
@@ -55,9 +55,8 @@ func (w *Workspace) deleteBands(memory int64, bands []int64) error {
 	return err
 }
 
-// updateBands replaces what the memory is found by as a near duplicate, but for the
-// bands that its next text has too. Only active ones are found, so that those put
-// away, however many, keep nobody from sight.
+// updateBands replaces the bands of a memory by those of its next text. Only active memories have bands: others would
+// displace them among the candidates.
 func (m *Memory) updateBands(next loci.Memory, u indexUpdate) error {
 	var gone, now []int64
 	if m.current.Status == loci.MemoryActive {
@@ -75,8 +74,7 @@ func (m *Memory) updateBands(next loci.Memory, u indexUpdate) error {
 	return w.insertBands(m.rowID, now)
 }
 
-// FindSimilar returns the active memories of the atlas's workspace whose texts are
-// nearly that one, best first, but for the memory except.
+// FindSimilar returns the active memories of the workspace with nearly the same text, best first, except one.
 func (a *Atlas) FindSimilar(content string, e IndexEntry, except string) ([]loci.Similarity, error) {
 	list, err := a.t.similarTexts(a.workspace.rowID, content, e.signature, except)
 	for _, m := range list {
@@ -120,7 +118,8 @@ func (t *Tx) similarTexts(workspace int64, content string, sketch []int64, excep
 		append(texts, ids...)...)
 }
 
-// rankSimilar compares the first text with the others, which have those ids, and returns the similar ones, best first.
+// rankSimilar compares the first text with the others, whose memories have the ids, and returns the similar ones, best
+// first.
 func rankSimilar(ids, texts []string) []loci.Similarity {
 	list := []loci.Similarity{}
 	own := minhash.NewShingles(texts[0])
@@ -133,9 +132,8 @@ func rankSimilar(ids, texts []string) []loci.Similarity {
 	return list
 }
 
-// bandCandidates finds the memories that share most bands with a sketch, of those
-// the newest. A text that very many share is a long band: of each only the end
-// is read.
+// bandCandidates returns the row ids of the memories that share the most bands with a signature, newest first. Of a
+// band that many memories share it reads only the newest.
 func (t *Tx) bandCandidates(workspace int64, sketch []int64) ([]int64, error) {
 	var list []int64
 	if err := t.conn.QueryFew(selectBandsSQL, append([]any{workspace}, toAny(sketch)...),
@@ -160,8 +158,7 @@ func toAny(list []int64) []any {
 	return args
 }
 
-// FindBySource returns the handle of the memory of the atlas that comes from a
-// source, if there is one that is active.
+// FindBySource returns the handle of the active memory of the atlas from a source, if there is one.
 func (a *Atlas) FindBySource(s loci.Source) (m *Memory, found bool, err error) {
 	m, err = a.t.openMemory(
 		`WHERE e.atlas = ?2 AND e.source_name = ?3 AND e.source_uri = ?4 AND e.status = 0 ORDER BY e.row_id LIMIT 1`,

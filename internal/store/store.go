@@ -20,45 +20,43 @@ import (
 	"github.com/loci-memory/loci/internal/vector"
 )
 
-// A Store is a database, open.
+// A Store reads and writes the records of an open database.
 type Store struct {
 	db           *sqldb.Handle
 	index        *indexdb.Index
-	secret       []byte // of this database: signs cursors
+	secret       []byte // signs cursors
 	embedder     *embeddb.Worker
 	vectors      *embeddb.Vectors
-	storageQuota int64 // bytes of content that an owner may have
+	storageQuota int64 // bytes
 	close        func() error
 
 	subscribers []func(Event)
 }
 
-// Options say how a Store behaves.
+// Options configure a Store.
 type Options struct {
-	Clock          loci.Clock   // nil is the machine's
+	Clock          loci.Clock   // nil means the machine's clock
 	Log            *slog.Logger // nil logs nothing
-	PageCacheBytes int          // bytes of keyword index kept in memory; 0 is 32 MiB
+	PageCacheBytes int          // cache of the keyword index; 0 means 32 MiB
 
-	// Embedder gives memories their vectors. Without one they wait.
+	// Embedder computes the vectors of memories. Without one they stay in the queue.
 	Embedder vector.Embedder
 
-	// OneShot says that the process runs for one command: it embeds only once it has
-	// written a text itself, and what it is at when it ends is finished. It ends at
-	// once where the context ends with which the store was opened.
+	// OneShot is set by a process that runs for one command. It embeds only after it has written a text, and finishes
+	// at its end. The end of the context of Open interrupts it.
 	OneShot bool
 
-	// KeepSchema refuses a database of an earlier schema in place of upgrading it. An
-	// empty database gets the newest schema all the same.
+	// KeepSchema refuses a database with an earlier schema instead of upgrading it. An empty database gets the newest
+	// schema.
 	KeepSchema bool
 
-	// StorageQuota is how many bytes of content the workspaces of one owner may hold
-	// together; 0 is no limit.
+	// StorageQuota is the maximum of bytes of content in all workspaces of one owner; 0 means no limit.
 	StorageQuota int64
 
-	busyTimeout time.Duration // of who waits for another; 0 is 10 s
-	maxWALSize  int64         // of SQLite; 0 is 64 MiB
-	migrations  fs.FS         // in place of those of the program
-	idleDelay   time.Duration // after which a workspace's index is tidied; 0 is 10 s
+	busyTimeout time.Duration // for a lock; 0 means 10 s
+	maxWALSize  int64         // of SQLite; 0 means 64 MiB
+	migrations  fs.FS         // nil means the embedded ones
+	idleDelay   time.Duration // before the index of a workspace is merged; 0 means 10 s
 }
 
 // dbOptions returns the options of the database.
@@ -67,8 +65,7 @@ func (o Options) dbOptions() sqldb.Options {
 		MaxWALSize: o.maxWALSize, Migrations: o.migrations}
 }
 
-// OpenSQLite opens the database in dir, which is made if it is not there.
-// Several processes may have it open at once.
+// OpenSQLite opens the database in dir, and makes it where it is missing. Several processes may open it.
 func OpenSQLite(ctx context.Context, dir string, o Options) (*Store, error) {
 	db, err := sqldb.OpenSQLite(ctx, dir, o.dbOptions())
 	if err != nil {
@@ -86,8 +83,7 @@ func OpenPostgres(ctx context.Context, url string, o Options) (*Store, error) {
 	return start(ctx, db, o)
 }
 
-// An Event tells, after its commit, that something happened that others in
-// this process must know at once.
+// An Event is a change that this process must know at once. It is published after the commit.
 type Event struct {
 	Name         EventName
 	CredentialID string
@@ -97,11 +93,10 @@ type Event struct {
 // An EventName names an Event.
 type EventName string
 
-// EventCredentialEnded tells that a key or a sign-in is worth nothing from now on.
+// EventCredentialEnded is the event of a revoked key or an ended sign-in.
 const EventCredentialEnded EventName = "credential.ended"
 
-// Subscribe calls f with each Event after its commit. It must be called before the
-// store is used.
+// Subscribe calls f with each Event. It must be called before the store is used.
 func (s *Store) Subscribe(f func(Event)) { s.subscribers = append(s.subscribers, f) }
 
 func (s *Store) publish(e Event) {
@@ -110,7 +105,7 @@ func (s *Store) publish(e Event) {
 	}
 }
 
-// start reads what every open store needs to know.
+// start starts the background work on an open database.
 func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
 	s := &Store{db: &sqldb.Handle{DB: db, Clock: o.Clock, Log: o.Log, OnFailed: countCorruptIndex}}
 	if o.Clock == nil {
@@ -144,17 +139,16 @@ func start(ctx context.Context, db sqldb.DB, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Close waits for running calls and closes the database. Later calls get
-// Unavailable.
+// Close waits for running calls and closes the database. Later calls return Unavailable.
 func (s *Store) Close() error { return s.close() }
 
-// Engine names the database for people: "sqlite 3.53.4" or "postgres 18.4".
+// Engine returns the name and version of the database, such as "sqlite 3.53.4".
 func (s *Store) Engine() string { return s.db.Dialect().Name }
 
 // Now returns the store's time.
 func (s *Store) Now() loci.Time { return s.db.Now() }
 
-// Secret signs cursors; it is the same for every process on this database.
+// Secret returns the key that signs cursors. It is the same for every process on this database.
 func (s *Store) Secret() []byte { return s.secret }
 
 // Flush flushes the keyword index of a workspace.
@@ -169,21 +163,20 @@ func (s *Store) Flush(ctx context.Context, workspaceID string) error {
 	return s.index.Flush(ctx, rowID)
 }
 
-// invalidate drops what is cached of a workspace.
+// invalidate drops the cached data of a workspace.
 func (s *Store) invalidate(workspace int64) {
 	s.index.Invalidate(workspace)
 	s.vectors.Invalidate(workspace)
 }
 
-// Ping writes nothing and reads one row of each table without which nobody is served.
-// A database file that was removed or replaced while it is open is an error.
+// Ping reads one row of each table that every call needs. A removed or replaced database file is an error.
 func (s *Store) Ping(ctx context.Context) error {
 	if err := s.db.CheckFiles(); err != nil {
 		return err
 	}
 	return s.db.Read(ctx, "", func(c sqldb.Conn) error {
 		for _, table := range []string{"metadata", "users", "api_keys", "workspaces"} {
-			var text string // of a column that no index has: the table itself is read
+			var text string // no index has the column, so the statement reads the table
 			column := "name"
 			if table == "metadata" {
 				column = "value"
@@ -205,6 +198,5 @@ func (t *SystemTx) EmbeddingQueue() (embeddb.QueueStats, error) {
 	return embeddb.ReadQueueStats(t.t.conn)
 }
 
-// Stats returns the figures of the database. Only the size of a PostgreSQL
-// database is asked for there.
+// Stats returns the metrics of the database. For PostgreSQL that is the size alone.
 func (s *Store) Stats(ctx context.Context) sqldb.Stats { return s.db.Stats(ctx) }

@@ -11,30 +11,29 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// A Tx is a transaction on behalf of one actor. It sees the workspaces that
-// the actor belongs to, and that its credential was granted, and nothing
-// else: every query of its methods is joined to them in the statement itself.
+// A Tx is a transaction of an actor. Its scope is the workspaces of the actor that the credential was granted. Every
+// query joins the scope in the statement itself.
 type Tx struct {
-	conn  *sqldb.Tx // without the scope: for statements whose rows were reached by one with it
+	conn  *sqldb.Tx // for statements without the scope, on rows that a query with the scope has returned
 	store *Store
 	actor *identity.Actor
 
-	idempotencyChecked bool     // the idempotency record was looked up
-	answerRecords      []string // ids of the records that the answer shows
+	idempotencyChecked bool     // a stored answer was looked up
+	answerRecords      []string // ids, for LinkReplay
 	computesOutside    bool     // the transaction can run again: see Compute
 	computations       []*computation
 }
 
-// Now returns the time of the transaction: one for all that it does.
+// Now returns the time of the transaction, which is the same for all of its statements.
 func (t *Tx) Now() loci.Time { return t.conn.Now }
 
-// Actor returns the actor.
+// Actor returns the actor of the transaction.
 func (t *Tx) Actor() *identity.Actor { return t.actor }
 
 // Emit passes e to the subscribers of the store once the transaction has committed.
 func (t *Tx) Emit(e Event) { t.conn.OnCommit(func() { t.store.publish(e) }) }
 
-// Read runs f for an actor, without changing anything.
+// Read runs f for an actor in a transaction that changes nothing.
 func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(*Tx) (Out, error)) (out Out,
 	err error) {
 	if actor.Idempotency != nil {
@@ -53,9 +52,9 @@ func Read[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(
 	return out, err
 }
 
-// Write runs f for an actor in one transaction, and returns when it is durable. f may run several times (see
-// Compute): nothing but the result of its last run, and Emit, may leave it. With an Idempotency-Key the answer is
-// stored in the same transaction, or the answer of an earlier call is returned instead.
+// Write runs f for an actor in one transaction, and returns when it is durable. f may run several times (see Compute),
+// so only its result and Emit may have effects outside. With an Idempotency-Key it stores the answer in the same
+// transaction, or returns the stored answer of an earlier call.
 func Write[Out any](ctx context.Context, s *Store, actor *identity.Actor, f func(*Tx) (Out, error)) (out Out,
 	err error) {
 	for computations := []*computation(nil); ; {
@@ -99,22 +98,22 @@ func (s *Store) system(conn *sqldb.Tx) *SystemTx {
 	return &SystemTx{&Tx{conn: conn, store: s, actor: &identity.Actor{}}}
 }
 
-// A SystemTx is a transaction that no actor asked for.
+// A SystemTx is a transaction of the service itself, without a scope.
 type SystemTx struct{ t *Tx }
 
 // Now returns the time of the transaction.
 func (t *SystemTx) Now() loci.Time { return t.t.conn.Now }
 
-// Emit tells the store's hearers of e once the transaction has committed.
+// Emit passes e to the subscribers of the store once the transaction has committed.
 func (t *SystemTx) Emit(e Event) { t.t.Emit(e) }
 
-// membershipJoin joins rows of %[1]s, which have a column workspace, to the memberships
-// of ?1, the actor, as m, and to the workspace as w.
+// membershipJoin joins rows, which have a column workspace, to the memberships m of the actor ?1 and to the workspaces
+// w in scope.
 func (t *Tx) membershipJoin(rows string) string {
 	return ` JOIN members m ON m.workspace = ` + rows + ` AND m.user_id = ?1 ` + t.grantedJoin()
 }
 
-// membershipSubquery are the workspaces of ?1, the actor, as w, and the memberships in them, as m.
+// membershipSubquery is a table of the workspaces w in scope and the memberships m of the actor ?1 in them.
 func (t *Tx) membershipSubquery() string {
 	return ` (SELECT workspace, role FROM members WHERE user_id = ?1) AS m ` + t.grantedJoin()
 }
@@ -127,7 +126,7 @@ func (t *Tx) grantedJoin() string {
 	return join + ` AND w.id IN (SELECT value FROM granted) `
 }
 
-// withScope begins a query that uses mine.
+// withScope adds the arguments and the WITH clause of membershipJoin to a query.
 func (t *Tx) withScope(q string, args ...any) (string, []any) {
 	args = append([]any{t.actor.UserID}, args...)
 	if t.actor.GrantedWorkspaces == nil {
@@ -159,5 +158,5 @@ func (t *Tx) query(q string, args []any, f func(sqldb.Row) error) error {
 	return sqldb.WrapQueryError(q, t.conn.Query(q, args, f))
 }
 
-// exec runs a statement that is not scoped: its rows were reached by one that was.
+// exec runs a statement without the scope, on rows that a query with the scope has returned.
 func (t *Tx) exec(q string, args ...any) (int64, error) { return t.conn.Exec(q, args...) }

@@ -7,8 +7,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// Usage returns what the places within the actor's reach hold: the quotas
-// without their limits.
+// Usage returns the counts of the workspaces in scope, without the limits of the plan.
 func (t *Tx) Usage() (s loci.AccountStatus, err error) {
 	u, p := &s.Usage, &s.Workspaces
 	err = t.query(`SELECT w.personal_of IS NOT NULL, m.role,
@@ -50,8 +49,8 @@ func (t *Tx) Usage() (s loci.AccountStatus, err error) {
 	return s, err
 }
 
-// checkStorageQuota refuses what has grown the workspaces of an owner, of which one is named,
-// beyond the storage of the plan.
+// checkStorageQuota returns quota_exceeded if the contents in all workspaces of the workspace's owner exceed the plan's
+// storage.
 func (t *Tx) checkStorageQuota(workspace int64) error {
 	if t.store.storageQuota >= loci.Unlimited {
 		return nil
@@ -66,15 +65,15 @@ func (t *Tx) checkStorageQuota(workspace int64) error {
 		+ (SELECT CAST(COALESCE(SUM(c.bytes), 0) AS BIGINT) FROM members m
 			JOIN index_log c ON c.workspace = m.workspace WHERE m.user_id = ?1 AND m.role = 'owner')`)
 	if err == nil && held > t.store.storageQuota {
-		// how much there is, is the owner's to know
+		// Without figures: only the owner may know them.
 		err = loci.Errorf(loci.CodeQuotaExceeded, "The owner's plan has no room for so much: delete something, or "+
 			"change the plan.")
 	}
 	return err
 }
 
-// LeaseOperations takes n operations of a user's month, at most up to limit,
-// and returns how many it took and how many are used with them.
+// LeaseOperations adds up to n operations to the count of a user's month, which is at most limit. It returns how many
+// it added, and the new count.
 func (t *SystemTx) LeaseOperations(userID, month string, n, limit int64) (got, used int64, err error) {
 	if err = t.t.conn.AdvisoryLock("operations/" + userID); err != nil {
 		return 0, 0, err
@@ -86,7 +85,7 @@ func (t *SystemTx) LeaseOperations(userID, month string, n, limit int64) (got, u
 		return 0, 0, err
 	}
 	got = max(0, min(n, limit-before))
-	// A user who was purged meanwhile is charged nothing.
+	// A concurrent purge may have deleted the user: then no row is inserted.
 	_, err = t.t.exec(
 		`INSERT INTO operations (user_id, month, used) SELECT u.id, CAST(?2 AS TEXT), CAST(?3 AS BIGINT) FROM users u
 			WHERE u.id = ?1
@@ -94,13 +93,13 @@ func (t *SystemTx) LeaseOperations(userID, month string, n, limit int64) (got, u
 	return got, before + got, err
 }
 
-// ReturnOperations gives back what was leased and not used.
+// ReturnOperations subtracts unused operations of a lease from the count.
 func (t *SystemTx) ReturnOperations(userID, month string, n int64) error {
 	_, err := t.t.exec(`UPDATE operations SET used = used - ?3 WHERE user_id = ?1 AND month = ?2`, userID, month, n)
 	return err
 }
 
-// UsedOperations returns how many operations of a user's month are taken.
+// UsedOperations returns the count of operations of a user's month.
 func (t *SystemTx) UsedOperations(userID, month string) (used int64, err error) {
 	err = sqldb.MapNoRows(t.t.conn.QueryRow(`SELECT used FROM operations WHERE user_id = ?1 AND month = ?2`,
 		[]any{userID, month}, []any{&used}))

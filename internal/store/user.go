@@ -19,17 +19,16 @@ func (t *Tx) CurrentUser() (u loci.User, err error) {
 	return u, sqldb.MapNoRows(err)
 }
 
-// A NewUser is an account that is about to be made.
+// A NewUser is an account to store.
 type NewUser struct {
 	Email    loci.Email
 	Name     string
-	Password string // in PHC form; empty signs nobody in
+	Password string // a PHC string; empty rejects every password
 	Verified bool
 	Referral string
 }
 
-// AddUser makes a user with a personal workspace and its Inbox. An address
-// that is taken, in whatever letter case, is a conflict.
+// AddUser makes a user with a personal workspace and its Inbox. An existing address in any letter case is a conflict.
 func (t *SystemTx) AddUser(n NewUser) (u loci.User, err error) {
 	u = loci.User{ID: loci.NewID(t.t.conn.Now.Std()), Email: string(n.Email), Name: n.Name, EmailVerified: n.Verified,
 		CreatedAt: t.t.conn.Now, UpdatedAt: t.t.conn.Now}
@@ -52,7 +51,7 @@ func (t *SystemTx) AddUser(n NewUser) (u loci.User, err error) {
 	return u, err
 }
 
-// A UserPassword is what a sign-in is checked against.
+// A UserPassword is a user with the hash of the password.
 type UserPassword struct {
 	User loci.User
 	Hash string
@@ -65,9 +64,8 @@ func (t *SystemTx) UserByEmail(e loci.Email) (l UserPassword, err error) {
 	return l, sqldb.MapNoRows(err)
 }
 
-// HasUsers reports whether there is any user. In a transaction that writes, it
-// stays true until the commit that there is none: two first users at once, on
-// whichever servers, wait for each other.
+// HasUsers reports whether a user exists. In a write transaction it takes a lock until the commit, so that concurrent
+// setups make one first user.
 func (t *SystemTx) HasUsers() (bool, error) {
 	if err := t.t.conn.AdvisoryLock("first user"); err != nil {
 		return false, err

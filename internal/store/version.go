@@ -12,8 +12,8 @@ const versionColumns = ` v.version, v.title, v.content, v.prefix_len, v.type, v.
 	v.verified_at, v.verified_by, v.evidence, v.confidence,
 	v.valid_until, v.created_by, v.created_at `
 
-// versionRow is a version as it is stored: its text, or as much of the next one's,
-// or all of that.
+// A versionRow is a version as it is stored: with its own content, with the length of its prefix of the next version's
+// content, or with neither, where both contents are equal.
 type versionRow struct {
 	loci.MemoryVersion
 	content *string
@@ -34,7 +34,7 @@ func (v *versionRow) scan(r sqldb.Row) error {
 	return err
 }
 
-// resolveContent gives the version its text, where next is that of the version after it.
+// resolveContent sets the content of the version, where next is the content of the next version.
 func (v *versionRow) resolveContent(next string) {
 	switch {
 	case v.content != nil:
@@ -46,8 +46,8 @@ func (v *versionRow) resolveContent(next string) {
 	}
 }
 
-// Versions returns a page of what a memory was, newest first; the first of all
-// is the present one. Page.After.At is the number of the version before.
+// Versions returns a page of the versions of a memory, newest first, beginning with the present one. Page.After.At is
+// the number of a version.
 func (t *Tx) Versions(id string, p Page) (list List[loci.MemoryVersion], err error) {
 	var rowID int64
 	var by string
@@ -77,7 +77,7 @@ func (t *Tx) Versions(id string, p Page) (list List[loci.MemoryVersion], err err
 	return list, err
 }
 
-// currentVersion is the version that the memory is.
+// currentVersion returns the present version of a memory.
 func currentVersion(m loci.Memory, by string) loci.MemoryVersion {
 	return loci.MemoryVersion{Version: m.Version, Title: m.Title, Content: m.Content, Type: m.Type, Tags: m.Tags,
 		Status: m.Status, VerifiedAt: m.VerifiedAt,
@@ -85,7 +85,7 @@ func currentVersion(m loci.Memory, by string) loci.MemoryVersion {
 		CreatedBy: by, CreatedAt: m.UpdatedAt}
 }
 
-// walkVersions calls f with the versions below one whose text is known.
+// walkVersions calls f with the versions below a version whose content is text, newest first.
 func (t *Tx) walkVersions(rowID int64, below int, text string, limit int, f func(loci.MemoryVersion) error) error {
 	return t.conn.Query(`SELECT`+versionColumns+
 		`FROM versions v WHERE v.memory = ?1 AND v.version < ?2 ORDER BY v.version DESC LIMIT ?3`,
@@ -100,8 +100,8 @@ func (t *Tx) walkVersions(rowID int64, below int, text string, limit int, f func
 		})
 }
 
-// contentAt returns the text of a version. The nearest one from there on that was
-// kept whole, or the present one, has it, cut where texts went on from it.
+// contentAt returns the content of a version. It is a prefix of the content of the next version that stores its own, or
+// of the present one. The shortest prefix_len up to there is its length.
 func (t *Tx) contentAt(rowID int64, version int, present string) (string, error) {
 	text, whole := present, math.MaxInt32
 	err := t.conn.QueryRow(
@@ -121,12 +121,12 @@ func (t *Tx) contentAt(rowID int64, version int, present string) (string, error)
 	return text, err
 }
 
-// Version returns what the memory was in a version.
+// Version returns a version of the memory.
 func (m *Memory) Version(n int) (v loci.MemoryVersion, err error) {
 	switch {
 	case n == m.current.Version:
 		return currentVersion(m.current, ""), nil
-	case n > m.current.Version: // it may be more than the column holds
+	case n > m.current.Version: // the number may exceed the range of the column
 		return v, loci.Errorf(loci.CodeNotFound, "The memory has no version %d.", n)
 	}
 	text, err := m.t.contentAt(m.rowID, n, m.current.Content)

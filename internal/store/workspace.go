@@ -29,7 +29,7 @@ func containerStatus(archived bool) loci.ContainerStatus {
 	return loci.ContainerActive
 }
 
-// WorkspaceRecord returns a workspace within the actor's reach.
+// WorkspaceRecord returns a workspace in scope.
 func (t *Tx) WorkspaceRecord(id string) (loci.Workspace, error) {
 	w, err := scanWorkspace(sqldb.ScanFunc{Func: func(dest ...any) error {
 		return t.queryRow(`SELECT`+workspaceColumns+`FROM workspaces e`+t.membershipJoin("e.row_id")+`WHERE e.id = ?2`,
@@ -38,7 +38,7 @@ func (t *Tx) WorkspaceRecord(id string) (loci.Workspace, error) {
 	return w, sqldb.MapNoRows(err)
 }
 
-// Workspaces returns the workspaces within the actor's reach.
+// Workspaces returns the workspaces in scope. With archived it includes archived ones.
 func (t *Tx) Workspaces(archived bool, p Page) (list List[loci.Workspace], err error) {
 	at, id, limit := p.seek()
 	list = newList[loci.Workspace](p)
@@ -51,9 +51,8 @@ func (t *Tx) Workspaces(archived bool, p Page) (list List[loci.Workspace], err e
 	return list, err
 }
 
-// A Workspace is the handle of a workspace in which the actor has at least the
-// role that was asked for: writes to the workspace are its methods, and there
-// is no other way to one. Its row stays as it is until the commit.
+// A Workspace is the handle of a workspace in which the actor has at least the requested role. Its methods are the only
+// way to write to a workspace. Its row is locked until the commit.
 type Workspace struct {
 	t        *Tx
 	rowID    int64
@@ -65,8 +64,7 @@ type Workspace struct {
 	secrets  loci.SecretsPolicy
 }
 
-// Workspace returns the handle of a workspace. One that is out of reach is
-// NotFound, too low a role Forbidden.
+// Workspace returns the handle of a workspace. Out of scope it is NotFound, with too low a role Forbidden.
 func (t *Tx) Workspace(id string, minimum loci.Role) (*Workspace, error) {
 	w := &Workspace{t: t}
 	err := t.queryRow(`SELECT w.row_id, w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived FROM workspaces e`+
@@ -77,7 +75,7 @@ func (t *Tx) Workspace(id string, minimum loci.Role) (*Workspace, error) {
 	return w, w.authorize(err, minimum)
 }
 
-// PersonalWorkspace returns the handle of the actor's own workspace.
+// PersonalWorkspace returns the handle of the actor's personal workspace.
 func (t *Tx) PersonalWorkspace() (*Workspace, error) {
 	w := &Workspace{t: t}
 	err := t.queryRow(`SELECT w.row_id, w.id, w.name, w.personal_of IS NOT NULL, m.role, w.archived FROM workspaces e`+
@@ -87,8 +85,7 @@ func (t *Tx) PersonalWorkspace() (*Workspace, error) {
 	return w, w.authorize(err, loci.RoleOwner)
 }
 
-// authorize ends the way to a handle: scope, role, and then whether the call was
-// answered before.
+// authorize checks scope (by the error of the query), role and idempotency, in this order.
 func (w *Workspace) authorize(err error, minimum loci.Role) error {
 	if err != nil {
 		return sqldb.MapNoRows(err)
@@ -105,7 +102,7 @@ func (w *Workspace) requireActive() error {
 	return err
 }
 
-// AddWorkspace makes a team workspace that the actor owns, unless most are there.
+// AddWorkspace makes a team workspace of the actor, within the maximum.
 func (s *Account) AddWorkspace(name string, maximum int64) (loci.Workspace, error) {
 	if err := s.t.checkQuota(maximum, s.t.actor.UserID,
 		`SELECT count(*) FROM members m JOIN workspaces w ON w.row_id = m.workspace
@@ -144,7 +141,7 @@ func (t *Tx) addWorkspace(name, owner string, personal bool) (rowID int64, err e
 	return rowID, t.addMember(rowID, owner, loci.RoleOwner)
 }
 
-// checkQuota refuses one more of what an owner has enough of.
+// checkQuota returns quota_exceeded where an owner has the maximum of something, which the query count counts.
 func (t *Tx) checkQuota(maximum int64, owner, count, what string) error {
 	if maximum >= loci.Unlimited {
 		return nil
@@ -161,8 +158,7 @@ func (t *Tx) checkQuota(maximum int64, owner, count, what string) error {
 	return nil
 }
 
-// countLocked counts by a query what an owner has, and lets nobody else count it until the
-// commit.
+// countLocked counts records of an owner, under a lock until the commit.
 func (t *Tx) countLocked(owner, count string) (n int64, err error) {
 	if err = t.conn.AdvisoryLock("plan/" + owner); err == nil {
 		err = t.conn.QueryRow(count, []any{owner}, []any{&n})
