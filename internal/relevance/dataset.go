@@ -160,26 +160,23 @@ func decode[T any](line []byte) (v T, err error) {
 
 // DatasetFolders returns the dataset folders of a path in the order of their names. It is the path itself, or its
 // direct subfolders that hold documents.
-func DatasetFolders(path string) ([]string, error) {
-	if _, err := os.Stat(filepath.Join(path, documentsFileName)); err == nil {
+func DatasetFolders(path string) (dirs []string, err error) {
+	isDataset := func(dir string) bool {
+		_, err := os.Stat(filepath.Join(dir, documentsFileName))
+		return err == nil
+	}
+	if isDataset(path) {
 		return []string{path}, nil
 	}
-	if _, err := os.ReadDir(path); err != nil {
-		return nil, err
+	entries, err := os.ReadDir(path)
+	for _, e := range entries {
+		if dir := filepath.Join(path, e.Name()); isDataset(dir) {
+			dirs = append(dirs, dir)
+		}
 	}
-	below, err := filepath.Glob(filepath.Join(globEscaper.Replace(path), "*", documentsFileName))
-	if err != nil {
-		return nil, err
-	}
-	if len(below) == 0 {
-		return nil, fmt.Errorf("%s holds no dataset: a dataset is a folder with %s and %s", path, documentsFileName,
+	if err == nil && len(dirs) == 0 {
+		err = fmt.Errorf("%s holds no dataset: a dataset is a folder with %s and %s", path, documentsFileName,
 			queriesFileName)
 	}
-	for i := range below {
-		below[i] = filepath.Dir(below[i])
-	}
-	return below, nil
+	return dirs, err
 }
-
-// globEscaper escapes a path for filepath.Glob.
-var globEscaper = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`)
