@@ -11,8 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/server"
 )
 
-// admin returns the operator's commands. They need no account: access to the
-// database is the credential.
+// admin returns the operator's commands. They need no account: access to the database is the credential.
 func (p *program) admin() *cobra.Command {
 	admin := p.commandGroup("admin",
 		"Make users and keys in the database of a server, erase for good, check it, and back it up")
@@ -44,8 +43,7 @@ func (p *program) adminCommand(cmd *cobra.Command, do adminFunc) *cobra.Command 
 	return p.adminCommandWhen(cmd, server.Settings.RequireDatabase, do)
 }
 
-// adminCommandWhen makes a command that works in the database of a server if
-// allow returns nil.
+// adminCommandWhen makes a command that works in the database of a server if allow returns nil.
 func (p *program) adminCommandWhen(cmd *cobra.Command, allow func(server.Settings, context.Context) error,
 	do adminFunc) *cobra.Command {
 	settings := p.settings(cmd, "data", "db")

@@ -71,8 +71,7 @@ func (p *program) callAllPages(ctx context.Context, caller op.Caller, o *op.Op, 
 	return replaceItems(first, bytes.TrimPrefix(items, []byte(","))), nil
 }
 
-// replaceItems returns an answer with other items in its list, and no next
-// page.
+// replaceItems returns an answer with other items in its list, and no next page.
 func replaceItems(answer []jsonMember, items []byte) []byte {
 	var b bytes.Buffer
 	b.WriteByte('{')

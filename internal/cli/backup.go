@@ -18,8 +18,7 @@ func (p *program) backup() *cobra.Command {
 		Use:   "backup FILE",
 		Short: "Write a backup of the database to a file",
 		Long: "Writes a backup of the SQLite database to FILE, which appears once it is complete: a tar of " +
-			"manifest.json " +
-			"(version, schema,\n" +
+			"manifest.json (version, schema,\n" +
 			"counts and hashes) and loci.db. The server may run and write meanwhile. With - it goes to the standard " +
 			"output. FILE holds all\n" +
 			"that the database holds: keep it as safe. For PostgreSQL the command names the line of pg_dump.",
@@ -91,8 +90,7 @@ func (p *program) restoreBackup() *cobra.Command {
 		Use:   "restore FILE",
 		Short: "Make a database from a backup",
 		Long: "Makes the SQLite database of a backup in a data folder that has none, once its hashes are verified. " +
-			"All " +
-			"sign-ins end. API\n" +
+			"All sign-ins end. API\n" +
 			"keys work as they did when the backup was made: the command lists them, because keys that were revoked " +
 			"since work again.\n" +
 			"Memories that were deleted or purged since are restored too. - is the standard input.\n" +

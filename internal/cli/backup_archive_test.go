@@ -13,9 +13,8 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// writeTestArchive makes an archive of a manifest, which names a database of a
-// size, and the header of one entry followed by 1 KiB of zeros. It replaces
-// GNU- in record names by GNU., because the standard library does not write
+// writeTestArchive makes an archive of a manifest, which names a database of a size, and the header of one entry
+// followed by 1 KiB of zeros. It replaces GNU- in record names by GNU., because the standard library does not write
 // those names.
 func writeTestArchive(t *testing.T, size int64, entry *tar.Header) []byte {
 	t.Helper()

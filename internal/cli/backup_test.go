@@ -258,8 +258,7 @@ func TestBackupNamesPgDumpForPostgreSQL(t *testing.T) {
 	}
 }
 
-// expectRejected fails unless verify and restore refuse an archive with a
-// reason, and leave nothing of it.
+// expectRejected fails unless verify and restore refuse an archive with a reason, and leave nothing of it.
 func expectRejected(t *testing.T, archive []byte, says string) {
 	t.Helper()
 	invalid, to := filepath.Join(t.TempDir(), "bad.tar"), filepath.Join(t.TempDir(), "new")

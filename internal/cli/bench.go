@@ -160,9 +160,8 @@ func (b *retrievalBench) readDatasets() (sets []relevance.Dataset, err error) {
 	return sets, nil
 }
 
-// measure loads one dataset, or several into one workspace, into a new database
-// and runs the queries. The server restarts for each mode, so that no mode
-// profits from the caches of another.
+// measure loads one dataset, or several into one workspace, into a new database and runs the queries. The server
+// restarts for each mode, so that no mode profits from the caches of another.
 func (b *retrievalBench) measure(ctx context.Context, sets []relevance.Dataset,
 	settings *benchSettings) (list []datasetResult, err error) {
 	list = make([]datasetResult, len(sets))
@@ -199,8 +198,7 @@ func (b *retrievalBench) measure(ctx context.Context, sets []relevance.Dataset,
 	return list, nil
 }
 
-// load loads the datasets: one into a workspace for each group, several into
-// one.
+// load loads the datasets: one into a workspace for each group, several into one.
 func (b *retrievalBench) load(ctx context.Context, srv *server.BenchServer,
 	sets []relevance.Dataset) (loaded []*relevance.LoadedDataset, err error) {
 	what := sets[0].Name

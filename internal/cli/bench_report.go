@@ -103,8 +103,7 @@ func (b *retrievalBench) printDataset(r datasetResult) {
 // formatScore writes .743 and 1.000.
 func formatScore(v float64) string { return strings.TrimPrefix(fmt.Sprintf("%.3f", v), "0") }
 
-// resolvedModes counts the modes of the answers, and the answers that used a
-// cache.
+// resolvedModes counts the modes of the answers, and the answers that used a cache.
 func resolvedModes(r relevance.Result) string {
 	var list []string
 	for _, mode := range slices.Sorted(maps.Keys(r.Resolved)) {

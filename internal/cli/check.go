@@ -21,8 +21,7 @@ func (p *program) check() *cobra.Command {
 			"rows of the memories, and checks whether every version can be read and texts, versions and vectors have " +
 			"their checksums. With\n" +
 			"SQLite it begins with the structure of the file. It names kinds and ids, never a text. The server may " +
-			"run " +
-			"meanwhile. The exit\n" +
+			"run meanwhile. The exit\n" +
 			"code is 1 where something is wrong and was not repaired.",
 		Example: "loci admin check\nloci admin check --repair --json",
 		Args:    exactArgs(),
@@ -60,8 +59,7 @@ func (p *program) check() *cobra.Command {
 	})
 }
 
-// progress returns a function that reports the progress of a long task on a
-// terminal, and one that clears the line.
+// progress returns a function that reports the progress of a long task on a terminal, and one that clears the line.
 func (p *program) progress() (report func(rows int64), end func()) {
 	began, last := time.Now(), time.Time{}
 	report = func(rows int64) {

@@ -1,6 +1,5 @@
-// Package cli has the command line: one command for each operation of the
-// table, and the few made by hand (serve, mcp, login, doctor, admin). A command
-// runs on a target: a server, or the database on this device.
+// Package cli has the command line: one command for each operation of the table, and the few made by hand (serve, mcp,
+// login, doctor, admin). A command runs on a target: a server, or the database on this device.
 package cli
 
 import (
@@ -17,8 +16,7 @@ import (
 const (
 	exitOK      = 0
 	exitFailure = 1
-	// an unknown command or flag, a wrong number of arguments, a missing flag,
-	// or a value of another type
+	// an unknown command or flag, a wrong number of arguments, a missing flag, or a value of another type
 	exitUsage = 2
 )
 
@@ -43,9 +41,8 @@ type program struct {
 	helpError     error             // an unknown word in a request for help
 }
 
-// Main runs the command line and returns the exit code. SIGINT, SIGTERM and
-// SIGHUP cancel the command; a second signal ends the process at once. Under
-// nohup SIGHUP stays ignored.
+// Main runs the command line and returns the exit code. SIGINT, SIGTERM and SIGHUP cancel the command; a second signal
+// ends the process at once. Under nohup SIGHUP stays ignored.
 func Main(args []string) int {
 	signals := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {

@@ -24,9 +24,8 @@ func (p *program) isInteractive() bool {
 	return ok && term.IsTerminal(int(in.Fd()))
 }
 
-// describeRecord returns the title or name and the whole id of the record that
-// the input of an operation names, for a confirmation. A missing record is an
-// error.
+// describeRecord returns the title or name and the whole id of the record that the input of an operation names, for a
+// confirmation. A missing record is an error.
 func (p *program) describeRecord(ctx context.Context, caller op.Caller, o *op.Op, input []byte) (string, error) {
 	var given map[string]json.RawMessage
 	if err := json.Unmarshal(input, &given); err != nil {
@@ -50,8 +49,7 @@ func (p *program) describeRecord(ctx context.Context, caller op.Caller, o *op.Op
 	return "", nil
 }
 
-// findRecord reads the record of an id with its get operation, or else from the
-// list.
+// findRecord reads the record of an id with its get operation, or else from the list.
 func (p *program) findRecord(ctx context.Context, caller op.Caller, resource, field, id string) (r record, err error) {
 	if get := p.table.Op(resource + ".get"); get != nil {
 		raw, err := caller.Call(ctx, get, &op.Call{Transport: "command", RequestID: p.requestID},

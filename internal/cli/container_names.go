@@ -11,9 +11,8 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// lookUpContainerNames returns the names of the atlases or workspaces of the
-// records in a list, by their ids. An atlas has its workspace's name too where
-// the caller has several. Workspaces are named where the records have no atlas.
+// lookUpContainerNames returns the names of the atlases or workspaces of the records in a list, by their ids. An atlas
+// has its workspace's name too where the caller has several. Workspaces are named where the records have no atlas.
 // Unreadable containers have no name, and the answer is shown all the same.
 func (p *program) lookUpContainerNames(ctx context.Context, caller op.Caller, o *op.Op, raw []byte) map[string]string {
 	names := map[string]string{}
@@ -44,8 +43,7 @@ func (p *program) lookUpContainerNames(ctx context.Context, caller op.Caller, o 
 	return names
 }
 
-// spansWorkspaces reports whether the records of a list belong to several
-// workspaces.
+// spansWorkspaces reports whether the records of a list belong to several workspaces.
 func spansWorkspaces(raw []byte) bool {
 	page, err := parsePage(raw)
 	if err != nil {
@@ -62,8 +60,7 @@ func spansWorkspaces(raw []byte) bool {
 // maxTitles is the number of similar memories whose titles are read.
 const maxTitles = 20
 
-// lookUpSimilarTitles returns the titles of the similar memories of an answer,
-// by their ids.
+// lookUpSimilarTitles returns the titles of the similar memories of an answer, by their ids.
 func (p *program) lookUpSimilarTitles(ctx context.Context, caller op.Caller, raw []byte) map[string]string {
 	var answer struct {
 		loci.Similar
@@ -96,9 +93,8 @@ func (p *program) formatSimilar(raw json.RawMessage) string {
 	return strings.Join(texts, ", ")
 }
 
-// addNames adds to each record its title if that is known, and the name of its
-// atlas. A record without an atlas gets the name of its workspace, if the
-// records belong to several.
+// addNames adds to each record its title if that is known, and the name of its atlas. A record without an atlas gets
+// the name of its workspace, if the records belong to several.
 func addNames(records []map[string]json.RawMessage, names map[string]string) {
 	text := func(r map[string]json.RawMessage, field string) (s string) {
 		_ = json.Unmarshal(r[field], &s) // an absent field is empty

@@ -46,10 +46,8 @@ func (p *program) doctor() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Show the target of commands, and check it",
-		Long: "Names the target of the commands and why it is that one, and checks it.\nThe exit code " +
-			"is " +
-			"1 " +
-			"if something is broken.",
+		Long: "Names the target of the commands and why it is that one, and checks it.\nThe exit code is 1 if " +
+			"something is broken.",
 		Args: exactArgs(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d := p.diagnose(cmd.Context())
@@ -116,8 +114,7 @@ func (p *program) checkLocal(ctx context.Context, d *doctorReport, t target) {
 	d.addCheck("embedder", err, detail)
 }
 
-// checkModel returns the embedding model, its kernels, and the time for a short
-// text once the model is loaded.
+// checkModel returns the embedding model, its kernels, and the time for a short text once the model is loaded.
 func checkModel(ctx context.Context, m *embed.MiniLM) (detail string, err error) {
 	least := time.Hour
 	for range 5 { // the first call loads the model
@@ -130,8 +127,7 @@ func checkModel(ctx context.Context, m *embed.MiniLM) (detail string, err error)
 	return fmt.Sprintf("%s with %s, %.1f ms for a short text", m.Generation(), m.Kernel(), least.Seconds()*1e3), nil
 }
 
-// maxClockSkew is how far a clock may be off before tokens and links expire
-// wrongly.
+// maxClockSkew is how far a clock may be off before tokens and links expire wrongly.
 const maxClockSkew = 2 * time.Minute
 
 // checkServer checks a server: its address, the key, and its clock.

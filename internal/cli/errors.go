@@ -21,8 +21,7 @@ type usageError string
 
 func (m usageError) Error() string { return string(m) }
 
-// An inputError is an operation's error about an incomplete command line, in
-// the words of every transport.
+// An inputError is an operation's error about an incomplete command line, in the words of every transport.
 type inputError struct {
 	error
 	missing *flagSpec // the missing flag, if it is a text
@@ -73,8 +72,7 @@ func (p *program) reportError(err error) int {
 	return code
 }
 
-// errorText returns the message of an error in the words of the command line:
-// with the names of flags and variables.
+// errorText returns the message of an error in the words of the command line: with the names of flags and variables.
 func (p *program) errorText(e *loci.Error) string {
 	switch {
 	case p.currentTarget.url == "":
@@ -92,9 +90,8 @@ func (p *program) errorText(e *loci.Error) string {
 	return e.Message
 }
 
-// oneLineError returns err as an Error whose message is one line. On this
-// device no log shows the cause: a message that only repeats its code gets the
-// cause.
+// oneLineError returns err as an Error whose message is one line. On this device no log shows the cause: a message that
+// only repeats its code gets the cause.
 func oneLineError(err error) *loci.Error {
 	e := loci.AsError(err)
 	message := e.Message

@@ -7,8 +7,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// handwrittenExamples are the examples that need more than one value for each
-// required field.
+// handwrittenExamples are the examples that need more than one value for each required field.
 var handwrittenExamples = map[string][]string{
 	"memory.create": {
 		`loci memory create --content "The cat is called Ada." --type fact --tags home,cat`,
@@ -34,8 +33,7 @@ var handwrittenExamples = map[string][]string{
 	"invitation.respond": {"loci invitation respond 01890000-0000-7000-8000-000000000000 --accept --confirm"},
 }
 
-// examples returns the examples of an operation's help page: the handwritten
-// ones, or one with every required value.
+// examples returns the examples of an operation's help page: the handwritten ones, or one with every required value.
 func (f *flagSet) examples(o *op.Op) string {
 	if lines := handwrittenExamples[o.Name]; lines != nil {
 		return strings.Join(lines, "\n")

@@ -10,16 +10,14 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// A flagSet is the input of an operation on a command line: arguments in a
-// fixed order, and flags. It leaves validation to the operation, so that every
-// transport returns the same errors.
+// A flagSet is the input of an operation on a command line: arguments in a fixed order, and flags. It leaves validation
+// to the operation, so that every transport returns the same errors.
 type flagSet struct {
 	args  []*flagSpec // the ids of the path, then a required query
 	flags []*flagSpec
 }
 
-// newFlagSet returns the flags of an operation. A nested object of plain values
-// has a flag for each: --source-name.
+// newFlagSet returns the flags of an operation. A nested object of plain values has a flag for each: --source-name.
 func newFlagSet(o *op.Op) *flagSet {
 	f := &flagSet{}
 	for _, field := range o.Fields() {
@@ -105,8 +103,7 @@ func (s *flagSpec) usage() string {
 	return s.description + " (" + values + ")"
 }
 
-// incomplete reports whether a required flag is missing, or a flag has a value
-// of another type.
+// incomplete reports whether a required flag is missing, or a flag has a value of another type.
 func (f *flagSet) incomplete() bool {
 	return slices.ContainsFunc(f.flags, func(s *flagSpec) bool {
 		return s.required && s.values == nil || slices.ContainsFunc(s.items(), func(text string) bool {

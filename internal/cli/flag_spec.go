@@ -23,8 +23,7 @@ type flagSpec struct {
 	values      []string
 }
 
-// Set adds a value; a list accepts several values, each with items between
-// commas.
+// Set adds a value; a list accepts several values, each with items between commas.
 func (s *flagSpec) Set(text string) error {
 	if !s.list {
 		s.values = nil
@@ -62,8 +61,7 @@ func (s *flagSpec) items() (items []string) {
 	return items
 }
 
-// accepts reports whether a text can be a value of this type. An empty text may
-// mean no value.
+// accepts reports whether a text can be a value of this type. An empty text may mean no value.
 func (s *flagSpec) accepts(text string) bool {
 	if text == "" {
 		return true
@@ -82,8 +80,7 @@ func (s *flagSpec) accepts(text string) bool {
 	return true
 }
 
-// jsonValue returns the given value as JSON has it. An empty list is given as
-// "".
+// jsonValue returns the given value as JSON has it. An empty list is given as "".
 func (s *flagSpec) jsonValue(stdin func() (string, error)) (any, error) {
 	if s.jsonType == "object" {
 		return jsonScalar("object", s.values[len(s.values)-1])
@@ -109,8 +106,7 @@ func (s *flagSpec) jsonValue(stdin func() (string, error)) (any, error) {
 	return items, nil
 }
 
-// jsonScalar returns a text as a value of the type; a mismatched text stays a
-// text, for the operation to reject.
+// jsonScalar returns a text as a value of the type; a mismatched text stays a text, for the operation to reject.
 func jsonScalar(kind, text string) (any, error) {
 	if !utf8.ValidString(text) {
 		return nil, loci.Errorf(loci.CodeInvalidQuery, "an argument is not valid UTF-8")
@@ -121,8 +117,7 @@ func jsonScalar(kind, text string) (any, error) {
 	return text, nil
 }
 
-// kebab returns a wire name as a flag or command: atlas_id and atlasId are both
-// atlas-id.
+// kebab returns a wire name as a flag or command: atlas_id and atlasId are both atlas-id.
 func kebab(name string) string {
 	var b strings.Builder
 	lower := false

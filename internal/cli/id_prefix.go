@@ -12,9 +12,8 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// idPrefix matches a prefix of an id that may replace it: at least 8 digits. An
-// id begins with the time of its creation in milliseconds, and 8 digits cover a
-// minute.
+// idPrefix matches a prefix of an id that may replace it: at least 8 digits. An id begins with the time of its creation
+// in milliseconds, and 8 digits cover a minute.
 var idPrefix = regexp.MustCompile(`^[0-9a-f]{8}[0-9a-f-]*$`)
 
 // tooShortIDPrefix matches a prefix of an id that is too short.
@@ -69,8 +68,7 @@ func listOp(table *op.Table, resource string) *op.Op {
 // maxScanned is the number of records that are searched for an id prefix.
 const maxScanned = 10_000
 
-// expandID returns the one id of a list with a prefix. It reads all records: an
-// imported record is older than its id.
+// expandID returns the one id of a list with a prefix. It reads all records: an imported record is older than its id.
 func expandID(ctx context.Context, caller op.Caller, list *op.Op, resource, start string) (string, error) {
 	var found []record
 	scanned := 0
@@ -137,8 +135,7 @@ func shortenIDs(table []*column) {
 	}
 }
 
-// distinctPrefixes reports whether no two of the ids have the same first n
-// characters.
+// distinctPrefixes reports whether no two of the ids have the same first n characters.
 func distinctPrefixes(ids []string, n int) bool {
 	seen := map[string]bool{}
 	for _, id := range ids {

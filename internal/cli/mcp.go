@@ -20,8 +20,7 @@ func (p *program) mcp() *cobra.Command {
 		Long: "Serves one agent on this device: its memories are those of the login, or of this device.\n" +
 			"With --workspace or --atlas the agent works there only: new memories are stored there, lists and\n" +
 			"searches read there, and calls that name another place are refused. Tools for people, accounts and " +
-			"other " +
-			"places are not offered.\n" +
+			"other places are not offered.\n" +
 			"Nothing but messages of the protocol is written to stdout.",
 		Example: "loci mcp\nloci mcp --atlas Website\nloci mcp --local --toolset full",
 		Args:    exactArgs(),
@@ -64,8 +63,7 @@ func (p *program) serveMCP(cmd *cobra.Command, name, workspace, atlas string) er
 	return err
 }
 
-// toolset returns the tool set of that name, or of the settings, or the core
-// set.
+// toolset returns the tool set of that name, or of the settings, or the core set.
 func (p *program) toolset(name string) (op.Exposure, error) {
 	for _, text := range []string{name, p.env("LOCI_MCP_TOOLSET"), p.env("SERVICE_MCP_TOOLSET")} {
 		for _, set := range []op.Exposure{op.ToolCore, op.ToolStable, op.ToolFull} {

@@ -15,8 +15,7 @@ func (p *program) migrate() *cobra.Command {
 		Use:   "migrate",
 		Short: "Upgrade the schema of the database",
 		Long: "Upgrades the schema of the database to that of this program, as loci serve does when it starts. It " +
-			"takes " +
-			"as long as it\n" +
+			"takes as long as it\n" +
 			"needs. Stop the servers first, and make a backup.",
 		Example: "loci admin migrate --dry-run\nloci admin migrate",
 		Args:    exactArgs(),

@@ -14,8 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// adminRunner returns a function that runs an operator's command in a folder,
-// and returns its output.
+// adminRunner returns a function that runs an operator's command in a folder, and returns its output.
 func adminRunner(t *testing.T, dir string) func(want int, args ...string) string {
 	return func(want int, args ...string) string {
 		t.Helper()

@@ -71,8 +71,7 @@ func (p *program) printNextPageHint(answer []jsonMember) {
 	}
 }
 
-// printTermNotes reports below a table which words of a query were corrected or
-// ignored.
+// printTermNotes reports below a table which words of a query were corrected or ignored.
 func (p *program) printTermNotes(answer []jsonMember) {
 	for _, m := range answer {
 		var meta loci.SearchMeta
@@ -126,8 +125,7 @@ func parseMembers(raw []byte) (out []jsonMember, err error) {
 func isArray(raw json.RawMessage) bool  { return len(raw) > 0 && raw[0] == '[' }
 func isObject(raw json.RawMessage) bool { return len(raw) > 0 && raw[0] == '{' }
 
-// displayValue returns a JSON value for people; times are in the local time
-// zone.
+// displayValue returns a JSON value for people; times are in the local time zone.
 func displayValue(name string, raw json.RawMessage) string {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
@@ -248,8 +246,7 @@ func stripControl(s string, lines bool) string {
 	}, s)
 }
 
-// terminalInfo returns the width of the terminal w, 0 if it is none, and
-// whether it supports colour.
+// terminalInfo returns the width of the terminal w, 0 if it is none, and whether it supports colour.
 func (p *program) terminalInfo(w io.Writer) (width int, colour bool) {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

@@ -9,8 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A progressBar shows on a terminal the progress of a task. Elsewhere it shows
-// nothing.
+// A progressBar shows on a terminal the progress of a task. Elsewhere it shows nothing.
 type progressBar struct {
 	p     *program
 	label string

@@ -67,12 +67,10 @@ func (p *program) root() *cobra.Command {
 	return root
 }
 
-// targetFlags are the flags that choose a target. They belong to the root, so
-// that they may precede the command too.
+// targetFlags are the flags that choose a target. They belong to the root, so that they may precede the command too.
 var targetFlags = slices.Clip([]string{"local", "server", "plain-http"})
 
-// excludedFlagsKey is the annotation of a command to which, with its
-// subcommands, some target flags do not apply.
+// excludedFlagsKey is the annotation of a command to which, with its subcommands, some target flags do not apply.
 const excludedFlagsKey = "loci_lacking"
 
 // excludeFlags makes a command reject and hide some target flags.
@@ -136,8 +134,7 @@ func (p *program) commandGroup(name, short string) *cobra.Command {
 	}
 }
 
-// rejectUnknownCommand rejects an unknown command, and suggests the nearest
-// one.
+// rejectUnknownCommand rejects an unknown command, and suggests the nearest one.
 func rejectUnknownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil

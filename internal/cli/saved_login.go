@@ -39,8 +39,7 @@ func systemKeyring(env func(string) string) *secretStore {
 	return &secretStore{keyring.Set, keyring.Get, keyring.Delete}
 }
 
-// loginPath returns the file of the login, or "" without a home folder: then
-// there is no login.
+// loginPath returns the file of the login, or "" without a home folder: then there is no login.
 func (p *program) loginPath() string {
 	dir := server.XDGDir(p.env, "XDG_CONFIG_HOME", ".config")
 	if dir == "" {

@@ -12,9 +12,8 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// A scope is a Caller that keeps an agent within one workspace or one atlas:
-// new memories are stored there, lists and searches read there only, and a call
-// that names another place is refused. It is a convenience and not a security
+// A scope is a Caller that keeps an agent within one workspace or one atlas: new memories are stored there, lists and
+// searches read there only, and a call that names another place is refused. It is a convenience and not a security
 // boundary: the credential decides what may be read.
 type scope struct {
 	op.Caller
@@ -25,8 +24,7 @@ type scope struct {
 	name        string // for people: the workspace "Team"
 }
 
-// withScope returns a scope for the workspace and atlas of these names or ids,
-// or nil where both are empty.
+// withScope returns a scope for the workspace and atlas of these names or ids, or nil where both are empty.
 func withScope(ctx context.Context, caller op.Caller, table *op.Table, workspace, atlas string) (*scope, error) {
 	s := &scope{Caller: caller, table: table}
 	if workspace != "" {

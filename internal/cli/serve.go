@@ -16,11 +16,9 @@ func (p *program) serve() *cobra.Command {
 		Use:   "serve",
 		Short: "Run the server",
 		Long: "Runs the server until SIGINT or SIGTERM. Without settings it listens on 127.0.0.1:7007 and keeps all " +
-			"in " +
-			"one folder.\n" +
+			"in one folder.\n" +
 			"A setting is a flag, a variable or a line of loci.toml. A key is no flag here, because a list of " +
-			"processes " +
-			"shows flags:\n" +
+			"processes shows flags:\n" +
 			"set LOCI_EMBED_KEY, or embed-key in loci.toml.",
 		Example: "loci serve\nloci serve --data /var/lib/loci --listen 127.0.0.1:7007",
 		Args:    exactArgs(),
@@ -36,9 +34,8 @@ func (p *program) serve() *cobra.Command {
 	return cmd
 }
 
-// settings adds a flag for each setting of the server, or for the given ones
-// only. It returns a function that loads the settings once the flags are
-// parsed.
+// settings adds a flag for each setting of the server, or for the given ones only. It returns a function that loads the
+// settings once the flags are parsed.
 func (p *program) settings(cmd *cobra.Command, only ...string) func() (server.Settings, error) {
 	given := map[string]string{}
 	for _, s := range server.Catalogue {

@@ -12,8 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// printLists prints a table for each list of an answer, and the hint for the
-// next page.
+// printLists prints a table for each list of an answer, and the hint for the next page.
 func (p *program) printLists(b *bytes.Buffer, answer []jsonMember, shown op.Presentation) error {
 	for _, m := range answer {
 		if !isArray(m.value) {
@@ -74,8 +73,7 @@ func (p *program) printTable(b *bytes.Buffer, records []map[string]json.RawMessa
 	}
 }
 
-// snippet returns a line with the first text of the field of snippets, unless
-// the title has the same text.
+// snippet returns a line with the first text of the field of snippets, unless the title has the same text.
 func snippet(r map[string]json.RawMessage, field string, room int) string {
 	var snippets []string
 	var title string
@@ -120,10 +118,9 @@ func (c *column) measure() {
 	}
 }
 
-// fitWidth narrows a table to the room, or as far as its columns allow. Ids are
-// shortened and times become dates; then columns are removed from the right,
-// and texts share the remaining width. The first column and texts stay, and so
-// does what must be whole, such as a link for another person and its address.
+// fitWidth narrows a table to the room, or as far as its columns allow. Ids are shortened and times become dates; then
+// columns are removed from the right, and texts share the remaining width. The first column and texts stay, and so does
+// what must be whole, such as a link for another person and its address.
 func fitWidth(table []*column, room int) []*column {
 	if tableWidth(table, 0) > room {
 		shortenIDs(table)
@@ -161,8 +158,7 @@ func fitWidth(table []*column, room int) []*column {
 	return table
 }
 
-// tableWidth returns the width of a table; with a bound, the width with its
-// texts cut to it or to their least width.
+// tableWidth returns the width of a table; with a bound, the width with its texts cut to it or to their least width.
 func tableWidth(table []*column, bound int) int {
 	sum := 2 * (len(table) - 1)
 	for _, c := range table {

@@ -24,9 +24,8 @@ type target struct {
 	reason    string
 }
 
-// resolveTarget chooses the target: the flags, else LOCI_URL with LOCI_API_KEY,
-// else the login, else this device. A key is sent only to its own server, and
-// LOCI_API_KEY without a server is an error.
+// resolveTarget chooses the target: the flags, else LOCI_URL with LOCI_API_KEY, else the login, else this device. A key
+// is sent only to its own server, and LOCI_API_KEY without a server is an error.
 func (p *program) resolveTarget() (target, error) {
 	localTarget := target{dir: p.localDir()}
 	if p.local && p.server != "" {
@@ -51,8 +50,8 @@ func (p *program) resolveTarget() (target, error) {
 		there.url, there.key, there.reason = named, p.env("LOCI_API_KEY"), "LOCI_URL"
 	case p.env("LOCI_API_KEY") != "":
 		return target{reason: reasonKeyWithoutURL}, loci.Errorf(loci.CodeInvalidQuery,
-			"LOCI_API_KEY is set and LOCI_URL is not: set LOCI_URL to the address of the "+
-				"server that made the key, name it with --server, or unset LOCI_API_KEY; --local works on this device")
+			"LOCI_API_KEY is set and LOCI_URL is not: set LOCI_URL to the address of the server that made the key, "+
+				"name it with --server, or unset LOCI_API_KEY; --local works on this device")
 	case login != nil:
 		there.url, there.reason = login.URL, "the login"
 	default:
@@ -69,8 +68,7 @@ func (p *program) resolveTarget() (target, error) {
 // reasonKeyWithoutURL is the reason of a target that has a key and no server.
 const reasonKeyWithoutURL = "LOCI_API_KEY without LOCI_URL"
 
-// requireDir returns an error where this device has no folder for memories: the
-// working folder must not be used.
+// requireDir returns an error where this device has no folder for memories: the working folder must not be used.
 func (t target) requireDir() error {
 	if t.dir == "" {
 		return loci.Errorf(loci.CodeInvalidQuery, "%s", noHomeMessage)
@@ -88,8 +86,7 @@ func isSameServer(a, b string) bool {
 		strings.TrimRight(u.Path, "/") == strings.TrimRight(v.Path, "/")
 }
 
-// openCaller returns the target's Caller and its close function; oneShot is for
-// a single call.
+// openCaller returns the target's Caller and its close function; oneShot is for a single call.
 func (p *program) openCaller(ctx context.Context, t target, oneShot bool) (op.Caller, func() error, error) {
 	if t.url == "" {
 		if err := ensurePrivateDir(t.dir); err != nil {
@@ -130,8 +127,7 @@ func ensurePrivateDir(dir string) error {
 	return os.Chmod(dir, 0o700)
 }
 
-// localDir returns the folder of the database on this device, or "" without a
-// home folder.
+// localDir returns the folder of the database on this device, or "" without a home folder.
 func (p *program) localDir() string {
 	dir := server.XDGDir(p.env, "XDG_DATA_HOME", ".local/share")
 	if dir == "" {

@@ -190,8 +190,7 @@ func (w *World) Memory(t testing.TB, atlas, content string, tags ...loci.Tag) st
 func (w *World) WaitForEmbeddings(t testing.TB) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(2 * time.Millisecond) {
-		b, err := store.SystemRead(context.Background(), w.Store, "test",
-			(*store.SystemTx).EmbeddingQueue)
+		b, err := store.SystemRead(context.Background(), w.Store, "test", (*store.SystemTx).EmbeddingQueue)
 		if err != nil || time.Now().After(end) {
 			t.Fatalf("still waiting: %+v, %v", b, err)
 		}

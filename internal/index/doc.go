@@ -1,21 +1,18 @@
 // Package index is the inverted index of one workspace: immutable segments of postings, a memtable of newer updates,
-// and
-// immutable snapshots of both. It keeps no state on disk. The store gives it bytes and stores the bytes that it
+// and immutable snapshots of both. It keeps no state on disk. The store gives it bytes and stores the bytes that it
 // returns.
 //
 // # Life of a document
 //
 // [Analyze] returns a [Document], the forward index of one memory. The store writes it beside the memory as one row of
 // the index log, a [DocUpdate]. A [Snapshot] covers segments and the rows that no segment holds. A flush builds a
-// segment
-// from rows ([Build]). [SelectMerge] and [Merge] bound the number of segments. A document that was replaced or deleted
-// has a tombstone in its segment ([Segment.MarkDeleted]). A merge drops it.
+// segment from rows ([Build]). [SelectMerge] and [Merge] bound the number of segments. A document that was replaced or
+// deleted has a tombstone in its segment ([Segment.MarkDeleted]). A merge drops it.
 //
 // # Reading
 //
 // A [PostingsReader] reads the postings of one term, or of the terms of a prefix expansion. A [TermDictScanner] scans
-// the
-// terms themselves, and finds those within an edit distance ([EditDistanceMatcher]). Pages of postings come from a
+// the terms themselves, and finds those within an edit distance ([EditDistanceMatcher]). Pages of postings come from a
 // [PageFetcher]; a [Cache] holds pages and term dictionaries. [Filter] selects documents by their attributes.
 //
 // # Statistics

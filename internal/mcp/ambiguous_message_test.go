@@ -24,8 +24,7 @@ func TestResponseReturnsIDUnchanged(t *testing.T) {
 	}
 }
 
-// A message must be one JSON value in UTF-8; otherwise not even its first part
-// runs.
+// A message must be one JSON value in UTF-8; otherwise not even its first part runs.
 func TestHTTPRejectsInvalidIDs(t *testing.T) {
 	t.Parallel()
 	s := newFakeService()
@@ -65,16 +64,13 @@ func TestHTTPRejectsAmbiguousJSON(t *testing.T) {
 	for message, hint := range map[string]string{
 		head +
 			`"params":{"name":"memory_list","name":"memory_create","arguments":{"content":"x"}}}`: "params.name is " +
-			"given " +
-			"twice",
-		head +
-			`"params":{"name":"memory_list","n\u0061me":"memory_create","arguments":{"content":"x"}}}`: "params.name " +
-			"is " +
 			"given twice",
 		head +
+			`"params":{"name":"memory_list","n\u0061me":"memory_create","arguments":{"content":"x"}}}`: "params.name " +
+			"is given twice",
+		head +
 			`"params":{"name":"memory_create","arguments":{},"arguments":{"content":"x"}}}`: "params.arguments is " +
-			"given " +
-			"twice",
+			"given twice",
 		head +
 			`"params":{"name":"memory_list"},"params":{"name":"memory_create",` +
 			`"arguments":{"content":"x"}}}`: "params is given twice",

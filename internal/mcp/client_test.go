@@ -50,8 +50,7 @@ func (c client) message(method string, params object) object {
 	return m
 }
 
-// post sends a message, or a body as it is; headers go in pairs, and an empty
-// value takes one away.
+// post sends a message, or a body as it is; headers go in pairs, and an empty value takes one away.
 func (c client) post(message any, headers ...string) answer {
 	c.t.Helper()
 	body, ok := message.([]byte)

@@ -24,8 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A fakeService is a service of a few memories, with the inputs and outputs of the
-// real operations.
+// A fakeService is a service of a few memories, with the inputs and outputs of the real operations.
 type fakeService struct {
 	mu       sync.Mutex
 	memories []loci.Memory

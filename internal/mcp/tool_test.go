@@ -88,8 +88,7 @@ func noop[In, Out any](emptyService, context.Context, *identity.Actor, In) (out 
 	return
 }
 
-// TestCoreToolsetFitsMaxListBytes measures the core set with inputs as large as those of
-// the real operations.
+// TestCoreToolsetFitsMaxListBytes measures the core set with inputs as large as those of the real operations.
 func TestCoreToolsetFitsMaxListBytes(t *testing.T) {
 	t.Parallel()
 	const line = "Do one thing with a memory, in few words."

@@ -19,11 +19,10 @@ const (
 )
 
 // truncateResult returns the answer raw with at most maxResult bytes. Texts in lists are cut first, down to minText
-// characters, then the others; lists of texts keep maxListTexts. An object that lost something says
-// "truncated": true. If offset is not negative, the object's long text begins at that character, and nextOffset is the
-// beginning of the next part. An answer that is one text as a whole is never cut there. Texts in lists have at most
-// listed characters. If
-// cutting is not enough, out is nil, and maxItems is the number of items of the list that would have fitted.
+// characters, then the others; lists of texts keep maxListTexts. An object that lost something says "truncated": true.
+// If offset is not negative, the object's long text begins at that character, and nextOffset is the beginning of the
+// next part. An answer that is one text as a whole is never cut there. Texts in lists have at most listed characters.
+// If cutting is not enough, out is nil, and maxItems is the number of items of the list that would have fitted.
 func truncateResult(raw []byte, offset, listed int, shown op.Presentation) (out []byte, maxItems int) {
 	if listed == maxResult && len(raw) <= maxResult && offset <= 0 {
 		return raw, 0

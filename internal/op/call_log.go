@@ -29,11 +29,9 @@ type callRecord struct {
 	start time.Time
 }
 
-// logCall logs the one line of the call: operation, actor and result, by ids
-// only, never contents. A client that disconnects is no server error. During an
-// outage of the database each call fails for the same reason. Its line is like
-// any other, and the reason is logged in a line of its own, which the log may
-// omit when it repeats.
+// logCall logs the one line of the call: operation, actor and result, by ids only, never contents. A client that
+// disconnects is no server error. During an outage of the database each call fails for the same reason. Its line is
+// like any other, and the reason is logged in a line of its own, which the log may omit when it repeats.
 func (h *Host) logCall(ctx context.Context, e callRecord) {
 	elapsed := time.Since(e.start)
 	var code loci.Code
@@ -78,16 +76,14 @@ func (h *Host) logLine(ctx context.Context, level slog.Level, message string, e 
 	h.Log.LogAttrs(ctx, level, message, attrs...)
 }
 
-// HTTP statuses for the log; 499 is what other servers log for a disconnected
-// client (nginx).
+// HTTP statuses for the log; 499 is what other servers log for a disconnected client (nginx).
 const (
 	statusOK                  = 200
 	statusCreated             = 201
 	statusClientClosedRequest = 499
 )
 
-// status returns the HTTP status of the answer, on other transports the one that
-// REST would give.
+// status returns the HTTP status of the answer, on other transports the one that REST would give.
 func (e callRecord) status(code loci.Code) int {
 	switch code {
 	case "":
@@ -102,8 +98,7 @@ func (e callRecord) status(code loci.Code) int {
 	return statusOK
 }
 
-// workspaceID returns the id of the workspace in the input or the output of the
-// call, or "".
+// workspaceID returns the id of the workspace in the input or the output of the call, or "".
 func (e callRecord) workspaceID() string {
 	if id := idAt(reflect.ValueOf(e.in), e.op.inputWorkspaceField); id != "" {
 		return id

@@ -22,8 +22,7 @@ func (h *Host) Call(ctx context.Context, o *Op, c *Call, a Args) ([]byte, error)
 	return Encode(out)
 }
 
-// Do runs an operation with its types: the same Go call runs in this process or
-// on a server, depending on the Caller.
+// Do runs an operation with its types: the same Go call runs in this process or on a server, depending on the Caller.
 func Do[In, Out any](ctx context.Context, caller Caller, c *Call, o TypedOp[In, Out], in In) (out Out, err error) {
 	args, err := marshal(in)
 	if err != nil {

@@ -12,17 +12,15 @@ import (
 	"github.com/loci-memory/loci/internal/strictjson"
 )
 
-// Args are the input of a call: a JSON object, and fields that were sent as
-// texts.
+// Args are the input of a call: a JSON object, and fields that were sent as texts.
 type Args struct {
 	JSON     []byte // a flat JSON object; empty is {}
 	Params   []Param
 	FromHTTP bool // JSON is an HTTP body: it may contain only the fields of the body
 }
 
-// A Param is a field that was sent as a text: a segment of a path, a query
-// value, a flag. A list is sent as several Params of one name, each of which
-// SplitList splits.
+// A Param is a field that was sent as a text: a segment of a path, a query value, a flag. A list is sent as several
+// Params of one name, each of which SplitList splits.
 type Param struct {
 	Name, Value string
 	Location    Location // where it was sent; empty where that does not matter
@@ -33,8 +31,7 @@ func invalidf(format string, args ...any) error {
 	return loci.Errorf(loci.CodeInvalidQuery, format, args...)
 }
 
-// decode reads a into a new value of the operation's input type. It is strict:
-// unknown and malformed fields are errors.
+// decode reads a into a new value of the operation's input type. It is strict: unknown and malformed fields are errors.
 func (o *Op) decode(a Args) (any, error) {
 	in := reflect.New(o.inType)
 	var given fieldSet
@@ -59,9 +56,8 @@ func (o *Op) decode(a Args) (any, error) {
 	return in.Interface(), nil
 }
 
-// Canonical checks a as the operation does and returns the input as one JSON
-// object. A remote caller sends that object, so that it reports errors in the
-// same words as the operation itself.
+// Canonical checks a as the operation does and returns the input as one JSON object. A remote caller sends that object,
+// so that it reports errors in the same words as the operation itself.
 func (o *Op) Canonical(a Args) ([]byte, error) {
 	in, err := o.decode(a)
 	if err != nil {
@@ -177,8 +173,7 @@ func (p *inputSpec) appendItems(v reflect.Value, name string, items []string) er
 	return nil
 }
 
-// SplitList splits a list that is written as one text: items are separated by
-// commas, and \, is a comma within an item.
+// SplitList splits a list that is written as one text: items are separated by commas, and \, is a comma within an item.
 func SplitList(text string) []string {
 	if !strings.Contains(text, `\,`) {
 		return strings.Split(text, ",")
@@ -211,8 +206,7 @@ func (p *inputSpec) grow(v reflect.Value, name string, n int) error {
 	return nil
 }
 
-// maxItems returns the most items of a list; a general bound applies where the
-// rule has none.
+// maxItems returns the most items of a list; a general bound applies where the rule has none.
 func (p *inputSpec) maxItems() int {
 	if p.rule.MaxItems > 0 {
 		return p.rule.MaxItems
@@ -314,8 +308,7 @@ func (p *inputSpec) typeError(name string) error {
 	return invalidf("%s must be a %s", name, p.kind)
 }
 
-// unknownField returns the error for an unknown name, with the nearest known
-// one.
+// unknownField returns the error for an unknown name, with the nearest known one.
 func unknownField(name string, known []string) error {
 	best := Nearest(name, known)
 	switch short := strictjson.Shorten(name); {
@@ -328,8 +321,7 @@ func unknownField(name string, known []string) error {
 	}
 }
 
-// Nearest returns the known name that is the fewest edits away from name, or
-// "" where none is near.
+// Nearest returns the known name that is the fewest edits away from name, or "" where none is near.
 func Nearest(name string, known []string) string {
 	best, minDistance := "", len(name)/2+1
 	for _, k := range known {

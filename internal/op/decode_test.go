@@ -173,9 +173,8 @@ func TestDecoderRejectsEmptyPatch(t *testing.T) {
 	}
 }
 
-// FuzzDecoderAgreesWithStdlib holds the decoder to the verdict of the
-// schema library on the schema that it prints. Where they may differ, the
-// decoder is the stricter one: what a JSON Schema cannot say.
+// FuzzDecoderAgreesWithStdlib holds the decoder to the verdict of the schema library on the schema that it prints.
+// Where they may differ, the decoder is the stricter one: what a JSON Schema cannot say.
 func FuzzDecoderAgreesWithStdlib(f *testing.F) {
 	for _, s := range []string{`{"thingId":"1","name":"x"}`, `{"thingId":"1","name":" ","tags":["a"]}`,
 		`{"thingId":"1","name":"x","size":100,"within":{"uri":"u"}}`,
@@ -206,8 +205,7 @@ func FuzzDecoderAgreesWithStdlib(f *testing.F) {
 	})
 }
 
-// An empty id is none that exists: taken for an absent one it would widen what is asked
-// for to all there is.
+// An empty id is none that exists: taken for an absent one it would widen what is asked for to all there is.
 func TestDecoderReturnsNotFoundForEmptyID(t *testing.T) {
 	t.Parallel()
 	if _, err := decode(t, op.Args{JSON: []byte(`{"thingId":"","name":"x"}`)}); !loci.Is(err, loci.CodeNotFound) {

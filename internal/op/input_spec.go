@@ -103,8 +103,7 @@ func (p *inputSpec) addFields() {
 	}
 }
 
-// field returns the field of that name, or nil. Inputs have few fields, so
-// that a walk is faster than a map.
+// field returns the field of that name, or nil. Inputs have few fields, so that a walk is faster than a map.
 func (p *inputSpec) field(name string) *field {
 	for i := range p.fields {
 		if p.fields[i].name == name {

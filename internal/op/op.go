@@ -1,7 +1,6 @@
-// Package op has the operation table. Everything that the service can do is an
-// Op: a named, typed operation in a Table. REST, MCP, the commands and the Go
-// client are transports of the same Table. None of them knows the service, and
-// this package knows no operation.
+// Package op has the operation table. Everything that the service can do is an Op: a named, typed operation in a Table.
+// REST, MCP, the commands and the Go client are transports of the same Table. None of them knows the service, and this
+// package knows no operation.
 package op
 
 import (
@@ -37,8 +36,7 @@ func (a Access) String() string {
 	return [...]string{"", "public", "account", "person", "agent"}[a]
 }
 
-// Exposure lists the transports of an Op beside REST, and the smallest set of
-// MCP tools that contains it.
+// Exposure lists the transports of an Op beside REST, and the smallest set of MCP tools that contains it.
 type Exposure int
 
 // The exposures, each including the one before it.
@@ -112,8 +110,7 @@ func (t *Table) Op(name string) *Op {
 	return nil
 }
 
-// Without returns the table without the operations of these names, and the
-// removed operations.
+// Without returns the table without the operations of these names, and the removed operations.
 func (t *Table) Without(names []string) (left *Table, out []*Op) {
 	left = &Table{}
 	for _, o := range t.Ops {
@@ -129,9 +126,8 @@ func (t *Table) Without(names []string) (left *Table, out []*Op) {
 // A sender is Call.Send.
 type sender = func(event any) (more bool, err error)
 
-// Add puts an operation into the table. route is "METHOD /path"; do is a
-// method expression, from which the types are inferred. An invalid line is
-// a programming error, and Add panics.
+// Add puts an operation into the table. route is "METHOD /path"; do is a method expression, from which the types are
+// inferred. An invalid line is a programming error, and Add panics.
 func Add[S, In, Out any](t *Table, name, route, summary string, access Access, exposure Exposure,
 	do func(S, context.Context, *identity.Actor, In) (Out, error), traits ...Trait) TypedOp[In, Out] {
 	o := define[In, Out](t, name, route, summary, access, exposure, traits)
@@ -171,8 +167,7 @@ func AddStream[S, In, Event any](t *Table, name, route, summary string, access A
 
 var pathParam = regexp.MustCompile(`\{(\w+)\}`)
 
-func define[In, Out any](t *Table, name, route, summary string, access Access, exposure Exposure,
-	traits []Trait) *Op {
+func define[In, Out any](t *Table, name, route, summary string, access Access, exposure Exposure, traits []Trait) *Op {
 	method, path, ok := strings.Cut(route, " ")
 	if !ok || access == 0 || exposure == 0 || summary == "" || !strings.Contains(name, ".") || t.Op(name) != nil {
 		panic(fmt.Sprintf("op %q: a new name, route, summary, access and reach are needed", name))

@@ -35,8 +35,7 @@ type Member struct {
 }
 
 // A Column is a column of a table. It is written as its name, followed by :28 where it may be cut to 28 characters, by
-// !
-// where it is always whole, and by =active where it is omitted if every record has this value.
+// ! where it is always whole, and by =active where it is omitted if every record has this value.
 type Column struct {
 	Name     string
 	MinWidth int // 0: it is not cut

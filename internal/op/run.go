@@ -49,12 +49,10 @@ type Quota struct {
 // A Host runs the operations of a table on a service.
 type Host struct {
 	Service any
-	// Admit authenticates the caller. It refuses an unknown or revoked
-	// credential, and calls over the rate limit or quota. It sets the call's
-	// Quota.
+	// Admit authenticates the caller. It refuses an unknown or revoked credential, and calls over the rate limit or
+	// quota. It sets the call's Quota.
 	Admit func(ctx context.Context, o *Op, c *Call) (*identity.Actor, error)
-	// Charge adds the cost of a call beyond one to the rate; it may be nil. It
-	// refuses nothing: later calls wait.
+	// Charge adds the cost of a call beyond one to the rate; it may be nil. It refuses nothing: later calls wait.
 	Charge func(ctx context.Context, actor *identity.Actor, more int)
 	// Closing ends all streams when it ends; it may be nil.
 	Closing context.Context
@@ -64,11 +62,9 @@ type Host struct {
 	Observe func(o *Op, c *Call, code loci.Code, elapsed time.Duration)
 }
 
-// Run runs an operation. Every transport calls it, so the common rules are
-// checked here, in the order of refusal: credential, rate and quota, the body,
-// its shape. The method follows, whose transaction checks scope, role,
-// idempotency and state. args is called once the caller is admitted, so that no
-// other body is read.
+// Run runs an operation. Every transport calls it, so the common rules are checked here, in the order of refusal:
+// credential, rate and quota, the body, its shape. The method follows, whose transaction checks scope, role,
+// idempotency and state. args is called once the caller is admitted, so that no other body is read.
 func (h *Host) Run(ctx context.Context, o *Op, c *Call, args func() (Args, error)) (out any, err error) {
 	start := time.Now()
 	var actor *identity.Actor
@@ -123,8 +119,7 @@ type coster interface{ Cost() int }
 func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 	switch {
 	case c.CrossOrigin && (o.Exposure == BrowserOnly || actor.CredentialKind == identity.CredentialCookie):
-		return loci.Errorf(loci.CodeForbidden, "A page of another origin cannot do this with a cookie: use an API "+
-			"key.")
+		return loci.Errorf(loci.CodeForbidden, "A page of another origin cannot do this with a cookie: use an API key.")
 	case c.AgentIDSent:
 		return invalidf("an agent id is given by the server: leave X-Loci-Agent-Id out")
 	case c.ActorHeader != "" && c.ActorHeader != "agent":
@@ -142,8 +137,7 @@ func (c *Call) authorize(o *Op, actor *identity.Actor) error {
 	return nil
 }
 
-// bindIdempotencyKey binds the call to its Idempotency-Key, if the operation
-// uses one.
+// bindIdempotencyKey binds the call to its Idempotency-Key, if the operation uses one.
 func (c *Call) bindIdempotencyKey(o *Op, actor *identity.Actor, in any) error {
 	if c.IdempotencyKey == "" && c.IdempotencyKeyCount == 0 || !o.AcceptsIdempotencyKey() {
 		return nil

@@ -184,20 +184,16 @@ func TestAddPanicsWhenLineIsWrong(t *testing.T) {
 	t.Parallel()
 	for name, add := range map[string]func(*op.Table){
 		"no access": func(x *op.Table) {
-			op.Add(x, "a.b", "GET /x", "S.", 0, op.ToolCore,
-				(*fakeService).Find)
+			op.Add(x, "a.b", "GET /x", "S.", 0, op.ToolCore, (*fakeService).Find)
 		},
 		"no reach": func(x *op.Table) {
-			op.Add(x, "a.b", "GET /x", "S.", op.Account, 0,
-				(*fakeService).Find)
+			op.Add(x, "a.b", "GET /x", "S.", op.Account, 0, (*fakeService).Find)
 		},
 		"no summary": func(x *op.Table) {
-			op.Add(x, "a.b", "GET /x", "", op.Account, op.ToolCore,
-				(*fakeService).Find)
+			op.Add(x, "a.b", "GET /x", "", op.Account, op.ToolCore, (*fakeService).Find)
 		},
 		"no such path field": func(x *op.Table) {
-			op.Add(x, "a.b", "GET /x/{id}", "S.", op.Account, op.ToolCore,
-				(*fakeService).Find)
+			op.Add(x, "a.b", "GET /x/{id}", "S.", op.Account, op.ToolCore, (*fakeService).Find)
 		},
 		"a read that destroys": func(x *op.Table) {
 			op.Add(x, "a.b", "GET /x", "S.", op.Account, op.ToolCore, (*fakeService).Find, op.Destructive)

@@ -9,9 +9,8 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// schemaCache makes JSON Schema 2020-12 from Go types by a library, and adds
-// the rules. A schema of a struct has the type's name as its title; the OpenAPI
-// document lists it under that name.
+// schemaCache makes JSON Schema 2020-12 from Go types by a library, and adds the rules. A schema of a struct has the
+// type's name as its title; the OpenAPI document lists it under that name.
 type schemaCache struct {
 	sync.Mutex
 	byType map[reflect.Type]*jsonschema.Schema
@@ -54,9 +53,8 @@ func (s *schemaCache) schemaOf(t reflect.Type) *jsonschema.Schema {
 	return made.CloneSchemas()
 }
 
-// memberSchemas returns the known schemas of the types in t only: the library
-// copies every given schema. It handles an embedded struct itself and needs no
-// schema of it.
+// memberSchemas returns the known schemas of the types in t only: the library copies every given schema. It handles an
+// embedded struct itself and needs no schema of it.
 func (s *schemaCache) memberSchemas(t reflect.Type) map[reflect.Type]*jsonschema.Schema {
 	members := map[reflect.Type]*jsonschema.Schema{}
 	addMember := func(t reflect.Type) {
@@ -174,9 +172,8 @@ func positiveOrNil(n int) *int {
 	return &n
 }
 
-// WithRefs returns s with each named type as a reference below prefix, and adds
-// those types to named. An OpenAPI document needs this form; a tool uses s
-// itself, which is complete.
+// WithRefs returns s with each named type as a reference below prefix, and adds those types to named. An OpenAPI
+// document needs this form; a tool uses s itself, which is complete.
 func WithRefs(s *jsonschema.Schema, prefix string, named map[string]*jsonschema.Schema) *jsonschema.Schema {
 	if s == nil {
 		return nil

@@ -25,12 +25,10 @@ func (b *Budget) Spend(bytes int) bool {
 	return true
 }
 
-// jsonScalarSize is the most bytes that a value other than a text takes, or a name
-// with what stands around it.
+// jsonScalarSize is the most bytes that a value other than a text takes, or a name with what stands around it.
 const jsonScalarSize = 32
 
-// JSONSize returns how many bytes a value has at most as JSON. It costs less than
-// to write the value.
+// JSONSize returns how many bytes a value has at most as JSON. It costs less than to write the value.
 func JSONSize(v any) int { return jsonSize(reflect.ValueOf(v)) }
 
 func jsonSize(v reflect.Value) (n int) {
@@ -67,8 +65,7 @@ func jsonStringSize(s string) int {
 	return n
 }
 
-// jsonByteSizes are the bytes that each byte of a text takes in JSON (RFC 8259,
-// section 7).
+// jsonByteSizes are the bytes that each byte of a text takes in JSON (RFC 8259, section 7).
 var jsonByteSizes = func() (sizes [256]uint8) {
 	for b := range sizes {
 		sizes[b] = 1

@@ -25,9 +25,8 @@ import (
 	"github.com/loci-memory/loci/internal/rest"
 )
 
-// clientVariable makes this binary a client: it holds an address and a number
-// of requests, and the request comes on standard input. In a process of its
-// own the client adds nothing to the time of the server.
+// clientVariable makes this binary a client: it holds an address and a number of requests, and the request comes on
+// standard input. In a process of its own the client adds nothing to the time of the server.
 const clientVariable = "REST_TEST_CLIENT"
 
 func client() bool {
@@ -123,9 +122,8 @@ func emptyHandler(w http.ResponseWriter, _ *http.Request) {
 	io.WriteString(w, `{"ok":true}`)
 }
 
-// BenchmarkHandlerOverEmptyHandler compares the CPU of the server, in user and
-// system time, with that of a handler that does nothing. One iteration is one
-// round of every case; the medians are reported.
+// BenchmarkHandlerOverEmptyHandler compares the CPU of the server, in user and system time, with that of a handler that
+// does nothing. One iteration is one round of every case; the medians are reported.
 func BenchmarkHandlerOverEmptyHandler(b *testing.B) {
 	head := " HTTP/1.1\r\nHost: loci.test\r\nUser-Agent: bench\r\nAccept: */*\r\nAuthorization: Bearer loci_live_" +
 		strings.Repeat("a", 43) + "\r\n"

@@ -15,11 +15,10 @@ const (
 	insecureCookieName = "loci_session"
 )
 
-// isSecure reports whether a browser reached the server in a way in which it keeps
-// Secure cookies: over https, or on a loopback address. A public URL with https holds
-// for every request, because the last of several proxies may say http. Otherwise a
-// trusted proxy says how it was reached, and then the public URL, because a proxy may
-// have written a loopback address into Host.
+// isSecure reports whether a browser reached the server in a way in which it keeps Secure cookies: over https, or on a
+// loopback address. A public URL with https holds for every request, because the last of several proxies may say http.
+// Otherwise a trusted proxy says how it was reached, and then the public URL, because a proxy may have written a
+// loopback address into Host.
 func (d *handler) isSecure(r *http.Request) bool {
 	public := d.configuredURL()
 	if r.TLS != nil || strings.HasPrefix(public, "https://") {

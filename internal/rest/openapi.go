@@ -13,12 +13,10 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// A jsonObject is a JSON object of the document. Its keys are written in order,
-// so that equal tables give equal bytes.
+// A jsonObject is a JSON object of the document. Its keys are written in order, so that equal tables give equal bytes.
 type jsonObject = map[string]any
 
-// An openAPIBuilder builds the OpenAPI 3.1 document. Components are listed once
-// they are referenced.
+// An openAPIBuilder builds the OpenAPI 3.1 document. Components are listed once they are referenced.
 type openAPIBuilder struct {
 	cookie     string
 	paths      jsonObject
@@ -137,8 +135,7 @@ func (s *openAPIBuilder) operationObject(o *op.Op) jsonObject {
 	return out
 }
 
-// requestBody describes the fields of the body in one closed object, or nothing
-// where there are none.
+// requestBody describes the fields of the body in one closed object, or nothing where there are none.
 func requestBody(o *op.Op) jsonObject {
 	in := *o.InputSchema()
 	in.Properties, in.Required, in.PropertyOrder = map[string]*jsonschema.Schema{}, nil, nil

@@ -118,8 +118,8 @@ func (s *openAPIBuilder) responseHeaders(o *op.Op, t reflect.Type) jsonObject {
 var headerParameters = map[string]jsonObject{
 	"RequestID": {"name": "X-Request-Id", "description": "Names the request; 1 to 128 of A-Z a-z 0-9 . _ -",
 		"schema": jsonObject{"type": "string"}},
-	"Actor": {"name": "X-Loci-Actor", "description": "Names a trusted agent as the actor; X-Service-Actor means " +
-		"the same", "schema": jsonObject{"type": "string", "const": "agent"}},
+	"Actor": {"name": "X-Loci-Actor", "description": "Names a trusted agent as the actor; X-Service-Actor means the " +
+		"same", "schema": jsonObject{"type": "string", "const": "agent"}},
 	"IdempotencyKey": {"name": "Idempotency-Key", "description": "Makes a repetition within 24 hours harmless",
 		"schema": jsonObject{"type": "string", "minLength": 1, "maxLength": 200}},
 	"IfMatch": {"name": "If-Match", "description": "The entity tag that the change is based on",

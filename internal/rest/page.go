@@ -27,8 +27,7 @@ var (
 	pageTemplates = template.Must(template.ParseFS(pageFiles, "page/*.html"))
 	pageStyle     = readPageFile("page/page.css")
 	pageScript    = readPageFile("page/page.js")
-	// pageCSP allows a page its own style and script, by their hashes, and forms
-	// that this server takes; nothing else.
+	// pageCSP allows a page its own style and script, by their hashes, and forms that this server takes; nothing else.
 	pageCSP = "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; img-src data:; " +
 		"style-src " + cspHash(pageStyle) + "; script-src " + cspHash(pageScript)
 )
@@ -139,8 +138,7 @@ func (d *handler) pageCall(w http.ResponseWriter, r *http.Request) (c *op.Call, 
 	return c, out.(loci.OneUser).User, nil
 }
 
-// startSession sets the cookie of a new sign-in, and uses it as the call's
-// credential.
+// startSession sets the cookie of a new sign-in, and uses it as the call's credential.
 func (d *handler) startSession(w http.ResponseWriter, r *http.Request, c *op.Call, out any) {
 	s := out.(cookieSetter).Cookie()
 	http.SetCookie(w, d.newCookie(r, s))
@@ -170,8 +168,7 @@ func parseForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	return r.PostForm, nil
 }
 
-// submitted returns the form that a page sent, its call, and the signed-in
-// person.
+// submitted returns the form that a page sent, its call, and the signed-in person.
 func (d *handler) submitted(w http.ResponseWriter, r *http.Request) (f url.Values, c *op.Call, user loci.User,
 	err error) {
 	if f, err = parseForm(w, r); err != nil {
@@ -186,8 +183,7 @@ func redirect(w http.ResponseWriter, r *http.Request, path string) {
 	http.Redirect(w, r, path, http.StatusSeeOther)
 }
 
-// safeRedirectPath returns the path of the page after a sign-in. Any other
-// address becomes the start page.
+// safeRedirectPath returns the path of the page after a sign-in. Any other address becomes the start page.
 func safeRedirectPath(next string) string {
 	u, err := url.Parse(next)
 	if err != nil || u.Scheme != "" || u.Host != "" || u.Path != "/invite" {

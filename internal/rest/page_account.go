@@ -92,10 +92,9 @@ func (d *handler) setupPage(w http.ResponseWriter, r *http.Request) {
 	d.renderPage(w, r, "setup.html", v, err)
 }
 
-// setupForm makes the first account and its first API key. A browser that sends
-// the form again, for example by a reload, is signed in by then. It gets the
-// same key: the answer is stored under the idempotency key, encrypted with the
-// browser's cookie.
+// setupForm makes the first account and its first API key. A browser that sends the form again, for example by a
+// reload, is signed in by then. It gets the same key: the answer is stored under the idempotency key, encrypted with
+// the browser's cookie.
 func (d *handler) setupForm(w http.ResponseWriter, r *http.Request) {
 	v := d.newPageData(r, loci.User{})
 	f, err := parseForm(w, r)
@@ -136,8 +135,7 @@ func (d *handler) keyForm(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// createKey makes an API key, or replays the one of the idempotency key, and
-// shows it on the start page.
+// createKey makes an API key, or replays the one of the idempotency key, and shows it on the start page.
 func (d *handler) createKey(w http.ResponseWriter, r *http.Request, c *op.Call, user loci.User,
 	name, idempotencyKey string) {
 	v := d.newPageData(r, user)

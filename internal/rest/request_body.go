@@ -11,8 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// maxPublicBody bounds the body of a public operation. An incomplete body
-// occupies memory at no cost to its sender.
+// maxPublicBody bounds the body of a public operation. An incomplete body occupies memory at no cost to its sender.
 const maxPublicBody = 64 << 10
 
 // readArgs reads body, path and query of an operation. names are the fields of the path.

@@ -68,9 +68,8 @@ func (d *handler) newCookie(r *http.Request, s loci.SignIn) *http.Cookie {
 	}
 }
 
-// etagMatches reports whether If-None-Match names the tag, by the weak comparison
-// of RFC 9110, section 13.1.2. A comma within a tag only splits it into what
-// is no tag of ours.
+// etagMatches reports whether If-None-Match names the tag, by the weak comparison of RFC 9110, section 13.1.2. A comma
+// within a tag only splits it into what is no tag of ours.
 func etagMatches(lines []string, tag string) bool {
 	for _, line := range lines {
 		for one := range strings.SplitSeq(line, ",") {

@@ -1,6 +1,5 @@
-// Package rest is the HTTP transport of Loci. Each operation of the table is
-// one route, and one OpenAPI document describes them all. Rules that apply to
-// other transports too are in package op.
+// Package rest is the HTTP transport of Loci. Each operation of the table is one route, and one OpenAPI document
+// describes them all. Rules that apply to other transports too are in package op.
 package rest
 
 import (
@@ -48,8 +47,7 @@ type Route struct {
 	Pattern string // of net/http: "GET /health"
 	Handler http.Handler
 	Reason  string // why it is no operation
-	// Describe is the OpenAPI operation object of the route; without it the
-	// document does not list the route.
+	// Describe is the OpenAPI operation object of the route; without it the document does not list the route.
 	Describe any
 }
 
@@ -178,9 +176,8 @@ func errNoRoute() error {
 	return loci.Errorf(loci.CodeNotFound, "There is no such route: /openapi.json lists them all.")
 }
 
-// isCleanPath reports whether a path is one that the mux takes as it is: what holds
-// empty or dotted segments would be redirected, and a slash within a segment
-// would end up in an id.
+// isCleanPath reports whether a path is one that the mux takes as it is: what holds empty or dotted segments would be
+// redirected, and a slash within a segment would end up in an id.
 func isCleanPath(u *url.URL) bool {
 	if !strings.HasPrefix(u.Path, "/") || u.RawPath != "" && strings.Contains(strings.ToLower(u.RawPath), "%2f") {
 		return false

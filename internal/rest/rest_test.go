@@ -288,8 +288,7 @@ func TestCallCarriesHeaders(t *testing.T) {
 	}
 }
 
-// A header with one meaning must not be repeated: neither the first value nor the
-// last is used.
+// A header with one meaning must not be repeated: neither the first value nor the last is used.
 func TestRepeatedHeadersAreRejected(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)

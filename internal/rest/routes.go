@@ -45,8 +45,7 @@ func (d *handler) pageRoutes() []Route {
 	}
 }
 
-// health reports that the server runs. It calls nothing, so that it costs
-// nothing.
+// health reports that the server runs. It calls nothing, so that it costs nothing.
 func (d *handler) health() http.HandlerFunc {
 	body, err := json.Marshal(struct {
 		OK       bool   `json:"ok"`

@@ -18,9 +18,8 @@ type (
 // writeTimeout is how long a client may take to accept one event.
 const writeTimeout = 30 * time.Second
 
-// serveStream answers with events as Server-Sent Events (HTML, section 9.2). An
-// error before the first event is answered like any other; one after it can
-// only end the stream, and clients come again.
+// serveStream answers with events as Server-Sent Events (HTML, section 9.2). An error before the first event is
+// answered like any other; one after it can only end the stream, and clients come again.
 func (d *handler) serveStream(w http.ResponseWriter, r *http.Request, o *op.Op, c *op.Call,
 	args func() (op.Args, error)) {
 	s := &eventWriter{w: w, call: c}
@@ -44,8 +43,7 @@ type eventWriter struct {
 	opened bool
 }
 
-// open writes the head of a stream, and removes the deadline of a server that
-// expects requests to end.
+// open writes the head of a stream, and removes the deadline of a server that expects requests to end.
 func (s *eventWriter) open() {
 	s.opened = true
 	h := s.w.Header()

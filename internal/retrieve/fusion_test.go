@@ -58,9 +58,8 @@ func TestFuseRanksExactHitsFirst(t *testing.T) {
 	}
 }
 
-// In a large workspace many memories share frequent words with a query, and
-// have nearly equal scores. The best semantic hit is found nevertheless, and so
-// is a memory that stands out by its words.
+// In a large workspace many memories share frequent words with a query, and have nearly equal scores. The best semantic
+// hit is found nevertheless, and so is a memory that stands out by its words.
 func TestFuseKeepsSemanticHitsWhenKeywordScoresAreFlat(t *testing.T) {
 	t.Parallel()
 	const meant = 1000

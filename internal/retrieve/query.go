@@ -24,8 +24,7 @@ type Query struct {
 
 // NewQuery parses the text of a query.
 func NewQuery(text string) Query {
-	return Query{Text: text, Keywords: query.Parse(text), Exact: query.NewExactMatcher(text),
-		Dates: dates.Parse(text)}
+	return Query{Text: text, Keywords: query.Parse(text), Exact: query.NewExactMatcher(text), Dates: dates.Parse(text)}
 }
 
 // WithPrevious returns the query for a search after a keyword search of it. The rows that the former has read are not

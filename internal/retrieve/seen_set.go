@@ -8,8 +8,7 @@ import (
 )
 
 // A SeenSet is the memories of earlier pages of a search, in the form of a cursor: a few encrypted bytes of each.
-// Writes
-// between two pages move ranks, so skipping a number of ranks would show some memories twice and others never.
+// Writes between two pages move ranks, so skipping a number of ranks would show some memories twice and others never.
 type SeenSet string
 
 // seenTagSize is the size of one memory. Of the most that can be shown, two have the same tag in one of a million

@@ -16,9 +16,8 @@ const (
 	acceptRetryMax = time.Second
 )
 
-// A retryListener retries while the system refuses to accept connections, for
-// example without a free file descriptor. It logs the beginning and the end of
-// such an outage. net/http would log every attempt.
+// A retryListener retries while the system refuses to accept connections, for example without a free file descriptor.
+// It logs the beginning and the end of such an outage. net/http would log every attempt.
 type retryListener struct {
 	net.Listener
 	name string

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// dialableAddr returns the URLs by which people reach a listener, the most
-// likely one first. A listener on every address of the machine is reached by
-// the addresses of its network interfaces.
+// dialableAddr returns the URLs by which people reach a listener, the most likely one first. A listener on every
+// address of the machine is reached by the addresses of its network interfaces.
 func dialableAddr(addr net.Addr) []string {
 	host, port, err := net.SplitHostPort(addr.String())
 	hosts := []string{host}
@@ -38,9 +37,8 @@ func outboundIP() net.IP {
 	return local.IP
 }
 
-// interfaceHosts returns the addresses that other machines can reach: the
-// outgoing one, then IPv4 before IPv6, and the loopback address where there is
-// no other.
+// interfaceHosts returns the addresses that other machines can reach: the outgoing one, then IPv4 before IPv6, and the
+// loopback address where there is no other.
 func interfaceHosts(ipv6 bool, outgoing net.IP, interfaces []net.Addr) []string {
 	var ipv4Hosts, ipv6Hosts []string
 	for _, a := range interfaces {

@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// healthTimeout is the time in which the program that uses an address must
-// answer.
+// healthTimeout is the time in which the program that uses an address must answer.
 const healthTimeout = time.Second
 
 // explainListen adds advice to a listener's error where the address is in use.
@@ -30,8 +29,7 @@ func explainListen(ctx context.Context, err error, address, setting string) erro
 		setting)
 }
 
-// detectRunningLoci returns the version of the Loci server at an address, or
-// "".
+// detectRunningLoci returns the version of the Loci server at an address, or "".
 func detectRunningLoci(ctx context.Context, address string) string {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// A page of evil.example, whose name resolves to this machine, has the same
-// origin as the server.
+// A page of evil.example, whose name resolves to this machine, has the same origin as the server.
 func TestLoopbackServerRejectsOtherHosts(t *testing.T) {
 	t.Parallel()
 	url, _, _, _ := start(t, map[string]string{"public-url": "https://loci.example.org"})

@@ -44,9 +44,8 @@ const (
 // Progress receives the number of finished bytes, and their total.
 type Progress func(done, total int64)
 
-// Backup writes a backup of the SQLite database to a file, or to out where the
-// file is "-". The file appears only once it is complete; with force it
-// replaces an existing file.
+// Backup writes a backup of the SQLite database to a file, or to out where the file is "-". The file appears only once
+// it is complete; with force it replaces an existing file.
 func (s Settings) Backup(
 	ctx context.Context, file string, force bool, out io.Writer, progress Progress,
 ) (m Manifest, err error) {
@@ -94,8 +93,7 @@ func (s Settings) Backup(
 	return m, errors.Join(os.Rename(whole, file), syncDir(parent))
 }
 
-// checkOverwrite rejects an existing file, an object other than a file, and
-// files of the database.
+// checkOverwrite rejects an existing file, an object other than a file, and files of the database.
 func (s Settings) checkOverwrite(file string, force bool) error {
 	info, err := os.Lstat(file)
 	switch {

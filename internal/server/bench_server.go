@@ -15,8 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/sqldb"
 )
 
-// Start runs a server until stop is called, and returns once it listens at url.
-// It writes its log to logs.
+// Start runs a server until stop is called, and returns once it listens at url. It writes its log to logs.
 func Start(s Settings, logs io.Writer) (url string, stop func() error, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	listening, ended := make(chan string, 1), make(chan error, 1)
@@ -43,9 +42,8 @@ type BenchServer struct {
 	scratch  *sqldb.ScratchSchema // of PostgreSQL
 }
 
-// NewBenchServer makes a database in a temporary folder, or in the empty
-// PostgreSQL database at address. It uses only the embedder variables of
-// environ.
+// NewBenchServer makes a database in a temporary folder, or in the empty PostgreSQL database at address. It uses only
+// the embedder variables of environ.
 func NewBenchServer(ctx context.Context, address string, environ []string) (t *BenchServer, err error) {
 	dir, err := os.MkdirTemp("", "loci-trial-")
 	if err != nil {

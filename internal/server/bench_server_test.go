@@ -14,8 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// exerciseBenchServer makes a BenchServer, writes a memory and reads it from a
-// second server on it.
+// exerciseBenchServer makes a BenchServer, writes a memory and reads it from a second server on it.
 func exerciseBenchServer(t *testing.T, address string) *BenchServer {
 	t.Helper()
 	benchServer, err := NewBenchServer(t.Context(), address,

@@ -13,8 +13,7 @@ import (
 	"testing"
 )
 
-// A browser opens pages and sends their forms. It reaches the test's server
-// under the name of another address.
+// A browser opens pages and sends their forms. It reaches the test's server under the name of another address.
 type browser struct {
 	t      *testing.T
 	base   string

@@ -8,10 +8,8 @@ import (
 	"strings"
 )
 
-// ensurePrivateDir makes the data folder with mode 0700. It restricts an
-// existing folder that other users may enter if it contains only files of Loci.
-// Otherwise that could lock other users out of their files, so it returns a
-// warning.
+// ensurePrivateDir makes the data folder with mode 0700. It restricts an existing folder that other users may enter if
+// it contains only files of Loci. Otherwise that could lock other users out of their files, so it returns a warning.
 func ensurePrivateDir(dir string) (warning string, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err

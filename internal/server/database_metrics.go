@@ -18,8 +18,7 @@ type databaseCollector struct {
 var databaseUp = prometheus.NewDesc("loci_database_up", "1 where the database answered the last check, else 0.", nil,
 	nil)
 
-// databaseMetrics are the metrics of the database. A metric that the engine
-// lacks is left out.
+// databaseMetrics are the metrics of the database. A metric that the engine lacks is left out.
 var databaseMetrics = []struct {
 	desc *prometheus.Desc
 	kind prometheus.ValueType

@@ -22,13 +22,11 @@ const (
 	drainGrace  = 10 * time.Second       // for requests in progress
 )
 
-// closeIdleAfter is how long a new connection waits for a slot before idle
-// connections are closed.
+// closeIdleAfter is how long a new connection waits for a slot before idle connections are closed.
 const closeIdleAfter = time.Second
 
-// A limitListener limits its connections by the file descriptors, so that
-// enough remain for the database. Draining it accepts the connections that the
-// kernel has accepted already, and none afterwards.
+// A limitListener limits its connections by the file descriptors, so that enough remain for the database. Draining it
+// accepts the connections that the kernel has accepted already, and none afterwards.
 type limitListener struct {
 	*net.TCPListener
 	slots     chan struct{} // one is taken for each connection
@@ -37,8 +35,7 @@ type limitListener struct {
 	draining  atomic.Bool
 }
 
-// listenTCP listens for TCP. It turns off Multipath TCP, Go's default, which
-// has no socket filter: see dropSYN.
+// listenTCP listens for TCP. It turns off Multipath TCP, Go's default, which has no socket filter: see dropSYN.
 func listenTCP(address string) (net.Listener, error) {
 	var c net.ListenConfig
 	c.SetMultipathTCP(false)
@@ -86,9 +83,8 @@ func (a *limitListener) acquire() error {
 	}
 }
 
-// drain accepts the waiting connections, and ends Accept. New connections are
-// dropped: closing the listener would reset those that the kernel accepts
-// meanwhile.
+// drain accepts the waiting connections, and ends Accept. New connections are dropped: closing the listener would reset
+// those that the kernel accepts meanwhile.
 func (a *limitListener) drain() {
 	a.draining.Store(true)
 	dropSYN(a.TCPListener)
@@ -123,16 +119,14 @@ func (c *limitConn) Close() error {
 	return c.TCPConn.Close()
 }
 
-// A client has readTimeout to send a request, and bodyTimeout to send some of
-// its body.
+// A client has readTimeout to send a request, and bodyTimeout to send some of its body.
 const (
 	bodyTimeout     = 2 * time.Minute
 	bodyIdleTimeout = 30 * time.Second
 )
 
-// serveHTTP serves at most that many connections at a time until ctx ends. Then
-// it finishes the requests in progress and those that were accepted. The next
-// answer tells clients to close their connections, and only connections without
+// serveHTTP serves at most that many connections at a time until ctx ends. Then it finishes the requests in progress
+// and those that were accepted. The next answer tells clients to close their connections, and only connections without
 // a request are closed.
 func serveHTTP(ctx context.Context, l net.Listener, connections int, h http.Handler, log *slog.Logger) error {
 	a := newLimitListener(l, connections)

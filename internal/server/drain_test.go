@@ -77,8 +77,7 @@ func TestShutdownFinishesAcceptedRequests(t *testing.T) {
 	}
 }
 
-// exchange sends a request that no client library repeats, and reads the
-// answer.
+// exchange sends a request that no client library repeats, and reads the answer.
 func exchange(c net.Conn, in *bufio.Reader, path string) (*http.Response, error) {
 	if _, err := fmt.Fprintf(c, "POST %s HTTP/1.1\r\nHost: loci.test\r\nContent-Length: 2\r\n\r\n{}",
 		path); err != nil {

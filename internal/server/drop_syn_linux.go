@@ -6,16 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Offset of the flags in a TCP header, and the flag that opens a connection
-// (RFC 9293, section 3.1).
+// Offset of the flags in a TCP header, and the flag that opens a connection (RFC 9293, section 3.1).
 const (
 	tcpFlags = 13
 	tcpSYN   = 2
 )
 
-// dropSYN drops the packets that open connections (a socket filter, socket(7)).
-// Open connections stay in the queue of the listener. The client of a dropped
-// packet sends it again after a second, when the listener is closed.
+// dropSYN drops the packets that open connections (a socket filter, socket(7)). Open connections stay in the queue of
+// the listener. The client of a dropped packet sends it again after a second, when the listener is closed.
 func dropSYN(l *net.TCPListener) {
 	raw, err := l.SyscallConn()
 	if err != nil {

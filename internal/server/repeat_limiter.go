@@ -15,8 +15,7 @@ const (
 	maxRepeatKeys = 200
 )
 
-// repeatLimiter counts warnings and errors by their messages, so that an outage
-// does not fill the disk with its log.
+// repeatLimiter counts warnings and errors by their messages, so that an outage does not fill the disk with its log.
 type repeatLimiter struct {
 	mu     sync.Mutex
 	counts map[repeatKey]*repeatCount
@@ -58,8 +57,7 @@ func (r *repeatLimiter) allow(level slog.Level, message string, now time.Time) b
 	return true
 }
 
-// report writes the number of omitted lines for each message whose window has
-// ended.
+// report writes the number of omitted lines for each message whose window has ended.
 func (r *repeatLimiter) report(now time.Time, to slog.Handler) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

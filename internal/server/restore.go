@@ -40,8 +40,7 @@ func VerifyBackup(ctx context.Context, from io.Reader, progress Progress) (m Man
 	return extract(ctx, from, dir, progress)
 }
 
-// extract writes the database of a backup to a folder, and compares it with the
-// manifest.
+// extract writes the database of a backup to a folder, and compares it with the manifest.
 func extract(ctx context.Context, from io.Reader, dir string, progress Progress) (Manifest, error) {
 	m, err := readArchive(ctx, from, progress, func(name string) (io.WriteCloser, error) {
 		return os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -65,8 +64,8 @@ func extract(ctx context.Context, from io.Reader, dir string, progress Progress)
 func (s Settings) Restore(ctx context.Context, from io.Reader, file string, progress Progress) (r RestoreResult,
 	err error) {
 	if s.DB != "" {
-		return r, loci.Errorf(loci.CodeInvalidQuery, "loci admin backup restore makes SQLite databases. "+
-			"For PostgreSQL use, with an empty database:\n  %s", pgRestoreCommand(s.DB, file))
+		return r, loci.Errorf(loci.CodeInvalidQuery, "loci admin backup restore makes SQLite databases. For "+
+			"PostgreSQL use, with an empty database:\n  %s", pgRestoreCommand(s.DB, file))
 	}
 	if err := os.MkdirAll(s.Data, 0o700); err != nil {
 		return r, err
@@ -98,8 +97,7 @@ func (s Settings) Restore(ctx context.Context, from io.Reader, file string, prog
 	if err := errors.Join(f.Chmod(0o600), f.Sync(), f.Close(), ctx.Err()); err != nil {
 		return r, err
 	}
-	// The marker of a former database counts commits that this database does
-	// not have.
+	// The marker of a former database counts commits that this database does not have.
 	if err := os.Remove(filepath.Join(s.Data, sqldb.SQLiteMarkerName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return r, err
 	}
@@ -117,8 +115,7 @@ func (s Settings) checkEmpty() error {
 	for _, entry := range list {
 		stale := strings.HasPrefix(entry.Name(), ".restore.") && strings.HasSuffix(entry.Name(), ".partial")
 		if !stale && !slices.Contains(allowedFiles, entry.Name()) {
-			return loci.Errorf(loci.CodeConflict, "%s is not empty, it has %s: move that away, or name another "+
-				"folder "+
+			return loci.Errorf(loci.CodeConflict, "%s is not empty, it has %s: move that away, or name another folder "+
 				"with --data",
 				s.Data, entry.Name())
 		}
@@ -126,9 +123,8 @@ func (s Settings) checkEmpty() error {
 	return err
 }
 
-// readArchive reads a backup, writes its files to the writers from create, and
-// compares them with the manifest. Any difference is an error. No file becomes
-// longer than its bytes in the archive.
+// readArchive reads a backup, writes its files to the writers from create, and compares them with the manifest. Any
+// difference is an error. No file becomes longer than its bytes in the archive.
 func readArchive(
 	ctx context.Context, from io.Reader, progress Progress, create func(name string) (io.WriteCloser, error),
 ) (m Manifest, err error) {
@@ -198,9 +194,8 @@ func readArchive(
 	return m, nil
 }
 
-// checkRegular rejects entries other than regular files with all their bytes in
-// the archive: the holes of a sparse file would let a short archive fill the
-// disk.
+// checkRegular rejects entries other than regular files with all their bytes in the archive: the holes of a sparse file
+// would let a short archive fill the disk.
 func checkRegular(head *tar.Header) error {
 	if head.Typeflag != tar.TypeReg {
 		return fmt.Errorf("%q is no regular file", head.Name)
@@ -237,8 +232,7 @@ func damagedError(err error) error {
 	return &loci.Error{Code: loci.CodeConflict, Message: fmt.Sprintf("the backup is damaged: %v", err), Err: err}
 }
 
-// progressReader counts the bytes that are read, and keeps the error that ended
-// reading.
+// progressReader counts the bytes that are read, and keeps the error that ended reading.
 type progressReader struct {
 	r      io.Reader
 	n      int64
@@ -257,8 +251,7 @@ func (c *progressReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// libpqParameters are the address parameters that the tools of PostgreSQL know
-// too.
+// libpqParameters are the address parameters that the tools of PostgreSQL know too.
 var libpqParameters = []string{
 	"host", "port", "user", "dbname", "sslmode", "sslrootcert", "sslcert", "sslkey", "target_session_attrs",
 	"connect_timeout",

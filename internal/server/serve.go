@@ -19,8 +19,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// Serve runs a server until ctx ends. Messages for people go to console, the
-// log to logs.
+// Serve runs a server until ctx ends. Messages for people go to console, the log to logs.
 func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	log, flush := NewLog(logs, s.LogLevel)
 	defer flush()
@@ -72,8 +71,7 @@ func Serve(ctx context.Context, s Settings, console, logs io.Writer) error {
 	ready := &readiness{check: st.Ping, damage: seenDamage, log: log}
 	context.AfterFunc(ctx, func() { ready.draining.Store(true) })
 	m := newMetrics(st, ready)
-	host := &op.Host{Service: svc, Admit: gate.Admit, Charge: gate.Charge, Closing: ctx, Log: log,
-		Observe: m.observe}
+	host := &op.Host{Service: svc, Admit: gate.Admit, Charge: gate.Charge, Closing: ctx, Log: log, Observe: m.observe}
 	stopMetrics, err := m.listen(s.MetricsListen, log)
 	if err != nil {
 		return fmt.Errorf("metrics: %w", explainListen(ctx, err, s.MetricsListen, "metrics-listen"))

@@ -32,8 +32,7 @@ func (c *syncBuffer) String() string {
 	return c.b.String()
 }
 
-// start runs a server on a free port and returns its address, its output, and
-// its stop function.
+// start runs a server on a free port and returns its address, its output, and its stop function.
 func start(t *testing.T, flags map[string]string) (url string, out, log *syncBuffer, stop func() error) {
 	t.Helper()
 	if flags == nil {

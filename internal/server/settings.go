@@ -1,5 +1,4 @@
-// Package server assembles the program: settings, wiring, the HTTP server and
-// its shutdown.
+// Package server assembles the program: settings, wiring, the HTTP server and its shutdown.
 package server
 
 import (
@@ -106,8 +105,7 @@ var Catalogue = append([]Setting{
 	{"clock-offset", "LOCI_CLOCK_OFFSET", "0s", "Duration added to the clock, for tests of expiry", setClockOffset},
 }, planSettings()...)
 
-// secretFlags are flags that no help shows: a list of processes shows the value
-// of a flag.
+// secretFlags are flags that no help shows: a list of processes shows the value of a flag.
 var secretFlags = []string{"embed-key"}
 
 // Secret reports whether the value of a setting is a secret.
@@ -116,8 +114,7 @@ func (s Setting) Secret() bool { return slices.Contains(secretFlags, s.Flag) }
 // unsupportedEnv are settings of later versions: setting them causes a warning.
 var unsupportedEnv = []string{"LOCI_DEPRECATE", "LOCI_LLM_URL", "LOCI_SMTP_URL", "LOCI_BLOBS", "LOCI_SSE_HEARTBEAT"}
 
-// clientEnv are variables of the programs that call a server, not of the
-// server.
+// clientEnv are variables of the programs that call a server, not of the server.
 var clientEnv = []string{"LOCI_URL", "LOCI_API_KEY"}
 
 // planSettings are the settings of the plans' limits.
@@ -156,9 +153,8 @@ func flagOf(env string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(env, "LOCI_"), "_", "-"))
 }
 
-// Load reads the settings. A given flag precedes a variable, which precedes
-// loci.toml in the data folder, which precedes the default. An error names the
-// invalid value.
+// Load reads the settings. A given flag precedes a variable, which precedes loci.toml in the data folder, which
+// precedes the default. An error names the invalid value.
 func Load(flags map[string]string, environ []string) (s Settings, warnings []string, err error) {
 	env := map[string]string{}
 	for _, e := range environ {

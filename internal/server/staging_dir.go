@@ -10,9 +10,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// stagingDir makes a private folder for incomplete files, and removes those of
-// earlier, killed runs. Without a parent it is in the temporary folder, where
-// nothing is removed: other users may own those files.
+// stagingDir makes a private folder for incomplete files, and removes those of earlier, killed runs. Without a parent
+// it is in the temporary folder, where nothing is removed: other users may own those files.
 func stagingDir(parent, prefix string) (dir string, remove func(), err error) {
 	if parent == "" {
 		if dir, err = os.MkdirTemp("", "loci-backup-*"); err != nil {
@@ -40,9 +39,8 @@ func stagingDir(parent, prefix string) (dir string, remove func(), err error) {
 
 const stagingSuffix = ".partial"
 
-// removeStaleStaging removes the folders of earlier runs with a prefix, where
-// no run holds their lock. It does not touch links or foreign files, and
-// creates nothing.
+// removeStaleStaging removes the folders of earlier runs with a prefix, where no run holds their lock. It does not
+// touch links or foreign files, and creates nothing.
 func removeStaleStaging(parent, prefix string) error {
 	list, err := os.ReadDir(parent)
 	if err != nil {

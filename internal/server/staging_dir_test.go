@@ -21,8 +21,7 @@ func listDir(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-// Foreign folders beside a backup are neither followed nor removed, and get no
-// file.
+// Foreign folders beside a backup are neither followed nor removed, and get no file.
 func TestStagingDirRemovesOnlyOwnLeftovers(t *testing.T) {
 	t.Parallel()
 	parent, elsewhere := t.TempDir(), t.TempDir()

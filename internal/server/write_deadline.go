@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// A client has writeTimeout to read some of the written bytes. A client that
-// stops reading loses its connection, and its buffers are freed. The system
-// unblocks a writer once a third of the write buffer is free (tcp(7)), so the
-// buffer size sets the least reading speed: some 6 KiB a second.
+// A client has writeTimeout to read some of the written bytes. A client that stops reading loses its connection, and
+// its buffers are freed. The system unblocks a writer once a third of the write buffer is free (tcp(7)), so the buffer
+// size sets the least reading speed: some 6 KiB a second.
 const (
 	writeTimeout = 30 * time.Second
 	writeChunk   = 32 << 10
@@ -47,9 +46,8 @@ type deadlineConn struct {
 	deadline time.Time // the deadline
 }
 
-// Write extends the deadline with each part that the client reads. It keeps a
-// deadline that is far enough away: moving it costs a small answer a tenth of
-// its processor time.
+// Write extends the deadline with each part that the client reads. It keeps a deadline that is far enough away: moving
+// it costs a small answer a tenth of its processor time.
 func (c *deadlineConn) Write(p []byte) (n int, err error) {
 	for {
 		if now := time.Now(); c.deadline.Sub(now) < c.timeout {

@@ -64,8 +64,7 @@ func TestWriteDeadlineClosesConnectionWhenClientStalls(t *testing.T) {
 	}
 }
 
-// TestWriteDeadlineIsExtendedWhileClientReads reads for longer than the
-// timeout.
+// TestWriteDeadlineIsExtendedWhileClientReads reads for longer than the timeout.
 func TestWriteDeadlineIsExtendedWhileClientReads(t *testing.T) {
 	t.Parallel()
 	const wait = 2 * time.Second
@@ -88,8 +87,7 @@ func TestWriteDeadlineIsExtendedWhileClientReads(t *testing.T) {
 	}
 }
 
-// TestWriteDeadlineDoesNotCloseIdleConnection sends a second request after a
-// pause.
+// TestWriteDeadlineDoesNotCloseIdleConnection sends a second request after a pause.
 func TestWriteDeadlineDoesNotCloseIdleConnection(t *testing.T) {
 	t.Parallel()
 	address, _ := serveWithDeadline(t, 50*time.Millisecond)

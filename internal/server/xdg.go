@@ -6,10 +6,9 @@ import (
 	"path/filepath"
 )
 
-// XDGDir returns a base folder of the XDG Base Directory Specification: the
-// variable's value, else the usual folder below the home folder. Relative paths
-// are ignored, and without $HOME the user database names the home. The result
-// is empty where no home is known.
+// XDGDir returns a base folder of the XDG Base Directory Specification: the variable's value, else the usual folder
+// below the home folder. Relative paths are ignored, and without $HOME the user database names the home. The result is
+// empty where no home is known.
 func XDGDir(env func(string) string, variable, fallback string) string {
 	return xdgDir(env, variable, fallback, user.Current)
 }
@@ -29,8 +28,7 @@ func xdgDir(env func(string) string, variable, fallback string, current func() (
 	return filepath.Join(home, fallback)
 }
 
-// defaultDataDir returns the data folder of a server, or "" without a home
-// folder.
+// defaultDataDir returns the data folder of a server, or "" without a home folder.
 func defaultDataDir() string {
 	dir := XDGDir(os.Getenv, "XDG_DATA_HOME", filepath.Join(".local", "share"))
 	if dir == "" {

@@ -11,8 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// Registration is the policy for accounts that people make without the
-// operator.
+// Registration is the policy for accounts that people make without the operator.
 type Registration string
 
 // The policies. Any other value is RegistrationInvited.
@@ -22,8 +21,7 @@ const (
 	RegistrationClosed  Registration = "closed"
 )
 
-// checkAllowed returns nil if the policy allows a registration with this
-// invitation. A referral code opens nothing yet.
+// checkAllowed returns nil if the policy allows a registration with this invitation. A referral code opens nothing yet.
 func (r Registration) checkAllowed(invitation loci.InvitationToken) error {
 	switch {
 	case r == RegistrationClosed:
@@ -31,8 +29,7 @@ func (r Registration) checkAllowed(invitation loci.InvitationToken) error {
 	case r != RegistrationOpen && invitation == "":
 		return loci.Errorf(loci.CodeForbidden,
 			"Registration needs an invitation here: send the token of its link as invitation, or ask the operator for "+
-				"an "+
-				"account.")
+				"an account.")
 	}
 	return nil
 }
@@ -106,8 +103,7 @@ func (s *Service) SetUp(ctx context.Context, actor *identity.Actor, in loci.SetU
 	})
 }
 
-// CheckSetup returns nil if the token of a setup link makes the first account.
-// It does not use the token up.
+// CheckSetup returns nil if the token of a setup link makes the first account. It does not use the token up.
 func (s *Service) CheckSetup(ctx context.Context, token string) error {
 	if !s.setup.valid(token, s.Clock()) {
 		return s.setupTokenError(ctx)
@@ -177,8 +173,7 @@ func newSignIn(secret string) loci.SignIn {
 	return loci.SignIn{Secret: secret, MaxAge: store.SignInMaxAge}
 }
 
-// SignIn signs a browser in. An unknown address and a wrong password get the
-// same answer in the same time.
+// SignIn signs a browser in. An unknown address and a wrong password get the same answer in the same time.
 func (s *Service) SignIn(ctx context.Context, actor *identity.Actor, in loci.Login) (loci.SignedIn, error) {
 	failed := loci.Errorf(loci.CodeInvalidKey, "The address or the password is wrong.")
 	account := accountOf(in.Email)
@@ -246,8 +241,7 @@ func (s *Service) Status(ctx context.Context, actor *identity.Actor, _ loci.Empt
 	})
 }
 
-// AddUser makes an account as the operator. Its input has not been checked by a
-// transport.
+// AddUser makes an account as the operator. Its input has not been checked by a transport.
 func (s *Service) AddUser(ctx context.Context, e loci.Email, name loci.Name, p loci.Password) (loci.User, error) {
 	name, err := normalizeName(name)
 	if err != nil {
@@ -267,8 +261,7 @@ func (s *Service) AddUser(ctx context.Context, e loci.Email, name loci.Name, p l
 	})
 }
 
-// normalizeName trims and checks a name that no transport has checked. An empty
-// name stays empty.
+// normalizeName trims and checks a name that no transport has checked. An empty name stays empty.
 func normalizeName(name loci.Name) (loci.Name, error) {
 	name = loci.Name(strings.TrimSpace(string(name)))
 	if maximum := name.Rule().MaxLength; utf8.RuneCountInString(string(name)) > maximum {
@@ -284,8 +277,7 @@ func (s *Service) VerifyUser(ctx context.Context, e loci.Email) (loci.User, erro
 	})
 }
 
-// EnsureUser returns the user with an address and makes it where it is missing.
-// Several processes may call it at once.
+// EnsureUser returns the user with an address and makes it where it is missing. Several processes may call it at once.
 func (s *Service) EnsureUser(ctx context.Context, e loci.Email) (loci.User, error) {
 	find := func() (store.UserPassword, error) {
 		return store.SystemRead(ctx, s.Store, "look up the owner", func(t *store.SystemTx) (store.UserPassword, error) {

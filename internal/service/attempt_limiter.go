@@ -26,8 +26,7 @@ type attemptLimiter struct {
 	attempts *lruMap[attemptKey, []time.Time] // oldest first
 }
 
-// An attemptKey is a key under which attempts count; account or network may be
-// empty.
+// An attemptKey is a key under which attempts count; account or network may be empty.
 type attemptKey struct{ account, network string }
 
 func newAttemptLimiter(clock loci.Clock, limit int, refusal string) *attemptLimiter {
@@ -35,9 +34,8 @@ func newAttemptLimiter(clock loci.Clock, limit int, refusal string) *attemptLimi
 	return &attemptLimiter{clock: clock, limit: limit, refusal: refusal, attempts: attempts}
 }
 
-// attempt counts an attempt under every key until release undoes it, or refuses
-// it because of the checked keys. A refused attempt counts nowhere, so that it
-// cannot evict the attempts of others.
+// attempt counts an attempt under every key until release undoes it, or refuses it because of the checked keys. A
+// refused attempt counts nowhere, so that it cannot evict the attempts of others.
 func (l *attemptLimiter) attempt(checked []attemptKey, also ...attemptKey) (release func(), err error) {
 	if l.limit == 0 {
 		return func() {}, nil
@@ -116,8 +114,7 @@ func networkOf(address string) string {
 	return netip.PrefixFrom(ip, 64).Masked().String()
 }
 
-// accountOf returns the key under which the attempts on an account count.
-// Invalid addresses share one key.
+// accountOf returns the key under which the attempts on an account count. Invalid addresses share one key.
 func accountOf(e loci.Email) string {
 	if !e.Valid() {
 		return ""

@@ -59,9 +59,8 @@ func (s *Service) searchRelevant(tx *store.Tx, f store.Filter, query string, lim
 	return list, err
 }
 
-// verifiedAndNewest returns the newest verified memories and the newest of all.
-// Verified ones get three quarters of the places, so that new ones always have
-// some.
+// verifiedAndNewest returns the newest verified memories and the newest of all. Verified ones get three quarters of the
+// places, so that new ones always have some.
 func verifiedAndNewest(tx *store.Tx, f store.Filter, limit int) ([]loci.Memory, error) {
 	p := store.Page{Limit: limit}
 	newest, err := tx.Memories(f, p)
@@ -87,8 +86,7 @@ func verifiedAndNewest(tx *store.Tx, f store.Filter, limit int) ([]loci.Memory, 
 	return list, nil
 }
 
-// renderContext groups memories and writes them as a text of at most that many
-// tokens; 0 means no bound.
+// renderContext groups memories and writes them as a text of at most that many tokens; 0 means no bound.
 func renderContext(list []loci.Memory, tokens int) ([]loci.ContextGroup, string) {
 	slices.SortFunc(list, func(a, b loci.Memory) int {
 		return cmp.Or(cmp.Compare(slices.Index(loci.ContextGroupOrder, a.Type),
@@ -126,8 +124,7 @@ func renderContext(list []loci.Memory, tokens int) ([]loci.ContextGroup, string)
 	return groups, markdown
 }
 
-// fitsAlone reports whether a text of that many tokens can show the memory
-// alone.
+// fitsAlone reports whether a text of that many tokens can show the memory alone.
 func fitsAlone(m fence.Memory, tokens int) bool {
 	if fence.Tokens(m.Content) > tokens {
 		return false

@@ -35,8 +35,7 @@ func (q pageQuery) parse(paging loci.Paging) (p store.Page, err error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(string(c))
 	if err != nil || strings.ContainsAny(string(c), "\r\n") || len(raw) < 8+signatureSize ||
 		!hmac.Equal(raw[len(raw)-signatureSize:], q.sign(raw[:len(raw)-signatureSize])) {
-		return p, loci.Errorf(loci.CodeInvalidQuery,
-			"cursor does not belong to this query: start again without it")
+		return p, loci.Errorf(loci.CodeInvalidQuery, "cursor does not belong to this query: start again without it")
 	}
 	raw = raw[:len(raw)-signatureSize]
 	p.After = store.PageKey{At: loci.Time(binary.BigEndian.Uint64(raw)), ID: string(raw[8:])}

@@ -95,8 +95,7 @@ func TestInvalidCursorIsRejected(t *testing.T) {
 	}
 }
 
-// For any limit, pages show every item once, newest first. Items added
-// meanwhile move nothing.
+// For any limit, pages show every item once, newest first. Items added meanwhile move nothing.
 func TestPagesShowEveryItemOnce(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {
@@ -178,8 +177,7 @@ func TestSemanticSearchPagesShowEveryMatchOnce(t *testing.T) {
 	}
 }
 
-// Writes between two pages move ranks. A memory that exists all the time is
-// shown once.
+// Writes between two pages move ranks. A memory that exists all the time is shown once.
 func TestSearchPagesShowEveryMatchOnceDuringWrites(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{Embedder: &storetest.FakeEmbedder{Name: "words"}},
@@ -251,8 +249,7 @@ func TestExpiredMemoryRanksLowerDespiteRankingCache(t *testing.T) {
 	}
 }
 
-// TestSearchPagesAreBoundedInBytes walks through large memories by pages of
-// several limits.
+// TestSearchPagesAreBoundedInBytes walks through large memories by pages of several limits.
 func TestSearchPagesAreBoundedInBytes(t *testing.T) {
 	t.Parallel()
 	eachEngine(t, conformance.Options{}, func(t *testing.T, w *conformance.World) {

@@ -188,8 +188,7 @@ func TestCreateFromSourceAddsVersionWhenTextDiffers(t *testing.T) {
 		if len(versions) != 3 || versions[2].Content != "# First\nof it" || versions[1].Title != "Second" {
 			t.Errorf("%+v", versions)
 		}
-		// A member may not change another member's import, and must not
-		// duplicate it.
+		// A member may not change another member's import, and must not duplicate it.
 		mustFail(t, w, conformance.CallerMember, service.MemoryCreate, in, loci.CodeForbidden)
 		mustFail(t, w, conformance.CallerStranger, service.MemoryCreate, in, loci.CodeNotFound)
 		if m := mustCall(t, w, conformance.CallerAdmin, service.MemoryCreate, in).Memory; m.ID != id ||

@@ -19,9 +19,8 @@ const (
 	hashPriorities
 )
 
-// A hashQueue bounds how many passwords are hashed at once and how many callers
-// wait, because each hash takes 19 MiB and some 20 ms of a processor. It is
-// fair between networks. A slot goes to the network with the fewest running
+// A hashQueue bounds how many passwords are hashed at once and how many callers wait, because each hash takes 19 MiB
+// and some 20 ms of a processor. It is fair between networks. A slot goes to the network with the fewest running
 // hashes, and a full queue refuses the network with the most waiting callers.
 type hashQueue struct {
 	bounds [hashPriorities]int // callers that may wait
@@ -47,8 +46,7 @@ func newHashQueue(slots int, bounds [hashPriorities]int) *hashQueue {
 	return &hashQueue{free: slots, bounds: bounds, running: map[string]int{}}
 }
 
-// run calls f in a slot, or returns Unavailable where too many callers wait
-// already.
+// run calls f in a slot, or returns Unavailable where too many callers wait already.
 func (q *hashQueue) run(ctx context.Context, p hashPriority, network string, f func()) error {
 	if err := q.acquire(ctx, p, network); err != nil {
 		return err
@@ -91,9 +89,8 @@ func (q *hashQueue) acquire(ctx context.Context, p hashPriority, network string)
 	}
 }
 
-// evictFor makes a place for a caller of a network: it refuses the last caller
-// of the network with the most callers. It returns false if that is the same
-// network.
+// evictFor makes a place for a caller of a network: it refuses the last caller of the network with the most callers. It
+// returns false if that is the same network.
 func (q *hashQueue) evictFor(p hashPriority, network string) bool {
 	callers := map[string]int{}
 	last, maximum := -1, 0
@@ -112,8 +109,7 @@ func (q *hashQueue) evictFor(p hashPriority, network string) bool {
 	return true
 }
 
-// cancel removes a caller from the queue, and passes on a slot that it was
-// granted meanwhile.
+// cancel removes a caller from the queue, and passes on a slot that it was granted meanwhile.
 func (q *hashQueue) cancel(p hashPriority, c *hashWaiter) {
 	q.mu.Lock()
 	i := slices.Index(q.waiters[p], c)
@@ -148,8 +144,7 @@ func (q *hashQueue) release(network string) {
 	q.free++
 }
 
-// grantNext grants a slot to the first caller of the network with the fewest
-// running hashes.
+// grantNext grants a slot to the first caller of the network with the fewest running hashes.
 func (q *hashQueue) grantNext(p hashPriority) {
 	next := 0
 	for i, c := range q.waiters[p] {

@@ -12,8 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 )
 
-// callWithKey calls with an Idempotency-Key, and reports whether the answer is
-// a replay.
+// callWithKey calls with an Idempotency-Key, and reports whether the answer is a replay.
 func callWithKey[In, Out any](t *testing.T, w *conformance.World, actor conformance.Caller, key string,
 	o op.TypedOp[In, Out], in In) (Out, bool, error) {
 	c := w.Call(actor)

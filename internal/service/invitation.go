@@ -8,8 +8,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// CreateInvitations invites addresses into a workspace. One malformed address
-// refuses them all.
+// CreateInvitations invites addresses into a workspace. One malformed address refuses them all.
 func (s *Service) CreateInvitations(ctx context.Context, actor *identity.Actor,
 	in loci.CreateInvitations) (loci.CreatedInvitations, error) {
 	for _, e := range in.Emails {
@@ -62,8 +61,7 @@ func (s *Service) ListPendingInvitations(ctx context.Context, actor *identity.Ac
 	return out, err
 }
 
-// inviteURL returns the link of an invitation. Its token is written nowhere
-// else.
+// inviteURL returns the link of an invitation. Its token is written nowhere else.
 func (s *Service) inviteURL(id string, t loci.InvitationToken) string {
 	return s.PublicURL + "/invite?id=" + id + "&token=" + string(t)
 }

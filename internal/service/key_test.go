@@ -98,8 +98,7 @@ func TestOperatorInputIsValidated(t *testing.T) {
 	for name, f := range map[string]func() error{
 		"address": func() error { _, err := w.Service.AddUser(t.Context(), "no address", "", ""); return err },
 		"password": func() error {
-			_, err := w.Service.AddUser(t.Context(), "ada@example.com", "",
-				"short")
+			_, err := w.Service.AddUser(t.Context(), "ada@example.com", "", "short")
 			return err
 		},
 		"name": func() error {

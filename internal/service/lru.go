@@ -2,8 +2,7 @@ package service
 
 import "container/list"
 
-// An lruMap maps keys to values, and evicts the least recently used key when it
-// exceeds max.
+// An lruMap maps keys to values, and evicts the least recently used key when it exceeds max.
 type lruMap[K comparable, V any] struct {
 	max     int
 	entries map[K]*list.Element
@@ -27,8 +26,7 @@ func (l *lruMap[K, V]) get(name K) *V {
 	return nil
 }
 
-// getOrAdd returns the value of a key, adds it where it is missing, and marks
-// it as the most recently used.
+// getOrAdd returns the value of a key, adds it where it is missing, and marks it as the most recently used.
 func (l *lruMap[K, V]) getOrAdd(name K) *V {
 	e := l.entries[name]
 	if e == nil {

@@ -11,8 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// CreateMemory stores a memory in the requested atlas, or in the one whose
-// routing keywords match.
+// CreateMemory stores a memory in the requested atlas, or in the one whose routing keywords match.
 func (s *Service) CreateMemory(ctx context.Context, actor *identity.Actor, in loci.CreateMemory) (loci.CreatedMemory,
 	error) {
 	m := newMemory(in)
@@ -74,8 +73,7 @@ func shortTexts(m loci.Memory) []string {
 	return list
 }
 
-// redactedMemory is newMemory with the credentials redacted that a policy
-// refuses.
+// redactedMemory is newMemory with the credentials redacted that a policy refuses.
 func redactedMemory(policy loci.SecretsPolicy, in loci.CreateMemory) (loci.Memory, error) {
 	if err := rejectSecrets(policy, "tags or source", shortTexts(newMemory(in))...); err != nil {
 		return loci.Memory{}, err
@@ -89,8 +87,7 @@ func redactedMemory(policy loci.SecretsPolicy, in loci.CreateMemory) (loci.Memor
 	return newMemory(in), err
 }
 
-// createOrReturn stores a memory, or returns an existing one with the same
-// text.
+// createOrReturn stores a memory, or returns an existing one with the same text.
 func createOrReturn(a *store.Atlas, onSecret loci.OnDuplicate, m loci.NewMemory,
 	e store.IndexEntry) (out loci.CreatedMemory, err error) {
 	if onSecret == loci.OnDuplicateReturn {
@@ -169,8 +166,7 @@ func (s *Service) resolveAtlas(tx *store.Tx, in loci.CreateMemory, m loci.Memory
 	return a, loci.Routing{AtlasID: a.ID(), Matched: append([]string{}, match.keywords...)}, nil
 }
 
-// requestedAtlas returns the requested atlas; a requested workspace must be its
-// own.
+// requestedAtlas returns the requested atlas; a requested workspace must be its own.
 func requestedAtlas(tx *store.Tx, in loci.CreateMemory) (*store.Atlas, error) {
 	a, err := tx.Atlas(string(in.AtlasID), loci.RoleMember)
 	if err != nil || in.WorkspaceID == "" || string(in.WorkspaceID) == a.WorkspaceID() {

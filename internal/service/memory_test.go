@@ -121,8 +121,7 @@ func TestDuplicatesAreReportedOrReturned(t *testing.T) {
 	})
 }
 
-// create calls the method itself: the wire does not show whether a memory was
-// created.
+// create calls the method itself: the wire does not show whether a memory was created.
 func create(t *testing.T, w *conformance.World, in loci.CreateMemory) loci.CreatedMemory {
 	t.Helper()
 	return conformance.Must(w.Service.CreateMemory(t.Context(), w.Ann.Actor(), in))(t)

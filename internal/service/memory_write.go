@@ -28,8 +28,7 @@ func (s *Service) updateMemory(ctx context.Context, actor *identity.Actor, id st
 	})
 }
 
-// memoryIfMatch returns the handle of a memory that matches the If-Match of the
-// call.
+// memoryIfMatch returns the handle of a memory that matches the If-Match of the call.
 func memoryIfMatch(tx *store.Tx, actor *identity.Actor, id string) (*store.Memory, error) {
 	h, err := tx.Memory(id)
 	if err != nil {
@@ -87,8 +86,8 @@ func (s *Service) AppendMemory(ctx context.Context, actor *identity.Actor, in lo
 			return err
 		}
 		if len(next.Content) > loci.MaxContent {
-			return loci.Errorf(loci.CodeInvalidQuery, "content must have at most %d bytes together with the "+
-				"stored text", loci.MaxContent)
+			return loci.Errorf(loci.CodeInvalidQuery, "content must have at most %d bytes together with the stored "+
+				"text", loci.MaxContent)
 		}
 		return nil
 	})
@@ -111,8 +110,7 @@ func (s *Service) VerifyMemory(ctx context.Context, actor *identity.Actor, in lo
 			next.Confidence = in.Confidence
 		}
 		if in.ValidUntil != nil {
-			// The zero Time means none: the next instant is the same on the
-			// wire.
+			// The zero Time means none: the next instant is the same on the wire.
 			next.ValidUntil = cmp.Or(*in.ValidUntil, 1)
 		}
 		h.MarkReviewed()
@@ -164,8 +162,7 @@ func (s *Service) ArchiveMemory(ctx context.Context, actor *identity.Actor, in l
 	})
 }
 
-// RestoreMemory restores an archived memory, or a superseded one that has lost
-// its replacement.
+// RestoreMemory restores an archived memory, or a superseded one that has lost its replacement.
 func (s *Service) RestoreMemory(ctx context.Context, actor *identity.Actor, in loci.RestoreMemory) (loci.OneMemory,
 	error) {
 	return s.updateMemory(ctx, actor, string(in.MemoryID), func(_ *store.Memory, next *loci.Memory) (err error) {

@@ -15,8 +15,7 @@ import (
 
 func ptr[T any](v T) *T { return &v }
 
-// A memoryWrite is a change of a memory by a caller, with an If-Match tag or
-// none.
+// A memoryWrite is a change of a memory by a caller, with an If-Match tag or none.
 type memoryWrite struct {
 	name string
 	run  func(t *testing.T, w *conformance.World, actor conformance.Caller, tag, id string) error
@@ -216,8 +215,7 @@ func TestTagChangesWithShownFields(t *testing.T) {
 		if m := mustGet(t, w, by); len(m.Supersedes) != 1 || m.Supersedes[0] != old || m.Version != 7 {
 			t.Errorf("it replaces %v in version %d", m.Supersedes, m.Version)
 		}
-		// Its tag is the one that it had with one link: it shows the same
-		// again.
+		// Its tag is the one that it had with one link: it shows the same again.
 		w.Clock.Advance(2 * time.Hour)
 		if !mustGet(t, w, by).Expired {
 			t.Error("not expired after two hours")

@@ -59,12 +59,10 @@ func (p passwordHasher) hash(ctx context.Context, network, password string) (str
 		e.EncodeToString(salt), e.EncodeToString(hash)), err
 }
 
-// dummyHash is compared where no account or no password exists, so that the
-// answer takes equally long.
+// dummyHash is compared where no account or no password exists, so that the answer takes equally long.
 const dummyHash = "$argon2id$v=19$m=19456,t=2,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 
-// check reports whether a password, which comes from a network, matches a PHC
-// string.
+// check reports whether a password, which comes from a network, matches a PHC string.
 func (p passwordHasher) check(ctx context.Context, network, phc, password string) (bool, error) {
 	known := phc != ""
 	if !known {

@@ -10,16 +10,14 @@ import (
 	"github.com/loci-memory/loci/internal/vector"
 )
 
-// defaultEmbedTimeout is how long a search waits for the vector of its query
-// before keywords alone answer.
+// defaultEmbedTimeout is how long a search waits for the vector of its query before keywords alone answer.
 const defaultEmbedTimeout = 300 * time.Millisecond
 
 // maxQueryEmbeddings is the number of cached query vectors: some 2 MB.
 const maxQueryEmbeddings = 1000
 
-// queryEmbedder embeds queries and caches the vectors of recent ones,
-// separately for each user: the time of an answer must not reveal another
-// user's query.
+// queryEmbedder embeds queries and caches the vectors of recent ones, separately for each user: the time of an answer
+// must not reveal another user's query.
 type queryEmbedder struct {
 	model   vector.Embedder
 	timeout time.Duration

@@ -12,8 +12,7 @@ import (
 	"github.com/loci-memory/loci/internal/service"
 )
 
-// smallPlan is a plan that leaves ann one team (she has two) and two atlases
-// (she has her Inbox).
+// smallPlan is a plan that leaves ann one team (she has two) and two atlases (she has her Inbox).
 var smallPlan = identity.Plan{Name: loci.PlanFree, Operations: 10_000, Storage: 1 << 20, Teams: 3, Atlases: 3}
 
 func TestPlansLimitTeamsAndAtlases(t *testing.T) {

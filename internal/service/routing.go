@@ -33,11 +33,9 @@ func matchText(tx *store.Tx, keywords [][]string, texts []string) (atlasMatch, e
 	}, key...)
 }
 
-// matchAtlas compares words as a search does: runs of letters and digits in
-// any letter case, ß as in STRASSE. In scripts without spaces a keyword matches
-// wherever its characters follow one another. A keyword of several words matches
-// where the words follow one another. The most different keywords win, then the
-// first atlas.
+// matchAtlas compares words as a search does: runs of letters and digits in any letter case, ß as in STRASSE. In
+// scripts without spaces a keyword matches wherever its characters follow one another. A keyword of several words
+// matches where the words follow one another. The most different keywords win, then the first atlas.
 func matchAtlas(keywords [][]string, texts ...string) atlasMatch {
 	best, text := atlasMatch{atlas: -1}, analysis.NormalizedWords(texts...)
 	for i, list := range keywords {

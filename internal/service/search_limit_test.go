@@ -26,9 +26,8 @@ func rankedOf(list []loci.FoundMemory) (out []scoredID) {
 	return out
 }
 
-// The list of a limit is a prefix of that of any higher limit, and pages of any
-// size are parts of one list: in all modes, with and without conversations,
-// phrases and dates, in one workspace and over several.
+// The list of a limit is a prefix of that of any higher limit, and pages of any size are parts of one list: in all
+// modes, with and without conversations, phrases and dates, in one workspace and over several.
 func TestSearchRanksTheSameWhateverTheLimit(t *testing.T) {
 	t.Parallel()
 	for _, grouped := range []bool{false, true} {
@@ -48,8 +47,7 @@ func TestSearchRanksTheSameWhateverTheLimit(t *testing.T) {
 	}
 }
 
-// fillForLimits makes memories of one and of several chunks in two workspaces,
-// some of them equal.
+// fillForLimits makes memories of one and of several chunks in two workspaces, some of them equal.
 func fillForLimits(t *testing.T, w *conformance.World, grouped bool) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))

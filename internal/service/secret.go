@@ -38,8 +38,7 @@ func secretError(field, rule string, line int) error {
 	if field != "evidence" {
 		advice = "remove it, or send secrets: \"redact\""
 	}
-	return loci.Errorf(loci.CodeSecretDetected, "%s holds a credential in line %d (%s): %s.", field, line, rule,
-		advice)
+	return loci.Errorf(loci.CodeSecretDetected, "%s holds a credential in line %d (%s): %s.", field, line, rule, advice)
 }
 
 // rejectSecrets refuses short texts that hold a credential. Tags and sources
@@ -50,8 +49,7 @@ func rejectSecrets(policy loci.SecretsPolicy, field string, texts ...string) err
 	}
 	for _, t := range texts {
 		if found := secret.Scan(t); len(found) > 0 {
-			return loci.Errorf(loci.CodeSecretDetected, "%s holds a credential (%s): remove it.", field,
-				found[0].Rule)
+			return loci.Errorf(loci.CodeSecretDetected, "%s holds a credential (%s): remove it.", field, found[0].Rule)
 		}
 	}
 	return nil

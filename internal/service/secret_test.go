@@ -87,8 +87,7 @@ func databaseBytes(t *testing.T, d storetest.Database) []byte {
 	return all.Bytes()
 }
 
-// traces returns the pieces that identify a credential: all of it, or the lines
-// of a key, in any letter case.
+// traces returns the pieces that identify a credential: all of it, or the lines of a key, in any letter case.
 func traces(s secrettest.Sample) (list []string) {
 	for line := range strings.Lines(s.Secret()) {
 		if line = strings.ToLower(strings.TrimSpace(line)); len(line) >= 12 && !strings.HasPrefix(line, "-----") {
@@ -115,8 +114,7 @@ func policy(t *testing.T, d storetest.Database, workspace string, p loci.Secrets
 	d.Exec(t, `UPDATE workspaces SET secrets = '`+string(p)+`' WHERE id = '`+workspace+`'`)
 }
 
-// ways are the ways in for a text with a credential. A redacting call or
-// workspace answers with the redacted text.
+// ways are the ways in for a text with a credential. A redacting call or workspace answers with the redacted text.
 var ways = []struct {
 	name     string
 	redacted bool
@@ -352,9 +350,8 @@ func TestCredentialInPartsIsDetected(t *testing.T) {
 			secret []string
 		}{
 			"head and body": {[]string{"A key:\n" + pem[0], strings.Join(pem[1:], "") + "\nAnd more."}, pem[1:9]},
-			"head, no end": {[]string{"A key:\n" + strings.TrimSpace(pem[0]), strings.Join(pem[1:9], "")},
-				pem[1:9]},
-			"line by line": {append([]string{"A key:\n" + pem[0]}, pem[1:]...), pem[1:9]},
+			"head, no end":  {[]string{"A key:\n" + strings.TrimSpace(pem[0]), strings.Join(pem[1:9], "")}, pem[1:9]},
+			"line by line":  {append([]string{"A key:\n" + pem[0]}, pem[1:]...), pem[1:9]},
 			"behind long text": {[]string{strings.Repeat("日本", 20_000) + "\n" + pem[0], strings.Join(pem[1:], "")},
 				pem[1:9]},
 			"name and value": {[]string{"api_key =", `"` + value + `" is it`}, []string{value}},

@@ -10,10 +10,8 @@ import (
 	"github.com/loci-memory/loci/internal/identity"
 )
 
-// A signInLimiter bounds the failed sign-ins of each account and each network.
-// An account has a separate limit in each network from which it signed in
-// before. So strangers who use up the limits of account and network do not lock
-// it out.
+// A signInLimiter bounds the failed sign-ins of each account and each network. An account has a separate limit in each
+// network from which it signed in before. So strangers who use up the limits of account and network do not lock it out.
 type signInLimiter struct {
 	*attemptLimiter
 
@@ -21,8 +19,7 @@ type signInLimiter struct {
 	networks   *lruMap[string, []string] // networks of an account, the most recent last
 }
 
-// Bounds of the known networks: those of one account, and the number of
-// accounts.
+// Bounds of the known networks: those of one account, and the number of accounts.
 const (
 	maxKnownNetworks = 8
 	maxKnownAccounts = 10_000
@@ -77,8 +74,7 @@ type setupLink struct {
 
 const setupTokenTTL = time.Hour
 
-// NewSetupToken returns a new token for the setup link and invalidates the
-// previous one.
+// NewSetupToken returns a new token for the setup link and invalidates the previous one.
 func (s *Service) NewSetupToken() string {
 	s.setup.mu.Lock()
 	defer s.setup.mu.Unlock()

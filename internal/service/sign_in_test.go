@@ -68,8 +68,7 @@ func TestFailedSignInsAreLimited(t *testing.T) {
 	expect("192.0.2.1", "ada@example.com", secret, "")
 }
 
-// Refused attempts under unknown names must not evict the failures of others,
-// however many they are.
+// Refused attempts under unknown names must not evict the failures of others, however many they are.
 func TestSignInLimitCannotBeFlushed(t *testing.T) {
 	t.Parallel()
 	const limit = 2
@@ -169,8 +168,7 @@ func TestRegistrationIsLimited(t *testing.T) {
 	}
 }
 
-// Many registrations at once delay no sign-in, and use no more memory than the
-// bound of the queue.
+// Many registrations at once delay no sign-in, and use no more memory than the bound of the queue.
 func TestBusyServerRefusesRegistrationsBeforeSignIns(t *testing.T) {
 	t.Parallel()
 	w := conformance.NewEmpty(t, conformance.OpenSQLite, conformance.Options{SignInLimit: 1000})

@@ -8,8 +8,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-// ListVersions lists the versions of a memory, newest first; the first is the
-// current one.
+// ListVersions lists the versions of a memory, newest first; the first is the current one.
 func (s *Service) ListVersions(ctx context.Context, actor *identity.Actor,
 	in loci.ListVersions) (out loci.MemoryVersions, err error) {
 	out.Versions, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
@@ -20,8 +19,7 @@ func (s *Service) ListVersions(ctx context.Context, actor *identity.Actor,
 	return out, err
 }
 
-// RevertMemory writes the content, title, type and tags of a version as a new
-// one. The status stays.
+// RevertMemory writes the content, title, type and tags of a version as a new one. The status stays.
 func (s *Service) RevertMemory(ctx context.Context, actor *identity.Actor, in loci.RevertMemory) (loci.OneMemory,
 	error) {
 	return s.updateMemory(ctx, actor, string(in.MemoryID), func(h *store.Memory, next *loci.Memory) error {

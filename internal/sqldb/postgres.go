@@ -173,9 +173,8 @@ func (d *postgres) tryWrite(ctx context.Context, user string, f func(Conn) error
 	}
 	if err = tx.Commit(ctx); err != nil && c.Conn().IsClosed() && sqlState(err) == "" {
 		return &loci.Error{Code: loci.CodeUnavailable,
-			Message: "The database went away during the commit: look whether the change is there before you " +
-				"repeat it.",
-			RetryAfter: time.Second, Err: err}
+			Message: "The database went away during the commit: look whether the change is there before you repeat " +
+				"it.", RetryAfter: time.Second, Err: err}
 	}
 	return err
 }

@@ -68,8 +68,8 @@ func requireEmpty(ctx context.Context, c *pgx.Conn) error {
 		return nil
 	}
 	if err == nil {
-		err = loci.Errorf(loci.CodeConflict, "the database is not empty, it has %s: name one that holds nothing, "+
-			"such as a new one", name)
+		err = loci.Errorf(loci.CodeConflict, "the database is not empty, it has %s: name one that holds nothing, such "+
+			"as a new one", name)
 	}
 	return err
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/loci-memory/loci"
 )
 
-// A column that does not fit is an error, as it is with database/sql, and never
-// another value.
+// A column that does not fit is an error, as it is with database/sql, and never another value.
 func TestColumnsFitTheirPlacesOrFail(t *testing.T) {
 	t.Parallel()
 	s := openFile(t, Options{})

@@ -93,8 +93,8 @@ func (d *sqliteDB) checkTrackedFiles() *loci.Error {
 			err = fmt.Errorf("%s was replaced while it is open", f.path)
 		}
 		return &loci.Error{Code: loci.CodeUnavailable, RetryAfter: time.Minute, Err: err,
-			Message: "The database was removed or replaced under this server, which writes nothing any more: " +
-				"its operator has to put it back and to restart the server."}
+			Message: "The database was removed or replaced under this server, which writes nothing any more: its " +
+				"operator has to put it back and to restart the server."}
 	}
 	return nil
 }
@@ -175,8 +175,8 @@ func (c *sqliteConn) compareCommits(marked int64) (count int64, err error) {
 const LostCommitsName = "lost commits"
 
 // LostCommits is the likely reason of lost commits.
-const LostCommits = "the write-ahead log was cut, emptied or removed after a crash, " +
-	"or an older copy of the database was put in its place"
+const LostCommits = "the write-ahead log was cut, emptied or removed after a crash, or an older copy of the database " +
+	"was put in its place"
 
 // open opens the marker, and rewrites it if its text differs.
 func (m *commitCounter) open(path string, count int64) error {

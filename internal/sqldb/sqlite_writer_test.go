@@ -108,9 +108,8 @@ func submitBatch(t testing.TB, s *testDB, closures ...func(Conn) error) []error 
 	return errs
 }
 
-// countCommits counts the commit frames of the write-ahead log, which holds all
-// since the database was opened where nothing is checkpointed
-// (https://sqlite.org/fileformat2.html#walformat).
+// countCommits counts the commit frames of the write-ahead log, which holds all since the database was opened where
+// nothing is checkpointed (https://sqlite.org/fileformat2.html#walformat).
 func countCommits(t testing.TB, s *testDB) (n int) {
 	t.Helper()
 	wal, err := os.ReadFile(s.db.(*sqliteDB).path + "-wal")

@@ -75,8 +75,7 @@ func System[Out any](ctx context.Context, h *Handle, reason string, f func(*Tx) 
 }
 
 // SystemRead is System for reads.
-func SystemRead[Out any](ctx context.Context, h *Handle, reason string,
-	f func(*Tx) (Out, error)) (out Out, err error) {
+func SystemRead[Out any](ctx context.Context, h *Handle, reason string, f func(*Tx) (Out, error)) (out Out, err error) {
 	err = h.ReadTx(ctx, "", func(t *Tx) error {
 		out, err = f(t)
 		return err

@@ -10,8 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// Checks and purges that run beside writes, flushes and searches find no false
-// inconsistency, and cause none.
+// Checks and purges that run beside writes, flushes and searches find no false inconsistency, and cause none.
 func TestInspectingAndPurgingBesideWritersIsSafe(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {

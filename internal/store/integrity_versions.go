@@ -52,8 +52,7 @@ func (i *integrityChecker) checkVersions(m indexdb.MemoryRow) (what string, err 
 						wrong("version %d ends within a character", v.Version)
 					}
 					v.Type, v.Status = loci.MemoryTypes[kind], loci.MemoryStatuses[status]
-					if v.Tags, err = sqldb.DecodeStrings(tags); err != nil ||
-						sum != versionChecksum(v.MemoryVersion) {
+					if v.Tags, err = sqldb.DecodeStrings(tags); err != nil || sum != versionChecksum(v.MemoryVersion) {
 						wrong("the checksum of version %d is another one", v.Version)
 					}
 				}

@@ -24,8 +24,7 @@ type memoryState struct {
 	versions     []loci.MemoryVersion // oldest first; the last is the present one
 }
 
-// memoryModel are the memories of a team by the rules of the contract, beside the
-// service that is to keep them.
+// memoryModel are the memories of a team by the rules of the contract, beside the service that is to keep them.
 type memoryModel struct {
 	t       *rapid.T
 	test    *testing.T

@@ -107,8 +107,7 @@ func (t *SystemTx) eraseMemory(g purgeTarget) error {
 	return nil
 }
 
-// removeLinks takes a memory out of the links of others, whichever of both ends
-// knows of it.
+// removeLinks takes a memory out of the links of others, whichever of both ends knows of it.
 func (t *SystemTx) removeLinks(workspace int64, id string) error {
 	if _, err := t.t.exec(`UPDATE memories SET superseded_by = '' WHERE workspace = ?1 AND superseded_by = ?2`,
 		workspace, id); err != nil {

@@ -351,8 +351,7 @@ func TestPurgedUserLeavesNoByte(t *testing.T) {
 	})
 }
 
-// A purge that was cut off after its commit is finished by the next one, though
-// it finds nothing any more.
+// A purge that was cut off after its commit is finished by the next one, though it finds nothing any more.
 func TestPurgeThatWasCutOffIsFinished(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {

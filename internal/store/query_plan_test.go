@@ -15,8 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// fillStore gives a person three workspaces beside those of others, with memories,
-// atlases, keys and invitations.
+// fillStore gives a person three workspaces beside those of others, with memories, atlases, keys and invitations.
 func fillStore(t *testing.T, s *store.Store, each int) (ann *identity.Actor, crew string) {
 	t.Helper()
 	ann, eve := user(t, s, "ann"), user(t, s, "eve")
@@ -40,8 +39,7 @@ func fillStore(t *testing.T, s *store.Store, each int) (ann *identity.Actor, cre
 	return ann, crew
 }
 
-// multiplyRows makes PostgreSQL's statistics worth something: with few rows every
-// plan is a good one.
+// multiplyRows makes PostgreSQL's statistics worth something: with few rows every plan is a good one.
 func multiplyRows(t *testing.T, d storetest.Database) {
 	t.Helper()
 	if d.Address == "" {

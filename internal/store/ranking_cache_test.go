@@ -10,8 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// A question that words answer first, and meaning then, reads a memory once, unless
-// something was written between.
+// A question that words answer first, and meaning then, reads a memory once, unless something was written between.
 func TestHybridSearchReusesLoadedRows(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {

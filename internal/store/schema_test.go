@@ -18,8 +18,7 @@ var columnTypes = map[string]string{"REAL": "float", "double": "float",
 	"integer": "INTEGER", "bigint": "BIGINT", "text": "TEXT", "bytea": "BYTES", "boolean": "BOOLEAN",
 }
 
-// The introspection of both databases gives the same lines: "table.column type
-// null" and "table index unique columns".
+// The introspection of both databases gives the same lines: "table.column type null" and "table index unique columns".
 const (
 	sqliteColumns = `SELECT t.name || '.' || c.name || ' ' || CASE WHEN c.name IN ('row_id', 'seq')
 		AND c.pk = 1 THEN 'BIGINT' ELSE c.type END || ' ' || (c."notnull" = 0 AND c.pk = 0)
@@ -52,8 +51,7 @@ const (
 		WHERE k.contype = 'f' AND t.relnamespace = current_schema()::regnamespace`
 )
 
-// schema lists what a database consists of. The index of a rid or a seq is left
-// out: in SQLite it is the table.
+// schema lists what a database consists of. The index of a rid or a seq is left out: in SQLite it is the table.
 func schema(t *testing.T, d storetest.Database) []string {
 	columns, indexes, references := sqliteColumns, sqliteIndexes, sqliteReferences
 	if d.Address != "" {

@@ -10,8 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// BenchmarkScope compares what a user of 1,000 workspaces reads of all of them with
-// the same of one of them.
+// BenchmarkScope compares what a user of 1,000 workspaces reads of all of them with the same of one of them.
 func BenchmarkScope(b *testing.B) {
 	s, err := store.OpenSQLite(b.Context(), b.TempDir(), store.Options{})
 	if err != nil {

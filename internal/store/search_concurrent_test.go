@@ -153,8 +153,7 @@ func TestEqualScoresOfSeveralWorkspacesSortByID(t *testing.T) {
 	})
 }
 
-// statementCost counts the statements, and the rows that came back, of every read in a
-// store that does nothing else.
+// statementCost counts the statements, and the rows that came back, of every read in a store that does nothing else.
 func statementCost(t *testing.T, d storetest.Database, actor *identity.Actor, crew string) map[string][2]int {
 	t.Helper()
 	s := d.Open(t, store.Options{})

@@ -11,9 +11,8 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// A memory of hundreds of passages, each nearer to the question than any other memory,
-// keeps none of those away: neither by being filtered out or archived, nor by taking the
-// places of all others.
+// A memory of hundreds of passages, each nearer to the question than any other memory, keeps none of those away:
+// neither by being filtered out or archived, nor by taking the places of all others.
 func TestALongMemoryHidesNoOther(t *testing.T) {
 	t.Parallel()
 	const question = "the pump is started by the red switch"

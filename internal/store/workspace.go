@@ -151,8 +151,7 @@ func (t *Tx) checkQuota(maximum int64, owner, count, what string) error {
 		return err
 	}
 	if have >= maximum {
-		return loci.Errorf(loci.CodeQuotaExceeded, "The plan's limit of %s is %d, and it is reached: use one that "+
-			"is "+
+		return loci.Errorf(loci.CodeQuotaExceeded, "The plan's limit of %s is %d, and it is reached: use one that is "+
 			"there, or change the plan.", what, maximum)
 	}
 	return nil

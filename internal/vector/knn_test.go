@@ -82,8 +82,7 @@ func TestDotSumsFourLanes(t *testing.T) {
 	}
 }
 
-// Ten nearest of many, picked by codes and then compared whole, hold nearly all
-// of those that an exact search finds.
+// Ten nearest of many, picked by codes and then compared whole, hold nearly all of those that an exact search finds.
 func TestBinaryCodesRecallNearest(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
@@ -114,8 +113,7 @@ func TestBinaryCodesRecallNearest(t *testing.T) {
 			order[i] = int64(i)
 		}
 		slices.SortFunc(order, func(a, b int64) int {
-			return cmp.Compare(exactDot(q, vectors[b]),
-				exactDot(q, vectors[a]))
+			return cmp.Compare(exactDot(q, vectors[b]), exactDot(q, vectors[a]))
 		})
 		for _, m := range order[:10] {
 			all++
@@ -161,8 +159,7 @@ func TestNearestEqualsNaiveScan(t *testing.T) {
 					k.attributes, k.there = index.DocAttributes{Memory: m, Status: uint8(r.IntN(2)),
 						Atlas: r.Int64N(2)},
 						r.IntN(5) > 0
-					changes = append(changes, index.DocUpdate{Seq: seq, DocAttributes: k.attributes,
-						Deleted: !k.there})
+					changes = append(changes, index.DocUpdate{Seq: seq, DocAttributes: k.attributes, Deleted: !k.there})
 				}
 				v, unfolded = v.Apply(changes), append(unfolded, changes...)
 			case 2: // vectors come
@@ -296,8 +293,7 @@ func TestNearestEqualsScanWithoutEstimate(t *testing.T) {
 	}
 }
 
-// naiveNearest sorts all: the k that weigh most of those that are at most as far as
-// the wide-th.
+// naiveNearest sorts all: the k that weigh most of those that are at most as far as the wide-th.
 func naiveNearest(c *codeTable, p *QueryVector, wide, k int, admits func(int64) bool) []int64 {
 	list := slices.DeleteFunc(slices.Clone(c.memories), func(m int64) bool { return !admits(m) })
 	distance := func(m int64) int { return hammingDistance(p.signBits, c.code(int(m))) }

@@ -19,8 +19,7 @@ type Waiter struct {
 
 // NewSemaphore returns a semaphore with free slots. A quarter of them, and at least one, is denied to each user.
 func NewSemaphore(slots int) *Semaphore {
-	return &Semaphore{capacity: slots, free: slots, perUser: max(1, slots-max(1, slots/4)),
-		queue: NewQueue[*Waiter]()}
+	return &Semaphore{capacity: slots, free: slots, perUser: max(1, slots-max(1, slots/4)), queue: NewQueue[*Waiter]()}
 }
 
 // Acquire takes a slot and returns nil, or returns a waiter if none is free for the user.

@@ -53,8 +53,7 @@ func (c *compactor) noteUpdate(workspace int64) {
 		c.workspaces[workspace] = a
 	}
 	a.last = time.Now()
-	if a.updates++; a.updates >= updatesPerFlush &&
-		c.request(flushRequest{workspace, flushThreshold, index.FanIn}) {
+	if a.updates++; a.updates >= updatesPerFlush && c.request(flushRequest{workspace, flushThreshold, index.FanIn}) {
 		a.updates = 0
 		c.wake()
 	}

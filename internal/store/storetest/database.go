@@ -1,6 +1,5 @@
-// Package storetest runs tests on every database that Loci knows: SQLite by
-// the driver of the build, and the PostgreSQL servers that LOCI_TEST_PG15 and
-// LOCI_TEST_PG18 name.
+// Package storetest runs tests on every database that Loci knows: SQLite by the driver of the build, and the PostgreSQL
+// servers that LOCI_TEST_PG15 and LOCI_TEST_PG18 name.
 package storetest
 
 import (

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// NewPostgresDatabase makes a PostgreSQL database for the length of the test, where Each makes
-// schemas.
+// NewPostgresDatabase makes a PostgreSQL database for the length of the test, where Each makes schemas.
 func NewPostgresDatabase(t testing.TB) Database {
 	t.Helper()
 	address := os.Getenv(servers["pg18"])
