@@ -107,13 +107,14 @@ func (c *decoder) end() error {
 
 // appendFrontCoded appends the form that decoder.frontCoded reads.
 func appendFrontCoded(out []byte, last, text string) []byte {
-	shared := sharedPrefixLen(last, text)
+	shared := commonPrefixLen(last, text)
 	out = binary.AppendUvarint(out, uint64(shared))
 	out = binary.AppendUvarint(out, uint64(len(text)-shared))
 	return append(out, text[shared:]...)
 }
 
-func sharedPrefixLen(a, b string) int {
+// commonPrefixLen returns the length of the common prefix of two terms in bytes.
+func commonPrefixLen[T string | []byte](a, b T) int {
 	n := min(len(a), len(b))
 	for i := range n {
 		if a[i] != b[i] {

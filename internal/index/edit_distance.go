@@ -110,14 +110,3 @@ func (s *EditDistanceMatcher) extend(r rune) int {
 	}
 	return int(slices.Min(row))
 }
-
-// commonPrefixLen returns the length of the common prefix of two terms in bytes.
-func commonPrefixLen(a, b []byte) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return n
-}

@@ -185,22 +185,13 @@ func (s *Segment) scopeToAtlas(atlas int64) *Segment {
 	if filter.MatchesAll() {
 		return s
 	}
-	t := *s
-	t.deleted, t.liveDocs, t.totalLength = make([]uint64, (s.numDocs()+63)/64), 0, 0
-	for i := range t.deleted {
-		t.deleted[i] = ^uint64(0)
-	}
+	deleted := make([]uint64, (s.numDocs()+63)/64)
 	for doc, at := range s.atlas {
-		if filter.atlases[at] && !isSet(s.deleted, doc) {
-			t.deleted[doc/64] &^= 1 << (doc % 64)
-			t.liveDocs++
-			t.totalLength += int64(s.lengths[doc])
+		if !filter.atlases[at] || isSet(s.deleted, doc) {
+			deleted[doc/64] |= 1 << (doc % 64)
 		}
 	}
-	if rest := s.numDocs() % 64; rest != 0 {
-		t.deleted[len(t.deleted)-1] &= 1<<rest - 1
-	}
-	return &t
+	return s.withDeleted(deleted)
 }
 
 // scopeCache caches one value for each atlas. Segments and snapshots never change, so no value expires.

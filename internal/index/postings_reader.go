@@ -5,27 +5,9 @@ import (
 	"math/bits"
 	"slices"
 	"sort"
-	"strings"
 
 	"github.com/loci-memory/loci/internal/analysis"
 )
-
-// A TermSet is a single term, or the terms of a prefix expansion.
-type TermSet struct {
-	First, Last string   // bounds of the range of terms; equal for a single term
-	Terms       []string // of an expansion, sorted; nil for the single term First
-}
-
-// contains reports whether a term of the range belongs to the set.
-func (t TermSet) contains(term []byte) bool {
-	if t.Terms == nil {
-		return true
-	}
-	_, ok := slices.BinarySearchFunc(t.Terms, term, func(w string, b []byte) int {
-		return strings.Compare(w, string(b))
-	})
-	return ok
-}
 
 // A PostingsReader reads the postings of the live documents of a snapshot. Documents have ordinals over the whole
 // snapshot: each segment begins at a multiple of 64, and the rows of the memtable come last.
@@ -48,28 +30,28 @@ func (r *PostingsReader) SegmentEnds() []int { return r.ends }
 // Release drops the references to the snapshot, so that a pooled reader does not keep it alive.
 func (r *PostingsReader) Release() { r.iterator = termIterator{} }
 
-// Read replaces the postings by those of a term set.
-func (r *PostingsReader) Read(s *Snapshot, fetch PageFetcher, t TermSet) error {
+// Read replaces the postings by the union of those of some terms, which are sorted.
+func (r *PostingsReader) Read(s *Snapshot, fetch PageFetcher, terms ...string) error {
 	r.decoded.reset()
 	r.ends = r.ends[:0]
 	base := 0
 	for _, g := range s.segments {
-		if err := r.readSegment(g, fetch, t, base); err != nil {
+		if err := r.readSegment(g, fetch, terms, base); err != nil {
 			return err
 		}
 		r.ends = append(r.ends, len(r.decoded.docs))
 		base += PadTo64(g.numDocs())
 	}
-	r.readMemtable(s, t, base)
+	r.readMemtable(s, terms, base)
 	return nil
 }
 
-func (r *PostingsReader) readSegment(g *Segment, fetch PageFetcher, t TermSet, base int) error {
+func (r *PostingsReader) readSegment(g *Segment, fetch PageFetcher, terms []string, base int) error {
 	h := &r.decoded
 	from := len(h.docs)
-	r.iterator.seekRange(g, fetch, t.First, t.Last)
+	r.iterator.seekRange(g, fetch, terms[0], terms[len(terms)-1])
 	for r.iterator.next() {
-		if !t.contains(r.iterator.block.term) {
+		if _, found := slices.BinarySearch(terms, string(r.iterator.block.term)); !found {
 			continue
 		}
 		if err := r.iterator.block.decode(h, uint32(base), g.numDocs()); err != nil {
@@ -79,7 +61,7 @@ func (r *PostingsReader) readSegment(g *Segment, fetch PageFetcher, t TermSet, b
 	if r.iterator.err != nil {
 		return r.iterator.err
 	}
-	if t.Terms != nil {
+	if len(terms) > 1 {
 		r.union.mergeDuplicates(h, from, base, g.numDocs())
 	}
 	if g.deleted == nil {
@@ -96,16 +78,14 @@ func (r *PostingsReader) readSegment(g *Segment, fetch PageFetcher, t TermSet, b
 	return nil
 }
 
-func (r *PostingsReader) readMemtable(s *Snapshot, t TermSet, base int) {
-	if t.Terms == nil {
-		r.readRows(s, t.First, base)
-		return
-	}
+func (r *PostingsReader) readMemtable(s *Snapshot, terms []string, base int) {
 	from := len(r.decoded.docs)
-	for _, w := range t.Terms {
-		r.readRows(s, w, base)
+	for _, t := range terms {
+		r.readRows(s, t, base)
 	}
-	r.union.mergeDuplicates(&r.decoded, from, base, len(s.rows))
+	if len(terms) > 1 {
+		r.union.mergeDuplicates(&r.decoded, from, base, len(s.rows))
+	}
 }
 
 // readRows appends the live rows of the memtable with a term.
@@ -213,5 +193,5 @@ func (r *termIterator) advancePage() bool {
 	return err == nil && len(r.decoder.data) > 0
 }
 
-// PrefixUpperBound returns a string greater than all terms with a prefix, because no UTF-8 has the byte ff.
-func PrefixUpperBound(prefix string) string { return prefix + "\xff" }
+// prefixUpperBound returns a string greater than all terms with a prefix, because no UTF-8 has the byte ff.
+func prefixUpperBound(prefix string) string { return prefix + "\xff" }

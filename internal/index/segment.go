@@ -127,15 +127,7 @@ func decodeTombstones(data []byte, docs int) ([]uint64, error) {
 	c := decoder{data: data}
 	c.version()
 	set := make([]uint64, (docs+63)/64)
-	doc := uint64(0)
-	for i := range c.count(1) {
-		gap := c.uvarint()
-		doc += gap
-		if gap >= uint64(docs) || doc >= uint64(docs) || i > 0 && gap == 0 {
-			return nil, ErrCorrupt
-		}
-		set[doc/64] |= 1 << (doc % 64)
-	}
+	c.sparseColumn(1, docs, func(doc uint32) { set[doc/64] |= 1 << (doc % 64) })
 	return set, c.end()
 }
 

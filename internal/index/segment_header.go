@@ -189,8 +189,6 @@ func (b *docColumnsBuilder) internTagSet(tags []string) uint32 {
 	return i
 }
 
-func appendVarint(out []byte, v int64) []byte { return binary.AppendVarint(out, v) }
-
 func appendCount(out []byte, n int) []byte { return binary.AppendUvarint(out, uint64(n)) }
 
 func (c *docColumns) encode() []byte {
@@ -201,13 +199,15 @@ func (c *docColumns) encode() []byte {
 	out = c.encodeTimes(out)
 	out = appendCount(out, len(c.atlases))
 	for _, a := range c.atlases {
-		out = appendVarint(out, a)
+		out = binary.AppendVarint(out, a)
 	}
 	out = appendUvarints(out, c.atlas)
 	out = append(out, c.kind...)
 	out = append(out, c.status...)
 	out = append(out, packBits(c.verified, len(c.memories))...)
-	out = c.encodeExpiry(out)
+	out = appendSparse(out, c.expiringDocs, func(out []byte, i int) []byte {
+		return binary.AppendVarint(out, c.expiry[i])
+	})
 	out = c.encodeTags(out)
 	out = appendUvarints(out, c.lengths)
 	out = appendCount(out, len(c.pageFirstTerms))
@@ -216,18 +216,20 @@ func (c *docColumns) encode() []byte {
 		out = appendFrontCoded(out, last, p)
 		last = p
 	}
-	return c.encodeGroups(out)
-}
-
-func (c *docColumns) encodeGroups(out []byte) []byte {
 	if len(c.groupedDocs) == 0 {
 		return out
 	}
-	out = appendCount(out, len(c.groupedDocs))
+	return appendSparse(out, c.groupedDocs, func(out []byte, i int) []byte {
+		return binary.AppendVarint(binary.AppendVarint(out, c.groups[i]), c.positions[i])
+	})
+}
+
+// appendSparse appends a column of some documents, given by their ordinals. decoder.sparseColumn reads it.
+func appendSparse(out []byte, docs []uint32, appendValue func(out []byte, i int) []byte) []byte {
+	out = appendCount(out, len(docs))
 	last := uint32(0)
-	for i, doc := range c.groupedDocs {
-		out = binary.AppendUvarint(out, uint64(doc-last))
-		out = appendVarint(appendVarint(out, c.groups[i]), c.positions[i])
+	for i, doc := range docs {
+		out = appendValue(binary.AppendUvarint(out, uint64(doc-last)), i)
 		last = doc
 	}
 	return out
@@ -236,26 +238,15 @@ func (c *docColumns) encodeGroups(out []byte) []byte {
 func (c *docColumns) encodeTimes(out []byte) []byte {
 	for i, m := range c.memories {
 		if i == 0 {
-			out = appendVarint(out, m)
+			out = binary.AppendVarint(out, m)
 		} else {
 			out = binary.AppendUvarint(out, uint64(m)-uint64(c.memories[i-1])-1)
 		}
 	}
 	last := int64(0)
 	for _, t := range c.created {
-		out = appendVarint(out, t-last)
+		out = binary.AppendVarint(out, t-last)
 		last = t
-	}
-	return out
-}
-
-func (c *docColumns) encodeExpiry(out []byte) []byte {
-	out = appendCount(out, len(c.expiringDocs))
-	last := uint32(0)
-	for i, doc := range c.expiringDocs {
-		out = binary.AppendUvarint(out, uint64(doc-last))
-		out = appendVarint(out, c.expiry[i])
-		last = doc
 	}
 	return out
 }

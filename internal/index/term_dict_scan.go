@@ -12,6 +12,7 @@ type TermDictScanner struct {
 	fetch    PageFetcher
 	iterator termIterator
 	postings decodedPostings
+	readers  [2]PostingsReader // of CoDocFreq
 }
 
 // NewTermDictScanner returns a scanner of a snapshot. It reads term dictionaries from the cache and pages by fetch.
@@ -25,7 +26,7 @@ func (d *TermDictScanner) EachTerm(prefixes []string, visit func(term []byte, li
 	for _, g := range d.snapshot.segments {
 		live := func() (int, error) { return d.liveCount(g) }
 		for _, p := range prefixes {
-			d.iterator.seekRange(g, d.fetch, p, PrefixUpperBound(p))
+			d.iterator.seekRange(g, d.fetch, p, prefixUpperBound(p))
 			for d.iterator.next() {
 				if err := visit(d.iterator.block.term, live); err != nil {
 					return err
@@ -94,7 +95,7 @@ func (d *TermDictScanner) segmentTermDict(g *Segment, prefix string) (*termDict,
 	defer termDictPool.Put(dict)
 	dict.reset()
 	var last []byte
-	d.iterator.seekRange(g, d.fetch, prefix, PrefixUpperBound(prefix))
+	d.iterator.seekRange(g, d.fetch, prefix, prefixUpperBound(prefix))
 	for d.iterator.next() {
 		if term := d.iterator.block.term; !bytes.Equal(term, last) {
 			dict.add(term)
@@ -222,49 +223,14 @@ func (d *TermDictScanner) SegmentTerms(words []string) (list []SegmentTerm) {
 }
 
 // CoDocFreq returns the number of live documents with both terms.
-func (d *TermDictScanner) CoDocFreq(a, b string) (n int, err error) {
-	for _, s := range d.snapshot.segments {
-		first, err := d.liveDocs(s, a)
-		if err != nil {
+func (d *TermDictScanner) CoDocFreq(a, b string) (int, error) {
+	for i, term := range []string{a, b} {
+		r := &d.readers[i]
+		if err := r.Read(d.snapshot, d.fetch, term); err != nil || len(r.Docs()) == 0 {
 			return 0, err
 		}
-		if len(first) == 0 {
-			continue
-		}
-		second, err := d.liveDocs(s, b)
-		if err != nil {
-			return 0, err
-		}
-		n += intersectionSize(first, second)
 	}
-	return n + intersectionSize(d.liveRows(a), d.liveRows(b)), nil
-}
-
-// liveDocs returns the ordinals of the live documents of a segment with a term, ascending.
-func (d *TermDictScanner) liveDocs(g *Segment, term string) (list []uint32, err error) {
-	d.iterator.seekRange(g, d.fetch, term, term)
-	for d.iterator.next() {
-		d.postings.reset()
-		if err = d.iterator.block.decode(&d.postings, 0, g.numDocs()); err != nil {
-			return nil, err
-		}
-		for _, doc := range d.postings.docs {
-			if g.deleted == nil || !isSet(g.deleted, int(doc)) {
-				list = append(list, doc)
-			}
-		}
-	}
-	return list, d.iterator.err
-}
-
-// liveRows returns the live rows of the memtable with a term, ascending.
-func (d *TermDictScanner) liveRows(term string) (list []uint32) {
-	for _, p := range d.snapshot.memtable.postings(term) {
-		if int(p.doc) < len(d.snapshot.rows) && !isSet(d.snapshot.deleted, int(p.doc)) {
-			list = append(list, p.doc)
-		}
-	}
-	return list
+	return intersectionSize(d.readers[0].Docs(), d.readers[1].Docs()), nil
 }
 
 // intersectionSize returns the number of common elements of two sorted lists.

@@ -114,7 +114,7 @@ func (h *benchCorpus) insert(blob index.EncodedSegment, err error) {
 	h.segments = append(h.segments, s)
 }
 
-func BenchmarkSearch(b *testing.B) {
+func BenchmarkRank(b *testing.B) {
 	h := hundredThousand()
 	snapshot := index.NewSnapshot(h.segments)
 	fetch := index.NewCache(index.DefaultCacheBytes).ReadThrough(h.Fetch)
@@ -127,7 +127,7 @@ func BenchmarkSearch(b *testing.B) {
 			b.ReportAllocs()
 			i, total := 0, 0
 			for b.Loop() {
-				r, err := Search(snapshot, fetch, queries[i%len(queries)], index.Filter{Statuses: 1}, 0, 20)
+				r, err := rank(snapshot, fetch, queries[i%len(queries)], index.Filter{Statuses: 1}, 0, 20)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -201,7 +201,7 @@ func BenchmarkSearchWithMemtable(b *testing.B) {
 	fetch := index.NewCache(index.DefaultCacheBytes).ReadThrough(h.Fetch)
 	q := Parse(h.zipf.text(2))
 	for b.Loop() {
-		if _, err := Search(snapshot, fetch, q, index.Filter{Statuses: 1}, 0, 20); err != nil {
+		if _, err := rank(snapshot, fetch, q, index.Filter{Statuses: 1}, 0, 20); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -37,7 +37,7 @@ func TestUnknownWordsStandForThoseThatBeginWithThem(t *testing.T) {
 			t.Errorf("%s finds %v, want %v, %v", c.query, got, c.want, err)
 		}
 	}
-	q, err := Rewrite(v, index.NewCache(0), d.Fetch, Parse("kuber"))
+	q, err := rewriteQuery(v, index.NewCache(0), d.Fetch, Parse("kuber"))
 	if err != nil || len(q.Corrections()) != 0 || len(q.expansionTerms) != 1 {
 		t.Errorf("%+v, %v", q, err)
 	}

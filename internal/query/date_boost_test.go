@@ -28,7 +28,7 @@ func dated(t *testing.T, query string, lines ...string) (found []string) {
 		c.Created = made.UnixMicro()
 		changes, texts = append(changes, c), append(texts, text)
 	}
-	q, r, err := SearchRewritten(d.Flush(t, 1, changes), index.NewCache(0), d.Fetch, Parse(query), index.Filter{}, 0,
+	q, r, err := Search(d.Flush(t, 1, changes), index.NewCache(0), d.Fetch, Parse(query), index.Filter{}, 0,
 		len(lines))
 	if err != nil || len(r.Hits) == 0 {
 		t.Fatalf("%s finds %v, %v", query, r.Hits, err)

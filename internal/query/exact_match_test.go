@@ -55,7 +55,7 @@ func TestAnalyzerKeepsSuffixOfLanguageNames(t *testing.T) {
 	d := indextest.NewStore()
 	v := buildSnapshot(t, d, "We write C in winter.", "We write C# in winter.", "We write C++ in winter.", "end")
 	for query, want := range map[string]int64{"C#": 2, "c++ winter": 3, "is it in C++?": 3} {
-		q, r, err := SearchRewritten(v, index.NewCache(0), d.Fetch, Parse(query), index.Filter{}, 0, 9)
+		q, r, err := Search(v, index.NewCache(0), d.Fetch, Parse(query), index.Filter{}, 0, 9)
 		if err != nil || len(r.Hits) != 3 || r.Hits[0].Memory != want {
 			t.Errorf("%s finds %+v, %v", query, r.Hits, err)
 		}

@@ -42,7 +42,7 @@ func FuzzOpen(f *testing.F) {
 		}
 		s.MarkDeleted([]int64{1, 2, 3})
 		fetch := func(_ int64, page int) ([]byte, error) { return blob.Pages[page%len(blob.Pages)], nil }
-		_, _ = Search(index.NewSnapshot([]*index.Segment{s}), fetch, Parse("deployments frozen"),
+		_, _ = rank(index.NewSnapshot([]*index.Segment{s}), fetch, Parse("deployments frozen"),
 			index.Filter{Tags: []string{"x"}}, 1, 5)
 	})
 }
@@ -60,7 +60,7 @@ func FuzzPage(f *testing.F) {
 		fetch := func(int64, int) ([]byte, error) { return page, nil }
 		v := index.NewSnapshot([]*index.Segment{s})
 		for _, q := range []string{"deployments frozen", "zzz", "a"} {
-			_, _ = Search(v, fetch, Parse(q), index.Filter{}, 0, 5)
+			_, _ = rank(v, fetch, Parse(q), index.Filter{}, 0, 5)
 		}
 		_, _ = index.Merge(t.Context(), fetch, []*index.Segment{s, s})
 	})

@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/loci-memory/loci/internal/analysis"
-	"github.com/loci-memory/loci/internal/index"
 )
 
 // languageStats counts features by which English queries are recognized.
@@ -64,8 +63,8 @@ const (
 )
 
 // resolveLanguage treats an ambiguous query as one in another language if the workspace is not English.
-func resolveLanguage(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Query) (Query, error) {
-	if !q.ambiguousLanguage || v.Docs() < minLanguageDocs {
+func (d *vocabulary) resolveLanguage(q Query) (Query, error) {
+	if !q.ambiguousLanguage || d.snapshot.Docs() < minLanguageDocs {
 		return q, nil
 	}
 	other := q
@@ -73,8 +72,7 @@ func resolveLanguage(v *index.Snapshot, cache *index.Cache, fetch index.PageFetc
 	if !slices.ContainsFunc(q.terms, func(t queryTerm) bool { return other.isExpandable(&t) }) {
 		return q, nil
 	}
-	words := newVocabulary(v, cache, fetch)
-	english, err := v.English(words.isEnglish)
+	english, err := d.snapshot.English(d.isEnglish)
 	if english || err != nil {
 		return q, err
 	}

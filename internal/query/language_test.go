@@ -51,7 +51,7 @@ func TestPrefixExpansionAppliesToOtherLanguages(t *testing.T) {
 	} {
 		d := indextest.NewStore()
 		v := buildSnapshot(t, d, languageSamples[c.language]...)
-		q, r, err := SearchRewritten(v, index.NewCache(0), d.Fetch, Parse(c.query), index.Filter{}, 0, 3)
+		q, r, err := Search(v, index.NewCache(0), d.Fetch, Parse(c.query), index.Filter{}, 0, 3)
 		if err != nil || len(r.Hits) != 1 || r.Hits[0].Memory != 1 || len(q.expansionTerms) != q.wordCount {
 			t.Errorf("%s: %s finds %v, %v", c.language, formatTerms(q), r.Hits, err)
 		}
@@ -76,7 +76,7 @@ func TestLanguageOfAmbiguousQueryIsThatOfWorkspace(t *testing.T) {
 		d := indextest.NewStore()
 		lines := languageSamples[c.language]
 		v := buildSnapshot(t, d, append(lines, "invoicing printer")...)
-		q, err := Rewrite(v, index.NewCache(0), d.Fetch, Parse(c.query))
+		q, err := rewriteQuery(v, index.NewCache(0), d.Fetch, Parse(c.query))
 		if widened := len(q.expansionTerms) > 0; err != nil || widened != c.widened {
 			t.Errorf("%s: %s, %v", c.language, formatTerms(q), err)
 		}
@@ -87,7 +87,7 @@ func TestLanguageIsUnknownForFewMemories(t *testing.T) {
 	t.Parallel()
 	d := indextest.NewStore()
 	for n, widened := range map[int]bool{minLanguageDocs - 1: false, minLanguageDocs: true} {
-		q, err := Rewrite(buildSnapshot(t, d, languageSamples["German"][:n]...), index.NewCache(0), d.Fetch,
+		q, err := rewriteQuery(buildSnapshot(t, d, languageSamples["German"][:n]...), index.NewCache(0), d.Fetch,
 			Parse("Rechnung Lieferant"))
 		if err != nil || len(q.expansionTerms) > 0 != widened {
 			t.Errorf("%d memories: %s, %v", n, formatTerms(q), err)
@@ -115,7 +115,7 @@ func TestLanguageIgnoresDeletedMemories(t *testing.T) {
 			deletedCount = append(deletedCount, index.DocUpdate{Seq: int64(100 + i),
 				DocAttributes: index.DocAttributes{Memory: int64(i + 10)}, Deleted: true})
 		}
-		q, err := Rewrite(d.Flush(t, 1, list).Apply(deletedCount), index.NewCache(0), d.Fetch,
+		q, err := rewriteQuery(d.Flush(t, 1, list).Apply(deletedCount), index.NewCache(0), d.Fetch,
 			Parse("Rechnung"))
 		if err != nil || len(q.expansionTerms) > 0 != c.widened {
 			t.Errorf("%d, of them dead %d: %s, %v", c.english, c.dead, formatTerms(q), err)
@@ -129,7 +129,7 @@ func TestLanguageUsesOneWorkspace(t *testing.T) {
 	q := Parse("factura proveedor")
 	for _, language := range []string{"Spanish", "English", "Spanish", "code"} {
 		d := indextest.NewStore()
-		got, err := Rewrite(buildSnapshot(t, d, languageSamples[language]...), index.NewCache(0), d.Fetch, q)
+		got, err := rewriteQuery(buildSnapshot(t, d, languageSamples[language]...), index.NewCache(0), d.Fetch, q)
 		if widened := len(got.expansionTerms) > 0; err != nil || widened != (language == "Spanish") || q.nonEnglish ||
 			q.nonEnglishLatin {
 			t.Errorf("%s: %s, %v", language, formatTerms(got), err)
@@ -156,7 +156,7 @@ func TestLanguageReportsUnreadablePage(t *testing.T) {
 	d := indextest.NewStore()
 	v := buildSnapshot(t, d, languageSamples["German"]...)
 	lost := func(int64, int) ([]byte, error) { return nil, indextest.ErrNoPage }
-	if _, _, err := SearchRewritten(v, index.NewCache(0), lost, Parse("Rechnung"), index.Filter{}, 0, 9); err == nil ||
+	if _, _, err := Search(v, index.NewCache(0), lost, Parse("Rechnung"), index.Filter{}, 0, 9); err == nil ||
 		!strings.Contains(err.Error(), indextest.ErrNoPage.Error()) {
 		t.Errorf("got %v", err)
 	}

@@ -26,7 +26,7 @@ func TestTermsThatASmallSegmentLacksReadNoPage(t *testing.T) {
 		return w.Store.Fetch(segment, page)
 	}
 	ask := func(text string) Result {
-		r, err := Search(w.snapshot, fetch, Parse(text), index.Filter{}, 0, 10)
+		r, err := rank(w.snapshot, fetch, Parse(text), index.Filter{}, 0, 10)
 		if err != nil {
 			t.Fatal(err)
 		}

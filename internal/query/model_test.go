@@ -166,7 +166,7 @@ func matchedWords(v *index.Snapshot, fetch index.PageFetcher, q Query, memory in
 	words := map[int]bool{}
 	var r index.PostingsReader
 	for _, t := range q.terms {
-		if err := r.Read(v, fetch, t.termSet()); err != nil {
+		if err := r.Read(v, fetch, t.indexTerms()...); err != nil {
 			return 0, err
 		}
 		if _, found := slices.BinarySearch(r.Docs(), uint32(ordinal)); found {
@@ -262,7 +262,7 @@ func TestSearchEqualsNaiveScorer(t *testing.T) {
 				t.Fatal(err)
 			}
 			q, f, k := Parse(randomText(r, 1+r.IntN(6))), randomFilter(r), r.IntN(30)
-			got, err := Search(w.snapshot, w.Fetch, q, f, 500, k)
+			got, err := rank(w.snapshot, w.Fetch, q, f, 500, k)
 			if want := w.naiveSearch(q, f, 500, k); err != nil || !w.matchesNaive(q, got, want) {
 				t.Fatalf("%v\ngot  %+v\nwant %+v", err, got, want)
 			}
@@ -309,7 +309,7 @@ func TestSearchEqualsNaiveScorerWithManyBlocks(t *testing.T) {
 		}
 		for range 8 {
 			q, f := Parse(randomText(r, 1+r.IntN(5))+fmt.Sprintf("rare%d", r.IntN(7500))), randomFilter(r)
-			got, err := Search(w.snapshot, w.Fetch, q, f, 500, 20)
+			got, err := rank(w.snapshot, w.Fetch, q, f, 500, 20)
 			if want := w.naiveSearch(q, f, 500, 20); err != nil || !w.matchesNaive(q, got, want) {
 				t.Fatalf("step %d: %v\ngot  %+v\nwant %+v", i, err, got, want)
 			}

@@ -20,7 +20,7 @@ func BoostNeighbors(v *index.Snapshot, hits []Hit, weights NeighborWeights, f in
 	if !v.HasGroups() {
 		return hits
 	}
-	w := &neighborBooster{snapshot: v, weights: weights, filter: &f, now: now, hitIndex: map[int64]int{}}
+	w := &neighborBooster{docs: v.Filtered(f), weights: weights, now: now, hitIndex: map[int64]int{}}
 	for i, h := range hits {
 		w.addWithNeighbors(h, i < maxExpandedHits)
 	}
@@ -31,9 +31,8 @@ func BoostNeighbors(v *index.Snapshot, hits []Hit, weights NeighborWeights, f in
 
 // neighborBooster holds the hits of a search, and their positions in groups.
 type neighborBooster struct {
-	snapshot          *index.Snapshot
+	docs              *index.FilteredDocs
 	weights           NeighborWeights
-	filter            *index.Filter
 	now               int64
 	hits              []Hit
 	hitIndex          map[int64]int // index in hits by memory
@@ -54,7 +53,7 @@ func (p groupPosition) compare(q groupPosition) int {
 
 // addWithNeighbors adds a hit, and its neighbors if near is set.
 func (w *neighborBooster) addWithNeighbors(h Hit, near bool) {
-	segment, doc := w.snapshot.Locate(h.Memory)
+	segment, doc := w.docs.Locate(h.Memory)
 	if doc < 0 {
 		return
 	}
@@ -82,36 +81,39 @@ func (w *neighborBooster) appendHit(h Hit, group, position int64) {
 
 func (w *neighborBooster) groupOf(segment, doc int) (group, position int64) {
 	if segment < 0 {
-		a := &w.snapshot.Rows()[doc]
+		a := &w.docs.Rows()[doc]
 		return a.Group, a.Position
 	}
-	return w.snapshot.Segments()[segment].GroupOf(doc)
+	return w.docs.Segments()[segment].GroupOf(doc)
 }
 
 // addNeighborsAt adds the memories at a position of a group that are not among the hits.
 func (w *neighborBooster) addNeighborsAt(group, position int64) {
-	for _, g := range w.snapshot.Segments() {
+	for i, g := range w.docs.Segments() {
 		if !g.HasGroups() {
 			continue
 		}
 		for _, doc := range g.DocsAt(group, position) {
 			if !g.IsDeleted(int(doc)) {
-				w.addIfMatching(g.Attributes(int(doc)), g.LengthCodes()[doc])
+				w.addIfMatching(i, int(doc), group, position)
 			}
 		}
 	}
 	for _, p := range w.loadMemtablePositions() {
 		if p.group == group && p.position == position {
-			w.addIfMatching(w.snapshot.Rows()[p.index], w.snapshot.RowLengthCodes()[p.index])
+			w.addIfMatching(-1, p.index, group, position)
 		}
 	}
 }
 
-// addIfMatching adds a memory without a score of its own, if the filter admits it and it is no hit.
-func (w *neighborBooster) addIfMatching(a index.DocAttributes, code uint8) {
-	if _, exists := w.hitIndex[a.Memory]; !exists && w.filter.Matches(&a) {
-		w.appendHit(Hit{Memory: a.Memory, Created: a.Created, stateFactor: stateFactor(a.ValidUntil, a.Verified, w.now),
-			lengthCode: code}, a.Group, a.Position)
+// addIfMatching adds a document without a score of its own, if the filter admits it and it is no hit.
+func (w *neighborBooster) addIfMatching(segment, doc int, group, position int64) {
+	if !w.docs.Matches(segment, doc) {
+		return
+	}
+	h := newHit(w.docs.Snapshot, segment, doc, w.now)
+	if _, exists := w.hitIndex[h.Memory]; !exists {
+		w.appendHit(h, group, position)
 	}
 }
 
@@ -119,8 +121,8 @@ func (w *neighborBooster) addIfMatching(a index.DocAttributes, code uint8) {
 func (w *neighborBooster) loadMemtablePositions() []groupPosition {
 	if !w.memtableLoaded {
 		w.memtableLoaded = true
-		for i, a := range w.snapshot.Rows() {
-			if a.Group != 0 && !w.snapshot.IsRowDeleted(i) {
+		for i, a := range w.docs.Rows() {
+			if a.Group != 0 && !w.docs.IsRowDeleted(i) {
 				w.memtablePositions = append(w.memtablePositions, groupPosition{a.Group, a.Position, i})
 			}
 		}

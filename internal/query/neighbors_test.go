@@ -34,7 +34,7 @@ func TestBoostNeighborsKeepsRankOfSections(t *testing.T) {
 	for words, boosted := range map[int]bool{10: true, 200: false} {
 		d := indextest.NewStore()
 		v := sectionSnapshot(t, d, words)
-		r, err := Search(v, d.Fetch, Parse("tide moon harbour"), index.Filter{}, 0, 100)
+		r, err := rank(v, d.Fetch, Parse("tide moon harbour"), index.Filter{}, 0, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -62,7 +62,7 @@ func TestBoostNeighborsKeepsMatchBeforeNeighbors(t *testing.T) {
 		list = append(list, c)
 	}
 	v := d.Flush(t, 1, list)
-	r, err := Search(v, d.Fetch, Parse("tide moon harbour"), index.Filter{}, 0, 100)
+	r, err := rank(v, d.Fetch, Parse("tide moon harbour"), index.Filter{}, 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}

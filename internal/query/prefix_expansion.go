@@ -28,7 +28,6 @@ const originalTermWeight = .3
 // languages without one.
 type prefixExpansion struct {
 	prefix        string
-	upperBound    string   // greater than all terms with the prefix
 	maxRunes      int      // greatest length of a term
 	terms         []string // sorted
 	docFreq       int      // sum of the document frequencies of the terms
@@ -46,21 +45,21 @@ func newPrefixExpansion(word string) *prefixExpansion {
 	n := utf8.RuneCountInString(word)
 	keep := max(minExpansionPrefix, n-maxSuffixRunes)
 	prefix := word[:analysis.RunePrefixLen(word, keep)]
-	return &prefixExpansion{prefix: prefix, upperBound: index.PrefixUpperBound(prefix), maxRunes: n + maxSuffixRunes}
+	return &prefixExpansion{prefix: prefix, maxRunes: n + maxSuffixRunes}
 }
 
 // newUnknownWordExpansion returns the expansion of an unknown word to the words that begin with it, such as compounds.
 func newUnknownWordExpansion(word string) *prefixExpansion {
-	return &prefixExpansion{prefix: word, upperBound: index.PrefixUpperBound(word), maxRunes: index.MaxMisspelledRunes,
+	return &prefixExpansion{prefix: word, maxRunes: index.MaxMisspelledRunes,
 		ofUnknownWord: true}
 }
 
-// termSet returns the terms of the index for which a term of a query stands.
-func (t *queryTerm) termSet() index.TermSet {
-	if t.expansion == nil {
-		return index.TermSet{First: t.text, Last: t.text}
+// indexTerms returns the terms of the index for which a term of a query stands, sorted.
+func (t *queryTerm) indexTerms() []string {
+	if t.expansion != nil {
+		return t.expansion.terms
 	}
-	return index.TermSet{First: t.text, Last: t.expansion.upperBound, Terms: t.expansion.terms}
+	return []string{t.text}
 }
 
 // matches reports whether a term can belong to the expansion.

@@ -45,7 +45,7 @@ func (j judged) ndcg(t testing.TB) float64 {
 	sum := 0.
 	for _, q := range j.queries {
 		// Nothing reads the texts for their dates here.
-		r, err := Search(snapshots[q.Group], d.Fetch, withFullDates(Parse(q.Text)), index.Filter{}, 0, 10)
+		r, err := rank(snapshots[q.Group], d.Fetch, withFullDates(Parse(q.Text)), index.Filter{}, 0, 10)
 		if err != nil {
 			t.Fatal(err)
 		}

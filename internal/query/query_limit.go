@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/loci-memory/loci/internal/analysis"
-	"github.com/loci-memory/loci/internal/index"
 )
 
 // maxReportedIgnored is the greatest number of dropped words that a query reports.
@@ -47,12 +46,11 @@ func (q *Query) size() (n int) {
 // limitQuery drops words of a query that exceeds maxQuerySize. It keeps the words at both ends. Of the others it keeps
 // those with the lowest document frequency of any form. Ties keep the order of the query. Words that do not occur come
 // last.
-func limitQuery(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Query) (Query, error) {
+func (d *vocabulary) limitQuery(q Query) (Query, error) {
 	if q.size() <= maxQuerySize {
 		return q, nil
 	}
-	words := newVocabulary(v, cache, fetch)
-	docFreqs, err := words.wordDocFreqs(&q)
+	docFreqs, err := d.wordDocFreqs(&q)
 	if err != nil {
 		return q, err
 	}

@@ -41,12 +41,12 @@ func TestQueryLimitKeepsRarestWords(t *testing.T) {
 		}
 	}
 	text := longText(30, "tulips, heliotropes, ") + strings.ReplaceAll(longText(60, ""), " of gardeners", "")
-	q, err := Rewrite(v, index.NewCache(0), d.Fetch, Parse(text))
+	q, err := rewriteQuery(v, index.NewCache(0), d.Fetch, Parse(text))
 	if err != nil || q.wordCount != maxQueryWords || q.WordCount() != 63 || len(q.Ignored()) != 63-maxQueryWords ||
 		!slices.Contains(q.Ignored(), "tulips") || slices.Contains(q.Ignored(), "heliotropes") {
 		t.Errorf("%d words of %d, ignored %v, %v", q.wordCount, q.WordCount(), q.Ignored(), err)
 	}
-	if q, err = Rewrite(v, index.NewCache(0), d.Fetch,
+	if q, err = rewriteQuery(v, index.NewCache(0), d.Fetch,
 		Parse(longText(12, "where do we put the heliotropes"))); err != nil || q.Ignored() != nil {
 		t.Errorf("a short one ignores %v, %v", q.Ignored(), err)
 	}
@@ -67,7 +67,7 @@ func TestQueryLimitKeepsWordsAtBothEnds(t *testing.T) {
 		longText(30, "heliotropes, ") + longText(60, "heliotropes grow"):     "heliotropes",
 		longText(30, "heliotropes grow with tulips, ") + longText(60, "end"): "",
 	} {
-		q, err := Rewrite(v, index.NewCache(0), d.Fetch, Parse(text))
+		q, err := rewriteQuery(v, index.NewCache(0), d.Fetch, Parse(text))
 		var got []string
 		for _, w := range []string{"heliotropes", "tulips"} {
 			if _, counts := q.termIndex[w]; counts {
@@ -89,7 +89,7 @@ func TestQueryLimitKeepsBigramsOfUnsegmentedText(t *testing.T) {
 	}
 	v := buildSnapshot(t, d, "量子纠缠的解释", string([]rune(filler.String())[:20]), "end")
 	text := filler.String() + "量子纠缠"
-	q, err := Rewrite(v, index.NewCache(0), d.Fetch, Parse(text))
+	q, err := rewriteQuery(v, index.NewCache(0), d.Fetch, Parse(text))
 	if err != nil || q.wordCount != maxQuerySize || len(q.Ignored()) > 0 {
 		t.Errorf("%d pairs, ignored %v, %v", q.wordCount, q.Ignored(), err)
 	}
@@ -108,7 +108,7 @@ func TestQueryLimitCountsWordsNotForms(t *testing.T) {
 		"waiting freezing paging wanting heliotropes"
 	d := indextest.NewStore()
 	v := buildSnapshot(t, d, words, "end")
-	q, err := Rewrite(v, index.NewCache(0), d.Fetch, Parse(words))
+	q, err := rewriteQuery(v, index.NewCache(0), d.Fetch, Parse(words))
 	if err != nil || q.wordCount != 30 || len(q.terms) < 50 || q.Ignored() != nil {
 		t.Errorf("%d words in %d terms, ignored %v, %v", q.wordCount, len(q.terms), q.Ignored(), err)
 	}
@@ -142,7 +142,7 @@ func TestQueryLimitEqualsNaiveCount(t *testing.T) {
 				}
 			}
 		}
-		got, err := limitQuery(w.snapshot, cache, w.Fetch, q)
+		got, err := newVocabulary(w.snapshot, cache, w.Fetch).limitQuery(q)
 		if err != nil || got.size() > maxQuerySize ||
 			len(got.droppedWords) > 0 && got.size() <= maxQuerySize-3*bigramsPerWord ||
 			got.wordCount+len(got.droppedWords) != q.wordCount {

@@ -6,55 +6,47 @@ import (
 	"github.com/loci-memory/loci/internal/index"
 )
 
-// SearchRewritten rewrites a query for the workspace, as [Rewrite] does, and searches for it. It returns the query that
-// it searched for. An English query whose words all occur is searched only once. A filter of one large enough atlas
-// ranks by the statistics and words of that atlas: see [index.Snapshot.ScopedTo]. Missing pages are fetched into the
-// cache.
-func SearchRewritten(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Query, f index.Filter, now int64,
-	k int) (Query, Result,
-	error) {
+// Search adapts a query to the words of the workspace and searches for it. It returns the query that it searched for,
+// and the k best hits that the filter admits. now is in microseconds.
+//
+// A word without any form in a live document is corrected, or else becomes the prefix of longer words. Words of a query
+// that is not English also match words with the same prefix: see prefixExpansion. Han and Hangul characters whose
+// bigrams do not occur match alone: see unigramFallback. An English query whose words all occur is ranked only once.
+//
+// A filter of one large enough atlas ranks by the statistics and words of that atlas: see [index.Snapshot.ScopedTo].
+// Missing pages are fetched into the cache.
+func Search(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Query, f index.Filter, now int64,
+	k int) (Query, Result, error) {
 	fetch = cache.ReadThrough(fetch)
 	v = v.ScopedTo(&f)
-	q, err := prepare(v, cache, fetch, q)
+	words := newVocabulary(v, cache, fetch)
+	q, err := words.prepare(q)
 	if err != nil {
 		return q, Result{}, err
 	}
 	var r Result
 	var known func(int) (bool, error)
 	if !q.nonEnglish {
-		if r, err = Search(v, fetch, q, f, now, k); err != nil || q.allWordsFound(r.idf) {
+		if r, err = rank(v, fetch, q, f, now, k); err != nil || q.allWordsFound(r.idf) {
 			return q, r, err
 		}
 		known = func(i int) (bool, error) { return r.idf[i] > 0, nil }
 	}
-	rewritten, changed, err := rewrite(v, cache, fetch, q, known)
+	rewritten, changed, err := words.rewrite(q, known)
 	if err != nil || !changed && !q.nonEnglish {
 		return q, r, err
 	}
-	r, err = Search(v, fetch, rewritten, f, now, k)
+	r, err = rank(v, fetch, rewritten, f, now, k)
 	return rewritten, r, err
 }
 
-// Rewrite adapts a query to the words of the workspace. A word without any form in a live document is corrected, or
-// else becomes the prefix of longer words. Words of a query that is not English also match words with the same prefix:
-// see prefixExpansion. Han and Hangul characters whose bigrams do not occur match alone: see unigramFallback.
-func Rewrite(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Query) (Query, error) {
-	fetch = cache.ReadThrough(fetch)
-	q, err := prepare(v, cache, fetch, q)
-	if err != nil {
-		return q, err
-	}
-	rewritten, _, err := rewrite(v, cache, fetch, q, nil)
-	return rewritten, err
-}
-
 // prepare decides the language of a query and drops words above the limit.
-func prepare(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Query) (Query, error) {
-	q, err := resolveLanguage(v, cache, fetch, q)
+func (d *vocabulary) prepare(q Query) (Query, error) {
+	q, err := d.resolveLanguage(q)
 	if err != nil {
 		return q, err
 	}
-	return limitQuery(v, cache, fetch, q)
+	return d.limitQuery(q)
 }
 
 // allWordsFound reports whether every word has a form that occurs, or may not be corrected. An empty idf means that no
@@ -72,28 +64,26 @@ func (q *Query) allWordsFound(idf []float32) bool {
 }
 
 // rewrite rewrites a prepared query. known reports whether a term of the query occurs; nil means to look it up.
-func rewrite(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Query,
-	known func(i int) (bool, error)) (_ Query,
-	changed bool, err error) {
-	words, expansions := newVocabulary(v, cache, fetch), map[string]*prefixExpansion{}
+func (d *vocabulary) rewrite(q Query, known func(i int) (bool, error)) (_ Query, changed bool, err error) {
+	expansions := map[string]*prefixExpansion{}
 	if known == nil {
-		known = func(i int) (bool, error) { return words.Contains(q.terms[i].text) }
+		known = func(i int) (bool, error) { return d.Contains(q.terms[i].text) }
 	}
-	if err := words.expandPrefixes(&q, expansions); err != nil {
+	if err := d.expandPrefixes(&q, expansions); err != nil {
 		return q, false, err
 	}
 	unknown, err := q.unknownWords(expansions, known)
 	if err != nil {
 		return q, false, err
 	}
-	corrections, err := words.corrections(unknown)
+	corrections, err := d.corrections(unknown)
 	if err != nil {
 		return q, false, err
 	}
-	if err := words.expandUnknownWords(unknown, corrections, expansions); err != nil {
+	if err := d.expandUnknownWords(unknown, corrections, expansions); err != nil {
 		return q, false, err
 	}
-	unaccented, err := q.unigramFallback(words, known)
+	unaccented, err := q.unigramFallback(d, known)
 	if err != nil {
 		return q, false, err
 	}
@@ -106,7 +96,7 @@ func rewrite(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Q
 		}
 		q.nonEnglish, q.nonEnglishLatin = before.nonEnglish, before.nonEnglishLatin
 		q = q.withoutWords(before.droppedWords, before.ignored)
-		if err := words.expandPrefixes(&q, expansions); err != nil {
+		if err := d.expandPrefixes(&q, expansions); err != nil {
 			return q, false, err
 		}
 	}

@@ -16,10 +16,10 @@ func misspelled(r *rand.Rand, word string) string {
 	return string(b)
 }
 
-// BenchmarkSearchRewritten measures English questions of which some words are misspelled,
+// BenchmarkSearch measures English questions of which some words are misspelled,
 // words of which the workspace has to tell the language, and questions that are not
 // English, over 100,000 notes.
-func BenchmarkSearchRewritten(b *testing.B) {
+func BenchmarkSearch(b *testing.B) {
 	h := hundredThousand()
 	cache := index.NewCache(index.DefaultCacheBytes)
 	for _, c := range []struct {
@@ -55,7 +55,7 @@ func BenchmarkSearchRewritten(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/words=%d/rows=%d", c.name, c.words, rows), func(b *testing.B) {
 				b.ReportAllocs()
 				for i := 0; b.Loop(); i++ {
-					if _, _, err := SearchRewritten(snapshot, cache, h.Fetch, queries[i%len(queries)],
+					if _, _, err := Search(snapshot, cache, h.Fetch, queries[i%len(queries)],
 						index.Filter{Statuses: 1}, 0, 20); err != nil {
 						b.Fatal(err)
 					}

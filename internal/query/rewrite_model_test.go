@@ -258,10 +258,10 @@ func TestRewriteQueryEqualsNaiveRewrite(t *testing.T) {
 			}
 			q, f := Parse(inflectedText(r, 1+r.IntN(5))), randomFilter(r)
 			want := w.naiveRewrite(q)
-			if got, err := Rewrite(w.snapshot, cache, w.Fetch, q); err != nil || !reflect.DeepEqual(got, want) {
+			if got, err := rewriteQuery(w.snapshot, cache, w.Fetch, q); err != nil || !reflect.DeepEqual(got, want) {
 				t.Fatalf("%q: %v\ngot  %s\nwant %s", q.text, err, formatTerms(got), formatTerms(want))
 			}
-			words, got, err := SearchRewritten(w.snapshot, cache, w.Fetch, q, f, 500, 20)
+			words, got, err := Search(w.snapshot, cache, w.Fetch, q, f, 500, 20)
 			if err != nil || !reflect.DeepEqual(words, want) ||
 				!w.matchesNaive(want, got, w.naiveSearch(want, f, 500, 20)) {
 				t.Fatalf("%q: %v\ngot  %+v\nwant %+v", q.text, err, got, w.naiveSearch(want, f, 500, 20))

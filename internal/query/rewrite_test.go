@@ -30,6 +30,17 @@ func formatTerms(q Query) string {
 	return strings.TrimSpace(s)
 }
 
+// rewriteQuery returns the query for which a search ranks.
+func rewriteQuery(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher, q Query) (Query, error) {
+	words := newVocabulary(v, cache, cache.ReadThrough(fetch))
+	q, err := words.prepare(q)
+	if err != nil {
+		return q, err
+	}
+	rewritten, _, err := words.rewrite(q, nil)
+	return rewritten, err
+}
+
 // buildSnapshot is a view of one memory a line, folded but for the last.
 func buildSnapshot(t testing.TB, d *indextest.Store, lines ...string) *index.Snapshot {
 	t.Helper()
@@ -69,7 +80,7 @@ func TestSpellingCorrectsMisspelledWords(t *testing.T) {
 		{"nïaveté", "naïveté:0.24 naivete:0.24 naivet:0.24 naïv*[naïveté]:0.80"},
 		{"ркзервное", "резервное:0.24 резерв*[резервное]:0.80"},
 	} {
-		got, err := Rewrite(v, index.NewCache(0), d.Fetch, Parse(c.query))
+		got, err := rewriteQuery(v, index.NewCache(0), d.Fetch, Parse(c.query))
 		if err != nil || formatTerms(got) != c.want {
 			t.Errorf("%s: %s, want %s, %v", c.query, formatTerms(got), c.want, err)
 		}
@@ -87,11 +98,11 @@ func TestSpellingKeepsCorrectWords(t *testing.T) {
 		"the who", "where", "the master answers harbours", "the 数据库", "«harbuor» the",
 	} {
 		q := Parse(query)
-		got, err := Rewrite(v, index.NewCache(0), d.Fetch, q)
+		got, err := rewriteQuery(v, index.NewCache(0), d.Fetch, q)
 		if err != nil || !reflect.DeepEqual(got, q) {
 			t.Errorf("%s: %s, want %s, %v", query, formatTerms(got), formatTerms(q), err)
 		}
-		if words, _, err := SearchRewritten(v, index.NewCache(0), d.Fetch, q, index.Filter{}, 0, 5); err != nil ||
+		if words, _, err := Search(v, index.NewCache(0), d.Fetch, q, index.Filter{}, 0, 5); err != nil ||
 			!reflect.DeepEqual(words, q) {
 			t.Errorf("%s: answered for %s, %v", query, formatTerms(words), err)
 		}
@@ -102,7 +113,7 @@ func TestSpellingLimitsFirstLetterLookups(t *testing.T) {
 	t.Parallel()
 	d := indextest.NewStore()
 	v := buildSnapshot(t, d, "harbour deployment schedule", "end")
-	q, err := Rewrite(v, index.NewCache(0), d.Fetch, Parse("garbour feployment dchedule"))
+	q, err := rewriteQuery(v, index.NewCache(0), d.Fetch, Parse("garbour feployment dchedule"))
 	if err != nil || formatTerms(q) != "harbour:0.80 | deployment:0.24 deploy:0.80 harbourdeploy:0.10 | dchedule:0.30 "+
 		"dchedul:1.00 deploymentdchedul:0.10" {
 		t.Errorf("%s, %v", formatTerms(q), err)
@@ -113,12 +124,13 @@ func TestRewriteQueryDropsMisspelledStopWords(t *testing.T) {
 	t.Parallel()
 	d := indextest.NewStore()
 	v := buildSnapshot(t, d, "where the harbour ends", "where the river begins")
-	q, err := Rewrite(v, index.NewCache(0), d.Fetch, Parse("is the rivre whree teh harbour"))
+	q, err := rewriteQuery(v, index.NewCache(0), d.Fetch, Parse("is the rivre whree teh harbour"))
 	if err != nil || formatTerms(q) != "river:0.80 | teh:1.00 riverteh:0.10 | harbour:1.00 tehharbour:0.10" ||
 		!slices.Equal(q.wordBigrams, [][2]int{{0, 1}, {1, 2}}) {
 		t.Errorf("%s %v, %v", formatTerms(q), q.wordBigrams, err)
 	}
-	if q, err = Rewrite(v, index.NewCache(0), d.Fetch, Parse("whree")); err != nil || formatTerms(q) != "where:0.80" {
+	if q, err = rewriteQuery(v, index.NewCache(0), d.Fetch, Parse("whree")); err != nil ||
+		formatTerms(q) != "where:0.80" {
 		t.Errorf("alone: %s, %v", formatTerms(q), err)
 	}
 }
@@ -133,7 +145,7 @@ func TestSpellingIgnoresDeletedDocuments(t *testing.T) {
 	}{{0, "harbor:0.80"}, {2, "harbour:0.80"}, {3, "harbour:0.80"}, {1, "harbuor:1.00"}} {
 		v = v.Apply([]index.DocUpdate{{Seq: 10 + c.dead, DocAttributes: index.DocAttributes{Memory: c.dead},
 			Deleted: true}})
-		if q, err := Rewrite(v, cache, d.Fetch, Parse("the harbuor")); err != nil || formatTerms(q) != c.want {
+		if q, err := rewriteQuery(v, cache, d.Fetch, Parse("the harbuor")); err != nil || formatTerms(q) != c.want {
 			t.Errorf("without %d: %s, want %s, %v", c.dead, formatTerms(q), c.want, err)
 		}
 	}
@@ -141,7 +153,7 @@ func TestSpellingIgnoresDeletedDocuments(t *testing.T) {
 
 // searchRewritten is the memories that a query finds, best first.
 func searchRewritten(v *index.Snapshot, d *indextest.Store, query string) (list []int64, err error) {
-	_, r, err := SearchRewritten(v, index.NewCache(0), d.Fetch, Parse(query), index.Filter{}, 0, 9)
+	_, r, err := Search(v, index.NewCache(0), d.Fetch, Parse(query), index.Filter{}, 0, 9)
 	for _, h := range r.Hits {
 		list = append(list, h.Memory)
 	}
@@ -215,7 +227,7 @@ func TestUnigramFallbackFindsWordsWithoutParticle(t *testing.T) {
 		{"물을 permit", "물을:1.00 | permit:1.00 | 물:0.50", 4},
 		{"はが", "はが:1.00", 0},
 	} {
-		q, r, err := SearchRewritten(v, index.NewCache(0), d.Fetch, Parse(c.query), index.Filter{}, 0, 9)
+		q, r, err := Search(v, index.NewCache(0), d.Fetch, Parse(c.query), index.Filter{}, 0, 9)
 		first := int64(0)
 		if len(r.Hits) > 0 {
 			first = r.Hits[0].Memory
@@ -243,7 +255,7 @@ func TestPrefixExpansionKeepsMostFrequentTerms(t *testing.T) {
 		}
 	}
 	d := indextest.NewStore()
-	q, err := Rewrite(d.Flush(t, 1, list[:30]).Apply(list[30:]), index.NewCache(0), d.Fetch, Parse("котики"))
+	q, err := rewriteQuery(d.Flush(t, 1, list[:30]).Apply(list[30:]), index.NewCache(0), d.Fetch, Parse("котики"))
 	want := slices.Sorted(slices.Values(append(often, seldom[:maxExpansionTerms-len(often)]...)))
 	if err != nil || !slices.Equal(q.terms[len(q.terms)-1].expansion.terms, want) {
 		t.Errorf("%s, want %v, %v", formatTerms(q), want, err)
@@ -254,7 +266,7 @@ func TestPrefixExpansionCountsEachDocumentOnce(t *testing.T) {
 	t.Parallel()
 	d := indextest.NewStore()
 	v := buildSnapshot(t, d, strings.Repeat("книга книги ", 200), "книги", "море", "небо книгу", "книгой")
-	q, r, err := SearchRewritten(v, index.NewCache(0), d.Fetch, Parse("книга"), index.Filter{}, 0, 9)
+	q, r, err := Search(v, index.NewCache(0), d.Fetch, Parse("книга"), index.Filter{}, 0, 9)
 	covered, lost := matchedWords(v, d.Fetch, q, r.Hits[0].Memory)
 	if err != nil || lost != nil || r.Total != 4 || r.idf[1] != index.IDF(5, 4) || covered != 1 || len(q.terms) != 2 {
 		t.Errorf("%s: %+v, %v", formatTerms(q), r, err)
@@ -267,15 +279,15 @@ func TestMatcherMatchesRewrittenQuery(t *testing.T) {
 	text := strings.Repeat("Лето прошло. ", 40) + "Он читал КНИГИ о море и о étude, nothing else. " +
 		strings.Repeat("Лето прошло. ", 40)
 	v := buildSnapshot(t, d, text, "The harbour was frozen.", "end")
-	q, err := Rewrite(v, index.NewCache(0), d.Fetch, Parse("книга"))
+	q, err := rewriteQuery(v, index.NewCache(0), d.Fetch, Parse("книга"))
 	if got := q.Match(text).Highlights(); err != nil || !strings.Contains(got[0], "КНИГИ") {
 		t.Errorf("got %q, %v", got, err)
 	}
-	q, err = Rewrite(v, index.NewCache(0), d.Fetch, Parse("где études сейчас"))
+	q, err = rewriteQuery(v, index.NewCache(0), d.Fetch, Parse("где études сейчас"))
 	if got := q.Match(text).Highlights(); err != nil || !strings.Contains(got[0], "étude") {
 		t.Errorf("got %q, %v", got, err)
 	}
-	q, err = Rewrite(v, index.NewCache(0), d.Fetch, Parse("was the harbuor frozen"))
+	q, err = rewriteQuery(v, index.NewCache(0), d.Fetch, Parse("was the harbuor frozen"))
 	if matches := q.Match("The harbour was frozen.").matches; err != nil || len(matches) != 2 {
 		t.Errorf("got %v, %v", matches, err)
 	}
@@ -289,14 +301,14 @@ func TestSpellingUsesTermsOfOneWorkspace(t *testing.T) {
 	d := indextest.NewStore()
 	cache := index.NewCache(1 << 20)
 	mine := buildSnapshot(t, d, "harbor книга", "end")
-	before, err := Rewrite(mine, cache, d.Fetch, Parse("harbuor книгами"))
+	before, err := rewriteQuery(mine, cache, d.Fetch, Parse("harbuor книгами"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	other := d.Flush(t, 2, []index.DocUpdate{indextest.Update(1, 1, "harbour harbours книги"),
 		indextest.Update(2, 2, "harbour книгам")})
-	theirs, _ := Rewrite(other, cache, d.Fetch, Parse("harbuor книгами"))
-	after, err := Rewrite(mine, cache, d.Fetch, Parse("harbuor книгами"))
+	theirs, _ := rewriteQuery(other, cache, d.Fetch, Parse("harbuor книгами"))
+	after, err := rewriteQuery(mine, cache, d.Fetch, Parse("harbuor книгами"))
 	if err != nil || !reflect.DeepEqual(after, before) || formatTerms(theirs) == formatTerms(before) {
 		t.Errorf("before %s\nafter %s\nother %s, %v", formatTerms(before), formatTerms(after), formatTerms(theirs), err)
 	}
@@ -306,11 +318,11 @@ func TestRewriteQueryReportsUnreadablePage(t *testing.T) {
 	t.Parallel()
 	v := buildSnapshot(t, indextest.NewStore(), "harbour", "end")
 	for _, query := range []string{"harbuor", "книга", "the harbuor"} {
-		if _, err := Rewrite(v, index.NewCache(0), indextest.NewStore().Fetch, Parse(query)); !errors.Is(err,
+		if _, err := rewriteQuery(v, index.NewCache(0), indextest.NewStore().Fetch, Parse(query)); !errors.Is(err,
 			indextest.ErrNoPage) {
 			t.Errorf("%s: %v", query, err)
 		}
-		if _, _, err := SearchRewritten(v, index.NewCache(0), indextest.NewStore().Fetch, Parse(query), index.Filter{},
+		if _, _, err := Search(v, index.NewCache(0), indextest.NewStore().Fetch, Parse(query), index.Filter{},
 			0,
 			5); !errors.Is(err, indextest.ErrNoPage) {
 			t.Errorf("%s answered: %v", query, err)
@@ -339,7 +351,7 @@ func FuzzRewriteQuery(f *testing.F) {
 			[]index.DocUpdate{indextest.Update(1, 1, text),
 				indextest.Update(2, 2, "книга "+analysistest.Prose)})
 		for _, q := range []Query{Parse(text), Parse(strings.ToUpper(text) + " книгами"), Parse(text + "s")} {
-			words, _, err := SearchRewritten(v, cache, fetch, q, index.Filter{}, 0, 5)
+			words, _, err := Search(v, cache, fetch, q, index.Filter{}, 0, 5)
 			if err != nil || words.size() > maxQuerySize+bigramsPerWord*len(words.unigrams) {
 				t.Fatal(err, formatTerms(words), formatTerms(q))
 			}
@@ -372,7 +384,7 @@ func TestSpellingKeepsCommonWordsAndKnownStems(t *testing.T) {
 		"animated films", "the universe of stars", "end")
 	for _, query := range []string{"weather", "coffee", "weathered", "the universities of universal planners", "arnim",
 		"unanimate"} {
-		q, err := Rewrite(v, index.NewCache(0), d.Fetch, Parse(query))
+		q, err := rewriteQuery(v, index.NewCache(0), d.Fetch, Parse(query))
 		if err != nil || q.Corrections() != nil || formatTerms(q) != formatTerms(Parse(query)) {
 			t.Errorf("%s: %s, %v, %v", query, formatTerms(q), q.Corrections(), err)
 		}
@@ -383,7 +395,7 @@ func TestCorrectionsKeepQueryOrder(t *testing.T) {
 	t.Parallel()
 	d := indextest.NewStore()
 	v := buildSnapshot(t, d, "leather bags of the harbour", "end")
-	q, err := Rewrite(v, index.NewCache(0), d.Fetch, Parse("the harbuor of laether and harbuor bags"))
+	q, err := rewriteQuery(v, index.NewCache(0), d.Fetch, Parse("the harbuor of laether and harbuor bags"))
 	if err != nil || !slices.Equal(q.Corrections(), []Correction{{"harbuor", "harbour"}, {"laether", "leather"}}) {
 		t.Errorf("%v, %v", q.Corrections(), err)
 	}

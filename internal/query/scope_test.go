@@ -39,8 +39,8 @@ func TestSearchUsesStatisticsOfOneAtlas(t *testing.T) {
 	for range 60 {
 		text := randomText(r, 1+r.IntN(5))
 		f := index.Filter{Atlases: []int64{1}}
-		_, got, err := SearchRewritten(whole.snapshot, index.NewCache(1<<20), whole.Fetch, Parse(text), f, 0, 20)
-		_, want, other := SearchRewritten(alone.snapshot, index.NewCache(1<<20), alone.Fetch, Parse(text),
+		_, got, err := Search(whole.snapshot, index.NewCache(1<<20), whole.Fetch, Parse(text), f, 0, 20)
+		_, want, other := Search(alone.snapshot, index.NewCache(1<<20), alone.Fetch, Parse(text),
 			index.Filter{}, 0, 20)
 		if err != nil || other != nil || !sameResult(got, want) {
 			t.Fatalf("%q, %v, %v:\ngot  %+v\nwant %+v", text, err, other, got, want)
@@ -68,13 +68,13 @@ func TestSearchUsesVocabularyOfOneAtlas(t *testing.T) {
 	d := indextest.NewStore()
 	v := d.Flush(t, 1, list[:3*minScopeDocs]).Apply(list[3*minScopeDocs:])
 	for atlas, widened := range map[int64]bool{1: true, 2: false} {
-		q, _, err := SearchRewritten(v, index.NewCache(0), d.Fetch, Parse("Rechnung Lieferant"),
+		q, _, err := Search(v, index.NewCache(0), d.Fetch, Parse("Rechnung Lieferant"),
 			index.Filter{Atlases: []int64{atlas}}, 0, 3)
 		if err != nil || len(q.expansionTerms) > 0 != widened {
 			t.Errorf("atlas %d: %s, %v", atlas, formatTerms(q), err)
 		}
 	}
-	_, r, err := SearchRewritten(v, index.NewCache(0), d.Fetch, Parse("Kantime"), index.Filter{Atlases: []int64{2}}, 0,
+	_, r, err := Search(v, index.NewCache(0), d.Fetch, Parse("Kantime"), index.Filter{Atlases: []int64{2}}, 0,
 		3)
 	if err != nil || r.Total > 0 {
 		t.Errorf("a word of another atlas repairs one: %v, %v", r.Hits, err)

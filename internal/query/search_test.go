@@ -13,7 +13,7 @@ import (
 // searchMemories are the memories a search gives, best first.
 func searchMemories(t *testing.T, v *index.Snapshot, d *indextest.Store, query string) (list []int64) {
 	t.Helper()
-	r, err := Search(v, d.Fetch, Parse(query), index.Filter{}, 0, 100)
+	r, err := rank(v, d.Fetch, Parse(query), index.Filter{}, 0, 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestSnapshotIsSafeForConcurrentUse(t *testing.T) {
 	d := indextest.NewStore()
 	v := d.Flush(t, 1, []index.DocUpdate{indextest.Update(1, 1, "alpha beta"), indextest.Update(2, 2, "alpha")})
 	fetch := index.NewCache(1 << 10).ReadThrough(d.Fetch)
-	want, _ := Search(v, fetch, Parse("alpha beta"), index.Filter{}, 0, 10)
+	want, _ := rank(v, fetch, Parse("alpha beta"), index.Filter{}, 0, 10)
 	var all sync.WaitGroup
 	for worker := range 8 {
 		all.Go(func() {
@@ -80,11 +80,11 @@ func TestSnapshotIsSafeForConcurrentUse(t *testing.T) {
 			for i := range 50 {
 				seq := int64(100 + worker*100 + i)
 				next = next.Apply([]index.DocUpdate{indextest.Update(seq, seq, "alpha gamma")})
-				got, err := Search(v, fetch, Parse("alpha beta"), index.Filter{}, 0, 10)
+				got, err := rank(v, fetch, Parse("alpha beta"), index.Filter{}, 0, 10)
 				if err != nil || !sameResult(got, want) {
 					t.Errorf("the old view gives %+v, %v", got, err)
 				}
-				if r, err := Search(next, fetch, Parse("gamma"), index.Filter{}, 0, 1); err != nil || r.Total != i+1 {
+				if r, err := rank(next, fetch, Parse("gamma"), index.Filter{}, 0, 1); err != nil || r.Total != i+1 {
 					t.Errorf("the new view finds %d of %d, %v", r.Total, i+1, err)
 				}
 			}
@@ -101,7 +101,7 @@ func TestSnapshotServesSearchesDuringApply(t *testing.T) {
 	for range 4 {
 		all.Go(func() {
 			for v := range snapshots {
-				if r, err := Search(v, d.Fetch, Parse("gamma"), index.Filter{}, 0, 1); err != nil ||
+				if r, err := rank(v, d.Fetch, Parse("gamma"), index.Filter{}, 0, 1); err != nil ||
 					r.Total != len(v.AppliedSeqs()) {
 					t.Errorf("%d of %d, %v", r.Total, len(v.AppliedSeqs()), err)
 				}
@@ -122,7 +122,7 @@ func TestSearchRanksExpiredDocumentsLower(t *testing.T) {
 	old, young := indextest.Update(1, 1, "apple"), indextest.Update(2, 2, "apple")
 	old.ValidUntil = 50
 	v := index.NewSnapshot(nil).Apply([]index.DocUpdate{old, young})
-	r, err := Search(v, indextest.NewStore().Fetch, Parse("apple"), index.Filter{}, 50, 5)
+	r, err := rank(v, indextest.NewStore().Fetch, Parse("apple"), index.Filter{}, 50, 5)
 	if err != nil || r.Hits[0].Memory != 2 || r.Hits[1].Score != r.Hits[0].Score*.8 {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -134,15 +134,15 @@ func TestFilterKeepsScores(t *testing.T) {
 	c.Status, c.Kind, c.Atlas, c.Tags = 1, 2, 3, []string{"x", "y"}
 	d := indextest.NewStore()
 	v := d.Flush(t, 1, []index.DocUpdate{c, indextest.Update(2, 2, "apple apple")})
-	all, _ := Search(v, d.Fetch, Parse("apple"), index.Filter{}, 0, 5)
+	all, _ := rank(v, d.Fetch, Parse("apple"), index.Filter{}, 0, 5)
 	for _, f := range []index.Filter{{Statuses: 1 << 1}, {Kinds: 1 << 2}, {Atlases: []int64{3}},
 		{Tags: []string{"y", "x"}}} {
-		r, err := Search(v, d.Fetch, Parse("apple"), f, 0, 5)
+		r, err := rank(v, d.Fetch, Parse("apple"), f, 0, 5)
 		if err != nil || r.Total != 1 || !slices.Contains(all.Hits, r.Hits[0]) {
 			t.Errorf("%+v: %+v, %v", f, r, err)
 		}
 	}
-	if r, _ := Search(v, d.Fetch, Parse("apple"), index.Filter{Atlases: []int64{}}, 0, 5); r.Total != 0 {
+	if r, _ := rank(v, d.Fetch, Parse("apple"), index.Filter{Atlases: []int64{}}, 0, 5); r.Total != 0 {
 		t.Error("no atlas is not every atlas")
 	}
 }
@@ -150,7 +150,7 @@ func TestFilterKeepsScores(t *testing.T) {
 func TestSearchReportsUnreadablePage(t *testing.T) {
 	t.Parallel()
 	v := indextest.NewStore().Flush(t, 1, []index.DocUpdate{indextest.Update(1, 1, "apple")})
-	if _, err := Search(v, indextest.NewStore().Fetch, Parse("apple"), index.Filter{}, 0, 5); !errors.Is(err,
+	if _, err := rank(v, indextest.NewStore().Fetch, Parse("apple"), index.Filter{}, 0, 5); !errors.Is(err,
 		indextest.ErrNoPage) {
 		t.Errorf("got %v", err)
 	}

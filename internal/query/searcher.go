@@ -30,9 +30,9 @@ type Result struct {
 	docCount int // documents of the workspace
 }
 
-// Search ranks the documents that have any term of a query and that the filter admits. It returns the k best. now is in
-// microseconds. Expired and verified memories have a factor in their scores: see stateFactor.
-func Search(v *index.Snapshot, fetch index.PageFetcher, q Query, f index.Filter, now int64, k int) (r Result,
+// rank ranks the documents that have any term of a query and that the filter admits. It returns the k best. Expired and
+// verified memories have a factor in their scores: see stateFactor.
+func rank(v *index.Snapshot, fetch index.PageFetcher, q Query, f index.Filter, now int64, k int) (r Result,
 	err error) {
 	if v.Docs() == 0 || q.Empty() {
 		return r, nil
@@ -88,7 +88,7 @@ func (s *scorer) reset(v *index.Snapshot, fetch index.PageFetcher) {
 // scoreTerm adds one term to the scores and returns its IDF, or zero for a term of no live document. The postings are
 // read first, because the IDF needs the number of their live documents.
 func (s *scorer) scoreTerm(t queryTerm) (float32, error) {
-	if err := s.postings.Read(s.snapshot, s.fetch, t.termSet()); err != nil {
+	if err := s.postings.Read(s.snapshot, s.fetch, t.indexTerms()...); err != nil {
 		return 0, err
 	}
 	df := len(s.postings.Docs())
@@ -154,41 +154,45 @@ func (s *scorer) topHits(now int64) []Hit {
 	s.top.trim()
 	hits := make([]Hit, len(s.top.list))
 	for i, x := range s.top.list {
-		g, doc := s.locate(x)
-		h := &hits[i]
-		h.Score = x.score
-		if g == nil {
-			a := &s.snapshot.Rows()[doc]
-			h.Memory, h.Created, h.stateFactor, h.lengthCode = a.Memory, a.Created,
-				stateFactor(a.ValidUntil, a.Verified, now), s.snapshot.RowLengthCodes()[doc]
-		} else {
-			h.Memory, h.Created, h.stateFactor, h.lengthCode = g.Memories()[doc], g.Created(doc),
-				stateFactor(g.ValidUntil(doc), g.IsVerified(doc), now), g.LengthCodes()[doc]
-		}
+		segment, doc := s.locate(x)
+		hits[i] = newHit(s.snapshot, segment, doc, now)
+		hits[i].Score = x.score
 	}
 	SortHits(hits)
 	return hits
 }
 
-// locate returns the segment of a document and its ordinal there. The segment is nil for a row of the memtable.
-func (s *scorer) locate(x scoredDoc) (*index.Segment, int) {
-	doc := int(x.doc)
-	for _, g := range s.snapshot.Segments() {
+// newHit returns a hit without a score. Segment -1 is the memtable.
+func newHit(v *index.Snapshot, segment, doc int, now int64) Hit {
+	if segment < 0 {
+		a := &v.Rows()[doc]
+		return Hit{Memory: a.Memory, Created: a.Created, stateFactor: stateFactor(a.ValidUntil, a.Verified, now),
+			lengthCode: v.RowLengthCodes()[doc]}
+	}
+	g := v.Segments()[segment]
+	return Hit{Memory: g.Memories()[doc], Created: g.Created(doc),
+		stateFactor: stateFactor(g.ValidUntil(doc), g.IsVerified(doc), now), lengthCode: g.LengthCodes()[doc]}
+}
+
+// locate returns the segment of a document, or -1 for the memtable, and its ordinal there.
+func (s *scorer) locate(x scoredDoc) (segment, doc int) {
+	doc = int(x.doc)
+	for i, g := range s.snapshot.Segments() {
 		n := index.PadTo64(g.Docs())
 		if doc < n {
-			return g, doc
+			return i, doc
 		}
 		doc -= n
 	}
-	return nil, doc
+	return -1, doc
 }
 
 func (s *scorer) memoryOf(x scoredDoc) int64 {
-	g, doc := s.locate(x)
-	if g == nil {
+	segment, doc := s.locate(x)
+	if segment < 0 {
 		return s.snapshot.Rows()[doc].Memory
 	}
-	return g.Memories()[doc]
+	return s.snapshot.Segments()[segment].Memories()[doc]
 }
 
 // Factors in the scores of expired and of verified memories.
@@ -228,21 +232,13 @@ type scoredDoc struct {
 	score float32
 }
 
-// NewVectorHit returns the hit of a memory found by its vector. The score is the dot product with the vector of the
+// NewVectorHit returns the hit of a chunk found by its vector. The score is the dot product with the vector of the
 // query. Segment -1 is the memtable. It returns false for doc -1.
-func NewVectorHit(v *index.Snapshot, memory int64, segment, doc, chunk int, score float32, now int64) (Hit, bool) {
+func NewVectorHit(v *index.Snapshot, segment, doc, chunk int, score float32, now int64) (Hit, bool) {
 	if doc < 0 {
 		return Hit{}, false
 	}
-	h := Hit{Memory: memory, Score: score, Chunk: chunk}
-	if segment >= 0 {
-		g := v.Segments()[segment]
-		h.Created, h.stateFactor, h.lengthCode = g.Created(doc), stateFactor(g.ValidUntil(doc), g.IsVerified(doc), now),
-			g.LengthCodes()[doc]
-	} else {
-		a := &v.Rows()[doc]
-		h.Created, h.stateFactor, h.lengthCode = a.Created, stateFactor(a.ValidUntil, a.Verified, now),
-			v.RowLengthCodes()[doc]
-	}
+	h := newHit(v, segment, doc, now)
+	h.Score, h.Chunk = score, chunk
 	return h, true
 }

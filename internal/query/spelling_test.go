@@ -163,7 +163,7 @@ func TestSpellingIgnoresErasedWords(t *testing.T) {
 	t.Parallel()
 	d, cache := indextest.NewStore(), index.NewCache(1<<20)
 	v := buildSnapshot(t, d, "secretary", "secrets", "end")
-	q, err := Rewrite(v, cache, d.Fetch, Parse("the secretray"))
+	q, err := rewriteQuery(v, cache, d.Fetch, Parse("the secretray"))
 	if err != nil || formatTerms(q) != "secretary:0.24 secretari:0.80" {
 		t.Fatalf("before: %s, %v", formatTerms(q), err)
 	}
@@ -176,7 +176,8 @@ func TestSpellingIgnoresErasedWords(t *testing.T) {
 	if s, err = d.Open(2); err != nil {
 		t.Fatal(err)
 	}
-	if q, err = Rewrite(index.NewSnapshot([]*index.Segment{s}), cache, d.Fetch, Parse("the secretray")); err != nil ||
+	if q, err = rewriteQuery(index.NewSnapshot([]*index.Segment{s}), cache, d.Fetch,
+		Parse("the secretray")); err != nil ||
 		formatTerms(q) != formatTerms(Parse("the secretray")) {
 		t.Errorf("after: %s, %v", formatTerms(q), err)
 	}

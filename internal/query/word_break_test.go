@@ -56,13 +56,14 @@ func TestBreakWordNeedsDocumentWithBothParts(t *testing.T) {
 	t.Parallel()
 	d := indextest.NewStore()
 	v := buildSnapshot(t, d, "a red house", "a boat and a house by the sea", "a row of boats", "end of it")
-	q, err := Rewrite(v, index.NewCache(0), d.Fetch, Parse("boathouse redboat"))
+	q, err := rewriteQuery(v, index.NewCache(0), d.Fetch, Parse("boathouse redboat"))
 	if err != nil || !slices.Equal(q.Corrections(), []Correction{{"boathouse", "boat house"}}) ||
 		len(q.wordBigrams) == 0 {
 		t.Errorf("%v, %v, %v", q.Corrections(), q.wordBigrams, err)
 	}
 	if v = v.Apply([]index.DocUpdate{{Seq: 9, DocAttributes: index.DocAttributes{Memory: 2}, Deleted: true}}); true {
-		if q, err = Rewrite(v, index.NewCache(0), d.Fetch, Parse("boathouse")); err != nil || q.Corrections() != nil {
+		if q, err = rewriteQuery(v, index.NewCache(0), d.Fetch, Parse("boathouse")); err != nil ||
+			q.Corrections() != nil {
 			t.Errorf("of the dead: %v, %v", q.Corrections(), err)
 		}
 	}

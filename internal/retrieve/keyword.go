@@ -70,7 +70,7 @@ func (s *searchRun) answer(q query.Query) error {
 			want = maxKeywordHits
 		}
 		var err error
-		if p.query, p.result, err = query.SearchRewritten(p.snapshot, pages, fetch, q, s.filter,
+		if p.query, p.result, err = query.Search(p.snapshot, pages, fetch, q, s.filter,
 			int64(s.src.Now()), want); err != nil {
 			return err
 		}

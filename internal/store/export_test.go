@@ -192,7 +192,7 @@ func rankKeywords(tx *Tx, q query.Query, f Filter) (hits []query.Hit, total int,
 	rank := func(q query.Query) (unknown []string, err error) {
 		unknown, hits, total = suspects, nil, 0
 		for _, x := range snapshots {
-			rewritten, r, err := query.SearchRewritten(x.Snapshot, pages, fetch, q, src.Filter(), int64(src.Now()),
+			rewritten, r, err := query.Search(x.Snapshot, pages, fetch, q, src.Filter(), int64(src.Now()),
 				1000)
 			if err != nil {
 				return nil, err

@@ -147,7 +147,7 @@ func (m *memoryModel) checkSearch() {
 				Status: uint8(slices.Index(loci.MemoryStatuses, l.Status)), Tags: l.Tags,
 				Verified: l.VerifiedAt != 0, ValidUntil: int64(l.ValidUntil)}})
 	}
-	_, r, err := query.SearchRewritten(index.NewSnapshot(nil).Apply(changes), index.NewCache(0), nil, q, s,
+	_, r, err := query.Search(index.NewSnapshot(nil).Apply(changes), index.NewCache(0), nil, q, s,
 		int64(m.s.Now()),
 		len(changes)+1)
 	m.must(err)
