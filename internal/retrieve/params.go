@@ -64,6 +64,12 @@ const (
 	maxSimilar    = 100
 )
 
+// defaultEmbedTimeout is how long a search waits for the vector of its query before keywords alone answer.
+const defaultEmbedTimeout = 300 * time.Millisecond
+
+// maxQueryEmbeddings is the number of cached query vectors: some 2 MB.
+const maxQueryEmbeddings = 1000
+
 // Bounds of cached rankings: how many, and how long each is used.
 const (
 	maxRankings = 256

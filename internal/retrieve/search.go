@@ -1,6 +1,7 @@
 package retrieve
 
 import (
+	"cmp"
 	"crypto/cipher"
 	"errors"
 	"math"
@@ -15,15 +16,39 @@ import (
 	"github.com/loci-memory/loci/internal/vector"
 )
 
-// A Searcher searches, and caches the rankings of recent queries.
+// A Searcher searches, and caches the rankings and the vectors of recent queries.
 type Searcher struct {
-	rankings   *cache.Cache[rankingKey, *cachedRanking]
-	seenCipher cipher.Block
+	rankings          *cache.Cache[rankingKey, *cachedRanking]
+	seenCipher        cipher.Block
+	current, previous queryEmbedder
+	models            Models
 }
 
-// New returns a searcher. The secret of the database encrypts SeenSets.
-func New(secret []byte) *Searcher {
-	return &Searcher{seenCipher: newSeenCipher(secret),
+// Options are the dependencies and settings of a Searcher.
+type Options struct {
+	Secret []byte // of the database: encrypts SeenSets
+
+	// Embedder embeds queries; without it keywords alone answer. Previous serves workspaces that still have its
+	// vectors.
+	Embedder, Previous vector.Embedder
+	EmbedTimeout       time.Duration // 0 is 300 ms
+	Models             Models
+}
+
+// Models knows of which models the database has vectors.
+type Models interface {
+	// AcceptsVector reports whether a search with a vector of the current model may find something.
+	AcceptsVector(v []float32) bool
+	// ServesGeneration reports whether some workspace answers from the vectors of a model.
+	ServesGeneration(model string) bool
+}
+
+// New returns a searcher.
+func New(o Options) *Searcher {
+	timeout := cmp.Or(o.EmbedTimeout, defaultEmbedTimeout)
+	return &Searcher{seenCipher: newSeenCipher(o.Secret), models: o.Models,
+		current:  queryEmbedder{model: o.Embedder, timeout: timeout},
+		previous: queryEmbedder{model: o.Previous, timeout: timeout},
 		rankings: cache.New[rankingKey](maxRankings, maxRankings, func(*cachedRanking) int { return 1 })}
 }
 

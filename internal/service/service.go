@@ -16,13 +16,11 @@ import (
 // A Service runs the operations.
 type Service struct {
 	Options
-	searcher         *retrieve.Searcher
-	passwordHasher   passwordHasher
-	signInLimiter    *signInLimiter
-	registrations    *attemptLimiter
-	setup            setupLink
-	queryEmbedder    queryEmbedder
-	previousEmbedder queryEmbedder
+	searcher       *retrieve.Searcher
+	passwordHasher passwordHasher
+	signInLimiter  *signInLimiter
+	registrations  *attemptLimiter
+	setup          setupLink
 }
 
 // Options are the dependencies and settings of a Service.
@@ -49,12 +47,13 @@ type Options struct {
 
 // New returns a Service.
 func New(o Options) *Service {
-	return &Service{Options: o, searcher: retrieve.New(o.Store.Secret()), passwordHasher: newPasswordHasher(),
-		signInLimiter: newSignInLimiter(o.Clock, o.SignInLimit),
+	return &Service{Options: o, searcher: retrieve.New(retrieve.Options{Secret: o.Store.Secret(),
+		Embedder: o.Embedder, Previous: o.PreviousEmbedder, EmbedTimeout: o.EmbedTimeout,
+		Models: o.Store.Embedder()}),
+		passwordHasher: newPasswordHasher(),
+		signInLimiter:  newSignInLimiter(o.Clock, o.SignInLimit),
 		registrations: newAttemptLimiter(o.Clock, o.SignInLimit,
-			"Too many registrations: wait for Retry-After seconds."),
-		queryEmbedder:    queryEmbedder{model: o.Embedder, timeout: o.EmbedTimeout},
-		previousEmbedder: queryEmbedder{model: o.PreviousEmbedder, timeout: o.EmbedTimeout}}
+			"Too many registrations: wait for Retry-After seconds.")}
 }
 
 // write and read run f for an actor.

@@ -6,7 +6,7 @@ import (
 	"github.com/loci-memory/loci/internal/store"
 )
 
-var searcher = retrieve.New([]byte("secret"))
+var searcher = retrieve.New(retrieve.Options{Secret: []byte("secret")})
 
 // Search searches within a filter.
 func Search(tx *store.Tx, q retrieve.Query, f store.Filter, seen retrieve.SeenSet,

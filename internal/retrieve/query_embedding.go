@@ -1,7 +1,6 @@
-package service
+package retrieve
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"sync"
@@ -9,12 +8,6 @@ import (
 
 	"github.com/loci-memory/loci/internal/vector"
 )
-
-// defaultEmbedTimeout is how long a search waits for the vector of its query before keywords alone answer.
-const defaultEmbedTimeout = 300 * time.Millisecond
-
-// maxQueryEmbeddings is the number of cached query vectors: some 2 MB.
-const maxQueryEmbeddings = 1000
 
 // queryEmbedder embeds queries and caches the vectors of recent ones, separately for each user: the time of an answer
 // must not reveal another user's query.
@@ -32,7 +25,7 @@ type queryKey struct{ user, query string }
 // that the model cannot read has none, unless always is set.
 func (m *queryEmbedder) embedding(ctx context.Context, q queryKey, always bool) (v []float32, known bool, err error) {
 	if m.model == nil {
-		return nil, false, errors.New("service: no embedder is configured")
+		return nil, false, errors.New("retrieve: no embedder is configured")
 	}
 	if !always && !vector.Readable(q.query, m.model) {
 		return nil, false, nil // a cached vector may stem from a call with always
@@ -43,7 +36,7 @@ func (m *queryEmbedder) embedding(ctx context.Context, q queryKey, always bool) 
 	if known {
 		return v, true, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, cmp.Or(m.timeout, defaultEmbedTimeout))
+	ctx, cancel := context.WithTimeout(ctx, m.timeout)
 	defer cancel()
 	type answer struct {
 		v   []float32
