@@ -43,13 +43,9 @@ type Conn interface {
 // Row is one row of a result.
 type Row interface{ Scan(dest ...any) error }
 
-// ScanFunc is a function that scans one row.
-type ScanFunc struct {
-	Func func(dest ...any) error
-}
+type rowFunc func(dest ...any) error
 
-// Scan implements Row.
-func (s ScanFunc) Scan(dest ...any) error { return s.Func(dest...) }
+func (f rowFunc) Scan(dest ...any) error { return f(dest...) }
 
 // A Dialect holds the parts of SQL that the databases write differently.
 type Dialect struct {

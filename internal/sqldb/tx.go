@@ -100,6 +100,11 @@ func (t *Tx) Exec(q string, args ...any) (int64, error) {
 	return n, WrapQueryError(q, err)
 }
 
+// Row returns the only row of a query. Its Scan runs the query, and returns ErrNoRows without a row.
+func (t *Tx) Row(q string, args ...any) Row {
+	return rowFunc(func(dest ...any) error { return WrapQueryError(q, t.QueryRow(q, args, dest)) })
+}
+
 // AdvisoryLock locks a name until the end of the transaction. SQLite has one writer and needs no such lock.
 func (t *Tx) AdvisoryLock(name string) error {
 	if t.Dialect != postgresDialect {

@@ -26,10 +26,8 @@ func scanAtlas(r sqldb.Row, more ...any) (a loci.Atlas, err error) {
 
 // AtlasRecord returns an atlas in the scope of the transaction.
 func (t *Tx) AtlasRecord(id string) (loci.Atlas, error) {
-	a, err := scanAtlas(sqldb.ScanFunc{Func: func(dest ...any) error {
-		return t.queryRow(`SELECT`+atlasColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+`WHERE a.id = ?2`,
-			[]any{id}, dest...)
-	}})
+	a, err := scanAtlas(t.row(`SELECT`+atlasColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+
+		`WHERE a.id = ?2`, id))
 	return a, sqldb.MapNoRows(err)
 }
 

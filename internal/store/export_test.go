@@ -160,10 +160,8 @@ func KeywordHits(t testing.TB, s *Store, actor *identity.Actor, q query.Query, f
 			return 0, err
 		}
 		for _, h := range query.TopHits(hits, len(hits)) {
-			m, err := tx.scanMemory(sqldb.ScanFunc{Func: func(dest ...any) error {
-				return tx.queryRow(`SELECT`+memoryColumns+`FROM`+tx.memoriesJoin()+`WHERE e.row_id = ?2`,
-					[]any{h.Memory}, dest...)
-			}})
+			m, err := tx.scanMemory(tx.row(`SELECT`+memoryColumns+`FROM`+tx.memoriesJoin()+`WHERE e.row_id = ?2`,
+				h.Memory))
 			if err != nil {
 				return 0, err
 			}

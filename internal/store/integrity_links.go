@@ -47,10 +47,8 @@ func (i *integrityChecker) checkLinks(m indexdb.MemoryRow) error {
 
 // linkedMemory returns the row of a memory that another one of the workspace names.
 func (t *Tx) linkedMemory(workspace int64, id string) (m indexdb.MemoryRow, found bool, err error) {
-	err = m.Scan(sqldb.ScanFunc{Func: func(dest ...any) error {
-		return t.conn.QueryRow(`SELECT`+indexdb.MemoryColumns+`FROM memories e WHERE e.id = ?1 AND e.workspace = ?2`,
-			[]any{id, workspace}, dest)
-	}})
+	err = m.Scan(t.conn.Row(`SELECT`+indexdb.MemoryColumns+`FROM memories e WHERE e.id = ?1 AND e.workspace = ?2`, id,
+		workspace))
 	if errors.Is(err, sqldb.ErrNoRows) {
 		return m, false, nil
 	}

@@ -68,9 +68,7 @@ func (t *Tx) memoriesJoin() string {
 
 // MemoryRecord returns a memory in scope.
 func (t *Tx) MemoryRecord(id string) (loci.Memory, error) {
-	m, err := t.scanMemory(sqldb.ScanFunc{Func: func(dest ...any) error {
-		return t.queryRow(`SELECT`+memoryColumns+`FROM`+t.memoriesJoin()+`WHERE e.id = ?2`, []any{id}, dest...)
-	}})
+	m, err := t.scanMemory(t.row(`SELECT`+memoryColumns+`FROM`+t.memoriesJoin()+`WHERE e.id = ?2`, id))
 	return m, sqldb.MapNoRows(err)
 }
 
@@ -89,11 +87,8 @@ func (a *Atlas) FindDuplicate(content string, e IndexEntry) (m loci.Memory, foun
 			ORDER BY e.row_id LIMIT 1`,
 		[]any{a.rowID, e.hash, content}, []any{&rowID})
 	if err == nil {
-		m, err = a.t.scanMemory(sqldb.ScanFunc{Func: func(dest ...any) error {
-			return a.t.conn.QueryRow(`SELECT`+memoryColumns+
-				`FROM memories e JOIN workspaces w ON w.row_id = e.workspace JOIN atlases a ON a.row_id = e.atlas
-				WHERE e.row_id = ?1 AND e.status = 0`, []any{rowID}, dest)
-		}})
+		m, err = a.t.scanMemory(a.t.row(`SELECT`+memoryColumns+`FROM`+a.t.memoriesJoin()+
+			`WHERE e.row_id = ?2 AND e.status = 0`, rowID))
 	}
 	if errors.Is(err, sqldb.ErrNoRows) {
 		return m, false, nil

@@ -32,11 +32,9 @@ func (t *Tx) Memory(id string) (*Memory, error) {
 func (t *Tx) openMemory(which string, args ...any) (*Memory, error) {
 	m := &Memory{t: t, atlas: Atlas{t: t, workspace: Workspace{t: t}}}
 	var err error
-	m.current, err = t.scanMemory(sqldb.ScanFunc{Func: func(dest ...any) error {
-		return t.queryRow(`SELECT`+memoryColumns+`, e.row_id,`+atlasHandleColumns+`FROM`+t.memoriesJoin()+which+
-			t.conn.LockClause("NO KEY UPDATE", "e")+t.conn.LockClause("KEY SHARE", "a, m, w"),
-			args, dest...)
-	}}, append([]any{&m.rowID}, m.atlas.scanDest()...)...)
+	m.current, err = t.scanMemory(t.row(`SELECT`+memoryColumns+`, e.row_id,`+atlasHandleColumns+`FROM`+
+		t.memoriesJoin()+which+t.conn.LockClause("NO KEY UPDATE", "e")+t.conn.LockClause("KEY SHARE", "a, m, w"),
+		args...), append([]any{&m.rowID}, m.atlas.scanDest()...)...)
 	minimum := loci.RoleAdmin
 	if m.current.CreatedBy == t.actor.UserID {
 		minimum = loci.RoleMember
@@ -261,10 +259,8 @@ func (m *Memory) Replacement(id string) (*Memory, error) {
 	t := m.t
 	r := &Memory{t: t}
 	var err error
-	r.current, err = t.scanMemory(sqldb.ScanFunc{Func: func(dest ...any) error {
-		return t.queryRow(`SELECT`+memoryColumns+`, e.row_id FROM`+t.memoriesJoin()+`WHERE e.id = ?2`+
-			t.conn.LockClause("NO KEY UPDATE", "e"), []any{id}, dest...)
-	}}, &r.rowID)
+	r.current, err = t.scanMemory(t.row(`SELECT`+memoryColumns+`, e.row_id FROM`+t.memoriesJoin()+`WHERE e.id = ?2`+
+		t.conn.LockClause("NO KEY UPDATE", "e"), id), &r.rowID)
 	if err != nil {
 		return nil, sqldb.MapNoRows(err)
 	}

@@ -143,9 +143,14 @@ func (t *Tx) withScope(q string, args ...any) (string, []any) {
 	return `WITH granted (value) AS (VALUES ` + strings.Join(values, ", ") + `) ` + q, args
 }
 
-func (t *Tx) queryRow(q string, args []any, dest ...any) error {
+// row returns the only row of a query with the scope. Its Scan runs the query.
+func (t *Tx) row(q string, args ...any) sqldb.Row {
 	q, args = t.withScope(q, args...)
-	return sqldb.WrapQueryError(q, t.conn.QueryRow(q, args, dest))
+	return t.conn.Row(q, args...)
+}
+
+func (t *Tx) queryRow(q string, args []any, dest ...any) error {
+	return t.row(q, args...).Scan(dest...)
 }
 
 func (t *Tx) queryFew(q string, args []any, f func(sqldb.Row) error) error {

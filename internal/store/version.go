@@ -54,10 +54,8 @@ func (t *Tx) Versions(id string, p Page) (list List[loci.MemoryVersion], err err
 	var m loci.Memory
 	err = t.conn.RepeatableRead(func() (err error) {
 		list = newList[loci.MemoryVersion](p)
-		m, err = t.scanMemory(sqldb.ScanFunc{Func: func(dest ...any) error {
-			return t.queryRow(`SELECT`+memoryColumns+`, e.row_id, e.updated_by FROM`+t.memoriesJoin()+`WHERE e.id = ?2`,
-				[]any{id}, dest...)
-		}}, &rowID, &by)
+		m, err = t.scanMemory(t.row(`SELECT`+memoryColumns+`, e.row_id, e.updated_by FROM`+t.memoriesJoin()+
+			`WHERE e.id = ?2`, id), &rowID, &by)
 		if err != nil {
 			return sqldb.MapNoRows(err)
 		}

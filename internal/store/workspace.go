@@ -31,10 +31,8 @@ func containerStatus(archived bool) loci.ContainerStatus {
 
 // WorkspaceRecord returns a workspace in scope.
 func (t *Tx) WorkspaceRecord(id string) (loci.Workspace, error) {
-	w, err := scanWorkspace(sqldb.ScanFunc{Func: func(dest ...any) error {
-		return t.queryRow(`SELECT`+workspaceColumns+`FROM workspaces e`+t.membershipJoin("e.row_id")+`WHERE e.id = ?2`,
-			[]any{id}, dest...)
-	}})
+	w, err := scanWorkspace(t.row(`SELECT`+workspaceColumns+`FROM workspaces e`+t.membershipJoin("e.row_id")+
+		`WHERE e.id = ?2`, id))
 	return w, sqldb.MapNoRows(err)
 }
 
@@ -113,11 +111,9 @@ func (s *Account) AddWorkspace(name string, maximum int64) (loci.Workspace, erro
 	if err != nil {
 		return loci.Workspace{}, err
 	}
-	w, err := scanWorkspace(sqldb.ScanFunc{Func: func(dest ...any) error {
-		return s.t.conn.QueryRow(`SELECT`+workspaceColumns+
-			`FROM workspaces w JOIN members m ON m.workspace = w.row_id AND m.user_id = ?2 WHERE w.row_id = ?1`,
-			[]any{rowID, s.t.actor.UserID}, dest)
-	}})
+	w, err := scanWorkspace(s.t.conn.Row(`SELECT`+workspaceColumns+
+		`FROM workspaces w JOIN members m ON m.workspace = w.row_id AND m.user_id = ?2 WHERE w.row_id = ?1`,
+		rowID, s.t.actor.UserID))
 	s.t.LinkReplay(w.ID)
 	return w, err
 }

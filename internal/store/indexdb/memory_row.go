@@ -45,9 +45,7 @@ func (m *MemoryRow) DocUpdate() index.DocUpdate {
 
 // LockMemoryRow returns the row of a memory, which stays as it is until the commit.
 func LockMemoryRow(t *sqldb.Tx, rowID int64) (m MemoryRow, err error) {
-	err = m.Scan(sqldb.ScanFunc{Func: func(dest ...any) error {
-		return t.QueryRow(`SELECT`+MemoryColumns+`FROM memories e WHERE e.row_id = ?1`+
-			t.LockClause("NO KEY UPDATE", "e"), []any{rowID}, dest)
-	}})
+	err = m.Scan(t.Row(`SELECT`+MemoryColumns+`FROM memories e WHERE e.row_id = ?1`+
+		t.LockClause("NO KEY UPDATE", "e"), rowID))
 	return m, err
 }
