@@ -11,7 +11,7 @@ import (
 	"github.com/loci-memory/loci/internal/analysis/analysistest"
 )
 
-// A filter by letters may let too much pass, but nothing that is near.
+// The letter masks may admit words that are too far, but must not drop near ones.
 func TestLetterMaskKeepsCloseWords(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,7 +11,6 @@ import (
 // minScopeDocs is the number of documents from which on an atlas has statistics of its own.
 const minScopeDocs = 16
 
-// The statistics of an atlas with few documents say less than those of the workspace.
 func TestScopedToKeepsStatisticsOfWorkspaceForSmallAtlas(t *testing.T) {
 	t.Parallel()
 	for docs, own := range map[int]bool{minScopeDocs - 1: false, minScopeDocs: true} {

@@ -21,8 +21,7 @@ func BenchmarkAnalyze(b *testing.B) {
 	}
 }
 
-// zipf makes synthetic notes of about 470 bytes, seeded: word frequencies by
-// Zipf's law over 120,000 words.
+// zipf generates synthetic notes of about 470 bytes, seeded. Word frequencies follow Zipf's law over 120,000 words.
 type zipf struct {
 	z     *rand.Zipf
 	words []string
@@ -39,7 +38,7 @@ func newZipf() *zipf {
 		}
 		words[i] = string(w)
 	}
-	words[2] = "and" // the workspace is English: see tongue.go
+	words[2] = "and" // makes the workspace English: see language.go
 	return &zipf{rand.NewZipf(r, 1.07, 8, uint64(len(words)-1)), words}
 }
 
@@ -58,7 +57,7 @@ type benchCorpus struct {
 	segments []*index.Segment
 }
 
-// hundredThousand folds 100,000 notes, 512 at a time, and merges in tiers.
+// hundredThousand flushes 100,000 notes, 512 at a time, and merges them in tiers.
 var hundredThousand = sync.OnceValue(func() *benchCorpus {
 	h := &benchCorpus{Store: indextest.NewStore(), zipf: newZipf()}
 	var batch []index.DocUpdate
@@ -179,7 +178,7 @@ func BenchmarkMerge(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*100_000), "ns/doc")
 }
 
-// BenchmarkSnapshotApply adds one row at a time, beside a tail of up to 512.
+// BenchmarkSnapshotApply adds one row at a time to a memtable of up to 512.
 func BenchmarkSnapshotApply(b *testing.B) {
 	h := hundredThousand()
 	base := index.NewSnapshot(h.segments)

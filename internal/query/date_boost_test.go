@@ -11,8 +11,8 @@ import (
 	"github.com/loci-memory/loci/internal/index/indextest"
 )
 
-// dated searches memories, a line each: the day of its creation, a space, its content.
-// It returns the lines of the hits without their days, best first.
+// dated searches memories given as lines: the day of creation, a space, the content. It returns the contents of the
+// hits, best first.
 func dated(t *testing.T, query string, lines ...string) (found []string) {
 	t.Helper()
 	d := indextest.NewStore()
@@ -129,7 +129,7 @@ func TestWordsOfADateWeighLessThere(t *testing.T) {
 	}
 }
 
-// withFullDates returns the query with the weight of its date words taken back.
+// withFullDates returns the query without the factor in the weights of date words.
 func withFullDates(q Query) Query {
 	q.terms = slices.Clone(q.terms)
 	for i := range q.terms {

@@ -9,7 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/index/indextest"
 )
 
-// languageSamples are workspaces of eight memories, by their languages.
+// languageSamples are workspaces of eight memories, by language.
 var languageSamples = map[string][]string{
 	"German": {"Die Rechnungen der Lieferanten liegen im Keller", "Der Drucker braucht Tinte",
 		"Das Lager wird im Juni inventarisiert", "Im Sommer ist die Kantine geschlossen",
@@ -99,8 +99,8 @@ func TestLanguageIsUnknownForFewMemories(t *testing.T) {
 func TestLanguageIgnoresDeletedMemories(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		english int // memories that hold the words
-		dead    int // of them
+		english int // memories with English words
+		deleted int // of them
 		widened bool
 	}{{0, 0, true}, {1, 0, true}, {2, 0, false}, {9, 9, true}, {9, 8, true}, {9, 7, false}, {30, 0, false}} {
 		d := indextest.NewStore()
@@ -111,14 +111,14 @@ func TestLanguageIgnoresDeletedMemories(t *testing.T) {
 		for i := range c.english {
 			list = append(list, indextest.Update(int64(i+10), int64(i+10), "invoices and printers"))
 		}
-		for i := range c.dead {
+		for i := range c.deleted {
 			deletedCount = append(deletedCount, index.DocUpdate{Seq: int64(100 + i),
 				DocAttributes: index.DocAttributes{Memory: int64(i + 10)}, Deleted: true})
 		}
 		q, err := rewriteQuery(d.Flush(t, 1, list).Apply(deletedCount), index.NewCache(0), d.Fetch,
 			Parse("Rechnung"))
 		if err != nil || len(q.expansionTerms) > 0 != c.widened {
-			t.Errorf("%d, of them dead %d: %s, %v", c.english, c.dead, formatTerms(q), err)
+			t.Errorf("%d, of them dead %d: %s, %v", c.english, c.deleted, formatTerms(q), err)
 		}
 	}
 }

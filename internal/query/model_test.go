@@ -14,7 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/index/indextest"
 )
 
-// modelIndex is a store in small: a change log, segments and what truly is.
+// modelIndex is a small store: an index log, segments, and the live documents as the model.
 type modelIndex struct {
 	*indextest.Store
 	live     map[int64]index.DocUpdate
@@ -40,7 +40,7 @@ func (w *modelIndex) write(c index.DocUpdate) {
 	w.snapshot = w.snapshot.Apply([]index.DocUpdate{c})
 }
 
-// reload builds the view anew from stored bytes.
+// reload rebuilds the snapshot from stored bytes.
 func (w *modelIndex) reload() error {
 	var segments []*index.Segment
 	for _, id := range w.order {
@@ -54,7 +54,7 @@ func (w *modelIndex) reload() error {
 	return nil
 }
 
-// flush turns the oldest n changes into a segment.
+// flush builds a segment from the oldest n updates.
 func (w *modelIndex) flush(n int) error {
 	old := w.changes[:n]
 	var deleted []int64
@@ -107,7 +107,7 @@ func (w *modelIndex) merge(from, to int) error {
 	return w.reload()
 }
 
-// naiveSearch ranks with nothing but maps, by the formula of the package comment.
+// naiveSearch ranks the live documents by the formula of BM25, without an index.
 func (w *modelIndex) naiveSearch(q Query, f index.Filter, now int64, k int) Result {
 	length := int64(0)
 	df := make([]int, len(q.terms))
@@ -144,8 +144,8 @@ func (w *modelIndex) naiveSearch(q Query, f index.Filter, now int64, k int) Resu
 	return r
 }
 
-// matchesNaive reports whether a search found what a naive one finds, and whether the
-// index knows of the best hit which of the query's words it holds.
+// matchesNaive reports whether a search has the result of a naive one. The postings of the best hit must have the same
+// words of the query.
 func (w *modelIndex) matchesNaive(q Query, got, want Result) bool {
 	if !sameResult(got, want) || len(want.Hits) == 0 {
 		return sameResult(got, want)
@@ -176,7 +176,7 @@ func matchedWords(v *index.Snapshot, fetch index.PageFetcher, q Query, memory in
 	return len(words), nil
 }
 
-// freqIn is how often a document holds a term, or all words of a family together.
+// freqIn returns the frequency of a term in a document, or that of all terms of an expansion.
 func (t queryTerm) freqIn(d index.Document) (n int) {
 	if t.expansion == nil {
 		return int(indextest.Freq(d, t.text))
@@ -273,8 +273,7 @@ func TestSearchEqualsNaiveScorer(t *testing.T) {
 	})
 }
 
-// Terms of more documents than a block or a page holds, with the memories of
-// the segments interleaved and some of them dead.
+// Terms have several blocks and pages. The memories of the segments are interleaved, and some are deleted.
 func TestSearchEqualsNaiveScorerWithManyBlocks(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 7))
@@ -317,7 +316,7 @@ func TestSearchEqualsNaiveScorerWithManyBlocks(t *testing.T) {
 	}
 }
 
-// randomStep does one random thing to the workspace.
+// randomStep writes random updates, flushes or merges.
 func (w *modelIndex) randomStep(r *rand.Rand) error {
 	switch n := r.IntN(10); {
 	case n < 7 || len(w.changes) == 0:

@@ -10,9 +10,8 @@ import (
 	"github.com/loci-memory/loci/internal/index/indextest"
 )
 
-// sectionSnapshot is a view of the sections of one document, of so many words each, of which
-// the third matches best and those beside it match a little; behind them stands a
-// memory of no document that matches less than the third.
+// sectionSnapshot returns a snapshot of the sections of one document, each of a number of words. The third section
+// matches best, and its neighbors match a little. Another memory matches less than the third section.
 func sectionSnapshot(t *testing.T, d *indextest.Store, words int) *index.Snapshot {
 	t.Helper()
 	var list []index.DocUpdate
@@ -49,8 +48,7 @@ func TestBoostNeighborsKeepsRankOfSections(t *testing.T) {
 	}
 }
 
-// A turn without a word of the question stands behind the best one of its conversation,
-// however its neighbours lift it; only one that matches by itself comes before.
+// A turn without a word of the question ranks below the best turn of its conversation, whatever its neighbors add.
 func TestBoostNeighborsKeepsMatchBeforeNeighbors(t *testing.T) {
 	t.Parallel()
 	d := indextest.NewStore()

@@ -79,7 +79,7 @@ func TestParseDropsStopWords(t *testing.T) {
 	}
 }
 
-// Quadratic work on one of these takes minutes: the time limit of the run ends it.
+// Quadratic work on one of these texts takes minutes and exceeds the time limit of the run.
 func TestAnalyzeIsLinearForHostileText(t *testing.T) {
 	t.Parallel()
 	const size = 256 << 10
@@ -98,7 +98,7 @@ func TestAnalyzeIsLinearForHostileText(t *testing.T) {
 	}
 }
 
-// The prefilter must skip only text without a match.
+// The prefilter must only skip texts without a match.
 func TestPrefilterKeepsAllMatches(t *testing.T) {
 	t.Parallel()
 	letters := []rune("aeéiosöuAEBCIÉ'#+0стёежийЁЕЙάαβςדבשהולاأبلوكकनीख़한국漢字かなカ的数ไทย東京ßæŁŉﬁ½ϐ   . " +

@@ -28,7 +28,7 @@ func readJudged(t testing.TB, set string) (j judged) {
 	return j
 }
 
-// ndcg is the mean nDCG@10 of a set, each group a workspace of its own.
+// ndcg returns the mean nDCG@10 of a dataset, with a workspace for each group.
 func (j judged) ndcg(t testing.TB) float64 {
 	snapshots, ids := map[string]*index.Snapshot{}, map[int64]string{}
 	d := indextest.NewStore()
@@ -44,7 +44,7 @@ func (j judged) ndcg(t testing.TB) float64 {
 	}
 	sum := 0.
 	for _, q := range j.queries {
-		// Nothing reads the texts for their dates here.
+		// The search does not boost by dates, so the words of dates keep their full weight.
 		r, err := rank(snapshots[q.Group], d.Fetch, withFullDates(Parse(q.Text)), index.Filter{}, 0, 10)
 		if err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/loci-memory/loci/internal/index/indextest"
 )
 
-// longText is a text of many words, with some at its end.
+// longText returns a text of many words with a given end.
 func longText(n int, end string) string {
 	var text strings.Builder
 	for i := range n {

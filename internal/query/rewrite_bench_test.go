@@ -8,7 +8,7 @@ import (
 	"github.com/loci-memory/loci/internal/index"
 )
 
-// misspelled swaps two neighbouring letters inside of some words.
+// misspelled swaps two adjacent inner letters of a word.
 func misspelled(r *rand.Rand, word string) string {
 	b := []byte(word)
 	i := 1 + r.IntN(len(b)-2)
@@ -16,9 +16,8 @@ func misspelled(r *rand.Rand, word string) string {
 	return string(b)
 }
 
-// BenchmarkSearch measures English questions of which some words are misspelled,
-// words of which the workspace has to tell the language, and questions that are not
-// English, over 100,000 notes.
+// BenchmarkSearch searches 100,000 notes: English questions, some with misspelled words, questions of ambiguous
+// language, and questions that are not English.
 func BenchmarkSearch(b *testing.B) {
 	h := hundredThousand()
 	cache := index.NewCache(index.DefaultCacheBytes)

@@ -17,7 +17,7 @@ import (
 	"github.com/loci-memory/loci/internal/index/indextest"
 )
 
-// naiveRewrite is what Adapt shall give, from nothing but how many memories hold what.
+// naiveRewrite returns the rewritten query, computed from document frequencies alone.
 func (w *modelIndex) naiveRewrite(q Query) Query {
 	df := map[string]int{}
 	for _, c := range w.live {
@@ -75,7 +75,7 @@ func (w *modelIndex) naiveRewrite(q Query) Query {
 	return q
 }
 
-// naiveWordBreak are the two words that a word is in most memories.
+// naiveWordBreak returns the two parts of a word with the highest common document frequency.
 func (w *modelIndex) naiveWordBreak(word string) (best string) {
 	most := 0
 	for i := range word {
@@ -93,7 +93,7 @@ func (w *modelIndex) naiveWordBreak(word string) (best string) {
 	return best
 }
 
-// naiveLanguage is the query in the language that it is of in this workspace.
+// naiveLanguage returns the query in the language that the workspace decides.
 func (w *modelIndex) naiveLanguage(q Query, df map[string]int) Query {
 	other, n := q, 0
 	for _, word := range englishMarkers {
@@ -108,8 +108,7 @@ func (w *modelIndex) naiveLanguage(q Query, df map[string]int) Query {
 	return q
 }
 
-// naiveUnigrams are the Han characters and syllables of Hangul that the memories hold, but
-// in no pair of those asked for.
+// naiveUnigrams returns the Han and Hangul characters that occur but whose bigrams do not.
 func naiveUnigrams(df map[string]int, q Query) (list []string) {
 	paired := func(s string) bool {
 		return slices.ContainsFunc(q.terms, func(t queryTerm) bool {
@@ -177,7 +176,7 @@ func naiveFirstLetterCorrection(df map[string]int, word string) (best string) {
 	return best
 }
 
-// naiveIsSurfaceWord reports a term that more memories hold than words of which it is the stem.
+// naiveIsSurfaceWord reports whether a term is in more documents than the words of which it is the stem.
 func naiveIsSurfaceWord(df map[string]int, term string) bool {
 	inflected := 0
 	for w, n := range df {
@@ -196,8 +195,8 @@ func mayHaveWrongFirstLetter(a []rune) bool {
 		len(a) >= 5 && strings.ContainsRune(cyrillicLetters, a[0]))
 }
 
-// differsInFirstLetter reports that a word becomes another one by its first letter, which is
-// of the same script as the first of the other one, alone.
+// differsInFirstLetter reports whether two words differ only by a replaced, missing or additional first letter of the
+// same script.
 func differsInFirstLetter(a, b []rune) bool {
 	if len(b) == 0 || !mayHaveWrongFirstLetter(a) {
 		return false
@@ -211,7 +210,7 @@ var inflected = strings.Fields(`книга книги книгу книгам к
 	éclair éclairs eclair étude études deploy deployed deploys delay where what server servers serve table tables cable
 	getUser v1.2 数据库 Straße straßen maßvoll`)
 
-// inflectedText has words of families, some of them misspelled.
+// inflectedText returns inflected words, some of them misspelled.
 func inflectedText(r *rand.Rand, n int) string {
 	s := ""
 	for range n {
@@ -228,7 +227,7 @@ func inflectedText(r *rand.Rand, n int) string {
 	return s
 }
 
-// randomInflectedStep writes memories of which as many as one in so many hold English words.
+// randomInflectedStep writes memories, one in english with English words.
 func (w *modelIndex) randomInflectedStep(r *rand.Rand, english int) error {
 	if r.IntN(3) == 0 && len(w.changes) > 0 {
 		return w.randomStep(r)

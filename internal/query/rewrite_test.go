@@ -14,8 +14,7 @@ import (
 	"github.com/loci-memory/loci/internal/index/indextest"
 )
 
-// formatTerms writes the terms of a query: weights behind them, families in brackets,
-// a bar between words.
+// formatTerms formats the terms of a query with their weights. Expansions are in brackets. A bar separates words.
 func formatTerms(q Query) string {
 	s := ""
 	for i, t := range q.terms {
@@ -41,7 +40,7 @@ func rewriteQuery(v *index.Snapshot, cache *index.Cache, fetch index.PageFetcher
 	return rewritten, err
 }
 
-// buildSnapshot is a view of one memory a line, folded but for the last.
+// buildSnapshot returns a snapshot with one memory a line. The last is in the memtable.
 func buildSnapshot(t testing.TB, d *indextest.Store, lines ...string) *index.Snapshot {
 	t.Helper()
 	var list []index.DocUpdate
@@ -151,7 +150,7 @@ func TestSpellingIgnoresDeletedDocuments(t *testing.T) {
 	}
 }
 
-// searchRewritten is the memories that a query finds, best first.
+// searchRewritten returns the memories that a query finds, best first.
 func searchRewritten(v *index.Snapshot, d *indextest.Store, query string) (list []int64, err error) {
 	_, r, err := Search(v, index.NewCache(0), d.Fetch, Parse(query), index.Filter{}, 0, 9)
 	for _, h := range r.Hits {
@@ -223,7 +222,7 @@ func TestUnigramFallbackFindsWordsWithoutParticle(t *testing.T) {
 	}{
 		{"책을", "책을:1.00 | 책:0.50", 1},
 		{"猫は", "猫は:1.00 | 猫:0.50", 2},
-		{"図書室", "図書:1.00 | 書室:1.00", 3}, // a pair of 書 is known, and 室 is not
+		{"図書室", "図書:1.00 | 書室:1.00", 3}, // 書 is part of a bigram that occurs, and 室 does not occur
 		{"물을 permit", "물을:1.00 | permit:1.00 | 물:0.50", 4},
 		{"はが", "はが:1.00", 0},
 	} {

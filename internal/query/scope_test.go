@@ -9,8 +9,7 @@ import (
 	"github.com/loci-memory/loci/internal/index/indextest"
 )
 
-// A search of one atlas ranks as in a workspace of its own, however both are spread over
-// segments and unfolded rows, and whatever stands beside it.
+// A search of one atlas ranks as in a workspace of its own. Segments, memtable and other atlases do not matter.
 func TestSearchUsesStatisticsOfOneAtlas(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 5))
@@ -51,8 +50,7 @@ func TestSearchUsesStatisticsOfOneAtlas(t *testing.T) {
 // minScopeDocs is the number of documents from which on an atlas has statistics of its own.
 const minScopeDocs = 16
 
-// The words of another atlas are nothing that a misspelled one can stand for, nor do
-// they tell the language.
+// Words of another atlas do not correct misspelled ones, and do not decide about the language.
 func TestSearchUsesVocabularyOfOneAtlas(t *testing.T) {
 	t.Parallel()
 	var list []index.DocUpdate

@@ -10,7 +10,7 @@ import (
 	"github.com/loci-memory/loci/internal/index/indextest"
 )
 
-// searchMemories are the memories a search gives, best first.
+// searchMemories returns the memories that a query finds, best first.
 func searchMemories(t *testing.T, v *index.Snapshot, d *indextest.Store, query string) (list []int64) {
 	t.Helper()
 	r, err := rank(v, d.Fetch, Parse(query), index.Filter{}, 0, 100)

@@ -8,8 +8,8 @@ import (
 	"github.com/loci-memory/loci/internal/index"
 )
 
-// BenchmarkSpelling finds what one misspelled word was meant to be, over 100,000 notes: with the lists of words that
-// are kept, and without any, as the first time; and where nothing is near.
+// BenchmarkSpelling corrects one misspelled word over 100,000 notes: with cached dictionaries, without a cache, and
+// without a near word.
 func BenchmarkSpelling(b *testing.B) {
 	h := hundredThousand()
 	r := rand.New(rand.NewPCG(5, 6))

@@ -17,8 +17,7 @@ import (
 	"github.com/loci-memory/loci/internal/index/indextest"
 )
 
-// naiveNearest is nearest by its definition: it looks at every term that begins
-// so, in every segment and every unfolded row.
+// naiveNearest is nearestTerm by its definition. It compares every term of the segments and of the memtable.
 func (d *vocabulary) naiveNearest(word string) (string, error) {
 	letters, maxDistance := []rune(word), index.NewEditDistanceMatcher(word).MaxDistance
 	dfs, distances, modelWords := map[string]int{}, map[string]int{}, map[string]int{}
@@ -57,7 +56,7 @@ func (d *vocabulary) naiveNearest(word string) (string, error) {
 	return best, err
 }
 
-// document holds terms that the analyzer would not make together.
+// document returns a document of arbitrary terms.
 func document(terms []string) index.Document {
 	d := index.Document{Length: uint32(len(terms))}
 	for _, w := range slices.Compact(slices.Sorted(slices.Values(terms))) {
@@ -66,8 +65,7 @@ func document(terms []string) index.Document {
 	return d
 }
 
-// randomMisspelledStep writes, deletes, folds or merges memories of some words and of what
-// they are misspelled as.
+// randomMisspelledStep writes, deletes, flushes or merges memories with misspelled words.
 func (w *modelIndex) randomMisspelledStep(r *rand.Rand, words []string) error {
 	switch n := len(w.changes); {
 	case n > 0 && r.IntN(4) == 0:
@@ -130,7 +128,7 @@ func TestTermDictIsCachedPerLetter(t *testing.T) {
 	v := buildSnapshot(t, disk, "harbour hammer", "bahamas", "end")
 	for _, c := range []struct {
 		word  string
-		asked bool // for pages: of words that may be meant they tell how many hold them
+		asked bool // pages are fetched, for the document frequencies of near words
 	}{{"hhqqq", true}, {"hhxxx", false}, {"hbxxx", true}, {"bbxxx", true}, {"bbqqq", false}, {"hbxxx", false},
 		{"bhaxx", false}, {"harbuor", true}} {
 		asked = 0

@@ -13,7 +13,7 @@ import (
 	"github.com/loci-memory/loci/internal/index"
 )
 
-// randomUnitVector is a vector of norm 1 near one of a few centres, as texts are.
+// randomUnitVector returns a vector of norm 1 near one of a few centers, as vectors of texts are.
 func randomUnitVector(r *rand.Rand, dimensions int) []float32 {
 	centre := rand.New(rand.NewPCG(r.Uint64N(20), 1))
 	v := make([]float32, dimensions)
@@ -61,7 +61,7 @@ func TestDotOfEncodedVectorIsPrecise(t *testing.T) {
 	}
 }
 
-// The order of the sums is part of a score: others would round otherwise.
+// The order of the sums is part of a score, because another order rounds otherwise.
 func TestDotSumsFourLanes(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(9, 10))
@@ -82,7 +82,7 @@ func TestDotSumsFourLanes(t *testing.T) {
 	}
 }
 
-// Ten nearest of many, picked by codes and then compared whole, hold nearly all of those that an exact search finds.
+// The ten nearest vectors by codes contain nearly all of those that an exact search finds.
 func TestBinaryCodesRecallNearest(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(3, 4))
@@ -127,7 +127,7 @@ func TestBinaryCodesRecallNearest(t *testing.T) {
 	}
 }
 
-// Codes and a view, under random writes of both, find what a plain walk finds.
+// Under random writes of vectors and documents, Nearest returns the result of a naive scan.
 func TestNearestEqualsNaiveScan(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -143,10 +143,10 @@ func TestNearestEqualsNaiveScan(t *testing.T) {
 		c, v, seq, key := NewBinaryCodes(), index.NewSnapshot(nil), int64(0), int64(0)
 		var folded []*index.Segment
 		var unfolded []index.DocUpdate
-		last := rapid.IntRange(2, 3).Draw(t, "last step") // many a workspace is never folded
+		last := rapid.IntRange(2, 3).Draw(t, "last step") // some workspaces are never flushed
 		for range rapid.IntRange(1, 40).Draw(t, "steps") {
 			switch rapid.IntRange(0, last).Draw(t, "step") {
-			case 0, 1: // memories come, change and go
+			case 0, 1: // memories are written and deleted
 				var changes []index.DocUpdate
 				for range rapid.IntRange(1, 30).Draw(t, "changes") {
 					seq++
@@ -162,7 +162,7 @@ func TestNearestEqualsNaiveScan(t *testing.T) {
 					changes = append(changes, index.DocUpdate{Seq: seq, DocAttributes: k.attributes, Deleted: !k.there})
 				}
 				v, unfolded = v.Apply(changes), append(unfolded, changes...)
-			case 2: // vectors come
+			case 2: // vectors are computed
 				var list []StoredVector
 				for range rapid.IntRange(1, 20).Draw(t, "vectors") {
 					m := r.Int64N(60)
@@ -185,7 +185,7 @@ func TestNearestEqualsNaiveScan(t *testing.T) {
 				if c, err = c.Apply(list); err != nil {
 					t.Fatal(err)
 				}
-			case 3: // a fold
+			case 3: // flush
 				b, err := index.Build(unfolded)
 				if err != nil {
 					t.Fatal(err)
@@ -228,8 +228,7 @@ func TestNearestEqualsNaiveScan(t *testing.T) {
 		if !slices.EqualFunc(got, want, func(a, b Ref) bool { return a.Memory == b.Memory && a.Key == b.Key }) {
 			t.Fatalf("found %v, not %v", got, want)
 		}
-		// Where fewer are asked for, as many come as there are: what is not admitted,
-		// however near, takes the place of none.
+		// Near vectors that the filter rejects must not displace others.
 		k := rapid.IntRange(1, 40).Draw(t, "k")
 		some := c.Nearest(v.Filtered(f), NewQueryVector(randomUnitVector(r, dimensions)), k)
 		if len(some) != min(k, len(want)) {
@@ -252,8 +251,7 @@ func TestNearestEqualsNaiveScan(t *testing.T) {
 	})
 }
 
-// A scan that guesses how near the nearest are, from a sample, picks what one without
-// a guess does, also where the sample misleads it.
+// A scan with an estimated limit returns the result of one without, also if the sample misleads it.
 func TestNearestEqualsScanWithoutEstimate(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(7, 8))
@@ -293,7 +291,7 @@ func TestNearestEqualsScanWithoutEstimate(t *testing.T) {
 	}
 }
 
-// naiveNearest sorts all: the k that weigh most of those that are at most as far as the wide-th.
+// naiveNearest returns the k best by score among the nearest wide codes by Hamming distance, ties included.
 func naiveNearest(c *codeTable, p *QueryVector, wide, k int, admits func(int64) bool) []int64 {
 	list := slices.DeleteFunc(slices.Clone(c.memories), func(m int64) bool { return !admits(m) })
 	distance := func(m int64) int { return hammingDistance(p.signBits, c.code(int(m))) }
@@ -305,7 +303,7 @@ func naiveNearest(c *codeTable, p *QueryVector, wide, k int, admits func(int64) 
 	return list[:k]
 }
 
-// Where no filter keeps anything away, few or many of the best may be gone all the same.
+// Without a filter, some or many of the best documents may be deleted.
 func TestNearestSkipsDeletedDocumentsWithoutFilter(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(11, 12))
