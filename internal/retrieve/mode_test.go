@@ -1,0 +1,94 @@
+package retrieve_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/loci-memory/loci"
+	"github.com/loci-memory/loci/internal/retrieve"
+	"github.com/loci-memory/loci/internal/store/storetest"
+)
+
+// models accepts vectors of both models, or of none.
+type models bool
+
+func (m models) AcceptsVector([]float32) bool { return bool(m) }
+
+func (m models) ServesGeneration(string) bool { return bool(m) }
+
+func TestModeDecidesWhichRetrieversAnswer(t *testing.T) {
+	t.Parallel()
+	strong := retrieve.TopHit{QueryTerms: 2, MatchedTerms: 2, Margin: 3}
+	weak := retrieve.TopHit{QueryTerms: 2, MatchedTerms: 2, Margin: 1.5}
+	for _, c := range []struct {
+		name     string
+		mode     loci.Mode
+		top      retrieve.TopHit
+		embedder *storetest.FakeEmbedder
+		accepts  models
+		want     loci.ResolvedMode
+		searches []int // embeddings of each query
+	}{
+		{"keyword", loci.ModeKeyword, weak, &storetest.FakeEmbedder{}, true, loci.ResolvedKeyword, []int{0}},
+		{"strong keywords", loci.ModeAuto, strong, &storetest.FakeEmbedder{}, true, loci.ResolvedKeyword, []int{0}},
+		{"weak keywords", loci.ModeAuto, weak, &storetest.FakeEmbedder{}, true, loci.ResolvedHybrid, []int{0, 2}},
+		{"slow embedder", loci.ModeAuto, weak, &storetest.FakeEmbedder{Gate: make(chan struct{})}, true,
+			loci.ResolvedKeywordFallback, []int{0}},
+		{"failing embedder", loci.ModeHybrid, weak, &storetest.FakeEmbedder{Rejects: "*"}, true,
+			loci.ResolvedKeywordFallback, []int{0}},
+		{"no vectors of the model", loci.ModeSemantic, weak, &storetest.FakeEmbedder{}, false,
+			loci.ResolvedKeywordFallback, []int{0}},
+		{"semantic", loci.ModeSemantic, weak, &storetest.FakeEmbedder{}, true, loci.ResolvedSemantic, []int{2}},
+		{"hybrid", loci.ModeHybrid, weak, &storetest.FakeEmbedder{}, true, loci.ResolvedHybrid, []int{2}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			timeout := time.Minute
+			if c.embedder.Gate != nil {
+				timeout = time.Millisecond
+			}
+			e := retrieve.New(retrieve.Options{Embedder: c.embedder, Previous: &storetest.FakeEmbedder{Name: "former"},
+				EmbedTimeout: timeout, Models: c.accepts})
+			var searches []int
+			_, meta, err := e.Run(t.Context(), retrieve.Request{User: "ann", Text: "harbour wall", Mode: c.mode,
+				Find: func(q retrieve.Query) (retrieve.Result, error) {
+					searches = append(searches, len(q.Embeddings))
+					return retrieve.Result{TopHit: c.top}, nil
+				}})
+			if err != nil || meta.ResolvedMode != c.want || !slices.Equal(searches, c.searches) {
+				t.Errorf("mode %s with embeddings %v, %v; want %s with %v", meta.ResolvedMode, searches, err, c.want,
+					c.searches)
+			}
+		})
+	}
+}
+
+func TestQueryVectorsAreCachedByUser(t *testing.T) {
+	t.Parallel()
+	model := &storetest.FakeEmbedder{}
+	e := retrieve.New(retrieve.Options{Embedder: model, EmbedTimeout: time.Minute, Models: models(true)})
+	for _, c := range []struct {
+		user     string
+		embedded int64
+		cache    loci.CacheLevel
+	}{{"ann", 1, loci.CacheNone}, {"ann", 1, loci.CacheEmbedding}, {"bob", 2, loci.CacheNone}} {
+		_, meta, err := e.Run(t.Context(), retrieve.Request{User: c.user, Text: "harbour wall", Mode: loci.ModeSemantic,
+			Find: func(retrieve.Query) (retrieve.Result, error) { return retrieve.Result{}, nil }})
+		if n := model.Embedded.Load(); err != nil || n != c.embedded || meta.Cache != c.cache {
+			t.Errorf("%s: %d texts were embedded, cache %s, %v", c.user, n, meta.Cache, err)
+		}
+	}
+}
+
+func TestSearchErrorEndsTheRequest(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	e := retrieve.New(retrieve.Options{})
+	find := func(retrieve.Query) (retrieve.Result, error) { return retrieve.Result{}, broken }
+	_, _, err := e.Run(t.Context(), retrieve.Request{Text: "harbour", Mode: loci.ModeAuto, Find: find})
+	if !errors.Is(err, broken) {
+		t.Errorf("the error is %v", err)
+	}
+}
