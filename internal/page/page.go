@@ -3,7 +3,7 @@ package page
 
 import "reflect"
 
-// MaxBytes is the most bytes of an answer that lists records, as JSON.
+// MaxBytes bounds the JSON of a response that lists records.
 const MaxBytes = 4 << 20
 
 // recordBytes is the part of MaxBytes for records; the rest is for the cursor and the like.
@@ -25,7 +25,7 @@ func (b *Budget) Spend(bytes int) bool {
 	return true
 }
 
-// jsonScalarSize is the most bytes that a value other than a text takes, or a name with what stands around it.
+// jsonScalarSize bounds the bytes of a value other than a text, or of a name with its punctuation.
 const jsonScalarSize = 32
 
 // JSONSize returns how many bytes a value has at most as JSON. It costs less than to write the value.

@@ -25,8 +25,8 @@ import (
 	"github.com/loci-memory/loci/internal/rest"
 )
 
-// clientVariable makes this binary a client: it holds an address and a number of requests, and the request comes on
-// standard input. In a process of its own the client adds nothing to the time of the server.
+// clientVariable makes this binary a client. It holds an address and a number of requests; the request is on standard
+// input. In a process of its own the client adds nothing to the time of the server.
 const clientVariable = "REST_TEST_CLIENT"
 
 func client() bool {
@@ -53,8 +53,7 @@ func client() bool {
 	return true
 }
 
-// connections are as many as keep the server busy: one that waits between two
-// requests spends its time on falling asleep.
+// connections keep the server busy: one that waits between two requests spends its time on falling asleep.
 const connections = 8
 
 // repeat sends one request n times over one connection.
@@ -80,7 +79,7 @@ func repeat(address string, request []byte, n int) error {
 	return nil
 }
 
-// A benchService stores nothing: what is measured is the way in and out.
+// A benchService stores nothing, so that only the transport is measured.
 type benchService struct{}
 
 var stored = loci.Memory{

@@ -8,8 +8,8 @@ import (
 	"github.com/loci-memory/loci/internal/httpapi"
 )
 
-// The cookies of a signed-in browser. The first one is Secure: a browser keeps it
-// only where the server is reached over https or on this machine.
+// The cookies of a signed-in browser. The first one is Secure: a browser keeps it only from a server over https or on
+// this machine.
 const (
 	secureCookieName   = "__Host-loci"
 	insecureCookieName = "loci_session"

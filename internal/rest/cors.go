@@ -12,8 +12,9 @@ const (
 		"RateLimit-Reset, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"
 )
 
-// handleCORS lets a browser show the answer to a page of an allowed origin, and answers preflight requests; it reports
-// whether it did. Cookies are not for other origins, so credentials are not allowed. Another origin reads nothing.
+// handleCORS lets a browser show the response to a page of an allowed origin, and handles preflight requests. It
+// reports whether it was a preflight request. Credentials are not allowed, because cookies are not for other origins.
+// Another origin reads nothing.
 func (d *handler) handleCORS(w http.ResponseWriter, r *http.Request) (answered bool) {
 	h := w.Header()
 	h.Set("Vary", "Origin")

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// A fakeService is a service of a few operations that answer with what they were asked.
+// A fakeService is a service of a few operations that return their inputs.
 type fakeService struct {
 	mu   sync.Mutex
 	call op.Call
@@ -181,7 +181,7 @@ func (t *fakeService) Follow(ctx context.Context, _ *identity.Actor, in findInpu
 	}, nil
 }
 
-// CheckSetup knows the token good.
+// CheckSetup accepts the token good.
 func (t *fakeService) CheckSetup(_ context.Context, token string) error {
 	if token != "abc-1_2" {
 		return loci.Errorf(loci.CodeNotFound, "The link is used.")
@@ -219,7 +219,7 @@ func table() *op.Table {
 	return t
 }
 
-// admit knows whoever shows "good", and a cookie "fresh".
+// admit admits the key "good" and the cookie "fresh".
 func (t *fakeService) admit(_ context.Context, o *op.Op, c *op.Call) (*identity.Actor, error) {
 	t.mu.Lock()
 	t.call = *c
@@ -262,7 +262,7 @@ func options(t *fakeService) rest.Options {
 	}
 }
 
-// serve runs the door on a real listener.
+// serve runs the transport on a real listener.
 func serve(t *testing.T) (*fakeService, string) {
 	t.Helper()
 	s := &fakeService{left: make(chan struct{})}

@@ -184,7 +184,7 @@ func successStatuses(o *op.Op) []int {
 	return []int{http.StatusOK}
 }
 
-// operationResponses describes every answer of an operation.
+// operationResponses describes every response of an operation.
 func (s *openAPIBuilder) operationResponses(o *op.Op) jsonObject {
 	_, t := o.Types()
 	out := jsonObject{"default": s.errorResponse(0)}

@@ -47,8 +47,8 @@ func linkParameter(name, link string) jsonObject {
 		"schema": jsonObject{"type": "string"}}
 }
 
-// routeObject adds the common parts to the description of a hand-written route:
-// no credential unless it has one, and the form of errors.
+// routeObject adds the common parts to the description of a hand-written route. It needs no credential unless it names
+// one, and has the form of errors.
 func (s *openAPIBuilder) routeObject(operation any) jsonObject {
 	out := jsonObject{"security": []jsonObject{}}
 	b, err := json.Marshal(operation)

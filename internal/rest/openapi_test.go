@@ -26,7 +26,7 @@ func document(t *testing.T, o rest.Options) []byte {
 	return w.Body.Bytes()
 }
 
-// fullOptions are the options of a server as anybody starts it first.
+// fullOptions returns the options of a server without settings.
 func fullOptions() rest.Options {
 	o := options(&fakeService{})
 	o.Table, o.ExtraRoutes, o.PublicURL = service.Ops, nil, "http://127.0.0.1:7007"

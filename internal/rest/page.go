@@ -36,8 +36,8 @@ var (
 type Pages interface {
 	// CheckSetup returns nil if the token of a setup link makes the first account.
 	CheckSetup(ctx context.Context, token string) error
-	// ViewInvitation returns an invitation and the name of its inviter to the holder
-	// of its token and to the signed-in user whose verified address it is for.
+	// ViewInvitation returns an invitation and the name of its inviter. It does so for the holder of its token, and for
+	// the signed-in user with its verified address.
 	ViewInvitation(ctx context.Context, userID, id string,
 		t loci.InvitationToken) (i loci.Invitation, inviter string, err error)
 }
@@ -55,13 +55,13 @@ type pageData struct {
 	Token, Email, Name string
 	Key                string // a new API key
 	Invite             invitationData
-	Answered           *answered // the invitation that was just answered, or nil
+	Answered           *answered // the invitation that was just accepted or declined, or nil
 }
 
-// Style is the one style sheet of all pages.
+// Style returns the one style sheet of all pages.
 func (pageData) Style() template.CSS { return template.CSS(pageStyle) }
 
-// Script is the one script of all pages. They work without it.
+// Script returns the one script of all pages. They work without it.
 func (pageData) Script() template.JS { return template.JS(pageScript) }
 
 func readPageFile(name string) string {

@@ -11,8 +11,8 @@ import (
 	"github.com/loci-memory/loci/internal/op"
 )
 
-// homePage is the start page: sign in, connect a device, make an API key. A
-// program that does not accept HTML gets the address of the API.
+// homePage writes the start page: sign in, connect a device, make an API key. A program that does not accept HTML gets
+// the address of the API.
 func (d *handler) homePage(w http.ResponseWriter, r *http.Request) {
 	if !strings.Contains(strings.Join(r.Header.Values("Accept"), ","), "text/html") {
 		httpapi.WriteError(w, r, nil, errNoRoute())
@@ -92,9 +92,9 @@ func (d *handler) setupPage(w http.ResponseWriter, r *http.Request) {
 	d.renderPage(w, r, "setup.html", v, err)
 }
 
-// setupForm makes the first account and its first API key. A browser that sends the form again, for example by a
-// reload, is signed in by then. It gets the same key: the answer is stored under the idempotency key, encrypted with
-// the browser's cookie.
+// setupForm makes the first account and its first API key. A browser that sends the form again, as by a reload, is
+// signed in by then. It gets the same key: the response is stored under the idempotency key, encrypted with the
+// browser's cookie.
 func (d *handler) setupForm(w http.ResponseWriter, r *http.Request) {
 	v := d.newPageData(r, loci.User{})
 	f, err := parseForm(w, r)

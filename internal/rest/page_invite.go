@@ -48,7 +48,7 @@ func (d *handler) invitePage(w http.ResponseWriter, r *http.Request) {
 	d.renderInvitation(w, r, user, q, nil)
 }
 
-// inviteForm registers an account with the token of an invitation, or answers the invitation.
+// inviteForm registers an account with the token of an invitation, or accepts or declines the invitation.
 func (d *handler) inviteForm(w http.ResponseWriter, r *http.Request) {
 	f, c, user, err := d.submitted(w, r)
 	switch answer := f.Get("answer"); {
@@ -95,7 +95,7 @@ func (d *handler) answerInvitation(w http.ResponseWriter, r *http.Request, c *op
 	d.renderPage(w, r, "home.html", v, nil)
 }
 
-// renderInvitation shows the invitation of a link. A visitor who has neither its token nor its verified address learns
+// renderInvitation shows the invitation of a link. A visitor without its token and without its verified address learns
 // nothing about it. err is the error of a form.
 func (d *handler) renderInvitation(w http.ResponseWriter, r *http.Request, user loci.User, link url.Values, err error) {
 	v := d.newPageData(r, user)

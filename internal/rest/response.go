@@ -16,7 +16,7 @@ const contentTypeJSON = "application/json"
 // A cookieSetter output changes what the browser keeps.
 type cookieSetter interface{ Cookie() loci.SignIn }
 
-// writeOutput writes the output of an operation. One that reads can be asked again.
+// writeOutput writes the output of an operation. A read can be repeated.
 func (d *handler) writeOutput(w http.ResponseWriter, r *http.Request, c *op.Call, out any, reads bool) {
 	h := w.Header()
 	if t, ok := out.(op.Tagged); ok {

@@ -23,22 +23,21 @@ type Options struct {
 
 	// ServiceVersion is the version of the program; that of the contract is Version.
 	ServiceVersion string
-	PublicURL      string // where clients reach the service; empty is wherever they did
-	// PublicURLInferred reports that PublicURL follows from the listener alone, so that the Host
-	// of a request knows better.
+	PublicURL      string // address of the service for clients; empty means the Host of the request
+	// PublicURLInferred reports that PublicURL follows from the listener alone, so that the Host of a request is more
+	// exact.
 	PublicURLInferred bool
 	Origins           *httpapi.Origins // whose pages may ask from a browser; nil is the server's own alone
-	// TrustedProxies are the peers that are believed when they say, in
-	// X-Forwarded-For, for whom they ask, and in X-Forwarded-Proto, how.
+	// TrustedProxies are the peers whose X-Forwarded-For and X-Forwarded-Proto count.
 	TrustedProxies httpapi.Proxies
-	// Hosts refuses requests to names of other servers; nil answers to every name.
+	// Hosts refuses requests to names of other servers; nil accepts every name.
 	Hosts       *httpapi.AllowedHosts
 	Pages       Pages // nil serves no pages
 	ExtraRoutes []Route
-	// OmittedOps are operations that this variant of the contract does not
-	// have: their routes are missing, even if their paths have other methods.
+	// OmittedOps are operations that this variant of the contract lacks. Their routes are missing, even if their paths
+	// have other methods.
 	OmittedOps []*op.Op
-	// ResponseLimiter bounds the answers that clients do not read; nil is without bounds.
+	// ResponseLimiter bounds the unread responses of clients; nil means no bound.
 	ResponseLimiter *httpapi.ResponseLimiter
 }
 
@@ -81,8 +80,8 @@ func New(o Options) http.Handler {
 // methods are those that a path may have.
 var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 
-// reserveLiterals keeps what a path without a field lacks from going to another one, which has
-// a field in that place: GET /v1/memories/search is not the memory "search".
+// reserveLiterals prevents a literal path from matching a route with a field in that place: GET /v1/memories/search is
+// not the memory "search".
 func (d *handler) reserveLiterals() {
 	has := map[string][]string{}
 	for _, o := range d.Table.Ops {
@@ -150,8 +149,8 @@ func (d *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.mux.ServeHTTP(w, r)
 }
 
-// catchAll is the pattern of what no other one takes. With it, the mux never
-// answers a wrong path or method in its own words.
+// catchAll is the pattern of all other paths. With it, the mux never responds to a wrong path or method in its own
+// words.
 const catchAll = "/"
 
 // serveNotFound refuses a path that does not exist, or a method that it does not have.
@@ -176,8 +175,8 @@ func errNoRoute() error {
 	return loci.Errorf(loci.CodeNotFound, "There is no such route: /openapi.json lists them all.")
 }
 
-// isCleanPath reports whether a path is one that the mux takes as it is: what holds empty or dotted segments would be
-// redirected, and a slash within a segment would end up in an id.
+// isCleanPath reports whether the mux routes a path unchanged. It would redirect empty or dotted segments, and a slash
+// within a segment would become part of an id.
 func isCleanPath(u *url.URL) bool {
 	if !strings.HasPrefix(u.Path, "/") || u.RawPath != "" && strings.Contains(strings.ToLower(u.RawPath), "%2f") {
 		return false

@@ -76,7 +76,7 @@ func TestHandlerWritesErrors(t *testing.T) {
 		code   string
 		hint   string
 	}{
-		// what the path is comes before everything
+		// the path is checked first
 		{"GET /v1/nothing", 404, "not_found", "route"},
 		{"GET /v1/nothing" + authHeader, 404, "not_found", "route"},
 		{"GET /v1/things/", 404, "not_found", "route"},
@@ -93,7 +93,7 @@ func TestHandlerWritesErrors(t *testing.T) {
 		{"POST /v1/things", 405, "method_not_allowed", ""},
 		{"POST /v1/things" + authHeader, 405, "method_not_allowed", ""},
 		{"OPTIONS /v1/things", 405, "method_not_allowed", ""},
-		// the credential comes before the body
+		// the credential is checked before the body
 		{"POST /v1/things/7\nContent-Type: text/plain\n\n{", 401, "missing_api_key", ""},
 		{"POST /v1/things/7\nAuthorization: Bearer bad\nContent-Type: text/plain\n\n{", 401, "invalid_key", ""},
 		{"POST /v1/things/7\nAuthorization: Bearer bad\n\n" + big + " ", 401, "invalid_key", ""},
@@ -106,14 +106,14 @@ func TestHandlerWritesErrors(t *testing.T) {
 		{"GET /v1/things?api_key=good", 401, "missing_api_key", ""},
 		{"GET /v1/things\nCookie: __Host-loci=stale", 401, "invalid_key", ""},
 		{"GET /v1/things\nCookie: loci_session=fresh", 401, "missing_api_key", ""},
-		// what is said of the actor
+		// the actor header
 		{"GET /v1/things" + authHeader + "\nX-Loci-Actor: robot", 400, "invalid_query", "actor"},
 		{"GET /v1/things" + authHeader + "\nX-Service-Actor:", 400, "invalid_query", "actor"},
 		{"GET /v1/things" + authHeader + "\nX-Loci-Actor: agent\nX-Service-Actor: Agent", 400, "invalid_query",
 			"actor"},
 		{"GET /v1/things" + authHeader + "\nX-Loci-Agent-Id: agt_1", 400, "invalid_query", "agent id"},
 		{"POST /v1/auth/login\nX-Loci-Agent-Id:" + jsonHeader + "\n\n{}", 400, "invalid_query", "agent id"},
-		// the type comes before the size, the size before the words
+		// the type is checked before the size, the size before the contents
 		{"POST /v1/things/7" + authHeader + "\nContent-Type: text/plain\n\n{" + big, 415, "unsupported_media_type", ""},
 		{"POST /v1/things/7" + authHeader + "\nContent-Type: text/plain\nTransfer-Encoding: " +
 			"chunked\n\n1\r\n{\r\n0\r\n\r\n", 415, "unsupported_media_type", ""},
@@ -151,7 +151,7 @@ func TestHandlerWritesErrors(t *testing.T) {
 		{"GET /v1/things?limt=1" + authHeader, 400, "invalid_query", `"limit"`},
 		{"GET /v1/things?limit=101" + authHeader, 400, "invalid_query", "100"},
 		{"GET /v1/things/7?thingId=8" + authHeader, 400, "invalid_query", "thingId"},
-		// what the operation says
+		// errors of the operation
 		{"GET /v1/things?query=busy" + authHeader, 429, "rate_limited", "wait"},
 		{"GET /v1/things?query=broken" + authHeader, 500, "internal_error", ""},
 		{"GET /v1/things?query=panic" + authHeader, 500, "internal_error", ""},
@@ -288,7 +288,7 @@ func TestCallCarriesHeaders(t *testing.T) {
 	}
 }
 
-// A header with one meaning must not be repeated: neither the first value nor the last is used.
+// A header with one meaning must not be repeated: no value of several is used.
 func TestRepeatedHeadersAreRejected(t *testing.T) {
 	t.Parallel()
 	_, url := serve(t)

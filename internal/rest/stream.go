@@ -18,8 +18,8 @@ type (
 // writeTimeout is how long a client may take to accept one event.
 const writeTimeout = 30 * time.Second
 
-// serveStream answers with events as Server-Sent Events (HTML, section 9.2). An error before the first event is
-// answered like any other; one after it can only end the stream, and clients come again.
+// serveStream writes events as Server-Sent Events (HTML, section 9.2). An error before the first event is a usual error
+// response. A later one can only end the stream, and clients reconnect.
 func (d *handler) serveStream(w http.ResponseWriter, r *http.Request, o *op.Op, c *op.Call,
 	args func() (op.Args, error)) {
 	s := &eventWriter{w: w, call: c}

@@ -73,7 +73,7 @@ func TestStreamEndsWhenClientLeaves(t *testing.T) {
 	}
 	defer res.Body.Close()
 	lines := bufio.NewReader(res.Body)
-	for seen := ""; !strings.Contains(seen, "three"); { // flushed although the stream goes on
+	for seen := ""; !strings.Contains(seen, "three"); { // flushed before the stream ends
 		if seen, err = lines.ReadString('\n'); err != nil {
 			t.Fatal(err)
 		}
