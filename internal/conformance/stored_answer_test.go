@@ -2,7 +2,6 @@ package conformance_test
 
 import (
 	"encoding/json"
-	"maps"
 	"regexp"
 	"slices"
 	"testing"
@@ -27,7 +26,7 @@ func TestStoredAnswersNameTheRecordsThatTheyShow(t *testing.T) {
 	t.Parallel()
 	storetest.Each(t, func(t *testing.T, d storetest.Database) {
 		w := conformance.New(t, d.Open, conformance.Options{})
-		named := map[string]bool{}
+		answers := 0
 		for _, o := range service.Ops.Ops {
 			if !o.AcceptsIdempotencyKey() || o.ReadOnly {
 				continue
@@ -40,19 +39,19 @@ func TestStoredAnswersNameTheRecordsThatTheyShow(t *testing.T) {
 				t.Fatalf("%s: %v", o.Name, err)
 			}
 			records := storedRecords(t, d, o.Name)
-			for _, id := range idPattern.FindAllString(string(conformance.Must(json.Marshal(out))(t)), -1) {
+			ids := idPattern.FindAllString(string(conformance.Must(json.Marshal(out))(t)), -1)
+			for _, id := range ids {
 				memory := d.Query(t, `SELECT id FROM memories WHERE id = '`+id+`'`)
 				if len(memory) == 1 && !slices.Contains(records, id) {
 					t.Errorf("%s shows the memory %s, and its stored answer does not name it", o.Name, id)
 				}
 			}
-			named[o.Name] = len(records) > 0
+			if answers++; len(ids) > 0 && len(records) == 0 {
+				t.Errorf("%s: its stored answer names no record: see store.Tx.LinkReplay", o.Name)
+			}
 		}
-		if !maps.Equal(named, map[string]bool{"memory.create": true, "memory.append": true, "memory.verify": true,
-			"memory.supersede": true, "memory.archive": true, "memory.restore": true, "memory.revert": true,
-			"atlas.create": true, "workspace.create": true, "invitation.create": true, "invitation.respond": true,
-			"key.create": true, "auth.logout": false}) {
-			t.Errorf("these stored answers name records: %v", named)
+		if answers < 13 {
+			t.Errorf("%d answers were stored", answers)
 		}
 	})
 }

@@ -82,7 +82,7 @@ func (s *Service) ListAtlases(ctx context.Context, actor *identity.Actor, in loc
 	err error) {
 	out.Atlases, out.Page, err = listPage(ctx, s, actor, &in.Paging, &in,
 		func(tx *store.Tx, p store.Page) (store.List[loci.Atlas], error) {
-			return tx.Atlases(string(in.WorkspaceID), len(in.Include) > 0, p)
+			return tx.Atlases(store.AtlasFilter{WorkspaceID: string(in.WorkspaceID), Archived: len(in.Include) > 0}, p)
 		},
 		func(a loci.Atlas) store.PageKey { return store.PageKey{At: a.CreatedAt, ID: a.ID} })
 	return out, err

@@ -31,11 +31,16 @@ func (t *Tx) AtlasRecord(id string) (loci.Atlas, error) {
 	return a, sqldb.MapNoRows(err)
 }
 
-// Atlases returns the atlases of a workspace, or of all in scope where workspaceID is empty. With archived it includes
-// archived ones.
-func (t *Tx) Atlases(workspaceID string, archived bool, p Page) (list List[loci.Atlas], err error) {
-	if workspaceID != "" {
-		if _, err := t.WorkspaceRecord(workspaceID); err != nil {
+// An AtlasFilter limits a list of atlases.
+type AtlasFilter struct {
+	WorkspaceID string // empty: all workspaces
+	Archived    bool   // archived atlases too
+}
+
+// Atlases returns the atlases of a workspace, or of all in scope where the filter names none.
+func (t *Tx) Atlases(f AtlasFilter, p Page) (list List[loci.Atlas], err error) {
+	if f.WorkspaceID != "" {
+		if _, err := t.WorkspaceRecord(f.WorkspaceID); err != nil {
 			return list, err
 		}
 	}
@@ -44,7 +49,7 @@ func (t *Tx) Atlases(workspaceID string, archived bool, p Page) (list List[loci.
 	err = t.query(`SELECT`+atlasColumns+`FROM atlases a`+t.membershipJoin("a.workspace")+
 		`WHERE (?2 = '' OR w.id = ?2) AND a.archived IN (?3, ?4) AND (a.created_at, a.id) < (?5, ?6)
 			ORDER BY a.created_at DESC, a.id DESC LIMIT ?7`,
-		[]any{workspaceID, false, archived, at, id, limit}, list.collect(func(r sqldb.Row) (loci.Atlas, error) {
+		[]any{f.WorkspaceID, false, f.Archived, at, id, limit}, list.collect(func(r sqldb.Row) (loci.Atlas, error) {
 			return scanAtlas(r)
 		}))
 	return list, err

@@ -256,7 +256,7 @@ func (m *indexModel) count(s *store.Store) {
 		m.t.Fatal(err)
 	}
 	atlases, err := store.Read(ctx, s, m.ann, func(tx *store.Tx) ([]loci.Atlas, error) {
-		list, err := tx.Atlases("", true, store.Page{Limit: 100})
+		list, err := tx.Atlases(store.AtlasFilter{Archived: true}, store.Page{Limit: 100})
 		return list.Items, err
 	})
 	if err != nil {

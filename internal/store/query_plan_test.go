@@ -68,15 +68,21 @@ func readQueries(crew, atlas string, after store.PageKey) map[string]func(*store
 	}
 	all := []loci.Include{loci.Include(loci.MemoryArchived), loci.Include(loci.MemorySuperseded)}
 	out := map[string]func(*store.Tx) error{
-		"atlases":              func(tx *store.Tx) error { _, err := tx.Atlases("", true, p); return err },
-		"atlases of one place": func(tx *store.Tx) error { _, err := tx.Atlases(crew, false, p); return err },
-		"workspaces":           func(tx *store.Tx) error { _, err := tx.Workspaces(true, p); return err },
-		"members":              func(tx *store.Tx) error { _, err := tx.Members(crew, p); return err },
-		"invitations":          func(tx *store.Tx) error { _, err := tx.Invitations(crew, p); return err },
-		"own invitations":      func(tx *store.Tx) error { _, err := tx.PendingInvitations(p); return err },
-		"keys":                 func(tx *store.Tx) error { _, err := tx.Keys(p); return err },
-		"usage":                func(tx *store.Tx) error { _, err := tx.Usage(); return err },
-		"memory":               func(tx *store.Tx) error { tx.MemoryRecord(atlas); return nil },
+		"atlases": func(tx *store.Tx) error {
+			_, err := tx.Atlases(store.AtlasFilter{Archived: true}, p)
+			return err
+		},
+		"atlases of one place": func(tx *store.Tx) error {
+			_, err := tx.Atlases(store.AtlasFilter{WorkspaceID: crew}, p)
+			return err
+		},
+		"workspaces":      func(tx *store.Tx) error { _, err := tx.Workspaces(true, p); return err },
+		"members":         func(tx *store.Tx) error { _, err := tx.Members(crew, p); return err },
+		"invitations":     func(tx *store.Tx) error { _, err := tx.Invitations(crew, p); return err },
+		"own invitations": func(tx *store.Tx) error { _, err := tx.PendingInvitations(p); return err },
+		"keys":            func(tx *store.Tx) error { _, err := tx.Keys(p); return err },
+		"usage":           func(tx *store.Tx) error { _, err := tx.Usage(); return err },
+		"memory":          func(tx *store.Tx) error { tx.MemoryRecord(atlas); return nil },
 	}
 	for name, f := range map[string]store.Filter{
 		"all": {}, "place": {WorkspaceID: crew}, "atlas": {AtlasID: atlas}, "states": {Include: all},
