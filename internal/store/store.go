@@ -153,7 +153,7 @@ func (s *Store) Secret() []byte { return s.secret }
 
 // Flush flushes the keyword index of a workspace.
 func (s *Store) Flush(ctx context.Context, workspaceID string) error {
-	rowID, err := SystemRead(ctx, s, "find a workspace to fold", func(t *SystemTx) (rowID int64, err error) {
+	rowID, err := SystemRead(ctx, s, "find a workspace to flush", func(t *SystemTx) (rowID int64, err error) {
 		err = t.t.conn.QueryRow(`SELECT row_id FROM workspaces WHERE id = ?1`, []any{workspaceID}, []any{&rowID})
 		return rowID, sqldb.MapNoRows(err)
 	})

@@ -54,13 +54,13 @@ const maxFlushRows = 4096
 
 // step flushes or merges once and reports whether more may be due.
 func (x *Index) step(ctx context.Context, w flushRequest) (bool, error) {
-	next, err := sqldb.SystemRead(ctx, x.db, "read what is to fold", func(t *sqldb.Tx) (*compactionStep, error) {
+	next, err := sqldb.SystemRead(ctx, x.db, "prepare a flush or a merge", func(t *sqldb.Tx) (*compactionStep, error) {
 		return x.planStep(t, w)
 	})
 	if err != nil || next == nil {
 		return false, err
 	}
-	_, err = sqldb.System(ctx, x.db, "fold changes into the keyword index", func(t *sqldb.Tx) (loci.Empty, error) {
+	_, err = sqldb.System(ctx, x.db, "write a flush or a merge", func(t *sqldb.Tx) (loci.Empty, error) {
 		return loci.Empty{}, next.apply(t)
 	})
 	return err == nil, err

@@ -82,7 +82,7 @@ func (x *Index) Stop() { x.jobs.Stop() }
 func (x *Index) Invalidate(workspace int64) { x.snapshots.Remove(workspace) }
 
 // ErrStale reports that an index was flushed or merged while it was read.
-var ErrStale = errors.New("store: the index has changed meanwhile")
+var ErrStale = errors.New("indexdb: the index has changed meanwhile")
 
 // stateColumns end with an aggregate of the log c.
 func stateColumns(ofLog string) string {

@@ -45,7 +45,7 @@ func (x *Index) nextOutdated(ctx context.Context) (workspace int64, err error) {
 
 func (x *Index) reindexWorkspace(ctx context.Context, workspace int64) error {
 	// What is written from now on is analyzed by this program.
-	rowIDs, err := sqldb.SystemRead(ctx, x.db, "list memories to index anew",
+	rowIDs, err := sqldb.SystemRead(ctx, x.db, "list memories to reindex",
 		func(t *sqldb.Tx) (list []int64, err error) {
 			err = t.Query(`SELECT row_id FROM memories WHERE workspace = ?1`, []any{workspace}, sqldb.ScanInts(&list))
 			return list, err
@@ -56,7 +56,7 @@ func (x *Index) reindexWorkspace(ctx context.Context, workspace int64) error {
 			documents, err = x.analyzeTexts(ctx, some)
 		}
 		if err == nil {
-			_, err = sqldb.System(ctx, x.db, "index memories anew", func(t *sqldb.Tx) (loci.Empty, error) {
+			_, err = sqldb.System(ctx, x.db, "reindex memories", func(t *sqldb.Tx) (loci.Empty, error) {
 				return loci.Empty{}, x.reindex(t, workspace, some, documents)
 			})
 		}
@@ -64,7 +64,7 @@ func (x *Index) reindexWorkspace(ctx context.Context, workspace int64) error {
 	if err != nil {
 		return err
 	}
-	_, err = sqldb.System(ctx, x.db, "know that an index is of this analyzer", func(t *sqldb.Tx) (int64, error) {
+	_, err = sqldb.System(ctx, x.db, "store the analyzer of an index", func(t *sqldb.Tx) (int64, error) {
 		return t.Exec(`UPDATE keyword_indexes SET analyzer = ?2 WHERE workspace = ?1`, workspace, analysis.Version)
 	})
 	return err
@@ -78,7 +78,7 @@ type analyzedText struct {
 
 // analyzeTexts analyzes memories before the transaction that indexes them, because other writers wait for that.
 func (x *Index) analyzeTexts(ctx context.Context, rowIDs []int64) (map[int64]analyzedText, error) {
-	return sqldb.SystemRead(ctx, x.db, "analyze memories to index anew",
+	return sqldb.SystemRead(ctx, x.db, "analyze memories to reindex",
 		func(t *sqldb.Tx) (map[int64]analyzedText, error) {
 			out := map[int64]analyzedText{}
 			err := t.Query(`SELECT e.row_id, e.version, e.title, e.content FROM memories e WHERE `+
