@@ -38,20 +38,17 @@ func (p *program) callAllPages(ctx context.Context, caller op.Caller, o *op.Op, 
 		if err != nil {
 			return nil, err
 		}
-		cursor := ""
+		cursor := textOf(page, "nextCursor")
 		for _, m := range page {
 			var part []json.RawMessage
-			switch {
-			case m.name == "nextCursor":
-				cursor = displayValue(m.name, m.value)
-			case isArray(m.value):
+			if isArray(m.value) {
 				err = json.Unmarshal(m.value, &part)
-				if count += len(part); len(part) > 0 {
-					items = append(append(items, ','), m.value[1:len(m.value)-1]...)
-				}
 			}
 			if err != nil {
 				return nil, err
+			}
+			if count += len(part); len(part) > 0 {
+				items = append(append(items, ','), m.value[1:len(m.value)-1]...)
 			}
 		}
 		if first == nil {

@@ -76,16 +76,12 @@ func parsePage(raw []byte) (page recordPage, err error) {
 	if err != nil {
 		return page, err
 	}
+	page.next = textOf(answer, "nextCursor")
 	for _, m := range answer {
-		switch {
-		case isArray(m.value) && page.records == nil:
+		if isArray(m.value) {
 			err = json.Unmarshal(m.value, &page.records)
-		case m.name == "nextCursor":
-			page.next = displayValue(m.name, m.value)
-		}
-		if err != nil {
-			return page, err
+			break
 		}
 	}
-	return page, nil
+	return page, err
 }

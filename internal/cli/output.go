@@ -59,16 +59,14 @@ const maxShownCursor = 200
 
 // printNextPageHint explains below a table how to get the next page.
 func (p *program) printNextPageHint(answer []jsonMember) {
-	for _, m := range answer {
-		if m.name != "nextCursor" {
-			continue
-		}
-		how := "--all"
-		if cursor := displayValue(m.name, m.value); len(cursor) <= maxShownCursor {
-			how += ", or --cursor " + cursor
-		}
-		fmt.Fprintf(p.err, "There is more: %s\n", how)
+	cursor, how := textOf(answer, "nextCursor"), "--all"
+	if cursor == "" {
+		return
 	}
+	if len(cursor) <= maxShownCursor {
+		how += ", or --cursor " + cursor
+	}
+	fmt.Fprintf(p.err, "There is more: %s\n", how)
 }
 
 // printTermNotes reports below a table which words of a query were corrected or ignored.
