@@ -99,9 +99,8 @@ func (p *parser) addTerm(term []byte, r analysis.TokenType) {
 	}
 	if at, known := p.termPositions[text]; known {
 		t := &p.words[at.word][at.term]
-		t.count++
-		p.words[at.word][0].lastOccurrence = len(p.wordSequence)
 		t.dated = t.dated && p.inDate(r)
+		p.words[at.word][0].lastOccurrence = len(p.wordSequence)
 		return
 	}
 	weight := p.weightFactor
@@ -110,7 +109,7 @@ func (p *parser) addTerm(term []byte, r analysis.TokenType) {
 		p.words[word][0].weight = surfaceFormWeight * p.weightFactor
 	}
 	p.appendTerm(word, queryTerm{text: text, weight: weight, tokenType: r, verbatim: p.verbatim, dated: p.inDate(r),
-		count: 1, lastOccurrence: len(p.wordSequence)})
+		lastOccurrence: len(p.wordSequence)})
 }
 
 // appendTerm appends a term to the forms of a word.
@@ -169,8 +168,7 @@ func (p *parser) joinAdjacentWords() {
 			term = p.StemOf(term)
 		}
 		if _, known := p.termPositions[string(term)]; !known {
-			p.appendTerm(b, queryTerm{text: string(term), weight: joinedWordWeight, tokenType: analysis.Joined,
-				count: 1})
+			p.appendTerm(b, queryTerm{text: string(term), weight: joinedWordWeight, tokenType: analysis.Joined})
 		}
 	}
 }
@@ -184,7 +182,7 @@ func (p *parser) finish(text string) Query {
 		p.language.ambiguous()
 	for i, terms := range p.words {
 		for _, t := range terms {
-			t.wordIndex, t.weight = i, t.weight*queryTermFreqWeight(t.count)
+			t.wordIndex = i
 			if t.dated {
 				t.weight *= dateWordWeight
 			}
