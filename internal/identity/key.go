@@ -21,9 +21,9 @@ const (
 func NewKey() string {
 	b := make([]byte, 0, keyRandomLen)
 	for len(b) < keyRandomLen {
-		var some [64]byte
-		rand.Read(some[:])
-		for _, c := range some {
+		var random [64]byte
+		rand.Read(random[:])
+		for _, c := range random {
 			if c &= 63; c < 62 && len(b) < keyRandomLen {
 				b = append(b, base62[c])
 			}

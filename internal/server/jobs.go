@@ -46,7 +46,7 @@ func sampleIntegrity(ctx context.Context, st *store.Store, log *slog.Logger) err
 
 // deleteExpired deletes idempotency keys and sign-ins that have expired.
 func deleteExpired(ctx context.Context, st *store.Store) error {
-	_, err := store.System(ctx, st, "forget what has expired", func(t *store.SystemTx) (loci.Empty, error) {
+	_, err := store.System(ctx, st, "delete expired records", func(t *store.SystemTx) (loci.Empty, error) {
 		if _, err := t.DeleteExpiredReplays(); err != nil {
 			return loci.Empty{}, err
 		}

@@ -40,11 +40,11 @@ func (s *Service) Register(ctx context.Context, actor *identity.Actor, in loci.R
 	if err := s.Registration.checkAllowed(in.Invitation); err != nil {
 		return loci.SignedIn{}, err
 	}
-	names := []attemptKey{{network: networkOf(actor.ClientAddress)}}
+	keys := []attemptKey{{network: networkOf(actor.ClientAddress)}}
 	if in.Invitation == "" { // strangers cannot use up the limit of an invited address
-		names = append(names, attemptKey{account: accountOf(in.Email)})
+		keys = append(keys, attemptKey{account: accountOf(in.Email)})
 	}
-	release, err := s.registrations.attempt(names)
+	release, err := s.registrations.attempt(keys)
 	if err != nil {
 		return loci.SignedIn{}, err
 	}
@@ -94,8 +94,8 @@ func (s *Service) SetUp(ctx context.Context, actor *identity.Actor, in loci.SetU
 	}
 	n.Verified = true // only the operator has the setup link
 	return s.signUp(ctx, actor, n, "make the first account", func(t *store.SystemTx) error {
-		some, err := t.HasUsers()
-		if some {
+		exists, err := t.HasUsers()
+		if exists {
 			s.setup.revoke()
 			err = loci.Errorf(loci.CodeNotFound, "There is an account already: sign in.")
 		}
@@ -121,11 +121,11 @@ func (s *Service) setupTokenError(ctx context.Context) error {
 
 // requireNoUsers returns an error if an account exists.
 func (s *Service) requireNoUsers(ctx context.Context) error {
-	some, err := store.SystemRead(ctx, s.Store, "check for an account",
+	exists, err := store.SystemRead(ctx, s.Store, "check for an account",
 		func(t *store.SystemTx) (bool, error) {
 			return t.HasUsers()
 		})
-	if err == nil && some {
+	if err == nil && exists {
 		err = loci.Errorf(loci.CodeNotFound, "There is an account already: sign in.")
 	}
 	return err

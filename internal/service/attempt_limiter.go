@@ -44,26 +44,26 @@ func (l *attemptLimiter) attempt(checked []attemptKey, also ...attemptKey) (rele
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.evictExpired(now)
-	for _, n := range checked {
-		if recent := l.recentAttempts(n, now); len(recent) >= l.limit {
+	for _, key := range checked {
+		if recent := l.recentAttempts(key, now); len(recent) >= l.limit {
 			wait := attemptWindow - now.Sub(recent[0])
 			return nil, &loci.Error{Code: loci.CodeRateLimited, Message: l.refusal, RetryAfter: wait}
 		}
 	}
-	names := slices.Concat(checked, also)
-	for _, n := range names {
-		a := l.attempts.getOrAdd(n)
+	keys := slices.Concat(checked, also)
+	for _, key := range keys {
+		a := l.attempts.getOrAdd(key)
 		if len(*a) >= l.limit { // of a key that was not checked
 			*a = slices.Delete(*a, 0, 1)
 		}
 		*a = append(*a, now)
 	}
-	return func() { l.release(names, now) }, nil
+	return func() { l.release(keys, now) }, nil
 }
 
 // recentAttempts returns the attempts of a key within attemptWindow.
-func (l *attemptLimiter) recentAttempts(n attemptKey, now time.Time) []time.Time {
-	a := l.attempts.get(n)
+func (l *attemptLimiter) recentAttempts(key attemptKey, now time.Time) []time.Time {
+	a := l.attempts.get(key)
 	if a == nil {
 		return nil
 	}
@@ -76,19 +76,19 @@ func expired(t, now time.Time) bool { return now.Sub(t) >= attemptWindow }
 // evictExpired removes the keys without recent attempts.
 func (l *attemptLimiter) evictExpired(now time.Time) {
 	for {
-		n, a := l.attempts.oldest()
+		key, a := l.attempts.oldest()
 		if a == nil || len(*a) > 0 && !expired((*a)[len(*a)-1], now) {
 			return
 		}
-		l.attempts.remove(n)
+		l.attempts.remove(key)
 	}
 }
 
-func (l *attemptLimiter) release(names []attemptKey, at time.Time) {
+func (l *attemptLimiter) release(keys []attemptKey, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, n := range names {
-		a := l.attempts.get(n)
+	for _, key := range keys {
+		a := l.attempts.get(key)
 		if a == nil {
 			continue
 		}
@@ -96,7 +96,7 @@ func (l *attemptLimiter) release(names []attemptKey, at time.Time) {
 			*a = slices.Delete(*a, i, i+1)
 		}
 		if len(*a) == 0 {
-			l.attempts.remove(n)
+			l.attempts.remove(key)
 		}
 	}
 }

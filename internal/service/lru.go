@@ -19,40 +19,40 @@ func newLRU[K comparable, V any](max int) *lruMap[K, V] {
 }
 
 // get returns the value of a key, or nil.
-func (l *lruMap[K, V]) get(name K) *V {
-	if e := l.entries[name]; e != nil {
+func (l *lruMap[K, V]) get(key K) *V {
+	if e := l.entries[key]; e != nil {
 		return &e.Value.(*lruEntry[K, V]).value
 	}
 	return nil
 }
 
 // getOrAdd returns the value of a key, adds it where it is missing, and marks it as the most recently used.
-func (l *lruMap[K, V]) getOrAdd(name K) *V {
-	e := l.entries[name]
+func (l *lruMap[K, V]) getOrAdd(key K) *V {
+	e := l.entries[key]
 	if e == nil {
 		if len(l.entries) >= l.max {
 			oldest, _ := l.oldest()
 			l.remove(oldest)
 		}
-		e = l.order.PushBack(&lruEntry[K, V]{key: name})
-		l.entries[name] = e
+		e = l.order.PushBack(&lruEntry[K, V]{key: key})
+		l.entries[key] = e
 	}
 	l.order.MoveToBack(e)
 	return &e.Value.(*lruEntry[K, V]).value
 }
 
 // oldest returns the least recently used key and its value, or nil.
-func (l *lruMap[K, V]) oldest() (name K, value *V) {
+func (l *lruMap[K, V]) oldest() (key K, value *V) {
 	if e := l.order.Front(); e != nil {
 		first := e.Value.(*lruEntry[K, V])
 		return first.key, &first.value
 	}
-	return name, nil
+	return key, nil
 }
 
-func (l *lruMap[K, V]) remove(name K) {
-	if e := l.entries[name]; e != nil {
+func (l *lruMap[K, V]) remove(key K) {
+	if e := l.entries[key]; e != nil {
 		l.order.Remove(e)
-		delete(l.entries, name)
+		delete(l.entries, key)
 	}
 }

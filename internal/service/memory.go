@@ -88,9 +88,9 @@ func redactedMemory(policy loci.SecretsPolicy, in loci.CreateMemory) (loci.Memor
 }
 
 // createOrReturn stores a memory, or returns an existing one with the same text.
-func createOrReturn(a *store.Atlas, onSecret loci.OnDuplicate, m loci.NewMemory,
+func createOrReturn(a *store.Atlas, onDuplicate loci.OnDuplicate, m loci.NewMemory,
 	e store.IndexEntry) (out loci.CreatedMemory, err error) {
-	if onSecret == loci.OnDuplicateReturn {
+	if onDuplicate == loci.OnDuplicateReturn {
 		if err := a.Lock(m.Content); err != nil {
 			return out, err
 		}
@@ -99,7 +99,7 @@ func createOrReturn(a *store.Atlas, onSecret loci.OnDuplicate, m loci.NewMemory,
 	if err != nil {
 		return out, err
 	}
-	if found && onSecret == loci.OnDuplicateReturn {
+	if found && onDuplicate == loci.OnDuplicateReturn {
 		m.Memory, m.Similar = equal, []loci.Similarity{}
 		return loci.ExistingMemory(m), nil
 	}

@@ -34,11 +34,11 @@ func newSignInLimiter(clock loci.Clock, limit int) *signInLimiter {
 // attempt counts an attempt as failed until release undoes it.
 func (l *signInLimiter) attempt(account, address string) (release func(), err error) {
 	network := networkOf(address)
-	names := []attemptKey{{account: account}, {network: network}}
+	keys := []attemptKey{{account: account}, {network: network}}
 	if l.isKnownNetwork(account, network) {
-		return l.attemptLimiter.attempt([]attemptKey{{account, network}}, names...)
+		return l.attemptLimiter.attempt([]attemptKey{{account, network}}, keys...)
 	}
-	return l.attemptLimiter.attempt(names)
+	return l.attemptLimiter.attempt(keys)
 }
 
 func (l *signInLimiter) isKnownNetwork(account, network string) bool {

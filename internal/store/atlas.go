@@ -63,10 +63,10 @@ func (w *Workspace) AddAtlas(a loci.Atlas, maximum int64) (loci.Atlas, error) {
 	if err := w.checkAtlasQuota(maximum); err != nil {
 		return a, err
 	}
-	made, err := w.t.addAtlas(w.rowID, a)
-	made.WorkspaceID = w.id
-	w.t.LinkReplay(made.ID)
-	return made, err
+	a, err := w.t.addAtlas(w.rowID, a)
+	a.WorkspaceID = w.id
+	w.t.LinkReplay(a.ID)
+	return a, err
 }
 
 func (t *Tx) addAtlas(workspace int64, a loci.Atlas) (loci.Atlas, error) {

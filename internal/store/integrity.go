@@ -168,7 +168,7 @@ func (s *Store) reportAndRepair(ctx context.Context, flaws []Inconsistency, sum 
 		case f.repair == nil:
 			f.Repair = restoreAdvice
 		default:
-			done, err := System(ctx, s, "repair what is derived", f.repair)
+			done, err := System(ctx, s, "repair derived data", f.repair)
 			if why := sqldb.UnreadableReason(err); why != "" {
 				f.Repair = "could not be repaired: " + why
 				break
@@ -208,7 +208,7 @@ func (s *Store) checkUnowned(ctx context.Context, sum *IntegrityReport, o Integr
 	if err := s.inspectCommits(ctx, sum, o); err != nil {
 		return err
 	}
-	flaws, err := SystemRead(ctx, s, "look for what belongs to no workspace",
+	flaws, err := SystemRead(ctx, s, "inspect rows without a workspace",
 		func(t *SystemTx) (flaws []Inconsistency, err error) {
 			const stray = ` FROM minhash_bands WHERE workspace NOT IN (SELECT row_id FROM workspaces)`
 			var n int64

@@ -10,7 +10,7 @@ import (
 
 // lostCommitsSince returns when a start found that acknowledged writes are gone, or nothing.
 func (s *Store) lostCommitsSince(ctx context.Context) (string, error) {
-	since, err := SystemRead(ctx, s, "read whether commits are gone", func(t *SystemTx) (since string, err error) {
+	since, err := SystemRead(ctx, s, "look for lost commits", func(t *SystemTx) (since string, err error) {
 		err = t.t.conn.QueryRow(`SELECT value FROM metadata WHERE name = ?1`, []any{sqldb.LostCommitsName},
 			[]any{&since})
 		return since, err
@@ -44,7 +44,7 @@ func (s *Store) inspectCommits(ctx context.Context, sum *IntegrityReport, o Inte
 	f := Inconsistency{Kind: InconsistentStructure, ID: sqldb.SQLiteFileName + "-wal",
 		Detail: "acknowledged writes are gone, which a start noticed at " + since + ": " + sqldb.LostCommits}
 	if o.Repair {
-		_, err = System(ctx, s, "tell of lost commits no more", func(t *SystemTx) (loci.Empty, error) {
+		_, err = System(ctx, s, "mark lost commits as inspected", func(t *SystemTx) (loci.Empty, error) {
 			_, err := t.t.exec(`DELETE FROM metadata WHERE name = ?1`, sqldb.LostCommitsName)
 			return loci.Empty{}, err
 		})

@@ -24,7 +24,6 @@ func (w *Workspace) Invite(
 	if err := w.checkInvitable(role); err != nil {
 		return i, "", err
 	}
-	// Two who invite the same address at once make one invitation.
 	t := w.t
 	// The handle locks the workspace, so that concurrent calls make one invitation for an address.
 	reason, err := w.skipReason(e)

@@ -85,26 +85,26 @@ func (t *Tx) Memories(f Filter, p Page) (list List[loci.Memory], err error) {
 	if err != nil {
 		return list, err
 	}
-	var heads []pageEntry
-	for some := range slices.Chunk(ranges, maxMergedRanges) {
-		if err := t.mergedPages(&heads, f, p, some); err != nil {
+	var entries []pageEntry
+	for chunk := range slices.Chunk(ranges, maxMergedRanges) {
+		if err := t.mergedPages(&entries, f, p, chunk); err != nil {
 			return list, err
 		}
 	}
 	if len(ranges) > maxMergedRanges {
-		slices.SortFunc(heads, newestFirst)
+		slices.SortFunc(entries, newestFirst)
 	}
 	list = newList[loci.Memory](p)
-	list.HasMore = len(heads) > p.Limit
-	for some := range slices.Chunk(heads[:min(len(heads), p.Limit)], page.MemoriesPerQuery) {
-		if err := t.loadPageEntries(&list, some); err == sqldb.ErrStop {
+	list.HasMore = len(entries) > p.Limit
+	for chunk := range slices.Chunk(entries[:min(len(entries), p.Limit)], page.MemoriesPerQuery) {
+		if err := t.loadPageEntries(&list, chunk); err == sqldb.ErrStop {
 			break
 		} else if err != nil {
 			return list, err
 		}
 	}
 	if len(list.Items) == 0 && list.HasMore { // concurrent calls deleted all of them
-		last := heads[p.Limit-1]
+		last := entries[p.Limit-1]
 		p.After = PageKey{At: last.at, ID: last.id}
 		return t.Memories(f, p)
 	}
@@ -116,14 +116,14 @@ func newestFirst(a, b pageEntry) int {
 }
 
 // loadPageEntries reads the memories of entries and adds them to the page in that order.
-func (t *Tx) loadPageEntries(list *List[loci.Memory], heads []pageEntry) error {
-	rowIDs := make([]int64, len(heads))
-	for i, h := range heads {
+func (t *Tx) loadPageEntries(list *List[loci.Memory], entries []pageEntry) error {
+	rowIDs := make([]int64, len(entries))
+	for i, h := range entries {
 		rowIDs[i] = h.rowID
 	}
 	var rowID int64
 	scan := t.newMemoryScanner(&rowID)
-	memories := make([]loci.Memory, len(heads))
+	memories := make([]loci.Memory, len(entries))
 	q := `SELECT` + memoryColumns + `, e.row_id FROM ` +
 		fmt.Sprintf(t.conn.Dialect.JoinIDs, 2, "memories e", "e.row_id") +
 		t.membershipJoin("e.workspace") + `JOIN atlases a ON a.row_id = e.atlas`
@@ -185,12 +185,12 @@ func (t *Tx) newestRanges(list *[]memoryRange, f Filter, p Page, status int) err
 	c := t.newPagePredicate(f, p, 1)
 	limit := c.bind(rows)
 	return t.queryFew(fmt.Sprintf(
-		`SELECT place FROM (SELECT place, newest, rank() OVER (ORDER BY newest DESC) AS standing
-			FROM (SELECT w.row_id AS place,
+		`SELECT workspace FROM (SELECT workspace, newest, rank() OVER (ORDER BY newest DESC) AS standing
+			FROM (SELECT w.row_id AS workspace,
 		(SELECT h.created_at FROM memories h WHERE h.workspace = w.row_id AND h.status = %d AND %s
 			ORDER BY h.created_at DESC, h.id DESC LIMIT 1) AS newest
 		FROM`, status, c.sql)+t.membershipSubquery()+fmt.Sprintf(
-		`LIMIT 1000000000) AS places WHERE newest IS NOT NULL) AS ranked WHERE standing <= ?%d`, limit), c.args,
+		`LIMIT 1000000000) AS newest_of WHERE newest IS NOT NULL) AS ranked WHERE standing <= ?%d`, limit), c.args,
 		func(r sqldb.Row) error {
 			x := memoryRange{column: "workspace", status: status}
 			err := r.Scan(&x.container)
@@ -247,7 +247,7 @@ func (t *Tx) mergedPages(list *[]pageEntry, f Filter, p Page, ranges []memoryRan
 	// The sum makes SQLite sort all rows together. It would merge the ranges pairwise if the columns of the sort key
 	// were selected as they are.
 	q := `SELECT row_id, created_at + 0, id FROM (` + strings.Join(selects, " UNION ALL ") +
-		`) AS heads ORDER BY created_at DESC, id DESC LIMIT ?` + strconv.Itoa(limit)
+		`) AS entries ORDER BY created_at DESC, id DESC LIMIT ?` + strconv.Itoa(limit)
 	return t.conn.Query(q, c.args, func(r sqldb.Row) error {
 		var h pageEntry
 		err := r.Scan(&h.rowID, &h.at, &h.id)

@@ -15,7 +15,7 @@ import (
 // the rows of the log of changes: what those hold is known once they are folded.
 func (s *Store) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult, err error) {
 	out.deleted = true
-	workspaces, err := SystemRead(ctx, s, "list the workspaces in which something was deleted",
+	workspaces, err := SystemRead(ctx, s, "list the workspaces with a keyword index",
 		func(t *SystemTx) (list []int64, err error) {
 			if err = t.t.conn.QueryRow(`SELECT count(*) FROM index_log`, nil, []any{&out.Changes}); err == nil {
 				err = t.t.conn.Query(`SELECT x.workspace FROM keyword_indexes x ORDER BY x.workspace`, nil,
@@ -24,7 +24,7 @@ func (s *Store) PurgeDeleted(ctx context.Context, apply bool) (out PurgeResult, 
 			return list, err
 		})
 	if err == nil && apply {
-		_, err = System(ctx, s, "forget answers that may name what was deleted",
+		_, err = System(ctx, s, "delete stored answers of reads",
 			func(t *SystemTx) (_ loci.Empty, err error) {
 				if err = t.markPurgePending(); err == nil {
 					_, err = t.t.exec(`DELETE FROM idempotency_keys WHERE ` + readAnswers)
@@ -57,13 +57,13 @@ func (s *Store) purgeTombstones(ctx context.Context, workspace int64, apply bool
 		return countTombstones(segments), err
 	}
 	if !apply {
-		return SystemRead(ctx, s, "count what deletions have left", count)
+		return SystemRead(ctx, s, "count remains of deletions", count)
 	}
 	if err := s.index.Flush(ctx, workspace); err != nil {
 		return 0, err
 	}
 	defer s.invalidate(workspace)
-	return System(ctx, s, "erase what deletions have left", func(t *SystemTx) (int64, error) {
+	return System(ctx, s, "erase remains of deletions", func(t *SystemTx) (int64, error) {
 		if err := t.beginSecureDelete(); err != nil {
 			return 0, err
 		}

@@ -17,7 +17,7 @@ type vacuumer interface {
 
 // purgePending reports whether a purge was cut off before the free space was cleared.
 func (s *Store) purgePending(ctx context.Context) (bool, error) {
-	return SystemRead(ctx, s, "see whether a purge was cut off", func(t *SystemTx) (bool, error) {
+	return SystemRead(ctx, s, "look for an unfinished purge", func(t *SystemTx) (bool, error) {
 		var n int
 		err := t.t.conn.QueryRow(`SELECT count(*) FROM metadata WHERE name = ?1`, []any{purgePendingKey}, []any{&n})
 		return n > 0, err
@@ -38,7 +38,7 @@ func (s *Store) finishPurge(ctx context.Context) error {
 			"The rows are gone, but their bytes are still in free space that could not be cleared (%v): run the same "+
 				"command again, with the server stopped if need be.", err)}
 	}
-	_, err := System(ctx, s, "note that a purge is finished", func(t *SystemTx) (loci.Empty, error) {
+	_, err := System(ctx, s, "mark a purge as finished", func(t *SystemTx) (loci.Empty, error) {
 		_, err := t.t.exec(`DELETE FROM metadata WHERE name = ?1`, purgePendingKey)
 		return loci.Empty{}, err
 	})

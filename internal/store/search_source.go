@@ -22,13 +22,13 @@ type SearchSource struct {
 	filter index.Filter
 }
 
-// SearchSource returns what a search within a filter reads. A place out of reach is NotFound.
+// SearchSource returns the source of a search within a filter. A workspace or atlas out of scope is NotFound.
 func (t *Tx) SearchSource(f Filter) (*SearchSource, error) {
 	scope, err := t.resolveScope(f)
 	return &SearchSource{t, scope, f.indexFilter(scope)}, err
 }
 
-// indexFilter returns the filter as the index knows it.
+// indexFilter translates the filter for the index.
 func (f Filter) indexFilter(r scopeFilter) (s index.Filter) {
 	if r.atlas != 0 {
 		s.Atlases = []int64{r.atlas}
@@ -49,7 +49,7 @@ func (s *SearchSource) User() string { return s.t.actor.UserID }
 // Now returns the time of the transaction.
 func (s *SearchSource) Now() loci.Time { return s.t.conn.Now }
 
-// Filter returns the filter as the index knows it.
+// Filter returns the filter for the index.
 func (s *SearchSource) Filter() index.Filter { return s.filter }
 
 // Snapshots returns the indexes of the workspaces.
@@ -113,7 +113,7 @@ func (s *SearchSource) Vectors(workspace int64, keys []int64, f func(i, chunk in
 	return s.t.store.vectors.Each(s.t.conn, workspace, keys, f)
 }
 
-// Invalidate drops what is cached of the workspaces.
+// Invalidate drops the cached data of the workspaces.
 func (s *SearchSource) Invalidate() {
 	for _, w := range s.scope.workspaces {
 		s.t.store.invalidate(w)
@@ -139,11 +139,11 @@ type SimilarSource struct {
 	vectors embeddb.State // of the workspace
 }
 
-// languageSampleBytes is how many bytes of a text say whether the model can read it.
+// languageSampleBytes is the length of the sample of a text that shows whether the model knows its language.
 const languageSampleBytes = 1000
 
-// SimilarTo returns the active memories with nearly the text of one within the actor's reach, best first, and a source
-// of those with nearly its meaning.
+// SimilarTo returns the active memories with nearly the text of a memory in scope, best first, and a source of those
+// with nearly its meaning.
 func (t *Tx) SimilarTo(id string) ([]loci.Similarity, *SimilarSource, error) {
 	var title, content string
 	var rowID, workspace int64

@@ -35,7 +35,7 @@ func (w *Worker) runBatch(ctx context.Context, memories []int64) error {
 		return nil
 	}
 	b := &batch{worker: w, leasedAt: time.Now()}
-	jobs, err := sqldb.System(ctx, w.db, "take memories to embed", func(t *sqldb.Tx) (list []textJob, err error) {
+	jobs, err := sqldb.System(ctx, w.db, "lease memories to embed", func(t *sqldb.Tx) (list []textJob, err error) {
 		list, b.leaseUntil, err = leaseJobs(t, memories)
 		return list, err
 	})
@@ -125,7 +125,7 @@ func (w *Worker) releaseJob(ctx context.Context, x textJob, due loci.Time, reaso
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	_, err := sqldb.System(ctx, w.db, "put memories back that were not embedded",
+	_, err := sqldb.System(ctx, w.db, "requeue memories",
 		func(t *sqldb.Tx) (loci.Empty, error) {
 			return loci.Empty{}, requeue(t, x, due, text)
 		})
@@ -204,7 +204,7 @@ func (b *batch) renewLeases(ctx context.Context) (err error) {
 // renewLeases extends the leases of jobs, and returns how many are still held.
 func (w *Worker) renewLeases(ctx context.Context, jobs []textJob, due loci.Time) (until loci.Time, left int64,
 	err error) {
-	until, err = sqldb.System(ctx, w.db, "keep memories that take long to embed",
+	until, err = sqldb.System(ctx, w.db, "renew leases of the embedding queue",
 		func(t *sqldb.Tx) (until loci.Time, err error) {
 			until, left, err = renewLeases(t, jobs, due)
 			return until, err

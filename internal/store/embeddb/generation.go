@@ -50,7 +50,7 @@ func (w *Worker) yield(ctx context.Context) error {
 
 // detectDimensions reads the number of dimensions from a stored vector of the generation.
 func (w *Worker) detectDimensions(ctx context.Context) error {
-	n, err := sqldb.SystemRead(ctx, w.db, "measure a stored vector", func(t *sqldb.Tx) (n int64, err error) {
+	n, err := sqldb.SystemRead(ctx, w.db, "read the dimensions of a vector", func(t *sqldb.Tx) (n int64, err error) {
 		var stored []byte
 		err = t.QueryRow(`SELECT vector FROM vectors WHERE generation = ?1 LIMIT 1`, []any{w.generation},
 			[]any{&stored})
@@ -86,7 +86,7 @@ func generationName(model string) string { return model + "/" + vector.ChunkVers
 
 // publishGenerations reads which generations workspaces answer from.
 func (w *Worker) publishGenerations(ctx context.Context) error {
-	names, err := sqldb.SystemRead(ctx, w.db, "list the generations that answer",
+	names, err := sqldb.SystemRead(ctx, w.db, "list the generations in use",
 		func(t *sqldb.Tx) (list []string, err error) {
 			err = t.QueryFew(
 				`SELECT name FROM generations g WHERE EXISTS (SELECT 1 FROM keyword_indexes x

@@ -118,7 +118,7 @@ func (w *Worker) run(ctx context.Context) error {
 // openGeneration creates the generation of the model, and enqueues the memories without vectors of it.
 func (w *Worker) openGeneration(ctx context.Context) (err error) {
 	var prepared bool
-	w.generation, err = sqldb.System(ctx, w.db, "know the generation of vectors",
+	w.generation, err = sqldb.System(ctx, w.db, "store the name of a generation",
 		func(t *sqldb.Tx) (rowID int64, err error) {
 			name := generationName(w.model.Generation())
 			if prepared, rowID, err = ensureGeneration(t, name); err == nil {
@@ -137,7 +137,7 @@ func (w *Worker) openGeneration(ctx context.Context) (err error) {
 		return err
 	}
 	for after := int64(-1); !prepared; {
-		last, err := sqldb.System(ctx, w.db, "let memories wait for their vectors", func(t *sqldb.Tx) (int64, error) {
+		last, err := sqldb.System(ctx, w.db, "queue memories for embedding", func(t *sqldb.Tx) (int64, error) {
 			return enqueueMissing(t, w.generation, after)
 		})
 		if err != nil {
@@ -151,7 +151,7 @@ func (w *Worker) openGeneration(ctx context.Context) (err error) {
 // runRound embeds a batch of short texts and one turn of a long text. It returns the pause before the next round.
 func (w *Worker) runRound(ctx context.Context) (time.Duration, error) {
 	pause, active := pollInterval, false
-	memories, err := sqldb.SystemRead(ctx, w.db, "look who waits for vectors",
+	memories, err := sqldb.SystemRead(ctx, w.db, "read the embedding queue",
 		func(t *sqldb.Tx) (list []int64, err error) {
 			if active, err = isActiveModel(t, w.generation); err != nil || !active || w.draining.Load() {
 				return nil, err
@@ -195,7 +195,7 @@ func (w *Worker) switchGeneration(ctx context.Context) (err error) {
 	if !w.switching || w.stopping.Load() {
 		return nil
 	}
-	w.switching, err = sqldb.System(ctx, w.db, "turn to the new generation of vectors",
+	w.switching, err = sqldb.System(ctx, w.db, "switch to the new generation",
 		func(t *sqldb.Tx) (bool, error) { return switchGeneration(t, w.generation) })
 	if err == nil {
 		err = w.publishGenerations(ctx)
