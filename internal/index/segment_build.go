@@ -27,8 +27,8 @@ type DocUpdate struct {
 }
 
 // Build builds a segment from updates. Superseded updates and deleted memories leave no document.
-func Build(changes []DocUpdate) (EncodedSegment, error) {
-	latest := latestUpdates(changes)
+func Build(updates []DocUpdate) (EncodedSegment, error) {
+	latest := latestUpdates(updates)
 	col := newDocColumnsBuilder()
 	n := 0
 	for _, c := range latest {
@@ -39,10 +39,10 @@ func Build(changes []DocUpdate) (EncodedSegment, error) {
 }
 
 // latestUpdates returns the last update of each memory that was not deleted, sorted by memory id.
-func latestUpdates(changes []DocUpdate) []*DocUpdate {
-	list := make([]*DocUpdate, len(changes))
-	for i := range changes {
-		list[i] = &changes[i]
+func latestUpdates(updates []DocUpdate) []*DocUpdate {
+	list := make([]*DocUpdate, len(updates))
+	for i := range updates {
+		list[i] = &updates[i]
 	}
 	slices.SortFunc(list, func(a, b *DocUpdate) int {
 		return cmp.Or(cmp.Compare(a.Memory, b.Memory), cmp.Compare(b.Seq, a.Seq))

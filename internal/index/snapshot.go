@@ -32,11 +32,11 @@ func NewSnapshot(segments []*Segment) *Snapshot {
 
 // Apply returns a snapshot with further updates. It ignores updates that it has. Of several updates of a memory the one
 // with the highest Seq wins. It replaces the document of the memory in every segment.
-func (v *Snapshot) Apply(changes []DocUpdate) *Snapshot {
+func (v *Snapshot) Apply(updates []DocUpdate) *Snapshot {
 	t := v.memtable
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	fresh := slices.DeleteFunc(slices.Clone(changes), func(c DocUpdate) bool {
+	fresh := slices.DeleteFunc(slices.Clone(updates), func(c DocUpdate) bool {
 		return t.containsSeq(c.Seq, len(v.rows))
 	})
 	if len(fresh) == 0 {
@@ -58,9 +58,9 @@ func (v *Snapshot) Apply(changes []DocUpdate) *Snapshot {
 }
 
 // appendRows appends rows to the memtable and returns the memories whose documents they replace.
-func (v *Snapshot) appendRows(changes []DocUpdate) (deleted []int64) {
+func (v *Snapshot) appendRows(updates []DocUpdate) (deleted []int64) {
 	t := v.memtable
-	for _, c := range changes {
+	for _, c := range updates {
 		row, before := len(t.rows), t.latestRowIn(c.Memory, len(t.rows))
 		if t.containsSeq(c.Seq, row) {
 			continue
@@ -166,9 +166,9 @@ func (v *Snapshot) Locate(memory int64) (segment, doc int) {
 // HasGroups reports whether any memory belongs to a group.
 func (v *Snapshot) HasGroups() bool { return v.grouped }
 
-// English reports whether the texts are English. It calls detect once and caches the result, because a snapshot never
+// IsEnglish reports whether the texts are English. It calls detect once and caches the result, because a snapshot never
 // changes.
-func (v *Snapshot) English(detect func() (bool, error)) (bool, error) {
+func (v *Snapshot) IsEnglish(detect func() (bool, error)) (bool, error) {
 	if known := v.english.Load(); known != nil {
 		return *known, nil
 	}

@@ -222,3 +222,12 @@ func BenchmarkDecodeDocument(b *testing.B) {
 	}
 	b.ReportMetric(float64(len(data)), "bytes")
 }
+
+func BenchmarkMatchDoc(b *testing.B) {
+	q := Parse("engineer on call, feature flag")
+	r := q.Matcher()
+	b.SetBytes(int64(len(analysistest.Prose)))
+	for b.Loop() {
+		r.MatchDoc(analysistest.Prose[:30], analysistest.Prose)
+	}
+}

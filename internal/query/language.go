@@ -72,7 +72,7 @@ func (d *vocabulary) resolveLanguage(q Query) (Query, error) {
 	if !slices.ContainsFunc(q.terms, func(t queryTerm) bool { return other.isExpandable(&t) }) {
 		return q, nil
 	}
-	english, err := d.snapshot.English(d.isEnglish)
+	english, err := d.snapshot.IsEnglish(d.isEnglish)
 	if english || err != nil {
 		return q, err
 	}
