@@ -108,8 +108,11 @@ func (s *SearchSource) BinaryCodes(generations []string,
 	return nil
 }
 
-// Vectors calls f with vectors.
+// Vectors calls f with vectors of a workspace of the scope.
 func (s *SearchSource) Vectors(workspace int64, keys []int64, f func(i, chunk int, encoded []byte)) error {
+	if !slices.Contains(s.scope.workspaces, workspace) {
+		return nil
+	}
 	return s.t.store.vectors.Each(s.t.conn, workspace, keys, f)
 }
 
@@ -173,12 +176,12 @@ func (s *SimilarSource) Embeddings() (rowID int64, vectors [][]float32, codes *v
 	return s.memory, vectors, codes, err
 }
 
-// ReadableIDs calls f with the ids of memories of which the model can read the text.
+// ReadableIDs calls f with the ids of memories of the workspace of which the model can read the text.
 func (s *SimilarSource) ReadableIDs(rowIDs []int64, f func(rowID int64, id string)) error {
 	head := fmt.Sprintf(`e.title || ' ' || substr(e.content, 1, %d)`, languageSampleBytes)
 	return s.t.conn.QueryFew(`SELECT e.row_id, e.id, `+head+` FROM `+
-		fmt.Sprintf(s.t.conn.Dialect.JoinIDs, 1, "memories e", "e.row_id"), []any{sqldb.EncodeInts(rowIDs)},
-		func(r sqldb.Row) error {
+		fmt.Sprintf(s.t.conn.Dialect.JoinIDs, 1, "memories e", "e.row_id")+` WHERE e.workspace = ?2`,
+		[]any{sqldb.EncodeInts(rowIDs), s.scope.workspaces[0]}, func(r sqldb.Row) error {
 			var rowID int64
 			var id, text string
 			err := r.Scan(&rowID, &id, &text)
