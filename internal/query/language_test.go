@@ -115,8 +115,7 @@ func TestLanguageIgnoresDeletedMemories(t *testing.T) {
 			deletedCount = append(deletedCount, index.DocUpdate{Seq: int64(100 + i),
 				DocAttributes: index.DocAttributes{Memory: int64(i + 10)}, Deleted: true})
 		}
-		q, err := rewriteQuery(d.Flush(t, 1, list).Apply(deletedCount), index.NewCache(0), d.Fetch,
-			Parse("Rechnung"))
+		q, err := rewriteQuery(d.Flush(t, 1, list).Apply(deletedCount), index.NewCache(0), d.Fetch, Parse("Rechnung"))
 		if err != nil || len(q.expansionTerms) > 0 != c.widened {
 			t.Errorf("%d, of them dead %d: %s, %v", c.english, c.deleted, formatTerms(q), err)
 		}

@@ -50,8 +50,7 @@ func newPrefixExpansion(word string) *prefixExpansion {
 
 // newUnknownWordExpansion returns the expansion of an unknown word to the words that begin with it, such as compounds.
 func newUnknownWordExpansion(word string) *prefixExpansion {
-	return &prefixExpansion{prefix: word, maxRunes: index.MaxMisspelledRunes,
-		ofUnknownWord: true}
+	return &prefixExpansion{prefix: word, maxRunes: index.MaxMisspelledRunes, ofUnknownWord: true}
 }
 
 // indexTerms returns the terms of the index for which a term of a query stands, sorted.
@@ -173,8 +172,7 @@ func (d *vocabulary) expandUnknownWords(unknown []string, corrections []Correcti
 }
 
 // expansionDocFreqs returns for each expansion the document frequencies of its terms.
-func (d *vocabulary) expansionDocFreqs(expansions []*prefixExpansion, prefixes []string) ([]map[string]int,
-	error) {
+func (d *vocabulary) expansionDocFreqs(expansions []*prefixExpansion, prefixes []string) ([]map[string]int, error) {
 	dfs := make([]map[string]int, len(expansions))
 	for i := range dfs {
 		dfs[i] = map[string]int{}

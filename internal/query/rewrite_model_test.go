@@ -154,8 +154,7 @@ func naiveCorrection(df map[string]int, word string) string {
 	for w, n := range df {
 		b := []rune(w)
 		swapped := len(b) > 1 && b[0] == a[1] && b[1] == a[0]
-		if len(b) < 3 || b[0] != a[0] && !swapped || !analysis.OnlyLetters([]byte(w)) ||
-			!naiveIsSurfaceWord(df, w) {
+		if len(b) < 3 || b[0] != a[0] && !swapped || !analysis.OnlyLetters([]byte(w)) || !naiveIsSurfaceWord(df, w) {
 			continue
 		}
 		if d := analysistest.EditDistance(a, b); d < distance || d == distance && best != "" &&

@@ -39,8 +39,7 @@ func TestSearchUsesStatisticsOfOneAtlas(t *testing.T) {
 		text := randomText(r, 1+r.IntN(5))
 		f := index.Filter{Atlases: []int64{1}}
 		_, got, err := Search(whole.snapshot, index.NewCache(1<<20), whole.Fetch, Parse(text), f, 0, 20)
-		_, want, other := Search(alone.snapshot, index.NewCache(1<<20), alone.Fetch, Parse(text),
-			index.Filter{}, 0, 20)
+		_, want, other := Search(alone.snapshot, index.NewCache(1<<20), alone.Fetch, Parse(text), index.Filter{}, 0, 20)
 		if err != nil || other != nil || !sameResult(got, want) {
 			t.Fatalf("%q, %v, %v:\ngot  %+v\nwant %+v", text, err, other, got, want)
 		}
@@ -72,8 +71,7 @@ func TestSearchUsesVocabularyOfOneAtlas(t *testing.T) {
 			t.Errorf("atlas %d: %s, %v", atlas, formatTerms(q), err)
 		}
 	}
-	_, r, err := Search(v, index.NewCache(0), d.Fetch, Parse("Kantime"), index.Filter{Atlases: []int64{2}}, 0,
-		3)
+	_, r, err := Search(v, index.NewCache(0), d.Fetch, Parse("Kantime"), index.Filter{Atlases: []int64{2}}, 0, 3)
 	if err != nil || r.Total > 0 {
 		t.Errorf("a word of another atlas repairs one: %v, %v", r.Hits, err)
 	}

@@ -32,8 +32,7 @@ type Result struct {
 
 // rank ranks the documents that have any term of a query and that the filter admits. It returns the k best. Expired and
 // verified memories have a factor in their scores: see stateFactor.
-func rank(v *index.Snapshot, fetch index.PageFetcher, q Query, f index.Filter, now int64, k int) (r Result,
-	err error) {
+func rank(v *index.Snapshot, fetch index.PageFetcher, q Query, f index.Filter, now int64, k int) (r Result, err error) {
 	if v.Docs() == 0 || q.Empty() {
 		return r, nil
 	}

@@ -88,8 +88,7 @@ type searchRun struct {
 }
 
 func (e *Searcher) newRun(src Source, q Query, want int) *searchRun {
-	return &searchRun{searcher: e, src: src, q: q, filter: src.Filter(), want: want,
-		loaded: map[int64]*loadedMemory{}}
+	return &searchRun{searcher: e, src: src, q: q, filter: src.Filter(), want: want, loaded: map[int64]*loadedMemory{}}
 }
 
 // A loadedMemory is a memory that was read, and the matches in its text once they are needed.
@@ -153,8 +152,7 @@ func (s *searchRun) run() error {
 	return nil
 }
 
-// fuse ranks the best of both retrievers together, the same for every page.
-// Further keyword hits follow behind them.
+// fuse ranks the best of both retrievers together, the same for every page. Further keyword hits follow behind them.
 func (s *searchRun) fuse(nearest []query.Hit) []query.Hit {
 	best := min(len(s.hits), maxFused)
 	fused := fuse(s.hits[:best], nearest, s.want)
@@ -184,8 +182,7 @@ func (s *searchRun) openSnapshots() error {
 }
 
 // mergeHits returns the best hits of all workspaces, at most that many. The hits of each are best first: those behind
-// one
-// that is too bad are skipped.
+// one that is too bad are skipped.
 func mergeHits(places []*workspaceSearch, of func(*workspaceSearch) []query.Hit, maximum int) (hits []query.Hit) {
 	if len(places) == 1 {
 		hits = of(places[0])

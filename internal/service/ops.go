@@ -5,8 +5,7 @@ import "github.com/loci-memory/loci/internal/op"
 // Ops lists every operation: the whole service on one screen.
 var Ops = &op.Table{}
 
-// The operations. A summary is also the whole description of a tool, so it
-// has all that agents need.
+// The operations. A summary is also the whole description of a tool, so it has all that agents need.
 var (
 	MemoryCreate = op.Add(Ops, "memory.create", "POST /v1/memories", "Store one durable piece of knowledge.",
 		op.Account, op.ToolCore, (*Service).CreateMemory, op.MayCreate)
@@ -94,6 +93,5 @@ var (
 		(*Service).SignOut)
 )
 
-// ExcludedByVariant are the operations that a variant of the contract does not
-// have.
+// ExcludedByVariant are the operations that a variant of the contract does not have.
 var ExcludedByVariant = map[string][]string{"b": {MemoryDelete.Name}}

@@ -34,9 +34,8 @@ func (s *Service) SearchMemories(ctx context.Context, actor *identity.Actor,
 	return out, nil
 }
 
-// allReadable reports whether the actor can still read all memories of an
-// answer. A replay must not show deleted memories, or those of a workspace that
-// the actor has left.
+// allReadable reports whether the actor can still read all memories of an answer. A replay must not show deleted
+// memories, or those of a workspace that the actor has left.
 func (s *Service) allReadable(ctx context.Context, actor *identity.Actor, answer loci.FoundMemories) (bool, error) {
 	_, err := read(ctx, s, actor, func(tx *store.Tx) (nothing loci.Empty, err error) {
 		for _, m := range answer.Memories {
@@ -98,8 +97,7 @@ func (s *Service) search(ctx context.Context, actor *identity.Actor, in loci.Sea
 	return out, nil
 }
 
-// highlights returns the matches of the query, or else the beginning of the
-// best chunk.
+// highlights returns the matches of the query, or else the beginning of the best chunk.
 func (s *Service) highlights(f retrieve.Hit) []string {
 	r := f.Matches
 	if r.Empty() && f.Chunk > 1 && s.Embedder != nil {

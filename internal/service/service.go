@@ -29,13 +29,11 @@ type Options struct {
 	Plan         identity.Plan
 	Clock        loci.Clock
 	Registration Registration
-	// failed sign-ins of an account or an address in 15 minutes; 0 turns the
-	// limit off
+	// failed sign-ins of an account or an address in 15 minutes; 0 turns the limit off
 	SignInLimit int
 	PublicURL   string // the public address of the server, without a trailing slash
 
-	// UsedOperations returns the operations of the month that a user has used,
-	// and when the month ends.
+	// UsedOperations returns the operations of the month that a user has used, and when the month ends.
 	UsedOperations func(ctx context.Context, userID string) (used int64, ends time.Time, err error)
 
 	// Embedder embeds queries; it is the store's. Without it keywords alone

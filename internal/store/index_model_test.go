@@ -20,8 +20,7 @@ import (
 	"github.com/loci-memory/loci/internal/store/storetest"
 )
 
-// A indexModel is a person's memories as they truly are, beside two stores on one
-// database that index them.
+// A indexModel is a person's memories as they truly are, beside two stores on one database that index them.
 type indexModel struct {
 	t          *testing.T
 	d          storetest.Database
@@ -206,8 +205,7 @@ func (m *indexModel) expected(q query.Query, f store.Filter, s index.Filter) (li
 			c.Seq = int64(len(changes) + 1)
 			changes = append(changes, c)
 		}
-		_, r, err := query.Search(index.NewSnapshot(nil).Apply(changes), index.NewCache(0), nil, q, s, 0,
-			len(changes))
+		_, r, err := query.Search(index.NewSnapshot(nil).Apply(changes), index.NewCache(0), nil, q, s, 0, len(changes))
 		if err != nil || len(r.Hits) != r.Total {
 			m.t.Fatal(err)
 		}
@@ -216,8 +214,7 @@ func (m *indexModel) expected(q query.Query, f store.Filter, s index.Filter) (li
 		}
 	}
 	slices.SortFunc(hits, func(a, b hit) int {
-		return cmp.Or(cmp.Compare(b.score, a.score),
-			cmp.Compare(a.rid, b.rid))
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.rid, b.rid))
 	})
 	for _, h := range hits {
 		lines = append(lines, fmt.Sprintf("%s %.9g", h.id, h.score))
