@@ -13,9 +13,9 @@ const (
 	maxEdits         = 2
 )
 
-// An EditDistanceMatcher computes the distance of terms to a word: optimal string alignment, the restricted distance of
-// Damerau (A technique for computer detection and correction of spelling errors, 1964), in characters. Successive terms
-// share the matrix rows of their common prefix.
+// An EditDistanceMatcher computes the distance of terms to a word in characters: optimal string alignment. This is the
+// restricted distance of Damerau (A technique for computer detection and correction of spelling errors, 1964).
+// Successive terms share the matrix rows of their common prefix.
 type EditDistanceMatcher struct {
 	word        []rune
 	letterMask  uint64 // letters of the word

@@ -30,7 +30,7 @@ func (r *PostingsReader) SegmentEnds() []int { return r.ends }
 // Release drops the references to the snapshot, so that a pooled reader does not keep it alive.
 func (r *PostingsReader) Release() { r.iterator = termIterator{} }
 
-// Read replaces the postings by the union of those of some terms, which are sorted.
+// Read replaces the postings by the union of those of some terms. There is at least one, and they are sorted.
 func (r *PostingsReader) Read(s *Snapshot, fetch PageFetcher, terms ...string) error {
 	r.decoded.reset()
 	r.ends = r.ends[:0]

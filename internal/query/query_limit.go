@@ -15,9 +15,9 @@ const maxReportedIgnored = 100
 // 2, texts in Chinese lose to BM25 over all bigrams. With 8, texts in Japanese lose.
 const bigramsPerWord = 4
 
-// The words of a long query that count: edgeWords at each end, where a question stands beside a pasted text, and
-// rareWords of the others, the rarest in the workspace. Measured with pasted texts before or after a question: more
-// rare words lose, because they find the pasted texts. Without the words at the ends the question is lost.
+// The words of a long query that count: edgeWords at each end and rareWords of the others, the rarest in the workspace.
+// A question is often before or after a pasted text. Measured with such queries: more rare words lose, because they
+// find the pasted texts. Without the words at the ends the question is lost.
 const (
 	edgeWords     = 8
 	rareWords     = 32

@@ -20,7 +20,7 @@ type LogUpdate struct {
 	Verified        bool
 	ValidUntil      loci.Time
 	Memories, Bytes int    // added to the counters of the atlas
-	Document        []byte // of package search; none where Deleted
+	Document        []byte // of package index; empty if Deleted
 
 	Group, Position int64
 }
